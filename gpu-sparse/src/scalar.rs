@@ -1,0 +1,40 @@
+//! The element types of sparse matrices.
+
+/// An element of a sparse matrix: `f32` or `f64`.
+///
+/// Sums over many elements (dot products, norms) are carried in f64 for both, which costs nothing where memory is the limit.
+pub trait Scalar:
+    num_traits::Float
+    + num_traits::NumAssign
+    + Send
+    + Sync
+    + std::fmt::Debug
+    + std::fmt::Display
+    + std::fmt::LowerExp
+    + std::str::FromStr
+    + std::iter::Sum
+    + 'static
+{
+    /// The nearest value of this type.
+    fn from_f64(value: f64) -> Self;
+    /// The same value in f64 (exact).
+    fn to_f64(self) -> f64;
+}
+
+impl Scalar for f32 {
+    fn from_f64(value: f64) -> Self {
+        value as f32
+    }
+    fn to_f64(self) -> f64 {
+        self.into()
+    }
+}
+
+impl Scalar for f64 {
+    fn from_f64(value: f64) -> Self {
+        value
+    }
+    fn to_f64(self) -> f64 {
+        self
+    }
+}
