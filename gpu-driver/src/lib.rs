@@ -1,1 +1,70 @@
-//! Work in progress.
+//! The CUDA driver for Rust: automatic cleanup, real errors, kernels compiled at run time.
+//!
+//! Built over [`cust`], and unlike it usable everywhere: nothing of CUDA is needed to build, link, test or document; the
+//! driver (`libcuda.so.1`) and the run-time compiler (NVRTC) are opened when they are first needed. Where they are missing
+//! every call returns an error that says what was searched and what to do.
+//!
+//! # From a kernel's text to its result
+//! ```no_run
+//! use gpu_driver::{Device, DeviceVec, LaunchConfig, Module, Program};
+//!
+//! let device = Device::first()?;
+//! let program = Program::new("double.cu", r#"extern "C" __global__ void double_all(float *x, unsigned long long n) {
+//!     for (unsigned long long i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) x[i] *= 2;
+//! }"#);
+//! let module = Module::load(&device, &program.compile(device.arch())?)?;
+//! let kernel = module.function("double_all")?;
+//!
+//! let stream = device.stream();
+//! let x = DeviceVec::from_slice(&stream, &[1.0f32, 2.0, 3.0])?;
+//! let (mut address, mut n) = (x.as_raw(), x.len() as u64);
+//! let config = LaunchConfig { grid: 1.into(), block: 128.into(), shared_bytes: 0 };
+//! // SAFETY: the kernel takes a float pointer and a 64-bit count, and touches x[..n] only.
+//! unsafe { kernel.launch(config, &mut [(&raw mut address).cast(), (&raw mut n).cast()], &stream)? };
+//! assert_eq!(x.to_vec()?, [2.0, 4.0, 6.0]);
+//! # Ok::<(), gpu_driver::DriverError>(())
+//! ```
+//! Kernels that ship with a crate are typed instead: see [`Entry`] and [`Registry`].
+//!
+//! # What holds everywhere
+//! * Handles are Send, may be dropped in any order and on any thread: each keeps its context alive, and every call makes
+//!   that context current first.
+//! * What fails in a Drop is returned by the next call on that device ([`DriverError::InDrop`]).
+//! * A kernel fault makes the device lost for the process ([`DriverError::DeviceLost`]); `GPU_SYNC=1` finds the kernel.
+//!
+//! # Environment
+//! | variable | meaning |
+//! |---|---|
+//! | `GPU_DEVICE` | `cuda` (the default) or `none`, which hides every device |
+//! | `GPU_LIBCUDA`, `GPU_NVRTC` | the file to open in place of the search |
+//! | `GPU_CACHE_DIR` | folder of compiled kernels, `off` for none; else `gpu-driver` in the user's cache folder |
+//! | `GPU_SYNC` | `1`: wait after each launch, so that a fault names its kernel |
+
+mod arguments;
+mod device;
+mod error;
+mod event;
+mod kernel;
+mod memory;
+mod module;
+pub mod nvrtc;
+mod pinned;
+mod pod;
+mod pool;
+mod stream;
+mod sys;
+
+pub use cust;
+
+pub use arguments::{Argument, Arguments, In, InOut, Out};
+pub use device::{Current, Device, OLDEST_DRIVER};
+pub use error::{CompileError, CudaCode, CudaVersion, DriverError, Result};
+pub use event::Event;
+pub use kernel::{Entry, Instance, Kernel, Registry, Source};
+pub use memory::{DeviceSlice, DeviceSliceMut, DeviceVec};
+pub use module::{Dim3, Function, LaunchConfig, Module};
+pub use nvrtc::{Arch, Binary, BinaryKind, Header, Origin, Program};
+pub use pinned::{Pending, PinnedVec};
+pub use pod::DevicePod;
+pub use pool::PoolUse;
+pub use stream::Stream;

@@ -1,0 +1,424 @@
+//! Devices and their primary contexts.
+
+use std::{
+    ffi::c_int,
+    fmt,
+    marker::PhantomData,
+    ptr::null_mut,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError, Weak,
+        atomic::{AtomicBool, AtomicI32, Ordering},
+    },
+};
+
+use cust::sys::{CUcontext, CUdevice, CUmemoryPool, CUstream};
+
+use crate::{CudaCode, CudaVersion, DriverError, Result, Stream, kernel::KernelCache, nvrtc::Arch, pool, sys};
+
+/// The oldest driver this library works with: CUDA 12.0 (driver 525).
+pub const OLDEST_DRIVER: CudaVersion = CudaVersion { major: 12, minor: 0 };
+
+/// A GPU, with its primary context held alive.
+///
+/// Cheap to clone, and Send and Sync: every call of this library makes the context current on the thread that calls, so
+/// any thread may use any device. The context is released when the last handle (device, stream, buffer, kernel, …) goes.
+///
+/// ```no_run
+/// let device = gpu_driver::Device::first()?;
+/// println!("{device}");
+/// # Ok::<(), gpu_driver::DriverError>(())
+/// ```
+#[derive(Clone)]
+pub struct Device(pub(crate) Arc<Context>);
+
+/// A retained primary context, its main stream and pool, and what is cached for it.
+pub(crate) struct Context {
+    ordinal: usize,
+    device: CUdevice,
+    raw: CUcontext,
+    /// The stream that [`Device::stream`] returns; destroyed with the context.
+    pub(crate) main_stream: CUstream,
+    /// Null where the device has no stream-ordered allocation.
+    pub(crate) pool: CUmemoryPool,
+    name: String,
+    arch: Arch,
+    pub(crate) kernels: KernelCache,
+    /// A fatal code, once seen; 0 before.
+    lost: AtomicI32,
+    /// What failed in a Drop and waits to be reported.
+    dropped_errors: Mutex<Vec<DriverError>>,
+    has_dropped_errors: AtomicBool,
+}
+
+// SAFETY: the driver's handles may be used from any thread; the rest is Sync by itself.
+unsafe impl Send for Context {}
+// SAFETY: as above.
+unsafe impl Sync for Context {}
+
+/// One context per device and process, shared while anything uses it.
+static CONTEXTS: Mutex<Vec<(usize, Weak<Context>)>> = Mutex::new(Vec::new());
+
+impl Device {
+    /// The first device of the process: CUDA's device 0 (`CUDA_VISIBLE_DEVICES` decides which card that is).
+    ///
+    /// # Errors
+    /// `NoDriver`, `DriverTooOld`, `NoDevice`: see their texts, which say what was searched and what to do.
+    pub fn first() -> Result<Self> {
+        Self::new(0)
+    }
+
+    /// The device of that number, from 0.
+    ///
+    /// # Errors
+    /// As [`Device::first`]; `NoSuchDevice` when there are fewer.
+    pub fn new(ordinal: usize) -> Result<Self> {
+        let count = Self::count()?;
+        if count == 0 {
+            return Err(DriverError::NoDevice);
+        }
+        if ordinal >= count {
+            return Err(DriverError::NoSuchDevice { ordinal, count });
+        }
+        let mut contexts = lock(&CONTEXTS);
+        contexts.retain(|(_, context)| context.strong_count() > 0);
+        if let Some(context) = contexts.iter().find(|(n, _)| *n == ordinal).and_then(|(_, context)| context.upgrade()) {
+            return Ok(Self(context));
+        }
+        let context = Arc::new(Context::retain(ordinal)?);
+        contexts.push((ordinal, Arc::downgrade(&context)));
+        Ok(Self(context))
+    }
+
+    /// How many devices the driver shows.
+    ///
+    /// # Errors
+    /// `NoDriver`, `DriverTooOld`, or what cuInit says. A driver without a device counts 0.
+    pub fn count() -> Result<usize> {
+        match initialise() {
+            Err(DriverError::NoDevice) => return Ok(0),
+            other => other?,
+        }
+        let mut count = 0;
+        // SAFETY: the pointer is valid for the call.
+        plain("cuDeviceGetCount", unsafe { sys::cuDeviceGetCount(&mut count) })?;
+        Ok(usize::try_from(count).unwrap_or(0))
+    }
+
+    /// The CUDA version that the driver supports.
+    ///
+    /// # Errors
+    /// `NoDriver` when there is none.
+    pub fn driver_version() -> Result<CudaVersion> {
+        sys::loader::state()?;
+        let mut version = 0;
+        // SAFETY: the pointer is valid for the call.
+        plain("cuDriverGetVersion", unsafe { sys::cuDriverGetVersion(&mut version) })?;
+        let version = u32::try_from(version).unwrap_or(0);
+        Ok(CudaVersion { major: version / 1000, minor: version % 1000 / 10 })
+    }
+
+    /// Number of this device, from 0.
+    pub fn ordinal(&self) -> usize {
+        self.0.ordinal
+    }
+
+    /// Its product name, such as `NVIDIA H200`.
+    pub fn name(&self) -> &str {
+        &self.0.name
+    }
+
+    /// The architecture that kernels are compiled for.
+    pub fn arch(&self) -> Arch {
+        self.0.arch
+    }
+
+    /// Number of streaming multiprocessors.
+    ///
+    /// # Errors
+    /// What the driver reports.
+    pub fn multiprocessors(&self) -> Result<u32> {
+        self.attribute(16)
+    }
+
+    /// A device attribute by its `CUdevice_attribute` number (all are non-negative in practice; a negative one reads 0).
+    ///
+    /// # Errors
+    /// `Cuda` with `INVALID_VALUE` for a number that the driver does not know.
+    pub fn attribute(&self, attribute: i32) -> Result<u32> {
+        attribute_of(self.0.device, attribute)
+    }
+
+    /// Free and total device memory in bytes, as the driver counts it (other processes included).
+    ///
+    /// # Errors
+    /// What the driver reports.
+    pub fn memory(&self) -> Result<(usize, usize)> {
+        let _current = self.enter()?;
+        let (mut free, mut total) = (0, 0);
+        // SAFETY: the pointers are valid for the call.
+        self.check("cuMemGetInfo", unsafe { sys::cuMemGetInfo_v2(&mut free, &mut total) })?;
+        Ok((free, total))
+    }
+
+    /// The device's main stream: what is enqueued there runs in order. Every array uses it unless told otherwise.
+    ///
+    /// It does not synchronise with the legacy default stream that other libraries may use.
+    pub fn stream(&self) -> Stream {
+        Stream::main(self.clone())
+    }
+
+    /// Waits until everything enqueued on any stream of this device has run.
+    ///
+    /// # Errors
+    /// `DeviceLost` when a kernel faulted since.
+    pub fn synchronize(&self) -> Result<()> {
+        let _current = self.enter()?;
+        // SAFETY: no arguments.
+        self.check("cuCtxSynchronize", unsafe { sys::cuCtxSynchronize() })
+    }
+
+    /// Makes the primary context current on this thread until the guard goes, for calls to `cust` or other libraries.
+    /// This library's own calls need no such guard.
+    ///
+    /// # Errors
+    /// `DeviceLost` after a fault.
+    ///
+    /// ```no_run
+    /// let device = gpu_driver::Device::first()?;
+    /// let _current = device.make_current()?;
+    /// let buffer = gpu_driver::cust::memory::DeviceBuffer::from_slice(&[1.0f32, 2.0]);
+    /// # Ok::<(), gpu_driver::DriverError>(())
+    /// ```
+    pub fn make_current(&self) -> Result<Current> {
+        self.enter()
+    }
+
+    /// The primary context's handle, for use with `cust` or other libraries. It lives as long as this device.
+    pub fn as_raw_context(&self) -> CUcontext {
+        self.0.raw
+    }
+
+    /// Makes the context current until the guard goes, after reporting what is pending.
+    pub(crate) fn enter(&self) -> Result<Current> {
+        self.0.enter()
+    }
+
+    pub(crate) fn check(&self, call: &'static str, code: c_int) -> Result<()> {
+        self.0.check(call, code)
+    }
+}
+
+impl fmt::Debug for Device {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Device").field("ordinal", &self.0.ordinal).field("name", &self.0.name).finish()
+    }
+}
+
+impl fmt::Display for Device {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "CUDA device {}: {} ({})", self.0.ordinal, self.0.name, self.0.arch)
+    }
+}
+
+impl PartialEq for Device {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.ordinal == other.0.ordinal
+    }
+}
+
+impl Eq for Device {}
+
+impl Context {
+    fn retain(ordinal: usize) -> Result<Self> {
+        let mut device = 0;
+        let number = c_int::try_from(ordinal).unwrap_or(c_int::MAX);
+        // SAFETY: the pointer is valid for the call.
+        plain("cuDeviceGet", unsafe { sys::cuDeviceGet(&mut device, number) })?;
+        let name = name_of(device)?;
+        let arch = Arch::new(attribute_of(device, 75)?, attribute_of(device, 76)?);
+        let mut raw = null_mut();
+        // SAFETY: the pointer is valid for the call; released in Drop.
+        plain("cuDevicePrimaryCtxRetain", unsafe { sys::cuDevicePrimaryCtxRetain(&mut raw, device) })?;
+        // From here on Drop releases what was made.
+        let mut context = Self {
+            ordinal,
+            device,
+            raw,
+            main_stream: null_mut(),
+            pool: null_mut(),
+            name,
+            arch,
+            kernels: KernelCache::default(),
+            lost: AtomicI32::new(0),
+            dropped_errors: Mutex::default(),
+            has_dropped_errors: AtomicBool::new(false),
+        };
+        let _current = context.enter()?;
+        const NON_BLOCKING: u32 = 1;
+        // SAFETY: the pointer is valid for the call; destroyed in Drop.
+        let code = unsafe { sys::cuStreamCreate(&mut context.main_stream, NON_BLOCKING) };
+        context.check("cuStreamCreate", code)?;
+        const MEMORY_POOLS_SUPPORTED: i32 = 115;
+        if attribute_of(device, MEMORY_POOLS_SUPPORTED)? != 0 {
+            context.pool = pool::create(&context, number)?;
+        }
+        Ok(context)
+    }
+
+    /// See [`Device::enter`].
+    pub(crate) fn enter(&self) -> Result<Current> {
+        let current = self.enter_quietly()?;
+        if self.has_dropped_errors.load(Ordering::Relaxed) {
+            let mut errors = lock(&self.dropped_errors);
+            let first = (!errors.is_empty()).then(|| errors.remove(0));
+            self.has_dropped_errors.store(!errors.is_empty(), Ordering::Relaxed);
+            if let Some(error) = first {
+                return Err(error);
+            }
+        }
+        Ok(current)
+    }
+
+    /// [`Context::enter`] without the report of what failed in a Drop, for waits that must not be skipped.
+    pub(crate) fn enter_quietly(&self) -> Result<Current> {
+        let lost = self.lost.load(Ordering::Relaxed);
+        if lost != 0 {
+            return Err(DriverError::DeviceLost { code: CudaCode(lost), kernel: None });
+        }
+        Current::of(self.raw)
+    }
+
+    /// Runs `release` with the context current and keeps its failure for the next call. On a lost device nothing is done:
+    /// the driver refuses every call, and the process's end frees all.
+    pub(crate) fn in_drop(&self, what: &'static str, call: &'static str, release: impl FnOnce() -> c_int) {
+        if self.lost.load(Ordering::Relaxed) != 0 {
+            return;
+        }
+        let outcome = Current::of(self.raw).and_then(|_current| self.check(call, release()));
+        match outcome {
+            Ok(()) | Err(DriverError::DeviceLost { .. }) => {}
+            Err(error) => {
+                lock(&self.dropped_errors).push(DriverError::InDrop { what, source: Box::new(error) });
+                self.has_dropped_errors.store(true, Ordering::Relaxed);
+            }
+        }
+    }
+
+    /// The code as a result; a fatal one marks the device as lost.
+    pub(crate) fn check(&self, call: &'static str, code: c_int) -> Result<()> {
+        if code == 0 {
+            return Ok(());
+        }
+        let code = CudaCode(code);
+        if code.is_fatal() {
+            self.lost.store(code.0, Ordering::Relaxed);
+            return Err(DriverError::DeviceLost { code, kernel: None });
+        }
+        Err(DriverError::Cuda { call, code })
+    }
+}
+
+impl Drop for Context {
+    fn drop(&mut self) {
+        // Waits for what still runs, so that nothing is freed under a kernel.
+        // SAFETY: no arguments.
+        self.in_drop("a device", "cuCtxSynchronize", || unsafe { sys::cuCtxSynchronize() });
+        for module in self.kernels.take_modules() {
+            // SAFETY: every kernel that could use the module held this context, so none is left.
+            self.in_drop("a module", "cuModuleUnload", || unsafe { sys::cuModuleUnload(module) });
+        }
+        if !self.pool.is_null() {
+            // SAFETY: every buffer held this context, so none is left.
+            self.in_drop("a memory pool", "cuMemPoolDestroy", || unsafe { sys::cuMemPoolDestroy(self.pool) });
+        }
+        if !self.main_stream.is_null() {
+            // SAFETY: every user of the stream held this context, so none is left.
+            self.in_drop("a stream", "cuStreamDestroy", || unsafe { sys::cuStreamDestroy_v2(self.main_stream) });
+        }
+        if self.lost.load(Ordering::Relaxed) == 0 {
+            // SAFETY: retained once in `retain`.
+            let _unreportable = unsafe { sys::cuDevicePrimaryCtxRelease_v2(self.device) };
+        }
+    }
+}
+
+/// Keeps a context current on this thread; puts back what was there before.
+#[derive(Debug)]
+#[must_use]
+pub struct Current {
+    pushed: bool,
+    /// The current context belongs to a thread, so the guard must stay on it.
+    _not_send: PhantomData<*const ()>,
+}
+
+impl Current {
+    fn of(context: CUcontext) -> Result<Self> {
+        let mut before = null_mut();
+        // SAFETY: the pointer is valid for the call.
+        plain("cuCtxGetCurrent", unsafe { sys::cuCtxGetCurrent(&mut before) })?;
+        if before == context {
+            return Ok(Self { pushed: false, _not_send: PhantomData });
+        }
+        if before.is_null() {
+            // Nothing to restore: leaving ours in place spares the next call a switch.
+            // SAFETY: the context is retained by the caller.
+            plain("cuCtxSetCurrent", unsafe { sys::cuCtxSetCurrent(context) })?;
+            return Ok(Self { pushed: false, _not_send: PhantomData });
+        }
+        // SAFETY: the context is retained by the caller.
+        plain("cuCtxPushCurrent", unsafe { sys::cuCtxPushCurrent_v2(context) })?;
+        Ok(Self { pushed: true, _not_send: PhantomData })
+    }
+}
+
+impl Drop for Current {
+    fn drop(&mut self) {
+        if self.pushed {
+            let mut popped = null_mut();
+            // SAFETY: the pointer is valid for the call. Fails only when the user broke the stack, who then sees it.
+            let _ = unsafe { sys::cuCtxPopCurrent_v2(&mut popped) };
+        }
+    }
+}
+
+/// Loads and initialises the driver; repeated calls cost a table look-up in the driver.
+fn initialise() -> Result<()> {
+    sys::loader::state()?;
+    // SAFETY: 0 is the only flag defined.
+    match CudaCode(unsafe { sys::cuInit(0) }) {
+        CudaCode(0) => {}
+        CudaCode::NO_DEVICE => return Err(DriverError::NoDevice),
+        code => return Err(DriverError::Cuda { call: "cuInit", code }),
+    }
+    let found = Device::driver_version()?;
+    if found < OLDEST_DRIVER {
+        let hint = String::new();
+        return Err(DriverError::DriverTooOld { found, needed: OLDEST_DRIVER, needed_by: "this library", hint });
+    }
+    Ok(())
+}
+
+/// A result outside any context, where no code is tied to one device.
+fn plain(call: &'static str, code: c_int) -> Result<()> {
+    if code == 0 { Ok(()) } else { Err(DriverError::Cuda { call, code: CudaCode(code) }) }
+}
+
+fn attribute_of(device: CUdevice, attribute: i32) -> Result<u32> {
+    let mut value = 0;
+    // SAFETY: the pointer is valid for the call; the driver checks the number.
+    plain("cuDeviceGetAttribute", unsafe { sys::cuDeviceGetAttribute(&mut value, attribute, device) })?;
+    Ok(u32::try_from(value).unwrap_or(0))
+}
+
+fn name_of(device: CUdevice) -> Result<String> {
+    let mut name = [0u8; 256];
+    // SAFETY: the buffer has the length that is passed; the driver ends the text with NUL.
+    plain("cuDeviceGetName", unsafe { sys::cuDeviceGetName(name.as_mut_ptr().cast(), name.len() as c_int, device) })?;
+    let end = name.iter().position(|&byte| byte == 0).unwrap_or(name.len());
+    Ok(String::from_utf8_lossy(&name[..end]).into_owned())
+}
+
+/// A lock whose data stays right when a thread panics with it: each holder leaves it whole.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,321 @@
+//! The crate's one error type.
+
+use std::fmt;
+
+use crate::sys::codes;
+
+/// `Result` with [`DriverError`].
+pub type Result<T, E = DriverError> = std::result::Result<T, E>;
+
+/// A result code of the CUDA driver.
+///
+/// Kept as the plain number, so a code that is newer than this library is still reported truthfully.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct CudaCode(pub i32);
+
+impl CudaCode {
+    pub(crate) const OUT_OF_MEMORY: CudaCode = CudaCode(2);
+    pub(crate) const NO_DEVICE: CudaCode = CudaCode(100);
+    pub(crate) const NOT_READY: CudaCode = CudaCode(600);
+
+    /// The name that the driver's documentation uses, such as `CUDA_ERROR_ILLEGAL_ADDRESS`.
+    pub fn name(self) -> &'static str {
+        codes::name_c(self.0).to_str().unwrap_or_default()
+    }
+
+    /// One plain sentence about what happened.
+    pub fn description(self) -> &'static str {
+        codes::description_c(self.0).to_str().unwrap_or_default()
+    }
+
+    /// Whether the code is final: a kernel faulted, and every later CUDA call of this process will fail.
+    ///
+    /// Measured with driver 580: neither destroying the context nor making a new one recovers; only a new process does.
+    pub fn is_fatal(self) -> bool {
+        matches!(self.0, 214 | 220 | 226 | 700 | 702 | 709 | 710 | 714..=719 | 721)
+    }
+}
+
+impl fmt::Display for CudaCode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ({}): {}", self.name(), self.0, self.description())
+    }
+}
+
+/// Version of the driver or of NVRTC as CUDA counts it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct CudaVersion {
+    /// 13 in CUDA 13.0.
+    pub major: u32,
+    /// 0 in CUDA 13.0.
+    pub minor: u32,
+}
+
+impl fmt::Display for CudaVersion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.major, self.minor)
+    }
+}
+
+/// What can go wrong between this library and the GPU.
+///
+/// After `OutOfMemory`, `Launch`, `Compile` and the argument errors everything stays usable. After `DeviceLost` the process
+/// cannot use CUDA any more (that is CUDA's rule); every later call says so at once.
+#[derive(Clone, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum DriverError {
+    /// No driver library could be opened.
+    #[error(
+        "no CUDA driver: libcuda.so.1 could not be opened.\n  searched: {}\n  Install NVIDIA's driver (in a container: start it with the GPU made visible), or name the file in GPU_LIBCUDA.",
+        .searched.join("\n            ")
+    )]
+    NoDriver {
+        /// Each place that was tried, and why it did not do.
+        searched: Vec<String>,
+    },
+    /// `GPU_DEVICE=none` hides every device.
+    #[error("GPU use is switched off by GPU_DEVICE=none")]
+    Disabled,
+    /// `GPU_DEVICE` has a value that means nothing.
+    #[error("GPU_DEVICE={value} is not known; use cuda (the default), emulated or none")]
+    UnknownDeviceKind {
+        /// What it is set to.
+        value: String,
+    },
+    /// `GPU_DEVICE=emulated`, and this build has no emulated device.
+    #[error("GPU_DEVICE=emulated was asked for, but this build has no emulated device; unset GPU_DEVICE")]
+    NoEmulatedDevice,
+    /// The driver is there, and no device is.
+    #[error(
+        "the CUDA driver found no device. Is one installed, visible to this container, and not hidden by CUDA_VISIBLE_DEVICES? `nvidia-smi` shows what the driver sees."
+    )]
+    NoDevice,
+    /// A device of that number does not exist.
+    #[error("there is no device {ordinal}; the driver has {count}, counted from 0")]
+    NoSuchDevice {
+        /// The number asked for.
+        ordinal: usize,
+        /// How many there are.
+        count: usize,
+    },
+    /// The driver is older than what is needed.
+    #[error("the CUDA driver supports CUDA {found}, but {needed_by} needs {needed}. Update the driver{hint}.")]
+    DriverTooOld {
+        /// The CUDA version that the driver supports.
+        found: CudaVersion,
+        /// The least that is needed.
+        needed: CudaVersion,
+        /// Who needs it.
+        needed_by: &'static str,
+        /// What else would help, or nothing.
+        hint: String,
+    },
+    /// A driver call failed.
+    #[error("{call} failed: {code}")]
+    Cuda {
+        /// The driver function.
+        call: &'static str,
+        /// Its result.
+        code: CudaCode,
+    },
+    /// The device has too little free memory, also after the pool gave back what it held.
+    #[error("out of device memory: {requested_bytes} bytes were requested{}", free_text(.free_bytes))]
+    OutOfMemory {
+        /// Bytes that were asked for.
+        requested_bytes: usize,
+        /// Bytes the driver then reported as free.
+        free_bytes: Option<usize>,
+    },
+    /// A kernel faulted. CUDA allows nothing more in this process.
+    #[error("the device is lost: {code}{}. Restart the process; set GPU_SYNC=1 to learn which kernel faulted.", kernel_text(.kernel))]
+    DeviceLost {
+        /// The fault.
+        code: CudaCode,
+        /// The kernel, where it is known (`GPU_SYNC=1`).
+        kernel: Option<String>,
+    },
+    /// The driver refused a launch. Nothing ran.
+    #[error(
+        "launch of `{kernel}` with grid {grid:?}, block {block:?} and {shared_bytes} bytes of dynamic shared memory was refused: {code}"
+    )]
+    Launch {
+        /// Name of the kernel.
+        kernel: String,
+        /// Blocks along x, y, z.
+        grid: [u32; 3],
+        /// Threads of a block along x, y, z.
+        block: [u32; 3],
+        /// Dynamic shared memory of a block.
+        shared_bytes: u32,
+        /// What the driver said.
+        code: CudaCode,
+    },
+    /// NVRTC, the run-time compiler, could not be opened.
+    #[error(
+        "no NVRTC: libnvrtc, which compiles kernels at run time, could not be opened.\n  searched: {}\n  Install it (`pip install nvidia-cuda-nvrtc`, or the CUDA toolkit), or name the file in GPU_NVRTC.",
+        .searched.join("\n            ")
+    )]
+    NoNvrtc {
+        /// Each place that was tried, and why it did not do.
+        searched: Vec<String>,
+    },
+    /// An NVRTC call failed for another reason than the program's text.
+    #[error("{call} failed: {message}")]
+    Nvrtc {
+        /// The NVRTC function.
+        call: &'static str,
+        /// What NVRTC said.
+        message: String,
+    },
+    /// A program does not compile.
+    #[error(transparent)]
+    Compile(Box<CompileError>),
+    /// NVRTC is too old to make code that this device can run.
+    #[error("NVRTC {nvrtc} cannot compile for {arch}; the oldest architecture it knows is sm_{oldest}")]
+    UnsupportedArch {
+        /// The device's architecture.
+        arch: String,
+        /// Version of NVRTC.
+        nvrtc: CudaVersion,
+        /// The oldest architecture that NVRTC knows.
+        oldest: u32,
+    },
+    /// A kernel was asked for that its crate's registry does not list.
+    #[error("kernel {kernel} is not in the registry of {registry}; add it there so that it is compiled by the checks")]
+    NotRegistered {
+        /// The instantiation.
+        kernel: String,
+        /// The registry.
+        registry: &'static str,
+    },
+    /// A text that goes to C holds a NUL character.
+    #[error("{what} holds a NUL character")]
+    Nul {
+        /// Which text.
+        what: &'static str,
+    },
+    /// Two lengths that must agree do not, or a range lies outside.
+    #[error("{op}: expected {expected}, got {got}")]
+    Length {
+        /// The operation.
+        op: &'static str,
+        /// What it needs.
+        expected: String,
+        /// What it was given.
+        got: String,
+    },
+    /// A size in bytes does not fit the address space.
+    #[error("{elements} elements of {element_bytes} bytes are more than can be addressed")]
+    TooLarge {
+        /// Number of elements.
+        elements: usize,
+        /// Size of one.
+        element_bytes: usize,
+    },
+    /// Two objects that must be on one device are on two.
+    #[error("{op}: objects on device {expected} and on device {got} cannot be used together")]
+    WrongDevice {
+        /// The operation.
+        op: &'static str,
+        /// Device of the operation.
+        expected: usize,
+        /// Device of the other object.
+        got: usize,
+    },
+    /// Something failed while it was dropped, where nothing can be returned; the next call on the device reports it.
+    #[error("while dropping {what}: {source}")]
+    InDrop {
+        /// What was dropped.
+        what: &'static str,
+        /// What went wrong.
+        source: Box<DriverError>,
+    },
+}
+
+fn free_text(free: &Option<usize>) -> String {
+    free.map(|free| format!(", {free} are free")).unwrap_or_default()
+}
+
+fn kernel_text(kernel: &Option<String>) -> String {
+    kernel.as_ref().map(|kernel| format!(", in kernel `{kernel}`")).unwrap_or_default()
+}
+
+/// A program that NVRTC rejects: its log beside the numbered source.
+#[derive(Clone, Debug)]
+pub struct CompileError {
+    /// Name of the program, as it stands in the log.
+    pub name: String,
+    /// The options it was compiled with.
+    pub options: Vec<String>,
+    /// NVRTC's log.
+    pub log: String,
+    /// The whole program text.
+    pub source: String,
+}
+
+impl CompileError {
+    /// The whole program, each line behind its number.
+    pub fn numbered_source(&self) -> String {
+        let lines = self.source.lines().enumerate();
+        lines.map(|(at, line)| format!("{:>5} | {line}\n", at + 1)).collect()
+    }
+
+    /// The lines of the program that the log names, from 1.
+    fn lines_in_log(&self) -> Vec<usize> {
+        let mark = format!("{}(", self.name);
+        let mut lines: Vec<usize> =
+            self.log.split(&mark).skip(1).filter_map(|rest| rest.split(')').next()?.parse().ok()).collect();
+        lines.sort_unstable();
+        lines.dedup();
+        lines
+    }
+}
+
+impl fmt::Display for CompileError {
+    /// The log, then the numbered lines around each place it names; the whole text when it names none.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const AROUND: usize = 3;
+        writeln!(f, "`{}` does not compile ({}):\n{}", self.name, self.options.join(" "), self.log.trim_end())?;
+        let named = self.lines_in_log();
+        let mut gap = false;
+        for (at, line) in self.source.lines().enumerate() {
+            let number = at + 1;
+            if named.is_empty() || named.iter().any(|&n| number.abs_diff(n) <= AROUND) {
+                let mark = if named.contains(&number) { '>' } else { ' ' };
+                write!(f, "\n{mark}{number:>5} | {line}")?;
+                gap = true;
+            } else if std::mem::take(&mut gap) {
+                write!(f, "\n       ...")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for CompileError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_compile_error_shows_the_lines_it_names() {
+        let source: String = (1..=20).map(|n| format!("line {n}\n")).collect();
+        let log = "axpy.cu(10): error: expected a \";\"\n".to_owned();
+        let error = CompileError { name: "axpy.cu".into(), options: vec!["-arch=sm_90".into()], log, source };
+        let text = error.to_string();
+        assert!(text.contains(">   10 | line 10") && text.contains("     7 | line 7"), "{text}");
+        assert!(!text.contains("line 6\n"), "{text}");
+        assert!(error.numbered_source().contains("   20 | line 20"));
+    }
+
+    #[test]
+    fn every_error_prints_and_names_its_remedy() {
+        let text = DriverError::NoDriver { searched: vec!["libcuda.so.1 (no such file)".into()] }.to_string();
+        assert!(text.contains("libcuda.so.1 (no such file)") && text.contains("GPU_LIBCUDA"), "{text}");
+        let text = DriverError::NoNvrtc { searched: vec!["a".into(), "b".into()] }.to_string();
+        assert!(text.contains("GPU_NVRTC") && text.contains("pip install"), "{text}");
+        let code = CudaCode(4242);
+        assert!(code.to_string().contains("4242") && !code.is_fatal());
+    }
+}

@@ -1,0 +1,274 @@
+//! Typed kernels: one Rust type per kernel of a crate, a registry of what is instantiated, a checked launch.
+
+use std::{
+    any::{TypeId, type_name},
+    collections::HashMap,
+    fmt,
+    marker::PhantomData,
+    sync::{Arc, Mutex, OnceLock},
+};
+
+use cust::sys::{CUfunction, CUmodule};
+
+use crate::{
+    Arguments, Binary, Device, Dim3, DriverError, Header, LaunchConfig, Program, Result, Stream,
+    device::lock,
+    module::{allow_shared, find, launch_raw, load_raw},
+    nvrtc::Arch,
+};
+
+/// A `.cu` file and the headers it includes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Source {
+    /// The file's name, as it stands in the compiler's messages.
+    pub name: &'static str,
+    /// Its text, by `include_str!`.
+    pub text: &'static str,
+    /// What it includes besides the prelude.
+    pub headers: &'static [Header],
+}
+
+/// A kernel of a crate: a zero-sized type that ties the C++ kernel to the Rust types of its arguments.
+///
+/// When an instantiation is compiled, a `static_assert` is appended that the kernel has exactly the parameters
+/// [`Entry::Args`] passes, so the two sides cannot drift apart.
+///
+/// ```
+/// use gpu_driver::{DevicePod, Dim3, Entry, In, InOut, Source};
+/// struct Axpy<T>(std::marker::PhantomData<T>);
+/// impl<T: DevicePod> Entry for Axpy<T> {
+///     type Policy = u32; // threads of a block
+///     type Args<'a> = (T, In<'a, T>, InOut<'a, T>, u64);
+///     const SOURCE: &'static Source = &Source { name: "axpy.cu", text: "…", headers: &[] };
+///     const NAME: &'static str = "axpy";
+///     fn template(_: &u32) -> String { T::CUDA_NAME.into() }
+///     fn block(threads: &u32) -> Dim3 { (*threads).into() }
+/// }
+/// ```
+pub trait Entry: 'static {
+    /// The tuning of an instantiation: plain data, passed as template arguments.
+    type Policy: Clone + fmt::Debug;
+    /// The kernel's parameters.
+    type Args<'a>: Arguments;
+    /// The file that holds the kernel.
+    const SOURCE: &'static Source;
+    /// The kernel's name in it.
+    const NAME: &'static str;
+
+    /// The template arguments, such as `float, 256`; empty for a kernel that is no template.
+    fn template(policy: &Self::Policy) -> String;
+
+    /// Threads of a block.
+    fn block(policy: &Self::Policy) -> Dim3;
+
+    /// Dynamic shared memory of a block, in bytes.
+    fn shared_bytes(_policy: &Self::Policy) -> u32 {
+        0
+    }
+}
+
+/// One instantiation of a kernel, as text: what `cargo xtask kernels` compiles and what a launch compiles.
+#[derive(Clone, Debug)]
+pub struct Instance {
+    source: &'static Source,
+    expression: String,
+    signature: String,
+}
+
+impl Instance {
+    fn of<E: Entry>(policy: &E::Policy) -> Self {
+        let template = E::template(policy);
+        let expression = if template.is_empty() { E::NAME.to_owned() } else { format!("{}<{template}>", E::NAME) };
+        Self { source: E::SOURCE, expression, signature: <E::Args<'static> as Arguments>::signature() }
+    }
+
+    /// The C++ expression that names the kernel, such as `fill<float, 256>`.
+    pub fn expression(&self) -> &str {
+        &self.expression
+    }
+
+    /// The whole program of this instantiation.
+    pub fn program(&self) -> Program {
+        let Self { source, expression, signature } = self;
+        let text = format!(
+            "#include \"prelude.cuh\"\n#line 1 \"{name}\"\n{text}\n#line 1 \"instance\"\nGPU_CHECK_SIGNATURE(({expression}), {signature});\n",
+            name = source.name,
+            text = source.text,
+        );
+        let program = Program::new(source.name, text).name_expression(expression.clone());
+        source.headers.iter().fold(program, |program, header| program.header(header.name, header.text))
+    }
+
+    /// Compiles for `arch`, or takes the result from the cache.
+    ///
+    /// # Errors
+    /// As [`Program::compile`].
+    pub fn compile(&self, arch: Arch) -> Result<Binary> {
+        self.program().compile(arch)
+    }
+}
+
+/// All kernel instantiations of a crate. A launch finds its kernel here or fails, so what the checks compile is exactly
+/// what runs.
+#[derive(Debug)]
+pub struct Registry {
+    name: &'static str,
+    instances: HashMap<(TypeId, String), Instance>,
+}
+
+impl Registry {
+    /// An empty registry of that name, which stands in errors: the crate's.
+    pub fn new(name: &'static str) -> Self {
+        Self { name, instances: HashMap::new() }
+    }
+
+    /// Adds one instantiation.
+    #[must_use]
+    pub fn with<E: Entry>(mut self, policy: &E::Policy) -> Self {
+        self.instances.insert((TypeId::of::<E>(), E::template(policy)), Instance::of::<E>(policy));
+        self
+    }
+
+    /// All instantiations, sorted by their expression.
+    pub fn instances(&self) -> Vec<&Instance> {
+        let mut all: Vec<_> = self.instances.values().collect();
+        all.sort_by(|a, b| a.expression.cmp(&b.expression));
+        all
+    }
+
+    /// The kernel for `device`: compiled (or read from the cache) and loaded at the first call, then kept.
+    ///
+    /// # Errors
+    /// `NotRegistered`; those of [`Program::compile`] and [`crate::Module::load`].
+    pub fn kernel<E: Entry>(&self, device: &Device, policy: &E::Policy) -> Result<Kernel<E>> {
+        let key = (TypeId::of::<E>(), E::template(policy));
+        let Some(instance) = self.instances.get(&key) else {
+            let kernel = format!("{}<{}> ({})", E::NAME, key.1, type_name::<E>());
+            return Err(DriverError::NotRegistered { kernel, registry: self.name });
+        };
+        let shared_bytes = E::shared_bytes(policy);
+        let function = device.0.kernels.get(key, || Loaded::new(device, instance))?;
+        allow_shared(device, &instance.expression, function.raw, shared_bytes)?;
+        let (device, block) = (device.clone(), E::block(policy));
+        Ok(Kernel { function, device, block, shared_bytes, _entry: PhantomData })
+    }
+}
+
+/// The kernels that a context has loaded.
+#[derive(Default)]
+pub(crate) struct KernelCache(Mutex<HashMap<(TypeId, String), Slot>>);
+
+/// Filled by the first thread that asks; the others wait for it and do not compile again.
+type Slot = Arc<OnceLock<Result<Arc<Loaded>>>>;
+
+/// A kernel in a module of its own. The context unloads the module.
+pub(crate) struct Loaded {
+    expression: String,
+    raw: CUfunction,
+    module: CUmodule,
+}
+
+// SAFETY: handles that the driver accepts from any thread.
+unsafe impl Send for Loaded {}
+// SAFETY: as above; they are never changed.
+unsafe impl Sync for Loaded {}
+
+impl Loaded {
+    fn new(device: &Device, instance: &Instance) -> Result<Self> {
+        let binary = instance.compile(device.arch())?;
+        let lowered = binary.names.first().map_or(instance.expression.as_str(), |(_, lowered)| lowered);
+        let module = load_raw(device, &binary)?;
+        let raw = find(device, module, lowered)?;
+        Ok(Self { expression: instance.expression.clone(), raw, module })
+    }
+}
+
+impl KernelCache {
+    fn get(&self, key: (TypeId, String), load: impl FnOnce() -> Result<Loaded>) -> Result<Arc<Loaded>> {
+        let slot = lock(&self.0).entry(key.clone()).or_default().clone();
+        let outcome = slot.get_or_init(|| load().map(Arc::new)).clone();
+        if outcome.is_err() {
+            // The cause may pass (memory, an NVRTC that is installed meanwhile): the next call tries again.
+            let mut all = lock(&self.0);
+            if all.get(&key).is_some_and(|now| Arc::ptr_eq(now, &slot)) {
+                all.remove(&key);
+            }
+        }
+        outcome
+    }
+
+    /// Empties the cache; the caller unloads the modules.
+    pub(crate) fn take_modules(&self) -> Vec<CUmodule> {
+        let all = std::mem::take(&mut *lock(&self.0));
+        all.into_values().filter_map(|slot| Some(slot.get()?.as_ref().ok()?.module)).collect()
+    }
+}
+
+/// A kernel ready to launch on one device. Cheap to clone.
+pub struct Kernel<E: Entry> {
+    function: Arc<Loaded>,
+    device: Device,
+    block: Dim3,
+    shared_bytes: u32,
+    _entry: PhantomData<fn() -> E>,
+}
+
+impl<E: Entry> Kernel<E> {
+    /// Enqueues the kernel with `grid` blocks on `stream`.
+    ///
+    /// Memory whose home is another stream is handled: the launch waits for what the home holds, and the home's later
+    /// work (its release too) waits for the launch.
+    ///
+    /// # Errors
+    /// `Launch` when the driver refuses the shape (nothing ran); `WrongDevice`; `DeviceLost`.
+    ///
+    /// # Safety
+    /// The kernel stays within the memory of its arguments for this grid, as its contract (the head of its `.cu` file)
+    /// says. Types, aliasing and lifetimes are checked: by the `static_assert` of the instantiation, by the borrows in
+    /// `arguments`, and by the order of streams.
+    pub unsafe fn launch(&self, grid: impl Into<Dim3>, arguments: E::Args<'_>, stream: &Stream) -> Result<()> {
+        let device = stream.device();
+        same_device("a kernel and its stream", &self.device, device)?;
+        arguments.for_each_home(|home| {
+            same_device("a kernel and its argument", device, home.device())?;
+            stream.follow(home)
+        })?;
+        let config = LaunchConfig { grid: grid.into(), block: self.block, shared_bytes: self.shared_bytes };
+        let _current = device.enter()?;
+        let function = &self.function;
+        // SAFETY: the types are checked by the instantiation, the rest is the caller's promise.
+        arguments
+            .with_values(|values| unsafe { launch_raw(&function.expression, function.raw, config, values, stream) })?;
+        arguments.for_each_home(|home| home.follow(stream))
+    }
+
+    /// The C++ expression that names the kernel.
+    pub fn name(&self) -> &str {
+        &self.function.expression
+    }
+
+    /// Threads of a block.
+    pub fn block(&self) -> Dim3 {
+        self.block
+    }
+}
+
+fn same_device(op: &'static str, expected: &Device, got: &Device) -> Result<()> {
+    if expected == got {
+        return Ok(());
+    }
+    Err(DriverError::WrongDevice { op, expected: expected.ordinal(), got: got.ordinal() })
+}
+
+impl<E: Entry> Clone for Kernel<E> {
+    fn clone(&self) -> Self {
+        let (function, device) = (self.function.clone(), self.device.clone());
+        Self { function, device, block: self.block, shared_bytes: self.shared_bytes, _entry: PhantomData }
+    }
+}
+
+impl<E: Entry> fmt::Debug for Kernel<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Kernel({} on device {})", self.function.expression, self.device.ordinal())
+    }
+}

@@ -1,0 +1,225 @@
+//! Run-time compilation of CUDA C++ with NVRTC, and its cache.
+
+use std::{ffi::CString, fmt, path::PathBuf};
+
+use crate::{CompileError, CudaVersion, DriverError, Result};
+
+mod cache;
+mod sys;
+
+/// Name and text of the header that every program may include without passing it along.
+pub const PRELUDE: Header = Header { name: "prelude.cuh", text: include_str!("../prelude/prelude.cuh") };
+
+/// A header held in memory: `#include "name"` finds it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Header {
+    /// What stands between the quotes of the `#include`.
+    pub name: &'static str,
+    /// Its text.
+    pub text: &'static str,
+}
+
+/// A GPU architecture: `sm_90` is 9.0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Arch {
+    /// 9 in `sm_90`.
+    pub major: u32,
+    /// 0 in `sm_90`.
+    pub minor: u32,
+}
+
+impl Arch {
+    /// The architecture of compute capability `major.minor`.
+    pub const fn new(major: u32, minor: u32) -> Self {
+        Self { major, minor }
+    }
+
+    /// 90 for `sm_90`.
+    pub fn number(self) -> u32 {
+        self.major * 10 + self.minor
+    }
+}
+
+impl fmt::Display for Arch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "sm_{}", self.number())
+    }
+}
+
+/// What a compiled program consists of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BinaryKind {
+    /// Machine code for one architecture.
+    Cubin,
+    /// PTX text that the driver compiles for a device newer than NVRTC knows.
+    Ptx,
+}
+
+/// Where a binary came from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// NVRTC compiled it now.
+    Compiled,
+    /// The cache on disk had it.
+    Cache,
+}
+
+/// A compiled program.
+#[derive(Clone, Debug)]
+pub struct Binary {
+    /// The bytes that the driver loads.
+    pub image: Vec<u8>,
+    /// What they are.
+    pub kind: BinaryKind,
+    /// Each name expression of the program with the mangled name that stands in the image.
+    pub names: Vec<(String, String)>,
+    /// Warnings, or nothing.
+    pub log: String,
+    /// Whether NVRTC ran or the cache answered.
+    pub origin: Origin,
+}
+
+impl PartialEq for Binary {
+    /// Compares the contents, not the origin.
+    fn eq(&self, other: &Self) -> bool {
+        (&self.image, self.kind, &self.names, &self.log) == (&other.image, other.kind, &other.names, &other.log)
+    }
+}
+
+/// The version of NVRTC and the file it was opened from.
+///
+/// # Errors
+/// `NoNvrtc` with each place that was searched.
+pub fn version() -> Result<(CudaVersion, PathBuf)> {
+    sys::nvrtc().map(|nvrtc| (nvrtc.version, nvrtc.path.clone()))
+}
+
+/// A CUDA C++ program to compile at run time: text, headers, options, and the kernels to find in it.
+///
+/// The result is cached on disk under a hash of all of these, the architecture and NVRTC's version; `GPU_CACHE_DIR` moves
+/// the cache (`off` for none). Compiling a small kernel takes 20 to 80 ms, a cache hit well under one.
+///
+/// ```
+/// use gpu_driver::{Arch, Program};
+/// let program = Program::new("axpy.cu", "template <class T> __global__ void axpy(T a, const T *x, T *y) \
+///     { y[threadIdx.x] += a * x[threadIdx.x]; }")
+///     .name_expression("axpy<float>");
+/// match program.compile(Arch::new(9, 0)) {
+///     Ok(binary) => println!("{} bytes, {}", binary.image.len(), binary.names[0].1),
+///     Err(error) => println!("{error}"), // on a machine without NVRTC: where it was looked for, and what to install
+/// }
+/// ```
+#[derive(Clone, Debug)]
+#[must_use]
+pub struct Program {
+    name: String,
+    text: String,
+    headers: Vec<(String, String)>,
+    options: Vec<String>,
+    names: Vec<String>,
+}
+
+impl Program {
+    /// A program of that name (it stands in the compiler's messages) and text. The prelude may be included.
+    pub fn new(name: impl Into<String>, text: impl Into<String>) -> Self {
+        let headers = vec![(PRELUDE.name.to_owned(), PRELUDE.text.to_owned())];
+        Self { name: name.into(), text: text.into(), headers, options: Vec::new(), names: Vec::new() }
+    }
+
+    /// Adds a header that `#include "name"` finds.
+    pub fn header(mut self, name: impl Into<String>, text: impl Into<String>) -> Self {
+        self.headers.push((name.into(), text.into()));
+        self
+    }
+
+    /// Adds a compiler option, such as `--use_fast_math` or `-DWIDTH=4`. The architecture and `--std=c++17` are given.
+    pub fn option(mut self, option: impl Into<String>) -> Self {
+        self.options.push(option.into());
+        self
+    }
+
+    /// Asks for the kernel that this C++ expression names, such as `axpy<float>`; templates are instantiated by it.
+    pub fn name_expression(mut self, expression: impl Into<String>) -> Self {
+        self.names.push(expression.into());
+        self
+    }
+
+    /// Compiles for `arch`, or takes the result from the cache.
+    ///
+    /// The image is machine code when NVRTC knows the architecture. For a newer one it is PTX for the newest
+    /// architecture that NVRTC knows, which the driver translates.
+    ///
+    /// # Errors
+    /// `NoNvrtc`; `Compile` with the log and the numbered source; `UnsupportedArch` when the device is older than what
+    /// NVRTC compiles for; `Nul` when a text holds a NUL character.
+    pub fn compile(&self, arch: Arch) -> Result<Binary> {
+        let nvrtc = sys::nvrtc()?;
+        let (kind, options) = self.target(arch, nvrtc)?;
+        let key = self.key(nvrtc, &options);
+        let folder = cache::folder();
+        if let Some(binary) = folder.as_ref().and_then(|folder| cache::load(folder, key)) {
+            return Ok(binary);
+        }
+        let binary = self.run(kind, &options)?;
+        if let Some(folder) = folder {
+            cache::store(&folder, key, &binary);
+        }
+        Ok(binary)
+    }
+
+    /// The kind of code to ask for, and all options.
+    fn target(&self, arch: Arch, nvrtc: &sys::Nvrtc) -> Result<(BinaryKind, Vec<String>)> {
+        let number = arch.number();
+        let oldest = nvrtc.archs.first().copied().unwrap_or(0);
+        let newest_below = nvrtc.archs.iter().copied().filter(|&known| known <= number).max();
+        let (kind, target) = if nvrtc.archs.is_empty() || nvrtc.archs.contains(&number) {
+            (BinaryKind::Cubin, format!("sm_{number}"))
+        } else if let Some(below) = newest_below {
+            (BinaryKind::Ptx, format!("compute_{below}"))
+        } else {
+            return Err(DriverError::UnsupportedArch { arch: arch.to_string(), nvrtc: nvrtc.version, oldest });
+        };
+        let mut options = vec![format!("--gpu-architecture={target}"), "--std=c++17".to_owned()];
+        options.extend(self.options.iter().cloned());
+        Ok((kind, options))
+    }
+
+    fn key(&self, nvrtc: &sys::Nvrtc, options: &[String]) -> cache::Key {
+        // The counts keep the lists apart.
+        let counts = format!("{} {} {}", self.headers.len(), options.len(), self.names.len());
+        let compiler = nvrtc.identity();
+        let mut parts = vec![env!("CARGO_PKG_VERSION"), &compiler, &counts, &self.name, &self.text];
+        parts.extend(self.headers.iter().flat_map(|(name, text)| [name.as_str(), text.as_str()]));
+        parts.extend(options.iter().chain(&self.names).map(String::as_str));
+        cache::Key::of(parts)
+    }
+
+    fn run(&self, kind: BinaryKind, options: &[String]) -> Result<Binary> {
+        let headers = self.headers.iter().map(|(name, text)| Ok((c("a header's name", name)?, c("a header", text)?)));
+        let headers = headers.collect::<Result<Vec<_>>>()?;
+        let session =
+            sys::Session::new(&c("the program", &self.text)?, &c("the program's name", &self.name)?, &headers)?;
+        let names = self.names.iter().map(|name| c("a name expression", name)).collect::<Result<Vec<_>>>()?;
+        for name in &names {
+            session.add_name(name)?;
+        }
+        let c_options = options.iter().map(|option| c("an option", option)).collect::<Result<Vec<_>>>()?;
+        let compiled = session.compile(&c_options)?;
+        let log = session.log()?;
+        if !compiled {
+            let (name, options, source) = (self.name.clone(), options.to_vec(), self.text.clone());
+            return Err(DriverError::Compile(Box::new(CompileError { name, options, log, source })));
+        }
+        let image = match kind {
+            BinaryKind::Cubin => session.cubin()?,
+            BinaryKind::Ptx => session.ptx()?,
+        };
+        let lowered = names.iter().map(|name| session.lowered_name(name)).collect::<Result<Vec<_>>>()?;
+        let names = self.names.iter().cloned().zip(lowered).collect();
+        Ok(Binary { image, kind, names, log, origin: Origin::Compiled })
+    }
+}
+
+fn c(what: &'static str, text: &str) -> Result<CString> {
+    CString::new(text).map_err(|_| DriverError::Nul { what })
+}

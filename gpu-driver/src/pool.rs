@@ -1,0 +1,128 @@
+//! The stream-ordered memory pool of a device.
+//!
+//! Allocation and release are steps of a stream (`cuMemAllocFromPoolAsync`, `cuMemFreeAsync`): memory that a stream has
+//! released is given out again to later work of that stream without a visit to the operating system. Measured on an H200:
+//! 1.6 us for the pair, against 3.4 us for cuMemAlloc and cuMemFree, which also synchronise.
+
+use std::{ffi::c_int, ptr::null_mut};
+
+use cust::sys::{
+    CUdeviceptr, CUmemAllocationHandleType, CUmemAllocationType_enum, CUmemLocation_st, CUmemLocationType_enum,
+    CUmemPool_attribute_enum, CUmemPoolProps, CUmemoryPool,
+};
+
+use crate::{CudaCode, Device, DriverError, Result, Stream, device::Context, sys};
+
+/// What a pool holds at a moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PoolUse {
+    /// Bytes in buffers that are alive (or whose release has not run on its stream yet).
+    pub used_bytes: u64,
+    /// Bytes that the pool holds from the driver, used or kept for reuse.
+    pub reserved_bytes: u64,
+}
+
+impl Device {
+    /// What the device's pool holds now. Zeros on devices without pools.
+    ///
+    /// # Errors
+    /// What the driver reports.
+    pub fn pool_use(&self) -> Result<PoolUse> {
+        let _current = self.enter()?;
+        let read = |attribute| {
+            let mut value = 0u64;
+            if !self.0.pool.is_null() {
+                // SAFETY: both attributes are 64-bit counts.
+                let code = unsafe { sys::cuMemPoolGetAttribute(self.0.pool, attribute, (&raw mut value).cast()) };
+                self.check("cuMemPoolGetAttribute", code)?;
+            }
+            Ok::<u64, DriverError>(value)
+        };
+        Ok(PoolUse {
+            used_bytes: read(CUmemPool_attribute_enum::CU_MEMPOOL_ATTR_USED_MEM_CURRENT as c_int)?,
+            reserved_bytes: read(CUmemPool_attribute_enum::CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT as c_int)?,
+        })
+    }
+
+    /// Gives memory that no buffer uses back to the driver, down to `keep_bytes`, after waiting for the device.
+    ///
+    /// Happens by itself before an allocation fails; call it to make room for another process or library.
+    ///
+    /// # Errors
+    /// `DeviceLost` when a kernel faulted.
+    pub fn trim_pool(&self, keep_bytes: usize) -> Result<()> {
+        self.synchronize()?;
+        if self.0.pool.is_null() {
+            return Ok(());
+        }
+        let _current = self.enter()?;
+        // SAFETY: the pool lives as long as the context.
+        self.check("cuMemPoolTrimTo", unsafe { sys::cuMemPoolTrimTo(self.0.pool, keep_bytes) })
+    }
+}
+
+/// A pool of our own that keeps what is released: other libraries' settings of the default pool stay theirs.
+pub(crate) fn create(context: &Context, ordinal: c_int) -> Result<CUmemoryPool> {
+    let props = CUmemPoolProps {
+        allocType: CUmemAllocationType_enum::CU_MEM_ALLOCATION_TYPE_PINNED,
+        handleTypes: CUmemAllocationHandleType::CU_MEM_HANDLE_TYPE_NONE,
+        location: CUmemLocation_st { type_: CUmemLocationType_enum::CU_MEM_LOCATION_TYPE_DEVICE, id: ordinal },
+        win32SecurityAttributes: null_mut(),
+        reserved: [0; 64],
+    };
+    let mut pool = null_mut();
+    // SAFETY: both pointers are valid for the call; destroyed in the context's Drop.
+    context.check("cuMemPoolCreate", unsafe { sys::cuMemPoolCreate(&mut pool, &props) })?;
+    let mut keep_all = u64::MAX;
+    let attribute = CUmemPool_attribute_enum::CU_MEMPOOL_ATTR_RELEASE_THRESHOLD as c_int;
+    // SAFETY: the attribute is a 64-bit count.
+    let code = unsafe { sys::cuMemPoolSetAttribute(pool, attribute, (&raw mut keep_all).cast()) };
+    context.check("cuMemPoolSetAttribute", code)?;
+    Ok(pool)
+}
+
+/// Allocates `bytes` (not 0) in the order of `stream`; when the device is full, trims the pool and tries once more.
+pub(crate) fn allocate(stream: &Stream, bytes: usize) -> Result<CUdeviceptr> {
+    let device = stream.device();
+    match allocate_once(stream, bytes) {
+        Err(DriverError::Cuda { code: CudaCode::OUT_OF_MEMORY, .. }) => {}
+        other => return other,
+    }
+    device.trim_pool(0)?;
+    allocate_once(stream, bytes).map_err(|error| match error {
+        DriverError::Cuda { code: CudaCode::OUT_OF_MEMORY, .. } => {
+            DriverError::OutOfMemory { requested_bytes: bytes, free_bytes: device.memory().ok().map(|(free, _)| free) }
+        }
+        other => other,
+    })
+}
+
+fn allocate_once(stream: &Stream, bytes: usize) -> Result<CUdeviceptr> {
+    let device = stream.device();
+    let _current = device.enter()?;
+    let mut address = 0;
+    let pool = device.0.pool;
+    if pool.is_null() {
+        // SAFETY: the pointer is valid for the call.
+        device.check("cuMemAlloc", unsafe { sys::cuMemAlloc_v2(&mut address, bytes) })?;
+    } else {
+        // SAFETY: pool and stream are alive and of this context.
+        let code = unsafe { sys::cuMemAllocFromPoolAsync(&mut address, bytes, pool, stream.as_raw()) };
+        device.check("cuMemAllocFromPoolAsync", code)?;
+    }
+    Ok(address)
+}
+
+/// Releases what [`allocate`] gave, in the order of `stream`; errors are kept for the device's next call.
+pub(crate) fn release(stream: &Stream, address: CUdeviceptr) {
+    let context = &stream.device().0;
+    if context.pool.is_null() {
+        // cuMemFree waits for the device, so work that still uses the memory ends first.
+        // SAFETY: allocated by `allocate`, released once.
+        context.in_drop("a device buffer", "cuMemFree", || unsafe { sys::cuMemFree_v2(address) });
+    } else {
+        // SAFETY: allocated by `allocate`, released once, after the work that uses it in stream order.
+        let free = || unsafe { sys::cuMemFreeAsync(address, stream.as_raw()) };
+        context.in_drop("a device buffer", "cuMemFreeAsync", free);
+    }
+}

@@ -1,0 +1,39 @@
+// The prelude of every kernel of this workspace: what NVRTC does not bring by itself.
+//
+// NVRTC from the pip wheel has no headers, so the fixed-width integers are defined here, and kernels include nothing else
+// unless their crate passes it along.
+#pragma once
+
+typedef signed char int8_t;
+typedef unsigned char uint8_t;
+typedef short int16_t;
+typedef unsigned short uint16_t;
+typedef int int32_t;
+typedef unsigned int uint32_t;
+typedef long long int64_t;
+typedef unsigned long long uint64_t;
+
+static_assert(sizeof(int16_t) == 2 && sizeof(int32_t) == 4 && sizeof(int64_t) == 8, "integer widths");
+static_assert(sizeof(float) == 4 && sizeof(double) == 8 && sizeof(void *) == 8, "the host's layout");
+
+// Shared memory is always declared through this macro: SHARED(float, tile, [32][33]);
+#define SHARED(type, name, dims) __shared__ type name dims
+
+namespace gpu {
+
+// Whether two types are one.
+template <class A, class B> struct same { static constexpr bool value = false; };
+template <class A> struct same<A, A> { static constexpr bool value = true; };
+
+// The number of this thread in a one-dimensional grid, and the number of threads: the grid-stride loop's start and step.
+__device__ inline uint64_t first_index() { return uint64_t(blockIdx.x) * blockDim.x + threadIdx.x; }
+__device__ inline uint64_t index_step() { return uint64_t(gridDim.x) * blockDim.x; }
+
+} // namespace gpu
+
+// Checks that a kernel instantiation has the parameter types that the Rust side passes; one line per instantiation is
+// appended to its program. KERNEL is in parentheses because it may hold commas.
+#define GPU_UNWRAP(...) __VA_ARGS__
+#define GPU_CHECK_SIGNATURE(KERNEL, TYPES)                                                                            \
+    static_assert(gpu::same<decltype(&GPU_UNWRAP KERNEL), void (*)TYPES>::value,                                      \
+                  "the kernel's parameters are not those that Rust passes: " #TYPES)

@@ -1,0 +1,160 @@
+//! Streams: queues of device work that run in order.
+
+use std::{fmt, ptr::null_mut, sync::Arc};
+
+use cust::sys::CUstream;
+
+use crate::{CudaCode, Current, Device, DriverError, Event, Result, sys};
+
+/// A queue of device work. What is enqueued on one stream runs in order; two streams run side by side unless an event
+/// orders them.
+///
+/// Cheap to clone (a clone is the same queue), Send and Sync.
+///
+/// ```no_run
+/// use gpu_driver::{Device, Stream};
+/// let device = Device::first()?;
+/// let side = Stream::new(&device)?;
+/// let done = side.record()?; // after all that `side` holds now
+/// device.stream().wait(&done)?; // later work of the main stream starts after it
+/// # Ok::<(), gpu_driver::DriverError>(())
+/// ```
+#[derive(Clone)]
+pub struct Stream {
+    device: Device,
+    raw: CUstream,
+    /// None for the main stream, which the context owns.
+    _owned: Option<Arc<Owned>>,
+}
+
+/// Destroys a stream of ours; keeps the context until then.
+struct Owned {
+    device: Device,
+    raw: CUstream,
+}
+
+// SAFETY: the driver's stream functions may be called from any thread.
+unsafe impl Send for Stream {}
+// SAFETY: as above; the handle is never changed.
+unsafe impl Sync for Stream {}
+// SAFETY: as above.
+unsafe impl Send for Owned {}
+// SAFETY: as above.
+unsafe impl Sync for Owned {}
+
+impl Stream {
+    /// A new stream. It does not synchronise with the legacy default stream.
+    ///
+    /// # Errors
+    /// What the driver reports.
+    pub fn new(device: &Device) -> Result<Self> {
+        const NON_BLOCKING: u32 = 1;
+        let _current = device.enter()?;
+        let mut raw = null_mut();
+        // SAFETY: the pointer is valid for the call; destroyed in Drop.
+        device.check("cuStreamCreate", unsafe { sys::cuStreamCreate(&mut raw, NON_BLOCKING) })?;
+        let owned = Arc::new(Owned { device: device.clone(), raw });
+        Ok(Self { device: device.clone(), raw, _owned: Some(owned) })
+    }
+
+    pub(crate) fn main(device: Device) -> Self {
+        let raw = device.0.main_stream;
+        Self { device, raw, _owned: None }
+    }
+
+    /// The stream's device.
+    pub fn device(&self) -> &Device {
+        &self.device
+    }
+
+    /// Waits until all that is enqueued now has run.
+    ///
+    /// # Errors
+    /// `DeviceLost` when a kernel faulted.
+    pub fn synchronize(&self) -> Result<()> {
+        let current = self.device.enter()?;
+        self.synchronize_entered(&current)
+    }
+
+    /// The wait alone. After an asynchronous copy to or from borrowed memory nothing may return before it, not even the
+    /// report of an earlier error, or the copy would outlive the borrow.
+    pub(crate) fn synchronize_entered(&self, _current: &Current) -> Result<()> {
+        // SAFETY: the stream is alive.
+        self.device.check("cuStreamSynchronize", unsafe { sys::cuStreamSynchronize(self.raw) })
+    }
+
+    /// Whether all that is enqueued has run. Does not wait.
+    ///
+    /// # Errors
+    /// `DeviceLost` when a kernel faulted.
+    pub fn is_idle(&self) -> Result<bool> {
+        let _current = self.device.enter()?;
+        // SAFETY: the stream is alive.
+        let code = unsafe { sys::cuStreamQuery(self.raw) };
+        if CudaCode(code) == CudaCode::NOT_READY {
+            return Ok(false);
+        }
+        self.device.check("cuStreamQuery", code).map(|()| true)
+    }
+
+    /// A new event behind all that is enqueued now.
+    ///
+    /// # Errors
+    /// What the driver reports.
+    pub fn record(&self) -> Result<Event> {
+        let event = Event::new(&self.device)?;
+        event.record(self)?;
+        Ok(event)
+    }
+
+    /// Makes later work of this stream start after `event`. The host does not wait.
+    ///
+    /// # Errors
+    /// `WrongDevice` for an event of another device; else what the driver reports.
+    pub fn wait(&self, event: &Event) -> Result<()> {
+        if event.device() != &self.device {
+            let (expected, got) = (self.device.ordinal(), event.device().ordinal());
+            return Err(DriverError::WrongDevice { op: "Stream::wait", expected, got });
+        }
+        let _current = self.device.enter()?;
+        // SAFETY: stream and event are alive.
+        self.device.check("cuStreamWaitEvent", unsafe { sys::cuStreamWaitEvent(self.raw, event.as_raw(), 0) })
+    }
+
+    /// Makes later work of this stream start after all that `other` holds now; nothing when both are one queue.
+    ///
+    /// # Errors
+    /// `WrongDevice`, or what the driver reports.
+    pub fn follow(&self, other: &Stream) -> Result<()> {
+        if self == other { Ok(()) } else { self.wait(&Event::untimed_on(other)?) }
+    }
+
+    /// The driver's handle. It lives as long as this stream.
+    pub fn as_raw(&self) -> CUstream {
+        self.raw
+    }
+}
+
+impl PartialEq for Stream {
+    /// Whether both are the same queue.
+    fn eq(&self, other: &Self) -> bool {
+        self.raw == other.raw && self.device == other.device
+    }
+}
+
+impl Eq for Stream {}
+
+impl fmt::Debug for Stream {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Stream").field("device", &self.device.ordinal()).field("raw", &self.raw).finish()
+    }
+}
+
+impl Drop for Owned {
+    fn drop(&mut self) {
+        // The driver destroys the queue once its work has run.
+        // SAFETY: made in `Stream::new`, destroyed once.
+        let destroy = || unsafe { sys::cuStreamDestroy_v2(self.raw) };
+        self.device.0.in_drop("a stream", "cuStreamDestroy", destroy);
+    }
+}

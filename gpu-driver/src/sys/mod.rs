@@ -1,0 +1,133 @@
+//! The CUDA driver API without linking to it: every function that cust_raw declares, defined here, through a table.
+//!
+//! `cust` calls the driver's C symbols. This module *is* those symbols: each is a small function that looks its target up
+//! in a table which is filled once per process, at the first call, from the real `libcuda.so.1` (see [`loader`]). Where
+//! there is no driver the table stays empty and every function returns `CUDA_ERROR_NO_DEVICE`, so one binary runs with a
+//! driver and without.
+//!
+//! Two faces of each function:
+//! * `sys::cuX(..) -> c_int` is what this crate calls. The code is a plain integer, whatever the driver's age.
+//! * the exported C symbol `cuX` is what `cust` calls. cust_raw's result enum ends with CUDA 11.4 and a Rust enum that holds
+//!   any other value is undefined behaviour, so here a newer code becomes `CUDA_ERROR_UNKNOWN`.
+
+use std::ffi::{c_char, c_int};
+
+pub(crate) mod codes;
+pub(crate) mod loader;
+
+/// Returned by every function when there is no driver.
+const NO_DEVICE: c_int = 100;
+/// Returned when the driver is there but too old to have the function.
+const NOT_SUPPORTED: c_int = 801;
+const UNKNOWN: c_int = 999;
+
+/// Defines, for each function, its slot, its typed call, and the C symbol that cust links to.
+macro_rules! forward {
+    ($(fn $name:ident($($arg:ident: $type:ty),* $(,)?);)*) => {
+        #[repr(usize)]
+        #[allow(non_camel_case_types, clippy::upper_case_acronyms)]
+        pub(super) enum Slot { $($name,)* Count }
+
+        /// The C names of the functions, in slot order, each ending in NUL.
+        pub(super) const NAMES: [&str; Slot::Count as usize] = [$(concat!(stringify!($name), "\0")),*];
+
+        $(
+            /// The driver function of this name; see the CUDA Driver API reference.
+            ///
+            /// # Safety
+            /// As the driver's documentation asks: pointers valid, handles alive.
+            pub(crate) unsafe fn $name($($arg: $type),*) -> c_int {
+                match loader::target(Slot::$name as usize) {
+                    Ok(address) => {
+                        // SAFETY: the address is that of the driver's function of this name, whose C signature cust_raw
+                        // declares; the caller vouches for the arguments.
+                        unsafe {
+                            let function: unsafe extern "C" fn($($type),*) -> c_int = std::mem::transmute(address);
+                            function($($arg),*)
+                        }
+                    }
+                    Err(code) => code,
+                }
+            }
+        )*
+
+        /// The symbols that cust links to.
+        mod exported {
+            use super::*;
+            $(
+                // SAFETY: no other library of the process defines the symbol, because nothing links to libcuda.
+                #[unsafe(no_mangle)]
+                unsafe extern "C" fn $name($($arg: $type),*) -> c_int {
+                    // SAFETY: forwarded as it came.
+                    known_or_unknown(unsafe { super::$name($($arg),*) })
+                }
+            )*
+        }
+    };
+}
+
+#[rustfmt::skip]
+#[allow(non_snake_case, dead_code, clippy::too_many_arguments)]
+mod symbols;
+pub(crate) use symbols::*;
+
+/// `code` if cust_raw's enum has it, else `CUDA_ERROR_UNKNOWN`.
+fn known_or_unknown(code: c_int) -> c_int {
+    if symbols::KNOWN_CODES.binary_search(&code).is_ok() { code } else { UNKNOWN }
+}
+
+// cust's `Display` for its error panics when these two fail, so they are answered here in every state.
+
+/// Stores the code's description; returns `CUDA_ERROR_INVALID_VALUE` for a null pointer.
+// SAFETY: no other library of the process defines the symbol, because nothing links to libcuda.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cuGetErrorString(code: c_int, text: *mut *const c_char) -> c_int {
+    // SAFETY: the caller passes a pointer to a `const char *`, or null.
+    unsafe { store(codes::description_c(code).as_ptr(), text) }
+}
+
+/// Stores the code's name; returns `CUDA_ERROR_INVALID_VALUE` for a null pointer.
+// SAFETY: no other library of the process defines the symbol, because nothing links to libcuda.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cuGetErrorName(code: c_int, text: *mut *const c_char) -> c_int {
+    // SAFETY: the caller passes a pointer to a `const char *`, or null.
+    unsafe { store(codes::name_c(code).as_ptr(), text) }
+}
+
+unsafe fn store(value: *const c_char, target: *mut *const c_char) -> c_int {
+    if target.is_null() {
+        return 1;
+    }
+    // SAFETY: not null, and valid for a write as the callers promise.
+    unsafe { *target = value };
+    0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{
+        symbols::{NAMES, Slot},
+        *,
+    };
+
+    #[test]
+    fn codes_newer_than_cust_become_unknown() {
+        assert_eq!(known_or_unknown(0), 0);
+        assert_eq!(known_or_unknown(700), 700);
+        assert_eq!(known_or_unknown(721), UNKNOWN); // CUDA 12.8: CUDA_ERROR_TENSOR_MEMORY_LEAK
+    }
+
+    #[test]
+    fn names_are_c_strings_in_slot_order() {
+        assert_eq!(NAMES[Slot::cuInit as usize], "cuInit\0");
+        assert_eq!(NAMES.len(), 351);
+        assert!(NAMES.iter().all(|name| name.starts_with("cu") && name.ends_with('\0')));
+    }
+
+    #[test]
+    fn cust_prints_every_error() {
+        // Panics inside cust when cuGetErrorString fails.
+        assert!(cust::error::CudaError::OutOfMemory.to_string().contains("memory"));
+        assert!(!cust::error::CudaError::NoDevice.to_string().is_empty());
+    }
+}
