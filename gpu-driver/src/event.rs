@@ -4,7 +4,7 @@ use std::ptr::null_mut;
 
 use cust::sys::CUevent;
 
-use crate::{CudaCode, Device, DriverError, Result, Stream, sys};
+use crate::{CudaCode, Current, Device, DriverError, Result, Stream, sys};
 
 const DEFAULT: u32 = 0;
 const DISABLE_TIMING: u32 = 2;
@@ -37,18 +37,18 @@ impl Event {
     /// # Errors
     /// What the driver reports.
     pub fn new(device: &Device) -> Result<Self> {
-        Self::with_flags(device, DEFAULT)
+        let current = device.enter()?;
+        Self::with_flags(device, DEFAULT, &current)
     }
 
     /// An event for ordering only, recorded on `stream`: cheaper than one with a time.
-    pub(crate) fn untimed_on(stream: &Stream) -> Result<Self> {
-        let event = Self::with_flags(stream.device(), DISABLE_TIMING)?;
-        event.record(stream)?;
+    pub(crate) fn untimed_on(stream: &Stream, current: &Current) -> Result<Self> {
+        let event = Self::with_flags(stream.device(), DISABLE_TIMING, current)?;
+        event.record_entered(stream, current)?;
         Ok(event)
     }
 
-    fn with_flags(device: &Device, flags: u32) -> Result<Self> {
-        let _current = device.enter()?;
+    fn with_flags(device: &Device, flags: u32, _current: &Current) -> Result<Self> {
         let mut raw = null_mut();
         // SAFETY: the pointer is valid for the call; destroyed in Drop.
         device.check("cuEventCreate", unsafe { sys::cuEventCreate(&mut raw, flags) })?;
@@ -64,7 +64,11 @@ impl Event {
             let (expected, got) = (self.device.ordinal(), stream.device().ordinal());
             return Err(DriverError::WrongDevice { op: "Event::record", expected, got });
         }
-        let _current = self.device.enter()?;
+        let current = self.device.enter()?;
+        self.record_entered(stream, &current)
+    }
+
+    fn record_entered(&self, stream: &Stream, _current: &Current) -> Result<()> {
         // SAFETY: event and stream are alive.
         self.device.check("cuEventRecord", unsafe { sys::cuEventRecord(self.raw, stream.as_raw()) })
     }

@@ -229,17 +229,18 @@ impl<E: Entry> Kernel<E> {
     pub unsafe fn launch(&self, grid: impl Into<Dim3>, arguments: E::Args<'_>, stream: &Stream) -> Result<()> {
         let device = stream.device();
         same_device("a kernel and its stream", &self.device, device)?;
+        let current = device.enter()?;
         arguments.for_each_home(|home| {
             same_device("a kernel and its argument", device, home.device())?;
-            stream.follow(home)
+            stream.follow_entered(home, &current)
         })?;
         let config = LaunchConfig { grid: grid.into(), block: self.block, shared_bytes: self.shared_bytes };
-        let _current = device.enter()?;
         let function = &self.function;
-        // SAFETY: the types are checked by the instantiation, the rest is the caller's promise.
-        arguments
-            .with_values(|values| unsafe { launch_raw(&function.expression, function.raw, config, values, stream) })?;
-        arguments.for_each_home(|home| home.follow(stream))
+        arguments.with_values(|values| {
+            // SAFETY: the types are checked by the instantiation, the rest is the caller's promise.
+            unsafe { launch_raw(&function.expression, function.raw, config, values, stream) }
+        })?;
+        arguments.for_each_home(|home| home.follow_entered(stream, &current))
     }
 
     /// The C++ expression that names the kernel.

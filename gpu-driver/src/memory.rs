@@ -189,16 +189,16 @@ impl<T: DevicePod> DeviceVec<T> {
     /// `Length` unless both have the same number of elements; `DeviceLost`. The pinned buffer is dropped then.
     pub fn upload(&mut self, host: PinnedVec<T>) -> Result<Pending<PinnedVec<T>>> {
         same_len("DeviceVec::upload", self.len, host.len())?;
+        let device = self.home.device();
+        let current = device.enter()?;
         if self.len > 0 {
-            let device = self.home.device();
-            let _current = device.enter()?;
             let bytes = self.len * size_of::<T>();
             // SAFETY: both have that many bytes; `Pending` keeps the pinned memory until the copy has run.
             let code =
                 unsafe { sys::cuMemcpyHtoDAsync_v2(self.address, host.as_ptr().cast(), bytes, self.home.as_raw()) };
             device.check("cuMemcpyHtoDAsync", code)?;
         }
-        Pending::after(&self.home, host)
+        Pending::after(&self.home, host, &current)
     }
 
     /// Starts to copy the buffer to pinned memory and returns at once; the filled memory comes from [`Pending::wait`].
@@ -207,16 +207,16 @@ impl<T: DevicePod> DeviceVec<T> {
     /// `Length` unless both have the same number of elements; `DeviceLost`. The pinned buffer is dropped then.
     pub fn download(&self, mut host: PinnedVec<T>) -> Result<Pending<PinnedVec<T>>> {
         same_len("DeviceVec::download", self.len, host.len())?;
+        let device = self.home.device();
+        let current = device.enter()?;
         if self.len > 0 {
-            let device = self.home.device();
-            let _current = device.enter()?;
             let bytes = self.len * size_of::<T>();
             // SAFETY: both have that many bytes; `Pending` keeps the pinned memory until the copy has run.
             let code =
                 unsafe { sys::cuMemcpyDtoHAsync_v2(host.as_mut_ptr().cast(), self.address, bytes, self.home.as_raw()) };
             device.check("cuMemcpyDtoHAsync", code)?;
         }
-        Pending::after(&self.home, host)
+        Pending::after(&self.home, host, &current)
     }
 
     /// The device address, for launches with unchecked arguments and other libraries; 0 when empty.
@@ -262,6 +262,11 @@ pub struct DeviceSliceMut<'a, T: DevicePod> {
 }
 
 impl<'a, T: DevicePod> DeviceSlice<'a, T> {
+    /// The stream that orders the buffer's work.
+    pub fn home(&self) -> &'a Stream {
+        self.home
+    }
+
     /// Number of elements.
     pub fn len(&self) -> usize {
         self.len
@@ -308,6 +313,11 @@ impl<'a, T: DevicePod> DeviceSlice<'a, T> {
 }
 
 impl<'a, T: DevicePod> DeviceSliceMut<'a, T> {
+    /// The stream that orders the buffer's work.
+    pub fn home(&self) -> &'a Stream {
+        self.home
+    }
+
     /// Number of elements.
     pub fn len(&self) -> usize {
         self.len
@@ -361,13 +371,13 @@ impl<'a, T: DevicePod> DeviceSliceMut<'a, T> {
         if self.len == 0 {
             return Ok(());
         }
-        self.home.follow(source.home)?;
-        let _current = device.enter()?;
+        let current = device.enter()?;
+        self.home.follow_entered(source.home, &current)?;
         let bytes = self.len * size_of::<T>();
         // SAFETY: both have that many bytes and cannot overlap, as one is borrowed mutably.
         let code = unsafe { sys::cuMemcpyDtoDAsync_v2(self.address, source.address, bytes, self.home.as_raw()) };
         device.check("cuMemcpyDtoDAsync", code)?;
-        source.home.follow(self.home)
+        source.home.follow_entered(self.home, &current)
     }
 }
 

@@ -6,7 +6,7 @@ use std::{
     ptr::{NonNull, null_mut},
 };
 
-use crate::{CudaCode, Device, DevicePod, DriverError, Event, Result, Stream, memory::byte_len, sys};
+use crate::{CudaCode, Current, Device, DevicePod, DriverError, Event, Result, Stream, memory::byte_len, sys};
 
 /// A host buffer that the device copies from and to directly: about twice as fast as pageable memory, and without the
 /// host waiting. Behaves as a slice.
@@ -103,13 +103,12 @@ pub struct Pending<V> {
 
 impl<V> Pending<V> {
     /// `value`, in use by what `stream` holds now.
-    pub(crate) fn after(stream: &Stream, value: V) -> Result<Self> {
-        match Event::untimed_on(stream) {
+    pub(crate) fn after(stream: &Stream, value: V, current: &Current) -> Result<Self> {
+        match Event::untimed_on(stream, current) {
             Ok(done) => Ok(Self { value: Some(value), done }),
             Err(error) => {
                 // Without an event, only the end of all work tells that the value is free.
-                let waited = stream.device().0.enter_quietly().and_then(|current| stream.synchronize_entered(&current));
-                if waited.is_err() {
+                if stream.synchronize_entered(current).is_err() {
                     std::mem::forget(value);
                 }
                 Err(error)

@@ -126,12 +126,41 @@ impl Stream {
     /// # Errors
     /// `WrongDevice`, or what the driver reports.
     pub fn follow(&self, other: &Stream) -> Result<()> {
-        if self == other { Ok(()) } else { self.wait(&Event::untimed_on(other)?) }
+        let current = self.device.enter()?;
+        if other.device != self.device {
+            let (expected, got) = (self.device.ordinal(), other.device.ordinal());
+            return Err(DriverError::WrongDevice { op: "Stream::follow", expected, got });
+        }
+        self.follow_entered(other, &current)
+    }
+
+    /// [`Stream::follow`] within a call that has entered the device, and must not end half-way for an older error.
+    pub(crate) fn follow_entered(&self, other: &Stream, current: &Current) -> Result<()> {
+        if self == other {
+            return Ok(());
+        }
+        let event = Event::untimed_on(other, current)?;
+        // SAFETY: stream and event are alive.
+        self.device.check("cuStreamWaitEvent", unsafe { sys::cuStreamWaitEvent(self.raw, event.as_raw(), 0) })
     }
 
     /// The driver's handle. It lives as long as this stream.
     pub fn as_raw(&self) -> CUstream {
         self.raw
+    }
+}
+
+impl From<&Device> for Stream {
+    /// The device's main stream.
+    fn from(device: &Device) -> Self {
+        device.stream()
+    }
+}
+
+impl From<&Stream> for Stream {
+    /// The same queue.
+    fn from(stream: &Stream) -> Self {
+        stream.clone()
     }
 }
 

@@ -1,1 +1,166 @@
-//! Work in progress.
+//! Test suites whose parts are reported as *ignored* where they cannot run, and fail there when they must.
+//!
+//! libtest cannot decide at run time that a test is ignored, so a test that returns early without a GPU counts as passed.
+//! A suite made here (a test target with `harness = false`) shows such tests as ignored with the reason, and turns them
+//! into failures when an environment variable says `require`, as on machines that are there to run them.
+
+use std::{env, error::Error, fmt::Display, process::ExitCode};
+
+use libtest_mimic::{Arguments, Failed, Trial};
+
+/// What a test returns.
+pub type Outcome = Result<(), Box<dyn Error>>;
+
+/// A named test of something that may be missing.
+pub type Test<D> = (&'static str, fn(&D) -> Outcome);
+
+/// A list of [`Test`]s from functions of those names.
+#[macro_export]
+macro_rules! tests {
+    ($($name:ident),* $(,)?) => { &[$((stringify!($name), $name as fn(&_) -> $crate::Outcome)),*] };
+}
+
+/// Tests in groups, each with something it needs.
+#[derive(Default)]
+pub struct Suite {
+    trials: Vec<Trial>,
+}
+
+impl std::fmt::Debug for Suite {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Suite of {} tests", self.trials.len())
+    }
+}
+
+impl Suite {
+    /// A suite without tests.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds tests that need `needed`, each named `group::test`. Where it is an error they are ignored, or fail when the
+    /// variable `require` is set to `require`.
+    pub fn group<D, E>(self, group: &str, needed: Result<D, E>, require: &str, tests: &[Test<D>]) -> Self
+    where
+        D: Clone + Send + 'static,
+        E: Display,
+    {
+        let cases = tests.iter().map(|&(name, test)| (name.to_owned(), move |needed: &D| test(needed)));
+        self.cases(group, needed, require, cases)
+    }
+
+    /// As [`Suite::group`], for tests that are made at run time.
+    pub fn cases<D, E, F>(
+        mut self,
+        group: &str,
+        needed: Result<D, E>,
+        require: &str,
+        cases: impl IntoIterator<Item = (String, F)>,
+    ) -> Self
+    where
+        D: Clone + Send + 'static,
+        E: Display,
+        F: FnOnce(&D) -> Outcome + Send + 'static,
+    {
+        let must_run = env::var(require).is_ok_and(|value| value == "require");
+        let needed = needed.map_err(|error| error.to_string());
+        if let Err(why) = &needed {
+            eprintln!("{group}: {} because: {why}", if must_run { "failing" } else { "ignored" });
+        }
+        for (name, test) in cases {
+            let needed = needed.clone();
+            let ignored = needed.is_err() && !must_run;
+            let run = move || test(&needed?).map_err(|error| Failed::from(error.to_string()));
+            self.trials.push(Trial::test(format!("{group}::{name}"), run).with_ignored_flag(ignored));
+        }
+        self
+    }
+
+    /// Runs what the command line asks for, as libtest does.
+    pub fn run(self) -> ExitCode {
+        libtest_mimic::run(&Arguments::from_args(), self.trials).exit_code()
+    }
+}
+
+/// `Err` with the message unless the condition holds; for tests that return [`Outcome`].
+#[macro_export]
+macro_rules! ensure {
+    ($condition:expr $(,)?) => {
+        if !$condition {
+            return Err(concat!("does not hold: ", stringify!($condition)).into());
+        }
+    };
+    ($condition:expr, $($message:tt)+) => {
+        if !$condition {
+            return Err(format!($($message)+).into());
+        }
+    };
+}
+
+/// `Err` with both values unless they are equal.
+#[macro_export]
+macro_rules! ensure_eq {
+    ($got:expr, $want:expr $(,)?) => {
+        let (got, want) = (&$got, &$want);
+        if got != want {
+            return Err(format!("{}: got {got:?}, want {want:?}", stringify!($got)).into());
+        }
+    };
+}
+
+/// Lengths that find mistakes at the edges of warps, blocks and vector widths.
+pub const AWKWARD_LENGTHS: [usize; 16] = [0, 1, 2, 3, 31, 32, 33, 127, 255, 256, 257, 1000, 1023, 1024, 1025, 65_537];
+
+/// A small reproducible generator (SplitMix64, Steele, Lea and Flood 2014) for test data and orders.
+#[derive(Clone, Debug)]
+pub struct Rng(pub u64);
+
+impl Rng {
+    /// The next 64 bits.
+    pub fn next_u64(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    /// A number below `n`, which is not 0.
+    pub fn below(&mut self, n: usize) -> usize {
+        (self.next_u64() % n as u64) as usize
+    }
+
+    /// Uniform in [0, 1).
+    pub fn uniform(&mut self) -> f64 {
+        (self.next_u64() >> 11) as f64 / (1u64 << 53) as f64
+    }
+
+    /// Brings the items into a random order.
+    pub fn shuffle<T>(&mut self, items: &mut [T]) {
+        for last in (1..items.len()).rev() {
+            items.swap(last, self.below(last + 1));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn splitmix_known_answers() {
+        // First outputs for seed 1234567, as in the reference implementation's test.
+        let mut rng = Rng(1234567);
+        assert_eq!(rng.next_u64(), 6457827717110365317);
+        assert_eq!(rng.next_u64(), 3203168211198807973);
+    }
+
+    #[test]
+    fn shuffle_keeps_the_items() {
+        let mut items: Vec<u32> = (0..100).collect();
+        Rng(1).shuffle(&mut items);
+        assert_ne!(items, (0..100).collect::<Vec<_>>());
+        items.sort_unstable();
+        assert_eq!(items, (0..100).collect::<Vec<_>>());
+    }
+}

@@ -72,8 +72,9 @@ fn functions(bindings: &str) -> impl Iterator<Item = (String, Vec<String>)> {
 
 /// Names of all enums and of the aliases that stand for one.
 fn enum_types(bindings: &str) -> HashSet<String> {
-    let mut names: HashSet<String> =
-        words_after(bindings, "pub enum ").map(|rest| rest.split([' ', '{']).next().unwrap_or_default().to_owned()).collect();
+    let mut names: HashSet<String> = words_after(bindings, "pub enum ")
+        .map(|rest| rest.split([' ', '{']).next().unwrap_or_default().to_owned())
+        .collect();
     for line in words_after(bindings, "pub use self::") {
         if let Some((old, new)) = line.trim_end_matches(';').split_once(" as ")
             && names.contains(old)

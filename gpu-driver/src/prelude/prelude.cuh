@@ -18,6 +18,10 @@ static_assert(sizeof(float) == 4 && sizeof(double) == 8 && sizeof(void *) == 8, 
 
 // Shared memory is always declared through this macro: SHARED(float, tile, [32][33]);
 #define SHARED(type, name, dims) __shared__ type name dims
+// Dynamic shared memory, whose size the launch gives: SHARED_DYNAMIC(float, tile); then tile[i].
+#define SHARED_DYNAMIC(type, name)                                                                                    \
+    extern __shared__ __align__(16) unsigned char gpu_dynamic_shared[];                                               \
+    type *name = reinterpret_cast<type *>(gpu_dynamic_shared)
 
 namespace gpu {
 

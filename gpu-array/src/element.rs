@@ -1,0 +1,113 @@
+//! The element types of arrays.
+
+use std::fmt::{Debug, Display};
+
+use gpu_driver::DevicePod;
+
+use crate::{ArrayError, Result};
+
+/// A type that arrays can hold.
+pub trait Element: DevicePod + PartialEq + Debug + Display {
+    /// The type's NumPy name, such as `float32`.
+    const DTYPE: &'static str;
+}
+
+/// An element that counts: what [`GpuArray::arange`](crate::GpuArray::arange) takes.
+pub trait Number: Element {
+    /// How many values `start + i * step` lie before `stop`.
+    ///
+    /// # Errors
+    /// `Range` for a step of zero, for values that are not finite, and for more values than can be addressed.
+    fn range_len(start: Self, stop: Self, step: Self) -> Result<usize>;
+
+    /// `start + i * step`: integers wrap (they never do within a range), floats are computed in f64 and rounded once.
+    fn range_value(start: Self, step: Self, i: usize) -> Self;
+}
+
+fn range_error<T: Display>(start: T, stop: T, step: T, why: &'static str) -> ArrayError {
+    ArrayError::Range { start: start.to_string(), stop: stop.to_string(), step: step.to_string(), why }
+}
+
+macro_rules! integers {
+    ($($type:ty => $dtype:literal),*) => {$(
+        impl Element for $type {
+            const DTYPE: &'static str = $dtype;
+        }
+        impl Number for $type {
+            fn range_len(start: Self, stop: Self, step: Self) -> Result<usize> {
+                if step == 0 {
+                    return Err(range_error(start, stop, step, "the step is zero"));
+                }
+                // Exact: the difference of two 64-bit integers fits in 128 bits.
+                let (distance, step_wide) = (i128::from(stop) - i128::from(start), i128::from(step));
+                if distance == 0 || (distance < 0) != (step_wide < 0) {
+                    return Ok(0);
+                }
+                let len = distance.unsigned_abs().div_ceil(step_wide.unsigned_abs());
+                usize::try_from(len).map_err(|_| range_error(start, stop, step, "more values than can be addressed"))
+            }
+            fn range_value(start: Self, step: Self, i: usize) -> Self {
+                start.wrapping_add((i as Self).wrapping_mul(step))
+            }
+        }
+    )*};
+}
+
+macro_rules! floats {
+    ($($type:ty => $dtype:literal),*) => {$(
+        impl Element for $type {
+            const DTYPE: &'static str = $dtype;
+        }
+        impl Number for $type {
+            fn range_len(start: Self, stop: Self, step: Self) -> Result<usize> {
+                if step == 0.0 {
+                    return Err(range_error(start, stop, step, "the step is zero"));
+                }
+                let len = ((f64::from(stop) - f64::from(start)) / f64::from(step)).ceil();
+                if !len.is_finite() || !step.is_finite() {
+                    return Err(range_error(start, stop, step, "the number of values is not finite"));
+                }
+                // 2^53: beyond it neighbouring values of i are not told apart.
+                if len > 9_007_199_254_740_992.0 {
+                    return Err(range_error(start, stop, step, "more values than can be addressed"));
+                }
+                Ok(len.max(0.0) as usize)
+            }
+            fn range_value(start: Self, step: Self, i: usize) -> Self {
+                (f64::from(start) + i as f64 * f64::from(step)) as Self
+            }
+        }
+    )*};
+}
+
+integers!(i8 => "int8", i16 => "int16", i32 => "int32", i64 => "int64", u8 => "uint8", u16 => "uint16", u32 => "uint32", u64 => "uint64");
+floats!(f32 => "float32", f64 => "float64");
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lengths_are_numpys() {
+        // numpy.arange(start, stop, step).size
+        assert_eq!(i32::range_len(0, 10, 3).unwrap(), 4);
+        assert_eq!(i32::range_len(10, 0, -3).unwrap(), 4);
+        assert_eq!(i32::range_len(0, 10, -1).unwrap(), 0);
+        assert_eq!(u8::range_len(250, 255, 2).unwrap(), 3);
+        assert_eq!(i64::range_len(i64::MIN, i64::MAX, i64::MAX).unwrap(), 3);
+        assert_eq!(f64::range_len(0.0, 1.0, 0.1).unwrap(), 10);
+        assert_eq!(f64::range_len(1.0, 1.3, 0.1).unwrap(), 4); // NumPy's own: 1.3 - 1 is a little over 3 steps
+        assert_eq!(f32::range_len(0.0, -1.0, 0.5).unwrap(), 0);
+    }
+
+    #[test]
+    fn ranges_without_an_end_are_errors() {
+        assert!(i32::range_len(0, 10, 0).is_err());
+        assert!(f32::range_len(0.0, 1.0, 0.0).is_err());
+        assert!(f64::range_len(0.0, f64::INFINITY, 1.0).is_err());
+        assert!(f64::range_len(f64::NAN, 1.0, 1.0).is_err());
+        assert!(f64::range_len(0.0, 1.0, f64::INFINITY).is_err());
+        assert!(f64::range_len(0.0, 1e300, 1e-300).is_err());
+        assert!(f64::range_len(0.0, 1e17, 1.0).is_err());
+    }
+}

@@ -1,0 +1,157 @@
+//! Tests of gpu-array on a device, and its kernels with NVRTC; reported as ignored where one is missing.
+#![allow(missing_docs)]
+
+use std::process::ExitCode;
+
+use gpu_array::{ArrayError, Element, GpuArray, KERNELS, Number, reference};
+use gpu_driver::{Arch, Device, Stream, nvrtc};
+use ndarray::{Array, Array1, Array2, Array3, ArrayD, Ix1, IxDyn, s};
+use testkit::{AWKWARD_LENGTHS, Outcome, Suite, ensure, ensure_eq, tests};
+
+fn main() -> ExitCode {
+    let compiler = || nvrtc::version().map(|_| ());
+    let device = Device::first().and_then(|device| compiler().map(|()| device));
+    let on_device = tests![
+        any_layout_round_trips,
+        zero_and_full_of_every_type,
+        fill_writes_every_place_and_no_other,
+        arange_equals_the_reference,
+        arrays_print,
+        wrong_shapes_are_errors,
+        other_streams_work,
+    ];
+    Suite::new()
+        .group("device", device, "GPU_TESTS", on_device)
+        .cases("kernels", compiler(), "GPU_COMPILE", kernel_cases())
+        .run()
+}
+
+fn kernel_cases() -> Vec<(String, impl FnOnce(&()) -> Outcome)> {
+    let archs = [Arch::new(8, 0), Arch::new(9, 0), Arch::new(10, 0)];
+    let pairs = KERNELS.instances().into_iter().flat_map(|instance| archs.map(|arch| (instance.clone(), arch)));
+    pairs
+        .map(|(instance, arch)| {
+            let name = format!("{} {arch}", instance.expression());
+            (name, move |_: &()| Ok(instance.compile(arch).map(drop)?))
+        })
+        .collect()
+}
+
+fn any_layout_round_trips(device: &Device) -> Outcome {
+    let host = Array3::from_shape_fn((3, 5, 7), |(i, j, k)| (i * 100 + j * 10 + k) as f32);
+    ensure_eq!(GpuArray::from_ndarray(device, &host)?.to_ndarray()?, host);
+    let views = [
+        host.slice(s![.., ..;2, ..;-1]),
+        host.slice(s![1..2, .., 3..]),
+        host.view().permuted_axes([2, 0, 1]),
+        host.slice(s![.., 2..2, ..]),
+    ];
+    for view in views {
+        let back = GpuArray::from_ndarray(device, &view)?.to_ndarray()?;
+        ensure_eq!(back, view);
+        ensure!(back.is_standard_layout());
+    }
+    let broadcast = Array1::from(vec![1i64, 2, 3]);
+    let broadcast = broadcast.broadcast((4, 3)).ok_or("shape")?;
+    ensure_eq!(GpuArray::from_ndarray(device, &broadcast)?.to_ndarray()?, broadcast);
+    let dynamic = ArrayD::<u8>::from_elem(IxDyn(&[2, 1, 3, 1]), 9);
+    ensure_eq!(GpuArray::from_ndarray(device, &dynamic)?.to_ndarray()?, dynamic);
+    let scalar = ndarray::arr0(3.5f64);
+    ensure_eq!(GpuArray::from_ndarray(device, &scalar)?.to_ndarray()?, scalar);
+    Ok(())
+}
+
+fn zero_and_full_of_every_type(device: &Device) -> Outcome {
+    fn check<T: Number>(device: &Device, start: T, step: T) -> Outcome {
+        let value = T::range_value(start, step, 5);
+        for n in AWKWARD_LENGTHS {
+            let full = GpuArray::full(device, n, value)?;
+            ensure_eq!(full.to_ndarray()?, Array::from_elem(n, value));
+            let zeros = GpuArray::<T, Ix1>::zeros(device, n)?.to_ndarray()?;
+            ensure!(zeros.iter().all(|z| z.to_string() == "0"), "{} zeros of {n}", T::DTYPE);
+        }
+        Ok(())
+    }
+    check(device, 1u8, 3)?;
+    check(device, -7i8, 3)?;
+    check(device, 1u16, 300)?;
+    check(device, -7i16, 300)?;
+    check(device, 7u32, 100_000)?;
+    check(device, -7i32, 100_000)?;
+    check(device, 7u64, 1 << 40)?;
+    check(device, -7i64, 1 << 40)?;
+    check(device, 1.5f32, 0.1)?;
+    check(device, 1.5f64, 0.1)
+}
+
+fn fill_writes_every_place_and_no_other(device: &Device) -> Outcome {
+    // Every misalignment: a fill of part of a buffer leaves its neighbours as they were.
+    fn check<T: Element>(device: &Device, old: T, new: T) -> Outcome {
+        for start in 0..18 {
+            for len in [0, 1, 2, 3, 7, 8, 9, 15, 16, 17, 31, 33, 100] {
+                let mut array = GpuArray::full(device, 160, old)?;
+                gpu_array::fill(array.as_mut_device_vec().slice_mut(start..start + len)?, new)?;
+                let mut want = Array1::from_elem(160, old);
+                want.slice_mut(s![start..start + len]).fill(new);
+                ensure_eq!(array.to_ndarray()?, want);
+            }
+        }
+        Ok(())
+    }
+    check(device, 1u8, 2)?;
+    check(device, 1u32, 2)?;
+    check(device, 1.0f64, 2.0)?;
+    let mut big = GpuArray::<f32, _>::zeros(device, (1000, 1001))?;
+    big.fill(f32::NAN)?;
+    ensure!(big.to_ndarray()?.iter().all(|x| x.is_nan()));
+    Ok(())
+}
+
+fn arange_equals_the_reference(device: &Device) -> Outcome {
+    fn check<T: Number>(device: &Device, start: T, stop: T, step: T) -> Outcome {
+        let got = GpuArray::arange(device, start, stop, step)?.to_ndarray()?;
+        ensure_eq!(got, reference::arange(start, stop, step)?);
+        Ok(())
+    }
+    check(device, 0i32, 100_000, 1)?;
+    check(device, 100i32, -100_000, -7)?;
+    check(device, i64::MIN, i64::MAX, i64::MAX / 1000)?;
+    check(device, -128i8, 127, 1)?;
+    check(device, 0u8, 255, 2)?;
+    check(device, 0u64, u64::MAX, u64::MAX / 777)?;
+    check(device, -1.0f32, 1.0, 1e-5)?;
+    check(device, 0.0f32, 20_000_000.0, 1.0)?; // beyond 2^24, where f32 counts no more by one
+    check(device, 0.1f64, 1000.0, 0.1)?;
+    check(device, 5.0f64, 0.0, -0.3)?;
+    check(device, 0i16, 0, 1)?;
+    ensure!(matches!(GpuArray::arange(device, 0, 1, 0), Err(ArrayError::Range { .. })));
+    Ok(())
+}
+
+fn arrays_print(device: &Device) -> Outcome {
+    let host = Array2::from_shape_fn((2, 3), |(i, j)| i * 3 + j).mapv(|x| x as i32);
+    let x = GpuArray::from_ndarray(device, &host)?;
+    ensure_eq!(x.to_string(), host.to_string());
+    ensure_eq!(format!("{x:?}"), "GpuArray<int32>(shape [2, 3], device 0)");
+    ensure_eq!((x.shape().to_vec(), x.ndim(), x.len(), x.is_empty()), (vec![2, 3], 2, 6, false));
+    Ok(())
+}
+
+fn wrong_shapes_are_errors(device: &Device) -> Outcome {
+    ensure!(matches!(GpuArray::<f64, _>::zeros(device, (usize::MAX, 2)), Err(ArrayError::TooLarge { .. })));
+    let data = GpuArray::<f32, _>::zeros(device, 6)?.into_device_vec();
+    let array = GpuArray::from_device_vec(data, (2, 3))?;
+    ensure_eq!(array.shape(), [2, 3]);
+    let wrong = GpuArray::from_device_vec(array.into_device_vec(), (2, 2));
+    ensure!(matches!(wrong, Err(ArrayError::Length { expected: 4, got: 6, .. })));
+    Ok(())
+}
+
+fn other_streams_work(device: &Device) -> Outcome {
+    let side = Stream::new(device)?;
+    let mut x = GpuArray::full(&side, (10, 10), 3i32)?;
+    x.fill(4)?;
+    ensure!(x.stream() == &side);
+    ensure!(x.try_clone()?.to_ndarray()?.iter().all(|&v| v == 4));
+    Ok(())
+}

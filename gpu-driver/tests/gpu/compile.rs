@@ -1,0 +1,93 @@
+//! Compilation: needs NVRTC and no device.
+
+use gpu_driver::{Arch, BinaryKind, DriverError, Instance, Program, Registry};
+use testkit::{Outcome, ensure, ensure_eq};
+
+use crate::kernels::{KERNELS, WrongAxpy};
+
+const HOPPER: Arch = Arch::new(9, 0);
+
+pub fn templates_are_found_by_name_expression(_: &()) -> Outcome {
+    let text = "template <class T> __global__ void f(T *x) { *x = T(1); }";
+    let binary = Program::new("f.cu", text).name_expression("f<float>").name_expression("f<double>").compile(HOPPER)?;
+    ensure_eq!(binary.kind, BinaryKind::Cubin);
+    ensure!(binary.image.starts_with(b"\x7fELF"));
+    ensure!(binary.names[0].1.contains("1fIfE") && binary.names[1].1.contains("1fIdE"), "{:?}", binary.names);
+    Ok(())
+}
+
+pub fn headers_and_options_reach_the_compiler(_: &()) -> Outcome {
+    let text = "#include \"width.cuh\"\n#ifndef LEVEL\n#error no LEVEL\n#endif\nextern \"C\" __global__ void f(int *x) { *x = WIDTH + LEVEL; }";
+    let program = Program::new("f.cu", text).header("width.cuh", "#define WIDTH 4\n");
+    ensure!(program.clone().option("-DLEVEL=2").compile(HOPPER).is_ok());
+    let Err(DriverError::Compile(error)) = program.compile(HOPPER) else { return Err("compiled without LEVEL".into()) };
+    ensure!(error.log.contains("no LEVEL"), "{error}");
+    Ok(())
+}
+
+pub fn an_error_keeps_log_name_and_numbered_source(_: &()) -> Outcome {
+    let text = "extern \"C\" __global__ void f(float *x)\n{\n    x[0] = undefined_thing;\n}\n";
+    let Err(DriverError::Compile(error)) = Program::new("broken.cu", text).compile(HOPPER) else {
+        return Err("compiled".into());
+    };
+    let shown = error.to_string();
+    ensure!(shown.contains("broken.cu(3): error") && shown.contains(">    3 |     x[0] = undefined_thing;"), "{shown}");
+    ensure!(shown.contains("sm_90"), "{shown}");
+    Ok(())
+}
+
+pub fn a_kernel_that_differs_from_its_rust_type_does_not_compile(_: &()) -> Outcome {
+    let registry = Registry::new("wrong").with::<WrongAxpy>(&());
+    let instance: &Instance = registry.instances()[0];
+    let Err(DriverError::Compile(error)) = instance.compile(HOPPER) else { return Err("compiled".into()) };
+    ensure!(error.log.contains("(const float *, float, float *, uint64_t)"), "{error}");
+    Ok(())
+}
+
+pub fn an_architecture_newer_than_nvrtc_gets_ptx(_: &()) -> Outcome {
+    let text = "extern \"C\" __global__ void f(int *x) { *x = 1; }";
+    let binary = Program::new("f.cu", text).compile(Arch::new(99, 9))?;
+    ensure_eq!(binary.kind, BinaryKind::Ptx);
+    ensure!(String::from_utf8_lossy(&binary.image).contains(".target sm_"));
+    let Err(DriverError::UnsupportedArch { .. }) = Program::new("f.cu", text).compile(Arch::new(2, 0)) else {
+        return Err("compiled for sm_20".into());
+    };
+    Ok(())
+}
+
+pub fn texts_with_nul_are_refused(_: &()) -> Outcome {
+    let refused = |program: Program| matches!(program.compile(HOPPER), Err(DriverError::Nul { .. }));
+    ensure!(refused(Program::new("f.cu", "__global__ void f() {}\0")));
+    ensure!(refused(Program::new("f\0.cu", "__global__ void f() {}")));
+    ensure!(refused(Program::new("f.cu", "__global__ void f() {}").option("-D\0")));
+    Ok(())
+}
+
+pub fn the_second_compilation_comes_from_the_cache(_: &()) -> Outcome {
+    // A text of this run's own, so that the first is no hit.
+    let text = format!("// {:?}\n__global__ void f() {{}}", std::time::SystemTime::now());
+    let program = Program::new("f.cu", text).name_expression("f");
+    let first = program.compile(HOPPER)?;
+    ensure_eq!(first.origin, gpu_driver::Origin::Compiled);
+    let second = program.compile(HOPPER)?;
+    if std::env::var("GPU_CACHE_DIR").is_ok_and(|folder| folder == "off") {
+        return Ok(());
+    }
+    ensure_eq!(second.origin, gpu_driver::Origin::Cache);
+    ensure_eq!(first, second);
+    ensure_eq!(program.clone().option("-lineinfo").compile(HOPPER)?.origin, gpu_driver::Origin::Compiled);
+    ensure_eq!(program.compile(Arch::new(8, 0))?.origin, gpu_driver::Origin::Compiled);
+    Ok(())
+}
+
+pub fn sixteen_threads_compile_at_once(_: &()) -> Outcome {
+    std::thread::scope(|scope| {
+        let compile = |n: usize| move || KERNELS.instances()[n % 3].compile(HOPPER).map(|binary| binary.image.len());
+        let threads: Vec<_> = (0..16).map(|n| scope.spawn(compile(n))).collect();
+        for thread in threads {
+            let size = thread.join().map_err(|_| "a thread panicked")??;
+            ensure!(size > 100);
+        }
+        Ok(())
+    })
+}

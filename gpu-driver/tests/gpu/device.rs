@@ -1,0 +1,353 @@
+//! Devices, streams, events, memory, launches: needs a device and NVRTC.
+
+use std::thread;
+
+use gpu_driver::{
+    Device, DevicePod, DeviceVec, DriverError, Event, Module, PinnedVec, Program, Registry, Stream, cust,
+};
+use testkit::{AWKWARD_LENGTHS, Outcome, Rng, ensure, ensure_eq};
+
+use crate::kernels::{Axpy, KERNELS, Reverse, SlowFill};
+
+/// Long enough for a missing wait to show: tens of milliseconds.
+const SLOW: u64 = 50_000_000;
+
+fn ramp(n: usize) -> Vec<u32> {
+    (0..n as u32).map(|i| i.wrapping_mul(2654435761)).collect()
+}
+
+fn slow_fill(stream: &Stream, buffer: &mut DeviceVec<u32>, value: u32) -> gpu_driver::Result<()> {
+    let n = buffer.len() as u64;
+    let kernel = KERNELS.kernel::<SlowFill>(stream.device(), &())?;
+    // SAFETY: writes out[..n].
+    unsafe { kernel.launch(4, (SLOW, value, buffer.output(), n), stream) }
+}
+
+pub fn device_describes_itself(device: &Device) -> Outcome {
+    ensure!(!device.name().is_empty() && device.multiprocessors()? > 0);
+    ensure!(device.arch().major >= 5, "{}", device.arch());
+    let (free, total) = device.memory()?;
+    ensure!(0 < free && free <= total);
+    ensure!(device.to_string().contains(device.name()));
+    let count = Device::count()?;
+    let wrong = Device::new(count).unwrap_err();
+    ensure!(matches!(wrong, DriverError::NoSuchDevice { .. }), "{wrong}");
+    ensure!(device.attribute(-1).is_err());
+    Ok(())
+}
+
+fn round_trip<T: DevicePod + PartialEq>(device: &Device, value: impl Fn(usize) -> T) -> Outcome {
+    for n in AWKWARD_LENGTHS {
+        let host: Vec<T> = (0..n).map(&value).collect();
+        let stream = device.stream();
+        let buffer = DeviceVec::from_slice(&stream, &host)?;
+        ensure_eq!(buffer.len(), n);
+        ensure_eq!(buffer.to_vec()?, host);
+        ensure_eq!(buffer.try_clone()?.to_vec()?, host);
+        // SAFETY: zero bytes are a value of every DevicePod.
+        let zero: T = unsafe { std::mem::zeroed() };
+        ensure!(DeviceVec::<T>::zeros(&stream, n)?.to_vec()?.iter().all(|x| *x == zero));
+    }
+    Ok(())
+}
+
+pub fn every_type_and_length_round_trips(device: &Device) -> Outcome {
+    round_trip(device, |i| i as u8)?;
+    round_trip(device, |i| i as i16)?;
+    round_trip(device, |i| i as u32 ^ 0xdead_beef)?;
+    round_trip(device, |i| -(i as i64))?;
+    round_trip(device, |i| i as f32 * 0.5)?;
+    round_trip(device, |i| (i as f64).sqrt())
+}
+
+pub fn slices_read_and_write_parts(device: &Device) -> Outcome {
+    let stream = device.stream();
+    let host = ramp(1000);
+    let mut buffer = DeviceVec::from_slice(&stream, &host)?;
+    ensure_eq!(buffer.slice(10..20)?.to_vec()?, host[10..20]);
+    ensure_eq!(buffer.slice(1000..)?.to_vec()?, []);
+    buffer.slice_mut(3..=4)?.copy_from_slice(&[7, 8])?;
+    let other = DeviceVec::from_slice(&stream, &[1, 2, 3])?;
+    buffer.slice_mut(997..)?.copy_from(other.as_slice())?;
+    let mut want = host.clone();
+    want[3..5].copy_from_slice(&[7, 8]);
+    want[997..].copy_from_slice(&[1, 2, 3]);
+    ensure_eq!(buffer.to_vec()?, want);
+    for wrong in [buffer.slice(999..1001).err(), buffer.copy_to_slice(&mut [0; 3]).err()] {
+        ensure!(matches!(wrong, Some(DriverError::Length { .. })), "{wrong:?}");
+    }
+    ensure!(buffer.copy_from_slice(&[1]).is_err());
+    Ok(())
+}
+
+pub fn pinned_copies_own_their_buffer(device: &Device) -> Outcome {
+    let stream = device.stream();
+    let host = ramp(100_000);
+    let mut buffer = DeviceVec::zeros(&stream, host.len())?;
+    let pinned = buffer.upload(PinnedVec::from_slice(device, &host)?)?.wait()?;
+    ensure_eq!(pinned[..10], host[..10]);
+    slow_fill(&stream, &mut buffer, 5)?;
+    let pending = buffer.download(pinned)?;
+    ensure!(!pending.is_done()?, "done before the slow kernel");
+    let back = pending.wait()?;
+    ensure!(back.iter().all(|&x| x == 5));
+    // Dropping waits, so the memory is not given back under the copy.
+    slow_fill(&stream, &mut buffer, 6)?;
+    drop(buffer.download(back)?);
+    ensure!(stream.is_idle()?);
+    ensure!(buffer.upload(PinnedVec::zeros(device, 3)?).is_err());
+    ensure_eq!(PinnedVec::<f64>::zeros(device, 0)?.len(), 0);
+    Ok(())
+}
+
+pub fn streams_run_in_order_and_idle(device: &Device) -> Outcome {
+    let stream = Stream::new(device)?;
+    let mut buffer = DeviceVec::zeros(&stream, 1000)?;
+    stream.synchronize()?;
+    ensure!(stream.is_idle()?);
+    slow_fill(&stream, &mut buffer, 1)?;
+    ensure!(!stream.is_idle()?);
+    stream.synchronize()?;
+    ensure!(stream.is_idle()?);
+    ensure!(buffer.to_vec()?.iter().all(|&x| x == 1));
+    Ok(())
+}
+
+pub fn a_launch_on_another_stream_waits_for_the_home(device: &Device) -> Outcome {
+    let (home, side) = (Stream::new(device)?, Stream::new(device)?);
+    let axpy = KERNELS.kernel::<Axpy<f32>>(device, &256)?;
+    let n = 10_000;
+    for _ in 0..5 {
+        let mut x = DeviceVec::from_slice(&home, &vec![0u32; n])?;
+        slow_fill(&home, &mut x, 1.0f32.to_bits())?; // x = 1.0, late, on `home`
+        // SAFETY: u32 and f32 have the same layout; the buffer is only read.
+        let x_as_f32 = unsafe { std::mem::transmute::<&DeviceVec<u32>, &DeviceVec<f32>>(&x) };
+        let mut y = DeviceVec::from_slice(&side, &vec![2.0f32; n])?;
+        // SAFETY: reads x[..n], writes y[..n].
+        unsafe { axpy.launch(8, (3.0, x_as_f32.input(), y.in_out(), n as u64), &side)? };
+        drop(x); // released on `home`, after the launch on `side`
+        let mut reused = DeviceVec::zeros(&home, n)?; // likely the same memory
+        slow_fill(&home, &mut reused, 0)?;
+        ensure!(y.to_vec()?.iter().all(|&v| v == 5.0), "the launch did not wait for the home stream");
+    }
+    Ok(())
+}
+
+pub fn events_order_and_time(device: &Device) -> Outcome {
+    let stream = Stream::new(device)?;
+    let mut buffer = DeviceVec::zeros(&stream, 10)?;
+    let start = stream.record()?;
+    slow_fill(&stream, &mut buffer, 1)?;
+    let end = stream.record()?;
+    ensure!(!end.is_done()?);
+    let ms = end.elapsed_ms_since(&start)?;
+    ensure!(end.is_done()? && start.is_done()?);
+    ensure!((5.0..1000.0).contains(&ms), "{SLOW} cycles took {ms} ms");
+    ensure!(start.elapsed_ms_since(&end)? <= 0.0);
+    let never = Event::new(device)?;
+    ensure!(never.is_done()? && never.elapsed_ms_since(&start).is_err());
+    Ok(())
+}
+
+pub fn typed_launch_computes(device: &Device) -> Outcome {
+    let stream = device.stream();
+    let axpy = KERNELS.kernel::<Axpy<f64>>(device, &256)?;
+    for n in AWKWARD_LENGTHS {
+        let x: Vec<f64> = (0..n).map(|i| i as f64).collect();
+        let mut y = DeviceVec::from_slice(&stream, &vec![1.0; n])?;
+        let x = DeviceVec::from_slice(&stream, &x)?;
+        // SAFETY: reads x[..n], writes y[..n].
+        unsafe { axpy.launch(3, (2.0, x.input(), y.in_out(), n as u64), &stream)? };
+        ensure!(y.to_vec()?.iter().enumerate().all(|(i, &v)| v == 2.0 * i as f64 + 1.0), "n = {n}");
+    }
+    Ok(())
+}
+
+pub fn large_dynamic_shared_memory_is_asked_for(device: &Device) -> Outcome {
+    const MAX_SHARED_PER_BLOCK_OPTIN: i32 = 97;
+    let most = device.attribute(MAX_SHARED_PER_BLOCK_OPTIN)?;
+    let registry = Registry::new("shared").with::<Reverse>(&most);
+    let kernel = registry.kernel::<Reverse>(device, &most)?;
+    let stream = device.stream();
+    let host = ramp(1000);
+    let (x, mut y) = (DeviceVec::from_slice(&stream, &host)?, DeviceVec::zeros(&stream, 1000)?);
+    // SAFETY: one block of 1024 threads, n <= 1024.
+    unsafe { kernel.launch(1, (x.input(), y.output(), 1000), &stream)? };
+    let reversed: Vec<u32> = host.into_iter().rev().collect();
+    ensure_eq!(y.to_vec()?, reversed);
+    Ok(())
+}
+
+/// Errors that the driver reports and recovers from. compute-sanitizer would list each as an API error.
+pub fn error_refused_launches_leave_everything_usable(device: &Device) -> Outcome {
+    let stream = device.stream();
+    let mut y = DeviceVec::from_slice(&stream, &[1.0f32])?;
+    let x = DeviceVec::from_slice(&stream, &[1.0f32])?;
+    let registry = Registry::new("wide").with::<Axpy<f32>>(&1025);
+    let wide = registry.kernel::<Axpy<f32>>(device, &1025)?;
+    let normal = KERNELS.kernel::<Axpy<f32>>(device, &256)?;
+    // SAFETY: refused by the driver: nothing runs.
+    let refused = unsafe {
+        [
+            wide.launch(1, (1.0, x.input(), y.in_out(), 1), &stream),
+            normal.launch(0, (1.0, x.input(), y.in_out(), 1), &stream),
+            normal.launch((1, 65_536), (1.0, x.input(), y.in_out(), 1), &stream),
+        ]
+    };
+    for outcome in refused {
+        let Err(DriverError::Launch { kernel, code, .. }) = outcome else { return Err(format!("{outcome:?}").into()) };
+        ensure!(kernel == "axpy<float>" && code.0 == 1, "{kernel}: {code}");
+    }
+    // SAFETY: reads x[..1], writes y[..1].
+    unsafe { normal.launch(1, (1.0, x.input(), y.in_out(), 1), &stream)? };
+    ensure_eq!(y.to_vec()?, [2.0]);
+    let Err(error) = KERNELS.kernel::<Axpy<i32>>(device, &256) else { return Err("not registered".into()) };
+    ensure!(matches!(error, DriverError::NotRegistered { .. }), "{error}");
+    Ok(())
+}
+
+pub fn error_out_of_memory_leaves_everything_usable(device: &Device) -> Outcome {
+    let stream = device.stream();
+    let keep = DeviceVec::from_slice(&stream, &ramp(100))?;
+    let (_, total) = device.memory()?;
+    let error = DeviceVec::<u8>::zeros(&stream, 2 * total).err();
+    ensure!(matches!(error, Some(DriverError::OutOfMemory { free_bytes: Some(_), .. })), "{error:?}");
+    ensure!(matches!(DeviceVec::<u64>::zeros(&stream, usize::MAX / 4), Err(DriverError::TooLarge { .. })));
+    ensure_eq!(keep.to_vec()?, ramp(100));
+    Ok(())
+}
+
+pub fn error_missing_functions_are_named(device: &Device) -> Outcome {
+    let binary = Program::new("f.cu", "extern \"C\" __global__ void f() {}").compile(device.arch())?;
+    let module = Module::load(device, &binary)?;
+    module.function("f")?;
+    let error = module.function("g").unwrap_err().to_string();
+    ensure!(error.contains("cuModuleGetFunction") && error.contains("NOT_FOUND"), "{error}");
+    let mut damaged = binary.clone();
+    damaged.image.truncate(100);
+    ensure!(Module::load(device, &damaged).is_err());
+    Ok(())
+}
+
+pub fn the_pool_keeps_and_gives_back(device: &Device) -> Outcome {
+    let stream = Stream::new(device)?;
+    let buffer = DeviceVec::<u8>::zeros(&stream, 64 << 20)?;
+    ensure!(device.pool_use()?.used_bytes >= 64 << 20);
+    drop(buffer);
+    stream.synchronize()?;
+    ensure!(device.pool_use()?.reserved_bytes >= 64 << 20);
+    Ok(())
+}
+
+pub fn sixteen_threads_at_once(device: &Device) -> Outcome {
+    let work = |seed: u64| -> Result<(), String> {
+        let run = || -> Outcome {
+            let mut rng = Rng(seed);
+            let own = Stream::new(device)?;
+            for _ in 0..100 {
+                let stream = if rng.below(2) == 0 { device.stream() } else { own.clone() };
+                let n = rng.below(5000);
+                let a = rng.below(100) as f32;
+                let x = DeviceVec::from_slice(&device.stream(), &vec![1.0f32; n])?;
+                let mut y = DeviceVec::from_slice(&own, &vec![a; n])?;
+                let axpy = KERNELS.kernel::<Axpy<f32>>(device, &256)?;
+                // SAFETY: reads x[..n], writes y[..n].
+                unsafe { axpy.launch(4, (a, x.input(), y.in_out(), n as u64), &stream)? };
+                ensure!(y.to_vec()?.iter().all(|&v| v == 2.0 * a), "seed {seed}, n {n}");
+            }
+            Ok(())
+        };
+        run().map_err(|error| error.to_string())
+    };
+    thread::scope(|scope| {
+        let threads: Vec<_> = (0..16).map(|seed| scope.spawn(move || work(seed))).collect();
+        for thread in threads {
+            thread.join().map_err(|_| "a thread panicked")??;
+        }
+        Ok(())
+    })
+}
+
+/// Every kind of handle, to be dropped in any order and on any thread.
+fn handles() -> Result<Vec<Box<dyn Send>>, Box<dyn std::error::Error>> {
+    let device = Device::first()?;
+    let stream = Stream::new(&device)?;
+    let mut buffer = DeviceVec::<f32>::zeros(&stream, 1000)?;
+    let x = DeviceVec::<f32>::zeros(&device.stream(), 1000)?;
+    let kernel = KERNELS.kernel::<Axpy<f32>>(&device, &256)?;
+    // SAFETY: reads x[..1000], writes buffer[..1000].
+    unsafe { kernel.launch(1, (1.0, x.input(), buffer.in_out(), 1000), &stream)? };
+    let binary = Program::new("f.cu", "extern \"C\" __global__ void f() {}").compile(device.arch())?;
+    let module = Module::load(&device, &binary)?;
+    let function = module.function("f")?;
+    let event = stream.record()?;
+    let pending = buffer.download(PinnedVec::zeros(&device, 1000)?)?;
+    let pinned = PinnedVec::<u8>::zeros(&device, 10)?;
+    Ok(vec![
+        Box::new(device),
+        Box::new(stream),
+        Box::new(buffer),
+        Box::new(x),
+        Box::new(kernel),
+        Box::new(module),
+        Box::new(function),
+        Box::new(event),
+        Box::new(pending),
+        Box::new(pinned),
+    ])
+}
+
+pub fn handles_drop_in_any_order(device: &Device) -> Outcome {
+    for seed in 0..50 {
+        let mut rng = Rng(seed);
+        let mut all = handles()?;
+        rng.shuffle(&mut all);
+        for handle in all {
+            if rng.below(3) == 0 {
+                thread::spawn(move || drop(handle)).join().map_err(|_| format!("seed {seed}: a drop panicked"))?;
+            } else {
+                drop(handle);
+            }
+        }
+        device.synchronize().map_err(|error| format!("seed {seed}: {error}"))?;
+    }
+    Ok(())
+}
+
+pub fn a_context_of_the_users_stays_current(device: &Device) -> Outcome {
+    let test = || -> Outcome {
+        let card = cust::device::Device::get_device(0)?;
+        let flags = cust::context::legacy::ContextFlags::SCHED_AUTO;
+        let foreign = cust::context::legacy::Context::create_and_push(flags, card)?;
+        let before = raw_current();
+        let buffer = DeviceVec::from_slice(&device.stream(), &ramp(100))?;
+        ensure_eq!(buffer.to_vec()?, ramp(100));
+        drop(buffer);
+        ensure_eq!(raw_current(), before);
+        ensure!(before != device.as_raw_context() as usize);
+        drop(foreign);
+        Ok(())
+    };
+    // On a thread of its own: contexts are current per thread.
+    thread::scope(|scope| {
+        scope.spawn(|| test().map_err(|e| e.to_string())).join().map_err(|_| "panicked")?.map_err(Into::into)
+    })
+}
+
+fn raw_current() -> usize {
+    let mut raw = std::ptr::null_mut();
+    // SAFETY: the pointer is valid for the call.
+    let _ = unsafe { cust::sys::cuCtxGetCurrent(&mut raw) };
+    raw as usize
+}
+
+pub fn cust_works_beside_us(device: &Device) -> Outcome {
+    use cust::memory::CopyDestination;
+    let _current = device.make_current()?;
+    let buffer = cust::memory::DeviceBuffer::from_slice(&[1u32, 2, 3])?;
+    let mut back = [0u32; 3];
+    buffer.copy_to(&mut back)?;
+    ensure_eq!(back, [1, 2, 3]);
+    ensure_eq!(cust::device::Device::get_device(0)?.name()?, device.name());
+    Ok(())
+}

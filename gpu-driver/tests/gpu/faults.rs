@@ -1,0 +1,90 @@
+//! A kernel fault ends CUDA for its process, so each runs in a child: this test binary, started again.
+
+use std::{
+    env,
+    process::{Command, ExitCode},
+    thread,
+    time::{Duration, Instant},
+};
+
+use gpu_driver::{Device, DeviceVec, DriverError, Result, Stream};
+use testkit::{Outcome, ensure};
+
+use crate::kernels::{Fault, KERNELS};
+
+const CHILD: &str = "GPU_DRIVER_FAULT_CHILD";
+/// The exit code of a child that met the fault as an error of ours.
+const REPORTED: u8 = 42;
+
+/// In a child: runs its part and tells how it ended. None in the parent.
+pub fn run_as_child() -> Option<ExitCode> {
+    let task = env::var(CHILD).ok()?;
+    let (kind, how) = task.split_once(' ')?;
+    match fault(kind.parse().ok()?, how) {
+        Err(error @ DriverError::DeviceLost { .. }) => {
+            println!("{error}");
+            Some(ExitCode::from(REPORTED))
+        }
+        other => {
+            println!("expected DeviceLost, got {other:?}");
+            Some(ExitCode::FAILURE)
+        }
+    }
+}
+
+/// Faults, then meets the fault at a wait, after the drop of everything, or on another thread.
+fn fault(kind: u32, how: &str) -> Result<()> {
+    let device = Device::first()?;
+    let stream = Stream::new(&device)?;
+    let mut out = DeviceVec::<u32>::zeros(&stream, 4)?;
+    stream.synchronize()?;
+    // SAFETY: it faults by design; nothing is relied on afterwards.
+    unsafe { KERNELS.kernel::<Fault>(&device, &())?.launch(1, (kind, out.output()), &stream)? };
+    match how {
+        "sync" => stream.synchronize()?,
+        "copy" => drop(out.to_vec()?),
+        "drop" => drop((out, stream)),
+        _ => {}
+    }
+    let device_of_thread = device.clone();
+    let other = thread::spawn(move || device_of_thread.synchronize());
+    other.join().unwrap_or(Ok(()))?;
+    // What follows a fault fails at once with the fault.
+    device.stream().synchronize()
+}
+
+fn check(kind: u32, code: &str, how: &str, sync: bool) -> Outcome {
+    let mut command = Command::new(env::current_exe()?);
+    command.env(CHILD, format!("{kind} {how}")).env_remove("GPU_SYNC");
+    if sync {
+        command.env("GPU_SYNC", "1");
+    }
+    let start = Instant::now();
+    let output = command.output()?;
+    let text = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+    ensure!(output.status.code() == Some(REPORTED.into()), "{how}: {}\n{text}", output.status);
+    ensure!(text.contains("the device is lost") && text.contains(code), "{how}: {text}");
+    ensure!(text.contains("in kernel `fault`") == sync, "{how}: {text}");
+    ensure!(start.elapsed() < Duration::from_secs(20), "{how}: took {:?}", start.elapsed());
+    Ok(())
+}
+
+fn every_way(kind: u32, code: &str) -> Outcome {
+    for how in ["sync", "copy", "drop", "thread"] {
+        check(kind, code, how, false)?;
+    }
+    check(kind, code, "sync", true)
+}
+
+pub fn fault_illegal_address(_: &Device) -> Outcome {
+    every_way(0, "CUDA_ERROR_ILLEGAL_ADDRESS")
+}
+
+pub fn fault_trap(_: &Device) -> Outcome {
+    // The driver reports __trap() as 719 or, on some versions, as an illegal instruction.
+    every_way(1, "CUDA_ERROR_")
+}
+
+pub fn fault_misaligned(_: &Device) -> Outcome {
+    every_way(2, "CUDA_ERROR_MISALIGNED_ADDRESS")
+}

@@ -1,0 +1,79 @@
+//! Tests of gpu-driver on a device and with NVRTC; reported as ignored where one is missing.
+#![allow(missing_docs, unreachable_pub)]
+
+use std::process::ExitCode;
+
+use gpu_driver::{Arch, Device, nvrtc};
+use testkit::{Suite, tests};
+
+mod compile;
+mod device;
+mod faults;
+mod kernels;
+mod missing;
+
+fn main() -> ExitCode {
+    if let Some(code) = faults::run_as_child().or_else(missing::run_as_child) {
+        return code;
+    }
+    use {compile::*, device::*, faults::*, missing::*};
+    let compiler = || nvrtc::version().map(|_| ());
+    let device = Device::first().and_then(|device| compiler().map(|()| device));
+    let on_device = tests![
+        device_describes_itself,
+        every_type_and_length_round_trips,
+        slices_read_and_write_parts,
+        pinned_copies_own_their_buffer,
+        streams_run_in_order_and_idle,
+        a_launch_on_another_stream_waits_for_the_home,
+        events_order_and_time,
+        typed_launch_computes,
+        large_dynamic_shared_memory_is_asked_for,
+        error_refused_launches_leave_everything_usable,
+        error_out_of_memory_leaves_everything_usable,
+        error_missing_functions_are_named,
+        the_pool_keeps_and_gives_back,
+        sixteen_threads_at_once,
+        handles_drop_in_any_order,
+        a_context_of_the_users_stays_current,
+        cust_works_beside_us,
+        fault_illegal_address,
+        fault_trap,
+        fault_misaligned,
+    ];
+    let compiling = tests![
+        templates_are_found_by_name_expression,
+        headers_and_options_reach_the_compiler,
+        an_error_keeps_log_name_and_numbered_source,
+        a_kernel_that_differs_from_its_rust_type_does_not_compile,
+        an_architecture_newer_than_nvrtc_gets_ptx,
+        texts_with_nul_are_refused,
+        the_second_compilation_comes_from_the_cache,
+        sixteen_threads_compile_at_once,
+    ];
+    let anywhere = tests![
+        no_driver_says_what_was_searched,
+        no_nvrtc_says_what_was_searched,
+        hidden_and_unknown_devices_are_errors,
+        cust_itself_reports_no_device,
+    ];
+    Suite::new()
+        .group("device", device, "GPU_TESTS", on_device)
+        .group("nvrtc", compiler(), "GPU_COMPILE", compiling)
+        .cases("kernels", compiler(), "GPU_COMPILE", kernel_cases())
+        .group("missing", Ok::<_, String>(()), "", anywhere)
+        .run()
+}
+
+/// Each kernel for each architecture that is checked.
+fn kernel_cases() -> Vec<(String, impl FnOnce(&()) -> testkit::Outcome)> {
+    let archs = [Arch::new(8, 0), Arch::new(9, 0), Arch::new(10, 0)];
+    let instances = kernels::KERNELS.instances().into_iter().cloned();
+    let pairs = instances.flat_map(|instance| archs.map(|arch| (instance.clone(), arch)));
+    pairs
+        .map(|(instance, arch)| {
+            let name = format!("{} {arch}", instance.expression());
+            (name, move |_: &()| Ok(instance.compile(arch).map(drop)?))
+        })
+        .collect()
+}
