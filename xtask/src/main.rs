@@ -1,9 +1,15 @@
 //! Project automation; `cargo xtask` lists the commands.
 
-use std::{path::PathBuf, process::ExitCode};
+use std::{
+    path::PathBuf,
+    process::{self, ExitCode},
+};
 
 use clap::{Parser, Subcommand};
 
+mod bundle;
+mod ci;
+mod outside;
 mod symbols;
 
 /// Result of a command: the error is a message for the person who ran it.
@@ -19,6 +25,18 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
+    /// Format, generated files, clippy, docs, kernels, a crate outside the workspace, the main program: all must pass.
+    Ci,
+    /// Compile every kernel of every registry for sm_80, sm_90 and sm_100 (reported as ignored without NVRTC).
+    Kernels,
+    /// Build the release test, bench and example programs into a folder that runs without a Rust toolchain.
+    Bundle {
+        /// The folder, relative to the workspace.
+        #[arg(long, default_value = "bundle")]
+        out: PathBuf,
+    },
+    /// Build and run a crate outside the workspace that depends on ours, with CUDA_LIBRARY_PATH alone.
+    Outside,
     /// Generate gpu-driver's forwarders of the CUDA driver API from cust_raw's declarations.
     Symbols {
         /// Change nothing; fail when the generated file is out of date.
@@ -29,6 +47,10 @@ enum Command {
 
 fn main() -> ExitCode {
     let outcome = match Arguments::parse().command {
+        Command::Ci => ci::all(),
+        Command::Kernels => ci::kernels(),
+        Command::Bundle { out } => bundle::create(&out),
+        Command::Outside => outside::run(),
         Command::Symbols { check } => symbols::run(check),
     };
     match outcome {
@@ -43,4 +65,18 @@ fn main() -> ExitCode {
 /// The folder that holds the workspace's Cargo.toml.
 fn workspace_root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).parent().map(PathBuf::from).unwrap_or_default()
+}
+
+/// A cargo command in the workspace.
+fn cargo(arguments: &[&str]) -> process::Command {
+    let mut command = process::Command::new(env!("CARGO"));
+    command.args(arguments).current_dir(workspace_root());
+    command
+}
+
+/// Runs a command, shown first; fails when it does.
+fn run(command: &mut process::Command) -> Outcome {
+    eprintln!("$ {command:?}");
+    let status = command.status()?;
+    if status.success() { Ok(()) } else { Err(format!("{command:?}: {status}").into()) }
 }

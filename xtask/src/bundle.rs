@@ -1,0 +1,92 @@
+//! `cargo xtask bundle`: what a GPU machine without a Rust toolchain needs.
+//!
+//! One folder: each program under `bin/`, the data files of each package's tests, and `run.sh`.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+};
+
+use crate::{Outcome, cargo, run, workspace_root};
+
+/// One program that cargo built.
+struct Program {
+    package: String,
+    /// Target name, with its kind where one name has several.
+    name: String,
+    kind: String,
+    path: PathBuf,
+}
+
+/// Builds, copies, strips, and writes the script.
+pub(crate) fn create(out: &Path) -> Outcome {
+    let programs = build()?;
+    let out = workspace_root().join(out);
+    if out.exists() {
+        fs::remove_dir_all(&out)?;
+    }
+    fs::create_dir_all(out.join("bin"))?;
+    let mut list = String::new();
+    for program in &programs {
+        let name = format!("{}--{}", program.package, program.name);
+        let target = out.join("bin").join(&name);
+        fs::copy(&program.path, &target)?;
+        run(Command::new("strip").arg(&target))?;
+        list += &format!("{} {} {name}\n", program.kind, program.package);
+        copy_test_data(&program.package, &out)?;
+    }
+    fs::write(out.join("programs.txt"), list)?;
+    let script = out.join("run.sh");
+    fs::write(&script, include_str!("../bundle/run.sh"))?;
+    run(Command::new("chmod").arg("+x").arg(&script))?;
+    println!("{} programs in {}", programs.len(), out.display());
+    Ok(())
+}
+
+/// Builds all test, bench and example targets in release and lists their programs.
+fn build() -> Outcome<Vec<Program>> {
+    let arguments = ["test", "--release", "--no-run", "--workspace", "--exclude", "xtask", "--tests", "--benches"];
+    let mut command = cargo(&arguments);
+    command.args(["--examples", "--message-format", "json"]).stderr(Stdio::inherit());
+    let output = command.output()?;
+    if !output.status.success() {
+        return Err(format!("{command:?}: {}", output.status).into());
+    }
+    let text = String::from_utf8(output.stdout)?;
+    Ok(text.lines().filter_map(|line| program(&serde_json::from_str(line).ok()?)).collect())
+}
+
+/// The program that a message of cargo announces, if it does.
+fn program(message: &serde_json::Value) -> Option<Program> {
+    let path = PathBuf::from(message["executable"].as_str()?);
+    let manifest = PathBuf::from(message["manifest_path"].as_str()?);
+    let package = manifest.parent()?.file_name()?.to_str()?.to_owned();
+    let kind = message["target"]["kind"][0].as_str()?.to_owned();
+    let target = message["target"]["name"].as_str()?;
+    let name = if kind == "lib" { "unit".to_owned() } else { target.to_owned() };
+    Some(Program { package, name, kind, path })
+}
+
+/// Copies what the package's tests read: everything below `tests/` that is no Rust file.
+fn copy_test_data(package: &str, out: &Path) -> Outcome {
+    let from = workspace_root().join(package).join("tests");
+    let to = out.join(package).join("tests");
+    // The script starts each program in its package's folder.
+    fs::create_dir_all(out.join(package))?;
+    if from.is_dir() && !to.exists() { copy_data(&from, &to) } else { Ok(()) }
+}
+
+fn copy_data(from: &Path, to: &Path) -> Outcome {
+    for entry in fs::read_dir(from)? {
+        let path = entry?.path();
+        let target = to.join(path.file_name().unwrap_or_default());
+        if path.is_dir() {
+            copy_data(&path, &target)?;
+        } else if path.extension().is_none_or(|extension| extension != "rs") {
+            fs::create_dir_all(to)?;
+            fs::copy(&path, &target)?;
+        }
+    }
+    Ok(())
+}
