@@ -85,7 +85,7 @@ pub fn norm2_serial<T: Copy + Into<f64>>(x: &[T]) -> f64 {
 /// Determinism: bitwise the same for any number of threads. Cost: one pass, three when the squares leave f64's range.
 ///
 /// ```
-/// assert_eq!(gpu_algos::reference::norm2(&[3e200, 4e200]), 5e200);
+/// assert!((gpu_algos::reference::norm2(&[3e200, 4e200]) / 5e200 - 1.0).abs() < 1e-15);
 /// ```
 pub fn norm2<T: Copy + Into<f64> + Sync>(x: &[T]) -> f64 {
     let square = match x.len() <= BLOCK {
