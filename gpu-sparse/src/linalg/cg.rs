@@ -70,7 +70,7 @@ type Callback<'a, T> = Box<dyn FnMut(&Progress<'_, T>) + 'a>;
 ///   that takes a condition number above 1e29 in f64, 1e12 in f32; for a skew or singular one it is the rounding error of
 ///   `p . q` that has been divided by): [`Status::NotPositiveDefinite`]. `r . z <= 0`: [`Status::PreconditionerNotPositive`].
 /// - A NaN or an infinity: [`Status::NonFinite`]. In `A`, `b` or `x0` it is found before the first iteration and `x` is the guess;
-///   later, `x` is left as the last good iteration made it.
+///   later, `x` is left as the last good iteration made it. A solution beyond the range of its type ends so, too, in the residual.
 ///
 /// `b = 0` gives `x = 0` after no iterations, whatever the guess. Whether `A` is symmetric is not checked
 /// ([`CsrMatrix::is_symmetric`](crate::CsrMatrix::is_symmetric) does); a convergence reported is true for any `A`.

@@ -209,17 +209,17 @@ fn singular_systems() {
 fn preconditioners_that_cannot_be() {
     let a = Poisson::one_d(10).build::<f64>().unwrap();
     let b = sine(10);
-    let s = cg(&a, &b).preconditioner(&tridiagonal(10, 0.0, -1.0, 0.0)).solve().unwrap();
+    let s = cg(&a, &b).preconditioner(tridiagonal(10, 0.0, -1.0, 0.0)).solve().unwrap();
     assert!(matches!(s.status, Status::PreconditionerNotPositive { iteration: 0, r_dot_z } if r_dot_z < 0.0));
     assert_eq!((s.info(), s.x.to_vec()), (-2, vec![0.0; 10]));
     // Turns negative only after the first steps: x holds what was reached.
     let mut signs = vec![1.0; 10];
     signs[9] = -5.0;
     let late =
-        cg(&a, &[1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]).preconditioner(&diagonal(&signs)).solve().unwrap();
+        cg(&a, &[1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]).preconditioner(diagonal(&signs)).solve().unwrap();
     assert!(matches!(late.status, Status::PreconditionerNotPositive { iteration: 9, .. }), "{late}");
     assert!((late.history[9] - late.residual_norm).abs() < 1e-9, "x is that of the last iteration");
-    let s = cg(&a, &b).preconditioner(&diagonal(&[f64::NAN; 10])).solve().unwrap();
+    let s = cg(&a, &b).preconditioner(diagonal(&[f64::NAN; 10])).solve().unwrap();
     assert_eq!(s.status, Status::NonFinite { what: Quantity::Preconditioned, iteration: 0 });
     let row_of = |values: &[f64]| match cg(&diagonal(values), &vec![1.0; values.len()]).preconditioner(Jacobi).solve() {
         Err(SparseError::Diagonal { row, .. }) => row,
@@ -287,7 +287,7 @@ fn shapes_and_tolerances_are_checked() {
     assert!(shape(cg(&a, &[1.0; 5]).solve()));
     assert!(shape(cg(&a, &[1.0; 4]).x0(&[1.0; 3]).solve()));
     assert!(shape(cg(&a, &[1.0; 4]).preconditioner(&wide).solve()));
-    assert!(shape(cg(&a, &[1.0; 4]).preconditioner(&diagonal(&[1.0; 3])).solve()));
+    assert!(shape(cg(&a, &[1.0; 4]).preconditioner(diagonal(&[1.0; 3])).solve()));
     for bad in [-1e-9, f64::NAN, f64::NEG_INFINITY] {
         let name = |s: Result<Solution<f64>>| match s {
             Err(SparseError::Parameter { name, .. }) => name,
@@ -348,6 +348,47 @@ fn f32_does_not_claim_what_it_cannot_reach() {
     let (huge, iterations) = (cg(&a, &b).rtol(1e-4).maxiter(5).solve().unwrap(), s.iterations);
     assert_eq!((huge.status, huge.iterations), (Status::MaxIterations, 5));
     assert!(iterations > 5);
+}
+
+/// The identity, but for its `b - A x`, which is `factor` times as long each time it is asked for.
+struct Drifting {
+    factor: f64,
+    asked: std::cell::Cell<i32>,
+}
+
+impl LinearOperator<f64> for Drifting {
+    fn shape(&self) -> (usize, usize) {
+        (2, 2)
+    }
+    fn apply(&self, x: &[f64], y: &mut [f64]) -> Result<()> {
+        y.copy_from_slice(x);
+        Ok(())
+    }
+    fn residual(&self, _: &[f64], _: &[f64], r: &mut [f64]) -> Result<()> {
+        self.asked.set(self.asked.get() + 1);
+        r.fill(self.factor.powi(self.asked.get()));
+        Ok(())
+    }
+}
+
+#[test]
+fn restarts_are_counted_and_end() {
+    for (factor, want) in [(1.0, 1), (0.6, 1), (0.4, 3), (0.01, 3)] {
+        let a = Drifting { factor, asked: 0.into() };
+        let s = cg(&a, &[1.0; 2]).rtol(1e-12).solve().unwrap();
+        assert_eq!(s.status, Status::Stagnated { iteration: want + 1, restarts: want }, "{factor}");
+        assert_eq!(a.asked.get() as usize, want + 1);
+        assert!((s.relative_residual / factor.powi(a.asked.get()) - 1.0).abs() < 1e-12);
+    }
+    // The second restart brings it below the tolerance.
+    let a = Drifting { factor: 1e-3, asked: 0.into() };
+    let s = cg(&a, &[1.0; 2]).rtol(1e-8).solve().unwrap();
+    assert_eq!((s.status, s.iterations, a.asked.get()), (Status::Converged, 3, 3));
+    // Twice the tolerance is close enough, more is not.
+    for (factor, converged) in [(1.9e-8, true), (2.1e-8, false)] {
+        let s = cg(&Drifting { factor, asked: 0.into() }, &[1.0; 2]).rtol(1e-8).solve().unwrap();
+        assert!(s.is_converged() && (s.iterations == 1) == converged, "{factor}: {s}");
+    }
 }
 
 #[test]
