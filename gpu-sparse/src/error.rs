@@ -56,4 +56,55 @@ pub enum SparseError {
         /// What the operating system said.
         source: std::io::Error,
     },
+    /// The row starts of a compressed matrix do not run from 0 up to the number of entries.
+    #[error("row {row} starts at entry {start} and ends at {end}, but starts rise from 0 to the {nnz} entries given")]
+    RowStarts {
+        /// The row, from 0.
+        row: usize,
+        /// Where it starts.
+        start: u64,
+        /// Where it ends.
+        end: u64,
+        /// Entries given.
+        nnz: usize,
+    },
+    /// The columns of a row do not rise strictly.
+    #[error("row {row}: column {column} at entry {entry} follows column {previous}; columns must rise strictly")]
+    UnsortedColumns {
+        /// The row, from 0.
+        row: usize,
+        /// Position of the entry in the whole matrix.
+        entry: usize,
+        /// Its column.
+        column: u32,
+        /// The column before it.
+        previous: u32,
+    },
+    /// A diagonal entry by which a preconditioner must divide is zero, not finite, or too small to divide by.
+    #[error("the diagonal entry of row {row} is {value:e}: it has no finite inverse")]
+    Diagonal {
+        /// The row, from 0.
+        row: usize,
+        /// The entry.
+        value: f64,
+    },
+    /// A preconditioner needs the diagonal of an operator that does not know it.
+    #[error("this operator does not know its diagonal")]
+    NoDiagonal,
+    /// A number lies outside its range.
+    #[error("{name} = {value}: must be {range}")]
+    Parameter {
+        /// Name of the parameter.
+        name: &'static str,
+        /// What it was.
+        value: f64,
+        /// What it must be, as text (`at least 0`).
+        range: &'static str,
+    },
+    /// A linear operator of the caller failed.
+    #[error("the operator failed: {0}")]
+    Operator(#[source] Box<dyn std::error::Error + Send + Sync>),
+    /// A reduction refused its input.
+    #[error(transparent)]
+    Algo(#[from] gpu_algos::AlgoError),
 }

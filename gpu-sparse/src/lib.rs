@@ -2,10 +2,15 @@
 #![deny(unsafe_code)]
 
 mod coo;
+mod csr;
 mod error;
+pub mod gallery;
 pub mod io;
+pub mod linalg;
+mod partition;
 mod scalar;
 
 pub use coo::CooMatrix;
+pub use csr::{CsrMatrix, Symmetry};
 pub use error::{Result, SparseError};
 pub use scalar::Scalar;

@@ -6,6 +6,7 @@
 pub trait Scalar:
     num_traits::Float
     + num_traits::NumAssign
+    + Into<f64>
     + Send
     + Sync
     + std::fmt::Debug

@@ -1,0 +1,102 @@
+//! Diagonal, transpose, symmetry, submatrices.
+
+use std::ops::Range;
+
+use ndarray::Array1;
+use rayon::prelude::*;
+
+use super::CsrMatrix;
+use super::convert::counting_sort;
+use crate::{Result, Scalar, SparseError};
+
+/// How far a matrix is from symmetric: see [`CsrMatrix::symmetry`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Symmetry {
+    /// The largest `|a_ij - a_ji|`; infinite where the difference is not a number.
+    pub largest: f64,
+    /// Row of the first place (row by row, on or above the diagonal) where it is reached; 0 for a symmetric matrix.
+    pub row: usize,
+    /// Column of that place.
+    pub col: usize,
+}
+
+impl<T: Scalar> CsrMatrix<T> {
+    /// The elements `a_ii`, zero where nothing is stored; as many as the shorter side has.
+    pub fn diagonal(&self) -> Array1<T> {
+        let n = self.rows.min(self.cols);
+        (0..n).map(|i| self.get(i, i).unwrap_or(T::zero())).collect()
+    }
+
+    /// The transpose. Cost: linear in rows, columns and entries, serial.
+    pub fn transpose(&self) -> Self {
+        // Entries come row by row, so within a column of A (a row of the result) they are in order already.
+        let (starts, columns, values) = counting_sort(self.cols, &self.columns, &self.row_indices(), &self.values);
+        Self::from_canonical(self.cols, self.rows, starts, columns, values)
+    }
+
+    /// The largest `|a_ij - a_ji|` over all places, and where it is; an entry without a partner faces zero.
+    ///
+    /// Cost: one search in another row per entry, in parallel. The answer does not depend on the number of threads.
+    ///
+    /// # Errors
+    /// `Shape` when the matrix is not square.
+    ///
+    /// ```
+    /// let a = gpu_sparse::CsrMatrix::from_parts(2, 2, vec![0, 2, 3], vec![0, 1, 1], vec![1.0, 0.5, 1.0])?;
+    /// let symmetry = a.symmetry()?;
+    /// assert_eq!((symmetry.largest, symmetry.row, symmetry.col), (0.5, 0, 1));
+    /// # Ok::<(), gpu_sparse::SparseError>(())
+    /// ```
+    pub fn symmetry(&self) -> Result<Symmetry> {
+        if self.rows != self.cols {
+            let (expected, got) = ("a square matrix".into(), format!("{} x {}", self.rows, self.cols));
+            return Err(SparseError::Shape { op: "CsrMatrix::symmetry", expected, got });
+        }
+        let none = Symmetry { largest: 0.0, row: 0, col: 0 };
+        let worst = |a: Symmetry, b: Symmetry| {
+            let b_wins = b.largest > a.largest || (b.largest == a.largest && (b.row, b.col) < (a.row, a.col));
+            if b_wins { b } else { a }
+        };
+        let rows = (0..self.rows).into_par_iter().with_min_len(256);
+        Ok(rows.flat_map_iter(|row| self.differences(row)).reduce(|| none, worst))
+    }
+
+    /// Whether no `|a_ij - a_ji|` exceeds `tolerance`; false for a matrix that is not square.
+    pub fn is_symmetric(&self, tolerance: f64) -> bool {
+        self.symmetry().is_ok_and(|symmetry| symmetry.largest <= tolerance)
+    }
+
+    /// The nonzero `|a_ij - a_ji|` seen from the entries of row `i`; (i, j) and (j, i) both name the place above the diagonal.
+    fn differences(&self, row: usize) -> impl Iterator<Item = Symmetry> {
+        self.entries(row).filter_map(move |entry| {
+            let col = self.columns[entry] as usize;
+            let (here, there) = (self.values[entry].into(), self.get(col, row)?.into());
+            let difference: f64 = if here == there { 0.0 } else { (here - there).abs() };
+            let largest = if difference.is_nan() { f64::INFINITY } else { difference };
+            (largest > 0.0).then_some(Symmetry { largest, row: row.min(col), col: row.max(col) })
+        })
+    }
+
+    /// The entries within `rows` and `cols`, renumbered from 0.
+    ///
+    /// # Errors
+    /// `Shape` when a range reaches beyond the matrix or ends before it starts.
+    pub fn submatrix(&self, rows: Range<usize>, cols: Range<usize>) -> Result<Self> {
+        if rows.start > rows.end || cols.start > cols.end || rows.end > self.rows || cols.end > self.cols {
+            let expected = format!("ranges within {} x {}", self.rows, self.cols);
+            let got = format!("{rows:?} x {cols:?}");
+            return Err(SparseError::Shape { op: "CsrMatrix::submatrix", expected, got });
+        }
+        let (mut starts, mut columns, mut values) = (vec![0], Vec::new(), Vec::new());
+        for row in rows.clone() {
+            let entries = self.entries(row);
+            let row_columns = &self.columns[entries.clone()];
+            let first = row_columns.partition_point(|&c| (c as usize) < cols.start);
+            let last = row_columns.partition_point(|&c| (c as usize) < cols.end);
+            columns.extend(row_columns[first..last].iter().map(|&c| c - cols.start as u32));
+            values.extend_from_slice(&self.values[entries][first..last]);
+            starts.push(values.len() as u64);
+        }
+        Ok(Self::from_canonical(rows.len(), cols.len(), starts, columns, values))
+    }
+}

@@ -1,0 +1,32 @@
+//! Solvers for linear systems, with the conventions of `scipy.sparse.linalg`.
+//!
+//! [`cg`] starts a solve by conjugate gradients; the builder it returns takes what SciPy takes as keywords:
+//!
+//! ```
+//! use gpu_sparse::{gallery, linalg};
+//!
+//! let a = gallery::Poisson::two_d(30, 30).build::<f64>()?;
+//! let b = vec![1.0; a.rows()];
+//! let solution = linalg::cg(&a, &b).rtol(1e-8).preconditioner(linalg::Jacobi).solve()?;
+//! assert!(solution.is_converged());
+//! assert!(solution.relative_residual <= 2e-8);
+//! println!("{solution}");
+//! # Ok::<(), gpu_sparse::SparseError>(())
+//! ```
+//!
+//! What a solve came to is a value, [`Status`]; an `Err` means that the input makes no sense (shapes, negative tolerances). A
+//! matrix need not exist as one: whatever implements [`LinearOperator`] will do, a closure among them ([`from_fn`]).
+
+mod cg;
+mod operator;
+mod outcome;
+mod passes;
+mod preconditioner;
+
+#[cfg(test)]
+mod tests;
+
+pub use cg::{Cg, cg};
+pub use operator::{FromFn, LinearOperator, from_fn};
+pub use outcome::{Progress, Quantity, Solution, Status};
+pub use preconditioner::{Identity, Jacobi, Preconditioner, Prepared};

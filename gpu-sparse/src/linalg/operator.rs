@@ -1,0 +1,147 @@
+//! What a solver needs to know of a matrix.
+
+use std::fmt;
+use std::marker::PhantomData;
+
+use gpu_algos::reference::dot;
+use rayon::prelude::*;
+
+use crate::csr::{CsrMatrix, check_length};
+use crate::{Result, Scalar};
+
+/// A linear map that can be applied to a vector.
+///
+/// Implemented for [`CsrMatrix`], for references to operators, and for closures through [`from_fn`]. Only `shape` and `apply`
+/// are required; the rest has defaults, to be replaced where the operator knows better.
+pub trait LinearOperator<T: Scalar> {
+    /// (rows, columns).
+    fn shape(&self) -> (usize, usize);
+
+    /// `y = A x`. `x` has as many elements as `A` columns, `y` as many as `A` rows; what `y` held before means nothing.
+    ///
+    /// # Errors
+    /// Whatever keeps the operator from being applied; wrap foreign errors in
+    /// [`SparseError::Operator`](crate::SparseError::Operator). The solver stops and hands the error on.
+    fn apply(&self, x: &[T], y: &mut [T]) -> Result<()>;
+
+    /// `y = A x`, returning `x . y` accumulated in f64. The default makes a second pass over both vectors.
+    ///
+    /// # Errors
+    /// As `apply`, and `Algo` where `A` is not square.
+    fn apply_dot(&self, x: &[T], y: &mut [T]) -> Result<f64> {
+        self.apply(x, y)?;
+        Ok(dot(x, y)?)
+    }
+
+    /// `r = b - A x`. The default rounds twice; a matrix can do with one rounding.
+    ///
+    /// # Errors
+    /// As `apply`.
+    fn residual(&self, x: &[T], b: &[T], r: &mut [T]) -> Result<()> {
+        self.apply(x, r)?;
+        r.iter_mut().zip(b).for_each(|(r, &b)| *r = b - *r);
+        Ok(())
+    }
+
+    /// The diagonal, where it is known.
+    fn diagonal(&self) -> Option<Vec<T>> {
+        None
+    }
+
+    /// False when the operator is known to hold a NaN or an infinity. The default knows of none.
+    fn is_finite(&self) -> bool {
+        true
+    }
+}
+
+impl<T: Scalar> LinearOperator<T> for CsrMatrix<T> {
+    fn shape(&self) -> (usize, usize) {
+        (self.rows(), self.cols())
+    }
+
+    fn apply(&self, x: &[T], y: &mut [T]) -> Result<()> {
+        self.matvec_into(x, y)
+    }
+
+    fn apply_dot(&self, x: &[T], y: &mut [T]) -> Result<f64> {
+        self.product_and_dot(x, y)
+    }
+
+    fn residual(&self, x: &[T], b: &[T], r: &mut [T]) -> Result<()> {
+        self.residual_into(x, b, r)
+    }
+
+    fn diagonal(&self) -> Option<Vec<T>> {
+        Some(CsrMatrix::diagonal(self).to_vec())
+    }
+
+    fn is_finite(&self) -> bool {
+        self.values().par_chunks(1 << 16).all(|values| values.iter().all(|v| v.is_finite()))
+    }
+}
+
+impl<T: Scalar, A: LinearOperator<T> + ?Sized> LinearOperator<T> for &A {
+    fn shape(&self) -> (usize, usize) {
+        (**self).shape()
+    }
+
+    fn apply(&self, x: &[T], y: &mut [T]) -> Result<()> {
+        (**self).apply(x, y)
+    }
+
+    fn apply_dot(&self, x: &[T], y: &mut [T]) -> Result<f64> {
+        (**self).apply_dot(x, y)
+    }
+
+    fn residual(&self, x: &[T], b: &[T], r: &mut [T]) -> Result<()> {
+        (**self).residual(x, b, r)
+    }
+
+    fn diagonal(&self) -> Option<Vec<T>> {
+        (**self).diagonal()
+    }
+
+    fn is_finite(&self) -> bool {
+        (**self).is_finite()
+    }
+}
+
+/// A closure as a linear operator: see [`from_fn`].
+pub struct FromFn<T, F> {
+    n: usize,
+    apply: F,
+    element: PhantomData<fn(T)>,
+}
+
+/// Makes an `n` x `n` operator of a closure that sets all of `y` to `A x`.
+///
+/// ```
+/// use gpu_sparse::linalg;
+///
+/// let twice = linalg::from_fn(3, |x: &[f64], y: &mut [f64]| y.iter_mut().zip(x).for_each(|(y, x)| *y = 2.0 * x));
+/// let solution = linalg::cg(&twice, &[2.0, 4.0, 6.0]).solve()?;
+/// assert_eq!(solution.x.to_vec(), [1.0, 2.0, 3.0]);
+/// # Ok::<(), gpu_sparse::SparseError>(())
+/// ```
+pub fn from_fn<T: Scalar, F: Fn(&[T], &mut [T])>(n: usize, apply: F) -> FromFn<T, F> {
+    FromFn { n, apply, element: PhantomData }
+}
+
+impl<T: Scalar, F: Fn(&[T], &mut [T])> LinearOperator<T> for FromFn<T, F> {
+    fn shape(&self) -> (usize, usize) {
+        (self.n, self.n)
+    }
+
+    fn apply(&self, x: &[T], y: &mut [T]) -> Result<()> {
+        check_length("from_fn", "x", x.len(), self.n)?;
+        check_length("from_fn", "y", y.len(), self.n)?;
+        (self.apply)(x, y);
+        Ok(())
+    }
+}
+
+impl<T, F> fmt::Debug for FromFn<T, F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("FromFn").field("n", &self.n).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,165 @@
+//! What a solve came to.
+
+use std::fmt;
+use std::time::Duration;
+
+use ndarray::{Array1, ArrayView1};
+
+/// How a solve ended.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Status {
+    /// The residual met the tolerance, and `b - A x`, computed afresh, confirms it to within a factor of two.
+    Converged,
+    /// The iterations allowed were used up.
+    MaxIterations,
+    /// `p . A p` was not positive for some direction `p`: the matrix is not positive definite.
+    NotPositiveDefinite {
+        /// The iteration (from 1) that could not be completed.
+        iteration: usize,
+        /// `p . A p`, for the residual scaled to about 1.
+        p_dot_ap: f64,
+    },
+    /// `r . M r` was not positive: the preconditioner is not positive definite.
+    PreconditionerNotPositive {
+        /// Iterations completed.
+        iteration: usize,
+        /// `r . M r`, for the residual scaled to about 1.
+        r_dot_z: f64,
+    },
+    /// A NaN or an infinity turned up.
+    NonFinite {
+        /// Where.
+        what: Quantity,
+        /// Iterations completed.
+        iteration: usize,
+    },
+    /// The residual cannot be brought down to the tolerance in this precision: `b - A x` stayed above it although the recurrence
+    /// said otherwise, and starting again from the true residual did not help.
+    Stagnated {
+        /// Iterations completed.
+        iteration: usize,
+        /// How often the solve was started again from the true residual.
+        restarts: usize,
+    },
+}
+
+/// Where a NaN or an infinity was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Quantity {
+    /// In the matrix.
+    Matrix,
+    /// In `b`, or its norm exceeds the largest f64.
+    RightHandSide,
+    /// In `x0`.
+    Guess,
+    /// In `b - A x`, or in the recurrence for it.
+    Residual,
+    /// In `p . A p`.
+    Curvature,
+    /// In the step length, which does not fit the element type.
+    Step,
+    /// In `r . M r`.
+    Preconditioned,
+}
+
+impl fmt::Display for Quantity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Matrix => "the matrix",
+            Self::RightHandSide => "b",
+            Self::Guess => "x0",
+            Self::Residual => "the residual",
+            Self::Curvature => "p . A p",
+            Self::Step => "the step length",
+            Self::Preconditioned => "r . M r",
+        })
+    }
+}
+
+impl fmt::Display for Status {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Converged => write!(f, "converged"),
+            Self::MaxIterations => write!(f, "iteration limit reached"),
+            Self::NotPositiveDefinite { iteration, p_dot_ap } => {
+                write!(f, "matrix not positive definite (p . A p = {p_dot_ap:.1e} in iteration {iteration})")
+            }
+            Self::PreconditionerNotPositive { iteration, r_dot_z } => {
+                write!(f, "preconditioner not positive definite (r . M r = {r_dot_z:.1e} after iteration {iteration})")
+            }
+            Self::NonFinite { what, iteration } => write!(f, "NaN or infinity in {what} (iteration {iteration})"),
+            Self::Stagnated { restarts, .. } => write!(f, "stagnated after {restarts} restarts"),
+        }
+    }
+}
+
+/// What the callback sees after each iteration.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct Progress<'x, T> {
+    /// Iterations completed, from 1.
+    pub iteration: usize,
+    /// Norm of the residual, by its recurrence.
+    pub residual_norm: f64,
+    /// The same over the norm of `b`.
+    pub relative_residual: f64,
+    /// The approximate solution, up to date.
+    pub x: ArrayView1<'x, T>,
+}
+
+/// The result of a solve, converged or not.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Solution<T> {
+    /// The approximate solution; the initial guess where no iteration could be completed.
+    pub x: Array1<T>,
+    /// Iterations completed, those after restarts included.
+    pub iterations: usize,
+    /// Norm of `b - A x`, computed from `x` at the end. NaN where `A`, `b` or the guess are not finite.
+    pub residual_norm: f64,
+    /// `residual_norm` over the norm of `b`; 0 when both are 0.
+    pub relative_residual: f64,
+    /// Norm of the residual by its recurrence: what SciPy's test looks at.
+    pub recursive_residual: f64,
+    /// Norms of the recursive residual: before the first iteration, then after each (`iterations + 1` numbers; none where the
+    /// input is not finite).
+    pub history: Vec<f64>,
+    /// How the solve ended.
+    pub status: Status,
+    /// Time spent in `solve`.
+    pub elapsed: Duration,
+}
+
+impl<T> Solution<T> {
+    /// Whether the tolerance was met.
+    pub fn is_converged(&self) -> bool {
+        self.status == Status::Converged
+    }
+
+    /// SciPy's `info`: 0 when converged; the iterations done (at least 1) when the tolerance was not met; negative for a
+    /// breakdown: -1 the matrix and -2 the preconditioner is not positive definite, -3 a NaN or an infinity.
+    pub fn info(&self) -> i64 {
+        match self.status {
+            Status::Converged => 0,
+            Status::MaxIterations | Status::Stagnated { .. } => {
+                i64::try_from(self.iterations).unwrap_or(i64::MAX).max(1)
+            }
+            Status::NotPositiveDefinite { .. } => -1,
+            Status::PreconditionerNotPositive { .. } => -2,
+            Status::NonFinite { .. } => -3,
+        }
+    }
+}
+
+impl<T> fmt::Display for Solution<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { status, iterations, residual_norm, relative_residual, .. } = self;
+        let ms = self.elapsed.as_secs_f64() * 1e3;
+        write!(
+            f,
+            "{status}: {iterations} iterations, |b - Ax| = {residual_norm:.2e} ({relative_residual:.2e} |b|), {ms:.1} ms"
+        )
+    }
+}
