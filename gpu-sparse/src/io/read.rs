@@ -78,7 +78,7 @@ pub fn parse_matrix_market_coo<T: Scalar>(reader: impl Read) -> Result<CooMatrix
 /// # Ok::<(), gpu_sparse::SparseError>(())
 /// ```
 pub fn read_header(path: impl AsRef<Path>) -> Result<MatrixMarketHeader> {
-    with_file(path.as_ref(), |file| parse_header(file))
+    with_file(path.as_ref(), parse_header)
 }
 
 /// Reads the banner and the sizes of a text; see [`read_header`].
