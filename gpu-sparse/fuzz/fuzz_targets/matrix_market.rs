@@ -6,8 +6,12 @@ use gpu_sparse::{CooMatrix, SparseError};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|input: &[u8]| {
-    check_error(&parse_header(input));
-    check_error(&parse_vector::<f64>(input));
+    let header = parse_header(input);
+    check_error(&header);
+    // A coordinate file may stand for a vector of a million zeros; filling those would be all that the fuzzer does.
+    if header.is_ok_and(|header| header.rows.max(header.cols) <= 1 << 12) {
+        check_error(&parse_vector::<f64>(input));
+    }
     check_error(&parse_matrix_market_coo::<f32>(input));
     let matrix = parse_matrix_market_coo::<f64>(input);
     check_error(&matrix);
