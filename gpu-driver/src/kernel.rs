@@ -176,7 +176,7 @@ unsafe impl Sync for Loaded {}
 impl Loaded {
     fn new(device: &Device, instance: &Instance) -> Result<Self> {
         let binary = instance.compile(device.arch())?;
-        let lowered = binary.names.first().map_or(instance.expression.as_str(), |(_, lowered)| lowered);
+        let lowered = binary.names().first().map_or(instance.expression.as_str(), |(_, lowered)| lowered);
         let module = load_raw(device, &binary)?;
         let raw = find(device, module, lowered)?;
         Ok(Self { expression: instance.expression.clone(), raw, module })

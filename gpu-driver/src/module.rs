@@ -81,7 +81,7 @@ impl Module {
     /// `DriverTooOld` when the driver is older than the NVRTC that compiled it; else what the driver reports.
     pub fn load(device: &Device, binary: &Binary) -> Result<Self> {
         let raw = load_raw(device, binary)?;
-        Ok(Self(Arc::new(Loaded { device: device.clone(), raw, names: binary.names.clone() })))
+        Ok(Self(Arc::new(Loaded { device: device.clone(), raw, names: binary.names().to_vec() })))
     }
 
     /// The kernel of a name expression that was given to [`crate::Program::name_expression`], or of an `extern "C"` name.
@@ -202,8 +202,8 @@ pub(crate) unsafe fn launch_raw(
 pub(crate) fn load_raw(device: &Device, binary: &Binary) -> Result<CUmodule> {
     refuse_newer_code(Device::driver_version()?)?;
     let _current = device.enter()?;
-    let mut image = binary.image.clone();
-    if binary.kind == BinaryKind::Ptx && image.last() != Some(&0) {
+    let mut image = binary.image().to_vec();
+    if binary.kind() == BinaryKind::Ptx && image.last() != Some(&0) {
         image.push(0);
     }
     let mut raw = null_mut();

@@ -64,19 +64,42 @@ pub enum Origin {
     Cache,
 }
 
-/// A compiled program.
+/// A compiled program. Only [`Program::compile`] makes one: the driver cannot tell a damaged image from a whole one and
+/// would read beyond its end.
 #[derive(Clone, Debug)]
 pub struct Binary {
+    image: Vec<u8>,
+    kind: BinaryKind,
+    names: Vec<(String, String)>,
+    log: String,
+    origin: Origin,
+}
+
+impl Binary {
     /// The bytes that the driver loads.
-    pub image: Vec<u8>,
+    pub fn image(&self) -> &[u8] {
+        &self.image
+    }
+
     /// What they are.
-    pub kind: BinaryKind,
+    pub fn kind(&self) -> BinaryKind {
+        self.kind
+    }
+
     /// Each name expression of the program with the mangled name that stands in the image.
-    pub names: Vec<(String, String)>,
+    pub fn names(&self) -> &[(String, String)] {
+        &self.names
+    }
+
     /// Warnings, or nothing.
-    pub log: String,
+    pub fn log(&self) -> &str {
+        &self.log
+    }
+
     /// Whether NVRTC ran or the cache answered.
-    pub origin: Origin,
+    pub fn origin(&self) -> Origin {
+        self.origin
+    }
 }
 
 impl PartialEq for Binary {
@@ -105,7 +128,7 @@ pub fn version() -> Result<(CudaVersion, PathBuf)> {
 ///     { y[threadIdx.x] += a * x[threadIdx.x]; }")
 ///     .name_expression("axpy<float>");
 /// match program.compile(Arch::new(9, 0)) {
-///     Ok(binary) => println!("{} bytes, {}", binary.image.len(), binary.names[0].1),
+///     Ok(binary) => println!("{} bytes, {}", binary.image().len(), binary.names()[0].1),
 ///     Err(error) => println!("{error}"), // on a machine without NVRTC: where it was looked for, and what to install
 /// }
 /// ```

@@ -10,9 +10,9 @@ const HOPPER: Arch = Arch::new(9, 0);
 pub fn templates_are_found_by_name_expression(_: &()) -> Outcome {
     let text = "template <class T> __global__ void f(T *x) { *x = T(1); }";
     let binary = Program::new("f.cu", text).name_expression("f<float>").name_expression("f<double>").compile(HOPPER)?;
-    ensure_eq!(binary.kind, BinaryKind::Cubin);
-    ensure!(binary.image.starts_with(b"\x7fELF"));
-    ensure!(binary.names[0].1.contains("1fIfE") && binary.names[1].1.contains("1fIdE"), "{:?}", binary.names);
+    ensure_eq!(binary.kind(), BinaryKind::Cubin);
+    ensure!(binary.image().starts_with(b"\x7fELF"));
+    ensure!(binary.names()[0].1.contains("1fIfE") && binary.names()[1].1.contains("1fIdE"), "{:?}", binary.names());
     Ok(())
 }
 
@@ -47,8 +47,8 @@ pub fn a_kernel_that_differs_from_its_rust_type_does_not_compile(_: &()) -> Outc
 pub fn an_architecture_newer_than_nvrtc_gets_ptx(_: &()) -> Outcome {
     let text = "extern \"C\" __global__ void f(int *x) { *x = 1; }";
     let binary = Program::new("f.cu", text).compile(Arch::new(99, 9))?;
-    ensure_eq!(binary.kind, BinaryKind::Ptx);
-    ensure!(String::from_utf8_lossy(&binary.image).contains(".target sm_"));
+    ensure_eq!(binary.kind(), BinaryKind::Ptx);
+    ensure!(String::from_utf8_lossy(binary.image()).contains(".target sm_"));
     let Err(DriverError::UnsupportedArch { .. }) = Program::new("f.cu", text).compile(Arch::new(2, 0)) else {
         return Err("compiled for sm_20".into());
     };
@@ -68,21 +68,21 @@ pub fn the_second_compilation_comes_from_the_cache(_: &()) -> Outcome {
     let text = format!("// {:?}\n__global__ void f() {{}}", std::time::SystemTime::now());
     let program = Program::new("f.cu", text).name_expression("f");
     let first = program.compile(HOPPER)?;
-    ensure_eq!(first.origin, gpu_driver::Origin::Compiled);
+    ensure_eq!(first.origin(), gpu_driver::Origin::Compiled);
     let second = program.compile(HOPPER)?;
     if std::env::var("GPU_CACHE_DIR").is_ok_and(|folder| folder == "off") {
         return Ok(());
     }
-    ensure_eq!(second.origin, gpu_driver::Origin::Cache);
+    ensure_eq!(second.origin(), gpu_driver::Origin::Cache);
     ensure_eq!(first, second);
-    ensure_eq!(program.clone().option("-lineinfo").compile(HOPPER)?.origin, gpu_driver::Origin::Compiled);
-    ensure_eq!(program.compile(Arch::new(8, 0))?.origin, gpu_driver::Origin::Compiled);
+    ensure_eq!(program.clone().option("-lineinfo").compile(HOPPER)?.origin(), gpu_driver::Origin::Compiled);
+    ensure_eq!(program.compile(Arch::new(8, 0))?.origin(), gpu_driver::Origin::Compiled);
     Ok(())
 }
 
 pub fn sixteen_threads_compile_at_once(_: &()) -> Outcome {
     std::thread::scope(|scope| {
-        let compile = |n: usize| move || KERNELS.instances()[n % 3].compile(HOPPER).map(|binary| binary.image.len());
+        let compile = |n: usize| move || KERNELS.instances()[n % 3].compile(HOPPER).map(|binary| binary.image().len());
         let threads: Vec<_> = (0..16).map(|n| scope.spawn(compile(n))).collect();
         for thread in threads {
             let size = thread.join().map_err(|_| "a thread panicked")??;
