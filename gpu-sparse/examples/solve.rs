@@ -1,0 +1,132 @@
+//! Solves a sparse symmetric positive definite system by conjugate gradients and tells how it went.
+//!
+//! `cargo run --release -p gpu-sparse --example solve` solves a built-in system; `-- --help` lists the options.
+
+#[path = "solve/options.rs"]
+mod options;
+#[path = "solve/place.rs"]
+mod place;
+#[path = "solve/plot.rs"]
+mod plot;
+#[path = "solve/progress.rs"]
+mod progress;
+#[path = "solve/report.rs"]
+mod report;
+
+use std::{error::Error, path::Path, process::ExitCode, time::Instant};
+
+use clap::Parser;
+use gpu_sparse::{
+    CsrMatrix, gallery, io,
+    linalg::{self, Cg, Jacobi, LinearOperator, Solution},
+};
+
+use options::{Options, Precond};
+use place::Place;
+use report::Report;
+
+/// Why the program ends without a solution, for its user.
+type Outcome<T> = Result<T, Box<dyn Error>>;
+
+/// Edge of the built-in system: 47^3 = 103,823 unknowns.
+const BUILT_IN_EDGE: usize = 47;
+
+fn main() -> ExitCode {
+    match run(&Options::parse()) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Solves and reports; whether it converged.
+fn run(options: &Options) -> Outcome<bool> {
+    let place = Place::choose(options.device)?;
+    let started = Instant::now();
+    let (name, a) = read(options.matrix.as_deref())?;
+    let b = right_hand_side(&a, options.rhs.as_deref())?;
+    let read_s = started.elapsed().as_secs_f64();
+    check_symmetric(&a)?;
+
+    let started = Instant::now();
+    let system = place.build(&a)?;
+    let build_s = started.elapsed().as_secs_f64();
+    let solution = solve(system.as_ref(), &b, options)?;
+    let true_residual = true_residual(&a, &b, &solution)?;
+
+    if let Some(path) = &options.out {
+        io::write_vector(path, &solution.x.to_vec())?;
+    }
+    if let Some(path) = &options.plot {
+        plot::residuals(path, &name, &solution.history, relative_to(&b))?;
+    }
+    let report = Report::new(name, &place, &a, options, &solution, true_residual, [read_s, build_s]);
+    if options.json { println!("{}", report.json()) } else { println!("{report}") }
+    Ok(solution.is_converged())
+}
+
+/// The matrix of the file, or the built-in one; with its name.
+fn read(path: Option<&Path>) -> Outcome<(String, CsrMatrix<f64>)> {
+    if let Some(path) = path {
+        let name = path.file_name().map_or_else(|| path.display().to_string(), |name| name.to_string_lossy().into_owned());
+        return Ok((name, io::read_matrix_market(path)?));
+    }
+    let n = BUILT_IN_EDGE;
+    Ok((format!("built-in 7-point Poisson, {n} x {n} x {n}"), gallery::Poisson::three_d(n, n, n).build()?))
+}
+
+/// The vector of the file, or b[i] = sin(i + 1).
+fn right_hand_side(a: &CsrMatrix<f64>, path: Option<&Path>) -> Outcome<Vec<f64>> {
+    let Some(path) = path else { return Ok((0..a.rows()).map(|i| ((i + 1) as f64).sin()).collect()) };
+    let b = io::read_vector(path)?;
+    if b.len() != a.rows() {
+        return Err(format!("{}: {} numbers for a matrix with {} rows", path.display(), b.len(), a.rows()).into());
+    }
+    Ok(b)
+}
+
+/// Conjugate gradients say nothing true about a matrix that is not symmetric, so it is refused before.
+fn check_symmetric(a: &CsrMatrix<f64>) -> Outcome<()> {
+    /// Of the largest element: what writing a symmetric matrix with few digits may cost.
+    const TOLERANCE: f64 = 1e-12;
+    if a.rows() != a.cols() {
+        return Err(format!("the matrix is {} x {}; conjugate gradients need a square one", a.rows(), a.cols()).into());
+    }
+    let symmetry = a.symmetry()?;
+    let largest = a.values().iter().fold(0.0, |largest: f64, v| largest.max(v.abs()));
+    if symmetry.largest > TOLERANCE * largest {
+        let (row, col) = (symmetry.row + 1, symmetry.col + 1);
+        let message = format!(
+            "the matrix is not symmetric: elements ({row}, {col}) and ({col}, {row}) differ by {:.1e}; conjugate gradients need a symmetric positive definite one",
+            symmetry.largest
+        );
+        return Err(message.into());
+    }
+    Ok(())
+}
+
+fn solve(system: &dyn LinearOperator<f64>, b: &[f64], options: &Options) -> Outcome<Solution<f64>> {
+    let progress = progress::Bar::new(options.rtol);
+    let mut cg: Cg<'_, f64> = linalg::cg(&system, b).rtol(options.rtol).callback(|state| progress.show(state));
+    if let Some(maxiter) = options.maxiter {
+        cg = cg.maxiter(maxiter);
+    }
+    if options.precond == Precond::Jacobi {
+        cg = cg.preconditioner(Jacobi);
+    }
+    Ok(cg.solve()?)
+}
+
+/// |b - A x| / |b|, computed on the CPU from what the solver returned.
+fn true_residual(a: &CsrMatrix<f64>, b: &[f64], solution: &Solution<f64>) -> Outcome<f64> {
+    let ax = a.matvec(&solution.x)?;
+    let norm = ax.iter().zip(b).map(|(ax, b)| (b - ax).powi(2)).sum::<f64>().sqrt();
+    Ok(if norm == 0.0 { 0.0 } else { norm / relative_to(b) })
+}
+
+fn relative_to(b: &[f64]) -> f64 {
+    b.iter().map(|b| b * b).sum::<f64>().sqrt()
+}

@@ -1,0 +1,40 @@
+//! The progress bar: how far the residual has come, on a logarithmic scale.
+
+use gpu_sparse::linalg::Progress;
+use indicatif::{ProgressBar, ProgressStyle};
+
+/// Steps of a whole bar.
+const STEPS: f64 = 1000.0;
+
+pub struct Bar {
+    bar: ProgressBar,
+    rtol: f64,
+}
+
+impl Bar {
+    /// A bar on standard error; invisible where that is no terminal.
+    pub fn new(rtol: f64) -> Self {
+        let bar = ProgressBar::new(STEPS as u64);
+        if let Ok(style) = ProgressStyle::with_template("[{bar:40}] {msg} {elapsed}") {
+            bar.set_style(style.progress_chars("=> "));
+        }
+        Self { bar, rtol }
+    }
+
+    pub fn show(&self, state: &Progress<'_, f64>) {
+        if self.bar.is_hidden() {
+            return;
+        }
+        let way = state.relative_residual.ln() / self.rtol.ln();
+        if way.is_finite() {
+            self.bar.set_position((way.clamp(0.0, 1.0) * STEPS) as u64);
+        }
+        self.bar.set_message(format!("iteration {}, |r|/|b| = {:.2e}", state.iteration, state.relative_residual));
+    }
+}
+
+impl Drop for Bar {
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
+    }
+}

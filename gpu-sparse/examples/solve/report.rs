@@ -1,0 +1,123 @@
+//! What the program prints at the end.
+
+use std::fmt;
+
+use gpu_sparse::{CsrMatrix, linalg::Solution, linalg::Status};
+use serde_json::json;
+
+use crate::{
+    options::{Options, Precond},
+    place::Place,
+};
+
+/// The facts of one solve.
+pub struct Report {
+    matrix: String,
+    device: String,
+    why: String,
+    precond: &'static str,
+    rows: usize,
+    nnz: usize,
+    bytes_per_nnz: f64,
+    /// Bytes that one iteration has to move: the matrix once, and the vectors as `linalg::cg` documents.
+    iteration_bytes: f64,
+    iterations: usize,
+    status: Status,
+    rtol: f64,
+    true_residual: f64,
+    read_s: f64,
+    build_s: f64,
+    solve_s: f64,
+}
+
+impl Report {
+    pub fn new(
+        matrix: String,
+        place: &Place,
+        a: &CsrMatrix<f64>,
+        options: &Options,
+        solution: &Solution<f64>,
+        true_residual: f64,
+        [read_s, build_s]: [f64; 2],
+    ) -> Self {
+        let matrix_bytes = (a.nnz() * (8 + 4) + (a.rows() + 1) * 8) as f64;
+        let (precond, vectors) = match options.precond {
+            Precond::None => ("none", 10.0),
+            Precond::Jacobi => ("jacobi", 12.0),
+        };
+        Self {
+            matrix,
+            device: place.name(),
+            why: place.why().to_owned(),
+            precond,
+            rows: a.rows(),
+            nnz: a.nnz(),
+            bytes_per_nnz: matrix_bytes / a.nnz().max(1) as f64,
+            iteration_bytes: matrix_bytes + vectors * 8.0 * a.rows() as f64,
+            iterations: solution.iterations,
+            status: solution.status,
+            rtol: options.rtol,
+            true_residual,
+            read_s,
+            build_s,
+            solve_s: solution.elapsed.as_secs_f64(),
+        }
+    }
+
+    fn ms_per_iteration(&self) -> f64 {
+        if self.iterations == 0 { 0.0 } else { self.solve_s * 1e3 / self.iterations as f64 }
+    }
+
+    fn gigabytes_per_s(&self) -> f64 {
+        if self.solve_s == 0.0 { 0.0 } else { self.iteration_bytes * self.iterations as f64 / self.solve_s / 1e9 }
+    }
+
+    /// One JSON object. A residual that is not a number becomes null.
+    pub fn json(&self) -> serde_json::Value {
+        json!({
+            "matrix": self.matrix,
+            "device": self.device,
+            "device_reason": self.why,
+            "precond": self.precond,
+            "rows": self.rows,
+            "nnz": self.nnz,
+            "format": "csr",
+            "bytes_per_nnz": self.bytes_per_nnz,
+            "iterations": self.iterations,
+            "status": status_word(self.status),
+            "message": self.status.to_string(),
+            "rtol": self.rtol,
+            "true_residual": self.true_residual,
+            "read_s": self.read_s,
+            "build_s": self.build_s,
+            "solve_s": self.solve_s,
+            "ms_per_iteration": self.ms_per_iteration(),
+            "gb_per_s": self.gigabytes_per_s(),
+        })
+    }
+}
+
+/// The outcome's name without its details.
+fn status_word(status: Status) -> String {
+    format!("{status:?}").chars().take_while(|c| c.is_alphanumeric()).collect()
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut row = |name: &str, value: String| writeln!(f, "{name:<16} {value}");
+        row("matrix", self.matrix.clone())?;
+        row("device", format!("{} ({})", self.device, self.why))?;
+        row("rows", self.rows.to_string())?;
+        row("nonzeros", self.nnz.to_string())?;
+        row("format", format!("csr, {:.2} bytes per nonzero", self.bytes_per_nnz))?;
+        row("preconditioner", self.precond.to_owned())?;
+        row("iterations", self.iterations.to_string())?;
+        row("outcome", self.status.to_string())?;
+        row("true residual", format!("{:.3e} of |b| (tolerance {:.0e})", self.true_residual, self.rtol))?;
+        row("read", format!("{:.3} s", self.read_s))?;
+        row("build", format!("{:.3} s", self.build_s))?;
+        row("solve", format!("{:.3} s", self.solve_s))?;
+        row("per iteration", format!("{:.4} ms", self.ms_per_iteration()))?;
+        write!(f, "{:<16} {:.1} GB/s", "throughput", self.gigabytes_per_s())
+    }
+}
