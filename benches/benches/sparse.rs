@@ -33,7 +33,8 @@ fn solve(c: &mut Criterion) {
         group.throughput(Throughput::Bytes(bytes));
         group.bench_function(format!("poisson7_{n}"), |bench| {
             bench.iter(|| {
-                let solution = linalg::cg(&a, black_box(&b)).rtol(0.0).maxiter(ITERATIONS).solve().expect("valid input");
+                let solution =
+                    linalg::cg(&a, black_box(&b)).rtol(0.0).maxiter(ITERATIONS).solve().expect("valid input");
                 assert_eq!(solution.iterations, ITERATIONS);
             });
         });

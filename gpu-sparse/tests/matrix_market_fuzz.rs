@@ -230,7 +230,7 @@ fn plain(input: &[u8]) -> Vec<u8> {
 fn seeds() -> Vec<Vec<u8>> {
     let mut seeds = Vec::new();
     for folder in ["wellformed", "malformed"] {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join(folder);
+        let folder = Path::new("tests").join(folder);
         let mut paths: Vec<_> = std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()).collect();
         paths.sort();
         for path in paths {

@@ -2,7 +2,7 @@
 # Runs the test programs of this bundle on a GPU machine; no Rust toolchain is needed.
 #
 #   ./run.sh                 every test program; a missing GPU or NVRTC is a failure
-#   ./run.sh FILTER…         the same, only tests whose names contain a filter
+#   ./run.sh FILTER          the same, only tests whose names contain the filter
 #   ./run.sh --sanitize TOOL the device tests (target `gpu`) under compute-sanitizer TOOL (memcheck, racecheck, …),
 #                            without those that provoke faults and refusals on purpose
 set -u
@@ -16,11 +16,11 @@ if [ "${1:-}" = "--sanitize" ]; then
     set -- device:: --skip device::error_ --skip device::fault_ "$@"
 fi
 failed=()
-while read -r kind package name; do
+while read -r kind package program; do
     case "$kind" in test | lib) ;; *) continue ;; esac
-    if [ ${#tool[@]} -gt 0 ] && [[ "$name" != *--gpu ]]; then continue; fi
-    echo "== $name"
-    (cd "$here/$package" && "${tool[@]}" "$here/bin/$name" "$@") || failed+=("$name")
+    if [ ${#tool[@]} -gt 0 ] && [[ "$program" != *--gpu ]]; then continue; fi
+    echo "== $program"
+    (cd "$here/$package" && "${tool[@]}" "$here/$program" "$@") || failed+=("$program")
 done <"$here/programs.txt"
 if [ ${#failed[@]} -gt 0 ]; then
     echo "FAILED: ${failed[*]}"

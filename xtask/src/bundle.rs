@@ -1,6 +1,6 @@
 //! `cargo xtask bundle`: what a GPU machine without a Rust toolchain needs.
 //!
-//! One folder: each program under `bin/`, the data files of each package's tests, and `run.sh`.
+//! One folder: programs under `deps/`, `examples/` and `benches/`, the data files of each package's tests, and `run.sh`.
 
 use std::{
     fs,
@@ -13,10 +13,21 @@ use crate::{Outcome, cargo, run, workspace_root};
 /// One program that cargo built.
 struct Program {
     package: String,
-    /// Target name, with its kind where one name has several.
+    /// Name of the target; `unit` for the unit tests of a library.
     name: String,
     kind: String,
     path: PathBuf,
+}
+
+impl Program {
+    /// Where it goes: tests find examples as in cargo's own target folder.
+    fn place(&self) -> String {
+        match self.kind.as_str() {
+            "example" => format!("examples/{}", self.name),
+            "bench" => format!("benches/{}--{}", self.package, self.name),
+            _ => format!("deps/{}--{}", self.package, self.name),
+        }
+    }
 }
 
 /// Builds, copies, strips, and writes the script.
@@ -26,14 +37,16 @@ pub(crate) fn create(out: &Path) -> Outcome {
     if out.exists() {
         fs::remove_dir_all(&out)?;
     }
-    fs::create_dir_all(out.join("bin"))?;
+    for folder in ["deps", "examples", "benches"] {
+        fs::create_dir_all(out.join(folder))?;
+    }
     let mut list = String::new();
     for program in &programs {
-        let name = format!("{}--{}", program.package, program.name);
-        let target = out.join("bin").join(&name);
+        let place = program.place();
+        let target = out.join(&place);
         fs::copy(&program.path, &target)?;
         run(Command::new("strip").arg(&target))?;
-        list += &format!("{} {} {name}\n", program.kind, program.package);
+        list += &format!("{} {} {place}\n", program.kind, program.package);
         copy_test_data(&program.package, &out)?;
     }
     fs::write(out.join("programs.txt"), list)?;
@@ -44,17 +57,21 @@ pub(crate) fn create(out: &Path) -> Outcome {
     Ok(())
 }
 
-/// Builds all test, bench and example targets in release and lists their programs.
+/// Builds all test, bench and example targets in release and lists their programs. Two commands: `cargo test --examples`
+/// would make tests of the examples.
 fn build() -> Outcome<Vec<Program>> {
-    let arguments = ["test", "--release", "--no-run", "--workspace", "--exclude", "xtask", "--tests", "--benches"];
-    let mut command = cargo(&arguments);
-    command.args(["--examples", "--message-format", "json"]).stderr(Stdio::inherit());
-    let output = command.output()?;
-    if !output.status.success() {
-        return Err(format!("{command:?}: {}", output.status).into());
+    let mut programs = Vec::new();
+    for what in [&["test", "--no-run", "--tests"][..], &["build", "--examples", "--benches"]] {
+        let mut command = cargo(what);
+        command.args(["--release", "--workspace", "--exclude", "xtask", "--message-format", "json"]);
+        let output = command.stderr(Stdio::inherit()).output()?;
+        if !output.status.success() {
+            return Err(format!("{command:?}: {}", output.status).into());
+        }
+        let text = String::from_utf8(output.stdout)?;
+        programs.extend(text.lines().filter_map(|line| program(&serde_json::from_str(line).ok()?)));
     }
-    let text = String::from_utf8(output.stdout)?;
-    Ok(text.lines().filter_map(|line| program(&serde_json::from_str(line).ok()?)).collect())
+    Ok(programs)
 }
 
 /// The program that a message of cargo announces, if it does.

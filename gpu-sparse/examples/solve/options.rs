@@ -7,43 +7,43 @@ use clap::{Parser, ValueEnum};
 /// Solve A x = b for a sparse symmetric positive definite A by conjugate gradients.
 #[derive(Debug, Parser)]
 #[command(name = "solve", version)]
-pub struct Options {
+pub(crate) struct Options {
     /// Matrix Market file, plain or gzip; without it a built-in 3-D system of about 100,000 unknowns.
-    pub matrix: Option<PathBuf>,
+    pub(crate) matrix: Option<PathBuf>,
     /// Matrix Market file of the right-hand side; without it b[i] = sin(i + 1), i from 0.
     #[arg(long)]
-    pub rhs: Option<PathBuf>,
+    pub(crate) rhs: Option<PathBuf>,
     /// Stop when |b - A x| is at most this fraction of |b|.
-    #[arg(long, default_value_t = 1e-8)]
-    pub rtol: f64,
+    #[arg(long, default_value_t = 1e-8, allow_negative_numbers = true)]
+    pub(crate) rtol: f64,
     /// Most iterations; ten times the number of unknowns when not given.
     #[arg(long)]
-    pub maxiter: Option<usize>,
+    pub(crate) maxiter: Option<usize>,
     /// Preconditioner.
     #[arg(long, value_enum, default_value_t = Precond::None)]
-    pub precond: Precond,
+    pub(crate) precond: Precond,
     /// Where to solve. `auto`: CUDA when a driver, a device and NVRTC are there, else the CPU.
     #[arg(long, value_enum, default_value_t = Device::Auto)]
-    pub device: Device,
+    pub(crate) device: Device,
     /// Write x to this Matrix Market file.
     #[arg(long)]
-    pub out: Option<PathBuf>,
+    pub(crate) out: Option<PathBuf>,
     /// Draw the residual after each iteration into this SVG file.
     #[arg(long)]
-    pub plot: Option<PathBuf>,
+    pub(crate) plot: Option<PathBuf>,
     /// Print one JSON object in place of the table.
     #[arg(long)]
-    pub json: bool,
+    pub(crate) json: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Precond {
+pub(crate) enum Precond {
     None,
     Jacobi,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Device {
+pub(crate) enum Device {
     Auto,
     Cuda,
     Emulated,

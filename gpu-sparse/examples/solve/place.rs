@@ -6,7 +6,7 @@ use gpu_sparse::{CsrMatrix, linalg::LinearOperator};
 use crate::{Outcome, options::Device};
 
 /// The place chosen.
-pub enum Place {
+pub(crate) enum Place {
     Cpu { why: String },
     Cuda { device: driver::Device, why: String },
 }
@@ -14,7 +14,7 @@ pub enum Place {
 impl Place {
     /// Finds what was asked for. `auto` takes CUDA when a device and the compiler are both there, never the emulated
     /// device.
-    pub fn choose(asked: Device) -> Outcome<Self> {
+    pub(crate) fn choose(asked: Device) -> Outcome<Self> {
         match asked {
             Device::Cpu => Ok(Self::Cpu { why: "asked for".to_owned() }),
             Device::Cuda => Ok(Self::Cuda { device: cuda()?, why: "asked for".to_owned() }),
@@ -26,21 +26,21 @@ impl Place {
         }
     }
 
-    pub fn name(&self) -> String {
+    pub(crate) fn name(&self) -> String {
         match self {
             Self::Cpu { .. } => format!("cpu, {} threads", rayon::current_num_threads()),
             Self::Cuda { device, .. } => format!("cuda, {}", device.name()),
         }
     }
 
-    pub fn why(&self) -> &str {
+    pub(crate) fn why(&self) -> &str {
         match self {
             Self::Cpu { why } | Self::Cuda { why, .. } => why,
         }
     }
 
     /// The matrix as the place needs it.
-    pub fn build<'a>(&self, a: &'a CsrMatrix<f64>) -> Outcome<Box<dyn LinearOperator<f64> + 'a>> {
+    pub(crate) fn build<'a>(&self, a: &'a CsrMatrix<f64>) -> Outcome<Box<dyn LinearOperator<f64> + 'a>> {
         match self {
             Self::Cpu { .. } => Ok(Box::new(a)),
             Self::Cuda { device, .. } => Ok(Box::new(a.to_device(device)?)),

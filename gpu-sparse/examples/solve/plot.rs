@@ -5,7 +5,7 @@ use std::{error::Error, path::Path};
 use plotters::{prelude::*, style::FontTransform};
 
 /// Draws |r|/|b| after each iteration, on a logarithmic axis, as SVG.
-pub fn residuals(path: &Path, name: &str, history: &[f64], norm_b: f64) -> Result<(), Box<dyn Error>> {
+pub(crate) fn residuals(path: &Path, name: &str, history: &[f64], norm_b: f64) -> Result<(), Box<dyn Error>> {
     let points: Vec<(f64, f64)> = history.iter().enumerate().map(|(i, r)| (i as f64, r / norm_b)).collect();
     let points: Vec<(f64, f64)> = points.into_iter().filter(|(_, r)| *r > 0.0 && r.is_finite()).collect();
     if points.is_empty() {

@@ -6,14 +6,14 @@ use indicatif::{ProgressBar, ProgressStyle};
 /// Steps of a whole bar.
 const STEPS: f64 = 1000.0;
 
-pub struct Bar {
+pub(crate) struct Bar {
     bar: ProgressBar,
     rtol: f64,
 }
 
 impl Bar {
     /// A bar on standard error; invisible where that is no terminal.
-    pub fn new(rtol: f64) -> Self {
+    pub(crate) fn new(rtol: f64) -> Self {
         let bar = ProgressBar::new(STEPS as u64);
         if let Ok(style) = ProgressStyle::with_template("[{bar:40}] {msg} {elapsed}") {
             bar.set_style(style.progress_chars("=> "));
@@ -21,7 +21,7 @@ impl Bar {
         Self { bar, rtol }
     }
 
-    pub fn show(&self, state: &Progress<'_, f64>) {
+    pub(crate) fn show(&self, state: &Progress<'_, f64>) {
         if self.bar.is_hidden() {
             return;
         }

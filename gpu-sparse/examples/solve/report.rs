@@ -11,7 +11,7 @@ use crate::{
 };
 
 /// The facts of one solve.
-pub struct Report {
+pub(crate) struct Report {
     matrix: String,
     device: String,
     why: String,
@@ -31,7 +31,7 @@ pub struct Report {
 }
 
 impl Report {
-    pub fn new(
+    pub(crate) fn new(
         matrix: String,
         place: &Place,
         a: &CsrMatrix<f64>,
@@ -73,7 +73,7 @@ impl Report {
     }
 
     /// One JSON object. A residual that is not a number becomes null.
-    pub fn json(&self) -> serde_json::Value {
+    pub(crate) fn json(&self) -> serde_json::Value {
         json!({
             "matrix": self.matrix,
             "device": self.device,
@@ -104,7 +104,7 @@ fn status_word(status: Status) -> String {
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut row = |name: &str, value: String| writeln!(f, "{name:<16} {value}");
+        let mut row = |name: &str, value: String| writeln!(f, "{name:<15} {value}");
         row("matrix", self.matrix.clone())?;
         row("device", format!("{} ({})", self.device, self.why))?;
         row("rows", self.rows.to_string())?;
@@ -113,11 +113,11 @@ impl fmt::Display for Report {
         row("preconditioner", self.precond.to_owned())?;
         row("iterations", self.iterations.to_string())?;
         row("outcome", self.status.to_string())?;
-        row("true residual", format!("{:.3e} of |b| (tolerance {:.0e})", self.true_residual, self.rtol))?;
-        row("read", format!("{:.3} s", self.read_s))?;
+        row("true residual", format!("{:.3e} |b| (tolerance {:.0e})", self.true_residual, self.rtol))?;
+        row("read/generate", format!("{:.3} s", self.read_s))?;
         row("build", format!("{:.3} s", self.build_s))?;
         row("solve", format!("{:.3} s", self.solve_s))?;
         row("per iteration", format!("{:.4} ms", self.ms_per_iteration()))?;
-        write!(f, "{:<16} {:.1} GB/s", "throughput", self.gigabytes_per_s())
+        write!(f, "{:<15} {:.1} GB/s", "throughput", self.gigabytes_per_s())
     }
 }

@@ -1,0 +1,126 @@
+//! The program `solve`, run as its user runs it. It needs the example to be built, which `cargo test` does by default.
+#![allow(missing_docs)]
+
+use std::{
+    path::{Path, PathBuf},
+    process::{Command, Output},
+};
+
+/// The example's program, beside the folder that holds this test.
+fn program() -> PathBuf {
+    let test = std::env::current_exe().expect("a test has a path");
+    let folder = test.parent().and_then(Path::parent).expect("tests lie in target/<profile>/deps");
+    let program = folder.join("examples/solve");
+    assert!(program.exists(), "{} is missing: run `cargo build --example solve` for this profile", program.display());
+    program
+}
+
+/// Runs it on the CPU; nothing may panic.
+fn solve(arguments: &[&str]) -> Output {
+    run(&[&["--device", "cpu"], arguments].concat())
+}
+
+fn run(arguments: &[&str]) -> Output {
+    let output = Command::new(program()).args(arguments).output().expect("the program starts");
+    assert!(!stderr(&output).contains("panicked"), "{arguments:?}: {}", stderr(&output));
+    output
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+fn json(output: &Output) -> serde_json::Value {
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {}", stderr(output)))
+}
+
+/// Writes a Matrix Market file into a folder of the test's own.
+fn file(folder: &tempfile::TempDir, name: &str, text: &str) -> String {
+    let path = folder.path().join(name);
+    std::fs::write(&path, text).expect("the folder can be written");
+    path.display().to_string()
+}
+
+fn fails(arguments: &[&str], message: &str) {
+    let output = solve(arguments);
+    assert_eq!(output.status.code(), Some(1), "{arguments:?}: {}", stderr(&output));
+    let said = stderr(&output) + &String::from_utf8_lossy(&output.stdout);
+    assert!(said.contains(message), "{arguments:?}: {said}");
+}
+
+#[test]
+fn the_built_in_system_converges_below_its_tolerance() {
+    for precond in ["none", "jacobi"] {
+        let output = solve(&["--json", "--precond", precond]);
+        let facts = json(&output);
+        assert!(output.status.success(), "{facts}");
+        assert_eq!(facts["status"], "Converged");
+        assert_eq!(facts["rows"], 103_823);
+        assert_eq!(facts["format"], "csr");
+        assert!(facts["true_residual"].as_f64().unwrap() <= facts["rtol"].as_f64().unwrap(), "{facts}");
+        let keys = ["nnz", "bytes_per_nnz", "iterations", "build_s", "solve_s", "ms_per_iteration"];
+        assert!(keys.iter().all(|key| facts[key].as_f64().unwrap() >= 0.0), "{facts}");
+    }
+}
+
+#[test]
+fn a_file_is_solved_and_its_answer_written_and_drawn() {
+    let folder = tempfile::tempdir().unwrap();
+    let a = file(&folder, "a.mtx", "%%MatrixMarket matrix coordinate real symmetric\n2 2 3\n1 1 4\n2 1 1\n2 2 3\n");
+    let b = file(&folder, "b.mtx", "%%MatrixMarket matrix array real general\n2 1\n1\n2\n");
+    let (x, plot) = (folder.path().join("x.mtx"), folder.path().join("r.svg"));
+    let (x, plot) = (x.display().to_string(), plot.display().to_string());
+    let output = solve(&[&a, "--rhs", &b, "--out", &x, "--plot", &plot]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let got = gpu_sparse::io::read_vector::<f64>(&x).unwrap();
+    // 4x + y = 1, x + 3y = 2
+    assert!((got[0] - 1.0 / 11.0).abs() < 1e-8 && (got[1] - 7.0 / 11.0).abs() < 1e-8, "{got:?}");
+    assert!(std::fs::read_to_string(plot).unwrap().contains("<svg"));
+    let table = String::from_utf8(output.stdout).unwrap();
+    for line in ["device", "rows", "nonzeros", "iterations", "outcome", "true residual", "per iteration"] {
+        assert!(table.contains(line), "{table}");
+    }
+}
+
+#[test]
+fn wrong_input_ends_with_a_plain_message() {
+    let folder = tempfile::tempdir().unwrap();
+    let matrix = |name, entries| {
+        file(&folder, name, &format!("%%MatrixMarket matrix coordinate real general\n2 2 4\n{entries}"))
+    };
+    let good = matrix("good.mtx", "1 1 4\n1 2 1\n2 1 1\n2 2 3\n");
+    let unsymmetric = matrix("unsymmetric.mtx", "1 1 4\n1 2 2\n2 1 1\n2 2 3\n");
+    let indefinite = matrix("indefinite.mtx", "1 1 1\n1 2 5\n2 1 5\n2 2 1\n");
+    let zero_diagonal = matrix("zero_diagonal.mtx", "1 1 0\n1 2 1\n2 1 1\n2 2 1\n");
+    let malformed = matrix("malformed.mtx", "1 1 4\n1 9 1\n2 1 1\n2 2 3\n");
+    let rectangular = file(&folder, "r.mtx", "%%MatrixMarket matrix coordinate real general\n2 3 1\n1 1 1\n");
+    let long = file(&folder, "long.mtx", "%%MatrixMarket matrix array real general\n3 1\n1\n2\n3\n");
+    fails(&["/nonexistent/a.mtx"], "/nonexistent/a.mtx");
+    fails(&[&malformed], "line 4");
+    fails(&[&unsymmetric], "not symmetric: elements (1, 2) and (2, 1)");
+    fails(&[&rectangular], "2 x 3");
+    fails(&[&indefinite], "not positive definite");
+    fails(&[&zero_diagonal, "--precond", "jacobi"], "diagonal");
+    fails(&[&good, "--rhs", &long], "3 numbers for a matrix with 2 rows");
+    fails(&[&good, "--rtol", "-1"], "rtol");
+    fails(&[&good, "--maxiter", "1"], "iteration limit");
+    fails(&[&good, "--out", "/nonexistent/x.mtx"], "/nonexistent/x.mtx");
+}
+
+#[test]
+fn auto_says_what_it_took_and_why() {
+    let facts = json(&run(&["--json"]));
+    let (device, why) = (facts["device"].as_str().unwrap(), facts["device_reason"].as_str().unwrap());
+    assert!(device.starts_with("cpu") || device.starts_with("cuda"), "{device}");
+    assert!(!why.is_empty());
+    // Hidden devices leave the CPU, and insisting on CUDA is then an error.
+    let hidden = |arguments: &[&str]| {
+        Command::new(program()).env("GPU_DEVICE", "none").args(arguments).output().expect("the program starts")
+    };
+    let facts = json(&hidden(&["--json"]));
+    assert!(facts["device"].as_str().unwrap().starts_with("cpu"), "{facts}");
+    assert!(facts["device_reason"].as_str().unwrap().contains("GPU_DEVICE=none"), "{facts}");
+    let output = hidden(&["--device", "cuda"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stderr(&output).contains("GPU_DEVICE=none"), "{}", stderr(&output));
+}
