@@ -4,7 +4,7 @@
 use std::process::ExitCode;
 
 use gpu_array::{ArrayError, Element, GpuArray, KERNELS, Number, reference};
-use gpu_driver::{Arch, Device, Stream, nvrtc};
+use gpu_driver::{Device, Stream, nvrtc};
 use ndarray::{Array, Array1, Array2, Array3, ArrayD, Ix1, IxDyn, s};
 use testkit::{AWKWARD_LENGTHS, Outcome, Suite, ensure, ensure_eq, tests};
 
@@ -20,21 +20,12 @@ fn main() -> ExitCode {
         wrong_shapes_are_errors,
         other_streams_work,
     ];
+    let kernels =
+        KERNELS.checks().map(|(name, instance, arch)| (name, move |_: &()| Ok(instance.compile(arch).map(drop)?)));
     Suite::new()
         .group("device", device, "GPU_TESTS", on_device)
-        .cases("kernels", compiler(), "GPU_COMPILE", kernel_cases())
+        .cases("kernels", compiler(), "GPU_COMPILE", kernels)
         .run()
-}
-
-fn kernel_cases() -> Vec<(String, impl FnOnce(&()) -> Outcome)> {
-    let archs = [Arch::new(8, 0), Arch::new(9, 0), Arch::new(10, 0)];
-    let pairs = KERNELS.instances().into_iter().flat_map(|instance| archs.map(|arch| (instance.clone(), arch)));
-    pairs
-        .map(|(instance, arch)| {
-            let name = format!("{} {arch}", instance.expression());
-            (name, move |_: &()| Ok(instance.compile(arch).map(drop)?))
-        })
-        .collect()
 }
 
 fn any_layout_round_trips(device: &Device) -> Outcome {

@@ -108,6 +108,9 @@ impl Instance {
     }
 }
 
+/// The architectures that every kernel is compiled for by the checks: Ampere, Hopper, Blackwell.
+pub const CHECKED_ARCHS: [Arch; 3] = [Arch::new(8, 0), Arch::new(9, 0), Arch::new(10, 0)];
+
 /// All kernel instantiations of a crate. A launch finds its kernel here or fails, so what the checks compile is exactly
 /// what runs.
 #[derive(Debug)]
@@ -134,6 +137,15 @@ impl Registry {
         let mut all: Vec<_> = self.instances.values().collect();
         all.sort_by(|a, b| a.expression.cmp(&b.expression));
         all
+    }
+
+    /// Each instantiation with each architecture that the project checks, named `expression sm_XX`: what a crate's tests
+    /// compile, with or without a GPU.
+    pub fn checks(&self) -> impl Iterator<Item = (String, Instance, Arch)> + use<> {
+        let instances: Vec<Instance> = self.instances().into_iter().cloned().collect();
+        instances.into_iter().flat_map(|instance| {
+            CHECKED_ARCHS.map(|arch| (format!("{} {arch}", instance.expression), instance.clone(), arch))
+        })
     }
 
     /// The kernel for `device`: compiled (or read from the cache) and loaded at the first call, then kept.

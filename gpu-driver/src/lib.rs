@@ -60,7 +60,7 @@ pub use arguments::{Argument, Arguments, In, InOut, Out};
 pub use device::{Current, Device, OLDEST_DRIVER};
 pub use error::{CompileError, CudaCode, CudaVersion, DriverError, Result};
 pub use event::Event;
-pub use kernel::{Entry, Instance, Kernel, Registry, Source};
+pub use kernel::{CHECKED_ARCHS, Entry, Instance, Kernel, Registry, Source};
 pub use memory::{DeviceSlice, DeviceSliceMut, DeviceVec};
 pub use module::{Dim3, Function, LaunchConfig, Module};
 pub use nvrtc::{Arch, Binary, BinaryKind, Header, Origin, Program};

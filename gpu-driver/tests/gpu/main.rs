@@ -3,11 +3,12 @@
 
 use std::process::ExitCode;
 
-use gpu_driver::{Arch, Device, nvrtc};
+use gpu_driver::{Device, nvrtc};
 use testkit::{Suite, tests};
 
 mod compile;
 mod device;
+mod fake;
 mod faults;
 mod kernels;
 mod missing;
@@ -16,7 +17,7 @@ fn main() -> ExitCode {
     if let Some(code) = faults::run_as_child().or_else(missing::run_as_child) {
         return code;
     }
-    use {compile::*, device::*, faults::*, missing::*};
+    use {compile::*, device::*, fake::*, faults::*, missing::*};
     let compiler = || nvrtc::version().map(|_| ());
     let device = Device::first().and_then(|device| compiler().map(|()| device));
     let on_device = tests![
@@ -57,23 +58,20 @@ fn main() -> ExitCode {
         hidden_and_unknown_devices_are_errors,
         cust_itself_reports_no_device,
     ];
+    let with_fake = tests![
+        an_old_driver_is_named_with_what_is_needed,
+        a_driver_without_devices_says_so,
+        a_broken_driver_is_explained,
+        functions_that_a_driver_lacks_are_errors,
+    ];
+    let kernels = kernels::KERNELS
+        .checks()
+        .map(|(name, instance, arch)| (name, move |_: &()| Ok(instance.compile(arch).map(drop)?)));
     Suite::new()
         .group("device", device, "GPU_TESTS", on_device)
         .group("nvrtc", compiler(), "GPU_COMPILE", compiling)
-        .cases("kernels", compiler(), "GPU_COMPILE", kernel_cases())
+        .cases("kernels", compiler(), "GPU_COMPILE", kernels)
+        .group("fake_driver", fake::build(), "", with_fake)
         .group("missing", Ok::<_, String>(()), "", anywhere)
         .run()
-}
-
-/// Each kernel for each architecture that is checked.
-fn kernel_cases() -> Vec<(String, impl FnOnce(&()) -> testkit::Outcome)> {
-    let archs = [Arch::new(8, 0), Arch::new(9, 0), Arch::new(10, 0)];
-    let instances = kernels::KERNELS.instances().into_iter().cloned();
-    let pairs = instances.flat_map(|instance| archs.map(|arch| (instance.clone(), arch)));
-    pairs
-        .map(|(instance, arch)| {
-            let name = format!("{} {arch}", instance.expression());
-            (name, move |_: &()| Ok(instance.compile(arch).map(drop)?))
-        })
-        .collect()
 }

@@ -29,7 +29,7 @@ fn print<T>(outcome: Result<T, impl std::fmt::Display + std::fmt::Debug>) {
     }
 }
 
-fn answer(question: &str, variables: &[(&str, &str)]) -> Result<String, Box<dyn std::error::Error>> {
+pub fn answer(question: &str, variables: &[(&str, &str)]) -> Result<String, Box<dyn std::error::Error>> {
     let mut command = Command::new(env::current_exe()?);
     command.env(CHILD, question).env_remove("GPU_DEVICE").env_remove("GPU_LIBCUDA").env_remove("GPU_NVRTC");
     let output = command.envs(variables.iter().copied()).output()?;

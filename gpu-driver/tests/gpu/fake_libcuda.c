@@ -1,0 +1,12 @@
+/* A driver that answers as the environment says, to test what the library makes of drivers that are old or broken.
+   It lacks most functions on purpose. */
+#include <stdlib.h>
+
+static int number(const char *name, int otherwise) {
+    const char *text = getenv(name);
+    return text ? atoi(text) : otherwise;
+}
+
+int cuInit(unsigned flags) { (void)flags; return number("FAKE_INIT", 0); }
+int cuDriverGetVersion(int *version) { *version = number("FAKE_VERSION", 13000); return 0; }
+int cuDeviceGetCount(int *count) { *count = number("FAKE_COUNT", 1); return 0; }
