@@ -8,6 +8,7 @@ use ndarray::ArrayView1;
 
 use super::LinearOperator;
 use super::cpu::Cpu;
+use super::cuda::Cuda;
 use super::engine::System;
 use super::method::{Callback, Method, Outcome};
 use super::outcome::{Progress, Quantity, Solution, Status};
@@ -17,7 +18,8 @@ use crate::{Result, Scalar, SparseError};
 
 /// Begins the solution of `A x = b` for a symmetric positive definite `A`, by conjugate gradients.
 ///
-/// `a` is a [`CsrMatrix`](crate::CsrMatrix) or any other [`LinearOperator`]; `b` an array, slice or vector. The builder's methods
+/// `a` is a [`CsrMatrix`](crate::CsrMatrix) or any other [`LinearOperator`]; `b` an array, slice or vector. With a
+/// [`DeviceCsr`](crate::DeviceCsr) the solve runs on its device, else on the CPU's threads. The builder's methods
 /// are SciPy's keywords, with SciPy's defaults; [`solve`](Cg::solve) does the work.
 ///
 /// ```
@@ -70,7 +72,14 @@ pub fn cg<'a, T: Scalar>(a: &'a impl LinearOperator<T>, b: impl Into<ArrayView1<
 /// ([`CsrMatrix::is_symmetric`](crate::CsrMatrix::is_symmetric) does); a convergence reported is true for any `A`.
 ///
 /// # Determinism
-/// Bitwise the same for any number of threads, given an operator of which that is true (a `CsrMatrix` is one).
+/// On the CPU bitwise the same for any number of threads, given an operator of which that is true (a `CsrMatrix` is one). On a
+/// device (a `DeviceCsr`) bitwise the same on every run and every device. Between the two the order of additions differs, and with
+/// it the last digits and, on badly conditioned systems, the number of iterations.
+///
+/// # On a device
+/// `b` and the guess are copied there and the solution back; five vectors (six with a preconditioner) stay there meanwhile. The host
+/// waits for two sums in each iteration. A callback costs a copy of `x` per iteration; a preconditioner that is an operator one
+/// of `r` and one of `z`, unless it is a `DeviceCsr` on the same device.
 #[must_use = "nothing is computed before solve()"]
 pub struct Cg<'a, T> {
     a: &'a dyn LinearOperator<T>,
@@ -133,7 +142,8 @@ impl<'a, T: Scalar> Cg<'a, T> {
     ///
     /// # Errors
     /// `Shape` when `A` is not square or `b`, `x0` or the preconditioner do not fit it; `Parameter` when a tolerance is negative or
-    /// NaN; what the preconditioner says when it cannot be made for `A`; what an operator says when it fails.
+    /// NaN; what the preconditioner says when it cannot be made for `A`; what an operator says when it fails; `Driver` when the
+    /// device does.
     pub fn solve(mut self) -> Result<Solution<T>> {
         let started = Instant::now();
         let n = self.check()?;
@@ -153,7 +163,11 @@ impl<'a, T: Scalar> Cg<'a, T> {
         } else if norm_b == 0.0 {
             Outcome { history: vec![0.0], ..Outcome::without_iterations(vec![T::zero(); n], Status::Converged, 0.0) }
         } else {
-            method.run(Cpu::new(self.a, system), self.callback.take())?
+            let callback = self.callback.take();
+            match self.a.on_device() {
+                Some(a) => method.run(Cuda::new(a, system)?, callback)?,
+                None => method.run(Cpu::new(self.a, system), callback)?,
+            }
         };
         Ok(outcome.into_solution(norm_b, started))
     }

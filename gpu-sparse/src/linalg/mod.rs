@@ -19,6 +19,7 @@
 
 mod cg;
 mod cpu;
+mod cuda;
 mod engine;
 mod method;
 mod operator;
