@@ -107,4 +107,10 @@ pub enum SparseError {
     /// A reduction refused its input.
     #[error(transparent)]
     Algo(#[from] gpu_algos::AlgoError),
+    /// The driver, the run-time compiler or the device failed.
+    #[error(transparent)]
+    Driver(#[from] gpu_driver::DriverError),
+    /// An array in GPU memory could not be made or copied.
+    #[error(transparent)]
+    Array(#[from] gpu_array::ArrayError),
 }

@@ -3,6 +3,7 @@
 
 mod coo;
 mod csr;
+mod device;
 mod error;
 pub mod gallery;
 pub mod io;
@@ -12,5 +13,6 @@ mod scalar;
 
 pub use coo::CooMatrix;
 pub use csr::{CsrMatrix, Symmetry};
+pub use device::{DeviceCsr, KERNELS};
 pub use error::{Result, SparseError};
 pub use scalar::Scalar;

@@ -1,20 +1,16 @@
 //! The element types of sparse matrices.
 
-/// An element of a sparse matrix: `f32` or `f64`.
+/// An element of a sparse matrix, on the host and on a device: `f32` or `f64`.
 ///
 /// Sums over many elements (dot products, norms) are carried in f64 for both, which costs nothing where memory is the limit.
 pub trait Scalar:
-    num_traits::Float
+    gpu_array::Element
+    + num_traits::Float
     + num_traits::NumAssign
     + Into<f64>
-    + Send
-    + Sync
-    + std::fmt::Debug
-    + std::fmt::Display
     + std::fmt::LowerExp
     + std::str::FromStr
     + std::iter::Sum
-    + 'static
 {
     /// The nearest value of this type.
     fn from_f64(value: f64) -> Self;

@@ -18,6 +18,10 @@
 //! matrix need not exist as one: whatever implements [`LinearOperator`] will do, a closure among them ([`from_fn`]).
 
 mod cg;
+mod cpu;
+mod cuda;
+mod engine;
+mod method;
 mod operator;
 mod outcome;
 mod passes;

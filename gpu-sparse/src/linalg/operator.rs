@@ -7,11 +7,11 @@ use gpu_algos::reference::dot;
 use rayon::prelude::*;
 
 use crate::csr::{CsrMatrix, check_length};
-use crate::{Result, Scalar};
+use crate::{DeviceCsr, Result, Scalar};
 
 /// A linear map that can be applied to a vector.
 ///
-/// Implemented for [`CsrMatrix`], for references to operators, and for closures through [`from_fn`]. Only `shape` and `apply`
+/// Implemented for [`CsrMatrix`], for [`DeviceCsr`], for references to operators, and for closures through [`from_fn`]. Only `shape` and `apply`
 /// are required; the rest has defaults, to be replaced where the operator knows better.
 pub trait LinearOperator<T: Scalar> {
     /// (rows, columns).
@@ -51,6 +51,11 @@ pub trait LinearOperator<T: Scalar> {
     /// False when the operator is known to hold a NaN or an infinity. The default knows of none.
     fn is_finite(&self) -> bool {
         true
+    }
+
+    /// The matrix in GPU memory, where the operator is one: solvers that get one run on its device. None by default.
+    fn on_device(&self) -> Option<&DeviceCsr<T>> {
+        None
     }
 }
 
@@ -103,6 +108,10 @@ impl<T: Scalar, A: LinearOperator<T> + ?Sized> LinearOperator<T> for &A {
 
     fn is_finite(&self) -> bool {
         (**self).is_finite()
+    }
+
+    fn on_device(&self) -> Option<&DeviceCsr<T>> {
+        (**self).on_device()
     }
 }
 

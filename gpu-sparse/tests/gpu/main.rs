@@ -1,0 +1,79 @@
+//! Tests of gpu-sparse on a device, and its kernels with NVRTC; reported as ignored where one is missing.
+#![allow(missing_docs, unreachable_pub)]
+
+use std::process::ExitCode;
+
+use gpu_driver::{Arch, Device, nvrtc};
+use gpu_sparse::KERNELS;
+use testkit::{Outcome, Suite, tests};
+
+mod outcomes;
+mod products;
+#[path = "../real/mod.rs"]
+mod real;
+mod solves;
+
+fn main() -> ExitCode {
+    use {outcomes::*, products::*, solves::*};
+    let compiler = || nvrtc::version().map(|_| ());
+    let device = || Device::first().and_then(|device| compiler().map(|()| device));
+    let on_device = tests![
+        products_match_the_reference_for_every_number_of_lanes,
+        grids_at_their_limit_stride_over_the_rest,
+        only_stored_entries_touch_x,
+        products_on_other_streams_and_into_old_memory,
+        a_matrix_on_the_device_describes_itself,
+        products_of_wrong_shape_are_errors,
+        a_device_matrix_is_an_operator_on_host_vectors,
+        poisson_as_on_the_cpu,
+        wathen_as_on_the_cpu,
+        variable_coefficients_as_on_the_cpu,
+        solves_longer_than_one_grid,
+        preconditioners_in_every_form,
+        guesses_and_views_are_taken,
+        the_callback_sees_every_iteration,
+        any_scale_of_matrix_and_right_hand_side,
+        two_solves_at_once,
+        zero_right_hand_side_and_exact_guess,
+        sizes_zero_and_one_and_diagonals,
+        iteration_limits,
+        not_positive_definite,
+        preconditioners_that_cannot_be,
+        nan_and_infinity_in_the_input,
+        f32_does_not_claim_what_it_cannot_reach,
+        tolerance_zero_ends,
+        wrong_shapes_and_tolerances_are_errors,
+    ];
+    // Without the files the real matrices stay ignored, even where device tests must run.
+    let (files, require) = match real::folder() {
+        Some(_) => (device().map_err(|error| error.to_string()), "GPU_TESTS"),
+        None => (Err("GPU_SPARSE_MATRICES is not set".to_owned()), ""),
+    };
+    Suite::new()
+        .group("device", device(), "GPU_TESTS", on_device)
+        .cases("real", files, require, real_cases())
+        .cases("kernels", compiler(), "GPU_COMPILE", kernel_cases())
+        .run()
+}
+
+/// Conjugate gradients on each real matrix.
+fn real_cases() -> impl Iterator<Item = (String, impl FnOnce(&Device) -> Outcome)> {
+    real::SPD.into_iter().map(|case| {
+        (case.0.to_owned(), move |device: &Device| {
+            real::compare_both(case, |a| a.to_device(device))?;
+            Ok(())
+        })
+    })
+}
+
+/// Each kernel for each architecture that is checked.
+fn kernel_cases() -> Vec<(String, impl FnOnce(&()) -> Outcome)> {
+    let archs = [Arch::new(8, 0), Arch::new(9, 0), Arch::new(10, 0)];
+    let pairs = KERNELS.instances().into_iter().flat_map(|instance| archs.map(|arch| (instance.clone(), arch)));
+    pairs
+        .map(|(instance, arch)| {
+            let name = format!("{} {arch}", instance.expression());
+            (name, move |_: &()| Ok(instance.compile(arch).map(drop)?))
+        })
+        .collect()
+}

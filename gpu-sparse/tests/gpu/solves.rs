@@ -1,0 +1,188 @@
+//! Conjugate gradients on the device against the CPU's.
+
+use std::thread;
+
+use gpu_driver::{Device, Stream};
+use gpu_sparse::gallery::{Poisson, wathen_random};
+use gpu_sparse::linalg::{Cg, Jacobi, Solution, cg, from_fn};
+use gpu_sparse::{CsrMatrix, Scalar};
+use ndarray::{Array1, s};
+use testkit::{Outcome, ensure, ensure_eq};
+
+pub fn sine<T: Scalar>(n: usize) -> Vec<T> {
+    (0..n).map(|i| T::from_f64(((i + 1) as f64).sin())).collect()
+}
+
+/// Norm of `b - A x`, in f64.
+pub fn residual<T: Scalar>(a: &CsrMatrix<T>, x: &Array1<T>, b: &[T]) -> Result<f64, gpu_sparse::SparseError> {
+    let product = a.map_values(|v| v.to_f64()).matvec(&x.mapv(|x| x.to_f64()))?;
+    Ok(product.iter().zip(b).map(|(ax, &b)| (b.to_f64() - ax).powi(2)).sum::<f64>().sqrt())
+}
+
+fn norm<T: Scalar>(b: &[T]) -> f64 {
+    b.iter().map(|&b| b.to_f64().powi(2)).sum::<f64>().sqrt()
+}
+
+/// That two runs have the same bits.
+fn same_bits<T: Scalar>(one: &Solution<T>, two: &Solution<T>) -> Outcome {
+    ensure_eq!((one.iterations, one.status), (two.iterations, two.status));
+    ensure!(one.history == two.history && one.residual_norm == two.residual_norm && one.x == two.x);
+    Ok(())
+}
+
+/// Solves on both, on the device twice: as many iterations within 2 % (or 2), and the residual found is below the tolerance.
+fn agree<T: Scalar>(
+    device: &Device,
+    label: &str,
+    a: &CsrMatrix<T>,
+    rtol: f64,
+    configure: impl for<'x> Fn(Cg<'x, T>) -> Cg<'x, T>,
+) -> Outcome {
+    let (placed, b) = (a.to_device(device)?, sine(a.rows()));
+    let cpu = configure(cg(a, &b).rtol(rtol)).solve()?;
+    let gpu = configure(cg(&placed, &b).rtol(rtol)).solve()?;
+    same_bits(&gpu, &configure(cg(&placed, &b).rtol(rtol)).solve()?)?;
+    let allowed = (0.02 * cpu.iterations as f64).max(2.0);
+    ensure!(cpu.is_converged() && gpu.is_converged(), "{label}: {cpu}; {gpu}");
+    ensure!(gpu.iterations.abs_diff(cpu.iterations) as f64 <= allowed, "{label}: {cpu}; {gpu}");
+    ensure!(residual(a, &gpu.x, &b)? <= 2.01 * rtol * norm(&b), "{label}: {gpu}");
+    ensure_eq!(gpu.history.len(), gpu.iterations + 1);
+    Ok(())
+}
+
+/// Without preconditioner and with Jacobi, in f64 and f32.
+fn agree_in_all_ways(device: &Device, label: &str, a: &CsrMatrix<f64>) -> Outcome {
+    fn of_type<T: Scalar>(device: &Device, label: &str, a: &CsrMatrix<T>, rtol: f64) -> Outcome {
+        let label = |way: &str| format!("{label}, {}, {way}", T::DTYPE);
+        agree(device, &label("plain"), a, rtol, |solve| solve)?;
+        agree(device, &label("Jacobi"), a, rtol, |solve| solve.preconditioner(Jacobi))
+    }
+    of_type(device, label, a, 1e-8)?;
+    of_type(device, label, &a.map_values(|v| v as f32), 1e-4)
+}
+
+pub fn poisson_as_on_the_cpu(device: &Device) -> Outcome {
+    agree_in_all_ways(device, "7-point", &Poisson::three_d(20, 20, 20).build()?)?;
+    agree_in_all_ways(device, "tridiagonal", &Poisson::one_d(33).build()?)
+}
+
+pub fn wathen_as_on_the_cpu(device: &Device) -> Outcome {
+    agree_in_all_ways(device, "wathen", &wathen_random(20, 21, 3)?)
+}
+
+pub fn variable_coefficients_as_on_the_cpu(device: &Device) -> Outcome {
+    agree_in_all_ways(device, "variable", &Poisson::three_d(15, 16, 17).random_coefficients(4, 10.0).build()?)
+}
+
+pub fn solves_longer_than_one_grid(device: &Device) -> Outcome {
+    // 4096 blocks of 256 threads: every pass strides.
+    let a = Poisson::two_d(1100, 1000).build::<f64>()?;
+    agree(device, "5-point", &a, 0.3, |solve| solve)?;
+    agree(device, "5-point", &a, 0.3, |solve| solve.preconditioner(Jacobi))
+}
+
+pub fn preconditioners_in_every_form(device: &Device) -> Outcome {
+    let a = wathen_random::<f64>(12, 11, 5)?;
+    let n = a.rows();
+    let inverse: Vec<f64> = a.diagonal().iter().map(|d| 1.0 / d).collect();
+    let starts = (0..=n as u64).collect();
+    let as_matrix = CsrMatrix::from_parts(n, n, starts, (0..n as u32).collect(), inverse.clone())?;
+    let on_device = as_matrix.to_device(&Stream::new(device)?)?;
+    let as_closure = from_fn(n, |r: &[f64], z: &mut [f64]| {
+        z.iter_mut().zip(r).zip(&inverse).for_each(|((z, r), d)| *z = d * r);
+    });
+    let (placed, b) = (a.to_device(device)?, sine(n));
+    let jacobi = cg(&placed, &b).rtol(1e-8).preconditioner(Jacobi).solve()?;
+    let matrix = cg(&placed, &b).rtol(1e-8).preconditioner(&as_matrix).solve()?;
+    let device_matrix = cg(&placed, &b).rtol(1e-8).preconditioner(&on_device).solve()?;
+    let closure = cg(&placed, &b).rtol(1e-8).preconditioner(&as_closure).solve()?;
+    for s in [&jacobi, &matrix, &device_matrix, &closure] {
+        ensure!(s.is_converged() && residual(&a, &s.x, &b)? <= 2.01e-8 * norm(&b), "{s}");
+        ensure!(s.iterations.abs_diff(jacobi.iterations) <= 2, "{s}; {jacobi}");
+    }
+    ensure_eq!(matrix.x, closure.x);
+    // The CPU's engine with a preconditioner on the device: right, through host copies.
+    let mixed = cg(&a, &b).rtol(1e-8).preconditioner(&on_device).solve()?;
+    ensure!(mixed.is_converged() && mixed.iterations.abs_diff(jacobi.iterations) <= 2, "{mixed}");
+    Ok(())
+}
+
+pub fn guesses_and_views_are_taken(device: &Device) -> Outcome {
+    let a = Poisson::two_d(30, 31).build::<f64>()?;
+    let (placed, n) = (a.to_device(device)?, a.rows());
+    let guess: Array1<f64> = (0..2 * n).map(|i| 3.0 * (i as f64).cos()).collect();
+    let b: Array1<f64> = sine(2 * n).into();
+    let (guess, b) = (guess.slice(s![..;2]), b.slice(s![..;-2]));
+    let cpu = cg(&a, b).x0(guess).rtol(1e-9).solve()?;
+    let gpu = cg(&placed, b).x0(guess).rtol(1e-9).solve()?;
+    ensure!(gpu.is_converged() && gpu.iterations.abs_diff(cpu.iterations) <= 2, "{cpu}; {gpu}");
+    ensure!((gpu.history[0] / cpu.history[0] - 1.0).abs() < 1e-14);
+    ensure!(residual(&a, &gpu.x, &b.to_vec())? <= 2.01e-9 * norm(&b.to_vec()));
+    same_bits(&gpu, &cg(&placed, b).x0(guess).rtol(1e-9).solve()?)
+}
+
+pub fn the_callback_sees_every_iteration(device: &Device) -> Outcome {
+    let a = Poisson::two_d(15, 15).build::<f64>()?;
+    let (placed, b) = (a.to_device(device)?, sine(225));
+    let mut seen = Vec::new();
+    let watched = cg(&placed, &b)
+        .rtol(1e-8)
+        .preconditioner(Jacobi)
+        .callback(|progress| seen.push((progress.iteration, progress.residual_norm, progress.x.to_owned())))
+        .solve()?;
+    ensure_eq!(seen.len(), watched.iterations);
+    for (k, (iteration, norm, x)) in seen.iter().enumerate() {
+        ensure_eq!((*iteration, *norm), (k + 1, watched.history[k + 1]));
+        ensure!((norm / residual(&a, x, &b)? - 1.0).abs() < 1e-5, "iteration {iteration}");
+    }
+    ensure!(seen.last().is_some_and(|(.., x)| *x == watched.x));
+    same_bits(&watched, &cg(&placed, &b).rtol(1e-8).preconditioner(Jacobi).solve()?)
+}
+
+pub fn any_scale_of_matrix_and_right_hand_side(device: &Device) -> Outcome {
+    let unit = Poisson::two_d(20, 20).build::<f64>()?;
+    let want = cg(&unit, &sine(400)).rtol(1e-10).solve()?;
+    let (huge, tiny) = (2_f64.powi(498), 2_f64.powi(-498)); // 1e150, 1e-150, exact
+    for (of_a, of_b) in [(huge, 1.0), (tiny, 1.0), (1.0, huge), (1.0, tiny), (huge, tiny), (tiny, huge)] {
+        let placed = unit.map_values(|v| v * of_a).to_device(device)?;
+        let b: Vec<f64> = sine::<f64>(400).iter().map(|v| v * of_b).collect();
+        let plain = cg(&placed, &b).rtol(1e-10).solve()?;
+        let jacobi = cg(&placed, &b).rtol(1e-10).preconditioner(Jacobi).solve()?;
+        for s in [plain, jacobi] {
+            ensure!(s.is_converged() && s.iterations.abs_diff(want.iterations) <= 2, "{of_a:e} {of_b:e}: {s}");
+            ensure!(s.x.iter().zip(&want.x).all(|(&g, &w)| (g / of_b * of_a / w - 1.0).abs() < 1e-8));
+        }
+    }
+    let tiny = Poisson::one_d(30).build::<f32>()?.to_device(device)?;
+    let s = cg(&tiny, &[1e-30_f32; 30]).solve()?;
+    ensure!(s.is_converged() && s.iterations == 15, "{s}");
+    Ok(())
+}
+
+pub fn two_solves_at_once(device: &Device) -> Outcome {
+    let a = Poisson::three_d(12, 13, 14).random_coefficients(2, 100.0).build::<f64>()?;
+    let b = sine(a.rows());
+    let shared = a.to_device(device)?;
+    let alone = cg(&shared, &b).rtol(1e-9).solve()?;
+    let alone_jacobi = cg(&shared, &b).rtol(1e-9).preconditioner(Jacobi).solve()?;
+    let solve = |own_stream: bool| -> Result<(), String> {
+        let run = || -> Outcome {
+            let own = if own_stream { Some(a.to_device(&Stream::new(device)?)?) } else { None };
+            let placed = own.as_ref().unwrap_or(&shared);
+            for _ in 0..5 {
+                same_bits(&cg(placed, &b).rtol(1e-9).solve()?, &alone)?;
+                same_bits(&cg(placed, &b).rtol(1e-9).preconditioner(Jacobi).solve()?, &alone_jacobi)?;
+            }
+            Ok(())
+        };
+        run().map_err(|error| error.to_string())
+    };
+    thread::scope(|scope| {
+        // Two on streams of their own, two that share a matrix and its stream.
+        let threads = [true, true, false, false].map(|own| scope.spawn(move || solve(own)));
+        for thread in threads {
+            thread.join().map_err(|_| "a thread panicked")??;
+        }
+        Ok(())
+    })
+}
