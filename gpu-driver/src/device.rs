@@ -40,6 +40,8 @@ pub(crate) struct Context {
     pub(crate) main_stream: CUstream,
     /// Null where the device has no stream-ordered allocation.
     pub(crate) pool: CUmemoryPool,
+    /// All memory of the device, used or not.
+    pub(crate) memory_bytes: usize,
     name: String,
     arch: Arch,
     pub(crate) kernels: KernelCache,
@@ -236,6 +238,9 @@ impl Context {
         plain("cuDeviceGet", unsafe { sys::cuDeviceGet(&mut device, number) })?;
         let name = name_of(device)?;
         let arch = Arch::new(attribute_of(device, 75)?, attribute_of(device, 76)?);
+        let mut memory_bytes = 0;
+        // SAFETY: the pointer is valid for the call.
+        plain("cuDeviceTotalMem", unsafe { sys::cuDeviceTotalMem_v2(&mut memory_bytes, device) })?;
         let mut raw = null_mut();
         // SAFETY: the pointer is valid for the call; released in Drop.
         plain("cuDevicePrimaryCtxRetain", unsafe { sys::cuDevicePrimaryCtxRetain(&mut raw, device) })?;
@@ -246,6 +251,7 @@ impl Context {
             raw,
             main_stream: null_mut(),
             pool: null_mut(),
+            memory_bytes,
             name,
             arch,
             kernels: KernelCache::default(),

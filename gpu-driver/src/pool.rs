@@ -84,6 +84,11 @@ pub(crate) fn create(context: &Context, ordinal: c_int) -> Result<CUmemoryPool> 
 /// Allocates `bytes` (not 0) in the order of `stream`; when the device is full, trims the pool and tries once more.
 pub(crate) fn allocate(stream: &Stream, bytes: usize) -> Result<CUdeviceptr> {
     let device = stream.device();
+    if bytes > device.0.memory_bytes {
+        // The driver would fill the card before it gives up, and starve every other process meanwhile.
+        let free_bytes = device.memory().ok().map(|(free, _)| free);
+        return Err(DriverError::OutOfMemory { requested_bytes: bytes, free_bytes });
+    }
     match allocate_once(stream, bytes) {
         Err(DriverError::Cuda { code: CudaCode::OUT_OF_MEMORY, .. }) => {}
         other => return other,

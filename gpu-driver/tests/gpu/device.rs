@@ -154,10 +154,17 @@ pub fn events_order_and_time(device: &Device) -> Outcome {
     still_running(end.is_done()?, since)?;
     let ms = end.elapsed_ms_since(&start)?;
     ensure!(end.is_done()? && start.is_done()?);
-    ensure!((5.0..1000.0).contains(&ms), "{SLOW} cycles took {ms} ms");
+    // At most 2 GHz below; above, other work of the card may come between.
+    ensure!((20.0..60_000.0).contains(&ms), "{SLOW} cycles took {ms} ms");
     ensure!(start.elapsed_ms_since(&end)? <= 0.0);
-    let never = Event::new(device)?;
-    ensure!(never.is_done()? && never.elapsed_ms_since(&start).is_err());
+    ensure!(Event::new(device)?.is_done()?);
+    Ok(())
+}
+
+pub fn error_an_event_never_recorded_has_no_time(device: &Device) -> Outcome {
+    let start = device.stream().record()?;
+    let error = Event::new(device)?.elapsed_ms_since(&start).unwrap_err();
+    ensure!(error.to_string().contains("cuEventElapsedTime"), "{error}");
     Ok(())
 }
 
@@ -218,12 +225,26 @@ pub fn error_refused_launches_leave_everything_usable(device: &Device) -> Outcom
     Ok(())
 }
 
+/// Fills the card, so it runs alone.
 pub fn error_out_of_memory_leaves_everything_usable(device: &Device) -> Outcome {
     let stream = device.stream();
     let keep = DeviceVec::from_slice(&stream, &ramp(100))?;
-    let (_, total) = device.memory()?;
-    let error = DeviceVec::<u8>::zeros(&stream, 2 * total).err();
-    ensure!(matches!(error, Some(DriverError::OutOfMemory { free_bytes: Some(_), .. })), "{error:?}");
+    let (free, total) = device.memory()?;
+    // More than there is, refused at once; then all that is free, twice, refused by the driver.
+    let too_much = DeviceVec::<u8>::zeros(&stream, total + 1).err();
+    // SAFETY: never read.
+    let most = unsafe { DeviceVec::<u8>::uninitialized(&stream, free / 4 * 3)? };
+    // SAFETY: as above.
+    let again = unsafe { DeviceVec::<u8>::uninitialized(&stream, free / 4 * 3) }.err();
+    for error in [too_much, again] {
+        ensure!(matches!(error, Some(DriverError::OutOfMemory { free_bytes: Some(_), .. })), "{error:?}");
+    }
+    // What is released is given out again, also when the pool must give it back in between.
+    drop(most);
+    // SAFETY: never read.
+    drop(unsafe { DeviceVec::<u64>::uninitialized(&stream, free / 8 / 4 * 3)? });
+    device.trim_pool(0)?;
+    ensure!(device.memory()?.0 >= free / 2);
     ensure!(matches!(DeviceVec::<u64>::zeros(&stream, usize::MAX / 4), Err(DriverError::TooLarge { .. })));
     ensure_eq!(keep.to_vec()?, ramp(100));
     Ok(())
@@ -239,13 +260,27 @@ pub fn error_missing_functions_are_named(device: &Device) -> Outcome {
     Ok(())
 }
 
+/// Counts the whole pool, so it runs alone.
 pub fn the_pool_keeps_and_gives_back(device: &Device) -> Outcome {
+    const BYTES: usize = 64 << 20;
     let stream = Stream::new(device)?;
-    let buffer = DeviceVec::<u8>::zeros(&stream, 64 << 20)?;
-    ensure!(device.pool_use()?.used_bytes >= 64 << 20);
+    device.trim_pool(0)?;
+    let before = device.pool_use()?;
+    let buffer = DeviceVec::<u8>::zeros(&stream, BYTES)?;
+    ensure!(device.pool_use()?.used_bytes >= before.used_bytes + BYTES as u64);
     drop(buffer);
     stream.synchronize()?;
-    ensure!(device.pool_use()?.reserved_bytes >= 64 << 20);
+    let kept = device.pool_use()?;
+    ensure_eq!(kept.used_bytes, before.used_bytes);
+    ensure!(kept.reserved_bytes >= BYTES as u64);
+    device.trim_pool(0)?;
+    ensure!(device.pool_use()?.reserved_bytes < kept.reserved_bytes);
+    // Released memory is reused: ten thousand rounds take no more than one.
+    for _ in 0..10_000 {
+        drop(DeviceVec::<u8>::zeros(&stream, BYTES)?);
+    }
+    stream.synchronize()?;
+    ensure!(device.pool_use()?.reserved_bytes < 2 * kept.reserved_bytes);
     Ok(())
 }
 

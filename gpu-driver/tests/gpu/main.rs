@@ -1,7 +1,10 @@
 //! Tests of gpu-driver on a device and with NVRTC; reported as ignored where one is missing.
 #![allow(missing_docs, unreachable_pub)]
 
-use std::process::ExitCode;
+use std::{
+    process::ExitCode,
+    sync::{PoisonError, RwLock},
+};
 
 use gpu_driver::{Device, nvrtc};
 use testkit::{Suite, tests};
@@ -12,6 +15,23 @@ mod fake;
 mod faults;
 mod kernels;
 mod missing;
+
+/// Held shared by a test, alone by one that fills the card or counts all of its memory.
+static CARD: RwLock<()> = RwLock::new(());
+
+/// The test, run when no other disturbs it or is disturbed by it.
+fn in_turn((name, test): testkit::Test<Device>) -> (String, impl FnOnce(&Device) -> testkit::Outcome) {
+    const ALONE: [&str; 2] = ["error_out_of_memory_leaves_everything_usable", "the_pool_keeps_and_gives_back"];
+    let run = move |device: &Device| {
+        if ALONE.contains(&name) {
+            let _alone = CARD.write().unwrap_or_else(PoisonError::into_inner);
+            return test(device);
+        }
+        let _shared = CARD.read().unwrap_or_else(PoisonError::into_inner);
+        test(device)
+    };
+    (name.to_owned(), run)
+}
 
 fn main() -> ExitCode {
     if let Some(code) = faults::run_as_child().or_else(missing::run_as_child) {
@@ -33,6 +53,7 @@ fn main() -> ExitCode {
         error_refused_launches_leave_everything_usable,
         error_out_of_memory_leaves_everything_usable,
         error_missing_functions_are_named,
+        error_an_event_never_recorded_has_no_time,
         the_pool_keeps_and_gives_back,
         sixteen_threads_at_once,
         handles_drop_in_any_order,
@@ -68,7 +89,7 @@ fn main() -> ExitCode {
         .checks()
         .map(|(name, instance, arch)| (name, move |_: &()| Ok(instance.compile(arch).map(drop)?)));
     Suite::new()
-        .group("device", device, "GPU_TESTS", on_device)
+        .cases("device", device, "GPU_TESTS", on_device.iter().map(|&case| in_turn(case)))
         .group("nvrtc", compiler(), "GPU_COMPILE", compiling)
         .cases("kernels", compiler(), "GPU_COMPILE", kernels)
         .group("fake_driver", fake::build(), "", with_fake)

@@ -39,11 +39,16 @@ impl Place {
         }
     }
 
-    /// The matrix as the place needs it.
+    /// The matrix as the place needs it, and the kernels compiled.
     pub(crate) fn build<'a>(&self, a: &'a CsrMatrix<f64>) -> Outcome<Box<dyn LinearOperator<f64> + 'a>> {
         match self {
             Self::Cpu { .. } => Ok(Box::new(a)),
-            Self::Cuda { device, .. } => Ok(Box::new(a.to_device(device)?)),
+            Self::Cuda { device, .. } => {
+                let a = a.to_device(device)?;
+                a.load_kernels()?;
+                device.synchronize()?;
+                Ok(Box::new(a))
+            }
         }
     }
 }

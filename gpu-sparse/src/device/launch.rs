@@ -49,6 +49,24 @@ impl Sums {
     }
 }
 
+/// Compiles and loads every kernel that products and solves with `a` launch.
+pub(crate) fn load_kernels<T: Scalar>(a: &DeviceCsr<T>) -> Result<()> {
+    let (device, rows) = (a.device(), a.policy());
+    KERNELS.kernel::<CsrProduct<T>>(device, &rows)?;
+    KERNELS.kernel::<CsrProductDot<T>>(device, &rows)?;
+    KERNELS.kernel::<CsrResidual<T>>(device, &rows)?;
+    KERNELS.kernel::<UpdateResidual<T>>(device, &VECTORS)?;
+    KERNELS.kernel::<UpdateResidualDiagonal<T>>(device, &VECTORS)?;
+    KERNELS.kernel::<WeightedSquare<T>>(device, &VECTORS)?;
+    KERNELS.kernel::<Rescale<T>>(device, &VECTORS)?;
+    KERNELS.kernel::<ScaledDirection<T>>(device, &VECTORS)?;
+    KERNELS.kernel::<UpdateSolutionAndDirection<T>>(device, &VECTORS)?;
+    KERNELS.kernel::<UpdateSolutionAndDirectionDiagonal<T>>(device, &VECTORS)?;
+    KERNELS.kernel::<UpdateSolution<T>>(device, &VECTORS)?;
+    KERNELS.kernel::<SumPartials>(device, &VECTORS)?;
+    Ok(())
+}
+
 /// `y = A x`.
 pub(crate) fn product<T: Scalar>(a: &DeviceCsr<T>, x: &DeviceVec<T>, y: &mut DeviceVec<T>) -> Result<()> {
     const OP: &str = "DeviceCsr::matvec";

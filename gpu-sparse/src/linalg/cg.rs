@@ -81,7 +81,7 @@ pub fn cg<'a, T: Scalar>(a: &'a impl LinearOperator<T>, b: impl Into<ArrayView1<
 /// waits for two sums in each iteration. A callback costs a copy of `x` per iteration; a preconditioner that is an operator one
 /// of `r` and one of `z`, unless it is a `DeviceCsr` on the same device.
 #[must_use = "nothing is computed before solve()"]
-pub struct Cg<'a, T> {
+pub struct Cg<'a, T: Scalar> {
     a: &'a dyn LinearOperator<T>,
     b: ArrayView1<'a, T>,
     x0: Option<ArrayView1<'a, T>>,

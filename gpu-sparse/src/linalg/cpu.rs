@@ -1,8 +1,11 @@
 //! The passes of conjugate gradients on the CPU's threads.
 
+use std::borrow::Cow;
+
 use gpu_algos::reference::{dot, norm2};
 
 use super::engine::{Engine, System};
+use super::outcome::Approximation;
 use super::preconditioner::Prepared;
 use super::{LinearOperator, passes};
 use crate::{Result, Scalar};
@@ -98,11 +101,13 @@ impl<T: Scalar> Engine<T> for Cpu<'_, '_, T> {
         Ok(())
     }
 
-    fn solution(&mut self) -> Result<&[T]> {
-        Ok(&self.x)
-    }
-
     fn into_solution(self) -> Result<Vec<T>> {
         Ok(self.x)
+    }
+}
+
+impl<T: Scalar> Approximation<T> for Cpu<'_, '_, T> {
+    fn on_host(&self) -> Result<Cow<'_, [T]>> {
+        Ok(Cow::Borrowed(&self.x))
     }
 }

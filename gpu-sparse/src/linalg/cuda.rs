@@ -3,11 +3,14 @@
 //! The plain version: the host takes every decision, so each iteration waits twice for sums (a third time for a preconditioner
 //! that is an operator). Vectors and the sums' partials stay on the device.
 
+use std::borrow::Cow;
+
 use gpu_algos::reference::{dot, norm2};
 use gpu_driver::DeviceVec;
 
 use super::LinearOperator;
 use super::engine::{Engine, System};
+use super::outcome::Approximation;
 use super::preconditioner::Prepared;
 use crate::device::{DeviceCsr, launch};
 use crate::{Result, Scalar};
@@ -22,8 +25,6 @@ pub(super) struct Cuda<'a, 'm, T: Scalar> {
     p: DeviceVec<T>,
     q: DeviceVec<T>,
     sums: launch::Sums,
-    /// `x` as the callback last saw it; empty without one.
-    x_on_host: Vec<T>,
 }
 
 /// A preconditioner in the form in which the device applies it.
@@ -68,7 +69,6 @@ impl<'a, 'm, T: Scalar> Cuda<'a, 'm, T> {
             p: DeviceVec::zeros(stream, n)?,
             q: DeviceVec::zeros(stream, n)?,
             sums: launch::Sums::new(stream)?,
-            x_on_host: Vec::new(),
         })
     }
 }
@@ -146,13 +146,13 @@ impl<T: Scalar> Engine<T> for Cuda<'_, '_, T> {
         launch::update_solution(&mut self.x, &self.p, step)
     }
 
-    fn solution(&mut self) -> Result<&[T]> {
-        self.x_on_host.resize(self.x.len(), T::zero());
-        self.x.copy_to_slice(&mut self.x_on_host)?;
-        Ok(&self.x_on_host)
-    }
-
     fn into_solution(self) -> Result<Vec<T>> {
         Ok(self.x.to_vec()?)
+    }
+}
+
+impl<T: Scalar> Approximation<T> for Cuda<'_, '_, T> {
+    fn on_host(&self) -> Result<Cow<'_, [T]>> {
+        Ok(self.x.to_vec()?.into())
     }
 }

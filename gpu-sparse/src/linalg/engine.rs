@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use super::outcome::Approximation;
 use super::preconditioner::Prepared;
 use crate::{Result, Scalar};
 
@@ -10,7 +11,7 @@ use crate::{Result, Scalar};
 /// Every decision (when to stop, to confirm, to start again, what counts as a breakdown) is taken in `method.rs`, from the numbers
 /// returned here. `r`, `p`, `q` and `z` are in a unit that the method chooses; `x` and `b` are in the caller's. Scalars of the
 /// vectors' type are rounded once, by the method; sums are carried in f64 and have the same bits each time.
-pub(super) trait Engine<T: Scalar> {
+pub(super) trait Engine<T: Scalar>: Approximation<T> {
     /// `r = b`: the residual of `x = 0`.
     fn residual_of_zero(&mut self) -> Result<()>;
 
@@ -38,9 +39,6 @@ pub(super) trait Engine<T: Scalar> {
 
     /// Pass 3 of the last iteration: `x += step p`.
     fn update_solution(&mut self, step: T) -> Result<()>;
-
-    /// `x`, for the callback.
-    fn solution(&mut self) -> Result<&[T]>;
 
     /// `x`, at the end.
     fn into_solution(self) -> Result<Vec<T>>;

@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 use std::time::Instant;
 
 use gpu_algos::reference::power_of_two_below;
-use ndarray::{Array1, ArrayView1};
+use ndarray::Array1;
 
 use super::engine::Engine;
 use super::outcome::{Progress, Quantity, Solution, Status};
@@ -75,7 +75,7 @@ impl Method {
 }
 
 /// A solve under way.
-struct Run<'a, T, E> {
+struct Run<'a, T: Scalar, E> {
     method: Method,
     engine: E,
     callback: Option<Callback<'a, T>>,
@@ -202,7 +202,7 @@ impl<T: Scalar, E: Engine<T>> Run<'_, T, E> {
             } else {
                 self.engine.update_solution_and_direction(step, T::from_f64(rho_next / rho))?;
             }
-            self.report()?;
+            self.report();
             match verdict {
                 _ if reached => return Ok(Segment::Reached),
                 Some(status) => return Ok(Segment::Ended(status)),
@@ -213,15 +213,13 @@ impl<T: Scalar, E: Engine<T>> Run<'_, T, E> {
     }
 
     /// Records the iteration just completed and shows it to the callback.
-    fn report(&mut self) -> Result<()> {
+    fn report(&mut self) {
         let residual_norm = self.norm();
         self.history.push(residual_norm);
         if let Some(callback) = &mut self.callback {
             let (iteration, relative_residual) = (self.iterations, residual_norm / self.method.norm_b);
-            let x = ArrayView1::from(self.engine.solution()?);
-            callback(&Progress { iteration, residual_norm, relative_residual, x });
+            callback(&Progress { iteration, residual_norm, relative_residual, solution: &self.engine });
         }
-        Ok(())
     }
 
     fn judge_rho(&self, r_dot_z: f64) -> Option<Status> {

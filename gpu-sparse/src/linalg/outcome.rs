@@ -1,9 +1,12 @@
 //! What a solve came to.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::time::Duration;
 
-use ndarray::{Array1, ArrayView1};
+use ndarray::{Array1, ArrayView1, CowArray, Ix1};
+
+use crate::Result;
 
 /// How a solve ended.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -96,17 +99,43 @@ impl fmt::Display for Status {
 }
 
 /// What the callback sees after each iteration.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 #[non_exhaustive]
-pub struct Progress<'x, T> {
+pub struct Progress<'x, T: Clone> {
     /// Iterations completed, from 1.
     pub iteration: usize,
     /// Norm of the residual, by its recurrence.
     pub residual_norm: f64,
     /// The same over the norm of `b`.
     pub relative_residual: f64,
-    /// The approximate solution, up to date.
-    pub x: ArrayView1<'x, T>,
+    pub(super) solution: &'x dyn Approximation<T>,
+}
+
+/// Who has the approximate solution.
+pub(super) trait Approximation<T: Clone> {
+    fn on_host(&self) -> Result<Cow<'_, [T]>>;
+}
+
+impl<'x, T: Clone> Progress<'x, T> {
+    /// The approximate solution, up to date. Free on the CPU; a solve on a device waits and copies it, for each call.
+    ///
+    /// # Errors
+    /// `Driver` on a lost device.
+    pub fn x(&self) -> Result<CowArray<'x, T, Ix1>> {
+        Ok(match self.solution.on_host()? {
+            Cow::Borrowed(x) => ArrayView1::from(x).into(),
+            Cow::Owned(x) => Array1::from_vec(x).into(),
+        })
+    }
+}
+
+impl<T: Clone> fmt::Debug for Progress<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { iteration, residual_norm, relative_residual, .. } = self;
+        let mut out = f.debug_struct("Progress");
+        out.field("iteration", iteration).field("residual_norm", residual_norm);
+        out.field("relative_residual", relative_residual).finish_non_exhaustive()
+    }
 }
 
 /// The result of a solve, converged or not.

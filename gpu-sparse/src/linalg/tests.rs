@@ -156,9 +156,9 @@ fn callback_sees_every_iteration_with_x_up_to_date() {
         .rtol(1e-8)
         .preconditioner(Jacobi)
         .callback(|progress| {
-            let true_norm = residual(&a, &progress.x.to_owned(), &b);
+            let true_norm = residual(&a, &progress.x().unwrap().into_owned(), &b);
             assert!((progress.residual_norm / true_norm - 1.0).abs() < 1e-5, "iteration {}", progress.iteration);
-            seen.push((progress.iteration, progress.residual_norm, progress.x.to_owned()));
+            seen.push((progress.iteration, progress.residual_norm, progress.x().unwrap().into_owned()));
         })
         .solve()
         .unwrap();

@@ -128,9 +128,13 @@ pub fn the_callback_sees_every_iteration(device: &Device) -> Outcome {
     let watched = cg(&placed, &b)
         .rtol(1e-8)
         .preconditioner(Jacobi)
-        .callback(|progress| seen.push((progress.iteration, progress.residual_norm, progress.x.to_owned())))
+        .callback(|progress| {
+            seen.push((progress.iteration, progress.residual_norm, progress.x().map(|x| x.into_owned())))
+        })
         .solve()?;
     ensure_eq!(seen.len(), watched.iterations);
+    let seen = seen.into_iter().map(|(iteration, norm, x)| Ok((iteration, norm, x?)));
+    let seen = seen.collect::<gpu_sparse::Result<Vec<_>>>()?;
     for (k, (iteration, norm, x)) in seen.iter().enumerate() {
         ensure_eq!((*iteration, *norm), (k + 1, watched.history[k + 1]));
         ensure!((norm / residual(&a, x, &b)? - 1.0).abs() < 1e-5, "iteration {iteration}");

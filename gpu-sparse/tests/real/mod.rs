@@ -10,9 +10,9 @@ use gpu_sparse::io::read_matrix_market;
 use gpu_sparse::linalg::{self, Identity, Jacobi, LinearOperator, Preconditioner};
 
 /// File, rows, entries, iterations of SciPy without and with Jacobi, for rtol = 1e-8, x0 = 0, b[i] = sin(i + 1).
-pub type Case = (&'static str, usize, usize, usize, usize);
+pub(crate) type Case = (&'static str, usize, usize, usize, usize);
 
-pub const SPD: [Case; 8] = [
+pub(crate) const SPD: [Case; 8] = [
     ("bcsstk16", 4884, 290_378, 474, 184),
     ("wathen_small", 7400, 113_632, 215, 38),
     ("lsc_f2", 5890, 82_582, 163, 145),
@@ -26,18 +26,18 @@ pub const SPD: [Case; 8] = [
 const RTOL: f64 = 1e-8;
 
 /// The folder of the files, where there is one.
-pub fn folder() -> Option<PathBuf> {
+pub(crate) fn folder() -> Option<PathBuf> {
     std::env::var_os("GPU_SPARSE_MATRICES").map(PathBuf::from)
 }
 
 /// The matrix of that name.
-pub fn read(name: &str) -> Result<CsrMatrix<f64>, Box<dyn Error>> {
+pub(crate) fn read(name: &str) -> Result<CsrMatrix<f64>, Box<dyn Error>> {
     let folder = folder().ok_or("GPU_SPARSE_MATRICES is not set")?;
     Ok(read_matrix_market::<f64>(folder.join(format!("{name}.mtx.gz")))?)
 }
 
 /// Reads, brings the matrix to where it is to be solved, and solves without and with Jacobi.
-pub fn compare_both<A: LinearOperator<f64>>(
+pub(crate) fn compare_both<A: LinearOperator<f64>>(
     (name, rows, nnz, plain, jacobi): Case,
     place: impl FnOnce(&CsrMatrix<f64>) -> gpu_sparse::Result<A>,
 ) -> Result<(), Box<dyn Error>> {
