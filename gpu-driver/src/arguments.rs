@@ -10,6 +10,8 @@ use crate::{DevicePod, Stream};
 ///
 /// # Safety
 /// [`Argument::value`] points to a value of the CUDA C++ type that [`Argument::cuda_type`] names, valid while `self` is.
+/// [`Argument::home`] names the stream of all memory that the value points to. Memory behind a writable pointer is borrowed
+/// exclusively, behind a readable one shared, for the lifetime of the type.
 pub unsafe trait Argument {
     /// The parameter's type in CUDA C++, such as `const float *`.
     fn cuda_type() -> String
@@ -87,7 +89,8 @@ pointer!(
 /// The arguments of one kernel, as a tuple.
 ///
 /// # Safety
-/// The lists have one entry per parameter, in order, each true to its [`Argument`].
+/// The lists have one entry per parameter, in order, each true to its [`Argument`]; [`Arguments::for_each_home`] visits the home
+/// of each of them, and the signature never changes.
 pub unsafe trait Arguments {
     /// The parameter types, as they stand in a C++ function type: `(const float *, uint64_t)`.
     fn signature() -> String;

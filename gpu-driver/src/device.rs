@@ -191,8 +191,11 @@ impl Device {
     /// let buffer = gpu_driver::cust::memory::DeviceBuffer::from_slice(&[1.0f32, 2.0]);
     /// # Ok::<(), gpu_driver::DriverError>(())
     /// ```
-    pub fn make_current(&self) -> Result<Current> {
-        self.enter()
+    pub fn make_current(&self) -> Result<CurrentGuard> {
+        drop(self.enter()?);
+        // SAFETY: the context is retained by the device that the guard holds.
+        plain("cuCtxPushCurrent", unsafe { sys::cuCtxPushCurrent_v2(self.0.raw) })?;
+        Ok(CurrentGuard { _pushed: Current { pushed: true, _not_send: PhantomData }, _device: self.clone() })
     }
 
     /// The primary context's handle, for use with `cust` or other libraries. It lives as long as this device.
@@ -341,6 +344,13 @@ impl Drop for Context {
             // SAFETY: every user of the stream held this context, so none is left.
             self.in_drop("a stream", "cuStreamDestroy", || unsafe { sys::cuStreamDestroy_v2(self.main_stream) });
         }
+        let mut current = null_mut();
+        // SAFETY: the pointer is valid for the call; null is always allowed.
+        unsafe {
+            if sys::cuCtxGetCurrent(&mut current) == 0 && current == self.raw {
+                sys::cuCtxSetCurrent(null_mut());
+            }
+        }
         if self.lost.load(Ordering::Relaxed) == 0 {
             // SAFETY: retained once in `retain`.
             let _unreportable = unsafe { sys::cuDevicePrimaryCtxRelease_v2(self.device) };
@@ -348,10 +358,23 @@ impl Drop for Context {
     }
 }
 
-/// Keeps a context current on this thread; puts back what was there before.
+/// Keeps a device's context current on this thread, and alive; puts back what was there before. See
+/// [`Device::make_current`].
+#[derive(Debug)]
+#[must_use = "the context is current until the guard goes"]
+pub struct CurrentGuard {
+    // Dropped in this order: first the old context comes back, then the device may go.
+    _pushed: Current,
+    _device: Device,
+}
+
+/// Keeps a context current on this thread for one call of this library.
+///
+/// Where another context was current it comes back at the end. Where none was, ours stays, which spares the next call a
+/// switch; the context takes itself back when it is released.
 #[derive(Debug)]
 #[must_use]
-pub struct Current {
+pub(crate) struct Current {
     pushed: bool,
     /// The current context belongs to a thread, so the guard must stay on it.
     _not_send: PhantomData<*const ()>,

@@ -150,6 +150,24 @@ pub enum DriverError {
         /// What the driver said.
         code: CudaCode,
     },
+    /// A kernel asks for more dynamic shared memory than the device gives to a block.
+    #[error(
+        "kernel `{kernel}` asks for {shared_bytes} bytes of dynamic shared memory, which the driver refused: {code}"
+    )]
+    SharedMemory {
+        /// Name of the kernel.
+        kernel: String,
+        /// What it asks for.
+        shared_bytes: u32,
+        /// What the driver said.
+        code: CudaCode,
+    },
+    /// Pinned host memory could not be had.
+    #[error("out of pinned host memory: {requested_bytes} bytes were requested")]
+    OutOfPinnedMemory {
+        /// Bytes that were asked for.
+        requested_bytes: usize,
+    },
     /// NVRTC, the run-time compiler, could not be opened.
     #[error(
         "no NVRTC: libnvrtc, which compiles kernels at run time, could not be opened.\n  searched: {}\n  Install it (`pip install nvidia-cuda-nvrtc`, or the CUDA toolkit), or name the file in GPU_NVRTC.",

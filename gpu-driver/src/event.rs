@@ -4,7 +4,7 @@ use std::ptr::null_mut;
 
 use cust::sys::CUevent;
 
-use crate::{CudaCode, Current, Device, DriverError, Result, Stream, sys};
+use crate::{CudaCode, Device, DriverError, Result, Stream, device::Current, sys};
 
 const DEFAULT: u32 = 0;
 const DISABLE_TIMING: u32 = 2;

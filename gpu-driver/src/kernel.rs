@@ -13,8 +13,9 @@ use cust::sys::{CUfunction, CUmodule};
 use crate::{
     Arguments, Binary, Device, Dim3, DriverError, Header, LaunchConfig, Program, Result, Stream,
     device::lock,
-    module::{allow_shared, find, launch_raw, load_raw},
+    module::{SharedLimit, find, launch_raw, load_raw},
     nvrtc::Arch,
+    sys,
 };
 
 /// A `.cu` file and the headers it includes.
@@ -91,7 +92,7 @@ impl Instance {
     pub fn program(&self) -> Program {
         let Self { source, expression, signature } = self;
         let text = format!(
-            "#include \"prelude.cuh\"\n#line 1 \"{name}\"\n{text}\n#line 1 \"instance\"\nGPU_CHECK_SIGNATURE(({expression}), {signature});\n",
+            "{text}\n#line 1 \"instance of {name}\"\n#include \"prelude.cuh\"\nGPU_CHECK_SIGNATURE(({expression}), {signature});\n",
             name = source.name,
             text = source.text,
         );
@@ -160,7 +161,7 @@ impl Registry {
         };
         let shared_bytes = E::shared_bytes(policy);
         let function = device.0.kernels.get(key, || Loaded::new(device, instance))?;
-        allow_shared(device, &instance.expression, function.raw, shared_bytes)?;
+        function.shared.allow(device, &instance.expression, function.raw, shared_bytes)?;
         let (device, block) = (device.clone(), E::block(policy));
         Ok(Kernel { function, device, block, shared_bytes, _entry: PhantomData })
     }
@@ -178,6 +179,7 @@ pub(crate) struct Loaded {
     expression: String,
     raw: CUfunction,
     module: CUmodule,
+    shared: SharedLimit,
 }
 
 // SAFETY: handles that the driver accepts from any thread.
@@ -190,8 +192,11 @@ impl Loaded {
         let binary = instance.compile(device.arch())?;
         let lowered = binary.names().first().map_or(instance.expression.as_str(), |(_, lowered)| lowered);
         let module = load_raw(device, &binary)?;
-        let raw = find(device, module, lowered)?;
-        Ok(Self { expression: instance.expression.clone(), raw, module })
+        let raw = find(device, module, lowered).inspect_err(|_| {
+            // SAFETY: loaded above, and nothing of it is in use.
+            device.0.in_drop("a module", "cuModuleUnload", || unsafe { sys::cuModuleUnload(module) });
+        })?;
+        Ok(Self { expression: instance.expression.clone(), raw, module, shared: SharedLimit::default() })
     }
 }
 
@@ -248,11 +253,17 @@ impl<E: Entry> Kernel<E> {
         })?;
         let config = LaunchConfig { grid: grid.into(), block: self.block, shared_bytes: self.shared_bytes };
         let function = &self.function;
-        arguments.with_values(|values| {
+        let mut outcome = arguments.with_values(|values| {
             // SAFETY: the types are checked by the instantiation, the rest is the caller's promise.
             unsafe { launch_raw(&function.expression, function.raw, config, values, stream) }
-        })?;
-        arguments.for_each_home(|home| home.follow_entered(stream, &current))
+        });
+        // Whatever happened, every home must come after what may have been launched, or a release could overtake it.
+        let joined = arguments.for_each_home(|home| home.follow_entered(stream, &current));
+        if joined.is_err() {
+            let waited = stream.synchronize_entered(&current);
+            outcome = outcome.and(joined).and(waited);
+        }
+        outcome
     }
 
     /// The C++ expression that names the kernel.

@@ -57,7 +57,7 @@ mod sys;
 pub use cust;
 
 pub use arguments::{Argument, Arguments, In, InOut, Out};
-pub use device::{Current, Device, OLDEST_DRIVER};
+pub use device::{CurrentGuard, Device, OLDEST_DRIVER};
 pub use error::{CompileError, CudaCode, CudaVersion, DriverError, Result};
 pub use event::Event;
 pub use kernel::{CHECKED_ARCHS, Entry, Instance, Kernel, Registry, Source};

@@ -3,7 +3,6 @@
 use std::{
     fmt,
     marker::PhantomData,
-    mem::ManuallyDrop,
     ops::{Bound, RangeBounds},
 };
 
@@ -222,11 +221,6 @@ impl<T: DevicePod> DeviceVec<T> {
     /// The device address, for launches with unchecked arguments and other libraries; 0 when empty.
     pub fn as_raw(&self) -> CUdeviceptr {
         self.address
-    }
-
-    /// Gives the address and the duty to release it to the caller (`cuMemFreeAsync` on [`DeviceVec::home`]).
-    pub fn into_raw(self) -> CUdeviceptr {
-        ManuallyDrop::new(self).address
     }
 }
 

@@ -4,12 +4,12 @@ use std::{
     ffi::{CString, c_void},
     fmt,
     ptr::null_mut,
-    sync::{Arc, LazyLock},
+    sync::{Arc, LazyLock, Mutex},
 };
 
 use cust::sys::{CUfunction, CUmodule};
 
-use crate::{Binary, BinaryKind, CudaVersion, Device, DriverError, Result, Stream, nvrtc, sys};
+use crate::{Binary, BinaryKind, CudaVersion, Device, DriverError, Result, Stream, device::lock, nvrtc, sys};
 
 /// Threads or blocks along x, y and z.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -91,7 +91,7 @@ impl Module {
     pub fn function(&self, name: &str) -> Result<Function> {
         let lowered = self.0.names.iter().find(|(expression, _)| expression == name).map_or(name, |(_, low)| low);
         let raw = find(&self.0.device, self.0.raw, lowered)?;
-        Ok(Function { module: self.clone(), raw, name: name.to_owned() })
+        Ok(Function { module: self.clone(), raw, name: name.to_owned(), shared: Arc::default() })
     }
 }
 
@@ -122,6 +122,7 @@ pub struct Function {
     module: Module,
     raw: CUfunction,
     name: String,
+    shared: Arc<SharedLimit>,
 }
 
 // SAFETY: a handle that the driver accepts from any thread; the module it belongs to is held.
@@ -143,6 +144,7 @@ impl Function {
             let (expected, got) = (self.module.0.device.ordinal(), stream.device().ordinal());
             return Err(DriverError::WrongDevice { op: "Function::launch", expected, got });
         }
+        self.shared.allow(&self.module.0.device, &self.name, self.raw, config.shared_bytes)?;
         let _current = stream.device().enter()?;
         // SAFETY: as the caller promises; module and stream are alive.
         unsafe { launch_raw(&self.name, self.raw, config, arguments, stream) }
@@ -200,6 +202,7 @@ pub(crate) unsafe fn launch_raw(
 }
 
 pub(crate) fn load_raw(device: &Device, binary: &Binary) -> Result<CUmodule> {
+    debug_assert!(!binary.image().is_empty(), "the compiler and the cache refuse empty images");
     refuse_newer_code(Device::driver_version()?)?;
     let _current = device.enter()?;
     let mut image = binary.image().to_vec();
@@ -238,24 +241,37 @@ pub(crate) fn find(device: &Device, module: CUmodule, lowered: &str) -> Result<C
     Ok(raw)
 }
 
-/// Lets a kernel use more than 48 KiB of dynamic shared memory, which the driver wants to be asked for.
-pub(crate) fn allow_shared(device: &Device, name: &str, function: CUfunction, bytes: u32) -> Result<()> {
-    const FREELY_ALLOWED: u32 = 48 * 1024;
-    const MAX_DYNAMIC_SHARED_SIZE_BYTES: i32 = 8;
-    if bytes <= FREELY_ALLOWED {
-        return Ok(());
+/// How much dynamic shared memory a kernel may use: 48 KiB, and more once the driver was asked. The driver's limit is one
+/// per kernel and the last word counts, so it is only ever raised.
+#[derive(Debug)]
+pub(crate) struct SharedLimit(Mutex<u32>);
+
+impl Default for SharedLimit {
+    fn default() -> Self {
+        Self(Mutex::new(48 * 1024))
     }
-    let _current = device.enter()?;
-    let value = i32::try_from(bytes).unwrap_or(i32::MAX);
-    // SAFETY: the function is alive; the driver checks the value.
-    let code = unsafe { sys::cuFuncSetAttribute(function, MAX_DYNAMIC_SHARED_SIZE_BYTES, value) };
-    device.check("cuFuncSetAttribute", code).map_err(|error| match error {
-        DriverError::Cuda { code, .. } => {
-            let (grid, block) = ([0; 3], [0; 3]);
-            DriverError::Launch { kernel: name.to_owned(), grid, block, shared_bytes: bytes, code }
+}
+
+impl SharedLimit {
+    pub(crate) fn allow(&self, device: &Device, name: &str, function: CUfunction, bytes: u32) -> Result<()> {
+        const MAX_DYNAMIC_SHARED_SIZE_BYTES: i32 = 8;
+        let mut limit = lock(&self.0);
+        if bytes <= *limit {
+            return Ok(());
         }
-        other => other,
-    })
+        let _current = device.enter()?;
+        let value = i32::try_from(bytes).unwrap_or(i32::MAX);
+        // SAFETY: the function is alive; the driver checks the value.
+        let code = unsafe { sys::cuFuncSetAttribute(function, MAX_DYNAMIC_SHARED_SIZE_BYTES, value) };
+        device.check("cuFuncSetAttribute", code).map_err(|error| match error {
+            DriverError::Cuda { code, .. } => {
+                DriverError::SharedMemory { kernel: name.to_owned(), shared_bytes: bytes, code }
+            }
+            other => other,
+        })?;
+        *limit = bytes;
+        Ok(())
+    }
 }
 
 #[cfg(test)]

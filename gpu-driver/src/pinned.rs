@@ -6,7 +6,7 @@ use std::{
     ptr::{NonNull, null_mut},
 };
 
-use crate::{CudaCode, Current, Device, DevicePod, DriverError, Event, Result, Stream, memory::byte_len, sys};
+use crate::{CudaCode, Device, DevicePod, DriverError, Event, Result, Stream, device::Current, memory::byte_len, sys};
 
 /// A host buffer that the device copies from and to directly: about twice as fast as pageable memory, and without the
 /// host waiting. Behaves as a slice.
@@ -28,7 +28,7 @@ impl<T: DevicePod> PinnedVec<T> {
     /// A buffer of zero bytes.
     ///
     /// # Errors
-    /// `OutOfMemory` when the system cannot lock that much; `TooLarge`; `DeviceLost`.
+    /// `OutOfPinnedMemory` when the system cannot lock that much; `TooLarge`; `DeviceLost`.
     pub fn zeros(device: &Device, len: usize) -> Result<Self> {
         let bytes = byte_len::<T>(len)?;
         let mut data: NonNull<T> = NonNull::dangling();
@@ -39,7 +39,7 @@ impl<T: DevicePod> PinnedVec<T> {
             let outcome = device.check("cuMemHostAlloc", unsafe { sys::cuMemHostAlloc(&mut raw, bytes, 0) });
             outcome.map_err(|error| match error {
                 DriverError::Cuda { code: CudaCode::OUT_OF_MEMORY, .. } => {
-                    DriverError::OutOfMemory { requested_bytes: bytes, free_bytes: None }
+                    DriverError::OutOfPinnedMemory { requested_bytes: bytes }
                 }
                 other => other,
             })?;

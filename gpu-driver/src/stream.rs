@@ -4,7 +4,7 @@ use std::{fmt, ptr::null_mut, sync::Arc};
 
 use cust::sys::CUstream;
 
-use crate::{CudaCode, Current, Device, DriverError, Event, Result, sys};
+use crate::{CudaCode, Device, DriverError, Event, Result, device::Current, sys};
 
 /// A queue of device work. What is enqueued on one stream runs in order; two streams run side by side unless an event
 /// orders them.

@@ -106,7 +106,7 @@ fn decode(file: &[u8], key: Key) -> Option<Binary> {
     }
     let log = text(&mut body)?;
     let image = take(&mut body)?.to_vec();
-    body.is_empty().then_some(Binary { image, kind, names, log, origin: Origin::Cache })
+    (body.is_empty() && !image.is_empty()).then_some(Binary { image, kind, names, log, origin: Origin::Cache })
 }
 
 fn take<'a>(body: &mut &'a [u8]) -> Option<&'a [u8]> {

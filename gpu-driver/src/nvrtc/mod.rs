@@ -117,10 +117,14 @@ pub fn version() -> Result<(CudaVersion, PathBuf)> {
     sys::nvrtc().map(|nvrtc| (nvrtc.version, nvrtc.path.clone()))
 }
 
+/// From this version on NVRTC has `--no-source-include`.
+const KNOWS_NO_SOURCE_INCLUDE: CudaVersion = CudaVersion { major: 12, minor: 0 };
+
 /// A CUDA C++ program to compile at run time: text, headers, options, and the kernels to find in it.
 ///
 /// The result is cached on disk under a hash of all of these, the architecture and NVRTC's version; `GPU_CACHE_DIR` moves
-/// the cache (`off` for none). Compiling a small kernel takes 20 to 80 ms, a cache hit well under one.
+/// the cache (`off` for none). A program whose options let the compiler read files (`-I…`, `-include …`) is never cached,
+/// and without them `#include` finds only the headers given here. Compiling a small kernel takes 20 to 80 ms, a cache hit well under one.
 ///
 /// ```
 /// use gpu_driver::{Arch, Program};
@@ -180,6 +184,7 @@ impl Program {
         let (kind, options) = self.target(arch, nvrtc)?;
         let key = self.key(nvrtc, &options);
         let folder = cache::folder();
+        let folder = folder.filter(|_| !self.reads_files());
         if let Some(binary) = folder.as_ref().and_then(|folder| cache::load(folder, key)) {
             return Ok(binary);
         }
@@ -188,6 +193,12 @@ impl Program {
             cache::store(&folder, key, &binary);
         }
         Ok(binary)
+    }
+
+    /// Whether an option lets NVRTC read files, whose contents the cache's key does not hold.
+    fn reads_files(&self) -> bool {
+        const READING: [&str; 5] = ["-I", "--include-path", "-include", "--pre-include", "--use-pch"];
+        self.options.iter().any(|option| READING.iter().any(|reading| option.trim_start().starts_with(reading)))
     }
 
     /// The kind of code to ask for, and all options.
@@ -203,6 +214,10 @@ impl Program {
             return Err(DriverError::UnsupportedArch { arch: arch.to_string(), nvrtc: nvrtc.version, oldest });
         };
         let mut options = vec![format!("--gpu-architecture={target}"), "--std=c++17".to_owned()];
+        if nvrtc.version >= KNOWS_NO_SOURCE_INCLUDE {
+            // Else `#include` would also find files in the current directory, which the cache's key does not see.
+            options.push("--no-source-include".to_owned());
+        }
         options.extend(self.options.iter().cloned());
         Ok((kind, options))
     }
@@ -237,6 +252,10 @@ impl Program {
             BinaryKind::Cubin => session.cubin()?,
             BinaryKind::Ptx => session.ptx()?,
         };
+        if image.is_empty() {
+            let message = format!("no machine code comes from the options {}", options.join(" "));
+            return Err(DriverError::Nvrtc { call: "nvrtcGetCUBIN", message });
+        }
         let lowered = names.iter().map(|name| session.lowered_name(name)).collect::<Result<Vec<_>>>()?;
         let names = self.names.iter().cloned().zip(lowered).collect();
         Ok(Binary { image, kind, names, log, origin: Origin::Compiled })

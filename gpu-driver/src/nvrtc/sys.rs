@@ -180,13 +180,13 @@ impl Session {
 
     /// Compiles; `Ok(false)` when the program's text is at fault, which the log then tells.
     pub(super) fn compile(&self, options: &[CString]) -> Result<bool> {
-        const COMPILATION: c_int = 6;
-        const NAME_EXPRESSION_NOT_VALID: c_int = 10;
+        /// Options, text and name expressions at fault, and a failure inside the compiler: the log says more.
+        const TOLD_IN_THE_LOG: [c_int; 4] = [5, 6, 7, 10];
         let pointers: Vec<_> = options.iter().map(|option| option.as_ptr()).collect();
         let count = c_int::try_from(options.len()).unwrap_or(c_int::MAX);
         // SAFETY: the program is alive; the list has `count` texts that end in NUL.
         match unsafe { (self.nvrtc.compile)(self.raw, count, pointers.as_ptr()) } {
-            COMPILATION | NAME_EXPRESSION_NOT_VALID => Ok(false),
+            code if TOLD_IN_THE_LOG.contains(&code) => Ok(false),
             code => self.nvrtc.check("nvrtcCompileProgram", code).map(|()| true),
         }
     }

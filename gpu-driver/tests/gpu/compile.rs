@@ -3,7 +3,7 @@
 use gpu_driver::{Arch, BinaryKind, DriverError, Instance, Program, Registry};
 use testkit::{Outcome, ensure, ensure_eq};
 
-use crate::kernels::{KERNELS, WrongAxpy};
+use crate::kernels::{Broken, KERNELS, WrongAxpy};
 
 const HOPPER: Arch = Arch::new(9, 0);
 
@@ -33,6 +33,33 @@ pub fn an_error_keeps_log_name_and_numbered_source(_: &()) -> Outcome {
     let shown = error.to_string();
     ensure!(shown.contains("broken.cu(3): error") && shown.contains(">    3 |     x[0] = undefined_thing;"), "{shown}");
     ensure!(shown.contains("sm_90"), "{shown}");
+    Ok(())
+}
+
+pub fn a_registered_kernel_s_error_marks_its_own_lines(_: &()) -> Outcome {
+    let registry = Registry::new("broken").with::<Broken>(&());
+    let Err(DriverError::Compile(error)) = registry.instances()[0].compile(HOPPER) else {
+        return Err("compiled".into());
+    };
+    let shown = error.to_string();
+    ensure!(shown.contains("broken.cu(3): error") && shown.contains(">    3 |     undefined_thing = 1;"), "{shown}");
+    Ok(())
+}
+
+pub fn options_that_make_no_code_or_no_sense_are_errors(_: &()) -> Outcome {
+    let program = Program::new("f.cu", "__global__ void f() {}");
+    let empty = program.clone().option("-dlto").compile(HOPPER).unwrap_err().to_string();
+    ensure!(empty.contains("no machine code") && empty.contains("-dlto"), "{empty}");
+    let unknown = program.option("--use_fast_mathh").compile(HOPPER).unwrap_err().to_string();
+    ensure!(unknown.contains("--use_fast_mathh") && unknown.contains("unrecognized option"), "{unknown}");
+    Ok(())
+}
+
+pub fn includes_find_given_headers_alone(_: &()) -> Outcome {
+    // Tests run in their package's folder, which holds this file.
+    let text = "#include \"tests/gpu/kernels.cu\"\n__global__ void f() {}";
+    let error = Program::new("f.cu", text).compile(HOPPER).unwrap_err().to_string();
+    ensure!(error.contains("tests/gpu/kernels.cu"), "{error}");
     Ok(())
 }
 

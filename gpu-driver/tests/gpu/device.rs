@@ -190,8 +190,12 @@ pub fn large_dynamic_shared_memory_is_asked_for(device: &Device) -> Outcome {
     let stream = device.stream();
     let host = ramp(1000);
     let (x, mut y) = (DeviceVec::from_slice(&stream, &host)?, DeviceVec::zeros(&stream, 1000)?);
-    // SAFETY: one block of 1024 threads, n <= 1024.
-    unsafe { kernel.launch(1, (x.input(), y.output(), 1000), &stream)? };
+    // A policy that asks for less must not take away what another was given.
+    let less = Registry::new("less").with::<Reverse>(&60_000).kernel::<Reverse>(device, &60_000)?;
+    for kernel in [kernel, less] {
+        // SAFETY: one block of 1024 threads, n <= 1024.
+        unsafe { kernel.launch(1, (x.input(), y.output(), 1000), &stream)? };
+    }
     let reversed: Vec<u32> = host.into_iter().rev().collect();
     ensure_eq!(y.to_vec()?, reversed);
     Ok(())
@@ -384,6 +388,24 @@ fn raw_current() -> usize {
     // SAFETY: the pointer is valid for the call.
     let _ = unsafe { cust::sys::cuCtxGetCurrent(&mut raw) };
     raw as usize
+}
+
+pub fn a_guard_keeps_its_context_and_puts_back_none(_: &Device) -> Outcome {
+    let test = || -> Outcome {
+        let before = raw_current();
+        let guard = Device::first()?.make_current()?;
+        ensure!(raw_current() != 0);
+        let stream = cust::stream::Stream::new(cust::stream::StreamFlags::NON_BLOCKING, None)?;
+        stream.synchronize()?;
+        drop(stream);
+        drop(guard);
+        let after = raw_current();
+        ensure!(before == 0 && after != 1, "{before:#x}, {after:#x}");
+        Ok(())
+    };
+    thread::scope(|scope| {
+        scope.spawn(|| test().map_err(|e| e.to_string())).join().map_err(|_| "panicked")?.map_err(Into::into)
+    })
 }
 
 pub fn cust_works_beside_us(device: &Device) -> Outcome {

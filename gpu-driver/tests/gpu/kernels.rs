@@ -35,6 +35,23 @@ impl Entry for WrongAxpy {
     }
 }
 
+/// Does not compile, in its third line.
+pub struct Broken;
+static BROKEN: Source =
+    Source { name: "broken.cu", text: "__global__ void broken()\n{\n    undefined_thing = 1;\n}\n", headers: &[] };
+impl Entry for Broken {
+    type Policy = ();
+    type Args<'a> = ();
+    const SOURCE: &'static Source = &BROKEN;
+    const NAME: &'static str = "broken";
+    fn template((): &()) -> String {
+        String::new()
+    }
+    fn block((): &()) -> Dim3 {
+        1.into()
+    }
+}
+
 pub struct SlowFill;
 impl Entry for SlowFill {
     type Policy = ();
