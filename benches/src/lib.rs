@@ -3,7 +3,7 @@
 
 use gpu_sparse::{CsrMatrix, Result, gallery::Poisson};
 
-/// The 7-point Poisson matrix of `n`^3 unknowns and the right-hand side b[i] = sin(i + 1).
+/// The 7-point Poisson matrix of `n`^3 unknowns and the right-hand side `b[i] = sin(i + 1)`.
 ///
 /// # Errors
 /// `TooLarge` when the unknowns cannot be counted in u32.
