@@ -127,7 +127,7 @@ pub enum DriverError {
         free_bytes: Option<usize>,
     },
     /// A kernel faulted. CUDA allows nothing more in this process.
-    #[error("the device is lost: {code}{}. Restart the process; set GPU_SYNC=1 to learn which kernel faulted.", kernel_text(.kernel))]
+    #[error("the device is lost: {code}{}. {}", kernel_text(.kernel), lost_text(*.code))]
     DeviceLost {
         /// The fault.
         code: CudaCode,
@@ -254,6 +254,14 @@ fn free_text(free: &Option<usize>) -> String {
     free.map(|free| format!(", {free} are free")).unwrap_or_default()
 }
 
+fn lost_text(code: CudaCode) -> &'static str {
+    const CONTEXT_IS_DESTROYED: CudaCode = CudaCode(709);
+    if code == CONTEXT_IS_DESTROYED {
+        return "Other code of this process reset or destroyed the device's primary context while it was in use.";
+    }
+    "Restart the process; set GPU_SYNC=1 to learn which kernel faulted."
+}
+
 fn kernel_text(kernel: &Option<String>) -> String {
     kernel.as_ref().map(|kernel| format!(", in kernel `{kernel}`")).unwrap_or_default()
 }
@@ -333,6 +341,8 @@ mod tests {
         assert!(text.contains("libcuda.so.1 (no such file)") && text.contains("GPU_LIBCUDA"), "{text}");
         let text = DriverError::NoNvrtc { searched: vec!["a".into(), "b".into()] }.to_string();
         assert!(text.contains("GPU_NVRTC") && text.contains("pip install"), "{text}");
+        let lost = |code| DriverError::DeviceLost { code: CudaCode(code), kernel: None }.to_string();
+        assert!(lost(700).contains("GPU_SYNC=1") && lost(709).contains("reset or destroyed"));
         let code = CudaCode(4242);
         assert!(code.to_string().contains("4242") && !code.is_fatal());
     }

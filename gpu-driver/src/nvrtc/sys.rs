@@ -246,17 +246,21 @@ fn candidates() -> Vec<PathBuf> {
         found.extend(in_folder(&toolkit.join("lib64")));
     }
     let environments = ["VIRTUAL_ENV", "CONDA_PREFIX"].into_iter().filter_map(env::var_os).map(PathBuf::from);
-    for environment in environments.chain([".venv".into()]) {
-        for python in entries(&environment.join("lib")).into_iter().filter(|path| path.is_dir()) {
-            for package in ["cu13/lib", "cuda_nvrtc/lib"] {
-                let folder = python.join("site-packages/nvidia").join(package);
-                if folder.is_dir() {
-                    found.extend(in_folder(&folder));
-                }
-            }
-        }
+    let user = env::var_os("HOME").map(|home| PathBuf::from(home).join(".local"));
+    for environment in environments.chain(user).chain(["/usr/local".into(), "/usr".into()]) {
+        found.extend(in_python(&environment.join("lib")));
     }
     found
+}
+
+/// The NVRTC libraries below a Python environment's `lib`: conda's own, and those that pip installs.
+fn in_python(lib: &Path) -> Vec<PathBuf> {
+    let pythons = entries(lib).into_iter().filter(|path| file_name(path).starts_with("python"));
+    let packages = pythons.flat_map(|python| ["site-packages", "dist-packages"].map(|packages| python.join(packages)));
+    let folders =
+        packages.flat_map(|packages| ["cu13/lib", "cuda_nvrtc/lib"].map(|at| packages.join("nvidia").join(at)));
+    let folders = folders.chain([lib.to_owned()]).filter(|folder| folder.is_dir());
+    folders.flat_map(|folder| in_folder(&folder)).filter(|path| path.exists()).collect()
 }
 
 /// The NVRTC libraries of a folder, newest first; the plain name when the folder has none, so that the search names it.
