@@ -3,7 +3,7 @@
 
 use std::process::ExitCode;
 
-use gpu_driver::{Arch, Device, nvrtc};
+use gpu_driver::{Device, nvrtc};
 use gpu_sparse::KERNELS;
 use testkit::{Outcome, Suite, tests};
 
@@ -49,10 +49,12 @@ fn main() -> ExitCode {
         Some(_) => (device().map_err(|error| error.to_string()), "GPU_TESTS"),
         None => (Err("GPU_SPARSE_MATRICES is not set".to_owned()), ""),
     };
+    let kernels = KERNELS.checks();
+    let kernels = kernels.map(|(name, instance, arch)| (name, move |_: &()| Ok(instance.compile(arch).map(drop)?)));
     Suite::new()
         .group("device", device(), "GPU_TESTS", on_device)
         .cases("real", files, require, real_cases())
-        .cases("kernels", compiler(), "GPU_COMPILE", kernel_cases())
+        .cases("kernels", compiler(), "GPU_COMPILE", kernels)
         .run()
 }
 
@@ -64,16 +66,4 @@ fn real_cases() -> impl Iterator<Item = (String, impl FnOnce(&Device) -> Outcome
             Ok(())
         })
     })
-}
-
-/// Each kernel for each architecture that is checked.
-fn kernel_cases() -> Vec<(String, impl FnOnce(&()) -> Outcome)> {
-    let archs = [Arch::new(8, 0), Arch::new(9, 0), Arch::new(10, 0)];
-    let pairs = KERNELS.instances().into_iter().flat_map(|instance| archs.map(|arch| (instance.clone(), arch)));
-    pairs
-        .map(|(instance, arch)| {
-            let name = format!("{} {arch}", instance.expression());
-            (name, move |_: &()| Ok(instance.compile(arch).map(drop)?))
-        })
-        .collect()
 }
