@@ -10,7 +10,7 @@ use testkit::{AWKWARD_LENGTHS, Outcome, Suite, ensure, ensure_eq, tests};
 
 fn main() -> ExitCode {
     let compiler = || nvrtc::version().map(|_| ());
-    let device = Device::first().and_then(|device| compiler().map(|()| device));
+    let device = Device::for_tests();
     let on_device = tests![
         any_layout_round_trips,
         zero_and_full_of_every_type,

@@ -13,7 +13,13 @@ use std::{
 
 use cust::sys::{CUcontext, CUdevice, CUmemoryPool, CUstream};
 
-use crate::{CudaCode, CudaVersion, DriverError, Result, Stream, kernel::KernelCache, nvrtc::Arch, pool, sys};
+use crate::{
+    CudaCode, CudaVersion, DriverError, Result, Stream,
+    emulated::{self, Emulation},
+    kernel::KernelCache,
+    nvrtc::{self, Arch},
+    pool, sys,
+};
 
 /// The oldest driver this library works with: CUDA 12.0 (driver 525).
 pub const OLDEST_DRIVER: CudaVersion = CudaVersion { major: 12, minor: 0 };
@@ -36,6 +42,8 @@ pub(crate) struct Context {
     ordinal: usize,
     device: CUdevice,
     raw: CUcontext,
+    /// Whether it is a context of its own ([`emulated::Emulated`]), not the device's primary one.
+    own: bool,
     /// The stream that [`Device::stream`] returns; destroyed with the context.
     pub(crate) main_stream: CUstream,
     /// Null where the device has no stream-ordered allocation.
@@ -69,6 +77,24 @@ impl Device {
         Self::new(0)
     }
 
+    /// A device to test on: the first CUDA device with NVRTC; where there is no device, the emulated one
+    /// ([`crate::emulated`]) with a C++ compiler. `GPU_DEVICE` overrides the choice.
+    ///
+    /// The driver is chosen at a process's first call, so a test program calls this before anything else of the library.
+    ///
+    /// # Errors
+    /// As [`Device::first`]; `NoNvrtc` or `NoCompiler` when there is a device and nothing to compile kernels with.
+    pub fn for_tests() -> Result<Self> {
+        sys::loader::allow_stand_in();
+        let device = Self::first()?;
+        if device.is_emulated() {
+            emulated::toolchain().map(drop)?
+        } else {
+            nvrtc::version().map(drop)?
+        }
+        Ok(device)
+    }
+
     /// The device of that number, from 0.
     ///
     /// # Errors
@@ -83,7 +109,11 @@ impl Device {
         }
         let mut contexts = lock(&CONTEXTS);
         contexts.retain(|(_, context)| context.strong_count() > 0);
-        if let Some(context) = contexts.iter().find(|(n, _)| *n == ordinal).and_then(|(_, context)| context.upgrade()) {
+        let mut of_ordinal =
+            contexts.iter().filter(|(n, _)| *n == ordinal).filter_map(|(_, context)| context.upgrade());
+        // A lost CUDA device stays lost for the process; an emulated one can be had anew.
+        let usable = |context: &Arc<Context>| !context.is_emulated() || context.lost.load(Ordering::Relaxed) == 0;
+        if let Some(context) = of_ordinal.find(usable) {
             return Ok(Self(context));
         }
         let context = Arc::new(Context::retain(ordinal)?);
@@ -132,6 +162,16 @@ impl Device {
     /// The architecture that kernels are compiled for.
     pub fn arch(&self) -> Arch {
         self.0.arch
+    }
+
+    /// Whether it is the emulated device ([`crate::emulated`]).
+    pub fn is_emulated(&self) -> bool {
+        self.0.is_emulated()
+    }
+
+    /// The control of an emulated device: failures on demand, counts. None for a CUDA device.
+    pub fn emulation(&self) -> Option<Emulation> {
+        Emulation::of(self)
     }
 
     /// Number of streaming multiprocessors.
@@ -221,13 +261,14 @@ impl fmt::Debug for Device {
 
 impl fmt::Display for Device {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "CUDA device {}: {} ({})", self.0.ordinal, self.0.name, self.0.arch)
+        let kind = if self.is_emulated() { "Device" } else { "CUDA device" };
+        write!(f, "{kind} {}: {} ({})", self.0.ordinal, self.0.name, self.0.arch)
     }
 }
 
 impl PartialEq for Device {
     fn eq(&self, other: &Self) -> bool {
-        self.0.ordinal == other.0.ordinal
+        Arc::ptr_eq(&self.0, &other.0)
     }
 }
 
@@ -235,34 +276,42 @@ impl Eq for Device {}
 
 impl Context {
     fn retain(ordinal: usize) -> Result<Self> {
-        let mut device = 0;
-        let number = c_int::try_from(ordinal).unwrap_or(c_int::MAX);
-        // SAFETY: the pointer is valid for the call.
-        plain("cuDeviceGet", unsafe { sys::cuDeviceGet(&mut device, number) })?;
-        let name = name_of(device)?;
-        let arch = Arch::new(attribute_of(device, 75)?, attribute_of(device, 76)?);
-        let mut memory_bytes = 0;
-        // SAFETY: the pointer is valid for the call.
-        plain("cuDeviceTotalMem", unsafe { sys::cuDeviceTotalMem_v2(&mut memory_bytes, device) })?;
+        let device = device_of(ordinal)?;
         let mut raw = null_mut();
         // SAFETY: the pointer is valid for the call; released in Drop.
         plain("cuDevicePrimaryCtxRetain", unsafe { sys::cuDevicePrimaryCtxRetain(&mut raw, device) })?;
+        Self::around(ordinal, device, raw, false)
+    }
+
+    /// A context of its own, destroyed when the last handle goes.
+    pub(crate) fn adopt(ordinal: usize, raw: CUcontext) -> Result<Self> {
+        Self::around(ordinal, device_of(ordinal)?, raw, true)
+    }
+
+    fn around(ordinal: usize, device: CUdevice, raw: CUcontext, own: bool) -> Result<Self> {
+        let number = device;
         // From here on Drop releases what was made.
         let mut context = Self {
             ordinal,
             device,
             raw,
+            own,
             main_stream: null_mut(),
             pool: null_mut(),
-            memory_bytes,
-            name,
-            arch,
+            memory_bytes: 0,
+            name: String::new(),
+            arch: Arch::new(0, 0),
             kernels: KernelCache::default(),
             lost: AtomicI32::new(0),
             dropped_errors: Mutex::default(),
             has_dropped_errors: AtomicBool::new(false),
         };
         let _current = context.enter()?;
+        context.name = name_of(device)?;
+        let (major, minor) = (attribute_of(device, 75)?, attribute_of(device, 76)?);
+        context.arch = if context.is_emulated() { Arch::emulated(major, minor) } else { Arch::new(major, minor) };
+        // SAFETY: the pointer is valid for the call.
+        plain("cuDeviceTotalMem", unsafe { sys::cuDeviceTotalMem_v2(&mut context.memory_bytes, device) })?;
         const NON_BLOCKING: u32 = 1;
         // SAFETY: the pointer is valid for the call; destroyed in Drop.
         let code = unsafe { sys::cuStreamCreate(&mut context.main_stream, NON_BLOCKING) };
@@ -272,6 +321,16 @@ impl Context {
             context.pool = pool::create(&context, number)?;
         }
         Ok(context)
+    }
+
+    pub(crate) fn is_emulated(&self) -> bool {
+        sys::loader::is_emulated()
+    }
+
+    /// The error of a lost device.
+    fn lost_error(&self, code: CudaCode) -> DriverError {
+        let report = if self.is_emulated() { emulated::report(self.raw) } else { None };
+        DriverError::DeviceLost { code, kernel: None, report }
     }
 
     /// See [`Device::enter`].
@@ -292,7 +351,7 @@ impl Context {
     pub(crate) fn enter_quietly(&self) -> Result<Current> {
         let lost = self.lost.load(Ordering::Relaxed);
         if lost != 0 {
-            return Err(DriverError::DeviceLost { code: CudaCode(lost), kernel: None });
+            return Err(self.lost_error(CudaCode(lost)));
         }
         Current::of(self.raw)
     }
@@ -321,7 +380,7 @@ impl Context {
         let code = CudaCode(code);
         if code.is_fatal() {
             self.lost.store(code.0, Ordering::Relaxed);
-            return Err(DriverError::DeviceLost { code, kernel: None });
+            return Err(self.lost_error(code));
         }
         Err(DriverError::Cuda { call, code })
     }
@@ -351,7 +410,10 @@ impl Drop for Context {
                 sys::cuCtxSetCurrent(null_mut());
             }
         }
-        if self.lost.load(Ordering::Relaxed) == 0 {
+        let lost = self.lost.load(Ordering::Relaxed) != 0;
+        if self.is_emulated() && (self.own || lost) {
+            emulated::close(self.raw);
+        } else if !lost {
             // SAFETY: retained once in `retain`.
             let _unreportable = unsafe { sys::cuDevicePrimaryCtxRelease_v2(self.device) };
         }
@@ -437,6 +499,14 @@ fn attribute_of(device: CUdevice, attribute: i32) -> Result<u32> {
     // SAFETY: the pointer is valid for the call; the driver checks the number.
     plain("cuDeviceGetAttribute", unsafe { sys::cuDeviceGetAttribute(&mut value, attribute, device) })?;
     Ok(u32::try_from(value).unwrap_or(0))
+}
+
+fn device_of(ordinal: usize) -> Result<CUdevice> {
+    let mut device = 0;
+    let number = c_int::try_from(ordinal).unwrap_or(c_int::MAX);
+    // SAFETY: the pointer is valid for the call.
+    plain("cuDeviceGet", unsafe { sys::cuDeviceGet(&mut device, number) })?;
+    Ok(device)
 }
 
 fn name_of(device: CUdevice) -> Result<String> {

@@ -82,9 +82,27 @@ pub enum DriverError {
         /// What it is set to.
         value: String,
     },
-    /// `GPU_DEVICE=emulated`, and this build has no emulated device.
-    #[error("GPU_DEVICE=emulated was asked for, but this build has no emulated device; unset GPU_DEVICE")]
-    NoEmulatedDevice,
+    /// An emulated device was asked for in a process that uses CUDA's driver, or none.
+    #[error("this process does not use the emulated device; start it with GPU_DEVICE=emulated")]
+    NotEmulated,
+    /// An environment variable has a value that means nothing.
+    #[error("{name}={value} is not known; expected {expected}")]
+    Setting {
+        /// The variable.
+        name: &'static str,
+        /// What it is set to.
+        value: String,
+        /// What it could be.
+        expected: &'static str,
+    },
+    /// Code was made for another kind of device: for a GPU and loaded on the emulated one, or the reverse.
+    #[error("a program compiled for {compiled} cannot be loaded on {device}; compile it for the device's `arch()`")]
+    WrongKind {
+        /// What it was compiled for.
+        compiled: &'static str,
+        /// What it was to be loaded on.
+        device: &'static str,
+    },
     /// The driver is there, and no device is.
     #[error(
         "the CUDA driver found no device. Is one installed, visible to this container, and not hidden by CUDA_VISIBLE_DEVICES? `nvidia-smi` shows what the driver sees."
@@ -127,12 +145,14 @@ pub enum DriverError {
         free_bytes: Option<usize>,
     },
     /// A kernel faulted. CUDA allows nothing more in this process.
-    #[error("the device is lost: {code}{}. {}", kernel_text(.kernel), lost_text(*.code))]
+    #[error("the device is lost: {code}{}. {}", kernel_text(.kernel), lost_text(*.code, .report))]
     DeviceLost {
         /// The fault.
         code: CudaCode,
         /// The kernel, where it is known (`GPU_SYNC=1`).
         kernel: Option<String>,
+        /// What the emulated device found: kernel, block, thread, line and the mistake.
+        report: Option<String>,
     },
     /// The driver refused a launch. Nothing ran.
     #[error(
@@ -254,12 +274,15 @@ fn free_text(free: &Option<usize>) -> String {
     free.map(|free| format!(", {free} are free")).unwrap_or_default()
 }
 
-fn lost_text(code: CudaCode) -> &'static str {
+fn lost_text(code: CudaCode, report: &Option<String>) -> String {
     const CONTEXT_IS_DESTROYED: CudaCode = CudaCode(709);
-    if code == CONTEXT_IS_DESTROYED {
-        return "Other code of this process reset or destroyed the device's primary context while it was in use.";
+    match report {
+        Some(report) => report.clone(),
+        None if code == CONTEXT_IS_DESTROYED => {
+            "Other code of this process reset or destroyed the device's primary context while it was in use.".to_owned()
+        }
+        None => "Restart the process; set GPU_SYNC=1 to learn which kernel faulted.".to_owned(),
     }
-    "Restart the process; set GPU_SYNC=1 to learn which kernel faulted."
 }
 
 fn kernel_text(kernel: &Option<String>) -> String {
@@ -341,7 +364,7 @@ mod tests {
         assert!(text.contains("libcuda.so.1 (no such file)") && text.contains("GPU_LIBCUDA"), "{text}");
         let text = DriverError::NoNvrtc { searched: vec!["a".into(), "b".into()] }.to_string();
         assert!(text.contains("GPU_NVRTC") && text.contains("pip install"), "{text}");
-        let lost = |code| DriverError::DeviceLost { code: CudaCode(code), kernel: None }.to_string();
+        let lost = |code| DriverError::DeviceLost { code: CudaCode(code), kernel: None, report: None }.to_string();
         assert!(lost(700).contains("GPU_SYNC=1") && lost(709).contains("reset or destroyed"));
         let code = CudaCode(4242);
         assert!(code.to_string().contains("4242") && !code.is_fatal());

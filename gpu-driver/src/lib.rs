@@ -35,15 +35,17 @@
 //! # Environment
 //! | variable | meaning |
 //! |---|---|
-//! | `GPU_DEVICE` | `cuda` (the default) or `none`, which hides every device |
+//! | `GPU_DEVICE` | `cuda` (the default), `emulated` ([`emulated`]: on the CPU, to test kernels), or `none`, which hides every device |
 //! | `GPU_LIBCUDA`, `GPU_NVRTC` | the file to open in place of the search |
 //! | `GPU_CACHE_DIR` | folder of compiled kernels, `off` for none; else `gpu-driver` in the user's cache folder |
 //! | `GPU_SYNC` | `1`: wait after each launch, so that a fault names its kernel |
 
 mod arguments;
 mod device;
+pub mod emulated;
 mod error;
 mod event;
+mod graph;
 mod kernel;
 mod memory;
 mod module;
@@ -60,6 +62,7 @@ pub use arguments::{Argument, Arguments, In, InOut, Out};
 pub use device::{CurrentGuard, Device, OLDEST_DRIVER};
 pub use error::{CompileError, CudaCode, CudaVersion, DriverError, Result};
 pub use event::Event;
+pub use graph::Graph;
 pub use kernel::{CHECKED_ARCHS, Entry, Instance, Kernel, Registry, Source};
 pub use memory::{DeviceSlice, DeviceSliceMut, DeviceVec};
 pub use module::{Dim3, Function, LaunchConfig, Module};

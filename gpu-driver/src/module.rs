@@ -194,7 +194,9 @@ pub(crate) unsafe fn launch_raw(
         // SAFETY: the stream is alive.
         let code = unsafe { sys::cuStreamSynchronize(stream.as_raw()) };
         device.check("cuStreamSynchronize", code).map_err(|error| match error {
-            DriverError::DeviceLost { code, .. } => DriverError::DeviceLost { code, kernel: Some(name.to_owned()) },
+            DriverError::DeviceLost { code, report, .. } => {
+                DriverError::DeviceLost { code, kernel: Some(name.to_owned()), report }
+            }
             other => other,
         })?;
     }
@@ -203,7 +205,14 @@ pub(crate) unsafe fn launch_raw(
 
 pub(crate) fn load_raw(device: &Device, binary: &Binary) -> Result<CUmodule> {
     debug_assert!(!binary.image().is_empty(), "the compiler and the cache refuse empty images");
-    refuse_newer_code(Device::driver_version()?)?;
+    match (binary.kind() == BinaryKind::SharedObject, device.is_emulated()) {
+        (true, false) => {
+            return Err(DriverError::WrongKind { compiled: "the emulated device", device: "a CUDA device" });
+        }
+        (false, true) => return Err(DriverError::WrongKind { compiled: "a GPU", device: "the emulated device" }),
+        (true, true) => {}
+        (false, false) => refuse_newer_code(Device::driver_version()?)?,
+    }
     let _current = device.enter()?;
     let mut image = binary.image().to_vec();
     if binary.kind() == BinaryKind::Ptx && image.last() != Some(&0) {

@@ -39,7 +39,7 @@ impl Key {
 }
 
 /// The folder: `GPU_CACHE_DIR` (`off` for none), else `gpu-driver` in the user's cache folder.
-pub(super) fn folder() -> Option<PathBuf> {
+pub(crate) fn folder() -> Option<PathBuf> {
     match env::var_os("GPU_CACHE_DIR") {
         Some(off) if off == "off" || off.is_empty() => None,
         Some(folder) => Some(folder.into()),
@@ -71,6 +71,7 @@ fn encode(key: Key, binary: &Binary) -> Vec<u8> {
     let mut body = vec![match binary.kind {
         BinaryKind::Cubin => 0,
         BinaryKind::Ptx => 1,
+        BinaryKind::SharedObject => 2,
     }];
     put(&mut body, &(binary.names.len() as u64).to_le_bytes());
     for (expression, lowered) in &binary.names {
@@ -97,6 +98,7 @@ fn decode(file: &[u8], key: Key) -> Option<Binary> {
     let kind = match kind {
         0 => BinaryKind::Cubin,
         1 => BinaryKind::Ptx,
+        2 => BinaryKind::SharedObject,
         _ => return None,
     };
     let count = u64::from_le_bytes(take(&mut body)?.try_into().ok()?);

@@ -2,10 +2,12 @@
 
 use std::{ffi::CString, fmt, path::PathBuf};
 
-use crate::{CompileError, CudaVersion, DriverError, Result};
+use crate::{CompileError, CudaVersion, DriverError, Result, emulated};
 
 mod cache;
 mod sys;
+
+pub(crate) use cache::folder as cache_folder;
 
 /// Name and text of the header that every program may include without passing it along.
 pub const PRELUDE: Header = Header { name: "prelude.cuh", text: include_str!("../prelude/prelude.cuh") };
@@ -19,19 +21,30 @@ pub struct Header {
     pub text: &'static str,
 }
 
-/// A GPU architecture: `sm_90` is 9.0.
+/// What to compile for: a GPU architecture (`sm_90` is 9.0), or the emulated device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Arch {
     /// 9 in `sm_90`.
     pub major: u32,
     /// 0 in `sm_90`.
     pub minor: u32,
+    emulated: bool,
 }
 
 impl Arch {
     /// The architecture of compute capability `major.minor`.
     pub const fn new(major: u32, minor: u32) -> Self {
-        Self { major, minor }
+        Self { major, minor, emulated: false }
+    }
+
+    /// The emulated device ([`crate::emulated`]) that reports compute capability `major.minor`.
+    pub const fn emulated(major: u32, minor: u32) -> Self {
+        Self { major, minor, emulated: true }
+    }
+
+    /// Whether it is the emulated device.
+    pub const fn is_emulated(self) -> bool {
+        self.emulated
     }
 
     /// 90 for `sm_90`.
@@ -42,7 +55,7 @@ impl Arch {
 
 impl fmt::Display for Arch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "sm_{}", self.number())
+        write!(f, "sm_{}{}", self.number(), if self.emulated { " emulated" } else { "" })
     }
 }
 
@@ -53,12 +66,14 @@ pub enum BinaryKind {
     Cubin,
     /// PTX text that the driver compiles for a device newer than NVRTC knows.
     Ptx,
+    /// A shared object for the emulated device.
+    SharedObject,
 }
 
 /// Where a binary came from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
-    /// NVRTC compiled it now.
+    /// The compiler ran now.
     Compiled,
     /// The cache on disk had it.
     Cache,
@@ -96,7 +111,7 @@ impl Binary {
         &self.log
     }
 
-    /// Whether NVRTC ran or the cache answered.
+    /// Whether the compiler ran or the cache answered.
     pub fn origin(&self) -> Origin {
         self.origin
     }
@@ -180,15 +195,36 @@ impl Program {
     /// `NoNvrtc`; `Compile` with the log and the numbered source; `UnsupportedArch` when the device is older than what
     /// NVRTC compiles for; `Nul` when a text holds a NUL character.
     pub fn compile(&self, arch: Arch) -> Result<Binary> {
+        if arch.emulated {
+            return self.compile_emulated(arch);
+        }
         let nvrtc = sys::nvrtc()?;
         let (kind, options) = self.target(arch, nvrtc)?;
-        let key = self.key(nvrtc, &options);
-        let folder = cache::folder();
-        let folder = folder.filter(|_| !self.reads_files());
+        self.cached(&nvrtc.identity(), &options, || self.run(kind, &options))
+    }
+
+    /// Compiles with the machine's C++ compiler.
+    fn compile_emulated(&self, arch: Arch) -> Result<Binary> {
+        let checks = emulated::Checks::from_environment()?;
+        let compiler = emulated::toolchain()?.identity();
+        let mut options = vec![format!("-D__CUDA_ARCH__={}0", arch.number())];
+        options.extend(self.options.iter().cloned());
+        self.cached(&format!("{compiler} {checks:?}"), &options, || {
+            let Self { name, text, headers, names, .. } = self;
+            let compiled = emulated::compile(&emulated::Job { name, text, headers, options: &options, names, checks })?;
+            let (image, names, log) = (compiled.image, compiled.names, compiled.log);
+            Ok(Binary { image, kind: BinaryKind::SharedObject, names, log, origin: Origin::Compiled })
+        })
+    }
+
+    /// The binary from the cache, or from `compile`.
+    fn cached(&self, compiler: &str, options: &[String], compile: impl FnOnce() -> Result<Binary>) -> Result<Binary> {
+        let key = self.key(compiler, options);
+        let folder = cache::folder().filter(|_| !self.reads_files());
         if let Some(binary) = folder.as_ref().and_then(|folder| cache::load(folder, key)) {
             return Ok(binary);
         }
-        let binary = self.run(kind, &options)?;
+        let binary = compile()?;
         if let Some(folder) = folder {
             cache::store(&folder, key, &binary);
         }
@@ -222,11 +258,10 @@ impl Program {
         Ok((kind, options))
     }
 
-    fn key(&self, nvrtc: &sys::Nvrtc, options: &[String]) -> cache::Key {
+    fn key(&self, compiler: &str, options: &[String]) -> cache::Key {
         // The counts keep the lists apart.
         let counts = format!("{} {} {}", self.headers.len(), options.len(), self.names.len());
-        let compiler = nvrtc.identity();
-        let mut parts = vec![env!("CARGO_PKG_VERSION"), &compiler, &counts, &self.name, &self.text];
+        let mut parts = vec![env!("CARGO_PKG_VERSION"), compiler, &counts, &self.name, &self.text];
         parts.extend(self.headers.iter().flat_map(|(name, text)| [name.as_str(), text.as_str()]));
         parts.extend(options.iter().chain(&self.names).map(String::as_str));
         cache::Key::of(parts)
@@ -250,7 +285,7 @@ impl Program {
         }
         let image = match kind {
             BinaryKind::Cubin => session.cubin()?,
-            BinaryKind::Ptx => session.ptx()?,
+            BinaryKind::Ptx | BinaryKind::SharedObject => session.ptx()?,
         };
         if image.is_empty() {
             let message = format!("no machine code comes from the options {}", options.join(" "));

@@ -4,13 +4,16 @@ use std::{
     env,
     ffi::{OsString, c_int},
     path::Path,
-    sync::OnceLock,
+    sync::{
+        OnceLock,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use libloading::Library;
 
 use super::{NO_DEVICE, NOT_SUPPORTED, symbols::NAMES};
-use crate::{DriverError, Result};
+use crate::{DriverError, Result, emulated};
 
 /// Where the driver library is looked for, in this order, after `GPU_LIBCUDA`.
 const CANDIDATES: [&str; 6] = [
@@ -26,6 +29,7 @@ const CANDIDATES: [&str; 6] = [
 struct Table {
     addresses: [usize; NAMES.len()],
     state: Result<()>,
+    emulated: bool,
     /// Keeps the library mapped. A process never unloads its driver.
     _library: Option<Library>,
 }
@@ -47,24 +51,71 @@ pub(crate) fn state() -> Result<()> {
     TABLE.get_or_init(fill).state.clone()
 }
 
+/// Whether the table holds the emulated driver.
+pub(crate) fn is_emulated() -> bool {
+    TABLE.get().is_some_and(|table| table.emulated)
+}
+
+/// Whether the emulated device stands in where there is no CUDA device and `GPU_DEVICE` does not decide.
+static STAND_IN: AtomicBool = AtomicBool::new(false);
+
+/// Lets the emulated device stand in. Has an effect before the first call of the driver only.
+pub(crate) fn allow_stand_in() {
+    STAND_IN.store(true, Ordering::Relaxed);
+}
+
+/// Which driver fills the table.
+enum Driver {
+    Cuda(Library),
+    Emulated,
+}
+
 fn fill() -> Table {
+    let empty = [0; NAMES.len()];
     match choose() {
-        Ok(library) => {
-            // SAFETY: only the address is taken here; each is called with its own signature in `forward!`.
-            let address = |name: &str| unsafe { library.get::<*const ()>(name.as_bytes()).map_or(0, |s| *s as usize) };
-            Table { addresses: NAMES.map(address), state: Ok(()), _library: Some(library) }
+        Ok(Driver::Cuda(library)) => {
+            let addresses = NAMES.map(|name| address(&library, name));
+            Table { addresses, state: Ok(()), emulated: false, _library: Some(library) }
         }
-        Err(error) => Table { addresses: [0; NAMES.len()], state: Err(error), _library: None },
+        Ok(Driver::Emulated) => match emulated::check_environment() {
+            Ok(()) => Table { addresses: NAMES.map(emulated::address), state: Ok(()), emulated: true, _library: None },
+            Err(error) => Table { addresses: empty, state: Err(error), emulated: true, _library: None },
+        },
+        Err(error) => Table { addresses: empty, state: Err(error), emulated: false, _library: None },
     }
 }
 
+fn address(library: &Library, name: &str) -> usize {
+    // SAFETY: only the address is taken here; each is called with its own signature in `forward!`.
+    unsafe { library.get::<*const ()>(name.as_bytes()).map_or(0, |symbol| *symbol as usize) }
+}
+
 /// Which driver `GPU_DEVICE` asks for.
-fn choose() -> Result<Library> {
+fn choose() -> Result<Driver> {
     match env::var("GPU_DEVICE").as_deref() {
-        Err(_) | Ok("" | "cuda") => open(),
+        Err(_) | Ok("") if STAND_IN.load(Ordering::Relaxed) => match open() {
+            Ok(library) if has_device(&library) => Ok(Driver::Cuda(library)),
+            _ => Ok(Driver::Emulated),
+        },
+        Err(_) | Ok("" | "cuda") => open().map(Driver::Cuda),
         Ok("none") => Err(DriverError::Disabled),
-        Ok("emulated") => Err(DriverError::NoEmulatedDevice),
+        Ok("emulated") => Ok(Driver::Emulated),
         Ok(other) => Err(DriverError::UnknownDeviceKind { value: other.to_owned() }),
+    }
+}
+
+/// Whether a driver finds any device.
+fn has_device(library: &Library) -> bool {
+    let (init, count) = (address(library, "cuInit\0"), address(library, "cuDeviceGetCount\0"));
+    if init == 0 || count == 0 {
+        return false;
+    }
+    let mut devices = 0;
+    // SAFETY: the driver's functions of these names have these signatures; the pointer is valid for the call.
+    unsafe {
+        let init: unsafe extern "C" fn(u32) -> c_int = std::mem::transmute(init);
+        let count: unsafe extern "C" fn(*mut c_int) -> c_int = std::mem::transmute(count);
+        init(0) == 0 && count(&mut devices) == 0 && devices > 0
     }
 }
 

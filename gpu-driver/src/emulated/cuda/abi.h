@@ -51,8 +51,8 @@ struct Runtime {
     // 1, 2, 4, 8, 16 or 32 and the result is the chosen lane's value (the own one where the source lies outside the segment).
     unsigned long long (*warp)(unsigned kind, unsigned mask, unsigned long long value, unsigned argument, unsigned width,
                                const char *name, const char *file, unsigned line);
-    // The lanes of the calling thread's warp that have not ended and are not waiting elsewhere.
-    unsigned (*active_mask)();
+    // The lanes of the calling thread's warp that come to this line together.
+    unsigned (*active_mask)(const char *file, unsigned line);
     // The place of a static shared variable in the block's arena. `slot` is a static of the variable, 0 at load.
     void *(*shared_static)(unsigned *slot, unsigned long bytes, unsigned long alignment, const char *name, const char *file,
                            unsigned line);

@@ -1,0 +1,169 @@
+//! Loaded modules: shared objects made of kernels, mapped into this process.
+
+use std::{
+    collections::HashSet,
+    ffi::{CStr, c_void},
+    fs,
+    io::Write,
+    path::{Path, PathBuf},
+    sync::Mutex,
+};
+
+use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
+use sha2::{Digest, Sha256};
+
+use super::{
+    abi,
+    elf::{self, Elf, Segment},
+    runtime,
+};
+use crate::{device::lock, nvrtc};
+
+const INVALID_IMAGE: i32 = 200;
+const OPERATING_SYSTEM: i32 = 304;
+
+/// A mapped module.
+pub(super) struct Image {
+    module: *const abi::Module,
+    bytes: Vec<u8>,
+    base: usize,
+    segments: Vec<Segment>,
+    path: PathBuf,
+    /// Unmapped before the file goes.
+    _library: Library,
+    _own_copy: Option<tempfile::TempPath>,
+    /// The file that no other load of this process may use meanwhile.
+    claim: Option<PathBuf>,
+}
+
+// SAFETY: the module's variables are touched only with the emulated driver's lock held.
+unsafe impl Send for Image {}
+// SAFETY: as above.
+unsafe impl Sync for Image {}
+
+/// Files that are mapped now. The dynamic linker gives one mapping for one file, and two loads of one image are two
+/// modules with variables of their own.
+static MAPPED: Mutex<Option<HashSet<PathBuf>>> = Mutex::new(None);
+
+impl Image {
+    /// Maps the shared object that starts at `image`.
+    ///
+    /// # Safety
+    /// `image` points to what [`crate::Program::compile`] made, or to at least 64 readable bytes that are none.
+    pub(super) unsafe fn load(image: *const c_void) -> Result<Self, i32> {
+        // SAFETY: as the caller promises.
+        let header = unsafe { &*image.cast::<[u8; 64]>() };
+        let bytes = elf::file_bytes(header).ok_or(INVALID_IMAGE)?;
+        // SAFETY: a whole file, as the caller promises.
+        let bytes = unsafe { std::slice::from_raw_parts(image.cast::<u8>(), bytes) }.to_vec();
+        let segments = Elf::new(&bytes).ok_or(INVALID_IMAGE)?.segments();
+        let (path, own_copy, claim) = place(&bytes).map_err(|_| OPERATING_SYSTEM)?;
+        // SAFETY: a module of our own compiler step; its initialisers are those of the user's device variables.
+        let library = unsafe { Library::open(Some(&path), RTLD_NOW | RTLD_LOCAL) }.map_err(|_| INVALID_IMAGE)?;
+        // SAFETY: the symbol has this type in every module; the version tells whether it is this layout.
+        let module = unsafe { library.get::<*const abi::Module>(abi::MODULE_SYMBOL) }.map_err(|_| INVALID_IMAGE)?;
+        // `get` reads the symbol's address as the value.
+        let module = *module;
+        let symbol = Elf::new(&bytes).and_then(|elf| elf.symbol("gpu_emulated_module")).ok_or(INVALID_IMAGE)?;
+        let base = (module as usize).wrapping_sub(symbol.0);
+        let image = Self { module, bytes, base, segments, path, _library: library, _own_copy: own_copy, claim };
+        if image.module().version != abi::VERSION {
+            return Err(INVALID_IMAGE);
+        }
+        // SAFETY: the module's own variable, which nothing reads before its first kernel runs.
+        unsafe { *image.module().runtime = &raw const runtime::RUNTIME };
+        Ok(image)
+    }
+
+    pub(super) fn module(&self) -> &abi::Module {
+        // SAFETY: mapped as long as `self`.
+        unsafe { &*self.module }
+    }
+
+    pub(super) fn kernels(&self) -> &[abi::Kernel] {
+        let module = self.module();
+        if module.kernel_count == 0 {
+            return &[];
+        }
+        // SAFETY: the module's table has that many entries.
+        unsafe { std::slice::from_raw_parts(module.kernels, module.kernel_count as usize) }
+    }
+
+    /// The number of the kernel of that name.
+    pub(super) fn find(&self, name: &CStr) -> Option<usize> {
+        // SAFETY: the names are literals of the module.
+        self.kernels().iter().position(|kernel| unsafe { CStr::from_ptr(kernel.name) } == name)
+    }
+
+    /// Address and size of a device variable.
+    pub(super) fn variable(&self, name: &str) -> Option<(usize, usize)> {
+        let (offset, bytes) = Elf::new(&self.bytes)?.symbol(name)?;
+        Some((self.base + offset, bytes))
+    }
+
+    /// Whether `bytes` at `address` are the module's own variables or constants.
+    pub(super) fn holds(&self, address: usize, bytes: usize, write: bool) -> bool {
+        let offset = address.wrapping_sub(self.base);
+        let inside = |segment: &Segment| {
+            segment.addresses.contains(&offset)
+                && bytes <= segment.addresses.end - offset
+                && (segment.writable || !write)
+        };
+        self.segments.iter().any(inside)
+    }
+
+    /// The file, and the offset in it that debug information counts by, of a code address.
+    pub(super) fn locate(&self, pc: usize) -> (&Path, usize) {
+        (&self.path, pc.wrapping_sub(self.base))
+    }
+
+    /// Whether the address lies in the module's code or data.
+    pub(super) fn contains(&self, address: usize) -> bool {
+        let offset = address.wrapping_sub(self.base);
+        self.segments.iter().any(|segment| segment.addresses.contains(&offset))
+    }
+}
+
+impl Drop for Image {
+    fn drop(&mut self) {
+        if let (Some(path), Some(mapped)) = (&self.claim, lock(&MAPPED).as_mut()) {
+            // Another load of the image may now map the file; that it is unmapped a moment later does no harm, as the
+            // driver's lock is held.
+            mapped.remove(path);
+        }
+    }
+}
+
+type Place = (PathBuf, Option<tempfile::TempPath>, Option<PathBuf>);
+
+/// A file with these bytes that is mapped nowhere in this process. Named by its contents where there is a cache, so that a
+/// debugger finds it again.
+fn place(bytes: &[u8]) -> std::io::Result<Place> {
+    if let Some(folder) = nvrtc::cache_folder() {
+        let hex: String = Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect();
+        let path = folder.join("emulated").join("loaded").join(hex + ".so");
+        let mut mapped = lock(&MAPPED);
+        let mapped = mapped.get_or_insert_default();
+        if !mapped.contains(&path) && write_whole(&path, bytes).is_ok() {
+            mapped.insert(path.clone());
+            return Ok((path.clone(), None, Some(path)));
+        }
+    }
+    let mut file = tempfile::Builder::new().prefix("gpu-emulated-").suffix(".so").tempfile()?;
+    file.write_all(bytes)?;
+    let path = file.into_temp_path();
+    Ok((path.to_path_buf(), Some(path), None))
+}
+
+/// Writes the file unless it holds these bytes already; readers see a whole file or none.
+fn write_whole(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    if fs::read(path).is_ok_and(|there| there == bytes) {
+        return Ok(());
+    }
+    let folder = path.parent().unwrap_or(Path::new("."));
+    fs::create_dir_all(folder)?;
+    let mut file = tempfile::NamedTempFile::new_in(folder)?;
+    file.write_all(bytes)?;
+    file.persist(path)?;
+    Ok(())
+}

@@ -1,0 +1,329 @@
+//! Device memory and pinned host memory: one range of addresses, and what lies at each of them.
+//!
+//! Each allocation has pages of its own with a page that may not be touched behind it, at addresses that are not used again
+//! before all others were. A table with one entry per page leads from an address to its allocation, so an access is
+//! checked to the byte, and an access to released memory still names what it was. Where a kernel is compiled without access
+//! hooks, the pages' protection catches what leaves them.
+//!
+//! Fresh memory holds 0xff bytes: NaN as a float, -1 as an integer. From [`SPARSE`] on it is zero, and only what is
+//! written takes memory.
+
+use std::{collections::VecDeque, ptr::NonNull};
+
+use libc::{MAP_ANONYMOUS, MAP_FIXED, MAP_NORESERVE, MAP_PRIVATE, PROT_NONE, PROT_READ, PROT_WRITE};
+
+/// Bytes of a page, in which addresses are given out. The system's may be larger, never smaller on the supported machines.
+const PAGE: usize = 4096;
+/// From this size on fresh memory is mapped from a file of 0xff bytes instead of written.
+const FILL_BY_MAPPING: usize = 1 << 20;
+/// From this size on fresh memory is left as the system gives it: zero, and taken only when written.
+pub(super) const SPARSE: usize = 1 << 30;
+/// Bytes of the file of 0xff bytes; larger allocations map it several times.
+const POISON_FILE: usize = 64 << 20;
+const POISON: u8 = 0xff;
+
+/// What an allocation is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Device,
+    /// Host memory that the device may access.
+    Pinned,
+}
+
+/// Where an allocation is in its life. Stream-ordered ones begin and end when their stream gets there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Life {
+    Ordered,
+    Live,
+    Released,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Allocation {
+    pub(super) start: usize,
+    pub(super) bytes: usize,
+    pub(super) life: Life,
+    pub(super) kind: Kind,
+    /// Handle of the context.
+    pub(super) context: usize,
+    /// Pool it counts for; 0 for none.
+    pub(super) pool: usize,
+}
+
+/// Why an address may not be accessed.
+#[derive(Clone, Debug)]
+pub(super) enum Refused {
+    /// Nothing was ever there.
+    Unknown,
+    /// The allocation it lies in, or just behind.
+    Beyond(Allocation),
+    NotYet(Allocation),
+    Released(Allocation),
+    OtherContext(Allocation),
+}
+
+pub(super) struct Memory {
+    base: usize,
+    pages: usize,
+    /// One number per page: 1 + the index of the allocation, 0 for none.
+    table: NonNull<u32>,
+    allocations: Vec<Allocation>,
+    /// First page never given out.
+    fresh: usize,
+    /// Page ranges of released allocations, oldest first, for when all pages were given out.
+    old: VecDeque<(usize, usize)>,
+    poison_file: Option<i32>,
+}
+
+// SAFETY: the table belongs to this value alone.
+unsafe impl Send for Memory {}
+
+fn map(at: usize, bytes: usize, protection: i32, flags: i32, file: i32) -> Option<usize> {
+    // SAFETY: without MAP_FIXED nothing that exists is touched; with it the callers pass a part of our own range.
+    let address = unsafe { libc::mmap(at as *mut _, bytes, protection, flags, file, 0) };
+    (address != libc::MAP_FAILED).then_some(address as usize)
+}
+
+impl Memory {
+    /// Reserves addresses, as many as the system allows: they cost nothing until used.
+    pub(super) fn new() -> Option<Self> {
+        const LOG2_SIZES: [usize; 4] = [44, 41, 38, 35];
+        let reserve = |bytes, protection| map(0, bytes, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
+        LOG2_SIZES.iter().find_map(|&log2| {
+            let bytes = 1 << log2;
+            let base = reserve(bytes, PROT_NONE)?;
+            let pages = bytes / PAGE;
+            let table = reserve(pages * size_of::<u32>(), PROT_READ | PROT_WRITE);
+            let Some(table) = table.and_then(|table| NonNull::new(table as *mut u32)) else {
+                // SAFETY: mapped above, and nothing uses it.
+                unsafe { libc::munmap(base as *mut _, bytes) };
+                return None;
+            };
+            let (allocations, old) = (Vec::new(), VecDeque::new());
+            Some(Self { base, pages, table, allocations, fresh: 0, old, poison_file: None })
+        })
+    }
+
+    /// Gives out addresses for `bytes` (not 0); memory comes with [`Memory::begin`].
+    pub(super) fn reserve(&mut self, bytes: usize, kind: Kind, context: usize, pool: usize) -> Option<usize> {
+        let pages = bytes.div_ceil(PAGE) + 1;
+        let first = self.take_pages(pages)?;
+        let start = self.base + first * PAGE;
+        self.allocations.push(Allocation { start, bytes, life: Life::Ordered, kind, context, pool });
+        let number = u32::try_from(self.allocations.len()).ok()?;
+        for page in first..first + pages {
+            self.set_page(page, number);
+        }
+        Some(start)
+    }
+
+    fn take_pages(&mut self, pages: usize) -> Option<usize> {
+        if pages <= self.pages - self.fresh {
+            self.fresh += pages;
+            return Some(self.fresh - pages);
+        }
+        let at = self.old.iter().position(|&(_, length)| length >= pages)?;
+        let (first, length) = self.old.remove(at)?;
+        if length > pages {
+            self.old.push_back((first + pages, length - pages));
+        }
+        Some(first)
+    }
+
+    fn set_page(&mut self, page: usize, number: u32) {
+        // SAFETY: the table has `pages` entries, and the callers' pages lie below.
+        unsafe { self.table.as_ptr().add(page).write(number) };
+    }
+
+    fn number_at(&self, address: usize) -> usize {
+        let page = address.wrapping_sub(self.base) / PAGE;
+        if page >= self.pages {
+            return 0;
+        }
+        // SAFETY: the table has `pages` entries.
+        unsafe { self.table.as_ptr().add(page).read() as usize }
+    }
+
+    /// The allocation whose pages hold the address.
+    pub(super) fn find(&self, address: usize) -> Option<&Allocation> {
+        self.allocations.get(self.number_at(address).checked_sub(1)?)
+    }
+
+    fn find_start(&mut self, address: usize) -> Option<&mut Allocation> {
+        let at = self.number_at(address).checked_sub(1)?;
+        self.allocations.get_mut(at).filter(|allocation| allocation.start == address)
+    }
+
+    /// Makes reserved memory usable, filled with 0xff; false when the system has none left.
+    pub(super) fn begin(&mut self, address: usize) -> bool {
+        let Some(allocation) = self.find_start(address) else { return false };
+        allocation.life = Life::Live;
+        let bytes = allocation.bytes;
+        let mapped = match bytes {
+            FILL_BY_MAPPING..SPARSE => self.map_poison(address, bytes),
+            _ => self.map_zeros(address, bytes),
+        };
+        if mapped && bytes < FILL_BY_MAPPING {
+            // SAFETY: mapped with that many bytes.
+            unsafe { std::ptr::write_bytes(address as *mut u8, POISON, bytes) };
+        }
+        mapped
+    }
+
+    fn map_zeros(&self, start: usize, bytes: usize) -> bool {
+        let flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED;
+        map(start, bytes.next_multiple_of(PAGE), PROT_READ | PROT_WRITE, flags, -1).is_some()
+    }
+
+    fn map_poison(&mut self, start: usize, bytes: usize) -> bool {
+        let Some(file) = self.poison_file() else { return false };
+        let flags = MAP_PRIVATE | MAP_NORESERVE | MAP_FIXED;
+        (0..bytes.next_multiple_of(PAGE)).step_by(POISON_FILE).all(|offset| {
+            let length = (bytes.next_multiple_of(PAGE) - offset).min(POISON_FILE);
+            map(start + offset, length, PROT_READ | PROT_WRITE, flags, file).is_some()
+        })
+    }
+
+    fn poison_file(&mut self) -> Option<i32> {
+        if self.poison_file.is_none() {
+            // SAFETY: the name ends in NUL.
+            let file = unsafe { libc::memfd_create(c"gpu-emulated-fresh".as_ptr(), libc::MFD_CLOEXEC) };
+            if file < 0 {
+                return None;
+            }
+            // SAFETY: a file of ours.
+            let sized = unsafe { libc::ftruncate(file, POISON_FILE as libc::off_t) } == 0;
+            let shared =
+                sized.then(|| map(0, POISON_FILE, PROT_READ | PROT_WRITE, libc::MAP_SHARED, file)).flatten()?;
+            // SAFETY: mapped above with that many bytes, and unmapped after.
+            unsafe {
+                std::ptr::write_bytes(shared as *mut u8, POISON, POISON_FILE);
+                libc::munmap(shared as *mut _, POISON_FILE);
+            }
+            self.poison_file = Some(file);
+        }
+        self.poison_file
+    }
+
+    /// Takes the memory back; the addresses stay known as released.
+    pub(super) fn release(&mut self, address: usize) {
+        let base = self.base;
+        let Some(allocation) = self.find_start(address) else { return };
+        let mapped = allocation.life == Life::Live;
+        allocation.life = Life::Released;
+        let (start, bytes) = (allocation.start, allocation.bytes.next_multiple_of(PAGE));
+        if mapped {
+            let flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED;
+            map(start, bytes, PROT_NONE, flags, -1);
+        }
+        self.old.push_back(((start - base) / PAGE, bytes / PAGE + 1));
+    }
+
+    /// Zeroes `bytes` at `address` by fresh pages where they are whole; false when there are too few to be worth it.
+    pub(super) fn zero_by_mapping(&self, address: usize, bytes: usize) -> bool {
+        let whole = self.find(address).is_some_and(|all| all.start == address && all.bytes == bytes);
+        whole && bytes >= FILL_BY_MAPPING && self.map_zeros(address, bytes)
+    }
+
+    /// Whether all of `bytes` at `address` may be accessed by `context` now.
+    #[inline]
+    pub(super) fn check(&self, address: usize, bytes: usize, context: usize) -> Result<(), Refused> {
+        let Some(at) = self.number_at(address).checked_sub(1) else { return Err(Refused::Unknown) };
+        let Some(allocation) = self.allocations.get(at) else { return Err(Refused::Unknown) };
+        let inside = address >= allocation.start
+            && bytes <= allocation.bytes
+            && address - allocation.start <= allocation.bytes - bytes;
+        if inside && allocation.life == Life::Live && allocation.context == context {
+            return Ok(());
+        }
+        Err(match allocation.life {
+            Life::Ordered => Refused::NotYet(allocation.clone()),
+            Life::Released => Refused::Released(allocation.clone()),
+            Life::Live if !inside => Refused::Beyond(allocation.clone()),
+            Life::Live => Refused::OtherContext(allocation.clone()),
+        })
+    }
+
+    /// Allocations of a context that are not released.
+    pub(super) fn live(&self, context: usize) -> usize {
+        self.allocations.iter().filter(|all| all.context == context && all.life != Life::Released).count()
+    }
+
+    /// Releases all that is left of a context and returns how many allocations it had.
+    pub(super) fn release_all(&mut self, context: usize) -> usize {
+        let of_context = |all: &&Allocation| all.context == context && all.life != Life::Released;
+        let starts: Vec<usize> = self.allocations.iter().filter(of_context).map(|all| all.start).collect();
+        starts.iter().for_each(|&start| self.release(start));
+        starts.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CONTEXT: usize = 7;
+
+    fn live(memory: &mut Memory, bytes: usize) -> usize {
+        let address = memory.reserve(bytes, Kind::Device, CONTEXT, 0).unwrap();
+        assert!(memory.begin(address));
+        address
+    }
+
+    #[test]
+    fn every_byte_around_an_allocation_is_known() {
+        let mut memory = Memory::new().unwrap();
+        for bytes in [1, 4095, 4096, 4097, 100_000, 3 << 20] {
+            let start = live(&mut memory, bytes);
+            assert!(memory.check(start, bytes, CONTEXT).is_ok());
+            assert!(memory.check(start + bytes - 1, 1, CONTEXT).is_ok());
+            assert!(matches!(memory.check(start + bytes, 1, CONTEXT), Err(Refused::Beyond(_))), "{bytes}");
+            assert!(matches!(memory.check(start + bytes - 1, 2, CONTEXT), Err(Refused::Beyond(_))));
+            assert!(matches!(memory.check(start, usize::MAX, CONTEXT), Err(Refused::Beyond(_))));
+            assert!(memory.check(start - 1, 1, CONTEXT).is_err());
+            assert!(matches!(memory.check(start, 1, CONTEXT + 1), Err(Refused::OtherContext(_))));
+            // SAFETY: the memory has that many bytes.
+            let bytes_there = unsafe { std::slice::from_raw_parts(start as *const u8, bytes) };
+            assert!(bytes_there.iter().all(|&byte| byte == POISON));
+            memory.release(start);
+            assert!(matches!(memory.check(start, 1, CONTEXT), Err(Refused::Released(_))));
+        }
+        assert!(matches!(memory.check(16, 4, CONTEXT), Err(Refused::Unknown)));
+    }
+
+    #[test]
+    fn sizes_beyond_this_machine_s_memory_are_sparse() {
+        let mut memory = Memory::new().unwrap();
+        let start = live(&mut memory, 60 << 30);
+        let last = (start + (60 << 30) - 8) as *mut u64;
+        // SAFETY: the last eight bytes of the allocation.
+        unsafe {
+            assert_eq!(last.read(), 0);
+            last.write(5);
+            assert_eq!(last.read(), 5);
+        }
+        memory.release(start);
+    }
+
+    #[test]
+    fn large_zeros_cost_no_writes() {
+        let mut memory = Memory::new().unwrap();
+        let start = live(&mut memory, 64 << 20);
+        assert!(memory.zero_by_mapping(start, 64 << 20) && !memory.zero_by_mapping(start, 4096));
+        // SAFETY: within the allocation.
+        assert_eq!(unsafe { (start as *const u64).read() }, 0);
+    }
+}
+
+impl Drop for Memory {
+    fn drop(&mut self) {
+        // SAFETY: both were mapped in `new` with these sizes, and nothing uses them any more.
+        unsafe {
+            libc::munmap(self.base as *mut _, self.pages * PAGE);
+            libc::munmap(self.table.as_ptr().cast(), self.pages * size_of::<u32>());
+            if let Some(file) = self.poison_file {
+                libc::close(file);
+            }
+        }
+    }
+}

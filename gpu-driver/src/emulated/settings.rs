@@ -1,0 +1,130 @@
+//! How the emulated device behaves: from the environment, and from [`Emulated`](super::Emulated) for one device.
+
+use std::{env, str::FromStr, time::Duration};
+
+use super::{Blocks, Call, Failure, Schedule};
+use crate::{CudaCode, CudaVersion, DriverError, Result, nvrtc::Arch};
+
+/// Settings of one emulated device.
+#[derive(Clone, Debug)]
+pub(super) struct Settings {
+    pub(super) schedule: Schedule,
+    pub(super) blocks: Blocks,
+    pub(super) seed: u64,
+    /// None for no limit.
+    pub(super) timeout: Option<Duration>,
+    pub(super) failures: Vec<Failure>,
+}
+
+/// Settings of the whole emulated driver.
+#[derive(Clone, Debug)]
+pub(super) struct Machine {
+    pub(super) devices: usize,
+    pub(super) arch: Arch,
+    pub(super) driver: CudaVersion,
+    pub(super) defaults: Settings,
+}
+
+impl Machine {
+    /// What the variables `GPU_EMULATED_…` ask for.
+    pub(super) fn from_environment() -> Result<Self> {
+        const DEFAULT_TIMEOUT: u64 = 60;
+        let timeout = number("GPU_EMULATED_TIMEOUT", "seconds, 0 for no limit", DEFAULT_TIMEOUT)?;
+        let random_seed = std::process::id().into();
+        Ok(Self {
+            devices: number("GPU_EMULATED_DEVICES", "a number of devices up to 64", 1)?.min(64) as usize,
+            arch: parse("GPU_EMULATED_ARCH", "a compute capability such as 9.0", "9.0", two_numbers)
+                .map(|(major, minor)| Arch::emulated(major, minor))?,
+            driver: parse("GPU_EMULATED_DRIVER", "a CUDA version such as 13.0", "13.0", two_numbers)
+                .map(|(major, minor)| CudaVersion { major, minor })?,
+            defaults: Settings {
+                schedule: parse("GPU_EMULATED_SCHEDULE", "ascending, descending or random", "random", schedule)?,
+                blocks: parse("GPU_EMULATED_BLOCKS", "sequential or interleaved", "sequential", blocks)?,
+                seed: number("GPU_EMULATED_SEED", "a number", random_seed)?,
+                timeout: (timeout > 0).then(|| Duration::from_secs(timeout)),
+                failures: parse("GPU_EMULATED_FAIL", "a list such as allocation:3,launch:2+", "", failures)?,
+            },
+        })
+    }
+}
+
+fn parse<T>(name: &'static str, expected: &'static str, default: &str, read: fn(&str) -> Option<T>) -> Result<T> {
+    let value = env::var(name).unwrap_or_else(|_| default.to_owned());
+    read(value.trim()).ok_or(DriverError::Setting { name, value, expected })
+}
+
+fn number(name: &'static str, expected: &'static str, default: u64) -> Result<u64> {
+    parse(name, expected, &default.to_string(), |text| text.parse().ok())
+}
+
+fn two_numbers(text: &str) -> Option<(u32, u32)> {
+    let (major, minor) = text.split_once('.')?;
+    Some((major.parse().ok()?, minor.parse().ok()?))
+}
+
+fn schedule(text: &str) -> Option<Schedule> {
+    match text {
+        "ascending" => Some(Schedule::Ascending),
+        "descending" => Some(Schedule::Descending),
+        "random" => Some(Schedule::Random),
+        _ => None,
+    }
+}
+
+fn blocks(text: &str) -> Option<Blocks> {
+    match text {
+        "sequential" => Some(Blocks::Sequential),
+        "interleaved" => Some(Blocks::Interleaved),
+        _ => None,
+    }
+}
+
+fn failures(text: &str) -> Option<Vec<Failure>> {
+    text.split(',').filter(|part| !part.trim().is_empty()).map(|part| part.trim().parse().ok()).collect()
+}
+
+impl FromStr for Failure {
+    type Err = ();
+    /// `launch:2` fails the second launch, `launch:2+` every one from the second on.
+    fn from_str(text: &str) -> Result<Self, ()> {
+        let (call, at) = text.split_once(':').ok_or(())?;
+        let call = match call {
+            "allocation" => Call::Allocation,
+            "launch" => Call::Launch,
+            "module" => Call::ModuleLoad,
+            "copy" => Call::Copy,
+            _ => return Err(()),
+        };
+        let (at, and_later) = at.strip_suffix('+').map_or((at, false), |at| (at, true));
+        let at = at.parse().map_err(|_| ())?;
+        Ok(Self { call, at, and_later, code: call.usual_code() })
+    }
+}
+
+impl Call {
+    /// What the driver answers when such a call fails without a mistake of the caller.
+    pub(super) fn usual_code(self) -> CudaCode {
+        const LAUNCH_OUT_OF_RESOURCES: CudaCode = CudaCode(701);
+        match self {
+            Self::Allocation | Self::ModuleLoad => CudaCode::OUT_OF_MEMORY,
+            Self::Launch => LAUNCH_OUT_OF_RESOURCES,
+            Self::Copy => CudaCode(999),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn failures_are_read() {
+        let read = failures("allocation:3, launch:2+").unwrap();
+        assert_eq!((read[0].call, read[0].at, read[0].and_later), (Call::Allocation, 3, false));
+        assert_eq!((read[1].call, read[1].at, read[1].and_later), (Call::Launch, 2, true));
+        assert!(failures("").unwrap().is_empty());
+        for wrong in ["launch", "launch:x", "flight:1", "launch:1++"] {
+            assert!(failures(wrong).is_none(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! Captured work that is launched again and again at the cost of one call.
+
+use std::ptr::null_mut;
+
+use cust::sys::{CUgraph, CUgraphExec};
+
+use crate::{Device, DriverError, Result, Stream, sys};
+
+/// Work that was captured from a stream, ready to be launched any number of times.
+///
+/// A replay does what the captured calls did, with the same addresses and the same scalar arguments, for about 2 us of the
+/// host's time however many kernels it holds.
+///
+/// ```no_run
+/// # use gpu_driver::{Device, Result};
+/// # fn enqueue_step() -> Result<()> { Ok(()) }
+/// let device = Device::first()?;
+/// let stream = device.stream();
+/// let (graph, ()) = stream.capture(|| enqueue_step())?;
+/// for _ in 0..100 {
+///     // SAFETY: the buffers of the step are alive, and nothing else uses them.
+///     unsafe { graph.launch(&stream)? };
+/// }
+/// stream.synchronize()?;
+/// # Ok::<(), gpu_driver::DriverError>(())
+/// ```
+#[derive(Debug)]
+pub struct Graph {
+    device: Device,
+    raw: CUgraphExec,
+}
+
+// SAFETY: the driver takes the handle from any thread, one launch at a time; `launch` asks the caller for that.
+unsafe impl Send for Graph {}
+// SAFETY: as above.
+unsafe impl Sync for Graph {}
+
+impl Stream {
+    /// Captures what `work` enqueues on this stream, without running it.
+    ///
+    /// Kernels whose buffers have this stream as their home can be captured, and other streams that are forked from it by
+    /// [`Stream::record`] and [`Stream::wait`] and joined again. Waiting for the stream, allocating and releasing buffers,
+    /// and copies between device and pageable host memory cannot.
+    ///
+    /// # Errors
+    /// The error of `work`, or `Cuda` with a `STREAM_CAPTURE_…` code for what cannot be captured; the stream is usable again
+    /// in both cases.
+    pub fn capture<T>(&self, work: impl FnOnce() -> Result<T>) -> Result<(Graph, T)> {
+        // Relaxed: kernels are loaded at their first launch, which the stricter modes forbid within a capture.
+        const RELAXED: i32 = 2;
+        let device = self.device();
+        {
+            let _current = device.enter()?;
+            // SAFETY: the stream is alive.
+            let code = unsafe { sys::cuStreamBeginCapture_v2(self.as_raw(), RELAXED) };
+            device.check("cuStreamBeginCapture", code)?;
+        }
+        let outcome = work();
+        // The capture ends in any case, or the stream could not be used again.
+        let captured = self.end_capture();
+        let outcome = outcome?;
+        Ok((Graph::instantiate(device, captured?)?, outcome))
+    }
+
+    fn end_capture(&self) -> Result<Captured> {
+        let device = self.device();
+        let _current = device.0.enter_quietly()?;
+        let mut raw: CUgraph = null_mut();
+        // SAFETY: the pointer is valid for the call, the stream is alive.
+        device.check("cuStreamEndCapture", unsafe { sys::cuStreamEndCapture(self.as_raw(), &mut raw) })?;
+        Ok(Captured { device: device.clone(), raw })
+    }
+
+    /// Whether the stream is being captured.
+    ///
+    /// # Errors
+    /// What the driver reports.
+    pub fn is_capturing(&self) -> Result<bool> {
+        let _current = self.device().enter()?;
+        let mut status = 0;
+        // SAFETY: the pointer is valid for the call, the stream is alive.
+        let code = unsafe { sys::cuStreamIsCapturing(self.as_raw(), &mut status) };
+        self.device().check("cuStreamIsCapturing", code)?;
+        Ok(status != 0)
+    }
+}
+
+/// A graph that is not executable yet.
+struct Captured {
+    device: Device,
+    raw: CUgraph,
+}
+
+impl Drop for Captured {
+    fn drop(&mut self) {
+        // SAFETY: made by the end of a capture, destroyed once.
+        self.device.0.in_drop("a captured graph", "cuGraphDestroy", || unsafe { sys::cuGraphDestroy(self.raw) });
+    }
+}
+
+impl Graph {
+    fn instantiate(device: &Device, captured: Captured) -> Result<Self> {
+        let _current = device.enter()?;
+        let mut raw = null_mut();
+        // SAFETY: the pointer is valid for the call, the graph is alive.
+        let code = unsafe { sys::cuGraphInstantiateWithFlags(&mut raw, captured.raw, 0) };
+        device.check("cuGraphInstantiate", code)?;
+        Ok(Self { device: device.clone(), raw })
+    }
+
+    /// Enqueues the work. Launches of one graph run one after another, also on different streams.
+    ///
+    /// # Errors
+    /// `WrongDevice`; `DeviceLost`; else what the driver reports.
+    ///
+    /// # Safety
+    /// What held for the captured launches holds again: their buffers are alive until the work has run, nothing else uses
+    /// them meanwhile, and what they read has been written. Two threads do not launch one graph at the same time.
+    pub unsafe fn launch(&self, stream: &Stream) -> Result<()> {
+        if stream.device() != &self.device {
+            let (expected, got) = (self.device.ordinal(), stream.device().ordinal());
+            return Err(DriverError::WrongDevice { op: "Graph::launch", expected, got });
+        }
+        let _current = self.device.enter()?;
+        // SAFETY: graph and stream are alive; the rest is the caller's promise.
+        self.device.check("cuGraphLaunch", unsafe { sys::cuGraphLaunch(self.raw, stream.as_raw()) })
+    }
+
+    /// The device whose streams it can be launched on.
+    pub fn device(&self) -> &Device {
+        &self.device
+    }
+}
+
+impl Drop for Graph {
+    fn drop(&mut self) {
+        // The driver keeps what is enqueued.
+        // SAFETY: made in `instantiate`, destroyed once.
+        self.device.0.in_drop("a graph", "cuGraphExecDestroy", || unsafe { sys::cuGraphExecDestroy(self.raw) });
+    }
+}
