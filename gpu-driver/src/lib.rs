@@ -42,6 +42,8 @@
 
 mod arguments;
 mod device;
+#[allow(dead_code)]
+mod emulated;
 mod error;
 mod event;
 mod kernel;
