@@ -4,7 +4,7 @@ use std::{ffi::CString, fmt, path::PathBuf};
 
 use crate::{CompileError, CudaVersion, DriverError, Result};
 
-mod cache;
+pub(crate) mod cache;
 mod sys;
 
 /// Name and text of the header that every program may include without passing it along.

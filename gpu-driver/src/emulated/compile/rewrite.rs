@@ -79,8 +79,8 @@ struct Rewriter<'a> {
     source: &'a Source<'a>,
     frames: Vec<Frame>,
     state: State,
-    /// The state before each `#if` that is open.
-    conditions: Vec<State>,
+    /// The state before each `#if` that is open, and the number of tokens before it.
+    conditions: Vec<(State, usize)>,
     /// The last statement whose shared memory, and whose kernel, was looked at: once is enough.
     shared_statement: Option<usize>,
     kernel_statement: Option<usize>,
@@ -113,12 +113,12 @@ impl<'a> Rewriter<'a> {
     fn run(&mut self) {
         let mut directives = self.source.directives().peekable();
         for at in 0..self.source.len() {
-            while let Some((_, directive)) = directives.next_if(|(before, _)| *before <= at) {
-                self.directive(directive);
+            while let Some((before, directive)) = directives.next_if(|(before, _)| *before <= at) {
+                self.directive(before, directive);
             }
             self.token(at);
         }
-        directives.for_each(|(_, directive)| self.directive(directive));
+        directives.for_each(|(before, directive)| self.directive(before, directive));
     }
 
     fn token(&mut self, at: usize) {
@@ -283,14 +283,20 @@ impl<'a> Rewriter<'a> {
         all
     }
 
-    fn directive(&mut self, directive: &str) {
+    /// Another branch begins where the first one began: with a new statement, if there was none before the `#if`.
+    fn other_branch(&mut self, before: usize) {
+        if let Some(&(state, first)) = self.conditions.last() {
+            let statement = if state.statement == first { before } else { state.statement };
+            self.state = State { statement, ..state };
+        }
+    }
+
+    fn directive(&mut self, before: usize, directive: &str) {
         let body = directive.trim_start_matches('#').trim_start_matches([' ', '\t']);
         let name = body.split(|c: char| !c.is_ascii_alphanumeric()).next().unwrap_or_default();
         match name {
-            "if" | "ifdef" | "ifndef" => self.conditions.push(self.state),
-            "elif" | "elifdef" | "elifndef" | "else" => {
-                self.state = self.conditions.last().copied().unwrap_or(self.state)
-            }
+            "if" | "ifdef" | "ifndef" => self.conditions.push((self.state, before)),
+            "elif" | "elifdef" | "elifndef" | "else" => self.other_branch(before),
             "endif" => drop(self.conditions.pop()),
             "define" if body.contains("__global__") => self.all_kernels_enter = false,
             _ => {}

@@ -37,7 +37,11 @@ struct StandInModule { const StandInKernel *kernels; unsigned count, enter; cons
                                                enter, stand_in_bounds};
 
 // The checks that the compiler inserts.
-#define STAND_IN_HOOK extern "C" __attribute__((used, weak))
+#ifdef __clang__
+#define STAND_IN_HOOK extern "C" __attribute__((used, weak, no_sanitize("address", "kernel-address", "undefined", "coverage")))
+#else
+#define STAND_IN_HOOK extern "C" __attribute__((used, weak, no_sanitize("kernel-address"), no_sanitize_undefined, no_sanitize_coverage))
+#endif
 STAND_IN_HOOK void __sanitizer_cov_trace_pc() {}
 #define STAND_IN_ACCESS(size)                                                                                         \
     STAND_IN_HOOK void __asan_load##size##_noabort(unsigned long) {}                                                  \
