@@ -1,11 +1,17 @@
 //! The headers that give CUDA C++ its meaning on a CPU.
 
-/// Name and text of each; `emulated.h` is the one that a program begins with.
-pub(super) const HEADERS: &[(&str, &str)] = &[("abi.h", include_str!("../cuda/abi.h"))];
+/// Name and text of each file of `emulated/cuda` that is named.
+macro_rules! headers {
+    ($($name:literal),* $(,)?) => {
+        &[$(($name, include_str!(concat!("../cuda/", $name)))),*]
+    };
+}
 
-/// Whether a header is one of CUDA's own: where a program brings its own copy, ours is taken, as the other speaks of
-/// things that only a GPU's compiler knows.
+/// All of them; `emulated.h` is the one that a program begins with.
+pub(super) const HEADERS: &[(&str, &str)] = headers!["abi.h"];
+
+/// Whether a header of ours stands for one of CUDA's. Where a program brings its own copy of that along, ours is taken: the
+/// other speaks of things that only a GPU's compiler knows.
 pub(super) fn is_cudas(name: &str) -> bool {
-    name.starts_with("cuda_")
-        || matches!(name, "cooperative_groups.h" | "mma.h" | "vector_types.h" | "vector_functions.h")
+    !name.starts_with("gpu_emulated_") && !matches!(name, "abi.h" | "emulated.h")
 }

@@ -32,7 +32,7 @@ pub(super) fn program(job: &Job, options: &Options) -> Program {
     let all_enter = main.all_kernels_enter && headers.iter().all(|(_, header)| header.all_kernels_enter);
     let plain = plain_kernels(&main, &headers, job.names);
 
-    let mut text = format!("{PREAMBLE}#include \"emulated.h\"\n");
+    let mut text = format!("{PREAMBLE}#include \"cuda/emulated.h\"\n");
     text += &lines("options of ", job.name, &(options.lines.join("\n") + "\n"));
     text += &lines("", job.name, &main.text);
     text += &lines("\nkernels of ", job.name, &kernels(job.names, &plain, all_enter));

@@ -108,8 +108,8 @@ mod tests {
     #[test]
     fn cxx_may_hold_arguments() {
         let Ok(found) = toolchain() else { return };
-        let wrapped = search(Some(&format!("/usr/bin/env {}", found.path.display())), &[]).unwrap();
-        assert_eq!(wrapped.version, found.version);
-        assert_eq!(wrapped.arguments, [found.path.display().to_string()]);
+        let words = [vec![found.path.display().to_string()], found.arguments.clone()].concat();
+        let wrapped = search(Some(&format!("/usr/bin/env {}", words.join(" "))), &[]).unwrap();
+        assert_eq!((wrapped.version, wrapped.arguments), (found.version.clone(), words));
     }
 }
