@@ -197,6 +197,23 @@ pub enum DriverError {
         /// Each place that was tried, and why it did not do.
         searched: Vec<String>,
     },
+    /// The emulated device compiles kernels with a C++ compiler, and there is none.
+    #[error(
+        "no C++ compiler: the emulated device needs one to compile kernels.\n  searched: {}\n  Install g++ or clang++ (Debian: `apt install g++`), or name one in CXX.",
+        .searched.join("\n            ")
+    )]
+    NoCompiler {
+        /// Each command that was tried, and why it did not do.
+        searched: Vec<String>,
+    },
+    /// The C++ compiler failed for another reason than the program's text.
+    #[error("the C++ compiler failed ({command}): {message}")]
+    Compiler {
+        /// The command.
+        command: String,
+        /// What went wrong.
+        message: String,
+    },
     /// An NVRTC call failed for another reason than the program's text.
     #[error("{call} failed: {message}")]
     Nvrtc {
@@ -289,14 +306,14 @@ fn kernel_text(kernel: &Option<String>) -> String {
     kernel.as_ref().map(|kernel| format!(", in kernel `{kernel}`")).unwrap_or_default()
 }
 
-/// A program that NVRTC rejects: its log beside the numbered source.
+/// A program that the compiler rejects: its log beside the numbered source.
 #[derive(Clone, Debug)]
 pub struct CompileError {
     /// Name of the program, as it stands in the log.
     pub name: String,
     /// The options it was compiled with.
     pub options: Vec<String>,
-    /// NVRTC's log.
+    /// The compiler's log.
     pub log: String,
     /// The whole program text.
     pub source: String,
@@ -309,11 +326,18 @@ impl CompileError {
         lines.map(|(at, line)| format!("{:>5} | {line}\n", at + 1)).collect()
     }
 
-    /// The lines of the program that the log names, from 1.
+    /// The lines of the program that the log names, from 1: as `name(12)` by NVRTC, as `name:12:` by C++ compilers.
     fn lines_in_log(&self) -> Vec<usize> {
-        let mark = format!("{}(", self.name);
-        let mut lines: Vec<usize> =
-            self.log.split(&mark).skip(1).filter_map(|rest| rest.split(')').next()?.parse().ok()).collect();
+        let numbers = self.log.match_indices(&self.name).filter_map(|(at, name)| {
+            let (before, behind) = (&self.log[..at], &self.log[at + name.len()..]);
+            // `instance of axpy.cu` and `src/axpy.cu` are other texts with lines of their own.
+            let is_other =
+                before.ends_with(" of ") || before.ends_with(|c: char| c.is_alphanumeric() || "/_-.".contains(c));
+            let end = if behind.starts_with('(') { ')' } else { ':' };
+            let number = behind.strip_prefix(['(', ':'])?.split(end).next()?;
+            number.parse().ok().filter(|_| !is_other)
+        });
+        let mut lines: Vec<usize> = numbers.collect();
         lines.sort_unstable();
         lines.dedup();
         lines
@@ -356,6 +380,18 @@ mod tests {
         assert!(text.contains(">   10 | line 10") && text.contains("     7 | line 7"), "{text}");
         assert!(!text.contains("line 6\n"), "{text}");
         assert!(error.numbered_source().contains("   20 | line 20"));
+    }
+
+    #[test]
+    fn lines_are_found_in_the_logs_of_all_compilers() {
+        let lines = |log: &str| {
+            let (name, source) = ("axpy.cu".to_owned(), String::new());
+            CompileError { name, options: Vec::new(), log: log.to_owned(), source }.lines_in_log()
+        };
+        assert_eq!(lines("axpy.cu(10): error: a\naxpy.cu(2): error: b, see axpy.cu(10)"), [2, 10]);
+        assert_eq!(lines("axpy.cu:12:5: error: a\nIn file included from axpy.cu:3:\naxpy.cu: In function"), [3, 12]);
+        assert_eq!(lines("kernels of axpy.cu:3:1: a\ninstance of axpy.cu(4): b\nsrc/axpy.cu:5: c"), [0; 0]);
+        assert_eq!(lines("axpy.cu:"), [0; 0]);
     }
 
     #[test]

@@ -139,7 +139,7 @@ type Place = (PathBuf, Option<tempfile::TempPath>, Option<PathBuf>);
 /// A file with these bytes that is mapped nowhere in this process. Named by its contents where there is a cache, so that a
 /// debugger finds it again.
 fn place(bytes: &[u8]) -> std::io::Result<Place> {
-    if let Some(folder) = nvrtc::cache_folder() {
+    if let Some(folder) = nvrtc::cache::folder() {
         let hex: String = Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect();
         let path = folder.join("emulated").join("loaded").join(hex + ".so");
         let mut mapped = lock(&MAPPED);

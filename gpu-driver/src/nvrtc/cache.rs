@@ -19,22 +19,31 @@ const MAGIC: &[u8; 8] = b"GPUBIN\x001";
 
 /// Hash of all that goes into a compilation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Key([u8; 32]);
+pub(crate) struct Key([u8; 32]);
 
 impl Key {
     /// Hashes the parts with their lengths, so that no two lists of parts give one input.
-    pub(super) fn of<'a>(parts: impl IntoIterator<Item = &'a str>) -> Self {
+    pub(crate) fn of<'a>(parts: impl IntoIterator<Item = &'a str>) -> Self {
+        Self::of_bytes(parts.into_iter().map(str::as_bytes))
+    }
+
+    /// The same for parts that are no text.
+    pub(crate) fn of_bytes<'a>(parts: impl IntoIterator<Item = &'a [u8]>) -> Self {
         let mut hash = Sha256::new();
         for part in parts {
             hash.update((part.len() as u64).to_le_bytes());
-            hash.update(part.as_bytes());
+            hash.update(part);
         }
         Self(hash.finalize().into())
     }
 
+    /// The hash in 64 digits.
+    pub(crate) fn hex(self) -> String {
+        self.0.iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+
     fn file_name(self) -> String {
-        let hex: String = self.0.iter().map(|byte| format!("{byte:02x}")).collect();
-        hex + ".gpubin"
+        self.hex() + ".gpubin"
     }
 }
 

@@ -4,10 +4,8 @@ use std::{ffi::CString, fmt, path::PathBuf};
 
 use crate::{CompileError, CudaVersion, DriverError, Result, emulated};
 
-mod cache;
+pub(crate) mod cache;
 mod sys;
-
-pub(crate) use cache::folder as cache_folder;
 
 /// Name and text of the header that every program may include without passing it along.
 pub const PRELUDE: Header = Header { name: "prelude.cuh", text: include_str!("../prelude/prelude.cuh") };
@@ -200,35 +198,28 @@ impl Program {
         }
         let nvrtc = sys::nvrtc()?;
         let (kind, options) = self.target(arch, nvrtc)?;
-        self.cached(&nvrtc.identity(), &options, || self.run(kind, &options))
-    }
-
-    /// Compiles with the machine's C++ compiler.
-    fn compile_emulated(&self, arch: Arch) -> Result<Binary> {
-        let checks = emulated::Checks::from_environment()?;
-        let compiler = emulated::toolchain()?.identity();
-        let mut options = vec![format!("-D__CUDA_ARCH__={}0", arch.number())];
-        options.extend(self.options.iter().cloned());
-        self.cached(&format!("{compiler} {checks:?}"), &options, || {
-            let Self { name, text, headers, names, .. } = self;
-            let compiled = emulated::compile(&emulated::Job { name, text, headers, options: &options, names, checks })?;
-            let (image, names, log) = (compiled.image, compiled.names, compiled.log);
-            Ok(Binary { image, kind: BinaryKind::SharedObject, names, log, origin: Origin::Compiled })
-        })
-    }
-
-    /// The binary from the cache, or from `compile`.
-    fn cached(&self, compiler: &str, options: &[String], compile: impl FnOnce() -> Result<Binary>) -> Result<Binary> {
-        let key = self.key(compiler, options);
+        let key = self.key(&nvrtc.identity(), &options);
         let folder = cache::folder().filter(|_| !self.reads_files());
         if let Some(binary) = folder.as_ref().and_then(|folder| cache::load(folder, key)) {
             return Ok(binary);
         }
-        let binary = compile()?;
+        let binary = self.run(kind, &options)?;
         if let Some(folder) = folder {
             cache::store(&folder, key, &binary);
         }
         Ok(binary)
+    }
+
+    /// Compiles with the machine's C++ compiler.
+    fn compile_emulated(&self, arch: Arch) -> Result<Binary> {
+        let Self { name, text, headers, names, .. } = self;
+        let mut options = vec![format!("-D__CUDA_ARCH__={}0", arch.number())];
+        options.extend(self.options.iter().cloned());
+        let checks = emulated::Checks::from_environment()?;
+        let compiled = emulated::compile(&emulated::Job { name, text, headers, options: &options, names, checks })?;
+        let origin = if compiled.is_cached { Origin::Cache } else { Origin::Compiled };
+        let (image, names, log) = (compiled.image, compiled.names, compiled.log);
+        Ok(Binary { image, kind: BinaryKind::SharedObject, names, log, origin })
     }
 
     /// Whether an option lets NVRTC read files, whose contents the cache's key does not hold.

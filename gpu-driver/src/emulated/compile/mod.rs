@@ -1,0 +1,257 @@
+//! Compiles a program of the run-time compiler's language with the machine's C++ compiler.
+//!
+//! The text is rewritten where macros cannot give it its meaning ([`rewrite`]), the emulated headers are put before it and a
+//! list of its kernels behind it, and the whole becomes a shared object without run-time libraries: every hook that the
+//! compiler's checks call is defined in the headers and leads to the emulated driver.
+
+use std::{
+    env, fmt,
+    path::{Path, PathBuf},
+    process::Command,
+    time::Duration,
+};
+
+use crate::{
+    CompileError, DriverError, Result,
+    nvrtc::{PRELUDE, cache},
+};
+use folder::{Folder, INNER};
+use options::{Files, Options};
+use program::Program;
+
+mod flags;
+mod folder;
+mod headers;
+mod kernels;
+mod lexer;
+mod options;
+mod process;
+mod program;
+mod rewrite;
+mod shared;
+mod source;
+mod toolchain;
+
+pub(crate) use toolchain::{Toolchain, toolchain};
+
+/// What the emulated device looks for while a kernel runs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Checks {
+    /// Misaligned accesses alone, which a GPU refuses too.
+    Off,
+    /// Each access to memory besides.
+    #[default]
+    Access,
+    /// What C++ leaves undefined besides: overflow, shifts, bounds, division by zero.
+    Undefined,
+}
+
+impl Checks {
+    /// What `GPU_EMULATED_CHECKS` asks for.
+    ///
+    /// # Errors
+    /// `Setting` when it says something else than off, access or undefined.
+    pub(crate) fn from_environment() -> Result<Self> {
+        let value = env::var_os("GPU_EMULATED_CHECKS").unwrap_or_default();
+        Self::named(&value.to_string_lossy())
+    }
+
+    fn named(value: &str) -> Result<Self> {
+        match value {
+            "off" => Ok(Self::Off),
+            "access" | "" => Ok(Self::Access),
+            "undefined" => Ok(Self::Undefined),
+            other => Err(DriverError::Setting {
+                name: "GPU_EMULATED_CHECKS",
+                value: other.to_owned(),
+                expected: "access, undefined or off",
+            }),
+        }
+    }
+}
+
+/// A program to compile.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Job<'a> {
+    /// Its name in messages.
+    pub(crate) name: &'a str,
+    pub(crate) text: &'a str,
+    /// Names and texts of what it may include.
+    pub(crate) headers: &'a [(String, String)],
+    /// Options of the run-time compiler.
+    pub(crate) options: &'a [String],
+    /// Name expressions of kernels.
+    pub(crate) names: &'a [String],
+    pub(crate) checks: Checks,
+}
+
+/// A compiled program.
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) struct Compiled {
+    /// A shared object with the one symbol `gpu_emulated_module`.
+    pub(crate) image: Vec<u8>,
+    /// Each name expression and the name under which the module has its kernel.
+    pub(crate) names: Vec<(String, String)>,
+    /// Warnings, or nothing.
+    pub(crate) log: String,
+    /// Whether the compiler was spared.
+    pub(crate) is_cached: bool,
+}
+
+impl fmt::Debug for Compiled {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { image, names, log, .. } = self;
+        write!(f, "Compiled {{ {} bytes, names: {names:?}, log: {log:?} }}", image.len())
+    }
+}
+
+/// A compiler that takes longer is ended.
+const LIMIT: Duration = Duration::from_secs(120);
+
+/// Compiles a program, or takes the result from the cache.
+///
+/// # Errors
+/// `NoCompiler`; `Compile` with the log when the text or an option is wrong; `Compiler` when the compiler itself fails;
+/// `Nul` when a text holds a NUL character.
+pub(crate) fn compile(job: &Job) -> Result<Compiled> {
+    let cache = cache::folder().map(|folder| folder.join("emulated"));
+    let (headers, cache) = (headers::HEADERS, cache.as_deref());
+    Build { job, headers, toolchain: toolchain()?, cache, limit: LIMIT }.run()
+}
+
+/// A compilation and all that it depends on.
+struct Build<'a> {
+    job: &'a Job<'a>,
+    /// The emulated headers.
+    headers: &'a [(&'a str, &'a str)],
+    toolchain: &'a Toolchain,
+    cache: Option<&'a Path>,
+    limit: Duration,
+}
+
+impl Build<'_> {
+    fn run(&self) -> Result<Compiled> {
+        self.refuse_what_c_cannot_hold()?;
+        self.refuse_headers_outside()?;
+        let base = env::current_dir().unwrap_or_else(|_| PathBuf::from("/"));
+        let is_held = |name: &str| self.job.headers.iter().any(|(held, _)| held == name) || self.is_ours(name);
+        let files = Files { base: &base, is_held: &is_held };
+        let options = options::translate(self.job.options, &files).map_err(|message| self.rejected(message))?;
+        let program = program::program(self.job, &options);
+        let key = self.key(&program, &options).hex();
+        let known = self.cache.filter(|_| !options.reads_files).and_then(|cache| folder::load(cache, &key));
+        if let Some((image, log)) = known {
+            return Ok(Compiled { image, names: program.names, log, is_cached: true });
+        }
+        let folder = Folder::new(self.cache, &key).map_err(|error| self.failed(&error.to_string()))?;
+        let compiled = self.compile(&folder, program, &options, &key)?;
+        folder.keep(&compiled);
+        Ok(compiled)
+    }
+
+    fn is_ours(&self, name: &str) -> bool {
+        self.headers.iter().any(|(ours, _)| *ours == name)
+    }
+
+    fn refuse_what_c_cannot_hold(&self) -> Result<()> {
+        let Job { name, text, headers, options, names, .. } = self.job;
+        let headers = headers.iter().flat_map(|(name, text)| [("a header's name", name), ("a header", text)]);
+        let options = options.iter().map(|option| ("an option", option));
+        let names = names.iter().map(|name| ("a name expression", name));
+        let mut texts = headers.chain(options).chain(names).map(|(what, text)| (what, text.as_str()));
+        let first = [("the program's name", *name), ("the program", *text)];
+        match first.into_iter().find(has_nul).or_else(|| texts.find(has_nul)) {
+            Some((what, _)) => Err(DriverError::Nul { what }),
+            None => Ok(()),
+        }
+    }
+
+    fn refuse_headers_outside(&self) -> Result<()> {
+        match self.job.headers.iter().find(|(name, _)| !folder::is_inside(name)) {
+            Some((name, _)) => Err(self.rejected(format!(
+                "the header's name `{name}` is no path that the emulated device can use; it must be relative, without `..`"
+            ))),
+            None => Ok(()),
+        }
+    }
+
+    /// A hash of all that the image depends on.
+    fn key(&self, program: &Program, options: &Options) -> cache::Key {
+        let flags = flags::flags(options, self.job.checks, self.toolchain, "");
+        let counts = format!("{} {} {}", self.headers.len(), program.headers.len(), flags.len());
+        let identity = self.toolchain.identity();
+        let mut parts =
+            vec![env!("CARGO_PKG_VERSION"), &identity, &counts, self.job.name, self.job.text, &program.text];
+        parts.extend(self.headers.iter().flat_map(|(name, text)| [*name, *text]));
+        parts.extend(program.headers.iter().flat_map(|(name, text)| [name.as_str(), text.as_str()]));
+        parts.extend(flags.iter().chain(&options.folders).map(String::as_str));
+        parts.extend(flags::LINK);
+        cache::Key::of(parts)
+    }
+
+    fn compile(&self, folder: &Folder, program: Program, options: &Options, key: &str) -> Result<Compiled> {
+        self.write(folder, &program).map_err(|error| self.failed(&format!("{}: {error}", folder.path().display())))?;
+        let mut compiling = self.command(folder);
+        compiling.args(flags::flags(options, self.job.checks, self.toolchain, key));
+        compiling.arg(flags::debug_folder(folder.path(), &folder.place()));
+        for part in ["include", "cuda"] {
+            compiling.arg(format!("-I{INNER}/{part}"));
+        }
+        compiling.args(options.folders.iter().map(|path| format!("-I{path}")));
+        compiling.args(["-c", &format!("{INNER}/program.cpp"), "-o", &format!("{INNER}/program.o")]);
+        let log = self.step(compiling, folder)?;
+
+        let mut linking = self.command(folder);
+        linking.args(flags::LINK).args([&format!("{INNER}/program.o"), "-o", &format!("{INNER}/image.so"), "-lm"]);
+        let log = log + &self.step(linking, folder)?;
+        let image = std::fs::read(folder.inner().join("image.so")).map_err(|error| self.failed(&error.to_string()))?;
+        Ok(Compiled { image, names: program.names, log, is_cached: false })
+    }
+
+    /// A header of CUDA's that the program brings along gives way to ours.
+    fn write(&self, folder: &Folder, program: &Program) -> std::io::Result<()> {
+        self.headers.iter().try_for_each(|(name, text)| folder.write("cuda", name, text))?;
+        for (name, text) in program.headers.iter().filter(|(name, _)| !(headers::is_cudas(name) && self.is_ours(name)))
+        {
+            folder.write("include", name, text)?;
+        }
+        folder.write("", "program.cpp", &program.text)?;
+        let originals = self.job.headers.iter().map(|(name, text)| (name.as_str(), text.as_str()));
+        originals.chain([(self.job.name, self.job.text)]).for_each(|(name, text)| folder.write_original(name, text));
+        Ok(())
+    }
+
+    /// The compiler in the folder. `PWD` is what compilers take for the folder's name.
+    fn command(&self, folder: &Folder) -> Command {
+        let mut command = self.toolchain.command();
+        command.current_dir(folder.path()).env("PWD", folder.path());
+        command
+    }
+
+    fn step(&self, command: Command, folder: &Folder) -> Result<String> {
+        let run = process::run(command, &folder.inner(), self.limit)?;
+        if run.succeeded { Ok(run.log) } else { Err(self.rejected(run.log)) }
+    }
+
+    fn rejected(&self, log: String) -> DriverError {
+        let Job { name, text, options, .. } = self.job;
+        let (name, options, source) = ((*name).to_owned(), options.to_vec(), (*text).to_owned());
+        DriverError::Compile(Box::new(CompileError { name, options, log, source }))
+    }
+
+    fn failed(&self, message: &str) -> DriverError {
+        DriverError::Compiler { command: self.toolchain.path.display().to_string(), message: message.to_owned() }
+    }
+}
+
+/// Whether a file of this name is one of the library's own, where no mistake of a kernel is.
+pub(super) fn is_own_header(name: &str) -> bool {
+    name == PRELUDE.name || headers::HEADERS.iter().any(|(own, _)| *own == name)
+}
+
+fn has_nul((_, text): &(&'static str, &str)) -> bool {
+    text.contains('\0')
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,260 @@
+use std::{fs, time::Instant};
+
+use super::*;
+
+const STAND_IN: &[(&str, &str)] =
+    &[("emulated.h", include_str!("stand_in.h")), ("cuda_fp16.h", "struct half { short bits; };")];
+
+const AXPY: &str = r#"
+    template <class T, int N> __global__ void __launch_bounds__(N, 2) axpy(T a, const T *x, T *y, unsigned n) {
+        __shared__ T tile[N];
+        for (unsigned i = threadIdx.x; i < n; i += blockDim.x) {
+            tile[0] = x[i];
+            y[i] += a * tile[0];
+        }
+    }
+    extern "C" __global__ void double_all(float *x) { x[threadIdx.x] *= 2; }
+"#;
+
+fn job(text: &str) -> Job<'_> {
+    Job { name: "axpy.cu", text, headers: &[], options: &[], names: &[], checks: Checks::Access }
+}
+
+/// The result, or `None` where there is no compiler.
+fn build(job: &Job, cache: Option<&Path>) -> Option<Result<Compiled>> {
+    let toolchain = toolchain().ok()?;
+    Some(Build { job, headers: STAND_IN, toolchain, cache, limit: LIMIT }.run())
+}
+
+fn strings(texts: &[&str]) -> Vec<String> {
+    texts.iter().map(|&text| text.to_owned()).collect()
+}
+
+/// The stand-in's module, loaded.
+struct Loaded {
+    kernels: Vec<(String, *const ())>,
+    enter: u32,
+    bounds: *const [u32; 2],
+    _library: libloading::Library,
+}
+
+fn load(image: &[u8]) -> Loaded {
+    #[repr(C)]
+    struct Module {
+        kernels: *const (*const std::ffi::c_char, *const ()),
+        count: u32,
+        enter: u32,
+        bounds: *const [u32; 2],
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("image.so");
+    fs::write(&path, image).unwrap();
+    // SAFETY: the image has no initialisers but those of the stand-in header.
+    let library = unsafe { libloading::Library::new(path) }.unwrap();
+    // SAFETY: the symbol is the struct of stand_in.h, and its strings live as long as the library.
+    let (kernels, enter, bounds) = unsafe {
+        let module = &**library.get::<*const Module>(b"gpu_emulated_module").unwrap();
+        let kernels = std::slice::from_raw_parts(module.kernels, module.count as usize).iter();
+        let name = |name| std::ffi::CStr::from_ptr(name).to_str().unwrap().to_owned();
+        (kernels.map(|&(n, run)| (name(n), run)).collect(), module.enter, module.bounds)
+    };
+    Loaded { kernels, enter, bounds, _library: library }
+}
+
+fn names(loaded: &Loaded) -> Vec<&str> {
+    loaded.kernels.iter().map(|(name, _)| name.as_str()).collect()
+}
+
+#[test]
+fn a_program_becomes_a_library_whose_kernels_run() {
+    let expressions = strings(&["axpy<float, 256>", "&axpy<double, 32 * (2 > 1)>"]);
+    for checks in [Checks::Off, Checks::Access, Checks::Undefined] {
+        let job = Job { names: &expressions, checks, ..job(AXPY) };
+        let Some(compiled) = build(&job, None) else { return };
+        let compiled = compiled.unwrap();
+        assert_eq!(compiled.log, "");
+        assert_eq!(compiled.names[1], (expressions[1].clone(), "gpu_kernel_1".to_owned()));
+        let loaded = load(&compiled.image);
+        assert_eq!((names(&loaded), loaded.enter), (vec!["gpu_kernel_0", "gpu_kernel_1", "double_all"], 1));
+        let (x, mut y) = ([1.0f32, 2.0], [10.0f32, 20.0]);
+        // SAFETY: the kernel has this signature, and the arrays have n elements.
+        unsafe {
+            let run: extern "C" fn(f32, *const f32, *mut f32, u32) = std::mem::transmute(loaded.kernels[0].1);
+            run(3.0, x.as_ptr(), y.as_mut_ptr(), 2);
+            assert_eq!((y, *loaded.bounds), ([13.0, 26.0], [256, 2]));
+        }
+    }
+}
+
+#[test]
+fn no_runtime_of_a_sanitizer_is_linked() {
+    let Some(compiled) = build(&Job { checks: Checks::Undefined, ..job(AXPY) }, None) else { return };
+    let image = compiled.unwrap().image;
+    let contains = |text: &str| image.windows(text.len()).any(|window| window == text.as_bytes());
+    assert!(contains("gpu_emulated_module") && !contains("libubsan") && !contains("libasan") && !contains("libstdc++"));
+}
+
+#[test]
+fn the_same_job_gives_the_same_bytes() {
+    let headers = [("a/h.cuh".to_owned(), "namespace { inline int g() { return 3; } }".to_owned())];
+    let text =
+        format!("#include \"a/h.cuh\"\n{AXPY}__global__ void k(int *x) {{ *x = g() + __LINE__ + sizeof(__FILE__); }}");
+    let job = Job { headers: &headers, names: &strings(&["k"]), ..job(&text) };
+    let (one, two) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let Some(first) = build(&job, None) else { return };
+    assert_eq!(first.unwrap(), build(&job, None).unwrap().unwrap());
+    // Another cache is another place for the sources, which the debug information names.
+    let (first, again) =
+        (build(&job, Some(one.path())).unwrap().unwrap(), build(&job, Some(one.path())).unwrap().unwrap());
+    assert_eq!(first, again);
+    assert!(build(&job, Some(two.path())).unwrap().is_ok());
+}
+
+#[test]
+fn the_cache_keeps_sources_and_gives_back_what_is_whole() {
+    let cache = tempfile::tempdir().unwrap();
+    let headers = [("sub/h.cuh".to_owned(), "// header\n__global__ void h();\n".to_owned())];
+    let text = format!("#include \"sub/h.cuh\"\n{AXPY}");
+    let job = Job { headers: &headers, name: "src/axpy.cu", ..job(&text) };
+    let Some(first) = build(&job, Some(cache.path())) else { return };
+    let first = first.unwrap();
+    let entries: Vec<_> = fs::read_dir(cache.path()).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let [entry] = &entries[..] else { panic!("{entries:?}") };
+    assert_eq!(fs::read_to_string(entry.join("src/axpy.cu")).unwrap(), text);
+    assert_eq!(fs::read_to_string(entry.join("sub/h.cuh")).unwrap(), headers[0].1);
+    let place = entry.canonicalize().unwrap().display().to_string();
+    assert!(first.image.windows(place.len()).any(|window| window == place.as_bytes()), "debuggers look elsewhere");
+
+    let image = entry.join(INNER).join("image.so");
+    let start = Instant::now();
+    assert_eq!(build(&job, Some(cache.path())).unwrap().unwrap(), first);
+    assert!(start.elapsed() < Duration::from_millis(50), "it was compiled again");
+    fs::write(&image, "damaged").unwrap();
+    assert_eq!(build(&job, Some(cache.path())).unwrap().unwrap(), first);
+    assert_eq!(fs::read(&image).unwrap(), first.image, "the damaged folder is replaced");
+    assert_eq!(fs::read_dir(cache.path()).unwrap().count(), 1, "nothing else stays behind");
+}
+
+#[test]
+fn a_cache_that_cannot_be_written_is_no_error() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    assert!(build(&job(AXPY), Some(file.path())).is_none_or(|result| result.is_ok()));
+}
+
+#[test]
+fn errors_name_the_lines_of_the_program() {
+    let text = "__global__ void f(int *x) {\n    __shared__ int a[2], b;\n    x[0] = unknown;\n}\n";
+    let Some(result) = build(&job(text), None) else { return };
+    let error = result.unwrap_err().to_string();
+    assert!(error.contains("axpy.cu:3:12: error: ") && error.contains(">    3 |     x[0] = unknown;"), "{error}");
+    assert!(error.contains("'unknown'"), "plain quotation marks: {error}");
+
+    let wrong = strings(&["nothing<int>"]);
+    let error = build(&Job { names: &wrong, ..job("int x;") }, None).unwrap().unwrap_err().to_string();
+    assert!(error.contains("kernels of axpy.cu:2:") && error.contains("nothing"), "{error}");
+
+    let headers = [("h.cuh".to_owned(), "\n\nint y = wrong;".to_owned())];
+    let error = build(&Job { headers: &headers, ..job("#include <h.cuh>") }, None).unwrap().unwrap_err().to_string();
+    assert!(error.contains("h.cuh:3:9: error") && error.contains("axpy.cu:1"), "{error}");
+
+    let error = build(&job("void gone(); extern \"C\" __global__ void f() { gone(); }"), None).unwrap().unwrap_err();
+    assert!(matches!(&error, DriverError::Compile(error) if error.log.contains("gone")), "{error}");
+}
+
+#[test]
+fn options_reach_the_program() {
+    let text = "#include \"cuda_fp16.h\"\n#if WIDTH != 4 || defined(GONE)\n#error WIDTH\n#endif\n\
+                static_assert(sizeof(half) == 2 && from_pre && TWICE(2) == 4, \"\");";
+    let headers = [
+        ("pre.h".to_owned(), "constexpr bool from_pre = true;".to_owned()),
+        ("cuda_fp16.h".to_owned(), "#error NVIDIA's own\n".to_owned()),
+        ("emulated.h".to_owned(), "#error the user's\n".to_owned()),
+    ];
+    let options = strings(&[
+        "-D",
+        "WIDTH=4",
+        "-DGONE",
+        "-UGONE",
+        "-include",
+        "pre.h",
+        "--std=c++20",
+        "-lineinfo",
+        "-DTWICE(x)=2*(x)",
+    ]);
+    let Some(result) = build(&Job { headers: &headers, options: &options, ..job(text) }, None) else { return };
+    result.unwrap();
+    let options = strings(&["--frobnicate"]);
+    let error = build(&Job { options: &options, ..job("") }, None).unwrap().unwrap_err().to_string();
+    assert!(error.contains("the emulated device does not know the option `--frobnicate`"), "{error}");
+}
+
+#[test]
+fn folders_of_the_user_are_searched_and_never_cached() {
+    let (cache, folder) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let header = folder.path().join("user.h");
+    let options = strings(&["-I", folder.path().to_str().unwrap()]);
+    let job = Job { options: &options, ..job("#include \"user.h\"\nint x = USER;") };
+    fs::write(&header, "#define USER 1").unwrap();
+    let Some(first) = build(&job, Some(cache.path())) else { return };
+    fs::write(&header, "#define USER 2").unwrap();
+    let second = build(&job, Some(cache.path())).unwrap();
+    assert_ne!(first.unwrap().image, second.unwrap().image);
+}
+
+#[test]
+fn kernels_that_an_if_leaves_out_have_no_name() {
+    let kernel = |name: &str| format!("extern \"C\" __global__ void {name}() {{}}\n");
+    let text = format!(
+        "#include \"in.h\"\n#if 0\n{}#else\n{}#endif\nnamespace n {{\n#if 1\n{}#endif\n{}}}\n",
+        kernel("gone"),
+        kernel("here"),
+        kernel("inner"),
+        kernel("plain")
+    );
+    let headers = [
+        ("in.h".to_owned(), format!("#ifndef IN_H\n#define IN_H\n{}#endif\n", kernel("guarded"))),
+        ("out.h".to_owned(), kernel("not_included")),
+    ];
+    let expressions = strings(&["here"]);
+    let job = Job { headers: &headers, names: &expressions, ..job(&text) };
+    let Some(compiled) = build(&job, None) else { return };
+    let loaded = load(&compiled.unwrap().image);
+    assert_eq!(names(&loaded), ["gpu_kernel_0", "", "here", "inner", "plain", "guarded", ""]);
+}
+
+#[test]
+fn names_that_leave_the_folder_are_refused() {
+    for name in ["../h.h", "/tmp/h.h", ""] {
+        let headers = [(name.to_owned(), String::new())];
+        let Some(result) = build(&Job { headers: &headers, ..job("") }, None) else { return };
+        assert!(result.unwrap_err().to_string().contains("must be relative"), "{name}");
+    }
+    // A program's name is only shown.
+    for name in ["../../axpy.cu", "/tmp/a \"b\"\\\n.cu", "", ".gpu/program.cpp", "a/"] {
+        assert!(build(&Job { name, ..job("int x;") }, None).unwrap().is_ok(), "{name}");
+    }
+    let error = build(&job("int x;\0"), None).unwrap().unwrap_err();
+    assert!(matches!(error, DriverError::Nul { what: "the program" }), "{error}");
+}
+
+#[test]
+fn a_compiler_that_does_not_end_is_ended() {
+    let arguments = strings(&["-c", "sleep 30"]);
+    let toolchain = Toolchain { path: "/bin/sh".into(), arguments, version: String::new(), is_clang: false };
+    let limit = Duration::from_millis(300);
+    let start = Instant::now();
+    let result = Build { job: &job(AXPY), headers: STAND_IN, toolchain: &toolchain, cache: None, limit }.run();
+    assert!(
+        matches!(&result, Err(DriverError::Compiler { message, .. }) if message.contains("was ended")),
+        "{result:?}"
+    );
+    assert!(start.elapsed() < Duration::from_secs(10));
+}
+
+#[test]
+fn checks_are_named() {
+    assert_eq!(Checks::named("").unwrap(), Checks::Access);
+    assert_eq!(Checks::named("off").unwrap(), Checks::Off);
+    assert_eq!(Checks::named("undefined").unwrap(), Checks::Undefined);
+    assert!(Checks::named("on").unwrap_err().to_string().contains("off, access"));
+}
