@@ -83,9 +83,11 @@ fn check(device: &Device, function: &gpu_driver::Function, shape: Shape, want: W
     Ok(())
 }
 
+type Case = (String, Box<dyn Fn(&Device) -> Outcome + Send>);
+
 /// Each test with its name.
-pub fn cases() -> Vec<(String, Box<dyn Fn(&Device) -> Outcome + Send>)> {
-    let mut cases: Vec<(String, Box<dyn Fn(&Device) -> Outcome + Send>)> = Vec::new();
+pub fn cases() -> Vec<Case> {
+    let mut cases: Vec<Case> = Vec::new();
     for (text, shape, want) in CORRECT {
         let test = move |device: &Device| check(device, &text.function(device, text.stem())?, *shape, *want);
         cases.push((text.stem().to_owned(), Box::new(test)));
