@@ -61,6 +61,7 @@ static CORRECT: &[(Text, Shape, Want)] = &[
         let steps = [1, 2, 1, 0][i as usize / 64];
         i / 64 * 64 + (i + 64 - steps) % 64
     }),
+    (text!("correct", "vote_after_return"), one_block(32), |i| if i < 20 { 0x5_5555 } else { i }),
     // The thread t = 31 - i adds 1 and its own number with the four it has: t + 10.
     (text!("correct", "own_locals"), one_block(32), |i| i + 1 + (31 - i) + 10),
     (text!("correct", "tile_of_structs"), one_block(64), |i| {

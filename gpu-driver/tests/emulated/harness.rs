@@ -33,9 +33,9 @@ macro_rules! text {
     };
 }
 
-/// The addresses of argument values, which live until the end of the statement.
+/// Argument values for [`launch`]. References and no pointers, so that the compiler sees to it that they live long enough.
 macro_rules! values {
-    ($($value:expr),* $(,)?) => { &mut [$(std::ptr::from_mut(&mut { $value }).cast::<std::ffi::c_void>()),*] };
+    ($($value:expr),* $(,)?) => { &mut [$(&mut { $value } as &mut dyn $crate::harness::Value),*] };
 }
 
 pub(crate) use {text, values};
@@ -121,6 +121,17 @@ pub fn everywhere(device: &Device, test: impl Fn(&Device) -> Outcome) -> Outcome
     Ok(())
 }
 
+/// What a kernel's parameter takes: any plain value.
+pub trait Value {
+    fn address(&mut self) -> *mut c_void;
+}
+
+impl<T: Copy> Value for T {
+    fn address(&mut self) -> *mut c_void {
+        std::ptr::from_mut(self).cast()
+    }
+}
+
 /// Enqueues a kernel.
 ///
 /// The kernels and the arguments are those of these tests alone. A kernel that leaves its memory is launched on emulated
@@ -130,13 +141,14 @@ pub fn launch(
     grid: impl Into<Dim3>,
     block: impl Into<Dim3>,
     shared_bytes: u32,
-    values: &mut [*mut c_void],
+    values: &mut [&mut dyn Value],
     stream: &Stream,
 ) -> Result<()> {
+    let mut addresses: Vec<_> = values.iter_mut().map(|value| value.address()).collect();
     let config = LaunchConfig { grid: grid.into(), block: block.into(), shared_bytes };
     // SAFETY: each test passes what its kernel declares, with extents that its reference covers, and keeps the buffers until
     // it has waited for the stream; see above for those that break this on purpose.
-    unsafe { function.launch(config, values, stream) }
+    unsafe { function.launch(config, &mut addresses, stream) }
 }
 
 /// A buffer on the device's main stream with a copy of `host`.

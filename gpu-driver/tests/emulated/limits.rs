@@ -29,8 +29,7 @@ pub fn launches_beyond_the_limits_are_refused(device: &Device) -> Outcome {
         ("more threads than __launch_bounds__", &bounded, one, threads(65, 1, 1), 0),
     ];
     for (what, function, grid, block, shared_bytes) in shapes {
-        let nothing = || 0u64;
-        let values = values![x.as_raw(), nothing(), nothing(), nothing()];
+        let values = values![x.as_raw(), 0u64, 0u64, 0u64];
         let outcome = launch(function, grid, block, shared_bytes, values, &stream);
         let refused = matches!(outcome, Err(DriverError::Launch { .. } | DriverError::SharedMemory { .. }));
         ensure!(refused, "{what}: {outcome:?}");
