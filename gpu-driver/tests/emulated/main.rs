@@ -1,0 +1,109 @@
+//! The emulated device: kernels as users write them give the GPU's results on it, in every order of threads and blocks, and
+//! broken kernels are reported with their line. What needs no fault runs on a GPU too, where there is one.
+#![allow(missing_docs, unreachable_pub)]
+
+use std::process::ExitCode;
+
+use gpu_driver::{Arch, Device, Program, emulated::Emulated, nvrtc};
+use testkit::{Outcome, Suite, tests};
+
+mod broken;
+mod correct;
+mod functions;
+mod harness;
+mod limits;
+mod streams;
+mod user;
+
+use harness::everywhere;
+
+const HOPPER: Arch = Arch::new(9, 0);
+
+/// Every text, and each broken one once more in its corrected form.
+fn programs() -> Vec<(String, Program)> {
+    let plain = user::TEXTS.iter().chain(functions::TEXTS).chain(streams::TEXTS).copied().chain(correct::texts());
+    let mut all: Vec<_> = plain.map(|text| (text.stem().to_owned(), text.program())).collect();
+    for text in broken::texts() {
+        all.push((text.stem().to_owned(), text.program()));
+        all.push((format!("{} fixed", text.stem()), text.program().option("-DFIXED")));
+    }
+    all
+}
+
+/// Compiles without a word: a user's compiler takes these texts as they are.
+fn compiles(program: &Program) -> Outcome {
+    let binary = program.compile(HOPPER)?;
+    match binary.log().trim() {
+        "" => Ok(()),
+        log => Err(log.into()),
+    }
+}
+
+fn main() -> ExitCode {
+    if let Some(code) = functions::run_as_child() {
+        return code;
+    }
+    use {broken::*, functions::*, limits::*, streams::*, user::*};
+    let compiler = nvrtc::version().map(|_| ());
+    let device = Device::for_tests();
+    // Where a GPU does the tests the emulated device is not asked for; elsewhere its absence is a failure like any other.
+    let on_gpu = device.as_ref().is_ok_and(|device| !device.is_emulated());
+    let require = if on_gpu { "" } else { "GPU_TESTS" };
+    let emulated = || Emulated::new().open().map(|_| ()).map_err(|error| error.to_string());
+    let checked = emulated().and_then(|()| checks_are_on());
+    let require_checked = if checks_are_on().is_ok() { require } else { "" };
+
+    let in_every_order: &[testkit::Test<Device>] = tests![
+        matrix_product,
+        tree_reduction,
+        shuffle_reduction,
+        hillis_steele_scan,
+        look_back_scan,
+        look_back_packed,
+        histogram,
+        blur,
+        transpose,
+        game_of_life,
+        mandelbrot,
+        convolution,
+        csr_product,
+        bitonic_sort,
+        dynamic_shared,
+        block_votes,
+        struct_argument,
+        templates,
+        module_variables,
+        atomics,
+        vector_types,
+        three_dimensions,
+        device_functions,
+        launches_in_a_row,
+        warp_functions,
+        intrinsics,
+    ];
+    let once = tests![
+        printf_reaches_the_standard_output,
+        launches_beyond_the_limits_are_refused,
+        an_event_orders_two_streams,
+        an_event_keeps_a_buffer_until_it_was_used,
+    ];
+    let user =
+        in_every_order.iter().map(|&(name, test)| (name.to_owned(), move |device: &Device| everywhere(device, test)));
+    let correct =
+        correct::cases().into_iter().map(|(name, test)| (name, move |device: &Device| everywhere(device, test)));
+    let by_address = tests![null_pointer, host_pointer, a_buffer_of_another_device, use_after_free];
+    let by_order = tests![a_missing_event_shows_for_some_seed];
+    let by_order_checked = tests![an_early_release_shows_for_some_seed];
+    let compiling = programs().into_iter().map(|(name, program)| (name, move |_: &()| compiles(&program)));
+    Suite::new()
+        .cases("user", device.clone(), "GPU_TESTS", user)
+        .group("device", device.clone(), "GPU_TESTS", once)
+        .cases("correct", device, "GPU_TESTS", correct)
+        .cases("broken", emulated(), require, cases(Noticed::Always))
+        .group("broken", emulated(), require, by_order)
+        .cases("broken", checked.clone(), require_checked, cases(Noticed::ByChecks))
+        .group("broken", checked.clone(), require_checked, by_address)
+        .group("broken", checked, require_checked, by_order_checked)
+        .cases("nvrtc", compiler, "GPU_COMPILE", compiling)
+        .run()
+}
