@@ -30,4 +30,5 @@
 #include "gpu_emulated_rounding.h"
 
 #include "gpu_emulated_hooks.h"
+#include "gpu_emulated_undefined.h"
 #include "gpu_emulated_module.h"

@@ -114,11 +114,3 @@ GPU_EMULATED_MIN_MAX_OF_WIDTH(long)
 GPU_EMULATED_MIN_MAX_OF_WIDTH(long long)
 #undef GPU_EMULATED_MIN_MAX_OF_WIDTH
 #undef GPU_EMULATED_MIN_MAX
-GPU_EMULATED_INLINE float min(float a, float b) { return __builtin_fminf(a, b); }
-GPU_EMULATED_INLINE float max(float a, float b) { return __builtin_fmaxf(a, b); }
-GPU_EMULATED_INLINE double min(double a, double b) { return __builtin_fmin(a, b); }
-GPU_EMULATED_INLINE double max(double a, double b) { return __builtin_fmax(a, b); }
-GPU_EMULATED_INLINE double min(float a, double b) { return __builtin_fmin(a, b); }
-GPU_EMULATED_INLINE double max(float a, double b) { return __builtin_fmax(a, b); }
-GPU_EMULATED_INLINE double min(double a, float b) { return __builtin_fmin(a, b); }
-GPU_EMULATED_INLINE double max(double a, float b) { return __builtin_fmax(a, b); }
