@@ -127,15 +127,25 @@ GPU_EMULATED_SCALE(scalbln, long)
 GPU_EMULATED_ORDER(jn)
 GPU_EMULATED_ORDER(yn)
 #undef GPU_EMULATED_ORDER
-#define GPU_EMULATED_TO_INTEGER(I, name)                                                                                     \
-    extern "C" I name(double) noexcept;                                                                                      \
-    extern "C" I name##f(float) noexcept;                                                                                    \
-    GPU_EMULATED_INLINE I name(float x) { return __builtin_##name##f(x); }
-GPU_EMULATED_TO_INTEGER(int, ilogb)
-GPU_EMULATED_TO_INTEGER(long, lrint)
-GPU_EMULATED_TO_INTEGER(long, lround)
-GPU_EMULATED_TO_INTEGER(long long, llrint)
-GPU_EMULATED_TO_INTEGER(long long, llround)
+// These saturate like the casts, and return the device's values for what has no exponent.
+#define GPU_EMULATED_TO_INTEGER(F, suffix)                                                                                   \
+    GPU_EMULATED_INLINE long lrint##suffix(F x) { return gpu_emulated::to_integer<long, gpu_emulated::Toward::Nearest>(x); } \
+    GPU_EMULATED_INLINE long long llrint##suffix(F x) {                                                                      \
+        return gpu_emulated::to_integer<long long, gpu_emulated::Toward::Nearest>(x);                                        \
+    }                                                                                                                        \
+    GPU_EMULATED_INLINE long lround##suffix(F x) {                                                                           \
+        return gpu_emulated::to_integer<long, gpu_emulated::Toward::Zero>(round(x));                                         \
+    }                                                                                                                        \
+    GPU_EMULATED_INLINE long long llround##suffix(F x) {                                                                     \
+        return gpu_emulated::to_integer<long long, gpu_emulated::Toward::Zero>(round(x));                                    \
+    }                                                                                                                        \
+    GPU_EMULATED_INLINE int ilogb##suffix(F x) {                                                                             \
+        if (x == 0 || x != x) return -__INT_MAX__ - 1;                                                                       \
+        return __builtin_isinf(x) ? __INT_MAX__ : __builtin_ilogb((double)x);                                                \
+    }
+GPU_EMULATED_TO_INTEGER(double, )
+GPU_EMULATED_TO_INTEGER(float, )
+GPU_EMULATED_TO_INTEGER(float, f)
 #undef GPU_EMULATED_TO_INTEGER
 GPU_EMULATED_INLINE double nan(const char *) { return __builtin_nan(""); }
 GPU_EMULATED_INLINE float nanf(const char *) { return __builtin_nanf(""); }
