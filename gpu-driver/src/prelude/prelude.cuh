@@ -25,8 +25,15 @@ static_assert(sizeof(float) == 4 && sizeof(double) == 8 && sizeof(void *) == 8, 
     GPU_EMULATED_SHARED_DYNAMIC(gpu_shared_type_##name, name)
 #else
 // Shared memory is always declared through this macro: SHARED(float, tile, [32][33]);
-#define SHARED(type, name, dims) __shared__ type name dims
 // Dynamic shared memory, whose size the launch gives: SHARED_DYNAMIC(float, tile); then tile[i].
+#ifdef GPU_EMULATED
+// On the emulated device both name a place in the arena of the block that runs.
+#define SHARED(type, name, dims)                                                                                      \
+    typedef type gpu_shared_type_##name dims;                                                                         \
+    GPU_EMULATED_SHARED(gpu_shared_type_##name, name)
+#define SHARED_DYNAMIC(type, name) type *name = static_cast<type *>(gpu_emulated::dynamic_shared())
+#else
+#define SHARED(type, name, dims) __shared__ type name dims
 #define SHARED_DYNAMIC(type, name)                                                                                    \
     extern __shared__ __align__(16) unsigned char gpu_dynamic_shared[];                                               \
     type *name = reinterpret_cast<type *>(gpu_dynamic_shared)

@@ -1,0 +1,2 @@
+// For kernels written for nvcc: everything is there already.
+#pragma once
