@@ -89,8 +89,11 @@ impl Image {
         unsafe { std::slice::from_raw_parts(module.kernels, module.kernel_count as usize) }
     }
 
-    /// The number of the kernel of that name.
+    /// The number of the kernel of that name. Those without a name are left out by an `#if` of their text.
     pub(super) fn find(&self, name: &CStr) -> Option<usize> {
+        if name.is_empty() {
+            return None;
+        }
         // SAFETY: the names are literals of the module.
         self.kernels().iter().position(|kernel| unsafe { CStr::from_ptr(kernel.name) } == name)
     }

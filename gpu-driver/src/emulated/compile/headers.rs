@@ -8,7 +8,35 @@ macro_rules! headers {
 }
 
 /// All of them; `emulated.h` is the one that a program begins with.
-pub(super) const HEADERS: &[(&str, &str)] = headers!["abi.h"];
+pub(super) const HEADERS: &[(&str, &str)] = headers![
+    "abi.h",
+    "cuda_bf16.h",
+    "cuda_fp16.h",
+    "cuda_runtime.h",
+    "device_launch_parameters.h",
+    "emulated.h",
+    "gpu_emulated_atomics.h",
+    "gpu_emulated_casts.h",
+    "gpu_emulated_hooks.h",
+    "gpu_emulated_integer.h",
+    "gpu_emulated_language.h",
+    "gpu_emulated_math.h",
+    "gpu_emulated_memory.h",
+    "gpu_emulated_module.h",
+    "gpu_emulated_nv_atomics.h",
+    "gpu_emulated_report.h",
+    "gpu_emulated_rounding.h",
+    "gpu_emulated_shared.h",
+    "gpu_emulated_small_float.h",
+    "gpu_emulated_small_functions.h",
+    "gpu_emulated_special.h",
+    "gpu_emulated_sync.h",
+    "gpu_emulated_types.h",
+    "gpu_emulated_undefined.h",
+    "gpu_emulated_warp.h",
+    "math_constants.h",
+    "vector_types.h",
+];
 
 /// Whether a header of ours stands for one of CUDA's. Where a program brings its own copy of that along, ours is taken: the
 /// other speaks of things that only a GPU's compiler knows.

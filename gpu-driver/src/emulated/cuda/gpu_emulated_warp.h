@@ -76,7 +76,7 @@ GPU_EMULATED_INLINE int __any_sync(unsigned mask, int predicate, GPU_EMULATED_PL
 GPU_EMULATED_INLINE unsigned __ballot_sync(unsigned mask, int predicate, GPU_EMULATED_PLACE) {
     return (unsigned)gpu_emulated::warp(gpu_emulated::BALLOT, mask, predicate != 0, "__ballot_sync", file, line);
 }
-GPU_EMULATED_QUIET inline unsigned __activemask() { return gpu_emulated_runtime->active_mask(); }
+GPU_EMULATED_QUIET inline unsigned __activemask(GPU_EMULATED_PLACE) { return gpu_emulated_runtime->active_mask(file, line); }
 
 #define GPU_EMULATED_MATCHES(T)                                                                                              \
     GPU_EMULATED_INLINE unsigned __match_any_sync(unsigned mask, T value, GPU_EMULATED_PLACE) {                              \

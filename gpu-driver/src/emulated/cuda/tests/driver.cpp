@@ -54,7 +54,7 @@ static Runtime runtime() {
     r.barrier = [](unsigned, int predicate, const char *, const char *, unsigned) { return predicate; };
     r.warp = [](unsigned kind, unsigned mask, unsigned long long value, unsigned, unsigned, const char *, const char *,
                 unsigned) -> unsigned long long { return kind == MATCH_ANY || kind == MATCH_ALL ? mask : value; };
-    r.active_mask = []() { return 1u; };
+    r.active_mask = [](const char *, unsigned) { return 1u; };
     r.shared_static = [](unsigned *slot, unsigned long bytes, unsigned long alignment, const char *, const char *,
                          unsigned) -> void * {
         if (*slot == 0) {
