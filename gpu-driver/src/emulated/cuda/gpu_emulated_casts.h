@@ -55,8 +55,9 @@ template <class F, Toward TOWARD> GPU_EMULATED_QUIET F from_magnitude(bool negat
     return negative ? -result : result;
 }
 template <class F, Toward TOWARD, class I> GPU_EMULATED_INLINE F from_integer(I x) {
-    if constexpr (I(-1) < I(0)) return from_magnitude<F, TOWARD>(x < 0, x < 0 ? 0ull - (unsigned long long)x : (unsigned long long)x);
-    else return from_magnitude<F, TOWARD>(false, x);
+    bool negative = false;
+    if constexpr (I(-1) < I(0)) negative = x < 0;
+    return from_magnitude<F, TOWARD>(negative, negative ? 0ull - (unsigned long long)x : (unsigned long long)x);
 }
 
 // The nearest float, moved one step where it lies on the wrong side. Neighbours of one sign have neighbouring bits.

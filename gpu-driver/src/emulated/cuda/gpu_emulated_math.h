@@ -4,9 +4,9 @@
 #define GPU_EMULATED_UNARY(name)                                                                                             \
     extern "C" double name(double) noexcept;                                                                                 \
     extern "C" float name##f(float) noexcept;                                                                                \
-    GPU_EMULATED_INLINE float name(float x) { return __builtin_##name##f(x); }                                               \
+    GPU_EMULATED_INLINE float name(float x) { return name##f(x); }                                                           \
     template <class I> GPU_EMULATED_INLINE gpu_emulated::enable_if<gpu_emulated::is_integer<I>, double> name(I x) {          \
-        return __builtin_##name((double)x);                                                                                  \
+        return name((double)x);                                                                                              \
     }
 GPU_EMULATED_UNARY(acos)
 GPU_EMULATED_UNARY(acosh)
@@ -61,7 +61,7 @@ GPU_EMULATED_UNARY(y1)
 #define GPU_EMULATED_BINARY(name)                                                                                            \
     extern "C" double name(double, double) noexcept;                                                                         \
     extern "C" float name##f(float, float) noexcept;                                                                         \
-    GPU_EMULATED_INLINE float name(float a, float b) { return __builtin_##name##f(a, b); }                                   \
+    GPU_EMULATED_INLINE float name(float a, float b) { return name##f(a, b); }                                               \
     GPU_EMULATED_MIXED(name)
 GPU_EMULATED_BINARY(atan2)
 GPU_EMULATED_BINARY(copysign)
@@ -115,7 +115,7 @@ GPU_EMULATED_INLINE float fma(float a, float b, float c) { return __builtin_fmaf
 #define GPU_EMULATED_SCALE(name, I)                                                                                          \
     extern "C" double name(double, I) noexcept;                                                                              \
     extern "C" float name##f(float, I) noexcept;                                                                             \
-    GPU_EMULATED_INLINE float name(float x, I n) { return __builtin_##name##f(x, n); }
+    GPU_EMULATED_INLINE float name(float x, I n) { return name##f(x, n); }
 GPU_EMULATED_SCALE(ldexp, int)
 GPU_EMULATED_SCALE(scalbn, int)
 GPU_EMULATED_SCALE(scalbln, long)
@@ -123,7 +123,7 @@ GPU_EMULATED_SCALE(scalbln, long)
 #define GPU_EMULATED_ORDER(name)                                                                                             \
     extern "C" double name(int, double) noexcept;                                                                            \
     extern "C" float name##f(int, float) noexcept;                                                                           \
-    GPU_EMULATED_INLINE float name(int n, float x) { return __builtin_##name##f(n, x); }
+    GPU_EMULATED_INLINE float name(int n, float x) { return name##f(n, x); }
 GPU_EMULATED_ORDER(jn)
 GPU_EMULATED_ORDER(yn)
 #undef GPU_EMULATED_ORDER

@@ -27,7 +27,8 @@ template <int EXPONENT, int FRACTION> struct Small {
         // The leading digit adds one to the exponent's field, and so does a carry.
         unsigned long long result = kept + away + (exponent > LOWEST ? (unsigned long long)(exponent - LOWEST) << FRACTION : 0);
         if (result >= INFINITE) {
-            bool infinite = TOWARD == Toward::Nearest || (TOWARD == Toward::Up && sign == 0) || (TOWARD == Toward::Down && sign != 0);
+            constexpr Toward AWAY_IF_NEGATIVE = Toward::Down, AWAY_IF_POSITIVE = Toward::Up;
+            bool infinite = TOWARD == Toward::Nearest || TOWARD == (sign ? AWAY_IF_NEGATIVE : AWAY_IF_POSITIVE);
             result = infinite ? INFINITE : INFINITE - 1;
         }
         return (unsigned short)(sign | result);
@@ -95,7 +96,7 @@ template <class T> GPU_EMULATED_INLINE T at_least_zero(T a) {
     GPU_EMULATED_SMALL_INTEGER(T, long long)                                                                                 \
     GPU_EMULATED_SMALL_INTEGER(T, unsigned long long)
 // An integer of up to 64 bits rounds to odd on its way through double; those that small numbers can tell apart are exact.
-#define GPU_EMULATED_SMALL_INTEGER(T, I)                                                                                          \
+#define GPU_EMULATED_SMALL_INTEGER(T, I)                                                                                     \
     GPU_EMULATED_INLINE T(I x)    : bits(Format::encode(gpu_emulated::to_odd(x))) {}                                         \
     GPU_EMULATED_INLINE operator I() const {                                                                                 \
         return gpu_emulated::to_integer<I, gpu_emulated::Toward::Zero>(Format::decode(bits));                                \
@@ -124,7 +125,7 @@ template <class I> GPU_EMULATED_INLINE double to_odd(I x) {
         GPU_EMULATED_INLINE constexpr T(Raw raw) : bits(raw.x) {}                                                            \
         GPU_EMULATED_INLINE T(float x) : bits(Format::encode((double)x)) {}                                                  \
         GPU_EMULATED_INLINE T(double x) : bits(Format::encode_double(x)) {}                                                  \
-        GPU_EMULATED_SMALL_INTEGERS(T)                                                                                   \
+        GPU_EMULATED_SMALL_INTEGERS(T)                                                                                       \
         GPU_EMULATED_INLINE operator float() const { return Format::decode(bits); }                                          \
         GPU_EMULATED_INLINE constexpr operator Raw() const { return {bits}; }                                                \
         GPU_EMULATED_INLINE constexpr operator bool() const { return (bits & 0x7fff) != 0; }                                 \

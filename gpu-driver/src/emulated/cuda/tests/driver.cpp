@@ -179,7 +179,7 @@ int main(int count, char **words) {
     launch("copy", {&x, &y});
     expect(!checked || (accesses.size() == 2 && seen(x, 8, READ) && seen(y, 8, WRITE)), "copy");
 
-    check_fault(0, "misaligned volatile int 4 write");
+    check_fault(0, "misaligned int 4 write");
     check_fault(1, "misaligned int 4 read");
     check_fault(2, "trap");
     check_fault(3, "assert zero == 1");

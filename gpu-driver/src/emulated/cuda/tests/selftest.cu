@@ -204,14 +204,14 @@ __global__ void fault(unsigned kind, int *memory, unsigned *line, int shift, int
     GPU_EMULATED_ENTER();
     const int *null = nullptr;
     switch (kind) {
-    case 0: *line = __LINE__; *(volatile int *)((char *)memory + 1) = 1; break;
+    case 0: *line = __LINE__; *(int *)((char *)memory + 1) = 1; break;
     case 1: *line = __LINE__; __ldg((const int *)((char *)memory + 2)); break;
     case 2: *line = __LINE__; __trap(); break;
     case 3: *line = __LINE__; assert(zero == 1); break;
     case 4: *line = __LINE__; __shfl_sync(1, 1, 0, 3); break;
     case 5: *line = __LINE__; memory[0] = 1 << shift; break;
     case 6: *line = __LINE__; memory[0] = memory[1] / zero; break;
-    case 7: *line = __LINE__; memory[0] = *(volatile const int *)(null + zero); break;
+    case 7: *line = __LINE__; memory[0] = null[zero]; break;
     case 8: {
         int few[3] = {1, 2, 3};
         *line = __LINE__; memory[0] = few[shift];
