@@ -329,8 +329,9 @@ impl Context {
 
     /// The error of a lost device.
     fn lost_error(&self, code: CudaCode) -> DriverError {
-        let report = if self.is_emulated() { emulated::report(self.raw) } else { None };
-        DriverError::DeviceLost { code, kernel: None, report }
+        let known = if self.is_emulated() { emulated::report(self.raw) } else { None };
+        let (kernel, report) = known.map_or((None, None), |(kernel, report)| (kernel, Some(report)));
+        DriverError::DeviceLost { code, kernel, report }
     }
 
     /// See [`Device::enter`].

@@ -149,7 +149,7 @@ pub enum DriverError {
     DeviceLost {
         /// The fault.
         code: CudaCode,
-        /// The kernel, where it is known (`GPU_SYNC=1`).
+        /// The kernel, where it is known (with `GPU_SYNC=1`, or from the emulated device).
         kernel: Option<String>,
         /// What the emulated device found: kernel, block, thread, line and the mistake.
         report: Option<String>,

@@ -83,6 +83,8 @@ pub(super) struct Workshop {
     stacks: Vec<ThreadStack>,
     made_stacks: usize,
     blocks: Vec<Block>,
+    /// Barrier intervals so far: the blocks' shadows remember their numbers from launch to launch.
+    epochs: u32,
     arenas: Option<Arenas>,
 }
 
@@ -223,6 +225,10 @@ impl Launch {
         let arenas = workshop.arenas.take().or_else(|| Arenas::new(MAX_RESIDENT));
         let arenas = arenas.ok_or_else(|| Fault::new(2, "no memory for the shared memory of the blocks".to_owned()))?;
         let layout = Layout::new(order.dynamic_bytes as usize);
+        if workshop.epochs > u32::MAX / 2 {
+            // Before the numbers run out, the shadows that know old ones go.
+            (workshop.blocks, workshop.epochs) = (Vec::new(), 0);
+        }
         Ok(Self {
             memory: NonNull::from(memory),
             context,
@@ -242,7 +248,7 @@ impl Launch {
             at: (0, 0),
             fault: None,
             leave_block: false,
-            epochs: 0,
+            epochs: workshop.epochs,
             interruptions: 0,
             last_progress: Instant::now(),
             progressed: false,
@@ -265,7 +271,7 @@ impl Launch {
             }
         }
         self.spare.append(&mut self.resident);
-        workshop.made_stacks = self.made_stacks;
+        (workshop.made_stacks, workshop.epochs) = (self.made_stacks, self.epochs);
         (workshop.stacks, workshop.blocks, workshop.arenas) = (self.stacks, self.spare, Some(self.arenas));
     }
 
@@ -500,7 +506,8 @@ impl Launch {
         {
             let seconds = timeout.as_secs_f64();
             let text = format!("no thread has ended for {seconds} s; {}", report::waiting(self));
-            self.fault = Some(self.fault_here(LAUNCH_TIMEOUT, &text, Site::NONE));
+            let site = self.thread().site;
+            self.fault = Some(self.fault_here(LAUNCH_TIMEOUT, &text, site));
         }
         let thread = self.at.1;
         let block = self.block();
@@ -511,7 +518,8 @@ impl Launch {
     fn deadlock(&mut self, at: usize) -> Fault {
         self.at.0 = at;
         let text = format!("deadlock: every thread of the block waits; {}", report::waiting(self));
-        self.fault_here(LAUNCH_FAILED, &text, Site::NONE)
+        let site = self.thread().site;
+        self.fault_here(LAUNCH_FAILED, &text, site)
     }
 
     /// A thread has ended, or has come too late, for a barrier that others wait at.

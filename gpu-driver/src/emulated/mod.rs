@@ -310,10 +310,12 @@ impl Emulation {
     }
 }
 
-/// What is known of why a context was lost.
-pub(crate) fn report(context: cust::sys::CUcontext) -> Option<String> {
-    let found =
-        state::answer(|state| Ok(state.context(context as usize)?.lost.as_ref().map(|lost| lost.report.clone())));
+/// What is known of why a context was lost: the kernel, and the report.
+pub(crate) fn report(context: cust::sys::CUcontext) -> Option<(Option<String>, String)> {
+    let found = state::answer(|state| {
+        let lost = state.context(context as usize)?.lost.as_ref();
+        Ok(lost.map(|lost| (lost.kernel.clone(), lost.report.clone())))
+    });
     found.ok().flatten()
 }
 

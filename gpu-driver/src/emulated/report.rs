@@ -21,12 +21,14 @@ const MOST_LINES: usize = 40;
 #[derive(Clone, Debug)]
 pub(super) struct Fault {
     pub(super) code: i32,
+    /// The kernel, when one ran.
+    pub(super) kernel: Option<String>,
     pub(super) report: String,
 }
 
 impl Fault {
     pub(super) fn new(code: i32, report: String) -> Self {
-        Self { code, report }
+        Self { code, kernel: None, report }
     }
 }
 
@@ -48,8 +50,9 @@ pub(super) fn fault(launch: &Launch, code: i32, what: &str, site: Site) -> Fault
         Schedule::Descending => "descending".to_owned(),
         Schedule::Random => format!("random, GPU_EMULATED_SEED={}", launch.seed),
     };
-    let report = format!("{place}: kernel `{}`{who}: {what} [schedule: {order}]", launch.order.name);
-    Fault::new(code, report)
+    let kernel = launch.order.name.clone();
+    let report = format!("{place}: kernel `{kernel}`{who}: {what} [schedule: {order}]");
+    Fault { code, kernel: Some(kernel), report }
 }
 
 /// The fault behind a signal.
@@ -92,6 +95,7 @@ fn describe(address: usize, refused: &Refused) -> String {
         Refused::Unknown if address == 0 => "a null pointer".to_owned(),
         Refused::Unknown if address < 4096 => "next to a null pointer".to_owned(),
         Refused::Unknown => "where no device memory is (a host address, or one before an allocation)".to_owned(),
+        Refused::Before(all) => format!("{} bytes before {}", all.start - address, which(all)),
         Refused::Beyond(all) => {
             let end = all.start + all.bytes;
             if address >= end {

@@ -117,6 +117,8 @@ struct Trace {
     /// The bytes of the word.
     mask: u8,
     atomic: bool,
+    /// It stands for other threads of the same warp too.
+    several: bool,
     pc: usize,
 }
 
@@ -211,6 +213,7 @@ impl Word {
             thread: who.thread,
             mask,
             atomic,
+            several: false,
             pc: who.pc,
         };
         if writes {
@@ -218,7 +221,7 @@ impl Word {
             self.written_since = who.epoch.max(1);
             self.write = now;
         } else {
-            self.read = self.read.joined(now);
+            self.read = if self.read.ordered(&who, last_sync) { now } else { self.read.joined(now) };
         }
         Ok(())
     }
@@ -226,26 +229,27 @@ impl Word {
 
 impl Trace {
     fn ordered(&self, who: &Accessor, last_sync: &impl Fn(u16) -> u32) -> bool {
-        if self.thread == who.thread {
+        let alone = self.thread != MANY && !self.several;
+        if alone && self.thread == who.thread {
             return true;
         }
-        if self.thread == MANY {
-            return false;
-        }
-        let same_warp = self.thread / 32 == who.thread / 32;
+        let same_warp = self.thread != MANY && self.thread / 32 == who.thread / 32;
         let by_warp = same_warp && who.warp_clock > self.warp_clock;
-        by_warp || (last_sync(self.thread) > self.time && who.last_sync > self.time)
+        // Of several threads it is not known whether each released; to be reported, a race must be certain.
+        let released = !alone || last_sync(self.thread) > self.time;
+        by_warp || (released && who.last_sync > self.time)
     }
 
-    /// The reader to remember after another read of the same interval.
+    /// The reader to remember after another read that nothing orders with it. An ordered one stands for those before it.
     fn joined(self, now: Trace) -> Trace {
         let other_reader = self.epoch == now.epoch && self.mask & now.mask != 0 && self.thread != now.thread;
         if !other_reader {
             return now;
         }
         let same_warp = self.thread != MANY && self.thread / 32 == now.thread / 32;
-        let thread = if same_warp { now.thread } else { MANY };
-        Trace { thread, mask: self.mask | now.mask, warp_clock: self.warp_clock.max(now.warp_clock), ..now }
+        let thread = if same_warp { self.thread } else { MANY };
+        let (mask, warp_clock) = (self.mask | now.mask, self.warp_clock.max(now.warp_clock));
+        Trace { thread, mask, warp_clock, several: true, pc: self.pc, ..now }
     }
 
     fn race(&self, wrote: bool) -> Trouble {
@@ -292,6 +296,10 @@ mod tests {
         s.access(0, 4, READ, who(40, 2), |_| 0).unwrap();
         s.access(0, 4, READ, who(90, 2), |_| 0).unwrap();
         assert!(race(s.access(0, 4, access::WRITE, who(90, 2), |_| 0)), "the other reader counts");
+        s.access(32, 4, access::WRITE, who(8, 1), |_| 0).unwrap();
+        s.access(32, 4, READ, who(0, 2), |_| 0).unwrap();
+        s.access(32, 4, READ, who(8, 2), |_| 0).unwrap();
+        assert!(race(s.access(32, 4, access::WRITE, who(8, 2), |_| 0)), "another reader of the own warp counts too");
         s.access(0, 4, access::WRITE, who(90, 3), |_| 0).unwrap();
         assert!(race(s.access(0, 4, access::WRITE, who(91, 3), |_| 0)));
         // Other bytes of the same word are another place.

@@ -16,14 +16,6 @@ typedef unsigned long long uint64_t;
 static_assert(sizeof(int16_t) == 2 && sizeof(int32_t) == 4 && sizeof(int64_t) == 8, "integer widths");
 static_assert(sizeof(float) == 4 && sizeof(double) == 8 && sizeof(void *) == 8, "the host's layout");
 
-#ifdef GPU_EMULATED
-#define SHARED(type, name, dims)                                                                                      \
-    typedef type gpu_shared_type_##name dims;                                                                         \
-    GPU_EMULATED_SHARED(gpu_shared_type_##name, name)
-#define SHARED_DYNAMIC(type, name)                                                                                    \
-    typedef type gpu_shared_type_##name[];                                                                            \
-    GPU_EMULATED_SHARED_DYNAMIC(gpu_shared_type_##name, name)
-#else
 // Shared memory is always declared through this macro: SHARED(float, tile, [32][33]);
 // Dynamic shared memory, whose size the launch gives: SHARED_DYNAMIC(float, tile); then tile[i].
 #ifdef GPU_EMULATED

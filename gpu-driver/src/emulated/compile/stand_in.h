@@ -40,12 +40,14 @@ struct StandInModule { const StandInKernel *kernels; unsigned count, enter; cons
 #ifdef __clang__
 #define STAND_IN_HOOK extern "C" __attribute__((used, weak, no_sanitize("address", "kernel-address", "undefined", "coverage")))
 #else
-#define STAND_IN_HOOK extern "C" __attribute__((used, weak, no_sanitize("kernel-address"), no_sanitize_undefined, no_sanitize_coverage))
+#define STAND_IN_HOOK extern "C" __attribute__((used, weak, no_sanitize("kernel-address"), no_sanitize("thread"), no_sanitize_undefined, no_sanitize_coverage))
 #endif
 STAND_IN_HOOK void __sanitizer_cov_trace_pc() {}
 #define STAND_IN_ACCESS(size)                                                                                         \
     STAND_IN_HOOK void __asan_load##size##_noabort(unsigned long) {}                                                  \
-    STAND_IN_HOOK void __asan_store##size##_noabort(unsigned long) {}
+    STAND_IN_HOOK void __asan_store##size##_noabort(unsigned long) {}                                                 \
+    STAND_IN_HOOK void __tsan_read##size(unsigned long) {}                                                            \
+    STAND_IN_HOOK void __tsan_write##size(unsigned long) {}
 STAND_IN_ACCESS(1)
 STAND_IN_ACCESS(2)
 STAND_IN_ACCESS(4)
@@ -54,6 +56,9 @@ STAND_IN_ACCESS(16)
 STAND_IN_HOOK void __asan_loadN_noabort(unsigned long, unsigned long) {}
 STAND_IN_HOOK void __asan_storeN_noabort(unsigned long, unsigned long) {}
 STAND_IN_HOOK void __asan_handle_no_return() {}
+STAND_IN_HOOK void __tsan_init() {}
+STAND_IN_HOOK void __tsan_func_entry(void *) {}
+STAND_IN_HOOK void __tsan_func_exit() {}
 #define STAND_IN_UNDEFINED(name) STAND_IN_HOOK void __ubsan_handle_##name() {}
 STAND_IN_UNDEFINED(type_mismatch_v1)
 STAND_IN_UNDEFINED(add_overflow)

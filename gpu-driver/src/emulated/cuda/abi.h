@@ -66,12 +66,12 @@ struct Runtime {
     void (*tick)(const void *pc);
     // First statement of every kernel: the values of __launch_bounds__, 0 where there are none.
     void (*enter)(unsigned max_threads, unsigned min_blocks);
-    [[noreturn]] void (*trap)(const char *file, unsigned line);
-    [[noreturn]] void (*assert_failed)(const char *expression, const char *function, const char *file, unsigned line);
+    __attribute__((noreturn)) void (*trap)(const char *file, unsigned line);
+    __attribute__((noreturn)) void (*assert_failed)(const char *expression, const char *function, const char *file, unsigned line);
     // Undefined behaviour that the compiler's checks found; `address` is 0 unless the kind is a bad pointer.
-    [[noreturn]] void (*undefined)(const char *what, const char *file, unsigned line, unsigned column, const void *address);
+    __attribute__((noreturn)) void (*undefined)(const char *what, const char *file, unsigned line, unsigned column, const void *address);
     // A misaligned access of `type`.
-    [[noreturn]] void (*misaligned)(const void *address, unsigned long alignment, unsigned kind, const char *type, const char *file,
+    __attribute__((noreturn)) void (*misaligned)(const void *address, unsigned long alignment, unsigned kind, const char *type, const char *file,
                                     unsigned line);
     // printf: text that is formatted already.
     void (*print)(const char *text, unsigned long bytes);

@@ -1,5 +1,5 @@
-// What the compiler's instrumentation calls: access checks (-fsanitize=kernel-address), steps (-fsanitize-coverage=trace-pc) and
-// undefined behaviour (-fsanitize=undefined). Hidden, so that each module has its own and no sanitizer library is needed.
+// What the compiler's instrumentation calls: accesses (GCC: -fsanitize=thread, clang: -fsanitize=kernel-address), steps
+// (-fsanitize-coverage=trace-pc) and undefined behaviour (-fsanitize=undefined). Hidden, so that each module has its own and no sanitizer library is needed.
 #pragma once
 
 #define GPU_EMULATED_HOOK extern "C" __attribute__((visibility("hidden"), used)) GPU_EMULATED_QUIET
@@ -13,7 +13,11 @@
     GPU_EMULATED_ACCESS_HOOK(__asan_load##bytes, bytes, READ)                                                                \
     GPU_EMULATED_ACCESS_HOOK(__asan_load##bytes##_noabort, bytes, READ)                                                      \
     GPU_EMULATED_ACCESS_HOOK(__asan_store##bytes, bytes, WRITE)                                                              \
-    GPU_EMULATED_ACCESS_HOOK(__asan_store##bytes##_noabort, bytes, WRITE)
+    GPU_EMULATED_ACCESS_HOOK(__asan_store##bytes##_noabort, bytes, WRITE)                                                    \
+    GPU_EMULATED_ACCESS_HOOK(__tsan_read##bytes, bytes, READ)                                                                \
+    GPU_EMULATED_ACCESS_HOOK(__tsan_write##bytes, bytes, WRITE)                                                              \
+    GPU_EMULATED_ACCESS_HOOK(__tsan_unaligned_read##bytes, bytes, READ)                                                      \
+    GPU_EMULATED_ACCESS_HOOK(__tsan_unaligned_write##bytes, bytes, WRITE)
 GPU_EMULATED_ACCESS_HOOKS(1)
 GPU_EMULATED_ACCESS_HOOKS(2)
 GPU_EMULATED_ACCESS_HOOKS(4)
@@ -29,6 +33,8 @@ GPU_EMULATED_RANGE_HOOK(__asan_loadN, READ)
 GPU_EMULATED_RANGE_HOOK(__asan_loadN_noabort, READ)
 GPU_EMULATED_RANGE_HOOK(__asan_storeN, WRITE)
 GPU_EMULATED_RANGE_HOOK(__asan_storeN_noabort, WRITE)
+GPU_EMULATED_RANGE_HOOK(__tsan_read_range, READ)
+GPU_EMULATED_RANGE_HOOK(__tsan_write_range, WRITE)
 #undef GPU_EMULATED_RANGE_HOOK
 
 // clang's names for copies that it makes itself.
@@ -47,7 +53,10 @@ GPU_EMULATED_HOOK void *__asan_memset(void *to, int value, unsigned long bytes) 
     return __builtin_memset(to, value, bytes);
 }
 
-// What serves the checks of stacks, which the driver does otherwise.
+// What the driver has no use for.
+GPU_EMULATED_HOOK void __tsan_init() {}
+GPU_EMULATED_HOOK void __tsan_func_entry(void *) {}
+GPU_EMULATED_HOOK void __tsan_func_exit() {}
 GPU_EMULATED_HOOK void __asan_handle_no_return() {}
 GPU_EMULATED_HOOK void __asan_poison_stack_memory(const void *, unsigned long) {}
 GPU_EMULATED_HOOK void __asan_unpoison_stack_memory(const void *, unsigned long) {}

@@ -42,11 +42,11 @@
 #endif
 #ifdef GPU_EMULATED_NO_STEPS
 #define GPU_EMULATED_QUIET                                                                                                   \
-    __attribute__((noinline, no_sanitize("address"), no_sanitize("kernel-address"), no_sanitize("undefined"),                \
+    __attribute__((noinline, no_sanitize("address"), no_sanitize("kernel-address"), no_sanitize("thread"), no_sanitize("undefined"),                \
                    GPU_EMULATED_NO_STEPS))
 #else
 #define GPU_EMULATED_QUIET                                                                                                   \
-    __attribute__((noinline, no_sanitize("address"), no_sanitize("kernel-address"), no_sanitize("undefined")))
+    __attribute__((noinline, no_sanitize("address"), no_sanitize("kernel-address"), no_sanitize("thread"), no_sanitize("undefined")))
 #endif
 
 // GCC has no assumptions; an assumption that fails is then reported like any other undefined behaviour.
@@ -64,10 +64,11 @@ typedef long clock_t;
 #define NULL __null
 #endif
 
-// The driver's table, and the steps until it wants to be asked. C names, because the hooks use them from assembly.
+// The driver's table, and the steps until it wants to be asked: never before it has set both, as when a module's own start-up
+// code runs. C names, because the hooks use them from assembly.
 extern "C" {
 __attribute__((visibility("hidden"))) const gpu_emulated::Runtime *gpu_emulated_runtime = nullptr;
-__attribute__((visibility("hidden"))) long gpu_emulated_budget = 1;
+__attribute__((visibility("hidden"))) long gpu_emulated_budget = __LONG_MAX__;
 }
 
 namespace gpu_emulated {
