@@ -85,7 +85,7 @@ impl Device {
     /// # Errors
     /// As [`Device::first`]; `NoNvrtc` or `NoCompiler` when there is a device and nothing to compile kernels with.
     pub fn for_tests() -> Result<Self> {
-        sys::loader::allow_stand_in();
+        sys::loader::wish(sys::loader::Wish::StandIn);
         let device = Self::first()?;
         if device.is_emulated() {
             emulated::toolchain().map(drop)?

@@ -83,7 +83,7 @@ pub enum DriverError {
         value: String,
     },
     /// An emulated device was asked for in a process that uses CUDA's driver, or none.
-    #[error("this process does not use the emulated device; start it with GPU_DEVICE=emulated")]
+    #[error("this process uses another driver than the emulated one; start it with GPU_DEVICE=emulated")]
     NotEmulated,
     /// An environment variable has a value that means nothing.
     #[error("{name}={value} is not known; expected {expected}")]

@@ -77,7 +77,7 @@
 
 use std::{ops::Range, sync::Arc, time::Duration};
 
-use crate::{CudaCode, Device, DriverError, Result, device::Context};
+use crate::{CudaCode, Device, DriverError, Result, device::Context, sys::loader};
 
 mod abi;
 mod block;
@@ -154,7 +154,7 @@ pub struct Failure {
 /// let opened = Emulated::new().schedule(Schedule::Random).seed(7).blocks(Blocks::Interleaved).open();
 /// match opened {
 ///     Ok(device) => assert!(device.is_emulated()),
-///     Err(error) => println!("{error}"), // GPU_DEVICE=emulated is not set
+///     Err(error) => println!("{error}"), // this process uses another driver
 /// }
 /// ```
 #[derive(Clone, Debug, Default)]
@@ -205,13 +205,18 @@ impl Emulated {
 
     /// Opens the device.
     ///
+    /// A process uses one driver. The first call of the library decides which: where that is this one, or
+    /// [`Device::for_tests`] without a CUDA device, or with `GPU_DEVICE=emulated`, it is the emulated one.
+    ///
     /// # Errors
-    /// `NotEmulated` unless `GPU_DEVICE=emulated` is set or [`Device::for_tests`] found no CUDA device; `NoSuchDevice`.
+    /// `NotEmulated` in a process that uses another driver already, or when `GPU_DEVICE` asks for one; `NoSuchDevice`;
+    /// `Setting` for an environment variable that makes no sense.
     pub fn open(self) -> Result<Device> {
-        let count = Device::count()?;
-        if !crate::sys::loader::is_emulated() {
+        loader::wish(loader::Wish::Emulated);
+        if !loader::is_emulated_now() {
             return Err(DriverError::NotEmulated);
         }
+        let count = Device::count()?;
         if self.ordinal >= count {
             return Err(DriverError::NoSuchDevice { ordinal: self.ordinal, count });
         }
@@ -238,7 +243,7 @@ pub struct Emulation {
 
 impl Emulation {
     pub(crate) fn of(device: &Device) -> Option<Self> {
-        crate::sys::loader::is_emulated().then(|| Self { device: device.clone() })
+        loader::is_emulated().then(|| Self { device: device.clone() })
     }
 
     fn with<T>(&self, work: impl FnOnce(&mut state::State, usize) -> state::Outcome<T>) -> Result<T> {

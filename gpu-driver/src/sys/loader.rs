@@ -6,7 +6,7 @@ use std::{
     path::Path,
     sync::{
         OnceLock,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicU8, Ordering},
     },
 };
 
@@ -56,12 +56,27 @@ pub(crate) fn is_emulated() -> bool {
     TABLE.get().is_some_and(|table| table.emulated)
 }
 
-/// Whether the emulated device stands in where there is no CUDA device and `GPU_DEVICE` does not decide.
-static STAND_IN: AtomicBool = AtomicBool::new(false);
+/// The same, after filling the table where it is not yet.
+pub(crate) fn is_emulated_now() -> bool {
+    TABLE.get_or_init(fill).emulated
+}
 
-/// Lets the emulated device stand in. Has an effect before the first call of the driver only.
-pub(crate) fn allow_stand_in() {
-    STAND_IN.store(true, Ordering::Relaxed);
+/// What a program asked for before its first call of the driver; `GPU_DEVICE` goes before it.
+static WISH: AtomicU8 = AtomicU8::new(Wish::Cuda as u8);
+
+/// See [`wish`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Wish {
+    Cuda,
+    /// The emulated device where there is no CUDA device.
+    StandIn,
+    Emulated,
+}
+
+/// Asks for a driver. Has an effect before the first call of the driver only, and where `GPU_DEVICE` does not decide.
+pub(crate) fn wish(wish: Wish) {
+    WISH.store(wish as u8, Ordering::Relaxed);
 }
 
 /// Which driver fills the table.
@@ -93,11 +108,15 @@ fn address(library: &Library, name: &str) -> usize {
 /// Which driver `GPU_DEVICE` asks for.
 fn choose() -> Result<Driver> {
     match env::var("GPU_DEVICE").as_deref() {
-        Err(_) | Ok("") if STAND_IN.load(Ordering::Relaxed) => match open() {
-            Ok(library) if has_device(&library) => Ok(Driver::Cuda(library)),
-            _ => Ok(Driver::Emulated),
+        Err(_) | Ok("") => match WISH.load(Ordering::Relaxed) {
+            wish if wish == Wish::Emulated as u8 => Ok(Driver::Emulated),
+            wish if wish == Wish::StandIn as u8 => match open() {
+                Ok(library) if has_device(&library) => Ok(Driver::Cuda(library)),
+                _ => Ok(Driver::Emulated),
+            },
+            _ => open().map(Driver::Cuda),
         },
-        Err(_) | Ok("" | "cuda") => open().map(Driver::Cuda),
+        Ok("cuda") => open().map(Driver::Cuda),
         Ok("none") => Err(DriverError::Disabled),
         Ok("emulated") => Ok(Driver::Emulated),
         Ok(other) => Err(DriverError::UnknownDeviceKind { value: other.to_owned() }),

@@ -6,7 +6,7 @@ use std::{
     process::{Command, ExitCode},
 };
 
-use gpu_driver::{Device, cust, nvrtc};
+use gpu_driver::{Device, cust, emulated::Emulated, nvrtc};
 use testkit::{Outcome, ensure};
 
 const CHILD: &str = "GPU_DRIVER_MISSING_CHILD";
@@ -15,6 +15,10 @@ const CHILD: &str = "GPU_DRIVER_MISSING_CHILD";
 pub fn run_as_child() -> Option<ExitCode> {
     match env::var(CHILD).ok()?.as_str() {
         "device" => print(Device::first()),
+        "emulated after cuda" => {
+            let _none = Device::first();
+            print(Emulated::new().open());
+        }
         "nvrtc" => print(nvrtc::version()),
         "cust" => print(cust::init(cust::CudaFlags::empty())),
         _ => return None,
@@ -31,7 +35,12 @@ fn print<T>(outcome: Result<T, impl std::fmt::Display + std::fmt::Debug>) {
 
 pub fn answer(question: &str, variables: &[(&str, &str)]) -> Result<String, Box<dyn std::error::Error>> {
     let mut command = Command::new(env::current_exe()?);
-    command.env(CHILD, question).env_remove("GPU_DEVICE").env_remove("GPU_LIBCUDA").env_remove("GPU_NVRTC");
+    command
+        .env(CHILD, question)
+        .env_remove("GPU_DEVICE")
+        .env_remove("GPU_EMULATED_CHECKS")
+        .env_remove("GPU_LIBCUDA")
+        .env_remove("GPU_NVRTC");
     let output = command.envs(variables.iter().copied()).output()?;
     ensure!(output.status.success(), "{question}: {} {}", output.status, String::from_utf8_lossy(&output.stderr));
     Ok(String::from_utf8(output.stdout)?)
@@ -57,7 +66,13 @@ pub fn hidden_and_unknown_devices_are_errors(_: &()) -> Outcome {
     let unknown = answer("device", &[("GPU_DEVICE", "quantum")])?;
     ensure!(unknown.contains("quantum") && unknown.contains("cuda"), "{unknown}");
     let emulated = answer("device", &[("GPU_DEVICE", "emulated")])?;
-    ensure!(emulated.contains("no emulated device"), "{emulated}");
+    ensure!(emulated.contains("no error"), "{emulated}");
+    let other = answer("emulated after cuda", &[("GPU_LIBCUDA", "/nonexistent/libcuda.so.1")])?;
+    ensure!(other.contains("another driver"), "{other}");
+    let seed = answer("device", &[("GPU_DEVICE", "emulated"), ("GPU_EMULATED_SEED", "seven")])?;
+    ensure!(seed.contains("GPU_EMULATED_SEED=seven is not known; expected a number"), "{seed}");
+    let checks = answer("device", &[("GPU_DEVICE", "emulated"), ("GPU_EMULATED_CHECKS", "some")])?;
+    ensure!(checks.contains("GPU_EMULATED_CHECKS=some"), "{checks}");
     Ok(())
 }
 
