@@ -54,9 +54,9 @@
 //! | `GPU_EMULATED_BLOCKS` | `sequential` (default): one block after another; `interleaved`: several, switching at atomics and fences |
 //! | `GPU_EMULATED_SEED` | of every random order; reports name it. Else the process number |
 //! | `GPU_EMULATED_TIMEOUT` | seconds without a thread's end until a launch is given up, 60; 0 for none (as under a debugger) |
-//! | `GPU_EMULATED_DEVICES` | how many devices there are, 1 |
+//! | `GPU_EMULATED_DEVICES` | how many devices there are, 1; 0 for a driver without any |
 //! | `GPU_EMULATED_ARCH`, `GPU_EMULATED_DRIVER` | compute capability (9.0) and CUDA version (13.0) to report |
-//! | `GPU_EMULATED_FAIL` | calls to fail: `allocation:3,launch:2+` fails the third allocation and every launch from the second |
+//! | `GPU_EMULATED_FAIL` | calls to fail: `allocation:3,launch:2+` fails the third allocation and every launch from the second; also `module`, `copy`, `release`, `event` |
 //!
 //! # Debugging a kernel with gdb
 //! Kernels are shared objects with debug information, and the compiler leaves the text it was given beside them in the
@@ -97,9 +97,11 @@ mod shared;
 mod signal;
 mod stack;
 mod state;
+mod sweep;
 
 pub(crate) use compile::{Checks, Job, compile, toolchain};
 pub(crate) use driver::address;
+pub use sweep::{Borne, NotBorne};
 
 /// In which order the threads of a block, and the blocks of a grid, run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -132,6 +134,10 @@ pub enum Call {
     ModuleLoad,
     /// Between host and device, or on the device.
     Copy,
+    /// The release of device and pinned memory, in stream order or not; what failed to be released stays allocated.
+    Release,
+    /// The creation of an event, its record on a stream, and a stream's wait for it.
+    Event,
 }
 
 /// A failure on demand.
@@ -209,7 +215,8 @@ impl Emulated {
     /// [`Device::for_tests`] without a CUDA device, or with `GPU_DEVICE=emulated`, it is the emulated one.
     ///
     /// # Errors
-    /// `NotEmulated` in a process that uses another driver already, or when `GPU_DEVICE` asks for one; `NoSuchDevice`;
+    /// `NotEmulated` in a process that uses another driver already, or when `GPU_DEVICE` asks for one; `NoDevice` with
+    /// `GPU_EMULATED_DEVICES=0`; `NoSuchDevice`;
     /// `Setting` for an environment variable that makes no sense.
     pub fn open(self) -> Result<Device> {
         loader::wish(loader::Wish::Emulated);
@@ -217,6 +224,9 @@ impl Emulated {
             return Err(DriverError::NotEmulated);
         }
         let count = Device::count()?;
+        if count == 0 {
+            return Err(DriverError::NoDevice);
+        }
         if self.ordinal >= count {
             return Err(DriverError::NoSuchDevice { ordinal: self.ordinal, count });
         }

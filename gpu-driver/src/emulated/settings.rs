@@ -93,6 +93,8 @@ impl FromStr for Failure {
             "launch" => Call::Launch,
             "module" => Call::ModuleLoad,
             "copy" => Call::Copy,
+            "release" => Call::Release,
+            "event" => Call::Event,
             _ => return Err(()),
         };
         let (at, and_later) = at.strip_suffix('+').map_or((at, false), |at| (at, true));
@@ -106,9 +108,9 @@ impl Call {
     pub(super) fn usual_code(self) -> CudaCode {
         const LAUNCH_OUT_OF_RESOURCES: CudaCode = CudaCode(701);
         match self {
-            Self::Allocation | Self::ModuleLoad => CudaCode::OUT_OF_MEMORY,
+            Self::Allocation | Self::ModuleLoad | Self::Event => CudaCode::OUT_OF_MEMORY,
             Self::Launch => LAUNCH_OUT_OF_RESOURCES,
-            Self::Copy => CudaCode(999),
+            Self::Copy | Self::Release => CudaCode(999),
         }
     }
 }
@@ -120,6 +122,11 @@ mod tests {
     #[test]
     fn failures_are_read() {
         let read = failures("allocation:3, launch:2+").unwrap();
+        let kinds = failures("module:1,copy:1,release:1,event:1").unwrap();
+        assert_eq!(
+            kinds.iter().map(|failure| failure.call).collect::<Vec<_>>(),
+            [Call::ModuleLoad, Call::Copy, Call::Release, Call::Event]
+        );
         assert_eq!((read[0].call, read[0].at, read[0].and_later), (Call::Allocation, 3, false));
         assert_eq!((read[1].call, read[1].at, read[1].and_later), (Call::Launch, 2, true));
         assert!(failures("").unwrap().is_empty());

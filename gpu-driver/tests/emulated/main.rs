@@ -9,6 +9,7 @@ use testkit::{Outcome, Suite, tests};
 
 mod broken;
 mod correct;
+mod failures;
 mod functions;
 mod harness;
 mod limits;
@@ -43,7 +44,7 @@ fn main() -> ExitCode {
     if let Some(code) = functions::run_as_child() {
         return code;
     }
-    use {broken::*, functions::*, limits::*, streams::*, user::*};
+    use {broken::*, failures::*, functions::*, limits::*, streams::*, user::*};
     let compiler = nvrtc::version().map(|_| ());
     let device = Device::for_tests();
     // Where a GPU does the tests the emulated device is not asked for; elsewhere its absence is a failure like any other.
@@ -92,6 +93,12 @@ fn main() -> ExitCode {
     let correct =
         correct::cases().into_iter().map(|(name, test)| (name, move |device: &Device| everywhere(device, test)));
     let by_address = tests![null_pointer, host_pointer, a_buffer_of_another_device, use_after_free];
+    let by_failure = tests![
+        no_fallible_function_is_forgotten,
+        what_fails_in_a_drop_is_the_next_call_s_error,
+        a_fatal_failure_loses_the_device,
+        mistakes_are_found,
+    ];
     let by_order = tests![a_missing_event_shows_for_some_seed];
     let by_order_checked = tests![an_early_release_shows_for_some_seed];
     let compiling = programs().into_iter().map(|(name, program)| (name, move |_: &()| compiles(&program)));
@@ -99,9 +106,11 @@ fn main() -> ExitCode {
         .cases("user", device.clone(), "GPU_TESTS", user)
         .group("device", device.clone(), "GPU_TESTS", once)
         .cases("correct", device, "GPU_TESTS", correct)
-        .cases("broken", emulated(), require, cases(Noticed::Always))
+        .cases("failures", emulated(), require, failures::cases())
+        .group("failures", emulated(), require, by_failure)
+        .cases("broken", emulated(), require, broken::cases(Noticed::Always))
         .group("broken", emulated(), require, by_order)
-        .cases("broken", checked.clone(), require_checked, cases(Noticed::ByChecks))
+        .cases("broken", checked.clone(), require_checked, broken::cases(Noticed::ByChecks))
         .group("broken", checked.clone(), require_checked, by_address)
         .group("broken", checked, require_checked, by_order_checked)
         .cases("nvrtc", compiler, "GPU_COMPILE", compiling)

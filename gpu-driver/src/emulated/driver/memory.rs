@@ -101,6 +101,7 @@ fn free(state: &mut State, address: usize, expected: Kind) -> Outcome {
     if kind != expected {
         return Err(INVALID_VALUE);
     }
+    state.count(context, Call::Release)?;
     state.drain(context)?;
     state.memory.release(address);
     if kind == Kind::Device {
@@ -241,6 +242,7 @@ unsafe extern "C" fn cuMemFreeAsync(address: Address, stream: *mut c_void) -> c_
         let stream = state.stream(stream)?;
         let context = state.stream_state(stream)?.context;
         let (bytes, pool, _) = state.allocation_at(address as usize)?;
+        state.count(context, Call::Release)?;
         state.enqueue(stream, Op::Release(address as usize))?;
         state.uncount(context, bytes, pool);
         Ok(())

@@ -7,6 +7,7 @@ use std::{
 };
 
 use super::{pointer, store, table};
+use crate::emulated::Call;
 use crate::emulated::state::{
     Event, HostCall, Mark, Op, Outcome, Recorded, State, Stream, call,
     code::{CAPTURED_EVENT, INVALID_HANDLE, INVALID_VALUE, NOT_READY},
@@ -98,7 +99,9 @@ unsafe extern "C" fn cuStreamQuery(stream: *mut c_void) -> c_int {
 unsafe extern "C" fn cuStreamWaitEvent(stream: *mut c_void, event: *mut c_void, _flags: c_uint) -> c_int {
     call(|state| {
         let stream = state.stream(stream)?;
+        let context = state.stream_state(stream)?.context;
         let recorded = state.events.get(&(event as usize)).ok_or(INVALID_HANDLE)?.recorded.clone();
+        state.count(context, Call::Event)?;
         let captured = state.stream_state(stream)?.capture.clone();
         match (recorded, captured) {
             (Recorded::Never, _) => Ok(()),
@@ -162,6 +165,7 @@ unsafe extern "C" fn cuLaunchHostFunc(
 unsafe extern "C" fn cuEventCreate(event: *mut *mut c_void, flags: c_uint) -> c_int {
     call(|state| {
         let context = state.current()?;
+        state.count(context, Call::Event)?;
         let made = state.handle();
         let timed = flags & DISABLE_TIMING == 0;
         state.events.insert(made, Event { context, timed, recorded: Recorded::Never });
@@ -183,6 +187,7 @@ unsafe extern "C" fn cuEventRecord(handle: *mut c_void, stream: *mut c_void) -> 
         if event(state, handle)?.context != of_stream {
             return Err(INVALID_HANDLE);
         }
+        state.count(of_stream, Call::Event)?;
         let recorded = match state.stream_state(stream)?.capture.clone() {
             Some((capture, tail)) => Recorded::Captured(capture, tail),
             None => {

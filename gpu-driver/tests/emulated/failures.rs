@@ -1,0 +1,536 @@
+//! Every public operation bears the failure of each driver call that it makes: an error each time, nothing leaked, inputs as
+//! they were, and the next call works.
+
+use std::{error::Error, marker::PhantomData, sync::LazyLock};
+
+use gpu_driver::{
+    Device, DevicePod, DeviceVec, Dim3, DriverError, Entry, Event, Function, In, Kernel, LaunchConfig, Module, Out,
+    PinnedVec, Program, Registry, Result, Source, Stream,
+    emulated::{
+        Call::{self, Allocation, Copy, Launch, ModuleLoad, Release},
+        Emulated,
+    },
+};
+use testkit::{Operation, Outcome, ensure, ensure_eq, fallible_functions, none_forgotten};
+
+const KINDS: [Call; 5] = [Allocation, Launch, ModuleLoad, Copy, Call::Event];
+
+static SOURCE: Source = Source {
+    name: "twice.cu",
+    text: "template <class T> __global__ void twice(const T *x, T *y) { y[threadIdx.x] = 2 * x[threadIdx.x]; }\n",
+    headers: &[],
+};
+
+struct Twice<T>(PhantomData<T>);
+impl<T: DevicePod> Entry for Twice<T> {
+    type Policy = ();
+    type Args<'a> = (In<'a, T>, Out<'a, T>);
+    const SOURCE: &'static Source = &SOURCE;
+    const NAME: &'static str = "twice";
+    fn template((): &()) -> String {
+        T::CUDA_NAME.to_owned()
+    }
+    fn block((): &()) -> Dim3 {
+        3.into()
+    }
+}
+
+static KERNELS: LazyLock<Registry> = LazyLock::new(|| Registry::new("failures").with::<Twice<u32>>(&()));
+
+const HOST: [u32; 3] = [7, 8, 9];
+const NEW: [u32; 3] = [1, 2, 3];
+const DOUBLED: [u32; 3] = [14, 16, 18];
+
+/// See [`Emulated::fail_each`].
+fn sweep<S, T>(
+    call: Call,
+    prepare: impl Fn(&Device) -> Result<S>,
+    operation: impl Fn(&mut S) -> Result<T>,
+    check: impl Fn(&S, Option<&T>) -> Outcome,
+) -> Result<u64, Box<dyn Error>> {
+    let prepare = |device: &Device| Ok(prepare(device)?);
+    let borne = Emulated::new().fail_each(call, prepare, operation, check, |error| call.leads_to(error))?;
+    // The pool is trimmed and asked again; nothing else is tried twice.
+    let retried = if call == Allocation { borne.retried } else { 0 };
+    ensure_eq!(borne.retried, retried);
+    Ok(borne.calls)
+}
+
+/// A new buffer holds what it should.
+fn makes(call: Call, make: impl Fn(&Stream) -> Result<DeviceVec<u32>>, want: [u32; 3]) -> Result<u64, Box<dyn Error>> {
+    sweep(
+        call,
+        |device| Ok(device.stream()),
+        |stream| make(stream),
+        |_, made| {
+            let Some(made) = made else { return Ok(()) };
+            ensure_eq!(made.to_vec()?, want);
+            Ok(())
+        },
+    )
+}
+
+/// A buffer changes from `HOST` to `want`, and not at all where that fails. The other buffer's home is another stream.
+fn changes(
+    call: Call,
+    change: impl Fn(&mut DeviceVec<u32>, &DeviceVec<u32>) -> Result<()>,
+    want: [u32; 3],
+) -> Result<u64, Box<dyn Error>> {
+    sweep(
+        call,
+        |device| {
+            let new = DeviceVec::from_slice(&Stream::new(device)?, &NEW)?;
+            Ok((DeviceVec::from_slice(&device.stream(), &HOST)?, new))
+        },
+        |(buffer, new)| change(buffer, new),
+        |(buffer, new), done| {
+            ensure_eq!(new.to_vec()?, NEW);
+            ensure_eq!(buffer.to_vec()?, if done.is_some() { want } else { HOST });
+            Ok(())
+        },
+    )
+}
+
+/// Something is read that must be `HOST`, from a buffer that stays as it is.
+fn reads(call: Call, read: impl Fn(&DeviceVec<u32>) -> Result<Vec<u32>>) -> Result<u64, Box<dyn Error>> {
+    sweep(
+        call,
+        |device| DeviceVec::from_slice(&device.stream(), &HOST),
+        |buffer| read(buffer),
+        |buffer, got| {
+            ensure_eq!(buffer.to_vec()?, HOST);
+            ensure!(got.is_none_or(|got| *got == HOST), "{got:?}");
+            Ok(())
+        },
+    )
+}
+
+fn pinned(call: Call, make: impl Fn(&Device) -> Result<PinnedVec<u32>>, want: [u32; 3]) -> Result<u64, Box<dyn Error>> {
+    sweep(
+        call,
+        |device| Ok(device.clone()),
+        |device| make(device),
+        |_, made| {
+            ensure!(made.is_none_or(|made| **made == want));
+            Ok(())
+        },
+    )
+}
+
+fn on_stream<T>(call: Call, ask: impl Fn(&Stream) -> Result<T>) -> Result<u64, Box<dyn Error>> {
+    sweep(call, Stream::new, |stream| ask(stream), |stream, _| Ok(stream.synchronize()?))
+}
+
+struct Launches {
+    kernel: Kernel<Twice<u32>>,
+    x: DeviceVec<u32>,
+    y: DeviceVec<u32>,
+    stream: Stream,
+}
+
+/// Doubles `x` into `y`, which is `NEW` before.
+fn launches(
+    call: Call,
+    homes_elsewhere: bool,
+    launch: impl Fn(&mut Launches) -> Result<()>,
+) -> Result<u64, Box<dyn Error>> {
+    sweep(
+        call,
+        |device| {
+            let stream = device.stream();
+            let home = || if homes_elsewhere { Stream::new(device) } else { Ok(device.stream()) };
+            let (x, y) = (DeviceVec::from_slice(&home()?, &HOST)?, DeviceVec::from_slice(&home()?, &NEW)?);
+            Ok(Launches { kernel: KERNELS.kernel(device, &())?, x, y, stream })
+        },
+        launch,
+        |inputs, done| {
+            ensure_eq!(inputs.x.to_vec()?, HOST);
+            let got = inputs.y.to_vec()?;
+            // An event may fail when the kernel has been launched already: it is waited for then.
+            let late = call == Call::Event && done.is_none() && got == DOUBLED;
+            ensure!(late || got == if done.is_some() { DOUBLED } else { NEW }, "{got:?}");
+            Ok(())
+        },
+    )
+}
+
+fn typed(inputs: &mut Launches) -> Result<()> {
+    let Launches { kernel, x, y, stream } = inputs;
+    // SAFETY: three threads read x[..3] and write y[..3].
+    unsafe { kernel.launch(1, (x.input(), y.output()), stream) }
+}
+
+fn program() -> Program {
+    Program::new("twice.cu", SOURCE.text).name_expression("twice<unsigned int>")
+}
+
+fn load(device: &Device) -> Result<Module> {
+    Module::load(device, &program().compile(device.arch())?)
+}
+
+fn by_name(function: &Function, x: &DeviceVec<u32>, y: &mut DeviceVec<u32>) -> Result<()> {
+    let (mut from, mut to) = (x.as_raw(), y.as_raw());
+    let config = LaunchConfig { grid: 1.into(), block: 3.into(), shared_bytes: 0 };
+    // SAFETY: three threads read x[..3] and write y[..3], whose home is the stream.
+    unsafe { function.launch(config, &mut [(&raw mut from).cast(), (&raw mut to).cast()], &y.home().clone()) }
+}
+
+/// What makes driver calls that can be made to fail.
+static OPERATIONS: &[Operation<Call>] = &[
+    Operation {
+        name: "DeviceVec::uninitialized",
+        makes: &[(Allocation, 1)],
+        sweep: |call| {
+            // SAFETY: never read.
+            makes(call, |stream| unsafe { DeviceVec::uninitialized(stream, 3) }, [u32::MAX; 3])
+        },
+    },
+    Operation {
+        name: "DeviceVec::zeros",
+        makes: &[(Allocation, 1)],
+        sweep: |call| makes(call, |stream| DeviceVec::zeros(stream, 3), [0; 3]),
+    },
+    Operation {
+        name: "DeviceVec::from_slice",
+        makes: &[(Allocation, 1), (Copy, 1)],
+        sweep: |call| makes(call, |stream| DeviceVec::from_slice(stream, &HOST), HOST),
+    },
+    Operation {
+        name: "DeviceVec::try_clone",
+        makes: &[(Allocation, 1), (Copy, 1)],
+        sweep: |call| {
+            let prepare = |device: &Device| DeviceVec::from_slice(&device.stream(), &HOST);
+            sweep(
+                call,
+                prepare,
+                |buffer| buffer.try_clone(),
+                |buffer, clone| {
+                    ensure_eq!(buffer.to_vec()?, HOST);
+                    ensure_eq!(clone.unwrap_or(buffer).to_vec()?, HOST);
+                    Ok(())
+                },
+            )
+        },
+    },
+    Operation {
+        name: "DeviceVec::copy_from_slice",
+        makes: &[(Copy, 1)],
+        sweep: |call| changes(call, |buffer, _| buffer.copy_from_slice(&NEW), NEW),
+    },
+    Operation {
+        name: "DeviceSliceMut::copy_from_slice",
+        makes: &[(Copy, 1)],
+        sweep: |call| changes(call, |buffer, _| buffer.slice_mut(1..)?.copy_from_slice(&[5, 6]), [7, 5, 6]),
+    },
+    Operation {
+        name: "DeviceVec::copy_from",
+        makes: &[(Copy, 1), (Call::Event, 6)],
+        sweep: |call| changes_late(call, |buffer, new| buffer.copy_from(new.as_slice()), NEW),
+    },
+    Operation {
+        name: "DeviceSliceMut::copy_from",
+        makes: &[(Copy, 1), (Call::Event, 6)],
+        sweep: |call| changes_late(call, |buffer, new| buffer.slice_mut(..2)?.copy_from(new.slice(1..)?), [2, 3, 9]),
+    },
+    Operation {
+        name: "DeviceVec::copy_to_slice",
+        makes: &[(Copy, 1)],
+        sweep: |call| {
+            reads(call, |buffer| {
+                let mut host = vec![0; 3];
+                buffer.copy_to_slice(&mut host)?;
+                Ok(host)
+            })
+        },
+    },
+    Operation { name: "DeviceVec::to_vec", makes: &[(Copy, 1)], sweep: |call| reads(call, DeviceVec::to_vec) },
+    Operation {
+        name: "DeviceSlice::copy_to_slice",
+        makes: &[(Copy, 1)],
+        sweep: |call| {
+            reads(call, |buffer| {
+                let mut host = vec![7; 3];
+                buffer.slice(1..)?.copy_to_slice(&mut host[1..])?;
+                Ok(host)
+            })
+        },
+    },
+    Operation {
+        name: "DeviceSlice::to_vec",
+        makes: &[(Copy, 1)],
+        sweep: |call| reads(call, |buffer| Ok([vec![7], buffer.slice(1..)?.to_vec()?].concat())),
+    },
+    Operation {
+        name: "DeviceVec::upload",
+        makes: &[(Allocation, 1), (Copy, 1), (Call::Event, 2)],
+        sweep: |call| {
+            changes_late(
+                call,
+                |buffer, new| buffer.upload(PinnedVec::from_slice(new.device(), &NEW)?)?.wait().map(drop),
+                NEW,
+            )
+        },
+    },
+    Operation {
+        name: "DeviceVec::download",
+        makes: &[(Allocation, 1), (Copy, 1), (Call::Event, 2)],
+        sweep: |call| {
+            reads(call, |buffer| Ok(buffer.download(PinnedVec::zeros(buffer.device(), 3)?)?.wait()?.to_vec()))
+        },
+    },
+    Operation {
+        name: "Pending::wait",
+        makes: &[(Allocation, 1), (Copy, 1), (Call::Event, 2)],
+        sweep: |call| {
+            reads(call, |buffer| {
+                // Dropped without a wait of the caller's: the memory is given back when the copy has run.
+                drop(buffer.download(PinnedVec::zeros(buffer.device(), 3)?)?);
+                Ok(HOST.to_vec())
+            })
+        },
+    },
+    Operation {
+        name: "PinnedVec::zeros",
+        makes: &[(Allocation, 1)],
+        sweep: |call| pinned(call, |device| PinnedVec::zeros(device, 3), [0; 3]),
+    },
+    Operation {
+        name: "PinnedVec::from_slice",
+        makes: &[(Allocation, 1)],
+        sweep: |call| pinned(call, |device| PinnedVec::from_slice(device, &HOST), HOST),
+    },
+    Operation { name: "Stream::record", makes: &[(Call::Event, 2)], sweep: |call| on_stream(call, Stream::record) },
+    Operation {
+        name: "Stream::follow",
+        makes: &[(Call::Event, 3)],
+        sweep: |call| on_stream(call, |stream| stream.follow(&stream.device().stream())),
+    },
+    Operation {
+        name: "Stream::wait",
+        makes: &[(Call::Event, 1)],
+        sweep: |call| {
+            let prepare = |device: &Device| Ok((device.stream().record()?, Stream::new(device)?));
+            sweep(call, prepare, |(event, stream)| stream.wait(event), |(_, stream), _| Ok(stream.synchronize()?))
+        },
+    },
+    Operation {
+        name: "Event::new",
+        makes: &[(Call::Event, 1)],
+        sweep: |call| on_stream(call, |stream| Event::new(stream.device())),
+    },
+    Operation {
+        name: "Event::record",
+        makes: &[(Call::Event, 1)],
+        sweep: |call| {
+            let prepare = |device: &Device| Ok((Event::new(device)?, device.stream()));
+            sweep(call, prepare, |(event, stream)| event.record(stream), |(event, _), _| Ok(event.synchronize()?))
+        },
+    },
+    Operation {
+        name: "Stream::capture",
+        makes: &[(Launch, 1)],
+        sweep: |call| {
+            launches(call, false, |inputs| {
+                let stream = inputs.stream.clone();
+                let (graph, ()) = stream.capture(|| typed(inputs))?;
+                // SAFETY: the buffers of the capture, which nothing else uses.
+                unsafe { graph.launch(&stream) }
+            })
+        },
+    },
+    Operation {
+        name: "Registry::kernel",
+        makes: &[(ModuleLoad, 1)],
+        sweep: |call| {
+            let prepare = |device: &Device| Ok(device.clone());
+            sweep(call, prepare, |device| KERNELS.kernel::<Twice<u32>>(device, &()), |_, _| Ok(()))
+        },
+    },
+    Operation { name: "Kernel::launch", makes: &[(Launch, 1)], sweep: |call| launches(call, false, typed) },
+    Operation {
+        name: "Kernel::launch, of buffers with homes elsewhere",
+        makes: &[(Launch, 1), (Call::Event, 12)],
+        sweep: |call| launches(call, true, typed),
+    },
+    Operation {
+        name: "Module::load",
+        makes: &[(ModuleLoad, 1)],
+        sweep: |call| sweep(call, |device| Ok(device.clone()), |device| load(device), |_, _| Ok(())),
+    },
+    Operation {
+        name: "Function::launch",
+        makes: &[(ModuleLoad, 1), (Launch, 1)],
+        sweep: |call| {
+            launches(call, false, |inputs| {
+                let function = load(inputs.stream.device())?.function("twice<unsigned int>")?;
+                by_name(&function, &inputs.x, &mut inputs.y)
+            })
+        },
+    },
+];
+
+/// Public functions that make no driver call of those kinds: they ask, wait, or compute on the host.
+const OTHERS: &[&str] = &[
+    "Device::first",
+    "Device::for_tests",
+    "Device::new",
+    "Device::count",
+    "Device::driver_version",
+    "Device::multiprocessors",
+    "Device::attribute",
+    "Device::memory",
+    "Device::synchronize",
+    "Device::make_current",
+    "Device::pool_use",
+    "Device::trim_pool",
+    "DeviceVec::slice",
+    "DeviceVec::slice_mut",
+    "Event::is_done",
+    "Event::synchronize",
+    "Event::elapsed_ms_since",
+    "Graph::launch", // in a sweep of `Stream::capture`
+    "Instance::compile",
+    "Module::function",
+    "Pending::is_done",
+    "Stream::new",
+    "Stream::synchronize",
+    "Stream::is_idle",
+    "Stream::is_capturing",
+];
+
+/// As [`changes`], for work whose last step, an event, may fail when the change is made already.
+fn changes_late(
+    call: Call,
+    change: impl Fn(&mut DeviceVec<u32>, &DeviceVec<u32>) -> Result<()>,
+    want: [u32; 3],
+) -> Result<u64, Box<dyn Error>> {
+    if call != Call::Event {
+        return changes(call, change, want);
+    }
+    sweep(
+        call,
+        |device| {
+            let new = DeviceVec::from_slice(&Stream::new(device)?, &NEW)?;
+            Ok((DeviceVec::from_slice(&device.stream(), &HOST)?, new))
+        },
+        |(buffer, new)| change(buffer, new),
+        |(buffer, new), done| {
+            ensure_eq!(new.to_vec()?, NEW);
+            let got = buffer.to_vec()?;
+            ensure!(got == want || (done.is_none() && got == HOST), "{got:?}");
+            Ok(())
+        },
+    )
+}
+
+/// A test for each operation.
+pub fn cases() -> impl Iterator<Item = (String, impl FnOnce(&()) -> Outcome + Send + 'static)> {
+    OPERATIONS.iter().map(|operation| (operation.name.to_owned(), |_: &()| operation.check(&KINDS)))
+}
+
+pub fn no_fallible_function_is_forgotten(_: &()) -> Outcome {
+    let sources = [
+        include_str!("../../src/device.rs"),
+        include_str!("../../src/event.rs"),
+        include_str!("../../src/graph.rs"),
+        include_str!("../../src/kernel.rs"),
+        include_str!("../../src/memory.rs"),
+        include_str!("../../src/module.rs"),
+        include_str!("../../src/pinned.rs"),
+        include_str!("../../src/pool.rs"),
+        include_str!("../../src/stream.rs"),
+    ];
+    let found: Vec<String> = sources.into_iter().flat_map(fallible_functions).collect();
+    none_forgotten(&found, OPERATIONS, OTHERS)
+}
+
+/// What fails in a Drop is the error of the next call on the device, once; what was not released stays allocated.
+pub fn what_fails_in_a_drop_is_the_next_call_s_error(_: &()) -> Outcome {
+    let device = Emulated::new().open()?;
+    let emulation = device.emulation().ok_or("emulated")?;
+    let stream = device.stream();
+    let (x, y) = (DeviceVec::from_slice(&stream, &HOST)?, DeviceVec::from_slice(&stream, &HOST)?);
+    let (first, second) = (PinnedVec::<u32>::zeros(&device, 3)?, DeviceVec::<u32>::zeros(&stream, 3)?);
+    let live = emulation.live_allocations()?;
+    emulation.fail(Release, 1, true)?;
+    drop(first);
+    drop(second);
+    emulation.stop_failing()?;
+    // A wait for borrowed memory comes first, so the copy is whole though the call fails.
+    for what in ["pinned memory", "a device buffer"] {
+        let error = x.to_vec().unwrap_err();
+        ensure!(Release.leads_to(&error) && error.to_string().contains(what), "{error}");
+    }
+    ensure_eq!(x.to_vec()?, HOST);
+    ensure_eq!(emulation.live_allocations()?, live);
+    drop((x, y));
+    ensure_eq!(emulation.live_allocations()?, live - 2);
+    Ok(())
+}
+
+/// A failure with a fatal code loses the device, and a new one can be had.
+pub fn a_fatal_failure_loses_the_device(_: &()) -> Outcome {
+    const ECC: gpu_driver::CudaCode = gpu_driver::CudaCode(214);
+    for call in KINDS {
+        let device = Emulated::new().open()?;
+        let x = DeviceVec::from_slice(&device.stream(), &HOST)?;
+        let emulation = device.emulation().ok_or("emulated")?;
+        emulation.fail_with(call, 1, false, ECC)?;
+        let work = || -> Result<()> {
+            let mut inputs = Launches {
+                kernel: KERNELS.kernel(&device, &())?,
+                x: x.try_clone()?,
+                y: DeviceVec::zeros(&Stream::new(&device)?, 3)?,
+                stream: device.stream(),
+            };
+            typed(&mut inputs)
+        };
+        for _ in 0..2 {
+            let error = work().unwrap_err();
+            ensure!(matches!(error, DriverError::DeviceLost { code: ECC, .. }), "{call:?}: {error}");
+            ensure!(error.to_string().contains("asked for"), "{call:?}: {error}");
+        }
+        ensure!(emulation.live_allocations().is_err());
+        ensure_eq!(DeviceVec::from_slice(&Emulated::new().open()?.stream(), &HOST)?.to_vec()?, HOST);
+    }
+    Ok(())
+}
+
+/// Operations with one mistake each, which the sweep must find.
+pub fn mistakes_are_found(_: &()) -> Outcome {
+    type Buffer = DeviceVec<u32>;
+    fn find(operation: impl Fn(&mut Buffer) -> Result<Buffer>) -> Result<String, Box<dyn Error>> {
+        let prepare = |device: &Device| DeviceVec::from_slice(&device.stream(), &HOST);
+        let check = |buffer: &Buffer, clone: Option<&Buffer>| {
+            ensure_eq!(buffer.to_vec()?, HOST);
+            ensure_eq!(clone.unwrap_or(buffer).to_vec()?, HOST);
+            Ok(())
+        };
+        Ok(sweep(Allocation, prepare, operation, check).err().ok_or("no mistake found")?.to_string())
+    }
+    let leaks = find(|buffer| {
+        let first = buffer.try_clone()?;
+        let second = buffer.try_clone();
+        if second.is_err() {
+            std::mem::forget(first);
+        }
+        second
+    })?;
+    ensure!(leaks.contains("Allocation number 2") && leaks.contains("2 live allocations after the error"), "{leaks}");
+    let swallows = find(|buffer| buffer.try_clone().or_else(|_| DeviceVec::zeros(buffer.home(), 0)))?;
+    ensure!(swallows.contains("Allocation number 1 and all later ones failing: no error"), "{swallows}");
+    let other = find(|buffer| buffer.try_clone().map_err(|_| DriverError::NoDevice))?;
+    ensure!(other.contains("another error than expected"), "{other}");
+    let spoils = find(|buffer| {
+        buffer.copy_from_slice(&NEW)?;
+        let clone = buffer.try_clone()?;
+        buffer.copy_from_slice(&HOST)?;
+        Ok(clone)
+    })?;
+    ensure!(spoils.contains("the inputs after the error"), "{spoils}");
+    let wrong = find(|buffer| DeviceVec::zeros(buffer.home(), 3))?;
+    ensure!(wrong.contains("the next call's result"), "{wrong}");
+    let always = find(|_| Err(DriverError::NoDevice))?;
+    ensure!(always.contains("an error though no call failed"), "{always}");
+    Ok(())
+}
