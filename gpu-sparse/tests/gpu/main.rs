@@ -3,10 +3,11 @@
 
 use std::process::ExitCode;
 
-use gpu_driver::{Device, nvrtc};
+use gpu_driver::{Device, emulated::Emulated, nvrtc};
 use gpu_sparse::KERNELS;
 use testkit::{Outcome, Suite, tests};
 
+mod failures;
 mod outcomes;
 mod products;
 #[path = "../real/mod.rs"]
@@ -14,7 +15,7 @@ mod real;
 mod solves;
 
 fn main() -> ExitCode {
-    use {outcomes::*, products::*, solves::*};
+    use {failures::*, outcomes::*, products::*, solves::*};
     let compiler = || nvrtc::version().map(|_| ());
     let device = Device::for_tests;
     let on_device = tests![
@@ -44,6 +45,14 @@ fn main() -> ExitCode {
         tolerance_zero_ends,
         wrong_shapes_and_tolerances_are_errors,
     ];
+    // Failures on demand are of the emulated device; where a GPU does the tests it is not asked for.
+    let on_gpu = device().is_ok_and(|device| !device.is_emulated());
+    let require_emulated = if on_gpu { "" } else { "GPU_TESTS" };
+    let emulated = || {
+        device().map_err(|error| error.to_string())?;
+        Emulated::new().open().map(|_| ()).map_err(|error| error.to_string())
+    };
+    let by_failure = tests![no_fallible_function_is_forgotten];
     // Without the files the real matrices stay ignored, even where device tests must run.
     let (files, require) = match real::folder() {
         Some(_) => (device().map_err(|error| error.to_string()), "GPU_TESTS"),
@@ -53,6 +62,8 @@ fn main() -> ExitCode {
     let kernels = kernels.map(|(name, instance, arch)| (name, move |_: &()| Ok(instance.compile(arch).map(drop)?)));
     Suite::new()
         .group("device", device(), "GPU_TESTS", on_device)
+        .cases("failures", emulated(), require_emulated, cases())
+        .group("failures", emulated(), require_emulated, by_failure)
         .cases("real", files, require, real_cases())
         .cases("kernels", compiler(), "GPU_COMPILE", kernels)
         .run()

@@ -1,14 +1,17 @@
 //! Tests of gpu-array on a device, and its kernels with NVRTC; reported as ignored where one is missing.
-#![allow(missing_docs)]
+#![allow(missing_docs, unreachable_pub)]
 
 use std::process::ExitCode;
 
 use gpu_array::{ArrayError, Element, GpuArray, KERNELS, Number, reference};
-use gpu_driver::{Device, Stream, nvrtc};
+use gpu_driver::{Device, Stream, emulated::Emulated, nvrtc};
 use ndarray::{Array, Array1, Array2, Array3, ArrayD, Ix1, IxDyn, s};
 use testkit::{AWKWARD_LENGTHS, Outcome, Suite, ensure, ensure_eq, tests};
 
+mod failures;
+
 fn main() -> ExitCode {
+    use failures::{a_failed_copy_prints_as_its_text, no_fallible_function_is_forgotten};
     let compiler = || nvrtc::version().map(|_| ());
     let device = Device::for_tests();
     let on_device = tests![
@@ -20,10 +23,20 @@ fn main() -> ExitCode {
         wrong_shapes_are_errors,
         other_streams_work,
     ];
+    // Failures on demand are of the emulated device; where a GPU does the tests it is not asked for.
+    let on_gpu = device.as_ref().is_ok_and(|device| !device.is_emulated());
+    let require = if on_gpu { "" } else { "GPU_TESTS" };
+    let emulated = || {
+        device.as_ref().map_err(ToString::to_string)?;
+        Emulated::new().open().map(|_| ()).map_err(|error| error.to_string())
+    };
+    let by_failure = tests![no_fallible_function_is_forgotten, a_failed_copy_prints_as_its_text];
     let kernels =
         KERNELS.checks().map(|(name, instance, arch)| (name, move |_: &()| Ok(instance.compile(arch).map(drop)?)));
     Suite::new()
-        .group("device", device, "GPU_TESTS", on_device)
+        .group("device", device.clone(), "GPU_TESTS", on_device)
+        .cases("failures", emulated(), require, failures::cases())
+        .group("failures", emulated(), require, by_failure)
         .cases("kernels", compiler(), "GPU_COMPILE", kernels)
         .run()
 }

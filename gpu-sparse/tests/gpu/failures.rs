@@ -1,0 +1,305 @@
+//! Every public operation on a device bears the failure of each driver call that it makes: an error each time, nothing leaked,
+//! inputs as they were, and the next call works.
+
+use std::error::Error;
+
+use gpu_array::{ArrayError, GpuArray};
+use gpu_driver::{
+    Device, Stream,
+    emulated::{
+        Call::{self, Allocation, Copy, Launch, ModuleLoad},
+        Emulated,
+    },
+};
+use gpu_sparse::linalg::{Cg, Jacobi, LinearOperator, Solution, cg, from_fn};
+use gpu_sparse::{CsrMatrix, DeviceCsr, Result, Scalar, SparseError};
+use ndarray::Ix1;
+use testkit::{Operation, Outcome, ensure, ensure_eq, fallible_functions, none_forgotten};
+
+const KINDS: [Call; 5] = [Allocation, Launch, ModuleLoad, Copy, Call::Event];
+
+fn sweep<S, T>(
+    call: Call,
+    prepare: impl Fn(&Device) -> Result<S>,
+    operation: impl Fn(&mut S) -> Result<T>,
+    check: impl Fn(&S, Option<&T>) -> Outcome,
+) -> Result<u64, Box<dyn Error>> {
+    let expected = |error: &SparseError| match error {
+        SparseError::Driver(error) | SparseError::Array(ArrayError::Driver(error)) => call.leads_to(error),
+        _ => false,
+    };
+    let prepare = |device: &Device| Ok(prepare(device)?);
+    Ok(Emulated::new().fail_each(call, prepare, operation, check, expected)?.calls)
+}
+
+/// [[4, 1, 0], [1, 3, 0], [0, 0, 2]]: positive definite, with three distinct eigenvalues.
+fn matrix<T: Scalar>() -> Result<CsrMatrix<T>> {
+    let values = [4.0, 1.0, 1.0, 3.0, 2.0].map(T::from_f64).to_vec();
+    CsrMatrix::from_parts(3, 3, vec![0, 2, 4, 5], vec![0, 1, 0, 1, 2], values)
+}
+
+const X: [f64; 3] = [1.0, -2.0, 4.0];
+/// The matrix times [`X`].
+const B: [f64; 3] = [2.0, -5.0, 8.0];
+
+/// What is on the device is the matrix still.
+fn is_whole<T: Scalar>(a: &DeviceCsr<T>) -> Outcome {
+    let want = matrix::<T>()?;
+    ensure_eq!(a.row_starts().to_vec()?, want.row_starts());
+    ensure_eq!(a.columns().to_vec()?, want.columns());
+    ensure_eq!(a.values().to_vec()?, want.values());
+    Ok(())
+}
+
+struct Product {
+    a: DeviceCsr<f64>,
+    x: GpuArray<f64, Ix1>,
+    y: GpuArray<f64, Ix1>,
+}
+
+/// A product of the matrix and a vector; `y` is zero before.
+fn multiplies<T>(
+    call: Call,
+    operation: impl Fn(&mut Product) -> Result<T>,
+    check: impl Fn(&Product, Option<&T>) -> Outcome,
+) -> Result<u64, Box<dyn Error>> {
+    let prepare = |device: &Device| {
+        let x = GpuArray::from_ndarray(device, &ndarray::arr1(&X))?;
+        Ok(Product { a: matrix()?.to_device(device)?, x, y: GpuArray::zeros(device, 3)? })
+    };
+    sweep(call, prepare, operation, |product, result| {
+        is_whole(&product.a)?;
+        ensure_eq!(product.x.to_ndarray()?.to_vec(), X);
+        check(product, result)
+    })
+}
+
+/// A solve on the device, whose right-hand side and guess are on the host.
+fn solves<T: Scalar>(call: Call, configure: impl for<'x> Fn(Cg<'x, T>) -> Cg<'x, T>) -> Result<u64, Box<dyn Error>> {
+    solves_with(call, |_| Ok(()), |a, ()| configure(cg(a, &B.map(T::from_f64))).solve())
+}
+
+fn solves_with<T: Scalar, M>(
+    call: Call,
+    prepare: impl Fn(&Device) -> Result<M>,
+    solve: impl Fn(&DeviceCsr<T>, &M) -> Result<Solution<T>>,
+) -> Result<u64, Box<dyn Error>> {
+    let prepare = |device: &Device| Ok((matrix::<T>()?.to_device(device)?, prepare(device)?));
+    sweep(
+        call,
+        prepare,
+        |(a, m)| solve(a, m),
+        |(a, _), solution| {
+            is_whole(a)?;
+            let Some(solution) = solution else { return Ok(()) };
+            let near = solution.x.iter().zip(X).all(|(&got, want)| (Scalar::to_f64(got) - want).abs() < 1e-3);
+            ensure!(solution.is_converged() && near, "{solution}: {}", solution.x);
+            Ok(())
+        },
+    )
+}
+
+/// An approximate inverse of the matrix, in the form of a matrix.
+fn inverse() -> Result<CsrMatrix<f64>> {
+    CsrMatrix::from_parts(3, 3, vec![0, 1, 2, 3], vec![0, 1, 2], vec![0.25, 0.3, 0.5])
+}
+
+/// What makes driver calls that can be made to fail. A solve makes at least two iterations.
+static OPERATIONS: &[Operation<Call>] = &[
+    Operation {
+        name: "CsrMatrix::to_device",
+        makes: &[(Allocation, 3), (Copy, 3)],
+        sweep: |call| {
+            let prepare = |device: &Device| Ok((matrix::<f64>()?, device.clone()));
+            sweep(
+                call,
+                prepare,
+                |(a, device)| a.to_device(&*device),
+                |(a, _), placed| {
+                    ensure!(*a == matrix()?);
+                    placed.map_or(Ok(()), is_whole)
+                },
+            )
+        },
+    },
+    Operation {
+        name: "DeviceCsr::load_kernels",
+        makes: &[(ModuleLoad, 12)],
+        sweep: |call| {
+            let prepare = |device: &Device| matrix::<f32>()?.to_device(device);
+            sweep(call, prepare, |a| a.load_kernels(), |a, _| is_whole(a))
+        },
+    },
+    Operation {
+        name: "DeviceCsr::matvec",
+        makes: &[(Allocation, 1), (ModuleLoad, 1), (Launch, 1)],
+        sweep: |call| {
+            multiplies(
+                call,
+                |product| product.a.matvec(&product.x),
+                |_, y| {
+                    let Some(y) = y else { return Ok(()) };
+                    ensure_eq!(y.to_ndarray()?.to_vec(), B);
+                    Ok(())
+                },
+            )
+        },
+    },
+    Operation {
+        name: "DeviceCsr::matvec_into",
+        makes: &[(ModuleLoad, 1), (Launch, 1)],
+        sweep: |call| {
+            multiplies(
+                call,
+                |Product { a, x, y }| a.matvec_into(x, y),
+                |product, done| {
+                    let want = if done.is_some() { B } else { [0.0; 3] };
+                    ensure_eq!(product.y.to_ndarray()?.to_vec(), want);
+                    Ok(())
+                },
+            )
+        },
+    },
+    Operation {
+        name: "LinearOperator::apply",
+        makes: &[(Allocation, 2), (ModuleLoad, 1), (Launch, 1), (Copy, 2)],
+        sweep: |call| {
+            let apply = |product: &mut Product| {
+                let mut y = [f64::NAN; 3];
+                product.a.apply(&X, &mut y).map(|()| y)
+            };
+            multiplies(call, apply, |_, y| {
+                ensure!(y.is_none_or(|y| *y == B), "{y:?}");
+                Ok(())
+            })
+        },
+    },
+    Operation {
+        name: "LinearOperator::apply_dot",
+        makes: &[(Allocation, 2), (ModuleLoad, 1), (Launch, 1), (Copy, 2)],
+        sweep: |call| {
+            let apply = |product: &mut Product| {
+                let mut y = [f64::NAN; 3];
+                product.a.apply_dot(&X, &mut y).map(|dot| (y, dot))
+            };
+            multiplies(call, apply, |_, result| {
+                ensure!(result.is_none_or(|result| *result == (B, 44.0)), "{result:?}");
+                Ok(())
+            })
+        },
+    },
+    Operation {
+        name: "LinearOperator::residual",
+        makes: &[(Allocation, 2), (ModuleLoad, 1), (Launch, 1), (Copy, 2)],
+        sweep: |call| {
+            let residual = |product: &mut Product| {
+                let mut r = [f64::NAN; 3];
+                product.a.residual(&X, &[3.0; 3], &mut r).map(|()| r)
+            };
+            multiplies(call, residual, |_, r| {
+                ensure!(r.is_none_or(|r| *r == B.map(|b| 3.0 - b)), "{r:?}");
+                Ok(())
+            })
+        },
+    },
+    // b, x, r, p, q, two buffers and pinned memory for sums; five kernels; a launch for each pass and each sum.
+    Operation {
+        name: "Cg::solve",
+        makes: &[(Allocation, 8), (ModuleLoad, 5), (Launch, 9), (Copy, 6), (Call::Event, 6)],
+        sweep: |call| solves::<f64>(call, |solve| solve.rtol(1e-8)),
+    },
+    Operation {
+        name: "Cg::solve, in f32",
+        makes: &[(Allocation, 8), (ModuleLoad, 5), (Launch, 9), (Copy, 6), (Call::Event, 6)],
+        sweep: |call| solves::<f32>(call, |solve| solve.rtol(1e-5)),
+    },
+    Operation {
+        name: "Cg::solve, with a guess",
+        makes: &[(Allocation, 8), (ModuleLoad, 5), (Launch, 9), (Copy, 6), (Call::Event, 6)],
+        sweep: |call| solves_with(call, |_| Ok([0.5, -1.0, 3.0]), |a, guess| cg(a, &B).x0(guess).rtol(1e-8).solve()),
+    },
+    Operation {
+        name: "Cg::solve, with Jacobi",
+        makes: &[(Allocation, 9), (ModuleLoad, 6), (Launch, 9), (Copy, 6), (Call::Event, 6)],
+        sweep: |call| solves::<f64>(call, |solve| solve.rtol(1e-8).preconditioner(Jacobi)),
+    },
+    Operation {
+        name: "Cg::solve, with a matrix on the host",
+        makes: &[(Allocation, 9), (ModuleLoad, 5), (Launch, 9), (Copy, 12), (Call::Event, 6)],
+        sweep: |call| solves_with(call, |_| inverse(), |a, m| cg(a, &B).preconditioner(m).rtol(1e-8).solve()),
+    },
+    Operation {
+        name: "Cg::solve, with a matrix on the device, on another stream",
+        makes: &[(Allocation, 9), (ModuleLoad, 5), (Launch, 9), (Copy, 6), (Call::Event, 20)],
+        sweep: |call| {
+            let prepare = |device: &Device| inverse()?.to_device(&Stream::new(device)?);
+            solves_with(call, prepare, |a, m| cg(a, &B).preconditioner(m).rtol(1e-8).solve())
+        },
+    },
+    Operation {
+        name: "Cg::solve, with a closure",
+        makes: &[(Allocation, 9), (ModuleLoad, 5), (Launch, 9), (Copy, 12), (Call::Event, 6)],
+        sweep: |call| {
+            solves_with(
+                call,
+                |_| Ok(()),
+                |a, ()| {
+                    let half =
+                        from_fn(3, |r: &[f64], z: &mut [f64]| z.iter_mut().zip(r).for_each(|(z, r)| *z = 0.5 * r));
+                    cg(a, &B).preconditioner(&half).rtol(1e-8).solve()
+                },
+            )
+        },
+    },
+    Operation {
+        name: "Cg::solve, on the CPU with a preconditioner on the device",
+        makes: &[(Allocation, 6), (ModuleLoad, 1), (Launch, 3), (Copy, 6)],
+        sweep: |call| {
+            let prepare = |device: &Device| inverse()?.to_device(device);
+            let solve =
+                |_: &DeviceCsr<f64>, m: &DeviceCsr<f64>| cg(&matrix()?, &B).preconditioner(m).rtol(1e-8).solve();
+            solves_with(call, prepare, solve)
+        },
+    },
+    // A failed copy for the callback is the callback's to see.
+    Operation {
+        name: "Progress::x",
+        makes: &[(Allocation, 8), (ModuleLoad, 5), (Launch, 9), (Copy, 8), (Call::Event, 6)],
+        sweep: |call| {
+            solves_with(
+                call,
+                |_| Ok(()),
+                |a, ()| {
+                    let mut seen = Ok(());
+                    let watched = cg(a, &B).rtol(1e-8).callback(|progress| {
+                        if let Err(error) = progress.x() {
+                            seen = Err(error);
+                        }
+                    });
+                    let solution = watched.solve()?;
+                    seen.map(|()| solution)
+                },
+            )
+        },
+    },
+];
+
+/// Public functions that make no driver call.
+const OTHERS: &[&str] = &["DeviceCsr::with_lanes"];
+
+/// A test for each operation.
+pub fn cases() -> impl Iterator<Item = (String, impl FnOnce(&()) -> Outcome + Send + 'static)> {
+    OPERATIONS.iter().map(|operation| (operation.name.to_owned(), |_: &()| operation.check(&KINDS)))
+}
+
+pub fn no_fallible_function_is_forgotten(_: &()) -> Outcome {
+    let sources = [
+        include_str!("../../src/device/mod.rs"),
+        include_str!("../../src/linalg/cg.rs"),
+        include_str!("../../src/linalg/outcome.rs"),
+    ];
+    let mut found: Vec<String> = sources.into_iter().flat_map(fallible_functions).collect();
+    // Methods of the trait, which `DeviceCsr` has or inherits.
+    found.extend(["apply", "apply_dot", "residual"].map(|name| format!("LinearOperator::{name}")));
+    none_forgotten(&found, OPERATIONS, OTHERS)
+}
