@@ -62,8 +62,9 @@ impl Call {
 impl Emulated {
     /// Fails each call of a kind that an operation makes, one run after the other, and checks that the operation bears it.
     ///
-    /// For k = 1, 2, … the operation runs on a fresh device whose k-th call and all later ones fail, until it makes fewer
-    /// calls; then again with the k-th alone. Whenever a call failed the operation must return an error that `expected`
+    /// For k = 1, 2, … the operation runs with its k-th call and all later ones failing, until it makes fewer calls; then
+    /// again with the k-th alone. That is on a device of its own; where modules fail to load on a fresh one each time, as
+    /// what is loaded stays. Whenever a call failed the operation must return an error that `expected`
     /// knows (a single failure it may also make good by trying again), must have leaked no allocation and left its inputs as
     /// they were, and must succeed when it runs once more.
     ///
@@ -94,11 +95,16 @@ impl Emulated {
         expected: impl Fn(&E) -> bool,
     ) -> Result<Borne, NotBorne> {
         let mut borne = Borne { calls: 0, retried: 0 };
+        let failed = |what: Box<dyn Error>, at, and_later| NotBorne { call, at, and_later, what: what.to_string() };
+        let mut device = self.clone().open().map_err(|error| failed(error.into(), 0, false))?;
         for and_later in [true, false] {
             for at in 1.. {
+                if call == Call::ModuleLoad {
+                    device = self.clone().open().map_err(|error| failed(error.into(), at, and_later))?;
+                }
                 let run = Run { call, at, and_later };
-                let met = run.on(self, &prepare, &operation, &check, &expected);
-                match met.map_err(|what| NotBorne { call, at, and_later, what: what.to_string() })? {
+                let met = run.on(&device, &prepare, &operation, &check, &expected);
+                match met.map_err(|what| failed(what, at, and_later))? {
                     Met::Nothing => {
                         borne.calls = at - 1;
                         break;
@@ -131,15 +137,14 @@ enum Met {
 impl Run {
     fn on<S, T, E: fmt::Display>(
         &self,
-        emulated: &Emulated,
+        device: &Device,
         prepare: impl Fn(&Device) -> Result<S, Box<dyn Error>>,
         operation: impl Fn(&mut S) -> Result<T, E>,
         check: impl Fn(&S, Option<&T>) -> Result<(), Box<dyn Error>>,
         expected: impl Fn(&E) -> bool,
     ) -> Result<Met, Box<dyn Error>> {
-        let device = emulated.clone().open()?;
         let emulation = device.emulation().ok_or(DriverError::NotEmulated)?;
-        let mut inputs = prepare(&device)?;
+        let mut inputs = prepare(device)?;
         let live = emulation.live_allocations()?;
         let calls = emulation.calls(self.call)?;
         emulation.fail(self.call, self.at, self.and_later)?;

@@ -1,7 +1,7 @@
 //! Tests of gpu-sparse on a device, and its kernels with NVRTC; reported as ignored where one is missing.
 #![allow(missing_docs, unreachable_pub)]
 
-use std::process::ExitCode;
+use std::{ops::Range, process::ExitCode};
 
 use gpu_driver::{Device, emulated::Emulated, nvrtc};
 use gpu_sparse::KERNELS;
@@ -58,20 +58,27 @@ fn main() -> ExitCode {
         Some(_) => (device().map_err(|error| error.to_string()), "GPU_TESTS"),
         None => (Err("GPU_SPARSE_MATRICES is not set".to_owned()), ""),
     };
+    let most_work = if device().is_ok_and(|device| device.is_emulated()) { EMULATED_WORK } else { usize::MAX };
+    let left = Err::<Device, _>("they would take minutes on the emulated device".to_owned());
     let kernels = KERNELS.checks();
     let kernels = kernels.map(|(name, instance, arch)| (name, move |_: &()| Ok(instance.compile(arch).map(drop)?)));
     Suite::new()
         .group("device", device(), "GPU_TESTS", on_device)
         .cases("failures", emulated(), require_emulated, cases())
         .group("failures", emulated(), require_emulated, by_failure)
-        .cases("real", files, require, real_cases())
+        .cases("real", files, require, real_cases(0..most_work))
+        .cases("real, left to a GPU", left, "", real_cases(most_work..usize::MAX))
         .cases("kernels", compiler(), "GPU_COMPILE", kernels)
         .run()
 }
 
-/// Conjugate gradients on each real matrix.
-fn real_cases() -> impl Iterator<Item = (String, impl FnOnce(&Device) -> Outcome)> {
-    real::SPD.into_iter().map(|case| {
+/// Entries times iterations up to which a real matrix is solved on the emulated device: some ten seconds.
+const EMULATED_WORK: usize = 20_000_000;
+
+/// Conjugate gradients on each real matrix whose work, entries times iterations, lies in the range.
+fn real_cases(work: Range<usize>) -> impl Iterator<Item = (String, impl FnOnce(&Device) -> Outcome)> {
+    let of_work = move |&(_, _, nnz, plain, jacobi): &real::Case| work.contains(&(nnz * (plain + jacobi)));
+    real::SPD.into_iter().filter(of_work).map(|case| {
         (case.0.to_owned(), move |device: &Device| {
             real::compare_both(case, |a| a.to_device(device))?;
             Ok(())
