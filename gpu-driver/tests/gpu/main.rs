@@ -13,6 +13,7 @@ mod compile;
 mod device;
 mod fake;
 mod faults;
+mod graphs;
 mod kernels;
 mod missing;
 
@@ -37,7 +38,7 @@ fn main() -> ExitCode {
     if let Some(code) = faults::run_as_child().or_else(missing::run_as_child) {
         return code;
     }
-    use {compile::*, device::*, fake::*, faults::*, missing::*};
+    use {compile::*, device::*, fake::*, faults::*, graphs::*, missing::*};
     let compiler = || nvrtc::version().map(|_| ());
     let device = Device::for_tests();
     let on_device = tests![
@@ -60,6 +61,11 @@ fn main() -> ExitCode {
         a_context_of_the_users_stays_current,
         a_guard_keeps_its_context_and_puts_back_none,
         cust_works_beside_us,
+        a_graph_replays_with_changed_inputs,
+        a_capture_forks_and_joins,
+        an_error_within_a_capture_leaves_the_stream_usable,
+        error_what_cannot_be_captured,
+        error_a_capture_with_a_buffer_of_another_home,
         fault_illegal_address,
         fault_trap,
         fault_misaligned,

@@ -1,0 +1,177 @@
+//! Captured work: replays, forks, and what ends a capture.
+
+use gpu_driver::{Device, DeviceVec, DriverError, Graph, Result, Stream};
+use testkit::{Outcome, ensure, ensure_eq};
+
+use crate::kernels::{Axpy, KERNELS};
+
+const N: usize = 1000;
+
+/// Enqueues `y += a x` on `stream`.
+fn axpy(a: f32, x: &DeviceVec<f32>, y: &mut DeviceVec<f32>, stream: &Stream) -> Result<()> {
+    let kernel = KERNELS.kernel::<Axpy<f32>>(stream.device(), &256)?;
+    // SAFETY: reads x[..n], writes y[..n].
+    unsafe { kernel.launch(2, (a, x.input(), y.in_out(), x.len() as u64), stream) }
+}
+
+/// Enqueues the graph.
+fn replay(graph: &Graph, stream: &Stream) -> Result<()> {
+    // SAFETY: each test keeps the buffers of its capture until it has waited, and touches them between the waits alone.
+    unsafe { graph.launch(stream) }
+}
+
+fn ramp(factor: f32) -> Vec<f32> {
+    (0..N).map(|i| factor * i as f32).collect()
+}
+
+/// The stream runs what it is given, in order.
+fn is_usable(stream: &Stream) -> Outcome {
+    ensure!(!stream.is_capturing()?);
+    let (x, mut y) = (DeviceVec::from_slice(stream, &ramp(1.0))?, DeviceVec::from_slice(stream, &ramp(2.0))?);
+    axpy(3.0, &x, &mut y, stream)?;
+    ensure_eq!(y.to_vec()?, ramp(5.0));
+    Ok(())
+}
+
+pub fn a_graph_replays_with_changed_inputs(device: &Device) -> Outcome {
+    let (stream, other) = (Stream::new(device)?, Stream::new(device)?);
+    let mut x = DeviceVec::from_slice(&stream, &ramp(1.0))?;
+    let (mut y, mut z) = (DeviceVec::from_slice(&stream, &ramp(0.0))?, DeviceVec::from_slice(&stream, &ramp(0.0))?);
+    // A chain with a copy in it: y += 2 x, z = y, z += x.
+    let (graph, answer) = stream.capture(|| {
+        ensure_capturing(&stream)?;
+        axpy(2.0, &x, &mut y, &stream)?;
+        z.copy_from(y.as_slice())?;
+        axpy(1.0, &x, &mut z, &stream)?;
+        Ok(42)
+    })?;
+    ensure_eq!(answer, 42);
+    ensure!(graph.device() == device && !stream.is_capturing()?);
+    // Nothing has run yet.
+    ensure_eq!(y.to_vec()?, ramp(0.0));
+    let mut sum = 0.0;
+    for (round, factor) in [1.0, 10.0, -3.0].into_iter().enumerate() {
+        x.copy_from_slice(&ramp(factor))?;
+        let on = if round == 1 { &other } else { &stream };
+        replay(&graph, on)?;
+        on.synchronize()?;
+        sum += 2.0 * factor;
+        ensure_eq!(y.to_vec()?, ramp(sum));
+        ensure_eq!(z.to_vec()?, ramp(sum + factor));
+    }
+    // Several in a row, and the handle goes while they are enqueued.
+    (0..5).try_for_each(|_| replay(&graph, &stream))?;
+    drop(graph);
+    ensure_eq!(y.to_vec()?, ramp(sum - 30.0));
+    is_usable(&stream)
+}
+
+fn ensure_capturing(stream: &Stream) -> Result<()> {
+    if stream.is_capturing()? { Ok(()) } else { Err(DriverError::NoDevice) }
+}
+
+/// y1 = y1 + x beside y2 = y2 + x, then y1 += y2; the second on a stream that joins the capture and leaves it.
+pub fn a_capture_forks_and_joins(device: &Device) -> Outcome {
+    let (stream, side) = (Stream::new(device)?, Stream::new(device)?);
+    let mut x = DeviceVec::from_slice(&stream, &ramp(1.0))?;
+    let mut y = DeviceVec::from_slice(&stream, &ramp(0.0))?;
+    for of_side in [false, true] {
+        // A buffer of the side stream is touched between the events; one of the main stream orders the launch by itself.
+        let home = if of_side { &side } else { &stream };
+        let mut y2 = DeviceVec::from_slice(home, &ramp(0.0))?;
+        y.copy_from_slice(&ramp(0.0))?;
+        let (graph, ()) = stream.capture(|| {
+            side.wait(&stream.record()?)?;
+            axpy(1.0, &x, &mut y2, &side)?;
+            axpy(1.0, &x, &mut y, &stream)?;
+            stream.wait(&side.record()?)?;
+            axpy(1.0, &y2, &mut y, &stream)?;
+            // What the last launch gave to the side stream is joined again.
+            stream.wait(&side.record()?)
+        })?;
+        ensure!(!side.is_capturing()?);
+        let (mut of_y, mut of_y2) = (0.0, 0.0);
+        for factor in [1.0, 4.0, -2.0] {
+            x.copy_from_slice(&ramp(factor))?;
+            replay(&graph, &stream)?;
+            stream.synchronize()?;
+            of_y2 += factor;
+            of_y += factor + of_y2;
+            ensure_eq!(y2.to_vec()?, ramp(of_y2));
+            ensure_eq!(y.to_vec()?, ramp(of_y));
+        }
+    }
+    is_usable(&stream)?;
+    is_usable(&side)
+}
+
+pub fn an_error_within_a_capture_leaves_the_stream_usable(device: &Device) -> Outcome {
+    let stream = Stream::new(device)?;
+    let (x, mut y) = (DeviceVec::from_slice(&stream, &ramp(1.0))?, DeviceVec::from_slice(&stream, &ramp(2.0))?);
+    let outcome: Result<(Graph, ())> = stream.capture(|| {
+        axpy(1.0, &x, &mut y, &stream)?;
+        Err(DriverError::NoDevice)
+    });
+    ensure!(matches!(outcome, Err(DriverError::NoDevice)), "{outcome:?}");
+    // What was captured before the error does not run.
+    ensure_eq!(y.to_vec()?, ramp(2.0));
+    is_usable(&stream)?;
+    // A capture of nothing is a graph of nothing.
+    let (empty, ()) = stream.capture(|| Ok(()))?;
+    replay(&empty, &stream)?;
+    is_usable(&stream)
+}
+
+pub fn error_what_cannot_be_captured(device: &Device) -> Outcome {
+    let stream = Stream::new(device)?;
+    let (x, mut y) = (DeviceVec::from_slice(&stream, &ramp(1.0))?, DeviceVec::from_slice(&stream, &ramp(2.0))?);
+    type Forbidden = fn(&Stream, &mut DeviceVec<f32>) -> Result<()>;
+    let forbidden: [(&str, Forbidden); 5] = [
+        ("a wait for the stream", |stream, _| stream.synchronize()),
+        ("a question about the stream", |stream, _| stream.is_idle().map(drop)),
+        ("a copy from pageable memory", |_, y| y.copy_from_slice(&ramp(7.0))),
+        ("a copy to pageable memory", |_, y| y.to_vec().map(drop)),
+        ("a capture within", |stream, _| stream.capture(|| Ok(())).map(drop)),
+    ];
+    for (what, work) in forbidden {
+        for keep_quiet in [false, true] {
+            let mut met = None;
+            let outcome = stream.capture(|| {
+                axpy(1.0, &x, &mut y, &stream)?;
+                let result = work(&stream, &mut y);
+                met = result.clone().err();
+                if keep_quiet { Ok(()) } else { result }
+            });
+            ensure!(matches!(met, Some(DriverError::Cuda { .. })), "{what}: {met:?}");
+            // A capture within another ends neither; all others end it, also when `work` says nothing.
+            ensure!(outcome.is_err() || (keep_quiet && what == "a capture within"), "{what}");
+            drop(outcome);
+            is_usable(&stream).map_err(|error| format!("{what}: {error}"))?;
+        }
+    }
+    ensure_eq!(y.to_vec()?, ramp(2.0));
+    Ok(())
+}
+
+pub fn error_a_capture_with_a_buffer_of_another_home(device: &Device) -> Outcome {
+    let (stream, elsewhere) = (Stream::new(device)?, Stream::new(device)?);
+    let (x, mut y) = (DeviceVec::from_slice(&elsewhere, &ramp(1.0))?, DeviceVec::from_slice(&stream, &ramp(2.0))?);
+    let outcome = stream.capture(|| axpy(1.0, &x, &mut y, &stream));
+    let Err(error @ DriverError::Cuda { .. }) = outcome else { return Err(format!("{outcome:?}").into()) };
+    ensure!(error.to_string().contains("STREAM_CAPTURE"), "{error}");
+    is_usable(&stream)?;
+    is_usable(&elsewhere)?;
+    ensure_eq!(y.to_vec()?, ramp(2.0));
+    // Nor does the end of a stream's part in it, when that is not joined.
+    let mut y2 = DeviceVec::from_slice(&elsewhere, &ramp(0.0))?;
+    let outcome = stream.capture(|| {
+        elsewhere.wait(&stream.record()?)?;
+        let kernel = KERNELS.kernel::<Axpy<f32>>(device, &256)?;
+        // SAFETY: reads x[..n], writes y2[..n]. The capture fails, so nothing runs.
+        unsafe { kernel.launch(1, (0.0, x.input(), y2.in_out(), N as u64), &elsewhere) }
+    });
+    let Err(error) = outcome else { return Err("a fork that is not joined".into()) };
+    ensure!(error.to_string().contains("UNJOINED"), "{error}");
+    is_usable(&stream)?;
+    is_usable(&elsewhere)
+}
