@@ -9,6 +9,7 @@ use testkit::{Outcome, Suite, tests};
 
 mod broken;
 mod correct;
+mod driver;
 mod failures;
 mod functions;
 mod harness;
@@ -41,10 +42,10 @@ fn compiles(program: &Program) -> Outcome {
 }
 
 fn main() -> ExitCode {
-    if let Some(code) = functions::run_as_child() {
+    if let Some(code) = functions::run_as_child().or_else(driver::run_as_child) {
         return code;
     }
-    use {broken::*, failures::*, functions::*, limits::*, streams::*, user::*};
+    use {broken::*, driver::*, failures::*, functions::*, limits::*, streams::*, user::*};
     let compiler = nvrtc::version().map(|_| ());
     let device = Device::for_tests();
     // Where a GPU does the tests the emulated device is not asked for; elsewhere its absence is a failure like any other.
@@ -99,6 +100,21 @@ fn main() -> ExitCode {
         a_fatal_failure_loses_the_device,
         mistakes_are_found,
     ];
+    let of_driver = tests![
+        objects_of_two_devices_do_not_mix,
+        a_fault_stays_on_its_device,
+        the_environment_says_what_the_device_is,
+        two_devices_are_two,
+        the_last_handle_ends_the_device_and_a_new_one_starts,
+        the_environment_makes_calls_fail,
+        pinned_sources_are_read_late_and_pageable_ones_at_once,
+        the_legacy_stream_is_ordered_with_blocking_streams_alone,
+        the_seed_decides_the_order_of_two_streams,
+        polling_ends,
+        cust_reads_attributes_and_occupancy,
+        indices_beyond_32_bits_are_tested_in_chosen_blocks,
+        handles_drop_in_two_thousand_orders,
+    ];
     let by_order = tests![a_missing_event_shows_for_some_seed];
     let by_order_checked = tests![an_early_release_shows_for_some_seed];
     let compiling = programs().into_iter().map(|(name, program)| (name, move |_: &()| compiles(&program)));
@@ -107,6 +123,7 @@ fn main() -> ExitCode {
         .group("device", device.clone(), "GPU_TESTS", once)
         .cases("correct", device, "GPU_TESTS", correct)
         .cases("failures", emulated(), require, failures::cases())
+        .group("driver", emulated(), require, of_driver)
         .group("failures", emulated(), require, by_failure)
         .cases("broken", emulated(), require, broken::cases(Noticed::Always))
         .group("broken", emulated(), require, by_order)
