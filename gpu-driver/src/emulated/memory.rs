@@ -265,12 +265,13 @@ impl Memory {
         self.allocations.iter().filter(|all| all.context == context && all.life != Life::Released).count()
     }
 
-    /// Releases all that is left of a context and returns how many allocations it had.
-    pub(super) fn release_all(&mut self, context: usize) -> usize {
+    /// Releases all that is left of a context and returns the bytes and the pool of each allocation.
+    pub(super) fn release_all(&mut self, context: usize) -> Vec<(usize, usize)> {
         let of_context = |all: &&Allocation| all.context == context && all.life != Life::Released;
-        let starts: Vec<usize> = self.allocations.iter().filter(of_context).map(|all| all.start).collect();
-        starts.iter().for_each(|&start| self.release(start));
-        starts.len()
+        let left: Vec<Allocation> = self.allocations.iter().filter(of_context).cloned().collect();
+        left.iter().for_each(|allocation| self.release(allocation.start));
+        // Pinned memory counts for nobody.
+        left.iter().filter(|all| all.kind == Kind::Device).map(|all| (all.bytes, all.pool)).collect()
     }
 }
 

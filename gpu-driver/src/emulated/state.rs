@@ -165,6 +165,8 @@ pub(super) struct LoadedModule {
 #[derive(Default)]
 pub(super) struct Pool {
     pub(super) device: usize,
+    /// The context that was current when it was made; 0 for none. Only there is it used.
+    pub(super) context: usize,
     pub(super) used: u64,
     pub(super) reserved: u64,
     pub(super) most_used: u64,
@@ -339,7 +341,11 @@ impl State {
             let _ = self.drain(context);
         }
         self.forget_work(context);
-        self.memory.release_all(context);
+        for (bytes, pool) in self.memory.release_all(context) {
+            self.uncount(context, bytes, pool);
+        }
+        // Pools outlive a context, but who lost it cannot destroy them any more.
+        self.pools.retain(|_, pool| pool.context != context || pool.context == 0);
         self.streams.retain(|_, stream| stream.context != context);
         self.events.retain(|_, event| event.context != context);
         self.modules.retain(|_, module| module.context != context);
@@ -686,6 +692,8 @@ impl State {
         if let Some(pool) = self.pools.get_mut(&pool) {
             pool.used -= (bytes as u64).min(pool.used);
             pool.reserved = pool.used.max(pool.reserved.min(pool.threshold));
+        } else if pool != 0 {
+            // The pool is gone, and with it what it held.
         } else if let Some(context) = self.contexts.get_mut(&context) {
             context.used -= (bytes as u64).min(context.used);
         }

@@ -493,3 +493,85 @@ pub fn handles_drop_in_two_thousand_orders(_: &()) -> Outcome {
     }
     Ok(())
 }
+
+/// What a device that was lost held is free for the next one.
+pub fn the_memory_of_a_lost_device_comes_back(_: &()) -> Outcome {
+    const MOST: usize = 70 << 30;
+    for _ in 0..2 {
+        let device = Emulated::new().open()?;
+        let free = device.memory()?.0;
+        ensure!(free > MOST, "{free} bytes are free");
+        // SAFETY: never read.
+        let x = unsafe { DeviceVec::<u8>::uninitialized(&device.stream(), MOST)? };
+        launch(&module(&device)?.function("fault")?, 1, 1, 0, values![x.as_raw()], &device.stream())?;
+        ensure!(device.synchronize().is_err());
+    }
+    Ok(())
+}
+
+/// `cuMemFree` waits for the work of the context that allocated, whichever is current.
+pub fn memory_is_released_under_another_context(_: &()) -> Outcome {
+    let (one, other) = (Emulated::new().open()?, Emulated::new().open()?);
+    let mut address = 0;
+    {
+        let _current = one.make_current()?;
+        // SAFETY: the pointer is valid for the call; the fill stays within the memory.
+        unsafe {
+            well(cust::sys::cuMemAlloc_v2(&mut address, 1 << 20))?;
+            well(cust::sys::cuMemsetD8Async(address, 1, 1 << 20, one.stream().as_raw()))?;
+        }
+    }
+    let _current = other.make_current()?;
+    // SAFETY: allocated above, and freed once.
+    well(unsafe { cust::sys::cuMemFree_v2(address) })?;
+    one.synchronize()?;
+    ensure_eq!(one.emulation().ok_or("emulated")?.live_allocations()?, 0);
+    Ok(())
+}
+
+/// A stream that goes within a capture ends the capture, and what it held from before still runs.
+pub fn a_stream_dropped_within_a_capture_keeps_its_work(_: &()) -> Outcome {
+    let device = Emulated::new().open()?;
+    let (stream, side) = (Stream::new(&device)?, Stream::new(&device)?);
+    let x = DeviceVec::<u32>::zeros(&stream, 1)?;
+    stream.synchronize()?;
+    {
+        let _current = device.make_current()?;
+        // SAFETY: within the buffer, which lives until the wait.
+        well(unsafe { cust::sys::cuMemsetD32Async(x.as_raw(), 5, 1, side.as_raw()) })?;
+    }
+    let done = side.record()?;
+    let outcome = stream.capture(|| {
+        side.wait(&stream.record()?)?;
+        drop(side);
+        Ok(())
+    });
+    ensure!(outcome.is_err(), "{outcome:?}");
+    stream.wait(&done)?;
+    ensure_eq!(x.to_vec()?, [5]);
+    Ok(())
+}
+
+/// CUDA gives a graph memory of its own; here that is refused, and so is the release of other memory.
+pub fn memory_is_no_part_of_a_capture(_: &()) -> Outcome {
+    let device = Emulated::new().open()?;
+    let emulation = device.emulation().ok_or("emulated")?;
+    let stream = Stream::new(&device)?;
+    let x = DeviceVec::from_slice(&stream, &[1u32, 2, 3])?;
+    let before = emulation.live_allocations()?;
+    let outcome = stream.capture(|| DeviceVec::<u32>::zeros(&stream, 3));
+    let error = outcome.err().ok_or("an allocation was captured")?;
+    ensure!(error.to_string().contains("STREAM_CAPTURE_UNSUPPORTED"), "{error}");
+    ensure_eq!(emulation.live_allocations()?, before);
+    ensure_eq!(x.try_clone()?.to_vec()?, [1, 2, 3]);
+    let outcome = stream.capture(|| {
+        drop(x);
+        Ok(())
+    });
+    // The capture's end tells, and the next call of what failed in the Drop.
+    ensure!(outcome.is_err(), "a release was captured");
+    let error = device.synchronize().err().ok_or("the failed release is not told")?;
+    ensure!(matches!(error, DriverError::InDrop { .. }), "{error}");
+    ensure_eq!(DeviceVec::from_slice(&stream, &[4u32])?.to_vec()?, [4]);
+    Ok(())
+}

@@ -114,6 +114,10 @@ fn main() -> ExitCode {
         cust_reads_attributes_and_occupancy,
         indices_beyond_32_bits_are_tested_in_chosen_blocks,
         handles_drop_in_two_thousand_orders,
+        the_memory_of_a_lost_device_comes_back,
+        memory_is_released_under_another_context,
+        a_stream_dropped_within_a_capture_keeps_its_work,
+        memory_is_no_part_of_a_capture,
     ];
     let by_order = tests![a_missing_event_shows_for_some_seed];
     let by_order_checked = tests![an_early_release_shows_for_some_seed];

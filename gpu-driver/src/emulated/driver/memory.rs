@@ -94,10 +94,11 @@ unsafe extern "C" fn cuMemAllocPitch_v2(
     })
 }
 
-/// Waits for the context, then releases: nothing that is queued can lose its memory.
+/// Waits for the context that allocated, then releases: nothing that is queued can lose its memory.
 fn free(state: &mut State, address: usize, expected: Kind) -> Outcome {
-    let context = state.current()?;
+    state.current()?;
     let (bytes, pool, kind) = state.allocation_at(address)?;
+    let context = state.memory.find(address).map(|found| found.context).ok_or(INVALID_VALUE)?;
     if kind != expected {
         return Err(INVALID_VALUE);
     }
@@ -257,7 +258,8 @@ unsafe extern "C" fn cuMemPoolCreate(pool: *mut *mut c_void, props: *const cust:
         // SAFETY: not null, so the caller's properties.
         let device = state.device(unsafe { (*props).location.id })?;
         let made = state.handle();
-        state.pools.insert(made, Pool { device, ..Pool::default() });
+        let context = state.current().unwrap_or(0);
+        state.pools.insert(made, Pool { device, context, ..Pool::default() });
         // SAFETY: see above.
         unsafe { store(pool, pointer(made)) }
     })

@@ -63,6 +63,14 @@ unsafe extern "C" fn cuStreamDestroy_v2(stream: *mut c_void) -> c_int {
         if state.context(context)?.null_stream == stream {
             return Err(INVALID_HANDLE);
         }
+        // A stream that goes spoils the capture that it is part of. What it held from before is no part of that.
+        let _captured = state.not_captured(stream);
+        state.captures.retain(|_, capture| capture.origin != stream);
+        state.stream_state(stream)?.capture = None;
+        let (captures, streams) = (&state.captures, state.streams.values_mut());
+        for other in streams.filter(|other| other.capture.as_ref().is_some_and(|(of, _)| !captures.contains_key(of))) {
+            other.capture = None;
+        }
         // A real driver lets the queue run on; what others wait for must run before the queue goes.
         let ended = state.finish_stream(stream);
         state.streams.remove(&stream);
