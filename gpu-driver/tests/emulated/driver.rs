@@ -270,7 +270,7 @@ pub fn pinned_sources_are_read_late_and_pageable_ones_at_once(_: &()) -> Outcome
     let stream = Stream::new(&device)?;
     let x = DeviceVec::<u32>::zeros(&stream, 3)?;
     let mut pinned = PinnedVec::from_slice(&device, &[1u32, 2, 3])?;
-    let mut pageable = vec![1u32, 2, 3];
+    let mut pageable = [1u32, 2, 3];
     for (host, want) in [(&mut pinned[..], [7, 8, 9]), (&mut pageable[..], [1, 2, 3])] {
         // SAFETY: both have twelve bytes, and live until the wait.
         well(unsafe { cust::sys::cuMemcpyHtoDAsync_v2(x.as_raw(), host.as_ptr().cast(), 12, stream.as_raw()) })?;
@@ -407,7 +407,7 @@ pub fn indices_beyond_32_bits_are_tested_in_chosen_blocks(_: &()) -> Outcome {
         let device = Emulated::new().open()?;
         let emulation = device.emulation().ok_or("emulated")?;
         let block = near as u64 / u64::from(BLOCK);
-        emulation.run_only_blocks(&[block..block + 1])?;
+        emulation.run_only_blocks(std::slice::from_ref(&(block..block + 1)))?;
         // SAFETY: fresh memory of this size is zero on the emulated device.
         let x = unsafe { DeviceVec::<u8>::uninitialized(&device.stream(), BYTES)? };
         launch(

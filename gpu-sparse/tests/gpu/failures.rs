@@ -5,7 +5,7 @@ use std::error::Error;
 
 use gpu_array::{ArrayError, GpuArray};
 use gpu_driver::{
-    Device, Stream,
+    Device, DriverError, Stream,
     emulated::{
         Call::{self, Allocation, Copy, Launch, ModuleLoad},
         Emulated,
@@ -302,4 +302,24 @@ pub fn no_fallible_function_is_forgotten(_: &()) -> Outcome {
     // Methods of the trait, which `DeviceCsr` has or inherits.
     found.extend(["apply", "apply_dot", "residual"].map(|name| format!("LinearOperator::{name}")));
     none_forgotten(&found, OPERATIONS, OTHERS)
+}
+
+/// A matrix of one device and vectors of another are an error.
+pub fn objects_of_two_devices_do_not_mix(_: &()) -> Outcome {
+    let (one, other) = (Emulated::new().open()?, Emulated::new().open()?);
+    let a = matrix::<f64>()?.to_device(&one)?;
+    let (x, far) =
+        (GpuArray::from_ndarray(&one, &ndarray::arr1(&X))?, GpuArray::from_ndarray(&other, &ndarray::arr1(&X))?);
+    let (mut y, mut far_y) = (GpuArray::zeros(&one, 3)?, GpuArray::zeros(&other, 3)?);
+    for outcome in [a.matvec(&far).map(drop), a.matvec_into(&far, &mut y), a.matvec_into(&x, &mut far_y)] {
+        ensure!(matches!(outcome, Err(SparseError::Driver(DriverError::WrongDevice { .. }))), "{outcome:?}");
+    }
+    ensure_eq!(a.matvec(&x)?.to_ndarray()?.to_vec(), B);
+    // A preconditioner on another device is applied there, through the host.
+    let m = inverse()?.to_device(&other)?;
+    let solution = cg(&a, &B).rtol(1e-8).preconditioner(&m).solve()?;
+    ensure!(solution.is_converged(), "{solution}");
+    let same = cg(&a, &B).rtol(1e-8).preconditioner(&inverse()?).solve()?;
+    ensure_eq!(solution.x, same.x);
+    Ok(())
 }
