@@ -58,6 +58,10 @@
 //! | `GPU_EMULATED_ARCH`, `GPU_EMULATED_DRIVER` | compute capability (9.0) and CUDA version (13.0) to report |
 //! | `GPU_EMULATED_FAIL` | calls to fail: `allocation:3,launch:2+` fails the third allocation and every launch from the second; also `module`, `copy`, `release`, `event` |
 //!
+//! # Failures on demand
+//! [`Emulation::fail`] makes driver calls of one device fail, and [`Emulated::fail_each`] runs an operation once for each call
+//! that it makes, with that call failing: memory that runs out, launches that are refused, copies that break off.
+//!
 //! # Debugging a kernel with gdb
 //! Kernels are shared objects with debug information, and the compiler leaves the text it was given beside them in the
 //! cache (`GPU_CACHE_DIR`), where gdb finds it:
