@@ -9,6 +9,7 @@ pub(crate) fn all() -> Outcome {
     run(&mut cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]))?;
     run(cargo(&["doc", "--workspace", "--no-deps"]).env("RUSTDOCFLAGS", "-D warnings"))?;
     kernels()?;
+    emulated()?;
     outside::run()?;
     run(&mut cargo(&["run", "--release", "-p", "gpu-sparse", "--example", "solve"]))
 }
@@ -16,4 +17,16 @@ pub(crate) fn all() -> Outcome {
 /// Each crate with kernels has a test target `gpu` that compiles every instance of its registry.
 pub(crate) fn kernels() -> Outcome {
     run(&mut cargo(&["test", "--workspace", "--test", "gpu", "--", "kernels::"]))
+}
+
+/// The device tests on the emulated device without access checks, as `cargo test` has run them with.
+pub(crate) fn emulated() -> Outcome {
+    let run_plain = |arguments: &[&str]| {
+        run(cargo(arguments)
+            .env("GPU_DEVICE", "emulated")
+            .env("GPU_EMULATED_CHECKS", "off")
+            .env("GPU_TESTS", "require"))
+    };
+    run_plain(&["test", "--workspace", "--test", "gpu", "--", "device::"])?;
+    run_plain(&["test", "-p", "gpu-driver", "--test", "emulated"])
 }

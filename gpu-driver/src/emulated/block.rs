@@ -179,8 +179,10 @@ pub(super) struct Group {
 
 #[derive(Default)]
 pub(super) struct Warp {
+    #[expect(clippy::vec_box, reason = "half a kilobyte that would be copied at each operation")]
     pub(super) groups: Vec<Box<Group>>,
     /// Groups to use again.
+    #[expect(clippy::vec_box, reason = "as above")]
     pub(super) spare: Vec<Box<Group>>,
     pub(super) clock: u32,
     /// Lanes that there are: fewer than 32 in a block's last warp.

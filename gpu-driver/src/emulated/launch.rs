@@ -500,7 +500,7 @@ impl Launch {
         self.interruptions += 1;
         if std::mem::take(&mut self.progressed) {
             self.last_progress = Instant::now();
-        } else if self.interruptions % TIME_CHECK == 0
+        } else if self.interruptions.is_multiple_of(TIME_CHECK)
             && let Some(timeout) = self.timeout
             && self.last_progress.elapsed() > timeout
         {

@@ -274,6 +274,19 @@ impl Memory {
     }
 }
 
+impl Drop for Memory {
+    fn drop(&mut self) {
+        // SAFETY: both were mapped in `new` with these sizes, and nothing uses them any more.
+        unsafe {
+            libc::munmap(self.base as *mut _, self.pages * PAGE);
+            libc::munmap(self.table.as_ptr().cast(), self.pages * size_of::<u32>());
+            if let Some(file) = self.poison_file {
+                libc::close(file);
+            }
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -330,18 +343,5 @@ mod tests {
         assert!(memory.zero_by_mapping(start, 64 << 20) && !memory.zero_by_mapping(start, 4096));
         // SAFETY: within the allocation.
         assert_eq!(unsafe { (start as *const u64).read() }, 0);
-    }
-}
-
-impl Drop for Memory {
-    fn drop(&mut self) {
-        // SAFETY: both were mapped in `new` with these sizes, and nothing uses them any more.
-        unsafe {
-            libc::munmap(self.base as *mut _, self.pages * PAGE);
-            libc::munmap(self.table.as_ptr().cast(), self.pages * size_of::<u32>());
-            if let Some(file) = self.poison_file {
-                libc::close(file);
-            }
-        }
     }
 }

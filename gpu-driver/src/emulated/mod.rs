@@ -75,7 +75,11 @@
 //! Running CUDA blocks as coroutines on a CPU follows MCUDA (Stratton, Stone and Hwu, LCPC 2008) and HIP-CPU; the checks are
 //! those of NVIDIA's compute-sanitizer (memcheck, racecheck, synccheck, initcheck) as far as a CPU can see them.
 
-use std::{ops::Range, sync::Arc, time::Duration};
+use std::{
+    ops::Range,
+    sync::{Arc, Once},
+    time::Duration,
+};
 
 use crate::{CudaCode, Device, DriverError, Result, device::Context, sys::loader};
 
@@ -330,6 +334,17 @@ pub(crate) fn close(context: cust::sys::CUcontext) {
     let _ = state::answer(|state| {
         state.destroy_context(context as usize);
         Ok(())
+    });
+}
+
+/// Prints the seed that repeats this process's orders, once.
+pub(crate) fn announce() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let seed = state::answer(|state| Ok(state.machine.defaults.seed));
+        if let Ok(seed) = seed {
+            eprintln!("emulated device: GPU_EMULATED_SEED={seed}");
+        }
     });
 }
 

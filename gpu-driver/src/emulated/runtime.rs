@@ -176,7 +176,7 @@ unsafe extern "C" fn atomic(address: *const c_void, bytes: c_ulong, file: *const
     leave_probe(launch);
     let here = site(c"an atomic operation".as_ptr(), file, line);
     let (address, bytes) = (address as usize, bytes as usize);
-    if bytes > 0 && address % bytes != 0 {
+    if bytes > 0 && !address.is_multiple_of(bytes) {
         let text = format!("an atomic operation of {bytes} bytes at {address:#x}, which is not a multiple of {bytes}");
         fail(launch, MISALIGNED, &text, here);
     }
@@ -298,10 +298,10 @@ unsafe extern "C" fn warp(
     }
     let block = launch.block();
     let state = &mut block.warps[thread / 32];
-    let mine = |group: &Box<Group>| {
+    let mine = |group: &Group| {
         group.kind == kind && group.mask == mask && group.width == width && group.arrived >> lane & 1 == 0
     };
-    let found = state.groups.iter().position(mine).unwrap_or_else(|| {
+    let found = state.groups.iter().position(|group| mine(group)).unwrap_or_else(|| {
         let mut group = state.spare.pop().unwrap_or_else(|| Box::new(EMPTY_GROUP));
         (group.kind, group.mask, group.width, group.arrived) = (kind, mask, width, 0);
         state.groups.push(group);

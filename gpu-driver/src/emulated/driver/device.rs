@@ -143,7 +143,7 @@ fn attribute_of(attribute: c_int) -> Option<c_int> {
         97 => MOST_SHARED_BYTES as c_int, // MAX_SHARED_MEMORY_PER_BLOCK_OPTIN
         106 => 32,               // MAX_BLOCKS_PER_MULTIPROCESSOR
         111 => 1024,             // RESERVED_SHARED_MEMORY_PER_BLOCK
-        1..=150 => 0,
+        other if (1..=150).contains(&other) => 0,
         _ => return None,
     })
 }

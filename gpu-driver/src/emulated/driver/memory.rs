@@ -406,7 +406,7 @@ fn fill(address: Address, value: u32, width: usize, count: usize, stream: *mut c
     call(|state| {
         let stream = state.stream(stream)?;
         let at = address as usize;
-        if at % width != 0 {
+        if !at.is_multiple_of(width) {
             return Err(INVALID_VALUE);
         }
         if count == 0 {
