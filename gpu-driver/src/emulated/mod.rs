@@ -63,6 +63,7 @@
 //! cache (`GPU_CACHE_DIR`), where gdb finds it:
 //! ```text
 //! GPU_DEVICE=emulated GPU_EMULATED_SCHEDULE=ascending GPU_EMULATED_TIMEOUT=0 gdb --args target/debug/examples/my_program
+//! (gdb) set language c++
 //! (gdb) set breakpoint pending on
 //! (gdb) break my_kernel.cu:42 if threadIdx.x == 3 && blockIdx.x == 0
 //! (gdb) run

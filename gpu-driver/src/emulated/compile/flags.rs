@@ -11,14 +11,14 @@ use super::{
 /// Of every compilation.
 ///
 /// Optimised a little: a loop of accesses and branches ran in 37 ns per element without, in 23 ns with `-O1` and with `-O2`,
-/// and `-O2` takes a quarter longer to compile. Lines only in the debug information. No fused multiply-add: kernels that want one say `fma`. Integers wrap and
+/// and `-O2` takes a quarter longer to compile. No fused multiply-add: kernels that want one say `fma`. Integers wrap and
 /// pointers may be cast, as on a GPU. `char` is signed, as on every host of CUDA. Each basic block calls the driver, which
 /// so ends loops that wait for another thread.
 const ALWAYS: &[&str] = &[
     "-x",
     "c++",
     "-O1",
-    "-g1",
+    "-g",
     "-fPIC",
     "-fvisibility=hidden",
     "-fno-exceptions",
