@@ -19,14 +19,15 @@ pub(crate) fn kernels() -> Outcome {
     run(&mut cargo(&["test", "--workspace", "--test", "gpu", "--", "kernels::"]))
 }
 
-/// The device tests on the emulated device without access checks, as `cargo test` has run them with.
+/// The device tests on the emulated device once more: without access checks, and the device's own tests with checks of
+/// undefined behaviour too. `cargo test` has run them with access checks.
 pub(crate) fn emulated() -> Outcome {
-    let run_plain = |arguments: &[&str]| {
-        run(cargo(arguments)
-            .env("GPU_DEVICE", "emulated")
-            .env("GPU_EMULATED_CHECKS", "off")
-            .env("GPU_TESTS", "require"))
+    let run_with = |checks: &str, arguments: &[&str]| {
+        let mut command = cargo(arguments);
+        command.env("GPU_DEVICE", "emulated").env("GPU_EMULATED_CHECKS", checks).env("GPU_TESTS", "require");
+        run(&mut command)
     };
-    run_plain(&["test", "--workspace", "--test", "gpu", "--", "device::"])?;
-    run_plain(&["test", "-p", "gpu-driver", "--test", "emulated"])
+    run_with("off", &["test", "--workspace", "--test", "gpu", "--", "device::"])?;
+    run_with("off", &["test", "-p", "gpu-driver", "--test", "emulated"])?;
+    run_with("undefined", &["test", "-p", "gpu-driver", "--test", "emulated"])
 }

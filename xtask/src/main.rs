@@ -30,7 +30,7 @@ enum Command {
     Ci,
     /// Compile every kernel of every registry for sm_80, sm_90 and sm_100 (reported as ignored without NVRTC).
     Kernels,
-    /// Run the device tests on the emulated device without access checks.
+    /// Run the device tests on the emulated device without access checks, its own with checks of undefined behaviour.
     Emulated,
     /// Build the release test, bench and example programs into a folder that runs without a Rust toolchain.
     Bundle {

@@ -138,6 +138,9 @@ fn check_shared(launch: &mut Launch, slot: usize, address: usize, bytes: usize, 
         let text = report::outside_variables(launch, offset, &does);
         fail(launch, ILLEGAL_ADDRESS, &text, site);
     }
+    if !launch.sees_accesses {
+        return;
+    }
     let thread = launch.at.1;
     let block = launch.block();
     if kind == kind::ATOMIC {
@@ -449,7 +452,10 @@ unsafe extern "C" fn undefined(
     let launch = unsafe { current() };
     leave_probe(launch);
     let at = if address.is_null() { String::new() } else { format!(" at {address:p}") };
-    fail(launch, ILLEGAL_INSTRUCTION, &format!("undefined behaviour: {}{at}", text(what)), site(null_mut(), file, line))
+    let what = text(what);
+    // An index that leaves its array is an access out of bounds, found before it happens.
+    let code = if what.contains("out of bounds") { ILLEGAL_ADDRESS } else { ILLEGAL_INSTRUCTION };
+    fail(launch, code, &format!("undefined behaviour: {what}{at}"), site(null_mut(), file, line))
 }
 
 unsafe extern "C" fn misaligned(
