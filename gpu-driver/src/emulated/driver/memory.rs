@@ -242,6 +242,7 @@ unsafe extern "C" fn cuMemFreeAsync(address: Address, stream: *mut c_void) -> c_
         let context = state.stream_state(stream)?.context;
         let (bytes, pool, _) = state.allocation_at(address as usize)?;
         state.enqueue(stream, Op::Release(address as usize))?;
+        state.memory.mark_freed(address as usize);
         state.uncount(context, bytes, pool);
         Ok(())
     })
@@ -255,7 +256,8 @@ unsafe extern "C" fn cuMemPoolCreate(pool: *mut *mut c_void, props: *const cust:
         // SAFETY: not null, so the caller's properties.
         let device = state.device(unsafe { (*props).location.id })?;
         let made = state.handle();
-        state.pools.insert(made, Pool { device, ..Pool::default() });
+        let context = state.current().unwrap_or(0);
+        state.pools.insert(made, Pool { device, context, ..Pool::default() });
         // SAFETY: see above.
         unsafe { store(pool, pointer(made)) }
     })
