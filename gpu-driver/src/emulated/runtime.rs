@@ -489,7 +489,11 @@ unsafe extern "C" fn undefined(
     let at = if address.is_null() { String::new() } else { format!(" at {address:p}") };
     let what = text(what);
     // An index that leaves its array is an access out of bounds, found before it happens.
-    let code = if what.contains("out of bounds") || what.contains("null pointer") { ILLEGAL_ADDRESS } else { ILLEGAL_INSTRUCTION };
+    let code = if what.contains("out of bounds") || what.contains("null pointer") {
+        ILLEGAL_ADDRESS
+    } else {
+        ILLEGAL_INSTRUCTION
+    };
     fail(launch, code, &format!("undefined behaviour: {what}{at}"), site(null_mut(), file, line))
 }
 
