@@ -81,6 +81,7 @@ impl Device {
     /// ([`crate::emulated`]) with a C++ compiler. `GPU_DEVICE` overrides the choice.
     ///
     /// The driver is chosen at a process's first call, so a test program calls this before anything else of the library.
+    /// On the emulated device the first call prints the seed of its random orders, to repeat a failing run.
     ///
     /// # Errors
     /// As [`Device::first`]; `NoNvrtc` or `NoCompiler` when there is a device and nothing to compile kernels with.
@@ -88,9 +89,10 @@ impl Device {
         sys::loader::wish(sys::loader::Wish::StandIn);
         let device = Self::first()?;
         if device.is_emulated() {
-            emulated::toolchain().map(drop)?
+            emulated::toolchain()?;
+            emulated::announce();
         } else {
-            nvrtc::version().map(drop)?
+            nvrtc::version()?;
         }
         Ok(device)
     }

@@ -124,3 +124,25 @@ fn auto_says_what_it_took_and_why() {
     assert_eq!(output.status.code(), Some(1));
     assert!(stderr(&output).contains("GPU_DEVICE=none"), "{}", stderr(&output));
 }
+
+#[test]
+fn the_emulated_device_is_used_when_asked_for_and_never_otherwise() {
+    let folder = tempfile::tempdir().unwrap();
+    let a = file(&folder, "a.mtx", "%%MatrixMarket matrix coordinate real symmetric\n2 2 3\n1 1 4\n2 1 1\n2 2 3\n");
+    let emulated = |arguments: &[&str]| {
+        let mut command = Command::new(program());
+        command.env("GPU_DEVICE", "emulated").arg(&a).args(arguments).output().expect("the program starts")
+    };
+    let facts = json(&emulated(&["--json"]));
+    assert!(facts["device"].as_str().unwrap().starts_with("cpu"), "{facts}");
+    assert!(facts["device_reason"].as_str().unwrap().contains("--device emulated"), "{facts}");
+    assert_eq!(emulated(&["--device", "cuda"]).status.code(), Some(1));
+    let output = run(&[&a, "--json", "--device", "emulated"]);
+    if stderr(&output).contains("no C++ compiler") {
+        eprintln!("SKIPPED: {}", stderr(&output));
+        return;
+    }
+    let facts = json(&output);
+    assert!(facts["device"].as_str().unwrap().contains("emulated") && facts["status"] == "Converged", "{facts}");
+    assert_eq!(facts["iterations"], 2);
+}

@@ -9,6 +9,7 @@ pub(crate) fn all() -> Outcome {
     run(&mut cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]))?;
     run(cargo(&["doc", "--workspace", "--no-deps"]).env("RUSTDOCFLAGS", "-D warnings"))?;
     kernels()?;
+    emulated()?;
     outside::run()?;
     run(&mut cargo(&["run", "--release", "-p", "gpu-sparse", "--example", "solve"]))
 }
@@ -16,4 +17,17 @@ pub(crate) fn all() -> Outcome {
 /// Each crate with kernels has a test target `gpu` that compiles every instance of its registry.
 pub(crate) fn kernels() -> Outcome {
     run(&mut cargo(&["test", "--workspace", "--test", "gpu", "--", "kernels::"]))
+}
+
+/// The device tests on the emulated device once more: without access checks, and the device's own tests with checks of
+/// undefined behaviour too. `cargo test` has run them with access checks.
+pub(crate) fn emulated() -> Outcome {
+    let run_with = |checks: &str, arguments: &[&str]| {
+        let mut command = cargo(arguments);
+        command.env("GPU_DEVICE", "emulated").env("GPU_EMULATED_CHECKS", checks).env("GPU_TESTS", "require");
+        run(&mut command)
+    };
+    run_with("off", &["test", "--workspace", "--test", "gpu", "--", "device::"])?;
+    run_with("off", &["test", "-p", "gpu-driver", "--test", "emulated"])?;
+    run_with("undefined", &["test", "-p", "gpu-driver", "--test", "emulated"])
 }

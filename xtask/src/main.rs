@@ -25,10 +25,13 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Format, generated files, clippy, docs, kernels, a crate outside the workspace, the main program: all must pass.
+    /// Format, generated files, clippy, docs, kernels, the emulated device without checks, a crate outside the workspace, the
+    /// main program: all must pass.
     Ci,
     /// Compile every kernel of every registry for sm_80, sm_90 and sm_100 (reported as ignored without NVRTC).
     Kernels,
+    /// Run the device tests on the emulated device without access checks, its own with checks of undefined behaviour.
+    Emulated,
     /// Build the release test, bench and example programs into a folder that runs without a Rust toolchain.
     Bundle {
         /// The folder, relative to the workspace.
@@ -49,6 +52,7 @@ fn main() -> ExitCode {
     let outcome = match Arguments::parse().command {
         Command::Ci => ci::all(),
         Command::Kernels => ci::kernels(),
+        Command::Emulated => ci::emulated(),
         Command::Bundle { out } => bundle::create(&out),
         Command::Outside => outside::run(),
         Command::Symbols { check } => symbols::run(check),

@@ -12,6 +12,8 @@ pub(super) const MODULE_SYMBOL: &[u8] = b"gpu_emulated_module\0";
 pub(super) mod access {
     pub(crate) const WRITE: u32 = 1;
     pub(crate) const ATOMIC: u32 = 2;
+    /// With a read or a write.
+    pub(crate) const VOLATILE: u32 = 4;
 }
 
 /// What the threads' predicates are joined to at a barrier.

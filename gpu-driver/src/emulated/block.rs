@@ -92,6 +92,12 @@ pub(super) struct Thread {
     /// Cycles that it has waited by reading the clock or sleeping.
     pub(super) cycles: u64,
     pub(super) clock_step: u64,
+    /// Steps left until it is interrupted; a new measure when there are none.
+    pub(super) budget: i64,
+    /// The warp's clock at its last atomic operation or fence.
+    pub(super) sync_clock: u32,
+    /// Another thread is to run before its next write.
+    pub(super) torn: bool,
 }
 
 impl Thread {
@@ -108,12 +114,16 @@ impl Thread {
             last_sync: 0,
             cycles: 0,
             clock_step: FIRST_CLOCK_STEP,
+            budget: 0,
+            sync_clock: 0,
+            torn: false,
         }
     }
 
     fn restart(&mut self, index: Index) {
         (self.index, self.wait, self.site) = (index, Wait::No, Site::NONE);
         (self.warp_clock, self.last_sync, self.cycles, self.clock_step) = (0, 0, 0, FIRST_CLOCK_STEP);
+        (self.budget, self.sync_clock, self.torn) = (0, 0, false);
     }
 }
 
@@ -137,6 +147,10 @@ impl Set {
 
     pub(super) fn remove(&mut self, at: usize) {
         self.0[at / 64] &= !(1 << (at % 64));
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.0.iter().map(|word| word.count_ones() as usize).sum()
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -179,8 +193,10 @@ pub(super) struct Group {
 
 #[derive(Default)]
 pub(super) struct Warp {
+    #[expect(clippy::vec_box, reason = "half a kilobyte that would be copied at each operation")]
     pub(super) groups: Vec<Box<Group>>,
     /// Groups to use again.
+    #[expect(clippy::vec_box, reason = "as above")]
     pub(super) spare: Vec<Box<Group>>,
     pub(super) clock: u32,
     /// Lanes that there are: fewer than 32 in a block's last warp.

@@ -5,13 +5,6 @@ use std::ops::Range;
 const HEADER_BYTES: usize = 64;
 const MAGIC: &[u8] = b"\x7fELF\x02\x01";
 
-/// A part of the file that is mapped when it is loaded, by its addresses relative to where that is.
-#[derive(Clone, Debug)]
-pub(super) struct Segment {
-    pub(super) addresses: Range<usize>,
-    pub(super) writable: bool,
-}
-
 /// A shared object, as bytes.
 #[derive(Clone, Copy)]
 pub(super) struct Elf<'a>(&'a [u8]);
@@ -44,24 +37,58 @@ impl<'a> Elf<'a> {
         })
     }
 
-    /// What is mapped.
-    pub(super) fn segments(self) -> Vec<Segment> {
+    /// What is mapped, by addresses relative to where the file is loaded.
+    pub(super) fn segments(self) -> Vec<Range<usize>> {
         const LOAD: usize = 1;
-        const WRITE: usize = 2;
         let header = |at: usize, wide: bool| if wide { number::<8>(self.0, at) } else { number::<2>(self.0, at) };
         let (offset, size, count) = (header(32, true), header(54, false), header(56, false));
         let table = self.table(offset.unwrap_or(0), size.unwrap_or(0), count.unwrap_or(0));
         let segment = |entry: &[u8]| {
             let (start, bytes) = (number::<8>(entry, 16)?, number::<8>(entry, 40)?);
-            let writable = number::<4>(entry, 4)? & WRITE != 0;
-            let is_load = number::<4>(entry, 0)? == LOAD;
-            is_load.then_some(Segment { addresses: start..start.checked_add(bytes)?, writable })
+            (number::<4>(entry, 0)? == LOAD).then_some(start..start.checked_add(bytes)?)
         };
         table.filter_map(segment).collect()
     }
 
+    /// The bytes of the file that hold variables which can be written: the sections `.data` and `.bss`, by their addresses.
+    pub(super) fn variables_at(self) -> Vec<Range<usize>> {
+        let (offset, count) = (number::<8>(self.0, 40).unwrap_or(0), number::<2>(self.0, 60).unwrap_or(0));
+        let names = number::<2>(self.0, 62).and_then(|at| self.table(offset, 64, count).nth(at));
+        let Some(names_at) = names.and_then(|section| number::<8>(section, 24)) else { return Vec::new() };
+        let range = |section: &[u8]| {
+            let name =
+                self.0.get(names_at.checked_add(number::<4>(section, 0)?)?..)?.split(|&byte| byte == 0).next()?;
+            let (start, bytes) = (number::<8>(section, 16)?, number::<8>(section, 32)?);
+            matches!(name, b".data" | b".bss").then_some(start..start.checked_add(bytes)?)
+        };
+        self.table(offset, 64, count).filter_map(range).collect()
+    }
+
+    /// Name, address and size of every variable.
+    pub(super) fn objects(self) -> Vec<(String, Range<usize>)> {
+        const OBJECT: usize = 1;
+        self.symbols(|name, entry| {
+            let (start, bytes) = (number::<8>(entry, 8)?, number::<8>(entry, 16)?);
+            let is_object = number::<1>(entry, 4)? & 0xf == OBJECT;
+            is_object.then_some((String::from_utf8_lossy(name).into_owned(), start..start.checked_add(bytes)?))
+        })
+    }
+
     /// Address, relative to where the file is loaded, and size of the symbol of that name, exported or not.
     pub(super) fn symbol(self, name: &str) -> Option<(usize, usize)> {
+        let found = self.symbols(|text, entry| {
+            let (value, bytes) = (number::<8>(entry, 8)?, number::<8>(entry, 16)?);
+            (text == name.as_bytes() && value != 0).then_some((value, bytes))
+        });
+        found.first().copied()
+    }
+
+    /// What `each` makes of the symbols, by name and entry.
+    fn symbols<T>(self, each: impl Fn(&[u8], &[u8]) -> Option<T>) -> Vec<T> {
+        self.try_symbols(each).unwrap_or_default()
+    }
+
+    fn try_symbols<T>(self, each: impl Fn(&[u8], &[u8]) -> Option<T>) -> Option<Vec<T>> {
         const SYMBOLS: usize = 2;
         let sections = || self.table(number::<8>(self.0, 40).unwrap_or(0), 64, number::<2>(self.0, 60).unwrap_or(0));
         let symbols = sections().find(|section| number::<4>(section, 4) == Some(SYMBOLS))?;
@@ -69,12 +96,11 @@ impl<'a> Elf<'a> {
         let (names_at, names_bytes) = (number::<8>(names, 24)?, number::<8>(names, 32)?);
         let names = self.0.get(names_at..names_at.checked_add(names_bytes)?)?;
         let entries = self.table(number::<8>(symbols, 24)?, 24, number::<8>(symbols, 32)? / 24);
-        entries.into_iter().find_map(|entry| {
-            let at = number::<4>(entry, 0)?;
-            let text = names.get(at..)?.split(|&byte| byte == 0).next()?;
-            let (value, bytes) = (number::<8>(entry, 8)?, number::<8>(entry, 16)?);
-            (text == name.as_bytes() && value != 0).then_some((value, bytes))
-        })
+        let made = entries.filter_map(|entry| {
+            let name = names.get(number::<4>(entry, 0)?..)?.split(|&byte| byte == 0).next()?;
+            each(name, entry)
+        });
+        Some(made.collect())
     }
 }
 
@@ -86,8 +112,10 @@ mod tests {
     fn this_program_is_read() {
         let bytes = std::fs::read(std::env::current_exe().unwrap()).unwrap();
         let elf = Elf::new(&bytes).unwrap();
-        assert!(elf.segments().iter().any(|segment| segment.writable));
-        assert!(elf.symbol("main").is_some() && elf.symbol("no_such_symbol").is_none());
+        assert!(elf.segments().len() > 1);
+        let stripped = !bytes.windows(8).any(|window| window == b".symtab\0");
+        assert!((stripped || elf.symbol("main").is_some()) && elf.symbol("no_such_symbol").is_none());
+        assert!(!elf.variables_at().is_empty() && (stripped || !elf.objects().is_empty()));
         assert!(file_bytes(bytes.first_chunk().unwrap()).unwrap() <= bytes.len());
     }
 
@@ -99,7 +127,7 @@ mod tests {
         for at in 6..256 {
             bytes[at] = 0xff;
             if let Some(elf) = Elf::new(&bytes) {
-                let _ = (elf.segments(), elf.symbol("x"));
+                let _ = (elf.segments(), elf.symbol("x"), elf.objects(), elf.variables_at());
             }
         }
     }

@@ -5,6 +5,7 @@ use std::{
     ffi::{CStr, c_void},
     fs,
     io::Write,
+    ops::Range,
     path::{Path, PathBuf},
     sync::Mutex,
 };
@@ -14,11 +15,13 @@ use sha2::{Digest, Sha256};
 
 use super::{
     abi,
-    elf::{self, Elf, Segment},
+    elf::{self, Elf},
     runtime,
 };
 use crate::{device::lock, nvrtc};
 
+/// Variables of the headers, which the driver writes.
+const BUILT_IN: [&str; 4] = ["threadIdx", "blockIdx", "blockDim", "gridDim"];
 const INVALID_IMAGE: i32 = 200;
 const OPERATING_SYSTEM: i32 = 304;
 
@@ -27,7 +30,11 @@ pub(super) struct Image {
     module: *const abi::Module,
     bytes: Vec<u8>,
     base: usize,
-    segments: Vec<Segment>,
+    segments: Vec<Range<usize>>,
+    /// Where variables lie that can be written.
+    variables_at: Vec<Range<usize>>,
+    /// Each of them, and whether it is the program's own.
+    variables: Vec<(Range<usize>, bool)>,
     path: PathBuf,
     /// Unmapped before the file goes.
     _library: Library,
@@ -56,7 +63,11 @@ impl Image {
         let bytes = elf::file_bytes(header).ok_or(INVALID_IMAGE)?;
         // SAFETY: a whole file, as the caller promises.
         let bytes = unsafe { std::slice::from_raw_parts(image.cast::<u8>(), bytes) }.to_vec();
-        let segments = Elf::new(&bytes).ok_or(INVALID_IMAGE)?.segments();
+        let elf = Elf::new(&bytes).ok_or(INVALID_IMAGE)?;
+        let (segments, variables_at) = (elf.segments(), elf.variables_at());
+        let own =
+            |(name, _): &(String, Range<usize>)| !name.contains("gpu_emulated_") && !BUILT_IN.contains(&name.as_str());
+        let variables = elf.objects().into_iter().map(|entry| (entry.1.clone(), own(&entry))).collect();
         let (path, own_copy, claim) = place(&bytes).map_err(|_| OPERATING_SYSTEM)?;
         // SAFETY: a module of our own compiler step; its initialisers are those of the user's device variables.
         let library = unsafe { Library::open(Some(&path), RTLD_NOW | RTLD_LOCAL) }.map_err(|_| INVALID_IMAGE)?;
@@ -66,7 +77,18 @@ impl Image {
         let module = *module;
         let symbol = Elf::new(&bytes).and_then(|elf| elf.symbol("gpu_emulated_module")).ok_or(INVALID_IMAGE)?;
         let base = (module as usize).wrapping_sub(symbol.0);
-        let image = Self { module, bytes, base, segments, path, _library: library, _own_copy: own_copy, claim };
+        let image = Self {
+            module,
+            bytes,
+            base,
+            segments,
+            variables_at,
+            variables,
+            path,
+            _library: library,
+            _own_copy: own_copy,
+            claim,
+        };
         if image.module().version != abi::VERSION {
             return Err(INVALID_IMAGE);
         }
@@ -104,15 +126,15 @@ impl Image {
         Some((self.base + offset, bytes))
     }
 
-    /// Whether `bytes` at `address` are the module's own variables or constants.
+    /// Whether `bytes` at `address` are the module's own constants, or lie within one of its variables.
     pub(super) fn holds(&self, address: usize, bytes: usize, write: bool) -> bool {
         let offset = address.wrapping_sub(self.base);
-        let inside = |segment: &Segment| {
-            segment.addresses.contains(&offset)
-                && bytes <= segment.addresses.end - offset
-                && (segment.writable || !write)
-        };
-        self.segments.iter().any(inside)
+        let within = |range: &Range<usize>| range.contains(&offset) && bytes <= range.end - offset;
+        if self.variables_at.iter().any(|range| range.contains(&offset)) {
+            return self.variables.iter().any(|(range, own)| within(range) && (*own || !write));
+        }
+        // Beside them, what the linker lays out in writable pages is constant once it is loaded.
+        !write && self.segments.iter().any(|segment| within(segment))
     }
 
     /// The file, and the offset in it that debug information counts by, of a code address.
@@ -123,7 +145,7 @@ impl Image {
     /// Whether the address lies in the module's code or data.
     pub(super) fn contains(&self, address: usize) -> bool {
         let offset = address.wrapping_sub(self.base);
-        self.segments.iter().any(|segment| segment.addresses.contains(&offset))
+        self.segments.iter().any(|segment| segment.contains(&offset))
     }
 }
 

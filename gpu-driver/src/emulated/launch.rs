@@ -21,7 +21,7 @@ use corosensei::{Coroutine, CoroutineResult};
 
 use super::{
     Blocks, Schedule,
-    abi::Index,
+    abi::{self, Index},
     block::{Barrier, Block, Ending, Fiber, Site, Thread, Wait},
     image::Image,
     memory::Memory,
@@ -31,16 +31,17 @@ use super::{
     shared::{Arenas, Layout},
     signal,
     stack::ThreadStack,
+    state::LoadedModule,
 };
 
 /// Most blocks that run side by side, and most threads.
-const MAX_RESIDENT: usize = 264;
+pub(super) const MAX_RESIDENT: usize = 264;
 /// Each stack is two mappings, of which Linux allows 65,530.
 const MAX_RESIDENT_THREADS: usize = 16 * 1024;
 /// Blocks that run side by side from the start where they are interleaved.
 const INTERLEAVED: usize = 4;
 /// Basic blocks that a thread runs before another may; fewer where the order is random.
-const BUDGET: i64 = 100_000;
+const BUDGET: i64 = 5_000;
 const RANDOM_BUDGET: u64 = 5_000;
 /// Every so many interruptions the clock is read.
 const TIME_CHECK: u64 = 16;
@@ -58,6 +59,8 @@ pub(super) struct Order {
     pub(super) dynamic_bytes: u32,
     /// All blocks must be resident at once.
     pub(super) cooperative: bool,
+    /// The kernel was allowed more dynamic shared memory than every kernel has.
+    pub(super) raised: bool,
     /// The arguments' values, each at a multiple of 16 bytes.
     pub(super) arguments: Vec<u128>,
     /// Where each value starts, in units of 16 bytes.
@@ -69,6 +72,9 @@ pub(super) struct Order {
 /// What one launch needs from outside.
 pub(super) struct Surroundings<'a> {
     pub(super) memory: &'a Memory,
+    pub(super) modules: &'a HashMap<usize, LoadedModule>,
+    /// Host memory that was pinned after it was allocated.
+    pub(super) registered: &'a [Range<usize>],
     pub(super) context: usize,
     pub(super) settings: &'a Settings,
     pub(super) random: &'a mut Random,
@@ -106,13 +112,19 @@ pub(super) unsafe fn current<'a>() -> &'a mut Launch {
 pub(super) struct Launch {
     pub(super) order: Order,
     memory: NonNull<Memory>,
+    /// The context's modules, whose variables kernels may use, and registered host memory.
+    modules: Vec<Arc<Image>>,
+    registered: Vec<Range<usize>>,
     pub(super) context: usize,
     pub(super) schedule: Schedule,
     pub(super) blocks: Blocks,
     timeout: Option<Duration>,
+    pub(super) sees_accesses: bool,
     pub(super) seed: u64,
     pub(super) random: Random,
     arguments: Vec<*mut c_void>,
+    /// Where `threadIdx` and its like lie.
+    pub(super) built_in: Range<usize>,
     pub(super) resident: Vec<Block>,
     spare: Vec<Block>,
     pub(super) arenas: Arenas,
@@ -146,39 +158,42 @@ enum Turn {
 }
 
 /// Runs a launch to its end; returns the cycles that its longest thread waited by the clock.
-pub(super) fn run(order: Order, around: Surroundings<'_>) -> Result<u64, Fault> {
+pub(super) fn run(order: Order, mut around: Surroundings<'_>) -> Result<u64, Fault> {
     let blocks = order.blocks();
     let visits = match around.settings.schedule {
         Schedule::Ascending => Affine::identity(blocks),
         Schedule::Descending => Affine::reversed(blocks),
         Schedule::Random => Affine::random(blocks, around.random),
     };
-    let workshop = &mut *around.workshop;
-    let mut launch =
-        Launch::new(order, &around.settings.clone(), around.memory, around.context, workshop, around.random)?;
-    launch.cycles = around.cycles;
+    let mut launch = Launch::new(order, &mut around)?;
     let outcome = launch.with_current(|launch| launch.all_blocks(visits));
     *around.random = launch.random.clone();
     let longest = launch.longest_wait;
-    launch.give_back(workshop);
+    launch.give_back(around.workshop);
     outcome.map(|()| longest)
 }
 
+/// Addresses of the built-in variables, where they lie side by side.
+fn built_in(module: &abi::Module) -> Range<usize> {
+    const CLOSE: usize = 256;
+    let all = [module.thread, module.block, module.block_size, module.grid_size].map(|index| index as usize);
+    let (first, last) = (all.iter().min().copied().unwrap_or(0), all.iter().max().copied().unwrap_or(0));
+    if last - first > CLOSE { 0..0 } else { first..last + size_of::<Index>() }
+}
+
 /// The largest block that the kernel's `__launch_bounds__` allow, without running its body.
-pub(super) fn launch_bound(order: Order, around: Surroundings<'_>) -> Option<u32> {
+pub(super) fn launch_bound(order: Order, mut around: Surroundings<'_>) -> Option<u32> {
     if order.image.module().kernels_enter == 0 {
         return None;
     }
-    let workshop = &mut *around.workshop;
-    let settings = around.settings.clone();
-    let mut launch = Launch::new(order, &settings, around.memory, around.context, workshop, around.random).ok()?;
+    let mut launch = Launch::new(order, &mut around).ok()?;
     launch.probe = Some(None);
     launch.with_current(|launch| {
         launch.admit(0);
         launch.resume(0, 0);
     });
     let found = launch.probe.take().flatten();
-    launch.give_back(workshop);
+    launch.give_back(around.workshop);
     found.filter(|&bound| bound > 0)
 }
 
@@ -214,30 +229,30 @@ impl Order {
 }
 
 impl Launch {
-    fn new(
-        order: Order,
-        settings: &Settings,
-        memory: &Memory,
-        context: usize,
-        workshop: &mut Workshop,
-        random: &Random,
-    ) -> Result<Self, Fault> {
+    fn new(order: Order, around: &mut Surroundings<'_>) -> Result<Self, Fault> {
+        let Surroundings { memory, modules, registered, context, settings, random, workshop, cycles } = around;
+        let (memory, context) = (*memory, *context);
         let arenas = workshop.arenas.take().or_else(|| Arenas::new(MAX_RESIDENT));
         let arenas = arenas.ok_or_else(|| Fault::new(2, "no memory for the shared memory of the blocks".to_owned()))?;
-        let layout = Layout::new(order.dynamic_bytes as usize);
+        let layout = Layout::new(order.dynamic_bytes as usize, order.raised);
         if workshop.epochs > u32::MAX / 2 {
             // Before the numbers run out, the shadows that know old ones go.
             (workshop.blocks, workshop.epochs) = (Vec::new(), 0);
         }
+        let images = modules.values().filter(|module| module.context == context).map(|module| module.image.clone());
         Ok(Self {
             memory: NonNull::from(memory),
+            modules: images.collect(),
+            registered: registered.to_vec(),
             context,
             schedule: settings.schedule,
             blocks: settings.blocks,
             timeout: settings.timeout,
+            sees_accesses: settings.sees_accesses,
             seed: settings.seed,
             random: random.clone(),
             arguments: Vec::new(),
+            built_in: built_in(order.image.module()),
             resident: Vec::new(),
             spare: std::mem::take(&mut workshop.blocks),
             arenas,
@@ -252,7 +267,7 @@ impl Launch {
             interruptions: 0,
             last_progress: Instant::now(),
             progressed: false,
-            cycles: 0,
+            cycles: *cycles,
             longest_wait: 0,
             probe: None,
             order,
@@ -294,6 +309,12 @@ impl Launch {
     pub(super) fn memory(&self) -> &Memory {
         // SAFETY: borrowed from the caller of `run`, for longer than the launch.
         unsafe { self.memory.as_ref() }
+    }
+
+    /// Whether a kernel may access what is no device memory: its modules' variables, and host memory that was registered.
+    pub(super) fn allows(&self, address: usize, bytes: usize, writes: bool) -> bool {
+        let registered = |range: &Range<usize>| range.contains(&address) && bytes <= range.end - address;
+        self.modules.iter().any(|image| image.holds(address, bytes, writes)) || self.registered.iter().any(registered)
     }
 
     /// Whether the address is that of an argument's value or of the list of them, which a kernel's entry reads.
@@ -347,7 +368,7 @@ impl Launch {
                 Turn::Stalled => {
                     stalls += 1;
                     if stalls > self.resident.len() && wanted < most {
-                        (wanted, stalls) = (self.resident.len() + 1, 0);
+                        (wanted, stalls) = ((2 * self.resident.len()).min(most), 0);
                     }
                 }
             }
@@ -403,7 +424,7 @@ impl Launch {
                 return Err(self.fault.take().unwrap_or_else(|| Fault::new(LAUNCH_FAILED, String::new())));
             }
             let block = &mut self.resident[at];
-            if block.interruptions > 2 * block.alive + 4 {
+            if block.interruptions > block.ready.len() + block.later.len() {
                 block.interruptions = 0;
                 if self.release_active_masks(at) {
                     continue;
@@ -427,18 +448,25 @@ impl Launch {
             }
         }
         let module = self.order.image.module();
-        let budget = match self.schedule {
-            Schedule::Random => 1 + self.random.below(RANDOM_BUDGET) as i64,
+        // What is left of its steps stays a thread's own while it waits: also one that polls an atomic uses them up.
+        let budget = match (self.resident[at].threads[thread].budget, self.schedule) {
+            (left @ 1.., _) => left,
+            (_, Schedule::Random) => 1 + self.random.below(RANDOM_BUDGET) as i64,
             _ => BUDGET,
         };
+        let (index, steps) = (self.resident[at].threads[thread].index, module.budget);
         // SAFETY: the module's variables, read by the thread that is resumed.
-        unsafe { (*module.thread, *module.budget) = (self.resident[at].threads[thread].index, budget) };
+        unsafe { (*module.thread, *steps) = (index, budget) };
         let Some(fiber) = self.resident[at].threads[thread].fiber.as_mut() else { return };
         let fiber: *mut Fiber = fiber;
         signal::watch(fiber);
+        // The callbacks' reference comes from this one, which is not used until they are done.
+        CURRENT.store(self, Ordering::Relaxed);
         // SAFETY: blocks and their threads stay where they are while one of them runs.
         let outcome = unsafe { (*fiber).resume(()) };
         signal::watch(null_mut());
+        // SAFETY: the module's variable, as the thread left it.
+        self.resident[at].threads[thread].budget = unsafe { *steps };
         if let CoroutineResult::Return(ending) = outcome {
             if let Some(fiber) = self.resident[at].threads[thread].fiber.take() {
                 self.stacks.push(fiber.into_stack());
@@ -500,7 +528,7 @@ impl Launch {
         self.interruptions += 1;
         if std::mem::take(&mut self.progressed) {
             self.last_progress = Instant::now();
-        } else if self.interruptions % TIME_CHECK == 0
+        } else if self.interruptions.is_multiple_of(TIME_CHECK)
             && let Some(timeout) = self.timeout
             && self.last_progress.elapsed() > timeout
         {
@@ -510,6 +538,10 @@ impl Launch {
             self.fault = Some(self.fault_here(LAUNCH_TIMEOUT, &text, site));
         }
         let thread = self.at.1;
+        let block = self.block();
+        block.threads[thread].budget = 0;
+        // SAFETY: the module's variable: the steps are used up, also where a wait and not their count ends the turn.
+        unsafe { *self.order.image.module().budget = 0 };
         let block = self.block();
         block.interruptions += 1;
         block.later.insert(thread);
@@ -576,11 +608,16 @@ impl Launch {
         let clock = state.clock;
         match group.results(ended) {
             Ok(results) => {
+                // What one of them has seen by an atomic or a fence, all have seen now.
+                let threads = &block.threads[warp * 32..];
+                let seen = threads.iter().take(32).enumerate().filter(|(lane, _)| group.arrived >> lane & 1 == 1);
+                let seen = seen.map(|(_, thread)| thread.last_sync).max().unwrap_or(0);
                 let mut arrived = group.arrived;
                 while arrived != 0 {
                     let lane = arrived.trailing_zeros() as usize;
                     arrived &= arrived - 1;
-                    block.threads[warp * 32 + lane].warp_clock = clock;
+                    let thread = &mut block.threads[warp * 32 + lane];
+                    (thread.warp_clock, thread.last_sync) = (clock, seen);
                     block.wake(warp * 32 + lane, results[lane]);
                 }
                 block.warps[warp].spare.push(group);

@@ -43,6 +43,8 @@ pub(super) struct Allocation {
     pub(super) start: usize,
     pub(super) bytes: usize,
     pub(super) life: Life,
+    /// Its release was asked for; the memory goes when its stream gets there.
+    pub(super) is_freed: bool,
     pub(super) kind: Kind,
     /// Handle of the context.
     pub(super) context: usize,
@@ -111,7 +113,7 @@ impl Memory {
         let pages = bytes.div_ceil(PAGE) + 1;
         let first = self.take_pages(pages)?;
         let start = self.base + first * PAGE;
-        self.allocations.push(Allocation { start, bytes, life: Life::Ordered, kind, context, pool });
+        self.allocations.push(Allocation { start, bytes, life: Life::Ordered, is_freed: false, kind, context, pool });
         let number = u32::try_from(self.allocations.len()).ok()?;
         for page in first..first + pages {
             self.set_page(page, number);
@@ -158,7 +160,8 @@ impl Memory {
 
     /// Makes reserved memory usable, filled with 0xff; false when the system has none left.
     pub(super) fn begin(&mut self, address: usize) -> bool {
-        let Some(allocation) = self.find_start(address) else { return false };
+        let found = self.find_start(address).filter(|allocation| allocation.life == Life::Ordered);
+        let Some(allocation) = found else { return false };
         allocation.life = Life::Live;
         let bytes = allocation.bytes;
         let mapped = match bytes {
@@ -211,8 +214,11 @@ impl Memory {
     pub(super) fn release(&mut self, address: usize) {
         let base = self.base;
         let Some(allocation) = self.find_start(address) else { return };
+        if allocation.life == Life::Released {
+            return;
+        }
         let mapped = allocation.life == Life::Live;
-        allocation.life = Life::Released;
+        (allocation.life, allocation.is_freed) = (Life::Released, true);
         let (start, bytes) = (allocation.start, allocation.bytes.next_multiple_of(PAGE));
         if mapped {
             let flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED;
@@ -235,7 +241,9 @@ impl Memory {
         let inside = address >= allocation.start
             && bytes <= allocation.bytes
             && address - allocation.start <= allocation.bytes - bytes;
-        if inside && allocation.life == Life::Live && allocation.context == context {
+        // Pinned memory is in every context's address space.
+        let own = allocation.context == context || allocation.kind == Kind::Pinned;
+        if inside && allocation.life == Life::Live && own {
             return Ok(());
         }
         Err(self.refusal(address, inside, allocation))
@@ -265,13 +273,33 @@ impl Memory {
         self.allocations.iter().filter(|all| all.context == context && all.life != Life::Released).count()
     }
 
-    /// Releases all that is left of a context and returns the bytes and the pool of each allocation.
+    /// Marks an allocation whose release is queued.
+    pub(super) fn mark_freed(&mut self, address: usize) {
+        if let Some(allocation) = self.find_start(address) {
+            allocation.is_freed = true;
+        }
+    }
+
+    /// Releases all that is left of a context; bytes and pool of the device allocations that nobody had released.
     pub(super) fn release_all(&mut self, context: usize) -> Vec<(usize, usize)> {
-        let of_context = |all: &&Allocation| all.context == context && all.life != Life::Released;
-        let left: Vec<Allocation> = self.allocations.iter().filter(of_context).cloned().collect();
-        left.iter().for_each(|allocation| self.release(allocation.start));
-        // Pinned memory counts for nobody.
-        left.iter().filter(|all| all.kind == Kind::Device).map(|all| (all.bytes, all.pool)).collect()
+        let left = self.allocations.iter().filter(|all| all.context == context && all.life != Life::Released);
+        let left: Vec<Allocation> = left.cloned().collect();
+        left.iter().for_each(|all| self.release(all.start));
+        let counted = left.iter().filter(|all| all.kind == Kind::Device && !all.is_freed);
+        counted.map(|all| (all.bytes, all.pool)).collect()
+    }
+}
+
+impl Drop for Memory {
+    fn drop(&mut self) {
+        // SAFETY: both were mapped in `new` with these sizes, and nothing uses them any more.
+        unsafe {
+            libc::munmap(self.base as *mut _, self.pages * PAGE);
+            libc::munmap(self.table.as_ptr().cast(), self.pages * size_of::<u32>());
+            if let Some(file) = self.poison_file {
+                libc::close(file);
+            }
+        }
     }
 }
 
@@ -331,18 +359,5 @@ mod tests {
         assert!(memory.zero_by_mapping(start, 64 << 20) && !memory.zero_by_mapping(start, 4096));
         // SAFETY: within the allocation.
         assert_eq!(unsafe { (start as *const u64).read() }, 0);
-    }
-}
-
-impl Drop for Memory {
-    fn drop(&mut self) {
-        // SAFETY: both were mapped in `new` with these sizes, and nothing uses them any more.
-        unsafe {
-            libc::munmap(self.base as *mut _, self.pages * PAGE);
-            libc::munmap(self.table.as_ptr().cast(), self.pages * size_of::<u32>());
-            if let Some(file) = self.poison_file {
-                libc::close(file);
-            }
-        }
     }
 }

@@ -67,6 +67,7 @@
 //! cache (`GPU_CACHE_DIR`), where gdb finds it:
 //! ```text
 //! GPU_DEVICE=emulated GPU_EMULATED_SCHEDULE=ascending GPU_EMULATED_TIMEOUT=0 gdb --args target/debug/examples/my_program
+//! (gdb) set language c++
 //! (gdb) set breakpoint pending on
 //! (gdb) break my_kernel.cu:42 if threadIdx.x == 3 && blockIdx.x == 0
 //! (gdb) run
@@ -79,7 +80,11 @@
 //! Running CUDA blocks as coroutines on a CPU follows MCUDA (Stratton, Stone and Hwu, LCPC 2008) and HIP-CPU; the checks are
 //! those of NVIDIA's compute-sanitizer (memcheck, racecheck, synccheck, initcheck) as far as a CPU can see them.
 
-use std::{ops::Range, sync::Arc, time::Duration};
+use std::{
+    ops::Range,
+    sync::{Arc, Once},
+    time::Duration,
+};
 
 use crate::{CudaCode, Device, DriverError, Result, device::Context, sys::loader};
 
@@ -344,6 +349,17 @@ pub(crate) fn close(context: cust::sys::CUcontext) {
     let _ = state::answer(|state| {
         state.destroy_context(context as usize);
         Ok(())
+    });
+}
+
+/// Prints the seed that repeats this process's orders, once.
+pub(crate) fn announce() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let seed = state::answer(|state| Ok(state.machine.defaults.seed));
+        if let Ok(seed) = seed {
+            eprintln!("emulated device: GPU_EMULATED_SEED={seed}");
+        }
     });
 }
 

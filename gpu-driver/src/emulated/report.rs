@@ -9,11 +9,14 @@ use super::{
     compile,
     launch::Launch,
     memory::{Allocation, Kind, Refused},
-    signal as signals,
+    signal as signals, stack,
 };
 use crate::device::lock;
 
 const ILLEGAL_ADDRESS: i32 = 700;
+/// A kernel's stack overflowed.
+const LOCAL_MEMORY: i32 = 714;
+const LAUNCH_FAILED: i32 = 719;
 /// Lines of a listing of waiting warps.
 const MOST_LINES: usize = 40;
 
@@ -57,7 +60,17 @@ pub(super) fn fault(launch: &Launch, code: i32, what: &str, site: Site) -> Fault
 
 /// The fault behind a signal.
 pub(super) fn signal(launch: &Launch) -> Fault {
-    let (address, pc) = signals::taken();
+    let signals::Taken { signal, address, pc } = signals::taken();
+    if signal == libc::SIGFPE {
+        let text = "an integer division by zero, or of the least integer by -1 (a GPU gives an unspecified value)";
+        return fault(launch, LAUNCH_FAILED, text, Site::of_pc(pc + 1));
+    }
+    let (at, thread) = launch.at;
+    let stack = launch.resident.get(at).and_then(|block| block.threads.get(thread)).map(|thread| &thread.stack);
+    if stack.is_some_and(|stack| (stack.start..stack.start + 2 * 4096).contains(&address)) {
+        let text = format!("stack overflow: more than {} KiB of local variables and calls", stack::BYTES / 1024);
+        return fault(launch, LOCAL_MEMORY, &text, Site::of_pc(pc + 1));
+    }
     let refused = launch.memory().check(address, 1, launch.context).err().unwrap_or(Refused::Unknown);
     let text = format!("accesses {address:#x}, {}", describe(address, &refused));
     // A code address of a signal is that of the access itself; the others are those behind it.
@@ -67,8 +80,8 @@ pub(super) fn signal(launch: &Launch) -> Fault {
 /// `writes 4 bytes of`, for an access kind.
 pub(super) fn verb(kind: u32, bytes: usize) -> String {
     let verb = match kind {
-        access::WRITE => "writes",
-        access::ATOMIC => "atomically updates",
+        _ if kind & access::ATOMIC != 0 => "atomically updates",
+        _ if kind & access::WRITE != 0 => "writes",
         _ => "reads",
     };
     let plural = if bytes == 1 { "" } else { "s" };

@@ -15,7 +15,7 @@ use super::{
     block::{Barrier, Group, Site, Wait, text},
     launch::{Launch, current},
     report,
-    shared::{Accessor, Trouble},
+    shared::{Accessor, Trouble, Variable},
 };
 
 const ILLEGAL_ADDRESS: i32 = 700;
@@ -97,7 +97,30 @@ unsafe extern "C" fn access(address: *const c_void, bytes: c_ulong, kind: c_uint
     // SAFETY: called by a kernel of the current launch; so in every function below.
     let launch = unsafe { current() };
     leave_probe(launch);
-    check(launch, address as usize, bytes as usize, kind, Site::of_pc(pc as usize));
+    if kind == 0 && launch.built_in.contains(&(address as usize)) {
+        return;
+    }
+    let site = Site::of_pc(pc as usize);
+    if kind & kind::VOLATILE != 0 {
+        give_way(launch);
+    } else if launch.schedule == Schedule::Random {
+        tear(launch, kind, site);
+    }
+    check(launch, address as usize, bytes as usize, kind, site);
+}
+
+/// Now and then another thread runs between a read and the next write: an update that is not atomic then gets lost.
+fn tear(launch: &mut Launch, kind: u32, site: Site) {
+    const ONE_IN: u64 = 64;
+    if kind & kind::WRITE == 0 {
+        launch.thread().torn = launch.random.below(ONE_IN) == 0;
+    } else if std::mem::take(&mut launch.thread().torn) {
+        launch.thread().site = site;
+        let thread = launch.at.1;
+        launch.leave_block = launch.blocks == Blocks::Interleaved;
+        launch.block().later.insert(thread);
+        suspend(launch);
+    }
 }
 
 /// Refuses an access of what is not the thread's to touch.
@@ -116,10 +139,11 @@ fn check(launch: &mut Launch, address: usize, bytes: usize, kind: u32, site: Sit
     if stack.contains(&address) && bytes <= stack.end - address {
         return;
     }
-    if launch.order.image.holds(address, bytes, kind != 0) {
+    let writes = kind & (kind::WRITE | kind::ATOMIC) != 0;
+    if launch.allows(address, bytes, writes) {
         return;
     }
-    if kind == 0 && launch.holds_argument(address, bytes) {
+    if !writes && launch.holds_argument(address, bytes) {
         return;
     }
     let text = report::refused(launch, address, bytes, kind, &refused);
@@ -127,23 +151,21 @@ fn check(launch: &mut Launch, address: usize, bytes: usize, kind: u32, site: Sit
 }
 
 fn check_shared(launch: &mut Launch, slot: usize, address: usize, bytes: usize, kind: u32, site: Site) {
-    let does = report::verb(kind, bytes);
     if slot != launch.block().slot {
-        fail(launch, ILLEGAL_ADDRESS, &format!("{does} shared memory of another block"), site);
+        let text = format!("{} shared memory of another block", report::verb(kind, bytes));
+        fail(launch, ILLEGAL_ADDRESS, &text, site);
     }
     let offset = address - launch.arenas.start(slot);
-    let end = offset + bytes;
-    let inside = launch.layout.variables.iter().any(|v| offset >= v.offset && end <= v.offset + v.bytes);
-    if !inside {
-        let text = report::outside_variables(launch, offset, &does);
+    let inside = |v: &Variable| offset >= v.offset && bytes <= v.bytes && offset - v.offset <= v.bytes - bytes;
+    if !launch.layout.variables.iter().any(inside) {
+        let text = report::outside_variables(launch, offset, &report::verb(kind, bytes));
         fail(launch, ILLEGAL_ADDRESS, &text, site);
+    }
+    if !launch.sees_accesses {
+        return;
     }
     let thread = launch.at.1;
     let block = launch.block();
-    if kind == kind::ATOMIC {
-        block.time += 1;
-        block.threads[thread].last_sync = block.time;
-    }
     let this = &block.threads[thread];
     let who = Accessor {
         thread: thread as u16,
@@ -153,18 +175,26 @@ fn check_shared(launch: &mut Launch, slot: usize, address: usize, bytes: usize, 
         epoch: block.epoch,
         pc: site.pc,
     };
+    // A lane of the other's warp released what the other did: itself, or after a warp-wide operation of both.
     let threads = &block.threads;
-    let last_sync = |other: u16| threads.get(usize::from(other)).map_or(0, |thread| thread.last_sync);
-    match block.shadow.access(offset, bytes, kind, who, last_sync) {
+    let released = |other: u16, time: u32, warp_clock: u32| {
+        let first = usize::from(other) / 32 * 32;
+        let lanes = threads.iter().enumerate().skip(first).take(32);
+        lanes.into_iter().any(|(lane, thread)| {
+            thread.last_sync > time && (lane == usize::from(other) || thread.sync_clock > warp_clock)
+        })
+    };
+    match block.shadow.access(offset, bytes, kind, who, released) {
         Ok(()) => {}
         Err(Trouble::NeverWritten) => {
+            let does = report::verb(kind, bytes);
             let name = report::variable_at(launch, offset);
             let text =
                 format!("{does} {name}, which no thread of the block has written (shared memory read before written)");
             fail(launch, LAUNCH_FAILED, &text, site);
         }
         Err(Trouble::Race { other, wrote, pc }) => {
-            let text = report::race(launch, offset, &does, other, wrote, pc);
+            let text = report::race(launch, offset, &report::verb(kind, bytes), other, wrote, pc);
             fail(launch, LAUNCH_FAILED, &text, site);
         }
     }
@@ -176,22 +206,29 @@ unsafe extern "C" fn atomic(address: *const c_void, bytes: c_ulong, file: *const
     leave_probe(launch);
     let here = site(c"an atomic operation".as_ptr(), file, line);
     let (address, bytes) = (address as usize, bytes as usize);
-    if bytes > 0 && address % bytes != 0 {
+    if bytes > 0 && !address.is_multiple_of(bytes) {
         let text = format!("an atomic operation of {bytes} bytes at {address:#x}, which is not a multiple of {bytes}");
         fail(launch, MISALIGNED, &text, here);
     }
+    synchronizes(launch);
     check(launch, address, bytes, kind::ATOMIC, here);
     give_way(launch);
+}
+
+/// Notes an atomic operation or a fence of the current thread: a pair of them may order two threads.
+fn synchronizes(launch: &mut Launch) {
+    let thread = launch.at.1;
+    let block = launch.block();
+    block.time += 1;
+    let this = &mut block.threads[thread];
+    (this.last_sync, this.sync_clock) = (block.time, this.warp_clock);
 }
 
 unsafe extern "C" fn fence(_kind: c_uint, _file: *const c_char, _line: c_uint) {
     // SAFETY: see `access`.
     let launch = unsafe { current() };
     leave_probe(launch);
-    let thread = launch.at.1;
-    let block = launch.block();
-    block.time += 1;
-    block.threads[thread].last_sync = block.time;
+    synchronizes(launch);
     give_way(launch);
 }
 
@@ -298,10 +335,10 @@ unsafe extern "C" fn warp(
     }
     let block = launch.block();
     let state = &mut block.warps[thread / 32];
-    let mine = |group: &Box<Group>| {
+    let mine = |group: &Group| {
         group.kind == kind && group.mask == mask && group.width == width && group.arrived >> lane & 1 == 0
     };
-    let found = state.groups.iter().position(mine).unwrap_or_else(|| {
+    let found = state.groups.iter().position(|group| mine(group)).unwrap_or_else(|| {
         let mut group = state.spare.pop().unwrap_or_else(|| Box::new(EMPTY_GROUP));
         (group.kind, group.mask, group.width, group.arrived) = (kind, mask, width, 0);
         state.groups.push(group);
@@ -341,9 +378,10 @@ unsafe extern "C" fn shared_static(
     leave_probe(launch);
     let known = launch.slots.get(&(slot as usize)).copied();
     let variable = known.unwrap_or_else(|| {
-        let Some(variable) = launch.layout.add(text(name), bytes as usize, alignment as usize) else {
-            let text = format!("shared memory of more than {} bytes per block", super::shared::ARENA_BYTES);
-            fail(launch, OUT_OF_RESOURCES, &text, site(name, file, line));
+        let added = launch.layout.add(text(name), bytes as usize, alignment as usize);
+        let variable = match added {
+            Ok(variable) => variable,
+            Err(why) => fail(launch, OUT_OF_RESOURCES, &why, site(name, file, line)),
         };
         launch.slots.insert(slot as usize, variable);
         variable
@@ -449,7 +487,14 @@ unsafe extern "C" fn undefined(
     let launch = unsafe { current() };
     leave_probe(launch);
     let at = if address.is_null() { String::new() } else { format!(" at {address:p}") };
-    fail(launch, ILLEGAL_INSTRUCTION, &format!("undefined behaviour: {}{at}", text(what)), site(null_mut(), file, line))
+    let what = text(what);
+    // An index that leaves its array is an access out of bounds, found before it happens.
+    let code = if what.contains("out of bounds") || what.contains("null pointer") {
+        ILLEGAL_ADDRESS
+    } else {
+        ILLEGAL_INSTRUCTION
+    };
+    fail(launch, code, &format!("undefined behaviour: {what}{at}"), site(null_mut(), file, line))
 }
 
 unsafe extern "C" fn misaligned(

@@ -2,7 +2,7 @@
 
 use std::{env, str::FromStr, time::Duration};
 
-use super::{Blocks, Call, Failure, Schedule};
+use super::{Blocks, Call, Checks, Failure, Schedule};
 use crate::{CudaCode, CudaVersion, DriverError, Result, nvrtc::Arch};
 
 /// Settings of one emulated device.
@@ -14,6 +14,8 @@ pub(super) struct Settings {
     /// None for no limit.
     pub(super) timeout: Option<Duration>,
     pub(super) failures: Vec<Failure>,
+    /// Whether kernels announce their accesses, so that the state of shared memory is known.
+    pub(super) sees_accesses: bool,
 }
 
 /// Settings of the whole emulated driver.
@@ -42,6 +44,7 @@ impl Machine {
                 blocks: parse("GPU_EMULATED_BLOCKS", "sequential or interleaved", "sequential", blocks)?,
                 seed: number("GPU_EMULATED_SEED", "a number", random_seed)?,
                 timeout: (timeout > 0).then(|| Duration::from_secs(timeout)),
+                sees_accesses: Checks::from_environment()? != Checks::Off,
                 failures: parse("GPU_EMULATED_FAIL", "a list such as allocation:3,launch:2+", "", failures)?,
             },
         })

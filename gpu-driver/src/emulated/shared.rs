@@ -2,13 +2,15 @@
 //!
 //! Two accesses of one word by two threads are a race when at least one writes, not both are atomic, and nothing orders
 //! them: no barrier between them, no warp-wide operation of their warp, and no pair of atomic operations or fences, one of
-//! each thread, after the first access. A word remembers its last writer and its last reader, so of several conflicting
+//! each thread or of a lane that a warp-wide operation ordered with it, after the first access. A word remembers its last writer and its last reader, so of several conflicting
 //! accesses one may go unreported; what is reported is always unordered.
 
 use super::abi::access;
 
 /// Bytes of one arena: what sm_90 gives to a block at most.
 pub(super) const ARENA_BYTES: usize = 227 * 1024;
+/// Most static shared memory, and what a kernel has without asking for more.
+pub(super) const STATIC_BYTES: usize = 48 * 1024;
 /// Distance of arenas; the rest may not be touched.
 const ARENA_SPAN: usize = 256 * 1024;
 /// Unused bytes between variables, in which an index just beyond lands.
@@ -30,25 +32,45 @@ pub(super) struct Variable {
 pub(super) struct Layout {
     pub(super) variables: Vec<Variable>,
     end: usize,
+    /// Bytes that the kernel may use, static and dynamic.
+    most: usize,
 }
 
 impl Layout {
-    pub(super) fn new(dynamic_bytes: usize) -> Self {
+    /// `raised`: the kernel was allowed more dynamic shared memory than every kernel has.
+    pub(super) fn new(dynamic_bytes: usize, raised: bool) -> Self {
+        let most = if raised { ARENA_BYTES } else { STATIC_BYTES };
         let dynamic = Variable { name: "the dynamic shared memory".into(), offset: 0, bytes: dynamic_bytes };
-        Self { variables: vec![dynamic], end: dynamic_bytes }
+        Self { variables: vec![dynamic], end: dynamic_bytes, most }
     }
 
-    /// A place for a further variable; None when the block's shared memory is too small.
-    pub(super) fn add(&mut self, name: String, bytes: usize, alignment: usize) -> Option<usize> {
+    /// A place for a further variable.
+    ///
+    /// # Errors
+    /// What a GPU's compiler or driver would say about so much shared memory.
+    pub(super) fn add(&mut self, name: String, bytes: usize, alignment: usize) -> Result<usize, String> {
         let used: usize = self.variables.iter().map(|variable| variable.bytes).sum();
+        let statics = used - self.variables[0].bytes + bytes;
+        if statics > STATIC_BYTES {
+            return Err(format!(
+                "static shared memory of {statics} bytes per block, of which there are {STATIC_BYTES}"
+            ));
+        }
+        if used + bytes > self.most {
+            let most = self.most;
+            return Err(format!(
+                "shared memory of {} bytes per block, of which this kernel may have {most}",
+                used + bytes
+            ));
+        }
         let gap = GAP.min((ARENA_BYTES - self.end.min(ARENA_BYTES)).saturating_sub(bytes) / 2);
         let offset = (self.end + gap).next_multiple_of(alignment.max(1));
-        if used + bytes > ARENA_BYTES || offset + bytes > ARENA_SPAN - 4096 {
-            return None;
+        if offset + bytes > ARENA_SPAN - 4096 {
+            return Err("shared memory with alignments that do not fit".to_owned());
         }
         self.end = offset + bytes;
         self.variables.push(Variable { name, offset, bytes });
-        Some(self.variables.len() - 1)
+        Ok(self.variables.len() - 1)
     }
 }
 
@@ -152,25 +174,33 @@ pub(super) struct Shadow {
 
 impl Shadow {
     pub(super) fn new() -> Self {
-        Self { words: vec![Word::default(); ARENA_SPAN / WORD], first_epoch: 0 }
+        Self { words: Vec::new(), first_epoch: 0 }
     }
 
-    /// Checks and notes an access of `bytes` at `offset`; `last_sync` gives another thread's last atomic or fence.
+    /// Checks and notes an access of `bytes` at `offset`. `released(thread, time, warp_clock)` tells whether what that thread
+    /// did at that time was followed by an atomic or a fence.
+    ///
+    /// Of more than eight bytes one that was written is enough: the copy of a structure reads its padding too.
     pub(super) fn access(
         &mut self,
         offset: usize,
         bytes: usize,
         kind: u32,
         who: Accessor,
-        last_sync: impl Fn(u16) -> u32,
+        released: impl Fn(u16, u32, u32) -> bool,
     ) -> Result<(), Trouble> {
         let end = offset + bytes;
+        if end.div_ceil(WORD) > self.words.len() {
+            self.words.resize(end.div_ceil(WORD).next_power_of_two(), Word::default());
+        }
+        let whole = offset / WORD..end.div_ceil(WORD);
+        let copies = bytes > 8 && self.words[whole].iter().any(|word| word.known(self.first_epoch) != 0);
         for at in offset / WORD..end.div_ceil(WORD) {
             let low = offset.max(at * WORD) - at * WORD;
             let high = end.min((at + 1) * WORD) - at * WORD;
             let mask = ((1u16 << high) - (1u16 << low)) as u8;
             if let Some(word) = self.words.get_mut(at) {
-                word.access(mask, kind, who, self.first_epoch, &last_sync)?;
+                word.access(mask, kind, who, (self.first_epoch, copies), &released)?;
             }
         }
         Ok(())
@@ -178,25 +208,31 @@ impl Shadow {
 }
 
 impl Word {
+    /// The bytes that this block has written.
+    fn known(&self, first_epoch: u32) -> u8 {
+        if self.written_since >= first_epoch { self.written } else { 0 }
+    }
+
     fn access(
         &mut self,
         mask: u8,
         kind: u32,
         who: Accessor,
-        first_epoch: u32,
-        last_sync: &impl Fn(u16) -> u32,
+        (first_epoch, copies): (u32, bool),
+        released: &impl Fn(u16, u32, u32) -> bool,
     ) -> Result<(), Trouble> {
-        let atomic = kind == access::ATOMIC;
-        let (reads, writes) = (kind != access::WRITE, kind != 0);
-        let known = if self.written_since >= first_epoch { self.written } else { 0 };
-        if reads && known & mask == 0 {
+        // Volatile accesses may poll each other, as atomic ones do.
+        let atomic = kind & (access::ATOMIC | access::VOLATILE) != 0;
+        let (reads, writes) = (kind & access::WRITE == 0, kind & (access::WRITE | access::ATOMIC) != 0);
+        let known = self.known(first_epoch);
+        if reads && !copies && known & mask == 0 {
             return Err(Trouble::NeverWritten);
         }
         let conflicts = |past: &Trace| {
             past.mask & mask != 0
                 && past.epoch == who.epoch
                 && !(past.atomic && atomic)
-                && !past.ordered(&who, last_sync)
+                && !past.ordered(&who, released)
         };
         // An atomic result may be polled by plain reads.
         let polled = self.write.atomic && !writes;
@@ -221,14 +257,14 @@ impl Word {
             self.written_since = who.epoch.max(1);
             self.write = now;
         } else {
-            self.read = if self.read.ordered(&who, last_sync) { now } else { self.read.joined(now) };
+            self.read = if self.read.ordered(&who, released) { now } else { self.read.joined(now) };
         }
         Ok(())
     }
 }
 
 impl Trace {
-    fn ordered(&self, who: &Accessor, last_sync: &impl Fn(u16) -> u32) -> bool {
+    fn ordered(&self, who: &Accessor, released: &impl Fn(u16, u32, u32) -> bool) -> bool {
         let alone = self.thread != MANY && !self.several;
         if alone && self.thread == who.thread {
             return true;
@@ -236,8 +272,7 @@ impl Trace {
         let same_warp = self.thread != MANY && self.thread / 32 == who.thread / 32;
         let by_warp = same_warp && who.warp_clock > self.warp_clock;
         // Of several threads it is not known whether each released; to be reported, a race must be certain.
-        let released = !alone || last_sync(self.thread) > self.time;
-        by_warp || (released && who.last_sync > self.time)
+        by_warp || (who.last_sync > self.time && (!alone || released(self.thread, self.time, self.warp_clock)))
     }
 
     /// The reader to remember after another read that nothing orders with it. An ordered one stands for those before it.
@@ -248,7 +283,8 @@ impl Trace {
         }
         let same_warp = self.thread != MANY && self.thread / 32 == now.thread / 32;
         let thread = if same_warp { self.thread } else { MANY };
-        let (mask, warp_clock) = (self.mask | now.mask, self.warp_clock.max(now.warp_clock));
+        // Only what all of them read stands for all.
+        let (mask, warp_clock) = (self.mask & now.mask, self.warp_clock.max(now.warp_clock));
         Trace { thread, mask, warp_clock, several: true, pc: self.pc, ..now }
     }
 
@@ -280,56 +316,59 @@ mod tests {
     #[test]
     fn reads_need_a_write_of_this_block() {
         let mut s = shadow();
-        assert!(matches!(s.access(8, 4, READ, who(0, 1), |_| 0), Err(Trouble::NeverWritten)));
-        s.access(8, 4, access::WRITE, who(0, 1), |_| 0).unwrap();
-        s.access(8, 4, READ, who(0, 1), |_| 0).unwrap();
-        assert!(matches!(s.access(8, 8, READ, who(0, 1), |_| 0), Err(Trouble::NeverWritten)));
+        assert!(matches!(s.access(8, 4, READ, who(0, 1), |_, _, _| false), Err(Trouble::NeverWritten)));
+        s.access(8, 4, access::WRITE, who(0, 1), |_, _, _| false).unwrap();
+        s.access(8, 4, READ, who(0, 1), |_, _, _| false).unwrap();
+        assert!(matches!(s.access(8, 8, READ, who(0, 1), |_, _, _| false), Err(Trouble::NeverWritten)));
         s.first_epoch = 2; // the next block
-        assert!(matches!(s.access(8, 4, READ, who(0, 2), |_| 0), Err(Trouble::NeverWritten)));
+        assert!(matches!(s.access(8, 4, READ, who(0, 2), |_, _, _| false), Err(Trouble::NeverWritten)));
     }
 
     #[test]
     fn barriers_order_and_their_absence_is_a_race() {
         let mut s = shadow();
-        s.access(0, 4, access::WRITE, who(0, 1), |_| 0).unwrap();
-        assert!(race(s.access(0, 4, READ, who(40, 1), |_| 0)));
-        s.access(0, 4, READ, who(40, 2), |_| 0).unwrap();
-        s.access(0, 4, READ, who(90, 2), |_| 0).unwrap();
-        assert!(race(s.access(0, 4, access::WRITE, who(90, 2), |_| 0)), "the other reader counts");
-        s.access(32, 4, access::WRITE, who(8, 1), |_| 0).unwrap();
-        s.access(32, 4, READ, who(0, 2), |_| 0).unwrap();
-        s.access(32, 4, READ, who(8, 2), |_| 0).unwrap();
-        assert!(race(s.access(32, 4, access::WRITE, who(8, 2), |_| 0)), "another reader of the own warp counts too");
-        s.access(0, 4, access::WRITE, who(90, 3), |_| 0).unwrap();
-        assert!(race(s.access(0, 4, access::WRITE, who(91, 3), |_| 0)));
+        s.access(0, 4, access::WRITE, who(0, 1), |_, _, _| false).unwrap();
+        assert!(race(s.access(0, 4, READ, who(40, 1), |_, _, _| false)));
+        s.access(0, 4, READ, who(40, 2), |_, _, _| false).unwrap();
+        s.access(0, 4, READ, who(90, 2), |_, _, _| false).unwrap();
+        assert!(race(s.access(0, 4, access::WRITE, who(90, 2), |_, _, _| false)), "the other reader counts");
+        s.access(32, 4, access::WRITE, who(8, 1), |_, _, _| false).unwrap();
+        s.access(32, 4, READ, who(0, 2), |_, _, _| false).unwrap();
+        s.access(32, 4, READ, who(8, 2), |_, _, _| false).unwrap();
+        assert!(
+            race(s.access(32, 4, access::WRITE, who(8, 2), |_, _, _| false)),
+            "another reader of the own warp counts too"
+        );
+        s.access(0, 4, access::WRITE, who(90, 3), |_, _, _| false).unwrap();
+        assert!(race(s.access(0, 4, access::WRITE, who(91, 3), |_, _, _| false)));
         // Other bytes of the same word are another place.
-        s.access(100, 1, access::WRITE, who(1, 3), |_| 0).unwrap();
-        s.access(101, 1, access::WRITE, who(2, 3), |_| 0).unwrap();
+        s.access(100, 1, access::WRITE, who(1, 3), |_, _, _| false).unwrap();
+        s.access(101, 1, access::WRITE, who(2, 3), |_, _, _| false).unwrap();
     }
 
     #[test]
     fn warps_and_atomics_order_too() {
         let mut s = shadow();
-        s.access(0, 4, access::WRITE, who(0, 1), |_| 0).unwrap();
-        assert!(race(s.access(0, 4, READ, who(1, 1), |_| 0)), "no lockstep is assumed");
-        s.access(0, 4, READ, Accessor { warp_clock: 1, ..who(1, 1) }, |_| 0).unwrap();
-        s.access(64, 4, access::WRITE, who(0, 1), |_| 0).unwrap();
+        s.access(0, 4, access::WRITE, who(0, 1), |_, _, _| false).unwrap();
+        assert!(race(s.access(0, 4, READ, who(1, 1), |_, _, _| false)), "no lockstep is assumed");
+        s.access(0, 4, READ, Accessor { warp_clock: 1, ..who(1, 1) }, |_, _, _| false).unwrap();
+        s.access(64, 4, access::WRITE, who(0, 1), |_, _, _| false).unwrap();
         let later = Accessor { time: 2, last_sync: 2, ..who(70, 1) };
-        assert!(race(s.access(64, 4, READ, later, |_| 0)), "the writer never released");
-        s.access(64, 4, READ, later, |_| 1).unwrap();
-        s.access(128, 4, access::WRITE, who(0, 1), |_| 0).unwrap();
-        s.access(128, 4, access::ATOMIC, who(0, 1), |_| 0).unwrap();
-        s.access(128, 4, access::ATOMIC, who(55, 1), |_| 0).unwrap();
-        assert!(race(s.access(128, 4, access::WRITE, who(9, 1), |_| 0)));
+        assert!(race(s.access(64, 4, READ, later, |_, _, _| false)), "the writer never released");
+        s.access(64, 4, READ, later, |_, _, _| true).unwrap();
+        s.access(128, 4, access::WRITE, who(0, 1), |_, _, _| false).unwrap();
+        s.access(128, 4, access::ATOMIC, who(0, 1), |_, _, _| false).unwrap();
+        s.access(128, 4, access::ATOMIC, who(55, 1), |_, _, _| false).unwrap();
+        assert!(race(s.access(128, 4, access::WRITE, who(9, 1), |_, _, _| false)));
     }
 
     #[test]
     fn variables_have_gaps_and_a_limit() {
-        let mut layout = Layout::new(100);
+        let mut layout = Layout::new(100, false);
         let first = layout.add("a".into(), 16, 16).unwrap();
         let second = layout.add("b".into(), 16, 4).unwrap();
         let (a, b) = (&layout.variables[first], &layout.variables[second]);
-        assert!(a.offset % 16 == 0 && a.offset >= 100 + GAP && b.offset >= a.offset + 16 + GAP);
-        assert!(layout.add("c".into(), ARENA_BYTES, 4).is_none());
+        assert!(a.offset.is_multiple_of(16) && a.offset >= 100 + GAP && b.offset >= a.offset + 16 + GAP);
+        assert!(layout.add("c".into(), STATIC_BYTES, 4).is_err());
     }
 }

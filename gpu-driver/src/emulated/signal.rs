@@ -17,8 +17,16 @@ use super::block::{Ending, Fiber};
 /// The coroutine that runs, if one does: there is one at a time, by the driver's lock.
 static WATCHED: AtomicPtr<Fiber> = AtomicPtr::new(null_mut());
 
-/// Address and code address of the last signal that was taken.
-static TAKEN: [AtomicUsize; 2] = [AtomicUsize::new(0), AtomicUsize::new(0)];
+/// Number, address and code address of the last signal that was taken.
+static TAKEN: [AtomicUsize; 3] = [const { AtomicUsize::new(0) }; 3];
+
+/// What a signal was about.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Taken {
+    pub(super) signal: i32,
+    pub(super) address: usize,
+    pub(super) pc: usize,
+}
 
 const SIGNALS: [i32; 3] = [libc::SIGSEGV, libc::SIGBUS, libc::SIGFPE];
 static BEFORE: OnceLock<[libc::sigaction; 3]> = OnceLock::new();
@@ -28,9 +36,10 @@ pub(super) fn watch(fiber: *mut Fiber) {
     WATCHED.store(fiber, Ordering::Relaxed);
 }
 
-/// What the last signal was about: the address and the code address.
-pub(super) fn taken() -> (usize, usize) {
-    (TAKEN[0].load(Ordering::Relaxed), TAKEN[1].load(Ordering::Relaxed))
+/// The last signal.
+pub(super) fn taken() -> Taken {
+    let [signal, address, pc] = [0, 1, 2].map(|at: usize| TAKEN[at].load(Ordering::Relaxed));
+    Taken { signal: signal as i32, address, pc }
 }
 
 /// Installs the handler, once.
@@ -63,8 +72,9 @@ unsafe extern "C" fn handle(signal: i32, info: *mut libc::siginfo_t, context: *m
         Some(fiber) if fiber.stack_ptr_in_bounds(stack_pointer) => {
             // SAFETY: a fault's information holds its address.
             let address = unsafe { (*info).si_addr() } as usize;
-            TAKEN[0].store(address, Ordering::Relaxed);
-            TAKEN[1].store(pc, Ordering::Relaxed);
+            TAKEN[0].store(signal as usize, Ordering::Relaxed);
+            TAKEN[1].store(address, Ordering::Relaxed);
+            TAKEN[2].store(pc, Ordering::Relaxed);
             // SAFETY: the interrupted code is a kernel on the coroutine's stack, which ends here; its registers are set below.
             let target = unsafe { fiber.setup_trap_handler(|| Ending::Signal) };
             set_registers(machine, &target);

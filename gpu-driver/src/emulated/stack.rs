@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use corosensei::stack::{DefaultStack, Stack, StackPointer};
 
-/// Room of a thread for its local variables and calls; pages that are not touched take no memory.
-const BYTES: usize = 256 * 1024;
+/// Room of a thread for its local variables and calls, twice what a GPU has; pages that are not touched take no memory.
+pub(super) const BYTES: usize = 1024 * 1024;
 /// Stacks start this far from each other within a page's distance. Each is mapped at a page's start, and a thousand threads
 /// whose innermost frames all lie at the same place of a page would share a few sets of the cache.
 const STEP: usize = 17 * 64;
@@ -31,7 +31,7 @@ impl ThreadStack {
     }
 }
 
-// SAFETY: the mapped stack has the guard page, and at least 190 KiB of it are left below `base`.
+// SAFETY: the mapped stack has the guard page, and more than 900 KiB of it are left below `base`.
 unsafe impl Stack for ThreadStack {
     fn base(&self) -> StackPointer {
         self.base

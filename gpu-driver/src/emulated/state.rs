@@ -5,9 +5,10 @@
 //! the legacy stream's rule allow, and a missing dependency gives a wrong answer or a fault for some seeds.
 
 use std::{
-    cell::RefCell,
+    cell::{Cell, RefCell},
     collections::{HashMap, VecDeque},
     ffi::c_void,
+    mem::ManuallyDrop,
     ops::Range,
     sync::{
         Arc, Mutex,
@@ -26,7 +27,7 @@ use super::{
     report::Fault,
     settings::{Machine, Settings},
 };
-use crate::device::lock;
+use crate::{CudaCode, device::lock};
 
 /// A result code as the error of a call.
 pub(super) type Outcome<T = ()> = Result<T, i32>;
@@ -44,6 +45,8 @@ pub(super) mod code {
     pub(crate) const OUT_OF_RESOURCES: i32 = 701;
     pub(crate) const CONTEXT_IS_DESTROYED: i32 = 709;
     pub(crate) const NOT_REGISTERED: i32 = 713;
+    pub(crate) const LAUNCH_FAILED: i32 = 719;
+    pub(crate) const NOT_PERMITTED: i32 = 800;
     pub(crate) const CAPTURE_UNSUPPORTED: i32 = 900;
     pub(crate) const CAPTURE_INVALIDATED: i32 = 901;
     pub(crate) const CAPTURE_UNMATCHED: i32 = 903;
@@ -165,7 +168,7 @@ pub(super) struct LoadedModule {
 #[derive(Default)]
 pub(super) struct Pool {
     pub(super) device: usize,
-    /// The context that was current when it was made; 0 for none. Only there is it used.
+    /// The context that was current when it was made; it goes with it. 0 for a device's own pool.
     pub(super) context: usize,
     pub(super) used: u64,
     pub(super) reserved: u64,
@@ -226,7 +229,10 @@ static STATE: Mutex<Option<State>> = Mutex::new(None);
 
 thread_local! {
     /// The contexts that this thread has pushed, the current one last; 0 for none.
-    static CURRENT: RefCell<Vec<usize>> = const { RefCell::new(Vec::new()) };
+    /// Never destroyed: a buffer in another thread-local variable may be dropped later than this would be.
+    static CURRENT: RefCell<ManuallyDrop<Vec<usize>>> = const { RefCell::new(ManuallyDrop::new(Vec::new())) };
+    /// A host function that a stream called runs on this thread.
+    static IN_HOST_CALL: Cell<bool> = const { Cell::new(false) };
 }
 
 /// Runs a call of the driver; its code.
@@ -236,6 +242,9 @@ pub(super) fn call(work: impl FnOnce(&mut State) -> Outcome) -> i32 {
 
 /// Runs something with the driver's state.
 pub(super) fn answer<T>(work: impl FnOnce(&mut State) -> Outcome<T>) -> Outcome<T> {
+    if IN_HOST_CALL.get() {
+        return Err(NOT_PERMITTED);
+    }
     let mut state = lock(&STATE);
     if state.is_none() {
         *state = State::new();
@@ -250,7 +259,7 @@ pub(super) fn answer<T>(work: impl FnOnce(&mut State) -> Outcome<T>) -> Outcome<
 
 /// The thread's stack of contexts.
 pub(super) fn with_stack<T>(work: impl FnOnce(&mut Vec<usize>) -> T) -> T {
-    CURRENT.with_borrow_mut(work)
+    CURRENT.with_borrow_mut(|stack| work(stack))
 }
 
 impl State {
@@ -344,8 +353,7 @@ impl State {
         for (bytes, pool) in self.memory.release_all(context) {
             self.uncount(context, bytes, pool);
         }
-        // Pools outlive a context, but who lost it cannot destroy them any more.
-        self.pools.retain(|_, pool| pool.context != context || pool.context == 0);
+        self.pools.retain(|_, pool| pool.context != context);
         self.streams.retain(|_, stream| stream.context != context);
         self.events.retain(|_, event| event.context != context);
         self.modules.retain(|_, module| module.context != context);
@@ -368,7 +376,11 @@ impl State {
     }
 
     /// The context is lost: its work is forgotten, and what waits for it goes on.
-    fn lose(&mut self, context: usize, fault: Fault) {
+    fn lose(&mut self, context: usize, mut fault: Fault) {
+        if !CudaCode(fault.code).is_fatal() {
+            // What a launch meets ends the context, whatever it is.
+            fault.code = LAUNCH_FAILED;
+        }
         if let Some(state) = self.contexts.get_mut(&context) {
             state.lost.get_or_insert(fault);
         }
@@ -411,7 +423,9 @@ impl State {
         let null = self.context(context)?.null_stream;
         if stream == null {
             let others = self.streams.iter().filter(|(_, s)| s.context == context && s.flags & 1 == 0);
-            let busy: Vec<usize> = others.filter(|(_, s)| !s.queue.is_empty()).map(|(&handle, _)| handle).collect();
+            let mut busy: Vec<usize> = others.filter(|(_, s)| !s.queue.is_empty()).map(|(&handle, _)| handle).collect();
+            // In the same order each time, so that a seed gives the same run.
+            busy.sort_unstable();
             for other in busy.into_iter().filter(|&other| other != null) {
                 self.follow(null, other)?;
             }
@@ -535,10 +549,21 @@ impl State {
                     return Err(Fault::new(UNKNOWN, text.to_owned()));
                 }
             }
-            Op::Release(address) => self.memory.release(*address),
+            Op::Release(address) => {
+                if self.memory.find(*address).is_some_and(|all| all.life == Life::Ordered) {
+                    let text = "memory is released before its stream has allocated it (is an event missing between the streams?)";
+                    return Err(Fault::new(ILLEGAL_ADDRESS, text.to_owned()));
+                }
+                self.memory.release(*address);
+            }
             Op::Record(mark) => mark.set(self.now_ms(context)),
-            // SAFETY: whoever queued the call vouches for it.
-            Op::Call(call) => unsafe { (call.function)(call.data) },
+            Op::Call(call) => {
+                // The driver's lock is held: as with a real driver, the function may not call it.
+                IN_HOST_CALL.set(true);
+                // SAFETY: whoever queued the call vouches for it.
+                unsafe { (call.function)(call.data) };
+                IN_HOST_CALL.set(false);
+            }
             Op::Graph(graph) => {
                 let mut random = Random::new(self.contexts.get_mut(&context).map_or(0, |c| c.random.next()));
                 for node in graph.random_order(&mut random) {
@@ -555,6 +580,8 @@ impl State {
         let cycles = self.started.elapsed().as_secs_f64() * 1e3 * CYCLES_PER_MS;
         let around = Surroundings {
             memory: &self.memory,
+            modules: &self.modules,
+            registered: &self.registered,
             context,
             settings: &state.settings.clone(),
             random: &mut state.random,
@@ -581,6 +608,8 @@ impl State {
         let Some(state) = self.contexts.get(&context) else { return Err(CONTEXT_IS_DESTROYED) };
         let around = Surroundings {
             memory: &self.memory,
+            modules: &self.modules,
+            registered: &self.registered,
             context,
             settings: &state.settings.clone(),
             random: &mut Random::new(0),
@@ -683,17 +712,17 @@ impl State {
 
     /// The start of an allocation that is not released.
     pub(super) fn allocation_at(&self, address: usize) -> Outcome<(usize, usize, Kind)> {
-        let found = self.memory.find(address).filter(|all| all.start == address && all.life != Life::Released);
+        let found = self.memory.find(address).filter(|all| all.start == address && !all.is_freed);
         found.map(|all| (all.bytes, all.pool, all.kind)).ok_or(INVALID_VALUE)
     }
 
     /// Gives back what a pool holds of an allocation; the memory itself goes in its stream's order.
     pub(super) fn uncount(&mut self, context: usize, bytes: usize, pool: usize) {
-        if let Some(pool) = self.pools.get_mut(&pool) {
-            pool.used -= (bytes as u64).min(pool.used);
-            pool.reserved = pool.used.max(pool.reserved.min(pool.threshold));
-        } else if pool != 0 {
-            // The pool is gone, and with it what it held.
+        if pool != 0 {
+            if let Some(pool) = self.pools.get_mut(&pool) {
+                pool.used -= (bytes as u64).min(pool.used);
+                pool.reserved = pool.used.max(pool.reserved.min(pool.threshold));
+            }
         } else if let Some(context) = self.contexts.get_mut(&context) {
             context.used -= (bytes as u64).min(context.used);
         }

@@ -104,7 +104,8 @@ pub static BROKEN: &[Broken] = &[
     broken(
         text!("broken", "shared_past_the_end"),
         one_block(32),
-        (ILLEGAL_ADDRESS, ByChecks, &["thread (31,0,0)", "shared", "tile", "128 bytes"]),
+        // With the compiler's checks of undefined behaviour the index is found before the address.
+        (ILLEGAL_ADDRESS, ByChecks, &["thread (31,0,0)", "shared|index", "tile|index", "128 bytes|index"]),
         |i| 1000 + i.saturating_sub(1),
     ),
     broken(
@@ -190,6 +191,20 @@ pub static BROKEN: &[Broken] = &[
         // Of the block that waits, the first warp spins and the second is at the barrier.
         (LAUNCH_TIMEOUT, Always, &["warp 0", "warp 1", "__syncthreads"]),
         |i| if i < 4 { 100 + i } else { 8 },
+    ),
+    broken(
+        text!("broken", "poll_for_ever"),
+        one_block(32),
+        (LAUNCH_TIMEOUT, Always, &["warp 0", "lanes 1 run"]),
+        |i| {
+            if i < 2 { [1, 7][i as usize] } else { i }
+        },
+    ),
+    broken(
+        text!("broken", "memset_past_the_end"),
+        one_block(32),
+        (ILLEGAL_ADDRESS, Always, &["thread (31,0,0)", "tile"]),
+        |i| if i == 1 { 0 } else { i },
     ),
     broken(text!("broken", "infinite_loop"), one_block(32), (LAUNCH_TIMEOUT, Always, &["warp 0", "lanes 0-31"]), |i| i),
     broken(text!("broken", "trap"), one_block(32), (LAUNCH_FAILED, Always, &["thread (5,0,0)", "trap"]), |i| i + 1),

@@ -64,6 +64,16 @@ static CORRECT: &[(Text, Shape, Want)] = &[
     (text!("correct", "vote_after_return"), one_block(32), |i| if i < 20 { 0x5_5555 } else { i }),
     // The thread t = 31 - i adds 1 and its own number with the four it has: t + 10.
     (text!("correct", "own_locals"), one_block(32), |i| i + 1 + (31 - i) + 10),
+    (text!("correct", "warp_hand_over"), one_block(64), |i| if i < 32 { i } else { 63 - i }),
+    (text!("correct", "volatile_flag"), one_block(64), |i| if i == 0 { 7 } else { i }),
+    (text!("correct", "global_flag"), one_block(64), |i| if i < 2 { [1, 6][i as usize] } else { i }),
+    (text!("correct", "bytes_of_one_word"), one_block(64), |i| match i {
+        0 => 1,
+        33 => 4,
+        other => other,
+    }),
+    (text!("correct", "padded_structures"), one_block(32), |i| 3 * (31 - i) + 1),
+    (text!("correct", "chain_of_blocks"), Shape { grid: 64, len: 64, ..one_block(1) }, |i| i + 1000),
     (text!("correct", "tile_of_structs"), one_block(64), |i| {
         let low = (1 - i / 32) * 32 + 2 * (15 - i % 32 / 2);
         1000 * low + 2 * (low + 1)

@@ -1,14 +1,20 @@
 //! Where the system is solved, and why there.
 
-use gpu_driver::{self as driver, nvrtc};
+use gpu_driver::{self as driver, emulated::Emulated, nvrtc};
 use gpu_sparse::{CsrMatrix, linalg::LinearOperator};
 
 use crate::{Outcome, options::Device};
 
 /// The place chosen.
 pub(crate) enum Place {
-    Cpu { why: String },
-    Cuda { device: driver::Device, why: String },
+    Cpu {
+        why: String,
+    },
+    /// CUDA's, or the emulated one.
+    Device {
+        device: driver::Device,
+        why: String,
+    },
 }
 
 impl Place {
@@ -17,10 +23,10 @@ impl Place {
     pub(crate) fn choose(asked: Device) -> Outcome<Self> {
         match asked {
             Device::Cpu => Ok(Self::Cpu { why: "asked for".to_owned() }),
-            Device::Cuda => Ok(Self::Cuda { device: cuda()?, why: "asked for".to_owned() }),
-            Device::Emulated => Err("this build has no emulated device; use --device cpu".into()),
+            Device::Cuda => Ok(Self::Device { device: cuda()?, why: "asked for".to_owned() }),
+            Device::Emulated => Ok(Self::Device { device: Emulated::new().open()?, why: "asked for".to_owned() }),
             Device::Auto => Ok(match cuda() {
-                Ok(device) => Self::Cuda { device, why: "found with its driver and NVRTC".to_owned() },
+                Ok(device) => Self::Device { device, why: "found with its driver and NVRTC".to_owned() },
                 Err(error) => Self::Cpu { why: first_line(&error.to_string()) },
             }),
         }
@@ -29,13 +35,14 @@ impl Place {
     pub(crate) fn name(&self) -> String {
         match self {
             Self::Cpu { .. } => format!("cpu, {} threads", rayon::current_num_threads()),
-            Self::Cuda { device, .. } => format!("cuda, {}", device.name()),
+            Self::Device { device, .. } if device.is_emulated() => device.name().to_owned(),
+            Self::Device { device, .. } => format!("cuda, {}", device.name()),
         }
     }
 
     pub(crate) fn why(&self) -> &str {
         match self {
-            Self::Cpu { why } | Self::Cuda { why, .. } => why,
+            Self::Cpu { why } | Self::Device { why, .. } => why,
         }
     }
 
@@ -43,7 +50,7 @@ impl Place {
     pub(crate) fn build<'a>(&self, a: &'a CsrMatrix<f64>) -> Outcome<Box<dyn LinearOperator<f64> + 'a>> {
         match self {
             Self::Cpu { .. } => Ok(Box::new(a)),
-            Self::Cuda { device, .. } => {
+            Self::Device { device, .. } => {
                 let a = a.to_device(device)?;
                 a.load_kernels()?;
                 device.synchronize()?;
@@ -53,9 +60,15 @@ impl Place {
     }
 }
 
-/// A device, where the compiler that its kernels need is there too.
-fn cuda() -> driver::Result<driver::Device> {
+/// A CUDA device, where the compiler that its kernels need is there too.
+fn cuda() -> Outcome<driver::Device> {
     let device = driver::Device::first()?;
+    if device.is_emulated() {
+        return Err(
+            "GPU_DEVICE=emulated hides CUDA; the emulated device is slow and has to be asked for by --device emulated"
+                .into(),
+        );
+    }
     nvrtc::version()?;
     Ok(device)
 }

@@ -47,7 +47,9 @@ STAND_IN_HOOK void __sanitizer_cov_trace_pc() {}
     STAND_IN_HOOK void __asan_load##size##_noabort(unsigned long) {}                                                  \
     STAND_IN_HOOK void __asan_store##size##_noabort(unsigned long) {}                                                 \
     STAND_IN_HOOK void __tsan_read##size(unsigned long) {}                                                            \
-    STAND_IN_HOOK void __tsan_write##size(unsigned long) {}
+    STAND_IN_HOOK void __tsan_write##size(unsigned long) {}                                                           \
+    STAND_IN_HOOK void __tsan_volatile_read##size(unsigned long) {}                                                   \
+    STAND_IN_HOOK void __tsan_volatile_write##size(unsigned long) {}
 STAND_IN_ACCESS(1)
 STAND_IN_ACCESS(2)
 STAND_IN_ACCESS(4)

@@ -259,3 +259,16 @@ fn checks_are_named() {
     assert_eq!(Checks::named("undefined").unwrap(), Checks::Undefined);
     assert!(Checks::named("on").unwrap_err().to_string().contains("access, undefined or off"));
 }
+
+/// CUDA's functions against brute force and against values from a GPU: `cuda/tests`, in every mode of the compiler.
+#[test]
+fn the_headers_pass_their_own_test() {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/emulated/cuda/tests/selftest.sh");
+    if toolchain().is_err() || !script.exists() {
+        eprintln!("SKIPPED: no C++ compiler, or no sources here");
+        return;
+    }
+    let output = std::process::Command::new("sh").arg(script).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && said.matches(": ok").count() == 3, "{said}");
+}

@@ -34,6 +34,13 @@ impl Toolchain {
         command
     }
 
+    /// GCC's major version: the first line ends in the whole one.
+    pub(super) fn gcc_major(&self) -> Option<u32> {
+        let last =
+            self.version.lines().next()?.split_whitespace().find(|word| word.starts_with(|c: char| c.is_ascii_digit()));
+        last.filter(|_| !self.is_clang)?.split('.').next()?.parse().ok()
+    }
+
     /// All that tells this compiler from another.
     pub(super) fn identity(&self) -> String {
         format!("{} {:?} {}", self.path.display(), self.arguments, self.version)

@@ -9,7 +9,7 @@ namespace gpu_emulated {
 
 constexpr unsigned VERSION = 1;
 
-enum AccessKind : unsigned { READ = 0, WRITE = 1, ATOMIC = 2 };
+enum AccessKind : unsigned { READ = 0, WRITE = 1, ATOMIC = 2, VOLATILE = 4 /* with READ or WRITE */ };
 
 // barrier(): what the threads' predicates are joined to.
 enum BarrierKind : unsigned { BARRIER = 0, BARRIER_COUNT = 1, BARRIER_AND = 2, BARRIER_OR = 3 };

@@ -7,6 +7,7 @@
 // Accesses. The names without _noabort are those of compilers told to stop at the first error.
 #define GPU_EMULATED_ACCESS_HOOK(name, bytes, kind)                                                                          \
     GPU_EMULATED_HOOK void name(const void *address) {                                                                       \
+        if (__builtin_expect(!gpu_emulated_runtime, 0)) return; /* start-up code of the module */                            \
         gpu_emulated_runtime->access(address, bytes, gpu_emulated::kind, __builtin_return_address(0));                       \
     }
 #define GPU_EMULATED_ACCESS_HOOKS(bytes)                                                                                     \
@@ -17,7 +18,11 @@
     GPU_EMULATED_ACCESS_HOOK(__tsan_read##bytes, bytes, READ)                                                                \
     GPU_EMULATED_ACCESS_HOOK(__tsan_write##bytes, bytes, WRITE)                                                              \
     GPU_EMULATED_ACCESS_HOOK(__tsan_unaligned_read##bytes, bytes, READ)                                                      \
-    GPU_EMULATED_ACCESS_HOOK(__tsan_unaligned_write##bytes, bytes, WRITE)
+    GPU_EMULATED_ACCESS_HOOK(__tsan_unaligned_write##bytes, bytes, WRITE)                                                    \
+    GPU_EMULATED_ACCESS_HOOK(__tsan_volatile_read##bytes, bytes, READ | gpu_emulated::VOLATILE)                              \
+    GPU_EMULATED_ACCESS_HOOK(__tsan_volatile_write##bytes, bytes, WRITE | gpu_emulated::VOLATILE)                            \
+    GPU_EMULATED_ACCESS_HOOK(__tsan_unaligned_volatile_read##bytes, bytes, READ | gpu_emulated::VOLATILE)                    \
+    GPU_EMULATED_ACCESS_HOOK(__tsan_unaligned_volatile_write##bytes, bytes, WRITE | gpu_emulated::VOLATILE)
 GPU_EMULATED_ACCESS_HOOKS(1)
 GPU_EMULATED_ACCESS_HOOKS(2)
 GPU_EMULATED_ACCESS_HOOKS(4)
@@ -27,6 +32,7 @@ GPU_EMULATED_ACCESS_HOOKS(16)
 #undef GPU_EMULATED_ACCESS_HOOK
 #define GPU_EMULATED_RANGE_HOOK(name, kind)                                                                                  \
     GPU_EMULATED_HOOK void name(const void *address, unsigned long bytes) {                                                  \
+        if (__builtin_expect(!gpu_emulated_runtime, 0)) return;                                                              \
         gpu_emulated_runtime->access(address, bytes, gpu_emulated::kind, __builtin_return_address(0));                       \
     }
 GPU_EMULATED_RANGE_HOOK(__asan_loadN, READ)
@@ -55,6 +61,8 @@ GPU_EMULATED_HOOK void *__asan_memset(void *to, int value, unsigned long bytes) 
 
 // What the driver has no use for.
 GPU_EMULATED_HOOK void __tsan_init() {}
+GPU_EMULATED_HOOK void __tsan_vptr_update(void **, void *) {}
+GPU_EMULATED_HOOK void __tsan_vptr_read(void **) {}
 GPU_EMULATED_HOOK void __tsan_func_entry(void *) {}
 GPU_EMULATED_HOOK void __tsan_func_exit() {}
 GPU_EMULATED_HOOK void __asan_handle_no_return() {}

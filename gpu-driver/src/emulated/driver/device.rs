@@ -130,7 +130,7 @@ fn attribute_of(attribute: c_int) -> Option<c_int> {
         12 | 82 => 65_536,                               // MAX_REGISTERS_PER_BLOCK, PER_MULTIPROCESSOR
         13 => 1_980_000,                                 // CLOCK_RATE in kHz
         14 => 512,                                       // TEXTURE_ALIGNMENT
-        16 => 132,                                       // MULTIPROCESSOR_COUNT
+        16 => MULTIPROCESSORS,                           // MULTIPROCESSOR_COUNT
         15 | 19 | 31 | 32 | 41 | 78 | 79 | 80 | 83 => 1, // GPU_OVERLAP, CAN_MAP_HOST_MEMORY, CONCURRENT_KERNELS, …
         36 => 3_201_000,                                 // MEMORY_CLOCK_RATE in kHz
         37 => 6_144,                                     // GLOBAL_MEMORY_BUS_WIDTH
@@ -143,10 +143,13 @@ fn attribute_of(attribute: c_int) -> Option<c_int> {
         97 => MOST_SHARED_BYTES as c_int, // MAX_SHARED_MEMORY_PER_BLOCK_OPTIN
         106 => 32,               // MAX_BLOCKS_PER_MULTIPROCESSOR
         111 => 1024,             // RESERVED_SHARED_MEMORY_PER_BLOCK
-        1..=150 => 0,
+        other if (1..=150).contains(&other) => 0,
         _ => return None,
     })
 }
+
+/// Few, so that as many blocks as occupancy promises really run side by side.
+pub(super) const MULTIPROCESSORS: c_int = 8;
 
 /// Shared memory that a block may have when its kernel asks for it.
 pub(super) const MOST_SHARED_BYTES: u32 = 227 * 1024;

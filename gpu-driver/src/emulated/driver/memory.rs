@@ -245,6 +245,7 @@ unsafe extern "C" fn cuMemFreeAsync(address: Address, stream: *mut c_void) -> c_
         let (bytes, pool, _) = state.allocation_at(address as usize)?;
         state.count(context, Call::Release)?;
         state.enqueue(stream, Op::Release(address as usize))?;
+        state.memory.mark_freed(address as usize);
         state.uncount(context, bytes, pool);
         Ok(())
     })
@@ -410,7 +411,7 @@ fn fill(address: Address, value: u32, width: usize, count: usize, stream: *mut c
     call(|state| {
         let stream = state.stream(stream)?;
         let at = address as usize;
-        if at % width != 0 {
+        if !at.is_multiple_of(width) {
             return Err(INVALID_VALUE);
         }
         if count == 0 {

@@ -5,7 +5,10 @@ use std::{
     sync::Arc,
 };
 
-use super::{device::MOST_SHARED_BYTES, pointer, store, store_if_wanted, table};
+use super::{
+    device::{MOST_SHARED_BYTES, MULTIPROCESSORS},
+    pointer, store, store_if_wanted, table,
+};
 use crate::emulated::{
     Call,
     abi::Index,
@@ -39,6 +42,7 @@ table![
 ];
 
 const FILE_NOT_FOUND: c_int = 301;
+const COOPERATIVE_LAUNCH_TOO_LARGE: c_int = 720;
 /// Dynamic shared memory that a kernel has without asking.
 const DEFAULT_SHARED_BYTES: u32 = 48 * 1024;
 const MOST_GRID: [u32; 3] = [i32::MAX as u32, 65_535, 65_535];
@@ -104,7 +108,8 @@ unsafe extern "C" fn cuModuleUnload(module: *mut c_void) -> c_int {
     call(|state| {
         let handle = module as usize;
         let context = state.modules.get(&handle).ok_or(INVALID_HANDLE)?.context;
-        state.usable(context)?;
+        // Queued copies may use its variables.
+        state.drain(context)?;
         state.modules.remove(&handle);
         state.functions.retain(|_, function| function.module != handle);
         Ok(())
@@ -253,6 +258,7 @@ impl Values {
             block: one,
             dynamic_bytes: 0,
             cooperative: false,
+            raised: false,
             arguments: self.values,
             places: self.places,
             chosen: Vec::new(),
@@ -315,6 +321,11 @@ unsafe fn launch(
     if threads > 1024 || threads > state.most_threads(handle as usize)? {
         return Err(INVALID_VALUE);
     }
+    let blocks: u64 = shape.grid.iter().map(|&size| u64::from(size)).product();
+    let fit = resident(threads as c_int, shape.shared_bytes as usize)? as u64 * MULTIPROCESSORS as u64;
+    if shape.cooperative && blocks > fit {
+        return Err(COOPERATIVE_LAUNCH_TOO_LARGE);
+    }
     let image = state.modules.get(&module).ok_or(INVALID_HANDLE)?.image.clone();
     // SAFETY: as the caller promises.
     let values = unsafe { copy_arguments(&image, kernel, arguments)? };
@@ -324,6 +335,7 @@ unsafe fn launch(
         block: index(shape.block),
         dynamic_bytes: shape.shared_bytes,
         cooperative: shape.cooperative,
+        raised: most_dynamic > DEFAULT_SHARED_BYTES,
         ..values.order(image, kernel, name)
     };
     state.enqueue(stream, Op::Launch(Arc::new(order)))
@@ -420,7 +432,6 @@ unsafe extern "C" fn cuOccupancyMaxPotentialBlockSize(
     shared_bytes: usize,
     limit: c_int,
 ) -> c_int {
-    const MULTIPROCESSORS: c_int = 132;
     call(|state| {
         function(state, handle)?;
         let most = state.most_threads(handle as usize)? as c_int;
