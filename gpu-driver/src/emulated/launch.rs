@@ -21,7 +21,7 @@ use corosensei::{Coroutine, CoroutineResult};
 
 use super::{
     Blocks, Schedule,
-    abi::{self, Index},
+    abi::Index,
     block::{Barrier, Block, Ending, Fiber, Site, Thread, Wait},
     image::Image,
     memory::Memory,
@@ -124,7 +124,7 @@ pub(super) struct Launch {
     pub(super) random: Random,
     arguments: Vec<*mut c_void>,
     /// Where `threadIdx` and its like lie.
-    pub(super) built_in: Range<usize>,
+    built_in: [usize; 4],
     pub(super) resident: Vec<Block>,
     spare: Vec<Block>,
     pub(super) arenas: Arenas,
@@ -171,14 +171,6 @@ pub(super) fn run(order: Order, mut around: Surroundings<'_>) -> Result<u64, Fau
     let longest = launch.longest_wait;
     launch.give_back(around.workshop);
     outcome.map(|()| longest)
-}
-
-/// Addresses of the built-in variables, where they lie side by side.
-fn built_in(module: &abi::Module) -> Range<usize> {
-    const CLOSE: usize = 256;
-    let all = [module.thread, module.block, module.block_size, module.grid_size].map(|index| index as usize);
-    let (first, last) = (all.iter().min().copied().unwrap_or(0), all.iter().max().copied().unwrap_or(0));
-    if last - first > CLOSE { 0..0 } else { first..last + size_of::<Index>() }
 }
 
 /// The largest block that the kernel's `__launch_bounds__` allow, without running its body.
@@ -239,6 +231,8 @@ impl Launch {
             // Before the numbers run out, the shadows that know old ones go.
             (workshop.blocks, workshop.epochs) = (Vec::new(), 0);
         }
+        let module = order.image.module();
+        let built_in = [module.thread, module.block, module.block_size, module.grid_size];
         let images = modules.values().filter(|module| module.context == context).map(|module| module.image.clone());
         Ok(Self {
             memory: NonNull::from(memory),
@@ -252,7 +246,7 @@ impl Launch {
             seed: settings.seed,
             random: random.clone(),
             arguments: Vec::new(),
-            built_in: built_in(order.image.module()),
+            built_in: built_in.map(|index| index as usize),
             resident: Vec::new(),
             spare: std::mem::take(&mut workshop.blocks),
             arenas,
@@ -315,6 +309,11 @@ impl Launch {
     pub(super) fn allows(&self, address: usize, bytes: usize, writes: bool) -> bool {
         let registered = |range: &Range<usize>| range.contains(&address) && bytes <= range.end - address;
         self.modules.iter().any(|image| image.holds(address, bytes, writes)) || self.registered.iter().any(registered)
+    }
+
+    /// Whether the address is that of `threadIdx` or its like.
+    pub(super) fn is_built_in(&self, address: usize) -> bool {
+        self.built_in.iter().any(|&start| address.wrapping_sub(start) < size_of::<Index>())
     }
 
     /// Whether the address is that of an argument's value or of the list of them, which a kernel's entry reads.
@@ -424,7 +423,7 @@ impl Launch {
                 return Err(self.fault.take().unwrap_or_else(|| Fault::new(LAUNCH_FAILED, String::new())));
             }
             let block = &mut self.resident[at];
-            if block.interruptions > block.ready.len() + block.later.len() {
+            if block.interruptions > 0 && block.interruptions > block.ready.len() + block.later.len() {
                 block.interruptions = 0;
                 if self.release_active_masks(at) {
                     continue;

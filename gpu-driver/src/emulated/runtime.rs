@@ -97,7 +97,7 @@ unsafe extern "C" fn access(address: *const c_void, bytes: c_ulong, kind: c_uint
     // SAFETY: called by a kernel of the current launch; so in every function below.
     let launch = unsafe { current() };
     leave_probe(launch);
-    if kind == 0 && launch.built_in.contains(&(address as usize)) {
+    if kind == 0 && launch.is_built_in(address as usize) {
         return;
     }
     let site = Site::of_pc(pc as usize);
