@@ -134,7 +134,7 @@ impl Image {
             return self.variables.iter().any(|(range, own)| within(range) && (*own || !write));
         }
         // Beside them, what the linker lays out in writable pages is constant once it is loaded.
-        !write && self.segments.iter().any(|segment| within(segment))
+        !write && self.segments.iter().any(within)
     }
 
     /// The file, and the offset in it that debug information counts by, of a code address.
