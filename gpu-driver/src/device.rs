@@ -1,17 +1,19 @@
 //! Devices and their primary contexts.
 
 use std::{
+    cell::RefCell,
     ffi::c_int,
     fmt,
     marker::PhantomData,
+    mem::ManuallyDrop,
     ptr::null_mut,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError, Weak,
+        Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, Weak,
         atomic::{AtomicBool, AtomicI32, Ordering},
     },
 };
 
-use cust::sys::{CUcontext, CUdevice, CUmemoryPool, CUstream};
+use cust::sys::{CUcontext, CUdevice, CUmemoryPool, CUmodule, CUstream};
 
 use crate::{
     CudaCode, CudaVersion, DriverError, Result, Stream,
@@ -53,6 +55,11 @@ pub(crate) struct Context {
     name: String,
     arch: Arch,
     pub(crate) kernels: KernelCache,
+    /// Held shared while a stream is captured, alone during a wait for the whole context: such a wait would end every
+    /// capture, also those of other threads.
+    captures: RwLock<()>,
+    /// Modules whose last handle went during a capture, which forbids to unload them.
+    unload_later: Mutex<Vec<CUmodule>>,
     /// A fatal code, once seen; 0 before.
     lost: AtomicI32,
     /// What failed in a Drop and waits to be reported.
@@ -211,11 +218,13 @@ impl Device {
         Stream::main(self.clone())
     }
 
-    /// Waits until everything enqueued on any stream of this device has run.
+    /// Waits until everything enqueued on any stream of this device has run, and for captures that other threads have
+    /// begun.
     ///
     /// # Errors
-    /// `DeviceLost` when a kernel faulted since.
+    /// `DeviceLost` when a kernel faulted since; `Cuda` with `STREAM_CAPTURE_UNSUPPORTED` within a capture of this thread.
     pub fn synchronize(&self) -> Result<()> {
+        let _alone = self.0.alone()?;
         let _current = self.enter()?;
         // SAFETY: no arguments.
         self.check("cuCtxSynchronize", unsafe { sys::cuCtxSynchronize() })
@@ -304,6 +313,8 @@ impl Context {
             name: String::new(),
             arch: Arch::new(0, 0),
             kernels: KernelCache::default(),
+            captures: RwLock::new(()),
+            unload_later: Mutex::default(),
             lost: AtomicI32::new(0),
             dropped_errors: Mutex::default(),
             has_dropped_errors: AtomicBool::new(false),
@@ -327,6 +338,48 @@ impl Context {
 
     pub(crate) fn is_emulated(&self) -> bool {
         sys::loader::is_emulated()
+    }
+
+    /// Announces a capture of this thread until the guard goes.
+    pub(crate) fn capturing(&self) -> Capturing<'_> {
+        // A second shared lock of one thread could wait for a writer who waits for the first.
+        let first = !self.captures_here();
+        let others = first.then(|| self.captures.read().unwrap_or_else(PoisonError::into_inner));
+        CAPTURES.with_borrow_mut(|captures| captures.push(self.raw as usize));
+        Capturing { _others: others, _not_send: PhantomData }
+    }
+
+    fn captures_here(&self) -> bool {
+        CAPTURES.with_borrow(|captures| captures.contains(&(self.raw as usize)))
+    }
+
+    /// Waits until no other thread captures, and keeps others from it.
+    ///
+    /// # Errors
+    /// What the driver says of a wait within a capture, when this thread is in one.
+    pub(crate) fn alone(&self) -> Result<RwLockWriteGuard<'_, ()>> {
+        const STREAM_CAPTURE_UNSUPPORTED: CudaCode = CudaCode(900);
+        if self.captures_here() {
+            return Err(DriverError::Cuda { call: "cuCtxSynchronize", code: STREAM_CAPTURE_UNSUPPORTED });
+        }
+        Ok(self.captures.write().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Unloads a module when what runs has ended; within a capture it is left for later.
+    pub(crate) fn unload(&self, module: CUmodule) {
+        lock(&self.unload_later).push(module);
+        let Ok(_alone) = self.alone() else { return };
+        for module in std::mem::take(&mut *lock(&self.unload_later)) {
+            // Unloading while a kernel of it runs is undefined: wait first.
+            // SAFETY: loaded by the caller, whose last handle goes; taken from the list once.
+            let unload = || unsafe {
+                match sys::cuCtxSynchronize() {
+                    0 => sys::cuModuleUnload(module),
+                    code => code,
+                }
+            };
+            self.in_drop("a module", "cuModuleUnload", unload);
+        }
     }
 
     /// The error of a lost device.
@@ -394,7 +447,8 @@ impl Drop for Context {
         // Waits for what still runs, so that nothing is freed under a kernel.
         // SAFETY: no arguments.
         self.in_drop("a device", "cuCtxSynchronize", || unsafe { sys::cuCtxSynchronize() });
-        for module in self.kernels.take_modules() {
+        let left = std::mem::take(&mut *lock(&self.unload_later));
+        for module in self.kernels.take_modules().into_iter().chain(left) {
             // SAFETY: every kernel that could use the module held this context, so none is left.
             self.in_drop("a module", "cuModuleUnload", || unsafe { sys::cuModuleUnload(module) });
         }
@@ -420,6 +474,26 @@ impl Drop for Context {
             // SAFETY: retained once in `retain`.
             let _unreportable = unsafe { sys::cuDevicePrimaryCtxRelease_v2(self.device) };
         }
+    }
+}
+
+thread_local! {
+    /// The contexts of the captures that this thread is in. Never destroyed: a module in another thread-local variable may
+    /// be dropped later than this would be.
+    static CAPTURES: RefCell<ManuallyDrop<Vec<usize>>> = const { RefCell::new(ManuallyDrop::new(Vec::new())) };
+}
+
+/// A capture of this thread; see [`Context::capturing`].
+pub(crate) struct Capturing<'a> {
+    _others: Option<RwLockReadGuard<'a, ()>>,
+    /// The list belongs to a thread.
+    _not_send: PhantomData<*const ()>,
+}
+
+impl Drop for Capturing<'_> {
+    fn drop(&mut self) {
+        // Captures of one thread are nested, so the last one ends first.
+        CAPTURES.with_borrow_mut(|captures| captures.pop());
     }
 }
 

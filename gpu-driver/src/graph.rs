@@ -40,7 +40,8 @@ impl Stream {
     ///
     /// Kernels whose buffers have this stream as their home can be captured, and other streams that are forked from it by
     /// [`Stream::record`] and [`Stream::wait`] and joined again. Waiting for the stream, allocating and releasing buffers,
-    /// and copies between device and pageable host memory cannot.
+    /// and copies between device and pageable host memory cannot. A wait of another thread for the whole device, such as
+    /// [`Device::synchronize`], begins when the capture has ended.
     ///
     /// # Errors
     /// The error of `work`, or `Cuda` with a `STREAM_CAPTURE_…` code for what cannot be captured; the stream is usable again
@@ -49,6 +50,7 @@ impl Stream {
         // Relaxed: kernels are loaded at their first launch, which the stricter modes forbid within a capture.
         const RELAXED: i32 = 2;
         let device = self.device();
+        let _capturing = device.0.capturing();
         {
             let _current = device.enter()?;
             // SAFETY: the stream is alive.

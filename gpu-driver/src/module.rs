@@ -104,15 +104,7 @@ impl fmt::Debug for Module {
 
 impl Drop for Loaded {
     fn drop(&mut self) {
-        // cuModuleUnload while a kernel of it runs is undefined: wait first.
-        // SAFETY: loaded in `Module::load`, unloaded once.
-        let unload = || unsafe {
-            match sys::cuCtxSynchronize() {
-                0 => sys::cuModuleUnload(self.raw),
-                code => code,
-            }
-        };
-        self.device.0.in_drop("a module", "cuModuleUnload", unload);
+        self.device.0.unload(self.raw);
     }
 }
 

@@ -1,6 +1,8 @@
 //! Captured work: replays, forks, and what ends a capture.
 
-use gpu_driver::{Device, DeviceVec, DriverError, Graph, Result, Stream};
+use std::{sync::mpsc, thread, time::Duration};
+
+use gpu_driver::{Device, DeviceVec, DriverError, Graph, Module, Program, Result, Stream};
 use testkit::{Outcome, ensure, ensure_eq};
 
 use crate::kernels::{Axpy, KERNELS};
@@ -174,4 +176,54 @@ pub fn error_a_capture_with_a_buffer_of_another_home(device: &Device) -> Outcome
     ensure!(error.to_string().contains("UNJOINED"), "{error}");
     is_usable(&stream)?;
     is_usable(&elsewhere)
+}
+
+/// A wait for the whole device would end the captures of other threads: it begins after them.
+pub fn waits_of_other_threads_leave_a_capture_alone(device: &Device) -> Outcome {
+    let stream = Stream::new(device)?;
+    let (x, mut y) = (DeviceVec::from_slice(&stream, &ramp(1.0))?, DeviceVec::from_slice(&stream, &ramp(0.0))?);
+    let binary = Program::new("f.cu", "extern \"C\" __global__ void f() {}").compile(device.arch())?;
+    let module = || Module::load(device, &binary);
+    let (own, theirs) = (module()?, module()?);
+    let captured = thread::scope(|scope| {
+        let (started, wait) = mpsc::channel();
+        let other = scope.spawn(move || -> Result<()> {
+            // Gone with the sender, in case that the capture failed.
+            let _ = wait.recv();
+            drop(theirs);
+            device.synchronize()
+        });
+        let captured = stream.capture(|| {
+            axpy(1.0, &x, &mut y, &stream)?;
+            let _ = started.send(());
+            thread::sleep(Duration::from_millis(20));
+            drop(own);
+            axpy(2.0, &x, &mut y, &stream)
+        });
+        (captured, other.join())
+    });
+    let (graph, ()) = captured.0?;
+    captured.1.map_err(|_| "the other thread panicked")??;
+    replay(&graph, &stream)?;
+    ensure_eq!(y.to_vec()?, ramp(3.0));
+    // What was dropped within the capture has gone by now, or goes with the next; nothing is reported about it.
+    drop(module()?);
+    device.synchronize()?;
+    is_usable(&stream)
+}
+
+/// Within a capture of its own, a wait for the whole device is refused before the driver sees it.
+pub fn a_capture_refuses_to_wait_for_the_device(device: &Device) -> Outcome {
+    let stream = Stream::new(device)?;
+    let (x, mut y) = (DeviceVec::from_slice(&stream, &ramp(1.0))?, DeviceVec::from_slice(&stream, &ramp(0.0))?);
+    let (graph, waited) = stream.capture(|| {
+        axpy(1.0, &x, &mut y, &stream)?;
+        Ok(device.synchronize())
+    })?;
+    let error = waited.unwrap_err().to_string();
+    ensure!(error.contains("CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED"), "{error}");
+    replay(&graph, &stream)?;
+    ensure_eq!(y.to_vec()?, ramp(1.0));
+    device.synchronize()?;
+    is_usable(&stream)
 }
