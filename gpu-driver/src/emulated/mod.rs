@@ -43,8 +43,13 @@
 //!   `sinf` are the host's. Additions, multiplications, divisions, square roots and `fma` agree.
 //! * Hopper's own instructions (bulk copies, mbarrier, wgmma, clusters), tensor cores, textures, dynamic parallelism, and
 //!   inline PTX: kernels that use them need a portable twin.
-//! * Speed, occupancy, registers, the limits of NVRTC's own C++; `cuStreamLegacy` and the per-thread stream are one stream.
-//! * An index that leaves a local array, when it stays within the thread's stack.
+//! * Speed, occupancy, registers, the limits of NVRTC's own C++; the legacy stream and the per-thread one are one stream.
+//!   The device has 8 multiprocessors, so that every block that occupancy promises really runs beside the others.
+//! * An index that leaves a local array, when it stays within the thread's stack (`GPU_EMULATED_CHECKS=undefined` finds it);
+//!   of several conflicting accesses of one word the last ones alone are compared.
+//! * A capture refuses allocations and releases, which CUDA takes into the graph.
+//! * Where a GPU's answer is unspecified the host's rules hold: an integer division by zero ends the launch. `new` and
+//!   `malloc` in kernels are not there. An `extern "C"` kernel that a macro defines is found by a name expression alone.
 //!
 //! # Environment
 //! | variable | meaning |
