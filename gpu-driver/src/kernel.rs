@@ -15,7 +15,6 @@ use crate::{
     device::lock,
     module::{SharedLimit, find, launch_raw, load_raw},
     nvrtc::Arch,
-    sys,
 };
 
 /// A `.cu` file and the headers it includes.
@@ -192,10 +191,7 @@ impl Loaded {
         let binary = instance.compile(device.arch())?;
         let lowered = binary.names().first().map_or(instance.expression.as_str(), |(_, lowered)| lowered);
         let module = load_raw(device, &binary)?;
-        let raw = find(device, module, lowered).inspect_err(|_| {
-            // SAFETY: loaded above, and nothing of it is in use.
-            device.0.in_drop("a module", "cuModuleUnload", || unsafe { sys::cuModuleUnload(module) });
-        })?;
+        let raw = find(device, module, lowered).inspect_err(|_| device.0.unload(module))?;
         Ok(Self { expression: instance.expression.clone(), raw, module, shared: SharedLimit::default() })
     }
 }

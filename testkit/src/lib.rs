@@ -168,6 +168,14 @@ impl<C: Copy + PartialEq + std::fmt::Debug> Operation<C> {
     }
 }
 
+/// A test for each operation, for [`Suite::cases`], where the operation itself opens what it needs.
+pub fn sweeps<C: Copy + PartialEq + std::fmt::Debug + Sync + 'static>(
+    operations: &'static [Operation<C>],
+    kinds: &'static [C],
+) -> impl Iterator<Item = (String, impl FnOnce(&()) -> Outcome + Send + 'static)> {
+    operations.iter().map(move |operation| (operation.name.to_owned(), move |_: &()| operation.check(kinds)))
+}
+
 /// That each of the `found` functions is the name of an operation or listed in `others`, and that these lists name no other.
 pub fn none_forgotten<C>(found: &[String], operations: &[Operation<C>], others: &[&str]) -> Outcome {
     let swept = operations.iter().map(|operation| operation.name.split(',').next().unwrap_or_default());

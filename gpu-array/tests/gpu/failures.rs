@@ -12,7 +12,7 @@ use gpu_driver::{
     },
 };
 use ndarray::{Array, Array2, Dimension, Ix1, Ix2, array, s};
-use testkit::{Operation, Outcome, ensure, ensure_eq, fallible_functions, none_forgotten};
+use testkit::{Operation, Outcome, ensure, ensure_eq, fallible_functions, none_forgotten, sweeps};
 
 const KINDS: [Call; 5] = [Allocation, Launch, ModuleLoad, Copy, Call::Event];
 
@@ -145,7 +145,7 @@ const OTHERS: &[&str] = &["GpuArray::from_device_vec", "arange"];
 
 /// A test for each operation.
 pub fn cases() -> impl Iterator<Item = (String, impl FnOnce(&()) -> Outcome + Send + 'static)> {
-    OPERATIONS.iter().map(|operation| (operation.name.to_owned(), |_: &()| operation.check(&KINDS)))
+    sweeps(OPERATIONS, &KINDS)
 }
 
 pub fn no_fallible_function_is_forgotten(_: &()) -> Outcome {

@@ -11,14 +11,13 @@ use std::{
 };
 
 use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
-use sha2::{Digest, Sha256};
 
 use super::{
     abi,
     elf::{self, Elf},
     runtime,
 };
-use crate::{device::lock, nvrtc};
+use crate::{device::lock, nvrtc::cache};
 
 /// Variables of the headers, which the driver writes.
 const BUILT_IN: [&str; 4] = ["threadIdx", "blockIdx", "blockDim", "gridDim"];
@@ -36,11 +35,10 @@ pub(super) struct Image {
     /// Each of them, and whether it is the program's own.
     variables: Vec<(Range<usize>, bool)>,
     path: PathBuf,
-    /// Unmapped before the file goes.
+    /// Unmapped before the file goes, and before another load may use it.
     _library: Library,
     _own_copy: Option<tempfile::TempPath>,
-    /// The file that no other load of this process may use meanwhile.
-    claim: Option<PathBuf>,
+    _claim: Option<Claim>,
 }
 
 // SAFETY: the module's variables are touched only with the emulated driver's lock held.
@@ -68,6 +66,7 @@ impl Image {
         let own =
             |(name, _): &(String, Range<usize>)| !name.contains("gpu_emulated_") && !BUILT_IN.contains(&name.as_str());
         let variables = elf.objects().into_iter().map(|entry| (entry.1.clone(), own(&entry))).collect();
+        let (offset, _) = elf.symbol("gpu_emulated_module").ok_or(INVALID_IMAGE)?;
         let (path, own_copy, claim) = place(&bytes).map_err(|_| OPERATING_SYSTEM)?;
         // SAFETY: a module of our own compiler step; its initialisers are those of the user's device variables.
         let library = unsafe { Library::open(Some(&path), RTLD_NOW | RTLD_LOCAL) }.map_err(|_| INVALID_IMAGE)?;
@@ -75,8 +74,7 @@ impl Image {
         let module = unsafe { library.get::<*const abi::Module>(abi::MODULE_SYMBOL) }.map_err(|_| INVALID_IMAGE)?;
         // `get` reads the symbol's address as the value.
         let module = *module;
-        let symbol = Elf::new(&bytes).and_then(|elf| elf.symbol("gpu_emulated_module")).ok_or(INVALID_IMAGE)?;
-        let base = (module as usize).wrapping_sub(symbol.0);
+        let base = (module as usize).wrapping_sub(offset);
         let image = Self {
             module,
             bytes,
@@ -87,7 +85,7 @@ impl Image {
             path,
             _library: library,
             _own_copy: own_copy,
-            claim,
+            _claim: claim,
         };
         if image.module().version != abi::VERSION {
             return Err(INVALID_IMAGE);
@@ -149,46 +147,41 @@ impl Image {
     }
 }
 
-impl Drop for Image {
+/// A file that no other load of this process uses, until it is dropped.
+struct Claim(PathBuf);
+
+impl Claim {
+    /// None when the file is in use.
+    fn of(path: &Path) -> Option<Self> {
+        lock(&MAPPED).get_or_insert_default().insert(path.to_owned()).then(|| Self(path.to_owned()))
+    }
+}
+
+impl Drop for Claim {
     fn drop(&mut self) {
-        if let (Some(path), Some(mapped)) = (&self.claim, lock(&MAPPED).as_mut()) {
-            // Another load of the image may now map the file; that it is unmapped a moment later does no harm, as the
-            // driver's lock is held.
-            mapped.remove(path);
+        if let Some(mapped) = lock(&MAPPED).as_mut() {
+            mapped.remove(&self.0);
         }
     }
 }
 
-type Place = (PathBuf, Option<tempfile::TempPath>, Option<PathBuf>);
+type Place = (PathBuf, Option<tempfile::TempPath>, Option<Claim>);
 
 /// A file with these bytes that is mapped nowhere in this process. Named by its contents where there is a cache, so that a
 /// debugger finds it again.
 fn place(bytes: &[u8]) -> std::io::Result<Place> {
-    if let Some(folder) = nvrtc::cache::folder() {
-        let hex: String = Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect();
-        let path = folder.join("emulated").join("loaded").join(hex + ".so");
-        let mut mapped = lock(&MAPPED);
-        let mapped = mapped.get_or_insert_default();
-        if !mapped.contains(&path) && write_whole(&path, bytes).is_ok() {
-            mapped.insert(path.clone());
-            return Ok((path.clone(), None, Some(path)));
+    if let Some(folder) = cache::folder() {
+        let (folder, name) = (folder.join("emulated").join("loaded"), cache::Key::of_bytes([bytes]).hex() + ".so");
+        let path = folder.join(&name);
+        if let Some(claim) = Claim::of(&path) {
+            let is_there = fs::read(&path).is_ok_and(|there| there == bytes);
+            if is_there || cache::write_whole(&folder, &name, bytes).is_ok() {
+                return Ok((path, None, Some(claim)));
+            }
         }
     }
     let mut file = tempfile::Builder::new().prefix("gpu-emulated-").suffix(".so").tempfile()?;
     file.write_all(bytes)?;
     let path = file.into_temp_path();
     Ok((path.to_path_buf(), Some(path), None))
-}
-
-/// Writes the file unless it holds these bytes already; readers see a whole file or none.
-fn write_whole(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
-    if fs::read(path).is_ok_and(|there| there == bytes) {
-        return Ok(());
-    }
-    let folder = path.parent().unwrap_or(Path::new("."));
-    fs::create_dir_all(folder)?;
-    let mut file = tempfile::NamedTempFile::new_in(folder)?;
-    file.write_all(bytes)?;
-    file.persist(path)?;
-    Ok(())
 }

@@ -292,10 +292,7 @@ impl Launch {
         // SAFETY: the module's variables, which no thread reads before it is resumed.
         unsafe { (*module.block_size, *module.grid_size) = (self.order.block, self.order.grid) };
         signal::install();
-        let this: *mut Self = self;
-        CURRENT.store(this, Ordering::Relaxed);
-        // SAFETY: `self`, exclusively borrowed; callbacks use it only while a thread of the launch runs.
-        let outcome = work(unsafe { &mut *this });
+        let outcome = work(self);
         CURRENT.store(null_mut(), Ordering::Relaxed);
         outcome
     }

@@ -234,7 +234,7 @@ impl Emulated {
     /// `Setting` for an environment variable that makes no sense.
     pub fn open(self) -> Result<Device> {
         loader::wish(loader::Wish::Emulated);
-        if !loader::is_emulated_now() {
+        if !loader::is_emulated() {
             return Err(DriverError::NotEmulated);
         }
         let count = Device::count()?;

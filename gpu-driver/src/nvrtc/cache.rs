@@ -67,11 +67,16 @@ pub(super) fn store(folder: &Path, key: Key, binary: &Binary) {
 }
 
 fn try_store(folder: &Path, key: Key, binary: &Binary) -> std::io::Result<()> {
+    write_whole(folder, &key.file_name(), &encode(key, binary))
+}
+
+/// Writes a file of a folder, which is made where it is missing; a reader sees the whole file or none.
+pub(crate) fn write_whole(folder: &Path, name: &str, bytes: &[u8]) -> std::io::Result<()> {
     fs::create_dir_all(folder)?;
     let mut file = tempfile::NamedTempFile::new_in(folder)?;
-    file.write_all(&encode(key, binary))?;
+    file.write_all(bytes)?;
     file.as_file().sync_all()?;
-    file.persist(folder.join(key.file_name()))?;
+    file.persist(folder.join(name))?;
     Ok(())
 }
 

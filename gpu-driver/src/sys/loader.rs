@@ -53,11 +53,6 @@ pub(crate) fn state() -> Result<()> {
 
 /// Whether the table holds the emulated driver.
 pub(crate) fn is_emulated() -> bool {
-    TABLE.get().is_some_and(|table| table.emulated)
-}
-
-/// The same, after filling the table where it is not yet.
-pub(crate) fn is_emulated_now() -> bool {
     TABLE.get_or_init(fill).emulated
 }
 

@@ -14,7 +14,7 @@ use gpu_driver::{
 use gpu_sparse::linalg::{Cg, Jacobi, LinearOperator, Solution, cg, from_fn};
 use gpu_sparse::{CsrMatrix, DeviceCsr, Result, Scalar, SparseError};
 use ndarray::Ix1;
-use testkit::{Operation, Outcome, ensure, ensure_eq, fallible_functions, none_forgotten};
+use testkit::{Operation, Outcome, ensure, ensure_eq, fallible_functions, none_forgotten, sweeps};
 
 const KINDS: [Call; 5] = [Allocation, Launch, ModuleLoad, Copy, Call::Event];
 
@@ -289,7 +289,7 @@ const OTHERS: &[&str] = &["DeviceCsr::with_lanes"];
 
 /// A test for each operation.
 pub fn cases() -> impl Iterator<Item = (String, impl FnOnce(&()) -> Outcome + Send + 'static)> {
-    OPERATIONS.iter().map(|operation| (operation.name.to_owned(), |_: &()| operation.check(&KINDS)))
+    sweeps(OPERATIONS, &KINDS)
 }
 
 pub fn no_fallible_function_is_forgotten(_: &()) -> Outcome {
