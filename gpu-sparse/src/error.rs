@@ -80,6 +80,14 @@ pub enum SparseError {
         /// The column before it.
         previous: u32,
     },
+    /// Arrays that are said to be packets break a rule of the format.
+    #[error("packets: not so at {at}: {rule}")]
+    Packets {
+        /// The rule (`rows have no holes`).
+        rule: &'static str,
+        /// Where: the element, slice, packet or row of which it is not true, or the length that is wrong.
+        at: usize,
+    },
     /// A diagonal entry by which a preconditioner must divide is zero, not finite, or too small to divide by.
     #[error("the diagonal entry of row {row} is {value:e}: it has no finite inverse")]
     Diagonal {

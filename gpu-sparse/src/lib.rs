@@ -8,6 +8,7 @@ mod error;
 pub mod gallery;
 pub mod io;
 pub mod linalg;
+mod packets;
 mod partition;
 mod scalar;
 
@@ -15,4 +16,5 @@ pub use coo::CooMatrix;
 pub use csr::{CsrMatrix, Symmetry};
 pub use device::{DeviceCsr, KERNELS};
 pub use error::{Result, SparseError};
+pub use packets::{Description, Format, PacketMatrix, PacketPlan};
 pub use scalar::Scalar;

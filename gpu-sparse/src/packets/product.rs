@@ -1,0 +1,242 @@
+//! Products with a dense vector, on rayon's threads: the definition of what a device computes.
+
+use gpu_algos::reference::dot;
+use ndarray::{Array1, ArrayView1, ArrayViewMut1};
+use rayon::prelude::*;
+
+use super::slice::{Columns, Slice, narrow_column, wide_column};
+use super::{PACKET_ROWS, PACKET_SLICES, PacketMatrix, SLICE_ROWS};
+use crate::csr::{check_length, contiguous};
+use crate::linalg::LinearOperator;
+use crate::partition::{row_blocks, sum_over_blocks};
+use crate::{Result, Scalar};
+
+/// Entries of a long row that are added up together.
+pub(crate) const SEGMENT: usize = 4096;
+/// Sums carried side by side in a segment.
+pub(crate) const SEGMENT_LANES: usize = 256;
+
+impl<T: Scalar> PacketMatrix<T> {
+    /// `A x`, in a new array, with the bits of a device's product.
+    ///
+    /// A row's products are added in f64 by fused multiply-adds and rounded once. Only stored entries touch `x`: a NaN in `x`
+    /// reaches a result only through an entry in its column.
+    ///
+    /// Shapes: `x` has `cols()` elements. Determinism: bitwise, for any number of threads. Cost: one pass over the matrix.
+    ///
+    /// # Errors
+    /// `Shape` when the length of `x` is not `cols()`.
+    pub fn matvec<'x>(&self, x: impl Into<ArrayView1<'x, T>>) -> Result<Array1<T>> {
+        let mut y = vec![T::zero(); self.rows];
+        self.matvec_into(x, y.as_mut_slice())?;
+        Ok(y.into())
+    }
+
+    /// `y = A x`; otherwise as [`matvec`](Self::matvec).
+    ///
+    /// # Errors
+    /// `Shape` when `x` does not have `cols()` elements or `y` not `rows()`.
+    ///
+    /// ```
+    /// let a = gpu_sparse::CsrMatrix::identity(2)?.to_packets()?;
+    /// let mut y = [0.0; 2];
+    /// a.matvec_into(&[1.0, 2.0], &mut y)?;
+    /// assert_eq!(y, [1.0, 2.0]);
+    /// # Ok::<(), gpu_sparse::SparseError>(())
+    /// ```
+    pub fn matvec_into<'x, 'y>(
+        &self,
+        x: impl Into<ArrayView1<'x, T>>,
+        y: impl Into<ArrayViewMut1<'y, T>>,
+    ) -> Result<()> {
+        self.combine("PacketMatrix::matvec_into", x.into(), y.into(), |sum, y| *y = T::from_f64(sum))
+    }
+
+    /// `y = alpha A x + beta y`, every operation rounded in f64, the result once more. With `beta` zero the old `y` is not read, so it may
+    /// hold NaN.
+    ///
+    /// # Errors
+    /// `Shape` when `x` does not have `cols()` elements or `y` not `rows()`.
+    pub fn axpby_into<'x, 'y>(
+        &self,
+        alpha: T,
+        x: impl Into<ArrayView1<'x, T>>,
+        beta: T,
+        y: impl Into<ArrayViewMut1<'y, T>>,
+    ) -> Result<()> {
+        const OP: &str = "PacketMatrix::axpby_into";
+        let (alpha, scale): (f64, f64) = (alpha.into(), beta.into());
+        if beta.is_zero() {
+            return self.combine(OP, x.into(), y.into(), |sum, y| *y = T::from_f64(alpha * sum));
+        }
+        self.combine(OP, x.into(), y.into(), |sum, y| *y = T::from_f64(alpha * sum + scale * (*y).into()))
+    }
+
+    /// Checks shapes, makes slices of the views, and runs `finish(row sum, element of y)` for every row.
+    fn combine(
+        &self,
+        op: &'static str,
+        x: ArrayView1<'_, T>,
+        mut y: ArrayViewMut1<'_, T>,
+        finish: impl Fn(f64, &mut T) + Sync,
+    ) -> Result<()> {
+        check_length(op, "x", x.len(), self.cols)?;
+        check_length(op, "y", y.len(), self.rows)?;
+        let x = contiguous(&x);
+        if let Some(y) = y.as_slice_mut() {
+            self.sweep(&x, y, |sum, _, y| finish(sum, y));
+            return Ok(());
+        }
+        let mut packed = y.to_vec();
+        self.sweep(&x, &mut packed, |sum, _, y| finish(sum, y));
+        y.assign(&ArrayView1::from(&packed));
+        Ok(())
+    }
+
+    /// The pass behind every product: `finish(sum, row, element of y)` for every row. `x` has `cols`, `y` `rows` elements.
+    fn sweep(&self, x: &[T], y: &mut [T], finish: impl Fn(f64, usize, &mut T) + Sync) {
+        sum_over_blocks(&self.blocks, y, |rows, y| {
+            for (packet, y) in (rows.start / PACKET_ROWS..).zip(y.chunks_mut(PACKET_ROWS)) {
+                self.sweep_packet(packet, x, y, &finish);
+            }
+            0.0
+        });
+    }
+
+    fn sweep_packet(&self, packet: usize, x: &[T], y: &mut [T], finish: &impl Fn(f64, usize, &mut T)) {
+        let start = packet * PACKET_ROWS;
+        for (first, slice) in self.packet_slices(packet) {
+            for (lane, sum) in slice.sums(x).into_iter().enumerate() {
+                let row = self.row_at(packet, first + lane);
+                if let Some(y) = y.get_mut(row) {
+                    finish(sum, start + row, y);
+                }
+            }
+        }
+        for long in self.long_rows_of(packet) {
+            let (row, entries) = (self.long_rows[long] as usize, self.long_entries(long));
+            let sum = long_row_sum(&self.long_columns[entries.clone()], &self.long_values[entries], x);
+            finish(sum, row, &mut y[row - start]);
+        }
+    }
+
+    /// Cuts the packets into blocks by their rows, slots and long rows.
+    pub(super) fn cut_into_blocks(&mut self) {
+        let mut work = Vec::with_capacity(self.packets() + 1);
+        work.push(0);
+        for packet in 0..self.packets() {
+            let first = packet * PACKET_SLICES;
+            let end = (first + PACKET_SLICES).min(self.slice_columns.len());
+            let places = u64::from(self.slice_slots[end] - self.slice_slots[first]) * SLICE_ROWS as u64;
+            let long = self.long_rows_of(packet);
+            let long = self.long_starts[long.end] - self.long_starts[long.start];
+            work.push(work[packet] + self.packet_rows(packet).len() as u64 + places + long);
+        }
+        self.blocks = row_blocks(&work).into_iter().map(|packet| (packet * PACKET_ROWS).min(self.rows)).collect();
+    }
+}
+
+impl<T: Scalar> Slice<'_, T> {
+    /// The rows times `x`, each from its first entry to its last.
+    fn sums(&self, x: &[T]) -> [f64; SLICE_ROWS] {
+        let mut sums = [0.0; SLICE_ROWS];
+        match self.columns {
+            Columns::Narrow { bases, deltas } => {
+                for ((&base, deltas), values) in bases.iter().zip(deltas).zip(self.values) {
+                    add_slot(&mut sums, deltas, values, x, |delta| narrow_column(base, delta));
+                }
+            }
+            Columns::Wide(columns) => {
+                for (columns, values) in columns.iter().zip(self.values) {
+                    add_slot(&mut sums, columns, values, x, wide_column);
+                }
+            }
+        }
+        sums
+    }
+}
+
+#[inline(always)]
+fn add_slot<T: Scalar, C: Copy>(
+    sums: &mut [f64; SLICE_ROWS],
+    columns: &[C; SLICE_ROWS],
+    values: &[T; SLICE_ROWS],
+    x: &[T],
+    column: impl Fn(C) -> Option<u32>,
+) {
+    for ((sum, &place), &value) in sums.iter_mut().zip(columns).zip(values) {
+        if let Some(column) = column(place) {
+            *sum = add_product(*sum, value, x[column as usize]);
+        }
+    }
+}
+
+/// `sum + a b`, rounded once.
+#[inline(always)]
+fn add_product<T: Scalar>(sum: f64, a: T, b: T) -> f64 {
+    let (a, b): (f64, f64) = (a.into(), b.into());
+    // The product of two f32 is exact in f64, and a fused operation may be a call.
+    if size_of::<T>() == 4 { sum + a * b } else { a.mul_add(b, sum) }
+}
+
+/// A long row times `x`: the sums of its segments, from first to last.
+fn long_row_sum<T: Scalar>(columns: &[u32], values: &[T], x: &[T]) -> f64 {
+    let segments = columns.par_chunks(SEGMENT).zip(values.par_chunks(SEGMENT));
+    let sums: Vec<f64> = segments.map(|(columns, values)| segment_sum(columns, values, x)).collect();
+    sums.into_iter().fold(0.0, |total, sum| total + sum)
+}
+
+/// One segment: what 256 threads add up, thread `t` entries `t`, `t + 256`, ..., and then each warp in five steps.
+fn segment_sum<T: Scalar>(columns: &[u32], values: &[T], x: &[T]) -> f64 {
+    let mut lanes = [0.0; SEGMENT_LANES];
+    for (columns, values) in columns.chunks(SEGMENT_LANES).zip(values.chunks(SEGMENT_LANES)) {
+        for ((lane, &column), &value) in lanes.iter_mut().zip(columns).zip(values) {
+            *lane = add_product(*lane, value, x[column as usize]);
+        }
+    }
+    let mut total = 0.0;
+    for warp in lanes.as_chunks_mut::<SLICE_ROWS>().0 {
+        for offset in [16, 8, 4, 2, 1] {
+            // Lanes from `offset` on add something, too, but nothing of it reaches lane 0.
+            for lane in 0..offset {
+                warp[lane] += warp[lane + offset];
+            }
+        }
+        total += warp[0];
+    }
+    total
+}
+
+/// Products on the CPU, with the bits of a device's.
+impl<T: Scalar> LinearOperator<T> for PacketMatrix<T> {
+    fn shape(&self) -> (usize, usize) {
+        (self.rows, self.cols)
+    }
+
+    fn apply(&self, x: &[T], y: &mut [T]) -> Result<()> {
+        self.matvec_into(x, y)
+    }
+
+    fn apply_dot(&self, x: &[T], y: &mut [T]) -> Result<f64> {
+        check_length("PacketMatrix::apply_dot", "the matrix's rows", self.rows, self.cols)?;
+        self.matvec_into(x, &mut *y)?;
+        Ok(dot(x, y)?)
+    }
+
+    fn residual(&self, x: &[T], b: &[T], r: &mut [T]) -> Result<()> {
+        const OP: &str = "PacketMatrix::residual";
+        check_length(OP, "x", x.len(), self.cols)?;
+        check_length(OP, "b", b.len(), self.rows)?;
+        check_length(OP, "r", r.len(), self.rows)?;
+        self.sweep(x, r, |sum, row, r| *r = T::from_f64(b[row].into() - sum));
+        Ok(())
+    }
+
+    fn diagonal(&self) -> Option<Vec<T>> {
+        Some(self.diagonal.clone())
+    }
+
+    fn is_finite(&self) -> bool {
+        self.finite
+    }
+}
