@@ -151,7 +151,7 @@ def run(command, environment, limit, folder):
         if isinstance(line, dict):
             lines.append(line)
     if problem and not any(line.get("what") == "error" for line in lines):
-        problem += ": " + err.read_text(errors="replace").strip()[-600:]
+        problem = " ".join([problem, err.read_text(errors="replace").strip()[-600:]]).strip()
     return lines, problem
 
 
@@ -189,7 +189,7 @@ def summary(rounds):
             ["ms_per_iteration", "ms_per_iteration_by_difference"],
         ),
         "solve": table("solve", ["rtol", "iterations", "status", "info", "true_residual", "right_hand_side"], ["ms"]),
-        "build": table("build", ["threads", "description"], ["build_s", "plan_s"]),
+        "build": table("build", ["threads", "bytes_per_nonzero", "advised", "description"], ["build_s", "plan_s"]),
     }
     result["ratios"] = ratios(result)
     return result
@@ -261,7 +261,10 @@ class Comparison:
                     problems.append(f"the time is up after {number} rounds")
                     break
                 rounds.append({})
-                for program, (command, environment) in self.programs(name, what, folder, first=number == 0).items():
+                for program, (command, environment) in self.programs(name, what, folder, number).items():
+                    if program != "ours" and not (folder / "header.json").exists():
+                        print(f"{name} round {number + 1}: {program} has no matrix to read", flush=True)
+                        continue
                     started = time.monotonic()
                     lines, problem = run(command, environment, self.options.limit, folder)
                     rounds[-1][program] = lines
@@ -276,22 +279,22 @@ class Comparison:
             self.save()
         print(table(row), flush=True)
 
-    def programs(self, name, what, folder, first):
-        """The commands of one round. The first writes the matrix; the peers run when it is there."""
+    def programs(self, name, what, folder, number):
+        """The commands of the round of that number. Ours writes the matrix when it is not there yet."""
         options = self.options
-        rounds = what if first else ",".join(part for part in what.split(",") if part != "build")
-        command = [options.program, "--case", name, "--what", rounds]
-        command += ["--export", str(folder)] if first else []
+        without_build = ",".join(part for part in what.split(",") if part != "build") or "none"
+        command = [options.program, "--case", name, "--what", what if number == 0 else without_build]
+        command += [] if (folder / "header.json").exists() else ["--export", str(folder)]
         command += ["--emulated", "--iterations", "10", "--batches", "3"] if options.emulated else []
         environment = os.environ.copy()
         if (HERE.parent / "matrices").is_dir():
             environment.setdefault("GPU_SPARSE_MATRICES", str(HERE.parent / "matrices"))
-        own = {"ours": (command, environment)}
-        peers = {}
+        programs = {"ours": (command, environment)}
         for peer, (command, environment) in self.peers.items():
-            more = ["--what", ",".join(part for part in what.split(",") if part != "build")] if peer == "cupy" else []
-            peers[peer] = ([*command, str(folder), *more], environment)
-        return own | peers
+            # CuPy's solve to the tolerance takes seconds: once is enough.
+            more = ["--what", f"{without_build},solve" if number == 0 else without_build] if peer == "cupy" else []
+            programs[peer] = ([*command, str(folder), *more], environment)
+        return programs
 
     def note(self, row, lines, rounds, problems):
         """Brings the record up to date."""
@@ -331,6 +334,7 @@ class Comparison:
             shutil.rmtree(self.scratch, ignore_errors=True)
             self.save()
         print("\n".join(["", *map(table, self.record["cases"]), f"{self.elapsed():.0f} s"]))
+        return 1 if any("problems" in part for part in [self.record, *self.record["cases"]]) else 0
 
 
 def error_text(line):
@@ -390,4 +394,4 @@ def stop(*_):
 
 if __name__ == "__main__":
     signal.signal(signal.SIGTERM, stop)
-    Comparison(options()).all()
+    sys.exit(Comparison(options()).all())

@@ -5,7 +5,7 @@ use std::{fmt, time::Instant};
 use clap::ValueEnum;
 use gpu_array::GpuArray;
 use gpu_driver::{Device, Stream};
-use gpu_sparse::{CsrMatrix, DeviceCsr, Scalar, linalg, linalg::Solution};
+use gpu_sparse::{CsrMatrix, DeviceCsr, PacketPlan, Scalar, linalg, linalg::Solution};
 use ndarray::Ix1;
 
 use crate::Outcome;
@@ -29,12 +29,21 @@ impl fmt::Display for Format {
 pub(crate) struct Built {
     pub(crate) plan_s: f64,
     pub(crate) build_s: f64,
+    pub(crate) bytes: u64,
+    /// The format that the plan advises, and why.
+    pub(crate) advised: String,
     pub(crate) description: String,
 }
 
 /// Plans and builds packets, and drops them.
-pub(crate) fn build_packets<T: Scalar>(_a: &CsrMatrix<T>) -> Outcome<Built> {
-    Err("this revision has no packets".into())
+pub(crate) fn build_packets<T: Scalar>(a: &CsrMatrix<T>) -> Outcome<Built> {
+    let started = Instant::now();
+    let plan = PacketPlan::new(a)?;
+    let planned = Instant::now();
+    let packets = plan.build(a)?;
+    let (plan_s, build_s) = ((planned - started).as_secs_f64(), planned.elapsed().as_secs_f64());
+    let (advised, description) = (plan.format().to_string(), plan.description().to_string());
+    Ok(Built { plan_s, build_s, bytes: packets.description().bytes, advised, description })
 }
 
 /// A matrix in device memory.
@@ -59,7 +68,7 @@ impl<T: Scalar> Resident<T> {
         let started = Instant::now();
         let matrix = match format {
             Format::Csr => a.to_device(device)?,
-            Format::Packets => return Err("this revision has no packets".into()),
+            Format::Packets => return Err("packets cannot go to a device yet".into()),
         };
         device.synchronize()?;
         Ok(Self { matrix, upload_s: started.elapsed().as_secs_f64() })
