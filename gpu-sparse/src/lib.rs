@@ -14,7 +14,7 @@ mod scalar;
 
 pub use coo::CooMatrix;
 pub use csr::{CsrMatrix, Symmetry};
-pub use device::{DeviceCsr, KERNELS};
+pub use device::{DeviceMatrix, KERNELS};
 pub use error::{Result, SparseError};
 pub use packets::{Description, Format, PacketMatrix, PacketPlan};
 pub use scalar::Scalar;

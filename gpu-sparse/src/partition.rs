@@ -10,11 +10,16 @@ const BLOCK_WORK: u64 = 32_768;
 /// A function of the matrix alone, never of the number of threads: sums over blocks have the same bits everywhere.
 /// `row_starts` has one element per row and one more, as in a CSR matrix.
 pub(crate) fn row_blocks(row_starts: &[u64]) -> Vec<usize> {
+    row_blocks_of(row_starts, BLOCK_WORK)
+}
+
+/// The same with at most `work` rows and entries to a block; a row alone may have more.
+pub(crate) fn row_blocks_of(row_starts: &[u64], work: u64) -> Vec<usize> {
     let rows = row_starts.len().saturating_sub(1);
     let mut bounds = vec![0];
     let mut first = 0;
     while first < rows {
-        let end = row_starts[first] + BLOCK_WORK;
+        let end = row_starts[first] + work;
         let rest = &row_starts[first + 1..];
         let mut fitting = 0..rest.len();
         while !fitting.is_empty() {

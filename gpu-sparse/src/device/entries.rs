@@ -5,114 +5,143 @@ use std::sync::LazyLock;
 
 use gpu_driver::{Dim3, Entry, Header, In, InOut, Out, Registry, Source};
 
-use super::policy::{RowPolicy, VECTORS, VectorPolicy};
+use super::policy::{PRODUCTS, ProductPolicy, VECTORS, VectorPolicy};
+use super::state::State;
+use super::storage::{Raw, RawCsr, RawPackets, View};
 use crate::Scalar;
 
-const HEADERS: &[Header] = &[Header { name: "block_sum.cuh", text: include_str!("block_sum.cuh") }];
+const SUMS: Header = Header { name: "sums.cuh", text: include_str!("sums.cuh") };
+const STATE: Header = Header { name: "state.cuh", text: include_str!("state.cuh") };
 
-static CSR: Source = Source { name: "csr.cu", text: include_str!("csr.cu"), headers: HEADERS };
-static VECTOR: Source = Source { name: "vectors.cu", text: include_str!("vectors.cu"), headers: HEADERS };
+static PRODUCT: Source = Source {
+    name: "products.cu",
+    text: include_str!("products.cu"),
+    headers: &[
+        SUMS,
+        STATE,
+        Header { name: "long_rows.cuh", text: include_str!("long_rows.cuh") },
+        Header { name: "csr.cuh", text: include_str!("csr.cuh") },
+        Header { name: "packets.cuh", text: include_str!("packets.cuh") },
+    ],
+};
+static STEP: Source = Source { name: "steps.cu", text: include_str!("steps.cu"), headers: &[SUMS, STATE] };
 
-/// Row starts, columns, values and `x`; then what the product needs besides; then the number of rows.
-macro_rules! row_kernel {
+/// The matrix; what the kernel needs besides; then the long rows' scratch.
+macro_rules! product_kernel {
     ($name:ident, $cuda:literal, $($args:ty),*) => {
-        pub(super) struct $name<T>(PhantomData<T>);
-        impl<T: Scalar> Entry for $name<T> {
-            type Policy = RowPolicy;
-            type Args<'a> = (In<'a, u64>, In<'a, u32>, In<'a, T>, In<'a, T>, $($args,)* u64);
-            const SOURCE: &'static Source = &CSR;
+        pub(super) struct $name<R>(PhantomData<R>);
+        impl<R: Raw> Entry for $name<R> {
+            type Policy = ProductPolicy;
+            type Args<'a> = (View<'a, R>, $($args,)* Out<'a, f64>, InOut<'a, u32>);
+            const SOURCE: &'static Source = &PRODUCT;
             const NAME: &'static str = $cuda;
-            fn template(policy: &RowPolicy) -> String {
-                format!("{}, {}, {}", T::CUDA_NAME, policy.threads, policy.lanes)
+            fn template(policy: &ProductPolicy) -> String {
+                format!("{}, {}, {}", R::cuda_name(), <R::Element as gpu_driver::DevicePod>::CUDA_NAME, policy.threads)
             }
-            fn block(policy: &RowPolicy) -> Dim3 {
+            fn block(policy: &ProductPolicy) -> Dim3 {
                 policy.threads.into()
             }
         }
     };
 }
 
-row_kernel!(CsrProduct, "csr_product", Out<'a, T>);
-row_kernel!(CsrProductDot, "csr_product_dot", Out<'a, T>, Out<'a, f64>);
-row_kernel!(CsrResidual, "csr_residual", In<'a, T>, Out<'a, T>, Out<'a, f64>);
+product_kernel!(Product, "product", In<'a, R::Element>, Out<'a, R::Element>);
+product_kernel!(ProductAxpby, "product_axpby", R::Element, In<'a, R::Element>, R::Element, InOut<'a, R::Element>);
+product_kernel!(
+    Residual,
+    "residual",
+    In<'a, R::Element>,
+    In<'a, R::Element>,
+    Out<'a, R::Element>,
+    InOut<'a, State>,
+    Out<'a, f64>,
+    InOut<'a, u32>
+);
+product_kernel!(
+    Curvature,
+    "curvature",
+    In<'a, R::Element>,
+    Out<'a, R::Element>,
+    InOut<'a, State>,
+    Out<'a, f64>,
+    InOut<'a, u32>
+);
+product_kernel!(
+    Precondition,
+    "precondition",
+    In<'a, R::Element>,
+    Out<'a, R::Element>,
+    InOut<'a, State>,
+    Out<'a, f64>,
+    InOut<'a, u32>
+);
 
 /// The given arguments, then the number of elements.
-macro_rules! vector_kernel {
-    ($name:ident, $cuda:literal, $($args:ty),*) => {
+macro_rules! step_kernel {
+    ($name:ident, $cuda:literal, [$($flag:literal)?], $($args:ty),*) => {
         pub(super) struct $name<T>(PhantomData<T>);
         impl<T: Scalar> Entry for $name<T> {
             type Policy = VectorPolicy;
             type Args<'a> = ($($args,)* u64);
-            const SOURCE: &'static Source = &VECTOR;
+            const SOURCE: &'static Source = &STEP;
             const NAME: &'static str = $cuda;
             fn template(policy: &VectorPolicy) -> String {
-                format!("{}, {}", T::CUDA_NAME, policy.threads)
+                format!(concat!("{}, {}" $(, ", ", $flag)?), T::CUDA_NAME, policy.threads)
             }
             fn block(policy: &VectorPolicy) -> Dim3 {
                 policy.threads.into()
             }
         }
     };
+    // With sums: the state and what blocks leave for each other come before the number of elements.
+    ($name:ident, $cuda:literal, [$($flag:literal)?], $($args:ty),*; sums) => {
+        step_kernel!($name, $cuda, [$($flag)?], $($args,)* InOut<'a, State>, Out<'a, f64>, InOut<'a, u32>);
+    };
 }
 
-vector_kernel!(UpdateResidual, "update_residual", T, In<'a, T>, InOut<'a, T>, Out<'a, f64>);
-vector_kernel!(UpdateResidualDiagonal, "update_residual_diagonal", T, In<'a, T>, In<'a, T>, InOut<'a, T>, Out<'a, f64>);
-vector_kernel!(WeightedSquare, "weighted_square", In<'a, T>, In<'a, T>, Out<'a, f64>);
-vector_kernel!(Rescale, "rescale", f64, InOut<'a, T>, Out<'a, f64>);
-vector_kernel!(ScaledDirection, "scaled_direction", In<'a, T>, In<'a, T>, Out<'a, T>);
-vector_kernel!(
-    UpdateSolutionAndDirection,
-    "update_solution_and_direction",
-    T,
-    T,
-    In<'a, T>,
-    InOut<'a, T>,
-    InOut<'a, T>
-);
-vector_kernel!(
-    UpdateSolutionAndDirectionDiagonal,
-    "update_solution_and_direction_diagonal",
-    T,
-    T,
+step_kernel!(UpdateResidual, "update_residual", ["false"], In<'a, T>, InOut<'a, T>; sums);
+step_kernel!(UpdateResidualStored, "update_residual", ["true"], In<'a, T>, InOut<'a, T>; sums);
+step_kernel!(UpdateResidualDiagonal, "update_residual_diagonal", [], In<'a, T>, In<'a, T>, InOut<'a, T>; sums);
+step_kernel!(UpdateDirection, "update_direction", [], In<'a, T>, InOut<'a, T>, InOut<'a, T>, In<'a, State>);
+step_kernel!(
+    UpdateDirectionDiagonal,
+    "update_direction_diagonal",
+    [],
     In<'a, T>,
     In<'a, T>,
     InOut<'a, T>,
-    InOut<'a, T>
+    InOut<'a, T>,
+    In<'a, State>
 );
-vector_kernel!(UpdateSolution, "update_solution", T, In<'a, T>, InOut<'a, T>);
-
-pub(super) struct SumPartials;
-impl Entry for SumPartials {
-    type Policy = VectorPolicy;
-    type Args<'a> = (In<'a, f64>, Out<'a, f64>, u64, u64);
-    const SOURCE: &'static Source = &VECTOR;
-    const NAME: &'static str = "sum_partials";
-    fn template(policy: &VectorPolicy) -> String {
-        policy.threads.to_string()
-    }
-    fn block(policy: &VectorPolicy) -> Dim3 {
-        policy.threads.into()
-    }
-}
+step_kernel!(DecidePreconditioned, "decide_preconditioned", [], In<'a, T>, In<'a, T>; sums);
+step_kernel!(Dot, "dot", [], In<'a, T>, In<'a, T>; sums);
+step_kernel!(ScaledDirection, "scaled_direction", [], In<'a, T>, In<'a, T>, Out<'a, T>; sums);
+step_kernel!(Rescale, "rescale", [], f64, InOut<'a, T>; sums);
 
 /// The kernels of this crate.
 pub static KERNELS: LazyLock<Registry> = LazyLock::new(|| {
-    let registry = Registry::new("gpu-sparse").with::<SumPartials>(&VECTORS);
+    let registry = Registry::new("gpu-sparse");
     with_element::<f64>(with_element::<f32>(registry))
 });
 
 fn with_element<T: Scalar>(registry: Registry) -> Registry {
-    let products = RowPolicy::LANES.into_iter().fold(registry, |registry, lanes| {
-        let policy = RowPolicy::with_lanes(lanes);
-        registry.with::<CsrProduct<T>>(&policy).with::<CsrProductDot<T>>(&policy).with::<CsrResidual<T>>(&policy)
-    });
-    products
+    with_format::<RawPackets<T>>(with_format::<RawCsr<T>>(registry))
         .with::<UpdateResidual<T>>(&VECTORS)
+        .with::<UpdateResidualStored<T>>(&VECTORS)
         .with::<UpdateResidualDiagonal<T>>(&VECTORS)
-        .with::<WeightedSquare<T>>(&VECTORS)
-        .with::<Rescale<T>>(&VECTORS)
+        .with::<UpdateDirection<T>>(&VECTORS)
+        .with::<UpdateDirectionDiagonal<T>>(&VECTORS)
+        .with::<DecidePreconditioned<T>>(&VECTORS)
+        .with::<Dot<T>>(&VECTORS)
         .with::<ScaledDirection<T>>(&VECTORS)
-        .with::<UpdateSolutionAndDirection<T>>(&VECTORS)
-        .with::<UpdateSolutionAndDirectionDiagonal<T>>(&VECTORS)
-        .with::<UpdateSolution<T>>(&VECTORS)
+        .with::<Rescale<T>>(&VECTORS)
+}
+
+fn with_format<R: Raw>(registry: Registry) -> Registry {
+    registry
+        .with::<Product<R>>(&PRODUCTS)
+        .with::<ProductAxpby<R>>(&PRODUCTS)
+        .with::<Residual<R>>(&PRODUCTS)
+        .with::<Curvature<R>>(&PRODUCTS)
+        .with::<Precondition<R>>(&PRODUCTS)
 }

@@ -1,282 +1,411 @@
 //! The launches: each checks lengths, so that a call cannot reach beyond its buffers, and enqueues one kernel.
-//!
-//! A launch goes to the stream of what it writes. Nothing is launched for empty vectors, whose sums are 0.
 #![expect(unsafe_code, reason = "one block per kernel launch")]
 
-use gpu_driver::{DeviceVec, PinnedVec, Stream};
+use gpu_driver::{DeviceVec, Graph, Pending, PinnedVec, Stream};
 
-use super::DeviceCsr;
 use super::entries::*;
-use super::policy::{MAX_BLOCKS, VECTORS};
+use super::policy::{PRODUCTS, VECTORS};
+use super::state::State;
+use super::storage::{RawCsr, RawPackets, Stored, View};
+use super::{DeviceMatrix, Storage};
 use crate::csr::check_length;
 use crate::{Result, Scalar};
 
-/// Most sums that one pass makes.
-const MAX_SUMS: usize = 2;
+/// Runs `$body` with `$stored` as what the matrix keeps and `$Raw` as how kernels take it, whatever its format.
+macro_rules! in_its_format {
+    ($a:expr, $stored:ident: $Raw:ident => $body:expr) => {
+        match $a.storage() {
+            Storage::Csr($stored) => {
+                type $Raw<T> = RawCsr<T>;
+                $body
+            }
+            Storage::Packets($stored) => {
+                type $Raw<T> = RawPackets<T>;
+                $body
+            }
+        }
+    };
+}
 
-/// The way of a pass's sums to the host: partial sums of blocks, their totals, and pinned memory that receives these.
-///
-/// Belongs to one sequence of passes: a pass overwrites what the one before left.
-pub(crate) struct Sums {
-    partials: DeviceVec<f64>,
+/// Blocks of a product's grid: those that sweep, those that sum segments of long rows, and places for their sums.
+fn grid(stored: &impl Stored) -> u32 {
+    stored.main_blocks() + stored.long_rows().segments()
+}
+
+/// What the blocks of a product leave for each other where long rows are divided; empty where none is.
+struct RowScratch {
     totals: DeviceVec<f64>,
-    /// None while a copy runs, and after one failed.
-    pinned: Option<PinnedVec<f64>>,
+    arrived: DeviceVec<u32>,
 }
 
-impl Sums {
-    pub(crate) fn new(stream: &Stream) -> Result<Self> {
-        let partials = DeviceVec::zeros(stream, MAX_SUMS * MAX_BLOCKS as usize)?;
-        Ok(Self { partials, totals: DeviceVec::zeros(stream, MAX_SUMS)?, pinned: None })
-    }
-
-    /// Adds `N` times `blocks` partial sums, in a fixed order, and waits for the totals.
-    fn read<const N: usize>(&mut self, blocks: u32) -> Result<[f64; N]> {
-        const { assert!(N <= MAX_SUMS) };
-        let stream = self.totals.home().clone();
-        let kernel = KERNELS.kernel::<SumPartials>(stream.device(), &VECTORS)?;
-        let (count, sums) = (u64::from(blocks.min(MAX_BLOCKS)), N as u64);
-        // SAFETY: reads partials[..N * count] and writes totals[..N], which both have room for; both are released in order.
-        unsafe { kernel.launch(1, (self.partials.input(), self.totals.output(), count, sums), &stream)? };
-        let pinned = match self.pinned.take() {
-            Some(pinned) => pinned,
-            None => PinnedVec::zeros(stream.device(), MAX_SUMS)?,
-        };
-        let pinned = self.totals.download(pinned)?.wait()?;
-        let totals = std::array::from_fn(|k| pinned[k]);
-        self.pinned = Some(pinned);
-        Ok(totals)
+impl RowScratch {
+    /// Room for any of these matrices.
+    fn new<T: Scalar>(stream: &Stream, matrices: &[&DeviceMatrix<T>]) -> Result<Self> {
+        let needs = matrices.iter().map(|a| a.storage().long_rows().scratch());
+        let (rows, segments) = needs.fold((0, 0), |most, need| (most.0.max(need.0), most.1.max(need.1)));
+        Ok(Self { totals: DeviceVec::zeros(stream, segments)?, arrived: DeviceVec::zeros(stream, rows)? })
     }
 }
 
-/// Compiles and loads every kernel that products and solves with `a` launch.
-pub(crate) fn load_kernels<T: Scalar>(a: &DeviceCsr<T>) -> Result<()> {
-    let (device, rows) = (a.device(), a.policy());
-    KERNELS.kernel::<CsrProduct<T>>(device, &rows)?;
-    KERNELS.kernel::<CsrProductDot<T>>(device, &rows)?;
-    KERNELS.kernel::<CsrResidual<T>>(device, &rows)?;
-    KERNELS.kernel::<UpdateResidual<T>>(device, &VECTORS)?;
-    KERNELS.kernel::<UpdateResidualDiagonal<T>>(device, &VECTORS)?;
-    KERNELS.kernel::<WeightedSquare<T>>(device, &VECTORS)?;
-    KERNELS.kernel::<Rescale<T>>(device, &VECTORS)?;
-    KERNELS.kernel::<ScaledDirection<T>>(device, &VECTORS)?;
-    KERNELS.kernel::<UpdateSolutionAndDirection<T>>(device, &VECTORS)?;
-    KERNELS.kernel::<UpdateSolutionAndDirectionDiagonal<T>>(device, &VECTORS)?;
-    KERNELS.kernel::<UpdateSolution<T>>(device, &VECTORS)?;
-    KERNELS.kernel::<SumPartials>(device, &VECTORS)?;
-    Ok(())
+/// `y = A x`, on the stream of `y`.
+pub(crate) fn product<T: Scalar>(a: &DeviceMatrix<T>, x: &DeviceVec<T>, y: &mut DeviceVec<T>) -> Result<()> {
+    check_length("DeviceMatrix::matvec_into", "x", x.len(), a.cols())?;
+    check_length("DeviceMatrix::matvec_into", "y", y.len(), a.rows())?;
+    let stream = y.home().clone();
+    product_on(a, a.stream(), x, y, &mut RowScratch::new(&stream, &[a])?)
 }
 
-/// `y = A x`.
-pub(crate) fn product<T: Scalar>(a: &DeviceCsr<T>, x: &DeviceVec<T>, y: &mut DeviceVec<T>) -> Result<()> {
-    const OP: &str = "DeviceCsr::matvec";
-    check_length(OP, "x", x.len(), a.cols())?;
-    check_length(OP, "y", y.len(), a.rows())?;
-    if a.rows() == 0 {
-        return Ok(());
-    }
-    let (stream, policy, rows) = (y.home().clone(), a.policy(), a.rows());
-    let kernel = KERNELS.kernel::<CsrProduct<T>>(stream.device(), &policy)?;
-    let (starts, columns, values) = a.inputs();
-    let arguments = (starts, columns, values, x.input(), y.output(), rows as u64);
-    // SAFETY: the matrix's arrays agree with each other (they come from a CsrMatrix and are never changed), its columns lie
-    // within x and its rows are those of y, as checked; y is borrowed mutably; all are released in stream order.
-    unsafe { kernel.launch(policy.blocks(rows), arguments, &stream)? };
-    Ok(())
-}
-
-/// `y = A x` for a square `A`; returns `x . y`. Waits.
-pub(crate) fn product_dot<T: Scalar>(
-    a: &DeviceCsr<T>,
+/// `y = A x` on the stream of `y`, with the matrix ordered by `home`. Lengths are checked.
+fn product_on<T: Scalar>(
+    a: &DeviceMatrix<T>,
+    home: &Stream,
     x: &DeviceVec<T>,
     y: &mut DeviceVec<T>,
-    sums: &mut Sums,
-) -> Result<f64> {
-    const OP: &str = "DeviceCsr: y = A x and x . y";
-    check_length(OP, "the matrix's rows", a.rows(), a.cols())?;
-    check_length(OP, "x", x.len(), a.cols())?;
-    check_length(OP, "y", y.len(), a.rows())?;
+    scratch: &mut RowScratch,
+) -> Result<()> {
     if a.rows() == 0 {
-        return Ok(0.0);
+        return Ok(());
     }
-    let (stream, policy, rows) = (y.home().clone(), a.policy(), a.rows());
-    let (kernel, blocks) = (KERNELS.kernel::<CsrProductDot<T>>(stream.device(), &policy)?, policy.blocks(rows));
-    let (starts, columns, values) = a.inputs();
-    let arguments = (starts, columns, values, x.input(), y.output(), sums.partials.output(), rows as u64);
-    // SAFETY: as in `product`; x has an element for each row, too; partials has room for MAX_BLOCKS, which `blocks` keeps to.
-    unsafe { kernel.launch(blocks, arguments, &stream)? };
-    sums.read(blocks).map(|[dot]| dot)
+    let stream = y.home().clone();
+    in_its_format!(a, stored: Raw => {
+        let kernel = KERNELS.kernel::<Product<Raw<T>>>(stream.device(), &PRODUCTS)?;
+        let arguments = (View::new(stored, home), x.input(), y.output(), scratch.totals.output(), scratch.arrived.in_out());
+        // SAFETY: x and y have as many elements as the matrix columns and rows, columns were checked against the shape when the
+        // matrix was made, and the scratch has room for its long rows. All are borrowed for the call and released in the order of streams.
+        unsafe { kernel.launch(grid(stored), arguments, &stream)? };
+    });
+    Ok(())
 }
 
-/// `r = b - A x`; returns `r . r`. Waits.
-pub(crate) fn residual<T: Scalar>(
-    a: &DeviceCsr<T>,
+/// `y = alpha A x + beta y`, on the stream of `y`.
+pub(crate) fn product_axpby<T: Scalar>(
+    a: &DeviceMatrix<T>,
+    (alpha, beta): (T, T),
     x: &DeviceVec<T>,
-    b: &DeviceVec<T>,
-    r: &mut DeviceVec<T>,
-    sums: &mut Sums,
-) -> Result<f64> {
-    const OP: &str = "DeviceCsr: r = b - A x";
-    check_length(OP, "x", x.len(), a.cols())?;
-    check_length(OP, "b", b.len(), a.rows())?;
-    check_length(OP, "r", r.len(), a.rows())?;
+    y: &mut DeviceVec<T>,
+) -> Result<()> {
+    check_length("DeviceMatrix::axpby_into", "x", x.len(), a.cols())?;
+    check_length("DeviceMatrix::axpby_into", "y", y.len(), a.rows())?;
     if a.rows() == 0 {
-        return Ok(0.0);
+        return Ok(());
     }
-    let (stream, policy, rows) = (r.home().clone(), a.policy(), a.rows());
-    let (kernel, blocks) = (KERNELS.kernel::<CsrResidual<T>>(stream.device(), &policy)?, policy.blocks(rows));
-    let (starts, columns, values) = a.inputs();
-    let arguments = (starts, columns, values, x.input(), b.input(), r.output(), sums.partials.output(), rows as u64);
-    // SAFETY: as in `product`; b has an element for each row; partials has room for MAX_BLOCKS, which `blocks` keeps to.
-    unsafe { kernel.launch(blocks, arguments, &stream)? };
-    sums.read(blocks).map(|[square]| square)
+    let stream = y.home().clone();
+    let mut scratch = RowScratch::new(&stream, &[a])?;
+    in_its_format!(a, stored: Raw => {
+        let kernel = KERNELS.kernel::<ProductAxpby<Raw<T>>>(stream.device(), &PRODUCTS)?;
+        let view = View::new(stored, a.stream());
+        let arguments = (view, alpha, x.input(), beta, y.in_out(), scratch.totals.output(), scratch.arrived.in_out());
+        // SAFETY: as in `product_on`.
+        unsafe { kernel.launch(grid(stored), arguments, &stream)? };
+    });
+    Ok(())
 }
 
-/// `r -= alpha q`; returns `r . r`. Waits.
-pub(crate) fn update_residual<T: Scalar>(
-    r: &mut DeviceVec<T>,
-    q: &DeviceVec<T>,
-    alpha: T,
-    sums: &mut Sums,
-) -> Result<f64> {
-    let n = r.len();
-    check_length("update_residual", "q", q.len(), n)?;
-    if n == 0 {
-        return Ok(0.0);
-    }
-    let (stream, blocks) = (r.home().clone(), VECTORS.blocks(n));
-    let kernel = KERNELS.kernel::<UpdateResidual<T>>(stream.device(), &VECTORS)?;
-    let arguments = (alpha, q.input(), r.in_out(), sums.partials.output(), n as u64);
-    // SAFETY: both vectors have n elements, as checked; partials has room for MAX_BLOCKS; what is written is borrowed mutably;
-    // all are released in stream order.
-    unsafe { kernel.launch(blocks, arguments, &stream)? };
-    sums.read(blocks).map(|[square]| square)
+/// What the passes of one solve share: its stream, its scalars on the device, and what blocks leave for each other.
+///
+/// Vectors have the stream as their home, and the matrices' own streams are joined with it at both ends ([`Workspace::new`], Drop), so
+/// that the passes can be captured.
+pub(crate) struct Workspace<'a, T: Scalar> {
+    stream: Stream,
+    matrices: Vec<&'a DeviceMatrix<T>>,
+    state: DeviceVec<State>,
+    partials: DeviceVec<f64>,
+    arrived: DeviceVec<u32>,
+    rows: RowScratch,
 }
 
-/// `r -= alpha q`; returns `r . r` and `r . D r`. Waits.
-pub(crate) fn update_residual_diagonal<T: Scalar>(
-    r: &mut DeviceVec<T>,
-    q: &DeviceVec<T>,
-    diagonal: &DeviceVec<T>,
-    alpha: T,
-    sums: &mut Sums,
-) -> Result<[f64; 2]> {
-    let n = r.len();
-    check_length("update_residual_diagonal", "q", q.len(), n)?;
-    check_length("update_residual_diagonal", "a diagonal", diagonal.len(), n)?;
-    if n == 0 {
-        return Ok([0.0; 2]);
+impl<'a, T: Scalar> Workspace<'a, T> {
+    /// For vectors of `n` elements on a new stream, and products with these matrices.
+    pub(crate) fn new(n: usize, matrices: Vec<&'a DeviceMatrix<T>>, stream: Stream) -> Result<Self> {
+        let product_sums = matrices.iter().map(|a| {
+            let stored = a.storage();
+            stored.main_blocks() as usize + stored.long_rows().len()
+        });
+        let sums = product_sums.fold(2 * VECTORS.blocks(n) as usize, usize::max);
+        let workspace = Self {
+            state: DeviceVec::from_slice(&stream, &[State::START])?,
+            partials: DeviceVec::zeros(&stream, sums)?,
+            arrived: DeviceVec::zeros(&stream, 1)?,
+            rows: RowScratch::new(&stream, &matrices)?,
+            stream,
+            matrices,
+        };
+        for a in &workspace.matrices {
+            workspace.stream.follow(a.stream())?;
+        }
+        Ok(workspace)
     }
-    let (stream, blocks) = (r.home().clone(), VECTORS.blocks(n));
-    let kernel = KERNELS.kernel::<UpdateResidualDiagonal<T>>(stream.device(), &VECTORS)?;
-    let arguments = (alpha, q.input(), diagonal.input(), r.in_out(), sums.partials.output(), n as u64);
-    // SAFETY: as in `update_residual`; partials has room for two times MAX_BLOCKS.
-    unsafe { kernel.launch(blocks, arguments, &stream)? };
-    sums.read(blocks)
+
+    /// The stream of the solve.
+    pub(crate) fn stream(&self) -> &Stream {
+        &self.stream
+    }
+
+    /// Replaces the scalars.
+    pub(crate) fn set_state(&mut self, state: State) -> Result<()> {
+        Ok(self.state.copy_from_slice(&[state])?)
+    }
+
+    /// Starts to copy the scalars, as the work enqueued so far leaves them.
+    pub(crate) fn read_state(&self, into: PinnedVec<State>) -> Result<Pending<PinnedVec<State>>> {
+        Ok(self.state.download(into)?)
+    }
+
+    /// The sum that the pass before made for the host. Waits.
+    pub(crate) fn total(&self) -> Result<f64> {
+        let mut state = [State::START];
+        self.state.copy_to_slice(&mut state)?;
+        Ok(state[0].total)
+    }
+
+    /// Enqueues captured passes again.
+    pub(crate) fn replay(&self, passes: &Graph) -> Result<()> {
+        // SAFETY: what was captured are passes of this workspace, over buffers that live as long as the solve and that its stream
+        // orders; the matrices' streams are joined at both ends. One thread runs a solve.
+        unsafe { Ok(passes.launch(&self.stream)?) }
+    }
+
+    /// `y = A x`.
+    pub(crate) fn product(&mut self, a: &DeviceMatrix<T>, x: &DeviceVec<T>, y: &mut DeviceVec<T>) -> Result<()> {
+        check_length("product", "x", x.len(), a.cols())?;
+        check_length("product", "y", y.len(), a.rows())?;
+        product_on(a, &self.stream, x, y, &mut self.rows)
+    }
+
+    /// `r = b - A x`; the total is `r . r`.
+    pub(crate) fn residual(
+        &mut self,
+        a: &DeviceMatrix<T>,
+        x: &DeviceVec<T>,
+        b: &DeviceVec<T>,
+        r: &mut DeviceVec<T>,
+    ) -> Result<()> {
+        check_square("residual", a, [("x", x.len()), ("b", b.len()), ("r", r.len())])?;
+        in_its_format!(a, stored: Raw => {
+            let kernel = KERNELS.kernel::<Residual<Raw<T>>>(self.stream.device(), &PRODUCTS)?;
+            let arguments = (
+                View::new(stored, &self.stream),
+                x.input(),
+                b.input(),
+                r.output(),
+                self.state.in_out(),
+                self.partials.output(),
+                self.arrived.in_out(),
+                self.rows.totals.output(),
+                self.rows.arrived.in_out(),
+            );
+            // SAFETY: as in `product_on`; the matrix is one of the workspace's, which has room for the sums of its grid.
+            unsafe { kernel.launch(grid(stored), arguments, &self.stream)? };
+        });
+        Ok(())
+    }
+
+    /// `q = A p`, and the step that follows from `p . q`.
+    pub(crate) fn curvature(&mut self, a: &DeviceMatrix<T>, p: &DeviceVec<T>, q: &mut DeviceVec<T>) -> Result<()> {
+        check_square("curvature", a, [("p", p.len()), ("q", q.len())])?;
+        in_its_format!(a, stored: Raw => {
+            let kernel = KERNELS.kernel::<Curvature<Raw<T>>>(self.stream.device(), &PRODUCTS)?;
+            let arguments = (
+                View::new(stored, &self.stream),
+                p.input(),
+                q.output(),
+                self.state.in_out(),
+                self.partials.output(),
+                self.arrived.in_out(),
+                self.rows.totals.output(),
+                self.rows.arrived.in_out(),
+            );
+            // SAFETY: as in `residual`.
+            unsafe { kernel.launch(grid(stored), arguments, &self.stream)? };
+        });
+        Ok(())
+    }
+
+    /// `z = M r`, and the direction that follows from `r . z`.
+    pub(crate) fn precondition(&mut self, m: &DeviceMatrix<T>, r: &DeviceVec<T>, z: &mut DeviceVec<T>) -> Result<()> {
+        check_square("precondition", m, [("r", r.len()), ("z", z.len())])?;
+        in_its_format!(m, stored: Raw => {
+            let kernel = KERNELS.kernel::<Precondition<Raw<T>>>(self.stream.device(), &PRODUCTS)?;
+            let arguments = (
+                View::new(stored, &self.stream),
+                r.input(),
+                z.output(),
+                self.state.in_out(),
+                self.partials.output(),
+                self.arrived.in_out(),
+                self.rows.totals.output(),
+                self.rows.arrived.in_out(),
+            );
+            // SAFETY: as in `residual`.
+            unsafe { kernel.launch(grid(stored), arguments, &self.stream)? };
+        });
+        Ok(())
+    }
+
+    /// `r -= alpha q`, and the direction that follows from `r . r`; with `stored`, what must be known besides is `r . z`.
+    pub(crate) fn update_residual(&mut self, q: &DeviceVec<T>, r: &mut DeviceVec<T>, stored: bool) -> Result<()> {
+        let n = same_length("update_residual", r.len(), [("q", q.len())])?;
+        let device = self.stream.device();
+        let sums = (self.state.in_out(), self.partials.output(), self.arrived.in_out());
+        let arguments = (q.input(), r.in_out(), sums.0, sums.1, sums.2, n as u64);
+        if stored {
+            let kernel = KERNELS.kernel::<UpdateResidualStored<T>>(device, &VECTORS)?;
+            // SAFETY: vectors have n elements; the workspace has room for the sums of this grid.
+            unsafe { kernel.launch(VECTORS.blocks(n), arguments, &self.stream)? };
+        } else {
+            let kernel = KERNELS.kernel::<UpdateResidual<T>>(device, &VECTORS)?;
+            // SAFETY: as above.
+            unsafe { kernel.launch(VECTORS.blocks(n), arguments, &self.stream)? };
+        }
+        Ok(())
+    }
+
+    /// `r -= alpha q`, and the direction that follows from `r . D r`.
+    pub(crate) fn update_residual_diagonal(
+        &mut self,
+        q: &DeviceVec<T>,
+        diagonal: &DeviceVec<T>,
+        r: &mut DeviceVec<T>,
+    ) -> Result<()> {
+        let n = same_length("update_residual_diagonal", r.len(), [("q", q.len()), ("a diagonal", diagonal.len())])?;
+        let kernel = KERNELS.kernel::<UpdateResidualDiagonal<T>>(self.stream.device(), &VECTORS)?;
+        let sums = (self.state.in_out(), self.partials.output(), self.arrived.in_out());
+        let arguments = (q.input(), diagonal.input(), r.in_out(), sums.0, sums.1, sums.2, n as u64);
+        // SAFETY: as in `update_residual`.
+        unsafe { kernel.launch(VECTORS.blocks(n), arguments, &self.stream)? };
+        Ok(())
+    }
+
+    /// `x += step p`, then `p = z + beta p`.
+    pub(crate) fn update_direction(
+        &mut self,
+        z: &DeviceVec<T>,
+        x: &mut DeviceVec<T>,
+        p: &mut DeviceVec<T>,
+    ) -> Result<()> {
+        let n = same_length("update_direction", x.len(), [("z", z.len()), ("p", p.len())])?;
+        let kernel = KERNELS.kernel::<UpdateDirection<T>>(self.stream.device(), &VECTORS)?;
+        let arguments = (z.input(), x.in_out(), p.in_out(), self.state.input(), n as u64);
+        // SAFETY: as in `update_residual`.
+        unsafe { kernel.launch(VECTORS.blocks(n), arguments, &self.stream)? };
+        Ok(())
+    }
+
+    /// `x += step p`, then `p = D r + beta p`.
+    pub(crate) fn update_direction_diagonal(
+        &mut self,
+        (diagonal, r): (&DeviceVec<T>, &DeviceVec<T>),
+        x: &mut DeviceVec<T>,
+        p: &mut DeviceVec<T>,
+    ) -> Result<()> {
+        let others = [("a diagonal", diagonal.len()), ("r", r.len()), ("p", p.len())];
+        let n = same_length("update_direction_diagonal", x.len(), others)?;
+        let kernel = KERNELS.kernel::<UpdateDirectionDiagonal<T>>(self.stream.device(), &VECTORS)?;
+        let arguments = (diagonal.input(), r.input(), x.in_out(), p.in_out(), self.state.input(), n as u64);
+        // SAFETY: as in `update_residual`.
+        unsafe { kernel.launch(VECTORS.blocks(n), arguments, &self.stream)? };
+        Ok(())
+    }
+
+    /// The direction that follows from `r . z`, where `z` was made elsewhere.
+    pub(crate) fn decide_preconditioned(&mut self, r: &DeviceVec<T>, z: &DeviceVec<T>) -> Result<()> {
+        let n = same_length("decide_preconditioned", r.len(), [("z", z.len())])?;
+        let kernel = KERNELS.kernel::<DecidePreconditioned<T>>(self.stream.device(), &VECTORS)?;
+        let sums = (self.state.in_out(), self.partials.output(), self.arrived.in_out());
+        // SAFETY: as in `update_residual`.
+        unsafe {
+            kernel.launch(VECTORS.blocks(n), (r.input(), z.input(), sums.0, sums.1, sums.2, n as u64), &self.stream)?
+        };
+        Ok(())
+    }
+
+    /// The total is `r . z`.
+    pub(crate) fn dot(&mut self, r: &DeviceVec<T>, z: &DeviceVec<T>) -> Result<()> {
+        let n = same_length("dot", r.len(), [("z", z.len())])?;
+        let kernel = KERNELS.kernel::<Dot<T>>(self.stream.device(), &VECTORS)?;
+        let sums = (self.state.in_out(), self.partials.output(), self.arrived.in_out());
+        // SAFETY: as in `update_residual`.
+        unsafe {
+            kernel.launch(VECTORS.blocks(n), (r.input(), z.input(), sums.0, sums.1, sums.2, n as u64), &self.stream)?
+        };
+        Ok(())
+    }
+
+    /// `p = D r`; the total is `r . D r`.
+    pub(crate) fn scaled_direction(
+        &mut self,
+        diagonal: &DeviceVec<T>,
+        r: &DeviceVec<T>,
+        p: &mut DeviceVec<T>,
+    ) -> Result<()> {
+        let n = same_length("scaled_direction", p.len(), [("a diagonal", diagonal.len()), ("r", r.len())])?;
+        let kernel = KERNELS.kernel::<ScaledDirection<T>>(self.stream.device(), &VECTORS)?;
+        let sums = (self.state.in_out(), self.partials.output(), self.arrived.in_out());
+        let arguments = (diagonal.input(), r.input(), p.output(), sums.0, sums.1, sums.2, n as u64);
+        // SAFETY: as in `update_residual`.
+        unsafe { kernel.launch(VECTORS.blocks(n), arguments, &self.stream)? };
+        Ok(())
+    }
+
+    /// `r *= factor`; the total is `r . r`.
+    pub(crate) fn rescale(&mut self, factor: f64, r: &mut DeviceVec<T>) -> Result<()> {
+        let n = r.len();
+        let kernel = KERNELS.kernel::<Rescale<T>>(self.stream.device(), &VECTORS)?;
+        let sums = (self.state.in_out(), self.partials.output(), self.arrived.in_out());
+        // SAFETY: as in `update_residual`.
+        unsafe {
+            kernel.launch(VECTORS.blocks(n), (factor, r.in_out(), sums.0, sums.1, sums.2, n as u64), &self.stream)?
+        };
+        Ok(())
+    }
 }
 
-/// `r . D r`. Waits.
-pub(crate) fn weighted_square<T: Scalar>(r: &DeviceVec<T>, diagonal: &DeviceVec<T>, sums: &mut Sums) -> Result<f64> {
-    let n = r.len();
-    check_length("weighted_square", "a diagonal", diagonal.len(), n)?;
-    if n == 0 {
-        return Ok(0.0);
+impl<T: Scalar> Drop for Workspace<'_, T> {
+    /// The matrices' own streams, which order their release, come after the passes.
+    fn drop(&mut self) {
+        for a in &self.matrices {
+            if a.stream().follow(&self.stream).is_err() {
+                // Without an event, only the end of all work tells that the matrix is free; a device that cannot wait is lost.
+                let _ = self.stream.synchronize();
+            }
+        }
     }
-    let (stream, blocks) = (r.home().clone(), VECTORS.blocks(n));
-    let kernel = KERNELS.kernel::<WeightedSquare<T>>(stream.device(), &VECTORS)?;
-    // SAFETY: as in `update_residual`.
-    unsafe { kernel.launch(blocks, (diagonal.input(), r.input(), sums.partials.output(), n as u64), &stream)? };
-    sums.read(blocks).map(|[square]| square)
 }
 
-/// `r *= factor`; returns `r . r`. Waits.
-pub(crate) fn rescale<T: Scalar>(r: &mut DeviceVec<T>, factor: f64, sums: &mut Sums) -> Result<f64> {
-    let n = r.len();
-    if n == 0 {
-        return Ok(0.0);
-    }
-    let (stream, blocks) = (r.home().clone(), VECTORS.blocks(n));
-    let kernel = KERNELS.kernel::<Rescale<T>>(stream.device(), &VECTORS)?;
-    // SAFETY: as in `update_residual`.
-    unsafe { kernel.launch(blocks, (factor, r.in_out(), sums.partials.output(), n as u64), &stream)? };
-    sums.read(blocks).map(|[square]| square)
+/// Compiles and loads the kernels of products and solves with `a`.
+pub(crate) fn load_kernels<T: Scalar>(a: &DeviceMatrix<T>) -> Result<()> {
+    let device = a.device();
+    in_its_format!(a, _stored: Raw => {
+        KERNELS.kernel::<Product<Raw<T>>>(device, &PRODUCTS)?;
+        KERNELS.kernel::<ProductAxpby<Raw<T>>>(device, &PRODUCTS)?;
+        KERNELS.kernel::<Residual<Raw<T>>>(device, &PRODUCTS)?;
+        KERNELS.kernel::<Curvature<Raw<T>>>(device, &PRODUCTS)?;
+        KERNELS.kernel::<Precondition<Raw<T>>>(device, &PRODUCTS)?;
+    });
+    KERNELS.kernel::<UpdateResidual<T>>(device, &VECTORS)?;
+    KERNELS.kernel::<UpdateResidualStored<T>>(device, &VECTORS)?;
+    KERNELS.kernel::<UpdateResidualDiagonal<T>>(device, &VECTORS)?;
+    KERNELS.kernel::<UpdateDirection<T>>(device, &VECTORS)?;
+    KERNELS.kernel::<UpdateDirectionDiagonal<T>>(device, &VECTORS)?;
+    KERNELS.kernel::<DecidePreconditioned<T>>(device, &VECTORS)?;
+    KERNELS.kernel::<Dot<T>>(device, &VECTORS)?;
+    KERNELS.kernel::<ScaledDirection<T>>(device, &VECTORS)?;
+    KERNELS.kernel::<Rescale<T>>(device, &VECTORS)?;
+    Ok(())
 }
 
-/// `p = D r`.
-pub(crate) fn scaled_direction<T: Scalar>(
-    p: &mut DeviceVec<T>,
-    r: &DeviceVec<T>,
-    diagonal: &DeviceVec<T>,
+/// That the matrix is square and each vector has as many elements as it rows.
+fn check_square<T: Scalar>(
+    op: &'static str,
+    a: &DeviceMatrix<T>,
+    vectors: impl IntoIterator<Item = (&'static str, usize)>,
 ) -> Result<()> {
-    let n = p.len();
-    check_length("scaled_direction", "r", r.len(), n)?;
-    check_length("scaled_direction", "a diagonal", diagonal.len(), n)?;
-    if n == 0 {
-        return Ok(());
-    }
-    let stream = p.home().clone();
-    let kernel = KERNELS.kernel::<ScaledDirection<T>>(stream.device(), &VECTORS)?;
-    let arguments = (diagonal.input(), r.input(), p.output(), n as u64);
-    // SAFETY: all vectors have n elements, as checked; p is borrowed mutably; all are released in stream order.
-    unsafe { kernel.launch(VECTORS.blocks(n), arguments, &stream)? };
-    Ok(())
+    check_length(op, "the matrix's rows", a.rows(), a.cols())?;
+    same_length(op, a.rows(), vectors).map(|_| ())
 }
 
-/// `x += step p`, then `p = z + beta p`.
-pub(crate) fn update_solution_and_direction<T: Scalar>(
-    x: &mut DeviceVec<T>,
-    p: &mut DeviceVec<T>,
-    z: &DeviceVec<T>,
-    step: T,
-    beta: T,
-) -> Result<()> {
-    let n = x.len();
-    check_length("update_solution_and_direction", "p", p.len(), n)?;
-    check_length("update_solution_and_direction", "z", z.len(), n)?;
-    if n == 0 {
-        return Ok(());
-    }
-    let stream = x.home().clone();
-    let kernel = KERNELS.kernel::<UpdateSolutionAndDirection<T>>(stream.device(), &VECTORS)?;
-    let arguments = (step, beta, z.input(), x.in_out(), p.in_out(), n as u64);
-    // SAFETY: as in `scaled_direction`.
-    unsafe { kernel.launch(VECTORS.blocks(n), arguments, &stream)? };
-    Ok(())
-}
-
-/// `x += step p`, then `p = D r + beta p`.
-pub(crate) fn update_solution_and_direction_diagonal<T: Scalar>(
-    x: &mut DeviceVec<T>,
-    p: &mut DeviceVec<T>,
-    (r, diagonal): (&DeviceVec<T>, &DeviceVec<T>),
-    step: T,
-    beta: T,
-) -> Result<()> {
-    let n = x.len();
-    for (what, len) in [("p", p.len()), ("r", r.len()), ("a diagonal", diagonal.len())] {
-        check_length("update_solution_and_direction_diagonal", what, len, n)?;
-    }
-    if n == 0 {
-        return Ok(());
-    }
-    let stream = x.home().clone();
-    let kernel = KERNELS.kernel::<UpdateSolutionAndDirectionDiagonal<T>>(stream.device(), &VECTORS)?;
-    let arguments = (step, beta, diagonal.input(), r.input(), x.in_out(), p.in_out(), n as u64);
-    // SAFETY: as in `scaled_direction`.
-    unsafe { kernel.launch(VECTORS.blocks(n), arguments, &stream)? };
-    Ok(())
-}
-
-/// `x += step p`.
-pub(crate) fn update_solution<T: Scalar>(x: &mut DeviceVec<T>, p: &DeviceVec<T>, step: T) -> Result<()> {
-    let n = x.len();
-    check_length("update_solution", "p", p.len(), n)?;
-    if n == 0 {
-        return Ok(());
-    }
-    let stream = x.home().clone();
-    let kernel = KERNELS.kernel::<UpdateSolution<T>>(stream.device(), &VECTORS)?;
-    // SAFETY: as in `scaled_direction`.
-    unsafe { kernel.launch(VECTORS.blocks(n), (step, p.input(), x.in_out(), n as u64), &stream)? };
-    Ok(())
+/// That each vector has `n` elements; returns it.
+fn same_length(op: &'static str, n: usize, vectors: impl IntoIterator<Item = (&'static str, usize)>) -> Result<usize> {
+    vectors.into_iter().try_for_each(|(what, len)| check_length(op, what, len, n))?;
+    Ok(n)
 }

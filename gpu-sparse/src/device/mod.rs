@@ -3,50 +3,73 @@
 mod entries;
 pub(crate) mod launch;
 mod policy;
+pub(crate) mod state;
+mod storage;
 
 use std::fmt;
 
 use gpu_array::GpuArray;
-use gpu_driver::{Device, DeviceVec, In, Stream};
+use gpu_driver::{Device, DeviceVec, Stream};
 use ndarray::Ix1;
 
 pub use entries::KERNELS;
-use policy::RowPolicy;
+use storage::{Csr, LongRows, Packets, Stored};
 
 use crate::linalg::LinearOperator;
-use crate::{CsrMatrix, Result, Scalar, SparseError};
+use crate::{CsrMatrix, Description, Format, PacketMatrix, PacketPlan, Result, Scalar};
 
-/// A [`CsrMatrix`] in GPU memory, made by [`CsrMatrix::to_device`]; it serves any number of products and solves.
+/// A sparse matrix in GPU memory, in either [`Format`]; it serves any number of products and solves.
 ///
-/// [`linalg::cg`](crate::linalg::cg) with a `DeviceCsr` solves on its device; `b`, the guess and the solution are host arrays there.
-/// The matrix belongs to one stream, its home, on which solves run; products run on the stream of their result.
+/// [`CsrMatrix::to_device`] and [`PacketMatrix::to_device`] copy a matrix as it is; [`DeviceMatrix::new`] chooses the format that
+/// is expected to be faster. [`linalg::cg`](crate::linalg::cg) with a `DeviceMatrix` solves on its device. The matrix belongs to one stream, its home;
+/// products run on the stream of their result.
 ///
-/// Determinism: bitwise the same on every run and every device, for the same number of [`lanes`](DeviceCsr::lanes). Between the
-/// device and the CPU, sums differ by their order.
+/// Determinism: bitwise the same on every run and every device, for one matrix in one format. A row's products are added in f64
+/// and rounded once; the two formats, and the device and the CPU, add them in different orders.
 ///
 /// ```no_run
-/// use gpu_sparse::{gallery, linalg};
+/// use gpu_sparse::{DeviceMatrix, gallery, linalg};
 ///
 /// let device = gpu_driver::Device::first()?;
-/// let a = gallery::Poisson::three_d(100, 100, 100).build::<f64>()?.to_device(&device)?;
+/// let a = DeviceMatrix::new(&gallery::Poisson::three_d(100, 100, 100).build::<f64>()?, &device)?;
+/// println!("{}", a.description());
 /// let solution = linalg::cg(&a, &vec![1.0; a.rows()]).rtol(1e-8).preconditioner(linalg::Jacobi).solve()?;
 /// println!("{solution}");
 /// # Ok::<(), gpu_sparse::SparseError>(())
 /// ```
-pub struct DeviceCsr<T: Scalar> {
-    rows: usize,
-    cols: usize,
-    row_starts: DeviceVec<u64>,
-    columns: DeviceVec<u32>,
-    values: DeviceVec<T>,
-    policy: RowPolicy,
+pub struct DeviceMatrix<T: Scalar> {
+    storage: Storage<T>,
+    home: Stream,
+    description: Description,
     /// On the host: what solvers ask before they start.
     diagonal: Vec<T>,
     finite: bool,
 }
 
+/// What the matrix consists of.
+enum Storage<T: Scalar> {
+    Csr(Csr<T>),
+    Packets(Packets<T>),
+}
+
+impl<T: Scalar> Storage<T> {
+    fn main_blocks(&self) -> u32 {
+        match self {
+            Self::Csr(stored) => stored.main_blocks(),
+            Self::Packets(stored) => stored.main_blocks(),
+        }
+    }
+
+    fn long_rows(&self) -> &LongRows {
+        match self {
+            Self::Csr(stored) => stored.long_rows(),
+            Self::Packets(stored) => stored.long_rows(),
+        }
+    }
+}
+
 impl<T: Scalar> CsrMatrix<T> {
-    /// A copy in the memory of a device, with the device's main stream or the stream given as its home.
+    /// A copy in the memory of a device, as compressed rows, with the device's main stream or the stream given as its home.
     ///
     /// # Cost
     /// `(4 + size of T)` bytes of device memory per entry and 8 per row, copied once; the diagonal also stays on the host. Returns when
@@ -54,78 +77,88 @@ impl<T: Scalar> CsrMatrix<T> {
     ///
     /// # Errors
     /// `Driver`: no device memory left, a lost device.
-    pub fn to_device(&self, home: impl Into<Stream>) -> Result<DeviceCsr<T>> {
+    pub fn to_device(&self, home: impl Into<Stream>) -> Result<DeviceMatrix<T>> {
         let home = home.into();
-        Ok(DeviceCsr {
-            rows: self.rows(),
-            cols: self.cols(),
-            row_starts: DeviceVec::from_slice(&home, self.row_starts())?,
-            columns: DeviceVec::from_slice(&home, self.columns())?,
-            values: DeviceVec::from_slice(&home, self.values())?,
-            policy: RowPolicy::choose(self.rows(), self.nnz()),
+        Ok(DeviceMatrix {
+            storage: Storage::Csr(Csr::upload(&home, self)?),
+            home,
+            description: Description::of_csr(self.rows(), self.cols(), self.nnz(), size_of::<T>()),
             diagonal: self.diagonal().to_vec(),
             finite: LinearOperator::is_finite(self),
         })
     }
 }
 
-impl<T: Scalar> DeviceCsr<T> {
+impl<T: Scalar> PacketMatrix<T> {
+    /// A copy in the memory of a device, with the device's main stream or the stream given as its home.
+    ///
+    /// # Cost
+    /// [`Description::bytes`] bytes of device memory, copied once; the diagonal also stays on the host. Returns when the copies have run.
+    ///
+    /// # Errors
+    /// `Driver`: no device memory left, a lost device.
+    pub fn to_device(&self, home: impl Into<Stream>) -> Result<DeviceMatrix<T>> {
+        let home = home.into();
+        Ok(DeviceMatrix {
+            storage: Storage::Packets(Packets::upload(&home, self)?),
+            home,
+            description: self.description().clone(),
+            diagonal: LinearOperator::diagonal(self).unwrap_or_default(),
+            finite: LinearOperator::is_finite(self),
+        })
+    }
+}
+
+impl<T: Scalar> DeviceMatrix<T> {
+    /// A copy of `a` in the memory of a device, in the format that [`PacketPlan`] advises.
+    ///
+    /// # Cost
+    /// A pass over `a` to decide, and another to build packets where they are chosen, both on the CPU's threads; then as
+    /// [`CsrMatrix::to_device`] or [`PacketMatrix::to_device`].
+    ///
+    /// # Errors
+    /// `Driver`: no device memory left, a lost device.
+    pub fn new(a: &CsrMatrix<T>, home: impl Into<Stream>) -> Result<Self> {
+        // More slots than packets can count are no reason to fail: compressed rows hold them.
+        match PacketPlan::new(a) {
+            Ok(plan) if plan.format() == Format::Packets => plan.build(a)?.to_device(home),
+            _ => a.to_device(home),
+        }
+    }
+
     /// Number of rows.
     pub fn rows(&self) -> usize {
-        self.rows
+        self.description.rows
     }
 
     /// Number of columns.
     pub fn cols(&self) -> usize {
-        self.cols
+        self.description.cols
     }
 
     /// Number of stored entries, explicit zeros included.
     pub fn nnz(&self) -> usize {
-        self.values.len()
+        self.description.nnz
     }
 
-    /// Where each row starts in `columns` and `values`, and at the end their length: `rows() + 1` numbers.
-    pub fn row_starts(&self) -> &DeviceVec<u64> {
-        &self.row_starts
+    /// How it is stored.
+    pub fn format(&self) -> Format {
+        self.description.format
     }
 
-    /// The column of each entry, row after row.
-    pub fn columns(&self) -> &DeviceVec<u32> {
-        &self.columns
-    }
-
-    /// The value of each entry, row after row.
-    pub fn values(&self) -> &DeviceVec<T> {
-        &self.values
+    /// Of how many bytes it consists, and why.
+    pub fn description(&self) -> &Description {
+        &self.description
     }
 
     /// The stream that orders the matrix's work.
     pub fn stream(&self) -> &Stream {
-        self.values.home()
+        &self.home
     }
 
     /// The device that holds it.
     pub fn device(&self) -> &Device {
-        self.values.device()
-    }
-
-    /// How many neighbouring threads share a row in products: 1, 2, 4, 8, 16 or 32, chosen by the mean length of a row.
-    pub fn lanes(&self) -> u32 {
-        self.policy.lanes
-    }
-
-    /// The same matrix with another number of [`lanes`](Self::lanes), for rows whose mean length misleads.
-    ///
-    /// # Errors
-    /// `Parameter` for any number but 1, 2, 4, 8, 16 and 32.
-    pub fn with_lanes(mut self, lanes: u32) -> Result<Self> {
-        if !RowPolicy::LANES.contains(&lanes) {
-            let range = "1, 2, 4, 8, 16 or 32";
-            return Err(SparseError::Parameter { name: "lanes", value: lanes.into(), range });
-        }
-        self.policy = RowPolicy::with_lanes(lanes);
-        Ok(self)
+        self.home.device()
     }
 
     /// Compiles and loads the kernels that products and solves with this matrix launch, so that the first of them does not
@@ -142,12 +175,13 @@ impl<T: Scalar> DeviceCsr<T> {
     /// A row is summed in f64 and rounded once. Only stored entries touch `x`: a NaN in `x` reaches a result only through an
     /// entry in its column.
     ///
-    /// Shapes: `x` has `cols()` elements. Determinism: bitwise. Cost: one pass over the matrix, one kernel.
+    /// Shapes: `x` has `cols()` elements. Determinism: bitwise. Cost: one pass over the matrix, one kernel; 8 bytes of scratch for every
+    /// 4096 entries of rows that are longer than that.
     ///
     /// # Errors
     /// `Shape` when the length of `x` is not `cols()`; `Driver`.
     pub fn matvec(&self, x: &GpuArray<T, Ix1>) -> Result<GpuArray<T, Ix1>> {
-        let mut y = GpuArray::zeros(self.stream(), self.rows)?;
+        let mut y = GpuArray::zeros(self.stream(), self.rows())?;
         self.matvec_into(x, &mut y)?;
         Ok(y)
     }
@@ -170,28 +204,57 @@ impl<T: Scalar> DeviceCsr<T> {
         launch::product(self, x.as_device_vec(), y.as_mut_device_vec())
     }
 
-    fn policy(&self) -> RowPolicy {
-        self.policy
+    /// `y = alpha A x + beta y`, on the stream of `y`. Each operation is rounded to f64 and the result once to `T`, as
+    /// [`CsrMatrix::axpby_into`] does. With `beta` zero the old `y` is not read, so it may hold NaN.
+    ///
+    /// Cost: as [`matvec`](Self::matvec), and one read of `y`.
+    ///
+    /// # Errors
+    /// `Shape` when `x` does not have `cols()` elements or `y` not `rows()`; `Driver`.
+    ///
+    /// ```no_run
+    /// # let device = gpu_driver::Device::first()?;
+    /// use gpu_array::GpuArray;
+    /// let a = gpu_sparse::CsrMatrix::<f64>::identity(2)?.to_device(&device)?;
+    /// let (x, mut y) = (GpuArray::full(&device, 2, 1.0)?, GpuArray::full(&device, 2, 5.0)?);
+    /// a.axpby_into(-1.0, &x, 2.0, &mut y)?;
+    /// assert_eq!(y.to_ndarray()?.to_vec(), [9.0, 9.0]);
+    /// # Ok::<(), gpu_sparse::SparseError>(())
+    /// ```
+    pub fn axpby_into(&self, alpha: T, x: &GpuArray<T, Ix1>, beta: T, y: &mut GpuArray<T, Ix1>) -> Result<()> {
+        launch::product_axpby(self, (alpha, beta), x.as_device_vec(), y.as_mut_device_vec())
     }
 
-    /// The arrays as the kernels take them.
-    fn inputs(&self) -> (In<'_, u64>, In<'_, u32>, In<'_, T>) {
-        (self.row_starts.input(), self.columns.input(), self.values.input())
+    /// The matrix on the host again, as compressed rows: what it was made of, bit for bit.
+    ///
+    /// Cost: a copy of everything, and for packets their decoding on the CPU's threads. Waits.
+    ///
+    /// # Errors
+    /// `Driver`.
+    pub fn to_csr(&self) -> Result<CsrMatrix<T>> {
+        match &self.storage {
+            Storage::Csr(stored) => stored.download(self.cols()),
+            Storage::Packets(stored) => Ok(stored.download(self.cols())?.to_csr()),
+        }
+    }
+
+    fn storage(&self) -> &Storage<T> {
+        &self.storage
     }
 }
 
-impl<T: Scalar> fmt::Debug for DeviceCsr<T> {
+impl<T: Scalar> fmt::Debug for DeviceMatrix<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (shape, nnz, device) = ((self.rows, self.cols), self.nnz(), self.device().ordinal());
-        write!(f, "DeviceCsr<{}>(shape {shape:?}, {nnz} entries, {} lanes, device {device})", T::DTYPE, self.lanes())
+        let (shape, nnz, device) = ((self.rows(), self.cols()), self.nnz(), self.device().ordinal());
+        write!(f, "DeviceMatrix<{}>({}, shape {shape:?}, {nnz} entries, device {device})", T::DTYPE, self.format())
     }
 }
 
 /// As an operator on host vectors: right, and slow, for each application copies `x` to the device and `y` back. Solvers that can
 /// run on the device ask [`on_device`](LinearOperator::on_device) and do not come here.
-impl<T: Scalar> LinearOperator<T> for DeviceCsr<T> {
+impl<T: Scalar> LinearOperator<T> for DeviceMatrix<T> {
     fn shape(&self) -> (usize, usize) {
-        (self.rows, self.cols)
+        (self.rows(), self.cols())
     }
 
     fn apply(&self, x: &[T], y: &mut [T]) -> Result<()> {
@@ -209,7 +272,7 @@ impl<T: Scalar> LinearOperator<T> for DeviceCsr<T> {
         self.finite
     }
 
-    fn on_device(&self) -> Option<&DeviceCsr<T>> {
+    fn on_device(&self) -> Option<&DeviceMatrix<T>> {
         Some(self)
     }
 }

@@ -3,24 +3,22 @@
 use std::fmt;
 use std::time::Instant;
 
-use gpu_algos::reference::norm2;
-use ndarray::ArrayView1;
-
 use super::LinearOperator;
 use super::cpu::Cpu;
-use super::cuda::Cuda;
-use super::engine::System;
-use super::method::{Callback, Method, Outcome};
-use super::outcome::{Progress, Quantity, Solution, Status};
+use super::cuda::{Cuda, MAX_BLOCK};
+use super::engine::{Callback, Engine, Log, Monitor};
+use super::method::{Method, Outcome};
+use super::outcome::{Progress, Quantity, ResidualNorm, Solution, Status};
+use super::place::{Host, IntoView, Place};
 use super::preconditioner::{Identity, Preconditioner};
-use crate::csr::{check_length, contiguous};
+use crate::csr::check_length;
 use crate::{Result, Scalar, SparseError};
 
 /// Begins the solution of `A x = b` for a symmetric positive definite `A`, by conjugate gradients.
 ///
-/// `a` is a [`CsrMatrix`](crate::CsrMatrix) or any other [`LinearOperator`]; `b` an array, slice or vector. With a
-/// [`DeviceCsr`](crate::DeviceCsr) the solve runs on its device, else on the CPU's threads. The builder's methods
-/// are SciPy's keywords, with SciPy's defaults; [`solve`](Cg::solve) does the work.
+/// `a` is a [`CsrMatrix`](crate::CsrMatrix) or any other [`LinearOperator`]. With a [`DeviceMatrix`](crate::DeviceMatrix) the solve runs on its device,
+/// else on the CPU's threads. `b` is a slice, an array or a vector on the host, or a `&GpuArray`; the solution comes back where
+/// `b` is. The builder's methods are SciPy's keywords, with SciPy's defaults; [`solve`](Cg::solve) does the work.
 ///
 /// ```
 /// use gpu_sparse::{gallery, linalg};
@@ -30,16 +28,18 @@ use crate::{Result, Scalar, SparseError};
 /// assert!(solution.is_converged() && solution.iterations == 50);
 /// # Ok::<(), gpu_sparse::SparseError>(())
 /// ```
-pub fn cg<'a, T: Scalar>(a: &'a impl LinearOperator<T>, b: impl Into<ArrayView1<'a, T>>) -> Cg<'a, T> {
+pub fn cg<'a, T: Scalar, B: IntoView<'a, T>>(a: &'a impl LinearOperator<T>, b: B) -> Cg<'a, T, B::Place> {
     Cg {
         a,
-        b: b.into(),
+        b: b.into_view(),
         x0: None,
         rtol: 1e-5,
         atol: 0.0,
         maxiter: None,
         preconditioner: Box::new(Identity),
         callback: None,
+        monitor: None,
+        check_every: None,
     }
 }
 
@@ -73,26 +73,31 @@ pub fn cg<'a, T: Scalar>(a: &'a impl LinearOperator<T>, b: impl Into<ArrayView1<
 ///
 /// # Determinism
 /// On the CPU bitwise the same for any number of threads, given an operator of which that is true (a `CsrMatrix` is one). On a
-/// device (a `DeviceCsr`) bitwise the same on every run and every device. Between the two the order of additions differs, and with
-/// it the last digits and, on badly conditioned systems, the number of iterations.
+/// device (a `DeviceMatrix`) bitwise the same on every run and every device, whatever [`check_every`](Cg::check_every), callback or monitor. Between the two, and
+/// between the formats, the order of additions differs, and with it the last digits and, on badly conditioned systems, the number of iterations.
 ///
 /// # On a device
-/// `b` and the guess are copied there and the solution back; five vectors (six with a preconditioner) stay there meanwhile. The host
-/// waits for two sums in each iteration. A callback costs a copy of `x` per iteration; a preconditioner that is an operator one
-/// of `r` and one of `z`, unless it is a `DeviceCsr` on the same device.
+/// Five vectors (six with a preconditioner) live there during a solve, on a stream of the solve's own: solves with one matrix run side by side.
+/// The device takes the decisions of an iteration itself. The host enqueues blocks of iterations as captured graphs and looks at the
+/// results of one block while the next runs; a solve that stops within a block freezes, so it ends in the very iteration in which it would
+/// have ended with a look after each. What this costs is at most two blocks of launches that return at once. A callback makes
+/// the host look after each iteration, and costs a copy of `x` where it asks for it; a monitor does not. A preconditioner that
+/// is an operator costs a copy of `r` and one of `z` and two looks per iteration, unless it is a `DeviceMatrix` on the same device.
 #[must_use = "nothing is computed before solve()"]
-pub struct Cg<'a, T: Scalar> {
+pub struct Cg<'a, T: Scalar, P: Place = Host> {
     a: &'a dyn LinearOperator<T>,
-    b: ArrayView1<'a, T>,
-    x0: Option<ArrayView1<'a, T>>,
+    b: P::View<'a, T>,
+    x0: Option<P::View<'a, T>>,
     rtol: f64,
     atol: f64,
     maxiter: Option<usize>,
     preconditioner: Box<dyn Preconditioner<T> + 'a>,
     callback: Option<Callback<'a, T>>,
+    monitor: Option<Monitor<'a>>,
+    check_every: Option<usize>,
 }
 
-impl<T: Scalar> fmt::Debug for Cg<'_, T> {
+impl<T: Scalar, P: Place> fmt::Debug for Cg<'_, T, P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { rtol, atol, maxiter, .. } = self;
         let mut out = f.debug_struct("Cg");
@@ -101,10 +106,10 @@ impl<T: Scalar> fmt::Debug for Cg<'_, T> {
     }
 }
 
-impl<'a, T: Scalar> Cg<'a, T> {
-    /// Where to start; zeros by default.
-    pub fn x0(mut self, x0: impl Into<ArrayView1<'a, T>>) -> Self {
-        self.x0 = Some(x0.into());
+impl<'a, T: Scalar, P: Place> Cg<'a, T, P> {
+    /// Where to start, at the place of `b`; zeros by default.
+    pub fn x0(mut self, x0: impl IntoView<'a, T, Place = P>) -> Self {
+        self.x0 = Some(x0.into_view());
         self
     }
 
@@ -132,9 +137,22 @@ impl<'a, T: Scalar> Cg<'a, T> {
         self
     }
 
-    /// Called after every iteration, with `x` up to date.
+    /// Called after every iteration, with `x` up to date. Makes a solve on a device wait after each; see [`monitor`](Cg::monitor).
     pub fn callback(mut self, callback: impl FnMut(&Progress<'_, T>) + 'a) -> Self {
         self.callback = Some(Box::new(callback));
+        self
+    }
+
+    /// Shown the residual of every iteration, in order. On a device that comes some iterations late, and costs nothing.
+    pub fn monitor(mut self, monitor: impl FnMut(&ResidualNorm) + 'a) -> Self {
+        self.monitor = Some(Box::new(monitor));
+        self
+    }
+
+    /// How many iterations a device makes between two looks of the host, from 1 to 64; by default as many as take some 150 us, at least 4.
+    /// It changes nothing about the result. The CPU has no use for it.
+    pub fn check_every(mut self, iterations: usize) -> Self {
+        self.check_every = Some(iterations);
         self
     }
 
@@ -142,50 +160,60 @@ impl<'a, T: Scalar> Cg<'a, T> {
     ///
     /// # Errors
     /// `Shape` when `A` is not square or `b`, `x0` or the preconditioner do not fit it; `Parameter` when a tolerance is negative or
-    /// NaN; what the preconditioner says when it cannot be made for `A`; what an operator says when it fails; `Driver` when the
-    /// device does.
-    pub fn solve(mut self) -> Result<Solution<T>> {
+    /// NaN, or `check_every` not from 1 to 64; what the preconditioner says when it cannot be made for `A`; what an operator says when it fails;
+    /// `Driver` when the device does.
+    pub fn solve(mut self) -> Result<Solution<T, P>> {
         let started = Instant::now();
-        let n = self.check()?;
+        self.check()?;
+        let (callback, monitor) = (self.callback.take(), self.monitor.take());
+        let log = Log { norm_b: 0.0, history: Vec::new(), callback, monitor };
         let preconditioner = self.preconditioner.prepare(self.a)?;
-        let (b, x0) = (contiguous(&self.b), self.x0.as_ref().map(contiguous));
-        let norm_b = norm2(&b);
+        let Some(a) = self.a.on_device() else {
+            let x0 = self.x0.as_ref().map(P::on_host).transpose()?;
+            let engine = Cpu::new(self.a, P::on_host(&self.b)?, x0, preconditioner);
+            return self.run(engine, log)?.into_solution(started, |x| P::from_host(x, &self.b));
+        };
+        let engine = Cuda::new(a, preconditioner, self.check_every, |stream| {
+            let x0 = self.x0.as_ref().map(|x0| P::on_stream(x0, stream)).transpose()?;
+            Ok((P::on_stream(&self.b, stream)?, x0))
+        })?;
+        self.run(engine, log)?.into_solution(started, |x| P::from_device(x, &self.b))
+    }
+
+    /// Finds out what `b` and the guess are worth, and iterates where that makes sense.
+    fn run<E: Engine<T>>(&self, mut engine: E, mut log: Log<'_, T>) -> Result<Outcome<E::Vector>> {
+        let norm_b = engine.norm_of_b()?;
+        let non_finite = if !norm_b.is_finite() {
+            Some(Quantity::RightHandSide)
+        } else if !self.a.is_finite() {
+            Some(Quantity::Matrix)
+        } else if norm_b > 0.0 && self.x0.is_some() && !engine.guess_is_finite()? {
+            Some(Quantity::Guess)
+        } else {
+            None
+        };
+        if let Some(what) = non_finite {
+            let (status, residual_norm) = (Status::NonFinite { what, iteration: 0 }, f64::NAN);
+            return Ok(Outcome { x: engine.into_solution()?, status, norm_b, residual_norm, history: log.history });
+        }
+        if norm_b == 0.0 {
+            let (status, history) = (Status::Converged, vec![0.0]);
+            return Ok(Outcome { x: engine.into_zero()?, status, norm_b, residual_norm: 0.0, history });
+        }
+        log.norm_b = norm_b;
         let method = Method {
             norm_b,
             tolerance: (self.rtol * norm_b).max(self.atol),
             floor: T::epsilon().into() * norm_b,
-            maxiter: self.maxiter.unwrap_or(n.saturating_mul(10)),
-            guessed: x0.is_some(),
+            maxiter: self.maxiter.unwrap_or_else(|| self.a.shape().0.saturating_mul(10)),
+            guessed: self.x0.is_some(),
         };
-        let system = System { b: &b, x0: x0.as_deref(), preconditioner };
-        let outcome = if let Some(what) = self.non_finite_input(norm_b, x0.as_deref()) {
-            Outcome::without_iterations(system.guess(), Status::NonFinite { what, iteration: 0 }, f64::NAN)
-        } else if norm_b == 0.0 {
-            Outcome { history: vec![0.0], ..Outcome::without_iterations(vec![T::zero(); n], Status::Converged, 0.0) }
-        } else {
-            let callback = self.callback.take();
-            match self.a.on_device() {
-                Some(a) => method.run(Cuda::new(a, system)?, callback)?,
-                None => method.run(Cpu::new(self.a, system), callback)?,
-            }
-        };
-        Ok(outcome.into_solution(norm_b, started))
+        let (status, residual_norm) = method.run(&mut engine, &mut log)?;
+        Ok(Outcome { x: engine.into_solution()?, status, norm_b, residual_norm, history: log.history })
     }
 
-    /// What is not finite in the input, if anything is.
-    fn non_finite_input(&self, norm_b: f64, x0: Option<&[T]>) -> Option<Quantity> {
-        if !norm_b.is_finite() {
-            return Some(Quantity::RightHandSide);
-        }
-        if !self.a.is_finite() {
-            return Some(Quantity::Matrix);
-        }
-        let good_guess = norm_b == 0.0 || x0.is_none_or(|x0| x0.iter().all(|x| x.is_finite()));
-        (!good_guess).then_some(Quantity::Guess)
-    }
-
-    /// Shapes and tolerances; returns the number of unknowns.
-    fn check(&self) -> Result<usize> {
+    /// Shapes and parameters.
+    fn check(&self) -> Result<()> {
         const OP: &str = "linalg::cg";
         let (n, cols) = self.a.shape();
         if n != cols {
@@ -195,15 +223,20 @@ impl<'a, T: Scalar> Cg<'a, T> {
                 got: format!("{n} x {cols}"),
             });
         }
-        check_length(OP, "b", self.b.len(), n)?;
+        check_length(OP, "b", P::length(&self.b), n)?;
         if let Some(x0) = &self.x0 {
-            check_length(OP, "x0", x0.len(), n)?;
+            check_length(OP, "x0", P::length(x0), n)?;
         }
         for (name, value) in [("rtol", self.rtol), ("atol", self.atol)] {
             if value.is_nan() || value < 0.0 {
                 return Err(SparseError::Parameter { name, value, range: "at least 0" });
             }
         }
-        Ok(n)
+        match self.check_every {
+            Some(k) if !(1..=MAX_BLOCK).contains(&k) => {
+                Err(SparseError::Parameter { name: "check_every", value: k as f64, range: "from 1 to 64" })
+            }
+            _ => Ok(()),
+        }
     }
 }

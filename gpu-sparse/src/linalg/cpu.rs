@@ -4,16 +4,17 @@ use std::borrow::Cow;
 
 use gpu_algos::reference::{dot, norm2};
 
-use super::engine::{Engine, System};
+use super::engine::{End, Engine, Log, Segment};
 use super::outcome::Approximation;
 use super::preconditioner::Prepared;
+use super::stepwise::{self, Passes};
 use super::{LinearOperator, passes};
 use crate::{Result, Scalar};
 
 /// Vectors in host memory, passes by rayon, the matrix through its operator.
 pub(super) struct Cpu<'a, 'm, T: Scalar> {
     a: &'a dyn LinearOperator<T>,
-    b: &'a [T],
+    b: Cow<'a, [T]>,
     preconditioner: Prepared<'m, T>,
     x: Vec<T>,
     r: Vec<T>,
@@ -24,15 +25,29 @@ pub(super) struct Cpu<'a, 'm, T: Scalar> {
 }
 
 impl<'a, 'm, T: Scalar> Cpu<'a, 'm, T> {
-    pub(super) fn new(a: &'a dyn LinearOperator<T>, system: System<'a, 'm, T>) -> Self {
-        let x = system.guess().into_owned();
+    pub(super) fn new(
+        a: &'a dyn LinearOperator<T>,
+        b: Cow<'a, [T]>,
+        x0: Option<Cow<'a, [T]>>,
+        preconditioner: Prepared<'m, T>,
+    ) -> Self {
+        let x = x0.map_or_else(|| vec![T::zero(); b.len()], Cow::into_owned);
         let q = vec![T::zero(); x.len()];
-        let System { b, preconditioner, .. } = system;
         Self { a, b, preconditioner, x, r: Vec::new(), p: Vec::new(), q, z: Vec::new() }
     }
 }
 
 impl<T: Scalar> Engine<T> for Cpu<'_, '_, T> {
+    type Vector = Vec<T>;
+
+    fn norm_of_b(&mut self) -> Result<f64> {
+        Ok(norm2(&self.b))
+    }
+
+    fn guess_is_finite(&mut self) -> Result<bool> {
+        Ok(self.x.iter().all(|x| x.is_finite()))
+    }
+
     fn residual_of_zero(&mut self) -> Result<()> {
         self.r = self.b.to_vec();
         Ok(())
@@ -40,7 +55,7 @@ impl<T: Scalar> Engine<T> for Cpu<'_, '_, T> {
 
     fn true_residual(&mut self) -> Result<f64> {
         self.r = vec![T::zero(); self.x.len()];
-        self.a.residual(&self.x, self.b, &mut self.r)?;
+        self.a.residual(&self.x, &self.b, &mut self.r)?;
         Ok(norm2(&self.r))
     }
 
@@ -49,6 +64,20 @@ impl<T: Scalar> Engine<T> for Cpu<'_, '_, T> {
         Ok(norm2(&self.r).powi(2))
     }
 
+    fn iterate(&mut self, segment: Segment, log: &mut Log<'_, T>) -> Result<End> {
+        stepwise::iterate(self, segment, log)
+    }
+
+    fn into_solution(self) -> Result<Vec<T>> {
+        Ok(self.x)
+    }
+
+    fn into_zero(self) -> Result<Vec<T>> {
+        Ok(vec![T::zero(); self.x.len()])
+    }
+}
+
+impl<T: Scalar> Passes<T> for Cpu<'_, '_, T> {
     fn precondition(&mut self, square: f64) -> Result<f64> {
         match &self.preconditioner {
             Prepared::Identity => Ok(square),
@@ -99,10 +128,6 @@ impl<T: Scalar> Engine<T> for Cpu<'_, '_, T> {
     fn update_solution(&mut self, step: T) -> Result<()> {
         passes::update_solution(&mut self.x, &mut self.p, step);
         Ok(())
-    }
-
-    fn into_solution(self) -> Result<Vec<T>> {
-        Ok(self.x)
     }
 }
 

@@ -1,157 +1,346 @@
-//! The passes of conjugate gradients on a CUDA device.
+//! Conjugate gradients on a CUDA device, which takes the decisions of an iteration itself.
 //!
-//! The plain version: the host takes every decision, so each iteration waits twice for sums (a third time for a preconditioner
-//! that is an operator). Vectors and the sums' partials stay on the device.
+//! Some iterations at a time are enqueued as one captured graph, and the host reads the scalars of one such block while the next runs. A
+//! solve that stops within a block freezes: what is left of the enqueued work returns at once and changes nothing, so iterations, `x` and the
+//! residual are those of the very iteration that met the limit, whatever the length of a block.
 
 use std::borrow::Cow;
+use std::collections::VecDeque;
 
-use gpu_algos::reference::{dot, norm2};
-use gpu_driver::DeviceVec;
+use gpu_algos::reference::norm2;
+use gpu_driver::{DeviceVec, Graph, Pending, PinnedVec, Stream};
 
 use super::LinearOperator;
-use super::engine::{Engine, System};
-use super::outcome::Approximation;
+use super::engine::{End, Engine, Log, Segment, growth_limit};
+use super::outcome::{Approximation, Quantity, Status};
 use super::preconditioner::Prepared;
-use crate::device::{DeviceCsr, launch};
+use super::stepwise::judge_rho;
+use crate::device::DeviceMatrix;
+use crate::device::launch::Workspace;
+use crate::device::state::{HISTORY, State, Stop};
 use crate::{Result, Scalar};
 
-/// Vectors in device memory, ordered by the matrix's stream.
-pub(super) struct Cuda<'a, 'm, T: Scalar> {
-    a: &'a DeviceCsr<T>,
+/// Most iterations of a block: as many residuals as the state remembers.
+pub(super) const MAX_BLOCK: usize = HISTORY;
+
+/// Blocks that are enqueued at a time.
+const BLOCKS_IN_FLIGHT: usize = 2;
+
+/// Vectors in device memory, ordered by a stream of the solve's own. `x` and `b` are in the caller's unit.
+pub(super) struct Cuda<'s, T: Scalar> {
+    work: Workspace<'s, T>,
+    a: &'s DeviceMatrix<T>,
+    preconditioner: Applied<'s, T>,
     b: DeviceVec<T>,
-    preconditioner: Applied<'m, T>,
     x: DeviceVec<T>,
     r: DeviceVec<T>,
     p: DeviceVec<T>,
     q: DeviceVec<T>,
-    sums: launch::Sums,
+    /// Iterations of a block, where the host does not have to look after each.
+    block: usize,
+    /// A captured block, and its length.
+    graph: Option<(usize, Graph)>,
+    /// Buffers for the scalars that are not in use.
+    pinned: Vec<PinnedVec<State>>,
 }
 
 /// A preconditioner in the form in which the device applies it.
-enum Applied<'m, T: Scalar> {
+enum Applied<'s, T: Scalar> {
     /// `z = r`.
     Identity,
     /// `z = D r`, computed where it is used and never stored.
     Diagonal(DeviceVec<T>),
     /// `z = M r` by a matrix on the same device.
-    Matrix(&'m DeviceCsr<T>, DeviceVec<T>),
+    Matrix(&'s DeviceMatrix<T>, DeviceVec<T>),
     /// `z = M r` on the host: `r` goes there, `z` comes back, each time.
-    Host { m: &'m dyn LinearOperator<T>, z: DeviceVec<T>, r_on_host: Vec<T>, z_on_host: Vec<T> },
+    Host { m: &'s dyn LinearOperator<T>, z: DeviceVec<T>, r_on_host: Vec<T>, z_on_host: Vec<T> },
 }
 
-impl<'m, T: Scalar> Applied<'m, T> {
-    fn new(prepared: Prepared<'m, T>, a: &DeviceCsr<T>) -> Result<Self> {
-        let (stream, n) = (a.stream(), a.rows());
-        Ok(match prepared {
-            Prepared::Identity => Self::Identity,
-            Prepared::Diagonal(inverse) => Self::Diagonal(DeviceVec::from_slice(stream, &inverse)?),
+impl<'s, T: Scalar> Cuda<'s, T> {
+    /// `block`: iterations between two looks of the host; chosen when not given.
+    pub(super) fn new(
+        a: &'s DeviceMatrix<T>,
+        preconditioner: Prepared<'s, T>,
+        block: Option<usize>,
+        vectors: impl FnOnce(&Stream) -> Result<(DeviceVec<T>, Option<DeviceVec<T>>)>,
+    ) -> Result<Self> {
+        let n = a.rows();
+        let stream = Stream::new(a.device())?;
+        let mut matrices = vec![a];
+        let zeros = || DeviceVec::zeros(&stream, n);
+        let preconditioner = match preconditioner {
+            Prepared::Identity => Applied::Identity,
+            Prepared::Diagonal(inverse) => Applied::Diagonal(DeviceVec::from_slice(&stream, &inverse)?),
             Prepared::Operator(m) => match m.on_device() {
-                Some(m) if m.device() == a.device() => Self::Matrix(m, DeviceVec::zeros(stream, n)?),
-                _ => {
-                    let (z, r_on_host, z_on_host) =
-                        (DeviceVec::zeros(stream, n)?, vec![T::zero(); n], vec![T::zero(); n]);
-                    Self::Host { m, z, r_on_host, z_on_host }
+                Some(m) if m.device() == a.device() => {
+                    matrices.push(m);
+                    Applied::Matrix(m, zeros()?)
                 }
+                _ => Applied::Host { m, z: zeros()?, r_on_host: vec![T::zero(); n], z_on_host: vec![T::zero(); n] },
             },
-        })
+        };
+        let (b, x0) = vectors(&stream)?;
+        let (r, p, q) = (zeros()?, zeros()?, zeros()?);
+        let x = x0.map_or_else(zeros, Ok)?;
+        let block = block.unwrap_or_else(|| block_length(a, &preconditioner));
+        let work = Workspace::new(n, matrices, stream)?;
+        Ok(Self { work, a, preconditioner, b, x, r, p, q, block, graph: None, pinned: Vec::new() })
+    }
+
+    /// `|v|` from `v . v`; where squares have left the range of f64 or lost digits at its end, from `v` on the host, which has the
+    /// careful norm for that.
+    fn norm(square: f64, v: &DeviceVec<T>) -> Result<f64> {
+        const SQUARES: std::ops::RangeInclusive<f64> = 1e-280..=f64::MAX;
+        if SQUARES.contains(&square) || square.is_nan() {
+            return Ok(square.sqrt());
+        }
+        Ok(norm2(&v.to_vec()?))
+    }
+
+    /// Makes `p = z` of the present `r`; returns `r . z`.
+    fn first_direction(&mut self, square: f64) -> Result<f64> {
+        let Self { work, r, p, .. } = self;
+        let z = match &mut self.preconditioner {
+            Applied::Identity => {
+                p.copy_from(r.as_slice())?;
+                return Ok(square);
+            }
+            Applied::Diagonal(inverse) => {
+                work.scaled_direction(inverse, r, p)?;
+                return work.total();
+            }
+            Applied::Matrix(m, z) => {
+                work.product(m, r, z)?;
+                z
+            }
+            Applied::Host { m, z, r_on_host, z_on_host } => {
+                apply_on_host(*m, r, z, r_on_host, z_on_host)?;
+                z
+            }
+        };
+        p.copy_from(z.as_slice())?;
+        work.dot(r, z)?;
+        work.total()
+    }
+
+    /// Enqueues passes 1 and 2.
+    fn enqueue_to_residual(&mut self) -> Result<()> {
+        let Self { work, a, r, p, q, .. } = self;
+        work.curvature(a, p, q)?;
+        match &mut self.preconditioner {
+            Applied::Identity => work.update_residual(q, r, false),
+            Applied::Diagonal(inverse) => work.update_residual_diagonal(q, inverse, r),
+            Applied::Matrix(m, z) => {
+                work.update_residual(q, r, true)?;
+                work.precondition(m, r, z)
+            }
+            Applied::Host { .. } => work.update_residual(q, r, true),
+        }
+    }
+
+    /// Enqueues pass 3.
+    fn enqueue_direction(&mut self) -> Result<()> {
+        let Self { work, x, r, p, .. } = self;
+        match &self.preconditioner {
+            Applied::Identity => work.update_direction(r, x, p),
+            Applied::Diagonal(inverse) => work.update_direction_diagonal((inverse, r), x, p),
+            Applied::Matrix(_, z) | Applied::Host { z, .. } => work.update_direction(z, x, p),
+        }
+    }
+
+    /// `length` iterations as a graph, captured unless the one captured last is such a one.
+    fn captured(&mut self, length: usize) -> Result<Graph> {
+        if let Some((_, graph)) = self.graph.take().filter(|(captured, _)| *captured == length) {
+            return Ok(graph);
+        }
+        let stream = self.work.stream().clone();
+        let (graph, enqueued) = stream.capture(|| {
+            Ok((0..length).try_for_each(|_| {
+                self.enqueue_to_residual()?;
+                self.enqueue_direction()
+            }))
+        })?;
+        enqueued.map(|()| graph)
+    }
+
+    /// The scalars as the work enqueued so far leaves them, once they are there.
+    fn start_reading(&mut self) -> Result<Pending<PinnedVec<State>>> {
+        let buffer = match self.pinned.pop() {
+            Some(buffer) => buffer,
+            None => PinnedVec::zeros(self.a.device(), 1)?,
+        };
+        self.work.read_state(buffer)
+    }
+
+    fn finish_reading(&mut self, pending: Pending<PinnedVec<State>>) -> Result<State> {
+        let buffer = pending.wait()?;
+        let state = buffer[0];
+        self.pinned.push(buffer);
+        Ok(state)
+    }
+
+    /// Records the iterations that `state` knows of and the log does not.
+    fn record(&self, state: &State, log: &mut Log<'_, T>) {
+        while (log.iterations() as u64) < state.iteration {
+            let square = state.square_after(log.iterations() as u64 + 1);
+            log.record(square.sqrt() * state.scale, self);
+        }
+    }
+
+    /// Block after block of iterations, with [`BLOCKS_IN_FLIGHT`] of them enqueued.
+    fn iterate_in_blocks(&mut self, maxiter: usize, log: &mut Log<'_, T>) -> Result<State> {
+        // Who is shown `x` must see it before the next iteration changes it.
+        let (length, in_flight) = if log.shows_x() { (1, 1) } else { (self.block, BLOCKS_IN_FLIGHT) };
+        let mut left = maxiter - log.iterations();
+        let length = length.min(left);
+        let graph = self.captured(length)?;
+        let mut reading = VecDeque::new();
+        let state = loop {
+            while reading.len() < in_flight && left > 0 {
+                self.work.replay(&graph)?;
+                reading.push_back(self.start_reading()?);
+                left = left.saturating_sub(length);
+            }
+            // There is always one: the state stops when `maxiter` iterations have been enqueued and run.
+            let Some(pending) = reading.pop_front() else { break State::START };
+            let state = self.finish_reading(pending)?;
+            self.record(&state, log);
+            if state.stop().is_some() {
+                break state;
+            }
+        };
+        for pending in reading {
+            self.finish_reading(pending)?;
+        }
+        self.graph = Some((length, graph));
+        Ok(state)
+    }
+
+    /// One iteration after another, with the preconditioner applied on the host between passes 2 and 3.
+    fn iterate_with_host(&mut self, log: &mut Log<'_, T>) -> Result<State> {
+        loop {
+            self.enqueue_to_residual()?;
+            let pending = self.start_reading()?;
+            if self.finish_reading(pending)?.stop().is_none() {
+                if let Applied::Host { m, z, r_on_host, z_on_host } = &mut self.preconditioner {
+                    apply_on_host(*m, &self.r, z, r_on_host, z_on_host)?;
+                    self.work.decide_preconditioned(&self.r, z)?;
+                }
+            }
+            self.enqueue_direction()?;
+            let pending = self.start_reading()?;
+            let state = self.finish_reading(pending)?;
+            self.record(&state, log);
+            if state.stop().is_some() {
+                return Ok(state);
+            }
+        }
     }
 }
 
-impl<'a, 'm, T: Scalar> Cuda<'a, 'm, T> {
-    pub(super) fn new(a: &'a DeviceCsr<T>, system: System<'_, 'm, T>) -> Result<Self> {
-        let (stream, n) = (a.stream(), a.rows());
-        Ok(Self {
-            a,
-            b: DeviceVec::from_slice(stream, system.b)?,
-            x: DeviceVec::from_slice(stream, &system.guess())?,
-            preconditioner: Applied::new(system.preconditioner, a)?,
-            r: DeviceVec::zeros(stream, n)?,
-            p: DeviceVec::zeros(stream, n)?,
-            q: DeviceVec::zeros(stream, n)?,
-            sums: launch::Sums::new(stream)?,
-        })
-    }
+/// `z = M r`, there and back.
+fn apply_on_host<T: Scalar>(
+    m: &dyn LinearOperator<T>,
+    r: &DeviceVec<T>,
+    z: &mut DeviceVec<T>,
+    r_on_host: &mut [T],
+    z_on_host: &mut [T],
+) -> Result<()> {
+    r.copy_to_slice(r_on_host)?;
+    m.apply(r_on_host, z_on_host)?;
+    Ok(z.copy_from_slice(z_on_host)?)
 }
 
-impl<T: Scalar> Engine<T> for Cuda<'_, '_, T> {
+/// Iterations that take the device some 150 us: enough to hide the host's part, few enough that those enqueued beyond the last
+/// one do not matter.
+fn block_length<T: Scalar>(a: &DeviceMatrix<T>, preconditioner: &Applied<'_, T>) -> usize {
+    /// Of a block, and of the launches of an iteration.
+    const BLOCK_US: f64 = 150.0;
+    const LAUNCHES_US: f64 = 8.0;
+    const BYTES_PER_US: f64 = 4e6;
+    let vectors = (12 * a.rows() * size_of::<T>()) as u64;
+    let preconditioner = if let Applied::Matrix(m, _) = preconditioner { m.description().bytes } else { 0 };
+    let bytes = a.description().bytes + vectors + preconditioner;
+    let iteration_us = LAUNCHES_US + bytes as f64 / BYTES_PER_US;
+    ((BLOCK_US / iteration_us) as usize).clamp(4, MAX_BLOCK)
+}
+
+impl<T: Scalar> Engine<T> for Cuda<'_, T> {
+    type Vector = DeviceVec<T>;
+
+    fn norm_of_b(&mut self) -> Result<f64> {
+        if self.b.is_empty() {
+            return Ok(0.0);
+        }
+        self.work.dot(&self.b, &self.b)?;
+        Self::norm(self.work.total()?, &self.b)
+    }
+
+    fn guess_is_finite(&mut self) -> Result<bool> {
+        if self.x.is_empty() {
+            return Ok(true);
+        }
+        self.work.dot(&self.x, &self.x)?;
+        Ok(self.work.total()?.is_finite() || self.x.to_vec()?.iter().all(|x| x.is_finite()))
+    }
+
     fn residual_of_zero(&mut self) -> Result<()> {
         Ok(self.r.copy_from(self.b.as_slice())?)
     }
 
     fn true_residual(&mut self) -> Result<f64> {
-        // Outside, squares have left the range of f64 or lost digits at its end: the host has the careful norm for that.
-        const SQUARES: std::ops::RangeInclusive<f64> = 1e-280..=f64::MAX;
-        let square = launch::residual(self.a, &self.x, &self.b, &mut self.r, &mut self.sums)?;
-        if SQUARES.contains(&square) || square.is_nan() {
-            return Ok(square.sqrt());
-        }
-        Ok(norm2(&self.r.to_vec()?))
+        self.work.residual(self.a, &self.x, &self.b, &mut self.r)?;
+        Self::norm(self.work.total()?, &self.r)
     }
 
     fn rescale(&mut self, unit: f64) -> Result<f64> {
-        launch::rescale(&mut self.r, unit.recip(), &mut self.sums)
+        self.work.rescale(unit.recip(), &mut self.r)?;
+        self.work.total()
     }
 
-    fn precondition(&mut self, square: f64) -> Result<f64> {
-        match &mut self.preconditioner {
-            Applied::Identity => Ok(square),
-            Applied::Diagonal(inverse) => launch::weighted_square(&self.r, inverse, &mut self.sums),
-            Applied::Matrix(m, z) => launch::product_dot(m, &self.r, z, &mut self.sums),
-            Applied::Host { m, z, r_on_host, z_on_host } => {
-                self.r.copy_to_slice(r_on_host)?;
-                m.apply(r_on_host, z_on_host)?;
-                z.copy_from_slice(z_on_host)?;
-                Ok(dot(r_on_host, z_on_host)?)
-            }
+    fn iterate(&mut self, segment: Segment, log: &mut Log<'_, T>) -> Result<End> {
+        let Segment { scale, square, limit, maxiter } = segment;
+        let rho = self.first_direction(square)?;
+        if let Some(status) = judge_rho(rho, log.iterations()) {
+            return Ok(End::Ended(status));
         }
+        let (iteration, growth) = (log.iterations() as u64, growth_limit::<T>());
+        let start = State { rho, square, scale, limit, growth, iteration, maxiter: maxiter as u64, ..State::START };
+        self.work.set_state(start)?;
+        let end = match self.preconditioner {
+            Applied::Host { .. } => self.iterate_with_host(log)?,
+            _ => self.iterate_in_blocks(maxiter, log)?,
+        };
+        Ok(meaning(&end, log.iterations()))
     }
 
-    fn first_direction(&mut self) -> Result<()> {
-        match &self.preconditioner {
-            Applied::Identity => self.p.copy_from(self.r.as_slice())?,
-            Applied::Diagonal(inverse) => launch::scaled_direction(&mut self.p, &self.r, inverse)?,
-            Applied::Matrix(_, z) | Applied::Host { z, .. } => self.p.copy_from(z.as_slice())?,
-        }
-        Ok(())
+    fn into_solution(self) -> Result<DeviceVec<T>> {
+        Ok(self.x)
     }
 
-    fn apply_dot(&mut self) -> Result<f64> {
-        launch::product_dot(self.a, &self.p, &mut self.q, &mut self.sums)
-    }
-
-    fn update_residual(&mut self, alpha: T) -> Result<(f64, Option<f64>)> {
-        let (r, q, sums) = (&mut self.r, &self.q, &mut self.sums);
-        if let Applied::Diagonal(inverse) = &self.preconditioner {
-            let [square, rho] = launch::update_residual_diagonal(r, q, inverse, alpha, sums)?;
-            return Ok((square, Some(rho)));
-        }
-        let square = launch::update_residual(r, q, alpha, sums)?;
-        Ok((square, matches!(self.preconditioner, Applied::Identity).then_some(square)))
-    }
-
-    fn update_solution_and_direction(&mut self, step: T, beta: T) -> Result<()> {
-        let (x, p, r) = (&mut self.x, &mut self.p, &self.r);
-        match &self.preconditioner {
-            Applied::Identity => launch::update_solution_and_direction(x, p, r, step, beta),
-            Applied::Diagonal(inverse) => {
-                launch::update_solution_and_direction_diagonal(x, p, (r, inverse), step, beta)
-            }
-            Applied::Matrix(_, z) | Applied::Host { z, .. } => {
-                launch::update_solution_and_direction(x, p, z, step, beta)
-            }
-        }
-    }
-
-    fn update_solution(&mut self, step: T) -> Result<()> {
-        launch::update_solution(&mut self.x, &self.p, step)
-    }
-
-    fn into_solution(self) -> Result<Vec<T>> {
-        Ok(self.x.to_vec()?)
+    fn into_zero(self) -> Result<DeviceVec<T>> {
+        Ok(DeviceVec::zeros(self.work.stream(), self.x.len())?)
     }
 }
 
-impl<T: Scalar> Approximation<T> for Cuda<'_, '_, T> {
+/// What stopped the solve, in the caller's terms.
+fn meaning(end: &State, iteration: usize) -> End {
+    let non_finite = |what| Status::NonFinite { what, iteration };
+    End::Ended(match end.stop() {
+        Some(Stop::Reached) => return End::Reached,
+        None | Some(Stop::MaxIterations) => Status::MaxIterations,
+        Some(Stop::CurvatureNotFinite) => non_finite(Quantity::Curvature),
+        Some(Stop::StepNotFinite) => non_finite(Quantity::Step),
+        Some(Stop::ResidualNotFinite) => non_finite(Quantity::Residual),
+        Some(Stop::RhoNotFinite) => non_finite(Quantity::Preconditioned),
+        Some(Stop::NotPositiveDefinite) => {
+            Status::NotPositiveDefinite { iteration: iteration + 1, p_dot_ap: end.evidence }
+        }
+        Some(Stop::PreconditionerNotPositive) => Status::PreconditionerNotPositive { iteration, r_dot_z: end.evidence },
+    })
+}
+
+impl<T: Scalar> Approximation<T> for Cuda<'_, T> {
     fn on_host(&self) -> Result<Cow<'_, [T]>> {
         Ok(self.x.to_vec()?.into())
     }

@@ -1,17 +1,26 @@
 //! What conjugate gradients needs done: the seam between the method and the place where its vectors live.
 
-use std::borrow::Cow;
-
-use super::outcome::Approximation;
-use super::preconditioner::Prepared;
+use super::outcome::{Approximation, Progress, ResidualNorm, Status};
 use crate::{Result, Scalar};
 
-/// The vectors of a solve (`x`, `r`, `p`, `q = A p`, and `z = M r` where it must be stored) and the passes over them.
+pub(super) type Callback<'a, T> = Box<dyn FnMut(&Progress<'_, T>) + 'a>;
+pub(super) type Monitor<'a> = Box<dyn FnMut(&ResidualNorm) + 'a>;
+
+/// The vectors of a solve (`x`, `r`, `p`, `q = A p`, and `z = M r` where it must be stored) and the work on them.
 ///
-/// Every decision (when to stop, to confirm, to start again, what counts as a breakdown) is taken in `method.rs`, from the numbers
-/// returned here. `r`, `p`, `q` and `z` are in a unit that the method chooses; `x` and `b` are in the caller's. Scalars of the
-/// vectors' type are rounded once, by the method; sums are carried in f64 and have the same bits each time.
-pub(super) trait Engine<T: Scalar>: Approximation<T> {
+/// When to confirm, to start again and to give up is decided in `method.rs`. What happens within a sequence of iterations is decided by
+/// `stepwise.rs` for vectors in host memory, and by the same rules on the device for vectors there (`state.cuh`). `r`, `p`, `q` and `z` are in a unit that the
+/// method chooses; `x` and `b` are in the caller's. Sums are carried in f64 and have the same bits each time.
+pub(super) trait Engine<T: Scalar>: Approximation<T> + Sized {
+    /// What the solution is made of.
+    type Vector;
+
+    /// Norm of `b`; NaN or infinite where `b` is.
+    fn norm_of_b(&mut self) -> Result<f64>;
+
+    /// Whether all of the guess is finite.
+    fn guess_is_finite(&mut self) -> Result<bool>;
+
     /// `r = b`: the residual of `x = 0`.
     fn residual_of_zero(&mut self) -> Result<()>;
 
@@ -21,39 +30,71 @@ pub(super) trait Engine<T: Scalar>: Approximation<T> {
     /// `r /= unit`, a power of two; returns `r . r`.
     fn rescale(&mut self, unit: f64) -> Result<f64>;
 
-    /// Makes `z = M r` where it must be stored; returns `r . z`, which is `square` (`r . r`) without a preconditioner.
-    fn precondition(&mut self, square: f64) -> Result<f64>;
-
-    /// `p = z`.
-    fn first_direction(&mut self) -> Result<()>;
-
-    /// Pass 1: `q = A p`; returns `p . q`.
-    fn apply_dot(&mut self) -> Result<f64>;
-
-    /// Pass 2: `r -= alpha q`; returns `r . r` and `r . z`. The second is None where `z` must be stored: it takes
-    /// [`precondition`](Engine::precondition), which the method spares the last iteration.
-    fn update_residual(&mut self, alpha: T) -> Result<(f64, Option<f64>)>;
-
-    /// Pass 3: `x += step p`, `p = z + beta p`.
-    fn update_solution_and_direction(&mut self, step: T, beta: T) -> Result<()>;
-
-    /// Pass 3 of the last iteration: `x += step p`.
-    fn update_solution(&mut self, step: T) -> Result<()>;
+    /// Iterates from the present `r` on until the residual meets the limit or something ends the solve; records each iteration.
+    fn iterate(&mut self, segment: Segment, log: &mut Log<'_, T>) -> Result<End>;
 
     /// `x`, at the end.
-    fn into_solution(self) -> Result<Vec<T>>;
+    fn into_solution(self) -> Result<Self::Vector>;
+
+    /// 0, in place of `x`.
+    fn into_zero(self) -> Result<Self::Vector>;
 }
 
-/// What an engine is made of besides the matrix.
-pub(super) struct System<'a, 'm, T> {
-    pub(super) b: &'a [T],
-    pub(super) x0: Option<&'a [T]>,
-    pub(super) preconditioner: Prepared<'m, T>,
+/// A sequence of iterations between two looks at the true residual.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Segment {
+    /// The unit of `r`, `p`, `q`, `z`.
+    pub(super) scale: f64,
+    /// `r . r`
+    pub(super) square: f64,
+    /// The norm of `r`, in the caller's unit, at which to stop.
+    pub(super) limit: f64,
+    /// Most iterations, those before this segment included.
+    pub(super) maxiter: usize,
 }
 
-impl<'a, T: Scalar> System<'a, '_, T> {
-    /// Where `x` starts.
-    pub(super) fn guess(&self) -> Cow<'a, [T]> {
-        self.x0.map_or_else(|| vec![T::zero(); self.b.len()].into(), Cow::Borrowed)
+/// How a sequence of iterations ended.
+pub(super) enum End {
+    /// The recursive residual met the limit.
+    Reached,
+    /// No need to go on.
+    Ended(Status),
+}
+
+/// By how much the norm of `r` may grow in one iteration.
+pub(super) fn growth_limit<T: Scalar>() -> f64 {
+    (16.0 * T::epsilon().into()).recip()
+}
+
+/// What has been done so far, and who wants to hear of it.
+pub(super) struct Log<'a, T: Scalar> {
+    pub(super) norm_b: f64,
+    /// Norms of the recursive residual: before the first iteration, then after each.
+    pub(super) history: Vec<f64>,
+    pub(super) callback: Option<Callback<'a, T>>,
+    pub(super) monitor: Option<Monitor<'a>>,
+}
+
+impl<T: Scalar> Log<'_, T> {
+    /// Iterations completed.
+    pub(super) fn iterations(&self) -> usize {
+        self.history.len().saturating_sub(1)
+    }
+
+    /// Whether someone may look at `x` after each iteration.
+    pub(super) fn shows_x(&self) -> bool {
+        self.callback.is_some()
+    }
+
+    /// Records an iteration that left a residual of that norm.
+    pub(super) fn record(&mut self, residual_norm: f64, solution: &dyn Approximation<T>) {
+        self.history.push(residual_norm);
+        let (iteration, relative_residual) = (self.iterations(), residual_norm / self.norm_b);
+        if let Some(monitor) = &mut self.monitor {
+            monitor(&ResidualNorm { iteration, residual_norm, relative_residual });
+        }
+        if let Some(callback) = &mut self.callback {
+            callback(&Progress { iteration, residual_norm, relative_residual, solution });
+        }
     }
 }

@@ -25,12 +25,15 @@ mod method;
 mod operator;
 mod outcome;
 mod passes;
+mod place;
 mod preconditioner;
+mod stepwise;
 
 #[cfg(test)]
 mod tests;
 
 pub use cg::{Cg, cg};
 pub use operator::{FromFn, LinearOperator, from_fn};
-pub use outcome::{Progress, Quantity, Solution, Status};
+pub use outcome::{Progress, Quantity, ResidualNorm, Solution, Status};
+pub use place::{Host, IntoView, OnDevice, Place};
 pub use preconditioner::{Identity, Jacobi, Preconditioner, Prepared};

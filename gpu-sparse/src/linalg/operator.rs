@@ -7,11 +7,11 @@ use gpu_algos::reference::dot;
 use rayon::prelude::*;
 
 use crate::csr::{CsrMatrix, check_length};
-use crate::{DeviceCsr, Result, Scalar};
+use crate::{DeviceMatrix, Result, Scalar};
 
 /// A linear map that can be applied to a vector.
 ///
-/// Implemented for [`CsrMatrix`], for [`DeviceCsr`], for references to operators, and for closures through [`from_fn`]. Only `shape` and `apply`
+/// Implemented for [`CsrMatrix`], for [`DeviceMatrix`], for references to operators, and for closures through [`from_fn`]. Only `shape` and `apply`
 /// are required; the rest has defaults, to be replaced where the operator knows better.
 pub trait LinearOperator<T: Scalar> {
     /// (rows, columns).
@@ -54,7 +54,7 @@ pub trait LinearOperator<T: Scalar> {
     }
 
     /// The matrix in GPU memory, where the operator is one: solvers that get one run on its device. None by default.
-    fn on_device(&self) -> Option<&DeviceCsr<T>> {
+    fn on_device(&self) -> Option<&DeviceMatrix<T>> {
         None
     }
 }
@@ -110,7 +110,7 @@ impl<T: Scalar, A: LinearOperator<T> + ?Sized> LinearOperator<T> for &A {
         (**self).is_finite()
     }
 
-    fn on_device(&self) -> Option<&DeviceCsr<T>> {
+    fn on_device(&self) -> Option<&DeviceMatrix<T>> {
         (**self).on_device()
     }
 }

@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use ndarray::{Array1, ArrayView1, CowArray, Ix1};
 
-use crate::Result;
+use super::place::{Host, Place};
+use crate::{Result, Scalar};
 
 /// How a solve ended.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -98,6 +99,18 @@ impl fmt::Display for Status {
     }
 }
 
+/// What the monitor sees of each iteration.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct ResidualNorm {
+    /// Iterations completed, from 1.
+    pub iteration: usize,
+    /// Norm of the residual, by its recurrence.
+    pub residual_norm: f64,
+    /// The same over the norm of `b`.
+    pub relative_residual: f64,
+}
+
 /// What the callback sees after each iteration.
 #[derive(Clone, Copy)]
 #[non_exhaustive]
@@ -139,11 +152,11 @@ impl<T: Clone> fmt::Debug for Progress<'_, T> {
 }
 
 /// The result of a solve, converged or not.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 #[non_exhaustive]
-pub struct Solution<T> {
-    /// The approximate solution; the initial guess where no iteration could be completed.
-    pub x: Array1<T>,
+pub struct Solution<T: Scalar, P: Place = Host> {
+    /// The approximate solution, where `b` was; the initial guess where no iteration could be completed.
+    pub x: P::Vector<T>,
     /// Iterations completed, those after restarts included.
     pub iterations: usize,
     /// Norm of `b - A x`, computed from `x` at the end. NaN where `A`, `b` or the guess are not finite.
@@ -161,7 +174,14 @@ pub struct Solution<T> {
     pub elapsed: Duration,
 }
 
-impl<T> Solution<T> {
+impl<T: Scalar> Clone for Solution<T> {
+    fn clone(&self) -> Self {
+        let (x, history) = (self.x.clone(), self.history.clone());
+        Self { x, history, ..*self }
+    }
+}
+
+impl<T: Scalar, P: Place> Solution<T, P> {
     /// Whether the tolerance was met.
     pub fn is_converged(&self) -> bool {
         self.status == Status::Converged
@@ -182,7 +202,7 @@ impl<T> Solution<T> {
     }
 }
 
-impl<T> fmt::Display for Solution<T> {
+impl<T: Scalar, P: Place> fmt::Display for Solution<T, P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { status, iterations, residual_norm, relative_residual, .. } = self;
         let ms = self.elapsed.as_secs_f64() * 1e3;

@@ -20,7 +20,6 @@ mod tests;
 
 pub use describe::{Description, Format};
 pub use plan::PacketPlan;
-#[allow(unused_imports, reason = "arrays that come back from a device are put together with it")]
 pub(crate) use raw::RawPackets;
 
 use crate::{CsrMatrix, Result, Scalar};

@@ -10,7 +10,6 @@ use crate::{Result, Scalar, SparseError};
 
 /// The arrays of a [`PacketMatrix`], as they are described there; the rest follows from them.
 #[derive(Clone, Debug, Default)]
-#[allow(dead_code, reason = "a device makes them")]
 pub(crate) struct RawPackets<T> {
     pub(crate) rows: usize,
     pub(crate) cols: usize,
@@ -38,7 +37,6 @@ fn rule_for_all<E>(items: &[E], text: &'static str, broken: impl Fn(&E) -> bool)
     items.iter().position(broken).map_or(Ok(()), |at| rule(false, text, at))
 }
 
-#[allow(dead_code, reason = "a device makes the arrays")]
 impl<T: Scalar> PacketMatrix<T> {
     /// Puts arrays together that fit each other, each of which may be anything: they are checked in one parallel pass.
     ///
@@ -162,7 +160,6 @@ struct Found {
     finite: bool,
 }
 
-#[allow(dead_code, reason = "a device makes the arrays")]
 impl<T: Scalar> RawPackets<T> {
     /// All that makes it safe to look at a slice, an order or a long row.
     fn check_lengths(&self) -> Result<()> {

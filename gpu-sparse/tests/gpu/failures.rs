@@ -12,7 +12,7 @@ use gpu_driver::{
     },
 };
 use gpu_sparse::linalg::{Cg, Jacobi, LinearOperator, Solution, cg, from_fn};
-use gpu_sparse::{CsrMatrix, DeviceCsr, Result, Scalar, SparseError};
+use gpu_sparse::{CsrMatrix, DeviceMatrix, Result, Scalar, SparseError};
 use ndarray::Ix1;
 use testkit::{Operation, Outcome, ensure, ensure_eq, fallible_functions, none_forgotten, sweeps};
 
@@ -43,16 +43,13 @@ const X: [f64; 3] = [1.0, -2.0, 4.0];
 const B: [f64; 3] = [2.0, -5.0, 8.0];
 
 /// What is on the device is the matrix still.
-fn is_whole<T: Scalar>(a: &DeviceCsr<T>) -> Outcome {
-    let want = matrix::<T>()?;
-    ensure_eq!(a.row_starts().to_vec()?, want.row_starts());
-    ensure_eq!(a.columns().to_vec()?, want.columns());
-    ensure_eq!(a.values().to_vec()?, want.values());
+fn is_whole<T: Scalar>(a: &DeviceMatrix<T>) -> Outcome {
+    ensure!(a.to_csr()? == matrix::<T>()?);
     Ok(())
 }
 
 struct Product {
-    a: DeviceCsr<f64>,
+    a: DeviceMatrix<f64>,
     x: GpuArray<f64, Ix1>,
     y: GpuArray<f64, Ix1>,
 }
@@ -82,7 +79,7 @@ fn solves<T: Scalar>(call: Call, configure: impl for<'x> Fn(Cg<'x, T>) -> Cg<'x,
 fn solves_with<T: Scalar, M>(
     call: Call,
     prepare: impl Fn(&Device) -> Result<M>,
-    solve: impl Fn(&DeviceCsr<T>, &M) -> Result<Solution<T>>,
+    solve: impl Fn(&DeviceMatrix<T>, &M) -> Result<Solution<T>>,
 ) -> Result<u64, Box<dyn Error>> {
     let prepare = |device: &Device| Ok((matrix::<T>()?.to_device(device)?, prepare(device)?));
     sweep(
@@ -123,7 +120,7 @@ static OPERATIONS: &[Operation<Call>] = &[
         },
     },
     Operation {
-        name: "DeviceCsr::load_kernels",
+        name: "DeviceMatrix::load_kernels",
         makes: &[(ModuleLoad, 12)],
         sweep: |call| {
             let prepare = |device: &Device| matrix::<f32>()?.to_device(device);
@@ -131,7 +128,7 @@ static OPERATIONS: &[Operation<Call>] = &[
         },
     },
     Operation {
-        name: "DeviceCsr::matvec",
+        name: "DeviceMatrix::matvec",
         makes: &[(Allocation, 1), (ModuleLoad, 1), (Launch, 1)],
         sweep: |call| {
             multiplies(
@@ -146,7 +143,7 @@ static OPERATIONS: &[Operation<Call>] = &[
         },
     },
     Operation {
-        name: "DeviceCsr::matvec_into",
+        name: "DeviceMatrix::matvec_into",
         makes: &[(ModuleLoad, 1), (Launch, 1)],
         sweep: |call| {
             multiplies(
@@ -257,7 +254,7 @@ static OPERATIONS: &[Operation<Call>] = &[
         sweep: |call| {
             let prepare = |device: &Device| inverse()?.to_device(device);
             let solve =
-                |_: &DeviceCsr<f64>, m: &DeviceCsr<f64>| cg(&matrix()?, &B).preconditioner(m).rtol(1e-8).solve();
+                |_: &DeviceMatrix<f64>, m: &DeviceMatrix<f64>| cg(&matrix()?, &B).preconditioner(m).rtol(1e-8).solve();
             solves_with(call, prepare, solve)
         },
     },
@@ -285,7 +282,7 @@ static OPERATIONS: &[Operation<Call>] = &[
 ];
 
 /// Public functions that make no driver call.
-const OTHERS: &[&str] = &["DeviceCsr::with_lanes"];
+const OTHERS: &[&str] = &[];
 
 /// A test for each operation.
 pub fn cases() -> impl Iterator<Item = (String, impl FnOnce(&()) -> Outcome + Send + 'static)> {
@@ -299,7 +296,7 @@ pub fn no_fallible_function_is_forgotten(_: &()) -> Outcome {
         include_str!("../../src/linalg/outcome.rs"),
     ];
     let mut found: Vec<String> = sources.into_iter().flat_map(fallible_functions).collect();
-    // Methods of the trait, which `DeviceCsr` has or inherits.
+    // Methods of the trait, which `DeviceMatrix` has or inherits.
     found.extend(["apply", "apply_dot", "residual"].map(|name| format!("LinearOperator::{name}")));
     none_forgotten(&found, OPERATIONS, OTHERS)
 }

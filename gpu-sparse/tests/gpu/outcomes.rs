@@ -3,7 +3,7 @@
 use gpu_driver::Device;
 use gpu_sparse::gallery::Poisson;
 use gpu_sparse::linalg::{Jacobi, Quantity, Solution, Status, cg};
-use gpu_sparse::{CooMatrix, CsrMatrix, DeviceCsr, Result, SparseError};
+use gpu_sparse::{CooMatrix, CsrMatrix, DeviceMatrix, Result, SparseError};
 use testkit::{Outcome, ensure, ensure_eq};
 
 use crate::solves::{residual, sine};
@@ -19,7 +19,7 @@ fn tridiagonal(n: usize, below: f64, centre: f64, above: f64) -> Result<CsrMatri
     Ok(CooMatrix::from_triplets(n, n, rows, cols, values)?.to_csr())
 }
 
-fn diagonal(device: &Device, values: &[f64]) -> Result<DeviceCsr<f64>> {
+fn diagonal(device: &Device, values: &[f64]) -> Result<DeviceMatrix<f64>> {
     let n = values.len();
     let (starts, columns) = ((0..=n as u64).collect(), (0..n as u32).collect());
     CsrMatrix::from_parts(n, n, starts, columns, values.to_vec())?.to_device(device)

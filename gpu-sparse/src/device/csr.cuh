@@ -1,0 +1,64 @@
+// A matrix in compressed rows, and its rows' sums.
+#pragma once
+#include "long_rows.cuh"
+
+namespace gpu_sparse {
+
+// row_starts[0..rows] rises from 0 to the number of entries; columns and values have that many. The rows are cut into blocks:
+// block k is [blocks[k], blocks[k + 1]), of at most ITEMS entries, or one row of more. Rows of more are the long rows.
+template <class T> struct Csr {
+    static constexpr uint32_t ITEMS = 2048;
+    using Element = T;
+    const uint64_t *row_starts;
+    const uint32_t *blocks;
+    LongRows<T> long_rows;
+    uint32_t block_count;
+    uint32_t rows;
+};
+static_assert(sizeof(Csr<float>) == 88, "as the host passes it");
+
+// Calls finish(row, sum of the row's entry times x) in one thread for each row that is not long, over blocks `first`,
+// `first + step`, ...; returns the sum of the results over the rows that this thread finished.
+//
+// A block's products go to shared memory, entry by entry, so reads are contiguous whatever the lengths of the rows; then
+// as many threads add a row as there are for each. Products are rounded to f64; a row's are added in steps of its threads, then by halves.
+//
+// Source: the stream kernel of Greathouse and Daga, "Efficient sparse matrix-vector multiplication on GPUs using the CSR storage
+// format", SC 2014, doi 10.1109/SC.2014.68.
+template <int THREADS, class T, class Finish>
+__device__ double for_each_row(const Csr<T> &a, const T *x, uint32_t first, uint32_t step, Finish finish) {
+    constexpr uint32_t ITEMS = Csr<T>::ITEMS;
+    SHARED(double, products, [ITEMS]);
+    double results = 0;
+    for (uint32_t block = first; block < a.block_count; block += step) {
+        uint32_t row_begin = a.blocks[block], rows = a.blocks[block + 1] - row_begin;
+        uint64_t begin = a.row_starts[row_begin], entries = a.row_starts[row_begin + rows] - begin;
+        if (entries > ITEMS) continue;
+        const T *values = a.long_rows.values + begin;
+        const uint32_t *columns = a.long_rows.columns + begin;
+#pragma unroll
+        for (uint32_t i = 0; i < ITEMS / THREADS; i++) {
+            uint32_t entry = i * THREADS + threadIdx.x;
+            if (entry < entries) products[entry] = double(__ldcs(values + entry)) * double(x[__ldcs(columns + entry)]);
+        }
+        __syncthreads();
+        uint32_t lanes = 1;
+        while (lanes < 32 && 2 * lanes * rows <= THREADS) lanes *= 2;
+        uint32_t lane = threadIdx.x % lanes;
+        // The condition is the same for the whole block, so every thread takes part in the shuffles.
+        for (uint32_t r = 0; r < rows; r += THREADS / lanes) {
+            uint32_t offset = r + threadIdx.x / lanes;
+            bool inside = offset < rows;
+            uint32_t row = row_begin + offset;
+            uint32_t end = inside ? uint32_t(a.row_starts[row + 1] - begin) : 0;
+            double sum = 0;
+            for (uint32_t i = inside ? uint32_t(a.row_starts[row] - begin) + lane : 0; i < end; i += lanes) sum += products[i];
+            for (uint32_t half = lanes / 2; half > 0; half /= 2) sum += __shfl_down_sync(0xffffffffu, sum, half, lanes);
+            if (inside && lane == 0) results += finish(row, sum);
+        }
+        __syncthreads(); // the next block's products wait for these reads
+    }
+    return results;
+}
+
+} // namespace gpu_sparse

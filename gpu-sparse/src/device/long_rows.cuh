@@ -1,0 +1,55 @@
+// Rows too long for the way in which a format sums its rows: cut into segments, a block for each.
+#pragma once
+#include "sums.cuh"
+
+namespace gpu_sparse {
+
+// Some rows of a matrix. Row `rows[i]` has the entries [begins[i], ends[i]) of columns and values, and the segments
+// [first_segments[i], first_segments[i + 1]), each of SEGMENT entries but the last. Segment s belongs to row owners[s].
+template <class T> struct LongRows {
+    static constexpr uint64_t SEGMENT = 4096;
+    const uint32_t *columns;
+    const T *values;
+    const uint32_t *rows;
+    const uint64_t *begins;
+    const uint64_t *ends;
+    const uint32_t *first_segments;
+    const uint32_t *owners;
+    uint32_t count;
+    uint32_t segments;
+};
+
+// What blocks leave for each other. totals has an element per segment; arrived has one per long row, 0 before and after.
+struct LongRowsScratch {
+    double *totals;
+    uint32_t *arrived;
+};
+
+// One block sums one segment: each thread its entries with stride THREADS, then the block's sum. The block that completes a row
+// adds the row's segments from first to last: true in its thread 0, with the number of the long row and its sum.
+template <int THREADS, class T>
+__device__ bool sum_segment(const LongRows<T> &a, uint32_t segment, const T *x, LongRowsScratch scratch, uint32_t &number,
+                            double &sum) {
+    uint32_t i = a.owners[segment], first = a.first_segments[i], count = a.first_segments[i + 1] - first;
+    uint64_t begin = a.begins[i] + (segment - first) * LongRows<T>::SEGMENT;
+    uint64_t end = min(begin + LongRows<T>::SEGMENT, a.ends[i]);
+    double mine = 0;
+    for (uint64_t entry = begin + threadIdx.x; entry < end; entry += THREADS) {
+        mine = fma(double(__ldcs(a.values + entry)), double(x[__ldcs(a.columns + entry)]), mine);
+    }
+    double total = block_sum<THREADS>(mine);
+    if (threadIdx.x != 0) return false;
+    number = i;
+    sum = total;
+    if (count == 1) return true;
+    scratch.totals[segment] = total;
+    __threadfence();
+    if (atomicAdd(scratch.arrived + i, 1u) != count - 1) return false;
+    scratch.arrived[i] = 0;
+    __threadfence();
+    sum = 0;
+    for (uint32_t s = first; s < first + count; s++) sum += __ldcg(scratch.totals + s);
+    return true;
+}
+
+} // namespace gpu_sparse

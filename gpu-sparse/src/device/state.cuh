@@ -1,0 +1,89 @@
+// The scalars of a solve by conjugate gradients, and every decision about them.
+//
+// The decisions are those of linalg/stepwise.rs, in the same order and with the same operations, each correctly rounded: one thread
+// takes them at the end of the kernel that made the sums. A solve that has stopped changes nothing any more, whatever is launched.
+#pragma once
+#include "prelude.cuh"
+
+namespace gpu_sparse {
+
+// Why a solve stopped. The host's twin: device/state.rs.
+enum Stop : uint32_t {
+    RUNNING,
+    REACHED,
+    MAX_ITERATIONS,
+    CURVATURE_NOT_FINITE,
+    STEP_NOT_FINITE,
+    RESIDUAL_NOT_FINITE,
+    RHO_NOT_FINITE,
+    NOT_POSITIVE_DEFINITE,
+    PRECONDITIONER_NOT_POSITIVE,
+};
+
+struct State {
+    static constexpr uint32_t HISTORY = 64;
+    double total;     // of a sum that is for the host alone
+    double rho;       // r . z
+    double square;    // r . r
+    double curvature; // p . q
+    double alpha, step, beta; // rounded to the vectors' type
+    double evidence;  // what stopped the solve, where that is a number
+    double scale;     // unit of r, p, q, z
+    double limit;     // a norm of r, in the caller's unit, at which to stop
+    double growth;    // the most by which the norm of r may grow in an iteration
+    uint64_t iteration, maxiter;
+    uint32_t stop;    // a Stop
+    uint32_t pending; // 1: x still lacks the step of the last iteration
+    double history[HISTORY]; // r . r after iteration i, at i % HISTORY
+};
+static_assert(sizeof(State) == 112 + 8 * State::HISTORY, "as the host passes it");
+
+__device__ inline void stop(State &s, Stop reason, bool pending, double evidence) {
+    s.stop = reason;
+    s.pending = pending;
+    s.evidence = evidence;
+}
+
+// After q = A p: the step.
+template <class T> __device__ void decide_step(State &s, double curvature) {
+    s.curvature = curvature;
+    if (!isfinite(curvature)) return stop(s, CURVATURE_NOT_FINITE, false, 0);
+    if (curvature <= 0) return stop(s, NOT_POSITIVE_DEFINITE, false, curvature);
+    double ratio = s.rho / curvature;
+    T alpha = T(ratio), step = T(ratio * s.scale);
+    if (!isfinite(alpha) || !isfinite(step)) return stop(s, STEP_NOT_FINITE, false, 0);
+    s.alpha = double(alpha);
+    s.step = double(step);
+}
+
+// With r . z of the new residual: whether and how to go on.
+template <class T> __device__ void decide_direction(State &s, double rho) {
+    if (!isfinite(rho)) return stop(s, RHO_NOT_FINITE, true, 0);
+    if (rho <= 0) return stop(s, PRECONDITIONER_NOT_POSITIVE, true, rho);
+    if (s.iteration >= s.maxiter) return stop(s, MAX_ITERATIONS, true, 0);
+    s.beta = double(T(rho / s.rho));
+    s.rho = rho;
+}
+
+// After r -= alpha q: true when the iteration counts and the solve goes on, once r . z is known.
+__device__ inline bool decide_residual(State &s, double square) {
+    double before = s.square;
+    s.square = square;
+    if (!isfinite(square)) {
+        stop(s, RESIDUAL_NOT_FINITE, false, 0);
+        return false;
+    }
+    if (square > before * s.growth * s.growth) {
+        stop(s, NOT_POSITIVE_DEFINITE, false, s.curvature);
+        return false;
+    }
+    s.iteration++;
+    s.history[s.iteration % State::HISTORY] = square;
+    if (sqrt(square) * s.scale <= s.limit) {
+        stop(s, REACHED, true, 0);
+        return false;
+    }
+    return true;
+}
+
+} // namespace gpu_sparse

@@ -1,0 +1,111 @@
+//! The scalars of a solve as they stand in device memory.
+#![expect(unsafe_code, reason = "the layout promise of a structure that kernels share")]
+
+use gpu_driver::DevicePod;
+
+/// Iterations whose residuals the state remembers; `State::HISTORY` in state.cuh.
+pub(crate) const HISTORY: usize = 64;
+
+/// Twin of `State` in state.cuh, which says what the fields are.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct State {
+    pub(crate) total: f64,
+    pub(crate) rho: f64,
+    pub(crate) square: f64,
+    pub(crate) curvature: f64,
+    pub(crate) alpha: f64,
+    pub(crate) step: f64,
+    pub(crate) beta: f64,
+    pub(crate) evidence: f64,
+    pub(crate) scale: f64,
+    pub(crate) limit: f64,
+    pub(crate) growth: f64,
+    pub(crate) iteration: u64,
+    pub(crate) maxiter: u64,
+    pub(crate) stop: u32,
+    pub(crate) pending: u32,
+    pub(crate) history: [f64; HISTORY],
+}
+
+// SAFETY: numbers alone, without padding: thirteen of 8 bytes, two of 4, then HISTORY of 8. state.cuh asserts the same size.
+unsafe impl DevicePod for State {
+    const CUDA_NAME: &'static str = "gpu_sparse::State";
+}
+
+const _: () = assert!(size_of::<State>() == 112 + 8 * HISTORY);
+
+/// Why a solve on the device stopped; `Stop` in state.cuh.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stop {
+    Reached,
+    MaxIterations,
+    CurvatureNotFinite,
+    StepNotFinite,
+    ResidualNotFinite,
+    RhoNotFinite,
+    NotPositiveDefinite,
+    PreconditionerNotPositive,
+}
+
+impl State {
+    /// Before any pass.
+    pub(crate) const START: Self = Self {
+        total: 0.0,
+        rho: 0.0,
+        square: 0.0,
+        curvature: 0.0,
+        alpha: 0.0,
+        step: 0.0,
+        beta: 0.0,
+        evidence: 0.0,
+        scale: 1.0,
+        limit: 0.0,
+        growth: 0.0,
+        iteration: 0,
+        maxiter: 0,
+        stop: 0,
+        pending: 0,
+        history: [0.0; HISTORY],
+    };
+
+    /// None while the solve runs.
+    pub(crate) fn stop(&self) -> Option<Stop> {
+        match self.stop {
+            0 => None,
+            1 => Some(Stop::Reached),
+            2 => Some(Stop::MaxIterations),
+            3 => Some(Stop::CurvatureNotFinite),
+            4 => Some(Stop::StepNotFinite),
+            5 => Some(Stop::ResidualNotFinite),
+            6 => Some(Stop::RhoNotFinite),
+            7 => Some(Stop::NotPositiveDefinite),
+            _ => Some(Stop::PreconditionerNotPositive),
+        }
+    }
+
+    /// `r . r` after iteration `iteration`, one of the last [`HISTORY`].
+    pub(crate) fn square_after(&self, iteration: u64) -> f64 {
+        self.history[(iteration % HISTORY as u64) as usize]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The constants on the CUDA side, read from its text.
+    #[test]
+    fn both_sides_name_the_same_stops() {
+        let text = include_str!("state.cuh");
+        let list = text.split("enum Stop : uint32_t {").nth(1).unwrap().split('}').next().unwrap();
+        let names: Vec<String> = list.split(',').map(|name| name.trim().replace('_', "").to_lowercase()).collect();
+        assert_eq!(names[0], "running");
+        for (code, name) in names.iter().enumerate().skip(1).filter(|(_, name)| !name.is_empty()) {
+            let stop = State { stop: code as u32, ..State::START }.stop().unwrap();
+            assert_eq!(format!("{stop:?}").to_lowercase(), *name);
+        }
+        assert_eq!(State::START.stop(), None);
+        assert!(text.contains(&format!("HISTORY = {HISTORY};")));
+    }
+}

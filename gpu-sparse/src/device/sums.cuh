@@ -1,0 +1,57 @@
+// Sums over a block and over a grid, in orders that depend on nothing but their sizes.
+#pragma once
+
+namespace gpu_sparse {
+
+// The sum of `value` over the block, valid in thread 0: within each warp by halves, then over the warps from first to last.
+// Every thread of the block must call it. May be called again at once: the barrier at the start ends the reads of the call before.
+template <int THREADS> __device__ double block_sum(double value) {
+    static_assert(THREADS % 32 == 0 && THREADS <= 1024, "whole warps, as every thread takes part in the shuffles");
+    SHARED(double, warp_sums, [THREADS / 32]);
+    for (int offset = 16; offset > 0; offset /= 2) value += __shfl_down_sync(0xffffffffu, value, offset);
+    __syncthreads();
+    if (threadIdx.x % 32 == 0) warp_sums[threadIdx.x / 32] = value;
+    __syncthreads();
+    double total = 0;
+    if (threadIdx.x == 0) {
+        for (int warp = 0; warp < THREADS / 32; warp++) total += warp_sums[warp];
+    }
+    return total;
+}
+
+// Whether this block is the last of gridDim.x to arrive: then all that thread 0 of each of them wrote before can be read. Every
+// thread of every block must call it, once per launch. `arrived` is 0 before the launch and again after it.
+//
+// The pattern of CUDA's sample threadFenceReduction: no block waits for another.
+__device__ inline bool last_block(uint32_t *arrived) {
+    SHARED(bool, is_last, [1]);
+    if (threadIdx.x == 0) {
+        __threadfence();
+        is_last[0] = atomicAdd(arrived, 1u) == gridDim.x - 1;
+        if (is_last[0]) *arrived = 0;
+        __threadfence();
+    }
+    __syncthreads();
+    return is_last[0];
+}
+
+// The sum of partials[0..count), valid in thread 0: each thread with stride THREADS, then the block's sum. Reads past the first
+// cache, where a value of an earlier launch may linger.
+template <int THREADS> __device__ double sum_partials(const double *partials, uint64_t count) {
+    double sum = 0;
+    for (uint64_t i = threadIdx.x; i < count; i += THREADS) sum += __ldcg(partials + i);
+    return block_sum<THREADS>(sum);
+}
+
+// The sums of N values over the grid, valid in thread 0 of the one block for which it is true. `partials` has N * gridDim.x elements.
+template <int THREADS, int N> __device__ bool grid_sums(double (&values)[N], double *partials, uint32_t *arrived) {
+    for (int k = 0; k < N; k++) {
+        double mine = block_sum<THREADS>(values[k]);
+        if (threadIdx.x == 0) partials[uint64_t(k) * gridDim.x + blockIdx.x] = mine;
+    }
+    if (!last_block(arrived)) return false;
+    for (int k = 0; k < N; k++) values[k] = sum_partials<THREADS>(partials + uint64_t(k) * gridDim.x, gridDim.x);
+    return true;
+}
+
+} // namespace gpu_sparse

@@ -1,0 +1,164 @@
+//! Where a right-hand side is, and with it the solution.
+
+use std::borrow::Cow;
+use std::fmt::Debug;
+
+use gpu_array::GpuArray;
+use gpu_driver::{DeviceVec, Stream};
+use ndarray::{Array1, ArrayBase, ArrayView1, Data, Ix1};
+
+use crate::csr::contiguous;
+use crate::{Result, Scalar};
+
+/// Where the vectors of a solve are for its caller: [`Host`] or [`OnDevice`]. The solution comes back where `b` was.
+pub trait Place: sealed::Place + Clone + Copy + Debug + 'static {
+    /// A vector that the solve makes.
+    type Vector<T: Scalar>: Debug;
+    /// A vector that the solve is given.
+    type View<'a, T: Scalar>: Clone;
+}
+
+/// Vectors are ndarray's, in host memory.
+#[derive(Clone, Copy, Debug)]
+pub struct Host;
+
+/// Vectors are [`GpuArray`]s, in the memory of a device.
+#[derive(Clone, Copy, Debug)]
+pub struct OnDevice;
+
+impl Place for Host {
+    type Vector<T: Scalar> = Array1<T>;
+    type View<'a, T: Scalar> = ArrayView1<'a, T>;
+}
+
+impl Place for OnDevice {
+    type Vector<T: Scalar> = GpuArray<T, Ix1>;
+    type View<'a, T: Scalar> = &'a GpuArray<T, Ix1>;
+}
+
+/// What a solver takes as a vector: slices, arrays, `Vec`s and ndarray's arrays and views by reference, and `&GpuArray`.
+pub trait IntoView<'a, T: Scalar> {
+    /// Where it is.
+    type Place: Place;
+    /// A view of it.
+    fn into_view(self) -> <Self::Place as Place>::View<'a, T>;
+}
+
+impl<'a, T: Scalar> IntoView<'a, T> for ArrayView1<'a, T> {
+    type Place = Host;
+    fn into_view(self) -> ArrayView1<'a, T> {
+        self
+    }
+}
+
+impl<'a, T: Scalar, S: Data<Elem = T>> IntoView<'a, T> for &'a ArrayBase<S, Ix1> {
+    type Place = Host;
+    fn into_view(self) -> ArrayView1<'a, T> {
+        self.view()
+    }
+}
+
+macro_rules! slices {
+    ($($(#[$generic:tt])? [$($parameter:tt)*] $slice:ty),*) => {$(
+        impl<'a, T: Scalar, $($parameter)*> IntoView<'a, T> for &'a $slice {
+            type Place = Host;
+            fn into_view(self) -> ArrayView1<'a, T> {
+                ArrayView1::from(&self[..])
+            }
+        }
+    )*};
+}
+
+slices!([] [T], [] Vec<T>, [const N: usize] [T; N]);
+
+impl<'a, T: Scalar> IntoView<'a, T> for &'a GpuArray<T, Ix1> {
+    type Place = OnDevice;
+    fn into_view(self) -> Self {
+        self
+    }
+}
+
+mod sealed {
+    use super::*;
+
+    /// What the solver's engines need of a place.
+    pub trait Place {
+        fn length<T: Scalar>(view: &<Self as super::Place>::View<'_, T>) -> usize
+        where
+            Self: super::Place;
+
+        /// The elements on the host; waits where they are on a device.
+        fn on_host<'v, T: Scalar>(view: &'v <Self as super::Place>::View<'_, T>) -> Result<Cow<'v, [T]>>
+        where
+            Self: super::Place;
+
+        /// A copy that `stream` orders.
+        fn on_stream<T: Scalar>(view: &<Self as super::Place>::View<'_, T>, stream: &Stream) -> Result<DeviceVec<T>>
+        where
+            Self: super::Place;
+
+        /// A vector of this place, as `like` is one.
+        fn from_host<T: Scalar>(
+            x: Vec<T>,
+            like: &<Self as super::Place>::View<'_, T>,
+        ) -> Result<<Self as super::Place>::Vector<T>>
+        where
+            Self: super::Place;
+
+        /// The same of a vector on a device.
+        fn from_device<T: Scalar>(
+            x: DeviceVec<T>,
+            like: &<Self as super::Place>::View<'_, T>,
+        ) -> Result<<Self as super::Place>::Vector<T>>
+        where
+            Self: super::Place;
+    }
+
+    impl Place for Host {
+        fn length<T: Scalar>(view: &ArrayView1<'_, T>) -> usize {
+            view.len()
+        }
+
+        fn on_host<'v, T: Scalar>(view: &'v ArrayView1<'_, T>) -> Result<Cow<'v, [T]>> {
+            Ok(contiguous(view))
+        }
+
+        fn on_stream<T: Scalar>(view: &ArrayView1<'_, T>, stream: &Stream) -> Result<DeviceVec<T>> {
+            Ok(DeviceVec::from_slice(stream, &contiguous(view))?)
+        }
+
+        fn from_host<T: Scalar>(x: Vec<T>, _: &ArrayView1<'_, T>) -> Result<Array1<T>> {
+            Ok(x.into())
+        }
+
+        fn from_device<T: Scalar>(x: DeviceVec<T>, _: &ArrayView1<'_, T>) -> Result<Array1<T>> {
+            Ok(x.to_vec()?.into())
+        }
+    }
+
+    impl Place for OnDevice {
+        fn length<T: Scalar>(view: &&GpuArray<T, Ix1>) -> usize {
+            view.len()
+        }
+
+        fn on_host<'v, T: Scalar>(view: &'v &GpuArray<T, Ix1>) -> Result<Cow<'v, [T]>> {
+            Ok(view.as_device_vec().to_vec()?.into())
+        }
+
+        fn on_stream<T: Scalar>(view: &&GpuArray<T, Ix1>, stream: &Stream) -> Result<DeviceVec<T>> {
+            let mut copy = DeviceVec::zeros(stream, view.len())?;
+            copy.copy_from(view.as_device_vec().as_slice())?;
+            Ok(copy)
+        }
+
+        fn from_host<T: Scalar>(x: Vec<T>, like: &&GpuArray<T, Ix1>) -> Result<GpuArray<T, Ix1>> {
+            let len = x.len();
+            Ok(GpuArray::from_device_vec(DeviceVec::from_slice(like.stream(), &x)?, len)?)
+        }
+
+        fn from_device<T: Scalar>(x: DeviceVec<T>, like: &&GpuArray<T, Ix1>) -> Result<GpuArray<T, Ix1>> {
+            let copy = Self::on_stream(&&GpuArray::from_device_vec(x, like.len())?, like.stream())?;
+            Ok(GpuArray::from_device_vec(copy, like.len())?)
+        }
+    }
+}
