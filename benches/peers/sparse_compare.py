@@ -185,10 +185,10 @@ def summary(rounds):
         "spmv": table("spmv", ["format_bytes", "bytes_per_nonzero", "moved_bytes", "error"], ["ms", "gb_per_s", "least_ms"]),
         "cg": table(
             "cg",
-            ["iterations", "status", "info", "right_hand_side"],
+            ["iterations", "status", "info"],
             ["ms_per_iteration", "ms_per_iteration_by_difference"],
         ),
-        "solve": table("solve", ["rtol", "iterations", "status", "info", "true_residual", "right_hand_side"], ["ms"]),
+        "solve": table("solve", ["rtol", "iterations", "status", "info", "true_residual"], ["ms"]),
         "build": table("build", ["threads", "bytes_per_nonzero", "advised", "description"], ["build_s", "plan_s"]),
     }
     result["ratios"] = ratios(result)

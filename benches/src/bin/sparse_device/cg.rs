@@ -25,36 +25,36 @@ pub(crate) fn measure<T: Scalar>(
     options: &Options,
     report: &mut Report,
 ) -> Outcome {
-    let solver = Solver { resident, rhs: resident.right_hand_side(b)?, most_repeats: options.batches };
+    let solver = Solver { resident, rhs: resident.right_hand_side(b)?, options };
     resident.load_kernels()?;
-    resident.solve(&solver.rhs, 0.0, options.iterations.min(20))?;
+    solver.solve(0.0, options.iterations.min(20))?;
 
     let limit = a.rows().saturating_mul(10).min(100_000);
     let (ms, solved) = solver.time(options.rtol, limit, 1)?;
     report.line(json!({
         "what": "solve",
         "rtol": options.rtol,
-        "iterations": solved.iterations,
-        "status": solved.status,
+        "iterations": solved.iterations(),
+        "status": solved.status(),
         "ms": ms,
         "true_residual": relative_residual(a, &solved.x()?, b),
-        "right_hand_side": solver.rhs.place(),
+        "check_every": options.check_every,
     }));
     // Beyond half as many iterations again, rounding errors would end the solves.
-    solver.fixed(options.iterations, solved.iterations * 3 / 2, report)
+    solver.fixed(options.iterations, solved.iterations() * 3 / 2, report)
 }
 
 struct Solver<'a, T: Scalar> {
     resident: &'a Resident<T>,
     rhs: RightHandSide<T>,
-    most_repeats: usize,
+    options: &'a Options,
 }
 
 impl<T: Scalar> Solver<'_, T> {
     /// `iterations` of them, as a whole; and by the difference to twice as many. Fewer where `most` is less.
     fn fixed(&self, iterations: usize, most: usize, report: &mut Report) -> Outcome {
         let timed =
-            |maxiter: usize| self.time(0.0, maxiter, 3).map(|(ms, solved)| (ms, solved.iterations, solved.status));
+            |maxiter: usize| self.time(0.0, maxiter, 3).map(|(ms, solved)| (ms, solved.iterations(), solved.status()));
         let (whole_ms, made, status) = timed(iterations.min(most).max(1))?;
         let by_difference = if 2 * iterations <= most {
             let (long_ms, long, _) = timed(2 * iterations)?;
@@ -70,9 +70,16 @@ impl<T: Scalar> Solver<'_, T> {
             "ms": whole_ms,
             "ms_per_iteration": whole_ms / made as f64,
             "ms_per_iteration_by_difference": by_difference,
-            "right_hand_side": self.rhs.place(),
+            "check_every": self.options.check_every,
         }));
         Ok(())
+    }
+
+    /// Solves, and waits.
+    fn solve(&self, rtol: f64, maxiter: usize) -> Outcome<Solved<T>> {
+        let solved = self.resident.solve(&self.rhs, rtol, maxiter, self.options.check_every)?;
+        self.resident.synchronize()?;
+        Ok(solved)
     }
 
     /// The median time of a solve in ms, and what the last one gave.
@@ -80,11 +87,10 @@ impl<T: Scalar> Solver<'_, T> {
         let (mut times, began) = (Vec::new(), Instant::now());
         loop {
             let started = Instant::now();
-            let solved = self.resident.solve(&self.rhs, rtol, maxiter)?;
-            self.resident.stream().synchronize()?;
+            let solved = self.solve(rtol, maxiter)?;
             times.push(started.elapsed().as_secs_f64() * 1e3);
             let enough = times.len() >= least_repeats && began.elapsed().as_secs_f64() >= REPEAT_S;
-            if enough || times.len() >= self.most_repeats {
+            if enough || times.len() >= self.options.batches {
                 return Ok((median(&mut times), solved));
             }
         }

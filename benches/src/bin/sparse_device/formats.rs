@@ -5,8 +5,11 @@ use std::{fmt, time::Instant};
 use clap::ValueEnum;
 use gpu_array::GpuArray;
 use gpu_driver::{Device, Stream};
-use gpu_sparse::{CsrMatrix, DeviceCsr, PacketPlan, Scalar, linalg, linalg::Solution};
-use ndarray::Ix1;
+use gpu_sparse::{
+    CsrMatrix, DeviceMatrix, PacketPlan, Scalar,
+    linalg::{self, OnDevice, Solution},
+};
+use ndarray::{Ix1, aview1};
 
 use crate::Outcome;
 
@@ -48,30 +51,32 @@ pub(crate) fn build_packets<T: Scalar>(a: &CsrMatrix<T>) -> Outcome<Built> {
 
 /// A matrix in device memory.
 pub(crate) struct Resident<T: Scalar> {
-    matrix: DeviceCsr<T>,
+    matrix: DeviceMatrix<T>,
     upload_s: f64,
 }
 
 /// A right-hand side where the solver takes it from.
-pub(crate) struct RightHandSide<T>(Vec<T>);
+pub(crate) struct RightHandSide<T: Scalar>(GpuArray<T, Ix1>);
 
 /// A solve that has ended.
-pub(crate) struct Solved<T> {
-    pub(crate) iterations: usize,
-    pub(crate) status: String,
-    solution: Solution<T>,
-}
+pub(crate) struct Solved<T: Scalar>(Solution<T, OnDevice>);
 
 impl<T: Scalar> Resident<T> {
     /// Copies the matrix to the device in the format asked for, whatever the matrix would choose.
     pub(crate) fn upload(a: &CsrMatrix<T>, format: Format, device: &Device) -> Outcome<Self> {
-        let started = Instant::now();
-        let matrix = match format {
-            Format::Csr => a.to_device(device)?,
-            Format::Packets => return Err("packets cannot go to a device yet".into()),
+        let timed = |copy: &dyn Fn() -> gpu_sparse::Result<DeviceMatrix<T>>| -> Outcome<Self> {
+            let started = Instant::now();
+            let matrix = copy()?;
+            device.synchronize()?;
+            Ok(Self { matrix, upload_s: started.elapsed().as_secs_f64() })
         };
-        device.synchronize()?;
-        Ok(Self { matrix, upload_s: started.elapsed().as_secs_f64() })
+        match format {
+            Format::Csr => timed(&|| a.to_device(device)),
+            Format::Packets => {
+                let packets = a.to_packets()?;
+                timed(&|| packets.to_device(device))
+            }
+        }
     }
 
     /// Seconds of the upload, without the conversion.
@@ -81,11 +86,16 @@ impl<T: Scalar> Resident<T> {
 
     /// Of the matrix, in device memory.
     pub(crate) fn bytes(&self) -> u64 {
-        ((size_of::<T>() + 4) * self.matrix.nnz() + 8 * (self.matrix.rows() + 1)) as u64
+        self.matrix.description().bytes
     }
 
     pub(crate) fn stream(&self) -> &Stream {
         self.matrix.stream()
+    }
+
+    /// Waits until the device is at rest, whatever stream its work is on.
+    pub(crate) fn synchronize(&self) -> Outcome {
+        Ok(self.matrix.device().synchronize()?)
     }
 
     pub(crate) fn load_kernels(&self) -> Outcome {
@@ -97,25 +107,35 @@ impl<T: Scalar> Resident<T> {
     }
 
     pub(crate) fn right_hand_side(&self, b: &[T]) -> Outcome<RightHandSide<T>> {
-        Ok(RightHandSide(b.to_vec()))
+        Ok(RightHandSide(GpuArray::from_ndarray(self.stream(), &aview1(b))?))
     }
 
-    /// Plain conjugate gradients from 0.
-    pub(crate) fn solve(&self, b: &RightHandSide<T>, rtol: f64, maxiter: usize) -> Outcome<Solved<T>> {
-        let solution = linalg::cg(&self.matrix, &b.0).rtol(rtol).maxiter(maxiter).solve()?;
-        Ok(Solved { iterations: solution.iterations, status: solution.status.to_string(), solution })
-    }
-}
-
-impl<T> RightHandSide<T> {
-    /// Where it and the solution are.
-    pub(crate) fn place(&self) -> &'static str {
-        "host"
+    /// Plain conjugate gradients from 0; the host looks at the device after `check_every` iterations, where that is given.
+    pub(crate) fn solve(
+        &self,
+        b: &RightHandSide<T>,
+        rtol: f64,
+        maxiter: usize,
+        check_every: Option<usize>,
+    ) -> Outcome<Solved<T>> {
+        let mut cg = linalg::cg(&self.matrix, &b.0).rtol(rtol).maxiter(maxiter);
+        if let Some(iterations) = check_every {
+            cg = cg.check_every(iterations);
+        }
+        Ok(Solved(cg.solve()?))
     }
 }
 
 impl<T: Scalar> Solved<T> {
+    pub(crate) fn iterations(&self) -> usize {
+        self.0.iterations
+    }
+
+    pub(crate) fn status(&self) -> String {
+        self.0.status.to_string()
+    }
+
     pub(crate) fn x(&self) -> Outcome<Vec<T>> {
-        Ok(self.solution.x.to_vec())
+        Ok(self.0.x.to_ndarray()?.to_vec())
     }
 }

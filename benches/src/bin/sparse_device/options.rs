@@ -38,6 +38,9 @@ pub(crate) struct Options {
     /// Tolerance of the solve that is timed from start to end.
     #[arg(long, default_value_t = 1e-8)]
     pub(crate) rtol: f64,
+    /// Iterations between two looks of the host at the device; the solver's own choice when not given.
+    #[arg(long)]
+    pub(crate) check_every: Option<usize>,
     /// Batches of products, and the most solves; medians are taken over them.
     #[arg(long, default_value_t = 25)]
     pub(crate) batches: usize,
