@@ -1,6 +1,7 @@
 //! `cargo xtask bundle`: what a GPU machine without a Rust toolchain needs.
 //!
-//! One folder: programs under `deps/`, `examples/` and `benches/`, the data files of each package's tests, and `run.sh`.
+//! One folder: programs under `deps/`, `examples/`, `benches/` and `bin/`, the data files of each package's tests, `run.sh`, and the
+//! programs of peers under `peers/` with the revision that they are compared with.
 
 use std::{
     fs,
@@ -24,6 +25,7 @@ impl Program {
     fn place(&self) -> String {
         match self.kind.as_str() {
             "example" => format!("examples/{}", self.name),
+            "bin" => format!("bin/{}", self.name),
             "bench" => format!("benches/{}--{}", self.package, self.name),
             _ => format!("deps/{}--{}", self.package, self.name),
         }
@@ -37,7 +39,7 @@ pub(crate) fn create(out: &Path) -> Outcome {
     if out.exists() {
         fs::remove_dir_all(&out)?;
     }
-    for folder in ["deps", "examples", "benches"] {
+    for folder in ["deps", "examples", "benches", "bin"] {
         fs::create_dir_all(out.join(folder))?;
     }
     let mut list = String::new();
@@ -53,15 +55,24 @@ pub(crate) fn create(out: &Path) -> Outcome {
     let script = out.join("run.sh");
     fs::write(&script, include_str!("../bundle/run.sh"))?;
     run(Command::new("chmod").arg("+x").arg(&script))?;
+    copy_data(&workspace_root().join("benches/peers"), &out.join("peers"))?;
+    fs::write(out.join("revision.txt"), revision())?;
     println!("{} programs in {}", programs.len(), out.display());
     Ok(())
 }
 
-/// Builds all test, bench and example targets in release and lists their programs. Two commands: `cargo test --examples`
+/// The commit that the programs are built from, `-dirty` where files differ from it; nothing outside a repository.
+fn revision() -> String {
+    let mut git = Command::new("git");
+    git.args(["describe", "--always", "--dirty"]).current_dir(workspace_root()).stderr(Stdio::null());
+    git.output().map_or_else(|_| String::new(), |output| String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// Builds all test, bench, example and program targets in release and lists their programs. Two commands: `cargo test --examples`
 /// would make tests of the examples.
 fn build() -> Outcome<Vec<Program>> {
     let mut programs = Vec::new();
-    for what in [&["test", "--no-run", "--tests"][..], &["build", "--examples", "--benches"]] {
+    for what in [&["test", "--no-run", "--tests"][..], &["build", "--examples", "--benches", "--bins"]] {
         let mut command = cargo(what);
         command.args(["--release", "--workspace", "--exclude", "xtask", "--message-format", "json"]);
         let output = command.stderr(Stdio::inherit()).output()?;
@@ -85,7 +96,7 @@ fn program(message: &serde_json::Value) -> Option<Program> {
     Some(Program { package, name, kind, path })
 }
 
-/// Copies what the package's tests read: everything below `tests/` that is no Rust file.
+/// Copies what the package's tests read.
 fn copy_test_data(package: &str, out: &Path) -> Outcome {
     let from = workspace_root().join(package).join("tests");
     let to = out.join(package).join("tests");
@@ -94,11 +105,14 @@ fn copy_test_data(package: &str, out: &Path) -> Outcome {
     if from.is_dir() && !to.exists() { copy_data(&from, &to) } else { Ok(()) }
 }
 
+/// Copies everything below `from` but Rust files and what Python leaves behind.
 fn copy_data(from: &Path, to: &Path) -> Outcome {
     for entry in fs::read_dir(from)? {
         let path = entry?.path();
         let target = to.join(path.file_name().unwrap_or_default());
-        if path.is_dir() {
+        if path.ends_with("__pycache__") {
+            continue;
+        } else if path.is_dir() {
             copy_data(&path, &target)?;
         } else if path.extension().is_none_or(|extension| extension != "rs") {
             fs::create_dir_all(to)?;

@@ -32,7 +32,8 @@ enum Command {
     Kernels,
     /// Run the device tests on the emulated device without access checks, its own with checks of undefined behaviour.
     Emulated,
-    /// Build the release test, bench and example programs into a folder that runs without a Rust toolchain.
+    /// Build the release test, bench, example and measuring programs, with those of peers, into a folder that runs without a Rust
+    /// toolchain.
     Bundle {
         /// The folder, relative to the workspace.
         #[arg(long, default_value = "bundle")]
