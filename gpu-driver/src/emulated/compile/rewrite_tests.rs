@@ -3,7 +3,7 @@ use std::{fs, process::Command, time::Instant};
 use super::*;
 
 /// The kernels of this workspace.
-const SOURCES: [&str; 6] = [
+const SOURCES: [&str; 10] = [
     include_str!("../../../tests/gpu/kernels.cu"),
     include_str!("../../prelude/prelude.cuh"),
     include_str!("../../../../gpu-array/src/create/create.cu"),
