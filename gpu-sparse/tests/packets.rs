@@ -230,6 +230,10 @@ fn plans_are_for_their_pattern_alone(_: &()) -> Outcome {
     let near = cases::spread((64, 70_000), 1, |_| 1, |i| i)?;
     let far = cases::spread((64, 70_000), 1, |_| 1, |i| i % 32 * 2200)?;
     ensure!(matches!(PacketPlan::new(&near)?.build(&far), Err(SparseError::Shape { .. })), "far columns fit");
+    let two = |second: u32| CsrMatrix::from_parts(2, 70_000, vec![0, 1, 2], vec![1, second], vec![1.0; 2]);
+    let fits = PacketPlan::new(&two(5)?)?;
+    ensure_eq!(fits.build(&two(1 + 0xFFFE)?)?.to_csr(), two(1 + 0xFFFE)?);
+    ensure!(fits.build(&two(1 + 0xFFFF)?).is_err(), "the mark of an empty place is a column");
     let narrow = a.map_values(|value| value as f32);
     ensure!(matches!(plan.build(&narrow), Err(SparseError::Shape { .. })), "elements of another size");
     Ok(())
@@ -313,6 +317,7 @@ fn advice_by_kind_of_matrix(_: &()) -> Outcome {
     let against = [
         cases::spread((4, 5000), 1, |_| 5000, |_| 0)?, // all long
         cases::spread((3, 800), 1, |_| 800, |_| 0)?,   // none long
+        cases::spread((320, 320), 1, |_| 320, |_| 0)?, // no padding, but 320 steps
         padded,
         cases::spread((0, 0), 1, |_| 0, |_| 0)?,
         cases::spread((5000, 20), 1, |_| 0, |_| 0)?,

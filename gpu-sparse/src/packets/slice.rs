@@ -17,7 +17,7 @@ pub(super) enum Columns<'a> {
 /// The column at a base and a delta, where there is an entry.
 #[inline(always)]
 pub(super) fn narrow_column(base: u32, delta: u16) -> Option<u32> {
-    (delta != NO_DELTA).then(|| base.wrapping_add(delta.into())) // never wraps: see `RawPackets::check`
+    (delta != NO_DELTA).then(|| base.wrapping_add(delta.into())) // never wraps: see `check_column`
 }
 
 /// The column in a wide slot, where there is an entry.

@@ -97,6 +97,36 @@ fn orders_and_slices_are_those_of_the_definition() {
     assert!(seen.iter().all(|&packets| packets > 20), "{seen:?}");
 }
 
+/// A matrix of rows that are `length(i)` entries long, from the first column on.
+fn of_lengths(rows: usize, length: impl Fn(usize) -> usize) -> CsrMatrix<f64> {
+    let starts = (0..=rows).scan(0, |end, row| Some(std::mem::replace(end, *end + length(row) as u64))).collect();
+    let columns: Vec<u32> = (0..rows).flat_map(|row| 0..length(row) as u32).collect();
+    let values = vec![1.0; columns.len()];
+    CsrMatrix::from_parts(rows, 5000, starts, columns, values).unwrap()
+}
+
+#[test]
+fn an_order_must_save_more_than_it_takes() {
+    // One row of two entries in each of so many slices: sorted, they share one slice. A slot takes 324 or 196 bytes.
+    let orders = |slices: usize| {
+        let a = of_lengths(1024, |row| 1 + usize::from(row % 32 == 0 && row / 32 < slices));
+        [PacketPlan::new(&a).unwrap(), PacketPlan::new(&a.map_values(|v| v as f32)).unwrap()]
+            .map(|plan| plan.packets[0].order)
+    };
+    assert_eq!(orders(7), [RowOrder::Natural, RowOrder::Natural]);
+    assert_eq!(orders(8), [RowOrder::Sorted, RowOrder::Natural]);
+    assert_eq!(orders(11), [RowOrder::Sorted, RowOrder::Natural]);
+    assert_eq!(orders(12), [RowOrder::Sorted, RowOrder::Sorted]);
+}
+
+#[test]
+fn the_cap_follows_the_mean() {
+    let cap =
+        |rows, length: usize| PacketPlan::new(&of_lengths(rows, |row| length + usize::from(row == 0))).unwrap().cap;
+    assert_eq!((cap(0, 9), cap(10, 0), cap(10, 15), cap(10, 16)), (64, 64, 64, 68));
+    assert_eq!((cap(10, 254), cap(10, 255), cap(10, 4000)), (1020, 1024, 1024));
+}
+
 #[test]
 fn slices_are_placed_one_after_another() {
     let slice = |width, wide| SliceShape { width, wide };
