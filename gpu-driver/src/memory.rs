@@ -371,7 +371,12 @@ impl<'a, T: DevicePod> DeviceSliceMut<'a, T> {
         // SAFETY: both have that many bytes and cannot overlap, as one is borrowed mutably.
         let code = unsafe { sys::cuMemcpyDtoDAsync_v2(self.address, source.address, bytes, self.home.as_raw()) };
         device.check("cuMemcpyDtoDAsync", code)?;
-        source.home.follow_entered(self.home, &current)
+        let joined = source.home.follow_entered(self.home, &current);
+        if joined.is_err() {
+            // The source's home does not know of the copy: only its end makes a release of the source safe.
+            self.home.synchronize_entered(&current)?;
+        }
+        joined
     }
 }
 

@@ -112,6 +112,8 @@ pub(crate) struct Workspace<'a, T: Scalar> {
     partials: DeviceVec<f64>,
     arrived: DeviceVec<u32>,
     rows: RowScratch,
+    /// Whether the matrices' streams follow what has been enqueued.
+    joined: bool,
 }
 
 impl<'a, T: Scalar> Workspace<'a, T> {
@@ -129,11 +131,21 @@ impl<'a, T: Scalar> Workspace<'a, T> {
             rows: RowScratch::new(&stream, &matrices)?,
             stream,
             matrices,
+            joined: false,
         };
         for a in &workspace.matrices {
             workspace.stream.follow(a.stream())?;
         }
         Ok(workspace)
+    }
+
+    /// Makes the matrices' own streams, which order their release, come after the passes; nothing is enqueued any more.
+    pub(crate) fn join(&mut self) -> Result<()> {
+        for a in &self.matrices {
+            a.stream().follow(&self.stream)?;
+        }
+        self.joined = true;
+        Ok(())
     }
 
     /// The stream of the solve.
@@ -361,13 +373,10 @@ impl<'a, T: Scalar> Workspace<'a, T> {
 }
 
 impl<T: Scalar> Drop for Workspace<'_, T> {
-    /// The matrices' own streams, which order their release, come after the passes.
     fn drop(&mut self) {
-        for a in &self.matrices {
-            if a.stream().follow(&self.stream).is_err() {
-                // Without an event, only the end of all work tells that the matrix is free; a device that cannot wait is lost.
-                let _ = self.stream.synchronize();
-            }
+        if !self.joined && self.join().is_err() {
+            // Without an event, only the end of all work tells that the matrices are free; a device that cannot wait is lost.
+            let _ = self.stream.synchronize();
         }
     }
 }

@@ -314,11 +314,13 @@ impl<T: Scalar> Engine<T> for Cuda<'_, T> {
         Ok(meaning(&end, log.iterations()))
     }
 
-    fn into_solution(self) -> Result<DeviceVec<T>> {
+    fn into_solution(mut self) -> Result<DeviceVec<T>> {
+        self.work.join()?;
         Ok(self.x)
     }
 
-    fn into_zero(self) -> Result<DeviceVec<T>> {
+    fn into_zero(mut self) -> Result<DeviceVec<T>> {
+        self.work.join()?;
         Ok(DeviceVec::zeros(self.work.stream(), self.x.len())?)
     }
 }

@@ -1,9 +1,9 @@
 //! Which format is expected to be faster on a GPU.
 //!
-//! A product is taken to last as long as its bytes need, matrix and vectors, or its longest chain of dependent loads, or the launch,
-//! whichever is longest. On an H200 packets stream at 4.2 TB/s; compressed rows, of which a block of threads takes 2048 entries at a time,
-//! reach about 0.8 of it, and so do long rows, which are compressed rows. A thread of the packets' kernel walks through the slots of its slice, of which
-//! each costs it about 0.1 us.
+//! A product is taken to last as long as its bytes need, matrix and vectors, or its longest chain of dependent loads, or its
+//! launch, whichever is longest. On an H200 packets stream at about 4.2 TB/s. Compressed rows, of which a block of threads
+//! takes 2048 entries at a time, reach about 0.8 of that, and so do long rows, which are compressed rows. A thread of the
+//! packets' kernel walks through the slots of its slice, each of which costs it about 0.1 us.
 
 use std::fmt;
 
@@ -27,7 +27,7 @@ pub(super) struct Traffic {
     pub(super) long_rows: f64,
     /// The matrix in compressed rows.
     pub(super) csr: f64,
-    /// `x` and `y`.
+    /// `y`, and as much of `x` as there can be entries for.
     pub(super) vectors: f64,
     /// Slots of the longest slice.
     pub(super) longest_slice: f64,
@@ -43,19 +43,20 @@ pub(super) struct Traffic {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Verdict {
     /// The packets' time over that of compressed rows.
-    pub(super) ratio: f64,
-    pub(super) cause: Cause,
+    ratio: f64,
+    padding: f64,
+    cause: Cause,
 }
 
 /// Why packets pay, or what keeps them from it.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Cause {
-    Pay,
+enum Cause {
+    Faster,
+    LessToRead,
     Empty,
     LongSlice,
     LongRows,
-    /// With the share of places without an entry.
-    Padding(f64),
+    Padding,
     Columns,
     Heads,
 }
@@ -68,7 +69,7 @@ impl Traffic {
             slices: (packets.bytes - packets.long_rows_bytes) as f64,
             long_rows: packets.long_rows_bytes as f64,
             csr: packets.csr_bytes as f64,
-            vectors: (packets.rows as f64 + packets.cols as f64) * packets.value_bytes as f64,
+            vectors: (packets.rows + packets.cols.min(packets.nnz)) as f64 * packets.value_bytes as f64,
             longest_slice: packets.longest_slice as f64,
             padding: share(packets.padding_bytes, packets.values_bytes),
             wide: share(packets.columns32_bytes, packets.columns16_bytes),
@@ -78,66 +79,56 @@ impl Traffic {
 
     /// Packets pay when they are faster; where both take as long as a launch, when there is less to read.
     pub(super) fn verdict(&self) -> Verdict {
-        let long_rows = self.long_rows / CSR_SHARE;
-        let streamed = (self.slices + long_rows + self.vectors) / BANDWIDTH;
+        let matrix = (self.slices + self.long_rows).max(1.0);
+        let slowed = (self.slices + self.long_rows / CSR_SHARE) / matrix; // x and y are read at the same rate
+        let streamed = (matrix + self.vectors) * slowed / BANDWIDTH;
         let csr_streamed = (self.csr + self.vectors) / (CSR_SHARE * BANDWIDTH);
         let chain = self.longest_slice * SLOT;
         let (time, csr_time) = (streamed.max(chain).max(LAUNCH), csr_streamed.max(LAUNCH));
-        let verdict = |ratio, cause| Verdict { ratio, cause };
-        if self.empty {
-            return verdict(1.0, Cause::Empty);
-        }
-        if (time, streamed) < (csr_time, csr_streamed) {
-            return verdict(time / csr_time, Cause::Pay);
-        }
-        let ratio = time / csr_time;
-        if chain >= streamed && chain > LAUNCH {
-            return verdict(ratio, Cause::LongSlice);
-        }
-        if long_rows > self.slices {
-            return verdict(ratio, Cause::LongRows);
-        }
-        let cause = match self.padding {
-            padding if padding > 0.15 => Cause::Padding(padding),
-            _ if self.wide > 0.5 => Cause::Columns,
-            _ => Cause::Heads,
+        let cause = match () {
+            () if self.empty => Cause::Empty,
+            () if time < csr_time => Cause::Faster,
+            () if time == csr_time && streamed < csr_streamed => Cause::LessToRead,
+            () if chain > streamed.max(LAUNCH) => Cause::LongSlice,
+            () if self.long_rows > self.slices => Cause::LongRows,
+            () if self.padding > 0.15 => Cause::Padding,
+            () if self.wide > 0.5 => Cause::Columns,
+            () => Cause::Heads,
         };
-        verdict(ratio, cause)
+        Verdict { ratio: time / csr_time, padding: self.padding, cause }
     }
 }
 
 impl Verdict {
     pub(super) fn format(&self) -> Format {
-        if self.cause == Cause::Pay { Format::Packets } else { Format::Csr }
+        if matches!(self.cause, Cause::Faster | Cause::LessToRead) { Format::Packets } else { Format::Csr }
     }
 }
 
 impl fmt::Display for Verdict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let ratio = self.ratio;
-        if self.cause == Cause::Empty {
-            return write!(f, "packets do not pay: there is no entry");
-        }
-        if self.cause == Cause::Pay {
-            return write!(
-                f,
-                "packets pay: a product on a GPU is expected to take {ratio:.2} of the time of compressed rows"
-            );
-        }
+        let reason = match self.cause {
+            Cause::Faster => {
+                let share = self.ratio;
+                return write!(f, "packets pay: on a GPU they take about {share:.2} of the time of compressed rows");
+            }
+            Cause::LessToRead => {
+                return write!(
+                    f,
+                    "packets pay little: there is less to read, but so small a product takes as long as its launch"
+                );
+            }
+            Cause::Empty => return write!(f, "packets do not pay: there are no entries"),
+            Cause::LongSlice => "a thread for each row is too few where rows are so long".into(),
+            Cause::LongRows => "most entries are in long rows, which stay compressed rows".into(),
+            Cause::Padding => format!("{:.0} % of the places in slices are empty", 100.0 * self.padding),
+            Cause::Columns => "columns lie too far apart for 16 bits".into(),
+            Cause::Heads => "slices hold too little for what it takes to find them".to_owned(),
+        };
         write!(
             f,
-            "packets do not pay: a product is expected to take {ratio:.2} times as long as with compressed rows, "
-        )?;
-        match self.cause {
-            Cause::LongSlice => {
-                write!(f, "since the longest slice keeps its threads busy for longer than the rest of the matrix")
-            }
-            Cause::LongRows => {
-                write!(f, "since most entries are in long rows, which are kept as compressed rows anyway")
-            }
-            Cause::Padding(share) => write!(f, "since {:.0} % of the places in the slices are empty", 100.0 * share),
-            Cause::Columns => write!(f, "since most slices need columns of 32 bits"),
-            _ => write!(f, "since there are few entries for each slice"),
-        }
+            "packets do not pay: on a GPU they take about {:.2} times as long as compressed rows, since {reason}",
+            self.ratio
+        )
     }
 }

@@ -12,8 +12,12 @@ impl PacketPlan {
     ///
     /// Determinism: bitwise, for any number of threads. Cost: one parallel pass over the matrix.
     ///
+    /// A matrix with another pattern is refused or, where it fits into what was planned, built all the same; it may then be
+    /// larger than it would have to be.
+    ///
     /// # Errors
-    /// `Shape` when the plan was made for another pattern, or for elements of another size.
+    /// `Shape` when the matrix does not fit the plan: other dimensions, rows too long, columns too far apart, elements of
+    /// another size.
     pub fn build<T: Scalar>(&self, matrix: &CsrMatrix<T>) -> Result<PacketMatrix<T>> {
         let planned = &self.description;
         if (matrix.rows(), matrix.cols(), matrix.nnz()) != (planned.rows, planned.cols, planned.nnz)
@@ -111,7 +115,7 @@ fn take<'a, E>(rest: &mut &'a mut [E], count: usize) -> &'a mut [E] {
 }
 
 fn other_pattern() -> SparseError {
-    let (expected, got) = ("the pattern that was planned for".into(), "another one".into());
+    let (expected, got) = ("the pattern that was planned for".into(), "one that does not fit".into());
     SparseError::Shape { op: "PacketPlan::build", expected, got }
 }
 

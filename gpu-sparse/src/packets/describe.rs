@@ -26,8 +26,8 @@ impl fmt::Display for Format {
 
 /// How a matrix is stored, how many bytes that takes, and of what they consist.
 ///
-/// `Display` says it in a few lines, with the reason for which packets pay or do not, where they were looked at. The fields that end in
-/// `_bytes` but `csr_bytes` add up to `bytes`.
+/// `Display` says it in a few lines, with the reason for which packets pay or do not, where they were looked at. The fields
+/// from `values_bytes` to `long_rows_bytes` add up to `bytes`.
 ///
 /// ```
 /// let a = gpu_sparse::gallery::Poisson::two_d(500, 500).build::<f64>()?;

@@ -2,8 +2,9 @@
 //!
 //! Rows are cut into *packets* of 1024 and these into *slices* of 32, in natural order or in an order of the packet's own. A
 //! slice is as wide as its longest row and has that many *slots* of 32 places, one for each of its rows: entry `k` of a row
-//! lies in slot `k`. So 32 neighbouring threads, one for each row, read neighbouring values. Columns take 16 bits where those of each slot
-//! lie close together, else 32. Rows far longer than the others are kept apart, compressed.
+//! lies in slot `k`. So 32 neighbouring threads, one for each row, read neighbouring values. A slice is *narrow*, its columns
+//! 16 bits wide and counted from a base for each slot, where those of a slot are never more than 65,534 apart; else it is
+//! *wide*. Rows far longer than the others are kept apart, compressed.
 
 mod advice;
 mod build;
@@ -45,10 +46,10 @@ pub(crate) const MAX_SLOTS: u64 = (1 << 31) - 1;
 
 /// A sparse matrix in packets of slices: what products on a GPU run on when it pays.
 ///
-/// Made of a [`CsrMatrix`] and turned back into the same one, bit for bit. Values and pattern cannot be changed. On the host it serves as
-/// the reference of the device's products, which have the same bits: a row is added up by fused multiply-adds in f64 from the first
-/// column to the last, a row of more entries than the cap (see [`PacketPlan::with_long_row_cap`]) in 256 interleaved sums for every
-/// 4096 entries, and rounded once.
+/// Made of a [`CsrMatrix`] and turned back into the same one, bit for bit; it cannot be changed. On the host it serves as the
+/// reference of the device's products, which have the same bits: a row is added up by fused multiply-adds in f64, from the
+/// first column to the last, and rounded once. A row of more entries than the cap (see [`PacketPlan::with_long_row_cap`]) is
+/// added up in 256 interleaved sums for every 4096 entries.
 ///
 /// ```
 /// use gpu_sparse::{PacketMatrix, gallery::Poisson};

@@ -99,7 +99,8 @@ impl PacketPlan {
 
     /// The format in which products on a GPU are expected to be faster.
     ///
-    /// Both are taken to be limited by memory, packets also by the time that a thread needs for the slots of its row one after another.
+    /// Both are taken to be limited by memory, packets also by the time that a thread needs for the slots of its row, one
+    /// after another. An estimate from the sizes alone: nothing is run.
     pub fn format(&self) -> Format {
         self.description.advice()
     }

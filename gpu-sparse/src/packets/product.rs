@@ -52,8 +52,8 @@ impl<T: Scalar> PacketMatrix<T> {
         self.combine("PacketMatrix::matvec_into", x.into(), y.into(), |sum, y| *y = T::from_f64(sum))
     }
 
-    /// `y = alpha A x + beta y`, every operation rounded in f64, the result once more. With `beta` zero the old `y` is not read, so it may
-    /// hold NaN.
+    /// `y = alpha A x + beta y`, every operation rounded in f64, the result once more. With `beta` zero the old `y` is not
+    /// read, so it may hold NaN.
     ///
     /// # Errors
     /// `Shape` when `x` does not have `cols()` elements or `y` not `rows()`.

@@ -3,8 +3,8 @@
 use rayon::prelude::*;
 
 use super::describe::{Counts, Description};
-use super::slice::Columns;
-use super::{MAX_SLOTS, NATURAL, NO_COLUMN, NO_ROW, PACKET_ROWS, PacketMatrix, SLICE_ROWS, WIDE};
+use super::slice::{Columns, wide_column};
+use super::{MAX_SLOTS, NATURAL, NO_DELTA, NO_ROW, PACKET_ROWS, PacketMatrix, SLICE_ROWS, WIDE};
 use crate::coo::check_dimensions;
 use crate::{Result, Scalar, SparseError};
 
@@ -123,17 +123,17 @@ impl<T: Scalar> PacketMatrix<T> {
         Ok(found)
     }
 
-    /// The column in a slot below the lane's number of entries; an error where there is none (the row has a hole) or it is too large.
+    /// The column in a slot below the lane's number of entries, so that a place without an entry is a hole in the row.
     fn check_column(&self, columns: &Columns<'_>, slot: usize, lane: usize, row: usize) -> Result<u32> {
-        let fits = match columns {
-            Columns::Narrow { bases, deltas } => bases[slot].checked_add(deltas[slot][lane].into()).is_some(),
-            Columns::Wide(_) => true,
+        let column = match columns {
+            Columns::Narrow { deltas, .. } if deltas[slot][lane] == NO_DELTA => None,
+            Columns::Narrow { bases, deltas } => Some(u64::from(bases[slot]) + u64::from(deltas[slot][lane])),
+            Columns::Wide(columns) => wide_column(columns[slot][lane]).map(u64::from),
         };
-        rule(fits, "columns lie in the matrix", row)?;
-        let column = columns.get(slot, lane).unwrap_or(NO_COLUMN);
-        rule(column != NO_COLUMN, "rows have no holes", row)?;
-        rule((column as usize) < self.cols, "columns lie in the matrix", row)?;
-        Ok(column)
+        rule(column.is_some(), "rows have no holes", row)?;
+        let inside = column.filter(|&column| column < self.cols as u64);
+        rule(inside.is_some(), "columns lie in the matrix", row)?;
+        Ok(inside.unwrap_or(0) as u32)
     }
 
     /// That each row has one position within the slices, or is long.
@@ -176,7 +176,8 @@ impl<T: Scalar> RawPackets<T> {
         rule(self.values.len() == slots * SLICE_ROWS, "32 values for each slot", self.values.len())?;
         rule(self.slice_slots[0] == 0, "slots start at 0", 0)?;
         rule(self.slice_slots[slices] as usize == slots, "slots end with the values", slices)?;
-        rule_for_all(&self.slice_slots.windows(2).collect::<Vec<_>>(), "slots rise", |slots| slots[0] > slots[1])?;
+        let falls = self.slice_slots.windows(2).position(|slots| slots[0] > slots[1]);
+        rule(falls.is_none(), "slots rise", falls.unwrap_or(0))?;
         rule(self.deltas.len() == self.bases.len() * SLICE_ROWS, "32 deltas for each base", self.deltas.len())?;
         let wide = self.wide_columns.len() / SLICE_ROWS;
         rule(self.wide_columns.len() == wide * SLICE_ROWS, "32 columns for each wide slot", self.wide_columns.len())?;

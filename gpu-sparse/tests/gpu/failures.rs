@@ -120,6 +120,54 @@ static OPERATIONS: &[Operation<Call>] = &[
         },
     },
     Operation {
+        name: "PacketMatrix::to_device",
+        makes: &[(Allocation, 4), (Copy, 4)],
+        sweep: |call| {
+            let prepare = |device: &Device| Ok((matrix::<f64>()?.to_packets()?, device.clone()));
+            sweep(
+                call,
+                prepare,
+                |(a, device)| a.to_device(&*device),
+                |(a, _), placed| {
+                    ensure!(a.to_csr() == matrix()?);
+                    placed.map_or(Ok(()), is_whole)
+                },
+            )
+        },
+    },
+    Operation {
+        name: "DeviceMatrix::new",
+        makes: &[(Allocation, 4), (Copy, 4)],
+        sweep: |call| {
+            let prepare = |device: &Device| Ok((matrix::<f64>()?, device.clone()));
+            sweep(
+                call,
+                prepare,
+                |(a, device)| DeviceMatrix::new(a, &*device),
+                |(a, _), placed| {
+                    ensure!(*a == matrix()?);
+                    placed.map_or(Ok(()), is_whole)
+                },
+            )
+        },
+    },
+    Operation {
+        name: "DeviceMatrix::to_csr",
+        makes: &[(Copy, 5)],
+        sweep: |call| {
+            let prepare = |device: &Device| matrix::<f64>()?.to_packets()?.to_device(device);
+            sweep(
+                call,
+                prepare,
+                |placed| placed.to_csr(),
+                |placed, a| {
+                    ensure!(a.is_none_or(|a| Some(a) == matrix().ok().as_ref()));
+                    is_whole(placed)
+                },
+            )
+        },
+    },
+    Operation {
         name: "DeviceMatrix::load_kernels",
         makes: &[(ModuleLoad, 12)],
         sweep: |call| {
@@ -152,6 +200,45 @@ static OPERATIONS: &[Operation<Call>] = &[
                 |product, done| {
                     let want = if done.is_some() { B } else { [0.0; 3] };
                     ensure_eq!(product.y.to_ndarray()?.to_vec(), want);
+                    Ok(())
+                },
+            )
+        },
+    },
+    Operation {
+        name: "DeviceMatrix::axpby_into",
+        makes: &[(ModuleLoad, 1), (Launch, 1)],
+        sweep: |call| {
+            multiplies(
+                call,
+                |Product { a, x, y }| a.axpby_into(1.0, x, 2.0, y),
+                |product, done| {
+                    let want = if done.is_some() { B } else { [0.0; 3] };
+                    ensure_eq!(product.y.to_ndarray()?.to_vec(), want);
+                    Ok(())
+                },
+            )
+        },
+    },
+    // A row of two segments, for which blocks leave sums for each other.
+    Operation {
+        name: "DeviceMatrix::matvec, of a long row",
+        makes: &[(Allocation, 3), (ModuleLoad, 1), (Launch, 1)],
+        sweep: |call| {
+            const LENGTH: usize = 5000;
+            let prepare = |device: &Device| {
+                let (starts, columns) = (vec![0, LENGTH as u64], (0..LENGTH as u32).collect());
+                let a = CsrMatrix::from_parts(1, LENGTH, starts, columns, vec![1.0; LENGTH])?;
+                Ok((a.to_device(device)?, GpuArray::full(device, LENGTH, 2.0)?))
+            };
+            sweep(
+                call,
+                prepare,
+                |(a, x)| a.matvec(x),
+                |(_, x), y| {
+                    ensure_eq!(x.to_ndarray()?[0], 2.0);
+                    let Some(y) = y else { return Ok(()) };
+                    ensure_eq!(y.to_ndarray()?.to_vec(), [2.0 * LENGTH as f64]);
                     Ok(())
                 },
             )
@@ -199,7 +286,7 @@ static OPERATIONS: &[Operation<Call>] = &[
             })
         },
     },
-    // b, x, r, p, q, two buffers and pinned memory for sums; five kernels; a launch for each pass and each sum.
+    // b, x, r, p, q, the scalars and three buffers for sums, pinned memory; five kernels; a captured launch for each pass.
     Operation {
         name: "Cg::solve",
         makes: &[(Allocation, 8), (ModuleLoad, 5), (Launch, 9), (Copy, 6), (Call::Event, 6)],
@@ -216,6 +303,37 @@ static OPERATIONS: &[Operation<Call>] = &[
         sweep: |call| solves_with(call, |_| Ok([0.5, -1.0, 3.0]), |a, guess| cg(a, &B).x0(guess).rtol(1e-8).solve()),
     },
     Operation {
+        name: "Cg::solve, in packets",
+        makes: &[(Allocation, 8), (ModuleLoad, 5), (Launch, 9), (Copy, 6), (Call::Event, 6)],
+        sweep: |call| {
+            let prepare = |device: &Device| matrix()?.to_packets()?.to_device(device);
+            solves_with(call, prepare, |_: &DeviceMatrix<f64>, packets| cg(packets, &B).rtol(1e-8).solve())
+        },
+    },
+    Operation {
+        name: "Cg::solve, with vectors on the device",
+        makes: &[(Allocation, 8), (ModuleLoad, 5), (Launch, 9), (Copy, 6), (Call::Event, 8)],
+        sweep: |call| {
+            let prepare = |device: &Device| {
+                let b = GpuArray::from_ndarray(device, &ndarray::arr1(&B))?;
+                Ok((matrix::<f64>()?.to_device(&Stream::new(device)?)?, b))
+            };
+            sweep(
+                call,
+                prepare,
+                |(a, b)| cg(&*a, &*b).x0(&*b).rtol(1e-8).solve(),
+                |(a, b), solution| {
+                    is_whole(a)?;
+                    ensure_eq!(b.to_ndarray()?.to_vec(), B);
+                    let Some(solution) = solution else { return Ok(()) };
+                    let x = solution.x.to_ndarray()?;
+                    ensure!(x.iter().zip(X).all(|(got, want)| (got - want).abs() < 1e-3), "{solution}: {x}");
+                    Ok(())
+                },
+            )
+        },
+    },
+    Operation {
         name: "Cg::solve, with Jacobi",
         makes: &[(Allocation, 9), (ModuleLoad, 6), (Launch, 9), (Copy, 6), (Call::Event, 6)],
         sweep: |call| solves::<f64>(call, |solve| solve.rtol(1e-8).preconditioner(Jacobi)),
@@ -227,7 +345,7 @@ static OPERATIONS: &[Operation<Call>] = &[
     },
     Operation {
         name: "Cg::solve, with a matrix on the device, on another stream",
-        makes: &[(Allocation, 9), (ModuleLoad, 5), (Launch, 9), (Copy, 6), (Call::Event, 20)],
+        makes: &[(Allocation, 9), (ModuleLoad, 5), (Launch, 9), (Copy, 6), (Call::Event, 16)],
         sweep: |call| {
             let prepare = |device: &Device| inverse()?.to_device(&Stream::new(device)?);
             solves_with(call, prepare, |a, m| cg(a, &B).preconditioner(m).rtol(1e-8).solve())
@@ -261,7 +379,7 @@ static OPERATIONS: &[Operation<Call>] = &[
     // A failed copy for the callback is the callback's to see.
     Operation {
         name: "Progress::x",
-        makes: &[(Allocation, 8), (ModuleLoad, 5), (Launch, 9), (Copy, 8), (Call::Event, 6)],
+        makes: &[(Allocation, 8), (ModuleLoad, 5), (Launch, 6), (Copy, 8), (Call::Event, 6)],
         sweep: |call| {
             solves_with(
                 call,

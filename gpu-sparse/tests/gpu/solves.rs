@@ -2,12 +2,15 @@
 
 use std::thread;
 
+use gpu_array::GpuArray;
 use gpu_driver::{Device, Stream};
 use gpu_sparse::gallery::{Poisson, wathen_random};
-use gpu_sparse::linalg::{Cg, Jacobi, Solution, cg, from_fn};
-use gpu_sparse::{CsrMatrix, Scalar};
+use gpu_sparse::linalg::{Cg, Jacobi, Quantity, Solution, Status, cg, from_fn};
+use gpu_sparse::{CsrMatrix, Scalar, SparseError};
 use ndarray::{Array1, s};
 use testkit::{Outcome, ensure, ensure_eq};
+
+use crate::products::in_both_formats;
 
 pub fn sine<T: Scalar>(n: usize) -> Vec<T> {
     (0..n).map(|i| T::from_f64(((i + 1) as f64).sin())).collect()
@@ -43,15 +46,17 @@ fn agree<T: Scalar>(
     rtol: f64,
     configure: impl for<'x> Fn(Cg<'x, T>) -> Cg<'x, T>,
 ) -> Outcome {
-    let (placed, b) = (a.to_device(device)?, sine(a.rows()));
+    let b = sine(a.rows());
     let cpu = configure(cg(a, &b).rtol(rtol)).solve()?;
-    let gpu = configure(cg(&placed, &b).rtol(rtol)).solve()?;
-    same_bits(&gpu, &configure(cg(&placed, &b).rtol(rtol)).solve()?)?;
     let allowed = (0.02 * cpu.iterations as f64).max(2.0);
-    ensure!(cpu.is_converged() && gpu.is_converged(), "{label}: {cpu}; {gpu}");
-    ensure!(gpu.iterations.abs_diff(cpu.iterations) as f64 <= allowed, "{label}: {cpu}; {gpu}");
-    ensure!(residual(a, &gpu.x, &b)? <= 2.01 * rtol * norm(&b), "{label}: {gpu}");
-    ensure_eq!(gpu.history.len(), gpu.iterations + 1);
+    for placed in in_both_formats(device, a)? {
+        let gpu = configure(cg(&placed, &b).rtol(rtol)).solve()?;
+        same_bits(&gpu, &configure(cg(&placed, &b).rtol(rtol)).solve()?)?;
+        ensure!(cpu.is_converged() && gpu.is_converged(), "{label}, {placed:?}: {cpu}; {gpu}");
+        ensure!(gpu.iterations.abs_diff(cpu.iterations) as f64 <= allowed, "{label}, {placed:?}: {cpu}; {gpu}");
+        ensure!(residual(a, &gpu.x, &b)? <= 2.01 * rtol * norm(&b), "{label}, {placed:?}: {gpu}");
+        ensure_eq!(gpu.history.len(), gpu.iterations + 1);
+    }
     Ok(())
 }
 
@@ -150,6 +155,114 @@ pub fn the_callback_sees_every_iteration(device: &Device) -> Outcome {
     }
     ensure!(seen.last().is_some_and(|(.., x)| *x == watched.x));
     same_bits(&watched, &cg(&placed, &b).rtol(1e-8).preconditioner(Jacobi).solve()?)
+}
+
+/// The number of iterations between two looks of the host is seen in nothing: not where a solve ends, nor in a bit of it.
+pub fn looks_of_the_host_change_nothing(device: &Device) -> Outcome {
+    let a = Poisson::two_d(17, 18).random_coefficients(7, 10.0).build::<f64>()?;
+    let b = sine(a.rows());
+    for placed in in_both_formats(device, &a)? {
+        for jacobi in [false, true] {
+            let solve = |k: Option<usize>, maxiter: usize| {
+                let mut solve = cg(&placed, &b).rtol(1e-9).maxiter(maxiter);
+                if jacobi {
+                    solve = solve.preconditioner(Jacobi);
+                }
+                k.into_iter().fold(solve, Cg::check_every).solve()
+            };
+            let chosen = solve(None, 1000)?;
+            ensure!(chosen.is_converged() && chosen.iterations > 20, "{chosen}");
+            // Among others such that the last iteration is the last of a block, the first of one, and the one before the last.
+            let n = chosen.iterations;
+            let ends = [0, 1].map(|rest| (5..=64).find(|k| n % k == rest)).into_iter().flatten();
+            let before_last = (5..=64).find(|k| n % k == k - 1);
+            for k in [1, 2, 3, 64].into_iter().chain(ends).chain(before_last) {
+                same_bits(&solve(Some(k), 1000)?, &chosen)?;
+            }
+            // A limit that is no multiple of the block.
+            let limited = solve(Some(1), n - 3)?;
+            ensure_eq!((limited.status, limited.iterations), (Status::MaxIterations, n - 3));
+            for k in [2, 7, 64] {
+                same_bits(&solve(Some(k), n - 3)?, &limited)?;
+            }
+            same_bits(&solve(Some(5), n)?, &chosen)?;
+        }
+        for k in [0, 65, usize::MAX] {
+            let outcome = cg(&placed, &b).check_every(k).solve();
+            ensure!(matches!(outcome, Err(SparseError::Parameter { name: "check_every", .. })), "{k}: {outcome:?}");
+        }
+    }
+    Ok(())
+}
+
+/// The iterates of the device are those of the CPU but for rounding: every pass, one after another, on awkward sizes.
+pub fn iterates_follow_the_cpu(device: &Device) -> Outcome {
+    for n in [1, 2, 31, 32, 33, 255, 256, 257, 1023, 1024, 1025] {
+        let a = Poisson::one_d(n).random_coefficients(n as u64, 3.0).build::<f64>()?;
+        let (b, guess) = (sine(n), sine::<f64>(n).iter().map(|v| v * v).collect::<Vec<_>>());
+        for placed in in_both_formats(device, &a)? {
+            for (maxiter, jacobi) in [(1, false), (2, false), (5, false), (1, true), (2, true), (5, true)] {
+                let of = |solve: Cg<'_, f64>| {
+                    let solve = solve.rtol(0.0).maxiter(maxiter);
+                    if jacobi { solve.preconditioner(Jacobi).solve() } else { solve.solve() }
+                };
+                let (cpu, gpu) = (of(cg(&a, &b).x0(&guess))?, of(cg(&placed, &b).x0(&guess))?);
+                ensure_eq!(gpu.iterations, cpu.iterations);
+                let close = |got: f64, want: f64, size: f64| (got - want).abs() <= 1e-10 * size;
+                let size = cpu.x.iter().fold(0.0, |size: f64, x| size.max(x.abs()));
+                ensure!(gpu.x.iter().zip(&cpu.x).all(|(&g, &c)| close(g, c, size)), "{placed:?}, {maxiter}, {jacobi}");
+                let first = cpu.history[0];
+                ensure!(gpu.history.iter().zip(&cpu.history).all(|(&g, &c)| close(g, c, first)));
+            }
+        }
+    }
+    Ok(())
+}
+
+pub fn vectors_on_the_device_stay_there(device: &Device) -> Outcome {
+    let a = Poisson::two_d(20, 21).build::<f64>()?;
+    let (b, guess) = (Array1::from_vec(sine(420)), Array1::from_elem(420, 0.5));
+    let of_b = Stream::new(device)?;
+    let (device_b, device_guess) = (GpuArray::from_ndarray(&of_b, &b)?, GpuArray::from_ndarray(device, &guess)?);
+    for placed in in_both_formats(device, &a)? {
+        let host = cg(&placed, &b).x0(&guess).rtol(1e-9).solve()?;
+        let there = cg(&placed, &device_b).x0(&device_guess).rtol(1e-9).solve()?;
+        ensure!(there.x.stream() == &of_b && there.is_converged());
+        ensure_eq!((there.x.to_ndarray()?, &there.history, there.iterations), (host.x, &host.history, host.iterations));
+        let (plain, zero) = (cg(&placed, &device_b).solve()?, cg(&placed, &GpuArray::zeros(device, 420)?).solve()?);
+        ensure_eq!(plain.x.to_ndarray()?, cg(&placed, &b).solve()?.x);
+        ensure!(zero.is_converged() && zero.x.to_ndarray()? == Array1::<f64>::zeros(420));
+        let bad = GpuArray::full(device, 420, f64::NAN)?;
+        ensure_eq!(
+            cg(&placed, &device_b).x0(&bad).solve()?.status,
+            Status::NonFinite { what: Quantity::Guess, iteration: 0 }
+        );
+        let status = cg(&placed, &bad).solve()?.status;
+        ensure_eq!(status, Status::NonFinite { what: Quantity::RightHandSide, iteration: 0 });
+        ensure!(cg(&placed, &GpuArray::zeros(device, 419)?).solve().is_err());
+        ensure!(cg(&placed, &device_b).x0(&GpuArray::zeros(device, 421)?).solve().is_err());
+    }
+    // A matrix on the host: solved there, and the solution brought back.
+    let (host, there) = (cg(&a, &b).rtol(1e-9).solve()?, cg(&a, &device_b).rtol(1e-9).solve()?);
+    ensure!(there.x.stream() == &of_b && there.x.to_ndarray()? == host.x);
+    Ok(())
+}
+
+pub fn the_monitor_sees_every_iteration_in_order(device: &Device) -> Outcome {
+    let a = Poisson::two_d(15, 16).build::<f64>()?;
+    let (placed, b) = (a.to_packets()?.to_device(device)?, sine(240));
+    for k in [1, 5, 64] {
+        let mut seen = Vec::new();
+        let watched = cg(&placed, &b).rtol(1e-8).check_every(k).monitor(|norm| seen.push(*norm)).solve()?;
+        ensure_eq!(seen.len(), watched.iterations);
+        for (i, norm) in seen.iter().enumerate() {
+            ensure_eq!((norm.iteration, norm.residual_norm), (i + 1, watched.history[i + 1]));
+            let norm_b = norm.residual_norm / norm.relative_residual;
+            ensure!((norm_b / self::norm(&b) - 1.0).abs() < 1e-14);
+        }
+        same_bits(&watched, &cg(&placed, &b).rtol(1e-8).solve()?)?;
+    }
+    Ok(())
 }
 
 pub fn any_scale_of_matrix_and_right_hand_side(device: &Device) -> Outcome {

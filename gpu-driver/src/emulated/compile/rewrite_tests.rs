@@ -3,13 +3,17 @@ use std::{fs, process::Command, time::Instant};
 use super::*;
 
 /// The kernels of this workspace.
-const SOURCES: [&str; 6] = [
+const SOURCES: [&str; 10] = [
     include_str!("../../../tests/gpu/kernels.cu"),
     include_str!("../../prelude/prelude.cuh"),
     include_str!("../../../../gpu-array/src/create/create.cu"),
-    include_str!("../../../../gpu-sparse/src/device/csr.cu"),
-    include_str!("../../../../gpu-sparse/src/device/vectors.cu"),
-    include_str!("../../../../gpu-sparse/src/device/block_sum.cuh"),
+    include_str!("../../../../gpu-sparse/src/device/products.cu"),
+    include_str!("../../../../gpu-sparse/src/device/steps.cu"),
+    include_str!("../../../../gpu-sparse/src/device/state.cuh"),
+    include_str!("../../../../gpu-sparse/src/device/sums.cuh"),
+    include_str!("../../../../gpu-sparse/src/device/long_rows.cuh"),
+    include_str!("../../../../gpu-sparse/src/device/csr.cuh"),
+    include_str!("../../../../gpu-sparse/src/device/packets.cuh"),
 ];
 
 /// The rewritten inside of a function.
