@@ -1,12 +1,23 @@
 //! The measuring program, on the emulated device.
 #![allow(missing_docs)]
 
-use std::process::{Command, Output};
+use std::{
+    path::PathBuf,
+    process::{Command, Output},
+};
 
 use serde_json::Value;
 
+/// As cargo built it, or in the bundle.
+fn program() -> PathBuf {
+    let built = PathBuf::from(env!("CARGO_BIN_EXE_sparse_device"));
+    let here = std::env::current_exe().unwrap_or_default();
+    let bundled = here.ancestors().nth(2).map(|bundle| bundle.join("bin/sparse_device"));
+    bundled.filter(|_| !built.exists()).unwrap_or(built)
+}
+
 fn run(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_sparse_device")).args(arguments).output().expect("the program starts")
+    Command::new(program()).args(arguments).output().expect("the program starts")
 }
 
 fn lines(output: &Output) -> Vec<Value> {
