@@ -130,7 +130,7 @@ def run(command, environment, limit, folder):
     out, err = folder / "stdout", folder / "stderr"
     with open(out, "wb") as stdout, open(err, "wb") as stderr:
         try:
-            child = subprocess.Popen(command, stdout=stdout, stderr=stderr, env=environment, start_new_session=True)
+            child = subprocess.Popen(command, stdout=stdout, stderr=stderr, env=environment)
         except OSError as error:
             return [], f"{command[0]}: {error}"
         try:
@@ -140,7 +140,7 @@ def run(command, environment, limit, folder):
             problem = f"stopped after {limit:g} s"
         finally:
             if child.poll() is None:
-                os.killpg(child.pid, signal.SIGKILL)
+                child.kill()
                 child.wait()
     lines = []
     for text in out.read_text(errors="replace").splitlines():
@@ -153,6 +153,10 @@ def run(command, environment, limit, folder):
     if problem and not any(line.get("what") == "error" for line in lines):
         problem = " ".join([problem, err.read_text(errors="replace").strip()[-600:]]).strip()
     return lines, problem
+
+
+def rounded(value):
+    return float(f"{value:.6g}") if isinstance(value, float) else value
 
 
 def named(program, line):
@@ -171,13 +175,13 @@ def summary(rounds):
 
     def median(lines, field):
         numbers = [line[field] for line in lines if isinstance(line.get(field), (int, float))]
-        return statistics.median(numbers) if numbers else None
+        return rounded(statistics.median(numbers)) if numbers else None
 
     def table(what, once, medians):
         return {
-            name: {field: lines[-1][field] for field in once if field in lines[-1]}
+            name: {field: rounded(lines[-1][field]) for field in once if field in lines[-1]}
             | {field: median(lines, field) for field in medians if any(field in line for line in lines)}
-            | {"rounds": [line.get(medians[0]) for line in lines]}
+            | {"rounds": [rounded(line.get(medians[0])) for line in lines]}
             for name, lines in figures[what].items()
         }
 

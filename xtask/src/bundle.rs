@@ -14,7 +14,7 @@ use crate::{Outcome, cargo, run, workspace_root};
 /// One program that cargo built.
 struct Program {
     package: String,
-    /// Name of the target; `unit` for the unit tests of a library.
+    /// Name of the target; `unit` for the unit tests of a library, with `unit-` before it for those of a program.
     name: String,
     kind: String,
     path: PathBuf,
@@ -82,6 +82,9 @@ fn build() -> Outcome<Vec<Program>> {
         let text = String::from_utf8(output.stdout)?;
         programs.extend(text.lines().filter_map(|line| program(&serde_json::from_str(line).ok()?)));
     }
+    // A program that tests start is announced by both commands.
+    programs.sort_by_key(Program::place);
+    programs.dedup_by_key(|program| program.place());
     Ok(programs)
 }
 
@@ -90,10 +93,13 @@ fn program(message: &serde_json::Value) -> Option<Program> {
     let path = PathBuf::from(message["executable"].as_str()?);
     let manifest = PathBuf::from(message["manifest_path"].as_str()?);
     let package = manifest.parent()?.file_name()?.to_str()?.to_owned();
-    let kind = message["target"]["kind"][0].as_str()?.to_owned();
     let target = message["target"]["name"].as_str()?;
-    let name = if kind == "lib" { "unit".to_owned() } else { target.to_owned() };
-    Some(Program { package, name, kind, path })
+    let (kind, name) = match message["target"]["kind"][0].as_str()? {
+        "lib" => ("lib", "unit".to_owned()),
+        "bin" if message["profile"]["test"] == true => ("test", format!("unit-{target}")),
+        kind => (kind, target.to_owned()),
+    };
+    Some(Program { package, name, kind: kind.to_owned(), path })
 }
 
 /// Copies what the package's tests read.
