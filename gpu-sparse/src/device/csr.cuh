@@ -5,20 +5,33 @@
 namespace gpu_sparse {
 
 // row_starts[0..rows] rises from 0 to the number of entries; columns and values have that many. The rows are cut into blocks:
-// block k is [blocks[k], blocks[k + 1]), of at most ITEMS entries, or one row of more. Rows of more are the long rows.
+// block k is [blocks[k], blocks[k + 1]), whose entries start at block_entries[k]; at most ITEMS, or one row of more. Rows of more are
+// the long rows.
 template <class T> struct Csr {
     static constexpr uint32_t ITEMS = 2048;
+    static constexpr int BLOCKS_PER_SM = 8;
     using Element = T;
     const uint64_t *row_starts;
     const uint32_t *blocks;
+    const uint64_t *block_entries;
     LongRows<T> long_rows;
     uint32_t block_count;
     uint32_t rows;
 };
-static_assert(sizeof(Csr<float>) == 88, "as the host passes it");
+static_assert(sizeof(Csr<float>) == 96, "as the host passes it");
 
-// Calls finish(row, sum of the row's entry times x) in one thread for each row that is not long, over blocks `first`,
-// `first + step`, ...; returns the sum of the results over the rows that this thread finished.
+// What says where a block of rows is.
+struct BlockHead {
+    uint32_t row_begin, row_end;
+    uint64_t begin, end; // its entries
+};
+
+template <class T> __device__ BlockHead load_head(const Csr<T> &a, uint64_t block) {
+    return {a.blocks[block], a.blocks[block + 1], a.block_entries[block], a.block_entries[block + 1]};
+}
+
+// Calls finish.after(row, sum of the row's entry times x, finish.before(row)) in one thread for each row that is not long, over blocks
+// `first`, `first + step`, ...; returns the sum of the results over the rows that this thread finished.
 //
 // A block's products go to shared memory, entry by entry, so reads are contiguous whatever the lengths of the rows; then
 // as many threads add a row as there are for each. Products are rounded to f64; a row's are added in steps of its threads, then by halves.
@@ -30,16 +43,31 @@ __device__ double for_each_row(const Csr<T> &a, const T *x, uint32_t first, uint
     constexpr uint32_t ITEMS = Csr<T>::ITEMS;
     SHARED(double, products, [ITEMS]);
     double results = 0;
-    for (uint32_t block = first; block < a.block_count; block += step) {
-        uint32_t row_begin = a.blocks[block], rows = a.blocks[block + 1] - row_begin;
-        uint64_t begin = a.row_starts[row_begin], entries = a.row_starts[row_begin + rows] - begin;
+    if (first >= a.block_count) return 0;
+    BlockHead next = load_head(a, first);
+    for (uint64_t block = first; block < a.block_count; block += step) {
+        // The head of the block after this one is under way meanwhile.
+        BlockHead head = next;
+        next = load_head(a, min(block + step, uint64_t(a.block_count) - 1));
+        uint32_t row_begin = head.row_begin, rows = head.row_end - row_begin;
+        uint64_t begin = head.begin, entries = head.end - begin;
         if (entries > ITEMS) continue;
         const T *values = a.long_rows.values + begin;
         const uint32_t *columns = a.long_rows.columns + begin;
+        // All loads of a kind are under way before the first is used, and none depends on a branch: beyond the last entry
+        // that is loaded again.
+        if (entries > 0) {
+            constexpr int PER_THREAD = ITEMS / THREADS;
+            T value[PER_THREAD], factor[PER_THREAD];
+            uint32_t column[PER_THREAD], last = uint32_t(entries) - 1;
 #pragma unroll
-        for (uint32_t i = 0; i < ITEMS / THREADS; i++) {
-            uint32_t entry = i * THREADS + threadIdx.x;
-            if (entry < entries) products[entry] = double(__ldcs(values + entry)) * double(x[__ldcs(columns + entry)]);
+            for (int i = 0; i < PER_THREAD; i++) column[i] = __ldcs(columns + min(i * THREADS + threadIdx.x, last));
+#pragma unroll
+            for (int i = 0; i < PER_THREAD; i++) value[i] = __ldcs(values + min(i * THREADS + threadIdx.x, last));
+#pragma unroll
+            for (int i = 0; i < PER_THREAD; i++) factor[i] = x[column[i]];
+#pragma unroll
+            for (int i = 0; i < PER_THREAD; i++) products[i * THREADS + threadIdx.x] = double(value[i]) * double(factor[i]);
         }
         __syncthreads();
         uint32_t lanes = 1;
@@ -51,10 +79,11 @@ __device__ double for_each_row(const Csr<T> &a, const T *x, uint32_t first, uint
             bool inside = offset < rows;
             uint32_t row = row_begin + offset;
             uint32_t end = inside ? uint32_t(a.row_starts[row + 1] - begin) : 0;
+            T before = inside && lane == 0 ? finish.before(row) : T(0);
             double sum = 0;
             for (uint32_t i = inside ? uint32_t(a.row_starts[row] - begin) + lane : 0; i < end; i += lanes) sum += products[i];
             for (uint32_t half = lanes / 2; half > 0; half /= 2) sum += __shfl_down_sync(0xffffffffu, sum, half, lanes);
-            if (inside && lane == 0) results += finish(row, sum);
+            if (inside && lane == 0) results += finish.after(row, sum, before);
         }
         __syncthreads(); // the next block's products wait for these reads
     }

@@ -86,7 +86,7 @@ macro_rules! step_kernel {
             const SOURCE: &'static Source = &STEP;
             const NAME: &'static str = $cuda;
             fn template(policy: &VectorPolicy) -> String {
-                format!(concat!("{}, {}" $(, ", ", $flag)?), T::CUDA_NAME, policy.threads)
+                format!(concat!("{}, {}, {}" $(, ", ", $flag)?), T::CUDA_NAME, policy.threads, policy.batch)
             }
             fn block(policy: &VectorPolicy) -> Dim3 {
                 policy.threads.into()

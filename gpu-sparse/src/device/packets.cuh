@@ -11,8 +11,8 @@ namespace gpu_sparse {
 // which holds the row's number within the packet, or NO_ROW.
 template <class T> struct Packets {
     static constexpr uint32_t PACKET_ROWS = 1024;
-    static constexpr uint32_t WIDE = 0x80000000u, NATURAL = 0xffffffffu, NO_COLUMN = 0xffffffffu;
-    static constexpr uint32_t NO_DELTA = 0xffffu, NO_ROW = 0xffffu;
+    static constexpr int BLOCKS_PER_SM = 4;
+    static constexpr uint32_t WIDE = 0x80000000u, NATURAL = 0xffffffffu, NO_ROW = 0xffffu;
     using Element = T;
     const uint32_t *slice_slots;
     const uint32_t *slice_columns;
@@ -28,64 +28,116 @@ template <class T> struct Packets {
 };
 static_assert(sizeof(Packets<float>) == 136, "as the host passes it");
 
-// A row's sum within its slice: `column(k)` is its column in slot k, or NO_COLUMN. The loads of UNROLL slots are all under way before
-// the first is used.
-template <int UNROLL, class T, class Column>
-__device__ double sum_slots(const T *values, uint32_t width, const T *x, Column column) {
+// The columns of a narrow slice, as one of its rows sees them.
+struct NarrowColumns {
+    const uint16_t *deltas; // of this row
+    const uint32_t *bases;
+    struct Place {
+        uint32_t base, delta;
+        __device__ bool holds_entry() const { return delta != 0xffffu; }
+        // Where there is no entry, some column of the slot.
+        __device__ uint32_t column() const { return holds_entry() ? base + delta : base; }
+    };
+    __device__ Place load(uint32_t slot) const { return {bases[slot], __ldcs(deltas + uint64_t(slot) * 32)}; }
+};
+
+// Those of a wide slice.
+struct WideColumns {
+    const uint32_t *columns; // of this row
+    struct Place {
+        uint32_t stored;
+        __device__ bool holds_entry() const { return stored != 0xffffffffu; }
+        __device__ uint32_t column() const { return holds_entry() ? stored : 0; }
+    };
+    __device__ Place load(uint32_t slot) const { return {__ldcs(columns + uint64_t(slot) * 32)}; }
+};
+
+// Adds SLOTS slots of a row to its sum. All loads of a kind are under way before the first is used, and none depends on a branch:
+// where there is no entry, an element of x is read that the slot's other rows need, or the first, and not used.
+template <int SLOTS, class T, class Columns>
+__device__ void add_slots(const T *values, const T *x, const Columns &columns, uint32_t slot, double &sum) {
+    T value[SLOTS], factor[SLOTS];
+    typename Columns::Place place[SLOTS];
+#pragma unroll
+    for (int i = 0; i < SLOTS; i++) place[i] = columns.load(slot + i);
+#pragma unroll
+    for (int i = 0; i < SLOTS; i++) value[i] = __ldcs(values + uint64_t(slot + i) * 32);
+#pragma unroll
+    for (int i = 0; i < SLOTS; i++) factor[i] = x[place[i].column()];
+#pragma unroll
+    for (int i = 0; i < SLOTS; i++) {
+        if (place[i].holds_entry()) sum = fma(double(value[i]), double(factor[i]), sum);
+    }
+}
+
+// A row's sum within its slice of `width` slots.
+template <class T, class Columns> __device__ double sum_slots(const T *values, const T *x, const Columns &columns, uint32_t width) {
     double sum = 0;
-    for (uint32_t slot = 0; slot < width; slot += UNROLL) {
-        T value[UNROLL], factor[UNROLL];
-        uint32_t at[UNROLL];
-#pragma unroll
-        for (uint32_t i = 0; i < UNROLL; i++) {
-            bool inside = slot + i < width;
-            at[i] = inside ? column(slot + i) : Packets<T>::NO_COLUMN;
-            value[i] = inside ? __ldcs(values + uint64_t(slot + i) * 32) : T(0);
-        }
-#pragma unroll
-        for (uint32_t i = 0; i < UNROLL; i++) factor[i] = at[i] != Packets<T>::NO_COLUMN ? x[at[i]] : T(0);
-#pragma unroll
-        for (uint32_t i = 0; i < UNROLL; i++) {
-            if (at[i] != Packets<T>::NO_COLUMN) sum = fma(double(value[i]), double(factor[i]), sum);
-        }
+    uint32_t slot = 0;
+    for (; slot + 8 <= width; slot += 8) add_slots<8>(values, x, columns, slot, sum);
+    switch (width - slot) {
+    case 1: add_slots<1>(values, x, columns, slot, sum); break;
+    case 2: add_slots<2>(values, x, columns, slot, sum); break;
+    case 3: add_slots<3>(values, x, columns, slot, sum); break;
+    case 4: add_slots<4>(values, x, columns, slot, sum); break;
+    case 5: add_slots<5>(values, x, columns, slot, sum); break;
+    case 6: add_slots<6>(values, x, columns, slot, sum); break;
+    case 7: add_slots<7>(values, x, columns, slot, sum); break;
     }
     return sum;
 }
 
-// Calls finish(row, sum of the row's entry times x) in one thread for each row that is not long; the block's warps take the slices
-// that belong to blocks `first`, `first + step`, ..., one warp a slice, one thread a row. Returns the sum of the results over the
-// rows that this thread finished. A row is summed from its first entry to the last, by fma in f64.
+// What says where a slice is.
+struct SliceHead {
+    uint32_t begin, end; // its slots
+    uint32_t place;      // of its columns
+    uint32_t order;      // of its packet
+};
+
+template <class T> __device__ SliceHead load_head(const Packets<T> &a, uint64_t slice) {
+    constexpr uint32_t SLICES = Packets<T>::PACKET_ROWS / 32;
+    return {a.slice_slots[slice], a.slice_slots[slice + 1], a.slice_columns[slice], a.packet_orders[slice / SLICES]};
+}
+
+// Calls finish.after(row, sum of the row's entry times x, finish.before(row)) in one thread for each row that is not long; one warp takes a
+// slice, one thread a row. Block `first` of `blocks` takes a run of neighbouring slices, so that what rows share of x stays near. Returns
+// the sum of the results over the rows that this thread finished. A row is summed from its first entry to the last, by fma in f64.
 //
 // Sources: the sliced layout of Monakov, Lokhmotov and Avetisyan, HiPEAC 2010, and of Kreutzer et al., SIAM J. Sci. Comput. 36
 // (2014), doi 10.1137/130930352; packets of rows and their 16-bit columns go back to Bell and Garland, SC 2009,
 // doi 10.1145/1654059.1654078.
 template <int THREADS, class T, class Finish>
-__device__ double for_each_row(const Packets<T> &a, const T *x, uint32_t first, uint32_t step, Finish finish) {
+__device__ double for_each_row(const Packets<T> &a, const T *x, uint32_t first, uint32_t blocks, Finish finish) {
     using P = Packets<T>;
     constexpr uint32_t WARPS = THREADS / 32, SLICES = P::PACKET_ROWS / 32;
-    constexpr int UNROLL = 8;
     uint32_t lane = threadIdx.x % 32;
     double results = 0;
-    for (uint64_t slice = uint64_t(first) * WARPS + threadIdx.x / 32; slice < a.slices; slice += uint64_t(step) * WARPS) {
-        uint32_t begin = a.slice_slots[slice], width = a.slice_slots[slice + 1] - begin, place = a.slice_columns[slice];
-        uint32_t packet = uint32_t(slice / SLICES), order = a.packet_orders[packet];
+    uint64_t share = (uint64_t(a.slices) + uint64_t(blocks) * WARPS - 1) / (uint64_t(blocks) * WARPS) * WARPS;
+    uint64_t end = min(uint64_t(a.slices), (first + 1) * share);
+    uint64_t slice = first * share + threadIdx.x / 32;
+    if (slice >= end) return 0;
+    SliceHead next = load_head(a, slice);
+    for (; slice < end; slice += WARPS) {
+        // The head of the slice after this one is under way meanwhile.
+        SliceHead head = next;
+        next = load_head(a, min(slice + WARPS, end - 1));
+        uint32_t begin = head.begin, width = head.end - begin, place = head.place, order = head.order;
+        uint32_t packet = uint32_t(slice / SLICES);
         uint32_t local = uint32_t(slice % SLICES) * 32 + lane;
         if (order != P::NATURAL) local = a.order[uint64_t(order) * P::PACKET_ROWS + local];
+        uint64_t row = uint64_t(packet) * P::PACKET_ROWS + local;
+        bool inside = local != P::NO_ROW && row < a.rows;
+        T before = inside ? finish.before(uint32_t(row)) : T(0);
         const T *values = a.values + uint64_t(begin) * 32 + lane;
         double sum;
         if (place & P::WIDE) {
-            const uint32_t *columns = a.wide_columns + uint64_t(place - P::WIDE) * 32 + lane;
-            sum = sum_slots<UNROLL>(values, width, x, [=](uint32_t slot) { return __ldcs(columns + uint64_t(slot) * 32); });
+            WideColumns columns = {a.wide_columns + uint64_t(place - P::WIDE) * 32 + lane};
+            sum = sum_slots(values, x, columns, width);
         } else {
-            const uint16_t *deltas = a.deltas + uint64_t(place) * 32 + lane;
-            const uint32_t *bases = a.bases + place;
-            sum = sum_slots<UNROLL>(values, width, x, [=](uint32_t slot) {
-                uint32_t base = bases[slot], delta = __ldcs(deltas + uint64_t(slot) * 32);
-                return delta != P::NO_DELTA ? base + delta : P::NO_COLUMN;
-            });
+            NarrowColumns columns = {a.deltas + uint64_t(place) * 32 + lane, a.bases + place};
+            sum = sum_slots(values, x, columns, width);
         }
-        uint64_t row = uint64_t(packet) * P::PACKET_ROWS + local;
-        if (local != P::NO_ROW && row < a.rows) results += finish(uint32_t(row), sum);
+        if (inside) results += finish.after(uint32_t(row), sum, before);
     }
     return results;
 }

@@ -20,8 +20,56 @@ using namespace gpu_sparse;
 
 namespace {
 
-// Calls finish(row, sum) once for each row, and returns the sum of the results of this thread. The result of a long row goes to
-// its place behind those of the blocks in `partials`, for who completes a row is a matter of chance.
+// What to do with a row's sum: `before` loads what that takes, early; `after` writes the row and returns its share of a sum over all rows.
+
+// y = A x.
+template <class T> struct Store {
+    T *y;
+    __device__ T before(uint32_t) const { return T(0); }
+    __device__ double after(uint32_t row, double sum, T) const {
+        y[row] = T(sum);
+        return 0;
+    }
+};
+
+// y = alpha A x + beta y, each operation rounded to f64 and the result to T.
+template <class T> struct Combine {
+    T alpha, beta, *y;
+    __device__ T before(uint32_t row) const { return beta != T(0) ? y[row] : T(0); }
+    __device__ double after(uint32_t row, double sum, T old) const {
+        double scaled = __dmul_rn(double(alpha), sum);
+        if (beta != T(0)) scaled = __dadd_rn(scaled, __dmul_rn(double(beta), double(old)));
+        y[row] = T(scaled);
+        return 0;
+    }
+};
+
+// r = b - A x, rounded once; r . r.
+template <class T> struct Subtract {
+    const T *b;
+    T *r;
+    __device__ T before(uint32_t row) const { return b[row]; }
+    __device__ double after(uint32_t row, double sum, T of_b) const {
+        T rounded = T(double(of_b) - sum);
+        r[row] = rounded;
+        return double(rounded) * double(rounded);
+    }
+};
+
+// y = A x; x . y.
+template <class T> struct StoreAndDot {
+    const T *x;
+    T *y;
+    __device__ T before(uint32_t row) const { return x[row]; }
+    __device__ double after(uint32_t row, double sum, T of_x) const {
+        T rounded = T(sum);
+        y[row] = rounded;
+        return double(of_x) * double(rounded);
+    }
+};
+
+// Finishes each row once, and returns the sum of the results of this thread. The result of a long row goes to its place behind
+// those of the blocks in `partials`, for who completes a row is a matter of chance.
 template <int THREADS, class Matrix, class T, class Finish>
 __device__ double sweep(const Matrix &a, const T *x, LongRowsScratch scratch, double *partials, Finish finish) {
     uint32_t main = gridDim.x - a.long_rows.segments;
@@ -29,98 +77,81 @@ __device__ double sweep(const Matrix &a, const T *x, LongRowsScratch scratch, do
     uint32_t number;
     double sum;
     if (sum_segment<THREADS>(a.long_rows, blockIdx.x - main, x, scratch, number, sum)) {
-        double result = finish(a.long_rows.rows[number], sum);
+        uint32_t row = a.long_rows.rows[number];
+        double result = finish.after(row, sum, finish.before(row));
         if (partials) partials[main + number] = result;
     }
     return 0;
 }
 
-// A sweep whose results are added over all rows: valid in thread 0 of the one block for which it is true.
+// A sweep whose results are added over all rows. True in the last block, which can add them up with sum_of_sweep.
 template <int THREADS, class Matrix, class T, class Finish>
-__device__ bool sweep_sum(const Matrix &a, const T *x, LongRowsScratch scratch, double *partials, uint32_t *arrived, Finish finish,
-                          double &total) {
-    uint32_t main = gridDim.x - a.long_rows.segments;
+__device__ bool sweep_and_sum(const Matrix &a, const T *x, LongRowsScratch scratch, double *partials, uint32_t *arrived,
+                              Finish finish) {
     double mine = block_sum<THREADS>(sweep<THREADS>(a, x, scratch, partials, finish));
-    if (threadIdx.x == 0 && blockIdx.x < main) partials[blockIdx.x] = mine;
-    if (!last_block(arrived)) return false;
-    total = sum_partials<THREADS>(partials, uint64_t(main) + a.long_rows.count);
-    return true;
+    if (threadIdx.x == 0 && blockIdx.x < gridDim.x - a.long_rows.segments) partials[blockIdx.x] = mine;
+    return last_block(arrived);
+}
+
+// Valid in thread 0 of the last block.
+template <int THREADS, class Matrix> __device__ double sum_of_sweep(const Matrix &a, const double *partials) {
+    return sum_partials<THREADS>(partials, uint64_t(gridDim.x - a.long_rows.segments) + a.long_rows.count);
 }
 
 } // namespace
 
 // y = A x.
 template <class Matrix, class T, int THREADS>
-__global__ void __launch_bounds__(THREADS) product(Matrix a, const T *x, T *y, double *totals, uint32_t *rows_arrived) {
-    auto finish = [=](uint32_t row, double sum) {
-        y[row] = T(sum);
-        return 0.0;
-    };
-    sweep<THREADS>(a, x, {totals, rows_arrived}, nullptr, finish);
+__global__ void __launch_bounds__(THREADS, Matrix::BLOCKS_PER_SM)
+    product(Matrix a, const T *x, T *y, double *totals, uint32_t *rows_arrived) {
+    sweep<THREADS>(a, x, {totals, rows_arrived}, nullptr, Store<T>{y});
 }
 
-// y = alpha A x + beta y, each operation rounded to f64 and the result to T. Reads y besides; not where beta is 0.
+// y = alpha A x + beta y. Reads y besides; not where beta is 0.
 template <class Matrix, class T, int THREADS>
-__global__ void __launch_bounds__(THREADS)
+__global__ void __launch_bounds__(THREADS, Matrix::BLOCKS_PER_SM)
     product_axpby(Matrix a, T alpha, const T *x, T beta, T *y, double *totals, uint32_t *rows_arrived) {
-    auto finish = [=](uint32_t row, double sum) {
-        double scaled = __dmul_rn(double(alpha), sum);
-        if (beta != T(0)) scaled = __dadd_rn(scaled, __dmul_rn(double(beta), double(y[row])));
-        y[row] = T(scaled);
-        return 0.0;
-    };
-    sweep<THREADS>(a, x, {totals, rows_arrived}, nullptr, finish);
+    sweep<THREADS>(a, x, {totals, rows_arrived}, nullptr, Combine<T>{alpha, beta, y});
 }
 
-// r = b - A x, rounded once; state.total = r . r. Reads b besides.
+// r = b - A x; state.total = r . r. Reads b besides.
 template <class Matrix, class T, int THREADS>
-__global__ void __launch_bounds__(THREADS)
+__global__ void __launch_bounds__(THREADS, Matrix::BLOCKS_PER_SM)
     residual(Matrix a, const T *x, const T *b, T *r, State *state, double *partials, uint32_t *arrived, double *totals,
              uint32_t *rows_arrived) {
-    auto finish = [=](uint32_t row, double sum) {
-        T rounded = T(double(b[row]) - sum);
-        r[row] = rounded;
-        return double(rounded) * double(rounded);
-    };
-    double total;
-    bool last = sweep_sum<THREADS>(a, x, {totals, rows_arrived}, partials, arrived, finish, total);
-    if (last && threadIdx.x == 0) state->total = total;
+    if (!sweep_and_sum<THREADS>(a, x, {totals, rows_arrived}, partials, arrived, Subtract<T>{b, r})) return;
+    double total = sum_of_sweep<THREADS>(a, partials);
+    if (threadIdx.x == 0) state->scalars.total = total;
 }
 
-// y = A x for a square A, and x . y. Reads x once more.
-template <int THREADS, class Matrix, class T>
-__device__ bool product_dot(const Matrix &a, const T *x, T *y, double *partials, uint32_t *arrived, LongRowsScratch scratch,
-                            double &total) {
-    auto finish = [=](uint32_t row, double sum) {
-        T rounded = T(sum);
-        y[row] = rounded;
-        return double(x[row]) * double(rounded);
-    };
-    return sweep_sum<THREADS>(a, x, scratch, partials, arrived, finish, total);
-}
-
-// The first pass of an iteration: q = A p, p . q, and the step that follows from it.
+// The first pass of an iteration: q = A p, p . q, and the step that follows from it. Reads p once more.
 template <class Matrix, class T, int THREADS>
-__global__ void __launch_bounds__(THREADS)
+__global__ void __launch_bounds__(THREADS, Matrix::BLOCKS_PER_SM)
     curvature(Matrix a, const T *p, T *q, State *state, double *partials, uint32_t *arrived, double *totals,
               uint32_t *rows_arrived) {
-    if (state->stop != RUNNING) {
+    if (state->scalars.stop != RUNNING) {
         // x has the last step by now. Nobody else looks at `pending` in this kernel.
-        if (blockIdx.x == 0 && threadIdx.x == 0) state->pending = 0;
+        if (blockIdx.x == 0 && threadIdx.x == 0) state->scalars.pending = 0;
         return;
     }
-    double total;
-    bool last = product_dot<THREADS>(a, p, q, partials, arrived, {totals, rows_arrived}, total);
-    if (last && threadIdx.x == 0) decide_step<T>(*state, total);
+    if (!sweep_and_sum<THREADS>(a, p, {totals, rows_arrived}, partials, arrived, StoreAndDot<T>{p, q})) return;
+    Scalars scalars = state->scalars;
+    double total = sum_of_sweep<THREADS>(a, partials);
+    if (threadIdx.x != 0) return;
+    decide_step<T>(scalars, total);
+    state->scalars = scalars;
 }
 
-// A preconditioner that is a matrix: z = M r, r . z, and the direction that follows from it.
+// A preconditioner that is a matrix: z = M r, r . z, and the direction that follows from it. Reads r once more.
 template <class Matrix, class T, int THREADS>
-__global__ void __launch_bounds__(THREADS)
+__global__ void __launch_bounds__(THREADS, Matrix::BLOCKS_PER_SM)
     precondition(Matrix m, const T *r, T *z, State *state, double *partials, uint32_t *arrived, double *totals,
                  uint32_t *rows_arrived) {
-    if (state->stop != RUNNING) return;
-    double total;
-    bool last = product_dot<THREADS>(m, r, z, partials, arrived, {totals, rows_arrived}, total);
-    if (last && threadIdx.x == 0) decide_direction<T>(*state, total);
+    if (state->scalars.stop != RUNNING) return;
+    if (!sweep_and_sum<THREADS>(m, r, {totals, rows_arrived}, partials, arrived, StoreAndDot<T>{r, z})) return;
+    Scalars scalars = state->scalars;
+    double total = sum_of_sweep<THREADS>(m, partials);
+    if (threadIdx.x != 0) return;
+    decide_direction<T>(scalars, total);
+    state->scalars = scalars;
 }

@@ -20,8 +20,7 @@ enum Stop : uint32_t {
     PRECONDITIONER_NOT_POSITIVE,
 };
 
-struct State {
-    static constexpr uint32_t HISTORY = 64;
+struct Scalars {
     double total;     // of a sum that is for the host alone
     double rho;       // r . z
     double square;    // r . r
@@ -34,18 +33,23 @@ struct State {
     uint64_t iteration, maxiter;
     uint32_t stop;    // a Stop
     uint32_t pending; // 1: x still lacks the step of the last iteration
+};
+
+struct State {
+    static constexpr uint32_t HISTORY = 64;
+    Scalars scalars;
     double history[HISTORY]; // r . r after iteration i, at i % HISTORY
 };
 static_assert(sizeof(State) == 112 + 8 * State::HISTORY, "as the host passes it");
 
-__device__ inline void stop(State &s, Stop reason, bool pending, double evidence) {
+__device__ inline void stop(Scalars &s, Stop reason, bool pending, double evidence) {
     s.stop = reason;
     s.pending = pending;
     s.evidence = evidence;
 }
 
 // After q = A p: the step.
-template <class T> __device__ void decide_step(State &s, double curvature) {
+template <class T> __device__ void decide_step(Scalars &s, double curvature) {
     s.curvature = curvature;
     if (!isfinite(curvature)) return stop(s, CURVATURE_NOT_FINITE, false, 0);
     if (curvature <= 0) return stop(s, NOT_POSITIVE_DEFINITE, false, curvature);
@@ -57,7 +61,7 @@ template <class T> __device__ void decide_step(State &s, double curvature) {
 }
 
 // With r . z of the new residual: whether and how to go on.
-template <class T> __device__ void decide_direction(State &s, double rho) {
+template <class T> __device__ void decide_direction(Scalars &s, double rho) {
     if (!isfinite(rho)) return stop(s, RHO_NOT_FINITE, true, 0);
     if (rho <= 0) return stop(s, PRECONDITIONER_NOT_POSITIVE, true, rho);
     if (s.iteration >= s.maxiter) return stop(s, MAX_ITERATIONS, true, 0);
@@ -66,7 +70,7 @@ template <class T> __device__ void decide_direction(State &s, double rho) {
 }
 
 // After r -= alpha q: true when the iteration counts and the solve goes on, once r . z is known.
-__device__ inline bool decide_residual(State &s, double square) {
+__device__ inline bool decide_residual(Scalars &s, double square, double *history) {
     double before = s.square;
     s.square = square;
     if (!isfinite(square)) {
@@ -78,7 +82,7 @@ __device__ inline bool decide_residual(State &s, double square) {
         return false;
     }
     s.iteration++;
-    s.history[s.iteration % State::HISTORY] = square;
+    history[s.iteration % State::HISTORY] = square;
     if (sqrt(square) * s.scale <= s.limit) {
         stop(s, REACHED, true, 0);
         return false;

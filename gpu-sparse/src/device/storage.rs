@@ -139,6 +139,7 @@ pub(super) struct Csr<T: Scalar> {
     pub(super) columns: DeviceVec<u32>,
     pub(super) values: DeviceVec<T>,
     blocks: DeviceVec<u32>,
+    block_entries: DeviceVec<u64>,
     long_rows: LongRows,
 }
 
@@ -148,13 +149,14 @@ pub(super) struct Csr<T: Scalar> {
 pub(super) struct RawCsr<T> {
     row_starts: u64,
     blocks: u64,
+    block_entries: u64,
     long_rows: RawLongRows,
     block_count: u32,
     rows: u32,
     element: PhantomData<T>,
 }
 
-const _: () = assert!(size_of::<RawCsr<f32>>() == 88);
+const _: () = assert!(size_of::<RawCsr<f32>>() == 96);
 
 impl<T: Scalar> Raw for RawCsr<T> {
     type Element = T;
@@ -174,12 +176,14 @@ impl<T: Scalar> Csr<T> {
         let rows: Vec<u32> = long.iter().map(|&row| row as u32).collect();
         let begins: Vec<u64> = long.iter().map(|&row| starts[row]).collect();
         let ends: Vec<u64> = long.iter().map(|&row| starts[row + 1]).collect();
+        let block_entries: Vec<u64> = blocks.iter().map(|&row| starts[row]).collect();
         let blocks: Vec<u32> = blocks.into_iter().map(|row| row as u32).collect();
         Ok(Self {
             row_starts: DeviceVec::from_slice(home, starts)?,
             columns: DeviceVec::from_slice(home, a.columns())?,
             values: DeviceVec::from_slice(home, a.values())?,
             blocks: DeviceVec::from_slice(home, &blocks)?,
+            block_entries: DeviceVec::from_slice(home, &block_entries)?,
             long_rows: LongRows::upload(home, &rows, &begins, &ends)?,
         })
     }
@@ -197,6 +201,7 @@ impl<T: Scalar> Stored for Csr<T> {
         RawCsr {
             row_starts: self.row_starts.as_raw(),
             blocks: self.blocks.as_raw(),
+            block_entries: self.block_entries.as_raw(),
             long_rows: self.long_rows.raw(&self.columns, &self.values),
             block_count: (self.blocks.len() - 1) as u32,
             rows: (self.row_starts.len() - 1) as u32,

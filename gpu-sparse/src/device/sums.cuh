@@ -43,15 +43,19 @@ template <int THREADS> __device__ double sum_partials(const double *partials, ui
     return block_sum<THREADS>(sum);
 }
 
-// The sums of N values over the grid, valid in thread 0 of the one block for which it is true. `partials` has N * gridDim.x elements.
-template <int THREADS, int N> __device__ bool grid_sums(double (&values)[N], double *partials, uint32_t *arrived) {
+// Leaves this block's sums of N values in `partials`, which has N * gridDim.x elements. True in the last block to do so, which can add them
+// up with sum_of_blocks.
+template <int THREADS, int N> __device__ bool leave_sums(const double (&values)[N], double *partials, uint32_t *arrived) {
     for (int k = 0; k < N; k++) {
         double mine = block_sum<THREADS>(values[k]);
         if (threadIdx.x == 0) partials[uint64_t(k) * gridDim.x + blockIdx.x] = mine;
     }
-    if (!last_block(arrived)) return false;
-    for (int k = 0; k < N; k++) values[k] = sum_partials<THREADS>(partials + uint64_t(k) * gridDim.x, gridDim.x);
-    return true;
+    return last_block(arrived);
+}
+
+// The sum over the grid of the value number k, valid in thread 0 of the last block.
+template <int THREADS> __device__ double sum_of_blocks(const double *partials, int k) {
+    return sum_partials<THREADS>(partials + uint64_t(k) * gridDim.x, gridDim.x);
 }
 
 } // namespace gpu_sparse
