@@ -6,7 +6,7 @@ use std::{
     fmt,
     marker::PhantomData,
     mem::ManuallyDrop,
-    ptr::null_mut,
+    ptr::{NonNull, null_mut},
     sync::{
         Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, Weak,
         atomic::{AtomicBool, AtomicI32, Ordering},
@@ -20,6 +20,7 @@ use crate::{
     emulated::{self, Emulation},
     kernel::KernelCache,
     nvrtc::{self, Arch},
+    pinned::Kept,
     pool, sys,
 };
 
@@ -55,6 +56,7 @@ pub(crate) struct Context {
     name: String,
     arch: Arch,
     pub(crate) kernels: KernelCache,
+    pub(crate) pinned: Kept,
     /// Held shared while a stream is captured, alone during a wait for the whole context: such a wait would end every
     /// capture, also those of other threads.
     captures: RwLock<()>,
@@ -313,6 +315,7 @@ impl Context {
             name: String::new(),
             arch: Arch::new(0, 0),
             kernels: KernelCache::default(),
+            pinned: Kept::default(),
             captures: RwLock::new(()),
             unload_later: Mutex::default(),
             lost: AtomicI32::new(0),
@@ -412,6 +415,12 @@ impl Context {
         Current::of(self.raw)
     }
 
+    /// Whether a pinned buffer of `bytes` bytes that is dropped is kept for the next one. Not on the emulated device, which finds
+    /// who still uses it.
+    pub(crate) fn keeps_pinned(&self, bytes: usize, buffer: NonNull<u8>) -> bool {
+        !self.is_emulated() && self.lost.load(Ordering::Relaxed) == 0 && self.pinned.keep(bytes, buffer)
+    }
+
     /// Runs `release` with the context current and keeps its failure for the next call. On a lost device nothing is done:
     /// the driver refuses every call, and the process's end frees all.
     pub(crate) fn in_drop(&self, what: &'static str, call: &'static str, release: impl FnOnce() -> c_int) {
@@ -451,6 +460,10 @@ impl Drop for Context {
         for module in self.kernels.take_modules().into_iter().chain(left) {
             // SAFETY: every kernel that could use the module held this context, so none is left.
             self.in_drop("a module", "cuModuleUnload", || unsafe { sys::cuModuleUnload(module) });
+        }
+        for buffer in self.pinned.empty() {
+            // SAFETY: nobody has the buffer, and nothing runs any more.
+            self.in_drop("pinned memory", "cuMemFreeHost", || unsafe { sys::cuMemFreeHost(buffer.as_ptr().cast()) });
         }
         if !self.pool.is_null() {
             // SAFETY: every buffer held this context, so none is left.

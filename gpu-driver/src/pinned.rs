@@ -4,14 +4,21 @@ use std::{
     fmt,
     ops::{Deref, DerefMut},
     ptr::{NonNull, null_mut},
+    sync::Mutex,
 };
 
-use crate::{CudaCode, Device, DevicePod, DriverError, Event, Result, Stream, device::Current, memory::byte_len, sys};
+use crate::{
+    CudaCode, Device, DevicePod, DriverError, Event, Result, Stream,
+    device::{Current, lock},
+    memory::byte_len,
+    sys,
+};
 
 /// A host buffer that the device copies from and to directly: about twice as fast as pageable memory, and without the
 /// host waiting. Behaves as a slice.
 ///
-/// Pinned memory is taken from what the operating system can page; use it for buffers that are reused.
+/// Pinned memory is taken from what the operating system can page; use it for buffers that are reused. Dropped buffers of up to 4096
+/// bytes are kept for the next ones, at most 64 of them for a device.
 pub struct PinnedVec<T: DevicePod> {
     /// Dangling for an empty buffer, which owns no memory.
     data: NonNull<T>,
@@ -34,17 +41,10 @@ impl<T: DevicePod> PinnedVec<T> {
         let mut data: NonNull<T> = NonNull::dangling();
         if bytes > 0 {
             let _current = device.enter()?;
-            let mut raw = null_mut();
-            // SAFETY: the pointer is valid for the call; freed in Drop.
-            let outcome = device.check("cuMemHostAlloc", unsafe { sys::cuMemHostAlloc(&mut raw, bytes, 0) });
-            outcome.map_err(|error| match error {
-                DriverError::Cuda { code: CudaCode::OUT_OF_MEMORY, .. } => {
-                    DriverError::OutOfPinnedMemory { requested_bytes: bytes }
-                }
-                other => other,
-            })?;
-            data = NonNull::new(raw.cast()).unwrap_or(data);
-            // SAFETY: the driver gave `bytes` bytes, aligned to a page.
+            let kept = device.0.pinned.take(bytes);
+            let raw = kept.map_or_else(|| allocate(device, bytes), Ok)?;
+            data = raw.cast();
+            // SAFETY: the memory has `bytes` bytes at least, aligned to a page.
             unsafe { std::ptr::write_bytes(data.as_ptr().cast::<u8>(), 0, bytes) };
         }
         Ok(Self { data, len, device: device.clone() })
@@ -78,11 +78,68 @@ impl<T: DevicePod> DerefMut for PinnedVec<T> {
 
 impl<T: DevicePod> Drop for PinnedVec<T> {
     fn drop(&mut self) {
-        if self.len > 0 && size_of::<T>() > 0 {
+        let bytes = self.len * size_of::<T>();
+        if bytes > 0 && !self.device.0.keeps_pinned(bytes, self.data.cast()) {
             // SAFETY: allocated in `zeros`, freed once; a copy that uses it is kept by `Pending`.
             let free = || unsafe { sys::cuMemFreeHost(self.data.as_ptr().cast()) };
             self.device.0.in_drop("pinned memory", "cuMemFreeHost", free);
         }
+    }
+}
+
+/// Memory from the driver, whose context is current.
+fn allocate(device: &Device, bytes: usize) -> Result<NonNull<u8>> {
+    // Small buffers have one size, so that they serve each other; but for the emulated device, which knows where each ends.
+    let capacity = if bytes < Kept::LARGEST && !device.is_emulated() { Kept::LARGEST } else { bytes };
+    let mut raw = null_mut();
+    // SAFETY: the pointer is valid for the call; freed when a `PinnedVec` or the context is dropped.
+    let outcome = device.check("cuMemHostAlloc", unsafe { sys::cuMemHostAlloc(&mut raw, capacity, 0) });
+    outcome.map_err(|error| match error {
+        DriverError::Cuda { code: CudaCode::OUT_OF_MEMORY, .. } => {
+            DriverError::OutOfPinnedMemory { requested_bytes: bytes }
+        }
+        other => other,
+    })?;
+    NonNull::new(raw.cast()).ok_or(DriverError::OutOfPinnedMemory { requested_bytes: bytes })
+}
+
+/// Small buffers that are not in use. The driver takes most of a millisecond to lock or unlock memory while the device works, longer than
+/// many a piece of work whose outcome a few bytes bring back.
+#[derive(Default)]
+pub(crate) struct Kept(Mutex<Vec<Free>>);
+
+/// Memory of [`Kept::LARGEST`] bytes that nothing refers to.
+struct Free(NonNull<u8>);
+
+// SAFETY: owned memory that nobody else knows of.
+unsafe impl Send for Free {}
+
+impl Kept {
+    /// Bytes up to which buffers are kept: a page.
+    const LARGEST: usize = 4096;
+    /// Most buffers to keep.
+    const MOST: usize = 64;
+
+    fn take(&self, bytes: usize) -> Option<NonNull<u8>> {
+        if bytes > Self::LARGEST {
+            return None;
+        }
+        lock(&self.0).pop().map(|free| free.0)
+    }
+
+    /// False when the buffer is to be freed.
+    pub(crate) fn keep(&self, bytes: usize, buffer: NonNull<u8>) -> bool {
+        let mut kept = lock(&self.0);
+        let room = bytes <= Self::LARGEST && kept.len() < Self::MOST;
+        if room {
+            kept.push(Free(buffer));
+        }
+        room
+    }
+
+    /// All that is kept, to be freed.
+    pub(crate) fn empty(&self) -> Vec<NonNull<u8>> {
+        std::mem::take(&mut *lock(&self.0)).into_iter().map(|free| free.0).collect()
     }
 }
 

@@ -17,10 +17,12 @@ macro_rules! in_its_format {
         match $a.storage() {
             Storage::Csr($stored) => {
                 type $Raw<T> = RawCsr<T>;
+                let $stored = &**$stored;
                 $body
             }
             Storage::Packets($stored) => {
                 type $Raw<T> = RawPackets<T>;
+                let $stored = &**$stored;
                 $body
             }
         }

@@ -48,8 +48,8 @@ pub struct DeviceMatrix<T: Scalar> {
 
 /// What the matrix consists of.
 enum Storage<T: Scalar> {
-    Csr(Csr<T>),
-    Packets(Packets<T>),
+    Csr(Box<Csr<T>>),
+    Packets(Box<Packets<T>>),
 }
 
 impl<T: Scalar> Storage<T> {
@@ -80,7 +80,7 @@ impl<T: Scalar> CsrMatrix<T> {
     pub fn to_device(&self, home: impl Into<Stream>) -> Result<DeviceMatrix<T>> {
         let home = home.into();
         Ok(DeviceMatrix {
-            storage: Storage::Csr(Csr::upload(&home, self)?),
+            storage: Storage::Csr(Csr::upload(&home, self)?.into()),
             home,
             description: Description::of_csr(self.rows(), self.cols(), self.nnz(), size_of::<T>()),
             diagonal: self.diagonal().to_vec(),
@@ -100,7 +100,7 @@ impl<T: Scalar> PacketMatrix<T> {
     pub fn to_device(&self, home: impl Into<Stream>) -> Result<DeviceMatrix<T>> {
         let home = home.into();
         Ok(DeviceMatrix {
-            storage: Storage::Packets(Packets::upload(&home, self)?),
+            storage: Storage::Packets(Packets::upload(&home, self)?.into()),
             home,
             description: self.description().clone(),
             diagonal: LinearOperator::diagonal(self).unwrap_or_default(),

@@ -29,12 +29,22 @@ pub(crate) struct ProductPolicy {
     pub(crate) threads: u32,
     /// Most blocks that sweep the rows, beside those for long rows.
     max_csr_blocks: u32,
-    max_packet_blocks: u32,
+    /// The same for packets: while a warp of theirs has at most `slices_per_warp` slices, and beyond.
+    few_packet_blocks: u32,
+    slices_per_warp: usize,
+    many_packet_blocks: u32,
 }
 
-/// Measured on an H200: compressed rows want the eight blocks that a multiprocessor holds and no more, packets some waves of four.
-pub(crate) const PRODUCTS: ProductPolicy =
-    ProductPolicy { threads: 256, max_csr_blocks: 1056, max_packet_blocks: 2112 };
+/// Measured on an H200 (132 multiprocessors). Compressed rows want the eight blocks that a multiprocessor holds and no more; packets the
+/// four that it holds while that leaves little work for each (512^2: 15.1 us an iteration with 528 blocks, 16.8 with 1024), and some
+/// waves of them beyond (256^3: within 1 % from 1056 to 4096).
+pub(crate) const PRODUCTS: ProductPolicy = ProductPolicy {
+    threads: 256,
+    max_csr_blocks: 1056,
+    few_packet_blocks: 528,
+    slices_per_warp: 32,
+    many_packet_blocks: 2112,
+};
 
 impl ProductPolicy {
     /// Blocks that sweep a matrix in compressed rows cut into that many blocks of rows.
@@ -44,7 +54,9 @@ impl ProductPolicy {
 
     /// Blocks that sweep that many slices, one for each warp.
     pub(crate) fn packet_blocks(&self, slices: usize) -> u32 {
-        blocks(slices.div_ceil((self.threads / 32) as usize), self.max_packet_blocks)
+        let wanted = slices.div_ceil(self.threads as usize / 32);
+        let little_work = wanted <= self.few_packet_blocks as usize * self.slices_per_warp;
+        blocks(wanted, if little_work { self.few_packet_blocks } else { self.many_packet_blocks })
     }
 }
 
@@ -59,7 +71,7 @@ mod tests {
     #[test]
     fn grids_cover_small_problems_and_are_bounded() {
         assert_eq!([0, 1, 1024, 1025, 1 << 24, usize::MAX].map(|n| VECTORS.blocks(n)), [1, 1, 1, 2, 2112, 2112]);
-        assert_eq!([0, 1, 8, 9, usize::MAX].map(|n| PRODUCTS.packet_blocks(n)), [1, 1, 1, 2, 2112]);
+        assert_eq!([0, 1, 8, 9, 1 << 14, usize::MAX].map(|n| PRODUCTS.packet_blocks(n)), [1, 1, 1, 2, 528, 2112]);
         assert_eq!([0, 1, 7, 1057].map(|n| PRODUCTS.csr_blocks(n)), [1, 1, 7, 1056]);
     }
 }

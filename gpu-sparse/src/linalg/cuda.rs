@@ -221,11 +221,10 @@ impl<'s, T: Scalar> Cuda<'s, T> {
         loop {
             self.enqueue_to_residual()?;
             let pending = self.start_reading()?;
-            if self.finish_reading(pending)?.stop().is_none() {
-                if let Applied::Host { m, z, r_on_host, z_on_host } = &mut self.preconditioner {
-                    apply_on_host(*m, &self.r, z, r_on_host, z_on_host)?;
-                    self.work.decide_preconditioned(&self.r, z)?;
-                }
+            let running = self.finish_reading(pending)?.stop().is_none();
+            if let (true, Applied::Host { m, z, r_on_host, z_on_host }) = (running, &mut self.preconditioner) {
+                apply_on_host(*m, &self.r, z, r_on_host, z_on_host)?;
+                self.work.decide_preconditioned(&self.r, z)?;
             }
             self.enqueue_direction()?;
             let pending = self.start_reading()?;
