@@ -7,6 +7,8 @@ use gpu_driver::{Device, emulated::Emulated, nvrtc};
 use gpu_sparse::KERNELS;
 use testkit::{Outcome, Suite, tests};
 
+#[path = "../cases/mod.rs"]
+mod cases;
 mod failures;
 mod outcomes;
 mod products;
@@ -70,30 +72,34 @@ fn main() -> ExitCode {
     let kernels = kernels.map(|(name, instance, arch)| (name, move |_: &()| Ok(instance.compile(arch).map(drop)?)));
     let suite = Suite::new()
         .group("device", device(), "GPU_TESTS", on_device)
+        .cases("device", device(), "GPU_TESTS", awkward_cases())
         .cases("failures", emulated(), require_emulated, cases())
         .group("failures", emulated(), require_emulated, by_failure)
-        .cases(of_real, files, require, real_cases(0..most_work))
+        .cases("real", files.clone(), require, real_cases())
+        .cases(of_real, files, require, solve_cases(0..most_work))
         .cases("kernels", compiler(), "GPU_COMPILE", kernels);
     if !is_emulated {
         return suite.run();
     }
     let left = Err::<Device, _>("they would take minutes on the emulated device".to_owned());
-    suite.cases("real, left to a GPU", left, "", real_cases(most_work..usize::MAX)).run()
+    suite.cases("real, left to a GPU", left, "", solve_cases(most_work..usize::MAX)).run()
 }
 
 /// Entries times iterations with Jacobi up to which a real matrix is solved on the emulated device: some five seconds.
 const EMULATED_WORK: usize = 10_000_000;
 
 /// Conjugate gradients on each real matrix whose work, entries times iterations with Jacobi, lies in the range.
-fn real_cases(work: Range<usize>) -> impl Iterator<Item = (String, impl FnOnce(&Device) -> Outcome)> {
+fn solve_cases(work: Range<usize>) -> impl Iterator<Item = (String, impl FnOnce(&Device) -> Outcome)> {
     let of_work = move |&(_, _, nnz, _, jacobi): &real::Case| work.contains(&(nnz * jacobi));
     real::SPD.into_iter().filter(of_work).map(|case| {
-        (case.0.to_owned(), move |device: &Device| {
+        (format!("cg, {}", case.0), move |device: &Device| {
             if device.is_emulated() {
                 // Without preconditioner it takes up to three times as many iterations.
-                return real::compare_jacobi(case, |a| a.to_device(device));
+                real::compare_jacobi(case, |a| a.to_device(device))?;
+                return real::compare_jacobi(case, |a| a.to_packets()?.to_device(device));
             }
-            real::compare_both(case, |a| a.to_device(device))
+            real::compare_both(case, |a| a.to_device(device))?;
+            real::compare_both(case, |a| a.to_packets()?.to_device(device))
         })
     })
 }

@@ -3,10 +3,13 @@
 use gpu_array::GpuArray;
 use gpu_driver::{Device, Stream};
 use gpu_sparse::gallery::Poisson;
+use gpu_sparse::io::read_matrix_market;
 use gpu_sparse::linalg::LinearOperator;
 use gpu_sparse::{CsrMatrix, DeviceMatrix, Format, Scalar, SparseError};
 use ndarray::{Array1, s};
 use testkit::{Outcome, Rng, ensure, ensure_eq};
+
+use crate::cases;
 
 /// Row `i` gets `length(i)` entries in random columns (fewer where two fall on one place), values in [-1, 1).
 fn random(rows: usize, cols: usize, length: impl Fn(usize) -> usize) -> Result<CsrMatrix<f64>, SparseError> {
@@ -32,6 +35,23 @@ pub fn in_both_formats<T: Scalar>(device: &Device, a: &CsrMatrix<T>) -> Result<[
 
 fn product<T: Scalar>(a: &DeviceMatrix<T>, x: &Array1<T>) -> Result<Array1<T>, SparseError> {
     Ok(a.matvec(&GpuArray::from_ndarray(a.stream(), x)?)?.to_ndarray()?)
+}
+
+/// A test for each awkward matrix.
+pub fn awkward_cases() -> impl Iterator<Item = (String, impl FnOnce(&Device) -> Outcome + Send + 'static)> {
+    cases::awkward().into_iter().map(|(name, a)| {
+        let label = name.clone();
+        (format!("product, {name}"), move |device: &Device| check_both(device, &label, &a))
+    })
+}
+
+/// A test for each real matrix.
+pub fn real_cases() -> impl Iterator<Item = (String, impl FnOnce(&Device) -> Outcome + Send + 'static)> {
+    cases::real_files().unwrap_or_default().into_iter().map(|(name, path)| {
+        (format!("product, {name}"), move |device: &Device| {
+            check_both(device, &path.display().to_string(), &read_matrix_market(&path)?)
+        })
+    })
 }
 
 /// In both formats: `|y - y_ref| <= bound * |A| |x|` in each row, the same bits twice, and those of the host's packets.
