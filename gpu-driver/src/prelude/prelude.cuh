@@ -41,6 +41,23 @@ template <class A> struct same<A, A> { static constexpr bool value = true; };
 __device__ inline uint64_t first_index() { return uint64_t(blockIdx.x) * blockDim.x + threadIdx.x; }
 __device__ inline uint64_t index_step() { return uint64_t(gridDim.x) * blockDim.x; }
 
+// Adds 1 to a counter in device memory and returns what it was. What this thread wrote before is seen by whoever sees the addition, in any
+// block, and what threads wrote before their additions to the counter up to this one is seen by this thread after it.
+//
+// In PTX because an atomic operation with both orders costs half of one between two fences (H200: 1.6 us of a pass with a sum).
+__device__ inline uint32_t arrive(uint32_t *counter) {
+#ifdef GPU_EMULATED
+    __threadfence();
+    uint32_t before = atomicAdd(counter, 1u);
+    __threadfence();
+    return before;
+#else
+    uint32_t before;
+    asm volatile("atom.add.acq_rel.gpu.global.u32 %0, [%1], 1;" : "=r"(before) : "l"(counter) : "memory");
+    return before;
+#endif
+}
+
 } // namespace gpu
 
 // Checks that a kernel instantiation has the parameter types that the Rust side passes; one line per instantiation is

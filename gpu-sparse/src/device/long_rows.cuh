@@ -43,10 +43,8 @@ __device__ bool sum_segment(const LongRows<T> &a, uint32_t segment, const T *x, 
     sum = total;
     if (count == 1) return true;
     scratch.totals[segment] = total;
-    __threadfence();
-    if (atomicAdd(scratch.arrived + i, 1u) != count - 1) return false;
+    if (gpu::arrive(scratch.arrived + i) != count - 1) return false;
     scratch.arrived[i] = 0;
-    __threadfence();
     sum = 0;
     for (uint32_t s = first; s < first + count; s++) sum += __ldcg(scratch.totals + s);
     return true;

@@ -26,10 +26,8 @@ template <int THREADS> __device__ double block_sum(double value) {
 __device__ inline bool last_block(uint32_t *arrived) {
     SHARED(bool, is_last, [1]);
     if (threadIdx.x == 0) {
-        __threadfence();
-        is_last[0] = atomicAdd(arrived, 1u) == gridDim.x - 1;
+        is_last[0] = gpu::arrive(arrived) == gridDim.x - 1;
         if (is_last[0]) *arrived = 0;
-        __threadfence();
     }
     __syncthreads();
     return is_last[0];

@@ -149,7 +149,7 @@ impl<'a, T: Scalar, P: Place> Cg<'a, T, P> {
         self
     }
 
-    /// How many iterations a device makes between two looks of the host, from 1 to 64; by default as many as take some 150 us, at least 4.
+    /// How many iterations a device makes between two looks of the host, from 1 to 64; by default as many as take some 250 us, at least 4.
     /// It changes nothing about the result. The CPU has no use for it.
     pub fn check_every(mut self, iterations: usize) -> Self {
         self.check_every = Some(iterations);

@@ -250,12 +250,12 @@ fn apply_on_host<T: Scalar>(
     Ok(z.copy_from_slice(z_on_host)?)
 }
 
-/// Iterations that take the device some 150 us: enough to hide the host's part, few enough that those enqueued beyond the last
+/// Iterations that take the device some 250 us: enough to hide the host's part, few enough that those enqueued beyond the last
 /// one do not matter.
 fn block_length<T: Scalar>(a: &DeviceMatrix<T>, preconditioner: &Applied<'_, T>) -> usize {
     /// Of a block, and of the launches of an iteration.
-    const BLOCK_US: f64 = 150.0;
-    const LAUNCHES_US: f64 = 8.0;
+    const BLOCK_US: f64 = 250.0;
+    const LAUNCHES_US: f64 = 9.0;
     const BYTES_PER_US: f64 = 4e6;
     let vectors = (12 * a.rows() * size_of::<T>()) as u64;
     let preconditioner = if let Applied::Matrix(m, _) = preconditioner { m.description().bytes } else { 0 };
