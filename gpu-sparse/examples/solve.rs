@@ -12,6 +12,8 @@ mod plot;
 mod progress;
 #[path = "solve/report.rs"]
 mod report;
+#[path = "solve/system.rs"]
+mod system;
 
 use std::{error::Error, path::Path, process::ExitCode, time::Instant};
 
@@ -24,6 +26,7 @@ use gpu_sparse::{
 use options::{Options, Precond};
 use place::Place;
 use report::Report;
+use system::System;
 
 /// Why the program ends without a solution, for its user.
 type Outcome<T> = Result<T, Box<dyn Error>>;
@@ -54,9 +57,9 @@ fn run(options: &Options) -> Outcome<bool> {
     let read_s = started.elapsed().as_secs_f64();
     check_symmetric(&a)?;
     let started = Instant::now();
-    let system = place.build(&a)?;
+    let system = System::build(&a, &place, options.format)?;
     let build_s = started.elapsed().as_secs_f64();
-    let solution = solve(system.as_ref(), &b, options)?;
+    let solution = solve(system.operator.as_ref(), &b, options)?;
     let true_residual = true_residual(&a, &b, &solution)?;
 
     if let Some(path) = &options.out {
@@ -65,7 +68,7 @@ fn run(options: &Options) -> Outcome<bool> {
     if let Some(path) = &options.plot {
         plot::residuals(path, &name, &solution.history, relative_to(&b))?;
     }
-    let report = Report::new(name, &place, &a, options, &solution, true_residual, [read_s, build_s]);
+    let report = Report::new(name, &place, &system, options, &solution, true_residual, [read_s, build_s]);
     if options.json {
         println!("{}", report.json())
     } else {
@@ -118,7 +121,7 @@ fn check_symmetric(a: &CsrMatrix<f64>) -> Outcome<()> {
 
 fn solve(system: &dyn LinearOperator<f64>, b: &[f64], options: &Options) -> Outcome<Solution<f64>> {
     let progress = progress::Bar::new(options.rtol);
-    let mut cg: Cg<'_, f64> = linalg::cg(&system, b).rtol(options.rtol).callback(|state| progress.show(state));
+    let mut cg: Cg<'_, f64> = linalg::cg(&system, b).rtol(options.rtol).monitor(|state| progress.show(state));
     if let Some(maxiter) = options.maxiter {
         cg = cg.maxiter(maxiter);
     }

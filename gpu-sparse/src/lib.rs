@@ -1,4 +1,53 @@
-//! Sparse matrices and Krylov solvers.
+//! Sparse matrices, their products, and conjugate gradients, on the CPU's threads and on a GPU.
+//!
+//! # From a matrix to a solution
+//! A matrix is read from a file ([`io`]), made by formula ([`gallery`]) or assembled from entries ([`CooMatrix`]). Each way ends
+//! in a [`CsrMatrix`], compressed rows of f32 or f64, which the solvers of [`linalg`] take as it is:
+//!
+//! ```
+//! use gpu_sparse::{gallery::Poisson, linalg};
+//!
+//! let a = Poisson::two_d(100, 100).build::<f64>()?; // or io::read_matrix_market("a.mtx.gz")?
+//! let b = vec![1.0; a.rows()];
+//! let solution = linalg::cg(&a, &b).rtol(1e-8).preconditioner(linalg::Jacobi).solve()?;
+//! assert!(solution.is_converged(), "{solution}");
+//! # Ok::<(), gpu_sparse::SparseError>(())
+//! ```
+//!
+//! # On a GPU
+//! A [`DeviceMatrix`] is a matrix in GPU memory, in one of two [`Format`]s: compressed rows, or packets of slices
+//! ([`PacketMatrix`]), which are smaller and faster where neighbouring rows are alike. [`DeviceMatrix::new`] takes the one that
+//! is expected to be faster; a [`PacketPlan`] tells which and why before anything is copied. Solves with such a matrix run on
+//! its device, and the solution comes back where `b` is: on the host, or as a `GpuArray` that never leaves the device.
+//!
+//! ```no_run
+//! use gpu_array::GpuArray;
+//! use gpu_sparse::{DeviceMatrix, PacketPlan, gallery::Poisson, linalg};
+//!
+//! let a = Poisson::three_d(100, 100, 100).build::<f64>()?;
+//! println!("{}", PacketPlan::new(&a)?.description());
+//!
+//! let device = gpu_driver::Device::first()?;
+//! let a = DeviceMatrix::new(&a, &device)?; // or a.to_device(&device)?, a.to_packets()?.to_device(&device)?
+//! let solution = linalg::cg(&a, &vec![1.0; a.rows()]).rtol(1e-8).solve()?;
+//! println!("{solution}, x[0] = {}", solution.x[0]);
+//!
+//! let b = GpuArray::full(&device, a.rows(), 1.0)?;
+//! let x = linalg::cg(&a, &b).rtol(1e-8).solve()?.x;
+//! let b_again = a.matvec(&x)?;
+//! println!("{:?}", b_again.to_ndarray()?);
+//! # Ok::<(), gpu_sparse::SparseError>(())
+//! ```
+//!
+//! # What holds everywhere
+//! Rows are added up in f64 and rounded once. Results have the same bits on every run: on the CPU for any number of threads, on a
+//! GPU for any model. How a solve ended is a value, [`linalg::Status`]; an `Err` is for input that makes no sense and for devices
+//! that fail.
+//!
+//! # Where to read on
+//! [`linalg::Cg`] says what an iteration does, when it stops and what it costs; [`linalg::LinearOperator`] lets an operator of your
+//! own take a matrix's place; [`Description`] lists what a format consists of; `gpu_driver` has devices and streams, and in its
+//! module `emulated` a device for machines without a GPU. The example `solve` does all of this from the command line.
 #![deny(unsafe_code)]
 
 mod coo;

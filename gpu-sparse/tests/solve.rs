@@ -6,6 +6,8 @@ use std::{
     process::{Command, Output},
 };
 
+use gpu_sparse::{CsrMatrix, gallery::Poisson, io};
+
 /// The example's program, beside the folder that holds this test.
 fn program() -> PathBuf {
     let test = std::env::current_exe().expect("a test has a path");
@@ -39,6 +41,16 @@ fn file(folder: &tempfile::TempDir, name: &str, text: &str) -> String {
     let path = folder.path().join(name);
     std::fs::write(&path, text).expect("the folder can be written");
     path.display().to_string()
+}
+
+/// Runs it on the device; none where that is the emulated one and its compiler is missing.
+fn on(device: &str, arguments: &[&str]) -> Option<Output> {
+    let output = run(&[&["--device", device], arguments].concat());
+    if device == "emulated" && stderr(&output).contains("no C++ compiler") {
+        eprintln!("SKIPPED: {}", stderr(&output));
+        return None;
+    }
+    Some(output)
 }
 
 fn fails(arguments: &[&str], message: &str) {
@@ -137,12 +149,107 @@ fn the_emulated_device_is_used_when_asked_for_and_never_otherwise() {
     assert!(facts["device"].as_str().unwrap().starts_with("cpu"), "{facts}");
     assert!(facts["device_reason"].as_str().unwrap().contains("--device emulated"), "{facts}");
     assert_eq!(emulated(&["--device", "cuda"]).status.code(), Some(1));
-    let output = run(&[&a, "--json", "--device", "emulated"]);
-    if stderr(&output).contains("no C++ compiler") {
-        eprintln!("SKIPPED: {}", stderr(&output));
-        return;
-    }
+    let Some(output) = on("emulated", &[&a, "--json"]) else { return };
     let facts = json(&output);
     assert!(facts["device"].as_str().unwrap().contains("emulated") && facts["status"] == "Converged", "{facts}");
     assert_eq!(facts["iterations"], 2);
+}
+
+/// A matrix that packets suit, and one so small that their padding is most of them; in files.
+fn matrices(folder: &tempfile::TempDir) -> [(CsrMatrix<f64>, String); 2] {
+    let grid = Poisson::two_d(20, 21).random_coefficients(3, 10.0).build::<f64>().unwrap();
+    let tiny = Poisson::one_d(2).build::<f64>().unwrap();
+    [(grid, "grid.mtx"), (tiny, "tiny.mtx")].map(|(a, name)| {
+        let path = folder.path().join(name).display().to_string();
+        io::write_matrix_market(&path, &a).unwrap();
+        (a, path)
+    })
+}
+
+/// Whether a solve of `a` went well and tells the truth about its format; the iterations that it took.
+fn iterations_in(a: &CsrMatrix<f64>, format: &str, facts: &serde_json::Value) -> u64 {
+    let number = |key: &str| facts[key].as_f64().unwrap_or_else(|| panic!("{key}: {facts}"));
+    assert!(facts["status"] == "Converged" && number("true_residual") <= 2.0 * number("rtol"), "{facts}");
+    assert_eq!([&facts["format"], &facts["format_asked"], &facts["format_reason"]], [format, format, "asked for"]);
+    let (n, nnz) = (a.rows() as f64, a.nnz() as f64);
+    let bytes = match format {
+        "csr" => (8.0 + 4.0) * nnz + 8.0 * (n + 1.0),
+        _ => a.to_packets().unwrap().description().bytes as f64,
+    };
+    assert!((number("bytes_per_nnz") / (bytes / nnz) - 1.0).abs() < 1e-12, "{facts}");
+    let vectors = if facts["precond"] == "none" { 10.0 } else { 12.0 };
+    let moved = number("gb_per_s") * 1e9 * number("solve_s") / number("iterations");
+    assert!((moved / (bytes + vectors * 8.0 * n) - 1.0).abs() < 1e-9, "{moved}: {facts}");
+    facts["iterations"].as_u64().unwrap()
+}
+
+#[test]
+fn the_matrix_is_in_the_format_asked_for_and_the_answers_agree() {
+    let folder = tempfile::tempdir().unwrap();
+    for (a, path) in matrices(&folder) {
+        for precond in ["none", "jacobi"] {
+            let cases = ["cpu", "emulated"].map(|device| ["csr", "packets"].map(|format| (device, format)));
+            let counts = cases.into_iter().flatten().filter_map(|(device, format)| {
+                let output = on(device, &[&path, "--json", "--format", format, "--precond", precond])?;
+                let facts = json(&output);
+                assert!(output.status.success() && facts["device"].as_str().unwrap().contains(device), "{facts}");
+                Some(iterations_in(&a, format, &facts))
+            });
+            let counts: Vec<u64> = counts.collect();
+            assert!(counts.iter().all(|count| count.abs_diff(counts[0]) <= 2), "{path}, {precond}: {counts:?}");
+        }
+    }
+}
+
+#[test]
+fn auto_takes_the_format_that_pays_and_says_why() {
+    let folder = tempfile::tempdir().unwrap();
+    let [(_, grid), (_, tiny)] = matrices(&folder);
+    let facts = |output: Output| {
+        let facts = json(&output);
+        assert!(output.status.success(), "{facts}");
+        assert_eq!(facts["format_asked"], "auto");
+        let why = facts["format_reason"].as_str().unwrap().to_owned();
+        assert!(!why.contains('\n') && !why.contains("asked"), "{why}");
+        (facts["format"].as_str().unwrap().to_owned(), why)
+    };
+    for path in [&grid, &tiny] {
+        let (format, why) = facts(solve(&[path, "--json", "--format", "auto"]));
+        assert!(format == "csr" && why.contains("GPU"), "{format}, {why}");
+    }
+    for (path, want, reason) in [(&grid, "packets", "packets pay"), (&tiny, "csr", "packets do not pay")] {
+        let Some(output) = on("emulated", &[path, "--json"]) else { return };
+        let (format, why) = facts(output);
+        assert!(format == want && why.starts_with(reason), "{format}, {why}");
+    }
+}
+
+#[test]
+fn the_table_says_the_format_in_one_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let [(_, grid), _] = matrices(&folder);
+    let line = |output: Output| {
+        let table = String::from_utf8(output.stdout).unwrap();
+        assert_eq!(table.lines().count(), 14, "{table}");
+        table.lines().find(|line| line.starts_with("format")).unwrap_or_else(|| panic!("{table}")).to_owned()
+    };
+    let said = line(solve(&[&grid, "--format", "packets"]));
+    assert!(
+        said.starts_with("format          packets, ") && said.ends_with(" bytes per nonzero (asked for)"),
+        "{said}"
+    );
+    let Some(output) = on("emulated", &[&grid]) else { return };
+    let said = line(output);
+    assert!(
+        said.starts_with("format          packets, ") && said.contains(" bytes per nonzero (packets pay"),
+        "{said}"
+    );
+}
+
+#[test]
+fn a_format_that_does_not_exist_is_refused_with_those_that_do() {
+    let output = solve(&["--format", "ell"]);
+    assert_eq!(output.status.code(), Some(2));
+    let said = stderr(&output);
+    assert!(["'ell'", "--format", "auto", "csr", "packets"].iter().all(|word| said.contains(word)), "{said}");
 }

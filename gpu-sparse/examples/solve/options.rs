@@ -25,6 +25,9 @@ pub(crate) struct Options {
     /// Where to solve. `auto`: CUDA when a driver, a device and NVRTC are there, else the CPU.
     #[arg(long, value_enum, default_value_t = Device::Auto)]
     pub(crate) device: Device,
+    /// How the matrix is stored: compressed rows or packets of slices. `auto`: on a device the one expected to be faster, on the CPU csr.
+    #[arg(long, value_enum, default_value_t = Format::Auto)]
+    pub(crate) format: Format,
     /// Write x to this Matrix Market file.
     #[arg(long)]
     pub(crate) out: Option<PathBuf>,
@@ -48,4 +51,22 @@ pub(crate) enum Device {
     Cuda,
     Emulated,
     Cpu,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    Auto,
+    Csr,
+    Packets,
+}
+
+impl Format {
+    /// As it is written on the command line.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::Csr => "csr",
+            Self::Packets => "packets",
+        }
+    }
 }

@@ -1,9 +1,7 @@
 //! Where the system is solved, and why there.
 
-use gpu_driver::{self as driver, emulated::Emulated, nvrtc};
-use gpu_sparse::{CsrMatrix, linalg::LinearOperator};
-
 use crate::{Outcome, options::Device};
+use gpu_driver::{self as driver, emulated::Emulated, nvrtc};
 
 /// The place chosen.
 pub(crate) enum Place {
@@ -43,19 +41,6 @@ impl Place {
     pub(crate) fn why(&self) -> &str {
         match self {
             Self::Cpu { why } | Self::Device { why, .. } => why,
-        }
-    }
-
-    /// The matrix as the place needs it, and the kernels compiled.
-    pub(crate) fn build<'a>(&self, a: &'a CsrMatrix<f64>) -> Outcome<Box<dyn LinearOperator<f64> + 'a>> {
-        match self {
-            Self::Cpu { .. } => Ok(Box::new(a)),
-            Self::Device { device, .. } => {
-                let a = a.to_device(device)?;
-                a.load_kernels()?;
-                device.synchronize()?;
-                Ok(Box::new(a))
-            }
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The progress bar: how far the residual has come, on a logarithmic scale.
 
-use gpu_sparse::linalg::Progress;
+use gpu_sparse::linalg::ResidualNorm;
 use indicatif::{ProgressBar, ProgressStyle};
 
 /// Steps of a whole bar.
@@ -21,7 +21,7 @@ impl Bar {
         Self { bar, rtol }
     }
 
-    pub(crate) fn show(&self, state: &Progress<'_, f64>) {
+    pub(crate) fn show(&self, state: &ResidualNorm) {
         if self.bar.is_hidden() {
             return;
         }

@@ -2,12 +2,13 @@
 
 use std::fmt;
 
-use gpu_sparse::{CsrMatrix, linalg::Solution, linalg::Status};
+use gpu_sparse::{Description, linalg::Solution, linalg::Status};
 use serde_json::json;
 
 use crate::{
     options::{Options, Precond},
     place::Place,
+    system::System,
 };
 
 /// The facts of one solve.
@@ -16,10 +17,10 @@ pub(crate) struct Report {
     device: String,
     why: String,
     precond: &'static str,
-    rows: usize,
-    nnz: usize,
-    bytes_per_nnz: f64,
-    /// Bytes that one iteration has to move: the matrix once, and the vectors as `linalg::cg` documents.
+    stored: Description,
+    format_asked: &'static str,
+    format_why: String,
+    /// Bytes that one iteration has to move: the matrix as it is stored, once, and the vectors as `linalg::cg` documents.
     iteration_bytes: f64,
     iterations: usize,
     status: Status,
@@ -34,13 +35,13 @@ impl Report {
     pub(crate) fn new(
         matrix: String,
         place: &Place,
-        a: &CsrMatrix<f64>,
+        system: &System<'_>,
         options: &Options,
         solution: &Solution<f64>,
         true_residual: f64,
         [read_s, build_s]: [f64; 2],
     ) -> Self {
-        let matrix_bytes = (a.nnz() * (8 + 4) + (a.rows() + 1) * 8) as f64;
+        let stored = system.description.clone();
         let (precond, vectors) = match options.precond {
             Precond::None => ("none", 10.0),
             Precond::Jacobi => ("jacobi", 12.0),
@@ -50,10 +51,10 @@ impl Report {
             device: place.name(),
             why: place.why().to_owned(),
             precond,
-            rows: a.rows(),
-            nnz: a.nnz(),
-            bytes_per_nnz: matrix_bytes / a.nnz().max(1) as f64,
-            iteration_bytes: matrix_bytes + vectors * 8.0 * a.rows() as f64,
+            iteration_bytes: stored.bytes as f64 + vectors * 8.0 * stored.rows as f64,
+            stored,
+            format_asked: options.format.name(),
+            format_why: system.why.clone(),
             iterations: solution.iterations,
             status: solution.status,
             rtol: options.rtol,
@@ -79,10 +80,12 @@ impl Report {
             "device": self.device,
             "device_reason": self.why,
             "precond": self.precond,
-            "rows": self.rows,
-            "nnz": self.nnz,
-            "format": "csr",
-            "bytes_per_nnz": self.bytes_per_nnz,
+            "rows": self.stored.rows,
+            "nnz": self.stored.nnz,
+            "format": self.stored.format.to_string(),
+            "format_asked": self.format_asked,
+            "format_reason": self.format_why,
+            "bytes_per_nnz": self.stored.bytes_per_nonzero(),
             "iterations": self.iterations,
             "status": status_word(self.status),
             "message": self.status.to_string(),
@@ -107,9 +110,11 @@ impl fmt::Display for Report {
         let mut row = |name: &str, value: String| writeln!(f, "{name:<15} {value}");
         row("matrix", self.matrix.clone())?;
         row("device", format!("{} ({})", self.device, self.why))?;
-        row("rows", self.rows.to_string())?;
-        row("nonzeros", self.nnz.to_string())?;
-        row("format", format!("csr, {:.2} bytes per nonzero", self.bytes_per_nnz))?;
+        let matrix = &self.stored;
+        let bytes = matrix.bytes_per_nonzero();
+        row("rows", matrix.rows.to_string())?;
+        row("nonzeros", matrix.nnz.to_string())?;
+        row("format", format!("{}, {bytes:.2} bytes per nonzero ({})", matrix.format, self.format_why))?;
         row("preconditioner", self.precond.to_owned())?;
         row("iterations", self.iterations.to_string())?;
         row("outcome", self.status.to_string())?;

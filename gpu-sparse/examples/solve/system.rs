@@ -1,0 +1,60 @@
+//! The matrix as the place needs it, in the format asked for or the one that pays.
+
+use gpu_sparse::{CsrMatrix, Description, Format, PacketPlan, linalg::LinearOperator};
+
+use crate::{Outcome, options, place::Place};
+
+/// What is solved with.
+pub(crate) struct System<'a> {
+    pub(crate) operator: Box<dyn LinearOperator<f64> + 'a>,
+    pub(crate) description: Description,
+    /// Why it is in this format.
+    pub(crate) why: String,
+}
+
+impl<'a> System<'a> {
+    /// Puts the matrix where it is solved; on a device the kernels are compiled, too.
+    pub(crate) fn build(a: &'a CsrMatrix<f64>, place: &Place, asked: options::Format) -> Outcome<Self> {
+        let (plan, why) = choose(a, place, asked)?;
+        let packets = plan.map(|plan| plan.build(a)).transpose()?;
+        let (operator, description): (Box<dyn LinearOperator<f64> + 'a>, _) = match (place, packets) {
+            (Place::Cpu { .. }, None) => {
+                (Box::new(a), Description::of_csr(a.rows(), a.cols(), a.nnz(), size_of::<f64>()))
+            }
+            (Place::Cpu { .. }, Some(packets)) => {
+                let description = packets.description().clone();
+                (Box::new(packets), description)
+            }
+            (Place::Device { device, .. }, packets) => {
+                let placed = packets.map_or_else(|| a.to_device(device), |packets| packets.to_device(device))?;
+                placed.load_kernels()?;
+                device.synchronize()?;
+                let description = placed.description().clone();
+                (Box::new(placed), description)
+            }
+        };
+        Ok(Self { operator, description, why })
+    }
+}
+
+/// The plan for packets, where they are wanted, and why they are or are not. `DeviceMatrix::new` decides as `auto` does on a
+/// device, but does not say why.
+fn choose(a: &CsrMatrix<f64>, place: &Place, asked: options::Format) -> Outcome<(Option<PacketPlan>, String)> {
+    Ok(match (asked, place) {
+        (options::Format::Csr, _) => (None, "asked for".to_owned()),
+        (options::Format::Packets, _) => (Some(PacketPlan::new(a)?), "asked for".to_owned()),
+        (options::Format::Auto, Place::Cpu { .. }) => (None, "packets are made for GPUs".to_owned()),
+        (options::Format::Auto, Place::Device { .. }) => match PacketPlan::new(a) {
+            Ok(plan) => {
+                let why = verdict(plan.description());
+                ((plan.format() == Format::Packets).then_some(plan), why)
+            }
+            Err(error) => (None, error.to_string()),
+        },
+    })
+}
+
+/// Whether packets pay: the last of the lines that describe them.
+fn verdict(packets: &Description) -> String {
+    packets.to_string().lines().last().unwrap_or_default().to_owned()
+}
