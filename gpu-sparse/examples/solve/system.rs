@@ -37,8 +37,7 @@ impl<'a> System<'a> {
     }
 }
 
-/// The plan for packets, where they are wanted, and why they are or are not. `DeviceMatrix::new` decides as `auto` does on a
-/// device, but does not say why.
+/// The plan for packets, where they are wanted, and why they are or are not. `auto` decides as `DeviceMatrix::new` does on a device.
 fn choose(a: &CsrMatrix<f64>, place: &Place, asked: options::Format) -> Outcome<(Option<PacketPlan>, String)> {
     Ok(match (asked, place) {
         (options::Format::Csr, _) => (None, "asked for".to_owned()),
@@ -46,15 +45,10 @@ fn choose(a: &CsrMatrix<f64>, place: &Place, asked: options::Format) -> Outcome<
         (options::Format::Auto, Place::Cpu { .. }) => (None, "packets are made for GPUs".to_owned()),
         (options::Format::Auto, Place::Device { .. }) => match PacketPlan::new(a) {
             Ok(plan) => {
-                let why = verdict(plan.description());
+                let why = plan.description().reason().unwrap_or_default();
                 ((plan.format() == Format::Packets).then_some(plan), why)
             }
             Err(error) => (None, error.to_string()),
         },
     })
-}
-
-/// Whether packets pay: the last of the lines that describe them.
-fn verdict(packets: &Description) -> String {
-    packets.to_string().lines().last().unwrap_or_default().to_owned()
 }

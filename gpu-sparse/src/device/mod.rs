@@ -120,10 +120,11 @@ impl<T: Scalar> DeviceMatrix<T> {
     /// `Driver`: no device memory left, a lost device.
     pub fn new(a: &CsrMatrix<T>, home: impl Into<Stream>) -> Result<Self> {
         // More slots than packets can count are no reason to fail: compressed rows hold them.
-        match PacketPlan::new(a) {
-            Ok(plan) if plan.format() == Format::Packets => plan.build(a)?.to_device(home),
-            _ => a.to_device(home),
+        let Ok(plan) = PacketPlan::new(a) else { return a.to_device(home) };
+        if plan.format() == Format::Packets {
+            return plan.build(a)?.to_device(home);
         }
+        Ok(Self { description: plan.csr_description(), ..a.to_device(home)? })
     }
 
     /// Number of rows.

@@ -72,7 +72,7 @@ pub fn cg<'a, T: Scalar, B: IntoView<'a, T>>(a: &'a impl LinearOperator<T>, b: B
 /// ([`CsrMatrix::is_symmetric`](crate::CsrMatrix::is_symmetric) does); a convergence reported is true for any `A`.
 ///
 /// # Determinism
-/// On the CPU bitwise the same for any number of threads, given an operator of which that is true (a `CsrMatrix` is one). On a
+/// On the CPU bitwise the same for any number of threads, given an operator of which that is true (a `CsrMatrix` and a `PacketMatrix` are). On a
 /// device (a `DeviceMatrix`) bitwise the same on every run and every device, whatever [`check_every`](Cg::check_every), callback or monitor. Between the two, and
 /// between the formats, the order of additions differs, and with it the last digits and, on badly conditioned systems, the number of iterations.
 ///

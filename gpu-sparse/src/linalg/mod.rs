@@ -14,6 +14,20 @@
 //! # Ok::<(), gpu_sparse::SparseError>(())
 //! ```
 //!
+//! With a [`DeviceMatrix`](crate::DeviceMatrix) the same call solves on its device, and with a `&GpuArray` for `b` the solution is one too:
+//!
+//! ```no_run
+//! use gpu_array::GpuArray;
+//! use gpu_sparse::{DeviceMatrix, gallery, linalg};
+//!
+//! let device = gpu_driver::Device::first()?;
+//! let a = DeviceMatrix::new(&gallery::Poisson::two_d(30, 30).build::<f64>()?, &device)?;
+//! let b = GpuArray::full(&device, a.rows(), 1.0)?;
+//! let solution = linalg::cg(&a, &b).rtol(1e-8).solve()?;
+//! let x: GpuArray<f64, ndarray::Ix1> = solution.x;
+//! # Ok::<(), gpu_sparse::SparseError>(())
+//! ```
+//!
 //! What a solve came to is a value, [`Status`]; an `Err` means that the input makes no sense (shapes, negative tolerances). A
 //! matrix need not exist as one: whatever implements [`LinearOperator`] will do, a closure among them ([`from_fn`]).
 

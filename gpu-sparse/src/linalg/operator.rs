@@ -11,8 +11,8 @@ use crate::{DeviceMatrix, Result, Scalar};
 
 /// A linear map that can be applied to a vector.
 ///
-/// Implemented for [`CsrMatrix`], for [`DeviceMatrix`], for references to operators, and for closures through [`from_fn`]. Only `shape` and `apply`
-/// are required; the rest has defaults, to be replaced where the operator knows better.
+/// Implemented for [`CsrMatrix`], [`PacketMatrix`](crate::PacketMatrix) and [`DeviceMatrix`], for references to operators, and for
+/// closures through [`from_fn`]. Only `shape` and `apply` are required; the rest has defaults, to be replaced where the operator knows better.
 pub trait LinearOperator<T: Scalar> {
     /// (rows, columns).
     fn shape(&self) -> (usize, usize);

@@ -180,6 +180,11 @@ impl Description {
         (self.long_rows_bytes - 12 * self.long_rows as u64) as usize / (self.value_bytes + 4)
     }
 
+    /// Why packets pay or do not, in one line; None where nobody asked (a matrix put into compressed rows without a plan).
+    pub fn reason(&self) -> Option<String> {
+        self.verdict.map(|verdict| verdict.to_string())
+    }
+
     /// `bytes` over `nnz`; 0 without entries.
     pub fn bytes_per_nonzero(&self) -> f64 {
         self.per_nonzero(self.bytes)
@@ -228,6 +233,6 @@ impl fmt::Display for Description {
             )?;
             write!(f, "{} packets, {} ordered; {} long rows", self.packets, self.ordered_packets, self.long_rows)?;
         }
-        self.verdict.map_or(Ok(()), |verdict| write!(f, "\n{verdict}"))
+        self.reason().map_or(Ok(()), |reason| write!(f, "\n{reason}"))
     }
 }
