@@ -62,61 +62,99 @@ product_kernel!(
     "curvature",
     In<'a, R::Element>,
     Out<'a, R::Element>,
-    InOut<'a, State>,
+    In<'a, State>,
     Out<'a, f64>,
-    InOut<'a, u32>
+    InOut<'a, u32>,
+    u32
 );
 product_kernel!(
     Precondition,
     "precondition",
     In<'a, R::Element>,
     Out<'a, R::Element>,
-    InOut<'a, State>,
+    In<'a, State>,
+    In<'a, f64>,
+    u64,
     Out<'a, f64>,
-    InOut<'a, u32>
+    InOut<'a, u32>,
+    u32
 );
 
-/// The given arguments, then the number of elements.
 macro_rules! step_kernel {
-    ($name:ident, $cuda:literal, [$($flag:literal)?], $($args:ty),*) => {
+    ($name:ident, $cuda:literal, $($args:ty),*) => {
         pub(super) struct $name<T>(PhantomData<T>);
         impl<T: Scalar> Entry for $name<T> {
             type Policy = VectorPolicy;
-            type Args<'a> = ($($args,)* u64);
+            type Args<'a> = ($($args,)*);
             const SOURCE: &'static Source = &STEP;
             const NAME: &'static str = $cuda;
             fn template(policy: &VectorPolicy) -> String {
-                format!(concat!("{}, {}, {}" $(, ", ", $flag)?), T::CUDA_NAME, policy.threads, policy.batch)
+                format!("{}, {}, {}", T::CUDA_NAME, policy.threads, policy.batch)
             }
             fn block(policy: &VectorPolicy) -> Dim3 {
                 policy.threads.into()
             }
         }
     };
-    // With sums: the state and what blocks leave for each other come before the number of elements.
-    ($name:ident, $cuda:literal, [$($flag:literal)?], $($args:ty),*; sums) => {
-        step_kernel!($name, $cuda, [$($flag)?], $($args,)* InOut<'a, State>, Out<'a, f64>, InOut<'a, u32>);
+    // With a sum for the host: the state and what blocks leave for each other.
+    ($name:ident, $cuda:literal, $($args:ty),*; total) => {
+        step_kernel!($name, $cuda, $($args,)* InOut<'a, State>, Out<'a, f64>, InOut<'a, u32>, u64);
     };
 }
 
-step_kernel!(UpdateResidual, "update_residual", ["false"], In<'a, T>, InOut<'a, T>; sums);
-step_kernel!(UpdateResidualStored, "update_residual", ["true"], In<'a, T>, InOut<'a, T>; sums);
-step_kernel!(UpdateResidualDiagonal, "update_residual_diagonal", [], In<'a, T>, In<'a, T>, InOut<'a, T>; sums);
-step_kernel!(UpdateDirection, "update_direction", [], In<'a, T>, InOut<'a, T>, InOut<'a, T>, In<'a, State>);
+step_kernel!(
+    UpdateResidual,
+    "update_residual",
+    In<'a, T>,
+    InOut<'a, T>,
+    InOut<'a, State>,
+    In<'a, f64>,
+    u64,
+    Out<'a, f64>,
+    u64
+);
+step_kernel!(
+    UpdateResidualDiagonal,
+    "update_residual_diagonal",
+    In<'a, T>,
+    In<'a, T>,
+    InOut<'a, T>,
+    InOut<'a, State>,
+    In<'a, f64>,
+    u64,
+    Out<'a, f64>,
+    u64
+);
+step_kernel!(
+    UpdateDirection,
+    "update_direction",
+    In<'a, T>,
+    InOut<'a, T>,
+    InOut<'a, T>,
+    InOut<'a, State>,
+    In<'a, f64>,
+    u64,
+    In<'a, f64>,
+    u64,
+    u64
+);
 step_kernel!(
     UpdateDirectionDiagonal,
     "update_direction_diagonal",
-    [],
     In<'a, T>,
     In<'a, T>,
     InOut<'a, T>,
     InOut<'a, T>,
-    In<'a, State>
+    InOut<'a, State>,
+    In<'a, f64>,
+    u64,
+    u64
 );
-step_kernel!(DecidePreconditioned, "decide_preconditioned", [], In<'a, T>, In<'a, T>; sums);
-step_kernel!(Dot, "dot", [], In<'a, T>, In<'a, T>; sums);
-step_kernel!(ScaledDirection, "scaled_direction", [], In<'a, T>, In<'a, T>, Out<'a, T>; sums);
-step_kernel!(Rescale, "rescale", [], f64, InOut<'a, T>; sums);
+step_kernel!(Probe, "probe", InOut<'a, State>, In<'a, f64>, u64);
+step_kernel!(LeaveDot, "leave_dot", In<'a, T>, In<'a, T>, Out<'a, f64>, u64);
+step_kernel!(Dot, "dot", In<'a, T>, In<'a, T>; total);
+step_kernel!(ScaledDirection, "scaled_direction", In<'a, T>, In<'a, T>, Out<'a, T>; total);
+step_kernel!(Rescale, "rescale", f64, InOut<'a, T>; total);
 
 /// The kernels of this crate.
 pub static KERNELS: LazyLock<Registry> = LazyLock::new(|| {
@@ -127,11 +165,11 @@ pub static KERNELS: LazyLock<Registry> = LazyLock::new(|| {
 fn with_element<T: Scalar>(registry: Registry) -> Registry {
     with_format::<RawPackets<T>>(with_format::<RawCsr<T>>(registry))
         .with::<UpdateResidual<T>>(&VECTORS)
-        .with::<UpdateResidualStored<T>>(&VECTORS)
         .with::<UpdateResidualDiagonal<T>>(&VECTORS)
         .with::<UpdateDirection<T>>(&VECTORS)
         .with::<UpdateDirectionDiagonal<T>>(&VECTORS)
-        .with::<DecidePreconditioned<T>>(&VECTORS)
+        .with::<Probe<T>>(&VECTORS)
+        .with::<LeaveDot<T>>(&VECTORS)
         .with::<Dot<T>>(&VECTORS)
         .with::<ScaledDirection<T>>(&VECTORS)
         .with::<Rescale<T>>(&VECTORS)

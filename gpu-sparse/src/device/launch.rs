@@ -5,7 +5,7 @@ use gpu_driver::{DeviceVec, Graph, Pending, PinnedVec, Stream};
 
 use super::entries::*;
 use super::policy::{PRODUCTS, VECTORS};
-use super::state::State;
+use super::state::{Scalars, State};
 use super::storage::{RawCsr, RawPackets, Stored, View};
 use super::{DeviceMatrix, Storage};
 use crate::csr::check_length;
@@ -32,6 +32,19 @@ macro_rules! in_its_format {
 /// Blocks of a product's grid: those that sweep, those that sum segments of long rows, and places for their sums.
 fn grid(stored: &impl Stored) -> u32 {
     stored.main_blocks() + stored.long_rows().segments()
+}
+
+/// Places for the sums that a product leaves: of its sweeping blocks, and of each long row.
+fn places<T: Scalar>(storage: &Storage<T>) -> usize {
+    storage.main_blocks() as usize + storage.long_rows().len()
+}
+
+/// How many sums a product leaves for the pass after it, and whether it has to gather them in one first.
+fn left_by<T: Scalar>(storage: &Storage<T>) -> (u64, u32) {
+    /// Most sums that each block of a pass adds up: some 1 us.
+    const MOST: usize = 4096;
+    let places = places(storage);
+    if places > MOST { (1, 1) } else { (places as u64, 0) }
 }
 
 /// What the blocks of a product leave for each other where long rows are divided; empty where none is.
@@ -103,6 +116,19 @@ pub(crate) fn product_axpby<T: Scalar>(
     Ok(())
 }
 
+/// Sums that the blocks of a pass leave for the pass after it.
+struct Left {
+    partials: DeviceVec<f64>,
+    /// How many the pass that ran last has left of each sum.
+    count: u64,
+}
+
+impl Left {
+    fn new(stream: &Stream, most: usize) -> Result<Self> {
+        Ok(Self { partials: DeviceVec::zeros(stream, most)?, count: 0 })
+    }
+}
+
 /// What the passes of one solve share: its stream, its scalars on the device, and what blocks leave for each other.
 ///
 /// Vectors have the stream as their home, and the matrices' own streams are joined with it at both ends ([`Workspace::new`], Drop), so
@@ -111,7 +137,12 @@ pub(crate) struct Workspace<'a, T: Scalar> {
     stream: Stream,
     matrices: Vec<&'a DeviceMatrix<T>>,
     state: DeviceVec<State>,
-    partials: DeviceVec<f64>,
+    /// What the blocks of the first pass leave for the second: `p . q`. Also of passes that make a sum for the host.
+    curvature: Left,
+    /// What those of the second leave for the last: `r . r`, and with Jacobi `r . z` behind it.
+    residual: Left,
+    /// What those of a preconditioner leave for the last: `r . z`.
+    rho: Left,
     arrived: DeviceVec<u32>,
     rows: RowScratch,
     /// Whether the matrices' streams follow what has been enqueued.
@@ -121,14 +152,13 @@ pub(crate) struct Workspace<'a, T: Scalar> {
 impl<'a, T: Scalar> Workspace<'a, T> {
     /// For vectors of `n` elements on a new stream, and products with these matrices.
     pub(crate) fn new(n: usize, matrices: Vec<&'a DeviceMatrix<T>>, stream: Stream) -> Result<Self> {
-        let product_sums = matrices.iter().map(|a| {
-            let stored = a.storage();
-            stored.main_blocks() as usize + stored.long_rows().len()
-        });
-        let sums = product_sums.fold(2 * VECTORS.blocks(n) as usize, usize::max);
+        let vector_sums = VECTORS.blocks(n) as usize;
+        let sums = matrices.iter().map(|a| places(a.storage())).fold(vector_sums, usize::max);
         let workspace = Self {
-            state: DeviceVec::from_slice(&stream, &[State::START])?,
-            partials: DeviceVec::zeros(&stream, sums)?,
+            state: DeviceVec::from_slice(&stream, &[State::new(Scalars::START)])?,
+            curvature: Left::new(&stream, sums)?,
+            residual: Left::new(&stream, 2 * vector_sums)?,
+            rho: Left::new(&stream, sums)?,
             arrived: DeviceVec::zeros(&stream, 1)?,
             rows: RowScratch::new(&stream, &matrices)?,
             stream,
@@ -156,8 +186,8 @@ impl<'a, T: Scalar> Workspace<'a, T> {
     }
 
     /// Replaces the scalars.
-    pub(crate) fn set_state(&mut self, state: State) -> Result<()> {
-        Ok(self.state.copy_from_slice(&[state])?)
+    pub(crate) fn set_scalars(&mut self, start: Scalars) -> Result<()> {
+        Ok(self.state.copy_from_slice(&[State::new(start)])?)
     }
 
     /// Starts to copy the scalars, as the work enqueued so far leaves them.
@@ -167,7 +197,7 @@ impl<'a, T: Scalar> Workspace<'a, T> {
 
     /// The sum that the pass before made for the host. Waits.
     pub(crate) fn total(&self) -> Result<f64> {
-        let mut state = [State::START];
+        let mut state = [State::new(Scalars::START)];
         self.state.copy_to_slice(&mut state)?;
         Ok(state[0].total)
     }
@@ -203,7 +233,7 @@ impl<'a, T: Scalar> Workspace<'a, T> {
                 b.input(),
                 r.output(),
                 self.state.in_out(),
-                self.partials.output(),
+                self.curvature.partials.output(),
                 self.arrived.in_out(),
                 self.rows.totals.output(),
                 self.rows.arrived.in_out(),
@@ -214,67 +244,77 @@ impl<'a, T: Scalar> Workspace<'a, T> {
         Ok(())
     }
 
-    /// `q = A p`, and the step that follows from `p . q`.
+    /// The first pass: `q = A p`, `p . q`.
     pub(crate) fn curvature(&mut self, a: &DeviceMatrix<T>, p: &DeviceVec<T>, q: &mut DeviceVec<T>) -> Result<()> {
         check_square("curvature", a, [("p", p.len()), ("q", q.len())])?;
+        let (count, gathered) = left_by(a.storage());
         in_its_format!(a, stored: Raw => {
             let kernel = KERNELS.kernel::<Curvature<Raw<T>>>(self.stream.device(), &PRODUCTS)?;
             let arguments = (
                 View::new(stored, &self.stream),
                 p.input(),
                 q.output(),
-                self.state.in_out(),
-                self.partials.output(),
+                self.state.input(),
+                self.curvature.partials.output(),
                 self.arrived.in_out(),
+                gathered,
                 self.rows.totals.output(),
                 self.rows.arrived.in_out(),
             );
             // SAFETY: as in `residual`.
             unsafe { kernel.launch(grid(stored), arguments, &self.stream)? };
         });
+        self.curvature.count = count;
         Ok(())
     }
 
-    /// `z = M r`, and the direction that follows from `r . z`.
+    /// After the second pass: `z = M r`, `r . z`.
     pub(crate) fn precondition(&mut self, m: &DeviceMatrix<T>, r: &DeviceVec<T>, z: &mut DeviceVec<T>) -> Result<()> {
         check_square("precondition", m, [("r", r.len()), ("z", z.len())])?;
+        let (count, gathered) = left_by(m.storage());
         in_its_format!(m, stored: Raw => {
             let kernel = KERNELS.kernel::<Precondition<Raw<T>>>(self.stream.device(), &PRODUCTS)?;
             let arguments = (
                 View::new(stored, &self.stream),
                 r.input(),
                 z.output(),
-                self.state.in_out(),
-                self.partials.output(),
+                self.state.input(),
+                self.residual.partials.input(),
+                self.residual.count,
+                self.rho.partials.output(),
                 self.arrived.in_out(),
+                gathered,
                 self.rows.totals.output(),
                 self.rows.arrived.in_out(),
             );
-            // SAFETY: as in `residual`.
+            // SAFETY: as in `residual`; the second pass has left as many sums as are read.
             unsafe { kernel.launch(grid(stored), arguments, &self.stream)? };
         });
+        self.rho.count = count;
         Ok(())
     }
 
-    /// `r -= alpha q`, and the direction that follows from `r . r`; with `stored`, what must be known besides is `r . z`.
-    pub(crate) fn update_residual(&mut self, q: &DeviceVec<T>, r: &mut DeviceVec<T>, stored: bool) -> Result<()> {
+    /// The second pass: `r -= alpha q`, `r . r`.
+    pub(crate) fn update_residual(&mut self, q: &DeviceVec<T>, r: &mut DeviceVec<T>) -> Result<()> {
         let n = same_length("update_residual", r.len(), [("q", q.len())])?;
-        let device = self.stream.device();
-        let sums = (self.state.in_out(), self.partials.output(), self.arrived.in_out());
-        let arguments = (q.input(), r.in_out(), sums.0, sums.1, sums.2, n as u64);
-        if stored {
-            let kernel = KERNELS.kernel::<UpdateResidualStored<T>>(device, &VECTORS)?;
-            // SAFETY: vectors have n elements; the workspace has room for the sums of this grid.
-            unsafe { kernel.launch(VECTORS.blocks(n), arguments, &self.stream)? };
-        } else {
-            let kernel = KERNELS.kernel::<UpdateResidual<T>>(device, &VECTORS)?;
-            // SAFETY: as above.
-            unsafe { kernel.launch(VECTORS.blocks(n), arguments, &self.stream)? };
-        }
+        let kernel = KERNELS.kernel::<UpdateResidual<T>>(self.stream.device(), &VECTORS)?;
+        let arguments = (
+            q.input(),
+            r.in_out(),
+            self.state.in_out(),
+            self.curvature.partials.input(),
+            self.curvature.count,
+            self.residual.partials.output(),
+            n as u64,
+        );
+        // SAFETY: vectors have n elements; the first pass has left as many sums as are read, and the workspace has room for
+        // those of this grid.
+        unsafe { kernel.launch(VECTORS.blocks(n), arguments, &self.stream)? };
+        self.residual.count = VECTORS.blocks(n).into();
         Ok(())
     }
 
-    /// `r -= alpha q`, and the direction that follows from `r . D r`.
+    /// The second pass with Jacobi: `r -= alpha q`, `r . r`, `r . D r`.
     pub(crate) fn update_residual_diagonal(
         &mut self,
         q: &DeviceVec<T>,
@@ -283,29 +323,50 @@ impl<'a, T: Scalar> Workspace<'a, T> {
     ) -> Result<()> {
         let n = same_length("update_residual_diagonal", r.len(), [("q", q.len()), ("a diagonal", diagonal.len())])?;
         let kernel = KERNELS.kernel::<UpdateResidualDiagonal<T>>(self.stream.device(), &VECTORS)?;
-        let sums = (self.state.in_out(), self.partials.output(), self.arrived.in_out());
-        let arguments = (q.input(), diagonal.input(), r.in_out(), sums.0, sums.1, sums.2, n as u64);
+        let arguments = (
+            q.input(),
+            diagonal.input(),
+            r.in_out(),
+            self.state.in_out(),
+            self.curvature.partials.input(),
+            self.curvature.count,
+            self.residual.partials.output(),
+            n as u64,
+        );
         // SAFETY: as in `update_residual`.
         unsafe { kernel.launch(VECTORS.blocks(n), arguments, &self.stream)? };
+        self.residual.count = VECTORS.blocks(n).into();
         Ok(())
     }
 
-    /// `x += step p`, then `p = z + beta p`.
+    /// The last pass: `x += step p`, then `p = z + beta p`. With `stored`, `r . z` is what the preconditioner has left, else `r . r`.
     pub(crate) fn update_direction(
         &mut self,
         z: &DeviceVec<T>,
         x: &mut DeviceVec<T>,
         p: &mut DeviceVec<T>,
+        stored: bool,
     ) -> Result<()> {
         let n = same_length("update_direction", x.len(), [("z", z.len()), ("p", p.len())])?;
         let kernel = KERNELS.kernel::<UpdateDirection<T>>(self.stream.device(), &VECTORS)?;
-        let arguments = (z.input(), x.in_out(), p.in_out(), self.state.input(), n as u64);
-        // SAFETY: as in `update_residual`.
+        let rho = if stored { &self.rho } else { &self.residual };
+        let arguments = (
+            z.input(),
+            x.in_out(),
+            p.in_out(),
+            self.state.in_out(),
+            self.residual.partials.input(),
+            self.residual.count,
+            rho.partials.input(),
+            rho.count,
+            n as u64,
+        );
+        // SAFETY: as in `update_residual`, for the passes before.
         unsafe { kernel.launch(VECTORS.blocks(n), arguments, &self.stream)? };
         Ok(())
     }
 
-    /// `x += step p`, then `p = D r + beta p`.
+    /// The last pass with Jacobi: `x += step p`, then `p = D r + beta p`.
     pub(crate) fn update_direction_diagonal(
         &mut self,
         (diagonal, r): (&DeviceVec<T>, &DeviceVec<T>),
@@ -315,21 +376,43 @@ impl<'a, T: Scalar> Workspace<'a, T> {
         let others = [("a diagonal", diagonal.len()), ("r", r.len()), ("p", p.len())];
         let n = same_length("update_direction_diagonal", x.len(), others)?;
         let kernel = KERNELS.kernel::<UpdateDirectionDiagonal<T>>(self.stream.device(), &VECTORS)?;
-        let arguments = (diagonal.input(), r.input(), x.in_out(), p.in_out(), self.state.input(), n as u64);
-        // SAFETY: as in `update_residual`.
+        let arguments = (
+            diagonal.input(),
+            r.input(),
+            x.in_out(),
+            p.in_out(),
+            self.state.in_out(),
+            self.residual.partials.input(),
+            self.residual.count,
+            n as u64,
+        );
+        // SAFETY: as in `update_direction`.
         unsafe { kernel.launch(VECTORS.blocks(n), arguments, &self.stream)? };
         Ok(())
     }
 
-    /// The direction that follows from `r . z`, where `z` was made elsewhere.
-    pub(crate) fn decide_preconditioned(&mut self, r: &DeviceVec<T>, z: &DeviceVec<T>) -> Result<()> {
-        let n = same_length("decide_preconditioned", r.len(), [("z", z.len())])?;
-        let kernel = KERNELS.kernel::<DecidePreconditioned<T>>(self.stream.device(), &VECTORS)?;
-        let sums = (self.state.in_out(), self.partials.output(), self.arrived.in_out());
+    /// After the second pass: whether `r . z` is wanted, in the state.
+    pub(crate) fn probe(&mut self) -> Result<()> {
+        let kernel = KERNELS.kernel::<Probe<T>>(self.stream.device(), &VECTORS)?;
+        let arguments = (self.state.in_out(), self.residual.partials.input(), self.residual.count);
+        // SAFETY: as in `update_direction`.
+        unsafe { kernel.launch(1, arguments, &self.stream)? };
+        Ok(())
+    }
+
+    /// After the second pass: `r . z` of a `z` that was made elsewhere.
+    pub(crate) fn leave_rho(&mut self, r: &DeviceVec<T>, z: &DeviceVec<T>) -> Result<()> {
+        let n = same_length("leave_rho", r.len(), [("z", z.len())])?;
+        let kernel = KERNELS.kernel::<LeaveDot<T>>(self.stream.device(), &VECTORS)?;
         // SAFETY: as in `update_residual`.
         unsafe {
-            kernel.launch(VECTORS.blocks(n), (r.input(), z.input(), sums.0, sums.1, sums.2, n as u64), &self.stream)?
+            kernel.launch(
+                VECTORS.blocks(n),
+                (r.input(), z.input(), self.rho.partials.output(), n as u64),
+                &self.stream,
+            )?
         };
+        self.rho.count = VECTORS.blocks(n).into();
         Ok(())
     }
 
@@ -337,7 +420,7 @@ impl<'a, T: Scalar> Workspace<'a, T> {
     pub(crate) fn dot(&mut self, r: &DeviceVec<T>, z: &DeviceVec<T>) -> Result<()> {
         let n = same_length("dot", r.len(), [("z", z.len())])?;
         let kernel = KERNELS.kernel::<Dot<T>>(self.stream.device(), &VECTORS)?;
-        let sums = (self.state.in_out(), self.partials.output(), self.arrived.in_out());
+        let sums = (self.state.in_out(), self.curvature.partials.output(), self.arrived.in_out());
         // SAFETY: as in `update_residual`.
         unsafe {
             kernel.launch(VECTORS.blocks(n), (r.input(), z.input(), sums.0, sums.1, sums.2, n as u64), &self.stream)?
@@ -354,7 +437,7 @@ impl<'a, T: Scalar> Workspace<'a, T> {
     ) -> Result<()> {
         let n = same_length("scaled_direction", p.len(), [("a diagonal", diagonal.len()), ("r", r.len())])?;
         let kernel = KERNELS.kernel::<ScaledDirection<T>>(self.stream.device(), &VECTORS)?;
-        let sums = (self.state.in_out(), self.partials.output(), self.arrived.in_out());
+        let sums = (self.state.in_out(), self.curvature.partials.output(), self.arrived.in_out());
         let arguments = (diagonal.input(), r.input(), p.output(), sums.0, sums.1, sums.2, n as u64);
         // SAFETY: as in `update_residual`.
         unsafe { kernel.launch(VECTORS.blocks(n), arguments, &self.stream)? };
@@ -365,7 +448,7 @@ impl<'a, T: Scalar> Workspace<'a, T> {
     pub(crate) fn rescale(&mut self, factor: f64, r: &mut DeviceVec<T>) -> Result<()> {
         let n = r.len();
         let kernel = KERNELS.kernel::<Rescale<T>>(self.stream.device(), &VECTORS)?;
-        let sums = (self.state.in_out(), self.partials.output(), self.arrived.in_out());
+        let sums = (self.state.in_out(), self.curvature.partials.output(), self.arrived.in_out());
         // SAFETY: as in `update_residual`.
         unsafe {
             kernel.launch(VECTORS.blocks(n), (factor, r.in_out(), sums.0, sums.1, sums.2, n as u64), &self.stream)?
@@ -394,11 +477,11 @@ pub(crate) fn load_kernels<T: Scalar>(a: &DeviceMatrix<T>) -> Result<()> {
         KERNELS.kernel::<Precondition<Raw<T>>>(device, &PRODUCTS)?;
     });
     KERNELS.kernel::<UpdateResidual<T>>(device, &VECTORS)?;
-    KERNELS.kernel::<UpdateResidualStored<T>>(device, &VECTORS)?;
     KERNELS.kernel::<UpdateResidualDiagonal<T>>(device, &VECTORS)?;
     KERNELS.kernel::<UpdateDirection<T>>(device, &VECTORS)?;
     KERNELS.kernel::<UpdateDirectionDiagonal<T>>(device, &VECTORS)?;
-    KERNELS.kernel::<DecidePreconditioned<T>>(device, &VECTORS)?;
+    KERNELS.kernel::<Probe<T>>(device, &VECTORS)?;
+    KERNELS.kernel::<LeaveDot<T>>(device, &VECTORS)?;
     KERNELS.kernel::<Dot<T>>(device, &VECTORS)?;
     KERNELS.kernel::<ScaledDirection<T>>(device, &VECTORS)?;
     KERNELS.kernel::<Rescale<T>>(device, &VECTORS)?;

@@ -6,7 +6,8 @@
 //   block     THREADS, a multiple of 32
 //   shared    8 bytes per warp and per flag; 16 KiB for csr
 //   arguments a: a Csr or a Packets (csr.cuh, packets.cuh), whose columns are below the length of x; scratch as long_rows.cuh says; what
-//             is written has a.rows elements and overlaps nothing that is read; partials[0..main + a.long_rows.count), arrived 0
+//             is written has a.rows elements and overlaps nothing that is read; partials[0..main + a.long_rows.count), arrived 0.
+//             Where sums are left for the pass after (curvature, precondition): in partials[0] alone when `gathered`
 //   bytes     the matrix once; x at least once, y once; what else stands at each kernel
 //   order     a row's sum is formed in f64, in an order that depends on the matrix alone, and rounded once; sums over rows depend on
 //             THREADS and the grid besides. There are no atomics on floating-point numbers.
@@ -84,18 +85,25 @@ __device__ double sweep(const Matrix &a, const T *x, LongRowsScratch scratch, do
     return 0;
 }
 
-// A sweep whose results are added over all rows. True in the last block, which can add them up with sum_of_sweep.
+// A sweep whose results are to be added over all rows: the sums of the blocks and of long rows are in `partials` afterwards.
 template <int THREADS, class Matrix, class T, class Finish>
-__device__ bool sweep_and_sum(const Matrix &a, const T *x, LongRowsScratch scratch, double *partials, uint32_t *arrived,
-                              Finish finish) {
+__device__ void sweep_and_leave(const Matrix &a, const T *x, LongRowsScratch scratch, double *partials, Finish finish) {
     double mine = block_sum<THREADS>(sweep<THREADS>(a, x, scratch, partials, finish));
     if (threadIdx.x == 0 && blockIdx.x < gridDim.x - a.long_rows.segments) partials[blockIdx.x] = mine;
-    return last_block(arrived);
 }
 
-// Valid in thread 0 of the last block.
-template <int THREADS, class Matrix> __device__ double sum_of_sweep(const Matrix &a, const double *partials) {
-    return sum_partials<THREADS>(partials, uint64_t(gridDim.x - a.long_rows.segments) + a.long_rows.count);
+// The sum of what all blocks have left: true in the last block, whose thread 0 has it.
+template <int THREADS, class Matrix>
+__device__ bool gather(const Matrix &a, const double *partials, uint32_t *arrived, double &total) {
+    if (!last_block(arrived)) return false;
+    total = sum_partials<THREADS>(partials, uint64_t(gridDim.x - a.long_rows.segments) + a.long_rows.count);
+    return true;
+}
+
+// Where there are so many sums that each block of the next pass should not have to add them: leaves one.
+template <int THREADS, class Matrix> __device__ void gather_in_place(const Matrix &a, double *partials, uint32_t *arrived) {
+    double total;
+    if (gather<THREADS>(a, partials, arrived, total) && threadIdx.x == 0) partials[0] = total;
 }
 
 } // namespace
@@ -119,39 +127,37 @@ template <class Matrix, class T, int THREADS>
 __global__ void __launch_bounds__(THREADS, Matrix::BLOCKS_PER_SM)
     residual(Matrix a, const T *x, const T *b, T *r, State *state, double *partials, uint32_t *arrived, double *totals,
              uint32_t *rows_arrived) {
-    if (!sweep_and_sum<THREADS>(a, x, {totals, rows_arrived}, partials, arrived, Subtract<T>{b, r})) return;
-    double total = sum_of_sweep<THREADS>(a, partials);
-    if (threadIdx.x == 0) state->scalars.total = total;
+    sweep_and_leave<THREADS>(a, x, {totals, rows_arrived}, partials, Subtract<T>{b, r});
+    double total;
+    if (gather<THREADS>(a, partials, arrived, total) && threadIdx.x == 0) state->total = total;
 }
 
-// The first pass of an iteration: q = A p, p . q, and the step that follows from it. Reads p once more.
+// The first pass of an iteration: q = A p, and leaves p . q. Reads p once more.
 template <class Matrix, class T, int THREADS>
 __global__ void __launch_bounds__(THREADS, Matrix::BLOCKS_PER_SM)
-    curvature(Matrix a, const T *p, T *q, State *state, double *partials, uint32_t *arrived, double *totals,
+    curvature(Matrix a, const T *p, T *q, const State *state, double *partials, uint32_t *arrived, uint32_t gathered, double *totals,
               uint32_t *rows_arrived) {
-    if (state->scalars.stop != RUNNING) {
-        // x has the last step by now. Nobody else looks at `pending` in this kernel.
-        if (blockIdx.x == 0 && threadIdx.x == 0) state->scalars.pending = 0;
-        return;
-    }
-    if (!sweep_and_sum<THREADS>(a, p, {totals, rows_arrived}, partials, arrived, StoreAndDot<T>{p, q})) return;
-    Scalars scalars = state->scalars;
-    double total = sum_of_sweep<THREADS>(a, partials);
-    if (threadIdx.x != 0) return;
-    decide_step<T>(scalars, total);
-    state->scalars = scalars;
+    if (state->start.stop != RUNNING) return;
+    sweep_and_leave<THREADS>(a, p, {totals, rows_arrived}, partials, StoreAndDot<T>{p, q});
+    if (gathered) gather_in_place<THREADS>(a, partials, arrived);
 }
 
-// A preconditioner that is a matrix: z = M r, r . z, and the direction that follows from it. Reads r once more.
+// A preconditioner that is a matrix, after the second pass: z = M r, and leaves r . z, unless the solve ends with the present r.
+// `residual_sums` are those of r . r. Reads r once more.
 template <class Matrix, class T, int THREADS>
 __global__ void __launch_bounds__(THREADS, Matrix::BLOCKS_PER_SM)
-    precondition(Matrix m, const T *r, T *z, State *state, double *partials, uint32_t *arrived, double *totals,
-                 uint32_t *rows_arrived) {
-    if (state->scalars.stop != RUNNING) return;
-    if (!sweep_and_sum<THREADS>(m, r, {totals, rows_arrived}, partials, arrived, StoreAndDot<T>{r, z})) return;
-    Scalars scalars = state->scalars;
-    double total = sum_of_sweep<THREADS>(m, partials);
-    if (threadIdx.x != 0) return;
-    decide_direction<T>(scalars, total);
-    state->scalars = scalars;
+    precondition(Matrix m, const T *r, T *z, const State *state, const double *residual_sums, uint64_t residual_count,
+                 double *partials, uint32_t *arrived, uint32_t gathered, double *totals, uint32_t *rows_arrived) {
+    if (state->step.stop != RUNNING) return;
+    SHARED(bool, goes_on, [1]);
+    double square = sum_partials<THREADS>(residual_sums, residual_count);
+    if (threadIdx.x == 0) {
+        Scalars scalars = state->step;
+        decide_residual(scalars, square);
+        goes_on[0] = scalars.stop == RUNNING;
+    }
+    __syncthreads();
+    if (!goes_on[0]) return;
+    sweep_and_leave<THREADS>(m, r, {totals, rows_arrived}, partials, StoreAndDot<T>{r, z});
+    if (gathered) gather_in_place<THREADS>(m, partials, arrived);
 }

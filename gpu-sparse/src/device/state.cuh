@@ -1,9 +1,12 @@
 // The scalars of a solve by conjugate gradients, and every decision about them.
 //
-// The decisions are those of linalg/stepwise.rs, in the same order and with the same operations, each correctly rounded: one thread
-// takes them at the end of the kernel that made the sums. A solve that has stopped changes nothing any more, whatever is launched.
+// The decisions are those of linalg/stepwise.rs, in the same order and with the same operations, each correctly rounded. A pass leaves
+// sums of its blocks; every block of the pass after it adds them up, in one order, and comes to the same decision, so that none waits
+// for another and nothing goes through one block. Block 0 writes it down. A solve that has stopped changes nothing any more, whatever
+// is launched.
 #pragma once
 #include "prelude.cuh"
+#include "sums.cuh"
 
 namespace gpu_sparse {
 
@@ -21,7 +24,6 @@ enum Stop : uint32_t {
 };
 
 struct Scalars {
-    double total;     // of a sum that is for the host alone
     double rho;       // r . z
     double square;    // r . r
     double curvature; // p . q
@@ -31,63 +33,68 @@ struct Scalars {
     double limit;     // a norm of r, in the caller's unit, at which to stop
     double growth;    // the most by which the norm of r may grow in an iteration
     uint64_t iteration, maxiter;
-    uint32_t stop;    // a Stop
-    uint32_t pending; // 1: x still lacks the step of the last iteration
+    uint32_t stop;      // a Stop
+    uint32_t wants_rho; // of a probe for the host: 1 when r . z of the new residual is wanted
 };
 
 struct State {
     static constexpr uint32_t HISTORY = 64;
-    Scalars scalars;
+    Scalars start; // of an iteration: what its last pass leaves, and its first two read
+    Scalars step;  // with alpha and step: what its second pass leaves, and those after it read
+    double total;  // of a sum that is for the host alone
     double history[HISTORY]; // r . r after iteration i, at i % HISTORY
 };
-static_assert(sizeof(State) == 112 + 8 * State::HISTORY, "as the host passes it");
+static_assert(sizeof(State) == 216 + 8 * State::HISTORY, "as the host passes it");
 
-__device__ inline void stop(Scalars &s, Stop reason, bool pending, double evidence) {
+__device__ inline void stop(Scalars &s, Stop reason, double evidence) {
     s.stop = reason;
-    s.pending = pending;
     s.evidence = evidence;
 }
 
 // After q = A p: the step.
 template <class T> __device__ void decide_step(Scalars &s, double curvature) {
     s.curvature = curvature;
-    if (!isfinite(curvature)) return stop(s, CURVATURE_NOT_FINITE, false, 0);
-    if (curvature <= 0) return stop(s, NOT_POSITIVE_DEFINITE, false, curvature);
+    if (!isfinite(curvature)) return stop(s, CURVATURE_NOT_FINITE, 0);
+    if (curvature <= 0) return stop(s, NOT_POSITIVE_DEFINITE, curvature);
     double ratio = s.rho / curvature;
     T alpha = T(ratio), step = T(ratio * s.scale);
-    if (!isfinite(alpha) || !isfinite(step)) return stop(s, STEP_NOT_FINITE, false, 0);
+    if (!isfinite(alpha) || !isfinite(step)) return stop(s, STEP_NOT_FINITE, 0);
     s.alpha = double(alpha);
     s.step = double(step);
 }
 
+// After r -= alpha q: true when the iteration counts, so that x takes its step. The solve goes on unless it is stopped.
+__device__ inline bool decide_residual(Scalars &s, double square) {
+    double before = s.square;
+    s.square = square;
+    if (!isfinite(square)) {
+        stop(s, RESIDUAL_NOT_FINITE, 0);
+        return false;
+    }
+    if (square > before * s.growth * s.growth) {
+        stop(s, NOT_POSITIVE_DEFINITE, s.curvature);
+        return false;
+    }
+    s.iteration++;
+    if (sqrt(square) * s.scale <= s.limit) stop(s, REACHED, 0);
+    return true;
+}
+
 // With r . z of the new residual: whether and how to go on.
 template <class T> __device__ void decide_direction(Scalars &s, double rho) {
-    if (!isfinite(rho)) return stop(s, RHO_NOT_FINITE, true, 0);
-    if (rho <= 0) return stop(s, PRECONDITIONER_NOT_POSITIVE, true, rho);
-    if (s.iteration >= s.maxiter) return stop(s, MAX_ITERATIONS, true, 0);
+    if (!isfinite(rho)) return stop(s, RHO_NOT_FINITE, 0);
+    if (rho <= 0) return stop(s, PRECONDITIONER_NOT_POSITIVE, rho);
+    if (s.iteration >= s.maxiter) return stop(s, MAX_ITERATIONS, 0);
     s.beta = double(T(rho / s.rho));
     s.rho = rho;
 }
 
-// After r -= alpha q: true when the iteration counts and the solve goes on, once r . z is known.
-__device__ inline bool decide_residual(Scalars &s, double square, double *history) {
-    double before = s.square;
-    s.square = square;
-    if (!isfinite(square)) {
-        stop(s, RESIDUAL_NOT_FINITE, false, 0);
-        return false;
-    }
-    if (square > before * s.growth * s.growth) {
-        stop(s, NOT_POSITIVE_DEFINITE, false, s.curvature);
-        return false;
-    }
-    s.iteration++;
-    history[s.iteration % State::HISTORY] = square;
-    if (sqrt(square) * s.scale <= s.limit) {
-        stop(s, REACHED, true, 0);
-        return false;
-    }
-    return true;
-}
+// Sums that the blocks of a pass have left.
+struct Sums {
+    const double *partials;
+    uint64_t count;
+    // Valid in thread 0; every thread of the block must call it.
+    template <int THREADS> __device__ double add() const { return sum_partials<THREADS>(partials, count); }
+};
 
 } // namespace gpu_sparse

@@ -6,11 +6,10 @@ use gpu_driver::DevicePod;
 /// Iterations whose residuals the state remembers; `State::HISTORY` in state.cuh.
 pub(crate) const HISTORY: usize = 64;
 
-/// Twin of `State` in state.cuh, which says what the fields are.
+/// Twin of `Scalars` in state.cuh, which says what the fields are.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct State {
-    pub(crate) total: f64,
+pub(crate) struct Scalars {
     pub(crate) rho: f64,
     pub(crate) square: f64,
     pub(crate) curvature: f64,
@@ -24,16 +23,25 @@ pub(crate) struct State {
     pub(crate) iteration: u64,
     pub(crate) maxiter: u64,
     pub(crate) stop: u32,
-    pub(crate) pending: u32,
+    pub(crate) wants_rho: u32,
+}
+
+/// Twin of `State` there.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct State {
+    pub(crate) start: Scalars,
+    pub(crate) step: Scalars,
+    pub(crate) total: f64,
     pub(crate) history: [f64; HISTORY],
 }
 
-// SAFETY: numbers alone, without padding: thirteen of 8 bytes, two of 4, then HISTORY of 8. state.cuh asserts the same size.
+// SAFETY: numbers alone, without padding: twice twelve of 8 bytes and two of 4, then 1 + HISTORY of 8. state.cuh asserts the same size.
 unsafe impl DevicePod for State {
     const CUDA_NAME: &'static str = "gpu_sparse::State";
 }
 
-const _: () = assert!(size_of::<State>() == 112 + 8 * HISTORY);
+const _: () = assert!(size_of::<State>() == 216 + 8 * HISTORY);
 
 /// Why a solve on the device stopped; `Stop` in state.cuh.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,10 +56,9 @@ pub(crate) enum Stop {
     PreconditionerNotPositive,
 }
 
-impl State {
+impl Scalars {
     /// Before any pass.
     pub(crate) const START: Self = Self {
-        total: 0.0,
         rho: 0.0,
         square: 0.0,
         curvature: 0.0,
@@ -65,8 +72,7 @@ impl State {
         iteration: 0,
         maxiter: 0,
         stop: 0,
-        pending: 0,
-        history: [0.0; HISTORY],
+        wants_rho: 0,
     };
 
     /// None while the solve runs.
@@ -82,6 +88,13 @@ impl State {
             7 => Some(Stop::NotPositiveDefinite),
             _ => Some(Stop::PreconditionerNotPositive),
         }
+    }
+}
+
+impl State {
+    /// Before a sequence of iterations that starts with these scalars.
+    pub(crate) const fn new(start: Scalars) -> Self {
+        Self { start, step: start, total: 0.0, history: [0.0; HISTORY] }
     }
 
     /// `r . r` after iteration `iteration`, one of the last [`HISTORY`].
@@ -102,10 +115,10 @@ mod tests {
         let names: Vec<String> = list.split(',').map(|name| name.trim().replace('_', "").to_lowercase()).collect();
         assert_eq!(names[0], "running");
         for (code, name) in names.iter().enumerate().skip(1).filter(|(_, name)| !name.is_empty()) {
-            let stop = State { stop: code as u32, ..State::START }.stop().unwrap();
+            let stop = Scalars { stop: code as u32, ..Scalars::START }.stop().unwrap();
             assert_eq!(format!("{stop:?}").to_lowercase(), *name);
         }
-        assert_eq!(State::START.stop(), None);
+        assert_eq!(Scalars::START.stop(), None);
         assert!(text.contains(&format!("HISTORY = {HISTORY};")));
     }
 }

@@ -5,7 +5,8 @@
 //   grid      one-dimensional, any size: blocks stride over the elements
 //   block     THREADS, a multiple of 32
 //   shared    8 bytes per warp and per flag where there are sums, else none
-//   arguments vectors have n elements, n at least 1, and do not overlap; partials has gridDim.x elements per sum; arrived is 0
+//   arguments vectors have n elements, n at least 1, and do not overlap; partials has gridDim.x elements per sum and is not what is
+//             read as sums of the pass before; those are `count` for each sum; arrived is 0
 //   bytes     n elements for each vector read and each vector written: the number stands at each kernel
 //   order     sums are formed in f64, one per thread with its stride, then per block, then over the blocks. Bits depend on THREADS,
 //             BATCH and the grid alone; there are no atomics on floating-point numbers.
@@ -61,106 +62,144 @@ template <int THREADS, int BATCH, class Load> __device__ auto elements(uint64_t 
 
 // The end of a pass that makes one sum for the host.
 template <int THREADS> __device__ void finish_total(double sum, State *state, double *partials, uint32_t *arrived) {
-    double sums[1] = {sum};
-    if (!leave_sums<THREADS>(sums, partials, arrived)) return;
-    double total = sum_of_blocks<THREADS>(partials, 0);
-    if (threadIdx.x == 0) state->scalars.total = total;
+    leave_sum<THREADS>(sum, partials);
+    if (!last_block(arrived)) return;
+    double total = sum_partials<THREADS>(partials, gridDim.x);
+    if (threadIdx.x == 0) state->total = total;
+}
+
+// The start of the second pass: the step, from what the first has left. False when the solve has stopped.
+template <class T, int THREADS> __device__ bool take_step(State *state, const double *curvature_sums, uint64_t count, T &alpha) {
+    SHARED(Scalars, agreed, [1]);
+    double curvature = sum_partials<THREADS>(curvature_sums, count);
+    if (threadIdx.x == 0) {
+        Scalars scalars = state->start;
+        if (scalars.stop == RUNNING) decide_step<T>(scalars, curvature);
+        if (blockIdx.x == 0) state->step = scalars;
+        agreed[0] = scalars;
+    }
+    __syncthreads();
+    alpha = T(agreed[0].alpha);
+    return agreed[0].stop == RUNNING;
+}
+
+// What the last pass of an iteration does.
+template <class T> struct Turn {
+    T step, beta;
+    bool moves_x, moves_p;
+};
+
+// The start of the last pass: the end of the solve or its next direction, from r . r and r . z, which are the same where their sums are.
+template <class T, int THREADS>
+__device__ Turn<T> turn(State *state, const double *residual_sums, uint64_t count, const double *rho_sums, uint64_t rho_count) {
+    SHARED(Turn<T>, agreed, [1]);
+    double square = sum_partials<THREADS>(residual_sums, count);
+    double rho = rho_sums != residual_sums ? sum_partials<THREADS>(rho_sums, rho_count) : square;
+    if (threadIdx.x == 0) {
+        Scalars scalars = state->step;
+        bool counts = false;
+        if (scalars.stop == RUNNING) {
+            counts = decide_residual(scalars, square);
+            if (scalars.stop == RUNNING) decide_direction<T>(scalars, rho);
+        }
+        if (blockIdx.x == 0) {
+            if (counts) state->history[scalars.iteration % State::HISTORY] = square;
+            state->start = scalars;
+        }
+        agreed[0] = {T(scalars.step), T(scalars.beta), counts, scalars.stop == RUNNING};
+    }
+    __syncthreads();
+    return agreed[0];
 }
 
 } // namespace
 
-// r -= alpha q; r . r; without a preconditioner that is r . z, too, and the direction follows; with one that must be stored
-// (STORED) the direction waits for it. 3n.
-template <class T, int THREADS, int BATCH, bool STORED>
-__global__ void __launch_bounds__(THREADS)
-    update_residual(const T *q, T *r, State *state, double *partials, uint32_t *arrived, uint64_t n) {
-    bool running = state->scalars.stop == RUNNING;
-    T alpha = T(state->scalars.alpha);
+// The second pass: the step from p . q, then r -= alpha q, and leaves r . r. 3n.
+template <class T, int THREADS, int BATCH>
+__global__ void __launch_bounds__(THREADS, 4)
+    update_residual(const T *q, T *r, State *state, const double *curvature_sums, uint64_t count, double *partials, uint64_t n) {
     auto all = elements<THREADS, BATCH>(n, [=](uint64_t i) { return Two<T>{r[i], q[i]}; });
-    if (!running) return;
-    double sums[1] = {0};
+    T alpha;
+    if (!take_step<T, THREADS>(state, curvature_sums, count, alpha)) return;
+    double square = 0;
     all.for_each([&](uint64_t i, Two<T> of) {
         T updated = of.a - alpha * of.b;
         r[i] = updated;
-        sums[0] += double(updated) * double(updated);
+        square += double(updated) * double(updated);
     });
-    if (!leave_sums<THREADS>(sums, partials, arrived)) return;
-    Scalars scalars = state->scalars;
-    double square = sum_of_blocks<THREADS>(partials, 0);
-    if (threadIdx.x != 0) return;
-    if (decide_residual(scalars, square, state->history) && !STORED) decide_direction<T>(scalars, square);
-    state->scalars = scalars;
+    leave_sum<THREADS>(square, partials);
 }
 
-// The same with z = D r, D diagonal, which is not stored: r . r and r . D r. 4n.
+// The same with z = D r, D diagonal, which is not stored: leaves r . r, then r . D r. 4n.
 template <class T, int THREADS, int BATCH>
-__global__ void __launch_bounds__(THREADS)
-    update_residual_diagonal(const T *q, const T *diagonal, T *r, State *state, double *partials, uint32_t *arrived, uint64_t n) {
-    bool running = state->scalars.stop == RUNNING;
-    T alpha = T(state->scalars.alpha);
+__global__ void __launch_bounds__(THREADS, 4)
+    update_residual_diagonal(const T *q, const T *diagonal, T *r, State *state, const double *curvature_sums, uint64_t count,
+                             double *partials, uint64_t n) {
     auto all = elements<THREADS, BATCH>(n, [=](uint64_t i) { return Three<T>{r[i], q[i], diagonal[i]}; });
-    if (!running) return;
-    double sums[2] = {0, 0};
+    T alpha;
+    if (!take_step<T, THREADS>(state, curvature_sums, count, alpha)) return;
+    double square = 0, rho = 0;
     all.for_each([&](uint64_t i, Three<T> of) {
         T updated = of.a - alpha * of.b;
         r[i] = updated;
-        sums[0] += double(updated) * double(updated);
-        sums[1] += double(updated) * (double(of.c) * double(updated));
+        square += double(updated) * double(updated);
+        rho += double(updated) * (double(of.c) * double(updated));
     });
-    if (!leave_sums<THREADS>(sums, partials, arrived)) return;
-    Scalars scalars = state->scalars;
-    double square = sum_of_blocks<THREADS>(partials, 0), rho = sum_of_blocks<THREADS>(partials, 1);
-    if (threadIdx.x != 0) return;
-    if (decide_residual(scalars, square, state->history)) decide_direction<T>(scalars, rho);
-    state->scalars = scalars;
+    leave_sum<THREADS>(square, partials, 0);
+    leave_sum<THREADS>(rho, partials, 1);
 }
 
-// x += step p, then p = z + beta p; in the iteration that stopped the solve the former alone. 5n.
+// The last pass: the direction from r . r (and r . z, where z is not r), then x += step p and p = z + beta p; in the iteration that stops the
+// solve the former alone. 5n. rho_sums are residual_sums where z is r.
 template <class T, int THREADS, int BATCH>
-__global__ void __launch_bounds__(THREADS) update_direction(const T *z, T *x, T *p, const State *state, uint64_t n) {
-    bool running = state->scalars.stop == RUNNING, pending = state->scalars.pending;
-    T step = T(state->scalars.step), beta = T(state->scalars.beta);
+__global__ void __launch_bounds__(THREADS, 4)
+    update_direction(const T *z, T *x, T *p, State *state, const double *residual_sums, uint64_t count, const double *rho_sums,
+                     uint64_t rho_count, uint64_t n) {
     auto all = elements<THREADS, BATCH>(n, [=](uint64_t i) { return Three<T>{p[i], x[i], z[i]}; });
-    if (!running && !pending) return;
+    Turn<T> now = turn<T, THREADS>(state, residual_sums, count, rho_sums, rho_count);
+    if (!now.moves_x) return;
     all.for_each([&](uint64_t i, Three<T> of) {
-        x[i] = of.b + step * of.a;
-        if (running) p[i] = of.c + beta * of.a;
+        x[i] = of.b + now.step * of.a;
+        if (now.moves_p) p[i] = of.c + now.beta * of.a;
     });
 }
 
 // The same with z = D r, D diagonal. 6n.
 template <class T, int THREADS, int BATCH>
-__global__ void __launch_bounds__(THREADS)
-    update_direction_diagonal(const T *diagonal, const T *r, T *x, T *p, const State *state, uint64_t n) {
-    bool running = state->scalars.stop == RUNNING, pending = state->scalars.pending;
-    T step = T(state->scalars.step), beta = T(state->scalars.beta);
+__global__ void __launch_bounds__(THREADS, 4)
+    update_direction_diagonal(const T *diagonal, const T *r, T *x, T *p, State *state, const double *residual_sums, uint64_t count,
+                              uint64_t n) {
     auto all = elements<THREADS, BATCH>(n, [=](uint64_t i) { return Four<T>{p[i], x[i], r[i], diagonal[i]}; });
-    if (!running && !pending) return;
+    Turn<T> now = turn<T, THREADS>(state, residual_sums, count, residual_sums + count, count);
+    if (!now.moves_x) return;
     all.for_each([&](uint64_t i, Four<T> of) {
-        x[i] = of.b + step * of.a;
-        if (running) p[i] = of.d * of.c + beta * of.a;
+        x[i] = of.b + now.step * of.a;
+        if (now.moves_p) p[i] = of.d * of.c + now.beta * of.a;
     });
 }
 
-// z was made elsewhere: r . z, and the direction that follows from it. 2n.
+// Between the second pass and the last, for a preconditioner on the host: whether r . z is wanted. One block.
 template <class T, int THREADS, int BATCH>
-__global__ void __launch_bounds__(THREADS)
-    decide_preconditioned(const T *r, const T *z, State *state, double *partials, uint32_t *arrived, uint64_t n) {
-    if (state->scalars.stop != RUNNING) return;
-    double sums[1] = {0};
-    auto all = elements<THREADS, BATCH>(n, [=](uint64_t i) { return Two<T>{r[i], z[i]}; });
-    all.for_each([&](uint64_t, Two<T> of) { sums[0] += double(of.a) * double(of.b); });
-    if (!leave_sums<THREADS>(sums, partials, arrived)) return;
-    Scalars scalars = state->scalars;
-    double rho = sum_of_blocks<THREADS>(partials, 0);
+__global__ void __launch_bounds__(THREADS, 4) probe(State *state, const double *residual_sums, uint64_t count) {
+    double square = sum_partials<THREADS>(residual_sums, count);
     if (threadIdx.x != 0) return;
-    decide_direction<T>(scalars, rho);
-    state->scalars = scalars;
+    Scalars scalars = state->step;
+    if (scalars.stop == RUNNING) decide_residual(scalars, square);
+    state->step.wants_rho = scalars.stop == RUNNING;
+}
+
+// Leaves r . z, for a z that was made elsewhere. 2n.
+template <class T, int THREADS, int BATCH>
+__global__ void __launch_bounds__(THREADS, 4) leave_dot(const T *r, const T *z, double *partials, uint64_t n) {
+    double sum = 0;
+    auto all = elements<THREADS, BATCH>(n, [=](uint64_t i) { return Two<T>{r[i], z[i]}; });
+    all.for_each([&](uint64_t, Two<T> of) { sum += double(of.a) * double(of.b); });
+    leave_sum<THREADS>(sum, partials);
 }
 
 // state.total = r . z. 2n.
 template <class T, int THREADS, int BATCH>
-__global__ void __launch_bounds__(THREADS)
+__global__ void __launch_bounds__(THREADS, 4)
     dot(const T *r, const T *z, State *state, double *partials, uint32_t *arrived, uint64_t n) {
     double sum = 0;
     auto all = elements<THREADS, BATCH>(n, [=](uint64_t i) { return Two<T>{r[i], z[i]}; });
@@ -170,7 +209,7 @@ __global__ void __launch_bounds__(THREADS)
 
 // p = D r, D diagonal; state.total = r . D r. 3n.
 template <class T, int THREADS, int BATCH>
-__global__ void __launch_bounds__(THREADS)
+__global__ void __launch_bounds__(THREADS, 4)
     scaled_direction(const T *diagonal, const T *r, T *p, State *state, double *partials, uint32_t *arrived, uint64_t n) {
     double sum = 0;
     auto all = elements<THREADS, BATCH>(n, [=](uint64_t i) { return Two<T>{diagonal[i], r[i]}; });
@@ -183,7 +222,7 @@ __global__ void __launch_bounds__(THREADS)
 
 // r *= factor, rounded once; state.total = r . r. 2n.
 template <class T, int THREADS, int BATCH>
-__global__ void __launch_bounds__(THREADS)
+__global__ void __launch_bounds__(THREADS, 4)
     rescale(double factor, T *r, State *state, double *partials, uint32_t *arrived, uint64_t n) {
     double sum = 0;
     auto all = elements<THREADS, BATCH>(n, [=](uint64_t i) { return r[i]; });

@@ -41,19 +41,10 @@ template <int THREADS> __device__ double sum_partials(const double *partials, ui
     return block_sum<THREADS>(sum);
 }
 
-// Leaves this block's sums of N values in `partials`, which has N * gridDim.x elements. True in the last block to do so, which can add them
-// up with sum_of_blocks.
-template <int THREADS, int N> __device__ bool leave_sums(const double (&values)[N], double *partials, uint32_t *arrived) {
-    for (int k = 0; k < N; k++) {
-        double mine = block_sum<THREADS>(values[k]);
-        if (threadIdx.x == 0) partials[uint64_t(k) * gridDim.x + blockIdx.x] = mine;
-    }
-    return last_block(arrived);
-}
-
-// The sum over the grid of the value number k, valid in thread 0 of the last block.
-template <int THREADS> __device__ double sum_of_blocks(const double *partials, int k) {
-    return sum_partials<THREADS>(partials + uint64_t(k) * gridDim.x, gridDim.x);
+// Leaves this block's sum of the value number k in `partials`, which has gridDim.x elements for each k.
+template <int THREADS> __device__ void leave_sum(double value, double *partials, int k = 0) {
+    double mine = block_sum<THREADS>(value);
+    if (threadIdx.x == 0) partials[uint64_t(k) * gridDim.x + blockIdx.x] = mine;
 }
 
 } // namespace gpu_sparse

@@ -17,7 +17,7 @@ use super::preconditioner::Prepared;
 use super::stepwise::judge_rho;
 use crate::device::DeviceMatrix;
 use crate::device::launch::Workspace;
-use crate::device::state::{HISTORY, State, Stop};
+use crate::device::state::{HISTORY, Scalars, State, Stop};
 use crate::{Result, Scalar};
 
 /// Most iterations of a block: as many residuals as the state remembers.
@@ -123,18 +123,17 @@ impl<'s, T: Scalar> Cuda<'s, T> {
         work.total()
     }
 
-    /// Enqueues passes 1 and 2.
+    /// Enqueues passes 1 and 2, and a preconditioner that is on the device.
     fn enqueue_to_residual(&mut self) -> Result<()> {
         let Self { work, a, r, p, q, .. } = self;
         work.curvature(a, p, q)?;
         match &mut self.preconditioner {
-            Applied::Identity => work.update_residual(q, r, false),
+            Applied::Identity | Applied::Host { .. } => work.update_residual(q, r),
             Applied::Diagonal(inverse) => work.update_residual_diagonal(q, inverse, r),
             Applied::Matrix(m, z) => {
-                work.update_residual(q, r, true)?;
+                work.update_residual(q, r)?;
                 work.precondition(m, r, z)
             }
-            Applied::Host { .. } => work.update_residual(q, r, true),
         }
     }
 
@@ -142,9 +141,9 @@ impl<'s, T: Scalar> Cuda<'s, T> {
     fn enqueue_direction(&mut self) -> Result<()> {
         let Self { work, x, r, p, .. } = self;
         match &self.preconditioner {
-            Applied::Identity => work.update_direction(r, x, p),
+            Applied::Identity => work.update_direction(r, x, p, false),
             Applied::Diagonal(inverse) => work.update_direction_diagonal((inverse, r), x, p),
-            Applied::Matrix(_, z) | Applied::Host { z, .. } => work.update_direction(z, x, p),
+            Applied::Matrix(_, z) | Applied::Host { z, .. } => work.update_direction(z, x, p, true),
         }
     }
 
@@ -181,57 +180,58 @@ impl<'s, T: Scalar> Cuda<'s, T> {
 
     /// Records the iterations that `state` knows of and the log does not.
     fn record(&self, state: &State, log: &mut Log<'_, T>) {
-        while (log.iterations() as u64) < state.iteration {
+        while (log.iterations() as u64) < state.start.iteration {
             let square = state.square_after(log.iterations() as u64 + 1);
-            log.record(square.sqrt() * state.scale, self);
+            log.record(square.sqrt() * state.start.scale, self);
         }
     }
 
-    /// Block after block of iterations, with [`BLOCKS_IN_FLIGHT`] of them enqueued.
-    fn iterate_in_blocks(&mut self, maxiter: usize, log: &mut Log<'_, T>) -> Result<State> {
+    /// Block after block of iterations, with [`BLOCKS_IN_FLIGHT`] of them enqueued; returns the scalars that ended them.
+    fn iterate_in_blocks(&mut self, maxiter: usize, log: &mut Log<'_, T>) -> Result<Scalars> {
         // Who is shown `x` must see it before the next iteration changes it.
         let (length, in_flight) = if log.shows_x() { (1, 1) } else { (self.block, BLOCKS_IN_FLIGHT) };
         let mut left = maxiter - log.iterations();
         let length = length.min(left);
         let graph = self.captured(length)?;
         let mut reading = VecDeque::new();
-        let state = loop {
+        let end = loop {
             while reading.len() < in_flight && left > 0 {
                 self.work.replay(&graph)?;
                 reading.push_back(self.start_reading()?);
                 left = left.saturating_sub(length);
             }
-            // There is always one: the state stops when `maxiter` iterations have been enqueued and run.
-            let Some(pending) = reading.pop_front() else { break State::START };
+            // There is always one: the solve stops when `maxiter` iterations have been enqueued and run.
+            let Some(pending) = reading.pop_front() else { break Scalars::START };
             let state = self.finish_reading(pending)?;
             self.record(&state, log);
-            if state.stop().is_some() {
-                break state;
+            if state.start.stop().is_some() {
+                break state.start;
             }
         };
         for pending in reading {
             self.finish_reading(pending)?;
         }
         self.graph = Some((length, graph));
-        Ok(state)
+        Ok(end)
     }
 
     /// One iteration after another, with the preconditioner applied on the host between passes 2 and 3.
-    fn iterate_with_host(&mut self, log: &mut Log<'_, T>) -> Result<State> {
+    fn iterate_with_host(&mut self, log: &mut Log<'_, T>) -> Result<Scalars> {
         loop {
             self.enqueue_to_residual()?;
+            self.work.probe()?;
             let pending = self.start_reading()?;
-            let running = self.finish_reading(pending)?.stop().is_none();
-            if let (true, Applied::Host { m, z, r_on_host, z_on_host }) = (running, &mut self.preconditioner) {
+            let wanted = self.finish_reading(pending)?.step.wants_rho != 0;
+            if let (true, Applied::Host { m, z, r_on_host, z_on_host }) = (wanted, &mut self.preconditioner) {
                 apply_on_host(*m, &self.r, z, r_on_host, z_on_host)?;
-                self.work.decide_preconditioned(&self.r, z)?;
+                self.work.leave_rho(&self.r, z)?;
             }
             self.enqueue_direction()?;
             let pending = self.start_reading()?;
             let state = self.finish_reading(pending)?;
             self.record(&state, log);
-            if state.stop().is_some() {
-                return Ok(state);
+            if state.start.stop().is_some() {
+                return Ok(state.start);
             }
         }
     }
@@ -304,8 +304,9 @@ impl<T: Scalar> Engine<T> for Cuda<'_, T> {
             return Ok(End::Ended(status));
         }
         let (iteration, growth) = (log.iterations() as u64, growth_limit::<T>());
-        let start = State { rho, square, scale, limit, growth, iteration, maxiter: maxiter as u64, ..State::START };
-        self.work.set_state(start)?;
+        let maxiter_wide = maxiter as u64;
+        let start = Scalars { rho, square, scale, limit, growth, iteration, maxiter: maxiter_wide, ..Scalars::START };
+        self.work.set_scalars(start)?;
         let end = match self.preconditioner {
             Applied::Host { .. } => self.iterate_with_host(log)?,
             _ => self.iterate_in_blocks(maxiter, log)?,
@@ -325,7 +326,7 @@ impl<T: Scalar> Engine<T> for Cuda<'_, T> {
 }
 
 /// What stopped the solve, in the caller's terms.
-fn meaning(end: &State, iteration: usize) -> End {
+fn meaning(end: &Scalars, iteration: usize) -> End {
     let non_finite = |what| Status::NonFinite { what, iteration };
     End::Ended(match end.stop() {
         Some(Stop::Reached) => return End::Reached,
