@@ -30,7 +30,7 @@ template <class T> __device__ BlockHead load_head(const Csr<T> &a, uint64_t bloc
     return {a.blocks[block], a.blocks[block + 1], a.block_entries[block], a.block_entries[block + 1]};
 }
 
-// Calls finish.after(row, sum of the row's entry times x, finish.before(row)) in one thread for each row that is not long, over blocks
+// Calls finish.after(row, sum of the row's entry times x, finish.before(row), results so far) in one thread for each row that is not long, over blocks
 // `first`, `first + step`, ...; returns the sum of the results over the rows that this thread finished.
 //
 // A block's products go to shared memory, entry by entry, so reads are contiguous whatever the lengths of the rows; then
@@ -41,6 +41,7 @@ template <class T> __device__ BlockHead load_head(const Csr<T> &a, uint64_t bloc
 template <int THREADS, class T, class Finish>
 __device__ double for_each_row(const Csr<T> &a, const T *x, uint32_t first, uint32_t step, Finish finish) {
     constexpr uint32_t ITEMS = Csr<T>::ITEMS;
+    static_assert(ITEMS % THREADS == 0, "each thread has as many entries");
     SHARED(double, products, [ITEMS]);
     double results = 0;
     if (first >= a.block_count) return 0;
@@ -83,7 +84,7 @@ __device__ double for_each_row(const Csr<T> &a, const T *x, uint32_t first, uint
             double sum = 0;
             for (uint32_t i = inside ? uint32_t(a.row_starts[row] - begin) + lane : 0; i < end; i += lanes) sum += products[i];
             for (uint32_t half = lanes / 2; half > 0; half /= 2) sum += __shfl_down_sync(0xffffffffu, sum, half, lanes);
-            if (inside && lane == 0) results += finish.after(row, sum, before);
+            if (inside && lane == 0) results = finish.after(row, sum, before, results);
         }
         __syncthreads(); // the next block's products wait for these reads
     }

@@ -29,7 +29,7 @@ macro_rules! in_its_format {
     };
 }
 
-/// Blocks of a product's grid: those that sweep, those that sum segments of long rows, and places for their sums.
+/// Blocks of a product's grid: those that sweep, and those that sum segments of long rows.
 fn grid(stored: &impl Stored) -> u32 {
     stored.main_blocks() + stored.long_rows().segments()
 }
@@ -134,6 +134,8 @@ impl Left {
 /// Vectors have the stream as their home, and the matrices' own streams are joined with it at both ends ([`Workspace::new`], Drop), so
 /// that the passes can be captured.
 pub(crate) struct Workspace<'a, T: Scalar> {
+    /// Elements of each vector.
+    n: usize,
     stream: Stream,
     matrices: Vec<&'a DeviceMatrix<T>>,
     state: DeviceVec<State>,
@@ -161,6 +163,7 @@ impl<'a, T: Scalar> Workspace<'a, T> {
             rho: Left::new(&stream, sums)?,
             arrived: DeviceVec::zeros(&stream, 1)?,
             rows: RowScratch::new(&stream, &matrices)?,
+            n,
             stream,
             matrices,
             joined: false,
@@ -224,7 +227,7 @@ impl<'a, T: Scalar> Workspace<'a, T> {
         b: &DeviceVec<T>,
         r: &mut DeviceVec<T>,
     ) -> Result<()> {
-        check_square("residual", a, [("x", x.len()), ("b", b.len()), ("r", r.len())])?;
+        self.check_square("residual", a, [("x", x.len()), ("b", b.len()), ("r", r.len())])?;
         in_its_format!(a, stored: Raw => {
             let kernel = KERNELS.kernel::<Residual<Raw<T>>>(self.stream.device(), &PRODUCTS)?;
             let arguments = (
@@ -246,7 +249,7 @@ impl<'a, T: Scalar> Workspace<'a, T> {
 
     /// The first pass: `q = A p`, `p . q`.
     pub(crate) fn curvature(&mut self, a: &DeviceMatrix<T>, p: &DeviceVec<T>, q: &mut DeviceVec<T>) -> Result<()> {
-        check_square("curvature", a, [("p", p.len()), ("q", q.len())])?;
+        self.check_square("curvature", a, [("p", p.len()), ("q", q.len())])?;
         let (count, gathered) = left_by(a.storage());
         in_its_format!(a, stored: Raw => {
             let kernel = KERNELS.kernel::<Curvature<Raw<T>>>(self.stream.device(), &PRODUCTS)?;
@@ -270,7 +273,7 @@ impl<'a, T: Scalar> Workspace<'a, T> {
 
     /// After the second pass: `z = M r`, `r . z`.
     pub(crate) fn precondition(&mut self, m: &DeviceMatrix<T>, r: &DeviceVec<T>, z: &mut DeviceVec<T>) -> Result<()> {
-        check_square("precondition", m, [("r", r.len()), ("z", z.len())])?;
+        self.check_square("precondition", m, [("r", r.len()), ("z", z.len())])?;
         let (count, gathered) = left_by(m.storage());
         in_its_format!(m, stored: Raw => {
             let kernel = KERNELS.kernel::<Precondition<Raw<T>>>(self.stream.device(), &PRODUCTS)?;
@@ -296,7 +299,7 @@ impl<'a, T: Scalar> Workspace<'a, T> {
 
     /// The second pass: `r -= alpha q`, `r . r`.
     pub(crate) fn update_residual(&mut self, q: &DeviceVec<T>, r: &mut DeviceVec<T>) -> Result<()> {
-        let n = same_length("update_residual", r.len(), [("q", q.len())])?;
+        let n = self.same_length("update_residual", ("r", r.len()), [("q", q.len())])?;
         let kernel = KERNELS.kernel::<UpdateResidual<T>>(self.stream.device(), &VECTORS)?;
         let arguments = (
             q.input(),
@@ -321,7 +324,11 @@ impl<'a, T: Scalar> Workspace<'a, T> {
         diagonal: &DeviceVec<T>,
         r: &mut DeviceVec<T>,
     ) -> Result<()> {
-        let n = same_length("update_residual_diagonal", r.len(), [("q", q.len()), ("a diagonal", diagonal.len())])?;
+        let n = self.same_length(
+            "update_residual_diagonal",
+            ("r", r.len()),
+            [("q", q.len()), ("a diagonal", diagonal.len())],
+        )?;
         let kernel = KERNELS.kernel::<UpdateResidualDiagonal<T>>(self.stream.device(), &VECTORS)?;
         let arguments = (
             q.input(),
@@ -347,7 +354,7 @@ impl<'a, T: Scalar> Workspace<'a, T> {
         p: &mut DeviceVec<T>,
         stored: bool,
     ) -> Result<()> {
-        let n = same_length("update_direction", x.len(), [("z", z.len()), ("p", p.len())])?;
+        let n = self.same_length("update_direction", ("x", x.len()), [("z", z.len()), ("p", p.len())])?;
         let kernel = KERNELS.kernel::<UpdateDirection<T>>(self.stream.device(), &VECTORS)?;
         let rho = if stored { &self.rho } else { &self.residual };
         let arguments = (
@@ -374,7 +381,7 @@ impl<'a, T: Scalar> Workspace<'a, T> {
         p: &mut DeviceVec<T>,
     ) -> Result<()> {
         let others = [("a diagonal", diagonal.len()), ("r", r.len()), ("p", p.len())];
-        let n = same_length("update_direction_diagonal", x.len(), others)?;
+        let n = self.same_length("update_direction_diagonal", ("x", x.len()), others)?;
         let kernel = KERNELS.kernel::<UpdateDirectionDiagonal<T>>(self.stream.device(), &VECTORS)?;
         let arguments = (
             diagonal.input(),
@@ -402,7 +409,7 @@ impl<'a, T: Scalar> Workspace<'a, T> {
 
     /// After the second pass: `r . z` of a `z` that was made elsewhere.
     pub(crate) fn leave_rho(&mut self, r: &DeviceVec<T>, z: &DeviceVec<T>) -> Result<()> {
-        let n = same_length("leave_rho", r.len(), [("z", z.len())])?;
+        let n = self.same_length("leave_rho", ("r", r.len()), [("z", z.len())])?;
         let kernel = KERNELS.kernel::<LeaveDot<T>>(self.stream.device(), &VECTORS)?;
         // SAFETY: as in `update_residual`.
         unsafe {
@@ -418,7 +425,7 @@ impl<'a, T: Scalar> Workspace<'a, T> {
 
     /// The total is `r . z`.
     pub(crate) fn dot(&mut self, r: &DeviceVec<T>, z: &DeviceVec<T>) -> Result<()> {
-        let n = same_length("dot", r.len(), [("z", z.len())])?;
+        let n = self.same_length("dot", ("r", r.len()), [("z", z.len())])?;
         let kernel = KERNELS.kernel::<Dot<T>>(self.stream.device(), &VECTORS)?;
         let sums = (self.state.in_out(), self.curvature.partials.output(), self.arrived.in_out());
         // SAFETY: as in `update_residual`.
@@ -435,7 +442,8 @@ impl<'a, T: Scalar> Workspace<'a, T> {
         r: &DeviceVec<T>,
         p: &mut DeviceVec<T>,
     ) -> Result<()> {
-        let n = same_length("scaled_direction", p.len(), [("a diagonal", diagonal.len()), ("r", r.len())])?;
+        let n =
+            self.same_length("scaled_direction", ("p", p.len()), [("a diagonal", diagonal.len()), ("r", r.len())])?;
         let kernel = KERNELS.kernel::<ScaledDirection<T>>(self.stream.device(), &VECTORS)?;
         let sums = (self.state.in_out(), self.curvature.partials.output(), self.arrived.in_out());
         let arguments = (diagonal.input(), r.input(), p.output(), sums.0, sums.1, sums.2, n as u64);
@@ -446,7 +454,7 @@ impl<'a, T: Scalar> Workspace<'a, T> {
 
     /// `r *= factor`; the total is `r . r`.
     pub(crate) fn rescale(&mut self, factor: f64, r: &mut DeviceVec<T>) -> Result<()> {
-        let n = r.len();
+        let n = self.same_length("rescale", ("r", r.len()), [])?;
         let kernel = KERNELS.kernel::<Rescale<T>>(self.stream.device(), &VECTORS)?;
         let sums = (self.state.in_out(), self.curvature.partials.output(), self.arrived.in_out());
         // SAFETY: as in `update_residual`.
@@ -454,6 +462,30 @@ impl<'a, T: Scalar> Workspace<'a, T> {
             kernel.launch(VECTORS.blocks(n), (factor, r.in_out(), sums.0, sums.1, sums.2, n as u64), &self.stream)?
         };
         Ok(())
+    }
+
+    /// That the matrix is square, and it and each vector are of the workspace's size.
+    fn check_square<const N: usize>(
+        &self,
+        op: &'static str,
+        a: &DeviceMatrix<T>,
+        vectors: [(&'static str, usize); N],
+    ) -> Result<()> {
+        check_length(op, "the matrix's columns", a.cols(), self.n)?;
+        self.same_length(op, ("the matrix's rows", a.rows()), vectors).map(|_| ())
+    }
+
+    /// That each vector has as many elements as the workspace is for; returns them.
+    fn same_length<const N: usize>(
+        &self,
+        op: &'static str,
+        first: (&'static str, usize),
+        others: [(&'static str, usize); N],
+    ) -> Result<usize> {
+        for (what, len) in std::iter::once(first).chain(others) {
+            check_length(op, what, len, self.n)?;
+        }
+        Ok(self.n)
     }
 }
 
@@ -486,20 +518,4 @@ pub(crate) fn load_kernels<T: Scalar>(a: &DeviceMatrix<T>) -> Result<()> {
     KERNELS.kernel::<ScaledDirection<T>>(device, &VECTORS)?;
     KERNELS.kernel::<Rescale<T>>(device, &VECTORS)?;
     Ok(())
-}
-
-/// That the matrix is square and each vector has as many elements as it rows.
-fn check_square<T: Scalar>(
-    op: &'static str,
-    a: &DeviceMatrix<T>,
-    vectors: impl IntoIterator<Item = (&'static str, usize)>,
-) -> Result<()> {
-    check_length(op, "the matrix's rows", a.rows(), a.cols())?;
-    same_length(op, a.rows(), vectors).map(|_| ())
-}
-
-/// That each vector has `n` elements; returns it.
-fn same_length(op: &'static str, n: usize, vectors: impl IntoIterator<Item = (&'static str, usize)>) -> Result<usize> {
-    vectors.into_iter().try_for_each(|(what, len)| check_length(op, what, len, n))?;
-    Ok(n)
 }

@@ -25,7 +25,7 @@ use crate::{CsrMatrix, Description, Format, PacketMatrix, PacketPlan, Result, Sc
 /// products run on the stream of their result.
 ///
 /// Determinism: bitwise the same on every run and every device, for one matrix in one format. A row's products are added in f64
-/// and rounded once; the two formats, and the device and the CPU, add them in different orders.
+/// and rounded once; the two formats add them in different orders, and each row in packets has the bits of [`PacketMatrix`] on the CPU.
 ///
 /// ```no_run
 /// use gpu_sparse::{DeviceMatrix, gallery, linalg};
@@ -72,8 +72,8 @@ impl<T: Scalar> CsrMatrix<T> {
     /// A copy in the memory of a device, as compressed rows, with the device's main stream or the stream given as its home.
     ///
     /// # Cost
-    /// `(4 + size of T)` bytes of device memory per entry and 8 per row, copied once; the diagonal also stays on the host. Returns when
-    /// the copies have run.
+    /// `(4 + size of T)` bytes of device memory per entry, 8 per row and 12 for every 2048 rows and entries, copied once; the diagonal also
+    /// stays on the host. Returns when the copies have run.
     ///
     /// # Errors
     /// `Driver`: no device memory left, a lost device.
@@ -93,7 +93,7 @@ impl<T: Scalar> PacketMatrix<T> {
     /// A copy in the memory of a device, with the device's main stream or the stream given as its home.
     ///
     /// # Cost
-    /// [`Description::bytes`] bytes of device memory, copied once; the diagonal also stays on the host. Returns when the copies have run.
+    /// [`Description::bytes`] bytes of device memory and some 16 more for each long row, copied once; the diagonal also stays on the host. Returns when the copies have run.
     ///
     /// # Errors
     /// `Driver`: no device memory left, a lost device.

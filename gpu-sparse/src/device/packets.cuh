@@ -99,7 +99,7 @@ template <class T> __device__ SliceHead load_head(const Packets<T> &a, uint64_t 
     return {a.slice_slots[slice], a.slice_slots[slice + 1], a.slice_columns[slice], a.packet_orders[slice / SLICES]};
 }
 
-// Calls finish.after(row, sum of the row's entry times x, finish.before(row)) in one thread for each row that is not long; one warp takes a
+// Calls finish.after(row, sum of the row's entry times x, finish.before(row), results so far) in one thread for each row that is not long; one warp takes a
 // slice, one thread a row. Block `first` of `blocks` takes a run of neighbouring slices, so that what rows share of x stays near. Returns
 // the sum of the results over the rows that this thread finished. A row is summed from its first entry to the last, by fma in f64.
 //
@@ -137,7 +137,7 @@ __device__ double for_each_row(const Packets<T> &a, const T *x, uint32_t first, 
             NarrowColumns columns = {a.deltas + uint64_t(place) * 32 + lane, a.bases + place};
             sum = sum_slots(values, x, columns, width);
         }
-        if (inside) results += finish.after(uint32_t(row), sum, before);
+        if (inside) results = finish.after(uint32_t(row), sum, before, results);
     }
     return results;
 }

@@ -1,8 +1,8 @@
 // Products of a sparse matrix with a vector, and what solvers take along in the same pass.
 //
 // Contract of all:
-//   grid      blocks [0, main) sweep the rows that are not long, in strides of `main` blocks; each block after them takes one segment of
-//             a long row: main + a.long_rows.segments blocks, main at least 1
+//   grid      blocks [0, main) sweep the rows that are not long, as csr.cuh and packets.cuh say; each block after them takes one segment
+//             of a long row: main + a.long_rows.segments blocks, main at least 1
 //   block     THREADS, a multiple of 32
 //   shared    8 bytes per warp and per flag; 16 KiB for csr
 //   arguments a: a Csr or a Packets (csr.cuh, packets.cuh), whose columns are below the length of x; scratch as long_rows.cuh says; what
@@ -21,13 +21,13 @@ using namespace gpu_sparse;
 
 namespace {
 
-// What to do with a row's sum: `before` loads what that takes, early; `after` writes the row and returns its share of a sum over all rows.
+// What to do with a row's sum: `before` loads what that takes, early; `after` writes the row and adds its share to a sum over rows.
 
 // y = A x.
 template <class T> struct Store {
     T *y;
     __device__ T before(uint32_t) const { return T(0); }
-    __device__ double after(uint32_t row, double sum, T) const {
+    __device__ double after(uint32_t row, double sum, T, double) const {
         y[row] = T(sum);
         return 0;
     }
@@ -37,7 +37,7 @@ template <class T> struct Store {
 template <class T> struct Combine {
     T alpha, beta, *y;
     __device__ T before(uint32_t row) const { return beta != T(0) ? y[row] : T(0); }
-    __device__ double after(uint32_t row, double sum, T old) const {
+    __device__ double after(uint32_t row, double sum, T old, double) const {
         double scaled = __dmul_rn(double(alpha), sum);
         if (beta != T(0)) scaled = __dadd_rn(scaled, __dmul_rn(double(beta), double(old)));
         y[row] = T(scaled);
@@ -50,10 +50,10 @@ template <class T> struct Subtract {
     const T *b;
     T *r;
     __device__ T before(uint32_t row) const { return b[row]; }
-    __device__ double after(uint32_t row, double sum, T of_b) const {
+    __device__ double after(uint32_t row, double sum, T of_b, double results) const {
         T rounded = T(double(of_b) - sum);
         r[row] = rounded;
-        return double(rounded) * double(rounded);
+        return fma(double(rounded), double(rounded), results);
     }
 };
 
@@ -62,10 +62,10 @@ template <class T> struct StoreAndDot {
     const T *x;
     T *y;
     __device__ T before(uint32_t row) const { return x[row]; }
-    __device__ double after(uint32_t row, double sum, T of_x) const {
+    __device__ double after(uint32_t row, double sum, T of_x, double results) const {
         T rounded = T(sum);
         y[row] = rounded;
-        return double(of_x) * double(rounded);
+        return fma(double(of_x), double(rounded), results);
     }
 };
 
@@ -79,7 +79,7 @@ __device__ double sweep(const Matrix &a, const T *x, LongRowsScratch scratch, do
     double sum;
     if (sum_segment<THREADS>(a.long_rows, blockIdx.x - main, x, scratch, number, sum)) {
         uint32_t row = a.long_rows.rows[number];
-        double result = finish.after(row, sum, finish.before(row));
+        double result = finish.after(row, sum, finish.before(row), 0);
         if (partials) partials[main + number] = result;
     }
     return 0;

@@ -9,7 +9,9 @@
 //             read as sums of the pass before; those are `count` for each sum; arrived is 0
 //   bytes     n elements for each vector read and each vector written: the number stands at each kernel
 //   order     sums are formed in f64, one per thread with its stride, then per block, then over the blocks. Bits depend on THREADS,
-//             BATCH and the grid alone; there are no atomics on floating-point numbers.
+//             BATCH and the grid alone: every fused multiply-add is written as one, and nothing is left for the compiler to
+//             fuse; there are no atomics on floating-point numbers.
+// The loads of a thread's first elements are under way before the pass knows whether the solve has stopped.
 #include "prelude.cuh"
 #include "state.cuh"
 #include "sums.cuh"
@@ -123,9 +125,9 @@ __global__ void __launch_bounds__(THREADS, 4)
     if (!take_step<T, THREADS>(state, curvature_sums, count, alpha)) return;
     double square = 0;
     all.for_each([&](uint64_t i, Two<T> of) {
-        T updated = of.a - alpha * of.b;
+        T updated = fma(-alpha, of.b, of.a);
         r[i] = updated;
-        square += double(updated) * double(updated);
+        square = fma(double(updated), double(updated), square);
     });
     leave_sum<THREADS>(square, partials);
 }
@@ -140,10 +142,10 @@ __global__ void __launch_bounds__(THREADS, 4)
     if (!take_step<T, THREADS>(state, curvature_sums, count, alpha)) return;
     double square = 0, rho = 0;
     all.for_each([&](uint64_t i, Three<T> of) {
-        T updated = of.a - alpha * of.b;
+        T updated = fma(-alpha, of.b, of.a);
         r[i] = updated;
-        square += double(updated) * double(updated);
-        rho += double(updated) * (double(of.c) * double(updated));
+        square = fma(double(updated), double(updated), square);
+        rho = fma(double(updated), double(of.c) * double(updated), rho);
     });
     leave_sum<THREADS>(square, partials, 0);
     leave_sum<THREADS>(rho, partials, 1);
@@ -159,8 +161,8 @@ __global__ void __launch_bounds__(THREADS, 4)
     Turn<T> now = turn<T, THREADS>(state, residual_sums, count, rho_sums, rho_count);
     if (!now.moves_x) return;
     all.for_each([&](uint64_t i, Three<T> of) {
-        x[i] = of.b + now.step * of.a;
-        if (now.moves_p) p[i] = of.c + now.beta * of.a;
+        x[i] = fma(now.step, of.a, of.b);
+        if (now.moves_p) p[i] = fma(now.beta, of.a, of.c);
     });
 }
 
@@ -173,8 +175,8 @@ __global__ void __launch_bounds__(THREADS, 4)
     Turn<T> now = turn<T, THREADS>(state, residual_sums, count, residual_sums + count, count);
     if (!now.moves_x) return;
     all.for_each([&](uint64_t i, Four<T> of) {
-        x[i] = of.b + now.step * of.a;
-        if (now.moves_p) p[i] = of.d * of.c + now.beta * of.a;
+        x[i] = fma(now.step, of.a, of.b);
+        if (now.moves_p) p[i] = fma(now.beta, of.a, of.d * of.c);
     });
 }
 
@@ -193,7 +195,7 @@ template <class T, int THREADS, int BATCH>
 __global__ void __launch_bounds__(THREADS, 4) leave_dot(const T *r, const T *z, double *partials, uint64_t n) {
     double sum = 0;
     auto all = elements<THREADS, BATCH>(n, [=](uint64_t i) { return Two<T>{r[i], z[i]}; });
-    all.for_each([&](uint64_t, Two<T> of) { sum += double(of.a) * double(of.b); });
+    all.for_each([&](uint64_t, Two<T> of) { sum = fma(double(of.a), double(of.b), sum); });
     leave_sum<THREADS>(sum, partials);
 }
 
@@ -203,7 +205,7 @@ __global__ void __launch_bounds__(THREADS, 4)
     dot(const T *r, const T *z, State *state, double *partials, uint32_t *arrived, uint64_t n) {
     double sum = 0;
     auto all = elements<THREADS, BATCH>(n, [=](uint64_t i) { return Two<T>{r[i], z[i]}; });
-    all.for_each([&](uint64_t, Two<T> of) { sum += double(of.a) * double(of.b); });
+    all.for_each([&](uint64_t, Two<T> of) { sum = fma(double(of.a), double(of.b), sum); });
     finish_total<THREADS>(sum, state, partials, arrived);
 }
 
@@ -215,7 +217,7 @@ __global__ void __launch_bounds__(THREADS, 4)
     auto all = elements<THREADS, BATCH>(n, [=](uint64_t i) { return Two<T>{diagonal[i], r[i]}; });
     all.for_each([&](uint64_t i, Two<T> of) {
         p[i] = of.a * of.b;
-        sum += double(of.b) * (double(of.a) * double(of.b));
+        sum = fma(double(of.b), double(of.a) * double(of.b), sum);
     });
     finish_total<THREADS>(sum, state, partials, arrived);
 }
@@ -229,7 +231,7 @@ __global__ void __launch_bounds__(THREADS, 4)
     all.for_each([&](uint64_t i, T of) {
         T scaled = T(double(of) * factor);
         r[i] = scaled;
-        sum += double(scaled) * double(scaled);
+        sum = fma(double(scaled), double(scaled), sum);
     });
     finish_total<THREADS>(sum, state, partials, arrived);
 }

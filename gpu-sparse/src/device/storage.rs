@@ -9,7 +9,7 @@ use gpu_driver::{Argument, DeviceVec, Stream};
 use super::policy::{CSR_ITEMS, PRODUCTS};
 use crate::packets::RawPackets as HostPackets;
 use crate::partition::row_blocks_of;
-use crate::{CsrMatrix, PacketMatrix, Result, Scalar};
+use crate::{CsrMatrix, PacketMatrix, Result, Scalar, SparseError};
 
 /// A structure in which a kernel takes a matrix: a format and an element type.
 pub(super) trait Raw: Copy + 'static {
@@ -73,6 +73,9 @@ struct RawLongRows {
 /// Entries of a segment; `LongRows::SEGMENT` in long_rows.cuh.
 const SEGMENT: u64 = 4096;
 
+/// Segments that a grid has room for beside the blocks that sweep.
+const MAX_SEGMENTS: u64 = (1 << 31) - (1 << 16);
+
 /// Which rows are long, and how they are cut.
 pub(super) struct LongRows {
     rows: DeviceVec<u32>,
@@ -94,6 +97,10 @@ impl LongRows {
             let segments = (end - begin).div_ceil(SEGMENT).max(1) as usize;
             owners.resize(owners.len() + segments, number as u32);
             first_segments.push(owners.len() as u32);
+        }
+        if owners.len() as u64 > MAX_SEGMENTS {
+            let (what, value) = ("segments of long rows", owners.len() as u64);
+            return Err(SparseError::TooLarge { what, value, limit: MAX_SEGMENTS });
         }
         Ok(Self {
             rows: DeviceVec::from_slice(home, rows)?,

@@ -10,7 +10,7 @@ use super::engine::{Callback, Engine, Log, Monitor};
 use super::method::{Method, Outcome};
 use super::outcome::{Progress, Quantity, ResidualNorm, Solution, Status};
 use super::place::{Host, IntoView, Place};
-use super::preconditioner::{Identity, Preconditioner};
+use super::preconditioner::{Identity, Preconditioner, Prepared};
 use crate::csr::check_length;
 use crate::{Result, Scalar, SparseError};
 
@@ -80,7 +80,7 @@ pub fn cg<'a, T: Scalar, B: IntoView<'a, T>>(a: &'a impl LinearOperator<T>, b: B
 /// Five vectors (six with a preconditioner) live there during a solve, on a stream of the solve's own: solves with one matrix run side by side.
 /// The device takes the decisions of an iteration itself. The host enqueues blocks of iterations as captured graphs and looks at the
 /// results of one block while the next runs; a solve that stops within a block freezes, so it ends in the very iteration in which it would
-/// have ended with a look after each. What this costs is at most two blocks of launches that return at once. A callback makes
+/// have ended with a look after each. What this costs is at most two blocks of launches that read some vectors and change nothing. A callback makes
 /// the host look after each iteration, and costs a copy of `x` where it asks for it; a monitor does not. A preconditioner that
 /// is an operator costs a copy of `r` and one of `z` and two looks per iteration, unless it is a `DeviceMatrix` on the same device.
 #[must_use = "nothing is computed before solve()"]
@@ -161,18 +161,27 @@ impl<'a, T: Scalar, P: Place> Cg<'a, T, P> {
     /// # Errors
     /// `Shape` when `A` is not square or `b`, `x0` or the preconditioner do not fit it; `Parameter` when a tolerance is negative or
     /// NaN, or `check_every` not from 1 to 64; what the preconditioner says when it cannot be made for `A`; what an operator says when it fails;
-    /// `Driver` when the device does.
+    /// `Driver` when the device does, or when `A` and a vector are on different devices; `Array` when the solution cannot be made an array.
     pub fn solve(mut self) -> Result<Solution<T, P>> {
         let started = Instant::now();
         self.check()?;
         let (callback, monitor) = (self.callback.take(), self.monitor.take());
         let log = Log { norm_b: 0.0, history: Vec::new(), callback, monitor };
         let preconditioner = self.preconditioner.prepare(self.a)?;
+        if let Prepared::Diagonal(inverse) = &preconditioner {
+            check_length("linalg::cg", "the preconditioner's diagonal", inverse.len(), self.a.shape().0)?;
+        }
         let Some(a) = self.a.on_device() else {
             let x0 = self.x0.as_ref().map(P::on_host).transpose()?;
             let engine = Cpu::new(self.a, P::on_host(&self.b)?, x0, preconditioner);
             return self.run(engine, log)?.into_solution(started, |x| P::from_host(x, &self.b));
         };
+        if (a.rows(), a.cols()) != self.a.shape() {
+            let ((rows, cols), (got_rows, got_cols)) = (self.a.shape(), (a.rows(), a.cols()));
+            let (expected, got) =
+                (format!("{rows} x {cols} on the device, as the operator"), format!("{got_rows} x {got_cols}"));
+            return Err(SparseError::Shape { op: "linalg::cg", expected, got });
+        }
         let engine = Cuda::new(a, preconditioner, self.check_every, |stream| {
             let x0 = self.x0.as_ref().map(|x0| P::on_stream(x0, stream)).transpose()?;
             Ok((P::on_stream(&self.b, stream)?, x0))
