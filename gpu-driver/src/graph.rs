@@ -4,7 +4,7 @@ use std::ptr::null_mut;
 
 use cust::sys::{CUgraph, CUgraphExec};
 
-use crate::{Device, DriverError, Result, Stream, sys};
+use crate::{Device, DriverError, Result, Stream, device::Current, sys};
 
 /// Work that was captured from a stream, ready to be launched any number of times.
 ///
@@ -78,7 +78,11 @@ impl Stream {
     /// # Errors
     /// What the driver reports.
     pub fn is_capturing(&self) -> Result<bool> {
-        let _current = self.device().enter()?;
+        let current = self.device().enter()?;
+        self.is_capturing_entered(&current)
+    }
+
+    pub(crate) fn is_capturing_entered(&self, _current: &Current) -> Result<bool> {
         let mut status = 0;
         // SAFETY: the pointer is valid for the call, the stream is alive.
         let code = unsafe { sys::cuStreamIsCapturing(self.as_raw(), &mut status) };
@@ -112,6 +116,9 @@ impl Graph {
 
     /// Enqueues the work. Launches of one graph run one after another, also on different streams.
     ///
+    /// With `GPU_SYNC=1` it waits for the work, so that a fault in it is the error of this call. Which kernel of the graph
+    /// faulted is not known; the emulated device alone tells it.
+    ///
     /// # Errors
     /// `WrongDevice`; `DeviceLost`; else what the driver reports.
     ///
@@ -123,9 +130,10 @@ impl Graph {
             let (expected, got) = (self.device.ordinal(), stream.device().ordinal());
             return Err(DriverError::WrongDevice { op: "Graph::launch", expected, got });
         }
-        let _current = self.device.enter()?;
+        let current = self.device.enter()?;
         // SAFETY: graph and stream are alive; the rest is the caller's promise.
-        self.device.check("cuGraphLaunch", unsafe { sys::cuGraphLaunch(self.raw, stream.as_raw()) })
+        self.device.check("cuGraphLaunch", unsafe { sys::cuGraphLaunch(self.raw, stream.as_raw()) })?;
+        stream.finish_launch(&current)
     }
 
     /// The device whose streams it can be launched on.

@@ -1,6 +1,10 @@
 //! Streams: queues of device work that run in order.
 
-use std::{fmt, ptr::null_mut, sync::Arc};
+use std::{
+    fmt,
+    ptr::null_mut,
+    sync::{Arc, LazyLock},
+};
 
 use cust::sys::CUstream;
 
@@ -26,6 +30,9 @@ pub struct Stream {
     /// None for the main stream, which the context owns.
     _owned: Option<Arc<Owned>>,
 }
+
+/// `GPU_SYNC=1`: wait after each launch, so that a fault surfaces there.
+static SYNC: LazyLock<bool> = LazyLock::new(|| std::env::var_os("GPU_SYNC").is_some_and(|value| value == "1"));
 
 /// Destroys a stream of ours; keeps the context until then.
 struct Owned {
@@ -81,6 +88,14 @@ impl Stream {
     pub(crate) fn synchronize_entered(&self, _current: &Current) -> Result<()> {
         // SAFETY: the stream is alive.
         self.device.check("cuStreamSynchronize", unsafe { sys::cuStreamSynchronize(self.raw) })
+    }
+
+    /// With `GPU_SYNC=1`, waits for what was launched last. A captured launch does not run, and a wait would end the capture.
+    pub(crate) fn finish_launch(&self, current: &Current) -> Result<()> {
+        if !*SYNC || self.is_capturing_entered(current)? {
+            return Ok(());
+        }
+        self.synchronize_entered(current)
     }
 
     /// Whether all that is enqueued has run. Does not wait.
