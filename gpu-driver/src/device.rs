@@ -427,13 +427,17 @@ impl Context {
         if self.lost.load(Ordering::Relaxed) != 0 {
             return;
         }
-        let outcome = Current::of(self.raw).and_then(|_current| self.check(call, release()));
-        match outcome {
-            Ok(()) | Err(DriverError::DeviceLost { .. }) => {}
-            Err(error) => {
-                lock(&self.dropped_errors).push(DriverError::InDrop { what, source: Box::new(error) });
-                self.has_dropped_errors.store(true, Ordering::Relaxed);
-            }
+        if let Err(error) = Current::of(self.raw).and_then(|_current| self.check(call, release())) {
+            self.report_later(what, error);
+        }
+    }
+
+    /// Keeps what failed in a Drop for the next call; nothing on a lost device, whose every call says so.
+    pub(crate) fn report_later(&self, what: &'static str, error: DriverError) {
+        if !matches!(error, DriverError::DeviceLost { .. }) {
+            let mut errors = lock(&self.dropped_errors);
+            errors.push(DriverError::InDrop { what, source: Box::new(error) });
+            self.has_dropped_errors.store(true, Ordering::Relaxed);
         }
     }
 

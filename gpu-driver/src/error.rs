@@ -149,7 +149,8 @@ pub enum DriverError {
     DeviceLost {
         /// The fault.
         code: CudaCode,
-        /// The kernel, where it is known (with `GPU_SYNC=1`, or from the emulated device).
+        /// The kernel, where it is known (with `GPU_SYNC=1`, for a kernel outside a [`Graph`](crate::Graph); from the emulated device
+        /// in any case).
         kernel: Option<String>,
         /// What the emulated device found: kernel, block, thread, line and the mistake.
         report: Option<String>,

@@ -4,7 +4,11 @@ use std::ptr::null_mut;
 
 use cust::sys::{CUgraph, CUgraphExec};
 
-use crate::{Device, DriverError, Result, Stream, sys};
+use crate::{
+    Device, DriverError, Result, Stream,
+    device::{Capturing, Current},
+    sys,
+};
 
 /// Work that was captured from a stream, ready to be launched any number of times.
 ///
@@ -43,25 +47,18 @@ impl Stream {
     /// and copies between device and pageable host memory cannot. A wait of another thread for the whole device, such as
     /// [`Device::synchronize`], begins when the capture has ended.
     ///
+    /// `work` may have an error type of its own. Where nothing in it tells the type, `Ok::<_, DriverError>(())` does.
+    ///
     /// # Errors
-    /// The error of `work`, or `Cuda` with a `STREAM_CAPTURE_…` code for what cannot be captured; the stream is usable again
-    /// in both cases.
-    pub fn capture<T>(&self, work: impl FnOnce() -> Result<T>) -> Result<(Graph, T)> {
-        // Relaxed: kernels are loaded at their first launch, which the stricter modes forbid within a capture.
-        const RELAXED: i32 = 2;
-        let device = self.device();
-        let _capturing = device.0.capturing();
-        {
-            let _current = device.enter()?;
-            // SAFETY: the stream is alive.
-            let code = unsafe { sys::cuStreamBeginCapture_v2(self.as_raw(), RELAXED) };
-            device.check("cuStreamBeginCapture", code)?;
-        }
+    /// The error of `work`; else `Cuda` with a `STREAM_CAPTURE_…` code for what cannot be captured. The stream is usable again
+    /// in both cases, and after a panic of `work`: what was captured is discarded.
+    pub fn capture<T, E: From<DriverError>>(&self, work: impl FnOnce() -> Result<T, E>) -> Result<(Graph, T), E> {
+        let begun = Begun::on(self)?;
         let outcome = work();
-        // The capture ends in any case, or the stream could not be used again.
-        let captured = self.end_capture();
+        let captured = begun.end();
+        // What `work` met comes first: it may be why the capture cannot end well.
         let outcome = outcome?;
-        Ok((Graph::instantiate(device, captured?)?, outcome))
+        Ok((Graph::instantiate(self.device(), captured?)?, outcome))
     }
 
     fn end_capture(&self) -> Result<Captured> {
@@ -78,12 +75,52 @@ impl Stream {
     /// # Errors
     /// What the driver reports.
     pub fn is_capturing(&self) -> Result<bool> {
-        let _current = self.device().enter()?;
+        let current = self.device().enter()?;
+        self.is_capturing_entered(&current)
+    }
+
+    pub(crate) fn is_capturing_entered(&self, _current: &Current) -> Result<bool> {
         let mut status = 0;
         // SAFETY: the pointer is valid for the call, the stream is alive.
         let code = unsafe { sys::cuStreamIsCapturing(self.as_raw(), &mut status) };
         self.device().check("cuStreamIsCapturing", code)?;
         Ok(status != 0)
+    }
+}
+
+/// A capture under way. It ends with this in any case, or the stream could not be used again.
+struct Begun<'a> {
+    stream: &'a Stream,
+    ended: bool,
+    /// Dropped behind the end of the capture.
+    _announced: Capturing<'a>,
+}
+
+impl<'a> Begun<'a> {
+    fn on(stream: &'a Stream) -> Result<Self> {
+        // Relaxed: kernels are loaded at their first launch, which the stricter modes forbid within a capture.
+        const RELAXED: i32 = 2;
+        let device = stream.device();
+        let announced = device.0.capturing();
+        let _current = device.enter()?;
+        // SAFETY: the stream is alive.
+        let code = unsafe { sys::cuStreamBeginCapture_v2(stream.as_raw(), RELAXED) };
+        device.check("cuStreamBeginCapture", code)?;
+        Ok(Self { stream, ended: false, _announced: announced })
+    }
+
+    fn end(mut self) -> Result<Captured> {
+        self.ended = true;
+        self.stream.end_capture()
+    }
+}
+
+impl Drop for Begun<'_> {
+    fn drop(&mut self) {
+        if !self.ended {
+            // A panic is on its way, and tells more than the end of what it cut off.
+            drop(self.stream.end_capture());
+        }
     }
 }
 
@@ -112,6 +149,9 @@ impl Graph {
 
     /// Enqueues the work. Launches of one graph run one after another, also on different streams.
     ///
+    /// With `GPU_SYNC=1` it waits for the work, so that a fault in it is the error of this call. Which kernel of the graph
+    /// faulted is not known; the emulated device alone tells it.
+    ///
     /// # Errors
     /// `WrongDevice`; `DeviceLost`; else what the driver reports.
     ///
@@ -123,9 +163,10 @@ impl Graph {
             let (expected, got) = (self.device.ordinal(), stream.device().ordinal());
             return Err(DriverError::WrongDevice { op: "Graph::launch", expected, got });
         }
-        let _current = self.device.enter()?;
+        let current = self.device.enter()?;
         // SAFETY: graph and stream are alive; the rest is the caller's promise.
-        self.device.check("cuGraphLaunch", unsafe { sys::cuGraphLaunch(self.raw, stream.as_raw()) })
+        self.device.check("cuGraphLaunch", unsafe { sys::cuGraphLaunch(self.raw, stream.as_raw()) })?;
+        stream.finish_launch(&current)
     }
 
     /// The device whose streams it can be launched on.

@@ -251,7 +251,7 @@ impl<E: Entry> Kernel<E> {
         let function = &self.function;
         let mut outcome = arguments.with_values(|values| {
             // SAFETY: the types are checked by the instantiation, the rest is the caller's promise.
-            unsafe { launch_raw(&function.expression, function.raw, config, values, stream) }
+            unsafe { launch_raw(&function.expression, function.raw, config, values, stream, &current) }
         });
         // Whatever happened, every home must come after what may have been launched, or a release could overtake it.
         let joined = arguments.for_each_home(|home| home.follow_entered(stream, &current));

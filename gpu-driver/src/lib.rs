@@ -30,7 +30,8 @@
 //! * Handles are Send, may be dropped in any order and on any thread: each keeps its context alive, and every call makes
 //!   that context current first.
 //! * What fails in a Drop is returned by the next call on that device ([`DriverError::InDrop`]).
-//! * A kernel fault makes the device lost for the process ([`DriverError::DeviceLost`]); `GPU_SYNC=1` finds the kernel.
+//! * A kernel fault makes the device lost for the process ([`DriverError::DeviceLost`]); `GPU_SYNC=1` finds the kernel,
+//!   or the [`Graph`] that it is part of.
 //!
 //! # Environment
 //! | variable | meaning |
@@ -38,7 +39,7 @@
 //! | `GPU_DEVICE` | `cuda` (the default), `emulated` ([`emulated`]: on the CPU, to test kernels), or `none`, which hides every device |
 //! | `GPU_LIBCUDA`, `GPU_NVRTC` | the file to open in place of the search |
 //! | `GPU_CACHE_DIR` | folder of compiled kernels, `off` for none; else `gpu-driver` in the user's cache folder |
-//! | `GPU_SYNC` | `1`: wait after each launch, so that a fault names its kernel |
+//! | `GPU_SYNC` | `1`: wait after each launch, so that a fault names its kernel; after [`Graph::launch`] too, where no kernel is named. Captured launches are not waited for |
 
 mod arguments;
 mod device;

@@ -4,12 +4,16 @@ use std::{
     ffi::{CString, c_void},
     fmt,
     ptr::null_mut,
-    sync::{Arc, LazyLock, Mutex},
+    sync::{Arc, Mutex},
 };
 
 use cust::sys::{CUfunction, CUmodule};
 
-use crate::{Binary, BinaryKind, CudaVersion, Device, DriverError, Result, Stream, device::lock, nvrtc, sys};
+use crate::{
+    Binary, BinaryKind, CudaVersion, Device, DriverError, Result, Stream,
+    device::{Current, lock},
+    nvrtc, sys,
+};
 
 /// Threads or blocks along x, y and z.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -137,16 +141,13 @@ impl Function {
             return Err(DriverError::WrongDevice { op: "Function::launch", expected, got });
         }
         self.shared.allow(&self.module.0.device, &self.name, self.raw, config.shared_bytes)?;
-        let _current = stream.device().enter()?;
+        let current = stream.device().enter()?;
         // SAFETY: as the caller promises; module and stream are alive.
-        unsafe { launch_raw(&self.name, self.raw, config, arguments, stream) }
+        unsafe { launch_raw(&self.name, self.raw, config, arguments, stream, &current) }
     }
 }
 
-/// `GPU_SYNC=1`: wait after each launch, so that a fault names its kernel.
-static SYNC: LazyLock<bool> = LazyLock::new(|| std::env::var_os("GPU_SYNC").is_some_and(|value| value == "1"));
-
-/// Launches with the stream's context current.
+/// A launch within a call that has entered the stream's device.
 ///
 /// # Safety
 /// As [`Function::launch`].
@@ -156,6 +157,7 @@ pub(crate) unsafe fn launch_raw(
     config: LaunchConfig,
     arguments: &mut [*mut c_void],
     stream: &Stream,
+    current: &Current,
 ) -> Result<()> {
     let LaunchConfig { grid, block, shared_bytes } = config;
     // SAFETY: as the caller promises; the driver copies the argument values before it returns.
@@ -182,17 +184,12 @@ pub(crate) unsafe fn launch_raw(
         }
         other => other,
     })?;
-    if *SYNC {
-        // SAFETY: the stream is alive.
-        let code = unsafe { sys::cuStreamSynchronize(stream.as_raw()) };
-        device.check("cuStreamSynchronize", code).map_err(|error| match error {
-            DriverError::DeviceLost { code, report, .. } => {
-                DriverError::DeviceLost { code, kernel: Some(name.to_owned()), report }
-            }
-            other => other,
-        })?;
-    }
-    Ok(())
+    stream.finish_launch(current).map_err(|error| match error {
+        DriverError::DeviceLost { code, report, .. } => {
+            DriverError::DeviceLost { code, kernel: Some(name.to_owned()), report }
+        }
+        other => other,
+    })
 }
 
 pub(crate) fn load_raw(device: &Device, binary: &Binary) -> Result<CUmodule> {

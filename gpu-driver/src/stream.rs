@@ -1,6 +1,10 @@
 //! Streams: queues of device work that run in order.
 
-use std::{fmt, ptr::null_mut, sync::Arc};
+use std::{
+    fmt,
+    ptr::null_mut,
+    sync::{Arc, LazyLock},
+};
 
 use cust::sys::CUstream;
 
@@ -26,6 +30,9 @@ pub struct Stream {
     /// None for the main stream, which the context owns.
     _owned: Option<Arc<Owned>>,
 }
+
+/// `GPU_SYNC=1`: wait after each launch, so that a fault surfaces there.
+static SYNC: LazyLock<bool> = LazyLock::new(|| std::env::var_os("GPU_SYNC").is_some_and(|value| value == "1"));
 
 /// Destroys a stream of ours; keeps the context until then.
 struct Owned {
@@ -83,6 +90,14 @@ impl Stream {
         self.device.check("cuStreamSynchronize", unsafe { sys::cuStreamSynchronize(self.raw) })
     }
 
+    /// With `GPU_SYNC=1`, waits for what was launched last. A captured launch does not run, and a wait would end the capture.
+    pub(crate) fn finish_launch(&self, current: &Current) -> Result<()> {
+        if !*SYNC || self.is_capturing_entered(current)? {
+            return Ok(());
+        }
+        self.synchronize_entered(current)
+    }
+
     /// Whether all that is enqueued has run. Does not wait.
     ///
     /// # Errors
@@ -127,11 +142,53 @@ impl Stream {
     /// `WrongDevice`, or what the driver reports.
     pub fn follow(&self, other: &Stream) -> Result<()> {
         let current = self.device.enter()?;
+        self.follow_of_same_device("Stream::follow", other, &current)
+    }
+
+    /// [`Stream::follow`] for a Drop, which has no way to return an error and must not stop for an older one.
+    ///
+    /// Later work of this stream starts after all that `other` holds now. The host does not wait, except where an event cannot be
+    /// had or the streams are of two devices: then it waits for `other`. What failed is the error of the next call on this
+    /// stream's device, as [`DriverError::InDrop`]. On a lost device it does nothing.
+    ///
+    /// ```no_run
+    /// use gpu_driver::{DeviceVec, Stream};
+    /// struct Scratch {
+    ///     buffer: DeviceVec<f32>,
+    ///     /// Where `buffer` is used, beside its home.
+    ///     side: Stream,
+    /// }
+    /// impl Drop for Scratch {
+    ///     fn drop(&mut self) {
+    ///         // The buffer goes next, in the order of its home: behind the work of the side stream.
+    ///         self.buffer.home().follow_in_drop(&self.side);
+    ///     }
+    /// }
+    /// ```
+    pub fn follow_in_drop(&self, other: &Stream) {
+        const WHAT: &str = "what two streams use";
+        let context = &self.device.0;
+        let followed = context
+            .enter_quietly()
+            .and_then(|current| self.follow_of_same_device("Stream::follow_in_drop", other, &current));
+        let Err(error) = followed else { return };
+        if let DriverError::DeviceLost { .. } = error {
+            return;
+        }
+        context.report_later(WHAT, error);
+        // Without an event, only the end of all work of `other` gives the order.
+        let waited = other.device.0.enter_quietly().and_then(|current| other.synchronize_entered(&current));
+        if let Err(error) = waited {
+            context.report_later(WHAT, error);
+        }
+    }
+
+    fn follow_of_same_device(&self, op: &'static str, other: &Stream, current: &Current) -> Result<()> {
         if other.device != self.device {
             let (expected, got) = (self.device.ordinal(), other.device.ordinal());
-            return Err(DriverError::WrongDevice { op: "Stream::follow", expected, got });
+            return Err(DriverError::WrongDevice { op, expected, got });
         }
-        self.follow_entered(other, &current)
+        self.follow_entered(other, current)
     }
 
     /// [`Stream::follow`] within a call that has entered the device, and must not end half-way for an older error.

@@ -69,7 +69,7 @@ fn mix(one: &Device, other: &Device) -> Outcome {
     let (mut x, mut y) = (DeviceVec::from_slice(&here, &[1, 2, 3])?, DeviceVec::from_slice(&here, &[4, 5, 6])?);
     let mut far = DeviceVec::from_slice(&there, &[7, 8, 9])?;
     let (event, far_event) = (here.record()?, there.record()?);
-    let (graph, ()) = here.capture(|| Ok(()))?;
+    let (graph, ()) = here.capture(|| Ok::<_, DriverError>(()))?;
     let function = module(one)?.function("add")?;
     let config = LaunchConfig { grid: 1.into(), block: 3.into(), shared_bytes: 0 };
     // SAFETY: refused before a launch.
@@ -544,7 +544,7 @@ pub fn a_stream_dropped_within_a_capture_keeps_its_work(_: &()) -> Outcome {
     let outcome = stream.capture(|| {
         side.wait(&stream.record()?)?;
         drop(side);
-        Ok(())
+        Ok::<_, DriverError>(())
     });
     ensure!(outcome.is_err(), "{outcome:?}");
     stream.wait(&done)?;
@@ -566,7 +566,7 @@ pub fn memory_is_no_part_of_a_capture(_: &()) -> Outcome {
     ensure_eq!(x.try_clone()?.to_vec()?, [1, 2, 3]);
     let outcome = stream.capture(|| {
         drop(x);
-        Ok(())
+        Ok::<_, DriverError>(())
     });
     // The capture's end tells, and the next call of what failed in the Drop.
     ensure!(outcome.is_err(), "a release was captured");

@@ -88,6 +88,7 @@ fn main() -> ExitCode {
         launches_beyond_the_limits_are_refused,
         an_event_orders_two_streams,
         an_event_keeps_a_buffer_until_it_was_used,
+        an_order_in_a_drop_stops_for_nothing,
     ];
     let user =
         in_every_order.iter().map(|&(name, test)| (name.to_owned(), move |device: &Device| everywhere(device, test)));
@@ -119,6 +120,12 @@ fn main() -> ExitCode {
         a_stream_dropped_within_a_capture_keeps_its_work,
         memory_is_no_part_of_a_capture,
     ];
+    let in_drops = tests![
+        an_order_in_a_drop_leaves_the_older_error_for_later,
+        an_order_in_a_drop_without_an_event_waits,
+        an_order_in_a_drop_of_two_devices_waits,
+        an_order_in_a_drop_does_nothing_on_a_lost_device,
+    ];
     let by_order = tests![a_missing_event_shows_for_some_seed];
     let by_order_checked = tests![an_early_release_shows_for_some_seed];
     let compiling = programs().into_iter().map(|(name, program)| (name, move |_: &()| compiles(&program)));
@@ -129,6 +136,7 @@ fn main() -> ExitCode {
         .cases("failures", emulated(), require, failures::cases())
         .group("driver", emulated(), require, of_driver)
         .group("failures", emulated(), require, by_failure)
+        .group("failures", emulated(), require, in_drops)
         .cases("broken", emulated(), require, broken::cases(Noticed::Always))
         .group("broken", emulated(), require, by_order)
         .cases("broken", checked.clone(), require_checked, broken::cases(Noticed::ByChecks))

@@ -1,7 +1,10 @@
 //! Two streams: the order that an event gives holds for every seed, and an order that nothing gives fails for some.
 
-use gpu_driver::{Device, DeviceVec, DriverError, Stream};
-use testkit::{Outcome, ensure};
+use gpu_driver::{
+    CudaCode, Device, DeviceVec, DriverError, PinnedVec, Result, Stream,
+    emulated::{Call, Emulated},
+};
+use testkit::{Outcome, ensure, ensure_eq};
 
 use crate::harness::{Text, launch, order, ramp, text, upload, values};
 
@@ -14,8 +17,9 @@ pub static TEXTS: &[&Text] = &[&PRODUCER_CONSUMER];
 const SEEDS: std::ops::Range<u64> = 0..20;
 const LEN: u32 = 100;
 
-/// Produces on one stream and consumes on another; returns whether the consumer saw what was produced.
-fn hand_over(device: &Device, with_event: bool) -> gpu_driver::Result<bool> {
+/// Produces on one stream and consumes on another, which `follow` puts behind the first; returns whether the consumer saw what
+/// was produced.
+fn hand_over(device: &Device, follow: impl Fn(&Stream, &Stream) -> Result<()>) -> Result<bool> {
     let module = PRODUCER_CONSUMER.load(device)?;
     let (produce, consume) = (module.function("produce")?, module.function("consume")?);
     let (first, second) = (Stream::new(device)?, Stream::new(device)?);
@@ -23,30 +27,146 @@ fn hand_over(device: &Device, with_event: bool) -> gpu_driver::Result<bool> {
     let y = DeviceVec::<u32>::zeros(&second, LEN as usize)?;
     device.synchronize()?;
     launch(&produce, 1, 64, 0, values![x.as_raw(), LEN], &first)?;
-    if with_event {
-        second.wait(&first.record()?)?;
-    }
+    follow(&first, &second)?;
     launch(&consume, 1, 64, 0, values![x.as_raw(), y.as_raw(), LEN], &second)?;
     let right = y.to_vec()? == (1..=LEN).map(|i| 3 * i).collect::<Vec<_>>();
     device.synchronize()?;
     Ok(right)
 }
 
-/// On any device.
-pub fn an_event_orders_two_streams(device: &Device) -> Outcome {
-    ensure!(hand_over(device, true)?);
+/// That `follow` orders two streams, for every seed of an emulated device.
+fn orders(device: &Device, follow: impl Fn(&Stream, &Stream) -> Result<()>) -> Outcome {
+    ensure!(hand_over(device, &follow)?);
     if device.is_emulated() {
         for seed in SEEDS {
-            ensure!(hand_over(&order("random").seed(seed).open()?, true)?, "seed {seed}");
+            ensure!(hand_over(&order("random").seed(seed).open()?, &follow)?, "seed {seed}");
         }
     }
     Ok(())
 }
 
+/// On any device.
+pub fn an_event_orders_two_streams(device: &Device) -> Outcome {
+    orders(device, |first, second| second.wait(&first.record()?))
+}
+
+/// On any device.
+pub fn an_order_in_a_drop_stops_for_nothing(device: &Device) -> Outcome {
+    orders(device, |first, second| {
+        second.follow_in_drop(first);
+        // A queue follows itself without a word.
+        second.follow_in_drop(&second.clone());
+        Ok(())
+    })
+}
+
+/// Leaves an error of a Drop for the device's next call.
+fn fail_a_drop(device: &Device) -> Result<()> {
+    let emulation = device.emulation().ok_or(DriverError::NotEmulated)?;
+    let pinned = PinnedVec::<u32>::zeros(device, 3)?;
+    emulation.fail(Call::Release, 1, false)?;
+    drop(pinned);
+    emulation.stop_failing()
+}
+
+/// What failed in the Drop that the next call of the stream's device reports; nothing is waited for.
+fn pending(stream: &Stream) -> Result<DriverError> {
+    match stream.is_capturing() {
+        Err(DriverError::InDrop { source, .. }) => Ok(*source),
+        Err(other) => Err(other),
+        Ok(_) => Err(DriverError::Length { op: "pending errors", expected: "1".into(), got: "0".into() }),
+    }
+}
+
+fn is_refused_release(error: &DriverError) -> bool {
+    matches!(error, DriverError::Cuda { call, .. } if call.starts_with("cuMemFree"))
+}
+
+pub fn an_order_in_a_drop_leaves_the_older_error_for_later(_: &()) -> Outcome {
+    for seed in SEEDS {
+        let device = order("random").seed(seed).open()?;
+        let right = hand_over(&device, |first, second| {
+            fail_a_drop(&device)?;
+            second.follow_in_drop(first);
+            let error = pending(second)?;
+            if is_refused_release(&error) { Ok(()) } else { Err(error) }
+        })?;
+        ensure!(right, "seed {seed}");
+    }
+    Ok(())
+}
+
+/// A stream of the device that has work to do.
+fn busy(device: &Device) -> Result<(Stream, DeviceVec<u32>)> {
+    let stream = Stream::new(device)?;
+    let x = DeviceVec::zeros(&stream, LEN as usize)?;
+    Ok((stream, x))
+}
+
+pub fn an_order_in_a_drop_without_an_event_waits(_: &()) -> Outcome {
+    let device = Emulated::new().open()?;
+    let emulation = device.emulation().ok_or("emulated")?;
+    let follower = device.stream();
+    // It is made, recorded and waited for.
+    for at in 1..=3 {
+        for older in [false, true] {
+            let (other, _x) = busy(&device)?;
+            if older {
+                fail_a_drop(&device)?;
+            }
+            emulation.fail(Call::Event, at, false)?;
+            follower.follow_in_drop(&other);
+            emulation.stop_failing()?;
+            if older {
+                ensure!(is_refused_release(&pending(&follower)?), "{at}");
+            }
+            let error = pending(&follower)?;
+            ensure!(Call::Event.leads_to(&error), "{at}: {error}");
+            ensure!(other.is_idle()?, "{at}: not waited for");
+        }
+    }
+    let (other, _x) = busy(&device)?;
+    follower.follow_in_drop(&other);
+    ensure!(!other.is_idle()?, "waited for though there was an event");
+    Ok(device.synchronize()?)
+}
+
+pub fn an_order_in_a_drop_of_two_devices_waits(_: &()) -> Outcome {
+    let (here, there) = (Emulated::new().open()?, Emulated::new().open()?);
+    let (other, _x) = busy(&there)?;
+    here.stream().follow_in_drop(&other);
+    ensure!(other.is_idle()?, "not waited for");
+    let error = pending(&here.stream())?;
+    ensure!(matches!(error, DriverError::WrongDevice { .. }), "{error}");
+    here.synchronize()?;
+    Ok(there.synchronize()?)
+}
+
+pub fn an_order_in_a_drop_does_nothing_on_a_lost_device(_: &()) -> Outcome {
+    const ECC: CudaCode = CudaCode(214);
+    let device = Emulated::new().open()?;
+    let emulation = device.emulation().ok_or("emulated")?;
+    let (follower, (other, _x)) = (device.stream(), busy(&device)?);
+    emulation.fail_with(Call::Event, 1, false, ECC)?;
+    // The first is the one that loses it.
+    for _ in 0..2 {
+        follower.follow_in_drop(&other);
+        ensure_eq!(emulation.calls(Call::Event)?, 1);
+        let error = follower.is_capturing().err().ok_or("the device is not lost")?;
+        ensure!(matches!(error, DriverError::DeviceLost { code: ECC, .. }), "{error}");
+    }
+    // Nor does it wait for another device.
+    let there = Emulated::new().open()?;
+    let (other, _x) = busy(&there)?;
+    follower.follow_in_drop(&other);
+    ensure!(!other.is_idle()?, "waited for on a lost device");
+    Ok(there.synchronize()?)
+}
+
 pub fn a_missing_event_shows_for_some_seed(_: &()) -> Outcome {
     let mut wrong = 0;
     for seed in SEEDS {
-        let right = hand_over(&order("random").seed(seed).open()?, false);
+        let right = hand_over(&order("random").seed(seed).open()?, |_, _| Ok(()));
         wrong += u32::from(!matches!(right, Ok(true)));
     }
     ensure!(wrong > 0, "20 seeds gave the right answer without an event");

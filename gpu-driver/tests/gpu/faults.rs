@@ -32,14 +32,28 @@ pub fn run_as_child() -> Option<ExitCode> {
     }
 }
 
-/// Faults, then meets the fault at a wait, after the drop of everything, or on another thread.
+/// Faults, then meets the fault at a wait, after the drop of everything, or on another thread; or at the launch of a graph that
+/// holds the kernel.
 fn fault(kind: u32, how: &str) -> Result<()> {
     let device = Device::for_tests()?;
     let stream = Stream::new(&device)?;
     let mut out = DeviceVec::<u32>::zeros(&stream, 4)?;
     stream.synchronize()?;
-    // SAFETY: it faults by design; nothing is relied on afterwards.
-    unsafe { KERNELS.kernel::<Fault>(&device, &())?.launch(1, (kind, out.output()), &stream)? };
+    let mut launch = || {
+        // SAFETY: it faults by design; nothing is relied on afterwards.
+        unsafe { KERNELS.kernel::<Fault>(&device, &())?.launch(1, (kind, out.output()), &stream) }
+    };
+    if let "graph" | "graph at once" = how {
+        let (graph, ()) = stream.capture(launch)?;
+        // SAFETY: as above.
+        let launched = unsafe { graph.launch(&stream) };
+        if how == "graph at once" {
+            return launched;
+        }
+        launched?;
+        return stream.synchronize();
+    }
+    launch()?;
     match how {
         "sync" => stream.synchronize()?,
         "copy" => drop(out.to_vec()?),
@@ -64,16 +78,18 @@ fn check(device: &Device, kind: u32, code: &str, how: &str, sync: bool) -> Outco
     let text = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
     ensure!(output.status.code() == Some(REPORTED.into()), "{how}: {}\n{text}", output.status);
     ensure!(text.contains("the device is lost") && text.contains(code), "{how}: {text}");
-    // The emulated device knows its kernel in any case.
-    ensure!(text.contains("in kernel `fault`") == (sync || device.is_emulated()), "{how}: {text}");
+    // A graph's fault names no kernel. The emulated device knows its kernel in any case.
+    let named = (sync && how == "sync") || device.is_emulated();
+    ensure!(text.contains("in kernel `fault`") == named, "{how}: {text}");
     ensure!(start.elapsed() < Duration::from_secs(20), "{how}: took {:?}", start.elapsed());
     Ok(())
 }
 
 fn every_way(device: &Device, kind: u32, code: &str) -> Outcome {
-    for how in ["sync", "copy", "drop", "thread"] {
+    for how in ["sync", "copy", "drop", "thread", "graph"] {
         check(device, kind, code, how, false)?;
     }
+    check(device, kind, code, "graph at once", true)?;
     check(device, kind, code, "sync", true)
 }
 

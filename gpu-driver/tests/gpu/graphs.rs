@@ -1,6 +1,11 @@
 //! Captured work: replays, forks, and what ends a capture.
 
-use std::{sync::mpsc, thread, time::Duration};
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
+    sync::mpsc,
+    thread,
+    time::Duration,
+};
 
 use gpu_driver::{Device, DeviceVec, DriverError, Graph, Module, Program, Result, Stream};
 use testkit::{Outcome, ensure, ensure_eq};
@@ -45,7 +50,7 @@ pub fn a_graph_replays_with_changed_inputs(device: &Device) -> Outcome {
         axpy(2.0, &x, &mut y, &stream)?;
         z.copy_from(y.as_slice())?;
         axpy(1.0, &x, &mut z, &stream)?;
-        Ok(42)
+        Ok::<_, DriverError>(42)
     })?;
     ensure_eq!(answer, 42);
     ensure!(graph.device() == device && !stream.is_capturing()?);
@@ -119,9 +124,75 @@ pub fn an_error_within_a_capture_leaves_the_stream_usable(device: &Device) -> Ou
     ensure_eq!(y.to_vec()?, ramp(2.0));
     is_usable(&stream)?;
     // A capture of nothing is a graph of nothing.
-    let (empty, ()) = stream.capture(|| Ok(()))?;
+    let (empty, ()) = stream.capture(|| Ok::<_, DriverError>(()))?;
     replay(&empty, &stream)?;
     is_usable(&stream)
+}
+
+/// A panic ends the capture, also those around it, and what the stream and the device can do afterwards is as before.
+pub fn a_panic_within_a_capture_leaves_the_stream_usable(device: &Device) -> Outcome {
+    let (stream, side) = (Stream::new(device)?, Stream::new(device)?);
+    let (x, mut y) = (DeviceVec::from_slice(&stream, &ramp(1.0))?, DeviceVec::from_slice(&stream, &ramp(2.0))?);
+    for around in [false, true] {
+        let mut inner = || {
+            stream.capture(|| -> Result<()> {
+                axpy(1.0, &x, &mut y, &stream)?;
+                // Without a message on the standard error.
+                resume_unwind(Box::new("gone wrong"))
+            })
+        };
+        let outcome = catch_unwind(AssertUnwindSafe(|| match around {
+            true => side.capture(inner).map(drop),
+            false => inner().map(drop),
+        }));
+        let panic = outcome.err().ok_or("the panic does not come through")?;
+        ensure!(panic.downcast_ref() == Some(&"gone wrong"));
+        ensure!(!stream.is_capturing()? && !side.is_capturing()?);
+        // Nothing announces the capture any more, to this thread or to others.
+        device.synchronize()?;
+        thread::scope(|scope| scope.spawn(|| device.synchronize()).join())
+            .map_err(|_| "the other thread panicked")??;
+    }
+    // What was captured before the panic does not run.
+    ensure_eq!(y.to_vec()?, ramp(2.0));
+    is_usable(&stream)?;
+    is_usable(&side)
+}
+
+/// A caller's own error type, as a crate above this one has.
+#[derive(Debug)]
+enum Own {
+    Driver(DriverError),
+    Mine(u32),
+}
+
+impl From<DriverError> for Own {
+    fn from(error: DriverError) -> Self {
+        Self::Driver(error)
+    }
+}
+
+pub fn an_error_of_the_caller_s_own_type_comes_first(device: &Device) -> Outcome {
+    let stream = Stream::new(device)?;
+    for mine in [true, false] {
+        for spoilt in [true, false] {
+            let outcome = stream.capture(|| {
+                if spoilt {
+                    // Ends the capture, whose end fails for it.
+                    let _ = stream.synchronize();
+                }
+                if mine { Err(Own::Mine(7)) } else { Ok(8) }
+            });
+            let right = match (&outcome, mine, spoilt) {
+                (Err(Own::Mine(7)), true, _) | (Ok((_, 8)), false, false) => true,
+                (Err(Own::Driver(error)), false, true) => error.to_string().contains("STREAM_CAPTURE"),
+                _ => false,
+            };
+            ensure!(right, "mine {mine}, spoilt {spoilt}: {outcome:?}");
+            is_usable(&stream)?;
+        }
+    }
+    Ok(())
 }
 
 pub fn error_what_cannot_be_captured(device: &Device) -> Outcome {
@@ -133,7 +204,7 @@ pub fn error_what_cannot_be_captured(device: &Device) -> Outcome {
         ("a question about the stream", |stream, _| stream.is_idle().map(drop)),
         ("a copy from pageable memory", |_, y| y.copy_from_slice(&ramp(7.0))),
         ("a copy to pageable memory", |_, y| y.to_vec().map(drop)),
-        ("a capture within", |stream, _| stream.capture(|| Ok(())).map(drop)),
+        ("a capture within", |stream, _| stream.capture(|| Ok::<_, DriverError>(())).map(drop)),
     ];
     for (what, work) in forbidden {
         for keep_quiet in [false, true] {
@@ -218,7 +289,7 @@ pub fn a_capture_refuses_to_wait_for_the_device(device: &Device) -> Outcome {
     let (x, mut y) = (DeviceVec::from_slice(&stream, &ramp(1.0))?, DeviceVec::from_slice(&stream, &ramp(0.0))?);
     let (graph, waited) = stream.capture(|| {
         axpy(1.0, &x, &mut y, &stream)?;
-        Ok(device.synchronize())
+        Ok::<_, DriverError>(device.synchronize())
     })?;
     let error = waited.unwrap_err().to_string();
     ensure!(error.contains("CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED"), "{error}");

@@ -153,13 +153,13 @@ impl<'s, T: Scalar> Cuda<'s, T> {
             return Ok(graph);
         }
         let stream = self.work.stream().clone();
-        let (graph, enqueued) = stream.capture(|| {
-            Ok((0..length).try_for_each(|_| {
+        let enqueue = || {
+            (0..length).try_for_each(|_| {
                 self.enqueue_to_residual()?;
                 self.enqueue_direction()
-            }))
-        })?;
-        enqueued.map(|()| graph)
+            })
+        };
+        stream.capture(enqueue).map(|(graph, ())| graph)
     }
 
     /// The scalars as the work enqueued so far leaves them, once they are there.
