@@ -148,8 +148,8 @@ impl Stream {
     /// [`Stream::follow`] for a Drop, which has no way to return an error and must not stop for an older one.
     ///
     /// Later work of this stream starts after all that `other` holds now. The host does not wait, except where an event cannot be
-    /// had or the streams are of two devices: then it waits for `other`. What failed is the error of the next call on this
-    /// stream's device, as [`DriverError::InDrop`]. On a lost device it does nothing.
+    /// had or the streams are of two devices: then it waits for `other`. Where that fails too, it is the error of the next call on
+    /// this stream's device, as [`DriverError::InDrop`]. On a lost device it does nothing.
     ///
     /// ```no_run
     /// use gpu_driver::{DeviceVec, Stream};
@@ -166,20 +166,17 @@ impl Stream {
     /// }
     /// ```
     pub fn follow_in_drop(&self, other: &Stream) {
-        const WHAT: &str = "what two streams use";
         let context = &self.device.0;
         let followed = context
             .enter_quietly()
             .and_then(|current| self.follow_of_same_device("Stream::follow_in_drop", other, &current));
-        let Err(error) = followed else { return };
-        if let DriverError::DeviceLost { .. } = error {
+        if matches!(followed, Ok(()) | Err(DriverError::DeviceLost { .. })) {
             return;
         }
-        context.report_later(WHAT, error);
         // Without an event, only the end of all work of `other` gives the order.
         let waited = other.device.0.enter_quietly().and_then(|current| other.synchronize_entered(&current));
         if let Err(error) = waited {
-            context.report_later(WHAT, error);
+            context.report_later("what two streams use", error);
         }
     }
 

@@ -316,20 +316,6 @@ static OPERATIONS: &[Operation<Call>] = &[
         sweep: |call| on_stream(call, |stream| stream.follow(&stream.device().stream())),
     },
     Operation {
-        name: "Stream::follow, in a Drop",
-        makes: &[(Call::Event, 3)],
-        sweep: |call| {
-            on_stream(call, |stream| {
-                stream.follow_in_drop(&stream.device().stream());
-                // The next call has the error.
-                stream.synchronize().map_err(|error| match error {
-                    DriverError::InDrop { source, .. } => *source,
-                    other => other,
-                })
-            })
-        },
-    },
-    Operation {
         name: "Stream::wait",
         makes: &[(Call::Event, 1)],
         sweep: |call| {

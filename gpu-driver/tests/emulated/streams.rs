@@ -120,9 +120,9 @@ pub fn an_order_in_a_drop_without_an_event_waits(_: &()) -> Outcome {
             if older {
                 ensure!(is_refused_release(&pending(&follower)?), "{at}");
             }
-            let error = pending(&follower)?;
-            ensure!(Call::Event.leads_to(&error), "{at}: {error}");
+            // There is nothing to report: the order holds.
             ensure!(other.is_idle()?, "{at}: not waited for");
+            follower.synchronize()?;
         }
     }
     let (other, _x) = busy(&device)?;
@@ -136,8 +136,6 @@ pub fn an_order_in_a_drop_of_two_devices_waits(_: &()) -> Outcome {
     let (other, _x) = busy(&there)?;
     here.stream().follow_in_drop(&other);
     ensure!(other.is_idle()?, "not waited for");
-    let error = pending(&here.stream())?;
-    ensure!(matches!(error, DriverError::WrongDevice { .. }), "{error}");
     here.synchronize()?;
     Ok(there.synchronize()?)
 }

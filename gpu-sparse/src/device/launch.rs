@@ -491,9 +491,8 @@ impl<'a, T: Scalar> Workspace<'a, T> {
 
 impl<T: Scalar> Drop for Workspace<'_, T> {
     fn drop(&mut self) {
-        if !self.joined && self.join().is_err() {
-            // Without an event, only the end of all work tells that the matrices are free; a device that cannot wait is lost.
-            let _ = self.stream.synchronize();
+        if !self.joined {
+            self.matrices.iter().for_each(|a| a.stream().follow_in_drop(&self.stream));
         }
     }
 }

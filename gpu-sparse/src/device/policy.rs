@@ -3,6 +3,9 @@
 /// Entries that a block of the product in compressed rows takes at a time; `Csr::ITEMS` in csr.cuh.
 pub(crate) const CSR_ITEMS: u64 = 2048;
 
+/// Entries of a segment of a long row; `LongRows::SEGMENT` in long_rows.cuh.
+pub(crate) const SEGMENT: u64 = 4096;
+
 /// Tuning of the vector passes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct VectorPolicy {
@@ -67,6 +70,19 @@ fn blocks(wanted: usize, most: u32) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// What both sides must hold to, read from the text of the other.
+    #[test]
+    fn both_sides_cut_rows_alike() {
+        let csr = include_str!("csr.cuh");
+        assert!(csr.contains(&format!("ITEMS = {CSR_ITEMS};")));
+        let long_rows = include_str!("long_rows.cuh");
+        assert!(long_rows.contains(&format!("SEGMENT = {SEGMENT};")));
+        assert_eq!(SEGMENT, crate::packets::SEGMENT as u64);
+        assert_eq!(PRODUCTS.threads as usize, crate::packets::SEGMENT_LANES);
+        let packets = include_str!("packets.cuh");
+        assert!(packets.contains(&format!("PACKET_ROWS = {};", crate::packets::PACKET_ROWS)));
+    }
 
     #[test]
     fn grids_cover_small_problems_and_are_bounded() {

@@ -6,7 +6,7 @@ use std::marker::PhantomData;
 
 use gpu_driver::{Argument, DeviceVec, Stream};
 
-use super::policy::{CSR_ITEMS, PRODUCTS};
+use super::policy::{CSR_ITEMS, PRODUCTS, SEGMENT};
 use crate::packets::RawPackets as HostPackets;
 use crate::partition::row_blocks_of;
 use crate::{CsrMatrix, PacketMatrix, Result, Scalar, SparseError};
@@ -69,9 +69,6 @@ struct RawLongRows {
     count: u32,
     segments: u32,
 }
-
-/// Entries of a segment; `LongRows::SEGMENT` in long_rows.cuh.
-const SEGMENT: u64 = 4096;
 
 /// Segments that a grid has room for beside the blocks that sweep.
 const MAX_SEGMENTS: u64 = (1 << 31) - (1 << 16);

@@ -21,6 +21,8 @@ mod tests;
 
 pub use describe::{Description, Format};
 pub use plan::PacketPlan;
+#[cfg(test)]
+pub(crate) use product::{SEGMENT, SEGMENT_LANES};
 pub(crate) use raw::RawPackets;
 
 use crate::{CsrMatrix, Result, Scalar};

@@ -73,7 +73,8 @@ fn multiplies<T>(
 
 /// A solve on the device, whose right-hand side and guess are on the host.
 fn solves<T: Scalar>(call: Call, configure: impl for<'x> Fn(Cg<'x, T>) -> Cg<'x, T>) -> Result<u64, Box<dyn Error>> {
-    solves_with(call, |_| Ok(()), |a, ()| configure(cg(a, &B.map(T::from_f64))).solve())
+    // Short blocks: each captured launch is one to fail.
+    solves_with(call, |_| Ok(()), |a, ()| configure(cg(a, &B.map(T::from_f64)).check_every(2)).solve())
 }
 
 fn solves_with<T: Scalar, M>(
@@ -300,14 +301,22 @@ static OPERATIONS: &[Operation<Call>] = &[
     Operation {
         name: "Cg::solve, with a guess",
         makes: &[(Allocation, 8), (ModuleLoad, 5), (Launch, 9), (Copy, 6), (Call::Event, 6)],
-        sweep: |call| solves_with(call, |_| Ok([0.5, -1.0, 3.0]), |a, guess| cg(a, &B).x0(guess).rtol(1e-8).solve()),
+        sweep: |call| {
+            solves_with(
+                call,
+                |_| Ok([0.5, -1.0, 3.0]),
+                |a, guess| cg(a, &B).x0(guess).check_every(2).rtol(1e-8).solve(),
+            )
+        },
     },
     Operation {
         name: "Cg::solve, in packets",
         makes: &[(Allocation, 8), (ModuleLoad, 5), (Launch, 9), (Copy, 6), (Call::Event, 6)],
         sweep: |call| {
             let prepare = |device: &Device| matrix()?.to_packets()?.to_device(device);
-            solves_with(call, prepare, |_: &DeviceMatrix<f64>, packets| cg(packets, &B).rtol(1e-8).solve())
+            solves_with(call, prepare, |_: &DeviceMatrix<f64>, packets| {
+                cg(packets, &B).check_every(2).rtol(1e-8).solve()
+            })
         },
     },
     Operation {
@@ -321,7 +330,7 @@ static OPERATIONS: &[Operation<Call>] = &[
             sweep(
                 call,
                 prepare,
-                |(a, b)| cg(&*a, &*b).x0(&*b).rtol(1e-8).solve(),
+                |(a, b)| cg(&*a, &*b).x0(&*b).check_every(2).rtol(1e-8).solve(),
                 |(a, b), solution| {
                     is_whole(a)?;
                     ensure_eq!(b.to_ndarray()?.to_vec(), B);
@@ -341,14 +350,16 @@ static OPERATIONS: &[Operation<Call>] = &[
     Operation {
         name: "Cg::solve, with a matrix on the host",
         makes: &[(Allocation, 9), (ModuleLoad, 5), (Launch, 9), (Copy, 12), (Call::Event, 6)],
-        sweep: |call| solves_with(call, |_| inverse(), |a, m| cg(a, &B).preconditioner(m).rtol(1e-8).solve()),
+        sweep: |call| {
+            solves_with(call, |_| inverse(), |a, m| cg(a, &B).preconditioner(m).check_every(2).rtol(1e-8).solve())
+        },
     },
     Operation {
         name: "Cg::solve, with a matrix on the device, on another stream",
         makes: &[(Allocation, 9), (ModuleLoad, 5), (Launch, 9), (Copy, 6), (Call::Event, 16)],
         sweep: |call| {
             let prepare = |device: &Device| inverse()?.to_device(&Stream::new(device)?);
-            solves_with(call, prepare, |a, m| cg(a, &B).preconditioner(m).rtol(1e-8).solve())
+            solves_with(call, prepare, |a, m| cg(a, &B).preconditioner(m).check_every(2).rtol(1e-8).solve())
         },
     },
     Operation {

@@ -33,7 +33,7 @@ fn main() -> ExitCode {
         poisson_as_on_the_cpu,
         wathen_as_on_the_cpu,
         variable_coefficients_as_on_the_cpu,
-        solves_longer_than_one_grid,
+        rows_of_several_segments,
         preconditioners_in_every_form,
         guesses_and_views_are_taken,
         the_callback_sees_every_iteration,
@@ -49,6 +49,7 @@ fn main() -> ExitCode {
         not_positive_definite,
         preconditioners_that_cannot_be,
         nan_and_infinity_in_the_input,
+        what_is_not_finite_on_the_way_is_named,
         f32_does_not_claim_what_it_cannot_reach,
         tolerance_zero_ends,
         wrong_shapes_and_tolerances_are_errors,
@@ -78,10 +79,12 @@ fn main() -> ExitCode {
         .cases("real", files.clone(), require, real_cases())
         .cases(of_real, files, require, solve_cases(0..most_work))
         .cases("kernels", compiler(), "GPU_COMPILE", kernels);
+    let large = tests![solves_longer_than_one_grid];
     if !is_emulated {
-        return suite.run();
+        return suite.group("device", device(), "GPU_TESTS", large).run();
     }
     let left = Err::<Device, _>("they would take minutes on the emulated device".to_owned());
+    let suite = suite.group("device, left to a GPU", left.clone(), "", large);
     suite.cases("real, left to a GPU", left, "", solve_cases(most_work..usize::MAX)).run()
 }
 

@@ -3,9 +3,11 @@
 use gpu_driver::Device;
 use gpu_sparse::gallery::Poisson;
 use gpu_sparse::linalg::{Jacobi, Quantity, Solution, Status, cg};
-use gpu_sparse::{CooMatrix, CsrMatrix, DeviceMatrix, Result, SparseError};
+use gpu_sparse::{CooMatrix, CsrMatrix, Result, SparseError};
+use ndarray::Array2;
 use testkit::{Outcome, ensure, ensure_eq};
 
+use crate::products::in_both_formats;
 use crate::solves::{residual, sine};
 
 fn tridiagonal(n: usize, below: f64, centre: f64, above: f64) -> Result<CsrMatrix<f64>> {
@@ -19,10 +21,10 @@ fn tridiagonal(n: usize, below: f64, centre: f64, above: f64) -> Result<CsrMatri
     Ok(CooMatrix::from_triplets(n, n, rows, cols, values)?.to_csr())
 }
 
-fn diagonal(device: &Device, values: &[f64]) -> Result<DeviceMatrix<f64>> {
+fn diagonal(values: &[f64]) -> Result<CsrMatrix<f64>> {
     let n = values.len();
     let (starts, columns) = ((0..=n as u64).collect(), (0..n as u32).collect());
-    CsrMatrix::from_parts(n, n, starts, columns, values.to_vec())?.to_device(device)
+    CsrMatrix::from_parts(n, n, starts, columns, values.to_vec())
 }
 
 pub fn zero_right_hand_side_and_exact_guess(device: &Device) -> Outcome {
@@ -49,11 +51,11 @@ pub fn zero_right_hand_side_and_exact_guess(device: &Device) -> Outcome {
 pub fn sizes_zero_and_one_and_diagonals(device: &Device) -> Outcome {
     let s = cg(&CsrMatrix::<f64>::identity(0)?.to_device(device)?, &[] as &[f64]).solve()?;
     ensure_eq!((s.status, s.iterations, s.x.len()), (Status::Converged, 0, 0));
-    let s = cg(&diagonal(device, &[4.0])?, &[2.0]).solve()?;
+    let s = cg(&diagonal(&[4.0])?.to_device(device)?, &[2.0]).solve()?;
     ensure_eq!((s.status, s.iterations, s.x.to_vec()), (Status::Converged, 1, vec![0.5]));
-    let s = cg(&diagonal(device, &[4.0; 9])?, &[2.0; 9]).rtol(0.0).solve()?;
+    let s = cg(&diagonal(&[4.0; 9])?.to_device(device)?, &[2.0; 9]).rtol(0.0).solve()?;
     ensure_eq!((s.status, s.iterations, s.x.to_vec()), (Status::Converged, 1, vec![0.5; 9]));
-    let mixed = diagonal(device, &[1.0, 8.0, 64.0, 0.5])?;
+    let mixed = diagonal(&[1.0, 8.0, 64.0, 0.5])?.to_device(device)?;
     let s = cg(&mixed, &[1.0, 2.0, 3.0, 4.0]).rtol(1e-14).preconditioner(Jacobi).solve()?;
     ensure_eq!((s.status, s.iterations), (Status::Converged, 1));
     let s = cg(&mixed, &[1.0, 2.0, 3.0, 4.0]).rtol(1e-10).solve()?;
@@ -87,7 +89,7 @@ pub fn not_positive_definite(device: &Device) -> Outcome {
         ensure!(found && s.info() == -1 && s.x.iter().all(|x| x.is_finite()), "{name}: {s}");
         ensure!((s.residual_norm - residual(&a, &s.x, &sine(40))?).abs() <= 1e-12 * s.residual_norm, "{name}: {s}");
     }
-    let first = cg(&diagonal(device, &[-1.0; 5])?, &[1.0; 5]).solve()?;
+    let first = cg(&diagonal(&[-1.0; 5])?.to_device(device)?, &[1.0; 5]).solve()?;
     ensure!(matches!(first.status, Status::NotPositiveDefinite { iteration: 1, p_dot_ap } if p_dot_ap < 0.0));
     ensure_eq!(first.x.to_vec(), [0.0; 5]);
     Ok(())
@@ -95,7 +97,7 @@ pub fn not_positive_definite(device: &Device) -> Outcome {
 
 pub fn preconditioners_that_cannot_be(device: &Device) -> Outcome {
     let a = Poisson::one_d(10).build::<f64>()?.to_device(device)?;
-    let (on_host, on_device) = (tridiagonal(10, 0.0, -1.0, 0.0)?, diagonal(device, &[-1.0; 10])?);
+    let (on_host, on_device) = (tridiagonal(10, 0.0, -1.0, 0.0)?, diagonal(&[-1.0; 10])?.to_device(device)?);
     let status = |s: Result<Solution<f64>>| s.map(|s| (s.status, s.x.to_vec()));
     for (status, x) in [
         status(cg(&a, &sine(10)).preconditioner(&on_host).solve())?,
@@ -108,12 +110,12 @@ pub fn preconditioners_that_cannot_be(device: &Device) -> Outcome {
     let mut signs = vec![1.0; 10];
     signs[9] = -5.0;
     let b = [1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0];
-    let late = cg(&a, &b).preconditioner(diagonal(device, &signs)?).solve()?;
+    let late = cg(&a, &b).preconditioner(diagonal(&signs)?.to_device(device)?).solve()?;
     ensure!(matches!(late.status, Status::PreconditionerNotPositive { iteration: 9, .. }), "{late}");
     ensure!((late.history[9] - late.residual_norm).abs() < 1e-9, "x is not that of the last iteration");
-    let s = cg(&a, &sine(10)).preconditioner(diagonal(device, &[f64::NAN; 10])?).solve()?;
+    let s = cg(&a, &sine(10)).preconditioner(diagonal(&[f64::NAN; 10])?.to_device(device)?).solve()?;
     ensure_eq!(s.status, Status::NonFinite { what: Quantity::Preconditioned, iteration: 0 });
-    let zero_in_row_1 = diagonal(device, &[1.0, 0.0, 2.0])?;
+    let zero_in_row_1 = diagonal(&[1.0, 0.0, 2.0])?.to_device(device)?;
     let outcome = cg(&zero_in_row_1, &[1.0; 3]).preconditioner(Jacobi).solve();
     ensure!(matches!(outcome, Err(SparseError::Diagonal { row: 1, .. })));
     Ok(())
@@ -141,9 +143,30 @@ pub fn nan_and_infinity_in_the_input(device: &Device) -> Outcome {
         ensure_eq!(s.status, Status::NonFinite { what: Quantity::Guess, iteration: 0 });
     }
     // Finite numbers whose products are not: 1e300 * 1e300.
-    let s = cg(&diagonal(device, &[1e300; 3])?, &[1.0; 3]).x0(&[1e300; 3]).solve()?;
+    let s = cg(&diagonal(&[1e300; 3])?.to_device(device)?, &[1.0; 3]).x0(&[1e300; 3]).solve()?;
     ensure_eq!(s.status, Status::NonFinite { what: Quantity::Residual, iteration: 0 });
     ensure_eq!(s.x.to_vec(), [1e300; 3]);
+    Ok(())
+}
+
+/// What overflows within an iteration is named, and `x` is as the iteration before left it.
+pub fn what_is_not_finite_on_the_way_is_named(device: &Device) -> Outcome {
+    // p . A p exceeds the largest f64; the step does; the residual does, where p . A p is tiny beside A p.
+    let curvature = (diagonal(&[1e308; 8])?, vec![1.0; 8], Quantity::Curvature);
+    let step = (diagonal(&[1e-300; 8])?, vec![1e200; 8], Quantity::Step);
+    // Rows 0 and 16 meet first where a warp adds 32 rows, and cancel; in compressed rows a thread has a row from 129 rows on.
+    let mut skew = 1e-10 * Array2::<f64>::eye(300);
+    (skew[[0, 0]], skew[[16, 16]], skew[[0, 16]], skew[[16, 0]]) = (0.0, 0.0, 1e200, -1e200);
+    let residual = (CsrMatrix::from_dense(&skew)?, vec![1.0; 300], Quantity::Residual);
+    for (a, b, what) in [curvature, step, residual] {
+        for placed in in_both_formats(device, &a)? {
+            for k in [1, 8] {
+                let s = cg(&placed, &b).rtol(1e-8).check_every(k).solve()?;
+                ensure_eq!((s.status, s.iterations), (Status::NonFinite { what, iteration: 0 }, 0));
+                ensure!(s.x.iter().all(|x| *x == 0.0), "{placed:?}: {}", s.x);
+            }
+        }
+    }
     Ok(())
 }
 
@@ -177,7 +200,7 @@ pub fn wrong_shapes_and_tolerances_are_errors(device: &Device) -> Outcome {
         cg(&a, &[1.0; 5]).solve(),
         cg(&a, &[1.0; 4]).x0(&[1.0; 3]).solve(),
         cg(&a, &[1.0; 4]).preconditioner(&wide).solve(),
-        cg(&a, &[1.0; 4]).preconditioner(diagonal(device, &[1.0; 3])?).solve(),
+        cg(&a, &[1.0; 4]).preconditioner(diagonal(&[1.0; 3])?.to_device(device)?).solve(),
     ];
     for (case, outcome) in outcomes.into_iter().enumerate() {
         ensure!(matches!(outcome, Err(SparseError::Shape { .. })), "case {case}: {outcome:?}");
