@@ -1,10 +1,12 @@
 //! Matrices in GPU memory.
 
 mod entries;
-pub(crate) mod launch;
+#[macro_use]
+mod launch;
 mod policy;
 pub(crate) mod state;
 mod storage;
+pub(crate) mod workspace;
 
 use std::fmt;
 

@@ -16,8 +16,8 @@ use super::outcome::{Approximation, Quantity, Status};
 use super::preconditioner::Prepared;
 use super::stepwise::judge_rho;
 use crate::device::DeviceMatrix;
-use crate::device::launch::Workspace;
 use crate::device::state::{HISTORY, Scalars, State, Stop};
+use crate::device::workspace::Workspace;
 use crate::{Result, Scalar};
 
 /// Most iterations of a block: as many residuals as the state remembers.
