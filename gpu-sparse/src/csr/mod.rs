@@ -9,7 +9,7 @@ mod structure;
 mod tests;
 
 pub(crate) use build::{Emit, from_row_function};
-pub(crate) use product::{check_length, contiguous};
+pub(crate) use product::{axpby, check_length, contiguous, on_slices};
 pub use structure::Symmetry;
 
 use std::ops::Range;

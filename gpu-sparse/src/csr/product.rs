@@ -58,12 +58,7 @@ impl<T: Scalar> CsrMatrix<T> {
         beta: T,
         y: impl Into<ArrayViewMut1<'y, T>>,
     ) -> Result<()> {
-        const OP: &str = "CsrMatrix::axpby_into";
-        let (alpha, scale): (f64, f64) = (alpha.into(), beta.into());
-        if beta.is_zero() {
-            return self.combine(OP, x.into(), y.into(), |sum, y| *y = T::from_f64(alpha * sum));
-        }
-        self.combine(OP, x.into(), y.into(), |sum, y| *y = T::from_f64(alpha * sum + scale * (*y).into()))
+        self.combine("CsrMatrix::axpby_into", x.into(), y.into(), axpby(alpha, beta))
     }
 
     /// `A^T x`, in a new array, without building the transpose.
@@ -98,25 +93,17 @@ impl<T: Scalar> CsrMatrix<T> {
         sums
     }
 
-    /// Checks shapes, makes slices of the views, and runs `finish(row sum, element of y)` for every row.
+    /// `finish(row sum, element of y)` for every row.
     fn combine(
         &self,
         op: &'static str,
         x: ArrayView1<'_, T>,
-        mut y: ArrayViewMut1<'_, T>,
+        y: ArrayViewMut1<'_, T>,
         finish: impl Fn(f64, &mut T) + Sync,
     ) -> Result<()> {
-        check_length(op, "x", x.len(), self.cols)?;
-        check_length(op, "y", y.len(), self.rows)?;
-        let x = contiguous(&x);
-        if let Some(y) = y.as_slice_mut() {
-            self.sweep(&x, y, |sum, _, y| finish(sum, y), |_, _| 0.0);
-            return Ok(());
-        }
-        let mut packed = y.to_vec();
-        self.sweep(&x, &mut packed, |sum, _, y| finish(sum, y), |_, _| 0.0);
-        y.assign(&ArrayView1::from(&packed));
-        Ok(())
+        on_slices(op, (self.rows, self.cols), x, y, |x, y| {
+            self.sweep(x, y, |sum, _, y| finish(sum, y), |_, _| 0.0);
+        })
     }
 
     /// `y = A x`, and `x . y` in the same pass. Lengths are checked; the matrix must be square.
@@ -171,6 +158,33 @@ fn row_sum<T: Scalar>(columns: &[u32], values: &[T], x: &[T]) -> f64 {
 /// The elements in one piece, copied only when they are not.
 pub(crate) fn contiguous<'a, T: Clone>(view: &ArrayView1<'a, T>) -> Cow<'a, [T]> {
     view.to_slice().map_or_else(|| Cow::Owned(view.to_vec()), Cow::Borrowed)
+}
+
+/// Runs a product of a matrix of that shape on slices: checks the lengths, and packs what is not in one piece.
+pub(crate) fn on_slices<T: Scalar>(
+    op: &'static str,
+    (rows, cols): (usize, usize),
+    x: ArrayView1<'_, T>,
+    mut y: ArrayViewMut1<'_, T>,
+    product: impl FnOnce(&[T], &mut [T]),
+) -> Result<()> {
+    check_length(op, "x", x.len(), cols)?;
+    check_length(op, "y", y.len(), rows)?;
+    let x = contiguous(&x);
+    if let Some(y) = y.as_slice_mut() {
+        product(&x, y);
+        return Ok(());
+    }
+    let mut packed = y.to_vec();
+    product(&x, &mut packed);
+    y.assign(&ArrayView1::from(&packed));
+    Ok(())
+}
+
+/// What `y = alpha A x + beta y` makes of a row's sum and an element of `y`, which is not read where `beta` is zero.
+pub(crate) fn axpby<T: Scalar>(alpha: T, beta: T) -> impl Fn(f64, &mut T) + Sync {
+    let (alpha, scale): (f64, f64) = (alpha.into(), beta.into());
+    move |sum, y| *y = T::from_f64(if beta.is_zero() { alpha * sum } else { alpha * sum + scale * (*y).into() })
 }
 
 pub(crate) fn check_length(op: &'static str, what: &'static str, got: usize, expected: usize) -> Result<()> {

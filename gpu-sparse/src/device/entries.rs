@@ -3,7 +3,7 @@
 use std::marker::PhantomData;
 use std::sync::LazyLock;
 
-use gpu_driver::{Dim3, Entry, Header, In, InOut, Out, Registry, Source};
+use gpu_driver::{Device, Dim3, DriverError, Entry, Header, In, InOut, Out, Registry, Source};
 
 use super::policy::{PRODUCTS, ProductPolicy, VECTORS, VectorPolicy};
 use super::state::State;
@@ -159,27 +159,55 @@ step_kernel!(Rescale, "rescale", f64, InOut<'a, T>; total);
 /// The kernels of this crate.
 pub static KERNELS: LazyLock<Registry> = LazyLock::new(|| {
     let registry = Registry::new("gpu-sparse");
-    with_element::<f64>(with_element::<f32>(registry))
+    with_element::<f64, _>(with_element::<f32, _>(registry))
 });
 
-fn with_element<T: Scalar>(registry: Registry) -> Registry {
-    with_format::<RawPackets<T>>(with_format::<RawCsr<T>>(registry))
-        .with::<UpdateResidual<T>>(&VECTORS)
-        .with::<UpdateResidualDiagonal<T>>(&VECTORS)
-        .with::<UpdateDirection<T>>(&VECTORS)
-        .with::<UpdateDirectionDiagonal<T>>(&VECTORS)
-        .with::<Probe<T>>(&VECTORS)
-        .with::<LeaveDot<T>>(&VECTORS)
-        .with::<Dot<T>>(&VECTORS)
-        .with::<ScaledDirection<T>>(&VECTORS)
-        .with::<Rescale<T>>(&VECTORS)
+fn with_element<T: Scalar, L: List>(list: L) -> L {
+    of_steps::<T, _>(of_format::<RawPackets<T>, _>(of_format::<RawCsr<T>, _>(list)))
 }
 
-fn with_format<R: Raw>(registry: Registry) -> Registry {
-    registry
-        .with::<Product<R>>(&PRODUCTS)
-        .with::<ProductAxpby<R>>(&PRODUCTS)
-        .with::<Residual<R>>(&PRODUCTS)
-        .with::<Curvature<R>>(&PRODUCTS)
-        .with::<Precondition<R>>(&PRODUCTS)
+/// What takes kernels one after another: the registry, to know them, and [`Load`].
+pub(super) trait List: Sized {
+    fn and<E: Entry>(self, policy: &E::Policy) -> Self;
+}
+
+impl List for Registry {
+    fn and<E: Entry>(self, policy: &E::Policy) -> Self {
+        self.with::<E>(policy)
+    }
+}
+
+/// Compiles and loads kernels, up to the first error.
+pub(super) struct Load<'a> {
+    pub(super) device: &'a Device,
+    pub(super) outcome: Result<(), DriverError>,
+}
+
+impl List for Load<'_> {
+    fn and<E: Entry>(self, policy: &E::Policy) -> Self {
+        let outcome = self.outcome.and_then(|()| KERNELS.kernel::<E>(self.device, policy).map(drop));
+        Self { outcome, ..self }
+    }
+}
+
+/// The kernels of one format.
+pub(super) fn of_format<R: Raw, L: List>(list: L) -> L {
+    list.and::<Product<R>>(&PRODUCTS)
+        .and::<ProductAxpby<R>>(&PRODUCTS)
+        .and::<Residual<R>>(&PRODUCTS)
+        .and::<Curvature<R>>(&PRODUCTS)
+        .and::<Precondition<R>>(&PRODUCTS)
+}
+
+/// The vector passes of one element type.
+pub(super) fn of_steps<T: Scalar, L: List>(list: L) -> L {
+    list.and::<UpdateResidual<T>>(&VECTORS)
+        .and::<UpdateResidualDiagonal<T>>(&VECTORS)
+        .and::<UpdateDirection<T>>(&VECTORS)
+        .and::<UpdateDirectionDiagonal<T>>(&VECTORS)
+        .and::<Probe<T>>(&VECTORS)
+        .and::<LeaveDot<T>>(&VECTORS)
+        .and::<Dot<T>>(&VECTORS)
+        .and::<ScaledDirection<T>>(&VECTORS)
+        .and::<Rescale<T>>(&VECTORS)
 }

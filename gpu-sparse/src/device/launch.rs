@@ -4,7 +4,7 @@
 use gpu_driver::{DeviceVec, Stream};
 
 use super::entries::*;
-use super::policy::{PRODUCTS, VECTORS};
+use super::policy::PRODUCTS;
 use super::storage::{RawCsr, RawPackets, Stored, View};
 use super::{DeviceMatrix, Storage};
 use crate::csr::check_length;
@@ -104,22 +104,7 @@ pub(crate) fn product_axpby<T: Scalar>(
 
 /// Compiles and loads the kernels of products and solves with `a`.
 pub(crate) fn load_kernels<T: Scalar>(a: &DeviceMatrix<T>) -> Result<()> {
-    let device = a.device();
-    in_its_format!(a, _stored: Raw => {
-        KERNELS.kernel::<Product<Raw<T>>>(device, &PRODUCTS)?;
-        KERNELS.kernel::<ProductAxpby<Raw<T>>>(device, &PRODUCTS)?;
-        KERNELS.kernel::<Residual<Raw<T>>>(device, &PRODUCTS)?;
-        KERNELS.kernel::<Curvature<Raw<T>>>(device, &PRODUCTS)?;
-        KERNELS.kernel::<Precondition<Raw<T>>>(device, &PRODUCTS)?;
-    });
-    KERNELS.kernel::<UpdateResidual<T>>(device, &VECTORS)?;
-    KERNELS.kernel::<UpdateResidualDiagonal<T>>(device, &VECTORS)?;
-    KERNELS.kernel::<UpdateDirection<T>>(device, &VECTORS)?;
-    KERNELS.kernel::<UpdateDirectionDiagonal<T>>(device, &VECTORS)?;
-    KERNELS.kernel::<Probe<T>>(device, &VECTORS)?;
-    KERNELS.kernel::<LeaveDot<T>>(device, &VECTORS)?;
-    KERNELS.kernel::<Dot<T>>(device, &VECTORS)?;
-    KERNELS.kernel::<ScaledDirection<T>>(device, &VECTORS)?;
-    KERNELS.kernel::<Rescale<T>>(device, &VECTORS)?;
-    Ok(())
+    let load = Load { device: a.device(), outcome: Ok(()) };
+    let load = in_its_format!(a, _stored: Raw => of_format::<Raw<T>, _>(load));
+    Ok(of_steps::<T, _>(load).outcome?)
 }

@@ -105,8 +105,8 @@ impl<T: Scalar> PacketMatrix<T> {
             storage: Storage::Packets(Packets::upload(&home, self)?.into()),
             home,
             description: self.description().clone(),
-            diagonal: LinearOperator::diagonal(self).unwrap_or_default(),
-            finite: LinearOperator::is_finite(self),
+            diagonal: self.diagonal.clone(),
+            finite: self.finite,
         })
     }
 }

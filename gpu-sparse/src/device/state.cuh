@@ -6,7 +6,6 @@
 // is launched.
 #pragma once
 #include "prelude.cuh"
-#include "sums.cuh"
 
 namespace gpu_sparse {
 
@@ -88,13 +87,5 @@ template <class T> __device__ void decide_direction(Scalars &s, double rho) {
     s.beta = double(T(rho / s.rho));
     s.rho = rho;
 }
-
-// Sums that the blocks of a pass have left.
-struct Sums {
-    const double *partials;
-    uint64_t count;
-    // Valid in thread 0; every thread of the block must call it.
-    template <int THREADS> __device__ double add() const { return sum_partials<THREADS>(partials, count); }
-};
 
 } // namespace gpu_sparse

@@ -139,9 +139,9 @@ impl LongRows {
 
 /// Compressed rows.
 pub(super) struct Csr<T: Scalar> {
-    pub(super) row_starts: DeviceVec<u64>,
-    pub(super) columns: DeviceVec<u32>,
-    pub(super) values: DeviceVec<T>,
+    row_starts: DeviceVec<u64>,
+    columns: DeviceVec<u32>,
+    values: DeviceVec<T>,
     blocks: DeviceVec<u32>,
     block_entries: DeviceVec<u64>,
     long_rows: LongRows,

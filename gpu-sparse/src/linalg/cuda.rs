@@ -1,7 +1,7 @@
 //! Conjugate gradients on a CUDA device, which takes the decisions of an iteration itself.
 //!
 //! Some iterations at a time are enqueued as one captured graph, and the host reads the scalars of one such block while the next runs. A
-//! solve that stops within a block freezes: what is left of the enqueued work returns at once and changes nothing, so iterations, `x` and the
+//! solve that stops within a block freezes: what is left of the enqueued work changes nothing, so iterations, `x` and the
 //! residual are those of the very iteration that met the limit, whatever the length of a block.
 
 use std::borrow::Cow;

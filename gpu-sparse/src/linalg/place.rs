@@ -59,7 +59,7 @@ impl<'a, T: Scalar, S: Data<Elem = T>> IntoView<'a, T> for &'a ArrayBase<S, Ix1>
 }
 
 macro_rules! slices {
-    ($($(#[$generic:tt])? [$($parameter:tt)*] $slice:ty),*) => {$(
+    ($([$($parameter:tt)*] $slice:ty),*) => {$(
         impl<'a, T: Scalar, $($parameter)*> IntoView<'a, T> for &'a $slice {
             type Place = Host;
             fn into_view(self) -> ArrayView1<'a, T> {

@@ -6,7 +6,7 @@ use rayon::prelude::*;
 
 use super::slice::{Columns, Slice, narrow_column, wide_column};
 use super::{PACKET_ROWS, PACKET_SLICES, PacketMatrix, SLICE_ROWS};
-use crate::csr::{check_length, contiguous};
+use crate::csr::{axpby, check_length, on_slices};
 use crate::linalg::LinearOperator;
 use crate::partition::{row_blocks, sum_over_blocks};
 use crate::{Result, Scalar};
@@ -64,33 +64,18 @@ impl<T: Scalar> PacketMatrix<T> {
         beta: T,
         y: impl Into<ArrayViewMut1<'y, T>>,
     ) -> Result<()> {
-        const OP: &str = "PacketMatrix::axpby_into";
-        let (alpha, scale): (f64, f64) = (alpha.into(), beta.into());
-        if beta.is_zero() {
-            return self.combine(OP, x.into(), y.into(), |sum, y| *y = T::from_f64(alpha * sum));
-        }
-        self.combine(OP, x.into(), y.into(), |sum, y| *y = T::from_f64(alpha * sum + scale * (*y).into()))
+        self.combine("PacketMatrix::axpby_into", x.into(), y.into(), axpby(alpha, beta))
     }
 
-    /// Checks shapes, makes slices of the views, and runs `finish(row sum, element of y)` for every row.
+    /// `finish(row sum, element of y)` for every row.
     fn combine(
         &self,
         op: &'static str,
         x: ArrayView1<'_, T>,
-        mut y: ArrayViewMut1<'_, T>,
+        y: ArrayViewMut1<'_, T>,
         finish: impl Fn(f64, &mut T) + Sync,
     ) -> Result<()> {
-        check_length(op, "x", x.len(), self.cols)?;
-        check_length(op, "y", y.len(), self.rows)?;
-        let x = contiguous(&x);
-        if let Some(y) = y.as_slice_mut() {
-            self.sweep(&x, y, |sum, _, y| finish(sum, y));
-            return Ok(());
-        }
-        let mut packed = y.to_vec();
-        self.sweep(&x, &mut packed, |sum, _, y| finish(sum, y));
-        y.assign(&ArrayView1::from(&packed));
-        Ok(())
+        on_slices(op, (self.rows, self.cols), x, y, |x, y| self.sweep(x, y, |sum, _, y| finish(sum, y)))
     }
 
     /// The pass behind every product: `finish(sum, row, element of y)` for every row. `x` has `cols`, `y` `rows` elements.
