@@ -10,6 +10,10 @@ use clap::{Parser, Subcommand};
 mod bundle;
 mod ci;
 mod outside;
+#[expect(dead_code, reason = "more commands use it soon")]
+mod programs;
+#[expect(dead_code, reason = "more commands use it soon")]
+mod provenance;
 mod symbols;
 
 /// Result of a command: the error is a message for the person who ran it.
