@@ -70,16 +70,17 @@ pub trait Entry: 'static {
 /// One instantiation of a kernel, as text: what `cargo xtask kernels` compiles and what a launch compiles.
 #[derive(Clone, Debug)]
 pub struct Instance {
+    registry: &'static str,
     source: &'static Source,
     expression: String,
     signature: String,
 }
 
 impl Instance {
-    fn of<E: Entry>(policy: &E::Policy) -> Self {
+    fn of<E: Entry>(registry: &'static str, policy: &E::Policy) -> Self {
         let template = E::template(policy);
         let expression = if template.is_empty() { E::NAME.to_owned() } else { format!("{}<{template}>", E::NAME) };
-        Self { source: E::SOURCE, expression, signature: <E::Args<'static> as Arguments>::signature() }
+        Self { registry, source: E::SOURCE, expression, signature: <E::Args<'static> as Arguments>::signature() }
     }
 
     /// The C++ expression that names the kernel, such as `fill<float, 256>`.
@@ -87,9 +88,28 @@ impl Instance {
         &self.expression
     }
 
+    /// The name of the registry it is in: that of its crate.
+    pub fn registry(&self) -> &'static str {
+        self.registry
+    }
+
+    /// The name of the `.cu` file that holds the kernel.
+    pub fn source_name(&self) -> &'static str {
+        self.source.name
+    }
+
+    /// [`Program::digest`] of the whole program: it changes when anything changes that the kernel is compiled from, the
+    /// prelude, its headers and the Rust types of its arguments included.
+    ///
+    /// # Cost
+    /// Hashes all of the text once, in well under a millisecond.
+    pub fn digest(&self) -> String {
+        self.program().digest()
+    }
+
     /// The whole program of this instantiation.
     pub fn program(&self) -> Program {
-        let Self { source, expression, signature } = self;
+        let Self { source, expression, signature, .. } = self;
         let text = format!(
             "{text}\n#line 1 \"instance of {name}\"\n#include \"prelude.cuh\"\nGPU_CHECK_SIGNATURE(({expression}), {signature});\n",
             name = source.name,
@@ -128,7 +148,7 @@ impl Registry {
     /// Adds one instantiation.
     #[must_use]
     pub fn with<E: Entry>(mut self, policy: &E::Policy) -> Self {
-        self.instances.insert((TypeId::of::<E>(), E::template(policy)), Instance::of::<E>(policy));
+        self.instances.insert((TypeId::of::<E>(), E::template(policy)), Instance::of::<E>(self.name, policy));
         self
     }
 
@@ -290,5 +310,55 @@ impl<E: Entry> Clone for Kernel<E> {
 impl<E: Entry> fmt::Debug for Kernel<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Kernel({} on device {})", self.function.expression, self.device.ordinal())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FOUR: Header = Header { name: "width.cuh", text: "#define WIDTH 4\n" };
+    const EIGHT: Header = Header { name: "width.cuh", text: "#define WIDTH 8\n" };
+    const TEXT: &str = "#include \"width.cuh\"\n__global__ void f(int *x) { *x = WIDTH; }";
+    static NARROW: Source = Source { name: "f.cu", text: TEXT, headers: &[FOUR] };
+    static WIDE: Source = Source { name: "f.cu", text: TEXT, headers: &[EIGHT] };
+
+    macro_rules! entry {
+        ($name:ident, $source:ident, $argument:ty) => {
+            struct $name;
+            impl Entry for $name {
+                type Policy = ();
+                type Args<'a> = ($argument,);
+                const SOURCE: &'static Source = &$source;
+                const NAME: &'static str = "f";
+                fn template(_: &()) -> String {
+                    String::new()
+                }
+                fn block(_: &()) -> Dim3 {
+                    1.into()
+                }
+            }
+        };
+    }
+
+    entry!(Narrow, NARROW, crate::Out<'a, i32>);
+    entry!(Twin, NARROW, crate::Out<'a, i32>);
+    entry!(OtherType, NARROW, crate::Out<'a, u32>);
+    entry!(Wide, WIDE, crate::Out<'a, i32>);
+
+    #[test]
+    fn an_instance_says_where_it_is_from_and_what_it_consists_of() {
+        fn digest<E: Entry<Policy = ()>>(registry: &'static str) -> String {
+            let registry = Registry::new(registry).with::<E>(&());
+            let instance = registry.instances()[0];
+            assert_eq!((instance.expression(), instance.source_name()), ("f", "f.cu"));
+            assert_eq!(instance.registry(), registry.name);
+            instance.digest()
+        }
+        let narrow = digest::<Narrow>("a");
+        assert!(narrow.len() == 64 && narrow.bytes().all(|digit| digit.is_ascii_hexdigit()), "{narrow}");
+        assert_eq!(narrow, digest::<Twin>("b"), "the same program");
+        assert_ne!(narrow, digest::<Wide>("a"), "another header");
+        assert_ne!(narrow, digest::<OtherType>("a"), "another signature");
     }
 }

@@ -1,6 +1,6 @@
-//! `cargo xtask ci` and `cargo xtask kernels`.
+//! `cargo xtask ci` and `cargo xtask emulated`.
 
-use crate::{Outcome, cargo, outside, run, symbols};
+use crate::{Outcome, cargo, kernels, outside, run, symbols};
 
 /// Everything that must hold besides the tests, cheapest first.
 pub(crate) fn all() -> Outcome {
@@ -8,15 +8,10 @@ pub(crate) fn all() -> Outcome {
     symbols::run(true)?;
     run(&mut cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]))?;
     run(cargo(&["doc", "--workspace", "--no-deps"]).env("RUSTDOCFLAGS", "-D warnings"))?;
-    kernels()?;
+    kernels::run(&kernels::Arguments::default())?;
     emulated()?;
     outside::run()?;
     run(&mut cargo(&["run", "--release", "-p", "gpu-sparse", "--example", "solve"]))
-}
-
-/// Each crate with kernels has a test target `gpu` that compiles every instance of its registry.
-pub(crate) fn kernels() -> Outcome {
-    run(&mut cargo(&["test", "--workspace", "--test", "gpu", "--", "kernels::"]))
 }
 
 /// The device tests on the emulated device once more: without access checks, and the device's own tests with checks of

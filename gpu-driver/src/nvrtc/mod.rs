@@ -249,10 +249,32 @@ impl Program {
         Ok((kind, options))
     }
 
+    /// The SHA-256, in 64 hexadecimal digits, of what the program consists of: its name and text, its headers (the prelude is one),
+    /// options and name expressions, each in its order. Architecture and compiler play no part, so it says on any machine whether a
+    /// program is the one that ran elsewhere.
+    ///
+    /// ```
+    /// use gpu_driver::Program;
+    /// let program = Program::new("f.cu", "#include \"width.cuh\"\n__global__ void f(int *x) { *x = WIDTH; }");
+    /// let (four, eight) = (["#define WIDTH 4\n"; 2], "#define WIDTH 8\n");
+    /// let [four, again] = four.map(|text| program.clone().header("width.cuh", text).digest());
+    /// assert_eq!(four, again);
+    /// assert_ne!(four, program.header("width.cuh", eight).digest());
+    /// ```
+    #[must_use]
+    pub fn digest(&self) -> String {
+        self.hash(&[], &self.options).hex()
+    }
+
     fn key(&self, compiler: &str, options: &[String]) -> cache::Key {
+        self.hash(&[env!("CARGO_PKG_VERSION"), compiler], options)
+    }
+
+    fn hash(&self, before: &[&str], options: &[String]) -> cache::Key {
         // The counts keep the lists apart.
         let counts = format!("{} {} {}", self.headers.len(), options.len(), self.names.len());
-        let mut parts = vec![env!("CARGO_PKG_VERSION"), compiler, &counts, &self.name, &self.text];
+        let mut parts = before.to_vec();
+        parts.extend([counts.as_str(), &self.name, &self.text]);
         parts.extend(self.headers.iter().flat_map(|(name, text)| [name.as_str(), text.as_str()]));
         parts.extend(options.iter().chain(&self.names).map(String::as_str));
         cache::Key::of(parts)
@@ -290,4 +312,27 @@ impl Program {
 
 fn c(what: &'static str, text: &str) -> Result<CString> {
     CString::new(text).map_err(|_| DriverError::Nul { what })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_digest_tells_everything_apart() {
+        let program = || Program::new("f.cu", "text").header("a.cuh", "a").option("-DA").name_expression("f<int>");
+        let of = |program: Program| program.digest();
+        let mut digests = vec![of(program())];
+        assert_eq!(digests[0], of(program()));
+        digests.push(of(program().header("b.cuh", "b")));
+        digests.push(of(program().option("-DB")));
+        digests.push(of(program().name_expression("f<float>")));
+        digests.push(of(Program { name: "g.cu".into(), ..program() }));
+        digests.push(of(Program { text: "other".into(), ..program() }));
+        let mut other_prelude = program();
+        other_prelude.headers[0].1.push('\n');
+        digests.push(of(other_prelude));
+        let (count, unique) = (digests.len(), digests.iter().collect::<std::collections::HashSet<_>>());
+        assert_eq!(unique.len(), count, "{digests:?}");
+    }
 }

@@ -1,0 +1,99 @@
+//! Every kernel of every registry, a JSON object each: `kernels --compile sm_80,sm_90,sm_100`.
+//!
+//! `{"crate", "kernel", "source", "digest"}`; the digest changes when anything changes that the kernel is compiled from. With
+//! `--compile` the object has `nvrtc`, the compiler's version, and `archs`, where each architecture has what `ptxas` says of the
+//! machine code: see [`ptxas::Usage`]. Nothing is launched, so no GPU is needed. `cargo xtask kernels` reads it.
+#![forbid(unsafe_code)]
+
+mod ptxas;
+
+use std::{env, error::Error, process::ExitCode};
+
+use clap::Parser;
+use gpu_driver::{Arch, BinaryKind, Instance, Registry, nvrtc};
+use rayon::prelude::*;
+use serde_json::{Map, Value, json};
+
+/// The registries; a crate with kernels adds its own here.
+fn registries() -> [&'static Registry; 2] {
+    [&gpu_array::KERNELS, &gpu_sparse::KERNELS]
+}
+
+/// Lists the kernels of all crates.
+#[derive(Parser)]
+struct Options {
+    /// Compile them for these architectures, such as sm_90, and tell what the machine code takes.
+    #[arg(long, value_delimiter = ',', value_parser = arch)]
+    compile: Vec<Arch>,
+    /// Only kernels whose `crate::kernel` contains this.
+    filter: Option<String>,
+}
+
+fn arch(text: &str) -> Result<Arch, String> {
+    let number: Option<u32> = text.strip_prefix("sm_").and_then(|digits| digits.parse().ok());
+    number.map(|number| Arch::new(number / 10, number % 10)).ok_or_else(|| "no architecture; one is sm_90".to_owned())
+}
+
+fn main() -> ExitCode {
+    let mut options = Options::parse();
+    let mut version = None;
+    if !options.compile.is_empty() {
+        match nvrtc::version() {
+            Ok((found, _)) => version = Some(found.to_string()),
+            Err(error) => {
+                eprintln!("the kernels are not compiled: {error}");
+                if env::var("GPU_COMPILE").is_ok_and(|value| value == "require") {
+                    return ExitCode::FAILURE;
+                }
+                options.compile.clear();
+            }
+        }
+    }
+    let filter = options.filter.unwrap_or_default();
+    let all = registries().into_iter().flat_map(Registry::instances);
+    let all: Vec<&Instance> = all.filter(|instance| name(instance).contains(&filter)).collect();
+    let lines: Vec<_> =
+        all.par_iter().map(|instance| describe(instance, &options.compile, version.as_deref())).collect();
+    let mut code = ExitCode::SUCCESS;
+    for (instance, line) in all.iter().zip(lines) {
+        match line {
+            Ok(line) => println!("{line}"),
+            Err(error) => {
+                eprintln!("error: {}: {error}", name(instance));
+                code = ExitCode::FAILURE;
+            }
+        }
+    }
+    code
+}
+
+fn name(instance: &Instance) -> String {
+    format!("{}::{}", instance.registry(), instance.expression())
+}
+
+fn describe(instance: &Instance, archs: &[Arch], version: Option<&str>) -> Result<Value, Box<dyn Error + Send + Sync>> {
+    let mut line = json!({
+        "crate": instance.registry(),
+        "kernel": instance.expression(),
+        "source": instance.source_name(),
+        "digest": instance.digest(),
+    });
+    if let Some(version) = version {
+        let usages = archs.iter().map(|&arch| Ok((arch.to_string(), usage(instance, arch)?)));
+        line["archs"] = Value::Object(usages.collect::<Result<Map<_, _>, Box<dyn Error + Send + Sync>>>()?);
+        line["nvrtc"] = version.into();
+    }
+    Ok(line)
+}
+
+/// What the machine code takes; null where this NVRTC makes none for the architecture.
+fn usage(instance: &Instance, arch: Arch) -> Result<Value, Box<dyn Error + Send + Sync>> {
+    let binary = instance.program().option("--ptxas-options=-v").compile(arch)?;
+    if binary.kind() != BinaryKind::Cubin {
+        return Ok(Value::Null);
+    }
+    let kernel = binary.names().first().map_or(instance.expression(), |(_, mangled)| mangled);
+    let usage = ptxas::usage(binary.log(), kernel);
+    let usage = usage.ok_or_else(|| format!("{arch}: the compiler's log tells nothing of it:\n{}", binary.log()))?;
+    Ok(usage.to_json())
+}

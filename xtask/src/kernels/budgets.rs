@@ -1,0 +1,251 @@
+//! The budgets: what each kernel took when they were recorded, and what it may take.
+
+use std::{collections::BTreeMap, fmt, fs, io, path::Path};
+
+use serde::{Deserialize, Serialize};
+
+use super::{Kernel, Usage, in_order};
+use crate::Outcome;
+
+/// What a kernel may take on one architecture.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Budget {
+    registers: u64,
+    shared_bytes: u64,
+    spill_store_bytes: u64,
+    spill_load_bytes: u64,
+}
+
+impl From<Usage> for Budget {
+    fn from(usage: Usage) -> Self {
+        let Usage { registers, shared_bytes, spill_store_bytes, spill_load_bytes, .. } = usage;
+        Self { registers, shared_bytes, spill_store_bytes, spill_load_bytes }
+    }
+}
+
+impl Budget {
+    /// Each measure with its unit.
+    fn measures(self) -> [(u64, &'static str); 4] {
+        [
+            (self.registers, "registers"),
+            (self.shared_bytes, "bytes of shared memory"),
+            (self.spill_store_bytes, "bytes of registers spilled"),
+            (self.spill_load_bytes, "bytes of spilled registers read back"),
+        ]
+    }
+}
+
+/// The file.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+pub(super) struct Budgets {
+    /// The compiler whose code these are.
+    nvrtc: String,
+    kernels: BTreeMap<String, BTreeMap<String, Budget>>,
+}
+
+impl Budgets {
+    /// Nothing where there is no file.
+    pub(super) fn read(path: &Path) -> Outcome<Option<Self>> {
+        match fs::read_to_string(path) {
+            Ok(text) => Ok(Some(serde_json::from_str(&text).map_err(|error| format!("{}: {error}", path.display()))?)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(format!("{}: {error}", path.display()).into()),
+        }
+    }
+
+    /// What these kernels take, and with `others` the budgets of those that were not looked at.
+    pub(super) fn of(kernels: &[Kernel], nvrtc: &str, others: Option<Self>) -> Outcome<Self> {
+        let mut all = others.unwrap_or_else(|| Self { nvrtc: nvrtc.to_owned(), kernels: BTreeMap::new() });
+        if all.nvrtc != nvrtc {
+            let message =
+                format!("the others are of NVRTC {}, this is {nvrtc}: record all, without a filter", all.nvrtc);
+            return Err(message.into());
+        }
+        for kernel in kernels {
+            let mut budgets = BTreeMap::new();
+            for (arch, usage) in &kernel.archs {
+                let usage = usage.ok_or_else(|| format!("NVRTC {nvrtc} makes no machine code for {arch}"))?;
+                budgets.insert(arch.clone(), usage.into());
+            }
+            all.kernels.insert(kernel.name(), budgets);
+        }
+        Ok(all)
+    }
+
+    /// One line for each kernel and architecture, so that a change is easy to review.
+    pub(super) fn write(&self, path: &Path) -> Outcome {
+        Ok(fs::write(path, self.to_text()?)?)
+    }
+
+    fn to_text(&self) -> Outcome<String> {
+        let mut kernels = Vec::new();
+        for (name, archs) in &self.kernels {
+            let mut lines = Vec::new();
+            for (arch, budget) in in_order(archs) {
+                lines.push(format!("      \"{arch}\": {}", serde_json::to_string(budget)?));
+            }
+            kernels.push(format!("    {}: {{\n{}\n    }}", serde_json::to_string(name)?, lines.join(",\n")));
+        }
+        let nvrtc = serde_json::to_string(&self.nvrtc)?;
+        Ok(format!("{{\n  \"nvrtc\": {nvrtc},\n  \"kernels\": {{\n{}\n  }}\n}}\n", kernels.join(",\n")))
+    }
+}
+
+/// Where kernels and budgets differ, one sentence each.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Findings {
+    /// Kernels that take more than their budgets.
+    exceeded: Vec<String>,
+    /// Why the excesses are no failure, if they are none.
+    excused: Option<String>,
+    without_budget: Vec<String>,
+    /// Budgets of kernels that are no more.
+    without_kernel: Vec<String>,
+    /// How many take less than their budgets.
+    below: usize,
+    kernels: usize,
+}
+
+impl Findings {
+    /// Budgets that the filter leaves out are not looked at.
+    pub(super) fn of(kernels: &[Kernel], nvrtc: &str, budgets: &Budgets, filter: &str) -> Self {
+        let mut findings = Self { kernels: kernels.len(), ..Self::default() };
+        if budgets.nvrtc != nvrtc {
+            findings.excused = Some(format!("the budgets are of NVRTC {}, this is {nvrtc}", budgets.nvrtc));
+        }
+        for kernel in kernels {
+            let name = kernel.name();
+            let of_kernel = budgets.kernels.get(&name);
+            for (arch, usage) in in_order(&kernel.archs) {
+                match (usage, of_kernel.and_then(|archs| archs.get(arch))) {
+                    (_, None) => findings.without_budget.push(format!("{name} {arch}")),
+                    (None, Some(_)) => findings.exceeded.push(format!("{name} {arch}: no machine code")),
+                    (Some(usage), Some(budget)) => {
+                        findings.compare(&format!("{name} {arch}"), (*usage).into(), *budget)
+                    }
+                }
+            }
+        }
+        let gone = budgets.kernels.keys().filter(|name| name.contains(filter));
+        findings.without_kernel =
+            gone.filter(|name| kernels.iter().all(|kernel| kernel.name() != **name)).cloned().collect();
+        findings
+    }
+
+    fn compare(&mut self, what: &str, got: Budget, budget: Budget) {
+        let pairs = || got.measures().into_iter().zip(budget.measures());
+        for ((got, unit), (budget, _)) in pairs().filter(|((got, _), (budget, _))| got > budget) {
+            self.exceeded.push(format!("{what}: {got} {unit}, the budget is {budget}"));
+        }
+        self.below += usize::from(pairs().any(|((got, _), (budget, _))| got < budget));
+    }
+
+    pub(super) fn fails(&self) -> bool {
+        !self.without_budget.is_empty() || (self.excused.is_none() && !self.exceeded.is_empty())
+    }
+}
+
+impl fmt::Display for Findings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { exceeded, excused, without_budget, without_kernel, below, kernels } = self;
+        for what in exceeded {
+            writeln!(f, "exceeded: {what}")?;
+        }
+        for what in without_budget {
+            writeln!(f, "no budget: {what} (`cargo xtask kernels --record` makes one)")?;
+        }
+        for what in without_kernel {
+            writeln!(f, "no kernel: there is a budget for {what} (`--record` drops it)")?;
+        }
+        write!(f, "kernels: {kernels}; excesses: {}; without a budget: {}", exceeded.len(), without_budget.len())?;
+        if *below > 0 {
+            write!(f, "; below their budgets, which `--record` tightens: {below}")?;
+        }
+        if let Some(why) = excused {
+            write!(f, "; excesses are no failure, for {why}")?;
+        }
+        writeln!(f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kernel(name: &str, registers: u64, spill_store_bytes: u64) -> Kernel {
+        let usage = Usage { registers, spill_store_bytes, ..Usage::default() };
+        let archs = ["sm_80", "sm_100"].map(|arch| (arch.to_owned(), Some(usage)));
+        let (package, kernel) = ("c".to_owned(), name.to_owned());
+        Kernel { package, kernel, digest: String::new(), nvrtc: Some("13.0".into()), archs: archs.into() }
+    }
+
+    fn budgets(kernels: &[Kernel]) -> Budgets {
+        Budgets::of(kernels, "13.0", None).unwrap()
+    }
+
+    #[test]
+    fn a_file_comes_back_and_orders_architectures() -> Outcome {
+        let folder = tempfile::tempdir()?;
+        let (path, budgets) =
+            (folder.path().join("kernels.json"), budgets(&[kernel("f<\"x\">", 10, 4), kernel("g", 7, 0)]));
+        assert_eq!(Budgets::read(&path)?, None);
+        budgets.write(&path)?;
+        assert_eq!(Budgets::read(&path)?, Some(budgets));
+        let text = fs::read_to_string(&path)?;
+        assert!(text.find("sm_80") < text.find("sm_100"), "{text}");
+        fs::write(&path, "{}")?;
+        assert!(Budgets::read(&path).unwrap_err().to_string().contains("kernels.json"));
+        Ok(())
+    }
+
+    #[test]
+    fn each_excess_is_named_and_fails() {
+        let recorded = budgets(&[kernel("f", 10, 4), kernel("g", 10, 4)]);
+        let findings = Findings::of(&[kernel("f", 11, 5), kernel("g", 10, 3)], "13.0", &recorded, "");
+        assert!(findings.fails() && findings.exceeded.len() == 4 && findings.below == 2, "{findings}");
+        let text = findings.to_string();
+        assert!(text.contains("exceeded: c::f sm_80: 11 registers, the budget is 10\n"), "{text}");
+        assert!(text.contains("exceeded: c::f sm_100: 5 bytes of registers spilled, the budget is 4\n"), "{text}");
+        let same = Findings::of(&[kernel("f", 10, 4), kernel("g", 10, 4)], "13.0", &recorded, "");
+        assert!(!same.fails() && same.below == 0, "{same}");
+    }
+
+    #[test]
+    fn another_compiler_s_excess_is_told_and_excused() {
+        let recorded = budgets(&[kernel("f", 10, 4)]);
+        let findings = Findings::of(&[kernel("f", 11, 4)], "13.1", &recorded, "");
+        assert!(!findings.fails() && findings.exceeded.len() == 2, "{findings}");
+        assert!(findings.to_string().contains("of NVRTC 13.0, this is 13.1"), "{findings}");
+    }
+
+    #[test]
+    fn kernels_and_budgets_without_each_other_are_named() {
+        let recorded = budgets(&[kernel("f", 10, 4)]);
+        let renamed = Findings::of(&[kernel("g", 10, 4)], "13.0", &recorded, "");
+        assert!(renamed.fails() && renamed.without_kernel == ["c::f"], "{renamed}");
+        assert!(renamed.to_string().contains("c::g sm_80 (`cargo xtask kernels --record`"), "{renamed}");
+        let gone = Findings::of(&[], "13.0", &recorded, "");
+        assert!(!gone.fails() && gone.without_kernel == ["c::f"]);
+        assert!(Findings::of(&[], "13.0", &recorded, "g").without_kernel.is_empty());
+        assert!(Findings::of(&[kernel("f", 1, 1)], "13.0", &Budgets::default(), "").fails());
+    }
+
+    #[test]
+    fn no_machine_code_exceeds_every_budget() {
+        let recorded = budgets(&[kernel("f", 10, 4)]);
+        let mut ptx = kernel("f", 10, 4);
+        ptx.archs.insert("sm_100".into(), None);
+        let findings = Findings::of(std::slice::from_ref(&ptx), "13.0", &recorded, "");
+        assert!(findings.fails() && findings.exceeded == ["c::f sm_100: no machine code"]);
+        assert!(Budgets::of(&[ptx], "13.0", None).is_err());
+    }
+
+    #[test]
+    fn recording_some_keeps_the_others_of_the_same_compiler() -> Outcome {
+        let recorded = budgets(&[kernel("f", 10, 4), kernel("g", 10, 4)]);
+        let some = Budgets::of(&[kernel("g", 9, 4)], "13.0", Some(recorded.clone()))?;
+        assert_eq!(some, budgets(&[kernel("f", 10, 4), kernel("g", 9, 4)]));
+        assert!(Budgets::of(&[kernel("g", 9, 4)], "13.1", Some(recorded)).is_err());
+        Ok(())
+    }
+}

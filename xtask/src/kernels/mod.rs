@@ -1,0 +1,174 @@
+//! `cargo xtask kernels`: what the machine code of each kernel takes, and whether it keeps within the recorded budget.
+
+use std::{
+    collections::BTreeMap,
+    path::PathBuf,
+    process::{Command, Stdio},
+};
+
+use serde::Deserialize;
+
+use crate::{Outcome, programs};
+
+mod budgets;
+
+use budgets::{Budgets, Findings};
+
+/// Ampere, Hopper, Blackwell: what the tests compile too.
+const ARCHS: &str = "sm_80,sm_90,sm_100";
+
+/// What to look at.
+#[derive(clap::Args, Default)]
+pub(crate) struct Arguments {
+    /// Only kernels whose `crate::kernel` contains this.
+    filter: Option<String>,
+    /// Make what is found the budgets, in benches/record/kernels.json.
+    #[arg(long)]
+    record: bool,
+}
+
+/// A kernel, as the program `kernels` of `benches` describes it.
+#[derive(Clone, Debug, Deserialize)]
+pub(crate) struct Kernel {
+    #[serde(rename = "crate")]
+    package: String,
+    kernel: String,
+    /// Changes when anything changes that it is compiled from.
+    #[expect(dead_code, reason = "the evidence needs it soon")]
+    pub(crate) digest: String,
+    /// The compiler's version; nothing when it was not compiled.
+    nvrtc: Option<String>,
+    /// What it takes on each architecture; nothing where the compiler makes no machine code for one.
+    #[serde(default)]
+    archs: BTreeMap<String, Option<Usage>>,
+}
+
+impl Kernel {
+    /// `crate::kernel`.
+    pub(crate) fn name(&self) -> String {
+        format!("{}::{}", self.package, self.kernel)
+    }
+}
+
+/// What the machine code of a kernel takes; all but the registers in bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+struct Usage {
+    registers: u64,
+    shared_bytes: u64,
+    stack_bytes: u64,
+    spill_store_bytes: u64,
+    spill_load_bytes: u64,
+    constant_bytes: u64,
+}
+
+/// All kernels whose name contains the filter, compiled for the architectures where some are given.
+pub(crate) fn list(filter: &str, archs: &str) -> Outcome<Vec<Kernel>> {
+    let program = programs::bin("benches", "kernels", false)?;
+    let mut command = Command::new(&program.path);
+    if !archs.is_empty() {
+        command.args(["--compile", archs]);
+    }
+    let output = command.args(["--", filter]).stderr(Stdio::inherit()).output();
+    let output = output.map_err(|error| format!("{}: {error}", program.path.display()))?;
+    if !output.status.success() {
+        return Err(format!("{}: {}", program.title(), output.status).into());
+    }
+    parse(&String::from_utf8(output.stdout)?)
+}
+
+fn parse(lines: &str) -> Outcome<Vec<Kernel>> {
+    lines.lines().map(|line| Ok(serde_json::from_str(line).map_err(|error| format!("{line}: {error}"))?)).collect()
+}
+
+/// Prints the table and compares it with the budgets, or records it.
+pub(crate) fn run(arguments: &Arguments) -> Outcome {
+    let filter = arguments.filter.as_deref().unwrap_or_default();
+    let kernels = list(filter, ARCHS)?;
+    let Some(first) = kernels.first() else { return Err(format!("no kernel's name contains `{filter}`").into()) };
+    let Some(nvrtc) = first.nvrtc.clone() else {
+        return if arguments.record {
+            Err("nothing to record without NVRTC".into())
+        } else {
+            println!("kernels: {}, not compiled: their budgets are not checked", kernels.len());
+            Ok(())
+        };
+    };
+    print!("{}", table(&kernels));
+    let path = path();
+    let recorded = Budgets::read(&path)?;
+    if arguments.record {
+        let budgets = Budgets::of(&kernels, &nvrtc, recorded.filter(|_| !filter.is_empty()))?;
+        budgets.write(&path)?;
+        println!("kernels: {}, recorded in {}", kernels.len(), path.display());
+        return Ok(());
+    }
+    let findings = Findings::of(&kernels, &nvrtc, &recorded.unwrap_or_default(), filter);
+    print!("{findings}");
+    if findings.fails() { Err("kernels do not keep within their budgets".into()) } else { Ok(()) }
+}
+
+fn path() -> PathBuf {
+    programs::root().join("benches/record/kernels.json")
+}
+
+/// A line for each kernel and architecture.
+fn table(kernels: &[Kernel]) -> String {
+    let width = kernels.iter().map(|kernel| kernel.name().len()).max().unwrap_or(0);
+    let mut text = format!(
+        "{:width$}  {:6}  registers  shared  stack  spilled, read back  constant   (bytes; of a block, of a thread)\n",
+        "kernel", "arch"
+    );
+    for kernel in kernels {
+        for (at, (arch, usage)) in in_order(&kernel.archs).into_iter().enumerate() {
+            let name = if at == 0 { kernel.name() } else { String::new() };
+            text += &format!("{name:width$}  {arch:6}  ");
+            text +=
+                &usage.map_or("no machine code by this NVRTC".to_owned(), |usage| {
+                    let Usage {
+                        registers,
+                        shared_bytes,
+                        stack_bytes,
+                        spill_store_bytes,
+                        spill_load_bytes,
+                        constant_bytes,
+                    } = usage;
+                    format!(
+                        "{registers:9}  {shared_bytes:6}  {stack_bytes:5}  {:>18}  {constant_bytes:8}",
+                        format!("{spill_store_bytes}, {spill_load_bytes}")
+                    )
+                });
+            text.push('\n');
+        }
+    }
+    text
+}
+
+/// By number: sm_80 before sm_100.
+fn in_order<T>(archs: &BTreeMap<String, T>) -> Vec<(&str, &T)> {
+    let mut all: Vec<_> = archs.iter().map(|(arch, value)| (arch.as_str(), value)).collect();
+    all.sort_by_key(|(arch, _)| (arch.len(), *arch));
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LINES: &str = r#"{"archs":{"sm_100":null,"sm_80":{"constant_bytes":424,"registers":64,"shared_bytes":76,"spill_load_bytes":8,"spill_store_bytes":4,"stack_bytes":16}},"crate":"gpu-sparse","digest":"83","kernel":"dot<double, 256, 4>","nvrtc":"13.0","source":"steps.cu"}
+{"crate":"gpu-array","digest":"84","kernel":"fill<uint8_t, 256>","source":"create.cu"}
+"#;
+
+    #[test]
+    fn lines_are_read_and_shown() -> Outcome {
+        let kernels = parse(LINES)?;
+        assert_eq!(kernels[0].name(), "gpu-sparse::dot<double, 256, 4>");
+        assert!(kernels[1].nvrtc.is_none() && kernels[1].archs.is_empty());
+        let table = table(&kernels);
+        let rows: Vec<Vec<&str>> = table.lines().map(|line| line.split_whitespace().collect()).collect();
+        assert_eq!(rows[1][..], ["gpu-sparse::dot<double,", "256,", "4>", "sm_80", "64", "76", "16", "4,", "8", "424"]);
+        assert_eq!(rows[2][0], "sm_100");
+        assert!(table.contains("no machine code"), "{table}");
+        assert!(parse("fill").unwrap_err().to_string().starts_with("fill: "));
+        Ok(())
+    }
+}
