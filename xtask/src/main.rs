@@ -7,9 +7,12 @@ use std::{
 
 use clap::{Parser, Subcommand};
 
+mod bench;
 mod bundle;
 mod ci;
 mod outside;
+mod programs;
+mod provenance;
 mod symbols;
 
 /// Result of a command: the error is a message for the person who ran it.
@@ -39,6 +42,15 @@ enum Command {
         #[arg(long, default_value = "bundle")]
         out: PathBuf,
     },
+    /// Run the benchmarks in rounds, compare with a baseline, judge: 0 clean, 1 a figure slower or gone or a bench that failed, 3 no
+    /// baseline, 4 not carried out.
+    Bench(Box<bench::Options>),
+    /// Write the tables of README.md and benches/PERFORMANCE.md from the newest records.
+    Figures {
+        /// Change nothing; fail when a table is out of date.
+        #[arg(long)]
+        check: bool,
+    },
     /// Build and run a crate outside the workspace that depends on ours, with CUDA_LIBRARY_PATH alone.
     Outside,
     /// Generate gpu-driver's forwarders of the CUDA driver API from cust_raw's declarations.
@@ -55,6 +67,16 @@ fn main() -> ExitCode {
         Command::Kernels => ci::kernels(),
         Command::Emulated => ci::emulated(),
         Command::Bundle { out } => bundle::create(&out),
+        Command::Bench(options) => {
+            return match bench::run(&options) {
+                Ok(ending) => ExitCode::from(ending as u8),
+                Err(error) => {
+                    eprintln!("error: {error}");
+                    ExitCode::from(bench::BROKEN)
+                }
+            };
+        }
+        Command::Figures { check } => bench::update_figures(check),
         Command::Outside => outside::run(),
         Command::Symbols { check } => symbols::run(check),
     };

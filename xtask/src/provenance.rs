@@ -1,0 +1,96 @@
+//! What the programs are built from: the commit, the compiler, the day. A bundle carries it in `build.json`.
+
+use std::{
+    fs,
+    path::Path,
+    process::{Command, Stdio},
+};
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Outcome, programs, workspace_root};
+
+const FILE: &str = "build.json";
+
+/// Where programs come from.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Build {
+    /// The commit, `-dirty` behind it where files differ; empty outside a repository.
+    pub(crate) revision: String,
+    /// `rustc 1.…`.
+    pub(crate) rustc: String,
+    /// The day of the build, as 2026-11-21.
+    pub(crate) date: String,
+}
+
+impl Build {
+    /// Of the programs at hand: what the bundle says, or the workspace as it is.
+    pub(crate) fn at_hand() -> Outcome<Self> {
+        if !programs::is_bundle() {
+            return Ok(Self::of_workspace());
+        }
+        Self::read(&programs::root())
+    }
+
+    /// Of the programs in a folder that has a list of them.
+    pub(crate) fn read(folder: &Path) -> Outcome<Self> {
+        let path = folder.join(FILE);
+        let text = fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+        Ok(serde_json::from_str(&text).map_err(|error| format!("{}: {error}", path.display()))?)
+    }
+
+    /// Of what is built from the workspace now.
+    pub(crate) fn of_workspace() -> Self {
+        Self::of(&workspace_root())
+    }
+
+    /// Of what is built from a checkout.
+    pub(crate) fn of(checkout: &Path) -> Self {
+        let git = |arguments: &[&str]| answer(Command::new("git").args(arguments).current_dir(checkout));
+        let mut revision = git(&["rev-parse", "--short", "HEAD"]);
+        // Records are written between the runs of one build.
+        let changes = ["status", "--porcelain", "--untracked-files=no", "--", ".", ":!benches/record"];
+        if !git(&changes).is_empty() {
+            revision += "-dirty";
+        }
+        Self { revision, rustc: answer(Command::new("rustc").arg("--version")), date: today() }
+    }
+
+    pub(crate) fn write(&self, bundle: &Path) -> Outcome {
+        Ok(fs::write(bundle.join(FILE), serde_json::to_string(self)? + "\n")?)
+    }
+
+    /// Whether another build of this revision has the same sources.
+    pub(crate) fn is_of_a_commit(&self) -> bool {
+        !self.revision.is_empty() && !self.revision.ends_with("-dirty")
+    }
+}
+
+/// Today's date, in UTC.
+pub(crate) fn today() -> String {
+    answer(Command::new("date").args(["-u", "+%Y-%m-%d"]))
+}
+
+/// What a command prints, trimmed; nothing when it fails.
+pub(crate) fn answer(command: &mut Command) -> String {
+    let output = command.stderr(Stdio::null()).output().ok().filter(|output| output.status.success());
+    output.map_or_else(String::new, |output| String::from_utf8_lossy(&output.stdout).trim().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_workspace_has_a_compiler_and_a_day() {
+        let build = Build::of_workspace();
+        assert!(build.rustc.starts_with("rustc 1."), "{build:?}");
+        assert!(build.date.len() == 10 && build.date.as_bytes()[4] == b'-', "{build:?}");
+    }
+
+    #[test]
+    fn only_clean_builds_are_of_a_commit() {
+        let of = |revision: &str| Build { revision: revision.into(), ..Build::default() }.is_of_a_commit();
+        assert!(of("b2bc5ec") && !of("b2bc5ec-dirty") && !of(""));
+    }
+}
