@@ -67,9 +67,9 @@ def processor():
 
 def revision():
     """Of the sources: what the bundle says, else git."""
-    note = HERE.parent / "revision.txt"
+    note = HERE.parent / "build.json"
     if note.exists():
-        return note.read_text().strip()
+        return json.loads(note.read_text())["revision"]
     return output(["git", "-C", str(HERE), "describe", "--always", "--dirty"])
 
 

@@ -111,14 +111,6 @@ pub(crate) fn tests(release: bool) -> Outcome<Vec<Program>> {
     Ok(all.into_iter().filter(|program| program.kind.is_test()).collect())
 }
 
-/// All criterion programs: the bundle's, or built by cargo with the profile `bench`.
-#[expect(dead_code, reason = "for the command `bench`")]
-pub(crate) fn benches() -> Outcome<Vec<Program>> {
-    let all =
-        if is_bundle() { listed(&root())? } else { built(false, &["bench", "--no-run", "--workspace", "--benches"])? };
-    Ok(all.into_iter().filter(|program| program.kind == Kind::Bench).collect())
-}
-
 /// A program that is no test: the bundle's, or built by cargo, for `release` with its optimisations.
 pub(crate) fn bin(package: &str, name: &str, release: bool) -> Outcome<Program> {
     let all =
