@@ -45,6 +45,8 @@ enum Command {
     /// Run the benchmarks in rounds, compare with a baseline, judge: 0 clean, 1 a figure slower or gone or a bench that failed, 3 no
     /// baseline, 4 not carried out.
     Bench(Box<bench::Options>),
+    /// Measure a number of a kernel's policy at several values, in turn; without a name, list what can be tuned.
+    Tune(bench::tune::Options),
     /// Write the tables of README.md and benches/PERFORMANCE.md from the newest records.
     Figures {
         /// Change nothing; fail when a table is out of date.
@@ -76,6 +78,7 @@ fn main() -> ExitCode {
                 }
             };
         }
+        Command::Tune(options) => bench::tune::run(&options),
         Command::Figures { check } => bench::update_figures(check),
         Command::Outside => outside::run(),
         Command::Symbols { check } => symbols::run(check),

@@ -68,7 +68,7 @@ impl Build {
     }
 
     /// Copies the programs into a folder from which they are run again.
-    fn copy_to(&self, folder: &Path) -> Outcome {
+    pub(super) fn copy_to(&self, folder: &Path) -> Outcome {
         let programs: Vec<Program> =
             self.programs.iter().filter(|program| matches!(program.kind, Kind::Bench | Kind::Bin)).cloned().collect();
         for program in &programs {
@@ -155,7 +155,8 @@ fn of_commit(commit: &str, folder: &Path) -> Outcome<Build> {
     built
 }
 
-fn build_checkout(source: &Path, target: &Path, place: &Path) -> Outcome<Build> {
+/// Builds a checkout with that target folder, and copies the programs to `place`.
+pub(super) fn build_checkout(source: &Path, target: &Path, place: &Path) -> Outcome<Build> {
     let mut cargo = Command::new(env!("CARGO"));
     cargo.current_dir(source).env("CARGO_TARGET_DIR", target);
     eprintln!("building {} in {}", source.display(), target.display());

@@ -23,6 +23,7 @@ mod peers;
 mod record;
 mod report;
 mod statistics;
+pub(crate) mod tune;
 mod units;
 
 pub(crate) use figures::update as update_figures;
@@ -34,7 +35,7 @@ use record::Run;
 use report::Report;
 
 /// Options of `cargo xtask bench`.
-#[derive(Args, Debug)]
+#[derive(Args, Debug, Default)]
 pub(crate) struct Options {
     /// Only figures whose full id this regular expression matches, as criterion's filter.
     filter: Option<String>,

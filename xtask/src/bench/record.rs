@@ -220,6 +220,8 @@ fn slug(name: &str) -> String {
 pub(crate) fn history(folder: &Path) -> Vec<Run> {
     let read = |path: PathBuf| Run::load(&path).inspect_err(|error| eprintln!("passed over: {error}")).ok();
     let mut runs: Vec<Run> = files(folder).into_iter().filter_map(read).collect();
+    // One that holds notes alone has no place in a history of figures.
+    runs.retain(|run| !run.figures.is_empty());
     runs.sort_by(|a, b| (&a.date, &a.revision).cmp(&(&b.date, &b.revision)));
     runs
 }
