@@ -64,7 +64,7 @@ def one(library, figure, seconds):
         answer = call()
         library.wait()
         error = figure.description.error(data, lambda place=None: library.host(answer if place is None else answer[place]))
-        if error is not None and not error <= operations.BOUND[figure.dtype]:
+        if error is not None and not error <= figure.description.slack * operations.BOUND[figure.dtype]:
             raise ArithmeticError(f"a wrong answer: error {error:.3g}")
         del answer
     except Exception as failure:
