@@ -1,5 +1,5 @@
-//! Times conjugate gradients on the 7-point Poisson matrix and prints one line of JSON, as `benches/peers/cg_scipy.py` does for
-//! SciPy: `cargo run --release -p gpu-sparse --example cg_poisson -- 128 40 5`.
+//! Times conjugate gradients on the 7-point Poisson matrix and prints one line of JSON:
+//! `cargo run --release -p gpu-sparse --example cg_poisson -- 128 40 5`.
 //!
 //! Arguments: points per axis (128), iterations (40), repetitions (5, the median counts).
 use gpu_sparse::{gallery::Poisson, linalg};

@@ -7,13 +7,12 @@ use std::{
 
 use clap::{Parser, Subcommand};
 
+mod bench;
 mod bundle;
 mod ci;
 mod kernels;
 mod outside;
-#[expect(dead_code, reason = "more commands use it soon")]
 mod programs;
-#[expect(dead_code, reason = "more commands use it soon")]
 mod provenance;
 mod symbols;
 
@@ -45,6 +44,17 @@ enum Command {
         #[arg(long, default_value = "bundle")]
         out: PathBuf,
     },
+    /// Run the benchmarks in rounds, compare with a baseline, judge: 0 clean, 1 a figure slower or gone or a bench that failed, 3 no
+    /// baseline, 4 not carried out.
+    Bench(Box<bench::Options>),
+    /// Measure a number of a kernel's policy at several values, in turn; without a name, list what can be tuned.
+    Tune(bench::tune::Options),
+    /// Write the tables of README.md and benches/PERFORMANCE.md from the newest records.
+    Figures {
+        /// Change nothing; fail when a table is out of date.
+        #[arg(long)]
+        check: bool,
+    },
     /// Build and run a crate outside the workspace that depends on ours, with CUDA_LIBRARY_PATH alone.
     Outside,
     /// Generate gpu-driver's forwarders of the CUDA driver API from cust_raw's declarations.
@@ -61,6 +71,17 @@ fn main() -> ExitCode {
         Command::Kernels(arguments) => kernels::run(&arguments),
         Command::Emulated => ci::emulated(),
         Command::Bundle { out } => bundle::create(&out),
+        Command::Bench(options) => {
+            return match bench::run(&options) {
+                Ok(ending) => ExitCode::from(ending as u8),
+                Err(error) => {
+                    eprintln!("error: {error}");
+                    ExitCode::from(bench::BROKEN)
+                }
+            };
+        }
+        Command::Tune(options) => bench::tune::run(&options),
+        Command::Figures { check } => bench::update_figures(check),
         Command::Outside => outside::run(),
         Command::Symbols { check } => symbols::run(check),
     };

@@ -5,7 +5,7 @@
 use std::{
     env, fmt, fs,
     path::{Path, PathBuf},
-    process::Stdio,
+    process::{Command, Stdio},
 };
 
 use crate::{Outcome, cargo, workspace_root};
@@ -111,16 +111,6 @@ pub(crate) fn tests(release: bool) -> Outcome<Vec<Program>> {
     Ok(all.into_iter().filter(|program| program.kind.is_test()).collect())
 }
 
-/// All criterion programs: the bundle's, or built by cargo with the profile `bench`.
-pub(crate) fn benches() -> Outcome<Vec<Program>> {
-    let all = if is_bundle() {
-        listed(&root())?
-    } else {
-        built(false, &["bench", "--no-run", "--package", "benches", "--benches"])?
-    };
-    Ok(all.into_iter().filter(|program| program.kind == Kind::Bench).collect())
-}
-
 /// A program that is no test: the bundle's, or built by cargo, for `release` with its optimisations.
 pub(crate) fn bin(package: &str, name: &str, release: bool) -> Outcome<Program> {
     let all =
@@ -154,8 +144,12 @@ fn parse_line(folder: &Path, line: &str) -> Option<Program> {
 /// What the command of cargo builds, each program once.
 pub(crate) fn built(release: bool, arguments: &[&str]) -> Outcome<Vec<Program>> {
     let mut command = cargo(arguments);
-    command.args(release.then_some("--release")).args(["--message-format", "json-render-diagnostics"]);
-    let output = command.stderr(Stdio::inherit()).output()?;
+    built_by(command.args(release.then_some("--release")))
+}
+
+/// The same of a command of any checkout.
+pub(crate) fn built_by(command: &mut Command) -> Outcome<Vec<Program>> {
+    let output = command.args(["--message-format", "json-render-diagnostics"]).stderr(Stdio::inherit()).output()?;
     if !output.status.success() {
         return Err(format!("{command:?}: {}", output.status).into());
     }

@@ -29,14 +29,24 @@ impl Build {
         if !programs::is_bundle() {
             return Ok(Self::of_workspace());
         }
-        let path = programs::root().join(FILE);
+        Self::read(&programs::root())
+    }
+
+    /// Of the programs in a folder that has a list of them.
+    pub(crate) fn read(folder: &Path) -> Outcome<Self> {
+        let path = folder.join(FILE);
         let text = fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
         Ok(serde_json::from_str(&text).map_err(|error| format!("{}: {error}", path.display()))?)
     }
 
     /// Of what is built from the workspace now.
     pub(crate) fn of_workspace() -> Self {
-        let git = |arguments: &[&str]| answer(Command::new("git").args(arguments).current_dir(workspace_root()));
+        Self::of(&workspace_root())
+    }
+
+    /// Of what is built from a checkout.
+    pub(crate) fn of(checkout: &Path) -> Self {
+        let git = |arguments: &[&str]| answer(Command::new("git").args(arguments).current_dir(checkout));
         let mut revision = git(&["rev-parse", "--short", "HEAD"]);
         // Records are written between the runs of one build.
         let changes = ["status", "--porcelain", "--untracked-files=no", "--", ".", ":!benches/record"];

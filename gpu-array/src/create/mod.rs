@@ -19,7 +19,10 @@ pub(crate) struct Policy {
     blocks_per_multiprocessor: u32,
 }
 
-const POLICY: Policy = Policy { threads: 256, blocks_per_multiprocessor: 16 };
+const POLICY: Policy = Policy {
+    threads: 256, // tune gpu-array.fill_threads: 128 256 512 1024; (fill|arange)/.*/gpu-array/device
+    blocks_per_multiprocessor: 16, // tune gpu-array.fill_blocks: 4 8 16 32; (fill|arange)/.*/gpu-array/device
+};
 
 impl Policy {
     /// Blocks so that each thread has work, and no more than fill the device.

@@ -17,7 +17,11 @@ pub(crate) struct VectorPolicy {
 }
 
 /// Measured on an H200 (132 multiprocessors), where 4 elements at a time reach 4.1 TB/s for any grid from 2000 blocks on.
-pub(crate) const VECTORS: VectorPolicy = VectorPolicy { threads: 256, batch: 4, max_blocks: 2112 };
+pub(crate) const VECTORS: VectorPolicy = VectorPolicy {
+    threads: 256,
+    batch: 4,
+    max_blocks: 2112, // tune gpu-sparse.vector_blocks: 1056 2112 4224; cg200.*/f64/poisson.*/wall
+};
 
 impl VectorPolicy {
     /// Blocks for `n` elements.
@@ -43,10 +47,10 @@ pub(crate) struct ProductPolicy {
 /// waves of them beyond (256^3: within 1 % from 1056 to 4096).
 pub(crate) const PRODUCTS: ProductPolicy = ProductPolicy {
     threads: 256,
-    max_csr_blocks: 1056,
-    few_packet_blocks: 528,
+    max_csr_blocks: 1056, // tune gpu-sparse.csr_blocks: 528 1056 2112; (spmv|cg200)/.*/gpu-sparse-csr/(device|wall)
+    few_packet_blocks: 528, // tune gpu-sparse.few_packet_blocks: 264 528 1056; (spmv|cg200)/.*/gpu-sparse-packets/(device|wall)
     slices_per_warp: 32,
-    many_packet_blocks: 2112,
+    many_packet_blocks: 2112, // tune gpu-sparse.many_packet_blocks: 1056 2112 4224; (spmv|cg200)/.*/gpu-sparse-packets/(device|wall)
 };
 
 impl ProductPolicy {

@@ -1,0 +1,81 @@
+"""Which figures a library gives, and the measuring of one."""
+
+import dataclasses
+import functools
+import gc
+import typing
+
+from . import facts, matrices, operations, timing
+
+
+@dataclasses.dataclass
+class Figure:
+    """One call to time, by one measure or two."""
+
+    operation: str
+    dtype: str
+    description: operations.Operation
+    data: typing.Callable
+    ids: dict  # of each measure
+
+
+def of(library, which, cases, matches):
+    """Those of which an id matches; all are known without the library."""
+    figures = []
+
+    def add(name, dtype, case, description, data):
+        measures = description.measures if library.backend == "cuda" else ("cpu",)
+        ids = {measure: f"{name}/{dtype}/{case}/{library.name}/{measure}" for measure in measures}
+        ids = {measure: id for measure, id in ids.items() if matches(id)}
+        if ids and hasattr(library, name.replace("-", "_")):
+            figures.append(Figure(name, dtype, description, data, ids))
+
+    for name, operation in operations.OPERATIONS.items():
+        for dtype, n in operation.sizes[which]:
+            for variant in operation.variants:
+                add(name, dtype, f"{n}{variant}", operation, functools.partial(operation.data, dtype, n, variant))
+    for matrix in cases:
+        for name, operation in matrices.OPERATIONS.items():
+            if matrices.IMPLIED.get(name, name) in matrix.operations:
+                add(name, matrix.dtype, matrix.case, operation, lambda matrix=matrix: matrix)
+    return figures
+
+
+def measure(library, figures, seconds):
+    """All of them; what fails is a gap."""
+    try:
+        version = library.open()
+    except Exception as error:
+        return facts.gap(library.name, error)
+    facts.write("version", peer=library.name, version=version)
+    gc.disable()  # not while a clock runs
+    for figure in figures:
+        one(library, figure, seconds)
+        gc.collect()
+        library.release()
+    library.close()
+
+
+def one(library, figure, seconds):
+    """Checks the answer, then times the call; nothing of it stays."""
+    try:
+        data = figure.data()
+        call = getattr(library, figure.operation.replace("-", "_"))(data)
+        answer = call()
+        library.wait()
+        error = figure.description.error(data, lambda place=None: library.host(answer if place is None else answer[place]))
+        if error is not None and not error <= figure.description.slack * operations.BOUND[figure.dtype]:
+            raise ArithmeticError(f"a wrong answer: error {error:.3g}")
+        del answer
+    except Exception as failure:
+        for id in figure.ids.values():
+            facts.gap(library.name, failure, id)
+        return
+    about = {"bytes": figure.description.bytes(data), "flops": figure.description.flops(data), "ceiling": figure.description.ceiling}
+    for measure, id in figure.ids.items():
+        try:
+            timed = getattr(timing, measure)(library, call, seconds)
+        except Exception as failure:
+            facts.gap(library.name, failure, id)
+            continue
+        facts.write("figure", id=id, peer=True, **about, error=error, **timed.fields())

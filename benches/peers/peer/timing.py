@@ -1,0 +1,103 @@
+"""Seconds of one call, by events on the device (`device`) or by the host's clock (`wall`, `cpu`): a function for each measure.
+
+On the device: 50 ms of work first, then batches of at least 1.25 ms between two events, for the time that was asked for, and the median
+over the batches. A call of less than 50 us is captured into a graph of many where the library can do that, so that the time between
+launches does not count.
+"""
+
+import dataclasses
+import math
+import statistics
+import time
+
+WARM_UP_S = 50e-3
+BATCH_S = 1.25e-3
+SHORT_S = 50e-6
+MOST_CAPTURED = 1000
+
+
+@dataclasses.dataclass
+class Timing:
+    seconds: float
+    spread: float
+    launches: str = None
+
+    def fields(self):
+        fields = {"seconds": self.seconds, "spread": round(self.spread, 5)}
+        return {**fields, "launches": self.launches} if self.launches else fields
+
+
+def device(library, call, seconds):
+    each, calls, launches = warm_device(library, call), 1, "single"
+    if each < SHORT_S:
+        captured = min(MOST_CAPTURED, math.ceil(BATCH_S / each))
+        try:
+            replay = library.capture(call, captured)
+        except Exception:  # it cannot be captured: launched call by call, which the line says
+            replay = None
+        if replay:
+            call, calls, launches = replay, captured, "graph"
+            each = warm_device(library, call)
+    runs = max(1, math.ceil(BATCH_S / each))
+    times = repeated(lambda: library.batch(call, runs), seconds, runs * each)
+    return summary([batch / (runs * calls) for batch in times], launches)
+
+
+def warm(once):
+    """The least seconds of one run, once the machine is warm."""
+    least, began = max(once(), 1e-9), time.perf_counter()
+    while time.perf_counter() - began < WARM_UP_S:
+        least = min(least, max(once(), 1e-9))
+    return least
+
+
+def warm_device(library, call):
+    """Seconds of one run, once the device is warm; in longer and longer batches, to keep it busy."""
+    library.batch(call, 1)
+    runs, total, each = 1, 0.0, 1e-9
+    while total < WARM_UP_S:
+        batch = library.batch(call, runs)
+        total += max(batch, 1e-6)
+        each = max(batch / runs, 1e-9)
+        runs = max(1, min(2 * runs, math.ceil(WARM_UP_S / 4 / each)))
+    return each
+
+
+def wall(library, call, seconds):
+    """By the host's clock, from the call to the device at rest, call by call."""
+
+    def once():
+        start = time.perf_counter()
+        call()
+        library.wait()
+        return time.perf_counter() - start
+
+    return summary(repeated(once, seconds, warm(once)))
+
+
+def cpu(library, call, seconds):
+    """By the host's clock, in batches of at least 1.25 ms."""
+
+    def batch(runs):
+        start = time.perf_counter()
+        for _ in range(runs):
+            call()
+        return (time.perf_counter() - start) / runs
+
+    each = warm(lambda: batch(1))
+    runs = max(1, math.ceil(BATCH_S / each))
+    return summary(repeated(lambda: batch(runs), seconds, runs * each))
+
+
+def repeated(measure, seconds, each):
+    """What `measure` gives, again and again for the time; at least 5 times, 3 times where each takes 0.1 s, once where it takes 2 s."""
+    least = 1 if each > 2 else 3 if each > 0.1 else 5
+    times, began = [], time.perf_counter()
+    while len(times) < least or time.perf_counter() - began < seconds:
+        times.append(measure())
+    return times
+
+
+def summary(times, launches=None):
+    median = statistics.median(times)
+    return Timing(median, (max(times) - min(times)) / max(median, 1e-12), launches)

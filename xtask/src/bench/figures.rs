@@ -1,0 +1,267 @@
+//! `cargo xtask figures`: the tables in README.md and benches/PERFORMANCE.md, from the newest record of each device.
+
+use std::{collections::BTreeMap, fs, path::Path};
+
+use serde::Deserialize;
+
+use super::{
+    groups::{Group, Id, groups},
+    record::{self, Figure, Run},
+    report::{markdown_table, place},
+    units,
+};
+use crate::{Outcome, workspace_root};
+
+const BEGIN: &str = "<!-- written by `cargo xtask figures`: begin -->";
+const END: &str = "<!-- written by `cargo xtask figures`: end -->";
+
+/// `benches/figures.json`: what the tables say besides the record.
+#[derive(Debug, Default, Deserialize)]
+struct Tables {
+    /// Figures that have a floor, or stand in the README.
+    rows: Vec<Row>,
+    /// Why a peer is faster, by the beginning of the group's name.
+    losses: BTreeMap<String, String>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Row {
+    /// What is done, in words.
+    what: String,
+    /// The full id of ours.
+    figure: String,
+    /// By whom; the fastest of them counts.
+    peers: Vec<String>,
+    /// How many times as long the fastest peer is to take, at least.
+    #[serde(default)]
+    floor: Option<f64>,
+    #[serde(default)]
+    readme: bool,
+}
+
+/// Writes the tables; with `check` changes nothing and fails when a file would change.
+pub(crate) fn update(check: bool) -> Outcome {
+    let root = workspace_root();
+    let benches = root.join("benches");
+    let tables: Tables = serde_json::from_str(&fs::read_to_string(benches.join("figures.json"))?)?;
+    let mut newest = Vec::new();
+    for entry in fs::read_dir(benches.join("record"))? {
+        newest.extend(record::history(&entry?.path()).pop());
+    }
+    newest.sort_by_key(|run| (run.place.backend != "cuda", run.place.folder()));
+    let readme =
+        newest.iter().find(|run| run.place.backend == "cuda").map(|run| summary(run, &tables)).unwrap_or_default();
+    let whole = newest.iter().map(|run| page(run, &tables)).collect::<Vec<_>>().join("\n");
+    replace(&root.join("README.md"), &readme, check)?;
+    replace(&benches.join("PERFORMANCE.md"), &whole, check)
+}
+
+/// Puts the text between the marks.
+fn replace(path: &Path, text: &str, check: bool) -> Outcome {
+    let old = fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
+    let new = between_marks(&old, text)
+        .ok_or_else(|| format!("{}: `{BEGIN}` and `{END}` do not stand in it", path.display()))?;
+    if old == new {
+        return Ok(());
+    }
+    if check {
+        return Err(format!(
+            "{} is not what `cargo xtask figures` writes; run it and commit the result",
+            path.display()
+        )
+        .into());
+    }
+    Ok(fs::write(path, new)?)
+}
+
+fn between_marks(old: &str, text: &str) -> Option<String> {
+    let (before, rest) = old.split_once(BEGIN)?;
+    let (_, after) = rest.split_once(END)?;
+    Some(format!("{before}{BEGIN}\n{}\n{END}{after}", text.trim()))
+}
+
+fn words(words: &[&str]) -> Vec<String> {
+    words.iter().map(|word| (*word).to_owned()).collect()
+}
+
+/// What the README shows.
+fn summary(run: &Run, tables: &Tables) -> String {
+    let rows: Vec<Vec<String>> = tables.rows.iter().filter(|row| row.readme).map(|row| cells(run, row)).collect();
+    let head = words(&["", "ours", "fastest peer", "ratio", "of ceiling", "floor"]);
+    format!("{}\n\n{}", source(run), markdown_table(&head, &rows))
+}
+
+/// Where the figures come from.
+fn source(run: &Run) -> String {
+    let versions: Vec<String> = run.versions.iter().map(|(peer, version)| format!("{peer} {version}")).collect();
+    let peers =
+        if versions.is_empty() { String::new() } else { format!(" Peers in the same run: {}.", versions.join(", ")) };
+    let day = run.date.get(..10).unwrap_or(&run.date);
+    format!("{}. Revision {}, {day}, medians of {} rounds.{peers}", place(run), run.revision, run.rounds)
+}
+
+/// One row of the tables with floors.
+fn cells(run: &Run, row: &Row) -> Vec<String> {
+    let Id { group, by } = Id::parse(&row.figure);
+    let figure = run.figures.get(&row.figure);
+    let time = |by: &str, figure: &Figure| format!("{} ({by})", units::time(figure.median));
+    let all = groups(run);
+    let peers = all.get(&group).map(|group| Group {
+        ours: Vec::new(),
+        peers: group.peers.iter().copied().filter(|(by, _)| row.peers.iter().any(|peer| peer == by)).collect(),
+    });
+    let peer = peers.and_then(|group| group.best_peer());
+    let ratio = figure.zip(peer).map(|(figure, (_, peer))| peer.median / figure.median);
+    let ratio_text = match (ratio, row.floor) {
+        (None, _) => "gap".to_owned(),
+        (Some(ratio), Some(floor)) if ratio < floor => format!("{} (short)", units::times(ratio)),
+        (Some(ratio), _) => units::times(ratio),
+    };
+    vec![
+        row.what.clone(),
+        figure.map_or_else(|| "gap".to_owned(), |figure| time(by, figure)),
+        peer.map_or_else(|| "gap".to_owned(), |(by, figure)| time(by, figure)),
+        ratio_text,
+        figure.and_then(|figure| run.of_ceiling(figure)).map_or_else(String::new, units::percent),
+        row.floor.map_or_else(String::new, |floor| format!("≥ {}", units::times(floor))),
+    ]
+}
+
+/// Everything of one device.
+fn page(run: &Run, tables: &Tables) -> String {
+    let mut parts = vec![format!("## {}\n\n{}", run.place.folder(), source(run))];
+    let ceilings = run.ceilings.iter().map(|(name, &speed)| format!("{name} {}", units::bandwidth(speed)));
+    let ceilings: Vec<String> = ceilings.collect();
+    if !ceilings.is_empty() {
+        parts.push(format!("The machine's own ceilings: {}.", ceilings.join(", ")));
+    }
+    if run.place.backend == "cuda" {
+        let head = words(&["floors", "ours", "fastest peer", "ratio", "of ceiling", "floor"]);
+        let rows: Vec<Vec<String>> =
+            tables.rows.iter().filter(|row| row.floor.is_some()).map(|row| cells(run, row)).collect();
+        parts.push(markdown_table(&head, &rows));
+    }
+    parts.push(against_peers(run));
+    parts.push(losses(run, tables));
+    parts.push(alone(run));
+    let gaps: Vec<String> = run.gaps.iter().map(gap).collect();
+    if !gaps.is_empty() {
+        parts.push(format!("### Not measured\n\n{}", gaps.join("\n")));
+    }
+    parts.retain(|part| !part.is_empty());
+    parts.join("\n\n") + "\n"
+}
+
+fn gap(gap: &record::Gap) -> String {
+    let id = gap.id.as_ref().map_or_else(String::new, |id| format!(" `{id}`"));
+    format!("- {}{id}: {}", gap.peer, gap.reason.replace('\n', " "))
+}
+
+fn against_peers(run: &Run) -> String {
+    let list = |figures: &[(&str, &Figure)]| {
+        let all: Vec<String> =
+            figures.iter().map(|(by, figure)| format!("{by} {}", units::time(figure.median))).collect();
+        if all.is_empty() { "–".to_owned() } else { all.join(", ") }
+    };
+    let row = |(name, group): (String, Group<'_>)| {
+        let ratio = group.ratio().map_or_else(|| "–".to_owned(), units::times);
+        (!group.peers.is_empty() && !name.contains("/machine"))
+            .then(|| vec![name, ratio, list(&group.ours), list(&group.peers)])
+    };
+    let rows: Vec<Vec<String>> = groups(run).into_iter().filter_map(row).collect();
+    if rows.is_empty() {
+        return String::new();
+    }
+    let head = words(&["figure", "ratio", "ours", "peers"]);
+    format!(
+        "### Against peers\n\nThe ratio is the fastest peer's time to the fastest of ours.\n\n{}",
+        markdown_table(&head, &rows)
+    )
+}
+
+/// Where a peer is faster, and why.
+fn losses(run: &Run, tables: &Tables) -> String {
+    let why = |name: &str| {
+        let known = tables.losses.iter().filter(|(start, _)| name.starts_with(start.as_str()));
+        known.max_by_key(|(start, _)| start.len()).map_or("not looked into yet", |(_, why)| why)
+    };
+    let lost = |(name, group): (String, Group<'_>)| {
+        let ratio = group.ratio().filter(|&ratio| ratio < 1.0)?;
+        let (by, _) = group.best_peer()?;
+        Some(format!("- `{name}`: {} of {by}'s speed; {}", units::times(ratio), why(&name)))
+    };
+    let lines: Vec<String> = groups(run).into_iter().filter_map(lost).collect();
+    if lines.is_empty() { String::new() } else { format!("### Where we lose\n\n{}", lines.join("\n")) }
+}
+
+/// Every figure of ours.
+fn alone(run: &Run) -> String {
+    let row = |(id, figure): (&String, &Figure)| {
+        let speed = figure.bandwidth().map(units::bandwidth);
+        let rate = figure.flops.map(|flops| units::rate(flops / figure.median));
+        let ceiling = run.of_ceiling(figure).zip(figure.ceiling.as_ref());
+        vec![
+            id.clone(),
+            units::time(figure.median),
+            units::percent(figure.spread),
+            rate.or(speed).unwrap_or_default(),
+            ceiling.map_or_else(String::new, |(part, name)| format!("{} of {name}", units::percent(part))),
+        ]
+    };
+    let rows: Vec<Vec<String>> = run.figures.iter().filter(|(_, figure)| !figure.peer).map(row).collect();
+    let head = words(&["figure", "median", "spread", "speed", "ceiling"]);
+    format!("### All of ours\n\n{}", markdown_table(&head, &rows))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run() -> Run {
+        let figure = |peer, seconds: f64| Figure { rounds: vec![seconds; 3], peer, ..Figure::default() };
+        let figures = [
+            ("spmv/f64/a/packets/device", figure(false, 2e-3)),
+            ("spmv/f64/a/alg1/device", figure(true, 3e-3)),
+            ("spmv/f64/a/sell/device", figure(true, 1e-3)),
+        ];
+        let mut run = Run { figures: figures.map(|(id, figure)| (id.to_owned(), figure)).into(), ..Run::default() };
+        run.place.backend = "cuda".to_owned();
+        run.derive();
+        run
+    }
+
+    fn row(floor: f64) -> Row {
+        Row {
+            what: "y = A x".to_owned(),
+            figure: "spmv/f64/a/packets/device".to_owned(),
+            peers: vec!["alg1".to_owned()],
+            floor: Some(floor),
+            readme: true,
+        }
+    }
+
+    #[test]
+    fn a_row_is_set_against_the_peers_it_names() {
+        let said = cells(&run(), &row(1.4));
+        assert_eq!(said[1..], ["2.000 ms (packets)", "3.000 ms (alg1)", "1.50x", "", "≥ 1.40x"]);
+        assert_eq!(cells(&run(), &row(1.6))[3], "1.50x (short)");
+        let gap = Row { peers: vec!["cupy".to_owned()], ..row(1.0) };
+        assert_eq!(cells(&run(), &gap)[2..4], ["gap", "gap"]);
+    }
+
+    #[test]
+    fn what_is_lost_is_said_with_the_reason() {
+        let losses =
+            [("spmv".to_owned(), "less special".to_owned()), ("spmv/f64".to_owned(), "columns".to_owned())].into();
+        let said = page(&run(), &Tables { rows: vec![row(1.4)], losses });
+        assert!(said.contains("`spmv/f64/a/device`: 0.50x of sell's speed; columns"), "{said}");
+        assert!(page(&run(), &Tables::default()).contains("not looked into yet"));
+    }
+
+    #[test]
+    fn only_what_lies_between_the_marks_changes() {
+        let old = format!("before {BEGIN}\nold\n{END} after");
+        assert_eq!(between_marks(&old, "new\n").unwrap(), format!("before {BEGIN}\nnew\n{END} after"));
+        assert_eq!(between_marks("no marks", "new"), None);
+    }
+}

@@ -1,0 +1,88 @@
+//! Figures of the same work by different hands: what stands in a table together.
+
+use std::collections::BTreeMap;
+
+use super::record::{Figure, Run};
+
+/// `operation/dtype/case/by/measure`, apart.
+pub(crate) struct Id<'a> {
+    /// `operation/dtype/case/…/measure`: figures that share it are set against each other.
+    pub(crate) group: String,
+    pub(crate) by: &'a str,
+}
+
+impl<'a> Id<'a> {
+    /// An id of another form is a group of its own, by nobody.
+    pub(crate) fn parse(id: &'a str) -> Self {
+        match id.split('/').collect::<Vec<_>>()[..] {
+            [operation, dtype, case, by, measure] => {
+                Self { group: format!("{operation}/{dtype}/{case}/{measure}"), by }
+            }
+            _ => Self { group: id.to_owned(), by: "" },
+        }
+    }
+}
+
+/// All figures of one group.
+#[derive(Debug, Default)]
+pub(crate) struct Group<'a> {
+    /// By whom, in the order of the alphabet.
+    pub(crate) ours: Vec<(&'a str, &'a Figure)>,
+    pub(crate) peers: Vec<(&'a str, &'a Figure)>,
+}
+
+impl<'a> Group<'a> {
+    pub(crate) fn best_peer(&self) -> Option<(&'a str, &'a Figure)> {
+        best(&self.peers)
+    }
+
+    pub(crate) fn best_of_ours(&self) -> Option<(&'a str, &'a Figure)> {
+        best(&self.ours)
+    }
+
+    /// How many times as long the best peer takes.
+    pub(crate) fn ratio(&self) -> Option<f64> {
+        Some(self.best_peer()?.1.median / self.best_of_ours()?.1.median)
+    }
+}
+
+fn best<'a>(figures: &[(&'a str, &'a Figure)]) -> Option<(&'a str, &'a Figure)> {
+    figures.iter().copied().min_by(|(_, a), (_, b)| a.median.total_cmp(&b.median))
+}
+
+/// The groups of a run by their name.
+pub(crate) fn groups(run: &Run) -> BTreeMap<String, Group<'_>> {
+    let mut groups: BTreeMap<String, Group<'_>> = BTreeMap::new();
+    for (id, figure) in &run.figures {
+        let Id { group, by } = Id::parse(id);
+        let group = groups.entry(group).or_default();
+        if figure.peer { &mut group.peers } else { &mut group.ours }.push((by, figure));
+    }
+    groups
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_fastest_of_either_side_make_the_ratio() {
+        let figure = |peer, median| Figure { peer, median, ..Figure::default() };
+        let figures = [
+            ("spmv/f64/a/csr/device", figure(false, 3.0)),
+            ("spmv/f64/a/packets/device", figure(false, 2.0)),
+            ("spmv/f64/a/cusparse/device", figure(true, 5.0)),
+            ("spmv/f64/a/cupy/device", figure(true, 4.0)),
+            ("spmv/f64/a/cupy/wall", figure(true, 4.0)),
+            ("odd", figure(false, 1.0)),
+        ];
+        let run = Run {
+            figures: figures.into_iter().map(|(id, figure)| (id.to_owned(), figure)).collect(),
+            ..Run::default()
+        };
+        let groups = groups(&run);
+        assert_eq!(groups.keys().collect::<Vec<_>>(), ["odd", "spmv/f64/a/device", "spmv/f64/a/wall"]);
+        assert_eq!(groups["spmv/f64/a/device"].ratio(), Some(2.0));
+        assert_eq!((groups["spmv/f64/a/wall"].ratio(), groups["odd"].ratio()), (None, None));
+    }
+}

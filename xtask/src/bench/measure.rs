@@ -1,0 +1,317 @@
+//! Rounds: each program is started once a round, those of two revisions in turn, so that what disturbs the machine meets both.
+
+use std::{
+    collections::BTreeMap,
+    fs::{self, File},
+    path::{Path, PathBuf},
+    process::{Command, ExitStatus, Stdio},
+    thread,
+    time::{Duration, Instant},
+};
+
+use super::{
+    facts::{self, Fact, FigureFact},
+    machine,
+    record::{Compiler, FORMAT, Failure, Figure, Gap, Place, Run},
+};
+use crate::Outcome;
+
+/// What the GPU says of itself before and after.
+const CLOCKS: [&str; 7] = [
+    "clocks.sm",
+    "clocks.mem",
+    "clocks.max.sm",
+    "clocks.max.mem",
+    "power.limit",
+    "temperature.gpu",
+    "clocks_event_reasons.active",
+];
+
+/// How to measure.
+#[derive(Clone, Debug)]
+pub(super) struct Plan {
+    pub(super) rounds: usize,
+    /// A regular expression that full ids match.
+    pub(super) filter: Option<String>,
+    pub(super) backend: Option<String>,
+    /// Which cases: `full`, `quick`, `tiny`.
+    pub(super) set: String,
+    /// Seconds of one figure in one round.
+    pub(super) seconds: f64,
+    /// A program that takes longer is stopped.
+    pub(super) limit: Duration,
+    /// Folder for what programs write.
+    pub(super) scratch: PathBuf,
+    /// More variables for all programs.
+    pub(super) environment: Vec<(String, String)>,
+}
+
+/// A program that measures.
+#[derive(Clone, Debug)]
+pub(super) struct Bench {
+    pub(super) name: String,
+    pub(super) path: PathBuf,
+    /// Before the options.
+    pub(super) arguments: Vec<String>,
+    /// It takes criterion's options; else `--filter` and `--seconds`.
+    pub(super) is_criterion: bool,
+}
+
+/// The programs of one revision.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Side {
+    pub(super) label: String,
+    pub(super) revision: String,
+    pub(super) rustc: Option<String>,
+    pub(super) benches: Vec<Bench>,
+    /// Peers run with it.
+    pub(super) peers: bool,
+}
+
+/// Measures the sides in turn. The first is always there; what fails of it is in its run.
+pub(super) fn measure(sides: &[Side], plan: &Plan) -> Outcome<Vec<Run>> {
+    let began = Instant::now();
+    let before = machine::gpu(&CLOCKS);
+    let mut collected: Vec<Collected> = sides.iter().map(|_| Collected::default()).collect();
+    let mut names: Vec<&str> = sides.iter().flat_map(|side| &side.benches).map(|bench| bench.name.as_str()).collect();
+    names.sort_unstable();
+    names.dedup();
+    for round in 0..plan.rounds {
+        for name in &names {
+            // The other order in every other round: what drifts slowly meets both alike.
+            let mut order: Vec<usize> = (0..sides.len()).collect();
+            if round % 2 == 1 {
+                order.reverse();
+            }
+            for which in order {
+                let Some(bench) = sides[which].benches.iter().find(|bench| bench.name == *name) else { continue };
+                let folder = plan.scratch.join(format!("round-{round}-{which}-{name}"));
+                let started = Instant::now();
+                let seen = start(bench, &sides[which], plan, &folder)?;
+                let (label, seconds) = (&sides[which].label, started.elapsed().as_secs_f64());
+                let figures = seen.seconds.len();
+                eprintln!("round {}/{}: {name} of {label}: {figures} figures, {seconds:.1} s", round + 1, plan.rounds);
+                collected[which].add(round, seen);
+                fs::remove_dir_all(&folder)?;
+            }
+        }
+    }
+    align(&mut collected);
+    let clocks = clocks(before, machine::gpu(&CLOCKS));
+    let seconds = began.elapsed().as_secs_f64();
+    let run = |(side, collected): (&Side, Collected)| Run {
+        clocks: clocks.clone(),
+        rounds: plan.rounds,
+        seconds: Some(seconds),
+        ..collected.into_run(side)
+    };
+    Ok(sides.iter().zip(collected).map(run).collect())
+}
+
+fn clocks(before: BTreeMap<String, String>, after: BTreeMap<String, String>) -> BTreeMap<String, String> {
+    let named = |when: &'static str| move |(name, value): (String, String)| (format!("{name} {when}"), value);
+    before.into_iter().map(named("before")).chain(after.into_iter().map(named("after"))).collect()
+}
+
+/// What one start of a program gave.
+#[derive(Default)]
+struct Seen {
+    seconds: BTreeMap<String, f64>,
+    facts: Vec<Fact>,
+}
+
+fn start(bench: &Bench, side: &Side, plan: &Plan, folder: &Path) -> Outcome<Seen> {
+    fs::create_dir_all(folder)?;
+    let (facts, log) = (folder.join("facts.jsonl"), folder.join("log"));
+    let mut command = Command::new(&bench.path);
+    command.args(&bench.arguments).env("BENCH_FACTS", &facts).env("CRITERION_HOME", folder);
+    command.env("BENCH_SET", &plan.set).env("BENCH_PEERS", if side.peers { "1" } else { "0" });
+    command.envs(plan.environment.iter().cloned());
+    if let Some(backend) = &plan.backend {
+        command.env("BENCH_BACKEND", backend);
+    }
+    if bench.is_criterion {
+        command.args(["--bench", "--noplot", "--sample-size", "10", "--nresamples", "1001"]);
+        command.arg("--warm-up-time").arg((plan.seconds / 3.0).to_string());
+        command.arg("--measurement-time").arg(plan.seconds.to_string()).args(&plan.filter);
+    } else {
+        command.arg("--seconds").arg(plan.seconds.to_string());
+        command.args(plan.filter.iter().flat_map(|filter| ["--filter", filter]));
+    }
+    let output = File::create(&log)?;
+    command.stdin(Stdio::null()).stdout(output.try_clone()?).stderr(output);
+    let ended = wait(&mut command, plan.limit);
+
+    let mut seen = Seen { facts: facts::read(&facts, &bench.name), ..Seen::default() };
+    if bench.is_criterion {
+        seen.seconds = facts::criterion(folder)?;
+    }
+    for fact in &seen.facts {
+        if let Fact::Figure(FigureFact { id, seconds: Some(seconds), .. }) = fact {
+            seen.seconds.insert(id.clone(), *seconds);
+        }
+    }
+    let said_why = seen.facts.iter().any(|fact| matches!(fact, Fact::Failure(_)));
+    let problem = match ended {
+        Ok(Some(status)) if status.success() || said_why => None,
+        Ok(Some(status)) => Some(format!("{status}: {}", last_lines(&log))),
+        Ok(None) => Some(format!("stopped after {} s: {}", plan.limit.as_secs(), last_lines(&log))),
+        Err(error) => Some(format!("{}: {error}", bench.path.display())),
+    };
+    seen.facts.extend(problem.map(|reason| Fact::Failure(Failure { id: bench.name.clone(), reason })));
+    Ok(seen)
+}
+
+/// Waits for the end, at most so long; `None` when the program had to be stopped.
+fn wait(command: &mut Command, limit: Duration) -> std::io::Result<Option<ExitStatus>> {
+    let mut child = command.spawn()?;
+    let began = Instant::now();
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(Some(status));
+        }
+        if began.elapsed() > limit {
+            child.kill()?;
+            child.wait()?;
+            return Ok(None);
+        }
+        thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// Runs a command that prepares something; its output when it fails.
+pub(super) fn output(command: &mut Command, limit: Duration) -> Outcome {
+    let log = tempfile::NamedTempFile::new()?;
+    command.stdin(Stdio::null()).stdout(log.reopen()?).stderr(log.reopen()?);
+    let said = || last_lines(log.path());
+    match wait(command, limit).map_err(|error| format!("{}: {error}", command.get_program().display()))? {
+        Some(status) if status.success() => Ok(()),
+        Some(status) => Err(format!("{}: {status}: {}", command.get_program().display(), said()).into()),
+        None => Err(format!("{}: stopped after {} s", command.get_program().display(), limit.as_secs()).into()),
+    }
+}
+
+fn last_lines(log: &Path) -> String {
+    let text = fs::read(log).map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default();
+    let lines: Vec<&str> = text.lines().rev().filter(|line| !line.trim().is_empty()).take(6).collect();
+    lines.into_iter().rev().collect::<Vec<_>>().join(" | ")
+}
+
+/// All rounds of one side.
+#[derive(Default)]
+struct Collected {
+    /// By full id, a place for each round.
+    seconds: BTreeMap<String, Vec<Option<f64>>>,
+    figures: BTreeMap<String, FigureFact>,
+    place: Option<(String, Option<String>)>,
+    nvrtc: Option<String>,
+    compile: BTreeMap<String, f64>,
+    versions: BTreeMap<String, String>,
+    gaps: Vec<Gap>,
+    failures: Vec<Failure>,
+}
+
+impl Collected {
+    fn add(&mut self, round: usize, seen: Seen) {
+        for (id, seconds) in seen.seconds {
+            let rounds = self.seconds.entry(id).or_default();
+            rounds.resize(rounds.len().max(round + 1), None);
+            rounds[round] = Some(seconds);
+        }
+        for fact in seen.facts {
+            match fact {
+                Fact::Environment { backend, device, nvrtc } => {
+                    self.place.get_or_insert((backend, device));
+                    self.nvrtc = self.nvrtc.take().or(nvrtc);
+                }
+                Fact::Figure(figure) => drop(self.figures.insert(figure.id.clone(), figure)),
+                // The first is the one that compiled; later rounds find the code on disk.
+                Fact::Compile { id, seconds } => drop(self.compile.entry(id).or_insert(seconds)),
+                Fact::Version { peer, version } => drop(self.versions.insert(peer, version)),
+                Fact::Gap(gap) => push_new(&mut self.gaps, gap),
+                Fact::Failure(failure) => push_new(&mut self.failures, failure),
+            }
+        }
+    }
+
+    fn into_run(mut self, side: &Side) -> Run {
+        let figure = |(id, rounds): (String, Vec<Option<f64>>)| {
+            let rounds = rounds.into_iter().flatten().collect();
+            let figure = match self.figures.remove(&id) {
+                Some(FigureFact { peer, bytes, flops, ceiling, error, .. }) => {
+                    Figure { rounds, peer, bytes, flops, ceiling, error, ..Figure::default() }
+                }
+                None => Figure { rounds, ..Figure::default() },
+            };
+            (id, figure)
+        };
+        let (backend, device) = self.place.unwrap_or_else(|| ("cpu".to_owned(), None));
+        let driver = machine::gpu(&["driver_version"]).remove("driver_version").filter(|_| backend == "cuda");
+        let mut run = Run {
+            format: FORMAT,
+            date: machine::now(),
+            revision: side.revision.clone(),
+            place: Place { device: device.unwrap_or_else(|| backend.clone()), backend, driver, host: machine::host() },
+            compiler: Compiler { rustc: side.rustc.clone(), nvrtc: self.nvrtc },
+            figures: self.seconds.into_iter().map(figure).collect(),
+            compile: self.compile,
+            versions: self.versions,
+            gaps: self.gaps,
+            failures: self.failures,
+            ..Run::default()
+        };
+        run.derive();
+        run
+    }
+}
+
+fn push_new<T: PartialEq>(list: &mut Vec<T>, item: T) {
+    if !list.contains(&item) {
+        list.push(item);
+    }
+}
+
+/// Of a figure that all sides have, drops the rounds in which one of them failed: what is left pairs up.
+fn align(collected: &mut [Collected]) {
+    let [first, second] = collected else { return };
+    for (id, this) in &mut first.seconds {
+        let Some(base) = second.seconds.get_mut(id) else { continue };
+        let rounds = this.len().max(base.len());
+        this.resize(rounds, None);
+        base.resize(rounds, None);
+        for (this, base) in this.iter_mut().zip(base) {
+            if this.is_none() || base.is_none() {
+                (*this, *base) = (None, None);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn collected(rounds: &[(usize, f64)]) -> Collected {
+        let mut collected = Collected::default();
+        for &(round, seconds) in rounds {
+            let seconds = BTreeMap::from([("a".to_owned(), seconds)]);
+            collected.add(round, Seen { seconds, ..Seen::default() });
+        }
+        collected
+    }
+
+    #[test]
+    fn rounds_that_one_side_lacks_are_dropped_from_both() {
+        let mut both = [collected(&[(0, 1.0), (1, 2.0), (3, 4.0)]), collected(&[(1, 20.0), (2, 30.0), (3, 40.0)])];
+        align(&mut both);
+        let [this, base] = both.map(|side| side.into_run(&Side::default()).figures["a"].rounds.clone());
+        assert_eq!((this, base), (vec![2.0, 4.0], vec![20.0, 40.0]));
+    }
+
+    #[test]
+    fn a_program_that_hangs_is_stopped() {
+        let began = Instant::now();
+        let ended = wait(Command::new("sleep").arg("60"), Duration::from_millis(50)).unwrap();
+        assert!(ended.is_none() && began.elapsed() < Duration::from_secs(30));
+    }
+}

@@ -1,0 +1,74 @@
+//! Programs of peers that are not Rust: the Python script, and CUB's, built where there is an nvcc.
+
+use std::{env, fs, path::PathBuf, process::Command};
+
+use super::{
+    baseline::Build,
+    machine,
+    measure::{Bench, Plan, Side, output},
+    record::Gap,
+};
+use crate::{
+    Outcome,
+    programs::{self, Kind},
+};
+
+/// Adds those there are to a side that runs peers; tells what is missing.
+pub(super) fn add(side: &mut Side, plan: &mut Plan, build: &Build) -> Outcome<Vec<Gap>> {
+    let mut gaps = Vec::new();
+    if !side.peers {
+        return Ok(gaps);
+    }
+    let mut missing = |peer: &str, reason: String| gaps.push(Gap { peer: peer.to_owned(), id: None, reason });
+    match export(plan, build) {
+        Ok(folder) => plan.environment.push(("BENCH_CASES".to_owned(), folder.display().to_string())),
+        Err(error) => missing("matrices for programs of peers", error.to_string()),
+    }
+    let python = env::var("BENCH_PYTHON").unwrap_or_else(|_| "python3".to_owned());
+    let script = programs::root().join("benches/peers/peers.py");
+    let script = if script.exists() { script } else { programs::root().join("peers/peers.py") };
+    match output(Command::new(&python).arg("--version"), plan.limit) {
+        Ok(_) => side.benches.push(Bench {
+            name: "python".to_owned(),
+            path: PathBuf::from(python),
+            arguments: vec![script.display().to_string()],
+            is_criterion: false,
+        }),
+        Err(error) => missing("python", error.to_string()),
+    }
+    if plan.backend.as_deref().is_none_or(|backend| backend == "cuda") {
+        match cub(&script.with_file_name("cub.cu"), plan) {
+            Ok(path) => {
+                side.benches.push(Bench { name: "cub".to_owned(), path, arguments: Vec::new(), is_criterion: false });
+            }
+            Err(error) => missing("cub", error.to_string()),
+        }
+    }
+    Ok(gaps)
+}
+
+/// Writes the matrices, as raw files.
+fn export(plan: &Plan, build: &Build) -> Outcome<PathBuf> {
+    let program = build.programs.iter().find(|program| program.kind == Kind::Bin && program.name == "export_cases");
+    let program = program.ok_or("there is no program export_cases")?;
+    let folder = plan.scratch.join("cases");
+    fs::create_dir_all(&folder)?;
+    let mut command = Command::new(&program.path);
+    command.args(["--set", &plan.set, "--out"]).arg(&folder).envs(plan.environment.iter().cloned());
+    if let Some(backend) = &plan.backend {
+        command.env("BENCH_BACKEND", backend);
+    }
+    output(&mut command, plan.limit)?;
+    Ok(folder)
+}
+
+/// Builds CUB's program for the GPU that is there.
+fn cub(source: &std::path::Path, plan: &Plan) -> Outcome<PathBuf> {
+    let capability = machine::gpu(&["compute_cap"]).remove("compute_cap").ok_or("no GPU that nvidia-smi names")?;
+    let nvcc = env::var("NVCC").unwrap_or_else(|_| "nvcc".to_owned());
+    let program = plan.scratch.join("cub");
+    let mut command = Command::new(nvcc);
+    command.args(["-O3", "-std=c++17", &format!("-arch=sm_{}", capability.replace('.', ""))]);
+    output(command.arg(source).arg("-o").arg(&program), plan.limit)?;
+    Ok(program)
+}
