@@ -10,10 +10,12 @@ use clap::{Parser, Subcommand};
 mod bench;
 mod bundle;
 mod ci;
+mod evidence;
 mod kernels;
 mod outside;
 mod programs;
 mod provenance;
+mod suite;
 mod symbols;
 
 /// Result of a command: the error is a message for the person who ran it.
@@ -55,6 +57,12 @@ enum Command {
         #[arg(long)]
         check: bool,
     },
+    /// Run all test programs; a missing GPU or NVRTC is a failure. Passed as a whole on a real GPU they leave evidence.
+    Suite(suite::Arguments),
+    /// Run the device tests under compute-sanitizer, without those that provoke refusals and faults on purpose.
+    Sanitize(suite::sanitize::Arguments),
+    /// Print which kernels have changed since they last ran on a real GPU.
+    Evidence,
     /// Build and run a crate outside the workspace that depends on ours, with CUDA_LIBRARY_PATH alone.
     Outside,
     /// Generate gpu-driver's forwarders of the CUDA driver API from cust_raw's declarations.
@@ -65,8 +73,29 @@ enum Command {
     },
 }
 
+impl Command {
+    /// Whether it builds or reads the sources, also where the programs are there.
+    fn needs_sources(&self) -> bool {
+        matches!(
+            self,
+            Self::Ci
+                | Self::Emulated
+                | Self::Bundle { .. }
+                | Self::Outside
+                | Self::Symbols { .. }
+                | Self::Tune(_)
+                | Self::Figures { .. }
+        )
+    }
+}
+
 fn main() -> ExitCode {
-    let outcome = match Arguments::parse().command {
+    let command = Arguments::parse().command;
+    if programs::is_bundle() && command.needs_sources() {
+        eprintln!("error: this is a command of the workspace, not of a bundle");
+        return ExitCode::FAILURE;
+    }
+    let outcome = match command {
         Command::Ci => ci::all(),
         Command::Kernels(arguments) => kernels::run(&arguments),
         Command::Emulated => ci::emulated(),
@@ -82,6 +111,12 @@ fn main() -> ExitCode {
         }
         Command::Tune(options) => bench::tune::run(&options),
         Command::Figures { check } => bench::update_figures(check),
+        Command::Suite(arguments) => suite::run(&arguments),
+        Command::Sanitize(arguments) => suite::sanitize::run(&arguments),
+        Command::Evidence => {
+            evidence::report();
+            Ok(())
+        }
         Command::Outside => outside::run(),
         Command::Symbols { check } => symbols::run(check),
     };

@@ -59,11 +59,11 @@ impl Build {
     pub(crate) fn write(&self, bundle: &Path) -> Outcome {
         Ok(fs::write(bundle.join(FILE), serde_json::to_string(self)? + "\n")?)
     }
+}
 
-    /// Whether another build of this revision has the same sources.
-    pub(crate) fn is_of_a_commit(&self) -> bool {
-        !self.revision.is_empty() && !self.revision.ends_with("-dirty")
-    }
+/// Whether another build of this revision has the same sources.
+pub(crate) fn is_commit(revision: &str) -> bool {
+    !revision.is_empty() && !revision.ends_with("-dirty")
 }
 
 /// Today's date, in UTC.
@@ -89,8 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn only_clean_builds_are_of_a_commit() {
-        let of = |revision: &str| Build { revision: revision.into(), ..Build::default() }.is_of_a_commit();
-        assert!(of("b2bc5ec") && !of("b2bc5ec-dirty") && !of(""));
+    fn only_clean_revisions_are_commits() {
+        assert!(is_commit("b2bc5ec") && !is_commit("b2bc5ec-dirty") && !is_commit(""));
     }
 }

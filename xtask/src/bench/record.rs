@@ -9,7 +9,7 @@ use std::{
 use serde::{Deserialize, Serialize};
 
 use super::statistics::{median, spread};
-use crate::Outcome;
+use crate::{Outcome, evidence::slug};
 
 /// The version of the format; files of another one are refused.
 pub(crate) const FORMAT: u32 = 1;
@@ -208,11 +208,6 @@ impl Place {
         let said: Vec<String> = different.map(|(what, this, base)| format!("{what} {this}, baseline {base}")).collect();
         (!said.is_empty()).then(|| said.join("; "))
     }
-}
-
-fn slug(name: &str) -> String {
-    let letters = name.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' });
-    letters.collect::<String>().split('-').filter(|part| !part.is_empty()).collect::<Vec<_>>().join("-")
 }
 
 /// The runs in a folder of the record, oldest first; none where there is no folder. A file that cannot be read is said and passed over:

@@ -8,7 +8,7 @@ use std::{
 
 use serde::Deserialize;
 
-use crate::{Outcome, programs};
+use crate::{Outcome, evidence::Digests, programs};
 
 mod budgets;
 
@@ -29,13 +29,12 @@ pub(crate) struct Arguments {
 
 /// A kernel, as the program `kernels` of `benches` describes it.
 #[derive(Clone, Debug, Deserialize)]
-pub(crate) struct Kernel {
+struct Kernel {
     #[serde(rename = "crate")]
     package: String,
     kernel: String,
     /// Changes when anything changes that it is compiled from.
-    #[expect(dead_code, reason = "the evidence needs it soon")]
-    pub(crate) digest: String,
+    digest: String,
     /// The compiler's version; nothing when it was not compiled.
     nvrtc: Option<String>,
     /// What it takes on each architecture; nothing where the compiler makes no machine code for one.
@@ -45,7 +44,7 @@ pub(crate) struct Kernel {
 
 impl Kernel {
     /// `crate::kernel`.
-    pub(crate) fn name(&self) -> String {
+    fn name(&self) -> String {
         format!("{}::{}", self.package, self.kernel)
     }
 }
@@ -61,8 +60,13 @@ struct Usage {
     constant_bytes: u64,
 }
 
+/// The digest of each kernel, none of which is compiled.
+pub(crate) fn digests() -> Outcome<Digests> {
+    Ok(list("", "")?.into_iter().map(|kernel| (kernel.name(), kernel.digest)).collect())
+}
+
 /// All kernels whose name contains the filter, compiled for the architectures where some are given.
-pub(crate) fn list(filter: &str, archs: &str) -> Outcome<Vec<Kernel>> {
+fn list(filter: &str, archs: &str) -> Outcome<Vec<Kernel>> {
     let program = programs::bin("benches", "kernels", false)?;
     let mut command = Command::new(&program.path);
     if !archs.is_empty() {

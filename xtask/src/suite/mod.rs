@@ -1,0 +1,146 @@
+//! `cargo xtask suite`: all test programs, what is missing a failure; on a GPU it leaves evidence.
+
+use std::{
+    env,
+    ffi::OsString,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use crate::{
+    Outcome,
+    evidence::{self, Evidence, Passed},
+    kernels,
+    programs::{self, Program},
+    provenance::{Build, today},
+};
+
+mod counts;
+mod gpu;
+mod running;
+pub(crate) mod sanitize;
+
+use running::Ran;
+
+/// What to run.
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// Only tests whose names contain this; then no evidence is written.
+    filter: Option<String>,
+    /// Print the names of the tests and run none.
+    #[arg(long)]
+    list: bool,
+    /// In the workspace: with the optimisations of a bundle's programs.
+    #[arg(long)]
+    release: bool,
+    /// Where the folder of the device is to be, in place of benches/record.
+    #[arg(long)]
+    out: Option<PathBuf>,
+}
+
+/// Runs every program, also after one that fails.
+pub(crate) fn run(arguments: &Arguments) -> Outcome {
+    let programs = programs::tests(arguments.release)?;
+    let gpu = gpu::real();
+    let surroundings = Surroundings::new(gpu.is_some())?;
+    let mut options: Vec<OsString> = arguments.list.then(|| "--list".into()).into_iter().collect();
+    options.extend(arguments.filter.iter().map(OsString::from));
+    let mut all = Vec::new();
+    for program in &programs {
+        println!("== {}", program.title());
+        all.push(running::run(program.title(), surroundings.start(program, None).args(&options)));
+    }
+    if arguments.list {
+        return Ok(());
+    }
+    summary(&all)?;
+    let Some(gpu) = gpu else {
+        println!("no evidence is written: the tests ran without a real GPU");
+        return Ok(());
+    };
+    if arguments.filter.is_some() {
+        println!("no evidence is written of a part of the tests");
+        return Ok(());
+    }
+    let mut evidence = Evidence {
+        device: gpu.device.clone(),
+        driver: gpu.driver,
+        revision: Build::at_hand()?.revision,
+        date: today(),
+        kernels: kernels::digests()?,
+        tests: all.into_iter().map(|ran| (ran.title, Passed::from(ran.counts))).collect(),
+        sanitizer: Vec::new(),
+    };
+    let path = evidence::path(&record(arguments.out.as_deref()), &gpu.device);
+    if let Some(old) = Evidence::read(&path)? {
+        evidence.keep_sanitizer(old);
+    }
+    evidence.write(&path)?;
+    println!("evidence: {}", path.display());
+    Ok(())
+}
+
+/// The folder that has a folder for each device.
+fn record(out: Option<&Path>) -> PathBuf {
+    out.map_or_else(evidence::record, Path::to_owned)
+}
+
+/// The environment of the programs.
+struct Surroundings {
+    cache: Option<tempfile::TempDir>,
+    insists_on_gpu: bool,
+}
+
+impl Surroundings {
+    /// With `insists_on_gpu` the emulated device does not stand in for a GPU in the programs that are about one.
+    fn new(insists_on_gpu: bool) -> Outcome<Self> {
+        let cache = env::var_os("GPU_CACHE_DIR").is_none().then(tempfile::tempdir).transpose()?;
+        Ok(Self { cache, insists_on_gpu })
+    }
+
+    /// The command that starts a program in its package's folder, below another program if one is given.
+    fn start(&self, program: &Program, below: Option<&[OsString]>) -> Command {
+        let mut words = below.unwrap_or_default().iter().cloned().chain([program.path.clone().into()]);
+        let mut command = Command::new(words.next().unwrap_or_default());
+        command.args(words).current_dir(program.folder());
+        for variable in ["GPU_TESTS", "GPU_COMPILE"] {
+            if env::var_os(variable).is_none() {
+                command.env(variable, "require");
+            }
+        }
+        if let Some(cache) = &self.cache {
+            command.env("GPU_CACHE_DIR", cache.path());
+        }
+        if self.insists_on_gpu && is_of_device(program) {
+            command.env("GPU_DEVICE", "cuda");
+        }
+        command
+    }
+}
+
+/// Whether a program holds the tests that run on a device.
+fn is_of_device(program: &Program) -> bool {
+    program.kind == programs::Kind::Test && program.name == "gpu"
+}
+
+/// Prints what each program did; fails when one failed, or when no test ran.
+fn summary(all: &[Ran]) -> Outcome {
+    println!("\n{:32}  passed  ignored  failed", "summary");
+    for Ran { title, counts, failure } in all {
+        let counts::Counts { passed, ignored, failed, .. } = counts;
+        println!("{title:32}  {passed:6}  {ignored:7}  {failed:6}  {}", failure.as_deref().unwrap_or_default());
+    }
+    for Ran { title, counts, .. } in all {
+        counts.failures.iter().for_each(|test| println!("FAILED: {title} {test}"));
+    }
+    let failed: Vec<&str> = all.iter().filter(|ran| ran.failure.is_some()).map(|ran| ran.title.as_str()).collect();
+    if !failed.is_empty() {
+        return Err(format!("failed: {}", failed.join(", ")).into());
+    }
+    let passed: u64 = all.iter().map(|ran| ran.counts.passed).sum();
+    if passed == 0 {
+        return Err("no test has run".into());
+    }
+    println!("all programs passed, {passed} tests");
+    Ok(())
+}
