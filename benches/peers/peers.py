@@ -4,7 +4,7 @@
 
 With BENCH_BACKEND=cuda CuPy, PyTorch and PyCUDA are measured, with cpu SciPy and NumPy; unset, cuda where there is a device. BENCH_SET
 (full, quick, tiny) chooses the sizes, BENCH_CASES is the folder of exported matrices, BENCH_FACTS the file that the lines go to (unset:
-the standard output), BENCH_PEERS=0 leaves nothing to do. REGEX is looked for anywhere in a figure's id,
+the standard output), BENCH_PEERS=0 leaves nothing to do, BENCH_CHECK=0 leaves the checks of answers out. REGEX is looked for anywhere in a figure's id,
 `<operation>/<dtype>/<case>/<library>/<measure>`; --list prints the ids and measures nothing.
 
 A library that is not installed, a missing device, a figure that fails or whose answer is wrong are lines with "kind": "gap", and the exit

@@ -1,6 +1,6 @@
 //! `cargo xtask ci` and `cargo xtask emulated`.
 
-use crate::{Outcome, cargo, kernels, outside, run, symbols};
+use crate::{Outcome, cargo, evidence, kernels, outside, run, symbols};
 
 /// Everything that must hold besides the tests, cheapest first.
 pub(crate) fn all() -> Outcome {
@@ -11,7 +11,22 @@ pub(crate) fn all() -> Outcome {
     kernels::run(&kernels::Arguments::default())?;
     emulated()?;
     outside::run()?;
+    benches()?;
+    evidence::report();
     run(&mut cargo(&["run", "--release", "-p", "gpu-sparse", "--example", "solve"]))
+}
+
+/// Every benchmark once, on small cases: on the CPU, and on the emulated device.
+fn benches() -> Outcome {
+    for backend in ["cpu", "emulated"] {
+        let mut command = cargo(&["test", "-p", "benches", "--benches"]);
+        command.env("BENCH_SET", "tiny").env("BENCH_BACKEND", backend);
+        if backend == "emulated" {
+            command.env("GPU_DEVICE", "emulated");
+        }
+        run(&mut command)?;
+    }
+    Ok(())
 }
 
 /// The device tests on the emulated device once more: without access checks, and the device's own tests with checks of

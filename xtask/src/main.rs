@@ -31,8 +31,8 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Format, generated files, clippy, docs, kernels, the emulated device without checks, a crate outside the workspace, the
-    /// main program: all must pass.
+    /// Format, generated files, clippy, docs, kernels and their budgets, the emulated device without checks, a crate outside the
+    /// workspace, each benchmark once, the main program: all must pass.
     Ci,
     /// Compile every kernel of every registry for sm_80, sm_90 and sm_100, print what the machine code takes, and fail where it
     /// takes more than its recorded budget (says that it cannot without NVRTC).

@@ -87,7 +87,7 @@ fn words(words: &[&str]) -> Vec<String> {
 /// What the README shows.
 fn summary(run: &Run, tables: &Tables) -> String {
     let rows: Vec<Vec<String>> = tables.rows.iter().filter(|row| row.readme).map(|row| cells(run, row)).collect();
-    let head = words(&["", "ours", "fastest peer", "ratio", "of ceiling", "floor"]);
+    let head = words(&["", "ours", "peer", "ratio", "of ceiling", "floor"]);
     format!("{}\n\n{}", source(run), markdown_table(&head, &rows))
 }
 
@@ -136,7 +136,7 @@ fn page(run: &Run, tables: &Tables) -> String {
         parts.push(format!("The machine's own ceilings: {}.", ceilings.join(", ")));
     }
     if run.place.backend == "cuda" {
-        let head = words(&["floors", "ours", "fastest peer", "ratio", "of ceiling", "floor"]);
+        let head = words(&["floors", "ours", "peer", "ratio", "of ceiling", "floor"]);
         let rows: Vec<Vec<String>> =
             tables.rows.iter().filter(|row| row.floor.is_some()).map(|row| cells(run, row)).collect();
         parts.push(markdown_table(&head, &rows));

@@ -87,7 +87,7 @@ pub(super) fn measure(sides: &[Side], plan: &Plan) -> Outcome<Vec<Run>> {
                 let Some(bench) = sides[which].benches.iter().find(|bench| bench.name == *name) else { continue };
                 let folder = plan.scratch.join(format!("round-{round}-{which}-{name}"));
                 let started = Instant::now();
-                let seen = start(bench, &sides[which], plan, &folder)?;
+                let seen = start(bench, &sides[which], plan, &folder, round)?;
                 let (label, seconds) = (&sides[which].label, started.elapsed().as_secs_f64());
                 let figures = seen.seconds.len();
                 eprintln!("round {}/{}: {name} of {label}: {figures} figures, {seconds:.1} s", round + 1, plan.rounds);
@@ -120,13 +120,14 @@ struct Seen {
     facts: Vec<Fact>,
 }
 
-fn start(bench: &Bench, side: &Side, plan: &Plan, folder: &Path) -> Outcome<Seen> {
+fn start(bench: &Bench, side: &Side, plan: &Plan, folder: &Path, round: usize) -> Outcome<Seen> {
     fs::create_dir_all(folder)?;
     let (facts, log) = (folder.join("facts.jsonl"), folder.join("log"));
     let mut command = Command::new(&bench.path);
     command.args(&bench.arguments).env("BENCH_FACTS", &facts).env("CRITERION_HOME", folder);
     command.env("BENCH_SET", &plan.set).env("BENCH_PEERS", if side.peers { "1" } else { "0" });
-    command.envs(plan.environment.iter().cloned());
+    // Checks take longer than the calls that are timed: the first round makes them.
+    command.env("BENCH_CHECK", if round == 0 { "1" } else { "0" }).envs(plan.environment.iter().cloned());
     if let Some(backend) = &plan.backend {
         command.env("BENCH_BACKEND", backend);
     }
@@ -224,7 +225,8 @@ impl Collected {
                     self.place.get_or_insert((backend, device));
                     self.nvrtc = self.nvrtc.take().or(nvrtc);
                 }
-                Fact::Figure(figure) => drop(self.figures.insert(figure.id.clone(), figure)),
+                // The first is the one that was checked.
+                Fact::Figure(figure) => drop(self.figures.entry(figure.id.clone()).or_insert(figure)),
                 // The first is the one that compiled; later rounds find the code on disk.
                 Fact::Compile { id, seconds } => drop(self.compile.entry(id).or_insert(seconds)),
                 Fact::Version { peer, version } => drop(self.versions.insert(peer, version)),

@@ -16,7 +16,6 @@ use std::{
 };
 
 use clap::Args;
-use regex::Regex;
 
 use super::{
     Prepared,
@@ -258,6 +257,8 @@ fn save(name: &str, runs: &[(u64, Run)]) -> Outcome {
 
 #[cfg(test)]
 mod tests {
+    use regex::Regex;
+
     use super::*;
 
     const LINE: &str = "    max_blocks: 2112, // tune gpu-sparse.blocks: 528 1056 2112; spmv/.*/device";
