@@ -1,5 +1,9 @@
 //! What the benchmarks share.
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
+
+pub mod data;
+pub mod harness;
+pub mod memory;
 
 use gpu_sparse::{CsrMatrix, Result, gallery::Poisson};
 

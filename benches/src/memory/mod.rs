@@ -1,0 +1,9 @@
+//! What memory can do, and what arrays make of it.
+
+mod arrays;
+mod ceilings;
+mod read;
+
+pub use arrays::arrays;
+pub use ceilings::ceilings;
+pub use read::KERNELS;
