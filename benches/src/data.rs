@@ -18,8 +18,13 @@ pub fn words(n: usize) -> Vec<u32> {
 
 /// Uniform in [-1, 1).
 pub fn uniform<T: Scalar>(n: usize) -> Vec<T> {
+    uniform_from(0, n)
+}
+
+/// Those that [`uniform`] gives behind the first `from`.
+pub fn uniform_from<T: Scalar>(from: usize, n: usize) -> Vec<T> {
     let element = |i: usize| (mixed(i as u64) >> 11) as f64 / (1_u64 << 52) as f64 - 1.0;
-    (0..n).into_par_iter().map(|i| T::from_f64(element(i))).collect()
+    (from..from + n).into_par_iter().map(|i| T::from_f64(element(i))).collect()
 }
 
 /// `b[i] = sin(i + 1)`.
@@ -36,6 +41,7 @@ mod tests {
         let x: Vec<f64> = uniform(10_000);
         let mean = x.iter().sum::<f64>() / x.len() as f64;
         assert!(x.iter().all(|x| (-1.0..1.0).contains(x)) && mean.abs() < 0.03, "{mean}");
+        assert_eq!(uniform_from::<f64>(7, 20), x[7..27]);
         let ones: u32 = words(1000).iter().map(|word| word.count_ones()).sum();
         assert!((15_500..16_500).contains(&ones), "{ones}");
     }

@@ -1,6 +1,7 @@
 //! What is known of figures beside their times: a file of JSON objects, one a line.
 
 use std::{
+    collections::HashSet,
     fs::{File, OpenOptions},
     io::Write,
     path::Path,
@@ -14,6 +15,8 @@ use super::Outcome;
 #[derive(Debug, Default)]
 pub struct Facts {
     file: Option<File>,
+    /// What is worth one line only.
+    told: HashSet<String>,
     failed: bool,
 }
 
@@ -27,7 +30,7 @@ impl Facts {
             let file = OpenOptions::new().create(true).append(true).open(path);
             file.map_err(|error| format!("{}: {error}", path.display()))
         };
-        Ok(Self { file: path.map(open).transpose()?, failed: false })
+        Ok(Self { file: path.map(open).transpose()?, ..Self::default() })
     }
 
     /// Writes a line at once, whole: nothing that is known is lost when the program ends early.
@@ -39,6 +42,13 @@ impl Facts {
         }
     }
 
+    /// The same, unless it was written before.
+    pub fn line_once(&mut self, value: Value) {
+        if self.told.insert(value.to_string()) {
+            self.line(value);
+        }
+    }
+
     /// What failed, for the file and for the person at the terminal.
     pub fn failure(&mut self, id: &str, reason: &str) {
         eprintln!("FAILED {id}: {reason}");
@@ -46,14 +56,16 @@ impl Facts {
         self.line(json!({"kind": "failure", "id": id, "reason": reason}));
     }
 
-    /// A peer that is not there, or one figure of it.
+    /// A peer that is not there, or one figure of it; said once.
     pub fn gap(&mut self, peer: &str, id: Option<&str>, reason: &str) {
-        eprintln!("gap: {}: {reason}", id.unwrap_or(peer));
         let mut line = json!({"kind": "gap", "peer": peer, "reason": reason});
         if let (Some(id), Value::Object(fields)) = (id, &mut line) {
             fields.insert("id".to_owned(), json!(id));
         }
-        self.line(line);
+        if !self.told.contains(&line.to_string()) {
+            eprintln!("gap: {}: {reason}", id.unwrap_or(peer));
+        }
+        self.line_once(line);
     }
 
     /// Whether anything failed so far.
@@ -72,12 +84,14 @@ mod tests {
         let path = folder.path().join("facts.jsonl");
         let mut facts = Facts::to(Some(&path))?;
         facts.gap("cupy", None, "none here");
+        facts.gap("cupy", None, "none here");
         assert!(!facts.failed());
         let mut facts = Facts::to(Some(&path))?;
         facts.failure("a/b/c/d/cpu", "wrong");
         assert!(facts.failed());
         let text = std::fs::read_to_string(&path)?;
         let lines: Vec<Value> = text.lines().map(serde_json::from_str).collect::<Result<_, _>>()?;
+        assert_eq!(lines.len(), 2);
         assert_eq!(lines[0], json!({"kind": "gap", "peer": "cupy", "reason": "none here"}));
         assert_eq!(lines[1], json!({"kind": "failure", "id": "a/b/c/d/cpu", "reason": "wrong"}));
         assert!(Facts::to(Some(&folder.path().join("none/facts"))).is_err());

@@ -1,6 +1,7 @@
 //! One figure, from its set-up to criterion's samples.
 
 use std::{
+    fmt,
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
     time::{Duration, Instant},
 };
@@ -10,25 +11,42 @@ use serde_json::json;
 
 use super::{Ceiling, Check, Gpu, Harness, Id, Measure, Outcome, Work, clock, clock::DeviceClock};
 
+/// Less than this is no compilation, but noise between the first call and the second.
+const LEAST_COMPILE_S: f64 = 1e-3;
+
 /// A figure that is about to be measured; made by [`Harness::figure`].
-#[derive(Debug)]
 pub struct Figure<'h> {
     harness: &'h mut Harness,
     id: Id,
     work: Work,
+    /// Tells the work when the figure is set up.
+    work_of: Option<Box<dyn FnOnce() -> Outcome<Work> + 'h>>,
     measures: &'static [Measure],
     whole: bool,
 }
 
 impl<'h> Figure<'h> {
     pub(super) fn new(harness: &'h mut Harness, id: Id) -> Self {
-        Self { harness, id, work: Work::default(), measures: &[Measure::Device, Measure::Wall], whole: false }
+        Self {
+            harness,
+            id,
+            work: Work::default(),
+            work_of: None,
+            measures: &[Measure::Device, Measure::Wall],
+            whole: false,
+        }
     }
 
     /// What one call does.
     #[must_use]
     pub fn work(self, work: Work) -> Self {
         Self { work, ..self }
+    }
+
+    /// The same where it takes making the input to know it: asked when the figure is set up, and never for one that is not chosen.
+    #[must_use]
+    pub fn work_of(self, work: impl FnOnce() -> Outcome<Work> + 'h) -> Self {
+        Self { work_of: Some(Box::new(work)), ..self }
     }
 
     /// Takes the time between events alone: for ceilings and peers.
@@ -63,6 +81,7 @@ impl<'h> Figure<'h> {
         let Some(gpu) = self.harness.gpu.clone() else { return };
         let (measures, whole, test) = (self.measures, self.whole, self.harness.selection.is_test());
         let set_up = || {
+            gpu.prepared.take();
             let mut ready = Ready::new(set_up(&gpu)?);
             let timed = |call: &mut dyn FnMut(&mut S) -> Outcome<R>, state: &mut S| {
                 let started = Instant::now();
@@ -135,10 +154,12 @@ impl<'h> Figure<'h> {
             }
             return;
         }
-        match caught(set_up) {
-            Ok(mut made) => {
-                if let Some(prepared) = made.0.prepared {
-                    let seconds = prepared.as_secs_f64();
+        let work_of = self.work_of.take();
+        match caught(|| Ok((set_up()?, work_of.map(|work| work()).transpose()?))) {
+            Ok((mut made, work)) => {
+                self.work = work.unwrap_or(self.work);
+                if let Some(seconds) = made.0.prepared.map(|time| time.as_secs_f64()).filter(|&s| s >= LEAST_COMPILE_S)
+                {
                     let id = self.id.to_string();
                     self.harness.facts.line(json!({"kind": "compile", "id": id, "seconds": seconds}));
                 }
@@ -201,6 +222,12 @@ impl<'h> Figure<'h> {
             (None, Err(panic)) => Err(panic_text(&*panic).into()),
             (None, Ok(())) => Ok(()),
         }
+    }
+}
+
+impl fmt::Debug for Figure<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Figure({})", self.id)
     }
 }
 

@@ -175,7 +175,7 @@ impl Harness {
 
     /// The version of a peer.
     pub fn version(&mut self, peer: &str, version: &str) {
-        self.facts.line(json!({"kind": "version", "peer": peer, "version": version}));
+        self.facts.line_once(json!({"kind": "version", "peer": peer, "version": version}));
     }
 
     /// Something failed that belongs to no figure: a line, and the exit code 1 at the end.

@@ -1,20 +1,23 @@
 //! `GpuArray`: making, filling and copying arrays, and what a launch costs.
 
 use gpu_array::{GpuArray, Number, reference};
+use gpu_driver::{DeviceVec, PinnedVec};
 use gpu_sparse::Scalar;
 use ndarray::{Array1, Ix1, aview1};
 
 use crate::harness::{Check, Harness, Work};
 
-/// `fill`, `arange`, `clone`, `upload`, `download` over element types and lengths; `launch`.
+/// `fill`, `arange`, `copy`, `upload`, `download` over element types and lengths; `launch`.
 pub fn arrays(harness: &mut Harness) {
-    let lengths: &[usize] = harness.set().pick(&[3001], &[1 << 16, 1 << 24], &[1 << 14, 1 << 20, 1 << 28]);
-    for &n in lengths {
+    let set = harness.set();
+    for &n in set.pick(&[1 << 12][..], &[1 << 20], &[1 << 14, 1 << 20, 1 << 28]) {
         of_type::<f32>(harness, n, "f32", 0.0, 2.5);
-        of_type::<f64>(harness, n, "f64", 0.0, 2.5);
-        of_type::<u8>(harness, n, "u8", 0, 7);
         arange::<f32>(harness, n, "f32");
+    }
+    for &n in set.pick(&[1 << 12][..], &[1 << 20], &[1 << 20, 1 << 27]) {
+        of_type::<f64>(harness, n, "f64", 0.0, 2.5);
         arange::<f64>(harness, n, "f64");
+        of_type::<u8>(harness, n, "u8", 0, 7);
     }
     harness.figure("launch", "f32", 1, "gpu-array").on_gpu(
         |gpu| Ok(GpuArray::<f32, Ix1>::zeros(gpu.stream(), 1)?),
@@ -42,19 +45,45 @@ fn of_type<T: Number>(harness: &mut Harness, n: usize, dtype: &str, zero: T, val
         |array| Ok(array.fill(value)?),
         |array, ()| Ok(Check::holds(array.to_ndarray()?.iter().all(|&got| got == value))),
     );
-    harness.figure("clone", dtype, n, by).work(Work::copies(2 * bytes)).whole_calls().on_gpu(
+    harness.figure("copy", dtype, n, by).work(Work::copies(2 * bytes)).whole_calls().on_gpu(
         |gpu| Ok(GpuArray::from_ndarray(gpu.stream(), &aview1(&host()))?),
         |array| Ok(array.try_clone()?),
         |_, got| Ok(Check::equal(&got.to_ndarray()?.to_vec(), &host())),
     );
-    harness.figure("upload", dtype, n, by).work(Work::moves(bytes)).wall_only().on_gpu(
+    let pageable = format!("{n}-pageable");
+    harness.figure("upload", dtype, &pageable, by).work(Work::moves(bytes)).wall_only().on_gpu(
         |gpu| Ok((gpu.stream().clone(), Array1::from_vec(host()))),
         |(stream, host)| Ok(GpuArray::from_ndarray(&*stream, host)?),
         |(_, host), got| Ok(Check::holds(got.to_ndarray()? == *host)),
     );
-    harness.figure("download", dtype, n, by).work(Work::moves(bytes)).wall_only().on_gpu(
+    harness.figure("download", dtype, &pageable, by).work(Work::moves(bytes)).wall_only().on_gpu(
         |gpu| Ok(GpuArray::from_ndarray(gpu.stream(), &aview1(&host()))?),
         |array| Ok(array.to_ndarray()?),
         |_, got| Ok(Check::equal(&got.to_vec(), &host())),
+    );
+    let pinned = format!("{n}-pinned");
+    harness.figure("upload", dtype, &pinned, "gpu-driver").work(Work::moves(bytes)).wall_only().on_gpu(
+        |gpu| {
+            let source = PinnedVec::from_slice(gpu.device(), &host())?;
+            Ok((DeviceVec::<T>::zeros(gpu.stream(), n)?, Some(source)))
+        },
+        |(buffer, source)| {
+            let pinned = source.take().ok_or("an earlier copy failed")?;
+            *source = Some(buffer.upload(pinned)?.wait()?);
+            Ok(())
+        },
+        |(buffer, _), ()| Ok(Check::equal(&buffer.to_vec()?, &host())),
+    );
+    harness.figure("download", dtype, &pinned, "gpu-driver").work(Work::moves(bytes)).wall_only().on_gpu(
+        |gpu| {
+            let target = PinnedVec::zeros(gpu.device(), n)?;
+            Ok((DeviceVec::from_slice(gpu.stream(), &host())?, Some(target)))
+        },
+        |(buffer, target)| {
+            let pinned = target.take().ok_or("an earlier copy failed")?;
+            *target = Some(buffer.download(pinned)?.wait()?);
+            Ok(())
+        },
+        |(_, target), ()| Ok(Check::equal(target.as_deref().unwrap_or_default(), &host())),
     );
 }
