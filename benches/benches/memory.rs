@@ -5,8 +5,5 @@ use std::process::ExitCode;
 use benches::{harness::Harness, memory};
 
 fn main() -> ExitCode {
-    Harness::run(|harness| {
-        memory::ceilings(harness);
-        memory::arrays(harness);
-    })
+    Harness::run(memory::figures)
 }

@@ -28,6 +28,8 @@ mod figure;
 mod id;
 mod selection;
 mod settings;
+#[cfg(test)]
+mod tests;
 
 use std::{
     cell::Cell,

@@ -9,11 +9,11 @@ use faer::{
     },
     sparse::{SparseRowMat, SymbolicSparseRowMat, linalg::matmul::sparse_dense_matmul},
 };
-use gpu_sparse::{CsrMatrix, Scalar};
+use gpu_sparse::{CsrMatrix, Scalar, linalg};
 
 use super::Real;
 use crate::{
-    harness::{Harness, Outcome, Work},
+    harness::{Check, Harness, Outcome, Work},
     sparse::{ITERATIONS, Input, Operation, check_product, check_solve, dtype},
 };
 
@@ -56,15 +56,20 @@ pub(super) fn figures<T: Real>(harness: &mut Harness, input: &Input<'_, T>) {
                 Ok((a, input.b()?, vec![<T as Scalar>::from_f64(0.0); input.matrix()?.rows()], scratch))
             },
             |(a, b, x, scratch)| solve(a, b, x, MemStack::new(scratch)),
-            |(_, b, x, _), claimed| Ok(check_solve(input.matrix()?, x, b, claimed)),
+            |(_, b, x, _), ()| {
+                // It tells no residual. After as many iterations ours is about the same.
+                let ours = linalg::cg(input.matrix()?, &*b).rtol(0.0).maxiter(ITERATIONS).solve()?;
+                Ok(Check::within(check_solve(input.matrix()?, x, b, ours.relative_residual).error, 0.1))
+            },
         );
     }
 }
 
-/// The relative residual that it claims after all iterations.
-fn solve<T: Real>(a: &SparseRowMat<u32, T>, b: &[T], x: &mut [T], scratch: &mut MemStack) -> Outcome<f64> {
+fn solve<T: Real>(a: &SparseRowMat<u32, T>, b: &[T], x: &mut [T], scratch: &mut MemStack) -> Outcome {
+    x.fill(<T as Scalar>::from_f64(0.0));
     let params = CgParams {
-        initial_guess: InitialGuessStatus::Zero,
+        // With `Zero` faer 0.24 never sets the first residual. This way costs it one product of 201.
+        initial_guess: InitialGuessStatus::MaybeNonZero,
         abs_tolerance: <T as Scalar>::from_f64(0.0),
         rel_tolerance: <T as Scalar>::from_f64(0.0),
         max_iters: ITERATIONS,
@@ -74,7 +79,7 @@ fn solve<T: Real>(a: &SparseRowMat<u32, T>, b: &[T], x: &mut [T], scratch: &mut 
     let x = ColMut::from_slice_mut(x).as_mat_mut();
     match conjugate_gradient(x, identity, a.as_ref(), b, params, |_| {}, threads(), scratch) {
         // It says so whenever it has made all that it may.
-        Err(CgError::NoConvergence { rel_residual, .. }) => Ok(Scalar::to_f64(rel_residual)),
+        Err(CgError::NoConvergence { .. }) => Ok(()),
         Ok(info) => Err(format!("it ended after {} iterations", info.iter_count).into()),
         Err(error) => Err(format!("{error:?}").into()),
     }

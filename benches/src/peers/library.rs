@@ -143,13 +143,29 @@ mod tests {
     }
 
     #[test]
+    fn functions_that_are_not_there_are_named() -> Outcome {
+        unsafe fn here() -> bool {
+            true
+        }
+        unsafe fn this() -> &'static libloading::Library {
+            static THIS: OnceLock<libloading::Library> = OnceLock::new();
+            THIS.get_or_init(|| libloading::os::unix::Library::this().into())
+        }
+        let library = |functions| Library { name: "c", is_present: here, opened: this, functions };
+        library(&["malloc"]).open()?;
+        let error = library(&["malloc", "cuNothing"]).open().unwrap_err();
+        assert!(error.contains("has no cuNothing"), "{error}");
+        Ok(())
+    }
+
+    #[test]
     fn python_environments_are_searched() -> Outcome {
         let environment = tempfile::tempdir()?;
         let folder = environment.path().join("lib/python3.11/site-packages/nvidia/cu13/lib");
         std::fs::create_dir_all(&folder)?;
         std::fs::write(folder.join("libcublas.so.13"), "no library")?;
         let found = in_python(&environment.path().join("lib"));
-        assert_eq!(found, [folder.clone()]);
+        assert_eq!(found, std::slice::from_ref(&folder));
         assert_eq!(files(&found[0], "libcublas.so"), [folder.join("libcublas.so.13")]);
         assert!(files(&found[0], "libcurand.so").is_empty());
         Ok(())
