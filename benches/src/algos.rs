@@ -2,6 +2,7 @@
 
 use gpu_algos::reference;
 use gpu_sparse::Scalar;
+use rayon::prelude::*;
 
 use crate::{
     data,
@@ -10,23 +11,27 @@ use crate::{
     sparse::dtype,
 };
 
-/// Lengths of vectors.
-pub fn lengths(harness: &Harness) -> Vec<usize> {
-    let set = harness.set();
-    let full: &[usize] = if harness.on_gpu() { &[1 << 20, 1 << 27, 1 << 28] } else { &[1 << 14, 1 << 20, 1 << 25] };
-    set.pick(vec![1 << 12], vec![1 << 20], full.to_vec())
+/// Lengths of vectors of that type.
+pub fn lengths<T>(harness: &Harness) -> Vec<usize> {
+    // The longest are of 1 GiB on a device, where nothing of them is left in a cache.
+    let full = if harness.on_gpu() { [1 << 20, (1 << 30) / size_of::<T>()] } else { [1 << 20, 1 << 25] };
+    harness.set().pick(vec![1 << 12], vec![1 << 20], full.to_vec())
 }
 
 /// `dot` and `norm2`, ours on the CPU's threads, and the peers'.
 pub fn figures(harness: &mut Harness) {
-    for n in lengths(harness) {
-        of_type::<f32>(harness, n);
-        of_type::<f64>(harness, n);
-    }
+    of_type::<f32>(harness);
+    of_type::<f64>(harness);
     peers::dense(harness);
 }
 
-fn of_type<T: Scalar>(harness: &mut Harness, n: usize) {
+fn of_type<T: Scalar>(harness: &mut Harness) {
+    for n in lengths::<T>(harness) {
+        of_length::<T>(harness, n);
+    }
+}
+
+fn of_length<T: Scalar>(harness: &mut Harness, n: usize) {
     let vectors = move || (data::uniform::<T>(n), data::uniform_from::<T>(n, n));
     harness.figure("dot", dtype::<T>(), n, "gpu-algos-rayon").work(dot_work::<T>(n)).on_cpu(
         || Ok(vectors()),
@@ -52,14 +57,14 @@ pub(crate) fn norm_work<T>(n: usize) -> Work {
 
 /// `x . y`, relative to `|x| . |y|`; a sum in the element type may lose a digit or two.
 pub(crate) fn check_dot<T: Scalar>(x: &[T], y: &[T], got: f64) -> Check {
-    let terms = || x.iter().zip(y).map(|(&x, &y)| Scalar::to_f64(x) * Scalar::to_f64(y));
+    let terms = || x.par_iter().zip(y).map(|(&x, &y)| Scalar::to_f64(x) * Scalar::to_f64(y));
     let (want, size): (f64, f64) = (terms().sum(), terms().map(f64::abs).sum());
     Check::close(got, want, size, bound::<T>())
 }
 
 /// `|x|`, whose squares add up without cancelling.
 pub(crate) fn check_norm<T: Scalar>(x: &[T], got: f64) -> Check {
-    let want = x.iter().map(|&x| Scalar::to_f64(x).powi(2)).sum::<f64>().sqrt();
+    let want = x.par_iter().map(|&x| Scalar::to_f64(x).powi(2)).sum::<f64>().sqrt();
     Check::close(got, want, want, bound::<T>())
 }
 

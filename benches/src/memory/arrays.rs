@@ -4,8 +4,12 @@ use gpu_array::{GpuArray, Number, reference};
 use gpu_driver::{DeviceVec, PinnedVec};
 use gpu_sparse::Scalar;
 use ndarray::{Array1, Ix1, aview1};
+use rayon::prelude::*;
 
-use crate::harness::{Check, Harness, Work};
+use crate::{
+    data,
+    harness::{Check, Harness, Work},
+};
 
 /// `fill`, `arange`, `copy`, `upload`, `download` over element types and lengths; `launch`.
 pub fn arrays(harness: &mut Harness) {
@@ -13,6 +17,7 @@ pub fn arrays(harness: &mut Harness) {
     for &n in set.pick(&[1 << 12][..], &[1 << 20], &[1 << 14, 1 << 20, 1 << 28]) {
         of_type::<f32>(harness, n, "f32", 0.0, 2.5);
         arange::<f32>(harness, n, "f32");
+        transfers(harness, n);
     }
     for &n in set.pick(&[1 << 12][..], &[1 << 20], &[1 << 20, 1 << 27]) {
         of_type::<f64>(harness, n, "f64", 0.0, 2.5);
@@ -39,7 +44,7 @@ fn arange<T: Scalar + Number>(harness: &mut Harness, n: usize, dtype: &str) {
 fn of_type<T: Number>(harness: &mut Harness, n: usize, dtype: &str, zero: T, value: T) {
     let by = "gpu-array";
     let bytes = (n * size_of::<T>()) as u64;
-    let host = move || -> Vec<T> { (0..n).map(|i| T::range_value(zero, value, i)).collect() };
+    let host = move || -> Vec<T> { (0..n).into_par_iter().map(|i| T::range_value(zero, value, i)).collect() };
     harness.figure("fill", dtype, n, by).work(Work::fills(bytes)).on_gpu(
         |gpu| Ok(GpuArray::from_ndarray(gpu.stream(), &aview1(&host()))?),
         |array| Ok(array.fill(value)?),
@@ -50,6 +55,13 @@ fn of_type<T: Number>(harness: &mut Harness, n: usize, dtype: &str, zero: T, val
         |array| Ok(array.try_clone()?),
         |_, got| Ok(Check::equal(&got.to_ndarray()?.to_vec(), &host())),
     );
+}
+
+/// To the device and back, from pageable and pinned memory. The bus knows no element types.
+fn transfers(harness: &mut Harness, n: usize) {
+    let (dtype, by) = ("f32", "gpu-array");
+    let bytes = 4 * n as u64;
+    let host = move || data::uniform::<f32>(n);
     let pageable = format!("{n}-pageable");
     harness.figure("upload", dtype, &pageable, by).work(Work::moves(bytes)).wall_only().on_gpu(
         |gpu| Ok((gpu.stream().clone(), Array1::from_vec(host()))),
@@ -65,7 +77,7 @@ fn of_type<T: Number>(harness: &mut Harness, n: usize, dtype: &str, zero: T, val
     harness.figure("upload", dtype, &pinned, "gpu-driver").work(Work::moves(bytes)).wall_only().on_gpu(
         |gpu| {
             let source = PinnedVec::from_slice(gpu.device(), &host())?;
-            Ok((DeviceVec::<T>::zeros(gpu.stream(), n)?, Some(source)))
+            Ok((DeviceVec::<f32>::zeros(gpu.stream(), n)?, Some(source)))
         },
         |(buffer, source)| {
             let pinned = source.take().ok_or("an earlier copy failed")?;

@@ -45,8 +45,10 @@ pub(super) fn figures(harness: &mut Harness) {
         gemm::<f32>(harness, n);
         gemm::<f64>(harness, n);
     }
-    for n in algos::lengths(harness) {
+    for n in algos::lengths::<f32>(harness) {
         sums::<f32>(harness, n);
+    }
+    for n in algos::lengths::<f64>(harness) {
         sums::<f64>(harness, n);
     }
 }

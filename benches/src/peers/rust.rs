@@ -36,8 +36,10 @@ pub(super) fn products<T: Real>(harness: &mut Harness, input: &Input<'_, T>) {
 
 /// `ndarray`: dot products on one thread.
 pub(super) fn dots(harness: &mut Harness) {
-    for n in algos::lengths(harness) {
+    for n in algos::lengths::<f32>(harness) {
         dot::<f32>(harness, n);
+    }
+    for n in algos::lengths::<f64>(harness) {
         dot::<f64>(harness, n);
     }
 }

@@ -92,7 +92,7 @@ fn programs_measure_on_a_device(device: &Device) -> Outcome {
                 "arange/f64/4096/gpu-array/device",
                 "copy/f32/4096/gpu-array/device",
                 "upload/f32/4096-pageable/gpu-array/wall",
-                "download/f64/4096-pinned/gpu-driver/wall",
+                "download/f32/4096-pinned/gpu-driver/wall",
                 "launch/f32/1/gpu-array/wall",
             ],
         ),
