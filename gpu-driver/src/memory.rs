@@ -52,16 +52,25 @@ impl<T: DevicePod> DeviceVec<T> {
     /// `OutOfMemory`, `TooLarge`, `DeviceLost`.
     pub fn zeros(home: &Stream, len: usize) -> Result<Self> {
         // SAFETY: every byte is written next.
-        let buffer = unsafe { Self::uninitialized(home, len)? };
-        if len > 0 {
-            let device = home.device();
-            let _current = device.enter()?;
-            let bytes = len * size_of::<T>();
-            // SAFETY: the buffer has that many bytes.
-            let code = unsafe { sys::cuMemsetD8Async(buffer.address, 0, bytes, home.as_raw()) };
-            device.check("cuMemsetD8Async", code)?;
-        }
+        let mut buffer = unsafe { Self::uninitialized(home, len)? };
+        buffer.set_zero()?;
         Ok(buffer)
+    }
+
+    /// Overwrites every byte with zero. Returns at once.
+    ///
+    /// # Errors
+    /// `DeviceLost`.
+    pub fn set_zero(&mut self) -> Result<()> {
+        if self.len == 0 {
+            return Ok(());
+        }
+        let device = self.home.device();
+        let _current = device.enter()?;
+        let bytes = self.len * size_of::<T>();
+        // SAFETY: the buffer has that many bytes.
+        let code = unsafe { sys::cuMemsetD8Async(self.address, 0, bytes, self.home.as_raw()) };
+        device.check("cuMemsetD8Async", code)
     }
 
     /// A buffer with a copy of `host`. Returns when `host` has been read.

@@ -393,6 +393,7 @@ const OTHERS: &[&str] = &[
     "Device::make_current",
     "Device::pool_use",
     "Device::trim_pool",
+    "DeviceVec::set_zero",
     "DeviceVec::slice",
     "DeviceVec::slice_mut",
     "Event::is_done",

@@ -63,6 +63,9 @@ fn round_trip<T: DevicePod + PartialEq>(device: &Device, value: impl Fn(usize) -
         // SAFETY: zero bytes are a value of every DevicePod.
         let zero: T = unsafe { std::mem::zeroed() };
         ensure!(DeviceVec::<T>::zeros(&stream, n)?.to_vec()?.iter().all(|x| *x == zero));
+        let mut cleared = buffer;
+        cleared.set_zero()?;
+        ensure!(cleared.to_vec()?.iter().all(|x| *x == zero));
     }
     Ok(())
 }

@@ -1,24 +1,23 @@
-//! The matrix as raw files, for programs that are not ours.
+//! A matrix as raw files, for programs that are not ours.
 
 use std::{
     fs::{self, File},
     io::Write,
     path::Path,
-    time::Instant,
 };
 
 use gpu_sparse::{CsrMatrix, Scalar};
 use rayon::prelude::*;
 use serde_json::json;
 
-use crate::{
-    Outcome,
-    report::{Report, element_type},
-};
+use super::{Case, dtype};
+use crate::{data, harness::Outcome};
 
 /// A number with a fixed place in a raw file.
-pub(crate) trait Raw: Copy + Send + Sync {
+pub trait Raw: Copy + Send + Sync {
+    /// Of one number.
     const BYTES: usize;
+    /// Writes its bytes, the lowest first.
     fn put(self, out: &mut [u8]);
 }
 
@@ -34,17 +33,13 @@ macro_rules! raw {
 }
 raw!(f32, f64, u32, i64);
 
-/// Writes `row_starts.bin` (int32 when every number fits, else int64), `columns.bin` (int32), `values.bin`, `x.bin` and `b.bin`, all
-/// little-endian, and at last `header.json`: where it is, the rest is whole.
-pub(crate) fn write<T: Scalar + Raw>(
-    folder: &Path,
-    name: &str,
-    a: &CsrMatrix<T>,
-    x: &[T],
-    b: &[T],
-    report: &mut Report,
-) -> Outcome {
-    let started = Instant::now();
+/// Writes the case's matrix `A`, `x` and `b` into `folder`: `row_starts.bin` (int32 when every number fits, else int64), `columns.bin`
+/// (int32), `values.bin`, `x.bin` and `b.bin`, all little-endian, and at last `header.json`: where it is, the rest is whole.
+///
+/// # Errors
+/// Those of the matrix and of the file system; more columns than int32 can count.
+pub fn export<T: Scalar + Raw>(folder: &Path, case: &Case) -> Outcome {
+    let a: CsrMatrix<T> = case.matrix()?;
     fs::create_dir_all(folder)?;
     let header = folder.join("header.json");
     if header.exists() {
@@ -62,18 +57,18 @@ pub(crate) fn write<T: Scalar + Raw>(
     }
     raw_file(&folder.join("columns.bin"), a.columns(), |&column| column)?;
     raw_file(&folder.join("values.bin"), a.values(), |&value| value)?;
-    raw_file(&folder.join("x.bin"), x, |&x| x)?;
-    raw_file(&folder.join("b.bin"), b, |&b| b)?;
+    raw_file(&folder.join("x.bin"), &data::uniform::<T>(a.cols()), |&x| x)?;
+    raw_file(&folder.join("b.bin"), &data::sines::<T>(a.rows()), |&b| b)?;
     let facts = json!({
-        "matrix": name,
+        "matrix": case.name,
+        "dtype": dtype::<T>(),
+        "operations": case.operations.iter().map(|operation| operation.name()).collect::<Vec<_>>(),
         "rows": a.rows(),
         "cols": a.cols(),
         "nnz": a.nnz(),
-        "dtype": element_type::<T>(),
         "row_starts": if short { "int32" } else { "int64" },
     });
     fs::write(&header, format!("{facts}\n"))?;
-    report.line(json!({"what": "export", "seconds": started.elapsed().as_secs_f64()}));
     Ok(())
 }
 
@@ -98,30 +93,33 @@ fn raw_file<S: Sync, N: Raw>(path: &Path, items: &[S], number: impl Fn(&S) -> N 
 
 #[cfg(test)]
 mod tests {
-    use gpu_sparse::gallery::Poisson;
-
     use super::*;
+    use crate::{harness::Set, sparse::cases};
 
     #[test]
     fn files_hold_the_matrix() -> Outcome {
-        let a: CsrMatrix<f32> = Poisson::one_d(3).build()?;
+        let all = cases(Set::Tiny, true);
+        let case = &all[0];
         let folder = tempfile::tempdir()?;
-        write(folder.path(), "line", &a, &[1.0, 2.0, 3.0], &[4.0, 5.0, 6.0], &mut Report::default())?;
+        export::<f32>(folder.path(), case)?;
         let numbers = |name: &str| -> Outcome<Vec<[u8; 4]>> {
             Ok(fs::read(folder.path().join(name))?.chunks_exact(4).map(|b| [b[0], b[1], b[2], b[3]]).collect())
         };
-        let integers = |name| {
-            Ok::<_, Box<dyn std::error::Error>>(numbers(name)?.into_iter().map(i32::from_le_bytes).collect::<Vec<_>>())
-        };
-        let floats = |name| {
-            Ok::<_, Box<dyn std::error::Error>>(numbers(name)?.into_iter().map(f32::from_le_bytes).collect::<Vec<_>>())
-        };
-        assert_eq!(integers("row_starts.bin")?, [0, 2, 5, 7]);
-        assert_eq!(integers("columns.bin")?, [0, 1, 0, 1, 2, 1, 2]);
-        assert_eq!(floats("values.bin")?, [2.0, -1.0, -1.0, 2.0, -1.0, -1.0, 2.0]);
-        assert_eq!((floats("x.bin")?, floats("b.bin")?), (vec![1.0, 2.0, 3.0], vec![4.0, 5.0, 6.0]));
+        let integers = |name| Ok(numbers(name)?.into_iter().map(u32::from_le_bytes).collect::<Vec<_>>());
+        let floats = |name| Ok(numbers(name)?.into_iter().map(f32::from_le_bytes).collect::<Vec<_>>());
+        let a: CsrMatrix<f32> = case.matrix()?;
+        let starts: Outcome<_> = integers("row_starts.bin");
+        assert!(starts?.iter().map(|&start| u64::from(start)).eq(a.row_starts().iter().copied()));
+        let columns: Outcome<_> = integers("columns.bin");
+        assert_eq!(columns?, a.columns());
+        let values: Outcome<_> = floats("values.bin");
+        assert_eq!(values?, a.values());
+        let (x, b): (Outcome<_>, Outcome<_>) = (floats("x.bin"), floats("b.bin"));
+        assert_eq!((x?, b?), (data::uniform::<f32>(a.cols()), data::sines::<f32>(a.rows())));
         let header: serde_json::Value = serde_json::from_slice(&fs::read(folder.path().join("header.json"))?)?;
-        assert_eq!((&header["rows"], &header["nnz"], &header["dtype"]), (&json!(3), &json!(7), &json!("f32")));
+        assert_eq!((&header["matrix"], &header["dtype"]), (&json!(case.name), &json!("f32")));
+        assert_eq!(header["operations"][0], json!("spmv"));
+        assert_eq!((header["rows"].as_u64(), header["nnz"].as_u64()), (Some(500), Some(a.nnz() as u64)));
         Ok(())
     }
 }

@@ -1,0 +1,135 @@
+//! What the environment asks for.
+
+use std::path::PathBuf;
+
+use super::Outcome;
+
+/// Where to measure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Backend {
+    /// CUDA's device.
+    Cuda,
+    /// The CPU's paths.
+    Cpu,
+    /// The emulated device: a rehearsal, whose times mean nothing.
+    Emulated,
+}
+
+impl Backend {
+    /// As `BENCH_BACKEND` has it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Cuda => "cuda",
+            Self::Cpu => "cpu",
+            Self::Emulated => "emulated",
+        }
+    }
+}
+
+/// How much to measure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Set {
+    /// A few thousand elements: for tests and the emulated device.
+    Tiny,
+    /// About a minute on two cores.
+    Quick,
+    /// What a record holds.
+    Full,
+}
+
+impl Set {
+    /// `tiny`, `quick`, `full`.
+    ///
+    /// # Errors
+    /// For any other name.
+    pub fn parse(name: &str) -> Outcome<Self> {
+        Ok(match name {
+            "tiny" => Self::Tiny,
+            "quick" => Self::Quick,
+            "full" => Self::Full,
+            other => return Err(format!("`{other}` is no set of cases: tiny, quick, full").into()),
+        })
+    }
+
+    /// The one of three that belongs to this set.
+    pub fn pick<T>(self, tiny: T, quick: T, full: T) -> T {
+        match self {
+            Self::Tiny => tiny,
+            Self::Quick => quick,
+            Self::Full => full,
+        }
+    }
+}
+
+/// The variables `BENCH_…`.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// `BENCH_BACKEND`; none: CUDA's device where there is one, else the CPU.
+    pub backend: Option<Backend>,
+    /// `BENCH_SET`; where it is unset, `quick`, and `tiny` in a test.
+    pub set: Set,
+    /// `BENCH_PEERS`, unset: no.
+    pub peers: bool,
+    /// `BENCH_FACTS`: the file that lines of facts are appended to.
+    pub facts: Option<PathBuf>,
+}
+
+impl Settings {
+    /// Reads them; `test` is whether each figure is called only once.
+    ///
+    /// # Errors
+    /// For values that mean nothing.
+    pub fn from_environment(test: bool) -> Outcome<Self> {
+        Self::from_variables(test, |name| std::env::var(name).ok().filter(|value| !value.is_empty()))
+    }
+
+    fn from_variables(test: bool, variable: impl Fn(&str) -> Option<String>) -> Outcome<Self> {
+        let backend = match variable("BENCH_BACKEND").as_deref() {
+            None => None,
+            Some("cuda") => Some(Backend::Cuda),
+            Some("cpu") => Some(Backend::Cpu),
+            Some("emulated") => Some(Backend::Emulated),
+            Some(other) => return Err(format!("BENCH_BACKEND=`{other}`: cuda, cpu or emulated").into()),
+        };
+        let set = match variable("BENCH_SET") {
+            Some(name) => Set::parse(&name)?,
+            None if test => Set::Tiny,
+            None => Set::Quick,
+        };
+        let peers = match variable("BENCH_PEERS").as_deref() {
+            None | Some("0") => false,
+            Some("1") => true,
+            Some(other) => return Err(format!("BENCH_PEERS=`{other}`: 0 or 1").into()),
+        };
+        Ok(Self { backend, set, peers, facts: variable("BENCH_FACTS").map(PathBuf::from) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(test: bool, variables: &[(&str, &str)]) -> Outcome<Settings> {
+        Settings::from_variables(test, |name| {
+            let (_, value) = variables.iter().find(|(given, _)| *given == name)?;
+            Some((*value).to_owned())
+        })
+    }
+
+    #[test]
+    fn variables_are_read() -> Outcome {
+        let none = read(false, &[])?;
+        assert_eq!((none.backend, none.set, none.peers, none.facts), (None, Set::Quick, false, None));
+        assert_eq!(read(true, &[])?.set, Set::Tiny);
+        let all = read(
+            true,
+            &[("BENCH_BACKEND", "emulated"), ("BENCH_SET", "full"), ("BENCH_PEERS", "1"), ("BENCH_FACTS", "f")],
+        )?;
+        assert_eq!((all.backend, all.set, all.peers), (Some(Backend::Emulated), Set::Full, true));
+        assert_eq!(all.facts, Some(PathBuf::from("f")));
+        for wrong in [("BENCH_BACKEND", "gpu"), ("BENCH_SET", "huge"), ("BENCH_PEERS", "yes")] {
+            assert!(read(false, &[wrong]).is_err(), "{wrong:?}");
+        }
+        Ok(())
+    }
+}

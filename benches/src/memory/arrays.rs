@@ -1,0 +1,101 @@
+//! `GpuArray`: making, filling and copying arrays, and what a launch costs.
+
+use gpu_array::{GpuArray, Number, reference};
+use gpu_driver::{DeviceVec, PinnedVec};
+use gpu_sparse::Scalar;
+use ndarray::{Array1, Ix1, aview1};
+use rayon::prelude::*;
+
+use crate::{
+    data,
+    harness::{Check, Harness, Work},
+};
+
+/// `fill`, `arange`, `copy`, `upload`, `download` over element types and lengths; `launch`.
+pub fn arrays(harness: &mut Harness) {
+    let set = harness.set();
+    for &n in set.pick(&[1 << 12][..], &[1 << 20], &[1 << 14, 1 << 20, 1 << 28]) {
+        of_type::<f32>(harness, n, "f32", 0.0, 2.5);
+        arange::<f32>(harness, n, "f32");
+        transfers(harness, n);
+    }
+    for &n in set.pick(&[1 << 12][..], &[1 << 20], &[1 << 20, 1 << 27]) {
+        of_type::<f64>(harness, n, "f64", 0.0, 2.5);
+        arange::<f64>(harness, n, "f64");
+        of_type::<u8>(harness, n, "u8", 0, 7);
+    }
+    harness.figure("launch", "f32", 1, "gpu-array").on_gpu(
+        |gpu| Ok(GpuArray::<f32, Ix1>::zeros(gpu.stream(), 1)?),
+        |array| Ok(array.fill(2.5)?),
+        |array, ()| Ok(Check::equal(&array.to_ndarray()?.to_vec(), &[2.5])),
+    );
+}
+
+fn arange<T: Scalar + Number>(harness: &mut Harness, n: usize, dtype: &str) {
+    let (zero, stop, step) = (T::from_f64(0.0), T::from_f64(n as f64), T::from_f64(1.0));
+    let work = Work::fills((n * size_of::<T>()) as u64);
+    harness.figure("arange", dtype, n, "gpu-array").work(work).whole_calls().on_gpu(
+        |gpu| Ok(gpu.stream().clone()),
+        |stream| Ok(GpuArray::arange(&*stream, zero, stop, step)?),
+        |_, got| Ok(Check::holds(got.to_ndarray()? == reference::arange(zero, stop, step)?)),
+    );
+}
+
+fn of_type<T: Number>(harness: &mut Harness, n: usize, dtype: &str, zero: T, value: T) {
+    let by = "gpu-array";
+    let bytes = (n * size_of::<T>()) as u64;
+    let host = move || -> Vec<T> { (0..n).into_par_iter().map(|i| T::range_value(zero, value, i)).collect() };
+    harness.figure("fill", dtype, n, by).work(Work::fills(bytes)).on_gpu(
+        |gpu| Ok(GpuArray::from_ndarray(gpu.stream(), &aview1(&host()))?),
+        |array| Ok(array.fill(value)?),
+        |array, ()| Ok(Check::holds(array.to_ndarray()?.iter().all(|&got| got == value))),
+    );
+    harness.figure("copy", dtype, n, by).work(Work::copies(2 * bytes)).whole_calls().on_gpu(
+        |gpu| Ok(GpuArray::from_ndarray(gpu.stream(), &aview1(&host()))?),
+        |array| Ok(array.try_clone()?),
+        |_, got| Ok(Check::equal(&got.to_ndarray()?.to_vec(), &host())),
+    );
+}
+
+/// To the device and back, from pageable and pinned memory. The bus knows no element types.
+fn transfers(harness: &mut Harness, n: usize) {
+    let (dtype, by) = ("f32", "gpu-array");
+    let bytes = 4 * n as u64;
+    let host = move || data::uniform::<f32>(n);
+    let pageable = format!("{n}-pageable");
+    harness.figure("upload", dtype, &pageable, by).work(Work::moves(bytes)).wall_only().on_gpu(
+        |gpu| Ok((gpu.stream().clone(), Array1::from_vec(host()))),
+        |(stream, host)| Ok(GpuArray::from_ndarray(&*stream, host)?),
+        |(_, host), got| Ok(Check::holds(got.to_ndarray()? == *host)),
+    );
+    harness.figure("download", dtype, &pageable, by).work(Work::moves(bytes)).wall_only().on_gpu(
+        |gpu| Ok(GpuArray::from_ndarray(gpu.stream(), &aview1(&host()))?),
+        |array| Ok(array.to_ndarray()?),
+        |_, got| Ok(Check::equal(&got.to_vec(), &host())),
+    );
+    let pinned = format!("{n}-pinned");
+    harness.figure("upload", dtype, &pinned, "gpu-driver").work(Work::moves(bytes)).wall_only().on_gpu(
+        |gpu| {
+            let source = PinnedVec::from_slice(gpu.device(), &host())?;
+            Ok((DeviceVec::<f32>::zeros(gpu.stream(), n)?, Some(source)))
+        },
+        |(buffer, source)| {
+            let pinned = source.take().ok_or("an earlier copy failed")?;
+            *source = Some(buffer.upload(pinned)?.wait()?);
+            Ok(())
+        },
+        |(buffer, _), ()| Ok(Check::equal(&buffer.to_vec()?, &host())),
+    );
+    harness.figure("download", dtype, &pinned, "gpu-driver").work(Work::moves(bytes)).wall_only().on_gpu(
+        |gpu| {
+            let target = PinnedVec::zeros(gpu.device(), n)?;
+            Ok((DeviceVec::from_slice(gpu.stream(), &host())?, Some(target)))
+        },
+        |(buffer, target)| {
+            let pinned = target.take().ok_or("an earlier copy failed")?;
+            *target = Some(buffer.download(pinned)?.wait()?);
+            Ok(())
+        },
+        |(_, target), ()| Ok(Check::equal(target.as_deref().unwrap_or_default(), &host())),
+    );
+}

@@ -1,0 +1,216 @@
+//! cuRAND: XORWOW and Philox, in the library's default order.
+#![expect(unsafe_code, reason = "calls of cuRAND")]
+
+use std::mem::MaybeUninit;
+
+use cudarc::curand::sys::{self, curandRngType_t as Kind};
+use gpu_driver::{CurrentGuard, DevicePod, DeviceVec};
+use gpu_random::Xorwow;
+use rand_core::{Rng, SeedableRng};
+
+use super::library::{self, Library};
+use crate::harness::{Check, Gpu, Harness, Outcome, Work};
+
+static LIBRARY: Library = Library {
+    name: "curand",
+    is_present: sys::is_culib_present,
+    opened: sys::culib,
+    functions: &[
+        "curandCreateGenerator",
+        "curandDestroyGenerator",
+        "curandGetVersion",
+        "curandSetStream",
+        "curandSetPseudoRandomGeneratorSeed",
+        "curandGenerate",
+        "curandGenerateUniform",
+        "curandGenerateUniformDouble",
+        "curandGenerateNormal",
+        "curandGenerateNormalDouble",
+    ],
+};
+
+const SEED: u64 = 1234;
+/// Numbers that are looked at.
+const SAMPLE: usize = 1 << 16;
+
+/// Everything on the device.
+pub(super) fn figures(harness: &mut Harness) {
+    let Some(gpu) = harness.gpu() else { return };
+    match LIBRARY.ready(gpu).and_then(|()| version()) {
+        Ok(version) => harness.version("curand", &version),
+        Err(reason) => return harness.gap("curand", None, &reason.to_string()),
+    }
+    let set = harness.set();
+    for (name, kind) in [("xorwow", Kind::CURAND_RNG_PSEUDO_XORWOW), ("philox", Kind::CURAND_RNG_PSEUDO_PHILOX4_32_10)]
+    {
+        for &n in set.pick(&[1 << 12][..], &[1 << 20], &[1 << 20, 1 << 28]) {
+            figure(
+                harness,
+                name,
+                kind,
+                n,
+                Draw { name: "bits", dtype: "u32", generate: sys::curandGenerate, check: are_bits },
+            );
+            let uniform = sys::curandGenerateUniform;
+            figure(
+                harness,
+                name,
+                kind,
+                n,
+                Draw { name: "uniform", dtype: "f32", generate: uniform, check: are_uniform },
+            );
+            figure(
+                harness,
+                name,
+                kind,
+                n,
+                Draw { name: "normal", dtype: "f32", generate: normal_f32, check: are_normal },
+            );
+        }
+        for &n in set.pick(&[1 << 12][..], &[1 << 20], &[1 << 20, 1 << 27]) {
+            let uniform = sys::curandGenerateUniformDouble;
+            figure(
+                harness,
+                name,
+                kind,
+                n,
+                Draw { name: "uniform", dtype: "f64", generate: uniform, check: are_uniform },
+            );
+            figure(
+                harness,
+                name,
+                kind,
+                n,
+                Draw { name: "normal", dtype: "f64", generate: normal_f64, check: are_normal },
+            );
+        }
+    }
+}
+
+/// One distribution in one type.
+struct Draw<T> {
+    name: &'static str,
+    dtype: &'static str,
+    generate: unsafe fn(sys::curandGenerator_t, *mut T, usize) -> sys::curandStatus_t,
+    check: fn(&[T], Kind) -> bool,
+}
+
+fn figure<T: DevicePod>(harness: &mut Harness, generator: &str, kind: Kind, n: usize, draw: Draw<T>) {
+    let operation = format!("{generator}-{}", draw.name);
+    harness.figure(&operation, draw.dtype, n, "curand").work(Work::fills((n * size_of::<T>()) as u64)).on_gpu(
+        |gpu| Ok((DeviceVec::<T>::zeros(gpu.stream(), n)?, Generator::new(gpu, kind)?)),
+        |(numbers, generator)| {
+            // SAFETY: the buffer has room for n numbers, and is on the generator's stream.
+            let status = unsafe { (draw.generate)(generator.raw, numbers.as_raw() as *mut T, n) };
+            ok("curandGenerate", status)
+        },
+        |(numbers, _), ()| {
+            let sample = numbers.slice(..n.min(SAMPLE))?.to_vec()?;
+            Ok(Check::holds((draw.check)(&sample, kind)))
+        },
+    );
+}
+
+/// Standard normal numbers.
+///
+/// # Safety
+/// As the library's function: room for `n` numbers.
+unsafe fn normal_f32(generator: sys::curandGenerator_t, to: *mut f32, n: usize) -> sys::curandStatus_t {
+    // SAFETY: the caller's promise.
+    unsafe { sys::curandGenerateNormal(generator, to, n, 0.0, 1.0) }
+}
+
+/// The same in f64.
+///
+/// # Safety
+/// As the library's function: room for `n` numbers.
+unsafe fn normal_f64(generator: sys::curandGenerator_t, to: *mut f64, n: usize) -> sys::curandStatus_t {
+    // SAFETY: the caller's promise.
+    unsafe { sys::curandGenerateNormalDouble(generator, to, n, 0.0, 1.0) }
+}
+
+/// Half the bits are ones; XORWOW begins as ours does.
+fn are_bits(got: &[u32], kind: Kind) -> bool {
+    let ones: u64 = got.iter().map(|word| u64::from(word.count_ones())).sum();
+    let first = kind != Kind::CURAND_RNG_PSEUDO_XORWOW || got.first() == Some(&Xorwow::seed_from_u64(SEED).next_u32());
+    first && is_near(ones as f64 / (32 * got.len()) as f64, 0.5, 0.5, 32 * got.len())
+}
+
+/// All in (0, 1], and their mean that of a fair generator.
+fn are_uniform<T: Copy + Into<f64>>(got: &[T], _: Kind) -> bool {
+    let inside = got.iter().all(|&x| (0.0..=1.0).contains(&x.into()));
+    inside && is_near(mean(got, |x| x), 0.5, (1.0_f64 / 12.0).sqrt(), got.len())
+}
+
+/// Mean 0, and variance 1.
+fn are_normal<T: Copy + Into<f64>>(got: &[T], _: Kind) -> bool {
+    let n = got.len();
+    is_near(mean(got, |x| x), 0.0, 1.0, n) && is_near(mean(got, |x| x * x), 1.0, 2.0_f64.sqrt(), n)
+}
+
+fn mean<T: Copy + Into<f64>>(numbers: &[T], of: fn(f64) -> f64) -> f64 {
+    numbers.iter().map(|&x| of(x.into())).sum::<f64>() / numbers.len() as f64
+}
+
+/// Whether a mean of `n` numbers with that deviation lies within six of its own deviations.
+fn is_near(mean: f64, want: f64, deviation: f64, n: usize) -> bool {
+    (mean - want).abs() <= 6.0 * deviation / (n as f64).sqrt()
+}
+
+fn ok(call: &str, status: sys::curandStatus_t) -> Outcome {
+    library::check(call, status, sys::curandStatus_t::CURAND_STATUS_SUCCESS)
+}
+
+fn version() -> Outcome<String> {
+    let mut version = 0;
+    // SAFETY: the pointer is valid for the call.
+    ok("curandGetVersion", unsafe { sys::curandGetVersion(&mut version) })?;
+    Ok(format!("{}.{}.{}", version / 1000, version / 100 % 10, version % 100))
+}
+
+/// A generator on the stream, with the device's context current as long as it is used.
+struct Generator {
+    raw: sys::curandGenerator_t,
+    _current: CurrentGuard,
+}
+
+impl Generator {
+    fn new(gpu: &Gpu, kind: Kind) -> Outcome<Self> {
+        let current = gpu.device().make_current()?;
+        let mut raw = MaybeUninit::uninit();
+        // SAFETY: the pointer is valid for the call.
+        ok("curandCreateGenerator", unsafe { sys::curandCreateGenerator(raw.as_mut_ptr(), kind) })?;
+        // SAFETY: written by the call that succeeded.
+        let generator = Self { raw: unsafe { raw.assume_init() }, _current: current };
+        // SAFETY: both are alive.
+        ok("curandSetStream", unsafe { sys::curandSetStream(generator.raw, gpu.stream().as_raw().cast()) })?;
+        // SAFETY: the generator is alive.
+        ok("curandSetSeed", unsafe { sys::curandSetPseudoRandomGeneratorSeed(generator.raw, SEED) })?;
+        Ok(generator)
+    }
+}
+
+impl Drop for Generator {
+    fn drop(&mut self) {
+        // SAFETY: made in `new`, destroyed once.
+        unsafe { sys::curandDestroyGenerator(self.raw) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_random_is_seen() {
+        let kind = Kind::CURAND_RNG_PSEUDO_XORWOW;
+        let mut ours = Xorwow::seed_from_u64(SEED);
+        let mut bits: Vec<u32> = (0..10_000).map(|_| ours.next_u32()).collect();
+        assert!(are_bits(&bits, kind) && are_bits(&bits[1..], Kind::CURAND_RNG_PSEUDO_PHILOX4_32_10));
+        let uniform: Vec<f64> = bits.iter().map(|&word| f64::from(word) / 2.0_f64.powi(32)).collect();
+        assert!(are_uniform(&uniform, kind) && !are_normal(&uniform, kind));
+        bits.reverse();
+        assert!(!are_bits(&bits, kind) && !are_bits(&[0; 10_000], Kind::CURAND_RNG_PSEUDO_PHILOX4_32_10));
+        assert!(!are_uniform(&[1.5_f32; 100], kind) && !are_uniform(&[0.25_f32; 10_000], kind));
+    }
+}

@@ -1,0 +1,171 @@
+//! The bench programs in the smallest set, each figure called once, and the kernel with NVRTC; reported as ignored where something is
+//! missing. The programs run as children of this one: started with a bench's name in `BENCHES_TEST_RUN`, it is that bench.
+#![allow(missing_docs)]
+
+use std::{
+    collections::HashSet,
+    process::{Command, ExitCode},
+};
+
+use benches::{algos, harness::Harness, memory, random, sparse};
+use gpu_driver::{Device, nvrtc};
+use serde_json::Value;
+use testkit::{Outcome, Suite, ensure, ensure_eq, tests};
+
+const RUN: &str = "BENCHES_TEST_RUN";
+type Program = (&'static str, fn(&mut Harness));
+const PROGRAMS: [Program; 4] =
+    [("memory", memory::figures), ("sparse", sparse::figures), ("algos", algos::figures), ("random", random::figures)];
+
+fn main() -> ExitCode {
+    if let Ok(name) = std::env::var(RUN) {
+        let program = PROGRAMS.iter().find(|(program, _)| *program == name);
+        return program.map_or(ExitCode::FAILURE, |&(_, figures)| Harness::run(figures));
+    }
+    let on_device = tests![programs_measure_on_a_device, peers_that_are_missing_are_gaps];
+    let anywhere =
+        tests![programs_measure_on_the_cpu, peers_on_the_cpu_are_checked, settings_that_mean_nothing_end_a_program];
+    let kernels = memory::KERNELS
+        .checks()
+        .map(|(name, instance, arch)| (name, move |_: &()| Ok(instance.compile(arch).map(drop)?)));
+    Suite::new()
+        .group("cpu", Ok::<_, String>(()), "", anywhere)
+        .group("device", Device::for_tests(), "GPU_TESTS", on_device)
+        .cases("kernels", nvrtc::version().map(|_| ()), "GPU_COMPILE", kernels)
+        .run()
+}
+
+/// What a program left: its facts, and whether it ended well.
+struct Left {
+    lines: Vec<Value>,
+    success: bool,
+}
+
+impl Left {
+    fn ids(&self, kind: &str) -> HashSet<&str> {
+        self.lines.iter().filter(|line| line["kind"] == kind).filter_map(|line| line["id"].as_str()).collect()
+    }
+
+    /// That it ended well and left one environment, each figure once, and nothing that failed.
+    fn is_whole(&self, backend: &str) -> Outcome {
+        ensure!(self.success && self.ids("failure").is_empty(), "{:#?}", self.lines);
+        let environments: Vec<_> = self.lines.iter().filter(|line| line["kind"] == "environment").collect();
+        ensure!(matches!(environments[..], [environment] if environment["backend"] == backend), "{environments:?}");
+        let figures: Vec<_> = self.lines.iter().filter(|line| line["kind"] == "figure").collect();
+        ensure_eq!(figures.len(), self.ids("figure").len());
+        for figure in figures {
+            let id = figure["id"].as_str().unwrap_or_default();
+            ensure!(id.split('/').count() == 5, "{id}");
+            let allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "-_.".contains(c);
+            ensure!(id.split('/').all(|part| !part.is_empty() && part.chars().all(allowed)), "{id}");
+            ensure!(figure["error"].is_number(), "{figure}");
+        }
+        Ok(())
+    }
+}
+
+fn run(program: &str, backend: &str, variables: &[(&str, &str)]) -> Result<Left, Box<dyn std::error::Error>> {
+    let folder = tempfile::tempdir()?;
+    let facts = folder.path().join("facts.jsonl");
+    let mut command = Command::new(std::env::current_exe()?);
+    command.env(RUN, program).env("BENCH_BACKEND", backend).env("BENCH_SET", "tiny").env("BENCH_FACTS", &facts);
+    command.env("CRITERION_HOME", folder.path()).env_remove("BENCH_PEERS").envs(variables.iter().copied());
+    let output = command.output()?;
+    let lines = std::fs::read_to_string(&facts).unwrap_or_default();
+    let lines = lines.lines().map(serde_json::from_str).collect::<Result<_, _>>()?;
+    Ok(Left { lines, success: output.status.success() })
+}
+
+fn backend(device: &Device) -> &'static str {
+    if device.is_emulated() { "emulated" } else { "cuda" }
+}
+
+fn programs_measure_on_a_device(device: &Device) -> Outcome {
+    let want: [(&str, &[&str]); 2] = [
+        (
+            "memory",
+            &[
+                "copy/bytes/16384/machine/device",
+                "read/bytes/16384/machine/device",
+                "fill/bytes/16384/machine/device",
+                "fill/u8/4096/gpu-array/wall",
+                "arange/f64/4096/gpu-array/device",
+                "copy/f32/4096/gpu-array/device",
+                "upload/f32/4096-pageable/gpu-array/wall",
+                "download/f32/4096-pinned/gpu-driver/wall",
+                "launch/f32/1/gpu-array/wall",
+            ],
+        ),
+        (
+            "sparse",
+            &[
+                "spmv/f64/poisson1d-500-variable/gpu-sparse-csr/device",
+                "spmv/f32/poisson3d-6-variable/gpu-sparse-packets/wall",
+                "axpby/f64/poisson1d-500-variable/gpu-sparse-csr/device",
+                "cg200/f64/poisson1d-500-variable/gpu-sparse-csr/wall",
+                "cg200-jacobi/f64/poisson1d-500-variable/gpu-sparse-packets/device",
+            ],
+        ),
+    ];
+    for (program, ids) in want {
+        let left = run(program, backend(device), &[])?;
+        left.is_whole(backend(device))?;
+        let figures = left.ids("figure");
+        for &id in ids {
+            ensure!(figures.contains(id), "{id} of {figures:?}");
+        }
+        ensure!(figures.iter().all(|id| !id.ends_with("/cpu")), "{figures:?}");
+    }
+    Ok(())
+}
+
+/// On the emulated device they always are; on another each of their figures is there or a gap.
+fn peers_that_are_missing_are_gaps(device: &Device) -> Outcome {
+    for (program, peer) in [("sparse", "cusparse"), ("algos", "cublas"), ("random", "curand")] {
+        let left = run(program, backend(device), &[("BENCH_PEERS", "1")])?;
+        left.is_whole(backend(device))?;
+        let is_gap = |line: &&Value| line["kind"] == "gap" && line["peer"] == peer && line["reason"].is_string();
+        let gaps = left.lines.iter().filter(is_gap).count();
+        let measured = left.ids("figure").iter().any(|id| id.contains(peer));
+        ensure!(if device.is_emulated() { gaps == 1 && !measured } else { gaps > 0 || measured }, "{:#?}", left.lines);
+    }
+    Ok(())
+}
+
+fn programs_measure_on_the_cpu(_: &()) -> Outcome {
+    let want = [
+        ("memory", "read/bytes/16384/machine/cpu"),
+        ("sparse", "spmv/f64/poisson1d-500-variable/gpu-sparse-packets/cpu"),
+        ("sparse", "cg200-jacobi/f64/poisson1d-500-variable/gpu-sparse-csr/cpu"),
+        ("sparse", "coo-to-csr/f64/poisson1d-500-variable/gpu-sparse/cpu"),
+        ("sparse", "mm-read/f64/poisson1d-500-variable/gpu-sparse/cpu"),
+        ("algos", "dot/f32/4096/gpu-algos-rayon/cpu"),
+        ("random", "xorwow-bits/u32/4096/gpu-random/cpu"),
+    ];
+    for (program, id) in want {
+        let left = run(program, "cpu", &[])?;
+        left.is_whole("cpu")?;
+        let figures = left.ids("figure");
+        ensure!(figures.contains(id) && figures.iter().all(|id| id.ends_with("/cpu")), "{id} of {figures:?}");
+    }
+    Ok(())
+}
+
+fn peers_on_the_cpu_are_checked(_: &()) -> Outcome {
+    for (program, by) in [("sparse", "sprs"), ("algos", "ndarray"), ("sparse", "faer")] {
+        let left = run(program, "cpu", &[("BENCH_PEERS", "1")])?;
+        left.is_whole("cpu")?;
+        let figures: Vec<_> = left.lines.iter().filter(|line| line["peer"] == Value::Bool(true)).collect();
+        let measured = figures.iter().any(|line| line["id"].to_string().contains(&format!("/{by}/")));
+        let gap = left.lines.iter().any(|line| line["kind"] == "gap" && line["peer"] == by);
+        ensure!(measured || (gap && by == "faer" && !cfg!(feature = "peers")), "{by}: {:#?}", left.lines);
+    }
+    Ok(())
+}
+
+fn settings_that_mean_nothing_end_a_program(_: &()) -> Outcome {
+    ensure!(!run("random", "gpu", &[])?.success);
+    ensure!(!run("random", "cpu", &[("BENCH_SET", "huge")])?.success);
+    ensure!(!run("random", "cpu", &[("BENCH_FACTS", "/nonexistent/facts")])?.success);
+    Ok(())
+}
