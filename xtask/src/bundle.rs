@@ -49,7 +49,10 @@ fn copy_program(program: &Program, to: &Path) -> Outcome {
 fn build() -> Outcome<Vec<Program>> {
     let mut programs = Vec::new();
     for what in [&["test", "--no-run", "--tests"][..], &["build", "--examples", "--benches", "--bins"]] {
-        programs.extend(programs::built(true, &[what, &["--workspace", "--exclude", "xtask"]].concat())?);
+        programs.extend(programs::built(
+            true,
+            &[what, &["--workspace", "--exclude", "xtask", "--features", "benches/peers"]].concat(),
+        )?);
     }
     programs::once(&mut programs);
     Ok(programs)

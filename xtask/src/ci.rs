@@ -1,12 +1,22 @@
 //! `cargo xtask ci` and `cargo xtask emulated`.
 
-use crate::{Outcome, cargo, evidence, kernels, outside, run, symbols};
+use crate::{Outcome, bench, cargo, evidence, kernels, outside, run, symbols};
 
 /// Everything that must hold besides the tests, cheapest first.
 pub(crate) fn all() -> Outcome {
     run(&mut cargo(&["fmt", "--all", "--check"]))?;
     symbols::run(true)?;
-    run(&mut cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]))?;
+    bench::update_figures(true)?;
+    run(&mut cargo(&[
+        "clippy",
+        "--workspace",
+        "--all-targets",
+        "--features",
+        "benches/peers",
+        "--",
+        "-D",
+        "warnings",
+    ]))?;
     run(cargo(&["doc", "--workspace", "--no-deps"]).env("RUSTDOCFLAGS", "-D warnings"))?;
     kernels::run(&kernels::Arguments::default())?;
     emulated()?;

@@ -70,6 +70,8 @@ pub struct Settings {
     pub set: Set,
     /// `BENCH_PEERS`, unset: no.
     pub peers: bool,
+    /// `BENCH_CHECK`, unset: yes. Checks take longer than the calls that are timed; of several rounds one makes them.
+    pub check: bool,
     /// `BENCH_FACTS`: the file that lines of facts are appended to.
     pub facts: Option<PathBuf>,
 }
@@ -96,12 +98,14 @@ impl Settings {
             None if test => Set::Tiny,
             None => Set::Quick,
         };
-        let peers = match variable("BENCH_PEERS").as_deref() {
-            None | Some("0") => false,
-            Some("1") => true,
-            Some(other) => return Err(format!("BENCH_PEERS=`{other}`: 0 or 1").into()),
+        let switch = |name: &str, unset: bool| match variable(name).as_deref() {
+            None => Ok(unset),
+            Some("0") => Ok(false),
+            Some("1") => Ok(true),
+            Some(other) => Err(format!("{name}=`{other}`: 0 or 1")),
         };
-        Ok(Self { backend, set, peers, facts: variable("BENCH_FACTS").map(PathBuf::from) })
+        let (peers, check) = (switch("BENCH_PEERS", false)?, switch("BENCH_CHECK", true)?);
+        Ok(Self { backend, set, peers, check, facts: variable("BENCH_FACTS").map(PathBuf::from) })
     }
 }
 
@@ -120,6 +124,7 @@ mod tests {
     fn variables_are_read() -> Outcome {
         let none = read(false, &[])?;
         assert_eq!((none.backend, none.set, none.peers, none.facts), (None, Set::Quick, false, None));
+        assert!(none.check && !read(false, &[("BENCH_CHECK", "0")])?.check);
         assert_eq!(read(true, &[])?.set, Set::Tiny);
         let all = read(
             true,
@@ -127,7 +132,7 @@ mod tests {
         )?;
         assert_eq!((all.backend, all.set, all.peers), (Some(Backend::Emulated), Set::Full, true));
         assert_eq!(all.facts, Some(PathBuf::from("f")));
-        for wrong in [("BENCH_BACKEND", "gpu"), ("BENCH_SET", "huge"), ("BENCH_PEERS", "yes")] {
+        for wrong in [("BENCH_BACKEND", "gpu"), ("BENCH_SET", "huge"), ("BENCH_PEERS", "yes"), ("BENCH_CHECK", "2")] {
             assert!(read(false, &[wrong]).is_err(), "{wrong:?}");
         }
         Ok(())

@@ -37,13 +37,13 @@ pub(super) struct Build {
 }
 
 impl Build {
-    /// Those of this bundle, or built here.
-    pub(super) fn at_hand() -> Outcome<Self> {
+    /// Those of this bundle, or built here, with the libraries of peers or without.
+    pub(super) fn at_hand(peers: bool) -> Outcome<Self> {
         if programs::is_bundle() {
             return Self::listed(&programs::root());
         }
         Ok(Self {
-            programs: programs::built_by(build(&mut crate::cargo(&[])))?,
+            programs: programs::built_by(build(&mut crate::cargo(&[])).args(peers.then_some("--features=peers")))?,
             provenance: provenance::Build::of_workspace(),
         })
     }

@@ -205,11 +205,12 @@ fn figures_of<'a>(
         let against = base.map(|(name, base)| stored(name, base, &this)).transpose()?;
         return Ok((this, against));
     }
+    let peers = options.peers || options.record.is_some();
     let build = match &options.programs {
         Some(folder) => Build::listed(folder)?,
-        None => Build::at_hand()?,
+        None => Build::at_hand(peers)?,
     };
-    let mut sides = vec![Side { peers: options.peers || options.record.is_some(), ..build.side("this") }];
+    let mut sides = vec![Side { peers, ..build.side("this") }];
     if let Some((name, Base::Programs(build))) = &base {
         sides.push(build.side(name));
     }

@@ -55,9 +55,9 @@ fn export(plan: &Plan, build: &Build) -> Outcome<PathBuf> {
     fs::create_dir_all(&folder)?;
     let mut command = Command::new(&program.path);
     command.args(["--set", &plan.set, "--out"]).arg(&folder).envs(plan.environment.iter().cloned());
-    if let Some(backend) = &plan.backend {
-        command.env("BENCH_BACKEND", backend);
-    }
+    // The cases of a GPU are larger.
+    let on_cpu = plan.backend.as_ref().map_or_else(|| machine::gpu(&["name"]).is_empty(), |backend| backend == "cpu");
+    command.args(on_cpu.then_some("--cpu"));
     output(&mut command, plan.limit)?;
     Ok(folder)
 }
