@@ -53,6 +53,7 @@ def measure(library, figures, seconds):
         return facts.gap(library.name, error)
     facts.write("version", peer=library.name, version=version)
     gc.disable()  # not while a clock runs
+    gc.freeze()  # what the imports made stays, and would be looked through after each figure
     for figure in figures:
         one(library, figure, seconds)
         gc.collect()

@@ -38,7 +38,7 @@ pub(super) fn figures<T: Scalar>(harness: &mut Harness, input: &Input<'_, T>) {
                         Ok(Check::within(largest_error(a, terms, old, &y.to_vec()), product_bound(a)))
                     },
                 ),
-                Operation::Cg | Operation::CgJacobi => figure.whole_calls().on_gpu(
+                Operation::Cg | Operation::CgJacobi => figure.wall_only().on_gpu(
                     |gpu| {
                         let a = resident(input, format, gpu)?;
                         let b = GpuArray::from_ndarray(gpu.stream(), &aview1(&input.b()?))?;

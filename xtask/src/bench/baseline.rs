@@ -60,6 +60,7 @@ impl Build {
             path: program.path.clone(),
             arguments: Vec::new(),
             is_criterion: true,
+            every: 1,
         };
         let benches = self.programs.iter().filter(|program| program.kind == Kind::Bench).map(bench).collect();
         let provenance::Build { revision, rustc, .. } = self.provenance.clone();

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use super::{
     groups::{Group, Id, groups},
     record::{self, Figure, Run},
-    report::{markdown_table, place},
+    report::{markdown_table, place, speeds},
     units,
 };
 use crate::{Outcome, workspace_root};
@@ -197,19 +197,11 @@ fn losses(run: &Run, tables: &Tables) -> String {
 /// Every figure of ours.
 fn alone(run: &Run) -> String {
     let row = |(id, figure): (&String, &Figure)| {
-        let speed = figure.bandwidth().map(units::bandwidth);
-        let rate = figure.flops.map(|flops| units::rate(flops / figure.median));
-        let ceiling = run.of_ceiling(figure).zip(figure.ceiling.as_ref());
-        vec![
-            id.clone(),
-            units::time(figure.median),
-            units::percent(figure.spread),
-            rate.or(speed).unwrap_or_default(),
-            ceiling.map_or_else(String::new, |(part, name)| format!("{} of {name}", units::percent(part))),
-        ]
+        let [speed, ceiling] = speeds(run, figure);
+        vec![id.clone(), units::time(figure.median), units::percent(figure.spread), speed, ceiling]
     };
     let rows: Vec<Vec<String>> = run.figures.iter().filter(|(_, figure)| !figure.peer).map(row).collect();
-    let head = words(&["figure", "median", "spread", "speed", "ceiling"]);
+    let head = words(&["figure", "median", "spread", "speed", "of ceiling"]);
     format!("### All of ours\n\n{}", markdown_table(&head, &rows))
 }
 

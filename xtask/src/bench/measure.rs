@@ -38,8 +38,12 @@ pub(super) struct Plan {
     pub(super) set: String,
     /// Seconds of one figure in one round.
     pub(super) seconds: f64,
+    /// No round begins that is expected to end later than this many seconds from the first.
+    pub(super) budget: f64,
     /// A program that takes longer is stopped.
     pub(super) limit: Duration,
+    /// Where the figures so far are kept after each round: what stops the command loses no more than one.
+    pub(super) so_far: PathBuf,
     /// Folder for what programs write.
     pub(super) scratch: PathBuf,
     /// More variables for all programs.
@@ -55,6 +59,8 @@ pub(super) struct Bench {
     pub(super) arguments: Vec<String>,
     /// It takes criterion's options; else `--filter` and `--seconds`.
     pub(super) is_criterion: bool,
+    /// It runs in every so many rounds.
+    pub(super) every: usize,
 }
 
 /// The programs of one revision.
@@ -76,7 +82,9 @@ pub(super) fn measure(sides: &[Side], plan: &Plan) -> Outcome<Vec<Run>> {
     let mut names: Vec<&str> = sides.iter().flat_map(|side| &side.benches).map(|bench| bench.name.as_str()).collect();
     names.sort_unstable();
     names.dedup();
-    for round in 0..plan.rounds {
+    let mut rounds = 0;
+    while rounds < plan.rounds {
+        let (round, started) = (rounds, Instant::now());
         for name in &names {
             // The other order in every other round: what drifts slowly meets both alike.
             let mut order: Vec<usize> = (0..sides.len()).collect();
@@ -84,7 +92,8 @@ pub(super) fn measure(sides: &[Side], plan: &Plan) -> Outcome<Vec<Run>> {
                 order.reverse();
             }
             for which in order {
-                let Some(bench) = sides[which].benches.iter().find(|bench| bench.name == *name) else { continue };
+                let in_turn = |bench: &&Bench| bench.name == *name && round % bench.every == 0;
+                let Some(bench) = sides[which].benches.iter().find(in_turn) else { continue };
                 let folder = plan.scratch.join(format!("round-{round}-{which}-{name}"));
                 let started = Instant::now();
                 let seen = start(bench, &sides[which], plan, &folder, round)?;
@@ -95,13 +104,19 @@ pub(super) fn measure(sides: &[Side], plan: &Plan) -> Outcome<Vec<Run>> {
                 fs::remove_dir_all(&folder)?;
             }
         }
+        rounds += 1;
+        Run { rounds, ..collected[0].clone().into_run(&sides[0]) }.save(&plan.so_far)?;
+        if began.elapsed().as_secs_f64() + started.elapsed().as_secs_f64() > plan.budget && rounds < plan.rounds {
+            eprintln!("the time is up after {rounds} of {} rounds", plan.rounds);
+            break;
+        }
     }
     align(&mut collected);
     let clocks = clocks(before, machine::gpu(&CLOCKS));
     let seconds = began.elapsed().as_secs_f64();
     let run = |(side, collected): (&Side, Collected)| Run {
         clocks: clocks.clone(),
-        rounds: plan.rounds,
+        rounds,
         seconds: Some(seconds),
         ..collected.into_run(side)
     };
@@ -199,7 +214,7 @@ fn last_lines(log: &Path) -> String {
 }
 
 /// All rounds of one side.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Collected {
     /// By full id, a place for each round.
     seconds: BTreeMap<String, Vec<Option<f64>>>,

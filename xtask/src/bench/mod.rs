@@ -53,7 +53,7 @@ pub(crate) struct Options {
     #[arg(long, default_value = "5%", value_parser = units::parse_threshold)]
     threshold: f64,
     /// Starts of each program; the default is 9, which leave an interval of 96 % when the slowest and the fastest are passed over, and
-    /// 5 for a record.
+    /// 4 for a record, in every other one of which the peers run that are not Rust.
     #[arg(long)]
     rounds: Option<usize>,
     /// Which cases: `tiny` is for tests, `quick` the default, `full` what a record holds.
@@ -68,9 +68,12 @@ pub(crate) struct Options {
     /// Write `DIR/<device>/<date>-<revision>.json`, by default below benches/record. Implies `--set full --peers`.
     #[arg(long, value_name = "DIR", num_args = 0..=1, require_equals = true, default_missing_value = "", conflicts_with = "filter")]
     record: Option<PathBuf>,
-    /// Seconds of each figure in each round.
-    #[arg(long, default_value_t = 0.3)]
-    seconds: f64,
+    /// Seconds of each figure in each round; the default is 0.3, and 0.06 for a record.
+    #[arg(long)]
+    seconds: Option<f64>,
+    /// Seconds after which no further round begins; the default for a record is 440, for others there is none.
+    #[arg(long)]
+    budget: Option<f64>,
     /// Figures that may be slower, or go: a regular expression; can be given several times.
     #[arg(long, value_name = "PATTERN")]
     allow: Vec<Regex>,
@@ -100,6 +103,9 @@ pub(crate) enum Ending {
 
 /// The exit status when the command could not do its work.
 pub(crate) const BROKEN: u8 = 4;
+
+/// The figures, as they are measured and in the end.
+const RESULTS: &str = "results.json";
 
 /// Does what the options say.
 pub(crate) fn run(options: &Options) -> Outcome<Ending> {
@@ -156,8 +162,7 @@ fn conclude(options: &Options, this: &Run, base: Option<(&str, &Run, bool)>, fol
         interleaved,
     };
     print!("{}", report.text());
-    let out = options.out.clone().unwrap_or_else(|| folder.to_owned());
-    write_reports(&report, &out)?;
+    write_reports(&report, &out(options, folder))?;
 
     let slow: Vec<&str> = rows.iter().filter(|row| row.fails()).map(|row| row.id.as_str()).collect();
     if !slow.is_empty() {
@@ -177,7 +182,7 @@ fn write_reports(report: &Report<'_>, out: &Path) -> Outcome {
     fs::create_dir_all(out)?;
     fs::write(out.join("report.md"), report.markdown())?;
     fs::write(out.join("report.html"), page::html(report, &history)?)?;
-    report.this.save(&out.join("results.json"))?;
+    report.this.save(&out.join(RESULTS))?;
     println!("\nreport.md, report.html and results.json are in {}", out.display());
     Ok(())
 }
@@ -215,7 +220,8 @@ fn figures_of<'a>(
         sides.push(build.side(name));
     }
     let Prepared { plan, scratch } = plan(options)?;
-    let mut plan = Plan { scratch: scratch.path().to_owned(), ..plan };
+    let so_far = out(options, folder).join(RESULTS);
+    let mut plan = Plan { scratch: scratch.path().to_owned(), so_far, ..plan };
     let gaps = peers::add(&mut sides[0], &mut plan, &build)?;
     let mut runs = measure::measure(&sides, &plan)?.into_iter();
     let mut this = runs.next().ok_or("nothing was measured")?;
@@ -273,10 +279,11 @@ fn plan(options: &Options) -> Outcome<Prepared> {
     if is_record && set == "quick" {
         return Err("a record holds the full set".into());
     }
-    if !(options.seconds > 0.0 && options.seconds < 1e3) {
-        return Err(format!("--seconds {}: must lie between 0 and 1000", options.seconds).into());
+    let seconds = options.seconds.unwrap_or(if is_record { 0.06 } else { 0.3 });
+    if !(seconds > 0.0 && seconds < 1e3) {
+        return Err(format!("--seconds {seconds}: must lie between 0 and 1000").into());
     }
-    let rounds = options.rounds.unwrap_or(if is_record { 5 } else { 9 });
+    let rounds = options.rounds.unwrap_or(if is_record { 4 } else { 9 });
     if rounds == 0 {
         return Err("--rounds 0 measures nothing".into());
     }
@@ -291,8 +298,10 @@ fn plan(options: &Options) -> Outcome<Prepared> {
         filter: options.filter.clone(),
         backend: options.backend.clone(),
         set,
-        seconds: options.seconds,
+        seconds,
+        budget: options.budget.unwrap_or(if is_record { 440.0 } else { f64::INFINITY }),
         limit: Duration::from_secs(options.limit),
+        so_far: PathBuf::new(),
         scratch: PathBuf::new(),
         environment: Vec::new(),
     };
@@ -303,6 +312,11 @@ fn plan(options: &Options) -> Outcome<Prepared> {
 fn folder() -> PathBuf {
     let target = env::var_os("CARGO_TARGET_DIR").map(PathBuf::from);
     target.filter(|_| !programs::is_bundle()).unwrap_or_else(|| programs::root().join("target")).join("bench")
+}
+
+/// Where the reports go.
+fn out(options: &Options, folder: &Path) -> PathBuf {
+    options.out.clone().unwrap_or_else(|| folder.to_owned())
 }
 
 fn record_folder() -> PathBuf {

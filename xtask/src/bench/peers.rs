@@ -13,6 +13,9 @@ use crate::{
     programs::{self, Kind},
 };
 
+/// They take long to start, and nothing is judged by them.
+const EVERY: usize = 2;
+
 /// Adds those there are to a side that runs peers; tells what is missing.
 pub(super) fn add(side: &mut Side, plan: &mut Plan, build: &Build) -> Outcome<Vec<Gap>> {
     let mut gaps = Vec::new();
@@ -33,13 +36,20 @@ pub(super) fn add(side: &mut Side, plan: &mut Plan, build: &Build) -> Outcome<Ve
             path: PathBuf::from(python),
             arguments: vec![script.display().to_string()],
             is_criterion: false,
+            every: EVERY,
         }),
         Err(error) => missing("python", error.to_string()),
     }
     if plan.backend.as_deref().is_none_or(|backend| backend == "cuda") {
         match cub(&script.with_file_name("cub.cu"), plan) {
             Ok(path) => {
-                side.benches.push(Bench { name: "cub".to_owned(), path, arguments: Vec::new(), is_criterion: false });
+                side.benches.push(Bench {
+                    name: "cub".to_owned(),
+                    path,
+                    arguments: Vec::new(),
+                    is_criterion: false,
+                    every: EVERY,
+                });
             }
             Err(error) => missing("cub", error.to_string()),
         }

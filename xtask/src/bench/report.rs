@@ -151,12 +151,12 @@ fn of(run: &Run) -> String {
     format!("{} of {}, {} rounds{seconds}", run.revision, run.date, run.rounds)
 }
 
-/// Bytes or operations a second, and the part of the ceiling.
-fn speeds(run: &Run, figure: &Figure) -> [String; 2] {
-    let speed = figure.bandwidth().map(units::bandwidth);
+/// Bytes a second, or operations where it is not told how many bytes; and the part of the ceiling.
+pub(crate) fn speeds(run: &Run, figure: &Figure) -> [String; 2] {
+    let bandwidth = figure.bandwidth().map(units::bandwidth);
     let rate = figure.flops.map(|flops| units::rate(flops / figure.median));
     let ceiling = run.of_ceiling(figure).map(units::percent).zip(figure.ceiling.clone());
-    [rate.or(speed).unwrap_or_default(), ceiling.map_or_else(String::new, |(part, name)| format!("{part} {name}"))]
+    [bandwidth.or(rate).unwrap_or_default(), ceiling.map_or_else(String::new, |(part, name)| format!("{part} {name}"))]
 }
 
 /// The groups that have peers.

@@ -78,12 +78,13 @@ pub(crate) fn run(options: &Options) -> Outcome {
     let Prepared { plan, scratch } = super::plan(&super::Options {
         filter: Some(filter),
         rounds: Some(options.rounds),
-        seconds: options.seconds,
+        seconds: Some(options.seconds),
         set: Some(options.set.clone()),
         backend: options.backend.clone(),
         ..super::Options::default()
     })?;
-    let plan = Plan { scratch: scratch.path().to_owned(), ..plan };
+    let so_far = super::folder().join("tuned/so-far.json");
+    let plan = Plan { scratch: scratch.path().to_owned(), so_far, ..plan };
     let sides: Vec<_> = builds.iter().map(|(value, build)| build.side(&value.to_string())).collect();
     let runs = measure(&sides, &plan)?;
     let by_value: Vec<(u64, Run)> = builds.iter().map(|(value, _)| *value).zip(runs).collect();
