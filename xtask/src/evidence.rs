@@ -8,7 +8,7 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Outcome, kernels, programs, provenance};
+use crate::{Outcome, kernels, machine, programs, provenance};
 
 const FILE: &str = "evidence.json";
 
@@ -86,20 +86,9 @@ impl Evidence {
     }
 }
 
-/// The folder that has a folder for each device.
-pub(crate) fn record() -> PathBuf {
-    programs::root().join("benches/record")
-}
-
 /// The file of a device, below the folder that has a folder for each.
 pub(crate) fn path(record: &Path, device: &str) -> PathBuf {
-    record.join(slug(device)).join(FILE)
-}
-
-/// `nvidia-h200` of `NVIDIA H200`.
-pub(crate) fn slug(name: &str) -> String {
-    let letters = name.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' });
-    letters.collect::<String>().split('-').filter(|part| !part.is_empty()).collect::<Vec<_>>().join("-")
+    record.join(machine::slug(device)).join(FILE)
 }
 
 /// Prints what the evidence of each device still says of the kernels at hand. It informs: whatever is missing is said.
@@ -109,7 +98,7 @@ pub(crate) fn report() {
         Err(error) => return println!("the evidence is not compared: {error}"),
     };
     let mut folders: Vec<PathBuf> =
-        fs::read_dir(record()).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
+        fs::read_dir(programs::record()).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
     folders.sort();
     let mut found = 0;
     for path in folders.into_iter().map(|folder| folder.join(FILE)).filter(|path| path.is_file()) {

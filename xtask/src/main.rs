@@ -12,6 +12,7 @@ mod bundle;
 mod ci;
 mod evidence;
 mod kernels;
+mod machine;
 mod outside;
 mod programs;
 mod provenance;

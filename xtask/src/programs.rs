@@ -101,6 +101,11 @@ pub(crate) fn root() -> PathBuf {
     bundle().unwrap_or_else(workspace_root)
 }
 
+/// What was measured and what has passed: a folder for each device.
+pub(crate) fn record() -> PathBuf {
+    root().join("benches/record")
+}
+
 /// All test programs: the bundle's, or built by cargo, for `release` with its optimisations. xtask's own are not among them.
 pub(crate) fn tests(release: bool) -> Outcome<Vec<Program>> {
     let all = if is_bundle() {
@@ -198,7 +203,7 @@ mod tests {
             program(Kind::Test, "gpu-sparse", "gpu"),
             program(Kind::Bench, "benches", "sparse"),
             program(Kind::Example, "gpu-sparse", "solve"),
-            program(Kind::Bin, "benches", "sparse_device"),
+            program(Kind::Bin, "benches", "kernels"),
         ];
         write_list(folder.path(), &programs)?;
         let want: Vec<_> = programs.map(|p| Program { path: folder.path().join(p.place()), ..p }).into();

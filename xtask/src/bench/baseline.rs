@@ -7,12 +7,11 @@ use std::{
 };
 
 use super::{
-    machine,
     measure::{Bench, Side},
     record::Run,
 };
 use crate::{
-    Outcome,
+    Outcome, machine,
     programs::{self, Kind, Program},
     provenance,
 };

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use regex::Regex;
 
 use super::{
+    groups::{Id, MACHINE},
     record::{Figure, Run},
     statistics::{CONFIDENCE, Change, paired, unpaired},
 };
@@ -106,10 +107,11 @@ impl Rules {
     }
 }
 
-/// All figures of ours in either run, by id. A peer's belong to a table of ratios, not here.
+/// All figures of ours in either run, by id. A peer's belong to a table of ratios, not here, and the machine's own are no one's fault.
 pub(crate) fn compare(this: &Run, base: &Run, rules: &Rules) -> Vec<Row> {
     let ours = |run: &Run| -> BTreeMap<String, Figure> {
-        run.figures.iter().filter(|(_, figure)| !figure.peer).map(|(id, figure)| (id.clone(), figure.clone())).collect()
+        let is_ours = |(id, figure): &(&String, &Figure)| !figure.peer && Id::parse(id).by != MACHINE;
+        run.figures.iter().filter(is_ours).map(|(id, figure)| (id.clone(), figure.clone())).collect()
     };
     let (mut this, mut base) = (ours(this), ours(base));
     let mut ids: Vec<String> = this.keys().chain(base.keys()).cloned().collect();
@@ -195,8 +197,8 @@ mod tests {
     }
 
     #[test]
-    fn peers_are_not_judged() {
-        let mut base = run(&[("a", &NINE)]);
+    fn peers_and_the_machine_are_not_judged() {
+        let mut base = run(&[("a", &NINE), ("copy/bytes/9/machine/device", &NINE)]);
         base.figures.get_mut("a").unwrap().peer = true;
         assert!(compare(&run(&[]), &base, &rules()).is_empty());
     }

@@ -165,8 +165,7 @@ fn against_peers(run: &Run) -> String {
     };
     let row = |(name, group): (String, Group<'_>)| {
         let ratio = group.ratio().map_or_else(|| "–".to_owned(), units::times);
-        (!group.peers.is_empty() && !name.contains("/machine"))
-            .then(|| vec![name, ratio, list(&group.ours), list(&group.peers)])
+        (!group.peers.is_empty()).then(|| vec![name, ratio, list(&group.ours), list(&group.peers)])
     };
     let rows: Vec<Vec<String>> = groups(run).into_iter().filter_map(row).collect();
     if rows.is_empty() {

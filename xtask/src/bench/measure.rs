@@ -11,10 +11,9 @@ use std::{
 
 use super::{
     facts::{self, Fact, FigureFact},
-    machine,
     record::{Compiler, FORMAT, Failure, Figure, Gap, Place, Run},
 };
-use crate::Outcome;
+use crate::{Outcome, machine};
 
 /// What the GPU says of itself before and after.
 const CLOCKS: [&str; 7] = [
@@ -323,6 +322,59 @@ mod tests {
         align(&mut both);
         let [this, base] = both.map(|side| side.into_run(&Side::default()).figures["a"].rounds.clone());
         assert_eq!((this, base), (vec![2.0, 4.0], vec![20.0, 40.0]));
+    }
+
+    /// Measures with a shell script that tells one figure, and how the checks are asked for.
+    fn measured(script: &str, every: usize, plan: impl FnOnce(Plan) -> Plan) -> Run {
+        let folder = tempfile::tempdir().unwrap();
+        let program = folder.path().join("program");
+        fs::write(&program, script).unwrap();
+        let bench = Bench {
+            name: "script".to_owned(),
+            path: PathBuf::from("sh"),
+            arguments: vec![program.display().to_string()],
+            is_criterion: false,
+            every,
+        };
+        let side = Side { benches: vec![bench], ..Side::default() };
+        let plan = plan(Plan {
+            rounds: 4,
+            filter: None,
+            backend: None,
+            set: "tiny".to_owned(),
+            seconds: 0.1,
+            budget: f64::INFINITY,
+            limit: Duration::from_secs(60),
+            so_far: folder.path().join("so-far.json"),
+            scratch: folder.path().to_owned(),
+            environment: Vec::new(),
+        });
+        let run = measure(&[side], &plan).unwrap().remove(0);
+        assert_eq!(Run::load(&plan.so_far).unwrap().figures.len(), run.figures.len());
+        run
+    }
+
+    const ONE_FIGURE: &str =
+        r#"echo "{\"kind\":\"figure\",\"id\":\"a\",\"seconds\":1,\"error\":$BENCH_CHECK}" >> "$BENCH_FACTS""#;
+
+    #[test]
+    fn rounds_end_when_the_time_is_up_and_some_programs_pass_them_over() {
+        let rounds = |run: &Run| (run.rounds, run.figures["a"].rounds.len());
+        assert_eq!(rounds(&measured(ONE_FIGURE, 1, |plan| plan)), (4, 4));
+        assert_eq!(rounds(&measured(ONE_FIGURE, 2, |plan| plan)), (4, 2));
+        assert_eq!(rounds(&measured(ONE_FIGURE, 1, |plan| Plan { budget: 0.0, ..plan })), (1, 1));
+    }
+
+    #[test]
+    fn the_round_that_checks_gives_the_error() {
+        assert_eq!(measured(ONE_FIGURE, 1, |plan| plan).figures["a"].error, Some(1.0));
+    }
+
+    #[test]
+    fn what_a_program_said_last_is_the_reason_of_its_failure() {
+        let run = measured("echo first; echo no memory >&2; exit 3", 1, |plan| plan);
+        let [failure] = &run.failures[..] else { panic!("{:?}", run.failures) };
+        assert!(failure.id == "script" && failure.reason.contains("no memory"), "{failure:?}");
     }
 
     #[test]

@@ -16,7 +16,6 @@ mod compare;
 mod facts;
 mod figures;
 mod groups;
-mod machine;
 mod measure;
 mod page;
 mod peers;
@@ -27,6 +26,7 @@ pub(crate) mod tune;
 mod units;
 
 pub(crate) use figures::update as update_figures;
+pub(crate) use record::Host;
 
 use baseline::{Base, Build};
 use compare::{Row, Rules, compare};
@@ -175,7 +175,7 @@ fn conclude(options: &Options, this: &Run, base: Option<(&str, &Run, bool)>, fol
 }
 
 fn write_reports(report: &Report<'_>, out: &Path) -> Outcome {
-    let mut history = record::history(&record_folder().join(report.this.place.folder()));
+    let mut history = record::history(&programs::record().join(report.this.place.folder()));
     if !history.iter().any(|run| (&run.date, &run.revision) == (&report.this.date, &report.this.revision)) {
         history.push(report.this.clone());
     }
@@ -231,7 +231,7 @@ fn figures_of<'a>(
         println!("saved as {name}");
     }
     if let Some(record) = &options.record {
-        let record = if record.as_os_str().is_empty() { record_folder() } else { record.clone() };
+        let record = if record.as_os_str().is_empty() { programs::record() } else { record.clone() };
         let path = this.record_path(&record);
         this.save(&path)?;
         println!("recorded: {}", path.display());
@@ -255,7 +255,7 @@ fn stored<'a>(name: &'a str, base: Base, this: &Run) -> Outcome<Against<'a>> {
 
 /// The newest run in the record: of the place of `this` and another one, or of a GPU, or of any place.
 fn newest(this: Option<&Run>) -> Outcome<Option<Run>> {
-    let record = record_folder();
+    let record = programs::record();
     if let Some(this) = this {
         let mut runs = record::history(&record.join(this.place.folder()));
         runs.retain(|run| (&run.date, &run.revision) != (&this.date, &this.revision));
@@ -317,8 +317,4 @@ fn folder() -> PathBuf {
 /// Where the reports go.
 fn out(options: &Options, folder: &Path) -> PathBuf {
     options.out.clone().unwrap_or_else(|| folder.to_owned())
-}
-
-fn record_folder() -> PathBuf {
-    programs::root().join("benches/record")
 }

@@ -4,12 +4,11 @@ use std::{env, fs, path::PathBuf, process::Command};
 
 use super::{
     baseline::Build,
-    machine,
     measure::{Bench, Plan, Side, output},
     record::Gap,
 };
 use crate::{
-    Outcome,
+    Outcome, machine,
     programs::{self, Kind},
 };
 

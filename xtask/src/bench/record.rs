@@ -8,8 +8,11 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use super::statistics::{median, spread};
-use crate::{Outcome, evidence::slug};
+use super::{
+    groups::MACHINE,
+    statistics::{median, spread},
+};
+use crate::{Outcome, machine::slug};
 
 /// The version of the format; files of another one are refused.
 pub(crate) const FORMAT: u32 = 1;
@@ -162,7 +165,7 @@ impl Run {
         for name in ["copy", "read", "fill"] {
             let of_machine = |(id, figure): (&String, &Figure)| {
                 let mut parts = id.split('/');
-                let fits = parts.next() == Some(name) && parts.nth(2) == Some("machine");
+                let fits = parts.next() == Some(name) && parts.nth(2) == Some(MACHINE);
                 figure.bandwidth().filter(|_| fits)
             };
             if let Some(best) = self.figures.iter().filter_map(of_machine).max_by(f64::total_cmp) {

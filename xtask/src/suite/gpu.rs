@@ -1,8 +1,8 @@
 //! The GPU that tests run on.
 
-use std::{env, process::Command};
+use std::env;
 
-use crate::provenance::answer;
+use crate::machine;
 
 /// As nvidia-smi names it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,28 +17,6 @@ pub(super) fn real() -> Option<Gpu> {
     if !matches!(asked.as_str(), "" | "cuda") {
         return None;
     }
-    let mut nvidia_smi = Command::new("nvidia-smi");
-    parse(&answer(nvidia_smi.args(["--query-gpu=name,driver_version", "--format=csv,noheader"])))
-}
-
-fn parse(text: &str) -> Option<Gpu> {
-    let (device, driver) = text.lines().next()?.rsplit_once(',')?;
-    let (device, driver) = (device.trim().to_owned(), driver.trim().to_owned());
-    // What it prints without a device is a sentence.
-    let is_version = driver.starts_with(|first: char| first.is_ascii_digit());
-    (is_version && !device.is_empty()).then_some(Gpu { device, driver })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_first_gpu_counts_and_sentences_do_not() {
-        let gpu = parse("NVIDIA H200, 580.95.05\nNVIDIA L4, 580.95.05\n").unwrap();
-        assert_eq!((gpu.device.as_str(), gpu.driver.as_str()), ("NVIDIA H200", "580.95.05"));
-        for text in ["", "No devices were found", "NVIDIA-SMI has failed, because it is so\n", ", 580.1"] {
-            assert_eq!(parse(text), None, "{text}");
-        }
-    }
+    let mut said = machine::gpu(&["name", "driver_version"]);
+    Some(Gpu { device: said.remove("name")?, driver: said.remove("driver_version")? })
 }

@@ -82,7 +82,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
 
 /// The folder that has a folder for each device.
 fn record(out: Option<&Path>) -> PathBuf {
-    out.map_or_else(evidence::record, Path::to_owned)
+    out.map_or_else(programs::record, Path::to_owned)
 }
 
 /// The environment of the programs.
