@@ -84,7 +84,6 @@ impl Command {
                 | Self::Bundle { .. }
                 | Self::Outside
                 | Self::Symbols { .. }
-                | Self::Tune(_)
                 | Self::Figures { .. }
         )
     }

@@ -87,9 +87,12 @@ pub(crate) struct Options {
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Seconds after which a program is stopped.
-    #[arg(long, default_value_t = 600)]
+    #[arg(long, default_value_t = LIMIT)]
     limit: u64,
 }
+
+/// Seconds; the longest start of a program takes a sixth of it.
+const LIMIT: u64 = 600;
 
 /// What a run of the command ends with. 2 is a wrong command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

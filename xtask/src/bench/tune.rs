@@ -18,7 +18,7 @@ use std::{
 use clap::Args;
 
 use super::{
-    Prepared,
+    LIMIT, Prepared,
     baseline::{self, Build},
     compare::{Row, Rules, Verdict, compare},
     measure::{Plan, measure},
@@ -69,6 +69,9 @@ struct Tunable {
 /// Does what the options say.
 pub(crate) fn run(options: &Options) -> Outcome {
     let Some(name) = &options.name else { return list() };
+    if programs::is_bundle() && (options.bundle.is_some() || options.apply) {
+        return Err("a bundle measures; --bundle and --apply are for the workspace".into());
+    }
     let builds = match &options.bundle {
         Some(bundle) => return into_bundle(&find(name)?, &workspace_root().join(bundle)),
         None if programs::is_bundle() => from_bundle(name)?,
@@ -81,6 +84,7 @@ pub(crate) fn run(options: &Options) -> Outcome {
         seconds: Some(options.seconds),
         set: Some(options.set.clone()),
         backend: options.backend.clone(),
+        limit: LIMIT,
         ..super::Options::default()
     })?;
     let so_far = super::folder().join("tuned/so-far.json");
@@ -98,6 +102,9 @@ pub(crate) fn run(options: &Options) -> Outcome {
 
 /// All tunables of the checkout.
 fn list() -> Outcome {
+    if programs::is_bundle() {
+        return Err("which? the folder tune has what this bundle can measure".into());
+    }
     for Tunable { name, file, value, candidates, filter } in all(&workspace_root())? {
         println!("{name} = {value}, candidates {candidates:?}, figures {filter} ({})", file.display());
     }
