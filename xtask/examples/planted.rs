@@ -36,8 +36,8 @@ fn main() {
     bench("steady", 1.0);
     if !is_set("PLANTED_WITHOUT") {
         let told = env::var("PLANTED_WORK").map_or(Ok(1.0), |work| work.parse()).expect("PLANTED_WORK is a number");
-        let scatter = if is_set("PLANTED_SCATTER") { f64::from(process::id() % 7) } else { 0.0 };
-        bench("planted", told + scatter);
+        let scatter = if is_set("PLANTED_SCATTER") { 0.4 + 0.2 * f64::from(process::id() % 7) } else { 1.0 };
+        bench("planted", told * scatter);
     }
     if is_set("PLANTED_FAILURE") {
         fact(r#"{"kind":"failure","id":"spin/u64/wrong/xtask/cpu","reason":"the answer is off by 1"}"#);

@@ -19,8 +19,10 @@ pub(crate) fn create(out: &Path) -> Outcome {
     let xtask = programs::built(true, &["build", "--package", "xtask"])?;
     let [xtask] = &xtask[..] else { return Err(format!("xtask is {} programs", xtask.len()).into()) };
     let out = workspace_root().join(out);
-    if out.exists() {
+    if programs::is_listed(&out) {
         fs::remove_dir_all(&out)?;
+    } else if fs::read_dir(&out).is_ok_and(|mut entries| entries.next().is_some()) {
+        return Err(format!("{} is no bundle, and not empty", out.display()).into());
     }
     for folder in ["deps", "examples", "benches", "bin"] {
         fs::create_dir_all(out.join(folder))?;

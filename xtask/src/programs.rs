@@ -88,7 +88,7 @@ impl Program {
 /// The bundle that this program lies in, if it lies in one.
 fn bundle() -> Option<PathBuf> {
     let here = env::current_exe().ok()?;
-    here.parent().filter(|folder| folder.join(LIST).is_file()).map(Path::to_owned)
+    here.parent().filter(|folder| is_listed(folder)).map(Path::to_owned)
 }
 
 /// Whether xtask runs in a bundle, without cargo and sources.
@@ -122,6 +122,11 @@ pub(crate) fn bin(package: &str, name: &str, release: bool) -> Outcome<Program> 
         if is_bundle() { listed(&root())? } else { built(release, &["build", "--package", package, "--bin", name])? };
     let found = all.into_iter().find(|p| (p.kind, p.package.as_str(), p.name.as_str()) == (Kind::Bin, package, name));
     found.ok_or_else(|| format!("there is no program {name} of {package}").into())
+}
+
+/// Whether a folder has a list of programs.
+pub(crate) fn is_listed(folder: &Path) -> bool {
+    folder.join(LIST).is_file()
 }
 
 /// The programs that a bundle's list names.

@@ -124,10 +124,12 @@ fn repeats_of_one_build_raise_no_alarm_idle_or_under_load() {
     let folder = tempfile::tempdir().unwrap();
     let (this, base) = (build(folder.path(), "this", ""), build(folder.path(), "base", ""));
     let run = || bench(&["--programs", text(&this), "--against", text(&base)], folder.path());
-    for _ in 0..2 {
-        let ended = run();
+    let idle: Vec<Ended> = (0..3).map(|_| run()).collect();
+    for ended in &idle {
         assert_eq!(ended.code, 0, "{}", ended.text);
     }
+    let judged = |ended: &Ended| ["planted", "steady"].iter().any(|case| ended.of(case).ends_with("same"));
+    assert!(idle.iter().any(judged), "something is judged where nothing disturbs: {}", idle[0].text);
     let _load = Load::new();
     for _ in 0..2 {
         let ended = run();
@@ -148,6 +150,16 @@ fn what_scatters_vanishes_or_fails_is_said() {
     assert_eq!(scattered.code, 0, "{}", scattered.text);
     let vanished = against("PLANTED_WITHOUT=1");
     assert!(vanished.code == 1 && vanished.of("planted").contains("GONE"), "{}", vanished.text);
+    let dead = {
+        let (this, base) = (build(folder.path(), "this", ""), build(folder.path(), "base", "PLANTED_WORK=none"));
+        bench(&["--programs", text(&this), "--against", text(&base), "--rounds", "1"], folder.path())
+    };
+    assert!(dead.code == 3 && dead.text.contains("FAILED in the baseline"), "{}", dead.text);
+    fs::write(folder.path().join("base/benches/xtask--planted"), "#!/bin/sh\nexit 3\n").unwrap();
+    let (this, base) = (folder.path().join("this"), folder.path().join("base"));
+    let arguments = ["--programs", text(&this), "--against", text(&base)];
+    let nothing = bench(&[&arguments[..], &["--rounds", "1"]].concat(), folder.path());
+    assert!(nothing.code == 3 && nothing.text.contains("nothing could be measured of"), "{}", nothing.text);
     let failed = against("PLANTED_FAILURE=1");
     assert!(failed.code == 1 && failed.text.contains("the answer is off by 1"), "{}", failed.text);
 }

@@ -35,7 +35,8 @@ def of(library, which, cases, matches):
             figures.append(Figure(name, dtype, description, data, ids))
 
     for name, operation in operations.OPERATIONS.items():
-        for dtype, n in operation.sizes[which]:
+        sizes = operations.ON_CPU if library.backend == "cpu" else operation.sizes
+        for dtype, n in sizes[which]:
             for variant in operation.variants:
                 add(name, dtype, f"{n}{variant}", operation, functools.partial(operation.data, dtype, n, variant))
     for matrix in cases:

@@ -95,7 +95,7 @@ def of_a_build(m, host):
 
 
 OPERATIONS = {
-    "spmv": Operation(of_a_product, lambda m: m.product_bytes, ceiling="copy"),
+    "spmv": Operation(of_a_product, lambda m: m.product_bytes, ceiling="read"),
     # A solve waits for the device itself.
     "cg200": Operation(of_a_solve, lambda m: m.cg_bytes, ceiling="copy", measures=("wall",)),
     "cg200-jacobi": Operation(of_a_solve, lambda m: m.jacobi_bytes, ceiling="copy", measures=("wall",)),

@@ -21,6 +21,12 @@ VECTORS = {
     "quick": [("f32", 1 << 20)],
     "tiny": [("f32", 4096), ("f64", 4096)],
 }
+# As long as the benches of ours on the CPU.
+ON_CPU = {
+    "full": [(dtype, n) for dtype in SIZE for n in (1 << 20, 1 << 25)],
+    "quick": [(dtype, 1 << 20) for dtype in SIZE],
+    "tiny": VECTORS["tiny"],
+}
 SUMS = {**VECTORS, "full": [("f32", 1 << 20), ("f32", 1 << 28)]}
 # The bus knows no element types, and locking pages for longer vectors takes many times as long as what is measured.
 TRANSFERS = {"full": [("f32", 1 << 20), ("f32", 1 << 24)], "quick": [("f32", 1 << 20)], "tiny": [("f32", 4096)]}

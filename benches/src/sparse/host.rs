@@ -1,7 +1,7 @@
 //! Our products, solves and conversions on the CPU's threads.
 
 use gpu_sparse::{
-    Format, Scalar, io,
+    CooMatrix, CsrMatrix, Format, Scalar, io,
     linalg::{self, Jacobi},
 };
 
@@ -12,7 +12,10 @@ use super::{
     input::ITERATIONS,
     on_device::{cut_off, half},
 };
-use crate::harness::{Check, Harness, Work};
+use crate::{
+    data,
+    harness::{Check, Harness, Outcome, Work},
+};
 
 /// Products, solves and conversions with one matrix.
 pub(super) fn figures<T: Scalar>(harness: &mut Harness, input: &Input<'_, T>) {
@@ -83,7 +86,7 @@ fn conversions<T: Scalar>(harness: &mut Harness, input: &Input<'_, T>) {
     let bytes = (size_of::<T>() + 8) as u64;
     let entries = || Ok(Work::moves(bytes * input.matrix()?.nnz() as u64));
     harness.figure("coo-to-csr", dtype, name, "gpu-sparse").work_of(entries).on_cpu(
-        || Ok(input.matrix()?.to_coo()),
+        || shuffled(input.matrix()?),
         |coo| Ok(coo.to_csr()),
         |_, csr| Ok(Check::holds(csr == *input.matrix()?)),
     );
@@ -116,4 +119,14 @@ fn conversions<T: Scalar>(harness: &mut Harness, input: &Input<'_, T>) {
             },
             |(_, text), ()| Ok(Check::holds(io::parse_matrix_market::<T>(&text[..])? == *input.matrix()?)),
         );
+}
+
+/// The entries in random order.
+fn shuffled<T: Scalar>(a: &CsrMatrix<T>) -> Outcome<CooMatrix<T>> {
+    let coo = a.to_coo();
+    let mut order: Vec<(u32, usize)> = data::words(coo.nnz()).into_iter().zip(0..).collect();
+    order.sort_unstable();
+    let pick = |of: &[u32]| order.iter().map(|&(_, entry)| of[entry]).collect::<Vec<u32>>();
+    let values = order.iter().map(|&(_, entry)| coo.values()[entry]).collect();
+    Ok(CooMatrix::from_triplets(a.rows(), a.cols(), pick(coo.row_indices()), pick(coo.col_indices()), values)?)
 }

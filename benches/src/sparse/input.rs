@@ -91,7 +91,7 @@ impl<'c, T: Scalar> Input<'c, T> {
         };
         Ok(match operation {
             Operation::Spmv => Work::reads(vectors(rows + cols)).with_flops(2 * nnz),
-            Operation::Axpby => Work::reads(vectors(2 * rows + cols)).with_flops(2 * nnz + 3 * rows),
+            Operation::Axpby => Work::copies(vectors(2 * rows + cols)).with_flops(2 * nnz + 3 * rows),
             Operation::Cg => iterations(10, 10),
             Operation::CgJacobi => iterations(12, 13),
             Operation::Convert => Work::default(),

@@ -103,7 +103,7 @@ fn programs_measure_on_a_device(device: &Device) -> Outcome {
                 "spmv/f32/poisson3d-6-variable/gpu-sparse-packets/wall",
                 "axpby/f64/poisson1d-500-variable/gpu-sparse-csr/device",
                 "cg200/f64/poisson1d-500-variable/gpu-sparse-csr/wall",
-                "cg200-jacobi/f64/poisson1d-500-variable/gpu-sparse-packets/device",
+                "cg200-jacobi/f64/poisson1d-500-variable/gpu-sparse-packets/wall",
             ],
         ),
     ];

@@ -3,7 +3,7 @@
 use std::{
     fs,
     path::{Path, PathBuf},
-    process::Command,
+    process::{self, Command},
 };
 
 use super::{
@@ -102,12 +102,15 @@ pub(super) fn name(text: &str) -> Result<String, String> {
 /// Keeps figures and programs below `folder`, in place of what had the name.
 pub(super) fn save(name: &str, folder: &Path, build: &Build, run: &Run) -> Outcome {
     let place = saved(folder, name);
+    // Beside it first: the programs may be those that had the name.
+    let part = place.with_extension(format!("{}.part", process::id()));
+    fs::create_dir_all(&part)?;
+    build.copy_to(&part)?;
+    run.save(&part.join(FIGURES))?;
     if place.exists() {
         fs::remove_dir_all(&place)?;
     }
-    fs::create_dir_all(&place)?;
-    build.copy_to(&place)?;
-    run.save(&place.join(FIGURES))
+    Ok(fs::rename(part, place)?)
 }
 
 fn saved(folder: &Path, name: &str) -> PathBuf {
@@ -124,9 +127,9 @@ pub(super) fn find(name: &str, folder: &Path, stored: bool) -> Outcome<Option<Ba
     let path = saved.unwrap_or_else(|| PathBuf::from(name));
     if path.is_file() {
         figures(&path)
-    } else if path.is_dir() && stored {
+    } else if stored && path.join(FIGURES).is_file() {
         figures(&path.join(FIGURES))
-    } else if path.is_dir() {
+    } else if !stored && programs::is_listed(&path) {
         Ok(Some(Base::Programs(Build::listed(&path)?)))
     } else if programs::is_bundle() || stored {
         Ok(None)
@@ -149,10 +152,13 @@ fn of_commit(commit: &str, folder: &Path) -> Outcome<Build> {
         command.args(arguments).current_dir(programs::root());
         command
     };
+    // What a stopped command left registered.
+    crate::run(&mut git(&["worktree", "prune"]))?;
     crate::run(git(&["worktree", "add", "--quiet", "--detach"]).args([&source, &PathBuf::from(commit)]))?;
     let built = build_checkout(&source, &folder.join("build"), &place);
-    crate::run(git(&["worktree", "remove", "--force"]).arg(&source))?;
-    built
+    let removed = crate::run(git(&["worktree", "remove", "--force"]).arg(&source));
+    let built = built?;
+    removed.map(|()| built)
 }
 
 /// Builds a checkout with that target folder, and copies the programs to `place`.

@@ -74,8 +74,8 @@ pub(crate) struct Rules {
 }
 
 impl Rules {
-    /// Half an interval may be as wide as this: what scatters more is not judged. Twice the threshold, so that a slowdown well beyond
-    /// the threshold is still found where rounds scatter by about as much.
+    /// Half an interval may be as wide as this: what scatters more is not judged, unless all of it lies farther off than it is wide. Twice
+    /// the threshold, so that a slowdown well beyond the threshold is still found where rounds scatter by about as much.
     fn scatter(&self) -> f64 {
         2.0 * self.threshold
     }
@@ -93,7 +93,7 @@ impl Rules {
         let (slow, fast) = (1.0 + self.threshold, 1.0 / (1.0 + self.threshold));
         if change.confidence < CONFIDENCE {
             (Verdict::NotJudged, format!("too few rounds: {:.0} % sure at most", 100.0 * change.confidence))
-        } else if change.half_width() > self.scatter() {
+        } else if change.half_width() > self.scatter() && change.low - 1.0 <= change.half_width() {
             (Verdict::NotJudged, format!("rounds scatter by {:.0} %", 100.0 * change.half_width()))
         } else if change.low > slow {
             (Verdict::Slower, String::new())
@@ -184,6 +184,12 @@ mod tests {
         assert!(row.verdict == Verdict::NotJudged && !row.fails(), "{row:?}");
         let row = one(&[1.3; 3], &[1.0; 3], &rules());
         assert!(row.verdict == Verdict::NotJudged && row.reason.contains("few rounds"), "{row:?}");
+    }
+
+    #[test]
+    fn what_is_slower_by_far_more_than_it_scatters_cannot_hide() {
+        let slow = [2.0, 2.1, 2.2, 2.4, 2.5, 2.6, 2.7, 2.8, 2.9];
+        assert_eq!(one(&slow, &[1.0; 9], &rules()).verdict, Verdict::Slower);
     }
 
     #[test]

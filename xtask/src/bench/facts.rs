@@ -20,6 +20,8 @@ pub(super) enum Fact {
         #[serde(default)]
         device: Option<String>,
         #[serde(default)]
+        driver_cuda: Option<String>,
+        #[serde(default)]
         nvrtc: Option<String>,
     },
     Figure(FigureFact),
@@ -55,7 +57,8 @@ pub(super) struct FigureFact {
 
 /// The lines of a file; none where there is no file. A line that cannot be read becomes a failure of `program`.
 pub(super) fn read(path: &Path, program: &str) -> Vec<Fact> {
-    let text = fs::read_to_string(path).unwrap_or_default();
+    let text = fs::read(path).unwrap_or_default();
+    let text = String::from_utf8_lossy(&text);
     let line = |line: &str| {
         serde_json::from_str(line).unwrap_or_else(|error| {
             Fact::Failure(Failure { id: program.to_owned(), reason: format!("its fact `{line}`: {error}") })

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, fs, path::Path};
 use serde::Deserialize;
 
 use super::{
-    groups::{Group, Id, groups},
+    groups::{Group, Id, against_peers, groups},
     record::{self, Figure, Run},
     report::{markdown_table, place, speeds},
     units,
@@ -141,7 +141,7 @@ fn page(run: &Run, tables: &Tables) -> String {
             tables.rows.iter().filter(|row| row.floor.is_some()).map(|row| cells(run, row)).collect();
         parts.push(markdown_table(&head, &rows));
     }
-    parts.push(against_peers(run));
+    parts.push(peers(run));
     parts.push(losses(run, tables));
     parts.push(alone(run));
     let gaps: Vec<String> = run.gaps.iter().map(gap).collect();
@@ -157,25 +157,13 @@ fn gap(gap: &record::Gap) -> String {
     format!("- {}{id}: {}", gap.peer, gap.reason.replace('\n', " "))
 }
 
-fn against_peers(run: &Run) -> String {
-    let list = |figures: &[(&str, &Figure)]| {
-        let all: Vec<String> =
-            figures.iter().map(|(by, figure)| format!("{by} {}", units::time(figure.median))).collect();
-        if all.is_empty() { "–".to_owned() } else { all.join(", ") }
-    };
-    let row = |(name, group): (String, Group<'_>)| {
-        let ratio = group.ratio().map_or_else(|| "–".to_owned(), units::times);
-        (!group.peers.is_empty()).then(|| vec![name, ratio, list(&group.ours), list(&group.peers)])
-    };
-    let rows: Vec<Vec<String>> = groups(run).into_iter().filter_map(row).collect();
+fn peers(run: &Run) -> String {
+    let rows = against_peers(run);
     if rows.is_empty() {
         return String::new();
     }
-    let head = words(&["figure", "ratio", "ours", "peers"]);
-    format!(
-        "### Against peers\n\nThe ratio is the fastest peer's time to the fastest of ours.\n\n{}",
-        markdown_table(&head, &rows)
-    )
+    let table = markdown_table(&words(&["figure", "ratio", "ours", "peers"]), &rows);
+    format!("### Against peers\n\nThe ratio is the fastest peer's time to the fastest of ours.\n\n{table}")
 }
 
 /// Where a peer is faster, and why.

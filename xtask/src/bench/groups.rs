@@ -2,7 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::record::{Figure, Run};
+use super::{
+    record::{Figure, Run},
+    units,
+};
 
 /// Who measures ceilings.
 pub(crate) const MACHINE: &str = "machine";
@@ -62,6 +65,20 @@ pub(crate) fn groups(run: &Run) -> BTreeMap<String, Group<'_>> {
         if figure.peer { &mut group.peers } else { &mut group.ours }.push((by, figure));
     }
     groups
+}
+
+/// The groups that have peers, a row each: its name, the ratio, who of ours took how long, who of the peers.
+pub(crate) fn against_peers(run: &Run) -> Vec<Vec<String>> {
+    let list = |figures: &[(&str, &Figure)]| {
+        let all: Vec<String> =
+            figures.iter().map(|(by, figure)| format!("{by} {}", units::time(figure.median))).collect();
+        if all.is_empty() { "–".to_owned() } else { all.join(", ") }
+    };
+    let row = |(name, group): (String, Group<'_>)| {
+        let ratio = group.ratio().map_or_else(|| "–".to_owned(), units::times);
+        (!group.peers.is_empty()).then(|| vec![name, ratio, list(&group.ours), list(&group.peers)])
+    };
+    groups(run).into_iter().filter_map(row).collect()
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Rounds: each program is started once a round, those of two revisions in turn, so that what disturbs the machine meets both.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, HashSet},
     fs::{self, File},
     path::{Path, PathBuf},
     process::{Command, ExitStatus, Stdio},
@@ -11,6 +11,7 @@ use std::{
 
 use super::{
     facts::{self, Fact, FigureFact},
+    groups::MACHINE,
     record::{Compiler, FORMAT, Failure, Figure, Gap, Place, Run},
 };
 use crate::{Outcome, machine};
@@ -29,6 +30,9 @@ const CLOCKS: [&str; 7] = [
 /// The program that measures what the machine itself does.
 const CEILINGS: &str = "memory";
 
+/// Seconds that a program has in any case, however little of the budget is left.
+const LEAST_LIMIT: f64 = 30.0;
+
 /// How to measure.
 #[derive(Clone, Debug)]
 pub(super) struct Plan {
@@ -40,8 +44,9 @@ pub(super) struct Plan {
     pub(super) set: String,
     /// Seconds of one figure in one round.
     pub(super) seconds: f64,
-    /// No round begins that is expected to end later than this many seconds from the first.
+    /// No round begins that is expected to end later than so many seconds from `began`.
     pub(super) budget: f64,
+    pub(super) began: Instant,
     /// A program that takes longer is stopped.
     pub(super) limit: Duration,
     /// Where the figures so far are kept after each round: what stops the command loses no more than one.
@@ -65,6 +70,12 @@ pub(super) struct Bench {
     pub(super) every: usize,
 }
 
+impl Bench {
+    fn in_turn(&self, round: usize) -> bool {
+        round.is_multiple_of(self.every)
+    }
+}
+
 /// The programs of one revision.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Side {
@@ -86,8 +97,10 @@ pub(super) fn measure(sides: &[Side], plan: &Plan) -> Outcome<Vec<Run>> {
     names.sort_unstable_by_key(|name| (*name != CEILINGS, *name));
     names.dedup();
     let mut rounds = 0;
+    // How long each program took the last time.
+    let mut took: BTreeMap<(usize, &str), f64> = BTreeMap::new();
     while rounds < plan.rounds {
-        let (round, started) = (rounds, Instant::now());
+        let round = rounds;
         for name in &names {
             // The other order in every other round: what drifts slowly meets both alike.
             let mut order: Vec<usize> = (0..sides.len()).collect();
@@ -95,7 +108,7 @@ pub(super) fn measure(sides: &[Side], plan: &Plan) -> Outcome<Vec<Run>> {
                 order.reverse();
             }
             for which in order {
-                let in_turn = |bench: &&Bench| bench.name == *name && round % bench.every == 0;
+                let in_turn = |bench: &&Bench| bench.name == *name && bench.in_turn(round);
                 let Some(bench) = sides[which].benches.iter().find(in_turn) else { continue };
                 let folder = plan.scratch.join(format!("round-{round}-{which}-{name}"));
                 let started = Instant::now();
@@ -104,12 +117,18 @@ pub(super) fn measure(sides: &[Side], plan: &Plan) -> Outcome<Vec<Run>> {
                 let figures = seen.seconds.len();
                 eprintln!("round {}/{}: {name} of {label}: {figures} figures, {seconds:.1} s", round + 1, plan.rounds);
                 collected[which].add(round, seen);
+                took.insert((which, name), seconds);
                 fs::remove_dir_all(&folder)?;
             }
         }
         rounds += 1;
         Run { rounds, ..collected[0].clone().into_run(&sides[0]) }.save(&plan.so_far)?;
-        if began.elapsed().as_secs_f64() + started.elapsed().as_secs_f64() > plan.budget && rounds < plan.rounds {
+        let next = sides.iter().enumerate().flat_map(|(which, side)| {
+            let in_turn = side.benches.iter().filter(move |bench| bench.in_turn(rounds));
+            in_turn.map(move |bench| (which, bench.name.as_str()))
+        });
+        let expected: f64 = next.filter_map(|key| took.get(&key)).sum();
+        if plan.began.elapsed().as_secs_f64() + expected > plan.budget && rounds < plan.rounds {
             eprintln!("the time is up after {rounds} of {} rounds", plan.rounds);
             break;
         }
@@ -120,6 +139,8 @@ pub(super) fn measure(sides: &[Side], plan: &Plan) -> Outcome<Vec<Run>> {
     let run = |(side, collected): (&Side, Collected)| Run {
         clocks: clocks.clone(),
         rounds,
+        set: Some(plan.set.clone()),
+        seconds_each: Some(plan.seconds),
         seconds: Some(seconds),
         ..collected.into_run(side)
     };
@@ -152,18 +173,29 @@ fn start(bench: &Bench, side: &Side, plan: &Plan, folder: &Path, round: usize) -
     if bench.is_criterion {
         command.args(["--bench", "--noplot", "--sample-size", "10", "--nresamples", "1001"]);
         command.arg("--warm-up-time").arg((plan.seconds / 3.0).to_string());
-        command.arg("--measurement-time").arg(plan.seconds.to_string()).args(&plan.filter);
+        command.arg("--measurement-time").arg(plan.seconds.to_string());
+        // Ceilings are measured whatever else is.
+        let ceilings =
+            |filter: &String| if bench.name == CEILINGS { format!("(?:{filter})|/{MACHINE}/") } else { filter.clone() };
+        command.args(plan.filter.as_ref().map(ceilings));
     } else {
         command.arg("--seconds").arg(plan.seconds.to_string());
         command.args(plan.filter.iter().flat_map(|filter| ["--filter", filter]));
     }
     let output = File::create(&log)?;
     command.stdin(Stdio::null()).stdout(output.try_clone()?).stderr(output);
-    let ended = wait(&mut command, plan.limit);
+    let left = (plan.budget - plan.began.elapsed().as_secs_f64())
+        .clamp(LEAST_LIMIT, plan.limit.as_secs_f64().max(LEAST_LIMIT));
+    let limit = plan.limit.min(Duration::from_secs_f64(left));
+    let ended = wait(&mut command, limit);
 
     let mut seen = Seen { facts: facts::read(&facts, &bench.name), ..Seen::default() };
+    let mut problems = Vec::new();
     if bench.is_criterion {
-        seen.seconds = facts::criterion(folder)?;
+        match facts::criterion(folder) {
+            Ok(seconds) => seen.seconds = seconds,
+            Err(error) => problems.push(error.to_string()),
+        }
     }
     for fact in &seen.facts {
         if let Fact::Figure(FigureFact { id, seconds: Some(seconds), .. }) = fact {
@@ -171,13 +203,18 @@ fn start(bench: &Bench, side: &Side, plan: &Plan, folder: &Path, round: usize) -
         }
     }
     let said_why = seen.facts.iter().any(|fact| matches!(fact, Fact::Failure(_)));
-    let problem = match ended {
+    problems.extend(match ended {
         Ok(Some(status)) if status.success() || said_why => None,
         Ok(Some(status)) => Some(format!("{status}: {}", last_lines(&log))),
-        Ok(None) => Some(format!("stopped after {} s: {}", plan.limit.as_secs(), last_lines(&log))),
+        Ok(None) => Some(format!("stopped after {} s: {}", limit.as_secs(), last_lines(&log))),
         Err(error) => Some(format!("{}: {error}", bench.path.display())),
+    });
+    // What goes wrong with others' programs is a gap.
+    let told = |reason| match bench.is_criterion {
+        true => Fact::Failure(Failure { id: bench.name.clone(), reason }),
+        false => Fact::Gap(Gap { peer: bench.name.clone(), id: None, reason }),
     };
-    seen.facts.extend(problem.map(|reason| Fact::Failure(Failure { id: bench.name.clone(), reason })));
+    seen.facts.extend(problems.into_iter().map(told));
     Ok(seen)
 }
 
@@ -190,6 +227,8 @@ fn wait(command: &mut Command, limit: Duration) -> std::io::Result<Option<ExitSt
             return Ok(Some(status));
         }
         if began.elapsed() > limit {
+            // Its children first, which it may have started in processes of their own.
+            let _ = Command::new("pkill").args(["-KILL", "-P", &child.id().to_string()]).status();
             child.kill()?;
             child.wait()?;
             return Ok(None);
@@ -223,6 +262,7 @@ struct Collected {
     seconds: BTreeMap<String, Vec<Option<f64>>>,
     figures: BTreeMap<String, FigureFact>,
     place: Option<(String, Option<String>)>,
+    driver: Option<String>,
     nvrtc: Option<String>,
     compile: BTreeMap<String, f64>,
     versions: BTreeMap<String, String>,
@@ -239,8 +279,9 @@ impl Collected {
         }
         for fact in seen.facts {
             match fact {
-                Fact::Environment { backend, device, nvrtc } => {
+                Fact::Environment { backend, device, driver_cuda, nvrtc } => {
                     self.place.get_or_insert((backend, device));
+                    self.driver = self.driver.take().or(driver_cuda.map(|version| format!("of CUDA {version}")));
                     self.nvrtc = self.nvrtc.take().or(nvrtc);
                 }
                 // The first is the one that was checked.
@@ -255,6 +296,11 @@ impl Collected {
     }
 
     fn into_run(mut self, side: &Side) -> Run {
+        // A wrong answer has no time, though only one round checks it, and only the first of its measures is named.
+        let of_one = |id: &str| id.rsplit_once('/').map_or_else(|| id.to_owned(), |(of_one, _)| of_one.to_owned());
+        let failed: HashSet<String> = self.failures.iter().map(|failure| of_one(&failure.id)).collect();
+        let missing: HashSet<&String> = self.gaps.iter().filter_map(|gap| gap.id.as_ref()).collect();
+        self.seconds.retain(|id, _| !failed.contains(&of_one(id)) && !missing.contains(id));
         let figure = |(id, rounds): (String, Vec<Option<f64>>)| {
             let rounds = rounds.into_iter().flatten().collect();
             let figure = match self.figures.remove(&id) {
@@ -266,7 +312,8 @@ impl Collected {
             (id, figure)
         };
         let (backend, device) = self.place.unwrap_or_else(|| ("cpu".to_owned(), None));
-        let driver = machine::gpu(&["driver_version"]).remove("driver_version").filter(|_| backend == "cuda");
+        let driver =
+            machine::gpu(&["driver_version"]).remove("driver_version").or(self.driver).filter(|_| backend == "cuda");
         let mut run = Run {
             format: FORMAT,
             date: machine::now(),
@@ -291,17 +338,17 @@ fn push_new<T: PartialEq>(list: &mut Vec<T>, item: T) {
     }
 }
 
-/// Of a figure that all sides have, drops the rounds in which one of them failed: what is left pairs up.
+/// Of a figure that several sides have, drops the rounds in which one of them failed: what is left pairs up.
 fn align(collected: &mut [Collected]) {
-    let [first, second] = collected else { return };
-    for (id, this) in &mut first.seconds {
-        let Some(base) = second.seconds.get_mut(id) else { continue };
-        let rounds = this.len().max(base.len());
-        this.resize(rounds, None);
-        base.resize(rounds, None);
-        for (this, base) in this.iter_mut().zip(base) {
-            if this.is_none() || base.is_none() {
-                (*this, *base) = (None, None);
+    let ids: HashSet<String> = collected.iter().flat_map(|side| side.seconds.keys().cloned()).collect();
+    for id in ids {
+        let mut all: Vec<&mut Vec<Option<f64>>> =
+            collected.iter_mut().filter_map(|side| side.seconds.get_mut(&id)).collect();
+        let rounds = all.iter().map(|rounds| rounds.len()).max().unwrap_or(0);
+        all.iter_mut().for_each(|side| side.resize(rounds, None));
+        for round in 0..rounds {
+            if all.iter().any(|side| side[round].is_none()) {
+                all.iter_mut().for_each(|side| side[round] = None);
             }
         }
     }
@@ -322,10 +369,14 @@ mod tests {
 
     #[test]
     fn rounds_that_one_side_lacks_are_dropped_from_both() {
-        let mut both = [collected(&[(0, 1.0), (1, 2.0), (3, 4.0)]), collected(&[(1, 20.0), (2, 30.0), (3, 40.0)])];
-        align(&mut both);
-        let [this, base] = both.map(|side| side.into_run(&Side::default()).figures["a"].rounds.clone());
-        assert_eq!((this, base), (vec![2.0, 4.0], vec![20.0, 40.0]));
+        let mut all = [
+            collected(&[(0, 1.0), (1, 2.0), (3, 4.0)]),
+            collected(&[(1, 20.0), (2, 30.0), (3, 40.0)]),
+            collected(&[(0, 5.0), (1, 6.0), (2, 7.0), (3, 8.0)]),
+        ];
+        align(&mut all);
+        let rounds = all.map(|side| side.into_run(&Side::default()).figures["a"].rounds.clone());
+        assert_eq!(rounds, [[2.0, 4.0], [20.0, 40.0], [6.0, 8.0]]);
     }
 
     /// Measures with a shell script that tells one figure, and how the checks are asked for.
@@ -348,6 +399,7 @@ mod tests {
             set: "tiny".to_owned(),
             seconds: 0.1,
             budget: f64::INFINITY,
+            began: Instant::now(),
             limit: Duration::from_secs(60),
             so_far: folder.path().join("so-far.json"),
             scratch: folder.path().to_owned(),
@@ -375,10 +427,22 @@ mod tests {
     }
 
     #[test]
-    fn what_a_program_said_last_is_the_reason_of_its_failure() {
+    fn a_wrong_answer_has_no_time() {
+        let wrong = format!(
+            r#"{ONE_FIGURE}
+               echo '{{"kind":"figure","id":"b/x/wall","seconds":1}}' >> "$BENCH_FACTS"
+               [ $BENCH_CHECK = 0 ] || echo '{{"kind":"failure","id":"b/x/device","reason":"wrong"}}' >> "$BENCH_FACTS""#
+        );
+        let run = measured(&wrong, 1, |plan| plan);
+        assert_eq!(run.figures.keys().collect::<Vec<_>>(), ["a"]);
+        assert_eq!(run.failures[0].reason, "wrong");
+    }
+
+    #[test]
+    fn what_a_peer_said_last_is_the_reason_of_its_gap() {
         let run = measured("echo first; echo no memory >&2; exit 3", 1, |plan| plan);
-        let [failure] = &run.failures[..] else { panic!("{:?}", run.failures) };
-        assert!(failure.id == "script" && failure.reason.contains("no memory"), "{failure:?}");
+        let [gap] = &run.gaps[..] else { panic!("{:?}", run.gaps) };
+        assert!(gap.peer == "script" && gap.reason.contains("no memory") && run.failures.is_empty(), "{gap:?}");
     }
 
     #[test]

@@ -2,8 +2,10 @@
 
 use std::{
     env, fs,
+    io::{self, Write},
     path::{Path, PathBuf},
-    time::Duration,
+    process,
+    time::{Duration, Instant},
 };
 
 use clap::Args;
@@ -29,7 +31,7 @@ pub(crate) use figures::update as update_figures;
 pub(crate) use record::Host;
 
 use baseline::{Base, Build};
-use compare::{Row, Rules, compare};
+use compare::{Rules, Verdict, compare};
 use measure::{Plan, Side};
 use record::Run;
 use report::Report;
@@ -42,7 +44,8 @@ pub(crate) struct Options {
     /// Keep the figures and the programs under this name, so that `--against NAME` can run them again, in turn with newer ones.
     #[arg(long, value_parser = baseline::name)]
     save: Option<String>,
-    /// Judge against: a saved NAME, a revision of git, `record` (the newest of this device), a bundle or saved folder, or a JSON file.
+    /// Judge against a saved NAME, `record` (the newest of this device), a JSON file, a bundle or saved folder, or a revision of git,
+    /// looked for in this order.
     /// Programs (a name, a revision, a folder) are run again in turn with these; figures from a file are only compared.
     #[arg(long, value_name = "NAME|REV|record|PATH")]
     against: Option<String>,
@@ -71,7 +74,7 @@ pub(crate) struct Options {
     /// Seconds of each figure in each round; the default is 0.3, and 0.06 for a record.
     #[arg(long)]
     seconds: Option<f64>,
-    /// Seconds after which no further round begins; the default for a record is 440, for others there is none.
+    /// Seconds from the start within which a further round must be expected to end; the default for a record is 465, for others there is none.
     #[arg(long)]
     budget: Option<f64>,
     /// Figures that may be slower, or go: a regular expression; can be given several times.
@@ -94,6 +97,9 @@ pub(crate) struct Options {
 /// Seconds; the longest start of a program takes a sixth of it.
 const LIMIT: u64 = 600;
 
+/// As many rounds on either side leave an interval of 97 % between two records.
+const ROUNDS_OF_RECORD: usize = 4;
+
 /// What a run of the command ends with. 2 is a wrong command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ending {
@@ -112,107 +118,137 @@ const RESULTS: &str = "results.json";
 
 /// Does what the options say.
 pub(crate) fn run(options: &Options) -> Outcome<Ending> {
-    let folder = folder();
+    let (began, folder) = (Instant::now(), folder());
+    let filter = options.filter.as_deref().map(Regex::new).transpose()?;
     let base = match &options.against {
         Some(name) => match baseline::find(name, &folder, options.load.is_some())? {
             Some(base) => Some((name.as_str(), base)),
             None => {
-                return Ok(no_baseline(&format!(
-                    "there is no baseline `{name}`: no saved name, file, folder or revision"
-                )));
+                return Ok(no_baseline(&format!("`{name}` is no saved name, file, folder with programs, or revision")));
             }
         },
         None => None,
     };
-    let (this, base) = figures_of(options, base, &folder)?;
-    let base = match base {
-        Some((name, base, interleaved)) => match base {
-            Some(run) => Some((name, run, interleaved)),
-            None => return Ok(no_baseline(&format!("the record has nothing of {}", this.place.folder()))),
-        },
-        None => None,
+    let (mut this, base) = match &options.load {
+        Some(name) => loaded(name, base, &folder)?,
+        None => measured(options, base, &folder, began)?,
     };
-    if this.figures.is_empty() && this.failures.is_empty() {
+    let wanted = |id: &str| filter.as_ref().is_none_or(|filter| filter.is_match(id));
+    if options.load.is_some() {
+        this.figures.retain(|id, _| wanted(id));
+    }
+    if this.failures.is_empty() && !this.figures.keys().any(|id| wanted(id)) {
         return Err("no figure: does any full id match the filter?".into());
     }
-    if let Some((name, base, _)) = &base
-        && let Some(difference) = this.place.differs(&base.place)
-        && !options.force
-    {
-        return Ok(no_baseline(&format!(
-            "`{name}` is not to be compared with these figures: {difference}; --force does"
-        )));
-    }
-    conclude(options, &this, base.as_ref().map(|(name, base, interleaved)| (*name, base, *interleaved)), &folder)
+    let refusal = base.as_ref().and_then(|base| base.refusal(&this, options.force));
+    let against = base.as_ref().filter(|_| refusal.is_none());
+    let ending = conclude(options, &this, against, &wanted, &folder)?;
+    // What failed in the baseline was not judged.
+    let failed = against.and_then(|base| base.run.as_ref()).map_or(0, |run| run.failures.len());
+    let failed = (failed > 0).then(|| format!("{failed} benches failed in it"));
+    Ok(match (ending, refusal.or(failed)) {
+        (Ending::Clean, Some(why)) => no_baseline(&why),
+        (ending, _) => ending,
+    })
 }
 
 /// Reports and judges.
-fn conclude(options: &Options, this: &Run, base: Option<(&str, &Run, bool)>, folder: &Path) -> Outcome<Ending> {
-    let interleaved = base.is_some_and(|(_, _, interleaved)| interleaved);
+fn conclude(
+    options: &Options,
+    this: &Run,
+    base: Option<&Against<'_>>,
+    wanted: &dyn Fn(&str) -> bool,
+    folder: &Path,
+) -> Outcome<Ending> {
+    let interleaved = base.is_some_and(|base| base.interleaved);
     let rules = Rules { threshold: options.threshold, interleaved, allow: options.allow.clone() };
-    let matching = |rows: Vec<Row>| match options.filter.as_deref().map(Regex::new).transpose() {
-        Ok(Some(filter)) => Ok(rows.into_iter().filter(|row| filter.is_match(&row.id)).collect()),
-        Ok(None) => Ok(rows),
-        Err(error) => Err(error),
-    };
-    let rows = base.map_or(Ok(Vec::new()), |(_, base, _)| matching(compare(this, base, &rules)))?;
-    let report = Report {
-        this,
-        base: base.map(|(_, base, _)| base),
-        base_name: base.map_or("", |(name, ..)| name),
-        rows: &rows,
-        threshold: rules.threshold,
-        interleaved,
-    };
-    print!("{}", report.text());
-    write_reports(&report, &out(options, folder))?;
+    let run = base.and_then(|base| base.run.as_ref());
+    let mut rows = run.map_or_else(Vec::new, |run| compare(this, run, &rules));
+    rows.retain(|row| wanted(&row.id));
+    let base_name = base.map_or("", |base| base.name);
+    let report = Report { this, base: run, base_name, rows: &rows, threshold: rules.threshold, interleaved };
+    // Written first: whoever reads what is printed may go.
+    let out = out(options, folder);
+    write_reports(&report, &out)?;
+    say(&report.text());
+    say(&format!("report.md, report.html and {RESULTS} are in {}", out.display()));
 
     let slow: Vec<&str> = rows.iter().filter(|row| row.fails()).map(|row| row.id.as_str()).collect();
     if !slow.is_empty() {
-        println!("FAIL: slower or gone: {}", slow.join(", "));
+        say(&format!("FAIL: slower or gone: {}", slow.join(", ")));
     }
     if !this.failures.is_empty() {
-        println!("FAIL: {} benches failed", this.failures.len());
+        say(&format!("FAIL: {} benches failed", this.failures.len()));
+    }
+    if !rows.is_empty() && rows.iter().all(|row| row.verdict == Verdict::NotJudged) {
+        say("NOTHING COULD BE JUDGED: more rounds, or a quieter machine, would tell");
     }
     Ok(if slow.is_empty() && this.failures.is_empty() { Ending::Clean } else { Ending::Regression })
 }
 
 fn write_reports(report: &Report<'_>, out: &Path) -> Outcome {
     let mut history = record::history(&programs::record().join(report.this.place.folder()));
-    if !history.iter().any(|run| (&run.date, &run.revision) == (&report.this.date, &report.this.revision)) {
+    if !history.iter().any(|run| run.is(report.this)) {
         history.push(report.this.clone());
     }
     fs::create_dir_all(out)?;
     fs::write(out.join("report.md"), report.markdown())?;
     fs::write(out.join("report.html"), page::html(report, &history)?)?;
-    report.this.save(&out.join(RESULTS))?;
-    println!("\nreport.md, report.html and results.json are in {}", out.display());
-    Ok(())
+    report.this.save(&out.join(RESULTS))
 }
 
 fn no_baseline(why: &str) -> Ending {
-    println!("NO BASELINE: {why}");
+    say(&format!("NO BASELINE: {why}"));
     Ending::NoBaseline
 }
 
-/// The name of a baseline, its figures, and whether they were measured in turn with the others.
-type Against<'a> = (&'a str, Option<Run>, bool);
+/// Prints, also where nobody listens any more.
+fn say(text: &str) {
+    let _ = writeln!(io::stdout(), "{text}");
+}
 
-/// The figures to judge, and those to judge them by.
-fn figures_of<'a>(
+/// What is judged by.
+struct Against<'a> {
+    name: &'a str,
+    /// None when the record has nothing of this place.
+    run: Option<Run>,
+    /// Measured in turn with the figures to judge.
+    interleaved: bool,
+}
+
+impl Against<'_> {
+    /// Why the figures cannot be judged by these.
+    fn refusal(&self, this: &Run, force: bool) -> Option<String> {
+        let Some(base) = &self.run else { return Some(format!("the record has nothing of {}", this.place.folder())) };
+        if base.figures.is_empty() {
+            let reasons = base.failures.iter().map(|failure| format!(": {}: {}", failure.id, failure.reason));
+            return Some(format!("nothing could be measured of `{}`{}", self.name, reasons.collect::<String>()));
+        }
+        let sets = this.set.as_ref().zip(base.set.as_ref()).filter(|(this, base)| this != base);
+        let sets = sets.map(|(this, base)| format!("set {this}, baseline {base}"));
+        let difference = this.place.differs(&base.place).or(sets).filter(|_| !force)?;
+        Some(format!("`{}` is not to be compared with these figures: {difference}; --force does", self.name))
+    }
+}
+
+/// Figures that were measured before.
+fn loaded<'a>(name: &str, base: Option<(&'a str, Base)>, folder: &Path) -> Outcome<(Run, Option<Against<'a>>)> {
+    let this = match baseline::find(name, folder, true)? {
+        Some(Base::Figures(run)) => *run,
+        Some(Base::Record) => newest(None)?.ok_or("the record is empty")?,
+        _ => return Err(format!("`{name}` names no figures: a saved name, `record`, or a JSON file does").into()),
+    };
+    let against = base.map(|(name, base)| stored(name, base, &this)).transpose()?;
+    Ok((this, against))
+}
+
+/// Figures that are measured now, with those of the baseline where it has programs.
+fn measured<'a>(
     options: &Options,
     base: Option<(&'a str, Base)>,
     folder: &Path,
+    began: Instant,
 ) -> Outcome<(Run, Option<Against<'a>>)> {
-    if let Some(name) = &options.load {
-        let this = match baseline::find(name, folder, true)? {
-            Some(Base::Figures(run)) => *run,
-            Some(Base::Record) => newest(None)?.ok_or("the record is empty")?,
-            _ => return Err(format!("`{name}` names no figures: a saved name, `record`, or a JSON file does").into()),
-        };
-        let against = base.map(|(name, base)| stored(name, base, &this)).transpose()?;
-        return Ok((this, against));
-    }
     let peers = options.peers || options.record.is_some();
     let build = match &options.programs {
         Some(folder) => Build::listed(folder)?,
@@ -222,25 +258,28 @@ fn figures_of<'a>(
     if let Some((name, Base::Programs(build))) = &base {
         sides.push(build.side(name));
     }
-    let Prepared { plan, scratch } = plan(options)?;
+    let Prepared { plan, scratch } = plan(options, base.as_ref().map(|(_, base)| base))?;
     let so_far = out(options, folder).join(RESULTS);
-    let mut plan = Plan { scratch: scratch.path().to_owned(), so_far, ..plan };
+    let mut plan = Plan { scratch: scratch.path().to_owned(), so_far, began, ..plan };
     let gaps = peers::add(&mut sides[0], &mut plan, &build)?;
     let mut runs = measure::measure(&sides, &plan)?.into_iter();
     let mut this = runs.next().ok_or("nothing was measured")?;
     this.gaps.extend(gaps);
     if let Some(name) = &options.save {
         baseline::save(name, folder, &build, &this)?;
-        println!("saved as {name}");
+        say(&format!("saved as {name}"));
     }
     if let Some(record) = &options.record {
         let record = if record.as_os_str().is_empty() { programs::record() } else { record.clone() };
         let path = this.record_path(&record);
         this.save(&path)?;
-        println!("recorded: {}", path.display());
+        say(&format!("recorded: {}", path.display()));
+        if this.rounds < ROUNDS_OF_RECORD {
+            say(&format!("INCOMPLETE: {} rounds; to be judged by, a record needs {ROUNDS_OF_RECORD}", this.rounds));
+        }
     }
     let against = match (base, runs.next()) {
-        (Some((name, Base::Programs(_))), run) => Some((name, run, true)),
+        (Some((name, Base::Programs(_))), run) => Some(Against { name, run, interleaved: true }),
         (Some((name, base)), _) => Some(stored(name, base, &this)?),
         (None, _) => None,
     };
@@ -249,11 +288,12 @@ fn figures_of<'a>(
 
 /// Figures that were measured some other time.
 fn stored<'a>(name: &'a str, base: Base, this: &Run) -> Outcome<Against<'a>> {
-    Ok(match base {
-        Base::Figures(run) => (name, Some(*run), false),
-        Base::Record => (name, newest(Some(this))?, false),
+    let run = match base {
+        Base::Figures(run) => Some(*run),
+        Base::Record => newest(Some(this))?,
         Base::Programs(_) => return Err(format!("`{name}` has to be measured: leave --load out").into()),
-    })
+    };
+    Ok(Against { name, run, interleaved: false })
 }
 
 /// The newest run in the record: of the place of `this` and another one, or of a GPU, or of any place.
@@ -261,8 +301,10 @@ fn newest(this: Option<&Run>) -> Outcome<Option<Run>> {
     let record = programs::record();
     if let Some(this) = this {
         let mut runs = record::history(&record.join(this.place.folder()));
-        runs.retain(|run| (&run.date, &run.revision) != (&this.date, &this.revision));
-        return Ok(runs.pop());
+        runs.retain(|run| !run.is(this));
+        // One with another driver is better than none: it can be forced.
+        let same = runs.iter().rposition(|run| run.place.differs(&this.place).is_none());
+        return Ok(same.map(|at| runs.swap_remove(at)).or_else(|| runs.pop()));
     }
     let mut all = Vec::new();
     for entry in fs::read_dir(&record).map_err(|error| format!("{}: {error}", record.display()))? {
@@ -276,44 +318,66 @@ struct Prepared {
     scratch: tempfile::TempDir,
 }
 
-fn plan(options: &Options) -> Outcome<Prepared> {
+/// How to measure; where nothing is said, as the figures were measured that these are to be judged by.
+fn plan(options: &Options, base: Option<&Base>) -> Outcome<Prepared> {
+    let like = match base {
+        Some(Base::Figures(run)) => Some(&**run),
+        _ => None,
+    };
     let is_record = options.record.is_some();
-    let set = options.set.clone().unwrap_or_else(|| if is_record { "full" } else { "quick" }.to_owned());
+    let as_record = is_record || matches!(base, Some(Base::Record));
+    let set = options.set.clone().or_else(|| like.and_then(|run| run.set.clone()));
+    let set = set.unwrap_or_else(|| if as_record { "full" } else { "quick" }.to_owned());
     if is_record && set == "quick" {
         return Err("a record holds the full set".into());
     }
-    let seconds = options.seconds.unwrap_or(if is_record { 0.06 } else { 0.3 });
+    let seconds = options.seconds.or_else(|| like.and_then(|run| run.seconds_each));
+    let seconds = seconds.unwrap_or(if as_record { 0.06 } else { 0.3 });
     if !(seconds > 0.0 && seconds < 1e3) {
         return Err(format!("--seconds {seconds}: must lie between 0 and 1000").into());
     }
-    let rounds = options.rounds.unwrap_or(if is_record { 4 } else { 9 });
+    let rounds = options.rounds.unwrap_or(if is_record { ROUNDS_OF_RECORD } else { 9 });
     if rounds == 0 {
         return Err("--rounds 0 measures nothing".into());
     }
-    if let Some(filter) = &options.filter {
-        Regex::new(filter)?;
-    }
-    // Exported matrices are large and read in every round.
-    let memory = Path::new("/dev/shm");
-    let scratch = if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() }?;
     let plan = Plan {
         rounds,
         filter: options.filter.clone(),
         backend: options.backend.clone(),
         set,
         seconds,
-        budget: options.budget.unwrap_or(if is_record { 440.0 } else { f64::INFINITY }),
+        budget: options.budget.unwrap_or(if is_record { 465.0 } else { f64::INFINITY }),
         limit: Duration::from_secs(options.limit),
+        began: Instant::now(),
         so_far: PathBuf::new(),
         scratch: PathBuf::new(),
         environment: Vec::new(),
     };
-    Ok(Prepared { plan, scratch })
+    Ok(Prepared { plan, scratch: scratch()? })
+}
+
+/// A folder for what programs write, in memory where there is such: exported matrices are large and read in every round. What a
+/// stopped command left there is removed.
+fn scratch() -> Outcome<tempfile::TempDir> {
+    const NAME: &str = "xtask-bench-";
+    let memory = Path::new("/dev/shm");
+    let place = if memory.is_dir() { memory.to_owned() } else { env::temp_dir() };
+    for entry in fs::read_dir(&place)?.flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let owner =
+            name.strip_prefix(NAME).and_then(|rest| rest.split_once('-')).and_then(|(pid, _)| pid.parse::<u32>().ok());
+        if owner.is_some_and(|pid| !Path::new(&format!("/proc/{pid}")).exists()) {
+            // Another user's stays.
+            let _ = fs::remove_dir_all(entry.path());
+        }
+    }
+    Ok(tempfile::Builder::new().prefix(&format!("{NAME}{}-", process::id())).tempdir_in(place)?)
 }
 
 /// Where baselines and reports are kept: beside what cargo builds, or in the bundle.
 fn folder() -> PathBuf {
-    let target = env::var_os("CARGO_TARGET_DIR").map(PathBuf::from);
+    // As cargo does, which is started in the root.
+    let target = env::var_os("CARGO_TARGET_DIR").map(|folder| programs::root().join(folder));
     target.filter(|_| !programs::is_bundle()).unwrap_or_else(|| programs::root().join("target")).join("bench")
 }
 

@@ -34,7 +34,13 @@ pub(crate) struct Run {
     /// Of the peers.
     #[serde(default)]
     pub(crate) versions: BTreeMap<String, String>,
-    /// Starts of each program.
+    /// Which cases.
+    #[serde(default)]
+    pub(crate) set: Option<String>,
+    /// Seconds of each figure in each round.
+    #[serde(default)]
+    pub(crate) seconds_each: Option<f64>,
+    /// Starts of each program; those of peers that are not Rust are fewer.
     pub(crate) rounds: usize,
     #[serde(default)]
     pub(crate) seconds: Option<f64>,
@@ -155,6 +161,11 @@ impl Run {
         let part = path.with_extension("part");
         fs::write(&part, serde_json::to_string_pretty(self)? + "\n")?;
         Ok(fs::rename(part, path)?)
+    }
+
+    /// Whether it is the same run.
+    pub(crate) fn is(&self, other: &Self) -> bool {
+        (&self.date, &self.revision) == (&other.date, &other.revision)
     }
 
     /// Medians, spreads, ceilings from the rounds.

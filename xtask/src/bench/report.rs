@@ -2,8 +2,8 @@
 
 use super::{
     compare::{Row, Verdict},
-    groups::groups,
-    record::{Figure, Run},
+    groups::against_peers,
+    record::{Failure, Figure, Gap, Run},
     units,
 };
 
@@ -68,13 +68,28 @@ impl Report<'_> {
         }
         lines.extend(peers(self.this));
         lines.extend(compile(self.this));
-        lines.extend(missing(self.this));
+        lines.extend(self.missing());
         lines.join("\n") + "\n"
     }
 
     /// For a pull request: what matters first, the rest folded.
     pub(crate) fn markdown(&self) -> String {
         let mut lines: Vec<String> = self.heading().iter().map(|line| format!("{line}  ")).collect();
+        if self.base.is_none() {
+            let cells = self.cells();
+            lines.extend([String::new(), markdown_table(&cells[0], &cells[1..])]);
+        } else {
+            self.markdown_verdicts(&mut lines);
+        }
+        for part in [peers(self.this), self.missing()] {
+            if !part.is_empty() {
+                lines.extend(["\n```".to_owned(), part.join("\n").trim().to_owned(), "```".to_owned()]);
+            }
+        }
+        lines.join("\n") + "\n"
+    }
+
+    fn markdown_verdicts(&self, lines: &mut Vec<String>) {
         lines.extend([
             String::new(),
             format!("**threshold {}: {}**", units::percent(self.threshold), self.summary()),
@@ -93,12 +108,20 @@ impl Report<'_> {
             lines.extend([table(first), String::new()]);
         }
         lines.push(format!("<details><summary>{} more</summary>\n\n{}\n\n</details>", rest.len(), table(rest)));
-        for part in [peers(self.this), missing(self.this)] {
-            if !part.is_empty() {
-                lines.extend(["\n```".to_owned(), part.join("\n").trim().to_owned(), "```".to_owned()]);
-            }
-        }
-        lines.join("\n") + "\n"
+    }
+
+    /// Gaps and failures.
+    fn missing(&self) -> Vec<String> {
+        let gap = |gap: &Gap| {
+            let id = gap.id.as_ref().map_or_else(String::new, |id| format!(" {id}"));
+            format!("gap: {}{id}: {}", gap.peer, gap.reason)
+        };
+        let failed =
+            |of: &'static str| move |failure: &Failure| format!("FAILED{of}: {}: {}", failure.id, failure.reason);
+        let mut lines: Vec<String> = self.this.gaps.iter().map(gap).collect();
+        lines.extend(self.this.failures.iter().map(failed("")));
+        lines.extend(self.base.iter().flat_map(|base| &base.failures).map(failed(" in the baseline")));
+        if lines.is_empty() { lines } else { [vec![String::new()], lines].concat() }
     }
 
     /// A head, and a line for each figure.
@@ -161,16 +184,7 @@ pub(crate) fn speeds(run: &Run, figure: &Figure) -> [String; 2] {
 
 /// The groups that have peers.
 fn peers(run: &Run) -> Vec<String> {
-    let cell = |(by, figure): &(&str, &Figure)| format!("{by} {}", units::time(figure.median));
-    let row = |(name, group): (String, super::groups::Group<'_>)| {
-        let list = |figures: &[(&str, &Figure)]| match figures {
-            [] => "-".to_owned(),
-            all => all.iter().map(cell).collect::<Vec<_>>().join(", "),
-        };
-        let ratio = group.ratio().map_or_else(|| "-".to_owned(), units::times);
-        (!group.peers.is_empty()).then(|| vec![name, ratio, list(&group.ours), list(&group.peers)])
-    };
-    let rows: Vec<Vec<String>> = groups(run).into_iter().filter_map(row).collect();
+    let rows = against_peers(run);
     if rows.is_empty() {
         return Vec::new();
     }
@@ -185,17 +199,6 @@ fn compile(run: &Run) -> Vec<String> {
         lines.extend(columns(&run.compile.iter().map(|(id, &s)| vec![id.clone(), units::time(s)]).collect::<Vec<_>>()));
     }
     lines
-}
-
-/// Gaps and failures.
-fn missing(run: &Run) -> Vec<String> {
-    let gap = |gap: &super::record::Gap| {
-        let id = gap.id.as_ref().map_or_else(String::new, |id| format!(" {id}"));
-        format!("gap: {}{id}: {}", gap.peer, gap.reason)
-    };
-    let failures = run.failures.iter().map(|failure| format!("FAILED: {}: {}", failure.id, failure.reason));
-    let lines: Vec<String> = run.gaps.iter().map(gap).chain(failures).collect();
-    if lines.is_empty() { lines } else { [vec![String::new()], lines].concat() }
 }
 
 /// Rows of equal length as lines, each column as wide as its widest cell; the first to the left, the others to the right but the last.
@@ -228,10 +231,7 @@ pub(crate) fn markdown_table(head: &[String], rows: &[Vec<String>]) -> String {
 mod tests {
     use std::collections::BTreeMap;
 
-    use super::super::{
-        compare::{Rules, compare},
-        record::Gap,
-    };
+    use super::super::compare::{Rules, compare};
     use super::*;
 
     fn run(by: f64) -> Run {
@@ -281,6 +281,8 @@ mod tests {
         }
         assert!(report.markdown().contains("| spmv/f64/a/packets/device | 1.000 s |"), "{}", report.markdown());
         let alone = Report { base: None, rows: &[], ..report };
-        assert!(alone.text().contains("spmv/f64/a/packets/device"), "{}", alone.text());
+        for told in [alone.text(), alone.markdown()] {
+            assert!(told.contains("spmv/f64/a/packets/device") && !told.contains("SLOWER"), "{told}");
+        }
     }
 }

@@ -78,15 +78,18 @@ pub(crate) fn run(options: &Options) -> Outcome {
         None => build(&find(name)?)?,
     };
     let Candidates { value, filter, builds } = builds;
-    let Prepared { plan, scratch } = super::plan(&super::Options {
-        filter: Some(filter),
-        rounds: Some(options.rounds),
-        seconds: Some(options.seconds),
-        set: Some(options.set.clone()),
-        backend: options.backend.clone(),
-        limit: LIMIT,
-        ..super::Options::default()
-    })?;
+    let Prepared { plan, scratch } = super::plan(
+        &super::Options {
+            filter: Some(filter),
+            rounds: Some(options.rounds),
+            seconds: Some(options.seconds),
+            set: Some(options.set.clone()),
+            backend: options.backend.clone(),
+            limit: LIMIT,
+            ..super::Options::default()
+        },
+        None,
+    )?;
     let so_far = super::folder().join("tuned/so-far.json");
     let plan = Plan { scratch: scratch.path().to_owned(), so_far, ..plan };
     let sides: Vec<_> = builds.iter().map(|(value, build)| build.side(&value.to_string())).collect();
@@ -140,9 +143,12 @@ fn tunable(file: &Path, line: &str) -> Option<Tunable> {
     Some(Tunable { name: name.to_owned(), file: file.to_owned(), value, candidates, filter: filter.to_owned() })
 }
 
-/// The files that git knows.
+/// The files that git knows, or would.
 fn tracked(root: &Path) -> Outcome<Vec<PathBuf>> {
-    let output = Command::new("git").args(["ls-files", "-z"]).current_dir(root).output()?;
+    let output = Command::new("git")
+        .args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"])
+        .current_dir(root)
+        .output()?;
     if !output.status.success() {
         return Err(format!("git ls-files: {}", output.status).into());
     }
@@ -176,6 +182,7 @@ struct Candidates {
 fn build(tunable: &Tunable) -> Outcome<Candidates> {
     let folder = super::folder();
     let (root, source) = (workspace_root(), folder.join("tune-source"));
+    remove_others(&source, &source, &tracked(&root)?)?;
     for file in tracked(&root)?.iter().filter(|file| root.join(file).is_file()) {
         let (from, to) = (root.join(file), source.join(file));
         // Files that have not changed keep their time, so that cargo builds little.
@@ -195,6 +202,19 @@ fn build(tunable: &Tunable) -> Outcome<Candidates> {
         builds.push((value, baseline::build_checkout(&source, &folder.join("build"), &place)?));
     }
     Ok(Candidates { value: tunable.value, filter: tunable.filter.clone(), builds })
+}
+
+/// Removes the files below `folder` that are not among those of the checkout, by their names from `source` on.
+fn remove_others(folder: &Path, source: &Path, files: &[PathBuf]) -> Outcome {
+    for entry in fs::read_dir(folder).into_iter().flatten() {
+        let path = entry?.path();
+        if path.is_dir() {
+            remove_others(&path, source, files)?;
+        } else if !path.strip_prefix(source).is_ok_and(|name| files.iter().any(|file| file == name)) {
+            fs::remove_file(&path)?;
+        }
+    }
+    Ok(())
 }
 
 /// Builds into `bundle/tune/<name>/<value>`, with a file that says what else is to be known.
@@ -296,6 +316,18 @@ mod tests {
         let text = fs::read_to_string(folder.path().join("policy.rs")).unwrap();
         assert_eq!(text, format!("{other}\n{}\n", LINE.replacen("2112", "1056", 1)));
         assert!(write_value(&found, folder.path(), 528).is_err(), "the line has another value now");
+    }
+
+    #[test]
+    fn files_that_are_gone_from_the_checkout_go_from_its_copy() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = |name: &str| folder.path().join(name);
+        fs::create_dir(file("src")).unwrap();
+        for name in ["src/old.rs", "src/kept.rs", "old.rs"] {
+            fs::write(file(name), "").unwrap();
+        }
+        remove_others(folder.path(), folder.path(), &[PathBuf::from("src/kept.rs")]).unwrap();
+        assert!(file("src/kept.rs").exists() && !file("src/old.rs").exists() && !file("old.rs").exists());
     }
 
     #[test]

@@ -26,9 +26,10 @@ pub(crate) fn change(factor: f64) -> String {
     format!("{:+.1} %", 100.0 * (factor - 1.0))
 }
 
-/// `93 %`.
+/// `93 %`, below ten `2.5 %`.
 pub(crate) fn percent(part: f64) -> String {
-    format!("{:.0} %", 100.0 * part)
+    let decimals = usize::from(part < 0.0995);
+    format!("{:.decimals$} %", 100.0 * part)
 }
 
 /// `1.69x`.
@@ -54,7 +55,12 @@ pub(crate) fn parse_threshold(text: &str) -> Result<f64, String> {
         None => (text, 1.0),
     };
     let value = number.trim().parse::<f64>().map_err(|error| format!("{error}"))? * scale;
-    if value > 0.0 && value < 10.0 { Ok(value) } else { Err("between 0 and 1000 %, both excluded".to_owned()) }
+    match value {
+        // Who writes 5 means 5 %.
+        v if v >= 1.0 && scale == 1.0 => Err(format!("{text} would be {:.0} %: write {text}%", 100.0 * value)),
+        v if v > 0.0 && v < 10.0 => Ok(value),
+        _ => Err("between 0 and 1000 %, both excluded".to_owned()),
+    }
 }
 
 #[cfg(test)]
@@ -69,13 +75,14 @@ mod tests {
         assert_eq!(time(3e-9), "3.000 ns");
         assert_eq!(bandwidth(3.87e12), "3870 GB/s");
         assert_eq!((change(1.126), change(0.95)), ("+12.6 %".to_owned(), "-5.0 %".to_owned()));
-        assert_eq!((percent(0.934), times(1.688)), ("93 %".to_owned(), "1.69x".to_owned()));
+        assert_eq!((percent(0.934), percent(0.025)), ("93 %".to_owned(), "2.5 %".to_owned()));
+        assert_eq!(times(1.688), "1.69x");
     }
 
     #[test]
     fn thresholds_come_in_percent_or_not() {
         assert_eq!(["5%", "5 %", "0.05"].map(parse_threshold), [Ok(0.05), Ok(0.05), Ok(0.05)]);
-        for wrong in ["", "%", "x", "0", "-5%", "NaN", "2000%"] {
+        for wrong in ["", "%", "x", "0", "-5%", "NaN", "2000%", "5", "1"] {
             assert!(parse_threshold(wrong).is_err(), "{wrong}");
         }
     }
