@@ -172,7 +172,7 @@ impl From<DriverError> for Own {
     }
 }
 
-pub fn an_error_of_the_caller_s_own_type_comes_first(device: &Device) -> Outcome {
+pub fn error_of_the_caller_s_own_type_comes_first(device: &Device) -> Outcome {
     let stream = Stream::new(device)?;
     for mine in [true, false] {
         for spoilt in [true, false] {

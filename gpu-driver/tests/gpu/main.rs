@@ -65,7 +65,7 @@ fn main() -> ExitCode {
         a_capture_forks_and_joins,
         an_error_within_a_capture_leaves_the_stream_usable,
         a_panic_within_a_capture_leaves_the_stream_usable,
-        an_error_of_the_caller_s_own_type_comes_first,
+        error_of_the_caller_s_own_type_comes_first,
         waits_of_other_threads_leave_a_capture_alone,
         a_capture_refuses_to_wait_for_the_device,
         error_what_cannot_be_captured,

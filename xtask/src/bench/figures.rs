@@ -170,15 +170,20 @@ fn peers(run: &Run) -> String {
 fn losses(run: &Run, tables: &Tables) -> String {
     let why = |name: &str| {
         let known = tables.losses.iter().filter(|(start, _)| name.starts_with(start.as_str()));
-        known.max_by_key(|(start, _)| start.len()).map_or("not looked into yet", |(_, why)| why)
+        known.max_by_key(|(start, _)| start.len()).map_or("not looked into yet", |(_, why)| why.as_str())
     };
-    let lost = |(name, group): (String, Group<'_>)| {
-        let ratio = group.ratio().filter(|&ratio| ratio < 1.0)?;
-        let (by, _) = group.best_peer()?;
-        Some(format!("- `{name}`: {} of {by}'s speed; {}", units::times(ratio), why(&name)))
-    };
-    let lines: Vec<String> = groups(run).into_iter().filter_map(lost).collect();
-    if lines.is_empty() { String::new() } else { format!("### Where we lose\n\n{}", lines.join("\n")) }
+    let mut by_reason: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    let all = groups(run);
+    for (name, group) in &all {
+        let (Some(ratio), Some((by, _))) = (group.ratio().filter(|&ratio| ratio < 1.0), group.best_peer()) else {
+            continue;
+        };
+        by_reason.entry(why(name)).or_default().push(format!("`{name}` {} ({by})", units::times(ratio)));
+    }
+    let lines: Vec<String> =
+        by_reason.iter().map(|(why, figures)| format!("- {why}: {}", figures.join(", "))).collect();
+    let head = "### Where we lose\n\nA ratio below 1 is the part of the peer's speed that ours has.";
+    if lines.is_empty() { String::new() } else { format!("{head}\n\n{}", lines.join("\n")) }
 }
 
 /// Every figure of ours.
@@ -233,7 +238,7 @@ mod tests {
         let losses =
             [("spmv".to_owned(), "less special".to_owned()), ("spmv/f64".to_owned(), "columns".to_owned())].into();
         let said = page(&run(), &Tables { rows: vec![row(1.4)], losses });
-        assert!(said.contains("`spmv/f64/a/device`: 0.50x of sell's speed; columns"), "{said}");
+        assert!(said.contains("- columns: `spmv/f64/a/device` 0.50x (sell)"), "{said}");
         assert!(page(&run(), &Tables::default()).contains("not looked into yet"));
     }
 
