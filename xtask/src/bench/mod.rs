@@ -69,8 +69,8 @@ pub(crate) struct Options {
     #[arg(long)]
     peers: bool,
     /// Write `DIR/<device>/<date>-<revision>.json`, by default below benches/record. Implies `--set full --peers`.
-    #[arg(long, value_name = "DIR", num_args = 0..=1, require_equals = true, default_missing_value = "", conflicts_with = "filter")]
-    record: Option<PathBuf>,
+    #[arg(long, value_name = "DIR", require_equals = true, conflicts_with = "filter")]
+    record: Option<Option<PathBuf>>,
     /// Seconds of each figure in each round; the default is 0.3, and 0.06 for a record.
     #[arg(long)]
     seconds: Option<f64>,
@@ -270,7 +270,7 @@ fn measured<'a>(
         say(&format!("saved as {name}"));
     }
     if let Some(record) = &options.record {
-        let record = if record.as_os_str().is_empty() { programs::record() } else { record.clone() };
+        let record = record.clone().unwrap_or_else(programs::record);
         let path = this.record_path(&record);
         this.save(&path)?;
         say(&format!("recorded: {}", path.display()));
@@ -384,4 +384,30 @@ fn folder() -> PathBuf {
 /// Where the reports go.
 fn out(options: &Options, folder: &Path) -> PathBuf {
     options.out.clone().unwrap_or_else(|| folder.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        options: Options,
+    }
+
+    #[test]
+    fn a_record_goes_where_it_is_told_or_to_its_place() {
+        let record = |words: &[&str]| {
+            let line = Line::try_parse_from([&["bench"], words].concat());
+            line.map(|line| line.options.record).map_err(|error| error.kind())
+        };
+        assert_eq!(record(&[]), Ok(None));
+        assert_eq!(record(&["--record", "--backend", "cpu"]), Ok(Some(None)));
+        assert_eq!(record(&["--record=here"]), Ok(Some(Some(PathBuf::from("here")))));
+        assert!(record(&["--record", "spmv"]).is_err(), "a part is no record");
+        assert!(record(&["--load", "a", "--save", "b"]).is_err());
+    }
 }
