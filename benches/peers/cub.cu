@@ -156,7 +156,7 @@ public:
     }
 
     cudaStream_t stream;
-    const char* launches = "single";
+    const char* timed_by = "calls";
     double median = 0, spread = 0;
 
     void measure(const Call& call) {
@@ -167,7 +167,7 @@ public:
             calls = std::min(1000.0, std::ceil(BATCH_S / each));
             capture(call, int(calls));
             timed = [this](cudaStream_t on) { CHECK(cudaGraphLaunch(replay, on)); };
-            launches = "graph";
+            timed_by = "graph";
             each = warm(timed);
         }
         const int runs = int(std::max(1.0, std::ceil(BATCH_S / each)));
@@ -248,7 +248,7 @@ static void figure(const std::string& operation, Vectors<T>& v, double bytes_per
         line("{\"kind\": \"figure\", \"id\": \"" + id + "\", \"peer\": true, \"bytes\": " +
              std::to_string(int64_t(bytes_per_element * double(v.n))) + ", \"flops\": null, \"ceiling\": \"" + ceiling +
              "\", \"error\": " + number(wrong) + ", \"seconds\": " + number(clock.median) + ", \"spread\": " + number(clock.spread) +
-             ", \"launches\": \"" + clock.launches + "\"}");
+             ", \"timed_by\": \"" + clock.timed_by + "\"}");
     } catch (const std::exception& failure) {
         gap(id, failure.what());
     }

@@ -20,15 +20,15 @@ MOST_CAPTURED = 1000
 class Timing:
     seconds: float
     spread: float
-    launches: str = None
+    timed_by: str = None
 
     def fields(self):
         fields = {"seconds": self.seconds, "spread": round(self.spread, 5)}
-        return {**fields, "launches": self.launches} if self.launches else fields
+        return {**fields, "timed_by": self.timed_by} if self.timed_by else fields
 
 
 def device(library, call, seconds):
-    each, calls, launches = warm_device(library, call), 1, "single"
+    each, calls, timed_by = warm_device(library, call), 1, "calls"
     if each < SHORT_S:
         captured = min(MOST_CAPTURED, math.ceil(BATCH_S / each))
         try:
@@ -36,11 +36,11 @@ def device(library, call, seconds):
         except Exception:  # it cannot be captured: launched call by call, which the line says
             replay = None
         if replay:
-            call, calls, launches = replay, captured, "graph"
+            call, calls, timed_by = replay, captured, "graph"
             each = warm_device(library, call)
     runs = max(1, math.ceil(BATCH_S / each))
     times = repeated(lambda: library.batch(call, runs), seconds, runs * each)
-    return summary([batch / (runs * calls) for batch in times], launches)
+    return summary([batch / (runs * calls) for batch in times], timed_by)
 
 
 def warm(once):
@@ -98,6 +98,6 @@ def repeated(measure, seconds, each):
     return times
 
 
-def summary(times, launches=None):
+def summary(times, timed_by=None):
     median = statistics.median(times)
-    return Timing(median, (max(times) - min(times)) / max(median, 1e-12), launches)
+    return Timing(median, (max(times) - min(times)) / max(median, 1e-12), timed_by)

@@ -179,11 +179,6 @@ impl Harness {
     pub fn version(&mut self, peer: &str, version: &str) {
         self.facts.line_once(json!({"kind": "version", "peer": peer, "version": version}));
     }
-
-    /// Something failed that belongs to no figure: a line, and the exit code 1 at the end.
-    pub fn failure(&mut self, id: &str, reason: &str) {
-        self.facts.failure(id, reason);
-    }
 }
 
 impl fmt::Debug for Harness {

@@ -52,6 +52,8 @@ pub(super) struct FigureFact {
     #[serde(default)]
     pub(super) error: Option<f64>,
     #[serde(default)]
+    pub(super) timed_by: Option<String>,
+    #[serde(default)]
     pub(super) seconds: Option<f64>,
 }
 

@@ -304,8 +304,8 @@ impl Collected {
         let figure = |(id, rounds): (String, Vec<Option<f64>>)| {
             let rounds = rounds.into_iter().flatten().collect();
             let figure = match self.figures.remove(&id) {
-                Some(FigureFact { peer, bytes, flops, ceiling, error, .. }) => {
-                    Figure { rounds, peer, bytes, flops, ceiling, error, ..Figure::default() }
+                Some(FigureFact { peer, bytes, flops, ceiling, error, timed_by, .. }) => {
+                    Figure { rounds, peer, bytes, flops, ceiling, error, timed_by, ..Figure::default() }
                 }
                 None => Figure { rounds, ..Figure::default() },
             };

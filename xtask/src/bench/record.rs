@@ -111,6 +111,9 @@ pub(crate) struct Figure {
     /// Largest relative error of the answer that was checked.
     #[serde(default)]
     pub(crate) error: Option<f64>,
+    /// `graph`: replays of captured calls; `calls`: one after the other.
+    #[serde(default)]
+    pub(crate) timed_by: Option<String>,
 }
 
 /// What is missing of a peer, and why.
