@@ -8,12 +8,13 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Outcome, kernels, machine, programs, provenance};
+use crate::{
+    Outcome,
+    kernels::{self, Digests},
+    machine, programs, provenance,
+};
 
 const FILE: &str = "evidence.json";
-
-/// Each kernel's digest, by `crate::kernel`.
-pub(crate) type Digests = BTreeMap<String, String>;
 
 /// A whole suite of tests that passed on a GPU, and the tools that found nothing to complain of.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -2,7 +2,16 @@
 
 use std::{collections::BTreeMap, env, fs, path::Path, process::Command, thread};
 
-use crate::{bench::Host, provenance::answer};
+use serde::{Deserialize, Serialize};
+
+use crate::provenance::answer;
+
+/// The processor.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Eq, Serialize)]
+pub(crate) struct Host {
+    pub(crate) processor: String,
+    pub(crate) threads: usize,
+}
 
 /// The processor's name and how many threads it runs at once.
 pub(crate) fn host() -> Host {

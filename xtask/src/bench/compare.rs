@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use regex::Regex;
 
 use super::{
-    groups::{Id, MACHINE},
-    record::{Figure, Run},
+    groups::Id,
+    record::{Figure, MACHINE, Run},
     statistics::{CONFIDENCE, Change, paired, unpaired},
 };
 

@@ -7,9 +7,6 @@ use super::{
     units,
 };
 
-/// Who measures ceilings.
-pub(crate) const MACHINE: &str = "machine";
-
 /// `operation/dtype/case/by/measure`, apart.
 pub(crate) struct Id<'a> {
     /// `operation/dtype/case/…/measure`: figures that share it are set against each other.

@@ -11,8 +11,8 @@ use std::{
 
 use super::{
     facts::{self, Fact, FigureFact},
-    groups::MACHINE,
-    record::{Compiler, FORMAT, Failure, Figure, Gap, Place, Run},
+    plan::Plan,
+    record::{Compiler, FORMAT, Failure, Figure, Gap, MACHINE, Place, Run},
 };
 use crate::{Outcome, machine};
 
@@ -32,30 +32,6 @@ const CEILINGS: &str = "memory";
 
 /// Seconds that a program has in any case, however little of the budget is left.
 const LEAST_LIMIT: f64 = 30.0;
-
-/// How to measure.
-#[derive(Clone, Debug)]
-pub(super) struct Plan {
-    pub(super) rounds: usize,
-    /// A regular expression that full ids match.
-    pub(super) filter: Option<String>,
-    pub(super) backend: Option<String>,
-    /// Which cases: `full`, `quick`, `tiny`.
-    pub(super) set: String,
-    /// Seconds of one figure in one round.
-    pub(super) seconds: f64,
-    /// No round begins that is expected to end later than so many seconds from `began`.
-    pub(super) budget: f64,
-    pub(super) began: Instant,
-    /// A program that takes longer is stopped.
-    pub(super) limit: Duration,
-    /// Where the figures so far are kept after each round: what stops the command loses no more than one.
-    pub(super) so_far: PathBuf,
-    /// Folder for what programs write.
-    pub(super) scratch: PathBuf,
-    /// More variables for all programs.
-    pub(super) environment: Vec<(String, String)>,
-}
 
 /// A program that measures.
 #[derive(Clone, Debug)]

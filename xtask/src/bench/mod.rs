@@ -4,8 +4,7 @@ use std::{
     env, fs,
     io::{self, Write},
     path::{Path, PathBuf},
-    process,
-    time::{Duration, Instant},
+    time::Instant,
 };
 
 use clap::Args;
@@ -21,6 +20,7 @@ mod groups;
 mod measure;
 mod page;
 mod peers;
+mod plan;
 mod record;
 mod report;
 mod statistics;
@@ -28,11 +28,11 @@ pub(crate) mod tune;
 mod units;
 
 pub(crate) use figures::update as update_figures;
-pub(crate) use record::Host;
 
 use baseline::{Base, Build};
 use compare::{Rules, Verdict, compare};
-use measure::{Plan, Side};
+use measure::Side;
+use plan::{Plan, Prepared, plan};
 use record::Run;
 use report::Report;
 
@@ -311,67 +311,6 @@ fn newest(this: Option<&Run>) -> Outcome<Option<Run>> {
         all.extend(record::history(&entry?.path()).pop());
     }
     Ok(all.into_iter().max_by_key(|run| (run.place.backend == "cuda", run.date.clone())))
-}
-
-struct Prepared {
-    plan: Plan,
-    scratch: tempfile::TempDir,
-}
-
-/// How to measure; where nothing is said, as the figures were measured that these are to be judged by.
-fn plan(options: &Options, base: Option<&Base>) -> Outcome<Prepared> {
-    let like = match base {
-        Some(Base::Figures(run)) => Some(&**run),
-        _ => None,
-    };
-    let is_record = options.record.is_some();
-    let as_record = is_record || matches!(base, Some(Base::Record));
-    let set = options.set.clone().or_else(|| like.and_then(|run| run.set.clone()));
-    let set = set.unwrap_or_else(|| if as_record { "full" } else { "quick" }.to_owned());
-    if is_record && set == "quick" {
-        return Err("a record holds the full set".into());
-    }
-    let seconds = options.seconds.or_else(|| like.and_then(|run| run.seconds_each));
-    let seconds = seconds.unwrap_or(if as_record { 0.06 } else { 0.3 });
-    if !(seconds > 0.0 && seconds < 1e3) {
-        return Err(format!("--seconds {seconds}: must lie between 0 and 1000").into());
-    }
-    let rounds = options.rounds.unwrap_or(if is_record { ROUNDS_OF_RECORD } else { 9 });
-    if rounds == 0 {
-        return Err("--rounds 0 measures nothing".into());
-    }
-    let plan = Plan {
-        rounds,
-        filter: options.filter.clone(),
-        backend: options.backend.clone(),
-        set,
-        seconds,
-        budget: options.budget.unwrap_or(if is_record { 465.0 } else { f64::INFINITY }),
-        limit: Duration::from_secs(options.limit),
-        began: Instant::now(),
-        so_far: PathBuf::new(),
-        scratch: PathBuf::new(),
-        environment: Vec::new(),
-    };
-    Ok(Prepared { plan, scratch: scratch()? })
-}
-
-/// A folder for what programs write, in memory where there is such: exported matrices are large and read in every round. What a
-/// stopped command left there is removed.
-fn scratch() -> Outcome<tempfile::TempDir> {
-    const NAME: &str = "xtask-bench-";
-    let memory = Path::new("/dev/shm");
-    let place = if memory.is_dir() { memory.to_owned() } else { env::temp_dir() };
-    for entry in fs::read_dir(&place)?.flatten() {
-        let name = entry.file_name().to_string_lossy().into_owned();
-        let owner =
-            name.strip_prefix(NAME).and_then(|rest| rest.split_once('-')).and_then(|(pid, _)| pid.parse::<u32>().ok());
-        if owner.is_some_and(|pid| !Path::new(&format!("/proc/{pid}")).exists()) {
-            // Another user's stays.
-            let _ = fs::remove_dir_all(entry.path());
-        }
-    }
-    Ok(tempfile::Builder::new().prefix(&format!("{NAME}{}-", process::id())).tempdir_in(place)?)
 }
 
 /// Where baselines and reports are kept: beside what cargo builds, or in the bundle.

@@ -4,7 +4,8 @@ use std::{env, fs, path::PathBuf, process::Command};
 
 use super::{
     baseline::Build,
-    measure::{Bench, Plan, Side, output},
+    measure::{Bench, Side, output},
+    plan::Plan,
     record::Gap,
 };
 use crate::{

@@ -8,11 +8,14 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use super::{
-    groups::MACHINE,
-    statistics::{median, spread},
+use super::statistics::{median, spread};
+use crate::{
+    Outcome,
+    machine::{Host, slug},
 };
-use crate::{Outcome, machine::slug};
+
+/// Who measures ceilings.
+pub(crate) const MACHINE: &str = "machine";
 
 /// The version of the format; files of another one are refused.
 pub(crate) const FORMAT: u32 = 1;
@@ -72,13 +75,6 @@ pub(crate) struct Place {
     #[serde(default)]
     pub(crate) driver: Option<String>,
     pub(crate) host: Host,
-}
-
-/// The processor.
-#[derive(Clone, Debug, Default, Deserialize, PartialEq, Eq, Serialize)]
-pub(crate) struct Host {
-    pub(crate) processor: String,
-    pub(crate) threads: usize,
 }
 
 /// What made the code.

@@ -18,10 +18,11 @@ use std::{
 use clap::Args;
 
 use super::{
-    LIMIT, Prepared,
+    LIMIT,
     baseline::{self, Build},
     compare::{Row, Rules, Verdict, compare},
-    measure::{Plan, measure},
+    measure::measure,
+    plan::{Plan, Prepared, plan},
     record::Run,
     report, units,
 };
@@ -78,7 +79,7 @@ pub(crate) fn run(options: &Options) -> Outcome {
         None => build(&find(name)?)?,
     };
     let Candidates { value, filter, builds } = builds;
-    let Prepared { plan, scratch } = super::plan(
+    let Prepared { plan, scratch } = plan(
         &super::Options {
             filter: Some(filter),
             rounds: Some(options.rounds),

@@ -8,7 +8,7 @@ use std::{
 
 use serde::Deserialize;
 
-use crate::{Outcome, evidence::Digests, programs};
+use crate::{Outcome, programs};
 
 mod budgets;
 
@@ -16,6 +16,9 @@ use budgets::{Budgets, Findings};
 
 /// Ampere, Hopper, Blackwell: what the tests compile too.
 const ARCHS: &str = "sm_80,sm_90,sm_100";
+
+/// Each kernel's digest, by `crate::kernel`.
+pub(crate) type Digests = BTreeMap<String, String>;
 
 /// What to look at.
 #[derive(clap::Args, Default)]

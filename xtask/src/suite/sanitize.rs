@@ -5,8 +5,8 @@ use std::{env, ffi::OsString, fmt, path::PathBuf};
 use super::{Surroundings, gpu, is_of_device, record, running, summary};
 use crate::{
     Outcome,
-    evidence::{self, Digests, Evidence, Sanitized},
-    kernels,
+    evidence::{self, Evidence, Sanitized},
+    kernels::{self, Digests},
     programs::{self, Program},
     provenance::{Build, today},
 };
