@@ -10,6 +10,7 @@ mod advice;
 mod build;
 mod decode;
 mod describe;
+mod fused;
 mod order;
 mod plan;
 mod product;

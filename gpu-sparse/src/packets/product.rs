@@ -4,6 +4,7 @@ use gpu_algos::reference::dot;
 use ndarray::{Array1, ArrayView1, ArrayViewMut1};
 use rayon::prelude::*;
 
+use super::fused::{Work, fused};
 use super::slice::{Columns, Slice, narrow_column, wide_column};
 use super::{PACKET_ROWS, PACKET_SLICES, PacketMatrix, SLICE_ROWS};
 use crate::csr::{axpby, check_length, on_slices};
@@ -91,7 +92,7 @@ impl<T: Scalar> PacketMatrix<T> {
     fn sweep_packet(&self, packet: usize, x: &[T], y: &mut [T], finish: &impl Fn(f64, usize, &mut T)) {
         let start = packet * PACKET_ROWS;
         for (first, slice) in self.packet_slices(packet) {
-            for (lane, sum) in slice.sums(x).into_iter().enumerate() {
+            for (lane, sum) in fused(Rows { slice, x }).into_iter().enumerate() {
                 let row = self.row_at(packet, first + lane);
                 if let Some(y) = y.get_mut(row) {
                     finish(sum, start + row, y);
@@ -121,18 +122,27 @@ impl<T: Scalar> PacketMatrix<T> {
     }
 }
 
-impl<T: Scalar> Slice<'_, T> {
-    /// The rows times `x`, each from its first entry to its last.
-    fn sums(&self, x: &[T]) -> [f64; SLICE_ROWS] {
+/// The rows of a slice times `x`, each from its first entry to its last.
+struct Rows<'a, T> {
+    slice: Slice<'a, T>,
+    x: &'a [T],
+}
+
+impl<T: Scalar> Work for Rows<'_, T> {
+    type Output = [f64; SLICE_ROWS];
+
+    #[inline(always)]
+    fn run(self) -> [f64; SLICE_ROWS] {
+        let Self { slice, x } = self;
         let mut sums = [0.0; SLICE_ROWS];
-        match self.columns {
+        match slice.columns {
             Columns::Narrow { bases, deltas } => {
-                for ((&base, deltas), values) in bases.iter().zip(deltas).zip(self.values) {
+                for ((&base, deltas), values) in bases.iter().zip(deltas).zip(slice.values) {
                     add_slot(&mut sums, deltas, values, x, |delta| narrow_column(base, delta));
                 }
             }
             Columns::Wide(columns) => {
-                for (columns, values) in columns.iter().zip(self.values) {
+                for (columns, values) in columns.iter().zip(slice.values) {
                     add_slot(&mut sums, columns, values, x, wide_column);
                 }
             }
@@ -160,36 +170,48 @@ fn add_slot<T: Scalar, C: Copy>(
 #[inline(always)]
 fn add_product<T: Scalar>(sum: f64, a: T, b: T) -> f64 {
     let (a, b): (f64, f64) = (a.into(), b.into());
-    // The product of two f32 is exact in f64, and a fused operation may be a call.
+    // The product of two f32 is exact in f64, where nothing has to be fused.
     if size_of::<T>() == 4 { sum + a * b } else { a.mul_add(b, sum) }
 }
 
 /// A long row times `x`: the sums of its segments, from first to last.
 fn long_row_sum<T: Scalar>(columns: &[u32], values: &[T], x: &[T]) -> f64 {
     let segments = columns.par_chunks(SEGMENT).zip(values.par_chunks(SEGMENT));
-    let sums: Vec<f64> = segments.map(|(columns, values)| segment_sum(columns, values, x)).collect();
+    let sums: Vec<f64> = segments.map(|(columns, values)| fused(Segment { columns, values, x })).collect();
     sums.into_iter().fold(0.0, |total, sum| total + sum)
 }
 
 /// One segment: what 256 threads add up, thread `t` entries `t`, `t + 256`, ..., and then each warp in five steps.
-fn segment_sum<T: Scalar>(columns: &[u32], values: &[T], x: &[T]) -> f64 {
-    let mut lanes = [0.0; SEGMENT_LANES];
-    for (columns, values) in columns.chunks(SEGMENT_LANES).zip(values.chunks(SEGMENT_LANES)) {
-        for ((lane, &column), &value) in lanes.iter_mut().zip(columns).zip(values) {
-            *lane = add_product(*lane, value, x[column as usize]);
-        }
-    }
-    let mut total = 0.0;
-    for warp in lanes.as_chunks_mut::<SLICE_ROWS>().0 {
-        for offset in [16, 8, 4, 2, 1] {
-            // Lanes from `offset` on add something, too, but nothing of it reaches lane 0.
-            for lane in 0..offset {
-                warp[lane] += warp[lane + offset];
+struct Segment<'a, T> {
+    columns: &'a [u32],
+    values: &'a [T],
+    x: &'a [T],
+}
+
+impl<T: Scalar> Work for Segment<'_, T> {
+    type Output = f64;
+
+    #[inline(always)]
+    fn run(self) -> f64 {
+        let Self { columns, values, x } = self;
+        let mut lanes = [0.0; SEGMENT_LANES];
+        for (columns, values) in columns.chunks(SEGMENT_LANES).zip(values.chunks(SEGMENT_LANES)) {
+            for ((lane, &column), &value) in lanes.iter_mut().zip(columns).zip(values) {
+                *lane = add_product(*lane, value, x[column as usize]);
             }
         }
-        total += warp[0];
+        let mut total = 0.0;
+        for warp in lanes.as_chunks_mut::<SLICE_ROWS>().0 {
+            for offset in [16, 8, 4, 2, 1] {
+                // Lanes from `offset` on add something, too, but nothing of it reaches lane 0.
+                for lane in 0..offset {
+                    warp[lane] += warp[lane + offset];
+                }
+            }
+            total += warp[0];
+        }
+        total
     }
-    total
 }
 
 /// Products on the CPU, with the bits of a device's.
