@@ -1,7 +1,7 @@
 //! `cargo xtask bundle`: what a GPU machine without a Rust toolchain needs.
 //!
 //! One folder: this program as `xtask`, others under `deps/`, `examples/`, `benches/` and `bin/` with their list, the data files of each
-//! package's tests, the programs of peers under `peers/`, the records under `benches/record`, and what it is built from in
+//! package's tests, the programs of peers and the records under `benches`, and what it is built from in
 //! `build.json`.
 
 use std::{fs, path::Path, process::Command};
@@ -34,8 +34,8 @@ pub(crate) fn create(out: &Path) -> Outcome {
     copy_program(xtask, &out.join("xtask"))?;
     programs::write_list(&out, &programs)?;
     Build::of_workspace().write(&out)?;
-    for (from, to) in [("benches/peers", "peers"), ("benches/record", "benches/record")] {
-        copy_data(&workspace_root().join(from), &out.join(to))?;
+    for folder in ["benches/peers", "benches/record"] {
+        copy_data(&workspace_root().join(folder), &out.join(folder))?;
     }
     println!("{} programs in {}", programs.len(), out.display());
     Ok(())

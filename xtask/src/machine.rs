@@ -1,10 +1,14 @@
 //! The machine: its processor and GPU, the time.
 
-use std::{collections::BTreeMap, env, fs, path::Path, process::Command, thread};
+use std::{
+    collections::BTreeMap,
+    env, fs,
+    path::Path,
+    process::{Command, Stdio},
+    thread,
+};
 
 use serde::{Deserialize, Serialize};
-
-use crate::provenance::answer;
 
 /// The processor.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Eq, Serialize)]
@@ -27,6 +31,11 @@ pub(crate) fn host() -> Host {
 /// UTC now, as RFC 3339 has it.
 pub(crate) fn now() -> String {
     answer(Command::new("date").args(["-u", "+%Y-%m-%dT%H:%M:%SZ"]))
+}
+
+/// The day of it, as 2026-11-21.
+pub(crate) fn today() -> String {
+    now().chars().take(10).collect()
 }
 
 /// What nvidia-smi says of the first GPU for each of these fields; those it does not know are left out, all where there is no GPU.
@@ -57,4 +66,10 @@ pub(crate) fn commit(folder: &Path, name: &str) -> Option<String> {
     let mut git = Command::new("git");
     let said = answer(git.args(["rev-parse", "--verify", "--quiet", "--end-of-options", &name]).current_dir(folder));
     said.lines().last().map(str::to_owned)
+}
+
+/// What a command prints, trimmed; nothing when it fails.
+pub(crate) fn answer(command: &mut Command) -> String {
+    let output = command.stderr(Stdio::null()).output().ok().filter(|output| output.status.success());
+    output.map_or_else(String::new, |output| String::from_utf8_lossy(&output.stdout).trim().to_owned())
 }

@@ -59,7 +59,7 @@ enum Command {
         check: bool,
     },
     /// Run all test programs; a missing GPU or NVRTC is a failure. Passed as a whole on a real GPU they leave evidence.
-    Suite(suite::Arguments),
+    Suite(suite::Tests),
     /// Run the device tests under compute-sanitizer, without those that provoke refusals and faults on purpose.
     Sanitize(suite::sanitize::Arguments),
     /// Print which kernels have changed since they last ran on a real GPU.

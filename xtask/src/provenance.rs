@@ -1,14 +1,14 @@
 //! What the programs are built from: the commit, the compiler, the day. A bundle carries it in `build.json`.
 
-use std::{
-    fs,
-    path::Path,
-    process::{Command, Stdio},
-};
+use std::{fs, path::Path, process::Command};
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Outcome, programs, workspace_root};
+use crate::{
+    Outcome,
+    machine::{answer, today},
+    programs, workspace_root,
+};
 
 const FILE: &str = "build.json";
 
@@ -64,17 +64,6 @@ impl Build {
 /// Whether another build of this revision has the same sources.
 pub(crate) fn is_commit(revision: &str) -> bool {
     !revision.is_empty() && !revision.ends_with("-dirty")
-}
-
-/// Today's date, in UTC.
-pub(crate) fn today() -> String {
-    answer(Command::new("date").args(["-u", "+%Y-%m-%d"]))
-}
-
-/// What a command prints, trimmed; nothing when it fails.
-pub(crate) fn answer(command: &mut Command) -> String {
-    let output = command.stderr(Stdio::null()).output().ok().filter(|output| output.status.success());
-    output.map_or_else(String::new, |output| String::from_utf8_lossy(&output.stdout).trim().to_owned())
 }
 
 #[cfg(test)]

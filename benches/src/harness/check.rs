@@ -33,6 +33,11 @@ impl Check {
         Self { error: if difference == 0.0 { 0.0 } else { difference / scale.abs() }, bound }
     }
 
+    /// The larger of two errors; NaN where either is, which `f64::max` would drop.
+    pub fn larger(a: f64, b: f64) -> f64 {
+        if a.is_nan() || a > b { a } else { b }
+    }
+
     /// Whether the answer is right.
     pub fn is_right(self) -> bool {
         self.error <= self.bound
@@ -51,6 +56,7 @@ mod tests {
         assert!(
             !Check::close(f64::NAN, 1.0, 1.0, 1.0).is_right() && !Check::within(f64::NAN, f64::INFINITY).is_right()
         );
+        assert!(Check::larger(f64::NAN, 1.0).is_nan() && Check::larger(1.0, f64::NAN).is_nan());
         assert!(Check::holds(true).is_right() && !Check::holds(false).is_right());
     }
 }

@@ -80,9 +80,9 @@ fn check_gemm<T: Scalar>(n: usize, c: &[T]) -> Check {
         }
         let got = &c[j * n..(j + 1) * n];
         let errors = got.iter().zip(sums).zip(sizes).map(|((&c, sum), size)| (Scalar::to_f64(c) - sum).abs() / size);
-        errors.fold(0.0, |largest: f64, error| if error > largest || error.is_nan() { error } else { largest })
+        errors.fold(0.0, Check::larger)
     });
-    let error = error.reduce(|| 0.0, |a, b| if a.is_nan() || a > b { a } else { b });
+    let error = error.reduce(|| 0.0, Check::larger);
     Check::within(error, 4.0 * (n as f64).sqrt() * Scalar::to_f64(T::epsilon()))
 }
 

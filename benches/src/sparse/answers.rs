@@ -18,9 +18,7 @@ pub fn largest_error<T: Scalar>(a: &CsrMatrix<T>, (alpha, x): (T, &[T]), (beta, 
         let difference = (Scalar::to_f64(y[row]) - (alpha * sum + old)).abs();
         if difference == 0.0 { 0.0 } else { difference / (alpha.abs() * size + old.abs()) }
     };
-    // f64::max would drop a NaN.
-    let larger = |a: f64, b: f64| if a.is_nan() || a > b { a } else { b };
-    (0..a.rows()).into_par_iter().map(row_error).reduce(|| 0.0, larger)
+    (0..a.rows()).into_par_iter().map(row_error).reduce(|| 0.0, Check::larger)
 }
 
 /// The check of a product: one rounding of the type per addition of the longest row, at most.

@@ -44,10 +44,7 @@ pub(crate) fn update(check: bool) -> Outcome {
     let root = workspace_root();
     let benches = root.join("benches");
     let tables: Tables = serde_json::from_str(&fs::read_to_string(benches.join("figures.json"))?)?;
-    let mut newest = Vec::new();
-    for entry in fs::read_dir(benches.join("record"))? {
-        newest.extend(record::history(&entry?.path()).pop());
-    }
+    let mut newest = record::newest_of_each(&benches.join("record"))?;
     newest.sort_by_key(|run| (run.place.backend != "cuda", run.place.folder()));
     let readme =
         newest.iter().find(|run| run.place.backend == "cuda").map(|run| summary(run, &tables)).unwrap_or_default();

@@ -67,6 +67,7 @@ pub(super) struct Side {
 pub(super) fn measure(sides: &[Side], plan: &Plan) -> Outcome<Vec<Run>> {
     let began = Instant::now();
     let before = machine::gpu(&CLOCKS);
+    let driver = machine::gpu(&["driver_version"]).remove("driver_version");
     let mut collected: Vec<Collected> = sides.iter().map(|_| Collected::default()).collect();
     let mut names: Vec<&str> = sides.iter().flat_map(|side| &side.benches).map(|bench| bench.name.as_str()).collect();
     // The ceilings come first.
@@ -86,7 +87,7 @@ pub(super) fn measure(sides: &[Side], plan: &Plan) -> Outcome<Vec<Run>> {
             for which in order {
                 let in_turn = |bench: &&Bench| bench.name == *name && bench.in_turn(round);
                 let Some(bench) = sides[which].benches.iter().find(in_turn) else { continue };
-                let folder = plan.scratch.join(format!("round-{round}-{which}-{name}"));
+                let folder = plan.scratch.path().join(format!("round-{round}-{which}-{name}"));
                 let started = Instant::now();
                 let seen = start(bench, &sides[which], plan, &folder, round)?;
                 let (label, seconds) = (&sides[which].label, started.elapsed().as_secs_f64());
@@ -98,7 +99,7 @@ pub(super) fn measure(sides: &[Side], plan: &Plan) -> Outcome<Vec<Run>> {
             }
         }
         rounds += 1;
-        Run { rounds, ..collected[0].clone().into_run(&sides[0]) }.save(&plan.so_far)?;
+        collected[0].clone().into_run(&sides[0], plan, rounds, driver.clone()).save(&plan.so_far)?;
         let next = sides.iter().enumerate().flat_map(|(which, side)| {
             let in_turn = side.benches.iter().filter(move |bench| bench.in_turn(rounds));
             in_turn.map(move |bench| (which, bench.name.as_str()))
@@ -114,11 +115,8 @@ pub(super) fn measure(sides: &[Side], plan: &Plan) -> Outcome<Vec<Run>> {
     let seconds = began.elapsed().as_secs_f64();
     let run = |(side, collected): (&Side, Collected)| Run {
         clocks: clocks.clone(),
-        rounds,
-        set: Some(plan.set.clone()),
-        seconds_each: Some(plan.seconds),
         seconds: Some(seconds),
-        ..collected.into_run(side)
+        ..collected.into_run(side, plan, rounds, driver.clone())
     };
     Ok(sides.iter().zip(collected).map(run).collect())
 }
@@ -271,7 +269,7 @@ impl Collected {
         }
     }
 
-    fn into_run(mut self, side: &Side) -> Run {
+    fn into_run(mut self, side: &Side, plan: &Plan, rounds: usize, driver: Option<String>) -> Run {
         // A wrong answer has no time, though only one round checks it, and only the first of its measures is named.
         let of_one = |id: &str| id.rsplit_once('/').map_or_else(|| id.to_owned(), |(of_one, _)| of_one.to_owned());
         let failed: HashSet<String> = self.failures.iter().map(|failure| of_one(&failure.id)).collect();
@@ -288,13 +286,15 @@ impl Collected {
             (id, figure)
         };
         let (backend, device) = self.place.unwrap_or_else(|| ("cpu".to_owned(), None));
-        let driver =
-            machine::gpu(&["driver_version"]).remove("driver_version").or(self.driver).filter(|_| backend == "cuda");
+        let driver = driver.or(self.driver).filter(|_| backend == "cuda");
         let mut run = Run {
             format: FORMAT,
             date: machine::now(),
             revision: side.revision.clone(),
             place: Place { device: device.unwrap_or_else(|| backend.clone()), backend, driver, host: machine::host() },
+            set: Some(plan.set.clone()),
+            seconds_each: Some(plan.seconds),
+            rounds,
             compiler: Compiler { rustc: side.rustc.clone(), nvrtc: self.nvrtc },
             figures: self.seconds.into_iter().map(figure).collect(),
             compile: self.compile,
@@ -351,8 +351,25 @@ mod tests {
             collected(&[(0, 5.0), (1, 6.0), (2, 7.0), (3, 8.0)]),
         ];
         align(&mut all);
-        let rounds = all.map(|side| side.into_run(&Side::default()).figures["a"].rounds.clone());
+        let plan = four_rounds(Path::new("nowhere"));
+        let rounds = all.map(|side| side.into_run(&Side::default(), &plan, 4, None).figures["a"].rounds.clone());
         assert_eq!(rounds, [[2.0, 4.0], [20.0, 40.0], [6.0, 8.0]]);
+    }
+
+    fn four_rounds(folder: &Path) -> Plan {
+        Plan {
+            rounds: 4,
+            filter: None,
+            backend: None,
+            set: "tiny".to_owned(),
+            seconds: 0.1,
+            budget: f64::INFINITY,
+            began: Instant::now(),
+            limit: Duration::from_secs(60),
+            so_far: folder.join("so-far.json"),
+            scratch: tempfile::tempdir().unwrap(),
+            environment: Vec::new(),
+        }
     }
 
     /// Measures with a shell script that tells one figure, and how the checks are asked for.
@@ -368,19 +385,7 @@ mod tests {
             every,
         };
         let side = Side { benches: vec![bench], ..Side::default() };
-        let plan = plan(Plan {
-            rounds: 4,
-            filter: None,
-            backend: None,
-            set: "tiny".to_owned(),
-            seconds: 0.1,
-            budget: f64::INFINITY,
-            began: Instant::now(),
-            limit: Duration::from_secs(60),
-            so_far: folder.path().join("so-far.json"),
-            scratch: folder.path().to_owned(),
-            environment: Vec::new(),
-        });
+        let plan = plan(four_rounds(folder.path()));
         let run = measure(&[side], &plan).unwrap().remove(0);
         assert_eq!(Run::load(&plan.so_far).unwrap().figures.len(), run.figures.len());
         run

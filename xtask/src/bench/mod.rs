@@ -4,7 +4,6 @@ use std::{
     env, fs,
     io::{self, Write},
     path::{Path, PathBuf},
-    time::Instant,
 };
 
 use clap::Args;
@@ -32,7 +31,7 @@ pub(crate) use figures::update as update_figures;
 use baseline::{Base, Build};
 use compare::{Rules, Verdict, compare};
 use measure::Side;
-use plan::{Plan, Prepared, plan};
+use plan::plan;
 use record::Run;
 use report::Report;
 
@@ -74,7 +73,7 @@ pub(crate) struct Options {
     /// Seconds of each figure in each round; the default is 0.3, and 0.06 for a record.
     #[arg(long)]
     seconds: Option<f64>,
-    /// Seconds from the start within which a further round must be expected to end; the default for a record is 465, for others there is none.
+    /// Seconds within which a further round must be expected to end, once the programs are built; the default for a record is 465, for others there is none.
     #[arg(long)]
     budget: Option<f64>,
     /// Figures that may be slower, or go: a regular expression; can be given several times.
@@ -118,7 +117,7 @@ const RESULTS: &str = "results.json";
 
 /// Does what the options say.
 pub(crate) fn run(options: &Options) -> Outcome<Ending> {
-    let (began, folder) = (Instant::now(), folder());
+    let folder = folder();
     let filter = options.filter.as_deref().map(Regex::new).transpose()?;
     let base = match &options.against {
         Some(name) => match baseline::find(name, &folder, options.load.is_some())? {
@@ -131,7 +130,7 @@ pub(crate) fn run(options: &Options) -> Outcome<Ending> {
     };
     let (mut this, base) = match &options.load {
         Some(name) => loaded(name, base, &folder)?,
-        None => measured(options, base, &folder, began)?,
+        None => measured(options, base, &folder)?,
     };
     let wanted = |id: &str| filter.as_ref().is_none_or(|filter| filter.is_match(id));
     if options.load.is_some() {
@@ -247,7 +246,6 @@ fn measured<'a>(
     options: &Options,
     base: Option<(&'a str, Base)>,
     folder: &Path,
-    began: Instant,
 ) -> Outcome<(Run, Option<Against<'a>>)> {
     let peers = options.peers || options.record.is_some();
     let build = match &options.programs {
@@ -258,9 +256,7 @@ fn measured<'a>(
     if let Some((name, Base::Programs(build))) = &base {
         sides.push(build.side(name));
     }
-    let Prepared { plan, scratch } = plan(options, base.as_ref().map(|(_, base)| base))?;
-    let so_far = out(options, folder).join(RESULTS);
-    let mut plan = Plan { scratch: scratch.path().to_owned(), so_far, began, ..plan };
+    let mut plan = plan(options, base.as_ref().map(|(_, base)| base), out(options, folder).join(RESULTS))?;
     let gaps = peers::add(&mut sides[0], &mut plan, &build)?;
     let mut runs = measure::measure(&sides, &plan)?.into_iter();
     let mut this = runs.next().ok_or("nothing was measured")?;
@@ -306,10 +302,7 @@ fn newest(this: Option<&Run>) -> Outcome<Option<Run>> {
         let same = runs.iter().rposition(|run| run.place.differs(&this.place).is_none());
         return Ok(same.map(|at| runs.swap_remove(at)).or_else(|| runs.pop()));
     }
-    let mut all = Vec::new();
-    for entry in fs::read_dir(&record).map_err(|error| format!("{}: {error}", record.display()))? {
-        all.extend(record::history(&entry?.path()).pop());
-    }
+    let all = record::newest_of_each(&record)?;
     Ok(all.into_iter().max_by_key(|run| (run.place.backend == "cuda", run.date.clone())))
 }
 

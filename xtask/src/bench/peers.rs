@@ -29,7 +29,6 @@ pub(super) fn add(side: &mut Side, plan: &mut Plan, build: &Build) -> Outcome<Ve
     }
     let python = env::var("BENCH_PYTHON").unwrap_or_else(|_| "python3".to_owned());
     let script = programs::root().join("benches/peers/peers.py");
-    let script = if script.exists() { script } else { programs::root().join("peers/peers.py") };
     match output(Command::new(&python).arg("--version"), plan.limit) {
         Ok(_) => side.benches.push(Bench {
             name: "python".to_owned(),
@@ -61,7 +60,7 @@ pub(super) fn add(side: &mut Side, plan: &mut Plan, build: &Build) -> Outcome<Ve
 fn export(plan: &Plan, build: &Build) -> Outcome<PathBuf> {
     let program = build.programs.iter().find(|program| program.kind == Kind::Bin && program.name == "export_cases");
     let program = program.ok_or("there is no program export_cases")?;
-    let folder = plan.scratch.join("cases");
+    let folder = plan.scratch.path().join("cases");
     fs::create_dir_all(&folder)?;
     let mut command = Command::new(&program.path);
     command.args(["--set", &plan.set, "--out"]).arg(&folder).envs(plan.environment.iter().cloned());
@@ -76,7 +75,7 @@ fn export(plan: &Plan, build: &Build) -> Outcome<PathBuf> {
 fn cub(source: &std::path::Path, plan: &Plan) -> Outcome<PathBuf> {
     let capability = machine::gpu(&["compute_cap"]).remove("compute_cap").ok_or("no GPU that nvidia-smi names")?;
     let nvcc = env::var("NVCC").unwrap_or_else(|_| "nvcc".to_owned());
-    let program = plan.scratch.join("cub");
+    let program = plan.scratch.path().join("cub");
     let mut command = Command::new(nvcc);
     command.args(["-O3", "-std=c++17", &format!("-arch=sm_{}", capability.replace('.', ""))]);
     output(command.arg(source).arg("-o").arg(&program), plan.limit)?;

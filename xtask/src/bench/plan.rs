@@ -7,11 +7,13 @@ use std::{
     time::{Duration, Instant},
 };
 
+use tempfile::TempDir;
+
 use super::{Options, ROUNDS_OF_RECORD, baseline::Base};
 use crate::Outcome;
 
 /// How to measure.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) struct Plan {
     pub(super) rounds: usize,
     /// A regular expression that full ids match.
@@ -28,20 +30,14 @@ pub(super) struct Plan {
     pub(super) limit: Duration,
     /// Where the figures so far are kept after each round: what stops the command loses no more than one.
     pub(super) so_far: PathBuf,
-    /// Folder for what programs write.
-    pub(super) scratch: PathBuf,
+    /// Folder for what programs write; it goes with the plan.
+    pub(super) scratch: TempDir,
     /// More variables for all programs.
     pub(super) environment: Vec<(String, String)>,
 }
 
-/// A plan, and the folder that lives as long as it is carried out.
-pub(super) struct Prepared {
-    pub(super) plan: Plan,
-    pub(super) scratch: tempfile::TempDir,
-}
-
 /// How to measure; where nothing is said, as the figures were measured that these are to be judged by.
-pub(super) fn plan(options: &Options, base: Option<&Base>) -> Outcome<Prepared> {
+pub(super) fn plan(options: &Options, base: Option<&Base>, so_far: PathBuf) -> Outcome<Plan> {
     let like = match base {
         Some(Base::Figures(run)) => Some(&**run),
         _ => None,
@@ -62,7 +58,7 @@ pub(super) fn plan(options: &Options, base: Option<&Base>) -> Outcome<Prepared> 
     if rounds == 0 {
         return Err("--rounds 0 measures nothing".into());
     }
-    let plan = Plan {
+    Ok(Plan {
         rounds,
         filter: options.filter.clone(),
         backend: options.backend.clone(),
@@ -71,16 +67,15 @@ pub(super) fn plan(options: &Options, base: Option<&Base>) -> Outcome<Prepared> 
         budget: options.budget.unwrap_or(if is_record { 465.0 } else { f64::INFINITY }),
         limit: Duration::from_secs(options.limit),
         began: Instant::now(),
-        so_far: PathBuf::new(),
-        scratch: PathBuf::new(),
+        so_far,
+        scratch: scratch()?,
         environment: Vec::new(),
-    };
-    Ok(Prepared { plan, scratch: scratch()? })
+    })
 }
 
 /// A folder for what programs write, in memory where there is such: exported matrices are large and read in every round. What a
 /// stopped command left there is removed.
-fn scratch() -> Outcome<tempfile::TempDir> {
+fn scratch() -> Outcome<TempDir> {
     const NAME: &str = "xtask-bench-";
     let memory = Path::new("/dev/shm");
     let place = if memory.is_dir() { memory.to_owned() } else { env::temp_dir() };

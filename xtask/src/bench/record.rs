@@ -234,6 +234,16 @@ pub(crate) fn history(folder: &Path) -> Vec<Run> {
     runs
 }
 
+/// The newest run of each device in the record.
+pub(crate) fn newest_of_each(record: &Path) -> Outcome<Vec<Run>> {
+    let entries = fs::read_dir(record).map_err(|error| format!("{}: {error}", record.display()))?;
+    let mut newest = Vec::new();
+    for entry in entries {
+        newest.extend(history(&entry?.path()).pop());
+    }
+    Ok(newest)
+}
+
 /// `<date>-<revision>.json`.
 fn files(folder: &Path) -> Vec<PathBuf> {
     let paths = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());

@@ -22,7 +22,7 @@ use super::{
     baseline::{self, Build},
     compare::{Row, Rules, Verdict, compare},
     measure::measure,
-    plan::{Plan, Prepared, plan},
+    plan::plan,
     record::Run,
     report, units,
 };
@@ -79,7 +79,7 @@ pub(crate) fn run(options: &Options) -> Outcome {
         None => build(&find(name)?)?,
     };
     let Candidates { value, filter, builds } = builds;
-    let Prepared { plan, scratch } = plan(
+    let plan = plan(
         &super::Options {
             filter: Some(filter),
             rounds: Some(options.rounds),
@@ -90,9 +90,8 @@ pub(crate) fn run(options: &Options) -> Outcome {
             ..super::Options::default()
         },
         None,
+        super::folder().join("tuned/so-far.json"),
     )?;
-    let so_far = super::folder().join("tuned/so-far.json");
-    let plan = Plan { scratch: scratch.path().to_owned(), so_far, ..plan };
     let sides: Vec<_> = builds.iter().map(|(value, build)| build.side(&value.to_string())).collect();
     let runs = measure(&sides, &plan)?;
     let by_value: Vec<(u64, Run)> = builds.iter().map(|(value, _)| *value).zip(runs).collect();

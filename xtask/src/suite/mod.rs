@@ -10,9 +10,9 @@ use std::{
 use crate::{
     Outcome,
     evidence::{self, Evidence, Passed},
-    kernels,
+    kernels, machine,
     programs::{self, Program},
-    provenance::{Build, today},
+    provenance::Build,
 };
 
 mod counts;
@@ -22,10 +22,10 @@ pub(crate) mod sanitize;
 
 use running::Ran;
 
-/// What to run.
+/// What to run, and where to write that it passed.
 #[derive(clap::Args)]
-pub(crate) struct Arguments {
-    /// Only tests whose names contain this; then no evidence is written.
+pub(crate) struct Tests {
+    /// Only tests whose names contain this: a suite then writes no evidence, a tool names it in its own.
     filter: Option<String>,
     /// Print the names of the tests and run none.
     #[arg(long)]
@@ -39,7 +39,7 @@ pub(crate) struct Arguments {
 }
 
 /// Runs every program, also after one that fails.
-pub(crate) fn run(arguments: &Arguments) -> Outcome {
+pub(crate) fn run(arguments: &Tests) -> Outcome {
     let programs = programs::tests(arguments.release)?;
     let gpu = gpu::real();
     let surroundings = Surroundings::new(gpu.is_some())?;
@@ -66,7 +66,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         device: gpu.device.clone(),
         driver: gpu.driver,
         revision: Build::at_hand()?.revision,
-        date: today(),
+        date: machine::today(),
         kernels: kernels::digests()?,
         tests: all.into_iter().map(|ran| (ran.title, Passed::from(ran.counts))).collect(),
         sanitizer: Vec::new(),

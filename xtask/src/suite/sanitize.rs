@@ -7,8 +7,9 @@ use crate::{
     Outcome,
     evidence::{self, Evidence, Sanitized},
     kernels::{self, Digests},
+    machine,
     programs::{self, Program},
-    provenance::{Build, today},
+    provenance::Build,
 };
 
 /// Tests that provoke refusals and faults on purpose, by how their names begin.
@@ -43,28 +44,19 @@ impl fmt::Display for Tool {
 /// What to run.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// Only tests whose names contain this.
-    filter: Option<String>,
+    #[command(flatten)]
+    tests: super::Tests,
     /// The tool, or several in turn.
     #[arg(long = "tool", value_delimiter = ',', default_value = "memcheck")]
     tools: Vec<Tool>,
-    /// Print the names of the tests and run none.
-    #[arg(long)]
-    list: bool,
-    /// In the workspace: with the optimisations of a bundle's programs.
-    #[arg(long)]
-    release: bool,
-    /// Where the folder of the device is to be, in place of benches/record.
-    #[arg(long)]
-    out: Option<PathBuf>,
 }
 
 /// Runs each tool over the tests of every program, also after one that fails.
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
-    let mut programs = programs::tests(arguments.release)?;
+    let mut programs = programs::tests(arguments.tests.release)?;
     programs.retain(is_of_device);
     let surroundings = Surroundings::new(true)?;
-    let filter = arguments.filter.as_deref().unwrap_or_default();
+    let filter = arguments.tests.filter.as_deref().unwrap_or_default();
     let mut selections = Vec::new();
     for program in programs {
         let selection = Selection::of(&names(&program, &surroundings)?, filter);
@@ -75,7 +67,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     if selections.is_empty() {
         return Err(format!("there is no device test whose name contains `{filter}`").into());
     }
-    if arguments.list {
+    if arguments.tests.list {
         let names = |(program, selection): &(Program, Selection)| {
             selection.tests.iter().for_each(|test| println!("{} {test}", program.title()));
         };
@@ -94,8 +86,8 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
                 let entry = Sanitized {
                     tool: tool.to_string(),
                     revision: revision.clone(),
-                    date: today(),
-                    filter: arguments.filter.clone(),
+                    date: machine::today(),
+                    filter: arguments.tests.filter.clone(),
                     skipped: SKIPPED.map(str::to_owned).into(),
                     passed,
                     warnings,
@@ -137,7 +129,7 @@ fn run_tool(
 
 /// Writes it into the evidence of the device.
 fn add(entry: Sanitized, kernels: &Digests, gpu: &gpu::Gpu, arguments: &Arguments) -> Outcome {
-    let path = evidence::path(&record(arguments.out.as_deref()), &gpu.device);
+    let path = evidence::path(&record(arguments.tests.out.as_deref()), &gpu.device);
     let of_no_suite = || Evidence { device: gpu.device.clone(), driver: gpu.driver.clone(), ..Evidence::default() };
     let mut evidence = Evidence::read(&path)?.unwrap_or_else(of_no_suite);
     evidence.add_sanitized(entry, kernels);
