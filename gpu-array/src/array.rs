@@ -12,7 +12,7 @@ use crate::{ArrayError, Element, Number, Result, create};
 /// `D` is one of ndarray's dimension types. Work on the array is ordered by one stream, its home: the device's main
 /// stream, or the stream that it was made with (every constructor takes a `&Device` or a `&Stream`).
 pub struct GpuArray<T: Element, D: Dimension> {
-    data: DeviceVec<T>,
+    data: DeviceVec<T::Storage>,
     dim: D,
 }
 
@@ -35,7 +35,7 @@ impl<T: Element, D: Dimension> GpuArray<T, D> {
         let standard = source.as_standard_layout();
         // Always Some: the layout is standard.
         let elements = standard.as_slice().unwrap_or_default();
-        Ok(Self { data: DeviceVec::from_slice(&home.into(), elements)?, dim: source.raw_dim() })
+        Ok(Self { data: DeviceVec::from_slice(&home.into(), &T::to_storage_slice(elements))?, dim: source.raw_dim() })
     }
 
     /// The array on the host, in C order, after waiting for the home stream.
@@ -43,7 +43,7 @@ impl<T: Element, D: Dimension> GpuArray<T, D> {
     /// # Errors
     /// `DeviceLost` when a kernel faulted.
     pub fn to_ndarray(&self) -> Result<Array<T, D>> {
-        let elements = self.data.to_vec()?;
+        let elements = T::from_storage_vec(self.data.to_vec()?);
         // The buffer has one element per place of the shape, so this holds.
         Array::from_shape_vec(self.dim.clone(), elements).map_err(|_| self.length_error())
     }
@@ -63,7 +63,7 @@ impl<T: Element, D: Dimension> GpuArray<T, D> {
     /// `TooLarge`, or the driver's; `NoNvrtc` where the fill kernel cannot be compiled.
     pub fn full(home: impl Into<Stream>, shape: impl IntoDimension<Dim = D>, value: T) -> Result<Self> {
         let dim = shape.into_dimension();
-        let data = create::full(&home.into(), size_of_shape(&dim)?, value)?;
+        let data = create::full(&home.into(), size_of_shape(&dim)?, value.to_storage())?;
         Ok(Self { data, dim })
     }
 
@@ -71,7 +71,7 @@ impl<T: Element, D: Dimension> GpuArray<T, D> {
     ///
     /// # Errors
     /// `Length` unless the buffer has as many elements as the shape; the buffer is dropped then.
-    pub fn from_device_vec(data: DeviceVec<T>, shape: impl IntoDimension<Dim = D>) -> Result<Self> {
+    pub fn from_device_vec(data: DeviceVec<T::Storage>, shape: impl IntoDimension<Dim = D>) -> Result<Self> {
         let array = Self { data, dim: shape.into_dimension() };
         if size_of_shape(&array.dim)? == array.data.len() { Ok(array) } else { Err(array.length_error()) }
     }
@@ -84,7 +84,7 @@ impl<T: Element, D: Dimension> GpuArray<T, D> {
     /// # Errors
     /// `NoNvrtc` where the kernel cannot be compiled; the driver's.
     pub fn fill(&mut self, value: T) -> Result<()> {
-        create::fill(self.data.as_mut_slice(), value)
+        create::fill(self.data.as_mut_slice(), value.to_storage())
     }
 
     /// The lengths of the axes.
@@ -123,17 +123,17 @@ impl<T: Element, D: Dimension> GpuArray<T, D> {
     }
 
     /// The elements in C order.
-    pub fn as_device_vec(&self) -> &DeviceVec<T> {
+    pub fn as_device_vec(&self) -> &DeviceVec<T::Storage> {
         &self.data
     }
 
     /// The elements in C order, to write.
-    pub fn as_mut_device_vec(&mut self) -> &mut DeviceVec<T> {
+    pub fn as_mut_device_vec(&mut self) -> &mut DeviceVec<T::Storage> {
         &mut self.data
     }
 
     /// Gives up the shape and keeps the elements.
-    pub fn into_device_vec(self) -> DeviceVec<T> {
+    pub fn into_device_vec(self) -> DeviceVec<T::Storage> {
         self.data
     }
 

@@ -27,5 +27,5 @@ pub use gpu_driver;
 
 pub use array::GpuArray;
 pub use create::{KERNELS, fill};
-pub use element::{Element, Number};
+pub use element::{Bits, DType, Element, Float, Integer, Number, Promote, promote};
 pub use error::{ArrayError, Result};

@@ -4,7 +4,8 @@
 ///
 /// Sums over many elements (dot products, norms) are carried in f64 for both, which costs nothing where memory is the limit.
 pub trait Scalar:
-    gpu_array::Element
+    gpu_array::Element<Storage = Self>
+    + gpu_array::gpu_driver::DevicePod
     + num_traits::Float
     + num_traits::NumAssign
     + Into<f64>

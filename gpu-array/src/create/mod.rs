@@ -4,10 +4,10 @@
 use std::{marker::PhantomData, sync::LazyLock};
 
 use gpu_driver::{
-    DeviceSliceMut, DeviceVec, Dim3, Entry, Kernel, Out, Registry, Result as DriverResult, Source, Stream,
+    DevicePod, DeviceSliceMut, DeviceVec, Dim3, Entry, Kernel, Out, Registry, Result as DriverResult, Source, Stream,
 };
 
-use crate::{Element, Number, Result};
+use crate::{Number, Result};
 
 static SOURCE: Source = Source { name: "create.cu", text: include_str!("create.cu"), headers: &[] };
 
@@ -36,7 +36,7 @@ impl Policy {
 macro_rules! entry {
     ($name:ident, $cuda:literal, $($args:ty),*) => {
         pub(crate) struct $name<T>(PhantomData<T>);
-        impl<T: Element> Entry for $name<T> {
+        impl<T: DevicePod> Entry for $name<T> {
             type Policy = Policy;
             type Args<'a> = ($($args,)* Out<'a, T>, u64);
             const SOURCE: &'static Source = &SOURCE;
@@ -56,7 +56,7 @@ entry!(Arange, "arange", T, T);
 
 /// The kernels of this crate.
 pub static KERNELS: LazyLock<Registry> = LazyLock::new(|| {
-    fn both<T: Element>(registry: Registry) -> Registry {
+    fn both<T: DevicePod>(registry: Registry) -> Registry {
         registry.with::<Fill<T>>(&POLICY).with::<Arange<T>>(&POLICY)
     }
     let registry = both::<f64>(both::<f32>(Registry::new("gpu-array")));
@@ -71,7 +71,7 @@ pub static KERNELS: LazyLock<Registry> = LazyLock::new(|| {
 ///
 /// # Errors
 /// `NoNvrtc` where the kernel cannot be compiled; the driver's.
-pub fn fill<T: Element>(part: DeviceSliceMut<'_, T>, value: T) -> Result<()> {
+pub fn fill<T: DevicePod>(part: DeviceSliceMut<'_, T>, value: T) -> Result<()> {
     let (stream, n) = (part.home().clone(), part.len());
     if n == 0 {
         return Ok(());
@@ -83,7 +83,7 @@ pub fn fill<T: Element>(part: DeviceSliceMut<'_, T>, value: T) -> Result<()> {
     Ok(())
 }
 
-pub(crate) fn full<T: Element>(home: &Stream, n: usize, value: T) -> Result<DeviceVec<T>> {
+pub(crate) fn full<T: DevicePod>(home: &Stream, n: usize, value: T) -> Result<DeviceVec<T>> {
     // SAFETY: every element is written next.
     let mut data = unsafe { DeviceVec::uninitialized(home, n)? };
     fill(data.as_mut_slice(), value)?;

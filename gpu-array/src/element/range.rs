@@ -1,19 +1,21 @@
-//! The element types of arrays.
+//! Elements that count, and ranges of them.
 
-use std::fmt::{Debug, Display};
+use std::fmt::Display;
 
 use gpu_driver::DevicePod;
 
+use super::{Element, Float, Promote};
 use crate::{ArrayError, Result};
 
-/// A type that arrays can hold.
-pub trait Element: DevicePod + PartialEq + Debug + Display {
-    /// The type's NumPy name, such as `float32`.
-    const DTYPE: &'static str;
-}
+/// An element that one can calculate with: the integers and the floats, not `bool`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no number",
+    note = "arithmetic is defined for i8 to i64, u8 to u64, f32 and f64; for masks there are `&`, `|`, `^`, `!` and `.cast::<i32>()`"
+)]
+pub trait Number: Element<Storage = Self> + DevicePod + PartialOrd + Promote<Self, Output = Self> {
+    /// The type of quotients and of what mathematical functions give, as in NumPy: `f64` for integers, a float's own type.
+    type Float: Float;
 
-/// An element that counts: what [`GpuArray::arange`](crate::GpuArray::arange) takes.
-pub trait Number: Element {
     /// How many values `start + i * step` lie before `stop`.
     ///
     /// # Errors
@@ -29,11 +31,9 @@ fn range_error<T: Display>(start: T, stop: T, step: T, why: &'static str) -> Arr
 }
 
 macro_rules! integers {
-    ($($type:ty => $dtype:literal),*) => {$(
-        impl Element for $type {
-            const DTYPE: &'static str = $dtype;
-        }
+    ($($type:ty),*) => {$(
         impl Number for $type {
+            type Float = f64;
             fn range_len(start: Self, stop: Self, step: Self) -> Result<usize> {
                 if step == 0 {
                     return Err(range_error(start, stop, step, "the step is zero"));
@@ -54,11 +54,9 @@ macro_rules! integers {
 }
 
 macro_rules! floats {
-    ($($type:ty => $dtype:literal),*) => {$(
-        impl Element for $type {
-            const DTYPE: &'static str = $dtype;
-        }
+    ($($type:ty),*) => {$(
         impl Number for $type {
+            type Float = Self;
             fn range_len(start: Self, stop: Self, step: Self) -> Result<usize> {
                 if step == 0.0 {
                     return Err(range_error(start, stop, step, "the step is zero"));
@@ -80,8 +78,8 @@ macro_rules! floats {
     )*};
 }
 
-integers!(i8 => "int8", i16 => "int16", i32 => "int32", i64 => "int64", u8 => "uint8", u16 => "uint16", u32 => "uint32", u64 => "uint64");
-floats!(f32 => "float32", f64 => "float64");
+integers!(i8, i16, i32, i64, u8, u16, u32, u64);
+floats!(f32, f64);
 
 #[cfg(test)]
 mod tests {

@@ -1,0 +1,213 @@
+//! The element types of arrays.
+
+mod promotion;
+mod range;
+
+use std::fmt::{self, Debug, Display};
+
+use gpu_driver::DevicePod;
+
+pub use promotion::{Promote, promote};
+pub use range::Number;
+
+/// An element type as a value, under its NumPy name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+#[expect(missing_docs, reason = "the names say it")]
+pub enum DType {
+    Bool,
+    I8,
+    I16,
+    I32,
+    I64,
+    U8,
+    U16,
+    U32,
+    U64,
+    F32,
+    F64,
+}
+
+impl DType {
+    /// All of them.
+    pub const ALL: [Self; 11] = [
+        Self::Bool,
+        Self::I8,
+        Self::I16,
+        Self::I32,
+        Self::I64,
+        Self::U8,
+        Self::U16,
+        Self::U32,
+        Self::U64,
+        Self::F32,
+        Self::F64,
+    ];
+
+    /// The NumPy name, such as `float32`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Bool => "bool",
+            Self::I8 => "int8",
+            Self::I16 => "int16",
+            Self::I32 => "int32",
+            Self::I64 => "int64",
+            Self::U8 => "uint8",
+            Self::U16 => "uint16",
+            Self::U32 => "uint32",
+            Self::U64 => "uint64",
+            Self::F32 => "float32",
+            Self::F64 => "float64",
+        }
+    }
+
+    /// The type of a value in CUDA C++ (after the prelude).
+    pub const fn cuda_name(self) -> &'static str {
+        match self {
+            Self::Bool => "bool",
+            Self::I8 => "int8_t",
+            Self::I16 => "int16_t",
+            Self::I32 => "int32_t",
+            Self::I64 => "int64_t",
+            Self::U8 => "uint8_t",
+            Self::U16 => "uint16_t",
+            Self::U32 => "uint32_t",
+            Self::U64 => "uint64_t",
+            Self::F32 => "float",
+            Self::F64 => "double",
+        }
+    }
+
+    /// Bytes of an element in memory.
+    pub const fn bytes(self) -> usize {
+        match self {
+            Self::Bool | Self::I8 | Self::U8 => 1,
+            Self::I16 | Self::U16 => 2,
+            Self::I32 | Self::U32 | Self::F32 => 4,
+            Self::I64 | Self::U64 | Self::F64 => 8,
+        }
+    }
+
+    /// Whether it is f32 or f64.
+    pub const fn is_float(self) -> bool {
+        matches!(self, Self::F32 | Self::F64)
+    }
+}
+
+impl Display for DType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// A type that arrays can hold: `bool`, the integers of 8 to 64 bits, `f32`, `f64`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be an element of a GPU array",
+    note = "elements are bool, i8 to i64, u8 to u64, f32 and f64"
+)]
+pub trait Element: Copy + Send + Sync + PartialEq + Debug + Display + 'static {
+    /// What stands in device memory: the type itself, and a byte for `bool` (0, or anything else for true), since not every
+    /// byte is a `bool` of Rust.
+    type Storage: DevicePod;
+
+    /// The type as a value.
+    const DTYPE: DType;
+
+    /// Its form in device memory.
+    fn to_storage(self) -> Self::Storage;
+
+    /// The value that stands in device memory.
+    fn from_storage(stored: Self::Storage) -> Self;
+
+    /// The forms of many; nothing is copied where a type is its own storage.
+    fn to_storage_slice(elements: &[Self]) -> std::borrow::Cow<'_, [Self::Storage]>;
+
+    /// The values of many; nothing is copied where a type is its own storage.
+    fn from_storage_vec(stored: Vec<Self::Storage>) -> Vec<Self>;
+
+    /// The value's bits in the low end of 64, as kernels take scalars.
+    fn to_word(self) -> u64;
+}
+
+impl Element for bool {
+    type Storage = u8;
+    const DTYPE: DType = DType::Bool;
+    fn to_storage(self) -> u8 {
+        self.into()
+    }
+    fn from_storage(stored: u8) -> Self {
+        stored != 0
+    }
+    fn to_storage_slice(elements: &[Self]) -> std::borrow::Cow<'_, [u8]> {
+        elements.iter().map(|&element| element.into()).collect()
+    }
+    fn from_storage_vec(stored: Vec<u8>) -> Vec<Self> {
+        stored.into_iter().map(Self::from_storage).collect()
+    }
+    fn to_word(self) -> u64 {
+        self.into()
+    }
+}
+
+macro_rules! pods {
+    ($($type:ty, $dtype:ident, |$value:ident| $word:expr);*) => {$(
+        impl Element for $type {
+            type Storage = Self;
+            const DTYPE: DType = DType::$dtype;
+            fn to_storage(self) -> Self {
+                self
+            }
+            fn from_storage(stored: Self) -> Self {
+                stored
+            }
+            fn to_storage_slice(elements: &[Self]) -> std::borrow::Cow<'_, [Self]> {
+                elements.into()
+            }
+            fn from_storage_vec(stored: Vec<Self>) -> Vec<Self> {
+                stored
+            }
+            fn to_word(self) -> u64 {
+                let $value = self;
+                $word
+            }
+        }
+    )*};
+}
+
+pods! {
+    i8, I8, |x| x as u64; i16, I16, |x| x as u64; i32, I32, |x| x as u64; i64, I64, |x| x as u64;
+    u8, U8, |x| x.into(); u16, U16, |x| x.into(); u32, U32, |x| x.into(); u64, U64, |x| x;
+    f32, F32, |x| x.to_bits().into(); f64, F64, |x| x.to_bits()
+}
+
+/// `f32` or `f64`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no floating-point type",
+    note = "this is defined for f32 and f64; `.cast::<f64>()` makes one of them"
+)]
+pub trait Float: Number<Float = Self> + num_traits::Float {}
+impl Float for f32 {}
+impl Float for f64 {}
+
+/// An integer of 8 to 64 bits.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no integer type",
+    note = "this is defined for i8 to i64 and u8 to u64"
+)]
+pub trait Integer: Number + Bits {}
+
+/// What has bit operations: `bool` and the integers.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` has no bit operations",
+    note = "they are defined for bool (logic) and for i8 to i64 and u8 to u64"
+)]
+pub trait Bits: Element + Promote<Self, Output = Self> {}
+impl Bits for bool {}
+
+macro_rules! integer_traits {
+    ($($type:ty)*) => {$(
+        impl Integer for $type {}
+        impl Bits for $type {}
+    )*};
+}
+integer_traits! { i8 i16 i32 i64 u8 u16 u32 u64 }

@@ -1,0 +1,116 @@
+//! The type of an operation between two element types.
+
+use super::{DType, Element};
+
+/// `Self` beside `U` in one operation gives `Output`, as NumPy's `promote_types`: the smallest type that holds the values of both, where a
+/// 32-bit or longer integer beside f32 asks for f64.
+#[diagnostic::on_unimplemented(
+    message = "no common type of `{Self}` and `{U}`",
+    note = "element types are bool, i8 to i64, u8 to u64, f32 and f64"
+)]
+pub trait Promote<U: Element>: Element {
+    /// The common type.
+    type Output: Element;
+}
+
+/// One row per left type; the columns are the right types in the order of the head.
+macro_rules! table {
+    ($head:tt $($left:ident => $($output:ident)*;)*) => {
+        $(table!(@row $left $head $($output)*);)*
+
+        /// [`Promote`] between types as values.
+        ///
+        /// ```
+        /// use gpu_array::{DType, promote};
+        /// assert_eq!(promote(DType::I32, DType::F32), DType::F64);
+        /// ```
+        pub fn promote(left: DType, right: DType) -> DType {
+            const TABLE: [[DType; 11]; 11] = [$([$(<$output as Element>::DTYPE),*]),*];
+            TABLE[left as usize][right as usize]
+        }
+    };
+    (@row $left:ident ($($right:ident)*) $($output:ident)*) => {
+        $(impl Promote<$right> for $left {
+            type Output = $output;
+        })*
+    };
+}
+
+#[rustfmt::skip]
+table! {
+    (bool i8 i16 i32 i64 u8 u16 u32 u64 f32 f64)
+    bool => bool i8   i16  i32  i64  u8   u16  u32  u64  f32  f64;
+    i8   => i8   i8   i16  i32  i64  i16  i32  i64  f64  f32  f64;
+    i16  => i16  i16  i16  i32  i64  i16  i32  i64  f64  f32  f64;
+    i32  => i32  i32  i32  i32  i64  i32  i32  i64  f64  f64  f64;
+    i64  => i64  i64  i64  i64  i64  i64  i64  i64  f64  f64  f64;
+    u8   => u8   i16  i16  i32  i64  u8   u16  u32  u64  f32  f64;
+    u16  => u16  i32  i32  i32  i64  u16  u16  u32  u64  f32  f64;
+    u32  => u32  i64  i64  i64  i64  u32  u32  u32  u64  f64  f64;
+    u64  => u64  f64  f64  f64  f64  u64  u64  u64  u64  f64  f64;
+    f32  => f32  f32  f32  f64  f64  f32  f32  f64  f64  f32  f64;
+    f64  => f64  f64  f64  f64  f64  f64  f64  f64  f64  f64  f64;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What an operation between two types gives in NumPy: the rules, not the table.
+    fn rule(a: DType, b: DType) -> DType {
+        use DType::*;
+        let signed = |t| matches!(t, I8 | I16 | I32 | I64);
+        if a == b || b == Bool {
+            return a;
+        }
+        if a == Bool {
+            return b;
+        }
+        let (small, large) = if (a.is_float(), a.bytes()) <= (b.is_float(), b.bytes()) { (a, b) } else { (b, a) };
+        match large {
+            F64 => F64,
+            F32 => {
+                if small.bytes() <= 2 {
+                    F32
+                } else {
+                    F64
+                }
+            }
+            _ if signed(small) == signed(large) => large,
+            _ if small.bytes() < large.bytes() && signed(large) => large,
+            // An unsigned type as long as the signed one or longer: the next longer signed type, or f64 where there is none.
+            _ => match large.bytes() {
+                1 => I16,
+                2 => I32,
+                4 => I64,
+                _ => F64,
+            },
+        }
+    }
+
+    #[test]
+    fn the_table_is_numpys() {
+        for a in DType::ALL {
+            for b in DType::ALL {
+                assert_eq!(promote(a, b), rule(a, b), "{a} with {b}");
+                assert_eq!(promote(a, b), promote(b, a));
+            }
+        }
+        assert_eq!(promote(DType::I32, DType::F32), DType::F64);
+        assert_eq!(promote(DType::U64, DType::I8), DType::F64);
+        assert_eq!(promote(DType::U32, DType::I32), DType::I64);
+        assert_eq!(promote(DType::I16, DType::F32), DType::F32);
+    }
+
+    #[test]
+    fn types_and_values_agree() {
+        fn same<A: Promote<B>, B: Element>() {
+            assert_eq!(promote(A::DTYPE, B::DTYPE), <A::Output as Element>::DTYPE);
+        }
+        same::<i32, f32>();
+        same::<bool, u8>();
+        same::<u64, i64>();
+        same::<f32, f64>();
+        same::<i8, u8>();
+    }
+}
