@@ -21,6 +21,7 @@ mod array;
 mod create;
 mod element;
 mod error;
+pub mod expression;
 pub mod reference;
 
 pub use gpu_driver;

@@ -6,6 +6,9 @@ mod range;
 use std::fmt::{self, Debug, Display};
 
 use gpu_driver::DevicePod;
+use ndarray::ArrayViewD;
+
+use crate::expression::host::{HostSliceMut, HostView};
 
 pub use promotion::{Promote, promote};
 pub use range::Number;
@@ -127,6 +130,14 @@ pub trait Element: Copy + Send + Sync + PartialEq + Debug + Display + 'static {
 
     /// The value's bits in the low end of 64, as kernels take scalars.
     fn to_word(self) -> u64;
+
+    /// The view with its element type as a value.
+    #[doc(hidden)]
+    fn host_view(view: ArrayViewD<'_, Self>) -> HostView<'_>;
+
+    /// The slice with its element type as a value.
+    #[doc(hidden)]
+    fn host_slice_mut(slice: &mut [Self]) -> HostSliceMut<'_>;
 }
 
 impl Element for bool {
@@ -146,6 +157,12 @@ impl Element for bool {
     }
     fn to_word(self) -> u64 {
         self.into()
+    }
+    fn host_view(view: ArrayViewD<'_, Self>) -> HostView<'_> {
+        HostView::Bool(view)
+    }
+    fn host_slice_mut(slice: &mut [Self]) -> HostSliceMut<'_> {
+        HostSliceMut::Bool(slice)
     }
 }
 
@@ -169,6 +186,12 @@ macro_rules! pods {
             fn to_word(self) -> u64 {
                 let $value = self;
                 $word
+            }
+            fn host_view(view: ArrayViewD<'_, Self>) -> HostView<'_> {
+                HostView::$dtype(view)
+            }
+            fn host_slice_mut(slice: &mut [Self]) -> HostSliceMut<'_> {
+                HostSliceMut::$dtype(slice)
             }
         }
     )*};

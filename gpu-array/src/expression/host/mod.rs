@@ -1,0 +1,5 @@
+//! Expressions on the CPU.
+
+mod memory;
+
+pub use memory::{HostSliceMut, HostView};
