@@ -18,7 +18,7 @@ use cust::sys::{CUcontext, CUdevice, CUmemoryPool, CUmodule, CUstream};
 use crate::{
     CudaCode, CudaVersion, DriverError, Result, Stream,
     emulated::{self, Emulation},
-    kernel::KernelCache,
+    loaded::KernelCache,
     nvrtc::{self, Arch},
     pinned::Kept,
     pool, sys,

@@ -5,15 +5,12 @@ use std::{
     collections::HashMap,
     fmt,
     marker::PhantomData,
-    sync::{Arc, Mutex, OnceLock},
+    sync::Arc,
 };
-
-use cust::sys::{CUfunction, CUmodule};
 
 use crate::{
     Arguments, Binary, Device, Dim3, DriverError, Header, LaunchConfig, Program, Result, Stream,
-    device::lock,
-    module::{SharedLimit, find, launch_raw, load_raw},
+    loaded::{Loaded, same_device},
     nvrtc::Arch,
 };
 
@@ -179,61 +176,10 @@ impl Registry {
             return Err(DriverError::NotRegistered { kernel, registry: self.name });
         };
         let shared_bytes = E::shared_bytes(policy);
-        let function = device.0.kernels.get(key, || Loaded::new(device, instance))?;
-        function.shared.allow(device, &instance.expression, function.raw, shared_bytes)?;
+        let function = device.0.kernels.typed.fill(&key, || key.clone(), || Loaded::compile(device, &instance.expression, &instance.program()))?;
+        function.allow_shared(device, shared_bytes)?;
         let (device, block) = (device.clone(), E::block(policy));
         Ok(Kernel { function, device, block, shared_bytes, _entry: PhantomData })
-    }
-}
-
-/// The kernels that a context has loaded.
-#[derive(Default)]
-pub(crate) struct KernelCache(Mutex<HashMap<(TypeId, String), Slot>>);
-
-/// Filled by the first thread that asks; the others wait for it and do not compile again.
-type Slot = Arc<OnceLock<Result<Arc<Loaded>>>>;
-
-/// A kernel in a module of its own. The context unloads the module.
-pub(crate) struct Loaded {
-    expression: String,
-    raw: CUfunction,
-    module: CUmodule,
-    shared: SharedLimit,
-}
-
-// SAFETY: handles that the driver accepts from any thread.
-unsafe impl Send for Loaded {}
-// SAFETY: as above; they are never changed.
-unsafe impl Sync for Loaded {}
-
-impl Loaded {
-    fn new(device: &Device, instance: &Instance) -> Result<Self> {
-        let binary = instance.compile(device.arch())?;
-        let lowered = binary.names().first().map_or(instance.expression.as_str(), |(_, lowered)| lowered);
-        let module = load_raw(device, &binary)?;
-        let raw = find(device, module, lowered).inspect_err(|_| device.0.unload(module))?;
-        Ok(Self { expression: instance.expression.clone(), raw, module, shared: SharedLimit::default() })
-    }
-}
-
-impl KernelCache {
-    fn get(&self, key: (TypeId, String), load: impl FnOnce() -> Result<Loaded>) -> Result<Arc<Loaded>> {
-        let slot = lock(&self.0).entry(key.clone()).or_default().clone();
-        let outcome = slot.get_or_init(|| load().map(Arc::new)).clone();
-        if outcome.is_err() {
-            // The cause may pass (memory, an NVRTC that is installed meanwhile): the next call tries again.
-            let mut all = lock(&self.0);
-            if all.get(&key).is_some_and(|now| Arc::ptr_eq(now, &slot)) {
-                all.remove(&key);
-            }
-        }
-        outcome
-    }
-
-    /// Empties the cache; the caller unloads the modules.
-    pub(crate) fn take_modules(&self) -> Vec<CUmodule> {
-        let all = std::mem::take(&mut *lock(&self.0));
-        all.into_values().filter_map(|slot| Some(slot.get()?.as_ref().ok()?.module)).collect()
     }
 }
 
@@ -260,26 +206,13 @@ impl<E: Entry> Kernel<E> {
     /// says. Types, aliasing and lifetimes are checked: by the `static_assert` of the instantiation, by the borrows in
     /// `arguments`, and by the order of streams.
     pub unsafe fn launch(&self, grid: impl Into<Dim3>, arguments: E::Args<'_>, stream: &Stream) -> Result<()> {
-        let device = stream.device();
-        same_device("a kernel and its stream", &self.device, device)?;
-        let current = device.enter()?;
-        arguments.for_each_home(|home| {
-            same_device("a kernel and its argument", device, home.device())?;
-            stream.follow_entered(home, &current)
-        })?;
+        same_device("a kernel and its stream", &self.device, stream.device())?;
         let config = LaunchConfig { grid: grid.into(), block: self.block, shared_bytes: self.shared_bytes };
-        let function = &self.function;
-        let mut outcome = arguments.with_values(|values| {
+        let for_each_home = |each: &mut dyn FnMut(&Stream) -> Result<()>| arguments.for_each_home(each);
+        arguments.with_values(|values| {
             // SAFETY: the types are checked by the instantiation, the rest is the caller's promise.
-            unsafe { launch_raw(&function.expression, function.raw, config, values, stream, &current) }
-        });
-        // Whatever happened, every home must come after what may have been launched, or a release could overtake it.
-        let joined = arguments.for_each_home(|home| home.follow_entered(stream, &current));
-        if joined.is_err() {
-            let waited = stream.synchronize_entered(&current);
-            outcome = outcome.and(joined).and(waited);
-        }
-        outcome
+            unsafe { self.function.launch(config, values, for_each_home, stream) }
+        })
     }
 
     /// The C++ expression that names the kernel.
@@ -291,13 +224,6 @@ impl<E: Entry> Kernel<E> {
     pub fn block(&self) -> Dim3 {
         self.block
     }
-}
-
-fn same_device(op: &'static str, expected: &Device, got: &Device) -> Result<()> {
-    if expected == got {
-        return Ok(());
-    }
-    Err(DriverError::WrongDevice { op, expected: expected.ordinal(), got: got.ordinal() })
 }
 
 impl<E: Entry> Clone for Kernel<E> {

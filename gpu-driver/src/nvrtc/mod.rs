@@ -184,6 +184,11 @@ impl Program {
         self
     }
 
+    /// The name expressions, in order.
+    pub fn names(&self) -> &[String] {
+        &self.names
+    }
+
     /// Compiles for `arch`, or takes the result from the cache.
     ///
     /// The image is machine code when NVRTC knows the architecture. For a newer one it is PTX for the newest

@@ -1,0 +1,98 @@
+//! Kernels whose text is made at run time: kept by the device under a key, launched with one argument of 64-bit words.
+
+use std::{fmt, sync::Arc};
+
+use crate::{
+    Device, DriverError, LaunchConfig, Program, Result, Stream,
+    loaded::{Loaded, same_device},
+};
+
+/// A kernel that was made at run time, ready to launch on one device. Cheap to clone.
+///
+/// It takes one parameter, a structure of 64-bit words: `template <int N> struct Words { uint64_t word[N]; }`.
+#[derive(Clone)]
+pub struct GeneratedKernel {
+    function: Arc<Loaded>,
+    device: Device,
+}
+
+/// The bytes of parameters that a kernel can have on every architecture and driver.
+pub const PARAMETER_BYTES: usize = 4096;
+
+impl Device {
+    /// The kernel that stands under `key`, whose program `make` gives when there is none yet: the program names one kernel.
+    ///
+    /// Who makes kernels begins its keys with a number of its own, so that no other's key equals it, and puts into the key all that the
+    /// program depends on.
+    ///
+    /// # Cost
+    /// A look into a table once the kernel is there: about 50 ns.
+    ///
+    /// # Errors
+    /// Those of `make`, [`Program::compile`] and [`crate::Module::load`]; the next call tries again.
+    pub fn generated_kernel(&self, key: &[u64], make: impl FnOnce() -> Result<Program>) -> Result<GeneratedKernel> {
+        let load = || {
+            let program = make()?;
+            let name = program.names().first().cloned().unwrap_or_default();
+            Loaded::compile(self, &name, &program)
+        };
+        let function = self.0.kernels.generated.fill(key, || key.into(), load)?;
+        Ok(GeneratedKernel { function, device: self.clone() })
+    }
+
+    /// Whether a kernel stands under `key`.
+    pub fn has_generated_kernel(&self, key: &[u64]) -> bool {
+        self.0.kernels.generated.find(key).is_some()
+    }
+
+    /// Compiles a program of many kernels at once and puts each under its key: `keys[i]` is that of the program's i-th name
+    /// expression. Kernels that are there already stay.
+    ///
+    /// # Errors
+    /// As [`Device::generated_kernel`]; `Length` unless there are as many keys as names.
+    pub fn generate_kernels(&self, keys: &[&[u64]], program: &Program) -> Result<()> {
+        crate::memory::same_len("Device::generate_kernels", program.names().len(), keys.len())?;
+        if keys.is_empty() {
+            return Ok(());
+        }
+        for (key, loaded) in keys.iter().zip(Loaded::compile_all(self, program)?) {
+            self.0.kernels.generated.fill(*key, || (*key).into(), || Ok(loaded))?;
+        }
+        Ok(())
+    }
+}
+
+impl GeneratedKernel {
+    /// Enqueues the kernel on `stream`. Work of `homes`, the streams of the memory that it touches, is waited for, and their later work
+    /// waits for it, as with [`crate::Kernel::launch`].
+    ///
+    /// # Errors
+    /// `Launch` when the driver refuses the shape (nothing ran); `SharedMemory`; `WrongDevice`; `DeviceLost`.
+    ///
+    /// # Safety
+    /// The kernel has one parameter, of as many words as `words`; it stays within memory that is alive until it has run, in the order of
+    /// `homes`, and which nothing else accesses meanwhile where it writes.
+    pub unsafe fn launch(&self, config: LaunchConfig, words: &[u64], homes: &[&Stream], stream: &Stream) -> Result<()> {
+        same_device("a kernel and its stream", &self.device, stream.device())?;
+        if size_of_val(words) > PARAMETER_BYTES {
+            let (expected, got) = (format!("at most {PARAMETER_BYTES} bytes"), size_of_val(words).to_string());
+            return Err(DriverError::Length { op: "GeneratedKernel::launch", expected, got });
+        }
+        self.function.allow_shared(&self.device, config.shared_bytes)?;
+        let for_each_home = |each: &mut dyn FnMut(&Stream) -> Result<()>| homes.iter().try_for_each(|home| each(home));
+        let mut values = [words.as_ptr().cast_mut().cast()];
+        // SAFETY: as the caller promises; the driver reads the words before the call returns.
+        unsafe { self.function.launch(config, &mut values, for_each_home, stream) }
+    }
+
+    /// The C++ expression that names the kernel.
+    pub fn name(&self) -> &str {
+        &self.function.expression
+    }
+}
+
+impl fmt::Debug for GeneratedKernel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "GeneratedKernel({} on device {})", self.name(), self.device.ordinal())
+    }
+}

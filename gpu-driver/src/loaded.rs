@@ -1,0 +1,171 @@
+//! Kernels in a device's memory: what a context has loaded, and the launch of one of them.
+
+use std::{
+    any::TypeId,
+    borrow::Borrow,
+    collections::{HashMap, HashSet},
+    ffi::c_void,
+    hash::Hash,
+    sync::{Arc, Mutex, OnceLock},
+};
+
+use cust::sys::{CUfunction, CUmodule};
+use rustc_hash::FxBuildHasher;
+
+use crate::{
+    Device, DriverError, LaunchConfig, Program, Result, Stream,
+    device::lock,
+    module::{SharedLimit, find, launch_raw, load_raw},
+};
+
+/// The kernels that a context has loaded.
+#[derive(Default)]
+pub(crate) struct KernelCache {
+    /// Those of registries.
+    pub(crate) typed: Slots<(TypeId, String)>,
+    /// Those made at run time, by what their maker takes for a key.
+    pub(crate) generated: Slots<Box<[u64]>>,
+}
+
+impl KernelCache {
+    /// Empties the cache; the caller unloads the modules, each of which comes once.
+    pub(crate) fn take_modules(&self) -> Vec<CUmodule> {
+        let (typed, generated) = (self.typed.take_modules(), self.generated.take_modules());
+        let modules: HashSet<CUmodule> = typed.chain(generated).collect();
+        modules.into_iter().collect()
+    }
+}
+
+/// Loaded kernels by key.
+pub(crate) struct Slots<K>(Mutex<HashMap<K, Slot, FxBuildHasher>>);
+
+/// Filled by the first thread that asks; the others wait for it and do not compile again.
+type Slot = Arc<OnceLock<Result<Arc<Loaded>>>>;
+
+impl<K> Default for Slots<K> {
+    fn default() -> Self {
+        Self(Mutex::default())
+    }
+}
+
+impl<K: Hash + Eq> Slots<K> {
+    /// The kernel of `key` if it is there.
+    pub(crate) fn find<Q: Hash + Eq + ?Sized>(&self, key: &Q) -> Option<Arc<Loaded>>
+    where
+        K: Borrow<Q>,
+    {
+        lock(&self.0).get(key)?.get()?.as_ref().ok().cloned()
+    }
+
+    /// The kernel of `key`, loaded now if it is not there; `make_key` gives the key to keep then.
+    pub(crate) fn fill<Q: Hash + Eq + ?Sized>(
+        &self,
+        key: &Q,
+        make_key: impl FnOnce() -> K,
+        load: impl FnOnce() -> Result<Loaded>,
+    ) -> Result<Arc<Loaded>>
+    where
+        K: Borrow<Q>,
+    {
+        let slot = {
+            let mut all = lock(&self.0);
+            match all.get(key) {
+                Some(slot) => slot.clone(),
+                None => all.entry(make_key()).or_default().clone(),
+            }
+        };
+        let outcome = slot.get_or_init(|| load().map(Arc::new)).clone();
+        if outcome.is_err() {
+            // The cause may pass (memory, an NVRTC that is installed meanwhile): the next call tries again.
+            let mut all = lock(&self.0);
+            if all.get(key).is_some_and(|now| Arc::ptr_eq(now, &slot)) {
+                all.remove(key);
+            }
+        }
+        outcome
+    }
+
+    fn take_modules(&self) -> impl Iterator<Item = CUmodule> + use<K> {
+        let all = std::mem::take(&mut *lock(&self.0));
+        all.into_values().filter_map(|slot| Some(slot.get()?.as_ref().ok()?.module))
+    }
+}
+
+/// A kernel in a module, which the context unloads.
+pub(crate) struct Loaded {
+    pub(crate) expression: String,
+    raw: CUfunction,
+    module: CUmodule,
+    shared: SharedLimit,
+}
+
+// SAFETY: handles that the driver accepts from any thread.
+unsafe impl Send for Loaded {}
+// SAFETY: as above; they are never changed.
+unsafe impl Sync for Loaded {}
+
+impl Loaded {
+    /// The kernel of a program that has one, named by `expression`.
+    pub(crate) fn compile(device: &Device, expression: &str, program: &Program) -> Result<Self> {
+        let binary = program.compile(device.arch())?;
+        let lowered = binary.names().first().map_or(expression, |(_, lowered)| lowered);
+        let module = load_raw(device, &binary)?;
+        let raw = find(device, module, lowered).inspect_err(|_| device.0.unload(module))?;
+        Ok(Self { expression: expression.to_owned(), raw, module, shared: SharedLimit::default() })
+    }
+
+    /// All kernels that a program names, in the order of its names.
+    pub(crate) fn compile_all(device: &Device, program: &Program) -> Result<Vec<Self>> {
+        let binary = program.compile(device.arch())?;
+        let module = load_raw(device, &binary)?;
+        let each = binary.names().iter().map(|(expression, lowered)| {
+            let raw = find(device, module, lowered)?;
+            Ok(Self { expression: expression.clone(), raw, module, shared: SharedLimit::default() })
+        });
+        let all: Result<Vec<Self>> = each.collect();
+        if all.as_ref().map_or(true, Vec::is_empty) {
+            device.0.unload(module);
+        }
+        all
+    }
+
+    /// Lets the kernel use that much dynamic shared memory.
+    pub(crate) fn allow_shared(&self, device: &Device, bytes: u32) -> Result<()> {
+        self.shared.allow(device, &self.expression, self.raw, bytes)
+    }
+
+    /// Enqueues the kernel on `stream`, after what the homes hold and before what they will.
+    ///
+    /// # Safety
+    /// As [`crate::Function::launch`].
+    pub(crate) unsafe fn launch(
+        &self,
+        config: LaunchConfig,
+        values: &mut [*mut c_void],
+        for_each_home: impl Fn(&mut dyn FnMut(&Stream) -> Result<()>) -> Result<()>,
+        stream: &Stream,
+    ) -> Result<()> {
+        let device = stream.device();
+        let current = device.enter()?;
+        for_each_home(&mut |home| {
+            same_device("a kernel and its argument", device, home.device())?;
+            stream.follow_entered(home, &current)
+        })?;
+        // SAFETY: as the caller promises.
+        let mut outcome = unsafe { launch_raw(&self.expression, self.raw, config, values, stream, &current) };
+        // Whatever happened, every home must come after what may have been launched, or a release could overtake it.
+        let joined = for_each_home(&mut |home| home.follow_entered(stream, &current));
+        if joined.is_err() {
+            let waited = stream.synchronize_entered(&current);
+            outcome = outcome.and(joined).and(waited);
+        }
+        outcome
+    }
+}
+
+pub(crate) fn same_device(op: &'static str, expected: &Device, got: &Device) -> Result<()> {
+    if expected == got {
+        return Ok(());
+    }
+    Err(DriverError::WrongDevice { op, expected: expected.ordinal(), got: got.ordinal() })
+}
