@@ -15,6 +15,9 @@ pub(crate) enum Op {
     /// i64: a linear function of the place.
     Index,
 
+    /// The operand.
+    Copy,
+
     // What has operands of other types than the result.
     /// To the result's type. Integers wrap; float to integer cuts and saturates, NaN gives 0; integer to float rounds to nearest even;
     /// to bool: whether it is not 0.
@@ -127,6 +130,7 @@ impl Op {
             Self::Leaf => "leaf",
             Self::Scalar => "scalar",
             Self::Index => "index",
+            Self::Copy => "copy",
             Self::Cast => "cast",
             Self::Select => "where",
             Self::Gather => "take",
@@ -198,7 +202,7 @@ impl Op {
             Self::Gather => 1..3,
             Self::Source => 1..2,
             Self::Select | Self::Fma => 0..3,
-            Self::Cast | Self::Negate | Self::Absolute | Self::Sign | Self::Not | Self::Floor | Self::Ceil => 0..1,
+            Self::Copy | Self::Cast | Self::Negate | Self::Absolute | Self::Sign | Self::Not | Self::Floor | Self::Ceil => 0..1,
             Self::Round | Self::Truncate | Self::Sqrt | Self::IsNan | Self::IsFinite => 0..1,
             Self::Exp | Self::Exp2 | Self::Expm1 | Self::Log | Self::Log2 | Self::Log10 | Self::Log1p => 0..1,
             Self::Sin | Self::Cos | Self::Tan | Self::Asin | Self::Acos | Self::Atan => 0..1,

@@ -1,0 +1,128 @@
+// What the three loops over the places of an expression share.
+//
+// An expression E comes as a structure, generated from the user's operations:
+//   Leaves, Outputs       Tuples of the types of what it reads and gives; Place for a leaf whose values are the places themselves
+//   SCALARS, EXTRA        numbers of words: scalars; addresses of tables and words of sources
+//   apply(scalars, extra, leaves, outputs)   the operations, on the values of one place
+#pragma once
+#include "operations.cuh"
+
+namespace gpu {
+
+// Most axes of a launch, after joining.
+constexpr int AXES = 8;
+
+// How a leaf lies along the axis that threads go along.
+constexpr uint64_t PACKED = 0;  // neighbours, aligned to packs
+constexpr uint64_t SPACED = 1;  // at a distance
+constexpr uint64_t CONSTANT = 2; // one element for all
+constexpr uint64_t CROSSED = 3; // neighbours along another axis: it comes through shared memory (tiled.cuh)
+
+// A pack, in accesses of 16 bytes.
+template <class T, int WIDTH> __device__ __forceinline__ Pack<T, WIDTH> load_pack(const T *at) {
+    constexpr int BYTES = WIDTH * int(sizeof(T));
+    Pack<T, WIDTH> pack;
+    if constexpr (BYTES % 16 == 0) {
+        const uint4 *from = reinterpret_cast<const uint4 *>(at);
+        uint4 *to = reinterpret_cast<uint4 *>(&pack);
+#pragma unroll
+        for (int part = 0; part < BYTES / 16; part++) to[part] = from[part];
+    } else {
+        pack = *reinterpret_cast<const Pack<T, WIDTH> *>(at);
+    }
+    return pack;
+}
+// STREAM: written data leaves the caches first, which helps where reads meet the same lines again (tiled.cuh).
+template <bool STREAM, class T, int WIDTH> __device__ __forceinline__ void store_pack(T *at, const Pack<T, WIDTH> &pack) {
+    constexpr int BYTES = WIDTH * int(sizeof(T));
+    if constexpr (BYTES % 16 == 0) {
+        uint4 *to = reinterpret_cast<uint4 *>(at);
+        const uint4 *from = reinterpret_cast<const uint4 *>(&pack);
+#pragma unroll
+        for (int part = 0; part < BYTES / 16; part++) {
+            if constexpr (STREAM) {
+                __stcs(to + part, from[part]);
+            } else {
+                to[part] = from[part];
+            }
+        }
+    } else {
+        *reinterpret_cast<Pack<T, WIDTH> *>(at) = pack;
+    }
+}
+
+// WIDTH values of a leaf: those at `offset` elements from its address and at multiples of `step` from there, up to the one with number
+// `last`, which stands for all behind it.
+template <class T, int WIDTH>
+__device__ __forceinline__ void load(Pack<T, WIDTH> &values, uint64_t address, uint64_t kind, int64_t offset, int64_t step,
+                                     int last = WIDTH - 1) {
+    typedef typename Stored<T>::type S;
+    const S *at = reinterpret_cast<const S *>(address) + offset;
+    Pack<S, WIDTH> stored;
+    if (kind == PACKED && last == WIDTH - 1) {
+        stored = load_pack<S, WIDTH>(at);
+    } else if (kind == CONSTANT) {
+        S one = *at;
+#pragma unroll
+        for (int lane = 0; lane < WIDTH; lane++) stored.lane[lane] = one;
+    } else {
+#pragma unroll
+        for (int lane = 0; lane < WIDTH; lane++) stored.lane[lane] = at[(lane < last ? lane : last) * step];
+    }
+#pragma unroll
+    for (int lane = 0; lane < WIDTH; lane++) values.lane[lane] = from_stored<T>(stored.lane[lane]);
+}
+template <int WIDTH>
+__device__ __forceinline__ void load(Pack<Place, WIDTH> &values, uint64_t first, uint64_t, int64_t offset, int64_t step,
+                                     int = WIDTH - 1) {
+#pragma unroll
+    for (int lane = 0; lane < WIDTH; lane++) values.lane[lane].value = int64_t(first) + offset + lane * step;
+}
+
+// One value of a leaf.
+template <class T> __device__ __forceinline__ void load_one(T &value, uint64_t address, int64_t offset) {
+    value = from_stored<T>(reinterpret_cast<const typename Stored<T>::type *>(address)[offset]);
+}
+__device__ __forceinline__ void load_one(Place &value, uint64_t address, int64_t offset) {
+    value.value = int64_t(address) + offset;
+}
+
+// The first `count` of WIDTH values, to where `load` would find them.
+template <bool STREAM = false, class T, int WIDTH>
+__device__ __forceinline__ void store(const Pack<T, WIDTH> &values, uint64_t address, bool packed, int64_t offset, int64_t step,
+                                      int count = WIDTH) {
+    typedef typename Stored<T>::type S;
+    S *at = reinterpret_cast<S *>(address) + offset;
+    Pack<S, WIDTH> stored;
+#pragma unroll
+    for (int lane = 0; lane < WIDTH; lane++) stored.lane[lane] = S(values.lane[lane]);
+    if (packed && count == WIDTH) {
+        store_pack<STREAM>(at, stored);
+    } else {
+#pragma unroll
+        for (int lane = 0; lane < WIDTH; lane++) {
+            if (lane < count) at[lane * step] = stored.lane[lane];
+        }
+    }
+}
+template <class T> __device__ __forceinline__ void store_one(const T &value, uint64_t address, int64_t offset) {
+    typedef typename Stored<T>::type S;
+    reinterpret_cast<S *>(address)[offset] = S(value);
+}
+
+// The expression on each lane.
+template <class E, int WIDTH>
+__device__ __forceinline__ void apply(const uint64_t *scalars, const uint64_t *extra,
+                                      const typename Wide<WIDTH, typename E::Leaves>::type &in,
+                                      typename Wide<WIDTH, typename E::Outputs>::type &out) {
+#pragma unroll
+    for (int lane = 0; lane < WIDTH; lane++) {
+        typename E::Leaves x;
+        typename E::Outputs y;
+        each(x, [&](auto k, auto &value) { value = get<decltype(k)::value>(in).lane[lane]; });
+        E::apply(scalars, extra, x, y);
+        each(y, [&](auto k, auto &value) { get<decltype(k)::value>(out).lane[lane] = value; });
+    }
+}
+
+} // namespace gpu

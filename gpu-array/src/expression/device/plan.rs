@@ -1,0 +1,259 @@
+//! From an expression and where its values go to launches: which loop, what its words are, how many blocks.
+
+use gpu_driver::LaunchConfig;
+use smallvec::SmallVec;
+
+use super::{
+    axes::Axes,
+    policy::{Loop, Policy},
+};
+use crate::expression::{Code, Memory};
+
+/// As in `loop.cuh`.
+pub(crate) const MAX_AXES: usize = 8;
+const PACKED: u64 = 0;
+const SPACED: u64 = 1;
+const CONSTANT: u64 = 2;
+const CROSSED: u64 = 3;
+
+/// What is left of a block's shared memory without asking for more.
+const SHARED_BYTES: usize = 48 * 1024;
+
+/// The blocks of a grid.
+const MOST_BLOCKS: usize = i32::MAX as usize;
+
+/// Shortest axes that are worth a tile.
+const SHORTEST_TILED: usize = 16;
+
+/// The argument of a launch.
+pub(crate) type Words = SmallVec<[u64; 64]>;
+
+/// One launch.
+pub(crate) struct Launch {
+    pub(crate) words: Words,
+    pub(crate) config: LaunchConfig,
+}
+
+/// Where the values go: an address for each output, all with the same strides.
+pub(crate) struct Target<'t> {
+    pub(crate) addresses: &'t [u64],
+    pub(crate) sizes: SmallVec<[usize; 2]>,
+}
+
+/// Which loop is right for the axes; brings them into its order.
+pub(crate) fn choose(code: &Code<'_>, axes: &mut Axes) -> Loop {
+    let unit = |stride: isize| stride == 1 || stride == 0;
+    let in_memory = |leaf: usize| !matches!(code.leaves[leaf].memory, Memory::Nowhere);
+    if axes.rank() == 0 {
+        return Loop::Linear;
+    }
+    let inner = axes.strides(0);
+    let leaves = 0..code.leaves.len();
+    if axes.rank() == 1 && inner[0] == 1 && leaves.clone().all(|leaf| !in_memory(leaf) || unit(inner[leaf + 1])) {
+        return Loop::Linear;
+    }
+    if inner[0] != 1 || axes.rank() > MAX_AXES || axes.length(0) < SHORTEST_TILED {
+        return Loop::Strided;
+    }
+    // The axis that most of the leaves lie along which do not lie along the output's.
+    let crosses = |axis: usize, leaf: usize| in_memory(leaf) && !unit(axes.strides(0)[leaf + 1]) && axes.strides(axis)[leaf + 1] == 1;
+    let count = |axis: usize| leaves.clone().filter(|&leaf| crosses(axis, leaf)).count();
+    let best = (1..axes.rank()).filter(|&axis| axes.length(axis) >= SHORTEST_TILED).max_by_key(|&axis| count(axis));
+    match best {
+        Some(axis) if count(axis) > 0 => {
+            axes.move_axis(axis, 1);
+            Loop::Tiled
+        }
+        _ => Loop::Strided,
+    }
+}
+
+/// The launches of a loop: one, but for an expression that needs more axes than a kernel takes.
+pub(crate) fn launches(code: &Code<'_>, axes: &Axes, which: Loop, policy: &Policy, target: &Target<'_>) -> Vec<Launch> {
+    if axes.rank() > MAX_AXES {
+        let outermost = axes.length(axes.rank() - 1);
+        let each = (0..outermost).map(|place| axes.at_outermost(place));
+        return each.flat_map(|inner| launches(code, &inner, which, policy, target)).collect();
+    }
+    let launch = match which {
+        Loop::Linear => linear(code, axes, policy, target),
+        Loop::Strided => strided(code, axes, policy, target),
+        Loop::Tiled => tiled(code, axes, policy, target),
+    };
+    vec![launch]
+}
+
+/// The address of an operand's first element: 0 is the output of that number, then the leaves.
+fn output_address(axes: &Axes, target: &Target<'_>, output: usize) -> u64 {
+    target.addresses[output].wrapping_add_signed((axes.offsets[0] * target.sizes[output] as isize) as i64)
+}
+
+/// For what is nowhere, the first value.
+fn leaf_address(code: &Code<'_>, axes: &Axes, leaf: usize) -> u64 {
+    let offset = axes.offsets[leaf + 1];
+    match &code.leaves[leaf].memory {
+        Memory::Device { address, .. } => {
+            address.wrapping_add_signed((offset * code.leaves[leaf].dtype.bytes() as isize) as i64)
+        }
+        _ => offset as u64,
+    }
+}
+
+/// The bytes that a pack's address is a multiple of.
+fn pack_bytes(policy: &Policy, element_bytes: usize) -> u64 {
+    (policy.width as u64 * element_bytes as u64).min(16)
+}
+
+fn push_rest(code: &Code<'_>, words: &mut Words) {
+    words.extend_from_slice(&code.scalars);
+    for table in &code.tables {
+        let Memory::Device { address, .. } = &table.memory else { continue };
+        words.push(address.wrapping_add_signed((table.offset * table.dtype.bytes() as isize) as i64));
+    }
+    for source in &code.sources {
+        words.extend(source.words());
+    }
+}
+
+fn config(blocks: usize, policy: &Policy, shared_bytes: usize) -> LaunchConfig {
+    LaunchConfig {
+        grid: u32::try_from(blocks.clamp(1, MOST_BLOCKS)).unwrap_or(1).into(),
+        block: policy.threads.into(),
+        shared_bytes: shared_bytes as u32,
+    }
+}
+
+fn linear(code: &Code<'_>, axes: &Axes, policy: &Policy, target: &Target<'_>) -> Launch {
+    let n = axes.places();
+    let out = output_address(axes, target, 0);
+    let bytes = target.sizes[0] as u64;
+    let before = out.wrapping_neg() % pack_bytes(policy, target.sizes[0]) / bytes;
+    // Several outputs are new and all aligned.
+    let head = before.min(n as u64);
+    let mut words: Words = SmallVec::new();
+    words.extend([n as u64, head]);
+    words.extend((0..target.addresses.len()).map(|output| output_address(axes, target, output)));
+    for (number, leaf) in code.leaves.iter().enumerate() {
+        let stride = if axes.rank() == 0 { 0 } else { axes.strides(0)[number + 1] };
+        let address = leaf_address(code, axes, number);
+        let kind = match leaf.memory {
+            Memory::Nowhere => stride as u64,
+            _ if stride == 0 => CONSTANT,
+            _ => {
+                let bytes = leaf.dtype.bytes();
+                let aligned = (address + head * bytes as u64).is_multiple_of(pack_bytes(policy, bytes));
+                if aligned { PACKED } else { SPACED }
+            }
+        };
+        words.extend([address, kind]);
+    }
+    push_rest(code, &mut words);
+    let tile = (policy.threads * policy.width * policy.unroll) as usize;
+    Launch { words, config: config((n - head as usize).div_ceil(tile), policy, 0) }
+}
+
+/// Whether packs along axis 0 are aligned everywhere: stride 1 there, and all others whole packs.
+fn is_packed(axes: &Axes, operand: usize, address: u64, bytes: usize, policy: &Policy) -> bool {
+    let pack = policy.width as isize;
+    let whole = |axis: usize| axes.strides(axis)[operand] * bytes as isize % pack_bytes(policy, bytes) as isize == 0;
+    debug_assert!(pack > 0);
+    axes.strides(0)[operand] == 1 && address.is_multiple_of(pack_bytes(policy, bytes)) && (1..axes.rank()).all(whole)
+}
+
+fn outputs_packed(axes: &Axes, policy: &Policy, target: &Target<'_>) -> bool {
+    let packed = |output: usize| {
+        is_packed(axes, 0, output_address(axes, target, output), target.sizes[output], policy)
+    };
+    (0..target.addresses.len()).all(packed)
+}
+
+fn leaf_kind(code: &Code<'_>, axes: &Axes, policy: &Policy, leaf: usize, address: u64) -> u64 {
+    if matches!(code.leaves[leaf].memory, Memory::Nowhere) {
+        0
+    } else if axes.strides(0)[leaf + 1] == 0 {
+        CONSTANT
+    } else if is_packed(axes, leaf + 1, address, code.leaves[leaf].dtype.bytes(), policy) {
+        PACKED
+    } else {
+        SPACED
+    }
+}
+
+/// What `quotient` in `strided.cuh` divides by (Granlund and Montgomery, Division by Invariant Integers using Multiplication, 1994).
+pub(crate) fn divisor(length: usize) -> u64 {
+    let d = length as u64;
+    if d > i32::MAX as u64 {
+        return 0; // then the items are not counted in 31 bits either
+    }
+    let shift = u64::from(d.next_power_of_two().trailing_zeros());
+    let multiplier = ((1u64 << 32) * ((1u64 << shift) - d)) / d + 1;
+    multiplier | shift << 32
+}
+
+fn strided(code: &Code<'_>, axes: &Axes, policy: &Policy, target: &Target<'_>) -> Launch {
+    let rank = axes.rank();
+    let length = axes.length(0);
+    let per_row = length.div_ceil(policy.width as usize);
+    let rows: usize = (1..rank).map(|axis| axes.length(axis)).product();
+    let items = rows * per_row;
+    let packed = outputs_packed(axes, policy, target);
+    let wide = items > i32::MAX as usize;
+    let mut words: Words = SmallVec::new();
+    words.extend([items as u64, rank as u64 | u64::from(packed) << 8 | u64::from(wide) << 16, length as u64]);
+    words.extend([per_row as u64, divisor(per_row)]);
+    words.extend((0..target.addresses.len()).map(|output| output_address(axes, target, output)));
+    for leaf in 0..code.leaves.len() {
+        let address = leaf_address(code, axes, leaf);
+        words.extend([address, leaf_kind(code, axes, policy, leaf, address)]);
+    }
+    for axis in 0..MAX_AXES {
+        if axis < rank {
+            words.extend([axes.length(axis) as u64, divisor(axes.length(axis))]);
+            words.extend(axes.strides(axis).iter().map(|&stride| stride as u64));
+        } else {
+            words.extend(std::iter::repeat_n(0, 3 + code.leaves.len()));
+        }
+    }
+    push_rest(code, &mut words);
+    let block = (policy.threads * policy.unroll) as usize;
+    Launch { words, config: config(items.div_ceil(block), policy, 0) }
+}
+
+fn tiled(code: &Code<'_>, axes: &Axes, policy: &Policy, target: &Target<'_>) -> Launch {
+    let rank = axes.rank();
+    let tile = policy.tile as usize;
+    let tiles = [axes.length(0).div_ceil(tile), axes.length(1).div_ceil(tile)];
+    let outer: usize = (2..rank).map(|axis| axes.length(axis)).product();
+    let packed = outputs_packed(axes, policy, target);
+    let mut words: Words = SmallVec::new();
+    words.extend([rank as u64 | u64::from(packed) << 8, tiles[0] as u64, tiles[1] as u64]);
+    words.extend((0..target.addresses.len()).map(|output| output_address(axes, target, output)));
+    let mut shared_bytes = 0;
+    for (number, leaf) in code.leaves.iter().enumerate() {
+        let address = leaf_address(code, axes, number);
+        let (along, across) = (axes.strides(0)[number + 1], axes.strides(1)[number + 1]);
+        let bytes = leaf.dtype.bytes();
+        let room = (tile * (tile + 1) * bytes).next_multiple_of(16);
+        let crosses = !matches!(leaf.memory, Memory::Nowhere) && along != 0 && along != 1 && across == 1;
+        let kind = if crosses && shared_bytes + room <= SHARED_BYTES {
+            let whole = |axis: usize| axes.strides(axis)[number + 1] * bytes as isize % pack_bytes(policy, bytes) as isize == 0;
+            let aligned = address.is_multiple_of(pack_bytes(policy, bytes)) && (0..rank).filter(|&axis| axis != 1).all(whole);
+            let kind = CROSSED | u64::from(aligned) << 8 | (shared_bytes as u64) << 16;
+            shared_bytes += room;
+            kind
+        } else {
+            leaf_kind(code, axes, policy, number, address)
+        };
+        words.extend([address, kind]);
+    }
+    for axis in 0..MAX_AXES {
+        if axis < rank {
+            words.push(axes.length(axis) as u64);
+            words.extend(axes.strides(axis).iter().map(|&stride| stride as u64));
+        } else {
+            words.extend(std::iter::repeat_n(0, 2 + code.leaves.len()));
+        }
+    }
+    push_rest(code, &mut words);
+    Launch { words, config: config(tiles[0] * tiles[1] * outer, policy, shared_bytes) }
+}

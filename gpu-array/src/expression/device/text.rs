@@ -1,0 +1,130 @@
+//! The text of an expression: the structure that the loops in the `.cuh` files are templates over, and the program around it.
+
+use std::fmt::Write;
+
+use gpu_driver::{Header, Program};
+
+use super::policy::{Loop, Policy};
+use crate::expression::{Code, Memory, Op, Step};
+
+const TUPLE: Header = Header { name: "tuple.cuh", text: include_str!("tuple.cuh") };
+const OPERATIONS: Header = Header { name: "operations.cuh", text: include_str!("operations.cuh") };
+const LOOP: Header = Header { name: "loop.cuh", text: include_str!("loop.cuh") };
+const LINEAR: Header = Header { name: "linear.cuh", text: include_str!("linear.cuh") };
+const STRIDED: Header = Header { name: "strided.cuh", text: include_str!("strided.cuh") };
+const TILED: Header = Header { name: "tiled.cuh", text: include_str!("tiled.cuh") };
+
+impl Loop {
+    fn header(self) -> Header {
+        match self {
+            Self::Linear => LINEAR,
+            Self::Strided => STRIDED,
+            Self::Tiled => TILED,
+        }
+    }
+}
+
+/// Programs of any number of kernels.
+pub(crate) struct Text {
+    text: String,
+    headers: Vec<Header>,
+    names: Vec<String>,
+}
+
+impl Text {
+    pub(crate) fn new() -> Self {
+        Self { text: String::new(), headers: vec![TUPLE, OPERATIONS, LOOP], names: Vec::new() }
+    }
+
+    /// Adds the kernel of an expression.
+    pub(crate) fn add(&mut self, code: &Code<'_>, which: Loop, policy: &Policy) {
+        self.include(which.header());
+        for source in &code.sources {
+            self.include(source.header());
+        }
+        let number = self.names.len();
+        let _ = writeln!(self.text, "namespace e{number} {{\n{}}}", functor(code));
+        self.names.push(format!("gpu::{}", policy.template(which).replace("Expression", &format!("e{number}::Expression"))));
+    }
+
+    fn include(&mut self, header: Header) {
+        if !self.headers.contains(&header) {
+            let _ = writeln!(self.text, "#include \"{}\"", header.name);
+            self.headers.push(header);
+        }
+    }
+
+    pub(crate) fn program(self) -> Program {
+        // Lambdas have no words that say where they run.
+        let program = Program::new("expression.cu", self.text).option("-default-device");
+        let program = self.headers.iter().fold(program, |program, header| program.header(header.name, header.text));
+        self.names.into_iter().fold(program, Program::name_expression)
+    }
+}
+
+/// The structure `Expression`; what it holds is told in `loop.cuh`.
+pub(crate) fn functor(code: &Code<'_>) -> String {
+    let leaves = code.leaves.iter().map(|leaf| match leaf.memory {
+        Memory::Nowhere => "gpu::Place",
+        _ => leaf.dtype.cuda_name(),
+    });
+    let leaves: Vec<_> = leaves.collect();
+    let outputs: Vec<_> = code.outputs.iter().map(|&step| code.steps[step as usize].dtype.cuda_name()).collect();
+    let mut text = format!(
+        "struct Expression {{\n    typedef gpu::Tuple<{}> Leaves;\n    typedef gpu::Tuple<{}> Outputs;\n    \
+         static constexpr int SCALARS = {}, EXTRA = {};\n    \
+         static __device__ __forceinline__ void apply(const uint64_t *scalars, const uint64_t *extra, const Leaves &x, Outputs &y) {{\n",
+        leaves.join(", "),
+        outputs.join(", "),
+        code.scalars.len(),
+        extra_words(code),
+    );
+    let places = SourcePlaces::of(code);
+    for (number, step) in code.steps.iter().enumerate() {
+        let _ = writeln!(text, "        const {} v{number} = {};", step.dtype.cuda_name(), value(code, step, &places));
+    }
+    for (number, step) in code.outputs.iter().enumerate() {
+        let _ = writeln!(text, "        gpu::get<{number}>(y) = v{step};");
+    }
+    text + "    }\n};\n"
+}
+
+/// The words of tables and sources.
+pub(crate) fn extra_words(code: &Code<'_>) -> usize {
+    code.tables.len() + code.sources.iter().map(|source| source.words().len()).sum::<usize>()
+}
+
+/// Where the words of each source begin among the extra words.
+struct SourcePlaces(Vec<usize>);
+
+impl SourcePlaces {
+    fn of(code: &Code<'_>) -> Self {
+        let mut next = code.tables.len();
+        let start = |words: usize| {
+            next += words;
+            next - words
+        };
+        Self(code.sources.iter().map(|source| source.words().len()).map(start).collect())
+    }
+}
+
+fn value(code: &Code<'_>, step: &Step, places: &SourcePlaces) -> String {
+    let dtype = step.dtype.cuda_name();
+    let [a, b, c] = step.args;
+    match step.op {
+        Op::Leaf => format!("gpu::get<{a}>(x)"),
+        Op::Index => format!("gpu::get<{a}>(x).value"),
+        Op::Scalar => format!("gpu::word_as<{dtype}>(scalars[{a}])"),
+        Op::Copy => format!("v{a}"),
+        Op::Cast => format!("gpu::cast<{dtype}>(v{a})"),
+        Op::Gather => format!("gpu::take<{dtype}>(extra[{a}], v{b}, v{c})"),
+        Op::Source => {
+            let (source, start) = (&code.sources[a as usize], places.0[a as usize]);
+            format!("{}(extra + {start}, uint64_t(v{b}))", source.function())
+        }
+        op => {
+            let operands: Vec<String> = step.args[op.operands()].iter().map(|arg| format!("v{arg}")).collect();
+            format!("gpu::{}({})", op.name(), operands.join(", "))
+        }
+    }
+}

@@ -1,0 +1,131 @@
+// An expression some of whose leaves lie along another axis than its outputs: a transposed array is read in rows and written in rows, by
+// way of a tile in shared memory (Ruetsch and Micikevicius, Optimizing Matrix Transpose in CUDA, 2009).
+//
+// Axis 0 is the one that the outputs lie along, axis 1 that which the CROSSED leaves lie along (stride 1); the other axes follow.
+// Contract: grid tiles along axis 0 * tiles along axis 1 * lengths of the other axes, block THREADS, shared memory: a tile of TILE * PITCH elements for
+// each CROSSED leaf, at the byte offset that its word gives. Words: rank + 256 * (outputs are packed); tiles along axes 0 and 1; the address of each
+// output; address and kind of each leaf, for CROSSED ones + 256 * (its packs are aligned) + 65536 * offset of its tile; AXES axes: length, the
+// outputs' stride, that of each leaf; the scalars; the extra words. What is PACKED is aligned as in strided.cuh.
+// Bytes moved: those of outputs and leaves, in rows of TILE elements.
+#pragma once
+#include "loop.cuh"
+
+namespace gpu {
+
+template <class E> struct TiledWords {
+    static constexpr int OUTPUTS = 3, LEAVES = OUTPUTS + E::Outputs::SIZE, AXIS = LEAVES + 2 * E::Leaves::SIZE;
+    static constexpr int AXIS_WORDS = 2 + E::Leaves::SIZE;
+    static constexpr int SCALARS = AXIS + AXES * AXIS_WORDS, EXTRA = SCALARS + E::SCALARS, COUNT = EXTRA + E::EXTRA;
+};
+
+// The part of a leaf that a block needs, to its tile, where the element of (i, j) stands at j * PITCH + i.
+template <int THREADS, int TILE, int PITCH, int WIDTH, class T>
+__device__ __forceinline__ void stage(T, unsigned char *shared, uint64_t address, bool aligned, int64_t offset, int64_t step, int64_t rows,
+                                      int64_t columns) {
+    typedef typename Stored<T>::type S;
+    constexpr int PACKS = TILE / WIDTH, STEPS = TILE * PACKS / THREADS;
+    const S *from = reinterpret_cast<const S *>(address) + offset;
+    S *tile = reinterpret_cast<S *>(shared);
+    const int i = threadIdx.x / PACKS, j = threadIdx.x % PACKS * WIDTH;
+    constexpr int ROWS = THREADS / PACKS;
+    if (aligned && rows >= TILE && columns >= TILE) {
+        Pack<S, WIDTH> pack[STEPS];
+#pragma unroll
+        for (int s = 0; s < STEPS; s++) pack[s] = load_pack<S, WIDTH>(from + (i + s * ROWS) * step + j);
+#pragma unroll
+        for (int s = 0; s < STEPS; s++) {
+#pragma unroll
+            for (int lane = 0; lane < WIDTH; lane++) tile[(j + lane) * PITCH + i + s * ROWS] = pack[s].lane[lane];
+        }
+    } else {
+        // Neighbouring threads read neighbours here.
+        for (int at = threadIdx.x; at < TILE * TILE; at += THREADS) {
+            const int row = at / TILE, column = at % TILE;
+            if (row < rows && column < columns) tile[column * PITCH + row] = from[row * step + column];
+        }
+    }
+}
+template <int THREADS, int TILE, int PITCH, int WIDTH>
+__device__ __forceinline__ void stage(Place, unsigned char *, uint64_t, bool, int64_t, int64_t, int64_t, int64_t) {}
+
+template <int PITCH, class T, int WIDTH>
+__device__ __forceinline__ void load_staged(Pack<T, WIDTH> &values, const unsigned char *shared, int i, int j, int last) {
+    typedef typename Stored<T>::type S;
+    const S *at = reinterpret_cast<const S *>(shared) + j * PITCH + i;
+#pragma unroll
+    for (int lane = 0; lane < WIDTH; lane++) values.lane[lane] = from_stored<T>(at[lane < last ? lane : last]);
+}
+template <int PITCH, int WIDTH>
+__device__ __forceinline__ void load_staged(Pack<Place, WIDTH> &, const unsigned char *, int, int, int) {}
+
+template <class E, int THREADS, int TILE, int WIDTH>
+__global__ void __launch_bounds__(THREADS) tiled(const __grid_constant__ Words<TiledWords<E>::COUNT> words) {
+    typedef TiledWords<E> At;
+    constexpr int LEAVES = E::Leaves::SIZE, PITCH = TILE + 1, PACKS = TILE / WIDTH;
+    static_assert(TILE * PACKS % THREADS == 0 && THREADS % PACKS == 0, "whole rows of packs");
+    SHARED_DYNAMIC(unsigned char, shared);
+    const uint64_t *word = words.word;
+    const int rank = int(word[0] & 255);
+    const bool packed = word[0] & 256;
+
+    // Where the tile begins, for the outputs and for each leaf.
+    const uint64_t *axis = word + At::AXIS;
+    uint32_t rest = blockIdx.x;
+    uint32_t next = rest / uint32_t(word[1]);
+    const int64_t i0 = int64_t(rest - next * uint32_t(word[1])) * TILE;
+    rest = next;
+    next = rest / uint32_t(word[2]);
+    const int64_t j0 = int64_t(rest - next * uint32_t(word[2])) * TILE;
+    rest = next;
+    int64_t offset[LEAVES + 1];
+#pragma unroll
+    for (int k = 0; k <= LEAVES; k++) offset[k] = i0 * int64_t(axis[1 + k]) + j0 * int64_t(axis[At::AXIS_WORDS + 1 + k]);
+    for (int d = 2; d < rank; d++) {
+        const uint64_t *outer = axis + d * At::AXIS_WORDS;
+        next = rest / uint32_t(outer[0]);
+        const int64_t c = rest - next * uint32_t(outer[0]);
+        rest = next;
+#pragma unroll
+        for (int k = 0; k <= LEAVES; k++) offset[k] += c * int64_t(outer[1 + k]);
+    }
+    const int64_t rows = int64_t(axis[0]) - i0, columns = int64_t(axis[At::AXIS_WORDS]) - j0;
+
+    typename E::Leaves types;
+    each(types, [&](auto k, auto &type) {
+        constexpr int K = decltype(k)::value, LEAF = At::LEAVES + 2 * K;
+        const uint64_t kind = word[LEAF + 1];
+        if ((kind & 255) == CROSSED) {
+            stage<THREADS, TILE, PITCH, WIDTH>(type, shared + (kind >> 16), word[LEAF], kind & 256, offset[K + 1], int64_t(axis[2 + K]), rows,
+                                               columns);
+        }
+    });
+    __syncthreads();
+
+    const int i = threadIdx.x % PACKS * WIDTH;
+    const int count = rows - i < WIDTH ? int(rows - i) : WIDTH;
+    if (count <= 0) return;
+#pragma unroll
+    for (int j = threadIdx.x / PACKS; j < TILE; j += THREADS / PACKS) {
+        if (j >= columns) return;
+        typename Wide<WIDTH, typename E::Leaves>::type in;
+        each(in, [&](auto k, auto &values) {
+            constexpr int K = decltype(k)::value, LEAF = At::LEAVES + 2 * K;
+            const uint64_t kind = word[LEAF + 1];
+            if ((kind & 255) == CROSSED) {
+                load_staged<PITCH>(values, shared + (kind >> 16), i, j, count - 1);
+            } else {
+                const int64_t step = int64_t(axis[2 + K]);
+                load(values, word[LEAF], kind, offset[K + 1] + i * step + j * int64_t(axis[At::AXIS_WORDS + 2 + K]), step, count - 1);
+            }
+        });
+        typename Wide<WIDTH, typename E::Outputs>::type out;
+        apply<E, WIDTH>(word + At::SCALARS, word + At::EXTRA, in, out);
+        each(out, [&](auto k, auto &values) {
+            const int64_t step = int64_t(axis[1]);
+            store<true>(values, word[At::OUTPUTS + decltype(k)::value], packed, offset[0] + i * step + j * int64_t(axis[At::AXIS_WORDS + 1]), step,
+                  count);
+        });
+    }
+}
+
+} // namespace gpu

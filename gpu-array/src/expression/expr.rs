@@ -1,0 +1,229 @@
+//! Expressions as the compiler sees them: element type, rank, place; what becomes one; where they are evaluated.
+
+use std::{fmt, marker::PhantomData, sync::Arc};
+
+use ndarray::{ArrayView, DimMax, Dimension};
+use smallvec::SmallVec;
+
+use super::{
+    Leaf, Memory, Shape,
+    node::{Kind, Node},
+    place::{Gpu, Host, Place},
+};
+use crate::{Element, GpuArray, GpuView, GpuViewMut, Result};
+
+/// A value at each place of an array that does not exist yet: operators and functions on arrays, views, scalars and other expressions build
+/// it, and [`Expr::eval`] computes it, in one kernel on a GPU or one pass over the CPU's threads.
+///
+/// `T` is the element type of the value, `D` its rank, `P` where its arrays are: the compiler checks that all three fit. The operations
+/// themselves are not in the type, so expressions can be built in loops and be of any depth.
+///
+/// Building one costs some 100 ns and cannot fail; what is wrong with shapes is told by `eval`. An expression borrows the arrays that it
+/// reads. A clone refers to the same value: what is used twice, clone or reference, is computed once.
+///
+/// ```no_run
+/// # let device = gpu_array::gpu_driver::Device::first()?;
+/// # let x = gpu_array::GpuArray::<f32, _>::zeros(&device, 100)?;
+/// # let y = gpu_array::GpuArray::<f32, _>::zeros(&device, 100)?;
+/// let z = (5.0 * &x + y.sin() * 6.0).eval()?;
+///
+/// let mut horner = &x * 0.5; // x/2, then ((x/2 + 1) x + 1) x + 1 ...: one kernel in the end
+/// for _ in 0..8 {
+///     horner = (horner + 1.0) * &x;
+/// }
+/// let w = horner.eval()?;
+/// # Ok::<(), gpu_array::ArrayError>(())
+/// ```
+/// # Semantics
+/// Those of NumPy, with types known at compile time; the crate's page has the table of them.
+pub struct Expr<'a, T: Element, D: Dimension, P: Place = Gpu> {
+    pub(crate) node: Arc<Node<'a>>,
+    _value: PhantomData<fn() -> (T, D, P)>,
+}
+
+impl<'a, T: Element, D: Dimension, P: Place> Expr<'a, T, D, P> {
+    pub(crate) fn of(node: Arc<Node<'a>>) -> Self {
+        Self { node, _value: PhantomData }
+    }
+
+    /// Computes the value as a new array, on the device (and in the order of the stream) that the first of its arrays has for home, or on
+    /// the CPU. Does not wait for a device.
+    ///
+    /// The result is in C order, or in Fortran order where all arrays of the full shape are.
+    ///
+    /// # Cost
+    /// One kernel, nothing allocated but the result; on the CPU one pass in chunks that stay in the cache. The first time that an expression of this
+    /// form comes (operations, types and sharing; not shapes and scalars), its kernel is compiled (some 100 ms) or loaded from the cache on disk.
+    ///
+    /// # Errors
+    /// `Broadcast` for shapes that do not fit; `NoHome` and `NoShape` for an expression without any array; `TooManyOperations`,
+    /// `TooManyArguments`; `TooLarge`; the driver's.
+    pub fn eval(&self) -> Result<P::Owned<T, D>> {
+        P::eval(self)
+    }
+
+    /// The shape of the value.
+    ///
+    /// # Errors
+    /// As [`Expr::eval`] has of shapes.
+    pub fn shape(&self) -> Result<Vec<usize>> {
+        Ok(super::graph::assemble(&[&self.node])?.shape.to_vec())
+    }
+
+    /// The value in at least this shape: axes of length 1 and axes in front are added by repetition.
+    ///
+    /// `eval` reports a shape that it does not fit.
+    #[must_use]
+    pub fn broadcast<E: ndarray::IntoDimension>(&self, shape: E) -> Expr<'a, T, E::Dim, P> {
+        let shape = Shape::from_slice(shape.into_dimension().slice());
+        let mut node = Node { kind: Kind::Broadcast(shape), dtype: T::DTYPE, args: [None, None, None] };
+        node.args[0] = Some(self.node.clone());
+        Expr::of(Arc::new(node))
+    }
+
+    pub(crate) fn to_expr(&self) -> Self {
+        self.clone()
+    }
+}
+
+impl<T: Element, D: Dimension, P: Place> Clone for Expr<'_, T, D, P> {
+    /// The same value.
+    fn clone(&self) -> Self {
+        Self::of(self.node.clone())
+    }
+}
+
+impl<T: Element, D: Dimension, P: Place> fmt::Debug for Expr<'_, T, D, P> {
+    /// As a formula, cut off where it gets long.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Expr<{}>({})", T::DTYPE, self.node)
+    }
+}
+
+/// What is an expression or can be read as one: `&GpuArray`, views, and expressions themselves.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no array and no expression",
+    note = "arrays on a GPU are taken as `&x`, views and expressions as they are or by reference, arrays on the host as `host(&x)`"
+)]
+pub trait IntoExpr<'a> {
+    /// Its element type.
+    type Elem: Element;
+    /// Its rank.
+    type Dim: Dimension;
+    /// Where its arrays are.
+    type Place: Place;
+
+    /// The expression.
+    fn into_expr(self) -> Expr<'a, Self::Elem, Self::Dim, Self::Place>;
+}
+
+/// The right operand of something whose left one has elements of type `T`, rank `D` and place `P`: an array, a view or an expression of that place, or a
+/// scalar of the type `T` itself.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be combined with an array of `{T}` on `{P}`",
+    label = "neither an array or expression on `{P}` nor a scalar of type `{T}`",
+    note = "a scalar has the array's own element type (`2.0 * &x` for floats, `2 * &x` for integers); `.cast::<f64>()` makes another",
+    note = "arrays are taken as `&x`; arrays on the host and on a GPU do not mix: `GpuArray::from_ndarray` and `to_ndarray` copy"
+)]
+pub trait Rhs<'a, T: Element, D: Dimension, P: Place> {
+    /// Its element type.
+    type Elem: Element;
+    /// The rank of the result.
+    type Dim: Dimension;
+
+    #[doc(hidden)]
+    fn into_node(self) -> Operand<'a>;
+}
+
+/// An operand without its types.
+#[derive(Clone)]
+#[doc(hidden)]
+pub struct Operand<'a>(pub(crate) Arc<Node<'a>>);
+
+impl fmt::Debug for Operand<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.0)
+    }
+}
+
+impl<'a, T: Element, D: Dimension, P: Place> Rhs<'a, T, D, P> for T {
+    type Elem = T;
+    type Dim = D;
+    fn into_node(self) -> Operand<'a> {
+        Operand(Node::new(Kind::Scalar(self.to_word()), T::DTYPE))
+    }
+}
+
+/// Both traits for a type that has a method `to_expr`.
+macro_rules! expressions {
+    ($([$($generics:tt)*] $type:ty, $place:ty;)*) => {$(
+        impl<'a, $($generics)*, U: Element, E: Dimension> IntoExpr<'a> for $type {
+            type Elem = U;
+            type Dim = E;
+            type Place = $place;
+            fn into_expr(self) -> Expr<'a, U, E, $place> {
+                self.to_expr()
+            }
+        }
+
+        impl<'a, $($generics)*, U: Element, E: Dimension, T: Element, D: DimMax<E> + Dimension> Rhs<'a, T, D, $place> for $type {
+            type Elem = U;
+            type Dim = D::Output;
+            fn into_node(self) -> Operand<'a> {
+                Operand(self.to_expr().node)
+            }
+        }
+    )*};
+}
+
+expressions! {
+    [P: Place] Expr<'a, U, E, P>, P;
+    ['r, P: Place] &'r Expr<'a, U, E, P>, P;
+    ['r] &'a GpuArray<U, E>, Gpu;
+    ['r] GpuView<'a, U, E>, Gpu;
+    ['r] &'r GpuView<'a, U, E>, Gpu;
+    ['r] &'a GpuViewMut<'r, U, E>, Gpu;
+}
+
+/// An array on the host, or a view of one, as an expression that is evaluated by the CPU's threads.
+///
+/// ```
+/// use gpu_array::expression::host;
+/// let (x, y) = (ndarray::array![1.0, 2.0, 3.0], ndarray::array![4.0, 5.0, 6.0]);
+/// let z = (5.0 * host(&x) + host(&y).sqrt()).eval()?;
+/// assert_eq!(z, ndarray::array![7.0, 10.0 + 5f64.sqrt(), 15.0 + 6f64.sqrt()]);
+/// # Ok::<(), gpu_array::ArrayError>(())
+/// ```
+pub fn host<'a, T: Element, D: Dimension>(array: impl Into<ArrayView<'a, T, D>>) -> Expr<'a, T, D, Host> {
+    let view = array.into();
+    let (shape, strides) = (SmallVec::from_slice(view.shape()), SmallVec::from_slice(view.strides()));
+    let memory = Memory::Host(T::host_view(view.into_dyn()));
+    Expr::of(Node::new(Kind::Leaf(Leaf { memory, dtype: T::DTYPE, offset: 0, shape, strides }), T::DTYPE))
+}
+
+/// The value is the same everywhere: a scalar as an expression of rank 0.
+pub fn constant<T: Element, P: Place>(value: T) -> Expr<'static, T, ndarray::Ix0, P> {
+    Expr::of(Node::new(Kind::Scalar(value.to_word()), T::DTYPE))
+}
+
+impl<'a, T: Element, D: Dimension> GpuView<'a, T, D> {
+    pub(crate) fn to_expr(&self) -> Expr<'a, T, D> {
+        let (data, layout) = (self.data(), self.layout());
+        let memory = Memory::Device { address: data.as_raw(), home: data.home() };
+        let (shape, strides) = (SmallVec::from_slice(layout.shape()), SmallVec::from_slice(layout.strides()));
+        let leaf = Leaf { memory, dtype: T::DTYPE, offset: layout.offset() as isize, shape, strides };
+        Expr::of(Node::new(Kind::Leaf(leaf), T::DTYPE))
+    }
+}
+
+impl<T: Element, D: Dimension> GpuArray<T, D> {
+    pub(crate) fn to_expr(&self) -> Expr<'_, T, D> {
+        self.view().to_expr()
+    }
+}
+
+impl<T: Element, D: Dimension> GpuViewMut<'_, T, D> {
+    pub(crate) fn to_expr(&self) -> Expr<'_, T, D> {
+        self.view().to_expr()
+    }
+}

@@ -1,0 +1,354 @@
+//! Functions of arrays, views and expressions, as methods.
+//!
+//! Errors of mathematical functions are in ulp (units in the last place of the exact result). On the device they are those that the CUDA C++
+//! Programming Guide gives for its standard functions, on the host those of the platform's C library (at most 1 for glibc in what is here).
+
+use ndarray::Dimension;
+
+use super::{
+    Expr, Op, Rhs,
+    node::{Kind, Node},
+    operators::{Common, binary},
+    place::{Gpu, Place},
+};
+use crate::{Bits, Element, Float, GpuArray, GpuView, GpuViewMut, Number, Promote};
+
+/// A function of one operand that is brought to the type of its value.
+fn unary<'a, T: Element, V: Element, D: Dimension, P: Place>(op: Op, x: Expr<'a, T, D, P>) -> Expr<'a, V, D, P> {
+    Expr::of(Node::unary(op, V::DTYPE, x.node.cast(V::DTYPE)))
+}
+
+/// A function of one operand that stays as it is.
+fn of_same<'a, T: Element, V: Element, D: Dimension, P: Place>(op: Op, x: Expr<'a, T, D, P>) -> Expr<'a, V, D, P> {
+    Expr::of(Node::unary(op, V::DTYPE, x.node))
+}
+
+/// Rounding: integers are whole already.
+fn rounded<'a, T: Element, D: Dimension, P: Place>(op: Op, x: Expr<'a, T, D, P>) -> Expr<'a, T, D, P> {
+    if T::DTYPE.is_float() { of_same(op, x) } else { x }
+}
+
+/// x to the power `n > 0`, by squaring: from the highest bit of n down, each step squares, and multiplies by x where the bit is 1.
+fn squared<'a, T: Number, D: Dimension, P: Place>(x: &Expr<'a, T, D, P>, n: u32) -> Expr<'a, T, D, P> {
+    let multiply = |a: &Expr<'a, T, D, P>, b: &Expr<'a, T, D, P>| {
+        Expr::of(Node::binary(Op::Multiply, T::DTYPE, T::DTYPE, a.node.clone(), b.node.clone()))
+    };
+    let bits = n.max(1).ilog2();
+    (0..bits).rev().fold(x.clone(), |power, bit| {
+        let square = multiply(&power, &power);
+        if n >> bit & 1 == 1 { multiply(&square, x) } else { square }
+    })
+}
+
+fn scalar<'a, T: Element>(value: T) -> std::sync::Arc<Node<'a>> {
+    Node::new(Kind::Scalar(value.to_word()), T::DTYPE)
+}
+
+/// All methods, for one type of receiver.
+macro_rules! functions {
+    (impl [$($generics:tt)*] $type:ty, $place:ty, fn [$($life:tt)*], [$($ref:tt)*] $self:ident) => {
+        functions! { @float [$($generics)*] $type, $place, [$($life)*] [$($ref)*] $self;
+            /// The square root, rounded once.
+            sqrt Sqrt;
+            /// e^x. Within 1 ulp (f32: 2 on the device).
+            exp Exp;
+            /// 2^x. Within 2 ulp.
+            exp2 Exp2;
+            /// e^x - 1, also near 0. Within 1 ulp.
+            #[doc(alias = "exp_m1")]
+            expm1 Expm1;
+            /// The natural logarithm. Within 1 ulp.
+            #[doc(alias = "ln")]
+            log Log;
+            /// The logarithm of base 2. Within 1 ulp.
+            log2 Log2;
+            /// The logarithm of base 10. Within 2 ulp.
+            log10 Log10;
+            /// log(1 + x), also near 0. Within 1 ulp.
+            #[doc(alias = "ln_1p")]
+            log1p Log1p;
+            /// The sine of x in radians, of any size. Within 2 ulp.
+            sin Sin;
+            /// The cosine of x in radians, of any size. Within 2 ulp.
+            cos Cos;
+            /// The tangent of x in radians, of any size. Within 4 ulp (f64: 2).
+            tan Tan;
+            /// The arc sine in radians. Within 2 ulp.
+            asin Asin;
+            /// The arc cosine in radians. Within 2 ulp.
+            acos Acos;
+            /// The arc tangent in radians. Within 2 ulp.
+            atan Atan;
+            /// The hyperbolic sine. Within 3 ulp (f64: 2).
+            sinh Sinh;
+            /// The hyperbolic cosine. Within 2 ulp.
+            cosh Cosh;
+            /// The hyperbolic tangent. Within 2 ulp.
+            tanh Tanh;
+            /// The cube root. Within 1 ulp.
+            cbrt Cbrt;
+        }
+
+        impl<$($generics)*> $type {
+            /// In another element type: integers wrap, floats are cut to integers and saturate (NaN gives 0), integers are rounded to the
+            /// nearest float; to `bool` it tells what is not 0.
+            #[must_use = "it is computed by `eval`"]
+            pub fn cast<$($life)* U: Element>($($ref)* $self) -> Expr<'a, U, D, $place> {
+                Expr::of($self.to_expr().node.cast(U::DTYPE))
+            }
+
+            /// The absolute value. Of the least signed integer that integer itself.
+            #[must_use = "it is computed by `eval`"]
+            pub fn abs<$($life)*>($($ref)* $self) -> Expr<'a, T, D, $place>
+            where
+                T: Number,
+            {
+                of_same(Op::Absolute, $self.to_expr())
+            }
+
+            /// -1, 0 or 1; NaN for NaN, 0 for -0.
+            #[must_use = "it is computed by `eval`"]
+            pub fn sign<$($life)*>($($ref)* $self) -> Expr<'a, T, D, $place>
+            where
+                T: Number,
+            {
+                of_same(Op::Sign, $self.to_expr())
+            }
+
+            /// x * x.
+            #[must_use = "it is computed by `eval`"]
+            pub fn square<$($life)*>($($ref)* $self) -> Expr<'a, T, D, $place>
+            where
+                T: Number,
+            {
+                squared(&$self.to_expr(), 2)
+            }
+
+            /// 1 / x, as a float.
+            #[must_use = "it is computed by `eval`"]
+            pub fn recip<$($life)*>($($ref)* $self) -> Expr<'a, T::Float, D, $place>
+            where
+                T: Number,
+            {
+                let dtype = T::Float::DTYPE;
+                let one = scalar(<T::Float as num_traits::One>::one());
+                Expr::of(Node::binary(Op::Divide, dtype, dtype, one, $self.to_expr().node))
+            }
+
+            /// x^n by repeated squaring, rounded at each product, so with the same bits everywhere; 1 for n = 0. For n < 0 it is 1 / x^-n for floats, and
+            /// for integers 1 for x = 1, 1 or -1 for x = -1, else 0.
+            #[must_use = "it is computed by `eval`"]
+            pub fn powi<$($life)*>($($ref)* $self, n: i32) -> Expr<'a, T, D, $place>
+            where
+                T: Number,
+            {
+                let x = $self.to_expr();
+                let one = || scalar(T::one());
+                if n == 0 {
+                    // Of the shape of x, whatever x is: x == x or not, the value is 1.
+                    let mask = binary::<T, bool, _, _, _, _>(Op::Equal, x.clone(), &x);
+                    return Expr::of(Node::ternary(Op::Select, T::DTYPE, [mask.node, one(), one()]));
+                }
+                let power = squared(&x, n.unsigned_abs());
+                if n > 0 {
+                    power
+                } else if T::DTYPE.is_float() {
+                    Expr::of(Node::binary(Op::Divide, T::DTYPE, T::DTYPE, one(), power.node))
+                } else {
+                    let dtype = crate::DType::I64;
+                    let wide = Node::binary(Op::Power, dtype, dtype, x.node, scalar(i64::from(n)));
+                    Expr::of(wide.cast(T::DTYPE))
+                }
+            }
+
+            /// The largest integer that is not larger.
+            #[must_use = "it is computed by `eval`"]
+            pub fn floor<$($life)*>($($ref)* $self) -> Expr<'a, T, D, $place>
+            where
+                T: Number,
+            {
+                rounded(Op::Floor, $self.to_expr())
+            }
+
+            /// The smallest integer that is not smaller.
+            #[must_use = "it is computed by `eval`"]
+            pub fn ceil<$($life)*>($($ref)* $self) -> Expr<'a, T, D, $place>
+            where
+                T: Number,
+            {
+                rounded(Op::Ceil, $self.to_expr())
+            }
+
+            /// The nearest integer, and of two the even one, as in NumPy.
+            #[doc(alias = "rint")]
+            #[doc(alias = "round_ties_even")]
+            #[must_use = "it is computed by `eval`"]
+            pub fn round<$($life)*>($($ref)* $self) -> Expr<'a, T, D, $place>
+            where
+                T: Number,
+            {
+                rounded(Op::Round, $self.to_expr())
+            }
+
+            /// The integer part.
+            #[must_use = "it is computed by `eval`"]
+            pub fn trunc<$($life)*>($($ref)* $self) -> Expr<'a, T, D, $place>
+            where
+                T: Number,
+            {
+                rounded(Op::Truncate, $self.to_expr())
+            }
+
+            /// Where it is NaN.
+            #[must_use = "it is computed by `eval`"]
+            pub fn is_nan<$($life)*>($($ref)* $self) -> Expr<'a, bool, D, $place>
+            where
+                T: Float,
+            {
+                of_same(Op::IsNan, $self.to_expr())
+            }
+
+            /// Where it is neither NaN nor infinite.
+            #[must_use = "it is computed by `eval`"]
+            pub fn is_finite<$($life)*>($($ref)* $self) -> Expr<'a, bool, D, $place>
+            where
+                T: Float,
+            {
+                of_same(Op::IsFinite, $self.to_expr())
+            }
+
+            /// `low` where it is smaller than that, `high` where it is larger: the minimum of `high` and the maximum of it and `low`. NaN stays.
+            #[doc(alias = "clip")]
+            #[must_use = "it is computed by `eval`"]
+            pub fn clamp<$($life)* L, H>($($ref)* $self, low: L, high: H) -> Expr<'a, T, H::Dim, $place>
+            where
+                T: Number,
+                L: Rhs<'a, T, D, $place, Elem = T>,
+                H: Rhs<'a, T, L::Dim, $place, Elem = T>,
+            {
+                let above = binary::<T, T, _, _, _, _>(Op::Maximum, $self.to_expr(), low);
+                binary::<T, T, _, _, _, _>(Op::Minimum, above, high)
+            }
+
+            /// x * b + c, rounded once.
+            #[doc(alias = "mul_add")]
+            #[must_use = "it is computed by `eval`"]
+            pub fn fma<$($life)* B, C>($($ref)* $self, b: B, c: C) -> Expr<'a, T, C::Dim, $place>
+            where
+                T: Float,
+                B: Rhs<'a, T, D, $place, Elem = T>,
+                C: Rhs<'a, T, B::Dim, $place, Elem = T>,
+            {
+                let args = [$self.to_expr().node, b.into_node().0, c.into_node().0];
+                Expr::of(Node::ternary(Op::Fma, T::DTYPE, args))
+            }
+        }
+
+        functions! { @binary [$($generics)*] $type, $place, [$($life)*] [$($ref)*] $self, Number, Common<T, R::Elem>;
+            /// The smaller of the two; NaN where one of them is.
+            minimum Minimum;
+            /// The larger of the two; NaN where one of them is.
+            maximum Maximum;
+            /// The smaller of the two; where one is NaN the other.
+            fmin Fmin;
+            /// The larger of the two; where one is NaN the other.
+            fmax Fmax;
+            /// NumPy's `//`: the floor of the quotient, in the common type. Integers: 0 where the divisor is 0.
+            floor_divide FloorDivide;
+            /// C's `fmod`, Rust's `%`: the remainder that has the sign of the dividend. Integers: 0 where the divisor is 0. The operator `%` is NumPy's,
+            /// which has the sign of the divisor.
+            fmod Fmod;
+            /// x to the power of the other. Integers wrap; to a negative power they give 1 for x = 1, 1 or -1 for x = -1, else 0. Floats within 8 ulp
+            /// for f32 and 2 for f64.
+            #[doc(alias = "power")]
+            pow Power;
+        }
+        functions! { @binary [$($generics)*] $type, $place, [$($life)*] [$($ref)*] $self, Element, bool;
+            /// Where both are equal. NaN equals nothing.
+            eq Equal;
+            /// Where they differ.
+            ne NotEqual;
+        }
+        functions! { @binary [$($generics)*] $type, $place, [$($life)*] [$($ref)*] $self, Number, bool;
+            /// Where it is less than the other.
+            lt Less;
+            /// Where it is less than the other or equal.
+            le LessEqual;
+            /// Where it is greater than the other.
+            gt Greater;
+            /// Where it is greater than the other or equal.
+            ge GreaterEqual;
+        }
+        functions! { @binary [$($generics)*] $type, $place, [$($life)*] [$($ref)*] $self, Number, <Common<T, R::Elem> as Number>::Float;
+            /// The angle of the point (other, it) in radians, from -pi to pi. Within 3 ulp (f64: 2).
+            atan2 Atan2;
+            /// sqrt(x * x + other * other) without overflow between. Within 3 ulp (f64: 2).
+            hypot Hypot;
+        }
+    };
+
+    (@float [$($generics:tt)*] $type:ty, $place:ty, [$($life:tt)*] [$($ref:tt)*] $self:ident;
+        $($(#[$doc:meta])* $name:ident $op:ident;)*) => {
+        /// Mathematical functions. Integers are taken as `f64`.
+        impl<$($generics)*> $type {
+            $($(#[$doc])*
+            #[must_use = "it is computed by `eval`"]
+            pub fn $name<$($life)*>($($ref)* $self) -> Expr<'a, T::Float, D, $place>
+            where
+                T: Number,
+            {
+                unary(Op::$op, $self.to_expr())
+            })*
+        }
+    };
+
+    (@binary [$($generics:tt)*] $type:ty, $place:ty, [$($life:tt)*] [$($ref:tt)*] $self:ident, $kind:ident, $value:ty;
+        $($(#[$doc:meta])* $name:ident $op:ident;)*) => {
+        impl<$($generics)*> $type {
+            $($(#[$doc])*
+            #[must_use = "it is computed by `eval`"]
+            pub fn $name<$($life)* R>($($ref)* $self, other: R) -> Expr<'a, $value, R::Dim, $place>
+            where
+                R: Rhs<'a, T, D, $place>,
+                T: Promote<R::Elem, Output: $kind>,
+            {
+                functions!(@call $op, $value, $self, other)
+            })*
+        }
+    };
+    // The operands of these have the type of the value, of all others the common type.
+    (@call Atan2, $value:ty, $self:ident, $other:ident) => {
+        binary::<$value, $value, _, _, _, _>(Op::Atan2, $self.to_expr(), $other)
+    };
+    (@call Hypot, $value:ty, $self:ident, $other:ident) => {
+        binary::<$value, $value, _, _, _, _>(Op::Hypot, $self.to_expr(), $other)
+    };
+    (@call $op:ident, $value:ty, $self:ident, $other:ident) => {
+        binary::<Common<T, R::Elem>, $value, _, _, _, _>(Op::$op, $self.to_expr(), $other)
+    };
+}
+
+functions! { impl ['a, T: Element, D: Dimension, P: Place] Expr<'a, T, D, P>, P, fn [], [&] self }
+functions! { impl [T: Element, D: Dimension] GpuArray<T, D>, Gpu, fn ['a,], [&'a] self }
+functions! { impl ['a, T: Element, D: Dimension] GpuView<'a, T, D>, Gpu, fn [], [&] self }
+functions! { impl ['v, T: Element, D: Dimension] GpuViewMut<'v, T, D>, Gpu, fn ['a,], [&'a] self }
+
+/// `a` where the condition holds, else `b`. Both have one element type; each may be a scalar.
+///
+/// ```
+/// use gpu_array::expression::{host, where_};
+/// let x = ndarray::array![-1.0, 4.0, 9.0];
+/// let x = host(&x);
+/// assert_eq!(where_(x.ge(0.0), x.sqrt(), 0.0).eval()?, ndarray::array![0.0, 2.0, 3.0]);
+/// # Ok::<(), gpu_array::ArrayError>(())
+/// ```
+pub fn where_<'a, T, C, A, B>(condition: C, a: A, b: B) -> Expr<'a, T, B::Dim, C::Place>
+where
+    T: Element,
+    C: super::IntoExpr<'a, Elem = bool>,
+    A: Rhs<'a, T, C::Dim, C::Place, Elem = T>,
+    B: Rhs<'a, T, A::Dim, C::Place, Elem = T>,
+{
+    let args = [condition.into_expr().node, a.into_node().0, b.into_node().0];
+    Expr::of(Node::ternary(Op::Select, T::DTYPE, args))
+}

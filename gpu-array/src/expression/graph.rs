@@ -1,0 +1,308 @@
+//! From a graph to a list of steps: each value once, in an order in which operands come first, with one shape for all.
+
+use std::{collections::HashMap, sync::Arc};
+
+use smallvec::SmallVec;
+
+use super::{Code, Leaf, Memory, Op, Shape, Step, Strides, node::Kind, node::Node};
+use crate::{ArrayError, DType, Result};
+
+/// The number of a shape in [`Assembler::shapes`].
+type ShapeId = u32;
+
+/// The shape of what has none of its own: scalars and places.
+const ANY: ShapeId = u32::MAX;
+
+/// Leaves that a new one is compared with: arrays that are used twice are read once.
+const COMPARED_LEAVES: usize = 64;
+
+struct Assembler<'a> {
+    code: Code<'a>,
+    /// Of each step.
+    shape_of: Vec<ShapeId>,
+    shapes: SmallVec<[Shape; 4]>,
+    /// Steps of nodes that more than one refers to.
+    shared: Shared<'a>,
+    /// The axes of what [`Op::Index`] numbers, and its entry in the list of leaves.
+    places: SmallVec<[(Place, u32); 2]>,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Place {
+    FromLast(usize),
+    FromFirst(usize),
+}
+
+/// Nodes by address; a few are compared one by one.
+#[derive(Default)]
+struct Shared<'a> {
+    few: SmallVec<[(*const Node<'a>, u32); 16]>,
+    many: HashMap<*const Node<'a>, u32>,
+}
+
+impl<'a> Shared<'a> {
+    fn get(&self, node: *const Node<'a>) -> Option<u32> {
+        let few = self.few.iter().find(|(known, _)| *known == node).map(|&(_, step)| step);
+        few.or_else(|| self.many.get(&node).copied())
+    }
+
+    fn insert(&mut self, node: *const Node<'a>, step: u32) {
+        if self.few.len() < self.few.inline_size() {
+            self.few.push((node, step));
+        } else {
+            self.many.insert(node, step);
+        }
+    }
+}
+
+/// A node whose operands are being visited.
+struct Frame<'n, 'a> {
+    node: &'n Arc<Node<'a>>,
+    next: usize,
+    args: [u32; 3],
+}
+
+/// The steps of the values `roots`, whose shapes must be equal. A value of no shape of its own has that of a single element.
+///
+/// # Errors
+/// `Broadcast` for shapes that do not fit; `Outputs` for roots of different shapes; what went wrong in building.
+pub(crate) fn assemble<'a>(roots: &[&Arc<Node<'a>>]) -> Result<Code<'a>> {
+    let mut assembler = Assembler {
+        code: Code {
+            steps: Vec::with_capacity(16),
+            outputs: SmallVec::new(),
+            leaves: SmallVec::new(),
+            scalars: SmallVec::new(),
+            tables: SmallVec::new(),
+            sources: SmallVec::new(),
+            shape: Shape::new(),
+        },
+        shape_of: Vec::with_capacity(16),
+        shapes: SmallVec::new(),
+        shared: Shared::default(),
+        places: SmallVec::new(),
+    };
+    for root in roots {
+        let step = assembler.visit(root)?;
+        assembler.code.outputs.push(step);
+    }
+    assembler.finish()
+}
+
+impl<'a> Assembler<'a> {
+    /// The step of a node's value.
+    fn visit(&mut self, root: &Arc<Node<'a>>) -> Result<u32> {
+        let mut frames: SmallVec<[Frame<'_, 'a>; 16]> = SmallVec::new();
+        frames.push(Frame { node: root, next: 0, args: [0; 3] });
+        loop {
+            // Never empty here: the last frame returns.
+            let Some(frame) = frames.last_mut() else { return Ok(0) };
+            let node = frame.node;
+            let done = match node.args.get(frame.next).and_then(Option::as_ref) {
+                Some(arg) => match self.known(arg) {
+                    Some(step) => Some(step),
+                    None if arg.args[0].is_none() => Some(self.enter(arg, [0; 3])?),
+                    None => {
+                        frames.push(Frame { node: arg, next: 0, args: [0; 3] });
+                        continue;
+                    }
+                },
+                None => None,
+            };
+            if let Some(step) = done {
+                frame.args[frame.next] = step;
+                frame.next += 1;
+                continue;
+            }
+            let args = frame.args;
+            let step = match self.known(node) {
+                Some(step) => step,
+                None => self.enter(node, args)?,
+            };
+            frames.pop();
+            match frames.last_mut() {
+                Some(parent) => {
+                    parent.args[parent.next] = step;
+                    parent.next += 1;
+                }
+                None => return Ok(step),
+            }
+        }
+    }
+
+    fn known(&self, node: &Arc<Node<'a>>) -> Option<u32> {
+        if Arc::strong_count(node) == 1 { None } else { self.shared.get(Arc::as_ptr(node)) }
+    }
+
+    /// The step of a node whose operands have theirs.
+    fn enter(&mut self, node: &Arc<Node<'a>>, args: [u32; 3]) -> Result<u32> {
+        let step = match &node.kind {
+            Kind::Leaf(leaf) => self.leaf(leaf)?,
+            Kind::Scalar(word) => {
+                self.code.scalars.push(*word);
+                self.push(Op::Scalar, node.dtype, [self.code.scalars.len() as u32 - 1, 0, 0], ANY)
+            }
+            Kind::FromLast(axis) => self.place(Place::FromLast(*axis)),
+            Kind::FromFirst(axis) => self.place(Place::FromFirst(*axis)),
+            Kind::Broadcast(shape) => {
+                let wanted = self.intern(shape.clone());
+                let joined = self.join(node, wanted, self.shape_of[args[0] as usize])?;
+                if joined != wanted {
+                    return Err(self.mismatch(node, wanted, self.shape_of[args[0] as usize]));
+                }
+                // A step of its own, so that the operand keeps its shape where it is used elsewhere.
+                self.push(Op::Copy, node.dtype, args, joined)
+            }
+            Kind::Step(op) => {
+                let shape = self.joined(node, &args[..node.args().count()])?;
+                self.push(*op, node.dtype, args, shape)
+            }
+            Kind::Gather(table) => {
+                let shape = self.joined(node, &args[..node.args().count()])?;
+                self.code.tables.push(table.clone());
+                self.push(Op::Gather, node.dtype, [self.code.tables.len() as u32 - 1, args[0], args[1]], shape)
+            }
+            Kind::Source(source) => {
+                let shape = self.joined(node, &args[..1])?;
+                self.code.sources.push(source.clone());
+                self.push(Op::Source, node.dtype, [self.code.sources.len() as u32 - 1, args[0], 0], shape)
+            }
+            Kind::Failed(error) => return Err((**error).clone()),
+        };
+        if Arc::strong_count(node) > 1 {
+            self.shared.insert(Arc::as_ptr(node), step);
+        }
+        Ok(step)
+    }
+
+    fn push(&mut self, op: Op, dtype: DType, args: [u32; 3], shape: ShapeId) -> u32 {
+        self.code.steps.push(Step { op, dtype, args });
+        self.shape_of.push(shape);
+        self.code.steps.len() as u32 - 1
+    }
+
+    fn leaf(&mut self, leaf: &Leaf<'a>) -> Result<u32> {
+        leaf.memory.check()?;
+        let known = self.code.leaves.iter().take(COMPARED_LEAVES).position(|known| known.same_as(leaf));
+        if let Some(number) = known {
+            let same = |step: &Step| step.op == Op::Leaf && step.args[0] == number as u32;
+            if let Some(step) = self.code.steps.iter().position(same) {
+                return Ok(step as u32);
+            }
+        }
+        let shape = self.intern(leaf.shape.clone());
+        self.code.leaves.push(leaf.clone());
+        Ok(self.push(Op::Leaf, leaf.dtype, [self.code.leaves.len() as u32 - 1, 0, 0], shape))
+    }
+
+    /// Places are leaves whose strides follow at the end, when the shape is known.
+    fn place(&mut self, place: Place) -> u32 {
+        if let Some(&(_, step)) = self.places.iter().find(|(known, _)| *known == place) {
+            return step;
+        }
+        let (shape, strides) = (Shape::new(), Strides::new());
+        self.code.leaves.push(Leaf { memory: Memory::Nowhere, dtype: DType::I64, offset: 0, shape, strides });
+        let step = self.push(Op::Index, DType::I64, [self.code.leaves.len() as u32 - 1, 0, 0], ANY);
+        self.places.push((place, step));
+        step
+    }
+
+    fn intern(&mut self, shape: Shape) -> ShapeId {
+        let known = self.shapes.iter().position(|known| *known == shape);
+        let id = known.unwrap_or_else(|| {
+            self.shapes.push(shape);
+            self.shapes.len() - 1
+        });
+        id as ShapeId
+    }
+
+    /// The shape that operands have together.
+    fn joined(&mut self, node: &Arc<Node<'a>>, args: &[u32]) -> Result<ShapeId> {
+        let mut shape = ANY;
+        for &arg in args {
+            shape = self.join(node, shape, self.shape_of[arg as usize])?;
+        }
+        Ok(shape)
+    }
+
+    fn join(&mut self, node: &Arc<Node<'a>>, a: ShapeId, b: ShapeId) -> Result<ShapeId> {
+        if a == b || b == ANY {
+            return Ok(a);
+        }
+        if a == ANY {
+            return Ok(b);
+        }
+        match broadcast(&self.shapes[a as usize], &self.shapes[b as usize]) {
+            Some(shape) => Ok(self.intern(shape)),
+            None => Err(self.mismatch(node, a, b)),
+        }
+    }
+
+    fn mismatch(&self, node: &Arc<Node<'a>>, a: ShapeId, b: ShapeId) -> ArrayError {
+        let shape = |id: ShapeId| self.shapes.get(id as usize).map(|shape| shape.to_vec()).unwrap_or_default();
+        let mut dtypes = node.args().map(|arg| arg.dtype);
+        let (left_dtype, right_dtype) = (dtypes.next().unwrap_or(node.dtype), dtypes.next_back().unwrap_or(node.dtype));
+        let (left, right, expression) = (shape(a), shape(b), node.to_string());
+        ArrayError::Broadcast { left, left_dtype, right, right_dtype, expression }
+    }
+
+    /// Gives every leaf strides for the common shape.
+    fn finish(mut self) -> Result<Code<'a>> {
+        let mut ids = self.code.outputs.iter().map(|&step| self.shape_of[step as usize]);
+        let first = ids.next().unwrap_or(ANY);
+        let shape_of = |id: ShapeId| self.shapes.get(id as usize).cloned().unwrap_or_default();
+        if let Some(other) = ids.find(|&id| shape_of(id) != shape_of(first)) {
+            return Err(ArrayError::Outputs { first: shape_of(first).to_vec(), other: shape_of(other).to_vec() });
+        }
+        if first == ANY && !self.places.is_empty() {
+            return Err(ArrayError::NoShape);
+        }
+        self.code.shape = shape_of(first);
+        let shape = self.code.shape.clone();
+        for leaf in &mut self.code.leaves {
+            if leaf.shape != shape {
+                leaf.strides = broadcast_strides(&leaf.shape, &leaf.strides, shape.len());
+                leaf.shape = shape.clone();
+            }
+        }
+        for &(place, step) in &self.places {
+            let axis = match place {
+                Place::FromFirst(axis) => Some(axis),
+                Place::FromLast(axis) => shape.len().checked_sub(axis + 1),
+            };
+            let number = self.code.steps[step as usize].args[0] as usize;
+            let Some(stride) = axis.and_then(|axis| self.code.leaves[number].strides.get_mut(axis)) else {
+                let axis = match place {
+                    Place::FromFirst(axis) | Place::FromLast(axis) => axis,
+                };
+                return Err(ArrayError::Axis { op: "index", axis, shape: shape.to_vec() });
+            };
+            *stride = 1;
+        }
+        Ok(self.code)
+    }
+}
+
+/// The shape of an operation between two, as NumPy has it: axes are matched from the last one, and a length of 1 fits any.
+pub(crate) fn broadcast(a: &[usize], b: &[usize]) -> Option<Shape> {
+    let (long, short) = if a.len() >= b.len() { (a, b) } else { (b, a) };
+    let mut shape = Shape::from_slice(long);
+    for (length, &other) in shape.iter_mut().rev().zip(short.iter().rev()) {
+        match (*length, other) {
+            (a, b) if a == b => {}
+            (1, b) => *length = b,
+            (_, 1) => {}
+            _ => return None,
+        }
+    }
+    Some(shape)
+}
+
+/// The strides of an array in a shape of `rank` axes that it is broadcast to.
+fn broadcast_strides(shape: &[usize], strides: &[isize], rank: usize) -> Strides {
+    let mut wide: Strides = SmallVec::from_elem(0, rank);
+    for ((stride, &own), &length) in wide.iter_mut().rev().zip(strides.iter().rev()).zip(shape.iter().rev()) {
+        *stride = if length == 1 { 0 } else { own };
+    }
+    wide
+}

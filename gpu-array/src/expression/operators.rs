@@ -1,0 +1,125 @@
+//! Operators on arrays, views and expressions, and scalars on their left.
+
+use std::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Neg, Not, Rem, Shl, Shr, Sub};
+
+use ndarray::Dimension;
+
+use super::{
+    Expr, Op, Rhs,
+    node::{Kind, Node},
+    place::{Gpu, Place},
+};
+use crate::{Bits, Element, GpuArray, GpuView, Integer, Number, Promote};
+
+/// The common type of two operands.
+pub(crate) type Common<A, B> = <A as Promote<B>>::Output;
+
+/// An operation on two operands whose value has the type `V`, after both have been brought to the type `C`.
+pub(crate) fn binary<'a, C: Element, V: Element, T, D, P, R>(op: Op, a: Expr<'a, T, D, P>, b: R) -> Expr<'a, V, R::Dim, P>
+where
+    T: Element,
+    D: Dimension,
+    P: Place,
+    R: Rhs<'a, T, D, P>,
+{
+    Expr::of(Node::binary(op, V::DTYPE, C::DTYPE, a.node, b.into_node().0))
+}
+
+/// The operators of one left type.
+macro_rules! left {
+    ([$($generics:tt)*] $left:ty, $place:ty) => {
+        left!(@binary [$($generics)*] $left, $place, Add add Add, Number, Common<T, R::Elem>);
+        left!(@binary [$($generics)*] $left, $place, Sub sub Subtract, Number, Common<T, R::Elem>);
+        left!(@binary [$($generics)*] $left, $place, Mul mul Multiply, Number, Common<T, R::Elem>);
+        left!(@binary [$($generics)*] $left, $place, Rem rem Remainder, Number, Common<T, R::Elem>);
+        left!(@binary [$($generics)*] $left, $place, BitAnd bitand And, Bits, Common<T, R::Elem>);
+        left!(@binary [$($generics)*] $left, $place, BitOr bitor Or, Bits, Common<T, R::Elem>);
+        left!(@binary [$($generics)*] $left, $place, BitXor bitxor Xor, Bits, Common<T, R::Elem>);
+        left!(@binary [$($generics)*] $left, $place, Shl shl ShiftLeft, Integer, Common<T, R::Elem>);
+        left!(@binary [$($generics)*] $left, $place, Shr shr ShiftRight, Integer, Common<T, R::Elem>);
+
+        impl<'a, $($generics)*, T, D: Dimension, R: Rhs<'a, T, D, $place>> Div<R> for $left
+        where
+            T: Element + Promote<R::Elem, Output: Number>,
+        {
+            type Output = Expr<'a, <Common<T, R::Elem> as Number>::Float, R::Dim, $place>;
+            fn div(self, right: R) -> Self::Output {
+                binary::<<Common<T, R::Elem> as Number>::Float, _, _, _, _, _>(Op::Divide, self.to_expr(), right)
+            }
+        }
+
+        impl<'a, $($generics)*, T: Number, D: Dimension> Neg for $left {
+            type Output = Expr<'a, T, D, $place>;
+            fn neg(self) -> Self::Output {
+                Expr::of(Node::unary(Op::Negate, T::DTYPE, self.to_expr().node))
+            }
+        }
+
+        impl<'a, $($generics)*, T: Bits, D: Dimension> Not for $left {
+            type Output = Expr<'a, T, D, $place>;
+            fn not(self) -> Self::Output {
+                Expr::of(Node::unary(Op::Not, T::DTYPE, self.to_expr().node))
+            }
+        }
+    };
+    (@binary [$($generics:tt)*] $left:ty, $place:ty, $trait:ident $method:ident $op:ident, $kind:ident, $output:ty) => {
+        impl<'a, $($generics)*, T, D: Dimension, R: Rhs<'a, T, D, $place>> $trait<R> for $left
+        where
+            T: Element + Promote<R::Elem, Output: $kind>,
+        {
+            type Output = Expr<'a, $output, R::Dim, $place>;
+            fn $method(self, right: R) -> Self::Output {
+                binary::<$output, _, _, _, _, _>(Op::$op, self.to_expr(), right)
+            }
+        }
+    };
+}
+
+left!([P: Place] Expr<'a, T, D, P>, P);
+left!(['r, P: Place] &'r Expr<'a, T, D, P>, P);
+left!(['r] &'a GpuArray<T, D>, Gpu);
+left!(['r] GpuView<'a, T, D>, Gpu);
+left!(['r] &'r GpuView<'a, T, D>, Gpu);
+
+/// `scalar op right` for scalars of the right side's element type.
+macro_rules! scalars {
+    (@scalar $scalar:ty, ($($trait:ident $method:ident $op:ident $value:ident),*)) => {
+        $(
+            scalars!(@one $scalar, $trait $method $op $value, [P: Place] Expr<'a, $scalar, D, P>, P);
+            scalars!(@one $scalar, $trait $method $op $value, ['r, P: Place] &'r Expr<'a, $scalar, D, P>, P);
+            scalars!(@one $scalar, $trait $method $op $value, ['r] &'a GpuArray<$scalar, D>, Gpu);
+            scalars!(@one $scalar, $trait $method $op $value, ['r] GpuView<'a, $scalar, D>, Gpu);
+            scalars!(@one $scalar, $trait $method $op $value, ['r] &'r GpuView<'a, $scalar, D>, Gpu);
+        )*
+    };
+    (@one $scalar:ty, $trait:ident $method:ident $op:ident Same, [$($generics:tt)*] $right:ty, $place:ty) => {
+        scalars!(@impl $scalar, $trait $method $op, $scalar, [$($generics)*] $right, $place);
+    };
+    (@one $scalar:ty, $trait:ident $method:ident $op:ident Float, [$($generics:tt)*] $right:ty, $place:ty) => {
+        scalars!(@impl $scalar, $trait $method $op, <$scalar as Number>::Float, [$($generics)*] $right, $place);
+    };
+    (@impl $scalar:ty, $trait:ident $method:ident $op:ident, $value:ty, [$($generics:tt)*] $right:ty, $place:ty) => {
+        impl<'a, $($generics)*, D: Dimension> $trait<$right> for $scalar {
+            type Output = Expr<'a, $value, D, $place>;
+            fn $method(self, right: $right) -> Self::Output {
+                let left = Node::new(Kind::Scalar(self.to_word()), <$scalar as Element>::DTYPE);
+                let dtype = <$value as Element>::DTYPE;
+                Expr::of(Node::binary(Op::$op, dtype, dtype, left, right.to_expr().node))
+            }
+        }
+    };
+}
+
+macro_rules! scalar_operators {
+    ($($scalar:ty)*; $operators:tt) => {
+        $(scalars!(@scalar $scalar, $operators);)*
+    };
+}
+
+scalar_operators!(i8 i16 i32 i64 u8 u16 u32 u64 f32 f64; (
+    Add add Add Same, Sub sub Subtract Same, Mul mul Multiply Same, Rem rem Remainder Same, Div div Divide Float
+));
+scalar_operators!(bool i8 i16 i32 i64 u8 u16 u32 u64; (
+    BitAnd bitand And Same, BitOr bitor Or Same, BitXor bitxor Xor Same
+));
+scalar_operators!(i8 i16 i32 i64 u8 u16 u32 u64; (Shl shl ShiftLeft Same, Shr shr ShiftRight Same));
