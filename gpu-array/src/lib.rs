@@ -21,6 +21,7 @@ mod array;
 mod create;
 mod element;
 mod error;
+mod layout;
 pub mod reference;
 
 pub use gpu_driver;
@@ -29,3 +30,4 @@ pub use array::GpuArray;
 pub use create::{KERNELS, fill};
 pub use element::{Bits, DType, Element, Float, Integer, Number, Promote, promote};
 pub use error::{ArrayError, Result};
+pub use layout::INFER;
