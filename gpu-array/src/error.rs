@@ -128,6 +128,32 @@ pub enum ArrayError {
         /// The shape it should take.
         to: Vec<usize>,
     },
+    /// Two shapes that must be the same.
+    #[error("{op}: shape {got:?} in place of {expected:?}")]
+    Shape {
+        /// The operation.
+        op: &'static str,
+        /// The shape there must be.
+        expected: Vec<usize>,
+        /// The shape there is.
+        got: Vec<usize>,
+    },
+    /// A single value of an array that has none, or more than one.
+    #[error("an array of shape {shape:?} is no single value")]
+    NotOneElement {
+        /// Its shape.
+        shape: Vec<usize>,
+    },
+    /// An operation on arrays in C order only.
+    #[error("{op}: shape {shape:?} with strides {strides:?} is not in C order")]
+    NotInCOrder {
+        /// The operation.
+        op: &'static str,
+        /// The shape.
+        shape: Vec<usize>,
+        /// The strides.
+        strides: Vec<isize>,
+    },
     /// The length of an axis cannot be inferred: more than one is unknown, or the others do not divide the number of elements.
     #[error("no length for INFER in shape {} of {len} elements", shape_text(.shape))]
     Infer {

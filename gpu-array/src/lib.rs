@@ -19,10 +19,15 @@
 
 mod array;
 mod create;
+mod dense;
 mod element;
 mod error;
 mod layout;
+mod methods;
+mod pinned;
 pub mod reference;
+mod transfer;
+mod view;
 
 pub use gpu_driver;
 
@@ -31,3 +36,5 @@ pub use create::{KERNELS, fill};
 pub use element::{Bits, DType, Element, Float, Integer, Number, Promote, promote};
 pub use error::{ArrayError, Result};
 pub use layout::INFER;
+pub use pinned::{PendingArray, PinnedArray};
+pub use view::{GpuView, GpuViewMut};

@@ -2,6 +2,7 @@
 
 mod axes;
 mod reshape;
+mod runs;
 mod slice;
 #[cfg(test)]
 mod tests;
@@ -81,11 +82,6 @@ impl<D: Dimension> Layout<D> {
         let strides = self.strides.slice();
         // SAFETY: usize and isize have the same size and alignment, and all bits are values of both.
         unsafe { std::slice::from_raw_parts(strides.as_ptr().cast(), strides.len()) }
-    }
-
-    /// The strides as ndarray takes them.
-    pub(crate) fn raw_strides(&self) -> &D {
-        &self.strides
     }
 
     /// Place of the first element.
