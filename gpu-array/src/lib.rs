@@ -22,6 +22,7 @@
 #![deny(unsafe_code)]
 
 mod array;
+mod chunks;
 mod create;
 mod dense;
 mod element;
@@ -36,6 +37,7 @@ mod view;
 pub use gpu_driver;
 
 pub use array::GpuArray;
+pub use chunks::{Chunks, ChunksMut};
 pub use create::{KERNELS, fill};
 pub use element::{Bits, DType, Element, Float, Integer, Number, Promote, promote};
 pub use error::{ArrayError, Result};

@@ -119,6 +119,11 @@ impl<'a, T: Element, D: Dimension> GpuView<'a, T, D> {
         GpuView { data: self.data, layout }
     }
 
+    /// Two layouts of elements of this view.
+    pub(crate) fn with_both(self, a: Layout<D>, b: Layout<D>) -> (Self, Self) {
+        (Self { layout: a, ..self.clone() }, Self { layout: b, ..self })
+    }
+
     /// The same elements under a dynamic number of axes.
     pub fn into_dyn(self) -> GpuView<'a, T, IxDyn> {
         let layout = self.layout.clone().into_dyn();
@@ -153,14 +158,6 @@ impl<'a, T: Element, D: Dimension> GpuViewMut<'a, T, D> {
     /// Another layout of elements of this view, each once.
     pub(crate) fn with<E: Dimension>(self, layout: Layout<E>) -> GpuViewMut<'a, T, E> {
         GpuViewMut { data: self.data, layout, _exclusive: PhantomData }
-    }
-
-    /// Several layouts of elements of this view that have none in common.
-    pub(crate) fn with_each<I: IntoIterator<Item = Layout<D>>>(
-        self,
-        parts: I,
-    ) -> impl Iterator<Item = Self> + use<'a, T, D, I> {
-        parts.into_iter().map(move |layout| Self { data: self.data, layout, _exclusive: PhantomData })
     }
 
     /// Two layouts of elements of this view that have none in common.

@@ -70,14 +70,11 @@ impl<D: Dimension> Layout<D> {
         Ok((self.part(axis, 0, index), self.part(axis, index, len)))
     }
 
-    /// Parts of `size` indices of an axis, the last one maybe shorter.
-    pub(crate) fn chunks(&self, axis: Axis, size: usize) -> Result<impl Iterator<Item = Self> + use<D>> {
+    /// The length of an axis, where it can be cut into parts of `size`.
+    pub(crate) fn checked_chunks(&self, axis: Axis, size: usize) -> Result<usize> {
         let axis = self.checked_axis("chunks", axis)?;
-        if size == 0 {
-            return Err(ArrayError::Chunk { axis, len: self.dim[axis] });
-        }
-        let (layout, len) = (self.clone(), self.dim[axis]);
-        Ok((0..len).step_by(size).map(move |start| layout.part(axis, start, start.saturating_add(size).min(len))))
+        let len = self.dim[axis];
+        if size > 0 { Ok(len) } else { Err(ArrayError::Chunk { axis, len }) }
     }
 
     /// The indices `start..end` of an axis, which has them.

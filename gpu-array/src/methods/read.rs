@@ -5,7 +5,7 @@ use std::fmt;
 use gpu_driver::{Device, Stream};
 use ndarray::{Array, ArrayBase, Axis, DataMut, Dimension, IntoDimension, Ix1, IxDyn, Order, RemoveAxis, SliceArg};
 
-use crate::{ArrayError, Element, GpuArray, GpuView, GpuViewMut, Result, dense, transfer};
+use crate::{ArrayError, Chunks, Element, GpuArray, GpuView, GpuViewMut, Result, dense, transfer};
 
 /// What `$type` has for reading; views of it live for `$life`. It has `layout()` and `data()`.
 macro_rules! read_only {
@@ -188,15 +188,15 @@ macro_rules! read_only {
             /// `Axis` where there is no such axis, `Index` beyond its length.
             pub fn split_at(&self, axis: Axis, index: usize) -> Result<(GpuView<$life, T, D>, GpuView<$life, T, D>)> {
                 let (before, after) = self.layout().split_at(axis, index)?;
-                Ok((self.view().with(before), self.view().with(after)))
+                Ok(self.view().with_both(before, after))
             }
 
             /// Parts of `size` indices of an axis each, the last one maybe of fewer.
             ///
             /// # Errors
             /// `Axis` where there is no such axis, `Chunk` for a size of 0.
-            pub fn chunks(&self, axis: Axis, size: usize) -> Result<Vec<GpuView<$life, T, D>>> {
-                Ok(self.layout().chunks(axis, size)?.map(|part| self.view().with(part)).collect())
+            pub fn chunks(&self, axis: Axis, size: usize) -> Result<Chunks<$life, T, D>> {
+                Chunks::new(self.view(), axis, size)
             }
 
             /// The value of an array that has one element.

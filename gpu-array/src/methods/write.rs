@@ -2,7 +2,7 @@
 
 use ndarray::{ArrayBase, Axis, Data, Dimension, IntoDimension, Ix1, IxDyn, Order, RemoveAxis, SliceArg};
 
-use crate::{Element, GpuArray, GpuViewMut, Result, create, transfer};
+use crate::{ChunksMut, Element, GpuArray, GpuViewMut, Result, create, transfer};
 
 /// What `$type` has for writing. It has `layout()` and `view_mut()`.
 macro_rules! read_write {
@@ -109,9 +109,8 @@ macro_rules! read_write {
             ///
             /// # Errors
             /// As `chunks`.
-            pub fn chunks_mut(&mut self, axis: Axis, size: usize) -> Result<Vec<GpuViewMut<'_, T, D>>> {
-                let parts = self.layout().chunks(axis, size)?;
-                Ok(self.view_mut().with_each(parts).collect())
+            pub fn chunks_mut(&mut self, axis: Axis, size: usize) -> Result<ChunksMut<'_, T, D>> {
+                ChunksMut::new(self.view_mut(), axis, size)
             }
 
             /// Writes `value` to each place.

@@ -354,6 +354,7 @@ pub fn cases() -> impl Iterator<Item = (String, impl FnOnce(&()) -> Outcome + Se
 pub fn no_fallible_function_is_forgotten(_: &()) -> Outcome {
     let sources = [
         include_str!("../../src/array.rs"),
+        include_str!("../../src/chunks.rs"),
         include_str!("../../src/create/mod.rs"),
         include_str!("../../src/dense.rs"),
         include_str!("../../src/element/mod.rs"),

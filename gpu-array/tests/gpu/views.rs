@@ -49,7 +49,7 @@ fn views_read_as_those_of_ndarray(device: &Device) -> Outcome {
         let (before, after) = x.split_at(Axis(2), 4)?;
         ensure_eq!(before.to_ndarray()?, h.slice(s![.., .., ..4]));
         ensure_eq!(after.to_ndarray()?, h.slice(s![.., .., 4..]));
-        let chunks = x.chunks(Axis(1), 2)?;
+        let chunks: Vec<_> = x.chunks(Axis(1), 2)?.collect();
         ensure_eq!(chunks.iter().map(|chunk| chunk.shape()[1]).collect::<Vec<_>>(), [2, 2, 1]);
         ensure_eq!(chunks[2].to_ndarray()?, h.slice(s![.., 4.., ..]));
         ensure_eq!(x.view().into_dyn().into_dimensionality::<Ix3>()?.to_owned()?.to_ndarray()?, h);
@@ -202,7 +202,8 @@ fn parts_can_be_written_side_by_side(device: &Device) -> Outcome {
     want.slice_mut(s![.., ..3]).fill(2);
     want.slice_mut(s![0, ..3]).fill(1);
     ensure_eq!(x.to_ndarray()?, want);
-    let mut chunks = x.chunks_mut(Axis(1), 3)?;
+    ensure_eq!(x.chunks(Axis(0), 9)?.len(), 1);
+    let mut chunks: Vec<_> = x.chunks_mut(Axis(1), 3)?.collect();
     for (i, chunk) in chunks.iter_mut().enumerate().rev() {
         chunk.fill(i as i32)?;
     }
@@ -290,6 +291,9 @@ fn what_has_no_view_is_an_error(device: &Device) -> Outcome {
     let one = GpuArray::from_ndarray(device, &arr0(1u8))?;
     let endless = one.broadcast(1 << 60)?;
     ensure!(matches!(endless.to_ndarray(), Err(ArrayError::TooLarge { .. })));
+    ensure_eq!(endless.chunks(Axis(0), 1)?.len(), 1 << 60);
+    ensure_eq!(endless.chunks(Axis(0), usize::MAX)?.len(), 1);
+    ensure!(matches!(endless.chunks(Axis(0), 0), Err(ArrayError::Chunk { axis: 0, .. })));
     ensure!(matches!(one.broadcast((1 << 40, 1 << 40)), Err(ArrayError::TooLarge { .. })));
     Ok(())
 }
