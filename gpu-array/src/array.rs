@@ -1,26 +1,36 @@
 //! The owned array.
 
-use std::fmt;
+use gpu_driver::{DeviceSlice, DeviceVec, Stream};
+use ndarray::{ArrayBase, Data, Dimension, IntoDimension, Ix1, IxDyn, Order, ShapeBuilder};
 
-use gpu_driver::{Device, DeviceVec, Stream};
-use ndarray::{Array, ArrayBase, Data, Dimension, IntoDimension, Ix1};
+use crate::{ArrayError, Element, GpuViewMut, Number, Result, create, layout::Layout, transfer};
 
-use crate::{ArrayError, Element, Number, Result, create};
-
-/// An owned n-dimensional array in GPU memory, in C order (the last axis is contiguous).
+/// An owned n-dimensional array in GPU memory.
 ///
-/// `D` is one of ndarray's dimension types. Work on the array is ordered by one stream, its home: the device's main
-/// stream, or the stream that it was made with (every constructor takes a `&Device` or a `&Stream`).
+/// `D` is one of ndarray's dimension types. The elements fill their buffer without gaps: in C order (the last axis is contiguous), or
+/// in another order of the axes, such as Fortran order, where it was made so. Work on the array is ordered by one stream, its
+/// home: the device's main stream, or the stream that it was made with (every constructor takes a `&Device` or a `&Stream`).
+///
+/// A shape is given as ndarray takes it: `(3, 4)`, `[3, 4]`, `IxDyn(&[3, 4])`, and `(3, 4).f()` (with `ndarray::ShapeBuilder`) for
+/// Fortran order.
+///
+/// Slices, transposes and other parts are [`GpuView`](crate::GpuView)s, or [`GpuViewMut`]s to write.
 pub struct GpuArray<T: Element, D: Dimension> {
     data: DeviceVec<T::Storage>,
-    dim: D,
+    /// Dense, from offset 0.
+    layout: Layout<D>,
 }
 
 impl<T: Element, D: Dimension> GpuArray<T, D> {
-    /// A copy of an ndarray array or view of any layout.
+    /// An array over a buffer that the layout fills without gaps.
+    pub(crate) fn from_parts(data: DeviceVec<T::Storage>, layout: Layout<D>) -> Self {
+        Self { data, layout }
+    }
+
+    /// A copy of an ndarray array or view of any layout; in Fortran order where the source is, else in C order.
     ///
     /// # Cost
-    /// One copy to the device, after one on the host when the source is not in C order. Returns when it has run.
+    /// One copy to the device, after one on the host when the source is in neither order. Returns when it has run.
     ///
     /// # Errors
     /// Those of the driver, such as `OutOfMemory`.
@@ -32,122 +42,124 @@ impl<T: Element, D: Dimension> GpuArray<T, D> {
     /// # Ok::<(), gpu_array::ArrayError>(())
     /// ```
     pub fn from_ndarray<S: Data<Elem = T>>(home: impl Into<Stream>, source: &ArrayBase<S, D>) -> Result<Self> {
-        let standard = source.as_standard_layout();
-        // Always Some: the layout is standard.
-        let elements = standard.as_slice().unwrap_or_default();
-        Ok(Self { data: DeviceVec::from_slice(&home.into(), &T::to_storage_slice(elements))?, dim: source.raw_dim() })
-    }
-
-    /// The array on the host, in C order, after waiting for the home stream.
-    ///
-    /// # Errors
-    /// `DeviceLost` when a kernel faulted.
-    pub fn to_ndarray(&self) -> Result<Array<T, D>> {
-        let elements = T::from_storage_vec(self.data.to_vec()?);
-        // The buffer has one element per place of the shape, so this holds.
-        Array::from_shape_vec(self.dim.clone(), elements).map_err(|_| self.length_error())
+        transfer::from_ndarray(&home.into(), source.view())
     }
 
     /// An array of zeros.
     ///
     /// # Errors
     /// `TooLarge`, or the driver's.
-    pub fn zeros(home: impl Into<Stream>, shape: impl IntoDimension<Dim = D>) -> Result<Self> {
-        let dim = shape.into_dimension();
-        Ok(Self { data: DeviceVec::zeros(&home.into(), size_of_shape(&dim)?)?, dim })
+    ///
+    /// ```no_run
+    /// # let device = gpu_driver::Device::first()?;
+    /// use ndarray::ShapeBuilder;
+    /// let x = gpu_array::GpuArray::<f32, _>::zeros(&device, (3, 4).f())?;
+    /// assert_eq!(x.strides(), [1, 3]);
+    /// # Ok::<(), gpu_array::ArrayError>(())
+    /// ```
+    pub fn zeros(home: impl Into<Stream>, shape: impl ShapeBuilder<Dim = D>) -> Result<Self> {
+        let layout = Layout::of(shape)?;
+        Ok(Self { data: DeviceVec::zeros(&home.into(), layout.len())?, layout })
     }
 
     /// An array with `value` in each place.
     ///
     /// # Errors
     /// `TooLarge`, or the driver's; `NoNvrtc` where the fill kernel cannot be compiled.
-    pub fn full(home: impl Into<Stream>, shape: impl IntoDimension<Dim = D>, value: T) -> Result<Self> {
-        let dim = shape.into_dimension();
-        let data = create::full(&home.into(), size_of_shape(&dim)?, value.to_storage())?;
-        Ok(Self { data, dim })
+    pub fn full(home: impl Into<Stream>, shape: impl ShapeBuilder<Dim = D>, value: T) -> Result<Self> {
+        let layout = Layout::of(shape)?;
+        Ok(Self { data: create::full(&home.into(), layout.len(), value.to_storage())?, layout })
     }
 
-    /// An array over a buffer that holds its elements in C order.
+    /// An array over a buffer that holds its elements in C order, or in Fortran order for a shape such as `(3, 4).f()`.
     ///
     /// # Errors
     /// `Length` unless the buffer has as many elements as the shape; the buffer is dropped then.
-    pub fn from_device_vec(data: DeviceVec<T::Storage>, shape: impl IntoDimension<Dim = D>) -> Result<Self> {
-        let array = Self { data, dim: shape.into_dimension() };
-        if size_of_shape(&array.dim)? == array.data.len() { Ok(array) } else { Err(array.length_error()) }
+    pub fn from_device_vec(data: DeviceVec<T::Storage>, shape: impl ShapeBuilder<Dim = D>) -> Result<Self> {
+        let layout = Layout::of(shape)?;
+        let (expected, got) = (layout.len(), data.len());
+        if expected == got {
+            return Ok(Self { data, layout });
+        }
+        Err(ArrayError::Length { shape: layout.shape().to_vec(), expected, got })
     }
 
-    /// Writes `value` to each place.
-    ///
-    /// # Cost
-    /// One kernel at the speed of memory writes; does not wait.
-    ///
-    /// # Errors
-    /// `NoNvrtc` where the kernel cannot be compiled; the driver's.
-    pub fn fill(&mut self, value: T) -> Result<()> {
-        create::fill(self.data.as_mut_slice(), value.to_storage())
+    pub(crate) fn layout(&self) -> &Layout<D> {
+        &self.layout
     }
 
-    /// The lengths of the axes.
-    pub fn shape(&self) -> &[usize] {
-        self.dim.slice()
+    pub(crate) fn data(&self) -> DeviceSlice<'_, T::Storage> {
+        self.data.as_slice()
     }
 
-    /// The shape as ndarray's dimension type.
-    pub fn raw_dim(&self) -> D {
-        self.dim.clone()
+    /// All of it, to write.
+    pub fn view_mut(&mut self) -> GpuViewMut<'_, T, D> {
+        GpuViewMut::new(self.data.as_mut_slice(), self.layout.clone())
     }
 
-    /// Number of axes.
-    pub fn ndim(&self) -> usize {
-        self.dim.ndim()
-    }
-
-    /// Number of elements.
-    pub fn len(&self) -> usize {
-        self.data.len()
-    }
-
-    /// Whether it has no element.
-    pub fn is_empty(&self) -> bool {
-        self.data.is_empty()
-    }
-
-    /// The stream that orders the array's work.
-    pub fn stream(&self) -> &Stream {
-        self.data.home()
-    }
-
-    /// The device that holds it.
-    pub fn device(&self) -> &Device {
-        self.data.device()
-    }
-
-    /// The elements in C order.
+    /// The elements in memory order: C order, unless the array was made in another one.
     pub fn as_device_vec(&self) -> &DeviceVec<T::Storage> {
         &self.data
     }
 
-    /// The elements in C order, to write.
+    /// The elements in memory order, to write.
     pub fn as_mut_device_vec(&mut self) -> &mut DeviceVec<T::Storage> {
         &mut self.data
     }
 
-    /// Gives up the shape and keeps the elements.
+    /// Gives up the shape and keeps the elements, in memory order.
     pub fn into_device_vec(self) -> DeviceVec<T::Storage> {
         self.data
     }
 
-    /// A copy with the same home.
+    /// A copy on the same device, stream and in the same order.
     ///
     /// # Errors
     /// `OutOfMemory`, `DeviceLost`.
     pub fn try_clone(&self) -> Result<Self> {
-        Ok(Self { data: self.data.try_clone()?, dim: self.dim.clone() })
+        Ok(Self { data: self.data.try_clone()?, layout: self.layout.clone() })
     }
 
-    fn length_error(&self) -> ArrayError {
-        let (shape, got) = (self.dim.slice().to_vec(), self.data.len());
-        ArrayError::Length { shape, expected: self.dim.size(), got }
+    /// The elements, counted in C order, in another shape, of which one length may be [`INFER`](crate::INFER). No element moves.
+    ///
+    /// # Errors
+    /// As [`GpuArray::reshape`]; the array is dropped then.
+    ///
+    /// ```no_run
+    /// # let device = gpu_driver::Device::first()?;
+    /// let x = gpu_array::GpuArray::arange(&device, 0, 12, 1)?.into_shape((3, gpu_array::INFER))?;
+    /// assert_eq!(x.shape(), [3, 4]);
+    /// # Ok::<(), gpu_array::ArrayError>(())
+    /// ```
+    pub fn into_shape<E: IntoDimension>(self, shape: E) -> Result<GpuArray<T, E::Dim>> {
+        let layout = self.layout.reshape(shape.into_dimension(), Order::RowMajor)?;
+        Ok(GpuArray { data: self.data, layout })
+    }
+
+    /// The array with a dynamic number of axes.
+    pub fn into_dyn(self) -> GpuArray<T, IxDyn> {
+        GpuArray { data: self.data, layout: self.layout.into_dyn() }
+    }
+
+    /// The array under another dimension type with this number of axes.
+    ///
+    /// # Errors
+    /// `Ndim` where the type has another number of axes; the array is dropped then.
+    pub fn into_dimensionality<E: Dimension>(self) -> Result<GpuArray<T, E>> {
+        Ok(GpuArray { data: self.data, layout: self.layout.into_dimensionality()? })
+    }
+
+    /// The array with its axes in reverse order: the transpose. No element moves.
+    pub fn reversed_axes(self) -> Self {
+        Self { layout: self.layout.t(), ..self }
+    }
+
+    /// The array with its axes in another order: axis `i` of the result is axis `axes[i]`. No element moves.
+    ///
+    /// # Errors
+    /// `Permutation` unless each axis is named once; the array is dropped then.
+    pub fn into_permuted_axes(self, axes: impl IntoDimension<Dim = D>) -> Result<Self> {
+        Ok(Self { layout: self.layout.permuted_axes(&axes.into_dimension())?, ..self })
     }
 }
 
@@ -168,42 +180,6 @@ impl<T: Number> GpuArray<T, Ix1> {
     /// ```
     pub fn arange(home: impl Into<Stream>, start: T, stop: T, step: T) -> Result<Self> {
         let n = T::range_len(start, stop, step)?;
-        Ok(Self { data: create::arange(&home.into(), start, step, n)?, dim: Ix1(n) })
-    }
-}
-
-impl<T: Element, D: Dimension> fmt::Debug for GpuArray<T, D> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "GpuArray<{}>(shape {:?}, device {})", T::DTYPE, self.shape(), self.device().ordinal())
-    }
-}
-
-impl<T: Element, D: Dimension> fmt::Display for GpuArray<T, D> {
-    /// As ndarray prints it; a device error prints as its text.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.to_ndarray() {
-            Ok(host) => host.fmt(f),
-            Err(error) => write!(f, "<{self:?}: {error}>"),
-        }
-    }
-}
-
-/// The number of elements of a shape, where it can be addressed.
-fn size_of_shape<D: Dimension>(dim: &D) -> Result<usize> {
-    let size = dim.size_checked().filter(|&size| isize::try_from(size).is_ok());
-    size.ok_or_else(|| ArrayError::TooLarge { shape: dim.slice().to_vec() })
-}
-
-#[cfg(test)]
-mod tests {
-    use ndarray::Ix3;
-
-    use super::*;
-
-    #[test]
-    fn shapes_beyond_the_address_space_are_errors() {
-        assert_eq!(size_of_shape(&Ix3(2, 0, 4)).unwrap(), 0);
-        assert_eq!(size_of_shape(&Ix3(2, 3, 4)).unwrap(), 24);
-        assert!(matches!(size_of_shape(&Ix3(usize::MAX, 2, 1)), Err(ArrayError::TooLarge { .. })));
+        Ok(Self { data: create::arange(&home.into(), start, step, n)?, layout: Layout::c(Ix1(n))? })
     }
 }

@@ -40,4 +40,137 @@ pub enum ArrayError {
         /// What is wrong.
         why: &'static str,
     },
+    /// There is no such axis.
+    #[error("{op}: no axis {axis} among {ndim}")]
+    Axis {
+        /// The operation.
+        op: &'static str,
+        /// The axis that was asked for.
+        axis: usize,
+        /// Number of axes there are.
+        ndim: usize,
+    },
+    /// An axis does not reach so far.
+    #[error("{op}: index {index} of axis {axis}, which has length {len}")]
+    Index {
+        /// The operation.
+        op: &'static str,
+        /// The axis.
+        axis: usize,
+        /// Its length.
+        len: usize,
+        /// The index, counted from the end when negative.
+        index: isize,
+    },
+    /// A slice reaches beyond its axis, or has a step of 0.
+    #[error("slice from {start} to {} by {step} of axis {axis}, which has length {len}", end_text(.end))]
+    Slice {
+        /// The axis.
+        axis: usize,
+        /// Its length.
+        len: usize,
+        /// Where it begins, counted from the end when negative.
+        start: isize,
+        /// Where it ends (exclusive), counted from the end when negative; None: at the end.
+        end: Option<isize>,
+        /// Distance of two indices.
+        step: isize,
+    },
+    /// Chunks of length 0.
+    #[error("chunks of length 0 of axis {axis}, which has length {len}")]
+    Chunk {
+        /// The axis.
+        axis: usize,
+        /// Its length.
+        len: usize,
+    },
+    /// Another number of axes than there must be.
+    #[error("{op}: {got} axes in place of {expected}")]
+    Ndim {
+        /// The operation.
+        op: &'static str,
+        /// Number there must be.
+        expected: usize,
+        /// Number there is.
+        got: usize,
+    },
+    /// A permutation that does not name each axis once.
+    #[error("{axes:?} does not name each of {ndim} axes once")]
+    Permutation {
+        /// What was given.
+        axes: Vec<usize>,
+        /// Number of axes.
+        ndim: usize,
+    },
+    /// A shape cannot be broadcast to another one.
+    #[error("shape {from:?} cannot be broadcast to {to:?}")]
+    Broadcast {
+        /// The shape there is.
+        from: Vec<usize>,
+        /// The shape it should take.
+        to: Vec<usize>,
+    },
+    /// Another shape with another number of elements.
+    #[error("shape {from:?} cannot become {to:?}, which has another number of elements")]
+    Reshape {
+        /// The shape there is.
+        from: Vec<usize>,
+        /// The shape it should take.
+        to: Vec<usize>,
+    },
+    /// Another shape for which the elements would have to move.
+    #[error("shape {from:?} with strides {strides:?} cannot become {to:?} in place: copy it first, as to_owned does")]
+    ReshapeNeedsCopy {
+        /// The shape there is.
+        from: Vec<usize>,
+        /// Its strides.
+        strides: Vec<isize>,
+        /// The shape it should take.
+        to: Vec<usize>,
+    },
+    /// Two shapes that must be the same.
+    #[error("{op}: shape {got:?} in place of {expected:?}")]
+    Shape {
+        /// The operation.
+        op: &'static str,
+        /// The shape there must be.
+        expected: Vec<usize>,
+        /// The shape there is.
+        got: Vec<usize>,
+    },
+    /// A single value of an array that has none, or more than one.
+    #[error("an array of shape {shape:?} is no single value")]
+    NotOneElement {
+        /// Its shape.
+        shape: Vec<usize>,
+    },
+    /// An operation on arrays in C order only.
+    #[error("{op}: shape {shape:?} with strides {strides:?} is not in C order")]
+    NotInCOrder {
+        /// The operation.
+        op: &'static str,
+        /// The shape.
+        shape: Vec<usize>,
+        /// The strides.
+        strides: Vec<isize>,
+    },
+    /// The length of an axis cannot be inferred: more than one is unknown, or the others do not divide the number of elements.
+    #[error("no length for INFER in shape {} of {len} elements", shape_text(.shape))]
+    Infer {
+        /// Number of elements.
+        len: usize,
+        /// The shape, with [`INFER`](crate::INFER) where a length is to be found.
+        shape: Vec<usize>,
+    },
+}
+
+/// The end of a slice, as in `s![..]`.
+fn end_text(end: &Option<isize>) -> String {
+    end.map_or_else(|| "the end".to_owned(), |end| end.to_string())
+}
+
+/// A shape with names for the lengths to be found.
+fn shape_text(shape: &[usize]) -> String {
+    let lengths = shape.iter().map(|&len| if len == crate::INFER { "INFER".to_owned() } else { len.to_string() });
+    format!("[{}]", lengths.collect::<Vec<_>>().join(", "))
 }

@@ -2,31 +2,46 @@
 //!
 //! ```no_run
 //! use gpu_array::{GpuArray, gpu_driver::Device};
-//! use ndarray::array;
+//! use ndarray::{array, s};
 //!
 //! let device = Device::first()?;
 //! let x = GpuArray::from_ndarray(&device, &array![[1.0f32, 2.0], [3.0, 4.0]])?;
 //! assert_eq!(x.shape(), [2, 2]);
 //! assert_eq!(x.to_ndarray()?, array![[1.0, 2.0], [3.0, 4.0]]);
 //!
-//! let mut y = GpuArray::zeros(&device, (3, 4))?;
-//! y.fill(7i32)?;
+//! // A part, without a copy.
+//! let mut y = GpuArray::zeros(&device, (2, 3))?;
+//! y.slice_mut(s![.., 1])?.fill(7i32)?;
+//! assert_eq!(y.slice(s![0, ..])?.to_ndarray()?, array![0, 7, 0]);
 //! # Ok::<(), gpu_array::ArrayError>(())
 //! ```
-//! What is here: owned arrays in C order, their creation, and copies from and to ndarray.
+//! What is here: owned arrays in C, Fortran or any other order of their axes, their creation, views of any part of them ([`GpuView`],
+//! [`GpuViewMut`]) with ndarray's slices and NumPy's reshaping and broadcasting, and copies from and to ndarray, through pinned
+//! memory ([`PinnedArray`]) also while the host goes on. What ndarray panics at is an [`ArrayError`].
 
 #![deny(unsafe_code)]
 
 mod array;
+mod chunks;
 mod create;
+mod dense;
 mod element;
 mod error;
 pub mod expression;
+mod layout;
+mod methods;
+mod pinned;
 pub mod reference;
+mod transfer;
+mod view;
 
 pub use gpu_driver;
 
 pub use array::GpuArray;
+pub use chunks::{Chunks, ChunksMut};
 pub use create::{KERNELS, fill};
 pub use element::{Bits, DType, Element, Float, Integer, Number, Promote, promote};
 pub use error::{ArrayError, Result};
+pub use layout::INFER;
+pub use pinned::{PendingArray, PinnedArray};
+pub use view::{GpuView, GpuViewMut};

@@ -184,10 +184,7 @@ impl<T: DevicePod> DeviceVec<T> {
     /// # Errors
     /// `OutOfMemory`, `DeviceLost`.
     pub fn try_clone(&self) -> Result<Self> {
-        // SAFETY: every element is written next.
-        let mut copy = unsafe { Self::uninitialized(&self.home, self.len)? };
-        copy.copy_from(self.as_slice())?;
-        Ok(copy)
+        self.as_slice().try_clone()
     }
 
     /// Starts to overwrite the buffer with pinned memory and returns at once; the pinned buffer comes back from
@@ -285,6 +282,40 @@ impl<'a, T: DevicePod> DeviceSlice<'a, T> {
         In::new(self.address, self.home)
     }
 
+    /// Part of the slice.
+    ///
+    /// # Errors
+    /// `Length` when the range lies outside.
+    pub fn slice(&self, range: impl RangeBounds<usize>) -> Result<Self> {
+        let (start, len) = bounds("DeviceSlice::slice", range, self.len)?;
+        Ok(Self { address: offset::<T>(self.address, start), len, ..*self })
+    }
+
+    /// The slice to write.
+    ///
+    /// # Safety
+    /// It came from [`DeviceSliceMut::into_slice`] or is part of such a slice, and while the result is used nothing else on the host
+    /// leads to its elements.
+    pub unsafe fn into_mut(self) -> DeviceSliceMut<'a, T> {
+        DeviceSliceMut { address: self.address, len: self.len, home: self.home, _elements: PhantomData }
+    }
+
+    /// The device address, for launches with unchecked arguments and other libraries; 0 when the buffer is empty.
+    pub fn as_raw(&self) -> CUdeviceptr {
+        self.address
+    }
+
+    /// A new buffer with the same elements and home.
+    ///
+    /// # Errors
+    /// `OutOfMemory`, `DeviceLost`.
+    pub fn try_clone(&self) -> Result<DeviceVec<T>> {
+        // SAFETY: every element is written next.
+        let mut copy = unsafe { DeviceVec::uninitialized(self.home, self.len)? };
+        copy.copy_from(*self)?;
+        Ok(copy)
+    }
+
     /// Overwrites `host` with the slice, after waiting for the home stream.
     ///
     /// # Errors
@@ -329,6 +360,11 @@ impl<'a, T: DevicePod> DeviceSliceMut<'a, T> {
     /// Whether it holds no element.
     pub fn is_empty(&self) -> bool {
         self.len == 0
+    }
+
+    /// The slice to read, for as long as it was borrowed to write.
+    pub fn into_slice(self) -> DeviceSlice<'a, T> {
+        DeviceSlice { address: self.address, len: self.len, home: self.home, _elements: PhantomData }
     }
 
     /// The slice as a kernel's output.

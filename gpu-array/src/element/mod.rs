@@ -125,6 +125,9 @@ pub trait Element: Copy + Send + Sync + PartialEq + Debug + Display + 'static {
     /// The forms of many; nothing is copied where a type is its own storage.
     fn to_storage_slice(elements: &[Self]) -> std::borrow::Cow<'_, [Self::Storage]>;
 
+    /// Where the values themselves can be stored to; None for `bool`, of which not every byte is a value.
+    fn as_storage_mut(elements: &mut [Self]) -> Option<&mut [Self::Storage]>;
+
     /// The values of many; nothing is copied where a type is its own storage.
     fn from_storage_vec(stored: Vec<Self::Storage>) -> Vec<Self>;
 
@@ -151,6 +154,9 @@ impl Element for bool {
     }
     fn to_storage_slice(elements: &[Self]) -> std::borrow::Cow<'_, [u8]> {
         elements.iter().map(|&element| element.into()).collect()
+    }
+    fn as_storage_mut(_: &mut [Self]) -> Option<&mut [u8]> {
+        None
     }
     fn from_storage_vec(stored: Vec<u8>) -> Vec<Self> {
         stored.into_iter().map(Self::from_storage).collect()
@@ -179,6 +185,9 @@ macro_rules! pods {
             }
             fn to_storage_slice(elements: &[Self]) -> std::borrow::Cow<'_, [Self]> {
                 elements.into()
+            }
+            fn as_storage_mut(elements: &mut [Self]) -> Option<&mut [Self]> {
+                Some(elements)
             }
             fn from_storage_vec(stored: Vec<Self>) -> Vec<Self> {
                 stored

@@ -3,12 +3,13 @@
 
 use std::process::ExitCode;
 
-use gpu_array::{ArrayError, Element, GpuArray, KERNELS, Number, reference};
-use gpu_driver::{Device, Stream, emulated::Emulated, nvrtc};
+use gpu_array::{ArrayError, GpuArray, KERNELS, Number, reference};
+use gpu_driver::{Device, DevicePod, Stream, emulated::Emulated, nvrtc};
 use ndarray::{Array, Array1, Array2, Array3, ArrayD, Ix1, IxDyn, s};
 use testkit::{AWKWARD_LENGTHS, Outcome, Suite, ensure, ensure_eq, tests};
 
 mod failures;
+mod views;
 
 fn main() -> ExitCode {
     use failures::{a_failed_copy_prints_as_its_text, no_fallible_function_is_forgotten};
@@ -35,6 +36,7 @@ fn main() -> ExitCode {
         KERNELS.checks().map(|(name, instance, arch)| (name, move |_: &()| Ok(instance.compile(arch).map(drop)?)));
     Suite::new()
         .group("device", device.clone(), "GPU_TESTS", on_device)
+        .group("device", device.clone(), "GPU_TESTS", views::TESTS)
         .cases("failures", emulated(), require, failures::cases())
         .group("failures", emulated(), require, by_failure)
         .cases("kernels", compiler(), "GPU_COMPILE", kernels)
@@ -90,7 +92,7 @@ fn zero_and_full_of_every_type(device: &Device) -> Outcome {
 
 fn fill_writes_every_place_and_no_other(device: &Device) -> Outcome {
     // Every misalignment: a fill of part of a buffer leaves its neighbours as they were.
-    fn check<T: Element>(device: &Device, old: T, new: T) -> Outcome {
+    fn check<T: Number<Storage = T> + DevicePod>(device: &Device, old: T, new: T) -> Outcome {
         for start in 0..18 {
             for len in [0, 1, 2, 3, 7, 8, 9, 15, 16, 17, 31, 33, 100] {
                 let mut array = GpuArray::full(device, 160, old)?;
@@ -144,9 +146,9 @@ fn arrays_print(device: &Device) -> Outcome {
 fn wrong_shapes_are_errors(device: &Device) -> Outcome {
     ensure!(matches!(GpuArray::<f64, _>::zeros(device, (usize::MAX, 2)), Err(ArrayError::TooLarge { .. })));
     let data = GpuArray::<f32, _>::zeros(device, 6)?.into_device_vec();
-    let array = GpuArray::from_device_vec(data, (2, 3))?;
+    let array = GpuArray::<f32, _>::from_device_vec(data, (2, 3))?;
     ensure_eq!(array.shape(), [2, 3]);
-    let wrong = GpuArray::from_device_vec(array.into_device_vec(), (2, 2));
+    let wrong = GpuArray::<f32, _>::from_device_vec(array.into_device_vec(), (2, 2));
     ensure!(matches!(wrong, Err(ArrayError::Length { expected: 4, got: 6, .. })));
     Ok(())
 }

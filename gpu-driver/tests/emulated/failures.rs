@@ -271,6 +271,11 @@ static OPERATIONS: &[Operation<Call>] = &[
         sweep: |call| reads(call, |buffer| Ok([vec![7], buffer.slice(1..)?.to_vec()?].concat())),
     },
     Operation {
+        name: "DeviceSlice::try_clone",
+        makes: &[(Allocation, 1), (Copy, 1)],
+        sweep: |call| reads(call, |buffer| Ok([vec![7], buffer.slice(1..)?.try_clone()?.to_vec()?].concat())),
+    },
+    Operation {
         name: "DeviceVec::upload",
         makes: &[(Allocation, 1), (Copy, 1), (Call::Event, 2)],
         sweep: |call| {
@@ -393,6 +398,7 @@ const OTHERS: &[&str] = &[
     "Device::make_current",
     "Device::pool_use",
     "Device::trim_pool",
+    "DeviceSlice::slice",
     "DeviceVec::set_zero",
     "DeviceVec::slice",
     "DeviceVec::slice_mut",

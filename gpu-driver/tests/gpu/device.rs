@@ -85,6 +85,14 @@ pub fn slices_read_and_write_parts(device: &Device) -> Outcome {
     let mut buffer = DeviceVec::from_slice(&stream, &host)?;
     ensure_eq!(buffer.slice(10..20)?.to_vec()?, host[10..20]);
     ensure_eq!(buffer.slice(1000..)?.to_vec()?, []);
+    let part = buffer.slice(10..20)?;
+    ensure_eq!(part.slice(2..)?.try_clone()?.to_vec()?, host[12..20]);
+    ensure_eq!(part.slice(2..)?.as_raw(), buffer.as_raw() + 12 * size_of_val(&host[0]) as u64);
+    ensure!(part.slice(..11).is_err());
+    let part = buffer.slice_mut(10..20)?.into_slice();
+    // SAFETY: from `into_slice`, and the only way to the elements.
+    unsafe { part.slice(..1)?.into_mut() }.copy_from_slice(&host[10..11])?;
+    ensure_eq!(part.to_vec()?, host[10..20]);
     buffer.slice_mut(3..=4)?.copy_from_slice(&[7, 8])?;
     let other = DeviceVec::from_slice(&stream, &[1, 2, 3])?;
     buffer.slice_mut(997..)?.copy_from(other.as_slice())?;

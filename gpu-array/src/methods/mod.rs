@@ -1,0 +1,4 @@
+//! What arrays and views have in common.
+
+mod read;
+mod write;

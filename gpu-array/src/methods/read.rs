@@ -1,0 +1,276 @@
+//! What arrays and views have for reading.
+
+use std::fmt;
+
+use gpu_driver::{Device, Stream};
+use ndarray::{Array, ArrayBase, Axis, DataMut, Dimension, IntoDimension, Ix1, IxDyn, Order, RemoveAxis, SliceArg};
+
+use crate::{ArrayError, Chunks, Element, GpuArray, GpuView, GpuViewMut, Result, dense, transfer};
+
+/// What `$type` has for reading; views of it live for `$life`. It has `layout()` and `data()`.
+macro_rules! read_only {
+    ([$($generics:tt)*] $type:ty, $name:literal, $life:lifetime) => {
+        impl<$($generics)*> $type {
+            /// The lengths of the axes.
+            pub fn shape(&self) -> &[usize] {
+                self.layout().shape()
+            }
+
+            /// The shape as ndarray's dimension type.
+            pub fn raw_dim(&self) -> D {
+                self.layout().dim().clone()
+            }
+
+            /// The distance in elements of neighbours along each axis; negative where an axis is reversed.
+            pub fn strides(&self) -> &[isize] {
+                self.layout().strides()
+            }
+
+            /// Number of axes.
+            pub fn ndim(&self) -> usize {
+                self.layout().ndim()
+            }
+
+            /// Number of elements.
+            pub fn len(&self) -> usize {
+                self.layout().len()
+            }
+
+            /// The length of an axis.
+            ///
+            /// # Errors
+            /// `Axis` where there is no such axis.
+            pub fn len_of(&self, axis: Axis) -> Result<usize> {
+                let missing = ArrayError::Axis { op: "len_of", axis: axis.0, ndim: self.ndim() };
+                self.shape().get(axis.0).copied().ok_or(missing)
+            }
+
+            /// Whether it has no element.
+            pub fn is_empty(&self) -> bool {
+                self.layout().is_empty()
+            }
+
+            /// Whether the elements lie in C order without gaps.
+            pub fn is_standard_layout(&self) -> bool {
+                self.layout().is_c_contiguous()
+            }
+
+            /// Whether the elements lie in C or Fortran order without gaps.
+            pub fn is_contiguous(&self) -> bool {
+                self.layout().is_c_contiguous() || self.layout().is_f_contiguous()
+            }
+
+            /// The stream that orders the work on the array.
+            pub fn stream(&self) -> &Stream {
+                self.data().home()
+            }
+
+            /// The device that holds it.
+            pub fn device(&self) -> &Device {
+                self.stream().device()
+            }
+
+            /// All of it, to read.
+            pub fn view(&self) -> GpuView<$life, T, D> {
+                GpuView::new(self.data(), self.layout().clone())
+            }
+
+            /// What `s![…]` selects, by ndarray's rules: indices and ends below 0 count from the end of their axis, and a negative step
+            /// takes the range backwards.
+            ///
+            /// # Errors
+            /// `Index` or `Slice` where an axis does not reach so far, or for a step of 0; `Ndim` unless there is one index or range
+            /// for each axis.
+            ///
+            /// ```no_run
+            /// # let device = gpu_driver::Device::first()?;
+            /// use ndarray::{array, s};
+            /// let x = gpu_array::GpuArray::from_ndarray(&device, &array![[1, 2, 3], [4, 5, 6]])?;
+            /// assert_eq!(x.slice(s![-1, ..;2])?.to_ndarray()?, array![4, 6]);
+            /// assert!(x.slice(s![2, ..]).is_err());
+            /// # Ok::<(), gpu_array::ArrayError>(())
+            /// ```
+            pub fn slice<I: SliceArg<D>>(&self, info: I) -> Result<GpuView<$life, T, I::OutDim>> {
+                Ok(self.view().with(self.layout().slice(&info)?))
+            }
+
+            /// The axes in reverse order: the transpose of a matrix.
+            pub fn t(&self) -> GpuView<$life, T, D> {
+                self.view().with(self.layout().t())
+            }
+
+            /// The axes in another order: axis `i` of the result is axis `axes[i]`.
+            ///
+            /// # Errors
+            /// `Permutation` unless each axis is named once.
+            pub fn permuted_axes(&self, axes: impl IntoDimension<Dim = D>) -> Result<GpuView<$life, T, D>> {
+                Ok(self.view().with(self.layout().permuted_axes(&axes.into_dimension())?))
+            }
+
+            /// Two axes exchanged.
+            ///
+            /// # Errors
+            /// `Axis` where there is no such axis.
+            pub fn swap_axes(&self, a: Axis, b: Axis) -> Result<GpuView<$life, T, D>> {
+                Ok(self.view().with(self.layout().swap_axes(a, b)?))
+            }
+
+            /// An axis backwards.
+            ///
+            /// # Errors
+            /// `Axis` where there is no such axis.
+            pub fn invert_axis(&self, axis: Axis) -> Result<GpuView<$life, T, D>> {
+                Ok(self.view().with(self.layout().invert_axis(axis)?))
+            }
+
+            /// The elements, counted in C order, in another shape, of which one length may be [`INFER`](crate::INFER).
+            ///
+            /// # Errors
+            /// `Reshape` for another number of elements; `Infer` where no length fits; `ReshapeNeedsCopy` where the strides of the array do
+            /// not allow it without moving elements (`to_owned` makes a copy that does).
+            pub fn reshape<E: IntoDimension>(&self, shape: E) -> Result<GpuView<$life, T, E::Dim>> {
+                self.reshape_with_order(shape, Order::RowMajor)
+            }
+
+            /// As `reshape`, with the elements counted in that order in both shapes.
+            ///
+            /// # Errors
+            /// As `reshape`.
+            pub fn reshape_with_order<E: IntoDimension>(
+                &self,
+                shape: E,
+                order: Order,
+            ) -> Result<GpuView<$life, T, E::Dim>> {
+                Ok(self.view().with(self.layout().reshape(shape.into_dimension(), order)?))
+            }
+
+            /// Without the axes of length 1.
+            pub fn squeeze(&self) -> GpuView<$life, T, IxDyn> {
+                self.view().with(self.layout().squeeze())
+            }
+
+            /// With a new axis of length 1 that becomes axis number `axis`.
+            ///
+            /// # Errors
+            /// `Axis` beyond the number of axes.
+            pub fn insert_axis(&self, axis: Axis) -> Result<GpuView<$life, T, D::Larger>> {
+                Ok(self.view().with(self.layout().insert_axis(axis)?))
+            }
+
+            /// The elements with one index of an axis, without that axis.
+            ///
+            /// # Errors
+            /// `Axis` where there is no such axis, `Index` where it does not reach so far.
+            pub fn index_axis(&self, axis: Axis, index: usize) -> Result<GpuView<$life, T, D::Smaller>>
+            where
+                D: RemoveAxis,
+            {
+                Ok(self.view().with(self.layout().index_axis(axis, index)?))
+            }
+
+            /// The elements repeated to fill a shape, by NumPy's rules: axes are compared from the last, and one of length 1, or one
+            /// that is missing, takes any length. Nothing is copied.
+            ///
+            /// # Errors
+            /// `Broadcast` where a length is neither the wanted one nor 1; `TooLarge`.
+            pub fn broadcast<E: IntoDimension>(&self, shape: E) -> Result<GpuView<$life, T, E::Dim>> {
+                Ok(self.view().with(self.layout().broadcast(shape.into_dimension())?))
+            }
+
+            /// The elements whose indices are all the same.
+            pub fn diagonal(&self) -> GpuView<$life, T, Ix1> {
+                self.view().with(self.layout().diagonal())
+            }
+
+            /// The elements before an index of an axis, and those from it on.
+            ///
+            /// # Errors
+            /// `Axis` where there is no such axis, `Index` beyond its length.
+            pub fn split_at(&self, axis: Axis, index: usize) -> Result<(GpuView<$life, T, D>, GpuView<$life, T, D>)> {
+                let (before, after) = self.layout().split_at(axis, index)?;
+                Ok(self.view().with_both(before, after))
+            }
+
+            /// Parts of `size` indices of an axis each, the last one maybe of fewer.
+            ///
+            /// # Errors
+            /// `Axis` where there is no such axis, `Chunk` for a size of 0.
+            pub fn chunks(&self, axis: Axis, size: usize) -> Result<Chunks<$life, T, D>> {
+                Chunks::new(self.view(), axis, size)
+            }
+
+            /// The value of an array that has one element.
+            ///
+            /// # Cost
+            /// A copy of one element; waits for the home stream.
+            ///
+            /// # Errors
+            /// `NotOneElement`; `DeviceLost`.
+            pub fn get(&self) -> Result<T> {
+                let missing = || ArrayError::NotOneElement { shape: self.shape().to_vec() };
+                if self.len() != 1 {
+                    return Err(missing());
+                }
+                let place = self.layout().offset();
+                let stored = self.data().slice(place..place + 1)?.to_vec()?;
+                stored.first().copied().map(T::from_storage).ok_or_else(missing)
+            }
+
+            /// A new array on the same stream with the same elements, in Fortran order where these are, else in C order.
+            ///
+            /// # Errors
+            /// `OutOfMemory`, `DeviceLost`.
+            pub fn to_owned(&self) -> Result<GpuArray<T, D>> {
+                dense::to_dense(&self.view())
+            }
+
+            /// The array on the host, after waiting for the home stream; in Fortran order where it is so on the device, else in
+            /// C order.
+            ///
+            /// # Cost
+            /// One copy from the device; of a view that is not contiguous a copy on the device before it.
+            ///
+            /// # Errors
+            /// `DeviceLost` when a kernel faulted.
+            pub fn to_ndarray(&self) -> Result<Array<T, D>> {
+                transfer::to_ndarray(&self.view())
+            }
+
+            /// Overwrites an ndarray array or view of any layout, after waiting for the home stream.
+            ///
+            /// # Cost
+            /// As [`to_ndarray`](Self::to_ndarray); a target that is not in the order of this array, or of `bool`, takes another
+            /// copy on the host.
+            ///
+            /// # Errors
+            /// `Shape` unless both have the same; `DeviceLost`.
+            pub fn copy_to_ndarray<S: DataMut<Elem = T>>(&self, target: &mut ArrayBase<S, D>) -> Result<()> {
+                transfer::copy_to_ndarray(&self.view(), target.view_mut())
+            }
+        }
+
+        impl<$($generics)*> fmt::Display for $type {
+            /// As ndarray prints it; a device error prints as its text.
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                match self.to_ndarray() {
+                    Ok(host) => host.fmt(f),
+                    Err(error) => write!(f, "<{self:?}: {error}>"),
+                }
+            }
+        }
+
+        impl<$($generics)*> fmt::Debug for $type {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, "{}<{}>(shape {:?}", $name, T::DTYPE, self.shape())?;
+                if !self.is_standard_layout() {
+                    write!(f, ", strides {:?}", self.strides())?;
+                }
+                write!(f, ", device {})", self.device().ordinal())
+            }
+        }
+    };
+}
+
+read_only!([T: Element, D: Dimension] GpuArray<T, D>, "GpuArray", '_);
+read_only!(['a, T: Element, D: Dimension] GpuView<'a, T, D>, "GpuView", 'a);
+read_only!([T: Element, D: Dimension] GpuViewMut<'_, T, D>, "GpuViewMut", '_);

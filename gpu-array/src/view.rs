@@ -1,0 +1,221 @@
+//! Borrowed arrays of any layout.
+
+use std::marker::PhantomData;
+
+use gpu_driver::{DeviceSlice, DeviceSliceMut};
+use ndarray::{Dimension, IxDyn};
+
+use crate::{Element, GpuArray, Result, layout::Layout};
+
+/// A borrowed array: any part of a [`GpuArray`], with any strides, to read.
+///
+/// Made by [`GpuArray::view`], [`GpuArray::slice`] and the methods beside them; they copy nothing and start no work on the device.
+/// A view can be copied, as `&` can.
+///
+/// ```no_run
+/// # let device = gpu_driver::Device::first()?;
+/// use ndarray::{array, s};
+/// let x = gpu_array::GpuArray::from_ndarray(&device, &array![[1, 2, 3], [4, 5, 6]])?;
+/// let backwards = x.slice(s![.., ..;-1])?.t();
+/// assert_eq!(backwards.to_ndarray()?, array![[3, 6], [2, 5], [1, 4]]);
+/// # Ok::<(), gpu_array::ArrayError>(())
+/// ```
+///
+/// It cannot outlive its array:
+/// ```compile_fail,E0505
+/// # fn test(x: gpu_array::GpuArray<f32, ndarray::Ix2>) {
+/// let view = x.t();
+/// drop(x);
+/// println!("{view}");
+/// # }
+/// ```
+///
+/// Nor can the array be written to while it lives:
+/// ```compile_fail,E0502
+/// # fn test(mut x: gpu_array::GpuArray<f32, ndarray::Ix2>) -> gpu_array::Result<()> {
+/// let view = x.t();
+/// x.fill(1.0)?;
+/// println!("{view}");
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Copy)]
+pub struct GpuView<'a, T: Element, D: Dimension> {
+    /// The whole buffer.
+    data: DeviceSlice<'a, T::Storage>,
+    layout: Layout<D>,
+}
+
+/// A borrowed array: any part of a [`GpuArray`], with any strides, to write.
+///
+/// Made by [`GpuArray::view_mut`], [`GpuArray::slice_mut`] and the methods beside them. No two of its elements have the same place, and
+/// no other view that can be used at the same time leads to them.
+///
+/// ```no_run
+/// # let device = gpu_driver::Device::first()?;
+/// use ndarray::{Axis, array};
+/// let mut x = gpu_array::GpuArray::from_ndarray(&device, &array![[1, 2, 3], [4, 5, 6]])?;
+/// let (mut left, mut right) = x.split_at_mut(Axis(1), 1)?;
+/// left.fill(0)?;
+/// right.fill(9)?;
+/// assert_eq!(x.to_ndarray()?, array![[0, 9, 9], [0, 9, 9]]);
+/// # Ok::<(), gpu_array::ArrayError>(())
+/// ```
+///
+/// Two of them cannot lead to the same elements:
+/// ```compile_fail,E0499
+/// # fn test(mut x: gpu_array::GpuArray<f32, ndarray::Ix2>) -> gpu_array::Result<()> {
+/// let mut first = x.t_mut();
+/// let mut second = x.view_mut();
+/// first.fill(1.0)?;
+/// # Ok(())
+/// # }
+/// ```
+///
+/// Nor can one be copied:
+/// ```compile_fail,E0382
+/// # fn test(mut x: gpu_array::GpuArray<f32, ndarray::Ix2>) {
+/// let first = x.view_mut();
+/// let second = first;
+/// println!("{first}");
+/// # }
+/// ```
+///
+/// Nor does a broadcast array have places of its own to write to:
+/// ```compile_fail,E0599
+/// # fn test(mut x: gpu_array::GpuArray<f32, ndarray::Ix2>) -> gpu_array::Result<()> {
+/// x.broadcast((3, 4))?.fill(1.0)?;
+/// # Ok(())
+/// # }
+/// ```
+pub struct GpuViewMut<'a, T: Element, D: Dimension> {
+    /// The whole buffer, of which the view may use the elements that the layout leads to, and nobody else may.
+    data: DeviceSlice<'a, T::Storage>,
+    layout: Layout<D>,
+    _exclusive: PhantomData<&'a mut T>,
+}
+
+impl<'a, T: Element, D: Dimension> GpuView<'a, T, D> {
+    /// What `layout` leads to; it was made for this buffer.
+    pub(crate) fn new(data: DeviceSlice<'a, T::Storage>, layout: Layout<D>) -> Self {
+        Self { data, layout }
+    }
+
+    pub(crate) fn layout(&self) -> &Layout<D> {
+        &self.layout
+    }
+
+    /// The whole buffer.
+    pub(crate) fn data(&self) -> DeviceSlice<'a, T::Storage> {
+        self.data
+    }
+
+    /// The part of the buffer between the first and the last element in memory.
+    pub(crate) fn covering(&self) -> Result<DeviceSlice<'a, T::Storage>> {
+        Ok(self.data.slice(self.layout.span())?)
+    }
+
+    pub(crate) fn with<E: Dimension>(self, layout: Layout<E>) -> GpuView<'a, T, E> {
+        GpuView { data: self.data, layout }
+    }
+
+    /// Two layouts of elements of this view.
+    pub(crate) fn with_both(self, a: Layout<D>, b: Layout<D>) -> (Self, Self) {
+        (Self { layout: a, ..self.clone() }, Self { layout: b, ..self })
+    }
+
+    /// The same elements under a dynamic number of axes.
+    pub fn into_dyn(self) -> GpuView<'a, T, IxDyn> {
+        let layout = self.layout.clone().into_dyn();
+        self.with(layout)
+    }
+
+    /// The same elements under another dimension type with this number of axes.
+    ///
+    /// # Errors
+    /// `Ndim` where the type has another number of axes.
+    pub fn into_dimensionality<E: Dimension>(self) -> Result<GpuView<'a, T, E>> {
+        let layout = self.layout.clone().into_dimensionality()?;
+        Ok(self.with(layout))
+    }
+}
+
+impl<'a, T: Element, D: Dimension> GpuViewMut<'a, T, D> {
+    /// What `layout` leads to, each place once; it was made for this buffer.
+    pub(crate) fn new(data: DeviceSliceMut<'a, T::Storage>, layout: Layout<D>) -> Self {
+        Self { data: data.into_slice(), layout, _exclusive: PhantomData }
+    }
+
+    pub(crate) fn layout(&self) -> &Layout<D> {
+        &self.layout
+    }
+
+    /// The whole buffer. Only the elements that the layout leads to are this view's.
+    pub(crate) fn data(&self) -> DeviceSlice<'_, T::Storage> {
+        self.data
+    }
+
+    /// Another layout of elements of this view, each once.
+    pub(crate) fn with<E: Dimension>(self, layout: Layout<E>) -> GpuViewMut<'a, T, E> {
+        GpuViewMut { data: self.data, layout, _exclusive: PhantomData }
+    }
+
+    /// Two layouts of elements of this view that have none in common.
+    pub(crate) fn with_both(self, a: Layout<D>, b: Layout<D>) -> (Self, Self) {
+        let Self { data, .. } = self;
+        (Self { data, layout: a, _exclusive: PhantomData }, Self { data, layout: b, _exclusive: PhantomData })
+    }
+
+    /// All of it, to write, while the view itself is not used.
+    pub fn view_mut(&mut self) -> GpuViewMut<'_, T, D> {
+        GpuViewMut { data: self.data, layout: self.layout.clone(), _exclusive: PhantomData }
+    }
+
+    /// Calls `write` with each part of the buffer that this view has alone, until one call fails. All parts have one length; a
+    /// contiguous view is one part.
+    pub(crate) fn for_each_run(
+        &mut self,
+        mut write: impl FnMut(DeviceSliceMut<'_, T::Storage>) -> Result<()>,
+    ) -> Result<()> {
+        for run in self.layout.runs() {
+            let part = self.data.slice(run)?;
+            #[expect(unsafe_code, reason = "which elements are whose is known to the layouts")]
+            // SAFETY: `data` came from `into_slice`. This view has its elements alone and is borrowed mutably; the run holds no
+            // other elements, and one run is in use at a time.
+            write(unsafe { part.into_mut() })?;
+        }
+        Ok(())
+    }
+
+    /// The same elements under a dynamic number of axes.
+    pub fn into_dyn(self) -> GpuViewMut<'a, T, IxDyn> {
+        let layout = self.layout.clone().into_dyn();
+        self.with(layout)
+    }
+
+    /// The same elements under another dimension type with this number of axes.
+    ///
+    /// # Errors
+    /// `Ndim` where the type has another number of axes.
+    pub fn into_dimensionality<E: Dimension>(self) -> Result<GpuViewMut<'a, T, E>> {
+        let layout = self.layout.clone().into_dimensionality()?;
+        Ok(self.with(layout))
+    }
+
+    /// The elements, for as long as they were borrowed to write.
+    pub fn into_view(self) -> GpuView<'a, T, D> {
+        GpuView { data: self.data, layout: self.layout }
+    }
+}
+
+impl<'a, T: Element, D: Dimension> From<&'a GpuArray<T, D>> for GpuView<'a, T, D> {
+    fn from(array: &'a GpuArray<T, D>) -> Self {
+        array.view()
+    }
+}
+
+impl<'a, T: Element, D: Dimension> From<&'a mut GpuArray<T, D>> for GpuViewMut<'a, T, D> {
+    fn from(array: &'a mut GpuArray<T, D>) -> Self {
+        array.view_mut()
+    }
+}
