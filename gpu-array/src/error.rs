@@ -2,6 +2,8 @@
 
 use gpu_driver::DriverError;
 
+use crate::DType;
+
 /// `Result` with [`ArrayError`].
 pub type Result<T, E = ArrayError> = std::result::Result<T, E>;
 
@@ -39,5 +41,13 @@ pub enum ArrayError {
         step: String,
         /// What is wrong.
         why: &'static str,
+    },
+    /// An operation that does not exist for an element type.
+    #[error("there is no operation `{name}` for {dtype}")]
+    Operation {
+        /// The operation.
+        name: &'static str,
+        /// The element type.
+        dtype: DType,
     },
 }
