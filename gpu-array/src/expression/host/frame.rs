@@ -8,6 +8,7 @@ use super::{
     loops::{self, Operand},
     plan::{Place, Plan},
     read::Reader,
+    scalar::Real,
 };
 use crate::expression::{Memory, Step};
 
@@ -69,12 +70,25 @@ impl<'o> Frame<'_, '_, '_, 'o> {
             Place::Register(i) => Some(Operand::Each(T::registers(self.registers).get(i as usize)?.get(..self.len)?)),
             Place::Output(i) => Some(Operand::Each(T::slice(self.outputs.get(i as usize)?)?)),
             Place::Same(i) => Some(Operand::Same(T::from_word(*self.plan.words.get(i as usize)?))),
-            Place::Leaf(i) => {
-                let first = self.plan.rows.get(i as usize)?.contiguous()?.checked_add_unsigned(self.start)?;
-                Some(Operand::Each(self.leaf(i)?.slice(first, self.len)?))
-            }
-            Place::Nowhere => None,
+            Place::Leaf(i) => Some(Operand::Each(self.in_place(i)?)),
+            Place::Scaled { .. } | Place::Nowhere => None,
         }
+    }
+
+    /// The value of an earlier step without its factor, and that.
+    fn scaled<T: Real + Lane>(&self, step: u32) -> Option<(Operand<'_, T>, T)> {
+        match *self.plan.places.get(step as usize)? {
+            Place::Scaled { leaf, word } => {
+                Some((Operand::Each(self.in_place(leaf)?), T::from_word(*self.plan.words.get(word as usize)?)))
+            }
+            _ => Some((self.value(step)?, T::one())),
+        }
+    }
+
+    /// The elements of a leaf where they stand one behind the other.
+    fn in_place<T: Lane>(&self, leaf: u32) -> Option<&[T]> {
+        let first = self.plan.rows.get(leaf as usize)?.contiguous()?.checked_add_unsigned(self.start)?;
+        self.leaf(leaf)?.slice(first, self.len)
     }
 
     pub(super) fn leaf<T: Lane>(&self, i: u32) -> Option<Reader<'_, T>> {
@@ -95,6 +109,19 @@ impl<'o> Frame<'_, '_, '_, 'o> {
     pub(super) fn binary<T: Lane, U: Lane>(&mut self, step: Step, to: Place, f: impl Fn(T, T) -> U) -> Option<()> {
         self.write(to, |frame, out| {
             loops::binary(frame.value(step.args[0])?, frame.value(step.args[1])?, out, f);
+            Some(())
+        })
+    }
+
+    /// A sum or difference of floats.
+    pub(super) fn sum<T: Real + Lane>(&mut self, step: Step, to: Place, f: impl Fn(T, T) -> T) -> Option<()> {
+        let [a, b, _] = step.args;
+        let scaled = |step: u32| matches!(self.plan.places.get(step as usize), Some(Place::Scaled { .. }));
+        if !scaled(a) && !scaled(b) {
+            return self.binary(step, to, f);
+        }
+        self.write(to, |frame, out| {
+            loops::scaled(frame.scaled(a)?, frame.scaled(b)?, out, f);
             Some(())
         })
     }

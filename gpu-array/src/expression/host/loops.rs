@@ -42,6 +42,17 @@ pub(super) fn binary<T: Copy, U: Copy>(a: Operand<'_, T>, b: Operand<'_, T>, out
     }
 }
 
+/// As [`binary`], of values times factors. A factor of 1 changes nothing: one loop for products on either side or both.
+pub(super) fn scaled<T: num_traits::Float>(
+    (a, factor_a): (Operand<'_, T>, T),
+    (b, factor_b): (Operand<'_, T>, T),
+    out: &mut [T],
+    f: impl Fn(T, T) -> T,
+) {
+    let f = |a: T, b: T| f(a * factor_a, b * factor_b);
+    binary(a, b, out, f);
+}
+
 /// For operations beside which a branch for each element does not count; less code.
 pub(super) fn binary_slow<T: Copy, U: Copy>(
     a: Operand<'_, T>,

@@ -22,6 +22,11 @@ pub(super) enum Place {
     Leaf(u32),
     /// Each has the same; it is a word.
     Same(u32),
+    /// Those of such a leaf times a word: the sum or difference that they go into computes the product on its way.
+    Scaled {
+        leaf: u32,
+        word: u32,
+    },
 }
 
 /// A [`Code`] made ready: steps that nobody needs are left out, what is the same at all places is computed, and a register is used again
@@ -52,9 +57,8 @@ impl<'c, 'a> Plan<'c, 'a> {
         let rows = code.leaves.iter().map(|leaf| Rows::new(&code.shape, &leaf.strides, leaf.offset)).collect();
         let places = vec![Place::Nowhere; code.steps.len()];
         let mut plan = Self { code, places, words: vec![], rows, order: vec![], copies: vec![], counts: EMPTY };
-        let mut last_uses = last_uses(code);
+        let Uses { last: mut last_uses, summed } = uses(code);
         let mut free: [Vec<u32>; DType::ALL.len()] = Default::default();
-        let mut scratch = Registers::new(&EMPTY.map(|_| 1), 1);
         for (k, &output) in code.outputs.iter().enumerate() {
             if plan.places[output as usize] == Place::Nowhere {
                 plan.places[output as usize] = Place::Output(k as u32);
@@ -64,7 +68,7 @@ impl<'c, 'a> Plan<'c, 'a> {
             if last_uses[i] == UNUSED {
                 continue;
             }
-            plan.place(i, step, &mut scratch, &mut free)?;
+            plan.place(i, step, summed[i], &mut free)?;
             for &operand in &step.args[step.op.operands()] {
                 if last_uses[operand as usize] == i as u32
                     && let Place::Register(register) = plan.places[operand as usize]
@@ -81,12 +85,12 @@ impl<'c, 'a> Plan<'c, 'a> {
     }
 
     /// Decides where a step's values are.
-    fn place(&mut self, i: usize, step: Step, scratch: &mut Registers, free: &mut [Vec<u32>]) -> Result<()> {
+    fn place(&mut self, i: usize, step: Step, summed: bool, free: &mut [Vec<u32>]) -> Result<()> {
         if self.is_uniform(step) {
             let word = if step.op == Op::Scalar {
                 self.code.scalars[step.args[0] as usize]
             } else {
-                self.uniform(step, scratch).ok_or_else(|| malformed(step))?
+                self.uniform(step).ok_or_else(|| malformed(step))?
             };
             self.places[i] = Place::Same(self.words.len() as u32);
             self.words.push(word);
@@ -94,6 +98,10 @@ impl<'c, 'a> Plan<'c, 'a> {
         }
         if step.op == Op::Leaf && self.rows[step.args[0] as usize].contiguous().is_some() {
             self.places[i] = Place::Leaf(step.args[0]);
+            return Ok(());
+        }
+        if let (true, Some(scaled)) = (summed, self.scaled(step)) {
+            self.places[i] = scaled;
             return Ok(());
         }
         if self.places[i] == Place::Nowhere {
@@ -117,9 +125,24 @@ impl<'c, 'a> Plan<'c, 'a> {
     }
 
     /// The value of such a step, by the loops of all others.
-    fn uniform(&self, step: Step, scratch: &mut Registers) -> Option<u64> {
-        Frame { plan: self, registers: scratch, outputs: &mut [], start: 0, len: 1 }.run(step, Place::Register(0))?;
-        by_type!(step.dtype, T => Some(T::registers(scratch)[0][0].to_word()))
+    fn uniform(&self, step: Step) -> Option<u64> {
+        let mut counts = EMPTY;
+        counts[step.dtype as usize] = 1;
+        let mut scratch = Registers::new(&counts, 1);
+        Frame { plan: self, registers: &mut scratch, outputs: &mut [], start: 0, len: 1 }
+            .run(step, Place::Register(0))?;
+        by_type!(step.dtype, T => Some(T::registers(&scratch)[0][0].to_word()))
+    }
+
+    /// A product of a float leaf and a constant.
+    fn scaled(&self, step: Step) -> Option<Place> {
+        let [a, b, _] = step.args;
+        match (self.places[a as usize], self.places[b as usize]) {
+            (Place::Leaf(leaf), Place::Same(word)) | (Place::Same(word), Place::Leaf(leaf)) => {
+                Some(Place::Scaled { leaf, word })
+            }
+            _ => None,
+        }
     }
 
     /// Computes the outputs of a chunk.
@@ -139,7 +162,8 @@ impl<'c, 'a> Plan<'c, 'a> {
     pub(super) fn chunk(&self) -> usize {
         let widest = DType::ALL.iter().filter(|dtype| self.counts[**dtype as usize] > 0).map(|dtype| dtype.bytes());
         let outputs = self.code.outputs.iter().map(|output| self.code.steps[*output as usize].dtype.bytes());
-        let one = CHUNK_BYTES / widest.chain(outputs).max().unwrap_or(1);
+        let one = (std::env::var("CH").map_or(16, |c| c.parse::<usize>().unwrap()) << 10)
+            / widest.chain(outputs).max().unwrap_or(1);
         let all: usize = DType::ALL.iter().map(|dtype| self.counts[*dtype as usize] * dtype.bytes()).sum();
         one.min(SCRATCH_BYTES / all.max(1)).max(LEAST_CHUNK)
     }
@@ -170,27 +194,39 @@ const CHUNK_BYTES: usize = 16 << 10;
 const SCRATCH_BYTES: usize = 512 << 10;
 const LEAST_CHUNK: usize = 256;
 
-/// What [`last_uses`] has for a step that nobody needs: no step's operand is step 0's own.
+/// What [`Uses::last`] has for a step that nobody needs: no step's operand is step 0's own.
 const UNUSED: u32 = 0;
 /// Of an output.
 const ALWAYS: u32 = u32::MAX;
 
-/// The number of the last step that needs each step's value.
-fn last_uses(code: &Code<'_>) -> Vec<u32> {
-    let mut uses = vec![UNUSED; code.steps.len()];
+/// Who reads each step's value.
+struct Uses {
+    /// The number of the last step that does.
+    last: Vec<u32>,
+    /// Whether it is a product of floats that one sum or difference reads, once, and nobody else.
+    summed: Vec<bool>,
+}
+
+fn uses(code: &Code<'_>) -> Uses {
+    let (mut last, mut summed) = (vec![UNUSED; code.steps.len()], vec![false; code.steps.len()]);
     for &output in &code.outputs {
-        uses[output as usize] = ALWAYS;
+        last[output as usize] = ALWAYS;
     }
     for (i, step) in code.steps.iter().enumerate().rev().filter(|(i, _)| *i > 0) {
-        if uses[i] != UNUSED {
-            for &operand in &step.args[step.op.operands()] {
-                if uses[operand as usize] == UNUSED {
-                    uses[operand as usize] = i as u32;
-                }
+        if last[i] == UNUSED {
+            continue;
+        }
+        for &operand in &step.args[step.op.operands()] {
+            let Step { op, dtype, .. } = code.steps[operand as usize];
+            let first = last[operand as usize] == UNUSED;
+            let sum = matches!(step.op, Op::Add | Op::Subtract);
+            summed[operand as usize] = first && sum && op == Op::Multiply && dtype.is_float();
+            if first {
+                last[operand as usize] = i as u32;
             }
         }
     }
-    uses
+    Uses { last, summed }
 }
 
 /// Numbers are those of earlier steps and of entries in the lists, and leaves have a stride for each axis.

@@ -58,6 +58,8 @@ impl Frame<'_, '_, '_, '_> {
 
     fn float<T: Real + Lane>(&mut self, step: Step, to: Place) -> Option<()> {
         match step.op {
+            Op::Add => self.sum(step, to, <T as Arithmetic>::add),
+            Op::Subtract => self.sum(step, to, <T as Arithmetic>::subtract),
             Op::Divide => self.binary(step, to, T::divide),
             Op::Fma => self.ternary(step, to, <T as Float>::mul_add),
             Op::IsNan => self.unary(step, to, <T as Float>::is_nan),
