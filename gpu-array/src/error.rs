@@ -2,6 +2,8 @@
 
 use gpu_driver::DriverError;
 
+use crate::DType;
+
 /// `Result` with [`ArrayError`].
 pub type Result<T, E = ArrayError> = std::result::Result<T, E>;
 
@@ -153,6 +155,78 @@ pub enum ArrayError {
         shape: Vec<usize>,
         /// The strides.
         strides: Vec<isize>,
+    },
+    /// Shapes of two operands that do not fit: axes are matched from the last one, and lengths differ where neither is 1.
+    #[error("shapes {left:?} ({left_dtype}) and {right:?} ({right_dtype}) do not fit in {expression}")]
+    Operands {
+        /// Shape of the operand on the left.
+        left: Vec<usize>,
+        /// Its element type.
+        left_dtype: DType,
+        /// Shape of the operand on the right.
+        right: Vec<usize>,
+        /// Its element type.
+        right_dtype: DType,
+        /// The operation.
+        expression: String,
+    },
+    /// Arrays of an expression are on different devices.
+    #[error("{left} is on device {left_device}, {right} on device {right_device}")]
+    Devices {
+        /// An array.
+        left: String,
+        /// Its device.
+        left_device: usize,
+        /// Another one.
+        right: String,
+        /// Its device.
+        right_device: usize,
+    },
+    /// Values of different shapes for one kernel.
+    #[error("values of shapes {first:?} and {other:?} cannot be computed together")]
+    Outputs {
+        /// The shape of the first value.
+        first: Vec<usize>,
+        /// Another shape.
+        other: Vec<usize>,
+    },
+    /// An expression without an array does not say on which device it is to be computed.
+    #[error("no array of the expression says on which device to compute it: use eval_on")]
+    NoHome,
+    /// An expression of places alone does not say for how many.
+    #[error("no array of the expression gives it a shape: use broadcast")]
+    NoShape,
+    /// An expression has more operations than are compiled into one kernel.
+    #[error("{got} operations in one expression, at most {limit} make a kernel: evaluate parts of it")]
+    TooManyOperations {
+        /// The most.
+        limit: usize,
+        /// The number there is.
+        got: usize,
+    },
+    /// The arrays and scalars of an expression do not fit into a kernel's parameters.
+    #[error("{got} bytes of arrays and scalars in one expression, a kernel takes {limit}: evaluate parts of it")]
+    TooManyArguments {
+        /// The most bytes.
+        limit: usize,
+        /// The bytes there are.
+        got: usize,
+    },
+    /// What reads an array at computed places was given an expression.
+    #[error("{op} reads arrays and views: evaluate {expression} first")]
+    NotAnArray {
+        /// The operation.
+        op: &'static str,
+        /// What was given.
+        expression: String,
+    },
+    /// An operation that does not exist for an element type.
+    #[error("there is no operation `{name}` for {dtype}")]
+    Operation {
+        /// The operation.
+        name: &'static str,
+        /// The element type.
+        dtype: DType,
     },
     /// The length of an axis cannot be inferred: more than one is unknown, or the others do not divide the number of elements.
     #[error("no length for INFER in shape {} of {len} elements", shape_text(.shape))]

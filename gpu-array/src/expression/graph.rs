@@ -62,11 +62,12 @@ struct Frame<'n, 'a> {
     args: [u32; 3],
 }
 
-/// The steps of the values `roots`, whose shapes must be equal. A value of no shape of its own has that of a single element.
+/// The steps of the values `roots`, whose shapes must be equal. A value of no shape of its own has that of a single element. The shape has
+/// `rank` axes at least.
 ///
 /// # Errors
-/// `Broadcast` for shapes that do not fit; `Outputs` for roots of different shapes; what went wrong in building.
-pub(crate) fn assemble<'a>(roots: &[&Arc<Node<'a>>]) -> Result<Code<'a>> {
+/// `Operands` for shapes that do not fit; `Outputs` for roots of different shapes; what went wrong in building.
+pub(crate) fn assemble<'a>(roots: &[&Arc<Node<'a>>], rank: usize) -> Result<Code<'a>> {
     let mut assembler = Assembler {
         code: Code {
             steps: Vec::with_capacity(16),
@@ -86,7 +87,7 @@ pub(crate) fn assemble<'a>(roots: &[&Arc<Node<'a>>]) -> Result<Code<'a>> {
         let step = assembler.visit(root)?;
         assembler.code.outputs.push(step);
     }
-    assembler.finish()
+    assembler.finish(rank)
 }
 
 impl<'a> Assembler<'a> {
@@ -243,11 +244,11 @@ impl<'a> Assembler<'a> {
         let mut dtypes = node.args().map(|arg| arg.dtype);
         let (left_dtype, right_dtype) = (dtypes.next().unwrap_or(node.dtype), dtypes.next_back().unwrap_or(node.dtype));
         let (left, right, expression) = (shape(a), shape(b), node.to_string());
-        ArrayError::Broadcast { left, left_dtype, right, right_dtype, expression }
+        ArrayError::Operands { left, left_dtype, right, right_dtype, expression }
     }
 
     /// Gives every leaf strides for the common shape.
-    fn finish(mut self) -> Result<Code<'a>> {
+    fn finish(mut self, rank: usize) -> Result<Code<'a>> {
         let mut ids = self.code.outputs.iter().map(|&step| self.shape_of[step as usize]);
         let first = ids.next().unwrap_or(ANY);
         let shape_of = |id: ShapeId| self.shapes.get(id as usize).cloned().unwrap_or_default();
@@ -258,6 +259,9 @@ impl<'a> Assembler<'a> {
             return Err(ArrayError::NoShape);
         }
         self.code.shape = shape_of(first);
+        while self.code.shape.len() < rank {
+            self.code.shape.insert(0, 1);
+        }
         let shape = self.code.shape.clone();
         for leaf in &mut self.code.leaves {
             if leaf.shape != shape {
@@ -275,7 +279,7 @@ impl<'a> Assembler<'a> {
                 let axis = match place {
                     Place::FromFirst(axis) | Place::FromLast(axis) => axis,
                 };
-                return Err(ArrayError::Axis { op: "index", axis, shape: shape.to_vec() });
+                return Err(ArrayError::Axis { op: "index", axis, ndim: shape.len() });
             };
             *stride = 1;
         }

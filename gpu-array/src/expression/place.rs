@@ -1,10 +1,15 @@
 //! Where arrays are and expressions are evaluated.
 
-use ndarray::{Array, Dimension, IntoDimension};
 use std::fmt::Debug;
 
-use super::{Expr, device, graph::assemble, host, host::HostSliceMut};
-use crate::{DType, Element, GpuArray, Result};
+use ndarray::{Array, Dimension};
+use smallvec::SmallVec;
+
+use super::{
+    Expr, host,
+    job::{Job, Target},
+};
+use crate::{Element, GpuArray, Result};
 
 /// A place of arrays: [`Gpu`] or [`Host`]. A function that is generic over it works on either.
 ///
@@ -26,17 +31,20 @@ pub trait Place: Copy + Debug + Sized + 'static + sealed::Sealed {
     /// An array as an expression.
     fn expr<T: Element, D: Dimension>(array: &Self::Owned<T, D>) -> Expr<'_, T, D, Self>;
 
-    /// [`Expr::eval`].
-    ///
-    /// # Errors
-    /// As there.
-    fn eval<T: Element, D: Dimension>(expr: &Expr<'_, T, D, Self>) -> Result<Self::Owned<T, D>>;
+    #[doc(hidden)]
+    fn allocate<T: Element, D: Dimension>(job: &Job<'_>) -> Result<Self::Owned<T, D>>;
+
+    #[doc(hidden)]
+    fn target<T: Element, D: Dimension>(array: &mut Self::Owned<T, D>) -> Target<'_>;
+
+    #[doc(hidden)]
+    fn run(job: &Job<'_>, targets: SmallVec<[Target<'_>; 2]>) -> Result<()>;
 
     /// Overwrites an array with a value of its shape (or one that is broadcast to it).
     ///
     /// # Errors
-    /// As [`Expr::eval`], and `Shape` for a value of another shape; the array is as it was then.
-    fn assign<'a, T: Element, D: Dimension>(array: &mut Self::Owned<T, D>, value: &Expr<'a, T, D, Self>) -> Result<()>;
+    /// As [`Expr::eval`], and `Operands` for a shape that cannot be broadcast to the array's; it is as it was then.
+    fn assign<T: Element, D: Dimension>(array: &mut Self::Owned<T, D>, value: &Expr<'_, T, D, Self>) -> Result<()>;
 }
 
 mod sealed {
@@ -60,11 +68,19 @@ impl Place for Gpu {
         array.to_expr()
     }
 
-    fn eval<T: Element, D: Dimension>(expr: &Expr<'_, T, D>) -> Result<GpuArray<T, D>> {
-        device::eval(expr, None)
+    fn allocate<T: Element, D: Dimension>(job: &Job<'_>) -> Result<GpuArray<T, D>> {
+        job.new_device_array()
     }
 
-    fn assign<'a, T: Element, D: Dimension>(array: &mut GpuArray<T, D>, value: &Expr<'a, T, D>) -> Result<()> {
+    fn target<T: Element, D: Dimension>(array: &mut GpuArray<T, D>) -> Target<'_> {
+        Target::Device(array.as_device_vec().as_raw())
+    }
+
+    fn run(job: &Job<'_>, targets: SmallVec<[Target<'_>; 2]>) -> Result<()> {
+        job.run_on_device(&targets)
+    }
+
+    fn assign<T: Element, D: Dimension>(array: &mut GpuArray<T, D>, value: &Expr<'_, T, D>) -> Result<()> {
         array.assign(value)
     }
 }
@@ -76,23 +92,30 @@ impl Place for Host {
         super::host(array)
     }
 
-    fn eval<T: Element, D: Dimension>(expr: &Expr<'_, T, D, Self>) -> Result<Array<T, D>> {
-        let code = assemble(&[&expr.node])?;
-        let dim = dim_of::<D>(&code.shape);
-        let mut elements = zeros::<T>(crate::layout::checked_len(&code.shape)?);
-        host::evaluate(&code, vec![T::host_slice_mut(&mut elements)])?;
-        Ok(from_c_order(dim, elements))
+    fn allocate<T: Element, D: Dimension>(job: &Job<'_>) -> Result<Array<T, D>> {
+        job.new_host_array()
     }
 
-    fn assign<'a, T: Element, D: Dimension>(array: &mut Array<T, D>, value: &Expr<'a, T, D, Self>) -> Result<()> {
-        let shape = value.broadcast_to(array.raw_dim());
-        let code = assemble(&[&shape.node])?;
-        match array.as_slice_mut() {
-            Some(elements) => host::evaluate(&code, vec![T::host_slice_mut(elements)]),
-            None => {
-                array.assign(&Self::eval(&shape)?);
-                Ok(())
-            }
+    fn target<T: Element, D: Dimension>(array: &mut Array<T, D>) -> Target<'_> {
+        // New arrays are in C order.
+        Target::Host(T::host_slice_mut(array.as_slice_mut().unwrap_or_default()))
+    }
+
+    fn run(job: &Job<'_>, targets: SmallVec<[Target<'_>; 2]>) -> Result<()> {
+        let slices = targets.into_iter().filter_map(|target| match target {
+            Target::Host(slice) => Some(slice),
+            Target::Device(_) => None,
+        });
+        host::evaluate(&job.code, slices.collect())
+    }
+
+    fn assign<T: Element, D: Dimension>(array: &mut Array<T, D>, value: &Expr<'_, T, D, Self>) -> Result<()> {
+        let whole = value.broadcast(array.raw_dim());
+        if !array.is_standard_layout() {
+            array.assign(&whole.eval()?);
+            return Ok(());
         }
+        let job = Job::new(&[&whole.node], D::NDIM, None)?;
+        Self::run(&job, SmallVec::from_iter([Self::target(array)]))
     }
 }

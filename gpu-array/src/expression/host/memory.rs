@@ -32,7 +32,19 @@ macro_rules! types {
             }
         }
 
-        impl HostSliceMut<'_> {
+        impl<'a> HostSliceMut<'a> {
+            /// Cuts off the first `len` elements, or all where there are fewer.
+            pub(super) fn take_first(&mut self, len: usize) -> Self {
+                match self {
+                    $(Self::$variant(slice) => {
+                        let len = len.min(slice.len());
+                        let (first, rest) = std::mem::take(slice).split_at_mut(len);
+                        *slice = rest;
+                        Self::$variant(first)
+                    })*
+                }
+            }
+
             /// The element type.
             #[must_use]
             pub fn dtype(&self) -> DType {

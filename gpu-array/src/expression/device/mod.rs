@@ -1,0 +1,99 @@
+//! Expressions on a GPU: which loop, its text, its words, its launch.
+#![expect(unsafe_code, reason = "one block for the launch of a generated kernel, one for memory that it fills before anyone reads it")]
+
+mod axes;
+mod batch;
+mod plan;
+mod policy;
+mod text;
+
+use gpu_driver::{Arch, DevicePod, DeviceVec, PARAMETER_BYTES, Program, Stream};
+use smallvec::SmallVec;
+
+pub use batch::compile_together;
+
+use self::{
+    axes::Axes,
+    plan::Target,
+    policy::{Loop, Policy},
+    text::Text,
+};
+use super::{Code, Op, Strides};
+use crate::{ArrayError, Result};
+
+/// Most steps of a kernel: beyond, compiling takes seconds.
+const MOST_STEPS: usize = 4096;
+
+/// What keys of expressions begin with: no other crate's do.
+const KEY: u64 = u64::from_be_bytes(*b"gpuarray");
+
+type Key = SmallVec<[u64; 48]>;
+
+/// Memory whose every element the kernel writes that is launched next.
+pub(crate) fn allocate<T: DevicePod>(stream: &Stream, len: usize) -> Result<DeviceVec<T>> {
+    // SAFETY: it is the output of an expression, which has a value for each element; where the launch fails it is dropped unread.
+    Ok(unsafe { DeviceVec::uninitialized(stream, len)? })
+}
+
+/// Computes the outputs of `code` into elements at `addresses`, all with the same strides, in the order of `stream`. Does not wait.
+pub(crate) fn run(code: &Code<'_>, stream: &Stream, addresses: &[u64], strides: &Strides, offset: isize) -> Result<()> {
+    let Some(mut axes) = Axes::of(code, strides, offset) else { return Ok(()) };
+    check(code, stream)?;
+    let which = plan::choose(code, &mut axes);
+    let policy = Policy::of(stream.device().arch(), which, code);
+    let sizes = code.outputs.iter().map(|&step| code.steps[step as usize].dtype.bytes()).collect();
+    let launches = plan::launches(code, &axes, which, &policy, &Target { addresses, sizes });
+    let key = key(code, which);
+    let kernel = stream.device().generated_kernel(&key, || Ok(program(code, which, &policy)))?;
+    let homes: SmallVec<[&Stream; 8]> = code.homes().collect();
+    for launch in &launches {
+        let got = size_of_val(launch.words.as_slice());
+        if got > PARAMETER_BYTES {
+            return Err(ArrayError::TooManyArguments { limit: PARAMETER_BYTES, got });
+        }
+        // SAFETY: the words are what the loop's contract asks for, which `plan` made of the axes: every offset lies within the view that a leaf,
+        // a table or the target was made from, and these borrow their elements (the target exclusively) until this call returns; their
+        // homes come after the launch.
+        unsafe { kernel.launch(launch.config, &launch.words, &homes, stream)? };
+    }
+    Ok(())
+}
+
+/// What must hold of a code to become a kernel on the stream's device.
+fn check(code: &Code<'_>, stream: &Stream) -> Result<()> {
+    if code.steps.len() > MOST_STEPS {
+        return Err(ArrayError::TooManyOperations { limit: MOST_STEPS, got: code.steps.len() });
+    }
+    let device = stream.device();
+    for (leaf, home) in code.leaves.iter().filter_map(|leaf| Some((leaf, leaf.memory.home()?))) {
+        if home.device() != device {
+            let right = format!("an array of {} with shape {:?}", leaf.dtype, leaf.shape.as_slice());
+            let (left_device, right_device) = (device.ordinal(), home.device().ordinal());
+            return Err(ArrayError::Devices { left: "the result".to_owned(), left_device, right, right_device });
+        }
+    }
+    Ok(())
+}
+
+/// All that the text of a kernel depends on.
+fn key(code: &Code<'_>, which: Loop) -> Key {
+    let mut key = Key::new();
+    key.extend([KEY, which as u64 | (code.leaves.len() as u64) << 8 | (code.outputs.len() as u64) << 32]);
+    key.extend(code.outputs.iter().map(|&step| u64::from(step)));
+    for step in &code.steps {
+        let [a, b, c] = step.args.map(u64::from);
+        // Arguments are less than `MOST_STEPS`, so all of it fits into one word.
+        key.push(step.op as u64 | (step.dtype as u64) << 8 | a << 16 | b << 32 | c << 48);
+    }
+    for source in &code.sources {
+        // Text that stands still in memory is told by where it is.
+        key.extend([source.function().as_ptr() as u64, source.header().text.as_ptr() as u64, source.words().len() as u64]);
+    }
+    key
+}
+
+fn program(code: &Code<'_>, which: Loop, policy: &Policy) -> Program {
+    let mut text = Text::new();
+    text.add(code, which, policy);
+    text.program()
+}

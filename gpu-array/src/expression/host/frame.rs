@@ -1,0 +1,150 @@
+//! One chunk of places: where the values of its steps are, and how a loop gets at them.
+
+use std::mem;
+
+use super::{
+    HostSliceMut,
+    lane::{Lane, Registers},
+    loops::{self, Operand},
+    plan::{Place, Plan},
+    read::Reader,
+    scalar::Real,
+};
+use crate::expression::{Memory, Step};
+
+/// The places `start..start + len`.
+#[derive(Debug)]
+pub(super) struct Frame<'f, 'c, 'a, 'o> {
+    pub(super) plan: &'f Plan<'c, 'a>,
+    pub(super) registers: &'f mut Registers,
+    /// Of `len` elements each.
+    pub(super) outputs: &'f mut [HostSliceMut<'o>],
+    pub(super) start: usize,
+    pub(super) len: usize,
+}
+
+/// What a loop writes to, taken from the frame so that it can read the rest.
+enum Target<'o, T> {
+    Register(usize, Vec<T>),
+    Output(usize, &'o mut [T]),
+}
+
+impl<'o> Frame<'_, '_, '_, 'o> {
+    /// A result of `None`, here and below: the code is malformed.
+    fn take<T: Lane>(&mut self, to: Place) -> Option<Target<'o, T>> {
+        match to {
+            Place::Register(i) => {
+                let register = T::registers_mut(self.registers).get_mut(i as usize)?;
+                Some(Target::Register(i as usize, mem::take(register)))
+            }
+            Place::Output(i) => {
+                let output = self.outputs.get_mut(i as usize)?;
+                Some(Target::Output(i as usize, T::into_slice(mem::replace(output, HostSliceMut::Bool(&mut [])))?))
+            }
+            _ => None,
+        }
+    }
+
+    fn put<T: Lane>(&mut self, target: Target<'o, T>) {
+        match target {
+            Target::Register(i, values) => T::registers_mut(self.registers)[i] = values,
+            Target::Output(i, values) => self.outputs[i] = T::host_slice_mut(values),
+        }
+    }
+
+    /// Lets `fill` write the values at `to`.
+    pub(super) fn write<T: Lane>(&mut self, to: Place, fill: impl FnOnce(&Self, &mut [T]) -> Option<()>) -> Option<()> {
+        let mut target = self.take(to)?;
+        let out = match &mut target {
+            Target::Register(_, values) => values.get_mut(..self.len)?,
+            Target::Output(_, values) => values,
+        };
+        let done = fill(self, out);
+        self.put(target);
+        done
+    }
+
+    /// The value of an earlier step.
+    pub(super) fn value<T: Lane>(&self, step: u32) -> Option<Operand<'_, T>> {
+        match *self.plan.places.get(step as usize)? {
+            Place::Register(i) => Some(Operand::Each(T::registers(self.registers).get(i as usize)?.get(..self.len)?)),
+            Place::Output(i) => Some(Operand::Each(T::slice(self.outputs.get(i as usize)?)?)),
+            Place::Same(i) => Some(Operand::Same(T::from_word(*self.plan.words.get(i as usize)?))),
+            Place::Leaf(i) => Some(Operand::Each(self.in_place(i)?)),
+            Place::Scaled { .. } | Place::Nowhere => None,
+        }
+    }
+
+    /// The value of an earlier step without its factor, and that.
+    fn scaled<T: Real + Lane>(&self, step: u32) -> Option<(Operand<'_, T>, T)> {
+        match *self.plan.places.get(step as usize)? {
+            Place::Scaled { leaf, word } => {
+                Some((Operand::Each(self.in_place(leaf)?), T::from_word(*self.plan.words.get(word as usize)?)))
+            }
+            _ => Some((self.value(step)?, T::one())),
+        }
+    }
+
+    /// The elements of a leaf where they stand one behind the other.
+    fn in_place<T: Lane>(&self, leaf: u32) -> Option<&[T]> {
+        let first = self.plan.rows.get(leaf as usize)?.contiguous()?.checked_add_unsigned(self.start)?;
+        self.leaf(leaf)?.slice(first, self.len)
+    }
+
+    pub(super) fn leaf<T: Lane>(&self, i: u32) -> Option<Reader<'_, T>> {
+        reader(&self.plan.code.leaves.get(i as usize)?.memory)
+    }
+
+    pub(super) fn table<T: Lane>(&self, i: u32) -> Option<Reader<'_, T>> {
+        reader(&self.plan.code.tables.get(i as usize)?.memory)
+    }
+
+    pub(super) fn unary<T: Lane, U: Lane>(&mut self, step: Step, to: Place, f: impl Fn(T) -> U) -> Option<()> {
+        self.write(to, |frame, out| {
+            loops::unary(frame.value(step.args[0])?, out, f);
+            Some(())
+        })
+    }
+
+    pub(super) fn binary<T: Lane, U: Lane>(&mut self, step: Step, to: Place, f: impl Fn(T, T) -> U) -> Option<()> {
+        self.write(to, |frame, out| {
+            loops::binary(frame.value(step.args[0])?, frame.value(step.args[1])?, out, f);
+            Some(())
+        })
+    }
+
+    /// A sum or difference of floats.
+    pub(super) fn sum<T: Real + Lane>(&mut self, step: Step, to: Place, f: impl Fn(T, T) -> T) -> Option<()> {
+        let [a, b, _] = step.args;
+        let scaled = |step: u32| matches!(self.plan.places.get(step as usize), Some(Place::Scaled { .. }));
+        if !scaled(a) && !scaled(b) {
+            return self.binary(step, to, f);
+        }
+        self.write(to, |frame, out| {
+            loops::scaled(frame.scaled(a)?, frame.scaled(b)?, out, f);
+            Some(())
+        })
+    }
+
+    pub(super) fn binary_slow<T: Lane, U: Lane>(&mut self, step: Step, to: Place, f: impl Fn(T, T) -> U) -> Option<()> {
+        self.write(to, |frame, out| {
+            loops::binary_slow(frame.value(step.args[0])?, frame.value(step.args[1])?, out, f);
+            Some(())
+        })
+    }
+
+    pub(super) fn ternary<T: Lane>(&mut self, step: Step, to: Place, f: impl Fn(T, T, T) -> T) -> Option<()> {
+        let [a, b, c] = step.args;
+        self.write(to, |frame, out| {
+            loops::ternary([frame.value(a)?, frame.value(b)?, frame.value(c)?], out, f);
+            Some(())
+        })
+    }
+}
+
+fn reader<'v, T: Lane>(memory: &'v Memory<'_>) -> Option<Reader<'v, T>> {
+    match memory {
+        Memory::Host(view) => Reader::new(T::view(view)?),
+        Memory::Device { .. } | Memory::Nowhere => None,
+    }
+}

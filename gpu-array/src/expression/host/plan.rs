@@ -1,0 +1,262 @@
+//! What is decided once for a whole evaluation: where each step's values go, and which steps need no loop.
+
+use super::{
+    frame::Frame,
+    lane::{Lane, Registers, by_type},
+    rows::Rows,
+};
+use crate::{
+    ArrayError, DType, Element, Result,
+    expression::{Code, Memory, Op, Step},
+};
+
+/// Where the values of a step are while a chunk is computed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    /// Nobody needs them.
+    Nowhere,
+    /// A register of the step's type.
+    Register(u32),
+    Output(u32),
+    /// A leaf whose elements stand one behind the other: they are read where they are.
+    Leaf(u32),
+    /// Each has the same; it is a word.
+    Same(u32),
+    /// Those of such a leaf times a word: the sum or difference that they go into computes the product on its way.
+    Scaled {
+        leaf: u32,
+        word: u32,
+    },
+}
+
+/// A [`Code`] made ready: steps that nobody needs are left out, what is the same at all places is computed, and a register is used again
+/// after the last step that reads it.
+#[derive(Debug)]
+pub(super) struct Plan<'c, 'a> {
+    pub(super) code: &'c Code<'a>,
+    /// For each step.
+    pub(super) places: Vec<Place>,
+    /// The values that are the same at all places.
+    pub(super) words: Vec<u64>,
+    /// For each leaf.
+    pub(super) rows: Vec<Rows>,
+    /// The steps that are computed chunk by chunk.
+    order: Vec<u32>,
+    /// Outputs that are copies: of leaves, of constants, of outputs before them.
+    copies: Vec<u32>,
+    /// Registers of each type.
+    counts: [usize; DType::ALL.len()],
+}
+
+const EMPTY: [usize; DType::ALL.len()] = [0; DType::ALL.len()];
+
+impl<'c, 'a> Plan<'c, 'a> {
+    /// `code` has places.
+    pub(super) fn new(code: &'c Code<'a>) -> Result<Self> {
+        check(code)?;
+        let rows = code.leaves.iter().map(|leaf| Rows::new(&code.shape, &leaf.strides, leaf.offset)).collect();
+        let places = vec![Place::Nowhere; code.steps.len()];
+        let mut plan = Self { code, places, words: vec![], rows, order: vec![], copies: vec![], counts: EMPTY };
+        let Uses { last: mut last_uses, summed } = uses(code);
+        let mut free: [Vec<u32>; DType::ALL.len()] = Default::default();
+        for (k, &output) in code.outputs.iter().enumerate() {
+            if plan.places[output as usize] == Place::Nowhere {
+                plan.places[output as usize] = Place::Output(k as u32);
+            }
+        }
+        for (i, &step) in code.steps.iter().enumerate() {
+            if last_uses[i] == UNUSED {
+                continue;
+            }
+            plan.place(i, step, summed[i], &mut free)?;
+            for &operand in &step.args[step.op.operands()] {
+                if last_uses[operand as usize] == i as u32
+                    && let Place::Register(register) = plan.places[operand as usize]
+                {
+                    free[code.steps[operand as usize].dtype as usize].push(register);
+                    last_uses[operand as usize] = UNUSED;
+                }
+            }
+        }
+        let copied =
+            |(k, output): (usize, &u32)| (plan.places[*output as usize] != Place::Output(k as u32)).then_some(k as u32);
+        plan.copies = code.outputs.iter().enumerate().filter_map(copied).collect();
+        Ok(plan)
+    }
+
+    /// Decides where a step's values are.
+    fn place(&mut self, i: usize, step: Step, summed: bool, free: &mut [Vec<u32>]) -> Result<()> {
+        if self.is_uniform(step) {
+            let word = if step.op == Op::Scalar {
+                self.code.scalars[step.args[0] as usize]
+            } else {
+                self.uniform(step).ok_or_else(|| malformed(step))?
+            };
+            self.places[i] = Place::Same(self.words.len() as u32);
+            self.words.push(word);
+            return Ok(());
+        }
+        if step.op == Op::Leaf && self.rows[step.args[0] as usize].contiguous().is_some() {
+            self.places[i] = Place::Leaf(step.args[0]);
+            return Ok(());
+        }
+        if let (true, Some(scaled)) = (summed, self.scaled(step)) {
+            self.places[i] = scaled;
+            return Ok(());
+        }
+        if self.places[i] == Place::Nowhere {
+            let count = &mut self.counts[step.dtype as usize];
+            self.places[i] = Place::Register(free[step.dtype as usize].pop().unwrap_or_else(|| {
+                *count += 1;
+                *count as u32 - 1
+            }));
+        }
+        self.order.push(i as u32);
+        Ok(())
+    }
+
+    /// Whether a step has the same value at all places.
+    fn is_uniform(&self, step: Step) -> bool {
+        match step.op {
+            Op::Scalar => true,
+            Op::Leaf | Op::Index => self.rows[step.args[0] as usize].is_uniform(),
+            op => step.args[op.operands()].iter().all(|&arg| matches!(self.places[arg as usize], Place::Same(_))),
+        }
+    }
+
+    /// The value of such a step, by the loops of all others.
+    fn uniform(&self, step: Step) -> Option<u64> {
+        let mut counts = EMPTY;
+        counts[step.dtype as usize] = 1;
+        let mut scratch = Registers::new(&counts, 1);
+        Frame { plan: self, registers: &mut scratch, outputs: &mut [], start: 0, len: 1 }
+            .run(step, Place::Register(0))?;
+        by_type!(step.dtype, T => Some(T::registers(&scratch)[0][0].to_word()))
+    }
+
+    /// A product of a float leaf and a constant.
+    fn scaled(&self, step: Step) -> Option<Place> {
+        let [a, b, _] = step.args;
+        match (self.places[a as usize], self.places[b as usize]) {
+            (Place::Leaf(leaf), Place::Same(word)) | (Place::Same(word), Place::Leaf(leaf)) => {
+                Some(Place::Scaled { leaf, word })
+            }
+            _ => None,
+        }
+    }
+
+    /// Computes the outputs of a chunk.
+    pub(super) fn run(&self, mut frame: Frame<'_, '_, '_, '_>) -> Result<()> {
+        for &i in &self.order {
+            let step = self.code.steps[i as usize];
+            frame.run(step, self.places[i as usize]).ok_or_else(|| malformed(step))?;
+        }
+        for &k in &self.copies {
+            let output = self.code.outputs[k as usize];
+            frame.copy(output, Place::Output(k)).ok_or_else(|| malformed(self.code.steps[output as usize]))?;
+        }
+        Ok(())
+    }
+
+    /// Places of a chunk: as many as keep a register in the first cache, fewer where many registers must share the second.
+    pub(super) fn chunk(&self) -> usize {
+        let widest = DType::ALL.iter().filter(|dtype| self.counts[**dtype as usize] > 0).map(|dtype| dtype.bytes());
+        let outputs = self.code.outputs.iter().map(|output| self.code.steps[*output as usize].dtype.bytes());
+        let one = (std::env::var("CH").map_or(16, |c| c.parse::<usize>().unwrap()) << 10)
+            / widest.chain(outputs).max().unwrap_or(1);
+        let all: usize = DType::ALL.iter().map(|dtype| self.counts[*dtype as usize] * dtype.bytes()).sum();
+        one.min(SCRATCH_BYTES / all.max(1)).max(LEAST_CHUNK)
+    }
+
+    /// Registers for chunks of `len` places.
+    pub(super) fn registers(&self, len: usize) -> Registers {
+        Registers::new(&self.counts, len)
+    }
+
+    /// What a place costs, roughly, in operations of which a processor does several at once.
+    pub(super) fn cost(&self) -> usize {
+        let cost = |step: &u32| match self.code.steps[*step as usize].op {
+            op if (Op::Exp as u8..=Op::Cbrt as u8).contains(&(op as u8)) => 20,
+            Op::Source | Op::Power | Op::Atan2 | Op::Hypot | Op::FloorDivide | Op::Remainder | Op::Fmod => 20,
+            _ => 1,
+        };
+        self.order.iter().map(cost).sum::<usize>() + self.copies.len()
+    }
+
+    /// Number of registers of all types.
+    #[cfg(test)]
+    pub(super) fn register_count(&self) -> usize {
+        self.counts.iter().sum()
+    }
+}
+
+const CHUNK_BYTES: usize = 16 << 10;
+const SCRATCH_BYTES: usize = 512 << 10;
+const LEAST_CHUNK: usize = 256;
+
+/// What [`Uses::last`] has for a step that nobody needs: no step's operand is step 0's own.
+const UNUSED: u32 = 0;
+/// Of an output.
+const ALWAYS: u32 = u32::MAX;
+
+/// Who reads each step's value.
+struct Uses {
+    /// The number of the last step that does.
+    last: Vec<u32>,
+    /// Whether it is a product of floats that one sum or difference reads, once, and nobody else.
+    summed: Vec<bool>,
+}
+
+fn uses(code: &Code<'_>) -> Uses {
+    let (mut last, mut summed) = (vec![UNUSED; code.steps.len()], vec![false; code.steps.len()]);
+    for &output in &code.outputs {
+        last[output as usize] = ALWAYS;
+    }
+    for (i, step) in code.steps.iter().enumerate().rev().filter(|(i, _)| *i > 0) {
+        if last[i] == UNUSED {
+            continue;
+        }
+        for &operand in &step.args[step.op.operands()] {
+            let Step { op, dtype, .. } = code.steps[operand as usize];
+            let first = last[operand as usize] == UNUSED;
+            let sum = matches!(step.op, Op::Add | Op::Subtract);
+            summed[operand as usize] = first && sum && op == Op::Multiply && dtype.is_float();
+            if first {
+                last[operand as usize] = i as u32;
+            }
+        }
+    }
+    Uses { last, summed }
+}
+
+/// Numbers are those of earlier steps and of entries in the lists, and leaves have a stride for each axis.
+fn check(code: &Code<'_>) -> Result<()> {
+    for (i, step) in code.steps.iter().enumerate() {
+        let entries = match step.op {
+            Op::Leaf | Op::Index => code.leaves.len(),
+            Op::Scalar => code.scalars.len(),
+            Op::Gather => code.tables.len(),
+            Op::Source => code.sources.len(),
+            _ => usize::MAX,
+        };
+        let of_host = |leaf: u32| !matches!(code.leaves[leaf as usize].memory, Memory::Device { .. });
+        let fits = (step.args[0] as usize) < entries
+            && step.args[step.op.operands()].iter().all(|&operand| (operand as usize) < i)
+            && (step.op != Op::Leaf || of_host(step.args[0]));
+        if !fits {
+            return Err(malformed(*step));
+        }
+    }
+    let shaped = |leaf: &crate::expression::Leaf<'_>| leaf.strides.len() == code.shape.len();
+    let wanted = |output: &u32| (*output as usize) < code.steps.len();
+    if code.leaves.iter().all(shaped) && code.outputs.iter().all(wanted) {
+        Ok(())
+    } else {
+        Err(ArrayError::Operation { name: Op::Leaf.name(), dtype: DType::Bool })
+    }
+}
+
+/// The error for a step that there is no loop for: whoever makes a [`Code`] prevents it.
+fn malformed(step: Step) -> ArrayError {
+    ArrayError::Operation { name: step.op.name(), dtype: step.dtype }
+}

@@ -1,0 +1,67 @@
+//! Elements of host arrays at offsets from the first.
+#![expect(
+    unsafe_code,
+    reason = "an expression's leaf may be broadcast, reversed or cut otherwise than the array that it reads"
+)]
+
+use ndarray::ArrayViewD;
+
+use super::rows::{Rows, extent};
+
+/// A host array that is read at offsets (in elements) from its first element.
+///
+/// Offsets are checked against the least and the greatest of the array. That each between them belongs to the array is the promise of who
+/// makes leaves and tables: they come from the array's own shape and strides.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Reader<'v, T> {
+    view: &'v ArrayViewD<'v, T>,
+    least: isize,
+    greatest: isize,
+}
+
+impl<'v, T: Copy> Reader<'v, T> {
+    /// None for an array without elements.
+    pub(super) fn new(view: &'v ArrayViewD<'_, T>) -> Option<Self> {
+        let (least, greatest) = extent(view.shape(), view.strides(), 0)?;
+        Some(Self { view, least, greatest })
+    }
+
+    /// The element at `offset`; none outside of the array.
+    pub(super) fn get(&self, offset: isize) -> Option<T> {
+        self.slice(offset, 1).map(|one| one[0])
+    }
+
+    /// The elements at `offset..offset + len`; none where one of them is outside.
+    pub(super) fn slice(&self, offset: isize, len: usize) -> Option<&'v [T]> {
+        let last = offset.checked_add(isize::try_from(len.checked_sub(1)?).ok()?)?;
+        if offset < self.least || last > self.greatest {
+            return None;
+        }
+        // SAFETY: the offsets are between those of elements of the array, so they are in its allocation, and they are elements of the array
+        // (see the type), which is borrowed for 'v.
+        Some(unsafe { std::slice::from_raw_parts(self.view.as_ptr().offset(offset), len) })
+    }
+
+    /// The elements of the places `start..start + out.len()`; none where one of them is outside.
+    pub(super) fn copy(&self, rows: &Rows, start: usize, out: &mut [T]) -> Option<()> {
+        let (least, greatest) = rows.extent()?;
+        if least < self.least || greatest > self.greatest {
+            return None;
+        }
+        let first = self.view.as_ptr();
+        rows.for_each(start, out.len(), |places, offset, stride| {
+            let out = &mut out[places];
+            match stride {
+                1 => self.slice(offset, out.len()).into_iter().for_each(|row| out.copy_from_slice(row)),
+                0 => self.get(offset).into_iter().for_each(|element| out.fill(element)),
+                _ => {
+                    for (i, out) in out.iter_mut().enumerate() {
+                        // SAFETY: as in `slice`; the rows are within the extent that was checked.
+                        *out = unsafe { *first.offset(offset + i as isize * stride) };
+                    }
+                }
+            }
+        });
+        Some(())
+    }
+}

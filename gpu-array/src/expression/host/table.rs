@@ -1,0 +1,222 @@
+//! Which loop computes a step: the one table of operations by element types.
+
+use std::ops::{BitAnd, BitOr, BitXor, Not};
+
+use num_traits::Float;
+
+use super::{
+    frame::Frame,
+    lane::{Lane, by_type},
+    loops,
+    plan::Place,
+    scalar::{self, Arithmetic, CastTo, Integral, Real},
+};
+use crate::{
+    DType,
+    expression::{Op, Step},
+};
+
+impl Frame<'_, '_, '_, '_> {
+    /// Computes a step for the chunk and writes its values; none where there is no such operation for its operands.
+    pub(super) fn run(&mut self, step: Step, to: Place) -> Option<()> {
+        match step.op {
+            Op::Leaf => by_type!(step.dtype, T => self.read::<T>(step, to)),
+            Op::Scalar => None,
+            Op::Index => self.index(step, to),
+            Op::Cast => by_type!(self.dtype(step)?, T => self.cast::<T>(step, to)),
+            Op::Select => by_type!(step.dtype, T => self.select::<T>(step, to)),
+            Op::Gather => by_type!(step.dtype, T => self.gather::<T>(step, to)),
+            Op::Source => by_type!(step.dtype, T => self.source::<T>(step, to)),
+            Op::Wrap => self.binary_slow(step, to, scalar::wrap),
+            Op::Clip => self.binary(step, to, scalar::clip),
+            Op::Inside => self.binary(step, to, scalar::inside),
+            _ => self.compute(step, to),
+        }
+    }
+
+    /// What has operands of one type.
+    fn compute(&mut self, step: Step, to: Place) -> Option<()> {
+        match self.dtype(step)? {
+            DType::Bool => self.bits::<bool>(step, to),
+            DType::I8 => self.integer::<i8>(step, to),
+            DType::I16 => self.integer::<i16>(step, to),
+            DType::I32 => self.integer::<i32>(step, to),
+            DType::I64 => self.integer::<i64>(step, to),
+            DType::U8 => self.integer::<u8>(step, to),
+            DType::U16 => self.integer::<u16>(step, to),
+            DType::U32 => self.integer::<u32>(step, to),
+            DType::U64 => self.integer::<u64>(step, to),
+            DType::F32 => self.float::<f32>(step, to),
+            DType::F64 => self.float::<f64>(step, to),
+        }
+    }
+
+    /// The type of the first operand.
+    fn dtype(&self, step: Step) -> Option<DType> {
+        Some(self.plan.code.steps.get(step.args[0] as usize)?.dtype)
+    }
+
+    fn float<T: Real + Lane>(&mut self, step: Step, to: Place) -> Option<()> {
+        match step.op {
+            Op::Add => self.sum(step, to, <T as Arithmetic>::add),
+            Op::Subtract => self.sum(step, to, <T as Arithmetic>::subtract),
+            Op::Divide => self.binary(step, to, T::divide),
+            Op::Fma => self.ternary(step, to, <T as Float>::mul_add),
+            Op::IsNan => self.unary(step, to, <T as Float>::is_nan),
+            Op::IsFinite => self.unary(step, to, <T as Float>::is_finite),
+            Op::Floor => self.unary(step, to, <T as Float>::floor),
+            Op::Ceil => self.unary(step, to, <T as Float>::ceil),
+            Op::Round => self.unary(step, to, T::round_even),
+            Op::Truncate => self.unary(step, to, <T as Float>::trunc),
+            Op::Sqrt => self.unary(step, to, <T as Float>::sqrt),
+            Op::Exp => self.unary(step, to, <T as Float>::exp),
+            Op::Exp2 => self.unary(step, to, <T as Float>::exp2),
+            Op::Expm1 => self.unary(step, to, <T as Float>::exp_m1),
+            Op::Log => self.unary(step, to, <T as Float>::ln),
+            Op::Log2 => self.unary(step, to, <T as Float>::log2),
+            Op::Log10 => self.unary(step, to, <T as Float>::log10),
+            Op::Log1p => self.unary(step, to, <T as Float>::ln_1p),
+            Op::Sin => self.unary(step, to, <T as Float>::sin),
+            Op::Cos => self.unary(step, to, <T as Float>::cos),
+            Op::Tan => self.unary(step, to, <T as Float>::tan),
+            Op::Asin => self.unary(step, to, <T as Float>::asin),
+            Op::Acos => self.unary(step, to, <T as Float>::acos),
+            Op::Atan => self.unary(step, to, <T as Float>::atan),
+            Op::Sinh => self.unary(step, to, <T as Float>::sinh),
+            Op::Cosh => self.unary(step, to, <T as Float>::cosh),
+            Op::Tanh => self.unary(step, to, <T as Float>::tanh),
+            Op::Cbrt => self.unary(step, to, <T as Float>::cbrt),
+            Op::Atan2 => self.binary_slow(step, to, <T as Float>::atan2),
+            Op::Hypot => self.binary_slow(step, to, <T as Float>::hypot),
+            _ => self.number::<T>(step, to),
+        }
+    }
+
+    fn integer<T>(&mut self, step: Step, to: Place) -> Option<()>
+    where
+        T: Integral + BitAnd<Output = T> + BitOr<Output = T> + BitXor<Output = T> + Not<Output = T>,
+    {
+        match step.op {
+            Op::And | Op::Or | Op::Xor | Op::Not => self.bits::<T>(step, to),
+            Op::ShiftLeft => self.binary(step, to, T::shift_left),
+            Op::ShiftRight => self.binary(step, to, T::shift_right),
+            _ => self.number::<T>(step, to),
+        }
+    }
+
+    fn number<T: Arithmetic>(&mut self, step: Step, to: Place) -> Option<()> {
+        match step.op {
+            Op::Negate => self.unary(step, to, T::negate),
+            Op::Absolute => self.unary(step, to, T::absolute),
+            Op::Sign => self.unary(step, to, T::sign),
+            Op::Add => self.binary(step, to, T::add),
+            Op::Subtract => self.binary(step, to, T::subtract),
+            Op::Multiply => self.binary(step, to, T::multiply),
+            Op::FloorDivide => self.binary_slow(step, to, T::floor_divide),
+            Op::Remainder => self.binary_slow(step, to, T::remainder),
+            Op::Fmod => self.binary_slow(step, to, T::fmod),
+            Op::Power => self.binary_slow(step, to, T::power),
+            _ => self.order::<T>(step, to),
+        }
+    }
+
+    fn bits<T>(&mut self, step: Step, to: Place) -> Option<()>
+    where
+        T: Lane + BitAnd<Output = T> + BitOr<Output = T> + BitXor<Output = T> + Not<Output = T>,
+    {
+        match step.op {
+            Op::And => self.binary(step, to, T::bitand),
+            Op::Or => self.binary(step, to, T::bitor),
+            Op::Xor => self.binary(step, to, T::bitxor),
+            Op::Not => self.unary(step, to, T::not),
+            _ => self.order::<T>(step, to),
+        }
+    }
+
+    fn order<T: Lane>(&mut self, step: Step, to: Place) -> Option<()> {
+        match step.op {
+            Op::Minimum => self.binary(step, to, scalar::minimum::<T>),
+            Op::Maximum => self.binary(step, to, scalar::maximum::<T>),
+            Op::Fmin => self.binary(step, to, scalar::fmin::<T>),
+            Op::Fmax => self.binary(step, to, scalar::fmax::<T>),
+            Op::Equal => self.binary(step, to, |a: T, b: T| a == b),
+            Op::NotEqual => self.binary(step, to, |a: T, b: T| a != b),
+            Op::Less => self.binary(step, to, |a: T, b: T| a < b),
+            Op::LessEqual => self.binary(step, to, |a: T, b: T| a <= b),
+            Op::Greater => self.binary(step, to, |a: T, b: T| a > b),
+            Op::GreaterEqual => self.binary(step, to, |a: T, b: T| a >= b),
+            _ => None,
+        }
+    }
+
+    fn cast<T>(&mut self, step: Step, to: Place) -> Option<()>
+    where
+        T: Lane + CastTo<bool> + CastTo<i8> + CastTo<i16> + CastTo<i32> + CastTo<i64>,
+        T: CastTo<u8> + CastTo<u16> + CastTo<u32> + CastTo<u64> + CastTo<f32> + CastTo<f64>,
+    {
+        by_type!(step.dtype, U => self.unary(step, to, <T as CastTo<U>>::cast))
+    }
+
+    fn select<T: Lane>(&mut self, step: Step, to: Place) -> Option<()> {
+        let [condition, a, b] = step.args;
+        self.write(to, |frame, out: &mut [T]| {
+            loops::select(frame.value(condition)?, frame.value(a)?, frame.value(b)?, out);
+            Some(())
+        })
+    }
+
+    fn read<T: Lane>(&mut self, step: Step, to: Place) -> Option<()> {
+        self.write(to, |frame, out: &mut [T]| {
+            let rows = frame.plan.rows.get(step.args[0] as usize)?;
+            frame.leaf(step.args[0])?.copy(rows, frame.start, out)
+        })
+    }
+
+    fn index(&mut self, step: Step, to: Place) -> Option<()> {
+        self.write(to, |frame, out: &mut [i64]| {
+            frame.plan.rows.get(step.args[0] as usize)?.for_each(frame.start, out.len(), |places, offset, stride| {
+                for (i, out) in out[places].iter_mut().enumerate() {
+                    *out = offset.wrapping_add(stride.wrapping_mul(i as isize)) as i64;
+                }
+            });
+            Some(())
+        })
+    }
+
+    fn gather<T: Lane>(&mut self, step: Step, to: Place) -> Option<()> {
+        let [table, offset, inside] = step.args;
+        self.write(to, |frame, out: &mut [T]| {
+            let first = frame.plan.code.tables.get(table as usize)?.offset;
+            let (offsets, inside) = (frame.value::<i64>(offset)?, frame.value::<bool>(inside)?);
+            // A table without elements has no reader: nothing is inside of it.
+            let table = frame.table::<T>(table);
+            for (i, out) in out.iter_mut().enumerate() {
+                let read = |table: &super::read::Reader<'_, T>| table.get(first.checked_add(offsets.at(i) as isize)?);
+                *out = if inside.at(i) { table.as_ref().and_then(read).unwrap_or_default() } else { T::default() };
+            }
+            Some(())
+        })
+    }
+
+    fn source<T: Lane>(&mut self, step: Step, to: Place) -> Option<()> {
+        self.write(to, |frame, out: &mut [T]| {
+            let source = frame.plan.code.sources.get(step.args[0] as usize)?;
+            if source.dtype() != T::DTYPE {
+                return None;
+            }
+            match frame.value::<i64>(step.args[1])? {
+                loops::Operand::Each(places) => source.fill(places, T::host_slice_mut(out)),
+                loops::Operand::Same(place) => source.fill(&vec![place; out.len()], T::host_slice_mut(out)),
+            }
+            Some(())
+        })
+    }
+
+    /// Writes an earlier step's values once more.
+    pub(super) fn copy(&mut self, step: u32, to: Place) -> Option<()> {
+        by_type!(self.plan.code.steps.get(step as usize)?.dtype, T => self.write(to, |frame, out: &mut [T]| {
+            frame.value(step)?.copy_to(out);
+            Some(())
+        }))
+    }
+}

@@ -1,0 +1,239 @@
+//! What is computed where: from expressions to new arrays or into existing ones.
+
+use std::fmt;
+
+use gpu_driver::Stream;
+use ndarray::{Array, Dimension, ShapeBuilder};
+use smallvec::SmallVec;
+
+use super::{Code, Expr, IntoExpr, Memory, Place, Shape, Strides, device, graph::assemble, host, node::Node};
+use crate::{ArrayError, Element, GpuArray, GpuViewMut, Result, layout::Layout};
+
+/// An expression that is about to be computed.
+#[doc(hidden)]
+pub struct Job<'a> {
+    pub(crate) code: Code<'a>,
+    /// Given, or else found among the arrays.
+    home: Option<Stream>,
+    /// New arrays are in Fortran order.
+    fortran: bool,
+}
+
+impl fmt::Debug for Job<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Job of {} steps over {:?}", self.code.steps.len(), self.code.shape.as_slice())
+    }
+}
+
+/// Where a value goes.
+#[derive(Debug)]
+#[doc(hidden)]
+pub enum Target<'t> {
+    /// The address of the first element in device memory.
+    Device(u64),
+    /// All elements, in C order.
+    Host(host::HostSliceMut<'t>),
+}
+
+impl<'a> Job<'a> {
+    pub(crate) fn new(roots: &[&std::sync::Arc<Node<'a>>], rank: Option<usize>, home: Option<&Stream>) -> Result<Self> {
+        let code = assemble(roots, rank.unwrap_or(0))?;
+        let fortran = is_fortran(&code);
+        Ok(Self { code, home: home.cloned(), fortran })
+    }
+
+    fn dim<D: Dimension>(&self) -> Result<D> {
+        let shape = &self.code.shape;
+        let mut dim = D::zeros(D::NDIM.unwrap_or(shape.len()));
+        if dim.ndim() != shape.len() {
+            return Err(ArrayError::Ndim { op: "eval", expected: dim.ndim(), got: shape.len() });
+        }
+        dim.slice_mut().copy_from_slice(shape);
+        Ok(dim)
+    }
+
+    /// The stream to compute on.
+    fn stream(&self) -> Result<&Stream> {
+        let mut homes = self.code.homes();
+        self.home.as_ref().or_else(|| homes.next()).ok_or(ArrayError::NoHome)
+    }
+
+    pub(crate) fn new_device_array<T: Element, D: Dimension>(&self) -> Result<GpuArray<T, D>> {
+        let layout = Layout::of(self.dim::<D>()?.set_f(self.fortran))?;
+        Ok(GpuArray::from_parts(device::allocate(self.stream()?, layout.len())?, layout))
+    }
+
+    pub(crate) fn new_host_array<T: Element, D: Dimension>(&self) -> Result<Array<T, D>> {
+        let dim = self.dim::<D>()?;
+        let len = crate::layout::checked_len(&self.code.shape)?;
+        let too_large = || ArrayError::TooLarge { shape: self.code.shape.to_vec() };
+        let elements = zeros(len).ok_or_else(too_large)?;
+        Array::from_shape_vec(dim, elements).map_err(|_| too_large())
+    }
+
+    /// Computes on the device into new arrays of [`Job::new_device_array`].
+    pub(crate) fn run_on_device(&self, targets: &[Target<'_>]) -> Result<()> {
+        let mut strides: Strides = SmallVec::from_elem(0, self.code.shape.len());
+        let mut next = 1;
+        let mut set = |axis: usize| {
+            strides[axis] = next;
+            next *= self.code.shape[axis].max(1) as isize;
+        };
+        if self.fortran { (0..self.code.shape.len()).for_each(&mut set) } else { (0..self.code.shape.len()).rev().for_each(&mut set) }
+        let addresses: SmallVec<[u64; 2]> = targets.iter().filter_map(Target::address).collect();
+        device::run(&self.code, self.stream()?, &addresses, &strides, 0)
+    }
+}
+
+impl Target<'_> {
+    fn address(&self) -> Option<u64> {
+        match self {
+            Self::Device(address) => Some(*address),
+            Self::Host(_) => None,
+        }
+    }
+}
+
+impl<'a> Code<'a> {
+    /// The streams of the arrays in device memory, in order and with repetitions.
+    pub(crate) fn homes(&self) -> impl Iterator<Item = &'a Stream> {
+        let memories = self.leaves.iter().map(|leaf| &leaf.memory).chain(self.tables.iter().map(|table| &table.memory));
+        memories.filter_map(|memory| match memory {
+            Memory::Device { home, .. } => Some(*home),
+            _ => None,
+        })
+    }
+}
+
+/// Zeros, on pages that the system has not handed out yet. None where there is not that much memory.
+fn zeros<T: Element>(len: usize) -> Option<Vec<T>> {
+    // A request that the system refuses would end the process in `vec!`.
+    let mut probe: Vec<T> = Vec::new();
+    probe.try_reserve_exact(len).ok()?;
+    drop(probe);
+    Some(vec![T::from_storage(T::ZERO); len])
+}
+
+/// Whether every array of the full shape is in Fortran order, and one of them in that order alone.
+fn is_fortran(code: &Code<'_>) -> bool {
+    let shape = &code.shape;
+    if shape.iter().filter(|&&length| length > 1).count() < 2 {
+        return false;
+    }
+    let mut found = false;
+    for leaf in code.leaves.iter().filter(|leaf| !matches!(leaf.memory, Memory::Nowhere)) {
+        // Those that are broadcast have no say.
+        if leaf.strides.iter().zip(shape).any(|(&stride, &length)| stride == 0 && length > 1) {
+            continue;
+        }
+        let mut next = 1;
+        let in_order = leaf.strides.iter().zip(shape).all(|(&stride, &length)| {
+            let fits = length <= 1 || stride == next;
+            next *= length as isize;
+            fits
+        });
+        if !in_order {
+            return false;
+        }
+        found = true;
+    }
+    found
+}
+
+impl<'a, T: Element, D: Dimension> Expr<'a, T, D> {
+    /// [`Expr::eval`] on a stream of one's own, or a device's main stream: the result has it for home. Needed where no array of the expression
+    /// has one.
+    ///
+    /// # Errors
+    /// As [`Expr::eval`].
+    ///
+    /// ```no_run
+    /// use gpu_array::expression::{Expr, index};
+    /// # let device = gpu_array::gpu_driver::Device::first()?;
+    /// let table: Expr<i64, ndarray::Ix2> = index(ndarray::Axis(0)) * index(ndarray::Axis(1));
+    /// let table = table.broadcast((10, 10)).eval_on(&device)?;
+    /// # Ok::<(), gpu_array::ArrayError>(())
+    /// ```
+    pub fn eval_on(&self, home: impl Into<Stream>) -> Result<GpuArray<T, D>> {
+        evaluate(self, Some(&home.into()))
+    }
+}
+
+/// Computes one value as a new array.
+pub(crate) fn evaluate<T: Element, D: Dimension, P: Place>(
+    expr: &Expr<'_, T, D, P>,
+    home: Option<&Stream>,
+) -> Result<P::Owned<T, D>> {
+    let job = Job::new(&[&expr.node], D::NDIM, home)?;
+    let mut value = P::allocate::<T, D>(&job)?;
+    P::run(&job, SmallVec::from_iter([P::target(&mut value)]))?;
+    Ok(value)
+}
+
+/// Several values of one shape, for [`eval_all`]: a tuple of two to six expressions or arrays of one place.
+pub trait Values {
+    /// The arrays.
+    type Arrays;
+
+    /// [`eval_all`].
+    ///
+    /// # Errors
+    /// As there.
+    fn eval_all(self) -> Result<Self::Arrays>;
+}
+
+/// Computes several values together, in one kernel or one pass: what they share is computed once, and what they read is read once.
+///
+/// # Errors
+/// As [`Expr::eval`]; `Outputs` unless all have one shape.
+///
+/// ```
+/// use gpu_array::expression::{eval_all, host};
+/// let x = ndarray::array![0.0, 1.0, 2.0];
+/// let e = host(&x).exp();
+/// let (sinh, cosh) = eval_all(((&e - 1.0 / &e) / 2.0, (&e + 1.0 / &e) / 2.0))?;
+/// assert_eq!((sinh[0], cosh[0]), (0.0, 1.0));
+/// # Ok::<(), gpu_array::ArrayError>(())
+/// ```
+pub fn eval_all<V: Values>(values: V) -> Result<V::Arrays> {
+    values.eval_all()
+}
+
+macro_rules! values {
+    ($($first:ident $($other:ident)*;)*) => {$(
+        impl<'a, $first: IntoExpr<'a>, $($other: IntoExpr<'a, Place = $first::Place>),*> Values for ($first, $($other),*) {
+            type Arrays = (
+                <$first::Place as Place>::Owned<$first::Elem, $first::Dim>,
+                $(<$first::Place as Place>::Owned<$other::Elem, $other::Dim>),*
+            );
+
+            #[expect(non_snake_case, reason = "values are named as their types")]
+            fn eval_all(self) -> Result<Self::Arrays> {
+                let ($first, $($other),*) = self;
+                let ($first, $($other),*) = ($first.into_expr(), $($other.into_expr()),*);
+                let job = Job::new(&[&$first.node, $(&$other.node),*], <$first::Dim as Dimension>::NDIM, None)?;
+                let mut $first = <$first::Place as Place>::allocate::<$first::Elem, $first::Dim>(&job)?;
+                $(let mut $other = <$first::Place as Place>::allocate::<$other::Elem, $other::Dim>(&job)?;)*
+                let targets = [
+                    <$first::Place as Place>::target(&mut $first),
+                    $(<$first::Place as Place>::target(&mut $other)),*
+                ];
+                <$first::Place as Place>::run(&job, SmallVec::from_iter(targets))?;
+                Ok(($first, $($other),*))
+            }
+        }
+    )*};
+}
+
+values! { A B; A B C; A B C E; A B C E F; A B C E F G; }
+
+/// Overwrites a view with a value that has its shape, or is broadcast to it.
+pub(crate) fn assign<T: Element, D: Dimension>(target: &GpuViewMut<'_, T, D>, node: &std::sync::Arc<Node<'_>>) -> Result<()> {
+    let layout = target.layout();
+    let mut whole = Node { kind: super::node::Kind::Broadcast(Shape::from_slice(layout.shape())), dtype: T::DTYPE, args: [None, None, None] };
+    whole.args[0] = Some(node.clone());
+    let whole = std::sync::Arc::new(whole);
+    let code = assemble(&[&whole], layout.ndim())?;
+    let strides = Strides::from_slice(layout.strides());
+    device::run(&code, target.stream(), &[target.data().as_raw()], &strides, layout.offset() as isize)
+}
