@@ -130,7 +130,11 @@ fn random_views_round_trip(device: &Device) -> Outcome {
 
 fn copies_go_to_any_layout(device: &Device) -> Outcome {
     let h = host();
-    for x in [GpuArray::from_ndarray(device, &h)?, GpuArray::from_ndarray(device, &h.t())?.reversed_axes()] {
+    let mut fortran = Array3::zeros((4, 5, 6).f());
+    fortran.assign(&h);
+    let arrays = [GpuArray::from_ndarray(device, &h)?, GpuArray::from_ndarray(device, &fortran)?];
+    ensure!(!arrays[1].is_standard_layout());
+    for x in arrays {
         let mut c = Array3::zeros((4, 5, 6));
         let mut f = Array3::zeros((4, 5, 6).f());
         let mut gaps = Array3::zeros((4, 10, 6));
