@@ -191,7 +191,7 @@ impl<'c, 'a> Plan<'c, 'a> {
 
 const CHUNK_BYTES: usize = 16 << 10;
 const SCRATCH_BYTES: usize = 512 << 10;
-const LEAST_CHUNK: usize = 256;
+pub(super) const LEAST_CHUNK: usize = 256;
 
 /// What [`Uses::last`] has for a step that nobody needs: no step's operand is step 0's own.
 const UNUSED: u32 = 0;

@@ -225,6 +225,7 @@ fn division_is_numpys() {
 }
 
 /// NumPy's values at 0.25, 0.7 and 1.
+#[expect(clippy::approx_constant, reason = "the values of functions")]
 const FUNCTIONS: [(Op, [f64; 3]); 17] = [
     (Op::Exp, [1.2840254166877414, 2.0137527074704766, 2.718281828459045]),
     (Op::Exp2, [1.189207115002721, 1.624504792712471, 2.0]),
@@ -246,6 +247,7 @@ const FUNCTIONS: [(Op, [f64; 3]); 17] = [
 ];
 
 /// NumPy's values at (0.25, 0.7), (3, -2), (2, 0.5).
+#[expect(clippy::approx_constant, reason = "the values of functions")]
 const FUNCTIONS_OF_TWO: [(Op, [f64; 3]); 3] = [
     (Op::Atan2, [0.34302394042070344, 2.1587989303424644, 1.3258176636680326]),
     (Op::Hypot, [0.7433034373659252, 3.605551275463989, 2.0615528128088303]),
