@@ -41,7 +41,7 @@ mod tests;
 pub use memory::{HostSliceMut, HostView};
 
 use frame::Frame;
-use plan::Plan;
+use plan::{LEAST_CHUNK, Plan};
 use rayon::prelude::*;
 use smallvec::SmallVec;
 
@@ -63,17 +63,21 @@ pub(crate) fn evaluate(code: &Code<'_>, outputs: Vec<HostSliceMut<'_>>) -> Resul
         return Ok(());
     }
     let plan = Plan::new(code)?;
-    let (chunk, threads) = (plan.chunk(), rayon::current_num_threads());
-    if threads < 2 || places <= chunk || places.saturating_mul(plan.cost()) < WORTH_THREADS {
+    let (chunk, threads, cost) = (plan.chunk(), rayon::current_num_threads(), plan.cost().max(1));
+    if threads < 2 || places.saturating_mul(cost) < WORTH_THREADS {
         return piece(&plan, 0, outputs.into(), chunk);
     }
-    let len = places.div_ceil(threads * PIECES_PER_THREAD).next_multiple_of(chunk);
+    let len = places.div_ceil(threads * PIECES_PER_THREAD).max(WORTH_A_PIECE / cost);
+    // Whole chunks, or fewer places than a chunk where there are few.
+    let len = len.next_multiple_of(if len < chunk { LEAST_CHUNK } else { chunk });
     let cut = split(outputs.into(), places, len);
     cut.into_par_iter().with_max_len(1).enumerate().try_for_each(|(i, outputs)| piece(&plan, i * len, outputs, chunk))
 }
 
-/// Operations from which on waking other threads (about 10 us) pays.
-const WORTH_THREADS: usize = 1 << 16;
+/// Operations (about 0.1 ns each) from which on waking other threads pays.
+const WORTH_THREADS: usize = 1 << 18;
+/// As many as hide what handing over a piece costs.
+const WORTH_A_PIECE: usize = 1 << 16;
 /// So many that threads which start late or run slower get fewer of them.
 const PIECES_PER_THREAD: usize = 16;
 

@@ -162,8 +162,7 @@ impl<'c, 'a> Plan<'c, 'a> {
     pub(super) fn chunk(&self) -> usize {
         let widest = DType::ALL.iter().filter(|dtype| self.counts[**dtype as usize] > 0).map(|dtype| dtype.bytes());
         let outputs = self.code.outputs.iter().map(|output| self.code.steps[*output as usize].dtype.bytes());
-        let one = (std::env::var("CH").map_or(16, |c| c.parse::<usize>().unwrap()) << 10)
-            / widest.chain(outputs).max().unwrap_or(1);
+        let one = CHUNK_BYTES / widest.chain(outputs).max().unwrap_or(1);
         let all: usize = DType::ALL.iter().map(|dtype| self.counts[*dtype as usize] * dtype.bytes()).sum();
         one.min(SCRATCH_BYTES / all.max(1)).max(LEAST_CHUNK)
     }
@@ -192,7 +191,7 @@ impl<'c, 'a> Plan<'c, 'a> {
 
 const CHUNK_BYTES: usize = 16 << 10;
 const SCRATCH_BYTES: usize = 512 << 10;
-const LEAST_CHUNK: usize = 256;
+pub(super) const LEAST_CHUNK: usize = 256;
 
 /// What [`Uses::last`] has for a step that nobody needs: no step's operand is step 0's own.
 const UNUSED: u32 = 0;

@@ -30,6 +30,7 @@ pub(super) trait Real: Arithmetic + Float {
 
 macro_rules! integers {
     ($($type:ident $absolute:expr, $sign:expr);*) => {$(
+        #[allow(unused_comparisons, reason = "unsigned integers are never negative: half of the macro's types")]
         impl Arithmetic for $type {
             fn negate(self) -> Self {
                 self.wrapping_neg()
@@ -237,7 +238,6 @@ pub(super) fn fmax<T: PartialOrd + Copy>(a: T, b: T) -> T {
 }
 
 /// Of any type: what does not equal itself.
-#[expect(clippy::eq_op, reason = "that is the definition")]
 fn is_nan<T: PartialOrd>(value: T) -> bool {
     value != value
 }

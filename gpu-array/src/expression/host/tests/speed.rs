@@ -79,15 +79,27 @@ fn fresh_arrays() {
 #[test]
 #[ignore = "measures"]
 fn used_arrays() {
-    let n = 10_000_000;
-    let (x, y) = inputs(n);
-    let (mut out, mut other) = (vec![0f32; n], vec![0f32; n]);
-    let mut code = linear(&x, &y);
-    let last = code.code.steps.len() as u32 - 1;
-    let (x, y) = (x.as_slice().unwrap(), y.as_slice().unwrap());
-    let (a, b) = beside(
-        || code.run(&[last], vec![HostSliceMut::F32(&mut out)]).unwrap(),
-        || other.par_iter_mut().zip(x).zip(y).with_min_len(4096).for_each(|((z, x), y)| *z = 5.0 * x + 6.0 * y),
-    );
-    println!("n {n}  linear into a used array {a:.3} ms, by hand {b:.3} ms: {:.2}x", b / a);
+    for n in [1_000, 10_000, 30_000, 100_000, 300_000, 1_000_000, 10_000_000] {
+        let (x, y) = inputs(n);
+        let (mut out, mut other) = (vec![0f32; n], vec![0f32; n]);
+        let repeat = (1_000_000 / n).clamp(1, 1000);
+        for (name, code) in [("linear", linear as for<'a> fn(&'a _, &'a _) -> Builder<'a>), ("functions", functions)] {
+            let mut code = code(&x, &y);
+            let last = code.code.steps.len() as u32 - 1;
+            let (x, y) = (x.as_slice().unwrap(), y.as_slice().unwrap());
+            let mut by_hand = || {
+                let all = other.par_iter_mut().zip(x).zip(y).with_min_len(4096);
+                match name {
+                    "linear" => all.for_each(|((z, x), y)| *z = 5.0 * x + 6.0 * y),
+                    _ => all.for_each(|((z, x), y)| *z = x.exp() * y.sin() + x.abs().sqrt()),
+                }
+            };
+            let (a, b) = beside(
+                || (0..repeat).for_each(|_| code.run(&[last], vec![HostSliceMut::F32(&mut out)]).unwrap()),
+                || (0..repeat).for_each(|_| by_hand()),
+            );
+            let (a, b) = (a / repeat as f64, b / repeat as f64);
+            println!("used n {n:>9}  {name:<9} {a:>10.4} ms, by hand {b:>10.4} ms: {:.2}x", b / a);
+        }
+    }
 }
