@@ -3,7 +3,7 @@
 use gpu_driver::{DeviceSlice, DeviceVec, Stream};
 use ndarray::{ArrayBase, Data, Dimension, IntoDimension, Ix1, IxDyn, Order, ShapeBuilder};
 
-use crate::{ArrayError, Element, GpuViewMut, Number, Result, create, layout::Layout, transfer};
+use crate::{ArrayError, Element, GpuViewMut, Number, Result, create, expression::Pending, layout::Layout, transfer};
 
 /// An owned n-dimensional array in GPU memory.
 ///
@@ -19,12 +19,14 @@ pub struct GpuArray<T: Element, D: Dimension> {
     data: DeviceVec<T::Storage>,
     /// Dense, from offset 0.
     layout: Layout<D>,
+    /// What an operator such as `+=` could not return.
+    pending: Pending,
 }
 
 impl<T: Element, D: Dimension> GpuArray<T, D> {
     /// An array over a buffer that the layout fills without gaps.
     pub(crate) fn from_parts(data: DeviceVec<T::Storage>, layout: Layout<D>) -> Self {
-        Self { data, layout }
+        Self { data, layout, pending: Pending::default() }
     }
 
     /// A copy of an ndarray array or view of any layout; in Fortran order where the source is, else in C order.
@@ -59,7 +61,7 @@ impl<T: Element, D: Dimension> GpuArray<T, D> {
     /// ```
     pub fn zeros(home: impl Into<Stream>, shape: impl ShapeBuilder<Dim = D>) -> Result<Self> {
         let layout = Layout::of(shape)?;
-        Ok(Self { data: DeviceVec::zeros(&home.into(), layout.len())?, layout })
+        Ok(Self::from_parts(DeviceVec::zeros(&home.into(), layout.len())?, layout))
     }
 
     /// An array with `value` in each place.
@@ -68,7 +70,7 @@ impl<T: Element, D: Dimension> GpuArray<T, D> {
     /// `TooLarge`, or the driver's; `NoNvrtc` where the fill kernel cannot be compiled.
     pub fn full(home: impl Into<Stream>, shape: impl ShapeBuilder<Dim = D>, value: T) -> Result<Self> {
         let layout = Layout::of(shape)?;
-        Ok(Self { data: create::full(&home.into(), layout.len(), value.to_storage())?, layout })
+        Ok(Self::from_parts(create::full(&home.into(), layout.len(), value.to_storage())?, layout))
     }
 
     /// An array over a buffer that holds its elements in C order, or in Fortran order for a shape such as `(3, 4).f()`.
@@ -79,7 +81,7 @@ impl<T: Element, D: Dimension> GpuArray<T, D> {
         let layout = Layout::of(shape)?;
         let (expected, got) = (layout.len(), data.len());
         if expected == got {
-            return Ok(Self { data, layout });
+            return Ok(Self { data, layout, pending: Pending::default() });
         }
         Err(ArrayError::Length { shape: layout.shape().to_vec(), expected, got })
     }
@@ -92,9 +94,13 @@ impl<T: Element, D: Dimension> GpuArray<T, D> {
         self.data.as_slice()
     }
 
+    pub(crate) fn pending(&self) -> Option<&Pending> {
+        Some(&self.pending)
+    }
+
     /// All of it, to write.
     pub fn view_mut(&mut self) -> GpuViewMut<'_, T, D> {
-        GpuViewMut::new(self.data.as_mut_slice(), self.layout.clone())
+        GpuViewMut::new(self.data.as_mut_slice(), self.layout.clone(), &self.pending)
     }
 
     /// The elements in memory order: C order, unless the array was made in another one.
@@ -117,7 +123,8 @@ impl<T: Element, D: Dimension> GpuArray<T, D> {
     /// # Errors
     /// `OutOfMemory`, `DeviceLost`.
     pub fn try_clone(&self) -> Result<Self> {
-        Ok(Self { data: self.data.try_clone()?, layout: self.layout.clone() })
+        self.pending.check()?;
+        Ok(Self::from_parts(self.data.try_clone()?, self.layout.clone()))
     }
 
     /// The elements, counted in C order, in another shape, of which one length may be [`INFER`](crate::INFER). No element moves.
@@ -133,12 +140,12 @@ impl<T: Element, D: Dimension> GpuArray<T, D> {
     /// ```
     pub fn into_shape<E: IntoDimension>(self, shape: E) -> Result<GpuArray<T, E::Dim>> {
         let layout = self.layout.reshape(shape.into_dimension(), Order::RowMajor)?;
-        Ok(GpuArray { data: self.data, layout })
+        Ok(GpuArray { data: self.data, layout, pending: self.pending })
     }
 
     /// The array with a dynamic number of axes.
     pub fn into_dyn(self) -> GpuArray<T, IxDyn> {
-        GpuArray { data: self.data, layout: self.layout.into_dyn() }
+        GpuArray { data: self.data, layout: self.layout.into_dyn(), pending: self.pending }
     }
 
     /// The array under another dimension type with this number of axes.
@@ -146,7 +153,7 @@ impl<T: Element, D: Dimension> GpuArray<T, D> {
     /// # Errors
     /// `Ndim` where the type has another number of axes; the array is dropped then.
     pub fn into_dimensionality<E: Dimension>(self) -> Result<GpuArray<T, E>> {
-        Ok(GpuArray { data: self.data, layout: self.layout.into_dimensionality()? })
+        Ok(GpuArray { data: self.data, layout: self.layout.into_dimensionality()?, pending: self.pending })
     }
 
     /// The array with its axes in reverse order: the transpose. No element moves.
@@ -180,6 +187,6 @@ impl<T: Number> GpuArray<T, Ix1> {
     /// ```
     pub fn arange(home: impl Into<Stream>, start: T, stop: T, step: T) -> Result<Self> {
         let n = T::range_len(start, stop, step)?;
-        Ok(Self { data: create::arange(&home.into(), start, step, n)?, layout: Layout::c(Ix1(n))? })
+        expression::arange(start, stop, step)?.eval_on(home)
     }
 }

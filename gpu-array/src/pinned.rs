@@ -123,6 +123,7 @@ impl<T: Element, D: Dimension> GpuArray<T, D> {
     /// # Errors
     /// `Shape` unless both have the same; `NotInCOrder` for an array in another order; `DeviceLost`. The pinned memory is dropped then.
     pub fn upload(&mut self, source: PinnedArray<T, D>) -> Result<PendingArray<T, D>> {
+        self.pending().map_or(Ok(()), Pending::check)?;
         transferable("upload", self.layout(), &source)?;
         Ok(PendingArray { pending: self.as_mut_device_vec().upload(source.data)?, dim: source.dim })
     }
@@ -135,6 +136,7 @@ impl<T: Element, D: Dimension> GpuArray<T, D> {
     /// # Errors
     /// As [`GpuArray::upload`].
     pub fn download(&self, target: PinnedArray<T, D>) -> Result<PendingArray<T, D>> {
+        self.pending().map_or(Ok(()), Pending::check)?;
         transferable("download", self.layout(), &target)?;
         Ok(PendingArray { pending: self.as_device_vec().download(target.data)?, dim: target.dim })
     }

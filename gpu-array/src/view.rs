@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use gpu_driver::{DeviceSlice, DeviceSliceMut};
 use ndarray::{Dimension, IxDyn};
 
-use crate::{Element, GpuArray, Result, layout::Layout};
+use crate::{Element, GpuArray, Result, expression::Pending, layout::Layout};
 
 /// A borrowed array: any part of a [`GpuArray`], with any strides, to read.
 ///
@@ -44,6 +44,8 @@ pub struct GpuView<'a, T: Element, D: Dimension> {
     /// The whole buffer.
     data: DeviceSlice<'a, T::Storage>,
     layout: Layout<D>,
+    /// Of the array, where it is one's.
+    pending: Option<&'a Pending>,
 }
 
 /// A borrowed array: any part of a [`GpuArray`], with any strides, to write.
@@ -92,13 +94,18 @@ pub struct GpuViewMut<'a, T: Element, D: Dimension> {
     /// The whole buffer, of which the view may use the elements that the layout leads to, and nobody else may.
     data: DeviceSlice<'a, T::Storage>,
     layout: Layout<D>,
+    pending: Option<&'a Pending>,
     _exclusive: PhantomData<&'a mut T>,
 }
 
 impl<'a, T: Element, D: Dimension> GpuView<'a, T, D> {
     /// What `layout` leads to; it was made for this buffer.
-    pub(crate) fn new(data: DeviceSlice<'a, T::Storage>, layout: Layout<D>) -> Self {
-        Self { data, layout }
+    pub(crate) fn new(data: DeviceSlice<'a, T::Storage>, layout: Layout<D>, pending: Option<&'a Pending>) -> Self {
+        Self { data, layout, pending }
+    }
+
+    pub(crate) fn pending(&self) -> Option<&'a Pending> {
+        self.pending
     }
 
     pub(crate) fn layout(&self) -> &Layout<D> {
@@ -111,12 +118,16 @@ impl<'a, T: Element, D: Dimension> GpuView<'a, T, D> {
     }
 
     /// The part of the buffer between the first and the last element in memory.
+    ///
+    /// # Errors
+    /// That of an operator such as `+=` on the array.
     pub(crate) fn covering(&self) -> Result<DeviceSlice<'a, T::Storage>> {
+        self.pending.map_or(Ok(()), Pending::check)?;
         Ok(self.data.slice(self.layout.span())?)
     }
 
     pub(crate) fn with<E: Dimension>(self, layout: Layout<E>) -> GpuView<'a, T, E> {
-        GpuView { data: self.data, layout }
+        GpuView { data: self.data, layout, pending: self.pending }
     }
 
     /// Two layouts of elements of this view.
@@ -142,8 +153,12 @@ impl<'a, T: Element, D: Dimension> GpuView<'a, T, D> {
 
 impl<'a, T: Element, D: Dimension> GpuViewMut<'a, T, D> {
     /// What `layout` leads to, each place once; it was made for this buffer.
-    pub(crate) fn new(data: DeviceSliceMut<'a, T::Storage>, layout: Layout<D>) -> Self {
-        Self { data: data.into_slice(), layout, _exclusive: PhantomData }
+    pub(crate) fn new(data: DeviceSliceMut<'a, T::Storage>, layout: Layout<D>, pending: &'a Pending) -> Self {
+        Self { data: data.into_slice(), layout, pending: Some(pending), _exclusive: PhantomData }
+    }
+
+    pub(crate) fn pending(&self) -> Option<&Pending> {
+        self.pending
     }
 
     pub(crate) fn layout(&self) -> &Layout<D> {
@@ -155,20 +170,26 @@ impl<'a, T: Element, D: Dimension> GpuViewMut<'a, T, D> {
         self.data
     }
 
+    /// The elements to read where they are written, and nowhere else.
+    pub(crate) fn own(&self) -> (DeviceSlice<'a, T::Storage>, Option<&'a Pending>) {
+        (self.data, self.pending)
+    }
+
     /// Another layout of elements of this view, each once.
     pub(crate) fn with<E: Dimension>(self, layout: Layout<E>) -> GpuViewMut<'a, T, E> {
-        GpuViewMut { data: self.data, layout, _exclusive: PhantomData }
+        GpuViewMut { data: self.data, layout, pending: self.pending, _exclusive: PhantomData }
     }
 
     /// Two layouts of elements of this view that have none in common.
     pub(crate) fn with_both(self, a: Layout<D>, b: Layout<D>) -> (Self, Self) {
-        let Self { data, .. } = self;
-        (Self { data, layout: a, _exclusive: PhantomData }, Self { data, layout: b, _exclusive: PhantomData })
+        let Self { data, pending, .. } = self;
+        let with = |layout| Self { data, layout, pending, _exclusive: PhantomData };
+        (with(a), with(b))
     }
 
     /// All of it, to write, while the view itself is not used.
     pub fn view_mut(&mut self) -> GpuViewMut<'_, T, D> {
-        GpuViewMut { data: self.data, layout: self.layout.clone(), _exclusive: PhantomData }
+        GpuViewMut { data: self.data, layout: self.layout.clone(), pending: self.pending, _exclusive: PhantomData }
     }
 
     /// Calls `write` with each part of the buffer that this view has alone, until one call fails. All parts have one length; a
@@ -177,6 +198,7 @@ impl<'a, T: Element, D: Dimension> GpuViewMut<'a, T, D> {
         &mut self,
         mut write: impl FnMut(DeviceSliceMut<'_, T::Storage>) -> Result<()>,
     ) -> Result<()> {
+        self.pending.map_or(Ok(()), Pending::check)?;
         for run in self.layout.runs() {
             let part = self.data.slice(run)?;
             #[expect(unsafe_code, reason = "which elements are whose is known to the layouts")]
@@ -204,7 +226,7 @@ impl<'a, T: Element, D: Dimension> GpuViewMut<'a, T, D> {
 
     /// The elements, for as long as they were borrowed to write.
     pub fn into_view(self) -> GpuView<'a, T, D> {
-        GpuView { data: self.data, layout: self.layout }
+        GpuView { data: self.data, layout: self.layout, pending: self.pending }
     }
 }
 

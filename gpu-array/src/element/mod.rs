@@ -141,6 +141,14 @@ pub trait Element: Copy + Send + Sync + PartialEq + Debug + Display + 'static {
     /// The slice with its element type as a value.
     #[doc(hidden)]
     fn host_slice_mut(slice: &mut [Self]) -> HostSliceMut<'_>;
+
+    /// The slice if it is one of this type.
+    #[doc(hidden)]
+    fn of_host_slice_mut(slice: HostSliceMut<'_>) -> Option<&mut [Self]>;
+
+    /// 0 or false.
+    #[doc(hidden)]
+    const ZERO: Self;
 }
 
 impl Element for bool {
@@ -170,6 +178,10 @@ impl Element for bool {
     fn host_slice_mut(slice: &mut [Self]) -> HostSliceMut<'_> {
         HostSliceMut::Bool(slice)
     }
+    fn of_host_slice_mut(slice: HostSliceMut<'_>) -> Option<&mut [Self]> {
+        if let HostSliceMut::Bool(slice) = slice { Some(slice) } else { None }
+    }
+    const ZERO: Self = false;
 }
 
 macro_rules! pods {
@@ -202,6 +214,10 @@ macro_rules! pods {
             fn host_slice_mut(slice: &mut [Self]) -> HostSliceMut<'_> {
                 HostSliceMut::$dtype(slice)
             }
+            fn of_host_slice_mut(slice: HostSliceMut<'_>) -> Option<&mut [Self]> {
+                if let HostSliceMut::$dtype(slice) = slice { Some(slice) } else { None }
+            }
+            const ZERO: Self = 0 as Self;
         }
     )*};
 }

@@ -2,15 +2,16 @@
 
 use std::{fmt, marker::PhantomData, sync::Arc};
 
+use gpu_driver::DeviceSlice;
 use ndarray::{ArrayView, DimMax, Dimension};
 use smallvec::SmallVec;
 
 use super::{
-    Leaf, Memory, Shape,
+    Leaf, Memory, Op, Pending, Shape, job,
     node::{Kind, Node},
     place::{Gpu, Host, Place},
 };
-use crate::{Element, GpuArray, GpuView, GpuViewMut, Result};
+use crate::{Element, GpuArray, GpuView, GpuViewMut, Result, layout::Layout};
 
 /// A value at each place of an array that does not exist yet: operators and functions on arrays, views, scalars and other expressions build
 /// it, and [`Expr::eval`] computes it, in one kernel on a GPU or one pass over the CPU's threads.
@@ -59,7 +60,7 @@ impl<'a, T: Element, D: Dimension, P: Place> Expr<'a, T, D, P> {
     /// `Broadcast` for shapes that do not fit; `NoHome` and `NoShape` for an expression without any array; `TooManyOperations`,
     /// `TooManyArguments`; `TooLarge`; the driver's.
     pub fn eval(&self) -> Result<P::Owned<T, D>> {
-        P::eval(self)
+        job::evaluate(self, None)
     }
 
     /// The shape of the value.
@@ -67,7 +68,7 @@ impl<'a, T: Element, D: Dimension, P: Place> Expr<'a, T, D, P> {
     /// # Errors
     /// As [`Expr::eval`] has of shapes.
     pub fn shape(&self) -> Result<Vec<usize>> {
-        Ok(super::graph::assemble(&[&self.node])?.shape.to_vec())
+        Ok(super::graph::assemble(&[&self.node], D::NDIM.unwrap_or(0))?.shape.to_vec())
     }
 
     /// The value in at least this shape: axes of length 1 and axes in front are added by repetition.
@@ -168,7 +169,7 @@ macro_rules! expressions {
 
         impl<'a, $($generics)*, U: Element, E: Dimension, T: Element, D: DimMax<E> + Dimension> Rhs<'a, T, D, $place> for $type {
             type Elem = U;
-            type Dim = D::Output;
+            type Dim = <D as DimMax<E>>::Output;
             fn into_node(self) -> Operand<'a> {
                 Operand(self.to_expr().node)
             }
@@ -206,24 +207,38 @@ pub fn constant<T: Element, P: Place>(value: T) -> Expr<'static, T, ndarray::Ix0
     Expr::of(Node::new(Kind::Scalar(value.to_word()), T::DTYPE))
 }
 
+/// The elements that a layout leads to.
+fn leaf<'a, T: Element, D: Dimension>(
+    data: DeviceSlice<'a, T::Storage>,
+    layout: &Layout<D>,
+    pending: Option<&'a Pending>,
+) -> Arc<Node<'a>> {
+    let memory = Memory::Device { address: data.as_raw(), home: data.home(), pending };
+    let (shape, strides) = (SmallVec::from_slice(layout.shape()), SmallVec::from_slice(layout.strides()));
+    Node::new(Kind::Leaf(Leaf { memory, dtype: T::DTYPE, offset: layout.offset() as isize, shape, strides }), T::DTYPE)
+}
+
 impl<'a, T: Element, D: Dimension> GpuView<'a, T, D> {
     pub(crate) fn to_expr(&self) -> Expr<'a, T, D> {
-        let (data, layout) = (self.data(), self.layout());
-        let memory = Memory::Device { address: data.as_raw(), home: data.home() };
-        let (shape, strides) = (SmallVec::from_slice(layout.shape()), SmallVec::from_slice(layout.strides()));
-        let leaf = Leaf { memory, dtype: T::DTYPE, offset: layout.offset() as isize, shape, strides };
-        Expr::of(Node::new(Kind::Leaf(leaf), T::DTYPE))
+        Expr::of(leaf::<T, D>(self.data(), self.layout(), self.pending()))
     }
 }
 
 impl<T: Element, D: Dimension> GpuArray<T, D> {
     pub(crate) fn to_expr(&self) -> Expr<'_, T, D> {
-        self.view().to_expr()
+        Expr::of(leaf::<T, D>(self.data(), self.layout(), self.pending()))
     }
 }
 
-impl<T: Element, D: Dimension> GpuViewMut<'_, T, D> {
+impl<'a, T: Element, D: Dimension> GpuViewMut<'a, T, D> {
     pub(crate) fn to_expr(&self) -> Expr<'_, T, D> {
-        self.view().to_expr()
+        Expr::of(leaf::<T, D>(self.data(), self.layout(), self.pending()))
+    }
+
+    /// Its own elements, each to be read where it is written. It is no array to what reads at computed places: another thread of the kernel may have
+    /// written there.
+    pub(crate) fn own_elements(&self) -> Expr<'a, T, D> {
+        let (data, pending) = self.own();
+        Expr::of(Node::unary(Op::Copy, T::DTYPE, leaf::<T, D>(data, self.layout(), pending)))
     }
 }

@@ -11,7 +11,7 @@ use super::{
     operators::{Common, binary},
     place::{Gpu, Place},
 };
-use crate::{Bits, Element, Float, GpuArray, GpuView, GpuViewMut, Number, Promote};
+use crate::{Element, Float, GpuArray, GpuView, GpuViewMut, Number, Promote};
 
 /// A function of one operand that is brought to the type of its value.
 fn unary<'a, T: Element, V: Element, D: Dimension, P: Place>(op: Op, x: Expr<'a, T, D, P>) -> Expr<'a, V, D, P> {
@@ -287,25 +287,31 @@ macro_rules! functions {
         }
     };
 
-    (@float [$($generics:tt)*] $type:ty, $place:ty, [$($life:tt)*] [$($ref:tt)*] $self:ident;
-        $($(#[$doc:meta])* $name:ident $op:ident;)*) => {
-        /// Mathematical functions. Integers are taken as `f64`.
+    (@float $generics:tt $type:ty, $place:ty, $life:tt $ref:tt $self:ident; $($(#[$doc:meta])* $name:ident $op:ident;)*) => {
+        $(functions! { @one_float $generics $type, $place, $life $ref $self; $(#[$doc])* $name $op })*
+    };
+    (@one_float [$($generics:tt)*] $type:ty, $place:ty, [$($life:tt)*] [$($ref:tt)*] $self:ident;
+        $(#[$doc:meta])* $name:ident $op:ident) => {
         impl<$($generics)*> $type {
-            $($(#[$doc])*
+            $(#[$doc])*
             #[must_use = "it is computed by `eval`"]
             pub fn $name<$($life)*>($($ref)* $self) -> Expr<'a, T::Float, D, $place>
             where
                 T: Number,
             {
                 unary(Op::$op, $self.to_expr())
-            })*
+            }
         }
     };
 
-    (@binary [$($generics:tt)*] $type:ty, $place:ty, [$($life:tt)*] [$($ref:tt)*] $self:ident, $kind:ident, $value:ty;
+    (@binary $generics:tt $type:ty, $place:ty, $life:tt $ref:tt $self:ident, $kind:ident, $value:ty;
         $($(#[$doc:meta])* $name:ident $op:ident;)*) => {
+        $(functions! { @one_binary $generics $type, $place, $life $ref $self, $kind, $value; $(#[$doc])* $name $op })*
+    };
+    (@one_binary [$($generics:tt)*] $type:ty, $place:ty, [$($life:tt)*] [$($ref:tt)*] $self:ident, $kind:ident, $value:ty;
+        $(#[$doc:meta])* $name:ident $op:ident) => {
         impl<$($generics)*> $type {
-            $($(#[$doc])*
+            $(#[$doc])*
             #[must_use = "it is computed by `eval`"]
             pub fn $name<$($life)* R>($($ref)* $self, other: R) -> Expr<'a, $value, R::Dim, $place>
             where
@@ -313,7 +319,7 @@ macro_rules! functions {
                 T: Promote<R::Elem, Output: $kind>,
             {
                 functions!(@call $op, $value, $self, other)
-            })*
+            }
         }
     };
     // The operands of these have the type of the value, of all others the common type.

@@ -111,7 +111,7 @@ fn zeros<T: Element>(len: usize) -> Option<Vec<T>> {
     let mut probe: Vec<T> = Vec::new();
     probe.try_reserve_exact(len).ok()?;
     drop(probe);
-    Some(vec![T::from_storage(T::ZERO); len])
+    Some(vec![T::ZERO; len])
 }
 
 /// Whether every array of the full shape is in Fortran order, and one of them in that order alone.
@@ -171,7 +171,7 @@ pub(crate) fn evaluate<T: Element, D: Dimension, P: Place>(
 }
 
 /// Several values of one shape, for [`eval_all`]: a tuple of two to six expressions or arrays of one place.
-pub trait Values {
+pub trait Values<'a> {
     /// The arrays.
     type Arrays;
 
@@ -195,13 +195,13 @@ pub trait Values {
 /// assert_eq!((sinh[0], cosh[0]), (0.0, 1.0));
 /// # Ok::<(), gpu_array::ArrayError>(())
 /// ```
-pub fn eval_all<V: Values>(values: V) -> Result<V::Arrays> {
+pub fn eval_all<'a, V: Values<'a>>(values: V) -> Result<V::Arrays> {
     values.eval_all()
 }
 
 macro_rules! values {
     ($($first:ident $($other:ident)*;)*) => {$(
-        impl<'a, $first: IntoExpr<'a>, $($other: IntoExpr<'a, Place = $first::Place>),*> Values for ($first, $($other),*) {
+        impl<'a, $first: IntoExpr<'a>, $($other: IntoExpr<'a, Place = $first::Place>),*> Values<'a> for ($first, $($other),*) {
             type Arrays = (
                 <$first::Place as Place>::Owned<$first::Elem, $first::Dim>,
                 $(<$first::Place as Place>::Owned<$other::Elem, $other::Dim>),*

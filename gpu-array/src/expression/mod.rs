@@ -1,18 +1,36 @@
 //! Fused elementwise expressions.
 
+mod assign;
 mod code;
+mod device;
+mod expr;
+mod functions;
+mod graph;
 pub(crate) mod host;
+mod job;
+mod make;
+mod node;
 mod op;
+mod operators;
+mod place;
 mod source;
-
-pub(crate) use code::{Code, Shape, Step};
-pub(crate) use op::Op;
-pub use source::Source;
 
 use gpu_driver::Stream;
 use smallvec::SmallVec;
 
-use crate::DType;
+pub use expr::{Expr, IntoExpr, Operand, Rhs, constant, host};
+pub use functions::where_;
+pub use job::{Job, Target, Values, eval_all};
+pub use make::{Outside, arange, diff, eye, flip, gather, index, linspace, pad, repeat, roll, source, take, tile, tril, triu};
+pub use place::{Gpu, Host, Place};
+pub use source::Source;
+
+pub(crate) use assign::Pending;
+pub(crate) use code::{Code, Shape, Step};
+pub(crate) use op::Op;
+pub(crate) use source::AnySource;
+
+use crate::{DType, Result};
 use host::HostView;
 
 /// Distances of neighbours along each axis, in elements.
@@ -22,7 +40,7 @@ pub(crate) type Strides = SmallVec<[isize; 4]>;
 #[derive(Clone, Debug)]
 pub(crate) enum Memory<'a> {
     /// A buffer in device memory.
-    Device { address: u64, home: &'a Stream },
+    Device { address: u64, home: &'a Stream, pending: Option<&'a Pending> },
     /// An array in host memory; its first element (by index, not by address) is element 0.
     Host(HostView<'a>),
     /// Nowhere: the values are the offsets themselves ([`Op::Index`]).
@@ -46,4 +64,42 @@ pub(crate) struct Table<'a> {
     pub(crate) dtype: DType,
     /// Of the first element.
     pub(crate) offset: isize,
+}
+
+impl<'a> Memory<'a> {
+    /// The stream that orders it.
+    fn home(&self) -> Option<&'a Stream> {
+        match self {
+            Self::Device { home, .. } => Some(home),
+            _ => None,
+        }
+    }
+
+    /// What an operator on the array could not return.
+    fn check(&self) -> Result<()> {
+        match self {
+            Self::Device { pending: Some(pending), .. } => pending.check(),
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether both begin at one place of one memory.
+    fn same_as(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Device { address: a, .. }, Self::Device { address: b, .. }) => a == b,
+            (Self::Host(a), Self::Host(b)) => a.address() == b.address(),
+            _ => false,
+        }
+    }
+}
+
+impl Leaf<'_> {
+    /// Whether both are the same elements in the same shape.
+    fn same_as(&self, other: &Self) -> bool {
+        self.dtype == other.dtype
+            && self.offset == other.offset
+            && self.memory.same_as(&other.memory)
+            && self.shape == other.shape
+            && self.strides == other.strides
+    }
 }

@@ -36,3 +36,32 @@ pub(crate) trait ErasedSource: Debug + Send + Sync {
     /// Writes the value at `places[i]` to `out[i]`, whose type is the source's.
     fn fill(&self, places: &[i64], out: HostSliceMut<'_>);
 }
+
+/// A source with its element type, behind the trait without.
+#[derive(Debug)]
+struct Typed<S, T>(S, std::marker::PhantomData<fn() -> T>);
+
+/// Forgets the element type.
+pub(crate) fn erased<T: Element>(source: impl Source<T>) -> AnySource {
+    Arc::new(Typed(source, std::marker::PhantomData))
+}
+
+impl<T: Element, S: Source<T>> ErasedSource for Typed<S, T> {
+    fn dtype(&self) -> DType {
+        T::DTYPE
+    }
+    fn header(&self) -> Header {
+        self.0.header()
+    }
+    fn function(&self) -> &'static str {
+        self.0.function()
+    }
+    fn words(&self) -> Vec<u64> {
+        self.0.words()
+    }
+    fn fill(&self, places: &[i64], out: HostSliceMut<'_>) {
+        for (value, &place) in T::of_host_slice_mut(out).unwrap_or_default().iter_mut().zip(places) {
+            *value = self.0.value(place as u64);
+        }
+    }
+}

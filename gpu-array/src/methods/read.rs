@@ -72,7 +72,7 @@ macro_rules! read_only {
 
             /// All of it, to read.
             pub fn view(&self) -> GpuView<$life, T, D> {
-                GpuView::new(self.data(), self.layout().clone())
+                GpuView::new(self.data(), self.layout().clone(), self.pending())
             }
 
             /// What `s![…]` selects, by ndarray's rules: indices and ends below 0 count from the end of their axis, and a negative step

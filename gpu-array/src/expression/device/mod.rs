@@ -7,10 +7,10 @@ mod plan;
 mod policy;
 mod text;
 
-use gpu_driver::{Arch, DevicePod, DeviceVec, PARAMETER_BYTES, Program, Stream};
+use gpu_driver::{DevicePod, DeviceVec, PARAMETER_BYTES, Program, Stream};
 use smallvec::SmallVec;
 
-pub use batch::compile_together;
+pub(crate) use batch::compile_together;
 
 use self::{
     axes::Axes,
@@ -18,7 +18,7 @@ use self::{
     policy::{Loop, Policy},
     text::Text,
 };
-use super::{Code, Op, Strides};
+use super::{Code, Strides};
 use crate::{ArrayError, Result};
 
 /// Most steps of a kernel: beyond, compiling takes seconds.
@@ -27,7 +27,7 @@ const MOST_STEPS: usize = 4096;
 /// What keys of expressions begin with: no other crate's do.
 const KEY: u64 = u64::from_be_bytes(*b"gpuarray");
 
-type Key = SmallVec<[u64; 48]>;
+type Key = SmallVec<[u64; 64]>;
 
 /// Memory whose every element the kernel writes that is launched next.
 pub(crate) fn allocate<T: DevicePod>(stream: &Stream, len: usize) -> Result<DeviceVec<T>> {

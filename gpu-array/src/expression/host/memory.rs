@@ -32,6 +32,13 @@ macro_rules! types {
             }
         }
 
+        impl HostView<'_> {
+            /// Where its first element is.
+            pub(crate) fn address(&self) -> usize {
+                match self { $(Self::$variant(view) => view.as_ptr() as usize,)* }
+            }
+        }
+
         impl<'a> HostSliceMut<'a> {
             /// Cuts off the first `len` elements, or all where there are fewer.
             pub(super) fn take_first(&mut self, len: usize) -> Self {

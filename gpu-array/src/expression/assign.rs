@@ -1,0 +1,140 @@
+//! Expressions into existing arrays.
+
+use std::{
+    ops::{AddAssign, BitAndAssign, BitOrAssign, BitXorAssign, DivAssign, MulAssign, RemAssign, ShlAssign, ShrAssign, SubAssign},
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+
+use ndarray::Dimension;
+
+use super::{Expr, IntoExpr, Op, Rhs, job, node::Node, place::Gpu};
+use crate::{ArrayError, Bits, Element, Float, GpuArray, GpuViewMut, Integer, Number, Promote, Result};
+
+/// What an operator could not return: `x += …` has no result.
+#[derive(Debug, Default)]
+pub(crate) struct Pending {
+    is_set: AtomicBool,
+    error: Mutex<Option<Box<ArrayError>>>,
+}
+
+impl Pending {
+    fn set(&self, error: ArrayError) {
+        let mut slot = self.error.lock().unwrap_or_else(PoisonError::into_inner);
+        // The first one is the cause of what follows.
+        slot.get_or_insert(Box::new(error));
+        self.is_set.store(true, Ordering::Release);
+    }
+
+    /// The error of an operator, once.
+    pub(crate) fn check(&self) -> Result<()> {
+        if !self.is_set.load(Ordering::Acquire) {
+            return Ok(());
+        }
+        let mut slot = self.error.lock().unwrap_or_else(PoisonError::into_inner);
+        self.is_set.store(false, Ordering::Release);
+        slot.take().map_or(Ok(()), |error| Err(*error))
+    }
+}
+
+impl<T: Element, D: Dimension> GpuArray<T, D> {
+    /// Overwrites the array with a value that has its shape, or is broadcast to it. One kernel; does not wait.
+    ///
+    /// # Errors
+    /// As [`Expr::eval`], and `Operands` for a shape that cannot be broadcast to the array's. The array is as it was then.
+    ///
+    /// ```no_run
+    /// # let device = gpu_array::gpu_driver::Device::first()?;
+    /// # let x = gpu_array::GpuArray::<f32, _>::zeros(&device, 100)?;
+    /// # let mut y = gpu_array::GpuArray::<f32, _>::zeros(&device, 100)?;
+    /// y.assign(2.0 * &x + 1.0)?;
+    /// y.update(|y| y.sqrt() - &x)?;
+    /// y += &x;
+    /// # Ok::<(), gpu_array::ArrayError>(())
+    /// ```
+    pub fn assign<'a, E>(&mut self, value: E) -> Result<()>
+    where
+        E: IntoExpr<'a, Elem = T, Place = Gpu>,
+    {
+        self.pending().map_or(Ok(()), Pending::check)?;
+        job::assign(&self.view_mut(), &value.into_expr().node)
+    }
+
+    /// Overwrites the array with a function of itself and others, element by element, in one kernel; does not wait.
+    ///
+    /// # Errors
+    /// As [`GpuArray::assign`].
+    pub fn update<'s, R>(&'s mut self, function: impl FnOnce(Expr<'s, T, D>) -> R) -> Result<()>
+    where
+        R: IntoExpr<'s, Elem = T, Place = Gpu>,
+    {
+        self.pending().map_or(Ok(()), Pending::check)?;
+        self.view_mut().update(function)
+    }
+}
+
+impl<'v, T: Element, D: Dimension> GpuViewMut<'v, T, D> {
+    /// As [`GpuArray::assign`], for part of an array.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn assign<'a, E>(&mut self, value: E) -> Result<()>
+    where
+        E: IntoExpr<'a, Elem = T, Place = Gpu>,
+    {
+        job::assign(self, &value.into_expr().node)
+    }
+
+    /// As [`GpuArray::update`], for part of an array.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn update<'s, R>(self, function: impl FnOnce(Expr<'s, T, D>) -> R) -> Result<()>
+    where
+        'v: 's,
+        R: IntoExpr<'s, Elem = T, Place = Gpu>,
+    {
+        // The value reads an element where it is written, by the same thread of the kernel: its shape is the view's.
+        let own: Expr<'s, T, D> = self.own_elements();
+        let value = function(own).into_expr();
+        job::assign(&self, &value.node)
+    }
+}
+
+/// `x op= y`, where the result of `x op y` has the element type of x.
+macro_rules! assigning {
+    ($($trait:ident $method:ident $op:ident $kind:ident;)*) => {$(
+        impl<'a, T: $kind, D: Dimension, R: Rhs<'a, T, D, Gpu>> $trait<R> for GpuArray<T, D>
+        where
+            T: Promote<R::Elem, Output = T>,
+        {
+            /// In place, in one kernel. Where that fails the array stays as it is, and the error is returned by its next fallible call.
+            fn $method(&mut self, right: R) {
+                let right = right.into_node().0;
+                let outcome = {
+                    let view = self.view_mut();
+                    let own: Expr<'_, T, D> = view.own_elements();
+                    job::assign(&view, &Node::binary(Op::$op, T::DTYPE, T::DTYPE, own.node, right))
+                };
+                if let (Err(error), Some(pending)) = (outcome, self.pending()) {
+                    pending.set(error);
+                }
+            }
+        }
+    )*};
+}
+
+assigning! {
+    AddAssign add_assign Add Number;
+    SubAssign sub_assign Subtract Number;
+    MulAssign mul_assign Multiply Number;
+    RemAssign rem_assign Remainder Number;
+    DivAssign div_assign Divide Float;
+    BitAndAssign bitand_assign And Bits;
+    BitOrAssign bitor_assign Or Bits;
+    BitXorAssign bitxor_assign Xor Bits;
+    ShlAssign shl_assign ShiftLeft Integer;
+    ShrAssign shr_assign ShiftRight Integer;
+}

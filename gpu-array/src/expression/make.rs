@@ -1,0 +1,297 @@
+//! Expressions of places, and of elements at computed places: what would otherwise be kernels of their own.
+
+use std::sync::Arc;
+
+use ndarray::{Axis, Dimension, Ix1, Ix2};
+use smallvec::SmallVec;
+
+use super::{
+    Expr, IntoExpr, Op, Place, Shape, Source, Table,
+    node::{Kind, Node},
+    where_,
+};
+use crate::{ArrayError, DType, Element, Number, Result};
+
+/// The place along an axis, counted from 0, in whatever shape the expression around it has.
+///
+/// ```
+/// use gpu_array::expression::{Expr, Host, host, index, where_};
+/// use ndarray::{Axis, Ix2, array};
+/// let x = array![[1, 2], [3, 4]];
+/// let below: Expr<bool, Ix2, Host> = index::<Ix2, _>(Axis(0)).ge(index(Axis(1)));
+/// assert_eq!(where_(below, host(&x), 0).eval()?, array![[1, 0], [3, 4]]);
+/// # Ok::<(), gpu_array::ArrayError>(())
+/// ```
+pub fn index<D: Dimension, P: Place>(axis: Axis) -> Expr<'static, i64, D, P> {
+    let kind = match D::NDIM {
+        None => Kind::FromFirst(axis.0),
+        Some(ndim) if axis.0 < ndim => Kind::FromLast(ndim - 1 - axis.0),
+        Some(ndim) => Kind::Failed(Box::new(ArrayError::Axis { op: "index", axis: axis.0, ndim })),
+    };
+    Expr::of(Node::new(kind, DType::I64))
+}
+
+/// What an index outside of an axis stands for. Inside is `0..length`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Outside<T> {
+    /// A multiple of the length is added: -1 is the last element. An axis of length 0 has nothing to give: the value is 0.
+    Wrap,
+    /// The nearest end. An axis of length 0 has nothing to give: the value is 0.
+    Clip,
+    /// No element, but this value.
+    Value(T),
+}
+
+/// The elements of an array of rank 1 at computed places, NumPy's `take`.
+///
+/// The device cannot report an index that is outside, so it is said beforehand what one stands for.
+///
+/// # Errors
+/// `eval` reports `NotAnArray` when `array` is not an array or a view.
+///
+/// ```
+/// use gpu_array::expression::{Outside, host, take};
+/// let (x, i) = (ndarray::array![10.0, 20.0, 30.0], ndarray::array![2, 0, -1]);
+/// assert_eq!(take(host(&x), host(&i), Outside::Wrap).eval()?, ndarray::array![30.0, 10.0, 30.0]);
+/// # Ok::<(), gpu_array::ArrayError>(())
+/// ```
+pub fn take<'a, A, I>(array: A, index: I, outside: Outside<A::Elem>) -> Expr<'a, A::Elem, I::Dim, A::Place>
+where
+    A: IntoExpr<'a, Dim = Ix1>,
+    I: IntoExpr<'a, Elem = i64, Place = A::Place>,
+{
+    gather(array, &[index.into_expr()], outside)
+}
+
+/// The elements of an array at computed places, an index for each axis: NumPy's `array[i, j, …]`. The indices are broadcast.
+///
+/// # Errors
+/// `eval` reports `NotAnArray` when `array` is not an array or a view, `Ndim` unless there is an index for each axis.
+pub fn gather<'a, A, D: Dimension>(
+    array: A,
+    indices: &[Expr<'a, i64, D, A::Place>],
+    outside: Outside<A::Elem>,
+) -> Expr<'a, A::Elem, D, A::Place>
+where
+    A: IntoExpr<'a>,
+{
+    let nodes: Vec<_> = indices.iter().map(|index| index.node.clone()).collect();
+    Expr::of(gathered(&array.into_expr().node, &nodes, outside).unwrap_or_else(|error| Node::failed(error, A::Elem::DTYPE)))
+}
+
+fn gathered<'a, T: Element>(array: &Arc<Node<'a>>, indices: &[Arc<Node<'a>>], outside: Outside<T>) -> Result<Arc<Node<'a>>> {
+    let Kind::Leaf(leaf) = &array.kind else {
+        return Err(ArrayError::NotAnArray { op: "take", expression: array.to_string() });
+    };
+    if indices.len() != leaf.shape.len() {
+        return Err(ArrayError::Ndim { op: "take", expected: leaf.shape.len(), got: indices.len() });
+    }
+    let is_empty = leaf.shape.contains(&0);
+    let mut offset = scalar(0i64);
+    let mut inside = scalar(!is_empty);
+    for (axis, index) in indices.iter().enumerate() {
+        let length = scalar(leaf.shape[axis] as i64);
+        let within = match outside {
+            Outside::Wrap => Node::binary(Op::Wrap, DType::I64, DType::I64, index.clone(), length),
+            Outside::Clip => Node::binary(Op::Clip, DType::I64, DType::I64, index.clone(), length),
+            Outside::Value(_) => {
+                let here = Node::binary(Op::Inside, DType::Bool, DType::I64, index.clone(), length);
+                inside = Node::binary(Op::And, DType::Bool, DType::Bool, inside, here);
+                index.clone()
+            }
+        };
+        let stride = scalar(leaf.strides[axis] as i64);
+        let step = Node::binary(Op::Multiply, DType::I64, DType::I64, within, stride);
+        offset = Node::binary(Op::Add, DType::I64, DType::I64, offset, step);
+    }
+    let table = Table { memory: leaf.memory.clone(), dtype: leaf.dtype, offset: leaf.offset };
+    let mut node = Node { kind: Kind::Gather(table), dtype: T::DTYPE, args: [None, None, None] };
+    node.args = [Some(offset), Some(inside.clone()), None];
+    let taken = Arc::new(node);
+    Ok(match outside {
+        Outside::Value(value) => Node::ternary(Op::Select, T::DTYPE, [inside, taken, scalar(value)]),
+        _ => taken,
+    })
+}
+
+fn scalar<'a, T: Element>(value: T) -> Arc<Node<'a>> {
+    Node::new(Kind::Scalar(value.to_word()), T::DTYPE)
+}
+
+/// An expression of a source's values, one for each place of the shape, in C order.
+pub fn source<T: Element, D: Dimension, P: Place>(
+    source: impl Source<T>,
+    shape: impl ndarray::IntoDimension<Dim = D>,
+) -> Expr<'static, T, D, P> {
+    let dim = shape.into_dimension();
+    let mut place = scalar(0i64);
+    let mut stride = 1i64;
+    for axis in (0..dim.ndim()).rev() {
+        let along = Node::new(Kind::FromLast(dim.ndim() - 1 - axis), DType::I64);
+        let step = Node::binary(Op::Multiply, DType::I64, DType::I64, along, scalar(stride));
+        place = Node::binary(Op::Add, DType::I64, DType::I64, place, step);
+        stride = stride.wrapping_mul(dim.slice()[axis] as i64);
+    }
+    let mut node = Node { kind: Kind::Source(super::source::erased(source)), dtype: T::DTYPE, args: [None, None, None] };
+    node.args[0] = Some(place);
+    Expr::of(Arc::new(node)).broadcast(dim)
+}
+
+/// `start + i * step` for the values before `stop`, as NumPy's `arange`. Floats are computed in f64 and rounded once.
+///
+/// # Errors
+/// `Range` for a step of zero or a number of values that is not finite.
+pub fn arange<T: Number, P: Place>(start: T, stop: T, step: T) -> Result<Expr<'static, T, Ix1, P>> {
+    let n = T::range_len(start, stop, step)?;
+    Ok(progression(start, step).broadcast(n))
+}
+
+/// `start + i * step` at place i: integers wrap, floats are computed in f64 and rounded once.
+fn progression<T: Number, P: Place>(start: T, step: T) -> Expr<'static, T, Ix1, P> {
+    let computed = if T::DTYPE.is_float() { DType::F64 } else { T::DTYPE };
+    let place = index::<Ix1, P>(Axis(0)).node.cast(computed);
+    let (start, step) = (scalar(start).cast(computed), scalar(step).cast(computed));
+    let along = Node::binary(Op::Multiply, computed, computed, place, step);
+    Expr::of(Node::binary(Op::Add, computed, computed, start, along).cast(T::DTYPE))
+}
+
+/// `n` values from `start` to `stop`, both included, as NumPy's `linspace`: `start + i * ((stop - start) / (n - 1))` in f64, rounded once, and
+/// `stop` itself at the end.
+pub fn linspace<T: crate::Float, P: Place>(start: T, stop: T, n: usize) -> Expr<'static, T, Ix1, P> {
+    let wide = |value: T| num_traits::ToPrimitive::to_f64(&value).unwrap_or(f64::NAN);
+    let (first, last) = (wide(start), wide(stop));
+    let step = (last - first) / n.saturating_sub(1).max(1) as f64;
+    let values: Expr<'static, f64, Ix1, P> = progression(first, step);
+    let is_last = index::<Ix1, P>(Axis(0)).eq(n as i64 - 1);
+    // Of a single value NumPy takes the start.
+    let end = if n == 1 { first } else { last };
+    let values = where_(is_last, end, values);
+    Expr::<T, Ix1, P>::of(values.node.cast(T::DTYPE)).broadcast(n)
+}
+
+/// The identity matrix of n rows.
+pub fn eye<T: Number, P: Place>(n: usize) -> Expr<'static, T, Ix2, P> {
+    let diagonal = index::<Ix2, P>(Axis(0)).eq(index(Axis(1)));
+    Expr::<T, Ix2, P>::of(diagonal.node.cast(T::DTYPE)).broadcast((n, n))
+}
+
+/// A matrix with zeros above its k-th diagonal (0 is the main one, 1 the one above it), NumPy's `tril`.
+pub fn tril<'a, A>(matrix: A, k: i64) -> Expr<'a, A::Elem, A::Dim, A::Place>
+where
+    A: IntoExpr<'a>,
+{
+    triangle(matrix.into_expr(), Op::LessEqual, k)
+}
+
+/// A matrix with zeros below its k-th diagonal, NumPy's `triu`.
+pub fn triu<'a, A>(matrix: A, k: i64) -> Expr<'a, A::Elem, A::Dim, A::Place>
+where
+    A: IntoExpr<'a>,
+{
+    triangle(matrix.into_expr(), Op::GreaterEqual, k)
+}
+
+/// Of the last two axes, where `column - row` compares with k; else 0.
+fn triangle<'a, T: Element, D: Dimension, P: Place>(matrix: Expr<'a, T, D, P>, compare: Op, k: i64) -> Expr<'a, T, D, P> {
+    if let Some(ndim @ 0..2) = D::NDIM {
+        return Expr::of(Node::failed(ArrayError::Ndim { op: "tril, triu", expected: 2, got: ndim }, T::DTYPE));
+    }
+    let place = |axis| Node::new(Kind::FromLast(axis), DType::I64);
+    let distance = Node::binary(Op::Subtract, DType::I64, DType::I64, place(0), place(1));
+    let keeps = Node::binary(compare, DType::Bool, DType::I64, distance, scalar(k));
+    let zero = Node::new(Kind::Scalar(0), T::DTYPE);
+    Expr::of(Node::ternary(Op::Select, T::DTYPE, [keeps, matrix.node, zero]))
+}
+
+/// An array whose places along one axis are computed from those of the result; the other axes stay. `length` of the result from that of the array.
+fn along<'a, A>(
+    op: &'static str,
+    array: A,
+    axis: Axis,
+    length: impl FnOnce(usize) -> Option<usize>,
+    source: impl FnOnce(Arc<Node<'a>>, usize) -> Arc<Node<'a>>,
+    outside: Outside<A::Elem>,
+) -> Expr<'a, A::Elem, A::Dim, A::Place>
+where
+    A: IntoExpr<'a>,
+{
+    let array = array.into_expr().node;
+    let build = || {
+        let Kind::Leaf(leaf) = &array.kind else {
+            return Err(ArrayError::NotAnArray { op, expression: array.to_string() });
+        };
+        let ndim = leaf.shape.len();
+        let own = *leaf.shape.get(axis.0).ok_or(ArrayError::Axis { op, axis: axis.0, ndim })?;
+        let mut shape = Shape::from_slice(&leaf.shape);
+        shape[axis.0] = length(own).ok_or_else(|| ArrayError::TooLarge { shape: leaf.shape.to_vec() })?;
+        let mut indices: SmallVec<[Arc<Node<'a>>; 4]> = SmallVec::new();
+        indices.extend((0..ndim).map(|axis| Node::new(Kind::FromLast(ndim - 1 - axis), DType::I64)));
+        indices[axis.0] = source(indices[axis.0].clone(), own);
+        let taken = gathered(&array, &indices, outside)?;
+        let mut whole = Node { kind: Kind::Broadcast(shape), dtype: A::Elem::DTYPE, args: [None, None, None] };
+        whole.args[0] = Some(taken);
+        Ok(Arc::new(whole))
+    };
+    Expr::of(build().unwrap_or_else(|error| Node::failed(error, A::Elem::DTYPE)))
+}
+
+fn integers<'a>(op: Op, a: Arc<Node<'a>>, b: i64) -> Arc<Node<'a>> {
+    Node::binary(op, DType::I64, DType::I64, a, scalar(b))
+}
+
+/// The array with its places along an axis moved on by `shift`, and round from the end to the start: NumPy's `roll`.
+///
+/// ```
+/// use gpu_array::expression::{host, roll};
+/// let x = ndarray::array![1, 2, 3, 4];
+/// assert_eq!(roll(host(&x), 1, ndarray::Axis(0)).eval()?, ndarray::array![4, 1, 2, 3]);
+/// # Ok::<(), gpu_array::ArrayError>(())
+/// ```
+pub fn roll<'a, A: IntoExpr<'a>>(array: A, shift: i64, axis: Axis) -> Expr<'a, A::Elem, A::Dim, A::Place> {
+    // Within the length, so that nothing overflows.
+    let source = |place, length: usize| integers(Op::Subtract, place, shift.checked_rem(length as i64).unwrap_or(0));
+    along("roll", array, axis, Some, source, Outside::Wrap)
+}
+
+/// The array backwards along an axis: NumPy's `flip`. A view does the same without a copy: `slice(s![..;-1])`.
+pub fn flip<'a, A: IntoExpr<'a>>(array: A, axis: Axis) -> Expr<'a, A::Elem, A::Dim, A::Place> {
+    let source = |place, length: usize| Node::binary(Op::Subtract, DType::I64, DType::I64, scalar(length as i64 - 1), place);
+    along("flip", array, axis, Some, source, Outside::Clip)
+}
+
+/// The array `times` times behind itself along an axis: NumPy's `tile`.
+pub fn tile<'a, A: IntoExpr<'a>>(array: A, times: usize, axis: Axis) -> Expr<'a, A::Elem, A::Dim, A::Place> {
+    along("tile", array, axis, |length| length.checked_mul(times), |place, _| place, Outside::Wrap)
+}
+
+/// Each element `times` times behind itself along an axis: NumPy's `repeat`.
+pub fn repeat<'a, A: IntoExpr<'a>>(array: A, times: usize, axis: Axis) -> Expr<'a, A::Elem, A::Dim, A::Place> {
+    let source = |place, _| integers(Op::FloorDivide, place, times.max(1) as i64);
+    along("repeat", array, axis, |length| length.checked_mul(times), source, Outside::Clip)
+}
+
+/// The array with `before` and `after` places more along an axis, where `outside` says what stands there: NumPy's `pad` with a constant
+/// value, `wrap`, or `edge` (clip).
+pub fn pad<'a, A: IntoExpr<'a>>(
+    array: A,
+    before: usize,
+    after: usize,
+    axis: Axis,
+    outside: Outside<A::Elem>,
+) -> Expr<'a, A::Elem, A::Dim, A::Place> {
+    let source = |place, _| integers(Op::Subtract, place, before as i64);
+    along("pad", array, axis, |length| length.checked_add(before)?.checked_add(after), source, outside)
+}
+
+/// The differences of neighbours along an axis, which is one shorter in the result: NumPy's `diff`.
+pub fn diff<'a, A>(array: A, axis: Axis) -> Expr<'a, A::Elem, A::Dim, A::Place>
+where
+    A: IntoExpr<'a, Elem: Number>,
+{
+    let array = array.into_expr();
+    let shorter = |length: usize| Some(length.saturating_sub(1));
+    let later = along("diff", &array, axis, shorter, |place, _| integers(Op::Add, place, 1), Outside::Clip);
+    let earlier = along("diff", &array, axis, shorter, |place, _| place, Outside::Clip);
+    let dtype = A::Elem::DTYPE;
+    Expr::of(Node::binary(Op::Subtract, dtype, dtype, later.node, earlier.node))
+}
