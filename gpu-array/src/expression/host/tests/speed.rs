@@ -103,3 +103,28 @@ fn used_arrays() {
         }
     }
 }
+
+/// x + y of a matrix and something of other strides, beside x + x.
+#[test]
+#[ignore = "measures"]
+fn strides() {
+    for (rows, columns) in [(10_000, 1_000), (1_000_000, 10), (3_333_333, 3), (3_162, 3_162)] {
+        let x = Array1::from_elem(rows * columns, 1f32).into_shape_with_order((rows, columns)).unwrap();
+        let mut out = vec![0f32; rows * columns];
+        let (c, n) = (columns as isize, rows as isize);
+        let sorts = [
+            ("the same", 0, [c, 1]),
+            ("a row", 0, [0, 1]),
+            ("a column", 0, [1, 0]),
+            ("reversed", n * c - 1, [-c, -1]),
+            ("transposed", 0, [1, n]),
+        ];
+        for (name, offset, strides) in sorts {
+            let mut code = Builder::new(&[rows, columns]);
+            let (left, right) = (code.leaf(x.view().into_dyn()), code.leaf_at(x.view().into_dyn(), offset, &strides));
+            let sum = code.step(Op::Add, DType::F32, &[left, right]);
+            let (a, _) = beside(|| code.run(&[sum], vec![HostSliceMut::F32(&mut out)]).unwrap(), || {});
+            println!("{rows:>8} x {columns:<5} + {name:<10} {a:>8.3} ms");
+        }
+    }
+}
