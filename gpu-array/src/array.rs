@@ -3,7 +3,9 @@
 use gpu_driver::{DeviceSlice, DeviceVec, Stream};
 use ndarray::{ArrayBase, Data, Dimension, IntoDimension, Ix1, IxDyn, Order, ShapeBuilder};
 
-use crate::{ArrayError, Element, GpuViewMut, Number, Result, create, expression::Pending, layout::Layout, transfer};
+use crate::{ArrayError, Element, GpuViewMut, Number, Result, create,
+    expression::{self, Pending},
+    layout::Layout, transfer};
 
 /// An owned n-dimensional array in GPU memory.
 ///
@@ -186,7 +188,6 @@ impl<T: Number> GpuArray<T, Ix1> {
     /// # Ok::<(), gpu_array::ArrayError>(())
     /// ```
     pub fn arange(home: impl Into<Stream>, start: T, stop: T, step: T) -> Result<Self> {
-        let n = T::range_len(start, stop, step)?;
         expression::arange(start, stop, step)?.eval_on(home)
     }
 }

@@ -8,7 +8,7 @@ use std::fmt::{self, Debug, Display};
 use gpu_driver::DevicePod;
 use ndarray::ArrayViewD;
 
-use crate::expression::host::{HostSliceMut, HostView};
+use crate::expression::host::{HostPart, HostSliceMut, HostView};
 
 pub use promotion::{Promote, promote};
 pub use range::Number;
@@ -173,7 +173,7 @@ impl Element for bool {
         self.into()
     }
     fn host_view(view: ArrayViewD<'_, Self>) -> HostView<'_> {
-        HostView::Bool(view)
+        HostView::Bool(HostPart::new(&view))
     }
     fn host_slice_mut(slice: &mut [Self]) -> HostSliceMut<'_> {
         HostSliceMut::Bool(slice)
@@ -209,7 +209,7 @@ macro_rules! pods {
                 $word
             }
             fn host_view(view: ArrayViewD<'_, Self>) -> HostView<'_> {
-                HostView::$dtype(view)
+                HostView::$dtype(HostPart::new(&view))
             }
             fn host_slice_mut(slice: &mut [Self]) -> HostSliceMut<'_> {
                 HostSliceMut::$dtype(slice)

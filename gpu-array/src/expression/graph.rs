@@ -242,7 +242,8 @@ impl<'a> Assembler<'a> {
     fn mismatch(&self, node: &Arc<Node<'a>>, a: ShapeId, b: ShapeId) -> ArrayError {
         let shape = |id: ShapeId| self.shapes.get(id as usize).map(|shape| shape.to_vec()).unwrap_or_default();
         let mut dtypes = node.args().map(|arg| arg.dtype);
-        let (left_dtype, right_dtype) = (dtypes.next().unwrap_or(node.dtype), dtypes.next_back().unwrap_or(node.dtype));
+        let left_dtype = dtypes.next().unwrap_or(node.dtype);
+        let right_dtype = dtypes.last().unwrap_or(left_dtype);
         let (left, right, expression) = (shape(a), shape(b), node.to_string());
         ArrayError::Operands { left, left_dtype, right, right_dtype, expression }
     }

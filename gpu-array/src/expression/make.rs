@@ -134,7 +134,7 @@ pub fn source<T: Element, D: Dimension, P: Place>(
     }
     let mut node = Node { kind: Kind::Source(super::source::erased(source)), dtype: T::DTYPE, args: [None, None, None] };
     node.args[0] = Some(place);
-    Expr::of(Arc::new(node)).broadcast(dim)
+    Expr::<T, D, P>::of(Arc::new(node)).broadcast(dim)
 }
 
 /// `start + i * step` for the values before `stop`, as NumPy's `arange`. Floats are computed in f64 and rounded once.
@@ -171,7 +171,7 @@ pub fn linspace<T: crate::Float, P: Place>(start: T, stop: T, n: usize) -> Expr<
 
 /// The identity matrix of n rows.
 pub fn eye<T: Number, P: Place>(n: usize) -> Expr<'static, T, Ix2, P> {
-    let diagonal = index::<Ix2, P>(Axis(0)).eq(index(Axis(1)));
+    let diagonal = index::<Ix2, P>(Axis(0)).eq(index::<Ix2, P>(Axis(1)));
     Expr::<T, Ix2, P>::of(diagonal.node.cast(T::DTYPE)).broadcast((n, n))
 }
 

@@ -1,8 +1,6 @@
 //! The element types, as the loops and the registers need them.
 
-use ndarray::ArrayViewD;
-
-use super::{HostSliceMut, HostView};
+use super::{HostSliceMut, HostView, memory::HostPart};
 use crate::{DType, Element};
 
 /// What the evaluator needs of each element type: the way from types as values to types.
@@ -10,7 +8,7 @@ pub(super) trait Lane: Element + PartialOrd + Default {
     fn from_word(word: u64) -> Self;
     fn registers(all: &Registers) -> &[Vec<Self>];
     fn registers_mut(all: &mut Registers) -> &mut [Vec<Self>];
-    fn view<'v, 'a>(view: &'v HostView<'a>) -> Option<&'v ArrayViewD<'a, Self>>;
+    fn view<'a>(view: &HostView<'a>) -> Option<HostPart<'a, Self>>;
     fn slice<'s>(slice: &'s HostSliceMut<'_>) -> Option<&'s [Self]>;
     fn into_slice(slice: HostSliceMut<'_>) -> Option<&mut [Self]>;
 }
@@ -56,8 +54,8 @@ macro_rules! lanes {
             fn registers_mut(all: &mut Registers) -> &mut [Vec<Self>] {
                 &mut all.$element
             }
-            fn view<'v, 'a>(view: &'v HostView<'a>) -> Option<&'v ArrayViewD<'a, Self>> {
-                if let HostView::$variant(view) = view { Some(view) } else { None }
+            fn view<'a>(view: &HostView<'a>) -> Option<HostPart<'a, Self>> {
+                if let HostView::$variant(part) = view { Some(*part) } else { None }
             }
             fn slice<'s>(slice: &'s HostSliceMut<'_>) -> Option<&'s [Self]> {
                 if let HostSliceMut::$variant(slice) = slice { Some(slice) } else { None }

@@ -1,24 +1,56 @@
 //! Host memory whose element type is a value.
+#![expect(unsafe_code, reason = "an ndarray view ties its lifetime too tightly to stand in a graph: its pointer and borrow stand for it")]
+
+use std::marker::PhantomData;
 
 use ndarray::ArrayViewD;
 
+use super::rows::extent;
 use crate::DType;
+
+/// A borrowed array: where its first element is, and how far the others are from it.
+#[derive(Clone, Copy, Debug)]
+#[doc(hidden)]
+pub struct HostPart<'a, T> {
+    first: *const T,
+    /// The least and the greatest offset of an element; None for an array without elements.
+    extent: Option<(isize, isize)>,
+    _elements: PhantomData<&'a T>,
+}
+
+// SAFETY: it reads elements as a shared reference does.
+unsafe impl<T: Sync> Send for HostPart<'_, T> {}
+// SAFETY: as above.
+unsafe impl<T: Sync> Sync for HostPart<'_, T> {}
+
+impl<'a, T> HostPart<'a, T> {
+    pub(crate) fn new(view: &ArrayViewD<'a, T>) -> Self {
+        let extent = extent(view.shape(), view.strides(), 0);
+        Self { first: view.as_ptr(), extent, _elements: PhantomData }
+    }
+
+    pub(super) fn first(&self) -> *const T {
+        self.first
+    }
+
+    pub(super) fn extent(&self) -> Option<(isize, isize)> {
+        self.extent
+    }
+}
 
 macro_rules! types {
     ($($variant:ident $element:ident),*) => {
         /// An array of any element type, to read.
         #[derive(Clone, Debug)]
         #[doc(hidden)]
-        #[expect(missing_docs, reason = "the names say it")]
         #[non_exhaustive]
         pub enum HostView<'a> {
-            $($variant(ArrayViewD<'a, $element>),)*
+            $($variant(HostPart<'a, $element>),)*
         }
 
         /// Elements of any type, to write.
         #[derive(Debug)]
         #[doc(hidden)]
-        #[expect(missing_docs, reason = "the names say it")]
         #[non_exhaustive]
         pub enum HostSliceMut<'a> {
             $($variant(&'a mut [$element]),)*
@@ -35,7 +67,7 @@ macro_rules! types {
         impl HostView<'_> {
             /// Where its first element is.
             pub(crate) fn address(&self) -> usize {
-                match self { $(Self::$variant(view) => view.as_ptr() as usize,)* }
+                match self { $(Self::$variant(part) => part.first() as usize,)* }
             }
         }
 

@@ -38,7 +38,7 @@ mod table;
 #[cfg(test)]
 mod tests;
 
-pub use memory::{HostSliceMut, HostView};
+pub(crate) use memory::{HostPart, HostSliceMut, HostView};
 
 use frame::Frame;
 use plan::{LEAST_CHUNK, Plan};

@@ -4,9 +4,7 @@
     reason = "an expression's leaf may be broadcast, reversed or cut otherwise than the array that it reads"
 )]
 
-use ndarray::ArrayViewD;
-
-use super::rows::{Rows, extent};
+use super::{memory::HostPart, rows::Rows};
 
 /// A host array that is read at offsets (in elements) from its first element.
 ///
@@ -14,16 +12,16 @@ use super::rows::{Rows, extent};
 /// makes leaves and tables: they come from the array's own shape and strides.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Reader<'v, T> {
-    view: &'v ArrayViewD<'v, T>,
+    part: HostPart<'v, T>,
     least: isize,
     greatest: isize,
 }
 
 impl<'v, T: Copy> Reader<'v, T> {
     /// None for an array without elements.
-    pub(super) fn new(view: &'v ArrayViewD<'_, T>) -> Option<Self> {
-        let (least, greatest) = extent(view.shape(), view.strides(), 0)?;
-        Some(Self { view, least, greatest })
+    pub(super) fn new(part: HostPart<'v, T>) -> Option<Self> {
+        let (least, greatest) = part.extent()?;
+        Some(Self { part, least, greatest })
     }
 
     /// The element at `offset`; none outside of the array.
@@ -39,7 +37,7 @@ impl<'v, T: Copy> Reader<'v, T> {
         }
         // SAFETY: the offsets are between those of elements of the array, so they are in its allocation, and they are elements of the array
         // (see the type), which is borrowed for 'v.
-        Some(unsafe { std::slice::from_raw_parts(self.view.as_ptr().offset(offset), len) })
+        Some(unsafe { std::slice::from_raw_parts(self.part.first().offset(offset), len) })
     }
 
     /// The elements of the places `start..start + out.len()`; none where one of them is outside.
@@ -48,7 +46,7 @@ impl<'v, T: Copy> Reader<'v, T> {
         if least < self.least || greatest > self.greatest {
             return None;
         }
-        let first = self.view.as_ptr();
+        let first = self.part.first();
         rows.for_each(start, out.len(), |places, offset, stride| {
             let out = &mut out[places];
             match stride {
