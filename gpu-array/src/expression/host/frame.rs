@@ -52,8 +52,16 @@ impl<'o> Frame<'_, '_, '_, 'o> {
         }
     }
 
-    /// Lets `fill` write the values at `to`.
-    pub(super) fn write<T: Lane>(&mut self, to: Place, fill: impl FnOnce(&Self, &mut [T]) -> Option<()>) -> Option<()> {
+    /// Lets `fill` write the values of `step` to `to`.
+    pub(super) fn write<T: Lane>(
+        &mut self,
+        step: Step,
+        to: Place,
+        fill: impl FnOnce(&Self, &mut [T]) -> Option<()>,
+    ) -> Option<()> {
+        if step.dtype != T::DTYPE {
+            return None;
+        }
         let mut target = self.take(to)?;
         let out = match &mut target {
             Target::Register(_, values) => values.get_mut(..self.len)?,
@@ -66,6 +74,9 @@ impl<'o> Frame<'_, '_, '_, 'o> {
 
     /// The value of an earlier step.
     pub(super) fn value<T: Lane>(&self, step: u32) -> Option<Operand<'_, T>> {
+        if self.plan.code.steps.get(step as usize)?.dtype != T::DTYPE {
+            return None;
+        }
         match *self.plan.places.get(step as usize)? {
             Place::Register(i) => Some(Operand::Each(T::registers(self.registers).get(i as usize)?.get(..self.len)?)),
             Place::Output(i) => Some(Operand::Each(T::slice(self.outputs.get(i as usize)?)?)),
@@ -100,14 +111,14 @@ impl<'o> Frame<'_, '_, '_, 'o> {
     }
 
     pub(super) fn unary<T: Lane, U: Lane>(&mut self, step: Step, to: Place, f: impl Fn(T) -> U) -> Option<()> {
-        self.write(to, |frame, out| {
+        self.write(step, to, |frame, out| {
             loops::unary(frame.value(step.args[0])?, out, f);
             Some(())
         })
     }
 
     pub(super) fn binary<T: Lane, U: Lane>(&mut self, step: Step, to: Place, f: impl Fn(T, T) -> U) -> Option<()> {
-        self.write(to, |frame, out| {
+        self.write(step, to, |frame, out| {
             loops::binary(frame.value(step.args[0])?, frame.value(step.args[1])?, out, f);
             Some(())
         })
@@ -120,14 +131,14 @@ impl<'o> Frame<'_, '_, '_, 'o> {
         if !scaled(a) && !scaled(b) {
             return self.binary(step, to, f);
         }
-        self.write(to, |frame, out| {
+        self.write(step, to, |frame, out| {
             loops::scaled(frame.scaled(a)?, frame.scaled(b)?, out, f);
             Some(())
         })
     }
 
     pub(super) fn binary_slow<T: Lane, U: Lane>(&mut self, step: Step, to: Place, f: impl Fn(T, T) -> U) -> Option<()> {
-        self.write(to, |frame, out| {
+        self.write(step, to, |frame, out| {
             loops::binary_slow(frame.value(step.args[0])?, frame.value(step.args[1])?, out, f);
             Some(())
         })
@@ -135,7 +146,7 @@ impl<'o> Frame<'_, '_, '_, 'o> {
 
     pub(super) fn ternary<T: Lane>(&mut self, step: Step, to: Place, f: impl Fn(T, T, T) -> T) -> Option<()> {
         let [a, b, c] = step.args;
-        self.write(to, |frame, out| {
+        self.write(step, to, |frame, out| {
             loops::ternary([frame.value(a)?, frame.value(b)?, frame.value(c)?], out, f);
             Some(())
         })

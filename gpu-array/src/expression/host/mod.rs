@@ -51,9 +51,15 @@ use crate::{ArrayError, Result};
 /// Writes the values of step `code.outputs[k]` at all places, in C order, to `outputs[k]`.
 ///
 /// # Errors
-/// `Length` unless the outputs are as many as the places; `Operation` for a code that is not well formed, or reads device memory.
+/// `TooLarge` for more places than can be counted; `Length` unless there is an output for each of `code.outputs`, as long as there are places;
+/// `Operation` for a code that is not well formed, or reads device memory.
 pub(crate) fn evaluate(code: &Code<'_>, outputs: Vec<HostSliceMut<'_>>) -> Result<()> {
-    let places: usize = code.shape.iter().product();
+    let places = if code.shape.contains(&0) {
+        Some(0)
+    } else {
+        code.shape.iter().try_fold(1, |n: usize, &len| n.checked_mul(len))
+    };
+    let places = places.ok_or_else(|| ArrayError::TooLarge { shape: code.shape.to_vec() })?;
     let fits = outputs.iter().all(|output| output.len() == places) && outputs.len() == code.outputs.len();
     if !fits {
         let got = outputs.first().map_or(0, HostSliceMut::len);

@@ -238,6 +238,7 @@ pub(super) fn fmax<T: PartialOrd + Copy>(a: T, b: T) -> T {
 }
 
 /// Of any type: what does not equal itself.
+#[expect(clippy::eq_op, reason = "that is the definition")]
 fn is_nan<T: PartialOrd>(value: T) -> bool {
     value != value
 }

@@ -159,21 +159,21 @@ impl Frame<'_, '_, '_, '_> {
 
     fn select<T: Lane>(&mut self, step: Step, to: Place) -> Option<()> {
         let [condition, a, b] = step.args;
-        self.write(to, |frame, out: &mut [T]| {
+        self.write(step, to, |frame, out: &mut [T]| {
             loops::select(frame.value(condition)?, frame.value(a)?, frame.value(b)?, out);
             Some(())
         })
     }
 
     fn read<T: Lane>(&mut self, step: Step, to: Place) -> Option<()> {
-        self.write(to, |frame, out: &mut [T]| {
+        self.write(step, to, |frame, out: &mut [T]| {
             let rows = frame.plan.rows.get(step.args[0] as usize)?;
             frame.leaf(step.args[0])?.copy(rows, frame.start, out)
         })
     }
 
     fn index(&mut self, step: Step, to: Place) -> Option<()> {
-        self.write(to, |frame, out: &mut [i64]| {
+        self.write(step, to, |frame, out: &mut [i64]| {
             frame.plan.rows.get(step.args[0] as usize)?.for_each(frame.start, out.len(), |places, offset, stride| {
                 for (i, out) in out[places].iter_mut().enumerate() {
                     *out = offset.wrapping_add(stride.wrapping_mul(i as isize)) as i64;
@@ -185,7 +185,7 @@ impl Frame<'_, '_, '_, '_> {
 
     fn gather<T: Lane>(&mut self, step: Step, to: Place) -> Option<()> {
         let [table, offset, inside] = step.args;
-        self.write(to, |frame, out: &mut [T]| {
+        self.write(step, to, |frame, out: &mut [T]| {
             let first = frame.plan.code.tables.get(table as usize)?.offset;
             let (offsets, inside) = (frame.value::<i64>(offset)?, frame.value::<bool>(inside)?);
             // A table without elements has no reader: nothing is inside of it.
@@ -199,7 +199,7 @@ impl Frame<'_, '_, '_, '_> {
     }
 
     fn source<T: Lane>(&mut self, step: Step, to: Place) -> Option<()> {
-        self.write(to, |frame, out: &mut [T]| {
+        self.write(step, to, |frame, out: &mut [T]| {
             let source = frame.plan.code.sources.get(step.args[0] as usize)?;
             if source.dtype() != T::DTYPE {
                 return None;
@@ -213,9 +213,10 @@ impl Frame<'_, '_, '_, '_> {
     }
 
     /// Writes an earlier step's values once more.
-    pub(super) fn copy(&mut self, step: u32, to: Place) -> Option<()> {
-        by_type!(self.plan.code.steps.get(step as usize)?.dtype, T => self.write(to, |frame, out: &mut [T]| {
-            frame.value(step)?.copy_to(out);
+    pub(super) fn copy(&mut self, i: u32, to: Place) -> Option<()> {
+        let step = *self.plan.code.steps.get(i as usize)?;
+        by_type!(step.dtype, T => self.write(step, to, |frame, out: &mut [T]| {
+            frame.value(i)?.copy_to(out);
             Some(())
         }))
     }

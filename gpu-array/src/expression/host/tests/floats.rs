@@ -221,7 +221,7 @@ fn division_is_numpys() {
         }
         lines += 1;
     }
-    assert_eq!(lines, 136);
+    assert_eq!(lines, 144);
 }
 
 /// NumPy's values at 0.25, 0.7 and 1.

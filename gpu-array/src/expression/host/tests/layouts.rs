@@ -4,6 +4,7 @@ use ndarray::{ArrayD, Axis, IxDyn, Slice};
 use testkit::Rng;
 
 use super::*;
+use crate::expression::host::plan::Plan;
 
 /// An array with elements that are all different.
 fn numbered(shape: &[usize]) -> ArrayD<i32> {
@@ -76,6 +77,41 @@ fn any_strides() {
         assert_eq!(b.last::<i64>().unwrap(), offsets, "shape {shape:?}, strides {:?}, offset {offset}", wide.strides());
     }
     assert!(kinds.iter().all(|&count| count > 50), "{kinds:?}");
+}
+
+/// Strides that no cut of an array has: windows that overlap, diagonals.
+#[test]
+fn overlapping_strides() {
+    let base = numbered(&[60]);
+    for strides in [[1, 1, 1], [4, 1, 1], [1, 3, 1], [2, 2, 2], [0, 5, 5], [20, 5, 1], [9, 3, 1], [-1, 1, 0]] {
+        let (shape, offset) = ([2, 3, 5], 5);
+        let at = |i: isize| offset + strides[0] * (i / 15) + strides[1] * (i / 5 % 3) + strides[2] * (i % 5);
+        let want: Vec<i32> = (0..30).map(|i| at(i) as i32 + 1).collect();
+        let mut b = Builder::new(&shape);
+        b.leaf_at(base.view(), offset, &strides);
+        assert_eq!(b.last::<i32>().unwrap(), want, "{strides:?}");
+        let mut b = Builder::new(&shape);
+        b.index(offset, &strides);
+        assert_eq!(b.last::<i64>().unwrap(), (0..30).map(|i| at(i) as i64).collect::<Vec<_>>(), "{strides:?}");
+    }
+}
+
+#[test]
+fn contiguous_leaves_are_read_in_place() {
+    let base = numbered(&[6, 4, 5]);
+    let mut reversed = base.view();
+    reversed.invert_axis(Axis(2));
+    let rows = base.slice_axis(Axis(0), Slice::from(2..5));
+    let columns = base.slice_axis(Axis(1), Slice::from(1..3));
+    let same = base.index_axis(Axis(0), 0).index_axis_move(Axis(0), 0).index_axis_move(Axis(0), 0);
+    let same = same.broadcast(IxDyn(&[2, 2, 2])).unwrap();
+    for (view, registers) in [(base.view(), 0), (rows, 0), (same.view(), 0), (columns, 1), (reversed.view(), 1)] {
+        let mut b = Builder::new(view.shape());
+        let leaf = b.leaf(view);
+        let sum = b.step(Op::Add, DType::I32, &[leaf, leaf]);
+        b.code.outputs.push(sum);
+        assert_eq!(Plan::new(&b.code).unwrap().register_count(), registers);
+    }
 }
 
 #[test]

@@ -280,6 +280,16 @@ fn malformed_codes_are_errors() {
     assert!(fails(Op::Source, DType::F32, &[0, 0]), "no such source");
     assert!(fails(Op::Leaf, DType::F64, &[0]), "of another type");
     assert!(fails(Op::Select, DType::F32, &[0, 0, 0]), "no condition");
+    assert!(fails(Op::Less, DType::F32, &[0, 0]), "a result of another type");
+    let mut b = new();
+    let other = b.scalar(1f64);
+    b.step(Op::Add, DType::F32, &[0, other]);
+    assert!(b.last::<f32>().is_err(), "an operand of another type");
+    for (shape, places) in [(&[usize::MAX, 2][..], None), (&[usize::MAX, 2, 0][..], Some(0))] {
+        let mut b = Builder::new(shape);
+        let one = b.scalar(1f32);
+        assert_eq!(b.run(&[one], vec![HostSliceMut::F32(&mut [])]).ok(), places.map(|_: usize| ()));
+    }
     let mut out = [0f32; 2];
     assert!(new().run(&[0], vec![]).is_err());
     assert!(new().run(&[0], vec![HostSliceMut::F32(&mut out[..1])]).is_err());
