@@ -3,7 +3,8 @@ use ndarray::{Array1, Array2, Axis, s};
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let device = gpu_array::gpu_driver::Device::for_tests()?;
     for n in [0usize, 1, 3, 5, 1025, 5000] {
-        let (x, y) = (Array1::from_iter((0..n).map(|i| i as f32 * 0.5)), Array1::from_iter((0..n).map(|i| 3.0 - i as f32)));
+        let (x, y) =
+            (Array1::from_iter((0..n).map(|i| i as f32 * 0.5)), Array1::from_iter((0..n).map(|i| 3.0 - i as f32)));
         let (dx, dy) = (GpuArray::from_ndarray(&device, &x)?, GpuArray::from_ndarray(&device, &y)?);
         let t = std::time::Instant::now();
         let z = (5.0 * &dx + &dy * 6.0).eval()?;

@@ -3,9 +3,12 @@
 use gpu_driver::{DeviceSlice, DeviceVec, Stream};
 use ndarray::{ArrayBase, Data, Dimension, IntoDimension, Ix1, IxDyn, Order, ShapeBuilder};
 
-use crate::{ArrayError, Element, GpuViewMut, Number, Result, create,
+use crate::{
+    ArrayError, Element, GpuViewMut, Number, Result, create,
     expression::{self, Pending},
-    layout::Layout, transfer};
+    layout::Layout,
+    transfer,
+};
 
 /// An owned n-dimensional array in GPU memory.
 ///

@@ -6,7 +6,7 @@ use gpu_driver::{Device, Pending, PinnedVec};
 use ndarray::{Array, ArrayBase, ArrayView, ArrayViewMut, Data, Dimension, IntoDimension};
 
 use crate::{
-    ArrayError, expression, Element, GpuArray, Result,
+    ArrayError, Element, GpuArray, Result, expression,
     layout::{Layout, checked_len},
     transfer::same_shape,
 };

@@ -176,7 +176,11 @@ impl Registry {
             return Err(DriverError::NotRegistered { kernel, registry: self.name });
         };
         let shared_bytes = E::shared_bytes(policy);
-        let function = device.0.kernels.typed.fill(&key, || key.clone(), || Loaded::compile(device, &instance.expression, &instance.program()))?;
+        let function = device.0.kernels.typed.fill(
+            &key,
+            || key.clone(),
+            || Loaded::compile(device, &instance.expression, &instance.program()),
+        )?;
         function.allow_shared(device, shared_bytes)?;
         let (device, block) = (device.clone(), E::block(policy));
         Ok(Kernel { function, device, block, shared_bytes, _entry: PhantomData })

@@ -23,17 +23,3 @@ template <class T, int THREADS> __global__ void __launch_bounds__(THREADS) fill(
     for (uint64_t i = gpu::first_index(); i < head; i += gpu::index_step()) out[i] = value;
     for (uint64_t i = tail + gpu::first_index(); i < n; i += gpu::index_step()) out[i] = value;
 }
-
-// start + i * step as the host's reference computes it: integers wrap, floats in f64 without contraction, rounded once.
-template <class T> __device__ T range_value(T start, T step, uint64_t i) { return T(uint64_t(start) + i * uint64_t(step)); }
-template <> __device__ inline double range_value(double start, double step, uint64_t i) {
-    return __dadd_rn(start, __dmul_rn(double(i), step));
-}
-template <> __device__ inline float range_value(float start, float step, uint64_t i) {
-    return float(range_value(double(start), double(step), i));
-}
-
-// out[i] = start + i * step.
-template <class T, int THREADS> __global__ void __launch_bounds__(THREADS) arange(T start, T step, T *out, uint64_t n) {
-    for (uint64_t i = gpu::first_index(); i < n; i += gpu::index_step()) out[i] = range_value(start, step, i);
-}

@@ -1,4 +1,4 @@
-//! Kernels that make arrays: fill and arange.
+//! The kernel that fills memory with a value.
 #![expect(unsafe_code, reason = "one block per kernel launch, and memory that a kernel fills before anyone reads it")]
 
 use std::{marker::PhantomData, sync::LazyLock};
@@ -7,7 +7,7 @@ use gpu_driver::{
     DevicePod, DeviceSliceMut, DeviceVec, Dim3, Entry, Kernel, Out, Registry, Result as DriverResult, Source, Stream,
 };
 
-use crate::{Number, Result};
+use crate::Result;
 
 static SOURCE: Source = Source { name: "create.cu", text: include_str!("create.cu"), headers: &[] };
 
@@ -52,12 +52,11 @@ macro_rules! entry {
 }
 
 entry!(Fill, "fill", T);
-entry!(Arange, "arange", T, T);
 
 /// The kernels of this crate.
 pub static KERNELS: LazyLock<Registry> = LazyLock::new(|| {
     fn both<T: DevicePod>(registry: Registry) -> Registry {
-        registry.with::<Fill<T>>(&POLICY).with::<Arange<T>>(&POLICY)
+        registry.with::<Fill<T>>(&POLICY)
     }
     let registry = both::<f64>(both::<f32>(Registry::new("gpu-array")));
     let registry = both::<i64>(both::<i32>(both::<i16>(both::<i8>(registry))));
@@ -87,18 +86,5 @@ pub(crate) fn full<T: DevicePod>(home: &Stream, n: usize, value: T) -> Result<De
     // SAFETY: every element is written next.
     let mut data = unsafe { DeviceVec::uninitialized(home, n)? };
     fill(data.as_mut_slice(), value)?;
-    Ok(data)
-}
-
-pub(crate) fn arange<T: Number>(home: &Stream, start: T, step: T, n: usize) -> Result<DeviceVec<T>> {
-    // SAFETY: every element is written next.
-    let mut data = unsafe { DeviceVec::uninitialized(home, n)? };
-    if n == 0 {
-        return Ok(data);
-    }
-    let kernel: Kernel<Arange<T>> = KERNELS.kernel(home.device(), &POLICY)?;
-    let grid = POLICY.grid(home, n)?;
-    // SAFETY: writes out[..n], which is borrowed mutably; its release is stream-ordered.
-    unsafe { kernel.launch(grid, (start, step, data.output(), n as u64), home)? };
     Ok(data)
 }

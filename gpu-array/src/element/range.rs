@@ -12,7 +12,9 @@ use crate::{ArrayError, Result};
     message = "`{Self}` is no number",
     note = "arithmetic is defined for i8 to i64, u8 to u64, f32 and f64; for masks there are `&`, `|`, `^`, `!` and `.cast::<i32>()`"
 )]
-pub trait Number: Element<Storage = Self> + DevicePod + PartialOrd + num_traits::One + Promote<Self, Output = Self> {
+pub trait Number:
+    Element<Storage = Self> + DevicePod + PartialOrd + num_traits::One + Promote<Self, Output = Self>
+{
     /// The type of quotients and of what mathematical functions give, as in NumPy: `f64` for integers, a float's own type.
     type Float: Float;
 

@@ -1,7 +1,10 @@
 //! Expressions into existing arrays.
 
 use std::{
-    ops::{AddAssign, BitAndAssign, BitOrAssign, BitXorAssign, DivAssign, MulAssign, RemAssign, ShlAssign, ShrAssign, SubAssign},
+    ops::{
+        AddAssign, BitAndAssign, BitOrAssign, BitXorAssign, DivAssign, MulAssign, RemAssign, ShlAssign, ShrAssign,
+        SubAssign,
+    },
     sync::{
         Mutex, PoisonError,
         atomic::{AtomicBool, Ordering},

@@ -71,15 +71,22 @@ impl<'a> Job<'a> {
         Array::from_shape_vec(dim, elements).map_err(|_| too_large())
     }
 
-    /// Computes on the device into new arrays of [`Job::new_device_array`].
-    pub(crate) fn run_on_device(&self, targets: &[Target<'_>]) -> Result<()> {
-        let mut strides: Strides = SmallVec::from_elem(0, self.code.shape.len());
+    /// The strides of new arrays.
+    pub(crate) fn strides(&self) -> Strides {
+        let rank = self.code.shape.len();
+        let mut strides: Strides = SmallVec::from_elem(0, rank);
         let mut next = 1;
-        let mut set = |axis: usize| {
+        for step in 0..rank {
+            let axis = if self.fortran { step } else { rank - 1 - step };
             strides[axis] = next;
             next *= self.code.shape[axis].max(1) as isize;
-        };
-        if self.fortran { (0..self.code.shape.len()).for_each(&mut set) } else { (0..self.code.shape.len()).rev().for_each(&mut set) }
+        }
+        strides
+    }
+
+    /// Computes on the device into new arrays of [`Job::new_device_array`].
+    pub(crate) fn run_on_device(&self, targets: &[Target<'_>]) -> Result<()> {
+        let strides = self.strides();
         let addresses: SmallVec<[u64; 2]> = targets.iter().filter_map(Target::address).collect();
         device::run(&self.code, self.stream()?, &addresses, &strides, 0)
     }
@@ -228,9 +235,16 @@ macro_rules! values {
 values! { A B; A B C; A B C E; A B C E F; A B C E F G; }
 
 /// Overwrites a view with a value that has its shape, or is broadcast to it.
-pub(crate) fn assign<T: Element, D: Dimension>(target: &GpuViewMut<'_, T, D>, node: &std::sync::Arc<Node<'_>>) -> Result<()> {
+pub(crate) fn assign<T: Element, D: Dimension>(
+    target: &GpuViewMut<'_, T, D>,
+    node: &std::sync::Arc<Node<'_>>,
+) -> Result<()> {
     let layout = target.layout();
-    let mut whole = Node { kind: super::node::Kind::Broadcast(Shape::from_slice(layout.shape())), dtype: T::DTYPE, args: [None, None, None] };
+    let mut whole = Node {
+        kind: super::node::Kind::Broadcast(Shape::from_slice(layout.shape())),
+        dtype: T::DTYPE,
+        args: [None, None, None],
+    };
     whole.args[0] = Some(node.clone());
     let whole = std::sync::Arc::new(whole);
     let code = assemble(&[&whole], layout.ndim())?;

@@ -76,10 +76,16 @@ where
     A: IntoExpr<'a>,
 {
     let nodes: Vec<_> = indices.iter().map(|index| index.node.clone()).collect();
-    Expr::of(gathered(&array.into_expr().node, &nodes, outside).unwrap_or_else(|error| Node::failed(error, A::Elem::DTYPE)))
+    Expr::of(
+        gathered(&array.into_expr().node, &nodes, outside).unwrap_or_else(|error| Node::failed(error, A::Elem::DTYPE)),
+    )
 }
 
-fn gathered<'a, T: Element>(array: &Arc<Node<'a>>, indices: &[Arc<Node<'a>>], outside: Outside<T>) -> Result<Arc<Node<'a>>> {
+fn gathered<'a, T: Element>(
+    array: &Arc<Node<'a>>,
+    indices: &[Arc<Node<'a>>],
+    outside: Outside<T>,
+) -> Result<Arc<Node<'a>>> {
     let Kind::Leaf(leaf) = &array.kind else {
         return Err(ArrayError::NotAnArray { op: "take", expression: array.to_string() });
     };
@@ -132,7 +138,8 @@ pub fn source<T: Element, D: Dimension, P: Place>(
         place = Node::binary(Op::Add, DType::I64, DType::I64, place, step);
         stride = stride.wrapping_mul(dim.slice()[axis] as i64);
     }
-    let mut node = Node { kind: Kind::Source(super::source::erased(source)), dtype: T::DTYPE, args: [None, None, None] };
+    let mut node =
+        Node { kind: Kind::Source(super::source::erased(source)), dtype: T::DTYPE, args: [None, None, None] };
     node.args[0] = Some(place);
     Expr::<T, D, P>::of(Arc::new(node)).broadcast(dim)
 }
@@ -192,7 +199,11 @@ where
 }
 
 /// Of the last two axes, where `column - row` compares with k; else 0.
-fn triangle<'a, T: Element, D: Dimension, P: Place>(matrix: Expr<'a, T, D, P>, compare: Op, k: i64) -> Expr<'a, T, D, P> {
+fn triangle<'a, T: Element, D: Dimension, P: Place>(
+    matrix: Expr<'a, T, D, P>,
+    compare: Op,
+    k: i64,
+) -> Expr<'a, T, D, P> {
     if let Some(ndim @ 0..2) = D::NDIM {
         return Expr::of(Node::failed(ArrayError::Ndim { op: "tril, triu", expected: 2, got: ndim }, T::DTYPE));
     }
@@ -255,7 +266,8 @@ pub fn roll<'a, A: IntoExpr<'a>>(array: A, shift: i64, axis: Axis) -> Expr<'a, A
 
 /// The array backwards along an axis: NumPy's `flip`. A view does the same without a copy: `slice(s![..;-1])`.
 pub fn flip<'a, A: IntoExpr<'a>>(array: A, axis: Axis) -> Expr<'a, A::Elem, A::Dim, A::Place> {
-    let source = |place, length: usize| Node::binary(Op::Subtract, DType::I64, DType::I64, scalar(length as i64 - 1), place);
+    let source =
+        |place, length: usize| Node::binary(Op::Subtract, DType::I64, DType::I64, scalar(length as i64 - 1), place);
     along("flip", array, axis, Some, source, Outside::Clip)
 }
 

@@ -18,10 +18,13 @@ mod source;
 use gpu_driver::Stream;
 use smallvec::SmallVec;
 
+pub use device::{Precompile, precompile};
 pub use expr::{Expr, IntoExpr, Operand, Rhs, constant, host};
 pub use functions::where_;
 pub use job::{Job, Target, Values, eval_all};
-pub use make::{Outside, arange, diff, eye, flip, gather, index, linspace, pad, repeat, roll, source, take, tile, tril, triu};
+pub use make::{
+    Outside, arange, diff, eye, flip, gather, index, linspace, pad, repeat, roll, source, take, tile, tril, triu,
+};
 pub use place::{Gpu, Host, Place};
 pub use source::Source;
 

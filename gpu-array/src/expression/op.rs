@@ -202,7 +202,14 @@ impl Op {
             Self::Gather => 1..3,
             Self::Source => 1..2,
             Self::Select | Self::Fma => 0..3,
-            Self::Copy | Self::Cast | Self::Negate | Self::Absolute | Self::Sign | Self::Not | Self::Floor | Self::Ceil => 0..1,
+            Self::Copy
+            | Self::Cast
+            | Self::Negate
+            | Self::Absolute
+            | Self::Sign
+            | Self::Not
+            | Self::Floor
+            | Self::Ceil => 0..1,
             Self::Round | Self::Truncate | Self::Sqrt | Self::IsNan | Self::IsFinite => 0..1,
             Self::Exp | Self::Exp2 | Self::Expm1 | Self::Log | Self::Log2 | Self::Log10 | Self::Log1p => 0..1,
             Self::Sin | Self::Cos | Self::Tan | Self::Asin | Self::Acos | Self::Atan => 0..1,

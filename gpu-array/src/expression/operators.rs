@@ -15,7 +15,11 @@ use crate::{Bits, Element, GpuArray, GpuView, Integer, Number, Promote};
 pub(crate) type Common<A, B> = <A as Promote<B>>::Output;
 
 /// An operation on two operands whose value has the type `V`, after both have been brought to the type `C`.
-pub(crate) fn binary<'a, C: Element, V: Element, T, D, P, R>(op: Op, a: Expr<'a, T, D, P>, b: R) -> Expr<'a, V, R::Dim, P>
+pub(crate) fn binary<'a, C: Element, V: Element, T, D, P, R>(
+    op: Op,
+    a: Expr<'a, T, D, P>,
+    b: R,
+) -> Expr<'a, V, R::Dim, P>
 where
     T: Element,
     D: Dimension,

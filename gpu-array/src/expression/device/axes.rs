@@ -26,7 +26,8 @@ impl Axes {
             return None;
         }
         // Innermost first; the lengths of 1 play no part.
-        let mut order: SmallVec<[usize; 4]> = (0..code.shape.len()).rev().filter(|&axis| code.shape[axis] != 1).collect();
+        let mut order: SmallVec<[usize; 4]> =
+            (0..code.shape.len()).rev().filter(|&axis| code.shape[axis] != 1).collect();
         order.sort_by_key(|&axis| out_strides[axis].unsigned_abs());
         for axis in order {
             axes.push(code, out_strides, axis);

@@ -1,26 +1,54 @@
 //! Many expressions in one program, compiled ahead.
 
 use gpu_driver::Stream;
+use ndarray::Dimension;
 
 use super::{Key, axes::Axes, check, key, plan, policy::Policy, text::Text};
 use crate::{
-    Result,
-    expression::{Code, Strides},
+    Element, Result,
+    expression::{Expr, Job},
 };
 
-/// Compiles the kernels of many values at once, so that evaluating them later compiles nothing.
-pub(crate) fn compile_together(codes: &[(Code<'_>, Strides)], stream: &Stream) -> Result<()> {
-    let device = stream.device();
+/// A value of any type and rank that a GPU can compute.
+pub trait Precompile {
+    #[doc(hidden)]
+    fn job(&self, home: &Stream) -> Result<Job<'_>>;
+}
+
+impl<T: Element, D: Dimension> Precompile for Expr<'_, T, D> {
+    fn job(&self, home: &Stream) -> Result<Job<'_>> {
+        Job::new(&[&self.node], D::NDIM, Some(home))
+    }
+}
+
+/// Compiles the kernels by which `eval` computes these values, all in one program, or loads them from the cache on disk: evaluating them, or
+/// others of their form, compiles nothing then. Much faster than one by one.
+///
+/// Nothing is computed. Kernels that are there already stay.
+///
+/// # Errors
+/// As [`Expr::eval`], of the first value that has one.
+///
+/// ```no_run
+/// # let device = gpu_array::gpu_driver::Device::first()?;
+/// # let x = gpu_array::GpuArray::<f32, _>::zeros(&device, 100)?;
+/// gpu_array::expression::precompile(&device, &[&(&x * 2.0), &x.exp(), &x.gt(0.0)])?;
+/// # Ok::<(), gpu_array::ArrayError>(())
+/// ```
+pub fn precompile(home: impl Into<Stream>, values: &[&dyn Precompile]) -> Result<()> {
+    let home = home.into();
+    let device = home.device();
     let (mut text, mut keys) = (Text::new(), Vec::<Key>::new());
-    for (code, strides) in codes {
-        let Some(mut axes) = Axes::of(code, strides, 0) else { continue };
-        check(code, stream)?;
-        let which = plan::choose(code, &mut axes);
-        let key = key(code, which);
+    for value in values {
+        let job = value.job(&home)?;
+        let Some(mut axes) = Axes::of(&job.code, &job.strides(), 0) else { continue };
+        check(&job.code, &home)?;
+        let which = plan::choose(&job.code, &mut axes);
+        let key = key(&job.code, which);
         if keys.contains(&key) || device.has_generated_kernel(&key) {
             continue;
         }
-        text.add(code, which, &Policy::of(device.arch(), which, code));
+        text.add(&job.code, which, &Policy::of(device.arch(), which, &job.code));
         keys.push(key);
     }
     let keys: Vec<&[u64]> = keys.iter().map(|key| key.as_slice()).collect();

@@ -1,5 +1,8 @@
 //! Expressions on a GPU: which loop, its text, its words, its launch.
-#![expect(unsafe_code, reason = "one block for the launch of a generated kernel, one for memory that it fills before anyone reads it")]
+#![expect(
+    unsafe_code,
+    reason = "one block for the launch of a generated kernel, one for memory that it fills before anyone reads it"
+)]
 
 mod axes;
 mod batch;
@@ -10,7 +13,7 @@ mod text;
 use gpu_driver::{DevicePod, DeviceVec, PARAMETER_BYTES, Program, Stream};
 use smallvec::SmallVec;
 
-pub(crate) use batch::compile_together;
+pub use batch::{Precompile, precompile};
 
 use self::{
     axes::Axes,
@@ -87,7 +90,11 @@ fn key(code: &Code<'_>, which: Loop) -> Key {
     }
     for source in &code.sources {
         // Text that stands still in memory is told by where it is.
-        key.extend([source.function().as_ptr() as u64, source.header().text.as_ptr() as u64, source.words().len() as u64]);
+        key.extend([
+            source.function().as_ptr() as u64,
+            source.header().text.as_ptr() as u64,
+            source.words().len() as u64,
+        ]);
     }
     key
 }

@@ -56,7 +56,9 @@ pub(crate) fn choose(code: &Code<'_>, axes: &mut Axes) -> Loop {
         return Loop::Strided;
     }
     // The axis that most of the leaves lie along which do not lie along the output's.
-    let crosses = |axis: usize, leaf: usize| in_memory(leaf) && !unit(axes.strides(0)[leaf + 1]) && axes.strides(axis)[leaf + 1] == 1;
+    let crosses = |axis: usize, leaf: usize| {
+        in_memory(leaf) && !unit(axes.strides(0)[leaf + 1]) && axes.strides(axis)[leaf + 1] == 1
+    };
     let count = |axis: usize| leaves.clone().filter(|&leaf| crosses(axis, leaf)).count();
     let best = (1..axes.rank()).filter(|&axis| axes.length(axis) >= SHORTEST_TILED).max_by_key(|&axis| count(axis));
     match best {
@@ -161,9 +163,7 @@ fn is_packed(axes: &Axes, operand: usize, address: u64, bytes: usize, policy: &P
 }
 
 fn outputs_packed(axes: &Axes, policy: &Policy, target: &Target<'_>) -> bool {
-    let packed = |output: usize| {
-        is_packed(axes, 0, output_address(axes, target, output), target.sizes[output], policy)
-    };
+    let packed = |output: usize| is_packed(axes, 0, output_address(axes, target, output), target.sizes[output], policy);
     (0..target.addresses.len()).all(packed)
 }
 
@@ -236,8 +236,10 @@ fn tiled(code: &Code<'_>, axes: &Axes, policy: &Policy, target: &Target<'_>) -> 
         let room = (tile * (tile + 1) * bytes).next_multiple_of(16);
         let crosses = !matches!(leaf.memory, Memory::Nowhere) && along != 0 && along != 1 && across == 1;
         let kind = if crosses && shared_bytes + room <= SHARED_BYTES {
-            let whole = |axis: usize| axes.strides(axis)[number + 1] * bytes as isize % pack_bytes(policy, bytes) as isize == 0;
-            let aligned = address.is_multiple_of(pack_bytes(policy, bytes)) && (0..rank).filter(|&axis| axis != 1).all(whole);
+            let whole =
+                |axis: usize| axes.strides(axis)[number + 1] * bytes as isize % pack_bytes(policy, bytes) as isize == 0;
+            let aligned =
+                address.is_multiple_of(pack_bytes(policy, bytes)) && (0..rank).filter(|&axis| axis != 1).all(whole);
             let kind = CROSSED | u64::from(aligned) << 8 | (shared_bytes as u64) << 16;
             shared_bytes += room;
             kind

@@ -44,7 +44,8 @@ impl Text {
         }
         let number = self.names.len();
         let _ = writeln!(self.text, "namespace e{number} {{\n{}}}", functor(code));
-        self.names.push(format!("gpu::{}", policy.template(which).replace("Expression", &format!("e{number}::Expression"))));
+        self.names
+            .push(format!("gpu::{}", policy.template(which).replace("Expression", &format!("e{number}::Expression"))));
     }
 
     fn include(&mut self, header: Header) {

@@ -1,5 +1,8 @@
 //! Host memory whose element type is a value.
-#![expect(unsafe_code, reason = "an ndarray view ties its lifetime too tightly to stand in a graph: its pointer and borrow stand for it")]
+#![expect(
+    unsafe_code,
+    reason = "an ndarray view ties its lifetime too tightly to stand in a graph: its pointer and borrow stand for it"
+)]
 
 use std::marker::PhantomData;
 

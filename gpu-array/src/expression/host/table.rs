@@ -23,6 +23,7 @@ impl Frame<'_, '_, '_, '_> {
             Op::Leaf => by_type!(step.dtype, T => self.read::<T>(step, to)),
             Op::Scalar => None,
             Op::Index => self.index(step, to),
+            Op::Copy => by_type!(step.dtype, T => self.unary(step, to, |x: T| x)),
             Op::Cast => by_type!(self.dtype(step)?, T => self.cast::<T>(step, to)),
             Op::Select => by_type!(step.dtype, T => self.select::<T>(step, to)),
             Op::Gather => by_type!(step.dtype, T => self.gather::<T>(step, to)),
