@@ -137,6 +137,9 @@ impl<'c, 'a> Plan<'c, 'a> {
     /// A product of a float leaf and a constant.
     fn scaled(&self, step: Step) -> Option<Place> {
         let [a, b, _] = step.args;
+        if [a, b].iter().any(|&arg| self.code.steps[arg as usize].dtype != step.dtype) {
+            return None;
+        }
         match (self.places[a as usize], self.places[b as usize]) {
             (Place::Leaf(leaf), Place::Same(word)) | (Place::Same(word), Place::Leaf(leaf)) => {
                 Some(Place::Scaled { leaf, word })
