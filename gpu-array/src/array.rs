@@ -4,8 +4,8 @@ use gpu_driver::{DeviceSlice, DeviceVec, Stream};
 use ndarray::{ArrayBase, Data, Dimension, IntoDimension, Ix1, IxDyn, Order, ShapeBuilder};
 
 use crate::{
-    ArrayError, Element, GpuViewMut, Number, Result, create,
-    expression::{self, Pending},
+    ArrayError, Element, GpuViewMut, Number, Result,
+    expression::{self, Pending, device},
     layout::Layout,
     transfer,
 };
@@ -75,7 +75,9 @@ impl<T: Element, D: Dimension> GpuArray<T, D> {
     /// `TooLarge`, or the driver's; `NoNvrtc` where the fill kernel cannot be compiled.
     pub fn full(home: impl Into<Stream>, shape: impl ShapeBuilder<Dim = D>, value: T) -> Result<Self> {
         let layout = Layout::of(shape)?;
-        Ok(Self::from_parts(create::full(&home.into(), layout.len(), value.to_storage())?, layout))
+        let mut array = Self::from_parts(device::allocate(&home.into(), layout.len())?, layout);
+        array.fill(value)?;
+        Ok(array)
     }
 
     /// An array over a buffer that holds its elements in C order, or in Fortran order for a shape such as `(3, 4).f()`.

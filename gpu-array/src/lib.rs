@@ -23,7 +23,6 @@
 
 mod array;
 mod chunks;
-mod create;
 mod dense;
 mod element;
 mod error;
@@ -39,9 +38,9 @@ pub use gpu_driver;
 
 pub use array::GpuArray;
 pub use chunks::{Chunks, ChunksMut};
-pub use create::{KERNELS, fill};
 pub use element::{Bits, DType, Element, Float, Integer, Number, Promote, promote};
 pub use error::{ArrayError, Result};
+pub use expression::KERNELS;
 pub use layout::INFER;
 pub use pinned::{PendingArray, PinnedArray};
 pub use view::{GpuView, GpuViewMut};

@@ -3,7 +3,7 @@
 use gpu_driver::{DeviceVec, Stream};
 use ndarray::{Array, ArrayView, ArrayViewMut, CowArray, Dimension, ShapeBuilder};
 
-use crate::{ArrayError, Element, GpuArray, GpuView, GpuViewMut, Result, dense, layout::Layout};
+use crate::{ArrayError, Element, GpuArray, GpuView, GpuViewMut, Result, dense, expression::job, layout::Layout};
 
 /// A copy on the device, in Fortran order where the source is, else in C order.
 pub(crate) fn from_ndarray<T: Element, D: Dimension>(
@@ -23,11 +23,12 @@ pub(crate) fn copy_from_ndarray<T: Element, D: Dimension>(
 ) -> Result<()> {
     same_shape("copy_from_ndarray", target.shape(), source.shape())?;
     if !target.is_contiguous() {
-        return dense::scatter(target, source);
+        let staged = from_ndarray(target.stream(), source)?;
+        return job::assign(&target, &staged.to_expr().node);
     }
     let ordered = in_order(&source, !target.is_standard_layout());
     let stored = T::to_storage_slice(ordered.as_slice().unwrap_or_default());
-    target.for_each_run(|mut all| Ok(all.copy_from_slice(&stored)?))
+    Ok(target.covering_mut()?.copy_from_slice(&stored)?)
 }
 
 pub(crate) fn to_ndarray<T: Element, D: Dimension>(view: &GpuView<'_, T, D>) -> Result<Array<T, D>> {

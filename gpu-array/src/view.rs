@@ -192,21 +192,21 @@ impl<'a, T: Element, D: Dimension> GpuViewMut<'a, T, D> {
         GpuViewMut { data: self.data, layout: self.layout.clone(), pending: self.pending, _exclusive: PhantomData }
     }
 
-    /// Calls `write` with each part of the buffer that this view has alone, until one call fails. All parts have one length; a
-    /// contiguous view is one part.
-    pub(crate) fn for_each_run(
-        &mut self,
-        mut write: impl FnMut(DeviceSliceMut<'_, T::Storage>) -> Result<()>,
-    ) -> Result<()> {
+    /// The part of the buffer that a contiguous view has alone.
+    ///
+    /// # Errors
+    /// That of an operator such as `+=` on the array.
+    pub(crate) fn covering_mut(&mut self) -> Result<DeviceSliceMut<'_, T::Storage>> {
+        debug_assert!(
+            self.layout.is_c_contiguous() || self.layout.is_f_contiguous(),
+            "others have gaps that are not theirs"
+        );
         self.pending.map_or(Ok(()), Pending::check)?;
-        for run in self.layout.runs() {
-            let part = self.data.slice(run)?;
-            #[expect(unsafe_code, reason = "which elements are whose is known to the layouts")]
-            // SAFETY: `data` came from `into_slice`. This view has its elements alone and is borrowed mutably; the run holds no
-            // other elements, and one run is in use at a time.
-            write(unsafe { part.into_mut() })?;
-        }
-        Ok(())
+        let part = self.data.slice(self.layout.span())?;
+        #[expect(unsafe_code, reason = "which elements are whose is known to the layouts")]
+        // SAFETY: `data` came from `into_slice`. This view has its elements alone and is borrowed mutably, and without gaps they are all
+        // that is between the first and the last.
+        Ok(unsafe { part.into_mut() })
     }
 
     /// The same elements under a dynamic number of axes.

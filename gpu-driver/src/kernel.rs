@@ -68,16 +68,26 @@ pub trait Entry: 'static {
 #[derive(Clone, Debug)]
 pub struct Instance {
     registry: &'static str,
-    source: &'static Source,
+    source_name: &'static str,
     expression: String,
-    signature: String,
+    origin: Origin,
+}
+
+/// Where the text of an instantiation comes from.
+#[derive(Clone, Debug)]
+enum Origin {
+    /// A file, whose kernel has parameters of this signature.
+    File { source: &'static Source, signature: String },
+    /// Made at run time.
+    Made(Program),
 }
 
 impl Instance {
     fn of<E: Entry>(registry: &'static str, policy: &E::Policy) -> Self {
         let template = E::template(policy);
         let expression = if template.is_empty() { E::NAME.to_owned() } else { format!("{}<{template}>", E::NAME) };
-        Self { registry, source: E::SOURCE, expression, signature: <E::Args<'static> as Arguments>::signature() }
+        let origin = Origin::File { source: E::SOURCE, signature: <E::Args<'static> as Arguments>::signature() };
+        Self { registry, source_name: E::SOURCE.name, expression, origin }
     }
 
     /// The C++ expression that names the kernel, such as `fill<float, 256>`.
@@ -92,7 +102,7 @@ impl Instance {
 
     /// The name of the `.cu` file that holds the kernel.
     pub fn source_name(&self) -> &'static str {
-        self.source.name
+        self.source_name
     }
 
     /// [`Program::digest`] of the whole program: it changes when anything changes that the kernel is compiled from, the
@@ -106,7 +116,11 @@ impl Instance {
 
     /// The whole program of this instantiation.
     pub fn program(&self) -> Program {
-        let Self { source, expression, signature, .. } = self;
+        let Self { expression, origin, .. } = self;
+        let (source, signature) = match origin {
+            Origin::File { source, signature } => (source, signature),
+            Origin::Made(program) => return program.clone(),
+        };
         let text = format!(
             "{text}\n#line 1 \"instance of {name}\"\n#include \"prelude.cuh\"\nGPU_CHECK_SIGNATURE(({expression}), {signature});\n",
             name = source.name,
@@ -146,6 +160,17 @@ impl Registry {
     #[must_use]
     pub fn with<E: Entry>(mut self, policy: &E::Policy) -> Self {
         self.instances.insert((TypeId::of::<E>(), E::template(policy)), Instance::of::<E>(self.name, policy));
+        self
+    }
+
+    /// Adds a program that stands for those which a crate makes at run time ([`Device::generated_kernel`]): it is checked as the others
+    /// are, and no launch takes it. It names one kernel, by an expression that no other has; `source_name` is the file of its loop.
+    #[must_use]
+    pub fn with_sample(mut self, source_name: &'static str, program: Program) -> Self {
+        let expression = program.names().first().cloned().unwrap_or_default();
+        let key = (TypeId::of::<Program>(), expression.clone());
+        let instance = Instance { registry: self.name, source_name, expression, origin: Origin::Made(program) };
+        self.instances.insert(key, instance);
         self
     }
 

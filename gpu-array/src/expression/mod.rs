@@ -2,12 +2,12 @@
 
 mod assign;
 mod code;
-mod device;
+pub(crate) mod device;
 mod expr;
 mod functions;
 mod graph;
 pub(crate) mod host;
-mod job;
+pub(crate) mod job;
 mod make;
 mod node;
 mod op;
@@ -18,7 +18,7 @@ mod source;
 use gpu_driver::Stream;
 use smallvec::SmallVec;
 
-pub use device::{Precompile, precompile};
+pub use device::{KERNELS, Precompile, precompile};
 pub use expr::{Expr, IntoExpr, Operand, Rhs, constant, host};
 pub use functions::where_;
 pub use job::{Job, Target, Values, eval_all};

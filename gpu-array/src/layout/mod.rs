@@ -2,7 +2,6 @@
 
 mod axes;
 mod reshape;
-mod runs;
 mod slice;
 #[cfg(test)]
 mod tests;

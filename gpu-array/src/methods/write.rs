@@ -2,7 +2,7 @@
 
 use ndarray::{ArrayBase, Axis, Data, Dimension, IntoDimension, Ix1, IxDyn, Order, RemoveAxis, SliceArg};
 
-use crate::{ChunksMut, Element, GpuArray, GpuViewMut, Result, create, transfer};
+use crate::{ChunksMut, Element, GpuArray, GpuViewMut, Result, expression::job, transfer};
 
 /// What `$type` has for writing. It has `layout()` and `view_mut()`.
 macro_rules! read_write {
@@ -116,12 +116,12 @@ macro_rules! read_write {
             /// Writes `value` to each place.
             ///
             /// # Cost
-            /// One kernel at the speed of memory writes; does not wait. Of a view with gaps, one for each part without gaps.
+            /// One kernel at the speed of memory writes; does not wait.
             ///
             /// # Errors
             /// `NoNvrtc` where the kernel cannot be compiled; the driver's.
             pub fn fill(&mut self, value: T) -> Result<()> {
-                self.view_mut().for_each_run(|run| create::fill(run, value.to_storage()))
+                job::fill(&self.view_mut(), value)
             }
 
             /// Overwrites the elements with those of an ndarray array or view of any layout, and returns when it has been read.

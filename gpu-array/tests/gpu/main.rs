@@ -96,7 +96,7 @@ fn fill_writes_every_place_and_no_other(device: &Device) -> Outcome {
         for start in 0..18 {
             for len in [0, 1, 2, 3, 7, 8, 9, 15, 16, 17, 31, 33, 100] {
                 let mut array = GpuArray::full(device, 160, old)?;
-                gpu_array::fill(array.as_mut_device_vec().slice_mut(start..start + len)?, new)?;
+                array.slice_mut(s![start..start + len])?.fill(new)?;
                 let mut want = Array1::from_elem(160, old);
                 want.slice_mut(s![start..start + len]).fill(new);
                 ensure_eq!(array.to_ndarray()?, want);

@@ -8,12 +8,14 @@ mod axes;
 mod batch;
 mod plan;
 mod policy;
+mod samples;
 mod text;
 
 use gpu_driver::{DevicePod, DeviceVec, PARAMETER_BYTES, Program, Stream};
 use smallvec::SmallVec;
 
 pub use batch::{Precompile, precompile};
+pub use samples::KERNELS;
 
 use self::{
     axes::Axes,

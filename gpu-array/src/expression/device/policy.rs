@@ -63,13 +63,13 @@ impl Policy {
         }
     }
 
-    /// As the loop's template arguments.
-    pub(crate) fn template(&self, which: Loop) -> String {
+    /// The loop over that structure, with its template arguments.
+    pub(crate) fn template(&self, which: Loop, expression: &str) -> String {
         let Self { threads, width, unroll, tile } = self;
         match which {
-            Loop::Linear => format!("linear<Expression, {threads}, {width}, {unroll}>"),
-            Loop::Strided => format!("strided<Expression, {threads}, {width}, {unroll}>"),
-            Loop::Tiled => format!("tiled<Expression, {threads}, {tile}, {width}>"),
+            Loop::Linear => format!("linear<{expression}, {threads}, {width}, {unroll}>"),
+            Loop::Strided => format!("strided<{expression}, {threads}, {width}, {unroll}>"),
+            Loop::Tiled => format!("tiled<{expression}, {threads}, {tile}, {width}>"),
         }
     }
 }

@@ -15,7 +15,7 @@ const STRIDED: Header = Header { name: "strided.cuh", text: include_str!("stride
 const TILED: Header = Header { name: "tiled.cuh", text: include_str!("tiled.cuh") };
 
 impl Loop {
-    fn header(self) -> Header {
+    pub(crate) fn header(self) -> Header {
         match self {
             Self::Linear => LINEAR,
             Self::Strided => STRIDED,
@@ -38,14 +38,17 @@ impl Text {
 
     /// Adds the kernel of an expression.
     pub(crate) fn add(&mut self, code: &Code<'_>, which: Loop, policy: &Policy) {
+        self.add_named(&format!("e{}", self.names.len()), code, which, policy);
+    }
+
+    /// Adds the kernel of an expression, in a namespace of that name.
+    pub(crate) fn add_named(&mut self, name: &str, code: &Code<'_>, which: Loop, policy: &Policy) {
         self.include(which.header());
         for source in &code.sources {
             self.include(source.header());
         }
-        let number = self.names.len();
-        let _ = writeln!(self.text, "namespace e{number} {{\n{}}}", functor(code));
-        self.names
-            .push(format!("gpu::{}", policy.template(which).replace("Expression", &format!("e{number}::Expression"))));
+        let _ = writeln!(self.text, "namespace {name} {{\n{}}}", functor(code));
+        self.names.push(format!("gpu::{}", policy.template(which, &format!("{name}::Expression"))));
     }
 
     fn include(&mut self, header: Header) {

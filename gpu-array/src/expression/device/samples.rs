@@ -1,0 +1,78 @@
+//! Expressions that stand for all others where kernels are checked without a device.
+
+use std::sync::LazyLock;
+
+use gpu_driver::{Arch, Registry};
+use ndarray::{Array1, ArrayD, Axis, IxDyn};
+
+use super::{policy::Loop, policy::Policy, text::Text};
+use crate::{
+    Element,
+    expression::{Expr, Host, Outside, graph::assemble, host, index, roll, take, where_},
+};
+
+/// Kernels of expressions, one of each kind that there is: the checks of the project compile them for every architecture, and record what
+/// they take. Those that run are made from the same texts.
+pub static KERNELS: LazyLock<Registry> = LazyLock::new(|| {
+    let samples = Samples(Registry::new("gpu-array"));
+    samples.arithmetic().copies().functions().0
+});
+
+struct Samples(Registry);
+
+impl Samples {
+    fn with<T: Element>(mut self, name: &str, which: Loop, value: &Expr<'_, T, IxDyn, Host>) -> Self {
+        // What the samples are made of fits together.
+        let Ok(code) = assemble(&[&value.node], 0) else { return self };
+        let mut text = Text::new();
+        // The newest architecture has no policy of its own.
+        text.add_named(name, &code, which, &Policy::of(Arch::new(9, 0), which, &code));
+        self.0 = self.0.with_sample(which.header().name, text.program());
+        self
+    }
+
+    fn arithmetic(self) -> Self {
+        let (x, y) = (array::<f32>(), array::<f32>());
+        let (x, y) = (host(&x), host(&y));
+        let all: Vec<ArrayD<f32>> = (0..8).map(|_| array()).collect();
+        let sum = all.iter().skip(1).fold(host(&all[0]), |sum, next| sum + host(next));
+        self.with("lincomb", Loop::Linear, &(5.0 * &x + 6.0 * &y))
+            .with("wave", Loop::Linear, &(x.exp() * y.sin() + x.abs().sqrt()))
+            .with("sum", Loop::Strided, &(&x + &y))
+            .with("sum", Loop::Tiled, &(&x + &y))
+            .with("sum_of_8", Loop::Linear, &sum)
+            .with("sum_of_8", Loop::Strided, &sum)
+            .with("constant", Loop::Linear, &crate::expression::constant::<u8, Host>(7).broadcast(IxDyn(&[5])))
+    }
+
+    fn copies(self) -> Self {
+        fn of<T: Element>(samples: Samples, name: &str) -> Samples {
+            let x = array::<T>();
+            let copy = host(&x);
+            let samples = samples.with(name, Loop::Linear, &copy).with(name, Loop::Strided, &copy);
+            samples.with(name, Loop::Tiled, &copy)
+        }
+        let samples = of::<f64>(of::<f32>(of::<u16>(of::<u8>(self, "copy_u8"), "copy_u16"), "copy_f32"), "copy_f64");
+        let x = array::<u8>();
+        samples.with("u8_to_f64", Loop::Linear, &host(&x).cast::<f64>())
+    }
+
+    fn functions(self) -> Self {
+        let (x, i, n) = (array::<f64>(), array::<i64>(), array::<i32>());
+        let (x, i, n) = (host(&x), host(&i), host(&n));
+        let flat = Array1::<f32>::from_elem(2, 1.0);
+        let rolled = roll(host(&flat), 1, Axis(0)).broadcast(IxDyn(&[2]));
+        let taken = take(host(&flat), &i, Outside::Value(0.0));
+        self.with("roll", Loop::Linear, &rolled)
+            .with("take", Loop::Linear, &taken)
+            .with("power", Loop::Linear, &x.pow(x.tanh()))
+            .with("floor_divide", Loop::Linear, &(n.floor_divide(3) + &n % 5))
+            .with("mask", Loop::Linear, &where_(x.gt(0.0) & x.is_finite(), x.sqrt(), 0.0))
+            .with("places", Loop::Strided, &(index::<IxDyn, Host>(Axis(0)) + &i))
+    }
+}
+
+/// Any array: samples are never computed.
+fn array<T: Element>() -> ArrayD<T> {
+    ArrayD::from_elem(IxDyn(&[2]), T::ZERO)
+}
