@@ -162,7 +162,7 @@ mod tests {
     use super::*;
 
     const LINES: &str = r#"{"archs":{"sm_100":null,"sm_80":{"constant_bytes":424,"registers":64,"shared_bytes":76,"spill_load_bytes":8,"spill_store_bytes":4,"stack_bytes":16}},"crate":"gpu-sparse","digest":"83","kernel":"dot<double, 256, 4>","nvrtc":"13.0","source":"steps.cu"}
-{"crate":"gpu-array","digest":"84","kernel":"fill<uint8_t, 256>","source":"create.cu"}
+{"crate":"gpu-array","digest":"84","kernel":"gpu::linear<copy_u8::Expression, 256, 16, 1>","source":"linear.cuh"}
 "#;
 
     #[test]

@@ -1,10 +1,10 @@
 // An expression over elements that all lie one behind the other.
 //
-// Contract: grid ceil((n - head) / TILE), at least 1, where TILE = THREADS * WIDTH * UNROLL; block THREADS; no shared memory.
-// Words: n, head; the address of each output; address and kind of each leaf (for Place leaves the first value and the step); the scalars;
-// the extra words. Each output has n elements, and its address plus head elements is aligned to packs of WIDTH; so has each PACKED leaf. A
-// SPACED leaf here is one whose packs are not aligned. Elements are read once and written once: bytes moved are those of all of them.
-// An output may be one of the leaves.
+// Packs of WIDTH places begin `shift` places before the first, so that they are aligned in the outputs' memory.
+// Contract: grid ceil((n + shift) / (THREADS * WIDTH * UNROLL)), block THREADS, no shared memory. Words: n; shift, less than WIDTH; the
+// address of each output; address and kind of each leaf (for Place leaves the first value and the step); the scalars; the extra words. Each
+// output has n elements, and its address less shift elements is aligned to packs; so is that of each PACKED leaf. A SPACED leaf is one whose
+// packs are not aligned. Elements are read once and written once: bytes moved are those of all of them. An output may be one of the leaves.
 #pragma once
 #include "loop.cuh"
 
@@ -15,67 +15,46 @@ template <class E> struct LinearWords {
     static constexpr int EXTRA = SCALARS + E::SCALARS, COUNT = EXTRA + E::EXTRA;
 };
 
-// The leaf's values from place i on.
+// The leaf's values at the places from i on, of which only those from `first` to `last` exist.
 template <class T, int WIDTH>
-__device__ __forceinline__ void linear_load(Pack<T, WIDTH> &values, uint64_t address, uint64_t kind, uint64_t i) {
-    load(values, address, kind, kind == CONSTANT ? 0 : int64_t(i), 1);
+__device__ __forceinline__ void linear_load(Pack<T, WIDTH> &values, uint64_t address, uint64_t kind, int64_t i, int first, int last) {
+    load(values, address, kind, kind == CONSTANT ? 0 : i, 1, first, last);
 }
 template <int WIDTH>
-__device__ __forceinline__ void linear_load(Pack<Place, WIDTH> &values, uint64_t first, uint64_t step, uint64_t i) {
-    load(values, first, SPACED, int64_t(i * step), int64_t(step));
-}
-template <class T> __device__ __forceinline__ void linear_load_one(T &value, uint64_t address, uint64_t kind, uint64_t i) {
-    load_one(value, address, kind == CONSTANT ? 0 : int64_t(i));
-}
-__device__ __forceinline__ void linear_load_one(Place &value, uint64_t first, uint64_t step, uint64_t i) {
-    load_one(value, first, int64_t(i * step));
-}
-
-// One place.
-template <class E> __device__ __forceinline__ void linear_one(const uint64_t *word, uint64_t i) {
-    typedef LinearWords<E> At;
-    typename E::Leaves x;
-    typename E::Outputs y;
-    each(x, [&](auto k, auto &value) {
-        constexpr int LEAF = At::LEAVES + 2 * decltype(k)::value;
-        linear_load_one(value, word[LEAF], word[LEAF + 1], i);
-    });
-    E::apply(word + At::SCALARS, word + At::EXTRA, x, y);
-    each(y, [&](auto k, auto &value) { store_one(value, word[At::OUTPUTS + decltype(k)::value], int64_t(i)); });
+__device__ __forceinline__ void linear_load(Pack<Place, WIDTH> &values, uint64_t start, uint64_t step, int64_t i, int, int) {
+#pragma unroll
+    for (int lane = 0; lane < WIDTH; lane++) values.lane[lane].value = int64_t(start + (i + lane) * step);
 }
 
 template <class E, int THREADS, int WIDTH, int UNROLL>
 __global__ void __launch_bounds__(THREADS) linear(const __grid_constant__ Words<LinearWords<E>::COUNT> words) {
     typedef LinearWords<E> At;
-    constexpr uint64_t ROUND = uint64_t(THREADS) * WIDTH, TILE = ROUND * UNROLL;
     const uint64_t *word = words.word;
-    const uint64_t n = word[0], head = word[1];
+    const int64_t n = int64_t(word[0]), shift = int64_t(word[1]);
 
-    // Before the first aligned place.
-    if (blockIdx.x == 0 && threadIdx.x < head) linear_one<E>(word, threadIdx.x);
-
-    const uint64_t start = head + blockIdx.x * TILE;
-    if (start + TILE <= n) {
-        // All loads before the first use.
-        typename Wide<WIDTH, typename E::Leaves>::type in[UNROLL];
-        const uint64_t first = start + threadIdx.x * WIDTH;
+    // All loads before the first use.
+    typename Wide<WIDTH, typename E::Leaves>::type in[UNROLL];
+    int64_t place[UNROLL];
+    int first[UNROLL], last[UNROLL];
 #pragma unroll
-        for (int u = 0; u < UNROLL; u++) {
-            const uint64_t i = first + u * ROUND;
-            each(in[u], [&](auto k, auto &values) {
-                constexpr int LEAF = At::LEAVES + 2 * decltype(k)::value;
-                linear_load(values, word[LEAF], word[LEAF + 1], i);
-            });
-        }
+    for (int u = 0; u < UNROLL; u++) {
+        const int64_t i = ((int64_t(blockIdx.x) * UNROLL + u) * THREADS + threadIdx.x) * WIDTH - shift;
+        place[u] = i;
+        first[u] = i < 0 ? int(-i) : 0;
+        last[u] = n - i < WIDTH ? int(n - i) - 1 : WIDTH - 1;
+        if (i >= n) last[u] = -1;
+        if (last[u] < first[u]) continue;
+        each(in[u], [&](auto k, auto &values) {
+            constexpr int LEAF = At::LEAVES + 2 * decltype(k)::value;
+            linear_load(values, word[LEAF], word[LEAF + 1], i, first[u], last[u]);
+        });
+    }
 #pragma unroll
-        for (int u = 0; u < UNROLL; u++) {
-            const uint64_t i = first + u * ROUND;
-            typename Wide<WIDTH, typename E::Outputs>::type out;
-            apply<E, WIDTH>(word + At::SCALARS, word + At::EXTRA, in[u], out);
-            each(out, [&](auto k, auto &values) { store(values, word[At::OUTPUTS + decltype(k)::value], true, int64_t(i), 1); });
-        }
-    } else {
-        for (uint64_t i = start + threadIdx.x; i < n; i += THREADS) linear_one<E>(word, i);
+    for (int u = 0; u < UNROLL; u++) {
+        if (last[u] < first[u]) continue;
+        typename Wide<WIDTH, typename E::Outputs>::type out;
+        apply<E, WIDTH>(word + At::SCALARS, word + At::EXTRA, in[u], out);
+        each(out, [&](auto k, auto &values) { store(values, word[At::OUTPUTS + decltype(k)::value], true, place[u], 1, first[u], last[u]); });
     }
 }
 

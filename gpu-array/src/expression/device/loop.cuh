@@ -51,15 +51,15 @@ template <bool STREAM, class T, int WIDTH> __device__ __forceinline__ void store
     }
 }
 
-// WIDTH values of a leaf: those at `offset` elements from its address and at multiples of `step` from there, up to the one with number
-// `last`, which stands for all behind it.
+// WIDTH values of a leaf: those at `offset` elements from its address and at multiples of `step` from there. Only those with the numbers `first` to
+// `last` are read; these two stand for what is beyond.
 template <class T, int WIDTH>
 __device__ __forceinline__ void load(Pack<T, WIDTH> &values, uint64_t address, uint64_t kind, int64_t offset, int64_t step,
-                                     int last = WIDTH - 1) {
+                                     int first = 0, int last = WIDTH - 1) {
     typedef typename Stored<T>::type S;
     const S *at = reinterpret_cast<const S *>(address) + offset;
     Pack<S, WIDTH> stored;
-    if (kind == PACKED && last == WIDTH - 1) {
+    if (kind == PACKED && last - first == WIDTH - 1) {
         stored = load_pack<S, WIDTH>(at);
     } else if (kind == CONSTANT) {
         S one = *at;
@@ -67,49 +67,35 @@ __device__ __forceinline__ void load(Pack<T, WIDTH> &values, uint64_t address, u
         for (int lane = 0; lane < WIDTH; lane++) stored.lane[lane] = one;
     } else {
 #pragma unroll
-        for (int lane = 0; lane < WIDTH; lane++) stored.lane[lane] = at[(lane < last ? lane : last) * step];
+        for (int lane = 0; lane < WIDTH; lane++) stored.lane[lane] = at[(lane < first ? first : lane < last ? lane : last) * step];
     }
 #pragma unroll
     for (int lane = 0; lane < WIDTH; lane++) values.lane[lane] = from_stored<T>(stored.lane[lane]);
 }
 template <int WIDTH>
-__device__ __forceinline__ void load(Pack<Place, WIDTH> &values, uint64_t first, uint64_t, int64_t offset, int64_t step,
-                                     int = WIDTH - 1) {
+__device__ __forceinline__ void load(Pack<Place, WIDTH> &values, uint64_t start, uint64_t, int64_t offset, int64_t step, int = 0, int = 0) {
 #pragma unroll
-    for (int lane = 0; lane < WIDTH; lane++) values.lane[lane].value = int64_t(first) + offset + lane * step;
+    for (int lane = 0; lane < WIDTH; lane++) values.lane[lane].value = int64_t(start) + offset + lane * step;
 }
 
-// One value of a leaf.
-template <class T> __device__ __forceinline__ void load_one(T &value, uint64_t address, int64_t offset) {
-    value = from_stored<T>(reinterpret_cast<const typename Stored<T>::type *>(address)[offset]);
-}
-__device__ __forceinline__ void load_one(Place &value, uint64_t address, int64_t offset) {
-    value.value = int64_t(address) + offset;
-}
-
-// The first `count` of WIDTH values, to where `load` would find them.
+// Those of WIDTH values with the numbers `first` to `last`, to where `load` would find them.
 template <bool STREAM = false, class T, int WIDTH>
 __device__ __forceinline__ void store(const Pack<T, WIDTH> &values, uint64_t address, bool packed, int64_t offset, int64_t step,
-                                      int count = WIDTH) {
+                                      int first = 0, int last = WIDTH - 1) {
     typedef typename Stored<T>::type S;
     S *at = reinterpret_cast<S *>(address) + offset;
     Pack<S, WIDTH> stored;
 #pragma unroll
     for (int lane = 0; lane < WIDTH; lane++) stored.lane[lane] = S(values.lane[lane]);
-    if (packed && count == WIDTH) {
+    if (packed && last - first == WIDTH - 1) {
         store_pack<STREAM>(at, stored);
     } else {
 #pragma unroll
         for (int lane = 0; lane < WIDTH; lane++) {
-            if (lane < count) at[lane * step] = stored.lane[lane];
+            if (lane >= first && lane <= last) at[lane * step] = stored.lane[lane];
         }
     }
 }
-template <class T> __device__ __forceinline__ void store_one(const T &value, uint64_t address, int64_t offset) {
-    typedef typename Stored<T>::type S;
-    reinterpret_cast<S *>(address)[offset] = S(value);
-}
-
 // The expression on each lane.
 template <class E, int WIDTH>
 __device__ __forceinline__ void apply(const uint64_t *scalars, const uint64_t *extra,

@@ -128,12 +128,10 @@ fn config(blocks: usize, policy: &Policy, shared_bytes: usize) -> LaunchConfig {
 fn linear(code: &Code<'_>, axes: &Axes, policy: &Policy, target: &Target<'_>) -> Launch {
     let n = axes.places();
     let out = output_address(axes, target, 0);
-    let bytes = target.sizes[0] as u64;
-    let before = out.wrapping_neg() % pack_bytes(policy, target.sizes[0]) / bytes;
     // Several outputs are new and all aligned.
-    let head = before.min(n as u64);
+    let shift = out % pack_bytes(policy, target.sizes[0]) / target.sizes[0] as u64;
     let mut words: Words = SmallVec::new();
-    words.extend([n as u64, head]);
+    words.extend([n as u64, shift]);
     words.extend((0..target.addresses.len()).map(|output| output_address(axes, target, output)));
     for (number, leaf) in code.leaves.iter().enumerate() {
         let stride = if axes.rank() == 0 { 0 } else { axes.strides(0)[number + 1] };
@@ -143,7 +141,7 @@ fn linear(code: &Code<'_>, axes: &Axes, policy: &Policy, target: &Target<'_>) ->
             _ if stride == 0 => CONSTANT,
             _ => {
                 let bytes = leaf.dtype.bytes();
-                let aligned = (address + head * bytes as u64).is_multiple_of(pack_bytes(policy, bytes));
+                let aligned = address.wrapping_sub(shift * bytes as u64).is_multiple_of(pack_bytes(policy, bytes));
                 if aligned { PACKED } else { SPACED }
             }
         };
@@ -151,7 +149,7 @@ fn linear(code: &Code<'_>, axes: &Axes, policy: &Policy, target: &Target<'_>) ->
     }
     push_rest(code, &mut words);
     let tile = (policy.threads * policy.width * policy.unroll) as usize;
-    Launch { words, config: config((n - head as usize).div_ceil(tile), policy, 0) }
+    Launch { words, config: config((n + shift as usize).div_ceil(tile), policy, 0) }
 }
 
 /// Whether packs along axis 0 are aligned everywhere: stride 1 there, and all others whole packs.

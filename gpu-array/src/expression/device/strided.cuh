@@ -64,7 +64,7 @@ __global__ void __launch_bounds__(THREADS) strided(const __grid_constant__ Words
         place[u] = offset[0];
         each(in[u], [&](auto k, auto &values) {
             constexpr int K = decltype(k)::value, LEAF = At::LEAVES + 2 * K;
-            load(values, word[LEAF], word[LEAF + 1], offset[K + 1], int64_t(word[At::AXIS + 3 + K]), count[u] - 1);
+            load(values, word[LEAF], word[LEAF + 1], offset[K + 1], int64_t(word[At::AXIS + 3 + K]), 0, count[u] - 1);
         });
     }
 #pragma unroll
@@ -73,7 +73,7 @@ __global__ void __launch_bounds__(THREADS) strided(const __grid_constant__ Words
         typename Wide<WIDTH, typename E::Outputs>::type out;
         apply<E, WIDTH>(word + At::SCALARS, word + At::EXTRA, in[u], out);
         each(out, [&](auto k, auto &values) {
-            store(values, word[At::OUTPUTS + decltype(k)::value], packed, place[u], int64_t(word[At::AXIS + 2]), count[u]);
+            store(values, word[At::OUTPUTS + decltype(k)::value], packed, place[u], int64_t(word[At::AXIS + 2]), 0, count[u] - 1);
         });
     }
 }

@@ -115,15 +115,15 @@ __global__ void __launch_bounds__(THREADS) tiled(const __grid_constant__ Words<T
                 load_staged<PITCH>(values, shared + (kind >> 16), i, j, count - 1);
             } else {
                 const int64_t step = int64_t(axis[2 + K]);
-                load(values, word[LEAF], kind, offset[K + 1] + i * step + j * int64_t(axis[At::AXIS_WORDS + 2 + K]), step, count - 1);
+                load(values, word[LEAF], kind, offset[K + 1] + i * step + j * int64_t(axis[At::AXIS_WORDS + 2 + K]), step, 0, count - 1);
             }
         });
         typename Wide<WIDTH, typename E::Outputs>::type out;
         apply<E, WIDTH>(word + At::SCALARS, word + At::EXTRA, in, out);
         each(out, [&](auto k, auto &values) {
             const int64_t step = int64_t(axis[1]);
-            store<true>(values, word[At::OUTPUTS + decltype(k)::value], packed, offset[0] + i * step + j * int64_t(axis[At::AXIS_WORDS + 1]), step,
-                  count);
+            store<true>(values, word[At::OUTPUTS + decltype(k)::value], packed, offset[0] + i * step + j * int64_t(axis[At::AXIS_WORDS + 1]), step, 0,
+                        count - 1);
         });
     }
 }

@@ -3,10 +3,15 @@ use std::{fs, process::Command, time::Instant};
 use super::*;
 
 /// The kernels of this workspace.
-const SOURCES: [&str; 10] = [
+const SOURCES: [&str; 15] = [
     include_str!("../../../tests/gpu/kernels.cu"),
     include_str!("../../prelude/prelude.cuh"),
-    include_str!("../../../../gpu-array/src/create/create.cu"),
+    include_str!("../../../../gpu-array/src/expression/device/tuple.cuh"),
+    include_str!("../../../../gpu-array/src/expression/device/operations.cuh"),
+    include_str!("../../../../gpu-array/src/expression/device/loop.cuh"),
+    include_str!("../../../../gpu-array/src/expression/device/linear.cuh"),
+    include_str!("../../../../gpu-array/src/expression/device/strided.cuh"),
+    include_str!("../../../../gpu-array/src/expression/device/tiled.cuh"),
     include_str!("../../../../gpu-sparse/src/device/products.cu"),
     include_str!("../../../../gpu-sparse/src/device/steps.cu"),
     include_str!("../../../../gpu-sparse/src/device/state.cuh"),
