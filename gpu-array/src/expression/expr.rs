@@ -7,7 +7,7 @@ use ndarray::{ArrayView, DimMax, Dimension};
 use smallvec::SmallVec;
 
 use super::{
-    Leaf, Memory, Op, Pending, Shape, job,
+    Leaf, Memory, Op, Pending, job,
     node::{Kind, Node},
     place::{Gpu, Host, Place},
 };
@@ -76,10 +76,7 @@ impl<'a, T: Element, D: Dimension, P: Place> Expr<'a, T, D, P> {
     /// `eval` reports a shape that it does not fit.
     #[must_use]
     pub fn broadcast<E: ndarray::IntoDimension>(&self, shape: E) -> Expr<'a, T, E::Dim, P> {
-        let shape = Shape::from_slice(shape.into_dimension().slice());
-        let mut node = Node { kind: Kind::Broadcast(shape), dtype: T::DTYPE, args: [None, None, None] };
-        node.args[0] = Some(self.node.clone());
-        Expr::of(Arc::new(node))
+        Expr::of(self.node.clone().broadcast(shape.into_dimension().slice()))
     }
 
     pub(crate) fn to_expr(&self) -> Self {
@@ -199,7 +196,7 @@ pub fn host<'a, T: Element, D: Dimension>(array: impl Into<ArrayView<'a, T, D>>)
     let view = array.into();
     let (shape, strides) = (SmallVec::from_slice(view.shape()), SmallVec::from_slice(view.strides()));
     let memory = Memory::Host(T::host_view(view.into_dyn()));
-    Expr::of(Node::new(Kind::Leaf(Leaf { memory, dtype: T::DTYPE, offset: 0, shape, strides }), T::DTYPE))
+    Expr::of(Node::new(Kind::Leaf(Box::new(Leaf { memory, dtype: T::DTYPE, offset: 0, shape, strides })), T::DTYPE))
 }
 
 /// The value is the same everywhere: a scalar as an expression of rank 0.
@@ -215,7 +212,8 @@ fn leaf<'a, T: Element, D: Dimension>(
 ) -> Arc<Node<'a>> {
     let memory = Memory::Device { address: data.as_raw(), home: data.home(), pending };
     let (shape, strides) = (SmallVec::from_slice(layout.shape()), SmallVec::from_slice(layout.strides()));
-    Node::new(Kind::Leaf(Leaf { memory, dtype: T::DTYPE, offset: layout.offset() as isize, shape, strides }), T::DTYPE)
+    let offset = layout.offset() as isize;
+    Node::new(Kind::Leaf(Box::new(Leaf { memory, dtype: T::DTYPE, offset, shape, strides })), T::DTYPE)
 }
 
 impl<'a, T: Element, D: Dimension> GpuView<'a, T, D> {

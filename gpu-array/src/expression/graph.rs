@@ -17,9 +17,10 @@ const ANY: ShapeId = u32::MAX;
 const COMPARED_LEAVES: usize = 64;
 
 struct Assembler<'a> {
-    code: Code<'a>,
+    /// In a box, since it is large and moved.
+    code: Box<Code<'a>>,
     /// Of each step.
-    shape_of: Vec<ShapeId>,
+    shape_of: SmallVec<[ShapeId; 32]>,
     shapes: SmallVec<[Shape; 4]>,
     /// Steps of nodes that more than one refers to.
     shared: Shared<'a>,
@@ -37,7 +38,7 @@ enum Place {
 #[derive(Default)]
 struct Shared<'a> {
     few: SmallVec<[(*const Node<'a>, u32); 16]>,
-    many: HashMap<*const Node<'a>, u32>,
+    many: HashMap<*const Node<'a>, u32, rustc_hash::FxBuildHasher>,
 }
 
 impl<'a> Shared<'a> {
@@ -67,9 +68,9 @@ struct Frame<'n, 'a> {
 ///
 /// # Errors
 /// `Operands` for shapes that do not fit; `Outputs` for roots of different shapes; what went wrong in building.
-pub(crate) fn assemble<'a>(roots: &[&Arc<Node<'a>>], rank: usize) -> Result<Code<'a>> {
+pub(crate) fn assemble<'a>(roots: &[&Arc<Node<'a>>], rank: usize) -> Result<Box<Code<'a>>> {
     let mut assembler = Assembler {
-        code: Code {
+        code: Box::new(Code {
             steps: Vec::with_capacity(16),
             outputs: SmallVec::new(),
             leaves: SmallVec::new(),
@@ -77,8 +78,8 @@ pub(crate) fn assemble<'a>(roots: &[&Arc<Node<'a>>], rank: usize) -> Result<Code
             tables: SmallVec::new(),
             sources: SmallVec::new(),
             shape: Shape::new(),
-        },
-        shape_of: Vec::with_capacity(16),
+        }),
+        shape_of: SmallVec::new(),
         shapes: SmallVec::new(),
         shared: Shared::default(),
         places: SmallVec::new(),
@@ -146,7 +147,7 @@ impl<'a> Assembler<'a> {
             Kind::FromLast(axis) => self.place(Place::FromLast(*axis)),
             Kind::FromFirst(axis) => self.place(Place::FromFirst(*axis)),
             Kind::Broadcast(shape) => {
-                let wanted = self.intern(shape.clone());
+                let wanted = self.intern(shape);
                 let joined = self.join(node, wanted, self.shape_of[args[0] as usize])?;
                 if joined != wanted {
                     return Err(self.mismatch(node, wanted, self.shape_of[args[0] as usize]));
@@ -160,7 +161,7 @@ impl<'a> Assembler<'a> {
             }
             Kind::Gather(table) => {
                 let shape = self.joined(node, &args[..node.args().count()])?;
-                self.code.tables.push(table.clone());
+                self.code.tables.push((**table).clone());
                 self.push(Op::Gather, node.dtype, [self.code.tables.len() as u32 - 1, args[0], args[1]], shape)
             }
             Kind::Source(source) => {
@@ -191,7 +192,7 @@ impl<'a> Assembler<'a> {
                 return Ok(step as u32);
             }
         }
-        let shape = self.intern(leaf.shape.clone());
+        let shape = self.intern(&leaf.shape);
         self.code.leaves.push(leaf.clone());
         Ok(self.push(Op::Leaf, leaf.dtype, [self.code.leaves.len() as u32 - 1, 0, 0], shape))
     }
@@ -208,10 +209,10 @@ impl<'a> Assembler<'a> {
         step
     }
 
-    fn intern(&mut self, shape: Shape) -> ShapeId {
-        let known = self.shapes.iter().position(|known| *known == shape);
+    fn intern(&mut self, shape: &Shape) -> ShapeId {
+        let known = self.shapes.iter().position(|known| known == shape);
         let id = known.unwrap_or_else(|| {
-            self.shapes.push(shape);
+            self.shapes.push(shape.clone());
             self.shapes.len() - 1
         });
         id as ShapeId
@@ -234,7 +235,7 @@ impl<'a> Assembler<'a> {
             return Ok(b);
         }
         match broadcast(&self.shapes[a as usize], &self.shapes[b as usize]) {
-            Some(shape) => Ok(self.intern(shape)),
+            Some(shape) => Ok(self.intern(&shape)),
             None => Err(self.mismatch(node, a, b)),
         }
     }
@@ -249,7 +250,7 @@ impl<'a> Assembler<'a> {
     }
 
     /// Gives every leaf strides for the common shape.
-    fn finish(mut self, rank: usize) -> Result<Code<'a>> {
+    fn finish(mut self, rank: usize) -> Result<Box<Code<'a>>> {
         let mut ids = self.code.outputs.iter().map(|&step| self.shape_of[step as usize]);
         let first = ids.next().unwrap_or(ANY);
         let shape_of = |id: ShapeId| self.shapes.get(id as usize).cloned().unwrap_or_default();

@@ -6,13 +6,13 @@ use gpu_driver::Stream;
 use ndarray::{Array, Dimension, ShapeBuilder};
 use smallvec::SmallVec;
 
-use super::{Code, Expr, IntoExpr, Memory, Place, Shape, Strides, device, graph::assemble, host, node::Node};
+use super::{Code, Expr, IntoExpr, Memory, Place, Strides, device, graph::assemble, host, node::Node};
 use crate::{ArrayError, Element, GpuArray, GpuViewMut, Result, layout::Layout};
 
 /// An expression that is about to be computed.
 #[doc(hidden)]
 pub struct Job<'a> {
-    pub(crate) code: Code<'a>,
+    pub(crate) code: Box<Code<'a>>,
     /// Given, or else found among the arrays.
     home: Option<Stream>,
     /// New arrays are in Fortran order.
@@ -247,13 +247,7 @@ pub(crate) fn assign<T: Element, D: Dimension>(
     node: &std::sync::Arc<Node<'_>>,
 ) -> Result<()> {
     let layout = target.layout();
-    let mut whole = Node {
-        kind: super::node::Kind::Broadcast(Shape::from_slice(layout.shape())),
-        dtype: T::DTYPE,
-        args: [None, None, None],
-    };
-    whole.args[0] = Some(node.clone());
-    let whole = std::sync::Arc::new(whole);
+    let whole = node.clone().broadcast(layout.shape());
     let code = assemble(&[&whole], layout.ndim())?;
     let strides = Strides::from_slice(layout.strides());
     device::run(&code, target.stream(), &[target.data().as_raw()], &strides, layout.offset() as isize)

@@ -111,9 +111,7 @@ fn gathered<'a, T: Element>(
         offset = Node::binary(Op::Add, DType::I64, DType::I64, offset, step);
     }
     let table = Table { memory: leaf.memory.clone(), dtype: leaf.dtype, offset: leaf.offset };
-    let mut node = Node { kind: Kind::Gather(table), dtype: T::DTYPE, args: [None, None, None] };
-    node.args = [Some(offset), Some(inside.clone()), None];
-    let taken = Arc::new(node);
+    let taken = Node::from(Kind::Gather(Box::new(table)), T::DTYPE, [offset, inside.clone()]);
     Ok(match outside {
         Outside::Value(value) => Node::ternary(Op::Select, T::DTYPE, [inside, taken, scalar(value)]),
         _ => taken,
@@ -138,10 +136,8 @@ pub fn source<T: Element, D: Dimension, P: Place>(
         place = Node::binary(Op::Add, DType::I64, DType::I64, place, step);
         stride = stride.wrapping_mul(dim.slice()[axis] as i64);
     }
-    let mut node =
-        Node { kind: Kind::Source(super::source::erased(source)), dtype: T::DTYPE, args: [None, None, None] };
-    node.args[0] = Some(place);
-    Expr::<T, D, P>::of(Arc::new(node)).broadcast(dim)
+    let values = Node::from(Kind::Source(super::source::erased(source)), T::DTYPE, [place]);
+    Expr::of(values.broadcast(dim.slice()))
 }
 
 /// `start + i * step` for the values before `stop`, as NumPy's `arange`. Floats are computed in f64 and rounded once.
@@ -239,9 +235,7 @@ where
         indices.extend((0..ndim).map(|axis| Node::new(Kind::FromLast(ndim - 1 - axis), DType::I64)));
         indices[axis.0] = source(indices[axis.0].clone(), own);
         let taken = gathered(&array, &indices, outside)?;
-        let mut whole = Node { kind: Kind::Broadcast(shape), dtype: A::Elem::DTYPE, args: [None, None, None] };
-        whole.args[0] = Some(taken);
-        Ok(Arc::new(whole))
+        Ok(taken.broadcast(&shape))
     };
     Expr::of(build().unwrap_or_else(|error| Node::failed(error, A::Elem::DTYPE)))
 }

@@ -17,11 +17,11 @@ pub(crate) struct Node<'a> {
     pub(crate) args: [Option<Arc<Node<'a>>>; 3],
 }
 
-/// What a node is.
+/// What a node is. Small, since it is moved: what is large is in a box.
 #[derive(Clone)]
 pub(crate) enum Kind<'a> {
     /// Elements of an array.
-    Leaf(Leaf<'a>),
+    Leaf(Box<Leaf<'a>>),
     /// [`crate::Element::to_word`] of a value that is the same everywhere.
     Scalar(u64),
     /// i64: the place along an axis, counted from the last one backwards, of whatever shape there is.
@@ -29,11 +29,11 @@ pub(crate) enum Kind<'a> {
     /// As before, counted from the first axis.
     FromFirst(usize),
     /// The operand, at least in that shape.
-    Broadcast(Shape),
+    Broadcast(Box<Shape>),
     /// An operation.
     Step(Op),
     /// Elements of an array at computed offsets.
-    Gather(Table<'a>),
+    Gather(Box<Table<'a>>),
     /// What a source has at computed places.
     Source(AnySource),
     /// A mistake in building, told when the expression is evaluated.
@@ -43,6 +43,21 @@ pub(crate) enum Kind<'a> {
 impl<'a> Node<'a> {
     pub(crate) fn new(kind: Kind<'a>, dtype: DType) -> Arc<Self> {
         Arc::new(Self { kind, dtype, args: [None, None, None] })
+    }
+
+    /// What is computed from one other value, or a few.
+    pub(crate) fn from(kind: Kind<'a>, dtype: DType, args: impl IntoIterator<Item = Arc<Self>>) -> Arc<Self> {
+        let mut node = Self { kind, dtype, args: [None, None, None] };
+        for (own, arg) in node.args.iter_mut().zip(args) {
+            *own = Some(arg);
+        }
+        Arc::new(node)
+    }
+
+    /// The value in at least that shape.
+    pub(crate) fn broadcast(self: Arc<Self>, shape: &[usize]) -> Arc<Self> {
+        let (kind, dtype) = (Kind::Broadcast(Box::new(Shape::from_slice(shape))), self.dtype);
+        Self::from(kind, dtype, [self])
     }
 
     pub(crate) fn failed(error: ArrayError, dtype: DType) -> Arc<Self> {
@@ -76,6 +91,10 @@ impl<'a> Node<'a> {
 /// Dropped without recursion: a chain may have any length.
 impl Drop for Node<'_> {
     fn drop(&mut self) {
+        // An operand that has none itself, or has other owners, needs no care.
+        if self.args().all(|arg| arg.args[0].is_none() || Arc::strong_count(arg) > 1) {
+            return;
+        }
         let mut left: SmallVec<[Arc<Self>; 8]> = SmallVec::new();
         left.extend(self.args.iter_mut().filter_map(Option::take));
         while let Some(next) = left.pop() {

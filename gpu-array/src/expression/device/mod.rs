@@ -47,21 +47,20 @@ pub(crate) fn run(code: &Code<'_>, stream: &Stream, addresses: &[u64], strides: 
     let which = plan::choose(code, &mut axes);
     let policy = Policy::of(stream.device().arch(), which, code);
     let sizes = code.outputs.iter().map(|&step| code.steps[step as usize].dtype.bytes()).collect();
-    let launches = plan::launches(code, &axes, which, &policy, &Target { addresses, sizes });
+    let target = Target { addresses, sizes };
     let key = key(code, which);
     let kernel = stream.device().generated_kernel(&key, || Ok(program(code, which, &policy)))?;
     let homes: SmallVec<[&Stream; 8]> = code.homes().collect();
-    for launch in &launches {
-        let got = size_of_val(launch.words.as_slice());
+    plan::for_each_launch(code, &axes, which, &policy, &target, &mut |words, config| {
+        let got = size_of_val(words);
         if got > PARAMETER_BYTES {
             return Err(ArrayError::TooManyArguments { limit: PARAMETER_BYTES, got });
         }
         // SAFETY: the words are what the loop's contract asks for, which `plan` made of the axes: every offset lies within the view that a leaf,
         // a table or the target was made from, and these borrow their elements (the target exclusively) until this call returns; their
         // homes come after the launch.
-        unsafe { kernel.launch(launch.config, &launch.words, &homes, stream)? };
-    }
-    Ok(())
+        Ok(unsafe { kernel.launch(config, words, &homes, stream)? })
+    })
 }
 
 /// What must hold of a code to become a kernel on the stream's device.

@@ -28,12 +28,6 @@ const SHORTEST_TILED: usize = 16;
 /// The argument of a launch.
 pub(crate) type Words = SmallVec<[u64; 64]>;
 
-/// One launch.
-pub(crate) struct Launch {
-    pub(crate) words: Words,
-    pub(crate) config: LaunchConfig,
-}
-
 /// Where the values go: an address for each output, all with the same strides.
 pub(crate) struct Target<'t> {
     pub(crate) addresses: &'t [u64],
@@ -70,19 +64,27 @@ pub(crate) fn choose(code: &Code<'_>, axes: &mut Axes) -> Loop {
     }
 }
 
-/// The launches of a loop: one, but for an expression that needs more axes than a kernel takes.
-pub(crate) fn launches(code: &Code<'_>, axes: &Axes, which: Loop, policy: &Policy, target: &Target<'_>) -> Vec<Launch> {
+/// Calls `launch` with each launch of a loop: one, but for an expression that needs more axes than a kernel takes.
+pub(crate) fn for_each_launch<E>(
+    code: &Code<'_>,
+    axes: &Axes,
+    which: Loop,
+    policy: &Policy,
+    target: &Target<'_>,
+    launch: &mut dyn FnMut(&[u64], LaunchConfig) -> Result<(), E>,
+) -> Result<(), E> {
     if axes.rank() > MAX_AXES {
-        let outermost = axes.length(axes.rank() - 1);
-        let each = (0..outermost).map(|place| axes.at_outermost(place));
-        return each.flat_map(|inner| launches(code, &inner, which, policy, target)).collect();
+        let mut outermost = 0..axes.length(axes.rank() - 1);
+        return outermost
+            .try_for_each(|place| for_each_launch(code, &axes.at_outermost(place), which, policy, target, launch));
     }
-    let launch = match which {
-        Loop::Linear => linear(code, axes, policy, target),
-        Loop::Strided => strided(code, axes, policy, target),
-        Loop::Tiled => tiled(code, axes, policy, target),
+    let mut words = Words::new();
+    let config = match which {
+        Loop::Linear => linear(code, axes, policy, target, &mut words),
+        Loop::Strided => strided(code, axes, policy, target, &mut words),
+        Loop::Tiled => tiled(code, axes, policy, target, &mut words),
     };
-    vec![launch]
+    launch(&words, config)
 }
 
 /// The address of an operand's first element: 0 is the output of that number, then the leaves.
@@ -125,12 +127,11 @@ fn config(blocks: usize, policy: &Policy, shared_bytes: usize) -> LaunchConfig {
     }
 }
 
-fn linear(code: &Code<'_>, axes: &Axes, policy: &Policy, target: &Target<'_>) -> Launch {
+fn linear(code: &Code<'_>, axes: &Axes, policy: &Policy, target: &Target<'_>, words: &mut Words) -> LaunchConfig {
     let n = axes.places();
     let out = output_address(axes, target, 0);
     // Several outputs are new and all aligned.
     let shift = out % pack_bytes(policy, target.sizes[0]) / target.sizes[0] as u64;
-    let mut words: Words = SmallVec::new();
     words.extend([n as u64, shift]);
     words.extend((0..target.addresses.len()).map(|output| output_address(axes, target, output)));
     for (number, leaf) in code.leaves.iter().enumerate() {
@@ -147,9 +148,9 @@ fn linear(code: &Code<'_>, axes: &Axes, policy: &Policy, target: &Target<'_>) ->
         };
         words.extend([address, kind]);
     }
-    push_rest(code, &mut words);
+    push_rest(code, words);
     let tile = (policy.threads * policy.width * policy.unroll) as usize;
-    Launch { words, config: config((n + shift as usize).div_ceil(tile), policy, 0) }
+    config((n + shift as usize).div_ceil(tile), policy, 0)
 }
 
 /// Whether packs along axis 0 are aligned everywhere: stride 1 there, and all others whole packs.
@@ -188,7 +189,7 @@ pub(crate) fn divisor(length: usize) -> u64 {
     multiplier | shift << 32
 }
 
-fn strided(code: &Code<'_>, axes: &Axes, policy: &Policy, target: &Target<'_>) -> Launch {
+fn strided(code: &Code<'_>, axes: &Axes, policy: &Policy, target: &Target<'_>, words: &mut Words) -> LaunchConfig {
     let rank = axes.rank();
     let length = axes.length(0);
     let per_row = length.div_ceil(policy.width as usize);
@@ -196,7 +197,6 @@ fn strided(code: &Code<'_>, axes: &Axes, policy: &Policy, target: &Target<'_>) -
     let items = rows * per_row;
     let packed = outputs_packed(axes, policy, target);
     let wide = items > i32::MAX as usize;
-    let mut words: Words = SmallVec::new();
     words.extend([items as u64, rank as u64 | u64::from(packed) << 8 | u64::from(wide) << 16, length as u64]);
     words.extend([per_row as u64, divisor(per_row)]);
     words.extend((0..target.addresses.len()).map(|output| output_address(axes, target, output)));
@@ -212,18 +212,17 @@ fn strided(code: &Code<'_>, axes: &Axes, policy: &Policy, target: &Target<'_>) -
             words.extend(std::iter::repeat_n(0, 3 + code.leaves.len()));
         }
     }
-    push_rest(code, &mut words);
+    push_rest(code, words);
     let block = (policy.threads * policy.unroll) as usize;
-    Launch { words, config: config(items.div_ceil(block), policy, 0) }
+    config(items.div_ceil(block), policy, 0)
 }
 
-fn tiled(code: &Code<'_>, axes: &Axes, policy: &Policy, target: &Target<'_>) -> Launch {
+fn tiled(code: &Code<'_>, axes: &Axes, policy: &Policy, target: &Target<'_>, words: &mut Words) -> LaunchConfig {
     let rank = axes.rank();
     let tile = policy.tile as usize;
     let tiles = [axes.length(0).div_ceil(tile), axes.length(1).div_ceil(tile)];
     let outer: usize = (2..rank).map(|axis| axes.length(axis)).product();
     let packed = outputs_packed(axes, policy, target);
-    let mut words: Words = SmallVec::new();
     words.extend([rank as u64 | u64::from(packed) << 8, tiles[0] as u64, tiles[1] as u64]);
     words.extend((0..target.addresses.len()).map(|output| output_address(axes, target, output)));
     let mut shared_bytes = 0;
@@ -254,6 +253,6 @@ fn tiled(code: &Code<'_>, axes: &Axes, policy: &Policy, target: &Target<'_>) -> 
             words.extend(std::iter::repeat_n(0, 2 + code.leaves.len()));
         }
     }
-    push_rest(code, &mut words);
-    Launch { words, config: config(tiles[0] * tiles[1] * outer, policy, shared_bytes) }
+    push_rest(code, words);
+    config(tiles[0] * tiles[1] * outer, policy, shared_bytes)
 }
