@@ -186,9 +186,18 @@ GPU_FUNCTION(log, log)
 GPU_FUNCTION(log2, log2)
 GPU_FUNCTION(log10, log10)
 GPU_FUNCTION(log1p, log1p)
-GPU_FUNCTION(sin, sin)
-GPU_FUNCTION(cos, cos)
-GPU_FUNCTION(tan, tan)
+// The reduction of large angles is long in machine code. It stands in a function of its own, once: behind the comparison that the library's
+// function begins with, what is left of that is short.
+#define GPU_ANGLE(name)                                                                                               \
+    __device__ __noinline__ float large_##name(float x) { return ::name##f(x); }                                      \
+    __device__ __forceinline__ float name(float x) {                                                                  \
+        return ::fabsf(x) >= 105615.0f ? large_##name(x) : ::name##f(x);                                              \
+    }                                                                                                                 \
+    __device__ __forceinline__ double name(double x) { return ::name(x); }
+GPU_ANGLE(sin)
+GPU_ANGLE(cos)
+GPU_ANGLE(tan)
+#undef GPU_ANGLE
 GPU_FUNCTION(asin, asin)
 GPU_FUNCTION(acos, acos)
 GPU_FUNCTION(atan, atan)
