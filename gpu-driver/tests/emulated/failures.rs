@@ -185,6 +185,22 @@ fn by_name(function: &Function, x: &DeviceVec<u32>, y: &mut DeviceVec<u32>) -> R
     unsafe { function.launch(config, &mut [(&raw mut from).cast(), (&raw mut to).cast()], &y.home().clone()) }
 }
 
+fn generated_program() -> Program {
+    let text = "struct Words { unsigned long long word[2]; };\n\
+        __global__ void twice(const __grid_constant__ Words words) {\n\
+            ((unsigned *)words.word[1])[threadIdx.x] = 2 * ((const unsigned *)words.word[0])[threadIdx.x];\n}\n";
+    Program::new("generated.cu", text).name_expression("twice")
+}
+
+fn generated(inputs: &mut Launches) -> Result<()> {
+    let Launches { x, y, stream, .. } = inputs;
+    let kernel = stream.device().generated_kernel(&[1, 2], || Ok(generated_program()))?;
+    let words = [x.as_raw(), y.as_raw()];
+    let config = LaunchConfig { grid: 1.into(), block: 3.into(), shared_bytes: 0 };
+    // SAFETY: the kernel takes two words; three threads read x[..3] and write y[..3], whose homes are named.
+    unsafe { kernel.launch(config, &words, &[x.home(), y.home()], stream) }
+}
+
 /// What makes driver calls that can be made to fail.
 static OPERATIONS: &[Operation<Call>] = &[
     Operation {
@@ -368,6 +384,40 @@ static OPERATIONS: &[Operation<Call>] = &[
         sweep: |call| launches(call, true, typed),
     },
     Operation {
+        name: "Device::generated_kernel",
+        makes: &[(ModuleLoad, 1)],
+        sweep: |call| {
+            let prepare = |device: &Device| Ok(device.clone());
+            let make = |device: &mut Device| device.generated_kernel(&[7], || Ok(generated_program()));
+            sweep(call, prepare, make, |device, made| {
+                ensure_eq!(device.has_generated_kernel(&[7]), made.is_some());
+                Ok(())
+            })
+        },
+    },
+    Operation {
+        name: "Device::generate_kernels",
+        makes: &[(ModuleLoad, 1)],
+        sweep: |call| {
+            let prepare = |device: &Device| Ok(device.clone());
+            let make = |device: &mut Device| device.generate_kernels(&[&[8]], &generated_program());
+            sweep(call, prepare, make, |device, made| {
+                ensure_eq!(device.has_generated_kernel(&[8]), made.is_some());
+                Ok(())
+            })
+        },
+    },
+    Operation {
+        name: "GeneratedKernel::launch",
+        makes: &[(ModuleLoad, 1), (Launch, 1)],
+        sweep: |call| launches(call, false, generated),
+    },
+    Operation {
+        name: "GeneratedKernel::launch, of buffers with homes elsewhere",
+        makes: &[(ModuleLoad, 1), (Launch, 1), (Call::Event, 12)],
+        sweep: |call| launches(call, true, generated),
+    },
+    Operation {
         name: "Module::load",
         makes: &[(ModuleLoad, 1)],
         sweep: |call| sweep(call, |device| Ok(device.clone()), |device| load(device), |_, _| Ok(())),
@@ -436,6 +486,7 @@ pub fn no_fallible_function_is_forgotten(_: &()) -> Outcome {
     let sources = [
         include_str!("../../src/device.rs"),
         include_str!("../../src/event.rs"),
+        include_str!("../../src/generated.rs"),
         include_str!("../../src/graph.rs"),
         include_str!("../../src/kernel.rs"),
         include_str!("../../src/memory.rs"),

@@ -6,8 +6,8 @@ use std::{
 };
 
 use gpu_driver::{
-    Device, DevicePod, DeviceVec, DriverError, Event, Module, PinnedVec, Program, Registry, Stream, cust,
-    emulated::Emulated,
+    Device, DevicePod, DeviceVec, DriverError, Event, GeneratedKernel, LaunchConfig, Module, PinnedVec, Program,
+    Registry, Stream, cust, emulated::Emulated,
 };
 use testkit::{AWKWARD_LENGTHS, Outcome, Rng, ensure, ensure_eq};
 
@@ -162,6 +162,44 @@ pub fn a_launch_on_another_stream_waits_for_the_home(device: &Device) -> Outcome
         slow_fill(&home, &mut reused, 0)?;
         ensure!(y.to_vec()?.iter().all(|&v| v == 5.0), "the launch did not wait for the home stream");
     }
+    Ok(())
+}
+
+pub fn generated_kernels_are_kept_under_their_keys(device: &Device) -> Outcome {
+        struct Words { unsigned long long word[2]; };\n\
+        template <int FACTOR> __global__ void times(const __grid_constant__ Words words) {\n\
+            ((unsigned *)words.word[0])[threadIdx.x] = FACTOR * threadIdx.x + unsigned(words.word[1]);\n}\n";
+    let program = |factor: u32| Program::new("times.cu", text).name_expression(format!("times<{factor}>"));
+    let stream = device.stream();
+    let run = |kernel: &GeneratedKernel, add: u64| {
+        let x = DeviceVec::from_slice(&stream, &[0u32; 8])?;
+        let config = LaunchConfig { grid: 1.into(), block: 8.into(), shared_bytes: 0 };
+        // SAFETY: two words; eight threads write x[..8], whose home is named.
+        unsafe { kernel.launch(config, &[x.as_raw(), add], &[x.home()], &stream)? };
+        x.to_vec()
+    };
+    let times = |factor: u32, add: u32| (0..8).map(|i| factor * i + add).collect::<Vec<u32>>();
+    let key = |factor: u64| [u64::from_be_bytes(*b"gpu-test"), factor];
+    ensure!(!device.has_generated_kernel(&key(3)));
+    let three = device.generated_kernel(&key(3), || Ok(program(3)))?;
+    ensure_eq!((run(&three, 1)?, three.name()), (times(3, 1), "times<3>"));
+    // The second time nothing is made.
+    let refuse = || Err(DriverError::Nul { what: "a program that is not wanted" });
+    ensure_eq!(run(&device.generated_kernel(&key(3), refuse)?, 5)?, times(3, 5));
+    ensure!(device.generated_kernel(&key(4), refuse).is_err() && !device.has_generated_kernel(&key(4)));
+    // Many at once; what is there stays.
+    let both = program(4).name_expression("times<5>").name_expression("times<6>");
+    let (three, five, six) = (key(3), key(5), key(6));
+    device.generate_kernels(&[&three, &five, &six], &both)?;
+    for (factor, want) in [(3, 3), (5, 5), (6, 6)] {
+        ensure_eq!(run(&device.generated_kernel(&key(factor), refuse)?, 0)?, times(want, 0));
+    }
+    ensure!(matches!(device.generate_kernels(&[&three], &both), Err(DriverError::Length { .. })));
+    let words = vec![0; gpu_driver::PARAMETER_BYTES / 8 + 1];
+    let config = LaunchConfig { grid: 1.into(), block: 8.into(), shared_bytes: 0 };
+    // SAFETY: refused before anything runs.
+    let refused = unsafe { device.generated_kernel(&key(3), refuse)?.launch(config, &words, &[], &stream) };
+    ensure!(matches!(refused, Err(DriverError::Length { .. })));
     Ok(())
 }
 
