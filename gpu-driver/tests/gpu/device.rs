@@ -166,7 +166,7 @@ pub fn a_launch_on_another_stream_waits_for_the_home(device: &Device) -> Outcome
 }
 
 pub fn generated_kernels_are_kept_under_their_keys(device: &Device) -> Outcome {
-        struct Words { unsigned long long word[2]; };\n\
+    let text = "struct Words { unsigned long long word[2]; };\n\
         template <int FACTOR> __global__ void times(const __grid_constant__ Words words) {\n\
             ((unsigned *)words.word[0])[threadIdx.x] = FACTOR * threadIdx.x + unsigned(words.word[1]);\n}\n";
     let program = |factor: u32| Program::new("times.cu", text).name_expression(format!("times<{factor}>"));
