@@ -15,9 +15,19 @@
 //! assert_eq!(y.slice(s![0, ..])?.to_ndarray()?, array![0, 7, 0]);
 //! # Ok::<(), gpu_array::ArrayError>(())
 //! ```
+//! Arithmetic is [fused](expression): whole expressions become one kernel.
+//! ```no_run
+//! # let device = gpu_array::gpu_driver::Device::first()?;
+//! # let x = gpu_array::GpuArray::<f32, _>::zeros(&device, 100)?;
+//! # let mut y = gpu_array::GpuArray::<f32, _>::zeros(&device, 100)?;
+//! let z = (5.0 * &x + y.sin() * 6.0).eval()?;
+//! y += 2.0 * &z;
+//! # Ok::<(), gpu_array::ArrayError>(())
+//! ```
 //! What is here: owned arrays in C, Fortran or any other order of their axes, their creation, views of any part of them ([`GpuView`],
 //! [`GpuViewMut`]) with ndarray's slices and NumPy's reshaping and broadcasting, and copies from and to ndarray, through pinned
-//! memory ([`PinnedArray`]) also while the host goes on. What ndarray panics at is an [`ArrayError`].
+//! memory ([`PinnedArray`]) also while the host goes on; [expressions](expression) of arrays on a GPU or on the host. What ndarray panics at is
+//! an [`ArrayError`].
 
 #![deny(unsafe_code)]
 

@@ -1,4 +1,37 @@
-//! Fused elementwise expressions.
+//! Fused elementwise expressions: whole formulas as one kernel on a GPU, or as one pass of the CPU's threads.
+//!
+//! Operators and functions on `&GpuArray`, views, scalars and other expressions build an [`Expr`]; [`Expr::eval`] computes it, [`eval_all`] several
+//! together, [`GpuArray::assign`](crate::GpuArray::assign) and [`GpuArray::update`](crate::GpuArray::update) write in place, and so do `+=`
+//! and its like. Arrays on the host are taken by [`host`](host()), and the same expression is evaluated by rayon.
+//!
+//! # Semantics
+//! | | |
+//! |---|---|
+//! | types | known to the compiler: [`Promote`](crate::Promote) is NumPy's table (i32 with f32 gives f64). A scalar has the array's element type |
+//! | shapes | broadcast as in NumPy; what does not fit is an error of `eval` |
+//! | `+ - *` | integers wrap; floats round once and are never contracted to a fused multiply-add ([`Expr::fma`] is one) |
+//! | `/` | of integers gives f64 |
+//! | `%`, `floor_divide` | NumPy's: the remainder has the divisor's sign; integers by 0 give 0. `fmod` is C's and Rust's |
+//! | `& \| ^ !` | of integers bit by bit, of `bool` logic |
+//! | `<< >>` | by more than the width, or less than 0, gives 0 |
+//! | comparisons | methods `eq ne lt le gt ge`, which give `bool` |
+//! | `cast` | float to integer cuts and saturates, NaN gives 0; integers wrap |
+//! | `minimum`, `maximum` | give NaN where one of both is; `fmin`, `fmax` the other |
+//! | sharing | a value that is used twice, by a clone or a reference, is computed once; an array that is used twice is read once |
+//!
+//! # Determinism
+//! Everything has the same bits on the CPU, on every GPU and on the emulated device, but for which NaN it is, and for the mathematical functions, which
+//! keep to the bounds that their documentation gives. On one device the same call gives the same bits.
+//!
+//! # Cost
+//! Each array is read once and each value written once, in accesses of 16 bytes where elements lie behind one another. Of an expression at most three
+//! kernels are compiled, each when it is first needed: for elements that all lie behind one another, for any strides, and for arrays that lie
+//! along another axis than the result (a transposed matrix comes through shared memory). Neither shapes nor scalars nor strides are compiled
+//! in. Compiling takes some 100 ms, loading from the cache on disk well under one; [`precompile`] does it ahead, for many at once.
+//!
+//! # Limits
+//! A kernel has at most 4096 operations, and its arrays and scalars fit into 4096 bytes of parameters; beyond, `eval` is an error. The CPU has no
+//! limit.
 
 mod assign;
 mod code;
