@@ -41,6 +41,7 @@ mod functions;
 mod graph;
 pub(crate) mod host;
 pub(crate) mod job;
+mod lower;
 mod make;
 mod node;
 mod op;
@@ -55,6 +56,7 @@ pub use device::{KERNELS, Precompile, precompile};
 pub use expr::{Expr, IntoExpr, Operand, Rhs, constant, host};
 pub use functions::where_;
 pub use job::{Job, Target, Values, eval_all};
+pub use lower::{Lowered, LoweredLeaf};
 pub use make::{
     Outside, arange, diff, eye, flip, gather, index, linspace, pad, repeat, roll, source, take, tile, tril, triu,
 };
@@ -119,6 +121,14 @@ impl<'a> Memory<'a> {
         }
     }
 
+    /// Where the element at an offset is in device memory; of what is nowhere, the value there.
+    fn address(&self, offset: isize, dtype: DType) -> u64 {
+        match self {
+            Self::Device { address, .. } => address.wrapping_add_signed((offset * dtype.bytes() as isize) as i64),
+            _ => offset as u64,
+        }
+    }
+
     /// Whether both begin at one place of one memory.
     fn same_as(&self, other: &Self) -> bool {
         match (self, other) {
@@ -130,6 +140,11 @@ impl<'a> Memory<'a> {
 }
 
 impl Leaf<'_> {
+    /// Where the element at an offset is in device memory; of what is nowhere, the value there.
+    fn address(&self, offset: isize) -> u64 {
+        self.memory.address(offset, self.dtype)
+    }
+
     /// Whether both are the same elements in the same shape.
     fn same_as(&self, other: &Self) -> bool {
         self.dtype == other.dtype

@@ -9,10 +9,12 @@ use ndarray::{Array, Array1, Array2, Array3, ArrayD, Ix1, IxDyn, s};
 use testkit::{AWKWARD_LENGTHS, Outcome, Suite, ensure, ensure_eq, tests};
 
 mod failures;
+mod seam;
 mod views;
 
 fn main() -> ExitCode {
     use failures::{a_failed_copy_prints_as_its_text, no_fallible_function_is_forgotten};
+    use seam::{another_crate_s_loop_fuses_an_expression, made_values_are_the_same_on_either_place};
     let compiler = || nvrtc::version().map(|_| ());
     let device = Device::for_tests();
     let on_device = tests![
@@ -23,6 +25,8 @@ fn main() -> ExitCode {
         arrays_print,
         wrong_shapes_are_errors,
         other_streams_work,
+        another_crate_s_loop_fuses_an_expression,
+        made_values_are_the_same_on_either_place,
     ];
     // Failures on demand are of the emulated device; where a GPU does the tests it is not asked for.
     let on_gpu = device.as_ref().is_ok_and(|device| !device.is_emulated());

@@ -16,6 +16,10 @@ use smallvec::SmallVec;
 
 pub use batch::{Precompile, precompile};
 pub use samples::KERNELS;
+pub(crate) use {
+    plan::extra,
+    text::{HEADERS, functor},
+};
 
 use self::{
     axes::Axes,
@@ -64,7 +68,7 @@ pub(crate) fn run(code: &Code<'_>, stream: &Stream, addresses: &[u64], strides: 
 }
 
 /// What must hold of a code to become a kernel on the stream's device.
-fn check(code: &Code<'_>, stream: &Stream) -> Result<()> {
+pub(crate) fn check(code: &Code<'_>, stream: &Stream) -> Result<()> {
     if code.steps.len() > MOST_STEPS {
         return Err(ArrayError::TooManyOperations { limit: MOST_STEPS, got: code.steps.len() });
     }
@@ -82,22 +86,25 @@ fn check(code: &Code<'_>, stream: &Stream) -> Result<()> {
 /// All that the text of a kernel depends on.
 fn key(code: &Code<'_>, which: Loop) -> Key {
     let mut key = Key::new();
-    key.extend([KEY, which as u64 | (code.leaves.len() as u64) << 8 | (code.outputs.len() as u64) << 32]);
-    key.extend(code.outputs.iter().map(|&step| u64::from(step)));
-    for step in &code.steps {
+    key.extend([KEY, which as u64]);
+    key.extend(steps_key(code));
+    key
+}
+
+/// All that the structure's text depends on.
+pub(crate) fn steps_key<'c>(code: &'c Code<'_>) -> impl Iterator<Item = u64> + 'c {
+    let counts = code.leaves.len() as u64 | (code.outputs.len() as u64) << 16 | (code.steps.len() as u64) << 32;
+    let outputs = code.outputs.iter().map(|&step| u64::from(step));
+    let steps = code.steps.iter().map(|step| {
         let [a, b, c] = step.args.map(u64::from);
         // Arguments are less than `MOST_STEPS`, so all of it fits into one word.
-        key.push(step.op as u64 | (step.dtype as u64) << 8 | a << 16 | b << 32 | c << 48);
-    }
-    for source in &code.sources {
-        // Text that stands still in memory is told by where it is.
-        key.extend([
-            source.function().as_ptr() as u64,
-            source.header().text.as_ptr() as u64,
-            source.words().len() as u64,
-        ]);
-    }
-    key
+        step.op as u64 | (step.dtype as u64) << 8 | a << 16 | b << 32 | c << 48
+    });
+    // Text that stands still in memory is told by where it is.
+    let sources = code.sources.iter().flat_map(|source| {
+        [source.function().as_ptr() as u64, source.header().text.as_ptr() as u64, source.words().len() as u64]
+    });
+    std::iter::once(counts).chain(outputs).chain(steps).chain(sources)
 }
 
 fn program(code: &Code<'_>, which: Loop, policy: &Policy) -> Program {

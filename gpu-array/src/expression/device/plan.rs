@@ -94,13 +94,7 @@ fn output_address(axes: &Axes, target: &Target<'_>, output: usize) -> u64 {
 
 /// For what is nowhere, the first value.
 fn leaf_address(code: &Code<'_>, axes: &Axes, leaf: usize) -> u64 {
-    let offset = axes.offsets[leaf + 1];
-    match &code.leaves[leaf].memory {
-        Memory::Device { address, .. } => {
-            address.wrapping_add_signed((offset * code.leaves[leaf].dtype.bytes() as isize) as i64)
-        }
-        _ => offset as u64,
-    }
+    code.leaves[leaf].address(axes.offsets[leaf + 1])
 }
 
 /// The bytes that a pack's address is a multiple of.
@@ -108,15 +102,15 @@ fn pack_bytes(policy: &Policy, element_bytes: usize) -> u64 {
     (policy.width as u64 * element_bytes as u64).min(16)
 }
 
+/// The words of tables and sources.
+pub(crate) fn extra<'c>(code: &'c Code<'_>) -> impl Iterator<Item = u64> + 'c {
+    let tables = code.tables.iter().map(|table| table.memory.address(table.offset, table.dtype));
+    tables.chain(code.sources.iter().flat_map(|source| source.words()))
+}
+
 fn push_rest(code: &Code<'_>, words: &mut Words) {
     words.extend_from_slice(&code.scalars);
-    for table in &code.tables {
-        let Memory::Device { address, .. } = &table.memory else { continue };
-        words.push(address.wrapping_add_signed((table.offset * table.dtype.bytes() as isize) as i64));
-    }
-    for source in &code.sources {
-        words.extend(source.words());
-    }
+    words.extend(extra(code));
 }
 
 fn config(blocks: usize, policy: &Policy, shared_bytes: usize) -> LaunchConfig {

@@ -14,6 +14,9 @@ const LINEAR: Header = Header { name: "linear.cuh", text: include_str!("linear.c
 const STRIDED: Header = Header { name: "strided.cuh", text: include_str!("strided.cuh") };
 const TILED: Header = Header { name: "tiled.cuh", text: include_str!("tiled.cuh") };
 
+/// What every structure needs.
+pub(crate) const HEADERS: [Header; 3] = [LOOP, OPERATIONS, TUPLE];
+
 impl Loop {
     pub(crate) fn header(self) -> Header {
         match self {
@@ -33,7 +36,7 @@ pub(crate) struct Text {
 
 impl Text {
     pub(crate) fn new() -> Self {
-        Self { text: String::new(), headers: vec![TUPLE, OPERATIONS, LOOP], names: Vec::new() }
+        Self { text: String::new(), headers: HEADERS.to_vec(), names: Vec::new() }
     }
 
     /// Adds the kernel of an expression.
@@ -47,7 +50,7 @@ impl Text {
         for source in &code.sources {
             self.include(source.header());
         }
-        let _ = writeln!(self.text, "namespace {name} {{\n{}}}", functor(code));
+        let _ = writeln!(self.text, "namespace {name} {{\n{}}}", functor(code, "Expression"));
         self.names.push(format!("gpu::{}", policy.template(which, &format!("{name}::Expression"))));
     }
 
@@ -66,8 +69,8 @@ impl Text {
     }
 }
 
-/// The structure `Expression`; what it holds is told in `loop.cuh`.
-pub(crate) fn functor(code: &Code<'_>) -> String {
+/// The structure of an expression; what it holds is told in `loop.cuh`.
+pub(crate) fn functor(code: &Code<'_>, name: &str) -> String {
     let leaves = code.leaves.iter().map(|leaf| match leaf.memory {
         Memory::Nowhere => "gpu::Place",
         _ => leaf.dtype.cuda_name(),
@@ -75,7 +78,7 @@ pub(crate) fn functor(code: &Code<'_>) -> String {
     let leaves: Vec<_> = leaves.collect();
     let outputs: Vec<_> = code.outputs.iter().map(|&step| code.steps[step as usize].dtype.cuda_name()).collect();
     let mut text = format!(
-        "struct Expression {{\n    typedef gpu::Tuple<{}> Leaves;\n    typedef gpu::Tuple<{}> Outputs;\n    \
+        "struct {name} {{\n    typedef gpu::Tuple<{}> Leaves;\n    typedef gpu::Tuple<{}> Outputs;\n    \
          static constexpr int SCALARS = {}, EXTRA = {};\n    \
          static __device__ __forceinline__ void apply(const uint64_t *scalars, const uint64_t *extra, const Leaves &x, Outputs &y) {{\n",
         leaves.join(", "),

@@ -30,6 +30,10 @@ template <int K, class First, class... Rest> __device__ __forceinline__ const au
     }
 }
 
+// A type without reference.
+template <class T> struct plain { typedef T type; };
+template <class T> struct plain<T &> { typedef T type; };
+
 // A number as a type, so that it can be a template argument of what is called with it.
 template <int K> struct Number { static constexpr int value = K; };
 

@@ -1,0 +1,111 @@
+//! Expressions for loops of other crates: the seam by which a reduction or a scan fuses what it reads.
+
+use gpu_driver::{Header, Stream};
+use ndarray::Dimension;
+
+use super::{Code, Expr, Memory, device, job::Job};
+use crate::{ArrayError, DType, Element, Result};
+
+/// An expression as a C++ structure, with all that a kernel needs to evaluate it at a place.
+///
+/// A crate with a loop of its own (a template over the structure) puts [`Lowered::functor`] and its loop into a program with
+/// [`Lowered::headers`], passes [`Lowered::leaves`], [`Lowered::scalars`] and [`Lowered::extra`] as words, and keeps the kernel by
+/// [`Device::generated_kernel`](gpu_driver::Device::generated_kernel) under a key that begins with a number of its own and ends with
+/// [`Lowered::key`]. What the structure has is told in the header `loop.cuh`:
+/// ```text
+/// struct NAME {
+///     typedef gpu::Tuple<float, gpu::Place, …> Leaves;    the values of the leaves at a place, in their order
+///     typedef gpu::Tuple<double, …> Outputs;
+///     static constexpr int SCALARS = …, EXTRA = …;
+///     static __device__ void apply(const uint64_t *scalars, const uint64_t *extra, const Leaves &, Outputs &);
+/// };
+/// ```
+#[derive(Debug)]
+pub struct Lowered<'a>(Box<Code<'a>>);
+
+/// What an expression reads at each place.
+#[derive(Clone, Copy, Debug)]
+pub struct LoweredLeaf<'l> {
+    /// The address of the element at index 0 of every axis; for a [`LoweredLeaf::is_place`] the value there.
+    pub address: u64,
+    /// The element type; `bool` stands in memory as a byte that is 0 or not.
+    pub dtype: DType,
+    /// Whether the values are linear functions of the place themselves (`gpu::Place`), and not in memory.
+    pub is_place: bool,
+    /// Distances of neighbours along each axis of [`Lowered::shape`], in elements; 0 where it is broadcast.
+    pub strides: &'l [isize],
+}
+
+impl<'a, T: Element, D: Dimension> Expr<'a, T, D> {
+    /// The expression for a loop of one's own; it has one output.
+    ///
+    /// # Errors
+    /// As [`Expr::eval`] has of shapes; `TooManyOperations`; `Devices`.
+    pub fn lower(&self) -> Result<Lowered<'a>> {
+        let code = Job::new(&[&self.node], D::NDIM, None)?.code;
+        if let Some(stream) = code.homes().next() {
+            device::check(&code, stream)?;
+        }
+        Ok(Lowered(code))
+    }
+}
+
+impl<'a> Lowered<'a> {
+    /// The shape of the places.
+    pub fn shape(&self) -> &[usize] {
+        &self.0.shape
+    }
+
+    /// The type of the output.
+    pub fn dtype(&self) -> DType {
+        let step = self.0.outputs.first().and_then(|&step| self.0.steps.get(step as usize));
+        step.map_or(DType::Bool, |step| step.dtype)
+    }
+
+    /// The structure, under that name.
+    pub fn functor(&self, name: &str) -> String {
+        device::functor(&self.0, name)
+    }
+
+    /// What the structure includes; the first is `loop.cuh`, which includes the others of this crate.
+    pub fn headers(&self) -> Vec<Header> {
+        let sources = self.0.sources.iter().map(|source| source.header());
+        device::HEADERS.into_iter().chain(sources).collect()
+    }
+
+    /// All that the structure's text depends on.
+    pub fn key(&self) -> impl Iterator<Item = u64> + '_ {
+        device::steps_key(&self.0)
+    }
+
+    /// What it reads, in the order of the structure's `Leaves`.
+    pub fn leaves(&self) -> impl ExactSizeIterator<Item = LoweredLeaf<'_>> {
+        self.0.leaves.iter().map(|leaf| {
+            let is_place = matches!(leaf.memory, Memory::Nowhere);
+            LoweredLeaf { address: leaf.address(leaf.offset), dtype: leaf.dtype, is_place, strides: &leaf.strides }
+        })
+    }
+
+    /// The first argument of `apply`.
+    pub fn scalars(&self) -> &[u64] {
+        &self.0.scalars
+    }
+
+    /// The second argument of `apply`.
+    pub fn extra(&self) -> Vec<u64> {
+        device::extra(&self.0).collect()
+    }
+
+    /// The streams of the arrays that it reads, with repetitions: the homes of a launch.
+    pub fn homes(&self) -> impl Iterator<Item = &'a Stream> {
+        self.0.homes()
+    }
+
+    /// The stream to compute on: the first of the homes.
+    ///
+    /// # Errors
+    /// `NoHome` where there is none.
+    pub fn stream(&self) -> Result<&'a Stream> {
+        self.0.homes().next().ok_or(ArrayError::NoHome)
+    }
+}
