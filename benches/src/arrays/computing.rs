@@ -11,22 +11,25 @@ use crate::harness::{Check, Figure, Harness, Work};
 
 const BY: &str = "gpu-array";
 
-/// All of them, over lengths.
-pub(super) fn figures(harness: &mut Harness) {
+/// All of them, over lengths. `longest` serves every one that is of its length.
+pub(super) fn figures(harness: &mut Harness, longest: &Input<f32>) {
     let set = harness.set();
-    for &n in set.pick(&[1 << 12][..], &[1 << 20], &[1 << 14, 1 << 20, 1 << 28]) {
-        let x = Input::<f32>::new(n);
-        let y = Input::behind(&x);
-        lincomb_f32(harness, &x, &y);
-        wave(harness, &x, &y);
+    for &n in set.pick(&[][..], &[], &[1 << 14, 1 << 20]) {
+        of_length(harness, &Input::new(n));
     }
-    let x = Input::<f64>::new(set.pick(1 << 12, 1 << 20, 1 << 27));
+    of_length(harness, longest);
+    let x = Input::<f64>::new(longest.len() / 2);
     lincomb_f64(harness, &x, &Input::behind(&x));
     evaluated(harness, set.pick(1 << 12, 1 << 14, 1 << 14));
-    let n = set.pick(1 << 12, 1 << 20, 1 << 28);
-    chosen(harness, &Input::new(n));
-    fused8(harness, &Input::new(n));
+    chosen(harness, longest);
+    fused8(harness, longest);
     broadcast(harness, set.pick(64, 1024, 8192));
+}
+
+fn of_length(harness: &mut Harness, x: &Input<f32>) {
+    let y = Input::behind(x);
+    lincomb_f32(harness, x, &y);
+    wave(harness, x, &y);
 }
 
 /// Two inputs and an output of one length and type, filled by `assign`.

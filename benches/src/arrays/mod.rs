@@ -12,11 +12,16 @@ mod overhead;
 pub(crate) use host::{lengths, lincomb, wave};
 
 use crate::{harness::Harness, peers};
+use input::Input;
 
 /// Figures on a device, and of the evaluator on the host.
 pub fn figures(harness: &mut Harness) {
-    computing::figures(harness);
-    moving::figures(harness);
+    {
+        let large = harness.set().pick(64, 1024, 16384);
+        let longest = Input::new(large * large);
+        computing::figures(harness, &longest);
+        moving::figures(harness, large, &longest);
+    }
     overhead::figures(harness);
     host::figures(harness);
     peers::arrays(harness);

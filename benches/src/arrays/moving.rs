@@ -12,10 +12,15 @@ use crate::harness::{Figure, Harness, Work};
 
 const BY: &str = "gpu-array";
 
-/// All of them. The array of the largest matrix serves the vectors too.
-pub(super) fn figures(harness: &mut Harness) {
+/// All of them. `longest` is a vector, and a square matrix of sides `large`.
+pub(super) fn figures(harness: &mut Harness, large: usize, longest: &Input<f32>) {
+    transpose(harness, large, longest);
+    strided(harness, large, longest);
+    flip(harness, longest);
+    rotate(harness, longest);
+
     let set = harness.set();
-    let (side, large) = set.pick((48, 64), (512, 1024), (8192, 16384));
+    let side = large / 2;
     transpose(harness, side, &Input::<f32>::new(side * side));
     transpose(harness, side, &Input::<f64>::new(side * side));
     permute(harness, set.pick(16, 64, 256));
@@ -24,12 +29,6 @@ pub(super) fn figures(harness: &mut Harness) {
     transpose(harness, large, &bytes);
     cast(harness, &bytes, f32::from);
     cast(harness, &Input::<f32>::new(large * large / 2), f64::from);
-
-    let x = Input::<f32>::new(large * large);
-    transpose(harness, large, &x);
-    strided(harness, large, &x);
-    flip(harness, &x);
-    rotate(harness, &x);
 }
 
 /// Moves elements into an array of that shape; in its place i, in C order, is to be element `from(i)` of the input.
