@@ -70,13 +70,14 @@ fn in_children(options: &Options) -> Outcome {
 }
 
 type Vector = GpuArray<f32, Ix1>;
+/// Of two vectors and a number of terms.
+type Evaluate = fn(&Vector, &Vector, u32) -> gpu_array::Result<Vector>;
 
 fn measure(device: &Device, title: &str, expressions: u32) -> Outcome {
     let vector = |from| Vector::from_ndarray(device, &aview1(&data::uniform_from(from, LENGTH)));
     let (x, y) = (vector(0)?, vector(LENGTH)?);
     (&x - &y).eval()?.stream().synchronize()?;
-    let kinds: [(&str, fn(&Vector, &Vector, u32) -> gpu_array::Result<Vector>); 2] =
-        [("lincomb", lincomb), ("wave", wave)];
+    let kinds: [(&str, Evaluate); 2] = [("lincomb", lincomb), ("wave", wave)];
     for (name, evaluate) in kinds {
         let mut times = [Vec::new(), Vec::new()];
         for terms in 0..expressions {
