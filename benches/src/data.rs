@@ -16,6 +16,11 @@ pub fn words(n: usize) -> Vec<u32> {
     (0..n).into_par_iter().map(|i| (mixed(i as u64) >> 32) as u32).collect()
 }
 
+/// Random bytes, behind the first `from`.
+pub fn bytes_from(from: usize, n: usize) -> Vec<u8> {
+    (from..from + n).into_par_iter().map(|i| (mixed(i as u64) >> 56) as u8).collect()
+}
+
 /// Uniform in [-1, 1).
 pub fn uniform<T: Scalar>(n: usize) -> Vec<T> {
     uniform_from(0, n)
@@ -42,6 +47,7 @@ mod tests {
         let mean = x.iter().sum::<f64>() / x.len() as f64;
         assert!(x.iter().all(|x| (-1.0..1.0).contains(x)) && mean.abs() < 0.03, "{mean}");
         assert_eq!(uniform_from::<f64>(7, 20), x[7..27]);
+        assert_eq!(bytes_from(7, 20), bytes_from(0, 27)[7..]);
         let ones: u32 = words(1000).iter().map(|word| word.count_ones()).sum();
         assert!((15_500..16_500).contains(&ones), "{ones}");
     }

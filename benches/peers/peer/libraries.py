@@ -1,6 +1,7 @@
 """The libraries. A method named after an operation prepares its call: from the data, on the device, memory allocated."""
 
 from . import operations
+from .arrays import Eager
 from .matrices import solver
 
 
@@ -26,15 +27,17 @@ class Library:
         """What replays so many calls as one graph; nothing where graphs cannot be made."""
 
 
-class CuPy(Library):
-    name, backend = "cupy", "cuda"
+class OnCuPy(Library):
+    """What runs on arrays of CuPy's."""
+
+    backend = "cuda"
 
     def open(self):
         import cupy
         import cupyx
 
         cupy.cuda.runtime.getDeviceCount()
-        self.cupy, self.cupyx = cupy, cupyx
+        self.cupy, self.cupyx, self.module = cupy, cupyx, cupy
         self.stream, self.loaded = cupy.cuda.Stream(non_blocking=True), (None, None)
         self.stream.use()
         return cupy.__version__
@@ -78,6 +81,48 @@ class CuPy(Library):
 
     def vector(self, v, block):
         return self.cupy.tile(self.cupy.asarray(block), v.repeats)
+
+
+class CuPyKernel(OnCuPy):
+    """Expressions as kernels that the user writes."""
+
+    name = "cupy-kernel"
+
+    def kernel(self, v, text):
+        """Into an array that is there, where the case is not of a new one."""
+        x, y = self.vector(v, v.x), self.vector(v, v.y)
+        kernel = self.cupy.ElementwiseKernel("T x, T y", "T z", text, "elementwise")
+        if v.variant == "-eval":
+            return lambda: kernel(x, y)
+        out = self.cupy.empty_like(x)
+        return lambda: kernel(x, y, out)
+
+    def lincomb(self, v):
+        return self.kernel(v, "z = 5 * x + 6 * y")
+
+    def wave(self, v):
+        return self.kernel(v, "z = exp(x) * sin(y) + sqrt(fabs(x))")
+
+    expression_overhead = lincomb
+
+
+class CuPyFuse(OnCuPy):
+    """Expressions that CuPy makes kernels of."""
+
+    name = "cupy-fuse"
+
+    def lincomb(self, v):
+        x, y, fused = self.vector(v, v.x), self.vector(v, v.y), self.cupy.fuse(lambda x, y: 5 * x + 6 * y)
+        return lambda: fused(x, y)
+
+    def wave(self, v):
+        cupy, x, y = self.cupy, self.vector(v, v.x), self.vector(v, v.y)
+        fused = cupy.fuse(lambda x, y: cupy.exp(x) * cupy.sin(y) + cupy.sqrt(cupy.abs(x)))
+        return lambda: fused(x, y)
+
+
+class CuPy(OnCuPy, Eager):
+    name = "cupy"
 
     def sum(self, v):
         x = self.vector(v, v.x)
@@ -174,7 +219,7 @@ class CuPy(Library):
         return lambda: solve(a, b, jacobi)
 
 
-class Torch(Library):
+class Torch(Library, Eager):
     name, backend = "torch", "cuda"
 
     def open(self):
@@ -183,7 +228,7 @@ class Torch(Library):
         if not torch.cuda.is_available():
             raise RuntimeError("no CUDA device")
         torch.set_float32_matmul_precision("highest")
-        self.torch = torch
+        self.torch = self.module = torch
         return str(torch.__version__)
 
     def wait(self):
@@ -213,6 +258,18 @@ class Torch(Library):
 
     def vector(self, v, block):
         return self.torch.from_numpy(block).to("cuda").repeat(v.repeats)
+
+    def contiguous(self, x):
+        return x.contiguous()
+
+    def permuted(self, x):
+        return x.permute(2, 0, 1)
+
+    def reversed(self, x):
+        return x.flip(0)
+
+    def converted(self, x, dtype):
+        return x.to({"f32": self.torch.float32, "f64": self.torch.float64}[dtype])
 
     def sum(self, v):
         x = self.vector(v, v.x)
@@ -329,14 +386,17 @@ class PyCUDA(Library):
         return call
 
 
-class NumPy(Library):
+class NumPy(Library, Eager):
     name, backend = "numpy", "cpu"
 
     def open(self):
         import numpy
 
-        self.numpy = numpy
+        self.numpy = self.module = numpy
         return numpy.__version__
+
+    def vector(self, v, block):
+        return self.numpy.resize(block, v.n)
 
     def dot(self, v):
         x, y = self.numpy.tile(v.x, v.repeats), self.numpy.tile(v.y, v.repeats)
@@ -392,4 +452,4 @@ class SciPy(Library):
         return call
 
 
-ALL = {library.name: library for library in (CuPy, Torch, PyCUDA, SciPy, NumPy)}
+ALL = {library.name: library for library in (CuPy, CuPyKernel, CuPyFuse, Torch, PyCUDA, SciPy, NumPy)}

@@ -11,9 +11,10 @@ import typing
 SEED = 20261121
 PERIOD = 1 << 20
 PIECE = 1 << 16
-SIZE = {"f32": 4, "f64": 8}
+SIZE = {"u8": 1, "f32": 4, "f64": 8}
+FLOATS = ("f32", "f64")
 # The error that an answer may have; relative to the sum of magnitudes where numbers are added.
-BOUND = {"f32": 1e-4, "f64": 1e-12}
+BOUND = {"u8": 0.0, "f32": 1e-4, "f64": 1e-12}
 FILLED = 1.5
 
 VECTORS = {
@@ -23,8 +24,8 @@ VECTORS = {
 }
 # As long as the benches of ours on the CPU.
 ON_CPU = {
-    "full": [(dtype, n) for dtype in SIZE for n in (1 << 20, 1 << 25)],
-    "quick": [(dtype, 1 << 20) for dtype in SIZE],
+    "full": [(dtype, n) for dtype in FLOATS for n in (1 << 20, 1 << 25)],
+    "quick": [(dtype, 1 << 20) for dtype in FLOATS],
     "tiny": VECTORS["tiny"],
 }
 SUMS = {**VECTORS, "full": [("f32", 1 << 20), ("f32", 1 << 28)]}
@@ -50,15 +51,18 @@ class Vectors:
         import numpy as np
 
         random = np.random.default_rng([SEED, which]).random(self.period)
+        if self.dtype == "u8":
+            return (256 * random).astype(np.uint8)
         return (2 * random - 1).astype(np.float32 if self.dtype == "f32" else np.float64)
 
     x = functools.cached_property(lambda self: self.block(0))
     y = functools.cached_property(lambda self: self.block(1))
 
-    def places(self):
-        """The first, middle and last ones: where a long answer is looked at."""
-        piece = min(self.n, PIECE)
-        return [slice(start, start + piece) for start in sorted({0, (self.n - piece) // 2, self.n - piece})]
+    def places(self, n=None):
+        """The first, middle and last ones: where a long answer, of n elements, is looked at."""
+        n = n or self.n
+        piece = min(n, PIECE)
+        return [slice(start, start + piece) for start in sorted({0, (n - piece) // 2, n - piece})]
 
     def expected(self, block, place):
         """The repeated block there."""
@@ -94,6 +98,7 @@ class Operation:
     ceiling: str = None
     data: type = Vectors
     sizes: dict = dataclasses.field(default_factory=lambda: VECTORS)
+    on_cpu: dict = dataclasses.field(default_factory=lambda: ON_CPU)
     variants: tuple = ("",)
     measures: tuple = ("device", "wall")
     slack: float = 1.0  # how many times the usual bound its error may be

@@ -1,4 +1,4 @@
-"""Seconds of one call, by events on the device (`device`) or by the host's clock (`wall`, `cpu`): a function for each measure.
+"""Seconds of one call, by events on the device (`device`) or by the host's clock (`wall`, `enqueue`, `cpu`): a function for each measure.
 
 On the device: 50 ms of work first, then batches of at least 1.25 ms between two events, for the time that was asked for, and the median
 over the batches. A call of less than 50 us is captured into a graph of many where the library can do that, so that the time between
@@ -14,6 +14,7 @@ WARM_UP_S = 50e-3
 BATCH_S = 1.25e-3
 SHORT_S = 50e-6
 MOST_CAPTURED = 1000
+MOST_WAITING = 100
 
 
 @dataclasses.dataclass
@@ -73,6 +74,21 @@ def wall(library, call, seconds):
         return time.perf_counter() - start
 
     return summary(repeated(once, seconds, warm(once)))
+
+
+def enqueue(library, call, seconds):
+    """By the host's clock, in batches of calls that are waited for when it has stopped."""
+
+    def batch():
+        library.wait()
+        start = time.perf_counter()
+        for _ in range(MOST_WAITING):
+            call()
+        return (time.perf_counter() - start) / MOST_WAITING
+
+    times = repeated(batch, seconds, warm(batch) * MOST_WAITING)
+    library.wait()
+    return summary(times)
 
 
 def cpu(library, call, seconds):

@@ -16,6 +16,8 @@ const SHORT: Duration = Duration::from_micros(50);
 const GRAPH: Duration = Duration::from_millis(1);
 /// And holds no more calls than this.
 const MOST_CALLS: u64 = 1000;
+/// So many calls may wait on a stream: with more, the driver makes the host wait for the device.
+const MOST_WAITING: u64 = 100;
 
 /// `calls` calls on the CPU.
 pub(super) fn host<R>(calls: u64, work: &mut impl FnMut() -> Outcome<R>) -> Outcome<Duration> {
@@ -33,6 +35,18 @@ pub(super) fn wall<R>(stream: &Stream, calls: u64, work: &mut impl FnMut() -> Ou
         stream.synchronize()?;
         Ok(result)
     })
+}
+
+/// `calls` calls in batches; the stream is waited for between them, while no clock runs.
+pub(super) fn enqueue<R>(stream: &Stream, calls: u64, work: &mut impl FnMut() -> Outcome<R>) -> Outcome<Duration> {
+    let (mut time, mut left) = (Duration::ZERO, calls);
+    while left > 0 {
+        let batch = left.min(MOST_WAITING);
+        time += host(batch, work)?;
+        stream.synchronize()?;
+        left -= batch;
+    }
+    Ok(time)
 }
 
 /// `calls` calls between two events.

@@ -61,6 +61,13 @@ impl<'h> Figure<'h> {
         Self { measures: &[Measure::Wall], whole: true, ..self }
     }
 
+    /// Takes what a call costs the host: its clock, around calls that nobody waits for. For calls so small that the device is done with
+    /// one before the next comes.
+    #[must_use]
+    pub fn enqueue_only(self) -> Self {
+        Self { measures: &[Measure::Enqueue], whole: true, ..self }
+    }
+
     /// The call allocates or waits, so that it is never captured into a graph.
     #[must_use]
     pub fn whole_calls(self) -> Self {
@@ -103,9 +110,12 @@ impl<'h> Figure<'h> {
         self.measure(measures, set_up, |figure, measure, (ready, call)| {
             let stream = gpu.stream();
             let mut call = || call(&mut ready.state);
-            if measure == Measure::Wall {
+            if measure != Measure::Device {
                 figure.write(measure, ready.error, "calls");
-                return figure.sample(measure, |calls| clock::wall(stream, calls, &mut call));
+                return figure.sample(measure, |calls| match measure {
+                    Measure::Enqueue => clock::enqueue(stream, calls, &mut call),
+                    _ => clock::wall(stream, calls, &mut call),
+                });
             }
             let clock = if whole { DeviceClock::Calls } else { DeviceClock::choose(stream, &mut call)? };
             figure.write(measure, ready.error, clock.name());

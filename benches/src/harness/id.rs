@@ -59,6 +59,8 @@ pub enum Measure {
     Device,
     /// From submitting to the end of waiting, by the host's clock.
     Wall,
+    /// The host's clock, around calls that are not waited for: what a call costs the host.
+    Enqueue,
     /// The host's clock, around work on the CPU.
     Cpu,
 }
@@ -69,6 +71,7 @@ impl Measure {
         match self {
             Self::Device => "device",
             Self::Wall => "wall",
+            Self::Enqueue => "enqueue",
             Self::Cpu => "cpu",
         }
     }

@@ -165,6 +165,11 @@ fn short_calls_on_a_device_are_timed_in_graphs() -> Outcome {
             |()| Ok(()),
             |(), ()| Ok(Check::holds(true)),
         );
+        harness.figure("zero", "u32", 65, "gpu-driver").enqueue_only().on_gpu(
+            buffer,
+            |buffer| Ok(buffer.set_zero()?),
+            |buffer, ()| Ok(Check::equal(&buffer.to_vec()?, &[0; 64])),
+        );
         one(harness, "1", "gpu-test", 1);
     });
     let left = match left {
@@ -183,6 +188,7 @@ fn short_calls_on_a_device_are_timed_in_graphs() -> Outcome {
         ("download/u32/64/gpu-driver/device", "calls"),
         ("download/u32/64/gpu-driver/wall", "calls"),
         ("prepared/u32/64/gpu-driver/wall", "calls"),
+        ("zero/u32/65/gpu-driver/enqueue", "calls"),
     ];
     assert_eq!(timed_by, want.map(|(id, by)| (json!(id), json!(by))));
     assert_eq!(left.of("figure")[0]["bytes"], json!(256));

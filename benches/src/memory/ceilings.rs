@@ -20,17 +20,28 @@ pub fn ceilings(harness: &mut Harness) {
         // Several times the caches of a large machine.
         (false, set) => set.pick(0, 1 << 28, 1 << 30),
     };
+    copy_on_gpu(harness, bytes);
+    if harness.set() == Set::Full {
+        // As many bytes as a sum of two vectors of 2^28 f32 moves, a transpose of 16384^2, one of 8192^2: what these are held against.
+        for bytes in [3 << 29, 1 << 30, 1 << 28] {
+            copy_on_gpu(harness, bytes);
+        }
+    }
     on_gpu(harness, bytes);
     on_cpu(harness, bytes);
 }
 
-fn on_gpu(harness: &mut Harness, bytes: usize) {
+fn copy_on_gpu(harness: &mut Harness, bytes: usize) {
     let n = bytes / 4;
     harness.figure("copy", "bytes", bytes, "machine").work(Work::copies(2 * bytes as u64)).device_only().on_gpu(
         |gpu| Ok((DeviceVec::from_slice(gpu.stream(), &data::words(n))?, DeviceVec::zeros(gpu.stream(), n)?)),
         |(from, to)| Ok(to.copy_from(from.as_slice())?),
         |(_, to), ()| Ok(Check::equal(&to.to_vec()?, &data::words(n))),
     );
+}
+
+fn on_gpu(harness: &mut Harness, bytes: usize) {
+    let n = bytes / 4;
     harness.figure("read", "bytes", bytes, "machine").work(Work::reads(bytes as u64)).device_only().on_gpu(
         |gpu| Ok(Reader::new(gpu, &data::words(n))?),
         |reader| Ok(reader.read()?),

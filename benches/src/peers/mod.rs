@@ -75,6 +75,13 @@ pub fn dense(harness: &mut Harness) {
     }
 }
 
+/// Expressions on the CPU. Those that Python has for a device are figures of its own program.
+pub fn arrays(harness: &mut Harness) {
+    if harness.peers() {
+        rust::zips(harness);
+    }
+}
+
 /// Random numbers.
 pub fn random(harness: &mut Harness) {
     if !harness.peers() || !harness.on_gpu() {

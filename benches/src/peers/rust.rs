@@ -1,11 +1,11 @@
 //! Crates that are always here: `sprs` and `ndarray`.
 
 use gpu_sparse::Scalar;
-use ndarray::{Array1, linalg::Dot};
+use ndarray::{Array1, Zip, linalg::Dot};
 
 use super::Real;
 use crate::{
-    algos, data,
+    algos, arrays, data,
     harness::Harness,
     sparse::{Input, Operation, check_product, dtype},
 };
@@ -56,6 +56,18 @@ where
             Ok(algos::check_dot(x, y, Scalar::to_f64(got)))
         },
     );
+}
+
+/// `ndarray`: expressions as they are written by hand for all threads.
+pub(super) fn zips(harness: &mut Harness) {
+    for &n in arrays::lengths(harness) {
+        arrays::lincomb(harness, n, "ndarray-zip", |x, y| {
+            Ok(Zip::from(x).and(y).par_map_collect(|x, y| 5.0 * x + 6.0 * y))
+        });
+        arrays::wave(harness, n, "ndarray-zip", |x, y| {
+            Ok(Zip::from(x).and(y).par_map_collect(|x, y| x.exp() * y.sin() + x.abs().sqrt()))
+        });
+    }
 }
 
 #[cfg(test)]

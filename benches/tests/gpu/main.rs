@@ -7,15 +7,20 @@ use std::{
     process::{Command, ExitCode},
 };
 
-use benches::{algos, harness::Harness, memory, random, sparse};
+use benches::{algos, arrays, harness::Harness, memory, random, sparse};
 use gpu_driver::{Device, nvrtc};
 use serde_json::Value;
 use testkit::{Outcome, Suite, ensure, ensure_eq, tests};
 
 const RUN: &str = "BENCHES_TEST_RUN";
 type Program = (&'static str, fn(&mut Harness));
-const PROGRAMS: [Program; 4] =
-    [("memory", memory::figures), ("sparse", sparse::figures), ("algos", algos::figures), ("random", random::figures)];
+const PROGRAMS: [Program; 5] = [
+    ("memory", memory::figures),
+    ("arrays", arrays::figures),
+    ("sparse", sparse::figures),
+    ("algos", algos::figures),
+    ("random", random::figures),
+];
 
 fn main() -> ExitCode {
     if let Ok(name) = std::env::var(RUN) {
@@ -81,7 +86,7 @@ fn backend(device: &Device) -> &'static str {
 }
 
 fn programs_measure_on_a_device(device: &Device) -> Outcome {
-    let want: [(&str, &[&str]); 2] = [
+    let want: [(&str, &[&str]); 3] = [
         (
             "memory",
             &[
@@ -94,6 +99,18 @@ fn programs_measure_on_a_device(device: &Device) -> Outcome {
                 "upload/f32/4096-pageable/gpu-array/wall",
                 "download/f32/4096-pinned/gpu-driver/wall",
                 "launch/f32/1/gpu-array/wall",
+            ],
+        ),
+        (
+            "arrays",
+            &[
+                "lincomb/f32/4096/gpu-array/device",
+                "lincomb/f32/4096-eval/gpu-array/wall",
+                "wave/f32/4096/gpu-array/device",
+                "broadcast-add/f32/64-column/gpu-array/device",
+                "transpose/u8/64/gpu-array/device",
+                "astype/f32/2048-to-f64/gpu-array/device",
+                "expression-overhead/f32/4096-eval/gpu-array/enqueue",
             ],
         ),
         (
@@ -140,6 +157,7 @@ fn programs_measure_on_the_cpu(_: &()) -> Outcome {
         ("sparse", "coo-to-csr/f64/poisson1d-500-variable/gpu-sparse/cpu"),
         ("sparse", "mm-read/f64/poisson1d-500-variable/gpu-sparse/cpu"),
         ("algos", "dot/f32/4096/gpu-algos-rayon/cpu"),
+        ("arrays", "wave/f32/4096/gpu-array-host/cpu"),
         ("random", "xorwow-bits/u32/4096/gpu-random/cpu"),
     ];
     for (program, id) in want {
@@ -152,7 +170,7 @@ fn programs_measure_on_the_cpu(_: &()) -> Outcome {
 }
 
 fn peers_on_the_cpu_are_checked(_: &()) -> Outcome {
-    for (program, by) in [("sparse", "sprs"), ("algos", "ndarray"), ("sparse", "faer")] {
+    for (program, by) in [("sparse", "sprs"), ("algos", "ndarray"), ("arrays", "ndarray-zip"), ("sparse", "faer")] {
         let left = run(program, "cpu", &[("BENCH_PEERS", "1")])?;
         left.is_whole("cpu")?;
         let figures: Vec<_> = left.lines.iter().filter(|line| line["peer"] == Value::Bool(true)).collect();

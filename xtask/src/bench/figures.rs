@@ -31,8 +31,12 @@ struct Row {
     /// The full id of ours.
     figure: String,
     /// By whom; the fastest of them counts.
+    #[serde(default)]
     peers: Vec<String>,
-    /// How many times as long the fastest peer is to take, at least.
+    /// Instead of peers: the full id of what the machine did itself with as many bytes. The ratio is that of the bytes a second.
+    #[serde(default)]
+    limit: Option<String>,
+    /// How many times as long the fastest peer is to take, at least; of a limit, the part of it that is to be reached.
     #[serde(default)]
     floor: Option<f64>,
     #[serde(default)]
@@ -81,9 +85,19 @@ fn words(words: &[&str]) -> Vec<String> {
     words.iter().map(|word| (*word).to_owned()).collect()
 }
 
+impl Row {
+    /// Whether it is of what the run measured: on the CPU or on a device, and no operation that is newer than the run.
+    fn is_of(&self, run: &Run) -> bool {
+        let operation = |id: &str| id.split('/').next().map(str::to_owned);
+        self.figure.ends_with("/cpu") == (run.place.backend == "cpu")
+            && run.figures.keys().any(|id| operation(id) == operation(&self.figure))
+    }
+}
+
 /// What the README shows.
 fn summary(run: &Run, tables: &Tables) -> String {
-    let rows: Vec<Vec<String>> = tables.rows.iter().filter(|row| row.readme).map(|row| cells(run, row)).collect();
+    let shown = |row: &&Row| row.readme && row.is_of(run);
+    let rows: Vec<Vec<String>> = tables.rows.iter().filter(shown).map(|row| cells(run, row)).collect();
     let head = words(&["", "ours", "peer", "ratio", "of ceiling", "floor"]);
     format!("{}\n\n{}", source(run), markdown_table(&head, &rows))
 }
@@ -99,20 +113,19 @@ fn source(run: &Run) -> String {
 
 /// One row of the tables with floors.
 fn cells(run: &Run, row: &Row) -> Vec<String> {
-    let Id { group, by } = Id::parse(&row.figure);
+    let by = Id::parse(&row.figure).by;
     let figure = run.figures.get(&row.figure);
     let time = |by: &str, figure: &Figure| format!("{} ({by})", units::time(figure.median));
-    let all = groups(run);
-    let peers = all.get(&group).map(|group| Group {
-        ours: Vec::new(),
-        peers: group.peers.iter().copied().filter(|(by, _)| row.peers.iter().any(|peer| peer == by)).collect(),
+    let peer = held_against(run, row);
+    let ratio = figure.zip(peer).and_then(|(figure, (_, peer))| match row.limit {
+        None => Some(peer.median / figure.median),
+        Some(_) => Some(figure.bandwidth()? / peer.bandwidth()?),
     });
-    let peer = peers.and_then(|group| group.best_peer());
-    let ratio = figure.zip(peer).map(|(figure, (_, peer))| peer.median / figure.median);
+    let said = if row.limit.is_some() { units::share } else { units::times };
     let ratio_text = match (ratio, row.floor) {
         (None, _) => "gap".to_owned(),
-        (Some(ratio), Some(floor)) if ratio < floor => format!("{} (short)", units::times(ratio)),
-        (Some(ratio), _) => units::times(ratio),
+        (Some(ratio), Some(floor)) if ratio < floor => format!("{} (short)", said(ratio)),
+        (Some(ratio), _) => said(ratio),
     };
     vec![
         row.what.clone(),
@@ -120,8 +133,19 @@ fn cells(run: &Run, row: &Row) -> Vec<String> {
         peer.map_or_else(|| "gap".to_owned(), |(by, figure)| time(by, figure)),
         ratio_text,
         figure.and_then(|figure| run.of_ceiling(figure)).map_or_else(String::new, units::percent),
-        row.floor.map_or_else(String::new, |floor| format!("≥ {}", units::times(floor))),
+        row.floor.map_or_else(String::new, |floor| format!("≥ {}", said(floor))),
     ]
+}
+
+/// What a row is set against: its limit, or the fastest of its peers.
+fn held_against<'r>(run: &'r Run, row: &'r Row) -> Option<(&'r str, &'r Figure)> {
+    if let Some(limit) = &row.limit {
+        return Some((Id::parse(limit).by, run.figures.get(limit)?));
+    }
+    let group = groups(run).remove(&Id::parse(&row.figure).group)?;
+    let named = |(by, _): &(&str, &Figure)| row.peers.iter().any(|peer| peer == by);
+    let peers = group.peers.into_iter().filter(named).collect();
+    Group { ours: Vec::new(), peers }.best_peer()
 }
 
 /// Everything of one device.
@@ -132,10 +156,10 @@ fn page(run: &Run, tables: &Tables) -> String {
     if !ceilings.is_empty() {
         parts.push(format!("The machine's own ceilings: {}.", ceilings.join(", ")));
     }
-    if run.place.backend == "cuda" {
+    let has_floor = |row: &&Row| row.floor.is_some() && row.is_of(run);
+    let rows: Vec<Vec<String>> = tables.rows.iter().filter(has_floor).map(|row| cells(run, row)).collect();
+    if !rows.is_empty() {
         let head = words(&["floors", "ours", "peer", "ratio", "of ceiling", "floor"]);
-        let rows: Vec<Vec<String>> =
-            tables.rows.iter().filter(|row| row.floor.is_some()).map(|row| cells(run, row)).collect();
         parts.push(markdown_table(&head, &rows));
     }
     parts.push(peers(run));
@@ -216,6 +240,7 @@ mod tests {
             what: "y = A x".to_owned(),
             figure: "spmv/f64/a/packets/device".to_owned(),
             peers: vec!["alg1".to_owned()],
+            limit: None,
             floor: Some(floor),
             readme: true,
         }
@@ -228,6 +253,34 @@ mod tests {
         assert_eq!(cells(&run(), &row(1.6))[3], "1.50x (short)");
         let gap = Row { peers: vec!["cupy".to_owned()], ..row(1.0) };
         assert_eq!(cells(&run(), &gap)[2..4], ["gap", "gap"]);
+    }
+
+    #[test]
+    fn a_limit_is_a_part_of_the_bytes_a_second() {
+        let mut run = run();
+        let figure = |bytes: f64, seconds| Figure { bytes: Some(bytes), rounds: vec![seconds], ..Figure::default() };
+        run.figures.insert("copy/bytes/9/machine/device".to_owned(), figure(4e9, 2e-3));
+        run.figures.insert("sum/f32/9/ours/device".to_owned(), figure(4e9, 2.5e-3));
+        run.derive();
+        let limit = Some("copy/bytes/9/machine/device".to_owned());
+        let of_limit = |floor| Row {
+            figure: "sum/f32/9/ours/device".to_owned(),
+            peers: Vec::new(),
+            limit: limit.clone(),
+            ..row(floor)
+        };
+        assert_eq!(cells(&run, &of_limit(0.75))[1..4], ["2.500 ms (ours)", "2.000 ms (machine)", "80.0 %"]);
+        assert_eq!(cells(&run, &of_limit(0.97))[3..], ["80.0 % (short)", "", "≥ 97.0 %"]);
+    }
+
+    #[test]
+    fn rows_are_of_what_a_run_measured() {
+        let newer = Row { figure: "sum/f32/9/ours/device".to_owned(), ..row(1.0) };
+        let on_cpu = Row { figure: "spmv/f64/a/packets/cpu".to_owned(), ..row(1.0) };
+        assert!(row(1.0).is_of(&run()) && !newer.is_of(&run()) && !on_cpu.is_of(&run()));
+        let mut run = run();
+        run.place.backend = "cpu".to_owned();
+        assert!(!row(1.0).is_of(&run) && on_cpu.is_of(&run));
     }
 
     #[test]

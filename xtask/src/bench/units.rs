@@ -32,6 +32,11 @@ pub(crate) fn percent(part: f64) -> String {
     format!("{:.decimals$} %", 100.0 * part)
 }
 
+/// `96.5 %`: a part that has a floor.
+pub(crate) fn share(part: f64) -> String {
+    format!("{:.1} %", 100.0 * part)
+}
+
 /// `1.69x`.
 pub(crate) fn times(ratio: f64) -> String {
     format!("{ratio:.2}x")

@@ -1,0 +1,83 @@
+//! Inputs on both sides, made once for all figures that read them.
+
+use std::cell::OnceCell;
+
+use gpu_array::{Element, GpuArray};
+use ndarray::{Ix1, aview1};
+
+use crate::{
+    data,
+    harness::{Gpu, Outcome},
+};
+
+/// An element type of random inputs.
+pub(super) trait Random: Element {
+    /// What ids call it.
+    const NAME: &'static str;
+    /// Uniform, in [-1, 1) for floats; those behind the first `from`.
+    fn random(from: usize, n: usize) -> Vec<Self>;
+}
+
+impl Random for f32 {
+    const NAME: &'static str = "f32";
+    fn random(from: usize, n: usize) -> Vec<Self> {
+        data::uniform_from(from, n)
+    }
+}
+
+impl Random for f64 {
+    const NAME: &'static str = "f64";
+    fn random(from: usize, n: usize) -> Vec<Self> {
+        data::uniform_from(from, n)
+    }
+}
+
+impl Random for u8 {
+    const NAME: &'static str = "u8";
+    fn random(from: usize, n: usize) -> Vec<Self> {
+        data::bytes_from(from, n)
+    }
+}
+
+/// Random elements in both memories.
+pub(super) struct Pair<T: Element> {
+    pub(super) host: Vec<T>,
+    pub(super) device: GpuArray<T, Ix1>,
+}
+
+/// A [`Pair`] that the first figure makes which is chosen.
+pub(super) struct Input<T: Element> {
+    from: usize,
+    n: usize,
+    made: OnceCell<Pair<T>>,
+}
+
+impl<T: Random> Input<T> {
+    /// The first of the random elements.
+    pub(super) fn new(n: usize) -> Self {
+        Self { from: 0, n, made: OnceCell::new() }
+    }
+
+    /// As many that come behind those of `other`.
+    pub(super) fn behind(other: &Self) -> Self {
+        Self { from: other.from + other.n, ..Self::new(other.n) }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.n
+    }
+
+    pub(super) fn bytes(&self) -> u64 {
+        (self.n * size_of::<T>()) as u64
+    }
+
+    /// The elements.
+    pub(super) fn on(&self, gpu: &Gpu) -> Outcome<&Pair<T>> {
+        if let Some(made) = self.made.get() {
+            return Ok(made);
+        }
+        let host = T::random(self.from, self.n);
+        let device = GpuArray::from_ndarray(gpu.stream(), &aview1(&host))?;
+        Ok(self.made.get_or_init(|| Pair { host, device }))
+    }
+}

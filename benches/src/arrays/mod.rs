@@ -1,0 +1,28 @@
+//! Fused expressions, copies between layouts, and what an expression costs the host.
+//!
+//! A case is a length, or the side of a square matrix or cube. Results go into arrays that are there, but for cases that end in `-eval`.
+
+mod answers;
+mod computing;
+mod host;
+mod input;
+mod moving;
+mod overhead;
+
+pub(crate) use host::{lengths, lincomb, wave};
+
+use crate::{harness::Harness, peers};
+use input::Input;
+
+/// Figures on a device, and of the evaluator on the host.
+pub fn figures(harness: &mut Harness) {
+    {
+        let large = harness.set().pick(64, 1024, 16384);
+        let longest = Input::new(large * large);
+        computing::figures(harness, &longest);
+        moving::figures(harness, large, &longest);
+    }
+    overhead::figures(harness);
+    host::figures(harness);
+    peers::arrays(harness);
+}

@@ -1,0 +1,101 @@
+//! Expressions that only move elements: transposes, strided and reversed copies, casts, a rotation.
+
+use gpu_array::{GpuArray, Result, expression::roll};
+use ndarray::{Axis, Dimension, Ix1, Ix2, Ix3, s};
+
+use super::{
+    answers::same,
+    computing::elements,
+    input::{Input, Random},
+};
+use crate::harness::{Figure, Harness, Work};
+
+const BY: &str = "gpu-array";
+
+/// All of them. `longest` is a vector, and a square matrix of sides `large`.
+pub(super) fn figures(harness: &mut Harness, large: usize, longest: &Input<f32>) {
+    transpose(harness, large, longest);
+    strided(harness, large, longest);
+    flip(harness, longest);
+    rotate(harness, longest);
+
+    let set = harness.set();
+    let side = large / 2;
+    transpose(harness, side, &Input::<f32>::new(side * side));
+    transpose(harness, side, &Input::<f64>::new(side * side));
+    permute(harness, set.pick(16, 64, 256));
+
+    let bytes = Input::<u8>::new(large * large);
+    transpose(harness, large, &bytes);
+    cast(harness, &bytes, f32::from);
+    cast(harness, &Input::<f32>::new(large * large / 2), f64::from);
+}
+
+/// Moves elements into an array of that shape; in its place i, in C order, is to be element `from(i)` of the input.
+fn moved<T: Random, D: Dimension>(
+    figure: Figure<'_>,
+    x: &Input<T>,
+    shape: D,
+    assign: impl Fn(&mut GpuArray<T, D>, &GpuArray<T, Ix1>) -> Result<()>,
+    from: impl Fn(usize) -> usize + Sync,
+) {
+    let n = shape.size();
+    figure.work(Work::copies(2 * (n * size_of::<T>()) as u64)).on_gpu(
+        |gpu| Ok((x.on(gpu)?, GpuArray::zeros(gpu.stream(), shape)?)),
+        |(x, out)| Ok(assign(out, &x.device)?),
+        |(x, out), ()| Ok(same(&elements(out)?, n, |i| x.host[from(i)])),
+    );
+}
+
+/// A square matrix into its transpose.
+fn transpose<T: Random>(harness: &mut Harness, side: usize, x: &Input<T>) {
+    let figure = harness.figure("transpose", T::NAME, side, BY);
+    let assign = |out: &mut GpuArray<T, Ix2>, x: &GpuArray<T, Ix1>| out.assign(x.reshape((side, side))?.t());
+    moved(figure, x, Ix2(side, side), assign, |i| i % side * side + i / side);
+}
+
+/// A cube with its axes in the order 2, 0, 1.
+fn permute(harness: &mut Harness, side: usize) {
+    let x = Input::<f32>::new(side * side * side);
+    let figure = harness.figure("permute", "f32", format!("{side}-201"), BY);
+    let assign = |out: &mut GpuArray<f32, Ix3>, x: &GpuArray<f32, Ix1>| {
+        out.assign(x.reshape((side, side, side))?.permuted_axes((2, 0, 1))?)
+    };
+    // Place (a, b, c) of the result is (b, c, a) of the cube.
+    moved(figure, &x, Ix3(side, side, side), assign, |i| i % (side * side) * side + i / (side * side));
+}
+
+/// Every other element of every other row. What lies between is in the same sectors of memory, and is read with it.
+fn strided(harness: &mut Harness, side: usize, x: &Input<f32>) {
+    let (half, figure) = (side / 2, harness.figure("strided-copy", "f32", side, BY));
+    let assign = |out: &mut GpuArray<f32, Ix2>, x: &GpuArray<f32, Ix1>| {
+        out.assign(x.reshape((side, side))?.slice(s![..;2, ..;2])?)
+    };
+    moved(figure, x, Ix2(half, half), assign, |i| 2 * (i / half) * side + 2 * (i % half));
+}
+
+/// A vector backwards.
+fn flip(harness: &mut Harness, x: &Input<f32>) {
+    let (n, figure) = (x.len(), harness.figure("flip", "f32", x.len(), BY));
+    moved(figure, x, Ix1(n), |out, x| out.assign(x.slice(s![..;-1])?), |i| n - 1 - i);
+}
+
+/// A vector from its end on: elements at computed places.
+fn rotate(harness: &mut Harness, x: &Input<f32>) {
+    let (n, shift) = (x.len(), x.len() / 3);
+    let figure = harness.figure("roll", "f32", n, BY);
+    let assign = |out: &mut GpuArray<f32, Ix1>, x: &GpuArray<f32, Ix1>| out.assign(roll(x, shift as i64, Axis(0)));
+    moved(figure, x, Ix1(n), assign, |i| (i + n - shift) % n);
+}
+
+/// A vector in another element type, which has every value of the first one.
+fn cast<T: Random, U: Random>(harness: &mut Harness, x: &Input<T>, same_value: fn(T) -> U) {
+    let n = x.len();
+    let bytes = n * (size_of::<T>() + size_of::<U>());
+    let figure = harness.figure("astype", T::NAME, format!("{n}-to-{}", U::NAME), BY);
+    figure.work(Work::copies(bytes as u64)).on_gpu(
+        |gpu| Ok((x.on(gpu)?, GpuArray::<U, Ix1>::zeros(gpu.stream(), n)?)),
+        |(x, out)| Ok(out.assign(x.device.cast::<U>())?),
+        |(x, out), ()| Ok(same(&elements(out)?, n, |i| same_value(x.host[i]))),
+    );
+}
