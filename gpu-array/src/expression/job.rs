@@ -112,12 +112,16 @@ impl<'a> Code<'a> {
     }
 }
 
+/// Bytes from which on a system may refuse.
+const REFUSED_SOMETIMES: usize = 1 << 28;
+
 /// Zeros, on pages that the system has not handed out yet. None where there is not that much memory.
 fn zeros<T: Element>(len: usize) -> Option<Vec<T>> {
     // A request that the system refuses would end the process in `vec!`.
-    let mut probe: Vec<T> = Vec::new();
-    probe.try_reserve_exact(len).ok()?;
-    drop(probe);
+    if len > REFUSED_SOMETIMES / size_of::<T>() {
+        let mut probe: Vec<T> = Vec::new();
+        probe.try_reserve_exact(len).ok()?;
+    }
     Some(vec![T::ZERO; len])
 }
 

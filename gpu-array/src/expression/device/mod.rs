@@ -55,7 +55,7 @@ pub(crate) fn run(code: &Code<'_>, stream: &Stream, addresses: &[u64], strides: 
     let key = key(code, which);
     let kernel = stream.device().generated_kernel(&key, || Ok(program(code, which, &policy)))?;
     let homes: SmallVec<[&Stream; 8]> = code.homes().collect();
-    plan::for_each_launch(code, &axes, which, &policy, &target, &mut |words, config| {
+    plan::for_each_launch(code, &axes, which, &policy, &target, &|words, config| {
         let got = size_of_val(words);
         if got > PARAMETER_BYTES {
             return Err(ArrayError::TooManyArguments { limit: PARAMETER_BYTES, got });
@@ -63,7 +63,8 @@ pub(crate) fn run(code: &Code<'_>, stream: &Stream, addresses: &[u64], strides: 
         // SAFETY: the words are what the loop's contract asks for, which `plan` made of the axes: every offset lies within the view that a leaf,
         // a table or the target was made from, and these borrow their elements (the target exclusively) until this call returns; their
         // homes come after the launch.
-        Ok(unsafe { kernel.launch(config, words, &homes, stream)? })
+        unsafe { kernel.launch(config, words, &homes, stream)? };
+        Ok(())
     })
 }
 

@@ -7,7 +7,10 @@ use super::{
     axes::Axes,
     policy::{Loop, Policy},
 };
-use crate::expression::{Code, Memory};
+use crate::{
+    Result,
+    expression::{Code, Memory},
+};
 
 /// As in `loop.cuh`.
 pub(crate) const MAX_AXES: usize = 8;
@@ -65,14 +68,14 @@ pub(crate) fn choose(code: &Code<'_>, axes: &mut Axes) -> Loop {
 }
 
 /// Calls `launch` with each launch of a loop: one, but for an expression that needs more axes than a kernel takes.
-pub(crate) fn for_each_launch<E>(
+pub(crate) fn for_each_launch(
     code: &Code<'_>,
     axes: &Axes,
     which: Loop,
     policy: &Policy,
     target: &Target<'_>,
-    launch: &mut dyn FnMut(&[u64], LaunchConfig) -> Result<(), E>,
-) -> Result<(), E> {
+    launch: &dyn Fn(&[u64], LaunchConfig) -> Result<()>,
+) -> Result<()> {
     if axes.rank() > MAX_AXES {
         let mut outermost = 0..axes.length(axes.rank() - 1);
         return outermost
