@@ -154,6 +154,9 @@ macro_rules! functions {
                     power
                 } else if T::DTYPE.is_float() {
                     Expr::of(Node::binary(Op::Divide, T::DTYPE, T::DTYPE, one(), power.node))
+                } else if T::DTYPE == crate::DType::U64 {
+                    // Its largest value would be -1 as an i64.
+                    Expr::of(binary::<T, bool, _, _, _, _>(Op::Equal, x, T::one()).node.cast(T::DTYPE))
                 } else {
                     let dtype = crate::DType::I64;
                     let wide = Node::binary(Op::Power, dtype, dtype, x.node, scalar(i64::from(n)));
