@@ -9,6 +9,9 @@ use ndarray::{Array, Array1, Array2, Array3, ArrayD, Ix1, IxDyn, s};
 use testkit::{AWKWARD_LENGTHS, Outcome, Suite, ensure, ensure_eq, tests};
 
 mod failures;
+mod programs;
+#[path = "../random/mod.rs"]
+mod random;
 mod views;
 
 fn main() -> ExitCode {
@@ -37,6 +40,7 @@ fn main() -> ExitCode {
     Suite::new()
         .group("device", device.clone(), "GPU_TESTS", on_device)
         .group("device", device.clone(), "GPU_TESTS", views::TESTS)
+        .group("device", device.clone(), "GPU_TESTS", programs::TESTS)
         .cases("failures", emulated(), require, failures::cases())
         .group("failures", emulated(), require, by_failure)
         .cases("kernels", compiler(), "GPU_COMPILE", kernels)

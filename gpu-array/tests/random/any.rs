@@ -116,7 +116,35 @@ macro_rules! types {
             }
         }
 
+        impl AnyArray {
+            /// Overwrites the view of the array with values.
+            pub fn write(&mut self, view: &View, values: &Self) {
+                match (self, values) {
+                    $((Self::$name(x), Self::$name(values)) => view.of_host_mut(x.view_mut()).assign(values),)*
+                    _ => unreachable!("another type"),
+                }
+            }
+        }
+
+        impl Any<'_, Host> {
+            pub fn eval_array(&self) -> Result<AnyArray> {
+                Ok(match self { $(Self::$name(x) => AnyArray::$name(x.eval()?),)* })
+            }
+        }
+
         impl AnyGpu {
+            /// Overwrites the view of the array with an expression.
+            pub fn assign(&mut self, view: &View, value: &Any<'_, Gpu>) -> Result<()> {
+                match (self, value) {
+                    $((Self::$name(x), Any::$name(value)) => view.with_gpu_mut(&mut x.view_mut(), |x| x.assign(value)),)*
+                    _ => unreachable!("another type"),
+                }
+            }
+
+            pub fn to_host(&self) -> Result<AnyArray> {
+                Ok(match self { $(Self::$name(x) => AnyArray::$name(x.to_ndarray()?),)* })
+            }
+
             pub fn leaf<'a>(&'a self, view: &View) -> Result<Any<'a, Gpu>> {
                 use gpu_array::expression::IntoExpr;
                 Ok(match self { $(Self::$name(x) => Any::$name(view.of_gpu(x.view())?.into_expr()),)* })

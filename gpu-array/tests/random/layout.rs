@@ -1,7 +1,7 @@
 //! Views of any layout, of arrays on either place.
 
-use gpu_array::{Element, GpuView, Result};
-use ndarray::{ArrayViewD, IxDyn, SliceInfoElem};
+use gpu_array::{Element, GpuView, GpuViewMut, Result};
+use ndarray::{ArrayViewD, ArrayViewMutD, IxDyn, SliceInfoElem};
 use testkit::Rng;
 
 /// How an array becomes a view: its axes permuted, then sliced, then maybe repeated.
@@ -82,5 +82,19 @@ impl View {
             Some(shape) => view.broadcast(IxDyn(shape)),
             None => Ok(view),
         }
+    }
+
+    /// As [`View::of_host`], to write; nothing is repeated.
+    pub fn of_host_mut<'a, T: Element>(&self, array: ArrayViewMutD<'a, T>) -> ArrayViewMutD<'a, T> {
+        array.permuted_axes(self.axes.clone()).slice_move(&self.slices()[..])
+    }
+
+    /// Calls `write` with the view of an array, to write.
+    pub fn with_gpu_mut<T: Element>(
+        &self,
+        array: &mut GpuViewMut<'_, T, IxDyn>,
+        write: impl FnOnce(&mut GpuViewMut<'_, T, IxDyn>) -> Result<()>,
+    ) -> Result<()> {
+        write(&mut array.permuted_axes_mut(self.axes.clone())?.slice_mut(&self.slices()[..])?)
     }
 }
