@@ -5,3 +5,5 @@
 mod random;
 
 mod programs;
+mod semantics;
+mod structure;
