@@ -190,7 +190,7 @@ expressions! {
 ///
 /// ```
 /// use gpu_array::expression::host;
-/// let (x, y) = (ndarray::array![1.0, 2.0, 3.0], ndarray::array![4.0, 5.0, 6.0]);
+/// let (x, y) = (ndarray::array![1.0f64, 2.0, 3.0], ndarray::array![4.0f64, 5.0, 6.0]);
 /// let z = (5.0 * host(&x) + host(&y).sqrt()).eval()?;
 /// assert_eq!(z, ndarray::array![7.0, 10.0 + 5f64.sqrt(), 15.0 + 6f64.sqrt()]);
 /// # Ok::<(), gpu_array::ArrayError>(())

@@ -155,9 +155,10 @@ impl<'a, T: Element, D: Dimension> Expr<'a, T, D> {
     /// As [`Expr::eval`].
     ///
     /// ```no_run
-    /// use gpu_array::expression::{Expr, index};
+    /// use gpu_array::expression::{Gpu, index};
+    /// use ndarray::{Axis, Ix2};
     /// # let device = gpu_array::gpu_driver::Device::first()?;
-    /// let table: Expr<i64, ndarray::Ix2> = index(ndarray::Axis(0)) * index(ndarray::Axis(1));
+    /// let table = index::<Ix2, Gpu>(Axis(0)) * index::<Ix2, _>(Axis(1));
     /// let table = table.broadcast((10, 10)).eval_on(&device)?;
     /// # Ok::<(), gpu_array::ArrayError>(())
     /// ```
@@ -196,7 +197,7 @@ pub trait Values<'a> {
 ///
 /// ```
 /// use gpu_array::expression::{eval_all, host};
-/// let x = ndarray::array![0.0, 1.0, 2.0];
+/// let x = ndarray::array![0.0f64, 1.0, 2.0];
 /// let e = host(&x).exp();
 /// let (sinh, cosh) = eval_all(((&e - 1.0 / &e) / 2.0, (&e + 1.0 / &e) / 2.0))?;
 /// assert_eq!((sinh[0], cosh[0]), (0.0, 1.0));

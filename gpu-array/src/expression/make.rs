@@ -15,10 +15,10 @@ use crate::{ArrayError, DType, Element, Number, Result};
 /// The place along an axis, counted from 0, in whatever shape the expression around it has.
 ///
 /// ```
-/// use gpu_array::expression::{Expr, Host, host, index, where_};
+/// use gpu_array::expression::{Host, host, index, where_};
 /// use ndarray::{Axis, Ix2, array};
 /// let x = array![[1, 2], [3, 4]];
-/// let below: Expr<bool, Ix2, Host> = index::<Ix2, _>(Axis(0)).ge(index(Axis(1)));
+/// let below = index::<Ix2, Host>(Axis(0)).ge(index::<Ix2, _>(Axis(1)));
 /// assert_eq!(where_(below, host(&x), 0).eval()?, array![[1, 0], [3, 4]]);
 /// # Ok::<(), gpu_array::ArrayError>(())
 /// ```
