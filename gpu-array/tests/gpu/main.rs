@@ -8,7 +8,12 @@ use gpu_driver::{Device, DevicePod, Stream, emulated::Emulated, nvrtc};
 use ndarray::{Array, Array1, Array2, Array3, ArrayD, Ix1, IxDyn, s};
 use testkit::{AWKWARD_LENGTHS, Outcome, Suite, ensure, ensure_eq, tests};
 
+mod expressions;
 mod failures;
+mod math;
+mod programs;
+#[path = "../random/mod.rs"]
+mod random;
 mod seam;
 mod views;
 
@@ -41,6 +46,9 @@ fn main() -> ExitCode {
     Suite::new()
         .group("device", device.clone(), "GPU_TESTS", on_device)
         .group("device", device.clone(), "GPU_TESTS", views::TESTS)
+        .group("device", device.clone(), "GPU_TESTS", programs::TESTS)
+        .group("device", device.clone(), "GPU_TESTS", expressions::TESTS)
+        .group("device", device.clone(), "GPU_TESTS", math::TESTS)
         .cases("failures", emulated(), require, failures::cases())
         .group("failures", emulated(), require, by_failure)
         .cases("kernels", compiler(), "GPU_COMPILE", kernels)
