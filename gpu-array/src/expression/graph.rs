@@ -159,6 +159,7 @@ impl<'a> Assembler<'a> {
                 self.push(*op, node.dtype, args, shape)
             }
             Kind::Gather(table) => {
+                table.memory.check()?;
                 let shape = self.joined(node, &args[..node.args().count()])?;
                 self.code.tables.push(table.clone());
                 self.push(Op::Gather, node.dtype, [self.code.tables.len() as u32 - 1, args[0], args[1]], shape)

@@ -6,7 +6,7 @@ use gpu_driver::Stream;
 use ndarray::{Array, Dimension, ShapeBuilder};
 use smallvec::SmallVec;
 
-use super::{Code, Expr, IntoExpr, Memory, Place, Shape, Strides, device, graph::assemble, host, node::Node};
+use super::{Code, Expr, IntoExpr, Memory, Pending, Place, Shape, Strides, device, graph::assemble, host, node::Node};
 use crate::{ArrayError, Element, GpuArray, GpuViewMut, Result, layout::Layout};
 
 /// An expression that is about to be computed.
@@ -235,11 +235,12 @@ macro_rules! values {
 
 values! { A B; A B C; A B C E; A B C E F; A B C E F G; }
 
-/// Overwrites a view with a value that has its shape, or is broadcast to it.
+/// Overwrites a view with a value that has its shape, or is broadcast to it. First it reports what an operator on the array could not.
 pub(crate) fn assign<T: Element, D: Dimension>(
     target: &GpuViewMut<'_, T, D>,
     node: &std::sync::Arc<Node<'_>>,
 ) -> Result<()> {
+    target.pending().map_or(Ok(()), Pending::check)?;
     let layout = target.layout();
     let mut whole = Node {
         kind: super::node::Kind::Broadcast(Shape::from_slice(layout.shape())),

@@ -10,7 +10,7 @@ mod plan;
 mod policy;
 mod text;
 
-use gpu_driver::{DevicePod, DeviceVec, PARAMETER_BYTES, Program, Stream};
+use gpu_driver::{Device, DevicePod, DeviceVec, PARAMETER_BYTES, Program, Stream};
 use smallvec::SmallVec;
 
 pub use batch::{Precompile, precompile};
@@ -21,7 +21,7 @@ use self::{
     policy::{Loop, Policy},
     text::Text,
 };
-use super::{Code, Strides};
+use super::{Code, Memory, Strides};
 use crate::{ArrayError, Result};
 
 /// Most steps of a kernel: beyond, compiling takes seconds.
@@ -46,14 +46,15 @@ pub(crate) fn run(code: &Code<'_>, stream: &Stream, addresses: &[u64], strides: 
     let policy = Policy::of(stream.device().arch(), which, code);
     let sizes = code.outputs.iter().map(|&step| code.steps[step as usize].dtype.bytes()).collect();
     let launches = plan::launches(code, &axes, which, &policy, &Target { addresses, sizes });
+    // All launches have as many. Told before compiling.
+    let got = launches.first().map_or(0, |launch| size_of_val(launch.words.as_slice()));
+    if got > PARAMETER_BYTES {
+        return Err(ArrayError::TooManyArguments { limit: PARAMETER_BYTES, got });
+    }
     let key = key(code, which);
     let kernel = stream.device().generated_kernel(&key, || Ok(program(code, which, &policy)))?;
     let homes: SmallVec<[&Stream; 8]> = code.homes().collect();
     for launch in &launches {
-        let got = size_of_val(launch.words.as_slice());
-        if got > PARAMETER_BYTES {
-            return Err(ArrayError::TooManyArguments { limit: PARAMETER_BYTES, got });
-        }
         // SAFETY: the words are what the loop's contract asks for, which `plan` made of the axes: every offset lies within the view that a leaf,
         // a table or the target was made from, and these borrow their elements (the target exclusively) until this call returns; their
         // homes come after the launch.
@@ -68,12 +69,19 @@ fn check(code: &Code<'_>, stream: &Stream) -> Result<()> {
         return Err(ArrayError::TooManyOperations { limit: MOST_STEPS, got: code.steps.len() });
     }
     let device = stream.device();
-    for (leaf, home) in code.leaves.iter().filter_map(|leaf| Some((leaf, leaf.memory.home()?))) {
-        if home.device() != device {
-            let right = format!("an array of {} with shape {:?}", leaf.dtype, leaf.shape.as_slice());
-            let (left_device, right_device) = (device.ordinal(), home.device().ordinal());
-            return Err(ArrayError::Devices { left: "the result".to_owned(), left_device, right, right_device });
-        }
+    let other =
+        |memory: &Memory<'_>| memory.home().map(Stream::device).filter(|&home| home != device).map(Device::ordinal);
+    let leaves = code.leaves.iter().map(|leaf| {
+        let text = || format!("an array of {} with shape {:?}", leaf.dtype, leaf.shape.as_slice());
+        other(&leaf.memory).map(|ordinal| (ordinal, text()))
+    });
+    let tables = code.tables.iter().map(|table| {
+        let text = || format!("an array of {} read at computed places", table.dtype);
+        other(&table.memory).map(|ordinal| (ordinal, text()))
+    });
+    if let Some((right_device, right)) = leaves.chain(tables).flatten().next() {
+        let left_device = device.ordinal();
+        return Err(ArrayError::Devices { left: "the result".to_owned(), left_device, right, right_device });
     }
     Ok(())
 }
