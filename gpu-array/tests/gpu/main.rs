@@ -8,12 +8,14 @@ use gpu_driver::{Device, DevicePod, Stream, emulated::Emulated, nvrtc};
 use ndarray::{Array, Array1, Array2, Array3, ArrayD, Ix1, IxDyn, s};
 use testkit::{AWKWARD_LENGTHS, Outcome, Suite, ensure, ensure_eq, tests};
 
+mod counts;
 mod expressions;
 mod failures;
 mod math;
 mod programs;
 #[path = "../random/mod.rs"]
 mod random;
+mod structure;
 mod views;
 
 fn main() -> ExitCode {
@@ -45,6 +47,8 @@ fn main() -> ExitCode {
         .group("device", device.clone(), "GPU_TESTS", programs::TESTS)
         .group("device", device.clone(), "GPU_TESTS", expressions::TESTS)
         .group("device", device.clone(), "GPU_TESTS", math::TESTS)
+        .group("device", device.clone(), "GPU_TESTS", structure::TESTS)
+        .group("counts", emulated(), require, counts::TESTS)
         .cases("failures", emulated(), require, failures::cases())
         .group("failures", emulated(), require, by_failure)
         .cases("kernels", compiler(), "GPU_COMPILE", kernels)
