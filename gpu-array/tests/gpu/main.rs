@@ -13,6 +13,7 @@ mod expressions;
 mod failures;
 mod math;
 mod programs;
+mod pycuda;
 #[path = "../random/mod.rs"]
 mod random;
 mod structure;
@@ -48,6 +49,7 @@ fn main() -> ExitCode {
         .group("device", device.clone(), "GPU_TESTS", expressions::TESTS)
         .group("device", device.clone(), "GPU_TESTS", math::TESTS)
         .group("device", device.clone(), "GPU_TESTS", structure::TESTS)
+        .group("pycuda", device.clone(), "GPU_TESTS", pycuda::TESTS)
         .group("counts", emulated(), require, counts::TESTS)
         .cases("failures", emulated(), require, failures::cases())
         .group("failures", emulated(), require, by_failure)
