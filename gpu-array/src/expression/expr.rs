@@ -71,8 +71,11 @@ use crate::{Element, GpuArray, GpuView, GpuViewMut, Result, layout::Layout};
 /// Those of NumPy, with types known at compile time; the crate's page has the table of them.
 pub struct Expr<'a, T: Element, D: Dimension, P: Place = Gpu> {
     pub(crate) node: Arc<Node<'a>>,
-    _value: PhantomData<fn() -> (T, D, P)>,
+    _value: PhantomData<Types<T, D, P>>,
 }
+
+/// What is in the type of an expression only; any thread may have it.
+type Types<T, D, P> = fn() -> (T, D, P);
 
 impl<'a, T: Element, D: Dimension, P: Place> Expr<'a, T, D, P> {
     pub(crate) fn of(node: Arc<Node<'a>>) -> Self {

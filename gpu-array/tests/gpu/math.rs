@@ -67,7 +67,7 @@ fn arguments(n: usize) -> Vec<f64> {
     ]);
     all.extend((-40..40).map(|i| f64::from(i) * std::f64::consts::FRAC_PI_4));
     all.extend((-60..60).map(|i| 10f64.powi(i)));
-    all.extend((-40..40).map(|i| f64::from(i)));
+    all.extend((-40..40).map(f64::from));
     all.extend((0..40).flat_map(|i| [1.0 + 0.5f64.powi(i), 1.0 - 0.5f64.powi(i)]));
     while all.len() < n {
         let x = rng.uniform() * 2.0 - 1.0;
