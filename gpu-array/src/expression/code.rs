@@ -22,7 +22,7 @@ pub(crate) struct Step {
 #[derive(Debug)]
 pub(crate) struct Code<'a> {
     /// Each refers to earlier ones only.
-    pub(crate) steps: Vec<Step>,
+    pub(crate) steps: SmallVec<[Step; 16]>,
     /// The steps whose values are wanted.
     pub(crate) outputs: SmallVec<[u32; 2]>,
     /// What [`Op::Leaf`] and [`Op::Index`] number; their strides are those for `shape`, 0 along axes that they are broadcast over.

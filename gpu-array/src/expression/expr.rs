@@ -35,15 +35,47 @@ use crate::{Element, GpuArray, GpuView, GpuViewMut, Result, layout::Layout};
 /// let w = horner.eval()?;
 /// # Ok::<(), gpu_array::ArrayError>(())
 /// ```
+/// Arrays on the host and on a GPU do not mix:
+/// ```compile_fail,E0277
+/// # use gpu_array::{GpuArray, expression::host};
+/// # fn test(x: GpuArray<f32, ndarray::Ix1>, y: ndarray::Array1<f32>) {
+/// let sum = &x + host(&y);
+/// # }
+/// ```
+///
+/// A scalar has the element type of the array that it stands beside:
+/// ```compile_fail,E0277
+/// # fn test(x: gpu_array::GpuArray<i32, ndarray::Ix1>) {
+/// let scaled = &x * 2.5f32; // x.cast::<f32>() * 2.5
+/// # }
+/// ```
+///
+/// An array cannot be read by what is assigned to it:
+/// ```compile_fail,E0502
+/// # fn test(mut x: gpu_array::GpuArray<f32, ndarray::Ix1>) -> gpu_array::Result<()> {
+/// x.assign(&x * 2.0)?; // x.update(|x| x * 2.0)?
+/// # Ok(())
+/// # }
+/// ```
+///
+/// Nor can it be written to while an expression of it lives:
+/// ```compile_fail,E0502
+/// # fn test(mut x: gpu_array::GpuArray<f32, ndarray::Ix1>) -> gpu_array::Result<()> {
+/// let twice = &x * 2.0;
+/// x.fill(0.0)?;
+/// twice.eval()?;
+/// # Ok(())
+/// # }
+/// ```
 /// # Semantics
 /// Those of NumPy, with types known at compile time; the crate's page has the table of them.
 pub struct Expr<'a, T: Element, D: Dimension, P: Place = Gpu> {
     pub(crate) node: Arc<Node<'a>>,
-    _value: PhantomData<Value<T, D, P>>,
+    _value: PhantomData<Types<T, D, P>>,
 }
 
-/// What an expression is of, without owning any.
-type Value<T, D, P> = fn() -> (T, D, P);
+/// What is in the type of an expression only; any thread may have it.
+type Types<T, D, P> = fn() -> (T, D, P);
 
 impl<'a, T: Element, D: Dimension, P: Place> Expr<'a, T, D, P> {
     pub(crate) fn of(node: Arc<Node<'a>>) -> Self {

@@ -24,7 +24,7 @@ struct Assembler<'a> {
     shapes: SmallVec<[Shape; 4]>,
     /// Steps of nodes that more than one refers to.
     shared: Shared<'a>,
-    /// The axes of what [`Op::Index`] numbers, and its entry in the list of leaves.
+    /// Places in the shape of the whole: their steps. Strides follow at the end, when the shape is known.
     places: SmallVec<[(Place, u32); 2]>,
 }
 
@@ -34,24 +34,39 @@ enum Place {
     FromFirst(usize),
 }
 
-/// Nodes by address; a few are compared one by one.
+impl Place {
+    /// The axis in a shape, counted from the first.
+    fn axis(self, shape: &[usize]) -> Result<usize> {
+        let (axis, found) = match self {
+            Self::FromFirst(axis) => (axis, Some(axis)),
+            Self::FromLast(axis) => (axis, shape.len().checked_sub(axis + 1)),
+        };
+        let missing = ArrayError::Axis { op: "index", axis, ndim: shape.len() };
+        found.filter(|&axis| axis < shape.len()).ok_or(missing)
+    }
+}
+
+/// A node by address, in the shape that its places count in.
+type Key<'a> = (*const Node<'a>, ShapeId);
+
+/// Steps of nodes; a few are compared one by one.
 #[derive(Default)]
 struct Shared<'a> {
-    few: SmallVec<[(*const Node<'a>, u32); 16]>,
-    many: HashMap<*const Node<'a>, u32, rustc_hash::FxBuildHasher>,
+    few: SmallVec<[(Key<'a>, u32); 16]>,
+    many: HashMap<Key<'a>, u32, rustc_hash::FxBuildHasher>,
 }
 
 impl<'a> Shared<'a> {
-    fn get(&self, node: *const Node<'a>) -> Option<u32> {
-        let few = self.few.iter().find(|(known, _)| *known == node).map(|&(_, step)| step);
-        few.or_else(|| self.many.get(&node).copied())
+    fn get(&self, key: Key<'a>) -> Option<u32> {
+        let few = self.few.iter().find(|(known, _)| *known == key).map(|&(_, step)| step);
+        few.or_else(|| self.many.get(&key).copied())
     }
 
-    fn insert(&mut self, node: *const Node<'a>, step: u32) {
+    fn insert(&mut self, key: Key<'a>, step: u32) {
         if self.few.len() < self.few.inline_size() {
-            self.few.push((node, step));
+            self.few.push((key, step));
         } else {
-            self.many.insert(node, step);
+            self.many.insert(key, step);
         }
     }
 }
@@ -61,6 +76,8 @@ struct Frame<'n, 'a> {
     node: &'n Arc<Node<'a>>,
     next: usize,
     args: [u32; 3],
+    /// The shape that places count in: that of the innermost [`Kind::Broadcast`] around, or [`ANY`] for that of the whole.
+    within: ShapeId,
 }
 
 /// The steps of the values `roots`, whose shapes must be equal. A value of no shape of its own has that of a single element. The shape has
@@ -69,57 +86,91 @@ struct Frame<'n, 'a> {
 /// # Errors
 /// `Operands` for shapes that do not fit; `Outputs` for roots of different shapes; what went wrong in building.
 pub(crate) fn assemble<'a>(roots: &[&Arc<Node<'a>>], rank: usize) -> Result<Box<Code<'a>>> {
-    let mut assembler = Assembler {
-        code: Box::new(Code {
-            steps: Vec::with_capacity(16),
-            outputs: SmallVec::new(),
-            leaves: SmallVec::new(),
-            scalars: SmallVec::new(),
-            tables: SmallVec::new(),
-            sources: SmallVec::new(),
-            shape: Shape::new(),
-        }),
-        shape_of: SmallVec::new(),
-        shapes: SmallVec::new(),
-        shared: Shared::default(),
-        places: SmallVec::new(),
-    };
+    let mut assembler = Assembler::new();
     for root in roots {
         let step = assembler.visit(root)?;
         assembler.code.outputs.push(step);
     }
-    assembler.finish(rank)
+    let mut ids = assembler.code.outputs.iter().map(|&step| assembler.shape_of[step as usize]);
+    let first = ids.next().unwrap_or(ANY);
+    let shape_of = |id: ShapeId| assembler.shapes.get(id as usize).cloned().unwrap_or_default();
+    if let Some(other) = ids.find(|&id| shape_of(id) != shape_of(first)) {
+        return Err(ArrayError::Outputs { first: shape_of(first).to_vec(), other: shape_of(other).to_vec() });
+    }
+    if first == ANY && !assembler.places.is_empty() {
+        return Err(ArrayError::NoShape);
+    }
+    let mut shape = shape_of(first);
+    while shape.len() < rank {
+        shape.insert(0, 1);
+    }
+    assembler.finish(shape)
+}
+
+/// The steps of a value in that very shape, to which it is broadcast.
+///
+/// # Errors
+/// As [`assemble`]; `Operands` for a value that does not fit.
+pub(crate) fn assemble_into<'a>(root: &Arc<Node<'a>>, shape: &[usize]) -> Result<Box<Code<'a>>> {
+    let mut assembler = Assembler::new();
+    let step = assembler.visit(root)?;
+    assembler.code.outputs.push(step);
+    let (shape, own) = (Shape::from_slice(shape), assembler.shape_of[step as usize]);
+    let wanted = assembler.intern(&shape);
+    if assembler.join(root, wanted, own)? != wanted {
+        return Err(assembler.mismatch(root, wanted, own));
+    }
+    assembler.finish(shape)
 }
 
 impl<'a> Assembler<'a> {
+    fn new() -> Self {
+        Self {
+            code: Box::new(Code {
+                steps: SmallVec::new(),
+                outputs: SmallVec::new(),
+                leaves: SmallVec::new(),
+                scalars: SmallVec::new(),
+                tables: SmallVec::new(),
+                sources: SmallVec::new(),
+                shape: Shape::new(),
+            }),
+            shape_of: SmallVec::new(),
+            shapes: SmallVec::new(),
+            shared: Shared::default(),
+            places: SmallVec::new(),
+        }
+    }
+
     /// The step of a node's value.
     fn visit(&mut self, root: &Arc<Node<'a>>) -> Result<u32> {
         let mut frames: SmallVec<[Frame<'_, 'a>; 16]> = SmallVec::new();
-        frames.push(Frame { node: root, next: 0, args: [0; 3] });
+        frames.push(Frame { node: root, next: 0, args: [0; 3], within: ANY });
         loop {
             // Never empty here: the last frame returns.
             let Some(frame) = frames.last_mut() else { return Ok(0) };
-            let node = frame.node;
-            let done = match node.args.get(frame.next).and_then(Option::as_ref) {
-                Some(arg) => match self.known(arg) {
-                    Some(step) => Some(step),
-                    None if arg.args[0].is_none() => Some(self.enter(arg, [0; 3])?),
+            let (node, within) = (frame.node, frame.within);
+            if let Some(arg) = node.args.get(frame.next).and_then(Option::as_ref) {
+                let within = match &node.kind {
+                    Kind::Broadcast(shape) => self.intern(shape),
+                    _ => within,
+                };
+                let step = match self.known(arg, within) {
+                    Some(step) => step,
+                    None if arg.args[0].is_none() => self.enter(arg, [0; 3], within)?,
                     None => {
-                        frames.push(Frame { node: arg, next: 0, args: [0; 3] });
+                        frames.push(Frame { node: arg, next: 0, args: [0; 3], within });
                         continue;
                     }
-                },
-                None => None,
-            };
-            if let Some(step) = done {
+                };
                 frame.args[frame.next] = step;
                 frame.next += 1;
                 continue;
             }
             let args = frame.args;
-            let step = match self.known(node) {
+            let step = match self.known(node, within) {
                 Some(step) => step,
-                None => self.enter(node, args)?,
+                None => self.enter(node, args, within)?,
             };
             frames.pop();
             match frames.last_mut() {
@@ -132,34 +183,39 @@ impl<'a> Assembler<'a> {
         }
     }
 
-    fn known(&self, node: &Arc<Node<'a>>) -> Option<u32> {
-        if Arc::strong_count(node) == 1 { None } else { self.shared.get(Arc::as_ptr(node)) }
+    /// What a node is known by. Where no place is counted in it, the shape around plays no part.
+    fn key(node: &Arc<Node<'a>>, within: ShapeId) -> Key<'a> {
+        (Arc::as_ptr(node), if node.counts_places { within } else { ANY })
+    }
+
+    fn known(&self, node: &Arc<Node<'a>>, within: ShapeId) -> Option<u32> {
+        if Arc::strong_count(node) == 1 { None } else { self.shared.get(Self::key(node, within)) }
     }
 
     /// The step of a node whose operands have theirs.
-    fn enter(&mut self, node: &Arc<Node<'a>>, args: [u32; 3]) -> Result<u32> {
+    fn enter(&mut self, node: &Arc<Node<'a>>, args: [u32; 3], within: ShapeId) -> Result<u32> {
         let step = match &node.kind {
             Kind::Leaf(leaf) => self.leaf(leaf)?,
             Kind::Scalar(word) => {
                 self.code.scalars.push(*word);
                 self.push(Op::Scalar, node.dtype, [self.code.scalars.len() as u32 - 1, 0, 0], ANY)
             }
-            Kind::FromLast(axis) => self.place(Place::FromLast(*axis)),
-            Kind::FromFirst(axis) => self.place(Place::FromFirst(*axis)),
+            Kind::FromLast(axis) => self.place(Place::FromLast(*axis), within)?,
+            Kind::FromFirst(axis) => self.place(Place::FromFirst(*axis), within)?,
             Kind::Broadcast(shape) => {
-                let wanted = self.intern(shape);
-                let joined = self.join(node, wanted, self.shape_of[args[0] as usize])?;
-                if joined != wanted {
-                    return Err(self.mismatch(node, wanted, self.shape_of[args[0] as usize]));
+                let (wanted, own) = (self.intern(shape), self.shape_of[args[0] as usize]);
+                if self.join(node, wanted, own)? != wanted {
+                    return Err(self.mismatch(node, wanted, own));
                 }
                 // A step of its own, so that the operand keeps its shape where it is used elsewhere.
-                self.push(Op::Copy, node.dtype, args, joined)
+                self.push(Op::Copy, node.dtype, args, wanted)
             }
             Kind::Step(op) => {
                 let shape = self.joined(node, &args[..node.args().count()])?;
                 self.push(*op, node.dtype, args, shape)
             }
             Kind::Gather(table) => {
+                table.memory.check()?;
                 let shape = self.joined(node, &args[..node.args().count()])?;
                 self.code.tables.push((**table).clone());
                 self.push(Op::Gather, node.dtype, [self.code.tables.len() as u32 - 1, args[0], args[1]], shape)
@@ -172,7 +228,7 @@ impl<'a> Assembler<'a> {
             Kind::Failed(error) => return Err((**error).clone()),
         };
         if Arc::strong_count(node) > 1 {
-            self.shared.insert(Arc::as_ptr(node), step);
+            self.shared.insert(Self::key(node, within), step);
         }
         Ok(step)
     }
@@ -197,16 +253,36 @@ impl<'a> Assembler<'a> {
         Ok(self.push(Op::Leaf, leaf.dtype, [self.code.leaves.len() as u32 - 1, 0, 0], shape))
     }
 
-    /// Places are leaves whose strides follow at the end, when the shape is known.
-    fn place(&mut self, place: Place) -> u32 {
-        if let Some(&(_, step)) = self.places.iter().find(|(known, _)| *known == place) {
-            return step;
+    /// The place along an axis of the shape `within`, or of that of the whole.
+    fn place(&mut self, place: Place, within: ShapeId) -> Result<u32> {
+        if within == ANY {
+            if let Some(&(_, step)) = self.places.iter().find(|(known, _)| *known == place) {
+                return Ok(step);
+            }
+            let step = self.push_place(Shape::new(), Strides::new(), ANY);
+            self.places.push((place, step));
+            return Ok(step);
         }
-        let (shape, strides) = (Shape::new(), Strides::new());
+        // An array of one axis of that shape, whose elements are their places.
+        let whole = self.shapes[within as usize].clone();
+        let axis = place.axis(&whole)?;
+        let mut shape: Shape = SmallVec::from_elem(1, whole.len());
+        let mut strides: Strides = SmallVec::from_elem(0, whole.len());
+        (shape[axis], strides[axis]) = (whole[axis], 1);
+        let own = self.intern(&shape);
+        let same = |step: &Step| {
+            let leaf = self.code.leaves.get(step.args[0] as usize);
+            step.op == Op::Index && leaf.is_some_and(|leaf| leaf.shape == shape && leaf.strides == strides)
+        };
+        if let Some(known) = self.code.steps.iter().take(COMPARED_LEAVES).position(same) {
+            return Ok(known as u32);
+        }
+        Ok(self.push_place(shape, strides, own))
+    }
+
+    fn push_place(&mut self, shape: Shape, strides: Strides, id: ShapeId) -> u32 {
         self.code.leaves.push(Leaf { memory: Memory::Nowhere, dtype: DType::I64, offset: 0, shape, strides });
-        let step = self.push(Op::Index, DType::I64, [self.code.leaves.len() as u32 - 1, 0, 0], ANY);
-        self.places.push((place, step));
-        step
+        self.push(Op::Index, DType::I64, [self.code.leaves.len() as u32 - 1, 0, 0], id)
     }
 
     fn intern(&mut self, shape: &Shape) -> ShapeId {
@@ -250,21 +326,7 @@ impl<'a> Assembler<'a> {
     }
 
     /// Gives every leaf strides for the common shape.
-    fn finish(mut self, rank: usize) -> Result<Box<Code<'a>>> {
-        let mut ids = self.code.outputs.iter().map(|&step| self.shape_of[step as usize]);
-        let first = ids.next().unwrap_or(ANY);
-        let shape_of = |id: ShapeId| self.shapes.get(id as usize).cloned().unwrap_or_default();
-        if let Some(other) = ids.find(|&id| shape_of(id) != shape_of(first)) {
-            return Err(ArrayError::Outputs { first: shape_of(first).to_vec(), other: shape_of(other).to_vec() });
-        }
-        if first == ANY && !self.places.is_empty() {
-            return Err(ArrayError::NoShape);
-        }
-        self.code.shape = shape_of(first);
-        while self.code.shape.len() < rank {
-            self.code.shape.insert(0, 1);
-        }
-        let shape = self.code.shape.clone();
+    fn finish(mut self, shape: Shape) -> Result<Box<Code<'a>>> {
         for leaf in &mut self.code.leaves {
             if leaf.shape != shape {
                 leaf.strides = broadcast_strides(&leaf.shape, &leaf.strides, shape.len());
@@ -272,19 +334,11 @@ impl<'a> Assembler<'a> {
             }
         }
         for &(place, step) in &self.places {
-            let axis = match place {
-                Place::FromFirst(axis) => Some(axis),
-                Place::FromLast(axis) => shape.len().checked_sub(axis + 1),
-            };
             let number = self.code.steps[step as usize].args[0] as usize;
-            let Some(stride) = axis.and_then(|axis| self.code.leaves[number].strides.get_mut(axis)) else {
-                let axis = match place {
-                    Place::FromFirst(axis) | Place::FromLast(axis) => axis,
-                };
-                return Err(ArrayError::Axis { op: "index", axis, ndim: shape.len() });
-            };
-            *stride = 1;
+            let axis = place.axis(&shape)?;
+            self.code.leaves[number].strides[axis] = 1;
         }
+        self.code.shape = shape;
         Ok(self.code)
     }
 }

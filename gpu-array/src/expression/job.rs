@@ -6,7 +6,12 @@ use gpu_driver::Stream;
 use ndarray::{Array, Dimension, ShapeBuilder};
 use smallvec::SmallVec;
 
-use super::{Code, Expr, IntoExpr, Memory, Place, Strides, device, graph::assemble, host, node::Node};
+use super::{
+    Code, Expr, IntoExpr, Memory, Pending, Place, Strides, device,
+    graph::{assemble, assemble_into},
+    host,
+    node::Node,
+};
 use crate::{ArrayError, Element, GpuArray, GpuViewMut, Result, layout::Layout};
 
 /// An expression that is about to be computed.
@@ -239,20 +244,24 @@ macro_rules! values {
 
 values! { A B; A B C; A B C E; A B C E F; A B C E F G; }
 
-/// Writes a value to each place.
-pub(crate) fn fill<T: Element, D: Dimension>(target: &GpuViewMut<'_, T, D>, value: T) -> Result<()> {
-    target.pending().map_or(Ok(()), super::Pending::check)?;
-    assign(target, &Node::new(super::node::Kind::Scalar(value.to_word()), T::DTYPE))
+/// Writes a value to each place: by the driver where it can, else by a kernel.
+pub(crate) fn fill<T: Element, D: Dimension>(mut target: GpuViewMut<'_, T, D>, value: T) -> Result<()> {
+    let layout = target.layout();
+    let has_no_gaps = layout.is_c_contiguous() || layout.is_f_contiguous();
+    if has_no_gaps && target.covering_mut()?.fill(value.to_storage())? {
+        return Ok(());
+    }
+    assign(&target, &Node::new(super::node::Kind::Scalar(value.to_word()), T::DTYPE))
 }
 
-/// Overwrites a view with a value that has its shape, or is broadcast to it.
+/// Overwrites a view with a value that has its shape, or is broadcast to it. First it reports what an operator on the array could not.
 pub(crate) fn assign<T: Element, D: Dimension>(
     target: &GpuViewMut<'_, T, D>,
     node: &std::sync::Arc<Node<'_>>,
 ) -> Result<()> {
+    target.pending().map_or(Ok(()), Pending::check)?;
     let layout = target.layout();
-    let whole = node.clone().broadcast(layout.shape());
-    let code = assemble(&[&whole], layout.ndim())?;
+    let code = assemble_into(node, layout.shape())?;
     let strides = Strides::from_slice(layout.strides());
     device::run(&code, target.stream(), &[target.data().as_raw()], &strides, layout.offset() as isize)
 }

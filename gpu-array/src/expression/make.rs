@@ -75,15 +75,18 @@ pub fn gather<'a, A, D: Dimension>(
 where
     A: IntoExpr<'a>,
 {
-    let nodes: Vec<_> = indices.iter().map(|index| index.node.clone()).collect();
+    let nodes: Vec<_> = indices.iter().map(|index| (index.node.clone(), true)).collect();
     Expr::of(
         gathered(&array.into_expr().node, &nodes, outside).unwrap_or_else(|error| Node::failed(error, A::Elem::DTYPE)),
     )
 }
 
+/// An index, and whether it may be outside of its axis.
+type Index<'a> = (Arc<Node<'a>>, bool);
+
 fn gathered<'a, T: Element>(
     array: &Arc<Node<'a>>,
-    indices: &[Arc<Node<'a>>],
+    indices: &[Index<'a>],
     outside: Outside<T>,
 ) -> Result<Arc<Node<'a>>> {
     let Kind::Leaf(leaf) = &array.kind else {
@@ -95,9 +98,10 @@ fn gathered<'a, T: Element>(
     let is_empty = leaf.shape.contains(&0);
     let mut offset = scalar(0i64);
     let mut inside = scalar(!is_empty);
-    for (axis, index) in indices.iter().enumerate() {
+    for (axis, (index, may_be_outside)) in indices.iter().enumerate() {
         let length = scalar(leaf.shape[axis] as i64);
         let within = match outside {
+            _ if !may_be_outside => index.clone(),
             Outside::Wrap => Node::binary(Op::Wrap, DType::I64, DType::I64, index.clone(), length),
             Outside::Clip => Node::binary(Op::Clip, DType::I64, DType::I64, index.clone(), length),
             Outside::Value(_) => {
@@ -210,13 +214,14 @@ fn triangle<'a, T: Element, D: Dimension, P: Place>(
     Expr::of(Node::ternary(Op::Select, T::DTYPE, [keeps, matrix.node, zero]))
 }
 
-/// An array whose places along one axis are computed from those of the result; the other axes stay. `length` of the result from that of the array.
+/// An array whose places along one axis are computed from those of the result; the other axes stay. `length` is that of the result from that of the
+/// array; `source` gives the place in the array, and whether it may be outside.
 fn along<'a, A>(
     op: &'static str,
     array: A,
     axis: Axis,
     length: impl FnOnce(usize) -> Option<usize>,
-    source: impl FnOnce(Arc<Node<'a>>, usize) -> Arc<Node<'a>>,
+    source: impl FnOnce(Arc<Node<'a>>, usize) -> Index<'a>,
     outside: Outside<A::Elem>,
 ) -> Expr<'a, A::Elem, A::Dim, A::Place>
 where
@@ -231,9 +236,9 @@ where
         let own = *leaf.shape.get(axis.0).ok_or(ArrayError::Axis { op, axis: axis.0, ndim })?;
         let mut shape = Shape::from_slice(&leaf.shape);
         shape[axis.0] = length(own).ok_or_else(|| ArrayError::TooLarge { shape: leaf.shape.to_vec() })?;
-        let mut indices: SmallVec<[Arc<Node<'a>>; 4]> = SmallVec::new();
-        indices.extend((0..ndim).map(|axis| Node::new(Kind::FromLast(ndim - 1 - axis), DType::I64)));
-        indices[axis.0] = source(indices[axis.0].clone(), own);
+        let mut indices: SmallVec<[Index<'a>; 4]> = SmallVec::new();
+        indices.extend((0..ndim).map(|axis| (Node::new(Kind::FromLast(ndim - 1 - axis), DType::I64), false)));
+        indices[axis.0] = source(indices[axis.0].0.clone(), own);
         let taken = gathered(&array, &indices, outside)?;
         Ok(taken.broadcast(&shape))
     };
@@ -253,26 +258,33 @@ fn integers<'a>(op: Op, a: Arc<Node<'a>>, b: i64) -> Arc<Node<'a>> {
 /// # Ok::<(), gpu_array::ArrayError>(())
 /// ```
 pub fn roll<'a, A: IntoExpr<'a>>(array: A, shift: i64, axis: Axis) -> Expr<'a, A::Elem, A::Dim, A::Place> {
-    // Within the length, so that nothing overflows.
-    let source = |place, length: usize| integers(Op::Subtract, place, shift.checked_rem(length as i64).unwrap_or(0));
-    along("roll", array, axis, Some, source, Outside::Wrap)
+    let source = |place, length: usize| {
+        // Within the length, so that a place is moved beyond one end at most.
+        let shift = shift.checked_rem_euclid(length as i64).unwrap_or(0);
+        let moved = integers(Op::Subtract, place, shift);
+        let before = Node::binary(Op::Less, DType::Bool, DType::I64, moved.clone(), scalar(0i64));
+        let round = integers(Op::Add, moved.clone(), length as i64);
+        (Node::ternary(Op::Select, DType::I64, [before, round, moved]), false)
+    };
+    along("roll", array, axis, Some, source, Outside::Clip)
 }
 
 /// The array backwards along an axis: NumPy's `flip`. A view does the same without a copy: `slice(s![..;-1])`.
 pub fn flip<'a, A: IntoExpr<'a>>(array: A, axis: Axis) -> Expr<'a, A::Elem, A::Dim, A::Place> {
-    let source =
-        |place, length: usize| Node::binary(Op::Subtract, DType::I64, DType::I64, scalar(length as i64 - 1), place);
+    let source = |place, length: usize| {
+        (Node::binary(Op::Subtract, DType::I64, DType::I64, scalar(length as i64 - 1), place), false)
+    };
     along("flip", array, axis, Some, source, Outside::Clip)
 }
 
 /// The array `times` times behind itself along an axis: NumPy's `tile`.
 pub fn tile<'a, A: IntoExpr<'a>>(array: A, times: usize, axis: Axis) -> Expr<'a, A::Elem, A::Dim, A::Place> {
-    along("tile", array, axis, |length| length.checked_mul(times), |place, _| place, Outside::Wrap)
+    along("tile", array, axis, |length| length.checked_mul(times), |place, _| (place, true), Outside::Wrap)
 }
 
 /// Each element `times` times behind itself along an axis: NumPy's `repeat`.
 pub fn repeat<'a, A: IntoExpr<'a>>(array: A, times: usize, axis: Axis) -> Expr<'a, A::Elem, A::Dim, A::Place> {
-    let source = |place, _| integers(Op::FloorDivide, place, times.max(1) as i64);
+    let source = |place, _| (integers(Op::FloorDivide, place, times.max(1) as i64), false);
     along("repeat", array, axis, |length| length.checked_mul(times), source, Outside::Clip)
 }
 
@@ -285,7 +297,7 @@ pub fn pad<'a, A: IntoExpr<'a>>(
     axis: Axis,
     outside: Outside<A::Elem>,
 ) -> Expr<'a, A::Elem, A::Dim, A::Place> {
-    let source = |place, _| integers(Op::Subtract, place, before as i64);
+    let source = |place, _| (integers(Op::Subtract, place, before as i64), true);
     along("pad", array, axis, |length| length.checked_add(before)?.checked_add(after), source, outside)
 }
 
@@ -296,8 +308,8 @@ where
 {
     let array = array.into_expr();
     let shorter = |length: usize| Some(length.saturating_sub(1));
-    let later = along("diff", &array, axis, shorter, |place, _| integers(Op::Add, place, 1), Outside::Clip);
-    let earlier = along("diff", &array, axis, shorter, |place, _| place, Outside::Clip);
+    let later = along("diff", &array, axis, shorter, |place, _| (integers(Op::Add, place, 1), false), Outside::Clip);
+    let earlier = along("diff", &array, axis, shorter, |place, _| (place, false), Outside::Clip);
     let dtype = A::Elem::DTYPE;
     Expr::of(Node::binary(Op::Subtract, dtype, dtype, later.node, earlier.node))
 }

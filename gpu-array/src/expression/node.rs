@@ -13,6 +13,8 @@ pub(crate) struct Node<'a> {
     pub(crate) kind: Kind<'a>,
     /// The element type of the value.
     pub(crate) dtype: DType,
+    /// Whether its value depends on what shape is around it: a place is counted in it, and no shape is given within.
+    pub(crate) counts_places: bool,
     /// Operands, in order, without gaps. An operation has them in its own element type.
     pub(crate) args: [Option<Arc<Node<'a>>>; 3],
 }
@@ -42,16 +44,19 @@ pub(crate) enum Kind<'a> {
 
 impl<'a> Node<'a> {
     pub(crate) fn new(kind: Kind<'a>, dtype: DType) -> Arc<Self> {
-        Arc::new(Self { kind, dtype, args: [None, None, None] })
+        let counts_places = matches!(kind, Kind::FromLast(_) | Kind::FromFirst(_));
+        Arc::new(Self { kind, dtype, counts_places, args: [None, None, None] })
+    }
+
+    fn with(kind: Kind<'a>, dtype: DType, args: [Option<Arc<Self>>; 3]) -> Arc<Self> {
+        let counts_places = args.iter().flatten().any(|arg| arg.counts_places) && !matches!(kind, Kind::Broadcast(_));
+        Arc::new(Self { kind, dtype, counts_places, args })
     }
 
     /// What is computed from one other value, or a few.
     pub(crate) fn from(kind: Kind<'a>, dtype: DType, args: impl IntoIterator<Item = Arc<Self>>) -> Arc<Self> {
-        let mut node = Self { kind, dtype, args: [None, None, None] };
-        for (own, arg) in node.args.iter_mut().zip(args) {
-            *own = Some(arg);
-        }
-        Arc::new(node)
+        let mut args = args.into_iter();
+        Self::with(kind, dtype, [args.next(), args.next(), args.next()])
     }
 
     /// The value in at least that shape.
@@ -65,17 +70,16 @@ impl<'a> Node<'a> {
     }
 
     pub(crate) fn unary(op: Op, dtype: DType, a: Arc<Self>) -> Arc<Self> {
-        Arc::new(Self { kind: Kind::Step(op), dtype, args: [Some(a), None, None] })
+        Self::with(Kind::Step(op), dtype, [Some(a), None, None])
     }
 
     /// An operation on two values of the type `common`, to which they are brought.
     pub(crate) fn binary(op: Op, dtype: DType, common: DType, a: Arc<Self>, b: Arc<Self>) -> Arc<Self> {
-        let args = [Some(a.cast(common)), Some(b.cast(common)), None];
-        Arc::new(Self { kind: Kind::Step(op), dtype, args })
+        Self::with(Kind::Step(op), dtype, [Some(a.cast(common)), Some(b.cast(common)), None])
     }
 
     pub(crate) fn ternary(op: Op, dtype: DType, args: [Arc<Self>; 3]) -> Arc<Self> {
-        Arc::new(Self { kind: Kind::Step(op), dtype, args: args.map(Some) })
+        Self::with(Kind::Step(op), dtype, args.map(Some))
     }
 
     /// The value in another type.

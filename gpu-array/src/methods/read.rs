@@ -5,7 +5,7 @@ use std::fmt;
 use gpu_driver::{Device, Stream};
 use ndarray::{Array, ArrayBase, Axis, DataMut, Dimension, IntoDimension, Ix1, IxDyn, Order, RemoveAxis, SliceArg};
 
-use crate::{ArrayError, Chunks, Element, GpuArray, GpuView, GpuViewMut, Result, dense, transfer};
+use crate::{ArrayError, Chunks, Element, GpuArray, GpuView, GpuViewMut, Result, dense, expression::Pending, transfer};
 
 /// What `$type` has for reading; views of it live for `$life`. It has `layout()` and `data()`.
 macro_rules! read_only {
@@ -207,6 +207,7 @@ macro_rules! read_only {
             /// # Errors
             /// `NotOneElement`; `DeviceLost`.
             pub fn get(&self) -> Result<T> {
+                self.pending().map_or(Ok(()), Pending::check)?;
                 let missing = || ArrayError::NotOneElement { shape: self.shape().to_vec() };
                 if self.len() != 1 {
                     return Err(missing());

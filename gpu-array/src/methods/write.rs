@@ -116,12 +116,13 @@ macro_rules! read_write {
             /// Writes `value` to each place.
             ///
             /// # Cost
-            /// One kernel at the speed of memory writes; does not wait.
+            /// At the speed of memory writes; does not wait. A kernel is compiled for views with gaps, and for elements of 8 bytes whose
+            /// halves differ.
             ///
             /// # Errors
             /// `NoNvrtc` where the kernel cannot be compiled; the driver's.
             pub fn fill(&mut self, value: T) -> Result<()> {
-                job::fill(&self.view_mut(), value)
+                job::fill(self.view_mut(), value)
             }
 
             /// Overwrites the elements with those of an ndarray array or view of any layout, and returns when it has been read.

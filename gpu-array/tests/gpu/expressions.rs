@@ -1,5 +1,4 @@
 //! Expressions on a device: heads and tails, several outputs, in place, and what is made rather than read, against the CPU.
-#![expect(clippy::reversed_empty_ranges, reason = "ends below 0 count from the end")]
 
 use gpu_array::{
     Element, GpuArray, Result,
@@ -54,13 +53,12 @@ fn every_misalignment_writes_its_places_and_no_other(device: &Device) -> Outcome
     check(device, |i| i as f64 / 3.0, -1.0)
 }
 
+type Three<P, D> = (<P as Place>::Owned<f64, D>, <P as Place>::Owned<bool, D>, <P as Place>::Owned<u8, D>);
+
 /// Values of three types that share a part.
-fn three<P: Place, D: Dimension>(
-    x: &Expr<'_, f32, D, P>,
-    y: &Expr<'_, u8, D, P>,
-) -> Result<(P::Owned<f64, D>, P::Owned<bool, D>, P::Owned<u8, D>)>
+fn three<P: Place, D>(x: &Expr<'_, f32, D, P>, y: &Expr<'_, u8, D, P>) -> Result<Three<P, D>>
 where
-    D: ndarray::DimMax<D, Output = D>,
+    D: Dimension + ndarray::DimMax<D, Output = D>,
 {
     let shared = x.square();
     let a = (&shared + y).cast::<f64>() * 0.5;

@@ -3,7 +3,11 @@
 
 use std::error::Error;
 
-use gpu_array::{ArrayError, GpuArray, GpuViewMut, PinnedArray, Result, reference};
+use gpu_array::{
+    ArrayError, GpuArray, GpuViewMut, PinnedArray, Result,
+    expression::{Gpu, IntoExpr, constant, eval_all, eye, precompile},
+    reference,
+};
 use gpu_driver::{
     Device, Stream,
     emulated::{
@@ -123,7 +127,7 @@ static OPERATIONS: &[Operation<Call>] = &[
     },
     Operation {
         name: "GpuArray::full",
-        makes: &[(Allocation, 1), (ModuleLoad, 1), (Launch, 1)],
+        makes: &[(Allocation, 1)],
         sweep: |call| makes(call, |device| GpuArray::full(device, (2, 3), 7), Array2::from_elem((2, 3), 7)),
     },
     Operation {
@@ -163,7 +167,7 @@ static OPERATIONS: &[Operation<Call>] = &[
     },
     Operation {
         name: "any::fill",
-        makes: &[(ModuleLoad, 1), (Launch, 1)],
+        makes: &[],
         sweep: |call| works(call, |array| array.fill(9), Array2::from_elem((2, 3), 9), |()| Ok(())),
     },
     Operation {
@@ -301,10 +305,104 @@ static OPERATIONS: &[Operation<Call>] = &[
             )
         },
     },
+    Operation {
+        name: "Expr::eval",
+        makes: &[(Allocation, 1), (ModuleLoad, 1), (Launch, 1)],
+        sweep: |call| {
+            let twice = |array: &mut GpuArray<i32, Ix2>| (&*array * 2 + 1).eval();
+            works(call, twice, host(), |got| {
+                ensure_eq!(got.to_ndarray()?, host() * 2 + 1);
+                Ok(())
+            })
+        },
+    },
+    Operation {
+        name: "Expr::eval, of arrays of two streams",
+        makes: &[(Allocation, 1), (ModuleLoad, 1), (Launch, 1), (Call::Event, 1)],
+        sweep: |call| {
+            let prepare = |device: &Device| {
+                let side = Stream::new(device)?;
+                Ok((GpuArray::from_ndarray(device, &host())?, GpuArray::from_ndarray(&side, &host())?))
+            };
+            let sum = |(x, y): &mut (GpuArray<i32, Ix2>, GpuArray<i32, Ix2>)| (&*x + &*y).eval();
+            sweep(call, prepare, sum, |(x, y), sum| {
+                ensure_eq!((x.to_ndarray()?, y.to_ndarray()?), (host(), host()));
+                let Some(sum) = sum else { return Ok(()) };
+                ensure_eq!(sum.to_ndarray()?, host() * 2);
+                Ok(())
+            })
+        },
+    },
+    Operation {
+        name: "Expr::eval_on",
+        makes: &[(Allocation, 1), (ModuleLoad, 1), (Launch, 1)],
+        sweep: |call| makes(call, |device| eye::<i32, Gpu>(3).eval_on(device), Array2::eye(3)),
+    },
+    Operation {
+        name: "eval_all",
+        makes: &[(Allocation, 2), (ModuleLoad, 1), (Launch, 1)],
+        sweep: |call| {
+            let both = |array: &mut GpuArray<i32, Ix2>| eval_all((&*array * 2, array.gt(3)));
+            works(call, both, host(), |(twice, mask)| {
+                ensure_eq!((twice.to_ndarray()?, mask.to_ndarray()?), (host() * 2, host().mapv(|x| x > 3)));
+                Ok(())
+            })
+        },
+    },
+    Operation {
+        name: "precompile",
+        makes: &[(ModuleLoad, 1)],
+        sweep: |call| {
+            let compile = |array: &mut GpuArray<i32, Ix2>| precompile(array.stream(), &[&(-&*array), &array.sqrt()]);
+            works(call, compile, host(), |()| Ok(()))
+        },
+    },
+    Operation {
+        name: "GpuArray::assign",
+        makes: &[(ModuleLoad, 1), (Launch, 1)],
+        sweep: |call| {
+            let prepare =
+                |device: &Device| Ok((GpuArray::zeros(device, (2, 3))?, GpuArray::from_ndarray(device, &host())?));
+            let assign = |(x, y): &mut (GpuArray<i32, Ix2>, GpuArray<i32, Ix2>)| x.assign(&*y * 2);
+            sweep(call, prepare, assign, |(x, y), done| {
+                let want = if done.is_some() { host() * 2 } else { Array2::zeros((2, 3)) };
+                ensure_eq!((x.to_ndarray()?, y.to_ndarray()?), (want, host()));
+                Ok(())
+            })
+        },
+    },
+    Operation {
+        name: "GpuArray::update",
+        makes: &[(ModuleLoad, 1), (Launch, 1)],
+        sweep: |call| works(call, |array| array.update(|x| x.clamp(2, 4)), host().mapv(|x| x.clamp(2, 4)), |()| Ok(())),
+    },
+    Operation {
+        name: "GpuArray::update, by an operator that reports later",
+        makes: &[(ModuleLoad, 1), (Launch, 1)],
+        sweep: |call| {
+            let operator = |array: &mut GpuArray<i32, Ix2>| {
+                *array |= 8;
+                // Reports the operator's error, without the device.
+                (&*array).into_expr().shape().map(drop)
+            };
+            works(call, operator, host() | 8, |()| Ok(()))
+        },
+    },
+    Operation {
+        name: "GpuViewMut::assign",
+        makes: &[(ModuleLoad, 1), (Launch, 1)],
+        sweep: |call| writes_to_a_view(call, |view| view.assign(constant::<i32, Gpu>(9)), array![9, 9]),
+    },
+    Operation {
+        name: "GpuViewMut::update",
+        makes: &[(ModuleLoad, 1), (Launch, 1)],
+        sweep: |call| writes_to_a_view(call, |view| view.view_mut().update(|x| x.maximum(4)), array![4, 5]),
+    },
 ];
 
 /// Public functions that make no driver call that can be made to fail.
 const OTHERS: &[&str] = &[
+    "Expr::shape",
     "GpuArray::from_device_vec",
     "GpuArray::into_dimensionality",
     "GpuArray::into_permuted_axes",
@@ -349,6 +447,17 @@ pub fn no_fallible_function_is_forgotten(_: &()) -> Outcome {
         include_str!("../../src/dense.rs"),
         include_str!("../../src/element/mod.rs"),
         include_str!("../../src/element/range.rs"),
+        include_str!("../../src/expression/assign.rs"),
+        include_str!("../../src/expression/device/batch.rs"),
+        include_str!("../../src/expression/device/mod.rs"),
+        include_str!("../../src/expression/expr.rs"),
+        include_str!("../../src/expression/functions.rs"),
+        include_str!("../../src/expression/job.rs"),
+        include_str!("../../src/expression/make.rs"),
+        include_str!("../../src/expression/mod.rs"),
+        include_str!("../../src/expression/operators.rs"),
+        include_str!("../../src/expression/place.rs"),
+        include_str!("../../src/expression/source.rs"),
         include_str!("../../src/layout/mod.rs"),
         include_str!("../../src/methods/read.rs"),
         include_str!("../../src/methods/write.rs"),

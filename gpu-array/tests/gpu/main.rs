@@ -8,13 +8,16 @@ use gpu_driver::{Device, DevicePod, Stream, emulated::Emulated, nvrtc};
 use ndarray::{Array, Array1, Array2, Array3, ArrayD, Ix1, IxDyn, s};
 use testkit::{AWKWARD_LENGTHS, Outcome, Suite, ensure, ensure_eq, tests};
 
+mod counts;
 mod expressions;
 mod failures;
 mod math;
 mod programs;
+mod pycuda;
 #[path = "../random/mod.rs"]
 mod random;
 mod seam;
+mod structure;
 mod views;
 
 fn main() -> ExitCode {
@@ -49,6 +52,9 @@ fn main() -> ExitCode {
         .group("device", device.clone(), "GPU_TESTS", programs::TESTS)
         .group("device", device.clone(), "GPU_TESTS", expressions::TESTS)
         .group("device", device.clone(), "GPU_TESTS", math::TESTS)
+        .group("device", device.clone(), "GPU_TESTS", structure::TESTS)
+        .group("pycuda", device.clone(), "GPU_TESTS", pycuda::TESTS)
+        .group("counts", emulated(), require, counts::TESTS)
         .cases("failures", emulated(), require, failures::cases())
         .group("failures", emulated(), require, by_failure)
         .cases("kernels", compiler(), "GPU_COMPILE", kernels)

@@ -122,11 +122,11 @@ fn check(device: &Device, choice: Choice<'_>, seeds: std::ops::Range<u64>) -> Ou
 
 fn random_programs_of_few_types(device: &Device) -> Outcome {
     let dtypes = [DType::F32, DType::F64, DType::U8, DType::I64, DType::Bool];
-    check(device, Choice { dtypes: &dtypes, exact: true }, 0..40)
+    check(device, Choice { dtypes: &dtypes, exact: true }, 0..30)
 }
 
 fn random_programs_of_all_types(device: &Device) -> Outcome {
-    check(device, Choice { dtypes: &DType::ALL, exact: true }, 1000..1040)
+    check(device, Choice { dtypes: &DType::ALL, exact: true }, 1000..1030)
 }
 
 fn random_programs_are_assigned_to_any_view(device: &Device) -> Outcome {

@@ -2,9 +2,11 @@
 
 use gpu_array::{
     ArrayError, DType, Result,
-    expression::{Expr, Host, Outside, constant, eval_all, gather, host, index, roll, take, tril},
+    expression::{
+        Expr, Host, Outside, arange, constant, diff, eval_all, flip, gather, host, index, pad, roll, take, tril,
+    },
 };
-use ndarray::{Array1, Array2, Axis, Ix0, Ix1, Ix2, array};
+use ndarray::{Array1, Array2, Axis, Ix0, Ix1, Ix2, array, s};
 
 /// On a stack that a recursion over the graph would overflow.
 fn on_a_small_stack(work: impl FnOnce() + Send + 'static) {
@@ -100,4 +102,46 @@ fn values_of_different_shapes_are_not_computed_together() {
     let both = eval_all((host(&x), host(&y)));
     let Err(ArrayError::Outputs { first, other }) = both else { panic!("{both:?}") };
     assert_eq!((first, other), (vec![2], vec![3]));
+}
+
+#[test]
+fn places_count_in_their_own_shape() {
+    // What has one place along an axis is repeated along it, whatever its value was computed from.
+    let ones = array![1i64, 1, 1, 1];
+    let y = || host(&ones);
+    let (x, two) = (array![5i64], array![3i64, 10]);
+    let first: Expr<'_, i64, Ix1, Host> = arange(7i64, 8, 1).unwrap();
+    assert_eq!((first + y()).eval().unwrap(), array![8, 8, 8, 8]);
+    assert_eq!((diff(host(&two), Axis(0)) + y()).eval().unwrap(), array![8, 8, 8, 8]);
+    assert_eq!((roll(host(&x), 3, Axis(0)) + y()).eval().unwrap(), array![6, 6, 6, 6]);
+    assert_eq!((flip(host(&x), Axis(0)) + y()).eval().unwrap(), array![6, 6, 6, 6]);
+    let one_row = index::<Ix2, Host>(Axis(0)).broadcast((1, 3));
+    assert_eq!((one_row + host(&Array2::<i64>::zeros((2, 3)))).eval().unwrap(), Array2::<i64>::zeros((2, 3)));
+
+    // One free place, in two shapes and in that of the whole.
+    let place = index::<Ix1, Host>(Axis(0));
+    let (three, one) = (place.broadcast(3), place.broadcast(1));
+    assert_eq!((&three * 100 + &one * 10 + &place).eval().unwrap(), array![0, 101, 202]);
+    // The same one within another shape of its own.
+    let inner = (place.broadcast((2, 1)) + place.broadcast((1, 3)) * 10).broadcast((2, 3));
+    assert_eq!(inner.eval().unwrap(), array![[0, 10, 20], [0, 10, 20]]);
+}
+
+#[test]
+fn elements_at_places_of_views() {
+    let x = Array2::from_shape_fn((4, 5), |(i, j)| (10 * i + j) as i32);
+    let view = x.slice(s![..;-1, 1..;2]);
+    for shift in [-7i64, -1, 0, 1, 3, 4, i64::MAX, i64::MIN] {
+        let got = roll(host(view), shift, Axis(0)).eval().unwrap();
+        let want =
+            Array2::from_shape_fn((4, 2), |(i, j)| view[((i as i128 - i128::from(shift)).rem_euclid(4) as usize, j)]);
+        assert_eq!(got, want, "{shift}");
+    }
+    assert_eq!(flip(host(view), Axis(1)).eval().unwrap(), view.slice(s![.., ..;-1]));
+    assert_eq!(diff(host(view), Axis(0)).eval().unwrap(), &view.slice(s![1.., ..]) - &view.slice(s![..-1, ..]));
+    let padded = pad(host(view), 1, 2, Axis(1), Outside::Value(-1)).eval().unwrap();
+    assert_eq!((padded.slice(s![.., 1..3]), padded[(0, 0)], padded[(3, 4)]), (view, -1, -1));
+    let empty = Array2::<i32>::zeros((0, 2));
+    assert_eq!(roll(host(&empty), 1, Axis(0)).eval().unwrap(), empty);
+    assert_eq!(pad(host(&empty), 1, 0, Axis(0), Outside::Clip).eval().unwrap(), Array2::<i32>::zeros((1, 2)));
 }

@@ -306,7 +306,7 @@ where
 }
 
 /// What is also tried between different types.
-fn of_two_types<'a, T: Element, U: Element, C: Number, P: Place, R>(op: Binary, a: &E<'a, T, P>, b: R) -> Any<'a, P>
+fn of_two_types<'a, T, U: Element, C: Number, P: Place, R>(op: Binary, a: &E<'a, T, P>, b: R) -> Any<'a, P>
 where
     T: Promote<U, Output = C>,
     R: Rhs<'a, T, IxDyn, P, Elem = U, Dim = IxDyn>,

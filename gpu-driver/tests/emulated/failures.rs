@@ -449,6 +449,7 @@ const OTHERS: &[&str] = &[
     "Device::pool_use",
     "Device::trim_pool",
     "DeviceSlice::slice",
+    "DeviceSliceMut::fill",
     "DeviceVec::set_zero",
     "DeviceVec::slice",
     "DeviceVec::slice_mut",

@@ -165,6 +165,25 @@ pub fn a_launch_on_another_stream_waits_for_the_home(device: &Device) -> Outcome
     Ok(())
 }
 
+pub fn slices_are_filled_and_their_neighbours_not(device: &Device) -> Outcome {
+    fn check<T: DevicePod + PartialEq>(device: &Device, old: T, new: T, can: bool) -> Outcome {
+        for (start, end) in [(0, 0), (0, 9), (1, 2), (3, 8), (1, 9)] {
+            let mut x = DeviceVec::from_slice(&device.stream(), &[old; 9])?;
+            ensure_eq!(x.slice_mut(start..end)?.fill(new)?, can);
+            let want: Vec<T> = (0..9).map(|i| if can && i >= start && i < end { new } else { old }).collect();
+            ensure_eq!(x.to_vec()?, want);
+        }
+        Ok(())
+    }
+    check(device, 1u8, 2, true)?;
+    check(device, 1i16, -2, true)?;
+    check(device, 1.5f32, -2.5, true)?;
+    check(device, 1.5f64, 0.0, true)?;
+    check(device, 7i64, -1, true)?;
+    check(device, 1.5f64, 2.5, false)?;
+    check(device, 7u64, 1 << 40, false)
+}
+
 pub fn generated_kernels_are_kept_under_their_keys(device: &Device) -> Outcome {
     let text = "struct Words { unsigned long long word[2]; };\n\
         template <int FACTOR> __global__ void times(const __grid_constant__ Words words) {\n\

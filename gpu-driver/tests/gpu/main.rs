@@ -48,6 +48,7 @@ fn main() -> ExitCode {
         pinned_copies_own_their_buffer,
         streams_run_in_order_and_idle,
         a_launch_on_another_stream_waits_for_the_home,
+        slices_are_filled_and_their_neighbours_not,
         generated_kernels_are_kept_under_their_keys,
         events_order_and_time,
         typed_launch_computes,

@@ -3,7 +3,7 @@
 use gpu_driver::Stream;
 use ndarray::Dimension;
 
-use super::{Key, axes::Axes, check, key, plan, policy::Policy, text::Text};
+use super::{Key, axes::Axes, check, check_words, key, plan, policy::Policy, text::Text};
 use crate::{
     Element, Result,
     expression::{Expr, Job},
@@ -44,6 +44,7 @@ pub fn precompile(home: impl Into<Stream>, values: &[&dyn Precompile]) -> Result
         let Some(mut axes) = Axes::of(&job.code, &job.strides(), 0) else { continue };
         check(&job.code, &home)?;
         let which = plan::choose(&job.code, &mut axes);
+        check_words(&job.code, which)?;
         let key = key(&job.code, which);
         if keys.contains(&key) || device.has_generated_kernel(&key) {
             continue;

@@ -21,9 +21,8 @@ __device__ __forceinline__ void linear_load(Pack<T, WIDTH> &values, uint64_t add
     load(values, address, kind, kind == CONSTANT ? 0 : i, 1, first, last);
 }
 template <int WIDTH>
-__device__ __forceinline__ void linear_load(Pack<Place, WIDTH> &values, uint64_t start, uint64_t step, int64_t i, int, int) {
-#pragma unroll
-    for (int lane = 0; lane < WIDTH; lane++) values.lane[lane].value = int64_t(start + (i + lane) * step);
+__device__ __forceinline__ void linear_load(Pack<Place, WIDTH> &values, uint64_t start, uint64_t step, int64_t i, int first, int last) {
+    load(values, start, SPACED, int64_t(i * step), int64_t(step), first, last);
 }
 
 template <class E, int THREADS, int WIDTH, int UNROLL>

@@ -73,9 +73,12 @@ __device__ __forceinline__ void load(Pack<T, WIDTH> &values, uint64_t address, u
     for (int lane = 0; lane < WIDTH; lane++) values.lane[lane] = from_stored<T>(stored.lane[lane]);
 }
 template <int WIDTH>
-__device__ __forceinline__ void load(Pack<Place, WIDTH> &values, uint64_t start, uint64_t, int64_t offset, int64_t step, int = 0, int = 0) {
+__device__ __forceinline__ void load(Pack<Place, WIDTH> &values, uint64_t start, uint64_t, int64_t offset, int64_t step,
+                                     int first = 0, int last = WIDTH - 1) {
 #pragma unroll
-    for (int lane = 0; lane < WIDTH; lane++) values.lane[lane].value = int64_t(start) + offset + lane * step;
+    for (int lane = 0; lane < WIDTH; lane++) {
+        values.lane[lane].value = int64_t(start) + offset + (lane < first ? first : lane < last ? lane : last) * step;
+    }
 }
 
 // Those of WIDTH values with the numbers `first` to `last`, to where `load` would find them.

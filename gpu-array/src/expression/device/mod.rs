@@ -11,7 +11,7 @@ mod policy;
 mod samples;
 mod text;
 
-use gpu_driver::{DevicePod, DeviceVec, PARAMETER_BYTES, Program, Stream};
+use gpu_driver::{Device, DevicePod, DeviceVec, PARAMETER_BYTES, Program, Stream};
 use smallvec::SmallVec;
 
 pub use batch::{Precompile, precompile};
@@ -27,7 +27,7 @@ use self::{
     policy::{Loop, Policy},
     text::Text,
 };
-use super::{Code, Strides};
+use super::{Code, Memory, Strides};
 use crate::{ArrayError, Result};
 
 /// Most steps of a kernel: beyond, compiling takes seconds.
@@ -49,6 +49,7 @@ pub(crate) fn run(code: &Code<'_>, stream: &Stream, addresses: &[u64], strides: 
     let Some(mut axes) = Axes::of(code, strides, offset) else { return Ok(()) };
     check(code, stream)?;
     let which = plan::choose(code, &mut axes);
+    check_words(code, which)?;
     let policy = Policy::of(stream.device().arch(), which, code);
     let sizes = code.outputs.iter().map(|&step| code.steps[step as usize].dtype.bytes()).collect();
     let target = Target { addresses, sizes };
@@ -56,10 +57,7 @@ pub(crate) fn run(code: &Code<'_>, stream: &Stream, addresses: &[u64], strides: 
     let kernel = stream.device().generated_kernel(&key, || Ok(program(code, which, &policy)))?;
     let homes: SmallVec<[&Stream; 8]> = code.homes().collect();
     plan::for_each_launch(code, &axes, which, &policy, &target, &|words, config| {
-        let got = size_of_val(words);
-        if got > PARAMETER_BYTES {
-            return Err(ArrayError::TooManyArguments { limit: PARAMETER_BYTES, got });
-        }
+        debug_assert_eq!(words.len(), plan::words(code, which));
         // SAFETY: the words are what the loop's contract asks for, which `plan` made of the axes: every offset lies within the view that a leaf,
         // a table or the target was made from, and these borrow their elements (the target exclusively) until this call returns; their
         // homes come after the launch.
@@ -68,18 +66,31 @@ pub(crate) fn run(code: &Code<'_>, stream: &Stream, addresses: &[u64], strides: 
     })
 }
 
+/// Whether the arguments fit into a kernel's parameters.
+fn check_words(code: &Code<'_>, which: Loop) -> Result<()> {
+    let got = plan::words(code, which) * size_of::<u64>();
+    if got > PARAMETER_BYTES { Err(ArrayError::TooManyArguments { limit: PARAMETER_BYTES, got }) } else { Ok(()) }
+}
+
 /// What must hold of a code to become a kernel on the stream's device.
 pub(crate) fn check(code: &Code<'_>, stream: &Stream) -> Result<()> {
     if code.steps.len() > MOST_STEPS {
         return Err(ArrayError::TooManyOperations { limit: MOST_STEPS, got: code.steps.len() });
     }
     let device = stream.device();
-    for (leaf, home) in code.leaves.iter().filter_map(|leaf| Some((leaf, leaf.memory.home()?))) {
-        if home.device() != device {
-            let right = format!("an array of {} with shape {:?}", leaf.dtype, leaf.shape.as_slice());
-            let (left_device, right_device) = (device.ordinal(), home.device().ordinal());
-            return Err(ArrayError::Devices { left: "the result".to_owned(), left_device, right, right_device });
-        }
+    let other =
+        |memory: &Memory<'_>| memory.home().map(Stream::device).filter(|&home| home != device).map(Device::ordinal);
+    let leaves = code.leaves.iter().map(|leaf| {
+        let text = || format!("an array of {} with shape {:?}", leaf.dtype, leaf.shape.as_slice());
+        other(&leaf.memory).map(|ordinal| (ordinal, text()))
+    });
+    let tables = code.tables.iter().map(|table| {
+        let text = || format!("an array of {} read at computed places", table.dtype);
+        other(&table.memory).map(|ordinal| (ordinal, text()))
+    });
+    if let Some((right_device, right)) = leaves.chain(tables).flatten().next() {
+        let left_device = device.ordinal();
+        return Err(ArrayError::Devices { left: "the result".to_owned(), left_device, right, right_device });
     }
     Ok(())
 }

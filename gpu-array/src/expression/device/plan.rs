@@ -67,6 +67,17 @@ pub(crate) fn choose(code: &Code<'_>, axes: &mut Axes) -> Loop {
     }
 }
 
+/// Words of a loop's parameter: `COUNT` of the structures in the `.cuh` files.
+pub(crate) fn words(code: &Code<'_>, which: Loop) -> usize {
+    let leaves = code.leaves.len();
+    let own = match which {
+        Loop::Linear => 2,
+        Loop::Strided => 5 + MAX_AXES * (3 + leaves),
+        Loop::Tiled => 3 + MAX_AXES * (2 + leaves),
+    };
+    own + code.outputs.len() + 2 * leaves + code.scalars.len() + super::text::extra_words(code)
+}
+
 /// Calls `launch` with each launch of a loop: one, but for an expression that needs more axes than a kernel takes.
 pub(crate) fn for_each_launch(
     code: &Code<'_>,

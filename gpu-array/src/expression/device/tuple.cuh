@@ -4,46 +4,31 @@
 
 namespace gpu {
 
-// Values of the types T.
-template <class... T> struct Tuple;
-template <> struct Tuple<> {
-    static constexpr int SIZE = 0;
-};
-template <class First, class... Rest> struct Tuple<First, Rest...> {
-    static constexpr int SIZE = 1 + sizeof...(Rest);
-    First first;
-    Tuple<Rest...> rest;
+// A number as a type, so that it can be a template argument of what is called with it; and the numbers below N.
+template <int K> struct Number { static constexpr int value = K; };
+template <int... I> struct Numbers {};
+template <int N, int... I> struct Below : Below<N - 1, N - 1, I...> {};
+template <int... I> struct Below<0, I...> { typedef Numbers<I...> type; };
+
+// Values of the types T. Each is a base of its own, which is found by its number: however many there are, finding one is one step.
+template <int K, class T> struct Item { T value; };
+template <class I, class... T> struct Items;
+template <int... I, class... T> struct Items<Numbers<I...>, T...> : Item<I, T>... {};
+template <class... T> struct Tuple : Items<typename Below<int(sizeof...(T))>::type, T...> {
+    static constexpr int SIZE = sizeof...(T);
 };
 
-template <int K, class First, class... Rest> __device__ __forceinline__ auto &get(Tuple<First, Rest...> &tuple) {
-    if constexpr (K == 0) {
-        return tuple.first;
-    } else {
-        return get<K - 1>(tuple.rest);
-    }
-}
-template <int K, class First, class... Rest> __device__ __forceinline__ const auto &get(const Tuple<First, Rest...> &tuple) {
-    if constexpr (K == 0) {
-        return tuple.first;
-    } else {
-        return get<K - 1>(tuple.rest);
-    }
+template <int K, class T> __device__ __forceinline__ T &get(Item<K, T> &item) { return item.value; }
+template <int K, class T> __device__ __forceinline__ const T &get(const Item<K, T> &item) { return item.value; }
+
+// f(Number<0>, element 0), f(Number<1>, element 1), ...
+template <class F, int... I, class... T> __device__ __forceinline__ void each(Items<Numbers<I...>, T...> &tuple, const F &f) {
+    (f(Number<I>{}, static_cast<Item<I, T> &>(tuple).value), ...);
 }
 
 // A type without reference.
 template <class T> struct plain { typedef T type; };
 template <class T> struct plain<T &> { typedef T type; };
-
-// A number as a type, so that it can be a template argument of what is called with it.
-template <int K> struct Number { static constexpr int value = K; };
-
-// f(Number<0>, element 0), f(Number<1>, element 1), ...
-template <int K = 0, class F, class... T> __device__ __forceinline__ void each(Tuple<T...> &tuple, const F &f) {
-    if constexpr (K < int(sizeof...(T))) {
-        f(Number<K>{}, get<K>(tuple));
-        each<K + 1>(tuple, f);
-    }
-}
 
 // The value of an Index leaf: the place itself, which is not read from memory.
 struct Place { int64_t value; };

@@ -25,7 +25,7 @@ impl<'a> Builder<'a> {
         let shape = shape.into();
         Self {
             code: Code {
-                steps: vec![],
+                steps: smallvec![],
                 outputs: smallvec![],
                 leaves: smallvec![],
                 scalars: smallvec![],

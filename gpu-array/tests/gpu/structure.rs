@@ -1,0 +1,197 @@
+//! Large graphs on a device, errors, and what an operator could not return.
+
+use gpu_array::{
+    ArrayError, DType, GpuArray, PinnedArray, Result,
+    expression::{Expr, Gpu, Outside, constant, eval_all, index, roll, take},
+};
+use gpu_driver::{Device, PARAMETER_BYTES};
+use ndarray::{Array2, Axis, Ix0, Ix1, Ix2, arr0, array, s};
+use testkit::{Outcome, Test, ensure, ensure_eq, tests};
+
+pub const TESTS: &[Test<Device>] = tests![
+    too_many_operations_are_an_error,
+    as_many_arguments_as_fit_work,
+    what_is_shared_is_computed_once,
+    shapes_that_do_not_fit_are_told,
+    what_has_no_array_needs_a_home,
+    only_arrays_are_read_at_computed_places,
+    a_failed_operator_is_reported_once,
+    a_failed_operator_is_reported_by_values_made_before,
+    failed_assignments_leave_the_array,
+    empty_arrays_and_single_values,
+];
+
+fn too_many_operations_are_an_error(device: &Device) -> Outcome {
+    let device = device.clone();
+    let work = move || -> Result<()> {
+        let x = GpuArray::full(&device, 3, 1.0f32)?;
+        let mut sum = &x + 0.0;
+        for _ in 0..200_000 {
+            sum = sum + 1.0;
+        }
+        let error = sum.eval().map(drop);
+        let told = matches!(error, Err(ArrayError::TooManyOperations { limit: 4096, got: 400_003 }));
+        assert!(told, "{error:?}");
+        drop(sum);
+        Ok(())
+    };
+    // A recursion over the graph would overflow this stack.
+    let thread = std::thread::Builder::new().stack_size(256 << 10).spawn(work)?;
+    thread.join().map_err(|_| "a panic, told above")??;
+    Ok(())
+}
+
+fn as_many_arguments_as_fit_work(device: &Device) -> Outcome {
+    // Of the linear loop's words, 3 are lengths and the output, 2 the array; each scalar is one.
+    let most = PARAMETER_BYTES / 8 - 5;
+    let x = GpuArray::from_ndarray(device, &array![1i64, 10, 100])?;
+    let sum = |n: usize| (0..n).fold(&x + 0, |sum, i| sum + i as i64);
+    // The machine's C++ compiler takes most of a minute for it.
+    if !device.is_emulated() {
+        ensure_eq!(sum(most - 1).eval()?.to_ndarray()?, array![1, 10, 100] + ((most - 1) * (most - 2) / 2) as i64);
+    }
+    let error = sum(most).eval().map(drop);
+    let told = matches!(error, Err(ArrayError::TooManyArguments { limit: PARAMETER_BYTES, got }) if got == PARAMETER_BYTES + 8);
+    ensure!(told, "{error:?}");
+    let arrays = (0..300).map(|i| GpuArray::full(device, 3, i)).collect::<Result<Vec<_>>>()?;
+    let sum = arrays.iter().fold(&x + 0, |sum, array| sum + array);
+    let error = sum.eval().map(drop);
+    ensure!(matches!(error, Err(ArrayError::TooManyArguments { .. })), "{error:?}");
+    Ok(())
+}
+
+fn what_is_shared_is_computed_once(device: &Device) -> Outcome {
+    // 2^100 additions if not.
+    let x = GpuArray::from_ndarray(device, &array![1.0, -3.0])?;
+    let doubled = (0..100).fold(&x + 0.0, |y, _| &y + &y);
+    ensure_eq!(doubled.eval()?.to_ndarray()?, array![1.0, -3.0] * 2f64.powi(100));
+    // One array is one argument however often it is read.
+    let many = (0..1000).fold(&x + 0.0, |y, _| y + &x);
+    ensure_eq!(many.eval()?.to_ndarray()?, array![1001.0, -3003.0]);
+    Ok(())
+}
+
+fn shapes_that_do_not_fit_are_told(device: &Device) -> Outcome {
+    let (x, y) = (GpuArray::<f32, _>::zeros(device, (3, 4))?, GpuArray::<i16, _>::zeros(device, 5)?);
+    let error = (2.0 * &x + &y).eval().map(drop);
+    let Err(ArrayError::Operands { left, left_dtype, right, right_dtype, expression }) = error else {
+        return Err(format!("{error:?}").into());
+    };
+    ensure_eq!((left, right), (vec![3, 4], vec![5]));
+    ensure_eq!((left_dtype, right_dtype), (DType::F32, DType::F32));
+    ensure_eq!(expression, "((2 * float32[3, 4]) + float32(int16[5]))");
+    let both = eval_all((&x, &y)).map(drop);
+    let told = matches!(&both, Err(ArrayError::Outputs { first, other }) if *first == [3, 4] && *other == [5]);
+    ensure!(told, "{both:?}");
+    Ok(())
+}
+
+fn what_has_no_array_needs_a_home(device: &Device) -> Outcome {
+    let seven: Expr<'_, i32, Ix0> = constant(7);
+    ensure!(matches!(seven.eval(), Err(ArrayError::NoHome)));
+    ensure_eq!((&seven * 2).eval_on(device)?.to_ndarray()?, arr0(14));
+    let places = index::<Ix2, Gpu>(Axis(0)) - index::<Ix2, _>(Axis(1));
+    ensure!(matches!(places.eval_on(device), Err(ArrayError::NoShape)));
+    ensure!(matches!(places.broadcast((2, 2)).eval(), Err(ArrayError::NoHome)));
+    ensure_eq!(places.broadcast((2, 2)).eval_on(device)?.to_ndarray()?, array![[0, -1], [1, 0]]);
+    let wrong = index::<Ix1, Gpu>(Axis(1)).broadcast(3).eval_on(device);
+    ensure!(matches!(wrong, Err(ArrayError::Axis { axis: 1, ndim: 1, .. })));
+    Ok(())
+}
+
+fn only_arrays_are_read_at_computed_places(device: &Device) -> Outcome {
+    let x = GpuArray::from_ndarray(device, &array![1.0, 2.0])?;
+    let i = GpuArray::from_ndarray(device, &array![1i64, 0])?;
+    let sum = take(&x + 1.0, &i, Outside::Wrap).eval().map(drop);
+    let told = matches!(&sum, Err(ArrayError::NotAnArray { expression, .. }) if expression == "(float64[2] + 1)");
+    ensure!(told, "{sum:?}");
+    // Nor the array that is written: another thread may have been there.
+    let mut y = x.try_clone()?;
+    let rolled = y.update(|y| roll(y, 1, Axis(0)));
+    ensure!(matches!(rolled, Err(ArrayError::NotAnArray { op: "roll", .. })), "{rolled:?}");
+    ensure_eq!(y.to_ndarray()?, array![1.0, 2.0]);
+    Ok(())
+}
+
+fn host() -> Array2<f32> {
+    array![[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]
+}
+
+type Call = (&'static str, fn(&mut GpuArray<f32, Ix2>) -> Result<()>);
+
+/// What reads or writes an array.
+const CALLS: &[Call] = &[
+    ("to_ndarray", |x| x.to_ndarray().map(drop)),
+    ("copy_to_ndarray", |x| x.copy_to_ndarray(&mut Array2::zeros((2, 3)))),
+    ("copy_from_ndarray", |x| x.copy_from_ndarray(&host())),
+    ("get", |x| x.slice(s![0, 0])?.get().map(drop)),
+    ("to_owned", |x| x.t().to_owned().map(drop)),
+    ("try_clone", |x| x.try_clone().map(drop)),
+    ("fill", |x| x.slice_mut(s![0, ..1])?.fill(1.0)),
+    ("upload", |x| x.upload(PinnedArray::from_ndarray(x.device(), &host())?)?.wait().map(drop)),
+    ("download", |x| x.download(PinnedArray::zeros(x.device(), (2, 3))?)?.wait().map(drop)),
+    ("eval", |x| (&*x + 1.0).eval().map(drop)),
+    ("eval of a view", |x| (x.t() * 2.0).eval().map(drop)),
+    ("eval_all", |x| eval_all((&*x, x.sqrt())).map(drop)),
+    ("take", |x| take(x.slice(s![0, ..])?, index::<Ix1, Gpu>(Axis(0)).broadcast(3), Outside::Clip).eval().map(drop)),
+    ("assign", |x| x.assign(constant::<_, Gpu>(1.0).broadcast(3))),
+    ("assign to a view", |x| x.slice_mut(s![.., 1])?.assign(constant::<_, Gpu>(1.0))),
+    ("update", |x| x.update(|x| x * 1.0)),
+    ("update of a view", |x| x.slice_mut(s![.., 1])?.update(|x| x * 1.0)),
+];
+
+fn a_failed_operator_is_reported_once(device: &Device) -> Outcome {
+    let five = GpuArray::<f32, _>::zeros(device, 5)?;
+    for (name, call) in CALLS {
+        let mut x = GpuArray::from_ndarray(device, &host())?;
+        x += &five;
+        x *= 2.0; // not done either: the error comes first
+        let first = call(&mut x);
+        let told = matches!(&first, Err(ArrayError::Operands { left, right, .. }) if *left == [2, 3] && *right == [5]);
+        ensure!(told, "{name}: {first:?}");
+        ensure!(x.to_ndarray()? == host(), "{name}: {x}");
+        let second = call(&mut x);
+        ensure!(second.is_ok(), "{name}, again: {second:?}");
+    }
+    Ok(())
+}
+
+fn a_failed_operator_is_reported_by_values_made_before(device: &Device) -> Outcome {
+    let (mut x, y) = (GpuArray::from_ndarray(device, &host())?, GpuArray::from_ndarray(device, &host())?);
+    x -= &GpuArray::<f32, _>::zeros(device, 5)?;
+    // Another array's expression that reads it, and one that does not.
+    ensure_eq!((&y + &y).eval()?.to_ndarray()?, host() * 2.0);
+    ensure!(matches!((&y + &x).eval(), Err(ArrayError::Operands { .. })));
+    ensure_eq!((&y + &x).eval()?.to_ndarray()?, host() * 2.0);
+    // It stays with the array when that changes its shape.
+    x += &GpuArray::<f32, _>::zeros(device, 5)?;
+    let x = x.into_shape(6)?.into_dyn();
+    ensure!(matches!(x.to_ndarray(), Err(ArrayError::Operands { .. })));
+    ensure_eq!(x.to_ndarray()?.len(), 6);
+    Ok(())
+}
+
+fn failed_assignments_leave_the_array(device: &Device) -> Outcome {
+    let mut x = GpuArray::from_ndarray(device, &host())?;
+    let (wide, five) = (GpuArray::<f32, _>::zeros(device, (2, 2, 3))?, GpuArray::<f32, _>::zeros(device, 5)?);
+    ensure!(matches!(x.assign(&five), Err(ArrayError::Operands { .. })));
+    ensure!(x.assign(&wide).is_err());
+    ensure!(x.update(|x| x + &five).is_err());
+    ensure!(x.slice_mut(s![.., ..1])?.assign(&wide).is_err());
+    // An array is not broadcast by what is assigned to it.
+    let mut row = GpuArray::<f32, _>::zeros(device, (1, 3))?;
+    ensure!(row.assign(&x).is_err());
+    ensure_eq!((x.to_ndarray()?, row.to_ndarray()?), (host(), Array2::zeros((1, 3))));
+    Ok(())
+}
+
+fn empty_arrays_and_single_values(device: &Device) -> Outcome {
+    let mut none = GpuArray::<f32, _>::zeros(device, (0, 3))?;
+    ensure_eq!((&none + 1.0).eval()?.to_ndarray()?, Array2::zeros((0, 3)));
+    none += 1.0;
+    none.assign(constant::<_, Gpu>(1.0))?;
+    let one = GpuArray::from_ndarray(device, &arr0(2.5f64))?;
+    ensure_eq!((&one * &one).eval()?.get()?, 6.25);
+    ensure_eq!((&none + one.cast::<f32>()).eval()?.shape().to_vec(), [0, 3]);
+    Ok(())
+}
