@@ -112,12 +112,14 @@ class CuPyFuse(OnCuPy):
     name = "cupy-fuse"
 
     def lincomb(self, v):
-        x, y, fused = self.vector(v, v.x), self.vector(v, v.y), self.cupy.fuse(lambda x, y: 5 * x + 6 * y)
+        x, y, fused = self.vector(v, v.x), self.vector(v, v.y), self.cupy.fuse(kernel_name="lincomb")(
+            lambda x, y: 5 * x + 6 * y
+        )
         return lambda: fused(x, y)
 
     def wave(self, v):
         cupy, x, y = self.cupy, self.vector(v, v.x), self.vector(v, v.y)
-        fused = cupy.fuse(lambda x, y: cupy.exp(x) * cupy.sin(y) + cupy.sqrt(cupy.abs(x)))
+        fused = cupy.fuse(kernel_name="wave")(lambda x, y: cupy.exp(x) * cupy.sin(y) + cupy.sqrt(cupy.abs(x)))
         return lambda: fused(x, y)
 
 

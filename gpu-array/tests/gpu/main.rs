@@ -11,6 +11,7 @@ use testkit::{AWKWARD_LENGTHS, Outcome, Suite, ensure, ensure_eq, tests};
 mod counts;
 mod expressions;
 mod failures;
+mod large;
 mod math;
 mod programs;
 mod pycuda;
@@ -19,6 +20,8 @@ mod random;
 mod seam;
 mod structure;
 mod views;
+
+const NEEDS_A_GPU: &str = "the emulated device has not the memory, nor the time";
 
 fn main() -> ExitCode {
     use failures::{a_failed_copy_prints_as_its_text, no_fallible_function_is_forgotten};
@@ -43,6 +46,8 @@ fn main() -> ExitCode {
         device.as_ref().map_err(ToString::to_string)?;
         Emulated::new().open().map(|_| ()).map_err(|error| error.to_string())
     };
+    let gpu = device.clone().map_err(|error| error.to_string());
+    let gpu = if on_gpu { gpu } else { Err(NEEDS_A_GPU.to_owned()) };
     let by_failure = tests![no_fallible_function_is_forgotten, a_failed_copy_prints_as_its_text];
     let kernels =
         KERNELS.checks().map(|(name, instance, arch)| (name, move |_: &()| Ok(instance.compile(arch).map(drop)?)));
@@ -54,6 +59,7 @@ fn main() -> ExitCode {
         .group("device", device.clone(), "GPU_TESTS", math::TESTS)
         .group("device", device.clone(), "GPU_TESTS", structure::TESTS)
         .group("pycuda", device.clone(), "GPU_TESTS", pycuda::TESTS)
+        .group("large", gpu, if on_gpu { "GPU_TESTS" } else { "" }, large::TESTS)
         .group("counts", emulated(), require, counts::TESTS)
         .cases("failures", emulated(), require, failures::cases())
         .group("failures", emulated(), require, by_failure)
