@@ -78,7 +78,7 @@ impl<T: Element, D: Dimension> PinnedArray<T, D> {
     }
 
     /// The elements in C order, as they are stored, to write.
-    pub fn as_mut_pinned_vec(&mut self) -> &mut PinnedVec<T::Storage> {
+    pub fn as_mut_slice(&mut self) -> &mut [T::Storage] {
         &mut self.data
     }
 }

@@ -55,10 +55,20 @@ impl Device {
         if keys.is_empty() {
             return Ok(());
         }
-        for (key, loaded) in keys.iter().zip(Loaded::compile_all(self, program)?) {
-            self.0.kernels.generated.fill(*key, || (*key).into(), || Ok(loaded))?;
+        let mut all = Loaded::compile_all(self, program)?;
+        let module = all.first().map(|loaded| loaded.module);
+        let mut kept = false;
+        let mut outcome = Ok(());
+        for (key, loaded) in keys.iter().zip(all.drain(..)) {
+            let stands = self.0.kernels.generated.fill(*key, || (*key).into(), || Ok(loaded));
+            kept |= stands.as_ref().is_ok_and(|stands| Some(stands.module) == module);
+            outcome = outcome.and(stands.map(drop));
         }
-        Ok(())
+        if let Some(module) = module.filter(|_| !kept) {
+            // Other threads have made all of them meanwhile.
+            self.0.unload(module);
+        }
+        outcome
     }
 }
 

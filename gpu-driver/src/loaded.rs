@@ -95,7 +95,7 @@ impl<K: Hash + Eq> Slots<K> {
 pub(crate) struct Loaded {
     pub(crate) expression: String,
     raw: CUfunction,
-    module: CUmodule,
+    pub(crate) module: CUmodule,
     shared: SharedLimit,
 }
 

@@ -31,6 +31,14 @@ impl Pending {
         self.is_set.store(true, Ordering::Release);
     }
 
+    /// The error of an operator, which stays to be returned.
+    pub(crate) fn peek(&self) -> Option<ArrayError> {
+        if !self.is_set.load(Ordering::Acquire) {
+            return None;
+        }
+        self.error.lock().unwrap_or_else(PoisonError::into_inner).as_deref().cloned()
+    }
+
     /// The error of an operator, once.
     pub(crate) fn check(&self) -> Result<()> {
         if !self.is_set.load(Ordering::Acquire) {
@@ -43,6 +51,15 @@ impl Pending {
 }
 
 impl<T: Element, D: Dimension> GpuArray<T, D> {
+    /// The error that an operator such as `+=` could not return, once. Every call that reads or writes elements begins with it; who takes the
+    /// buffer itself ([`GpuArray::as_device_vec`]) calls it before.
+    ///
+    /// # Errors
+    /// That error.
+    pub fn take_error(&self) -> Result<()> {
+        self.pending().map_or(Ok(()), Pending::check)
+    }
+
     /// Overwrites the array with a value that has its shape, or is broadcast to it. One kernel; does not wait.
     ///
     /// # Errors
@@ -113,7 +130,8 @@ macro_rules! assigning {
         where
             T: Promote<R::Elem, Output = T>,
         {
-            /// In place, in one kernel. Where that fails the array stays as it is, and the error is returned by its next fallible call.
+            /// In place, in one kernel. Where that fails the array stays as it is, and the error is returned by the next call that reads or
+            /// writes its elements.
             fn $method(&mut self, right: R) {
                 let right = right.into_node().0;
                 let outcome = {

@@ -85,15 +85,15 @@ impl<'a, T: Element, D: Dimension, P: Place> Expr<'a, T, D, P> {
     /// Computes the value as a new array, on the device (and in the order of the stream) that the first of its arrays has for home, or on
     /// the CPU. Does not wait for a device.
     ///
-    /// The result is in C order, or in Fortran order where all arrays of the full shape are.
+    /// The result is in C order; on a device it is in Fortran order where all arrays of the full shape are.
     ///
     /// # Cost
     /// One kernel, nothing allocated but the result; on the CPU one pass in chunks that stay in the cache. The first time that an expression of this
     /// form comes (operations, types and sharing; not shapes and scalars), its kernel is compiled (some 100 ms) or loaded from the cache on disk.
     ///
     /// # Errors
-    /// `Broadcast` for shapes that do not fit; `NoHome` and `NoShape` for an expression without any array; `TooManyOperations`,
-    /// `TooManyArguments`; `TooLarge`; the driver's.
+    /// `Operands` for shapes that do not fit; `Devices` for arrays of several devices; `NoHome` and `NoShape` for an expression without any array; `TooManyOperations`,
+    /// `TooManyArguments`; `TooLarge`; what the functions that made it refuse (`NotAnArray`, `Axis`, `Ndim`); the driver's.
     pub fn eval(&self) -> Result<P::Owned<T, D>> {
         job::evaluate(self, None)
     }
@@ -245,6 +245,9 @@ fn leaf<'a, T: Element, D: Dimension>(
     layout: &Layout<D>,
     pending: Option<&'a Pending>,
 ) -> Arc<Node<'a>> {
+    if let Err(error) = layout.lies_within(data.len()) {
+        return Node::failed(error, T::DTYPE);
+    }
     let memory = Memory::Device { address: data.as_raw(), home: data.home(), pending };
     let (shape, strides) = (SmallVec::from_slice(layout.shape()), SmallVec::from_slice(layout.strides()));
     let offset = layout.offset() as isize;

@@ -24,6 +24,8 @@ struct Assembler<'a> {
     shapes: SmallVec<[Shape; 4]>,
     /// Steps of nodes that more than one refers to.
     shared: Shared<'a>,
+    /// Of the first leaves.
+    step_of_leaf: SmallVec<[u32; 8]>,
     /// Places in the shape of the whole: their steps. Strides follow at the end, when the shape is known.
     places: SmallVec<[(Place, u32); 2]>,
 }
@@ -138,6 +140,7 @@ impl<'a> Assembler<'a> {
             shape_of: SmallVec::new(),
             shapes: SmallVec::new(),
             shared: Shared::default(),
+            step_of_leaf: SmallVec::new(),
             places: SmallVec::new(),
         }
     }
@@ -241,16 +244,12 @@ impl<'a> Assembler<'a> {
 
     fn leaf(&mut self, leaf: &Leaf<'a>) -> Result<u32> {
         leaf.memory.check()?;
-        let known = self.code.leaves.iter().take(COMPARED_LEAVES).position(|known| known.same_as(leaf));
-        if let Some(number) = known {
-            let same = |step: &Step| step.op == Op::Leaf && step.args[0] == number as u32;
-            if let Some(step) = self.code.steps.iter().position(same) {
-                return Ok(step as u32);
-            }
+        let known = self.code.leaves.iter().zip(&self.step_of_leaf).find(|(known, _)| known.same_as(leaf));
+        if let Some((_, &step)) = known {
+            return Ok(step);
         }
         let shape = self.intern(&leaf.shape);
-        self.code.leaves.push(leaf.clone());
-        Ok(self.push(Op::Leaf, leaf.dtype, [self.code.leaves.len() as u32 - 1, 0, 0], shape))
+        Ok(self.push_leaf(leaf.clone(), Op::Leaf, shape))
     }
 
     /// The place along an axis of the shape `within`, or of that of the whole.
@@ -270,19 +269,28 @@ impl<'a> Assembler<'a> {
         let mut strides: Strides = SmallVec::from_elem(0, whole.len());
         (shape[axis], strides[axis]) = (whole[axis], 1);
         let own = self.intern(&shape);
-        let same = |step: &Step| {
-            let leaf = self.code.leaves.get(step.args[0] as usize);
-            step.op == Op::Index && leaf.is_some_and(|leaf| leaf.shape == shape && leaf.strides == strides)
+        let same = |(leaf, _): &(&Leaf<'_>, &u32)| {
+            matches!(leaf.memory, Memory::Nowhere) && leaf.shape == shape && leaf.strides == strides
         };
-        if let Some(known) = self.code.steps.iter().take(COMPARED_LEAVES).position(same) {
-            return Ok(known as u32);
+        if let Some((_, &step)) = self.code.leaves.iter().zip(&self.step_of_leaf).find(same) {
+            return Ok(step);
         }
         Ok(self.push_place(shape, strides, own))
     }
 
     fn push_place(&mut self, shape: Shape, strides: Strides, id: ShapeId) -> u32 {
-        self.code.leaves.push(Leaf { memory: Memory::Nowhere, dtype: DType::I64, offset: 0, shape, strides });
-        self.push(Op::Index, DType::I64, [self.code.leaves.len() as u32 - 1, 0, 0], id)
+        let leaf = Leaf { memory: Memory::Nowhere, dtype: DType::I64, offset: 0, shape, strides };
+        self.push_leaf(leaf, Op::Index, id)
+    }
+
+    fn push_leaf(&mut self, leaf: Leaf<'a>, op: Op, shape: ShapeId) -> u32 {
+        let dtype = leaf.dtype;
+        self.code.leaves.push(leaf);
+        let step = self.push(op, dtype, [self.code.leaves.len() as u32 - 1, 0, 0], shape);
+        if self.step_of_leaf.len() < COMPARED_LEAVES {
+            self.step_of_leaf.push(step);
+        }
+        step
     }
 
     fn intern(&mut self, shape: &Shape) -> ShapeId {

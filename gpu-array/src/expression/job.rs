@@ -12,7 +12,7 @@ use super::{
     host,
     node::Node,
 };
-use crate::{ArrayError, Element, GpuArray, GpuViewMut, Result, layout::Layout};
+use crate::{ArrayError, DType, Element, GpuArray, GpuViewMut, Result, layout::Layout};
 
 /// An expression that is about to be computed.
 #[doc(hidden)]
@@ -30,12 +30,15 @@ impl fmt::Debug for Job<'_> {
     }
 }
 
-/// Where a value goes.
+/// Where a value goes: a new array's elements.
 #[derive(Debug)]
 #[doc(hidden)]
-pub enum Target<'t> {
-    /// The address of the first element in device memory.
-    Device(u64),
+pub struct Target<'t>(pub(crate) TargetKind<'t>);
+
+#[derive(Debug)]
+pub(crate) enum TargetKind<'t> {
+    /// In device memory.
+    Device { address: u64, len: usize, dtype: DType },
     /// All elements, in C order.
     Host(host::HostSliceMut<'t>),
 }
@@ -43,6 +46,7 @@ pub enum Target<'t> {
 impl<'a> Job<'a> {
     pub(crate) fn new(roots: &[&std::sync::Arc<Node<'a>>], rank: Option<usize>, home: Option<&Stream>) -> Result<Self> {
         let code = assemble(roots, rank.unwrap_or(0))?;
+        crate::layout::checked_len(&code.shape)?;
         let fortran = is_fortran(&code);
         Ok(Self { code, home: home.cloned(), fortran })
     }
@@ -92,17 +96,21 @@ impl<'a> Job<'a> {
     /// Computes on the device into new arrays of [`Job::new_device_array`].
     pub(crate) fn run_on_device(&self, targets: &[Target<'_>]) -> Result<()> {
         let strides = self.strides();
-        let addresses: SmallVec<[u64; 2]> = targets.iter().filter_map(Target::address).collect();
-        device::run(&self.code, self.stream()?, &addresses, &strides, 0)
-    }
-}
-
-impl Target<'_> {
-    fn address(&self) -> Option<u64> {
-        match self {
-            Self::Device(address) => Some(*address),
-            Self::Host(_) => None,
+        let places = self.code.shape.iter().product();
+        let outputs = self.code.outputs.iter().map(|&step| self.code.steps[step as usize].dtype);
+        let addresses: SmallVec<[u64; 2]> = targets
+            .iter()
+            .zip(outputs)
+            .filter_map(|(target, wanted)| match target.0 {
+                TargetKind::Device { address, len, dtype } if dtype == wanted && len == places => Some(address),
+                _ => None,
+            })
+            .collect();
+        if addresses.len() != self.code.outputs.len() || addresses.len() != targets.len() {
+            // Only who calls hidden functions comes here.
+            return Err(ArrayError::Length { shape: self.code.shape.to_vec(), expected: places, got: 0 });
         }
+        device::run(&self.code, self.stream()?, &addresses, &strides, 0)
     }
 }
 
@@ -261,6 +269,7 @@ pub(crate) fn assign<T: Element, D: Dimension>(
 ) -> Result<()> {
     target.pending().map_or(Ok(()), Pending::check)?;
     let layout = target.layout();
+    layout.lies_within(target.data().len())?;
     let code = assemble_into(node, layout.shape())?;
     let strides = Strides::from_slice(layout.strides());
     device::run(&code, target.stream(), &[target.data().as_raw()], &strides, layout.offset() as isize)

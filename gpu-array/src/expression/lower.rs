@@ -43,6 +43,7 @@ impl<'a, T: Element, D: Dimension> Expr<'a, T, D> {
     /// As [`Expr::eval`] has of shapes; `TooManyOperations`; `Devices`.
     pub fn lower(&self) -> Result<Lowered<'a>> {
         let code = Job::new(&[&self.node], D::NDIM, None)?.code;
+        device::check_steps(&code)?;
         if let Some(stream) = code.homes().next() {
             device::check(&code, stream)?;
         }

@@ -169,7 +169,7 @@ pub fn linspace<T: crate::Float, P: Place>(start: T, stop: T, n: usize) -> Expr<
     let (first, last) = (wide(start), wide(stop));
     let step = (last - first) / n.saturating_sub(1).max(1) as f64;
     let values: Expr<'static, f64, Ix1, P> = progression(first, step);
-    let is_last = index::<Ix1, P>(Axis(0)).eq(n as i64 - 1);
+    let is_last = index::<Ix1, P>(Axis(0)).eq((n as i64).wrapping_sub(1));
     // Of a single value NumPy takes the start.
     let end = if n == 1 { first } else { last };
     let values = where_(is_last, end, values);

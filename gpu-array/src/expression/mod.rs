@@ -13,11 +13,11 @@
 //! | `/` | of integers gives f64 |
 //! | `%`, `floor_divide` | NumPy's: the remainder has the divisor's sign; integers by 0 give 0. `fmod` is C's and Rust's |
 //! | `& \| ^ !` | of integers bit by bit, of `bool` logic |
-//! | `<< >>` | by more than the width, or less than 0, gives 0 |
+//! | `<< >>` | by the width or more, or by less than 0, gives 0, for a negative left side too |
 //! | comparisons | methods `eq ne lt le gt ge`, which give `bool` |
 //! | `cast` | float to integer cuts and saturates, NaN gives 0; integers wrap |
 //! | `minimum`, `maximum` | give NaN where one of both is; `fmin`, `fmax` the other |
-//! | sharing | a value that is used twice, by a clone or a reference, is computed once; an array that is used twice is read once |
+//! | sharing | a value that is used twice, by a clone or a reference, is computed once; an array that is used twice in one shape is read once, among the first 64 of an expression |
 //!
 //! # Determinism
 //! Everything has the same bits on the CPU, on every GPU and on the emulated device, but for which NaN it is, and for the mathematical functions, which

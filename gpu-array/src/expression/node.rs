@@ -95,8 +95,8 @@ impl<'a> Node<'a> {
 /// Dropped without recursion: a chain may have any length.
 impl Drop for Node<'_> {
     fn drop(&mut self) {
-        // An operand that has none itself, or has other owners, needs no care.
-        if self.args().all(|arg| arg.args[0].is_none() || Arc::strong_count(arg) > 1) {
+        // Operands that have none themselves need no care.
+        if self.args().all(|arg| arg.args[0].is_none()) {
             return;
         }
         let mut left: SmallVec<[Arc<Self>; 8]> = SmallVec::new();

@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 
 use super::{
     Expr, host,
-    job::{Job, Target},
+    job::{Job, Target, TargetKind},
 };
 use crate::{Element, GpuArray, Result};
 
@@ -73,7 +73,8 @@ impl Place for Gpu {
     }
 
     fn target<T: Element, D: Dimension>(array: &mut GpuArray<T, D>) -> Target<'_> {
-        Target::Device(array.as_device_vec().as_raw())
+        let data = array.as_device_vec();
+        Target(TargetKind::Device { address: data.as_raw(), len: data.len(), dtype: T::DTYPE })
     }
 
     fn run(job: &Job<'_>, targets: SmallVec<[Target<'_>; 2]>) -> Result<()> {
@@ -98,13 +99,13 @@ impl Place for Host {
 
     fn target<T: Element, D: Dimension>(array: &mut Array<T, D>) -> Target<'_> {
         // New arrays are in C order.
-        Target::Host(T::host_slice_mut(array.as_slice_mut().unwrap_or_default()))
+        Target(TargetKind::Host(T::host_slice_mut(array.as_slice_mut().unwrap_or_default())))
     }
 
     fn run(job: &Job<'_>, targets: SmallVec<[Target<'_>; 2]>) -> Result<()> {
-        let slices = targets.into_iter().filter_map(|target| match target {
-            Target::Host(slice) => Some(slice),
-            Target::Device(_) => None,
+        let slices = targets.into_iter().filter_map(|target| match target.0 {
+            TargetKind::Host(slice) => Some(slice),
+            TargetKind::Device { .. } => None,
         });
         host::evaluate(&job.code, slices.collect())
     }

@@ -1,6 +1,7 @@
 //! Values that are made rather than read: the seam for random numbers and the like.
+#![expect(unsafe_code, reason = "a trait whose C++ text runs on the device")]
 
-use std::{fmt::Debug, sync::Arc};
+use std::{fmt::Debug, marker::PhantomData, sync::Arc};
 
 use gpu_driver::Header;
 
@@ -10,14 +11,17 @@ use crate::{DType, Element};
 /// A sequence of values, one for each place of an expression (in C order), computed by a function of the place.
 ///
 /// The function is given twice: in CUDA C++ and in Rust. Both give the same bits for the same place and words.
-pub trait Source<T: Element>: Debug + Send + Sync + 'static {
+///
+/// # Safety
+/// The C++ function reads nothing but its arguments and as many words as [`Source::words`] gives, and writes nothing.
+pub unsafe trait Source<T: Element>: Debug + Send + Sync + 'static {
     /// The file that defines [`Source::function`].
     fn header(&self) -> Header;
 
     /// The name of a C++ function `T f(const uint64_t *words, uint64_t place)`, a pure one; `T` as in [`DType::cuda_name`].
     fn function(&self) -> &'static str;
 
-    /// What the function takes beside the place: seeds, keys. Changing them compiles nothing; their number is always the same.
+    /// What the function takes beside the place: seeds, keys. Changing them compiles nothing. Asked for once, when the expression is made.
     fn words(&self) -> Vec<u64>;
 
     /// The value at `place`, as the C++ function computes it.
@@ -32,18 +36,25 @@ pub(crate) trait ErasedSource: Debug + Send + Sync {
     fn dtype(&self) -> DType;
     fn header(&self) -> Header;
     fn function(&self) -> &'static str;
-    fn words(&self) -> Vec<u64>;
+    fn words(&self) -> &[u64];
     /// Writes the value at `places[i]` to `out[i]`, whose type is the source's.
     fn fill(&self, places: &[i64], out: HostSliceMut<'_>);
 }
 
-/// A source with its element type, behind the trait without.
+/// A source with its element type, behind the trait without. What a kernel depends on was asked for once.
 #[derive(Debug)]
-struct Typed<S, T>(S, std::marker::PhantomData<fn() -> T>);
+struct Typed<S, T> {
+    source: S,
+    header: Header,
+    function: &'static str,
+    words: Vec<u64>,
+    _value: PhantomData<fn() -> T>,
+}
 
 /// Forgets the element type.
 pub(crate) fn erased<T: Element>(source: impl Source<T>) -> AnySource {
-    Arc::new(Typed(source, std::marker::PhantomData))
+    let (header, function, words) = (source.header(), source.function(), source.words());
+    Arc::new(Typed { source, header, function, words, _value: PhantomData })
 }
 
 impl<T: Element, S: Source<T>> ErasedSource for Typed<S, T> {
@@ -51,17 +62,17 @@ impl<T: Element, S: Source<T>> ErasedSource for Typed<S, T> {
         T::DTYPE
     }
     fn header(&self) -> Header {
-        self.0.header()
+        self.header
     }
     fn function(&self) -> &'static str {
-        self.0.function()
+        self.function
     }
-    fn words(&self) -> Vec<u64> {
-        self.0.words()
+    fn words(&self) -> &[u64] {
+        &self.words
     }
     fn fill(&self, places: &[i64], out: HostSliceMut<'_>) {
         for (value, &place) in T::of_host_slice_mut(out).unwrap_or_default().iter_mut().zip(places) {
-            *value = self.0.value(place as u64);
+            *value = self.source.value(place as u64);
         }
     }
 }

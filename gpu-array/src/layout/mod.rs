@@ -120,6 +120,18 @@ impl<D: Dimension> Layout<D> {
         first..last + 1
     }
 
+    /// That all elements are among the first `len` of a buffer: safe code can exchange an array's buffer for a shorter one.
+    ///
+    /// # Errors
+    /// `Length` where one is not.
+    pub(crate) fn lies_within(&self, len: usize) -> Result<()> {
+        let end = self.span().end;
+        if self.is_empty() || end <= len {
+            return Ok(());
+        }
+        Err(ArrayError::Length { shape: self.shape().to_vec(), expected: end, got: len })
+    }
+
     /// The same places under a dimension type that has this number of axes.
     pub(crate) fn into_dimensionality<E: Dimension>(self) -> Result<Layout<E>> {
         match E::NDIM {

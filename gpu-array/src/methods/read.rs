@@ -253,7 +253,9 @@ macro_rules! read_only {
         impl<$($generics)*> fmt::Display for $type {
             /// As ndarray prints it; a device error prints as its text.
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                match self.to_ndarray() {
+                // To print an error is not to return it.
+                let earlier = self.pending().and_then(Pending::peek);
+                match earlier.map_or_else(|| self.to_ndarray(), Err) {
                     Ok(host) => host.fmt(f),
                     Err(error) => write!(f, "<{self:?}: {error}>"),
                 }

@@ -129,11 +129,10 @@ macro_rules! read_write {
             ///
             /// # Cost
             /// One copy to the device, after one on the host when the source is in another order. For a view with gaps also
-            /// as much device memory as the elements take, and a copy on the device for each part without gaps.
+            /// as much device memory as the elements take, and a kernel.
             ///
             /// # Errors
-            /// `Shape` unless both have the same; the driver's. Where the driver fails on a view with gaps, part of it may have
-            /// been written.
+            /// `Shape` unless both have the same; the driver's; `NoNvrtc` for a view with gaps where its kernel cannot be compiled.
             pub fn copy_from_ndarray<S: Data<Elem = T>>(&mut self, source: &ArrayBase<S, D>) -> Result<()> {
                 transfer::copy_from_ndarray(self.view_mut(), source.view())
             }

@@ -404,6 +404,7 @@ static OPERATIONS: &[Operation<Call>] = &[
 const OTHERS: &[&str] = &[
     "Expr::shape",
     "GpuArray::from_device_vec",
+    "GpuArray::take_error",
     "GpuArray::into_dimensionality",
     "GpuArray::into_permuted_axes",
     "GpuArray::into_shape",

@@ -73,7 +73,8 @@ struct Weyl {
     start: u64,
 }
 
-impl Source<u32> for Weyl {
+// SAFETY: it computes from its arguments and two words.
+unsafe impl Source<u32> for Weyl {
     fn header(&self) -> Header {
         const TEXT: &str = "#pragma once\n#include \"prelude.cuh\"\n__device__ inline uint32_t weyl(const uint64_t *words, \
                             uint64_t place) { return uint32_t((words[1] + place * words[0]) >> 32); }\n";

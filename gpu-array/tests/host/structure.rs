@@ -27,6 +27,12 @@ fn chains_of_any_length() {
         drop(sum);
         assert_eq!(clone.shape().unwrap(), [2]);
         drop(clone);
+        // Each operand twice, and dropped without being evaluated.
+        let mut power = host(&x) * 1.0;
+        for _ in 0..200_000 {
+            power = &power * &power;
+        }
+        drop(power);
         // To the right as well.
         let mut sum = host(&x);
         for _ in 0..200_000 {

@@ -204,6 +204,8 @@ impl<T: Scalar> DeviceMatrix<T> {
     /// # Ok::<(), gpu_sparse::SparseError>(())
     /// ```
     pub fn matvec_into(&self, x: &GpuArray<T, Ix1>, y: &mut GpuArray<T, Ix1>) -> Result<()> {
+        x.take_error()?;
+        y.take_error()?;
         launch::product(self, x.as_device_vec(), y.as_mut_device_vec())
     }
 
@@ -225,6 +227,8 @@ impl<T: Scalar> DeviceMatrix<T> {
     /// # Ok::<(), gpu_sparse::SparseError>(())
     /// ```
     pub fn axpby_into(&self, alpha: T, x: &GpuArray<T, Ix1>, beta: T, y: &mut GpuArray<T, Ix1>) -> Result<()> {
+        x.take_error()?;
+        y.take_error()?;
         launch::product_axpby(self, (alpha, beta), x.as_device_vec(), y.as_mut_device_vec())
     }
 

@@ -142,11 +142,13 @@ mod sealed {
         }
 
         fn on_host<'v, T: Scalar>(view: &'v &GpuArray<T, Ix1>) -> Result<Cow<'v, [T]>> {
+            view.take_error()?;
             Ok(view.as_device_vec().to_vec()?.into())
         }
 
         fn on_stream<T: Scalar>(view: &&GpuArray<T, Ix1>, stream: &Stream) -> Result<DeviceVec<T>> {
             let mut copy = DeviceVec::zeros(stream, view.len())?;
+            view.take_error()?;
             copy.copy_from(view.as_device_vec().as_slice())?;
             Ok(copy)
         }

@@ -55,7 +55,12 @@ pub(crate) fn run(code: &Code<'_>, stream: &Stream, addresses: &[u64], strides: 
     let target = Target { addresses, sizes };
     let key = key(code, which);
     let kernel = stream.device().generated_kernel(&key, || Ok(program(code, which, &policy)))?;
-    let homes: SmallVec<[&Stream; 8]> = code.homes().collect();
+    let mut homes: SmallVec<[&Stream; 4]> = SmallVec::new();
+    for home in code.homes() {
+        if !homes.contains(&home) {
+            homes.push(home);
+        }
+    }
     plan::for_each_launch(code, &axes, which, &policy, &target, &|words, config| {
         debug_assert_eq!(words.len(), plan::words(code, which));
         // SAFETY: the words are what the loop's contract asks for, which `plan` made of the axes: every offset lies within the view that a leaf,
@@ -72,11 +77,17 @@ fn check_words(code: &Code<'_>, which: Loop) -> Result<()> {
     if got > PARAMETER_BYTES { Err(ArrayError::TooManyArguments { limit: PARAMETER_BYTES, got }) } else { Ok(()) }
 }
 
-/// What must hold of a code to become a kernel on the stream's device.
-pub(crate) fn check(code: &Code<'_>, stream: &Stream) -> Result<()> {
+/// Whether a code is short enough to become a kernel. Keys and texts are made of such only.
+pub(crate) fn check_steps(code: &Code<'_>) -> Result<()> {
     if code.steps.len() > MOST_STEPS {
         return Err(ArrayError::TooManyOperations { limit: MOST_STEPS, got: code.steps.len() });
     }
+    Ok(())
+}
+
+/// What must hold of a code to become a kernel on the stream's device.
+pub(crate) fn check(code: &Code<'_>, stream: &Stream) -> Result<()> {
+    check_steps(code)?;
     let device = stream.device();
     let other =
         |memory: &Memory<'_>| memory.home().map(Stream::device).filter(|&home| home != device).map(Device::ordinal);
@@ -113,8 +124,11 @@ pub(crate) fn steps_key<'c>(code: &'c Code<'_>) -> impl Iterator<Item = u64> + '
         step.op as u64 | (step.dtype as u64) << 8 | a << 16 | b << 32 | c << 48
     });
     // Text that stands still in memory is told by where it is.
-    let sources = code.sources.iter().flat_map(|source| {
-        [source.function().as_ptr() as u64, source.header().text.as_ptr() as u64, source.words().len() as u64]
+    let text = |text: &'static str| [text.as_ptr() as u64, text.len() as u64];
+    let sources = code.sources.iter().flat_map(move |source| {
+        let header = source.header();
+        let texts = [source.function(), header.name, header.text];
+        texts.into_iter().flat_map(text).chain([source.words().len() as u64])
     });
     std::iter::once(counts).chain(outputs).chain(steps).chain(sources)
 }

@@ -8,7 +8,7 @@ use super::{
     policy::{Loop, Policy},
 };
 use crate::{
-    Result,
+    ArrayError, Result,
     expression::{Code, Memory},
 };
 
@@ -93,12 +93,15 @@ pub(crate) fn for_each_launch(
             .try_for_each(|place| for_each_launch(code, &axes.at_outermost(place), which, policy, target, launch));
     }
     let mut words = Words::new();
-    let config = match which {
+    let size = match which {
         Loop::Linear => linear(code, axes, policy, target, &mut words),
         Loop::Strided => strided(code, axes, policy, target, &mut words),
         Loop::Tiled => tiled(code, axes, policy, target, &mut words),
     };
-    launch(&words, config)
+    if size.blocks > MOST_BLOCKS {
+        return Err(ArrayError::TooLarge { shape: code.shape.to_vec() });
+    }
+    launch(&words, size.launch(policy))
 }
 
 /// The address of an operand's first element: 0 is the output of that number, then the leaves.
@@ -119,7 +122,7 @@ fn pack_bytes(policy: &Policy, element_bytes: usize) -> u64 {
 /// The words of tables and sources.
 pub(crate) fn extra<'c>(code: &'c Code<'_>) -> impl Iterator<Item = u64> + 'c {
     let tables = code.tables.iter().map(|table| table.memory.address(table.offset, table.dtype));
-    tables.chain(code.sources.iter().flat_map(|source| source.words()))
+    tables.chain(code.sources.iter().flat_map(|source| source.words().iter().copied()))
 }
 
 fn push_rest(code: &Code<'_>, words: &mut Words) {
@@ -127,15 +130,20 @@ fn push_rest(code: &Code<'_>, words: &mut Words) {
     words.extend(extra(code));
 }
 
-fn config(blocks: usize, policy: &Policy, shared_bytes: usize) -> LaunchConfig {
-    LaunchConfig {
-        grid: u32::try_from(blocks.clamp(1, MOST_BLOCKS)).unwrap_or(1).into(),
-        block: policy.threads.into(),
-        shared_bytes: shared_bytes as u32,
+/// The size of a launch.
+struct Size {
+    blocks: usize,
+    shared_bytes: usize,
+}
+
+impl Size {
+    fn launch(&self, policy: &Policy) -> LaunchConfig {
+        let blocks = u32::try_from(self.blocks.max(1)).unwrap_or(u32::MAX);
+        LaunchConfig { grid: blocks.into(), block: policy.threads.into(), shared_bytes: self.shared_bytes as u32 }
     }
 }
 
-fn linear(code: &Code<'_>, axes: &Axes, policy: &Policy, target: &Target<'_>, words: &mut Words) -> LaunchConfig {
+fn linear(code: &Code<'_>, axes: &Axes, policy: &Policy, target: &Target<'_>, words: &mut Words) -> Size {
     let n = axes.places();
     let out = output_address(axes, target, 0);
     // Several outputs are new and all aligned.
@@ -158,7 +166,7 @@ fn linear(code: &Code<'_>, axes: &Axes, policy: &Policy, target: &Target<'_>, wo
     }
     push_rest(code, words);
     let tile = (policy.threads * policy.width * policy.unroll) as usize;
-    config((n + shift as usize).div_ceil(tile), policy, 0)
+    Size { blocks: (n + shift as usize).div_ceil(tile), shared_bytes: 0 }
 }
 
 /// Whether packs along axis 0 are aligned everywhere: stride 1 there, and all others whole packs.
@@ -197,7 +205,7 @@ pub(crate) fn divisor(length: usize) -> u64 {
     multiplier | shift << 32
 }
 
-fn strided(code: &Code<'_>, axes: &Axes, policy: &Policy, target: &Target<'_>, words: &mut Words) -> LaunchConfig {
+fn strided(code: &Code<'_>, axes: &Axes, policy: &Policy, target: &Target<'_>, words: &mut Words) -> Size {
     let rank = axes.rank();
     let length = axes.length(0);
     let per_row = length.div_ceil(policy.width as usize);
@@ -222,10 +230,10 @@ fn strided(code: &Code<'_>, axes: &Axes, policy: &Policy, target: &Target<'_>, w
     }
     push_rest(code, words);
     let block = (policy.threads * policy.unroll) as usize;
-    config(items.div_ceil(block), policy, 0)
+    Size { blocks: items.div_ceil(block), shared_bytes: 0 }
 }
 
-fn tiled(code: &Code<'_>, axes: &Axes, policy: &Policy, target: &Target<'_>, words: &mut Words) -> LaunchConfig {
+fn tiled(code: &Code<'_>, axes: &Axes, policy: &Policy, target: &Target<'_>, words: &mut Words) -> Size {
     let rank = axes.rank();
     let tile = policy.tile as usize;
     let tiles = [axes.length(0).div_ceil(tile), axes.length(1).div_ceil(tile)];
@@ -262,5 +270,5 @@ fn tiled(code: &Code<'_>, axes: &Axes, policy: &Policy, target: &Target<'_>, wor
         }
     }
     push_rest(code, words);
-    config(tiles[0] * tiles[1] * outer, policy, shared_bytes)
+    Size { blocks: tiles[0] * tiles[1] * outer, shared_bytes }
 }

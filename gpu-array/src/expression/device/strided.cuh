@@ -5,8 +5,8 @@
 // Contract: grid ceil(items / (THREADS * UNROLL)), block THREADS, no shared memory. An item is a pack of a row; items = rows *
 // packs of a row. Words: items; rank + 256 * (outputs are packed) + 65536 * (items >= 2^31); the length of axis 0; packs of a row and their
 // divisor; the address of each output; address and kind of each leaf (first value and 0 for Place leaves); AXES axes: length, divisor,
-// the outputs' stride, that of each leaf; the scalars; the extra words. A divisor is that of `Divisor` on the host. PACKED leaves and outputs have stride 1
-// along axis 0, and addresses and other strides that are multiples of a pack.
+// the outputs' stride, that of each leaf; the scalars; the extra words. A divisor is what `divisor` on the host gives. PACKED leaves and outputs have stride 1
+// along axis 0, and addresses and other strides of whole packs, or multiples of 16 bytes where packs are longer.
 // Bytes moved: each output once, and of a leaf what it has beside what the caches keep of it.
 #pragma once
 #include "loop.cuh"

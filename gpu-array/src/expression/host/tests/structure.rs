@@ -203,8 +203,8 @@ impl ErasedSource for Squares {
     fn function(&self) -> &'static str {
         ""
     }
-    fn words(&self) -> Vec<u64> {
-        vec![]
+    fn words(&self) -> &[u64] {
+        &[]
     }
     fn fill(&self, places: &[i64], out: HostSliceMut<'_>) {
         let HostSliceMut::F64(out) = out else { panic!("of another type") };
