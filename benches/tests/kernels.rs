@@ -44,14 +44,14 @@ fn machine_code_is_described_and_ptx_is_not() {
     }
     for again in [false, true] {
         // The second answer comes from the cache.
-        let output = program().args(["--compile", "sm_90,sm_250", "fill<float, 256>"]).output().unwrap();
+        let output = program().args(["--compile", "sm_90,sm_250", "linear<copy_f32::"]).output().unwrap();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         let lines = lines(&output);
         assert_eq!(lines.len(), 1, "again: {again}");
         assert!(lines[0]["archs"]["sm_90"]["registers"].as_u64() > Some(4), "again: {again}, {}", lines[0]);
         assert!(lines[0]["archs"]["sm_250"].is_null() && lines[0]["nvrtc"].is_string(), "{}", lines[0]);
     }
-    let refused = program().args(["--compile", "sm_20", "fill<float, 256>"]).output().unwrap();
+    let refused = program().args(["--compile", "sm_20", "linear<copy_f32::"]).output().unwrap();
     assert!(!refused.status.success() && String::from_utf8_lossy(&refused.stderr).contains("sm_20"));
 }
 
@@ -59,7 +59,7 @@ fn machine_code_is_described_and_ptx_is_not() {
 fn without_nvrtc_it_lists_or_fails_as_asked() {
     let run = |require: &str| {
         let mut program = program();
-        program.args(["--compile", "sm_90", "fill<float, 256>"]);
+        program.args(["--compile", "sm_90", "linear<copy_f32::"]);
         program.env("GPU_NVRTC", "/nonexistent").env("GPU_COMPILE", require).output().unwrap()
     };
     let listed = run("");
