@@ -6,7 +6,7 @@ use gpu_driver::{Device, Pending, PinnedVec};
 use ndarray::{Array, ArrayBase, ArrayView, ArrayViewMut, Data, Dimension, IntoDimension};
 
 use crate::{
-    ArrayError, Element, GpuArray, Result, expression,
+    ArrayError, Element, GpuArray, Result,
     layout::{Layout, checked_len},
     transfer::same_shape,
 };
@@ -123,7 +123,7 @@ impl<T: Element, D: Dimension> GpuArray<T, D> {
     /// # Errors
     /// `Shape` unless both have the same; `NotInCOrder` for an array in another order; `DeviceLost`. The pinned memory is dropped then.
     pub fn upload(&mut self, source: PinnedArray<T, D>) -> Result<PendingArray<T, D>> {
-        self.pending().map_or(Ok(()), expression::Pending::check)?;
+        self.take_error()?;
         transferable("upload", self.layout(), &source)?;
         Ok(PendingArray { pending: self.as_mut_device_vec().upload(source.data)?, dim: source.dim })
     }
@@ -136,7 +136,7 @@ impl<T: Element, D: Dimension> GpuArray<T, D> {
     /// # Errors
     /// As [`GpuArray::upload`].
     pub fn download(&self, target: PinnedArray<T, D>) -> Result<PendingArray<T, D>> {
-        self.pending().map_or(Ok(()), expression::Pending::check)?;
+        self.take_error()?;
         transferable("download", self.layout(), &target)?;
         Ok(PendingArray { pending: self.as_device_vec().download(target.data)?, dim: target.dim })
     }

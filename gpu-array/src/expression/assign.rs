@@ -78,7 +78,6 @@ impl<T: Element, D: Dimension> GpuArray<T, D> {
     where
         E: IntoExpr<'a, Elem = T, Place = Gpu>,
     {
-        self.pending().map_or(Ok(()), Pending::check)?;
         job::assign(&self.view_mut(), &value.into_expr().node)
     }
 
@@ -90,7 +89,6 @@ impl<T: Element, D: Dimension> GpuArray<T, D> {
     where
         R: IntoExpr<'s, Elem = T, Place = Gpu>,
     {
-        self.pending().map_or(Ok(()), Pending::check)?;
         self.view_mut().update(function)
     }
 }

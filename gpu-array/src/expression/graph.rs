@@ -5,7 +5,10 @@ use std::{collections::HashMap, sync::Arc};
 use smallvec::SmallVec;
 
 use super::{Code, Leaf, Memory, Op, Shape, Step, Strides, node::Kind, node::Node};
-use crate::{ArrayError, DType, Result};
+use crate::{
+    ArrayError, DType, Result,
+    layout::{broadcast, broadcast_strides},
+};
 
 /// The number of a shape in [`Assembler::shapes`].
 type ShapeId = u32;
@@ -349,28 +352,4 @@ impl<'a> Assembler<'a> {
         self.code.shape = shape;
         Ok(self.code)
     }
-}
-
-/// The shape of an operation between two, as NumPy has it: axes are matched from the last one, and a length of 1 fits any.
-pub(crate) fn broadcast(a: &[usize], b: &[usize]) -> Option<Shape> {
-    let (long, short) = if a.len() >= b.len() { (a, b) } else { (b, a) };
-    let mut shape = Shape::from_slice(long);
-    for (length, &other) in shape.iter_mut().rev().zip(short.iter().rev()) {
-        match (*length, other) {
-            (a, b) if a == b => {}
-            (1, b) => *length = b,
-            (_, 1) => {}
-            _ => return None,
-        }
-    }
-    Some(shape)
-}
-
-/// The strides of an array in a shape of `rank` axes that it is broadcast to.
-fn broadcast_strides(shape: &[usize], strides: &[isize], rank: usize) -> Strides {
-    let mut wide: Strides = SmallVec::from_elem(0, rank);
-    for ((stride, &own), &length) in wide.iter_mut().rev().zip(strides.iter().rev()).zip(shape.iter().rev()) {
-        *stride = if length == 1 { 0 } else { own };
-    }
-    wide
 }

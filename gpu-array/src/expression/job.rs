@@ -12,7 +12,10 @@ use super::{
     host,
     node::Node,
 };
-use crate::{ArrayError, DType, Element, GpuArray, GpuViewMut, Result, layout::Layout};
+use crate::{
+    ArrayError, DType, Element, GpuArray, GpuViewMut, Result,
+    layout::{Layout, checked_len, dense_strides, in_sequence},
+};
 
 /// An expression that is about to be computed.
 #[doc(hidden)]
@@ -46,7 +49,7 @@ pub(crate) enum TargetKind<'t> {
 impl<'a> Job<'a> {
     pub(crate) fn new(roots: &[&std::sync::Arc<Node<'a>>], rank: Option<usize>, home: Option<&Stream>) -> Result<Self> {
         let code = assemble(roots, rank.unwrap_or(0))?;
-        crate::layout::checked_len(&code.shape)?;
+        checked_len(&code.shape)?;
         let fortran = is_fortran(&code);
         Ok(Self { code, home: home.cloned(), fortran })
     }
@@ -74,23 +77,14 @@ impl<'a> Job<'a> {
 
     pub(crate) fn new_host_array<T: Element, D: Dimension>(&self) -> Result<Array<T, D>> {
         let dim = self.dim::<D>()?;
-        let len = crate::layout::checked_len(&self.code.shape)?;
         let too_large = || ArrayError::TooLarge { shape: self.code.shape.to_vec() };
-        let elements = zeros(len).ok_or_else(too_large)?;
+        let elements = zeros(self.code.shape.iter().product()).ok_or_else(too_large)?;
         Array::from_shape_vec(dim, elements).map_err(|_| too_large())
     }
 
     /// The strides of new arrays.
     pub(crate) fn strides(&self) -> Strides {
-        let rank = self.code.shape.len();
-        let mut strides: Strides = SmallVec::from_elem(0, rank);
-        let mut next = 1;
-        for step in 0..rank {
-            let axis = if self.fortran { step } else { rank - 1 - step };
-            strides[axis] = next;
-            next *= self.code.shape[axis].max(1) as isize;
-        }
-        strides
+        dense_strides(&self.code.shape, self.fortran)
     }
 
     /// Computes on the device into new arrays of [`Job::new_device_array`].
@@ -118,10 +112,7 @@ impl<'a> Code<'a> {
     /// The streams of the arrays in device memory, in order and with repetitions.
     pub(crate) fn homes(&self) -> impl Iterator<Item = &'a Stream> {
         let memories = self.leaves.iter().map(|leaf| &leaf.memory).chain(self.tables.iter().map(|table| &table.memory));
-        memories.filter_map(|memory| match memory {
-            Memory::Device { home, .. } => Some(*home),
-            _ => None,
-        })
+        memories.filter_map(Memory::home)
     }
 }
 
@@ -150,13 +141,7 @@ fn is_fortran(code: &Code<'_>) -> bool {
         if leaf.strides.iter().zip(shape).any(|(&stride, &length)| stride == 0 && length > 1) {
             continue;
         }
-        let mut next = 1;
-        let in_order = leaf.strides.iter().zip(shape).all(|(&stride, &length)| {
-            let fits = length <= 1 || stride == next;
-            next *= length as isize;
-            fits
-        });
-        if !in_order {
+        if !in_sequence(shape.iter().copied().zip(leaf.strides.iter().copied())) {
             return false;
         }
         found = true;

@@ -2,6 +2,7 @@
 
 mod axes;
 mod reshape;
+mod shapes;
 mod slice;
 #[cfg(test)]
 mod tests;
@@ -13,6 +14,7 @@ use ndarray::{Array, Axis, Dimension, IxDyn, ShapeBuilder};
 use crate::{ArrayError, Result};
 
 pub use reshape::INFER;
+pub(crate) use shapes::{broadcast, broadcast_strides, dense_strides};
 
 /// Lengths and strides of the axes, and the place of the first element.
 ///
@@ -177,7 +179,7 @@ pub(crate) fn checked_len(shape: &[usize]) -> Result<usize> {
 }
 
 /// Whether each axis begins where the one before it ends; one of length 1 can have any stride.
-fn in_sequence(axes: impl Iterator<Item = (usize, isize)>) -> bool {
+pub(crate) fn in_sequence(axes: impl Iterator<Item = (usize, isize)>) -> bool {
     let mut expected = 1;
     for (len, stride) in axes {
         if len != 1 && stride != expected {

@@ -75,7 +75,7 @@ pub(crate) fn words(code: &Code<'_>, which: Loop) -> usize {
         Loop::Strided => 5 + MAX_AXES * (3 + leaves),
         Loop::Tiled => 3 + MAX_AXES * (2 + leaves),
     };
-    own + code.outputs.len() + 2 * leaves + code.scalars.len() + super::text::extra_words(code)
+    own + code.outputs.len() + 2 * leaves + code.scalars.len() + extra(code).count()
 }
 
 /// Calls `launch` with each launch of a loop: one, but for an expression that needs more axes than a kernel takes.
@@ -104,7 +104,7 @@ pub(crate) fn for_each_launch(
     launch(&words, size.launch(policy))
 }
 
-/// The address of an operand's first element: 0 is the output of that number, then the leaves.
+/// The address of the first element of an output.
 fn output_address(axes: &Axes, target: &Target<'_>, output: usize) -> u64 {
     target.addresses[output].wrapping_add_signed((axes.offsets[0] * target.sizes[output] as isize) as i64)
 }
@@ -169,16 +169,17 @@ fn linear(code: &Code<'_>, axes: &Axes, policy: &Policy, target: &Target<'_>, wo
     Size { blocks: (n + shift as usize).div_ceil(tile), shared_bytes: 0 }
 }
 
-/// Whether packs along axis 0 are aligned everywhere: stride 1 there, and all others whole packs.
-fn is_packed(axes: &Axes, operand: usize, address: u64, bytes: usize, policy: &Policy) -> bool {
-    let pack = policy.width as isize;
-    let whole = |axis: usize| axes.strides(axis)[operand] * bytes as isize % pack_bytes(policy, bytes) as isize == 0;
-    debug_assert!(pack > 0);
-    axes.strides(0)[operand] == 1 && address.is_multiple_of(pack_bytes(policy, bytes)) && (1..axes.rank()).all(whole)
+/// Whether packs along an axis are aligned everywhere: stride 1 there, and all other strides whole packs.
+fn is_packed(axes: &Axes, axis: usize, operand: usize, address: u64, bytes: usize, policy: &Policy) -> bool {
+    let pack = pack_bytes(policy, bytes);
+    let whole = |other: usize| axes.strides(other)[operand] * bytes as isize % pack as isize == 0;
+    let mut others = (0..axes.rank()).filter(|&other| other != axis);
+    axes.strides(axis)[operand] == 1 && address.is_multiple_of(pack) && others.all(whole)
 }
 
 fn outputs_packed(axes: &Axes, policy: &Policy, target: &Target<'_>) -> bool {
-    let packed = |output: usize| is_packed(axes, 0, output_address(axes, target, output), target.sizes[output], policy);
+    let packed =
+        |output: usize| is_packed(axes, 0, 0, output_address(axes, target, output), target.sizes[output], policy);
     (0..target.addresses.len()).all(packed)
 }
 
@@ -187,7 +188,7 @@ fn leaf_kind(code: &Code<'_>, axes: &Axes, policy: &Policy, leaf: usize, address
         0
     } else if axes.strides(0)[leaf + 1] == 0 {
         CONSTANT
-    } else if is_packed(axes, leaf + 1, address, code.leaves[leaf].dtype.bytes(), policy) {
+    } else if is_packed(axes, 0, leaf + 1, address, code.leaves[leaf].dtype.bytes(), policy) {
         PACKED
     } else {
         SPACED
@@ -249,10 +250,7 @@ fn tiled(code: &Code<'_>, axes: &Axes, policy: &Policy, target: &Target<'_>, wor
         let room = (tile * (tile + 1) * bytes).next_multiple_of(16);
         let crosses = !matches!(leaf.memory, Memory::Nowhere) && along != 0 && along != 1 && across == 1;
         let kind = if crosses && shared_bytes + room <= SHARED_BYTES {
-            let whole =
-                |axis: usize| axes.strides(axis)[number + 1] * bytes as isize % pack_bytes(policy, bytes) as isize == 0;
-            let aligned =
-                address.is_multiple_of(pack_bytes(policy, bytes)) && (0..rank).filter(|&axis| axis != 1).all(whole);
+            let aligned = is_packed(axes, 1, number + 1, address, bytes, policy);
             let kind = CROSSED | u64::from(aligned) << 8 | (shared_bytes as u64) << 16;
             shared_bytes += room;
             kind

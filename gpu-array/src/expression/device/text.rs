@@ -4,7 +4,10 @@ use std::fmt::Write;
 
 use gpu_driver::{Header, Program};
 
-use super::policy::{Loop, Policy};
+use super::{
+    plan::extra,
+    policy::{Loop, Policy},
+};
 use crate::expression::{Code, Memory, Op, Step};
 
 const TUPLE: Header = Header { name: "tuple.cuh", text: include_str!("tuple.cuh") };
@@ -84,7 +87,7 @@ pub(crate) fn functor(code: &Code<'_>, name: &str) -> String {
         leaves.join(", "),
         outputs.join(", "),
         code.scalars.len(),
-        extra_words(code),
+        extra(code).count(),
     );
     let places = SourcePlaces::of(code);
     for (number, step) in code.steps.iter().enumerate() {
@@ -94,11 +97,6 @@ pub(crate) fn functor(code: &Code<'_>, name: &str) -> String {
         let _ = writeln!(text, "        gpu::get<{number}>(y) = v{step};");
     }
     text + "    }\n};\n"
-}
-
-/// The words of tables and sources.
-pub(crate) fn extra_words(code: &Code<'_>) -> usize {
-    code.tables.len() + code.sources.iter().map(|source| source.words().len()).sum::<usize>()
 }
 
 /// Where the words of each source begin among the extra words.

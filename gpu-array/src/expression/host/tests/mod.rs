@@ -3,7 +3,6 @@
 mod floats;
 mod integers;
 mod layouts;
-mod speed;
 mod structure;
 
 use ndarray::ArrayViewD;
