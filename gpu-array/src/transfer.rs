@@ -24,7 +24,7 @@ pub(crate) fn copy_from_ndarray<T: Element, D: Dimension>(
     same_shape("copy_from_ndarray", target.shape(), source.shape())?;
     if !target.is_contiguous() {
         let staged = from_ndarray(target.stream(), source)?;
-        return job::assign(&target, &staged.to_expr().node);
+        return job::assign(&target, &staged.to_expr().value);
     }
     let ordered = in_order(&source, !target.is_standard_layout());
     let stored = T::to_storage_slice(ordered.as_slice().unwrap_or_default());

@@ -26,6 +26,8 @@ use crate::{
 
 /// The oldest driver this library works with: CUDA 12.0 (driver 525).
 pub const OLDEST_DRIVER: CudaVersion = CudaVersion { major: 12, minor: 0 };
+/// From here on a launch that overlaps with what is before it can also be captured.
+const OVERLAPS_IN_CAPTURES: CudaVersion = CudaVersion { major: 12, minor: 3 };
 
 /// A GPU, with its primary context held alive.
 ///
@@ -55,6 +57,8 @@ pub(crate) struct Context {
     pub(crate) memory_bytes: usize,
     name: String,
     arch: Arch,
+    /// Whether a kernel that waits for its stream itself may start before earlier work has ended.
+    pub(crate) overlaps: bool,
     pub(crate) kernels: KernelCache,
     pub(crate) pinned: Kept,
     /// Held shared while a stream is captured, alone during a wait for the whole context: such a wait would end every
@@ -314,6 +318,7 @@ impl Context {
             memory_bytes: 0,
             name: String::new(),
             arch: Arch::new(0, 0),
+            overlaps: false,
             kernels: KernelCache::default(),
             pinned: Kept::default(),
             captures: RwLock::new(()),
@@ -326,6 +331,7 @@ impl Context {
         context.name = name_of(device)?;
         let (major, minor) = (attribute_of(device, 75)?, attribute_of(device, 76)?);
         context.arch = if context.is_emulated() { Arch::emulated(major, minor) } else { Arch::new(major, minor) };
+        context.overlaps = context.arch.number() >= 90 && Device::driver_version()? >= OVERLAPS_IN_CAPTURES;
         // SAFETY: the pointer is valid for the call.
         plain("cuDeviceTotalMem", unsafe { sys::cuDeviceTotalMem_v2(&mut context.memory_bytes, device) })?;
         const NON_BLOCKING: u32 = 1;

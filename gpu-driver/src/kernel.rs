@@ -51,6 +51,8 @@ pub trait Entry: 'static {
     const SOURCE: &'static Source;
     /// The kernel's name in it.
     const NAME: &'static str;
+    /// Whether every thread calls `gpu::wait_for_stream()` before it touches memory ([`Program::overlapping`]).
+    const OVERLAPS: bool = false;
 
     /// The template arguments, such as `float, 256`; empty for a kernel that is no template.
     fn template(policy: &Self::Policy) -> String;
@@ -77,7 +79,7 @@ pub struct Instance {
 #[derive(Clone, Debug)]
 enum Origin {
     /// A file, whose kernel has parameters of this signature.
-    File { source: &'static Source, signature: String },
+    File { source: &'static Source, signature: String, overlaps: bool },
     /// Made at run time.
     Made(Program),
 }
@@ -86,7 +88,8 @@ impl Instance {
     fn of<E: Entry>(registry: &'static str, policy: &E::Policy) -> Self {
         let template = E::template(policy);
         let expression = if template.is_empty() { E::NAME.to_owned() } else { format!("{}<{template}>", E::NAME) };
-        let origin = Origin::File { source: E::SOURCE, signature: <E::Args<'static> as Arguments>::signature() };
+        let signature = <E::Args<'static> as Arguments>::signature();
+        let origin = Origin::File { source: E::SOURCE, signature, overlaps: E::OVERLAPS };
         Self { registry, source_name: E::SOURCE.name, expression, origin }
     }
 
@@ -117,8 +120,8 @@ impl Instance {
     /// The whole program of this instantiation.
     pub fn program(&self) -> Program {
         let Self { expression, origin, .. } = self;
-        let (source, signature) = match origin {
-            Origin::File { source, signature } => (source, signature),
+        let (source, signature, overlaps) = match origin {
+            Origin::File { source, signature, overlaps } => (source, signature, *overlaps),
             Origin::Made(program) => return program.clone(),
         };
         let text = format!(
@@ -127,6 +130,7 @@ impl Instance {
             text = source.text,
         );
         let program = Program::new(source.name, text).name_expression(expression.clone());
+        let program = if overlaps { program.overlapping() } else { program };
         source.headers.iter().fold(program, |program, header| program.header(header.name, header.text))
     }
 

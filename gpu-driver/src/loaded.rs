@@ -67,6 +67,9 @@ impl<K: Hash + Eq> Slots<K> {
     where
         K: Borrow<Q>,
     {
+        if let Some(found) = self.find(key) {
+            return Ok(found);
+        }
         let slot = {
             let mut all = lock(&self.0);
             match all.get(key) {
@@ -97,6 +100,8 @@ pub(crate) struct Loaded {
     raw: CUfunction,
     pub(crate) module: CUmodule,
     shared: SharedLimit,
+    /// As [`Program::overlapping`] says.
+    overlaps: bool,
 }
 
 // SAFETY: handles that the driver accepts from any thread.
@@ -111,7 +116,8 @@ impl Loaded {
         let lowered = binary.names().first().map_or(expression, |(_, lowered)| lowered);
         let module = load_raw(device, &binary)?;
         let raw = find(device, module, lowered).inspect_err(|_| device.0.unload(module))?;
-        Ok(Self { expression: expression.to_owned(), raw, module, shared: SharedLimit::default() })
+        let (expression, overlaps) = (expression.to_owned(), program.overlaps());
+        Ok(Self { expression, raw, module, shared: SharedLimit::default(), overlaps })
     }
 
     /// All kernels that a program names, in the order of its names.
@@ -120,7 +126,8 @@ impl Loaded {
         let module = load_raw(device, &binary)?;
         let each = binary.names().iter().map(|(expression, lowered)| {
             let raw = find(device, module, lowered)?;
-            Ok(Self { expression: expression.clone(), raw, module, shared: SharedLimit::default() })
+            let (expression, overlaps) = (expression.clone(), program.overlaps());
+            Ok(Self { expression, raw, module, shared: SharedLimit::default(), overlaps })
         });
         let all: Result<Vec<Self>> = each.collect();
         if all.as_ref().map_or(true, Vec::is_empty) {
@@ -152,7 +159,8 @@ impl Loaded {
             stream.follow_entered(home, &current)
         })?;
         // SAFETY: as the caller promises.
-        let mut outcome = unsafe { launch_raw(&self.expression, self.raw, config, values, stream, &current) };
+        let mut outcome =
+            unsafe { launch_raw(&self.expression, self.raw, self.overlaps, config, values, stream, &current) };
         // Whatever happened, every home must come after what may have been launched, or a release could overtake it.
         let joined = for_each_home(&mut |home| home.follow_entered(stream, &current));
         if joined.is_err() {

@@ -12,7 +12,11 @@ use cust::sys::{CUfunction, CUmodule};
 use crate::{
     Binary, BinaryKind, CudaVersion, Device, DriverError, Result, Stream,
     device::{Current, lock},
-    nvrtc, sys,
+    nvrtc,
+    sys::{
+        self,
+        launch::{self, Attribute},
+    },
 };
 
 /// Threads or blocks along x, y and z.
@@ -143,41 +147,54 @@ impl Function {
         self.shared.allow(&self.module.0.device, &self.name, self.raw, config.shared_bytes)?;
         let current = stream.device().enter()?;
         // SAFETY: as the caller promises; module and stream are alive.
-        unsafe { launch_raw(&self.name, self.raw, config, arguments, stream, &current) }
+        unsafe { launch_raw(&self.name, self.raw, false, config, arguments, stream, &current) }
     }
 }
 
 /// A launch within a call that has entered the stream's device.
 ///
 /// # Safety
-/// As [`Function::launch`].
+/// As [`Function::launch`]; where the kernel `overlaps`, its threads wait for the stream before they touch memory.
 pub(crate) unsafe fn launch_raw(
     name: &str,
     function: CUfunction,
+    overlaps: bool,
     config: LaunchConfig,
     arguments: &mut [*mut c_void],
     stream: &Stream,
     current: &Current,
 ) -> Result<()> {
     let LaunchConfig { grid, block, shared_bytes } = config;
-    // SAFETY: as the caller promises; the driver copies the argument values before it returns.
-    let code = unsafe {
-        sys::cuLaunchKernel(
-            function,
-            grid.x,
-            grid.y,
-            grid.z,
-            block.x,
-            block.y,
-            block.z,
-            shared_bytes,
-            stream.as_raw(),
-            arguments.as_mut_ptr(),
-            null_mut(),
-        )
-    };
     let device = stream.device();
-    device.check("cuLaunchKernel", code).map_err(|error| match error {
+    let (call, code) = if overlaps && device.0.overlaps {
+        static OVERLAP: Attribute = Attribute::new(launch::OVERLAP, 1);
+        let stream = stream.as_raw();
+        let (grid, block) = (grid.into(), block.into());
+        let config = launch::Config { grid, block, shared_bytes, stream, attributes: &OVERLAP, attribute_count: 1 };
+        // SAFETY: as the caller promises; the driver copies configuration and argument values before it returns.
+        let code =
+            unsafe { sys::cuLaunchKernelEx((&raw const config).cast(), function, arguments.as_mut_ptr(), null_mut()) };
+        ("cuLaunchKernelEx", code)
+    } else {
+        // SAFETY: as the caller promises; the driver copies the argument values before it returns.
+        let code = unsafe {
+            sys::cuLaunchKernel(
+                function,
+                grid.x,
+                grid.y,
+                grid.z,
+                block.x,
+                block.y,
+                block.z,
+                shared_bytes,
+                stream.as_raw(),
+                arguments.as_mut_ptr(),
+                null_mut(),
+            )
+        };
+        ("cuLaunchKernel", code)
+    };
+    device.check(call, code).map_err(|error| match error {
         DriverError::Cuda { code, .. } => {
             let (grid, block) = (grid.into(), block.into());
             DriverError::Launch { kernel: name.to_owned(), grid, block, shared_bytes, code }
@@ -244,15 +261,21 @@ pub(crate) fn find(device: &Device, module: CUmodule, lowered: &str) -> Result<C
 #[derive(Debug)]
 pub(crate) struct SharedLimit(Mutex<u32>);
 
+/// Bytes that every kernel may use.
+const UNASKED: u32 = 48 * 1024;
+
 impl Default for SharedLimit {
     fn default() -> Self {
-        Self(Mutex::new(48 * 1024))
+        Self(Mutex::new(UNASKED))
     }
 }
 
 impl SharedLimit {
     pub(crate) fn allow(&self, device: &Device, name: &str, function: CUfunction, bytes: u32) -> Result<()> {
         const MAX_DYNAMIC_SHARED_SIZE_BYTES: i32 = 8;
+        if bytes <= UNASKED {
+            return Ok(());
+        }
         let mut limit = lock(&self.0);
         if bytes <= *limit {
             return Ok(());

@@ -13,7 +13,7 @@ use std::{
 
 use ndarray::Dimension;
 
-use super::{Expr, IntoExpr, Op, Rhs, job, node::Node, place::Gpu};
+use super::{Expr, IntoExpr, Op, Rhs, job, node::Value, place::Gpu};
 use crate::{ArrayError, Bits, Element, Float, GpuArray, GpuViewMut, Integer, Number, Promote, Result};
 
 /// What an operator could not return: `x += …` has no result.
@@ -78,7 +78,7 @@ impl<T: Element, D: Dimension> GpuArray<T, D> {
     where
         E: IntoExpr<'a, Elem = T, Place = Gpu>,
     {
-        job::assign(&self.view_mut(), &value.into_expr().node)
+        job::assign(&self.view_mut(), &value.into_expr().value)
     }
 
     /// Overwrites the array with a function of itself and others, element by element, in one kernel; does not wait.
@@ -102,7 +102,7 @@ impl<'v, T: Element, D: Dimension> GpuViewMut<'v, T, D> {
     where
         E: IntoExpr<'a, Elem = T, Place = Gpu>,
     {
-        job::assign(self, &value.into_expr().node)
+        job::assign(self, &value.into_expr().value)
     }
 
     /// As [`GpuArray::update`], for part of an array.
@@ -117,7 +117,7 @@ impl<'v, T: Element, D: Dimension> GpuViewMut<'v, T, D> {
         // The value reads an element where it is written, by the same thread of the kernel: its shape is the view's.
         let own: Expr<'s, T, D> = self.own_elements();
         let value = function(own).into_expr();
-        job::assign(&self, &value.node)
+        job::assign(&self, &value.value)
     }
 }
 
@@ -131,11 +131,11 @@ macro_rules! assigning {
             /// In place, in one kernel. Where that fails the array stays as it is, and the error is returned by the next call that reads or
             /// writes its elements.
             fn $method(&mut self, right: R) {
-                let right = right.into_node().0;
+                let right = right.into_value().0;
                 let outcome = {
                     let view = self.view_mut();
                     let own: Expr<'_, T, D> = view.own_elements();
-                    job::assign(&view, &Node::binary(Op::$op, T::DTYPE, T::DTYPE, own.node, right))
+                    job::assign(&view, &Value::binary(Op::$op, T::DTYPE, T::DTYPE, own.value, right))
                 };
                 if let (Err(error), Some(pending)) = (outcome, self.pending()) {
                     pending.set(error);

@@ -1,14 +1,16 @@
 //! Expressions as the compiler sees them: element type, rank, place; what becomes one; where they are evaluated.
 
-use std::{fmt, marker::PhantomData, sync::Arc};
+use std::{fmt, marker::PhantomData};
 
 use gpu_driver::DeviceSlice;
 use ndarray::{ArrayView, DimMax, Dimension};
 use smallvec::SmallVec;
 
 use super::{
-    Leaf, Memory, Op, Pending, job,
-    node::{Kind, Node},
+    Code, Leaf, Memory, Op, Pending,
+    graph::assemble,
+    job,
+    node::Value,
     place::{Gpu, Host, Place},
 };
 use crate::{Element, GpuArray, GpuView, GpuViewMut, Result, layout::Layout};
@@ -70,7 +72,7 @@ use crate::{Element, GpuArray, GpuView, GpuViewMut, Result, layout::Layout};
 /// # Semantics
 /// Those of NumPy, with types known at compile time; the crate's page has the table of them.
 pub struct Expr<'a, T: Element, D: Dimension, P: Place = Gpu> {
-    pub(crate) node: Arc<Node<'a>>,
+    pub(crate) value: Value<'a>,
     _value: PhantomData<Types<T, D, P>>,
 }
 
@@ -78,8 +80,8 @@ pub struct Expr<'a, T: Element, D: Dimension, P: Place = Gpu> {
 type Types<T, D, P> = fn() -> (T, D, P);
 
 impl<'a, T: Element, D: Dimension, P: Place> Expr<'a, T, D, P> {
-    pub(crate) fn of(node: Arc<Node<'a>>) -> Self {
-        Self { node, _value: PhantomData }
+    pub(crate) fn of(value: Value<'a>) -> Self {
+        Self { value, _value: PhantomData }
     }
 
     /// Computes the value as a new array, on the device (and in the order of the stream) that the first of its arrays has for home, or on
@@ -103,7 +105,9 @@ impl<'a, T: Element, D: Dimension, P: Place> Expr<'a, T, D, P> {
     /// # Errors
     /// As [`Expr::eval`] has of shapes.
     pub fn shape(&self) -> Result<Vec<usize>> {
-        Ok(super::graph::assemble(&[&self.node], D::NDIM.unwrap_or(0))?.shape.to_vec())
+        let mut code = Code::default();
+        assemble(&mut code, &[&self.value], D::NDIM.unwrap_or(0))?;
+        Ok(code.shape.to_vec())
     }
 
     /// The value in at least this shape: axes of length 1 and axes in front are added by repetition.
@@ -111,7 +115,7 @@ impl<'a, T: Element, D: Dimension, P: Place> Expr<'a, T, D, P> {
     /// `eval` reports a shape that it does not fit.
     #[must_use]
     pub fn broadcast<E: ndarray::IntoDimension>(&self, shape: E) -> Expr<'a, T, E::Dim, P> {
-        Expr::of(self.node.clone().broadcast(shape.into_dimension().slice()))
+        Expr::of(self.value.clone().broadcast(shape.into_dimension().slice()))
     }
 
     pub(crate) fn to_expr(&self) -> Self {
@@ -122,14 +126,14 @@ impl<'a, T: Element, D: Dimension, P: Place> Expr<'a, T, D, P> {
 impl<T: Element, D: Dimension, P: Place> Clone for Expr<'_, T, D, P> {
     /// The same value.
     fn clone(&self) -> Self {
-        Self::of(self.node.clone())
+        Self::of(self.value.clone())
     }
 }
 
 impl<T: Element, D: Dimension, P: Place> fmt::Debug for Expr<'_, T, D, P> {
     /// As a formula, cut off where it gets long.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Expr<{}>({})", T::DTYPE, self.node)
+        write!(f, "Expr<{}>({})", T::DTYPE, self.value)
     }
 }
 
@@ -165,13 +169,13 @@ pub trait Rhs<'a, T: Element, D: Dimension, P: Place> {
     type Dim: Dimension;
 
     #[doc(hidden)]
-    fn into_node(self) -> Operand<'a>;
+    fn into_value(self) -> Operand<'a>;
 }
 
 /// An operand without its types.
 #[derive(Clone)]
 #[doc(hidden)]
-pub struct Operand<'a>(pub(crate) Arc<Node<'a>>);
+pub struct Operand<'a>(pub(crate) Value<'a>);
 
 impl fmt::Debug for Operand<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -182,8 +186,8 @@ impl fmt::Debug for Operand<'_> {
 impl<'a, T: Element, D: Dimension, P: Place> Rhs<'a, T, D, P> for T {
     type Elem = T;
     type Dim = D;
-    fn into_node(self) -> Operand<'a> {
-        Operand(Node::new(Kind::Scalar(self.to_word()), T::DTYPE))
+    fn into_value(self) -> Operand<'a> {
+        Operand(Value::scalar(self))
     }
 }
 
@@ -202,8 +206,8 @@ macro_rules! expressions {
         impl<'a, $($generics)*, U: Element, E: Dimension, T: Element, D: DimMax<E> + Dimension> Rhs<'a, T, D, $place> for $type {
             type Elem = U;
             type Dim = <D as DimMax<E>>::Output;
-            fn into_node(self) -> Operand<'a> {
-                Operand(self.to_expr().node)
+            fn into_value(self) -> Operand<'a> {
+                Operand(self.to_expr().value)
             }
         }
     )*};
@@ -231,12 +235,12 @@ pub fn host<'a, T: Element, D: Dimension>(array: impl Into<ArrayView<'a, T, D>>)
     let view = array.into();
     let (shape, strides) = (SmallVec::from_slice(view.shape()), SmallVec::from_slice(view.strides()));
     let memory = Memory::Host(T::host_view(view.into_dyn()));
-    Expr::of(Node::new(Kind::Leaf(Box::new(Leaf { memory, dtype: T::DTYPE, offset: 0, shape, strides })), T::DTYPE))
+    Expr::of(Value::leaf(Leaf { memory, dtype: T::DTYPE, offset: 0, shape, strides }))
 }
 
 /// The value is the same everywhere: a scalar as an expression of rank 0.
 pub fn constant<T: Element, P: Place>(value: T) -> Expr<'static, T, ndarray::Ix0, P> {
-    Expr::of(Node::new(Kind::Scalar(value.to_word()), T::DTYPE))
+    Expr::of(Value::scalar(value))
 }
 
 /// The elements that a layout leads to.
@@ -244,14 +248,14 @@ fn leaf<'a, T: Element, D: Dimension>(
     data: DeviceSlice<'a, T::Storage>,
     layout: &Layout<D>,
     pending: Option<&'a Pending>,
-) -> Arc<Node<'a>> {
+) -> Value<'a> {
     if let Err(error) = layout.lies_within(data.len()) {
-        return Node::failed(error, T::DTYPE);
+        return Value::failed(error, T::DTYPE);
     }
     let memory = Memory::Device { address: data.as_raw(), home: data.home(), pending };
     let (shape, strides) = (SmallVec::from_slice(layout.shape()), SmallVec::from_slice(layout.strides()));
     let offset = layout.offset() as isize;
-    Node::new(Kind::Leaf(Box::new(Leaf { memory, dtype: T::DTYPE, offset, shape, strides })), T::DTYPE)
+    Value::leaf(Leaf { memory, dtype: T::DTYPE, offset, shape, strides })
 }
 
 impl<'a, T: Element, D: Dimension> GpuView<'a, T, D> {
@@ -275,6 +279,6 @@ impl<'a, T: Element, D: Dimension> GpuViewMut<'a, T, D> {
     /// written there.
     pub(crate) fn own_elements(&self) -> Expr<'a, T, D> {
         let (data, pending) = self.own();
-        Expr::of(Node::unary(Op::Copy, T::DTYPE, leaf::<T, D>(data, self.layout(), pending)))
+        Expr::of(Value::unary(Op::Copy, T::DTYPE, leaf::<T, D>(data, self.layout(), pending)))
     }
 }

@@ -8,7 +8,7 @@ use ndarray::Dimension;
 
 use super::{
     Expr, Op, Rhs,
-    node::{Kind, Node},
+    node::Value,
     operators::{Common, binary},
     place::{Gpu, Place},
 };
@@ -16,12 +16,12 @@ use crate::{Element, Float, GpuArray, GpuView, GpuViewMut, Number, Promote};
 
 /// A function of one operand that is brought to the type of its value.
 fn unary<'a, T: Element, V: Element, D: Dimension, P: Place>(op: Op, x: Expr<'a, T, D, P>) -> Expr<'a, V, D, P> {
-    Expr::of(Node::unary(op, V::DTYPE, x.node.cast(V::DTYPE)))
+    Expr::of(Value::unary(op, V::DTYPE, x.value.cast(V::DTYPE)))
 }
 
 /// A function of one operand that stays as it is.
 fn of_same<'a, T: Element, V: Element, D: Dimension, P: Place>(op: Op, x: Expr<'a, T, D, P>) -> Expr<'a, V, D, P> {
-    Expr::of(Node::unary(op, V::DTYPE, x.node))
+    Expr::of(Value::unary(op, V::DTYPE, x.value))
 }
 
 /// Rounding: integers are whole already.
@@ -32,17 +32,13 @@ fn rounded<'a, T: Element, D: Dimension, P: Place>(op: Op, x: Expr<'a, T, D, P>)
 /// x to the power `n > 0`, by squaring: from the highest bit of n down, each step squares, and multiplies by x where the bit is 1.
 fn squared<'a, T: Number, D: Dimension, P: Place>(x: &Expr<'a, T, D, P>, n: u32) -> Expr<'a, T, D, P> {
     let multiply = |a: &Expr<'a, T, D, P>, b: &Expr<'a, T, D, P>| {
-        Expr::of(Node::binary(Op::Multiply, T::DTYPE, T::DTYPE, a.node.clone(), b.node.clone()))
+        Expr::of(Value::binary(Op::Multiply, T::DTYPE, T::DTYPE, a.value.clone(), b.value.clone()))
     };
     let bits = n.max(1).ilog2();
     (0..bits).rev().fold(x.clone(), |power, bit| {
         let square = multiply(&power, &power);
         if n >> bit & 1 == 1 { multiply(&square, x) } else { square }
     })
-}
-
-fn scalar<'a, T: Element>(value: T) -> std::sync::Arc<Node<'a>> {
-    Node::new(Kind::Scalar(value.to_word()), T::DTYPE)
 }
 
 /// All methods, for one type of receiver.
@@ -95,7 +91,7 @@ macro_rules! functions {
             /// nearest float; to `bool` it tells what is not 0.
             #[must_use = "it is computed by `eval`"]
             pub fn cast<$($life)* U: Element>($($ref)* $self) -> Expr<'a, U, D, $place> {
-                Expr::of($self.to_expr().node.cast(U::DTYPE))
+                Expr::of($self.to_expr().value.cast(U::DTYPE))
             }
 
             /// The absolute value. Of the least signed integer that integer itself.
@@ -132,8 +128,8 @@ macro_rules! functions {
                 T: Number,
             {
                 let dtype = T::Float::DTYPE;
-                let one = scalar(<T::Float as num_traits::One>::one());
-                Expr::of(Node::binary(Op::Divide, dtype, dtype, one, $self.to_expr().node))
+                let one = Value::scalar(<T::Float as num_traits::One>::one());
+                Expr::of(Value::binary(Op::Divide, dtype, dtype, one, $self.to_expr().value))
             }
 
             /// x^n by repeated squaring, rounded at each product, so with the same bits everywhere; 1 for n = 0. For n < 0 it is 1 / x^-n for floats, and
@@ -144,23 +140,23 @@ macro_rules! functions {
                 T: Number,
             {
                 let x = $self.to_expr();
-                let one = || scalar(T::one());
+                let one = || Value::scalar(T::one());
                 if n == 0 {
                     // Of the shape of x, whatever x is: x == x or not, the value is 1.
                     let mask = binary::<T, bool, _, _, _, _>(Op::Equal, x.clone(), &x);
-                    return Expr::of(Node::ternary(Op::Select, T::DTYPE, [mask.node, one(), one()]));
+                    return Expr::of(Value::ternary(Op::Select, T::DTYPE, [mask.value, one(), one()]));
                 }
                 let power = squared(&x, n.unsigned_abs());
                 if n > 0 {
                     power
                 } else if T::DTYPE.is_float() {
-                    Expr::of(Node::binary(Op::Divide, T::DTYPE, T::DTYPE, one(), power.node))
+                    Expr::of(Value::binary(Op::Divide, T::DTYPE, T::DTYPE, one(), power.value))
                 } else if T::DTYPE == crate::DType::U64 {
                     // Its largest value would be -1 as an i64.
-                    Expr::of(binary::<T, bool, _, _, _, _>(Op::Equal, x, T::one()).node.cast(T::DTYPE))
+                    Expr::of(binary::<T, bool, _, _, _, _>(Op::Equal, x, T::one()).value.cast(T::DTYPE))
                 } else {
                     let dtype = crate::DType::I64;
-                    let wide = Node::binary(Op::Power, dtype, dtype, x.node, scalar(i64::from(n)));
+                    let wide = Value::binary(Op::Power, dtype, dtype, x.value, Value::scalar(i64::from(n)));
                     Expr::of(wide.cast(T::DTYPE))
                 }
             }
@@ -243,8 +239,8 @@ macro_rules! functions {
                 B: Rhs<'a, T, D, $place, Elem = T>,
                 C: Rhs<'a, T, B::Dim, $place, Elem = T>,
             {
-                let args = [$self.to_expr().node, b.into_node().0, c.into_node().0];
-                Expr::of(Node::ternary(Op::Fma, T::DTYPE, args))
+                let args = [$self.to_expr().value, b.into_value().0, c.into_value().0];
+                Expr::of(Value::ternary(Op::Fma, T::DTYPE, args))
             }
         }
 
@@ -359,6 +355,6 @@ where
     A: Rhs<'a, T, C::Dim, C::Place, Elem = T>,
     B: Rhs<'a, T, A::Dim, C::Place, Elem = T>,
 {
-    let args = [condition.into_expr().node, a.into_node().0, b.into_node().0];
-    Expr::of(Node::ternary(Op::Select, T::DTYPE, args))
+    let args = [condition.into_expr().value, a.into_value().0, b.into_value().0];
+    Expr::of(Value::ternary(Op::Select, T::DTYPE, args))
 }

@@ -4,7 +4,10 @@ use std::{collections::HashMap, sync::Arc};
 
 use smallvec::SmallVec;
 
-use super::{Code, Leaf, Memory, Op, Shape, Step, Strides, node::Kind, node::Node};
+use super::{
+    Code, Leaf, Memory, Op, Shape, Step, Strides,
+    node::{Kind, Node, Value},
+};
 use crate::{
     ArrayError, DType, Result,
     layout::{broadcast, broadcast_strides},
@@ -19,14 +22,13 @@ const ANY: ShapeId = u32::MAX;
 /// Leaves that a new one is compared with: arrays that are used twice are read once.
 const COMPARED_LEAVES: usize = 64;
 
-struct Assembler<'a> {
-    /// In a box, since it is large and moved.
-    code: Box<Code<'a>>,
+struct Assembler<'c, 'a> {
+    code: &'c mut Code<'a>,
     /// Of each step.
     shape_of: SmallVec<[ShapeId; 32]>,
     shapes: SmallVec<[Shape; 4]>,
-    /// Steps of nodes that more than one refers to.
-    shared: Shared<'a>,
+    /// Steps of what more than one refers to.
+    shared: Shared,
     /// Of the first leaves.
     step_of_leaf: SmallVec<[u32; 8]>,
     /// Places in the shape of the whole: their steps. Strides follow at the end, when the shape is known.
@@ -51,23 +53,23 @@ impl Place {
     }
 }
 
-/// A node by address, in the shape that its places count in.
-type Key<'a> = (*const Node<'a>, ShapeId);
+/// What has an address, in the shape that its places count in.
+type Key = (*const (), ShapeId);
 
-/// Steps of nodes; a few are compared one by one.
+/// Steps by address; a few are compared one by one.
 #[derive(Default)]
-struct Shared<'a> {
-    few: SmallVec<[(Key<'a>, u32); 16]>,
-    many: HashMap<Key<'a>, u32, rustc_hash::FxBuildHasher>,
+struct Shared {
+    few: SmallVec<[(Key, u32); 16]>,
+    many: HashMap<Key, u32, rustc_hash::FxBuildHasher>,
 }
 
-impl<'a> Shared<'a> {
-    fn get(&self, key: Key<'a>) -> Option<u32> {
+impl Shared {
+    fn get(&self, key: Key) -> Option<u32> {
         let few = self.few.iter().find(|(known, _)| *known == key).map(|&(_, step)| step);
         few.or_else(|| self.many.get(&key).copied())
     }
 
-    fn insert(&mut self, key: Key<'a>, step: u32) {
+    fn insert(&mut self, key: Key, step: u32) {
         if self.few.len() < self.few.inline_size() {
             self.few.push((key, step));
         } else {
@@ -85,13 +87,20 @@ struct Frame<'n, 'a> {
     within: ShapeId,
 }
 
-/// The steps of the values `roots`, whose shapes must be equal. A value of no shape of its own has that of a single element. The shape has
-/// `rank` axes at least.
+/// What is known of a value before its operands are visited.
+enum Found<'n, 'a> {
+    Step(u32),
+    /// They must be.
+    Node(&'n Arc<Node<'a>>),
+}
+
+/// The steps of the values `roots`, whose shapes must be equal, into an empty `code`. A value of no shape of its own has that of a single element. The
+/// shape has `rank` axes at least.
 ///
 /// # Errors
 /// `Operands` for shapes that do not fit; `Outputs` for roots of different shapes; what went wrong in building.
-pub(crate) fn assemble<'a>(roots: &[&Arc<Node<'a>>], rank: usize) -> Result<Box<Code<'a>>> {
-    let mut assembler = Assembler::new();
+pub(crate) fn assemble<'a>(code: &mut Code<'a>, roots: &[&Value<'a>], rank: usize) -> Result<()> {
+    let mut assembler = Assembler::new(code);
     for root in roots {
         let step = assembler.visit(root)?;
         assembler.code.outputs.push(step);
@@ -99,7 +108,7 @@ pub(crate) fn assemble<'a>(roots: &[&Arc<Node<'a>>], rank: usize) -> Result<Box<
     let mut ids = assembler.code.outputs.iter().map(|&step| assembler.shape_of[step as usize]);
     let first = ids.next().unwrap_or(ANY);
     let shape_of = |id: ShapeId| assembler.shapes.get(id as usize).cloned().unwrap_or_default();
-    if let Some(other) = ids.find(|&id| shape_of(id) != shape_of(first)) {
+    if let Some(other) = ids.find(|&id| id != first && shape_of(id) != shape_of(first)) {
         return Err(ArrayError::Outputs { first: shape_of(first).to_vec(), other: shape_of(other).to_vec() });
     }
     if first == ANY && !assembler.places.is_empty() {
@@ -112,34 +121,26 @@ pub(crate) fn assemble<'a>(roots: &[&Arc<Node<'a>>], rank: usize) -> Result<Box<
     assembler.finish(shape)
 }
 
-/// The steps of a value in that very shape, to which it is broadcast.
+/// The steps of a value in that very shape, to which it is broadcast, into an empty `code`.
 ///
 /// # Errors
 /// As [`assemble`]; `Operands` for a value that does not fit.
-pub(crate) fn assemble_into<'a>(root: &Arc<Node<'a>>, shape: &[usize]) -> Result<Box<Code<'a>>> {
-    let mut assembler = Assembler::new();
+pub(crate) fn assemble_into<'a>(code: &mut Code<'a>, root: &Value<'a>, shape: &[usize]) -> Result<()> {
+    let mut assembler = Assembler::new(code);
     let step = assembler.visit(root)?;
     assembler.code.outputs.push(step);
     let (shape, own) = (Shape::from_slice(shape), assembler.shape_of[step as usize]);
     let wanted = assembler.intern(&shape);
-    if assembler.join(root, wanted, own)? != wanted {
+    if assembler.join(wanted, own) != Some(wanted) {
         return Err(assembler.mismatch(root, wanted, own));
     }
     assembler.finish(shape)
 }
 
-impl<'a> Assembler<'a> {
-    fn new() -> Self {
+impl<'c, 'a> Assembler<'c, 'a> {
+    fn new(code: &'c mut Code<'a>) -> Self {
         Self {
-            code: Box::new(Code {
-                steps: SmallVec::new(),
-                outputs: SmallVec::new(),
-                leaves: SmallVec::new(),
-                scalars: SmallVec::new(),
-                tables: SmallVec::new(),
-                sources: SmallVec::new(),
-                shape: Shape::new(),
-            }),
+            code,
             shape_of: SmallVec::new(),
             shapes: SmallVec::new(),
             shared: Shared::default(),
@@ -148,10 +149,13 @@ impl<'a> Assembler<'a> {
         }
     }
 
-    /// The step of a node's value.
-    fn visit(&mut self, root: &Arc<Node<'a>>) -> Result<u32> {
+    /// The step of a value.
+    fn visit(&mut self, root: &Value<'a>) -> Result<u32> {
         let mut frames: SmallVec<[Frame<'_, 'a>; 16]> = SmallVec::new();
-        frames.push(Frame { node: root, next: 0, args: [0; 3], within: ANY });
+        match self.find(root, ANY)? {
+            Found::Step(step) => return Ok(step),
+            Found::Node(node) => frames.push(Frame { node, next: 0, args: [0; 3], within: ANY }),
+        }
         loop {
             // Never empty here: the last frame returns.
             let Some(frame) = frames.last_mut() else { return Ok(0) };
@@ -161,23 +165,16 @@ impl<'a> Assembler<'a> {
                     Kind::Broadcast(shape) => self.intern(shape),
                     _ => within,
                 };
-                let step = match self.known(arg, within) {
-                    Some(step) => step,
-                    None if arg.args[0].is_none() => self.enter(arg, [0; 3], within)?,
-                    None => {
-                        frames.push(Frame { node: arg, next: 0, args: [0; 3], within });
-                        continue;
+                match self.find(arg, within)? {
+                    Found::Step(step) => {
+                        frame.args[frame.next] = step;
+                        frame.next += 1;
                     }
-                };
-                frame.args[frame.next] = step;
-                frame.next += 1;
+                    Found::Node(node) => frames.push(Frame { node, next: 0, args: [0; 3], within }),
+                }
                 continue;
             }
-            let args = frame.args;
-            let step = match self.known(node, within) {
-                Some(step) => step,
-                None => self.enter(node, args, within)?,
-            };
+            let step = self.enter(node, frame.args, within)?;
             frames.pop();
             match frames.last_mut() {
                 Some(parent) => {
@@ -189,9 +186,37 @@ impl<'a> Assembler<'a> {
         }
     }
 
+    /// The step of a value that needs no visit of operands.
+    fn find<'n>(&mut self, value: &'n Value<'a>, within: ShapeId) -> Result<Found<'n, 'a>> {
+        Ok(match value {
+            Value::Scalar(dtype, word) => {
+                self.code.scalars.push(*word);
+                Found::Step(self.push(Op::Scalar, *dtype, [self.code.scalars.len() as u32 - 1, 0, 0], ANY))
+            }
+            Value::Leaf(leaf) => {
+                let key = (Arc::strong_count(leaf) > 1).then(|| (Arc::as_ptr(leaf).cast(), ANY));
+                match key.and_then(|key| self.shared.get(key)) {
+                    Some(step) => Found::Step(step),
+                    None => {
+                        let step = self.leaf(leaf)?;
+                        if let Some(key) = key {
+                            self.shared.insert(key, step);
+                        }
+                        Found::Step(step)
+                    }
+                }
+            }
+            Value::Node(node) => match self.known(node, within) {
+                Some(step) => Found::Step(step),
+                None if node.args[0].is_none() => Found::Step(self.enter(node, [0; 3], within)?),
+                None => Found::Node(node),
+            },
+        })
+    }
+
     /// What a node is known by. Where no place is counted in it, the shape around plays no part.
-    fn key(node: &Arc<Node<'a>>, within: ShapeId) -> Key<'a> {
-        (Arc::as_ptr(node), if node.counts_places { within } else { ANY })
+    fn key(node: &Arc<Node<'a>>, within: ShapeId) -> Key {
+        (Arc::as_ptr(node).cast(), if node.counts_places { within } else { ANY })
     }
 
     fn known(&self, node: &Arc<Node<'a>>, within: ShapeId) -> Option<u32> {
@@ -201,33 +226,28 @@ impl<'a> Assembler<'a> {
     /// The step of a node whose operands have theirs.
     fn enter(&mut self, node: &Arc<Node<'a>>, args: [u32; 3], within: ShapeId) -> Result<u32> {
         let step = match &node.kind {
-            Kind::Leaf(leaf) => self.leaf(leaf)?,
-            Kind::Scalar(word) => {
-                self.code.scalars.push(*word);
-                self.push(Op::Scalar, node.dtype, [self.code.scalars.len() as u32 - 1, 0, 0], ANY)
-            }
             Kind::FromLast(axis) => self.place(Place::FromLast(*axis), within)?,
             Kind::FromFirst(axis) => self.place(Place::FromFirst(*axis), within)?,
             Kind::Broadcast(shape) => {
                 let (wanted, own) = (self.intern(shape), self.shape_of[args[0] as usize]);
-                if self.join(node, wanted, own)? != wanted {
-                    return Err(self.mismatch(node, wanted, own));
+                if self.join(wanted, own) != Some(wanted) {
+                    return Err(self.mismatch(&Value::Node(node.clone()), wanted, own));
                 }
                 // A step of its own, so that the operand keeps its shape where it is used elsewhere.
                 self.push(Op::Copy, node.dtype, args, wanted)
             }
             Kind::Step(op) => {
-                let shape = self.joined(node, &args[..node.args().count()])?;
+                let shape = self.joined(node, &args)?;
                 self.push(*op, node.dtype, args, shape)
             }
             Kind::Gather(table) => {
                 table.memory.check()?;
-                let shape = self.joined(node, &args[..node.args().count()])?;
+                let shape = self.joined(node, &args)?;
                 self.code.tables.push((**table).clone());
                 self.push(Op::Gather, node.dtype, [self.code.tables.len() as u32 - 1, args[0], args[1]], shape)
             }
             Kind::Source(source) => {
-                let shape = self.joined(node, &args[..1])?;
+                let shape = self.joined(node, &args)?;
                 self.code.sources.push(source.clone());
                 self.push(Op::Source, node.dtype, [self.code.sources.len() as u32 - 1, args[0], 0], shape)
             }
@@ -305,39 +325,40 @@ impl<'a> Assembler<'a> {
         id as ShapeId
     }
 
-    /// The shape that operands have together.
+    /// The shape that a node's operands have together.
     fn joined(&mut self, node: &Arc<Node<'a>>, args: &[u32]) -> Result<ShapeId> {
         let mut shape = ANY;
-        for &arg in args {
-            shape = self.join(node, shape, self.shape_of[arg as usize])?;
+        for (&arg, _) in args.iter().zip(node.args.iter().flatten()) {
+            let own = self.shape_of[arg as usize];
+            match self.join(shape, own) {
+                Some(both) => shape = both,
+                None => return Err(self.mismatch(&Value::Node(node.clone()), shape, own)),
+            }
         }
         Ok(shape)
     }
 
-    fn join(&mut self, node: &Arc<Node<'a>>, a: ShapeId, b: ShapeId) -> Result<ShapeId> {
+    /// The shape to which both are broadcast; None where they do not fit.
+    fn join(&mut self, a: ShapeId, b: ShapeId) -> Option<ShapeId> {
         if a == b || b == ANY {
-            return Ok(a);
+            return Some(a);
         }
         if a == ANY {
-            return Ok(b);
+            return Some(b);
         }
-        match broadcast(&self.shapes[a as usize], &self.shapes[b as usize]) {
-            Some(shape) => Ok(self.intern(&shape)),
-            None => Err(self.mismatch(node, a, b)),
-        }
+        let shape = broadcast(&self.shapes[a as usize], &self.shapes[b as usize])?;
+        Some(self.intern(&shape))
     }
 
-    fn mismatch(&self, node: &Arc<Node<'a>>, a: ShapeId, b: ShapeId) -> ArrayError {
+    fn mismatch(&self, at: &Value<'a>, a: ShapeId, b: ShapeId) -> ArrayError {
         let shape = |id: ShapeId| self.shapes.get(id as usize).map(|shape| shape.to_vec()).unwrap_or_default();
-        let mut dtypes = node.args().map(|arg| arg.dtype);
-        let left_dtype = dtypes.next().unwrap_or(node.dtype);
-        let right_dtype = dtypes.last().unwrap_or(left_dtype);
-        let (left, right, expression) = (shape(a), shape(b), node.to_string());
+        let [left_dtype, right_dtype] = at.operand_dtypes();
+        let (left, right, expression) = (shape(a), shape(b), at.to_string());
         ArrayError::Operands { left, left_dtype, right, right_dtype, expression }
     }
 
     /// Gives every leaf strides for the common shape.
-    fn finish(mut self, shape: Shape) -> Result<Box<Code<'a>>> {
+    fn finish(self, shape: Shape) -> Result<()> {
         for leaf in &mut self.code.leaves {
             if leaf.shape != shape {
                 leaf.strides = broadcast_strides(&leaf.shape, &leaf.strides, shape.len());
@@ -350,6 +371,6 @@ impl<'a> Assembler<'a> {
             self.code.leaves[number].strides[axis] = 1;
         }
         self.code.shape = shape;
-        Ok(self.code)
+        Ok(())
     }
 }

@@ -10,7 +10,7 @@ use super::{
     Code, Expr, IntoExpr, Memory, Pending, Place, Strides, device,
     graph::{assemble, assemble_into},
     host,
-    node::Node,
+    node::Value,
 };
 use crate::{
     ArrayError, DType, Element, GpuArray, GpuViewMut, Result,
@@ -20,7 +20,7 @@ use crate::{
 /// An expression that is about to be computed.
 #[doc(hidden)]
 pub struct Job<'a> {
-    pub(crate) code: Box<Code<'a>>,
+    pub(crate) code: Code<'a>,
     /// Given, or else found among the arrays.
     home: Option<Stream>,
     /// New arrays are in Fortran order.
@@ -47,11 +47,16 @@ pub(crate) enum TargetKind<'t> {
 }
 
 impl<'a> Job<'a> {
-    pub(crate) fn new(roots: &[&std::sync::Arc<Node<'a>>], rank: Option<usize>, home: Option<&Stream>) -> Result<Self> {
-        let code = assemble(roots, rank.unwrap_or(0))?;
-        checked_len(&code.shape)?;
-        let fortran = is_fortran(&code);
-        Ok(Self { code, home: home.cloned(), fortran })
+    pub(crate) fn new(home: Option<&Stream>) -> Self {
+        Self { code: Code::default(), home: home.cloned(), fortran: false }
+    }
+
+    /// Takes the values, once. Apart from `new`, since what it fills is large and is not moved then.
+    pub(crate) fn take(&mut self, roots: &[&Value<'a>], rank: Option<usize>) -> Result<()> {
+        assemble(&mut self.code, roots, rank.unwrap_or(0))?;
+        checked_len(&self.code.shape)?;
+        self.fortran = is_fortran(&self.code);
+        Ok(())
     }
 
     fn dim<D: Dimension>(&self) -> Result<D> {
@@ -174,7 +179,8 @@ pub(crate) fn evaluate<T: Element, D: Dimension, P: Place>(
     expr: &Expr<'_, T, D, P>,
     home: Option<&Stream>,
 ) -> Result<P::Owned<T, D>> {
-    let job = Job::new(&[&expr.node], D::NDIM, home)?;
+    let mut job = Job::new(home);
+    job.take(&[&expr.value], D::NDIM)?;
     let mut value = P::allocate::<T, D>(&job)?;
     P::run(&job, SmallVec::from_iter([P::target(&mut value)]))?;
     Ok(value)
@@ -221,7 +227,8 @@ macro_rules! values {
             fn eval_all(self) -> Result<Self::Arrays> {
                 let ($first, $($other),*) = self;
                 let ($first, $($other),*) = ($first.into_expr(), $($other.into_expr()),*);
-                let job = Job::new(&[&$first.node, $(&$other.node),*], <$first::Dim as Dimension>::NDIM, None)?;
+                let mut job = Job::new(None);
+                job.take(&[&$first.value, $(&$other.value),*], <$first::Dim as Dimension>::NDIM)?;
                 let mut $first = <$first::Place as Place>::allocate::<$first::Elem, $first::Dim>(&job)?;
                 $(let mut $other = <$first::Place as Place>::allocate::<$other::Elem, $other::Dim>(&job)?;)*
                 let targets = [
@@ -244,18 +251,16 @@ pub(crate) fn fill<T: Element, D: Dimension>(mut target: GpuViewMut<'_, T, D>, v
     if has_no_gaps && target.covering_mut()?.fill(value.to_storage())? {
         return Ok(());
     }
-    assign(&target, &Node::new(super::node::Kind::Scalar(value.to_word()), T::DTYPE))
+    assign(&target, &Value::scalar(value))
 }
 
 /// Overwrites a view with a value that has its shape, or is broadcast to it. First it reports what an operator on the array could not.
-pub(crate) fn assign<T: Element, D: Dimension>(
-    target: &GpuViewMut<'_, T, D>,
-    node: &std::sync::Arc<Node<'_>>,
-) -> Result<()> {
+pub(crate) fn assign<T: Element, D: Dimension>(target: &GpuViewMut<'_, T, D>, value: &Value<'_>) -> Result<()> {
     target.pending().map_or(Ok(()), Pending::check)?;
     let layout = target.layout();
     layout.lies_within(target.data().len())?;
-    let code = assemble_into(node, layout.shape())?;
+    let mut code = Code::default();
+    assemble_into(&mut code, value, layout.shape())?;
     let strides = Strides::from_slice(layout.strides());
     device::run(&code, target.stream(), &[target.data().as_raw()], &strides, layout.offset() as isize)
 }

@@ -3,8 +3,8 @@
 use gpu_driver::{Header, Stream};
 use ndarray::Dimension;
 
-use super::{Code, Expr, Memory, device, job::Job};
-use crate::{ArrayError, DType, Element, Result};
+use super::{Code, Expr, Memory, device, graph::assemble};
+use crate::{ArrayError, DType, Element, Result, layout::checked_len};
 
 /// An expression as a C++ structure, with all that a kernel needs to evaluate it at a place.
 ///
@@ -42,7 +42,9 @@ impl<'a, T: Element, D: Dimension> Expr<'a, T, D> {
     /// # Errors
     /// As [`Expr::eval`] has of shapes; `TooManyOperations`; `Devices`.
     pub fn lower(&self) -> Result<Lowered<'a>> {
-        let code = Job::new(&[&self.node], D::NDIM, None)?.code;
+        let mut code = Box::<Code<'_>>::default();
+        assemble(&mut code, &[&self.value], D::NDIM.unwrap_or(0))?;
+        checked_len(&code.shape)?;
         device::check_steps(&code)?;
         if let Some(stream) = code.homes().next() {
             device::check(&code, stream)?;

@@ -1,13 +1,11 @@
 //! Expressions of places, and of elements at computed places: what would otherwise be kernels of their own.
 
-use std::sync::Arc;
-
 use ndarray::{Axis, Dimension, Ix1, Ix2};
 use smallvec::SmallVec;
 
 use super::{
     Expr, IntoExpr, Op, Place, Shape, Source, Table,
-    node::{Kind, Node},
+    node::{Kind, Value},
     where_,
 };
 use crate::{ArrayError, DType, Element, Number, Result};
@@ -28,7 +26,7 @@ pub fn index<D: Dimension, P: Place>(axis: Axis) -> Expr<'static, i64, D, P> {
         Some(ndim) if axis.0 < ndim => Kind::FromLast(ndim - 1 - axis.0),
         Some(ndim) => Kind::Failed(Box::new(ArrayError::Axis { op: "index", axis: axis.0, ndim })),
     };
-    Expr::of(Node::new(kind, DType::I64))
+    Expr::of(Value::new(kind, DType::I64))
 }
 
 /// What an index outside of an axis stands for. Inside is `0..length`.
@@ -75,55 +73,48 @@ pub fn gather<'a, A, D: Dimension>(
 where
     A: IntoExpr<'a>,
 {
-    let nodes: Vec<_> = indices.iter().map(|index| (index.node.clone(), true)).collect();
+    let nodes: Vec<_> = indices.iter().map(|index| (index.value.clone(), true)).collect();
     Expr::of(
-        gathered(&array.into_expr().node, &nodes, outside).unwrap_or_else(|error| Node::failed(error, A::Elem::DTYPE)),
+        gathered(&array.into_expr().value, &nodes, outside)
+            .unwrap_or_else(|error| Value::failed(error, A::Elem::DTYPE)),
     )
 }
 
 /// An index, and whether it may be outside of its axis.
-type Index<'a> = (Arc<Node<'a>>, bool);
+type Index<'a> = (Value<'a>, bool);
 
-fn gathered<'a, T: Element>(
-    array: &Arc<Node<'a>>,
-    indices: &[Index<'a>],
-    outside: Outside<T>,
-) -> Result<Arc<Node<'a>>> {
-    let Kind::Leaf(leaf) = &array.kind else {
+fn gathered<'a, T: Element>(array: &Value<'a>, indices: &[Index<'a>], outside: Outside<T>) -> Result<Value<'a>> {
+    let Value::Leaf(leaf) = array else {
         return Err(ArrayError::NotAnArray { op: "take", expression: array.to_string() });
     };
     if indices.len() != leaf.shape.len() {
         return Err(ArrayError::Ndim { op: "take", expected: leaf.shape.len(), got: indices.len() });
     }
     let is_empty = leaf.shape.contains(&0);
-    let mut offset = scalar(0i64);
-    let mut inside = scalar(!is_empty);
+    let mut offset = Value::scalar(0i64);
+    let mut inside = Value::scalar(!is_empty);
     for (axis, (index, may_be_outside)) in indices.iter().enumerate() {
-        let length = scalar(leaf.shape[axis] as i64);
+        let length = Value::scalar(leaf.shape[axis] as i64);
         let within = match outside {
             _ if !may_be_outside => index.clone(),
-            Outside::Wrap => Node::binary(Op::Wrap, DType::I64, DType::I64, index.clone(), length),
-            Outside::Clip => Node::binary(Op::Clip, DType::I64, DType::I64, index.clone(), length),
+            Outside::Wrap => Value::binary(Op::Wrap, DType::I64, DType::I64, index.clone(), length),
+            Outside::Clip => Value::binary(Op::Clip, DType::I64, DType::I64, index.clone(), length),
             Outside::Value(_) => {
-                let here = Node::binary(Op::Inside, DType::Bool, DType::I64, index.clone(), length);
-                inside = Node::binary(Op::And, DType::Bool, DType::Bool, inside, here);
+                let here = Value::binary(Op::Inside, DType::Bool, DType::I64, index.clone(), length);
+                inside = Value::binary(Op::And, DType::Bool, DType::Bool, inside, here);
                 index.clone()
             }
         };
-        let stride = scalar(leaf.strides[axis] as i64);
-        let step = Node::binary(Op::Multiply, DType::I64, DType::I64, within, stride);
-        offset = Node::binary(Op::Add, DType::I64, DType::I64, offset, step);
+        let stride = Value::scalar(leaf.strides[axis] as i64);
+        let step = Value::binary(Op::Multiply, DType::I64, DType::I64, within, stride);
+        offset = Value::binary(Op::Add, DType::I64, DType::I64, offset, step);
     }
     let table = Table { memory: leaf.memory.clone(), dtype: leaf.dtype, offset: leaf.offset };
-    let taken = Node::from(Kind::Gather(Box::new(table)), T::DTYPE, [offset, inside.clone()]);
+    let taken = Value::from(Kind::Gather(Box::new(table)), T::DTYPE, [offset, inside.clone()]);
     Ok(match outside {
-        Outside::Value(value) => Node::ternary(Op::Select, T::DTYPE, [inside, taken, scalar(value)]),
+        Outside::Value(value) => Value::ternary(Op::Select, T::DTYPE, [inside, taken, Value::scalar(value)]),
         _ => taken,
     })
-}
-
-fn scalar<'a, T: Element>(value: T) -> Arc<Node<'a>> {
-    Node::new(Kind::Scalar(value.to_word()), T::DTYPE)
 }
 
 /// An expression of a source's values, one for each place of the shape, in C order.
@@ -132,15 +123,15 @@ pub fn source<T: Element, D: Dimension, P: Place>(
     shape: impl ndarray::IntoDimension<Dim = D>,
 ) -> Expr<'static, T, D, P> {
     let dim = shape.into_dimension();
-    let mut place = scalar(0i64);
+    let mut place = Value::scalar(0i64);
     let mut stride = 1i64;
     for axis in (0..dim.ndim()).rev() {
-        let along = Node::new(Kind::FromLast(dim.ndim() - 1 - axis), DType::I64);
-        let step = Node::binary(Op::Multiply, DType::I64, DType::I64, along, scalar(stride));
-        place = Node::binary(Op::Add, DType::I64, DType::I64, place, step);
+        let along = Value::new(Kind::FromLast(dim.ndim() - 1 - axis), DType::I64);
+        let step = Value::binary(Op::Multiply, DType::I64, DType::I64, along, Value::scalar(stride));
+        place = Value::binary(Op::Add, DType::I64, DType::I64, place, step);
         stride = stride.wrapping_mul(dim.slice()[axis] as i64);
     }
-    let values = Node::from(Kind::Source(super::source::erased(source)), T::DTYPE, [place]);
+    let values = Value::from(Kind::Source(super::source::erased(source)), T::DTYPE, [place]);
     Expr::of(values.broadcast(dim.slice()))
 }
 
@@ -156,10 +147,10 @@ pub fn arange<T: Number, P: Place>(start: T, stop: T, step: T) -> Result<Expr<'s
 /// `start + i * step` at place i: integers wrap, floats are computed in f64 and rounded once.
 fn progression<T: Number, P: Place>(start: T, step: T) -> Expr<'static, T, Ix1, P> {
     let computed = if T::DTYPE.is_float() { DType::F64 } else { T::DTYPE };
-    let place = index::<Ix1, P>(Axis(0)).node.cast(computed);
-    let (start, step) = (scalar(start).cast(computed), scalar(step).cast(computed));
-    let along = Node::binary(Op::Multiply, computed, computed, place, step);
-    Expr::of(Node::binary(Op::Add, computed, computed, start, along).cast(T::DTYPE))
+    let place = index::<Ix1, P>(Axis(0)).value.cast(computed);
+    let (start, step) = (Value::scalar(start).cast(computed), Value::scalar(step).cast(computed));
+    let along = Value::binary(Op::Multiply, computed, computed, place, step);
+    Expr::of(Value::binary(Op::Add, computed, computed, start, along).cast(T::DTYPE))
 }
 
 /// `n` values from `start` to `stop`, both included, as NumPy's `linspace`: `start + i * ((stop - start) / (n - 1))` in f64, rounded once, and
@@ -173,13 +164,13 @@ pub fn linspace<T: crate::Float, P: Place>(start: T, stop: T, n: usize) -> Expr<
     // Of a single value NumPy takes the start.
     let end = if n == 1 { first } else { last };
     let values = where_(is_last, end, values);
-    Expr::<T, Ix1, P>::of(values.node.cast(T::DTYPE)).broadcast(n)
+    Expr::<T, Ix1, P>::of(values.value.cast(T::DTYPE)).broadcast(n)
 }
 
 /// The identity matrix of n rows.
 pub fn eye<T: Number, P: Place>(n: usize) -> Expr<'static, T, Ix2, P> {
     let diagonal = index::<Ix2, P>(Axis(0)).eq(index::<Ix2, P>(Axis(1)));
-    Expr::<T, Ix2, P>::of(diagonal.node.cast(T::DTYPE)).broadcast((n, n))
+    Expr::<T, Ix2, P>::of(diagonal.value.cast(T::DTYPE)).broadcast((n, n))
 }
 
 /// A matrix with zeros above its k-th diagonal (0 is the main one, 1 the one above it), NumPy's `tril`.
@@ -205,13 +196,13 @@ fn triangle<'a, T: Element, D: Dimension, P: Place>(
     k: i64,
 ) -> Expr<'a, T, D, P> {
     if let Some(ndim @ 0..2) = D::NDIM {
-        return Expr::of(Node::failed(ArrayError::Ndim { op: "tril, triu", expected: 2, got: ndim }, T::DTYPE));
+        return Expr::of(Value::failed(ArrayError::Ndim { op: "tril, triu", expected: 2, got: ndim }, T::DTYPE));
     }
-    let place = |axis| Node::new(Kind::FromLast(axis), DType::I64);
-    let distance = Node::binary(Op::Subtract, DType::I64, DType::I64, place(0), place(1));
-    let keeps = Node::binary(compare, DType::Bool, DType::I64, distance, scalar(k));
-    let zero = Node::new(Kind::Scalar(0), T::DTYPE);
-    Expr::of(Node::ternary(Op::Select, T::DTYPE, [keeps, matrix.node, zero]))
+    let place = |axis| Value::new(Kind::FromLast(axis), DType::I64);
+    let distance = Value::binary(Op::Subtract, DType::I64, DType::I64, place(0), place(1));
+    let keeps = Value::binary(compare, DType::Bool, DType::I64, distance, Value::scalar(k));
+    let zero = Value::scalar(T::ZERO);
+    Expr::of(Value::ternary(Op::Select, T::DTYPE, [keeps, matrix.value, zero]))
 }
 
 /// An array whose places along one axis are computed from those of the result; the other axes stay. `length` is that of the result from that of the
@@ -221,15 +212,15 @@ fn along<'a, A>(
     array: A,
     axis: Axis,
     length: impl FnOnce(usize) -> Option<usize>,
-    source: impl FnOnce(Arc<Node<'a>>, usize) -> Index<'a>,
+    source: impl FnOnce(Value<'a>, usize) -> Index<'a>,
     outside: Outside<A::Elem>,
 ) -> Expr<'a, A::Elem, A::Dim, A::Place>
 where
     A: IntoExpr<'a>,
 {
-    let array = array.into_expr().node;
+    let array = array.into_expr().value;
     let build = || {
-        let Kind::Leaf(leaf) = &array.kind else {
+        let Value::Leaf(leaf) = &array else {
             return Err(ArrayError::NotAnArray { op, expression: array.to_string() });
         };
         let ndim = leaf.shape.len();
@@ -237,16 +228,16 @@ where
         let mut shape = Shape::from_slice(&leaf.shape);
         shape[axis.0] = length(own).ok_or_else(|| ArrayError::TooLarge { shape: leaf.shape.to_vec() })?;
         let mut indices: SmallVec<[Index<'a>; 4]> = SmallVec::new();
-        indices.extend((0..ndim).map(|axis| (Node::new(Kind::FromLast(ndim - 1 - axis), DType::I64), false)));
+        indices.extend((0..ndim).map(|axis| (Value::new(Kind::FromLast(ndim - 1 - axis), DType::I64), false)));
         indices[axis.0] = source(indices[axis.0].0.clone(), own);
         let taken = gathered(&array, &indices, outside)?;
         Ok(taken.broadcast(&shape))
     };
-    Expr::of(build().unwrap_or_else(|error| Node::failed(error, A::Elem::DTYPE)))
+    Expr::of(build().unwrap_or_else(|error| Value::failed(error, A::Elem::DTYPE)))
 }
 
-fn integers<'a>(op: Op, a: Arc<Node<'a>>, b: i64) -> Arc<Node<'a>> {
-    Node::binary(op, DType::I64, DType::I64, a, scalar(b))
+fn integers<'a>(op: Op, a: Value<'a>, b: i64) -> Value<'a> {
+    Value::binary(op, DType::I64, DType::I64, a, Value::scalar(b))
 }
 
 /// The array with its places along an axis moved on by `shift`, and round from the end to the start: NumPy's `roll`.
@@ -262,9 +253,9 @@ pub fn roll<'a, A: IntoExpr<'a>>(array: A, shift: i64, axis: Axis) -> Expr<'a, A
         // Within the length, so that a place is moved beyond one end at most.
         let shift = shift.checked_rem_euclid(length as i64).unwrap_or(0);
         let moved = integers(Op::Subtract, place, shift);
-        let before = Node::binary(Op::Less, DType::Bool, DType::I64, moved.clone(), scalar(0i64));
+        let before = Value::binary(Op::Less, DType::Bool, DType::I64, moved.clone(), Value::scalar(0i64));
         let round = integers(Op::Add, moved.clone(), length as i64);
-        (Node::ternary(Op::Select, DType::I64, [before, round, moved]), false)
+        (Value::ternary(Op::Select, DType::I64, [before, round, moved]), false)
     };
     along("roll", array, axis, Some, source, Outside::Clip)
 }
@@ -272,7 +263,7 @@ pub fn roll<'a, A: IntoExpr<'a>>(array: A, shift: i64, axis: Axis) -> Expr<'a, A
 /// The array backwards along an axis: NumPy's `flip`. A view does the same without a copy: `slice(s![..;-1])`.
 pub fn flip<'a, A: IntoExpr<'a>>(array: A, axis: Axis) -> Expr<'a, A::Elem, A::Dim, A::Place> {
     let source = |place, length: usize| {
-        (Node::binary(Op::Subtract, DType::I64, DType::I64, scalar(length as i64 - 1), place), false)
+        (Value::binary(Op::Subtract, DType::I64, DType::I64, Value::scalar(length as i64 - 1), place), false)
     };
     along("flip", array, axis, Some, source, Outside::Clip)
 }
@@ -311,5 +302,5 @@ where
     let later = along("diff", &array, axis, shorter, |place, _| (integers(Op::Add, place, 1), false), Outside::Clip);
     let earlier = along("diff", &array, axis, shorter, |place, _| (place, false), Outside::Clip);
     let dtype = A::Elem::DTYPE;
-    Expr::of(Node::binary(Op::Subtract, dtype, dtype, later.node, earlier.node))
+    Expr::of(Value::binary(Op::Subtract, dtype, dtype, later.value, earlier.value))
 }

@@ -5,27 +5,34 @@ use std::{fmt, sync::Arc};
 use smallvec::SmallVec;
 
 use super::{AnySource, Leaf, Op, Shape, Table};
-use crate::{ArrayError, DType};
+use crate::{ArrayError, DType, Element};
 
-/// A value at each place, by what it is computed from. Types, ranks and places were checked by the compiler; shapes are checked
-/// when the graph is assembled.
+/// A value at each place: what the compiler checked the type, rank and place of. Cheap to clone; a clone is known as the same value.
+#[derive(Clone)]
+pub(crate) enum Value<'a> {
+    /// [`Element::to_word`] of what is the same everywhere.
+    Scalar(DType, u64),
+    /// Elements of an array.
+    Leaf(Arc<Leaf<'a>>),
+    /// What is computed.
+    Node(Arc<Node<'a>>),
+}
+
+/// A value by what it is computed from. Shapes are checked when the graph is assembled.
 pub(crate) struct Node<'a> {
     pub(crate) kind: Kind<'a>,
     /// The element type of the value.
     pub(crate) dtype: DType,
     /// Whether its value depends on what shape is around it: a place is counted in it, and no shape is given within.
     pub(crate) counts_places: bool,
+    /// Nodes of the longest way down from here.
+    height: u32,
     /// Operands, in order, without gaps. An operation has them in its own element type.
-    pub(crate) args: [Option<Arc<Node<'a>>>; 3],
+    pub(crate) args: [Option<Value<'a>>; 3],
 }
 
 /// What a node is. Small, since it is moved: what is large is in a box.
-#[derive(Clone)]
 pub(crate) enum Kind<'a> {
-    /// Elements of an array.
-    Leaf(Box<Leaf<'a>>),
-    /// [`crate::Element::to_word`] of a value that is the same everywhere.
-    Scalar(u64),
     /// i64: the place along an axis, counted from the last one backwards, of whatever shape there is.
     FromLast(usize),
     /// As before, counted from the first axis.
@@ -42,68 +49,103 @@ pub(crate) enum Kind<'a> {
     Failed(Box<ArrayError>),
 }
 
-impl<'a> Node<'a> {
-    pub(crate) fn new(kind: Kind<'a>, dtype: DType) -> Arc<Self> {
-        let counts_places = matches!(kind, Kind::FromLast(_) | Kind::FromFirst(_));
-        Arc::new(Self { kind, dtype, counts_places, args: [None, None, None] })
+impl<'a> Value<'a> {
+    /// The same value everywhere.
+    pub(crate) fn scalar<T: Element>(value: T) -> Self {
+        Self::Scalar(T::DTYPE, value.to_word())
     }
 
-    fn with(kind: Kind<'a>, dtype: DType, args: [Option<Arc<Self>>; 3]) -> Arc<Self> {
-        let counts_places = args.iter().flatten().any(|arg| arg.counts_places) && !matches!(kind, Kind::Broadcast(_));
-        Arc::new(Self { kind, dtype, counts_places, args })
+    pub(crate) fn leaf(leaf: Leaf<'a>) -> Self {
+        Self::Leaf(Arc::new(leaf))
+    }
+
+    /// What is computed from no other value.
+    pub(crate) fn new(kind: Kind<'a>, dtype: DType) -> Self {
+        let counts_places = matches!(kind, Kind::FromLast(_) | Kind::FromFirst(_));
+        Self::Node(Arc::new(Node { kind, dtype, counts_places, height: 1, args: [None, None, None] }))
+    }
+
+    fn with(kind: Kind<'a>, dtype: DType, args: [Option<Self>; 3]) -> Self {
+        let nodes = || args.iter().flatten().filter_map(Self::node);
+        let counts_places = nodes().any(|arg| arg.counts_places) && !matches!(kind, Kind::Broadcast(_));
+        let height = nodes().map(|arg| arg.height).max().unwrap_or(0).saturating_add(1);
+        Self::Node(Arc::new(Node { kind, dtype, counts_places, height, args }))
     }
 
     /// What is computed from one other value, or a few.
-    pub(crate) fn from(kind: Kind<'a>, dtype: DType, args: impl IntoIterator<Item = Arc<Self>>) -> Arc<Self> {
+    pub(crate) fn from(kind: Kind<'a>, dtype: DType, args: impl IntoIterator<Item = Self>) -> Self {
         let mut args = args.into_iter();
         Self::with(kind, dtype, [args.next(), args.next(), args.next()])
     }
 
     /// The value in at least that shape.
-    pub(crate) fn broadcast(self: Arc<Self>, shape: &[usize]) -> Arc<Self> {
-        let (kind, dtype) = (Kind::Broadcast(Box::new(Shape::from_slice(shape))), self.dtype);
+    pub(crate) fn broadcast(self, shape: &[usize]) -> Self {
+        let (kind, dtype) = (Kind::Broadcast(Box::new(Shape::from_slice(shape))), self.dtype());
         Self::from(kind, dtype, [self])
     }
 
-    pub(crate) fn failed(error: ArrayError, dtype: DType) -> Arc<Self> {
+    pub(crate) fn failed(error: ArrayError, dtype: DType) -> Self {
         Self::new(Kind::Failed(Box::new(error)), dtype)
     }
 
-    pub(crate) fn unary(op: Op, dtype: DType, a: Arc<Self>) -> Arc<Self> {
+    pub(crate) fn unary(op: Op, dtype: DType, a: Self) -> Self {
         Self::with(Kind::Step(op), dtype, [Some(a), None, None])
     }
 
     /// An operation on two values of the type `common`, to which they are brought.
-    pub(crate) fn binary(op: Op, dtype: DType, common: DType, a: Arc<Self>, b: Arc<Self>) -> Arc<Self> {
+    pub(crate) fn binary(op: Op, dtype: DType, common: DType, a: Self, b: Self) -> Self {
         Self::with(Kind::Step(op), dtype, [Some(a.cast(common)), Some(b.cast(common)), None])
     }
 
-    pub(crate) fn ternary(op: Op, dtype: DType, args: [Arc<Self>; 3]) -> Arc<Self> {
+    pub(crate) fn ternary(op: Op, dtype: DType, args: [Self; 3]) -> Self {
         Self::with(Kind::Step(op), dtype, args.map(Some))
     }
 
     /// The value in another type.
-    pub(crate) fn cast(self: Arc<Self>, dtype: DType) -> Arc<Self> {
-        if self.dtype == dtype { self } else { Self::unary(Op::Cast, dtype, self) }
+    pub(crate) fn cast(self, dtype: DType) -> Self {
+        if self.dtype() == dtype { self } else { Self::unary(Op::Cast, dtype, self) }
     }
 
-    pub(crate) fn args(&self) -> impl Iterator<Item = &Arc<Self>> {
-        self.args.iter().flatten()
+    /// Its element type.
+    pub(crate) fn dtype(&self) -> DType {
+        match self {
+            Self::Scalar(dtype, _) => *dtype,
+            Self::Leaf(leaf) => leaf.dtype,
+            Self::Node(node) => node.dtype,
+        }
+    }
+
+    fn node(&self) -> Option<&Node<'a>> {
+        match self {
+            Self::Node(node) => Some(node),
+            _ => None,
+        }
+    }
+
+    /// The types of its first operand and its last; its own where it has none.
+    pub(crate) fn operand_dtypes(&self) -> [DType; 2] {
+        let args = || self.node().into_iter().flat_map(|node| node.args.iter().flatten());
+        let (first, last) = (args().next(), args().next_back());
+        [first, last].map(|arg| arg.unwrap_or(self).dtype())
     }
 }
 
-/// Dropped without recursion: a chain may have any length.
+/// What is higher is dropped without recursion: a chain may have any length.
+const HIGHEST_RECURSION: u32 = 64;
+
 impl Drop for Node<'_> {
     fn drop(&mut self) {
-        // Operands that have none themselves need no care.
-        if self.args().all(|arg| arg.args[0].is_none()) {
+        if self.height <= HIGHEST_RECURSION {
             return;
         }
-        let mut left: SmallVec<[Arc<Self>; 8]> = SmallVec::new();
+        let mut left: SmallVec<[Value<'_>; 8]> = SmallVec::new();
         left.extend(self.args.iter_mut().filter_map(Option::take));
         while let Some(next) = left.pop() {
             // The last owner of a node takes it apart.
-            if let Some(mut node) = Arc::into_inner(next) {
+            if let Value::Node(node) = next
+                && node.height > HIGHEST_RECURSION
+                && let Some(mut node) = Arc::into_inner(node)
+            {
                 left.extend(node.args.iter_mut().filter_map(Option::take));
             }
         }
@@ -111,27 +153,30 @@ impl Drop for Node<'_> {
 }
 
 /// As a formula, cut off where it gets long.
-impl fmt::Display for Node<'_> {
+impl fmt::Display for Value<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.write(f, 6)
     }
 }
 
-impl Node<'_> {
+impl Value<'_> {
     fn write(&self, f: &mut fmt::Formatter<'_>, depth: usize) -> fmt::Result {
         if depth == 0 {
             return f.write_str("…");
         }
-        match &self.kind {
-            Kind::Leaf(leaf) => write!(f, "{}{:?}", self.dtype, leaf.shape.as_slice()),
-            Kind::Scalar(word) => write_scalar(f, self.dtype, *word),
+        let node = match self {
+            Self::Leaf(leaf) => return write!(f, "{}{:?}", leaf.dtype, leaf.shape.as_slice()),
+            Self::Scalar(dtype, word) => return write_scalar(f, *dtype, *word),
+            Self::Node(node) => node,
+        };
+        match &node.kind {
             Kind::FromFirst(axis) => write!(f, "index({axis})"),
             Kind::FromLast(axis) => write!(f, "index(-{})", axis + 1),
             Kind::Failed(_) => f.write_str("?"),
-            Kind::Broadcast(shape) => self.write_call(f, &format!("broadcast{:?}", shape.as_slice()), depth),
-            Kind::Gather(_) => self.write_call(f, "take", depth),
-            Kind::Source(source) => self.write_call(f, source.function(), depth),
-            Kind::Step(op) => match (symbol(*op), &self.args) {
+            Kind::Broadcast(shape) => node.write_call(f, &format!("broadcast{:?}", shape.as_slice()), depth),
+            Kind::Gather(_) => node.write_call(f, "take", depth),
+            Kind::Source(source) => node.write_call(f, source.function(), depth),
+            Kind::Step(op) => match (symbol(*op), &node.args) {
                 (Some(symbol), [Some(a), Some(b), None]) => {
                     f.write_str("(")?;
                     a.write(f, depth - 1)?;
@@ -139,15 +184,17 @@ impl Node<'_> {
                     b.write(f, depth - 1)?;
                     f.write_str(")")
                 }
-                _ if *op == Op::Cast => self.write_call(f, self.dtype.name(), depth),
-                _ => self.write_call(f, op.name(), depth),
+                _ if *op == Op::Cast => node.write_call(f, node.dtype.name(), depth),
+                _ => node.write_call(f, op.name(), depth),
             },
         }
     }
+}
 
+impl Node<'_> {
     fn write_call(&self, f: &mut fmt::Formatter<'_>, name: &str, depth: usize) -> fmt::Result {
         write!(f, "{name}(")?;
-        for (i, arg) in self.args().enumerate() {
+        for (i, arg) in self.args.iter().flatten().enumerate() {
             f.write_str(if i == 0 { "" } else { ", " })?;
             arg.write(f, depth - 1)?;
         }

@@ -6,7 +6,7 @@ use ndarray::Dimension;
 
 use super::{
     Expr, Op, Rhs,
-    node::{Kind, Node},
+    node::Value,
     place::{Gpu, Place},
 };
 use crate::{Bits, Element, GpuArray, GpuView, Integer, Number, Promote};
@@ -26,7 +26,7 @@ where
     P: Place,
     R: Rhs<'a, T, D, P>,
 {
-    Expr::of(Node::binary(op, V::DTYPE, C::DTYPE, a.node, b.into_node().0))
+    Expr::of(Value::binary(op, V::DTYPE, C::DTYPE, a.value, b.into_value().0))
 }
 
 /// The operators of one left type.
@@ -55,14 +55,14 @@ macro_rules! left {
         impl<'a, $($generics)*, T: Number, D: Dimension> Neg for $left {
             type Output = Expr<'a, T, D, $place>;
             fn neg(self) -> Self::Output {
-                Expr::of(Node::unary(Op::Negate, T::DTYPE, self.to_expr().node))
+                Expr::of(Value::unary(Op::Negate, T::DTYPE, self.to_expr().value))
             }
         }
 
         impl<'a, $($generics)*, T: Bits, D: Dimension> Not for $left {
             type Output = Expr<'a, T, D, $place>;
             fn not(self) -> Self::Output {
-                Expr::of(Node::unary(Op::Not, T::DTYPE, self.to_expr().node))
+                Expr::of(Value::unary(Op::Not, T::DTYPE, self.to_expr().value))
             }
         }
     };
@@ -106,9 +106,9 @@ macro_rules! scalars {
         impl<'a, $($generics)*, D: Dimension> $trait<$right> for $scalar {
             type Output = Expr<'a, $value, D, $place>;
             fn $method(self, right: $right) -> Self::Output {
-                let left = Node::new(Kind::Scalar(self.to_word()), <$scalar as Element>::DTYPE);
+                let left = Value::scalar(self);
                 let dtype = <$value as Element>::DTYPE;
-                Expr::of(Node::binary(Op::$op, dtype, dtype, left, right.to_expr().node))
+                Expr::of(Value::binary(Op::$op, dtype, dtype, left, right.to_expr().value))
             }
         }
     };

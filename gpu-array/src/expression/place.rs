@@ -116,7 +116,8 @@ impl Place for Host {
             array.assign(&whole.eval()?);
             return Ok(());
         }
-        let job = Job::new(&[&whole.node], D::NDIM, None)?;
+        let mut job = Job::new(None);
+        job.take(&[&whole.value], D::NDIM)?;
         Self::run(&job, SmallVec::from_iter([Self::target(array)]))
     }
 }

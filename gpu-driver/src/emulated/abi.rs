@@ -3,7 +3,7 @@
 use std::ffi::{c_char, c_int, c_long, c_uint, c_ulong, c_ulonglong, c_void};
 
 /// Version of the interface; a module of another version is refused.
-pub(super) const VERSION: c_uint = 1;
+pub(super) const VERSION: c_uint = 2;
 
 /// The symbol that every module exports.
 pub(super) const MODULE_SYMBOL: &[u8] = b"gpu_emulated_module\0";
@@ -71,6 +71,7 @@ pub(super) struct Runtime {
     pub(super) fence: unsafe extern "C" fn(c_uint, *const c_char, c_uint),
     pub(super) clock: unsafe extern "C" fn(c_uint) -> c_ulonglong,
     pub(super) nanosleep: unsafe extern "C" fn(c_uint),
+    pub(super) wait_for_stream: unsafe extern "C" fn(),
     pub(super) tick: unsafe extern "C" fn(*const c_void),
     pub(super) enter: unsafe extern "C" fn(c_uint, c_uint),
     pub(super) trap: unsafe extern "C" fn(*const c_char, c_uint) -> !,

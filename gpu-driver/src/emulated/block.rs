@@ -98,6 +98,8 @@ pub(super) struct Thread {
     pub(super) sync_clock: u32,
     /// Another thread is to run before its next write.
     pub(super) torn: bool,
+    /// It has waited for what its stream held before the launch.
+    pub(super) waited_for_stream: bool,
 }
 
 impl Thread {
@@ -117,13 +119,14 @@ impl Thread {
             budget: 0,
             sync_clock: 0,
             torn: false,
+            waited_for_stream: false,
         }
     }
 
     fn restart(&mut self, index: Index) {
         (self.index, self.wait, self.site) = (index, Wait::No, Site::NONE);
         (self.warp_clock, self.last_sync, self.cycles, self.clock_step) = (0, 0, 0, FIRST_CLOCK_STEP);
-        (self.budget, self.sync_clock, self.torn) = (0, 0, false);
+        (self.budget, self.sync_clock, self.torn, self.waited_for_stream) = (0, 0, false, false);
     }
 }
 

@@ -59,6 +59,8 @@ pub(super) struct Order {
     pub(super) dynamic_bytes: u32,
     /// All blocks must be resident at once.
     pub(super) cooperative: bool,
+    /// It may start while earlier work of the stream runs, so its threads wait for that themselves before they touch memory.
+    pub(super) overlaps: bool,
     /// The kernel was allowed more dynamic shared memory than every kernel has.
     pub(super) raised: bool,
     /// The arguments' values, each at a multiple of 16 bytes.

@@ -40,6 +40,7 @@ pub(super) static RUNTIME: Runtime = Runtime {
     fence,
     clock,
     nanosleep,
+    wait_for_stream,
     tick,
     enter,
     trap,
@@ -129,6 +130,11 @@ fn check(launch: &mut Launch, address: usize, bytes: usize, kind: u32, site: Sit
         return;
     }
     let refused = match launch.memory().check(address, bytes, launch.context) {
+        Ok(()) if launch.order.overlaps && !launch.thread().waited_for_stream => {
+            let text =
+                format!("{} memory before it waited for its stream (gpu::wait_for_stream)", report::verb(kind, bytes));
+            fail(launch, LAUNCH_FAILED, &text, site);
+        }
         Ok(()) => return,
         Err(refused) => refused,
     };
@@ -429,6 +435,13 @@ unsafe extern "C" fn nanosleep(nanoseconds: c_uint) {
     leave_probe(launch);
     launch.thread().cycles += u64::from(nanoseconds) * CYCLES_PER_US / 1000;
     interrupt(launch);
+}
+
+unsafe extern "C" fn wait_for_stream() {
+    // SAFETY: see `access`.
+    let launch = unsafe { current() };
+    leave_probe(launch);
+    launch.thread().waited_for_stream = true;
 }
 
 unsafe extern "C" fn tick(pc: *const c_void) {

@@ -41,6 +41,17 @@ template <class A> struct same<A, A> { static constexpr bool value = true; };
 __device__ inline uint64_t first_index() { return uint64_t(blockIdx.x) * blockDim.x + threadIdx.x; }
 __device__ inline uint64_t index_step() { return uint64_t(gridDim.x) * blockDim.x; }
 
+// Waits until what the stream held before this launch has run and its writes are visible. A kernel that is launched to overlap with that (programmatic
+// dependent launch: `Entry::OVERLAPS`, `Program::overlapping`) calls it in every thread, before it touches memory; in any other launch it does
+// nothing. Between two small kernels it saves about a microsecond (H200).
+__device__ inline void wait_for_stream() {
+#ifdef GPU_EMULATED
+    gpu_emulated::wait_for_stream();
+#elif defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
 // Adds 1 to a counter in device memory and returns what it was. What this thread wrote before is seen by whoever sees the addition, in any
 // block, and what threads wrote before their additions to the counter up to this one is seen by this thread after it.
 //

@@ -1,4 +1,4 @@
-//! The CUDA driver API without linking to it: every function that cust_raw declares, defined here, through a table.
+//! The CUDA driver API without linking to it: every function that cust_raw declares and a few newer ones, defined here, through a table.
 //!
 //! `cust` calls the driver's C symbols. This module *is* those symbols: each is a small function that looks its target up
 //! in a table which is filled once per process, at the first call, from the real `libcuda.so.1` (see [`loader`]). Where
@@ -13,6 +13,7 @@
 use std::ffi::{c_char, c_int};
 
 pub(crate) mod codes;
+pub(crate) mod launch;
 pub(crate) mod loader;
 
 /// Returned by every function when there is no driver.
@@ -120,7 +121,7 @@ mod tests {
     #[test]
     fn names_are_c_strings_in_slot_order() {
         assert_eq!(NAMES[Slot::cuInit as usize], "cuInit\0");
-        assert_eq!(NAMES.len(), 351);
+        assert_eq!(NAMES.len(), 352);
         assert!(NAMES.iter().all(|name| name.starts_with("cu") && name.ends_with('\0')));
     }
 

@@ -9,7 +9,10 @@ use gpu_driver::{
 };
 use testkit::{Outcome, Rng, ensure, ensure_eq};
 
-use crate::harness::{launch, order, ramp, values};
+use crate::{
+    broken::checks_are_on,
+    harness::{launch, order, ramp, values},
+};
 
 static SOURCE: Source = Source {
     name: "driver.cu",
@@ -53,6 +56,39 @@ fn module(device: &Device) -> Result<Module> {
 
 fn registry() -> Registry {
     Registry::new("driver").with::<Add>(&())
+}
+
+/// On a device such a kernel would read what an earlier one has not written yet, now and then.
+pub fn a_kernel_that_overlaps_must_wait_before_it_touches_memory(_: &()) -> Outcome {
+    let text = "#include \"prelude.cuh\"\nstruct Words { unsigned long long word[1]; };\n\
+        template <int WHEN> __global__ void twice(const __grid_constant__ Words words) {\n\
+            unsigned *x = (unsigned *)words.word[0] + threadIdx.x;\n\
+            if (WHEN == 0 || (WHEN == 1 && threadIdx.x < 2)) gpu::wait_for_stream();\n\
+            *x *= 2;\n\
+            if (WHEN == 2) gpu::wait_for_stream();\n}\n";
+    for when in 0..4u64 {
+        let device = Emulated::new().open()?;
+        let program = Program::new("twice.cu", text).name_expression(format!("twice<{when}>"));
+        let kernel = device.generated_kernel(&[when], || Ok(program.overlapping()))?;
+        let x = DeviceVec::from_slice(&device.stream(), &ramp(3))?;
+        let config = LaunchConfig { grid: 1.into(), block: 3.into(), shared_bytes: 0 };
+        // SAFETY: one word; three threads touch x[..3].
+        let launched = unsafe { kernel.launch(config, &[x.as_raw()], &[x.home()], x.home()) };
+        match launched.and_then(|()| x.to_vec()) {
+            Ok(values) => {
+                ensure!(when == 0 || checks_are_on().is_err(), "no report");
+                ensure_eq!(values, vec![0, 2, 4]);
+            }
+            Err(error) => {
+                let text = error.to_string();
+                ensure!(
+                    when > 0 && text.contains("before it waited for its stream") && text.contains("twice.cu:6"),
+                    "{text}"
+                );
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Objects of one device given to another are errors before anything reaches the driver.

@@ -103,6 +103,7 @@ fn main() -> ExitCode {
     ];
     let of_driver = tests![
         objects_of_two_devices_do_not_mix,
+        a_kernel_that_overlaps_must_wait_before_it_touches_memory,
         a_fault_stays_on_its_device,
         the_environment_says_what_the_device_is,
         two_devices_are_two,

@@ -222,6 +222,46 @@ pub fn generated_kernels_are_kept_under_their_keys(device: &Device) -> Outcome {
     Ok(())
 }
 
+/// Each step reads what other blocks of the step before have written, and overwrites what they have read.
+pub fn kernels_that_overlap_keep_the_order_of_their_stream(device: &Device) -> Outcome {
+    const N: usize = 5000;
+    let text = "#include \"prelude.cuh\"\nstruct Words { unsigned long long word[3]; };\n\
+        template <bool WAITS> __global__ void step(const __grid_constant__ Words words) {\n\
+            if (WAITS) gpu::wait_for_stream();\n\
+            const unsigned *x = (const unsigned *)words.word[0];\n\
+            unsigned n = unsigned(words.word[2]), i = blockIdx.x * blockDim.x + threadIdx.x;\n\
+            if (i < n) ((unsigned *)words.word[1])[i] = 3 * x[(i * 37 + 1) % n] + i;\n}\n";
+    let program = |waits: bool| Program::new("step.cu", text).name_expression(format!("step<{waits}>"));
+    let key = |waits: u64| [u64::from_be_bytes(*b"gpu-test"), 100 + waits];
+    let overlapping = device.generated_kernel(&key(1), || Ok(program(true).overlapping()))?;
+    let plain = device.generated_kernel(&key(0), || Ok(program(false)))?;
+    let stream = Stream::new(device)?;
+    let start: Vec<u32> = (0..N as u32).collect();
+    let buffers = [DeviceVec::from_slice(&stream, &start)?, DeviceVec::from_slice(&stream, &start)?];
+    let rounds = if device.is_emulated() { 10 } else { 2000 };
+    let run = || {
+        for round in 0..rounds {
+            let (from, to) = (&buffers[round % 2], &buffers[1 - round % 2]);
+            // Now and then one that does not wait comes between.
+            let kernel = if round % 5 == 4 { &plain } else { &overlapping };
+            let config = LaunchConfig { grid: 40.into(), block: 128.into(), shared_bytes: 0 };
+            // SAFETY: three words; the threads read x[..N] and write y[..N], whose home is the stream.
+            unsafe { kernel.launch(config, &[from.as_raw(), to.as_raw(), N as u64], &[from.home()], &stream)? };
+        }
+        Ok::<_, DriverError>(())
+    };
+    let step = |x: Vec<u32>, _| (0..N).map(|i| x[(i * 37 + 1) % N].wrapping_mul(3).wrapping_add(i as u32)).collect();
+    let after = |x: &[u32]| (0..rounds).fold(x.to_vec(), step);
+    run()?;
+    let once = after(&start);
+    ensure_eq!(buffers[0].to_vec()?, once);
+    let (graph, ()) = stream.capture(run)?;
+    // SAFETY: the buffers live until they are read below.
+    unsafe { graph.launch(&stream)? };
+    ensure_eq!(buffers[0].to_vec()?, after(&once));
+    Ok(())
+}
+
 pub fn events_order_and_time(device: &Device) -> Outcome {
     let device = &undisturbed(device)?;
     let stream = Stream::new(device)?;

@@ -50,6 +50,7 @@ fn main() -> ExitCode {
         a_launch_on_another_stream_waits_for_the_home,
         slices_are_filled_and_their_neighbours_not,
         generated_kernels_are_kept_under_their_keys,
+        kernels_that_overlap_keep_the_order_of_their_stream,
         events_order_and_time,
         typed_launch_computes,
         large_dynamic_shared_memory_is_asked_for,

@@ -35,6 +35,7 @@ macro_rules! product_kernel {
             type Args<'a> = (View<'a, R>, $($args,)* Out<'a, f64>, InOut<'a, u32>);
             const SOURCE: &'static Source = &PRODUCT;
             const NAME: &'static str = $cuda;
+            const OVERLAPS: bool = true;
             fn template(policy: &ProductPolicy) -> String {
                 format!("{}, {}, {}", R::cuda_name(), <R::Element as gpu_driver::DevicePod>::CUDA_NAME, policy.threads)
             }
@@ -88,6 +89,7 @@ macro_rules! step_kernel {
             type Args<'a> = ($($args,)*);
             const SOURCE: &'static Source = &STEP;
             const NAME: &'static str = $cuda;
+            const OVERLAPS: bool = true;
             fn template(policy: &VectorPolicy) -> String {
                 format!("{}, {}, {}", T::CUDA_NAME, policy.threads, policy.batch)
             }

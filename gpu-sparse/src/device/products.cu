@@ -112,6 +112,7 @@ template <int THREADS, class Matrix> __device__ void gather_in_place(const Matri
 template <class Matrix, class T, int THREADS>
 __global__ void __launch_bounds__(THREADS, Matrix::BLOCKS_PER_SM)
     product(Matrix a, const T *x, T *y, double *totals, uint32_t *rows_arrived) {
+    gpu::wait_for_stream();
     sweep<THREADS>(a, x, {totals, rows_arrived}, nullptr, Store<T>{y});
 }
 
@@ -119,6 +120,7 @@ __global__ void __launch_bounds__(THREADS, Matrix::BLOCKS_PER_SM)
 template <class Matrix, class T, int THREADS>
 __global__ void __launch_bounds__(THREADS, Matrix::BLOCKS_PER_SM)
     product_axpby(Matrix a, T alpha, const T *x, T beta, T *y, double *totals, uint32_t *rows_arrived) {
+    gpu::wait_for_stream();
     sweep<THREADS>(a, x, {totals, rows_arrived}, nullptr, Combine<T>{alpha, beta, y});
 }
 
@@ -127,6 +129,7 @@ template <class Matrix, class T, int THREADS>
 __global__ void __launch_bounds__(THREADS, Matrix::BLOCKS_PER_SM)
     residual(Matrix a, const T *x, const T *b, T *r, State *state, double *partials, uint32_t *arrived, double *totals,
              uint32_t *rows_arrived) {
+    gpu::wait_for_stream();
     sweep_and_leave<THREADS>(a, x, {totals, rows_arrived}, partials, Subtract<T>{b, r});
     double total;
     if (gather<THREADS>(a, partials, arrived, total) && threadIdx.x == 0) state->total = total;
@@ -137,6 +140,7 @@ template <class Matrix, class T, int THREADS>
 __global__ void __launch_bounds__(THREADS, Matrix::BLOCKS_PER_SM)
     curvature(Matrix a, const T *p, T *q, const State *state, double *partials, uint32_t *arrived, uint32_t gathered, double *totals,
               uint32_t *rows_arrived) {
+    gpu::wait_for_stream();
     if (state->start.stop != RUNNING) return;
     sweep_and_leave<THREADS>(a, p, {totals, rows_arrived}, partials, StoreAndDot<T>{p, q});
     if (gathered) gather_in_place<THREADS>(a, partials, arrived);
@@ -148,6 +152,7 @@ template <class Matrix, class T, int THREADS>
 __global__ void __launch_bounds__(THREADS, Matrix::BLOCKS_PER_SM)
     precondition(Matrix m, const T *r, T *z, const State *state, const double *residual_sums, uint64_t residual_count,
                  double *partials, uint32_t *arrived, uint32_t gathered, double *totals, uint32_t *rows_arrived) {
+    gpu::wait_for_stream();
     if (state->step.stop != RUNNING) return;
     SHARED(bool, goes_on, [1]);
     double square = sum_partials<THREADS>(residual_sums, residual_count);

@@ -120,6 +120,7 @@ __device__ Turn<T> turn(State *state, const double *residual_sums, uint64_t coun
 template <class T, int THREADS, int BATCH>
 __global__ void __launch_bounds__(THREADS, 4)
     update_residual(const T *q, T *r, State *state, const double *curvature_sums, uint64_t count, double *partials, uint64_t n) {
+    gpu::wait_for_stream();
     auto all = elements<THREADS, BATCH>(n, [=](uint64_t i) { return Two<T>{r[i], q[i]}; });
     T alpha;
     if (!take_step<T, THREADS>(state, curvature_sums, count, alpha)) return;
@@ -137,6 +138,7 @@ template <class T, int THREADS, int BATCH>
 __global__ void __launch_bounds__(THREADS, 4)
     update_residual_diagonal(const T *q, const T *diagonal, T *r, State *state, const double *curvature_sums, uint64_t count,
                              double *partials, uint64_t n) {
+    gpu::wait_for_stream();
     auto all = elements<THREADS, BATCH>(n, [=](uint64_t i) { return Three<T>{r[i], q[i], diagonal[i]}; });
     T alpha;
     if (!take_step<T, THREADS>(state, curvature_sums, count, alpha)) return;
@@ -157,6 +159,7 @@ template <class T, int THREADS, int BATCH>
 __global__ void __launch_bounds__(THREADS, 4)
     update_direction(const T *z, T *x, T *p, State *state, const double *residual_sums, uint64_t count, const double *rho_sums,
                      uint64_t rho_count, uint64_t n) {
+    gpu::wait_for_stream();
     auto all = elements<THREADS, BATCH>(n, [=](uint64_t i) { return Three<T>{p[i], x[i], z[i]}; });
     Turn<T> now = turn<T, THREADS>(state, residual_sums, count, rho_sums, rho_count);
     if (!now.moves_x) return;
@@ -171,6 +174,7 @@ template <class T, int THREADS, int BATCH>
 __global__ void __launch_bounds__(THREADS, 4)
     update_direction_diagonal(const T *diagonal, const T *r, T *x, T *p, State *state, const double *residual_sums, uint64_t count,
                               uint64_t n) {
+    gpu::wait_for_stream();
     auto all = elements<THREADS, BATCH>(n, [=](uint64_t i) { return Four<T>{p[i], x[i], r[i], diagonal[i]}; });
     Turn<T> now = turn<T, THREADS>(state, residual_sums, count, residual_sums + count, count);
     if (!now.moves_x) return;
@@ -183,6 +187,7 @@ __global__ void __launch_bounds__(THREADS, 4)
 // Between the second pass and the last, for a preconditioner on the host: whether r . z is wanted. One block.
 template <class T, int THREADS, int BATCH>
 __global__ void __launch_bounds__(THREADS, 4) probe(State *state, const double *residual_sums, uint64_t count) {
+    gpu::wait_for_stream();
     double square = sum_partials<THREADS>(residual_sums, count);
     if (threadIdx.x != 0) return;
     Scalars scalars = state->step;
@@ -193,6 +198,7 @@ __global__ void __launch_bounds__(THREADS, 4) probe(State *state, const double *
 // Leaves r . z, for a z that was made elsewhere. 2n.
 template <class T, int THREADS, int BATCH>
 __global__ void __launch_bounds__(THREADS, 4) leave_dot(const T *r, const T *z, double *partials, uint64_t n) {
+    gpu::wait_for_stream();
     double sum = 0;
     auto all = elements<THREADS, BATCH>(n, [=](uint64_t i) { return Two<T>{r[i], z[i]}; });
     all.for_each([&](uint64_t, Two<T> of) { sum = fma(double(of.a), double(of.b), sum); });
@@ -203,6 +209,7 @@ __global__ void __launch_bounds__(THREADS, 4) leave_dot(const T *r, const T *z, 
 template <class T, int THREADS, int BATCH>
 __global__ void __launch_bounds__(THREADS, 4)
     dot(const T *r, const T *z, State *state, double *partials, uint32_t *arrived, uint64_t n) {
+    gpu::wait_for_stream();
     double sum = 0;
     auto all = elements<THREADS, BATCH>(n, [=](uint64_t i) { return Two<T>{r[i], z[i]}; });
     all.for_each([&](uint64_t, Two<T> of) { sum = fma(double(of.a), double(of.b), sum); });
@@ -213,6 +220,7 @@ __global__ void __launch_bounds__(THREADS, 4)
 template <class T, int THREADS, int BATCH>
 __global__ void __launch_bounds__(THREADS, 4)
     scaled_direction(const T *diagonal, const T *r, T *p, State *state, double *partials, uint32_t *arrived, uint64_t n) {
+    gpu::wait_for_stream();
     double sum = 0;
     auto all = elements<THREADS, BATCH>(n, [=](uint64_t i) { return Two<T>{diagonal[i], r[i]}; });
     all.for_each([&](uint64_t i, Two<T> of) {
@@ -226,6 +234,7 @@ __global__ void __launch_bounds__(THREADS, 4)
 template <class T, int THREADS, int BATCH>
 __global__ void __launch_bounds__(THREADS, 4)
     rescale(double factor, T *r, State *state, double *partials, uint32_t *arrived, uint64_t n) {
+    gpu::wait_for_stream();
     double sum = 0;
     auto all = elements<THREADS, BATCH>(n, [=](uint64_t i) { return r[i]; });
     all.for_each([&](uint64_t i, T of) {

@@ -3,7 +3,7 @@
 use gpu_driver::Stream;
 use ndarray::Dimension;
 
-use super::{Key, axes::Axes, check, check_words, key, plan, policy::Policy, text::Text};
+use super::{Key, axes::Axes, check, check_words, plan, policy::Policy, text::Text, write_key};
 use crate::{
     Element, Result,
     expression::{Expr, Job},
@@ -17,7 +17,9 @@ pub trait Precompile {
 
 impl<T: Element, D: Dimension> Precompile for Expr<'_, T, D> {
     fn job(&self, home: &Stream) -> Result<Job<'_>> {
-        Job::new(&[&self.node], D::NDIM, Some(home))
+        let mut job = Job::new(Some(home));
+        job.take(&[&self.value], D::NDIM)?;
+        Ok(job)
     }
 }
 
@@ -45,7 +47,8 @@ pub fn precompile(home: impl Into<Stream>, values: &[&dyn Precompile]) -> Result
         check(&job.code, &home)?;
         let which = plan::choose(&job.code, &mut axes);
         check_words(&job.code, which)?;
-        let key = key(&job.code, which);
+        let mut key = Key::new();
+        write_key(&mut key, &job.code, which);
         if keys.contains(&key) || device.has_generated_kernel(&key) {
             continue;
         }

@@ -28,6 +28,7 @@ __device__ __forceinline__ void linear_load(Pack<Place, WIDTH> &values, uint64_t
 template <class E, int THREADS, int WIDTH, int UNROLL>
 __global__ void __launch_bounds__(THREADS) linear(const __grid_constant__ Words<LinearWords<E>::COUNT> words) {
     typedef LinearWords<E> At;
+    gpu::wait_for_stream();
     const uint64_t *word = words.word;
     const int64_t n = int64_t(word[0]), shift = int64_t(word[1]);
 

@@ -53,7 +53,8 @@ pub(crate) fn run(code: &Code<'_>, stream: &Stream, addresses: &[u64], strides: 
     let policy = Policy::of(stream.device().arch(), which, code);
     let sizes = code.outputs.iter().map(|&step| code.steps[step as usize].dtype.bytes()).collect();
     let target = Target { addresses, sizes };
-    let key = key(code, which);
+    let mut key = Key::new();
+    write_key(&mut key, code, which);
     let kernel = stream.device().generated_kernel(&key, || Ok(program(code, which, &policy)))?;
     let mut homes: SmallVec<[&Stream; 4]> = SmallVec::new();
     for home in code.homes() {
@@ -107,11 +108,9 @@ pub(crate) fn check(code: &Code<'_>, stream: &Stream) -> Result<()> {
 }
 
 /// All that the text of a kernel depends on.
-fn key(code: &Code<'_>, which: Loop) -> Key {
-    let mut key = Key::new();
-    key.extend([KEY, which as u64]);
+fn write_key(key: &mut Key, code: &Code<'_>, which: Loop) {
+    key.extend_from_slice(&[KEY, which as u64]);
     key.extend(steps_key(code));
-    key
 }
 
 /// All that the structure's text depends on.

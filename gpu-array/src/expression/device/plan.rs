@@ -148,7 +148,7 @@ fn linear(code: &Code<'_>, axes: &Axes, policy: &Policy, target: &Target<'_>, wo
     let out = output_address(axes, target, 0);
     // Several outputs are new and all aligned.
     let shift = out % pack_bytes(policy, target.sizes[0]) / target.sizes[0] as u64;
-    words.extend([n as u64, shift]);
+    words.extend_from_slice(&[n as u64, shift]);
     words.extend((0..target.addresses.len()).map(|output| output_address(axes, target, output)));
     for (number, leaf) in code.leaves.iter().enumerate() {
         let stride = if axes.rank() == 0 { 0 } else { axes.strides(0)[number + 1] };
@@ -162,7 +162,7 @@ fn linear(code: &Code<'_>, axes: &Axes, policy: &Policy, target: &Target<'_>, wo
                 if aligned { PACKED } else { SPACED }
             }
         };
-        words.extend([address, kind]);
+        words.extend_from_slice(&[address, kind]);
     }
     push_rest(code, words);
     let tile = (policy.threads * policy.width * policy.unroll) as usize;

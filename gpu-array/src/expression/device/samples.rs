@@ -8,7 +8,7 @@ use ndarray::{Array1, ArrayD, Axis, IxDyn};
 use super::{policy::Loop, policy::Policy, text::Text};
 use crate::{
     Element,
-    expression::{Expr, Host, Outside, graph::assemble, host, index, roll, take, where_},
+    expression::{Code, Expr, Host, Outside, graph::assemble, host, index, roll, take, where_},
 };
 
 /// Kernels of expressions, one of each kind that there is: the checks of the project compile them for every architecture, and record what
@@ -23,7 +23,10 @@ struct Samples(Registry);
 impl Samples {
     fn with<T: Element>(mut self, name: &str, which: Loop, value: &Expr<'_, T, IxDyn, Host>) -> Self {
         // What the samples are made of fits together.
-        let Ok(code) = assemble(&[&value.node], 0) else { return self };
+        let mut code = Code::default();
+        if assemble(&mut code, &[&value.value], 0).is_err() {
+            return self;
+        }
         let mut text = Text::new();
         // The newest architecture has no policy of its own.
         text.add_named(name, &code, which, &Policy::of(Arch::new(9, 0), which, &code));

@@ -29,6 +29,7 @@ template <class E, int THREADS, int WIDTH, int UNROLL>
 __global__ void __launch_bounds__(THREADS) strided(const __grid_constant__ Words<StridedWords<E>::COUNT> words) {
     typedef StridedWords<E> At;
     constexpr int LEAVES = E::Leaves::SIZE;
+    gpu::wait_for_stream();
     const uint64_t *word = words.word;
     const uint64_t items = word[0];
     const int rank = int(word[1] & 255);

@@ -66,7 +66,7 @@ impl Text {
 
     pub(crate) fn program(self) -> Program {
         // Lambdas have no words that say where they run.
-        let program = Program::new("expression.cu", self.text).option("-default-device");
+        let program = Program::new("expression.cu", self.text).option("-default-device").overlapping();
         let program = self.headers.iter().fold(program, |program, header| program.header(header.name, header.text));
         self.names.into_iter().fold(program, Program::name_expression)
     }

@@ -64,6 +64,7 @@ __global__ void __launch_bounds__(THREADS) tiled(const __grid_constant__ Words<T
     constexpr int LEAVES = E::Leaves::SIZE, PITCH = TILE + 1, PACKS = TILE / WIDTH;
     static_assert(TILE * PACKS % THREADS == 0 && THREADS % PACKS == 0, "whole rows of packs");
     SHARED_DYNAMIC(unsigned char, shared);
+    gpu::wait_for_stream();
     const uint64_t *word = words.word;
     const int rank = int(word[0] & 255);
     const bool packed = word[0] & 256;

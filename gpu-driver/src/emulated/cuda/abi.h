@@ -7,7 +7,7 @@
 
 namespace gpu_emulated {
 
-constexpr unsigned VERSION = 1;
+constexpr unsigned VERSION = 2;
 
 enum AccessKind : unsigned { READ = 0, WRITE = 1, ATOMIC = 2, VOLATILE = 4 /* with READ or WRITE */ };
 
@@ -62,6 +62,8 @@ struct Runtime {
     void (*fence)(unsigned kind, const char *file, unsigned line);
     unsigned long long (*clock)(unsigned kind);
     void (*nanosleep)(unsigned nanoseconds);
+    // griddepcontrol.wait: from here on the thread may touch memory, where the launch overlaps with earlier ones.
+    void (*wait_for_stream)();
     // The step budget is used up (see Module::budget): may switch to another thread, and refills it.
     void (*tick)(const void *pc);
     // First statement of every kernel: the values of __launch_bounds__, 0 where there are none.

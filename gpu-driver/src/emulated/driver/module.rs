@@ -19,6 +19,7 @@ use crate::emulated::{
         code::{INVALID_HANDLE, INVALID_VALUE, NOT_FOUND, OUT_OF_RESOURCES},
     },
 };
+use crate::sys::launch::{Config, OVERLAP};
 
 table![
     cuModuleLoad,
@@ -34,6 +35,7 @@ table![
     cuFuncSetSharedMemConfig,
     cuFuncGetModule,
     cuLaunchKernel,
+    cuLaunchKernelEx,
     cuLaunchCooperativeKernel,
     cuOccupancyMaxActiveBlocksPerMultiprocessor,
     cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags,
@@ -43,6 +45,7 @@ table![
 
 const FILE_NOT_FOUND: c_int = 301;
 const COOPERATIVE_LAUNCH_TOO_LARGE: c_int = 720;
+const NOT_SUPPORTED: c_int = 801;
 /// Dynamic shared memory that a kernel has without asking.
 const DEFAULT_SHARED_BYTES: u32 = 48 * 1024;
 const MOST_GRID: [u32; 3] = [i32::MAX as u32, 65_535, 65_535];
@@ -258,6 +261,7 @@ impl Values {
             block: one,
             dynamic_bytes: 0,
             cooperative: false,
+            overlaps: false,
             raised: false,
             arguments: self.values,
             places: self.places,
@@ -294,6 +298,7 @@ struct Shape {
     block: [u32; 3],
     shared_bytes: u32,
     cooperative: bool,
+    overlaps: bool,
 }
 
 fn within(sizes: [u32; 3], most: [u32; 3]) -> bool {
@@ -335,6 +340,7 @@ unsafe fn launch(
         block: index(shape.block),
         dynamic_bytes: shape.shared_bytes,
         cooperative: shape.cooperative,
+        overlaps: shape.overlaps,
         raised: most_dynamic > DEFAULT_SHARED_BYTES,
         ..values.order(image, kernel, name)
     };
@@ -360,9 +366,35 @@ unsafe extern "C" fn cuLaunchKernel(
         if !extra.is_null() {
             return Err(INVALID_VALUE);
         }
-        let shape = Shape { grid, block, shared_bytes, cooperative: false };
+        let shape = Shape { grid, block, shared_bytes, cooperative: false, overlaps: false };
         // SAFETY: the caller passes the arguments as the driver's documentation asks.
         unsafe { launch(state, function, shape, stream, arguments.cast()) }
+    })
+}
+
+unsafe extern "C" fn cuLaunchKernelEx(
+    config: *const Config,
+    function: *mut c_void,
+    arguments: *mut *mut c_void,
+    extra: *mut *mut c_void,
+) -> c_int {
+    call(|state| {
+        // SAFETY: the caller passes the address of a configuration, or null.
+        let config = unsafe { config.as_ref() }.ok_or(INVALID_VALUE)?;
+        let (first, count) = (config.attributes, config.attribute_count as usize);
+        if !extra.is_null() || (first.is_null() && count > 0) {
+            return Err(INVALID_VALUE);
+        }
+        // SAFETY: as many attributes as the configuration says.
+        let attributes = if count == 0 { &[] } else { unsafe { std::slice::from_raw_parts(first, count) } };
+        if attributes.iter().any(|attribute| attribute.id != OVERLAP) {
+            return Err(NOT_SUPPORTED);
+        }
+        let overlaps = attributes.iter().any(|attribute| attribute.value[0] as u32 != 0);
+        let Config { grid, block, shared_bytes, stream, .. } = *config;
+        let shape = Shape { grid, block, shared_bytes, cooperative: false, overlaps };
+        // SAFETY: as in `cuLaunchKernel`.
+        unsafe { launch(state, function, shape, stream.cast(), arguments.cast()) }
     })
 }
 
@@ -380,7 +412,7 @@ unsafe extern "C" fn cuLaunchCooperativeKernel(
     arguments: *mut *mut c_void,
 ) -> c_int {
     let (grid, block) = ([grid_x, grid_y, grid_z], [block_x, block_y, block_z]);
-    let shape = Shape { grid, block, shared_bytes, cooperative: true };
+    let shape = Shape { grid, block, shared_bytes, cooperative: true, overlaps: false };
     // SAFETY: as in `cuLaunchKernel`.
     call(|state| unsafe { launch(state, function, shape, stream, arguments.cast()) })
 }
