@@ -8,7 +8,7 @@ use std::{
     mem::ManuallyDrop,
     ptr::{NonNull, null_mut},
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, Weak,
+        Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, TryLockError, Weak,
         atomic::{AtomicBool, AtomicI32, Ordering},
     },
 };
@@ -21,7 +21,9 @@ use crate::{
     loaded::KernelCache,
     nvrtc::{self, Arch},
     pinned::Kept,
-    pool, sys,
+    pool,
+    scratch::Scratches,
+    sys,
 };
 
 /// The oldest driver this library works with: CUDA 12.0 (driver 525).
@@ -61,6 +63,7 @@ pub(crate) struct Context {
     pub(crate) overlaps: bool,
     pub(crate) kernels: KernelCache,
     pub(crate) pinned: Kept,
+    pub(crate) scratches: Scratches,
     /// Held shared while a stream is captured, alone during a wait for the whole context: such a wait would end every
     /// capture, also those of other threads.
     captures: RwLock<()>,
@@ -230,10 +233,13 @@ impl Device {
     /// # Errors
     /// `DeviceLost` when a kernel faulted since; `Cuda` with `STREAM_CAPTURE_UNSUPPORTED` within a capture of this thread.
     pub fn synchronize(&self) -> Result<()> {
-        let _alone = self.0.alone()?;
+        let alone = self.0.alone()?;
         let _current = self.enter()?;
         // SAFETY: no arguments.
-        self.check("cuCtxSynchronize", unsafe { sys::cuCtxSynchronize() })
+        let waited = self.check("cuCtxSynchronize", unsafe { sys::cuCtxSynchronize() });
+        drop(alone);
+        self.0.free_left();
+        waited
     }
 
     /// Makes the primary context current on this thread until the guard goes, for calls to `cust` or other libraries.
@@ -321,6 +327,7 @@ impl Context {
             overlaps: false,
             kernels: KernelCache::default(),
             pinned: Kept::default(),
+            scratches: Scratches::default(),
             captures: RwLock::new(()),
             unload_later: Mutex::default(),
             lost: AtomicI32::new(0),
@@ -355,7 +362,7 @@ impl Context {
         let first = !self.captures_here();
         let others = first.then(|| self.captures.read().unwrap_or_else(PoisonError::into_inner));
         CAPTURES.with_borrow_mut(|captures| captures.push(self.raw as usize));
-        Capturing { _others: others, _not_send: PhantomData }
+        Capturing { context: self, others, _not_send: PhantomData }
     }
 
     fn captures_here(&self) -> bool {
@@ -374,10 +381,19 @@ impl Context {
         Ok(self.captures.write().unwrap_or_else(PoisonError::into_inner))
     }
 
+    /// [`Context::alone`] where nobody has to be waited for.
+    pub(crate) fn alone_at_once(&self) -> Option<RwLockWriteGuard<'_, ()>> {
+        match self.captures.try_write() {
+            Ok(alone) => Some(alone),
+            Err(TryLockError::Poisoned(alone)) => Some(alone.into_inner()),
+            Err(TryLockError::WouldBlock) => None,
+        }
+    }
+
     /// Unloads a module when what runs has ended; within a capture it is left for later.
     pub(crate) fn unload(&self, module: CUmodule) {
         lock(&self.unload_later).push(module);
-        let Ok(_alone) = self.alone() else { return };
+        let Ok(alone) = self.alone() else { return };
         for module in std::mem::take(&mut *lock(&self.unload_later)) {
             // Unloading while a kernel of it runs is undefined: wait first.
             // SAFETY: loaded by the caller, whose last handle goes; taken from the list once.
@@ -389,6 +405,8 @@ impl Context {
             };
             self.in_drop("a module", "cuModuleUnload", unload);
         }
+        drop(alone);
+        self.free_left();
     }
 
     /// The error of a lost device.
@@ -463,6 +481,7 @@ impl Context {
 
 impl Drop for Context {
     fn drop(&mut self) {
+        self.scratches.main.release(self, self.main_stream);
         // Waits for what still runs, so that nothing is freed under a kernel.
         // SAFETY: no arguments.
         self.in_drop("a device", "cuCtxSynchronize", || unsafe { sys::cuCtxSynchronize() });
@@ -470,6 +489,10 @@ impl Drop for Context {
         for module in self.kernels.take_modules().into_iter().chain(left) {
             // SAFETY: every kernel that could use the module held this context, so none is left.
             self.in_drop("a module", "cuModuleUnload", || unsafe { sys::cuModuleUnload(module) });
+        }
+        for address in self.scratches.take_all() {
+            // SAFETY: what could use it held this context, and nothing runs any more.
+            self.in_drop("scratch memory", "cuMemFree", || unsafe { sys::cuMemFree_v2(address) });
         }
         for buffer in self.pinned.empty() {
             // SAFETY: nobody has the buffer, and nothing runs any more.
@@ -508,7 +531,8 @@ thread_local! {
 
 /// A capture of this thread; see [`Context::capturing`].
 pub(crate) struct Capturing<'a> {
-    _others: Option<RwLockReadGuard<'a, ()>>,
+    context: &'a Context,
+    others: Option<RwLockReadGuard<'a, ()>>,
     /// The list belongs to a thread.
     _not_send: PhantomData<*const ()>,
 }
@@ -517,6 +541,8 @@ impl Drop for Capturing<'_> {
     fn drop(&mut self) {
         // Captures of one thread are nested, so the last one ends first.
         CAPTURES.with_borrow_mut(|captures| captures.pop());
+        drop(self.others.take());
+        self.context.free_left();
     }
 }
 

@@ -268,6 +268,9 @@ pub enum DriverError {
         /// Size of one.
         element_bytes: usize,
     },
+    /// [`Stream::with_scratch`](crate::Stream::with_scratch) within itself, on one stream: both would use one memory.
+    #[error("Stream::with_scratch was called within with_scratch on the same stream")]
+    NestedScratch,
     /// Two objects that must be on one device are on two.
     #[error("{op}: objects on device {expected} and on device {got} cannot be used together")]
     WrongDevice {

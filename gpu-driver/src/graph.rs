@@ -2,11 +2,12 @@
 
 use std::ptr::null_mut;
 
-use cust::sys::{CUgraph, CUgraphExec};
+use cust::sys::{CUgraph, CUgraphExec, CUstream};
 
 use crate::{
-    Device, DriverError, Result, Stream,
-    device::{Capturing, Current},
+    CudaCode, Device, DriverError, Result, Stream,
+    device::{Capturing, Context, Current},
+    scratch::GraphMemory,
     sys,
 };
 
@@ -32,6 +33,8 @@ use crate::{
 pub struct Graph {
     device: Device,
     raw: CUgraphExec,
+    /// Freed behind the graph.
+    _memory: GraphMemory,
 }
 
 // SAFETY: the driver takes the handle from any thread, one launch at a time; `launch` asks the caller for that.
@@ -55,10 +58,10 @@ impl Stream {
     pub fn capture<T, E: From<DriverError>>(&self, work: impl FnOnce() -> Result<T, E>) -> Result<(Graph, T), E> {
         let begun = Begun::on(self)?;
         let outcome = work();
-        let captured = begun.end();
+        let (captured, memory) = begun.end();
         // What `work` met comes first: it may be why the capture cannot end well.
         let outcome = outcome?;
-        Ok((Graph::instantiate(self.device(), captured?)?, outcome))
+        Ok((Graph::instantiate(self.device(), captured?, memory)?, outcome))
     }
 
     fn end_capture(&self) -> Result<Captured> {
@@ -88,10 +91,29 @@ impl Stream {
     }
 }
 
+impl Context {
+    /// The number of the capture that a stream is part of, for the process's time. None outside.
+    pub(crate) fn capture_of(&self, stream: CUstream, _current: &Current) -> Result<Option<u64>> {
+        const ACTIVE: i32 = 1;
+        const STREAM_CAPTURE_INVALIDATED: CudaCode = CudaCode(901);
+        const CALL: &str = "cuStreamGetCaptureInfo";
+        let (mut status, mut number) = (0, 0);
+        // SAFETY: the pointers are valid for the call, the stream is alive.
+        self.check(CALL, unsafe { sys::cuStreamGetCaptureInfo(stream, &mut status, &mut number) })?;
+        match status {
+            0 => Ok(None),
+            ACTIVE => Ok(Some(number)),
+            _ => Err(DriverError::Cuda { call: CALL, code: STREAM_CAPTURE_INVALIDATED }),
+        }
+    }
+}
+
 /// A capture under way. It ends with this in any case, or the stream could not be used again.
 struct Begun<'a> {
     stream: &'a Stream,
     ended: bool,
+    /// The driver's number of the capture.
+    number: u64,
     /// Dropped behind the end of the capture.
     _announced: Capturing<'a>,
 }
@@ -102,16 +124,23 @@ impl<'a> Begun<'a> {
         const RELAXED: i32 = 2;
         let device = stream.device();
         let announced = device.0.capturing();
-        let _current = device.enter()?;
+        let current = device.enter()?;
         // SAFETY: the stream is alive.
         let code = unsafe { sys::cuStreamBeginCapture_v2(stream.as_raw(), RELAXED) };
         device.check("cuStreamBeginCapture", code)?;
-        Ok(Self { stream, ended: false, _announced: announced })
+        let mut begun = Self { stream, ended: false, number: 0, _announced: announced };
+        begun.number = device.0.capture_of(stream.as_raw(), &current)?.unwrap_or(0);
+        Ok(begun)
     }
 
-    fn end(mut self) -> Result<Captured> {
+    fn end(mut self) -> (Result<Captured>, GraphMemory) {
+        self.finish()
+    }
+
+    fn finish(&mut self) -> (Result<Captured>, GraphMemory) {
         self.ended = true;
-        self.stream.end_capture()
+        let captured = self.stream.end_capture();
+        (captured, GraphMemory::of(self.stream.device(), self.number))
     }
 }
 
@@ -119,7 +148,7 @@ impl Drop for Begun<'_> {
     fn drop(&mut self) {
         if !self.ended {
             // A panic is on its way, and tells more than the end of what it cut off.
-            drop(self.stream.end_capture());
+            drop(self.finish());
         }
     }
 }
@@ -138,13 +167,13 @@ impl Drop for Captured {
 }
 
 impl Graph {
-    fn instantiate(device: &Device, captured: Captured) -> Result<Self> {
+    fn instantiate(device: &Device, captured: Captured, memory: GraphMemory) -> Result<Self> {
         let _current = device.enter()?;
         let mut raw = null_mut();
         // SAFETY: the pointer is valid for the call, the graph is alive.
         let code = unsafe { sys::cuGraphInstantiateWithFlags(&mut raw, captured.raw, 0) };
         device.check("cuGraphInstantiate", code)?;
-        Ok(Self { device: device.clone(), raw })
+        Ok(Self { device: device.clone(), raw, _memory: memory })
     }
 
     /// Enqueues the work. Launches of one graph run one after another, also on different streams.

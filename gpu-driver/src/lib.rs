@@ -56,6 +56,7 @@ pub mod nvrtc;
 mod pinned;
 mod pod;
 mod pool;
+mod scratch;
 mod stream;
 mod sys;
 
@@ -74,4 +75,5 @@ pub use nvrtc::{Arch, Binary, BinaryKind, Header, Origin, Program};
 pub use pinned::{Pending, PinnedVec};
 pub use pod::DevicePod;
 pub use pool::PoolUse;
+pub use scratch::SCRATCH_COUNTERS;
 pub use stream::Stream;

@@ -8,10 +8,10 @@ use std::{ffi::c_int, ptr::null_mut};
 
 use cust::sys::{
     CUdeviceptr, CUmemAllocationHandleType, CUmemAllocationType_enum, CUmemLocation_st, CUmemLocationType_enum,
-    CUmemPool_attribute_enum, CUmemPoolProps, CUmemoryPool,
+    CUmemPool_attribute_enum, CUmemPoolProps, CUmemoryPool, CUstream,
 };
 
-use crate::{CudaCode, Device, DriverError, Result, Stream, device::Context, sys};
+use crate::{CudaCode, Device, DriverError, Result, Stream, device::{Context, Current}, sys};
 
 /// What a pool holds at a moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,26 +83,55 @@ pub(crate) fn create(context: &Context, ordinal: c_int) -> Result<CUmemoryPool> 
 
 /// Allocates `bytes` (not 0) in the order of `stream`; when the device is full, trims the pool and tries once more.
 pub(crate) fn allocate(stream: &Stream, bytes: usize) -> Result<CUdeviceptr> {
-    let device = stream.device();
+    with_room(stream.device(), bytes, || allocate_once(stream, bytes))
+}
+
+/// Makes an allocation of `bytes` bytes; when the device is full, trims the pool and tries once more.
+pub(crate) fn with_room<T>(device: &Device, bytes: usize, attempt: impl Fn() -> Result<T>) -> Result<T> {
     if bytes > device.0.memory_bytes {
         // The driver would fill the card before it gives up, and starve every other process meanwhile.
         let free_bytes = device.memory().ok().map(|(free, _)| free);
         return Err(DriverError::OutOfMemory { requested_bytes: bytes, free_bytes });
     }
-    match allocate_once(stream, bytes) {
+    match attempt() {
         Err(DriverError::Cuda { code: CudaCode::OUT_OF_MEMORY, .. }) => {}
         other => return other,
     }
     device.trim_pool(0)?;
-    allocate_once(stream, bytes).map_err(|error| match error {
+    attempt().map_err(|error| told_with_size(error, device, bytes))
+}
+
+fn told_with_size(error: DriverError, device: &Device, bytes: usize) -> DriverError {
+    match error {
         DriverError::Cuda { code: CudaCode::OUT_OF_MEMORY, .. } => {
             DriverError::OutOfMemory { requested_bytes: bytes, free_bytes: device.memory().ok().map(|(free, _)| free) }
         }
         other => other,
-    })
+    }
 }
 
-fn allocate_once(stream: &Stream, bytes: usize) -> Result<CUdeviceptr> {
+/// Allocates `bytes` outside the pool and in no stream's order, which a capture allows; to be freed by cuMemFree.
+pub(crate) fn allocate_in_capture(device: &Device, bytes: usize, _current: &Current) -> Result<CUdeviceptr> {
+    let attempt = || {
+        let mut address = 0;
+        // SAFETY: the pointer is valid for the call.
+        device.check("cuMemAlloc", unsafe { sys::cuMemAlloc_v2(&mut address, bytes) })?;
+        Ok(address)
+    };
+    match attempt() {
+        Err(DriverError::Cuda { code: CudaCode::OUT_OF_MEMORY, .. }) => {}
+        other => return other,
+    }
+    if !device.0.pool.is_null() {
+        // A capture forbids to wait for what still uses the pool: what is free already has to do.
+        // SAFETY: the pool lives as long as the context.
+        device.check("cuMemPoolTrimTo", unsafe { sys::cuMemPoolTrimTo(device.0.pool, 0) })?;
+    }
+    attempt().map_err(|error| told_with_size(error, device, bytes))
+}
+
+/// [`allocate`] without a second attempt.
+pub(crate) fn allocate_once(stream: &Stream, bytes: usize) -> Result<CUdeviceptr> {
     let device = stream.device();
     let _current = device.enter()?;
     let mut address = 0;
@@ -120,14 +149,18 @@ fn allocate_once(stream: &Stream, bytes: usize) -> Result<CUdeviceptr> {
 
 /// Releases what [`allocate`] gave, in the order of `stream`; errors are kept for the device's next call.
 pub(crate) fn release(stream: &Stream, address: CUdeviceptr) {
-    let context = &stream.device().0;
+    release_on(&stream.device().0, stream.as_raw(), address);
+}
+
+/// [`release`] for a stream that is about to be destroyed.
+pub(crate) fn release_on(context: &Context, stream: CUstream, address: CUdeviceptr) {
     if context.pool.is_null() {
         // cuMemFree waits for the device, so work that still uses the memory ends first.
         // SAFETY: allocated by `allocate`, released once.
         context.in_drop("a device buffer", "cuMemFree", || unsafe { sys::cuMemFree_v2(address) });
     } else {
         // SAFETY: allocated by `allocate`, released once, after the work that uses it in stream order.
-        let free = || unsafe { sys::cuMemFreeAsync(address, stream.as_raw()) };
+        let free = || unsafe { sys::cuMemFreeAsync(address, stream) };
         context.in_drop("a device buffer", "cuMemFreeAsync", free);
     }
 }

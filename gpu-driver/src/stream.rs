@@ -8,7 +8,7 @@ use std::{
 
 use cust::sys::CUstream;
 
-use crate::{CudaCode, Device, DriverError, Event, Result, device::Current, sys};
+use crate::{CudaCode, Device, DriverError, Event, Result, device::Current, scratch::Scratch, sys};
 
 /// A queue of device work. What is enqueued on one stream runs in order; two streams run side by side unless an event
 /// orders them.
@@ -28,7 +28,7 @@ pub struct Stream {
     device: Device,
     raw: CUstream,
     /// None for the main stream, which the context owns.
-    _owned: Option<Arc<Owned>>,
+    owned: Option<Arc<Owned>>,
 }
 
 /// `GPU_SYNC=1`: wait after each launch, so that a fault surfaces there.
@@ -38,6 +38,7 @@ static SYNC: LazyLock<bool> = LazyLock::new(|| std::env::var_os("GPU_SYNC").is_s
 struct Owned {
     device: Device,
     raw: CUstream,
+    scratch: Scratch,
 }
 
 // SAFETY: the driver's stream functions may be called from any thread.
@@ -60,13 +61,13 @@ impl Stream {
         let mut raw = null_mut();
         // SAFETY: the pointer is valid for the call; destroyed in Drop.
         device.check("cuStreamCreate", unsafe { sys::cuStreamCreate(&mut raw, NON_BLOCKING) })?;
-        let owned = Arc::new(Owned { device: device.clone(), raw });
-        Ok(Self { device: device.clone(), raw, _owned: Some(owned) })
+        let owned = Arc::new(Owned { device: device.clone(), raw, scratch: Scratch::default() });
+        Ok(Self { device: device.clone(), raw, owned: Some(owned) })
     }
 
     pub(crate) fn main(device: Device) -> Self {
         let raw = device.0.main_stream;
-        Self { device, raw, _owned: None }
+        Self { device, raw, owned: None }
     }
 
     /// The stream's device.
@@ -198,6 +199,10 @@ impl Stream {
         self.device.check("cuStreamWaitEvent", unsafe { sys::cuStreamWaitEvent(self.raw, event.as_raw(), 0) })
     }
 
+    pub(crate) fn scratch(&self) -> &Scratch {
+        self.owned.as_ref().map_or(&self.device.0.scratches.main, |owned| &owned.scratch)
+    }
+
     /// The driver's handle. It lives as long as this stream.
     pub fn as_raw(&self) -> CUstream {
         self.raw
@@ -235,6 +240,7 @@ impl fmt::Debug for Stream {
 
 impl Drop for Owned {
     fn drop(&mut self) {
+        self.scratch.release(&self.device.0, self.raw);
         // The driver destroys the queue once its work has run.
         // SAFETY: made in `Stream::new`, destroyed once.
         let destroy = || unsafe { sys::cuStreamDestroy_v2(self.raw) };

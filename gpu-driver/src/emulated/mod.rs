@@ -316,13 +316,14 @@ impl Emulation {
         self.with(|state, context| Ok(state.context(context)?.calls.get(&call).copied().unwrap_or(0)))
     }
 
-    /// Allocations that are not released, pinned ones included, after all queued work has run.
+    /// Allocations that are not released, pinned ones included, after all queued work has run. What streams keep for their next calls
+    /// ([`Stream::with_scratch`](crate::Stream::with_scratch)) is not counted; what graphs keep is.
     ///
     /// # Errors
     /// `DeviceLost`.
     pub fn live_allocations(&self) -> Result<usize> {
         self.device.synchronize()?;
-        self.with(|state, context| Ok(state.live_allocations(context)))
+        self.with(|state, context| Ok(state.live_allocations(context).saturating_sub(self.device.0.scratches.live())))
     }
 
     /// Lets launches run only these blocks, by their linear number (x fastest); nothing for all. For tests of index

@@ -1,0 +1,318 @@
+//! Memory of a stream for kernels whose blocks hand partial results to each other.
+//!
+//! A stream's work runs in order, so one piece of memory serves all of its kernels. Work that is captured may be replayed on any stream:
+//! it has memory of its own, which the graph keeps.
+
+use std::{
+    cell::Cell,
+    sync::{
+        Mutex, MutexGuard,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
+
+use cust::sys::{CUdeviceptr, CUstream};
+
+use crate::{
+    Device, DriverError, Result, Stream,
+    device::{Context, Current, lock},
+    pool, sys,
+};
+
+/// Bytes at the head of a stream's scratch memory that are zero whenever a kernel starts: see [`Stream::with_scratch`].
+pub const SCRATCH_COUNTERS: usize = 16384;
+
+/// Sizes are multiples of this, so that calls of about one size do not each grow the memory.
+const STEP: usize = 64 << 10;
+
+impl Stream {
+    /// Runs `work` with the address of memory that belongs to this stream: [`SCRATCH_COUNTERS`] bytes of counters, and behind them
+    /// `bytes` bytes, all aligned to 256 bytes.
+    ///
+    /// For kernels that hand partial results from block to block within one launch, such as reductions and scans: a call of theirs
+    /// allocates nothing. `work` enqueues such kernels on this stream, and does nothing else:
+    /// * The address is good for what `work` enqueues on this stream, and for no other stream.
+    /// * The counters are zero when a kernel starts, and every kernel leaves them zero when it ends. The bytes behind them hold anything.
+    /// * A kernel that overlaps with what is before it ([`crate::Entry::OVERLAPS`]) touches the memory only behind
+    ///   `gpu::wait_for_stream()`.
+    /// * A lock is held while `work` runs: two threads with one stream enqueue one after the other. So `work` must not wait for the
+    ///   device or for another thread, nor call `with_scratch` on this stream again, which is an error.
+    ///
+    /// Within a capture the memory is one of the captured graph, for each captured stream another: a graph that is replayed on
+    /// another stream shares none with the calls of this stream. A capture that was not begun by [`Stream::capture`] has no
+    /// [`Graph`](crate::Graph) to keep the memory: it stays until the device's last handle goes.
+    ///
+    /// # Cost
+    /// A lock and one question to the driver (whether the stream is captured). The first call allocates; so does one that asks for more
+    /// than there is, and then for at least twice as much. The memory goes back to the pool with the stream's last handle, that of a
+    /// device's main stream with the device's; that of a graph with the graph, whose Drop waits for the device then. The first call within
+    /// a capture waits for the memory to be zeroed.
+    ///
+    /// # Errors
+    /// Those of `work`; `OutOfMemory`, `TooLarge`; `NestedScratch` within `with_scratch` on the same stream; `Cuda` with
+    /// `STREAM_CAPTURE_INVALIDATED` in a capture that cannot end well; `DeviceLost`.
+    ///
+    /// # Example
+    /// ```no_run
+    /// use gpu_driver::{Device, DeviceVec, DriverError, LaunchConfig, Module, Program, SCRATCH_COUNTERS};
+    ///
+    /// // The block that takes the last ticket adds up what the others left, and puts the counter back to zero.
+    /// let program = Program::new("total.cu", r#"extern "C" __global__
+    /// void total(const unsigned *x, unsigned long long n, unsigned *ticket, unsigned *partial, unsigned *out) {
+    ///     unsigned sum = 0;
+    ///     for (unsigned long long i = blockIdx.x; i < n; i += gridDim.x) sum += x[i];
+    ///     partial[blockIdx.x] = sum;
+    ///     __threadfence();
+    ///     if (atomicAdd(ticket, 1u) != gridDim.x - 1) return;
+    ///     __threadfence();
+    ///     sum = 0;
+    ///     for (unsigned block = 0; block < gridDim.x; ++block) sum += ((volatile unsigned *)partial)[block];
+    ///     *out = sum;
+    ///     *ticket = 0;
+    /// }"#);
+    /// let device = Device::first()?;
+    /// let module = Module::load(&device, &program.compile(device.arch())?)?;
+    /// let kernel = module.function("total")?;
+    /// let stream = device.stream();
+    /// let x = DeviceVec::from_slice(&stream, &[1u32, 2, 3])?;
+    /// let out = DeviceVec::<u32>::zeros(&stream, 1)?;
+    ///
+    /// let blocks = 2;
+    /// stream.with_scratch(4 * blocks as usize, |counters| {
+    ///     let (mut x, mut n, mut ticket, mut out) = (x.as_raw(), 3u64, counters, out.as_raw());
+    ///     let mut partial = counters + SCRATCH_COUNTERS as u64;
+    ///     let config = LaunchConfig { grid: blocks.into(), block: 1.into(), shared_bytes: 0 };
+    ///     let arguments = &mut [
+    ///         (&raw mut x).cast(), (&raw mut n).cast(), (&raw mut ticket).cast(), (&raw mut partial).cast(), (&raw mut out).cast(),
+    ///     ];
+    ///     // SAFETY: reads x[..3], writes a number for each block and out[0], and leaves the counter zero.
+    ///     unsafe { kernel.launch(config, arguments, &stream) }
+    /// })?;
+    /// assert_eq!(out.to_vec()?, [6]);
+    /// # Ok::<(), DriverError>(())
+    /// ```
+    pub fn with_scratch<R, E: From<DriverError>>(
+        &self,
+        bytes: usize,
+        work: impl FnOnce(u64) -> Result<R, E>,
+    ) -> Result<R, E> {
+        let too_large = DriverError::TooLarge { elements: bytes, element_bytes: 1 };
+        let whole = bytes.checked_add(SCRATCH_COUNTERS + STEP).filter(|&whole| isize::try_from(whole).is_ok());
+        let whole = whole.ok_or(too_large)? - STEP;
+        // The lock is not held while the pool is trimmed: that waits for captures, which may wait for the lock.
+        let held = pool::with_room(self.device(), whole, || self.scratch().hold(self, whole))?;
+        work(held.address)
+    }
+}
+
+/// The scratch memory of one stream.
+#[derive(Default)]
+pub(crate) struct Scratch {
+    memory: Mutex<Memory>,
+    /// The thread that holds the lock, 0 for none. A thread finds itself here only when it does.
+    owner: AtomicUsize,
+}
+
+/// Address 0 for none.
+#[derive(Default)]
+struct Memory {
+    address: CUdeviceptr,
+    bytes: usize,
+}
+
+/// The lock of a stream's scratch, and the address to use meanwhile.
+struct Held<'a> {
+    address: CUdeviceptr,
+    owner: &'a AtomicUsize,
+    /// Unlocked behind the change of `owner`.
+    _memory: MutexGuard<'a, Memory>,
+}
+
+impl Drop for Held<'_> {
+    fn drop(&mut self) {
+        self.owner.store(0, Ordering::Relaxed);
+    }
+}
+
+impl Scratch {
+    fn hold(&self, stream: &Stream, bytes: usize) -> Result<Held<'_>> {
+        let here = this_thread();
+        if self.owner.load(Ordering::Relaxed) == here {
+            return Err(DriverError::NestedScratch);
+        }
+        let mut memory = lock(&self.memory);
+        let current = stream.device().enter()?;
+        let context = &stream.device().0;
+        let address = match context.capture_of(stream.as_raw(), &current)? {
+            Some(capture) => of_capture(stream, capture, bytes, &current)?,
+            None => {
+                if memory.bytes < bytes {
+                    memory.grow(stream, bytes, &current)?;
+                }
+                memory.address
+            }
+        };
+        self.owner.store(here, Ordering::Relaxed);
+        Ok(Held { address, owner: &self.owner, _memory: memory })
+    }
+
+    /// Gives the memory back in the order of its stream, which goes next.
+    pub(crate) fn release(&self, context: &Context, stream: CUstream) {
+        let address = std::mem::take(&mut *lock(&self.memory)).address;
+        if address == 0 {
+            return;
+        }
+        context.scratches.live.fetch_sub(1, Ordering::Relaxed);
+        let Ok(current) = context.enter_quietly() else { return };
+        match context.capture_of(stream, &current) {
+            Ok(None) => pool::release_on(context, stream, address),
+            // A stream that goes within a capture: the release would be captured.
+            _ => context.free_when_idle([address]),
+        }
+    }
+}
+
+impl Memory {
+    /// Other memory of at least `bytes` bytes. After an error there is none.
+    fn grow(&mut self, stream: &Stream, bytes: usize, _current: &Current) -> Result<()> {
+        let device = stream.device();
+        let twice = 2 * self.bytes;
+        let wanted = if twice <= device.0.memory_bytes { bytes.max(twice) } else { bytes };
+        let bytes = wanted.next_multiple_of(STEP);
+        let live = &device.0.scratches.live;
+        let old = std::mem::take(self);
+        if old.address != 0 {
+            pool::release(stream, old.address);
+            live.fetch_sub(1, Ordering::Relaxed);
+        }
+        let address = pool::allocate_once(stream, bytes)?;
+        // SAFETY: the memory has more bytes.
+        let code = unsafe { sys::cuMemsetD8Async(address, 0, SCRATCH_COUNTERS, stream.as_raw()) };
+        device.check("cuMemsetD8Async", code).inspect_err(|_| pool::release(stream, address))?;
+        live.fetch_add(1, Ordering::Relaxed);
+        *self = Self { address, bytes };
+        Ok(())
+    }
+}
+
+/// A number that no other living thread has; not 0.
+fn this_thread() -> usize {
+    thread_local! {
+        /// For its address alone.
+        static HERE: Cell<u8> = const { Cell::new(0) };
+    }
+    HERE.with(|here| std::ptr::from_ref(here) as usize)
+}
+
+/// The scratch memory of a context beside that of its streams.
+#[derive(Default)]
+pub(crate) struct Scratches {
+    /// That of the main stream.
+    pub(crate) main: Scratch,
+    /// Of captures under way.
+    of_captures: Mutex<Vec<OfCapture>>,
+    /// To be freed when no capture is under way.
+    left: Mutex<Vec<CUdeviceptr>>,
+    /// How many streams have memory now.
+    live: AtomicUsize,
+}
+
+impl Scratches {
+    /// How many allocations streams keep for their next calls.
+    pub(crate) fn live(&self) -> usize {
+        self.live.load(Ordering::Relaxed)
+    }
+
+    /// All that is left at the context's end.
+    pub(crate) fn take_all(&self) -> Vec<CUdeviceptr> {
+        let of_captures = std::mem::take(&mut *lock(&self.of_captures));
+        let left = std::mem::take(&mut *lock(&self.left));
+        of_captures.into_iter().map(|memory| memory.address).chain(left).collect()
+    }
+}
+
+/// Memory of one stream within one capture. It stays when a later call needs more: the work of earlier ones uses it.
+struct OfCapture {
+    capture: u64,
+    stream: usize,
+    address: CUdeviceptr,
+    bytes: usize,
+}
+
+fn of_capture(stream: &Stream, capture: u64, bytes: usize, current: &Current) -> Result<CUdeviceptr> {
+    let device = stream.device();
+    let all = &device.0.scratches.of_captures;
+    let this = stream.as_raw() as usize;
+    let last =
+        lock(all).iter().rfind(|of| of.capture == capture && of.stream == this).map(|of| (of.address, of.bytes));
+    if let Some((address, _)) = last.filter(|&(_, had)| had >= bytes) {
+        return Ok(address);
+    }
+    let twice = last.map_or(0, |(_, had)| 2 * had);
+    let wanted = if twice <= device.0.memory_bytes { bytes.max(twice) } else { bytes };
+    let bytes = wanted.next_multiple_of(STEP);
+    let address = pool::allocate_in_capture(device, bytes, current)?;
+    let mut owned = GraphMemory { device: device.clone(), addresses: vec![address] };
+    zero_counters(device, address)?;
+    owned.addresses.clear();
+    lock(all).push(OfCapture { capture, stream: this, address, bytes });
+    Ok(address)
+}
+
+/// Zeroes the counters and waits for it, on a stream that is in no capture.
+fn zero_counters(device: &Device, address: CUdeviceptr) -> Result<()> {
+    let aside = Stream::new(device)?;
+    let current = device.enter()?;
+    // SAFETY: the memory has more bytes.
+    let code = unsafe { sys::cuMemsetD8Async(address, 0, SCRATCH_COUNTERS, aside.as_raw()) };
+    device.check("cuMemsetD8Async", code)?;
+    aside.synchronize_entered(&current)
+}
+
+/// The scratch memory of captured work. It outlives all replays.
+#[derive(Debug)]
+pub(crate) struct GraphMemory {
+    device: Device,
+    addresses: Vec<CUdeviceptr>,
+}
+
+impl GraphMemory {
+    /// That of a capture which has ended.
+    pub(crate) fn of(device: &Device, capture: u64) -> Self {
+        let mut all = lock(&device.0.scratches.of_captures);
+        let addresses = all.extract_if(.., |memory| memory.capture == capture).map(|memory| memory.address).collect();
+        Self { device: device.clone(), addresses }
+    }
+}
+
+impl Drop for GraphMemory {
+    fn drop(&mut self) {
+        self.device.0.free_when_idle(std::mem::take(&mut self.addresses));
+    }
+}
+
+impl Context {
+    /// Frees memory once the device's work has ended: at once, or at the end of the captures that are under way, as a wait would end them.
+    fn free_when_idle(&self, addresses: impl IntoIterator<Item = CUdeviceptr>) {
+        lock(&self.scratches.left).extend(addresses);
+        self.free_left();
+    }
+
+    /// Frees what captures have left, unless one is under way or another thread waits for the device: whoever that is comes here next.
+    pub(crate) fn free_left(&self) {
+        if lock(&self.scratches.left).is_empty() {
+            return;
+        }
+        let Some(_alone) = self.alone_at_once() else { return };
+        for address in std::mem::take(&mut *lock(&self.scratches.left)) {
+            // SAFETY: what could use the memory has been enqueued, and is waited for; taken from the list once.
+            let free = || unsafe {
+                match sys::cuCtxSynchronize() {
+                    0 => sys::cuMemFree_v2(address),
+                    code => code,
+                }
+            };
+            self.in_drop("scratch memory", "cuMemFree", free);
+        }
+    }
+}
