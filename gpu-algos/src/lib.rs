@@ -14,6 +14,14 @@
 #![deny(unsafe_code)]
 
 mod error;
+pub mod reduce;
 pub mod reference;
 
+/// The extension traits: `use gpu_algos::prelude::*`.
+pub mod prelude {
+    pub use crate::reduce::Reductions;
+}
+
 pub use error::{AlgoError, Result};
+pub use gpu_array;
+pub use reduce::{Pair, Reduction, Reductions, Results, Summable};

@@ -3,8 +3,8 @@
 use gpu_driver::{Header, Stream};
 use ndarray::Dimension;
 
-use super::{Code, Expr, Memory, device, graph::assemble};
-use crate::{ArrayError, DType, Element, Result, layout::checked_len};
+use super::{Code, Expr, Memory, Pending, device, graph::assemble};
+use crate::{ArrayError, DType, Element, GpuViewMut, Result, layout::checked_len};
 
 /// An expression as a C++ structure, with all that a kernel needs to evaluate it at a place.
 ///
@@ -34,6 +34,42 @@ pub struct LoweredLeaf<'l> {
     pub is_place: bool,
     /// Distances of neighbours along each axis of [`Lowered::shape`], in elements; 0 where it is broadcast.
     pub strides: &'l [isize],
+}
+
+/// What a loop of another crate writes.
+#[derive(Clone, Copy, Debug)]
+pub struct LoweredTarget<'t> {
+    /// The address of the element at index 0 of every axis.
+    pub address: u64,
+    /// The element type; `bool` stands in memory as a byte, written as 0 or 1.
+    pub dtype: DType,
+    /// Lengths of the axes.
+    pub shape: &'t [usize],
+    /// Distances of neighbours along each axis, in elements.
+    pub strides: &'t [isize],
+    /// The stream of the memory: a home of the launch.
+    pub home: &'t Stream,
+}
+
+impl<T: Element, D: Dimension> GpuViewMut<'_, T, D> {
+    /// The view for a loop of one's own to write, while it is borrowed.
+    ///
+    /// # Errors
+    /// That of an operator such as `+=` on the array.
+    pub fn lower_mut(&mut self) -> Result<LoweredTarget<'_>> {
+        self.pending().map_or(Ok(()), Pending::check)?;
+        let (data, layout) = (self.data(), self.layout());
+        layout.lies_within(data.len())?;
+        let offset = layout.offset() as i64 * T::DTYPE.bytes() as i64;
+        let address = data.as_raw().wrapping_add_signed(offset);
+        Ok(LoweredTarget {
+            address,
+            dtype: T::DTYPE,
+            shape: layout.shape(),
+            strides: layout.strides(),
+            home: data.home(),
+        })
+    }
 }
 
 impl<'a, T: Element, D: Dimension> Expr<'a, T, D> {

@@ -52,11 +52,11 @@ mod source;
 use gpu_driver::Stream;
 use smallvec::SmallVec;
 
-pub use device::{KERNELS, Precompile, precompile};
+pub use device::{KERNELS, Precompile, divisor, precompile};
 pub use expr::{Expr, IntoExpr, Operand, Rhs, constant, host};
 pub use functions::where_;
 pub use job::{Job, Target, Values, eval_all};
-pub use lower::{Lowered, LoweredLeaf};
+pub use lower::{Lowered, LoweredLeaf, LoweredTarget};
 pub use make::{
     Outside, arange, diff, eye, flip, gather, index, linspace, pad, repeat, roll, source, take, tile, tril, triu,
 };

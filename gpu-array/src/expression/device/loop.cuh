@@ -18,6 +18,12 @@ constexpr uint64_t SPACED = 1;  // at a distance
 constexpr uint64_t CONSTANT = 2; // one element for all
 constexpr uint64_t CROSSED = 3; // neighbours along another axis: it comes through shared memory (tiled.cuh)
 
+// The quotient by `length`; `divisor` makes it a multiplication and a shift where 31 bits are enough (Granlund and Montgomery 1994).
+__device__ __forceinline__ uint64_t quotient(uint64_t n, uint64_t length, uint64_t divisor, bool wide) {
+    if (wide) return n / length;
+    return (__umulhi(uint32_t(n), uint32_t(divisor)) + uint32_t(n)) >> uint32_t(divisor >> 32);
+}
+
 // A pack, in accesses of 16 bytes.
 template <class T, int WIDTH> __device__ __forceinline__ Pack<T, WIDTH> load_pack(const T *at) {
     constexpr int BYTES = WIDTH * int(sizeof(T));

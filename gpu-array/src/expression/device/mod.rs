@@ -15,6 +15,7 @@ use gpu_driver::{Device, DevicePod, DeviceVec, PARAMETER_BYTES, Program, Stream}
 use smallvec::SmallVec;
 
 pub use batch::{Precompile, precompile};
+pub use plan::divisor;
 pub use samples::KERNELS;
 pub(crate) use {
     plan::extra,

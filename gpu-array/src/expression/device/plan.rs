@@ -195,8 +195,9 @@ fn leaf_kind(code: &Code<'_>, axes: &Axes, policy: &Policy, leaf: usize, address
     }
 }
 
-/// What `quotient` in `strided.cuh` divides by (Granlund and Montgomery, Division by Invariant Integers using Multiplication, 1994).
-pub(crate) fn divisor(length: usize) -> u64 {
+/// What `quotient` in `loop.cuh` divides by (Granlund and Montgomery, Division by Invariant Integers using Multiplication, 1994): the word of a length
+/// of at least 1. Of use where no dividend has more than 31 bits.
+pub fn divisor(length: usize) -> u64 {
     let d = length as u64;
     if d > i32::MAX as u64 {
         return 0; // then the items are not counted in 31 bits either

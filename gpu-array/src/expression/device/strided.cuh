@@ -19,12 +19,6 @@ template <class E> struct StridedWords {
     static constexpr int SCALARS = AXIS + AXES * AXIS_WORDS, EXTRA = SCALARS + E::SCALARS, COUNT = EXTRA + E::EXTRA;
 };
 
-// The quotient by `length`; `divisor` makes it a multiplication and a shift where 31 bits are enough (Granlund and Montgomery 1994).
-__device__ __forceinline__ uint64_t quotient(uint64_t n, uint64_t length, uint64_t divisor, bool wide) {
-    if (wide) return n / length;
-    return (__umulhi(uint32_t(n), uint32_t(divisor)) + uint32_t(n)) >> uint32_t(divisor >> 32);
-}
-
 template <class E, int THREADS, int WIDTH, int UNROLL>
 __global__ void __launch_bounds__(THREADS) strided(const __grid_constant__ Words<StridedWords<E>::COUNT> words) {
     typedef StridedWords<E> At;

@@ -1,0 +1,124 @@
+//! The axes of a reduction, in the order in which a kernel walks them.
+
+use gpu_array::expression::Lowered;
+use smallvec::SmallVec;
+
+use super::operator::Operator;
+
+/// Distances of neighbours along an axis, in elements: the operand's own one (of places along a reduced axis, of results along a kept one), then that of
+/// each leaf.
+type Steps = SmallVec<[isize; 5]>;
+
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Axis {
+    pub(crate) length: usize,
+    pub(crate) kept: bool,
+    pub(crate) steps: Steps,
+}
+
+/// What a kernel walks.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Axes {
+    /// The innermost first.
+    pub(crate) reduced: SmallVec<[Axis; 4]>,
+    pub(crate) kept: SmallVec<[Axis; 4]>,
+    /// Where everything begins, in elements: the results, the places, then each leaf.
+    pub(crate) result_offset: isize,
+    pub(crate) leaf_offsets: SmallVec<[isize; 4]>,
+    /// Threads go along a kept axis.
+    pub(crate) along_kept: bool,
+}
+
+impl Axes {
+    /// The axes of `lowered`; `kept_strides` are those of the results along each kept axis, in order.
+    pub(crate) fn of(lowered: &Lowered<'_>, is_kept: &[bool], kept_strides: &[isize], operator: &Operator) -> Self {
+        let shape = lowered.shape();
+        let mut all: SmallVec<[Axis; 4]> = SmallVec::new();
+        let mut strides_left = kept_strides.iter();
+        for (number, (&length, &kept)) in shape.iter().zip(is_kept).enumerate() {
+            let own = if kept { strides_left.next().copied().unwrap_or(0) } else { 0 };
+            let mut steps = Steps::new();
+            steps.push(own);
+            steps.extend(lowered.leaves().map(|leaf| leaf.strides[number]));
+            all.push(Axis { length, kept, steps });
+        }
+        if operator.wants_places() {
+            let mut next = 1;
+            for axis in all.iter_mut().rev().filter(|axis| !axis.kept) {
+                axis.steps[0] = next;
+                next = next.wrapping_mul(axis.length.max(1) as isize);
+            }
+        }
+        let mut axes = Self { leaf_offsets: SmallVec::from_elem(0, lowered.leaves().len()), ..Self::default() };
+        all.retain(|axis| axis.length != 1);
+        let main = main_leaf(lowered, &all);
+        // Places would have to fall then, and the order of a walk that matters stays as it is.
+        if operator.is_commutative() && !operator.wants_places() {
+            axes.turn_falling(&mut all, main);
+        }
+        let distance =
+            |axis: &Axis| main.map_or(usize::MAX, |leaf| axis.steps[leaf + 1].unsigned_abs().wrapping_sub(1));
+        all.reverse();
+        if operator.is_commutative() {
+            // Those that the main leaf does not lie along come last.
+            all.sort_by_key(distance);
+            axes.along_kept = all.first().is_some_and(|axis| axis.kept);
+            (axes.kept, axes.reduced) = all.into_iter().partition(|axis| axis.kept);
+        } else {
+            let nearest = |kept: bool| all.iter().filter(|axis| axis.kept == kept).map(distance).min();
+            axes.along_kept = nearest(true) < nearest(false).or(Some(usize::MAX)) && nearest(true).is_some();
+            (axes.kept, axes.reduced) = all.into_iter().partition(|axis| axis.kept);
+            axes.kept.sort_by_key(distance);
+        }
+        join(&mut axes.kept);
+        join(&mut axes.reduced);
+        axes
+    }
+
+    /// Walks axes along which the main leaf falls the other way round.
+    fn turn_falling(&mut self, all: &mut [Axis], main: Option<usize>) {
+        let Some(main) = main else { return };
+        for axis in all.iter_mut().filter(|axis| axis.steps[main + 1] < 0) {
+            let last = axis.length as isize - 1;
+            if axis.kept {
+                self.result_offset += last * axis.steps[0];
+            }
+            for (offset, &step) in self.leaf_offsets.iter_mut().zip(&axis.steps[1..]) {
+                *offset += last * step;
+            }
+            axis.steps.iter_mut().for_each(|step| *step = -*step);
+        }
+    }
+}
+
+/// The leaf in memory that has most elements: the order of its memory is that of the walk.
+fn main_leaf(lowered: &Lowered<'_>, all: &[Axis]) -> Option<usize> {
+    let elements = |leaf: usize| -> u128 {
+        let along = all.iter().filter(|axis| axis.steps[leaf + 1] != 0);
+        along.map(|axis| axis.length as u128).fold(1, u128::saturating_mul)
+    };
+    let in_memory = lowered.leaves().enumerate().filter(|(_, leaf)| !leaf.is_place);
+    in_memory.map(|(number, _)| number).fold(None, |best, next| match best {
+        Some(best) if elements(best) >= elements(next) => Some(best),
+        _ => Some(next),
+    })
+}
+
+/// Joins axes that lie behind one another for every operand.
+fn join(axes: &mut SmallVec<[Axis; 4]>) {
+    let mut joined: SmallVec<[Axis; 4]> = SmallVec::new();
+    for axis in axes.drain(..) {
+        match joined.last_mut() {
+            Some(inner) if follows(&axis, inner) => inner.length *= axis.length,
+            _ => joined.push(axis),
+        }
+    }
+    *axes = joined;
+}
+
+fn follows(axis: &Axis, inner: &Axis) -> bool {
+    axis.steps
+        .iter()
+        .zip(&inner.steps)
+        .all(|(&outer, &inner_step)| Some(outer) == inner_step.checked_mul(inner.length as isize))
+}

@@ -1,0 +1,291 @@
+// What reductions do with values: one structure for each.
+//
+// An operator O has
+//   Local, State                      what a thread carries along its values, and what threads hand on; plain data
+//   neutral()                         the Local of no value
+//   take(local, value, place)         one value more; places count the reduced axes in C order
+//   settle(local)                     the State of a Local
+//   join(earlier, later)              the State of both, associative; where COMMUTATIVE, values and states come in any order
+//   finish(state, count)              a Tuple of results, of count values
+//   LANES                             whether a thread carries a Local for each lane of its packs, or one for all (large ones)
+//   PLACES                            whether places matter
+#pragma once
+#include "tuple.cuh"
+
+namespace gpu {
+namespace reduce {
+
+// What most have.
+template <class L> struct Plain {
+    typedef L Local;
+    typedef L State;
+    static constexpr bool COMMUTATIVE = true, LANES = true, PLACES = false;
+    static __device__ __forceinline__ State settle(const Local &local) { return local; }
+};
+
+template <class T> struct Bounds;
+template <> struct Bounds<bool> { static __device__ constexpr bool least() { return false; } static __device__ constexpr bool most() { return true; } };
+#define GPU_BOUNDS(T, LEAST, MOST)                                                                                    \
+    template <> struct Bounds<T> {                                                                                    \
+        static __device__ constexpr T least() { return LEAST; }                                                       \
+        static __device__ constexpr T most() { return MOST; }                                                         \
+    }
+GPU_BOUNDS(int8_t, -128, 127);
+GPU_BOUNDS(int16_t, -32768, 32767);
+GPU_BOUNDS(int32_t, -2147483647 - 1, 2147483647);
+GPU_BOUNDS(int64_t, -9223372036854775807LL - 1, 9223372036854775807LL);
+GPU_BOUNDS(uint8_t, 0, 255);
+GPU_BOUNDS(uint16_t, 0, 65535);
+GPU_BOUNDS(uint32_t, 0, 4294967295u);
+GPU_BOUNDS(uint64_t, 0, 18446744073709551615ULL);
+#undef GPU_BOUNDS
+template <> struct Bounds<float> {
+    static __device__ __forceinline__ float least() { return __int_as_float(int(0xff800000)); }
+    static __device__ __forceinline__ float most() { return __int_as_float(0x7f800000); }
+    static __device__ __forceinline__ float nan() { return __int_as_float(0x7fc00000); }
+};
+template <> struct Bounds<double> {
+    static __device__ __forceinline__ double least() { return -most(); }
+    static __device__ __forceinline__ double most() { return __longlong_as_double(0x7ff0000000000000LL); }
+    static __device__ __forceinline__ double nan() { return __longlong_as_double(0x7ff8000000000000LL); }
+};
+
+template <class T> __device__ __forceinline__ bool is_nan(T x) { return x != x; }
+template <> __device__ __forceinline__ bool is_nan<bool>(bool) { return false; }
+
+// Left out where IGNORE: a NaN.
+template <bool IGNORE, class T> __device__ __forceinline__ bool skipped(T x) { return IGNORE && is_nan(x); }
+
+// The sum of V, carried in A, given as R.
+template <class V, class A, class R, bool IGNORE> struct Sum : Plain<A> {
+    static __device__ __forceinline__ A neutral() { return A(0); }
+    static __device__ __forceinline__ void take(A &sum, V x, int64_t) { sum += skipped<IGNORE>(x) ? A(0) : A(x); }
+    static __device__ __forceinline__ A join(A a, A b) { return a + b; }
+    static __device__ __forceinline__ Tuple<R> finish(A sum, int64_t) { return {R(sum)}; }
+};
+
+template <class V, class A, class R, bool IGNORE> struct Product : Plain<A> {
+    static __device__ __forceinline__ A neutral() { return A(1); }
+    static __device__ __forceinline__ void take(A &product, V x, int64_t) { product *= skipped<IGNORE>(x) ? A(1) : A(x); }
+    static __device__ __forceinline__ A join(A a, A b) { return a * b; }
+    static __device__ __forceinline__ Tuple<R> finish(A product, int64_t) { return {R(product)}; }
+};
+
+// How many are neither 0 nor false.
+template <class V> struct Count : Plain<int64_t> {
+    static __device__ __forceinline__ int64_t neutral() { return 0; }
+    static __device__ __forceinline__ void take(int64_t &count, V x, int64_t) { count += x != V(0); }
+    static __device__ __forceinline__ int64_t join(int64_t a, int64_t b) { return a + b; }
+    static __device__ __forceinline__ Tuple<int64_t> finish(int64_t count, int64_t) { return {count}; }
+};
+
+template <class V, bool ALL> struct Logical : Plain<int32_t> {
+    static __device__ __forceinline__ int32_t neutral() { return ALL; }
+    static __device__ __forceinline__ void take(int32_t &holds, V x, int64_t) {
+        int32_t one = x != V(0);
+        holds = ALL ? holds & one : holds | one;
+    }
+    static __device__ __forceinline__ int32_t join(int32_t a, int32_t b) { return ALL ? a & b : a | b; }
+    static __device__ __forceinline__ Tuple<bool> finish(int32_t holds, int64_t) { return {holds != 0}; }
+};
+
+// Whether x comes before y in a search for the least, or the greatest. False where one is NaN.
+template <bool GREATEST, class V> __device__ __forceinline__ bool beats(V x, V y) { return GREATEST ? x > y : x < y; }
+
+// What nothing is worse than.
+template <bool GREATEST, class V> __device__ __forceinline__ V worst() {
+    return GREATEST ? Bounds<V>::least() : Bounds<V>::most();
+}
+
+// The least or greatest; a NaN where there is one, or where IGNORE and nothing else is there.
+template <class V, bool GREATEST, bool IGNORE> struct Extreme : Plain<V> {
+    static __device__ __forceinline__ V neutral() {
+        if constexpr (IGNORE) {
+            return Bounds<V>::nan();
+        } else {
+            return worst<GREATEST, V>();
+        }
+    }
+    static __device__ __forceinline__ void take(V &best, V x, int64_t) {
+        best = beats<GREATEST>(x, best) || is_nan(IGNORE ? best : x) ? x : best;
+    }
+    static __device__ __forceinline__ V join(V a, V b) {
+        take(a, b, 0);
+        return a;
+    }
+    static __device__ __forceinline__ Tuple<V> finish(V best, int64_t) { return {best}; }
+};
+
+// The greatest of values that are not below 0; 0 of none.
+template <class V> struct NormMax : Extreme<V, true, false> {
+    static __device__ __forceinline__ V neutral() { return V(0); }
+};
+
+template <class V> struct Both {
+    V least, greatest;
+};
+template <class V, bool IGNORE> struct MinMax : Plain<Both<V>> {
+    typedef Extreme<V, false, IGNORE> Min;
+    typedef Extreme<V, true, IGNORE> Max;
+    static __device__ __forceinline__ Both<V> neutral() { return {Min::neutral(), Max::neutral()}; }
+    static __device__ __forceinline__ void take(Both<V> &both, V x, int64_t) {
+        Min::take(both.least, x, 0);
+        Max::take(both.greatest, x, 0);
+    }
+    static __device__ __forceinline__ Both<V> join(Both<V> a, Both<V> b) {
+        return {Min::join(a.least, b.least), Max::join(a.greatest, b.greatest)};
+    }
+    static __device__ __forceinline__ Tuple<V, V> finish(Both<V> both, int64_t) {
+        Tuple<V, V> results;
+        get<0>(results) = both.least;
+        get<1>(results) = both.greatest;
+        return results;
+    }
+};
+
+// The place of the first of the least, or greatest; of the first NaN where there is one, and -1 where IGNORE and nothing else is there.
+template <class V> struct Found {
+    V value;
+    int64_t place;
+};
+template <class V, bool GREATEST, bool IGNORE> struct ArgExtreme : Plain<Found<V>> {
+    static constexpr bool PLACES = true;
+    static constexpr int64_t NOWHERE = 9223372036854775807LL;
+    static __device__ __forceinline__ Found<V> neutral() { return {worst<GREATEST, V>(), NOWHERE}; }
+    static __device__ __forceinline__ void take(Found<V> &best, V x, int64_t place) {
+        if (skipped<IGNORE>(x)) return;
+        const bool wins = beats<GREATEST>(x, best.value) || (is_nan(x) && !is_nan(best.value));
+        const bool ties = x == best.value || (is_nan(x) && is_nan(best.value));
+        if (wins || (ties && place < best.place)) best = {x, place};
+    }
+    static __device__ __forceinline__ Found<V> join(Found<V> a, Found<V> b) {
+        if (b.place != NOWHERE) take(a, b.value, b.place);
+        return a;
+    }
+    static __device__ __forceinline__ Tuple<int64_t> finish(Found<V> best, int64_t) {
+        return {best.place == NOWHERE ? int64_t(-1) : best.place};
+    }
+};
+
+// The mean, in f64 on the way.
+template <class V, class R, bool IGNORE> struct Mean {
+    struct State {
+        double sum;
+        int64_t count;
+    };
+    typedef State Local;
+    static constexpr bool COMMUTATIVE = true, LANES = !IGNORE, PLACES = false;
+    static __device__ __forceinline__ State neutral() { return {0, 0}; }
+    static __device__ __forceinline__ void take(State &state, V x, int64_t) {
+        if constexpr (IGNORE) {
+            state.sum += is_nan(x) ? 0.0 : double(x);
+            state.count += !is_nan(x);
+        } else {
+            state.sum += double(x);
+        }
+    }
+    static __device__ __forceinline__ State settle(const Local &local) { return local; }
+    static __device__ __forceinline__ State join(const State &a, const State &b) { return {a.sum + b.sum, a.count + b.count}; }
+    static __device__ __forceinline__ Tuple<R> finish(const State &state, int64_t count) {
+        return {R(state.sum / double(IGNORE ? state.count : count))};
+    }
+};
+
+// Mean and variance in one pass, in f64: each thread adds up distances from its first value, and their squares, which loses nothing that matters since
+// that value is one of its own; threads are joined by means and squares around them (Chan, Golub, LeVeque: Updating Formulae, 1979). Means stay distances
+// from a value too: far from 0 their difference would have lost what it tells.
+struct Moments {
+    double count, origin, offset, squares;
+    __device__ __forceinline__ double mean() const { return origin + offset; }
+};
+template <class V, bool IGNORE> struct WithMoments {
+    struct Local {
+        double origin, sum, squares;
+        int64_t count;
+    };
+    typedef Moments State;
+    static constexpr bool COMMUTATIVE = true, LANES = false, PLACES = false;
+    static __device__ __forceinline__ Local neutral() { return {0, 0, 0, 0}; }
+    static __device__ __forceinline__ void take(Local &local, V value, int64_t) {
+        if (skipped<IGNORE>(value)) return;
+        const double x = double(value);
+        if (local.count == 0) local.origin = x;
+        const double distance = x - local.origin;
+        local.sum += distance;
+        local.squares = fma(distance, distance, local.squares);
+        local.count++;
+    }
+    static __device__ __forceinline__ State settle(const Local &local) {
+        if (local.count == 0) return {0, 0, 0, 0};
+        const double count = double(local.count), mean = local.sum / count;
+        const double squares = local.squares - local.sum * mean;
+        return {count, local.origin, mean, squares < 0 ? 0 : squares};
+    }
+    static __device__ __forceinline__ State join(const State &a, const State &b) {
+        if (a.count == 0) return b;
+        if (b.count == 0) return a;
+        const double count = a.count + b.count, share = b.count / count;
+        const double distance = (b.origin - a.origin) + (b.offset - a.offset);
+        return {count, a.origin, a.offset + distance * share, a.squares + b.squares + distance * distance * a.count * share};
+    }
+};
+template <int DDOF> __device__ __forceinline__ double variance(const Moments &moments) {
+    const double freedom = moments.count - DDOF;
+    return freedom > 0 ? moments.squares / freedom : Bounds<double>::nan();
+}
+template <class V, class R, int DDOF, bool IGNORE> struct Variance : WithMoments<V, IGNORE> {
+    static __device__ __forceinline__ Tuple<R> finish(const Moments &moments, int64_t) { return {R(variance<DDOF>(moments))}; }
+};
+template <class V, class R, int DDOF, bool IGNORE> struct Deviation : WithMoments<V, IGNORE> {
+    static __device__ __forceinline__ Tuple<R> finish(const Moments &moments, int64_t) {
+        return {R(sqrt(variance<DDOF>(moments)))};
+    }
+};
+template <class V, class R, int DDOF, bool IGNORE> struct MeanVariance : WithMoments<V, IGNORE> {
+    static __device__ __forceinline__ Tuple<R, R> finish(const Moments &moments, int64_t) {
+        Tuple<R, R> results;
+        get<0>(results) = moments.count > 0 ? R(moments.mean()) : R(Bounds<double>::nan());
+        get<1>(results) = R(variance<DDOF>(moments));
+        return results;
+    }
+};
+
+// The root of the sum of squares of f64, right wherever it is a finite f64: squares are added up in three classes, those that would overflow and those
+// that would underflow scaled by powers of 2 (Blue: A Portable Fortran Program to Find the Euclidean Norm, 1978).
+struct Squares {
+    double small, middle, large;
+};
+struct NormL2 : Plain<Squares> {
+    static constexpr bool LANES = false;
+    static constexpr double BELOW = 0x1p-500, ABOVE = 0x1p500, UP = 0x1p600, DOWN = 0x1p-600;
+    static __device__ __forceinline__ Squares neutral() { return {0, 0, 0}; }
+    static __device__ __forceinline__ void take(Squares &sums, double x, int64_t) {
+        const double size = fabs(x);
+        // NaN goes to the middle.
+        if (size < BELOW) {
+            sums.small = fma(x * UP, x * UP, sums.small);
+        } else if (size > ABOVE) {
+            sums.large = fma(x * DOWN, x * DOWN, sums.large);
+        } else {
+            sums.middle = fma(x, x, sums.middle);
+        }
+    }
+    static __device__ __forceinline__ Squares join(Squares a, Squares b) {
+        return {a.small + b.small, a.middle + b.middle, a.large + b.large};
+    }
+    static __device__ __forceinline__ Tuple<double> finish(Squares sums, int64_t) {
+        if (is_nan(sums.middle)) return {sums.middle};
+        if (sums.large > 0) return {sqrt(sums.large + sums.middle * DOWN * DOWN) / DOWN};
+        if (sums.middle > 0) return {sqrt(sums.middle + sums.small / UP / UP)};
+        return {sqrt(sums.small) / UP};
+    }
+};
+template <class V> struct NormL2Of : Plain<double> {
+    static __device__ __forceinline__ double neutral() { return 0; }
+    static __device__ __forceinline__ void take(double &sum, V x, int64_t) { sum = fma(double(x), double(x), sum); }
+    static __device__ __forceinline__ double join(double a, double b) { return a + b; }
+    static __device__ __forceinline__ Tuple<V> finish(double sum, int64_t) { return {V(sqrt(sum))}; }
+};
+
+} // namespace reduce
+} // namespace gpu

@@ -1,0 +1,382 @@
+// Reductions of an expression, over some or all of its axes, in one launch.
+//
+// E is an expression (loop.cuh), O an operator (operators.cuh). A result is what the values at all places of the reduced axes give; there is one for each
+// place of the kept ones. Two kernels, by what threads go along in packs of WIDTH neighbours: `rows` along a reduced axis, `columns` along a kept one.
+//
+// Where a result is computed by several blocks, each leaves a state in the stream's scratch memory and counts itself; the last one to come joins the states in
+// the order of the blocks, and sets the counter back to 0. So results depend on the shape of the launch, and on nothing else.
+//
+// Contract of both: block THREADS, no dynamic shared memory; scratch as `Stream::with_scratch` gives it, with a counter for each group of results
+// and SPLITS states for each result; it may hold anything else. Axes are in the order in which they are walked, 0 first; where O is
+// not COMMUTATIVE the reduced ones are in C order. Each leaf is read as often as it is broadcast along kept axes, beside what the caches keep.
+// Words, common: see `Words of a reduction` below. An axis: length, divisor, own stride (a reduced axis: of places; a kept one: of results), the stride
+// of each leaf.
+#pragma once
+#include "loop.cuh"
+#include "operators.cuh"
+
+namespace gpu {
+namespace reduce {
+
+// Words of a reduction.
+constexpr int RESULTS = 0, COUNT = 1, SPLITS = 2, SCRATCH = 3;
+constexpr int REDUCED_RANK = 4, KEPT_RANK = 5;
+// `rows`: packs of a result, threads of a result as a power of 2. `columns`: packs of kept places, threads of a row of packs as a power of 2.
+constexpr int PACKS = 6, LOG_THREADS = 7;
+// Packs along axis 0 and their divisor; places before the first pack's first; whether some number of places has more than 31 bits.
+constexpr int ROW_PACKS = 8, ROW_DIVISOR = 9, SHIFT = 10, WIDE = 11;
+constexpr int FIRST = 12;
+
+// Where the counters end and the states begin.
+constexpr uint64_t COUNTER_BYTES = 16384;
+
+template <class E, class O> struct At {
+    typedef decltype(O::finish(O::settle(O::neutral()), 0)) Results;
+    static constexpr int LEAVES = FIRST + Results::SIZE, LEAF_COUNT = E::Leaves::SIZE;
+    static constexpr int AXIS_WORDS = 3 + LEAF_COUNT;
+    static constexpr int REDUCED = LEAVES + 2 * LEAF_COUNT, KEPT = REDUCED + AXES * AXIS_WORDS;
+    static constexpr int SCALARS = KEPT + AXES * AXIS_WORDS, EXTRA = SCALARS + E::SCALARS, ALL = EXTRA + E::EXTRA;
+};
+
+// Offsets of all operands: 0 is the own one, k + 1 that of leaf k.
+template <int N> struct Offsets {
+    int64_t of[N];
+};
+
+// Adds what a linear place on axes is to the offsets, from axis `first` on.
+template <class A> __device__ __forceinline__ void add_place(Offsets<A::LEAF_COUNT + 1> &offsets, const uint64_t *axes, int first, int rank,
+                                                             uint64_t place, bool wide) {
+    for (int d = first; d < rank; d++) {
+        const uint64_t *axis = axes + d * A::AXIS_WORDS;
+        uint64_t c = place;
+        if (d + 1 < rank) {
+            const uint64_t next = quotient(place, axis[0], axis[1], wide);
+            c = place - next * axis[0];
+            place = next;
+        }
+#pragma unroll
+        for (int k = 0; k <= A::LEAF_COUNT; k++) offsets.of[k] += int64_t(c) * int64_t(axis[2 + k]);
+    }
+}
+
+// States are moved between threads as words.
+template <class S> struct WordsOf {
+    static constexpr int COUNT = int((sizeof(S) + 3) / 4);
+    union {
+        S state;
+        uint32_t word[COUNT];
+    };
+    __device__ __forceinline__ WordsOf() {}
+};
+template <class S> __device__ __forceinline__ S shuffled_down(const S &state, int delta, int width) {
+    WordsOf<S> words, other;
+    if constexpr (sizeof(S) % 4 != 0) words.word[WordsOf<S>::COUNT - 1] = 0;
+    words.state = state;
+#pragma unroll
+    for (int k = 0; k < WordsOf<S>::COUNT; k++) other.word[k] = __shfl_down_sync(0xffffffffu, words.word[k], delta, width);
+    return other.state;
+}
+
+// The states of groups of `width` lanes (a power of 2), in order, joined in the first lane of each.
+template <class O> __device__ __forceinline__ typename O::State join_lanes(typename O::State state, int width) {
+    for (int delta = 1; delta < width; delta *= 2) {
+        const typename O::State later = shuffled_down(state, delta, width);
+        // Lanes beyond the end get their own state back; nobody asks for theirs.
+        state = O::join(state, later);
+    }
+    return state;
+}
+
+// The same for groups of `1 << log` threads of the block, joined in the first thread of each.
+template <class O, int THREADS> __device__ __forceinline__ typename O::State join_threads(typename O::State state, int log, typename O::State *shared) {
+    state = join_lanes<O>(state, log < 5 ? 1 << log : 32);
+    if (log <= 5) return state;
+    const int warps = 1 << (log - 5), warp = threadIdx.x / 32;
+    __syncthreads();
+    if (threadIdx.x % 32 == 0) shared[warp] = state;
+    __syncthreads();
+    if (warp % warps == 0) {
+        const int lane = threadIdx.x % 32;
+        state = lane < warps ? shared[warp + lane] : O::settle(O::neutral());
+        state = join_lanes<O>(state, warps);
+    }
+    return state;
+}
+
+// Results of one place.
+template <class E, class O>
+__device__ __forceinline__ void write_results(const uint64_t *word, const typename O::State &state, int64_t offset) {
+    auto results = O::finish(state, int64_t(word[COUNT]));
+    each(results, [&](auto k, auto &value) {
+        typedef typename plain<decltype(value)>::type R;
+        typedef typename Stored<R>::type S;
+        reinterpret_cast<S *>(word[FIRST + decltype(k)::value])[offset] = S(value);
+    });
+}
+
+// Shared memory for states, which have no constructors there.
+template <class S, int N> struct Room {
+    alignas(16) unsigned char bytes[N * sizeof(S)];
+};
+
+// The block that comes last: whether it is this one. What all blocks of the group wrote before is seen then.
+__device__ __forceinline__ bool is_last(uint64_t scratch, uint64_t group, uint32_t blocks, bool &shared) {
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        uint32_t *counter = reinterpret_cast<uint32_t *>(scratch) + group;
+        shared = arrive(counter) == blocks - 1;
+        if (shared) *counter = 0;
+    }
+    __syncthreads();
+    return shared;
+}
+
+// The values of one pack of places, of which those from `first` to `last` exist.
+template <class E, int WIDTH>
+__device__ __forceinline__ Pack<typename plain<decltype(get<0>(*static_cast<typename E::Outputs *>(nullptr)))>::type, WIDTH>
+values_of(const uint64_t *scalars, const uint64_t *extra, const typename Wide<WIDTH, typename E::Leaves>::type &in) {
+    typename Wide<WIDTH, typename E::Outputs>::type out;
+    apply<E, WIDTH>(scalars, extra, in, out);
+    return get<0>(out);
+}
+
+// Takes values into the locals of a thread: one for each lane, or one for all, in order.
+template <class O, int LOCALS, class P>
+__device__ __forceinline__ void take_pack(typename O::Local (&locals)[LOCALS], const P &values, int first, int last, int64_t place, int64_t step) {
+#pragma unroll
+    for (int lane = 0; lane < int(sizeof(values.lane) / sizeof(values.lane[0])); lane++) {
+        if (lane >= first && lane <= last) O::take(locals[LOCALS == 1 ? 0 : lane], values.lane[lane], O::PLACES ? place + lane * step : 0);
+    }
+}
+
+// Contract besides: grid groups * SPLITS, where a group is the THREADS >> LOG_THREADS results of a block; SPLITS > 1 only for groups of one.
+template <class E, class O, int THREADS, int WIDTH, int UNROLL>
+__global__ void __launch_bounds__(THREADS) rows(const __grid_constant__ Words<At<E, O>::ALL> words) {
+    typedef At<E, O> A;
+    typedef typename O::State State;
+    constexpr int LOCALS = O::COMMUTATIVE && O::LANES ? WIDTH : 1;
+    gpu::wait_for_stream();
+    typedef Room<State, THREADS / 32> Shared;
+    SHARED(Shared, room, [1]);
+    SHARED(bool, last_block, [1]);
+    State *shared = reinterpret_cast<State *>(room[0].bytes);
+    const uint64_t *word = words.word;
+    const int log = int(word[LOG_THREADS]), threads = 1 << log;
+    const uint32_t splits = uint32_t(word[SPLITS]);
+    const uint64_t group = blockIdx.x / splits;
+    const uint32_t split = uint32_t(blockIdx.x - group * splits);
+    const uint64_t result = group * (THREADS >> log) + (threadIdx.x >> log);
+    const int lane = threadIdx.x & (threads - 1);
+    const bool wide = word[WIDE];
+
+    Offsets<A::LEAF_COUNT + 1> base;
+#pragma unroll
+    for (int k = 0; k <= A::LEAF_COUNT; k++) base.of[k] = 0;
+    typename O::Local locals[LOCALS];
+#pragma unroll
+    for (int k = 0; k < LOCALS; k++) locals[k] = O::neutral();
+    State ordered = O::settle(O::neutral());
+
+    if (result < word[RESULTS]) add_place<A>(base, word + A::KEPT, 0, int(word[KEPT_RANK]), result, wide);
+    const int64_t result_offset = base.of[0];
+    base.of[0] = 0;
+
+    // The packs of this thread: from `begin` in steps of `step`, below `end`. Where order matters each warp has neighbouring ones to itself, and its
+    // lanes take as many turns as each other, since they meet in each.
+    const uint64_t packs = word[PACKS];
+    uint64_t begin = uint64_t(split) * threads + lane, step = uint64_t(splits) * threads, end = packs, turns = ~uint64_t(0);
+    if constexpr (!O::COMMUTATIVE) {
+        const int walkers_of_block = threads > 32 ? threads / 32 : 1;
+        const uint64_t walkers = uint64_t(splits) * walkers_of_block, walker = uint64_t(split) * walkers_of_block + lane / 32;
+        const uint64_t share = (packs + walkers - 1) / walkers;
+        begin = walker * share + lane % 32;
+        end = (walker + 1) * share < packs ? (walker + 1) * share : packs;
+        step = threads < 32 ? threads : 32;
+        turns = (share + step * UNROLL - 1) / (step * UNROLL);
+    }
+    if (result >= word[RESULTS]) end = 0;
+    const int rank = int(word[REDUCED_RANK]);
+    const int64_t length = int64_t(word[A::REDUCED]), shift = int64_t(word[SHIFT]);
+    const uint64_t *reduced = word + A::REDUCED;
+
+    for (uint64_t i = begin; O::COMMUTATIVE ? i < end : turns > 0; i += step * UNROLL, turns--) {
+        typename Wide<WIDTH, typename E::Leaves>::type in[UNROLL];
+        int first[UNROLL], last[UNROLL];
+        int64_t place[UNROLL];
+#pragma unroll
+        for (int u = 0; u < UNROLL; u++) {
+            const uint64_t pack = i + u * step;
+            first[u] = 0;
+            last[u] = -1;
+            if (pack >= end) continue;
+            uint64_t row = 0, column_pack = pack;
+            if (rank > 1) {
+                row = quotient(pack, word[ROW_PACKS], word[ROW_DIVISOR], wide);
+                column_pack = pack - row * word[ROW_PACKS];
+            }
+            const int64_t column = int64_t(column_pack) * WIDTH - shift;
+            first[u] = column < 0 ? int(-column) : 0;
+            last[u] = length - column < WIDTH ? int(length - column) - 1 : WIDTH - 1;
+            Offsets<A::LEAF_COUNT + 1> offsets = base;
+            if (rank > 1) add_place<A>(offsets, reduced, 1, rank, row, wide);
+#pragma unroll
+            for (int k = 0; k <= A::LEAF_COUNT; k++) offsets.of[k] += column * int64_t(reduced[2 + k]);
+            place[u] = offsets.of[0];
+            each(in[u], [&](auto k, auto &values) {
+                constexpr int K = decltype(k)::value, LEAF = A::LEAVES + 2 * K;
+                load(values, word[LEAF], word[LEAF + 1], offsets.of[K + 1], int64_t(reduced[3 + K]), first[u], last[u]);
+            });
+        }
+#pragma unroll
+        for (int u = 0; u < UNROLL; u++) {
+            if (O::COMMUTATIVE && last[u] < first[u]) continue;
+            if constexpr (!O::COMMUTATIVE) locals[0] = O::neutral();
+            if (last[u] >= first[u]) {
+                const auto values = values_of<E, WIDTH>(word + A::SCALARS, word + A::EXTRA, in[u]);
+                take_pack<O>(locals, values, first[u], last[u], place[u], int64_t(reduced[2]));
+            }
+            if constexpr (!O::COMMUTATIVE) {
+                const State next = join_lanes<O>(O::settle(locals[0]), threads < 32 ? threads : 32);
+                if (lane % 32 == 0) ordered = O::join(ordered, next);
+            }
+        }
+    }
+
+    State state = ordered;
+    if constexpr (O::COMMUTATIVE) {
+        state = O::settle(locals[0]);
+#pragma unroll
+        for (int k = 1; k < LOCALS; k++) state = O::join(state, O::settle(locals[k]));
+    } else if (lane % 32 != 0) {
+        state = O::settle(O::neutral());
+    }
+    state = join_threads<O, THREADS>(state, log, shared);
+    if (splits == 1) {
+        if (lane == 0 && result < word[RESULTS]) write_results<E, O>(word, state, result_offset);
+        return;
+    }
+    State *states = reinterpret_cast<State *>(word[SCRATCH] + COUNTER_BYTES) + group * splits;
+    if (threadIdx.x == 0) states[split] = state;
+    if (!is_last(word[SCRATCH], group, splits, last_block[0])) return;
+    // Each thread joins neighbours.
+    const uint32_t share = (splits + THREADS - 1) / THREADS;
+    state = O::settle(O::neutral());
+    for (uint32_t k = threadIdx.x * share; k < (threadIdx.x + 1) * share && k < splits; k++) state = O::join(state, states[k]);
+    state = join_threads<O, THREADS>(state, log, shared);
+    if (threadIdx.x == 0) write_results<E, O>(word, state, result_offset);
+}
+
+// Contract besides: grid groups * SPLITS, where a group is the WIDTH << LOG_THREADS results of a block.
+template <class E, class O, int THREADS, int WIDTH, int UNROLL>
+__global__ void __launch_bounds__(THREADS) columns(const __grid_constant__ Words<At<E, O>::ALL> words) {
+    typedef At<E, O> A;
+    typedef typename O::State State;
+    gpu::wait_for_stream();
+    typedef Room<State, THREADS * WIDTH> Shared;
+    SHARED(Shared, room, [1]);
+    SHARED(bool, last_block, [1]);
+    State *shared = reinterpret_cast<State *>(room[0].bytes);
+    const uint64_t *word = words.word;
+    const int log = int(word[LOG_THREADS]), wide_lanes = 1 << log, walkers_of_block = THREADS >> log;
+    const uint32_t splits = uint32_t(word[SPLITS]);
+    const uint64_t group = blockIdx.x / splits;
+    const uint32_t split = uint32_t(blockIdx.x - group * splits);
+    const int lane = threadIdx.x & (wide_lanes - 1), walker = threadIdx.x >> log;
+    const uint64_t pack = (group << log) + lane;
+    const bool wide = word[WIDE], exists = pack < word[PACKS];
+
+    // The kept places of this thread.
+    const uint64_t *kept = word + A::KEPT, *reduced = word + A::REDUCED;
+    uint64_t row = 0, column_pack = pack;
+    if (int(word[KEPT_RANK]) > 1) {
+        row = quotient(pack, word[ROW_PACKS], word[ROW_DIVISOR], wide);
+        column_pack = pack - row * word[ROW_PACKS];
+    }
+    const int64_t column = int64_t(column_pack) * WIDTH, left = int64_t(kept[0]) - column;
+    const int last = left < WIDTH ? int(left) - 1 : WIDTH - 1;
+    Offsets<A::LEAF_COUNT + 1> base;
+#pragma unroll
+    for (int k = 0; k <= A::LEAF_COUNT; k++) base.of[k] = column * int64_t(kept[2 + k]);
+    add_place<A>(base, kept, 1, int(word[KEPT_RANK]), row, wide);
+    const int64_t result_offset = base.of[0];
+    base.of[0] = 0;
+
+    const uint64_t places = exists ? word[COUNT] : 0, walkers = uint64_t(splits) * walkers_of_block;
+    const uint64_t number = uint64_t(split) * walkers_of_block + walker;
+    uint64_t begin = number, step = walkers, end = places;
+    if constexpr (!O::COMMUTATIVE) {
+        const uint64_t share = (places + walkers - 1) / walkers;
+        begin = number * share;
+        end = begin + share < places ? begin + share : places;
+        step = 1;
+    }
+    const int rank = int(word[REDUCED_RANK]);
+    typename O::Local locals[WIDTH];
+#pragma unroll
+    for (int k = 0; k < WIDTH; k++) locals[k] = O::neutral();
+    for (uint64_t i = begin; i < end; i += step * UNROLL) {
+        typename Wide<WIDTH, typename E::Leaves>::type in[UNROLL];
+        int64_t place[UNROLL];
+#pragma unroll
+        for (int u = 0; u < UNROLL; u++) {
+            if (i + u * step >= end) continue;
+            Offsets<A::LEAF_COUNT + 1> offsets = base;
+            add_place<A>(offsets, reduced, 0, rank, i + u * step, wide);
+            place[u] = offsets.of[0];
+            each(in[u], [&](auto k, auto &values) {
+                constexpr int K = decltype(k)::value, LEAF = A::LEAVES + 2 * K;
+                load(values, word[LEAF], word[LEAF + 1], offsets.of[K + 1], int64_t(kept[3 + K]), 0, last);
+            });
+        }
+#pragma unroll
+        for (int u = 0; u < UNROLL; u++) {
+            if (i + u * step >= end) continue;
+            const auto values = values_of<E, WIDTH>(word + A::SCALARS, word + A::EXTRA, in[u]);
+            take_pack<O>(locals, values, 0, last, place[u], 0);
+        }
+    }
+
+    // Joined over the walkers, in order; the first walker has the block's states.
+    State states[WIDTH];
+#pragma unroll
+    for (int k = 0; k < WIDTH; k++) states[k] = O::settle(locals[k]);
+    auto join_walkers = [&]() {
+        for (int half = 1; half < walkers_of_block; half *= 2) {
+            __syncthreads();
+#pragma unroll
+            for (int k = 0; k < WIDTH; k++) shared[k * THREADS + threadIdx.x] = states[k];
+            __syncthreads();
+            if (walker % (2 * half) == 0) {
+#pragma unroll
+                for (int k = 0; k < WIDTH; k++) states[k] = O::join(states[k], shared[k * THREADS + threadIdx.x + half * wide_lanes]);
+            }
+        }
+    };
+    join_walkers();
+    if (splits > 1) {
+        State *left_states = reinterpret_cast<State *>(word[SCRATCH] + COUNTER_BYTES) + (group << log) * splits * WIDTH;
+        if (walker == 0) {
+#pragma unroll
+            for (int k = 0; k < WIDTH; k++) left_states[(uint64_t(split) * WIDTH + k) * wide_lanes + lane] = states[k];
+        }
+        if (!is_last(word[SCRATCH], group, splits, last_block[0])) return;
+        const uint32_t share = (splits + walkers_of_block - 1) / walkers_of_block;
+#pragma unroll
+        for (int k = 0; k < WIDTH; k++) {
+            states[k] = O::settle(O::neutral());
+            for (uint32_t s = walker * share; s < (walker + 1) * share && s < splits; s++) {
+                states[k] = O::join(states[k], left_states[(uint64_t(s) * WIDTH + k) * wide_lanes + lane]);
+            }
+        }
+        join_walkers();
+    }
+    if (walker == 0 && exists) {
+#pragma unroll
+        for (int k = 0; k < WIDTH; k++) {
+            if (k <= last) write_results<E, O>(word, states[k], result_offset + k * int64_t(kept[2]));
+        }
+    }
+}
+
+} // namespace reduce
+} // namespace gpu

@@ -1,0 +1,199 @@
+//! Reductions as methods of arrays, views and expressions.
+
+use gpu_array::{
+    ArrayError, DType, Element, Float, Number, Promote,
+    expression::{Expr, Gpu, IntoExpr, Lowered},
+};
+use ndarray::{Dimension, Ix1};
+
+use super::{
+    operator::{Kind, Operator},
+    reduction::{Pair, Reduction},
+};
+
+/// An element type that can be added up.
+pub trait Summable: Element {
+    /// The type of sums and products, NumPy's: `i64` for signed integers and `bool`, `u64` for unsigned integers, a float's own.
+    type Sum: Number;
+    /// The type of means and deviations: `f64` for integers and `bool`, a float's own.
+    type Mean: Float;
+}
+
+macro_rules! summable {
+    ($($element:ty: $sum:ty, $mean:ty;)*) => {$(
+        impl Summable for $element {
+            type Sum = $sum;
+            type Mean = $mean;
+        }
+    )*};
+}
+
+summable! {
+    bool: i64, f64; i8: i64, f64; i16: i64, f64; i32: i64, f64; i64: i64, f64;
+    u8: u64, f64; u16: u64, f64; u32: u64, f64; u64: u64, f64; f32: f32, f32; f64: f64, f64;
+}
+
+fn of<'a, E: IntoExpr<'a, Place = Gpu>, O>(value: E, kind: Kind, ignores_nan: bool) -> Reduction<'a, O, E::Dim> {
+    Reduction::new(value.into_expr().lower(), Operator::new(kind, E::Elem::DTYPE, ignores_nan))
+}
+
+macro_rules! reductions {
+    ($($(#[doc = $doc:literal])* fn $name:ident($($argument:ident: $type:ty)?) -> $output:ty where $bound:path, $kind:expr, $nan:literal;)*) => {
+        /// Reductions of arrays, views and expressions on a GPU: over all axes, or over some by [`Reduction::axis`] and [`Reduction::axes`]. What is reduced is
+        /// computed on the way, in the same kernel: `(&x - &y).abs().max()` reads x and y once and writes one value.
+        ///
+        /// A subset given by indices is an expression: `take(&x, &indices, Outside::Wrap).sum()`.
+        ///
+        /// # Semantics
+        /// NumPy's. A NaN among the values makes the result NaN, or is what `argmin` and `argmax` find; the forms whose names begin with `nan` leave NaN out, and
+        /// are the same as the others for types without. Integer sums wrap. Of no values the sum is 0, the product 1, `any` false, `all` true, the
+        /// mean NaN, and the least or greatest an error.
+        ///
+        /// # Determinism
+        /// Bitwise the same from run to run on one device, for one shape and layout: values are added in an order that these alone decide. Another
+        /// device may add floats in another order. Integers, `min`, `max` and places do not depend on it, but for which of 0.0 and -0.0 comes out.
+        ///
+        /// # Cost
+        /// Each value is read once; one launch, nothing allocated but the result, no wait. See [`Reduction::eval`].
+        pub trait Reductions<'a>: IntoExpr<'a, Place = Gpu> + Sized {
+            $(
+                $(#[doc = $doc])*
+                fn $name(self $(, $argument: $type)?) -> Reduction<'a, $output, Self::Dim>
+                where
+                    Self::Elem: $bound,
+                {
+                    of(self, $kind, $nan)
+                }
+            )*
+
+            /// The sum of |x|, the 1-norm of a vector, carried in f64.
+            fn norm_l1(self) -> Reduction<'a, Self::Elem, Self::Dim>
+            where
+                Self::Elem: Float,
+            {
+                let (dtype, carried) = (Self::Elem::DTYPE, DType::F64);
+                Reduction::new(self.into_expr().abs().lower(), Operator::new(Kind::Sum { carried, result: dtype }, dtype, false))
+            }
+
+            /// The greatest |x|, the maximum norm of a vector; NaN where there is one, 0 of no values.
+            fn norm_max(self) -> Reduction<'a, Self::Elem, Self::Dim>
+            where
+                Self::Elem: Float,
+            {
+                Reduction::new(self.into_expr().abs().lower(), Operator::new(Kind::NormMax, Self::Elem::DTYPE, false))
+            }
+
+            /// `sum x[i] * y[i]` of two vectors of one length, in their common type, in which products wrap or round.
+            ///
+            /// `eval` reports `Operands` for vectors of different lengths.
+            fn dot<R>(self, other: R) -> Reduction<'a, Common<Self::Elem, R::Elem>, Ix1>
+            where
+                Self: IntoExpr<'a, Dim = Ix1>,
+                R: IntoExpr<'a, Dim = Ix1, Place = Gpu>,
+                Self::Elem: Promote<R::Elem, Output: Number>,
+            {
+                self.vdot(other)
+            }
+
+            /// `sum x[i] * y[i]` over all places of two arrays of one shape, which is not broadcast, in their common type.
+            ///
+            /// `eval` reports `Operands` for arrays of different shapes.
+            fn vdot<R>(self, other: R) -> Reduction<'a, Common<Self::Elem, R::Elem>, Self::Dim>
+            where
+                R: IntoExpr<'a, Dim = Self::Dim, Place = Gpu>,
+                Self::Elem: Promote<R::Elem, Output: Number>,
+            {
+                let dtype = Common::<Self::Elem, R::Elem>::DTYPE;
+                let operator = Operator::new(Kind::Sum { carried: dtype, result: dtype }, dtype, false);
+                Reduction::new(products(self.into_expr(), other.into_expr()), operator)
+            }
+        }
+    };
+}
+
+impl<'a, E: IntoExpr<'a, Place = Gpu>> Reductions<'a> for E {}
+
+/// The common type of two operands.
+pub type Common<A, B> = <A as Promote<B>>::Output;
+
+/// x * y, of operands of one shape.
+fn products<'a, T, U, D>(x: Expr<'a, T, D>, y: Expr<'a, U, D>) -> Result<Lowered<'a>, ArrayError>
+where
+    T: Element + Promote<U, Output: Number>,
+    U: Element,
+    D: Dimension,
+{
+    let (left, right) = (x.shape()?, y.shape()?);
+    if left != right {
+        let (left_dtype, right_dtype, expression) = (T::DTYPE, U::DTYPE, "a dot product".to_owned());
+        return Err(ArrayError::Operands { left, left_dtype, right, right_dtype, expression });
+    }
+    (x * y).lower()
+}
+
+fn sum<T: Summable>() -> Kind {
+    Kind::Sum { carried: T::Sum::DTYPE, result: T::Sum::DTYPE }
+}
+
+fn product<T: Summable>() -> Kind {
+    Kind::Product { carried: T::Sum::DTYPE, result: T::Sum::DTYPE }
+}
+
+reductions! {
+    /// The sum.
+    fn sum() -> <Self::Elem as Summable>::Sum where Summable, sum::<Self::Elem>(), false;
+    /// The sum of what is not NaN.
+    fn nansum() -> <Self::Elem as Summable>::Sum where Summable, sum::<Self::Elem>(), true;
+    /// The product.
+    fn product() -> <Self::Elem as Summable>::Sum where Summable, product::<Self::Elem>(), false;
+    /// The product of what is not NaN.
+    fn nanproduct() -> <Self::Elem as Summable>::Sum where Summable, product::<Self::Elem>(), true;
+    /// The mean, carried in f64.
+    fn mean() -> <Self::Elem as Summable>::Mean where Summable, Kind::Mean { result: mean::<Self::Elem>() }, false;
+    /// The mean of what is not NaN; NaN where nothing else is there.
+    fn nanmean() -> <Self::Elem as Summable>::Mean where Summable, Kind::Mean { result: mean::<Self::Elem>() }, true;
+    /// The variance `sum (x - mean)^2 / (n - ddof)`, in one pass, carried in f64 around values of the array, so that nothing cancels; NaN unless n > ddof.
+    fn var(ddof: u32) -> <Self::Elem as Summable>::Mean where Summable, Kind::Variance { result: mean::<Self::Elem>(), ddof }, false;
+    /// The variance of what is not NaN.
+    fn nanvar(ddof: u32) -> <Self::Elem as Summable>::Mean where Summable, Kind::Variance { result: mean::<Self::Elem>(), ddof }, true;
+    /// The standard deviation, the root of the variance.
+    fn std(ddof: u32) -> <Self::Elem as Summable>::Mean where Summable, Kind::Deviation { result: mean::<Self::Elem>(), ddof }, false;
+    /// The standard deviation of what is not NaN.
+    fn nanstd(ddof: u32) -> <Self::Elem as Summable>::Mean where Summable, Kind::Deviation { result: mean::<Self::Elem>(), ddof }, true;
+    /// The mean and the variance, in one pass.
+    fn mean_var(ddof: u32) -> Pair<<Self::Elem as Summable>::Mean, <Self::Elem as Summable>::Mean> where Summable, Kind::MeanVariance { result: mean::<Self::Elem>(), ddof }, false;
+    /// The mean and the variance of what is not NaN.
+    fn nanmean_var(ddof: u32) -> Pair<<Self::Elem as Summable>::Mean, <Self::Elem as Summable>::Mean> where Summable, Kind::MeanVariance { result: mean::<Self::Elem>(), ddof }, true;
+    /// The least value; NaN where there is one.
+    fn min() -> Self::Elem where Element, Kind::Extreme { greatest: false }, false;
+    /// The greatest value; NaN where there is one.
+    fn max() -> Self::Elem where Element, Kind::Extreme { greatest: true }, false;
+    /// The least of what is not NaN; NaN where nothing else is there.
+    fn nanmin() -> Self::Elem where Element, Kind::Extreme { greatest: false }, true;
+    /// The greatest of what is not NaN; NaN where nothing else is there.
+    fn nanmax() -> Self::Elem where Element, Kind::Extreme { greatest: true }, true;
+    /// The least and the greatest value, in one pass.
+    fn min_max() -> Pair<Self::Elem, Self::Elem> where Element, Kind::MinMax, false;
+    /// The least and the greatest of what is not NaN, in one pass.
+    fn nanmin_max() -> Pair<Self::Elem, Self::Elem> where Element, Kind::MinMax, true;
+    /// The place of the first of the least values, or of the first NaN; places count the reduced axes in C order.
+    fn argmin() -> i64 where Element, Kind::ArgExtreme { greatest: false }, false;
+    /// The place of the first of the greatest values, or of the first NaN; places count the reduced axes in C order.
+    fn argmax() -> i64 where Element, Kind::ArgExtreme { greatest: true }, false;
+    /// The place of the first of the least values that are not NaN; -1 where nothing else is there (NumPy raises an error).
+    fn nanargmin() -> i64 where Element, Kind::ArgExtreme { greatest: false }, true;
+    /// The place of the first of the greatest values that are not NaN; -1 where nothing else is there (NumPy raises an error).
+    fn nanargmax() -> i64 where Element, Kind::ArgExtreme { greatest: true }, true;
+    /// Whether a value is not 0. NaN is not.
+    fn any() -> bool where Element, Kind::Logical { all: false }, false;
+    /// Whether no value is 0.
+    fn all() -> bool where Element, Kind::Logical { all: true }, false;
+    /// How many values are not 0.
+    fn count() -> i64 where Element, Kind::Count, false;
+    /// The root of the sum of squares, the 2-norm of a vector. Carried in f64; of f64 no square overflows or underflows.
+    fn norm_l2() -> Self::Elem where Float, Kind::NormL2, false;
+}
+
+fn mean<T: Summable>() -> DType {
+    T::Mean::DTYPE
+}

@@ -1,0 +1,30 @@
+//! Reductions on a GPU, fused with the expression that they reduce.
+//!
+//! ```no_run
+//! use gpu_algos::prelude::*;
+//! use gpu_array::{GpuArray, gpu_driver::Device};
+//! use ndarray::Axis;
+//!
+//! let device = Device::first()?;
+//! let x = GpuArray::<f32, _>::zeros(&device, (1000, 300))?;
+//! let total: f32 = x.sum().get()?;
+//! let distance = (&x - 1.0).abs().max().eval()?; // an array of rank 0 on the device
+//! let of_columns = x.mean().axis(Axis(0)).eval()?; // 300 means
+//! let centred = (&x - x.mean().axis(Axis(1)).keep_axes().eval()?.view()).eval()?;
+//! # Ok::<(), gpu_algos::AlgoError>(())
+//! ```
+//!
+//! How: `operators.cuh` holds what a reduction does with values, `reduce.cuh` the two kernels, templates over the operator and the lowered expression. The last
+//! block of a result joins what the others left in the stream's scratch memory, so that one launch is enough (the single-pass scheme of the CUDA sample
+//! `threadFenceReduction`).
+
+mod axes;
+mod launch;
+mod methods;
+mod operator;
+mod plan;
+mod policy;
+mod reduction;
+
+pub use methods::{Common, Reductions, Summable};
+pub use reduction::{Pair, Reduction, Results};

@@ -1,0 +1,244 @@
+//! From the axes of a reduction to a launch: which kernel, how many threads and blocks for a result, the words.
+
+use gpu_array::{
+    DType,
+    expression::{Lowered, divisor},
+    gpu_driver::LaunchConfig,
+};
+use smallvec::SmallVec;
+
+use super::{
+    axes::{Axes, Axis},
+    operator::Operator,
+    policy::Policy,
+};
+use crate::{AlgoError, Result};
+
+/// As in gpu-array's `loop.cuh`.
+const MAX_AXES: usize = 8;
+const PACKED: u64 = 0;
+const SPACED: u64 = 1;
+const CONSTANT: u64 = 2;
+
+/// Counters in the stream's scratch memory.
+const COUNTERS: usize = gpu_array::gpu_driver::SCRATCH_COUNTERS / size_of::<u32>();
+
+/// Blocks of a grid.
+const MOST_BLOCKS: usize = i32::MAX as usize;
+
+pub(crate) type Words = SmallVec<[u64; 96]>;
+
+/// A launch, but for the address of the scratch memory.
+#[derive(Clone, Debug)]
+pub(crate) struct Launch {
+    pub(crate) words: Words,
+    pub(crate) config: LaunchConfig,
+    /// Bytes of states that blocks leave for each other.
+    pub(crate) scratch_bytes: usize,
+}
+
+/// Where [`Launch::words`] has the address of the scratch memory.
+pub(crate) const SCRATCH_WORD: usize = 3;
+
+/// The numbers that kernels are given; see `Words of a reduction` in `reduce.cuh`.
+struct Shape {
+    results: usize,
+    count: usize,
+    splits: usize,
+    packs: usize,
+    log_threads: u32,
+    row_packs: usize,
+    shift: usize,
+    groups: usize,
+    states_of_block: usize,
+}
+
+/// The launch of a reduction into elements at `targets`. None where there is no result.
+pub(crate) fn plan(
+    lowered: &Lowered<'_>,
+    axes: &Axes,
+    operator: &Operator,
+    policy: &Policy,
+    targets: &[u64],
+    count: usize,
+    wanted_threads: usize,
+) -> Result<Option<Launch>> {
+    let mut axes = axes.clone();
+    let results: usize = axes.kept.iter().map(|axis| axis.length).product();
+    if results == 0 {
+        return Ok(None);
+    }
+    for list in [&axes.kept, &axes.reduced] {
+        if list.len() > MAX_AXES {
+            return Err(AlgoError::TooManyAxes { op: "a reduction", limit: MAX_AXES, got: list.len() });
+        }
+    }
+    let one = || Axis { length: 1, kept: false, steps: SmallVec::from_elem(0, 1 + axes.leaf_offsets.len()) };
+    if !axes.along_kept && axes.reduced.is_empty() {
+        axes.reduced.push(one());
+    }
+    let bases = bases(lowered, &axes);
+    let shape = if axes.along_kept {
+        columns(&axes, policy, results, count, wanted_threads)
+    } else {
+        rows(lowered, &axes, policy, results, count, wanted_threads, &bases)
+    };
+    let blocks = shape.groups.checked_mul(shape.splits).filter(|&blocks| blocks <= MOST_BLOCKS);
+    let blocks = blocks.ok_or(AlgoError::TooLarge { op: "a reduction", shape: lowered.shape().to_vec() })?;
+    let config = LaunchConfig { grid: (blocks as u32).into(), block: policy.threads.into(), shared_bytes: 0 };
+    let states = if shape.splits > 1 { blocks * shape.states_of_block } else { 0 };
+    let scratch_bytes = states * operator.state_bytes().next_multiple_of(8);
+    let words = words(lowered, &axes, &shape, operator, policy, targets, &bases);
+    Ok(Some(Launch { words, config, scratch_bytes }))
+}
+
+/// The address of each leaf's first element, or its first value.
+fn bases(lowered: &Lowered<'_>, axes: &Axes) -> SmallVec<[u64; 4]> {
+    let each = lowered.leaves().zip(&axes.leaf_offsets).map(|(leaf, &offset)| {
+        let step = if leaf.is_place { 1 } else { leaf.dtype.bytes() as i64 };
+        leaf.address.wrapping_add_signed(offset as i64 * step)
+    });
+    each.collect()
+}
+
+/// Threads go along a reduced axis: several results to a block, a block to a result, or several blocks.
+fn rows(
+    lowered: &Lowered<'_>,
+    axes: &Axes,
+    policy: &Policy,
+    results: usize,
+    count: usize,
+    wanted_threads: usize,
+    bases: &[u64],
+) -> Shape {
+    let (width, threads) = (policy.width as usize, policy.threads as usize);
+    let alone = axes.reduced.len() == 1 && axes.kept.is_empty();
+    let shift = if alone { shift(lowered, axes, bases, width) } else { 0 };
+    let row_packs = (axes.reduced[0].length + shift).div_ceil(width);
+    let outer: usize = axes.reduced[1..].iter().map(|axis| axis.length).product();
+    let packs = row_packs * outer;
+    let turns = packs.div_ceil(policy.unroll as usize).max(1);
+    let mut of_result = turns.next_power_of_two().min(threads);
+    while of_result < threads && of_result < packs && results.saturating_mul(of_result) < wanted_threads {
+        of_result *= 2;
+    }
+    let of_block = threads / of_result;
+    let splits = if of_block == 1 && results <= COUNTERS {
+        let most = (wanted_threads / threads / results).max(1);
+        packs.div_ceil(threads * policy.unroll as usize).clamp(1, most)
+    } else {
+        1
+    };
+    Shape {
+        results,
+        count,
+        splits,
+        packs,
+        log_threads: of_result.trailing_zeros(),
+        row_packs,
+        shift,
+        groups: results.div_ceil(of_block),
+        states_of_block: 1,
+    }
+}
+
+/// Places before the first that make the packs of the first leaf in memory whole.
+fn shift(lowered: &Lowered<'_>, axes: &Axes, bases: &[u64], width: usize) -> usize {
+    let first =
+        lowered.leaves().enumerate().find(|(number, leaf)| !leaf.is_place && axes.reduced[0].steps[number + 1] == 1);
+    first.map_or(0, |(number, leaf)| {
+        let bytes = leaf.dtype.bytes();
+        (bases[number] % pack_bytes(width, bytes)) as usize / bytes
+    })
+}
+
+/// Threads go along a kept axis, and each walks some of the reduced places.
+fn columns(axes: &Axes, policy: &Policy, results: usize, count: usize, wanted_threads: usize) -> Shape {
+    let (width, threads) = (policy.width as usize, policy.threads as usize);
+    let row_packs = axes.kept[0].length.div_ceil(width);
+    let outer: usize = axes.kept[1..].iter().map(|axis| axis.length).product();
+    let packs = row_packs * outer;
+    let mut lanes = packs.next_power_of_two().min(32);
+    while lanes < threads && threads / lanes > count.max(1) && lanes < packs {
+        lanes *= 2;
+    }
+    let (groups, walkers) = (packs.div_ceil(lanes), threads / lanes);
+    let splits = if groups <= COUNTERS {
+        let most = (wanted_threads / threads / groups).max(1);
+        count.div_ceil(walkers * policy.unroll as usize).clamp(1, most)
+    } else {
+        1
+    };
+    let log_threads = lanes.trailing_zeros();
+    Shape { results, count, splits, packs, log_threads, row_packs, shift: 0, groups, states_of_block: lanes * width }
+}
+
+/// The bytes that a pack's address is a multiple of.
+fn pack_bytes(width: usize, element_bytes: usize) -> u64 {
+    ((width * element_bytes) as u64).min(16)
+}
+
+/// How a leaf lies along the axis that threads go along.
+fn leaf_kind(axes: &Axes, leaf: usize, dtype: DType, address: u64, shift: usize, width: usize) -> u64 {
+    let (along, others): (&Axis, _) = match axes.along_kept {
+        true => (&axes.kept[0], axes.kept[1..].iter().chain(&axes.reduced[..])),
+        false => (&axes.reduced[0], axes.reduced[1..].iter().chain(&axes.kept[..])),
+    };
+    let pack = pack_bytes(width, dtype.bytes());
+    match along.steps[leaf + 1] {
+        0 => CONSTANT,
+        1 => {
+            let start = address.wrapping_sub((shift * dtype.bytes()) as u64);
+            let whole = |axis: &Axis| (axis.steps[leaf + 1] * dtype.bytes() as isize) % pack as isize == 0;
+            let mut others = others;
+            if start.is_multiple_of(pack) && others.all(whole) { PACKED } else { SPACED }
+        }
+        _ => SPACED,
+    }
+}
+
+fn words(
+    lowered: &Lowered<'_>,
+    axes: &Axes,
+    shape: &Shape,
+    operator: &Operator,
+    policy: &Policy,
+    targets: &[u64],
+    bases: &[u64],
+) -> Words {
+    let mut words = Words::new();
+    let limit = i32::MAX as usize;
+    let wide = shape.packs > limit || shape.count > limit || shape.results > limit;
+    words.extend_from_slice(&[shape.results as u64, shape.count as u64, shape.splits as u64, 0]);
+    words.extend_from_slice(&[axes.reduced.len() as u64, axes.kept.len() as u64]);
+    words.extend_from_slice(&[shape.packs as u64, u64::from(shape.log_threads)]);
+    words.extend_from_slice(&[
+        shape.row_packs as u64,
+        divisor(shape.row_packs.max(1)),
+        shape.shift as u64,
+        wide.into(),
+    ]);
+    for (&target, dtype) in targets.iter().zip(operator.results()) {
+        words.push(target.wrapping_add_signed(axes.result_offset as i64 * dtype.bytes() as i64));
+    }
+    for (number, leaf) in lowered.leaves().enumerate() {
+        let address = bases[number];
+        let kind = if leaf.is_place {
+            0
+        } else {
+            leaf_kind(axes, number, leaf.dtype, address, shape.shift, policy.width as usize)
+        };
+        words.extend_from_slice(&[address, kind]);
+    }
+    for list in [&axes.reduced, &axes.kept] {
+        for axis in list {
+            words.extend_from_slice(&[axis.length as u64, divisor(axis.length.max(1))]);
+            words.extend(axis.steps.iter().map(|&step| step as u64));
+        }
+        let empty = (MAX_AXES - list.len()) * (3 + bases.len());
+        words.extend(std::iter::repeat_n(0, empty));
+    }
+    words.extend_from_slice(lowered.scalars());
+    words.extend(lowered.extra());
+    words
+}

@@ -1,0 +1,258 @@
+//! Reductions as values: what is reduced, over which axes, to where.
+
+use std::{fmt, marker::PhantomData};
+
+use gpu_array::{ArrayError, DType, Element, GpuArray, GpuViewMut, expression::Lowered, gpu_driver::Stream};
+use ndarray::{Axis, Dimension, Ix0, IxDyn, RemoveAxis};
+use smallvec::{SmallVec, smallvec};
+
+use super::{
+    launch::{allocate, run},
+    operator::{Kind, Operator},
+};
+use crate::{AlgoError, Result};
+
+/// A reduction that has not been computed: made by the methods of [`Reductions`](super::Reductions), computed by [`Reduction::eval`], [`Reduction::get`] or
+/// [`Reduction::write_into`].
+///
+/// `O` is the type of the result ([`Pair`] where there are two), `D` the rank of what is reduced, `K` that of the result: `Ix0` unless axes are given.
+#[must_use = "it is computed by `eval`"]
+pub struct Reduction<'a, O, D, K = Ix0> {
+    lowered: Result<Lowered<'a>, ArrayError>,
+    operator: Operator,
+    reduced: Reduced,
+    keeps_axes: bool,
+    home: Option<Stream>,
+    _types: PhantomData<fn() -> (O, D, K)>,
+}
+
+/// Which axes.
+#[derive(Clone, Debug)]
+enum Reduced {
+    All,
+    These(SmallVec<[usize; 4]>),
+}
+
+impl<'a, O, D: Dimension> Reduction<'a, O, D, Ix0> {
+    pub(crate) fn new(lowered: Result<Lowered<'a>, ArrayError>, operator: Operator) -> Self {
+        let (reduced, keeps_axes, home) = (Reduced::All, false, None);
+        Self { lowered, operator, reduced, keeps_axes, home, _types: PhantomData }
+    }
+
+    /// Over one axis: the result has the others.
+    pub fn axis(self, axis: Axis) -> Reduction<'a, O, D, D::Smaller>
+    where
+        D: RemoveAxis,
+    {
+        self.over(Reduced::These(smallvec![axis.index()]), false)
+    }
+
+    /// Over a set of axes, each of which is named once: the result has the others. Over no axis each value is a result.
+    pub fn axes(self, axes: &[Axis]) -> Reduction<'a, O, D, IxDyn> {
+        self.over(Reduced::These(axes.iter().map(|axis| axis.index()).collect()), false)
+    }
+}
+
+impl<'a, O, D: Dimension, K: Dimension> Reduction<'a, O, D, K> {
+    fn over<L>(self, reduced: Reduced, keeps_axes: bool) -> Reduction<'a, O, D, L> {
+        let Self { lowered, operator, home, .. } = self;
+        Reduction { lowered, operator, reduced, keeps_axes, home, _types: PhantomData }
+    }
+
+    /// Keeps each reduced axis with length 1, so that the result can be broadcast against what was reduced (NumPy's `keepdims`).
+    pub fn keep_axes(self) -> Reduction<'a, O, D, D> {
+        let reduced = self.reduced.clone();
+        self.over(reduced, true)
+    }
+
+    /// On a stream of one's own, or a device's main stream: the result has it for home. Needed where no array is reduced.
+    pub fn on(mut self, home: impl Into<Stream>) -> Self {
+        self.home = Some(home.into());
+        self
+    }
+
+    /// Carries a sum or product of f32 in f64, and rounds it once at the end. Means, variances and norms are always carried so.
+    pub fn accumulate_f64(mut self) -> Self {
+        if let Kind::Sum { carried, .. } | Kind::Product { carried, .. } = &mut self.operator.kind
+            && *carried == DType::F32
+        {
+            *carried = DType::F64;
+        }
+        self
+    }
+
+    /// Whether each axis is kept.
+    fn is_kept(&self, ndim: usize) -> Result<SmallVec<[bool; 4]>> {
+        let mut kept: SmallVec<[bool; 4]> = SmallVec::from_elem(matches!(self.reduced, Reduced::These(_)), ndim);
+        if let Reduced::These(axes) = &self.reduced {
+            for &axis in axes {
+                let flag = kept.get_mut(axis).ok_or(ArrayError::Axis { op: "a reduction", axis, ndim })?;
+                if !std::mem::take(flag) {
+                    return Err(AlgoError::RepeatedAxis { axis });
+                }
+            }
+        }
+        Ok(kept)
+    }
+
+    /// The shape of the result, with what is reduced and which axes are kept of it.
+    fn prepare(&self) -> Result<(&Lowered<'a>, SmallVec<[bool; 4]>, K)> {
+        let lowered = self.lowered.as_ref().map_err(Clone::clone)?;
+        let shape = lowered.shape();
+        let kept = self.is_kept(shape.len())?;
+        if let Some(op) = self.operator.fails_on_nothing()
+            && shape.iter().zip(&kept).any(|(&length, &kept)| length == 0 && !kept)
+            && !shape.iter().zip(&kept).any(|(&length, &kept)| length == 0 && kept)
+        {
+            return Err(AlgoError::Empty { op });
+        }
+        let lengths: SmallVec<[usize; 4]> = match self.keeps_axes {
+            true => shape.iter().zip(&kept).map(|(&length, &kept)| if kept { length } else { 1 }).collect(),
+            false => shape.iter().zip(&kept).filter(|(_, kept)| **kept).map(|(&length, _)| length).collect(),
+        };
+        let mut dim = K::zeros(K::NDIM.unwrap_or(lengths.len()));
+        if dim.ndim() != lengths.len() {
+            return Err(ArrayError::Ndim { op: "a reduction", expected: dim.ndim(), got: lengths.len() }.into());
+        }
+        dim.slice_mut().copy_from_slice(&lengths);
+        Ok((lowered, kept, dim))
+    }
+
+    /// The stream to compute on.
+    fn stream<'s>(&'s self, lowered: &'s Lowered<'a>) -> Result<&'s Stream> {
+        match &self.home {
+            Some(home) => Ok(home),
+            None => Ok(lowered.stream()?),
+        }
+    }
+
+    /// Computes the result as a new array, or a pair of arrays, in C order; on the device (and in the order of the stream) that the first of the arrays has for
+    /// home. Does not wait.
+    ///
+    /// # Cost
+    /// One kernel, nothing allocated but the result. The first time that a reduction of this form comes, its kernel is compiled or loaded, as that of
+    /// an expression is.
+    ///
+    /// # Errors
+    /// `Array` with what [`gpu_array::expression::Expr::eval`] has of shapes, devices and limits, and for an axis that is not there; `RepeatedAxis`; `Empty` for the
+    /// least or greatest of no values; `TooManyAxes`; `TooLarge`; the driver's.
+    pub fn eval(&self) -> Result<O::Arrays<K>>
+    where
+        O: Results,
+    {
+        let (lowered, kept, dim) = self.prepare()?;
+        let stream = self.stream(lowered)?;
+        let strides = dense(dim.slice());
+        let arrays = O::allocate(stream, dim)?;
+        let strides = kept_strides(&strides, &kept, self.keeps_axes);
+        run(lowered, &self.operator, &kept, &strides, &O::addresses(&arrays), None, stream)?;
+        Ok(arrays)
+    }
+}
+
+impl<O: Results, D: Dimension> Reduction<'_, O, D, Ix0> {
+    /// The value itself, or the pair: waits for it and copies it to the host.
+    ///
+    /// # Errors
+    /// As [`Reduction::eval`], and `DeviceLost` when a kernel faulted.
+    pub fn get(&self) -> Result<O::Values> {
+        O::get(&self.eval()?)
+    }
+}
+
+impl<O: Element, D: Dimension, K: Dimension> Reduction<'_, O, D, K> {
+    /// Computes the result into an existing array or view, which has its shape. Does not wait.
+    ///
+    /// # Errors
+    /// As [`Reduction::eval`]; `OutShape`.
+    pub fn write_into<'t>(&self, target: impl Into<GpuViewMut<'t, O, K>>) -> Result<()>
+    where
+        O: 't,
+        K: 't,
+    {
+        let mut target = target.into();
+        let (lowered, kept, dim) = self.prepare()?;
+        let target = target.lower_mut()?;
+        if target.shape != dim.slice() {
+            return Err(AlgoError::OutShape { expected: dim.slice().to_vec(), got: target.shape.to_vec() });
+        }
+        let stream = self.home.as_ref().unwrap_or(target.home);
+        let strides = kept_strides(target.strides, &kept, self.keeps_axes);
+        run(lowered, &self.operator, &kept, &strides, &[target.address], Some(target.home), stream)
+    }
+}
+
+impl<O, D, K> fmt::Debug for Reduction<'_, O, D, K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Reduction({} over {:?})", self.operator.text(), self.reduced)
+    }
+}
+
+/// The strides of C order.
+fn dense(shape: &[usize]) -> SmallVec<[isize; 4]> {
+    let mut strides: SmallVec<[isize; 4]> = SmallVec::from_elem(1, shape.len());
+    for axis in (1..shape.len()).rev() {
+        strides[axis - 1] = strides[axis] * shape[axis].max(1) as isize;
+    }
+    strides
+}
+
+/// The strides of the result along each kept axis.
+fn kept_strides(strides: &[isize], kept: &[bool], keeps_axes: bool) -> SmallVec<[isize; 4]> {
+    if !keeps_axes {
+        return strides.into();
+    }
+    strides.iter().zip(kept).filter(|(_, kept)| **kept).map(|(&stride, _)| stride).collect()
+}
+
+/// What a reduction gives: an element type, or a [`Pair`] of them.
+pub trait Results: sealed::Sealed {
+    /// Arrays of these.
+    type Arrays<K: Dimension>;
+    /// The values on the host.
+    type Values;
+    #[doc(hidden)]
+    fn allocate<K: Dimension>(stream: &Stream, dim: K) -> Result<Self::Arrays<K>>;
+    #[doc(hidden)]
+    fn addresses<K: Dimension>(arrays: &Self::Arrays<K>) -> SmallVec<[u64; 2]>;
+    #[doc(hidden)]
+    fn get(arrays: &Self::Arrays<Ix0>) -> Result<Self::Values>;
+}
+
+mod sealed {
+    pub trait Sealed {}
+    impl<T: gpu_array::Element> Sealed for T {}
+    impl<A: gpu_array::Element, B: gpu_array::Element> Sealed for super::Pair<A, B> {}
+}
+
+impl<T: Element> Results for T {
+    type Arrays<K: Dimension> = GpuArray<T, K>;
+    type Values = T;
+    fn allocate<K: Dimension>(stream: &Stream, dim: K) -> Result<GpuArray<T, K>> {
+        allocate(stream, dim)
+    }
+    fn addresses<K: Dimension>(array: &GpuArray<T, K>) -> SmallVec<[u64; 2]> {
+        smallvec![array.as_device_vec().as_raw()]
+    }
+    fn get(array: &GpuArray<T, Ix0>) -> Result<T> {
+        Ok(array.get()?)
+    }
+}
+
+/// Two results of one reduction.
+#[derive(Debug)]
+pub struct Pair<A, B>(PhantomData<fn() -> (A, B)>);
+
+impl<A: Element, B: Element> Results for Pair<A, B> {
+    type Arrays<K: Dimension> = (GpuArray<A, K>, GpuArray<B, K>);
+    type Values = (A, B);
+    fn allocate<K: Dimension>(stream: &Stream, dim: K) -> Result<Self::Arrays<K>> {
+        Ok((allocate(stream, dim.clone())?, allocate(stream, dim)?))
+    }
+    fn addresses<K: Dimension>((a, b): &Self::Arrays<K>) -> SmallVec<[u64; 2]> {
+        smallvec![a.as_device_vec().as_raw(), b.as_device_vec().as_raw()]
+    }
+    fn get((a, b): &Self::Arrays<Ix0>) -> Result<(A, B)> {
+        Ok((a.get()?, b.get()?))
+    }
+}

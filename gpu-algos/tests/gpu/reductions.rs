@@ -1,0 +1,280 @@
+//! Reductions against definitions of their own, in plain loops.
+
+use gpu_algos::gpu_array::{
+    ArrayError, Element, GpuArray, GpuView,
+    expression::{Outside, take},
+    gpu_driver::{Device, Stream},
+};
+use gpu_algos::{AlgoError, Reduction, Results, prelude::*};
+use ndarray::{Array, Array1, Array2, ArrayD, ArrayViewD, Axis, Dimension, IxDyn, s};
+use testkit::{Outcome, Rng, Test, ensure, ensure_eq, tests};
+
+pub const TESTS: &[Test<Device>] = tests![
+    whole_arrays_of_awkward_lengths,
+    any_axes_of_any_layout,
+    places_and_nan,
+    means_and_deviations,
+    norms_and_products
+];
+
+/// What a reduction gives, by its definition: over the values of the reduced places in C order.
+fn define<T: Clone, R: Clone>(view: &ArrayViewD<'_, T>, axes: &[usize], definition: impl Fn(&[T]) -> R) -> ArrayD<R> {
+    let kept: Vec<usize> = (0..view.ndim()).filter(|axis| !axes.contains(axis)).collect();
+    let mut order = kept.clone();
+    let mut reduced: Vec<usize> = axes.to_vec();
+    reduced.sort_unstable();
+    order.extend(&reduced);
+    let shape: Vec<usize> = kept.iter().map(|&axis| view.len_of(Axis(axis))).collect();
+    let turned = view.clone().permuted_axes(order);
+    ArrayD::from_shape_fn(IxDyn(&shape), |place| {
+        let mut part = turned.view();
+        for &index in place.slice() {
+            part = part.index_axis_move(Axis(0), index);
+        }
+        let values: Vec<T> = part.iter().cloned().collect();
+        definition(&values)
+    })
+}
+
+/// Whole numbers, so that sums of floats are exact in any order.
+fn whole(rng: &mut Rng, n: usize) -> Vec<f32> {
+    (0..n).map(|_| rng.below(17) as f32 - 8.0).collect()
+}
+
+fn sum(values: &[f32]) -> f32 {
+    values.iter().sum()
+}
+
+fn first_of(values: &[f32], better: impl Fn(f32, f32) -> bool) -> i64 {
+    if let Some(at) = values.iter().position(|x| x.is_nan()) {
+        return at as i64;
+    }
+    let mut best = 0;
+    for (i, &x) in values.iter().enumerate() {
+        if better(x, values[best]) {
+            best = i;
+        }
+    }
+    best as i64
+}
+
+pub fn whole_arrays_of_awkward_lengths(device: &Device) -> Outcome {
+    let mut rng = Rng(1);
+    let tile = 512 * 4;
+    let mut lengths =
+        vec![0, 1, 2, 3, 4, 5, 31, 32, 33, 127, 1021, tile - 1, tile, tile + 1, 8 * tile - 1, 8 * tile + 1, 65_537];
+    if !device.is_emulated() {
+        lengths.extend([1 << 20, (1 << 20) + 1, 12_345_677, 1 << 24]);
+    }
+    for n in lengths {
+        let x = Array1::from(whole(&mut rng, n + 3));
+        let dx = GpuArray::from_ndarray(device, &x)?;
+        for start in 0..4 {
+            let (part, on_device) = (x.slice(s![start..]), dx.slice(s![start..])?);
+            let values = part.to_vec();
+            ensure_eq!((n, start, on_device.sum().get()?), (n, start, sum(&values)));
+            ensure_eq!(on_device.count().get()?, values.iter().filter(|&&x| x != 0.0).count() as i64);
+            if values.is_empty() {
+                continue;
+            }
+            ensure_eq!((n, on_device.argmin().get()?), (n, first_of(&values, |x, y| x < y)));
+            ensure_eq!(on_device.max().get()?, values.iter().copied().fold(f32::NEG_INFINITY, f32::max));
+        }
+        let back: f32 = dx.slice(s![..;-1])?.sum().get()?;
+        ensure_eq!(back, sum(&x.to_vec()));
+        ensure_eq!(dx.slice(s![..;-2])?.argmax().get()?, first_of(&x.slice(s![..;-2]).to_vec(), |x, y| x > y));
+        let twice = (&dx + &dx.slice(s![..;-1])?).sum().get()?;
+        ensure_eq!(twice, 2.0 * sum(&x.to_vec()));
+    }
+    let none = GpuArray::<f32, _>::zeros(device, 0)?;
+    ensure_eq!(
+        (none.sum().get()?, none.product().get()?, none.any().get()?, none.all().get()?),
+        (0.0, 1.0, false, true)
+    );
+    ensure!(none.mean().get()?.is_nan() && matches!(none.max().get(), Err(AlgoError::Empty { op: "max" })));
+    ensure!(matches!(none.argmin().eval(), Err(AlgoError::Empty { op: "argmin" })));
+    Ok(())
+}
+
+/// Compares a reduction over every set of axes.
+fn over_all_axes<T: Element, O: Results<Arrays<IxDyn> = GpuArray<O, IxDyn>> + Element, R>(
+    host: &ArrayViewD<'_, T>,
+    view: &GpuView<'_, T, IxDyn>,
+    reduction: R,
+    definition: impl Fn(&[T]) -> O,
+) -> Outcome
+where
+    R: for<'v> Fn(&GpuView<'v, T, IxDyn>) -> Reduction<'v, O, IxDyn>,
+{
+    for set in 0..1usize << host.ndim() {
+        let axes: Vec<usize> = (0..host.ndim()).filter(|axis| set >> axis & 1 == 1).collect();
+        let named: Vec<Axis> = axes.iter().map(|&axis| Axis(axis)).collect();
+        let got = reduction(view).axes(&named).eval();
+        let context = format!("shape {:?}, strides {:?}, axes {axes:?}", host.shape(), host.strides());
+        let got = got.map_err(|error| format!("{context}: {error}"))?.to_ndarray()?;
+        let want = define(host, &axes, &definition);
+        ensure!(got == want, "{context}: got {got:?}, want {want:?}");
+    }
+    Ok(())
+}
+
+pub fn any_axes_of_any_layout(device: &Device) -> Outcome {
+    let mut rng = Rng(2);
+    let shapes = [[2, 3, 5], [1, 40, 33], [64, 7, 4], [3, 1, 130], [9, 70, 1], [5, 4, 64]];
+    for shape in shapes {
+        let n = shape.iter().product();
+        let x = Array::from_shape_vec(IxDyn(&shape), whole(&mut rng, n))?;
+        let dx = GpuArray::from_ndarray(device, &x)?;
+        let views = [
+            (x.view(), dx.view()),
+            (x.view().permuted_axes(vec![2, 0, 1]), dx.permuted_axes(IxDyn(&[2, 0, 1]))?),
+            (x.slice(s![.., ..;-1, ..;2]).into_dyn(), dx.slice(s![.., ..;-1, ..;2])?.into_dyn()),
+            (x.slice(s![..;-1, 0..1, ..;-1]).into_dyn(), dx.slice(s![..;-1, 0..1, ..;-1])?.into_dyn()),
+        ];
+        for (host, view) in &views {
+            over_all_axes(host, view, |x| x.sum(), sum)?;
+            over_all_axes(host, view, |x| x.argmax(), |values| first_of(values, |x, y| x > y))?;
+        }
+        let wide = x.view().insert_axis(Axis(1));
+        let wide = wide.broadcast(IxDyn(&[shape[0], 3, shape[1], shape[2]])).ok_or("broadcast")?;
+        let view = dx.insert_axis(Axis(1))?;
+        over_all_axes(&wide, &view.broadcast(IxDyn(&[shape[0], 3, shape[1], shape[2]]))?, |x| x.sum(), sum)?;
+    }
+    Ok(())
+}
+
+pub fn places_and_nan(device: &Device) -> Outcome {
+    let (nan, inf) = (f32::NAN, f32::INFINITY);
+    let cases: [&[f32]; 6] = [
+        &[1.0, nan, 3.0, nan],
+        &[nan, nan],
+        &[inf, -inf, 2.0],
+        &[-inf; 3],
+        &[0.0, -0.0, 0.0],
+        &[nan, 5.0, 5.0, -1.0, -1.0],
+    ];
+    for values in cases {
+        let x = GpuArray::from_ndarray(device, &Array1::from(values.to_vec()))?;
+        let rest: Vec<f32> = values.iter().copied().filter(|x| !x.is_nan()).collect();
+        let has_nan = rest.len() < values.len();
+        let same = |got: f32, want: f32| got == want || (got.is_nan() && want.is_nan());
+        let least = rest.iter().copied().fold(inf, f32::min);
+        let most = rest.iter().copied().fold(-inf, f32::max);
+        let or_nan = |value: f32, is_nan: bool| if is_nan { nan } else { value };
+        ensure!(same(x.min().get()?, or_nan(least, has_nan)) && same(x.max().get()?, or_nan(most, has_nan)));
+        ensure!(
+            same(x.nanmin().get()?, or_nan(least, rest.is_empty()))
+                && same(x.nanmax().get()?, or_nan(most, rest.is_empty()))
+        );
+        let (low, high) = x.nanmin_max().get()?;
+        ensure!(same(low, or_nan(least, rest.is_empty())) && same(high, or_nan(most, rest.is_empty())));
+        let (low, high) = x.min_max().get()?;
+        ensure!(same(low, or_nan(least, has_nan)) && same(high, or_nan(most, has_nan)));
+        ensure_eq!(x.argmin().get()?, first_of(values, |x, y| x < y));
+        let place = |value: f32| values.iter().position(|&x| x == value).map_or(-1, |at| at as i64);
+        ensure_eq!((x.nanargmin().get()?, x.nanargmax().get()?), (place(least), place(most)));
+        ensure!(same(x.nansum().get()?, rest.iter().sum()) && same(x.sum().get()?, values.iter().sum()));
+        ensure!(same(x.nanmean().get()?, rest.iter().sum::<f32>() / rest.len() as f32));
+        ensure_eq!(
+            (x.any().get()?, x.all().get()?),
+            (values.iter().any(|&x| x != 0.0), values.iter().all(|&x| x != 0.0))
+        );
+    }
+    let masks = Array2::from_shape_fn((5, 70), |(i, j)| (i * 70 + j) % 3 == 0);
+    let on_device = GpuArray::from_ndarray(device, &masks)?;
+    ensure_eq!(on_device.sum().get()?, 117);
+    ensure_eq!((on_device.max().get()?, on_device.argmin().get()?, on_device.count().get()?), (true, 1, 117));
+    ensure_eq!(
+        on_device.all().axis(Axis(1)).eval()?.to_ndarray()?,
+        masks.map_axis(Axis(1), |row| row.iter().all(|&x| x))
+    );
+    let bytes = Array1::from_shape_fn(1000, |i| (i * 7 % 256) as u8);
+    let on_device = GpuArray::from_ndarray(device, &bytes)?;
+    ensure_eq!(on_device.sum().get()?, bytes.iter().map(|&x| u64::from(x)).sum::<u64>());
+    ensure_eq!((on_device.max().get()?, on_device.argmax().get()?), (255, 73));
+    Ok(())
+}
+
+pub fn means_and_deviations(device: &Device) -> Outcome {
+    let mut rng = Rng(3);
+    // Far from 0, so that a difference of large squares would lose all digits; and one far away, in front.
+    for (offset, first) in [(0.0, 0.0), (1e7, 0.0), (-3e9, 1e12)] {
+        let mut x = Array2::from_shape_fn((37, 301), |_| offset + rng.below(1000) as f64 / 500.0);
+        x[(0, 0)] += first;
+        let dx = GpuArray::from_ndarray(device, &x)?;
+        let want = |values: &[f64], ddof: f64| {
+            let mean = values.iter().map(|x| x - offset).sum::<f64>() / values.len() as f64;
+            let squares: f64 = values.iter().map(|x| (x - offset - mean).powi(2)).sum();
+            (mean + offset, squares / (values.len() as f64 - ddof))
+        };
+        let close = |got: f64, want: f64, bound: f64| (got - want).abs() <= bound * want.abs().max(1e-300);
+        let (mean, var) = dx.mean_var(1).get()?;
+        let all = want(&x.iter().copied().collect::<Vec<_>>(), 1.0);
+        ensure!(close(mean, all.0, 1e-14) && close(var, all.1, 1e-12), "{mean} {var} {all:?}");
+        for axis in 0..2 {
+            let (mean, var) = dx.mean_var(0).axis(Axis(axis)).eval()?;
+            let (mean, var) = (mean.to_ndarray()?, var.to_ndarray()?);
+            let std = dx.std(0).axis(Axis(axis)).eval()?.to_ndarray()?;
+            for (i, lane) in x.lanes(Axis(axis)).into_iter().enumerate() {
+                let want = want(&lane.to_vec(), 0.0);
+                ensure!(
+                    close(mean[i], want.0, 1e-14) && close(var[i], want.1, 1e-12),
+                    "{i}: {} {} {want:?}",
+                    mean[i],
+                    var[i]
+                );
+                ensure!(close(std[i], want.1.sqrt(), 1e-12));
+            }
+        }
+    }
+    let one = GpuArray::from_ndarray(device, &Array1::from(vec![3i32]))?;
+    ensure_eq!((one.mean().get()?, one.var(0).get()?), (3.0, 0.0));
+    ensure!(one.var(1).get()?.is_nan());
+    let x = GpuArray::from_ndarray(device, &Array1::from(vec![1f32, f32::NAN, 3.0]))?;
+    ensure_eq!((x.nanvar(0).get()?, x.nanstd(1).get()?), (1.0, 2f32.sqrt()));
+    ensure!(x.var(0).get()?.is_nan());
+    Ok(())
+}
+
+pub fn norms_and_products(device: &Device) -> Outcome {
+    let x = GpuArray::from_ndarray(device, &Array1::from(vec![3f64, -4.0, 0.0]))?;
+    ensure_eq!((x.norm_l1().get()?, x.norm_l2().get()?, x.norm_max().get()?), (7.0, 5.0, 4.0));
+    for scale in [1e-200, 1e-310, 1e200, 1e300] {
+        let got = (&x * scale).norm_l2().get()?;
+        ensure!((got / (5.0 * scale) - 1.0).abs() < 1e-9, "{got}");
+    }
+    let y = GpuArray::from_ndarray(device, &Array1::from(vec![2f32, 0.5, 7.0]))?;
+    ensure_eq!((x.dot(&y).get()?, y.norm_l2().get()?), (4.0, 53.25f32.sqrt()));
+    let short = GpuArray::<f32, _>::zeros(device, 2)?;
+    ensure!(matches!(x.dot(&short).get(), Err(AlgoError::Array(ArrayError::Operands { .. }))));
+    let matrix = GpuArray::from_ndarray(device, &Array2::from_shape_fn((4, 5), |(i, j)| (i * 5 + j) as i32))?;
+    let backwards = matrix.slice(s![..;-1, ..;-1])?;
+    ensure_eq!(matrix.vdot(&backwards).get()?, (0..20).map(|i| i * (19 - i)).sum::<i32>());
+    // Over a subset, as PyCUDA's subset_sum, subset_dot and subset_max.
+    let places = GpuArray::from_ndarray(device, &Array1::from(vec![2i64, 0, -2]))?;
+    let subset = || take(&y, &places, Outside::Wrap);
+    ensure_eq!((subset().sum().get()?, subset().max().get()?), (9.5, 7.0));
+    ensure_eq!(subset().dot(take(&x, &places, Outside::Wrap)).get()?, 4.0);
+    // Into parts of arrays, and with axes that stay.
+    let mut out = GpuArray::<i64, _>::zeros(device, (2, 4))?;
+    matrix.sum().axis(Axis(1)).write_into(out.index_axis_mut(Axis(0), 1)?)?;
+    let mut reversed = out.slice_mut(s![0, ..;-1])?;
+    matrix.sum().axis(Axis(1)).write_into(reversed.view_mut())?;
+    ensure_eq!(out.to_ndarray()?, ndarray::array![[85, 60, 35, 10], [10, 35, 60, 85]]);
+    let refused = matrix.sum().axis(Axis(0)).write_into(out.index_axis_mut(Axis(0), 1)?);
+    ensure!(matches!(refused, Err(AlgoError::OutShape { .. })));
+    let means = matrix.mean().axis(Axis(1)).keep_axes().eval()?;
+    ensure_eq!(means.shape(), [4, 1]);
+    ensure_eq!((&matrix - &means).sum().get()?, 0.0);
+    ensure!(matches!(matrix.sum().axes(&[Axis(1), Axis(1)]).eval(), Err(AlgoError::RepeatedAxis { axis: 1 })));
+    ensure!(matches!(matrix.sum().axis(Axis(2)).eval(), Err(AlgoError::Array(ArrayError::Axis { axis: 2, .. }))));
+    // f32 that f64 alone adds up exactly.
+    let many = GpuArray::from_ndarray(device, &Array1::from_elem(4000, 16_777_217f64 as f32 + 0.0))?;
+    ensure_eq!(f64::from(many.sum().accumulate_f64().get()?), (4000.0 * 16_777_216.0) as f32 as f64);
+    let side = Stream::new(device)?;
+    let elsewhere = GpuArray::from_ndarray(&side, &Array1::from(vec![1i8; 3000]))?;
+    let total = elsewhere.sum().eval()?;
+    ensure_eq!(total.stream(), &side);
+    ensure_eq!((elsewhere.sum().get()?, elsewhere.sum().on(device).get()?), (3000, 3000));
+    Ok(())
+}
