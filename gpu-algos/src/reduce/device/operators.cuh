@@ -226,7 +226,10 @@ template <class V, bool IGNORE> struct WithMoments {
         if (b.count == 0) return a;
         const double count = a.count + b.count, share = b.count / count;
         const double distance = (b.origin - a.origin) + (b.offset - a.offset);
-        return {count, a.origin, a.offset + distance * share, a.squares + b.squares + distance * distance * a.count * share};
+        const double squares = a.squares + b.squares + distance * distance * a.count * share;
+        // The mean stays a distance from the nearer value.
+        const double from_a = a.offset + distance * share, from_b = b.offset - distance * (a.count / count);
+        return fabs(from_a) <= fabs(from_b) ? State{count, a.origin, from_a, squares} : State{count, b.origin, from_b, squares};
     }
 };
 template <int DDOF> __device__ __forceinline__ double variance(const Moments &moments) {
