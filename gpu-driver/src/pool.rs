@@ -11,7 +11,11 @@ use cust::sys::{
     CUmemPool_attribute_enum, CUmemPoolProps, CUmemoryPool, CUstream,
 };
 
-use crate::{CudaCode, Device, DriverError, Result, Stream, device::{Context, Current}, sys};
+use crate::{
+    CudaCode, Device, DriverError, Result, Stream,
+    device::{Context, Current},
+    sys,
+};
 
 /// What a pool holds at a moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -243,8 +243,7 @@ fn of_capture(stream: &Stream, capture: u64, bytes: usize, current: &Current) ->
     let device = stream.device();
     let all = &device.0.scratches.of_captures;
     let this = stream.as_raw() as usize;
-    let last =
-        lock(all).iter().rfind(|of| of.capture == capture && of.stream == this).map(|of| (of.address, of.bytes));
+    let last = lock(all).iter().rfind(|of| of.capture == capture && of.stream == this).map(|of| (of.address, of.bytes));
     if let Some((address, _)) = last.filter(|&(_, had)| had >= bytes) {
         return Ok(address);
     }
