@@ -46,7 +46,8 @@ impl Stream {
     /// Captures what `work` enqueues on this stream, without running it.
     ///
     /// Kernels whose buffers have this stream as their home can be captured, and other streams that are forked from it by
-    /// [`Stream::record`] and [`Stream::wait`] and joined again. Waiting for the stream, allocating and releasing buffers,
+    /// [`Stream::record`] and [`Stream::wait`] and joined again. So can [`Stream::with_scratch`]: its memory is the graph's, whose
+    /// Drop waits for the device then. Waiting for the stream, allocating and releasing buffers,
     /// and copies between device and pageable host memory cannot. A wait of another thread for the whole device, such as
     /// [`Device::synchronize`], begins when the capture has ended.
     ///

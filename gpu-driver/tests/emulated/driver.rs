@@ -473,6 +473,10 @@ pub fn indices_beyond_32_bits_are_tested_in_chosen_blocks(_: &()) -> Outcome {
     Ok(())
 }
 
+fn ensure_other(one: u64, other: u64) -> gpu_driver::Result<()> {
+    if one == other { Err(DriverError::NestedScratch) } else { Ok(()) }
+}
+
 /// Every kind of handle of one device, to be dropped in any order and on any thread.
 fn handles(device: Device) -> Result<Vec<Box<dyn Send>>, Box<dyn std::error::Error>> {
     let stream = Stream::new(&device)?;
@@ -482,8 +486,12 @@ fn handles(device: Device) -> Result<Vec<Box<dyn Send>>, Box<dyn std::error::Err
     unsafe { kernel.launch(1, (x.input(), y.in_out()), &stream)? };
     let of_graph = DeviceVec::<u32>::zeros(&stream, 3)?;
     let mut sum = DeviceVec::<u32>::zeros(&stream, 3)?;
-    // SAFETY: as above.
-    let (graph, ()) = stream.capture(|| unsafe { kernel.launch(1, (of_graph.input(), sum.in_out()), &stream) })?;
+    let of_stream = stream.with_scratch(8, Ok::<_, DriverError>)?;
+    let (graph, ()) = stream.capture(|| {
+        ensure_other(of_stream, stream.with_scratch(8, Ok::<_, DriverError>)?)?;
+        // SAFETY: as above.
+        unsafe { kernel.launch(1, (of_graph.input(), sum.in_out()), &stream) }
+    })?;
     let module = module(&device)?;
     let function = module.function("add")?;
     let pinned = PinnedVec::<u32>::zeros(&device, 3)?;
@@ -524,7 +532,7 @@ pub fn handles_drop_in_two_thousand_orders(_: &()) -> Outcome {
         }
         if let Some(watch) = watch {
             let left = watch.live_allocations().map_err(|error| format!("seed {seed}: {error}"))?;
-            ensure!(left == 0 && watch.calls(Call::Release)? == 6, "seed {seed}: {left} allocations are left");
+            ensure!(left == 0 && watch.calls(Call::Release)? == 8, "seed {seed}: {left} allocations are left");
         }
     }
     Ok(())

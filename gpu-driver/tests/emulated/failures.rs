@@ -4,8 +4,8 @@
 use std::{error::Error, marker::PhantomData, sync::LazyLock};
 
 use gpu_driver::{
-    Device, DevicePod, DeviceVec, Dim3, DriverError, Entry, Event, Function, In, Kernel, LaunchConfig, Module, Out,
-    PinnedVec, Program, Registry, Result, Source, Stream,
+    CudaCode, Device, DevicePod, DeviceVec, Dim3, DriverError, Entry, Event, Function, In, Kernel, LaunchConfig,
+    Module, Out, PinnedVec, Program, Registry, Result, SCRATCH_COUNTERS, Source, Stream, cust,
     emulated::{
         Call::{self, Allocation, Copy, Launch, ModuleLoad, Release},
         Emulated,
@@ -168,6 +168,17 @@ fn typed(inputs: &mut Launches) -> Result<()> {
     let Launches { kernel, x, y, stream } = inputs;
     // SAFETY: three threads read x[..3] and write y[..3].
     unsafe { kernel.launch(1, (x.input(), y.output()), stream) }
+}
+
+/// The head of a stream's scratch memory.
+pub fn counters(stream: &Stream, address: u64) -> Result<Vec<u32>> {
+    let mut host = vec![u32::MAX; SCRATCH_COUNTERS / 4];
+    stream.synchronize()?;
+    let _current = stream.device().make_current()?;
+    // SAFETY: both have that many bytes.
+    let code = unsafe { cust::sys::cuMemcpyDtoH_v2(host.as_mut_ptr().cast(), address, SCRATCH_COUNTERS) };
+    let code = CudaCode(code as i32);
+    if code == CudaCode(0) { Ok(host) } else { Err(DriverError::Cuda { call: "cuMemcpyDtoH", code }) }
 }
 
 fn program() -> Program {
@@ -370,6 +381,55 @@ static OPERATIONS: &[Operation<Call>] = &[
         },
     },
     Operation {
+        // The main stream has its memory from the first run on.
+        name: "Stream::with_scratch",
+        makes: &[(Launch, 1)],
+        sweep: |call| {
+            launches(call, false, |inputs| {
+                let stream = inputs.stream.clone();
+                stream.with_scratch(100, |_| typed(inputs))
+            })
+        },
+    },
+    Operation {
+        name: "Stream::with_scratch, of more than there is",
+        makes: &[(Allocation, 1)],
+        sweep: |call| {
+            let prepare = |device: &Device| {
+                let stream = Stream::new(device)?;
+                stream.with_scratch(1, Ok::<_, DriverError>)?;
+                Ok(stream)
+            };
+            let grow = |stream: &mut Stream| stream.with_scratch(1 << 20, Ok::<_, DriverError>);
+            sweep(call, prepare, grow, |stream, address| {
+                // What came before the failure does not matter: the counters are zero.
+                let address = address.copied().map_or_else(|| stream.with_scratch(1, Ok::<_, DriverError>), Ok)?;
+                ensure!(counters(stream, address)?.iter().all(|&counter| counter == 0));
+                Ok(())
+            })
+        },
+    },
+    Operation {
+        name: "Stream::with_scratch, for the first time",
+        makes: &[(Allocation, 1)],
+        sweep: |call| on_stream(call, |stream| stream.with_scratch(1, Ok::<_, DriverError>)),
+    },
+    Operation {
+        name: "Stream::with_scratch, captured",
+        makes: &[(Allocation, 2), (Launch, 1)],
+        sweep: |call| {
+            launches(call, false, |inputs| {
+                let stream = inputs.stream.clone();
+                let (graph, ()) = stream.capture(|| {
+                    stream.with_scratch(1, Ok::<_, DriverError>)?;
+                    stream.with_scratch(1 << 20, |_| typed(inputs))
+                })?;
+                // SAFETY: the buffers of the capture, which nothing else uses.
+                unsafe { graph.launch(&stream) }
+            })
+        },
+    },
+    Operation {
         name: "Registry::kernel",
         makes: &[(ModuleLoad, 1)],
         sweep: |call| {
@@ -494,6 +554,7 @@ pub fn no_fallible_function_is_forgotten(_: &()) -> Outcome {
         include_str!("../../src/module.rs"),
         include_str!("../../src/pinned.rs"),
         include_str!("../../src/pool.rs"),
+        include_str!("../../src/scratch.rs"),
         include_str!("../../src/stream.rs"),
     ];
     let found: Vec<String> = sources.into_iter().flat_map(fallible_functions).collect();

@@ -14,6 +14,7 @@ mod failures;
 mod functions;
 mod harness;
 mod limits;
+mod scratch;
 mod streams;
 mod user;
 
@@ -45,7 +46,7 @@ fn main() -> ExitCode {
     if let Some(code) = functions::run_as_child().or_else(driver::run_as_child) {
         return code;
     }
-    use {broken::*, driver::*, failures::*, functions::*, limits::*, streams::*, user::*};
+    use {broken::*, driver::*, failures::*, functions::*, limits::*, scratch::*, streams::*, user::*};
     let compiler = nvrtc::version().map(|_| ());
     let device = Device::for_tests();
     // Where a GPU does the tests the emulated device is not asked for; elsewhere its absence is a failure like any other.
@@ -120,6 +121,14 @@ fn main() -> ExitCode {
         memory_is_released_under_another_context,
         a_stream_dropped_within_a_capture_keeps_its_work,
         memory_is_no_part_of_a_capture,
+        plain_memory_can_be_had_beside_a_capture,
+        scratch_goes_with_its_stream,
+        scratch_of_a_graph_goes_with_it,
+        scratch_of_a_capture_that_fails_goes,
+        scratch_of_a_stream_dropped_within_a_capture_goes_at_its_end,
+        scratch_is_cleared_when_a_graph_s_is_made,
+        scratch_is_left_alone_on_a_lost_device,
+        scratch_of_a_graph_is_no_memory_behind_it,
     ];
     let in_drops = tests![
         an_order_in_a_drop_leaves_the_older_error_for_later,

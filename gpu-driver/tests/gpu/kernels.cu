@@ -27,3 +27,24 @@ __global__ void fault(uint32_t kind, uint32_t *out) {
     if (kind == 1) __trap();
     if (kind == 2) *reinterpret_cast<volatile uint32_t *>(reinterpret_cast<char *>(out) + 1) = 1;
 }
+
+// out[0] = sum of x[0..n) in one launch: `counters` is a ticket, zero before and after; `partial` has room for a sum of each thread.
+__global__ void total(const uint32_t *x, uint64_t n, uint64_t counters, uint64_t partial, uint64_t *out) {
+    uint32_t *ticket = reinterpret_cast<uint32_t *>(counters);
+    volatile uint64_t *sums = reinterpret_cast<uint64_t *>(partial);
+    SHARED(bool, is_last, [1]);
+    uint64_t sum = 0;
+    for (uint64_t i = gpu::first_index(); i < n; i += gpu::index_step()) sum += x[i];
+    sums[gpu::first_index()] = sum;
+    __threadfence();
+    __syncthreads();
+    if (threadIdx.x == 0) is_last[0] = atomicAdd(ticket, 1u) == gridDim.x - 1;
+    __syncthreads();
+    if (!is_last[0] || threadIdx.x != 0) return;
+    // The last block to end sees what all have left.
+    __threadfence();
+    sum = 0;
+    for (uint32_t i = 0; i < gridDim.x * blockDim.x; ++i) sum += sums[i];
+    out[0] = sum;
+    *ticket = 0;
+}

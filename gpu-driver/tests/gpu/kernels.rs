@@ -98,6 +98,24 @@ impl Entry for Fault {
     }
 }
 
+/// x, n, counters, partial sums, out.
+pub struct Total;
+impl Total {
+    pub const THREADS: u32 = 32;
+}
+impl Entry for Total {
+    type Policy = ();
+    type Args<'a> = (In<'a, u32>, u64, u64, u64, Out<'a, u64>);
+    const SOURCE: &'static Source = &SOURCE;
+    const NAME: &'static str = "total";
+    fn template((): &()) -> String {
+        String::new()
+    }
+    fn block((): &()) -> Dim3 {
+        Self::THREADS.into()
+    }
+}
+
 pub static KERNELS: LazyLock<Registry> = LazyLock::new(|| {
     Registry::new("gpu-driver's tests")
         .with::<Axpy<f32>>(&256)
@@ -105,4 +123,5 @@ pub static KERNELS: LazyLock<Registry> = LazyLock::new(|| {
         .with::<SlowFill>(&())
         .with::<Reverse>(&0)
         .with::<Fault>(&())
+        .with::<Total>(&())
 });

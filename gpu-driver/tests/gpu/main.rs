@@ -16,6 +16,7 @@ mod faults;
 mod graphs;
 mod kernels;
 mod missing;
+mod scratch;
 
 /// Held shared by a test, alone by one that fills the card or counts all of its memory.
 static CARD: RwLock<()> = RwLock::new(());
@@ -38,7 +39,7 @@ fn main() -> ExitCode {
     if let Some(code) = faults::run_as_child().or_else(missing::run_as_child) {
         return code;
     }
-    use {compile::*, device::*, fake::*, faults::*, graphs::*, missing::*};
+    use {compile::*, device::*, fake::*, faults::*, graphs::*, missing::*, scratch::*};
     let compiler = || nvrtc::version().map(|_| ());
     let device = Device::for_tests();
     let on_device = tests![
@@ -73,6 +74,13 @@ fn main() -> ExitCode {
         a_capture_refuses_to_wait_for_the_device,
         error_what_cannot_be_captured,
         error_a_capture_with_a_buffer_of_another_home,
+        scratch_gives_right_sums_whatever_it_held,
+        scratch_grows_and_stays,
+        scratch_of_two_streams_in_two_threads,
+        scratch_of_one_stream_in_four_threads,
+        scratch_of_a_graph_is_its_own,
+        scratch_of_forked_streams_is_not_shared,
+        error_scratch_within_scratch,
         fault_illegal_address,
         fault_trap,
         fault_misaligned,

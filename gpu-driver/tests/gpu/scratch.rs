@@ -1,0 +1,246 @@
+//! Memory of a stream: sums whose blocks meet in one launch, on streams, threads and in graphs.
+
+use std::{
+    collections::HashSet,
+    panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
+    thread,
+};
+
+use gpu_driver::{Device, DeviceVec, DriverError, Result, SCRATCH_COUNTERS, Stream};
+use testkit::{Outcome, ensure, ensure_eq};
+
+use crate::kernels::{KERNELS, Total};
+
+/// Enqueues `out[0]` = sum of `x` by that many blocks; the address of the scratch memory.
+fn total(x: &DeviceVec<u32>, out: &mut DeviceVec<u64>, blocks: u32, stream: &Stream) -> Result<u64> {
+    let kernel = KERNELS.kernel::<Total>(stream.device(), &())?;
+    stream.with_scratch(8 * (blocks * Total::THREADS) as usize, |counters| {
+        let partial = counters + SCRATCH_COUNTERS as u64;
+        // SAFETY: reads x[..n], writes a sum of each thread behind the counters and out[0]; the counter is zero again at the end.
+        unsafe { kernel.launch(blocks, (x.input(), x.len() as u64, counters, partial, out.output()), stream)? };
+        Ok(counters)
+    })
+}
+
+/// Numbers, their sum, and a place for what a kernel makes of it.
+struct Numbers {
+    x: DeviceVec<u32>,
+    want: u64,
+    out: DeviceVec<u64>,
+}
+
+impl Numbers {
+    fn new(n: u32, factor: u32, home: &Stream) -> Result<Self> {
+        let x: Vec<u32> = (0..n).map(|i| factor * (i % 1000) + 1).collect();
+        let want = x.iter().map(|&x| u64::from(x)).sum();
+        Ok(Self { x: DeviceVec::from_slice(home, &x)?, want, out: DeviceVec::from_slice(home, &[u64::MAX])? })
+    }
+
+    fn total(&mut self, blocks: u32, stream: &Stream) -> Result<u64> {
+        total(&self.x, &mut self.out, blocks, stream)
+    }
+
+    fn check(&mut self) -> Outcome {
+        ensure_eq!(self.out.to_vec()?, [self.want]);
+        self.out.copy_from_slice(&[u64::MAX])?;
+        Ok(())
+    }
+}
+
+/// One memory serves launches of many sizes, one behind the other, though each finds there what the one before it left.
+pub fn scratch_gives_right_sums_whatever_it_held(device: &Device) -> Outcome {
+    for stream in [Stream::new(device)?, device.stream()] {
+        let mut all = [0u32, 1, 31, 1000, 5000].map(|n| Numbers::new(n, 1 + n % 7, &stream));
+        let mut addresses = HashSet::new();
+        for round in 0..10 {
+            for numbers in &mut all {
+                let numbers = numbers.as_mut().map_err(|error| error.clone())?;
+                // Fewer blocks than before find their counter zero and the sums of the many.
+                for blocks in [24, 1, 3 + round] {
+                    addresses.insert(numbers.total(blocks, &stream)?);
+                }
+                numbers.check()?;
+            }
+        }
+        ensure!(addresses.iter().all(|address| address.is_multiple_of(256)), "{addresses:?}");
+        ensure_eq!(addresses.len(), 1);
+        // A clone is the same queue.
+        let clone = stream.clone();
+        ensure!(clone.with_scratch(0, |address| Ok::<_, DriverError>(addresses.contains(&address)))?);
+    }
+    Ok(())
+}
+
+/// More is asked for while earlier launches, which use the old memory, are still enqueued.
+pub fn scratch_grows_and_stays(device: &Device) -> Outcome {
+    let stream = Stream::new(device)?;
+    let address = |bytes| stream.with_scratch(bytes, Ok::<_, DriverError>);
+    let mut numbers: Vec<Numbers> = (0..6).map(|i| Numbers::new(3000, i + 1, &stream)).collect::<Result<_>>()?;
+    let mut seen = Vec::new();
+    for (i, numbers) in numbers.iter_mut().enumerate() {
+        numbers.total(10, &stream)?;
+        // Each time more than twice as much as before.
+        seen.push(address((100 << 10) << (2 * i))?);
+    }
+    numbers.iter_mut().try_for_each(Numbers::check)?;
+    // A real pool may give out the old address for the new memory.
+    ensure!(!device.is_emulated() || seen.windows(2).all(|pair| pair[0] != pair[1]), "{seen:?}");
+    // Less needs no other memory, nor does what the doubling has left.
+    let last = address((100 << 10) << 10)?;
+    ensure_eq!(last, seen[5]);
+    let more = address((101 << 10) << 10)?;
+    ensure!(more != last || !device.is_emulated());
+    ensure_eq!(address(190 << 20)?, more);
+    ensure_eq!(address(0)?, more);
+    let error = address(usize::MAX).err().ok_or("more than can be addressed")?;
+    ensure!(matches!(error, DriverError::TooLarge { .. }), "{error}");
+    let error = address(isize::MAX as usize / 2).err().ok_or("more than any device has")?;
+    ensure!(matches!(error, DriverError::OutOfMemory { .. }), "{error}");
+    ensure_eq!(address(0)?, more);
+    Ok(())
+}
+
+/// Many sums on a stream, some of which need more memory than those before.
+fn many(stream: &Stream, seed: u32) -> Result<(), String> {
+    let run = || -> Outcome {
+        let mut numbers = Numbers::new(2000, seed + 1, stream)?;
+        for round in 0..20 {
+            // With 32 threads, 8 bytes each: 24 KiB more a time, for either of two that share a stream.
+            let blocks = 1 + (seed + round) % 3 + 96 * round;
+            stream.with_scratch(8 * (blocks * Total::THREADS) as usize, |_| Ok::<_, DriverError>(()))?;
+            numbers.total(1 + blocks % 40, stream)?;
+            numbers.check()?;
+        }
+        Ok(())
+    };
+    run().map_err(|error| format!("thread {seed}: {error}"))
+}
+
+fn in_threads(streams: &[&Stream]) -> Outcome {
+    thread::scope(|scope| {
+        let threads: Vec<_> =
+            (0..).zip(streams).map(|(seed, stream)| scope.spawn(move || many(stream, seed))).collect();
+        threads.into_iter().try_for_each(|thread| Ok(thread.join().map_err(|_| "a thread panicked")??))
+    })
+}
+
+pub fn scratch_of_two_streams_in_two_threads(device: &Device) -> Outcome {
+    let (one, other) = (Stream::new(device)?, Stream::new(device)?);
+    in_threads(&[&one, &other])?;
+    let address = |stream: &Stream| stream.with_scratch(0, Ok::<_, DriverError>);
+    ensure!(address(&one)? != address(&other)?);
+    Ok(())
+}
+
+/// No launch gets an address that another thread has released, and no two calls run at once.
+pub fn scratch_of_one_stream_in_four_threads(device: &Device) -> Outcome {
+    let stream = Stream::new(device)?;
+    in_threads(&[&stream, &stream.clone(), &stream, &stream.clone()])?;
+    let inside = std::sync::atomic::AtomicU32::new(0);
+    let enter = || {
+        stream.with_scratch(8, |_| {
+            use std::sync::atomic::Ordering::SeqCst;
+            let others = inside.fetch_add(1, SeqCst);
+            thread::sleep(std::time::Duration::from_millis(5));
+            inside.fetch_sub(1, SeqCst);
+            Ok::<_, DriverError>(others)
+        })
+    };
+    thread::scope(|scope| {
+        let threads: Vec<_> = (0..4).map(|_| scope.spawn(enter)).collect();
+        threads.into_iter().try_for_each(|thread| {
+            ensure_eq!(thread.join().map_err(|_| "a thread panicked")??, 0);
+            Ok(())
+        })
+    })
+}
+
+/// Replays on other streams beside calls of the stream that was captured.
+pub fn scratch_of_a_graph_is_its_own(device: &Device) -> Outcome {
+    let (stream, other) = (Stream::new(device)?, Stream::new(device)?);
+    let (mut captured, mut more) = (Numbers::new(4000, 3, &stream)?, Numbers::new(700, 5, &stream)?);
+    let mut own = Numbers::new(3000, 2, &stream)?;
+    let before = own.total(8, &stream)?;
+    let record = |captured: &mut Numbers, more: &mut Numbers| {
+        stream.capture(|| {
+            // The second call shares the memory of the first; the third needs more and gets another, and the fourth that one.
+            let first = [captured.total(8, &stream)?, more.total(3, &stream)?];
+            let larger = [captured.total(1000, &stream)?, more.total(2, &stream)?];
+            Ok::<_, DriverError>([first, larger])
+        })
+    };
+    let (graph, [first, larger]) = record(&mut captured, &mut more)?;
+    ensure!(first[0] == first[1] && larger[0] == larger[1] && first[0] != larger[0], "{first:?} {larger:?}");
+    ensure!(!first.contains(&before) && !larger.contains(&before), "{before} of the stream");
+    stream.synchronize()?;
+    for round in 0..20 {
+        // SAFETY: the buffers of the graph are touched between the waits alone.
+        unsafe { graph.launch(&other)? };
+        ensure_eq!(own.total(8 + round % 3, &stream)?, before);
+        if round % 5 == 4 {
+            other.synchronize()?;
+            captured.check()?;
+            more.check()?;
+            own.check()?;
+            stream.synchronize()?;
+        }
+    }
+    // Another graph has other memory, also while the first is there.
+    let (second, [third, _]) = record(&mut captured, &mut more)?;
+    ensure!(![before, first[0], larger[0]].contains(&third[0]));
+    drop(graph);
+    // SAFETY: as above.
+    unsafe { second.launch(&stream)? };
+    drop(second);
+    captured.check()?;
+    more.check()?;
+    ensure_eq!(own.total(8, &stream)?, before);
+    own.check()
+}
+
+/// Branches of one capture run side by side.
+pub fn scratch_of_forked_streams_is_not_shared(device: &Device) -> Outcome {
+    let (stream, side) = (Stream::new(device)?, Stream::new(device)?);
+    let (mut here, mut there) = (Numbers::new(4000, 3, &stream)?, Numbers::new(3000, 5, &side)?);
+    let (graph, (one, two)) = stream.capture(|| {
+        side.wait(&stream.record()?)?;
+        let addresses = (here.total(8, &stream)?, there.total(8, &side)?);
+        stream.wait(&side.record()?)?;
+        Ok::<_, DriverError>(addresses)
+    })?;
+    ensure!(one != two);
+    for _ in 0..3 {
+        // SAFETY: the buffers of the graph are touched between the waits alone.
+        unsafe { graph.launch(&stream)? };
+        stream.synchronize()?;
+        here.check()?;
+        there.check()?;
+        device.synchronize()?;
+    }
+    Ok(())
+}
+
+/// A call within a call is refused, on the same stream alone; whatever ends a call ends its lock.
+pub fn error_scratch_within_scratch(device: &Device) -> Outcome {
+    let (stream, other) = (Stream::new(device)?, Stream::new(device)?);
+    let free = || stream.with_scratch(8, |_| Ok::<_, DriverError>(()));
+    let nested = stream.with_scratch(8, |_| stream.clone().with_scratch(8, |_| Ok::<_, DriverError>(())));
+    ensure!(matches!(nested, Err(DriverError::NestedScratch)), "{nested:?}");
+    free()?;
+    let elsewhere = stream.with_scratch(8, |here| other.with_scratch(8, |there| Ok::<_, DriverError>(here != there)));
+    ensure!(elsewhere?);
+    let failed = stream.with_scratch(8, |_| Err::<(), _>(DriverError::NoDevice));
+    ensure!(matches!(failed, Err(DriverError::NoDevice)), "{failed:?}");
+    free()?;
+    // Without a message on the standard error.
+    let panic = || stream.with_scratch(8, |_| -> Result<()> { resume_unwind(Box::new("gone wrong")) });
+    ensure!(catch_unwind(AssertUnwindSafe(panic)).is_err());
+    free()?;
+    let (_graph, nested) = stream.capture(|| {
+        Ok::<_, DriverError>(stream.with_scratch(8, |_| stream.with_scratch(8, |_| Ok::<_, DriverError>(()))))
+    })?;
+    ensure!(matches!(nested, Err(DriverError::NestedScratch)), "{nested:?}");
+    Numbers::new(10, 1, &stream)?.total(2, &stream)?;
+    free()?;
+    Ok(())
+}
