@@ -16,7 +16,7 @@ use super::{
     axes::Axes,
     operator::Operator,
     plan::{SCRATCH_WORD, plan},
-    policy::{Policy, THREADS_OF_MULTIPROCESSOR},
+    policy::Policy,
 };
 use crate::{AlgoError, Result};
 
@@ -49,7 +49,7 @@ pub(crate) fn run(
     let device = stream.device();
     let axes = Axes::of(lowered, is_kept, kept_strides, operator);
     let policy = Policy::of(lowered, operator, axes.along_kept);
-    let threads = device.multiprocessors()? as usize * THREADS_OF_MULTIPROCESSOR;
+    let threads = device.multiprocessors()? as usize * (policy.blocks * policy.threads) as usize;
     let Some(launch) = plan(lowered, &axes, operator, &policy, targets, count, threads)? else { return Ok(()) };
 
     let mut key: SmallVec<[u64; 64]> = SmallVec::new();

@@ -117,7 +117,8 @@ fn rows(
     let row_packs = (axes.reduced[0].length + shift).div_ceil(width);
     let outer: usize = axes.reduced[1..].iter().map(|axis| axis.length).product();
     let packs = row_packs * outer;
-    let turns = packs.div_ceil(policy.unroll as usize).max(1);
+    // Two batches of packs at least for each thread of a result, where there are enough results.
+    let turns = packs.div_ceil(2 * policy.unroll as usize).max(1);
     let mut of_result = turns.next_power_of_two().min(threads);
     while of_result < threads && of_result < packs && results.saturating_mul(of_result) < wanted_threads {
         of_result *= 2;
@@ -125,7 +126,9 @@ fn rows(
     let of_block = threads / of_result;
     let splits = if of_block == 1 && results <= COUNTERS {
         let most = (wanted_threads / threads / results).max(1);
-        packs.div_ceil(threads * policy.unroll as usize).clamp(1, most)
+        // What one block reads in two batches is not worth a meeting of several.
+        let batch = threads * policy.unroll as usize;
+        if packs <= 2 * batch { 1 } else { packs.div_ceil(batch).min(most) }
     } else {
         1
     };
@@ -218,9 +221,12 @@ fn words(
         shape.shift as u64,
         wide.into(),
     ]);
+    let plain_word = words.len();
+    words.push(0);
     for (&target, dtype) in targets.iter().zip(operator.results()) {
         words.push(target.wrapping_add_signed(axes.result_offset as i64 * dtype.bytes() as i64));
     }
+    let mut plain = axes.reduced.len() == 1;
     for (number, leaf) in lowered.leaves().enumerate() {
         let address = bases[number];
         let kind = if leaf.is_place {
@@ -228,8 +234,10 @@ fn words(
         } else {
             leaf_kind(axes, number, leaf.dtype, address, shape.shift, policy.width as usize)
         };
+        plain &= leaf.is_place || kind == PACKED;
         words.extend_from_slice(&[address, kind]);
     }
+    words[plain_word] = plain.into();
     for list in [&axes.reduced, &axes.kept] {
         for axis in list {
             words.extend_from_slice(&[axis.length as u64, divisor(axis.length.max(1))]);

@@ -6,7 +6,7 @@
 // Where a result is computed by several blocks, each leaves a state in the stream's scratch memory and counts itself; the last one to come joins the states in
 // the order of the blocks, and sets the counter back to 0. So results depend on the shape of the launch, and on nothing else.
 //
-// Contract of both: block THREADS, no dynamic shared memory; scratch as `Stream::with_scratch` gives it, with a counter for each group of results
+// Contract of both: BLOCKS blocks fit a multiprocessor, so that all are there at once where there are as many; block THREADS, no dynamic shared memory; scratch as `Stream::with_scratch` gives it, with a counter for each group of results
 // and SPLITS states for each result; it may hold anything else. Axes are in the order in which they are walked, 0 first; where O is
 // not COMMUTATIVE the reduced ones are in C order. Each leaf is read as often as it is broadcast along kept axes, beside what the caches keep.
 // Words, common: see `Words of a reduction` below. An axis: length, divisor, own stride (a reduced axis: of places; a kept one: of results), the stride
@@ -25,7 +25,9 @@ constexpr int REDUCED_RANK = 4, KEPT_RANK = 5;
 constexpr int PACKS = 6, LOG_THREADS = 7;
 // Packs along axis 0 and their divisor; places before the first pack's first; whether some number of places has more than 31 bits.
 constexpr int ROW_PACKS = 8, ROW_DIVISOR = 9, SHIFT = 10, WIDE = 11;
-constexpr int FIRST = 12;
+// Whether there is one reduced axis, and all leaves in memory are PACKED.
+constexpr int PLAIN = 12;
+constexpr int FIRST = 13;
 
 // Where the counters end and the states begin.
 constexpr uint64_t COUNTER_BYTES = 16384;
@@ -140,6 +142,31 @@ values_of(const uint64_t *scalars, const uint64_t *extra, const typename Wide<WI
     return get<0>(out);
 }
 
+// The whole pack of a leaf that is PACKED, whose first value is `offset` elements from its address; of places, at `offset` and in steps from there.
+template <class T, int WIDTH> __device__ __forceinline__ void load_whole(Pack<T, WIDTH> &values, uint64_t address, int64_t offset, int64_t) {
+    typedef typename Stored<T>::type S;
+    const Pack<S, WIDTH> stored = load_pack<S, WIDTH>(reinterpret_cast<const S *>(address) + offset);
+#pragma unroll
+    for (int lane = 0; lane < WIDTH; lane++) values.lane[lane] = from_stored<T>(stored.lane[lane]);
+}
+template <int WIDTH> __device__ __forceinline__ void load_whole(Pack<Place, WIDTH> &values, uint64_t start, int64_t offset, int64_t step) {
+#pragma unroll
+    for (int lane = 0; lane < WIDTH; lane++) values.lane[lane].value = int64_t(start) + offset + lane * step;
+}
+
+// Takes the values of a whole pack, behind those of earlier ones; places are that of the first value.
+template <class O, int LOCALS, class P>
+__device__ __forceinline__ void take_whole(typename O::Local (&locals)[LOCALS], const P &values, int64_t place, int64_t step) {
+#pragma unroll
+    for (int lane = 0; lane < int(sizeof(values.lane) / sizeof(values.lane[0])); lane++) {
+        if constexpr (O::PLACES) {
+            O::take_next(locals[LOCALS == 1 ? 0 : lane], values.lane[lane], LOCALS == 1 ? place + lane * step : place);
+        } else {
+            O::take(locals[LOCALS == 1 ? 0 : lane], values.lane[lane], 0);
+        }
+    }
+}
+
 // Takes values into the locals of a thread: one for each lane, or one for all, in order.
 template <class O, int LOCALS, class P>
 __device__ __forceinline__ void take_pack(typename O::Local (&locals)[LOCALS], const P &values, int first, int last, int64_t place, int64_t step) {
@@ -150,8 +177,8 @@ __device__ __forceinline__ void take_pack(typename O::Local (&locals)[LOCALS], c
 }
 
 // Contract besides: grid groups * SPLITS, where a group is the THREADS >> LOG_THREADS results of a block; SPLITS > 1 only for groups of one.
-template <class E, class O, int THREADS, int WIDTH, int UNROLL>
-__global__ void __launch_bounds__(THREADS) rows(const __grid_constant__ Words<At<E, O>::ALL> words) {
+template <class E, class O, int THREADS, int BLOCKS, int WIDTH, int UNROLL>
+__global__ void __launch_bounds__(THREADS, BLOCKS) rows(const __grid_constant__ Words<At<E, O>::ALL> words) {
     typedef At<E, O> A;
     typedef typename O::State State;
     constexpr int LOCALS = O::COMMUTATIVE && O::LANES ? WIDTH : 1;
@@ -198,6 +225,47 @@ __global__ void __launch_bounds__(THREADS) rows(const __grid_constant__ Words<At
     const int rank = int(word[REDUCED_RANK]);
     const int64_t length = int64_t(word[A::REDUCED]), shift = int64_t(word[SHIFT]);
     const uint64_t *reduced = word + A::REDUCED;
+
+    // Whole packs of plain leaves: all loads of a batch before the first use, and nothing computed but addresses. What is left are the first pack and the
+    // last one, where they are not whole.
+    if constexpr (O::COMMUTATIVE) {
+        if (word[PLAIN] && begin < end) {
+            const uint64_t from = shift > 0 ? 1 : 0, to = uint64_t(length + shift) / WIDTH;
+            const int64_t place_step = int64_t(reduced[2]);
+            const uint64_t begun = begin < from ? begin + step : begin;
+            uint64_t i = begun;
+            auto batch = [&](auto whole) {
+                typename Wide<WIDTH, typename E::Leaves>::type in[UNROLL];
+#pragma unroll
+                for (int u = 0; u < UNROLL; u++) {
+                    if (!decltype(whole)::value && i + u * step >= to) continue;
+                    const int64_t column = int64_t((i + u * step) * WIDTH) - shift;
+                    each(in[u], [&](auto k, auto &values) {
+                        constexpr int K = decltype(k)::value;
+                        typedef typename plain<decltype(values.lane[0])>::type T;
+                        const int64_t leaf_step = same<T, Place>::value ? int64_t(reduced[3 + K]) : 1;
+                        load_whole(values, word[A::LEAVES + 2 * K], base.of[K + 1] + column * leaf_step, leaf_step);
+                    });
+                }
+#pragma unroll
+                for (int u = 0; u < UNROLL; u++) {
+                    if (!decltype(whole)::value && i + u * step >= to) continue;
+                    const auto values = values_of<E, WIDTH>(word + A::SCALARS, word + A::EXTRA, in[u]);
+                    take_whole<O>(locals, values, (int64_t((i + u * step) * WIDTH) - shift) * place_step, place_step);
+                }
+            };
+            for (; i + (UNROLL - 1) * step < to; i += UNROLL * step) batch(Number<1>{});
+            if (i < to) batch(Number<0>{});
+            if (O::PLACES && begun < to) {
+#pragma unroll
+                for (int k = 0; k < LOCALS; k++) O::placed(locals[k], (int64_t(begun * WIDTH) - shift) * place_step, k * place_step);
+            }
+            // The edges: pack 0 and the last one.
+            const bool has_first = from > 0 && begin == 0 && to > 0, has_last = to < packs && begin == (packs - 1) % step;
+            begin = has_first ? 0 : has_last ? packs - 1 : end;
+            step = has_first && has_last ? packs - 1 : end;
+        }
+    }
 
     for (uint64_t i = begin; O::COMMUTATIVE ? i < end : turns > 0; i += step * UNROLL, turns--) {
         typename Wide<WIDTH, typename E::Leaves>::type in[UNROLL];
@@ -267,8 +335,8 @@ __global__ void __launch_bounds__(THREADS) rows(const __grid_constant__ Words<At
 }
 
 // Contract besides: grid groups * SPLITS, where a group is the WIDTH << LOG_THREADS results of a block.
-template <class E, class O, int THREADS, int WIDTH, int UNROLL>
-__global__ void __launch_bounds__(THREADS) columns(const __grid_constant__ Words<At<E, O>::ALL> words) {
+template <class E, class O, int THREADS, int BLOCKS, int WIDTH, int UNROLL>
+__global__ void __launch_bounds__(THREADS, BLOCKS) columns(const __grid_constant__ Words<At<E, O>::ALL> words) {
     typedef At<E, O> A;
     typedef typename O::State State;
     gpu::wait_for_stream();
@@ -314,6 +382,34 @@ __global__ void __launch_bounds__(THREADS) columns(const __grid_constant__ Words
     typename O::Local locals[WIDTH];
 #pragma unroll
     for (int k = 0; k < WIDTH; k++) locals[k] = O::neutral();
+    if (word[PLAIN] && last == WIDTH - 1) {
+        const uint64_t first = begin;
+        auto batch = [&](auto whole) {
+            typename Wide<WIDTH, typename E::Leaves>::type in[UNROLL];
+#pragma unroll
+            for (int u = 0; u < UNROLL; u++) {
+                if (!decltype(whole)::value && begin + u * step >= end) continue;
+                const int64_t place = int64_t(begin + u * step);
+                each(in[u], [&](auto k, auto &values) {
+                    constexpr int K = decltype(k)::value;
+                    load_whole(values, word[A::LEAVES + 2 * K], base.of[K + 1] + place * int64_t(reduced[3 + K]), int64_t(kept[3 + K]));
+                });
+            }
+#pragma unroll
+            for (int u = 0; u < UNROLL; u++) {
+                if (!decltype(whole)::value && begin + u * step >= end) continue;
+                const auto values = values_of<E, WIDTH>(word + A::SCALARS, word + A::EXTRA, in[u]);
+                take_whole<O>(locals, values, int64_t(begin + u * step) * int64_t(reduced[2]), 0);
+            }
+        };
+        for (; begin + (UNROLL - 1) * step < end; begin += UNROLL * step) batch(Number<1>{});
+        if (begin < end) batch(Number<0>{});
+        if (O::PLACES && first < end) {
+#pragma unroll
+            for (int k = 0; k < WIDTH; k++) O::placed(locals[k], int64_t(first) * int64_t(reduced[2]), 0);
+        }
+        begin = end;
+    }
     for (uint64_t i = begin; i < end; i += step * UNROLL) {
         typename Wide<WIDTH, typename E::Leaves>::type in[UNROLL];
         int64_t place[UNROLL];
