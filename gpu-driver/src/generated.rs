@@ -95,6 +95,15 @@ impl GeneratedKernel {
         unsafe { self.function.launch(config, &mut values, for_each_home, stream) }
     }
 
+    /// How many blocks of `threads` threads with that much dynamic shared memory fit a multiprocessor side by side; 0 for a block that the
+    /// kernel cannot be launched with. Asked of the driver once, then kept.
+    ///
+    /// # Errors
+    /// `SharedMemory`; `DeviceLost`; else what the driver reports.
+    pub fn resident_blocks(&self, threads: u32, shared_bytes: u32) -> Result<u32> {
+        self.function.resident_blocks(&self.device, threads, shared_bytes)
+    }
+
     /// The C++ expression that names the kernel.
     pub fn name(&self) -> &str {
         &self.function.expression

@@ -16,6 +16,7 @@ use crate::{
     Device, DriverError, LaunchConfig, Program, Result, Stream,
     device::lock,
     module::{SharedLimit, find, launch_raw, load_raw},
+    sys,
 };
 
 /// The kernels that a context has loaded.
@@ -102,6 +103,8 @@ pub(crate) struct Loaded {
     shared: SharedLimit,
     /// As [`Program::overlapping`] says.
     overlaps: bool,
+    /// Of the last block that was asked for: its threads, its dynamic shared memory, and how many fit a multiprocessor.
+    resident: Mutex<Option<(u32, u32, u32)>>,
 }
 
 // SAFETY: handles that the driver accepts from any thread.
@@ -117,7 +120,7 @@ impl Loaded {
         let module = load_raw(device, &binary)?;
         let raw = find(device, module, lowered).inspect_err(|_| device.0.unload(module))?;
         let (expression, overlaps) = (expression.to_owned(), program.overlaps());
-        Ok(Self { expression, raw, module, shared: SharedLimit::default(), overlaps })
+        Ok(Self { expression, raw, module, shared: SharedLimit::default(), overlaps, resident: Mutex::default() })
     }
 
     /// All kernels that a program names, in the order of its names.
@@ -127,7 +130,7 @@ impl Loaded {
         let each = binary.names().iter().map(|(expression, lowered)| {
             let raw = find(device, module, lowered)?;
             let (expression, overlaps) = (expression.clone(), program.overlaps());
-            Ok(Self { expression, raw, module, shared: SharedLimit::default(), overlaps })
+            Ok(Self { expression, raw, module, shared: SharedLimit::default(), overlaps, resident: Mutex::default() })
         });
         let all: Result<Vec<Self>> = each.collect();
         if all.as_ref().map_or(true, Vec::is_empty) {
@@ -139,6 +142,28 @@ impl Loaded {
     /// Lets the kernel use that much dynamic shared memory.
     pub(crate) fn allow_shared(&self, device: &Device, bytes: u32) -> Result<()> {
         self.shared.allow(device, &self.expression, self.raw, bytes)
+    }
+
+    /// Blocks of that many threads and that much dynamic shared memory that fit a multiprocessor side by side.
+    pub(crate) fn resident_blocks(&self, device: &Device, threads: u32, shared_bytes: u32) -> Result<u32> {
+        let mut known = lock(&self.resident);
+        if let Some((of_threads, of_bytes, blocks)) = *known
+            && (of_threads, of_bytes) == (threads, shared_bytes)
+        {
+            return Ok(blocks);
+        }
+        self.allow_shared(device, shared_bytes)?;
+        let _current = device.enter()?;
+        let mut blocks = 0;
+        let size = i32::try_from(threads).unwrap_or(i32::MAX);
+        // SAFETY: the pointer is valid for the call; the driver checks the numbers.
+        let code = unsafe {
+            sys::cuOccupancyMaxActiveBlocksPerMultiprocessor(&mut blocks, self.raw, size, shared_bytes as usize)
+        };
+        device.check("cuOccupancyMaxActiveBlocksPerMultiprocessor", code)?;
+        let blocks = u32::try_from(blocks).unwrap_or(0);
+        *known = Some((threads, shared_bytes, blocks));
+        Ok(blocks)
     }
 
     /// Enqueues the kernel on `stream`, after what the homes hold and before what they will.

@@ -49,14 +49,15 @@ pub(crate) fn run(
     let device = stream.device();
     let axes = Axes::of(lowered, is_kept, kept_strides, operator);
     let policy = Policy::of(lowered, operator, axes.along_kept);
-    let threads = device.multiprocessors()? as usize * (policy.blocks * policy.threads) as usize;
-    let Some(launch) = plan(lowered, &axes, operator, &policy, targets, count, threads)? else { return Ok(()) };
-
     let mut key: SmallVec<[u64; 64]> = SmallVec::new();
     key.extend_from_slice(&[KEY, u64::from(axes.along_kept), operator.key()]);
     key.extend(lowered.key());
     let make = || Ok(program(lowered, operator, &policy, axes.along_kept));
     let kernel = device.generated_kernel(&key, make)?;
+
+    let blocks = kernel.resident_blocks(policy.threads, 0)?.clamp(1, policy.most_blocks);
+    let threads = device.multiprocessors()? as usize * (blocks * policy.threads) as usize;
+    let Some(launch) = plan(lowered, &axes, operator, &policy, targets, count, threads)? else { return Ok(()) };
 
     let mut homes: SmallVec<[&Stream; 4]> = SmallVec::new();
     for home in lowered.homes().map(|home| -> &Stream { home }).chain(target_home) {

@@ -9,8 +9,10 @@ use super::operator::Operator;
 pub(crate) struct Policy {
     /// Threads of a block.
     pub(crate) threads: u32,
-    /// Blocks that fit a multiprocessor; so many keep its memory busy.
+    /// Blocks that the compiler is to make fit a multiprocessor.
     pub(crate) blocks: u32,
+    /// Blocks that a multiprocessor is given at most; so many keep its memory busy.
+    pub(crate) most_blocks: u32,
     /// Places that a thread takes at once.
     pub(crate) width: u32,
     /// How many of those are under way at once.
@@ -19,8 +21,8 @@ pub(crate) struct Policy {
 
 impl Policy {
     /// Measured on an H200, f32, 2^28: a sum at 0.987 of what memory can be read with, the place of the greatest at 0.97, variance at 0.96, a dot product at 1.00.
-    /// More blocks than are there at once cost 3 to 10 %, 128 bytes under way for each thread and leaf are better than 64 and 256; cache hints
-    /// change nothing.
+    /// More blocks than are there at once cost 3 to 10 %, 128 bytes under way for each thread and leaf are better than 64 and 256, so few registers that
+    /// four blocks of `rows` fit make it slower by a fifth; cache hints change nothing.
     pub(crate) fn of(lowered: &Lowered<'_>, operator: &Operator, along_kept: bool) -> Self {
         let leaves = lowered.leaves().len().max(1);
         let bytes = lowered.leaves().filter(|leaf| !leaf.is_place).map(|leaf| leaf.dtype.bytes()).max().unwrap_or(4);
@@ -36,22 +38,20 @@ impl Policy {
             5..=8 => 2,
             _ => 1,
         };
-        let (threads, width, unroll) = if along_kept {
+        if along_kept {
             let threads = 256; // tune gpu-algos.columns_threads: 128 256 512; reduce-axis0/.*/gpu-algos/device
             // A state for each place of a pack.
             let (most_width, most_unroll) = if operator.is_large() { (2, 4) } else { (8, 8) };
-            (threads, width.min(most_width), unroll.min(most_unroll))
-        } else {
-            let threads = 256; // tune gpu-algos.rows_threads: 256 512 1024; (reduce-)?(sum|argmax)/.*/gpu-algos/device
-            (threads, width, unroll)
-        };
-        let resident = if operator.is_large() && along_kept { 512 } else { 1024 };
-        Self { threads, blocks: resident / threads, width: width as u32, unroll: unroll as u32 }
+            let (width, unroll) = (width.min(most_width) as u32, unroll.min(most_unroll));
+            return Self { threads, blocks: 512 / threads, most_blocks: 512 / threads, width, unroll };
+        }
+        let threads = 256; // tune gpu-algos.rows_threads: 256 512 1024; (reduce-)?(sum|argmax)/.*/gpu-algos/device
+        Self { threads, blocks: 1, most_blocks: 1024 / threads, width: width as u32, unroll }
     }
 
     /// The kernel with its template arguments.
     pub(crate) fn template(&self, along_kept: bool, expression: &str, operator: &str) -> String {
-        let Self { threads, blocks, width, unroll } = self;
+        let Self { threads, blocks, width, unroll, .. } = self;
         let kernel = if along_kept { "columns" } else { "rows" };
         format!("gpu::reduce::{kernel}<{expression}, {operator}, {threads}, {blocks}, {width}, {unroll}>")
     }
