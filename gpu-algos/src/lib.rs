@@ -14,6 +14,11 @@
 #![deny(unsafe_code)]
 
 mod error;
+pub mod kernels;
 pub mod reference;
+
+pub use gpu_array;
+
+pub use kernels::KERNELS;
 
 pub use error::{AlgoError, Result};

@@ -1,0 +1,1 @@
+//! Kernels of a user's text, run for each place of arrays.
