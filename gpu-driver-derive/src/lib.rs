@@ -52,7 +52,7 @@ fn expand(input: &DeriveInput) -> Result<TokenStream> {
             fn define(definitions: &mut #driver::Definitions) -> #driver::Result<()> {
                 #(<#types as #driver::DevicePod>::define(definitions)?;)*
                 definitions.add::<Self>(&[
-                    #((#cuda_fields, <#types as #driver::DevicePod>::CUDA_NAME, ::core::mem::offset_of!(Self, #idents)),)*
+                    #((#cuda_fields, <#types as #driver::DevicePod>::CUDA_NAME),)*
                 ])
             }
         }

@@ -187,7 +187,7 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Declared>> {
 pub(crate) fn check_names(declared: &[Declared], taken: &[&str]) -> Result<()> {
     for (number, argument) in declared.iter().enumerate() {
         let name = argument.name.as_str();
-        let why = if !is_identifier(name) {
+        let why = if !is_identifier(name) || TYPE_WORDS.contains(&name) {
             "its name is none in C++"
         } else if taken.contains(&name) || name.starts_with("gpu_") {
             "the name stands for something else in the kernel"

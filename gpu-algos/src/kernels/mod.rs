@@ -92,7 +92,7 @@ mod types;
 pub use arguments::{Input, KernelArg, Output};
 #[doc(hidden)]
 pub use elementwise::Declaration;
-pub use elementwise::{ElementwiseKernel, KERNELS};
+pub use elementwise::ElementwiseKernel;
 pub use places::Places;
 
-pub(crate) use declaration::NUMBERS;
+pub(crate) use {declaration::NUMBERS, elementwise::samples};

@@ -26,6 +26,7 @@ pub const TESTS: &[Test<Device>] = tests![
     structures,
     structures_by_value,
     bools_are_bytes_in_memory,
+    functions_of_expressions_are_there,
     every_type_of_value,
     texts_around_the_loop,
     only_what_the_text_uses_is_touched,
@@ -298,8 +299,8 @@ fn structures_by_value(device: &Device) -> Outcome {
         e: i32,
     }
     elementwise_kernel! {
-        fn apply(first: i8, affine: Affine, short: Short, z: &mut [f64]) {
-            unsafe { "z[i] = affine.factor * i + affine.shift + 1000 * short.a + 100 * short.b + 10 * short.c + short.d - short.e + first" }
+        fn apply(first: i8, affine: Affine, pair: Short, z: &mut [f64]) {
+            unsafe { "z[i] = affine.factor * i + affine.shift + 1000 * pair.a + 100 * pair.b + 10 * pair.c + pair.d - pair.e + first" }
         }
     }
     let mut z = GpuArray::<f64, _>::zeros(device, 700)?;
@@ -333,6 +334,17 @@ fn bools_are_bytes_in_memory(device: &Device) -> Outcome {
         choose(&positive, &mut z)?;
         ensure_eq!(z.to_ndarray()?, x.mapv(|x| if (x > 0.0) != flip { 1.0 } else { 3.0 }));
     }
+    Ok(())
+}
+
+fn functions_of_expressions_are_there(device: &Device) -> Outcome {
+    elementwise_kernel! {
+        fn clamp(x: &mut [f32]) { unsafe { "x[i] = gpu::maximum(gpu::minimum(x[i], 5.0f), 2.0f)" } }
+    }
+    let x = ramp(100, 1.0);
+    let mut dx = on(device, &x)?;
+    clamp(&mut dx)?;
+    ensure_eq!(dx.to_ndarray()?, x.mapv(|x| x.clamp(2.0, 5.0)));
     Ok(())
 }
 
@@ -389,7 +401,7 @@ fn texts_around_the_loop(device: &Device) -> Outcome {
     // SAFETY: each place has an element of its own.
     unsafe { defined.call(&[(&mut x).into()])? };
     ensure_eq!(x.to_ndarray()?, array![12, 12, 12, 12, 12]);
-    let again = defined.option("-UWIDTH").option("-DWIDTH=gpu::maximum(int(i), 3)");
+    let again = defined.option("-UWIDTH").option("-DWIDTH=max(int(i), 3)");
     // SAFETY: as above.
     unsafe { again.call(&[(&mut x).into()])? };
     ensure_eq!(x.to_ndarray()?, array![3, 3, 3, 3, 4]);

@@ -4,7 +4,7 @@
 // start is 0 and step 1. UNROLL places of a thread lie THREADS apart, so that a warp's accesses lie behind one another, and what they read from
 // restricted pointers is loaded before the first of them writes. Bytes moved: what f moves. The last tile is taken one place after another.
 #pragma once
-#include "loop.cuh"
+#include "prelude.cuh"
 
 namespace gpu {
 

@@ -2,14 +2,12 @@
 #![expect(unsafe_code, reason = "the launch of a kernel whose text nobody has checked, and what leads to it")]
 
 mod policy;
-mod samples;
+pub(crate) mod samples;
 mod text;
 
 use std::{fmt, sync::OnceLock};
 
 use gpu_array::gpu_driver::{Device, DevicePod, GeneratedKernel, KernelType, Program};
-
-pub use samples::KERNELS;
 
 use self::policy::Policy;
 use super::{

@@ -19,7 +19,16 @@ pub(super) const OWN: [&str; 4] =
 /// The program of a kernel, over all places in turn or over others.
 pub(super) fn program(kernel: &ElementwiseKernel, policy: Policy, all: bool) -> Result<Program> {
     let ElementwiseKernel { name, preamble, loop_prep, after_loop, operation, .. } = kernel;
-    let mut text = format!("#include \"{}\"\n{}{preamble}\n", LOOP.name, kernel.types.text());
+    let mut text = format!("#include \"{}\"\n", LOOP.name);
+    // Macros of a user's may be at odds with names in there, so it is included where it is needed alone.
+    let operations = expression::HEADERS
+        .into_iter()
+        .filter(|_| [preamble, loop_prep, operation, after_loop].iter().any(|text| text.contains("gpu")));
+    let operations: Vec<Header> = operations.collect();
+    if let Some(first) = operations.first() {
+        let _ = writeln!(text, "#include \"{}\"", first.name);
+    }
+    let _ = writeln!(text, "{}{preamble}", kernel.types.text());
     let own = OWN.map(str::to_owned).into_iter();
     let parameters: Vec<String> = own.chain(kernel.arguments.iter().map(|argument| argument.parameter())).collect();
     let _ = write!(
@@ -43,7 +52,7 @@ pub(super) fn program(kernel: &ElementwiseKernel, policy: Policy, all: bool) -> 
     // Functions of the preamble need no words that say where they run. The launch does not overlap with what is before it (`Program::overlapping`):
     // what is read through constant restricted pointers the compiler may load before the kernel's first line has waited.
     let program = Program::new(format!("{name}.cu"), text).option("-default-device");
-    let headers = [LOOP].into_iter().chain(expression::HEADERS);
+    let headers = [LOOP].into_iter().chain(operations);
     let program = headers.fold(program, |program, header| program.header(header.name, header.text));
     let program = kernel.options.iter().fold(program, Program::option);
     Ok(program.name_expression(format!("{name}<{}>", policy.template(all))))
