@@ -125,7 +125,7 @@ macro_rules! __elementwise_kernel {
         [$($parameters:tt)*] [$($values:tt)*] [$($declared:tt)*] $(,)?
     ) => {
         $(#[$meta])*
-        #[allow(clippy::too_many_arguments, unsafe_code)]
+        #[allow(clippy::too_many_arguments)]
         $vis $($unsafe)* fn $name<'gpu>($($parameters)*) -> $crate::Result<()> {
             let arguments = [$($values)*];
             // SAFETY: promised where the kernel is declared, or by the caller.
@@ -137,7 +137,7 @@ macro_rules! __elementwise_kernel {
         #[derive(Debug)]
         $vis struct $name {}
 
-        #[allow(dead_code, unsafe_code)]
+        #[allow(dead_code)]
         impl $name {
             /// The kernel itself.
             ///

@@ -196,7 +196,7 @@ fn every_length_and_alignment(device: &Device) -> Outcome {
             let (x, y) = (ramp(size, 1.0), ramp(size, -2.0));
             let (dx, dy, mut dz) = (on(device, &x)?, on(device, &y)?, GpuArray::full(device, size, 9.0f32)?);
             let views = (dx.slice(s![offset..offset + n])?, dy.slice(s![5..5 + n])?);
-            lin_comb(2.0, views.0, 3.0, &views.1, dz.slice_mut(s![2..2 + n])?)?;
+            lin_comb(2.0, views.0, 3.0, views.1, dz.slice_mut(s![2..2 + n])?)?;
             let mut want = Array1::from_elem(size, 9.0);
             want.slice_mut(s![2..2 + n])
                 .assign(&(2.0 * &x.slice(s![offset..offset + n]) + 3.0 * &y.slice(s![5..5 + n])));
@@ -370,7 +370,7 @@ fn every_type_of_value(device: &Device) -> Outcome {
     all.push((&mut z).into());
     // SAFETY: each place has an element of its own.
     unsafe { kernel.call(&all)? };
-    let want = 1.0 - 1.0 - 200.0 - 30_000.0 + 5.0 + 60_000.0 + (1u64 << 40) as f64 + 0.75;
+    let want = -200.0 - 30_000.0 + 5.0 + 60_000.0 + (1u64 << 40) as f64 + 0.75;
     ensure_eq!(z.to_ndarray()?, array![want, want, want]);
     Ok(())
 }

@@ -34,7 +34,7 @@ const POLICY: Policy = Policy::new();
 /// let axpy = ElementwiseKernel::new("float a, const float *x, float *y", "y[i] += a * x[i]")?.name("axpy")?;
 /// let device = Device::first()?;
 /// let x = GpuArray::full(&device, 1000, 2.0f32)?;
-/// let mut y = GpuArray::zeros(&device, 1000)?;
+/// let mut y = GpuArray::<f32, _>::zeros(&device, 1000)?;
 /// // SAFETY: place i alone reads and writes element i.
 /// unsafe { axpy.call(&[3.0f32.into(), (&x).into(), (&mut y).into()])? };
 /// # Ok::<(), gpu_algos::AlgoError>(())

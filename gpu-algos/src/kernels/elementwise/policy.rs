@@ -18,8 +18,8 @@ const RESIDENT: u32 = 2048;
 
 impl Policy {
     pub(super) const fn new() -> Self {
-        let threads = 256; // tune gpu-algos.elementwise_threads: 128 256 512; lin_comb/.*/gpu-algos
-        let unroll = 4; // tune gpu-algos.elementwise_unroll: 1 2 4 8; lin_comb/.*/gpu-algos
+        let threads = 256; // tune gpu-algos.elementwise_threads: 128 256 512; lincomb/.*/gpu-algos-kernel/device
+        let unroll = 4; // tune gpu-algos.elementwise_unroll: 1 2 4 8; lincomb/.*/gpu-algos-kernel/device
         Self { threads, unroll }
     }
 
