@@ -5,7 +5,7 @@ use gpu_array::{ArrayError, gpu_driver::DriverError};
 /// `Result` with [`AlgoError`].
 pub type Result<T, E = AlgoError> = std::result::Result<T, E>;
 
-/// What can be wrong with the arrays handed to an algorithm.
+/// What can be wrong with what an algorithm or a kernel is given.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum AlgoError {
@@ -70,5 +70,82 @@ pub enum AlgoError {
         left: usize,
         /// Length of the second array.
         right: usize,
+    },
+    /// A kernel cannot have that name.
+    #[error("`{name}` cannot be the name of a kernel: {why}")]
+    KernelName {
+        /// The name.
+        name: String,
+        /// What is wrong.
+        why: &'static str,
+    },
+    /// A kernel cannot have that argument.
+    #[error("the argument `{argument}` of a kernel: {why}")]
+    Argument {
+        /// The argument, as it was declared.
+        argument: String,
+        /// What is wrong.
+        why: &'static str,
+    },
+    /// An argument has a type that is neither a number nor a structure that the kernel knows.
+    #[error(
+        "kernel `{kernel}`: the type of `{argument}` is not known; `with_type` adds a structure, others are {}",
+        crate::kernels::NUMBERS
+    )]
+    UnknownType {
+        /// Name of the kernel.
+        kernel: String,
+        /// The argument, as it was declared.
+        argument: String,
+    },
+    /// A kernel is called with more or fewer arguments than it has.
+    #[error("kernel `{kernel}` has {expected} arguments, {got} were given")]
+    ArgumentCount {
+        /// Name of the kernel.
+        kernel: String,
+        /// The arguments that it has.
+        expected: usize,
+        /// Those that were given.
+        got: usize,
+    },
+    /// A kernel is called with an argument of another type.
+    #[error("kernel `{kernel}`: `{argument}` was given {got}")]
+    ArgumentType {
+        /// Name of the kernel.
+        kernel: String,
+        /// The argument, as it was declared.
+        argument: String,
+        /// What was given.
+        got: String,
+    },
+    /// The arrays of a kernel do not have one length.
+    #[error("kernel `{kernel}`: `{argument}` has {got} elements, the first array {expected}")]
+    ArgumentLength {
+        /// Name of the kernel.
+        kernel: String,
+        /// The argument, as it was declared.
+        argument: String,
+        /// Length of the first array.
+        expected: usize,
+        /// Length of this one.
+        got: usize,
+    },
+    /// No array of a kernel says for how many places it is run.
+    #[error("kernel `{kernel}` has no array with an element for each place")]
+    NoArray {
+        /// Name of the kernel.
+        kernel: String,
+    },
+    /// Places that are not those of the arrays.
+    #[error("kernel `{kernel}`: the places {places} of arrays of {len} elements: {why}")]
+    Places {
+        /// Name of the kernel.
+        kernel: String,
+        /// The places.
+        places: String,
+        /// Length of the shortest array.
+        len: usize,
+        /// What is wrong.
+        why: &'static str,
     },
 }

@@ -1,8 +1,21 @@
 //! Reductions, scans, sorts and their relatives over whole arrays.
 //!
-//! What is here now is the host half of the first of them: [`reference`](mod@reference) holds dot products and norms that give the same
-//! bits for any number of threads. The device half follows; nothing in this crate talks to a GPU yet.
+//! What is here now: [kernels of one's own](kernels), made of a line of CUDA C++ that is run for each element of arrays; and the host half of
+//! reductions, [`reference`](mod@reference), which holds dot products and norms that give the same bits for any number of threads.
 //!
+//! ```no_run
+//! use gpu_algos::{elementwise_kernel, gpu_array::{GpuArray, gpu_driver::Device}};
+//!
+//! elementwise_kernel! {
+//!     /// `y += a x`.
+//!     fn axpy(a: f64, x: &[f64], y: &mut [f64]) { unsafe { "y[i] += a * x[i]" } }
+//! }
+//! let device = Device::first()?;
+//! let x = GpuArray::full(&device, (100, 100), 2.0)?;
+//! let mut y = GpuArray::zeros(&device, (100, 100))?;
+//! axpy(0.5, &x, &mut y)?;
+//! # Ok::<(), gpu_algos::AlgoError>(())
+//! ```
 //! ```
 //! use gpu_algos::reference;
 //!
@@ -14,8 +27,12 @@
 #![deny(unsafe_code)]
 
 mod error;
+pub mod kernels;
 pub mod reduce;
 pub mod reference;
+mod registry;
+
+pub use gpu_array;
 
 /// The extension traits: `use gpu_algos::prelude::*`.
 pub mod prelude {
@@ -23,5 +40,5 @@ pub mod prelude {
 }
 
 pub use error::{AlgoError, Result};
-pub use gpu_array;
 pub use reduce::{Pair, Reduction, Reductions, Results, Summable};
+pub use registry::KERNELS;

@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use gpu_driver::{DeviceSlice, DeviceSliceMut};
 use ndarray::{Dimension, IxDyn};
 
-use crate::{Element, GpuArray, Result, expression::Pending, layout::Layout};
+use crate::{ArrayError, Element, GpuArray, Result, expression::Pending, layout::Layout};
 
 /// A borrowed array: any part of a [`GpuArray`], with any strides, to read.
 ///
@@ -126,6 +126,16 @@ impl<'a, T: Element, D: Dimension> GpuView<'a, T, D> {
         Ok(self.data.slice(self.layout.span())?)
     }
 
+    /// The elements as the part of device memory that they are, where they lie in C order without gaps: for kernels of one's own. `bool` stands
+    /// there as a byte that is 0 or not.
+    ///
+    /// # Errors
+    /// `NotInCOrder`; the error that an operator such as `+=` on the array could not return.
+    pub fn as_device_slice(&self) -> Result<DeviceSlice<'a, T::Storage>> {
+        in_c_order("as_device_slice", &self.layout)?;
+        self.covering()
+    }
+
     pub(crate) fn with<E: Dimension>(self, layout: Layout<E>) -> GpuView<'a, T, E> {
         GpuView { data: self.data, layout, pending: self.pending }
     }
@@ -201,12 +211,26 @@ impl<'a, T: Element, D: Dimension> GpuViewMut<'a, T, D> {
             self.layout.is_c_contiguous() || self.layout.is_f_contiguous(),
             "others have gaps that are not theirs"
         );
+        self.view_mut().into_covering_mut()
+    }
+
+    /// As [`GpuViewMut::covering_mut`], for as long as the elements were borrowed.
+    fn into_covering_mut(self) -> Result<DeviceSliceMut<'a, T::Storage>> {
         self.pending.map_or(Ok(()), Pending::check)?;
         let part = self.data.slice(self.layout.span())?;
         #[expect(unsafe_code, reason = "which elements are whose is known to the layouts")]
-        // SAFETY: `data` came from `into_slice`. This view has its elements alone and is borrowed mutably, and without gaps they are all
+        // SAFETY: `data` came from `into_slice`. This view has its elements alone and is given up, and without gaps they are all
         // that is between the first and the last.
         Ok(unsafe { part.into_mut() })
+    }
+
+    /// As [`GpuView::as_device_slice`], to write.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn into_device_slice_mut(self) -> Result<DeviceSliceMut<'a, T::Storage>> {
+        in_c_order("into_device_slice_mut", &self.layout)?;
+        self.into_covering_mut()
     }
 
     /// The same elements under a dynamic number of axes.
@@ -228,6 +252,13 @@ impl<'a, T: Element, D: Dimension> GpuViewMut<'a, T, D> {
     pub fn into_view(self) -> GpuView<'a, T, D> {
         GpuView { data: self.data, layout: self.layout, pending: self.pending }
     }
+}
+
+fn in_c_order<D: Dimension>(op: &'static str, layout: &Layout<D>) -> Result<()> {
+    if layout.is_c_contiguous() {
+        return Ok(());
+    }
+    Err(ArrayError::NotInCOrder { op, shape: layout.shape().to_vec(), strides: layout.strides().to_vec() })
 }
 
 impl<'a, T: Element, D: Dimension> From<&'a GpuArray<T, D>> for GpuView<'a, T, D> {

@@ -250,6 +250,16 @@ pub enum DriverError {
         /// Which text.
         what: &'static str,
     },
+    /// Two structures of one kernel have the same name in CUDA C++.
+    #[error("two structures are named {name}:\n{first}{second}")]
+    TypeName {
+        /// The name.
+        name: &'static str,
+        /// The definition of one, in C++.
+        first: String,
+        /// That of the other.
+        second: String,
+    },
     /// Two lengths that must agree do not, or a range lies outside.
     #[error("{op}: expected {expected}, got {got}")]
     Length {

@@ -1,6 +1,6 @@
 //! Kernels whose text is made at run time: kept by the device under a key, launched with one argument of 64-bit words.
 
-use std::{fmt, sync::Arc};
+use std::{ffi::c_void, fmt, sync::Arc};
 
 use crate::{
     Device, DriverError, LaunchConfig, Program, Result, Stream,
@@ -9,7 +9,8 @@ use crate::{
 
 /// A kernel that was made at run time, ready to launch on one device. Cheap to clone.
 ///
-/// It takes one parameter, a structure of 64-bit words: `template <int N> struct Words { uint64_t word[N]; }`.
+/// Its parameters are one structure of 64-bit words, `template <int N> struct Words { uint64_t word[N]; }` ([`GeneratedKernel::launch`]), or of any
+/// types ([`GeneratedKernel::launch_with`]).
 #[derive(Clone)]
 pub struct GeneratedKernel {
     function: Arc<Loaded>,
@@ -83,16 +84,35 @@ impl GeneratedKernel {
     /// The kernel has one parameter, of as many words as `words`; it stays within memory that is alive until it has run, in the order of
     /// `homes`, and which nothing else accesses meanwhile where it writes.
     pub unsafe fn launch(&self, config: LaunchConfig, words: &[u64], homes: &[&Stream], stream: &Stream) -> Result<()> {
-        same_device("a kernel and its stream", &self.device, stream.device())?;
         if size_of_val(words) > PARAMETER_BYTES {
             let (expected, got) = (format!("at most {PARAMETER_BYTES} bytes"), size_of_val(words).to_string());
             return Err(DriverError::Length { op: "GeneratedKernel::launch", expected, got });
         }
-        self.function.allow_shared(&self.device, config.shared_bytes)?;
-        let for_each_home = |each: &mut dyn FnMut(&Stream) -> Result<()>| homes.iter().try_for_each(|home| each(home));
         let mut values = [words.as_ptr().cast_mut().cast()];
         // SAFETY: as the caller promises; the driver reads the words before the call returns.
-        unsafe { self.function.launch(config, &mut values, for_each_home, stream) }
+        unsafe { self.launch_with(config, &mut values, homes, stream) }
+    }
+
+    /// As [`GeneratedKernel::launch`], for a kernel with parameters of any types: `values` has the address of each one's value. A pointer that is
+    /// a parameter of its own can be `__restrict__`, which lets the compiler read ahead of what the kernel writes.
+    ///
+    /// # Errors
+    /// As there.
+    ///
+    /// # Safety
+    /// As there; each address is that of a value of its parameter's type.
+    pub unsafe fn launch_with(
+        &self,
+        config: LaunchConfig,
+        values: &mut [*mut c_void],
+        homes: &[&Stream],
+        stream: &Stream,
+    ) -> Result<()> {
+        same_device("a kernel and its stream", &self.device, stream.device())?;
+        self.function.allow_shared(&self.device, config.shared_bytes)?;
+        let for_each_home = |each: &mut dyn FnMut(&Stream) -> Result<()>| homes.iter().try_for_each(|home| each(home));
+        // SAFETY: as the caller promises; the driver reads the values before the call returns.
+        unsafe { self.function.launch(config, values, for_each_home, stream) }
     }
 
     /// How many blocks of `threads` threads with that much dynamic shared memory fit a multiprocessor side by side; 0 for a block that the

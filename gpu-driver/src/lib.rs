@@ -42,6 +42,7 @@
 //! | `GPU_SYNC` | `1`: wait after each launch, so that a fault names its kernel; after [`Graph::launch`] too, where no kernel is named. Captured launches are not waited for |
 
 mod arguments;
+mod definitions;
 mod device;
 pub mod emulated;
 mod error;
@@ -63,6 +64,7 @@ mod sys;
 pub use cust;
 
 pub use arguments::{Argument, Arguments, In, InOut, Out};
+pub use definitions::Definitions;
 pub use device::{CurrentGuard, Device, OLDEST_DRIVER};
 pub use error::{CompileError, CudaCode, CudaVersion, DriverError, Result};
 pub use event::Event;
@@ -73,7 +75,7 @@ pub use memory::{DeviceSlice, DeviceSliceMut, DeviceVec};
 pub use module::{Dim3, Function, LaunchConfig, Module};
 pub use nvrtc::{Arch, Binary, BinaryKind, Header, Origin, Program};
 pub use pinned::{Pending, PinnedVec};
-pub use pod::DevicePod;
+pub use pod::{DevicePod, KernelType};
 pub use pool::PoolUse;
 pub use scratch::SCRATCH_COUNTERS;
 pub use stream::Stream;

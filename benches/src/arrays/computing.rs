@@ -1,5 +1,8 @@
 //! Expressions that compute.
 
+use std::error::Error;
+
+use gpu_algos::elementwise_kernel;
 use gpu_array::{GpuArray, expression::where_};
 use ndarray::{Dimension, Ix1, Ix2};
 
@@ -8,6 +11,13 @@ use super::{
     input::{Input, Pair, Random},
 };
 use crate::harness::{Check, Figure, Harness, Work};
+
+elementwise_kernel! {
+    /// `z = a x + b y`, as a user's kernel.
+    fn lin_comb(a: f32, x: &[f32], b: f32, y: &[f32], z: &mut [f32]) {
+        unsafe { "z[i] = a * x[i] + b * y[i]" }
+    }
+}
 
 const BY: &str = "gpu-array";
 
@@ -33,11 +43,11 @@ fn of_length(harness: &mut Harness, x: &Input<f32>) {
 }
 
 /// Two inputs and an output of one length and type, filled by `assign`.
-fn into_existing<T: Random>(
+fn into_existing<T: Random, E: Error + 'static>(
     figure: Figure<'_>,
     x: &Input<T>,
     y: &Input<T>,
-    assign: impl Fn(&mut GpuArray<T, Ix1>, &GpuArray<T, Ix1>, &GpuArray<T, Ix1>) -> gpu_array::Result<()>,
+    assign: impl Fn(&mut GpuArray<T, Ix1>, &GpuArray<T, Ix1>, &GpuArray<T, Ix1>) -> Result<(), E>,
     check: impl FnOnce(&[T], &[T], &[T]) -> Check,
 ) {
     figure.work(Work::copies(3 * x.bytes())).on_gpu(
@@ -55,6 +65,8 @@ pub(super) fn elements<T: Random, D: Dimension>(array: &GpuArray<T, D>) -> gpu_a
 fn lincomb_f32(harness: &mut Harness, x: &Input<f32>, y: &Input<f32>) {
     let figure = harness.figure("lincomb", "f32", x.len(), BY);
     into_existing(figure, x, y, |out, x, y| out.assign(5.0 * x + 6.0 * y), check_lincomb);
+    let figure = harness.figure("lincomb", "f32", x.len(), "gpu-algos-kernel");
+    into_existing(figure, x, y, |out, x, y| lin_comb(5.0, x, 6.0, y, out), check_lincomb);
 }
 
 fn lincomb_f64(harness: &mut Harness, x: &Input<f64>, y: &Input<f64>) {

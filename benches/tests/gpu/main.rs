@@ -105,6 +105,7 @@ fn programs_measure_on_a_device(device: &Device) -> Outcome {
             "arrays",
             &[
                 "lincomb/f32/4096/gpu-array/device",
+                "lincomb/f32/4096/gpu-algos-kernel/device",
                 "lincomb/f32/4096-eval/gpu-array/wall",
                 "wave/f32/4096/gpu-array/device",
                 "broadcast-add/f32/64-column/gpu-array/device",

@@ -1,14 +1,36 @@
-//! Tests of gpu-algos on a device; reported as ignored where there is none.
+//! Tests of gpu-algos on a device, and its kernels with NVRTC; reported as ignored where one is missing.
 #![allow(missing_docs, unreachable_pub)]
 
 use std::process::ExitCode;
 
-use gpu_algos::gpu_array::gpu_driver::Device;
+use gpu_algos::KERNELS;
+use gpu_driver::{Device, emulated::Emulated, nvrtc};
 use testkit::Suite;
 
+mod kernels_elementwise;
 mod reductions;
 
+const NEEDS_A_GPU: &str = "the emulated device has not the memory, nor the time";
+
 fn main() -> ExitCode {
+    let compiler = || nvrtc::version().map(|_| ());
     let device = Device::for_tests();
-    Suite::new().group("device", device.clone(), "GPU_TESTS", reductions::TESTS).run()
+    // What is counted is counted by the emulated device; where a GPU does the tests it is not asked for.
+    let on_gpu = device.as_ref().is_ok_and(|device| !device.is_emulated());
+    let require = if on_gpu { "" } else { "GPU_TESTS" };
+    let emulated = || {
+        device.as_ref().map_err(ToString::to_string)?;
+        Emulated::new().open().map(|_| ()).map_err(|error| error.to_string())
+    };
+    let gpu = device.clone().map_err(|error| error.to_string());
+    let gpu = if on_gpu { gpu } else { Err(NEEDS_A_GPU.to_owned()) };
+    let kernels =
+        KERNELS.checks().map(|(name, instance, arch)| (name, move |_: &()| Ok(instance.compile(arch).map(drop)?)));
+    Suite::new()
+        .group("device", device.clone(), "GPU_TESTS", reductions::TESTS)
+        .group("elementwise", device.clone(), "GPU_TESTS", kernels_elementwise::TESTS)
+        .group("counts", emulated(), require, kernels_elementwise::COUNTS)
+        .group("large", gpu, if on_gpu { "GPU_TESTS" } else { "" }, kernels_elementwise::LARGE)
+        .cases("kernels", compiler(), "GPU_COMPILE", kernels)
+        .run()
 }

@@ -17,10 +17,8 @@ use smallvec::SmallVec;
 pub use batch::{Precompile, precompile};
 pub use plan::divisor;
 pub use samples::KERNELS;
-pub(crate) use {
-    plan::extra,
-    text::{HEADERS, functor},
-};
+pub use text::HEADERS;
+pub(crate) use {plan::extra, text::functor};
 
 use self::{
     axes::Axes,

@@ -17,8 +17,9 @@ const LINEAR: Header = Header { name: "linear.cuh", text: include_str!("linear.c
 const STRIDED: Header = Header { name: "strided.cuh", text: include_str!("strided.cuh") };
 const TILED: Header = Header { name: "tiled.cuh", text: include_str!("tiled.cuh") };
 
-/// What every structure needs.
-pub(crate) const HEADERS: [Header; 3] = [LOOP, OPERATIONS, TUPLE];
+/// The headers of what expressions are made of, the first of which includes the others: the functions in namespace `gpu` that their operations call
+/// (`operations.cuh`), tuples, packs of neighbours and how they are loaded and stored. For kernels of one's own.
+pub const HEADERS: [Header; 3] = [LOOP, OPERATIONS, TUPLE];
 
 impl Loop {
     pub(crate) fn header(self) -> Header {

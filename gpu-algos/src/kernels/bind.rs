@@ -1,0 +1,137 @@
+//! The arguments of a call against those that a kernel declares.
+
+use std::ffi::c_void;
+
+use gpu_array::{
+    ArrayError,
+    gpu_driver::{DriverError, PARAMETER_BYTES, Stream},
+};
+use smallvec::SmallVec;
+
+use super::{
+    arguments::{Given, KernelArg},
+    declaration::{Declared, Role},
+    types::Types,
+};
+use crate::{AlgoError, Result};
+
+/// Arguments that fit a kernel, as its launch takes them.
+#[derive(Debug)]
+pub(crate) struct Bound<'a> {
+    words: SmallVec<[u64; 16]>,
+    /// The first word of each parameter.
+    starts: SmallVec<[usize; 16]>,
+    /// Of each array with an element for each place, and the number of its argument.
+    pub(crate) lengths: SmallVec<[(usize, usize); 8]>,
+    /// The streams of all arrays, each once.
+    pub(crate) homes: SmallVec<[&'a Stream; 4]>,
+    /// Where the kernel runs: the home of the first array that it may write, else of the first one.
+    pub(crate) stream: &'a Stream,
+}
+
+/// Checks numbers, types and devices of the arguments. `before` are words of the kernel's own, each a parameter, which come first.
+pub(crate) fn bind<'a>(
+    kernel: &str,
+    declared: &[Declared],
+    types: &Types,
+    given: &[KernelArg<'a>],
+    before: &[u64],
+) -> Result<Bound<'a>> {
+    if declared.len() != given.len() {
+        let (expected, got) = (declared.len(), given.len());
+        return Err(AlgoError::ArgumentCount { kernel: kernel.to_owned(), expected, got });
+    }
+    let mut words = SmallVec::from_slice(before);
+    let mut starts = (0..before.len()).collect::<SmallVec<[usize; 16]>>();
+    let mut lengths = SmallVec::<[(usize, usize); 8]>::new();
+    let mut homes = SmallVec::<[&Stream; 4]>::new();
+    let mut written = None;
+    for (number, (declared, given)) in declared.iter().zip(given).enumerate() {
+        check(kernel, declared, types, given)?;
+        starts.push(words.len());
+        match &given.0 {
+            Given::Value { words: value, .. } => words.extend_from_slice(value),
+            Given::Array { address, len, home, .. } => {
+                words.push(*address);
+                if !declared.is_table {
+                    lengths.push((number, *len));
+                }
+                if declared.role == Role::Output {
+                    written.get_or_insert(*home);
+                }
+                if !homes.contains(home) {
+                    homes.push(home);
+                }
+            }
+            Given::Wrong(error) => return Err(error.clone()),
+        }
+    }
+    let stream = written.or(homes.first().copied()).filter(|_| !lengths.is_empty());
+    let stream = stream.ok_or_else(|| AlgoError::NoArray { kernel: kernel.to_owned() })?;
+    same_device(&homes, stream)?;
+    if words.len() * size_of::<u64>() > PARAMETER_BYTES {
+        let got = words.len() * size_of::<u64>();
+        return Err(ArrayError::TooManyArguments { limit: PARAMETER_BYTES, got }.into());
+    }
+    Ok(Bound { words, starts, lengths, homes, stream })
+}
+
+/// Whether an argument is what was declared. What may be written may be read too.
+fn check(kernel: &str, declared: &Declared, types: &Types, given: &KernelArg<'_>) -> Result<()> {
+    let expected = types.find(kernel, declared)?.id;
+    let fits = match &given.0 {
+        Given::Value { of, .. } => declared.role == Role::Value && of.id == expected,
+        Given::Array { of, role: Role::Output, .. } => declared.role != Role::Value && of.id == expected,
+        Given::Array { of, .. } => declared.role == Role::Input && of.id == expected,
+        Given::Wrong(error) => return Err(error.clone()),
+    };
+    if fits {
+        return Ok(());
+    }
+    let (argument, got) = (declared.to_string(), given.describe());
+    Err(AlgoError::ArgumentType { kernel: kernel.to_owned(), argument, got })
+}
+
+fn same_device(homes: &[&Stream], stream: &Stream) -> Result<()> {
+    let expected = stream.device();
+    match homes.iter().map(|home| home.device()).find(|&device| device != expected) {
+        None => Ok(()),
+        Some(got) => {
+            let (expected, got) = (expected.ordinal(), got.ordinal());
+            Err(DriverError::WrongDevice { op: "the arrays of a kernel", expected, got }.into())
+        }
+    }
+}
+
+impl Bound<'_> {
+    /// Overwrites a word that came before the arguments.
+    pub(crate) fn set(&mut self, number: usize, word: u64) {
+        self.words[number] = word;
+    }
+
+    /// The addresses of the parameters' values, for as long as nothing is set.
+    pub(crate) fn values(&mut self) -> SmallVec<[*mut c_void; 16]> {
+        let words = &mut self.words;
+        self.starts.iter().map(|&start| (&raw mut words[start]).cast()).collect()
+    }
+
+    /// The length that all arrays have.
+    ///
+    /// # Errors
+    /// `ArgumentLength` where they have several.
+    pub(crate) fn common_length(&self, kernel: &str, declared: &[Declared]) -> Result<usize> {
+        let expected = self.lengths.first().map_or(0, |&(_, len)| len);
+        match self.lengths.iter().find(|&&(_, len)| len != expected) {
+            None => Ok(expected),
+            Some(&(number, got)) => {
+                let argument = declared.get(number).map(ToString::to_string).unwrap_or_default();
+                Err(AlgoError::ArgumentLength { kernel: kernel.to_owned(), argument, expected, got })
+            }
+        }
+    }
+
+    /// The length of the shortest array.
+    pub(crate) fn shortest(&self) -> usize {
+        self.lengths.iter().map(|&(_, len)| len).min().unwrap_or(0)
+    }
+}

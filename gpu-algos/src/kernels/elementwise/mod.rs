@@ -1,0 +1,278 @@
+//! Kernels that do something for each place of arrays.
+#![expect(unsafe_code, reason = "the launch of a kernel whose text nobody has checked, and what leads to it")]
+
+mod policy;
+pub(crate) mod samples;
+mod text;
+
+use std::{fmt, sync::OnceLock};
+
+use gpu_array::gpu_driver::{Device, DevicePod, GeneratedKernel, KernelType, Program};
+
+use self::policy::Policy;
+use super::{
+    KernelArg, Places,
+    bind::{self, Bound},
+    declaration::{self, Declared, Role},
+    types::Types,
+};
+use crate::{AlgoError, Result};
+
+/// What keys of these kernels begin with: no others do.
+const KEY: u64 = u64::from_be_bytes(*b"gpuelmws");
+
+const POLICY: Policy = Policy::new();
+
+/// A kernel from a user's text, which is run for each place of arrays: `i` is the place, from 0 to `n`.
+///
+/// [The module](super) tells what the text sees and what it must keep to.
+///
+/// ```no_run
+/// use gpu_algos::kernels::ElementwiseKernel;
+/// use gpu_array::{GpuArray, gpu_driver::Device};
+///
+/// let axpy = ElementwiseKernel::new("float a, const float *x, float *y", "y[i] += a * x[i]")?.name("axpy")?;
+/// let device = Device::first()?;
+/// let x = GpuArray::full(&device, 1000, 2.0f32)?;
+/// let mut y = GpuArray::<f32, _>::zeros(&device, 1000)?;
+/// // SAFETY: place i alone reads and writes element i.
+/// unsafe { axpy.call(&[3.0f32.into(), (&x).into(), (&mut y).into()])? };
+/// # Ok::<(), gpu_algos::AlgoError>(())
+/// ```
+pub struct ElementwiseKernel {
+    name: String,
+    arguments: Vec<Declared>,
+    types: Types,
+    operation: String,
+    preamble: String,
+    loop_prep: String,
+    after_loop: String,
+    options: Vec<String>,
+    /// The program over all places, and the one over others.
+    made: [OnceLock<Made>; 2],
+}
+
+/// A program and its key.
+#[derive(Debug)]
+struct Made {
+    program: Program,
+    key: [u64; 5],
+}
+
+impl ElementwiseKernel {
+    /// A kernel with these arguments, as C declares them, and this operation.
+    ///
+    /// An argument is a value, `float a`, or an array: `const float *x`, which is only read, or `float *x`. These have an element for each place;
+    /// `const float x[]` and `float x[]` are arrays of any length. Types are the numbers of C (`float`, `double`, `bool`, integers signed and unsigned, `int8_t` to `uint64_t`, `size_t`), and structures that [`ElementwiseKernel::with_type`]
+    /// adds. Nothing is compiled yet.
+    ///
+    /// # Errors
+    /// `Argument`.
+    pub fn new(arguments: &str, operation: impl Into<String>) -> Result<Self> {
+        Self::of(declaration::parse(arguments)?, Types::default(), operation.into())
+    }
+
+    fn of(arguments: Vec<Declared>, types: Types, operation: String) -> Result<Self> {
+        declaration::check_names(&arguments, &["i", "n", "THREADS", "UNROLL", "ALL"])?;
+        let (preamble, loop_prep, after_loop) = Default::default();
+        let (name, options, made) = ("elementwise_kernel".to_owned(), Vec::new(), Default::default());
+        Ok(Self { name, arguments, types, operation, preamble, loop_prep, after_loop, options, made })
+    }
+
+    /// The kernel under a name of its own, which stands in errors and in profilers.
+    ///
+    /// # Errors
+    /// `KernelName` unless C++ can have the name.
+    pub fn name(self, name: &str) -> Result<Self> {
+        if !declaration::is_identifier(name) {
+            return Err(AlgoError::KernelName { name: name.to_owned(), why: "it is no name in C++" });
+        }
+        if self.arguments.iter().any(|argument| argument.name == name) {
+            return Err(AlgoError::KernelName { name: name.to_owned(), why: "an argument has it" });
+        }
+        Ok(self.with(|kernel| kernel.name = name.to_owned()))
+    }
+
+    /// Text before the kernel: functions and types that it uses. Functions need no `__device__`.
+    pub fn preamble(self, text: impl Into<String>) -> Self {
+        self.with(|kernel| kernel.preamble = text.into())
+    }
+
+    /// Text that each thread runs once before its first place; what it declares is there in the operation. There are then as many threads as the device
+    /// runs at once, so that each has many places of a long array.
+    pub fn loop_prep(self, text: impl Into<String>) -> Self {
+        self.with(|kernel| kernel.loop_prep = text.into())
+    }
+
+    /// Text that each thread runs once behind its last place; it sees what [`ElementwiseKernel::loop_prep`] declares.
+    pub fn after_loop(self, text: impl Into<String>) -> Self {
+        self.with(|kernel| kernel.after_loop = text.into())
+    }
+
+    /// An option of the compiler, such as `--use_fast_math`.
+    pub fn option(self, option: impl Into<String>) -> Self {
+        self.with(|kernel| kernel.options.push(option.into()))
+    }
+
+    /// Makes a structure known under its [`DevicePod::CUDA_NAME`], to arguments and to all texts.
+    ///
+    /// # Errors
+    /// `TypeName` where another structure has the name.
+    pub fn with_type<T: DevicePod>(mut self) -> Result<Self> {
+        self.types.add::<T>()?;
+        Ok(self.with(|_| ()))
+    }
+
+    /// Changes what the program consists of.
+    fn with(mut self, change: impl FnOnce(&mut Self)) -> Self {
+        change(&mut self);
+        self.made = Default::default();
+        self
+    }
+
+    /// Runs the operation for each place of the arrays, which all have one length, `n` (but those that are declared with any length).
+    ///
+    /// # Cost
+    /// One launch, on the stream of the first array that is written (else of the first); it comes after what the streams of all arrays hold, and they go
+    /// on after it. Nothing is allocated, the host does not wait. Where there is no element nothing is launched. The first call on a device compiles
+    /// the kernel, or loads it from the cache on disk; kernels of the same text are one.
+    ///
+    /// # Errors
+    /// `ArgumentCount`, `ArgumentType`, `ArgumentLength`, `NoArray`, `UnknownType`; `NotInCOrder` of an array; `WrongDevice`; `Compile` with the
+    /// compiler's log and the text; the driver's.
+    ///
+    /// # Safety
+    /// The text keeps to the [contract](super#what-the-text-must-keep-to) with these arguments.
+    pub unsafe fn call(&self, arguments: &[KernelArg<'_>]) -> Result<()> {
+        // SAFETY: as the caller promises.
+        unsafe { self.call_over(Places::all(), arguments) }
+    }
+
+    /// As [`ElementwiseKernel::call`], for these places only. `n` is the length of the shortest array.
+    ///
+    /// # Errors
+    /// As there, and `Places` where an array has not all of them.
+    ///
+    /// # Safety
+    /// As there.
+    pub unsafe fn call_over(&self, places: Places, arguments: &[KernelArg<'_>]) -> Result<()> {
+        let mut bound = bind::bind(&self.name, &self.arguments, &self.types, arguments, &[0; text::OWN.len()])?;
+        let n = match places.is_range() {
+            true => bound.shortest(),
+            false => bound.common_length(&self.name, &self.arguments)?,
+        };
+        let progression = places.of(n).map_err(|why| {
+            let (kernel, places) = (self.name.clone(), places.to_string());
+            AlgoError::Places { kernel, places, len: n, why }
+        })?;
+        if progression.count == 0 {
+            return Ok(());
+        }
+        let own = [progression.count, progression.start.cast_unsigned(), progression.step.cast_unsigned(), n as u64];
+        own.into_iter().enumerate().for_each(|(number, word)| bound.set(number, word));
+        // SAFETY: the arguments are those that the kernel declares and their lengths fit the places; the rest is the caller's promise.
+        unsafe { self.launch(&mut bound, progression.count, places.is_all()) }
+    }
+
+    unsafe fn launch(&self, bound: &mut Bound<'_>, count: u64, all: bool) -> Result<()> {
+        let device = bound.stream.device();
+        let kernel = self.kernel(device, all)?;
+        let once = !(self.loop_prep.is_empty() && self.after_loop.is_empty());
+        let config = POLICY.launch(device, count, once)?;
+        let mut values = bound.values();
+        // SAFETY: the parameters are the kernel's own words and one for each argument, of the type that `bind` has checked; the arrays are borrowed until
+        // this call returns, those that are written exclusively, and their homes come after the launch. What the text does is the caller's promise.
+        unsafe { kernel.launch_with(config, &mut values, &bound.homes, bound.stream)? };
+        Ok(())
+    }
+
+    /// Compiles the kernel for a device ahead of the first [`ElementwiseKernel::call`], or loads it from the cache on disk.
+    ///
+    /// # Errors
+    /// `Compile` with the compiler's log and the text; `UnknownType`; the driver's.
+    pub fn compile(&self, device: &Device) -> Result<()> {
+        self.kernel(device, true).map(drop)
+    }
+
+    fn kernel(&self, device: &Device, all: bool) -> Result<GeneratedKernel> {
+        let made = self.made(all)?;
+        Ok(device.generated_kernel(&made.key, || Ok(made.program.clone()))?)
+    }
+
+    fn made(&self, all: bool) -> Result<&Made> {
+        let slot = &self.made[usize::from(all)];
+        if let Some(made) = slot.get() {
+            return Ok(made);
+        }
+        let program = text::program(self, POLICY, all)?;
+        let key = key(&program);
+        Ok(slot.get_or_init(|| Made { program, key }))
+    }
+
+    /// Bytes of an argument's value, or of an element of it.
+    fn bytes(&self, argument: &Declared) -> Result<usize> {
+        self.types.find(&self.name, argument).map(|found| found.bytes)
+    }
+}
+
+/// All that the kernel depends on, hashed.
+fn key(program: &Program) -> [u64; 5] {
+    let digest = program.digest();
+    let mut key = [KEY; 5];
+    for (word, digits) in key[1..].iter_mut().zip(digest.as_bytes().chunks(16)) {
+        let digits = std::str::from_utf8(digits).unwrap_or_default();
+        *word = u64::from_str_radix(digits, 16).unwrap_or_default();
+    }
+    key
+}
+
+impl fmt::Debug for ElementwiseKernel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let arguments: Vec<String> = self.arguments.iter().map(ToString::to_string).collect();
+        write!(f, "ElementwiseKernel({}({}): {})", self.name, arguments.join(", "), self.operation)
+    }
+}
+
+/// Builds the kernel of a declaration in Rust; [`elementwise_kernel!`](crate::elementwise_kernel) does it.
+#[doc(hidden)]
+#[derive(Debug, Default)]
+pub struct Declaration {
+    arguments: Vec<Declared>,
+    types: Types,
+    error: Option<AlgoError>,
+}
+
+impl Declaration {
+    fn argument<T: KernelType>(mut self, name: &str, role: Role, is_table: bool) -> Self {
+        self.error = self.error.or(self.types.define::<T>().err());
+        self.arguments.push(Declared::of::<T>(name, role, is_table));
+        self
+    }
+
+    pub fn value<T: KernelType>(self, name: &str) -> Self {
+        self.argument::<T>(name, Role::Value, false)
+    }
+
+    pub fn input<T: KernelType>(self, name: &str) -> Self {
+        self.argument::<T>(name, Role::Input, false)
+    }
+
+    pub fn input_table<T: KernelType>(self, name: &str) -> Self {
+        self.argument::<T>(name, Role::Input, true)
+    }
+
+    pub fn output<T: KernelType>(self, name: &str) -> Self {
+        self.argument::<T>(name, Role::Output, false)
+    }
+
+    pub fn output_table<T: KernelType>(self, name: &str) -> Self {
+        self.argument::<T>(name, Role::Output, true)
+    }
+
+    pub fn kernel(self, name: &str, operation: &str) -> Result<ElementwiseKernel> {
+        match self.error {
+            Some(error) => Err(error),
+            None => ElementwiseKernel::of(self.arguments, self.types, operation.to_owned())?.name(name),
+        }
+    }
+}

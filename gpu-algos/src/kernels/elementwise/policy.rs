@@ -1,0 +1,43 @@
+//! How the loop over a kernel's places is cut.
+
+use gpu_array::gpu_driver::{Device, Dim3, LaunchConfig};
+
+use crate::Result;
+
+/// The template arguments of the loop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Policy {
+    /// Threads of a block.
+    threads: u32,
+    /// Places whose loads a thread has under way at once.
+    unroll: u32,
+}
+
+/// Threads that a multiprocessor holds.
+const RESIDENT: u32 = 2048;
+
+impl Policy {
+    pub(super) const fn new() -> Self {
+        let threads = 256; // tune gpu-algos.elementwise_threads: 128 256 512; lincomb/.*/gpu-algos-kernel/device
+        let unroll = 4; // tune gpu-algos.elementwise_unroll: 1 2 4 8; lincomb/.*/gpu-algos-kernel/device
+        Self { threads, unroll }
+    }
+
+    /// The template arguments.
+    pub(super) fn template(self, all: bool) -> String {
+        format!("{}, {}, {all}", self.threads, self.unroll)
+    }
+
+    /// A launch for so many places, at least one. Where threads have work of their own before or behind the loop (`once`), there are no more than run at
+    /// once; else each has one tile.
+    pub(super) fn launch(self, device: &Device, count: u64, once: bool) -> Result<LaunchConfig> {
+        let tiles = count.div_ceil(u64::from(self.threads * self.unroll));
+        let most = if once {
+            u64::from(device.multiprocessors()? * (RESIDENT / self.threads))
+        } else {
+            u64::from(i32::MAX as u32)
+        };
+        let grid: Dim3 = (tiles.min(most) as u32).into();
+        Ok(LaunchConfig { grid, block: self.threads.into(), shared_bytes: 0 })
+    }
+}

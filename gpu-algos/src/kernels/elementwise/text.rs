@@ -1,0 +1,59 @@
+//! The text of an elementwise kernel: the user's texts in a frame, the loop of which is in `elementwise.cuh`.
+
+use std::fmt::Write;
+
+use gpu_array::{
+    expression,
+    gpu_driver::{Header, Program},
+};
+
+use super::{ElementwiseKernel, policy::Policy};
+use crate::Result;
+
+pub(super) const LOOP: Header = Header { name: "elementwise.cuh", text: include_str!("elementwise.cuh") };
+
+/// What the kernel's own parameters are, in the order in which they come.
+pub(super) const OWN: [&str; 4] =
+    ["const uint64_t gpu_count", "const int64_t gpu_start", "const int64_t gpu_step", "const int64_t n"];
+
+/// The program of a kernel, over all places in turn or over others.
+pub(super) fn program(kernel: &ElementwiseKernel, policy: Policy, all: bool) -> Result<Program> {
+    let ElementwiseKernel { name, preamble, loop_prep, after_loop, operation, .. } = kernel;
+    let mut text = format!("#include \"{}\"\n", LOOP.name);
+    // Macros of a user's may be at odds with names in there, so it is included where it is needed alone.
+    let operations = expression::HEADERS
+        .into_iter()
+        .filter(|_| [preamble, loop_prep, operation, after_loop].iter().any(|text| text.contains("gpu")));
+    let operations: Vec<Header> = operations.collect();
+    if let Some(first) = operations.first() {
+        let _ = writeln!(text, "#include \"{}\"", first.name);
+    }
+    let _ = writeln!(text, "{}{preamble}", kernel.types.text());
+    let own = OWN.map(str::to_owned).into_iter();
+    let parameters: Vec<String> = own.chain(kernel.arguments.iter().map(|argument| argument.parameter())).collect();
+    let _ = write!(
+        text,
+        "template <int THREADS, int UNROLL, bool ALL>\n__global__ void __launch_bounds__(THREADS) {name}(\n    {}) {{\n",
+        parameters.join(",\n    ")
+    );
+    for argument in &kernel.arguments {
+        let _ = writeln!(
+            text,
+            "    static_assert(sizeof({}) == {}, \"the size in Rust\");",
+            argument.element(),
+            kernel.bytes(argument)?
+        );
+    }
+    let _ = write!(
+        text,
+        "{loop_prep}\n;   gpu::for_each_place<THREADS, UNROLL, ALL>(gpu_count, gpu_start, gpu_step, [&](const int64_t i) {{\n{operation}\n;   }});\n\
+         {after_loop}\n;}}\n"
+    );
+    // Functions of the preamble need no words that say where they run. The launch does not overlap with what is before it (`Program::overlapping`):
+    // what is read through constant restricted pointers the compiler may load before the kernel's first line has waited.
+    let program = Program::new(format!("{name}.cu"), text).option("-default-device");
+    let headers = [LOOP].into_iter().chain(operations);
+    let program = headers.fold(program, |program, header| program.header(header.name, header.text));
+    let program = kernel.options.iter().fold(program, Program::option);
+    Ok(program.name_expression(format!("{name}<{}>", policy.template(all))))
+}

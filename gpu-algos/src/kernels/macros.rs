@@ -1,0 +1,181 @@
+//! Kernels that are declared as functions of Rust.
+
+/// Declares a kernel that is run for each place of arrays, as a function.
+///
+/// ```
+/// gpu_algos::elementwise_kernel! {
+///     /// `z = sqrt(x)` where `x` is positive; elsewhere `z` stays as it is.
+///     pub fn positive_roots(x: &[f64], z: &mut [f64]) {
+///         unsafe { "if (x[i] > 0) z[i] = sqrt(x[i])" }
+///     }
+/// }
+///
+/// gpu_algos::elementwise_kernel! {
+///     /// `z[i] = x[at[i]]`.
+///     ///
+///     /// # Safety
+///     /// Each number in `at` is that of an element of `x`.
+///     pub unsafe fn gather(x: &[f32; _], at: &[i64], z: &mut [f32]) {
+///         preamble: "float twice(float x) { return 2 * x; }";
+///         "z[i] = twice(x[at[i]])"
+///     }
+/// }
+/// ```
+/// `&[T]` is an array that the kernel reads, `const T *` in C++; `&mut [T]` is one that it may write, `T *`. They have an element for each
+/// place, all one length; `&[T; _]` and `&mut [T; _]` have any length. Any other type is a value. `T` is a number, `bool`, or
+/// a structure with [`DevicePod`](gpu_array::gpu_driver::DevicePod). The arguments of a call are arrays, views and buffers, by way of
+/// [`Input`](crate::kernels::Input) and [`Output`](crate::kernels::Output). The C++ parameters are made of the Rust types, so they are the same.
+///
+/// Before the operation there may stand, in this order, texts `preamble: …;`, `loop_prep: …;` and `after_loop: …;`, which
+/// [`ElementwiseKernel`](crate::kernels::ElementwiseKernel) tells of; each is a `&str`.
+///
+/// What comes of it, for a kernel `f`:
+/// * `f(…)`: the call for all places, which returns `Result<()>` ([`ElementwiseKernel::call`](crate::kernels::ElementwiseKernel::call) tells cost and errors);
+/// * `f::over(places, …)`: the call for some [`Places`](crate::kernels::Places);
+/// * `f::kernel()`: the kernel itself, for instance to compile it ahead.
+///
+/// # Safety
+/// The text keeps to the [contract](crate::kernels#what-the-text-must-keep-to). Where it stands in an `unsafe` block, its author says that it does for all
+/// arguments that a call can have, and the functions are safe. Where the function is `unsafe` each caller says so of the arguments. One of the two
+/// there must be:
+/// ```compile_fail
+/// gpu_algos::elementwise_kernel! {
+///     fn unchecked(z: &mut [f64]) { "z[i] = 0" }
+/// }
+/// ```
+///
+/// The types of a call are checked:
+/// ```compile_fail,E0277
+/// # use gpu_array::GpuArray;
+/// # fn test(x: GpuArray<f64, ndarray::Ix1>, mut z: GpuArray<f32, ndarray::Ix1>) -> gpu_algos::Result<()> {
+/// gpu_algos::elementwise_kernel! {
+///     fn copy(x: &[f32], z: &mut [f32]) { unsafe { "z[i] = x[i]" } }
+/// }
+/// copy(&x, &mut z)
+/// # }
+/// ```
+/// What is written is lent to the kernel alone:
+/// ```compile_fail,E0502
+/// # use gpu_array::GpuArray;
+/// # fn test(mut z: GpuArray<f32, ndarray::Ix1>) -> gpu_algos::Result<()> {
+/// gpu_algos::elementwise_kernel! {
+///     fn copy(x: &[f32], z: &mut [f32]) { unsafe { "z[i] = x[i]" } }
+/// }
+/// copy(&z, &mut z)
+/// # }
+/// ```
+#[macro_export]
+macro_rules! elementwise_kernel {
+    ($(#[$meta:meta])* $vis:vis unsafe fn $name:ident($($arguments:tt)*) { $($body:tt)* }) => {
+        $crate::__elementwise_kernel! { @read { [$(#[$meta])*] [$vis] [unsafe] $name [$($body)*] } [] [] [] $($arguments)*, }
+    };
+    ($(#[$meta:meta])* $vis:vis fn $name:ident($($arguments:tt)*) { unsafe { $($body:tt)* } }) => {
+        $crate::__elementwise_kernel! { @read { [$(#[$meta])*] [$vis] [] $name [$($body)*] } [] [] [] $($arguments)*, }
+    };
+    ($(#[$meta:meta])* $vis:vis fn $name:ident($($arguments:tt)*) { $($body:tt)* }) => {
+        ::core::compile_error!("nothing checks the text of a kernel: put it into `unsafe { … }`, or make the function `unsafe`");
+    };
+}
+
+/// Reads arguments one by one into parameters, values and declarations; then the texts.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __elementwise_kernel {
+    (@read $head:tt [$($parameters:tt)*] [$($values:tt)*] [$($declared:tt)*] $name:ident: &mut [$type:ty; _], $($rest:tt)*) => {
+        $crate::__elementwise_kernel! { @read $head
+            [$($parameters)* $name: impl ::core::convert::Into<$crate::kernels::Output<'gpu, $type>>,]
+            [$($values)* $crate::kernels::KernelArg::from(::core::convert::Into::<$crate::kernels::Output<'gpu, $type>>::into($name)),]
+            [$($declared)* .output_table::<$type>(::core::stringify!($name))]
+            $($rest)*
+        }
+    };
+    (@read $head:tt [$($parameters:tt)*] [$($values:tt)*] [$($declared:tt)*] $name:ident: &[$type:ty; _], $($rest:tt)*) => {
+        $crate::__elementwise_kernel! { @read $head
+            [$($parameters)* $name: impl ::core::convert::Into<$crate::kernels::Input<'gpu, $type>>,]
+            [$($values)* $crate::kernels::KernelArg::from(::core::convert::Into::<$crate::kernels::Input<'gpu, $type>>::into($name)),]
+            [$($declared)* .input_table::<$type>(::core::stringify!($name))]
+            $($rest)*
+        }
+    };
+    (@read $head:tt [$($parameters:tt)*] [$($values:tt)*] [$($declared:tt)*] $name:ident: &mut [$type:ty], $($rest:tt)*) => {
+        $crate::__elementwise_kernel! { @read $head
+            [$($parameters)* $name: impl ::core::convert::Into<$crate::kernels::Output<'gpu, $type>>,]
+            [$($values)* $crate::kernels::KernelArg::from(::core::convert::Into::<$crate::kernels::Output<'gpu, $type>>::into($name)),]
+            [$($declared)* .output::<$type>(::core::stringify!($name))]
+            $($rest)*
+        }
+    };
+    (@read $head:tt [$($parameters:tt)*] [$($values:tt)*] [$($declared:tt)*] $name:ident: &[$type:ty], $($rest:tt)*) => {
+        $crate::__elementwise_kernel! { @read $head
+            [$($parameters)* $name: impl ::core::convert::Into<$crate::kernels::Input<'gpu, $type>>,]
+            [$($values)* $crate::kernels::KernelArg::from(::core::convert::Into::<$crate::kernels::Input<'gpu, $type>>::into($name)),]
+            [$($declared)* .input::<$type>(::core::stringify!($name))]
+            $($rest)*
+        }
+    };
+    (@read $head:tt [$($parameters:tt)*] [$($values:tt)*] [$($declared:tt)*] $name:ident: $type:ty, $($rest:tt)*) => {
+        $crate::__elementwise_kernel! { @read $head
+            [$($parameters)* $name: $type,]
+            [$($values)* $crate::kernels::KernelArg::value::<$type>($name),]
+            [$($declared)* .value::<$type>(::core::stringify!($name))]
+            $($rest)*
+        }
+    };
+    (@read { [$(#[$meta:meta])*] [$vis:vis] [$($unsafe:tt)*] $name:ident $body:tt }
+        [$($parameters:tt)*] [$($values:tt)*] [$($declared:tt)*] $(,)?
+    ) => {
+        $(#[$meta])*
+        #[allow(clippy::too_many_arguments)]
+        $vis $($unsafe)* fn $name<'gpu>($($parameters)*) -> $crate::Result<()> {
+            let arguments = [$($values)*];
+            // SAFETY: promised where the kernel is declared, or by the caller.
+            unsafe { $name::kernel()?.call(&arguments) }
+        }
+
+        #[doc = ::core::concat!("The kernel of [`", ::core::stringify!($name), "()`].")]
+        #[allow(non_camel_case_types)]
+        #[derive(Debug)]
+        $vis struct $name {}
+
+        #[allow(dead_code)]
+        impl $name {
+            /// The kernel itself.
+            ///
+            /// # Errors
+            /// What is wrong with its declaration.
+            $vis fn kernel() -> $crate::Result<&'static $crate::kernels::ElementwiseKernel> {
+                static KERNEL: ::std::sync::LazyLock<$crate::Result<$crate::kernels::ElementwiseKernel>> = ::std::sync::LazyLock::new(|| {
+                    let declared = $crate::kernels::Declaration::default()$($declared)*;
+                    $crate::__elementwise_kernel! { @text declared $name [] $body }
+                });
+                ::core::result::Result::as_ref(&KERNEL).map_err(::core::clone::Clone::clone)
+            }
+
+            #[doc = ::core::concat!("As [`", ::core::stringify!($name), "()`], for these places.")]
+            ///
+            /// # Errors
+            /// As there, and `Places` where an array has not all of them.
+            ///
+            /// # Safety
+            /// As there.
+            #[allow(clippy::too_many_arguments, clippy::unnecessary_safety_doc)]
+            $vis $($unsafe)* fn over<'gpu>(places: $crate::kernels::Places, $($parameters)*) -> $crate::Result<()> {
+                let arguments = [$($values)*];
+                // SAFETY: promised where the kernel is declared, or by the caller.
+                unsafe { Self::kernel()?.call_over(places, &arguments) }
+            }
+        }
+    };
+    (@text $declared:ident $name:ident [$($texts:tt)*] [preamble: $text:expr; $($rest:tt)*]) => {
+        $crate::__elementwise_kernel! { @text $declared $name [$($texts)* .preamble($text)] [$($rest)*] }
+    };
+    (@text $declared:ident $name:ident [$($texts:tt)*] [loop_prep: $text:expr; $($rest:tt)*]) => {
+        $crate::__elementwise_kernel! { @text $declared $name [$($texts)* .loop_prep($text)] [$($rest)*] }
+    };
+    (@text $declared:ident $name:ident [$($texts:tt)*] [after_loop: $text:expr; $($rest:tt)*]) => {
+        $crate::__elementwise_kernel! { @text $declared $name [$($texts)* .after_loop($text)] [$($rest)*] }
+    };
+    (@text $declared:ident $name:ident [$($texts:tt)*] [$operation:expr]) => {
+        ::core::result::Result::map($declared.kernel(::core::stringify!($name), $operation), |kernel| kernel$($texts)*)
+    };
+}

@@ -1,0 +1,10 @@
+//! The kernels of the crate.
+
+use std::sync::LazyLock;
+
+use gpu_array::gpu_driver::Registry;
+
+use crate::kernels;
+
+/// All kernels of this crate; for those that are made of a user's text stand samples.
+pub static KERNELS: LazyLock<Registry> = LazyLock::new(|| kernels::samples::add_to(Registry::new("gpu-algos")));

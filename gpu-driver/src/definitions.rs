@@ -1,0 +1,122 @@
+//! Structures of Rust in CUDA C++.
+
+use std::fmt::Write;
+
+use crate::{DevicePod, DriverError, Result};
+
+/// The C++ definitions of structures, each once, in an order in which they compile.
+///
+/// ```
+/// use gpu_driver::{Definitions, DevicePod};
+///
+/// #[repr(C)]
+/// #[derive(Clone, Copy, Debug, DevicePod)]
+/// struct Point {
+///     x: f32,
+///     y: f32,
+/// }
+/// #[repr(C)]
+/// #[derive(Clone, Copy, Debug, DevicePod)]
+/// struct Segment {
+///     from: Point,
+///     to: Point,
+/// }
+/// let text = Definitions::of::<Segment>()?.text();
+/// let [point, segment] = ["struct alignas(4) Point {", "struct alignas(4) Segment {"].map(|head| text.find(head));
+/// assert!(point < segment);
+/// # Ok::<(), gpu_driver::DriverError>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Definitions(Vec<(&'static str, String)>);
+
+impl Definitions {
+    /// No definitions.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// What the type's name needs.
+    ///
+    /// # Errors
+    /// `TypeName` where two different structures in it have one name.
+    pub fn of<T: DevicePod>() -> Result<Self> {
+        let mut all = Self::new();
+        T::define(&mut all)?;
+        Ok(all)
+    }
+
+    /// Adds a structure of these fields: name and C++ type of each. Size and alignment are asserted in C++; since the fields fill the structure, that
+    /// leaves each of them one place.
+    ///
+    /// # Errors
+    /// `TypeName` where another structure has the name.
+    pub fn add<T: DevicePod>(&mut self, fields: &[(&'static str, &'static str)]) -> Result<()> {
+        let (name, text) = (T::CUDA_NAME, text::<T>(fields));
+        match self.0.iter().find(|(other, _)| *other == name) {
+            None => self.0.push((name, text)),
+            Some((_, other)) if *other == text => (),
+            Some((_, other)) => return Err(DriverError::TypeName { name, first: other.clone(), second: text }),
+        }
+        Ok(())
+    }
+
+    /// The text to put before what uses the names; it needs the prelude.
+    pub fn text(&self) -> String {
+        self.0.iter().map(|(_, text)| text.as_str()).collect()
+    }
+}
+
+fn text<T: DevicePod>(fields: &[(&str, &str)]) -> String {
+    let (name, size, align) = (T::CUDA_NAME, size_of::<T>(), align_of::<T>());
+    let mut text = format!("struct alignas({align}) {name} {{");
+    for (field, cuda_type) in fields {
+        let _ = write!(text, " {cuda_type} {field};");
+    }
+    let layout = format!("sizeof({name}) == {size} && alignof({name}) == {align}");
+    let _ = writeln!(text, " }};\nstatic_assert({layout}, \"the layout of Rust\");");
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    mod one {
+        #[repr(C)]
+        #[derive(Clone, Copy, Debug, crate::DevicePod)]
+        #[device_pod(crate = crate)]
+        pub(super) struct Pair {
+            pub(super) a: f32,
+            pub(super) b: i32,
+        }
+    }
+
+    mod other {
+        #[repr(C)]
+        #[derive(Clone, Copy, Debug, crate::DevicePod)]
+        #[device_pod(crate = crate)]
+        pub(super) struct Pair {
+            a: f32,
+            b: u32,
+        }
+    }
+
+    #[test]
+    fn a_structure_is_written_once_and_a_name_has_one_meaning() {
+        let mut all = Definitions::new();
+        one::Pair::define(&mut all).unwrap();
+        one::Pair::define(&mut all).unwrap();
+        let text = all.text();
+        assert_eq!(text.matches("struct alignas(4) Pair { float a; int32_t b; };").count(), 1, "{text}");
+        assert!(text.contains("sizeof(Pair) == 8 && alignof(Pair) == 4"), "{text}");
+        let error = other::Pair::define(&mut all).unwrap_err();
+        assert!(matches!(&error, DriverError::TypeName { name: "Pair", .. }), "{error}");
+        assert!(error.to_string().contains("uint32_t b"), "{error}");
+    }
+
+    #[test]
+    fn its_fields_are_where_they_are() {
+        let pair = one::Pair { a: 1.5, b: -1 };
+        assert_eq!((pair.a, pair.b), (1.5, -1));
+    }
+}
