@@ -109,6 +109,11 @@ impl Bound<'_> {
         self.words[number] = word;
     }
 
+    /// The words of all parameters, one behind the other.
+    pub(crate) fn words(&self) -> &[u64] {
+        &self.words
+    }
+
     /// The addresses of the parameters' values, for as long as nothing is set.
     pub(crate) fn values(&mut self) -> SmallVec<[*mut c_void; 16]> {
         let words = &mut self.words;

@@ -77,6 +77,40 @@ macro_rules! elementwise_kernel {
     };
 }
 
+/// Declares a reduction over places of arrays, as a function.
+///
+/// ```
+/// gpu_algos::reduction_kernel! {
+///     /// `sum x y`.
+///     pub fn dot(x: &[f32], y: &[f32]) -> f32 {
+///         unsafe { neutral: "0"; reduce: "a + b"; commutative: true; map: "x[i] * y[i]" }
+///     }
+/// }
+/// ```
+/// The arguments are those of [`elementwise_kernel!`](crate::elementwise_kernel), and arrays are only read. The texts are those of
+/// [`ReductionKernel`](crate::kernels::ReductionKernel); before them there may stand `preamble: …;`. Without `commutative: true;` values are joined in
+/// the order of their places.
+///
+/// What comes of it, for a kernel `f` with a result of type `T`:
+/// * `f(…)`: the result over all places, a [`DeviceVec<T>`](gpu_array::gpu_driver::DeviceVec) of one element;
+/// * `f::over(places, …)`: the same over some [`Places`](crate::kernels::Places);
+/// * `f::kernel()`: the kernel itself.
+///
+/// # Safety
+/// As of [`elementwise_kernel!`](crate::elementwise_kernel).
+#[macro_export]
+macro_rules! reduction_kernel {
+    ($(#[$meta:meta])* $vis:vis unsafe fn $name:ident($($arguments:tt)*) -> $output:ty { $($body:tt)* }) => {
+        $crate::__elementwise_kernel! { @read { [$(#[$meta])*] [$vis] [unsafe] $name [$($body)*] -> $output } [] [] [] $($arguments)*, }
+    };
+    ($(#[$meta:meta])* $vis:vis fn $name:ident($($arguments:tt)*) -> $output:ty { unsafe { $($body:tt)* } }) => {
+        $crate::__elementwise_kernel! { @read { [$(#[$meta])*] [$vis] [] $name [$($body)*] -> $output } [] [] [] $($arguments)*, }
+    };
+    ($(#[$meta:meta])* $vis:vis fn $name:ident($($arguments:tt)*) -> $output:ty { $($body:tt)* }) => {
+        ::core::compile_error!("nothing checks the text of a kernel: put it into `unsafe { … }`, or make the function `unsafe`");
+    };
+}
+
 /// Reads arguments one by one into parameters, values and declarations; then the texts.
 #[doc(hidden)]
 #[macro_export]
@@ -165,6 +199,62 @@ macro_rules! __elementwise_kernel {
                 unsafe { Self::kernel()?.call_over(places, &arguments) }
             }
         }
+    };
+    (@read { [$(#[$meta:meta])*] [$vis:vis] [$($unsafe:tt)*] $name:ident $body:tt -> $output:ty }
+        [$($parameters:tt)*] [$($values:tt)*] [$($declared:tt)*] $(,)?
+    ) => {
+        $(#[$meta])*
+        #[allow(clippy::too_many_arguments)]
+        $vis $($unsafe)* fn $name<'gpu>($($parameters)*) -> $crate::Result<$crate::gpu_array::gpu_driver::DeviceVec<$output>> {
+            let arguments = [$($values)*];
+            // SAFETY: promised where the kernel is declared, or by the caller.
+            unsafe { $name::kernel()?.call(&arguments) }
+        }
+
+        #[doc = ::core::concat!("The kernel of [`", ::core::stringify!($name), "()`].")]
+        #[allow(non_camel_case_types)]
+        #[derive(Debug)]
+        $vis struct $name {}
+
+        #[allow(dead_code)]
+        impl $name {
+            /// The kernel itself.
+            ///
+            /// # Errors
+            /// What is wrong with its declaration.
+            $vis fn kernel() -> $crate::Result<&'static $crate::kernels::ReductionKernel<$output>> {
+                static KERNEL: ::std::sync::LazyLock<$crate::Result<$crate::kernels::ReductionKernel<$output>>> = ::std::sync::LazyLock::new(|| {
+                    let declared = $crate::kernels::Declaration::default()$($declared)*;
+                    $crate::__elementwise_kernel! { @reduction declared $name $output, $body }
+                });
+                ::core::result::Result::as_ref(&KERNEL).map_err(::core::clone::Clone::clone)
+            }
+
+            #[doc = ::core::concat!("As [`", ::core::stringify!($name), "()`], over these places.")]
+            ///
+            /// # Errors
+            /// As there, and `Places` where an array has not all of them.
+            ///
+            /// # Safety
+            /// As there.
+            #[allow(clippy::too_many_arguments, clippy::unnecessary_safety_doc)]
+            $vis $($unsafe)* fn over<'gpu>(
+                places: $crate::kernels::Places, $($parameters)*
+            ) -> $crate::Result<$crate::gpu_array::gpu_driver::DeviceVec<$output>> {
+                let arguments = [$($values)*];
+                // SAFETY: promised where the kernel is declared, or by the caller.
+                unsafe { Self::kernel()?.call_over(places, &arguments) }
+            }
+        }
+    };
+    (@reduction $declared:ident $name:ident $output:ty, [
+        $(preamble: $preamble:expr;)? neutral: $neutral:expr; reduce: $reduce:expr; $(commutative: $commutative:literal;)? map: $map:expr $(;)?
+    ]) => {
+        ::core::result::Result::map($declared.reduction::<$output>(::core::stringify!($name), $neutral, $reduce, $map), |kernel| {
+            $(let kernel = kernel.preamble($preamble);)?
+            $(let kernel = if $commutative { kernel.commutative() } else { kernel };)?
+            kernel
+        })
     };
     (@text $declared:ident $name:ident [$($texts:tt)*] [preamble: $text:expr; $($rest:tt)*]) => {
         $crate::__elementwise_kernel! { @text $declared $name [$($texts)* .preamble($text)] [$($rest)*] }

@@ -87,6 +87,7 @@ mod declaration;
 mod elementwise;
 mod macros;
 mod places;
+mod reduction;
 mod types;
 
 pub use arguments::{Input, KernelArg, Output};
@@ -94,5 +95,6 @@ pub use arguments::{Input, KernelArg, Output};
 pub use elementwise::Declaration;
 pub use elementwise::ElementwiseKernel;
 pub use places::Places;
+pub use reduction::ReductionKernel;
 
 pub(crate) use {declaration::NUMBERS, elementwise::samples};

@@ -1,9 +1,12 @@
 //! The axes of a reduction, in the order in which a kernel walks them.
 
-use gpu_array::expression::Lowered;
+use gpu_array::expression::LoweredLeaf;
 use smallvec::SmallVec;
 
 use super::operator::Operator;
+
+/// Of each leaf.
+pub(crate) type Leaves<'l> = SmallVec<[LoweredLeaf<'l>; 4]>;
 
 /// Distances of neighbours along an axis, in elements: the operand's own one (of places along a reduced axis, of results along a kept one), then that of
 /// each leaf.
@@ -30,16 +33,21 @@ pub(crate) struct Axes {
 }
 
 impl Axes {
-    /// The axes of `lowered`; `kept_strides` are those of the results along each kept axis, in order.
-    pub(crate) fn of(lowered: &Lowered<'_>, is_kept: &[bool], kept_strides: &[isize], operator: &Operator) -> Self {
-        let shape = lowered.shape();
+    /// The axes of `shape` with these leaves; `kept_strides` are those of the results along each kept axis, in order.
+    pub(crate) fn of(
+        shape: &[usize],
+        leaves: &Leaves<'_>,
+        is_kept: &[bool],
+        kept_strides: &[isize],
+        operator: &Operator,
+    ) -> Self {
         let mut all: SmallVec<[Axis; 4]> = SmallVec::new();
         let mut strides_left = kept_strides.iter();
         for (number, (&length, &kept)) in shape.iter().zip(is_kept).enumerate() {
             let own = if kept { strides_left.next().copied().unwrap_or(0) } else { 0 };
             let mut steps = Steps::new();
             steps.push(own);
-            steps.extend(lowered.leaves().map(|leaf| leaf.strides[number]));
+            steps.extend(leaves.iter().map(|leaf| leaf.strides[number]));
             all.push(Axis { length, kept, steps });
         }
         if operator.wants_places() {
@@ -49,9 +57,9 @@ impl Axes {
                 next = next.wrapping_mul(axis.length.max(1) as isize);
             }
         }
-        let mut axes = Self { leaf_offsets: SmallVec::from_elem(0, lowered.leaves().len()), ..Self::default() };
+        let mut axes = Self { leaf_offsets: SmallVec::from_elem(0, leaves.len()), ..Self::default() };
         all.retain(|axis| axis.length != 1);
-        let main = main_leaf(lowered, &all);
+        let main = main_leaf(leaves, &all);
         // Places would have to fall then, and the order of a walk that matters stays as it is.
         if operator.is_commutative() && !operator.wants_places() {
             axes.turn_falling(&mut all, main);
@@ -92,12 +100,12 @@ impl Axes {
 }
 
 /// The leaf in memory that has most elements: the order of its memory is that of the walk.
-fn main_leaf(lowered: &Lowered<'_>, all: &[Axis]) -> Option<usize> {
+fn main_leaf(leaves: &Leaves<'_>, all: &[Axis]) -> Option<usize> {
     let elements = |leaf: usize| -> u128 {
         let along = all.iter().filter(|axis| axis.steps[leaf + 1] != 0);
         along.map(|axis| axis.length as u128).fold(1, u128::saturating_mul)
     };
-    let in_memory = lowered.leaves().enumerate().filter(|(_, leaf)| !leaf.is_place);
+    let in_memory = leaves.iter().enumerate().filter(|(_, leaf)| !leaf.is_place);
     in_memory.map(|(number, _)| number).fold(None, |best, next| match best {
         Some(best) if elements(best) >= elements(next) => Some(best),
         _ => Some(next),

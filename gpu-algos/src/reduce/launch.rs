@@ -4,19 +4,21 @@
     reason = "one block for the launch of a generated kernel, one for memory that it fills before anyone reads it"
 )]
 
+use std::sync::Arc;
+
 use gpu_array::{
-    Element, GpuArray,
-    expression::Lowered,
-    gpu_driver::{DeviceVec, Header, Program, Stream},
+    DType, Element, GpuArray,
+    gpu_driver::{Device, DeviceVec, GeneratedKernel, Header, Program, Stream},
 };
 use ndarray::Dimension;
 use smallvec::SmallVec;
 
 use super::{
     axes::Axes,
-    operator::Operator,
+    operator::{Custom, Kind, Operator},
     plan::{SCRATCH_WORD, plan},
     policy::Policy,
+    source::Source,
 };
 use crate::{AlgoError, Result};
 
@@ -34,10 +36,10 @@ pub(crate) fn allocate<T: Element, K: Dimension>(stream: &Stream, dim: K) -> Res
     Ok(GpuArray::from_device_vec(data, dim)?)
 }
 
-/// Computes the reduction of `lowered` over the axes that are not kept into elements at `targets`, which have `kept_strides` along the kept axes, in the order of
+/// Computes the reduction of `source` over the axes that are not kept into elements at `targets`, which have `kept_strides` along the kept axes, in the order of
 /// `stream`. Does not wait.
 pub(crate) fn run(
-    lowered: &Lowered<'_>,
+    source: &impl Source,
     operator: &Operator,
     is_kept: &[bool],
     kept_strides: &[isize],
@@ -45,25 +47,20 @@ pub(crate) fn run(
     target_home: Option<&Stream>,
     stream: &Stream,
 ) -> Result<()> {
-    let count = lowered.shape().iter().zip(is_kept).filter(|(_, kept)| !**kept).map(|(&length, _)| length).product();
+    let leaves = source.leaves();
+    let count = source.shape().iter().zip(is_kept).filter(|(_, kept)| !**kept).map(|(&length, _)| length).product();
     let device = stream.device();
-    let axes = Axes::of(lowered, is_kept, kept_strides, operator);
-    let policy = Policy::of(lowered, operator, axes.along_kept);
-    let mut key: SmallVec<[u64; 64]> = SmallVec::new();
-    key.extend_from_slice(&[KEY, u64::from(axes.along_kept), operator.key()]);
-    key.extend(lowered.key());
-    let make = || Ok(program(lowered, operator, &policy, axes.along_kept));
-    let kernel = device.generated_kernel(&key, make)?;
+    let axes = Axes::of(source.shape(), &leaves, is_kept, kept_strides, operator);
+    let policy = Policy::of(&leaves, operator, axes.along_kept);
+    let kernel = kernel(source, operator, &policy, axes.along_kept, device)?;
 
     let blocks = kernel.resident_blocks(policy.threads, 0)?.clamp(1, policy.most_blocks);
     let threads = device.multiprocessors()? as usize * (blocks * policy.threads) as usize;
-    let Some(launch) = plan(lowered, &axes, operator, &policy, targets, count, threads)? else { return Ok(()) };
+    let Some(launch) = plan(source, &leaves, &axes, operator, &policy, targets, count, threads)? else { return Ok(()) };
 
-    let mut homes: SmallVec<[&Stream; 4]> = SmallVec::new();
-    for home in lowered.homes().map(|home| -> &Stream { home }).chain(target_home) {
-        if !homes.contains(&home) {
-            homes.push(home);
-        }
+    let mut homes = source.homes();
+    if let Some(home) = target_home.filter(|home| !homes.contains(home)) {
+        homes.push(home);
     }
     let mut words = launch.words;
     let limit = gpu_array::gpu_driver::PARAMETER_BYTES;
@@ -85,15 +82,51 @@ pub(crate) fn run(
     Ok(())
 }
 
-pub(crate) fn program(lowered: &Lowered<'_>, operator: &Operator, policy: &Policy, along_kept: bool) -> Program {
+/// The result of a user's reduction over the places of `source`, into an element at `target`.
+pub(crate) fn reduce_custom(
+    source: &impl Source,
+    operator: &Arc<Custom>,
+    target: u64,
+    target_home: Option<&Stream>,
+    stream: &Stream,
+) -> Result<()> {
+    run(source, &custom(operator), &[false], &[], &[target], target_home, stream)
+}
+
+/// Makes the kernel of [`reduce_custom`] ahead.
+pub(crate) fn compile_custom(source: &impl Source, operator: &Arc<Custom>, device: &Device) -> Result<()> {
+    let operator = custom(operator);
+    let policy = Policy::of(&source.leaves(), &operator, false);
+    kernel(source, &operator, &policy, false, device).map(drop)
+}
+
+fn custom(operator: &Arc<Custom>) -> Operator {
+    Operator::new(Kind::Custom(operator.clone()), DType::U8, false)
+}
+
+fn kernel(
+    source: &impl Source,
+    operator: &Operator,
+    policy: &Policy,
+    along_kept: bool,
+    device: &Device,
+) -> Result<GeneratedKernel> {
+    let mut key: SmallVec<[u64; 64]> = SmallVec::new();
+    key.extend_from_slice(&[KEY, u64::from(along_kept), operator.key()]);
+    source.add_key(&mut key);
+    Ok(device.generated_kernel(&key, || Ok(program(source, operator, policy, along_kept)))?)
+}
+
+fn program(source: &impl Source, operator: &Operator, policy: &Policy, along_kept: bool) -> Program {
     let name = policy.template(along_kept, "Value", &operator.text());
     let bytes = operator.state_bytes().next_multiple_of(8);
+    let (value, headers) = source.text();
+    let custom = if let Kind::Custom(custom) = &operator.kind { custom.definition.as_str() } else { "" };
     let text = format!(
-        "#include \"reduce.cuh\"\n{}static_assert(sizeof({}::State) <= {bytes}, \"the room for states\");\n",
-        lowered.functor("Value"),
+        "#include \"reduce.cuh\"\n{custom}{value}static_assert(sizeof({}::State) <= {bytes}, \"the room for states\");\n",
         operator.text()
     );
     let program = Program::new("reduction.cu", text).option("-default-device").overlapping().name_expression(name);
-    let headers = lowered.headers().into_iter().chain([OPERATORS, REDUCE]);
+    let headers = headers.into_iter().chain([OPERATORS, REDUCE]);
     headers.fold(program, |program, header| program.header(header.name, header.text))
 }

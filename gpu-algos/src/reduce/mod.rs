@@ -25,6 +25,13 @@ mod operator;
 mod plan;
 mod policy;
 mod reduction;
+mod source;
 
 pub use methods::{Common, Reductions, Summable};
 pub use reduction::{Pair, Reduction, Results};
+
+pub(crate) use {
+    launch::{compile_custom, reduce_custom},
+    operator::Custom,
+    source::Source,
+};

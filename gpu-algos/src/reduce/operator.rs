@@ -1,5 +1,7 @@
 //! What reductions do with values, as the host knows it. The device's side is `device/operators.cuh`.
 
+use std::sync::Arc;
+
 use gpu_array::DType;
 use smallvec::{SmallVec, smallvec};
 
@@ -13,8 +15,19 @@ pub(crate) struct Operator {
     pub(crate) ignores_nan: bool,
 }
 
+/// An operator from a user's text.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Custom {
+    /// Structures and functions; among them the operator, `gpu_user::Operator`.
+    pub(crate) definition: String,
+    /// A hash of all texts of the kernel.
+    pub(crate) key: [u64; 4],
+    pub(crate) state_bytes: usize,
+    pub(crate) commutative: bool,
+}
+
 /// Which operator. Types are those that sums are carried in, and those of results.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Kind {
     Sum {
         carried: DType,
@@ -53,6 +66,7 @@ pub(crate) enum Kind {
     NormL2,
     /// Of absolute values: the greatest, 0 of none.
     NormMax,
+    Custom(Arc<Custom>),
 }
 
 impl Operator {
@@ -64,28 +78,29 @@ impl Operator {
     pub(crate) fn text(&self) -> String {
         let (value, ignore) = (self.value.cuda_name(), self.ignores_nan);
         let of = |result: DType| format!("{value}, {}", result.cuda_name());
-        let arguments = match self.kind {
+        let arguments = match &self.kind {
             Kind::Sum { carried, result } | Kind::Product { carried, result } => {
-                format!("{}, {}, {ignore}", of(carried), result.cuda_name())
+                format!("{}, {}, {ignore}", of(*carried), result.cuda_name())
             }
             Kind::Count => value.to_owned(),
             Kind::Logical { all } => format!("{value}, {all}"),
             Kind::Extreme { greatest } | Kind::ArgExtreme { greatest } => format!("{value}, {greatest}, {ignore}"),
             Kind::MinMax => format!("{value}, {ignore}"),
-            Kind::Mean { result } => format!("{}, {ignore}", of(result)),
+            Kind::Mean { result } => format!("{}, {ignore}", of(*result)),
             Kind::Variance { result, ddof }
             | Kind::Deviation { result, ddof }
             | Kind::MeanVariance { result, ddof } => {
-                format!("{}, {ddof}, {ignore}", of(result))
+                format!("{}, {ddof}, {ignore}", of(*result))
             }
             Kind::NormL2 if self.value == DType::F64 => return "gpu::reduce::NormL2".to_owned(),
+            Kind::Custom(_) => return "gpu_user::Operator".to_owned(),
             Kind::NormL2 | Kind::NormMax => value.to_owned(),
         };
         format!("gpu::reduce::{}<{arguments}>", self.structure())
     }
 
     fn structure(&self) -> &'static str {
-        match self.kind {
+        match &self.kind {
             Kind::Sum { .. } => "Sum",
             Kind::Product { .. } => "Product",
             Kind::Count => "Count",
@@ -99,25 +114,27 @@ impl Operator {
             Kind::MeanVariance { .. } => "MeanVariance",
             Kind::NormL2 => "NormL2Of",
             Kind::NormMax => "NormMax",
+            Kind::Custom(_) => "",
         }
     }
 
     /// All that the text depends on, but for the type of the values.
     pub(crate) fn key(&self) -> u64 {
-        let (number, types, more) = match self.kind {
-            Kind::Sum { carried, result } => (0, [carried, result], 0),
-            Kind::Product { carried, result } => (1, [carried, result], 0),
+        let (number, types, more) = match &self.kind {
+            Kind::Sum { carried, result } => (0, [*carried, *result], 0),
+            Kind::Product { carried, result } => (1, [*carried, *result], 0),
             Kind::Count => (2, [DType::I64; 2], 0),
-            Kind::Logical { all } => (3, [DType::Bool; 2], u32::from(all)),
-            Kind::Extreme { greatest } => (4, [self.value; 2], u32::from(greatest)),
+            Kind::Logical { all } => (3, [DType::Bool; 2], u32::from(*all)),
+            Kind::Extreme { greatest } => (4, [self.value; 2], u32::from(*greatest)),
             Kind::MinMax => (5, [self.value; 2], 0),
-            Kind::ArgExtreme { greatest } => (6, [DType::I64; 2], u32::from(greatest)),
-            Kind::Mean { result } => (7, [result; 2], 0),
-            Kind::Variance { result, ddof } => (8, [result; 2], ddof),
-            Kind::Deviation { result, ddof } => (9, [result; 2], ddof),
-            Kind::MeanVariance { result, ddof } => (10, [result; 2], ddof),
+            Kind::ArgExtreme { greatest } => (6, [DType::I64; 2], u32::from(*greatest)),
+            Kind::Mean { result } => (7, [*result; 2], 0),
+            Kind::Variance { result, ddof } => (8, [*result; 2], *ddof),
+            Kind::Deviation { result, ddof } => (9, [*result; 2], *ddof),
+            Kind::MeanVariance { result, ddof } => (10, [*result; 2], *ddof),
             Kind::NormL2 => (11, [self.value; 2], 0),
             Kind::NormMax => (12, [self.value; 2], 0),
+            Kind::Custom(_) => (13, [self.value; 2], 0),
         };
         let [carried, result] = types.map(|dtype| dtype as u64);
         number | u64::from(self.ignores_nan) << 8 | carried << 16 | result << 24 | u64::from(more) << 32
@@ -125,13 +142,14 @@ impl Operator {
 
     /// Bytes of a state that blocks hand on, at least.
     pub(crate) fn state_bytes(&self) -> usize {
-        match self.kind {
+        match &self.kind {
             Kind::Sum { carried, .. } | Kind::Product { carried, .. } => carried.bytes(),
             Kind::Logical { .. } => 4,
             Kind::Count => 8,
             Kind::Extreme { .. } | Kind::NormMax => self.value.bytes(),
             Kind::ArgExtreme { .. } | Kind::MinMax | Kind::Mean { .. } => 16,
             Kind::NormL2 => 24,
+            Kind::Custom(custom) => custom.state_bytes,
             Kind::Variance { .. } | Kind::Deviation { .. } | Kind::MeanVariance { .. } => 32,
         }
     }
@@ -143,7 +161,7 @@ impl Operator {
 
     /// Whether the order of values plays no part.
     pub(crate) fn is_commutative(&self) -> bool {
-        true
+        !matches!(&self.kind, Kind::Custom(custom) if !custom.commutative)
     }
 
     /// Whether places matter.
@@ -153,23 +171,25 @@ impl Operator {
 
     /// The types of its results.
     pub(crate) fn results(&self) -> SmallVec<[DType; 2]> {
-        match self.kind {
+        match &self.kind {
             Kind::Sum { result, .. }
             | Kind::Product { result, .. }
             | Kind::Mean { result }
             | Kind::Variance { result, .. }
-            | Kind::Deviation { result, .. } => smallvec![result],
-            Kind::MeanVariance { result, .. } => smallvec![result; 2],
+            | Kind::Deviation { result, .. } => smallvec![*result],
+            Kind::MeanVariance { result, .. } => smallvec![*result; 2],
             Kind::Count | Kind::ArgExtreme { .. } => smallvec![DType::I64],
             Kind::Logical { .. } => smallvec![DType::Bool],
             Kind::Extreme { .. } | Kind::NormL2 | Kind::NormMax => smallvec![self.value],
             Kind::MinMax => smallvec![self.value; 2],
+            // At an address of its own.
+            Kind::Custom(_) => smallvec![DType::U8],
         }
     }
 
     /// Its name, where there is nothing that it could give for no values.
     pub(crate) fn fails_on_nothing(&self) -> Option<&'static str> {
-        match self.kind {
+        match &self.kind {
             Kind::Extreme { greatest: true } => Some("max"),
             Kind::Extreme { .. } => Some("min"),
             Kind::MinMax => Some("min_max"),

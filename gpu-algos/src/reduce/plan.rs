@@ -1,16 +1,13 @@
 //! From the axes of a reduction to a launch: which kernel, how many threads and blocks for a result, the words.
 
-use gpu_array::{
-    DType,
-    expression::{Lowered, divisor},
-    gpu_driver::LaunchConfig,
-};
+use gpu_array::{DType, expression::divisor, gpu_driver::LaunchConfig};
 use smallvec::SmallVec;
 
 use super::{
-    axes::{Axes, Axis},
+    axes::{Axes, Axis, Leaves},
     operator::Operator,
     policy::Policy,
+    source::Source,
 };
 use crate::{AlgoError, Result};
 
@@ -55,7 +52,8 @@ struct Shape {
 
 /// The launch of a reduction into elements at `targets`. None where there is no result.
 pub(crate) fn plan(
-    lowered: &Lowered<'_>,
+    source: &impl Source,
+    leaves: &Leaves<'_>,
     axes: &Axes,
     operator: &Operator,
     policy: &Policy,
@@ -77,24 +75,24 @@ pub(crate) fn plan(
     if !axes.along_kept && axes.reduced.is_empty() {
         axes.reduced.push(one());
     }
-    let bases = bases(lowered, &axes);
+    let bases = bases(leaves, &axes);
     let shape = if axes.along_kept {
         columns(&axes, policy, results, count, wanted_threads)
     } else {
-        rows(lowered, &axes, policy, results, count, wanted_threads, &bases)
+        rows(leaves, &axes, policy, results, count, wanted_threads, &bases)
     };
     let blocks = shape.groups.checked_mul(shape.splits).filter(|&blocks| blocks <= MOST_BLOCKS);
-    let blocks = blocks.ok_or(AlgoError::TooLarge { op: "a reduction", shape: lowered.shape().to_vec() })?;
+    let blocks = blocks.ok_or(AlgoError::TooLarge { op: "a reduction", shape: source.shape().to_vec() })?;
     let config = LaunchConfig { grid: (blocks as u32).into(), block: policy.threads.into(), shared_bytes: 0 };
     let states = if shape.splits > 1 { blocks * shape.states_of_block } else { 0 };
     let scratch_bytes = states * operator.state_bytes().next_multiple_of(8);
-    let words = words(lowered, &axes, &shape, operator, policy, targets, &bases);
+    let words = words(source, leaves, &axes, &shape, operator, policy, targets, &bases);
     Ok(Some(Launch { words, config, scratch_bytes }))
 }
 
 /// The address of each leaf's first element, or its first value.
-fn bases(lowered: &Lowered<'_>, axes: &Axes) -> SmallVec<[u64; 4]> {
-    let each = lowered.leaves().zip(&axes.leaf_offsets).map(|(leaf, &offset)| {
+fn bases(leaves: &Leaves<'_>, axes: &Axes) -> SmallVec<[u64; 4]> {
+    let each = leaves.iter().zip(&axes.leaf_offsets).map(|(leaf, &offset)| {
         let step = if leaf.is_place { 1 } else { leaf.dtype.bytes() as i64 };
         leaf.address.wrapping_add_signed(offset as i64 * step)
     });
@@ -103,7 +101,7 @@ fn bases(lowered: &Lowered<'_>, axes: &Axes) -> SmallVec<[u64; 4]> {
 
 /// Threads go along a reduced axis: several results to a block, a block to a result, or several blocks.
 fn rows(
-    lowered: &Lowered<'_>,
+    leaves: &Leaves<'_>,
     axes: &Axes,
     policy: &Policy,
     results: usize,
@@ -113,7 +111,7 @@ fn rows(
 ) -> Shape {
     let (width, threads) = (policy.width as usize, policy.threads as usize);
     let alone = axes.reduced.len() == 1 && axes.kept.is_empty();
-    let shift = if alone { shift(lowered, axes, bases, width) } else { 0 };
+    let shift = if alone { shift(leaves, axes, bases, width) } else { 0 };
     let row_packs = (axes.reduced[0].length + shift).div_ceil(width);
     let outer: usize = axes.reduced[1..].iter().map(|axis| axis.length).product();
     let packs = row_packs * outer;
@@ -146,9 +144,9 @@ fn rows(
 }
 
 /// Places before the first that make the packs of the first leaf in memory whole.
-fn shift(lowered: &Lowered<'_>, axes: &Axes, bases: &[u64], width: usize) -> usize {
+fn shift(leaves: &Leaves<'_>, axes: &Axes, bases: &[u64], width: usize) -> usize {
     let first =
-        lowered.leaves().enumerate().find(|(number, leaf)| !leaf.is_place && axes.reduced[0].steps[number + 1] == 1);
+        leaves.iter().enumerate().find(|(number, leaf)| !leaf.is_place && axes.reduced[0].steps[number + 1] == 1);
     first.map_or(0, |(number, leaf)| {
         let bytes = leaf.dtype.bytes();
         (bases[number] % pack_bytes(width, bytes)) as usize / bytes
@@ -201,7 +199,8 @@ fn leaf_kind(axes: &Axes, leaf: usize, dtype: DType, address: u64, shift: usize,
 }
 
 fn words(
-    lowered: &Lowered<'_>,
+    source: &impl Source,
+    leaves: &Leaves<'_>,
     axes: &Axes,
     shape: &Shape,
     operator: &Operator,
@@ -227,7 +226,7 @@ fn words(
         words.push(target.wrapping_add_signed(axes.result_offset as i64 * dtype.bytes() as i64));
     }
     let mut plain = axes.reduced.len() == 1;
-    for (number, leaf) in lowered.leaves().enumerate() {
+    for (number, leaf) in leaves.iter().enumerate() {
         let address = bases[number];
         let kind = if leaf.is_place {
             0
@@ -246,7 +245,7 @@ fn words(
         let empty = (MAX_AXES - list.len()) * (3 + bases.len());
         words.extend(std::iter::repeat_n(0, empty));
     }
-    words.extend_from_slice(lowered.scalars());
-    words.extend(lowered.extra());
+    words.extend_from_slice(source.scalars());
+    words.extend(source.extra());
     words
 }

@@ -1,8 +1,9 @@
 //! How reductions are cut: plain data, chosen from element types, passed as template arguments.
 
-use gpu_array::expression::Lowered;
-
-use super::operator::Operator;
+use super::{
+    axes::Leaves,
+    operator::{Kind, Operator},
+};
 
 /// The template arguments of a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,15 +24,17 @@ impl Policy {
     /// Measured on an H200, f32, 2^28: a sum at 0.987 of what memory can be read with, the place of the greatest at 0.97, variance at 0.96, a dot product at 1.00.
     /// More blocks than are there at once cost 3 to 10 %, 128 bytes under way for each thread and leaf are better than 64 and 256, so few registers that
     /// four blocks of `rows` fit make it slower by a fifth; cache hints change nothing.
-    pub(crate) fn of(lowered: &Lowered<'_>, operator: &Operator, along_kept: bool) -> Self {
-        let leaves = lowered.leaves().len().max(1);
-        let bytes = lowered.leaves().filter(|leaf| !leaf.is_place).map(|leaf| leaf.dtype.bytes()).max().unwrap_or(4);
+    pub(crate) fn of(leaves: &Leaves<'_>, operator: &Operator, along_kept: bool) -> Self {
+        let bytes = leaves.iter().filter(|leaf| !leaf.is_place).map(|leaf| leaf.dtype.bytes()).max().unwrap_or(4);
+        let leaves = leaves.len();
         let width = (16 / bytes).min(match leaves {
             0..=8 => 16,
             9..=16 => 4,
             17..=32 => 2,
             _ => 1,
         });
+        // Places of which nothing is read but by a user's text: neighbouring threads have neighbouring places, unless each joins some in order.
+        let width = if matches!(&operator.kind, Kind::Custom(custom) if custom.commutative) { 1 } else { width };
         let unroll = match leaves {
             0..=2 => 8, // tune gpu-algos.reduce_unroll: 4 8 16; (reduce-)?(sum|dot)/.*/gpu-algos/device
             3..=4 => 4,

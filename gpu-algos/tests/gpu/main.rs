@@ -8,6 +8,7 @@ use gpu_driver::{Device, emulated::Emulated, nvrtc};
 use testkit::Suite;
 
 mod kernels_elementwise;
+mod kernels_reduction;
 mod reductions;
 
 const NEEDS_A_GPU: &str = "the emulated device has not the memory, nor the time";
@@ -28,6 +29,7 @@ fn main() -> ExitCode {
         KERNELS.checks().map(|(name, instance, arch)| (name, move |_: &()| Ok(instance.compile(arch).map(drop)?)));
     Suite::new()
         .group("device", device.clone(), "GPU_TESTS", reductions::TESTS)
+        .group("device", device.clone(), "GPU_TESTS", kernels_reduction::TESTS)
         .group("elementwise", device.clone(), "GPU_TESTS", kernels_elementwise::TESTS)
         .group("counts", emulated(), require, kernels_elementwise::COUNTS)
         .group("large", gpu, if on_gpu { "GPU_TESTS" } else { "" }, kernels_elementwise::LARGE)

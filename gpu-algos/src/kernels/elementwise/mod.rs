@@ -9,9 +9,11 @@ use std::{fmt, sync::OnceLock};
 
 use gpu_array::gpu_driver::{Device, DevicePod, GeneratedKernel, KernelType, Program};
 
+pub(super) use self::text::LOOP as ARGUMENTS;
+
 use self::policy::Policy;
 use super::{
-    KernelArg, Places,
+    KernelArg, Places, ReductionKernel,
     bind::{self, Bound},
     declaration::{self, Declared, Role},
     types::Types,
@@ -215,15 +217,20 @@ impl ElementwiseKernel {
     }
 }
 
-/// All that the kernel depends on, hashed.
-fn key(program: &Program) -> [u64; 5] {
+/// All that a program consists of, hashed.
+pub(super) fn hash(program: &Program) -> [u64; 4] {
     let digest = program.digest();
-    let mut key = [KEY; 5];
-    for (word, digits) in key[1..].iter_mut().zip(digest.as_bytes().chunks(16)) {
+    let mut words = [0; 4];
+    for (word, digits) in words.iter_mut().zip(digest.as_bytes().chunks(16)) {
         let digits = std::str::from_utf8(digits).unwrap_or_default();
         *word = u64::from_str_radix(digits, 16).unwrap_or_default();
     }
-    key
+    words
+}
+
+fn key(program: &Program) -> [u64; 5] {
+    let [a, b, c, d] = hash(program);
+    [KEY, a, b, c, d]
 }
 
 impl fmt::Debug for ElementwiseKernel {
@@ -267,6 +274,22 @@ impl Declaration {
 
     pub fn output_table<T: KernelType>(self, name: &str) -> Self {
         self.argument::<T>(name, Role::Output, true)
+    }
+
+    pub fn reduction<T: DevicePod>(
+        self,
+        name: &str,
+        neutral: &str,
+        reduce: &str,
+        map: &str,
+    ) -> Result<ReductionKernel<T>> {
+        match self.error {
+            Some(error) => Err(error),
+            None => {
+                let texts = [neutral, reduce, map].map(str::to_owned);
+                Ok(ReductionKernel::of(self.arguments, self.types, texts)?.name(name))
+            }
+        }
     }
 
     pub fn kernel(self, name: &str, operation: &str) -> Result<ElementwiseKernel> {

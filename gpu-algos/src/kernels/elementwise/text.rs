@@ -10,7 +10,7 @@ use gpu_array::{
 use super::{ElementwiseKernel, policy::Policy};
 use crate::Result;
 
-pub(super) const LOOP: Header = Header { name: "elementwise.cuh", text: include_str!("elementwise.cuh") };
+pub(crate) const LOOP: Header = Header { name: "elementwise.cuh", text: include_str!("elementwise.cuh") };
 
 /// What the kernel's own parameters are, in the order in which they come.
 pub(super) const OWN: [&str; 4] =

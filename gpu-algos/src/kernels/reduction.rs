@@ -1,0 +1,340 @@
+//! Reductions from a user's text.
+#![expect(
+    unsafe_code,
+    reason = "the launch of a kernel whose text nobody has checked, and memory that it fills before anyone reads it"
+)]
+
+use std::{
+    fmt,
+    marker::PhantomData,
+    sync::{Arc, OnceLock},
+};
+
+use gpu_array::{
+    DType,
+    expression::{HEADERS, LoweredLeaf},
+    gpu_driver::{Device, DevicePod, DeviceVec, Header, Program, Stream},
+};
+use smallvec::SmallVec;
+
+use super::{
+    KernelArg, Output, Places,
+    arguments::Given,
+    bind,
+    declaration::{self, Declared, Role},
+    elementwise::{ARGUMENTS, hash},
+    places::Progression,
+    types::Types,
+};
+use crate::{
+    AlgoError, Result,
+    reduce::{Custom, Source, reduce_custom},
+};
+
+/// A reduction from a user's text: what `map` gives at each place is joined by `reduce`.
+///
+/// `map` sees `i`, `n` and the arguments, as an [`ElementwiseKernel`](super::ElementwiseKernel)'s operation does. `reduce` is an expression of `a` and `b`, each what a map gave or an
+/// earlier join, `a` from earlier places than `b`. It is associative; it need not be commutative, since values are joined in the order of their places, unless
+/// [`ReductionKernel::commutative`] says that order plays no part, which is faster. `neutral` joined with anything gives that again; it is the result over no places.
+/// `T` is a number or a structure with [`DevicePod`].
+///
+/// ```no_run
+/// use gpu_algos::kernels::ReductionKernel;
+/// use gpu_array::{GpuArray, gpu_driver::Device};
+///
+/// let dot = ReductionKernel::<f32>::new("const float *x, const float *y", "0", "a + b", "x[i] * y[i]")?.commutative();
+/// let device = Device::first()?;
+/// let x = GpuArray::full(&device, 1000, 2.0f32)?;
+/// // SAFETY: the text reads the place i of both arrays.
+/// let product = unsafe { dot.call(&[(&x).into(), (&x).into()])? };
+/// assert_eq!(product.to_vec()?, [4000.0]);
+/// # Ok::<(), gpu_algos::AlgoError>(())
+/// ```
+///
+/// # Determinism
+/// For one text, one number of places and one device values are joined in one way: floats have the same bits from run to run.
+pub struct ReductionKernel<T> {
+    name: String,
+    arguments: Vec<Declared>,
+    types: Types,
+    texts: [String; 3],
+    preamble: String,
+    commutative: bool,
+    made: OnceLock<Made>,
+    _result: PhantomData<fn() -> T>,
+}
+
+#[derive(Debug)]
+struct Made {
+    operator: Arc<Custom>,
+    value: String,
+    headers: Vec<Header>,
+}
+
+impl<T: DevicePod> ReductionKernel<T> {
+    /// A reduction with these arguments, as [`ElementwiseKernel::new`](super::ElementwiseKernel::new) takes them, and these texts. Arrays are only read.
+    ///
+    /// # Errors
+    /// `Argument`, also for an array that is not declared `const`.
+    pub fn new(
+        arguments: &str,
+        neutral: impl Into<String>,
+        reduce: impl Into<String>,
+        map: impl Into<String>,
+    ) -> Result<Self> {
+        let texts = [neutral.into(), reduce.into(), map.into()];
+        Self::of(declaration::parse(arguments)?, Types::default(), texts)
+    }
+
+    pub(super) fn of(arguments: Vec<Declared>, mut types: Types, texts: [String; 3]) -> Result<Self> {
+        declaration::check_names(&arguments, &["i", "n"])?;
+        if let Some(written) = arguments.iter().find(|argument| argument.role == Role::Output) {
+            let why = "a reduction reads its arrays: declare it const";
+            return Err(AlgoError::Argument { argument: written.to_string(), why });
+        }
+        types.define::<T>()?;
+        let (name, preamble, made) = ("reduction_kernel".to_owned(), String::new(), OnceLock::new());
+        Ok(Self { name, arguments, types, texts, preamble, commutative: false, made, _result: PhantomData })
+    }
+
+    /// The kernel under a name of its own, which stands in errors.
+    pub fn name(self, name: &str) -> Self {
+        self.with(|kernel| kernel.name = name.to_owned())
+    }
+
+    /// Text before the kernel: functions and types that it uses. Functions need no `__device__`.
+    pub fn preamble(self, text: impl Into<String>) -> Self {
+        self.with(|kernel| kernel.preamble = text.into())
+    }
+
+    /// Says that `reduce` gives the same whatever the order of what it joins: threads then read neighbouring places.
+    pub fn commutative(self) -> Self {
+        self.with(|kernel| kernel.commutative = true)
+    }
+
+    /// Makes a structure known under its [`DevicePod::CUDA_NAME`], to arguments and to all texts. That of the result is known.
+    ///
+    /// # Errors
+    /// `TypeName` where another structure has the name.
+    pub fn with_type<U: DevicePod>(mut self) -> Result<Self> {
+        self.types.add::<U>()?;
+        Ok(self.with(|_| ()))
+    }
+
+    /// Changes what the program consists of.
+    fn with(mut self, change: impl FnOnce(&mut Self)) -> Self {
+        change(&mut self);
+        self.made = OnceLock::new();
+        self
+    }
+
+    /// The result over all places of the arrays, which all have one length (but those that are declared with any length), as a buffer of one element on the device.
+    ///
+    /// # Cost
+    /// One launch, on the stream of the first array; nothing is allocated but the result, the host does not wait. The first call on a device compiles the kernel,
+    /// or loads it from the cache on disk.
+    ///
+    /// # Errors
+    /// As [`ElementwiseKernel::call`](super::ElementwiseKernel::call).
+    ///
+    /// # Safety
+    /// The texts keep to the [contract](super#what-the-text-must-keep-to) with these arguments.
+    pub unsafe fn call(&self, arguments: &[KernelArg<'_>]) -> Result<DeviceVec<T>> {
+        // SAFETY: as the caller promises.
+        unsafe { self.call_over(Places::all(), arguments) }
+    }
+
+    /// As [`ReductionKernel::call`], over these places only, in their order. `n` is the length of the shortest array.
+    ///
+    /// # Errors
+    /// As there, and `Places` where an array has not all of them.
+    ///
+    /// # Safety
+    /// As there.
+    pub unsafe fn call_over(&self, places: Places, arguments: &[KernelArg<'_>]) -> Result<DeviceVec<T>> {
+        let (source, stream) = self.bound(places, arguments)?;
+        // SAFETY: the reduction writes the one element; where the launch fails the memory is dropped unread.
+        let result = unsafe { DeviceVec::uninitialized(stream, 1)? };
+        self.run(&source, result.as_raw(), None, stream)?;
+        Ok(result)
+    }
+
+    /// As [`ReductionKernel::call_over`], into an array or a part of one that has one element.
+    ///
+    /// # Errors
+    /// As there; `ArgumentType`, `ArgumentLength`.
+    ///
+    /// # Safety
+    /// As there.
+    pub unsafe fn call_into<'t>(
+        &self,
+        target: impl Into<Output<'t, T>>,
+        places: Places,
+        arguments: &[KernelArg<'_>],
+    ) -> Result<()>
+    where
+        T: 't,
+    {
+        let target = KernelArg::from(target.into());
+        let (source, stream) = self.bound(places, arguments)?;
+        match target.0 {
+            Given::Array { address, len: 1, home, .. } => self.run(&source, address, Some(home), stream),
+            Given::Array { len, .. } => {
+                let (kernel, argument) = (self.name.clone(), "the result".to_owned());
+                Err(AlgoError::ArgumentLength { kernel, argument, expected: 1, got: len })
+            }
+            Given::Wrong(error) => Err(error),
+            Given::Value { .. } => {
+                let (kernel, argument) = (self.name.clone(), "the result".to_owned());
+                Err(AlgoError::ArgumentType { kernel, argument, got: "a value".to_owned() })
+            }
+        }
+    }
+
+    fn run(&self, source: &Bound<'_>, address: u64, target_home: Option<&Stream>, stream: &Stream) -> Result<()> {
+        reduce_custom(source, &source.made.operator, address, target_home, stream)
+    }
+
+    fn bound<'k>(&'k self, places: Places, arguments: &[KernelArg<'k>]) -> Result<(Bound<'k>, &'k Stream)> {
+        let made = self.made()?;
+        let bound = bind::bind(&self.name, &self.arguments, &self.types, arguments, &[0])?;
+        let n = match places.is_range() {
+            true => bound.shortest(),
+            false => bound.common_length(&self.name, &self.arguments)?,
+        };
+        let Progression { count, start, step } = places.of(n).map_err(|why| {
+            let (kernel, places) = (self.name.clone(), places.to_string());
+            AlgoError::Places { kernel, places, len: n, why }
+        })?;
+        let mut extra = SmallVec::from_slice(bound.words());
+        extra[0] = n as u64;
+        let (shape, step) = ([count as usize], [step as isize]);
+        Ok((Bound { made, shape, start: start.cast_unsigned(), step, extra, homes: bound.homes }, bound.stream))
+    }
+
+    fn made(&self) -> Result<&Made> {
+        if let Some(made) = self.made.get() {
+            return Ok(made);
+        }
+        let made = self.make()?;
+        Ok(self.made.get_or_init(|| made))
+    }
+
+    fn make(&self) -> Result<Made> {
+        let [neutral, reduce, map] = &self.texts;
+        let mut names = String::new();
+        let mut word = 1;
+        for argument in &self.arguments {
+            let bytes = self.types.find(&self.name, argument)?.bytes;
+            let (element, name) = (argument.element(), &argument.name);
+            names += &match argument.role {
+                Role::Value => {
+                    format!("        const {element} {name} = gpu_user::value<{element}>(gpu_extra + {word});\n")
+                }
+                _ => format!(
+                    "        const {element} *{name} = reinterpret_cast<const {element} *>(gpu_extra[{word}]);\n"
+                ),
+            };
+            names += &format!("        static_assert(sizeof({element}) == {bytes}, \"the size in Rust\");\n");
+            word += if argument.role == Role::Value { bytes.div_ceil(size_of::<u64>()) } else { 1 };
+        }
+        let definition = format!(
+            "#include \"{}\"\n{}{}\n{}",
+            ARGUMENTS.name,
+            self.types.text(),
+            self.preamble,
+            operator(T::CUDA_NAME, neutral, reduce, self.commutative)
+        );
+        let value = value(word, &names, map);
+        let key = hash(&Program::new("", format!("{definition}{value}")));
+        let commutative = self.commutative;
+        let operator = Arc::new(Custom { definition, key, state_bytes: size_of::<T>(), commutative });
+        Ok(Made { operator, value, headers: HEADERS.into_iter().chain([ARGUMENTS]).collect() })
+    }
+
+    /// Compiles the kernel for a device ahead of the first [`ReductionKernel::call`], or loads it from the cache on disk.
+    ///
+    /// # Errors
+    /// `Compile` with the compiler's log and the text; `UnknownType`; the driver's.
+    pub fn compile(&self, device: &Device) -> Result<()> {
+        let made = self.made()?;
+        let source = Bound { made, shape: [1], start: 0, step: [1], extra: SmallVec::new(), homes: SmallVec::new() };
+        crate::reduce::compile_custom(&source, &made.operator, device)
+    }
+}
+
+/// The operator of a reduction, for `reduce.cuh`.
+fn operator(result: &str, neutral: &str, reduce: &str, commutative: bool) -> String {
+    format!(
+        "namespace gpu_user {{\n\
+         typedef {result} Result;\n\
+         template <class V> __device__ V value(const uint64_t *words) {{\n\
+         \x20   union Both {{ V value; uint64_t word[(sizeof(V) + 7) / 8]; __device__ Both() {{}} }} both;\n\
+         \x20   for (int k = 0; k < int((sizeof(V) + 7) / 8); k++) both.word[k] = words[k];\n\
+         \x20   return both.value;\n}}\n\
+         struct Operator {{\n\
+         \x20   typedef Result Local;\n    typedef Result State;\n\
+         \x20   static constexpr bool COMMUTATIVE = {commutative}, LANES = true, PLACES = false;\n\
+         \x20   static __device__ Result neutral() {{ return {neutral}; }}\n\
+         \x20   static __device__ Result join(const Result &a, const Result &b) {{ return {reduce}; }}\n\
+         \x20   static __device__ void take(Result &all, const Result &next, int64_t) {{ all = join(all, next); }}\n\
+         \x20   static __device__ void placed(Result &, int64_t, int64_t) {{}}\n\
+         \x20   static __device__ Result settle(const Result &local) {{ return local; }}\n\
+         \x20   static __device__ gpu::Tuple<Result> finish(const Result &state, int64_t) {{\n\
+         \x20       gpu::Tuple<Result> results;\n        gpu::get<0>(results) = state;\n        return results;\n    }}\n}};\n}}\n"
+    )
+}
+
+/// What is reduced: a structure as those of expressions, with one leaf, the place.
+fn value(words: usize, names: &str, map: &str) -> String {
+    format!(
+        "struct Value {{\n    typedef gpu::Tuple<gpu::Place> Leaves;\n    typedef gpu::Tuple<gpu_user::Result> Outputs;\n\
+         \x20   static constexpr int SCALARS = 0, EXTRA = {words};\n\
+         \x20   static __device__ void apply(const uint64_t *, const uint64_t *gpu_extra, const Leaves &gpu_place, Outputs &gpu_out) {{\n\
+         \x20       const int64_t i = gpu::get<0>(gpu_place).value, n = int64_t(gpu_extra[0]);\n{names}\
+         \x20       gpu::get<0>(gpu_out) = [&]() -> gpu_user::Result {{ return {map}; }}();\n    }}\n}};\n"
+    )
+}
+
+/// A kernel with the arguments of a call.
+struct Bound<'k> {
+    made: &'k Made,
+    shape: [usize; 1],
+    start: u64,
+    step: [isize; 1],
+    extra: SmallVec<[u64; 4]>,
+    homes: SmallVec<[&'k Stream; 4]>,
+}
+
+impl Source for Bound<'_> {
+    fn shape(&self) -> &[usize] {
+        &self.shape
+    }
+    fn leaves(&self) -> SmallVec<[LoweredLeaf<'_>; 4]> {
+        let leaf = LoweredLeaf { address: self.start, dtype: DType::I64, is_place: true, strides: &self.step };
+        SmallVec::from_iter([leaf])
+    }
+    fn scalars(&self) -> &[u64] {
+        &[]
+    }
+    fn extra(&self) -> SmallVec<[u64; 4]> {
+        self.extra.clone()
+    }
+    fn homes(&self) -> SmallVec<[&Stream; 4]> {
+        self.homes.iter().map(|home| -> &Stream { home }).collect()
+    }
+    fn add_key(&self, key: &mut SmallVec<[u64; 64]>) {
+        key.extend_from_slice(&self.made.operator.key);
+    }
+    fn text(&self) -> (String, Vec<Header>) {
+        (self.made.value.clone(), self.made.headers.clone())
+    }
+}
+
+impl<T> fmt::Debug for ReductionKernel<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let arguments: Vec<String> = self.arguments.iter().map(ToString::to_string).collect();
+        let [neutral, reduce, map] = &self.texts;
+        write!(f, "ReductionKernel({}({}): {map}, {reduce}, {neutral})", self.name, arguments.join(", "))
+    }
+}

@@ -1,0 +1,53 @@
+//! What is reduced: an expression of arrays, or what a user's text computes at each place.
+
+use gpu_array::{
+    expression::{Lowered, LoweredLeaf},
+    gpu_driver::{Header, Stream},
+};
+use smallvec::SmallVec;
+
+/// What is reduced, as kernels and their launches need it.
+pub(crate) trait Source {
+    /// The shape of the places.
+    fn shape(&self) -> &[usize];
+    /// What is read at each place.
+    fn leaves(&self) -> SmallVec<[LoweredLeaf<'_>; 4]>;
+    fn scalars(&self) -> &[u64];
+    fn extra(&self) -> SmallVec<[u64; 4]>;
+    /// The streams of the arrays, with repetitions.
+    fn homes(&self) -> SmallVec<[&Stream; 4]>;
+    /// All that the text depends on.
+    fn add_key(&self, key: &mut SmallVec<[u64; 64]>);
+    /// The structure `Value`, and what it includes.
+    fn text(&self) -> (String, Vec<Header>);
+}
+
+impl Source for Lowered<'_> {
+    fn shape(&self) -> &[usize] {
+        self.shape()
+    }
+    fn leaves(&self) -> SmallVec<[LoweredLeaf<'_>; 4]> {
+        self.leaves().collect()
+    }
+    fn scalars(&self) -> &[u64] {
+        self.scalars()
+    }
+    fn extra(&self) -> SmallVec<[u64; 4]> {
+        SmallVec::from_vec(self.extra())
+    }
+    fn homes(&self) -> SmallVec<[&Stream; 4]> {
+        let mut homes: SmallVec<[&Stream; 4]> = SmallVec::new();
+        for home in self.homes() {
+            if !homes.contains(&home) {
+                homes.push(home);
+            }
+        }
+        homes
+    }
+    fn add_key(&self, key: &mut SmallVec<[u64; 64]>) {
+        key.extend(self.key());
+    }
+    fn text(&self) -> (String, Vec<Header>) {
+        (self.functor("Value"), self.headers())
+    }
+}
