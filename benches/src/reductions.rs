@@ -1,6 +1,7 @@
 //! Reductions on a device: over whole arrays, of expressions, along an axis; and what one costs the host.
 //!
-//! A case is a length, or the side of a square matrix. Results go into arrays that are there, but for `mean-var`, which has two, and cases that end in `-eval`.
+//! A case is a length, or the side of a square matrix. Results go into arrays that are there, but for `mean-var`, which has two, and cases
+//! that end in `-eval`.
 
 use gpu_algos::{Reduction, Summable, prelude::*};
 use gpu_array::{Element, GpuArray, Number, Promote};
