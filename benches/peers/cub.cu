@@ -5,7 +5,7 @@
 //
 // BENCH_SET (full, quick, tiny) chooses the sizes, BENCH_FACTS is the file that the lines go to (unset: the standard output); with
 // BENCH_BACKEND other than cuda there is nothing to measure. REGEX is looked for anywhere in a figure's id,
-// `<operation>/<dtype>/<n>/cub/device`. The exit code is 2 for wrong usage, else 0: what fails, or answers wrongly, is a line with
+// `<operation>/<dtype>/<n or side>/cub/device`. The exit code is 2 for wrong usage, else 0: what fails, or answers wrongly, is a line with
 // "kind": "gap".
 //
 // Timing: 50 ms of work first, then batches of at least 1.25 ms between two events for the time asked for, the median over the batches.
@@ -30,6 +30,7 @@
 #include <cub/device/device_radix_sort.cuh>
 #include <cub/device/device_reduce.cuh>
 #include <cub/device/device_scan.cuh>
+#include <cub/device/device_segmented_reduce.cuh>
 #include <cub/device/device_select.cuh>
 #include <cub/version.cuh>
 
@@ -112,11 +113,11 @@ struct OnDevice {
 // What the operations of one type and size work on; allocated when the first of them is measured.
 template <class T>
 struct Vectors {
-    int64_t n, period;
+    int64_t n, period, named;  // `named`: what ids call the size
     std::optional<OnDevice<T>> x, out;
     std::vector<T> block;
 
-    Vectors(int64_t n, int64_t period) : n(n), period(std::min(n, period)) {}
+    Vectors(int64_t n, int64_t period) : n(n), period(std::min(n, period)), named(n) {}
 
     void prepare() {
         if (x && out) return;
@@ -230,7 +231,7 @@ static const char* dtype(uint32_t) { return "u32"; }
 template <class T, class Primitive, class Error>
 static void figure(const std::string& operation, Vectors<T>& v, double bytes_per_element, const char* ceiling, Primitive primitive,
                    Error error) {
-    const std::string id = operation + "/" + dtype(T()) + "/" + std::to_string(v.n) + "/cub/device";
+    const std::string id = operation + "/" + dtype(T()) + "/" + std::to_string(v.named) + "/cub/device";
     if (!std::regex_search(id, options.filter)) return;
     try {
         v.prepare();
@@ -340,6 +341,42 @@ static void choices(Vectors<float>& v) {
            });
 }
 
+// The sum of each row of a square matrix, as CUB has it: segments between offsets.
+static void rows(int64_t side) {
+    Vectors<float> v(side * side, PERIOD);
+    v.named = side;
+    std::optional<OnDevice<int>> starts;
+    const auto prepared = [&] {
+        if (!starts) {
+            std::vector<int> host(side + 1);
+            for (int64_t row = 0; row <= side; ++row) host[row] = int(row * side);
+            starts.emplace(host.size());
+            CHECK(cudaMemcpy(starts->data, host.data(), host.size() * sizeof(int), cudaMemcpyHostToDevice));
+        }
+        return starts->data;
+    };
+    figure("reduce-axis1", v, sizeof(float) * (1 + 1 / double(side)), "read",
+           [&](void* scratch, size_t& bytes, cudaStream_t s) {
+               const int* first = prepared();
+               return cub::DeviceSegmentedReduce::Sum(scratch, bytes, v.x->data, v.out->data, int(side), first, first + 1, s);
+           },
+           [&] {
+               const std::vector<float> got = v.out->host(0, side);
+               double largest = 0;
+               for (int64_t row = 0; row < side; ++row) {
+                   double want = 0, size = 0;
+                   for (int64_t i = row * side; i < (row + 1) * side; ++i) {
+                       want += double(v.block[i % v.period]);
+                       size += std::fabs(double(v.block[i % v.period]));
+                   }
+                   const double error = std::fabs(double(got[row]) - want) / size;
+                   if (!(error <= largest)) largest = error;
+                   if (std::isnan(largest)) break;
+               }
+               return largest;
+           });
+}
+
 static void sort(Vectors<uint32_t>& v) {
     figure("sort-keys", v, 2 * sizeof(uint32_t), "copy",
            [&](void* scratch, size_t& bytes, cudaStream_t s) {
@@ -411,6 +448,7 @@ int main(int argc, char** argv) {
         const std::string version = std::to_string(CUB_MAJOR_VERSION) + "." + std::to_string(CUB_MINOR_VERSION) + "." +
                                     std::to_string(CUB_SUBMINOR_VERSION);
         line("{\"kind\": \"version\", \"peer\": \"cub\", \"version\": \"" + version + "\"}");
+        rows(set == "full" ? 8192 : set == "quick" ? 1024 : 64);
         if (set == "full") all(1 << 28, 1 << 27);
         if (set != "tiny") all(1 << 20, 1 << 20);
         if (set == "full") all(1 << 14, 1 << 14);

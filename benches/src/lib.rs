@@ -1,8 +1,8 @@
 //! Criterion benches, ours and the peers', and what they have in common.
 //!
-//! Each bench program is a `main` of a few lines over a function here: [`memory`], [`arrays`], [`sparse`], [`algos`], [`random`]. [`harness`]
-//! times, checks and records; [`peers`] has what others' libraries do with the same inputs. A new primitive is one function that
-//! describes its figures, called from one of these modules or a new one with a bench target of its own.
+//! Each bench program is a `main` of a few lines over a function here: [`memory`], [`arrays`], [`sparse`], [`algos`], [`reductions`],
+//! [`random`]. [`harness`] times, checks and records; [`peers`] has what others' libraries do with the same inputs. A new primitive is one
+//! function that describes its figures, called from one of these modules or a new one with a bench target of its own.
 #![deny(unsafe_code)]
 
 pub mod algos;
@@ -12,4 +12,5 @@ pub mod harness;
 pub mod memory;
 pub mod peers;
 pub mod random;
+pub mod reductions;
 pub mod sparse;

@@ -6,7 +6,7 @@ import gc
 import os
 import typing
 
-from . import arrays, facts, matrices, operations, timing
+from . import arrays, facts, matrices, operations, reductions, timing
 
 # Checks take longer than the calls: of several rounds one makes them.
 CHECKED = os.environ.get("BENCH_CHECK") != "0"
@@ -34,7 +34,7 @@ def of(library, which, cases, matches):
         if ids and hasattr(library, name.replace("-", "_")):
             figures.append(Figure(name, dtype, description, data, ids))
 
-    for name, operation in {**operations.OPERATIONS, **arrays.OPERATIONS}.items():
+    for name, operation in {**operations.OPERATIONS, **arrays.OPERATIONS, **reductions.OPERATIONS}.items():
         sizes = operation.on_cpu if library.backend == "cpu" else operation.sizes
         for dtype, n, *variants in sizes[which]:
             for variant in variants or operation.variants:

@@ -3,6 +3,7 @@
 from . import operations
 from .arrays import Eager
 from .matrices import solver
+from .reductions import Reducing
 
 
 class Library:
@@ -105,6 +106,16 @@ class CuPyKernel(OnCuPy):
 
     expression_overhead = lincomb
 
+    def dot(self, v):
+        x, y = self.vector(v, v.x), self.vector(v, v.y)
+        kernel = self.cupy.ReductionKernel("T x, T y", "T z", "x * y", "a + b", "z = a", "0", "dot")
+        return lambda: kernel(x, y)
+
+    def expression_sum(self, v):
+        vectors = [self.vector(v, block) for block in (v.x, v.y, v.z(), v.w())]
+        kernel = self.cupy.ReductionKernel("T a, T b, T c, T d", "T z", "a * b + c / d", "a + b", "z = a", "0", "expression_sum")
+        return lambda: kernel(*vectors)
+
 
 class CuPyFuse(OnCuPy):
     """Expressions that CuPy makes kernels of."""
@@ -123,20 +134,12 @@ class CuPyFuse(OnCuPy):
         return lambda: fused(x, y)
 
 
-class CuPy(OnCuPy, Eager):
+class CuPy(OnCuPy, Eager, Reducing):
     name = "cupy"
 
-    def sum(self, v):
+    def mean_var(self, v):
         x = self.vector(v, v.x)
-        return lambda: self.cupy.sum(x)
-
-    def dot(self, v):
-        x, y = self.vector(v, v.x), self.vector(v, v.y)
-        return lambda: self.cupy.dot(x, y)
-
-    def argmax(self, v):
-        x = self.vector(v, v.x)
-        return lambda: self.cupy.argmax(x)
+        return lambda: (self.cupy.mean(x), self.cupy.var(x))
 
     def inclusive_scan(self, v):
         x = self.vector(v, v.x)
@@ -221,7 +224,7 @@ class CuPy(OnCuPy, Eager):
         return lambda: solve(a, b, jacobi)
 
 
-class Torch(Library, Eager):
+class Torch(Library, Eager, Reducing):
     name, backend = "torch", "cuda"
 
     def open(self):
@@ -273,13 +276,9 @@ class Torch(Library, Eager):
     def converted(self, x, dtype):
         return x.to({"f32": self.torch.float32, "f64": self.torch.float64}[dtype])
 
-    def sum(self, v):
+    def mean_var(self, v):
         x = self.vector(v, v.x)
-        return lambda: self.torch.sum(x)
-
-    def dot(self, v):
-        x, y = self.vector(v, v.x), self.vector(v, v.y)
-        return lambda: self.torch.dot(x, y)
+        return lambda: self.torch.var_mean(x, correction=0)[::-1]
 
     def inclusive_scan(self, v):
         x = self.vector(v, v.x)

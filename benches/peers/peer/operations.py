@@ -28,7 +28,14 @@ ON_CPU = {
     "quick": [(dtype, 1 << 20) for dtype in FLOATS],
     "tiny": VECTORS["tiny"],
 }
+# As short as a launch too.
+REDUCED = {
+    **VECTORS,
+    "full": [("f32", 1 << 14), ("f32", 1 << 20), ("f32", 1 << 28), ("f64", 1 << 14), ("f64", 1 << 20), ("f64", 1 << 27)],
+    "quick": [("f32", 1 << 20), ("f64", 1 << 20)],
+}
 SUMS = {**VECTORS, "full": [("f32", 1 << 20), ("f32", 1 << 28)]}
+PLACES = {which: [size for size in reduced if size[0] == "f32"] for which, reduced in REDUCED.items()}
 # The bus knows no element types, and locking pages for longer vectors takes many times as long as what is measured.
 TRANSFERS = {"full": [("f32", 1 << 20), ("f32", 1 << 24)], "quick": [("f32", 1 << 20)], "tiny": [("f32", 4096)]}
 SQUARES = {
@@ -163,11 +170,11 @@ def of_a_product(s, host):
 same_as_x = everywhere(lambda v, place, got: abs(got - v.expected(v.x, place)))
 
 OPERATIONS = {
-    "sum": Operation(total(lambda v: wide(v.x)), lambda v: v.bytes, ceiling="read", sizes=SUMS),
-    "dot": Operation(total(lambda v: wide(v.x) * wide(v.y)), lambda v: 2 * v.bytes, ceiling="read"),
+    "sum": Operation(total(lambda v: wide(v.x)), lambda v: v.bytes, ceiling="read", sizes=REDUCED),
+    "dot": Operation(total(lambda v: wide(v.x) * wide(v.y)), lambda v: 2 * v.bytes, ceiling="read", sizes=REDUCED),
     # NumPy's of 2^28 f32 is off by 1.5e-3: squares add up without cancelling, in f32. A figure with its error, no wrong answer.
     "norm2": Operation(of_the_norm, lambda v: v.bytes, ceiling="read", slack=100.0),
-    "argmax": Operation(of_the_largest, lambda v: v.bytes, ceiling="read", sizes=SUMS),
+    "argmax": Operation(of_the_largest, lambda v: v.bytes, ceiling="read", sizes=PLACES),
     "inclusive-scan": Operation(everywhere(of_prefix_sums), lambda v: 2 * v.bytes, ceiling="copy", sizes=SUMS),
     "fill": Operation(everywhere(lambda v, place, got: abs(got - FILLED)), lambda v: v.bytes, ceiling="fill"),
     "copy": Operation(same_as_x, lambda v: 2 * v.bytes, ceiling="copy"),

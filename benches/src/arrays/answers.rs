@@ -6,7 +6,7 @@ use rayon::prelude::*;
 use crate::harness::Check;
 
 /// Each element against what `want` gives for its place: the value, and the size that its error is relative to.
-pub(super) fn near<T: Copy + Sync + Into<f64>>(
+pub(crate) fn near<T: Copy + Sync + Into<f64>>(
     got: &[T],
     n: usize,
     bound: f64,
@@ -44,7 +44,7 @@ pub(super) fn check_wave(x: &[f32], y: &[f32], got: &[f32]) -> Check {
 }
 
 /// A few units in the last place.
-pub(super) fn rounding<T>() -> f64 {
+pub(crate) fn rounding<T>() -> f64 {
     4.0 * if size_of::<T>() == 4 { f64::from(f32::EPSILON) } else { f64::EPSILON }
 }
 

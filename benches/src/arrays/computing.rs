@@ -58,7 +58,7 @@ fn into_existing<T: Random, E: Error + 'static>(
 }
 
 /// In C order.
-pub(super) fn elements<T: Random, D: Dimension>(array: &GpuArray<T, D>) -> gpu_array::Result<Vec<T>> {
+pub(crate) fn elements<T: Random, D: Dimension>(array: &GpuArray<T, D>) -> gpu_array::Result<Vec<T>> {
     Ok(array.to_ndarray()?.into_raw_vec_and_offset().0)
 }
 

@@ -11,7 +11,7 @@ use crate::{
 };
 
 /// An element type of random inputs.
-pub(super) trait Random: Element {
+pub(crate) trait Random: Element {
     /// What ids call it.
     const NAME: &'static str;
     /// Uniform, in [-1, 1) for floats; those behind the first `from`.
@@ -40,13 +40,13 @@ impl Random for u8 {
 }
 
 /// Random elements in both memories.
-pub(super) struct Pair<T: Element> {
-    pub(super) host: Vec<T>,
-    pub(super) device: GpuArray<T, Ix1>,
+pub(crate) struct Pair<T: Element> {
+    pub(crate) host: Vec<T>,
+    pub(crate) device: GpuArray<T, Ix1>,
 }
 
 /// A [`Pair`] that the first figure makes which is chosen.
-pub(super) struct Input<T: Element> {
+pub(crate) struct Input<T: Element> {
     from: usize,
     n: usize,
     made: OnceCell<Pair<T>>,
@@ -54,25 +54,25 @@ pub(super) struct Input<T: Element> {
 
 impl<T: Random> Input<T> {
     /// The first of the random elements.
-    pub(super) fn new(n: usize) -> Self {
+    pub(crate) fn new(n: usize) -> Self {
         Self { from: 0, n, made: OnceCell::new() }
     }
 
     /// As many that come behind those of `other`.
-    pub(super) fn behind(other: &Self) -> Self {
+    pub(crate) fn behind(other: &Self) -> Self {
         Self { from: other.from + other.n, ..Self::new(other.n) }
     }
 
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.n
     }
 
-    pub(super) fn bytes(&self) -> u64 {
+    pub(crate) fn bytes(&self) -> u64 {
         (self.n * size_of::<T>()) as u64
     }
 
     /// The elements.
-    pub(super) fn on(&self, gpu: &Gpu) -> Outcome<&Pair<T>> {
+    pub(crate) fn on(&self, gpu: &Gpu) -> Outcome<&Pair<T>> {
         if let Some(made) = self.made.get() {
             return Ok(made);
         }

@@ -9,10 +9,12 @@ mod input;
 mod moving;
 mod overhead;
 
+pub(crate) use answers::{near, rounding};
+pub(crate) use computing::elements;
 pub(crate) use host::{lengths, lincomb, wave};
+pub(crate) use input::{Input, Pair, Random};
 
 use crate::{harness::Harness, peers};
-use input::Input;
 
 /// Figures on a device, and of the evaluator on the host.
 pub fn figures(harness: &mut Harness) {

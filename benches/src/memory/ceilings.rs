@@ -26,8 +26,13 @@ pub fn ceilings(harness: &mut Harness) {
         for bytes in [3 << 29, 1 << 30, 1 << 28] {
             copy_on_gpu(harness, bytes);
         }
+        // What is read where 2^28 f32 are reduced, the four operands of an expression of as many, 8192^2. A product of two vectors reads `bytes`.
+        for bytes in [1 << 30, 1 << 32, 1 << 28] {
+            read_on_gpu(harness, bytes);
+        }
     }
-    on_gpu(harness, bytes);
+    read_on_gpu(harness, bytes);
+    fill_on_gpu(harness, bytes);
     on_cpu(harness, bytes);
 }
 
@@ -40,13 +45,17 @@ fn copy_on_gpu(harness: &mut Harness, bytes: usize) {
     );
 }
 
-fn on_gpu(harness: &mut Harness, bytes: usize) {
+fn read_on_gpu(harness: &mut Harness, bytes: usize) {
     let n = bytes / 4;
     harness.figure("read", "bytes", bytes, "machine").work(Work::reads(bytes as u64)).device_only().on_gpu(
         |gpu| Ok(Reader::new(gpu, &data::words(n))?),
         |reader| Ok(reader.read()?),
         |reader, ()| Ok(Check::equal(&[reader.sum()?], &[sum(&data::words(n))])),
     );
+}
+
+fn fill_on_gpu(harness: &mut Harness, bytes: usize) {
+    let n = bytes / 4;
     harness.figure("fill", "bytes", bytes, "machine").work(Work::fills(bytes as u64)).device_only().on_gpu(
         |gpu| Ok(DeviceVec::from_slice(gpu.stream(), &data::words(n))?),
         |buffer| Ok(buffer.set_zero()?),

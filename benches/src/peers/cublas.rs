@@ -45,10 +45,12 @@ pub(super) fn figures(harness: &mut Harness) {
         gemm::<f32>(harness, n);
         gemm::<f64>(harness, n);
     }
-    for n in algos::lengths::<f32>(harness) {
+    // And a vector that a launch takes longer than.
+    let short = harness.set().pick(None, None, Some(1 << 14));
+    for n in short.into_iter().chain(algos::lengths::<f32>(harness)) {
         sums::<f32>(harness, n);
     }
-    for n in algos::lengths::<f64>(harness) {
+    for n in short.into_iter().chain(algos::lengths::<f64>(harness)) {
         sums::<f64>(harness, n);
     }
 }

@@ -7,18 +7,19 @@ use std::{
     process::{Command, ExitCode},
 };
 
-use benches::{algos, arrays, harness::Harness, memory, random, sparse};
+use benches::{algos, arrays, harness::Harness, memory, random, reductions, sparse};
 use gpu_driver::{Device, nvrtc};
 use serde_json::Value;
 use testkit::{Outcome, Suite, ensure, ensure_eq, tests};
 
 const RUN: &str = "BENCHES_TEST_RUN";
 type Program = (&'static str, fn(&mut Harness));
-const PROGRAMS: [Program; 5] = [
+const PROGRAMS: [Program; 6] = [
     ("memory", memory::figures),
     ("arrays", arrays::figures),
     ("sparse", sparse::figures),
     ("algos", algos::figures),
+    ("reductions", reductions::figures),
     ("random", random::figures),
 ];
 
@@ -86,7 +87,7 @@ fn backend(device: &Device) -> &'static str {
 }
 
 fn programs_measure_on_a_device(device: &Device) -> Outcome {
-    let want: [(&str, &[&str]); 3] = [
+    let want: [(&str, &[&str]); 4] = [
         (
             "memory",
             &[
@@ -122,6 +123,22 @@ fn programs_measure_on_a_device(device: &Device) -> Outcome {
                 "axpby/f64/poisson1d-500-variable/gpu-sparse-csr/device",
                 "cg200/f64/poisson1d-500-variable/gpu-sparse-csr/wall",
                 "cg200-jacobi/f64/poisson1d-500-variable/gpu-sparse-packets/wall",
+            ],
+        ),
+        (
+            "reductions",
+            &[
+                "sum/f32/4096/gpu-algos/device",
+                "sum/f64/4096/gpu-algos/wall",
+                "max/f32/4096/gpu-algos/device",
+                "argmax/f32/4096/gpu-algos/device",
+                "dot/f64/4096/gpu-algos/device",
+                "expression-sum/f32/4096/gpu-algos/device",
+                "mean-var/f32/4096/gpu-algos/device",
+                "reduce-axis0/f32/64/gpu-algos/device",
+                "reduce-axis1/f32/64/gpu-algos/wall",
+                "reduce-overhead/f32/4096-eval/gpu-algos/enqueue",
+                "reduce-overhead/f32/4096-write/gpu-algos/enqueue",
             ],
         ),
     ];

@@ -86,11 +86,11 @@ fn words(words: &[&str]) -> Vec<String> {
 }
 
 impl Row {
-    /// Whether it is of what the run measured: on the CPU or on a device, and no operation that is newer than the run.
+    /// Whether it is of what the run measured: on the CPU or on a device, and no operation that is newer than the run, whoever else had it.
     fn is_of(&self, run: &Run) -> bool {
-        let operation = |id: &str| id.split('/').next().map(str::to_owned);
+        let done_by = |id: &str| (id.split('/').next().map(str::to_owned), Id::parse(id).by.to_owned());
         self.figure.ends_with("/cpu") == (run.place.backend == "cpu")
-            && run.figures.keys().any(|id| operation(id) == operation(&self.figure))
+            && run.figures.keys().any(|id| done_by(id) == done_by(&self.figure))
     }
 }
 
@@ -278,6 +278,9 @@ mod tests {
         let newer = Row { figure: "sum/f32/9/ours/device".to_owned(), ..row(1.0) };
         let on_cpu = Row { figure: "spmv/f64/a/packets/cpu".to_owned(), ..row(1.0) };
         assert!(row(1.0).is_of(&run()) && !newer.is_of(&run()) && !on_cpu.is_of(&run()));
+        let others = Row { figure: "spmv/f64/a/ours/device".to_owned(), ..row(1.0) };
+        let another_case = Row { figure: "spmv/f64/b/packets/device".to_owned(), ..row(1.0) };
+        assert!(!others.is_of(&run()) && another_case.is_of(&run()));
         let mut run = run();
         run.place.backend = "cpu".to_owned();
         assert!(!row(1.0).is_of(&run) && on_cpu.is_of(&run));
