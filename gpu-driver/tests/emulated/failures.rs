@@ -212,6 +212,19 @@ fn generated(inputs: &mut Launches) -> Result<()> {
     unsafe { kernel.launch(config, &words, &[x.home(), y.home()], stream) }
 }
 
+/// As [`generated`], with a kernel whose parameters are pointers.
+fn generated_with_pointers(inputs: &mut Launches) -> Result<()> {
+    let Launches { x, y, stream, .. } = inputs;
+    let text = "__global__ void twice(const unsigned *x, unsigned char factor, unsigned *y) { y[threadIdx.x] = factor * x[threadIdx.x]; }";
+    let program = || Ok(Program::new("pointers.cu", text).name_expression("twice"));
+    let kernel = stream.device().generated_kernel(&[1, 3], program)?;
+    let (mut from, mut factor, mut to) = (x.as_raw(), 2u8, y.as_raw());
+    let mut values = [(&raw mut from).cast(), (&raw mut factor).cast(), (&raw mut to).cast()];
+    let config = LaunchConfig { grid: 1.into(), block: 3.into(), shared_bytes: 0 };
+    // SAFETY: the values are of the types of the parameters; three threads read x[..3] and write y[..3], whose homes are named.
+    unsafe { kernel.launch_with(config, &mut values, &[x.home(), y.home()], stream) }
+}
+
 /// What makes driver calls that can be made to fail.
 static OPERATIONS: &[Operation<Call>] = &[
     Operation {
@@ -476,6 +489,11 @@ static OPERATIONS: &[Operation<Call>] = &[
         name: "GeneratedKernel::launch, of buffers with homes elsewhere",
         makes: &[(ModuleLoad, 1), (Launch, 1), (Call::Event, 12)],
         sweep: |call| launches(call, true, generated),
+    },
+    Operation {
+        name: "GeneratedKernel::launch_with",
+        makes: &[(ModuleLoad, 1), (Launch, 1)],
+        sweep: |call| launches(call, false, generated_with_pointers),
     },
     Operation {
         name: "Module::load",
