@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use gpu_array::gpu_driver::Registry;
 
-use crate::kernels;
+use crate::{kernels, reduce};
 
 /// All kernels of this crate; for those that are made of a user's text stand samples.
-pub static KERNELS: LazyLock<Registry> = LazyLock::new(|| kernels::samples::add_to(Registry::new("gpu-algos")));
+pub static KERNELS: LazyLock<Registry> = LazyLock::new(|| reduce::samples::add_to(kernels::samples::add_to(Registry::new("gpu-algos"))));

@@ -117,7 +117,7 @@ fn kernel(
     Ok(device.generated_kernel(&key, || Ok(program(source, operator, policy, along_kept)))?)
 }
 
-fn program(source: &impl Source, operator: &Operator, policy: &Policy, along_kept: bool) -> Program {
+pub(crate) fn program(source: &impl Source, operator: &Operator, policy: &Policy, along_kept: bool) -> Program {
     let name = policy.template(along_kept, "Value", &operator.text());
     let bytes = operator.state_bytes().next_multiple_of(8);
     let (value, headers) = source.text();

@@ -25,6 +25,7 @@ mod operator;
 mod plan;
 mod policy;
 mod reduction;
+pub(crate) mod samples;
 mod source;
 
 pub use methods::{Common, Reductions, Summable};

@@ -26,6 +26,9 @@ pub struct Reduction<'a, O, D, K = Ix0> {
     _types: PhantomData<fn() -> (O, D, K)>,
 }
 
+/// Whether each axis is kept.
+type Kept = SmallVec<[bool; 4]>;
+
 /// Which axes.
 #[derive(Clone, Debug)]
 enum Reduced {
@@ -82,8 +85,8 @@ impl<'a, O, D: Dimension, K: Dimension> Reduction<'a, O, D, K> {
     }
 
     /// Whether each axis is kept.
-    fn is_kept(&self, ndim: usize) -> Result<SmallVec<[bool; 4]>> {
-        let mut kept: SmallVec<[bool; 4]> = SmallVec::from_elem(matches!(self.reduced, Reduced::These(_)), ndim);
+    fn is_kept(&self, ndim: usize) -> Result<Kept> {
+        let mut kept = SmallVec::from_elem(matches!(self.reduced, Reduced::These(_)), ndim);
         if let Reduced::These(axes) = &self.reduced {
             for &axis in axes {
                 let flag = kept.get_mut(axis).ok_or(ArrayError::Axis { op: "a reduction", axis, ndim })?;
@@ -95,8 +98,8 @@ impl<'a, O, D: Dimension, K: Dimension> Reduction<'a, O, D, K> {
         Ok(kept)
     }
 
-    /// The shape of the result, with what is reduced and which axes are kept of it.
-    fn prepare(&self) -> Result<(&Lowered<'a>, SmallVec<[bool; 4]>, K)> {
+    /// What is reduced, which axes are kept of it, and the shape of the result.
+    fn prepare(&self) -> Result<(&Lowered<'a>, Kept, K)> {
         let lowered = self.lowered.as_ref().map_err(Clone::clone)?;
         let shape = lowered.shape();
         let kept = self.is_kept(shape.len())?;

@@ -1,0 +1,75 @@
+//! Reductions that stand for all others where kernels are checked without a device.
+
+use gpu_array::{
+    DType,
+    expression::{HEADERS, LoweredLeaf},
+    gpu_driver::{Header, Registry, Stream},
+};
+use smallvec::SmallVec;
+
+use super::{
+    launch::{REDUCE, program},
+    operator::{Kind, Operator},
+    policy::Policy,
+    source::Source,
+};
+
+/// Adds reductions of arrays, one of each kind that there is.
+pub(crate) fn add_to(registry: Registry) -> Registry {
+    use DType::{Bool, F32, F64, I32, I64};
+    let sum = |carried| Kind::Sum { carried, result: F32 };
+    let moments = Kind::MeanVariance { result: F32, ddof: 0 };
+    let samples = [
+        (sum(F32), F32, false, false),
+        (sum(F32), F32, false, true),
+        (sum(F64), F32, true, false),
+        (Kind::Product { carried: I64, result: I64 }, I32, false, false),
+        (Kind::Extreme { greatest: true }, F32, false, false),
+        (Kind::Extreme { greatest: false }, F64, true, true),
+        (Kind::MinMax, F32, false, false),
+        (Kind::ArgExtreme { greatest: true }, F32, false, false),
+        (Kind::ArgExtreme { greatest: false }, F32, true, true),
+        (Kind::Logical { all: true }, Bool, false, false),
+        (Kind::Count, I32, false, true),
+        (Kind::Mean { result: F32 }, F32, true, true),
+        (moments.clone(), F32, false, false),
+        (moments, F32, false, true),
+        (Kind::NormL2, F64, false, false),
+    ];
+    samples.into_iter().fold(registry, |registry, (kind, value, ignores_nan, along_kept)| {
+        let (source, operator) = (Sample(value), Operator::new(kind, value, ignores_nan));
+        let policy = Policy::of(&source.leaves(), &operator, along_kept);
+        registry.with_sample(REDUCE.name, program(&source, &operator, &policy, along_kept))
+    })
+}
+
+/// An array of that type.
+struct Sample(DType);
+
+impl Source for Sample {
+    fn shape(&self) -> &[usize] {
+        &[1]
+    }
+    fn leaves(&self) -> SmallVec<[LoweredLeaf<'_>; 4]> {
+        SmallVec::from_iter([LoweredLeaf { address: 0, dtype: self.0, is_place: false, strides: &[1] }])
+    }
+    fn scalars(&self) -> &[u64] {
+        &[]
+    }
+    fn extra(&self) -> SmallVec<[u64; 4]> {
+        SmallVec::new()
+    }
+    fn homes(&self) -> SmallVec<[&Stream; 4]> {
+        SmallVec::new()
+    }
+    fn add_key(&self, _key: &mut SmallVec<[u64; 64]>) {}
+    fn text(&self) -> (String, Vec<Header>) {
+        let name = self.0.cuda_name();
+        let text = format!(
+            "struct Value {{\n    typedef gpu::Tuple<{name}> Leaves;\n    typedef gpu::Tuple<{name}> Outputs;\n    \
+             static constexpr int SCALARS = 0, EXTRA = 0;\n    static __device__ __forceinline__ void apply(const uint64_t *, \
+             const uint64_t *, const Leaves &x, Outputs &y) {{ gpu::get<0>(y) = gpu::get<0>(x); }}\n}};\n"
+        );
+        (text, HEADERS.to_vec())
+    }
+}
