@@ -10,6 +10,9 @@ use testkit::Suite;
 mod kernels_elementwise;
 mod kernels_reduction;
 mod reductions;
+mod reductions_large;
+mod reductions_random;
+mod reductions_streams;
 
 const NEEDS_A_GPU: &str = "the emulated device has not the memory, nor the time";
 
@@ -29,9 +32,12 @@ fn main() -> ExitCode {
         KERNELS.checks().map(|(name, instance, arch)| (name, move |_: &()| Ok(instance.compile(arch).map(drop)?)));
     Suite::new()
         .group("device", device.clone(), "GPU_TESTS", reductions::TESTS)
+        .group("device", device.clone(), "GPU_TESTS", reductions_streams::TESTS)
+        .group("device", device.clone(), "GPU_TESTS", reductions_random::TESTS)
         .group("device", device.clone(), "GPU_TESTS", kernels_reduction::TESTS)
         .group("elementwise", device.clone(), "GPU_TESTS", kernels_elementwise::TESTS)
         .group("counts", emulated(), require, kernels_elementwise::COUNTS)
+        .group("large", gpu.clone(), if on_gpu { "GPU_TESTS" } else { "" }, reductions_large::TESTS)
         .group("large", gpu, if on_gpu { "GPU_TESTS" } else { "" }, kernels_elementwise::LARGE)
         .cases("kernels", compiler(), "GPU_COMPILE", kernels)
         .run()
