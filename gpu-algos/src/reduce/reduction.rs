@@ -164,7 +164,8 @@ impl<O: Element, D: Dimension, K: Dimension> Reduction<'_, O, D, K> {
     /// Computes the result into an existing array or view, which has its shape. Does not wait.
     ///
     /// # Errors
-    /// As [`Reduction::eval`]; `OutShape`.
+    /// As [`Reduction::eval`]; `OutShape`. The array then is as it was, but where the stream of the reduction and that of the array could not be joined behind
+    /// the launch: it may have been written.
     pub fn write_into<'t>(&self, target: impl Into<GpuViewMut<'t, O, K>>) -> Result<()>
     where
         O: 't,

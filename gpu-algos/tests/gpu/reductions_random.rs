@@ -436,7 +436,7 @@ fn of_f64() -> Vec<Operator<f64>> {
 }
 
 /// So many cases of each operator of a type.
-const CASES: usize = 14;
+const CASES: usize = 40;
 
 fn check<T: Plain>(device: &Device, rng: &mut Rng, operators: Vec<Operator<T>>) -> Outcome {
     for (name, compute, definition) in operators {
