@@ -23,8 +23,10 @@ pub struct Reduction<'a, O, D, K = Ix0> {
     reduced: Reduced,
     keeps_axes: bool,
     home: Option<Stream>,
-    _types: PhantomData<fn() -> (O, D, K)>,
+    _types: Types<O, D, K>,
 }
+
+type Types<O, D, K> = PhantomData<fn() -> (O, D, K)>;
 
 /// Which axes.
 #[derive(Clone, Debug)]

@@ -202,7 +202,7 @@ where
 fn define<T: Plain>(
     x: &ArrayD<T>,
     over: &Over,
-    definition: &dyn Fn(&[T::Value]) -> Option<Vec<Want>>,
+    definition: &Definition<T::Value>,
 ) -> Option<(Vec<usize>, Vec<Vec<Want>>)> {
     let kept: Vec<usize> = (0..x.ndim()).filter(|axis| !over.axes.contains(axis)).collect();
     let mut reduced = over.axes.clone();

@@ -47,7 +47,8 @@ pub fn a_captured_reduction_is_replayed_on_another_stream(device: &Device) -> Ou
     let (first, busy) = (matrix(&mut rng), matrix(&mut rng));
     let ahead = GpuArray::from_ndarray(device, &first)?;
     // The kernels are made ahead; the stream's scratch memory is not.
-    (ahead.sum().eval()?, ahead.sum().axis(Axis(0)).eval()?);
+    ahead.sum().eval()?;
+    ahead.sum().axis(Axis(0)).eval()?;
     let mut x = GpuArray::from_ndarray(&stream, &first)?;
     let on_device = GpuArray::from_ndarray(&stream, &busy)?;
     let mut total = GpuArray::<f32, Ix0>::full(&stream, (), -1.0)?;
