@@ -31,9 +31,11 @@ fn whole(rng: &mut Rng, rows: usize, columns: usize) -> Array2<f32> {
     Array2::from_shape_fn((rows, columns), |_| rng.below(17) as f32 - 8.0)
 }
 
-/// A matrix of which several blocks work on each result: on that of all elements, and on those of columns.
-fn matrix(rng: &mut Rng) -> Array2<f32> {
-    let rows = MANY / COLUMNS + 1 + rng.below(300);
+/// A matrix of which several blocks work on each result: on that of all elements, and on those of columns. On a GPU larger, so that launches of two
+/// streams overlap there; the emulated device runs one after another.
+fn matrix(device: &Device, rng: &mut Rng) -> Array2<f32> {
+    let many = if device.is_emulated() { MANY } else { 100 * MANY };
+    let rows = many / COLUMNS + 1 + rng.below(300);
     whole(rng, rows, COLUMNS)
 }
 
@@ -44,13 +46,14 @@ fn column_sums(x: &Array2<f32>) -> Array1<f32> {
 pub fn a_captured_reduction_is_replayed_on_another_stream(device: &Device) -> Outcome {
     let mut rng = Rng(41);
     let (stream, other) = (Stream::new(device)?, Stream::new(device)?);
-    let (first, busy) = (matrix(&mut rng), matrix(&mut rng));
+    let (first, busy) = (matrix(device, &mut rng), matrix(device, &mut rng));
     let ahead = GpuArray::from_ndarray(device, &first)?;
-    // The kernels are made ahead; the stream's scratch memory is not.
+    // The kernels are made ahead, and the stream has scratch memory before the capture.
     ahead.sum().eval()?;
     ahead.sum().axis(Axis(0)).eval()?;
     let mut x = GpuArray::from_ndarray(&stream, &first)?;
     let on_device = GpuArray::from_ndarray(&stream, &busy)?;
+    on_device.sum().eval()?;
     let mut total = GpuArray::<f32, Ix0>::full(&stream, (), -1.0)?;
     let mut columns = GpuArray::<f32, Ix1>::full(&stream, COLUMNS, -1.0)?;
     let (graph, ()) = stream.capture(|| {
@@ -83,7 +86,7 @@ pub fn a_captured_reduction_is_replayed_on_another_stream(device: &Device) -> Ou
 /// Many reductions on one stream, of which the results are looked at later.
 fn many_reductions(stream: &Stream, seed: u64) -> Outcome {
     let mut rng = Rng(seed);
-    let inputs: Vec<_> = (0..3).map(|_| matrix(&mut rng)).collect();
+    let inputs: Vec<_> = (0..3).map(|_| matrix(stream.device(), &mut rng)).collect();
     let on_device: Vec<_> = inputs.iter().map(|x| GpuArray::from_ndarray(stream, x)).collect::<Result<_, _>>()?;
     for _ in 0..4 {
         let mut results = Vec::new();
@@ -124,7 +127,7 @@ pub fn threads_with_one_stream(device: &Device) -> Outcome {
 pub fn what_one_reduction_leaves_is_no_other_s(device: &Device) -> Outcome {
     let mut rng = Rng(43);
     let stream = Stream::new(device)?;
-    let x = matrix(&mut rng);
+    let x = matrix(device, &mut rng);
     let bytes = Array1::from_shape_fn(90_001, |_| 1 + rng.below(250) as u8);
     let words = Array1::from_shape_fn(MANY, |i| (i as i64 * 7919) % 24_001 - 12_000);
     let doubles = Array2::from_shape_fn((700, 33), |(i, j)| ((i * 31 + j * 17) % 101) as f64 - 50.0);
@@ -178,7 +181,7 @@ pub fn arrays_and_targets_of_three_streams(device: &Device) -> Outcome {
     let mut rng = Rng(44);
     let (home, worker, third) = (Stream::new(device)?, Stream::new(device)?, Stream::new(device)?);
     for _ in 0..3 {
-        let x = matrix(&mut rng);
+        let x = matrix(device, &mut rng);
         let on_device = GpuArray::from_ndarray(&home, &x)?;
         let made = (&on_device * 2.0).eval()?; // on its way on `home`
         let total = made.sum().on(&worker).eval()?;
