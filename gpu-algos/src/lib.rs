@@ -1,8 +1,21 @@
 //! Reductions, scans, sorts and their relatives over whole arrays.
 //!
-//! What is here now: [kernels of one's own](kernels), made of a line of CUDA C++ that is run for each element of arrays; and the host half of
-//! reductions, [`reference`](mod@reference), which holds dot products and norms that give the same bits for any number of threads.
+//! What is here now: [reductions](Reductions) on a GPU, over all axes or some, in one kernel with the expression that they reduce; [kernels of one's
+//! own](kernels), elementwise or reductions, made of a line of CUDA C++; and on the host [`reference`](mod@reference), which holds dot products and
+//! norms. All of them give the same bits from run to run, those of the host for any number of threads.
 //!
+//! ```no_run
+//! use gpu_algos::{gpu_array::{GpuArray, gpu_driver::Device}, prelude::*};
+//! use ndarray::Axis;
+//!
+//! let device = Device::first()?;
+//! let x = GpuArray::<f32, _>::full(&device, (1000, 300), 2.0)?;
+//! let total: f32 = x.sum().get()?; // waits, and copies one value
+//! let farthest = (&x - 1.0).abs().max().axis(Axis(0)).eval()?; // one kernel; 300 values, which stay on the device
+//! let (mean, var) = x.mean_var(1).get()?; // one pass
+//! assert_eq!((total, mean, var), (600_000.0, 2.0, 0.0));
+//! # Ok::<(), gpu_algos::AlgoError>(())
+//! ```
 //! ```no_run
 //! use gpu_algos::{elementwise_kernel, gpu_array::{GpuArray, gpu_driver::Device}};
 //!

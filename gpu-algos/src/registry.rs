@@ -7,4 +7,5 @@ use gpu_array::gpu_driver::Registry;
 use crate::{kernels, reduce};
 
 /// All kernels of this crate; for those that are made of a user's text stand samples.
-pub static KERNELS: LazyLock<Registry> = LazyLock::new(|| reduce::samples::add_to(kernels::samples::add_to(Registry::new("gpu-algos"))));
+pub static KERNELS: LazyLock<Registry> =
+    LazyLock::new(|| reduce::samples::add_to(kernels::samples::add_to(Registry::new("gpu-algos"))));

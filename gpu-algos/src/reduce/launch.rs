@@ -54,7 +54,7 @@ pub(crate) fn run(
     let policy = Policy::of(&leaves, operator, axes.along_kept);
     let kernel = kernel(source, operator, &policy, axes.along_kept, device)?;
 
-    let blocks = kernel.resident_blocks(policy.threads, 0)?.clamp(1, policy.most_blocks);
+    let blocks = kernel.resident_blocks(policy.threads, 0)?.clamp(policy.least_blocks, policy.most_blocks);
     let threads = device.multiprocessors()? as usize * (blocks * policy.threads) as usize;
     let Some(launch) = plan(source, &leaves, &axes, operator, &policy, targets, count, threads)? else { return Ok(()) };
 

@@ -51,6 +51,7 @@ struct Shape {
 }
 
 /// The launch of a reduction into elements at `targets`. None where there is no result.
+#[expect(clippy::too_many_arguments, reason = "what is reduced, how, to where: each of its own kind")]
 pub(crate) fn plan(
     source: &impl Source,
     leaves: &Leaves<'_>,
@@ -198,6 +199,7 @@ fn leaf_kind(axes: &Axes, leaf: usize, dtype: DType, address: u64, shift: usize,
     }
 }
 
+#[expect(clippy::too_many_arguments, reason = "what is reduced, how, to where: each of its own kind")]
 fn words(
     source: &impl Source,
     leaves: &Leaves<'_>,

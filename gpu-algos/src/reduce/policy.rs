@@ -14,6 +14,8 @@ pub(crate) struct Policy {
     pub(crate) blocks: u32,
     /// Blocks that a multiprocessor is given at most; so many keep its memory busy.
     pub(crate) most_blocks: u32,
+    /// Blocks that it is given at least, even where they are not there at once.
+    pub(crate) least_blocks: u32,
     /// Places that a thread takes at once.
     pub(crate) width: u32,
     /// How many of those are under way at once.
@@ -46,10 +48,13 @@ impl Policy {
             // A state for each place of a pack.
             let (most_width, most_unroll) = if operator.is_large() { (2, 4) } else { (8, 8) };
             let (width, unroll) = (width.min(most_width) as u32, unroll.min(most_unroll));
-            return Self { threads, blocks: 512 / threads, most_blocks: 512 / threads, width, unroll };
+            return Self { threads, blocks: 512 / threads, most_blocks: 512 / threads, least_blocks: 1, width, unroll };
         }
         let threads = 256; // tune gpu-algos.rows_threads: 256 512 1024; (reduce-)?(sum|argmax)/.*/gpu-algos/device
-        Self { threads, blocks: 1, most_blocks: 1024 / threads, width: width as u32, unroll }
+        let most_blocks = 1024 / threads;
+        // Of those that look for a place fewer fit than keep the memory busy: 240 us for 2^28 f32 with four, 267 us with those that fit.
+        let least_blocks = if operator.wants_places() { most_blocks } else { 1 };
+        Self { threads, blocks: 1, most_blocks, least_blocks, width: width as u32, unroll }
     }
 
     /// The kernel with its template arguments.

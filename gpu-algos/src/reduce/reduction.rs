@@ -23,11 +23,14 @@ pub struct Reduction<'a, O, D, K = Ix0> {
     reduced: Reduced,
     keeps_axes: bool,
     home: Option<Stream>,
-    _types: PhantomData<fn() -> (O, D, K)>,
+    _types: Types<O, D, K>,
 }
 
 /// Whether each axis is kept.
 type Kept = SmallVec<[bool; 4]>;
+
+/// What is in the type alone.
+type Types<O, D, K> = PhantomData<fn() -> (O, D, K)>;
 
 /// Which axes.
 #[derive(Clone, Debug)]
@@ -167,7 +170,8 @@ impl<O: Element, D: Dimension, K: Dimension> Reduction<'_, O, D, K> {
     /// Computes the result into an existing array or view, which has its shape. Does not wait.
     ///
     /// # Errors
-    /// As [`Reduction::eval`]; `OutShape`.
+    /// As [`Reduction::eval`]; `OutShape`. The array then is as it was, but where the stream of the reduction and that of the array could not be joined behind
+    /// the launch: it may have been written.
     pub fn write_into<'t>(&self, target: impl Into<GpuViewMut<'t, O, K>>) -> Result<()>
     where
         O: 't,

@@ -5,18 +5,23 @@ use std::process::ExitCode;
 
 use gpu_algos::KERNELS;
 use gpu_driver::{Device, emulated::Emulated, nvrtc};
-use testkit::Suite;
+use testkit::{Suite, tests};
 
+mod failures;
 mod kernels_elementwise;
 mod kernels_reduction;
 mod reductions;
+mod reductions_large;
+mod reductions_random;
+mod reductions_streams;
 
 const NEEDS_A_GPU: &str = "the emulated device has not the memory, nor the time";
 
 fn main() -> ExitCode {
+    use failures::no_fallible_function_is_forgotten;
     let compiler = || nvrtc::version().map(|_| ());
     let device = Device::for_tests();
-    // What is counted is counted by the emulated device; where a GPU does the tests it is not asked for.
+    // What is counted, and fails on demand, is so on the emulated device; where a GPU does the tests it is not asked for.
     let on_gpu = device.as_ref().is_ok_and(|device| !device.is_emulated());
     let require = if on_gpu { "" } else { "GPU_TESTS" };
     let emulated = || {
@@ -29,10 +34,15 @@ fn main() -> ExitCode {
         KERNELS.checks().map(|(name, instance, arch)| (name, move |_: &()| Ok(instance.compile(arch).map(drop)?)));
     Suite::new()
         .group("device", device.clone(), "GPU_TESTS", reductions::TESTS)
+        .group("device", device.clone(), "GPU_TESTS", reductions_streams::TESTS)
+        .group("device", device.clone(), "GPU_TESTS", reductions_random::TESTS)
         .group("device", device.clone(), "GPU_TESTS", kernels_reduction::TESTS)
         .group("elementwise", device.clone(), "GPU_TESTS", kernels_elementwise::TESTS)
         .group("counts", emulated(), require, kernels_elementwise::COUNTS)
+        .group("large", gpu.clone(), if on_gpu { "GPU_TESTS" } else { "" }, reductions_large::TESTS)
         .group("large", gpu, if on_gpu { "GPU_TESTS" } else { "" }, kernels_elementwise::LARGE)
+        .cases("failures", emulated(), require, failures::cases())
+        .group("failures", emulated(), require, tests![no_fallible_function_is_forgotten])
         .cases("kernels", compiler(), "GPU_COMPILE", kernels)
         .run()
 }

@@ -83,7 +83,7 @@ pub fn whole_arrays_of_awkward_lengths(device: &Device) -> Outcome {
         let back: f32 = dx.slice(s![..;-1])?.sum().get()?;
         ensure_eq!(back, sum(&x.to_vec()));
         ensure_eq!(dx.slice(s![..;-2])?.argmax().get()?, first_of(&x.slice(s![..;-2]).to_vec(), |x, y| x > y));
-        let twice = (&dx + &dx.slice(s![..;-1])?).sum().get()?;
+        let twice = (&dx + dx.slice(s![..;-1])?).sum().get()?;
         ensure_eq!(twice, 2.0 * sum(&x.to_vec()));
     }
     let none = GpuArray::<f32, _>::zeros(device, 0)?;

@@ -43,12 +43,22 @@ __device__ inline uint64_t index_step() { return uint64_t(gridDim.x) * blockDim.
 
 // Waits until what the stream held before this launch has run and its writes are visible. A kernel that is launched to overlap with that (programmatic
 // dependent launch: `Entry::OVERLAPS`, `Program::overlapping`) calls it in every thread, before it touches memory; in any other launch it does
-// nothing. Between two small kernels it saves about a microsecond (H200).
+// nothing. Between two small kernels it saves about a microsecond (H200). What it then reads it does not read through restricted pointers to constants:
+// those loads the compiler may put before the wait.
 __device__ inline void wait_for_stream() {
 #ifdef GPU_EMULATED
     gpu_emulated::wait_for_stream();
 #elif defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
     asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
+// Lets the next kernel of the stream be started, if it is one that overlaps: it still waits for the end of this one, but its blocks are there by then. Called
+// behind `wait_for_stream`, when every block of this kernel is running and little is left to do, since the blocks of the next one take their place
+// beside it. It happens when all threads have called it or ended.
+__device__ inline void let_next_start() {
+#if !defined(GPU_EMULATED) && defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;");
 #endif
 }
 

@@ -182,7 +182,6 @@ __global__ void __launch_bounds__(THREADS, BLOCKS) rows(const __grid_constant__ 
     typedef At<E, O> A;
     typedef typename O::State State;
     constexpr int LOCALS = O::COMMUTATIVE && O::LANES ? WIDTH : 1;
-    gpu::wait_for_stream();
     typedef Room<State, THREADS / 32> Shared;
     SHARED(Shared, room, [1]);
     SHARED(bool, last_block, [1]);
@@ -226,6 +225,7 @@ __global__ void __launch_bounds__(THREADS, BLOCKS) rows(const __grid_constant__ 
     const int64_t length = int64_t(word[A::REDUCED]), shift = int64_t(word[SHIFT]);
     const uint64_t *reduced = word + A::REDUCED;
 
+    gpu::wait_for_stream();
     // Whole packs of plain leaves: all loads of a batch before the first use, and nothing computed but addresses. What is left are the first pack and the
     // last one, where they are not whole.
     if constexpr (O::COMMUTATIVE) {
@@ -310,6 +310,7 @@ __global__ void __launch_bounds__(THREADS, BLOCKS) rows(const __grid_constant__ 
         }
     }
 
+    gpu::let_next_start();
     State state = ordered;
     if constexpr (O::COMMUTATIVE) {
         state = O::settle(locals[0]);
@@ -339,7 +340,6 @@ template <class E, class O, int THREADS, int BLOCKS, int WIDTH, int UNROLL>
 __global__ void __launch_bounds__(THREADS, BLOCKS) columns(const __grid_constant__ Words<At<E, O>::ALL> words) {
     typedef At<E, O> A;
     typedef typename O::State State;
-    gpu::wait_for_stream();
     typedef Room<State, THREADS * WIDTH> Shared;
     SHARED(Shared, room, [1]);
     SHARED(bool, last_block, [1]);
@@ -382,6 +382,7 @@ __global__ void __launch_bounds__(THREADS, BLOCKS) columns(const __grid_constant
     typename O::Local locals[WIDTH];
 #pragma unroll
     for (int k = 0; k < WIDTH; k++) locals[k] = O::neutral();
+    gpu::wait_for_stream();
     if (word[PLAIN] && last == WIDTH - 1) {
         const uint64_t first = begin;
         auto batch = [&](auto whole) {
@@ -432,6 +433,7 @@ __global__ void __launch_bounds__(THREADS, BLOCKS) columns(const __grid_constant
         }
     }
 
+    gpu::let_next_start();
     // Joined over the walkers, in order; the first walker has the block's states.
     State states[WIDTH];
 #pragma unroll

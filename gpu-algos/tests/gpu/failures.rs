@@ -1,0 +1,325 @@
+//! Every public operation bears the failure of each driver call that it makes: an error each time, nothing leaked, arrays as
+//! they were, and the next call works.
+
+use std::error::Error;
+
+use gpu_algos::{
+    AlgoError, Result,
+    gpu_array::{
+        ArrayError, GpuArray,
+        gpu_driver::{
+            Device, Stream,
+            emulated::{
+                Call::{self, Allocation, Copy, Event, Launch, ModuleLoad},
+                Emulated,
+            },
+        },
+    },
+    kernels::{ElementwiseKernel, Places, ReductionKernel},
+    prelude::*,
+};
+use ndarray::{Array1, Array2, Axis, Ix1, Ix2, array, s};
+use testkit::{Operation, Outcome, ensure, ensure_eq, fallible_functions, none_forgotten, sweeps};
+
+const KINDS: [Call; 5] = [Allocation, Launch, ModuleLoad, Copy, Event];
+
+fn sweep<S, T>(
+    call: Call,
+    prepare: impl Fn(&Device) -> Result<S>,
+    operation: impl Fn(&mut S) -> Result<T>,
+    check: impl Fn(&S, Option<&T>) -> Outcome,
+) -> Result<u64, Box<dyn Error>> {
+    let expected = |error: &AlgoError| match error {
+        AlgoError::Driver(error) | AlgoError::Array(ArrayError::Driver(error)) => call.leads_to(error),
+        _ => false,
+    };
+    let prepare = |device: &Device| Ok(prepare(device)?);
+    Ok(Emulated::new().fail_each(call, prepare, operation, check, expected)?.calls)
+}
+
+/// Columns such that several blocks work on each of their sums, and on that of all.
+const COLUMNS: usize = 8;
+
+fn host(rows: usize) -> Array2<i32> {
+    Array2::from_shape_fn((rows, COLUMNS), |(i, j)| (i * 7 % 101 + j) as i32)
+}
+
+const SMALL: usize = 5;
+const LARGE: usize = 5000;
+
+/// Reduces an array with the elements of [`host`] on a stream of its own, so that it has no scratch memory yet; the array stays as it is.
+fn reduces<T>(
+    call: Call,
+    rows: usize,
+    operation: impl Fn(&GpuArray<i32, Ix2>) -> Result<T>,
+    check: impl Fn(&T) -> Outcome,
+) -> Result<u64, Box<dyn Error>> {
+    let prepare = |device: &Device| Ok(GpuArray::from_ndarray(&Stream::new(device)?, &host(rows))?);
+    sweep(
+        call,
+        prepare,
+        |array| operation(array),
+        |array, result| {
+            ensure_eq!(array.to_ndarray()?, host(rows));
+            result.map_or(Ok(()), &check)
+        },
+    )
+}
+
+/// Writes the sums of columns into every other element of an array, whose other elements stay as they were in any case, as all do where the
+/// operation fails; but where the array is of `another` stream, which may fail to be joined behind the launch.
+fn writes(call: Call, rows: usize, another: bool) -> Result<u64, Box<dyn Error>> {
+    type Arrays = (GpuArray<i32, Ix2>, GpuArray<i64, Ix1>);
+    let prepare = |device: &Device| {
+        let stream = Stream::new(device)?;
+        let home = if another { Stream::new(device)? } else { stream.clone() };
+        Ok((GpuArray::from_ndarray(&stream, &host(rows))?, GpuArray::full(&home, 2 * COLUMNS, -1i64)?))
+    };
+    let write = |(x, target): &mut Arrays| x.sum().axis(Axis(0)).write_into(target.slice_mut(s![..;2])?);
+    sweep(call, prepare, write, |(x, target), done| {
+        let old = Array1::from_elem(2 * COLUMNS, -1);
+        let mut new = old.clone();
+        new.slice_mut(s![..;2]).assign(&column_sums(rows));
+        let got = target.to_ndarray()?;
+        let is_right = if done.is_some() { got == new } else { got == old || (another && call == Event && got == new) };
+        ensure!(is_right, "{got}, of {done:?}");
+        ensure_eq!(x.to_ndarray()?, host(rows));
+        Ok(())
+    })
+}
+
+fn total(rows: usize) -> i64 {
+    host(rows).mapv(i64::from).sum()
+}
+
+fn column_sums(rows: usize) -> Array1<i64> {
+    host(rows).mapv(i64::from).sum_axis(Axis(0))
+}
+
+/// Sums in the order of places.
+fn user_sum() -> Result<ReductionKernel<i64>> {
+    ReductionKernel::new("const int *x", "0", "a + b", "x[i]")
+}
+
+/// Adds one to each element.
+fn user_step() -> Result<ElementwiseKernel> {
+    ElementwiseKernel::new("int *x", "x[i] += 1")
+}
+
+/// Calls a user's kernel that changes an array of four.
+fn steps(
+    call: Call,
+    operation: impl Fn(&mut GpuArray<i32, Ix1>) -> Result<()>,
+    want: Array1<i32>,
+) -> Result<u64, Box<dyn Error>> {
+    let old = array![1, 2, 3, 4];
+    let prepare = |device: &Device| Ok(GpuArray::from_ndarray(device, &old)?);
+    sweep(call, prepare, operation, |x, done| {
+        ensure_eq!(&x.to_ndarray()?, if done.is_some() { &want } else { &old });
+        Ok(())
+    })
+}
+
+/// What makes driver calls that can be made to fail.
+static OPERATIONS: &[Operation<Call>] = &[
+    Operation {
+        name: "Reduction::eval",
+        makes: &[(Allocation, 1), (ModuleLoad, 1), (Launch, 1)],
+        sweep: |call| {
+            let means = |x: &GpuArray<i32, Ix2>| x.max().axis(Axis(1)).eval();
+            reduces(call, SMALL, means, |got| {
+                ensure_eq!(got.to_ndarray()?, host(SMALL).column(COLUMNS - 1).to_owned());
+                Ok(())
+            })
+        },
+    },
+    Operation {
+        name: "Reduction::eval, of two results",
+        makes: &[(Allocation, 2), (ModuleLoad, 1), (Launch, 1)],
+        sweep: |call| {
+            reduces(
+                call,
+                SMALL,
+                |x| x.min_max().eval(),
+                |(least, greatest)| {
+                    ensure_eq!((least.get()?, greatest.get()?), (0, 28 + COLUMNS as i32 - 1));
+                    Ok(())
+                },
+            )
+        },
+    },
+    Operation {
+        name: "Reduction::eval, by several blocks",
+        makes: &[(Allocation, 2), (ModuleLoad, 1), (Launch, 1)],
+        sweep: |call| {
+            reduces(
+                call,
+                LARGE,
+                |x| x.sum().eval(),
+                |got| {
+                    ensure_eq!(got.get()?, total(LARGE));
+                    Ok(())
+                },
+            )
+        },
+    },
+    Operation {
+        name: "Reduction::eval, of columns by several blocks",
+        makes: &[(Allocation, 2), (ModuleLoad, 1), (Launch, 1)],
+        sweep: |call| {
+            reduces(
+                call,
+                LARGE,
+                |x| x.sum().axis(Axis(0)).eval(),
+                |got| {
+                    ensure_eq!(got.to_ndarray()?, column_sums(LARGE));
+                    Ok(())
+                },
+            )
+        },
+    },
+    Operation {
+        name: "Reduction::get",
+        makes: &[(Allocation, 1), (ModuleLoad, 1), (Launch, 1), (Copy, 1)],
+        sweep: |call| {
+            reduces(
+                call,
+                SMALL,
+                |x| x.sum().get(),
+                |&got| {
+                    ensure_eq!(got, total(SMALL));
+                    Ok(())
+                },
+            )
+        },
+    },
+    Operation {
+        name: "Reduction::write_into",
+        makes: &[(ModuleLoad, 1), (Launch, 1)],
+        sweep: |call| writes(call, SMALL, false),
+    },
+    Operation {
+        name: "Reduction::write_into, of another stream by several blocks",
+        makes: &[(Allocation, 1), (ModuleLoad, 1), (Launch, 1), (Event, 1)],
+        sweep: |call| writes(call, LARGE, true),
+    },
+    Operation {
+        name: "ReductionKernel::call",
+        makes: &[(Allocation, 2), (ModuleLoad, 1), (Launch, 1)],
+        sweep: |call| {
+            let sum = user_sum()?;
+            let flat = |x: &GpuArray<i32, Ix2>| -> Result<_> {
+                let x = x.reshape(LARGE * COLUMNS)?;
+                // SAFETY: the text reads place i of its array.
+                unsafe { sum.call(&[x.into()]) }
+            };
+            reduces(call, LARGE, flat, |got| {
+                ensure_eq!(got.to_vec()?, vec![total(LARGE)]);
+                Ok(())
+            })
+        },
+    },
+    Operation {
+        name: "ReductionKernel::call_over",
+        makes: &[(Allocation, 1), (ModuleLoad, 1), (Launch, 1)],
+        sweep: |call| {
+            let sum = user_sum()?;
+            let flat = |x: &GpuArray<i32, Ix2>| -> Result<_> {
+                let x = x.reshape(SMALL * COLUMNS)?;
+                // SAFETY: as above.
+                unsafe { sum.call_over(Places::range(0, 2, 1), &[x.into()]) }
+            };
+            reduces(call, SMALL, flat, |got| {
+                ensure_eq!(got.to_vec()?, vec![1]);
+                Ok(())
+            })
+        },
+    },
+    Operation {
+        name: "ReductionKernel::call_into",
+        makes: &[(ModuleLoad, 1), (Launch, 1)],
+        sweep: |call| {
+            let prepare = |device: &Device| {
+                Ok((GpuArray::from_ndarray(device, &array![1, 2, 3])?, GpuArray::full(device, 2, -1i64)?))
+            };
+            let sum = user_sum()?;
+            let into = |(x, target): &mut (GpuArray<i32, Ix1>, GpuArray<i64, Ix1>)| {
+                // SAFETY: as above.
+                unsafe { sum.call_into(target.slice_mut(s![1..])?, Places::all(), &[(&*x).into()]) }
+            };
+            sweep(call, prepare, into, |(x, target), done| {
+                let want = array![-1, if done.is_some() { 6 } else { -1 }];
+                ensure_eq!((x.to_ndarray()?, target.to_ndarray()?), (array![1, 2, 3], want));
+                Ok(())
+            })
+        },
+    },
+    Operation {
+        name: "ReductionKernel::compile",
+        makes: &[(ModuleLoad, 1)],
+        sweep: |call| reduces(call, SMALL, |x| user_sum()?.compile(x.device()), |()| Ok(())),
+    },
+    Operation {
+        name: "ElementwiseKernel::call",
+        makes: &[(ModuleLoad, 1), (Launch, 1)],
+        sweep: |call| {
+            let step = user_step()?;
+            // SAFETY: the text changes place i of its array.
+            steps(call, |x| unsafe { step.call(&[x.into()]) }, array![2, 3, 4, 5])
+        },
+    },
+    Operation {
+        name: "ElementwiseKernel::call_over",
+        makes: &[(ModuleLoad, 1), (Launch, 1)],
+        sweep: |call| {
+            let step = user_step()?;
+            // SAFETY: as above.
+            steps(call, |x| unsafe { step.call_over(Places::range(1, 4, 2), &[x.into()]) }, array![1, 3, 3, 5])
+        },
+    },
+    Operation {
+        name: "ElementwiseKernel::compile",
+        makes: &[(ModuleLoad, 1)],
+        sweep: |call| steps(call, |x| user_step()?.compile(x.device()), array![1, 2, 3, 4]),
+    },
+];
+
+/// Public functions that make no driver call that can be made to fail.
+const OTHERS: &[&str] = &[
+    "Declaration::kernel",
+    "Declaration::reduction",
+    "ElementwiseKernel::name",
+    "ElementwiseKernel::new",
+    "ElementwiseKernel::with_type",
+    "ReductionKernel::new",
+    "ReductionKernel::with_type",
+    "dot",
+    "dot_serial",
+];
+
+/// A test for each operation.
+pub fn cases() -> impl Iterator<Item = (String, impl FnOnce(&()) -> Outcome + Send + 'static)> {
+    sweeps(OPERATIONS, &KINDS)
+}
+
+pub fn no_fallible_function_is_forgotten(_: &()) -> Outcome {
+    let sources = [
+        include_str!("../../src/kernels/arguments.rs"),
+        include_str!("../../src/kernels/bind.rs"),
+        include_str!("../../src/kernels/declaration.rs"),
+        include_str!("../../src/kernels/elementwise/mod.rs"),
+        include_str!("../../src/kernels/elementwise/text.rs"),
+        include_str!("../../src/kernels/mod.rs"),
+        include_str!("../../src/kernels/places.rs"),
+        include_str!("../../src/kernels/reduction.rs"),
+        include_str!("../../src/kernels/types.rs"),
+        include_str!("../../src/reduce/launch.rs"),
+        include_str!("../../src/reduce/methods.rs"),
+        include_str!("../../src/reduce/mod.rs"),
+        include_str!("../../src/reduce/reduction.rs"),
+        include_str!("../../src/reference.rs"),
+        include_str!("../../src/registry.rs"),
+    ];
+    let found: Vec<String> = sources.into_iter().flat_map(fallible_functions).collect();
+    none_forgotten(&found, OPERATIONS, OTHERS)
+}
