@@ -1,8 +1,8 @@
-//! Reductions on the host: the definition in a line of serial code, and the version for large arrays that rayon runs.
+//! Dot products and norms of vectors, and what a fused pass of another crate calls on a block of one.
 //!
 //! Elements are f32 or f64 (anything that converts to f64 exactly); products and sums are carried in f64.
 //! The parallel versions cut the array into blocks of [`BLOCK`] elements, whatever the number of threads, and add the blocks'
-//! results in order: the same input gives the same bits on one thread and on sixty-four.
+//! results in order.
 
 use rayon::prelude::*;
 

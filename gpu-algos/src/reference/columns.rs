@@ -1,0 +1,74 @@
+//! Reductions of axes that are slower in memory than one that is kept: a row of states takes row after row.
+
+use ndarray::{ArrayViewD, Axis};
+use rayon::prelude::*;
+
+use super::{
+    operator::{LANES, Operator},
+    reduce::REDUCED_AT_ONCE,
+    walk::{Part, Walk},
+};
+
+/// States side by side: those of f64 fit the first-level cache, with the elements that they take.
+const TILE: usize = 1024;
+
+/// Which of the kept axes is the fastest of all in memory, and long enough to be worth a row of states.
+pub(super) fn fastest_kept<T>(view: &ArrayViewD<'_, T>, kept: &[usize], reduced: &[usize]) -> Option<usize> {
+    let stride = |axis: usize| view.stride_of(Axis(axis)).unsigned_abs();
+    let long = |axis: &&usize| view.shape()[**axis] > 1;
+    let slower = reduced.iter().filter(long).map(|&axis| stride(axis)).min()?;
+    let fastest = (0..kept.len()).filter(|&at| long(&&kept[at])).min_by_key(|&at| stride(kept[at]))?;
+    (stride(kept[fastest]) < slower && view.shape()[kept[fastest]] >= LANES).then_some(fastest)
+}
+
+/// The states of all results, the last of the `kept` axes being the fastest. No axis is empty.
+pub(super) fn states<O: Operator>(op: &O, view: ArrayViewD<'_, O::Value>, kept: usize) -> Vec<O::State> {
+    // It goes behind the reduced axes, and stays out of the walk's own order.
+    let columns = view.shape()[kept - 1];
+    let outer = view.shape()[..kept - 1].iter().product();
+    let walk = Walk::over_rows(view, kept, O::COMMUTATIVE);
+    let states = (0..outer).into_par_iter().flat_map_iter(|result| row_of_states(op, &walk.part(result), columns));
+    states.collect()
+}
+
+/// The states of all columns of a part: tiles of blocks of rows, joined in order.
+fn row_of_states<O: Operator>(op: &O, part: &Part<'_, O::Value>, columns: usize) -> Vec<O::State> {
+    let at_once = (2 * REDUCED_AT_ONCE / columns.min(TILE)).max(1);
+    let rows = part.len() / columns;
+    let (blocks, tiles) = (rows.div_ceil(at_once), columns.div_ceil(TILE));
+    let tile = |task: usize| {
+        let (block, tile) = (task / tiles, task % tiles);
+        let columns = tile * TILE..columns.min((tile + 1) * TILE);
+        let mut states = vec![op.neutral(); columns.len()];
+        part.lanes(block * at_once, rows.min((block + 1) * at_once), |_, row, places| {
+            let row = row.slice_move(ndarray::s![columns.clone()]);
+            match row.to_slice() {
+                Some(values) => take_row(op, &mut states, values.iter(), places.first),
+                None => take_row(op, &mut states, row.iter(), places.first),
+            }
+        });
+        states
+    };
+    if blocks * tiles == 1 {
+        return tile(0);
+    }
+    let tiles_of_states: Vec<Vec<O::State>> = (0..blocks * tiles).into_par_iter().map(tile).collect();
+    let mut joined = tiles_of_states[..tiles].concat();
+    for later in tiles_of_states[tiles..].chunks(tiles) {
+        for (state, &later) in joined.iter_mut().zip(later.iter().flatten()) {
+            *state = op.join(*state, later);
+        }
+    }
+    joined
+}
+
+fn take_row<'v, O: Operator<Value: 'v>>(
+    op: &O,
+    states: &mut [O::State],
+    values: impl Iterator<Item = &'v O::Value>,
+    place: i64,
+) {
+    for (state, &value) in states.iter_mut().zip(values) {
+        *state = op.take(*state, value, place);
+    }
+}

@@ -1,0 +1,185 @@
+//! Reductions of whole arrays and of some of their axes.
+
+use ndarray::{ArrayD, ArrayView, ArrayViewD, Axis, Dimension, Ix2, IxDyn};
+use rayon::prelude::*;
+
+use super::{
+    columns,
+    operator::Operator,
+    walk::{Part, Walk},
+};
+use crate::{AlgoError, Result};
+
+/// Elements whose states are joined with those of others: whatever the number of threads.
+pub(super) const REDUCED_AT_ONCE: usize = 1 << 15;
+
+/// `finish(take(... take(take(neutral, x[0], 0), x[1], 1) ...))`, the elements in C order: the definition of a reduction, on one thread.
+///
+/// # Errors
+/// `Empty` where the operator has no result of no values.
+///
+/// ```
+/// use gpu_algos::reference::{Sum, reduce_serial};
+/// assert_eq!(reduce_serial(&Sum::new(), &ndarray::array![[1_u8, 255], [3, 4]])?, 263);
+/// # Ok::<(), gpu_algos::AlgoError>(())
+/// ```
+pub fn reduce_serial<'a, O: Operator<Value: 'a>, D: Dimension>(
+    op: &O,
+    view: impl Into<ArrayView<'a, O::Value, D>>,
+) -> Result<O::Output> {
+    let view = view.into();
+    let state = view.iter().zip(0..).fold(op.neutral(), |state, (&value, place)| op.take(state, value, place));
+    finish(op, state, view.len())
+}
+
+/// What [`reduce_serial`] gives, on all threads: of an array of any rank and layout, of what views as one, such as `&array` or a slice.
+///
+/// Determinism: bitwise the same for any number of threads, since blocks of a fixed size are joined in order. Results that do not round, such as
+/// those of integers, extremes and places, are those of the definition; sums of floats may differ from it within rounding, and between layouts.
+/// Cost: one pass over the elements, in the order in which they are in memory where the operator is commutative; a state of scratch per
+/// 32768 elements. Fewer than these stay on the calling thread.
+///
+/// # Errors
+/// `Empty` where the operator has no result of no values.
+///
+/// ```
+/// use gpu_algos::reference::{ArgMax, reduce};
+/// use ndarray::{array, s};
+///
+/// let x = array![[1.0_f32, 5.0, 2.0], [7.0, 0.0, 7.0]];
+/// assert_eq!(reduce(&ArgMax::new(), &x)?, 3);
+/// assert_eq!(reduce(&ArgMax::new(), x.slice(s![.., ..;-1]))?, 3); // of [[2, 5, 1], [7, 0, 7]]
+/// # Ok::<(), gpu_algos::AlgoError>(())
+/// ```
+pub fn reduce<'a, O: Operator<Value: 'a>, D: Dimension>(
+    op: &O,
+    view: impl Into<ArrayView<'a, O::Value, D>>,
+) -> Result<O::Output> {
+    let view = view.into().into_dyn();
+    if view.is_empty() {
+        return finish(op, op.neutral(), 0);
+    }
+    let walk = Walk::new(view, 0, O::COMMUTATIVE);
+    let part = walk.part(0);
+    finish(op, state_of(op, &part), part.len())
+}
+
+/// The reduction over any set of axes: for each position of the others, in order, what [`reduce`] gives of the elements there.
+///
+/// Shapes: the result has the axes that are not in `axes`, as they stand in `view`; with no axes each element is reduced alone. Places count in
+/// C order of the reduced axes, in the order of the array, whatever the order of `axes`.
+/// Determinism and cost: as [`reduce`]. Where a kept axis is the fastest in memory, rows are taken by a row of states; scratch is then a state
+/// per 32 elements and one per result.
+///
+/// # Errors
+/// `Axis` for an axis that the array does not have, `RepeatedAxis` for one that is given twice, `Empty` where there are results, all of no
+/// values, and the operator has none for that.
+///
+/// ```
+/// use gpu_algos::reference::{Max, Mean, reduce_axes};
+/// use ndarray::{Axis, array};
+///
+/// let x = array![[1.0_f32, 5.0, 3.0], [7.0, 0.0, 7.0]];
+/// assert_eq!(reduce_axes(&Max::new(), &x, &[Axis(0)])?, array![7.0, 5.0, 7.0].into_dyn());
+/// assert_eq!(reduce_axes(&Mean::new(), &x, &[Axis(1)])?[0], 3.0);
+/// # Ok::<(), gpu_algos::AlgoError>(())
+/// ```
+pub fn reduce_axes<'a, O: Operator<Value: 'a>, D: Dimension>(
+    op: &O,
+    view: impl Into<ArrayView<'a, O::Value, D>>,
+    axes: &[Axis],
+) -> Result<ArrayD<O::Output>> {
+    let view = view.into().into_dyn();
+    let mut kept = kept_axes::<O>(view.ndim(), axes)?;
+    let reduced: Vec<usize> = (0..view.ndim()).filter(|axis| !kept.contains(axis)).collect();
+    let count = reduced.iter().map(|&axis| view.shape()[axis]).product::<usize>();
+    let fastest = columns::fastest_kept(&view, &kept, &reduced);
+    if let Some(fastest) = fastest {
+        // Computed as the last of the kept axes, and put back below.
+        let axis = kept.remove(fastest);
+        kept.push(axis);
+    }
+    let shape: Vec<usize> = kept.iter().map(|&axis| view.shape()[axis]).collect();
+    let results = shape.iter().product::<usize>();
+    let order: Vec<usize> = kept.iter().chain(&reduced).copied().collect();
+    let view = view.permuted_axes(order);
+    let states = if results == 0 || count == 0 {
+        vec![op.neutral(); results]
+    } else if fastest.is_some() {
+        columns::states(op, view, kept.len())
+    } else {
+        states(op, view, kept.len(), results)
+    };
+    let outputs = states.into_iter().map(|state| finish(op, state, count)).collect::<Result<Vec<_>>>()?;
+    let array = ArrayD::from_shape_vec(IxDyn(&shape), outputs).expect("a result for each position");
+    Ok(match fastest {
+        Some(fastest) => in_order(array, fastest),
+        None => array,
+    })
+}
+
+/// Moves the last axis to where it belongs.
+fn in_order<T: Clone>(array: ArrayD<T>, to: usize) -> ArrayD<T> {
+    let last = array.ndim() - 1;
+    let mut axes: Vec<usize> = (0..last).collect();
+    axes.insert(to, last);
+    array.permuted_axes(axes).as_standard_layout().into_owned()
+}
+
+/// The axes that are not reduced.
+fn kept_axes<O: Operator>(rank: usize, axes: &[Axis]) -> Result<Vec<usize>> {
+    for (i, axis) in axes.iter().enumerate() {
+        if axis.index() >= rank {
+            return Err(AlgoError::Axis { op: O::NAME, axis: axis.index(), rank });
+        }
+        if axes[..i].contains(axis) {
+            return Err(AlgoError::RepeatedAxis { op: O::NAME, axis: axis.index() });
+        }
+    }
+    Ok((0..rank).filter(|&axis| !axes.contains(&Axis(axis))).collect())
+}
+
+/// The states of all results, where the reduced axes are the faster ones.
+fn states<O: Operator>(op: &O, view: ArrayViewD<'_, O::Value>, kept: usize, results: usize) -> Vec<O::State> {
+    let walk = Walk::new(view, kept, O::COMMUTATIVE);
+    if let Some(states) = states_of_rows(op, &walk) {
+        return states;
+    }
+    (0..results).into_par_iter().map(|result| state_of(op, &walk.part(result))).collect()
+}
+
+/// The same where the array has become a matrix whose rows are reduced, and these are not cut into blocks.
+fn states_of_rows<O: Operator>(op: &O, walk: &Walk<'_, O::Value>) -> Option<Vec<O::State>> {
+    if walk.kept != 1 || walk.view.ndim() != 3 || walk.view.shape()[1] != 1 {
+        return None;
+    }
+    let rows = walk.view.view().index_axis_move(Axis(1), 0).into_dimensionality::<Ix2>().ok()?;
+    if rows.ncols() > REDUCED_AT_ONCE || !rows.row(0).is_standard_layout() {
+        return None;
+    }
+    let at_once = REDUCED_AT_ONCE / rows.ncols();
+    let state = |row: usize| {
+        let row = rows.row(row);
+        row.as_slice().map(|row| op.take_run(op.neutral(), row, walk.places()))
+    };
+    (0..rows.nrows()).into_par_iter().with_min_len(at_once).map(state).collect()
+}
+
+/// The state of one result: blocks of a fixed size, joined in order.
+fn state_of<O: Operator>(op: &O, part: &Part<'_, O::Value>) -> O::State {
+    let n = part.len();
+    let block = |block: usize| {
+        let from = block * REDUCED_AT_ONCE;
+        part.fold(op, from..n.min(from + REDUCED_AT_ONCE))
+    };
+    let blocks = n.div_ceil(REDUCED_AT_ONCE);
+    if blocks == 1 {
+        return block(0);
+    }
+    let states: Vec<O::State> = (0..blocks).into_par_iter().map(block).collect();
+    states[1..].iter().fold(states[0], |earlier, &later| op.join(earlier, later))
+}
+
+fn finish<O: Operator>(op: &O, state: O::State, count: usize) -> Result<O::Output> {
+    op.finish(state, count as u64).ok_or(AlgoError::Empty { op: O::NAME })
+}
