@@ -1,16 +1,20 @@
 //! Reductions of axes that are slower in memory than one that is kept: a row of states takes row after row.
 
-use ndarray::{ArrayViewD, Axis};
+use ndarray::{ArrayView2, ArrayViewD, Axis};
 use rayon::prelude::*;
 
 use super::{
-    operator::{LANES, Operator},
+    operator::{LANES, Operator, Places},
     reduce::REDUCED_AT_ONCE,
+    vector_units::with_vectors,
     walk::{Part, Walk},
 };
 
 /// States side by side: those of f64 fit the first-level cache, with the elements that they take.
 const TILE: usize = 1024;
+
+/// Rows that are taken in one pass over the states.
+const AT_ONCE: usize = 4;
 
 /// Which of the kept axes is the fastest of all in memory, and long enough to be worth a row of states.
 pub(super) fn fastest_kept<T>(view: &ArrayViewD<'_, T>, kept: &[usize], reduced: &[usize]) -> Option<usize> {
@@ -40,12 +44,8 @@ fn row_of_states<O: Operator>(op: &O, part: &Part<'_, O::Value>, columns: usize)
         let (block, tile) = (task / tiles, task % tiles);
         let columns = tile * TILE..columns.min((tile + 1) * TILE);
         let mut states = vec![op.neutral(); columns.len()];
-        part.lanes(block * at_once, rows.min((block + 1) * at_once), |_, row, places| {
-            let row = row.slice_move(ndarray::s![columns.clone()]);
-            match row.to_slice() {
-                Some(values) => take_row(op, &mut states, values.iter(), places.first),
-                None => take_row(op, &mut states, row.iter(), places.first),
-            }
+        part.planes(block * at_once, rows.min((block + 1) * at_once), |_, plane, places| {
+            take_plane(op, &mut states, plane.slice_move(ndarray::s![.., columns.clone()]), places);
         });
         states
     };
@@ -62,6 +62,24 @@ fn row_of_states<O: Operator>(op: &O, part: &Part<'_, O::Value>, columns: usize)
     joined
 }
 
+/// The states with all rows; `places` are those of the rows.
+fn take_plane<O: Operator>(op: &O, states: &mut [O::State], plane: ArrayView2<'_, O::Value>, places: Places) {
+    let slices: Option<Vec<_>> = plane.outer_iter().map(|row| row.to_slice()).collect();
+    let Some(slices) = slices else {
+        return plane.outer_iter().enumerate().for_each(|(i, row)| take_row(op, states, row.iter(), places.at(i)));
+    };
+    let (together, alone) = slices.as_chunks::<AT_ONCE>();
+    with_vectors(|| {
+        for (i, rows) in together.iter().enumerate() {
+            take_rows(op, states, rows, places.from(i * AT_ONCE));
+        }
+        for (i, row) in alone.iter().enumerate() {
+            take_row(op, states, row.iter(), places.at(together.len() * AT_ONCE + i));
+        }
+    });
+}
+
+#[inline(always)]
 fn take_row<'v, O: Operator<Value: 'v>>(
     op: &O,
     states: &mut [O::State],
@@ -70,5 +88,15 @@ fn take_row<'v, O: Operator<Value: 'v>>(
 ) {
     for (state, &value) in states.iter_mut().zip(values) {
         *state = op.take(*state, value, place);
+    }
+}
+
+/// The same for some rows, one after the other: a state is read and written once for all.
+#[inline(always)]
+fn take_rows<O: Operator>(op: &O, states: &mut [O::State], rows: &[&[O::Value]; AT_ONCE], places: Places) {
+    let [a, b, c, d] = rows.map(|row| &row[..states.len()]);
+    for (i, state) in states.iter_mut().enumerate() {
+        let two = op.take(op.take(*state, a[i], places.at(0)), b[i], places.at(1));
+        *state = op.take(op.take(two, c[i], places.at(2)), d[i], places.at(3));
     }
 }

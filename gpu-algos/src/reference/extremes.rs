@@ -2,8 +2,8 @@
 
 use super::{
     operand::Operand,
-    operator::{Operator, Places, RUN},
-    sums::{commutative, unit_operators},
+    operator::{LANES, Operator, Places, RUN, one_by_one},
+    sums::unit_operators,
 };
 
 unit_operators! {
@@ -19,11 +19,74 @@ unit_operators! {
     ArgMax;
 }
 
-commutative!(Min, "min", T, T, T::HIGHEST, |s, x| s.smaller(x), |a, b| a.smaller(b), |s, count| (count > 0)
-    .then_some(s));
-commutative!(Max, "max", T, T, T::LOWEST, |s, x| s.larger(x), |a, b| a.larger(b), |s, count| (count > 0).then_some(s));
+macro_rules! extreme {
+    ($Name:ident, $name:literal, $worst:ident, $pick:ident, $beats:expr) => {
+        impl<T: Operand> Operator for $Name<T> {
+            type Value = T;
+            type State = T;
+            type Output = T;
+            const NAME: &'static str = $name;
+            const COMMUTATIVE: bool = true;
+            #[inline(always)]
+            fn neutral(&self) -> T {
+                T::$worst
+            }
+            #[inline(always)]
+            fn take(&self, state: T, value: T, _: i64) -> T {
+                state.$pick(value)
+            }
+            #[inline(always)]
+            fn join(&self, earlier: T, later: T) -> T {
+                earlier.$pick(later)
+            }
+            fn finish(&self, state: T, count: u64) -> Option<T> {
+                (count > 0).then_some(state)
+            }
+            #[inline(always)]
+            fn take_run(&self, state: T, values: &[T], places: Places) -> T {
+                values.chunks(RUN).fold(state, |state, run| {
+                    let best = if has_nan(run) { T::NAN } else { best_of(run, |x| x, $beats) };
+                    // A comparison alone does not tell the zeros apart.
+                    if T::FLOAT && best == T::ZERO { one_by_one(self, state, run, places) } else { state.$pick(best) }
+                })
+            }
+        }
+    };
+}
+extreme!(Min, "min", HIGHEST, smaller, |a, b| a < b);
+extreme!(Max, "max", LOWEST, larger, |a, b| a > b);
 
-/// An element and its place, which is -1 before the first.
+/// Whether a value is NaN.
+#[inline(always)]
+pub(super) fn has_nan<T: Operand>(run: &[T]) -> bool {
+    T::FLOAT && run.iter().fold(false, |any, x| any | x.is_nan())
+}
+
+/// The best of what `of` gives for a run that is not empty, by a comparison that need not know NaN.
+#[inline(always)]
+pub(super) fn best_of<T: Copy, R: Copy>(run: &[T], of: impl Fn(T) -> R, beats: impl Fn(R, R) -> bool) -> R {
+    let pick = |best: R, other: R| if beats(other, best) { other } else { best };
+    let mut best = [of(run[0]); LANES];
+    let (chunks, rest) = run.as_chunks::<LANES>();
+    for chunk in chunks {
+        for lane in 0..LANES {
+            best[lane] = pick(best[lane], of(chunk[lane]));
+        }
+    }
+    for (lane, &value) in rest.iter().enumerate() {
+        best[lane] = pick(best[lane], of(value));
+    }
+    let mut width = LANES;
+    while width > 1 {
+        width /= 2;
+        for lane in 0..width {
+            best[lane] = pick(best[lane], best[lane + width]);
+        }
+    }
+    best[0]
+}
+
+/// An element and its place; before the first, one that every other beats.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Found<T> {
     /// The element.
@@ -33,23 +96,27 @@ pub struct Found<T> {
 }
 
 impl<T: Operand> Found<T> {
-    const NOTHING: Self = Self { value: T::ZERO, place: -1 };
-
     /// The one that `better` prefers; of those that it does not tell apart, the one that comes first.
-    #[inline]
+    #[inline(always)]
     fn or(self, other: Self, better: impl Fn(T, T) -> bool) -> Self {
-        let earlier = other.place < self.place && !better(self.value, other.value);
-        let other_wins = other.place >= 0 && (self.place < 0 || better(other.value, self.value) || earlier);
-        if other_wins { other } else { self }
+        let earlier = (other.place < self.place) & !better(self.value, other.value);
+        if better(other.value, self.value) | earlier { other } else { self }
     }
 
     /// `self` and all of a run. The places are not carried along: the best value of some is found first, then where it is if it is good enough.
-    fn or_in_run(self, values: &[T], places: Places, better: impl Fn(T, T) -> bool + Copy) -> Self {
+    #[inline(always)]
+    fn or_in_run(
+        self,
+        values: &[T],
+        places: Places,
+        better: impl Fn(T, T) -> bool + Copy,
+        beats: impl Fn(T, T) -> bool + Copy,
+    ) -> Self {
         values.chunks(RUN).enumerate().fold(self, |best, (i, run)| {
             let places = places.from(i * RUN);
-            let value = best_of(run, better);
+            let value = if has_nan(run) { T::NAN } else { best_of(run, |x| x, beats) };
             let first = if places.step < 0 { places.at(run.len() - 1) } else { places.first };
-            // As good as what is there, and at the smallest place that it can have not before it: there is nothing to look for.
+            // Not good enough at the smallest place that it can have: there is nothing to look for.
             if best.or(Self { value, place: first }, better).place == best.place {
                 return best;
             }
@@ -60,49 +127,35 @@ impl<T: Operand> Found<T> {
     }
 }
 
-/// The value of a run that is not empty which `better` prefers, wherever it is.
-#[inline]
-fn best_of<T: Operand>(run: &[T], better: impl Fn(T, T) -> bool) -> T {
-    const WIDTH: usize = 32;
-    let pick = |a: T, b: T| if better(b, a) { b } else { a };
-    let mut best = [run[0]; WIDTH];
-    let (chunks, rest) = run.as_chunks::<WIDTH>();
-    for chunk in chunks {
-        for lane in 0..WIDTH {
-            best[lane] = pick(best[lane], chunk[lane]);
-        }
-    }
-    best.iter().chain(rest).copied().fold(run[0], pick)
-}
-
 macro_rules! arg {
-    ($Name:ident, $name:literal, $better:path) => {
+    ($Name:ident, $name:literal, $worst:ident, $better:path, $beats:expr) => {
         impl<T: Operand> Operator for $Name<T> {
             type Value = T;
             type State = Found<T>;
             type Output = i64;
             const NAME: &'static str = $name;
             const COMMUTATIVE: bool = true;
-            #[inline]
+            #[inline(always)]
             fn neutral(&self) -> Found<T> {
-                Found::NOTHING
+                Found { value: T::$worst, place: i64::MAX }
             }
-            #[inline]
+            #[inline(always)]
             fn take(&self, state: Found<T>, value: T, place: i64) -> Found<T> {
                 state.or(Found { value, place }, $better)
             }
-            #[inline]
+            #[inline(always)]
             fn join(&self, earlier: Found<T>, later: Found<T>) -> Found<T> {
                 earlier.or(later, $better)
             }
             fn finish(&self, state: Found<T>, count: u64) -> Option<i64> {
                 (count > 0).then_some(state.place)
             }
+            #[inline(always)]
             fn take_run(&self, state: Found<T>, values: &[T], places: Places) -> Found<T> {
-                state.or_in_run(values, places, $better)
+                state.or_in_run(values, places, $better, $beats)
             }
         }
     };
 }
-arg!(ArgMin, "argmin", T::below);
-arg!(ArgMax, "argmax", T::above);
+arg!(ArgMin, "argmin", HIGHEST, T::below, |a, b| a < b);
+arg!(ArgMax, "argmax", LOWEST, T::above, |a, b| a > b);

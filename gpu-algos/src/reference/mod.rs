@@ -21,6 +21,7 @@ mod reduce;
 mod sums;
 #[cfg(test)]
 mod tests;
+mod vector_units;
 mod vectors;
 mod walk;
 mod without_nan;

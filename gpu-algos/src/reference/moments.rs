@@ -22,7 +22,7 @@ pub struct Moments {
 }
 
 impl Moments {
-    #[inline]
+    #[inline(always)]
     fn with(self, value: f64) -> Self {
         let count = self.count + 1.0;
         let distance = value - self.mean;
@@ -30,6 +30,7 @@ impl Moments {
         Self { count, mean, squares: self.squares + distance * (value - mean) }
     }
 
+    #[inline(always)]
     fn and(self, other: Self) -> Self {
         if self.count == 0.0 || other.count == 0.0 {
             return if self.count == 0.0 { other } else { self };
@@ -45,12 +46,14 @@ impl Moments {
     }
 
     /// Of a run that is short enough to be read twice.
+    #[inline(always)]
     fn of<T: Operand>(run: &[T]) -> Self {
         let count = run.len() as f64;
         let mean = sum_of(run, T::to_f64) / count;
         Self { count, mean, squares: sum_of(run, |x| (x.to_f64() - mean) * (x.to_f64() - mean)) }
     }
 
+    #[inline(always)]
     fn and_run<T: Operand>(self, values: &[T]) -> Self {
         values.chunks(RUN).fold(self, |moments, run| moments.and(Self::of(run)))
     }
@@ -90,15 +93,15 @@ macro_rules! spreads {
             type Output = T::Real;
             const NAME: &'static str = $name;
             const COMMUTATIVE: bool = true;
-            #[inline]
+            #[inline(always)]
             fn neutral(&self) -> Moments {
                 Moments::default()
             }
-            #[inline]
+            #[inline(always)]
             fn take(&self, state: Moments, value: T, _: i64) -> Moments {
                 state.with(value.to_f64())
             }
-            #[inline]
+            #[inline(always)]
             fn join(&self, earlier: Moments, later: Moments) -> Moments {
                 earlier.and(later)
             }
@@ -106,6 +109,7 @@ macro_rules! spreads {
                 let $variance = state.variance(self.ddof);
                 Some(T::real($finish))
             }
+            #[inline(always)]
             fn take_run(&self, state: Moments, values: &[T], _: Places) -> Moments {
                 state.and_run(values)
             }

@@ -1,6 +1,7 @@
 //! Norms of all elements.
 
 use super::{
+    extremes::{best_of, has_nan},
     operand::Operand,
     operator::{Operator, Places, RUN, sum_of},
     sums::{commutative, unit_operators},
@@ -19,16 +20,35 @@ unit_operators! {
 commutative!(NormL1, "l1 norm", f64, T::Real, 0.0, |s, x| s + x.to_f64().abs(), |a, b| a + b, |s, _count| Some(
     T::real(s)
 ));
-commutative!(
-    NormMax,
-    "max norm",
-    T::Real,
-    T::Real,
-    T::real(0.0),
-    |s, x| s.larger(x.magnitude()),
-    |a, b| a.larger(b),
-    |s, _count| Some(s)
-);
+impl<T: Operand> Operator for NormMax<T> {
+    type Value = T;
+    type State = T::Real;
+    type Output = T::Real;
+    const NAME: &'static str = "max norm";
+    const COMMUTATIVE: bool = true;
+    #[inline(always)]
+    fn neutral(&self) -> T::Real {
+        T::real(0.0)
+    }
+    #[inline(always)]
+    fn take(&self, state: T::Real, value: T, _: i64) -> T::Real {
+        state.larger(value.magnitude())
+    }
+    #[inline(always)]
+    fn join(&self, earlier: T::Real, later: T::Real) -> T::Real {
+        earlier.larger(later)
+    }
+    fn finish(&self, state: T::Real, _: u64) -> Option<T::Real> {
+        Some(state)
+    }
+    #[inline(always)]
+    fn take_run(&self, state: T::Real, values: &[T], _: Places) -> T::Real {
+        values.chunks(RUN).fold(state, |state, run| {
+            let largest = if has_nan(run) { T::Real::NAN } else { best_of(run, T::magnitude, |a, b| a > b) };
+            state.larger(largest)
+        })
+    }
+}
 
 /// Sums of squares in three units, each for the elements whose squares are well within range in it.
 ///
@@ -54,7 +74,7 @@ const UNIT_INVERSE: f64 = power_of_two(-600);
 const EXACT: f64 = power_of_two(-800);
 
 impl Squares {
-    #[inline]
+    #[inline(always)]
     fn with(mut self, value: f64) -> Self {
         let size = value.abs();
         let (into, scaled) = if size > LARGE {
@@ -68,6 +88,7 @@ impl Squares {
         self
     }
 
+    #[inline(always)]
     fn with_run<T: Operand>(self, run: &[T]) -> Self {
         let sum = sum_of(run, |x| x.to_f64() * x.to_f64());
         if (EXACT..LARGE * LARGE).contains(&sum) || sum.is_nan() {
@@ -93,21 +114,22 @@ impl<T: Operand> Operator for NormL2<T> {
     type Output = T::Real;
     const NAME: &'static str = "l2 norm";
     const COMMUTATIVE: bool = true;
-    #[inline]
+    #[inline(always)]
     fn neutral(&self) -> Squares {
         Squares::default()
     }
-    #[inline]
+    #[inline(always)]
     fn take(&self, state: Squares, value: T, _: i64) -> Squares {
         state.with(value.to_f64())
     }
-    #[inline]
+    #[inline(always)]
     fn join(&self, a: Squares, b: Squares) -> Squares {
         Squares { small: a.small + b.small, medium: a.medium + b.medium, large: a.large + b.large }
     }
     fn finish(&self, state: Squares, _: u64) -> Option<T::Real> {
         Some(T::real(state.root()))
     }
+    #[inline(always)]
     fn take_run(&self, state: Squares, values: &[T], _: Places) -> Squares {
         values.chunks(RUN).fold(state, Squares::with_run)
     }

@@ -21,11 +21,11 @@ macro_rules! accumulators {
         impl Accumulator for $T {
             const ZERO: Self = $zero;
             const ONE: Self = $one;
-            #[inline]
+            #[inline(always)]
             fn plus(self, other: Self) -> Self {
                 $plus(self, other)
             }
-            #[inline]
+            #[inline(always)]
             fn times(self, other: Self) -> Self {
                 $times(self, other)
             }
@@ -71,6 +71,8 @@ pub trait Operand: Element + PartialOrd {
     fn real(value: f64) -> Self::Real;
     /// `|x|`.
     fn magnitude(self) -> Self::Real;
+    /// Whether there are values of the type that are NaN, and zeros of two signs.
+    const FLOAT: bool;
     /// Whether it is NaN.
     fn is_nan(self) -> bool;
 
@@ -82,17 +84,17 @@ pub trait Operand: Element + PartialOrd {
     fn smaller(self, other: Self) -> Self;
 
     /// Other than 0; NaN is.
-    #[inline]
+    #[inline(always)]
     fn is_true(self) -> bool {
         self != Self::ZERO
     }
     /// Whether arg-max prefers it to `other`, wherever they are: it is above, or the only NaN of both.
-    #[inline]
+    #[inline(always)]
     fn above(self, other: Self) -> bool {
         self > other || (self.is_nan() & !other.is_nan())
     }
     /// Whether arg-min prefers it to `other`.
-    #[inline]
+    #[inline(always)]
     fn below(self, other: Self) -> bool {
         self < other || (self.is_nan() & !other.is_nan())
     }
@@ -104,38 +106,39 @@ macro_rules! integers {
             type Sum = $Sum;
             type Accumulator = $Sum;
             type Real = f64;
+            const FLOAT: bool = false;
             const LOWEST: Self = $low;
             const HIGHEST: Self = $high;
             const NAN: Self = <Self as Element>::ZERO;
-            #[inline]
+            #[inline(always)]
             fn accumulated(self) -> $Sum {
                 self.into()
             }
-            #[inline]
+            #[inline(always)]
             fn rounded(sum: $Sum) -> $Sum {
                 sum
             }
-            #[inline]
+            #[inline(always)]
             fn to_f64(self) -> f64 {
                 <$Sum>::from(self) as f64
             }
-            #[inline]
+            #[inline(always)]
             fn real(value: f64) -> f64 {
                 value
             }
-            #[inline]
+            #[inline(always)]
             fn magnitude(self) -> f64 {
                 self.to_f64().abs()
             }
-            #[inline]
+            #[inline(always)]
             fn is_nan(self) -> bool {
                 false
             }
-            #[inline]
+            #[inline(always)]
             fn larger(self, other: Self) -> Self {
                 if other > self { other } else { self }
             }
-            #[inline]
+            #[inline(always)]
             fn smaller(self, other: Self) -> Self {
                 if other < self { other } else { self }
             }
@@ -160,40 +163,41 @@ macro_rules! floats {
             type Sum = Self;
             type Accumulator = f64;
             type Real = Self;
+            const FLOAT: bool = true;
             const LOWEST: Self = Self::NEG_INFINITY;
             const HIGHEST: Self = Self::INFINITY;
             const NAN: Self = Self::NAN;
-            #[inline]
+            #[inline(always)]
             fn accumulated(self) -> f64 {
                 self.into()
             }
-            #[inline]
+            #[inline(always)]
             fn rounded(sum: f64) -> Self {
                 sum as Self
             }
-            #[inline]
+            #[inline(always)]
             fn to_f64(self) -> f64 {
                 self.into()
             }
-            #[inline]
+            #[inline(always)]
             fn real(value: f64) -> Self {
                 value as Self
             }
-            #[inline]
+            #[inline(always)]
             fn magnitude(self) -> Self {
                 self.abs()
             }
-            #[inline]
+            #[inline(always)]
             fn is_nan(self) -> bool {
                 self != self
             }
-            #[inline]
+            #[inline(always)]
             fn larger(self, other: Self) -> Self {
                 let larger = if (other > self) | other.is_nan() { other } else { self };
                 // Equal numbers have equal bits, but for zeros, of which 0.0 is without the sign.
                 if other == self { Self::from_bits(self.to_bits() & other.to_bits()) } else { larger }
             }
-            #[inline]
+            #[inline(always)]
             fn smaller(self, other: Self) -> Self {
                 let smaller = if (other < self) | other.is_nan() { other } else { self };
                 if other == self { Self::from_bits(self.to_bits() | other.to_bits()) } else { smaller }

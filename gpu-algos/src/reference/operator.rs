@@ -64,6 +64,7 @@ pub trait Operator: Sync {
 
     /// The state with all of `values`: what a loop over `take` gives (floats: within rounding), by whatever is fastest.
     #[must_use]
+    #[inline(always)]
     fn take_run(&self, state: Self::State, values: &[Self::Value], places: Places) -> Self::State {
         if Self::COMMUTATIVE && values.len() >= 2 * LANES {
             return self.join(state, in_lanes(self, values, places));
@@ -83,13 +84,13 @@ pub struct Places {
 
 impl Places {
     /// The place of the value with index `i`.
-    #[inline]
+    #[inline(always)]
     pub fn at(self, i: usize) -> i64 {
         self.first + i as i64 * self.step
     }
 
     /// The places of the values from the one with index `i` on.
-    #[inline]
+    #[inline(always)]
     #[must_use]
     pub fn from(self, i: usize) -> Self {
         Self { first: self.at(i), ..self }
@@ -103,6 +104,7 @@ pub(super) const LANES: usize = 16;
 pub(super) const RUN: usize = 1024;
 
 /// `take`, value by value.
+#[inline(always)]
 pub(super) fn one_by_one<O: Operator + ?Sized>(
     op: &O,
     state: O::State,
@@ -113,6 +115,7 @@ pub(super) fn one_by_one<O: Operator + ?Sized>(
 }
 
 /// The state of `values`, the value of index `i` taken by state `i % LANES`.
+#[inline(always)]
 fn in_lanes<O: Operator + ?Sized>(op: &O, values: &[O::Value], places: Places) -> O::State {
     let mut states = [op.neutral(); LANES];
     let (chunks, rest) = values.as_chunks::<LANES>();
@@ -135,6 +138,7 @@ fn in_lanes<O: Operator + ?Sized>(op: &O, values: &[O::Value], places: Places) -
 }
 
 /// The sum of `term(value)` in f64, in a fixed order with [`LANES`] sums side by side.
+#[inline(always)]
 pub(super) fn sum_of<T: Copy>(values: &[T], term: impl Fn(T) -> f64) -> f64 {
     let mut sums = [0.0; LANES];
     let (chunks, rest) = values.as_chunks::<LANES>();

@@ -6,6 +6,7 @@ use rayon::prelude::*;
 use super::{
     columns,
     operator::Operator,
+    vector_units::with_vectors,
     walk::{Part, Walk},
 };
 use crate::{AlgoError, Result};
@@ -158,11 +159,17 @@ fn states_of_rows<O: Operator>(op: &O, walk: &Walk<'_, O::Value>) -> Option<Vec<
         return None;
     }
     let at_once = REDUCED_AT_ONCE / rows.ncols();
-    let state = |row: usize| {
-        let row = rows.row(row);
-        row.as_slice().map(|row| op.take_run(op.neutral(), row, walk.places()))
-    };
-    (0..rows.nrows()).into_par_iter().with_min_len(at_once).map(state).collect()
+    let mut states = vec![op.neutral(); rows.nrows()];
+    states.par_chunks_mut(at_once).zip(rows.axis_chunks_iter(Axis(0), at_once).collect::<Vec<_>>()).for_each(
+        |(states, rows)| {
+            with_vectors(|| {
+                for (state, row) in states.iter_mut().zip(rows.rows()) {
+                    *state = op.take_run(*state, row.to_slice().unwrap_or_default(), walk.places());
+                }
+            });
+        },
+    );
+    Some(states)
 }
 
 /// The state of one result: blocks of a fixed size, joined in order.

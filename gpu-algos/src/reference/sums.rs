@@ -62,15 +62,15 @@ macro_rules! commutative {
             type Output = $Output;
             const NAME: &'static str = $name;
             const COMMUTATIVE: bool = true;
-            #[inline]
+            #[inline(always)]
             fn neutral(&self) -> $State {
                 $neutral
             }
-            #[inline]
+            #[inline(always)]
             fn take(&self, $s: $State, $x: T, _: i64) -> $State {
                 $take
             }
-            #[inline]
+            #[inline(always)]
             fn join(&self, $a: $State, $b: $State) -> $State {
                 $join
             }

@@ -4,7 +4,10 @@ use std::ops::Range;
 
 use ndarray::{ArrayView1, ArrayView2, ArrayViewD, Axis, Ix2};
 
-use super::operator::{LANES, Operator, Places};
+use super::{
+    operator::{LANES, Operator, Places},
+    vector_units::with_vectors,
+};
 
 /// An array whose first axes are those of the result and whose others are reduced, brought into an order that is good to read. The last axis of
 /// all may be one of columns, which belongs to the result too.
@@ -163,18 +166,28 @@ impl<T: Copy> Part<'_, T> {
         state
     }
 
-    /// Calls with the lanes along the last axis of those numbers: number, elements, and their places. Of columns, all have the first place.
-    pub(super) fn lanes<'v>(&'v self, from: usize, to: usize, mut call: impl FnMut(usize, ArrayView1<'v, T>, Places)) {
+    /// Calls with the lanes of those numbers: number, elements along the fastest axis, their places.
+    fn lanes(&self, from: usize, to: usize, mut call: impl FnMut(usize, ArrayView1<'_, T>, Places)) {
+        let step = self.steps[self.steps.len() - 1];
+        self.planes(from, to, |first, plane, places| {
+            for (row, lane) in plane.rows().into_iter().enumerate() {
+                call(first + row, lane, Places { first: places.at(row), step });
+            }
+        });
+    }
+
+    /// Calls with the lanes of those numbers, as many as stand side by side at once: the number of the first, the lanes as rows of a matrix,
+    /// and the places of their first elements.
+    pub(super) fn planes<'v>(&'v self, from: usize, to: usize, mut call: impl FnMut(usize, ArrayView2<'v, T>, Places)) {
         let (slow, rows) = (self.view.ndim() - 2, self.view.shape()[self.view.ndim() - 2]);
-        let step = self.steps[slow];
         let mut lane = from;
         while lane < to {
             let (plane, first) = self.plane(lane / rows);
-            for row in lane % rows..rows.min(lane % rows + to - lane) {
-                let places = Places { first: first + row as i64 * step, step: self.steps[self.steps.len() - 1] };
-                call(lane, plane.clone().index_axis_move(Axis(0), row), places);
-                lane += 1;
-            }
+            let row = lane % rows;
+            let end = rows.min(row + to - lane);
+            let places = Places { first, step: self.steps[slow] };
+            call(lane, plane.slice_move(ndarray::s![row..end, ..]), places.from(row));
+            lane += end - row;
         }
     }
 
@@ -195,7 +208,7 @@ impl<T: Copy> Part<'_, T> {
 fn take_lane<O: Operator>(op: &O, state: O::State, lane: ArrayView1<'_, O::Value>, places: Places) -> O::State {
     const GATHERED: usize = 256;
     if let Some(values) = lane.to_slice() {
-        return op.take_run(state, values, places);
+        return with_vectors(|| op.take_run(state, values, places));
     }
     if lane.len() < 2 * LANES {
         return lane.iter().enumerate().fold(state, |state, (i, &value)| op.take(state, value, places.at(i)));
@@ -203,6 +216,6 @@ fn take_lane<O: Operator>(op: &O, state: O::State, lane: ArrayView1<'_, O::Value
     let mut gathered = [lane[0]; GATHERED];
     lane.axis_chunks_iter(Axis(0), GATHERED).enumerate().fold(state, |state, (i, some)| {
         gathered.iter_mut().zip(some).for_each(|(to, &value)| *to = value);
-        op.take_run(state, &gathered[..some.len()], places.from(i * GATHERED))
+        with_vectors(|| op.take_run(state, &gathered[..some.len()], places.from(i * GATHERED)))
     })
 }

@@ -1,7 +1,7 @@
 //! Reductions that leave NaN out.
 
 use super::{
-    extremes::{ArgMax, ArgMin, Max, Min},
+    extremes::{ArgMax, ArgMin, Max, Min, has_nan},
     moments::{StandardDeviation, Variance},
     operand::Operand,
     operator::{Operator, Places, RUN, one_by_one},
@@ -34,12 +34,12 @@ impl<O: SkipsNan> Operator for WithoutNan<O> {
     const NAME: &'static str = O::NAME;
     const COMMUTATIVE: bool = O::COMMUTATIVE;
 
-    #[inline]
+    #[inline(always)]
     fn neutral(&self) -> Self::State {
         Skipping { state: self.0.neutral(), left_out: 0 }
     }
 
-    #[inline]
+    #[inline(always)]
     fn take(&self, Skipping { state, left_out }: Self::State, value: O::Value, place: i64) -> Self::State {
         if value.is_nan() {
             return Skipping { state, left_out: left_out + 1 };
@@ -47,7 +47,7 @@ impl<O: SkipsNan> Operator for WithoutNan<O> {
         Skipping { state: self.0.take(state, value, place), left_out }
     }
 
-    #[inline]
+    #[inline(always)]
     fn join(&self, earlier: Self::State, later: Self::State) -> Self::State {
         Skipping { state: self.0.join(earlier.state, later.state), left_out: earlier.left_out + later.left_out }
     }
@@ -60,10 +60,11 @@ impl<O: SkipsNan> Operator for WithoutNan<O> {
     }
 
     /// Runs without NaN, which are most, go to `O` as they are.
+    #[inline(always)]
     fn take_run(&self, state: Self::State, values: &[O::Value], places: Places) -> Self::State {
         values.chunks(RUN).enumerate().fold(state, |state, (i, run)| {
             let places = places.from(i * RUN);
-            if run.iter().fold(false, |any, x| any | x.is_nan()) {
+            if has_nan(run) {
                 return one_by_one(self, state, run, places);
             }
             Skipping { state: self.0.take_run(state.state, run, places), ..state }
