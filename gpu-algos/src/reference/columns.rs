@@ -1,20 +1,17 @@
 //! Reductions of axes that are slower in memory than one that is kept: a row of states takes row after row.
 
 use ndarray::{ArrayView2, ArrayViewD, Axis};
-use rayon::prelude::*;
 
 use super::{
     operator::{LANES, Operator, Places},
+    parallel,
     reduce::REDUCED_AT_ONCE,
     vector_units::with_vectors,
     walk::{Part, Walk},
 };
 
-/// States side by side: those of f64 fit the first-level cache, with the elements that they take.
-const TILE: usize = 1024;
-
-/// Rows that are taken in one pass over the states.
-const AT_ONCE: usize = 4;
+/// States side by side: those of f64 are half of a first-level cache.
+const TILE: usize = 2048;
 
 /// Which of the kept axes is the fastest of all in memory, and long enough to be worth a row of states.
 pub(super) fn fastest_kept<T>(view: &ArrayViewD<'_, T>, kept: &[usize], reduced: &[usize]) -> Option<usize> {
@@ -31,8 +28,7 @@ pub(super) fn states<O: Operator>(op: &O, view: ArrayViewD<'_, O::Value>, kept: 
     let columns = view.shape()[kept - 1];
     let outer = view.shape()[..kept - 1].iter().product();
     let walk = Walk::over_rows(view, kept, O::COMMUTATIVE);
-    let states = (0..outer).into_par_iter().flat_map_iter(|result| row_of_states(op, &walk.part(result), columns));
-    states.collect()
+    parallel::collect(outer, &|result| row_of_states(op, &walk.part(result), columns)).concat()
 }
 
 /// The states of all columns of a part: tiles of blocks of rows, joined in order.
@@ -52,7 +48,7 @@ fn row_of_states<O: Operator>(op: &O, part: &Part<'_, O::Value>, columns: usize)
     if blocks * tiles == 1 {
         return tile(0);
     }
-    let tiles_of_states: Vec<Vec<O::State>> = (0..blocks * tiles).into_par_iter().map(tile).collect();
+    let tiles_of_states: Vec<Vec<O::State>> = parallel::collect(blocks * tiles, &tile);
     let mut joined = tiles_of_states[..tiles].concat();
     for later in tiles_of_states[tiles..].chunks(tiles) {
         for (state, &later) in joined.iter_mut().zip(later.iter().flatten()) {
@@ -68,18 +64,31 @@ fn take_plane<O: Operator>(op: &O, states: &mut [O::State], plane: ArrayView2<'_
     let Some(slices) = slices else {
         return plane.outer_iter().enumerate().for_each(|(i, row)| take_row(op, states, row.iter(), places.at(i)));
     };
-    let (together, alone) = slices.as_chunks::<AT_ONCE>();
-    with_vectors(|| {
-        for (i, rows) in together.iter().enumerate() {
-            take_rows(op, states, rows, places.from(i * AT_ONCE));
-        }
-        for (i, row) in alone.iter().enumerate() {
-            take_row(op, states, row.iter(), places.at(together.len() * AT_ONCE + i));
-        }
-    });
+    take_slices(op, states, &slices, places);
 }
 
-#[inline(always)]
+/// The same for rows that are slices: by four, so that a state is read and written once for all.
+fn take_slices<O: Operator>(op: &O, states: &mut [O::State], rows: &[&[O::Value]], places: Places) {
+    with_vectors!(<O: [Operator]>(op: &O, states: &mut [O::State], rows: &[&[O::Value]], places: Places) -> () {
+        let (fours, rest) = rows.as_chunks::<4>();
+        for (i, four) in fours.iter().enumerate() {
+            let [a, b, c, d] = four;
+            let places = places.from(4 * i);
+            let n = states.len().min(a.len()).min(b.len()).min(c.len()).min(d.len());
+            let (states, a, b, c, d) = (&mut states[..n], &a[..n], &b[..n], &c[..n], &d[..n]);
+            for i in 0..n {
+                let two = op.take(op.take(states[i], a[i], places.at(0)), b[i], places.at(1));
+                states[i] = op.take(op.take(two, c[i], places.at(2)), d[i], places.at(3));
+            }
+        }
+        for (i, row) in rest.iter().enumerate() {
+            for (state, &value) in states.iter_mut().zip(*row) {
+                *state = op.take(*state, value, places.at(4 * fours.len() + i));
+            }
+        }
+    })
+}
+
 fn take_row<'v, O: Operator<Value: 'v>>(
     op: &O,
     states: &mut [O::State],
@@ -88,15 +97,5 @@ fn take_row<'v, O: Operator<Value: 'v>>(
 ) {
     for (state, &value) in states.iter_mut().zip(values) {
         *state = op.take(*state, value, place);
-    }
-}
-
-/// The same for some rows, one after the other: a state is read and written once for all.
-#[inline(always)]
-fn take_rows<O: Operator>(op: &O, states: &mut [O::State], rows: &[&[O::Value]; AT_ONCE], places: Places) {
-    let [a, b, c, d] = rows.map(|row| &row[..states.len()]);
-    for (i, state) in states.iter_mut().enumerate() {
-        let two = op.take(op.take(*state, a[i], places.at(0)), b[i], places.at(1));
-        *state = op.take(op.take(two, c[i], places.at(2)), d[i], places.at(3));
     }
 }

@@ -44,11 +44,16 @@ macro_rules! extreme {
             }
             #[inline(always)]
             fn take_run(&self, state: T, values: &[T], places: Places) -> T {
-                values.chunks(RUN).fold(state, |state, run| {
+                let mut state = state;
+                for run in values.chunks(RUN) {
                     let best = if has_nan(run) { T::NAN } else { best_of(run, |x| x, $beats) };
                     // A comparison alone does not tell the zeros apart.
-                    if T::FLOAT && best == T::ZERO { one_by_one(self, state, run, places) } else { state.$pick(best) }
-                })
+                    state = match T::FLOAT && best == T::ZERO {
+                        true => one_by_one(self, state, run, places),
+                        false => state.$pick(best),
+                    };
+                }
+                state
             }
         }
     };
@@ -59,7 +64,13 @@ extreme!(Max, "max", LOWEST, larger, |a, b| a > b);
 /// Whether a value is NaN.
 #[inline(always)]
 pub(super) fn has_nan<T: Operand>(run: &[T]) -> bool {
-    T::FLOAT && run.iter().fold(false, |any, x| any | x.is_nan())
+    let mut any = false;
+    if T::FLOAT {
+        for x in run {
+            any |= x.is_nan();
+        }
+    }
+    any
 }
 
 /// The best of what `of` gives for a run that is not empty, by a comparison that need not know NaN.
@@ -112,18 +123,20 @@ impl<T: Operand> Found<T> {
         better: impl Fn(T, T) -> bool + Copy,
         beats: impl Fn(T, T) -> bool + Copy,
     ) -> Self {
-        values.chunks(RUN).enumerate().fold(self, |best, (i, run)| {
+        let mut best = self;
+        for (i, run) in values.chunks(RUN).enumerate() {
             let places = places.from(i * RUN);
             let value = if has_nan(run) { T::NAN } else { best_of(run, |x| x, beats) };
             let first = if places.step < 0 { places.at(run.len() - 1) } else { places.first };
             // Not good enough at the smallest place that it can have: there is nothing to look for.
             if best.or(Self { value, place: first }, better).place == best.place {
-                return best;
+                continue;
             }
             let is_it = |&x: &T| !better(value, x);
             let at = if places.step < 0 { run.iter().rposition(is_it) } else { run.iter().position(is_it) };
-            at.map_or(best, |at| best.or(Self { value, place: places.at(at) }, better))
-        })
+            best = at.map_or(best, |at| best.or(Self { value, place: places.at(at) }, better));
+        }
+        best
     }
 }
 

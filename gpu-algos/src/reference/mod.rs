@@ -17,6 +17,7 @@ mod moments;
 mod norms;
 mod operand;
 mod operator;
+mod parallel;
 mod reduce;
 mod sums;
 #[cfg(test)]

@@ -49,13 +49,17 @@ impl Moments {
     #[inline(always)]
     fn of<T: Operand>(run: &[T]) -> Self {
         let count = run.len() as f64;
-        let mean = sum_of(run, T::to_f64) / count;
+        let mean = sum_of(run, |x: T| x.to_f64()) / count;
         Self { count, mean, squares: sum_of(run, |x| (x.to_f64() - mean) * (x.to_f64() - mean)) }
     }
 
     #[inline(always)]
     fn and_run<T: Operand>(self, values: &[T]) -> Self {
-        values.chunks(RUN).fold(self, |moments, run| moments.and(Self::of(run)))
+        let mut moments = self;
+        for run in values.chunks(RUN) {
+            moments = moments.and(Self::of(run));
+        }
+        moments
     }
 
     fn variance(self, ddof: u64) -> f64 {

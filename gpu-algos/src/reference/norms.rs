@@ -43,10 +43,12 @@ impl<T: Operand> Operator for NormMax<T> {
     }
     #[inline(always)]
     fn take_run(&self, state: T::Real, values: &[T], _: Places) -> T::Real {
-        values.chunks(RUN).fold(state, |state, run| {
-            let largest = if has_nan(run) { T::Real::NAN } else { best_of(run, T::magnitude, |a, b| a > b) };
-            state.larger(largest)
-        })
+        let mut state = state;
+        for run in values.chunks(RUN) {
+            let largest = if has_nan(run) { T::Real::NAN } else { best_of(run, |x: T| x.magnitude(), |a, b| a > b) };
+            state = state.larger(largest);
+        }
+        state
     }
 }
 
@@ -131,6 +133,10 @@ impl<T: Operand> Operator for NormL2<T> {
     }
     #[inline(always)]
     fn take_run(&self, state: Squares, values: &[T], _: Places) -> Squares {
-        values.chunks(RUN).fold(state, Squares::with_run)
+        let mut state = state;
+        for run in values.chunks(RUN) {
+            state = state.with_run(run);
+        }
+        state
     }
 }

@@ -1,5 +1,7 @@
 //! What a reduction is: a neutral state, how it takes a value, how two states join, and what is made of the last.
 
+use super::vector_units::with_vectors;
+
 /// A reduction: the one definition that the host runs here, and that a structure of the same members mirrors on a device.
 ///
 /// `neutral` is the state before any value, `take` brings a value into a state, `join` makes one state of two, where all values of `earlier`
@@ -103,6 +105,13 @@ pub(super) const LANES: usize = 16;
 /// Values that an operator may look at twice, since they stay in the first-level cache.
 pub(super) const RUN: usize = 1024;
 
+/// [`Operator::take_run`], for the vector units that are there.
+pub(super) fn take_run<O: Operator>(op: &O, state: O::State, values: &[O::Value], places: Places) -> O::State {
+    with_vectors!(<O: [Operator]>(op: &O, state: O::State, values: &[O::Value], places: Places) -> O::State {
+        op.take_run(state, values, places)
+    })
+}
+
 /// `take`, value by value.
 #[inline(always)]
 pub(super) fn one_by_one<O: Operator + ?Sized>(
@@ -111,7 +120,11 @@ pub(super) fn one_by_one<O: Operator + ?Sized>(
     values: &[O::Value],
     places: Places,
 ) -> O::State {
-    values.iter().enumerate().fold(state, |state, (i, &value)| op.take(state, value, places.at(i)))
+    let mut state = state;
+    for (i, &value) in values.iter().enumerate() {
+        state = op.take(state, value, places.at(i));
+    }
+    state
 }
 
 /// The state of `values`, the value of index `i` taken by state `i % LANES`.
@@ -147,8 +160,15 @@ pub(super) fn sum_of<T: Copy>(values: &[T], term: impl Fn(T) -> f64) -> f64 {
             sums[lane] += term(chunk[lane]);
         }
     }
-    for (sum, &value) in sums.iter_mut().zip(rest) {
-        *sum += term(value);
+    for (lane, &value) in rest.iter().enumerate() {
+        sums[lane] += term(value);
     }
-    sums.iter().sum()
+    let mut width = LANES;
+    while width > 1 {
+        width /= 2;
+        for lane in 0..width {
+            sums[lane] += sums[lane + width];
+        }
+    }
+    sums[0]
 }

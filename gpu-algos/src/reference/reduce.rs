@@ -1,12 +1,11 @@
 //! Reductions of whole arrays and of some of their axes.
 
 use ndarray::{ArrayD, ArrayView, ArrayViewD, Axis, Dimension, Ix2, IxDyn};
-use rayon::prelude::*;
 
 use super::{
     columns,
-    operator::Operator,
-    vector_units::with_vectors,
+    operator::{Operator, take_run},
+    parallel,
     walk::{Part, Walk},
 };
 use crate::{AlgoError, Result};
@@ -146,7 +145,7 @@ fn states<O: Operator>(op: &O, view: ArrayViewD<'_, O::Value>, kept: usize, resu
     if let Some(states) = states_of_rows(op, &walk) {
         return states;
     }
-    (0..results).into_par_iter().map(|result| state_of(op, &walk.part(result))).collect()
+    parallel::collect(results, &|result| state_of(op, &walk.part(result)))
 }
 
 /// The same where the array has become a matrix whose rows are reduced, and these are not cut into blocks.
@@ -160,15 +159,12 @@ fn states_of_rows<O: Operator>(op: &O, walk: &Walk<'_, O::Value>) -> Option<Vec<
     }
     let at_once = REDUCED_AT_ONCE / rows.ncols();
     let mut states = vec![op.neutral(); rows.nrows()];
-    states.par_chunks_mut(at_once).zip(rows.axis_chunks_iter(Axis(0), at_once).collect::<Vec<_>>()).for_each(
-        |(states, rows)| {
-            with_vectors(|| {
-                for (state, row) in states.iter_mut().zip(rows.rows()) {
-                    *state = op.take_run(*state, row.to_slice().unwrap_or_default(), walk.places());
-                }
-            });
-        },
-    );
+    parallel::fill(&mut states, at_once, &|first, states| {
+        for (i, state) in states.iter_mut().enumerate() {
+            let row = rows.row(first + i);
+            *state = take_run(op, *state, row.to_slice().unwrap_or_default(), walk.places());
+        }
+    });
     Some(states)
 }
 
@@ -183,7 +179,7 @@ fn state_of<O: Operator>(op: &O, part: &Part<'_, O::Value>) -> O::State {
     if blocks == 1 {
         return block(0);
     }
-    let states: Vec<O::State> = (0..blocks).into_par_iter().map(block).collect();
+    let states = parallel::collect(blocks, &block);
     states[1..].iter().fold(states[0], |earlier, &later| op.join(earlier, later))
 }
 

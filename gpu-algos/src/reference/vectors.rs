@@ -48,22 +48,20 @@ pub fn dot<T: Copy + Into<f64> + Sync>(x: &[T], y: &[T]) -> Result<f64> {
 ///
 /// Serial, in a fixed order, eight sums side by side. Elements beyond the shorter array are left out.
 pub fn dot_block<T: Copy + Into<f64>>(x: &[T], y: &[T]) -> f64 {
-    with_vectors(|| dot_lanes(x, y))
-}
-
-#[inline(always)]
-fn dot_lanes<T: Copy + Into<f64>>(x: &[T], y: &[T]) -> f64 {
-    let ((x_lanes, x_tail), (y_lanes, y_tail)) = (x.as_chunks::<LANES>(), y.as_chunks::<LANES>());
-    let tail: f64 = x_tail.iter().zip(y_tail).map(|(&x, &y)| x.into() * y.into()).sum();
-    let mut sums = [0.0_f64; LANES];
-    for (x, y) in x_lanes.iter().zip(y_lanes) {
-        // All of one kind of operation before the next: the compiler then makes vectors of them.
-        let (x, y): ([f64; LANES], [f64; LANES]) = (x.map(T::into), y.map(T::into));
-        for lane in 0..LANES {
-            sums[lane] += x[lane] * y[lane];
+    with_vectors!(<T: [Copy + Into<f64>]>(x: &[T], y: &[T]) -> f64 {
+        let ((x_lanes, x_tail), (y_lanes, y_tail)) = (x.as_chunks::<LANES>(), y.as_chunks::<LANES>());
+        let mut sums = [0.0_f64; LANES];
+        for (x, y) in x_lanes.iter().zip(y_lanes) {
+            for lane in 0..LANES {
+                sums[lane] += x[lane].into() * y[lane].into();
+            }
         }
-    }
-    add_lanes(sums) + tail
+        let mut tail = -0.0;
+        for (&x, &y) in x_tail.iter().zip(y_tail) {
+            tail += x.into() * y.into();
+        }
+        add_lanes(sums) + tail
+    })
 }
 
 /// One block's share of `sum x[i] * w[i] * x[i]`, for a norm weighted by a diagonal matrix. Serial, in a fixed order.
@@ -131,7 +129,8 @@ fn ordered_sum(blocks: impl IndexedParallelIterator<Item = f64>) -> f64 {
     blocks.collect::<Vec<_>>().into_iter().sum()
 }
 
-#[inline(always)]
+/// Not inlined, or the compiler brings the sums into this order in every step of the loop before.
+#[inline(never)]
 fn add_lanes(s: [f64; LANES]) -> f64 {
     ((s[0] + s[1]) + (s[2] + s[3])) + ((s[4] + s[5]) + (s[6] + s[7]))
 }

@@ -4,10 +4,7 @@ use std::ops::Range;
 
 use ndarray::{ArrayView1, ArrayView2, ArrayViewD, Axis, Ix2};
 
-use super::{
-    operator::{LANES, Operator, Places},
-    vector_units::with_vectors,
-};
+use super::operator::{LANES, Operator, Places, take_run};
 
 /// An array whose first axes are those of the result and whose others are reduced, brought into an order that is good to read. The last axis of
 /// all may be one of columns, which belongs to the result too.
@@ -208,7 +205,7 @@ impl<T: Copy> Part<'_, T> {
 fn take_lane<O: Operator>(op: &O, state: O::State, lane: ArrayView1<'_, O::Value>, places: Places) -> O::State {
     const GATHERED: usize = 256;
     if let Some(values) = lane.to_slice() {
-        return with_vectors(|| op.take_run(state, values, places));
+        return take_run(op, state, values, places);
     }
     if lane.len() < 2 * LANES {
         return lane.iter().enumerate().fold(state, |state, (i, &value)| op.take(state, value, places.at(i)));
@@ -216,6 +213,6 @@ fn take_lane<O: Operator>(op: &O, state: O::State, lane: ArrayView1<'_, O::Value
     let mut gathered = [lane[0]; GATHERED];
     lane.axis_chunks_iter(Axis(0), GATHERED).enumerate().fold(state, |state, (i, some)| {
         gathered.iter_mut().zip(some).for_each(|(to, &value)| *to = value);
-        with_vectors(|| op.take_run(state, &gathered[..some.len()], places.from(i * GATHERED)))
+        take_run(op, state, &gathered[..some.len()], places.from(i * GATHERED))
     })
 }

@@ -62,13 +62,16 @@ impl<O: SkipsNan> Operator for WithoutNan<O> {
     /// Runs without NaN, which are most, go to `O` as they are.
     #[inline(always)]
     fn take_run(&self, state: Self::State, values: &[O::Value], places: Places) -> Self::State {
-        values.chunks(RUN).enumerate().fold(state, |state, (i, run)| {
+        let mut state = state;
+        for (i, run) in values.chunks(RUN).enumerate() {
             let places = places.from(i * RUN);
             if has_nan(run) {
-                return one_by_one(self, state, run, places);
+                state = one_by_one(self, state, run, places);
+            } else {
+                state.state = self.0.take_run(state.state, run, places);
             }
-            Skipping { state: self.0.take_run(state.state, run, places), ..state }
-        })
+        }
+        state
     }
 }
 

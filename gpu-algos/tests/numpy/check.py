@@ -64,7 +64,7 @@ def same(got, want):
 
 def main():
     count = 0
-    for line in sys.stdin:
+    for line in sys.stdin.readlines():
         case = json.loads(line)
         x = np.frombuffer(bytes.fromhex(case["input"]), case["dtype"]).reshape(case["shape"])
         axes = tuple(case["axes"])

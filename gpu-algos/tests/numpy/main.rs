@@ -21,20 +21,15 @@ fn main() -> ExitCode {
     Suite::new().group("numpy", python, "GPU_TESTS", testkit::tests![reductions]).run()
 }
 
-/// 40 arrays of each type, with each reduction.
+/// 40 arrays of most types, with each reduction.
 fn reductions(python: &Python) -> Outcome {
     let mut cases = String::new();
     for seed in 0..40 {
         let mut rng = Rng(seed);
         of_type(&mut cases, &mut rng, |rng| rng.below(2) == 0);
         of_type(&mut cases, &mut rng, |rng| rng.next_u64() as i8);
-        of_type(&mut cases, &mut rng, |rng| rng.next_u64() as i16);
-        of_type(&mut cases, &mut rng, |rng| rng.next_u64() as i32);
         of_type(&mut cases, &mut rng, |rng| (rng.next_u64() as i64) >> rng.below(60));
-        of_type(&mut cases, &mut rng, |rng| rng.next_u64() as u8);
-        of_type(&mut cases, &mut rng, |rng| rng.next_u64() as u16);
         of_type(&mut cases, &mut rng, |rng| rng.next_u64() as u32);
-        of_type(&mut cases, &mut rng, |rng| rng.next_u64() >> rng.below(60));
         let special = rng.below(4);
         of_type(&mut cases, &mut rng, |rng| float(rng, special) as f32);
         of_type(&mut cases, &mut rng, |rng| float(rng, special));
