@@ -14,6 +14,7 @@ use super::{
 const TILE: usize = 2048;
 
 /// Which of the kept axes is the fastest of all in memory, and long enough to be worth a row of states.
+#[inline(never)]
 pub(super) fn fastest_kept<T>(view: &ArrayViewD<'_, T>, kept: &[usize], reduced: &[usize]) -> Option<usize> {
     let stride = |axis: usize| view.stride_of(Axis(axis)).unsigned_abs();
     let long = |axis: &&usize| view.shape()[**axis] > 1;
@@ -22,13 +23,9 @@ pub(super) fn fastest_kept<T>(view: &ArrayViewD<'_, T>, kept: &[usize], reduced:
     (stride(kept[fastest]) < slower && view.shape()[kept[fastest]] >= LANES).then_some(fastest)
 }
 
-/// The states of all results, the last of the `kept` axes being the fastest. No axis is empty.
-pub(super) fn states<O: Operator>(op: &O, view: ArrayViewD<'_, O::Value>, kept: usize) -> Vec<O::State> {
-    // It goes behind the reduced axes, and stays out of the walk's own order.
-    let columns = view.shape()[kept - 1];
-    let outer = view.shape()[..kept - 1].iter().product();
-    let walk = Walk::over_rows(view, kept, O::COMMUTATIVE);
-    parallel::collect(outer, &|result| row_of_states(op, &walk.part(result), columns)).concat()
+/// The states of all results, the columns being the fastest. No axis is empty.
+pub(super) fn states<O: Operator>(op: &O, walk: &Walk<'_, O::Value>) -> Vec<O::State> {
+    parallel::collect(walk.outer(), &|result| row_of_states(op, &walk.part(result), walk.fastest())).concat()
 }
 
 /// The states of all columns of a part: tiles of blocks of rows, joined in order.

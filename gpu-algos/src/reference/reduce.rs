@@ -1,6 +1,6 @@
 //! Reductions of whole arrays and of some of their axes.
 
-use ndarray::{ArrayD, ArrayView, ArrayViewD, Axis, Dimension, Ix2, IxDyn};
+use ndarray::{ArrayD, ArrayView, ArrayViewD, Axis, Dimension, IxDyn};
 
 use super::{
     columns,
@@ -89,36 +89,57 @@ pub fn reduce_axes<'a, O: Operator<Value: 'a>, D: Dimension>(
     view: impl Into<ArrayView<'a, O::Value, D>>,
     axes: &[Axis],
 ) -> Result<ArrayD<O::Output>> {
-    let view = view.into().into_dyn();
-    let mut kept = kept_axes::<O>(view.ndim(), axes)?;
-    let reduced: Vec<usize> = (0..view.ndim()).filter(|axis| !kept.contains(axis)).collect();
-    let count = reduced.iter().map(|&axis| view.shape()[axis]).product::<usize>();
-    let fastest = columns::fastest_kept(&view, &kept, &reduced);
-    if let Some(fastest) = fastest {
-        // Computed as the last of the kept axes, and put back below.
-        let axis = kept.remove(fastest);
-        kept.push(axis);
-    }
-    let shape: Vec<usize> = kept.iter().map(|&axis| view.shape()[axis]).collect();
-    let results = shape.iter().product::<usize>();
-    let order: Vec<usize> = kept.iter().chain(&reduced).copied().collect();
-    let view = view.permuted_axes(order);
-    let states = if results == 0 || count == 0 {
-        vec![op.neutral(); results]
-    } else if fastest.is_some() {
-        columns::states(op, view, kept.len())
-    } else {
-        states(op, view, kept.len(), results)
+    let plan = Plan::new(view.into().into_dyn(), axes, O::NAME, O::COMMUTATIVE)?;
+    let states = match &plan.walk {
+        None => vec![op.neutral(); plan.results],
+        Some(walk) if plan.fastest.is_some() => columns::states(op, walk),
+        Some(walk) => states(op, walk, plan.results),
     };
-    let outputs = states.into_iter().map(|state| finish(op, state, count)).collect::<Result<Vec<_>>>()?;
-    let array = ArrayD::from_shape_vec(IxDyn(&shape), outputs).expect("a result for each position");
-    Ok(match fastest {
+    let outputs = states.into_iter().map(|state| finish(op, state, plan.count)).collect::<Result<Vec<_>>>()?;
+    let array = ArrayD::from_shape_vec(IxDyn(&plan.shape), outputs).expect("a result for each position");
+    Ok(match plan.fastest {
         Some(fastest) => in_order(array, fastest),
         None => array,
     })
 }
 
+/// What is to be done, for any operator: there are many, and this is compiled once for an element type.
+struct Plan<'a, T> {
+    /// None where there is nothing to read.
+    walk: Option<Walk<'a, T>>,
+    /// Of the results, in the order in which they are computed.
+    shape: Vec<usize>,
+    results: usize,
+    /// Elements of each result.
+    count: usize,
+    /// Where the last axis of `shape` belongs, if it is one of columns.
+    fastest: Option<usize>,
+}
+
+impl<'a, T: Copy> Plan<'a, T> {
+    #[inline(never)]
+    fn new(view: ArrayViewD<'a, T>, axes: &[Axis], op: &'static str, commutative: bool) -> Result<Self> {
+        let mut kept = kept_axes(op, view.ndim(), axes)?;
+        let reduced: Vec<usize> = (0..view.ndim()).filter(|axis| !kept.contains(axis)).collect();
+        let fastest = columns::fastest_kept(&view, &kept, &reduced);
+        if let Some(fastest) = fastest {
+            let axis = kept.remove(fastest);
+            kept.push(axis);
+        }
+        let shape: Vec<usize> = kept.iter().map(|&axis| view.shape()[axis]).collect();
+        let count = reduced.iter().map(|&axis| view.shape()[axis]).product();
+        let order: Vec<usize> = kept.iter().chain(&reduced).copied().collect();
+        let view = view.permuted_axes(order);
+        let walk = (!view.is_empty()).then(|| match fastest {
+            Some(_) => Walk::over_rows(view, kept.len(), commutative),
+            None => Walk::new(view, kept.len(), commutative),
+        });
+        Ok(Self { walk, results: shape.iter().product(), shape, count, fastest })
+    }
+}
+
 /// Moves the last axis to where it belongs.
+#[inline(never)]
 fn in_order<T: Clone>(array: ArrayD<T>, to: usize) -> ArrayD<T> {
     let last = array.ndim() - 1;
     let mut axes: Vec<usize> = (0..last).collect();
@@ -127,22 +148,21 @@ fn in_order<T: Clone>(array: ArrayD<T>, to: usize) -> ArrayD<T> {
 }
 
 /// The axes that are not reduced.
-fn kept_axes<O: Operator>(rank: usize, axes: &[Axis]) -> Result<Vec<usize>> {
+fn kept_axes(op: &'static str, rank: usize, axes: &[Axis]) -> Result<Vec<usize>> {
     for (i, axis) in axes.iter().enumerate() {
         if axis.index() >= rank {
-            return Err(AlgoError::Axis { op: O::NAME, axis: axis.index(), rank });
+            return Err(AlgoError::Axis { op, axis: axis.index(), rank });
         }
         if axes[..i].contains(axis) {
-            return Err(AlgoError::RepeatedAxis { op: O::NAME, axis: axis.index() });
+            return Err(AlgoError::RepeatedAxis { op, axis: axis.index() });
         }
     }
     Ok((0..rank).filter(|&axis| !axes.contains(&Axis(axis))).collect())
 }
 
 /// The states of all results, where the reduced axes are the faster ones.
-fn states<O: Operator>(op: &O, view: ArrayViewD<'_, O::Value>, kept: usize, results: usize) -> Vec<O::State> {
-    let walk = Walk::new(view, kept, O::COMMUTATIVE);
-    if let Some(states) = states_of_rows(op, &walk) {
+fn states<O: Operator>(op: &O, walk: &Walk<'_, O::Value>, results: usize) -> Vec<O::State> {
+    if let Some(states) = states_of_rows(op, walk) {
         return states;
     }
     parallel::collect(results, &|result| state_of(op, &walk.part(result)))
@@ -150,13 +170,7 @@ fn states<O: Operator>(op: &O, view: ArrayViewD<'_, O::Value>, kept: usize, resu
 
 /// The same where the array has become a matrix whose rows are reduced, and these are not cut into blocks.
 fn states_of_rows<O: Operator>(op: &O, walk: &Walk<'_, O::Value>) -> Option<Vec<O::State>> {
-    if walk.kept != 1 || walk.view.ndim() != 3 || walk.view.shape()[1] != 1 {
-        return None;
-    }
-    let rows = walk.view.view().index_axis_move(Axis(1), 0).into_dimensionality::<Ix2>().ok()?;
-    if rows.ncols() > REDUCED_AT_ONCE || !rows.row(0).is_standard_layout() {
-        return None;
-    }
+    let rows = walk.as_rows().filter(|rows| rows.ncols() <= REDUCED_AT_ONCE)?;
     let at_once = REDUCED_AT_ONCE / rows.ncols();
     let mut states = vec![op.neutral(); rows.nrows()];
     parallel::fill(&mut states, at_once, &|first, states| {

@@ -10,9 +10,9 @@ use super::operator::{LANES, Operator, Places, take_run};
 /// all may be one of columns, which belongs to the result too.
 pub(super) struct Walk<'a, T> {
     /// Some axes that are kept, two or more that are reduced, the last of them the fastest, and then the columns if there are.
-    pub(super) view: ArrayViewD<'a, T>,
+    view: ArrayViewD<'a, T>,
     /// How many are kept.
-    pub(super) kept: usize,
+    kept: usize,
     /// The place of the first element of each result, and how far it goes along each reduced axis.
     first: i64,
     steps: Vec<i64>,
@@ -32,6 +32,7 @@ impl<'a, T: Copy> Walk<'a, T> {
         Self::of_reduced(view.permuted_axes(axes), kept - 1, rank - kept, commutative)
     }
 
+    #[inline(never)]
     fn of_reduced(view: ArrayViewD<'a, T>, kept: usize, reduced: usize, commutative: bool) -> Self {
         let mut steps = vec![1; reduced];
         for axis in (1..steps.len()).rev() {
@@ -115,7 +116,28 @@ impl<'a, T: Copy> Walk<'a, T> {
         }
     }
 
+    /// The matrix whose rows are the elements of each result, if it is one and each row is a slice.
+    #[inline(never)]
+    pub(super) fn as_rows(&self) -> Option<ArrayView2<'_, T>> {
+        if self.kept != 1 || self.view.ndim() != 3 || self.view.shape()[1] != 1 {
+            return None;
+        }
+        let rows = self.view.view().index_axis_move(Axis(1), 0).into_dimensionality::<Ix2>().ok()?;
+        rows.row(0).is_standard_layout().then_some(rows)
+    }
+
+    /// The number of kept positions, without columns.
+    pub(super) fn outer(&self) -> usize {
+        self.view.shape()[..self.kept].iter().product()
+    }
+
+    /// The length of the last axis.
+    pub(super) fn fastest(&self) -> usize {
+        self.view.len_of(Axis(self.view.ndim() - 1))
+    }
+
     /// The part of one result, by its number in the order of the kept axes.
+    #[inline(never)]
     pub(super) fn part(&self, result: usize) -> Part<'_, T> {
         let kept = &self.view.shape()[..self.kept];
         Part { view: at(self.view.view(), kept, result), first: self.first, steps: &self.steps }
@@ -189,6 +211,7 @@ impl<T: Copy> Part<'_, T> {
     }
 
     /// The last two axes at a position of the others, and the place of its first element.
+    #[inline(never)]
     fn plane(&self, mut position: usize) -> (ArrayView2<'_, T>, i64) {
         let slower = &self.view.shape()[..self.view.ndim() - 2];
         let plane = at(self.view.view(), slower, position);
