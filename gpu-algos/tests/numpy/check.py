@@ -23,8 +23,7 @@ def places(function, x, axes):
     flat = x.transpose(kept + sorted(axes)).reshape([x.shape[axis] for axis in kept] + [-1])
     if not function.__name__.startswith("nan") or x.dtype.kind != "f":
         return function(flat, axis=-1)
-    found = function(np.where(np.isnan(flat), np.inf if "min" in function.__name__ else -np.inf, flat), axis=-1)
-    # An infinity that stands for NaN is not found before a true one: look where the values are.
+    found = np.empty(flat.shape[:-1], np.int64)
     for at in np.ndindex(found.shape):
         there = np.flatnonzero(~np.isnan(flat[at]))
         found[at] = there[function(flat[at][there])] if len(there) else -1
@@ -43,6 +42,10 @@ def want(case, x, axes):
         result = total[op](x, axis=axes, dtype=float_type)
         return result.astype(x.dtype) if float_type else result
     if op in wide:
+        count = np.prod([x.shape[axis] for axis in axes])
+        if op in ("var", "std") and count <= ddof:
+            # NumPy divides by 0 here, which gives inf where the values differ.
+            return np.full(np.mean(x, axis=axes).shape, np.nan, real)
         return np.asarray(wide[op](x, axis=axes, dtype=np.float64, **({} if "mean" in op else {"ddof": ddof}))).astype(real)
     if op in plain:
         return plain[op](x, axis=axes)
