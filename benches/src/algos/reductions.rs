@@ -11,16 +11,21 @@ use crate::{
     sparse::dtype,
 };
 
+/// Sums over an axis.
+pub(crate) type OfAxis<T> = fn(&Array2<T>) -> Outcome<Vec<T>>;
+/// A result of a whole array.
+pub(crate) type Whole<T> = fn(&Array1<T>) -> Outcome<f64>;
+
 /// A way to reduce; each gives results in f64, in order.
 pub(crate) struct Reduced<T> {
     pub(crate) by: &'static str,
-    pub(crate) sum: fn(&Array1<T>) -> Outcome<f64>,
-    pub(crate) max: fn(&Array1<T>) -> Outcome<f64>,
+    pub(crate) sum: Whole<T>,
+    pub(crate) max: Whole<T>,
     /// A place.
-    pub(crate) argmax: fn(&Array1<T>) -> Outcome<f64>,
+    pub(crate) argmax: Whole<T>,
     pub(crate) mean_var: fn(&Array1<T>) -> Outcome<(f64, f64)>,
     /// Sums over each axis of a matrix.
-    pub(crate) axis: [fn(&Array2<T>) -> Outcome<Vec<T>>; 2],
+    pub(crate) axis: [OfAxis<T>; 2],
 }
 
 /// Ours.
@@ -46,8 +51,8 @@ fn ours<T: Scalar + Operand<Sum = T, Real = T>>() -> Reduced<T> {
 /// The figures of one who reduces.
 pub(crate) fn reductions_by<T: Scalar>(harness: &mut Harness, who: &Reduced<T>) {
     let n = harness.set().pick(1 << 12, 1_000_000, 10_000_000);
-    let wholes: [(&str, fn(&Array1<T>) -> Outcome<f64>, fn(&[T], f64) -> Check); 3] = [
-        ("reduce-sum", who.sum, check_sum),
+    let wholes = [
+        ("reduce-sum", who.sum, check_sum as fn(&[T], f64) -> Check),
         ("reduce-max", who.max, check_max),
         ("reduce-argmax", who.argmax, check_argmax),
     ];
