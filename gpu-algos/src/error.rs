@@ -22,8 +22,10 @@ pub enum AlgoError {
         op: &'static str,
     },
     /// An axis is named twice.
-    #[error("axis {axis} is named twice")]
+    #[error("{op}: axis {axis} is named twice")]
     RepeatedAxis {
+        /// The operation.
+        op: &'static str,
         /// The axis.
         axis: usize,
     },
@@ -71,6 +73,29 @@ pub enum AlgoError {
         /// Length of the second array.
         right: usize,
     },
+
+    /// Two arrays that must have one shape do not.
+    #[error("{op}: the first array has shape {left:?}, the second {right:?}")]
+    Shape {
+        /// The operation that was asked for.
+        op: &'static str,
+        /// Shape of the first array.
+        left: Vec<usize>,
+        /// Shape of the second array.
+        right: Vec<usize>,
+    },
+
+    /// An axis that the array does not have.
+    #[error("{op}: an array of {rank} axes has no axis {axis}")]
+    Axis {
+        /// The reduction that was asked for.
+        op: &'static str,
+        /// The axis, counted from 0.
+        axis: usize,
+        /// How many the array has.
+        rank: usize,
+    },
+
     /// A kernel cannot have that name.
     #[error("`{name}` cannot be the name of a kernel: {why}")]
     KernelName {

@@ -1,8 +1,8 @@
 //! Reductions, scans, sorts and their relatives over whole arrays.
 //!
 //! What is here now: [reductions](Reductions) on a GPU, over all axes or some, in one kernel with the expression that they reduce; [kernels of one's
-//! own](kernels), elementwise or reductions, made of a line of CUDA C++; and on the host [`reference`](mod@reference), which holds dot products and
-//! norms. All of them give the same bits from run to run, those of the host for any number of threads.
+//! own](kernels), elementwise or reductions, made of a line of CUDA C++; and on the host [`reference`](mod@reference), which holds reductions of arrays of any
+//! layout. All of them give the same bits from run to run, those of the host for any number of threads.
 //!
 //! ```no_run
 //! use gpu_algos::{gpu_array::{GpuArray, gpu_driver::Device}, prelude::*};
@@ -30,11 +30,13 @@
 //! # Ok::<(), gpu_algos::AlgoError>(())
 //! ```
 //! ```
-//! use gpu_algos::reference;
+//! use gpu_algos::reference::{self, Sum, reduce_axes};
+//! use ndarray::{Axis, array};
 //!
-//! let x = [3.0_f32, 4.0];
-//! assert_eq!(reference::norm2(&x), 5.0);
-//! assert_eq!(reference::dot(&x, &[1.0, 2.0])?, 11.0);
+//! let x = array![[3.0_f32, 4.0], [f32::NAN, 1.0]];
+//! assert_eq!(reference::nan_sum(&x), 8.0);
+//! assert_eq!(reference::argmax(&x)?, 2); // as NumPy: NaN comes first
+//! assert_eq!(reduce_axes(&Sum::new(), &x, &[Axis(1)])?[0], 7.0);
 //! # Ok::<(), gpu_algos::AlgoError>(())
 //! ```
 #![deny(unsafe_code)]

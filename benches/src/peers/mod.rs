@@ -13,6 +13,7 @@ mod cusparse;
 mod faer;
 #[cfg(feature = "peers")]
 mod library;
+mod reductions;
 mod rust;
 
 use gpu_sparse::Scalar;
@@ -61,12 +62,13 @@ pub fn sparse<T: Real>(harness: &mut Harness, input: &Input<'_, T>) {
     left_out(harness, if harness.on_gpu() { "cusparse" } else { "faer" });
 }
 
-/// Dot products and norms of two vectors on the CPU, and on a device products of dense matrices too.
+/// Dot products, norms and reductions on the CPU, and on a device products of dense matrices too.
 pub fn dense(harness: &mut Harness) {
     if !harness.peers() {
         return;
     }
     rust::dots(harness);
+    reductions::figures(harness);
     #[cfg(feature = "peers")]
     cublas::figures(harness);
     #[cfg(not(feature = "peers"))]

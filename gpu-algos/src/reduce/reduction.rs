@@ -94,7 +94,7 @@ impl<'a, O, D: Dimension, K: Dimension> Reduction<'a, O, D, K> {
             for &axis in axes {
                 let flag = kept.get_mut(axis).ok_or(ArrayError::Axis { op: "a reduction", axis, ndim })?;
                 if !std::mem::take(flag) {
-                    return Err(AlgoError::RepeatedAxis { axis });
+                    return Err(AlgoError::RepeatedAxis { op: "a reduction", axis });
                 }
             }
         }

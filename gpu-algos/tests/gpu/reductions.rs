@@ -266,7 +266,7 @@ pub fn norms_and_products(device: &Device) -> Outcome {
     let means = matrix.mean().axis(Axis(1)).keep_axes().eval()?;
     ensure_eq!(means.shape(), [4, 1]);
     ensure_eq!((&matrix - &means).sum().get()?, 0.0);
-    ensure!(matches!(matrix.sum().axes(&[Axis(1), Axis(1)]).eval(), Err(AlgoError::RepeatedAxis { axis: 1 })));
+    ensure!(matches!(matrix.sum().axes(&[Axis(1), Axis(1)]).eval(), Err(AlgoError::RepeatedAxis { axis: 1, .. })));
     ensure!(matches!(matrix.sum().axis(Axis(2)).eval(), Err(AlgoError::Array(ArrayError::Axis { axis: 2, .. }))));
     // f32 that f64 alone adds up exactly.
     let many = GpuArray::from_ndarray(device, &Array1::from_elem(4000, 16_777_217f64 as f32 + 0.0))?;

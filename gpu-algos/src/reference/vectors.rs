@@ -1,11 +1,12 @@
-//! Reductions on the host: the definition in a line of serial code, and the version for large arrays that rayon runs.
+//! Dot products and norms of vectors, and what a fused pass of another crate calls on a block of one.
 //!
 //! Elements are f32 or f64 (anything that converts to f64 exactly); products and sums are carried in f64.
 //! The parallel versions cut the array into blocks of [`BLOCK`] elements, whatever the number of threads, and add the blocks'
-//! results in order: the same input gives the same bits on one thread and on sixty-four.
+//! results in order.
 
 use rayon::prelude::*;
 
+use super::vector_units::with_vectors;
 use crate::{AlgoError, Result};
 
 /// Elements per block: 32 KiB of f64, so that a block just written is still in the cache when it is summed.
@@ -47,15 +48,20 @@ pub fn dot<T: Copy + Into<f64> + Sync>(x: &[T], y: &[T]) -> Result<f64> {
 ///
 /// Serial, in a fixed order, eight sums side by side. Elements beyond the shorter array are left out.
 pub fn dot_block<T: Copy + Into<f64>>(x: &[T], y: &[T]) -> f64 {
-    let (x_lanes, y_lanes) = (x.chunks_exact(LANES), y.chunks_exact(LANES));
-    let tail: f64 = x_lanes.remainder().iter().zip(y_lanes.remainder()).map(|(&x, &y)| x.into() * y.into()).sum();
-    let mut sums = [0.0_f64; LANES];
-    for (x, y) in x_lanes.zip(y_lanes) {
-        for lane in 0..LANES {
-            sums[lane] += x[lane].into() * y[lane].into();
+    with_vectors!(<T: [Copy + Into<f64>]>(x: &[T], y: &[T]) -> f64 {
+        let ((x_lanes, x_tail), (y_lanes, y_tail)) = (x.as_chunks::<LANES>(), y.as_chunks::<LANES>());
+        let mut sums = [0.0_f64; LANES];
+        for (x, y) in x_lanes.iter().zip(y_lanes) {
+            for lane in 0..LANES {
+                sums[lane] += x[lane].into() * y[lane].into();
+            }
         }
-    }
-    add_lanes(sums) + tail
+        let mut tail = -0.0;
+        for (&x, &y) in x_tail.iter().zip(y_tail) {
+            tail += x.into() * y.into();
+        }
+        add_lanes(sums) + tail
+    })
 }
 
 /// One block's share of `sum x[i] * w[i] * x[i]`, for a norm weighted by a diagonal matrix. Serial, in a fixed order.
@@ -123,6 +129,8 @@ fn ordered_sum(blocks: impl IndexedParallelIterator<Item = f64>) -> f64 {
     blocks.collect::<Vec<_>>().into_iter().sum()
 }
 
+/// Not inlined, or the compiler brings the sums into this order in every step of the loop before.
+#[inline(never)]
 fn add_lanes(s: [f64; LANES]) -> f64 {
     ((s[0] + s[1]) + (s[2] + s[3])) + ((s[4] + s[5]) + (s[6] + s[7]))
 }

@@ -1,4 +1,8 @@
-//! Sums over vectors: dot products and norms.
+//! Reductions: sums over vectors, extremes and their places, moments, and those of the axes of a matrix.
+
+mod reductions;
+
+pub(crate) use reductions::{Reduced, reductions_by};
 
 use gpu_algos::reference;
 use gpu_sparse::Scalar;
@@ -14,14 +18,15 @@ use crate::{
 /// Lengths of vectors of that type.
 pub fn lengths<T>(harness: &Harness) -> Vec<usize> {
     // The longest are of 1 GiB on a device, where nothing of them is left in a cache.
-    let full = if harness.on_gpu() { [1 << 20, (1 << 30) / size_of::<T>()] } else { [1 << 20, 1 << 25] };
+    let full = if harness.on_gpu() { [1 << 20, (1 << 30) / size_of::<T>()] } else { [1 << 20, 10_000_000] };
     harness.set().pick(vec![1 << 12], vec![1 << 20], full.to_vec())
 }
 
-/// `dot` and `norm2`, ours on the CPU's threads, and the peers'.
+/// `dot`, `norm2` and reductions, ours on the CPU's threads, and the peers'.
 pub fn figures(harness: &mut Harness) {
     of_type::<f32>(harness);
     of_type::<f64>(harness);
+    reductions::figures(harness);
     peers::dense(harness);
 }
 

@@ -1,0 +1,208 @@
+//! The element types that reductions take: what carries their sums, and the types of results.
+
+use gpu_array::Element;
+
+/// What carries a sum or a product: integers wrap, floats are f64.
+pub trait Accumulator: Copy + Send + Sync + 'static {
+    /// The sum of nothing.
+    const ZERO: Self;
+    /// The product of nothing.
+    const ONE: Self;
+    /// The sum.
+    #[must_use]
+    fn plus(self, other: Self) -> Self;
+    /// The product.
+    #[must_use]
+    fn times(self, other: Self) -> Self;
+}
+
+macro_rules! accumulators {
+    ($($T:ty: $zero:literal $one:literal, $plus:path, $times:path;)*) => {$(
+        impl Accumulator for $T {
+            const ZERO: Self = $zero;
+            const ONE: Self = $one;
+            #[inline(always)]
+            fn plus(self, other: Self) -> Self {
+                $plus(self, other)
+            }
+            #[inline(always)]
+            fn times(self, other: Self) -> Self {
+                $times(self, other)
+            }
+        }
+    )*};
+}
+accumulators! {
+    i64: 0 1, i64::wrapping_add, i64::wrapping_mul;
+    u64: 0 1, u64::wrapping_add, u64::wrapping_mul;
+    f64: 0.0 1.0, std::ops::Add::add, std::ops::Mul::mul;
+}
+
+/// An element type that reductions take: each [`Element`].
+///
+/// | element | [`Sum`](Self::Sum) | [`Accumulator`](Self::Accumulator) | [`Real`](Self::Real) |
+/// |---|---|---|---|
+/// | `bool`, `i8` to `i64` | `i64` | `i64` | `f64` |
+/// | `u8` to `u64` | `u64` | `u64` | `f64` |
+/// | `f32` | `f32` | `f64` | `f32` |
+/// | `f64` | `f64` | `f64` | `f64` |
+pub trait Operand: Element + PartialOrd {
+    /// The type of sums and products.
+    type Sum: Element;
+    /// What carries them.
+    type Accumulator: Accumulator;
+    /// The type of means, variances and norms.
+    type Real: Operand;
+
+    /// Not above any other number.
+    const LOWEST: Self;
+    /// Not below any other number.
+    const HIGHEST: Self;
+    /// What stands for the extreme of nothing but NaN: NaN. 0 for types without it, where nothing needs it.
+    const NAN: Self;
+
+    /// The value, ready to be added up.
+    fn accumulated(self) -> Self::Accumulator;
+    /// What is added up, rounded once.
+    fn rounded(sum: Self::Accumulator) -> Self::Sum;
+    /// The value as f64; integers beyond 2^53 are rounded.
+    fn to_f64(self) -> f64;
+    /// The nearest result.
+    fn real(value: f64) -> Self::Real;
+    /// `|x|`.
+    fn magnitude(self) -> Self::Real;
+    /// Whether there are values of the type that are NaN, and zeros of two signs.
+    const FLOAT: bool;
+    /// Whether it is NaN.
+    fn is_nan(self) -> bool;
+
+    /// The larger, NaN where one is, and 0.0 of 0.0 and -0.0 (IEEE 754-2019, `maximum`).
+    #[must_use]
+    fn larger(self, other: Self) -> Self;
+    /// The smaller, NaN where one is, and -0.0 of 0.0 and -0.0 (IEEE 754-2019, `minimum`).
+    #[must_use]
+    fn smaller(self, other: Self) -> Self;
+
+    /// Other than 0; NaN is.
+    #[inline(always)]
+    fn is_true(self) -> bool {
+        self != Self::ZERO
+    }
+    /// Whether arg-max prefers it to `other`, wherever they are: it is above, or the only NaN of both.
+    #[inline(always)]
+    fn above(self, other: Self) -> bool {
+        self > other || (self.is_nan() & !other.is_nan())
+    }
+    /// Whether arg-min prefers it to `other`.
+    #[inline(always)]
+    fn below(self, other: Self) -> bool {
+        self < other || (self.is_nan() & !other.is_nan())
+    }
+}
+
+macro_rules! integers {
+    ($($T:ident: $Sum:ty, $low:expr, $high:expr;)*) => {$(
+        impl Operand for $T {
+            type Sum = $Sum;
+            type Accumulator = $Sum;
+            type Real = f64;
+            const FLOAT: bool = false;
+            const LOWEST: Self = $low;
+            const HIGHEST: Self = $high;
+            const NAN: Self = <Self as Element>::ZERO;
+            #[inline(always)]
+            fn accumulated(self) -> $Sum {
+                self.into()
+            }
+            #[inline(always)]
+            fn rounded(sum: $Sum) -> $Sum {
+                sum
+            }
+            #[inline(always)]
+            fn to_f64(self) -> f64 {
+                <$Sum>::from(self) as f64
+            }
+            #[inline(always)]
+            fn real(value: f64) -> f64 {
+                value
+            }
+            #[inline(always)]
+            fn magnitude(self) -> f64 {
+                self.to_f64().abs()
+            }
+            #[inline(always)]
+            fn is_nan(self) -> bool {
+                false
+            }
+            #[inline(always)]
+            fn larger(self, other: Self) -> Self {
+                if other > self { other } else { self }
+            }
+            #[inline(always)]
+            fn smaller(self, other: Self) -> Self {
+                if other < self { other } else { self }
+            }
+        }
+    )*};
+}
+integers! {
+    bool: i64, false, true;
+    i8: i64, i8::MIN, i8::MAX;
+    i16: i64, i16::MIN, i16::MAX;
+    i32: i64, i32::MIN, i32::MAX;
+    i64: i64, i64::MIN, i64::MAX;
+    u8: u64, u8::MIN, u8::MAX;
+    u16: u64, u16::MIN, u16::MAX;
+    u32: u64, u32::MIN, u32::MAX;
+    u64: u64, u64::MIN, u64::MAX;
+}
+
+macro_rules! floats {
+    ($($T:ident)*) => {$(
+        impl Operand for $T {
+            type Sum = Self;
+            type Accumulator = f64;
+            type Real = Self;
+            const FLOAT: bool = true;
+            const LOWEST: Self = Self::NEG_INFINITY;
+            const HIGHEST: Self = Self::INFINITY;
+            const NAN: Self = Self::NAN;
+            #[inline(always)]
+            fn accumulated(self) -> f64 {
+                self.into()
+            }
+            #[inline(always)]
+            fn rounded(sum: f64) -> Self {
+                sum as Self
+            }
+            #[inline(always)]
+            fn to_f64(self) -> f64 {
+                self.into()
+            }
+            #[inline(always)]
+            fn real(value: f64) -> Self {
+                value as Self
+            }
+            #[inline(always)]
+            fn magnitude(self) -> Self {
+                self.abs()
+            }
+            #[inline(always)]
+            fn is_nan(self) -> bool {
+                self != self
+            }
+            #[inline(always)]
+            fn larger(self, other: Self) -> Self {
+                let larger = if (other > self) | other.is_nan() { other } else { self };
+                // Equal numbers have equal bits, but for zeros, of which 0.0 is without the sign.
+                if other == self { Self::from_bits(self.to_bits() & other.to_bits()) } else { larger }
+            }
+            #[inline(always)]
+            fn smaller(self, other: Self) -> Self {
+                let smaller = if (other < self) | other.is_nan() { other } else { self };
+                if other == self { Self::from_bits(self.to_bits() | other.to_bits()) } else { smaller }
+            }
+        }
+    )*};
+}
+floats! { f32 f64 }

@@ -1,0 +1,82 @@
+"""Reads cases from stdin, computes each with NumPy, and says which differ; the last line is how many there were.
+
+A case is a line of JSON: operation, element type, shape, axes, ddof, and the bits of input and result in hexadecimal, both in C order.
+"""
+import json
+import sys
+import warnings
+
+import numpy as np
+
+warnings.simplefilter("ignore")
+
+
+def norms(x, axes, kind):
+    x = x.astype(np.float64)
+    if kind == "l1":
+        return np.abs(x).sum(axis=axes)
+    return np.sqrt((x * x).sum(axis=axes)) if kind == "l2" else np.abs(x).max(axis=axes, initial=0.0)
+
+
+def places(function, x, axes):
+    kept = [axis for axis in range(x.ndim) if axis not in axes]
+    flat = x.transpose(kept + sorted(axes)).reshape([x.shape[axis] for axis in kept] + [-1])
+    if not function.__name__.startswith("nan") or x.dtype.kind != "f":
+        return function(flat, axis=-1)
+    found = np.empty(flat.shape[:-1], np.int64)
+    for at in np.ndindex(found.shape):
+        there = np.flatnonzero(~np.isnan(flat[at]))
+        found[at] = there[function(flat[at][there])] if len(there) else -1
+    return found
+
+
+def want(case, x, axes):
+    op, ddof = case["op"], case["ddof"]
+    float_type = np.float64 if x.dtype.kind == "f" else None
+    real = x.dtype if x.dtype.kind == "f" else np.float64
+    total = {"sum": np.sum, "product": np.prod, "nan_sum": np.nansum, "nan_product": np.nanprod}
+    wide = {"mean": np.mean, "var": np.var, "std": np.std, "nan_mean": np.nanmean, "nan_var": np.nanvar, "nan_std": np.nanstd}
+    plain = {"min": np.min, "max": np.max, "nan_min": np.nanmin, "nan_max": np.nanmax, "any": np.any, "all": np.all}
+    place = {"argmin": np.argmin, "argmax": np.argmax, "nan_argmin": np.nanargmin, "nan_argmax": np.nanargmax}
+    if op in total:
+        result = total[op](x, axis=axes, dtype=float_type)
+        return result.astype(x.dtype) if float_type else result
+    if op in wide:
+        count = np.prod([x.shape[axis] for axis in axes])
+        if op in ("var", "std") and count <= ddof:
+            # NumPy divides by 0 here, which gives inf where the values differ.
+            return np.full(np.mean(x, axis=axes).shape, np.nan, real)
+        return np.asarray(wide[op](x, axis=axes, dtype=np.float64, **({} if "mean" in op else {"ddof": ddof}))).astype(real)
+    if op in plain:
+        return plain[op](x, axis=axes)
+    if op in place:
+        return places(place[op], x, axes)
+    if op == "count":
+        return np.count_nonzero(x, axis=axes)
+    return np.asarray(norms(x, axes, op)).astype(real)
+
+
+def same(got, want):
+    if got.dtype != want.dtype or got.shape != want.shape:
+        return False
+    if got.dtype.kind != "f":
+        return np.array_equal(got, want)
+    close = 1e-6 if got.dtype == np.float32 else 1e-11
+    return np.allclose(got, want, rtol=close, atol=close * 1e-2, equal_nan=True)
+
+
+def main():
+    count = 0
+    for line in sys.stdin.readlines():
+        case = json.loads(line)
+        x = np.frombuffer(bytes.fromhex(case["input"]), case["dtype"]).reshape(case["shape"])
+        axes = tuple(case["axes"])
+        right = np.asarray(want(case, x, axes))
+        got = np.frombuffer(bytes.fromhex(case["output"]), case["result"]).reshape(right.shape)
+        if not same(got, right):
+            print(f"{case['op']} of {case['dtype']} {case['shape']} over {axes}: got {got!r}, NumPy {right!r} ({right.dtype})")
+        count += 1
+    print(count)
+
+
+main()

@@ -1,0 +1,138 @@
+//! Reductions against NumPy: values, types of results, NaN, infinities and zeros of both signs.
+#![allow(missing_docs, unreachable_pub)]
+
+use std::{
+    fmt::Write as _,
+    io::Write as _,
+    process::{Command, ExitCode, Stdio},
+};
+
+use gpu_algos::reference::*;
+use gpu_array::{DType, Element};
+use ndarray::{ArrayD, ArrayViewD, Axis, IxDyn, Slice};
+use testkit::{Outcome, Rng, Suite, ensure, ensure_eq};
+
+/// A Python that has NumPy.
+type Python = std::path::PathBuf;
+
+fn main() -> ExitCode {
+    let python =
+        std::env::var_os("GPU_TEST_PYTHON").map(Python::from).ok_or("GPU_TEST_PYTHON names no Python with NumPy");
+    Suite::new().group("numpy", python, "GPU_TESTS", testkit::tests![reductions]).run()
+}
+
+/// 40 arrays of most types, with each reduction.
+fn reductions(python: &Python) -> Outcome {
+    let mut cases = String::new();
+    for seed in 0..40 {
+        let mut rng = Rng(seed);
+        of_type(&mut cases, &mut rng, |rng| rng.below(2) == 0);
+        of_type(&mut cases, &mut rng, |rng| rng.next_u64() as u32);
+        let special = rng.below(4);
+        of_type(&mut cases, &mut rng, |rng| float(rng, special) as f32);
+    }
+    let mut child = Command::new(python)
+        .args(["-c", include_str!("check.py")])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()?;
+    child.stdin.take().ok_or("no pipe")?.write_all(cases.as_bytes())?;
+    let output = child.wait_with_output()?;
+    ensure!(output.status.success(), "the script ended with {}", output.status);
+    let told = String::from_utf8(output.stdout)?;
+    ensure_eq!(told.trim(), cases.lines().count().to_string());
+    Ok(())
+}
+
+/// Mostly small numbers, of which `special` has NaN, infinities or both among them.
+fn float(rng: &mut Rng, special: usize) -> f64 {
+    match (rng.below(30), special) {
+        (0..3, 1 | 3) => f64::NAN,
+        (3, 2 | 3) => f64::INFINITY,
+        (4, 2 | 3) => f64::NEG_INFINITY,
+        (5, _) => -0.0,
+        (6, _) => 0.0,
+        _ => (rng.below(64) as f64 + 1.0) / 32.0,
+    }
+}
+
+/// All reductions of one random array over random axes.
+fn of_type<T: Operand>(cases: &mut String, rng: &mut Rng, mut element: impl FnMut(&mut Rng) -> T) {
+    let rank = 1 + rng.below(4);
+    let most = [3000, 60, 12, 6][rank - 1];
+    let shape: Vec<usize> = (0..rank).map(|_| 1 + rng.below(most)).collect();
+    let array = ArrayD::from_shape_simple_fn(IxDyn(&shape), || element(rng));
+    let mut order: Vec<usize> = (0..rank).collect();
+    rng.shuffle(&mut order);
+    let mut view = array.view().permuted_axes(order);
+    for axis in 0..rank {
+        view.slice_axis_inplace(Axis(axis), Slice::new(0, None, [1, 1, -1, 2][rng.below(4)]));
+    }
+    let mut axes: Vec<Axis> = (0..rank).map(Axis).collect();
+    rng.shuffle(&mut axes);
+    axes.truncate(1 + rng.below(rank));
+    let case = Case { view: view.view(), axes: &axes, ddof: rng.below(3) as u64 };
+    case.write(cases, "sum", &Sum::new());
+    case.write(cases, "product", &Product::new());
+    case.write(cases, "mean", &Mean::new());
+    case.write(cases, "var", &Variance::new(case.ddof));
+    case.write(cases, "std", &StandardDeviation::new(case.ddof));
+    case.write(cases, "min", &Min::new());
+    case.write(cases, "max", &Max::new());
+    case.write(cases, "argmin", &ArgMin::new());
+    case.write(cases, "argmax", &ArgMax::new());
+    case.write(cases, "any", &Any::new());
+    case.write(cases, "all", &All::new());
+    case.write(cases, "count", &Count::new());
+    case.write(cases, "l1", &NormL1::new());
+    case.write(cases, "l2", &NormL2::new());
+    case.write(cases, "lmax", &NormMax::new());
+    if T::FLOAT {
+        without_nan(cases, &case);
+    }
+}
+
+/// The forms that leave NaN out; of the other types they are the plain ones.
+fn without_nan<T: Operand>(cases: &mut String, case: &Case<'_, T>) {
+    case.write(cases, "nan_sum", &NanSum::new());
+    case.write(cases, "nan_product", &NanProduct::new());
+    case.write(cases, "nan_mean", &NanMean::new());
+    case.write(cases, "nan_var", &NanVariance::new(case.ddof));
+    case.write(cases, "nan_std", &NanStandardDeviation::new(case.ddof));
+    case.write(cases, "nan_min", &NanMin::new());
+    case.write(cases, "nan_max", &NanMax::new());
+    case.write(cases, "nan_argmin", &NanArgMin::new());
+    case.write(cases, "nan_argmax", &NanArgMax::new());
+}
+
+struct Case<'a, T> {
+    view: ArrayViewD<'a, T>,
+    axes: &'a [Axis],
+    ddof: u64,
+}
+
+impl<T: Operand> Case<'_, T> {
+    /// A line for the script.
+    fn write<O: Operator<Value = T, Output: Element>>(&self, cases: &mut String, name: &str, op: &O) {
+        let got = reduce_axes(op, &self.view, self.axes).expect("there are elements");
+        let axes: Vec<usize> = self.axes.iter().map(|axis| axis.index()).collect();
+        let (dtype, result): (DType, DType) = (T::DTYPE, <O::Output as Element>::DTYPE);
+        let (shape, ddof) = (self.view.shape(), self.ddof);
+        let (input, output) = (bits(self.view.iter()), bits(got.iter()));
+        let _ = writeln!(
+            cases,
+            r#"{{"op":"{name}","dtype":"{dtype}","result":"{result}","shape":{shape:?},"axes":{axes:?},"ddof":{ddof},"input":"{input}","output":"{output}"}}"#
+        );
+    }
+}
+
+/// The bytes in memory, in hexadecimal.
+fn bits<'a, T: Element>(elements: impl Iterator<Item = &'a T>) -> String {
+    let mut text = String::new();
+    for element in elements {
+        for byte in &element.to_word().to_le_bytes()[..size_of::<T::Storage>()] {
+            let _ = write!(text, "{byte:02x}");
+        }
+    }
+    text
+}
