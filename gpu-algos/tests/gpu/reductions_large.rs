@@ -101,11 +101,11 @@ fn more_than_2_to_the_31_rows(device: &Device) -> Outcome {
 fn columns_of_more_than_2_to_the_31_places(device: &Device) -> Outcome {
     let mut x = GpuArray::full(device, (ROWS, 3), 1u8)?;
     x.slice_mut(s![ROWS - 2, 0])?.fill(2)?;
-    x.slice_mut(s![1 << 31, 1])?.fill(3)?;
+    x.slice_mut(s![1usize << 31, 1])?.fill(3)?;
     let rows = ROWS as u64;
     ensure_eq!(x.sum().axis(Axis(0)).eval()?.to_ndarray()?, array![rows + 1, rows + 2, rows]);
     ensure_eq!(x.argmax().axis(Axis(0)).eval()?.to_ndarray()?, array![ROWS as i64 - 2, 1 << 31, 0]);
-    ensure_eq!(x.argmax().axis(Axis(1)).keep_axes().eval()?.slice(s![1 << 31, ..])?.to_ndarray()?, array![1]);
+    ensure_eq!(x.argmax().axis(Axis(1)).keep_axes().eval()?.slice(s![1usize << 31, ..])?.to_ndarray()?, array![1]);
     ensure_eq!(x.t().sum().axis(Axis(1)).eval()?.to_ndarray()?, array![rows + 1, rows + 2, rows]);
     ensure_eq!((x.sum().get()?, x.argmax().get()?), (3 * rows + 3, 3 * (1 << 31) + 1));
     Ok(())
