@@ -96,19 +96,83 @@ impl Stream {
         bytes: usize,
         work: impl FnOnce(u64) -> Result<R, E>,
     ) -> Result<R, E> {
+        self.with_memory(Kind::Counted, bytes, work)
+    }
+
+    /// Runs `work` with the address of `bytes` bytes that belong to this stream and are zero whenever a kernel starts, aligned to 256 bytes.
+    ///
+    /// For kernels whose blocks wait for each other's words, such as scans: what a block has not written yet is 0. As [`Stream::with_scratch`] in
+    /// all else, but the memory is another and has no counters at its head: every kernel leaves **all** that it wrote zero when it ends.
+    ///
+    /// # Cost
+    /// As `with_scratch`. Memory that grows is zeroed as a whole, in the order of the stream.
+    ///
+    /// # Errors
+    /// As `with_scratch`; neither may be called within the other on the same stream.
+    ///
+    /// # Example
+    /// ```no_run
+    /// # use gpu_driver::{Device, DriverError};
+    /// # let launch = |_flags: u64| Ok::<_, DriverError>(());
+    /// let stream = Device::first()?.stream();
+    /// stream.with_cleared_scratch(1000 * 8, |flags| launch(flags))?; // room for a word of each of 1000 blocks
+    /// # Ok::<(), DriverError>(())
+    /// ```
+    pub fn with_cleared_scratch<R, E: From<DriverError>>(
+        &self,
+        bytes: usize,
+        work: impl FnOnce(u64) -> Result<R, E>,
+    ) -> Result<R, E> {
+        self.with_memory(Kind::Cleared, bytes, work)
+    }
+
+    fn with_memory<R, E: From<DriverError>>(
+        &self,
+        kind: Kind,
+        bytes: usize,
+        work: impl FnOnce(u64) -> Result<R, E>,
+    ) -> Result<R, E> {
         let too_large = DriverError::TooLarge { elements: bytes, element_bytes: 1 };
-        let whole = bytes.checked_add(SCRATCH_COUNTERS + STEP).filter(|&whole| isize::try_from(whole).is_ok());
+        let whole = bytes.checked_add(kind.head() + STEP).filter(|&whole| isize::try_from(whole).is_ok());
         let whole = whole.ok_or(too_large)? - STEP;
         // The lock is not held while the pool is trimmed: that waits for captures, which may wait for the lock.
-        let held = pool::with_room(self.device(), whole, || self.scratch().hold(self, whole))?;
+        let held = pool::with_room(self.device(), whole, || self.scratch().hold(self, kind, whole))?;
         work(held.address)
+    }
+}
+
+/// What a stream has memory for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    /// Counters, which are zero between kernels, and bytes that hold anything.
+    Counted,
+    /// All of it is zero between kernels.
+    Cleared,
+}
+
+impl Kind {
+    /// Bytes at the head that come in addition to those that are asked for.
+    fn head(self) -> usize {
+        match self {
+            Self::Counted => SCRATCH_COUNTERS,
+            Self::Cleared => 0,
+        }
+    }
+
+    /// How many of the memory's bytes are zero between kernels.
+    fn zero_bytes(self, bytes: usize) -> usize {
+        match self {
+            Self::Counted => SCRATCH_COUNTERS,
+            Self::Cleared => bytes,
+        }
     }
 }
 
 /// The scratch memory of one stream.
 #[derive(Default)]
 pub(crate) struct Scratch {
-    memory: Mutex<Memory>,
+    /// Of each [`Kind`].
+    memory: Mutex<[Memory; 2]>,
     /// The thread that holds the lock, 0 for none. A thread finds itself here only when it does.
     owner: AtomicUsize,
 }
@@ -125,7 +189,7 @@ struct Held<'a> {
     address: CUdeviceptr,
     owner: &'a AtomicUsize,
     /// Unlocked behind the change of `owner`.
-    _memory: MutexGuard<'a, Memory>,
+    _memory: MutexGuard<'a, [Memory; 2]>,
 }
 
 impl Drop for Held<'_> {
@@ -135,7 +199,7 @@ impl Drop for Held<'_> {
 }
 
 impl Scratch {
-    fn hold(&self, stream: &Stream, bytes: usize) -> Result<Held<'_>> {
+    fn hold(&self, stream: &Stream, kind: Kind, bytes: usize) -> Result<Held<'_>> {
         let here = this_thread();
         if self.owner.load(Ordering::Relaxed) == here {
             return Err(DriverError::NestedScratch);
@@ -144,10 +208,11 @@ impl Scratch {
         let current = stream.device().enter()?;
         let context = &stream.device().0;
         let address = match context.capture_of(stream.as_raw(), &current)? {
-            Some(capture) => of_capture(stream, capture, bytes, &current)?,
+            Some(capture) => of_capture(stream, capture, kind, bytes, &current)?,
             None => {
-                if memory.bytes < bytes {
-                    memory.grow(stream, bytes, &current)?;
+                let memory = &mut memory[kind as usize];
+                if memory.bytes < bytes || memory.address == 0 {
+                    memory.grow(stream, kind, bytes, &current)?;
                 }
                 memory.address
             }
@@ -158,27 +223,26 @@ impl Scratch {
 
     /// Gives the memory back in the order of its stream, which goes next.
     pub(crate) fn release(&self, context: &Context, stream: CUstream) {
-        let address = std::mem::take(&mut *lock(&self.memory)).address;
-        if address == 0 {
-            return;
-        }
-        context.scratches.live.fetch_sub(1, Ordering::Relaxed);
-        let Ok(current) = context.enter_quietly() else { return };
-        match context.capture_of(stream, &current) {
-            Ok(None) => pool::release_on(context, stream, address),
-            // A stream that goes within a capture: the release would be captured.
-            _ => context.free_when_idle([address]),
+        let memory = std::mem::take(&mut *lock(&self.memory));
+        for address in memory.map(|memory| memory.address).into_iter().filter(|&address| address != 0) {
+            context.scratches.live.fetch_sub(1, Ordering::Relaxed);
+            let Ok(current) = context.enter_quietly() else { return };
+            match context.capture_of(stream, &current) {
+                Ok(None) => pool::release_on(context, stream, address),
+                // A stream that goes within a capture: the release would be captured.
+                _ => context.free_when_idle([address]),
+            }
         }
     }
 }
 
 impl Memory {
     /// Other memory of at least `bytes` bytes. After an error there is none.
-    fn grow(&mut self, stream: &Stream, bytes: usize, _current: &Current) -> Result<()> {
+    fn grow(&mut self, stream: &Stream, kind: Kind, bytes: usize, _current: &Current) -> Result<()> {
         let device = stream.device();
         let twice = 2 * self.bytes;
         let wanted = if twice <= device.0.memory_bytes { bytes.max(twice) } else { bytes };
-        let bytes = wanted.next_multiple_of(STEP);
+        let bytes = wanted.max(1).next_multiple_of(STEP);
         let live = &device.0.scratches.live;
         let old = std::mem::take(self);
         if old.address != 0 {
@@ -186,8 +250,8 @@ impl Memory {
             live.fetch_sub(1, Ordering::Relaxed);
         }
         let address = pool::allocate_once(stream, bytes)?;
-        // SAFETY: the memory has more bytes.
-        let code = unsafe { sys::cuMemsetD8Async(address, 0, SCRATCH_COUNTERS, stream.as_raw()) };
+        // SAFETY: the memory has so many bytes.
+        let code = unsafe { sys::cuMemsetD8Async(address, 0, kind.zero_bytes(bytes), stream.as_raw()) };
         device.check("cuMemsetD8Async", code).inspect_err(|_| pool::release(stream, address))?;
         live.fetch_add(1, Ordering::Relaxed);
         *self = Self { address, bytes };
@@ -213,7 +277,7 @@ pub(crate) struct Scratches {
     of_captures: Mutex<Vec<OfCapture>>,
     /// To be freed when no capture is under way.
     left: Mutex<Vec<CUdeviceptr>>,
-    /// How many streams have memory now.
+    /// How many allocations streams have now.
     live: AtomicUsize,
 }
 
@@ -234,36 +298,38 @@ impl Scratches {
 /// Memory of one stream within one capture. It stays when a later call needs more: the work of earlier ones uses it.
 struct OfCapture {
     capture: u64,
+    kind: Kind,
     stream: usize,
     address: CUdeviceptr,
     bytes: usize,
 }
 
-fn of_capture(stream: &Stream, capture: u64, bytes: usize, current: &Current) -> Result<CUdeviceptr> {
+fn of_capture(stream: &Stream, capture: u64, kind: Kind, bytes: usize, current: &Current) -> Result<CUdeviceptr> {
     let device = stream.device();
     let all = &device.0.scratches.of_captures;
     let this = stream.as_raw() as usize;
-    let last = lock(all).iter().rfind(|of| of.capture == capture && of.stream == this).map(|of| (of.address, of.bytes));
+    let same = |of: &&OfCapture| of.capture == capture && of.stream == this && of.kind == kind;
+    let last = lock(all).iter().rfind(same).map(|of| (of.address, of.bytes));
     if let Some((address, _)) = last.filter(|&(_, had)| had >= bytes) {
         return Ok(address);
     }
     let twice = last.map_or(0, |(_, had)| 2 * had);
     let wanted = if twice <= device.0.memory_bytes { bytes.max(twice) } else { bytes };
-    let bytes = wanted.next_multiple_of(STEP);
+    let bytes = wanted.max(1).next_multiple_of(STEP);
     let address = pool::allocate_in_capture(device, bytes, current)?;
     let mut owned = GraphMemory { device: device.clone(), addresses: vec![address] };
-    zero_counters(device, address)?;
+    clear(device, address, kind.zero_bytes(bytes))?;
     owned.addresses.clear();
-    lock(all).push(OfCapture { capture, stream: this, address, bytes });
+    lock(all).push(OfCapture { capture, kind, stream: this, address, bytes });
     Ok(address)
 }
 
-/// Zeroes the counters and waits for it, on a stream that is in no capture.
-fn zero_counters(device: &Device, address: CUdeviceptr) -> Result<()> {
+/// Zeroes memory and waits for it, on a stream that is in no capture.
+fn clear(device: &Device, address: CUdeviceptr, bytes: usize) -> Result<()> {
     let aside = Stream::new(device)?;
     let current = device.enter()?;
-    // SAFETY: the memory has more bytes.
-    let code = unsafe { sys::cuMemsetD8Async(address, 0, SCRATCH_COUNTERS, aside.as_raw()) };
+    // SAFETY: the memory has so many bytes.
+    let code = unsafe { sys::cuMemsetD8Async(address, 0, bytes, aside.as_raw()) };
     device.check("cuMemsetD8Async", code)?;
     aside.synchronize_entered(&current)
 }

@@ -278,7 +278,6 @@ fn operator(result: &str, neutral: &str, reduce: &str, commutative: bool) -> Str
          \x20   static __device__ Result neutral() {{ return {neutral}; }}\n\
          \x20   static __device__ Result join(const Result &a, const Result &b) {{ return {reduce}; }}\n\
          \x20   static __device__ void take(Result &all, const Result &next, int64_t) {{ all = join(all, next); }}\n\
-         \x20   static __device__ void placed(Result &, int64_t, int64_t) {{}}\n\
          \x20   static __device__ Result settle(const Result &local) {{ return local; }}\n\
          \x20   static __device__ gpu::Tuple<Result> finish(const Result &state, int64_t) {{\n\
          \x20       gpu::Tuple<Result> results;\n        gpu::get<0>(results) = state;\n        return results;\n    }}\n}};\n}}\n"

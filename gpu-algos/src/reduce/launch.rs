@@ -16,13 +16,14 @@ use smallvec::SmallVec;
 use super::{
     axes::Axes,
     operator::{Custom, Kind, Operator},
-    plan::{SCRATCH_WORD, plan},
+    plan::{SCRATCH_WORD, Scratch, plan},
     policy::Policy,
     source::Source,
 };
 use crate::{AlgoError, Result};
 
 pub(crate) const OPERATORS: Header = Header { name: "operators.cuh", text: include_str!("device/operators.cuh") };
+pub(crate) const HANDOVER: Header = Header { name: "handover.cuh", text: include_str!("device/handover.cuh") };
 pub(crate) const REDUCE: Header = Header { name: "reduce.cuh", text: include_str!("device/reduce.cuh") };
 
 /// What keys of reductions begin with: no other crate's do.
@@ -54,7 +55,7 @@ pub(crate) fn run(
     let policy = Policy::of(&leaves, operator, axes.along_kept);
     let kernel = kernel(source, operator, &policy, axes.along_kept, device)?;
 
-    let blocks = kernel.resident_blocks(policy.threads, 0)?.clamp(policy.least_blocks, policy.most_blocks);
+    let blocks = kernel.resident_blocks(policy.threads, 0)?.clamp(1, policy.most_blocks);
     let threads = device.multiprocessors()? as usize * (blocks * policy.threads) as usize;
     let Some(launch) = plan(source, &leaves, &axes, operator, &policy, targets, count, threads)? else { return Ok(()) };
 
@@ -71,13 +72,13 @@ pub(crate) fn run(
         words[SCRATCH_WORD] = scratch;
         // SAFETY: the words are what the kernel's contract asks for, which `plan` made of the axes: every offset lies within the views that leaves and
         // targets were made from, which are borrowed (the targets exclusively) until this call returns and whose homes come after
-        // the launch; the scratch memory is the stream's own, and has the counters and states that the contract asks for.
+        // the launch; the scratch memory is the stream's own, and has what the contract asks for.
         unsafe { kernel.launch(launch.config, &words, &homes, stream) }
     };
-    if launch.scratch_bytes == 0 {
-        enqueue(0)?;
-    } else {
-        stream.with_scratch(launch.scratch_bytes, enqueue)?;
+    match launch.scratch {
+        Scratch::None => enqueue(0)?,
+        Scratch::Slots(bytes) => stream.with_cleared_scratch(bytes, enqueue)?,
+        Scratch::States(bytes) => stream.with_scratch(bytes, enqueue)?,
     }
     Ok(())
 }
@@ -127,6 +128,6 @@ pub(crate) fn program(source: &impl Source, operator: &Operator, policy: &Policy
         operator.text()
     );
     let program = Program::new("reduction.cu", text).option("-default-device").overlapping().name_expression(name);
-    let headers = headers.into_iter().chain([OPERATORS, REDUCE]);
+    let headers = headers.into_iter().chain([HANDOVER, OPERATORS, REDUCE]);
     headers.fold(program, |program, header| program.header(header.name, header.text))
 }

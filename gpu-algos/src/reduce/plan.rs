@@ -30,8 +30,18 @@ pub(crate) type Words = SmallVec<[u64; 96]>;
 pub(crate) struct Launch {
     pub(crate) words: Words,
     pub(crate) config: LaunchConfig,
-    /// Bytes of states that blocks leave for each other.
-    pub(crate) scratch_bytes: usize,
+    pub(crate) scratch: Scratch,
+}
+
+/// Memory in which blocks leave states for each other, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Scratch {
+    /// Each result is one block's.
+    None,
+    /// One block waits for the others: slots, which are zero between launches.
+    Slots(usize),
+    /// The block that comes last joins them: counters, and states.
+    States(usize),
 }
 
 /// Where [`Launch::words`] has the address of the scratch memory.
@@ -83,12 +93,23 @@ pub(crate) fn plan(
         rows(leaves, &axes, policy, results, count, wanted_threads, &bases)
     };
     let blocks = shape.groups.checked_mul(shape.splits).filter(|&blocks| blocks <= MOST_BLOCKS);
-    let blocks = blocks.ok_or(AlgoError::TooLarge { op: "a reduction", shape: source.shape().to_vec() })?;
+    let too_large = || AlgoError::TooLarge { op: "a reduction", shape: source.shape().to_vec() };
+    let blocks = blocks.ok_or_else(too_large)?;
+    // Kernels that look for a place count the turns of a thread in 32 bits.
+    let walked = if axes.along_kept { count } else { shape.packs };
+    if operator.wants_places() && walked / shape.splits > u32::MAX as usize {
+        return Err(too_large());
+    }
     let config = LaunchConfig { grid: (blocks as u32).into(), block: policy.threads.into(), shared_bytes: 0 };
-    let states = if shape.splits > 1 { blocks * shape.states_of_block } else { 0 };
-    let scratch_bytes = states * operator.state_bytes().next_multiple_of(8);
+    let state_bytes = operator.state_bytes().next_multiple_of(8);
+    let scratch = match (shape.splits, axes.along_kept, shape.groups) {
+        (1, ..) => Scratch::None,
+        // Eight bytes for each four of a state.
+        (splits, false, 1) => Scratch::Slots(splits * 2 * state_bytes),
+        _ => Scratch::States(blocks * shape.states_of_block * state_bytes),
+    };
     let words = words(source, leaves, &axes, &shape, operator, policy, targets, &bases);
-    Ok(Some(Launch { words, config, scratch_bytes }))
+    Ok(Some(Launch { words, config, scratch }))
 }
 
 /// The address of each leaf's first element, or its first value.

@@ -10,12 +10,8 @@ use super::{
 pub(crate) struct Policy {
     /// Threads of a block.
     pub(crate) threads: u32,
-    /// Blocks that the compiler is to make fit a multiprocessor.
-    pub(crate) blocks: u32,
     /// Blocks that a multiprocessor is given at most; so many keep its memory busy.
     pub(crate) most_blocks: u32,
-    /// Blocks that it is given at least, even where they are not there at once.
-    pub(crate) least_blocks: u32,
     /// Places that a thread takes at once.
     pub(crate) width: u32,
     /// How many of those are under way at once.
@@ -48,19 +44,17 @@ impl Policy {
             // A state for each place of a pack.
             let (most_width, most_unroll) = if operator.is_large() { (2, 4) } else { (8, 8) };
             let (width, unroll) = (width.min(most_width) as u32, unroll.min(most_unroll));
-            return Self { threads, blocks: 512 / threads, most_blocks: 512 / threads, least_blocks: 1, width, unroll };
+            return Self { threads, most_blocks: 512 / threads, width, unroll };
         }
         let threads = 256; // tune gpu-algos.rows_threads: 256 512 1024; (reduce-)?(sum|argmax)/.*/gpu-algos/device
         let most_blocks = 1024 / threads;
-        // Of those that look for a place fewer fit than keep the memory busy: 240 us for 2^28 f32 with four, 267 us with those that fit.
-        let least_blocks = if operator.wants_places() { most_blocks } else { 1 };
-        Self { threads, blocks: 1, most_blocks, least_blocks, width: width as u32, unroll }
+        Self { threads, most_blocks, width: width as u32, unroll }
     }
 
     /// The kernel with its template arguments.
     pub(crate) fn template(&self, along_kept: bool, expression: &str, operator: &str) -> String {
-        let Self { threads, blocks, width, unroll, .. } = self;
+        let Self { threads, width, unroll, .. } = self;
         let kernel = if along_kept { "columns" } else { "rows" };
-        format!("gpu::reduce::{kernel}<{expression}, {operator}, {threads}, {blocks}, {width}, {unroll}>")
+        format!("gpu::reduce::{kernel}<{expression}, {operator}, {threads}, {width}, {unroll}>")
     }
 }

@@ -428,6 +428,11 @@ static OPERATIONS: &[Operation<Call>] = &[
         sweep: |call| on_stream(call, |stream| stream.with_scratch(1, Ok::<_, DriverError>)),
     },
     Operation {
+        name: "Stream::with_cleared_scratch",
+        makes: &[(Allocation, 1)],
+        sweep: |call| on_stream(call, |stream| stream.with_cleared_scratch(1, Ok::<_, DriverError>)),
+    },
+    Operation {
         name: "Stream::with_scratch, captured",
         makes: &[(Allocation, 2), (Launch, 1)],
         sweep: |call| {

@@ -76,6 +76,7 @@ fn main() -> ExitCode {
         error_a_capture_with_a_buffer_of_another_home,
         scratch_gives_right_sums_whatever_it_held,
         scratch_grows_and_stays,
+        cleared_scratch_is_zero,
         scratch_of_two_streams_in_two_threads,
         scratch_of_one_stream_in_four_threads,
         scratch_of_a_graph_is_its_own,

@@ -132,6 +132,45 @@ pub fn scratch_of_two_streams_in_two_threads(device: &Device) -> Outcome {
     Ok(())
 }
 
+/// Memory that is zero is so up to its end, when it has grown and in a graph too, and is not that which may hold anything.
+pub fn cleared_scratch_is_zero(device: &Device) -> Outcome {
+    let stream = Stream::new(device)?;
+    let blocks = 5;
+    let partial = DeviceVec::<u64>::zeros(&stream, (blocks * Total::THREADS) as usize)?;
+    let kernel = KERNELS.kernel::<Total>(device, &())?;
+    let mut numbers = Numbers::new(3000, 3, &stream)?;
+    // The counter is the last word that was asked for: the sum fails where it does not begin at zero.
+    let total = |numbers: &mut Numbers, bytes: usize| {
+        stream.with_cleared_scratch(bytes, |address| {
+            let counter = address + bytes as u64 - 4;
+            let (x, out) = (numbers.x.input(), numbers.out.output());
+            // SAFETY: reads x[..n], writes a sum of each thread and out[0]; the counter is zero again at the end.
+            unsafe { kernel.launch(blocks, (x, numbers.x.len() as u64, counter, partial.as_raw(), out), &stream)? };
+            Ok::<_, DriverError>(address)
+        })
+    };
+    for bytes in [4, 1000, 200_000, 8, 3 << 20, 100_000] {
+        total(&mut numbers, bytes)?;
+        numbers.check()?;
+    }
+    let (graph, captured) = stream.capture(|| {
+        total(&mut numbers, 400_000)?;
+        total(&mut numbers, 5 << 20)
+    })?;
+    for _ in 0..3 {
+        // SAFETY: the buffers of the capture, which nothing else uses.
+        unsafe { graph.launch(&stream)? };
+        numbers.check()?;
+    }
+    ensure!(captured != total(&mut numbers, 8)?);
+    let of_both = stream.with_scratch(8, |any| {
+        let nested = stream.with_cleared_scratch(8, Ok::<_, DriverError>);
+        Ok::<_, DriverError>((any, matches!(nested, Err(DriverError::NestedScratch))))
+    })?;
+    ensure!(of_both != (total(&mut numbers, 8)?, true) && of_both.1, "{of_both:?}");
+    Ok(())
+}
+
 /// No launch gets an address that another thread has released, and no two calls run at once.
 pub fn scratch_of_one_stream_in_four_threads(device: &Device) -> Outcome {
     let stream = Stream::new(device)?;

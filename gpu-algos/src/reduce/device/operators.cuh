@@ -4,13 +4,14 @@
 //   Local, State                      what a thread carries along its values, and what threads hand on; plain data
 //   neutral()                         the Local of no value
 //   take(local, value, place)         one value more; places count the reduced axes in C order
-//   take_next(local, value, place)    the same where places rise from call to call
-//   placed(local, first, by)          behind at least one take_next, `first` the place of the first of them: adds to the place that it holds
 //   settle(local)                     the State of a Local
 //   join(earlier, later)              the State of both, associative; where COMMUTATIVE, values and states come in any order
 //   finish(state, count)              a Tuple of results, of count values
 //   LANES                             whether a thread carries a Local for each lane of its packs, or one for all (large ones)
-//   PLACES                            whether places matter
+//   PLACES                            whether places matter; then besides, for a thread that walks in even steps:
+//   Seen, unseen()                    a value and the turn that it was seen at, those of no value
+//   see(seen, value, turn)            one value more, behind all that were seen
+//   take_seen(local, seen, place)     what was seen, once something was, with its place
 #pragma once
 #include "tuple.cuh"
 
@@ -23,7 +24,6 @@ template <class L> struct Plain {
     typedef L State;
     static constexpr bool COMMUTATIVE = true, LANES = true, PLACES = false;
     static __device__ __forceinline__ State settle(const Local &local) { return local; }
-    static __device__ __forceinline__ void placed(Local &, int64_t, int64_t) {}
 };
 
 template <class T> struct Bounds;
@@ -161,21 +161,29 @@ template <class V, bool GREATEST, bool IGNORE> struct ArgExtreme : Plain<Found<V
         const bool ties = x == best.value || (is_nan(x) && is_nan(best.value));
         if (wins || (ties && place < best.place)) best = {x, place};
     }
-    static __device__ __forceinline__ void take_next(Found<V> &best, V x, int64_t place) {
-        // What is equal comes later, and behind a NaN everything does. Of values that do not beat the worst the first counts: see `placed`.
+    struct Seen {
+        V value;
+        uint32_t turn;
+    };
+    static __device__ __forceinline__ Seen unseen() {
+        if constexpr (IGNORE) {
+            return {Bounds<V>::nan(), 0};
+        } else {
+            return {worst<GREATEST, V>(), 0};
+        }
+    }
+    static __device__ __forceinline__ void see(Seen &best, V x, uint32_t turn) {
+        // What is equal comes later, and behind a NaN everything does. Where nothing beats the worst it is the first.
         bool wins;
         if constexpr (IGNORE) {
-            wins = !is_nan(x) && (beats<GREATEST>(x, best.value) || best.place == NOWHERE);
+            wins = beats<GREATEST>(x, best.value) || (is_nan(best.value) && !is_nan(x));
         } else {
             wins = !(GREATEST ? x <= best.value : x >= best.value) && !is_nan(best.value);
         }
         best.value = wins ? x : best.value;
-        best.place = wins ? place : best.place;
+        best.turn = wins ? turn : best.turn;
     }
-    static __device__ __forceinline__ void placed(Found<V> &best, int64_t first, int64_t by) {
-        if (!IGNORE && best.place == NOWHERE) best.place = first;
-        if (best.place != NOWHERE) best.place += by;
-    }
+    static __device__ __forceinline__ void take_seen(Found<V> &best, const Seen &seen, int64_t place) { take(best, seen.value, place); }
     static __device__ __forceinline__ Found<V> join(Found<V> a, Found<V> b) {
         if (b.place != NOWHERE) take(a, b.value, b.place);
         return a;
@@ -203,7 +211,6 @@ template <class V, class R, bool IGNORE> struct Mean {
         }
     }
     static __device__ __forceinline__ State settle(const Local &local) { return local; }
-    static __device__ __forceinline__ void placed(Local &, int64_t, int64_t) {}
     static __device__ __forceinline__ State join(const State &a, const State &b) { return {a.sum + b.sum, a.count + b.count}; }
     static __device__ __forceinline__ Tuple<R> finish(const State &state, int64_t count) {
         return {R(state.sum / double(IGNORE ? state.count : count))};
@@ -234,7 +241,6 @@ template <class V, bool IGNORE> struct WithMoments {
         local.squares = fma(distance, distance, local.squares);
         local.count++;
     }
-    static __device__ __forceinline__ void placed(Local &, int64_t, int64_t) {}
     static __device__ __forceinline__ State settle(const Local &local) {
         if (local.count == 0) return {0, 0, 0, 0};
         const double count = double(local.count), mean = local.sum / count;

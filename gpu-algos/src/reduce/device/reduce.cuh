@@ -3,15 +3,18 @@
 // E is an expression (loop.cuh), O an operator (operators.cuh). A result is what the values at all places of the reduced axes give; there is one for each
 // place of the kept ones. Two kernels, by what threads go along in packs of WIDTH neighbours: `rows` along a reduced axis, `columns` along a kept one.
 //
-// Where a result is computed by several blocks, each leaves a state in the stream's scratch memory and counts itself; the last one to come joins the states in
-// the order of the blocks, and sets the counter back to 0. So results depend on the shape of the launch, and on nothing else.
+// Where a result is computed by several blocks, each leaves a state in the stream's scratch memory. Where there is one result by `rows`, the last block waits
+// for them. Else each counts itself, and the last one to come joins them and sets the counter back to 0: no block waits for another, since so many
+// need not be there at once. Both join the states in the order of the blocks, so results depend on the shape of the launch, and on nothing else.
 //
-// Contract of both: BLOCKS blocks fit a multiprocessor, so that all are there at once where there are as many; block THREADS, no dynamic shared memory; scratch as `Stream::with_scratch` gives it, with a counter for each group of results
-// and SPLITS states for each result; it may hold anything else. Axes are in the order in which they are walked, 0 first; where O is
-// not COMMUTATIVE the reduced ones are in C order. Each leaf is read as often as it is broadcast along kept axes, beside what the caches keep.
+// Contract of both: block THREADS, no dynamic shared memory. Scratch, with SPLITS > 1: where `rows` has one result SPLITS slots, as
+// `Stream::with_cleared_scratch` gives them; else as `Stream::with_scratch` gives it, with a counter for each group of results and SPLITS states for each
+// result; it may hold anything else. Axes are in the order in which they are walked, 0 first; where O is not COMMUTATIVE the reduced ones are in
+// C order. Each leaf is read as often as it is broadcast along kept axes, beside what the caches keep.
 // Words, common: see `Words of a reduction` below. An axis: length, divisor, own stride (a reduced axis: of places; a kept one: of results), the stride
 // of each leaf.
 #pragma once
+#include "handover.cuh"
 #include "loop.cuh"
 #include "operators.cuh"
 
@@ -62,21 +65,12 @@ template <class A> __device__ __forceinline__ void add_place(Offsets<A::LEAF_COU
 }
 
 // States are moved between threads as words.
-template <class S> struct WordsOf {
-    static constexpr int COUNT = int((sizeof(S) + 3) / 4);
-    union {
-        S state;
-        uint32_t word[COUNT];
-    };
-    __device__ __forceinline__ WordsOf() {}
-};
 template <class S> __device__ __forceinline__ S shuffled_down(const S &state, int delta, int width) {
-    WordsOf<S> words, other;
-    if constexpr (sizeof(S) % 4 != 0) words.word[WordsOf<S>::COUNT - 1] = 0;
-    words.state = state;
+    const WordsOf<S> words(state);
+    WordsOf<S> other;
 #pragma unroll
     for (int k = 0; k < WordsOf<S>::COUNT; k++) other.word[k] = __shfl_down_sync(0xffffffffu, words.word[k], delta, width);
-    return other.state;
+    return other.value;
 }
 
 // The states of groups of `width` lanes (a power of 2), in order, joined in the first lane of each.
@@ -154,18 +148,32 @@ template <int WIDTH> __device__ __forceinline__ void load_whole(Pack<Place, WIDT
     for (int lane = 0; lane < WIDTH; lane++) values.lane[lane].value = int64_t(start) + offset + lane * step;
 }
 
-// Takes the values of a whole pack, behind those of earlier ones; places are that of the first value.
-template <class O, int LOCALS, class P>
-__device__ __forceinline__ void take_whole(typename O::Local (&locals)[LOCALS], const P &values, int64_t place, int64_t step) {
+// A thread's walk along whole packs, turn by turn: into its locals at once, or where places matter into what it has seen, which is less to carry.
+template <class O, int LOCALS, bool = O::PLACES> struct Walk {
+    template <class P> __device__ __forceinline__ void take(typename O::Local (&locals)[LOCALS], const P &values, uint32_t) {
 #pragma unroll
-    for (int lane = 0; lane < int(sizeof(values.lane) / sizeof(values.lane[0])); lane++) {
-        if constexpr (O::PLACES) {
-            O::take_next(locals[LOCALS == 1 ? 0 : lane], values.lane[lane], LOCALS == 1 ? place + lane * step : place);
-        } else {
-            O::take(locals[LOCALS == 1 ? 0 : lane], values.lane[lane], 0);
+        for (int lane = 0; lane < int(sizeof(values.lane) / sizeof(values.lane[0])); lane++) O::take(locals[LOCALS == 1 ? 0 : lane], values.lane[lane], 0);
+    }
+    // The walk's first value has the place `first`.
+    __device__ __forceinline__ void end(typename O::Local (&)[LOCALS], int64_t, int64_t, int64_t) {}
+};
+template <class O, int LOCALS> struct Walk<O, LOCALS, true> {
+    typename O::Seen seen[LOCALS];
+    __device__ __forceinline__ Walk() {
+#pragma unroll
+        for (int lane = 0; lane < LOCALS; lane++) seen[lane] = O::unseen();
+    }
+    template <class P> __device__ __forceinline__ void take(typename O::Local (&)[LOCALS], const P &values, uint32_t turn) {
+#pragma unroll
+        for (int lane = 0; lane < LOCALS; lane++) O::see(seen[lane], values.lane[lane], turn);
+    }
+    __device__ __forceinline__ void end(typename O::Local (&locals)[LOCALS], int64_t first, int64_t turn_step, int64_t lane_step) {
+#pragma unroll
+        for (int lane = 0; lane < LOCALS; lane++) {
+            O::take_seen(locals[lane], seen[lane], first + int64_t(seen[lane].turn) * turn_step + lane * lane_step);
         }
     }
-}
+};
 
 // Takes values into the locals of a thread: one for each lane, or one for all, in order.
 template <class O, int LOCALS, class P>
@@ -177,11 +185,13 @@ __device__ __forceinline__ void take_pack(typename O::Local (&locals)[LOCALS], c
 }
 
 // Contract besides: grid groups * SPLITS, where a group is the THREADS >> LOG_THREADS results of a block; SPLITS > 1 only for groups of one.
-template <class E, class O, int THREADS, int BLOCKS, int WIDTH, int UNROLL>
-__global__ void __launch_bounds__(THREADS, BLOCKS) rows(const __grid_constant__ Words<At<E, O>::ALL> words) {
+template <class E, class O, int THREADS, int WIDTH, int UNROLL>
+__global__ void __launch_bounds__(THREADS) rows(const __grid_constant__ Words<At<E, O>::ALL> words) {
     typedef At<E, O> A;
     typedef typename O::State State;
     constexpr int LOCALS = O::COMMUTATIVE && O::LANES ? WIDTH : 1;
+    // Packs that are not plain carry more beside their values: as many of them would take registers from all.
+    constexpr int SLOW_UNROLL = UNROLL > 4 ? UNROLL / (sizeof(typename O::Local) > 8 ? 4 : 2) : UNROLL;
     typedef Room<State, THREADS / 32> Shared;
     SHARED(Shared, room, [1]);
     SHARED(bool, last_block, [1]);
@@ -218,7 +228,7 @@ __global__ void __launch_bounds__(THREADS, BLOCKS) rows(const __grid_constant__ 
         begin = walker * share + lane % 32;
         end = (walker + 1) * share < packs ? (walker + 1) * share : packs;
         step = threads < 32 ? threads : 32;
-        turns = (share + step * UNROLL - 1) / (step * UNROLL);
+        turns = (share + step * SLOW_UNROLL - 1) / (step * SLOW_UNROLL);
     }
     if (result >= word[RESULTS]) end = 0;
     const int rank = int(word[REDUCED_RANK]);
@@ -234,6 +244,8 @@ __global__ void __launch_bounds__(THREADS, BLOCKS) rows(const __grid_constant__ 
             const int64_t place_step = int64_t(reduced[2]);
             const uint64_t begun = begin < from ? begin + step : begin;
             uint64_t i = begun;
+            uint32_t turn = 0;
+            Walk<O, LOCALS> walk;
             auto batch = [&](auto whole) {
                 typename Wide<WIDTH, typename E::Leaves>::type in[UNROLL];
 #pragma unroll
@@ -251,15 +263,12 @@ __global__ void __launch_bounds__(THREADS, BLOCKS) rows(const __grid_constant__ 
                 for (int u = 0; u < UNROLL; u++) {
                     if (!decltype(whole)::value && i + u * step >= to) continue;
                     const auto values = values_of<E, WIDTH>(word + A::SCALARS, word + A::EXTRA, in[u]);
-                    take_whole<O>(locals, values, (int64_t((i + u * step) * WIDTH) - shift) * place_step, place_step);
+                    walk.take(locals, values, turn + u);
                 }
             };
-            for (; i + (UNROLL - 1) * step < to; i += UNROLL * step) batch(Number<1>{});
+            for (; i + (UNROLL - 1) * step < to; i += UNROLL * step, turn += UNROLL) batch(Number<1>{});
             if (i < to) batch(Number<0>{});
-            if (O::PLACES && begun < to) {
-#pragma unroll
-                for (int k = 0; k < LOCALS; k++) O::placed(locals[k], (int64_t(begun * WIDTH) - shift) * place_step, k * place_step);
-            }
+            if (begun < to) walk.end(locals, (int64_t(begun * WIDTH) - shift) * place_step, int64_t(step * WIDTH) * place_step, place_step);
             // The edges: pack 0 and the last one.
             const bool has_first = from > 0 && begin == 0 && to > 0, has_last = to < packs && begin == (packs - 1) % step;
             begin = has_first ? 0 : has_last ? packs - 1 : end;
@@ -267,12 +276,12 @@ __global__ void __launch_bounds__(THREADS, BLOCKS) rows(const __grid_constant__ 
         }
     }
 
-    for (uint64_t i = begin; O::COMMUTATIVE ? i < end : turns > 0; i += step * UNROLL, turns--) {
-        typename Wide<WIDTH, typename E::Leaves>::type in[UNROLL];
-        int first[UNROLL], last[UNROLL];
-        int64_t place[UNROLL];
+    for (uint64_t i = begin; O::COMMUTATIVE ? i < end : turns > 0; i += step * SLOW_UNROLL, turns--) {
+        typename Wide<WIDTH, typename E::Leaves>::type in[SLOW_UNROLL];
+        int first[SLOW_UNROLL], last[SLOW_UNROLL];
+        int64_t place[SLOW_UNROLL];
 #pragma unroll
-        for (int u = 0; u < UNROLL; u++) {
+        for (int u = 0; u < SLOW_UNROLL; u++) {
             const uint64_t pack = i + u * step;
             first[u] = 0;
             last[u] = -1;
@@ -296,7 +305,7 @@ __global__ void __launch_bounds__(THREADS, BLOCKS) rows(const __grid_constant__ 
             });
         }
 #pragma unroll
-        for (int u = 0; u < UNROLL; u++) {
+        for (int u = 0; u < SLOW_UNROLL; u++) {
             if (O::COMMUTATIVE && last[u] < first[u]) continue;
             if constexpr (!O::COMMUTATIVE) locals[0] = O::neutral();
             if (last[u] >= first[u]) {
@@ -324,20 +333,42 @@ __global__ void __launch_bounds__(THREADS, BLOCKS) rows(const __grid_constant__ 
         if (lane == 0 && result < word[RESULTS]) write_results<E, O>(word, state, result_offset);
         return;
     }
-    State *states = reinterpret_cast<State *>(word[SCRATCH] + COUNTER_BYTES) + group * splits;
-    if (threadIdx.x == 0) states[split] = state;
-    if (!is_last(word[SCRATCH], group, splits, last_block[0])) return;
     // Each thread joins neighbours.
-    const uint32_t share = (splits + THREADS - 1) / THREADS;
-    state = O::settle(O::neutral());
-    for (uint32_t k = threadIdx.x * share; k < (threadIdx.x + 1) * share && k < splits; k++) state = O::join(state, states[k]);
+    const uint32_t share = (splits + THREADS - 1) / THREADS, from = threadIdx.x * share, to = from + share < splits ? from + share : splits;
+    if (gridDim.x == splits) {
+        Slot<State> *slots = reinterpret_cast<Slot<State> *>(word[SCRATCH]);
+        if (split + 1 < splits) {
+            if (threadIdx.x == 0) slots[split].put(state);
+            return;
+        }
+        // The own state goes to the thread in whose share it is.
+        __syncthreads();
+        if (threadIdx.x == 0) shared[0] = state;
+        __syncthreads();
+        const State own = shared[0];
+        state = O::settle(O::neutral());
+        for (uint32_t k = from; k < to; k++) {
+            if (k == split) {
+                state = O::join(state, own);
+            } else {
+                state = O::join(state, slots[k].wait());
+                slots[k].clear();
+            }
+        }
+    } else {
+        State *states = reinterpret_cast<State *>(word[SCRATCH] + COUNTER_BYTES) + group * splits;
+        if (threadIdx.x == 0) states[split] = state;
+        if (!is_last(word[SCRATCH], group, splits, last_block[0])) return;
+        state = O::settle(O::neutral());
+        for (uint32_t k = from; k < to; k++) state = O::join(state, states[k]);
+    }
     state = join_threads<O, THREADS>(state, log, shared);
     if (threadIdx.x == 0) write_results<E, O>(word, state, result_offset);
 }
 
 // Contract besides: grid groups * SPLITS, where a group is the WIDTH << LOG_THREADS results of a block.
-template <class E, class O, int THREADS, int BLOCKS, int WIDTH, int UNROLL>
-__global__ void __launch_bounds__(THREADS, BLOCKS) columns(const __grid_constant__ Words<At<E, O>::ALL> words) {
+template <class E, class O, int THREADS, int WIDTH, int UNROLL>
+__global__ void __launch_bounds__(THREADS, 512 / THREADS) columns(const __grid_constant__ Words<At<E, O>::ALL> words) {
     typedef At<E, O> A;
     typedef typename O::State State;
     typedef Room<State, THREADS * WIDTH> Shared;
@@ -385,6 +416,8 @@ __global__ void __launch_bounds__(THREADS, BLOCKS) columns(const __grid_constant
     gpu::wait_for_stream();
     if (word[PLAIN] && last == WIDTH - 1) {
         const uint64_t first = begin;
+        uint32_t turn = 0;
+        Walk<O, WIDTH> walk;
         auto batch = [&](auto whole) {
             typename Wide<WIDTH, typename E::Leaves>::type in[UNROLL];
 #pragma unroll
@@ -400,15 +433,12 @@ __global__ void __launch_bounds__(THREADS, BLOCKS) columns(const __grid_constant
             for (int u = 0; u < UNROLL; u++) {
                 if (!decltype(whole)::value && begin + u * step >= end) continue;
                 const auto values = values_of<E, WIDTH>(word + A::SCALARS, word + A::EXTRA, in[u]);
-                take_whole<O>(locals, values, int64_t(begin + u * step) * int64_t(reduced[2]), 0);
+                walk.take(locals, values, turn + u);
             }
         };
-        for (; begin + (UNROLL - 1) * step < end; begin += UNROLL * step) batch(Number<1>{});
+        for (; begin + (UNROLL - 1) * step < end; begin += UNROLL * step, turn += UNROLL) batch(Number<1>{});
         if (begin < end) batch(Number<0>{});
-        if (O::PLACES && first < end) {
-#pragma unroll
-            for (int k = 0; k < WIDTH; k++) O::placed(locals[k], int64_t(first) * int64_t(reduced[2]), 0);
-        }
+        if (first < end) walk.end(locals, int64_t(first) * int64_t(reduced[2]), int64_t(step) * int64_t(reduced[2]), 0);
         begin = end;
     }
     for (uint64_t i = begin; i < end; i += step * UNROLL) {
