@@ -41,17 +41,22 @@
 //! ```
 #![deny(unsafe_code)]
 
+mod device;
 mod error;
 pub mod kernels;
 pub mod reduce;
 pub mod reference;
 mod registry;
+pub mod scan;
 
 pub use gpu_array;
 
 /// The extension traits: `use gpu_algos::prelude::*`.
 pub mod prelude {
-    pub use crate::reduce::Reductions;
+    pub use crate::{
+        reduce::Reductions,
+        scan::{Scans, ScansInPlace},
+    };
 }
 
 pub use error::{AlgoError, Result};

@@ -4,8 +4,9 @@ use std::sync::LazyLock;
 
 use gpu_array::gpu_driver::Registry;
 
-use crate::{kernels, reduce};
+use crate::{kernels, reduce, scan};
 
 /// All kernels of this crate; for those that are made of a user's text stand samples.
-pub static KERNELS: LazyLock<Registry> =
-    LazyLock::new(|| reduce::samples::add_to(kernels::samples::add_to(Registry::new("gpu-algos"))));
+pub static KERNELS: LazyLock<Registry> = LazyLock::new(|| {
+    scan::samples::add_to(reduce::samples::add_to(kernels::samples::add_to(Registry::new("gpu-algos"))))
+});

@@ -325,8 +325,8 @@ impl Source for Bound<'_> {
     fn add_key(&self, key: &mut SmallVec<[u64; 64]>) {
         key.extend_from_slice(&self.made.operator.key);
     }
-    fn text(&self) -> (String, Vec<Header>) {
-        (self.made.value.clone(), self.made.headers.clone())
+    fn text(&self, name: &str) -> (String, Vec<Header>) {
+        (self.made.value.replace("struct Value ", &format!("struct {name} ")), self.made.headers.clone())
     }
 }
 

@@ -20,10 +20,8 @@ use super::{
     policy::Policy,
     source::Source,
 };
-use crate::{AlgoError, Result};
+use crate::{AlgoError, Result, device::HEADERS};
 
-pub(crate) const OPERATORS: Header = Header { name: "operators.cuh", text: include_str!("device/operators.cuh") };
-pub(crate) const HANDOVER: Header = Header { name: "handover.cuh", text: include_str!("device/handover.cuh") };
 pub(crate) const REDUCE: Header = Header { name: "reduce.cuh", text: include_str!("device/reduce.cuh") };
 
 /// What keys of reductions begin with: no other crate's do.
@@ -121,13 +119,13 @@ fn kernel(
 pub(crate) fn program(source: &impl Source, operator: &Operator, policy: &Policy, along_kept: bool) -> Program {
     let name = policy.template(along_kept, "Value", &operator.text());
     let bytes = operator.state_bytes().next_multiple_of(8);
-    let (value, headers) = source.text();
-    let custom = if let Kind::Custom(custom) = &operator.kind { custom.definition.as_str() } else { "" };
+    let (value, headers) = source.text("Value");
+    let custom = operator.definition();
     let text = format!(
         "#include \"reduce.cuh\"\n{custom}{value}static_assert(sizeof({}::State) <= {bytes}, \"the room for states\");\n",
         operator.text()
     );
     let program = Program::new("reduction.cu", text).option("-default-device").overlapping().name_expression(name);
-    let headers = headers.into_iter().chain([HANDOVER, OPERATORS, REDUCE]);
+    let headers = headers.into_iter().chain(HEADERS).chain([REDUCE]);
     headers.fold(program, |program, header| program.header(header.name, header.text))
 }

@@ -131,11 +131,11 @@ where
     (x * y).lower()
 }
 
-fn sum<T: Summable>() -> Kind {
+pub(crate) fn sum<T: Summable>() -> Kind {
     Kind::Sum { carried: T::Sum::DTYPE, result: T::Sum::DTYPE }
 }
 
-fn product<T: Summable>() -> Kind {
+pub(crate) fn product<T: Summable>() -> Kind {
     Kind::Product { carried: T::Sum::DTYPE, result: T::Sum::DTYPE }
 }
 

@@ -26,13 +26,15 @@ mod plan;
 mod policy;
 mod reduction;
 pub(crate) mod samples;
-mod source;
+pub(crate) mod source;
 
 pub use methods::{Common, Reductions, Summable};
 pub use reduction::{Pair, Reduction, Results};
 
 pub(crate) use {
-    launch::{compile_custom, reduce_custom},
-    operator::Custom,
+    launch::{allocate, compile_custom, reduce_custom},
+    methods::{product, sum},
+    operator::{Custom, Kind, Operator},
+    samples::identity,
     source::Source,
 };

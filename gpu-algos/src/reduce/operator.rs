@@ -99,6 +99,11 @@ impl Operator {
         format!("gpu::reduce::{}<{arguments}>", self.structure())
     }
 
+    /// The text that defines it, of a user's.
+    pub(crate) fn definition(&self) -> &str {
+        if let Kind::Custom(custom) = &self.kind { &custom.definition } else { "" }
+    }
+
     fn structure(&self) -> &'static str {
         match &self.kind {
             Kind::Sum { .. } => "Sum",
@@ -157,6 +162,15 @@ impl Operator {
     /// Whether a thread's own state is large, so that it should have few of them.
     pub(crate) fn is_large(&self) -> bool {
         self.state_bytes() > 16
+    }
+
+    /// Carries sums and products of f32 in f64.
+    pub(crate) fn carry_in_f64(&mut self) {
+        if let Kind::Sum { carried, .. } | Kind::Product { carried, .. } = &mut self.kind
+            && *carried == DType::F32
+        {
+            *carried = DType::F64;
+        }
     }
 
     /// Whether the order of values plays no part.

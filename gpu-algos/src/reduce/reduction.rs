@@ -2,13 +2,13 @@
 
 use std::{fmt, marker::PhantomData};
 
-use gpu_array::{ArrayError, DType, Element, GpuArray, GpuViewMut, expression::Lowered, gpu_driver::Stream};
+use gpu_array::{ArrayError, Element, GpuArray, GpuViewMut, expression::Lowered, gpu_driver::Stream};
 use ndarray::{Axis, Dimension, Ix0, IxDyn, RemoveAxis};
 use smallvec::{SmallVec, smallvec};
 
 use super::{
     launch::{allocate, run},
-    operator::{Kind, Operator},
+    operator::Operator,
 };
 use crate::{AlgoError, Result};
 
@@ -79,11 +79,7 @@ impl<'a, O, D: Dimension, K: Dimension> Reduction<'a, O, D, K> {
 
     /// Carries a sum or product of f32 in f64, and rounds it once at the end. Means, variances and norms are always carried so.
     pub fn accumulate_f64(mut self) -> Self {
-        if let Kind::Sum { carried, .. } | Kind::Product { carried, .. } = &mut self.operator.kind
-            && *carried == DType::F32
-        {
-            *carried = DType::F64;
-        }
+        self.operator.carry_in_f64();
         self
     }
 

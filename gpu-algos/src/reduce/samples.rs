@@ -44,7 +44,7 @@ pub(crate) fn add_to(registry: Registry) -> Registry {
 }
 
 /// An array of that type.
-struct Sample(DType);
+pub(crate) struct Sample(pub(crate) DType);
 
 impl Source for Sample {
     fn shape(&self) -> &[usize] {
@@ -63,13 +63,17 @@ impl Source for Sample {
         SmallVec::new()
     }
     fn add_key(&self, _key: &mut SmallVec<[u64; 64]>) {}
-    fn text(&self) -> (String, Vec<Header>) {
-        let name = self.0.cuda_name();
-        let text = format!(
-            "struct Value {{\n    typedef gpu::Tuple<{name}> Leaves;\n    typedef gpu::Tuple<{name}> Outputs;\n    \
+    fn text(&self, structure: &str) -> (String, Vec<Header>) {
+        (identity(structure, self.0), HEADERS.to_vec())
+    }
+}
+
+/// The structure of an expression that is an array of that type itself.
+pub(crate) fn identity(structure: &str, dtype: DType) -> String {
+    let name = dtype.cuda_name();
+    format!(
+        "struct {structure} {{\n    typedef gpu::Tuple<{name}> Leaves;\n    typedef gpu::Tuple<{name}> Outputs;\n    \
              static constexpr int SCALARS = 0, EXTRA = 0;\n    static __device__ __forceinline__ void apply(const uint64_t *, \
              const uint64_t *, const Leaves &x, Outputs &y) {{ gpu::get<0>(y) = gpu::get<0>(x); }}\n}};\n"
-        );
-        (text, HEADERS.to_vec())
-    }
+    )
 }

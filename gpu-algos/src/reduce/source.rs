@@ -18,8 +18,8 @@ pub(crate) trait Source {
     fn homes(&self) -> SmallVec<[&Stream; 4]>;
     /// All that the text depends on.
     fn add_key(&self, key: &mut SmallVec<[u64; 64]>);
-    /// The structure `Value`, and what it includes.
-    fn text(&self) -> (String, Vec<Header>);
+    /// The structure, under that name, and what it includes.
+    fn text(&self, name: &str) -> (String, Vec<Header>);
 }
 
 impl Source for Lowered<'_> {
@@ -47,7 +47,7 @@ impl Source for Lowered<'_> {
     fn add_key(&self, key: &mut SmallVec<[u64; 64]>) {
         key.extend(self.key());
     }
-    fn text(&self) -> (String, Vec<Header>) {
-        (self.functor("Value"), self.headers())
+    fn text(&self, name: &str) -> (String, Vec<Header>) {
+        (self.functor(name), self.headers())
     }
 }

@@ -14,6 +14,7 @@ mod reductions;
 mod reductions_large;
 mod reductions_random;
 mod reductions_streams;
+mod scans;
 
 const NEEDS_A_GPU: &str = "the emulated device has not the memory, nor the time";
 
@@ -36,6 +37,7 @@ fn main() -> ExitCode {
         .group("device", device.clone(), "GPU_TESTS", reductions::TESTS)
         .group("device", device.clone(), "GPU_TESTS", reductions_streams::TESTS)
         .group("device", device.clone(), "GPU_TESTS", reductions_random::TESTS)
+        .group("device", device.clone(), "GPU_TESTS", scans::TESTS)
         .group("device", device.clone(), "GPU_TESTS", kernels_reduction::TESTS)
         .group("elementwise", device.clone(), "GPU_TESTS", kernels_elementwise::TESTS)
         .group("counts", emulated(), require, kernels_elementwise::COUNTS)

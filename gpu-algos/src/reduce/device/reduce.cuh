@@ -15,8 +15,8 @@
 // of each leaf.
 #pragma once
 #include "handover.cuh"
-#include "loop.cuh"
 #include "operators.cuh"
+#include "walk.cuh"
 
 namespace gpu {
 namespace reduce {
@@ -42,36 +42,6 @@ template <class E, class O> struct At {
     static constexpr int REDUCED = LEAVES + 2 * LEAF_COUNT, KEPT = REDUCED + AXES * AXIS_WORDS;
     static constexpr int SCALARS = KEPT + AXES * AXIS_WORDS, EXTRA = SCALARS + E::SCALARS, ALL = EXTRA + E::EXTRA;
 };
-
-// Offsets of all operands: 0 is the own one, k + 1 that of leaf k.
-template <int N> struct Offsets {
-    int64_t of[N];
-};
-
-// Adds what a linear place on axes is to the offsets, from axis `first` on.
-template <class A> __device__ __forceinline__ void add_place(Offsets<A::LEAF_COUNT + 1> &offsets, const uint64_t *axes, int first, int rank,
-                                                             uint64_t place, bool wide) {
-    for (int d = first; d < rank; d++) {
-        const uint64_t *axis = axes + d * A::AXIS_WORDS;
-        uint64_t c = place;
-        if (d + 1 < rank) {
-            const uint64_t next = quotient(place, axis[0], axis[1], wide);
-            c = place - next * axis[0];
-            place = next;
-        }
-#pragma unroll
-        for (int k = 0; k <= A::LEAF_COUNT; k++) offsets.of[k] += int64_t(c) * int64_t(axis[2 + k]);
-    }
-}
-
-// States are moved between threads as words.
-template <class S> __device__ __forceinline__ S shuffled_down(const S &state, int delta, int width) {
-    const WordsOf<S> words(state);
-    WordsOf<S> other;
-#pragma unroll
-    for (int k = 0; k < WordsOf<S>::COUNT; k++) other.word[k] = __shfl_down_sync(0xffffffffu, words.word[k], delta, width);
-    return other.value;
-}
 
 // The states of groups of `width` lanes (a power of 2), in order, joined in the first lane of each.
 template <class O> __device__ __forceinline__ typename O::State join_lanes(typename O::State state, int width) {
@@ -110,11 +80,6 @@ __device__ __forceinline__ void write_results(const uint64_t *word, const typena
     });
 }
 
-// Shared memory for states, which have no constructors there.
-template <class S, int N> struct Room {
-    alignas(16) unsigned char bytes[N * sizeof(S)];
-};
-
 // The block that comes last: whether it is this one. What all blocks of the group wrote before is seen then.
 __device__ __forceinline__ bool is_last(uint64_t scratch, uint64_t group, uint32_t blocks, bool &shared) {
     __syncthreads();
@@ -125,27 +90,6 @@ __device__ __forceinline__ bool is_last(uint64_t scratch, uint64_t group, uint32
     }
     __syncthreads();
     return shared;
-}
-
-// The values of one pack of places, of which those from `first` to `last` exist.
-template <class E, int WIDTH>
-__device__ __forceinline__ Pack<typename plain<decltype(get<0>(*static_cast<typename E::Outputs *>(nullptr)))>::type, WIDTH>
-values_of(const uint64_t *scalars, const uint64_t *extra, const typename Wide<WIDTH, typename E::Leaves>::type &in) {
-    typename Wide<WIDTH, typename E::Outputs>::type out;
-    apply<E, WIDTH>(scalars, extra, in, out);
-    return get<0>(out);
-}
-
-// The whole pack of a leaf that is PACKED, whose first value is `offset` elements from its address; of places, at `offset` and in steps from there.
-template <class T, int WIDTH> __device__ __forceinline__ void load_whole(Pack<T, WIDTH> &values, uint64_t address, int64_t offset, int64_t) {
-    typedef typename Stored<T>::type S;
-    const Pack<S, WIDTH> stored = load_pack<S, WIDTH>(reinterpret_cast<const S *>(address) + offset);
-#pragma unroll
-    for (int lane = 0; lane < WIDTH; lane++) values.lane[lane] = from_stored<T>(stored.lane[lane]);
-}
-template <int WIDTH> __device__ __forceinline__ void load_whole(Pack<Place, WIDTH> &values, uint64_t start, int64_t offset, int64_t step) {
-#pragma unroll
-    for (int lane = 0; lane < WIDTH; lane++) values.lane[lane].value = int64_t(start) + offset + lane * step;
 }
 
 // A thread's walk along whole packs, turn by turn: into its locals at once, or where places matter into what it has seen, which is less to carry.

@@ -1,4 +1,4 @@
-// What reductions do with values: one structure for each.
+// What reductions and scans do with values: one structure for each.
 //
 // An operator O has
 //   Local, State                      what a thread carries along its values, and what threads hand on; plain data
@@ -7,6 +7,7 @@
 //   settle(local)                     the State of a Local
 //   join(earlier, later)              the State of both, associative; where COMMUTATIVE, values and states come in any order
 //   finish(state, count)              a Tuple of results, of count values
+//   lift(value)                       the State of one value: of operators that are scanned
 //   LANES                             whether a thread carries a Local for each lane of its packs, or one for all (large ones)
 //   PLACES                            whether places matter; then besides, for a thread that walks in even steps:
 //   Seen, unseen()                    a value and the turn that it was seen at, those of no value
@@ -63,6 +64,7 @@ template <bool IGNORE, class T> __device__ __forceinline__ bool skipped(T x) { r
 template <class V, class A, class R, bool IGNORE> struct Sum : Plain<A> {
     static __device__ __forceinline__ A neutral() { return A(0); }
     static __device__ __forceinline__ void take(A &sum, V x, int64_t) { sum += skipped<IGNORE>(x) ? A(0) : A(x); }
+    static __device__ __forceinline__ A lift(V x) { return skipped<IGNORE>(x) ? A(0) : A(x); }
     static __device__ __forceinline__ A join(A a, A b) { return a + b; }
     static __device__ __forceinline__ Tuple<R> finish(A sum, int64_t) { return {R(sum)}; }
 };
@@ -70,6 +72,7 @@ template <class V, class A, class R, bool IGNORE> struct Sum : Plain<A> {
 template <class V, class A, class R, bool IGNORE> struct Product : Plain<A> {
     static __device__ __forceinline__ A neutral() { return A(1); }
     static __device__ __forceinline__ void take(A &product, V x, int64_t) { product *= skipped<IGNORE>(x) ? A(1) : A(x); }
+    static __device__ __forceinline__ A lift(V x) { return skipped<IGNORE>(x) ? A(1) : A(x); }
     static __device__ __forceinline__ A join(A a, A b) { return a * b; }
     static __device__ __forceinline__ Tuple<R> finish(A product, int64_t) { return {R(product)}; }
 };
@@ -112,6 +115,7 @@ template <class V, bool GREATEST, bool IGNORE> struct Extreme : Plain<V> {
     static __device__ __forceinline__ void take(V &best, V x, int64_t) {
         best = beats<GREATEST>(x, best) || is_nan(IGNORE ? best : x) ? x : best;
     }
+    static __device__ __forceinline__ V lift(V x) { return x; }
     static __device__ __forceinline__ V join(V a, V b) {
         take(a, b, 0);
         return a;

@@ -1,0 +1,10 @@
+//! What the kernels of reductions and scans share.
+
+use gpu_array::gpu_driver::Header;
+
+/// Behind those of expressions (`loop.cuh` and what it includes).
+pub(crate) const HEADERS: [Header; 3] = [
+    Header { name: "handover.cuh", text: include_str!("handover.cuh") },
+    Header { name: "operators.cuh", text: include_str!("operators.cuh") },
+    Header { name: "walk.cuh", text: include_str!("walk.cuh") },
+];

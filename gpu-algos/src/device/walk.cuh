@@ -1,0 +1,79 @@
+// What the loops of this crate share: places on axes, packs of an expression's values, states that go from thread to thread.
+#pragma once
+#include "handover.cuh"
+#include "loop.cuh"
+
+namespace gpu {
+
+// Offsets of all operands: 0 is the own one, k + 1 that of leaf k.
+template <int N> struct Offsets {
+    int64_t of[N];
+};
+
+// Adds what a linear place on axes is to the offsets, from axis `first` on.
+template <class A> __device__ __forceinline__ void add_place(Offsets<A::LEAF_COUNT + 1> &offsets, const uint64_t *axes, int first, int rank,
+                                                             uint64_t place, bool wide) {
+    for (int d = first; d < rank; d++) {
+        const uint64_t *axis = axes + d * A::AXIS_WORDS;
+        uint64_t c = place;
+        if (d + 1 < rank) {
+            const uint64_t next = quotient(place, axis[0], axis[1], wide);
+            c = place - next * axis[0];
+            place = next;
+        }
+#pragma unroll
+        for (int k = 0; k <= A::LEAF_COUNT; k++) offsets.of[k] += int64_t(c) * int64_t(axis[2 + k]);
+    }
+}
+
+// States are moved between threads as words.
+template <class S> __device__ __forceinline__ S shuffled_down(const S &state, int delta, int width) {
+    const WordsOf<S> words(state);
+    WordsOf<S> other;
+#pragma unroll
+    for (int k = 0; k < WordsOf<S>::COUNT; k++) other.word[k] = __shfl_down_sync(0xffffffffu, words.word[k], delta, width);
+    return other.value;
+}
+
+template <class S> __device__ __forceinline__ S shuffled_up(const S &state, int delta) {
+    const WordsOf<S> words(state);
+    WordsOf<S> other;
+#pragma unroll
+    for (int k = 0; k < WordsOf<S>::COUNT; k++) other.word[k] = __shfl_up_sync(0xffffffffu, words.word[k], delta);
+    return other.value;
+}
+template <class S> __device__ __forceinline__ S shuffled(const S &state, int lane) {
+    const WordsOf<S> words(state);
+    WordsOf<S> other;
+#pragma unroll
+    for (int k = 0; k < WordsOf<S>::COUNT; k++) other.word[k] = __shfl_sync(0xffffffffu, words.word[k], lane);
+    return other.value;
+}
+
+// Shared memory for states, which have no constructors there.
+template <class S, int N> struct Room {
+    alignas(16) unsigned char bytes[N * sizeof(S)];
+};
+
+// The values of an expression with one output at the places of a pack.
+template <class E, int WIDTH>
+__device__ __forceinline__ Pack<typename plain<decltype(get<0>(*static_cast<typename E::Outputs *>(nullptr)))>::type, WIDTH>
+values_of(const uint64_t *scalars, const uint64_t *extra, const typename Wide<WIDTH, typename E::Leaves>::type &in) {
+    typename Wide<WIDTH, typename E::Outputs>::type out;
+    apply<E, WIDTH>(scalars, extra, in, out);
+    return get<0>(out);
+}
+
+// The whole pack of a leaf that is PACKED, whose first value is `offset` elements from its address; of places, at `offset` and in steps from there.
+template <class T, int WIDTH> __device__ __forceinline__ void load_whole(Pack<T, WIDTH> &values, uint64_t address, int64_t offset, int64_t) {
+    typedef typename Stored<T>::type S;
+    const Pack<S, WIDTH> stored = load_pack<S, WIDTH>(reinterpret_cast<const S *>(address) + offset);
+#pragma unroll
+    for (int lane = 0; lane < WIDTH; lane++) values.lane[lane] = from_stored<T>(stored.lane[lane]);
+}
+template <int WIDTH> __device__ __forceinline__ void load_whole(Pack<Place, WIDTH> &values, uint64_t start, int64_t offset, int64_t step) {
+#pragma unroll
+    for (int lane = 0; lane < WIDTH; lane++) values.lane[lane].value = int64_t(start) + offset + lane * step;
+}
+
+} // namespace gpu

@@ -1,0 +1,140 @@
+//! Scans whose results take the place of their values.
+
+use std::fmt;
+
+use gpu_array::{
+    Element, GpuArray, GpuViewMut, Number,
+    expression::{HEADERS, LoweredLeaf, LoweredTarget},
+    gpu_driver::{Header, Stream},
+};
+use ndarray::{Axis, Dimension};
+use smallvec::SmallVec;
+
+use super::{launch::Job, methods::extreme, plan::Target, scan::Way};
+use crate::{
+    Result,
+    reduce::{Kind, Operator, Source, Summable, identity, product, sum},
+};
+
+/// A scan of an array in its own memory that has not run: made by the methods of [`ScansInPlace`], run by [`InPlace::run`].
+#[must_use = "it is computed by `run`"]
+pub struct InPlace<'t, T: Element, D: Dimension> {
+    target: GpuViewMut<'t, T, D>,
+    operator: Operator,
+    way: Way,
+}
+
+/// Scans of arrays and views in their own memory, of types that are those of their sums. As [`Scans`](super::Scans) in all else.
+///
+/// ```no_run
+/// use gpu_algos::{gpu_array::{GpuArray, gpu_driver::Device}, prelude::*};
+///
+/// let mut x = GpuArray::<f32, _>::full(&Device::first()?, 1000, 2.0)?;
+/// x.cumsum_in_place().run()?;
+/// x.view_mut().cummax_in_place().reverse().run()?;
+/// # Ok::<(), gpu_algos::AlgoError>(())
+/// ```
+pub trait ScansInPlace<'t, T: Element, D: Dimension>: Into<GpuViewMut<'t, T, D>> {
+    /// Sums from the first value on.
+    fn cumsum_in_place(self) -> InPlace<'t, T, D>
+    where
+        T: Summable<Sum = T> + Number,
+    {
+        InPlace::new(self, sum::<T>())
+    }
+
+    /// Products from the first value on.
+    fn cumprod_in_place(self) -> InPlace<'t, T, D>
+    where
+        T: Summable<Sum = T> + Number,
+    {
+        InPlace::new(self, product::<T>())
+    }
+
+    /// The greatest value so far.
+    fn cummax_in_place(self) -> InPlace<'t, T, D> {
+        InPlace::new(self, extreme(true))
+    }
+
+    /// The least value so far.
+    fn cummin_in_place(self) -> InPlace<'t, T, D> {
+        InPlace::new(self, extreme(false))
+    }
+}
+
+impl<'t, T: Element, D: Dimension> ScansInPlace<'t, T, D> for &'t mut GpuArray<T, D> {}
+impl<'t, T: Element, D: Dimension> ScansInPlace<'t, T, D> for GpuViewMut<'t, T, D> {}
+
+impl<'t, T: Element, D: Dimension> InPlace<'t, T, D> {
+    fn new(target: impl Into<GpuViewMut<'t, T, D>>, kind: Kind) -> Self {
+        Self { target: target.into(), operator: Operator::new(kind, T::DTYPE, false), way: Way::default() }
+    }
+
+    /// Along one axis, each of whose lines is scanned by itself; without one all values are, in C order.
+    pub fn axis(mut self, axis: Axis) -> Self {
+        self.way.axis = Some(axis.index());
+        self
+    }
+
+    /// As [`Scan::exclusive`](super::Scan::exclusive).
+    pub fn exclusive(mut self) -> Self {
+        self.way.exclusive = true;
+        self
+    }
+
+    /// As [`Scan::reverse`](super::Scan::reverse).
+    pub fn reverse(mut self) -> Self {
+        self.way.reverse = true;
+        self
+    }
+
+    /// Computes it, in the order of the array's stream. Does not wait, and allocates nothing.
+    ///
+    /// # Errors
+    /// As [`Scan::write_into`](super::Scan::write_into). The array then is as it was.
+    pub fn run(mut self) -> Result<()> {
+        let Way { axis, reverse, .. } = self.way;
+        let target = self.target.lower_mut()?;
+        self.way.check(target.shape)?;
+        let source = Memory(target);
+        let (how, operator) = (self.way.how(), &self.operator);
+        let job = Job { source: &source, heads: None, behind: None, operator, how, axis, reverse };
+        let place = Target { address: target.address, dtype: T::DTYPE, strides: target.strides };
+        job.run(&place, Some(target.home), target.home)
+    }
+}
+
+/// The values of an array.
+struct Memory<'t>(LoweredTarget<'t>);
+
+impl Source for Memory<'_> {
+    fn shape(&self) -> &[usize] {
+        self.0.shape
+    }
+    fn leaves(&self) -> SmallVec<[LoweredLeaf<'_>; 4]> {
+        let LoweredTarget { address, dtype, strides, .. } = self.0;
+        SmallVec::from_iter([LoweredLeaf { address, dtype, is_place: false, strides }])
+    }
+    fn scalars(&self) -> &[u64] {
+        &[]
+    }
+    fn extra(&self) -> SmallVec<[u64; 4]> {
+        SmallVec::new()
+    }
+    fn homes(&self) -> SmallVec<[&Stream; 4]> {
+        SmallVec::from_iter([self.0.home])
+    }
+    fn add_key(&self, key: &mut SmallVec<[u64; 64]>) {
+        key.push(u64::from_be_bytes(*b"in place"));
+        key.push(self.0.dtype as u64);
+    }
+    fn text(&self, name: &str) -> (String, Vec<Header>) {
+        (identity(name, self.0.dtype), HEADERS.to_vec())
+    }
+}
+
+impl<T: Element, D: Dimension> fmt::Debug for InPlace<'_, T, D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "InPlace({}, {:?})", self.operator.text(), self.way)
+    }
+}

@@ -1,0 +1,75 @@
+//! Scans as methods of arrays, views and expressions.
+
+use gpu_array::{
+    Element,
+    expression::{Gpu, IntoExpr},
+};
+
+use super::scan::Scan;
+use crate::reduce::{Kind, Operator, Summable, product, sum};
+
+pub(crate) fn extreme(greatest: bool) -> Kind {
+    Kind::Extreme { greatest }
+}
+
+macro_rules! scans {
+    ($($(#[doc = $doc:literal])* fn $name:ident -> $output:ty where $bound:path, $kind:expr, $nan:literal;)*) => {
+        /// Scans of arrays, views and expressions on a GPU: over all values in C order, or along an axis by [`Scan::axis`]. What is scanned is computed on the
+        /// way, and what is made of the results by [`Scan::map`] too, in the same kernel.
+        ///
+        /// Result i is what values 0 to i give together; without value i itself by [`Scan::exclusive`], of values i to n - 1 by [`Scan::reverse`], from where a
+        /// segment begins by [`Scan::segments`] and [`Scan::by_key`].
+        ///
+        /// # Semantics
+        /// NumPy's. From a NaN on results are NaN; the forms whose names begin with `nan` leave NaN out. Integer sums wrap.
+        ///
+        /// # Determinism
+        /// Bitwise the same from run to run: which values are added first depends on shape, layout and types alone. Integers, and the greatest and least, do not depend
+        /// on it, but for which of 0.0 and -0.0 comes out.
+        ///
+        /// # Cost
+        /// Each value is read once and each result written once; one launch, nothing allocated but the result, no wait. See [`Scan::eval`].
+        ///
+        /// # Example
+        /// ```no_run
+        /// use gpu_algos::{gpu_array::{GpuArray, gpu_driver::Device}, prelude::*};
+        ///
+        /// let device = Device::first()?;
+        /// let x = GpuArray::from_ndarray(&device, &ndarray::array![1i32, 2, 3, 4])?;
+        /// assert_eq!(x.cumsum().eval()?.to_ndarray()?, ndarray::array![1i64, 3, 6, 10]);
+        /// # Ok::<(), gpu_algos::AlgoError>(())
+        /// ```
+        pub trait Scans<'a>: IntoExpr<'a, Place = Gpu> + Sized {
+            $(
+                $(#[doc = $doc])*
+                fn $name(self) -> Scan<'a, $output, Self::Dim>
+                where
+                    Self::Elem: $bound,
+                {
+                    Scan::new(self.into_expr().lower(), Operator::new($kind, Self::Elem::DTYPE, $nan))
+                }
+            )*
+        }
+    };
+}
+
+impl<'a, E: IntoExpr<'a, Place = Gpu>> Scans<'a> for E {}
+
+scans! {
+    /// Sums from the first value on.
+    fn cumsum -> <Self::Elem as Summable>::Sum where Summable, sum::<Self::Elem>(), false;
+    /// Sums of what is not NaN.
+    fn nancumsum -> <Self::Elem as Summable>::Sum where Summable, sum::<Self::Elem>(), true;
+    /// Products from the first value on.
+    fn cumprod -> <Self::Elem as Summable>::Sum where Summable, product::<Self::Elem>(), false;
+    /// Products of what is not NaN.
+    fn nancumprod -> <Self::Elem as Summable>::Sum where Summable, product::<Self::Elem>(), true;
+    /// The greatest value so far.
+    fn cummax -> Self::Elem where Element, extreme(true), false;
+    /// The least value so far.
+    fn cummin -> Self::Elem where Element, extreme(false), false;
+    /// The greatest so far of what is not NaN; NaN as long as nothing else came.
+    fn nancummax -> Self::Elem where Element, extreme(true), true;
+    /// The least so far of what is not NaN; NaN as long as nothing else came.
+    fn nancummin -> Self::Elem where Element, extreme(false), true;
+}

@@ -1,0 +1,29 @@
+//! Scans: what each value is when all before it are joined to it.
+//!
+//! ```no_run
+//! use gpu_algos::{gpu_array::{GpuArray, gpu_driver::Device}, prelude::*};
+//! use ndarray::Axis;
+//!
+//! let device = Device::first()?;
+//! let x = GpuArray::<f32, _>::full(&device, (1000, 300), 2.0)?;
+//! let down = x.cumsum().axis(Axis(0)).eval()?; // each column's sums from its first row on
+//! let from_behind = (&x * &x).cumsum().axis(Axis(1)).reverse().eval()?; // squares, from the end of each row
+//! let offsets = x.cumsum().exclusive().eval()?; // 300,000 values in C order, as NumPy's; the first is 0
+//! # Ok::<(), gpu_algos::AlgoError>(())
+//! ```
+//!
+//! How: one launch, which reads and writes each value once; see `device/scan.cuh`.
+
+mod axes;
+mod behind;
+mod in_place;
+mod launch;
+mod methods;
+mod plan;
+mod policy;
+pub(crate) mod samples;
+mod scan;
+
+pub use in_place::{InPlace, ScansInPlace};
+pub use methods::Scans;
+pub use scan::Scan;

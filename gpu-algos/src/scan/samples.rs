@@ -1,0 +1,40 @@
+//! Scans that stand for all others where kernels are checked without a device.
+
+use gpu_array::{DType, gpu_driver::Registry};
+
+use super::{
+    launch::{Heads, Job, Kernel, SCAN},
+    plan::{BACKWARD, EXCLUSIVE, LINES, PLAIN, Target},
+};
+use crate::reduce::{Kind, Operator, Source, samples::Sample};
+
+/// Adds scans of arrays, one of each kind that there is.
+pub(crate) fn add_to(registry: Registry) -> Registry {
+    use DType::{Bool, F32, F64, I32, I64};
+    let sum = |carried, result| Kind::Sum { carried, result };
+    let samples = [
+        (sum(F32, F32), F32, PLAIN, None),
+        (sum(F64, F32), F32, PLAIN | EXCLUSIVE, None),
+        (sum(F64, F64), F64, PLAIN | BACKWARD, None),
+        (sum(I64, I64), I32, PLAIN | LINES, None),
+        (sum(F32, F32), F32, LINES, None),
+        (Kind::Extreme { greatest: true }, F32, PLAIN, Some((Bool, Heads::Flags))),
+        (sum(F32, F32), F32, PLAIN | EXCLUSIVE, Some((I32, Heads::Keys))),
+    ];
+    samples.into_iter().fold(registry, |registry, (kind, value, how, heads)| {
+        let (source, operator) = (Sample(value), Operator::new(kind, value, false));
+        let keys = heads.map(|(dtype, kind)| (Sample(dtype), kind));
+        let heads = keys.as_ref().map(|(keys, kind)| (keys as &dyn Source, *kind));
+        let job = Job { source: &source, heads, behind: None, operator: &operator, how: 0, axis: None, reverse: false };
+        let target = Target { address: 0, dtype: operator.results()[0], strides: &[1] };
+        let how = how
+            | match heads {
+                Some((_, Heads::Flags)) => super::plan::FLAGS,
+                Some((_, Heads::Keys)) => super::plan::KEYS,
+                None => 0,
+            };
+        let leaves = source.leaves();
+        let program = Kernel::of(&job, &leaves, &target, how, usize::MAX).program();
+        registry.with_sample(SCAN.name, program)
+    })
+}

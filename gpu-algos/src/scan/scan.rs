@@ -1,0 +1,239 @@
+//! Scans as values: what is scanned, how, and to where.
+
+use std::{fmt, marker::PhantomData};
+
+use gpu_array::{
+    ArrayError, Element, GpuArray, GpuViewMut,
+    expression::{Expr, Gpu, IntoExpr, Lowered},
+    gpu_driver::Stream,
+};
+use ndarray::{Axis, Dimension, Ix1};
+use smallvec::SmallVec;
+
+use super::{
+    behind::{Behind, results},
+    launch::{Heads, Job},
+    plan::{EXCLUSIVE, Target},
+};
+use crate::{
+    AlgoError, Result,
+    reduce::{Operator, Source, allocate},
+};
+
+/// A scan that has not been computed: made by the methods of [`Scans`](super::Scans), computed by [`Scan::eval`] or [`Scan::write_into`].
+///
+/// `O` is the element type of the results, `D` the rank of what is scanned, `K` that of the result: 1 for all values in C order, `D` along an axis.
+#[must_use = "it is computed by `eval`"]
+pub struct Scan<'a, O: Element, D: Dimension, K = Ix1> {
+    values: Result<Lowered<'a>, ArrayError>,
+    heads: Option<(Result<Lowered<'a>, ArrayError>, Heads)>,
+    /// What is made of the results.
+    behind: Option<Result<Expr<'a, O, D>, ArrayError>>,
+    operator: Operator,
+    way: Way,
+    home: Option<Stream>,
+    _rank: PhantomData<fn() -> K>,
+}
+
+/// Which values, in which order.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Way {
+    pub(crate) axis: Option<usize>,
+    pub(crate) exclusive: bool,
+    pub(crate) reverse: bool,
+}
+
+impl<'a, O: Element, D: Dimension> Scan<'a, O, D, Ix1> {
+    pub(crate) fn new(values: Result<Lowered<'a>, ArrayError>, operator: Operator) -> Self {
+        let (heads, behind, way, home) = (None, None, Way::default(), None);
+        Self { values, heads, behind, operator, way, home, _rank: PhantomData }
+    }
+
+    /// Along one axis, each of whose lines is scanned by itself: the result has the shape of the array.
+    pub fn axis(self, axis: Axis) -> Scan<'a, O, D, D> {
+        let way = Way { axis: Some(axis.index()), ..self.way };
+        let Self { values, heads, behind, operator, home, .. } = self;
+        Scan { values, heads, behind, operator, way, home, _rank: PhantomData }
+    }
+}
+
+impl<'a, O: Element, D: Dimension, K: Dimension> Scan<'a, O, D, K> {
+    /// Without the value itself: each result is that of all before it, and the first of a line or segment what the operator gives for no values (0, 1, or for the
+    /// greatest and least so far the bound that every value passes, which is infinite for floats).
+    pub fn exclusive(mut self) -> Self {
+        self.way.exclusive = true;
+        self
+    }
+
+    /// From the last value to the first: result i is of value i and all behind it. With segments too: where a flag is set a segment begins for who comes from
+    /// behind, so that it ends there in the order of places.
+    pub fn reverse(mut self) -> Self {
+        self.way.reverse = true;
+        self
+    }
+
+    /// In segments: where a flag is set the scan begins anew. Flags have the shape of the values.
+    pub fn segments(mut self, flags: impl IntoExpr<'a, Elem = bool, Dim = D, Place = Gpu>) -> Self {
+        self.heads = Some((flags.into_expr().lower(), Heads::Flags));
+        self
+    }
+
+    /// In segments of equal neighbouring keys, which have the shape of the values. A NaN equals no key.
+    pub fn by_key<T: Element>(mut self, keys: impl IntoExpr<'a, Elem = T, Dim = D, Place = Gpu>) -> Self {
+        self.heads = Some((keys.into_expr().lower(), Heads::Keys));
+        self
+    }
+
+    /// What `map` makes of each result, computed before it is written: `x.cumsum().map(|sum| sum / &weights)` is one kernel. The expression that `map` is given
+    /// means something within its result alone.
+    pub fn map<P: Element>(self, map: impl FnOnce(Expr<'a, O, D>) -> Expr<'a, P, D>) -> Scan<'a, P, D, K> {
+        let Self { values, heads, behind: earlier, operator, way, home, .. } = self;
+        let results = match (earlier, &values) {
+            (Some(earlier), _) => earlier,
+            (None, Ok(values)) => dim_of(values.shape()).map(results),
+            (None, Err(error)) => Err(error.clone()),
+        };
+        Scan { values, heads, behind: Some(results.map(map)), operator, way, home, _rank: PhantomData }
+    }
+
+    /// On a stream of one's own, or a device's main stream: the result has it for home. Needed where no array is scanned.
+    pub fn on(mut self, home: impl Into<Stream>) -> Self {
+        self.home = Some(home.into());
+        self
+    }
+
+    /// Carries a sum or product of f32 in f64, and rounds each result once.
+    pub fn accumulate_f64(mut self) -> Self {
+        self.operator.carry_in_f64();
+        self
+    }
+
+    /// What is scanned, and the shape of the result.
+    fn prepare(&self) -> Result<(&Lowered<'a>, K)> {
+        let values = self.values.as_ref().map_err(Clone::clone)?;
+        let shape = values.shape();
+        self.way.check(shape)?;
+        if let Some((heads, _)) = &self.heads {
+            same_shape("the segments of a scan", shape, heads.as_ref().map_err(Clone::clone)?.shape())?;
+        }
+        let dim = match self.way.axis {
+            Some(_) => dim_of(shape)?,
+            None => dim_of(&[shape.iter().product()])?,
+        };
+        Ok((values, dim))
+    }
+
+    fn run(&self, values: &Lowered<'a>, target: &Target<'_>, home: Option<&Stream>, stream: &Stream) -> Result<()> {
+        let heads = match &self.heads {
+            Some((heads, kind)) => Some((heads.as_ref().map_err(Clone::clone)? as &dyn Source, *kind)),
+            None => None,
+        };
+        let behind = match &self.behind {
+            Some(behind) => Some(Behind::of(behind.as_ref().map_err(Clone::clone)?)?),
+            None => None,
+        };
+        if let Some(behind) = &behind {
+            same_shape("the map behind a scan", values.shape(), behind.lowered.shape())?;
+        }
+        let behind = behind.as_ref().map(|behind| (&behind.lowered as &dyn Source, &behind.holes[..]));
+        let (how, Way { axis, reverse, .. }) = (self.way.how(), self.way);
+        let job = Job { source: values, heads, behind, operator: &self.operator, how, axis, reverse };
+        job.run(target, home, stream)
+    }
+
+    /// Computes the results as a new array in C order; on the device (and in the order of the stream) that the first of the arrays has for home. Does not wait.
+    ///
+    /// # Cost
+    /// One kernel, which reads each value once; nothing allocated but the result. The first time that a scan of this form comes, its kernel is compiled or
+    /// loaded, as that of an expression is.
+    ///
+    /// # Errors
+    /// `Array` with what [`gpu_array::expression::Expr::eval`] has of shapes, devices and limits, and for an axis that is not there; `Shape` for segments or a map of
+    /// another shape; `TooManyAxes`; `TooLarge`; the driver's.
+    pub fn eval(&self) -> Result<GpuArray<O, K>> {
+        let (values, dim) = self.prepare()?;
+        let stream = match &self.home {
+            Some(home) => home,
+            None => values.stream()?,
+        };
+        let array = allocate::<O, K>(stream, dim)?;
+        let address = array.as_device_vec().as_raw();
+        let strides = self.way.strides(values.shape(), array.strides());
+        let target = Target { address, dtype: O::DTYPE, strides: &strides };
+        self.run(values, &target, None, stream)?;
+        Ok(array)
+    }
+
+    /// Computes the results into an existing array or view, which has their shape. Does not wait. For what is scanned itself see
+    /// [`ScansInPlace`](super::ScansInPlace).
+    ///
+    /// # Errors
+    /// As [`Scan::eval`]; `OutShape`. The array then is as it was, but where the stream of the scan and that of the array could not be joined behind the launch:
+    /// it may have been written.
+    pub fn write_into<'t>(&self, target: impl Into<GpuViewMut<'t, O, K>>) -> Result<()>
+    where
+        O: 't,
+        K: 't,
+    {
+        let mut target = target.into();
+        let (values, dim) = self.prepare()?;
+        let target = target.lower_mut()?;
+        if target.shape != dim.slice() {
+            return Err(AlgoError::OutShape { expected: dim.slice().to_vec(), got: target.shape.to_vec() });
+        }
+        let stream = self.home.as_ref().unwrap_or(target.home);
+        let strides = self.way.strides(values.shape(), target.strides);
+        let place = Target { address: target.address, dtype: O::DTYPE, strides: &strides };
+        self.run(values, &place, Some(target.home), stream)
+    }
+}
+
+impl Way {
+    pub(crate) fn check(&self, shape: &[usize]) -> Result<()> {
+        match self.axis {
+            Some(axis) if axis >= shape.len() => Err(ArrayError::Axis { op: "a scan", axis, ndim: shape.len() }.into()),
+            _ => Ok(()),
+        }
+    }
+
+    pub(crate) fn how(&self) -> u32 {
+        if self.exclusive { EXCLUSIVE } else { 0 }
+    }
+
+    /// The strides of the target along each axis of what is scanned.
+    pub(crate) fn strides(&self, shape: &[usize], target: &[isize]) -> SmallVec<[isize; 4]> {
+        if self.axis.is_some() {
+            return target.into();
+        }
+        let mut step = target.first().copied().unwrap_or(1);
+        let mut strides: SmallVec<[isize; 4]> = SmallVec::from_elem(0, shape.len());
+        for (stride, &length) in strides.iter_mut().zip(shape).rev() {
+            *stride = step;
+            step = step.wrapping_mul(length as isize);
+        }
+        strides
+    }
+}
+
+/// A shape as a dimension.
+fn dim_of<K: Dimension>(shape: &[usize]) -> Result<K, ArrayError> {
+    let mut dim = K::zeros(K::NDIM.unwrap_or(shape.len()));
+    if dim.ndim() != shape.len() {
+        return Err(ArrayError::Ndim { op: "a scan", expected: dim.ndim(), got: shape.len() });
+    }
+    dim.slice_mut().copy_from_slice(shape);
+    Ok(dim)
+}
+
+fn same_shape(op: &'static str, left: &[usize], right: &[usize]) -> Result<()> {
+    if left == right {
+        return Ok(());
+    }
+    Err(AlgoError::Shape { op, left: left.to_vec(), right: right.to_vec() })
+}
+
+impl<O: Element, D: Dimension, K> fmt::Debug for Scan<'_, O, D, K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Scan({}, {:?})", self.operator.text(), self.way)
+    }
+}

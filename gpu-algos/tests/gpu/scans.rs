@@ -1,0 +1,391 @@
+//! Scans against definitions in plain loops.
+
+use std::fmt::{Debug, Display};
+
+use gpu_algos::{
+    AlgoError,
+    gpu_array::{
+        ArrayError, GpuArray,
+        expression::Outside,
+        expression::take,
+        gpu_driver::{Device, Stream},
+    },
+    prelude::*,
+};
+use ndarray::{Array1, Array2, Axis, s};
+use testkit::{Outcome, Rng, Test, ensure, ensure_eq, tests};
+
+pub const TESTS: &[Test<Device>] = tests![
+    lines_of_awkward_lengths,
+    any_axis_of_any_layout,
+    segments_begin_anywhere,
+    keys_that_repeat,
+    types_and_nan,
+    maps_in_front_and_behind,
+    scans_in_place,
+    wrong_scans_are_errors,
+    a_captured_scan_is_replayed_on_another_stream,
+    what_a_scan_leaves_is_no_other_s,
+    floats_have_the_same_bits_in_every_order_of_blocks,
+];
+
+/// Whole numbers, so that sums of floats are exact in any order.
+fn whole(rng: &mut Rng, n: usize) -> Vec<f32> {
+    (0..n).map(|_| rng.below(17) as f32 - 8.0).collect()
+}
+
+/// A scan by its definition: from each head on.
+fn define<T: Copy>(
+    x: &[T],
+    heads: &[bool],
+    neutral: T,
+    join: impl Fn(T, T) -> T,
+    exclusive: bool,
+    reverse: bool,
+) -> Vec<T> {
+    let mut out = x.to_vec();
+    let mut so_far = neutral;
+    for step in 0..x.len() {
+        let i = if reverse { x.len() - 1 - step } else { step };
+        if step == 0 || heads[i] {
+            so_far = neutral;
+        }
+        let next = join(so_far, x[i]);
+        out[i] = if exclusive { so_far } else { next };
+        so_far = next;
+    }
+    out
+}
+
+/// Tells the first difference, not all of thousands of values.
+fn same<T: PartialEq + Debug>(got: &[T], want: &[T], what: impl Display) -> Outcome {
+    let at = got.iter().zip(want).position(|(got, want)| got != want);
+    ensure!(
+        at.is_none() && got.len() == want.len(),
+        "{what}: {} of {}, at {at:?} {:?}, not {:?}",
+        got.len(),
+        want.len(),
+        at.map(|i| &got[i]),
+        at.map(|i| &want[i])
+    );
+    Ok(())
+}
+
+fn sums(x: &[f32], exclusive: bool, reverse: bool) -> Vec<f32> {
+    define(x, &vec![false; x.len()], 0.0, |a, b| a + b, exclusive, reverse)
+}
+
+pub fn lines_of_awkward_lengths(device: &Device) -> Outcome {
+    let mut rng = Rng(7);
+    for n in [0, 1, 2, 31, 32, 33, 127, 129, 2047, 2048, 2049, 4095, 6151, 20_011] {
+        // Misaligned too, by less than a pack and more.
+        for from in [0, 1, 3, 6] {
+            if from > 0 && n % 2 == 0 {
+                continue;
+            }
+            let values = whole(&mut rng, from + n);
+            let x = GpuArray::from_ndarray(device, &Array1::from(values.clone()))?;
+            let x = x.slice(s![from..])?;
+            for (exclusive, reverse) in [(false, false), (true, false), (false, true), (true, true)] {
+                let want = sums(&values[from..], exclusive, reverse);
+                let mut scan = x.cumsum();
+                if exclusive {
+                    scan = scan.exclusive();
+                }
+                if reverse {
+                    scan = scan.reverse();
+                }
+                let what = format!("{n} from {from}, exclusive {exclusive}, reverse {reverse}");
+                same(&scan.eval()?.to_ndarray()?.to_vec(), &want, &what)?;
+                let mut target = GpuArray::<f32, _>::full(device, from + n, -1.0)?;
+                scan.write_into(target.slice_mut(s![from..])?)?;
+                let got = target.to_ndarray()?.to_vec();
+                same(&got[from..], &want, &what)?;
+                ensure!(got[..from].iter().all(|&x| x == -1.0));
+            }
+        }
+    }
+    // More tiles than a group has.
+    let n = 128 * 2048 + 5000;
+    let values = whole(&mut rng, n);
+    let x = GpuArray::from_ndarray(device, &Array1::from(values.clone()))?;
+    same(&x.cumsum().eval()?.to_ndarray()?.to_vec(), &sums(&values, false, false), "")?;
+    same(&x.cumsum().exclusive().reverse().eval()?.to_ndarray()?.to_vec(), &sums(&values, true, true), "")?;
+    Ok(())
+}
+
+pub fn any_axis_of_any_layout(device: &Device) -> Outcome {
+    let mut rng = Rng(8);
+    for shape in [[3, 5, 7], [1, 40, 33], [64, 4, 16], [2, 1, 1000], [70, 90, 1], [5, 0, 4]] {
+        let values = Array1::from(whole(&mut rng, shape.iter().product())).into_shape_with_order(shape)?;
+        let whole_array = GpuArray::from_ndarray(device, &values)?;
+        for layout in 0..5 {
+            let (view, host) = match layout {
+                0 => (whole_array.view(), values.view()),
+                1 => (whole_array.view().permuted_axes([2, 0, 1])?, values.view().permuted_axes([2, 0, 1])),
+                2 => (whole_array.slice(s![..;-1, .., ..])?, values.slice(s![..;-1, .., ..])),
+                3 => (whole_array.slice(s![.., .., ..;2])?, values.slice(s![.., .., ..;2])),
+                _ => (whole_array.slice(s![..;-1, ..;-1, ..;-1])?, values.slice(s![..;-1, ..;-1, ..;-1])),
+            };
+            let reverse = layout % 2 == 1;
+            for axis in 0..3 {
+                let mut want = host.to_owned();
+                for mut lane in want.lanes_mut(Axis(axis)) {
+                    let line = sums(&lane.to_vec(), false, reverse);
+                    lane.iter_mut().zip(line).for_each(|(x, y)| *x = y);
+                }
+                let scan = view.cumsum().axis(Axis(axis));
+                let got = if reverse { scan.reverse().eval()? } else { scan.eval()? };
+                ensure!(got.to_ndarray()? == want, "{shape:?}, layout {layout}, axis {axis}");
+                let (d0, d1, d2) = want.dim();
+                let mut target = GpuArray::<f32, _>::full(device, (d2, d1, d0), -1.0)?;
+                let scan = view.cumsum().axis(Axis(axis));
+                let scan = if reverse { scan.reverse() } else { scan };
+                scan.write_into(target.permuted_axes_mut((2, 1, 0))?)?;
+                ensure!(target.to_ndarray()?.permuted_axes((2, 1, 0)) == want, "into other strides");
+            }
+            let flat: Vec<f32> = host.iter().copied().collect();
+            same(&view.cumsum().eval()?.to_ndarray()?.to_vec(), &sums(&flat, false, false), "")?;
+        }
+    }
+    // A value for each line, by broadcasting.
+    let column = GpuArray::from_ndarray(device, &Array2::from_shape_fn((40, 1), |(i, _)| i as f32))?;
+    let got = column.broadcast((40, 100))?.cumsum().axis(Axis(1)).eval()?.to_ndarray()?;
+    ensure_eq!(got, Array2::from_shape_fn((40, 100), |(i, j)| (i * (j + 1)) as f32));
+    Ok(())
+}
+
+pub fn segments_begin_anywhere(device: &Device) -> Outcome {
+    let mut rng = Rng(9);
+    let n = 5000;
+    let values = whole(&mut rng, n);
+    let x = GpuArray::from_ndarray(device, &Array1::from(values.clone()))?;
+    let around = [0, 1, 2, 3, 4, 127, 128, 129, 255, 1023, 1024, 1025, 2047, 2048, 2049, 4095, 4096, 4097, 4998, 4999];
+    let one = |at: usize| (0..n).map(|i| i == at).collect::<Vec<_>>();
+    let mut cases: Vec<Vec<bool>> = around.iter().map(|&at| one(at)).collect();
+    cases.extend([vec![false; n], vec![true; n]]);
+    for share in [2, 10, 500] {
+        cases.push((0..n).map(|_| rng.below(share) == 0).collect());
+    }
+    for flags in cases {
+        let heads = GpuArray::from_ndarray(device, &Array1::from(flags.clone()))?;
+        for (exclusive, reverse) in [(false, false), (true, true)] {
+            let scan = x.cumsum().segments(&heads);
+            let got = if exclusive { scan.exclusive().reverse().eval()? } else { scan.eval()? };
+            let want = define(&values, &flags, 0.0, |a, b| a + b, exclusive, reverse);
+            same(&got.to_ndarray()?.to_vec(), &want, format!("{:?}", flags.iter().position(|&flag| flag)))?;
+        }
+    }
+    // Lines begin segments too.
+    let table = x.reshape((50, 100))?;
+    let flags: Vec<bool> = (0..n).map(|i| i % 130 == 0).collect();
+    let heads = GpuArray::from_ndarray(device, &Array1::from(flags.clone()))?;
+    let heads = heads.reshape((50, 100))?;
+    let got = table.cummax().axis(Axis(1)).segments(&heads).eval()?.to_ndarray()?;
+    let both: Vec<bool> = (0..n).map(|i| flags[i] || i % 100 == 0).collect();
+    let want = define(&values, &both, f32::NEG_INFINITY, f32::max, false, false);
+    ensure_eq!(got.into_iter().collect::<Vec<_>>(), want);
+    Ok(())
+}
+
+pub fn keys_that_repeat(device: &Device) -> Outcome {
+    let mut rng = Rng(10);
+    for n in [1, 33, 2049, 7001] {
+        for most in [1, 3, 40, 3000] {
+            let mut keys = Vec::new();
+            while keys.len() < n {
+                let (key, run) = (rng.below(3) as i32, 1 + rng.below(most));
+                keys.extend(std::iter::repeat_n(key, run));
+            }
+            keys.truncate(n);
+            let values = whole(&mut rng, n);
+            let heads: Vec<bool> = (0..n).map(|i| i == 0 || keys[i] != keys[i - 1]).collect();
+            let behind: Vec<bool> = (0..n).map(|i| i + 1 == n || keys[i] != keys[i + 1]).collect();
+            let x = GpuArray::from_ndarray(device, &Array1::from(values.clone()))?;
+            let k = GpuArray::from_ndarray(device, &Array1::from(keys))?;
+            let want = define(&values, &heads, 0.0, |a, b| a + b, true, false);
+            same(
+                &x.cumsum().by_key(&k).exclusive().eval()?.to_ndarray()?.to_vec(),
+                &want,
+                format!("{n}, runs to {most}"),
+            )?;
+            let want = define(&values, &behind, 0.0, |a, b| a + b, false, true);
+            same(
+                &x.cumsum().by_key(&k).reverse().eval()?.to_ndarray()?.to_vec(),
+                &want,
+                format!("{n}, runs to {most}"),
+            )?;
+        }
+    }
+    Ok(())
+}
+
+pub fn types_and_nan(device: &Device) -> Outcome {
+    let n = 3000;
+    let bytes = Array1::from_shape_fn(n, |i| (i * 37 % 256) as u8);
+    let x = GpuArray::from_ndarray(device, &bytes)?;
+    let mut sum = 0u64;
+    let want: Vec<u64> = bytes.iter().map(|&x| (sum += u64::from(x), sum).1).collect();
+    ensure_eq!(x.cumsum().eval()?.to_ndarray()?.to_vec(), want);
+    let mut most = 0;
+    let want: Vec<u8> = bytes.iter().map(|&x| (most = x.max(most), most).1).collect();
+    ensure_eq!(x.cummax().eval()?.to_ndarray()?.to_vec(), want);
+    let flags = GpuArray::from_ndarray(device, &bytes.mapv(|x| x > 100))?;
+    let mut count = 0i64;
+    let want: Vec<i64> = bytes.iter().map(|&x| (count += i64::from(x > 100), count).1).collect();
+    ensure_eq!(flags.cumsum().eval()?.to_ndarray()?.to_vec(), want);
+    let wrapping = GpuArray::from_ndarray(device, &Array1::from_elem(n, i64::MAX / 3))?;
+    let mut sum = 0i64;
+    let want: Vec<i64> = (0..n).map(|_| (sum = sum.wrapping_add(i64::MAX / 3), sum).1).collect();
+    ensure_eq!(wrapping.cumsum().eval()?.to_ndarray()?.to_vec(), want);
+
+    let mut values = Array1::from_shape_fn(n, |i| ((i * 31) % 97) as f64);
+    values[1500] = f64::NAN;
+    let x = GpuArray::from_ndarray(device, &values)?;
+    for got in [x.cummax().eval()?, x.cummin().eval()?, x.cumsum().eval()?] {
+        let got = got.to_ndarray()?;
+        ensure!(got.iter().enumerate().all(|(i, x)| x.is_nan() == (i >= 1500)));
+    }
+    let got = x.nancumsum().eval()?.to_ndarray()?;
+    let mut sum = 0.0;
+    let want: Vec<f64> = values.iter().map(|&x| (sum += if x.is_nan() { 0.0 } else { x }, sum).1).collect();
+    ensure_eq!(got.to_vec(), want);
+    let got = x.nancummin().reverse().eval()?.to_ndarray()?;
+    ensure!(got.iter().all(|x| !x.is_nan()));
+    let powers = GpuArray::from_ndarray(device, &Array1::from_elem(60, 2i32))?;
+    ensure_eq!(powers.cumprod().eval()?.to_ndarray()?[59], 1i64 << 60);
+    // 16,777,217 is no f32.
+    let ones = GpuArray::<f32, _>::full(device, 4000, 16_777_217.0f64 as f32)?;
+    let got = ones.cumsum().accumulate_f64().eval()?.to_ndarray()?;
+    ensure!((0..4000).all(|i| got[i] == (16_777_216.0 * (i + 1) as f64) as f32));
+    Ok(())
+}
+
+pub fn maps_in_front_and_behind(device: &Device) -> Outcome {
+    let mut rng = Rng(11);
+    let (rows, columns) = (60, 77);
+    let n = rows * columns;
+    let (a, b) = (whole(&mut rng, n), whole(&mut rng, n));
+    let x = GpuArray::from_ndarray(device, &Array1::from(a.clone()))?;
+    let y = GpuArray::from_ndarray(device, &Array1::from(b.clone()))?;
+    let products: Vec<f32> = a.iter().zip(&b).map(|(a, b)| a * b + 1.0).collect();
+    let want: Vec<i32> = sums(&products, true, false).iter().zip(&b).map(|(s, b)| (s * 2.0 + b) as i32).collect();
+    let got = (&x * &y + 1.0).cumsum().exclusive().map(|sum| (sum * 2.0 + &y).cast::<i32>()).eval()?;
+    ensure_eq!(got.to_ndarray()?.to_vec(), want);
+    // Twice, along an axis, and of the result alone.
+    let table = x.reshape((rows, columns))?;
+    let got = table.cumsum().axis(Axis(1)).map(|sum| sum.clone() * sum).map(|square| square + 1.0).eval()?;
+    let got = got.to_ndarray()?;
+    for row in 0..rows {
+        let want: Vec<f32> =
+            sums(&a[row * columns..(row + 1) * columns], false, false).iter().map(|s| s * s + 1.0).collect();
+        ensure_eq!(got.row(row).to_vec(), want);
+    }
+    // A subset by indices.
+    let indices: Vec<i64> = (0..3000).map(|_| rng.below(n) as i64).collect();
+    let chosen: Vec<f32> = indices.iter().map(|&i| a[i as usize]).collect();
+    let i = GpuArray::from_ndarray(device, &Array1::from(indices))?;
+    let got = take(&x, &i, Outside::Wrap).cumsum().eval()?;
+    same(&got.to_ndarray()?.to_vec(), &sums(&chosen, false, false), "")?;
+    Ok(())
+}
+
+pub fn scans_in_place(device: &Device) -> Outcome {
+    let mut rng = Rng(12);
+    for n in [1, 2048, 9001] {
+        let values = whole(&mut rng, n);
+        let mut x = GpuArray::from_ndarray(device, &Array1::from(values.clone()))?;
+        x.cumsum_in_place().run()?;
+        same(&x.to_ndarray()?.to_vec(), &sums(&values, false, false), "")?;
+        x.copy_from_ndarray(&Array1::from(values.clone()))?;
+        x.slice_mut(s![..;-1])?.cumsum_in_place().exclusive().run()?;
+        same(&x.to_ndarray()?.to_vec(), &sums(&values, true, true), "")?;
+    }
+    let values = whole(&mut rng, 40 * 50);
+    let mut x = GpuArray::from_ndarray(device, &Array2::from_shape_vec((40, 50), values.clone())?)?;
+    x.view_mut().cummax_in_place().axis(Axis(0)).reverse().run()?;
+    let got = x.to_ndarray()?;
+    for column in 0..50 {
+        let line: Vec<f32> = (0..40).map(|row| values[row * 50 + column]).collect();
+        let want = define(&line, &[false; 40], f32::NEG_INFINITY, f32::max, false, true);
+        ensure_eq!(got.column(column).to_vec(), want);
+    }
+    Ok(())
+}
+
+pub fn wrong_scans_are_errors(device: &Device) -> Outcome {
+    let x = GpuArray::<f32, _>::full(device, (4, 5), 1.0)?;
+    let flags = GpuArray::<bool, _>::full(device, (5, 4), true)?;
+    let error = x.cumsum().axis(Axis(2)).eval();
+    ensure!(matches!(error, Err(AlgoError::Array(ArrayError::Axis { axis: 2, ndim: 2, .. }))), "{error:?}");
+    let error = x.cumsum().segments(&flags).eval();
+    ensure!(matches!(error, Err(AlgoError::Shape { .. })), "{error:?}");
+    let mut target = GpuArray::<f32, _>::full(device, 19, -1.0)?;
+    let error = x.cumsum().write_into(&mut target);
+    ensure!(matches!(error, Err(AlgoError::OutShape { .. })), "{error:?}");
+    ensure!(target.to_ndarray()?.iter().all(|&x| x == -1.0));
+    let y = GpuArray::<f32, _>::full(device, (3, 5), 1.0)?;
+    let error = x.cumsum().axis(Axis(0)).map(|sum| sum + &y).eval();
+    ensure!(error.is_err());
+    Ok(())
+}
+
+pub fn a_captured_scan_is_replayed_on_another_stream(device: &Device) -> Outcome {
+    let mut rng = Rng(13);
+    let (stream, other) = (Stream::new(device)?, Stream::new(device)?);
+    let n = if device.is_emulated() { 10_000 } else { 3_000_000 };
+    let values = whole(&mut rng, n);
+    let mut x = GpuArray::from_ndarray(&stream, &Array1::from(values))?;
+    let mut sums_of_x = GpuArray::<f32, _>::full(&stream, n, -1.0)?;
+    x.cumsum().write_into(&mut sums_of_x)?;
+    let (graph, ()) = stream.capture(|| x.cumsum().write_into(&mut sums_of_x))?;
+    for _ in 0..4 {
+        let values = whole(&mut rng, n);
+        x.copy_from_ndarray(&Array1::from(values.clone()))?;
+        sums_of_x.fill(-1.0)?;
+        stream.synchronize()?;
+        // SAFETY: the arrays live, and nothing else uses them until both streams have been waited for.
+        unsafe { graph.launch(&other)? };
+        // The stream's own scans go on beside it.
+        let beside = x.cumsum().reverse().eval()?;
+        other.synchronize()?;
+        stream.synchronize()?;
+        same(&sums_of_x.to_ndarray()?.to_vec(), &sums(&values, false, false), "")?;
+        same(&beside.to_ndarray()?.to_vec(), &sums(&values, false, true), "")?;
+    }
+    Ok(())
+}
+
+/// Scans and reductions of many sizes and types, one behind the other on one stream.
+pub fn what_a_scan_leaves_is_no_other_s(device: &Device) -> Outcome {
+    let mut rng = Rng(14);
+    let stream = Stream::new(device)?;
+    for round in 0..3 {
+        for n in [7000, 30_000, 2500] {
+            let values = whole(&mut rng, n + round);
+            let x = GpuArray::from_ndarray(&stream, &Array1::from(values.clone()))?;
+            let total: f32 = values.iter().sum();
+            ensure_eq!(x.sum().get()?, total);
+            same(&x.cumsum().eval()?.to_ndarray()?.to_vec(), &sums(&values, false, false), "")?;
+            let wide: Vec<f64> = sums(&values, true, false).iter().map(|&x| f64::from(x)).collect();
+            ensure_eq!(x.view().cast::<f64>().cumsum().exclusive().eval()?.to_ndarray()?.to_vec(), wide);
+            ensure_eq!(x.sum().get()?, total);
+        }
+    }
+    Ok(())
+}
+
+pub fn floats_have_the_same_bits_in_every_order_of_blocks(device: &Device) -> Outcome {
+    let mut rng = Rng(15);
+    let n = if device.is_emulated() { 300_000 } else { 20_000_000 };
+    let values: Vec<f32> = (0..n).map(|_| (rng.below(1 << 24) as f32 / 3.0).sin()).collect();
+    let x = GpuArray::from_ndarray(device, &Array1::from(values))?;
+    let bits = |x: GpuArray<f32, _>| -> Result<Vec<u32>, AlgoError> {
+        Ok(x.to_ndarray()?.iter().map(|x: &f32| x.to_bits()).collect())
+    };
+    let first = bits(x.cumsum().eval()?)?;
+    for _ in 0..3 {
+        ensure!(bits(x.cumsum().eval()?)? == first);
+    }
+    Ok(())
+}
