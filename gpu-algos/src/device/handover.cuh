@@ -48,7 +48,8 @@ template <class S> struct Slot {
     // Waits for it. Whoever puts it must not wait for this thread.
     __device__ __forceinline__ S wait() {
         S value;
-        while (!look(value)) {}
+        // Who looks again at once is in the way of those who write.
+        while (!look(value)) __nanosleep(40);
         return value;
     }
     // For the next launch, when nobody looks any more.

@@ -89,12 +89,17 @@ impl Job<'_> {
             let (limit, got) = (PARAMETER_BYTES, size_of_val(&words[..]));
             return Err(ArrayError::TooManyArguments { limit, got }.into());
         }
-        let config = LaunchConfig { grid: launch.tiles.into(), block: kernel.policy.threads.into(), shared_bytes: 0 };
+        let threads = kernel.policy.threads;
+        let grid = match launch.tiles {
+            1 => 1,
+            tiles => tiles.min(generated.resident_blocks(threads, 0)?.max(1) * stream.device().multiprocessors()?),
+        };
+        let config = LaunchConfig { grid: grid.into(), block: threads.into(), shared_bytes: 0 };
         let mut enqueue = |scratch: u64| {
             words[SCRATCH_WORD] = scratch;
             // SAFETY: the words are what the kernel's contract asks for, which `Lie` made of the axes: every offset lies within the views that leaves and target were
             // made from, which are borrowed (the target exclusively) until this call returns and whose homes come after the launch; the scratch
-            // memory is the stream's own, with a ticket, desks and slots for all tiles.
+            // memory is the stream's own, with a desk and slots for all tiles.
             unsafe { generated.launch(config, &words, &homes, stream) }
         };
         match launch.scratch_bytes {

@@ -19,7 +19,6 @@ pub(crate) const PLAIN: u32 = 4;
 pub(crate) const LINES: u32 = 8;
 pub(crate) const FLAGS: u32 = 16;
 pub(crate) const KEYS: u32 = 32;
-const GROUP: usize = 128;
 
 /// Blocks of a grid.
 const MOST_BLOCKS: usize = i32::MAX as usize;
@@ -145,8 +144,7 @@ impl Lie {
         words.extend(scalars);
         // A word with a mark for each four bytes of a state.
         let slot = 8 * state_bytes.div_ceil(4);
-        let groups = tiles.div_ceil(GROUP);
-        let scratch_bytes = if tiles > 1 { 16 + groups * (slot + 8) + tiles * slot } else { 0 };
+        let scratch_bytes = if tiles > 1 { 16 + tiles * slot } else { 0 };
         Ok(Some(Launch { words, tiles: tiles as u32, scratch_bytes }))
     }
 }

@@ -15,8 +15,8 @@ pub(crate) struct Policy {
 
 /// Registers for the values of a tile.
 const REGISTERS: usize = 32;
-/// Blocks that keep a device busy.
-const BUSY: usize = 256;
+/// Tiles that are enough for a device.
+const BUSY: usize = 100;
 
 impl Policy {
     /// For `count` values, of which these leaves are read, with a state of so many bytes, and results of so many.
@@ -28,20 +28,23 @@ impl Policy {
         plain: bool,
         count: usize,
     ) -> Self {
-        let threads = 256; // tune gpu-algos.scan_threads: 128 256 512; scan/.*/gpu-algos/device
         let in_memory = || leaves.iter().filter(|leaf| !leaf.is_place);
         let widest = in_memory().map(|leaf| leaf.dtype.bytes()).max().unwrap_or(4).max(result_bytes);
         let words = state_bytes.div_ceil(4).max(1);
         if !plain {
-            return Self { threads, width: 1, unroll: (8 / words).clamp(1, 8) as u32 };
+            return Self { threads: 256, width: 1, unroll: (8 / words).clamp(1, 8) as u32 };
         }
         let width = (16 / widest).clamp(1, 16).min(REGISTERS / words.min(REGISTERS));
         let shares = words.max(in_memory().count()) * if segments { 2 } else { 1 };
         let unroll = REGISTERS / (width * shares).min(REGISTERS);
-        // Where that gives few tiles, smaller ones are done sooner.
-        let tile = threads as usize * width * unroll;
-        let unroll = if count / tile < BUSY { (unroll / 4).max(1) } else { unroll };
-        Self { threads, width: width as u32, unroll: unroll as u32 }
+        // Fewer and larger blocks have fewer slots to look at; where there are few tiles smaller ones are done sooner.
+        let tiles = |threads: usize, unroll: usize| count / (threads * width * unroll);
+        let (threads, unroll) = match () {
+            _ if tiles(512, unroll) >= 4 * BUSY && (segments || words > 1) => (512, unroll),
+            _ if tiles(256, unroll) >= BUSY => (256, unroll),
+            _ => (256, (unroll / 4).max(1)),
+        };
+        Self { threads: threads as u32, width: width as u32, unroll: unroll as u32 }
     }
 
     /// Values of a tile.

@@ -4,13 +4,16 @@
 // line or segment by the operator O (operators.cuh), passed through the expression M and written once.
 //
 // A tile is what a block has in registers: each warp has neighbouring rows of packs to itself. Tiles are drawn by a ticket, so all before a block's tile
-// belong to blocks that run or have ended: a block may wait for them. It leaves the sum of its tile in a slot (handover.cuh) and needs the sum of all before:
-// that of its group of GROUP tiles up to its own, which it adds up from their slots, behind that of all groups before, which the last tile of each group
-// adds up for the next. So what is added to what depends on the number of values alone, unlike in a look-back that takes what it finds (Merrill and Garland,
-// Single-pass Parallel Prefix Scan with Decoupled Look-back, 2016), and a slot serves for GROUP tiles at a step from group to group.
+// belong to blocks that run: a block may wait for them. It leaves the sum of its tile in a slot (handover.cuh), and adds up the slots of all tiles by
+// itself, from where it was at its last tile to the one that it has now. Only sums of single tiles are handed on, so nobody waits for what somebody else
+// still adds up, unlike for the prefixes of a look-back (Merrill and Garland, Single-pass Parallel Prefix Scan with Decoupled Look-back, 2016), and what
+// is added to what depends on the number of values alone.
 //
-// Contract: grid TILES, block THREADS, no dynamic shared memory. Where there are several tiles SCRATCH is as `Stream::with_cleared_scratch` gives it and has
-// a ticket in 16 bytes, then a Desk for each group, then a slot for each tile. The target is one of the leaves or overlaps none.
+// Measured on an H200, 2^28 f32: 620 us; with four groups of slots read at once 656, with eight 676, since more that look disturb those that write; with sums
+// of groups handed on too, which are fewer to look at but come later, 720; with a ticket that is drawn before the tile in hand is written 980.
+//
+// Contract: grid of at most TILES blocks of THREADS, no dynamic shared memory. Where there are several tiles SCRATCH is as `Stream::with_cleared_scratch` gives it
+// and has a Desk and a slot for each tile. The target is one of the leaves or overlaps none.
 // Words: see below. An axis: length, divisor, stride of the target, of each leaf of E, F and M; the scanned axes and those of the lines, the innermost first.
 #pragma once
 #include "operators.cuh"
@@ -32,8 +35,6 @@ constexpr int PLAIN = 4;     // all leaves are, along all lines, neighbours in m
 constexpr int LINES = 8;     // there are several
 constexpr int FLAGS = 16;    // F is true where a segment begins
 constexpr int KEYS = 32;     // a segment begins where F differs from what it was before
-
-constexpr int GROUP = 128;
 
 // No expression.
 struct Nothing {
@@ -72,72 +73,70 @@ template <class O> struct Runs<O, true> {
     static __device__ __forceinline__ const typename O::State &value(const State &run) { return run.value; }
 };
 
-// What a group of tiles hands on: the sum of all groups before it, and how many have no more business with its slots.
-template <class S> struct Desk {
-    Slot<S> before;
-    uint32_t left, unused;
+// Tiles that are added up together: one for each lane of a warp.
+constexpr uint32_t GROUP = 32;
+
+// At the head of the scratch memory: how many tiles have been drawn, and how many blocks look at slots no more.
+struct Desk {
+    uint32_t drawn, left, unused[2];
 };
 
-// The sum of all tiles before `tile`, which is not the first, once the own one is in its slot. For a whole warp; all lanes have it.
-template <class R, class S> __device__ __forceinline__ S sum_before(uint32_t tile, uint32_t tiles, const S &own, Desk<S> *desks, Slot<S> *slots, bool is_needed) {
-    constexpr int PER_LANE = GROUP / 32;
-    const uint32_t group = tile / GROUP, first = group * GROUP, lane = threadIdx.x % 32;
-    const bool hands_on = tile % GROUP == GROUP - 1 && tile + 1 < tiles;
-    S sum = own;
-    if (is_needed || hands_on) {
-        const uint32_t from = first + lane * PER_LANE;
-        const int count = from >= tile ? 0 : tile - from < PER_LANE ? int(tile - from) : PER_LANE;
-        S states[PER_LANE], before = own;
-        bool here[PER_LANE], all, has_before = lane != 0 || group == 0;
-#pragma unroll
-        for (int k = 0; k < PER_LANE; k++) here[k] = k >= count;
-        do {
-            all = true;
-#pragma unroll
-            for (int k = 0; k < PER_LANE; k++) {
-                if (!here[k]) here[k] = slots[from + k].look(states[k]);
-                all = all && here[k];
-            }
-            if (!has_before) has_before = desks[group].before.look(before);
-        } while (!all || !has_before);
-        __syncwarp();
-        // The lanes that have some are the first ones.
-        sum = states[0];
-#pragma unroll
-        for (int k = 1; k < PER_LANE; k++) {
-            if (k < count) sum = R::join(sum, states[k]);
-        }
-        const uint32_t lanes = (tile - first + PER_LANE - 1) / PER_LANE;
-#pragma unroll
-        for (int delta = 1; delta < 32; delta *= 2) {
-            const S later = shuffled_down(sum, delta, 32);
-            if (lane % (2 * delta) == 0 && lane + delta < lanes) sum = R::join(sum, later);
-        }
-        if (lane == 0) {
-            if (group > 0) sum = lanes > 0 ? R::join(before, sum) : before;
-            if (hands_on) {
-                desks[group + 1].before.put(R::join(sum, own));
-                arrive(&desks[group + 1].left);
-            }
-        }
-        sum = shuffled(sum, 0);
-    }
-    return sum;
-}
+// The sum of all tiles up to some group, for a warp that goes on from group to group. Lane 0 has it.
+template <class R, class S> struct Sums {
+    Slot<S> *of_tiles;
+    S sum;
+    uint32_t groups;
 
-// The slots of a group are zero again when all of its tiles have left, and who handed it the sum before. For a whole warp.
-template <class S> __device__ __forceinline__ void leave(uint32_t tile, uint32_t tiles, Desk<S> *desks, Slot<S> *slots) {
-    const uint32_t group = tile / GROUP, first = group * GROUP, lane = threadIdx.x % 32;
-    const uint32_t size = tiles - first < GROUP ? tiles - first : GROUP, visits = size + (group > 0);
-    uint32_t earlier = 0;
-    if (lane == 0) earlier = arrive(&desks[group].left);
-    if (__shfl_sync(0xffffffffu, earlier, 0) != visits - 1) return;
-    for (uint32_t k = lane; k < size; k += 32) slots[first + k].clear();
-    if (lane == 0) {
-        desks[group].before.clear();
-        desks[group].left = 0;
+    __device__ __forceinline__ explicit Sums(uint64_t scratch) : of_tiles(reinterpret_cast<Slot<S> *>(scratch + sizeof(Desk))), groups(0) {}
+
+    __device__ __forceinline__ void add(const S &group) {
+        sum = groups > 0 ? R::join(sum, group) : group;
+        groups++;
     }
-}
+    // The sum of the first `count` lanes' states, in lane 0.
+    static __device__ __forceinline__ S of_lanes(S state, uint32_t count) {
+        const uint32_t lane = threadIdx.x % 32;
+#pragma unroll
+        for (uint32_t delta = 1; delta < 32; delta *= 2) {
+            const S later = shuffled_down(state, int(delta), 32);
+            if (lane % (2 * delta) == 0 && lane + delta < count) state = R::join(state, later);
+        }
+        return state;
+    }
+    // On to `group`, several at a time.
+    __device__ __forceinline__ void advance(uint32_t group) {
+        constexpr uint32_t AT_ONCE = Slot<S>::WORDS > 1 ? 1 : 2;
+        const uint32_t lane = threadIdx.x % 32;
+        while (groups < group) {
+            S states[AT_ONCE];
+            bool here[AT_ONCE];
+#pragma unroll
+            for (uint32_t k = 0; k < AT_ONCE; k++) here[k] = groups + k >= group || of_tiles[(groups + k) * GROUP + lane].look(states[k]);
+            const uint32_t end = group - groups < AT_ONCE ? group - groups : AT_ONCE;
+#pragma unroll
+            for (uint32_t k = 0; k < AT_ONCE; k++) {
+                if (k >= end) continue;
+                if (!here[k]) states[k] = of_tiles[groups * GROUP + lane].wait();
+                __syncwarp();
+                add(of_lanes(states[k], GROUP));
+            }
+        }
+    }
+    // The sum of all tiles before `tile`, which is not the first; of all lanes.
+    __device__ __forceinline__ S before(uint32_t tile) {
+        const uint32_t group = tile / GROUP, count = tile % GROUP, lane = threadIdx.x % 32;
+        advance(group);
+        S all = sum;
+        if (count > 0) {
+            S state;
+            if (lane < count) state = of_tiles[group * GROUP + lane].wait();
+            __syncwarp();
+            state = of_lanes(state, count);
+            all = group > 0 ? R::join(sum, state) : state;
+        }
+        return shuffled(all, 0);
+    }
+};
 
 // Offsets of all operands at value i.
 template <class A> __device__ __forceinline__ Offsets<A::LEAF_COUNT + 1> offsets_at(const uint64_t *word, int64_t i) {
@@ -238,35 +237,91 @@ template <class A, class R, int WIDTH, int HOW> struct Behind<Nothing, A, R, WID
     static __device__ __forceinline__ const Pack<R, WIDTH> &of(const uint64_t *, const Pack<R, WIDTH> &results, int64_t, bool) { return results; }
 };
 
-// Which of a pack's values begin a segment, as bits.
-template <class F, class A, int WIDTH, int HOW> __device__ __forceinline__ uint32_t begins(const uint64_t *word, int64_t i, bool whole) {
-    uint32_t bits = 0;
-    if constexpr ((HOW & (FLAGS | KEYS)) != 0) {
-        const auto in = read<F, A, A::F_LEAVES, WIDTH, HOW>(word, i, whole);
-        const auto values = values_of<F, WIDTH>(word + A::F_SCALARS, word + A::F_EXTRA, in);
-        if constexpr ((HOW & FLAGS) != 0) {
+// A pack of results to the target.
+template <class A, int HOW, class T, int WIDTH>
+__device__ __forceinline__ void write(const uint64_t *word, const Pack<T, WIDTH> &out, int64_t i, bool whole) {
+    if constexpr ((HOW & PLAIN) != 0) {
+        if (whole && word[TARGET_PACKED]) {
+            if constexpr ((HOW & BACKWARD) != 0) {
+                Pack<T, WIDTH> turned;
 #pragma unroll
-            for (int lane = 0; lane < WIDTH; lane++) bits |= uint32_t(bool(values.lane[lane])) << lane;
-        } else {
+                for (int k = 0; k < WIDTH; k++) turned.lane[k] = out.lane[WIDTH - 1 - k];
+                store<true>(turned, word[TARGET], true, -(i + WIDTH - 1), 1);
+            } else {
+                store<true>(out, word[TARGET], true, i, 1);
+            }
+            return;
+        }
+    }
 #pragma unroll
-            for (int lane = 1; lane < WIDTH; lane++) bits |= uint32_t(values.lane[lane] != values.lane[lane - 1]) << lane;
-            if (i > 0 && i < int64_t(word[COUNT])) {
-                const auto one = read_at<F, A, A::F_LEAVES, (HOW & PLAIN) != 0>(word, i - 1);
-                bits |= uint32_t(values_of<F, 1>(word + A::F_SCALARS, word + A::F_EXTRA, one).lane[0] != values.lane[0]);
+    for (int k = 0; k < WIDTH; k++) {
+        if (i + k < 0 || i + k >= int64_t(word[COUNT])) continue;
+        int64_t offset = (i + k) * int64_t(word[A::SCANNED + 2]);
+        if constexpr ((HOW & PLAIN) == 0) offset = offsets_at<A>(word, i + k).of[0];
+        Pack<T, 1> one;
+        one.lane[0] = out.lane[k];
+        store(one, word[TARGET], false, offset, 1);
+    }
+}
+
+// What a thread reads of a tile: nothing is computed from it here, so that all loads are under way before the first use.
+template <class E, class F, class A, int HOW, int WIDTH, int UNROLL> struct Tile {
+    typename Wide<WIDTH, typename E::Leaves>::type values[UNROLL];
+    typename Wide<WIDTH, typename F::Leaves>::type heads[UNROLL];
+    // What is before the warp's first pack.
+    typename Wide<1, typename F::Leaves>::type key_before;
+
+    __device__ __forceinline__ void read_pack(const uint64_t *word, int64_t start, int u) {
+        const int64_t i = start + u * 32 * WIDTH, count = int64_t(word[COUNT]);
+        const bool whole = i >= 0 && i + WIDTH <= count;
+        values[u] = read<E, A, A::E_LEAVES, WIDTH, HOW>(word, i, whole);
+        if constexpr ((HOW & (FLAGS | KEYS)) != 0) heads[u] = read<F, A, A::F_LEAVES, WIDTH, HOW>(word, i, whole);
+        if constexpr ((HOW & KEYS) != 0) {
+            if (u == 0 && threadIdx.x % 32 == 0 && i > 0 && i <= count) {
+                key_before = read_at<F, A, A::F_LEAVES, (HOW & PLAIN) != 0>(word, i - 1);
             }
         }
     }
-    if constexpr ((HOW & LINES) != 0) {
-        const int64_t length = int64_t(word[LENGTH]), last = i + WIDTH - 1;
-        // The first value of a line at or behind i.
-        const int64_t line = i <= 0 ? 0 : int64_t(quotient(uint64_t(i + length - 1), uint64_t(length), word[DIVISOR], word[WIDE]));
-        for (int64_t head = line * length; head <= last; head += length) bits |= 1u << uint32_t(head - i);
+
+    // Which of the values begin a segment, as bits for each pack.
+    __device__ __forceinline__ void begins(const uint64_t *word, int64_t start, uint32_t (&bits)[UNROLL]) const {
+#pragma unroll
+        for (int u = 0; u < UNROLL; u++) bits[u] = 0;
+        if constexpr ((HOW & FLAGS) != 0) {
+#pragma unroll
+            for (int u = 0; u < UNROLL; u++) {
+                const auto flags = values_of<F, WIDTH>(word + A::F_SCALARS, word + A::F_EXTRA, heads[u]);
+#pragma unroll
+                for (int k = 0; k < WIDTH; k++) bits[u] |= uint32_t(bool(flags.lane[k])) << k;
+            }
+        } else if constexpr ((HOW & KEYS) != 0) {
+            auto earlier = values_of<F, 1>(word + A::F_SCALARS, word + A::F_EXTRA, key_before).lane[0];
+#pragma unroll
+            for (int u = 0; u < UNROLL; u++) {
+                const auto keys = values_of<F, WIDTH>(word + A::F_SCALARS, word + A::F_EXTRA, heads[u]);
+                const auto neighbour = shuffled_up(keys.lane[WIDTH - 1], 1);
+                if (threadIdx.x % 32 != 0) earlier = neighbour;
+                bits[u] = start + u * 32 * WIDTH > 0 && keys.lane[0] != earlier;
+#pragma unroll
+                for (int k = 1; k < WIDTH; k++) bits[u] |= uint32_t(keys.lane[k] != keys.lane[k - 1]) << k;
+                earlier = shuffled(keys.lane[WIDTH - 1], 31);
+            }
+        }
+        if constexpr ((HOW & LINES) != 0) {
+            const int64_t length = int64_t(word[LENGTH]);
+#pragma unroll
+            for (int u = 0; u < UNROLL; u++) {
+                const int64_t i = start + u * 32 * WIDTH, last = i + WIDTH - 1;
+                // The first value of a line at or behind i.
+                const int64_t line = i <= 0 ? 0 : int64_t(quotient(uint64_t(i + length - 1), uint64_t(length), word[DIVISOR], word[WIDE]));
+                for (int64_t head = line * length; head <= last; head += length) bits[u] |= 1u << uint32_t(head - i);
+            }
+        }
     }
-    return bits;
-}
+};
 
 template <class E, class F, class M, class O, int HOW, int THREADS, int WIDTH, int UNROLL>
-__global__ void __launch_bounds__(THREADS) lines(const __grid_constant__ Words<At<E, F, M>::ALL> words) {
+__global__ void __launch_bounds__(THREADS, 1024 / THREADS) lines(const __grid_constant__ Words<At<E, F, M>::ALL> words) {
     typedef At<E, F, M> A;
     constexpr bool SEGMENTS = (HOW & (LINES | FLAGS | KEYS)) != 0;
     constexpr int WARPS = THREADS / 32, TILE = THREADS * WIDTH * UNROLL;
@@ -277,153 +332,141 @@ __global__ void __launch_bounds__(THREADS) lines(const __grid_constant__ Words<A
     typedef Room<S, WARPS + 1> Shared;
     SHARED(Shared, room, [1]);
     SHARED(uint32_t, ticket, [1]);
+    SHARED(bool, is_last, [1]);
     S *shared = reinterpret_cast<S *>(room[0].bytes);
     const uint64_t *word = words.word;
     const uint32_t tiles = uint32_t(word[TILES]);
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     const int64_t count = int64_t(word[COUNT]);
 
+    Desk *desk = reinterpret_cast<Desk *>(word[SCRATCH]);
+    Sums<R, S> sums(word[SCRATCH]);
+    // Blocks that have more than one tile come here again for the next. It is drawn late: all behind it wait until its sum is there.
+    const bool once = gridDim.x == tiles;
+    uint32_t place = 0;
+
     gpu::wait_for_stream();
-    uint32_t tile = 0;
-    if (tiles > 1) {
-        if (threadIdx.x == 0) {
-            uint32_t *tickets = reinterpret_cast<uint32_t *>(word[SCRATCH]);
-            ticket[0] = atomicAdd(tickets, 1u);
-            // Nobody draws another.
-            if (ticket[0] == tiles - 1) *tickets = 0;
-        }
-        __syncthreads();
-        tile = ticket[0];
-    }
-
-    // All loads of the tile before the first use.
-    const int64_t start = int64_t(tile) * TILE + int64_t(warp * UNROLL * 32 + lane) * WIDTH - int64_t(word[SHIFT]);
-    typename Wide<WIDTH, typename E::Leaves>::type in[UNROLL];
-    uint32_t heads[UNROLL];
-#pragma unroll
-    for (int u = 0; u < UNROLL; u++) {
-        const int64_t i = start + u * 32 * WIDTH;
-        const bool whole = i >= 0 && i + WIDTH <= count;
-        in[u] = read<E, A, A::E_LEAVES, WIDTH, HOW>(word, i, whole);
-        if constexpr (SEGMENTS) heads[u] = begins<F, A, WIDTH, HOW>(word, i, whole);
-    }
-
-    // Each pack by itself, then the packs of a row, then the rows of the warp.
-    typename O::State values[UNROLL][WIDTH];
-    S before[UNROLL];
-    S rows;
-#pragma unroll
-    for (int u = 0; u < UNROLL; u++) {
-        const int64_t i = start + u * 32 * WIDTH;
-        const auto lifted = values_of<E, WIDTH>(word + A::E_SCALARS, word + A::E_EXTRA, in[u]);
-#pragma unroll
-        for (int k = 0; k < WIDTH; k++) {
-            const bool exists = i + k >= 0 && i + k < count;
-            values[u][k] = exists ? O::lift(lifted.lane[k]) : O::settle(O::neutral());
-            if (k > 0 && !(SEGMENTS && (heads[u] >> k & 1) != 0)) values[u][k] = O::join(values[u][k - 1], values[u][k]);
-        }
-        S sum = R::make(values[u][WIDTH - 1], SEGMENTS && heads[u] != 0);
-#pragma unroll
-        for (int delta = 1; delta < 32; delta *= 2) {
-            const S earlier = shuffled_up(sum, delta);
-            if (lane >= delta) sum = R::join(earlier, sum);
-        }
-        const S row = shuffled(sum, 31), packs = shuffled_up(sum, 1);
-        if (u == 0) {
-            before[u] = packs;
-            rows = row;
-        } else {
-            before[u] = lane > 0 ? R::join(rows, packs) : rows;
-            rows = R::join(rows, row);
-        }
-    }
-    if (lane == 0) shared[warp] = rows;
-    __syncthreads();
-
-    // The warps of the block, and the tiles.
-    S base = shared[0];
-    if (warp == 0) {
-#pragma unroll
-        for (int k = 1; k < WARPS; k++) base = R::join(base, shared[k]);
+    do {
+        uint32_t tile = 0;
         if (tiles > 1) {
-            Desk<S> *desks = reinterpret_cast<Desk<S> *>(word[SCRATCH] + 16);
-            Slot<S> *slots = reinterpret_cast<Slot<S> *>(desks + (tiles + GROUP - 1) / GROUP);
-            if (lane == 0) slots[tile].put(base);
-            // Of what is before only the first segment of the tile hears.
-            const bool is_needed = __shfl_sync(0xffffffffu, !SEGMENTS || (heads[0] & 1) == 0, 0);
-            base = tile > 0 ? sum_before<R>(tile, tiles, base, desks, slots, is_needed) : base;
-            if (lane == 0) shared[WARPS] = base;
+            if (threadIdx.x == 0) ticket[0] = atomicAdd(&desk->drawn, 1u);
+            __syncthreads();
+            tile = ticket[0];
+            if (tile >= tiles) break;
         }
-    } else {
+        const int64_t start = int64_t(tile) * TILE + int64_t(warp * UNROLL * 32 + lane) * WIDTH - int64_t(word[SHIFT]);
+        Tile<E, F, A, HOW, WIDTH, UNROLL> in;
 #pragma unroll
-        for (int k = 1; k < WARPS; k++) {
-            if (k < warp) base = R::join(base, shared[k]);
+        for (int u = 0; u < UNROLL; u++) in.read_pack(word, start, u);
+        uint32_t heads[UNROLL];
+        if constexpr (SEGMENTS) in.begins(word, start, heads);
+
+        // Each pack by itself, then the packs of a row, then the rows of the warp.
+        typename O::State values[UNROLL][WIDTH];
+        S before[UNROLL];
+        S rows;
+#pragma unroll
+        for (int u = 0; u < UNROLL; u++) {
+            const int64_t i = start + u * 32 * WIDTH;
+            const auto lifted = values_of<E, WIDTH>(word + A::E_SCALARS, word + A::E_EXTRA, in.values[u]);
+#pragma unroll
+            for (int k = 0; k < WIDTH; k++) {
+                const bool exists = i + k >= 0 && i + k < count;
+                values[u][k] = exists ? O::lift(lifted.lane[k]) : O::settle(O::neutral());
+                if (k > 0 && !(SEGMENTS && (heads[u] >> k & 1) != 0)) values[u][k] = O::join(values[u][k - 1], values[u][k]);
+            }
+            S sum = R::make(values[u][WIDTH - 1], SEGMENTS && heads[u] != 0);
+#pragma unroll
+            for (int delta = 1; delta < 32; delta *= 2) {
+                const S earlier = shuffled_up(sum, delta);
+                if (lane >= delta) sum = R::join(earlier, sum);
+            }
+            const S row = shuffled(sum, 31), packs = shuffled_up(sum, 1);
+            if (u == 0) {
+                before[u] = packs;
+                rows = row;
+            } else {
+                before[u] = lane > 0 ? R::join(rows, packs) : rows;
+                rows = R::join(rows, row);
+            }
         }
-    }
-    gpu::let_next_start();
-    if (tiles > 1) {
+        if (lane == 0) shared[warp] = rows;
         __syncthreads();
-        if (tile > 0) base = warp == 0 ? shared[WARPS] : R::join(shared[WARPS], base);
-    }
-    const bool has_base = tile > 0 || warp > 0;
+
+        // The warps of the block, and the tiles.
+        S base = shared[0];
+        if (warp == 0) {
+#pragma unroll
+            for (int k = 1; k < WARPS; k++) base = R::join(base, shared[k]);
+            if (tiles > 1) {
+                if (lane == 0) sums.of_tiles[tile].put(base);
+                // Of what is before only the first segment of the tile hears.
+                const bool is_needed = __shfl_sync(0xffffffffu, !SEGMENTS || (heads[0] & 1) == 0, 0);
+                if (tile > 0 && is_needed) base = sums.before(tile);
+                if (lane == 0) {
+                    shared[WARPS] = base;
+                    if (once) place = arrive(&desk->left);
+                }
+            }
+        } else {
+#pragma unroll
+            for (int k = 1; k < WARPS; k++) {
+                if (k < warp) base = R::join(base, shared[k]);
+            }
+        }
+        gpu::let_next_start();
+        if (tiles > 1) {
+            __syncthreads();
+            if (tile > 0) base = warp == 0 ? shared[WARPS] : R::join(shared[WARPS], base);
+        }
+        const bool has_base = tile > 0 || warp > 0;
 
 #pragma unroll
-    for (int u = 0; u < UNROLL; u++) {
-        const int64_t i = start + u * 32 * WIDTH;
-        const bool is_first = u == 0 && lane == 0;
-        S all = is_first ? base : has_base ? R::join(base, before[u]) : before[u];
-        const bool has_all = has_base || !is_first;
-        Pack<Result, WIDTH> results;
+        for (int u = 0; u < UNROLL; u++) {
+            const int64_t i = start + u * 32 * WIDTH;
+            const bool is_first = u == 0 && lane == 0;
+            S all = is_first ? base : has_base ? R::join(base, before[u]) : before[u];
+            const bool has_all = has_base || !is_first;
+            Pack<Result, WIDTH> results;
 #pragma unroll
-        for (int k = 0; k < WIDTH; k++) {
-            const bool begun = SEGMENTS && (heads[u] & ((2u << k) - 1)) != 0, begins_here = SEGMENTS && (heads[u] >> k & 1) != 0;
-            typename O::State state;
-            if constexpr ((HOW & EXCLUSIVE) != 0) {
-                const bool begun_before = SEGMENTS && (heads[u] & ((1u << k) - 1)) != 0;
-                if (begins_here || (k == 0 && !has_all)) {
-                    state = O::settle(O::neutral());
-                } else if (k == 0) {
-                    state = R::value(all);
+            for (int k = 0; k < WIDTH; k++) {
+                const bool begun = SEGMENTS && (heads[u] & ((2u << k) - 1)) != 0, begins_here = SEGMENTS && (heads[u] >> k & 1) != 0;
+                typename O::State state;
+                if constexpr ((HOW & EXCLUSIVE) != 0) {
+                    const bool begun_before = SEGMENTS && (heads[u] & ((1u << k) - 1)) != 0;
+                    if (begins_here || (k == 0 && !has_all)) {
+                        state = O::settle(O::neutral());
+                    } else if (k == 0) {
+                        state = R::value(all);
+                    } else {
+                        const typename O::State &here = values[u][k > 0 ? k - 1 : 0];
+                        state = begun_before || !has_all ? here : O::join(R::value(all), here);
+                    }
+                    // The place of the first value, where packs begin before it.
+                    if (i + k == 0) state = O::settle(O::neutral());
                 } else {
-                    const typename O::State &here = values[u][k > 0 ? k - 1 : 0];
-                    state = begun_before || !has_all ? here : O::join(R::value(all), here);
+                    state = begun || !has_all ? values[u][k] : O::join(R::value(all), values[u][k]);
                 }
-                // The place of the first value, where packs begin before it.
-                if (i + k == 0) state = O::settle(O::neutral());
-            } else {
-                state = begun || !has_all ? values[u][k] : O::join(R::value(all), values[u][k]);
+                results.lane[k] = get<0>(O::finish(state, 0));
             }
-            results.lane[k] = get<0>(O::finish(state, 0));
+            const bool whole = i >= 0 && i + WIDTH <= count;
+            const Pack<typename Last::Out, WIDTH> &out = Last::of(word, results, i, whole);
+            write<A, HOW>(word, out, i, whole);
         }
-        const bool whole = i >= 0 && i + WIDTH <= count;
-        const Pack<typename Last::Out, WIDTH> &out = Last::of(word, results, i, whole);
-        if constexpr ((HOW & PLAIN) != 0) {
-            if (whole && word[TARGET_PACKED]) {
-                if constexpr ((HOW & BACKWARD) != 0) {
-                    Pack<typename Last::Out, WIDTH> turned;
-#pragma unroll
-                    for (int k = 0; k < WIDTH; k++) turned.lane[k] = out.lane[WIDTH - 1 - k];
-                    store(turned, word[TARGET], true, -(i + WIDTH - 1), 1);
-                } else {
-                    store(out, word[TARGET], true, i, 1);
-                }
-                continue;
-            }
-        }
-#pragma unroll
-        for (int k = 0; k < WIDTH; k++) {
-            if (i + k < 0 || i + k >= count) continue;
-            int64_t offset = (i + k) * int64_t(word[A::SCANNED + 2]);
-            if constexpr ((HOW & PLAIN) == 0) offset = offsets_at<A>(word, i + k).of[0];
-            Pack<typename Last::Out, 1> one;
-            one.lane[0] = out.lane[k];
-            store(one, word[TARGET], false, offset, 1);
-        }
+        // The next tile's states take the place of this one's.
+        __syncthreads();
+    } while (!once);
+    if (tiles == 1) return;
+
+    // The last block to have looked at slots makes them zero for the next launch.
+    if (threadIdx.x == 0) {
+        if (!once) place = arrive(&desk->left);
+        is_last[0] = place == gridDim.x - 1;
     }
-    if (tiles > 1 && warp == 0) {
-        Desk<S> *desks = reinterpret_cast<Desk<S> *>(word[SCRATCH] + 16);
-        leave(tile, tiles, desks, reinterpret_cast<Slot<S> *>(desks + (tiles + GROUP - 1) / GROUP));
-    }
+    __syncthreads();
+    if (!is_last[0]) return;
+    for (uint32_t k = threadIdx.x; k < tiles; k += THREADS) sums.of_tiles[k].clear();
+    if (threadIdx.x == 0) desk->drawn = desk->left = 0;
 }
 
 } // namespace scan
