@@ -47,14 +47,6 @@ pub enum AlgoError {
         /// How many there are.
         got: usize,
     },
-    /// The arguments do not fit into a kernel's parameters.
-    #[error("{got} bytes of arrays and scalars; a kernel has at most {limit}")]
-    TooManyArguments {
-        /// The most there can be.
-        limit: usize,
-        /// How many there are.
-        got: usize,
-    },
     /// More blocks than a grid has.
     #[error("{op} over shape {shape:?} is too large for one launch")]
     TooLarge {
@@ -83,17 +75,6 @@ pub enum AlgoError {
         left: Vec<usize>,
         /// Shape of the second array.
         right: Vec<usize>,
-    },
-
-    /// An axis that the array does not have.
-    #[error("{op}: an array of {rank} axes has no axis {axis}")]
-    Axis {
-        /// The reduction that was asked for.
-        op: &'static str,
-        /// The axis, counted from 0.
-        axis: usize,
-        /// How many the array has.
-        rank: usize,
     },
 
     /// A kernel cannot have that name.

@@ -51,7 +51,8 @@ pub trait Entry: 'static {
     const SOURCE: &'static Source;
     /// The kernel's name in it.
     const NAME: &'static str;
-    /// Whether every thread calls `gpu::wait_for_stream()` before it touches memory ([`Program::overlapping`]).
+    /// Whether every thread calls `gpu::wait_for_stream()` before it touches memory, and reads none through `const __restrict__` pointers
+    /// ([`Program::overlapping`] says why).
     const OVERLAPS: bool = false;
 
     /// The template arguments, such as `float, 256`; empty for a kernel that is no template.

@@ -2,7 +2,8 @@
 
 use crate::{Outcome, bench, cargo, evidence, kernels, outside, run, symbols};
 
-/// Everything that must hold besides the tests, cheapest first.
+/// Everything that must hold besides the tests, cheapest first. Commands name packages and features alike, so that cargo builds each crate once for
+/// all of them: of one package alone it would build the dependencies anew, with fewer features.
 pub(crate) fn all() -> Outcome {
     run(&mut cargo(&["fmt", "--all", "--check"]))?;
     symbols::run(true)?;
@@ -17,7 +18,7 @@ pub(crate) fn all() -> Outcome {
         "-D",
         "warnings",
     ]))?;
-    run(cargo(&["doc", "--workspace", "--no-deps"]).env("RUSTDOCFLAGS", "-D warnings"))?;
+    run(cargo(&["doc", "--workspace", "--no-deps", "--features", "benches/peers"]).env("RUSTDOCFLAGS", "-D warnings"))?;
     kernels::run(&kernels::Arguments::default())?;
     emulated()?;
     outside::run()?;
@@ -29,7 +30,7 @@ pub(crate) fn all() -> Outcome {
 /// Every benchmark once, on small cases: on the CPU, and on the emulated device.
 fn benches() -> Outcome {
     for backend in ["cpu", "emulated"] {
-        let mut command = cargo(&["test", "-p", "benches", "--benches"]);
+        let mut command = cargo(&["test", "--workspace", "--bench", "*"]);
         command.env("BENCH_SET", "tiny").env("BENCH_BACKEND", backend);
         if backend == "emulated" {
             command.env("GPU_DEVICE", "emulated");
@@ -48,6 +49,6 @@ pub(crate) fn emulated() -> Outcome {
         run(&mut command)
     };
     run_with("off", &["test", "--workspace", "--test", "gpu", "--", "device::"])?;
-    run_with("off", &["test", "-p", "gpu-driver", "--test", "emulated"])?;
-    run_with("undefined", &["test", "-p", "gpu-driver", "--test", "emulated"])
+    run_with("off", &["test", "--workspace", "--test", "emulated"])?;
+    run_with("undefined", &["test", "--workspace", "--test", "emulated"])
 }

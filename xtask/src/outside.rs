@@ -2,12 +2,12 @@
 
 use std::{fs, process::Command};
 
-use crate::{Outcome, workspace_root};
+use crate::{Outcome, programs::target, workspace_root};
 
 const MANIFEST: &str = include_str!("../outside-crate/Cargo.toml.in");
 const MAIN: &str = include_str!("../outside-crate/main.rs");
 
-/// Builds and runs it with one variable set: the folder above a `lib64` that exists on most systems.
+/// Builds and runs it with one variable set: the folder above a `lib64` that exists on most systems. What is built stays beside our own, for the next time.
 pub(crate) fn run() -> Outcome {
     let root = workspace_root();
     let folder = tempfile::tempdir()?;
@@ -18,6 +18,6 @@ pub(crate) fn run() -> Outcome {
     fs::copy(root.join("Cargo.lock"), folder.path().join("Cargo.lock"))?;
     let mut command = Command::new(env!("CARGO"));
     command.arg("run").current_dir(folder.path());
-    command.env("CARGO_TARGET_DIR", folder.path().join("target")).env("CUDA_LIBRARY_PATH", "/usr");
+    command.env("CARGO_TARGET_DIR", target().join("outside")).env("CUDA_LIBRARY_PATH", "/usr");
     crate::run(&mut command)
 }

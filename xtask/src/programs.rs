@@ -101,6 +101,12 @@ pub(crate) fn root() -> PathBuf {
     bundle().unwrap_or_else(workspace_root)
 }
 
+/// Where cargo, which is started in the root, puts what it builds; in a bundle a folder in its place.
+pub(crate) fn target() -> PathBuf {
+    let target = env::var_os("CARGO_TARGET_DIR").map(|folder| root().join(folder));
+    target.filter(|_| !is_bundle()).unwrap_or_else(|| root().join("target"))
+}
+
 /// What was measured and what has passed: a folder for each device.
 pub(crate) fn record() -> PathBuf {
     root().join("benches/record")

@@ -11,6 +11,7 @@ use smallvec::SmallVec;
 use super::{
     arguments::{Given, KernelArg},
     declaration::{Declared, Role},
+    places::{Places, Progression},
     types::Types,
 };
 use crate::{AlgoError, Result};
@@ -22,7 +23,7 @@ pub(crate) struct Bound<'a> {
     /// The first word of each parameter.
     starts: SmallVec<[usize; 16]>,
     /// Of each array with an element for each place, and the number of its argument.
-    pub(crate) lengths: SmallVec<[(usize, usize); 8]>,
+    lengths: SmallVec<[(usize, usize); 8]>,
     /// The streams of all arrays, each once.
     pub(crate) homes: SmallVec<[&'a Stream; 4]>,
     /// Where the kernel runs: the home of the first array that it may write, else of the first one.
@@ -120,11 +121,23 @@ impl Bound<'_> {
         self.starts.iter().map(|&start| (&raw mut words[start]).cast()).collect()
     }
 
-    /// The length that all arrays have.
+    /// The `n` of the text, and the places in arrays of that length.
     ///
     /// # Errors
-    /// `ArgumentLength` where they have several.
-    pub(crate) fn common_length(&self, kernel: &str, declared: &[Declared]) -> Result<usize> {
+    /// `ArgumentLength` where arrays of one length are needed and they have several; `Places`.
+    pub(crate) fn places(&self, kernel: &str, declared: &[Declared], places: Places) -> Result<(usize, Progression)> {
+        let n = match places.is_range() {
+            true => self.lengths.iter().map(|&(_, len)| len).min().unwrap_or(0),
+            false => self.common_length(kernel, declared)?,
+        };
+        let progression = places.of(n).map_err(|why| {
+            let (kernel, places) = (kernel.to_owned(), places.to_string());
+            AlgoError::Places { kernel, places, len: n, why }
+        })?;
+        Ok((n, progression))
+    }
+
+    fn common_length(&self, kernel: &str, declared: &[Declared]) -> Result<usize> {
         let expected = self.lengths.first().map_or(0, |&(_, len)| len);
         match self.lengths.iter().find(|&&(_, len)| len != expected) {
             None => Ok(expected),
@@ -133,10 +146,5 @@ impl Bound<'_> {
                 Err(AlgoError::ArgumentLength { kernel: kernel.to_owned(), argument, expected, got })
             }
         }
-    }
-
-    /// The length of the shortest array.
-    pub(crate) fn shortest(&self) -> usize {
-        self.lengths.iter().map(|&(_, len)| len).min().unwrap_or(0)
     }
 }

@@ -183,6 +183,11 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Declared>> {
     text.split(',').map(|argument| Declared::parse(argument.trim())).collect()
 }
 
+/// The arguments as text, for messages.
+pub(crate) fn listed(declared: &[Declared]) -> String {
+    declared.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+}
+
 /// That the names are names, different ones, and none of those which the kernel's text has for something else.
 pub(crate) fn check_names(declared: &[Declared], taken: &[&str]) -> Result<()> {
     for (number, argument) in declared.iter().enumerate() {

@@ -67,10 +67,12 @@
 #[macro_export]
 macro_rules! elementwise_kernel {
     ($(#[$meta:meta])* $vis:vis unsafe fn $name:ident($($arguments:tt)*) { $($body:tt)* }) => {
-        $crate::__elementwise_kernel! { @read { [$(#[$meta])*] [$vis] [unsafe] $name [$($body)*] } [] [] [] $($arguments)*, }
+        $crate::__elementwise_kernel! { @read
+            { [$(#[$meta])*] [$vis] [unsafe] $name, $crate::kernels::ElementwiseKernel, (), text [] [$($body)*] } [] [] [] $($arguments)*, }
     };
     ($(#[$meta:meta])* $vis:vis fn $name:ident($($arguments:tt)*) { unsafe { $($body:tt)* } }) => {
-        $crate::__elementwise_kernel! { @read { [$(#[$meta])*] [$vis] [] $name [$($body)*] } [] [] [] $($arguments)*, }
+        $crate::__elementwise_kernel! { @read
+            { [$(#[$meta])*] [$vis] [] $name, $crate::kernels::ElementwiseKernel, (), text [] [$($body)*] } [] [] [] $($arguments)*, }
     };
     ($(#[$meta:meta])* $vis:vis fn $name:ident($($arguments:tt)*) { $($body:tt)* }) => {
         ::core::compile_error!("nothing checks the text of a kernel: put it into `unsafe { … }`, or make the function `unsafe`");
@@ -101,10 +103,14 @@ macro_rules! elementwise_kernel {
 #[macro_export]
 macro_rules! reduction_kernel {
     ($(#[$meta:meta])* $vis:vis unsafe fn $name:ident($($arguments:tt)*) -> $output:ty { $($body:tt)* }) => {
-        $crate::__elementwise_kernel! { @read { [$(#[$meta])*] [$vis] [unsafe] $name [$($body)*] -> $output } [] [] [] $($arguments)*, }
+        $crate::__elementwise_kernel! { @read
+            { [$(#[$meta])*] [$vis] [unsafe] $name, $crate::kernels::ReductionKernel<$output>, $crate::gpu_array::gpu_driver::DeviceVec<$output>,
+              reduction $output, [$($body)*] } [] [] [] $($arguments)*, }
     };
     ($(#[$meta:meta])* $vis:vis fn $name:ident($($arguments:tt)*) -> $output:ty { unsafe { $($body:tt)* } }) => {
-        $crate::__elementwise_kernel! { @read { [$(#[$meta])*] [$vis] [] $name [$($body)*] -> $output } [] [] [] $($arguments)*, }
+        $crate::__elementwise_kernel! { @read
+            { [$(#[$meta])*] [$vis] [] $name, $crate::kernels::ReductionKernel<$output>, $crate::gpu_array::gpu_driver::DeviceVec<$output>,
+              reduction $output, [$($body)*] } [] [] [] $($arguments)*, }
     };
     ($(#[$meta:meta])* $vis:vis fn $name:ident($($arguments:tt)*) -> $output:ty { $($body:tt)* }) => {
         ::core::compile_error!("nothing checks the text of a kernel: put it into `unsafe { … }`, or make the function `unsafe`");
@@ -155,12 +161,12 @@ macro_rules! __elementwise_kernel {
             $($rest)*
         }
     };
-    (@read { [$(#[$meta:meta])*] [$vis:vis] [$($unsafe:tt)*] $name:ident $body:tt }
+    (@read { [$(#[$meta:meta])*] [$vis:vis] [$($unsafe:tt)*] $name:ident, $Kernel:ty, $output:ty, $texts:ident $($body:tt)* }
         [$($parameters:tt)*] [$($values:tt)*] [$($declared:tt)*] $(,)?
     ) => {
         $(#[$meta])*
         #[allow(clippy::too_many_arguments)]
-        $vis $($unsafe)* fn $name<'gpu>($($parameters)*) -> $crate::Result<()> {
+        $vis $($unsafe)* fn $name<'gpu>($($parameters)*) -> $crate::Result<$output> {
             let arguments = [$($values)*];
             // SAFETY: promised where the kernel is declared, or by the caller.
             unsafe { $name::kernel()?.call(&arguments) }
@@ -177,10 +183,10 @@ macro_rules! __elementwise_kernel {
             ///
             /// # Errors
             /// What is wrong with its declaration.
-            $vis fn kernel() -> $crate::Result<&'static $crate::kernels::ElementwiseKernel> {
-                static KERNEL: ::std::sync::LazyLock<$crate::Result<$crate::kernels::ElementwiseKernel>> = ::std::sync::LazyLock::new(|| {
+            $vis fn kernel() -> $crate::Result<&'static $Kernel> {
+                static KERNEL: ::std::sync::LazyLock<$crate::Result<$Kernel>> = ::std::sync::LazyLock::new(|| {
                     let declared = $crate::kernels::Declaration::default()$($declared)*;
-                    $crate::__elementwise_kernel! { @text declared $name [] $body }
+                    $crate::__elementwise_kernel! { @$texts declared $name $($body)* }
                 });
                 ::core::result::Result::as_ref(&KERNEL).map_err(::core::clone::Clone::clone)
             }
@@ -193,54 +199,7 @@ macro_rules! __elementwise_kernel {
             /// # Safety
             /// As there.
             #[allow(clippy::too_many_arguments, clippy::unnecessary_safety_doc)]
-            $vis $($unsafe)* fn over<'gpu>(places: $crate::kernels::Places, $($parameters)*) -> $crate::Result<()> {
-                let arguments = [$($values)*];
-                // SAFETY: promised where the kernel is declared, or by the caller.
-                unsafe { Self::kernel()?.call_over(places, &arguments) }
-            }
-        }
-    };
-    (@read { [$(#[$meta:meta])*] [$vis:vis] [$($unsafe:tt)*] $name:ident $body:tt -> $output:ty }
-        [$($parameters:tt)*] [$($values:tt)*] [$($declared:tt)*] $(,)?
-    ) => {
-        $(#[$meta])*
-        #[allow(clippy::too_many_arguments)]
-        $vis $($unsafe)* fn $name<'gpu>($($parameters)*) -> $crate::Result<$crate::gpu_array::gpu_driver::DeviceVec<$output>> {
-            let arguments = [$($values)*];
-            // SAFETY: promised where the kernel is declared, or by the caller.
-            unsafe { $name::kernel()?.call(&arguments) }
-        }
-
-        #[doc = ::core::concat!("The kernel of [`", ::core::stringify!($name), "()`].")]
-        #[allow(non_camel_case_types)]
-        #[derive(Debug)]
-        $vis struct $name {}
-
-        #[allow(dead_code)]
-        impl $name {
-            /// The kernel itself.
-            ///
-            /// # Errors
-            /// What is wrong with its declaration.
-            $vis fn kernel() -> $crate::Result<&'static $crate::kernels::ReductionKernel<$output>> {
-                static KERNEL: ::std::sync::LazyLock<$crate::Result<$crate::kernels::ReductionKernel<$output>>> = ::std::sync::LazyLock::new(|| {
-                    let declared = $crate::kernels::Declaration::default()$($declared)*;
-                    $crate::__elementwise_kernel! { @reduction declared $name $output, $body }
-                });
-                ::core::result::Result::as_ref(&KERNEL).map_err(::core::clone::Clone::clone)
-            }
-
-            #[doc = ::core::concat!("As [`", ::core::stringify!($name), "()`], over these places.")]
-            ///
-            /// # Errors
-            /// As there, and `Places` where an array has not all of them.
-            ///
-            /// # Safety
-            /// As there.
-            #[allow(clippy::too_many_arguments, clippy::unnecessary_safety_doc)]
-            $vis $($unsafe)* fn over<'gpu>(
-                places: $crate::kernels::Places, $($parameters)*
-            ) -> $crate::Result<$crate::gpu_array::gpu_driver::DeviceVec<$output>> {
+            $vis $($unsafe)* fn over<'gpu>(places: $crate::kernels::Places, $($parameters)*) -> $crate::Result<$output> {
                 let arguments = [$($values)*];
                 // SAFETY: promised where the kernel is declared, or by the caller.
                 unsafe { Self::kernel()?.call_over(places, &arguments) }

@@ -83,16 +83,18 @@
 
 mod arguments;
 mod bind;
+mod builder;
 mod declaration;
 mod elementwise;
 mod macros;
 mod places;
+mod program;
 mod reduction;
 mod types;
 
 pub use arguments::{Input, KernelArg, Output};
 #[doc(hidden)]
-pub use elementwise::Declaration;
+pub use builder::Declaration;
 pub use elementwise::ElementwiseKernel;
 pub use places::Places;
 pub use reduction::ReductionKernel;

@@ -22,8 +22,8 @@ use super::{
     arguments::Given,
     bind,
     declaration::{self, Declared, Role},
-    elementwise::{ARGUMENTS, hash},
     places::Progression,
+    program::{ELEMENTWISE, hash},
     types::Types,
 };
 use crate::{
@@ -162,7 +162,7 @@ impl<T: DevicePod> ReductionKernel<T> {
     /// As [`ReductionKernel::call_over`], into an array or a part of one that has one element.
     ///
     /// # Errors
-    /// As there; `ArgumentType`, `ArgumentLength`.
+    /// As there, and `ArgumentLength` where the target has another number of elements.
     ///
     /// # Safety
     /// As there.
@@ -177,18 +177,15 @@ impl<T: DevicePod> ReductionKernel<T> {
     {
         let target = KernelArg::from(target.into());
         let (source, stream) = self.bound(places, arguments)?;
-        match target.0 {
-            Given::Array { address, len: 1, home, .. } => self.run(&source, address, Some(home), stream),
-            Given::Array { len, .. } => {
-                let (kernel, argument) = (self.name.clone(), "the result".to_owned());
-                Err(AlgoError::ArgumentLength { kernel, argument, expected: 1, got: len })
-            }
-            Given::Wrong(error) => Err(error),
-            Given::Value { .. } => {
-                let (kernel, argument) = (self.name.clone(), "the result".to_owned());
-                Err(AlgoError::ArgumentType { kernel, argument, got: "a value".to_owned() })
-            }
-        }
+        let got = match target.0 {
+            Given::Array { address, len: 1, home, .. } => return self.run(&source, address, Some(home), stream),
+            Given::Array { len, .. } => len,
+            // No output is one.
+            Given::Value { .. } => 0,
+            Given::Wrong(error) => return Err(error),
+        };
+        let (kernel, argument) = (self.name.clone(), "the result".to_owned());
+        Err(AlgoError::ArgumentLength { kernel, argument, expected: 1, got })
     }
 
     fn run(&self, source: &Bound<'_>, address: u64, target_home: Option<&Stream>, stream: &Stream) -> Result<()> {
@@ -198,14 +195,7 @@ impl<T: DevicePod> ReductionKernel<T> {
     fn bound<'k>(&'k self, places: Places, arguments: &[KernelArg<'k>]) -> Result<(Bound<'k>, &'k Stream)> {
         let made = self.made()?;
         let bound = bind::bind(&self.name, &self.arguments, &self.types, arguments, &[0])?;
-        let n = match places.is_range() {
-            true => bound.shortest(),
-            false => bound.common_length(&self.name, &self.arguments)?,
-        };
-        let Progression { count, start, step } = places.of(n).map_err(|why| {
-            let (kernel, places) = (self.name.clone(), places.to_string());
-            AlgoError::Places { kernel, places, len: n, why }
-        })?;
+        let (n, Progression { count, start, step }) = bound.places(&self.name, &self.arguments, places)?;
         let mut extra = SmallVec::from_slice(bound.words());
         extra[0] = n as u64;
         let (shape, step) = ([count as usize], [step as isize]);
@@ -240,7 +230,7 @@ impl<T: DevicePod> ReductionKernel<T> {
         }
         let definition = format!(
             "#include \"{}\"\n{}{}\n{}",
-            ARGUMENTS.name,
+            ELEMENTWISE.name,
             self.types.text(),
             self.preamble,
             operator(T::CUDA_NAME, neutral, reduce, self.commutative)
@@ -249,7 +239,7 @@ impl<T: DevicePod> ReductionKernel<T> {
         let key = hash(&Program::new("", format!("{definition}{value}")));
         let commutative = self.commutative;
         let operator = Arc::new(Custom { definition, key, state_bytes: size_of::<T>(), commutative });
-        Ok(Made { operator, value, headers: HEADERS.into_iter().chain([ARGUMENTS]).collect() })
+        Ok(Made { operator, value, headers: HEADERS.into_iter().chain([ELEMENTWISE]).collect() })
     }
 
     /// Compiles the kernel for a device ahead of the first [`ReductionKernel::call`], or loads it from the cache on disk.
@@ -332,8 +322,8 @@ impl Source for Bound<'_> {
 
 impl<T> fmt::Debug for ReductionKernel<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let arguments: Vec<String> = self.arguments.iter().map(ToString::to_string).collect();
+        let arguments = declaration::listed(&self.arguments);
         let [neutral, reduce, map] = &self.texts;
-        write!(f, "ReductionKernel({}({}): {map}, {reduce}, {neutral})", self.name, arguments.join(", "))
+        write!(f, "ReductionKernel({}({arguments}): {map}, {reduce}, {neutral})", self.name)
     }
 }

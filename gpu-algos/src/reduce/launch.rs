@@ -20,7 +20,7 @@ use super::{
     policy::Policy,
     source::Source,
 };
-use crate::{AlgoError, Result, device::HEADERS};
+use crate::{Result, device::HEADERS};
 
 pub(crate) const REDUCE: Header = Header { name: "reduce.cuh", text: include_str!("device/reduce.cuh") };
 
@@ -64,7 +64,7 @@ pub(crate) fn run(
     let mut words = launch.words;
     let limit = gpu_array::gpu_driver::PARAMETER_BYTES;
     if size_of_val(&words[..]) > limit {
-        return Err(AlgoError::TooManyArguments { limit, got: size_of_val(&words[..]) });
+        return Err(gpu_array::ArrayError::TooManyArguments { limit, got: size_of_val(&words[..]) }.into());
     }
     let mut enqueue = |scratch: u64| {
         words[SCRATCH_WORD] = scratch;

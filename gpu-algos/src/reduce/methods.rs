@@ -160,9 +160,9 @@ reductions! {
     fn std(ddof: u32) -> <Self::Elem as Summable>::Mean where Summable, Kind::Deviation { result: mean::<Self::Elem>(), ddof }, false;
     /// The standard deviation of what is not NaN.
     fn nanstd(ddof: u32) -> <Self::Elem as Summable>::Mean where Summable, Kind::Deviation { result: mean::<Self::Elem>(), ddof }, true;
-    /// The mean and the variance, in one pass. Both are NaN where a value is infinite.
+    /// The mean and the variance, in one pass. Where a value is infinite the variance is NaN, and the mean NaN or infinite.
     fn mean_var(ddof: u32) -> Pair<<Self::Elem as Summable>::Mean, <Self::Elem as Summable>::Mean> where Summable, Kind::MeanVariance { result: mean::<Self::Elem>(), ddof }, false;
-    /// The mean and the variance of what is not NaN; both NaN where a value is infinite.
+    /// The mean and the variance of what is not NaN; where a value is infinite the variance is NaN, and the mean NaN or infinite.
     fn nanmean_var(ddof: u32) -> Pair<<Self::Elem as Summable>::Mean, <Self::Elem as Summable>::Mean> where Summable, Kind::MeanVariance { result: mean::<Self::Elem>(), ddof }, true;
     /// The least value; NaN where there is one.
     fn min() -> Self::Elem where Element, Kind::Extreme { greatest: false }, false;

@@ -144,9 +144,8 @@ impl<'a, O, D: Dimension, K: Dimension> Reduction<'a, O, D, K> {
     {
         let (lowered, kept, dim) = self.prepare()?;
         let stream = self.stream(lowered)?;
-        let strides = dense(dim.slice());
         let arrays = O::allocate(stream, dim)?;
-        let strides = kept_strides(&strides, &kept, self.keeps_axes);
+        let strides = kept_strides(O::strides(&arrays), &kept, self.keeps_axes);
         run(lowered, &self.operator, &kept, &strides, &O::addresses(&arrays), None, stream)?;
         Ok(arrays)
     }
@@ -191,15 +190,6 @@ impl<O, D, K> fmt::Debug for Reduction<'_, O, D, K> {
     }
 }
 
-/// The strides of C order.
-fn dense(shape: &[usize]) -> SmallVec<[isize; 4]> {
-    let mut strides: SmallVec<[isize; 4]> = SmallVec::from_elem(1, shape.len());
-    for axis in (1..shape.len()).rev() {
-        strides[axis - 1] = strides[axis] * shape[axis].max(1) as isize;
-    }
-    strides
-}
-
 /// The strides of the result along each kept axis.
 fn kept_strides(strides: &[isize], kept: &[bool], keeps_axes: bool) -> SmallVec<[isize; 4]> {
     if !keeps_axes {
@@ -219,6 +209,8 @@ pub trait Results: sealed::Sealed {
     #[doc(hidden)]
     fn addresses<K: Dimension>(arrays: &Self::Arrays<K>) -> SmallVec<[u64; 2]>;
     #[doc(hidden)]
+    fn strides<K: Dimension>(arrays: &Self::Arrays<K>) -> &[isize];
+    #[doc(hidden)]
     fn get(arrays: &Self::Arrays<Ix0>) -> Result<Self::Values>;
 }
 
@@ -237,6 +229,9 @@ impl<T: Element> Results for T {
     fn addresses<K: Dimension>(array: &GpuArray<T, K>) -> SmallVec<[u64; 2]> {
         smallvec![array.as_device_vec().as_raw()]
     }
+    fn strides<K: Dimension>(array: &GpuArray<T, K>) -> &[isize] {
+        array.strides()
+    }
     fn get(array: &GpuArray<T, Ix0>) -> Result<T> {
         Ok(array.get()?)
     }
@@ -254,6 +249,9 @@ impl<A: Element, B: Element> Results for Pair<A, B> {
     }
     fn addresses<K: Dimension>((a, b): &Self::Arrays<K>) -> SmallVec<[u64; 2]> {
         smallvec![a.as_device_vec().as_raw(), b.as_device_vec().as_raw()]
+    }
+    fn strides<K: Dimension>((a, _): &Self::Arrays<K>) -> &[isize] {
+        a.strides()
     }
     fn get((a, b): &Self::Arrays<Ix0>) -> Result<(A, B)> {
         Ok((a.get()?, b.get()?))

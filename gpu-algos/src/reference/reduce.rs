@@ -72,7 +72,7 @@ pub fn reduce<'a, O: Operator<Value: 'a>, D: Dimension>(
 /// per 32 elements and one per result.
 ///
 /// # Errors
-/// `Axis` for an axis that the array does not have, `RepeatedAxis` for one that is given twice, `Empty` where there are results, all of no
+/// `Array` for an axis that the array does not have, `RepeatedAxis` for one that is given twice, `Empty` where there are results, all of no
 /// values, and the operator has none for that.
 ///
 /// ```
@@ -151,7 +151,7 @@ fn in_order<T: Clone>(array: ArrayD<T>, to: usize) -> ArrayD<T> {
 fn kept_axes(op: &'static str, rank: usize, axes: &[Axis]) -> Result<Vec<usize>> {
     for (i, axis) in axes.iter().enumerate() {
         if axis.index() >= rank {
-            return Err(AlgoError::Axis { op, axis: axis.index(), rank });
+            return Err(gpu_array::ArrayError::Axis { op, axis: axis.index(), ndim: rank }.into());
         }
         if axes[..i].contains(axis) {
             return Err(AlgoError::RepeatedAxis { op, axis: axis.index() });

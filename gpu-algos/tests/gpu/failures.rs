@@ -305,11 +305,13 @@ pub fn no_fallible_function_is_forgotten(_: &()) -> Outcome {
     let sources = [
         include_str!("../../src/kernels/arguments.rs"),
         include_str!("../../src/kernels/bind.rs"),
+        include_str!("../../src/kernels/builder.rs"),
         include_str!("../../src/kernels/declaration.rs"),
         include_str!("../../src/kernels/elementwise/mod.rs"),
         include_str!("../../src/kernels/elementwise/text.rs"),
         include_str!("../../src/kernels/mod.rs"),
         include_str!("../../src/kernels/places.rs"),
+        include_str!("../../src/kernels/program.rs"),
         include_str!("../../src/kernels/reduction.rs"),
         include_str!("../../src/kernels/types.rs"),
         include_str!("../../src/reduce/launch.rs"),

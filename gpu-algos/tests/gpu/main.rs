@@ -10,6 +10,7 @@ use testkit::{Suite, tests};
 mod failures;
 mod kernels_elementwise;
 mod kernels_reduction;
+mod numpy;
 mod reductions;
 mod reductions_large;
 mod reductions_random;
@@ -45,6 +46,7 @@ fn main() -> ExitCode {
         .group("large", gpu, if on_gpu { "GPU_TESTS" } else { "" }, kernels_elementwise::LARGE)
         .cases("failures", emulated(), require, failures::cases())
         .group("failures", emulated(), require, tests![no_fallible_function_is_forgotten])
+        .group("numpy", numpy::python(), "GPU_TESTS", numpy::TESTS)
         .cases("kernels", compiler(), "GPU_COMPILE", kernels)
         .run()
 }

@@ -189,6 +189,9 @@ impl Program {
     /// while earlier work of its stream still runs (programmatic dependent launch; architectures from 9.0 on, drivers from 12.3 on). The emulated
     /// device refuses an access before the call.
     ///
+    /// Such a kernel does not read through `const __restrict__` pointers: the compiler takes what they point to for constant while the kernel runs, and
+    /// may move those loads before the wait. The emulated device does not see that.
+    ///
     /// Measured on an H200: 1 us less between two kernels, and 0.6 us less of the host's time for a launch.
     pub fn overlapping(mut self) -> Self {
         self.overlaps = true;

@@ -1,7 +1,7 @@
 //! `cargo xtask bench`: runs the criterion programs and those of peers in rounds, compares with a baseline, and judges.
 
 use std::{
-    env, fs,
+    fs,
     io::{self, Write},
     path::{Path, PathBuf},
 };
@@ -308,9 +308,7 @@ fn newest(this: Option<&Run>) -> Outcome<Option<Run>> {
 
 /// Where baselines and reports are kept: beside what cargo builds, or in the bundle.
 fn folder() -> PathBuf {
-    // As cargo does, which is started in the root.
-    let target = env::var_os("CARGO_TARGET_DIR").map(|folder| programs::root().join(folder));
-    target.filter(|_| !programs::is_bundle()).unwrap_or_else(|| programs::root().join("target")).join("bench")
+    programs::target().join("bench")
 }
 
 /// Where the reports go.

@@ -7,15 +7,15 @@ mod text;
 
 use std::{fmt, sync::OnceLock};
 
-use gpu_array::gpu_driver::{Device, DevicePod, GeneratedKernel, KernelType, Program};
-
-pub(super) use self::text::LOOP as ARGUMENTS;
+use gpu_array::gpu_driver::{Device, DevicePod, GeneratedKernel, Program};
 
 use self::policy::Policy;
 use super::{
-    KernelArg, Places, ReductionKernel,
+    KernelArg, Places,
     bind::{self, Bound},
-    declaration::{self, Declared, Role},
+    declaration::{self, Declared},
+    places::Progression,
+    program::hash,
     types::Types,
 };
 use crate::{AlgoError, Result};
@@ -74,7 +74,7 @@ impl ElementwiseKernel {
         Self::of(declaration::parse(arguments)?, Types::default(), operation.into())
     }
 
-    fn of(arguments: Vec<Declared>, types: Types, operation: String) -> Result<Self> {
+    pub(super) fn of(arguments: Vec<Declared>, types: Types, operation: String) -> Result<Self> {
         declaration::check_names(&arguments, &["i", "n", "THREADS", "UNROLL", "ALL"])?;
         let (preamble, loop_prep, after_loop) = Default::default();
         let (name, options, made) = ("elementwise_kernel".to_owned(), Vec::new(), Default::default());
@@ -159,21 +159,14 @@ impl ElementwiseKernel {
     /// As there.
     pub unsafe fn call_over(&self, places: Places, arguments: &[KernelArg<'_>]) -> Result<()> {
         let mut bound = bind::bind(&self.name, &self.arguments, &self.types, arguments, &[0; text::OWN.len()])?;
-        let n = match places.is_range() {
-            true => bound.shortest(),
-            false => bound.common_length(&self.name, &self.arguments)?,
-        };
-        let progression = places.of(n).map_err(|why| {
-            let (kernel, places) = (self.name.clone(), places.to_string());
-            AlgoError::Places { kernel, places, len: n, why }
-        })?;
-        if progression.count == 0 {
+        let (n, Progression { count, start, step }) = bound.places(&self.name, &self.arguments, places)?;
+        if count == 0 {
             return Ok(());
         }
-        let own = [progression.count, progression.start.cast_unsigned(), progression.step.cast_unsigned(), n as u64];
+        let own = [count, start.cast_unsigned(), step.cast_unsigned(), n as u64];
         own.into_iter().enumerate().for_each(|(number, word)| bound.set(number, word));
         // SAFETY: the arguments are those that the kernel declares and their lengths fit the places; the rest is the caller's promise.
-        unsafe { self.launch(&mut bound, progression.count, places.is_all()) }
+        unsafe { self.launch(&mut bound, count, places.is_all()) }
     }
 
     unsafe fn launch(&self, bound: &mut Bound<'_>, count: u64, all: bool) -> Result<()> {
@@ -217,17 +210,6 @@ impl ElementwiseKernel {
     }
 }
 
-/// All that a program consists of, hashed.
-pub(super) fn hash(program: &Program) -> [u64; 4] {
-    let digest = program.digest();
-    let mut words = [0; 4];
-    for (word, digits) in words.iter_mut().zip(digest.as_bytes().chunks(16)) {
-        let digits = std::str::from_utf8(digits).unwrap_or_default();
-        *word = u64::from_str_radix(digits, 16).unwrap_or_default();
-    }
-    words
-}
-
 fn key(program: &Program) -> [u64; 5] {
     let [a, b, c, d] = hash(program);
     [KEY, a, b, c, d]
@@ -235,67 +217,7 @@ fn key(program: &Program) -> [u64; 5] {
 
 impl fmt::Debug for ElementwiseKernel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let arguments: Vec<String> = self.arguments.iter().map(ToString::to_string).collect();
-        write!(f, "ElementwiseKernel({}({}): {})", self.name, arguments.join(", "), self.operation)
-    }
-}
-
-/// Builds the kernel of a declaration in Rust; [`elementwise_kernel!`](crate::elementwise_kernel) does it.
-#[doc(hidden)]
-#[derive(Debug, Default)]
-pub struct Declaration {
-    arguments: Vec<Declared>,
-    types: Types,
-    error: Option<AlgoError>,
-}
-
-impl Declaration {
-    fn argument<T: KernelType>(mut self, name: &str, role: Role, is_table: bool) -> Self {
-        self.error = self.error.or(self.types.define::<T>().err());
-        self.arguments.push(Declared::of::<T>(name, role, is_table));
-        self
-    }
-
-    pub fn value<T: KernelType>(self, name: &str) -> Self {
-        self.argument::<T>(name, Role::Value, false)
-    }
-
-    pub fn input<T: KernelType>(self, name: &str) -> Self {
-        self.argument::<T>(name, Role::Input, false)
-    }
-
-    pub fn input_table<T: KernelType>(self, name: &str) -> Self {
-        self.argument::<T>(name, Role::Input, true)
-    }
-
-    pub fn output<T: KernelType>(self, name: &str) -> Self {
-        self.argument::<T>(name, Role::Output, false)
-    }
-
-    pub fn output_table<T: KernelType>(self, name: &str) -> Self {
-        self.argument::<T>(name, Role::Output, true)
-    }
-
-    pub fn reduction<T: DevicePod>(
-        self,
-        name: &str,
-        neutral: &str,
-        reduce: &str,
-        map: &str,
-    ) -> Result<ReductionKernel<T>> {
-        match self.error {
-            Some(error) => Err(error),
-            None => {
-                let texts = [neutral, reduce, map].map(str::to_owned);
-                Ok(ReductionKernel::of(self.arguments, self.types, texts)?.name(name))
-            }
-        }
-    }
-
-    pub fn kernel(self, name: &str, operation: &str) -> Result<ElementwiseKernel> {
-        match self.error {
-            Some(error) => Err(error),
-            None => ElementwiseKernel::of(self.arguments, self.types, operation.to_owned())?.name(name),
-        }
+        let arguments = declaration::listed(&self.arguments);
+        write!(f, "ElementwiseKernel({}({arguments}): {})", self.name, self.operation)
     }
 }

@@ -2,7 +2,7 @@
 
 use gpu_array::gpu_driver::{DevicePod, Registry};
 
-use super::{ElementwiseKernel, POLICY, text};
+use super::{super::program::ELEMENTWISE, ElementwiseKernel, POLICY, text};
 use crate::Result;
 
 /// Adds kernels made of texts, one of each kind that there is.
@@ -11,7 +11,7 @@ pub(crate) fn add_to(mut registry: Registry) -> Registry {
     for (kernel, all) in samples {
         // Their declarations are right, as the number of samples shows.
         if let Ok(program) = kernel.and_then(|kernel| text::program(&kernel, POLICY, all)) {
-            registry = registry.with_sample(text::LOOP.name, program);
+            registry = registry.with_sample(ELEMENTWISE.name, program);
         }
     }
     registry

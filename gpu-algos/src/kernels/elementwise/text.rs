@@ -7,10 +7,8 @@ use gpu_array::{
     gpu_driver::{Header, Program},
 };
 
-use super::{ElementwiseKernel, policy::Policy};
+use super::{super::program::ELEMENTWISE, ElementwiseKernel, policy::Policy};
 use crate::Result;
-
-pub(crate) const LOOP: Header = Header { name: "elementwise.cuh", text: include_str!("elementwise.cuh") };
 
 /// What the kernel's own parameters are, in the order in which they come.
 pub(super) const OWN: [&str; 4] =
@@ -19,7 +17,7 @@ pub(super) const OWN: [&str; 4] =
 /// The program of a kernel, over all places in turn or over others.
 pub(super) fn program(kernel: &ElementwiseKernel, policy: Policy, all: bool) -> Result<Program> {
     let ElementwiseKernel { name, preamble, loop_prep, after_loop, operation, .. } = kernel;
-    let mut text = format!("#include \"{}\"\n", LOOP.name);
+    let mut text = format!("#include \"{}\"\n", ELEMENTWISE.name);
     // Macros of a user's may be at odds with names in there, so it is included where it is needed alone.
     let operations = expression::HEADERS
         .into_iter()
@@ -52,7 +50,7 @@ pub(super) fn program(kernel: &ElementwiseKernel, policy: Policy, all: bool) -> 
     // Functions of the preamble need no words that say where they run. The launch does not overlap with what is before it (`Program::overlapping`):
     // what is read through constant restricted pointers the compiler may load before the kernel's first line has waited.
     let program = Program::new(format!("{name}.cu"), text).option("-default-device");
-    let headers = [LOOP].into_iter().chain(operations);
+    let headers = [ELEMENTWISE].into_iter().chain(operations);
     let program = headers.fold(program, |program, header| program.header(header.name, header.text));
     let program = kernel.options.iter().fold(program, Program::option);
     Ok(program.name_expression(format!("{name}<{}>", policy.template(all))))

@@ -1,24 +1,27 @@
 //! Reductions against NumPy: values, types of results, NaN, infinities and zeros of both signs.
-#![allow(missing_docs, unreachable_pub)]
 
 use std::{
+    env,
     fmt::Write as _,
     io::Write as _,
-    process::{Command, ExitCode, Stdio},
+    path::PathBuf,
+    process::{Command, Stdio},
 };
 
-use gpu_algos::reference::*;
-use gpu_array::{DType, Element};
+use gpu_algos::{
+    gpu_array::{DType, Element},
+    reference::*,
+};
 use ndarray::{ArrayD, ArrayViewD, Axis, IxDyn, Slice};
-use testkit::{Outcome, Rng, Suite, ensure, ensure_eq};
+use testkit::{Outcome, Rng, Test, ensure, ensure_eq, tests};
 
 /// A Python that has NumPy.
-type Python = std::path::PathBuf;
+type Python = PathBuf;
 
-fn main() -> ExitCode {
-    let python =
-        std::env::var_os("GPU_TEST_PYTHON").map(Python::from).ok_or("GPU_TEST_PYTHON names no Python with NumPy");
-    Suite::new().group("numpy", python, "GPU_TESTS", testkit::tests![reductions]).run()
+pub const TESTS: &[Test<Python>] = tests![reductions];
+
+pub fn python() -> Result<Python, &'static str> {
+    env::var_os("GPU_TEST_PYTHON").map(Python::from).ok_or("GPU_TEST_PYTHON names no Python with NumPy")
 }
 
 /// 40 arrays of most types, with each reduction.
@@ -32,7 +35,7 @@ fn reductions(python: &Python) -> Outcome {
         of_type(&mut cases, &mut rng, |rng| float(rng, special) as f32);
     }
     let mut child = Command::new(python)
-        .args(["-c", include_str!("check.py")])
+        .args(["-c", include_str!("numpy.py")])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()?;
