@@ -19,6 +19,7 @@ mod operand;
 mod operator;
 mod parallel;
 mod reduce;
+mod scan;
 mod sums;
 #[cfg(test)]
 mod tests;
@@ -34,6 +35,7 @@ pub use norms::{NormL1, NormL2, NormMax, Squares};
 pub use operand::{Accumulator, Operand};
 pub use operator::{Operator, Places};
 pub use reduce::{reduce, reduce_axes, reduce_serial};
+pub use scan::*;
 pub use sums::{All, Any, Count, Mean, Product, Sum};
 pub use vectors::*;
 pub use without_nan::{

@@ -14,6 +14,11 @@ pub(super) fn fill<S: Send>(states: &mut [S], at_once: usize, fill: &(dyn Fn(usi
     states.par_chunks_mut(at_once).enumerate().for_each(|(part, states)| fill(part * at_once, states));
 }
 
+/// Calls with each of `parts` and its number.
+pub(super) fn each<P: Send>(parts: Vec<P>, call: &(dyn Fn(usize, P) + Sync)) {
+    parts.into_par_iter().enumerate().for_each(|(i, part)| call(i, part));
+}
+
 /// `state(i)` of each `i` of a range that is not empty, joined in order by a tree that depends on the range alone. Not many are kept at a time.
 pub(super) fn tree<S: Send>(
     range: Range<usize>,
