@@ -82,7 +82,10 @@ impl<V: Copy> Lane<'_, V> {
             // The first element of all has no border before it, and needs none.
             let before = range.start.saturating_sub(1)..range.end - 1;
             gathered.heads.resize(range.len() - before.len(), false);
-            gathered.heads.extend(borders.slice(s![before]));
+            match borders.to_slice() {
+                Some(all) => gathered.heads.extend_from_slice(&all[before]),
+                None => gathered.heads.extend(borders.slice(s![before])),
+            }
         }
         let values = match self.values.to_slice() {
             Some(all) => &all[range.clone()],
@@ -106,15 +109,14 @@ fn scan_part<O: Cumulative>(
     mut out: ArrayViewMut1<'_, O::Output>,
     scratch: &mut Scratch<O>,
 ) -> O::State {
-    let kind = (lane.borders.is_some(), how.exclusive);
     for at in (0..out.len()).step_by(TILE) {
         let n = TILE.min(out.len() - at);
         let tile = lane.tile(first + at..first + at + n, how.places, &mut scratch.gathered);
         match out.as_slice_mut() {
-            Some(out) => carry = tile::write(op, kind, carry, tile, &mut scratch.states, &mut out[at..at + n]),
+            Some(out) => carry = tile::write(op, how.exclusive, carry, tile, &mut scratch.states, &mut out[at..at + n]),
             None => {
                 scratch.outputs.resize(n, op.output(op.neutral()));
-                carry = tile::write(op, kind, carry, tile, &mut scratch.states, &mut scratch.outputs);
+                carry = tile::write(op, how.exclusive, carry, tile, &mut scratch.states, &mut scratch.outputs);
                 let out = out.slice_mut(s![at..at + n]);
                 out.into_iter().zip(&scratch.outputs).for_each(|(out, output)| *out = output.clone());
             }
@@ -133,7 +135,7 @@ fn scan_long<O: Cumulative>(op: &O, how: How, lane: Lane<'_, O::Value>, mut out:
         let range = block * REDUCED_AT_ONCE..n.min((block + 1) * REDUCED_AT_ONCE);
         for at in range.clone().step_by(TILE) {
             let tile = lane.tile(at..range.end.min(at + TILE), how.places, &mut gathered);
-            tile::stretches(op, lane.borders.is_some(), tile, &mut stretches);
+            tile::stretches(op, tile, &mut stretches);
         }
         stretches
     };

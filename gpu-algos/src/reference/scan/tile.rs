@@ -16,10 +16,16 @@ pub(super) const TILE: usize = RUN * RUNS;
 #[derive(Clone, Copy)]
 pub(super) struct Tile<'a, V> {
     pub(super) values: &'a [V],
-    /// Which of them begin a segment; as many, unless the scan has no segments.
+    /// Which of them begin a segment; as many, or none where the scan has no segments.
     pub(super) heads: &'a [bool],
     /// Where they are.
     pub(super) places: Places,
+}
+
+impl<V> Tile<'_, V> {
+    fn is_headed(&self) -> bool {
+        self.heads.iter().fold(false, |any, &head| any | head)
+    }
 }
 
 /// The state of a stretch, from its last head on.
@@ -37,13 +43,8 @@ pub(super) fn carried<O: Cumulative>(op: &O, before: O::State, stretch: Stretch<
 }
 
 /// The stretches of a tile: of its runs, or one where it is not full.
-pub(super) fn stretches<O: Cumulative>(
-    op: &O,
-    segmented: bool,
-    tile: Tile<'_, O::Value>,
-    stretches: &mut Vec<Stretch<O::State>>,
-) {
-    match segmented {
+pub(super) fn stretches<O: Cumulative>(op: &O, tile: Tile<'_, O::Value>, stretches: &mut Vec<Stretch<O::State>>) {
+    match tile.is_headed() {
         true => add_stretches::<O, true>(op, tile, stretches),
         false => add_stretches::<O, false>(op, tile, stretches),
     }
@@ -71,13 +72,13 @@ fn add_stretches<O: Cumulative, const SEGMENTED: bool>(
 /// Writes the results of a tile that follows `carry`; returns the next carry. `states` are as many as a tile has, of any values.
 pub(super) fn write<O: Cumulative>(
     op: &O,
-    (segmented, exclusive): (bool, bool),
+    exclusive: bool,
     carry: O::State,
     tile: Tile<'_, O::Value>,
     states: &mut [O::State],
     out: &mut [O::Output],
 ) -> O::State {
-    match (segmented, exclusive) {
+    match (tile.is_headed(), exclusive) {
         (false, false) => write_as::<O, false, false>(op, carry, tile, states, out),
         (false, true) => write_as::<O, false, true>(op, carry, tile, states, out),
         (true, false) => write_as::<O, true, false>(op, carry, tile, states, out),
@@ -98,7 +99,7 @@ fn write_as<O: Cumulative, const SEGMENTED: bool, const EXCLUSIVE: bool>(
         match (tile.values.first_chunk::<TILE>(), states.first_chunk_mut::<TILE>()) {
             (Some(values), Some(states)) => {
                 let runs = kept_runs::<O, RUNS, SEGMENTED, EXCLUSIVE>(op, values, RUN, tile, states);
-                joined_to::<O, RUNS>(op, carry, &runs, RUN, states, out)
+                joined_to::<O, RUNS>(op, carry, &runs, tile.values.len() / RUNS, states, out)
             }
             _ => {
                 let n = tile.values.len();
