@@ -97,7 +97,7 @@ fn nan_is_true_and_a_run_of_its_own() {
 #[test]
 fn the_predicate_sees_each_element_once() {
     let seen = std::sync::atomic::AtomicUsize::new(0);
-    let count = |_: &u8| seen.fetch_add(1, std::sync::atomic::Ordering::Relaxed) % 2 == 0;
+    let count = |_: &u8| seen.fetch_add(1, std::sync::atomic::Ordering::Relaxed).is_multiple_of(2);
     assert_eq!(copy_if(&vec![0_u8; 100_001], count).len(), 50_001);
     assert_eq!(partition(&vec![0_u8; 100_001], count).1, 50_000);
     assert_eq!(seen.into_inner(), 200_002);
