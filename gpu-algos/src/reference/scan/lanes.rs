@@ -84,18 +84,33 @@ impl<V: Copy> Lane<'_, V> {
             gathered.heads.resize(range.len() - before.len(), false);
             match borders.to_slice() {
                 Some(all) => gathered.heads.extend_from_slice(&all[before]),
-                None => gathered.heads.extend(borders.slice(s![before])),
+                None => gather(borders.slice(s![before]), &mut gathered.heads),
             }
         }
         let values = match self.values.to_slice() {
             Some(all) => &all[range.clone()],
             None => {
                 gathered.values.clear();
-                gathered.values.extend(values);
+                gather(values, &mut gathered.values);
                 &gathered.values
             }
         };
         Tile { values, heads: &gathered.heads, places: places.from(range.start) }
+    }
+}
+
+/// Appends elements; those that lie backwards are side by side too.
+fn gather<V: Copy>(from: ArrayView1<'_, V>, to: &mut Vec<V>) {
+    match from.slice(s![..;-1]).to_slice() {
+        Some(backwards) => to.extend(backwards.iter().rev()),
+        None => to.extend(from),
+    }
+}
+
+fn scatter<R: Clone>(from: &[R], mut to: ArrayViewMut1<'_, R>) {
+    match to.slice_mut(s![..;-1]).into_slice() {
+        Some(backwards) => backwards.iter_mut().rev().zip(from).for_each(|(to, from)| to.clone_from(from)),
+        None => to.iter_mut().zip(from).for_each(|(to, from)| to.clone_from(from)),
     }
 }
 
@@ -117,8 +132,7 @@ fn scan_part<O: Cumulative>(
             None => {
                 scratch.outputs.resize(n, op.output(op.neutral()));
                 carry = tile::write(op, how.exclusive, carry, tile, &mut scratch.states, &mut scratch.outputs);
-                let out = out.slice_mut(s![at..at + n]);
-                out.into_iter().zip(&scratch.outputs).for_each(|(out, output)| *out = output.clone());
+                scatter(&scratch.outputs, out.slice_mut(s![at..at + n]));
             }
         }
     }
