@@ -85,7 +85,7 @@ fn heads(n: usize, one_in: usize, rng: &mut Rng) -> ArrayD<bool> {
 
 #[test]
 fn awkward_lengths() {
-    let edges = [TILE - 1, TILE, TILE + 1, BLOCK - 1, BLOCK, BLOCK + 1, 3 * BLOCK + TILE + 17, 200_003];
+    let edges = [TILE - 1, TILE, TILE + 1, BLOCK - 1, BLOCK, BLOCK + 1, 2 * BLOCK + TILE + 17];
     for n in AWKWARD_LENGTHS.into_iter().chain(edges) {
         let mut rng = Rng(n as u64);
         let x = line(n, || rng.below(1000) as i32 - 500);
@@ -105,7 +105,7 @@ fn awkward_lengths() {
 
 #[test]
 fn flags_at_each_place_of_a_border() {
-    let n = 2 * BLOCK + 5;
+    let n = BLOCK + TILE + 5;
     let mut rng = Rng(3);
     let x = line(n, || rng.below(1000) as i32 - 500);
     let borders =
@@ -120,7 +120,7 @@ fn flags_at_each_place_of_a_border() {
 
 #[test]
 fn layouts() {
-    for seed in 0..400 {
+    for seed in 0..150 {
         let mut rng = Rng(seed);
         let rank = 1 + rng.below(4);
         let most = [5000, 70, 24, 9][rank - 1];
@@ -148,7 +148,7 @@ fn layouts() {
 
 #[test]
 fn matrices_of_several_pieces() {
-    for (rows, columns) in [(70, 3000), (3000, 70), (5, 40_000), (40_000, 5), (70_000, 17), (1, 70_000)] {
+    for (rows, columns) in [(40, 3000), (1200, 40), (2, 35_000), (35_000, 2), (3000, 17), (1, 35_000)] {
         let mut rng = Rng(rows as u64);
         let matrix = Array2::from_shape_simple_fn((rows, columns), || rng.below(100) as i32).into_dyn();
         let flags = Array2::from_shape_simple_fn((rows, columns), || rng.below(50) == 0).into_dyn();
