@@ -13,13 +13,17 @@ use crate::{
 /// Cumulative sums along an axis, into an array that is there.
 pub(crate) type AlongAxis<T> = fn(&Array2<T>, &mut Array2<T>, Axis) -> Outcome<()>;
 
-/// A way to scan and to select.
+/// Cumulative sums of a whole array, likewise.
+pub(crate) type Along<T> = fn(&Array1<T>, &mut Array1<T>) -> Outcome<()>;
+/// The elements that are above 0.
+pub(crate) type Select<T> = fn(&Array1<T>) -> Outcome<Vec<T>>;
+
+/// A way to scan and to select; what one has not is None.
 pub(crate) struct Scanned<T> {
     pub(crate) by: &'static str,
-    pub(crate) cumsum: Option<fn(&Array1<T>, &mut Array1<T>) -> Outcome<()>>,
+    pub(crate) cumsum: Option<Along<T>>,
     pub(crate) along: Option<AlongAxis<T>>,
-    /// Those above 0.
-    pub(crate) select: Option<fn(&Array1<T>) -> Outcome<Vec<T>>>,
+    pub(crate) select: Option<Select<T>>,
 }
 
 /// Ours.

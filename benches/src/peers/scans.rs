@@ -35,7 +35,7 @@ fn of_type<T: Scalar + LinalgScalar + PartialOrd>(harness: &mut Harness) {
         cumsum: Some(|x, out| {
             let mut sum = T::zero();
             for (out, &x) in out.iter_mut().zip(x) {
-                sum = sum + x;
+                sum += x;
                 *out = sum;
             }
             Ok(())
