@@ -1,8 +1,10 @@
-//! Reductions: sums over vectors, extremes and their places, moments, and those of the axes of a matrix.
+//! Reductions: sums over vectors, extremes and their places, moments, and those of the axes of a matrix. Scans and selections.
 
 mod reductions;
+mod scans;
 
 pub(crate) use reductions::{Reduced, reductions_by};
+pub(crate) use scans::{Scanned, scans_by};
 
 use gpu_algos::reference;
 use gpu_sparse::Scalar;
@@ -22,11 +24,12 @@ pub fn lengths<T>(harness: &Harness) -> Vec<usize> {
     harness.set().pick(vec![1 << 12], vec![1 << 20], full.to_vec())
 }
 
-/// `dot`, `norm2` and reductions, ours on the CPU's threads, and the peers'.
+/// `dot`, `norm2`, reductions and scans, ours on the CPU's threads, and the peers'.
 pub fn figures(harness: &mut Harness) {
     of_type::<f32>(harness);
     of_type::<f64>(harness);
     reductions::figures(harness);
+    scans::figures(harness);
     peers::dense(harness);
 }
 

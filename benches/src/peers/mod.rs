@@ -15,6 +15,7 @@ mod faer;
 mod library;
 mod reductions;
 mod rust;
+mod scans;
 
 use gpu_sparse::Scalar;
 
@@ -62,13 +63,14 @@ pub fn sparse<T: Real>(harness: &mut Harness, input: &Input<'_, T>) {
     left_out(harness, if harness.on_gpu() { "cusparse" } else { "faer" });
 }
 
-/// Dot products, norms and reductions on the CPU, and on a device products of dense matrices too.
+/// Dot products, norms, reductions and scans on the CPU, and on a device products of dense matrices too.
 pub fn dense(harness: &mut Harness) {
     if !harness.peers() {
         return;
     }
     rust::dots(harness);
     reductions::figures(harness);
+    scans::figures(harness);
     #[cfg(feature = "peers")]
     cublas::figures(harness);
     #[cfg(not(feature = "peers"))]

@@ -10,8 +10,15 @@ use super::{
     walk::{Part, Walk},
 };
 
-/// States side by side: those of f64 are half of a first-level cache.
-const TILE: usize = 2048;
+/// States side by side: those of f64 leave room in a first-level cache for the rows that pass by.
+const TILE: usize = 4096;
+
+/// Rows whose values a state takes before it is written again.
+const TOGETHER: usize = 4;
+
+/// Blocks of rows, unless these have too few values for a task, or more than are needed: making and joining a row of states costs as much as
+/// reading two or three rows of values.
+const BLOCKS: usize = 16;
 
 /// Which of the kept axes is the fastest of all in memory, and long enough to be worth a row of states.
 #[inline(never)]
@@ -28,31 +35,27 @@ pub(super) fn states<O: Operator>(op: &O, walk: &Walk<'_, O::Value>) -> Vec<O::S
     parallel::collect(walk.outer(), &|result| row_of_states(op, &walk.part(result), walk.fastest())).concat()
 }
 
-/// The states of all columns of a part: tiles of blocks of rows, joined in order.
+/// The states of all columns of a part: of blocks of rows, by tiles, joined in order.
 fn row_of_states<O: Operator>(op: &O, part: &Part<'_, O::Value>, columns: usize) -> Vec<O::State> {
-    let at_once = (2 * REDUCED_AT_ONCE / columns.min(TILE)).max(1);
     let rows = part.len() / columns;
-    let (blocks, tiles) = (rows.div_ceil(at_once), columns.div_ceil(TILE));
-    let tile = |task: usize| {
-        let (block, tile) = (task / tiles, task % tiles);
-        let columns = tile * TILE..columns.min((tile + 1) * TILE);
-        let mut states = vec![op.neutral(); columns.len()];
-        part.planes(block * at_once, rows.min((block + 1) * at_once), |_, plane, places| {
-            take_plane(op, &mut states, plane.slice_move(ndarray::s![.., columns.clone()]), places);
+    let width = columns.div_ceil(columns.div_ceil(TILE)).next_multiple_of(LANES);
+    let at_once = rows.div_ceil(BLOCKS).clamp(2 * REDUCED_AT_ONCE / width, 64 * REDUCED_AT_ONCE / width);
+    let block = |block: usize| {
+        let mut states = vec![op.neutral(); columns];
+        parallel::fill(&mut states, width, &|first, states| {
+            part.planes(block * at_once, rows.min((block + 1) * at_once), |_, plane, places| {
+                let plane = plane.slice_move(ndarray::s![.., first..first + states.len()]);
+                take_plane(op, states, plane, places);
+            });
         });
         states
     };
-    if blocks * tiles == 1 {
-        return tile(0);
-    }
-    let tiles_of_states: Vec<Vec<O::State>> = parallel::collect(blocks * tiles, &tile);
-    let mut joined = tiles_of_states[..tiles].concat();
-    for later in tiles_of_states[tiles..].chunks(tiles) {
-        for (state, &later) in joined.iter_mut().zip(later.iter().flatten()) {
-            *state = op.join(*state, later);
-        }
-    }
-    joined
+    parallel::tree(0..rows.div_ceil(at_once), &block, &|mut earlier, later| {
+        parallel::fill(&mut earlier, width, &|first, states| {
+            states.iter_mut().zip(&later[first..]).for_each(|(state, &later)| *state = op.join(*state, later));
+        });
+        earlier
+    })
 }
 
 /// The states with all rows; `places` are those of the rows.
@@ -67,20 +70,20 @@ fn take_plane<O: Operator>(op: &O, states: &mut [O::State], plane: ArrayView2<'_
 /// The same for rows that are slices: by four, so that a state is read and written once for all.
 fn take_slices<O: Operator>(op: &O, states: &mut [O::State], rows: &[&[O::Value]], places: Places) {
     with_vectors!(<O: [Operator]>(op: &O, states: &mut [O::State], rows: &[&[O::Value]], places: Places) -> () {
-        let (fours, rest) = rows.as_chunks::<4>();
-        for (i, four) in fours.iter().enumerate() {
-            let [a, b, c, d] = four;
-            let places = places.from(4 * i);
-            let n = states.len().min(a.len()).min(b.len()).min(c.len()).min(d.len());
-            let (states, a, b, c, d) = (&mut states[..n], &a[..n], &b[..n], &c[..n], &d[..n]);
+        let (groups, rest) = rows.as_chunks::<TOGETHER>();
+        for (i, group) in groups.iter().enumerate() {
+            let places = places.from(TOGETHER * i);
+            let n = group.iter().fold(states.len(), |n, row| n.min(row.len()));
+            let (states, rows) = (&mut states[..n], group.map(|row| &row[..n]));
             for i in 0..n {
-                let two = op.take(op.take(states[i], a[i], places.at(0)), b[i], places.at(1));
-                states[i] = op.take(op.take(two, c[i], places.at(2)), d[i], places.at(3));
+                for (k, row) in rows.iter().enumerate() {
+                    states[i] = op.take(states[i], row[i], places.at(k));
+                }
             }
         }
         for (i, row) in rest.iter().enumerate() {
             for (state, &value) in states.iter_mut().zip(*row) {
-                *state = op.take(*state, value, places.at(4 * fours.len() + i));
+                *state = op.take(*state, value, places.at(TOGETHER * groups.len() + i));
             }
         }
     })

@@ -46,9 +46,9 @@ accumulators! {
 /// | `u8` to `u64` | `u64` | `u64` | `f64` |
 /// | `f32` | `f32` | `f64` | `f32` |
 /// | `f64` | `f64` | `f64` | `f64` |
-pub trait Operand: Element + PartialOrd {
+pub trait Operand: Element + PartialOrd + Default {
     /// The type of sums and products.
-    type Sum: Element;
+    type Sum: Element + Default;
     /// What carries them.
     type Accumulator: Accumulator;
     /// The type of means, variances and norms.

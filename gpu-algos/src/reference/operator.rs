@@ -140,14 +140,21 @@ fn in_lanes<O: Operator + ?Sized>(op: &O, values: &[O::Value], places: Places) -
     for (lane, &value) in rest.iter().enumerate() {
         states[lane] = op.take(states[lane], value, places.at(chunks.len() * LANES + lane));
     }
+    halved(&mut states, |a, b| op.join(a, b))
+}
+
+/// All lanes joined, the lower half with the upper one again and again. Not inlined: the compiler would lay out the loop before it for these few
+/// steps, in pairs of lanes, and not for whole vectors.
+#[inline(never)]
+fn halved<S: Copy>(lanes: &mut [S; LANES], join: impl Fn(S, S) -> S) -> S {
     let mut width = LANES;
     while width > 1 {
         width /= 2;
         for lane in 0..width {
-            states[lane] = op.join(states[lane], states[lane + width]);
+            lanes[lane] = join(lanes[lane], lanes[lane + width]);
         }
     }
-    states[0]
+    lanes[0]
 }
 
 /// The sum of `term(value)` in f64, in a fixed order with [`LANES`] sums side by side.
@@ -163,12 +170,5 @@ pub(super) fn sum_of<T: Copy>(values: &[T], term: impl Fn(T) -> f64) -> f64 {
     for (lane, &value) in rest.iter().enumerate() {
         sums[lane] += term(value);
     }
-    let mut width = LANES;
-    while width > 1 {
-        width /= 2;
-        for lane in 0..width {
-            sums[lane] += sums[lane + width];
-        }
-    }
-    sums[0]
+    halved(&mut sums, |a, b| a + b)
 }

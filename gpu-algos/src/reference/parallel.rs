@@ -1,5 +1,7 @@
 //! Loops on all threads, compiled once for a type of states and not for each operator: those are many, and rayon's part is large.
 
+use std::ops::Range;
+
 use rayon::prelude::*;
 
 /// `state(i)` for each `i` below `n`, in order.
@@ -10,4 +12,24 @@ pub(super) fn collect<S: Send>(n: usize, state: &(dyn Fn(usize) -> S + Sync)) ->
 /// Calls `fill` with parts of `states`, each of `at_once` or, the last, of fewer, and the number of the first state in it.
 pub(super) fn fill<S: Send>(states: &mut [S], at_once: usize, fill: &(dyn Fn(usize, &mut [S]) + Sync)) {
     states.par_chunks_mut(at_once).enumerate().for_each(|(part, states)| fill(part * at_once, states));
+}
+
+/// Calls with each of `parts` and its number.
+pub(super) fn each<P: Send>(parts: Vec<P>, call: &(dyn Fn(usize, P) + Sync)) {
+    parts.into_par_iter().enumerate().for_each(|(i, part)| call(i, part));
+}
+
+/// `state(i)` of each `i` of a range that is not empty, joined in order by a tree that depends on the range alone. Not many are kept at a time.
+pub(super) fn tree<S: Send>(
+    range: Range<usize>,
+    state: &(dyn Fn(usize) -> S + Sync),
+    join: &(dyn Fn(S, S) -> S + Sync),
+) -> S {
+    if range.len() <= 1 {
+        return state(range.start);
+    }
+    let middle = range.start + range.len() / 2;
+    let (earlier, later) =
+        rayon::join(|| tree(range.start..middle, state, join), || tree(middle..range.end, state, join));
+    join(earlier, later)
 }

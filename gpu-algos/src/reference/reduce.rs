@@ -68,8 +68,8 @@ pub fn reduce<'a, O: Operator<Value: 'a>, D: Dimension>(
 ///
 /// Shapes: the result has the axes that are not in `axes`, as they stand in `view`; with no axes each element is reduced alone. Places count in
 /// C order of the reduced axes, in the order of the array, whatever the order of `axes`.
-/// Determinism and cost: as [`reduce`]. Where a kept axis is the fastest in memory, rows are taken by a row of states; scratch is then a state
-/// per 32 elements and one per result.
+/// Determinism and cost: as [`reduce`]. Where a kept axis is the fastest in memory, rows are taken by a row of states; scratch is then a
+/// few rows of states per thread.
 ///
 /// # Errors
 /// `Array` for an axis that the array does not have, `RepeatedAxis` for one that is given twice, `Empty` where there are results, all of no

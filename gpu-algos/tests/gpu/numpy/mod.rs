@@ -1,4 +1,6 @@
-//! Reductions against NumPy: values, types of results, NaN, infinities and zeros of both signs.
+//! Reductions, scans and compaction against NumPy: values, types of results, NaN, infinities and zeros of both signs.
+
+mod scans;
 
 use std::{
     env,
@@ -12,20 +14,20 @@ use gpu_algos::{
     gpu_array::{DType, Element},
     reference::*,
 };
-use ndarray::{ArrayD, ArrayViewD, Axis, IxDyn, Slice};
+use ndarray::{Array, ArrayD, ArrayViewD, Axis, Dimension, IxDyn, Slice};
 use testkit::{Outcome, Rng, Test, ensure, ensure_eq, tests};
 
 /// A Python that has NumPy.
 type Python = PathBuf;
 
-pub const TESTS: &[Test<Python>] = tests![reductions];
+pub const TESTS: &[Test<Python>] = tests![reference];
 
 pub fn python() -> Result<Python, &'static str> {
     env::var_os("GPU_TEST_PYTHON").map(Python::from).ok_or("GPU_TEST_PYTHON names no Python with NumPy")
 }
 
-/// 40 arrays of most types, with each reduction.
-fn reductions(python: &Python) -> Outcome {
+/// 40 arrays of most types, with each reduction, scan and compaction.
+fn reference(python: &Python) -> Outcome {
     let mut cases = String::new();
     for seed in 0..40 {
         let mut rng = Rng(seed);
@@ -35,7 +37,7 @@ fn reductions(python: &Python) -> Outcome {
         of_type(&mut cases, &mut rng, |rng| float(rng, special) as f32);
     }
     let mut child = Command::new(python)
-        .args(["-c", include_str!("numpy.py")])
+        .args(["-c", include_str!("check.py")])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()?;
@@ -59,7 +61,7 @@ fn float(rng: &mut Rng, special: usize) -> f64 {
     }
 }
 
-/// All reductions of one random array over random axes.
+/// All of one random array over random axes.
 fn of_type<T: Operand>(cases: &mut String, rng: &mut Rng, mut element: impl FnMut(&mut Rng) -> T) {
     let rank = 1 + rng.below(4);
     let most = [3000, 60, 12, 6][rank - 1];
@@ -93,6 +95,7 @@ fn of_type<T: Operand>(cases: &mut String, rng: &mut Rng, mut element: impl FnMu
     if T::FLOAT {
         without_nan(cases, &case);
     }
+    scans::of_case(cases, rng, &case);
 }
 
 /// The forms that leave NaN out; of the other types they are the plain ones.
@@ -115,16 +118,21 @@ struct Case<'a, T> {
 }
 
 impl<T: Operand> Case<'_, T> {
-    /// A line for the script.
+    /// A reduction, as a line for the script.
     fn write<O: Operator<Value = T, Output: Element>>(&self, cases: &mut String, name: &str, op: &O) {
         let got = reduce_axes(op, &self.view, self.axes).expect("there are elements");
+        self.line(cases, name, &got, &[]);
+    }
+
+    /// What was got, and the mask that it is about.
+    fn line<O: Element, D: Dimension>(&self, cases: &mut String, name: &str, got: &Array<O, D>, mask: &[bool]) {
         let axes: Vec<usize> = self.axes.iter().map(|axis| axis.index()).collect();
-        let (dtype, result): (DType, DType) = (T::DTYPE, <O::Output as Element>::DTYPE);
+        let (dtype, result): (DType, DType) = (T::DTYPE, O::DTYPE);
         let (shape, ddof) = (self.view.shape(), self.ddof);
         let (input, output) = (bits(self.view.iter()), bits(got.iter()));
         let _ = writeln!(
             cases,
-            r#"{{"op":"{name}","dtype":"{dtype}","result":"{result}","shape":{shape:?},"axes":{axes:?},"ddof":{ddof},"input":"{input}","output":"{output}"}}"#
+            r#"{{"op":"{name}","dtype":"{dtype}","result":"{result}","shape":{shape:?},"axes":{axes:?},"ddof":{ddof},"mask":{mask:?},"input":"{input}","output":"{output}"}}"#
         );
     }
 }

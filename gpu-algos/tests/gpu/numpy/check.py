@@ -1,6 +1,7 @@
 """Reads cases from stdin, computes each with NumPy, and says which differ; the last line is how many there were.
 
-A case is a line of JSON: operation, element type, shape, axes, ddof, and the bits of input and result in hexadecimal, both in C order.
+A case is a line of JSON: operation, element type, shape, axes, ddof, mask, and the bits of input and result in hexadecimal, both in C order.
+Scans and `compress` are along the first of the axes.
 """
 import json
 import sys
@@ -32,6 +33,11 @@ def places(function, x, axes):
 
 def want(case, x, axes):
     op, ddof = case["op"], case["ddof"]
+    if "cum" in op:
+        return scan(op, x, case["axes"][0])
+    compacted = compaction(case, x)
+    if compacted is not None:
+        return compacted
     float_type = np.float64 if x.dtype.kind == "f" else None
     real = x.dtype if x.dtype.kind == "f" else np.float64
     total = {"sum": np.sum, "product": np.prod, "nan_sum": np.nansum, "nan_product": np.nanprod}
@@ -54,6 +60,49 @@ def want(case, x, axes):
     if op == "count":
         return np.count_nonzero(x, axis=axes)
     return np.asarray(norms(x, axes, op)).astype(real)
+
+
+def scan(op, x, axis):
+    """A scan by its NumPy function; `exclusive` puts the neutral element in front, `reversed` begins at the end."""
+    if op.startswith("reversed_"):
+        return np.flip(scan(op.removeprefix("reversed_"), np.flip(x, axis), axis), axis)
+    if op.startswith("exclusive_"):
+        inclusive = scan(op.removeprefix("exclusive_"), x, axis)
+        first = np.full_like(inclusive.take([0], axis), neutral(op.removeprefix("exclusive_"), inclusive.dtype))
+        return np.concatenate([first, inclusive.take(range(x.shape[axis] - 1), axis)], axis)
+    if op in ("cummax", "cummin"):
+        return (np.maximum if op == "cummax" else np.minimum).accumulate(x, axis)
+    result = getattr(np, op)(x, axis, dtype=np.float64 if x.dtype.kind == "f" else None)
+    return result.astype(x.dtype) if x.dtype.kind == "f" else result
+
+
+def neutral(op, dtype):
+    if op in ("cumsum", "cumprod"):
+        return op == "cumprod"
+    least = op == "cummax"
+    if dtype.kind == "f":
+        return -np.inf if least else np.inf
+    if dtype.kind == "b":
+        return not least
+    return np.iinfo(dtype).min if least else np.iinfo(dtype).max
+
+
+def compaction(case, x):
+    op, axis = case["op"], case["axes"][0]
+    flat = x.ravel()
+    heads = np.concatenate([[True], flat[1:] != flat[:-1]])
+    offsets = np.flatnonzero(heads)
+    results = {
+        "select": lambda: x[x > 0],
+        "partition": lambda: np.concatenate([x[x > 0], x[~(x > 0)]]),
+        "nonzero": lambda: np.concatenate(np.nonzero(x)),
+        "compress": lambda: np.compress(case["mask"], x, axis),
+        "unique": lambda: flat[heads],
+        "run_values": lambda: flat[heads],
+        "run_offsets": lambda: offsets,
+        "run_lengths": lambda: np.diff(offsets, append=flat.size),
+    }
+    return results[op]() if op in results else None
 
 
 def same(got, want):

@@ -1,0 +1,128 @@
+//! What a scan needs of an operator.
+
+use super::super::{
+    extremes::{Max, Min},
+    operand::Operand,
+    operator::Operator,
+    sums::{All, Any, Count, Product, Sum},
+};
+
+/// An operator that has a result after any number of values, also after none: what a scan is made of. Its `place` is the index along the axis.
+///
+/// The operator need not commute. [`Sum`], [`Product`], [`Max`], [`Min`], [`Any`], [`All`] and [`Count`] are such operators, [`Associative`]
+/// makes one of a closure.
+pub trait Cumulative: Operator {
+    /// The result of a state; of no values that of the neutral state.
+    fn output(&self, state: Self::State) -> Self::Output;
+}
+
+macro_rules! cumulative {
+    ($($Name:ident, |$state:ident| $output:expr;)*) => {$(
+        impl<T: Operand> Cumulative for $Name<T> {
+            #[inline(always)]
+            fn output(&self, $state: Self::State) -> Self::Output {
+                $output
+            }
+        }
+    )*};
+}
+cumulative! {
+    Sum, |state| T::rounded(state);
+    Product, |state| T::rounded(state);
+    Max, |state| state;
+    Min, |state| state;
+    Any, |state| state;
+    All, |state| state;
+    Count, |state| state;
+}
+
+/// An associative function with its neutral element, as an operator: `f(f(a, b), c) = f(a, f(b, c))` and `f(neutral, a) = f(a, neutral) = a`.
+/// It need not commute.
+///
+/// ```
+/// use gpu_algos::reference::{Associative, Scan, reduce, scan};
+/// use ndarray::Axis;
+///
+/// // The last value that is not 0.
+/// let last = Associative::new(0, |earlier: i32, later: i32| if later == 0 { earlier } else { later });
+/// assert_eq!(scan(&last, &[0, 3, 0, 0, 5, 0], Axis(0), Scan::INCLUSIVE)?.to_vec(), [0, 3, 3, 3, 5, 5]);
+/// assert_eq!(reduce(&last, &[0, 3, 0])?, 3);
+/// # Ok::<(), gpu_algos::AlgoError>(())
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Associative<T, F> {
+    neutral: T,
+    function: F,
+}
+
+impl<T: Copy + Send + Sync, F: Fn(T, T) -> T + Sync> Associative<T, F> {
+    /// An operator of `function(earlier, later)`.
+    pub const fn new(neutral: T, function: F) -> Self {
+        Self { neutral, function }
+    }
+}
+
+impl<T: Copy + Send + Sync, F: Fn(T, T) -> T + Sync> Operator for Associative<T, F> {
+    type Value = T;
+    type State = T;
+    type Output = T;
+    const NAME: &'static str = "associative function";
+    #[inline(always)]
+    fn neutral(&self) -> T {
+        self.neutral
+    }
+    #[inline(always)]
+    fn take(&self, state: T, value: T, _: i64) -> T {
+        (self.function)(state, value)
+    }
+    #[inline(always)]
+    fn join(&self, earlier: T, later: T) -> T {
+        (self.function)(earlier, later)
+    }
+    fn finish(&self, state: T, _: u64) -> Option<T> {
+        Some(state)
+    }
+}
+
+impl<T: Copy + Send + Sync, F: Fn(T, T) -> T + Sync> Cumulative for Associative<T, F> {
+    #[inline(always)]
+    fn output(&self, state: T) -> T {
+        state
+    }
+}
+
+/// `O` for values that come in the opposite order.
+pub(super) struct Backwards<'a, O>(pub(super) &'a O);
+
+impl<O: Operator> Operator for Backwards<'_, O> {
+    type Value = O::Value;
+    type State = O::State;
+    type Output = O::Output;
+    const NAME: &'static str = O::NAME;
+    const COMMUTATIVE: bool = O::COMMUTATIVE;
+    #[inline(always)]
+    fn neutral(&self) -> O::State {
+        self.0.neutral()
+    }
+    #[inline(always)]
+    fn take(&self, state: O::State, value: O::Value, place: i64) -> O::State {
+        match O::COMMUTATIVE {
+            true => self.0.take(state, value, place),
+            false => self.0.join(self.0.take(self.0.neutral(), value, place), state),
+        }
+    }
+    #[inline(always)]
+    fn join(&self, earlier: O::State, later: O::State) -> O::State {
+        self.0.join(later, earlier)
+    }
+    fn finish(&self, state: O::State, count: u64) -> Option<O::Output> {
+        self.0.finish(state, count)
+    }
+}
+
+impl<O: Cumulative> Cumulative for Backwards<'_, O> {
+    #[inline(always)]
+    fn output(&self, state: O::State) -> O::Output {
+        self.0.output(state)
+    }
+}

@@ -1,0 +1,83 @@
+//! The definitions of scans, on one thread.
+
+use ndarray::{Array, ArrayView, Axis, Dimension};
+
+use super::{Cumulative, Scan, check_axis, check_shapes};
+use crate::Result;
+
+/// `out[i] = x[0] op ... op x[i]` of each lane along an axis, and its variants by [`Scan`]: the definition of a scan, on one thread. A reversed
+/// scan begins at the end and puts each value before those that it has: `out[i] = x[i] op ... op x[n - 1]`.
+///
+/// # Errors
+/// `Axis` for an axis that the array does not have.
+pub fn scan_serial<'a, O: Cumulative<Value: 'a, Output: Default>, D: Dimension>(
+    op: &O,
+    view: impl Into<ArrayView<'a, O::Value, D>>,
+    axis: Axis,
+    scan: Scan,
+) -> Result<Array<O::Output, D>> {
+    let view = view.into();
+    check_axis(O::NAME, axis, view.ndim())?;
+    let flags = Array::from_elem(view.raw_dim(), false);
+    segmented_scan_serial(op, view, &flags, axis, scan)
+}
+
+/// The definition of [`segmented_scan`](super::segmented_scan), on one thread.
+///
+/// # Errors
+/// `Axis` for an axis that the array does not have, `Shape` for flags of another shape.
+pub fn segmented_scan_serial<'a, 'f, O: Cumulative<Value: 'a, Output: Default>, D: Dimension>(
+    op: &O,
+    view: impl Into<ArrayView<'a, O::Value, D>>,
+    flags: impl Into<ArrayView<'f, bool, D>>,
+    axis: Axis,
+    scan: Scan,
+) -> Result<Array<O::Output, D>> {
+    scan_of_segments(op, view.into(), flags.into(), axis, scan, |_, flag| *flag)
+}
+
+/// The definition of [`scan_by_key`](super::scan_by_key), on one thread.
+///
+/// # Errors
+/// `Axis` for an axis that the array does not have, `Shape` for keys of another shape.
+pub fn scan_by_key_serial<'a, 'k, O: Cumulative<Value: 'a, Output: Default>, K: PartialEq + 'k, D: Dimension>(
+    op: &O,
+    view: impl Into<ArrayView<'a, O::Value, D>>,
+    keys: impl Into<ArrayView<'k, K, D>>,
+    axis: Axis,
+    scan: Scan,
+) -> Result<Array<O::Output, D>> {
+    scan_of_segments(op, view.into(), keys.into(), axis, scan, |before, key| key != before)
+}
+
+/// A segment begins at an element where `begins(mark before it, its mark)`.
+fn scan_of_segments<O: Cumulative<Output: Default>, M, D: Dimension>(
+    op: &O,
+    view: ArrayView<'_, O::Value, D>,
+    marks: ArrayView<'_, M, D>,
+    axis: Axis,
+    scan: Scan,
+    begins: impl Fn(&M, &M) -> bool,
+) -> Result<Array<O::Output, D>> {
+    check_shapes(O::NAME, axis, view.shape(), marks.shape())?;
+    let mut out = Array::from_elem(view.raw_dim(), O::Output::default());
+    for ((x, marks), mut out) in view.lanes(axis).into_iter().zip(marks.lanes(axis)).zip(out.lanes_mut(axis)) {
+        let n = x.len();
+        let mut state = op.neutral();
+        for step in 0..n {
+            let i = if scan.reversed { n - 1 - step } else { step };
+            // Between this element and the one that was taken before it.
+            let border = if scan.reversed { i + 1 } else { i };
+            if step > 0 && begins(&marks[border - 1], &marks[border]) {
+                state = op.neutral();
+            }
+            let before = state;
+            state = match scan.reversed {
+                true => op.join(op.take(op.neutral(), x[i], i as i64), state),
+                false => op.take(state, x[i], i as i64),
+            };
+            out[i] = op.output(if scan.exclusive { before } else { state });
+        }
+    }
+    Ok(out)
+}
