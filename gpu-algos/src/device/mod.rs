@@ -1,4 +1,4 @@
-//! What the kernels of reductions and scans share.
+//! What the kernels of reductions, scans and compactions share.
 
 use gpu_array::gpu_driver::Header;
 
@@ -8,3 +8,6 @@ pub(crate) const HEADERS: [Header; 3] = [
     Header { name: "operators.cuh", text: include_str!("operators.cuh") },
     Header { name: "walk.cuh", text: include_str!("walk.cuh") },
 ];
+
+/// Behind [`HEADERS`], for what goes through tiles: scans and compactions.
+pub(crate) const TILES: Header = Header { name: "tiles.cuh", text: include_str!("tiles.cuh") };

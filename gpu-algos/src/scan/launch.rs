@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     Result,
-    device::HEADERS,
+    device::{HEADERS, TILES},
     reduce::{Operator, Source},
 };
 
@@ -183,7 +183,7 @@ impl<'k> Kernel<'k> {
         let text = format!("#include \"scan.cuh\"\n{custom}{text}");
         let program = Program::new("scan.cu", text).option("-default-device").overlapping().name_expression(name);
         let mut all: Vec<Header> = Vec::new();
-        for header in headers.into_iter().chain(HEADERS).chain([SCANNED, SCAN]) {
+        for header in headers.into_iter().chain(HEADERS).chain([TILES, SCANNED, SCAN]) {
             if all.iter().all(|other| other.name != header.name) {
                 all.push(header);
             }

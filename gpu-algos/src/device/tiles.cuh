@@ -1,0 +1,243 @@
+// What kernels share whose blocks go through tiles of values and hand on what each tile comes to: scans (scan.cuh) and compactions (compact.cuh).
+//
+// A tile is what a block has in registers: each warp has neighbouring rows of packs to itself. Tiles are drawn by a ticket, so all before a block's tile
+// belong to blocks that run: a block may wait for them. It leaves the sum of its tile in a slot (handover.cuh), and adds up the slots of all tiles by
+// itself, from where it was at its last tile to the one that it has now. Only sums of single tiles are handed on, so nobody waits for what somebody else
+// still adds up, unlike for the prefixes of a look-back (Merrill and Garland, Single-pass Parallel Prefix Scan with Decoupled Look-back, 2016), and what
+// is added to what depends on the number of values alone.
+#pragma once
+#include "walk.cuh"
+
+namespace gpu {
+namespace tiles {
+
+constexpr int COUNT = 0, LENGTH = 1, DIVISOR = 2, TILES = 3, SCRATCH = 4, SHIFT = 5, WIDE = 6;
+// The address of the target; whether its packs, and those of the leaves, are whole in memory.
+constexpr int TARGET = 7, TARGET_PACKED = 8, SCANNED_RANK = 9, LINES_RANK = 10, LEAVES_PACKED = 11;
+constexpr int LEAVES = 12;
+
+// How a scan goes, as a set.
+constexpr int EXCLUSIVE = 1; // without the value itself
+constexpr int BACKWARD = 2;  // all leaves and the target are walked from the last element to the first
+constexpr int PLAIN = 4;     // all leaves are, along all lines, neighbours in memory
+constexpr int LINES = 8;     // there are several
+constexpr int FLAGS = 16;    // F is true where a segment begins
+constexpr int KEYS = 32;     // a segment begins where F differs from what it was before
+
+// No expression.
+struct Nothing {
+    typedef Tuple<> Leaves;
+    static constexpr int SCALARS = 0, EXTRA = 0;
+};
+
+// Where E's, F's and M's leaves, scalars and extra words begin.
+template <class E, class F, class M> struct At {
+    static constexpr int E_LEAVES = 0, F_LEAVES = E::Leaves::SIZE, M_LEAVES = F_LEAVES + F::Leaves::SIZE, LEAF_COUNT = M_LEAVES + M::Leaves::SIZE;
+    static constexpr int AXIS_WORDS = 3 + LEAF_COUNT;
+    static constexpr int SCANNED = LEAVES + 2 * LEAF_COUNT, LINE_AXES = SCANNED + AXES * AXIS_WORDS;
+    static constexpr int E_SCALARS = LINE_AXES + AXES * AXIS_WORDS, F_SCALARS = E_SCALARS + E::SCALARS, M_SCALARS = F_SCALARS + F::SCALARS;
+    static constexpr int E_EXTRA = M_SCALARS + M::SCALARS, F_EXTRA = E_EXTRA + E::EXTRA, M_EXTRA = F_EXTRA + F::EXTRA, ALL = M_EXTRA + M::EXTRA;
+};
+
+// Tiles that are added up together: one for each lane of a warp.
+constexpr uint32_t GROUP = 32;
+
+// At the head of the scratch memory: how many tiles have been drawn, and how many blocks look at slots no more.
+struct Desk {
+    uint32_t drawn, left, unused[2];
+};
+
+// The sum of all tiles up to some group, for a warp that goes on from group to group. Lane 0 has it. S is the state of all, H that of a tile or a group, which
+// may be narrower; R::join joins two of either.
+template <class R, class S, class H = S> struct Sums {
+    Slot<H> *of_tiles;
+    S sum;
+    uint32_t groups;
+
+    __device__ __forceinline__ explicit Sums(uint64_t scratch) : of_tiles(reinterpret_cast<Slot<H> *>(scratch + sizeof(Desk))), groups(0) {}
+
+    __device__ __forceinline__ void add(const H &group) {
+        sum = groups > 0 ? R::join(sum, S(group)) : S(group);
+        groups++;
+    }
+    // The sum of the first `count` lanes' states, in lane 0.
+    static __device__ __forceinline__ H of_lanes(H state, uint32_t count) {
+        const uint32_t lane = threadIdx.x % 32;
+#pragma unroll
+        for (uint32_t delta = 1; delta < 32; delta *= 2) {
+            const H later = shuffled_down(state, int(delta), 32);
+            if (lane % (2 * delta) == 0 && lane + delta < count) state = R::join(state, later);
+        }
+        return state;
+    }
+    // On to `group`, several at a time.
+    __device__ __forceinline__ void advance(uint32_t group) {
+        constexpr uint32_t AT_ONCE = Slot<H>::WORDS > 1 ? 1 : 2;
+        const uint32_t lane = threadIdx.x % 32;
+        while (groups < group) {
+            H states[AT_ONCE];
+            bool here[AT_ONCE];
+#pragma unroll
+            for (uint32_t k = 0; k < AT_ONCE; k++) here[k] = groups + k >= group || of_tiles[(groups + k) * GROUP + lane].look(states[k]);
+            const uint32_t end = group - groups < AT_ONCE ? group - groups : AT_ONCE;
+#pragma unroll
+            for (uint32_t k = 0; k < AT_ONCE; k++) {
+                if (k >= end) continue;
+                if (!here[k]) states[k] = of_tiles[groups * GROUP + lane].wait();
+                __syncwarp();
+                add(of_lanes(states[k], GROUP));
+            }
+        }
+    }
+    // The sum of all tiles before `tile`, which is not the first; of all lanes.
+    __device__ __forceinline__ S before(uint32_t tile) {
+        const uint32_t group = tile / GROUP, count = tile % GROUP, lane = threadIdx.x % 32;
+        advance(group);
+        S all = sum;
+        if (count > 0) {
+            H state;
+            if (lane < count) state = of_tiles[group * GROUP + lane].wait();
+            __syncwarp();
+            state = of_lanes(state, count);
+            all = group > 0 ? R::join(sum, S(state)) : S(state);
+        }
+        return shuffled(all, 0);
+    }
+    // For the next launch, by the last block to have looked.
+    __device__ __forceinline__ void clear(uint32_t tiles, uint32_t threads) {
+        for (uint32_t k = threadIdx.x; k < tiles; k += threads) of_tiles[k].clear();
+    }
+};
+
+// Offsets of all operands at value i.
+template <class A> __device__ __forceinline__ Offsets<A::LEAF_COUNT + 1> offsets_at(const uint64_t *word, int64_t i) {
+    Offsets<A::LEAF_COUNT + 1> offsets;
+#pragma unroll
+    for (int k = 0; k <= A::LEAF_COUNT; k++) offsets.of[k] = 0;
+    const bool wide = word[WIDE];
+    const uint64_t line = quotient(uint64_t(i), word[LENGTH], word[DIVISOR], wide);
+    add_place<A>(offsets, word + A::SCANNED, 0, int(word[SCANNED_RANK]), uint64_t(i) - line * word[LENGTH], wide);
+    add_place<A>(offsets, word + A::LINE_AXES, 0, int(word[LINES_RANK]), line, wide);
+    return offsets;
+}
+
+// Those leaves of X at value i that begin with number FIRST.
+template <class X, class A, int FIRST, bool ALONG> __device__ __forceinline__ typename Wide<1, typename X::Leaves>::type read_at(const uint64_t *word, int64_t i) {
+    typename Wide<1, typename X::Leaves>::type in;
+    Offsets<A::LEAF_COUNT + 1> offsets;
+    if constexpr (!ALONG) offsets = offsets_at<A>(word, i);
+    each(in, [&](auto k, auto &values) {
+        constexpr int K = FIRST + decltype(k)::value;
+        const int64_t step = int64_t(word[A::SCANNED + 3 + K]);
+        load(values, word[LEAVES + 2 * K], SPACED, ALONG ? i * step : offsets.of[1 + K], step);
+    });
+    return in;
+}
+
+// The same for a pack of values that begins with number i, all there in memory; BACK takes it from the last to the first.
+template <class X, class A, int FIRST, int WIDTH, bool BACK>
+__device__ __forceinline__ typename Wide<WIDTH, typename X::Leaves>::type read_whole(const uint64_t *word, int64_t i) {
+    typename Wide<WIDTH, typename X::Leaves>::type in;
+    each(in, [&](auto k, auto &values) {
+        constexpr int K = FIRST + decltype(k)::value;
+        typedef typename plain<decltype(values.lane[0])>::type T;
+        const int64_t step = int64_t(word[A::SCANNED + 3 + K]);
+        if constexpr (same<T, Place>::value) {
+            load_whole(values, word[LEAVES + 2 * K], i * step, step);
+        } else if constexpr (BACK) {
+            typename plain<decltype(values)>::type turned;
+            load_whole(turned, word[LEAVES + 2 * K], -(i + WIDTH - 1), 1);
+#pragma unroll
+            for (int lane = 0; lane < WIDTH; lane++) values.lane[lane] = turned.lane[WIDTH - 1 - lane];
+        } else {
+            load_whole(values, word[LEAVES + 2 * K], i, 1);
+        }
+    });
+    return in;
+}
+
+// A pack that may be cut at either end, value by value.
+template <class X, class A, int FIRST, int WIDTH, bool ALONG>
+__device__ __forceinline__ typename Wide<WIDTH, typename X::Leaves>::type read_cut(const uint64_t *word, int64_t i) {
+    typename Wide<WIDTH, typename X::Leaves>::type in;
+    const int64_t count = int64_t(word[COUNT]);
+#pragma unroll
+    for (int lane = 0; lane < WIDTH; lane++) {
+        if (i + lane < 0 || i + lane >= count) continue;
+        auto one = read_at<X, A, FIRST, ALONG>(word, i + lane);
+        each(in, [&](auto k, auto &values) { values.lane[lane] = get<decltype(k)::value>(one).lane[0]; });
+    }
+    return in;
+}
+
+template <class X, class A, int FIRST, int WIDTH, int HOW>
+__device__ __forceinline__ typename Wide<WIDTH, typename X::Leaves>::type read(const uint64_t *word, int64_t i, bool whole) {
+    constexpr bool ALONG = (HOW & PLAIN) != 0;
+    if constexpr (ALONG) {
+        if (whole && word[LEAVES_PACKED]) return read_whole<X, A, FIRST, WIDTH, (HOW & BACKWARD) != 0>(word, i);
+    }
+    return read_cut<X, A, FIRST, WIDTH, ALONG>(word, i);
+}
+
+template <class T> struct FirstOf {
+    typedef typename plain<decltype(get<0>(*static_cast<T *>(nullptr)))>::type type;
+};
+
+// What a thread reads of a tile: nothing is computed from it here, so that all loads are under way before the first use.
+template <class E, class F, class A, int HOW, int WIDTH, int UNROLL> struct Tile {
+    typename Wide<WIDTH, typename E::Leaves>::type values[UNROLL];
+    typename Wide<WIDTH, typename F::Leaves>::type heads[UNROLL];
+    // What is before the warp's first pack.
+    typename Wide<1, typename F::Leaves>::type key_before;
+
+    __device__ __forceinline__ void read_pack(const uint64_t *word, int64_t start, int u) {
+        const int64_t i = start + u * 32 * WIDTH, count = int64_t(word[COUNT]);
+        const bool whole = i >= 0 && i + WIDTH <= count;
+        values[u] = read<E, A, A::E_LEAVES, WIDTH, HOW>(word, i, whole);
+        if constexpr ((HOW & (FLAGS | KEYS)) != 0) heads[u] = read<F, A, A::F_LEAVES, WIDTH, HOW>(word, i, whole);
+        if constexpr ((HOW & KEYS) != 0) {
+            if (u == 0 && threadIdx.x % 32 == 0 && i > 0 && i <= count) {
+                key_before = read_at<F, A, A::F_LEAVES, (HOW & PLAIN) != 0>(word, i - 1);
+            }
+        }
+    }
+
+    // Which of the values begin a segment, as bits for each pack.
+    __device__ __forceinline__ void begins(const uint64_t *word, int64_t start, uint32_t (&bits)[UNROLL]) const {
+#pragma unroll
+        for (int u = 0; u < UNROLL; u++) bits[u] = 0;
+        if constexpr ((HOW & FLAGS) != 0) {
+#pragma unroll
+            for (int u = 0; u < UNROLL; u++) {
+                const auto flags = values_of<F, WIDTH>(word + A::F_SCALARS, word + A::F_EXTRA, heads[u]);
+#pragma unroll
+                for (int k = 0; k < WIDTH; k++) bits[u] |= uint32_t(bool(flags.lane[k])) << k;
+            }
+        } else if constexpr ((HOW & KEYS) != 0) {
+            auto earlier = values_of<F, 1>(word + A::F_SCALARS, word + A::F_EXTRA, key_before).lane[0];
+#pragma unroll
+            for (int u = 0; u < UNROLL; u++) {
+                const auto keys = values_of<F, WIDTH>(word + A::F_SCALARS, word + A::F_EXTRA, heads[u]);
+                const auto neighbour = shuffled_up(keys.lane[WIDTH - 1], 1);
+                if (threadIdx.x % 32 != 0) earlier = neighbour;
+                bits[u] = start + u * 32 * WIDTH > 0 && keys.lane[0] != earlier;
+#pragma unroll
+                for (int k = 1; k < WIDTH; k++) bits[u] |= uint32_t(keys.lane[k] != keys.lane[k - 1]) << k;
+                earlier = shuffled(keys.lane[WIDTH - 1], 31);
+            }
+        }
+        if constexpr ((HOW & LINES) != 0) {
+            const int64_t length = int64_t(word[LENGTH]);
+#pragma unroll
+            for (int u = 0; u < UNROLL; u++) {
+                const int64_t i = start + u * 32 * WIDTH, last = i + WIDTH - 1;
+                // The first value of a line at or behind i.
+                const int64_t line = i <= 0 ? 0 : int64_t(quotient(uint64_t(i + length - 1), uint64_t(length), word[DIVISOR], word[WIDE]));
+                for (int64_t head = line * length; head <= last; head += length) bits[u] |= 1u << uint32_t(head - i);
+            }
+        }
+    }
+};
+
+} // namespace tiles
+} // namespace gpu
