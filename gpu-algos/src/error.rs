@@ -37,6 +37,14 @@ pub enum AlgoError {
         /// That of the array.
         got: Vec<usize>,
     },
+    /// The array to write may be too small for the result, whose length only the device knows.
+    #[error("there are {needed} values to make room for, the array that they are written into has {got}")]
+    Room {
+        /// How many there can be.
+        needed: usize,
+        /// Elements of the array.
+        got: usize,
+    },
     /// Axes that do not lie behind one another are too many for a kernel.
     #[error("{op}: {got} axes that cannot be joined; a kernel has at most {limit}")]
     TooManyAxes {

@@ -1,7 +1,7 @@
 //! Reductions, scans, sorts and their relatives over whole arrays.
 //!
-//! What is here now: [reductions](Reductions) on a GPU, over all axes or some, in one kernel with the expression that they reduce; [kernels of one's
-//! own](kernels), elementwise or reductions, made of a line of CUDA C++; and on the host [`reference`](mod@reference), which holds reductions of arrays of any
+//! What is here now: [reductions](Reductions) on a GPU, over all axes or some, in one kernel with the expression that they reduce; [scans](scan) and
+//! [compactions](compact), in one launch too; [kernels of one's own](kernels), elementwise or reductions, made of a line of CUDA C++; and on the host [`reference`](mod@reference), which holds reductions of arrays of any
 //! layout. All of them give the same bits from run to run, those of the host for any number of threads.
 //!
 //! ```no_run
@@ -41,6 +41,7 @@
 //! ```
 #![deny(unsafe_code)]
 
+pub mod compact;
 mod device;
 mod error;
 pub mod kernels;
@@ -54,6 +55,7 @@ pub use gpu_array;
 /// The extension traits: `use gpu_algos::prelude::*`.
 pub mod prelude {
     pub use crate::{
+        compact::Compaction,
         reduce::Reductions,
         scan::{Scans, ScansInPlace},
     };

@@ -4,9 +4,10 @@ use std::sync::LazyLock;
 
 use gpu_array::gpu_driver::Registry;
 
-use crate::{kernels, reduce, scan};
+use crate::{compact, kernels, reduce, scan};
 
 /// All kernels of this crate; for those that are made of a user's text stand samples.
 pub static KERNELS: LazyLock<Registry> = LazyLock::new(|| {
-    scan::samples::add_to(reduce::samples::add_to(kernels::samples::add_to(Registry::new("gpu-algos"))))
+    let registry = kernels::samples::add_to(Registry::new("gpu-algos"));
+    compact::samples::add_to(scan::samples::add_to(reduce::samples::add_to(registry)))
 });

@@ -30,7 +30,7 @@ const KEY: u64 = u64::from_be_bytes(*b"gpu.redu");
 /// An array whose every element the kernel writes that is launched next.
 pub(crate) fn allocate<T: Element, K: Dimension>(stream: &Stream, dim: K) -> Result<GpuArray<T, K>> {
     let len = dim.size();
-    // SAFETY: a reduction writes each of its results; where the launch fails the memory is dropped unread.
+    // SAFETY: a reduction writes each of its results, and a compaction says where those that it writes end; where the launch fails the memory is dropped unread.
     let data = unsafe { DeviceVec::uninitialized(stream, len)? };
     Ok(GpuArray::from_device_vec(data, dim)?)
 }

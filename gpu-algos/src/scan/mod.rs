@@ -27,3 +27,10 @@ mod scan;
 pub use in_place::{InPlace, ScansInPlace};
 pub use methods::Scans;
 pub use scan::Scan;
+
+/// What compactions need too.
+pub(crate) use {
+    axes::Axes,
+    plan::{FLAGS, KEYS, Leaves, Lie, PLAIN, SCRATCH_WORD, Target},
+    policy::Policy,
+};

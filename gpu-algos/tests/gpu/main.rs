@@ -7,6 +7,7 @@ use gpu_algos::KERNELS;
 use gpu_driver::{Device, emulated::Emulated, nvrtc};
 use testkit::{Suite, tests};
 
+mod compaction;
 mod failures;
 mod kernels_elementwise;
 mod kernels_reduction;
@@ -39,6 +40,7 @@ fn main() -> ExitCode {
         .group("device", device.clone(), "GPU_TESTS", reductions_streams::TESTS)
         .group("device", device.clone(), "GPU_TESTS", reductions_random::TESTS)
         .group("device", device.clone(), "GPU_TESTS", scans::TESTS)
+        .group("device", device.clone(), "GPU_TESTS", compaction::TESTS)
         .group("device", device.clone(), "GPU_TESTS", kernels_reduction::TESTS)
         .group("elementwise", device.clone(), "GPU_TESTS", kernels_elementwise::TESTS)
         .group("counts", emulated(), require, kernels_elementwise::COUNTS)

@@ -1,0 +1,246 @@
+// Compaction in one launch: what is kept, side by side and in its order.
+//
+// Values are counted in C order. Value i is kept where the expression F of arrays is not 0 there (FLAGS), or where F differs from what it is at i - 1 (KEYS), as the
+// first of all does. Each is read once. Tiles and the sums that they hand on are those of a scan (tiles.cuh): a tile hands on how many it keeps, so each block
+// knows how many are kept before its tile. Those of a tile are put side by side in shared memory while that is found out, and leave it in whole lines.
+//
+// Contract of `kept`: as of scan.cuh, for one line. The target has STEP elements from one to the next and room for all that are kept (REJECTED: for all), and overlaps no
+// leaf. Where REJECTED the number of all that are kept is at COUNTED before the launch, else it is written there.
+// Words: those of a scan whose target is in C order, then those below.
+#pragma once
+#include "tiles.cuh"
+
+namespace gpu {
+namespace compact {
+
+using namespace tiles;
+
+// What is written, as a set, beside how values are read.
+constexpr int VALUES = 64;    // of E, or of F where KEYS
+constexpr int PLACES = 128;   // where they are: at the target, or at PLACES_AT beside values
+constexpr int REJECTED = 256; // those that are not kept too, behind those that are
+
+// Words behind those of a scan: the address of the count, the step of the target, the address of places beside values.
+constexpr int COUNTED = 0, STEP = 1, PLACES_AT = 2, OWN_WORDS = 3;
+
+struct Counts {
+    template <class T> static __device__ __forceinline__ T join(T a, T b) { return a + b; }
+};
+
+// The expression whose values are moved, and their type in memory.
+template <class E, class F, int HOW, bool ANY = (HOW & VALUES) != 0, bool OWN = (HOW & KEYS) == 0> struct Moved;
+template <class E, class F, int HOW> struct Moved<E, F, HOW, true, true> {
+    typedef typename FirstOf<typename E::Outputs>::type Value;
+    typedef typename Stored<Value>::type Kept;
+    template <int WIDTH, class T> static __device__ __forceinline__ Pack<Value, WIDTH> of(const uint64_t *word, const T &tile, int u) {
+        typedef At<E, F, Nothing> A;
+        return values_of<E, WIDTH>(word + A::E_SCALARS, word + A::E_EXTRA, tile.values[u]);
+    }
+};
+template <class E, class F, int HOW> struct Moved<E, F, HOW, true, false> {
+    typedef typename FirstOf<typename F::Outputs>::type Value;
+    typedef typename Stored<Value>::type Kept;
+    template <int WIDTH, class T> static __device__ __forceinline__ Pack<Value, WIDTH> of(const uint64_t *word, const T &tile, int u) {
+        typedef At<E, F, Nothing> A;
+        return values_of<F, WIDTH>(word + A::F_SCALARS, word + A::F_EXTRA, tile.heads[u]);
+    }
+};
+template <class E, class F, int HOW, bool OWN> struct Moved<E, F, HOW, false, OWN> {
+    typedef uint16_t Kept;
+};
+
+// Those of the values i to i + WIDTH - 1 that exist, as bits.
+template <int WIDTH> __device__ __forceinline__ uint32_t existing(int64_t i, int64_t count) {
+    if (i >= 0 && i + WIDTH <= count) return (1u << WIDTH) - 1;
+    if (i + WIDTH <= 0 || i >= count) return 0;
+    const uint32_t before = i < 0 ? uint32_t(-i) : 0, end = count - i < WIDTH ? uint32_t(count - i) : WIDTH;
+    return ((1u << end) - 1) & ~((1u << before) - 1);
+}
+
+// How many of a warp's values are kept before each pack; gives how many of all.
+template <int UNROLL> __device__ __forceinline__ uint32_t rank(const uint32_t (&kept)[UNROLL], uint32_t (&ranks)[UNROLL]) {
+    const uint32_t lane = threadIdx.x % 32;
+    uint32_t all = 0;
+    // Two rows go in the halves of a word: a row has at most 32 packs of 16.
+#pragma unroll
+    for (int u = 0; u < UNROLL; u += 2) {
+        const bool two = u + 1 < UNROLL;
+        const uint32_t own = uint32_t(__popc(kept[u])) + (two ? uint32_t(__popc(kept[two ? u + 1 : u])) << 16 : 0);
+        uint32_t upto = own;
+#pragma unroll
+        for (int delta = 1; delta < 32; delta *= 2) {
+            const uint32_t earlier = __shfl_up_sync(0xffffffffu, upto, delta);
+            if (lane >= uint32_t(delta)) upto += earlier;
+        }
+        const uint32_t row = __shfl_sync(0xffffffffu, upto, 31), before = upto - own;
+        ranks[u] = all + (before & 0xffff);
+        all += row & 0xffff;
+        if (two) {
+            ranks[two ? u + 1 : u] = all + (before >> 16);
+            all += row >> 16;
+        }
+    }
+    return all;
+}
+
+template <class E, class F, int HOW, int THREADS, int WIDTH, int UNROLL>
+__global__ void __launch_bounds__(THREADS, 1024 / THREADS) kept(const __grid_constant__ Words<At<E, F, Nothing>::ALL + OWN_WORDS> words) {
+    typedef At<E, F, Nothing> A;
+    typedef Moved<E, F, HOW> Moves;
+    typedef typename Moves::Kept Kept;
+    constexpr int WARPS = THREADS / 32, TILE = THREADS * WIDTH * UNROLL;
+    static_assert(WIDTH <= 16 && TILE <= 1 << 16, "ranks and places in a tile have 16 bits");
+    constexpr int ROOM = (HOW & PLACES) != 0 && sizeof(Kept) < 2 ? 2 * TILE : int(sizeof(Kept)) * TILE;
+    typedef Room<uint8_t, ROOM> Stage;
+    SHARED(Stage, stage, [1]);
+    SHARED(uint32_t, of_warps, [WARPS]);
+    SHARED(int64_t, kept_before, [1]);
+    SHARED(uint32_t, ticket, [1]);
+    SHARED(bool, is_last, [1]);
+    Kept *values = reinterpret_cast<Kept *>(stage[0].bytes);
+    uint16_t *places = reinterpret_cast<uint16_t *>(stage[0].bytes);
+    const uint64_t *word = words.word, *own = word + A::ALL;
+    const uint32_t tiles = uint32_t(word[TILES]);
+    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    const int64_t count = int64_t(word[COUNT]), step = int64_t(own[STEP]);
+
+    Desk *desk = reinterpret_cast<Desk *>(word[SCRATCH]);
+    Sums<Counts, int64_t, uint32_t> sums(word[SCRATCH]);
+    // As in a scan.
+    const bool once = gridDim.x == tiles;
+    uint32_t arrived = 0;
+
+    gpu::wait_for_stream();
+    do {
+        uint32_t tile = 0;
+        if (tiles > 1) {
+            if (threadIdx.x == 0) ticket[0] = atomicAdd(&desk->drawn, 1u);
+            __syncthreads();
+            tile = ticket[0];
+            if (tile >= tiles) break;
+        }
+        // Packs may begin before the first value.
+        const int64_t origin = int64_t(tile) * TILE - int64_t(word[SHIFT]);
+        const int64_t first = origin > 0 ? origin : 0, end = origin + TILE < count ? origin + TILE : count;
+        const int64_t start = origin + int64_t(warp * UNROLL * 32 + lane) * WIDTH;
+        Tile<E, F, A, HOW, WIDTH, UNROLL> in;
+#pragma unroll
+        for (int u = 0; u < UNROLL; u++) in.read_pack(word, start, u);
+
+        // Who is kept, and how many before it in the tile.
+        uint32_t kept[UNROLL], ranks[UNROLL];
+        in.begins(word, start, kept);
+#pragma unroll
+        for (int u = 0; u < UNROLL; u++) {
+            const int64_t i = start + u * 32 * WIDTH;
+            if ((HOW & KEYS) != 0 && i <= 0 && i + WIDTH > 0) kept[u] |= 1u << uint32_t(-i);
+            kept[u] &= existing<WIDTH>(i, count);
+        }
+        const uint32_t of_warp = rank(kept, ranks);
+        if (lane == 0) of_warps[warp] = of_warp;
+        __syncthreads();
+        uint32_t base = 0, of_tile = 0;
+#pragma unroll
+        for (int k = 0; k < WARPS; k++) {
+            if (k < warp) base += of_warps[k];
+            of_tile += of_warps[k];
+        }
+        if (tiles > 1 && threadIdx.x == 0) sums.of_tiles[tile].put(of_tile);
+
+        // prepare(pack), then put(where it goes in the tile, pack, lane) for each value of it to be written; those that are not kept go behind those that are.
+        const auto each_written = [&](const auto &prepare, const auto &put) {
+#pragma unroll
+            for (int u = 0; u < UNROLL; u++) {
+                const int64_t i = start + u * 32 * WIDTH;
+                const uint32_t exist = existing<WIDTH>(i, count);
+                prepare(u);
+#pragma unroll
+                for (int k = 0; k < WIDTH; k++) {
+                    const uint32_t before = base + ranks[u] + uint32_t(__popc(kept[u] & ((1u << k) - 1)));
+                    if ((kept[u] >> k & 1) != 0) {
+                        put(before, u, k);
+                    } else if ((HOW & REJECTED) != 0 && (exist >> k & 1) != 0) {
+                        put(of_tile + uint32_t(i + k - first) - before, u, k);
+                    }
+                }
+            }
+        };
+        const auto put_places = [&] {
+            each_written([](int) {}, [&](uint32_t at, int u, int k) { places[at] = uint16_t(start + u * 32 * WIDTH + k - origin); });
+        };
+        if constexpr ((HOW & VALUES) != 0) {
+            Pack<typename Moves::Value, WIDTH> pack;
+            each_written(
+                [&](int u) { pack = Moves::template of<WIDTH>(word, in, u); },
+                [&](uint32_t at, int, int k) { values[at] = Kept(pack.lane[k]); });
+        } else {
+            put_places();
+        }
+
+        // How many are kept before the tile.
+        if (warp == 0) {
+            const int64_t before = tile > 0 ? sums.before(tile) : 0;
+            if (lane == 0) {
+                kept_before[0] = before;
+                if ((HOW & REJECTED) == 0 && tile == tiles - 1) *reinterpret_cast<int64_t *>(own[COUNTED]) = before + of_tile;
+                if (tiles > 1 && once) arrived = arrive(&desk->left);
+            }
+        }
+        gpu::let_next_start();
+        __syncthreads();
+
+        const int64_t offset = kept_before[0];
+        if constexpr ((HOW & VALUES) != 0) {
+            Kept *target = reinterpret_cast<Kept *>(word[TARGET]);
+            for (uint32_t k = threadIdx.x; k < of_tile; k += THREADS) target[(offset + k) * step] = values[k];
+            if constexpr ((HOW & REJECTED) != 0) {
+                const int64_t all = *reinterpret_cast<const int64_t *>(own[COUNTED]);
+                // As many are rejected before the tile as it has before it and are not kept.
+                target += (all + first - offset) * step;
+                const uint32_t rejected = uint32_t(end - first) - of_tile;
+                for (uint32_t k = threadIdx.x; k < rejected; k += THREADS) target[k * step] = values[of_tile + k];
+            }
+            if constexpr ((HOW & PLACES) != 0) {
+                __syncthreads();
+                put_places();
+                __syncthreads();
+            }
+        }
+        if constexpr ((HOW & PLACES) != 0) {
+            constexpr bool BESIDE = (HOW & VALUES) != 0;
+            int64_t *target = reinterpret_cast<int64_t *>(BESIDE ? own[PLACES_AT] : word[TARGET]);
+            for (uint32_t k = threadIdx.x; k < of_tile; k += THREADS) target[(offset + k) * (BESIDE ? 1 : step)] = origin + places[k];
+        }
+        // The next tile takes the place of this one.
+        __syncthreads();
+    } while (!once);
+    if (tiles == 1) return;
+
+    // The last block to have looked at slots makes them zero for the next launch.
+    if (threadIdx.x == 0) {
+        if (!once) arrived = arrive(&desk->left);
+        is_last[0] = arrived == gridDim.x - 1;
+    }
+    __syncthreads();
+    if (!is_last[0]) return;
+    sums.clear(tiles, THREADS);
+    if (threadIdx.x == 0) desk->drawn = desk->left = 0;
+}
+
+// Words of `lengths`: addresses of the offsets, of their number and of the lengths, and where the last run ends.
+constexpr int OFFSETS = 0, RUNS = 1, LENGTHS = 2, END = 3;
+
+// How long each run is, from where runs begin. Any grid of one dimension, no shared memory; reads 8 bytes (16, of which the caches have half) and writes 8 a run.
+template <int THREADS> __global__ void __launch_bounds__(THREADS) lengths(const __grid_constant__ Words<4> words) {
+    const int64_t *offsets = reinterpret_cast<const int64_t *>(words.word[OFFSETS]);
+    int64_t *lengths = reinterpret_cast<int64_t *>(words.word[LENGTHS]);
+    gpu::wait_for_stream();
+    const uint64_t runs = *reinterpret_cast<const uint64_t *>(words.word[RUNS]);
+    for (uint64_t i = first_index(); i < runs; i += index_step()) {
+        const int64_t end = i + 1 < runs ? offsets[i + 1] : int64_t(words.word[END]);
+        lengths[i] = end - offsets[i];
+    }
+}
+
+} // namespace compact
+} // namespace gpu

@@ -1,0 +1,210 @@
+//! The launches of a compaction's kernels.
+#![expect(unsafe_code, reason = "the launches of generated kernels")]
+
+use gpu_array::{
+    ArrayError, DType,
+    gpu_driver::{Device, GeneratedKernel, Header, LaunchConfig, PARAMETER_BYTES, Program, Stream},
+};
+use smallvec::SmallVec;
+
+use super::policy::policy;
+pub(crate) use crate::scan::{FLAGS, KEYS};
+use crate::{
+    AlgoError, Result,
+    device::{HEADERS, TILES},
+    reduce::Source,
+    scan::{Axes, Leaves, Lie, PLAIN, Policy, SCRATCH_WORD, Target},
+};
+
+pub(crate) const COMPACT: Header = Header { name: "compact.cuh", text: include_str!("device/compact.cuh") };
+
+/// What is written, as in `compact.cuh`.
+pub(crate) const VALUES: u32 = 64;
+pub(crate) const PLACES: u32 = 128;
+pub(crate) const REJECTED: u32 = 256;
+
+/// What keys of compactions begin with: no other crate's do.
+const KEY: u64 = u64::from_be_bytes(*b"gpu.comp");
+
+/// Bytes of what a tile hands on.
+const COUNT_BYTES: usize = 4;
+
+const OP: &str = "a compaction";
+
+/// What is compacted, and how.
+pub(crate) struct Job<'j> {
+    /// What is moved, where that is not what `heads` is.
+    pub(crate) values: Option<&'j dyn Source>,
+    /// What says which are kept.
+    pub(crate) heads: &'j dyn Source,
+    /// `FLAGS` or `KEYS`, and what is written.
+    pub(crate) how: u32,
+}
+
+/// Where it is written.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Out {
+    /// Values, or places where there are none.
+    pub(crate) address: u64,
+    pub(crate) dtype: DType,
+    /// From one of them to the next, in elements.
+    pub(crate) step: isize,
+    /// Places beside values.
+    pub(crate) places: u64,
+    pub(crate) count: u64,
+}
+
+impl Job<'_> {
+    fn sources(&self) -> impl Iterator<Item = &dyn Source> {
+        self.values.into_iter().chain([self.heads])
+    }
+
+    /// Computes the compaction in the order of `stream`; false where there are no values, and nothing is written. Does not wait.
+    pub(crate) fn run(&self, out: &Out, out_homes: &[&Stream], stream: &Stream) -> Result<bool> {
+        let shape = self.heads.shape();
+        let leaves: Leaves<'_> = self.sources().flat_map(|source| source.leaves()).collect();
+        let strides: SmallVec<[&[isize]; 4]> = leaves.iter().map(|leaf| leaf.strides).collect();
+        let in_order = in_order(shape);
+        let target = Target { address: out.address, dtype: out.dtype, strides: &in_order };
+        let lie = Lie::of(Axes::of(shape, target.strides, &strides, None, false), &leaves, &target);
+        let kernel = Kernel::of(self, &leaves, out.dtype, lie.how, shape.iter().product());
+        let scalars = self.sources().flat_map(|source| source.scalars().to_vec());
+        let extra = self.sources().flat_map(|source| source.extra());
+        let own = [out.count, out.step as u64, out.places];
+        let words = scalars.chain(extra).chain(own);
+        let launch = lie.launch(shape, &leaves, &kernel.policy, COUNT_BYTES, words).map_err(named)?;
+        let Some(launch) = launch else { return Ok(false) };
+        let generated = kernel.generated(stream.device())?;
+
+        let homes = unique(self.sources().flat_map(|source| source.homes()).chain(out_homes.iter().copied()));
+        let mut words = launch.words;
+        let (limit, got) = (PARAMETER_BYTES, size_of_val(&words[..]));
+        if got > limit {
+            return Err(ArrayError::TooManyArguments { limit, got }.into());
+        }
+        let threads = kernel.policy.threads;
+        let grid = launch.tiles.min(resident(&generated, threads, stream.device())?);
+        let config = LaunchConfig { grid: grid.into(), block: threads.into(), shared_bytes: 0 };
+        let mut enqueue = |scratch: u64| {
+            words[SCRATCH_WORD] = scratch;
+            // SAFETY: the words are what the kernel's contract asks for, which `Lie` made of the axes: every offset of a leaf lies within the views that leaves were made
+            // from, the targets have room for as many elements as there are values; all are borrowed (the targets exclusively) until this call
+            // returns and their homes come after the launch; the scratch memory is the stream's own, with a desk and slots for all tiles.
+            unsafe { generated.launch(config, &words, &homes, stream) }
+        };
+        match launch.scratch_bytes {
+            0 => enqueue(0)?,
+            bytes => stream.with_cleared_scratch(bytes, enqueue)?,
+        }
+        Ok(true)
+    }
+}
+
+/// The strides of an array of that shape in C order.
+fn in_order(shape: &[usize]) -> SmallVec<[isize; 4]> {
+    let mut strides: SmallVec<[isize; 4]> = SmallVec::from_elem(1, shape.len());
+    for axis in (1..shape.len()).rev() {
+        strides[axis - 1] = strides[axis].wrapping_mul(shape[axis] as isize);
+    }
+    strides
+}
+
+fn named(error: AlgoError) -> AlgoError {
+    match error {
+        AlgoError::TooManyAxes { limit, got, .. } => AlgoError::TooManyAxes { op: OP, limit, got },
+        AlgoError::TooLarge { shape, .. } => AlgoError::TooLarge { op: OP, shape },
+        other => other,
+    }
+}
+
+fn unique<'s>(streams: impl Iterator<Item = &'s Stream>) -> SmallVec<[&'s Stream; 4]> {
+    let mut homes: SmallVec<[&Stream; 4]> = SmallVec::new();
+    for home in streams {
+        if !homes.contains(&home) {
+            homes.push(home);
+        }
+    }
+    homes
+}
+
+/// Blocks that run at once.
+fn resident(kernel: &GeneratedKernel, threads: u32, device: &Device) -> Result<u32> {
+    Ok(kernel.resident_blocks(threads, 0)?.max(1) * device.multiprocessors()?)
+}
+
+/// The kernel of a job.
+pub(crate) struct Kernel<'k> {
+    job: &'k Job<'k>,
+    how: u32,
+    policy: Policy,
+}
+
+impl<'k> Kernel<'k> {
+    /// For `count` values that lie as `lie` says.
+    pub(crate) fn of(job: &'k Job<'k>, leaves: &Leaves<'_>, value: DType, lie: u32, count: usize) -> Self {
+        // A place in a tile takes two bytes.
+        let value_bytes = if job.how & VALUES != 0 { value.bytes() } else { 0 };
+        let moved_bytes = if job.how & PLACES != 0 { value_bytes.max(2) } else { value_bytes };
+        let plain = lie & PLAIN;
+        Self { job, how: job.how | plain, policy: policy(leaves, moved_bytes, plain != 0, count) }
+    }
+
+    fn generated(&self, device: &Device) -> Result<GeneratedKernel> {
+        let Policy { threads, width, unroll } = self.policy;
+        let mut key: SmallVec<[u64; 64]> = SmallVec::new();
+        let numbers = u64::from(threads) << 32 | u64::from(width) << 16 | u64::from(unroll);
+        key.extend([KEY, u64::from(self.how), numbers]);
+        for source in self.job.sources() {
+            source.add_key(&mut key);
+            // Where one ends and the next begins.
+            key.push(u64::MAX);
+        }
+        Ok(device.generated_kernel(&key, || Ok(self.program()))?)
+    }
+
+    pub(crate) fn program(&self) -> Program {
+        let mut headers: Vec<Header> = Vec::new();
+        let mut text = String::new();
+        let mut add = |source: Option<&dyn Source>, name: &'static str| {
+            let Some(source) = source else { return "gpu::tiles::Nothing" };
+            let (structure, includes) = source.text(name);
+            text += &structure;
+            headers.extend(includes);
+            name
+        };
+        let (value, heads) = (add(self.job.values, "Value"), add(Some(self.job.heads), "Heads"));
+        let Policy { threads, width, unroll } = self.policy;
+        let name = format!("gpu::compact::kept<{value}, {heads}, {}, {threads}, {width}, {unroll}>", self.how);
+        program(&text, &headers, name)
+    }
+}
+
+fn program(text: &str, headers: &[Header], name: String) -> Program {
+    let text = format!("#include \"compact.cuh\"\n{text}");
+    let program = Program::new("compact.cu", text).option("-default-device").overlapping().name_expression(name);
+    let mut all: Vec<Header> = Vec::new();
+    for header in headers.iter().copied().chain(HEADERS).chain([TILES, COMPACT]) {
+        if all.iter().all(|other| other.name != header.name) {
+            all.push(header);
+        }
+    }
+    all.into_iter().fold(program, |program, header| program.header(header.name, header.text))
+}
+
+const LENGTHS_THREADS: u32 = 256;
+
+pub(crate) fn lengths_program() -> Program {
+    let name = format!("gpu::compact::lengths<{LENGTHS_THREADS}>");
+    program("", &gpu_array::expression::HEADERS, name)
+}
+
+/// The lengths of runs, from where they begin: addresses of offsets, of their number and of the lengths, and where the last run ends. All are of `stream`.
+pub(crate) fn lengths(offsets: u64, runs: u64, lengths: u64, end: usize, stream: &Stream) -> Result<()> {
+    let generated = stream.device().generated_kernel(&[KEY, 0], || Ok(lengths_program()))?;
+    let blocks = end.div_ceil(LENGTHS_THREADS as usize).max(1);
+    let grid = resident(&generated, LENGTHS_THREADS, stream.device())?.min(blocks.try_into().unwrap_or(u32::MAX));
+    let config = LaunchConfig { grid: grid.into(), block: LENGTHS_THREADS.into(), shared_bytes: 0 };
+    let words = [offsets, runs, lengths, end as u64];
+    // SAFETY: there are no more runs than places, for as many of which offsets and lengths have room; the caller owns all three, and they are of this stream.
+    Ok(unsafe { generated.launch(config, &words, &[], stream)? })
+}

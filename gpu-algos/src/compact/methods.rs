@@ -1,0 +1,76 @@
+//! Compactions as methods of arrays, views and expressions.
+
+use gpu_array::{
+    Element,
+    expression::{Gpu, IntoExpr},
+};
+
+use super::{
+    launch::{FLAGS, KEYS, PLACES, REJECTED, VALUES},
+    selection::{Partition, RunLengths, Selection},
+};
+
+/// Compactions of arrays, views and expressions on a GPU: what is kept of their values, in C order and side by side. What is kept, and what says so, is
+/// computed on the way in the same kernel, so that a predicate is an expression: `x.select(x.gt(0.0))`.
+///
+/// Nothing is computed before `eval` or `write_into`, and these do not wait: how many values are kept stays on the device until it is asked for.
+///
+/// # Shapes
+/// A mask has the shape of the values. Results have one axis.
+///
+/// # Determinism
+/// Exact: values are moved and keep their order.
+///
+/// # Cost
+/// One launch, which reads each value and each mask once and writes what is kept; [`Compaction::partition`] and [`Compaction::run_length_encode`] need
+/// two. See [`Selection::eval`].
+///
+/// # Example
+/// ```no_run
+/// use gpu_algos::{gpu_array::{GpuArray, gpu_driver::Device}, prelude::*};
+/// use ndarray::array;
+///
+/// let x = GpuArray::from_ndarray(&Device::first()?, &array![[1, 5], [7, 2]])?;
+/// let large = (&x * 10).select(x.gt(3)).eval()?;
+/// assert_eq!(large.to_ndarray()?, array![50, 70]);
+/// # Ok::<(), gpu_algos::AlgoError>(())
+/// ```
+pub trait Compaction<'a>: IntoExpr<'a, Place = Gpu> + Sized {
+    /// The values where `mask` is true: NumPy's `x[mask]`.
+    fn select<M>(self, mask: M) -> Selection<'a, Self::Elem>
+    where
+        M: IntoExpr<'a, Elem = bool, Dim = Self::Dim, Place = Gpu>,
+    {
+        Selection::new(Some(self.into_expr().lower()), mask.into_expr().lower(), FLAGS | VALUES)
+    }
+
+    /// The values where `mask` is true, then the others, both in their order.
+    fn partition<M>(self, mask: M) -> Partition<'a, Self::Elem>
+    where
+        M: IntoExpr<'a, Elem = bool, Dim = Self::Dim, Place = Gpu>,
+    {
+        let how = FLAGS | VALUES | REJECTED;
+        Partition::new(Selection::new(Some(self.into_expr().lower()), mask.into_expr().lower(), how))
+    }
+
+    /// The places in C order of the values other than 0, or of those that are true: NumPy's `flatnonzero`. NaN is not 0.
+    fn nonzero(self) -> Selection<'a, i64> {
+        Selection::new(None, self.into_expr().lower(), FLAGS | PLACES)
+    }
+
+    /// The first value of each run of equal neighbours in C order, as CUB's and Thrust's `unique` and not as NumPy's, which sorts. NaN is not equal to NaN, so
+    /// each is a run of its own.
+    fn unique(self) -> Selection<'a, Self::Elem> {
+        Selection::new(None, self.into_expr().lower(), KEYS | VALUES)
+    }
+
+    /// The runs of equal neighbours in C order: value, place and length of each. NaN as in [`Compaction::unique`].
+    fn run_length_encode(self) -> RunLengths<'a, Self::Elem>
+    where
+        Self::Elem: Element,
+    {
+        RunLengths::new(Selection::new(None, self.into_expr().lower(), KEYS | VALUES | PLACES))
+    }
+}
+
+impl<'a, E: IntoExpr<'a, Place = Gpu>> Compaction<'a> for E {}

@@ -1,0 +1,30 @@
+//! Compaction: values that are kept, side by side and in their order.
+//!
+//! ```no_run
+//! use gpu_algos::{gpu_array::{GpuArray, gpu_driver::Device}, prelude::*};
+//! use ndarray::array;
+//!
+//! let device = Device::first()?;
+//! let x = GpuArray::from_ndarray(&device, &array![3.0f32, -1.0, 2.0, 2.0, -5.0])?;
+//! let kept = x.select(x.gt(0.0)).eval()?; // on the device, with how many there are; nothing waits
+//! assert_eq!(kept.len()?, 3); // waits, and copies one number
+//! assert_eq!(kept.into_array()?.to_ndarray()?, array![3.0, 2.0, 2.0]);
+//! let places = x.lt(0.0).nonzero().eval()?.into_array()?; // 1 and 4
+//! let (parted, kept) = x.partition(x.lt(0.0)).eval()?.into_parts(); // -1, -5, 3, 2, 2; and 2
+//! let runs = x.run_length_encode().eval()?; // 3, -1, 2, -5 with lengths and places
+//! # Ok::<(), gpu_algos::AlgoError>(())
+//! ```
+//!
+//! How: one launch, which reads each value once and writes what is kept; see `device/compact.cuh`. A partition counts first, and lengths of runs are made
+//! behind, each in a launch of its own.
+
+mod launch;
+mod methods;
+mod policy;
+mod results;
+pub(crate) mod samples;
+mod selection;
+
+pub use methods::Compaction;
+pub use results::{Partitioned, Runs, Selected};
+pub use selection::{Partition, RunLengths, Selection};

@@ -1,0 +1,151 @@
+//! What a compaction leaves on the device.
+
+use gpu_array::{Element, GpuArray, GpuView};
+use ndarray::{Array1, Ix0, Ix1, s};
+
+use crate::Result;
+
+/// Values that are kept, on the device: room for as many as there were, and how many are kept.
+///
+/// Nothing here waits but the methods, which need the number on the host.
+#[derive(Debug)]
+pub struct Selected<T: Element> {
+    /// Those that are kept, at the beginning of room for all. What is behind them is whatever the memory held.
+    pub values: GpuArray<T, Ix1>,
+    /// How many are kept.
+    pub count: GpuArray<i64, Ix0>,
+}
+
+/// Values in two parts, on the device: those that are kept and then the others, and how many are kept.
+#[derive(Debug)]
+pub struct Partitioned<T: Element> {
+    /// All values.
+    pub values: GpuArray<T, Ix1>,
+    /// How many of them are kept: where the others begin.
+    pub count: GpuArray<i64, Ix0>,
+}
+
+/// Runs of equal neighbours, on the device: room for as many as there were values, and how many runs there are.
+///
+/// What is behind the runs is, in each array, whatever the memory held.
+#[derive(Debug)]
+pub struct Runs<T: Element> {
+    /// The value of each run.
+    pub values: GpuArray<T, Ix1>,
+    /// Where each begins, in C order of the values.
+    pub offsets: GpuArray<i64, Ix1>,
+    /// How many values each has.
+    pub lengths: GpuArray<i64, Ix1>,
+    /// How many runs there are.
+    pub count: GpuArray<i64, Ix0>,
+}
+
+/// The number, on the host.
+fn number(count: &GpuArray<i64, Ix0>) -> Result<usize> {
+    Ok(count.get()? as usize)
+}
+
+/// The first elements, as an array of their own; the array itself where that is all.
+fn first<T: Element>(array: GpuArray<T, Ix1>, len: usize) -> Result<GpuArray<T, Ix1>> {
+    if len == array.len() {
+        return Ok(array);
+    }
+    Ok(array.slice(s![..len])?.to_owned()?)
+}
+
+impl<T: Element> Selected<T> {
+    /// How many are kept: waits for it and copies it to the host.
+    ///
+    /// # Errors
+    /// The driver's; `DeviceLost` when a kernel faulted.
+    pub fn len(&self) -> Result<usize> {
+        number(&self.count)
+    }
+
+    /// Whether none is kept: waits as [`Selected::len`].
+    ///
+    /// # Errors
+    /// As [`Selected::len`].
+    pub fn is_empty(&self) -> Result<bool> {
+        Ok(self.len()? == 0)
+    }
+
+    /// Those that are kept, where they are: waits as [`Selected::len`], copies nothing else.
+    ///
+    /// # Errors
+    /// As [`Selected::len`].
+    pub fn view(&self) -> Result<GpuView<'_, T, Ix1>> {
+        Ok(self.values.slice(s![..self.len()?])?)
+    }
+
+    /// Those that are kept, as an array of that length: waits as [`Selected::len`]. A copy on the device, after which the larger memory is released; where all
+    /// are kept it is the array itself.
+    ///
+    /// # Errors
+    /// As [`Selected::len`]; `OutOfMemory`.
+    pub fn into_array(self) -> Result<GpuArray<T, Ix1>> {
+        let len = self.len()?;
+        first(self.values, len)
+    }
+
+    /// Those that are kept, on the host: waits, and copies no more than they are.
+    ///
+    /// # Errors
+    /// As [`Selected::len`].
+    pub fn to_ndarray(&self) -> Result<Array1<T>> {
+        Ok(self.view()?.to_ndarray()?)
+    }
+}
+
+impl<T: Element> Partitioned<T> {
+    /// How many are kept: waits for it and copies it to the host.
+    ///
+    /// # Errors
+    /// The driver's; `DeviceLost` when a kernel faulted.
+    pub fn kept(&self) -> Result<usize> {
+        number(&self.count)
+    }
+
+    /// Those that are kept, and the others, where they are: waits as [`Partitioned::kept`], copies nothing else.
+    ///
+    /// # Errors
+    /// As [`Partitioned::kept`].
+    pub fn views(&self) -> Result<(GpuView<'_, T, Ix1>, GpuView<'_, T, Ix1>)> {
+        let kept = self.kept()?;
+        Ok((self.values.slice(s![..kept])?, self.values.slice(s![kept..])?))
+    }
+
+    /// All values, and how many of them are kept.
+    pub fn into_parts(self) -> (GpuArray<T, Ix1>, GpuArray<i64, Ix0>) {
+        (self.values, self.count)
+    }
+}
+
+impl<T: Element> Runs<T> {
+    /// How many runs there are: waits for it and copies it to the host.
+    ///
+    /// # Errors
+    /// The driver's; `DeviceLost` when a kernel faulted.
+    pub fn len(&self) -> Result<usize> {
+        number(&self.count)
+    }
+
+    /// Whether there is none, which is so of no values: waits as [`Runs::len`].
+    ///
+    /// # Errors
+    /// As [`Runs::len`].
+    pub fn is_empty(&self) -> Result<bool> {
+        Ok(self.len()? == 0)
+    }
+
+    /// Values, offsets and lengths as arrays of as many as there are runs: waits as [`Runs::len`]. Copies on the device, after which the larger memory is
+    /// released; where each value is a run of its own they are the arrays themselves.
+    ///
+    /// # Errors
+    /// As [`Runs::len`]; `OutOfMemory`.
+    #[expect(clippy::type_complexity, reason = "three arrays")]
+    pub fn into_arrays(self) -> Result<(GpuArray<T, Ix1>, GpuArray<i64, Ix1>, GpuArray<i64, Ix1>)> {
+        let len = self.len()?;
+        Ok((first(self.values, len)?, first(self.offsets, len)?, first(self.lengths, len)?))
+    }
+}

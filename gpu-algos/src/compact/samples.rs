@@ -1,0 +1,31 @@
+//! Compactions that stand for all others where kernels are checked without a device.
+
+use gpu_array::{DType, gpu_driver::Registry};
+
+use super::launch::{COMPACT, FLAGS, Job, KEYS, Kernel, PLACES, REJECTED, VALUES, lengths_program};
+use crate::{
+    reduce::{Source, samples::Sample},
+    scan::{Leaves, PLAIN},
+};
+
+/// Adds compactions of arrays, one of each kind that there is.
+pub(crate) fn add_to(registry: Registry) -> Registry {
+    use DType::{Bool, F32, F64, I32, I64, U8};
+    let samples = [
+        (Some(F32), Bool, FLAGS | VALUES, PLAIN),
+        (Some(F32), Bool, FLAGS | VALUES, 0),
+        (Some(F64), Bool, FLAGS | VALUES | REJECTED, PLAIN),
+        (Some(U8), Bool, FLAGS | VALUES, PLAIN),
+        (None, Bool, FLAGS | PLACES, PLAIN),
+        (None, I32, KEYS | VALUES, PLAIN),
+        (None, F32, KEYS | VALUES | PLACES, PLAIN),
+    ];
+    let registry = samples.into_iter().fold(registry, |registry, (value, heads, how, lie)| {
+        let (values, heads) = (value.map(Sample), Sample(heads));
+        let job = Job { values: values.as_ref().map(|values| values as &dyn Source), heads: &heads, how };
+        let leaves: Leaves<'_> = job.values.into_iter().chain([job.heads]).flat_map(Source::leaves).collect();
+        let written = if how & VALUES == 0 { I64 } else { leaves[0].dtype };
+        registry.with_sample(COMPACT.name, Kernel::of(&job, &leaves, written, lie, usize::MAX).program())
+    });
+    registry.with_sample(COMPACT.name, lengths_program())
+}

@@ -1,0 +1,247 @@
+//! Compactions as values: of what, how, and to where.
+
+use std::{fmt, marker::PhantomData};
+
+use gpu_array::{
+    ArrayError, DType, Element, GpuViewMut,
+    expression::{Lowered, LoweredTarget},
+    gpu_driver::Stream,
+};
+use ndarray::{Ix0, Ix1};
+
+use super::{
+    launch::{Job, Out, REJECTED, lengths},
+    results::{Partitioned, Runs, Selected},
+};
+use crate::{
+    AlgoError, Result,
+    reduce::{Kind, Operator, Source, allocate, reduce_into},
+};
+
+/// A compaction that has not been computed: made by the methods of [`Compaction`](super::Compaction), computed by [`Selection::eval`] or
+/// [`Selection::write_into`]. `T` is the element type of what is kept.
+#[must_use = "it is computed by `eval`"]
+pub struct Selection<'a, T> {
+    values: Option<Result<Lowered<'a>, ArrayError>>,
+    heads: Result<Lowered<'a>, ArrayError>,
+    how: u32,
+    home: Option<Stream>,
+    _type: PhantomData<fn() -> T>,
+}
+
+/// A partition that has not been computed: made by [`Compaction::partition`](super::Compaction::partition), computed by [`Partition::eval`] or
+/// [`Partition::write_into`].
+#[must_use = "it is computed by `eval`"]
+pub struct Partition<'a, T>(Selection<'a, T>);
+
+/// Runs of equal neighbours that have not been computed: made by [`Compaction::run_length_encode`](super::Compaction::run_length_encode), computed by
+/// [`RunLengths::eval`].
+#[must_use = "it is computed by `eval`"]
+pub struct RunLengths<'a, T>(Selection<'a, T>);
+
+/// The expressions of a compaction, and how many values they have.
+struct Ready<'r, 'a> {
+    values: Option<&'r Lowered<'a>>,
+    heads: &'r Lowered<'a>,
+    count: usize,
+}
+
+impl<'a, T: Element> Selection<'a, T> {
+    pub(crate) fn new(
+        values: Option<Result<Lowered<'a>, ArrayError>>,
+        heads: Result<Lowered<'a>, ArrayError>,
+        how: u32,
+    ) -> Self {
+        Self { values, heads, how, home: None, _type: PhantomData }
+    }
+
+    /// On a stream of one's own, or a device's main stream: the result has it for home. Needed where no array plays a part.
+    pub fn on(mut self, home: impl Into<Stream>) -> Self {
+        self.home = Some(home.into());
+        self
+    }
+
+    fn ready(&self) -> Result<Ready<'_, 'a>> {
+        let heads = self.heads.as_ref().map_err(Clone::clone)?;
+        let values = self.values.as_ref().map(|values| values.as_ref().map_err(Clone::clone)).transpose()?;
+        if let Some(values) = values
+            && values.shape() != heads.shape()
+        {
+            let (left, right) = (values.shape().to_vec(), heads.shape().to_vec());
+            return Err(AlgoError::Shape { op: "a selection by a mask", left, right });
+        }
+        Ok(Ready { values, heads, count: heads.shape().iter().product() })
+    }
+
+    /// The stream to compute on, where the result is new.
+    fn stream<'s>(&'s self, ready: &Ready<'s, 'a>) -> Result<&'s Stream> {
+        if let Some(home) = &self.home {
+            return Ok(home);
+        }
+        let of_values = ready.values.and_then(|values| values.stream().ok());
+        Ok(of_values.map_or_else(|| ready.heads.stream(), Ok)?)
+    }
+
+    /// Computes it to where `out` says; whether there was anything to compute.
+    fn run(&self, ready: &Ready<'_, 'a>, out: &Out, homes: &[&Stream], stream: &Stream) -> Result<bool> {
+        if self.how & REJECTED != 0 {
+            let operator = Operator::new(Kind::Count, DType::Bool, false);
+            let kept = vec![false; ready.heads.shape().len()];
+            reduce_into(ready.heads, &operator, &kept, &[], &[out.count], homes.last().copied(), stream)?;
+        }
+        let values = ready.values.map(|values| values as &dyn Source);
+        Job { values, heads: ready.heads, how: self.how }.run(out, homes, stream)
+    }
+
+    /// Room for all, and for their number.
+    fn eval_both(&self, ready: &Ready<'_, 'a>, places: u64, stream: &Stream) -> Result<Selected<T>> {
+        let values = allocate::<T, _>(stream, Ix1(ready.count))?;
+        let mut count = allocate::<i64, _>(stream, Ix0())?;
+        let (address, at) = (values.as_device_vec().as_raw(), count.as_device_vec().as_raw());
+        let out = Out { address, dtype: T::DTYPE, step: 1, places, count: at };
+        if !self.run(ready, &out, &[], stream)? {
+            count.fill(0)?;
+        }
+        Ok(Selected { values, count })
+    }
+
+    /// Computes it as a new array with room for all values and a number on the device, which says how many are kept; on the device (and in the order of the stream)
+    /// that the first of the arrays has for home. Does not wait.
+    ///
+    /// # Cost
+    /// One kernel; nothing allocated but the result, whose memory is that of all values however many are kept. The first time that a compaction of this form
+    /// comes, its kernel is compiled or loaded, as that of an expression is. It is fastest where what it reads lies in memory in C order.
+    ///
+    /// # Errors
+    /// `Array` with what [`gpu_array::expression::Expr::eval`] has of shapes, devices and limits; `Shape` for a mask of another shape; `TooManyAxes`; `TooLarge`;
+    /// the driver's.
+    pub fn eval(&self) -> Result<Selected<T>> {
+        let ready = self.ready()?;
+        let stream = self.stream(&ready)?;
+        self.eval_both(&ready, 0, stream)
+    }
+
+    /// Computes it into the first elements of an existing array or view, which has room for all values, and how many they are into `count`. The elements behind them stay as
+    /// they are. Does not wait, and allocates nothing.
+    ///
+    /// # Errors
+    /// As [`Selection::eval`]; `Room` where the array is smaller than all values are. Both then are as they were, but where the stream of the compaction
+    /// and that of an array could not be joined behind the launch: they may have been written.
+    pub fn write_into<'t>(
+        &self,
+        target: impl Into<GpuViewMut<'t, T, Ix1>>,
+        count: impl Into<GpuViewMut<'t, i64, Ix0>>,
+    ) -> Result<()>
+    where
+        T: 't,
+    {
+        let (mut target, mut count) = (target.into(), count.into());
+        let ready = self.ready()?;
+        if !self.run_into(&ready, &target.lower_mut()?, &count.lower_mut()?)? {
+            count.fill(0)?;
+        }
+        Ok(())
+    }
+
+    fn run_into(&self, ready: &Ready<'_, 'a>, target: &LoweredTarget<'_>, count: &LoweredTarget<'_>) -> Result<bool> {
+        let (&[room], &[step]) = (target.shape, target.strides) else { return Ok(false) };
+        if room < ready.count {
+            return Err(AlgoError::Room { needed: ready.count, got: room });
+        }
+        let out = Out { address: target.address, dtype: T::DTYPE, step, places: 0, count: count.address };
+        let stream = self.home.as_ref().unwrap_or(target.home);
+        self.run(ready, &out, &[target.home, count.home], stream)
+    }
+}
+
+impl<'a, T: Element> Partition<'a, T> {
+    pub(crate) fn new(what: Selection<'a, T>) -> Self {
+        Self(what)
+    }
+
+    /// As [`Selection::on`].
+    pub fn on(self, home: impl Into<Stream>) -> Self {
+        Self(self.0.on(home))
+    }
+
+    /// Computes it as a new array, and a number on the device, which says where the second part begins; on the device (and in the order of the stream) that the first of
+    /// the arrays has for home. Does not wait.
+    ///
+    /// # Cost
+    /// Two kernels: one counts where the mask is true, so that it is computed twice; the other is that of [`Selection::eval`]. Nothing allocated but the
+    /// result.
+    ///
+    /// # Errors
+    /// As [`Selection::eval`].
+    pub fn eval(&self) -> Result<Partitioned<T>> {
+        let Selected { values, count } = self.0.eval()?;
+        Ok(Partitioned { values, count })
+    }
+
+    /// Computes it into the first elements of an existing array or view, which has room for all values, and how many are kept into `count`. Does not wait.
+    ///
+    /// # Errors
+    /// As [`Selection::write_into`]; where the second kernel cannot be launched the number may have been written.
+    pub fn write_into<'t>(
+        &self,
+        target: impl Into<GpuViewMut<'t, T, Ix1>>,
+        count: impl Into<GpuViewMut<'t, i64, Ix0>>,
+    ) -> Result<()>
+    where
+        T: 't,
+    {
+        self.0.write_into(target, count)
+    }
+}
+
+impl<'a, T: Element> RunLengths<'a, T> {
+    pub(crate) fn new(what: Selection<'a, T>) -> Self {
+        Self(what)
+    }
+
+    /// As [`Selection::on`].
+    pub fn on(self, home: impl Into<Stream>) -> Self {
+        Self(self.0.on(home))
+    }
+
+    /// Computes it as new arrays with room for as many runs as there are values and a number on the device, which says how many there are; on the device (and in the order
+    /// of the stream) that the first of the arrays has for home. Does not wait.
+    ///
+    /// # Cost
+    /// Two kernels: that of [`Selection::eval`], which writes places beside values, and one that makes lengths of places, which reads and writes as much as
+    /// there are runs. Nothing allocated but the result, 16 bytes a value more than those have.
+    ///
+    /// # Errors
+    /// As [`Selection::eval`].
+    pub fn eval(&self) -> Result<Runs<T>> {
+        let ready = self.0.ready()?;
+        let stream = self.0.stream(&ready)?;
+        let offsets = allocate::<i64, _>(stream, Ix1(ready.count))?;
+        let of_runs = allocate::<i64, _>(stream, Ix1(ready.count))?;
+        let places = offsets.as_device_vec().as_raw();
+        let Selected { values, count } = self.0.eval_both(&ready, places, stream)?;
+        let (runs, to) = (count.as_device_vec().as_raw(), of_runs.as_device_vec().as_raw());
+        if ready.count > 0 {
+            lengths(places, runs, to, ready.count, stream)?;
+        }
+        Ok(Runs { values, offsets, lengths: of_runs, count })
+    }
+}
+
+impl<T> fmt::Debug for Selection<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Selection({})", self.how)
+    }
+}
+
+impl<T> fmt::Debug for Partition<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Partition")
+    }
+}
+
+impl<T> fmt::Debug for RunLengths<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("RunLengths")
+    }
+}
