@@ -1,19 +1,24 @@
 //! Compactions as methods of arrays, views and expressions.
 
 use gpu_array::{
-    Element,
+    GpuArray,
     expression::{Gpu, IntoExpr},
 };
 
+use ndarray::{Axis, Ix1};
+
 use super::{
+    along,
     launch::{FLAGS, KEYS, PLACES, REJECTED, VALUES},
     selection::{Partition, RunLengths, Selection},
 };
+use crate::Result;
 
 /// Compactions of arrays, views and expressions on a GPU: what is kept of their values, in C order and side by side. What is kept, and what says so, is
 /// computed on the way in the same kernel, so that a predicate is an expression: `x.select(x.gt(0.0))`.
 ///
-/// Nothing is computed before `eval` or `write_into`, and these do not wait: how many values are kept stays on the device until it is asked for.
+/// Nothing is computed before `eval` or `write_into`, and these do not wait: how many values are kept stays on the device until it is asked for. The two
+/// methods that give arrays of as many at once wait for it.
 ///
 /// # Shapes
 /// A mask has the shape of the values. Results have one axis.
@@ -58,6 +63,33 @@ pub trait Compaction<'a>: IntoExpr<'a, Place = Gpu> + Sized {
         Selection::new(None, self.into_expr().lower(), FLAGS | PLACES)
     }
 
+    /// Where the values other than 0 are: for each axis the indices along it, in C order of the values, as NumPy's `nonzero`. Each array is as long as there are such
+    /// values.
+    ///
+    /// # Cost
+    /// Waits for [`Compaction::nonzero`], and then a launch for each axis, which makes indices of places.
+    ///
+    /// # Errors
+    /// As [`Selection::eval`]; `Array` with `Axis` where there is none; `DeviceLost` when a kernel faulted.
+    fn nonzero_axes(self) -> Result<Vec<GpuArray<i64, Ix1>>> {
+        along::nonzero_axes(&self.into_expr())
+    }
+
+    /// The parts of an array or view at those places of an axis where `mask` is true, as NumPy's `compress`. The result has the shape of the array, but for the axis.
+    ///
+    /// # Cost
+    /// Waits for [`Compaction::nonzero`] of the mask, whose number the result's shape needs, and then one launch, which reads what is kept alone.
+    ///
+    /// # Errors
+    /// As [`Selection::eval`]; `Array` with `Axis` for an axis that is not there, with `NotAnArray` for an expression that is none; `Length` for a mask that is
+    /// not as long as the axis; `DeviceLost` when a kernel faulted.
+    fn compress<M>(self, mask: M, axis: Axis) -> Result<GpuArray<Self::Elem, Self::Dim>>
+    where
+        M: IntoExpr<'a, Elem = bool, Dim = Ix1, Place = Gpu>,
+    {
+        along::compress(self.into_expr(), mask.into_expr(), axis)
+    }
+
     /// The first value of each run of equal neighbours in C order, as CUB's and Thrust's `unique` and not as NumPy's, which sorts. NaN is not equal to NaN, so
     /// each is a run of its own.
     fn unique(self) -> Selection<'a, Self::Elem> {
@@ -65,10 +97,7 @@ pub trait Compaction<'a>: IntoExpr<'a, Place = Gpu> + Sized {
     }
 
     /// The runs of equal neighbours in C order: value, place and length of each. NaN as in [`Compaction::unique`].
-    fn run_length_encode(self) -> RunLengths<'a, Self::Elem>
-    where
-        Self::Elem: Element,
-    {
+    fn run_length_encode(self) -> RunLengths<'a, Self::Elem> {
         RunLengths::new(Selection::new(None, self.into_expr().lower(), KEYS | VALUES | PLACES))
     }
 }

@@ -18,6 +18,7 @@
 //! How: one launch, which reads each value once and writes what is kept; see `device/compact.cuh`. A partition counts first, and lengths of runs are made
 //! behind, each in a launch of its own.
 
+mod along;
 mod launch;
 mod methods;
 mod policy;

@@ -21,6 +21,7 @@ pub const TESTS: &[Test<Device>] = tests![
     any_layout_and_expression,
     types_and_nan,
     runs_of_any_length,
+    axes_of_places_and_parts,
     results_of_every_kind,
     into_existing_memory,
     two_streams,
@@ -225,6 +226,41 @@ pub fn runs_of_any_length(device: &Device) -> Outcome {
     Ok(())
 }
 
+pub fn axes_of_places_and_parts(device: &Device) -> Outcome {
+    let mut rng = Rng(29);
+    for shape in [[3, 5, 7], [1, 40, 33], [5, 0, 4]] {
+        let n = shape.iter().product();
+        let x = Array3::from_shape_vec(shape, (0..n).map(|_| rng.below(3) as f32).collect())?;
+        let a = GpuArray::from_ndarray(device, &x)?;
+        let (turned, host) = (a.view().permuted_axes([2, 0, 1])?, x.view().permuted_axes([2, 0, 1]));
+        let want = reference::nonzero(host)?;
+        let got = turned.nonzero_axes()?;
+        ensure_eq!(got.len(), 3);
+        for (got, want) in got.iter().zip(&want) {
+            same(&got.to_ndarray()?.to_vec(), &want.to_vec(), format!("{shape:?}"))?;
+        }
+        for axis in 0..3 {
+            for percent in [0, 50, 100] {
+                let mask = flags(&mut rng, host.shape()[axis], percent);
+                let m = GpuArray::from_ndarray(device, &mask)?;
+                let got = turned.compress(&m, Axis(axis))?.to_ndarray()?;
+                ensure_eq!(got, reference::compress(host, &mask, Axis(axis))?);
+            }
+        }
+    }
+    let x = GpuArray::<f32, _>::full(device, (4, 5), 1.0)?;
+    let mask = GpuArray::<bool, _>::full(device, 4, true)?;
+    let error = x.compress(&mask, Axis(1));
+    ensure!(matches!(error, Err(AlgoError::Length { left: 5, right: 4, .. })), "{error:?}");
+    let error = x.compress(&mask, Axis(2));
+    ensure!(matches!(error, Err(AlgoError::Array(ArrayError::Axis { axis: 2, .. }))), "{error:?}");
+    let error = (&x + 1.0).compress(&mask, Axis(0));
+    ensure!(matches!(error, Err(AlgoError::Array(ArrayError::NotAnArray { .. }))), "{error:?}");
+    let error = GpuArray::<f32, _>::full(device, (), 1.0)?.nonzero_axes();
+    ensure!(matches!(error, Err(AlgoError::Array(ArrayError::Axis { .. }))), "{error:?}");
+    Ok(())
+}
+
 pub fn results_of_every_kind(device: &Device) -> Outcome {
     let x = GpuArray::from_ndarray(device, &array![3, 0, 4, 0])?;
     let some = x.select(x.gt(0)).eval()?;
@@ -265,11 +301,11 @@ pub fn into_existing_memory(device: &Device) -> Outcome {
         ensure!(got.iter().take(3).chain(got.iter().skip(3 + want.len())).all(|&x| x == -1));
         // Every other one, from behind.
         let mut target = GpuArray::<i32, _>::full(device, 2 * n + 1, -1)?;
-        a.partition(&b).write_into(target.slice_mut(s![1..; -2])?, &mut count)?;
+        a.partition(&b).write_into(target.slice_mut(s![..2 * n; -2])?, &mut count)?;
         let (want, kept) = reference::partition_by_mask(&x, &m)?;
         ensure_eq!(count.get()?, kept as i64);
         let got = target.to_ndarray()?;
-        same(&got.slice(s![1..; -2]).to_vec(), &want.to_vec(), n)?;
+        same(&got.slice(s![..2 * n; -2]).to_vec(), &want.to_vec(), n)?;
         ensure!(got.iter().step_by(2).all(|&x| x == -1));
         let mut places = GpuArray::<i64, _>::full(device, 2 * n, -1)?;
         b.nonzero().write_into(places.slice_mut(s![..; 2])?, &mut count)?;

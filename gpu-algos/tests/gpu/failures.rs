@@ -6,7 +6,7 @@ use std::error::Error;
 use gpu_algos::{
     AlgoError, Result,
     gpu_array::{
-        ArrayError, GpuArray,
+        ArrayError, GpuArray, GpuViewMut,
         gpu_driver::{
             Device, Stream,
             emulated::{
@@ -18,7 +18,7 @@ use gpu_algos::{
     kernels::{ElementwiseKernel, Places, ReductionKernel},
     prelude::*,
 };
-use ndarray::{Array1, Array2, Axis, Ix1, Ix2, array, s};
+use ndarray::{Array1, Array2, Axis, Ix0, Ix1, Ix2, array, s};
 use testkit::{Operation, Outcome, ensure, ensure_eq, fallible_functions, none_forgotten, sweeps};
 
 const KINDS: [Call; 5] = [Allocation, Launch, ModuleLoad, Copy, Event];
@@ -94,6 +94,52 @@ fn total(rows: usize) -> i64 {
 
 fn column_sums(rows: usize) -> Array1<i64> {
     host(rows).mapv(i64::from).sum_axis(Axis(0))
+}
+
+/// What compactions keep is above it.
+const LIMIT: i32 = 20;
+
+/// Runs of equal neighbours in [`host`] of [`SMALL`] rows: each row begins with what the one before it ends with.
+const RUNS: usize = 36;
+
+fn above_limit(rows: usize) -> Array1<i32> {
+    host(rows).into_iter().filter(|&x| x > LIMIT).collect()
+}
+
+/// Asks a compaction of a few values something that is true.
+fn compacted(call: Call, operation: impl Fn(&GpuArray<i32, Ix2>) -> Result<bool>) -> Result<u64, Box<dyn Error>> {
+    reduces(call, SMALL, operation, |&holds| {
+        ensure!(holds);
+        Ok(())
+    })
+}
+
+/// Writes what is above the limit into every other element of an array, whose other elements stay as they were.
+fn keeps(
+    call: Call,
+    rows: usize,
+    operation: impl Fn(&GpuArray<i32, Ix2>, GpuViewMut<'_, i32, Ix1>, &mut GpuArray<i64, Ix0>) -> Result<()>,
+) -> Result<u64, Box<dyn Error>> {
+    type Arrays = (GpuArray<i32, Ix2>, GpuArray<i32, Ix1>, GpuArray<i64, Ix0>);
+    let prepare = |device: &Device| {
+        let stream = Stream::new(device)?;
+        let target = GpuArray::full(&stream, 2 * rows * COLUMNS, -1)?;
+        Ok((GpuArray::from_ndarray(&stream, &host(rows))?, target, GpuArray::full(&stream, (), -1i64)?))
+    };
+    let write = |(x, target, count): &mut Arrays| operation(x, target.slice_mut(s![..;2])?, count);
+    sweep(call, prepare, write, |(x, target, count), done| {
+        let got = target.to_ndarray()?;
+        ensure!(got.iter().skip(1).step_by(2).all(|&x| x == -1));
+        if done.is_some() {
+            let want = above_limit(rows);
+            ensure_eq!(count.get()?, want.len() as i64);
+            ensure_eq!(got.slice(s![..2 * want.len(); 2]), want);
+        } else {
+            ensure!(got.iter().all(|&x| x == -1), "{got}");
+        }
+        ensure_eq!(x.to_ndarray()?, host(rows));
+        Ok(())
+    })
 }
 
 /// Sums in the order of places.
@@ -204,6 +250,168 @@ static OPERATIONS: &[Operation<Call>] = &[
         sweep: |call| writes(call, LARGE, true),
     },
     Operation {
+        name: "Scan::eval",
+        makes: &[(Allocation, 1), (ModuleLoad, 1), (Launch, 1)],
+        sweep: |call| {
+            reduces(
+                call,
+                SMALL,
+                |x| x.cumsum().axis(Axis(0)).eval(),
+                |got| {
+                    ensure_eq!(got.to_ndarray()?.row(SMALL - 1).to_owned(), column_sums(SMALL));
+                    Ok(())
+                },
+            )
+        },
+    },
+    Operation {
+        name: "Scan::eval, by several blocks",
+        makes: &[(Allocation, 2), (ModuleLoad, 1), (Launch, 1)],
+        sweep: |call| {
+            let sums = |x: &GpuArray<i32, Ix2>| x.cumsum().map(|sum| sum * 2).eval();
+            reduces(call, LARGE, sums, |got| {
+                ensure_eq!(got.to_ndarray()?[LARGE * COLUMNS - 1], 2 * total(LARGE));
+                Ok(())
+            })
+        },
+    },
+    Operation {
+        name: "Scan::write_into",
+        makes: &[(Allocation, 1), (ModuleLoad, 1), (Launch, 1)],
+        sweep: |call| {
+            let prepare = |device: &Device| {
+                let stream = Stream::new(device)?;
+                let target = GpuArray::full(&stream, LARGE * COLUMNS, -1i64)?;
+                Ok((GpuArray::from_ndarray(&stream, &host(LARGE))?, target))
+            };
+            let write = |(x, target): &mut (GpuArray<i32, Ix2>, _)| x.cumsum().write_into(target);
+            sweep(call, prepare, write, |(_, target), done| {
+                let want = if done.is_some() { total(LARGE) } else { -1 };
+                ensure_eq!(target.to_ndarray()?[LARGE * COLUMNS - 1], want);
+                Ok(())
+            })
+        },
+    },
+    Operation {
+        name: "InPlace::run",
+        makes: &[(ModuleLoad, 1), (Launch, 1)],
+        sweep: |call| {
+            let run = |x: &mut GpuArray<i32, Ix1>| x.cummax_in_place().reverse().run();
+            steps(call, run, array![4, 4, 4, 4])
+        },
+    },
+    Operation {
+        name: "Selection::eval",
+        makes: &[(Allocation, 3), (ModuleLoad, 1), (Launch, 1)],
+        sweep: |call| {
+            reduces(
+                call,
+                LARGE,
+                |x| x.select(x.gt(LIMIT)).eval(),
+                |got| {
+                    ensure_eq!(got.to_ndarray()?, above_limit(LARGE));
+                    Ok(())
+                },
+            )
+        },
+    },
+    Operation {
+        name: "Selection::write_into",
+        makes: &[(Allocation, 1), (ModuleLoad, 1), (Launch, 1)],
+        sweep: |call| keeps(call, LARGE, |x, target, count| x.select(x.gt(LIMIT)).write_into(target, count)),
+    },
+    Operation {
+        name: "Partition::eval",
+        makes: &[(Allocation, 2), (ModuleLoad, 2), (Launch, 2)],
+        sweep: |call| {
+            reduces(
+                call,
+                SMALL,
+                |x| x.partition(x.gt(LIMIT)).eval(),
+                |got| {
+                    ensure_eq!(got.views()?.0.to_ndarray()?, above_limit(SMALL));
+                    Ok(())
+                },
+            )
+        },
+    },
+    Operation {
+        name: "Partition::write_into",
+        makes: &[(ModuleLoad, 2), (Launch, 2)],
+        sweep: |call| keeps(call, SMALL, |x, target, count| x.partition(x.gt(LIMIT)).write_into(target, count)),
+    },
+    Operation {
+        name: "RunLengths::eval",
+        makes: &[(Allocation, 4), (ModuleLoad, 2), (Launch, 2)],
+        sweep: |call| {
+            reduces(
+                call,
+                SMALL,
+                |x| x.run_length_encode().eval(),
+                |got| {
+                    ensure_eq!(got.lengths.slice(s![..got.len()?])?.to_ndarray()?.sum(), (SMALL * COLUMNS) as i64);
+                    Ok(())
+                },
+            )
+        },
+    },
+    Operation {
+        name: "Selected::len",
+        makes: &[(Allocation, 2), (ModuleLoad, 1), (Launch, 1), (Copy, 1)],
+        sweep: |call| compacted(call, |x| Ok(x.select(x.gt(LIMIT)).eval()?.len()? == above_limit(SMALL).len())),
+    },
+    Operation {
+        name: "Selected::is_empty",
+        makes: &[(Allocation, 2), (ModuleLoad, 1), (Launch, 1), (Copy, 1)],
+        sweep: |call| compacted(call, |x| Ok(!x.select(x.gt(LIMIT)).eval()?.is_empty()?)),
+    },
+    Operation {
+        name: "Selected::view",
+        makes: &[(Allocation, 2), (ModuleLoad, 1), (Launch, 1), (Copy, 1)],
+        sweep: |call| compacted(call, |x| Ok(x.select(x.gt(LIMIT)).eval()?.view()?.len() == above_limit(SMALL).len())),
+    },
+    Operation {
+        name: "Selected::into_array",
+        makes: &[(Allocation, 3), (ModuleLoad, 1), (Launch, 1), (Copy, 2)],
+        sweep: |call| {
+            compacted(call, |x| Ok(x.select(x.gt(LIMIT)).eval()?.into_array()?.len() == above_limit(SMALL).len()))
+        },
+    },
+    Operation {
+        name: "Selected::to_ndarray",
+        makes: &[(Allocation, 2), (ModuleLoad, 1), (Launch, 1), (Copy, 2)],
+        sweep: |call| compacted(call, |x| Ok(x.select(x.gt(LIMIT)).eval()?.to_ndarray()? == above_limit(SMALL))),
+    },
+    Operation {
+        name: "Partitioned::kept",
+        makes: &[(Allocation, 2), (ModuleLoad, 2), (Launch, 2), (Copy, 1)],
+        sweep: |call| compacted(call, |x| Ok(x.partition(x.gt(LIMIT)).eval()?.kept()? == above_limit(SMALL).len())),
+    },
+    Operation {
+        name: "Partitioned::views",
+        makes: &[(Allocation, 2), (ModuleLoad, 2), (Launch, 2), (Copy, 1)],
+        sweep: |call| {
+            compacted(call, |x| Ok(x.partition(x.gt(LIMIT)).eval()?.views()?.0.len() == above_limit(SMALL).len()))
+        },
+    },
+    Operation {
+        name: "Runs::len",
+        makes: &[(Allocation, 4), (ModuleLoad, 2), (Launch, 2), (Copy, 1)],
+        sweep: |call| compacted(call, |x| Ok(x.run_length_encode().eval()?.len()? == RUNS)),
+    },
+    Operation {
+        name: "Runs::is_empty",
+        makes: &[(Allocation, 4), (ModuleLoad, 2), (Launch, 2), (Copy, 1)],
+        sweep: |call| compacted(call, |x| Ok(!x.run_length_encode().eval()?.is_empty()?)),
+    },
+    Operation {
+        name: "Runs::into_arrays",
+        makes: &[(Allocation, 7), (ModuleLoad, 2), (Launch, 2), (Copy, 4)],
+        sweep: |call| {
+            compacted(call, |x| Ok(x.gt(LIMIT).run_length_encode().eval()?.into_arrays()?.2.to_ndarray()?.sum() == 40))
+        },
+    },
+    Operation {
         name: "ReductionKernel::call",
         makes: &[(Allocation, 2), (ModuleLoad, 1), (Launch, 1)],
         sweep: |call| {
@@ -303,6 +511,10 @@ pub fn cases() -> impl Iterator<Item = (String, impl FnOnce(&()) -> Outcome + Se
 /// Those of the reference are of the host alone.
 pub fn no_fallible_function_is_forgotten(_: &()) -> Outcome {
     let sources = [
+        include_str!("../../src/compact/launch.rs"),
+        include_str!("../../src/compact/methods.rs"),
+        include_str!("../../src/compact/results.rs"),
+        include_str!("../../src/compact/selection.rs"),
         include_str!("../../src/kernels/arguments.rs"),
         include_str!("../../src/kernels/bind.rs"),
         include_str!("../../src/kernels/builder.rs"),
@@ -319,6 +531,10 @@ pub fn no_fallible_function_is_forgotten(_: &()) -> Outcome {
         include_str!("../../src/reduce/mod.rs"),
         include_str!("../../src/reduce/reduction.rs"),
         include_str!("../../src/registry.rs"),
+        include_str!("../../src/scan/in_place.rs"),
+        include_str!("../../src/scan/launch.rs"),
+        include_str!("../../src/scan/methods.rs"),
+        include_str!("../../src/scan/scan.rs"),
     ];
     let found: Vec<String> = sources.into_iter().flat_map(fallible_functions).collect();
     none_forgotten(&found, OPERATIONS, OTHERS)
