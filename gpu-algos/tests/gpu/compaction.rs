@@ -76,7 +76,11 @@ pub fn awkward_lengths_and_shares(device: &Device) -> Outcome {
         let mask = flags(&mut rng, n, percent);
         by_mask(device, &Array1::from_shape_fn(n, |i| i as f32), &mask, &format!("{n}, {percent} %"))?;
     }
-    Ok(())
+    // The largest tiles.
+    let n = if device.is_emulated() { 3_400_003 } else { 50_000_003 };
+    let (x, mask) = (Array1::from_shape_fn(n, |i| i as f32), flags(&mut rng, n, 50));
+    let (a, m) = (GpuArray::from_ndarray(device, &x)?, GpuArray::from_ndarray(device, &mask)?);
+    same(&a.select(&m).eval()?.to_ndarray()?.to_vec(), &reference::select(&x, &mask)?.to_vec(), n)
 }
 
 pub fn one_that_is_kept_anywhere(device: &Device) -> Outcome {

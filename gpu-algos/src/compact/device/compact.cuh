@@ -57,8 +57,8 @@ template <int WIDTH> __device__ __forceinline__ uint32_t existing(int64_t i, int
     return ((1u << end) - 1) & ~((1u << before) - 1);
 }
 
-// How many of a warp's values are kept before each pack; gives how many of all.
-template <int UNROLL> __device__ __forceinline__ uint32_t rank(const uint32_t (&kept)[UNROLL], uint32_t (&ranks)[UNROLL]) {
+// Puts above the 16 bits of each pack how many of the warp's values are kept before it; gives how many of all.
+template <int UNROLL> __device__ __forceinline__ uint32_t rank(uint32_t (&kept)[UNROLL]) {
     const uint32_t lane = threadIdx.x % 32;
     uint32_t all = 0;
     // Two rows go in the halves of a word: a row has at most 32 packs of 16.
@@ -73,10 +73,10 @@ template <int UNROLL> __device__ __forceinline__ uint32_t rank(const uint32_t (&
             if (lane >= uint32_t(delta)) upto += earlier;
         }
         const uint32_t row = __shfl_sync(0xffffffffu, upto, 31), before = upto - own;
-        ranks[u] = all + (before & 0xffff);
+        kept[u] |= (all + before) << 16;
         all += row & 0xffff;
         if (two) {
-            ranks[two ? u + 1 : u] = all + (before >> 16);
+            kept[two ? u + 1 : u] |= (all + (before >> 16)) << 16;
             all += row >> 16;
         }
     }
@@ -128,7 +128,7 @@ __global__ void __launch_bounds__(THREADS, 1024 / THREADS) kept(const __grid_con
         for (int u = 0; u < UNROLL; u++) in.read_pack(word, start, u);
 
         // Who is kept, and how many before it in the tile.
-        uint32_t kept[UNROLL], ranks[UNROLL];
+        uint32_t kept[UNROLL];
         in.begins(word, start, kept);
 #pragma unroll
         for (int u = 0; u < UNROLL; u++) {
@@ -136,7 +136,7 @@ __global__ void __launch_bounds__(THREADS, 1024 / THREADS) kept(const __grid_con
             if ((HOW & KEYS) != 0 && i <= 0 && i + WIDTH > 0) kept[u] |= 1u << uint32_t(-i);
             kept[u] &= existing<WIDTH>(i, count);
         }
-        const uint32_t of_warp = rank(kept, ranks);
+        const uint32_t of_warp = rank(kept);
         if (lane == 0) of_warps[warp] = of_warp;
         __syncthreads();
         uint32_t base = 0, of_tile = 0;
@@ -156,7 +156,7 @@ __global__ void __launch_bounds__(THREADS, 1024 / THREADS) kept(const __grid_con
                 prepare(u);
 #pragma unroll
                 for (int k = 0; k < WIDTH; k++) {
-                    const uint32_t before = base + ranks[u] + uint32_t(__popc(kept[u] & ((1u << k) - 1)));
+                    const uint32_t before = base + (kept[u] >> 16) + uint32_t(__popc(kept[u] & ((1u << k) - 1)));
                     if ((kept[u] >> k & 1) != 0) {
                         put(before, u, k);
                     } else if ((HOW & REJECTED) != 0 && (exist >> k & 1) != 0) {
