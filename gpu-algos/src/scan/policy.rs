@@ -47,6 +47,16 @@ impl Policy {
         Self { threads: threads as u32, width: width as u32, unroll: unroll as u32 }
     }
 
+    /// Of scans along an axis across which neighbours lie.
+    pub(crate) fn across(leaves: &[LoweredLeaf<'_>], state_bytes: usize, result_bytes: usize) -> Self {
+        let in_memory = || leaves.iter().filter(|leaf| !leaf.is_place);
+        let widest = in_memory().map(|leaf| leaf.dtype.bytes()).max().unwrap_or(4).max(result_bytes);
+        let words = state_bytes.div_ceil(4).max(1);
+        let width = (16 / widest).clamp(1, 8).min(REGISTERS / words.min(REGISTERS));
+        let unroll = REGISTERS / (width * words.max(in_memory().count())).min(REGISTERS);
+        Self { threads: 256, width: width as u32, unroll: unroll as u32 }
+    }
+
     /// Values of a tile.
     pub(crate) fn tile(&self) -> usize {
         (self.threads * self.width * self.unroll) as usize
