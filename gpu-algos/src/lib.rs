@@ -62,3 +62,4 @@ pub mod prelude {
 pub use error::{AlgoError, Result};
 pub use reduce::{Pair, Reduction, Reductions, Results, Summable};
 pub use registry::KERNELS;
+pub use scan::{InPlace, Scan, Scans, ScansInPlace};

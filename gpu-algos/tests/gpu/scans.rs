@@ -159,7 +159,9 @@ pub fn any_axis_of_any_layout(device: &Device) -> Outcome {
 /// Rows of many lengths, so that several blocks or one are on a column, and columns that are fewer and more than a block's.
 pub fn rows_down_columns(device: &Device) -> Outcome {
     let mut rng = Rng(16);
-    for (rows, columns) in [(1000, 4), (777, 3), (65, 130), (64, 128), (129, 257), (40, 3000), (3, 9000), (2, 1), (5000, 20)] {
+    for (rows, columns) in
+        [(1000, 4), (777, 3), (65, 130), (64, 128), (129, 257), (40, 3000), (3, 9000), (2, 1), (5000, 20)]
+    {
         let values = Array2::from_shape_vec((rows, columns + 1), whole(&mut rng, rows * (columns + 1)))?;
         let x = GpuArray::from_ndarray(device, &values)?;
         for from in [0, 1] {
