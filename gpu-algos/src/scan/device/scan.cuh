@@ -326,8 +326,14 @@ template <class E, class F, class A, int HOW, int WIDTH, int UNROLL> struct Tile
     }
 };
 
+// Blocks that are to fit a multiprocessor, where each thread has so many values.
+template <class O, int HOW, int THREADS, int VALUES> struct Resident {
+    typedef Runs<O, ((HOW & (LINES | FLAGS | KEYS)) != 0)> R;
+    static constexpr int BLOCKS = (VALUES * WordsOf<typename R::State>::COUNT > 32 ? 512 : 1024) / THREADS;
+};
+
 template <class E, class F, class M, class O, int HOW, int THREADS, int WIDTH, int UNROLL>
-__global__ void __launch_bounds__(THREADS, (UNROLL * WIDTH * WordsOf<typename Runs<O, (HOW & (LINES | FLAGS | KEYS)) != 0>::State>::COUNT > 32 ? 512 : 1024) / THREADS) lines(const __grid_constant__ Words<At<E, F, M>::ALL> words) {
+__global__ void __launch_bounds__(THREADS, (Resident<O, HOW, THREADS, WIDTH * UNROLL>::BLOCKS)) lines(const __grid_constant__ Words<At<E, F, M>::ALL> words) {
     typedef At<E, F, M> A;
     constexpr bool SEGMENTS = (HOW & (LINES | FLAGS | KEYS)) != 0;
     constexpr int WARPS = THREADS / 32, TILE = THREADS * WIDTH * UNROLL;
