@@ -307,6 +307,47 @@ static void sums_and_scans(Vectors<T>& v) {
            [&] { return scan_error(v, false); });
 }
 
+static constexpr int RUN = 100;  // equal keys, one behind the other
+
+static __global__ void number_runs(int* keys, int64_t n) {
+    for (int64_t i = blockIdx.x * int64_t(blockDim.x) + threadIdx.x; i < n; i += int64_t(gridDim.x) * blockDim.x) keys[i] = int(i / RUN);
+}
+
+// Sums by key, in runs of equal keys.
+static void by_key(Vectors<float>& v) {
+    std::optional<OnDevice<int>> keys;
+    const auto prepared = [&] {
+        if (!keys) {
+            keys.emplace(v.n);
+            number_runs<<<1024, 256>>>(keys->data, v.n);
+            CHECK(cudaDeviceSynchronize());
+        }
+        return keys->data;
+    };
+    figure("scan-by-key", v, 3 * sizeof(float), "copy",
+           [&](void* scratch, size_t& bytes, cudaStream_t s) {
+               return cub::DeviceScan::InclusiveSumByKey(scratch, bytes, prepared(), v.x->data, v.out->data, int(v.n), cuda::std::equal_to<>{}, s);
+           },
+           [&] {
+               double largest = 0;
+               const int64_t piece = std::min(v.n, PIECE);
+               for (int64_t first : {int64_t(0), v.n - piece}) {
+                   const std::vector<float> got = v.out->host(first, piece);
+                   for (int64_t i = first; i < first + piece; ++i) {
+                       double want = 0, size = 0;
+                       for (int64_t k = i / RUN * RUN; k <= i; ++k) {
+                           want += double(v.block[k % v.period]);
+                           size += std::fabs(double(v.block[k % v.period]));
+                       }
+                       const double error = std::fabs(double(got[i - first]) - want) / size;
+                       if (!(error <= largest)) largest = error;
+                       if (std::isnan(largest)) return largest;
+                   }
+               }
+               return largest;
+           });
+}
+
 static void choices(Vectors<float>& v) {
     const double size = sizeof(float);
     const auto largest = [&] { return double(*std::max_element(v.block.begin(), v.block.end())); };
@@ -401,6 +442,7 @@ static void all(int64_t n, int64_t n_double) {
         Vectors<float> v(n, PERIOD);
         sums_and_scans(v);
         choices(v);
+        by_key(v);
     }
     {
         Vectors<double> v(n_double, PERIOD);

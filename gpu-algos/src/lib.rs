@@ -1,8 +1,9 @@
 //! Reductions, scans, sorts and their relatives over whole arrays.
 //!
-//! What is here now: [reductions](Reductions) on a GPU, over all axes or some, in one kernel with the expression that they reduce; [scans](scan) and
-//! [compactions](compact), in one launch too; [kernels of one's own](kernels), elementwise or reductions, made of a line of CUDA C++; and on the host [`reference`](mod@reference), which holds reductions of arrays of any
-//! layout. All of them give the same bits from run to run, those of the host for any number of threads.
+//! What is here now: [reductions](Reductions) and [scans](Scans) on a GPU, over all axes or some, in one kernel with the expression that they read, and
+//! [compactions](Compaction) of what a mask keeps; [kernels of one's own](kernels), elementwise or reductions, made of a line of CUDA C++; and on the host
+//! [`reference`](mod@reference), which holds reductions, scans and compaction of arrays of any layout. All of them give the same bits from run to
+//! run, those of the host for any number of threads.
 //!
 //! ```no_run
 //! use gpu_algos::{gpu_array::{GpuArray, gpu_driver::Device}, prelude::*};
@@ -13,6 +14,7 @@
 //! let total: f32 = x.sum().get()?; // waits, and copies one value
 //! let farthest = (&x - 1.0).abs().max().axis(Axis(0)).eval()?; // one kernel; 300 values, which stay on the device
 //! let (mean, var) = x.mean_var(1).get()?; // one pass
+//! let sums = x.cumsum().axis(Axis(1)).map(|sum| sum / 300.0).eval()?; // one kernel
 //! assert_eq!((total, mean, var), (600_000.0, 2.0, 0.0));
 //! # Ok::<(), gpu_algos::AlgoError>(())
 //! ```
@@ -64,3 +66,4 @@ pub mod prelude {
 pub use error::{AlgoError, Result};
 pub use reduce::{Pair, Reduction, Reductions, Results, Summable};
 pub use registry::KERNELS;
+pub use scan::{InPlace, Scan, Scans, ScansInPlace};

@@ -7,7 +7,7 @@ use std::{
     process::{Command, ExitCode},
 };
 
-use benches::{algos, arrays, harness::Harness, memory, random, reductions, sparse};
+use benches::{algos, arrays, harness::Harness, memory, primitives, random, sparse};
 use gpu_driver::{Device, nvrtc};
 use serde_json::Value;
 use testkit::{Outcome, Suite, ensure, ensure_eq, tests};
@@ -19,7 +19,7 @@ const PROGRAMS: [Program; 6] = [
     ("arrays", arrays::figures),
     ("sparse", sparse::figures),
     ("algos", algos::figures),
-    ("reductions", reductions::figures),
+    ("primitives", primitives::figures),
     ("random", random::figures),
 ];
 
@@ -126,7 +126,7 @@ fn programs_measure_on_a_device(device: &Device) -> Outcome {
             ],
         ),
         (
-            "reductions",
+            "primitives",
             &[
                 "sum/f32/4096/gpu-algos/device",
                 "sum/f64/4096/gpu-algos/wall",

@@ -26,8 +26,8 @@ pub(crate) const REJECTED: u32 = 256;
 /// What keys of compactions begin with: no other crate's do.
 const KEY: u64 = u64::from_be_bytes(*b"gpu.comp");
 
-/// Bytes of what a tile hands on.
-const COUNT_BYTES: usize = 4;
+/// Bytes of what a tile hands on: its count, and the mark of a slot beside it.
+const SLOT_BYTES: usize = 8;
 
 const OP: &str = "a compaction";
 
@@ -67,14 +67,18 @@ impl Job<'_> {
         let in_order = in_order(shape);
         let target = Target { address: out.address, dtype: out.dtype, strides: &in_order };
         let lie = Lie::of(Axes::of(shape, target.strides, &strides, None, false), &leaves, &target);
-        let kernel = Kernel::of(self, &leaves, out.dtype, lie.how, shape.iter().product());
+        let count: usize = shape.iter().product();
+        if count == 0 {
+            return Ok(false);
+        }
+        let kernel = Kernel::of(self, &leaves, out.dtype, lie.how, count);
         let scalars = self.sources().flat_map(|source| source.scalars().to_vec());
         let extra = self.sources().flat_map(|source| source.extra());
         let own = [out.count, out.step as u64, out.places];
         let words = scalars.chain(extra).chain(own);
-        let launch = lie.launch(shape, &leaves, &kernel.policy, COUNT_BYTES, words).map_err(named)?;
-        let Some(launch) = launch else { return Ok(false) };
-        let generated = kernel.generated(stream.device())?;
+        let (generated, threads) = (kernel.generated(stream.device())?, kernel.policy.threads);
+        let resident = resident(&generated, threads, stream.device())? as usize;
+        let launch = lie.launch(shape, &leaves, &kernel.policy, SLOT_BYTES, resident, words).map_err(named)?;
 
         let homes = unique(self.sources().flat_map(|source| source.homes()).chain(out_homes.iter().copied()));
         let mut words = launch.words;
@@ -82,9 +86,7 @@ impl Job<'_> {
         if got > limit {
             return Err(ArrayError::TooManyArguments { limit, got }.into());
         }
-        let threads = kernel.policy.threads;
-        let grid = launch.tiles.min(resident(&generated, threads, stream.device())?);
-        let config = LaunchConfig { grid: grid.into(), block: threads.into(), shared_bytes: 0 };
+        let config = LaunchConfig { grid: launch.blocks.into(), block: threads.into(), shared_bytes: 0 };
         let mut enqueue = |scratch: u64| {
             words[SCRATCH_WORD] = scratch;
             // SAFETY: the words are what the kernel's contract asks for, which `Lie` made of the axes: every offset of a leaf lies within the views that leaves were made

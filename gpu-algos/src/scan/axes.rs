@@ -30,12 +30,52 @@ impl Axes {
         axis: Option<usize>,
         reverse: bool,
     ) -> Self {
+        // Lines are turned too, so that what lies densely in memory still does.
+        let turned = |_: usize| reverse;
+        let mut axes = Self::parted(shape, target, leaves, axis, turned);
+        join(&mut axes.scanned);
+        join(&mut axes.lines);
+        if axes.scanned.is_empty() {
+            axes.scanned.push(Axis { length: 1, steps: SmallVec::from_elem(0, 1 + leaves.len()) });
+        }
+        axes
+    }
+
+    /// The same where `axis` is scanned and neighbours in memory lie along another one, which then is the innermost of the lines; None where they do not, or
+    /// where lines have one value.
+    pub(crate) fn across(
+        shape: &[usize],
+        target: &[isize],
+        leaves: &[&[isize]],
+        axis: usize,
+        reverse: bool,
+    ) -> Option<Self> {
+        let mut axes = Self::parted(shape, target, leaves, Some(axis), |number| reverse && number == axis);
+        // The first leaf decides, which is what is scanned; a place lies nowhere.
+        let main = usize::from(!leaves.is_empty());
+        let distance = |axis: &Axis| match axis.steps[main] {
+            0 => axis.steps[0].unsigned_abs(),
+            step => step.unsigned_abs(),
+        };
+        axes.lines.sort_by_key(distance);
+        join(&mut axes.lines);
+        let (scanned, inner) = (axes.scanned.first()?, axes.lines.first()?);
+        (distance(inner) == 1 && distance(scanned) != 1).then_some(axes)
+    }
+
+    /// The axes of more than one place, the last one first; those for which `turned` holds are walked from their end.
+    fn parted(
+        shape: &[usize],
+        target: &[isize],
+        leaves: &[&[isize]],
+        axis: Option<usize>,
+        turned: impl Fn(usize) -> bool,
+    ) -> Self {
         let mut axes = Self { offsets: SmallVec::from_elem(0, 1 + leaves.len()), ..Self::default() };
         for (number, &length) in shape.iter().enumerate().rev().filter(|(_, length)| **length != 1) {
             let mut steps: Steps = SmallVec::from_slice(&[target[number]]);
             steps.extend(leaves.iter().map(|strides| strides[number]));
-            if reverse {
-                // Lines too, so that what lies densely in memory still does.
+            if turned(number) {
                 for (offset, step) in axes.offsets.iter_mut().zip(&mut steps) {
                     *offset += (length as isize - 1).wrapping_mul(*step);
                     *step = -*step;
@@ -43,11 +83,6 @@ impl Axes {
             }
             let list = if axis.is_none_or(|axis| axis == number) { &mut axes.scanned } else { &mut axes.lines };
             list.push(Axis { length, steps });
-        }
-        join(&mut axes.scanned);
-        join(&mut axes.lines);
-        if axes.scanned.is_empty() {
-            axes.scanned.push(Axis { length: 1, steps: SmallVec::from_elem(0, 1 + leaves.len()) });
         }
         axes
     }

@@ -10,7 +10,7 @@ use gpu_array::{
 use ndarray::{Axis, Dimension};
 use smallvec::SmallVec;
 
-use super::{launch::Job, methods::extreme, plan::Target, scan::Way};
+use super::{launch::Job, lazy::Way, methods::extreme, plan::Target};
 use crate::{
     Result,
     reduce::{Kind, Operator, Source, Summable, identity, product, sum},

@@ -10,7 +10,7 @@ use smallvec::SmallVec;
 use super::{
     axes::Axes,
     behind::SCANNED,
-    plan::{FLAGS, KEYS, Leaves, Lie, SCRATCH_WORD, Target},
+    plan::{ACROSS, FLAGS, KEYS, LINES, Leaves, Lie, PLAIN, SCRATCH_WORD, Target},
     policy::Policy,
 };
 use crate::{
@@ -20,6 +20,10 @@ use crate::{
 };
 
 pub(crate) const SCAN: Header = Header { name: "scan.cuh", text: include_str!("device/scan.cuh") };
+const COLUMNS: Header = Header { name: "columns.cuh", text: include_str!("device/columns.cuh") };
+
+/// Ways of scans that have segments.
+const SEGMENTS: u32 = LINES | FLAGS | KEYS;
 
 /// What keys of scans begin with: no other crate's do.
 const KEY: u64 = u64::from_be_bytes(*b"gpu.scan");
@@ -59,9 +63,19 @@ impl Job<'_> {
         let leaves: Leaves<'_> = self.sources().flat_map(|source| source.leaves()).collect();
         let strides: SmallVec<[&[isize]; 4]> = leaves.iter().map(|leaf| leaf.strides).collect();
         let shape = self.source.shape();
-        let axes = Axes::of(shape, target.strides, &strides, self.axis, self.reverse);
         let count = shape.iter().product();
-        let lie = Lie::of(axes, &leaves, target);
+        if count == 0 {
+            return Ok(());
+        }
+        let across = self.axis.filter(|_| self.heads.is_none());
+        let across = across.and_then(|axis| Axes::across(shape, target.strides, &strides, axis, self.reverse));
+        let lie = match across {
+            Some(axes) => Lie::across(axes, &leaves, target),
+            None => {
+                let axes = Axes::of(shape, target.strides, &strides, self.axis, self.reverse);
+                Lie::of(axes, &leaves, target)
+            }
+        };
         let how = lie.how
             | self.how
             | match self.heads {
@@ -73,10 +87,12 @@ impl Job<'_> {
         let scalars = self.sources().flat_map(|source| source.scalars().to_vec());
         let extra = self.sources().flat_map(|source| source.extra());
         let words = scalars.chain(extra);
-        let Some(launch) = lie.launch(shape, &leaves, &kernel.policy, kernel.state_bytes(), words)? else {
-            return Ok(());
-        };
-        let generated = kernel.generated(stream.device())?;
+        let (device, threads) = (stream.device(), kernel.policy.threads);
+        let generated = kernel.generated(device)?;
+        let resident = generated.resident_blocks(threads, 0)?.max(1) as usize * device.multiprocessors()? as usize;
+        // A word with a mark for each four bytes of a state.
+        let slot = 8 * kernel.state_bytes().div_ceil(4);
+        let launch = lie.launch(shape, &leaves, &kernel.policy, slot, resident, words)?;
 
         let mut homes: SmallVec<[&Stream; 4]> = SmallVec::new();
         for home in self.sources().flat_map(|source| source.homes()).chain(target_home) {
@@ -89,12 +105,7 @@ impl Job<'_> {
             let (limit, got) = (PARAMETER_BYTES, size_of_val(&words[..]));
             return Err(ArrayError::TooManyArguments { limit, got }.into());
         }
-        let threads = kernel.policy.threads;
-        let grid = match launch.tiles {
-            1 => 1,
-            tiles => tiles.min(generated.resident_blocks(threads, 0)?.max(1) * stream.device().multiprocessors()?),
-        };
-        let config = LaunchConfig { grid: grid.into(), block: threads.into(), shared_bytes: 0 };
+        let config = LaunchConfig { grid: launch.blocks.into(), block: threads.into(), shared_bytes: 0 };
         let mut enqueue = |scratch: u64| {
             words[SCRATCH_WORD] = scratch;
             // SAFETY: the words are what the kernel's contract asks for, which `Lie` made of the axes: every offset lies within the views that leaves and target were
@@ -120,22 +131,18 @@ pub(crate) struct Kernel<'k> {
 impl<'k> Kernel<'k> {
     pub(crate) fn of(job: &'k Job<'k>, leaves: &Leaves<'_>, target: &Target<'_>, how: u32, count: usize) -> Self {
         let state = job.operator.state_bytes();
-        let (segments, plain) = (
-            how & !(super::plan::EXCLUSIVE | super::plan::BACKWARD | super::plan::PLAIN) != 0,
-            how & super::plan::PLAIN != 0,
-        );
-        Self { job, how, policy: Policy::of(leaves, state, target.dtype.bytes(), segments, plain, count) }
+        let policy = match how & ACROSS {
+            0 => Policy::of(leaves, state, target.dtype.bytes(), how & SEGMENTS != 0, how & PLAIN != 0, count),
+            _ => Policy::across(leaves, state, target.dtype.bytes()),
+        };
+        Self { job, how, policy }
     }
 
     /// Bytes of what tiles hand on.
     fn state_bytes(&self) -> usize {
         // The mark of a segment comes with padding.
         let bytes = self.job.operator.state_bytes();
-        if self.how & (super::plan::LINES | FLAGS | KEYS) != 0 {
-            bytes + bytes.next_power_of_two().clamp(4, 16)
-        } else {
-            bytes
-        }
+        if self.how & SEGMENTS != 0 { bytes + bytes.next_power_of_two().clamp(4, 16) } else { bytes }
     }
 
     fn generated(&self, device: &Device) -> Result<GeneratedKernel> {
@@ -175,15 +182,18 @@ impl<'k> Kernel<'k> {
             behind = "Behind";
         }
         let Policy { threads, width, unroll } = self.policy;
-        let name = format!(
-            "gpu::scan::lines<{value}, {heads}, {behind}, {operator}, {}, {threads}, {width}, {unroll}>",
-            self.how
-        );
+        let (kernel, heads) = match self.how & ACROSS {
+            0 => ("lines", format!("{heads}, ")),
+            _ => ("columns", String::new()),
+        };
+        let how = self.how & !ACROSS;
+        let name =
+            format!("gpu::scan::{kernel}<{value}, {heads}{behind}, {operator}, {how}, {threads}, {width}, {unroll}>");
         let custom = job.operator.definition();
-        let text = format!("#include \"scan.cuh\"\n{custom}{text}");
+        let text = format!("#include \"columns.cuh\"\n{custom}{text}");
         let program = Program::new("scan.cu", text).option("-default-device").overlapping().name_expression(name);
         let mut all: Vec<Header> = Vec::new();
-        for header in headers.into_iter().chain(HEADERS).chain([TILES, SCANNED, SCAN]) {
+        for header in headers.into_iter().chain(HEADERS).chain([TILES, SCANNED, SCAN, COLUMNS]) {
             if all.iter().all(|other| other.name != header.name) {
                 all.push(header);
             }

@@ -5,7 +5,7 @@ use gpu_array::{
     expression::{Gpu, IntoExpr},
 };
 
-use super::scan::Scan;
+use super::lazy::Scan;
 use crate::reduce::{Kind, Operator, Summable, product, sum};
 
 pub(crate) fn extreme(greatest: bool) -> Kind {

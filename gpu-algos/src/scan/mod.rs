@@ -18,15 +18,15 @@ mod axes;
 mod behind;
 mod in_place;
 mod launch;
+mod lazy;
 mod methods;
 mod plan;
 mod policy;
 pub(crate) mod samples;
-mod scan;
 
 pub use in_place::{InPlace, ScansInPlace};
+pub use lazy::Scan;
 pub use methods::Scans;
-pub use scan::Scan;
 
 /// What compactions need too.
 pub(crate) use {

@@ -19,6 +19,8 @@ pub(crate) const PLAIN: u32 = 4;
 pub(crate) const LINES: u32 = 8;
 pub(crate) const FLAGS: u32 = 16;
 pub(crate) const KEYS: u32 = 32;
+/// Neighbours lie along another axis than the scanned one: the kernel `columns`, which has no other way but `EXCLUSIVE`.
+pub(crate) const ACROSS: u32 = 64;
 
 /// Blocks of a grid.
 const MOST_BLOCKS: usize = i32::MAX as usize;
@@ -30,8 +32,8 @@ pub(crate) type Leaves<'l> = SmallVec<[LoweredLeaf<'l>; 4]>;
 #[derive(Clone, Debug)]
 pub(crate) struct Launch {
     pub(crate) words: Words,
-    pub(crate) tiles: u32,
-    /// Bytes that are zero between launches; 0 for one tile.
+    pub(crate) blocks: u32,
+    /// Bytes that are zero between launches; 0 where no block needs another's.
     pub(crate) scratch_bytes: usize,
 }
 
@@ -86,48 +88,42 @@ impl Lie {
         Self { axes, bases, bytes, how }
     }
 
+    /// The same for [`Axes::across`].
+    pub(crate) fn across(axes: Axes, leaves: &Leaves<'_>, target: &Target<'_>) -> Self {
+        Self { how: ACROSS, ..Self::of(axes, leaves, target) }
+    }
+
     /// Values before the first that make the packs of the operand whole; none where they are so without.
     fn shift(&self, operand: usize, width: usize) -> usize {
         let at = (self.bases[operand] / self.bytes[operand] as u64) as usize % width;
         if self.how & BACKWARD == 0 { at } else { (width - 1 - at) % width }
     }
 
-    /// The words of the kernel and the number of its tiles. None where there is nothing to do.
-    #[expect(clippy::too_many_arguments, reason = "each of its own kind")]
+    /// The launch of a scan of at least one value on a device that has `resident` blocks at once; a slot has `slot` bytes.
     pub(crate) fn launch(
         &self,
         shape: &[usize],
         leaves: &Leaves<'_>,
         policy: &Policy,
-        state_bytes: usize,
+        slot: usize,
+        resident: usize,
         scalars: impl Iterator<Item = u64>,
-    ) -> Result<Option<Launch>> {
-        let (length, lines) = (self.axes.length(), self.axes.line_count());
-        let count = length * lines;
-        if count == 0 {
-            return Ok(None);
-        }
+    ) -> Result<Launch> {
         for list in [&self.axes.scanned, &self.axes.lines] {
             if list.len() > MAX_AXES {
                 return Err(AlgoError::TooManyAxes { op: "a scan", limit: MAX_AXES, got: list.len() });
             }
         }
-        let width = policy.width as usize;
-        let in_memory = || (1..).zip(leaves).filter(|(_, leaf)| !leaf.is_place).map(|(operand, _)| operand);
-        let steps = self.axes.step_along().cloned().unwrap_or_default();
-        let is_plain = self.how & PLAIN != 0;
-        let shift = if is_plain { self.shift(in_memory().next().unwrap_or(0), width) } else { 0 };
-        let whole = |operand: usize| is_plain && steps[operand] != 0 && self.shift(operand, width) == shift;
-        let tiles = (count + shift).div_ceil(policy.tile());
-        if tiles > MOST_BLOCKS {
-            return Err(AlgoError::TooLarge { op: "a scan", shape: shape.to_vec() });
+        let too_large = || AlgoError::TooLarge { op: "a scan", shape: shape.to_vec() };
+        let is_across = self.how & ACROSS != 0;
+        let Cut { head, blocks, scratch_bytes } = match is_across {
+            true => self.columns(leaves, policy, slot, resident),
+            false => self.lines(leaves, policy, slot, resident),
         }
-        let wide = count + width > i32::MAX as usize;
+        .filter(|cut| cut.blocks <= MOST_BLOCKS)
+        .ok_or_else(too_large)?;
         let mut words = Words::new();
-        words.extend([count, length].map(|n| n as u64));
-        words.extend([divisor(length), tiles as u64, 0, shift as u64, wide.into(), self.bases[0], whole(0).into()]);
-        words.extend([self.axes.scanned.len(), self.axes.lines.len()].map(|n| n as u64));
-        words.push(in_memory().all(whole).into());
+        words.extend(head);
         for &base in &self.bases[1..] {
             words.extend([base, 0]);
         }
@@ -135,16 +131,94 @@ impl Lie {
             for axis in list {
                 words.extend([axis.length as u64, divisor(axis.length.max(1))]);
                 // Where the walk goes on from line to line the step is that of all values.
-                let first = is_plain && std::ptr::eq(axis, &self.axes.scanned[0]);
-                let along = if first { &steps } else { &axis.steps };
+                let first = self.how & PLAIN != 0 && std::ptr::eq(axis, &self.axes.scanned[0]);
+                let along = self.axes.step_along().filter(|_| first).unwrap_or(&axis.steps);
                 words.extend(along.iter().map(|&step| step as u64));
             }
             words.extend(std::iter::repeat_n(0, (MAX_AXES - list.len()) * (2 + self.bases.len())));
         }
         words.extend(scalars);
-        // A word with a mark for each four bytes of a state.
-        let slot = 8 * state_bytes.div_ceil(4);
-        let scratch_bytes = if tiles > 1 { 16 + tiles * slot } else { 0 };
-        Ok(Some(Launch { words, tiles: tiles as u32, scratch_bytes }))
+        Ok(Launch { words, blocks: blocks as u32, scratch_bytes })
+    }
+
+    /// Of the kernel `lines`.
+    fn lines(&self, leaves: &Leaves<'_>, policy: &Policy, slot: usize, resident: usize) -> Option<Cut> {
+        let length = self.axes.length();
+        let count = length * self.axes.line_count();
+        let width = policy.width as usize;
+        let in_memory = || (1..).zip(leaves).filter(|(_, leaf)| !leaf.is_place).map(|(operand, _)| operand);
+        let steps = self.axes.step_along().cloned().unwrap_or_default();
+        let is_plain = self.how & PLAIN != 0;
+        let shift = if is_plain { self.shift(in_memory().next().unwrap_or(0), width) } else { 0 };
+        let whole = |operand: usize| is_plain && steps[operand] != 0 && self.shift(operand, width) == shift;
+        let tiles = (count + shift).div_ceil(policy.tile());
+        u32::try_from(tiles).ok()?;
+        let wide = count + width > i32::MAX as usize;
+        let ranks = [self.axes.scanned.len(), self.axes.lines.len()].map(|rank| rank as u64);
+        let head = [
+            count as u64,
+            length as u64,
+            divisor(length),
+            tiles as u64,
+            0,
+            shift as u64,
+            wide.into(),
+            self.bases[0],
+            whole(0).into(),
+            ranks[0],
+            ranks[1],
+            in_memory().all(whole).into(),
+        ];
+        let scratch_bytes = if tiles > 1 { DESK + tiles.checked_mul(slot)? } else { 0 };
+        Some(Cut { head, blocks: tiles.min(resident), scratch_bytes })
+    }
+
+    /// Of the kernel `columns`.
+    fn columns(&self, leaves: &Leaves<'_>, policy: &Policy, slot: usize, resident: usize) -> Option<Cut> {
+        let Policy { width, threads, unroll } = *policy;
+        let (width, rows) = (width as usize, self.axes.length());
+        let inner = &self.axes.lines[0];
+        let row_packs = inner.length.div_ceil(width);
+        let packs = row_packs * self.axes.lines[1..].iter().map(|axis| axis.length).product::<usize>();
+        let lanes = packs.next_power_of_two().min(32);
+        let groups = packs.div_ceil(lanes);
+        let tiles = rows.div_ceil(threads as usize / lanes * unroll as usize);
+        u32::try_from(tiles).ok()?;
+        // Whether each row of a pack's columns begins at a whole one.
+        let whole = |operand: usize| {
+            let others = self.axes.lines[1..].iter().chain(&self.axes.scanned);
+            inner.steps[operand] == 1
+                && (self.bases[operand] / self.bytes[operand] as u64).is_multiple_of(width as u64)
+                && others.into_iter().all(|axis| axis.steps[operand] % width as isize == 0)
+        };
+        let in_memory = (1..).zip(leaves).filter(|(_, leaf)| !leaf.is_place).map(|(operand, _)| operand);
+        let head = [
+            rows as u64,
+            packs as u64,
+            divisor(row_packs),
+            tiles as u64,
+            0,
+            lanes.trailing_zeros().into(),
+            (packs > i32::MAX as usize).into(),
+            self.bases[0],
+            whole(0).into(),
+            self.axes.scanned.len() as u64,
+            self.axes.lines.len() as u64,
+            in_memory.into_iter().all(whole).into(),
+        ];
+        let of_group = (resident / groups).clamp(1, tiles);
+        let slots = groups.checked_mul(tiles)?.checked_mul(lanes * width)?.checked_mul(slot)?;
+        let scratch_bytes = if of_group > 1 { groups * DESK + slots } else { 0 };
+        Some(Cut { head, blocks: groups.checked_mul(of_group)?, scratch_bytes })
     }
 }
+
+/// The first words of a kernel, as its contract says, and how many blocks it has.
+struct Cut {
+    head: [u64; 12],
+    blocks: usize,
+    scratch_bytes: usize,
+}
+
+/// Bytes at the head of a group's scratch memory.
+const DESK: usize = 16;

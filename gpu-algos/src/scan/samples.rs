@@ -4,7 +4,7 @@ use gpu_array::{DType, gpu_driver::Registry};
 
 use super::{
     launch::{Heads, Job, Kernel, SCAN},
-    plan::{BACKWARD, EXCLUSIVE, LINES, PLAIN, Target},
+    plan::{ACROSS, BACKWARD, EXCLUSIVE, LINES, PLAIN, Target},
 };
 use crate::reduce::{Kind, Operator, Source, samples::Sample};
 
@@ -18,6 +18,8 @@ pub(crate) fn add_to(registry: Registry) -> Registry {
         (sum(F64, F64), F64, PLAIN | BACKWARD, None),
         (sum(I64, I64), I32, PLAIN | LINES, None),
         (sum(F32, F32), F32, LINES, None),
+        (sum(F32, F32), F32, ACROSS, None),
+        (sum(I64, I64), I32, ACROSS | EXCLUSIVE, None),
         (Kind::Extreme { greatest: true }, F32, PLAIN, Some((Bool, Heads::Flags))),
         (sum(F32, F32), F32, PLAIN | EXCLUSIVE, Some((I32, Heads::Keys))),
     ];

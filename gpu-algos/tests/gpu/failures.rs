@@ -534,7 +534,7 @@ pub fn no_fallible_function_is_forgotten(_: &()) -> Outcome {
         include_str!("../../src/scan/in_place.rs"),
         include_str!("../../src/scan/launch.rs"),
         include_str!("../../src/scan/methods.rs"),
-        include_str!("../../src/scan/scan.rs"),
+        include_str!("../../src/scan/lazy.rs"),
     ];
     let found: Vec<String> = sources.into_iter().flat_map(fallible_functions).collect();
     none_forgotten(&found, OPERATIONS, OTHERS)

@@ -18,6 +18,7 @@ use testkit::{Outcome, Rng, Test, ensure, ensure_eq, tests};
 pub const TESTS: &[Test<Device>] = tests![
     lines_of_awkward_lengths,
     any_axis_of_any_layout,
+    rows_down_columns,
     segments_begin_anywhere,
     keys_that_repeat,
     types_and_nan,
@@ -152,6 +153,49 @@ pub fn any_axis_of_any_layout(device: &Device) -> Outcome {
     let column = GpuArray::from_ndarray(device, &Array2::from_shape_fn((40, 1), |(i, _)| i as f32))?;
     let got = column.broadcast((40, 100))?.cumsum().axis(Axis(1)).eval()?.to_ndarray()?;
     ensure_eq!(got, Array2::from_shape_fn((40, 100), |(i, j)| (i * (j + 1)) as f32));
+    Ok(())
+}
+
+/// Rows of many lengths, so that several blocks or one are on a column, and columns that are fewer and more than a block's.
+pub fn rows_down_columns(device: &Device) -> Outcome {
+    let mut rng = Rng(16);
+    for (rows, columns) in
+        [(1000, 4), (777, 3), (65, 130), (64, 128), (129, 257), (40, 3000), (3, 9000), (2, 1), (5000, 20)]
+    {
+        let values = Array2::from_shape_vec((rows, columns + 1), whole(&mut rng, rows * (columns + 1)))?;
+        let x = GpuArray::from_ndarray(device, &values)?;
+        for from in [0, 1] {
+            let part = values.slice(s![.., from..from + columns]);
+            for (exclusive, reverse) in [(false, false), (true, true)] {
+                let mut want = part.to_owned();
+                for mut lane in want.lanes_mut(Axis(0)) {
+                    let line = sums(&lane.to_vec(), exclusive, reverse);
+                    lane.iter_mut().zip(line).for_each(|(x, y)| *x = y);
+                }
+                let view = x.slice(s![.., from..from + columns])?;
+                let mut scan = view.cumsum().axis(Axis(0));
+                if exclusive {
+                    scan = scan.exclusive().reverse();
+                }
+                let got = scan.eval()?.to_ndarray()?;
+                ensure!(got == want, "{rows} x {columns} from {from}");
+                let got = scan.map(|sum| sum * 2.0 + &view).eval()?.to_ndarray()?;
+                ensure!(got == want * 2.0 + &part, "mapped: {rows} x {columns} from {from}");
+            }
+        }
+        let wide = x.view().cast::<i32>().cumsum().axis(Axis(0)).eval()?.to_ndarray()?;
+        let mut want = values.mapv(|x| x as i64);
+        want.accumulate_axis_inplace(Axis(0), |&earlier, x| *x += earlier);
+        ensure!(wide == want, "integers: {rows} x {columns}");
+    }
+    // Columns of columns, and rows that lie like columns.
+    let values = Array1::from(whole(&mut rng, 6 * 70 * 40)).into_shape_with_order((6, 70, 40))?;
+    let x = GpuArray::from_ndarray(device, &values)?;
+    let mut want = values.clone();
+    want.accumulate_axis_inplace(Axis(1), |&earlier, x| *x += earlier);
+    ensure!(x.cumsum().axis(Axis(1)).eval()?.to_ndarray()? == want, "middle axis");
+    let turned = x.permuted_axes((2, 1, 0))?.cumsum().axis(Axis(1)).eval()?.to_ndarray()?;
+    ensure!(turned == want.permuted_axes((2, 1, 0)), "middle axis of a turned array");
     Ok(())
 }
 

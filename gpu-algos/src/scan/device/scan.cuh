@@ -43,24 +43,30 @@ template <class O> struct Runs<O, true> {
     static __device__ __forceinline__ const typename O::State &value(const State &run) { return run.value; }
 };
 
-// What M makes of the results of a pack: they stand in those of its extra words that is_result tells. Nothing leaves them as they are.
+// What M makes of the results of a pack, with what else it reads: they stand in those of its extra words that is_result tells.
+template <class M, class A, class R, int WIDTH>
+__device__ __forceinline__ Pack<typename FirstOf<typename M::Outputs>::type, WIDTH> computed(const uint64_t *word, const Pack<R, WIDTH> &results,
+                                                                                             const typename Wide<WIDTH, typename M::Leaves>::type &in) {
+    Pack<typename FirstOf<typename M::Outputs>::type, WIDTH> out;
+#pragma unroll
+    for (int lane = 0; lane < WIDTH; lane++) {
+        uint64_t extra[M::EXTRA + 1];
+#pragma unroll
+        for (int k = 0; k < M::EXTRA; k++) extra[k] = M::is_result(k) ? as_word(results.lane[lane]) : word[A::M_EXTRA + k];
+        typename M::Leaves x;
+        typename M::Outputs y;
+        each(x, [&](auto k, auto &value) { value = get<decltype(k)::value>(in).lane[lane]; });
+        M::apply(word + A::M_SCALARS, extra, x, y);
+        out.lane[lane] = get<0>(y);
+    }
+    return out;
+}
+
+// The same for the results from number i on. Nothing leaves them as they are.
 template <class M, class A, class R, int WIDTH, int HOW> struct Behind {
     typedef typename FirstOf<typename M::Outputs>::type Out;
     static __device__ __forceinline__ Pack<Out, WIDTH> of(const uint64_t *word, const Pack<R, WIDTH> &results, int64_t i, bool whole) {
-        const auto in = read<M, A, A::M_LEAVES, WIDTH, HOW>(word, i, whole);
-        Pack<Out, WIDTH> out;
-#pragma unroll
-        for (int lane = 0; lane < WIDTH; lane++) {
-            uint64_t extra[M::EXTRA];
-#pragma unroll
-            for (int k = 0; k < M::EXTRA; k++) extra[k] = M::is_result(k) ? as_word(results.lane[lane]) : word[A::M_EXTRA + k];
-            typename M::Leaves x;
-            typename M::Outputs y;
-            each(x, [&](auto k, auto &value) { value = get<decltype(k)::value>(in).lane[lane]; });
-            M::apply(word + A::M_SCALARS, extra, x, y);
-            out.lane[lane] = get<0>(y);
-        }
-        return out;
+        return computed<M, A>(word, results, read<M, A, A::M_LEAVES, WIDTH, HOW>(word, i, whole));
     }
 };
 template <class A, class R, int WIDTH, int HOW> struct Behind<Nothing, A, R, WIDTH, HOW> {
@@ -95,8 +101,14 @@ __device__ __forceinline__ void write(const uint64_t *word, const Pack<T, WIDTH>
     }
 }
 
+// Blocks that are to fit a multiprocessor, where each thread has so many values.
+template <class O, int HOW, int THREADS, int VALUES> struct Resident {
+    typedef Runs<O, ((HOW & (LINES | FLAGS | KEYS)) != 0)> R;
+    static constexpr int BLOCKS = (VALUES * WordsOf<typename R::State>::COUNT > 32 ? 512 : 1024) / THREADS;
+};
+
 template <class E, class F, class M, class O, int HOW, int THREADS, int WIDTH, int UNROLL>
-__global__ void __launch_bounds__(THREADS, 1024 / THREADS) lines(const __grid_constant__ Words<At<E, F, M>::ALL> words) {
+__global__ void __launch_bounds__(THREADS, (Resident<O, HOW, THREADS, WIDTH * UNROLL>::BLOCKS)) lines(const __grid_constant__ Words<At<E, F, M>::ALL> words) {
     typedef At<E, F, M> A;
     constexpr bool SEGMENTS = (HOW & (LINES | FLAGS | KEYS)) != 0;
     constexpr int WARPS = THREADS / 32, TILE = THREADS * WIDTH * UNROLL;

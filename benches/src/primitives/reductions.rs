@@ -8,15 +8,13 @@ use gpu_array::{Element, GpuArray, Number, Promote};
 use ndarray::{Axis, Ix0, Ix1};
 use rayon::prelude::*;
 
+use super::BY;
 use crate::{
     arrays::{Input, Pair, Random, elements, near, rounding},
     harness::{Check, Harness, Work},
 };
 
-const BY: &str = "gpu-algos";
-
-/// Figures on a device.
-pub fn figures(harness: &mut Harness) {
+pub(super) fn figures(harness: &mut Harness) {
     let set = harness.set();
     let lengths = |longest| set.pick(vec![1 << 12], vec![1 << 20], vec![1 << 14, 1 << 20, longest]);
     for n in lengths(1 << 28) {

@@ -1,0 +1,14 @@
+//! Primitives on a device: reductions and scans.
+
+mod reductions;
+mod scans;
+
+use crate::harness::Harness;
+
+const BY: &str = "gpu-algos";
+
+/// Figures on a device.
+pub fn figures(harness: &mut Harness) {
+    reductions::figures(harness);
+    scans::figures(harness);
+}

@@ -1,0 +1,220 @@
+// Scans along an axis across which neighbours in memory lie: threads go along a kept axis, and each has some rows of a pack of columns.
+//
+// A group is the lanes of a block times WIDTH columns, a tile some rows of it: each walker, a lane's worth of threads one behind the other, has UNROLL neighbouring
+// rows. Blocks of one group draw its tiles by a ticket, leave each tile's sums in slots and add up those of all tiles before their own, as in `lines`
+// (scan.cuh), a tile by each walker at once. A group with one block needs neither.
+//
+// Contract: grid GROUPS times blocks of each group, block THREADS, no dynamic shared memory. One scanned axis. Where there are several blocks to a group SCRATCH is as
+// `Stream::with_cleared_scratch` gives it and has a Desk for each group, then, group by group and tile by tile, a slot for each column. The target is one
+// of the leaves or overlaps none.
+// Words: as of `lines`, with other meanings of some, see below; an axis as there.
+#pragma once
+#include "scan.cuh"
+
+namespace gpu {
+namespace scan {
+
+// Rows; packs of all columns, and the divisor for packs of a row of them; tiles of a group; threads of a row of packs as a power of 2.
+constexpr int ROWS = COUNT, PACKS = LENGTH, PACKS_DIVISOR = DIVISOR, GROUP_TILES = TILES, LOG_LANES = SHIFT;
+
+// A pack of each of X's leaves at a row, of which those up to `last` exist.
+template <class X, class A, int FIRST, int WIDTH>
+__device__ __forceinline__ typename Wide<WIDTH, typename X::Leaves>::type read_row(const uint64_t *word, const Offsets<A::LEAF_COUNT + 1> &base, int64_t row,
+                                                                                   int last) {
+    typename Wide<WIDTH, typename X::Leaves>::type in;
+    const uint64_t *scanned = word + A::SCANNED, *kept = word + A::LINE_AXES;
+    const bool whole = word[LEAVES_PACKED] && last == WIDTH - 1;
+    each(in, [&](auto k, auto &values) {
+        constexpr int K = FIRST + decltype(k)::value;
+        const int64_t offset = base.of[1 + K] + row * int64_t(scanned[3 + K]), step = int64_t(kept[3 + K]);
+        if (whole) {
+            load_whole(values, word[LEAVES + 2 * K], offset, step);
+        } else {
+            load(values, word[LEAVES + 2 * K], SPACED, offset, step, 0, last);
+        }
+    });
+    return in;
+}
+
+// What M makes of a pack of results.
+template <class M, class A, class R, int WIDTH> struct BehindRow {
+    typedef typename FirstOf<typename M::Outputs>::type Out;
+    static __device__ __forceinline__ Pack<Out, WIDTH> of(const uint64_t *word, const Pack<R, WIDTH> &results, const Offsets<A::LEAF_COUNT + 1> &base,
+                                                          int64_t row, int last) {
+        return computed<M, A>(word, results, read_row<M, A, A::M_LEAVES, WIDTH>(word, base, row, last));
+    }
+};
+template <class A, class R, int WIDTH> struct BehindRow<Nothing, A, R, WIDTH> {
+    typedef R Out;
+    static __device__ __forceinline__ const Pack<R, WIDTH> &of(const uint64_t *, const Pack<R, WIDTH> &results, const Offsets<A::LEAF_COUNT + 1> &, int64_t,
+                                                               int) {
+        return results;
+    }
+};
+
+template <class E, class M, class O, int HOW, int THREADS, int WIDTH, int UNROLL>
+__global__ void __launch_bounds__(THREADS) columns(const __grid_constant__ Words<At<E, Nothing, M>::ALL> words) {
+    typedef At<E, Nothing, M> A;
+    typedef typename O::State S;
+    typedef typename FirstOf<decltype(O::finish(O::settle(O::neutral()), 0))>::type Result;
+    typedef BehindRow<M, A, Result, WIDTH> Last;
+    typedef Room<S, THREADS * WIDTH> Shared;
+    SHARED(Shared, room, [1]);
+    SHARED(uint32_t, ticket, [1]);
+    SHARED(bool, is_last, [1]);
+    S *shared = reinterpret_cast<S *>(room[0].bytes);
+    const uint64_t *word = words.word, *kept = word + A::LINE_AXES;
+    const int log = int(word[LOG_LANES]), lanes = 1 << log, walkers = THREADS >> log;
+    const int lane = threadIdx.x & (lanes - 1), walker = threadIdx.x >> log;
+    const uint32_t groups = uint32_t((word[PACKS] + lanes - 1) >> log), group = blockIdx.x % groups, tiles = uint32_t(word[GROUP_TILES]);
+    const bool alone = gridDim.x == groups;
+    const int64_t rows = int64_t(word[ROWS]);
+
+    // The columns of this thread.
+    const uint64_t pack = (uint64_t(group) << log) + lane, row_packs = (kept[0] + WIDTH - 1) / WIDTH;
+    const bool exists = pack < word[PACKS];
+    const uint64_t outer = int(word[LINES_RANK]) > 1 ? quotient(pack, row_packs, word[PACKS_DIVISOR], word[WIDE]) : 0;
+    const int64_t column = int64_t(pack - outer * row_packs) * WIDTH, left = int64_t(kept[0]) - column;
+    const int last = left < WIDTH ? int(left) - 1 : WIDTH - 1;
+    Offsets<A::LEAF_COUNT + 1> base;
+#pragma unroll
+    for (int k = 0; k <= A::LEAF_COUNT; k++) base.of[k] = column * int64_t(kept[2 + k]);
+    add_place<A>(base, kept, 1, int(word[LINES_RANK]), outer, word[WIDE]);
+
+    Desk *desk = reinterpret_cast<Desk *>(word[SCRATCH]) + group;
+    const int columns_of_group = lanes * WIDTH;
+    Slot<S> *slots = reinterpret_cast<Slot<S> *>(word[SCRATCH] + groups * sizeof(Desk)) + uint64_t(group) * tiles * columns_of_group;
+
+    // Of all tiles before `done`.
+    S sum[WIDTH];
+    uint32_t done = 0;
+    gpu::wait_for_stream();
+    while (true) {
+        uint32_t tile = done;
+        if (!alone) {
+            if (threadIdx.x == 0) ticket[0] = atomicAdd(&desk->drawn, 1u);
+            __syncthreads();
+            tile = ticket[0];
+        }
+        if (tile >= tiles) break;
+
+        const int64_t first = (int64_t(tile) * walkers + walker) * UNROLL;
+        typename Wide<WIDTH, typename E::Leaves>::type in[UNROLL];
+#pragma unroll
+        for (int u = 0; u < UNROLL; u++) {
+            if (exists && first + u < rows) in[u] = read_row<E, A, A::E_LEAVES, WIDTH>(word, base, first + u, last);
+        }
+        S values[UNROLL][WIDTH];
+#pragma unroll
+        for (int u = 0; u < UNROLL; u++) {
+            const bool here = exists && first + u < rows;
+            const auto lifted = values_of<E, WIDTH>(word + A::E_SCALARS, word + A::E_EXTRA, in[u]);
+#pragma unroll
+            for (int k = 0; k < WIDTH; k++) {
+                const S one = here && k <= last ? O::lift(lifted.lane[k]) : O::settle(O::neutral());
+                values[u][k] = u > 0 ? O::join(values[u > 0 ? u - 1 : 0][k], one) : one;
+            }
+        }
+
+        // The walkers' sums up to each.
+        S here[WIDTH];
+#pragma unroll
+        for (int k = 0; k < WIDTH; k++) here[k] = values[UNROLL - 1][k];
+        for (int distance = 1; distance <= walkers; distance *= 2) {
+#pragma unroll
+            for (int k = 0; k < WIDTH; k++) shared[threadIdx.x * WIDTH + k] = here[k];
+            __syncthreads();
+            if (distance == walkers) break;
+            if (walker >= distance) {
+#pragma unroll
+                for (int k = 0; k < WIDTH; k++) here[k] = O::join(shared[(threadIdx.x - distance * lanes) * WIDTH + k], here[k]);
+            }
+            __syncthreads();
+        }
+        S before[WIDTH], all[WIDTH];
+#pragma unroll
+        for (int k = 0; k < WIDTH; k++) {
+            all[k] = shared[((walkers - 1) * lanes + lane) * WIDTH + k];
+            if (walker > 0) before[k] = shared[(threadIdx.x - lanes) * WIDTH + k];
+        }
+        if (!alone) {
+            if (walker == walkers - 1) {
+#pragma unroll
+                for (int k = 0; k < WIDTH; k++) slots[uint64_t(tile) * columns_of_group + lane * WIDTH + k].put(here[k]);
+            }
+            // The tiles before, each by a walker, added up by all.
+            while (done < tile) {
+                const uint32_t count = tile - done < uint32_t(walkers) ? tile - done : walkers;
+                S other[WIDTH];
+                if (walker < count) {
+#pragma unroll
+                    for (int k = 0; k < WIDTH; k++) other[k] = slots[uint64_t(done + walker) * columns_of_group + lane * WIDTH + k].wait();
+                }
+                __syncthreads();
+                if (walker < count) {
+#pragma unroll
+                    for (int k = 0; k < WIDTH; k++) shared[threadIdx.x * WIDTH + k] = other[k];
+                }
+                __syncthreads();
+                for (uint32_t j = 0; j < count; j++) {
+#pragma unroll
+                    for (int k = 0; k < WIDTH; k++) {
+                        const S next = shared[(j * lanes + lane) * WIDTH + k];
+                        sum[k] = done + j > 0 ? O::join(sum[k], next) : next;
+                    }
+                }
+                done += count;
+            }
+        }
+
+        const bool has_base = tile > 0 || walker > 0;
+        S from[WIDTH];
+#pragma unroll
+        for (int k = 0; k < WIDTH; k++) {
+            if (tile > 0) {
+                from[k] = walker > 0 ? O::join(sum[k], before[k]) : sum[k];
+            } else if (walker > 0) {
+                from[k] = before[k];
+            }
+            sum[k] = tile > 0 ? O::join(sum[k], all[k]) : all[k];
+        }
+        done = tile + 1;
+#pragma unroll
+        for (int u = 0; u < UNROLL; u++) {
+            const int64_t row = first + u;
+            if (!exists || row >= rows) continue;
+            Pack<Result, WIDTH> results;
+#pragma unroll
+            for (int k = 0; k < WIDTH; k++) {
+                S state;
+                if constexpr ((HOW & EXCLUSIVE) != 0) {
+                    if (u == 0) {
+                        state = has_base ? from[k] : O::settle(O::neutral());
+                    } else {
+                        const S &earlier = values[u > 0 ? u - 1 : 0][k];
+                        state = has_base ? O::join(from[k], earlier) : earlier;
+                    }
+                } else {
+                    state = has_base ? O::join(from[k], values[u][k]) : values[u][k];
+                }
+                results.lane[k] = get<0>(O::finish(state, 0));
+            }
+            const Pack<typename Last::Out, WIDTH> &out = Last::of(word, results, base, row, last);
+            const int64_t offset = base.of[0] + row * int64_t(word[A::SCANNED + 2]);
+            store<true>(out, word[TARGET], word[TARGET_PACKED] != 0, offset, int64_t(kept[2]), 0, last);
+        }
+        // The next tile's states take the place of this one's.
+        __syncthreads();
+    }
+    if (alone) return;
+
+    // The last block of the group to have looked at slots makes them zero for the next launch.
+    if (threadIdx.x == 0) is_last[0] = arrive(&desk->left) == gridDim.x / groups - 1;
+    __syncthreads();
+    if (!is_last[0]) return;
+    for (uint64_t k = threadIdx.x; k < uint64_t(tiles) * columns_of_group; k += THREADS) slots[k].clear();
+    if (threadIdx.x == 0) desk->drawn = desk->left = 0;
+}
+
+} // namespace scan
+} // namespace gpu
