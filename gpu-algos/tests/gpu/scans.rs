@@ -179,8 +179,8 @@ pub fn rows_down_columns(device: &Device) -> Outcome {
                 }
                 let got = scan.eval()?.to_ndarray()?;
                 ensure!(got == want, "{rows} x {columns} from {from}");
-                let got = scan.map(|sum| sum * 2.0 + &view).eval()?.to_ndarray()?;
-                ensure!(got == want * 2.0 + &part, "mapped: {rows} x {columns} from {from}");
+                let got = scan.map(|sum| sum * 2.0 + view).eval()?.to_ndarray()?;
+                ensure!(got == want * 2.0 + part, "mapped: {rows} x {columns} from {from}");
             }
         }
         let wide = x.view().cast::<i32>().cumsum().axis(Axis(0)).eval()?.to_ndarray()?;
