@@ -362,6 +362,11 @@ impl<'a, T: DevicePod> DeviceSliceMut<'a, T> {
         self.len == 0
     }
 
+    /// The device address, for launches with unchecked arguments and other libraries; 0 when the buffer is empty.
+    pub fn as_raw(&self) -> CUdeviceptr {
+        self.address
+    }
+
     /// The slice to read, for as long as it was borrowed to write.
     pub fn into_slice(self) -> DeviceSlice<'a, T> {
         DeviceSlice { address: self.address, len: self.len, home: self.home, _elements: PhantomData }

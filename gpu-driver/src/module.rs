@@ -256,24 +256,15 @@ pub(crate) fn find(device: &Device, module: CUmodule, lowered: &str) -> Result<C
     Ok(raw)
 }
 
-/// How much dynamic shared memory a kernel may use: 48 KiB, and more once the driver was asked. The driver's limit is one
-/// per kernel and the last word counts, so it is only ever raised.
-#[derive(Debug)]
+/// How much dynamic shared memory a kernel may use. Without asking it is what the kernel's other shared memory leaves of 48 KiB, so the driver is asked for
+/// any. Its limit is one per kernel and the last word counts, so it is only ever raised.
+#[derive(Debug, Default)]
 pub(crate) struct SharedLimit(Mutex<u32>);
-
-/// Bytes that every kernel may use.
-const UNASKED: u32 = 48 * 1024;
-
-impl Default for SharedLimit {
-    fn default() -> Self {
-        Self(Mutex::new(UNASKED))
-    }
-}
 
 impl SharedLimit {
     pub(crate) fn allow(&self, device: &Device, name: &str, function: CUfunction, bytes: u32) -> Result<()> {
         const MAX_DYNAMIC_SHARED_SIZE_BYTES: i32 = 8;
-        if bytes <= UNASKED {
+        if bytes == 0 {
             return Ok(());
         }
         let mut limit = lock(&self.0);

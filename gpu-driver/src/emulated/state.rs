@@ -156,6 +156,8 @@ pub(super) struct Function {
     pub(super) kernel: usize,
     pub(super) name: String,
     pub(super) most_dynamic_bytes: u32,
+    /// The driver was asked for them, so that they come on top of the kernel's other shared memory.
+    pub(super) is_raised: bool,
     /// The largest block, once asked for.
     pub(super) most_threads: Option<u32>,
 }

@@ -62,6 +62,20 @@ __device__ inline void let_next_start() {
 #endif
 }
 
+// sqrtf(x), the same bits, for x that is 0 or between 1e-30 and 1e30: without the branch for what lies beyond. Newton's step from the approximate
+// reciprocal root is exact to rounding there.
+__device__ __forceinline__ float sqrt_of_moderate(float x) {
+#ifdef GPU_EMULATED
+    return sqrtf(x);
+#else
+    float inverse;
+    asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(inverse) : "f"(x));
+    float root = __fmul_rn(x, inverse);
+    root = __fmaf_rn(__fmaf_rn(-root, root, x), __fmul_rn(inverse, 0.5f), root);
+    return x == 0.0f ? x : root;
+#endif
+}
+
 // Adds 1 to a counter in device memory and returns what it was. What this thread wrote before is seen by whoever sees the addition, in any
 // block, and what threads wrote before their additions to the counter up to this one is seen by this thread after it.
 //
@@ -76,6 +90,47 @@ __device__ inline uint32_t arrive(uint32_t *counter) {
     uint32_t before;
     asm volatile("atom.add.acq_rel.gpu.global.u32 %0, [%1], 1;" : "=r"(before) : "l"(counter) : "memory");
     return before;
+#endif
+}
+
+// Words that other blocks write while this one looks; each by itself is old or new.
+template <int COUNT> __device__ inline void look_at_words(uint64_t *from, uint64_t (&words)[COUNT]) {
+#if !defined(GPU_EMULATED)
+    if constexpr (COUNT == 2) {
+        // One access: a look takes as long as it has accesses.
+        asm volatile("ld.relaxed.gpu.v2.b64 {%0, %1}, [%2];" : "=l"(words[0]), "=l"(words[1]) : "l"(from) : "memory");
+    } else
+#endif
+        for (int k = 0; k < COUNT; k++) words[k] = __nv_atomic_load_n(from + k, __NV_ATOMIC_RELAXED, __NV_THREAD_SCOPE_DEVICE);
+}
+
+// Copies BYTES, which are 4, 8 or 16 and to which both addresses are aligned, from device memory to shared memory while the thread goes on: no register holds
+// them on the way. They are there for this thread behind `wait_for_copies`, and for the block's others behind a barrier after that.
+template <int BYTES> __device__ inline void copy_to_shared(void *shared, const void *global) {
+    static_assert(BYTES == 4 || BYTES == 8 || BYTES == 16, "cp.async copies 4, 8 or 16 bytes");
+#if !defined(GPU_EMULATED) && defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+    const uint32_t to = uint32_t(__cvta_generic_to_shared(shared));
+    if (BYTES == 16) {
+        asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(global) : "memory");
+    } else {
+        asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(to), "l"(global), "n"(BYTES) : "memory");
+    }
+#else
+    for (int k = 0; k < BYTES / 4; k++) static_cast<uint32_t *>(shared)[k] = static_cast<const uint32_t *>(global)[k];
+#endif
+}
+
+// The copies of this thread since the last call are one batch, which may be empty.
+__device__ inline void end_batch_of_copies() {
+#if !defined(GPU_EMULATED) && defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+    asm volatile("cp.async.commit_group;" ::: "memory");
+#endif
+}
+
+// Waits for all of this thread's batches but the last `LEFT`.
+template <int LEFT> __device__ inline void wait_for_copies() {
+#if !defined(GPU_EMULATED) && defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+    asm volatile("cp.async.wait_group %0;" ::"n"(LEFT) : "memory");
 #endif
 }
 

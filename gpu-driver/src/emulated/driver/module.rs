@@ -141,6 +141,7 @@ unsafe extern "C" fn cuModuleGetFunction(
             kernel,
             name: name.to_string_lossy().into_owned(),
             most_dynamic_bytes: DEFAULT_SHARED_BYTES,
+            is_raised: false,
             most_threads: None,
         };
         state.functions.insert(made, found);
@@ -205,6 +206,7 @@ unsafe extern "C" fn cuFuncSetAttribute(handle: *mut c_void, attribute: c_int, v
         if attribute == MAX_DYNAMIC_SHARED_SIZE_BYTES {
             let bytes = u32::try_from(value).ok().filter(|&bytes| bytes <= MOST_SHARED_BYTES);
             this.most_dynamic_bytes = bytes.ok_or(INVALID_VALUE)?;
+            this.is_raised = true;
         }
         Ok(())
     })
@@ -317,7 +319,7 @@ unsafe fn launch(
     let stream = state.stream(stream)?;
     let this = function(state, handle)?;
     let (context, module, kernel) = (this.context, this.module, this.kernel);
-    let (most_dynamic, name) = (this.most_dynamic_bytes, this.name.clone());
+    let (most_dynamic, is_raised, name) = (this.most_dynamic_bytes, this.is_raised, this.name.clone());
     state.count(context, Call::Launch)?;
     if !within(shape.grid, MOST_GRID) || !within(shape.block, MOST_BLOCK) || shape.shared_bytes > most_dynamic {
         return Err(INVALID_VALUE);
@@ -341,7 +343,7 @@ unsafe fn launch(
         dynamic_bytes: shape.shared_bytes,
         cooperative: shape.cooperative,
         overlaps: shape.overlaps,
-        raised: most_dynamic > DEFAULT_SHARED_BYTES,
+        raised: is_raised,
         ..values.order(image, kernel, name)
     };
     state.enqueue(stream, Op::Launch(Arc::new(order)))
