@@ -52,7 +52,7 @@ mod source;
 use gpu_driver::Stream;
 use smallvec::SmallVec;
 
-pub use device::{HEADERS, KERNELS, Precompile, divisor, precompile};
+pub use device::{CONSTANT, HEADERS, KERNELS, MAX_AXES, PACKED, Precompile, SPACED, divisor, pack_bytes, precompile};
 pub use expr::{Expr, IntoExpr, Operand, Rhs, constant, host};
 pub use functions::where_;
 pub use job::{Job, Target, Values, eval_all};

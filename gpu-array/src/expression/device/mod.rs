@@ -15,7 +15,7 @@ use gpu_driver::{Device, DevicePod, DeviceVec, PARAMETER_BYTES, Program, Stream}
 use smallvec::SmallVec;
 
 pub use batch::{Precompile, precompile};
-pub use plan::divisor;
+pub use plan::{CONSTANT, MAX_AXES, PACKED, SPACED, divisor, pack_bytes};
 pub use samples::KERNELS;
 pub use text::HEADERS;
 pub(crate) use {plan::extra, text::functor};

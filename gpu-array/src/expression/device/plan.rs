@@ -12,11 +12,14 @@ use crate::{
     expression::{Code, Memory},
 };
 
-/// As in `loop.cuh`.
-pub(crate) const MAX_AXES: usize = 8;
-const PACKED: u64 = 0;
-const SPACED: u64 = 1;
-const CONSTANT: u64 = 2;
+/// Most axes of a launch, after joining; as in `loop.cuh`.
+pub const MAX_AXES: usize = 8;
+/// How a leaf lies along the axis that threads go along, as in `loop.cuh`: neighbours, aligned to packs.
+pub const PACKED: u64 = 0;
+/// At a distance.
+pub const SPACED: u64 = 1;
+/// One element for all.
+pub const CONSTANT: u64 = 2;
 const CROSSED: u64 = 3;
 
 /// What is left of a block's shared memory without asking for more.
@@ -114,9 +117,9 @@ fn leaf_address(code: &Code<'_>, axes: &Axes, leaf: usize) -> u64 {
     code.leaves[leaf].address(axes.offsets[leaf + 1])
 }
 
-/// The bytes that a pack's address is a multiple of.
-fn pack_bytes(policy: &Policy, element_bytes: usize) -> u64 {
-    (policy.width as u64 * element_bytes as u64).min(16)
+/// The bytes that the address of a pack of `width` elements is a multiple of, where it is moved at once.
+pub fn pack_bytes(width: usize, element_bytes: usize) -> u64 {
+    (width as u64 * element_bytes as u64).min(16)
 }
 
 /// The words of tables and sources.
@@ -147,7 +150,7 @@ fn linear(code: &Code<'_>, axes: &Axes, policy: &Policy, target: &Target<'_>, wo
     let n = axes.places();
     let out = output_address(axes, target, 0);
     // Several outputs are new and all aligned.
-    let shift = out % pack_bytes(policy, target.sizes[0]) / target.sizes[0] as u64;
+    let shift = out % pack_bytes(policy.width as usize, target.sizes[0]) / target.sizes[0] as u64;
     words.extend_from_slice(&[n as u64, shift]);
     words.extend((0..target.addresses.len()).map(|output| output_address(axes, target, output)));
     for (number, leaf) in code.leaves.iter().enumerate() {
@@ -158,7 +161,8 @@ fn linear(code: &Code<'_>, axes: &Axes, policy: &Policy, target: &Target<'_>, wo
             _ if stride == 0 => CONSTANT,
             _ => {
                 let bytes = leaf.dtype.bytes();
-                let aligned = address.wrapping_sub(shift * bytes as u64).is_multiple_of(pack_bytes(policy, bytes));
+                let aligned =
+                    address.wrapping_sub(shift * bytes as u64).is_multiple_of(pack_bytes(policy.width as usize, bytes));
                 if aligned { PACKED } else { SPACED }
             }
         };
@@ -171,7 +175,7 @@ fn linear(code: &Code<'_>, axes: &Axes, policy: &Policy, target: &Target<'_>, wo
 
 /// Whether packs along an axis are aligned everywhere: stride 1 there, and all other strides whole packs.
 fn is_packed(axes: &Axes, axis: usize, operand: usize, address: u64, bytes: usize, policy: &Policy) -> bool {
-    let pack = pack_bytes(policy, bytes);
+    let pack = pack_bytes(policy.width as usize, bytes);
     let whole = |other: usize| axes.strides(other)[operand] * bytes as isize % pack as isize == 0;
     let mut others = (0..axes.rank()).filter(|&other| other != axis);
     axes.strides(axis)[operand] == 1 && address.is_multiple_of(pack) && others.all(whole)
