@@ -150,6 +150,16 @@ pub enum AlgoError {
         /// Name of the kernel.
         kernel: String,
     },
+    /// What a scan hands from place to place is larger than a kernel can hold.
+    #[error("{op}: states of {got} bytes; a kernel holds {limit}")]
+    StateTooLarge {
+        /// The operation.
+        op: &'static str,
+        /// The most bytes there can be.
+        limit: usize,
+        /// Those of the type.
+        got: usize,
+    },
     /// Places that are not those of the arrays.
     #[error("kernel `{kernel}`: the places {places} of arrays of {len} elements: {why}")]
     Places {

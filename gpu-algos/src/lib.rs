@@ -1,7 +1,7 @@
 //! Reductions, scans, sorts and their relatives over whole arrays.
 //!
 //! What is here now: [reductions](Reductions) and [scans](Scans) on a GPU, over all axes or some, in one kernel with the expression that they read, and
-//! [compactions](compact) of what a mask keeps; [kernels of one's own](kernels), elementwise or reductions, made of a line of CUDA C++; and on the host
+//! [compactions](compact) of what a mask keeps; [kernels of one's own](kernels), elementwise, reductions or scans, made of a line of CUDA C++; and on the host
 //! [`reference`](mod@reference), which holds reductions, scans and compaction of arrays of any layout. All of them give the same bits from run to
 //! run, those of the host for any number of threads.
 //!
@@ -47,10 +47,12 @@ pub mod compact;
 mod device;
 mod error;
 pub mod kernels;
+mod launch;
 pub mod reduce;
 pub mod reference;
 mod registry;
 pub mod scan;
+mod shape;
 
 pub use gpu_array;
 

@@ -2,18 +2,20 @@
 #![expect(unsafe_code, reason = "the launches of generated kernels")]
 
 use gpu_array::{
-    ArrayError, DType,
-    gpu_driver::{Device, GeneratedKernel, Header, LaunchConfig, PARAMETER_BYTES, Program, Stream},
+    DType,
+    gpu_driver::{Device, GeneratedKernel, Header, LaunchConfig, Program, Stream},
 };
 use smallvec::SmallVec;
 
 use super::policy::policy;
 pub(crate) use crate::scan::{FLAGS, KEYS};
 use crate::{
-    AlgoError, Result,
+    Result,
     device::{HEADERS, TILES},
+    launch::{resident, unique, with_headers},
     reduce::Source,
-    scan::{Axes, Leaves, Lie, PLAIN, Policy, SCRATCH_WORD, Target},
+    scan::{Axes, Leaves, Lie, PLAIN, Policy, Target},
+    shape::in_order,
 };
 
 pub(crate) const COMPACT: Header = Header { name: "compact.cuh", text: include_str!("device/compact.cuh") };
@@ -64,74 +66,27 @@ impl Job<'_> {
         let shape = self.heads.shape();
         let leaves: Leaves<'_> = self.sources().flat_map(|source| source.leaves()).collect();
         let strides: SmallVec<[&[isize]; 4]> = leaves.iter().map(|leaf| leaf.strides).collect();
-        let in_order = in_order(shape);
-        let target = Target { address: out.address, dtype: out.dtype, strides: &in_order };
-        let lie = Lie::of(Axes::of(shape, target.strides, &strides, None, false), &leaves, &target);
         let count: usize = shape.iter().product();
         if count == 0 {
             return Ok(false);
         }
+        let in_order = in_order(shape, 1);
+        let target = Target { address: out.address, dtype: out.dtype, strides: &in_order };
+        let lie = Lie::of(OP, Axes::of(shape, target.strides, &strides, None, false), &leaves, &target);
         let kernel = Kernel::of(self, &leaves, out.dtype, lie.how, count);
-        let scalars = self.sources().flat_map(|source| source.scalars().to_vec());
+        let scalars = self.sources().flat_map(|source| source.scalars().iter().copied());
         let extra = self.sources().flat_map(|source| source.extra());
-        let own = [out.count, out.step as u64, out.places];
-        let words = scalars.chain(extra).chain(own);
-        let (generated, threads) = (kernel.generated(stream.device())?, kernel.policy.threads);
-        let resident = resident(&generated, threads, stream.device())? as usize;
-        let launch = lie.launch(shape, &leaves, &kernel.policy, SLOT_BYTES, resident, words).map_err(named)?;
-
+        let words = scalars.chain(extra).chain([out.count, out.step as u64, out.places]);
+        let generated = kernel.generated(stream.device())?;
+        let resident = resident(&generated, kernel.policy.threads, 0, stream.device())?;
+        let launch = lie.launch(shape, &leaves, &kernel.policy, SLOT_BYTES, resident, words)?;
         let homes = unique(self.sources().flat_map(|source| source.homes()).chain(out_homes.iter().copied()));
-        let mut words = launch.words;
-        let (limit, got) = (PARAMETER_BYTES, size_of_val(&words[..]));
-        if got > limit {
-            return Err(ArrayError::TooManyArguments { limit, got }.into());
-        }
-        let config = LaunchConfig { grid: launch.blocks.into(), block: threads.into(), shared_bytes: 0 };
-        let mut enqueue = |scratch: u64| {
-            words[SCRATCH_WORD] = scratch;
-            // SAFETY: the words are what the kernel's contract asks for, which `Lie` made of the axes: every offset of a leaf lies within the views that leaves were made
-            // from, the targets have room for as many elements as there are values; all are borrowed (the targets exclusively) until this call
-            // returns and their homes come after the launch; the scratch memory is the stream's own, with a desk and slots for all tiles.
-            unsafe { generated.launch(config, &words, &homes, stream) }
-        };
-        match launch.scratch_bytes {
-            0 => enqueue(0)?,
-            bytes => stream.with_cleared_scratch(bytes, enqueue)?,
-        }
+        // SAFETY: the words are what the kernel's contract asks for, which `Lie` made of the axes: every offset of a leaf lies within the views that leaves were made
+        // from, the targets have room for as many elements as there are values; all are borrowed (the targets exclusively) until this call returns
+        // and their homes come before the launch.
+        unsafe { launch.enqueue(&generated, &homes, stream)? };
         Ok(true)
     }
-}
-
-/// The strides of an array of that shape in C order.
-fn in_order(shape: &[usize]) -> SmallVec<[isize; 4]> {
-    let mut strides: SmallVec<[isize; 4]> = SmallVec::from_elem(1, shape.len());
-    for axis in (1..shape.len()).rev() {
-        strides[axis - 1] = strides[axis].wrapping_mul(shape[axis] as isize);
-    }
-    strides
-}
-
-fn named(error: AlgoError) -> AlgoError {
-    match error {
-        AlgoError::TooManyAxes { limit, got, .. } => AlgoError::TooManyAxes { op: OP, limit, got },
-        AlgoError::TooLarge { shape, .. } => AlgoError::TooLarge { op: OP, shape },
-        other => other,
-    }
-}
-
-fn unique<'s>(streams: impl Iterator<Item = &'s Stream>) -> SmallVec<[&'s Stream; 4]> {
-    let mut homes: SmallVec<[&Stream; 4]> = SmallVec::new();
-    for home in streams {
-        if !homes.contains(&home) {
-            homes.push(home);
-        }
-    }
-    homes
-}
-
-/// Blocks that run at once.
-fn resident(kernel: &GeneratedKernel, threads: u32, device: &Device) -> Result<u32> {
-    Ok(kernel.resident_blocks(threads, 0)?.max(1) * device.multiprocessors()?)
 }
 
 /// The kernel of a job.
@@ -152,7 +107,7 @@ impl<'k> Kernel<'k> {
     }
 
     fn generated(&self, device: &Device) -> Result<GeneratedKernel> {
-        let Policy { threads, width, unroll } = self.policy;
+        let Policy { threads, width, unroll, .. } = self.policy;
         let mut key: SmallVec<[u64; 64]> = SmallVec::new();
         let numbers = u64::from(threads) << 32 | u64::from(width) << 16 | u64::from(unroll);
         key.extend([KEY, u64::from(self.how), numbers]);
@@ -175,7 +130,7 @@ impl<'k> Kernel<'k> {
             name
         };
         let (value, heads) = (add(self.job.values, "Value"), add(Some(self.job.heads), "Heads"));
-        let Policy { threads, width, unroll } = self.policy;
+        let Policy { threads, width, unroll, .. } = self.policy;
         let name = format!("gpu::compact::kept<{value}, {heads}, {}, {threads}, {width}, {unroll}>", self.how);
         program(&text, &headers, name)
     }
@@ -184,13 +139,7 @@ impl<'k> Kernel<'k> {
 fn program(text: &str, headers: &[Header], name: String) -> Program {
     let text = format!("#include \"compact.cuh\"\n{text}");
     let program = Program::new("compact.cu", text).option("-default-device").overlapping().name_expression(name);
-    let mut all: Vec<Header> = Vec::new();
-    for header in headers.iter().copied().chain(HEADERS).chain([TILES, COMPACT]) {
-        if all.iter().all(|other| other.name != header.name) {
-            all.push(header);
-        }
-    }
-    all.into_iter().fold(program, |program, header| program.header(header.name, header.text))
+    with_headers(program, headers.iter().copied().chain(HEADERS).chain([TILES, COMPACT]))
 }
 
 const LENGTHS_THREADS: u32 = 256;
@@ -204,7 +153,7 @@ pub(crate) fn lengths_program() -> Program {
 pub(crate) fn lengths(offsets: u64, runs: u64, lengths: u64, end: usize, stream: &Stream) -> Result<()> {
     let generated = stream.device().generated_kernel(&[KEY, 0], || Ok(lengths_program()))?;
     let blocks = end.div_ceil(LENGTHS_THREADS as usize).max(1);
-    let grid = resident(&generated, LENGTHS_THREADS, stream.device())?.min(blocks.try_into().unwrap_or(u32::MAX));
+    let grid = resident(&generated, LENGTHS_THREADS, 0, stream.device())?.min(blocks) as u32;
     let config = LaunchConfig { grid: grid.into(), block: LENGTHS_THREADS.into(), shared_bytes: 0 };
     let words = [offsets, runs, lengths, end as u64];
     // SAFETY: there are no more runs than places, for as many of which offsets and lengths have room; the caller owns all three, and they are of this stream.

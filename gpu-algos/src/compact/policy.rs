@@ -33,5 +33,5 @@ pub(crate) fn policy(leaves: &[LoweredLeaf<'_>], moved_bytes: usize, plain: bool
         _ if tiles(256) >= BUSY || !plain => (256, unroll(256)),
         _ => (256, unroll(256).div_ceil(4)),
     };
-    Policy { threads: threads as u32, width: width as u32, unroll: unroll as u32 }
+    Policy::new(threads as u32, width as u32, unroll as u32)
 }

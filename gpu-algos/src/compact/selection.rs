@@ -16,6 +16,7 @@ use super::{
 use crate::{
     AlgoError, Result,
     reduce::{Kind, Operator, Source, allocate, reduce_into},
+    shape::same_shape,
 };
 
 /// A compaction that has not been computed: made by the methods of [`Compaction`](super::Compaction), computed by [`Selection::eval`] or
@@ -64,11 +65,8 @@ impl<'a, T: Element> Selection<'a, T> {
     fn ready(&self) -> Result<Ready<'_, 'a>> {
         let heads = self.heads.as_ref().map_err(Clone::clone)?;
         let values = self.values.as_ref().map(|values| values.as_ref().map_err(Clone::clone)).transpose()?;
-        if let Some(values) = values
-            && values.shape() != heads.shape()
-        {
-            let (left, right) = (values.shape().to_vec(), heads.shape().to_vec());
-            return Err(AlgoError::Shape { op: "a selection by a mask", left, right });
+        if let Some(values) = values {
+            same_shape("a selection by a mask", values.shape(), heads.shape())?;
         }
         Ok(Ready { values, heads, count: heads.shape().iter().product() })
     }

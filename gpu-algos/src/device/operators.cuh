@@ -197,6 +197,39 @@ template <class V, bool GREATEST, bool IGNORE> struct ArgExtreme : Plain<Found<V
     }
 };
 
+// Bits that are in order as values are, with NaN above all.
+template <class V> __device__ __forceinline__ uint32_t ordered_bits(V x) {
+    // Of signed integers the least comes to 0.
+    return uint32_t(x) - uint32_t(Bounds<V>::least());
+}
+template <> __device__ __forceinline__ uint32_t ordered_bits<float>(float x) {
+    if (is_nan(x)) return 0xffffffffu;
+    // Zeros are equal.
+    const uint32_t bits = x == 0 ? 0u : uint32_t(__float_as_int(x));
+    return (bits >> 31) != 0 ? ~bits : bits | 0x80000000u;
+}
+
+// The same for values of up to 32 bits and fewer than 2^31 places, as one number: what is greater wins, the value's bits first, then the place's, which are
+// turned round. 0 is nowhere.
+template <class V, bool GREATEST, bool IGNORE> struct ArgExtremeNarrow : Plain<uint64_t> {
+    static constexpr bool PLACES = true;
+    typedef ArgExtreme<V, GREATEST, IGNORE> Wide;
+    typedef typename Wide::Seen Seen;
+    static __device__ __forceinline__ uint64_t neutral() { return 0; }
+    static __device__ __forceinline__ void take(uint64_t &best, V x, int64_t place) {
+        if (skipped<IGNORE>(x)) return;
+        const uint32_t bits = ordered_bits(x);
+        best = join(best, uint64_t(GREATEST || is_nan(x) ? bits : ~bits) << 32 | ~uint32_t(place));
+    }
+    static __device__ __forceinline__ Seen unseen() { return Wide::unseen(); }
+    static __device__ __forceinline__ void see(Seen &best, V x, uint32_t turn) { Wide::see(best, x, turn); }
+    static __device__ __forceinline__ void take_seen(uint64_t &best, const Seen &seen, int64_t place) { take(best, seen.value, place); }
+    static __device__ __forceinline__ uint64_t join(uint64_t a, uint64_t b) { return a > b ? a : b; }
+    static __device__ __forceinline__ Tuple<int64_t> finish(uint64_t best, int64_t) {
+        return {best == 0 ? int64_t(-1) : int64_t(uint32_t(~uint32_t(best)))};
+    }
+};
+
 // The mean, in f64 on the way.
 template <class V, class R, bool IGNORE> struct Mean {
     struct State {

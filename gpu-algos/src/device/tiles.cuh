@@ -70,6 +70,14 @@ template <class R, class S, class H = S> struct Sums {
         }
         return state;
     }
+    // The sum of those tiles of a group that come before `tile`; there is one.
+    __device__ __forceinline__ H of_group(uint32_t group, uint32_t tile) {
+        const uint32_t lane = threadIdx.x % 32, count = tile - group * GROUP < GROUP ? tile - group * GROUP : GROUP;
+        H state;
+        if (lane < count) state = of_tiles[group * GROUP + lane].wait();
+        __syncwarp();
+        return of_lanes(state, count);
+    }
     // On to `group`, several at a time.
     __device__ __forceinline__ void advance(uint32_t group) {
         constexpr uint32_t AT_ONCE = Slot<H>::WORDS > 1 ? 1 : 2;

@@ -3,7 +3,7 @@
 use gpu_array::gpu_driver::{DevicePod, KernelType};
 
 use super::{
-    ElementwiseKernel, ReductionKernel,
+    ElementwiseKernel, ReductionKernel, ScanKernel,
     declaration::{Declared, Role},
     types::Types,
 };
@@ -57,6 +57,23 @@ impl Declaration {
             None => {
                 let texts = [neutral, reduce, map].map(str::to_owned);
                 Ok(ReductionKernel::of(self.arguments, self.types, texts)?.name(name))
+            }
+        }
+    }
+
+    pub fn scan<T: DevicePod>(
+        self,
+        name: &str,
+        neutral: &str,
+        scan: &str,
+        input: &str,
+        output: &str,
+    ) -> Result<ScanKernel<T>> {
+        match self.error {
+            Some(error) => Err(error),
+            None => {
+                let texts = [neutral, scan, input, output].map(str::to_owned);
+                Ok(ScanKernel::of(self.arguments, self.types, texts)?.name(name))
             }
         }
     }

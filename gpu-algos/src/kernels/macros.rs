@@ -117,6 +117,99 @@ macro_rules! reduction_kernel {
     };
 }
 
+/// Declares a scan over places of arrays, as a function.
+///
+/// ```
+/// gpu_algos::scan_kernel! {
+///     /// `y[i] = c[i] y[i - 1] + d[i]`, from `first` on.
+///     pub fn recurrence(first: f32, c: &[f32], d: &[f32], y: &mut [f32]) {
+///         unsafe {
+///             state: Affine;
+///             neutral: "Affine{1, 0}";
+///             scan: "Affine{a.c * b.c, a.d * b.c + b.d}";
+///             input: "Affine{c[i], d[i]}";
+///             output: "y[i] = item.c * first + item.d"
+///         }
+///     }
+/// }
+///
+/// gpu_algos::scan_kernel! {
+///     /// Sums of what is before each place, from where `starts` is true on.
+///     pub fn sums_before(x: &[f64], starts: &[bool], sums: &mut [f64]) {
+///         unsafe { state: f64; neutral: "0"; scan: "a + b"; segments: "starts[i]"; input: "x[i]"; output: "sums[i] = prev_item" }
+///     }
+/// }
+///
+/// /// `y` becomes `c y + d`.
+/// #[repr(C)]
+/// #[derive(Clone, Copy, Debug, gpu_array::gpu_driver::DevicePod)]
+/// # #[device_pod(crate = gpu_array::gpu_driver)]
+/// pub struct Affine {
+///     c: f32,
+///     d: f32,
+/// }
+/// ```
+/// The arguments are those of [`elementwise_kernel!`](crate::elementwise_kernel). `state` is the type of the values that are scanned, a number or a
+/// structure with [`DevicePod`](gpu_array::gpu_driver::DevicePod). The texts are those of [`ScanKernel`](crate::kernels::ScanKernel), in the order
+/// that is seen here; behind `state` there may stand `preamble: …;`, and `segments: …;` behind `scan`.
+///
+/// What comes of it, for a kernel `f`:
+/// * `f(…)`: the scan of all places, which returns `Result<()>` ([`ScanKernel::call`](crate::kernels::ScanKernel::call) tells cost and errors);
+/// * `f::over(places, …)`: the scan of some [`Places`](crate::kernels::Places), in their order;
+/// * `f::kernel()`: the kernel itself.
+///
+/// # Safety
+/// As of [`elementwise_kernel!`](crate::elementwise_kernel). One of the two there must be:
+/// ```compile_fail
+/// gpu_algos::scan_kernel! {
+///     fn unchecked(x: &mut [f64]) { state: f64; neutral: "0"; scan: "a + b"; input: "x[i]"; output: "x[i] = item" }
+/// }
+/// ```
+///
+/// The types of a call are checked:
+/// ```compile_fail,E0277
+/// # use gpu_array::GpuArray;
+/// # fn test(x: GpuArray<f64, ndarray::Ix1>, mut z: GpuArray<f32, ndarray::Ix1>) -> gpu_algos::Result<()> {
+/// gpu_algos::scan_kernel! {
+///     fn sums(x: &[f32], z: &mut [f32]) { unsafe { state: f32; neutral: "0"; scan: "a + b"; input: "x[i]"; output: "z[i] = item" } }
+/// }
+/// sums(&x, &mut z)
+/// # }
+/// ```
+/// What is written is lent to the kernel alone:
+/// ```compile_fail,E0502
+/// # use gpu_array::GpuArray;
+/// # fn test(mut z: GpuArray<f32, ndarray::Ix1>) -> gpu_algos::Result<()> {
+/// gpu_algos::scan_kernel! {
+///     fn sums(x: &[f32], z: &mut [f32]) { unsafe { state: f32; neutral: "0"; scan: "a + b"; input: "x[i]"; output: "z[i] = item" } }
+/// }
+/// sums(&z, &mut z)
+/// # }
+/// ```
+/// A state is plain data of the device:
+/// ```compile_fail,E0277
+/// gpu_algos::scan_kernel! {
+///     fn sums(x: &[f32], z: &mut [f32]) { unsafe { state: String; neutral: "0"; scan: "a + b"; input: "x[i]"; output: "z[i] = item" } }
+/// }
+/// ```
+#[macro_export]
+macro_rules! scan_kernel {
+    ($(#[$meta:meta])* $vis:vis unsafe fn $name:ident($($arguments:tt)*) { state: $state:ty; $($body:tt)* }) => {
+        $crate::__elementwise_kernel! { @read
+            { [$(#[$meta])*] [$vis] [unsafe] $name, $crate::kernels::ScanKernel<$state>, (), scan $state, [$($body)*] } [] [] [] $($arguments)*, }
+    };
+    ($(#[$meta:meta])* $vis:vis fn $name:ident($($arguments:tt)*) { unsafe { state: $state:ty; $($body:tt)* } }) => {
+        $crate::__elementwise_kernel! { @read
+            { [$(#[$meta])*] [$vis] [] $name, $crate::kernels::ScanKernel<$state>, (), scan $state, [$($body)*] } [] [] [] $($arguments)*, }
+    };
+    ($(#[$meta:meta])* $vis:vis fn $name:ident($($arguments:tt)*) { unsafe { $($body:tt)* } }) => {
+        ::core::compile_error!("a scan begins with the type of what it scans: `state: f32;`");
+    };
+    ($(#[$meta:meta])* $vis:vis fn $name:ident($($arguments:tt)*) { $($body:tt)* }) => {
+        ::core::compile_error!("nothing checks the text of a kernel: put it into `unsafe { … }`, or make the function `unsafe`");
+    };
+}
+
 /// Reads arguments one by one into parameters, values and declarations; then the texts.
 #[doc(hidden)]
 #[macro_export]
@@ -212,6 +305,15 @@ macro_rules! __elementwise_kernel {
         ::core::result::Result::map($declared.reduction::<$output>(::core::stringify!($name), $neutral, $reduce, $map), |kernel| {
             $(let kernel = kernel.preamble($preamble);)?
             $(let kernel = if $commutative { kernel.commutative() } else { kernel };)?
+            kernel
+        })
+    };
+    (@scan $declared:ident $name:ident $state:ty, [
+        $(preamble: $preamble:expr;)? neutral: $neutral:expr; scan: $scan:expr; $(segments: $segments:expr;)? input: $input:expr; output: $output:expr $(;)?
+    ]) => {
+        ::core::result::Result::map($declared.scan::<$state>(::core::stringify!($name), $neutral, $scan, $input, $output), |kernel| {
+            $(let kernel = kernel.preamble($preamble);)?
+            $(let kernel = kernel.segments($segments);)?
             kernel
         })
     };

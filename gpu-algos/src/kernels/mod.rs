@@ -1,4 +1,4 @@
-//! Kernels of one's own: a line of CUDA C++ that is run for each element of arrays.
+//! Kernels of one's own: a line of CUDA C++ that is run for each element of arrays, or that joins elements.
 //!
 //! In a declaration the Rust compiler checks each call against the kernel's parameters:
 //! ```no_run
@@ -19,7 +19,8 @@
 //! lin_comb(5.0, &x, 6.0, &y, &mut z)?;
 //! # Ok::<(), gpu_algos::AlgoError>(())
 //! ```
-//! What is not there before the program runs is made from strings: [`ElementwiseKernel`].
+//! What is not there before the program runs is made from strings: [`ElementwiseKernel`]. Reductions ([`reduction_kernel!`](crate::reduction_kernel),
+//! [`ReductionKernel`]) and scans ([`scan_kernel!`](crate::scan_kernel), [`ScanKernel`], [`ArrayScanKernel`]) take an operator of the user's.
 //!
 //! # What the text sees
 //! * `i` and `n`, 64-bit signed integers: the place, and the length of the arrays. The text is run once for each place; which thread runs it, and in
@@ -30,6 +31,7 @@
 //!   the preamble holds.
 //! * What the loop preparation declares, a set of it in each thread. `gpu::first_index()` is the number of the thread and `gpu::index_step()` the
 //!   number of threads there are.
+//! * In the operator of a reduction or a scan `a` and `b`, and nothing else but the preamble; in the output of a scan `item` and `prev_item`.
 //!
 //! The kernel touches memory only for what the text uses: an argument that it does not mention is neither read nor written, and what it stores under a
 //! condition is stored where the condition holds.
@@ -48,9 +50,15 @@
 //! 6. Braces and parentheses of each text are balanced, and no text ends in the middle of a comment. Names that begin with `gpu_` are not used.
 //! 7. It ends, and does what C++ defines: no division of an integer by 0, no overflow of a signed integer, no shift by more than a type has bits.
 //!
+//! 8. The operator of a reduction or a scan is defined for whatever values of places and `neutral` give together, also where no result needs it.
+//!    Where a scan's `item` or `prev_item` is an index, or says whether something is written, the operator is associative and `neutral` is neutral:
+//!    else there is no saying what they are.
+//!
+//! What a place reads itself and then writes is in order: a scan's input and segments are computed before the output of the same place.
+//!
 //! A kernel that is made at run time is called in an `unsafe` block: the call says that text and arguments keep to this. In
-//! [`elementwise_kernel!`](crate::elementwise_kernel) either the function is `unsafe`, and its callers say so, or the text stands in an `unsafe` block, by which its
-//! author says that it does whatever the arguments are.
+//! [`elementwise_kernel!`](crate::elementwise_kernel) either the function is `unsafe`, and its callers say so, or the text stands in an `unsafe`
+//! block, by which its author says that it does whatever the arguments are.
 //!
 //! # Structures
 //! A `#[repr(C)]` structure becomes an element type by [`#[derive(DevicePod)]`](gpu_array::gpu_driver::DevicePod); its arrays are
@@ -90,6 +98,7 @@ mod macros;
 mod places;
 mod program;
 mod reduction;
+mod scan;
 mod types;
 
 pub use arguments::{Input, KernelArg, Output};
@@ -98,5 +107,15 @@ pub use builder::Declaration;
 pub use elementwise::ElementwiseKernel;
 pub use places::Places;
 pub use reduction::ReductionKernel;
+pub use scan::{ArrayScanKernel, ScanKernel};
 
-pub(crate) use {declaration::NUMBERS, elementwise::samples};
+pub(crate) use declaration::NUMBERS;
+
+/// Kernels that stand for all others where kernels are checked without a device.
+pub(crate) mod samples {
+    use gpu_array::gpu_driver::Registry;
+
+    pub(crate) fn add_to(registry: Registry) -> Registry {
+        super::scan::samples::add_to(super::elementwise::samples::add_to(registry))
+    }
+}

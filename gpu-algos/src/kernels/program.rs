@@ -2,6 +2,12 @@
 
 use gpu_array::gpu_driver::{Header, Program};
 
+use super::{
+    declaration::{Declared, Role},
+    types::Types,
+};
+use crate::Result;
+
 /// The loop over places, and what the text of any kernel sees.
 pub(super) const ELEMENTWISE: Header =
     Header { name: "elementwise.cuh", text: include_str!("elementwise/elementwise.cuh") };
@@ -15,4 +21,49 @@ pub(super) fn hash(program: &Program) -> [u64; 4] {
         *word = u64::from_str_radix(digits, 16).unwrap_or_default();
     }
     words
+}
+
+/// What the texts of reductions and scans begin with: includes, structures, the preamble, and the operator as the functions `gpu_neutral` and
+/// `gpu_join` (no text at all is an error there, which it is not behind `return`). They, and all of ours that a user's text is in, stand where no name of ours hides one of the preamble's.
+pub(super) fn beginning(types: &Types, preamble: &str, state: &str, neutral: &str, join: &str) -> String {
+    format!(
+        "#include \"{}\"\n{}{preamble}\n\
+         typedef {state} gpu_state;\n\
+         static __device__ __forceinline__ gpu_state gpu_neutral() {{ gpu_state gpu_made = {neutral}; return gpu_made; }}\n\
+         static __device__ __forceinline__ gpu_state gpu_join(const gpu_state &a, const gpu_state &b) {{ gpu_state gpu_made = {join}; return gpu_made; }}\n\
+         template <class V> __device__ __forceinline__ V gpu_value(const uint64_t *words) {{\n\
+         \x20   union Both {{ V value; uint64_t word[(sizeof(V) + 7) / 8]; __device__ Both() {{}} }} both;\n\
+         \x20   for (int k = 0; k < int((sizeof(V) + 7) / 8); k++) both.word[k] = words[k];\n\
+         \x20   return both.value;\n}}\n",
+        ELEMENTWISE.name,
+        types.text()
+    )
+}
+
+/// Declarations of the arguments as names in a function, from the words of `gpu_words` from number `word` on, and the number behind the last of them.
+///
+/// # Errors
+/// `UnknownType`.
+pub(super) fn named(kernel: &str, arguments: &[Declared], types: &Types, mut word: usize) -> Result<(String, usize)> {
+    let mut names = String::new();
+    for argument in arguments {
+        let bytes = types.find(kernel, argument)?.bytes;
+        let (element, name) = (argument.element(), &argument.name);
+        names += &match argument.role {
+            Role::Value => {
+                format!("        [[maybe_unused]] const {element} {name} = gpu_value<{element}>(gpu_words + {word});\n")
+            }
+            Role::Input => {
+                format!(
+                    "        [[maybe_unused]] const {element} *{name} = reinterpret_cast<const {element} *>(gpu_words[{word}]);\n"
+                )
+            }
+            Role::Output => format!(
+                "        [[maybe_unused]] {element} *{name} = reinterpret_cast<{element} *>(gpu_words[{word}]);\n"
+            ),
+        };
+        names += &format!("        static_assert(sizeof({element}) == {bytes}, \"the size in Rust\");\n");
+        word += if argument.role == Role::Value { bytes.div_ceil(size_of::<u64>()) } else { 1 };
+    }
+    Ok((names, word))
 }

@@ -23,7 +23,7 @@ use super::{
     bind,
     declaration::{self, Declared, Role},
     places::Progression,
-    program::{ELEMENTWISE, hash},
+    program::{ELEMENTWISE, beginning, hash, named},
     types::Types,
 };
 use crate::{
@@ -212,30 +212,10 @@ impl<T: DevicePod> ReductionKernel<T> {
 
     fn make(&self) -> Result<Made> {
         let [neutral, reduce, map] = &self.texts;
-        let mut names = String::new();
-        let mut word = 1;
-        for argument in &self.arguments {
-            let bytes = self.types.find(&self.name, argument)?.bytes;
-            let (element, name) = (argument.element(), &argument.name);
-            names += &match argument.role {
-                Role::Value => {
-                    format!("        const {element} {name} = gpu_user::value<{element}>(gpu_extra + {word});\n")
-                }
-                _ => format!(
-                    "        const {element} *{name} = reinterpret_cast<const {element} *>(gpu_extra[{word}]);\n"
-                ),
-            };
-            names += &format!("        static_assert(sizeof({element}) == {bytes}, \"the size in Rust\");\n");
-            word += if argument.role == Role::Value { bytes.div_ceil(size_of::<u64>()) } else { 1 };
-        }
-        let definition = format!(
-            "#include \"{}\"\n{}{}\n{}",
-            ELEMENTWISE.name,
-            self.types.text(),
-            self.preamble,
-            operator(T::CUDA_NAME, neutral, reduce, self.commutative)
-        );
-        let value = value(word, &names, map);
+        let (names, words) = named(&self.name, &self.arguments, &self.types, 1)?;
+        let beginning = beginning(&self.types, &self.preamble, T::CUDA_NAME, neutral, reduce);
+        let definition = beginning + &operator(self.commutative);
+        let value = value(words, &names, map);
         let key = hash(&Program::new("", format!("{definition}{value}")));
         let commutative = self.commutative;
         let operator = Arc::new(Custom { definition, key, state_bytes: size_of::<T>(), commutative });
@@ -254,34 +234,30 @@ impl<T: DevicePod> ReductionKernel<T> {
 }
 
 /// The operator of a reduction, for `reduce.cuh`.
-fn operator(result: &str, neutral: &str, reduce: &str, commutative: bool) -> String {
+fn operator(commutative: bool) -> String {
     format!(
         "namespace gpu_user {{\n\
-         typedef {result} Result;\n\
-         template <class V> __device__ V value(const uint64_t *words) {{\n\
-         \x20   union Both {{ V value; uint64_t word[(sizeof(V) + 7) / 8]; __device__ Both() {{}} }} both;\n\
-         \x20   for (int k = 0; k < int((sizeof(V) + 7) / 8); k++) both.word[k] = words[k];\n\
-         \x20   return both.value;\n}}\n\
          struct Operator {{\n\
-         \x20   typedef Result Local;\n    typedef Result State;\n\
+         \x20   typedef gpu_state Local;\n    typedef gpu_state State;\n\
          \x20   static constexpr bool COMMUTATIVE = {commutative}, LANES = true, PLACES = false;\n\
-         \x20   static __device__ Result neutral() {{ return {neutral}; }}\n\
-         \x20   static __device__ Result join(const Result &a, const Result &b) {{ return {reduce}; }}\n\
-         \x20   static __device__ void take(Result &all, const Result &next, int64_t) {{ all = join(all, next); }}\n\
-         \x20   static __device__ Result settle(const Result &local) {{ return local; }}\n\
-         \x20   static __device__ gpu::Tuple<Result> finish(const Result &state, int64_t) {{\n\
-         \x20       gpu::Tuple<Result> results;\n        gpu::get<0>(results) = state;\n        return results;\n    }}\n}};\n}}\n"
+         \x20   static __device__ State neutral() {{ return gpu_neutral(); }}\n\
+         \x20   static __device__ State join(const State &a, const State &b) {{ return gpu_join(a, b); }}\n\
+         \x20   static __device__ void take(State &all, const State &next, int64_t) {{ all = gpu_join(all, next); }}\n\
+         \x20   static __device__ State settle(const State &local) {{ return local; }}\n\
+         \x20   static __device__ gpu::Tuple<State> finish(const State &state, int64_t) {{\n\
+         \x20       gpu::Tuple<State> results;\n        gpu::get<0>(results) = state;\n        return results;\n    }}\n}};\n}}\n"
     )
 }
 
 /// What is reduced: a structure as those of expressions, with one leaf, the place.
 fn value(words: usize, names: &str, map: &str) -> String {
     format!(
-        "struct Value {{\n    typedef gpu::Tuple<gpu::Place> Leaves;\n    typedef gpu::Tuple<gpu_user::Result> Outputs;\n\
+        "static __device__ __forceinline__ gpu_state gpu_map(const uint64_t *gpu_words, const int64_t i) {{\n\
+         \x20       [[maybe_unused]] const int64_t n = int64_t(gpu_words[0]);\n{names}        return {map};\n}}\n\
+         struct Value {{\n    typedef gpu::Tuple<gpu::Place> Leaves;\n    typedef gpu::Tuple<gpu_state> Outputs;\n\
          \x20   static constexpr int SCALARS = 0, EXTRA = {words};\n\
-         \x20   static __device__ void apply(const uint64_t *, const uint64_t *gpu_extra, const Leaves &gpu_place, Outputs &gpu_out) {{\n\
-         \x20       const int64_t i = gpu::get<0>(gpu_place).value, n = int64_t(gpu_extra[0]);\n{names}\
-         \x20       gpu::get<0>(gpu_out) = [&]() -> gpu_user::Result {{ return {map}; }}();\n    }}\n}};\n"
+         \x20   static __device__ void apply(const uint64_t *, const uint64_t *words, const Leaves &place, Outputs &out) {{\n\
+         \x20       gpu::get<0>(out) = gpu_map(words, gpu::get<0>(place).value);\n    }}\n}};\n"
     )
 }
 

@@ -8,9 +8,9 @@ use super::operator::Operator;
 /// Of each leaf.
 pub(crate) type Leaves<'l> = SmallVec<[LoweredLeaf<'l>; 4]>;
 
-/// Distances of neighbours along an axis, in elements: the operand's own one (of places along a reduced axis, of results along a kept one), then that of
-/// each leaf.
-type Steps = SmallVec<[isize; 5]>;
+/// Distances of neighbours along an axis, in elements: the operand's own one (of places along a reduced axis, of results along a kept one and in a scan), then
+/// that of each leaf.
+pub(crate) type Steps = SmallVec<[isize; 5]>;
 
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Axis {
@@ -113,7 +113,7 @@ fn main_leaf(leaves: &Leaves<'_>, all: &[Axis]) -> Option<usize> {
 }
 
 /// Joins axes that lie behind one another for every operand.
-fn join(axes: &mut SmallVec<[Axis; 4]>) {
+pub(crate) fn join(axes: &mut SmallVec<[Axis; 4]>) {
     let mut joined: SmallVec<[Axis; 4]> = SmallVec::new();
     for axis in axes.drain(..) {
         match joined.last_mut() {
@@ -124,7 +124,8 @@ fn join(axes: &mut SmallVec<[Axis; 4]>) {
     *axes = joined;
 }
 
-fn follows(axis: &Axis, inner: &Axis) -> bool {
+/// Whether `axis` goes on where `inner` ends, for every operand.
+pub(crate) fn follows(axis: &Axis, inner: &Axis) -> bool {
     axis.steps
         .iter()
         .zip(&inner.steps)

@@ -16,13 +16,18 @@ use smallvec::SmallVec;
 use super::{
     axes::Axes,
     operator::{Custom, Kind, Operator},
-    plan::{SCRATCH_WORD, Scratch, plan},
-    policy::Policy,
+    plan::{is_all, plan},
+    policy::{Form, Policy},
     source::Source,
 };
-use crate::{Result, device::HEADERS};
+use crate::{
+    Result,
+    device::HEADERS,
+    launch::{unique, with_headers},
+};
 
 pub(crate) const REDUCE: Header = Header { name: "reduce.cuh", text: include_str!("device/reduce.cuh") };
+const ALL: Header = Header { name: "all.cuh", text: include_str!("device/all.cuh") };
 
 /// What keys of reductions begin with: no other crate's do.
 const KEY: u64 = u64::from_be_bytes(*b"gpu.redu");
@@ -48,37 +53,23 @@ pub(crate) fn run(
 ) -> Result<()> {
     let leaves = source.leaves();
     let count = source.shape().iter().zip(is_kept).filter(|(_, kept)| !**kept).map(|(&length, _)| length).product();
+    let operator = &operator.narrowed(count);
     let device = stream.device();
     let axes = Axes::of(source.shape(), &leaves, is_kept, kept_strides, operator);
-    let policy = Policy::of(&leaves, operator, axes.along_kept);
-    let kernel = kernel(source, operator, &policy, axes.along_kept, device)?;
+    let mut policy = Policy::of(&leaves, operator, axes.along_kept);
+    if is_all(&leaves, &axes, operator, &policy) {
+        policy.form = Form::All;
+    }
+    let kernel = kernel(source, operator, &policy, device)?;
 
-    let blocks = kernel.resident_blocks(policy.threads, 0)?.clamp(1, policy.most_blocks);
+    let blocks = kernel.resident_blocks(policy.block(), 0)?.clamp(1, policy.most_blocks);
     let threads = device.multiprocessors()? as usize * (blocks * policy.threads) as usize;
     let Some(launch) = plan(source, &leaves, &axes, operator, &policy, targets, count, threads)? else { return Ok(()) };
 
-    let mut homes = source.homes();
-    if let Some(home) = target_home.filter(|home| !homes.contains(home)) {
-        homes.push(home);
-    }
-    let mut words = launch.words;
-    let limit = gpu_array::gpu_driver::PARAMETER_BYTES;
-    if size_of_val(&words[..]) > limit {
-        return Err(gpu_array::ArrayError::TooManyArguments { limit, got: size_of_val(&words[..]) }.into());
-    }
-    let mut enqueue = |scratch: u64| {
-        words[SCRATCH_WORD] = scratch;
-        // SAFETY: the words are what the kernel's contract asks for, which `plan` made of the axes: every offset lies within the views that leaves and
-        // targets were made from, which are borrowed (the targets exclusively) until this call returns and whose homes come after
-        // the launch; the scratch memory is the stream's own, and has what the contract asks for.
-        unsafe { kernel.launch(launch.config, &words, &homes, stream) }
-    };
-    match launch.scratch {
-        Scratch::None => enqueue(0)?,
-        Scratch::Slots(bytes) => stream.with_cleared_scratch(bytes, enqueue)?,
-        Scratch::States(bytes) => stream.with_scratch(bytes, enqueue)?,
-    }
-    Ok(())
+    let homes = unique(source.homes().into_iter().chain(target_home));
+    // SAFETY: the words are what the kernel's contract asks for, which `plan` made of the axes: every offset lies within the views that leaves and
+    // targets were made from, which are borrowed (the targets exclusively) until this call returns and whose homes come before the launch.
+    unsafe { launch.enqueue(&kernel, &homes, stream) }
 }
 
 /// The result of a user's reduction over the places of `source`, into an element at `target`.
@@ -95,37 +86,35 @@ pub(crate) fn reduce_custom(
 /// Makes the kernel of [`reduce_custom`] ahead.
 pub(crate) fn compile_custom(source: &impl Source, operator: &Arc<Custom>, device: &Device) -> Result<()> {
     let operator = custom(operator);
-    let policy = Policy::of(&source.leaves(), &operator, false);
-    kernel(source, &operator, &policy, false, device).map(drop)
+    let mut policy = Policy::of(&source.leaves(), &operator, false);
+    if operator.is_commutative() {
+        policy.form = Form::All;
+    }
+    kernel(source, &operator, &policy, device).map(drop)
 }
 
 fn custom(operator: &Arc<Custom>) -> Operator {
     Operator::new(Kind::Custom(operator.clone()), DType::U8, false)
 }
 
-fn kernel(
-    source: &impl Source,
-    operator: &Operator,
-    policy: &Policy,
-    along_kept: bool,
-    device: &Device,
-) -> Result<GeneratedKernel> {
+fn kernel(source: &impl Source, operator: &Operator, policy: &Policy, device: &Device) -> Result<GeneratedKernel> {
     let mut key: SmallVec<[u64; 64]> = SmallVec::new();
-    key.extend_from_slice(&[KEY, u64::from(along_kept), operator.key()]);
+    key.extend_from_slice(&[KEY, policy.form as u64, operator.key()]);
     source.add_key(&mut key);
-    Ok(device.generated_kernel(&key, || Ok(program(source, operator, policy, along_kept)))?)
+    Ok(device.generated_kernel(&key, || Ok(program(source, operator, policy)))?)
 }
 
-pub(crate) fn program(source: &impl Source, operator: &Operator, policy: &Policy, along_kept: bool) -> Program {
-    let name = policy.template(along_kept, "Value", &operator.text());
+pub(crate) fn program(source: &impl Source, operator: &Operator, policy: &Policy) -> Program {
+    let name = policy.template("Value", &operator.text());
+    let more = (policy.form == Form::All).then_some(ALL);
+    let header = more.map_or(REDUCE.name, |header| header.name);
     let bytes = operator.state_bytes().next_multiple_of(8);
     let (value, headers) = source.text("Value");
     let custom = operator.definition();
     let text = format!(
-        "#include \"reduce.cuh\"\n{custom}{value}static_assert(sizeof({}::State) <= {bytes}, \"the room for states\");\n",
+        "#include \"{header}\"\n{custom}{value}static_assert(sizeof({}::State) <= {bytes}, \"the room for states\");\n",
         operator.text()
     );
     let program = Program::new("reduction.cu", text).option("-default-device").overlapping().name_expression(name);
-    let headers = headers.into_iter().chain(HEADERS).chain([REDUCE]);
-    headers.fold(program, |program, header| program.header(header.name, header.text))
+    with_headers(program, headers.into_iter().chain(HEADERS).chain([REDUCE]).chain(more))
 }

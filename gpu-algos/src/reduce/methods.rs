@@ -177,13 +177,13 @@ reductions! {
     /// The least and the greatest of what is not NaN, in one pass.
     fn nanmin_max() -> Pair<Self::Elem, Self::Elem> where Element, Kind::MinMax, true;
     /// The place of the first of the least values, or of the first NaN; places count the reduced axes in C order.
-    fn argmin() -> i64 where Element, Kind::ArgExtreme { greatest: false }, false;
+    fn argmin() -> i64 where Element, Kind::ArgExtreme { greatest: false, narrow: false }, false;
     /// The place of the first of the greatest values, or of the first NaN; places count the reduced axes in C order.
-    fn argmax() -> i64 where Element, Kind::ArgExtreme { greatest: true }, false;
+    fn argmax() -> i64 where Element, Kind::ArgExtreme { greatest: true, narrow: false }, false;
     /// The place of the first of the least values that are not NaN; -1 where nothing else is there (NumPy raises an error).
-    fn nanargmin() -> i64 where Element, Kind::ArgExtreme { greatest: false }, true;
+    fn nanargmin() -> i64 where Element, Kind::ArgExtreme { greatest: false, narrow: false }, true;
     /// The place of the first of the greatest values that are not NaN; -1 where nothing else is there (NumPy raises an error).
-    fn nanargmax() -> i64 where Element, Kind::ArgExtreme { greatest: true }, true;
+    fn nanargmax() -> i64 where Element, Kind::ArgExtreme { greatest: true, narrow: false }, true;
     /// Whether a value is not 0. NaN is not.
     fn any() -> bool where Element, Kind::Logical { all: false }, false;
     /// Whether no value is 0.

@@ -18,7 +18,7 @@
 //! block of a result joins what the others left in the stream's scratch memory, so that one launch is enough (the single-pass scheme of the CUDA sample
 //! `threadFenceReduction`).
 
-mod axes;
+pub(crate) mod axes;
 mod launch;
 mod methods;
 mod operator;

@@ -47,6 +47,8 @@ pub(crate) enum Kind {
     MinMax,
     ArgExtreme {
         greatest: bool,
+        /// Of values and places that fit 32 bits each.
+        narrow: bool,
     },
     Mean {
         result: DType,
@@ -84,7 +86,7 @@ impl Operator {
             }
             Kind::Count => value.to_owned(),
             Kind::Logical { all } => format!("{value}, {all}"),
-            Kind::Extreme { greatest } | Kind::ArgExtreme { greatest } => format!("{value}, {greatest}, {ignore}"),
+            Kind::Extreme { greatest } | Kind::ArgExtreme { greatest, .. } => format!("{value}, {greatest}, {ignore}"),
             Kind::MinMax => format!("{value}, {ignore}"),
             Kind::Mean { result } => format!("{}, {ignore}", of(*result)),
             Kind::Variance { result, ddof }
@@ -112,6 +114,7 @@ impl Operator {
             Kind::Logical { .. } => "Logical",
             Kind::Extreme { .. } => "Extreme",
             Kind::MinMax => "MinMax",
+            Kind::ArgExtreme { narrow: true, .. } => "ArgExtremeNarrow",
             Kind::ArgExtreme { .. } => "ArgExtreme",
             Kind::Mean { .. } => "Mean",
             Kind::Variance { .. } => "Variance",
@@ -132,7 +135,9 @@ impl Operator {
             Kind::Logical { all } => (3, [DType::Bool; 2], u32::from(*all)),
             Kind::Extreme { greatest } => (4, [self.value; 2], u32::from(*greatest)),
             Kind::MinMax => (5, [self.value; 2], 0),
-            Kind::ArgExtreme { greatest } => (6, [DType::I64; 2], u32::from(*greatest)),
+            Kind::ArgExtreme { greatest, narrow } => {
+                (6, [DType::I64; 2], u32::from(*greatest) | u32::from(*narrow) << 1)
+            }
             Kind::Mean { result } => (7, [*result; 2], 0),
             Kind::Variance { result, ddof } => (8, [*result; 2], *ddof),
             Kind::Deviation { result, ddof } => (9, [*result; 2], *ddof),
@@ -150,7 +155,7 @@ impl Operator {
         match &self.kind {
             Kind::Sum { carried, .. } | Kind::Product { carried, .. } => carried.bytes(),
             Kind::Logical { .. } => 4,
-            Kind::Count => 8,
+            Kind::Count | Kind::ArgExtreme { narrow: true, .. } => 8,
             Kind::Extreme { .. } | Kind::NormMax => self.value.bytes(),
             Kind::ArgExtreme { .. } | Kind::MinMax | Kind::Mean { .. } => 16,
             Kind::NormL2 => 24,
@@ -162,6 +167,15 @@ impl Operator {
     /// Whether a thread's own state is large, so that it should have few of them.
     pub(crate) fn is_large(&self) -> bool {
         self.state_bytes() > 16
+    }
+
+    /// Of `count` values: what is less to carry where it is enough.
+    pub(crate) fn narrowed(&self, count: usize) -> Self {
+        let mut operator = self.clone();
+        if let Kind::ArgExtreme { narrow, .. } = &mut operator.kind {
+            *narrow = self.value.bytes() <= 4 && count <= i32::MAX as usize;
+        }
+        operator
     }
 
     /// Carries sums and products of f32 in f64.
@@ -207,7 +221,7 @@ impl Operator {
             Kind::Extreme { greatest: true } => Some("max"),
             Kind::Extreme { .. } => Some("min"),
             Kind::MinMax => Some("min_max"),
-            Kind::ArgExtreme { greatest: true } => Some("argmax"),
+            Kind::ArgExtreme { greatest: true, .. } => Some("argmax"),
             Kind::ArgExtreme { .. } => Some("argmin"),
             _ => None,
         }

@@ -1,51 +1,28 @@
 //! From the axes of a reduction to a launch: which kernel, how many threads and blocks for a result, the words.
 
-use gpu_array::{DType, expression::divisor, gpu_driver::LaunchConfig};
+use gpu_array::{
+    DType,
+    expression::{CONSTANT, LoweredLeaf, MAX_AXES, PACKED, SPACED, divisor, pack_bytes},
+    gpu_driver::LaunchConfig,
+};
 use smallvec::SmallVec;
 
 use super::{
     axes::{Axes, Axis, Leaves},
     operator::Operator,
-    policy::Policy,
+    policy::{Form, Policy},
     source::Source,
 };
-use crate::{AlgoError, Result};
-
-/// As in gpu-array's `loop.cuh`.
-const MAX_AXES: usize = 8;
-const PACKED: u64 = 0;
-const SPACED: u64 = 1;
-const CONSTANT: u64 = 2;
+use crate::{
+    AlgoError, Result,
+    launch::{Launch, MOST_BLOCKS, SLOTS_BEHIND, Scratch, Words},
+};
 
 /// Counters in the stream's scratch memory.
 const COUNTERS: usize = gpu_array::gpu_driver::SCRATCH_COUNTERS / size_of::<u32>();
 
-/// Blocks of a grid.
-const MOST_BLOCKS: usize = i32::MAX as usize;
-
-pub(crate) type Words = SmallVec<[u64; 96]>;
-
-/// A launch, but for the address of the scratch memory.
-#[derive(Clone, Debug)]
-pub(crate) struct Launch {
-    pub(crate) words: Words,
-    pub(crate) config: LaunchConfig,
-    pub(crate) scratch: Scratch,
-}
-
-/// Memory in which blocks leave states for each other, in bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Scratch {
-    /// Each result is one block's.
-    None,
-    /// One block waits for the others: slots, which are zero between launches.
-    Slots(usize),
-    /// The block that comes last joins them: counters, and states.
-    States(usize),
-}
-
 /// Where [`Launch::words`] has the address of the scratch memory.
-pub(crate) const SCRATCH_WORD: usize = 3;
+const SCRATCH_WORD: usize = 3;
 
 /// The numbers that kernels are given; see `Words of a reduction` in `reduce.cuh`.
 struct Shape {
@@ -100,16 +77,30 @@ pub(crate) fn plan(
     if operator.wants_places() && walked / shape.splits > u32::MAX as usize {
         return Err(too_large());
     }
-    let config = LaunchConfig { grid: (blocks as u32).into(), block: policy.threads.into(), shared_bytes: 0 };
+    let config = LaunchConfig { grid: (blocks as u32).into(), block: policy.block().into(), shared_bytes: 0 };
     let state_bytes = operator.state_bytes().next_multiple_of(8);
     let scratch = match (shape.splits, axes.along_kept, shape.groups) {
         (1, ..) => Scratch::None,
         // Eight bytes for each four of a state.
-        (splits, false, 1) => Scratch::Slots(splits * 2 * state_bytes),
-        _ => Scratch::States(blocks * shape.states_of_block * state_bytes),
+        (splits, false, 1) => Scratch::Cleared((splits + SLOTS_BEHIND) * 2 * state_bytes),
+        _ => Scratch::Counted(blocks * shape.states_of_block * state_bytes),
     };
     let words = words(source, leaves, &axes, &shape, operator, policy, targets, &bases);
-    Ok(Some(Launch { words, config, scratch }))
+    Ok(Some(Launch { words, scratch_word: SCRATCH_WORD, scratch, config }))
+}
+
+/// Whether the kernel `all` reduces these axes: to one result, in any order, all leaves neighbours in memory.
+pub(crate) fn is_all(leaves: &Leaves<'_>, axes: &Axes, operator: &Operator, policy: &Policy) -> bool {
+    if axes.along_kept || !axes.kept.is_empty() || axes.reduced.len() > 1 || !operator.is_commutative() {
+        return false;
+    }
+    let Some(axis) = axes.reduced.first() else { return leaves.iter().all(|leaf| leaf.is_place) };
+    let (bases, width) = (bases(leaves, axes), policy.width as usize);
+    let shift = shift(leaves, axis, &bases, width);
+    let packed = |number: usize, leaf: &LoweredLeaf<'_>| {
+        leaf.is_place || leaf_kind(axes, number, leaf.dtype, bases[number], shift, width) == PACKED
+    };
+    leaves.iter().enumerate().all(|(number, leaf)| packed(number, leaf))
 }
 
 /// The address of each leaf's first element, or its first value.
@@ -133,13 +124,14 @@ fn rows(
 ) -> Shape {
     let (width, threads) = (policy.width as usize, policy.threads as usize);
     let alone = axes.reduced.len() == 1 && axes.kept.is_empty();
-    let shift = if alone { shift(leaves, axes, bases, width) } else { 0 };
+    let shift = if alone { shift(leaves, &axes.reduced[0], bases, width) } else { 0 };
     let row_packs = (axes.reduced[0].length + shift).div_ceil(width);
     let outer: usize = axes.reduced[1..].iter().map(|axis| axis.length).product();
     let packs = row_packs * outer;
     // Two batches of packs at least for each thread of a result, where there are enough results.
     let turns = packs.div_ceil(2 * policy.unroll as usize).max(1);
-    let mut of_result = turns.next_power_of_two().min(threads);
+    let is_all = policy.form == Form::All;
+    let mut of_result = if is_all { threads } else { turns.next_power_of_two().min(threads) };
     while of_result < threads && of_result < packs && results.saturating_mul(of_result) < wanted_threads {
         of_result *= 2;
     }
@@ -166,9 +158,8 @@ fn rows(
 }
 
 /// Places before the first that make the packs of the first leaf in memory whole.
-fn shift(leaves: &Leaves<'_>, axes: &Axes, bases: &[u64], width: usize) -> usize {
-    let first =
-        leaves.iter().enumerate().find(|(number, leaf)| !leaf.is_place && axes.reduced[0].steps[number + 1] == 1);
+fn shift(leaves: &Leaves<'_>, axis: &Axis, bases: &[u64], width: usize) -> usize {
+    let first = leaves.iter().enumerate().find(|(number, leaf)| !leaf.is_place && axis.steps[number + 1] == 1);
     first.map_or(0, |(number, leaf)| {
         let bytes = leaf.dtype.bytes();
         (bases[number] % pack_bytes(width, bytes)) as usize / bytes
@@ -194,11 +185,6 @@ fn columns(axes: &Axes, policy: &Policy, results: usize, count: usize, wanted_th
     };
     let log_threads = lanes.trailing_zeros();
     Shape { results, count, splits, packs, log_threads, row_packs, shift: 0, groups, states_of_block: lanes * width }
-}
-
-/// The bytes that a pack's address is a multiple of.
-fn pack_bytes(width: usize, element_bytes: usize) -> u64 {
-    ((width * element_bytes) as u64).min(16)
 }
 
 /// How a leaf lies along the axis that threads go along.

@@ -5,10 +5,22 @@ use super::{
     operator::{Kind, Operator},
 };
 
+/// Which kernel reduces.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// All values, neighbours in memory, to one result: `all`.
+    All,
+    /// Threads go along a reduced axis: `rows`.
+    Rows,
+    /// Threads go along a kept axis: `columns`.
+    Columns,
+}
+
 /// The template arguments of a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Policy {
-    /// Threads of a block.
+    pub(crate) form: Form,
+    /// Threads of a block that walk.
     pub(crate) threads: u32,
     /// Blocks that a multiprocessor is given at most; so many keep its memory busy.
     pub(crate) most_blocks: u32,
@@ -44,17 +56,26 @@ impl Policy {
             // A state for each place of a pack.
             let (most_width, most_unroll) = if operator.is_large() { (2, 4) } else { (8, 8) };
             let (width, unroll) = (width.min(most_width) as u32, unroll.min(most_unroll));
-            return Self { threads, most_blocks: 512 / threads, width, unroll };
+            return Self { form: Form::Columns, threads, most_blocks: 512 / threads, width, unroll };
         }
         let threads = 256; // tune gpu-algos.rows_threads: 256 512 1024; (reduce-)?(sum|argmax)/.*/gpu-algos/device
         let most_blocks = 1024 / threads;
-        Self { threads, most_blocks, width: width as u32, unroll }
+        Self { form: Form::Rows, threads, most_blocks, width: width as u32, unroll }
+    }
+
+    /// Threads of a block: of `all` with the warp that collects.
+    pub(crate) fn block(&self) -> u32 {
+        self.threads + if self.form == Form::All { 32 } else { 0 }
     }
 
     /// The kernel with its template arguments.
-    pub(crate) fn template(&self, along_kept: bool, expression: &str, operator: &str) -> String {
-        let Self { threads, width, unroll, .. } = self;
-        let kernel = if along_kept { "columns" } else { "rows" };
+    pub(crate) fn template(&self, expression: &str, operator: &str) -> String {
+        let Self { form, threads, width, unroll, .. } = self;
+        let kernel = match form {
+            Form::All => "all",
+            Form::Rows => "rows",
+            Form::Columns => "columns",
+        };
         format!("gpu::reduce::{kernel}<{expression}, {operator}, {threads}, {width}, {unroll}>")
     }
 }

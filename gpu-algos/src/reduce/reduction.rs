@@ -10,7 +10,7 @@ use super::{
     launch::{allocate, run},
     operator::Operator,
 };
-use crate::{AlgoError, Result};
+use crate::{AlgoError, Result, shape::dim_of};
 
 /// A reduction that has not been computed: made by the methods of [`Reductions`](super::Reductions), computed by [`Reduction::eval`], [`Reduction::get`] or
 /// [`Reduction::write_into`].
@@ -112,11 +112,7 @@ impl<'a, O, D: Dimension, K: Dimension> Reduction<'a, O, D, K> {
             true => shape.iter().zip(&kept).map(|(&length, &kept)| if kept { length } else { 1 }).collect(),
             false => shape.iter().zip(&kept).filter(|(_, kept)| **kept).map(|(&length, _)| length).collect(),
         };
-        let mut dim = K::zeros(K::NDIM.unwrap_or(lengths.len()));
-        if dim.ndim() != lengths.len() {
-            return Err(ArrayError::Ndim { op: "a reduction", expected: dim.ndim(), got: lengths.len() }.into());
-        }
-        dim.slice_mut().copy_from_slice(&lengths);
+        let dim = dim_of("a reduction", &lengths)?;
         Ok((lowered, kept, dim))
     }
 

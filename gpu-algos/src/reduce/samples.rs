@@ -10,7 +10,7 @@ use smallvec::SmallVec;
 use super::{
     launch::{REDUCE, program},
     operator::{Kind, Operator},
-    policy::Policy,
+    policy::{Form, Policy},
     source::Source,
 };
 
@@ -27,8 +27,8 @@ pub(crate) fn add_to(registry: Registry) -> Registry {
         (Kind::Extreme { greatest: true }, F32, false, false),
         (Kind::Extreme { greatest: false }, F64, true, true),
         (Kind::MinMax, F32, false, false),
-        (Kind::ArgExtreme { greatest: true }, F32, false, false),
-        (Kind::ArgExtreme { greatest: false }, F32, true, true),
+        (Kind::ArgExtreme { greatest: true, narrow: true }, F32, false, false),
+        (Kind::ArgExtreme { greatest: false, narrow: false }, F32, true, true),
         (Kind::Logical { all: true }, Bool, false, false),
         (Kind::Count, I32, false, true),
         (Kind::Mean { result: F32 }, F32, true, true),
@@ -38,8 +38,13 @@ pub(crate) fn add_to(registry: Registry) -> Registry {
     ];
     samples.into_iter().fold(registry, |registry, (kind, value, ignores_nan, along_kept)| {
         let (source, operator) = (Sample(value), Operator::new(kind, value, ignores_nan));
-        let policy = Policy::of(&source.leaves(), &operator, along_kept);
-        registry.with_sample(REDUCE.name, program(&source, &operator, &policy, along_kept))
+        let mut policy = Policy::of(&source.leaves(), &operator, along_kept);
+        let registry = registry.with_sample(REDUCE.name, program(&source, &operator, &policy));
+        if along_kept {
+            return registry;
+        }
+        policy.form = Form::All;
+        registry.with_sample(REDUCE.name, program(&source, &operator, &policy))
     })
 }
 

@@ -6,6 +6,8 @@ use gpu_array::{
 };
 use smallvec::SmallVec;
 
+use crate::launch::unique;
+
 /// What is reduced, as kernels and their launches need it.
 pub(crate) trait Source {
     /// The shape of the places.
@@ -36,13 +38,7 @@ impl Source for Lowered<'_> {
         SmallVec::from_vec(self.extra())
     }
     fn homes(&self) -> SmallVec<[&Stream; 4]> {
-        let mut homes: SmallVec<[&Stream; 4]> = SmallVec::new();
-        for home in self.homes() {
-            if !homes.contains(&home) {
-                homes.push(home);
-            }
-        }
-        homes
+        unique(self.homes().map(|home| -> &Stream { home }))
     }
     fn add_key(&self, key: &mut SmallVec<[u64; 64]>) {
         key.extend(self.key());

@@ -2,14 +2,7 @@
 
 use smallvec::SmallVec;
 
-/// Distances of neighbours in elements: of the target, then of each leaf.
-pub(crate) type Steps = SmallVec<[isize; 5]>;
-
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Axis {
-    pub(crate) length: usize,
-    pub(crate) steps: Steps,
-}
+use crate::reduce::axes::{Axis, Steps, follows, join};
 
 /// What a kernel walks, the innermost axis of each list first.
 #[derive(Clone, Debug, Default)]
@@ -36,7 +29,7 @@ impl Axes {
         join(&mut axes.scanned);
         join(&mut axes.lines);
         if axes.scanned.is_empty() {
-            axes.scanned.push(Axis { length: 1, steps: SmallVec::from_elem(0, 1 + leaves.len()) });
+            axes.scanned.push(Axis { length: 1, kept: false, steps: SmallVec::from_elem(0, 1 + leaves.len()) });
         }
         axes
     }
@@ -81,8 +74,9 @@ impl Axes {
                     *step = -*step;
                 }
             }
-            let list = if axis.is_none_or(|axis| axis == number) { &mut axes.scanned } else { &mut axes.lines };
-            list.push(Axis { length, steps });
+            let kept = axis.is_some_and(|axis| axis != number);
+            let list = if kept { &mut axes.lines } else { &mut axes.scanned };
+            list.push(Axis { length, kept, steps });
         }
         axes
     }
@@ -108,21 +102,4 @@ impl Axes {
             _ => None,
         }
     }
-}
-
-/// Joins axes that lie behind one another for every operand.
-fn join(axes: &mut SmallVec<[Axis; 4]>) {
-    let mut joined: SmallVec<[Axis; 4]> = SmallVec::new();
-    for axis in axes.drain(..) {
-        match joined.last_mut() {
-            Some(inner) if follows(&axis, inner) => inner.length *= axis.length,
-            _ => joined.push(axis),
-        }
-    }
-    *axes = joined;
-}
-
-fn follows(axis: &Axis, inner: &Axis) -> bool {
-    let length = inner.length as isize;
-    axis.steps.iter().zip(&inner.steps).all(|(&outer, &inner)| Some(outer) == inner.checked_mul(length))
 }

@@ -1,29 +1,34 @@
 //! The launch of a scan's kernel.
 #![expect(unsafe_code, reason = "the launch of a generated kernel")]
 
-use gpu_array::{
-    ArrayError,
-    gpu_driver::{Device, GeneratedKernel, Header, LaunchConfig, PARAMETER_BYTES, Program, Stream},
-};
+use gpu_array::gpu_driver::{Device, GeneratedKernel, Header, Program, Stream};
 use smallvec::SmallVec;
 
 use super::{
     axes::Axes,
     behind::SCANNED,
-    plan::{ACROSS, FLAGS, KEYS, LINES, Leaves, Lie, PLAIN, SCRATCH_WORD, Target},
-    policy::Policy,
+    plan::{ACROSS, FLAGS, KEYS, LINES, Leaves, Lie, OP, PLAIN, Target},
+    policy::{Bytes, Form, Policy},
 };
 use crate::{
     Result,
     device::{HEADERS, TILES},
+    launch::{resident, unique, with_headers},
     reduce::{Operator, Source},
 };
 
 pub(crate) const SCAN: Header = Header { name: "scan.cuh", text: include_str!("device/scan.cuh") };
+const STAGED: Header = Header { name: "staged.cuh", text: include_str!("device/staged.cuh") };
+const RING: Header = Header { name: "ring.cuh", text: include_str!("device/ring.cuh") };
+const ALONG: Header = Header { name: "along.cuh", text: include_str!("device/along.cuh") };
+const DOWN: Header = Header { name: "down.cuh", text: include_str!("device/down.cuh") };
 const COLUMNS: Header = Header { name: "columns.cuh", text: include_str!("device/columns.cuh") };
 
-/// Ways of scans that have segments.
-const SEGMENTS: u32 = LINES | FLAGS | KEYS;
+/// Tiles, or lines, for each multiprocessor from which on it pays to have tiles in shared memory.
+const TILES_OF_RING: usize = 4;
+const LINES_OF_ALONG: usize = 2;
+/// Rows that are worth a strip of columns for each block.
+const ROWS_OF_DOWN: usize = 256;
 
 /// What keys of scans begin with: no other crate's do.
 const KEY: u64 = u64::from_be_bytes(*b"gpu.scan");
@@ -73,7 +78,7 @@ impl Job<'_> {
             Some(axes) => Lie::across(axes, &leaves, target),
             None => {
                 let axes = Axes::of(shape, target.strides, &strides, self.axis, self.reverse);
-                Lie::of(axes, &leaves, target)
+                Lie::of(OP, axes, &leaves, target)
             }
         };
         let how = lie.how
@@ -83,73 +88,98 @@ impl Job<'_> {
                 Some((_, Heads::Keys)) => KEYS,
                 None => 0,
             };
-        let kernel = Kernel::of(self, &leaves, target, how, count);
-        let scalars = self.sources().flat_map(|source| source.scalars().to_vec());
-        let extra = self.sources().flat_map(|source| source.extra());
-        let words = scalars.chain(extra);
-        let (device, threads) = (stream.device(), kernel.policy.threads);
-        let generated = kernel.generated(device)?;
-        let resident = generated.resident_blocks(threads, 0)?.max(1) as usize * device.multiprocessors()? as usize;
-        // A word with a mark for each four bytes of a state.
-        let slot = 8 * kernel.state_bytes().div_ceil(4);
-        let launch = lie.launch(shape, &leaves, &kernel.policy, slot, resident, words)?;
-
-        let mut homes: SmallVec<[&Stream; 4]> = SmallVec::new();
-        for home in self.sources().flat_map(|source| source.homes()).chain(target_home) {
-            if !homes.contains(&home) {
-                homes.push(home);
-            }
-        }
-        let mut words = launch.words;
-        if size_of_val(&words[..]) > PARAMETER_BYTES {
-            let (limit, got) = (PARAMETER_BYTES, size_of_val(&words[..]));
-            return Err(ArrayError::TooManyArguments { limit, got }.into());
-        }
-        let config = LaunchConfig { grid: launch.blocks.into(), block: threads.into(), shared_bytes: 0 };
-        let mut enqueue = |scratch: u64| {
-            words[SCRATCH_WORD] = scratch;
-            // SAFETY: the words are what the kernel's contract asks for, which `Lie` made of the axes: every offset lies within the views that leaves and target were
-            // made from, which are borrowed (the target exclusively) until this call returns and whose homes come after the launch; the scratch
-            // memory is the stream's own, with a desk and slots for all tiles.
-            unsafe { generated.launch(config, &words, &homes, stream) }
+        let policy = match self.staged(&lie, how, &leaves, target, count, stream.device())? {
+            Some(policy) => policy,
+            None => self.policy(&leaves, target, how, count),
         };
-        match launch.scratch_bytes {
-            0 => enqueue(0)?,
-            bytes => stream.with_cleared_scratch(bytes, enqueue)?,
+        let kernel = Kernel { job: self, how, policy };
+        let scalars = self.sources().flat_map(|source| source.scalars().iter().copied());
+        let extra = self.sources().flat_map(|source| source.extra());
+        let generated = kernel.generated(stream.device())?;
+        let Policy { threads, helpers, shared_bytes, .. } = kernel.policy;
+        let resident = resident(&generated, threads + helpers, shared_bytes, stream.device())?;
+        // A word with a mark for each four bytes of a state.
+        let slot = 8 * self.operator.state_bytes().div_ceil(4);
+        let launch = lie.launch(shape, &leaves, &kernel.policy, slot, resident, scalars.chain(extra))?;
+        let homes = unique(self.sources().flat_map(|source| source.homes()).chain(target_home));
+        // SAFETY: the words are what the kernel's contract asks for, which `Lie` made of the axes: every offset lies within the views that leaves and target were
+        // made from, which are borrowed (the target exclusively) until this call returns and whose homes come before the launch.
+        unsafe { launch.enqueue(&generated, &homes, stream) }
+    }
+
+    pub(crate) fn bytes(&self, target: &Target<'_>) -> Bytes {
+        Bytes { state: self.operator.state_bytes(), result: target.dtype.bytes() }
+    }
+
+    /// How a kernel that has its tiles in registers cuts it.
+    pub(crate) fn policy(&self, leaves: &Leaves<'_>, target: &Target<'_>, how: u32, count: usize) -> Policy {
+        let Bytes { state, result } = self.bytes(target);
+        match how & ACROSS {
+            0 => Policy::of(leaves, state, result, how & PLAIN != 0, count),
+            _ => Policy::across(leaves, state, result),
         }
-        Ok(())
+    }
+
+    /// How one that has them in shared memory does, where one can and there is enough of what blocks share.
+    fn staged(
+        &self,
+        lie: &Lie,
+        how: u32,
+        leaves: &Leaves<'_>,
+        target: &Target<'_>,
+        count: usize,
+        device: &Device,
+    ) -> Result<Option<Policy>> {
+        // What is read when results are written would be waited for.
+        if self.behind.is_some_and(|(source, _)| !source.leaves().is_empty()) {
+            return Ok(None);
+        }
+        let (bytes, length, lines) = (self.bytes(target), lie.axes.length(), lie.axes.line_count());
+        let most_shared = device.attribute(MOST_SHARED_BYTES)? as usize;
+        let multiprocessors = device.multiprocessors()? as usize;
+        let is_packed = |policy: &Policy| lie.is_packed(leaves, policy.width as usize);
+        let policy = if how & ACROSS != 0 {
+            let wide = |policy: &Policy| lie.is_packed_in_rows(leaves, policy.width as usize);
+            let policy = Policy::down(leaves, bytes, lines, multiprocessors, most_shared);
+            policy.filter(|policy| length >= ROWS_OF_DOWN && wide(policy))
+        } else if how & (PLAIN | LINES) == PLAIN {
+            let policy = Policy::ring(leaves, bytes, most_shared);
+            policy.filter(|policy| count / policy.tile() >= TILES_OF_RING * multiprocessors && is_packed(policy))
+        } else if how & (PLAIN | LINES | FLAGS | KEYS) == PLAIN | LINES {
+            let whole =
+                |policy: &Policy| length.is_multiple_of(policy.width as usize) && lie.is_aligned(leaves, policy);
+            let policy = Policy::along(leaves, bytes, length, most_shared);
+            policy.filter(|policy| lines >= LINES_OF_ALONG * multiprocessors && whole(policy) && is_packed(policy))
+        } else {
+            None
+        };
+        Ok(policy)
     }
 }
+
+/// `CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN`.
+const MOST_SHARED_BYTES: i32 = 97;
 
 /// The kernel of a job.
 pub(crate) struct Kernel<'k> {
-    job: &'k Job<'k>,
-    how: u32,
-    policy: Policy,
+    pub(crate) job: &'k Job<'k>,
+    pub(crate) how: u32,
+    pub(crate) policy: Policy,
 }
 
-impl<'k> Kernel<'k> {
-    pub(crate) fn of(job: &'k Job<'k>, leaves: &Leaves<'_>, target: &Target<'_>, how: u32, count: usize) -> Self {
-        let state = job.operator.state_bytes();
-        let policy = match how & ACROSS {
-            0 => Policy::of(leaves, state, target.dtype.bytes(), how & SEGMENTS != 0, how & PLAIN != 0, count),
-            _ => Policy::across(leaves, state, target.dtype.bytes()),
-        };
-        Self { job, how, policy }
-    }
-
-    /// Bytes of what tiles hand on.
-    fn state_bytes(&self) -> usize {
-        // The mark of a segment comes with padding.
-        let bytes = self.job.operator.state_bytes();
-        if self.how & SEGMENTS != 0 { bytes + bytes.next_power_of_two().clamp(4, 16) } else { bytes }
-    }
-
+impl Kernel<'_> {
     fn generated(&self, device: &Device) -> Result<GeneratedKernel> {
-        let Policy { threads, width, unroll } = self.policy;
+        let Policy { threads, width, unroll, .. } = self.policy;
         let mut key: SmallVec<[u64; 64]> = SmallVec::new();
         let numbers = u64::from(threads) << 32 | u64::from(width) << 16 | u64::from(unroll);
-        key.extend([KEY, u64::from(self.how), self.job.operator.key(), numbers]);
+        let form = match self.policy.form {
+            Form::Lines => 0,
+            Form::Ring => 1,
+            Form::Along => 2,
+            Form::Columns => 3,
+            Form::Down { lanes } => 4 | u64::from(lanes) << 8,
+        };
+        key.extend([KEY, u64::from(self.how) << 32 | form, self.job.operator.key(), numbers]);
         for source in self.job.sources() {
             source.add_key(&mut key);
             // Where one ends and the next begins.
@@ -181,23 +211,26 @@ impl<'k> Kernel<'k> {
             );
             behind = "Behind";
         }
-        let Policy { threads, width, unroll } = self.policy;
-        let (kernel, heads) = match self.how & ACROSS {
-            0 => ("lines", format!("{heads}, ")),
-            _ => ("columns", String::new()),
+        let Policy { threads, width, unroll, .. } = self.policy;
+        let one_line = format!("{heads}, ");
+        let (includes, kernel, heads, lanes): (&[Header], _, _, _) = match self.policy.form {
+            Form::Lines => (&[SCAN], "lines", one_line, String::new()),
+            Form::Ring => (&[STAGED, RING], "ring", one_line, String::new()),
+            Form::Along => (&[STAGED, ALONG], "along", String::new(), String::new()),
+            Form::Columns => (&[COLUMNS], "columns", String::new(), String::new()),
+            Form::Down { lanes } => (&[STAGED, ALONG, COLUMNS, DOWN], "down", String::new(), format!(", {lanes}")),
         };
+        let header = includes.last().map_or(SCAN.name, |header| header.name);
         let how = self.how & !ACROSS;
-        let name =
-            format!("gpu::scan::{kernel}<{value}, {heads}{behind}, {operator}, {how}, {threads}, {width}, {unroll}>");
+        let name = format!(
+            "gpu::scan::{kernel}<{value}, {heads}{behind}, {operator}, {how}, {threads}, {width}, {unroll}{lanes}>"
+        );
         let custom = job.operator.definition();
-        let text = format!("#include \"columns.cuh\"\n{custom}{text}");
+        let text = format!("#include \"{header}\"\n{custom}{text}");
         let program = Program::new("scan.cu", text).option("-default-device").overlapping().name_expression(name);
-        let mut all: Vec<Header> = Vec::new();
-        for header in headers.into_iter().chain(HEADERS).chain([TILES, SCANNED, SCAN, COLUMNS]) {
-            if all.iter().all(|other| other.name != header.name) {
-                all.push(header);
-            }
-        }
-        all.into_iter().fold(program, |program, header| program.header(header.name, header.text))
+        with_headers(
+            program,
+            headers.into_iter().chain(HEADERS).chain([TILES, SCANNED, SCAN]).chain(includes.iter().copied()),
+        )
     }
 }

@@ -13,11 +13,12 @@ use smallvec::SmallVec;
 use super::{
     behind::{Behind, results},
     launch::{Heads, Job},
-    plan::{EXCLUSIVE, Target},
+    plan::{EXCLUSIVE, OP, Target},
 };
 use crate::{
     AlgoError, Result,
     reduce::{Operator, Source, allocate},
+    shape::{dim_of, in_order, same_shape},
 };
 
 /// A scan that has not been computed: made by the methods of [`Scans`](super::Scans), computed by [`Scan::eval`] or [`Scan::write_into`].
@@ -90,7 +91,7 @@ impl<'a, O: Element, D: Dimension, K: Dimension> Scan<'a, O, D, K> {
         let Self { values, heads, behind: earlier, operator, way, home, .. } = self;
         let results = match (earlier, &values) {
             (Some(earlier), _) => earlier,
-            (None, Ok(values)) => dim_of(values.shape()).map(results),
+            (None, Ok(values)) => dim_of(OP, values.shape()).map(results),
             (None, Err(error)) => Err(error.clone()),
         };
         Scan { values, heads, behind: Some(results.map(map)), operator, way, home, _rank: PhantomData }
@@ -117,8 +118,8 @@ impl<'a, O: Element, D: Dimension, K: Dimension> Scan<'a, O, D, K> {
             same_shape("the segments of a scan", shape, heads.as_ref().map_err(Clone::clone)?.shape())?;
         }
         let dim = match self.way.axis {
-            Some(_) => dim_of(shape)?,
-            None => dim_of(&[shape.iter().product()])?,
+            Some(_) => dim_of(OP, shape)?,
+            None => dim_of(OP, &[shape.iter().product()])?,
         };
         Ok((values, dim))
     }
@@ -191,7 +192,7 @@ impl<'a, O: Element, D: Dimension, K: Dimension> Scan<'a, O, D, K> {
 impl Way {
     pub(crate) fn check(&self, shape: &[usize]) -> Result<()> {
         match self.axis {
-            Some(axis) if axis >= shape.len() => Err(ArrayError::Axis { op: "a scan", axis, ndim: shape.len() }.into()),
+            Some(axis) if axis >= shape.len() => Err(ArrayError::Axis { op: OP, axis, ndim: shape.len() }.into()),
             _ => Ok(()),
         }
     }
@@ -205,31 +206,8 @@ impl Way {
         if self.axis.is_some() {
             return target.into();
         }
-        let mut step = target.first().copied().unwrap_or(1);
-        let mut strides: SmallVec<[isize; 4]> = SmallVec::from_elem(0, shape.len());
-        for (stride, &length) in strides.iter_mut().zip(shape).rev() {
-            *stride = step;
-            step = step.wrapping_mul(length as isize);
-        }
-        strides
+        in_order(shape, target.first().copied().unwrap_or(1))
     }
-}
-
-/// A shape as a dimension.
-fn dim_of<K: Dimension>(shape: &[usize]) -> Result<K, ArrayError> {
-    let mut dim = K::zeros(K::NDIM.unwrap_or(shape.len()));
-    if dim.ndim() != shape.len() {
-        return Err(ArrayError::Ndim { op: "a scan", expected: dim.ndim(), got: shape.len() });
-    }
-    dim.slice_mut().copy_from_slice(shape);
-    Ok(dim)
-}
-
-fn same_shape(op: &'static str, left: &[usize], right: &[usize]) -> Result<()> {
-    if left == right {
-        return Ok(());
-    }
-    Err(AlgoError::Shape { op, left: left.to_vec(), right: right.to_vec() })
 }
 
 impl<O: Element, D: Dimension, K> fmt::Debug for Scan<'_, O, D, K> {

@@ -28,9 +28,11 @@ pub use in_place::{InPlace, ScansInPlace};
 pub use lazy::Scan;
 pub use methods::Scans;
 
-/// What compactions need too.
+/// What compactions and scans of a user's text need too.
 pub(crate) use {
     axes::Axes,
-    plan::{FLAGS, KEYS, Leaves, Lie, PLAIN, SCRATCH_WORD, Target},
+    behind::SCANNED,
+    launch::SCAN,
+    plan::{DESK, FLAGS, KEYS, Leaves, Lie, OP, PLAIN, Target},
     policy::Policy,
 };

@@ -2,15 +2,22 @@
 
 use gpu_array::{
     DType,
-    expression::{LoweredLeaf, divisor},
+    expression::{MAX_AXES, divisor},
+    gpu_driver::LaunchConfig,
 };
 use smallvec::SmallVec;
 
-use super::{axes::Axes, policy::Policy};
-use crate::{AlgoError, Result};
+use super::{
+    axes::Axes,
+    policy::{Form, Policy},
+};
+pub(crate) use crate::reduce::axes::Leaves;
+use crate::{
+    AlgoError, Result,
+    launch::{Launch, MOST_BLOCKS, Scratch, Words},
+};
 
-/// As in gpu-array's `loop.cuh`.
-const MAX_AXES: usize = 8;
+pub(crate) const OP: &str = "a scan";
 
 /// As in `scan.cuh`.
 pub(crate) const EXCLUSIVE: u32 = 1;
@@ -19,26 +26,12 @@ pub(crate) const PLAIN: u32 = 4;
 pub(crate) const LINES: u32 = 8;
 pub(crate) const FLAGS: u32 = 16;
 pub(crate) const KEYS: u32 = 32;
-/// Neighbours lie along another axis than the scanned one: the kernel `columns`, which has no other way but `EXCLUSIVE`.
+/// Neighbours lie along another axis than the scanned one: kernels that have no other way but `EXCLUSIVE`.
 pub(crate) const ACROSS: u32 = 64;
 
-/// Blocks of a grid.
-const MOST_BLOCKS: usize = i32::MAX as usize;
-
-pub(crate) type Words = SmallVec<[u64; 96]>;
-pub(crate) type Leaves<'l> = SmallVec<[LoweredLeaf<'l>; 4]>;
-
-/// A launch, but for the address of the scratch memory.
-#[derive(Clone, Debug)]
-pub(crate) struct Launch {
-    pub(crate) words: Words,
-    pub(crate) blocks: u32,
-    /// Bytes that are zero between launches; 0 where no block needs another's.
-    pub(crate) scratch_bytes: usize,
-}
-
-/// Where [`Launch::words`] has the address of the scratch memory.
-pub(crate) const SCRATCH_WORD: usize = 4;
+/// Where [`Launch::words`] has the tiles, and the address of the scratch memory.
+const TILES: usize = 3;
+const SCRATCH_WORD: usize = 4;
 
 /// Where a scan is written.
 #[derive(Clone, Copy, Debug)]
@@ -58,10 +51,12 @@ pub(crate) struct Lie {
     bytes: SmallVec<[usize; 5]>,
     /// `PLAIN`, `BACKWARD` and `LINES`, where they hold.
     pub(crate) how: u32,
+    /// What errors call it.
+    op: &'static str,
 }
 
 impl Lie {
-    pub(crate) fn of(axes: Axes, leaves: &Leaves<'_>, target: &Target<'_>) -> Self {
+    pub(crate) fn of(op: &'static str, axes: Axes, leaves: &Leaves<'_>, target: &Target<'_>) -> Self {
         let dtypes = std::iter::once((target.dtype.bytes(), target.address));
         // A place counts in steps of 1.
         let dtypes =
@@ -85,18 +80,43 @@ impl Lie {
                 how |= PLAIN | BACKWARD;
             }
         }
-        Self { axes, bases, bytes, how }
+        Self { axes, bases, bytes, how, op }
     }
 
     /// The same for [`Axes::across`].
     pub(crate) fn across(axes: Axes, leaves: &Leaves<'_>, target: &Target<'_>) -> Self {
-        Self { how: ACROSS, ..Self::of(axes, leaves, target) }
+        Self { how: ACROSS, ..Self::of(OP, axes, leaves, target) }
     }
 
     /// Values before the first that make the packs of the operand whole; none where they are so without.
     fn shift(&self, operand: usize, width: usize) -> usize {
         let at = (self.bases[operand] / self.bytes[operand] as u64) as usize % width;
         if self.how & BACKWARD == 0 { at } else { (width - 1 - at) % width }
+    }
+
+    /// Whether packs of all operands are whole in memory, those at the ends but.
+    pub(crate) fn is_packed(&self, leaves: &Leaves<'_>, width: usize) -> bool {
+        let shift = self.shift_of_packs(leaves, width);
+        self.whole(0, width, shift) && in_memory(leaves).all(|operand| self.whole(operand, width, shift))
+    }
+
+    /// Whether no value is before the first whole pack of any operand.
+    pub(crate) fn is_aligned(&self, leaves: &Leaves<'_>, policy: &Policy) -> bool {
+        self.shift_of_packs(leaves, policy.width as usize) == 0
+    }
+
+    /// Values before the first that make the packs of the first leaf whole.
+    fn shift_of_packs(&self, leaves: &Leaves<'_>, width: usize) -> usize {
+        if self.how & PLAIN == 0 {
+            return 0;
+        }
+        self.shift(in_memory(leaves).next().unwrap_or(0), width)
+    }
+
+    /// Whether packs of the operand are whole in memory behind so many values.
+    fn whole(&self, operand: usize, width: usize, shift: usize) -> bool {
+        let steps = self.axes.step_along().filter(|_| self.how & PLAIN != 0);
+        steps.is_some_and(|steps| steps[operand] != 0) && self.shift(operand, width) == shift
     }
 
     /// The launch of a scan of at least one value on a device that has `resident` blocks at once; a slot has `slot` bytes.
@@ -111,46 +131,48 @@ impl Lie {
     ) -> Result<Launch> {
         for list in [&self.axes.scanned, &self.axes.lines] {
             if list.len() > MAX_AXES {
-                return Err(AlgoError::TooManyAxes { op: "a scan", limit: MAX_AXES, got: list.len() });
+                return Err(AlgoError::TooManyAxes { op: self.op, limit: MAX_AXES, got: list.len() });
             }
         }
-        let too_large = || AlgoError::TooLarge { op: "a scan", shape: shape.to_vec() };
-        let is_across = self.how & ACROSS != 0;
-        let Cut { head, blocks, scratch_bytes } = match is_across {
-            true => self.columns(leaves, policy, slot, resident),
-            false => self.lines(leaves, policy, slot, resident),
+        let too_large = || AlgoError::TooLarge { op: self.op, shape: shape.to_vec() };
+        let Cut { head, blocks, scratch } = match policy.form {
+            Form::Lines | Form::Ring => self.lines(leaves, policy, slot, resident),
+            Form::Along => self.along(leaves, policy, resident),
+            Form::Columns => self.columns(leaves, policy, slot, resident, 32),
+            Form::Down { lanes } => self.columns(leaves, policy, slot, 0, lanes as usize),
         }
         .filter(|cut| cut.blocks <= MOST_BLOCKS)
         .ok_or_else(too_large)?;
         let mut words = Words::new();
         words.extend(head);
+        // Where the walk goes on from line to line the first step is that of all values.
+        let steps_along = self.axes.step_along().filter(|_| self.how & PLAIN != 0);
         for &base in &self.bases[1..] {
             words.extend([base, 0]);
         }
         for list in [&self.axes.scanned, &self.axes.lines] {
             for axis in list {
                 words.extend([axis.length as u64, divisor(axis.length.max(1))]);
-                // Where the walk goes on from line to line the step is that of all values.
-                let first = self.how & PLAIN != 0 && std::ptr::eq(axis, &self.axes.scanned[0]);
-                let along = self.axes.step_along().filter(|_| first).unwrap_or(&axis.steps);
-                words.extend(along.iter().map(|&step| step as u64));
+                let is_first = std::ptr::eq(axis, &self.axes.scanned[0]);
+                let steps = steps_along.filter(|_| is_first).unwrap_or(&axis.steps);
+                words.extend(steps.iter().map(|&step| step as u64));
             }
             words.extend(std::iter::repeat_n(0, (MAX_AXES - list.len()) * (2 + self.bases.len())));
         }
         words.extend(scalars);
-        Ok(Launch { words, blocks: blocks as u32, scratch_bytes })
+        let block = policy.threads + policy.helpers;
+        let config =
+            LaunchConfig { grid: (blocks as u32).into(), block: block.into(), shared_bytes: policy.shared_bytes };
+        Ok(Launch { words, scratch_word: SCRATCH_WORD, scratch, config })
     }
 
-    /// Of the kernel `lines`.
+    /// Of the kernels `lines` and `ring`.
     fn lines(&self, leaves: &Leaves<'_>, policy: &Policy, slot: usize, resident: usize) -> Option<Cut> {
         let length = self.axes.length();
         let count = length * self.axes.line_count();
         let width = policy.width as usize;
-        let in_memory = || (1..).zip(leaves).filter(|(_, leaf)| !leaf.is_place).map(|(operand, _)| operand);
-        let steps = self.axes.step_along().cloned().unwrap_or_default();
-        let is_plain = self.how & PLAIN != 0;
-        let shift = if is_plain { self.shift(in_memory().next().unwrap_or(0), width) } else { 0 };
-        let whole = |operand: usize| is_plain && steps[operand] != 0 && self.shift(operand, width) == shift;
+        let shift = self.shift_of_packs(leaves, width);
+        let whole = |operand: usize| self.whole(operand, width, shift);
         let tiles = (count + shift).div_ceil(policy.tile());
         u32::try_from(tiles).ok()?;
         let wide = count + width > i32::MAX as usize;
@@ -167,31 +189,54 @@ impl Lie {
             whole(0).into(),
             ranks[0],
             ranks[1],
-            in_memory().all(whole).into(),
+            in_memory(leaves).all(whole).into(),
         ];
-        let scratch_bytes = if tiles > 1 { DESK + tiles.checked_mul(slot)? } else { 0 };
-        Some(Cut { head, blocks: tiles.min(resident), scratch_bytes })
+        let scratch = if tiles > 1 { Scratch::Cleared(DESK + tiles.checked_mul(slot)?) } else { Scratch::None };
+        Some(Cut { head, blocks: tiles.min(resident), scratch })
     }
 
-    /// Of the kernel `columns`.
-    fn columns(&self, leaves: &Leaves<'_>, policy: &Policy, slot: usize, resident: usize) -> Option<Cut> {
-        let Policy { width, threads, unroll } = *policy;
+    /// Of the kernel `along`: [`Self::is_packed`] holds, and lines are whole packs.
+    fn along(&self, leaves: &Leaves<'_>, policy: &Policy, resident: usize) -> Option<Cut> {
+        let lines = self.axes.line_count();
+        let mut cut = self.lines(leaves, policy, 0, resident)?;
+        cut.head[TILES] = u32::try_from(self.axes.length().div_ceil(policy.tile())).ok()?.into();
+        Some(Cut { blocks: lines.min(resident), scratch: Scratch::None, ..cut })
+    }
+
+    /// Whether each row of a pack's columns begins at a whole one.
+    fn is_whole_in_rows(&self, operand: usize, width: usize) -> bool {
+        let inner = &self.axes.lines[0];
+        let others = self.axes.lines[1..].iter().chain(&self.axes.scanned);
+        inner.steps[operand] == 1
+            && (self.bases[operand] / self.bytes[operand] as u64).is_multiple_of(width as u64)
+            && others.into_iter().all(|axis| axis.steps[operand] % width as isize == 0)
+    }
+
+    /// The same of all operands.
+    pub(crate) fn is_packed_in_rows(&self, leaves: &Leaves<'_>, width: usize) -> bool {
+        self.is_whole_in_rows(0, width) && in_memory(leaves).all(|operand| self.is_whole_in_rows(operand, width))
+    }
+
+    /// Of the kernels `columns`, with so many lanes at most, and `down`, which has no blocks beside each other.
+    fn columns(
+        &self,
+        leaves: &Leaves<'_>,
+        policy: &Policy,
+        slot: usize,
+        resident: usize,
+        most_lanes: usize,
+    ) -> Option<Cut> {
+        let Policy { width, threads, unroll, .. } = *policy;
         let (width, rows) = (width as usize, self.axes.length());
         let inner = &self.axes.lines[0];
         let row_packs = inner.length.div_ceil(width);
         let packs = row_packs * self.axes.lines[1..].iter().map(|axis| axis.length).product::<usize>();
-        let lanes = packs.next_power_of_two().min(32);
+        let is_shared = policy.form == Form::Columns;
+        let lanes = if is_shared { packs.next_power_of_two().min(most_lanes) } else { most_lanes };
         let groups = packs.div_ceil(lanes);
         let tiles = rows.div_ceil(threads as usize / lanes * unroll as usize);
         u32::try_from(tiles).ok()?;
-        // Whether each row of a pack's columns begins at a whole one.
-        let whole = |operand: usize| {
-            let others = self.axes.lines[1..].iter().chain(&self.axes.scanned);
-            inner.steps[operand] == 1
-                && (self.bases[operand] / self.bytes[operand] as u64).is_multiple_of(width as u64)
-                && others.into_iter().all(|axis| axis.steps[operand] % width as isize == 0)
-        };
-        let in_memory = (1..).zip(leaves).filter(|(_, leaf)| !leaf.is_place).map(|(operand, _)| operand);
+        let whole = |operand: usize| self.is_whole_in_rows(operand, width);
         let head = [
             rows as u64,
             packs as u64,
@@ -204,21 +249,30 @@ impl Lie {
             whole(0).into(),
             self.axes.scanned.len() as u64,
             self.axes.lines.len() as u64,
-            in_memory.into_iter().all(whole).into(),
+            in_memory(leaves).all(whole).into(),
         ];
         let of_group = (resident / groups).clamp(1, tiles);
-        let slots = groups.checked_mul(tiles)?.checked_mul(lanes * width)?.checked_mul(slot)?;
-        let scratch_bytes = if of_group > 1 { groups * DESK + slots } else { 0 };
-        Some(Cut { head, blocks: groups.checked_mul(of_group)?, scratch_bytes })
+        let scratch = if of_group > 1 {
+            let slots = groups.checked_mul(tiles)?.checked_mul(lanes * width)?.checked_mul(slot)?;
+            Scratch::Cleared(groups * DESK + slots)
+        } else {
+            Scratch::None
+        };
+        Some(Cut { head, blocks: groups.checked_mul(of_group)?, scratch })
     }
+}
+
+/// The numbers of the operands that are leaves in memory.
+fn in_memory(leaves: &Leaves<'_>) -> impl Iterator<Item = usize> {
+    (1..).zip(leaves).filter(|(_, leaf)| !leaf.is_place).map(|(operand, _)| operand)
 }
 
 /// The first words of a kernel, as its contract says, and how many blocks it has.
 struct Cut {
     head: [u64; 12],
     blocks: usize,
-    scratch_bytes: usize,
+    scratch: Scratch,
 }
 
 /// Bytes at the head of a group's scratch memory.
-const DESK: usize = 16;
+pub(crate) const DESK: usize = 16;

@@ -2,15 +2,35 @@
 
 use gpu_array::expression::LoweredLeaf;
 
+/// Which kernel scans.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// Values in registers, tile by tile: `lines`, and the kernel of compactions.
+    Lines,
+    /// Values in shared memory, tile by tile: `ring`.
+    Ring,
+    /// A block for each line: `along`.
+    Along,
+    /// Blocks that share columns: `columns`.
+    Columns,
+    /// A block for so many packs of columns: `down`.
+    Down { lanes: u32 },
+}
+
 /// The template arguments of a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Policy {
+    pub(crate) form: Form,
     /// Threads of a block.
     pub(crate) threads: u32,
     /// Values that a thread takes at once.
     pub(crate) width: u32,
     /// How many of those it has of a tile.
     pub(crate) unroll: u32,
+    /// Threads of a block that only hand on.
+    pub(crate) helpers: u32,
+    /// Dynamic shared memory of a block.
+    pub(crate) shared_bytes: u32,
 }
 
 /// Threads of a block.
@@ -19,14 +39,71 @@ const THREADS: u32 = 256;
 const REGISTERS: usize = 32;
 /// Tiles that are enough for a device.
 const BUSY: usize = 100;
+/// Of `ring.cuh`: bytes of a thread's states, or of what they are made of, in a tile; tiles that are scanned or loaded, and that are loaded; shared memory besides.
+const RING_BYTES: usize = 128;
+const STAGES: usize = 4;
+const LOADING: usize = 2;
+const RING_BESIDES: usize = 4096;
+/// Of `along.cuh`: the same, where tiles are those in hand and on their way.
+const ALONG_BYTES: usize = 64;
+const TILES_OF_BLOCK: usize = 3;
+/// Of `down.cuh`: threads of a block; tiles; shared memory for what warps hand to each other.
+const DOWN_THREADS: usize = 512;
+const DOWN_TILES: usize = 2;
+const DOWN_BESIDES: usize = 32 << 10;
 
 impl Policy {
+    pub(crate) fn new(threads: u32, width: u32, unroll: u32) -> Self {
+        Self { form: Form::Lines, threads, width, unroll, helpers: 0, shared_bytes: 0 }
+    }
+
+    /// Of the kernel `ring`, for what is read into tiles; None where they would not fit `most_shared` bytes, or lie in packs of less than 4.
+    pub(crate) fn ring(leaves: &[LoweredLeaf<'_>], bytes: Bytes, most_shared: usize) -> Option<Self> {
+        let staged = Staged::of(leaves, bytes, RING_BYTES)?;
+        let of_value = STAGES * staged.main + LOADING * staged.others;
+        let shared = |threads: usize| threads * staged.values * of_value;
+        let threads = [384, 256, 128].into_iter().find(|&threads| shared(threads) + RING_BESIDES <= most_shared)?;
+        let policy = staged.policy(Form::Ring, threads, shared(threads));
+        Some(Self { helpers: 64, ..policy })
+    }
+
+    /// Of the kernel `along`, for lines of that length.
+    pub(crate) fn along(leaves: &[LoweredLeaf<'_>], bytes: Bytes, length: usize, most_shared: usize) -> Option<Self> {
+        let staged = Staged::of(leaves, bytes, ALONG_BYTES)?;
+        let threads = [256, 128, 64, 32].into_iter().find(|threads| threads * staged.values <= length)?;
+        let shared = threads * staged.values * TILES_OF_BLOCK * (staged.main + staged.others);
+        (shared + RING_BESIDES <= most_shared).then(|| staged.policy(Form::Along, threads, shared))
+    }
+
+    /// Of the kernel `down`, for so many columns; None where they are too few for blocks of their own.
+    pub(crate) fn down(
+        leaves: &[LoweredLeaf<'_>],
+        bytes: Bytes,
+        columns: usize,
+        multiprocessors: usize,
+        most_shared: usize,
+    ) -> Option<Self> {
+        let staged = Staged::of(leaves, bytes, RING_BYTES)?;
+        let width = staged.width;
+        let enough = |lanes: &usize| columns.div_ceil(width * lanes) * 10 >= multiprocessors * 9;
+        let lanes = [16, 8].into_iter().find(enough)?;
+        let of_warps = 2 * DOWN_THREADS / 32 * lanes * width * bytes.state;
+        let in_memory = leaves.iter().filter(|leaf| !leaf.is_place).count().max(1);
+        let unroll = (REGISTERS / (width * bytes.state.div_ceil(4) * in_memory)).clamp(1, 8);
+        let of_leaves: usize = leaves.iter().filter(|leaf| !leaf.is_place).map(|leaf| leaf.dtype.bytes()).sum();
+        let shared = DOWN_THREADS * unroll * width * DOWN_TILES * of_leaves.max(1);
+        if of_warps > DOWN_BESIDES || shared + of_warps + RING_BESIDES > most_shared {
+            return None;
+        }
+        let policy = Self::new(DOWN_THREADS as u32, width as u32, unroll as u32);
+        Some(Self { form: Form::Down { lanes: lanes as u32 }, shared_bytes: shared as u32, ..policy })
+    }
+
     /// For `count` values, of which these leaves are read, with a state of so many bytes, and results of so many.
     pub(crate) fn of(
         leaves: &[LoweredLeaf<'_>],
         state_bytes: usize,
         result_bytes: usize,
-        segments: bool,
         plain: bool,
         count: usize,
     ) -> Self {
@@ -34,10 +111,10 @@ impl Policy {
         let widest = in_memory().map(|leaf| leaf.dtype.bytes()).max().unwrap_or(4).max(result_bytes);
         let words = state_bytes.div_ceil(4).max(1);
         if !plain {
-            return Self { threads: THREADS, width: 1, unroll: (8 / words).clamp(1, 8) as u32 };
+            return Self::new(THREADS, 1, (8 / words).clamp(1, 8) as u32);
         }
         let width = (16 / widest).clamp(1, 16).min(REGISTERS / words.min(REGISTERS));
-        let shares = words.max(in_memory().count()) * if segments { 2 } else { 1 };
+        let shares = words.max(in_memory().count());
         let unroll = |registers: usize| registers / (width * shares).min(registers);
         let tiles = |unroll: usize| count / (THREADS as usize * width * unroll);
         // Where slots have more words larger tiles have fewer of them to look at; where there are few tiles smaller ones are done sooner.
@@ -46,7 +123,7 @@ impl Policy {
             _ if tiles(unroll(REGISTERS)) >= BUSY => unroll(REGISTERS),
             _ => (unroll(REGISTERS) / 4).max(1),
         };
-        Self { threads: THREADS, width: width as u32, unroll: unroll as u32 }
+        Self::new(THREADS, width as u32, unroll as u32)
     }
 
     /// Of scans along an axis across which neighbours lie.
@@ -56,11 +133,48 @@ impl Policy {
         let words = state_bytes.div_ceil(4).max(1);
         let width = (16 / widest).clamp(1, 8).min(REGISTERS / words.min(REGISTERS));
         let unroll = REGISTERS / (width * words.max(in_memory().count())).min(REGISTERS);
-        Self { threads: THREADS, width: width as u32, unroll: unroll as u32 }
+        Self { form: Form::Columns, ..Self::new(THREADS, width as u32, unroll as u32) }
     }
 
     /// Values of a tile.
     pub(crate) fn tile(&self) -> usize {
         (self.threads * self.width * self.unroll) as usize
+    }
+}
+
+/// What a scan carries for each value and writes of it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Bytes {
+    pub(crate) state: usize,
+    pub(crate) result: usize,
+}
+
+/// How tiles stand in shared memory.
+struct Staged {
+    /// Values of a pack, and of a thread.
+    width: usize,
+    values: usize,
+    /// Bytes of a value: of the first leaf or the state that takes its place, and of the other leaves.
+    main: usize,
+    others: usize,
+}
+
+impl Staged {
+    /// With so many bytes of a thread; None where packs have less than the 4 bytes of a copy, or states do not fill 16.
+    fn of(leaves: &[LoweredLeaf<'_>], Bytes { state, result }: Bytes, of_thread: usize) -> Option<Self> {
+        let bytes = || leaves.iter().map(|leaf| if leaf.is_place { 0 } else { leaf.dtype.bytes() });
+        let widest = bytes().max().filter(|&widest| widest > 0).unwrap_or(4).max(result);
+        let width = 16 / widest;
+        if !state.is_power_of_two() || state > 16 || bytes().any(|bytes| (1..4).contains(&(bytes * width))) {
+            return None;
+        }
+        let values = (of_thread / state.max(widest)).clamp(width, 32);
+        let main = bytes().next().unwrap_or(0).max(state);
+        Some(Self { width, values, main, others: bytes().skip(1).sum() })
+    }
+
+    fn policy(&self, form: Form, threads: usize, shared_bytes: usize) -> Policy {
+        let policy = Policy::new(threads as u32, self.width as u32, (self.values / self.width) as u32);
+        Policy { form, shared_bytes: shared_bytes as u32, ..policy }
     }
 }

@@ -4,9 +4,13 @@ use gpu_array::{DType, gpu_driver::Registry};
 
 use super::{
     launch::{Heads, Job, Kernel, SCAN},
-    plan::{ACROSS, BACKWARD, EXCLUSIVE, LINES, PLAIN, Target},
+    plan::{ACROSS, BACKWARD, EXCLUSIVE, LINES, Leaves, PLAIN, Target},
+    policy::Policy,
 };
 use crate::reduce::{Kind, Operator, Source, samples::Sample};
+
+/// Tiles are in shared memory.
+const STAGED: u32 = 1 << 31;
 
 /// Adds scans of arrays, one of each kind that there is.
 pub(crate) fn add_to(registry: Registry) -> Registry {
@@ -18,6 +22,14 @@ pub(crate) fn add_to(registry: Registry) -> Registry {
         (sum(F64, F64), F64, PLAIN | BACKWARD, None),
         (sum(I64, I64), I32, PLAIN | LINES, None),
         (sum(F32, F32), F32, LINES, None),
+        (sum(F32, F32), F32, PLAIN | STAGED, None),
+        (sum(F64, F64), F64, PLAIN | STAGED | EXCLUSIVE, None),
+        (sum(F32, F32), F32, PLAIN | STAGED, Some((I32, Heads::Keys))),
+        (Kind::Extreme { greatest: false }, F32, PLAIN | BACKWARD | STAGED, Some((Bool, Heads::Flags))),
+        (sum(F32, F32), F32, PLAIN | LINES | STAGED, None),
+        (sum(F64, F64), F64, PLAIN | LINES | BACKWARD | EXCLUSIVE | STAGED, None),
+        (sum(F32, F32), F32, ACROSS | STAGED, None),
+        (sum(I64, I64), I32, ACROSS | EXCLUSIVE | STAGED, None),
         (sum(F32, F32), F32, ACROSS, None),
         (sum(I64, I64), I32, ACROSS | EXCLUSIVE, None),
         (Kind::Extreme { greatest: true }, F32, PLAIN, Some((Bool, Heads::Flags))),
@@ -36,7 +48,17 @@ pub(crate) fn add_to(registry: Registry) -> Registry {
                 None => 0,
             };
         let leaves = source.leaves();
-        let program = Kernel::of(&job, &leaves, &target, how, usize::MAX).program();
+        let leaves: Leaves<'_> = leaves.into_iter().chain(keys.iter().flat_map(|(keys, _)| keys.leaves())).collect();
+        let (bytes, most) = (job.bytes(&target), usize::MAX);
+        let staged = match how & (LINES | ACROSS) {
+            0 => Policy::ring(&leaves, bytes, most),
+            LINES => Policy::along(&leaves, bytes, most, most),
+            _ => Policy::down(&leaves, bytes, most, 1, most),
+        };
+        let (staged, how) = (staged.filter(|_| how & STAGED != 0), how & !STAGED);
+        let policy = staged.unwrap_or_else(|| job.policy(&leaves, &target, how, most));
+        let kernel = Kernel { job: &job, how, policy };
+        let program = kernel.program();
         registry.with_sample(SCAN.name, program)
     })
 }

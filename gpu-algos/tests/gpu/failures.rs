@@ -15,7 +15,7 @@ use gpu_algos::{
             },
         },
     },
-    kernels::{ElementwiseKernel, Places, ReductionKernel},
+    kernels::{ArrayScanKernel, ElementwiseKernel, Places, ReductionKernel, ScanKernel},
     prelude::*,
 };
 use ndarray::{Array1, Array2, Axis, Ix0, Ix1, Ix2, array, s};
@@ -150,6 +150,28 @@ fn user_sum() -> Result<ReductionKernel<i64>> {
 /// Adds one to each element.
 fn user_step() -> Result<ElementwiseKernel> {
     ElementwiseKernel::new("int *x", "x[i] += 1")
+}
+
+/// Sums in place.
+fn user_scan() -> Result<ScanKernel<i32>> {
+    ScanKernel::new("int *x", "0", "a + b", "x[i]", "x[i] = item")
+}
+
+fn user_sums() -> Result<ArrayScanKernel<i32>> {
+    ScanKernel::inclusive("a + b", "0")
+}
+
+/// As many places as several blocks share.
+const LONG: usize = 10_000;
+
+/// Calls a user's scan of ones, on a stream of its own; the array stays as it is where that fails.
+fn scans(call: Call, operation: impl Fn(&mut GpuArray<i32, Ix1>) -> Result<()>) -> Result<u64, Box<dyn Error>> {
+    let prepare = |device: &Device| Ok(GpuArray::full(&Stream::new(device)?, LONG, 1)?);
+    sweep(call, prepare, operation, |x, done| {
+        let want = if done.is_some() { Array1::from_iter(1..=LONG as i32) } else { Array1::ones(LONG) };
+        ensure!(x.to_ndarray()? == want);
+        Ok(())
+    })
 }
 
 /// Calls a user's kernel that changes an array of four.
@@ -468,6 +490,80 @@ static OPERATIONS: &[Operation<Call>] = &[
         sweep: |call| reduces(call, SMALL, |x| user_sum()?.compile(x.device()), |()| Ok(())),
     },
     Operation {
+        name: "ScanKernel::call",
+        makes: &[(Allocation, 1), (ModuleLoad, 1), (Launch, 1)],
+        sweep: |call| {
+            let scan = user_scan()?;
+            // SAFETY: the text changes place i of its array.
+            scans(call, |x| unsafe { scan.call(&[x.into()]) })
+        },
+    },
+    Operation {
+        name: "ScanKernel::call_over",
+        makes: &[(ModuleLoad, 1), (Launch, 1)],
+        sweep: |call| {
+            let scan = user_scan()?;
+            // SAFETY: as above.
+            steps(call, |x| unsafe { scan.call_over(Places::range(1, 4, 2), &[x.into()]) }, array![1, 2, 3, 6])
+        },
+    },
+    Operation {
+        name: "ScanKernel::compile",
+        makes: &[(ModuleLoad, 1)],
+        sweep: |call| steps(call, |x| user_scan()?.compile(x.device()), array![1, 2, 3, 4]),
+    },
+    Operation {
+        name: "ArrayScanKernel::call",
+        makes: &[(Allocation, 2), (ModuleLoad, 1), (Launch, 1)],
+        sweep: |call| {
+            let sums = user_sums()?;
+            let flat = |x: &GpuArray<i32, Ix2>| -> Result<_> {
+                let x = x.reshape(LARGE * COLUMNS)?;
+                // SAFETY: the texts are an associative operator and its neutral element.
+                unsafe { sums.call(x) }
+            };
+            reduces(call, LARGE, flat, |got| {
+                ensure_eq!(got.to_vec()?.last().copied(), Some(total(LARGE) as i32));
+                Ok(())
+            })
+        },
+    },
+    Operation {
+        name: "ArrayScanKernel::call_into",
+        makes: &[(Allocation, 1), (ModuleLoad, 1), (Launch, 1)],
+        sweep: |call| {
+            let sums = user_sums()?;
+            let prepare = |device: &Device| {
+                let stream = Stream::new(device)?;
+                Ok((GpuArray::full(&stream, LONG, 2)?, GpuArray::full(&stream, LONG, -1)?))
+            };
+            let into = |(x, target): &mut (GpuArray<i32, Ix1>, GpuArray<i32, Ix1>)| {
+                // SAFETY: as above.
+                unsafe { sums.call_into(&*x, target) }
+            };
+            sweep(call, prepare, into, |(x, target), done| {
+                ensure!(x.to_ndarray()?.iter().all(|&x| x == 2));
+                let want = |i| if done.is_some() { 2 * (i + 1) } else { -1 };
+                ensure!(target.to_ndarray()? == Array1::from_iter((0..LONG as i32).map(want)));
+                Ok(())
+            })
+        },
+    },
+    Operation {
+        name: "ArrayScanKernel::in_place",
+        makes: &[(Allocation, 1), (ModuleLoad, 1), (Launch, 1)],
+        sweep: |call| {
+            let sums = user_sums()?;
+            // SAFETY: as above.
+            scans(call, |x| unsafe { sums.in_place(x) })
+        },
+    },
+    Operation {
+        name: "ArrayScanKernel::compile",
+        makes: &[(ModuleLoad, 2)],
+        sweep: |call| steps(call, |x| user_sums()?.compile(x.device()), array![1, 2, 3, 4]),
+    },
+    Operation {
         name: "ElementwiseKernel::call",
         makes: &[(ModuleLoad, 1), (Launch, 1)],
         sweep: |call| {
@@ -494,13 +590,19 @@ static OPERATIONS: &[Operation<Call>] = &[
 
 /// Public functions that make no driver call that can be made to fail.
 const OTHERS: &[&str] = &[
+    "ArrayScanKernel::with_type",
     "Declaration::kernel",
     "Declaration::reduction",
+    "Declaration::scan",
     "ElementwiseKernel::name",
     "ElementwiseKernel::new",
     "ElementwiseKernel::with_type",
     "ReductionKernel::new",
     "ReductionKernel::with_type",
+    "ScanKernel::exclusive",
+    "ScanKernel::inclusive",
+    "ScanKernel::new",
+    "ScanKernel::with_type",
 ];
 
 /// A test for each operation.
@@ -525,6 +627,10 @@ pub fn no_fallible_function_is_forgotten(_: &()) -> Outcome {
         include_str!("../../src/kernels/places.rs"),
         include_str!("../../src/kernels/program.rs"),
         include_str!("../../src/kernels/reduction.rs"),
+        include_str!("../../src/kernels/scan/array.rs"),
+        include_str!("../../src/kernels/scan/mod.rs"),
+        include_str!("../../src/kernels/scan/samples.rs"),
+        include_str!("../../src/kernels/scan/text.rs"),
         include_str!("../../src/kernels/types.rs"),
         include_str!("../../src/reduce/launch.rs"),
         include_str!("../../src/reduce/methods.rs"),

@@ -159,6 +159,12 @@ pub fn pycuda_reduce_out_and_dot(device: &Device) -> Outcome {
         unsafe { largest.call_into(out.index_axis_mut(Axis(0), row)?, Places::all(), &[part?.into()])? };
     }
     ensure_eq!(out.to_ndarray()?, x.map_axis(Axis(1), |row| row.iter().copied().fold(-1e30, f32::max)));
+    // A function of the preamble may be called what the kernel around it calls its own.
+    let joined = ReductionKernel::<f32>::new("const float *x", "neutral()", "join(a, b)", "map(x[i])")?
+        .preamble("float neutral() { return -1e30f; } float join(float a, float b) { return a > b ? a : b; } float map(float x) { return x; }");
+    // SAFETY: as above.
+    let got = unsafe { joined.call(&[on_device.index_axis(Axis(0), 3)?.into()])? };
+    ensure_eq!(got.to_vec()?, vec![100.0]);
     // Of another stream, into an array of the first.
     let side = Stream::new(device)?;
     let there = GpuArray::from_ndarray(&side, &x.row(3))?;

@@ -11,6 +11,7 @@ mod compaction;
 mod failures;
 mod kernels_elementwise;
 mod kernels_reduction;
+mod kernels_scan;
 mod numpy;
 mod reductions;
 mod reductions_large;
@@ -42,9 +43,11 @@ fn main() -> ExitCode {
         .group("device", device.clone(), "GPU_TESTS", scans::TESTS)
         .group("device", device.clone(), "GPU_TESTS", compaction::TESTS)
         .group("device", device.clone(), "GPU_TESTS", kernels_reduction::TESTS)
+        .group("scan_kernels", device.clone(), "GPU_TESTS", kernels_scan::TESTS)
         .group("elementwise", device.clone(), "GPU_TESTS", kernels_elementwise::TESTS)
         .group("counts", emulated(), require, kernels_elementwise::COUNTS)
         .group("large", gpu.clone(), if on_gpu { "GPU_TESTS" } else { "" }, reductions_large::TESTS)
+        .group("large", gpu.clone(), if on_gpu { "GPU_TESTS" } else { "" }, kernels_scan::LARGE)
         .group("large", gpu, if on_gpu { "GPU_TESTS" } else { "" }, kernels_elementwise::LARGE)
         .cases("failures", emulated(), require, failures::cases())
         .group("failures", emulated(), require, tests![no_fallible_function_is_forgotten])

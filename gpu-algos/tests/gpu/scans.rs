@@ -7,12 +7,12 @@ use gpu_algos::{
     gpu_array::{
         ArrayError, GpuArray,
         expression::Outside,
-        expression::take,
+        expression::{index, take},
         gpu_driver::{Device, Stream},
     },
     prelude::*,
 };
-use ndarray::{Array1, Array2, Axis, s};
+use ndarray::{Array1, Array2, Axis, Ix1, Ix2, s};
 use testkit::{Outcome, Rng, Test, ensure, ensure_eq, tests};
 
 pub const TESTS: &[Test<Device>] = tests![
@@ -28,6 +28,9 @@ pub const TESTS: &[Test<Device>] = tests![
     a_captured_scan_is_replayed_on_another_stream,
     what_a_scan_leaves_is_no_other_s,
     floats_have_the_same_bits_in_every_order_of_blocks,
+    many_values,
+    many_values_in_segments,
+    many_lines_and_wide_rows,
 ];
 
 /// Whole numbers, so that sums of floats are exact in any order.
@@ -430,6 +433,143 @@ pub fn floats_have_the_same_bits_in_every_order_of_blocks(device: &Device) -> Ou
     let first = bits(x.cumsum().eval()?)?;
     for _ in 0..3 {
         ensure!(bits(x.cumsum().eval()?)? == first);
+    }
+    Ok(())
+}
+
+/// As many values as go through shared memory: several tiles for each multiprocessor.
+fn many(device: &Device) -> Result<usize, AlgoError> {
+    Ok(4 * 12_288 * device.multiprocessors()? as usize + 5003)
+}
+
+pub fn many_values(device: &Device) -> Outcome {
+    let mut rng = Rng(16);
+    let n = many(device)?;
+    let values = whole(&mut rng, n + 3);
+    let x = GpuArray::from_ndarray(device, &Array1::from(values.clone()))?;
+    for (exclusive, reverse, from) in [(false, false, 1), (true, false, 0), (false, true, 3), (true, true, 2)] {
+        // Misaligned as its target is.
+        let values = &values[from..from + n];
+        let part = x.slice(s![from..from + n])?;
+        let scan = if reverse { part.cumsum().reverse() } else { part.cumsum() };
+        let scan = if exclusive { scan.exclusive() } else { scan };
+        let mut target = GpuArray::from_ndarray(device, &Array1::from_elem(n + 3, 0.5f32))?;
+        scan.write_into(target.slice_mut(s![from..from + n])?)?;
+        let got = target.to_ndarray()?.to_vec();
+        let what = format!("from {from}, {exclusive}, {reverse}");
+        same(&got[from..from + n], &sums(values, exclusive, reverse), &what)?;
+        ensure!(got[..from].iter().chain(&got[from + n..]).all(|&x| x == 0.5), "{what}: beside the target");
+    }
+    // Other widths, places, and what is made of the results.
+    let wide: Vec<f64> = values.iter().map(|&x| f64::from(x)).collect();
+    let y = GpuArray::from_ndarray(device, &Array1::from(wide.clone()))?;
+    let want = define(&wide, &vec![false; n + 3], 0.0, |a, b| a + b, false, false);
+    same(&y.cumsum().eval()?.to_ndarray()?.to_vec(), &want, "f64")?;
+    let whole: Vec<i32> = values.iter().map(|&x| x as i32).collect();
+    let z = GpuArray::from_ndarray(device, &Array1::from(whole.clone()))?;
+    let placed: Vec<i64> = (0..).zip(&whole).map(|(i, &x)| i64::from(x) + i % 5).collect();
+    let want: Vec<i64> = define(&placed, &vec![false; n + 3], 0, |a, b| a + b, true, false);
+    let want: Vec<i64> = want.iter().map(|x| 3 * x + 1).collect();
+    let places = index::<Ix1, _>(Axis(0)).broadcast(n + 3) % 5i64;
+    let got = (z.cast::<i64>() + places).cumsum().exclusive().map(|sum| sum * 3i64 + 1i64).eval()?;
+    same(&got.to_ndarray()?.to_vec(), &want, "places")?;
+    // In place, on two streams.
+    let mut x = x;
+    let stream = Stream::new(device)?;
+    let mut sum = GpuArray::from_ndarray(&stream, &Array1::from(values.clone()))?;
+    sum.cumsum_in_place().run()?;
+    x.cumsum_in_place().run()?;
+    ensure!(sum.to_ndarray()? == x.to_ndarray()?, "in place");
+    same(&x.to_ndarray()?.to_vec(), &sums(&values, false, false), "in place")
+}
+
+pub fn many_values_in_segments(device: &Device) -> Outcome {
+    let mut rng = Rng(17);
+    let n = many(device)?;
+    let values = whole(&mut rng, n + 1);
+    let x = GpuArray::from_ndarray(device, &Array1::from(values.clone()))?;
+    let cases = [(0, 0, false, false), (1, 1, true, false), (40, 0, true, true), (30_000, 1, false, true)];
+    for (share, from, exclusive, reverse) in cases {
+        let flags: Vec<bool> = (0..n + 1).map(|_| share > 0 && rng.below(share) == 0).collect();
+        let heads = GpuArray::from_ndarray(device, &Array1::from(flags.clone()))?;
+        let (heads, part) = (heads.slice(s![from..from + n])?, x.slice(s![from..from + n])?);
+        let (values, flags) = (&values[from..from + n], &flags[from..from + n]);
+        let mut target = GpuArray::from_ndarray(device, &Array1::from_elem(n + 1, 0.5f32))?;
+        let what = format!("share {share}, from {from}, {exclusive}, {reverse}");
+        let scan = part.cumsum().segments(&heads);
+        let scan = if reverse { scan.reverse() } else { scan };
+        let scan = if exclusive { scan.exclusive() } else { scan };
+        scan.write_into(target.slice_mut(s![from..from + n])?)?;
+        let want = define(values, flags, 0.0, |a, b| a + b, exclusive, reverse);
+        same(&target.to_ndarray()?.to_vec()[from..from + n], &want, format!("flags, {what}"))?;
+
+        // The same as keys: a new one at each flag.
+        let mut key = 0u32;
+        let keys: Vec<u32> = flags.iter().map(|&flag| (key = key.wrapping_add(u32::from(flag)), key).1).collect();
+        let edges: Vec<bool> = (0..n)
+            .map(|i| if reverse { i + 1 == n || keys[i] != keys[i + 1] } else { i == 0 || keys[i] != keys[i - 1] })
+            .collect();
+        let mut shifted = vec![7; from];
+        shifted.extend(&keys);
+        let keys = GpuArray::from_ndarray(device, &Array1::from(shifted))?;
+        let keys = keys.slice(s![from..])?;
+        let scan = part.cumsum().by_key(&keys);
+        let scan = if reverse { scan.reverse() } else { scan };
+        let scan = if exclusive { scan.exclusive() } else { scan };
+        scan.write_into(target.slice_mut(s![from..from + n])?)?;
+        let want = define(values, &edges, 0.0, |a, b| a + b, exclusive, reverse);
+        same(&target.to_ndarray()?.to_vec()[from..from + n], &want, format!("keys, {what}"))?;
+    }
+    Ok(())
+}
+
+pub fn many_lines_and_wide_rows(device: &Device) -> Outcome {
+    let mut rng = Rng(18);
+    let blocks = device.multiprocessors()? as usize;
+    // Lines for each block, with whole tiles and without; strips of columns, the last one cut.
+    let shapes = [(2 * blocks + 3, 5000), (2 * blocks, 512), (300, 64 * blocks + 8), (1030, 32 * blocks + 20)];
+    for (rows, columns) in shapes {
+        let n = rows * columns;
+        let values = Array2::from_shape_vec((rows, columns), whole(&mut rng, n))?;
+        let x = GpuArray::from_ndarray(device, &values)?;
+        let wide = GpuArray::from_ndarray(device, &values.mapv(f64::from))?;
+        for axis in [0, 1] {
+            for (exclusive, reverse) in [(rows % 2 == 0, false), (rows % 2 == 1, true)] {
+                let mut want = values.clone();
+                for mut lane in want.lanes_mut(Axis(axis)) {
+                    let line = sums(&lane.to_vec(), exclusive, reverse);
+                    lane.assign(&Array1::from(line));
+                }
+                let what = format!("{rows} x {columns}, axis {axis}, {exclusive}, {reverse}");
+                let scan = x.cumsum().axis(Axis(axis));
+                let scan = if reverse { scan.reverse() } else { scan };
+                let scan = if exclusive { scan.exclusive() } else { scan };
+                let got = scan.map(|sum| sum * 2.0 + 1.0).eval()?.to_ndarray()?;
+                same(
+                    got.flatten().as_slice().unwrap_or_default(),
+                    &want.mapv(|x| x * 2.0 + 1.0).into_raw_vec_and_offset().0,
+                    &what,
+                )?;
+                let scan = wide.cumsum().axis(Axis(axis));
+                let scan = if reverse { scan.reverse() } else { scan };
+                let scan = if exclusive { scan.exclusive() } else { scan };
+                let got = scan.eval()?.to_ndarray()?;
+                same(
+                    got.flatten().as_slice().unwrap_or_default(),
+                    &want.mapv(f64::from).into_raw_vec_and_offset().0,
+                    &what,
+                )?;
+            }
+        }
+        // With places, into every array of a stack.
+        let places = index::<Ix2, _>(Axis(0)).broadcast((rows, columns)).cast::<f32>() % 3.0f32;
+        let got = (&x + places).cumsum().axis(Axis(0)).eval()?.to_ndarray()?;
+        let mut want = values.clone();
+        for mut lane in want.lanes_mut(Axis(0)) {
+            let line: Vec<f32> = lane.iter().enumerate().map(|(i, &x)| x + (i % 3) as f32).collect();
+            lane.assign(&Array1::from(sums(&line, false, false)));
+        }
+        same(got.flatten().as_slice().unwrap_or_default(), &want.into_raw_vec_and_offset().0, "places")?;
     }
     Ok(())
 }

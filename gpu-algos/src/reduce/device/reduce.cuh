@@ -7,7 +7,7 @@
 // for them. Else each counts itself, and the last one to come joins them and sets the counter back to 0: no block waits for another, since so many
 // need not be there at once. Both join the states in the order of the blocks, so results depend on the shape of the launch, and on nothing else.
 //
-// Contract of both: block THREADS, no dynamic shared memory. Scratch, with SPLITS > 1: where `rows` has one result SPLITS slots, as
+// Contract of both: block THREADS, no dynamic shared memory. Scratch, with SPLITS > 1: where `rows` has one result SPLITS slots and BEHIND more, as
 // `Stream::with_cleared_scratch` gives them; else as `Stream::with_scratch` gives it, with a counter for each group of results and SPLITS states for each
 // result; it may hold anything else. Axes are in the order in which they are walked, 0 first; where O is not COMMUTATIVE the reduced ones are in
 // C order. Each leaf is read as often as it is broadcast along kept axes, beside what the caches keep.
@@ -78,6 +78,33 @@ __device__ __forceinline__ void write_results(const uint64_t *word, const typena
         typedef typename Stored<R>::type S;
         reinterpret_cast<S *>(word[FIRST + decltype(k)::value])[offset] = S(value);
     });
+}
+
+// The states in the first `count` slots, in order, joined by a warp in its first lane. Clears them.
+template <class O> __device__ __forceinline__ typename O::State join_slots(Slot<typename O::State> *slots, uint32_t count) {
+    typedef typename O::State State;
+    constexpr uint32_t AT_ONCE = Slot<State>::WORDS < 8 ? 8 / Slot<State>::WORDS : 1;
+    const uint32_t lane = threadIdx.x % 32;
+    State all = O::settle(O::neutral());
+    for (uint32_t first = 0; first < count; first += 32 * AT_ONCE) {
+        State states[AT_ONCE];
+        bool wanted[AT_ONCE];
+#pragma unroll
+        for (uint32_t k = 0; k < AT_ONCE; k++) wanted[k] = first + k * 32 + lane < count;
+        wait_for_all(slots + first + lane, slots, wanted, states);
+#pragma unroll
+        for (uint32_t k = 0; k < AT_ONCE; k++) {
+            if (wanted[k]) {
+                slots[first + k * 32 + lane].clear();
+            } else {
+                states[k] = O::settle(O::neutral());
+            }
+            if constexpr (!O::COMMUTATIVE) states[k] = join_lanes<O>(states[k], 32);
+        }
+#pragma unroll
+        for (uint32_t k = 0; k < AT_ONCE; k++) all = O::join(all, states[k]);
+    }
+    return O::COMMUTATIVE ? join_lanes<O>(all, 32) : all;
 }
 
 // The block that comes last: whether it is this one. What all blocks of the group wrote before is seen then.
@@ -277,35 +304,25 @@ __global__ void __launch_bounds__(THREADS) rows(const __grid_constant__ Words<At
         if (lane == 0 && result < word[RESULTS]) write_results<E, O>(word, state, result_offset);
         return;
     }
-    // Each thread joins neighbours.
-    const uint32_t share = (splits + THREADS - 1) / THREADS, from = threadIdx.x * share, to = from + share < splits ? from + share : splits;
     if (gridDim.x == splits) {
         Slot<State> *slots = reinterpret_cast<Slot<State> *>(word[SCRATCH]);
         if (split + 1 < splits) {
             if (threadIdx.x == 0) slots[split].put(state);
             return;
         }
-        // The own state goes to the thread in whose share it is.
-        __syncthreads();
-        if (threadIdx.x == 0) shared[0] = state;
-        __syncthreads();
-        const State own = shared[0];
-        state = O::settle(O::neutral());
-        for (uint32_t k = from; k < to; k++) {
-            if (k == split) {
-                state = O::join(state, own);
-            } else {
-                state = O::join(state, slots[k].wait());
-                slots[k].clear();
-            }
-        }
-    } else {
-        State *states = reinterpret_cast<State *>(word[SCRATCH] + COUNTER_BYTES) + group * splits;
-        if (threadIdx.x == 0) states[split] = state;
-        if (!is_last(word[SCRATCH], group, splits, last_block[0])) return;
-        state = O::settle(O::neutral());
-        for (uint32_t k = from; k < to; k++) state = O::join(state, states[k]);
+        // One warp, all of whose looks are under way at once, is done sooner than a block (H200, 2^20 f32: by 0.5 of 2.5 us).
+        if (threadIdx.x >= 32) return;
+        const State others = join_slots<O>(slots, splits - 1);
+        if (threadIdx.x == 0) write_results<E, O>(word, O::join(others, state), result_offset);
+        return;
     }
+    State *states = reinterpret_cast<State *>(word[SCRATCH] + COUNTER_BYTES) + group * splits;
+    if (threadIdx.x == 0) states[split] = state;
+    if (!is_last(word[SCRATCH], group, splits, last_block[0])) return;
+    // Each thread joins neighbours.
+    const uint32_t share = (splits + THREADS - 1) / THREADS, from = threadIdx.x * share, to = from + share < splits ? from + share : splits;
+    state = O::settle(O::neutral());
+    for (uint32_t k = from; k < to; k++) state = O::join(state, states[k]);
     state = join_threads<O, THREADS>(state, log, shared);
     if (threadIdx.x == 0) write_results<E, O>(word, state, result_offset);
 }

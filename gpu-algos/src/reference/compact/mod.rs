@@ -20,7 +20,7 @@ pub use serial::{
     run_length_encode_serial, select_serial, unique_serial,
 };
 
-use crate::{AlgoError, Result};
+use crate::{Result, shape::same_shape};
 
 /// The elements where `mask` is true, in C order: NumPy's `x[mask]`.
 ///
@@ -39,7 +39,7 @@ pub fn select<'a, 'm, T: Copy + Send + Sync + 'a, D: Dimension>(
     mask: impl Into<ArrayView<'m, bool, D>>,
 ) -> Result<Array1<T>> {
     let (view, mask) = (view.into(), mask.into());
-    check_mask("select", view.shape(), mask.shape())?;
+    same_shape("select", view.shape(), mask.shape())?;
     let (view, mask) = (view.as_standard_layout(), mask.as_standard_layout());
     let x = elements(&view);
     Ok(gather::kept(elements(&mask), |i| x[i]))
@@ -88,17 +88,10 @@ pub fn partition_by_mask<'a, 'm, T: Copy + Send + Sync + 'a, D: Dimension>(
     mask: impl Into<ArrayView<'m, bool, D>>,
 ) -> Result<(Array1<T>, usize)> {
     let (view, mask) = (view.into(), mask.into());
-    check_mask("partition_by_mask", view.shape(), mask.shape())?;
+    same_shape("partition_by_mask", view.shape(), mask.shape())?;
     let (view, mask) = (view.as_standard_layout(), mask.as_standard_layout());
     let x = elements(&view);
     Ok(gather::parted(elements(&mask), |i| x[i]))
-}
-
-fn check_mask(op: &'static str, left: &[usize], right: &[usize]) -> Result<()> {
-    if left == right {
-        return Ok(());
-    }
-    Err(AlgoError::Shape { op, left: left.to_vec(), right: right.to_vec() })
 }
 
 /// Of an array in standard layout.

@@ -4,10 +4,10 @@ use ndarray::{Array, Array1, ArrayView, ArrayView1, Axis, Dimension};
 
 use super::{
     super::operand::Operand,
-    Runs, check_mask,
+    Runs,
     places::{check_has_axes, check_mask_of_axis},
 };
-use crate::Result;
+use crate::{Result, shape::same_shape};
 
 /// The definition of [`select`](super::select).
 ///
@@ -18,7 +18,7 @@ pub fn select_serial<'a, 'm, T: Copy + 'a, D: Dimension>(
     mask: impl Into<ArrayView<'m, bool, D>>,
 ) -> Result<Array1<T>> {
     let (view, mask) = (view.into(), mask.into());
-    check_mask("select", view.shape(), mask.shape())?;
+    same_shape("select", view.shape(), mask.shape())?;
     Ok(view.iter().zip(mask.iter()).filter(|(_, keep)| **keep).map(|(&x, _)| x).collect())
 }
 
@@ -50,7 +50,7 @@ pub fn partition_by_mask_serial<'a, 'm, T: Copy + 'a, D: Dimension>(
     mask: impl Into<ArrayView<'m, bool, D>>,
 ) -> Result<(Array1<T>, usize)> {
     let (view, mask) = (view.into(), mask.into());
-    check_mask("partition_by_mask", view.shape(), mask.shape())?;
+    same_shape("partition_by_mask", view.shape(), mask.shape())?;
     let (kept, others): (Vec<_>, Vec<_>) = view.iter().zip(mask.iter()).partition(|(_, keep)| **keep);
     Ok((kept.iter().chain(&others).map(|&(&x, _)| x).collect(), kept.len()))
 }

@@ -5,6 +5,7 @@ use ndarray::{Array1, ArrayD, Axis, IxDyn, Slice, array, s};
 use testkit::{AWKWARD_LENGTHS, Rng};
 
 use super::*;
+use crate::AlgoError;
 use crate::reference::reduce::REDUCED_AT_ONCE as BLOCK;
 
 fn told<T>(result: Result<T>) -> Result<T, String> {

@@ -24,7 +24,7 @@ use super::{
     reduce::REDUCED_AT_ONCE,
     sums::{Product, Sum},
 };
-use crate::{AlgoError, Result};
+use crate::{AlgoError, Result, shape::same_shape};
 
 /// Which values make a result of a scan: `[x0, x1, x2]` gives
 ///
@@ -207,10 +207,7 @@ fn check_axis(op: &'static str, axis: Axis, rank: usize) -> Result<()> {
 
 fn check_shapes(op: &'static str, axis: Axis, left: &[usize], right: &[usize]) -> Result<()> {
     check_axis(op, axis, left.len())?;
-    if left == right {
-        return Ok(());
-    }
-    Err(AlgoError::Shape { op, left: left.to_vec(), right: right.to_vec() })
+    same_shape(op, left, right)
 }
 
 /// Whether each element but the first along the axis begins a segment; so it is a border from both sides.

@@ -19,6 +19,23 @@
 namespace gpu {
 namespace scan {
 
+// What some values come to, with whether a segment begins among them.
+template <class V> struct Run {
+    V value;
+    uint32_t begins;
+};
+
+} // namespace scan
+
+template <class V> struct Parts<scan::Run<V>> {
+    typedef V Value;
+    static __device__ __forceinline__ const V &value(const scan::Run<V> &run) { return run.value; }
+    static __device__ __forceinline__ bool flag(const scan::Run<V> &run) { return run.begins != 0; }
+    static __device__ __forceinline__ scan::Run<V> make(const V &value, bool begins) { return {value, begins}; }
+};
+
+namespace scan {
+
 using namespace tiles;
 
 // A state with whether a segment begins in what it stands for, where there are segments.
@@ -31,10 +48,7 @@ template <class O> struct Runs<O, false> {
     static __device__ __forceinline__ const typename O::State &value(const State &run) { return run; }
 };
 template <class O> struct Runs<O, true> {
-    struct State {
-        typename O::State value;
-        uint32_t begins;
-    };
+    typedef Run<typename O::State> State;
     static __device__ __forceinline__ State make(const typename O::State &value, bool begins) { return {value, begins}; }
     static __device__ __forceinline__ State join(const State &a, const State &b) {
         return b.begins ? b : State{O::join(a.value, b.value), a.begins};
@@ -104,7 +118,7 @@ __device__ __forceinline__ void write(const uint64_t *word, const Pack<T, WIDTH>
 // Blocks that are to fit a multiprocessor, where each thread has so many values.
 template <class O, int HOW, int THREADS, int VALUES> struct Resident {
     typedef Runs<O, ((HOW & (LINES | FLAGS | KEYS)) != 0)> R;
-    static constexpr int BLOCKS = (VALUES * WordsOf<typename R::State>::COUNT > 32 ? 512 : 1024) / THREADS;
+    static constexpr int BLOCKS = (VALUES * WordsOf<typename R::State>::COUNT > 32 ? 512 : 768) / THREADS;
 };
 
 template <class E, class F, class M, class O, int HOW, int THREADS, int WIDTH, int UNROLL>
@@ -116,7 +130,7 @@ __global__ void __launch_bounds__(THREADS, (Resident<O, HOW, THREADS, WIDTH * UN
     typedef typename R::State S;
     typedef typename FirstOf<decltype(O::finish(O::settle(O::neutral()), 0))>::type Result;
     typedef Behind<M, A, Result, WIDTH, HOW> Last;
-    typedef Room<S, WARPS + 1> Shared;
+    typedef Room<S, 2 * WARPS + 1> Shared;
     SHARED(Shared, room, [1]);
     SHARED(uint32_t, ticket, [1]);
     SHARED(bool, is_last, [1]);
@@ -130,6 +144,8 @@ __global__ void __launch_bounds__(THREADS, (Resident<O, HOW, THREADS, WIDTH * UN
     Sums<R, S> sums(word[SCRATCH]);
     // Blocks that have more than one tile come here again for the next. It is drawn late: all behind it wait until its sum is there.
     const bool once = gridDim.x == tiles;
+    // Where there are few, each warp looks at the slots of a group of tiles, all at once.
+    const bool few = once && tiles <= WARPS * GROUP;
     uint32_t place = 0;
 
     gpu::wait_for_stream();
@@ -189,10 +205,10 @@ __global__ void __launch_bounds__(THREADS, (Resident<O, HOW, THREADS, WIDTH * UN
                 if (lane == 0) sums.of_tiles[tile].put(base);
                 // Of what is before only the first segment of the tile hears.
                 const bool is_needed = __shfl_sync(0xffffffffu, !SEGMENTS || (heads[0] & 1) == 0, 0);
-                if (tile > 0 && is_needed) base = sums.before(tile);
+                if (tile > 0 && is_needed && !few) base = sums.before(tile);
                 if (lane == 0) {
                     shared[WARPS] = base;
-                    if (once) place = arrive(&desk->left);
+                    if (once && !few) place = arrive(&desk->left);
                 }
             }
         } else {
@@ -203,8 +219,21 @@ __global__ void __launch_bounds__(THREADS, (Resident<O, HOW, THREADS, WIDTH * UN
         }
         gpu::let_next_start();
         if (tiles > 1) {
+            const uint32_t groups = (tile + GROUP - 1) / GROUP;
+            if (few && uint32_t(warp) < groups) {
+                const S group = sums.of_group(warp, tile);
+                if (lane == 0) shared[WARPS + 1 + warp] = group;
+            }
             __syncthreads();
-            if (tile > 0) base = warp == 0 ? shared[WARPS] : R::join(shared[WARPS], base);
+            if (few && threadIdx.x == 0) place = arrive(&desk->left);
+            if (tile > 0) {
+                S before_tile = few ? shared[WARPS + 1] : shared[WARPS];
+#pragma unroll
+                for (int k = 1; k < WARPS; k++) {
+                    if (few && uint32_t(k) < groups) before_tile = R::join(before_tile, shared[WARPS + 1 + k]);
+                }
+                base = warp == 0 ? before_tile : R::join(before_tile, base);
+            }
         }
         const bool has_base = tile > 0 || warp > 0;
 

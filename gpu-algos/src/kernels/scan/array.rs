@@ -1,0 +1,165 @@
+//! Scans of one array.
+#![expect(
+    unsafe_code,
+    reason = "calls of kernels whose text nobody has checked, and memory that one fills before anyone reads it"
+)]
+
+use gpu_array::gpu_driver::{Device, DevicePod, DeviceVec};
+
+use super::{
+    super::{
+        Input, KernelArg, Output,
+        arguments::Given,
+        declaration::{Declared, Role},
+        types::Types,
+    },
+    ScanKernel,
+};
+use crate::{AlgoError, Result};
+
+/// A scan of one array by a user's operator: made by [`ScanKernel::inclusive`] and [`ScanKernel::exclusive`].
+///
+/// ```no_run
+/// use gpu_algos::kernels::ScanKernel;
+/// use gpu_array::{GpuArray, gpu_driver::Device};
+///
+/// let so_far = ScanKernel::<i32>::inclusive("a > b ? a : b", "-2147483647 - 1")?;
+/// let device = Device::first()?;
+/// let mut x = GpuArray::from_ndarray(&device, &ndarray::array![3, 1, 4, 1, 5])?;
+/// // SAFETY: the texts are an associative operator and its neutral element.
+/// let greatest = unsafe { so_far.call(&x)? };
+/// assert_eq!(greatest.to_vec()?, [3, 3, 4, 4, 5]);
+/// // SAFETY: as above.
+/// unsafe { so_far.in_place(&mut x)? };
+/// # Ok::<(), gpu_algos::AlgoError>(())
+/// ```
+/// Determinism and cost are those of [`ScanKernel`]; each value is read once and each result written once.
+#[derive(Debug)]
+pub struct ArrayScanKernel<T> {
+    /// To another array, and in place.
+    kernels: [ScanKernel<T>; 2],
+}
+
+impl<T: DevicePod> ScanKernel<T> {
+    /// A scan of one array: result i is x(0) ∘ … ∘ x(i), where ∘ is `scan`, an expression of `a` and `b`.
+    ///
+    /// # Errors
+    /// As [`ScanKernel::new`].
+    pub fn inclusive(scan: &str, neutral: &str) -> Result<ArrayScanKernel<T>> {
+        ArrayScanKernel::of(scan, neutral, "item").map(|kernel| kernel.name("inclusive_scan"))
+    }
+
+    /// The same without the value itself: result i is x(0) ∘ … ∘ x(i - 1), and the first one `neutral`.
+    ///
+    /// # Errors
+    /// As [`ScanKernel::new`].
+    pub fn exclusive(scan: &str, neutral: &str) -> Result<ArrayScanKernel<T>> {
+        ArrayScanKernel::of(scan, neutral, "prev_item").map(|kernel| kernel.name("exclusive_scan"))
+    }
+}
+
+impl<T: DevicePod> ArrayScanKernel<T> {
+    fn of(scan: &str, neutral: &str, result: &str) -> Result<Self> {
+        let kernel = |arguments: Vec<Declared>, target: &str| {
+            let texts = [neutral.to_owned(), scan.to_owned(), "x[i]".to_owned(), format!("{target}[i] = {result}")];
+            ScanKernel::of(arguments, Types::default(), texts)
+        };
+        let argument = |name, role| Declared::of::<T>(name, role, false);
+        let to_another = kernel(vec![argument("x", Role::Input), argument("out", Role::Output)], "out")?;
+        let in_place = kernel(vec![argument("x", Role::Output)], "x")?;
+        Ok(Self { kernels: [to_another, in_place] })
+    }
+
+    fn map(self, change: impl Fn(ScanKernel<T>) -> ScanKernel<T>) -> Self {
+        Self { kernels: self.kernels.map(change) }
+    }
+
+    /// The kernel under a name of its own, which stands in errors.
+    pub fn name(self, name: &str) -> Self {
+        self.map(|kernel| kernel.name(name))
+    }
+
+    /// Text before the kernel: functions and types that it uses. Functions need no `__device__`.
+    pub fn preamble(self, text: &str) -> Self {
+        self.map(|kernel| kernel.preamble(text))
+    }
+
+    /// An option of the compiler.
+    pub fn option(self, option: &str) -> Self {
+        self.map(|kernel| kernel.option(option))
+    }
+
+    /// Makes a structure known to the texts. `T` is known.
+    ///
+    /// # Errors
+    /// `TypeName` where another structure has the name.
+    pub fn with_type<U: DevicePod>(self) -> Result<Self> {
+        let [to_another, in_place] = self.kernels;
+        Ok(Self { kernels: [to_another.with_type::<U>()?, in_place.with_type::<U>()?] })
+    }
+
+    /// The results as a new buffer, whose home is that of `x`.
+    ///
+    /// # Cost
+    /// As [`ScanKernel::call`], and the result is allocated.
+    ///
+    /// # Errors
+    /// As [`ScanKernel::call`].
+    ///
+    /// # Safety
+    /// The texts keep to the [contract](crate::kernels#what-the-text-must-keep-to).
+    pub unsafe fn call<'a>(&self, x: impl Into<Input<'a, T>>) -> Result<DeviceVec<T>>
+    where
+        T: 'a,
+    {
+        let x = KernelArg::from(x.into());
+        let mut out = match &x.0 {
+            // SAFETY: the scan writes every element; where the launch fails the memory is dropped unread.
+            Given::Array { len, home, .. } => unsafe { DeviceVec::uninitialized(home, *len)? },
+            Given::Wrong(error) => return Err(error.clone()),
+            // No input is one.
+            Given::Value { .. } => return Err(AlgoError::NoArray { kernel: self.kernels[0].name.clone() }),
+        };
+        // SAFETY: as the caller promises.
+        unsafe { self.kernels[0].call(&[x, (&mut out).into()])? };
+        Ok(out)
+    }
+
+    /// The results into an array of the same length.
+    ///
+    /// # Errors
+    /// As [`ScanKernel::call`].
+    ///
+    /// # Safety
+    /// As of [`ArrayScanKernel::call`].
+    pub unsafe fn call_into<'a>(&self, x: impl Into<Input<'a, T>>, out: impl Into<Output<'a, T>>) -> Result<()>
+    where
+        T: 'a,
+    {
+        // SAFETY: as the caller promises.
+        unsafe { self.kernels[0].call(&[x.into().into(), out.into().into()]) }
+    }
+
+    /// The results in the place of the values.
+    ///
+    /// # Errors
+    /// As [`ScanKernel::call`].
+    ///
+    /// # Safety
+    /// As of [`ArrayScanKernel::call`].
+    pub unsafe fn in_place<'a>(&self, x: impl Into<Output<'a, T>>) -> Result<()>
+    where
+        T: 'a,
+    {
+        // SAFETY: as the caller promises.
+        unsafe { self.kernels[1].call(&[x.into().into()]) }
+    }
+
+    /// Compiles both kernels for a device ahead of the first call, or loads them from the cache on disk.
+    ///
+    /// # Errors
+    /// As [`ScanKernel::compile`].
+    pub fn compile(&self, device: &Device) -> Result<()> {
+        self.kernels.iter().try_for_each(|kernel| kernel.compile(device))
+    }
+}

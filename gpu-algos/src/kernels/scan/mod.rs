@@ -1,0 +1,257 @@
+//! Scans from a user's text.
+#![expect(unsafe_code, reason = "the launch of a kernel whose text nobody has checked, and what leads to it")]
+
+mod array;
+mod policy;
+pub(crate) mod samples;
+mod text;
+
+use std::{fmt, marker::PhantomData, sync::OnceLock};
+
+use gpu_array::gpu_driver::{Device, DevicePod, GeneratedKernel, LaunchConfig, Program};
+
+pub use self::array::ArrayScanKernel;
+use self::policy::{MOST_STATE_BYTES, Policy, run_bytes};
+use super::{
+    KernelArg, Places,
+    bind::{self, Bound},
+    declaration::{self, Declared},
+    places::Progression,
+    program::hash,
+    types::Types,
+};
+use crate::{
+    AlgoError, Result,
+    launch::{Launch, Scratch, Words, resident},
+    scan::{DESK, OP},
+};
+
+/// What keys of these kernels begin with: no others do.
+const KEY: u64 = u64::from_be_bytes(*b"gpuscanp");
+
+/// A scan from a user's text: at each place what the values of all places up to it give together.
+///
+/// `input` gives the value v of a place; `scan` joins two of them, `a` from earlier places than `b`. `output` is run at each place, with
+///
+/// * `item` = v(0) ∘ v(1) ∘ … ∘ v(i), the inclusive result, and
+/// * `prev_item` = v(0) ∘ … ∘ v(i - 1), the exclusive one, which at the first place is `neutral`,
+///
+/// where ∘ is `scan`; what it does with them, and with the arrays, is its own affair. `scan` is associative; it need not be commutative, since
+/// values are joined in the order of their places. `neutral` joined with anything gives that again. `T`, of which `item`, `a` and `b` are, is a
+/// number or a structure with [`DevicePod`] of at most 1024 bytes. `input` and `output` see `i`, `n` and the arguments, as an
+/// [`ElementwiseKernel`](super::ElementwiseKernel)'s operation does; `scan` and `neutral` see what the preamble holds. There is no result over all
+/// places, which would have to wait for the last of them: it is `item` where `i == n - 1`.
+///
+/// ```no_run
+/// use gpu_algos::kernels::ScanKernel;
+/// use gpu_array::{GpuArray, gpu_driver::Device};
+///
+/// // How often x has been above its limit so far, and where.
+/// let scan = ScanKernel::<i64>::new(
+///     "float limit, const float *x, long *so_far, long places[]",
+///     "0",
+///     "a + b",
+///     "x[i] > limit",
+///     "so_far[i] = item; if (item != prev_item) places[prev_item] = i",
+/// )?;
+/// let device = Device::first()?;
+/// let x = GpuArray::full(&device, 1000, 2.0f32)?;
+/// let mut so_far = GpuArray::<i64, _>::zeros(&device, 1000)?;
+/// let mut places = GpuArray::<i64, _>::zeros(&device, 1000)?;
+/// // SAFETY: the text reads and writes the place i; no more places are above the limit than `places` has room for, and each has its own.
+/// unsafe { scan.call(&[1.0f32.into(), (&x).into(), (&mut so_far).into(), (&mut places).into()])? };
+/// # Ok::<(), gpu_algos::AlgoError>(())
+/// ```
+/// In place is an array that `input` reads and `output` writes: `"int *x", "0", "a + b", "x[i]", "x[i] = item"`. [`ScanKernel::inclusive`] and
+/// [`ScanKernel::exclusive`] make scans of one array of `scan` and `neutral` alone.
+///
+/// # Determinism
+/// For one text and one number of places values are joined in one way: floats have the same bits from run to run. (`prev_item` and the `item` of the
+/// place before may be rounded differently.)
+pub struct ScanKernel<T> {
+    name: String,
+    arguments: Vec<Declared>,
+    types: Types,
+    /// Neutral element, operator, input, output.
+    texts: [String; 4],
+    segments: Option<String>,
+    preamble: String,
+    options: Vec<String>,
+    /// The program over all places, and the one over others.
+    made: [OnceLock<Made>; 2],
+    _state: PhantomData<fn() -> T>,
+}
+
+/// Where the words have the address of the scratch memory.
+const SCRATCH_WORD: usize = 4;
+
+/// A program and its key.
+#[derive(Debug)]
+struct Made {
+    program: Program,
+    key: [u64; 5],
+    policy: Policy,
+}
+
+impl<T: DevicePod> ScanKernel<T> {
+    /// A scan with these arguments, as [`ElementwiseKernel::new`](super::ElementwiseKernel::new) takes them, and these texts. Nothing is compiled
+    /// yet.
+    ///
+    /// # Errors
+    /// `Argument`; `StateTooLarge` for a `T` of more than 1024 bytes.
+    pub fn new(
+        arguments: &str,
+        neutral: impl Into<String>,
+        scan: impl Into<String>,
+        input: impl Into<String>,
+        output: impl Into<String>,
+    ) -> Result<Self> {
+        let texts = [neutral.into(), scan.into(), input.into(), output.into()];
+        Self::of(declaration::parse(arguments)?, Types::default(), texts)
+    }
+
+    pub(super) fn of(arguments: Vec<Declared>, mut types: Types, texts: [String; 4]) -> Result<Self> {
+        declaration::check_names(&arguments, &["i", "n", "item", "prev_item"])?;
+        if size_of::<T>() > MOST_STATE_BYTES {
+            return Err(AlgoError::StateTooLarge { op: OP, limit: MOST_STATE_BYTES, got: size_of::<T>() });
+        }
+        types.add::<T>()?;
+        let (name, preamble, options, made) = ("scan_kernel".to_owned(), String::new(), Vec::new(), Default::default());
+        Ok(Self { name, arguments, types, texts, segments: None, preamble, options, made, _state: PhantomData })
+    }
+
+    /// The kernel under a name of its own, which stands in errors.
+    pub fn name(self, name: &str) -> Self {
+        self.with(|kernel| kernel.name = name.to_owned())
+    }
+
+    /// In segments: where `begins`, an expression of what `input` sees, is true the scan begins anew; `prev_item` is `neutral` there.
+    pub fn segments(self, begins: impl Into<String>) -> Self {
+        self.with(|kernel| kernel.segments = Some(begins.into()))
+    }
+
+    /// Text before the kernel: functions and types that it uses. Functions need no `__device__`.
+    pub fn preamble(self, text: impl Into<String>) -> Self {
+        self.with(|kernel| kernel.preamble = text.into())
+    }
+
+    /// An option of the compiler, such as `--use_fast_math`.
+    pub fn option(self, option: impl Into<String>) -> Self {
+        self.with(|kernel| kernel.options.push(option.into()))
+    }
+
+    /// Makes a structure known under its [`DevicePod::CUDA_NAME`], to arguments and to all texts. `T` is known.
+    ///
+    /// # Errors
+    /// `TypeName` where another structure has the name.
+    pub fn with_type<U: DevicePod>(mut self) -> Result<Self> {
+        self.types.add::<U>()?;
+        Ok(self.with(|_| ()))
+    }
+
+    /// Changes what the program consists of.
+    fn with(mut self, change: impl FnOnce(&mut Self)) -> Self {
+        change(&mut self);
+        self.made = Default::default();
+        self
+    }
+
+    /// Scans all places of the arrays, which all have one length, `n` (but those that are declared with any length).
+    ///
+    /// # Cost
+    /// One launch, on the stream of the first array that is written (else of the first); it comes after what the streams of all arrays hold, and
+    /// they go on after it. Each text is run once for each place, `scan` two to three times (six where `T` has more than 32 bytes). Nothing is
+    /// allocated but, at the first call on a stream that needs it, a few words for each tile of places (3840, fewer where `T` is larger than 8
+    /// bytes), which the stream keeps. The host does not wait. Where there is no place nothing is launched. The first call on a device compiles the
+    /// kernel, or loads it from the cache on disk; kernels of the same text are one.
+    ///
+    /// # Errors
+    /// As [`ElementwiseKernel::call`](super::ElementwiseKernel::call); `TooLarge` for more than 2^32 tiles.
+    ///
+    /// # Safety
+    /// The texts keep to the [contract](super#what-the-text-must-keep-to) with these arguments.
+    pub unsafe fn call(&self, arguments: &[KernelArg<'_>]) -> Result<()> {
+        // SAFETY: as the caller promises.
+        unsafe { self.call_over(Places::all(), arguments) }
+    }
+
+    /// As [`ScanKernel::call`], over these places only, in their order: `Places::slice(None, None, -1)` scans from the last place to the first. `n`
+    /// is the length of the shortest array.
+    ///
+    /// # Errors
+    /// As there, and `Places` where an array has not all of them.
+    ///
+    /// # Safety
+    /// As there.
+    pub unsafe fn call_over(&self, places: Places, arguments: &[KernelArg<'_>]) -> Result<()> {
+        let made = self.made(places.is_all())?;
+        let mut bound = bind::bind(&self.name, &self.arguments, &self.types, arguments, &[0; text::OWN])?;
+        let (n, progression) = bound.places(&self.name, &self.arguments, places)?;
+        if progression.count == 0 {
+            return Ok(());
+        }
+        let kernel = self.kernel(made, bound.stream.device())?;
+        let launch = self.launch(made.policy, &mut bound, n, progression, &kernel)?;
+        // SAFETY: the words are what the kernel's contract asks for: its own, and those of the arguments, of the types that `bind` has checked; the
+        // arrays are borrowed until this call returns, those that are written exclusively, and their homes come before the launch. What the texts
+        // do is the caller's promise.
+        unsafe { launch.enqueue(&kernel, &bound.homes, bound.stream) }
+    }
+
+    /// The launch for at least one place.
+    fn launch(
+        &self,
+        policy: Policy,
+        bound: &mut Bound<'_>,
+        n: usize,
+        Progression { count, start, step }: Progression,
+        kernel: &GeneratedKernel,
+    ) -> Result<Launch> {
+        let tiles = count.div_ceil(policy.tile() as u64);
+        let too_large = |_| AlgoError::TooLarge { op: OP, shape: vec![count as usize] };
+        let tiles = u32::try_from(tiles).map_err(too_large)?;
+        let own = [count, start.cast_unsigned(), step.cast_unsigned(), tiles.into(), 0, n as u64];
+        own.into_iter().enumerate().for_each(|(number, word)| bound.set(number, word));
+        // A word with a mark for each four bytes of what tiles hand on.
+        let slot = 8 * self.run_bytes().div_ceil(4);
+        let scratch = if tiles > 1 { Scratch::Cleared(DESK + tiles as usize * slot) } else { Scratch::None };
+        let blocks = resident(kernel, policy.threads, 0, bound.stream.device())?.min(tiles as usize) as u32;
+        let config = LaunchConfig { grid: blocks.into(), block: policy.threads.into(), shared_bytes: 0 };
+        Ok(Launch { words: Words::from_slice(bound.words()), scratch_word: SCRATCH_WORD, scratch, config })
+    }
+
+    /// Compiles the kernel for a device ahead of the first [`ScanKernel::call`], or loads it from the cache on disk.
+    ///
+    /// # Errors
+    /// `Compile` with the compiler's log and the text; `UnknownType`; the driver's.
+    pub fn compile(&self, device: &Device) -> Result<()> {
+        self.kernel(self.made(true)?, device).map(drop)
+    }
+
+    fn kernel(&self, made: &Made, device: &Device) -> Result<GeneratedKernel> {
+        Ok(device.generated_kernel(&made.key, || Ok(made.program.clone()))?)
+    }
+
+    fn run_bytes(&self) -> usize {
+        run_bytes(size_of::<T>(), align_of::<T>(), self.segments.is_some())
+    }
+
+    fn made(&self, all: bool) -> Result<&Made> {
+        let slot = &self.made[usize::from(all)];
+        if let Some(made) = slot.get() {
+            return Ok(made);
+        }
+        let policy = Policy::of(self.run_bytes());
+        let program = text::program(self, policy, all)?;
+        let [a, b, c, d] = hash(&program);
+        Ok(slot.get_or_init(|| Made { program, key: [KEY, a, b, c, d], policy }))
+    }
+}
+
+impl<T> fmt::Debug for ScanKernel<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let arguments = declaration::listed(&self.arguments);
+        let [neutral, scan, input, output] = &self.texts;
+        write!(f, "ScanKernel({}({arguments}): {input}, {scan}, {neutral}, {output})", self.name)
+    }
+}

@@ -1,0 +1,163 @@
+// Scans of what a user's text computes at each place, in one launch.
+//
+// U is the user's, generated:
+//   State, neutral(), join(a, b)   what is scanned, and the operator: associative, in the order of places
+//   WORDS                          those of the kernel's parameter
+//   SEGMENTS, begins(word, i)      whether there are segments, and whether one begins at a place
+//   input(word, i)                 the value of a place
+//   output(word, i, item, prev)    what is done with the results: of all places of the segment up to this one, and of those before it
+//
+// Input, begins and output are run once for each place. A warp has 32 UNROLL places to itself. It reads and writes them in rows of 32, so that a
+// warp's accesses lie behind one another; in between the states change hands in shared memory, and each thread joins neighbouring ones. That takes
+// two joins for a place, and moves a state by four accesses, where rows of shuffles would take six joins and five shuffles of each word: states may
+// be large and joins dear. UNROLL is odd, so that threads with neighbouring values meet different banks. The result before a place is the one that
+// stands before its own.
+//
+// The tiles of the blocks, and the sums that they hand on: tiles.cuh.
+//
+// Contract: grid of at most TILES blocks of THREADS, no dynamic shared memory; COUNT places, START + k STEP, and ALL says that START is 0 and STEP
+// 1. Where there are several tiles SCRATCH is as `Stream::with_cleared_scratch` gives it and has a Desk and a slot for each tile. Bytes moved: what
+// the texts move.
+#pragma once
+#include "scan.cuh"
+
+namespace gpu {
+namespace places {
+
+using tiles::Desk;
+using tiles::Sums;
+
+// The words before the arguments; LENGTH is the n of the texts.
+constexpr int COUNT = 0, START = 1, STEP = 2, TILES = 3, SCRATCH = 4, LENGTH = 5;
+
+template <class U, bool ALL, int THREADS, int UNROLL>
+__global__ void __launch_bounds__(THREADS) scan(const __grid_constant__ Words<U::WORDS> words) {
+    static_assert(UNROLL % 2 == 1 && UNROLL < 32, "see above");
+    typedef gpu::scan::Runs<U, U::SEGMENTS> R;
+    typedef typename R::State S;
+    constexpr int WARPS = THREADS / 32, OF_WARP = 32 * UNROLL;
+    // For each warp what is before its places, then its places; the sums of all warps, and of the tiles before.
+    typedef Room<S, WARPS *(OF_WARP + 1)> Values;
+    typedef Room<S, WARPS + 1> Totals;
+    SHARED(Values, values_room, [1]);
+    SHARED(Totals, totals_room, [1]);
+    SHARED(uint32_t, ticket, [1]);
+    SHARED(bool, is_last, [1]);
+    const uint64_t *word = words.word;
+    const uint32_t tiles = uint32_t(word[TILES]);
+    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    const int64_t count = int64_t(word[COUNT]);
+    const auto place = [&](int64_t k) { return ALL ? k : int64_t(word[START]) + k * int64_t(word[STEP]); };
+    S *shared = reinterpret_cast<S *>(values_room[0].bytes) + warp * (OF_WARP + 1), *totals = reinterpret_cast<S *>(totals_room[0].bytes);
+
+    Desk *desk = reinterpret_cast<Desk *>(word[SCRATCH]);
+    Sums<R, S> sums(word[SCRATCH]);
+    const bool once = gridDim.x == tiles;
+    uint32_t drawn = 0;
+
+    gpu::wait_for_stream();
+    do {
+        uint32_t tile = 0;
+        if (tiles > 1) {
+            if (threadIdx.x == 0) ticket[0] = atomicAdd(&desk->drawn, 1u);
+            __syncthreads();
+            tile = ticket[0];
+            if (tile >= tiles) break;
+        }
+        // Rows: all is read before anything is joined. There is a place in row u where u * 32 < rest.
+        const int64_t first = (int64_t(tile) * WARPS + warp) * OF_WARP + lane;
+        const int rest = count - first < OF_WARP ? int(count - first < 0 ? 0 : count - first) : OF_WARP;
+        S values[UNROLL];
+        uint32_t begins = 0;
+#pragma unroll
+        for (int u = 0; u < UNROLL; u++) {
+            if (u * 32 < rest) {
+                const int64_t i = place(first + u * 32);
+                const bool begins_here = U::SEGMENTS && U::begins(word, i);
+                begins |= uint32_t(begins_here) << u;
+                values[u] = R::make(U::input(word, i), begins_here);
+            } else {
+                values[u] = R::make(U::neutral(), false);
+            }
+        }
+#pragma unroll
+        for (int u = 0; u < UNROLL; u++) shared[1 + u * 32 + lane] = values[u];
+        __syncwarp();
+
+        // Neighbours, then the lanes, the warps of the block, and the tiles.
+#pragma unroll
+        for (int u = 0; u < UNROLL; u++) {
+            values[u] = shared[1 + lane * UNROLL + u];
+            if (u > 0) values[u] = R::join(values[u > 0 ? u - 1 : 0], values[u]);
+        }
+        S sum = values[UNROLL - 1];
+#pragma unroll
+        for (int delta = 1; delta < 32; delta *= 2) {
+            const S earlier = shuffled_up(sum, delta);
+            if (lane >= delta) sum = R::join(earlier, sum);
+        }
+        const S before = shuffled_up(sum, 1);
+        if (lane == 31) totals[warp] = sum;
+        __syncthreads();
+        S base = totals[0];
+        if (warp == 0) {
+#pragma unroll
+            for (int k = 1; k < WARPS; k++) base = R::join(base, totals[k]);
+            if (tiles > 1) {
+                if (lane == 0) sums.of_tiles[tile].put(base);
+                // Of what is before only the first segment of the tile hears.
+                const bool is_needed = __shfl_sync(0xffffffffu, !U::SEGMENTS || (begins & 1) == 0, 0);
+                if (tile > 0 && is_needed) base = sums.before(tile);
+                if (lane == 0) {
+                    totals[WARPS] = base;
+                    if (once) drawn = arrive(&desk->left);
+                }
+            }
+        } else {
+#pragma unroll
+            for (int k = 1; k < WARPS; k++) {
+                if (k < warp) base = R::join(base, totals[k]);
+            }
+        }
+        gpu::let_next_start();
+        if (tiles > 1) {
+            __syncthreads();
+            if (tile > 0) base = warp == 0 ? totals[WARPS] : R::join(totals[WARPS], base);
+        }
+
+        // Back to rows.
+        const bool has_base = tile > 0 || warp > 0, has_all = has_base || lane > 0;
+        const S all = lane == 0 ? base : has_base ? R::join(base, before) : before;
+        if (lane == 0) shared[0] = has_base ? base : R::make(U::neutral(), false);
+#pragma unroll
+        for (int u = 0; u < UNROLL; u++) shared[1 + lane * UNROLL + u] = has_all ? R::join(all, values[u]) : values[u];
+        __syncwarp();
+        S earlier[UNROLL];
+#pragma unroll
+        for (int u = 0; u < UNROLL; u++) {
+            values[u] = shared[1 + u * 32 + lane];
+            earlier[u] = shared[u * 32 + lane];
+        }
+#pragma unroll
+        for (int u = 0; u < UNROLL; u++) {
+            const bool begins_here = (begins >> u & 1) != 0;
+            if (u * 32 < rest) U::output(word, place(first + u * 32), R::value(values[u]), begins_here ? U::neutral() : R::value(earlier[u]));
+        }
+        // The next tile's states take the place of this one's.
+        __syncthreads();
+    } while (!once);
+    if (tiles == 1) return;
+
+    // The last block to have looked at slots makes them zero for the next launch.
+    if (threadIdx.x == 0) {
+        if (!once) drawn = arrive(&desk->left);
+        is_last[0] = drawn == gridDim.x - 1;
+    }
+    __syncthreads();
+    if (!is_last[0]) return;
+    sums.clear(tiles, THREADS);
+    if (threadIdx.x == 0) desk->drawn = desk->left = 0;
+}
+
+} // namespace places
+} // namespace gpu

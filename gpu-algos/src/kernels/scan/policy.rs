@@ -1,0 +1,72 @@
+//! How scans of a user's text are cut.
+
+/// The template arguments of the kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Policy {
+    /// Threads of a block.
+    pub(super) threads: u32,
+    /// Places of a thread. Odd, so that threads which have neighbouring ones to themselves meet different banks of shared memory.
+    pub(super) unroll: u32,
+}
+
+/// Shared memory that a kernel has without asking, less what is there besides states.
+const SHARED_BYTES: usize = 48 * 1024 - 64;
+
+/// The largest state there can be: those of one warp fit shared memory.
+pub(super) const MOST_STATE_BYTES: usize = 1024;
+
+impl Policy {
+    /// For what tiles hand on, of so many bytes.
+    pub(super) fn of(run_bytes: usize) -> Self {
+        // States stand in registers before they go to shared memory.
+        let unroll = match run_bytes {
+            0..=8 => 15,
+            9..=16 => 7,
+            17..=32 => 3,
+            _ => 1,
+        };
+        let mut policy = Self { threads: 256, unroll };
+        while policy.shared_bytes(run_bytes) > SHARED_BYTES && policy.threads > 32 {
+            policy.threads /= 2;
+        }
+        policy
+    }
+
+    /// For each place, for each warp twice, and once for the block.
+    fn shared_bytes(self, run_bytes: usize) -> usize {
+        run_bytes * (self.tile() + self.threads as usize / 32 * 2 + 1)
+    }
+
+    /// Places of a tile.
+    pub(super) fn tile(self) -> usize {
+        (self.threads * self.unroll) as usize
+    }
+
+    /// The kernel with its template arguments, for the structure of that name.
+    pub(super) fn template(self, structure: &str, all: bool) -> String {
+        format!("gpu::places::scan<{structure}, {all}, {}, {}>", self.threads, self.unroll)
+    }
+}
+
+/// Bytes of what tiles hand on: a state, and with segments the mark of one.
+pub(super) fn run_bytes(state_bytes: usize, align: usize, segments: bool) -> usize {
+    let mark = size_of::<u32>();
+    if segments { (state_bytes.next_multiple_of(mark) + mark).next_multiple_of(align.max(mark)) } else { state_bytes }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_state_has_room() {
+        for bytes in 1..=MOST_STATE_BYTES {
+            for run in [bytes, run_bytes(bytes, 16, true)] {
+                let policy = Policy::of(run);
+                assert!(policy.shared_bytes(run) <= SHARED_BYTES, "{bytes}: {policy:?}");
+                assert!(policy.threads >= 32 && policy.unroll % 2 == 1 && policy.unroll < 32);
+            }
+        }
+        assert_eq!((run_bytes(1, 1, true), run_bytes(8, 8, true), run_bytes(12, 4, true)), (8, 16, 16));
+    }
+}

@@ -1,0 +1,94 @@
+//! Scans that stand for all others where kernels are checked without a device.
+
+use gpu_array::gpu_driver::{DevicePod, Registry};
+
+use super::{
+    ScanKernel,
+    policy::Policy,
+    text::{self, PLACES},
+};
+use crate::Result;
+
+/// Adds kernels made of texts, one of each kind that there is.
+pub(crate) fn add_to(registry: Registry) -> Registry {
+    let registry = add(registry, sums(), true);
+    let registry = add(registry, sums(), false);
+    let registry = add(registry, recurrences(), true);
+    add(registry, large(), true)
+}
+
+/// Their declarations are right, as the number of samples shows.
+fn add<T: DevicePod>(registry: Registry, kernel: Result<ScanKernel<T>>, all: bool) -> Registry {
+    let program = kernel.and_then(|kernel| text::program(&kernel, Policy::of(kernel.run_bytes()), all));
+    match program {
+        Ok(program) => registry.with_sample(PLACES.name, program),
+        Err(_) => registry,
+    }
+}
+
+fn sums() -> Result<ScanKernel<f32>> {
+    ScanKernel::new("const float *x, const float *y, float *out", "0", "a + b", "x[i] * y[i]", "out[i] = item")
+}
+
+/// `y = c y + d` from place to place.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, DevicePod)]
+#[device_pod(crate = gpu_array::gpu_driver)]
+struct Affine {
+    c: f64,
+    d: f64,
+}
+
+fn recurrences() -> Result<ScanKernel<Affine>> {
+    let arguments = "double first, const double *c, const double *d, const bool *starts, double *before, double *after";
+    let output = "before[i] = prev_item.c * first + prev_item.d; after[i] = item.c * first + item.d";
+    let kernel = ScanKernel::new(
+        arguments,
+        "Affine{1, 0}",
+        "Affine{a.c * b.c, fma(a.d, b.c, b.d)}",
+        "Affine{c[i], d[i]}",
+        output,
+    )?;
+    Ok(kernel.segments("starts[i]"))
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug, DevicePod)]
+#[device_pod(crate = gpu_array::gpu_driver)]
+struct Four {
+    a: u32,
+    b: u32,
+    c: u32,
+    d: u32,
+}
+
+/// How often each of 16 digits has come.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, DevicePod)]
+#[device_pod(crate = gpu_array::gpu_driver)]
+struct Counts {
+    a: Four,
+    b: Four,
+    c: Four,
+    d: Four,
+}
+
+fn large() -> Result<ScanKernel<Counts>> {
+    let preamble = "unsigned of(const Counts &counts, int k) { return reinterpret_cast<const unsigned *>(&counts)[k]; }\n\
+                    Counts one(int digit) { Counts one; for (int k = 0; k < 16; k++) reinterpret_cast<unsigned *>(&one)[k] = k == digit; return one; }\n\
+                    Counts sum(Counts a, const Counts &b) { for (int k = 0; k < 16; k++) reinterpret_cast<unsigned *>(&a)[k] += of(b, k); return a; }";
+    let arguments = "const unsigned char *digits, unsigned *earlier";
+    let output = "earlier[i] = of(prev_item, digits[i] & 15)";
+    let kernel = ScanKernel::new(arguments, "one(-1)", "sum(a, b)", "one(digits[i] & 15)", output)?;
+    Ok(kernel.preamble(preamble))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_samples_are_there() {
+        assert_eq!(add_to(Registry::new("samples")).instances().len(), 4);
+    }
+}

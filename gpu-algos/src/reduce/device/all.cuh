@@ -1,0 +1,151 @@
+// Reductions of all values of arrays that are neighbours in memory, to one result, in one launch: what `rows` (reduce.cuh) does too, with less around it, which is
+// most of the time where there are few values.
+//
+// Where there are several blocks each leaves its state in a slot, and a warp of the last one that does nothing else joins them. What a multiprocessor does for the
+// first time it waits for: so that warp does all of it once before there is anything to join.
+//
+// Contract: that of `rows` where RESULTS is 1, PLAIN is not 0 and O is COMMUTATIVE, with THREADS for the result; grid SPLITS, block THREADS + 32.
+// Words: those of `rows`.
+#pragma once
+#include "reduce.cuh"
+
+namespace gpu {
+namespace reduce {
+
+// A warp that joins the states in the first `count` slots, in its first lane, and clears them.
+template <class O> struct Collector {
+    typedef typename O::State State;
+    static constexpr uint32_t AT_ONCE = Slot<State>::WORDS > 2 ? 1 : 4;
+    State all = O::settle(O::neutral());
+    uint32_t first = 0;
+
+    // One look; whether all are joined. Nothing comes of it where it is a rehearsal.
+    __device__ __forceinline__ bool look(Slot<State> *slots, uint32_t count, bool is_rehearsal) {
+        const uint32_t lane = threadIdx.x % 32;
+        State states[AT_ONCE];
+        bool wanted[AT_ONCE];
+#pragma unroll
+        for (uint32_t k = 0; k < AT_ONCE; k++) wanted[k] = first + k * 32 + lane < count;
+        const bool here = look_at_all(slots + first + lane, wanted, states);
+        State sum = O::settle(O::neutral());
+#pragma unroll
+        for (uint32_t k = 0; k < AT_ONCE; k++) {
+            if (wanted[k]) sum = O::join(sum, states[k]);
+        }
+        sum = join_lanes<O>(sum, 32);
+        if (!here || is_rehearsal) return false;
+        all = O::join(all, sum);
+#pragma unroll
+        for (uint32_t k = 0; k < AT_ONCE; k++) {
+            if (wanted[k]) slots[first + k * 32 + lane].clear();
+        }
+        first += 32 * AT_ONCE;
+        return first >= count;
+    }
+};
+
+template <class E, class O, int THREADS, int WIDTH, int UNROLL>
+// Two blocks to a multiprocessor leave enough registers for all loads of a batch.
+__global__ void __launch_bounds__(THREADS + 32, 2) all(const __grid_constant__ Words<At<E, O>::ALL> words) {
+    typedef At<E, O> A;
+    typedef typename O::State State;
+    static_assert(O::COMMUTATIVE, "threads take packs in turns");
+    constexpr int LOCALS = O::LANES ? WIDTH : 1, WARPS = THREADS / 32;
+    typedef Room<State, WARPS> Shared;
+    SHARED(Shared, room, [1]);
+    State *shared = reinterpret_cast<State *>(room[0].bytes);
+    const uint64_t *word = words.word;
+    const uint32_t split = blockIdx.x, splits = gridDim.x;
+    const uint64_t step = uint64_t(splits) * THREADS, begin = uint64_t(split) * THREADS + threadIdx.x;
+    const int64_t count = int64_t(word[COUNT]), shift = int64_t(word[SHIFT]), place_step = int64_t(word[A::REDUCED + 2]);
+    // Whole packs; the first one may begin before the first value.
+    const uint64_t from = shift > 0 ? 1 : 0, to = uint64_t(count + shift) / WIDTH;
+    const uint64_t begun = begin < from ? begin + step : begin;
+
+    typename O::Local locals[LOCALS];
+#pragma unroll
+    for (int k = 0; k < LOCALS; k++) locals[k] = O::neutral();
+    uint64_t i = begun;
+    uint32_t turn = 0;
+    Walk<O, LOCALS> walk;
+    // All loads before the first use.
+    auto batch = [&](auto whole) {
+        typename Wide<WIDTH, typename E::Leaves>::type in[UNROLL];
+#pragma unroll
+        for (int u = 0; u < UNROLL; u++) {
+            if (!decltype(whole)::value && i + u * step >= to) continue;
+            const int64_t column = int64_t((i + u * step) * WIDTH) - shift;
+            each(in[u], [&](auto k, auto &values) {
+                constexpr int K = decltype(k)::value;
+                typedef typename plain<decltype(values.lane[0])>::type T;
+                const int64_t leaf_step = same<T, Place>::value ? int64_t(word[A::REDUCED + 3 + K]) : 1;
+                load_whole(values, word[A::LEAVES + 2 * K], column * leaf_step, leaf_step);
+            });
+        }
+#pragma unroll
+        for (int u = 0; u < UNROLL; u++) {
+            if (!decltype(whole)::value && i + u * step >= to) continue;
+            walk.take(locals, values_of<E, WIDTH>(word + A::SCALARS, word + A::EXTRA, in[u]), turn + u);
+        }
+    };
+    Slot<State> *slots = reinterpret_cast<Slot<State> *>(word[SCRATCH]);
+    Collector<O> collector;
+    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    const bool is_collector = threadIdx.x >= THREADS, has_slots = is_collector && splits > 1 && split + 1 == splits;
+    // Which the compiler must not know: it would make a second copy of the collector's code for the first turn.
+    bool is_rehearsal = word[RESULTS] != 0;
+    gpu::wait_for_stream();
+    if (is_collector) gpu::let_next_start();
+    while (true) {
+        if (is_collector) {
+            if (has_slots && collector.look(slots, splits, is_rehearsal)) break;
+            if (!has_slots && !is_rehearsal) return;
+        } else if (is_rehearsal) {
+            for (; i + (UNROLL - 1) * step < to; i += UNROLL * step, turn += UNROLL) batch(Number<1>{});
+            if (i < to) batch(Number<0>{});
+            if (begun < to) walk.end(locals, (int64_t(begun * WIDTH) - shift) * place_step, int64_t(step * WIDTH) * place_step, place_step);
+            // What is left at either end: a value for each of as many threads.
+            if (split == 0 && threadIdx.x < 2 * WIDTH) {
+                const int lane = int(threadIdx.x) % WIDTH;
+                const bool is_first = int(threadIdx.x) < WIDTH;
+                const int64_t column = (is_first ? 0 : int64_t(to * WIDTH)) + lane - shift;
+                if (column >= 0 && column < count && (is_first ? shift > 0 : to >= from)) {
+                    typename Wide<1, typename E::Leaves>::type one;
+                    each(one, [&](auto k, auto &values) {
+                        constexpr int K = decltype(k)::value;
+                        const int64_t leaf_step = int64_t(word[A::REDUCED + 3 + K]);
+                        load(values, word[A::LEAVES + 2 * K], SPACED, column * leaf_step, leaf_step);
+                    });
+                    O::take(locals[0], values_of<E, 1>(word + A::SCALARS, word + A::EXTRA, one).lane[0], column * place_step);
+                }
+            }
+            gpu::let_next_start();
+            State state = O::settle(locals[0]);
+#pragma unroll
+            for (int k = 1; k < LOCALS; k++) state = O::join(state, O::settle(locals[k]));
+            state = join_lanes<O>(state, 32);
+            if (lane == 0) shared[warp] = state;
+        } else {
+            if (warp > 0) return;
+            State state = lane < WARPS ? shared[lane] : O::settle(O::neutral());
+            state = join_lanes<O>(state, WARPS);
+            if (lane > 0) return;
+            if (splits > 1) {
+                slots[split].put(state);
+                return;
+            }
+            collector.all = state;
+            break;
+        }
+        if (is_rehearsal) {
+            __syncthreads();
+            is_rehearsal = false;
+        } else {
+            __nanosleep(20);
+        }
+    }
+    if (lane == 0) write_results<E, O>(word, collector.all, 0);
+}
+
+} // namespace reduce
+} // namespace gpu

@@ -1,0 +1,141 @@
+// Scans of many lines of neighbours in memory, in one launch: each block has whole lines to itself, one behind the other, so none waits for another.
+//
+// A tile, some of a line, comes into shared memory while those before it are scanned (staged.cuh). A warp reads no packs but those that it copied: the only
+// barrier is that behind which each knows the sums of the others.
+//
+// Measured on an H200: both axes of an 8192^2 f32 array, see down.cuh.
+//
+// Contract: that of `lines` (scan.cuh) without F, with tiles of THREADS * VALUES, but for: one scanned axis along which all leaves are neighbours from a whole pack
+// on, in each line; nothing of M in memory; grid of at most the number of lines, as many bytes of dynamic shared memory as Rooms::ALL.
+// Words: those of `lines`, but for TILES, which are those of a line.
+#pragma once
+#include "staged.cuh"
+
+namespace gpu {
+namespace scan {
+
+// Tiles on their way, and with that in hand.
+constexpr int COMING = 2, TILES_OF_BLOCK = COMING + 1;
+
+template <class E, class M, class O, int HOW, int THREADS, int WIDTH, int CHUNKS>
+__global__ void __launch_bounds__(THREADS) along(const __grid_constant__ Words<At<E, Nothing, M>::ALL> words) {
+    typedef At<E, Nothing, M> A;
+    constexpr int WARPS = THREADS / 32, VALUES = WIDTH * CHUNKS, TILE = THREADS * VALUES;
+    typedef typename O::State State;
+    typedef typename FirstOf<decltype(O::finish(O::settle(O::neutral()), 0))>::type Result;
+    typedef Behind<M, A, Result, WIDTH, HOW> Last;
+    typedef Rooms<E, Nothing, State, TILE, TILES_OF_BLOCK, TILES_OF_BLOCK> Staged;
+    typedef Room<State, 2 * WARPS> Shared;
+    SHARED_DYNAMIC(uint4, dynamic);
+    SHARED(Shared, room, [1]);
+    const Staged staged = {reinterpret_cast<unsigned char *>(dynamic)};
+    State *sums = reinterpret_cast<State *>(room[0].bytes);
+    const uint64_t *word = words.word;
+    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    const int64_t length = int64_t(word[LENGTH]);
+    const uint64_t lines = word[COUNT] / word[LENGTH];
+    const uint32_t pieces = uint32_t(word[TILES]);
+    const bool wide = word[WIDE];
+
+    // The place of a tile: its line, and which of its pieces it is.
+    struct Where {
+        uint64_t line;
+        uint32_t piece;
+        Offsets<A::LEAF_COUNT + 1> base;
+    };
+    auto enter = [&](Where &at) {
+#pragma unroll
+        for (int k = 0; k <= A::LEAF_COUNT; k++) at.base.of[k] = 0;
+        add_place<A>(at.base, word + A::LINE_AXES, 0, int(word[LINES_RANK]), at.line, wide);
+    };
+    auto go_on = [&](Where &at) {
+        if (++at.piece < pieces) return;
+        at.piece = 0;
+        at.line += gridDim.x;
+        if (at.line < lines) enter(at);
+    };
+    auto start_loading = [&](const Where &at, int number) {
+        if (at.line < lines) {
+#pragma unroll
+            for (int u = 0; u < CHUNKS; u++) {
+                const int pack = (warp * CHUNKS + u) * 32 + lane;
+                const int64_t i = int64_t(at.piece) * TILE + pack * WIDTH;
+                start_copies<0, E, Nothing, A, HOW, WIDTH, CHUNKS>(word, at.base, staged, number, pack, i, length);
+            }
+        }
+        end_batch_of_copies();
+    };
+
+    Where at = {blockIdx.x, 0, {}}, coming;
+    enter(at);
+    coming = at;
+    gpu::wait_for_stream();
+    for (int number = 0; number < COMING; number++) {
+        start_loading(coming, number);
+        if (coming.line < lines) go_on(coming);
+    }
+    // The sum of the line's tiles before.
+    State carry;
+    for (int number = 0; at.line < lines; number++) {
+        wait_for_copies<COMING - 1>();
+        __syncwarp();
+        State values[VALUES];
+        const int pack = int(threadIdx.x) * CHUNKS;
+        const int64_t start = int64_t(at.piece) * TILE, first = start + int64_t(threadIdx.x) * VALUES;
+#pragma unroll
+        for (int u = 0; u < CHUNKS; u++) {
+            const auto in = read_staged<E, E, Nothing, A, A::E_LEAVES, HOW, WIDTH, CHUNKS>(word, at.base, staged, number, pack + u, first + u * WIDTH);
+            const auto lifted = values_of<E, WIDTH>(word + A::E_SCALARS, word + A::E_EXTRA, in);
+#pragma unroll
+            for (int k = 0; k < WIDTH; k++) {
+                values[u * WIDTH + k] = first + u * WIDTH + k < length ? O::lift(lifted.lane[k]) : O::settle(O::neutral());
+            }
+        }
+        scan_thread<O>(values, 0);
+        const State sum = scan_lanes<O>(values[VALUES - 1], -1), earlier = shuffled_up(sum, 1);
+        State *of_warps = sums + (number & 1) * WARPS;
+        if (lane == 31) of_warps[warp] = sum;
+        __syncthreads();
+        start_loading(coming, number + COMING);
+        if (coming.line < lines) go_on(coming);
+
+        // What is before the warp, and before the next tile.
+        State base = carry, all = of_warps[0];
+        if (at.piece > 0) all = O::join(carry, all);
+        bool has_base = at.piece > 0;
+        if (warp > 0) base = all;
+#pragma unroll
+        for (int k = 1; k < WARPS; k++) {
+            all = O::join(all, of_warps[k]);
+            if (k < warp) base = all;
+        }
+        carry = all;
+        has_base = has_base || warp > 0;
+        if (lane > 0) base = has_base ? O::join(base, earlier) : earlier;
+        has_base = has_base || lane > 0;
+        if (has_base) join_base<O>(values, base, 0);
+        State *states = staged.states(number);
+        put_states<O, HOW, WIDTH, CHUNKS>(states, values, base, has_base, 0, pack);
+        __syncwarp();
+#pragma unroll
+        for (int u = 0; u < CHUNKS; u++) {
+            const int pack = (warp * CHUNKS + u) * 32 + lane;
+            const int64_t i = start + pack * WIDTH;
+            if (i >= length) continue;
+            const Pack<State, WIDTH> of_pack = load_pack<State, WIDTH>(states + placed<CHUNKS>(pack) * WIDTH);
+            Pack<Result, WIDTH> results;
+#pragma unroll
+            for (int k = 0; k < WIDTH; k++) results.lane[k] = get<0>(O::finish(of_pack.lane[k], 0));
+            const Pack<typename Last::Out, WIDTH> &out = Last::of(word, results, i, i + WIDTH <= length);
+            write_staged<A, HOW>(word, out, at.base.of[0], i, length);
+        }
+        // The copies of the tile behind the next take the place of this one.
+        __syncwarp();
+        go_on(at);
+    }
+    wait_for_copies<0>();
+    gpu::let_next_start();
+}
+
+} // namespace scan
+} // namespace gpu

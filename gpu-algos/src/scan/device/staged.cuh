@@ -1,0 +1,171 @@
+// What scans share whose tiles come into shared memory: by copies that hold no registers, while the block does something else.
+#pragma once
+#include "scan.cuh"
+
+namespace gpu {
+namespace scan {
+
+template <bool FIRST, class X, class Y> struct choose { typedef X type; };
+template <class X, class Y> struct choose<false, X, Y> { typedef Y type; };
+
+// Leaf K of E's and then F's.
+template <int K, class E, class F> struct LeafOf {
+    static constexpr bool OF_E = K < E::Leaves::SIZE;
+    typedef typename choose<OF_E, E, F>::type X;
+    typedef typename plain<decltype(get<OF_E ? K : K - E::Leaves::SIZE>(*static_cast<typename X::Leaves *>(nullptr)))>::type type;
+    static constexpr int BYTES = same<type, Place>::value ? 0 : int(sizeof(typename Stored<type>::type));
+};
+
+// Where a block's tiles are in shared memory: states take the place of what the first leaf was, of which there are STAGES; of the others, in rooms of their own, LOADING.
+template <class E, class F, class S, int TILE, int STAGES, int LOADING> struct Rooms {
+    static constexpr int LEAVES = E::Leaves::SIZE + F::Leaves::SIZE;
+    static constexpr int main() {
+        int bytes = int(sizeof(S));
+        if constexpr (LEAVES > 0) bytes = LeafOf<0, E, F>::BYTES > bytes ? LeafOf<0, E, F>::BYTES : bytes;
+        return bytes * TILE;
+    }
+    template <int K> static constexpr int start() {
+        if constexpr (K == 0) {
+            return 0;
+        } else if constexpr (K == 1) {
+            return STAGES * main();
+        } else {
+            return start<K - 1>() + LOADING * TILE * LeafOf<K - 1, E, F>::BYTES;
+        }
+    }
+    static constexpr int ALL = start<(LEAVES > 0 ? LEAVES : 1)>();
+
+    unsigned char *room;
+    // Of the block's tile `number`.
+    __device__ __forceinline__ S *states(int number) const { return reinterpret_cast<S *>(room + number % STAGES * main()); }
+    template <int K> __device__ __forceinline__ typename Stored<typename LeafOf<K, E, F>::type>::type *leaf(int number) const {
+        typedef LeafOf<K, E, F> L;
+        const int at = K == 0 ? number % STAGES * main() : start<K>() + number % LOADING * TILE * L::BYTES;
+        return reinterpret_cast<typename Stored<typename L::type>::type *>(room + at);
+    }
+};
+
+// Where pack `pack` of a tile is in its room, so that neither neighbours nor every CHUNKS-th meet in a bank.
+template <int CHUNKS> __device__ __forceinline__ int placed(int pack) {
+    static_assert(CHUNKS <= 8 && (CHUNKS & (CHUNKS - 1)) == 0, "packs of a thread are told apart by the low bits of a place");
+    return pack ^ ((pack >> 3) & (CHUNKS - 1));
+}
+
+// Starts the copies of pack `pack` of a tile, of leaf K and all behind. Its first value is number i of `count`, which lie behind `base`.
+template <int K, class E, class F, class A, int HOW, int WIDTH, int CHUNKS, class Rooms>
+__device__ __forceinline__ void start_copies(const uint64_t *word, const Offsets<A::LEAF_COUNT + 1> &base, const Rooms &rooms, int number, int pack, int64_t i,
+                                             int64_t count) {
+    if constexpr (K < Rooms::LEAVES) {
+        typedef typename Stored<typename LeafOf<K, E, F>::type>::type T;
+        constexpr int BYTES = WIDTH * LeafOf<K, E, F>::BYTES;
+        constexpr bool BACK = (HOW & BACKWARD) != 0;
+        if constexpr (BYTES > 0) {
+            T *to = rooms.template leaf<K>(number) + placed<CHUNKS>(pack) * WIDTH;
+            const T *from = reinterpret_cast<const T *>(word[LEAVES + 2 * K]) + base.of[1 + K];
+            if (i >= 0 && i + WIDTH <= count) {
+                copy_to_shared<BYTES>(to, BACK ? from - (i + WIDTH - 1) : from + i);
+            } else {
+#pragma unroll
+                for (int k = 0; k < WIDTH; k++) {
+                    const bool exists = i + k >= 0 && i + k < count;
+                    to[BACK ? WIDTH - 1 - k : k] = exists ? from[BACK ? -(i + k) : i + k] : T();
+                }
+            }
+        }
+        start_copies<K + 1, E, F, A, HOW, WIDTH, CHUNKS>(word, base, rooms, number, pack, i, count);
+    }
+}
+
+// A pack of those leaves of X that begin with number FIRST, from shared memory.
+template <class X, class E, class F, class A, int FIRST, int HOW, int WIDTH, int CHUNKS, class Rooms>
+__device__ __forceinline__ typename Wide<WIDTH, typename X::Leaves>::type read_staged(const uint64_t *word, const Offsets<A::LEAF_COUNT + 1> &base,
+                                                                                      const Rooms &rooms, int number, int pack, int64_t i) {
+    typename Wide<WIDTH, typename X::Leaves>::type in;
+    each(in, [&](auto k, auto &values) {
+        constexpr int K = FIRST + decltype(k)::value;
+        typedef typename LeafOf<K, E, F>::type T;
+        if constexpr (same<T, Place>::value) {
+            const int64_t step = int64_t(word[A::SCANNED + 3 + K]);
+            load_whole(values, word[LEAVES + 2 * K], base.of[1 + K] + i * step, step);
+        } else {
+            const auto stored = load_pack<typename Stored<T>::type, WIDTH>(rooms.template leaf<K>(number) + placed<CHUNKS>(pack) * WIDTH);
+#pragma unroll
+            for (int k = 0; k < WIDTH; k++) values.lane[k] = from_stored<T>(stored.lane[(HOW & BACKWARD) != 0 ? WIDTH - 1 - k : k]);
+        }
+    });
+    return in;
+}
+
+// The states of a tile, of which each thread has VALUES neighbours, up to each of them: first of the thread, then of the warp.
+template <class O, int VALUES> __device__ __forceinline__ void scan_thread(typename O::State (&values)[VALUES], uint32_t heads) {
+#pragma unroll
+    for (int k = 1; k < VALUES; k++) {
+        if ((heads >> k & 1) == 0) values[k] = O::join(values[k - 1], values[k]);
+    }
+}
+// The sum of the lanes up to this one, since the one with the number `since`.
+template <class O> __device__ __forceinline__ typename O::State scan_lanes(typename O::State sum, int since) {
+    const int lane = threadIdx.x % 32;
+#pragma unroll
+    for (int delta = 1; delta < 32; delta *= 2) {
+        const typename O::State other = shuffled_up(sum, delta);
+        if (lane >= delta && lane - delta >= since) sum = O::join(other, sum);
+    }
+    return sum;
+}
+// Joins what is before the thread's first value to those up to the thread's first head.
+template <class O, int VALUES>
+__device__ __forceinline__ void join_base(typename O::State (&values)[VALUES], const typename O::State &base, uint32_t heads) {
+#pragma unroll
+    for (int k = 0; k < VALUES; k++) {
+        if ((heads & ((2u << k) - 1)) == 0) values[k] = O::join(base, values[k]);
+    }
+}
+
+// The thread's states into the room of the tile, whose pack `pack` is its first: where EXCLUSIVE those up to each value, without it.
+template <class O, int HOW, int WIDTH, int CHUNKS>
+__device__ __forceinline__ void put_states(typename O::State *room, const typename O::State (&values)[WIDTH * CHUNKS], const typename O::State &base, bool has_base,
+                                           uint32_t heads, int pack) {
+#pragma unroll
+    for (int u = 0; u < CHUNKS; u++) {
+        Pack<typename O::State, WIDTH> out;
+#pragma unroll
+        for (int k = 0; k < WIDTH; k++) {
+            const int v = u * WIDTH + k;
+            if constexpr ((HOW & EXCLUSIVE) == 0) {
+                out.lane[k] = values[v];
+            } else if ((heads >> v & 1) != 0 || (v == 0 && !has_base)) {
+                out.lane[k] = O::settle(O::neutral());
+            } else {
+                out.lane[k] = v == 0 ? base : values[v > 0 ? v - 1 : 0];
+            }
+        }
+        store_pack<false>(room + placed<CHUNKS>(pack + u) * WIDTH, out);
+    }
+}
+
+// A pack of results, of which `count` is the number of all, to the target behind `base`: from its value number i on.
+template <class A, int HOW, class T, int WIDTH>
+__device__ __forceinline__ void write_staged(const uint64_t *word, const Pack<T, WIDTH> &out, int64_t base, int64_t i, int64_t count) {
+    if (i >= 0 && i + WIDTH <= count && word[TARGET_PACKED]) {
+        if constexpr ((HOW & BACKWARD) != 0) {
+            Pack<T, WIDTH> turned;
+#pragma unroll
+            for (int k = 0; k < WIDTH; k++) turned.lane[k] = out.lane[WIDTH - 1 - k];
+            store<true>(turned, word[TARGET], true, base - (i + WIDTH - 1), 1);
+        } else {
+            store<true>(out, word[TARGET], true, base + i, 1);
+        }
+        return;
+    }
+#pragma unroll
+    for (int k = 0; k < WIDTH; k++) {
+        if (i + k < 0 || i + k >= count) continue;
+        Pack<T, 1> one;
+        one.lane[0] = out.lane[k];
+        store(one, word[TARGET], false, base + (i + k) * int64_t(word[A::SCANNED + 2]), 1);
+    }
+}
+
+} // namespace scan
+} // namespace gpu
