@@ -1,19 +1,75 @@
-//! Random numbers that are the same on host and GPU.
+//! Random numbers in GPU memory, and the same numbers on the host: the sequences of cuRAND, bit for bit.
 //!
-//! What is here now is the host half of the first generator: [`Xorwow`], with cuRAND's seeding, through the traits of
-//! `rand_core`. The device half follows.
+//! ```no_run
+//! use gpu_array::GpuArray;
+//! use gpu_random::Philox;
 //!
+//! let device = gpu_driver::Device::first()?;
+//! let mut rng = Philox::new(1234);
+//! let x: GpuArray<f32, _> = rng.gen_normal(&device, (1000, 1000))?; // a new array
+//! let mut y = GpuArray::<f64, _>::zeros(&device, 500)?;
+//! rng.fill_uniform(&mut y)?; // one that is there; the stream goes on
+//! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
-//! use gpu_random::Xorwow;
-//! use rand::{Rng, RngExt, SeedableRng};
+//! [`Philox`] and [`Xorwow`] are streams: they fill arrays of a device in one launch that nothing waits for, and slices and ndarray arrays
+//! of the host with all threads, with the same numbers in the same order:
+//! ```
+//! let (mut rng, mut x) = (gpu_random::Xorwow::new(1234), ndarray::Array2::<u32>::zeros((2, 2)));
+//! rng.fill_bits(&mut x)?;
+//! assert_eq!(x, ndarray::array![[624778773, 3522650202], [2363946744, 1266286439]]); // cuRAND's XORWOW
+//! # Ok::<(), gpu_random::RandomError>(())
+//! ```
+//! # Which generator
+//! Take [`Philox`] unless something asks for [`Xorwow`]. A number of Philox is a function of seed and place: there is no state to set up,
+//! and TestU01's BigCrush finds nothing in it (Salmon et al. 2011). XORWOW is what cuRAND gives whoever does not choose, and PyCUDA: take
+//! it to get their numbers. Its two lowest bits are weak (linear complexity 162 and 323), single sequences of it fail two tests of
+//! BigCrush (27 and 81), and streams of different seeds may be alike where subsequences of one seed are not: so one seed, and high bits.
 //!
-//! let mut rng = Xorwow::seed_from_u64(1234);
-//! assert_eq!(rng.next_u32(), 624_778_773); // the first number that cuRAND's XORWOW gives for this seed
+//! # The two conventions of uniform numbers
+//! Uniform numbers are in (0, 1], as cuRAND's: 1 occurs and 0 does not. Rust's `rand` has [0, 1): that is [`Generator::fill_half_open`].
+//!
+//! # On the host, for the crates around `rand`
+//! [`PhiloxRng`] and [`XorwowRng`] are single sequences with the traits of `rand_core` 0.10, as `curand_init(seed, subsequence, offset)`
+//! starts them:
+//! ```
+//! use gpu_random::PhiloxRng;
+//! use rand::{RngExt, SeedableRng};
+//! let mut rng = PhiloxRng::seed_from_u64(1234);
 //! let x: f64 = rng.random();
 //! assert!((0.0..1.0).contains(&x));
 //! ```
-#![forbid(unsafe_code)]
+//! # In kernels of one's own
+//! [`HEADERS`] bring the same generators to CUDA C++: `init`, `next`, `uniform`, `normal`, as cuRAND's device API has them.
+//!
+//! # What stays
+//! Which numbers a seed gives is part of this crate's version: no release but a new major one changes them. Words, uniform numbers in (0, 1],
+//! normal and log-normal numbers are cuRAND's; the other distributions are ours.
+#![deny(unsafe_code)]
 
+mod device;
+pub mod distribution;
+mod error;
+mod generator;
+mod order;
+mod philox;
+mod recipe;
+mod seeds;
+mod target;
+mod turns;
 mod xorwow;
 
-pub use xorwow::Xorwow;
+pub use device::{HEADERS, KERNELS};
+pub use error::{RandomError, Result};
+pub use generator::{Generator, Position};
+pub use order::Order;
+pub use philox::{PhiloxRng, philox4x32};
+pub use recipe::Recipe;
+pub use seeds::{rand, random_seed, seed_getter_uniform, seed_getter_unique};
+pub use target::{Memory, Target};
+pub use xorwow::XorwowRng;
+
+/// XORWOW in cuRAND's order: its numbers, bit for bit.
+pub type Xorwow = Generator<XorwowRng>;
+
+/// Philox4x32-10 in cuRAND's order: the generator to choose where nothing asks for another.
+pub type Philox = Generator<PhiloxRng>;

@@ -1,0 +1,88 @@
+//! Launches of `philox.cu`.
+#![expect(unsafe_code, reason = "one block per kernel launch")]
+
+use gpu_driver::{DeviceSliceMut, DeviceVec, Stream as Queue};
+
+use super::entries::{KERNELS, PhiloxFill, PhiloxFillAny};
+use crate::{
+    PhiloxRng, Result,
+    distribution::Distribution,
+    generator::Seed,
+    recipe::{Rules, Stream},
+    turns::Turns,
+};
+
+/// Blocks of words that a block of threads makes.
+const BLOCKS: u64 = 1024;
+
+/// There is no state.
+#[derive(Default)]
+pub(crate) struct DeviceStates;
+
+/// Fills `out`.
+pub(crate) fn fill<D: Distribution>(
+    stream: Stream<'_, PhiloxRng>,
+    distribution: D,
+    out: DeviceSliceMut<'_, D::Value>,
+) -> Result<()> {
+    let Stream { seed, turns, call, .. } = stream;
+    let queue = out.home().clone();
+    let n = out.len() as u64;
+    let begins_at = u64::from(call.skip) * size_of::<D::Value>() as u64;
+    let whole = u32::from(out.as_raw().wrapping_sub(begins_at) % 16 == 0);
+    let grid = (call.turns * u64::from(call.draws)).div_ceil(BLOCKS) as u32;
+    let [a, b, c] = distribution.parameters();
+    if let (Seed::One(seed), Some((below, others, split))) = (seed, in_curand_order(turns)) {
+        let kernel = KERNELS.kernel::<PhiloxFill<D>>(queue.device(), &())?;
+        let arguments = (out.output(), n, *seed, call.cursor, call.skip, whole, below, others, split, a, b, c);
+        // SAFETY: `out` has n values, to which the kernel keeps, and is aligned where `whole` says so.
+        unsafe { kernel.launch(grid, arguments, &queue)? };
+        return Ok(());
+    }
+    let (one, each, seeds) = match seed {
+        Seed::One(seed) => (*seed, 0, DeviceVec::from_slice(&queue, &[])?),
+        Seed::Each(seeds) => (0, 1, DeviceVec::from_slice(&queue, seeds)?),
+    };
+    let pieces = turns.pieces().iter().flat_map(|piece| [piece.from.into(), piece.draws as u64]);
+    let pieces = upload(&queue, &pieces.collect::<Vec<u64>>())?;
+    let kernel = KERNELS.kernel::<PhiloxFillAny<D>>(queue.device(), &())?;
+    let count = turns.pieces().len() as u32;
+    let where_to = (turns.generators(), call.cursor, call.skip, whole);
+    let arguments = (
+        out.output(),
+        n,
+        one,
+        seeds.input(),
+        each,
+        where_to.0,
+        where_to.1,
+        where_to.2,
+        where_to.3,
+        pieces.input(),
+        count,
+        a,
+        b,
+        c,
+    );
+    // SAFETY: `out` has n values, to which the kernel keeps, and is aligned where `whole` says so; there are `count` pairs in `pieces`, the first
+    // from generator 0 on, and a seed for each generator where `each` says so.
+    unsafe { kernel.launch(grid, arguments, &queue)? };
+    Ok(())
+}
+
+fn upload(queue: &Queue, words: &[u64]) -> Result<DeviceVec<u64>> {
+    Ok(DeviceVec::from_slice(queue, words)?)
+}
+
+/// The blocks that generators below a bound, and from there on, have made, where the stream is in cuRAND's order and that is all there is
+/// to know.
+fn in_curand_order(turns: &Turns) -> Option<(u64, u64, u32)> {
+    if turns.generators() != PhiloxRng::GENERATORS {
+        return None;
+    }
+    match *turns.pieces() {
+        [all] => Some((0, all.draws as u64, 0)),
+        [below, others] => Some((below.draws as u64, others.draws as u64, others.from)),
+        _ => None,
+    }
+}

@@ -1,0 +1,88 @@
+//! How a fill from XORWOW is cut into chunks of rows, to which the states jump. Numbers do not depend on it.
+
+use crate::distribution::Distribution;
+
+/// Chunks of a fill.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Chunks {
+    /// Rows of each but the last one.
+    pub(super) rows: u64,
+    pub(super) count: u32,
+}
+
+/// How many chunks a long fill has, and the fewest rows of one.
+struct Cut {
+    chunks: u64,
+    least: u64,
+}
+
+/// Of the distributions with so many words and values of a turn. Measured on an H200 (132 multiprocessors), with eight blocks of 256 threads to a
+/// chunk: where a number takes little time, few threads down long columns write fastest.
+fn cut<D: Distribution>() -> Cut {
+    match (D::WORDS, D::VALUES) {
+        (1, 1) => Cut {
+            chunks: 16, // tune gpu-random.word_chunks: 16 32 64; xorwow-(bits|uniform)/(u32|f32)/268435456/gpu-random/device
+            least: 32, // tune gpu-random.word_rows: 8 16 32 64; xorwow-(bits|uniform)/(u32|f32)/(65536|262144|1048576)/gpu-random/device
+        },
+        (2, 1) => Cut {
+            chunks: 64, // tune gpu-random.pair_chunks: 32 64 128; xorwow-uniform/f64/268435456/gpu-random/device
+            least: 16,
+        },
+        (2, 2) => Cut {
+            chunks: 128, // tune gpu-random.normal_chunks: 64 128 256; xorwow-normal/f32/268435456/gpu-random/device
+            least: 16, // tune gpu-random.normal_rows: 4 8 16 32; xorwow-normal/f32/(65536|262144|1048576)/gpu-random/device
+        },
+        (4, 2) => Cut {
+            chunks: 32, // tune gpu-random.wide_normal_chunks: 32 64 128; xorwow-normal/f64/268435456/gpu-random/device
+            least: 16, // tune gpu-random.wide_normal_rows: 4 8 16 32; xorwow-normal/f64/(65536|262144|1048576)/gpu-random/device
+        },
+        _ => Cut { chunks: 64, least: 16 },
+    }
+}
+
+/// The cut of so many whole rows of cuRAND's 4096 generators.
+pub(super) fn curand_order<D: Distribution>(rows: u64) -> Chunks {
+    let Cut { chunks, least } = cut::<D>();
+    chunked(rows, chunks, least)
+}
+
+/// Threads that a fill from another number of generators has at most, unless there are more generators.
+const THREADS: u64 = 1 << 16;
+
+/// The cut of so many whole rows of any number of generators.
+pub(super) fn any_order(rows: u64, generators: u32) -> Chunks {
+    chunked(rows, (THREADS / u64::from(generators)).max(1), 64)
+}
+
+/// At most so many chunks. Their rows are rounded up to four binary digits, so that fills of nearly the same length share their jumps.
+fn chunked(rows: u64, chunks: u64, least: u64) -> Chunks {
+    let exact = rows.div_ceil(chunks).max(least);
+    let step = 1 << (61_u32.saturating_sub(exact.leading_zeros()).saturating_sub(1));
+    let size = exact.next_multiple_of(step);
+    Chunks { rows: size, count: u32::try_from(rows.div_ceil(size)).unwrap_or(u32::MAX).max(1) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::distribution::Bits;
+
+    #[test]
+    fn chunks_cover_all_rows_and_are_few() {
+        for rows in (0..3000).chain([1 << 16, (1 << 16) + 1, 1 << 20, 1 << 36, (1 << 40) + 12345]) {
+            for chunks in [1, 16, 128, 65536] {
+                let cut = chunked(rows, chunks, 16);
+                assert!(
+                    cut.rows * u64::from(cut.count) >= rows && cut.rows * u64::from(cut.count.max(1) - 1) <= rows,
+                    "{rows}: {cut:?}"
+                );
+                assert!(u64::from(cut.count) <= chunks && cut.rows >= 16, "{rows}: {cut:?}");
+                let digits = 64 - cut.rows.leading_zeros() - cut.rows.trailing_zeros();
+                assert!(digits <= 4, "{rows}: {cut:?}");
+            }
+        }
+        assert_eq!(curand_order::<Bits>(1 << 16), Chunks { rows: 4096, count: 16 });
+        assert_eq!(curand_order::<Bits>(256), Chunks { rows: 32, count: 8 });
+        assert_eq!(curand_order::<Bits>(0), Chunks { rows: 32, count: 1 });
+    }
+}

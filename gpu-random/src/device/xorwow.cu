@@ -1,0 +1,321 @@
+// XORWOW into device memory, in the order of a stream: see ../turns.rs.
+//
+// The generators of a stream are kept as six rows of `generators` words: v0 to v4, then d. Counted from the cursor, generator r is the one
+// of turns r, r + generators, ...: its turns in a fill are a column of a matrix whose rows are written one after another. A fill is cut into
+// chunks of rows, to which the states jump, so that there are more threads than generators; the last chunk leaves the states after the fill
+// in `next`.
+#include "prelude.cuh"
+#include "distributions.cuh"
+#include "xorwow.cuh"
+
+using namespace gpu_random;
+
+namespace {
+
+__device__ __forceinline__ State load_state(const uint32_t *states, uint32_t generators, uint32_t generator) {
+    State state;
+#pragma unroll
+    for (int i = 0; i < 5; i++) state.v[i] = states[uint64_t(i) * generators + generator];
+    state.d = states[uint64_t(5) * generators + generator];
+    return state;
+}
+__device__ __forceinline__ void store_state(uint32_t *states, uint32_t generators, uint32_t generator, const State &state) {
+#pragma unroll
+    for (int i = 0; i < 5; i++) states[uint64_t(i) * generators + generator] = state.v[i];
+    states[uint64_t(5) * generators + generator] = state.d;
+}
+
+// Field by field: a choice between two structures as such would put both into memory.
+__device__ __forceinline__ State choose(bool first, const State &a, const State &b) {
+    State chosen;
+#pragma unroll
+    for (int i = 0; i < 5; i++) chosen.v[i] = first ? a.v[i] : b.v[i];
+    chosen.d = first ? a.d : b.d;
+    return chosen;
+}
+
+// The values of a turn.
+template <class D> __device__ __forceinline__ void turn(const D &distribution, State &state, typename D::Value *out) {
+    uint32_t words[D::WORDS];
+#pragma unroll
+    for (int i = 0; i < D::WORDS; i++) words[i] = draw(state);
+    distribution(words, out);
+}
+
+// Writes those of a turn's values that are asked for: value j of turn t stands at place VALUES t + j - skip.
+template <class D>
+__device__ __forceinline__ void store_some(typename D::Value *out, const typename D::Value *values, uint64_t number, uint64_t skip, uint64_t n) {
+#pragma unroll
+    for (int j = 0; j < D::VALUES; j++) {
+        uint64_t place = number * D::VALUES + j - skip;
+        if (place < n) out[place] = values[j];
+    }
+}
+
+} // namespace
+
+// The states at some place of a stream.
+//   grid, block   a thread for each generator
+//   seeds         one for each generator where `each` is 1, else `seed` is that of all
+//   jumps         polynomials, 8 words each: `own` for generators g mod own, then those for g / own
+//   digits        the polynomial of `draws` draws, which all generators have made; those below `split` have made `more` besides, fewer than 64
+//   bytes         24 written for each generator
+__global__ void xorwow_start(uint64_t seed, const uint32_t *seeds, uint32_t each, const uint32_t *jumps, uint32_t own, uint32_t *states,
+                             uint32_t generators, uint64_t digits0, uint64_t digits1, uint64_t digits2, uint64_t digits3, uint64_t draws,
+                             uint32_t split, uint32_t more) {
+    uint64_t generator = gpu::first_index();
+    gpu::wait_for_stream();
+    if (generator >= generators) return;
+    State state = seeded(each ? seeds[generator] : seed);
+    const uint32_t *low = jumps + generator % own * 8, *high = jumps + (own + generator / own) * 8;
+    jump(state.v, [&](int w) { return low[w]; });
+    if (generator >= own) jump(state.v, [&](int w) { return high[w]; });
+    if (draws != 0) {
+        jump(state.v, [&](int w) {
+            uint64_t two = w < 2 ? digits0 : w < 4 ? digits1 : w < 6 ? digits2 : digits3;
+            return uint32_t(two >> (w % 2 * 32));
+        });
+    }
+    state.d += WEYL * uint32_t(draws);
+    for (uint32_t draws_more = generator < split ? more : 0; draws_more > 0; draws_more--) draw(state);
+    store_state(states, generators, uint32_t(generator), state);
+}
+
+// What each five bits of a state contribute to the state after a jump: 32 tables of 32 entries of five words.
+//   grid          a block for each jump
+//   block         256
+//   jumps         a polynomial for each, 8 words
+//   bytes         20480 written for each
+__global__ void __launch_bounds__(256) xorwow_tables(const uint32_t *jumps, uint32_t *tables) {
+    SHARED(uint32_t, columns, [160][5]);
+    gpu::wait_for_stream();
+    const uint32_t *digits = jumps + uint64_t(blockIdx.x) * 8;
+    if (threadIdx.x < 160) {
+        uint32_t v[5];
+#pragma unroll
+        for (int i = 0; i < 5; i++) v[i] = threadIdx.x / 32 == i ? 1u << (threadIdx.x % 32) : 0;
+        jump(v, [&](int w) { return digits[w]; });
+#pragma unroll
+        for (int i = 0; i < 5; i++) columns[threadIdx.x][i] = v[i];
+    }
+    __syncthreads();
+    uint32_t *own = tables + uint64_t(blockIdx.x) * (1024 * 5);
+    for (uint32_t entry = threadIdx.x; entry < 1024; entry += 256) {
+        uint32_t sum[5] = {0, 0, 0, 0, 0};
+        for (uint32_t bit = 0; bit < 5; bit++) {
+            uint32_t mask = 0u - (entry >> bit & 1u);
+#pragma unroll
+            for (int i = 0; i < 5; i++) sum[i] ^= columns[entry / 32 * 5 + bit][i] & mask;
+        }
+#pragma unroll
+        for (int i = 0; i < 5; i++) own[entry * 5 + i] = sum[i];
+    }
+}
+
+namespace {
+
+// A state after the jump of a table.
+__device__ __forceinline__ void jump_by_table(State &state, const uint32_t *table) {
+    uint32_t sum[5] = {0, 0, 0, 0, 0};
+#pragma unroll
+    for (int window = 0; window < 32; window++) {
+        constexpr uint32_t MASK = 31;
+        int bit = 5 * window, word = bit / 32, shift = bit % 32;
+        uint32_t digit = state.v[word] >> shift;
+        if (shift > 27) digit |= state.v[word < 4 ? word + 1 : 4] << (32 - shift);
+        const uint32_t *entry = table + (32 * window + (digit & MASK)) * 5;
+#pragma unroll
+        for (int i = 0; i < 5; i++) sum[i] ^= entry[i];
+    }
+#pragma unroll
+    for (int i = 0; i < 5; i++) state.v[i] = sum[i];
+}
+
+// Two generators of a thread: neighbours where a turn gives 8 bytes in two values, so that 16 bytes are stored at a time, else 32 apart, so
+// that the threads of a warp store side by side.
+template <class D> struct Two {
+    typedef typename D::Value Value;
+    static constexpr bool NEIGHBOURS = D::VALUES == 2 && sizeof(Value) == 4;
+    static constexpr uint32_t APART = NEIGHBOURS ? 1 : 32;
+
+    static __device__ __forceinline__ uint32_t first(uint32_t thread) {
+        return NEIGHBOURS ? 2 * thread : thread / 32 * 64 + thread % 32;
+    }
+
+    // `out` is where the first one's values go.
+    static __device__ __forceinline__ void store(Value *out, const Value *a, const Value *b) {
+        if constexpr (NEIGHBOURS) {
+            float4 four = {a[0], a[1], b[0], b[1]};
+            __stcs(reinterpret_cast<float4 *>(out), four);
+        } else if constexpr (D::VALUES == 2) {
+            double2 of_a = {a[0], a[1]}, of_b = {b[0], b[1]};
+            __stcs(reinterpret_cast<double2 *>(out), of_a);
+            __stcs(reinterpret_cast<double2 *>(out + 2 * APART), of_b);
+        } else {
+            __stcs(out, a[0]);
+            __stcs(out + APART, b[0]);
+        }
+    }
+};
+
+} // namespace
+
+// A fill from the 4096 generators of cuRAND's order.
+//   grid          8 blocks for each chunk
+//   block         256; a thread has two generators
+//   shared        20480 bytes
+//   states, next  before and after; not the same memory
+//   tables        one for each chunk but the first
+//   out           n values; aligned to 16 bytes, skip 0 and n a multiple of VALUES where EXACT
+//   turns         that give values; `complete` of them, all or all but the last, give all of theirs
+//   dropped       words that the generator before the cursor draws first
+//   chunk_rows    rows of a chunk; chunks * chunk_rows is at least complete / 4096
+//   bytes         n values written, 24 read and 24 written for each generator, and 20480 read for each block
+template <class D, bool EXACT>
+__global__ void __launch_bounds__(256)
+xorwow_fill(const uint32_t *states, uint32_t *next, const uint32_t *tables, typename D::Value *out, uint64_t n, uint64_t turns,
+            uint64_t complete, uint32_t cursor, uint32_t skip, uint32_t dropped, uint64_t chunk_rows, uint32_t chunks, uint64_t a, uint64_t b,
+            uint64_t c) {
+    typedef typename D::Value Value;
+    constexpr uint32_t GENERATORS = 4096, THREADS = 256, BLOCKS = GENERATORS / 2 / THREADS;
+    constexpr uint64_t ROW = uint64_t(GENERATORS) * D::VALUES;
+    SHARED(uint4, table, [1024 * 5 / 4]);
+    uint32_t chunk = blockIdx.x / BLOCKS;
+    uint32_t first = Two<D>::first(blockIdx.x % BLOCKS * THREADS + threadIdx.x);
+    D distribution(Parameters{a, b, c});
+    gpu::wait_for_stream();
+
+    if (chunk > 0) {
+        const uint4 *own = reinterpret_cast<const uint4 *>(tables + uint64_t(chunk - 1) * (1024 * 5));
+#pragma unroll
+        for (uint32_t i = 0; i < 5; i++) table[i * THREADS + threadIdx.x] = own[i * THREADS + threadIdx.x];
+    }
+    State state[2];
+#pragma unroll
+    for (int k = 0; k < 2; k++) {
+        uint32_t rank = first + k * Two<D>::APART;
+        state[k] = load_state(states, GENERATORS, (cursor + rank) % GENERATORS);
+        if (rank == GENERATORS - 1) {
+            for (uint32_t i = 0; i < dropped; i++) draw(state[k]);
+        }
+    }
+    if (chunk > 0) {
+        __syncthreads();
+#pragma unroll
+        for (int k = 0; k < 2; k++) {
+            jump_by_table(state[k], reinterpret_cast<const uint32_t *>(table));
+            state[k].d += WEYL * uint32_t(chunk * chunk_rows * D::WORDS);
+        }
+    }
+
+    uint64_t full = complete / GENERATORS, row = chunk * chunk_rows;
+    uint64_t end = chunk == chunks - 1 ? full : row + chunk_rows;
+    if constexpr (EXACT) {
+        Value *at = out + row * ROW + uint64_t(first) * D::VALUES;
+        uint64_t rows = end - row;
+        for (; rows >= D::UNROLL; rows -= D::UNROLL) {
+#pragma unroll
+            for (int i = 0; i < D::UNROLL; i++) {
+                Value values[2][2];
+                turn(distribution, state[0], values[0]);
+                turn(distribution, state[1], values[1]);
+                Two<D>::store(at + i * ROW, values[0], values[1]);
+            }
+            at += D::UNROLL * ROW;
+        }
+#pragma unroll 1
+        for (; rows > 0; rows--) {
+            Value values[2][2];
+            turn(distribution, state[0], values[0]);
+            turn(distribution, state[1], values[1]);
+            Two<D>::store(at, values[0], values[1]);
+            at += ROW;
+        }
+    } else {
+#pragma unroll 1
+        for (; row < end; row++) {
+#pragma unroll
+            for (int k = 0; k < 2; k++) {
+                Value values[2];
+                turn(distribution, state[k], values);
+                store_some<D>(out, values, row * GENERATORS + first + k * Two<D>::APART, skip, n);
+            }
+        }
+    }
+    if (chunk != chunks - 1) return;
+
+    // The last row, which may have fewer turns, and whose last one may leave values for the next fill.
+#pragma unroll
+    for (int k = 0; k < 2; k++) {
+        uint32_t rank = first + k * Two<D>::APART;
+        uint64_t number = full * GENERATORS + rank;
+        State after = state[k];
+        if (number < turns) {
+            Value values[2];
+            turn(distribution, after, values);
+            store_some<D>(out, values, number, skip, n);
+        }
+        store_state(next, GENERATORS, (cursor + rank) % GENERATORS, choose(number < complete, after, state[k]));
+    }
+}
+
+// A fill from any number of generators.
+//   grid, block   a thread for each chunk of each generator
+//   jumps         polynomials of 8 words, for chunk c: number c mod 256, then number 256 + c / 256
+//   others        as in `xorwow_fill`
+//   bytes         as there; stores of neighbouring threads lie side by side where there are many generators, and are of 16 bytes where there is one
+template <class D>
+__global__ void __launch_bounds__(128)
+xorwow_fill_any(const uint32_t *states, uint32_t *next, const uint32_t *jumps, typename D::Value *out, uint64_t n, uint64_t turns,
+                uint64_t complete, uint32_t cursor, uint32_t skip, uint32_t dropped, uint64_t chunk_rows, uint32_t generators, uint32_t chunks,
+                uint64_t a, uint64_t b, uint64_t c) {
+    typedef typename D::Value Value;
+    uint64_t thread = gpu::first_index();
+    uint32_t chunk = uint32_t(thread / generators), rank = uint32_t(thread % generators);
+    uint32_t generator = uint32_t((uint64_t(cursor) + rank) % generators);
+    D distribution(Parameters{a, b, c});
+    gpu::wait_for_stream();
+    if (thread >= uint64_t(generators) * chunks) return;
+
+    State state = load_state(states, generators, generator);
+    if (rank == generators - 1) {
+        for (uint32_t i = 0; i < dropped; i++) draw(state);
+    }
+    const uint32_t *low = jumps + chunk % 256 * 8, *high = jumps + (256 + chunk / 256) * 8;
+    if (chunk % 256 != 0) jump(state.v, [&](int w) { return low[w]; });
+    if (chunk / 256 != 0) jump(state.v, [&](int w) { return high[w]; });
+    state.d += WEYL * uint32_t(chunk * chunk_rows * D::WORDS);
+
+    uint64_t number = chunk * chunk_rows * generators + rank;
+    uint64_t full = complete / generators;
+    uint64_t rows = chunk == chunks - 1 ? full - chunk * chunk_rows : chunk_rows;
+    // A single generator's values lie side by side, so that a thread has 16 bytes to store at a time.
+    constexpr int PACK = 16 / sizeof(Value), TURNS = PACK / D::VALUES;
+    if (generators == 1 && skip == 0 && reinterpret_cast<uint64_t>(out + number * D::VALUES) % 16 == 0) {
+#pragma unroll 1
+        for (; rows >= TURNS; rows -= TURNS) {
+            struct alignas(16) Pack {
+                Value value[PACK];
+            } pack;
+#pragma unroll
+            for (int i = 0; i < TURNS; i++) turn(distribution, state, pack.value + i * D::VALUES);
+            *reinterpret_cast<uint4 *>(out + number * D::VALUES) = *reinterpret_cast<const uint4 *>(&pack);
+            number += TURNS;
+        }
+    }
+#pragma unroll 1
+    for (; rows > 0; rows--) {
+        Value values[2];
+        turn(distribution, state, values);
+        store_some<D>(out, values, number, skip, n);
+        number += generators;
+    }
+    if (chunk != chunks - 1) return;
+    State after = state;
+    if (number < turns) {
+        Value values[2];
+        turn(distribution, after, values);
+        store_some<D>(out, values, number, skip, n);
+    }
+    store_state(next, generators, generator, choose(number < complete, after, state));
+}

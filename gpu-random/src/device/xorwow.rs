@@ -1,0 +1,284 @@
+//! Launches of `xorwow.cu`.
+#![expect(unsafe_code, reason = "one block per kernel launch")]
+
+use gpu_driver::{Device, DeviceSliceMut, DeviceVec, Stream as Queue};
+
+use super::{
+    entries::{Fill, FillAny, KERNELS, Start, Tables},
+    policy::{self, Chunks},
+};
+use crate::{
+    Result, XorwowRng,
+    distribution::Distribution,
+    generator::Seed,
+    recipe::{Rules, Stream},
+    turns::{Call, Turns},
+    xorwow::{jump::Polynomial, start},
+};
+
+/// Words of the table of a jump.
+const TABLE: usize = 1024 * 5;
+/// Jumps that are kept for later fills.
+const KEPT: usize = 6;
+/// Draws that some generators may be ahead of others without a jump of their own.
+const AHEAD: u128 = 64;
+/// Threads of a block of `xorwow_start`, and of `xorwow_fill_any`.
+const THREADS: u64 = 128;
+/// Blocks to a chunk of `xorwow_fill`.
+const BLOCKS: u32 = 8;
+
+/// The states of a stream's generators on the device that it was filled on last.
+#[derive(Default)]
+pub(crate) struct DeviceStates(Option<OnDevice>);
+
+struct OnDevice {
+    device: Device,
+    /// Where in the stream `now` is, unless nowhere.
+    step: Option<u64>,
+    now: DeviceVec<u32>,
+    /// What a fill leaves; then the two change places.
+    next: DeviceVec<u32>,
+    /// Polynomials that lead to the subsequences, and the seeds where each generator has its own.
+    subsequences: DeviceVec<u32>,
+    /// How many of them are those of one generator each.
+    own: u32,
+    seeds: DeviceVec<u32>,
+    /// The last ones used, latest last.
+    jumps: Vec<Jumps>,
+}
+
+/// Jumps to chunks.
+struct Jumps {
+    /// Draws between two chunks.
+    draws: u128,
+    /// Chunks that can be jumped to.
+    chunks: u32,
+    /// Tables, or polynomials in any order.
+    data: DeviceVec<u32>,
+}
+
+/// Fills `out`.
+pub(crate) fn fill<D: Distribution>(
+    stream: Stream<'_, XorwowRng>,
+    distribution: D,
+    out: DeviceSliceMut<'_, D::Value>,
+) -> Result<()> {
+    let Stream { seed, turns, call, step, states } = stream;
+    let queue = out.home().clone();
+    let slot = &mut states.device.0;
+    if slot.as_ref().is_none_or(|states| states.device != *queue.device()) {
+        *slot = Some(OnDevice::new(&queue, seed, turns.generators())?);
+    }
+    let Some(states) = slot.as_mut() else { return Ok(()) };
+    states.bring(&queue, seed, turns, step)?;
+    if turns.generators() == XorwowRng::GENERATORS {
+        states.curand_order(&queue, call, distribution, out)?;
+    } else {
+        states.any_order(&queue, turns.generators(), call, distribution, out)?;
+    }
+    std::mem::swap(&mut states.now, &mut states.next);
+    states.step = Some(step + 1);
+    Ok(())
+}
+
+impl OnDevice {
+    fn new(queue: &Queue, seed: &Seed, generators: u32) -> Result<Self> {
+        let words = 6 * generators as usize;
+        let (jumps, own) = start::subsequences(generators);
+        let jumps: Vec<u32> = jumps.into_iter().flat_map(Polynomial::digits).collect();
+        let seeds: &[u32] = match seed {
+            Seed::One(_) => &[],
+            Seed::Each(seeds) => seeds,
+        };
+        Ok(Self {
+            device: queue.device().clone(),
+            step: None,
+            now: DeviceVec::zeros(queue, words)?,
+            next: DeviceVec::zeros(queue, words)?,
+            subsequences: DeviceVec::from_slice(queue, &jumps)?,
+            own,
+            seeds: DeviceVec::from_slice(queue, seeds)?,
+            jumps: Vec::new(),
+        })
+    }
+
+    /// Makes the states those of this place of the stream.
+    fn bring(&mut self, queue: &Queue, seed: &Seed, turns: &Turns, step: u64) -> Result<()> {
+        if self.step == Some(step) {
+            return Ok(());
+        }
+        self.step = None;
+        // Two pieces at most, the first somewhat ahead, are what fills of one kind leave.
+        let (draws, split, more) = match *turns.pieces() {
+            [all] => (all.draws, 0, 0),
+            [ahead, others] if (1..AHEAD).contains(&ahead.draws.wrapping_sub(others.draws)) => {
+                (others.draws, others.from, (ahead.draws - others.draws) as u32)
+            }
+            _ => {
+                self.now.copy_from_slice(&start::states(seed, turns))?;
+                self.step = Some(step);
+                return Ok(());
+            }
+        };
+        let (one, each) = match seed {
+            Seed::One(seed) => (*seed, 0),
+            Seed::Each(_) => (0, 1),
+        };
+        let digits = Polynomial::steps(draws).digits();
+        let [d0, d1, d2, d3] = [0, 2, 4, 6].map(|at| u64::from(digits[at + 1]) << 32 | u64::from(digits[at]));
+        let generators = turns.generators();
+        // Of the draws, the kernel needs to know whether there are any, and their number modulo 2^32.
+        let counted = (draws as u64) & 0xffff_ffff | u64::from(draws != 0) << 32;
+        let seeds = (one, self.seeds.input(), each, self.subsequences.input());
+        let arguments = (
+            seeds.0,
+            seeds.1,
+            seeds.2,
+            seeds.3,
+            self.own,
+            self.now.output(),
+            generators,
+            d0,
+            d1,
+            d2,
+            d3,
+            counted,
+            split,
+            more,
+        );
+        let kernel = KERNELS.kernel::<Start>(queue.device(), &())?;
+        // SAFETY: a thread for each generator, of which each has six words in `now`, a polynomial in `subsequences`, which has `own` and one for
+        // each `own` generators, and a seed where `each` says so.
+        unsafe { kernel.launch(u64::from(generators).div_ceil(THREADS) as u32, arguments, queue)? };
+        self.step = Some(step);
+        Ok(())
+    }
+
+    fn curand_order<D: Distribution>(
+        &mut self,
+        queue: &Queue,
+        call: Call,
+        distribution: D,
+        out: DeviceSliceMut<'_, D::Value>,
+    ) -> Result<()> {
+        let generators = u64::from(XorwowRng::GENERATORS);
+        let n = out.len() as u64;
+        let chunks = policy::curand_order::<D>(call.complete / generators);
+        let exact = D::VALUES == 1 || (call.skip == 0 && call.turns == call.complete && out.as_raw() % 16 == 0);
+        let at = self.jumps(queue, chunks, D::WORDS, JumpKind::Tables)?;
+        let [a, b, c] = distribution.parameters();
+        let tables = self.jumps[at].data.input();
+        let counts = (call.turns, call.complete, call.cursor, call.skip, call.dropped, chunks.rows, chunks.count);
+        let arguments = (
+            self.now.input(),
+            self.next.output(),
+            tables,
+            out.output(),
+            n,
+            counts.0,
+            counts.1,
+            counts.2,
+            counts.3,
+            counts.4,
+            counts.5,
+            counts.6,
+            a,
+            b,
+            c,
+        );
+        let kernel = KERNELS.kernel::<Fill<D>>(queue.device(), &exact)?;
+        // SAFETY: eight blocks to a chunk; there is a table for each chunk but the first; `now` and `next` have six words for each of 4096
+        // generators; `out` has n values and is aligned where the kernel takes it to be; the chunks cover all whole rows.
+        unsafe { kernel.launch(BLOCKS * chunks.count, arguments, queue)? };
+        Ok(())
+    }
+
+    fn any_order<D: Distribution>(
+        &mut self,
+        queue: &Queue,
+        generators: u32,
+        call: Call,
+        distribution: D,
+        out: DeviceSliceMut<'_, D::Value>,
+    ) -> Result<()> {
+        let n = out.len() as u64;
+        let chunks = policy::any_order(call.complete / u64::from(generators), generators);
+        let at = self.jumps(queue, chunks, D::WORDS, JumpKind::Polynomials)?;
+        let [a, b, c] = distribution.parameters();
+        let jumps = self.jumps[at].data.input();
+        let counts = (call.turns, call.complete, call.cursor, call.skip, call.dropped, chunks.rows);
+        let arguments = (
+            self.now.input(),
+            self.next.output(),
+            jumps,
+            out.output(),
+            n,
+            counts.0,
+            counts.1,
+            counts.2,
+            counts.3,
+            counts.4,
+            counts.5,
+            generators,
+            chunks.count,
+            a,
+            b,
+            c,
+        );
+        let threads = u64::from(generators) * u64::from(chunks.count);
+        let kernel = KERNELS.kernel::<FillAny<D>>(queue.device(), &())?;
+        // SAFETY: a thread for each chunk of each generator, to which a polynomial each of the first 256 and of the others leads; `now` and `next`
+        // have six words for each generator; `out` has n values; the chunks cover all whole rows.
+        unsafe { kernel.launch(threads.div_ceil(THREADS) as u32, arguments, queue)? };
+        Ok(())
+    }
+
+    /// Where the jumps to chunks are, made now unless they are kept.
+    fn jumps(&mut self, queue: &Queue, chunks: Chunks, words: usize, kind: JumpKind) -> Result<usize> {
+        let draws = u128::from(chunks.rows) * words as u128;
+        let known = self.jumps.iter().position(|known| {
+            chunks.count == 1 && kind == JumpKind::Tables || known.draws == draws && known.chunks >= chunks.count
+        });
+        let jumps = match known {
+            Some(at) => self.jumps.remove(at),
+            None => Jumps { draws, chunks: chunks.count, data: kind.make(queue, draws, chunks.count)? },
+        };
+        if self.jumps.len() == KEPT {
+            self.jumps.remove(0);
+        }
+        self.jumps.push(jumps);
+        Ok(self.jumps.len() - 1)
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum JumpKind {
+    /// A table for each chunk but the first.
+    Tables,
+    /// Polynomials of 8 words: 256 for the chunk modulo 256, and one for each 256 chunks.
+    Polynomials,
+}
+
+impl JumpKind {
+    fn make(self, queue: &Queue, draws: u128, chunks: u32) -> Result<DeviceVec<u32>> {
+        let powers = |base: Polynomial, count: u32| {
+            let all = std::iter::successors(Some(Polynomial::ONE), move |power| Some(power.times(base)));
+            all.take(count as usize).flat_map(Polynomial::digits).collect::<Vec<u32>>()
+        };
+        let one = Polynomial::steps(draws);
+        if self == Self::Polynomials {
+            let many = powers(Polynomial::steps(256 * draws), chunks.div_ceil(256));
+            return Ok(DeviceVec::from_slice(queue, &[powers(one, 256), many].concat())?);
+        }
+        let count = chunks as usize - 1;
+        let jumps = DeviceVec::from_slice(queue, &powers(one, chunks)[8..])?;
+        // SAFETY: the kernel writes every word.
+        let mut tables = unsafe { DeviceVec::uninitialized(queue, count * TABLE)? };
+        if count > 0 {
+            let kernel = KERNELS.kernel::<Tables>(queue.device(), &())?;
+            // SAFETY: a block for each jump, of which each has 8 words in `jumps` and a table.
+            unsafe { kernel.launch(count as u32, (jumps.input(), tables.output()), queue)? };
+        }
+        Ok(tables)
+    }
+}

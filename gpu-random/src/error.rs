@@ -1,0 +1,55 @@
+//! The crate's one error type.
+
+/// `Result` with [`RandomError`].
+pub type Result<T, E = RandomError> = std::result::Result<T, E>;
+
+/// What can be wrong with a request for random numbers.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RandomError {
+    /// A parameter of a distribution lies outside its range, or is NaN.
+    #[error("{distribution}: {name} = {value}, must be {range}")]
+    Parameter {
+        /// The distribution.
+        distribution: &'static str,
+        /// Name of the parameter.
+        name: &'static str,
+        /// What it was.
+        value: f64,
+        /// What it must be, as text (`at least 0`).
+        range: &'static str,
+    },
+    /// A range holds no value, or its ends are not finite, or too far from each other.
+    #[error("{distribution}: no value lies in {range}")]
+    EmptyRange {
+        /// The distribution.
+        distribution: &'static str,
+        /// The range, as text.
+        range: String,
+    },
+    /// An order needs at least one generator, and has bounds.
+    #[error("{got} generators: must be 1 to {most}")]
+    Generators {
+        /// How many were asked for.
+        got: u64,
+        /// How many there may be.
+        most: u64,
+    },
+    /// A position belongs to a stream with another number of generators.
+    #[error("the position is of a stream of {expected} generators, this one has {got}")]
+    Position {
+        /// Generators of the position's stream.
+        expected: u32,
+        /// Generators of this stream.
+        got: u32,
+    },
+    /// Host memory to fill is not one run of elements.
+    #[error("an array of the host is filled in its memory's order, and this one's elements do not lie side by side")]
+    Gaps,
+    /// The driver, the run-time compiler or the device failed.
+    #[error(transparent)]
+    Driver(#[from] gpu_driver::DriverError),
+    /// An array in GPU memory could not be made.
+    #[error(transparent)]
+    Array(#[from] gpu_array::ArrayError),
+}

@@ -1,0 +1,144 @@
+//! Filling what is there.
+
+use std::ops::Range;
+
+use super::Generator;
+use crate::{
+    RandomError, Result,
+    distribution::{
+        Bernoulli, Bits, Distribution, Exponential, HalfOpen, LogNormal, Normal, Poisson, Ranged, Real, Uniform,
+        integers,
+    },
+    recipe::{Recipe, Stream},
+    target::{Memory, Target},
+};
+
+impl<R: Recipe> Generator<R> {
+    /// Random words: cuRAND's `curandGenerate`.
+    ///
+    /// # Errors
+    /// Of every fill: `Driver` (`NoNvrtc`, `OutOfMemory`, …) on a device, `Gaps` for a host array with gaps. The stream stays where it is then.
+    pub fn fill_bits<'a>(&mut self, out: impl Target<'a, u32>) -> Result<()> {
+        self.fill(Bits, out)
+    }
+
+    /// Uniform numbers in (0, 1]: cuRAND's `curandGenerateUniform` and `curandGenerateUniformDouble`. 0 does not occur and 1 does;
+    /// [`Generator::fill_half_open`] has it the other way round.
+    ///
+    /// # Errors
+    /// As [`Generator::fill_bits`].
+    pub fn fill_uniform<'a, T: Real>(&mut self, out: impl Target<'a, T>) -> Result<()> {
+        self.fill(Uniform(std::marker::PhantomData::<T>), out)
+    }
+
+    /// Uniform numbers in [0, 1), multiples of 2^-24 (f32) or 2^-53 (f64).
+    ///
+    /// # Errors
+    /// As [`Generator::fill_bits`].
+    pub fn fill_half_open<'a, T: Real>(&mut self, out: impl Target<'a, T>) -> Result<()> {
+        self.fill(HalfOpen { low: T::zero(), width: T::one(), most: sealed_below(T::one()) }, out)
+    }
+
+    /// Numbers from `range.start` to below `range.end`: floats uniformly, integers each as likely as any other.
+    ///
+    /// # Errors
+    /// `EmptyRange` for a range without a value, or whose width is not finite; as [`Generator::fill_bits`].
+    pub fn fill_range<'a, T: Ranged>(&mut self, out: impl Target<'a, T>, range: Range<T>) -> Result<()> {
+        self.fill(integers::over(&range)?, out)
+    }
+
+    /// Standard normal numbers: cuRAND's `curandGenerateNormal` and `curandGenerateNormalDouble` with mean 0 and deviation 1. They come in
+    /// pairs; the second of a pair whose first was the last of a call begins the next call for normal numbers of this type, unless
+    /// another kind of fill (with XORWOW) comes between.
+    ///
+    /// # Errors
+    /// As [`Generator::fill_bits`].
+    pub fn fill_normal<'a, T: Real>(&mut self, out: impl Target<'a, T>) -> Result<()> {
+        self.fill(Normal { mean: T::zero(), deviation: T::one() }, out)
+    }
+
+    /// Normal numbers `mean + deviation z`, with `z` as [`Generator::fill_normal`] gives it.
+    ///
+    /// # Errors
+    /// `Parameter` unless both are finite and the deviation is at least 0; as [`Generator::fill_bits`].
+    pub fn fill_normal_with<'a, T: Real>(&mut self, out: impl Target<'a, T>, mean: T, deviation: T) -> Result<()> {
+        check_normal("normal", mean, deviation)?;
+        self.fill(Normal { mean, deviation }, out)
+    }
+
+    /// Log-normal numbers `exp(mean + deviation z)`: cuRAND's `curandGenerateLogNormal` and `curandGenerateLogNormalDouble`.
+    ///
+    /// # Errors
+    /// As [`Generator::fill_normal_with`].
+    pub fn fill_log_normal<'a, T: Real>(&mut self, out: impl Target<'a, T>, mean: T, deviation: T) -> Result<()> {
+        check_normal("log-normal", mean, deviation)?;
+        self.fill(LogNormal { mean, deviation }, out)
+    }
+
+    /// Exponential numbers of that mean, `-mean ln u`.
+    ///
+    /// # Errors
+    /// `Parameter` unless the mean is finite and above 0; as [`Generator::fill_bits`].
+    pub fn fill_exponential<'a, T: Real>(&mut self, out: impl Target<'a, T>, mean: T) -> Result<()> {
+        if !(mean.is_finite() && mean > T::zero()) {
+            return Err(parameter("exponential", "mean", mean, "above 0 and finite"));
+        }
+        self.fill(Exponential { mean }, out)
+    }
+
+    /// 1 with that probability, else 0; a `GpuArray<bool, _>` takes them as true and false.
+    ///
+    /// # Errors
+    /// `Parameter` unless the probability is 0 to 1; as [`Generator::fill_bits`].
+    pub fn fill_bernoulli<'a>(&mut self, out: impl Target<'a, u8>, probability: f64) -> Result<()> {
+        self.fill(Bernoulli::new(probability)?, out)
+    }
+
+    /// Poisson's distribution with expected value `lambda`. The distribution is cuRAND's, the numbers are our own.
+    ///
+    /// # Errors
+    /// `Parameter` unless `lambda` is above 0 and at most 1e9; as [`Generator::fill_bits`].
+    pub fn fill_poisson<'a>(&mut self, out: impl Target<'a, u32>, lambda: f64) -> Result<()> {
+        self.fill(Poisson::new(lambda)?, out)
+    }
+
+    pub(super) fn fill<'a, D: Distribution>(&mut self, distribution: D, out: impl Target<'a, D::Value>) -> Result<()> {
+        let memory = out.memory()?;
+        let values = match &memory {
+            Memory::Host(out) => out.len(),
+            Memory::Device(out) => out.len(),
+        } as u64;
+        if values == 0 {
+            return Ok(());
+        }
+        let turn = R::turn::<D>();
+        let call = self.turns.call(turn, values);
+        let (seed, turns, step, states) = (&self.seed, &self.turns, self.step, &mut self.states);
+        let stream = Stream { seed, turns, call, step, states };
+        match memory {
+            Memory::Host(out) => R::fill_host(stream, distribution, out),
+            Memory::Device(out) => R::fill_device(stream, distribution, out)?,
+        }
+        self.turns.advance(&call, turn, values);
+        self.step += 1;
+        Ok(())
+    }
+}
+
+fn sealed_below<T: Real>(value: T) -> T {
+    crate::distribution::sealed::Real::below(value)
+}
+
+fn check_normal<T: Real>(distribution: &'static str, mean: T, deviation: T) -> Result<()> {
+    if !mean.is_finite() {
+        return Err(parameter(distribution, "mean", mean, "finite"));
+    }
+    if !(deviation.is_finite() && deviation >= T::zero()) {
+        return Err(parameter(distribution, "deviation", deviation, "at least 0 and finite"));
+    }
+    Ok(())
+}
+
+fn parameter<T: Real>(distribution: &'static str, name: &'static str, value: T, range: &'static str) -> RandomError {
+    RandomError::Parameter { distribution, name, value: crate::distribution::sealed::Real::wide(value), range }
+}

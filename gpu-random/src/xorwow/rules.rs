@@ -1,0 +1,44 @@
+//! XORWOW as the recipe of a stream.
+
+use gpu_driver::DeviceSliceMut;
+
+use super::{XorwowRng, host::HostStates};
+use crate::{
+    Result,
+    device::xorwow as device,
+    distribution::Distribution,
+    recipe::{Rules, Stream},
+    turns::Turn,
+};
+
+/// The states of a stream's generators where it was last.
+#[derive(Default)]
+pub(crate) struct States {
+    host: HostStates,
+    pub(crate) device: device::DeviceStates,
+}
+
+impl Rules for XorwowRng {
+    const NAME: &'static str = "XORWOW";
+    const GENERATORS: u32 = 4096;
+    const WORD: Turn = Turn { draws: 1, values: 1, shared: false };
+    type States = States;
+
+    fn turn<D: Distribution>() -> Turn {
+        Turn { draws: D::WORDS as u32, values: D::VALUES as u32, shared: false }
+    }
+
+    fn fill_host<D: Distribution>(stream: Stream<'_, Self>, distribution: D, out: &mut [D::Value]) {
+        let mut host = std::mem::take(&mut stream.states.host);
+        super::host::fill(&stream, &mut host, distribution, out);
+        stream.states.host = host;
+    }
+
+    fn fill_device<D: Distribution>(
+        stream: Stream<'_, Self>,
+        distribution: D,
+        out: DeviceSliceMut<'_, D::Value>,
+    ) -> Result<()> {
+        device::fill(stream, distribution, out)
+    }
+}

@@ -1,0 +1,263 @@
+//! Fills of device memory against those of the host.
+#![expect(unsafe_code, reason = "a graph is launched")]
+
+use std::fmt::Debug;
+
+use gpu_array::GpuArray;
+use gpu_driver::{Device, DevicePod, DeviceVec, Stream};
+use gpu_random::{Generator, Order, Philox, PhiloxRng, Recipe, Result, Xorwow, XorwowRng};
+use testkit::{Outcome, ensure, ensure_eq};
+
+/// A fill, of host or device.
+macro_rules! fill {
+    ($rng:ident, $out:ident => $body:expr) => {
+        (
+            |$rng: &mut Generator<_>, $out: &mut Vec<_>| -> Result<()> { $body },
+            |$rng: &mut Generator<_>, $out: &mut DeviceVec<_>| -> Result<()> { $body },
+        )
+    };
+}
+
+/// A fill from both generators, of values of that type; `exact` where the bits must be equal. A call of several chunks is among them.
+macro_rules! both {
+    ($device:ident, $type:ty, $exact:literal, $rng:ident, $out:ident => $body:expr) => {
+        compare::<XorwowRng, $type>($device, Order::Curand, &[5, 4096 * 40 + 77], $exact, fill!($rng, $out => $body))?;
+        compare::<PhiloxRng, $type>($device, Order::Curand, &[5, 3000], $exact, fill!($rng, $out => $body))?;
+    };
+}
+
+type Fills<R, T> =
+    (fn(&mut Generator<R>, &mut Vec<T>) -> Result<()>, fn(&mut Generator<R>, &mut DeviceVec<T>) -> Result<()>);
+
+/// Numbers that may differ between places.
+trait Near: DevicePod + Default + PartialEq + Debug {
+    fn near(self, other: Self) -> bool {
+        self == other
+    }
+}
+impl Near for u32 {}
+impl Near for i32 {}
+impl Near for u64 {}
+impl Near for i64 {}
+impl Near for u8 {}
+impl Near for f32 {
+    fn near(self, other: Self) -> bool {
+        (self - other).abs() <= 4e-6 * (1.0 + other.abs())
+    }
+}
+impl Near for f64 {
+    fn near(self, other: Self) -> bool {
+        (self - other).abs() <= 1e-14 * (1.0 + other.abs())
+    }
+}
+
+/// The same calls on both sides; `exact` where the bits must be equal.
+fn compare<R: Recipe, T: Near>(
+    device: &Device,
+    order: Order,
+    lengths: &[usize],
+    exact: bool,
+    (host, on_device): Fills<R, T>,
+) -> Outcome {
+    let mut of_host = Generator::<R>::new(0x1234_5678_9abc_def0).with_order(order)?;
+    let mut of_device = of_host.clone();
+    for &n in lengths {
+        let mut want = vec![T::default(); n];
+        host(&mut of_host, &mut want)?;
+        let mut out = DeviceVec::zeros(&device.stream(), n)?;
+        on_device(&mut of_device, &mut out)?;
+        let got = out.to_vec()?;
+        let bad = (0..n).find(|&at| if exact { got[at] != want[at] } else { !got[at].near(want[at]) });
+        ensure!(bad.is_none(), "{order:?}, {n} of {lengths:?}: at {bad:?}, {:?}", bad.map(|at| (got[at], want[at])));
+    }
+    ensure!(of_host == of_device);
+    Ok(())
+}
+
+pub fn bits_and_uniform_numbers_are_those_of_the_host(device: &Device) -> Outcome {
+    both!(device, u32, true, rng, out => rng.fill_bits(out));
+    both!(device, f32, true, rng, out => rng.fill_uniform(out));
+    both!(device, f64, true, rng, out => rng.fill_uniform(out));
+    both!(device, f32, true, rng, out => rng.fill_range(out, -3.0..7.5));
+    both!(device, f64, true, rng, out => rng.fill_half_open(out));
+    Ok(())
+}
+
+pub fn real_numbers_are_those_of_the_host(device: &Device) -> Outcome {
+    both!(device, f32, false, rng, out => rng.fill_normal(out));
+    both!(device, f64, false, rng, out => rng.fill_normal(out));
+    both!(device, f32, false, rng, out => rng.fill_normal_with(out, 3.0, 0.5));
+    both!(device, f64, false, rng, out => rng.fill_log_normal(out, 0.5, 0.25));
+    both!(device, f32, false, rng, out => rng.fill_exponential(out, 2.0));
+    Ok(())
+}
+
+pub fn discrete_numbers_are_those_of_the_host(device: &Device) -> Outcome {
+    both!(device, i32, true, rng, out => rng.fill_range(out, -5..60));
+    both!(device, u64, true, rng, out => rng.fill_range(out, 0..(1 << 63) + 1));
+    both!(device, u8, true, rng, out => rng.fill_bernoulli(out, 0.3));
+    both!(device, u32, true, rng, out => rng.fill_poisson(out, 3.5));
+    both!(device, u32, true, rng, out => rng.fill_poisson(out, 40.0));
+    Ok(())
+}
+
+/// A call of one kind or another, on either side.
+fn one_of<R: Recipe>(rng: &mut Generator<R>, kind: usize, n: usize, home: Option<&Device>) -> Result<Vec<f64>> {
+    fn made<T: DevicePod + Default + Into<f64>>(
+        n: usize,
+        home: Option<&Device>,
+        on_host: impl FnOnce(&mut Vec<T>) -> Result<()>,
+        on_device: impl FnOnce(&mut DeviceVec<T>) -> Result<()>,
+    ) -> Result<Vec<f64>> {
+        let values = match home {
+            None => {
+                let mut out = vec![T::default(); n];
+                on_host(&mut out)?;
+                out
+            }
+            Some(device) => {
+                let mut out = DeviceVec::zeros(&device.stream(), n)?;
+                on_device(&mut out)?;
+                out.to_vec()?
+            }
+        };
+        Ok(values.into_iter().map(Into::into).collect())
+    }
+    // Only one of the two closures is called.
+    let rng = std::cell::RefCell::new(rng);
+    match kind {
+        0 => made::<u32>(n, home, |out| rng.borrow_mut().fill_bits(out), |out| rng.borrow_mut().fill_bits(out)),
+        1 => made::<f64>(n, home, |out| rng.borrow_mut().fill_uniform(out), |out| rng.borrow_mut().fill_uniform(out)),
+        2 => made::<f32>(n, home, |out| rng.borrow_mut().fill_normal(out), |out| rng.borrow_mut().fill_normal(out)),
+        _ => made::<f64>(n, home, |out| rng.borrow_mut().fill_normal(out), |out| rng.borrow_mut().fill_normal(out)),
+    }
+}
+
+fn mixed<R: Recipe>(device: &Device, order: Order, most: usize, place: impl Fn(usize) -> bool) -> Outcome {
+    let mut of_host = Generator::<R>::new(5).with_order(order)?.with_offset(3);
+    let mut other = of_host.clone();
+    let mut random = testkit::Rng(7);
+    for call in 0..24 {
+        let (kind, n) = (random.below(4), random.below(most));
+        let want = one_of(&mut of_host, kind, n, None)?;
+        let got = one_of(&mut other, kind, n, place(call).then_some(device))?;
+        let near = |at: &usize| (got[*at] - want[*at]).abs() <= 4e-6 * (1.0 + want[*at].abs());
+        let bad = (0..n).find(|at| if kind < 2 { got[*at] != want[*at] } else { !near(at) });
+        ensure!(bad.is_none(), "{order:?}, call {call} of kind {kind}, {n} values: at {bad:?}");
+        ensure!(of_host == other);
+    }
+    Ok(())
+}
+
+pub fn calls_of_any_kind_and_length_continue(device: &Device) -> Outcome {
+    mixed::<XorwowRng>(device, Order::Curand, 9000, |_| true)?;
+    mixed::<PhiloxRng>(device, Order::Curand, 9000, |_| true)
+}
+
+pub fn any_number_of_generators(device: &Device) -> Outcome {
+    for order in [Order::Sequential, Order::Generators(3), Order::Generators(64), Order::Generators(1001)] {
+        mixed::<XorwowRng>(device, order, 5000, |_| true)?;
+        mixed::<PhiloxRng>(device, order, 5000, |_| true)?;
+    }
+    // More than have a jump of their own.
+    compare::<XorwowRng, u32>(
+        device,
+        Order::Generators(5000),
+        &[1, 14_999],
+        true,
+        fill!(rng, out => rng.fill_bits(out)),
+    )?;
+    seeds_of_their_own::<XorwowRng>(device)?;
+    seeds_of_their_own::<PhiloxRng>(device)?;
+    compare::<XorwowRng, u32>(device, Order::Sequential, &[1, 100_000], true, fill!(rng, out => rng.fill_bits(out)))
+}
+
+fn seeds_of_their_own<R: Recipe>(device: &Device) -> Outcome {
+    let mut of_host = Generator::<R>::with_seeds(&[7, 5, 1, 9, 4_000_000_000])?.with_offset(2);
+    let mut of_device = of_host.clone();
+    for n in [3, 2000] {
+        let (mut want, mut got) = (vec![0; n], DeviceVec::zeros(&device.stream(), n)?);
+        of_host.fill_bits(&mut want)?;
+        of_device.fill_bits(&mut got)?;
+        ensure_eq!(got.to_vec()?, want);
+    }
+    Ok(())
+}
+
+pub fn streams_move_between_places(device: &Device) -> Outcome {
+    mixed::<XorwowRng>(device, Order::Curand, 9000, |call| call % 3 == 1)?;
+    mixed::<XorwowRng>(device, Order::Generators(70), 500, |call| call % 3 == 1)?;
+    mixed::<PhiloxRng>(device, Order::Curand, 9000, |call| call % 3 == 1)
+}
+
+/// Places that are not aligned, odd lengths, and nothing beside them written.
+pub fn parts_of_arrays_are_filled(device: &Device) -> Outcome {
+    fn part<R: Recipe>(device: &Device, from: usize, n: usize) -> Outcome {
+        let mut out = DeviceVec::from_slice(&device.stream(), &vec![-77.0_f32; n + from + 5])?;
+        Generator::<R>::new(1).fill_normal(out.slice_mut(from..from + n)?)?;
+        let mut want = vec![0.0_f32; n];
+        Generator::<R>::new(1).fill_normal(&mut want)?;
+        let got = out.to_vec()?;
+        ensure!(got[..from].iter().chain(&got[from + n..]).all(|&value| value == -77.0), "{from}, {n}");
+        ensure!(got[from..from + n].iter().zip(want).all(|(got, want)| got.near(want)), "{from}, {n}");
+        Ok(())
+    }
+    for from in [0, 1, 2, 3, 4] {
+        for n in [1, 2, 9, 8192, 8195] {
+            part::<XorwowRng>(device, from, n)?;
+            part::<PhiloxRng>(device, from, n)?;
+        }
+    }
+    let x = Xorwow::new(1234).gen_bits(device, (2, 2))?;
+    ensure_eq!(x.to_ndarray()?.into_raw_vec_and_offset().0, [624_778_773, 3_522_650_202, 2_363_946_744, 1_266_286_439]);
+    let empty: GpuArray<f32, _> = Philox::new(1).gen_normal(device, 0)?;
+    ensure_eq!(empty.len(), 0);
+    let coins = Philox::new(1).gen_bernoulli(device, 100, 0.5)?;
+    ensure!(coins.to_ndarray()?.iter().any(|&coin| coin));
+    Ok(())
+}
+
+/// A graph of fills does at each launch what its calls would have done.
+pub fn fills_are_captured(device: &Device) -> Outcome {
+    fn captured<R: Recipe>(device: &Device) -> Outcome {
+        // A stream of its own: what other threads do on the device's stream cannot be captured.
+        let stream = Stream::new(device)?;
+        let mut rng = Generator::<R>::new(8);
+        let mut out = [DeviceVec::<f32>::zeros(&stream, 5000)?, DeviceVec::zeros(&stream, 5000)?];
+        rng.fill_normal(&mut out[0])?;
+        let (graph, ()) = stream.capture(|| -> Result<()> {
+            rng.fill_normal(&mut out[0])?;
+            rng.fill_normal(&mut out[1])
+        })?;
+        let mut want = vec![0.0_f32; 15_000];
+        Generator::<R>::new(8).fill_normal(&mut want)?;
+        // SAFETY: the arrays and the stream's states are alive, and nothing else uses them.
+        unsafe { graph.launch(&stream)? };
+        for (out, want) in out.iter().zip(want[5000..].chunks(5000)) {
+            ensure!(out.to_vec()?.iter().zip(want).all(|(got, &want)| got.near(want)));
+        }
+        Ok(())
+    }
+    captured::<XorwowRng>(device)?;
+    captured::<PhiloxRng>(device)
+}
+
+/// More elements, and more bytes, than 32 bits count.
+pub fn more_than_32_bits_count(device: &Device) -> Outcome {
+    fn long<R: Recipe>(device: &Device, order: Order) -> Outcome {
+        let n = (1_usize << 32) + 4099;
+        let start = || Generator::<R>::new(3).with_order(order);
+        let mut out = DeviceVec::<u32>::zeros(&device.stream(), n)?;
+        start()?.fill_bits(&mut out)?;
+        for from in [0, (1 << 30) - 7, (1 << 31) - 5, (1 << 32) - 9, n - 100] {
+            let mut want = vec![0; 100];
+            start()?.with_offset(from as u64).fill_bits(&mut want)?;
+            ensure_eq!((from, out.slice(from..from + 100)?.to_vec()?), (from, want));
+        }
+        Ok(())
+    }
+    long::<XorwowRng>(device, Order::Curand)?;
+    long::<PhiloxRng>(device, Order::Curand)?;
+    long::<XorwowRng>(device, Order::Sequential)?;
+    long::<PhiloxRng>(device, Order::Generators(3))
+}

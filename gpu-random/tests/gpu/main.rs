@@ -1,0 +1,58 @@
+//! Tests of gpu-random on a device, and its kernels with NVRTC; reported as ignored where one is missing.
+#![allow(missing_docs, unreachable_pub)]
+
+use std::process::ExitCode;
+
+use gpu_driver::{Device, emulated::Emulated, nvrtc};
+use testkit::{Suite, tests};
+
+mod curand;
+mod failures;
+mod fills;
+mod options;
+mod user_kernels;
+
+fn main() -> ExitCode {
+    use {failures::*, fills::*, user_kernels::*};
+    let compiler = || nvrtc::version().map(|_| ());
+    let device = Device::for_tests;
+    let on_device = tests![
+        bits_and_uniform_numbers_are_those_of_the_host,
+        real_numbers_are_those_of_the_host,
+        discrete_numbers_are_those_of_the_host,
+        calls_of_any_kind_and_length_continue,
+        any_number_of_generators,
+        parts_of_arrays_are_filled,
+        streams_move_between_places,
+        fills_are_captured,
+        generators_in_kernels_are_those_of_the_host,
+        generators_in_kernels_are_those_of_curand,
+    ];
+    let on_gpu = device().ok().filter(|device| !device.is_emulated());
+    let large = on_gpu.clone().ok_or("the emulated device has not the memory, nor the time");
+    // Failures on demand are of the emulated device; where a GPU does the tests it is not asked for.
+    let require_emulated = if on_gpu.is_some() { "" } else { "GPU_TESTS" };
+    let emulated = || {
+        device().map_err(|error| error.to_string())?;
+        Emulated::new().open().map(|_| ()).map_err(|error| error.to_string())
+    };
+    // Where cuRAND is missing these stay ignored, even where device tests must run.
+    let library = curand::library::open();
+    let beside = library.clone().and_then(|curand| match device() {
+        Ok(device) if device.is_emulated() => Err("cuRAND fills memory of GPUs".to_owned()),
+        Ok(device) => Ok((device, curand)),
+        Err(error) => Err(error.to_string()),
+    });
+    let kernels = gpu_random::KERNELS.checks().chain(KERNELS.checks());
+    let kernels = kernels.map(|(name, instance, arch)| (name, move |_: &()| Ok(instance.compile(arch).map(drop)?)));
+    Suite::new()
+        .group("device", device(), "GPU_TESTS", on_device)
+        .group("large", large, if on_gpu.is_some() { "GPU_TESTS" } else { "" }, tests![more_than_32_bits_count])
+        .cases("failures", emulated(), require_emulated, cases())
+        .group("failures", emulated(), require_emulated, tests![no_fallible_function_is_forgotten])
+        .group("curand on the host", library, "GPU_CURAND_TESTS", curand::HOST)
+        .group("curand", beside, "", curand::ON_DEVICE)
+        .group("options", compiler(), "GPU_COMPILE", options::OPTIONS)
+        .cases("kernels", compiler(), "GPU_COMPILE", kernels)
+        .run()
+}

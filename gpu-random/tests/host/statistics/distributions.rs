@@ -1,0 +1,76 @@
+//! Values against their distributions.
+
+use gpu_random::{Generator, PhiloxRng, Recipe, Result, XorwowRng, distribution::Real};
+
+use super::{is_fair, measures::*, special::normal_below};
+
+const N: usize = 1 << 18;
+/// Expected first four central moments of a uniform number, and their deviations for one value.
+pub const UNIFORM_MOMENTS: [(f64, f64); 4] =
+    [(0.0, 0.288_675_1), (1.0 / 12.0, 0.074_535_6), (0.0, 0.047_245_6), (1.0 / 80.0, 0.016_666_7)];
+/// Those of a normal one.
+const NORMAL_MOMENTS: [(f64, f64); 4] =
+    [(0.0, 1.0), (1.0, std::f64::consts::SQRT_2), (0.0, 3.872_983_3), (3.0, 9.797_959)];
+
+fn values<R: Recipe, T: Clone + Default + Into<f64>>(
+    seed: u64,
+    fill: impl FnOnce(&mut Generator<R>, &mut Vec<T>) -> Result<()>,
+) -> Vec<f64> {
+    let mut out = vec![T::default(); N];
+    fill(&mut Generator::new(seed), &mut out).expect("host memory");
+    out.into_iter().map(Into::into).collect()
+}
+
+fn fair(name: &str, probability: f64) {
+    assert!(is_fair(probability), "{name}: {probability:e}");
+}
+
+fn reals<R: Recipe, T: Real + Into<f64>>() {
+    let narrow = |x: f64| T::from(x).expect("a float of any width");
+    let uniform = values::<R, T>(1, |rng, out| rng.fill_uniform(out));
+    fair("uniform", distance(&uniform, |x| x));
+    fair("moments of uniform numbers", moments(&uniform, 0.5, UNIFORM_MOMENTS));
+    fair("half open", distance(&values::<R, T>(2, |rng, out| rng.fill_half_open(out)), |x| x));
+    let normal = values::<R, T>(3, |rng, out| rng.fill_normal(out));
+    fair("normal", distance(&normal, normal_below));
+    fair("moments of normal numbers", moments(&normal, 0.0, NORMAL_MOMENTS));
+    let other = values::<R, T>(4, |rng, out| rng.fill_normal_with(out, narrow(-3.0), narrow(0.5)));
+    fair("normal of mean -3", distance(&other, |x| normal_below((x + 3.0) / 0.5)));
+    let log = values::<R, T>(5, |rng, out| rng.fill_log_normal(out, narrow(0.5), narrow(0.25)));
+    fair("log-normal", distance(&log, |x| normal_below((x.ln() - 0.5) / 0.25)));
+    let exponential = values::<R, T>(6, |rng, out| rng.fill_exponential(out, narrow(2.0)));
+    fair("exponential", distance(&exponential, |x| 1.0 - (-x / 2.0).exp()));
+}
+
+fn integers<R: Recipe>() {
+    let counts = |values: Vec<f64>, bins: usize| {
+        let mut counts = vec![0; bins];
+        values.into_iter().for_each(|value| counts[(value as usize).min(bins - 1)] += 1);
+        counts
+    };
+    let n = N as f64;
+    let dice = counts(values::<R, u32>(7, |rng, out| rng.fill_range(out, 0..6)), 6);
+    fair("range", fit(&dice, &[n / 6.0; 6]));
+    let coins = counts(values::<R, u8>(8, |rng, out| rng.fill_bernoulli(out, 0.3)), 2);
+    fair("Bernoulli", fit(&coins, &[0.7 * n, 0.3 * n]));
+    for (lambda, bins) in [(0.1, 8), (3.5, 25), (9.9, 40), (10.0, 40), (40.0, 100), (300.0, 500)] {
+        let got = counts(values::<R, u32>(9, |rng, out| rng.fill_poisson(out, lambda)), bins);
+        fair("Poisson", fit(&got, &poisson(lambda, bins, n)));
+    }
+    let large = values::<R, u32>(10, |rng, out| rng.fill_poisson(out, 1e8));
+    fair("Poisson of 1e8", distance(&large, |x| normal_below((x + 0.5 - 1e8) / 1e4)));
+}
+
+#[test]
+fn real_numbers_are_of_their_distributions() {
+    reals::<XorwowRng, f32>();
+    reals::<XorwowRng, f64>();
+    reals::<PhiloxRng, f32>();
+    reals::<PhiloxRng, f64>();
+}
+
+#[test]
+fn integers_are_of_their_distributions() {
+    integers::<XorwowRng>();
+    integers::<PhiloxRng>();
+}
