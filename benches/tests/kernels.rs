@@ -27,12 +27,21 @@ fn every_kernel_of_every_registry_is_listed_once() {
     let output = program().output().unwrap();
     assert!(output.status.success());
     let lines = lines(&output);
-    let registries = [&gpu_algos::KERNELS, &gpu_array::KERNELS, &gpu_sparse::KERNELS, &benches::memory::KERNELS];
+    let registries = [
+        &gpu_algos::KERNELS,
+        &gpu_array::KERNELS,
+        &gpu_random::KERNELS,
+        &gpu_sparse::KERNELS,
+        &benches::memory::KERNELS,
+    ];
     let want = registries.map(|registry| registry.instances().len()).iter().sum::<usize>();
     assert_eq!(lines.len(), want);
     let of = |key: &str| lines.iter().map(|line| line[key].as_str().unwrap().to_owned()).collect::<HashSet<_>>();
     assert_eq!(of("digest").len(), want);
-    assert_eq!(of("crate"), ["benches", "gpu-algos", "gpu-array", "gpu-sparse"].map(str::to_owned).into());
+    assert_eq!(
+        of("crate"),
+        ["benches", "gpu-algos", "gpu-array", "gpu-random", "gpu-sparse"].map(str::to_owned).into()
+    );
     assert!(lines.iter().all(|line| line.get("archs").is_none()));
 }
 

@@ -1,15 +1,18 @@
-//! cuRAND: XORWOW and Philox, in the library's default order.
+//! cuRAND: XORWOW and Philox, in the library's default order, and in the one that it calls dynamic.
 #![expect(unsafe_code, reason = "calls of cuRAND")]
 
 use std::mem::MaybeUninit;
 
-use cudarc::curand::sys::{self, curandRngType_t as Kind};
+use cudarc::curand::sys::{self, curandOrdering_t as Order, curandRngType_t as Kind};
 use gpu_driver::{CurrentGuard, DevicePod, DeviceVec};
-use gpu_random::Xorwow;
+use gpu_random::XorwowRng;
 use rand_core::{Rng, SeedableRng};
 
 use super::library::{self, Library};
-use crate::harness::{Check, Gpu, Harness, Outcome, Work};
+use crate::{
+    harness::{Check, Gpu, Harness, Outcome, Work},
+    random::{SEED, first_length, lengths},
+};
 
 static LIBRARY: Library = Library {
     name: "curand",
@@ -21,6 +24,7 @@ static LIBRARY: Library = Library {
         "curandGetVersion",
         "curandSetStream",
         "curandSetPseudoRandomGeneratorSeed",
+        "curandSetGeneratorOrdering",
         "curandGenerate",
         "curandGenerateUniform",
         "curandGenerateUniformDouble",
@@ -29,7 +33,9 @@ static LIBRARY: Library = Library {
     ],
 };
 
-const SEED: u64 = 1234;
+/// The library's two orders that matter: what a user gets, and its fastest.
+const ORDERS: [(&str, Order); 2] =
+    [("curand", Order::CURAND_ORDERING_PSEUDO_DEFAULT), ("curand-dynamic", Order::CURAND_ORDERING_PSEUDO_DYNAMIC)];
 /// Numbers that are looked at.
 const SAMPLE: usize = 1 << 16;
 
@@ -40,17 +46,11 @@ pub(super) fn figures(harness: &mut Harness) {
         Ok(version) => harness.version("curand", &version),
         Err(reason) => return harness.gap("curand", None, &reason.to_string()),
     }
-    let set = harness.set();
     for (name, kind) in [("xorwow", Kind::CURAND_RNG_PSEUDO_XORWOW), ("philox", Kind::CURAND_RNG_PSEUDO_PHILOX4_32_10)]
     {
-        for &n in set.pick(&[1 << 12][..], &[1 << 20], &[1 << 20, 1 << 28]) {
-            figure(
-                harness,
-                name,
-                kind,
-                n,
-                Draw { name: "bits", dtype: "u32", generate: sys::curandGenerate, check: are_bits },
-            );
+        for &n in lengths(harness) {
+            let bits = Draw { name: "bits", dtype: "u32", generate: sys::curandGenerate, check: are_bits };
+            figure(harness, name, kind, n, bits);
             let uniform = sys::curandGenerateUniform;
             figure(
                 harness,
@@ -59,15 +59,6 @@ pub(super) fn figures(harness: &mut Harness) {
                 n,
                 Draw { name: "uniform", dtype: "f32", generate: uniform, check: are_uniform },
             );
-            figure(
-                harness,
-                name,
-                kind,
-                n,
-                Draw { name: "normal", dtype: "f32", generate: normal_f32, check: are_normal },
-            );
-        }
-        for &n in set.pick(&[1 << 12][..], &[1 << 20], &[1 << 20, 1 << 27]) {
             let uniform = sys::curandGenerateUniformDouble;
             figure(
                 harness,
@@ -76,14 +67,13 @@ pub(super) fn figures(harness: &mut Harness) {
                 n,
                 Draw { name: "uniform", dtype: "f64", generate: uniform, check: are_uniform },
             );
-            figure(
-                harness,
-                name,
-                kind,
-                n,
-                Draw { name: "normal", dtype: "f64", generate: normal_f64, check: are_normal },
-            );
+            let normal = Draw { name: "normal", dtype: "f32", generate: normal_f32, check: are_normal };
+            figure(harness, name, kind, n, normal);
+            let normal = Draw { name: "normal", dtype: "f64", generate: normal_f64, check: are_normal };
+            figure(harness, name, kind, n, normal);
         }
+        let first = Draw { name: "reseed", dtype: "u32", generate: reseeded, check: are_bits };
+        figure(harness, name, kind, first_length(harness), first);
     }
 }
 
@@ -95,20 +85,37 @@ struct Draw<T> {
     check: fn(&[T], Kind) -> bool,
 }
 
+/// A figure for each order.
 fn figure<T: DevicePod>(harness: &mut Harness, generator: &str, kind: Kind, n: usize, draw: Draw<T>) {
     let operation = format!("{generator}-{}", draw.name);
-    harness.figure(&operation, draw.dtype, n, "curand").work(Work::fills((n * size_of::<T>()) as u64)).on_gpu(
-        |gpu| Ok((DeviceVec::<T>::zeros(gpu.stream(), n)?, Generator::new(gpu, kind)?)),
-        |(numbers, generator)| {
-            // SAFETY: the buffer has room for n numbers, and is on the generator's stream.
-            let status = unsafe { (draw.generate)(generator.raw, numbers.as_raw() as *mut T, n) };
-            ok("curandGenerate", status)
-        },
-        |(numbers, _), ()| {
-            let sample = numbers.slice(..n.min(SAMPLE))?.to_vec()?;
-            Ok(Check::holds((draw.check)(&sample, kind)))
-        },
-    );
+    for (by, order) in ORDERS {
+        harness.figure(&operation, draw.dtype, n, by).work(Work::fills((n * size_of::<T>()) as u64)).on_gpu(
+            |gpu| Ok((DeviceVec::<T>::zeros(gpu.stream(), n)?, Generator::new(gpu, kind, order)?)),
+            |(numbers, generator)| {
+                // SAFETY: the buffer has room for n numbers, and is on the generator's stream.
+                let status = unsafe { (draw.generate)(generator.raw, numbers.as_raw() as *mut T, n) };
+                ok("curandGenerate", status)
+            },
+            |(numbers, _), ()| {
+                let sample = numbers.slice(..n.min(SAMPLE))?.to_vec()?;
+                Ok(Check::holds((draw.check)(&sample, kind)))
+            },
+        );
+    }
+}
+
+/// The first numbers of a seed.
+///
+/// # Safety
+/// As the library's function: room for `n` numbers.
+unsafe fn reseeded(generator: sys::curandGenerator_t, to: *mut u32, n: usize) -> sys::curandStatus_t {
+    // SAFETY: the generator is alive, and the caller's promise.
+    unsafe {
+        match sys::curandSetPseudoRandomGeneratorSeed(generator, SEED) {
+            sys::curandStatus_t::CURAND_STATUS_SUCCESS => sys::curandGenerate(generator, to, n),
+            failed => failed,
+        }
+    }
 }
 
 /// Standard normal numbers.
@@ -132,7 +139,8 @@ unsafe fn normal_f64(generator: sys::curandGenerator_t, to: *mut f64, n: usize) 
 /// Half the bits are ones; XORWOW begins as ours does.
 fn are_bits(got: &[u32], kind: Kind) -> bool {
     let ones: u64 = got.iter().map(|word| u64::from(word.count_ones())).sum();
-    let first = kind != Kind::CURAND_RNG_PSEUDO_XORWOW || got.first() == Some(&Xorwow::seed_from_u64(SEED).next_u32());
+    let first =
+        kind != Kind::CURAND_RNG_PSEUDO_XORWOW || got.first() == Some(&XorwowRng::seed_from_u64(SEED).next_u32());
     first && is_near(ones as f64 / (32 * got.len()) as f64, 0.5, 0.5, 32 * got.len())
 }
 
@@ -175,13 +183,15 @@ struct Generator {
 }
 
 impl Generator {
-    fn new(gpu: &Gpu, kind: Kind) -> Outcome<Self> {
+    fn new(gpu: &Gpu, kind: Kind, order: Order) -> Outcome<Self> {
         let current = gpu.device().make_current()?;
         let mut raw = MaybeUninit::uninit();
         // SAFETY: the pointer is valid for the call.
         ok("curandCreateGenerator", unsafe { sys::curandCreateGenerator(raw.as_mut_ptr(), kind) })?;
         // SAFETY: written by the call that succeeded.
         let generator = Self { raw: unsafe { raw.assume_init() }, _current: current };
+        // SAFETY: the generator is alive.
+        ok("curandSetOrdering", unsafe { sys::curandSetGeneratorOrdering(generator.raw, order) })?;
         // SAFETY: both are alive.
         ok("curandSetStream", unsafe { sys::curandSetStream(generator.raw, gpu.stream().as_raw().cast()) })?;
         // SAFETY: the generator is alive.
@@ -204,7 +214,7 @@ mod tests {
     #[test]
     fn what_is_not_random_is_seen() {
         let kind = Kind::CURAND_RNG_PSEUDO_XORWOW;
-        let mut ours = Xorwow::seed_from_u64(SEED);
+        let mut ours = XorwowRng::seed_from_u64(SEED);
         let mut bits: Vec<u32> = (0..10_000).map(|_| ours.next_u32()).collect();
         assert!(are_bits(&bits, kind) && are_bits(&bits[1..], Kind::CURAND_RNG_PSEUDO_PHILOX4_32_10));
         let uniform: Vec<f64> = bits.iter().map(|&word| f64::from(word) / 2.0_f64.powi(32)).collect();

@@ -1,5 +1,6 @@
-//! Primitives on a device: reductions and scans.
+//! Primitives on a device: reductions, scans and compactions.
 
+mod compactions;
 mod reductions;
 mod scans;
 
@@ -11,4 +12,5 @@ const BY: &str = "gpu-algos";
 pub fn figures(harness: &mut Harness) {
     reductions::figures(harness);
     scans::figures(harness);
+    compactions::figures(harness);
 }

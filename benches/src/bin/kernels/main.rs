@@ -15,8 +15,8 @@ use rayon::prelude::*;
 use serde_json::{Map, Value, json};
 
 /// The registries; a crate with kernels adds its own here.
-fn registries() -> [&'static Registry; 4] {
-    [&gpu_algos::KERNELS, &gpu_array::KERNELS, &gpu_sparse::KERNELS, &benches::memory::KERNELS]
+fn registries() -> [&'static Registry; 5] {
+    [&gpu_algos::KERNELS, &gpu_array::KERNELS, &gpu_random::KERNELS, &gpu_sparse::KERNELS, &benches::memory::KERNELS]
 }
 
 /// Lists the kernels of all crates.
