@@ -76,6 +76,25 @@ __device__ __forceinline__ float sqrt_of_moderate(float x) {
 #endif
 }
 
+// sqrt(x), the same bits, for x that is 0 or from 1e-290 up: the arithmetic of sqrt there, from the same first approximation, without the branch for
+// what lies below, behind which nothing else can be begun.
+__device__ __forceinline__ double sqrt_of_moderate(double x) {
+#ifdef GPU_EMULATED
+    return sqrt(x);
+#else
+    const int high = __double2hiint(x);
+    double inverse;
+    asm("rsqrt.approx.ftz.f64 %0, %1;" : "=d"(inverse) : "d"(x));
+    inverse = __hiloint2double(__double2hiint(inverse), high - 0x03500000);
+    const double error = __fma_rn(x, -__dmul_rn(inverse, inverse), 1.0);
+    inverse = __fma_rn(__fma_rn(error, 0.375, 0.5), __dmul_rn(inverse, error), inverse);
+    const double root = __dmul_rn(x, inverse);
+    const double half = __hiloint2double(__double2hiint(inverse) - 0x00100000, __double2loint(inverse));
+    const double exact = __fma_rn(__fma_rn(-root, root, x), half, root);
+    return high <= 0 ? x : exact;
+#endif
+}
+
 // Adds 1 to a counter in device memory and returns what it was. What this thread wrote before is seen by whoever sees the addition, in any
 // block, and what threads wrote before their additions to the counter up to this one is seen by this thread after it.
 //

@@ -55,6 +55,11 @@ kernel!(
     (In<'a, u32>, Out<'a, u32>, In<'a, u32>, Out<'a, D::Value>, u64, u64, u64, u32, u32, u32, u64, u32, u64, u64, u64)
 );
 kernel!(
+    /// States, next, out; turns, cursor, rows of a part, parts; parameters.
+    FillFew<D>, XORWOW_SOURCE, "xorwow_fill_few", |_policy: ()| D::cuda(), 64,
+    (In<'a, u32>, Out<'a, u32>, Out<'a, D::Value>, u32, u32, u32, u32, u64, u64, u64)
+);
+kernel!(
     /// As [`Fill`], with jumps for tables, and the number of generators before that of chunks.
     FillAny<D>, XORWOW_SOURCE, "xorwow_fill_any", |_policy: ()| D::cuda(), 128,
     (In<'a, u32>, Out<'a, u32>, In<'a, u32>, Out<'a, D::Value>, u64, u64, u64, u32, u32, u32, u64, u32, u32, u64, u64, u64)
@@ -82,7 +87,7 @@ pub static KERNELS: LazyLock<Registry> = LazyLock::new(|| {
 
 /// The kernels of a distribution.
 fn of<D: Distribution>(registry: Registry) -> Registry {
-    let registry = registry.with::<Fill<D>>(&true).with::<FillAny<D>>(&());
+    let registry = registry.with::<Fill<D>>(&true).with::<FillFew<D>>(&()).with::<FillAny<D>>(&());
     let registry = registry.with::<PhiloxFill<D>>(&()).with::<PhiloxFillAny<D>>(&());
     // With one value to a turn every fill is exact.
     if D::VALUES == 1 { registry } else { registry.with::<Fill<D>>(&false) }

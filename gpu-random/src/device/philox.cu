@@ -85,6 +85,33 @@ __device__ __forceinline__ void fill_part(typename D::Value *out, uint64_t n, ui
     }
 }
 
+// The same where all values are asked for, whole blocks are aligned, and the generators are those of cuRAND's order: a block of threads has them in one
+// row, so little is left to find out for each. False, and nothing done, where that is not so.
+template <class D>
+__device__ __forceinline__ bool fill_whole_part(typename D::Value *out, uint64_t n, uint64_t seed, uint32_t cursor, uint32_t skip, const D &distribution,
+                                                const AtOne &made) {
+    typedef OfBlock<D> Of;
+    constexpr uint32_t DRAWS = D::WORDS / D::VALUES, GENERATORS = 65536, OF_ALL = THREADS * BLOCKS;
+    static_assert(GENERATORS * DRAWS % OF_ALL == 0, "a block of threads stays in a row");
+    const uint64_t number = uint64_t(blockIdx.x) * OF_ALL, begin = number * Of::VALUES - skip;
+    if (begin >= n || n - begin < OF_ALL * Of::VALUES) return false;
+    const uint64_t turn = number / DRAWS, drawn = turn / GENERATORS * DRAWS + (DRAWS > 1 ? threadIdx.x % DRAWS : 0);
+    const uint32_t first = uint32_t(turn % GENERATORS) + cursor + threadIdx.x / DRAWS;
+    typename Of::Values values[BLOCKS];
+#pragma unroll
+    for (int i = 0; i < BLOCKS; i++) {
+        const uint32_t generator = (first + i * (THREADS / DRAWS)) % GENERATORS;
+        const Four words = philox_block(seed, generator, made(generator) + drawn);
+#pragma unroll
+        for (int j = 0; j < Of::VALUES / D::VALUES; j++) distribution(words.word + j * D::WORDS, values[i].value + j * D::VALUES);
+    }
+    gpu::wait_for_stream();
+    typename Of::Values *to = reinterpret_cast<typename Of::Values *>(out + begin) + threadIdx.x;
+#pragma unroll
+    for (int i = 0; i < BLOCKS; i++) store_whole(to + i * THREADS, values[i]);
+    return true;
+}
+
 } // namespace
 
 // A fill from the 65536 generators of cuRAND's order.
@@ -98,7 +125,9 @@ template <class D>
 __global__ void __launch_bounds__(256) philox_fill(typename D::Value *out, uint64_t n, uint64_t seed, uint32_t cursor, uint32_t skip, uint32_t whole,
                                             uint64_t below, uint64_t others, uint32_t split, uint64_t a, uint64_t b, uint64_t c) {
     D distribution(Parameters{a, b, c});
-    fill_part<D, 65536>(out, n, seed, nullptr, 0, cursor, skip, whole != 0, distribution, AtOne{below, others, split});
+    const AtOne made = {below, others, split};
+    if (whole != 0 && fill_whole_part(out, n, seed, cursor, skip, distribution, made)) return;
+    fill_part<D, 65536>(out, n, seed, nullptr, 0, cursor, skip, whole != 0, distribution, made);
 }
 
 // A fill from any number of generators, which may be at any places.

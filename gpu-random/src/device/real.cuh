@@ -37,7 +37,8 @@ __device__ __forceinline__ Pair<double> normal_f64(uint32_t x0, uint32_t x1, uin
     double u = uniform_f64(x0, x1);
     uint64_t bits = uint64_t(y0) ^ (uint64_t(y1) << 21);
     double w = bits * 2.2204460492503131e-16 + 2.2204460492503131e-16 / 2.0;
-    double s = sqrt(-2.0 * log(u));
+    // -2 ln u is 0 for u = 1, else at least 1e-16 and at most 75.
+    double s = gpu::sqrt_of_moderate(-2.0 * log(u));
     double sine, cosine;
     sincospi(w, &sine, &cosine);
     return {sine * s, cosine * s};

@@ -34,6 +34,18 @@ __device__ __forceinline__ State choose(bool first, const State &a, const State 
     return chosen;
 }
 
+// The state after so many draws, one after another.
+__device__ __forceinline__ void skip_draws(State &state, uint32_t draws) {
+    state.d += WEYL * draws;
+#pragma unroll 1
+    for (; draws >= 5; draws -= 5) {
+#pragma unroll
+        for (int i = 0; i < 5; i++) linear_step(state.v);
+    }
+#pragma unroll 1
+    for (; draws > 0; draws--) linear_step(state.v);
+}
+
 // The values of a turn.
 template <class D> __device__ __forceinline__ void turn(const D &distribution, State &state, typename D::Value *out) {
     uint32_t words[D::WORDS];
@@ -257,6 +269,43 @@ xorwow_fill(const uint32_t *states, uint32_t *next, const uint32_t *tables, type
         }
         store_state(next, GENERATORS, (cursor + rank) % GENERATORS, choose(number < complete, after, state[k]));
     }
+}
+
+// A short fill from the 4096 generators of cuRAND's order: a thread for each generator, or a few that step to where they begin, since a jump by a
+// table takes longer than that.
+//   grid          64 blocks for each part
+//   block         64
+//   states, next  before and after; not the same memory
+//   out           VALUES * turns values, aligned to VALUES of them
+//   part_rows     rows of a part; (parts - 1) * part_rows is at most turns / 4096
+//   bytes         n values written, 24 read and 24 written for each generator
+template <class D>
+__global__ void __launch_bounds__(64) xorwow_fill_few(const uint32_t *states, uint32_t *next, typename D::Value *out, uint32_t turns, uint32_t cursor,
+                                                      uint32_t part_rows, uint32_t parts, uint64_t a, uint64_t b, uint64_t c) {
+    typedef typename D::Value Value;
+    constexpr uint32_t GENERATORS = 4096, BLOCKS = GENERATORS / 64;
+    constexpr uint64_t ROW = uint64_t(GENERATORS) * D::VALUES;
+    struct alignas(D::VALUES * sizeof(Value)) Turn {
+        Value value[D::VALUES];
+    };
+    const uint32_t part = blockIdx.x / BLOCKS, rank = blockIdx.x % BLOCKS * 64 + threadIdx.x;
+    const uint32_t generator = (cursor + rank) % GENERATORS, before = part * part_rows;
+    const bool is_last = part + 1 == parts;
+    D distribution(Parameters{a, b, c});
+    gpu::wait_for_stream();
+    gpu::let_next_start();
+    State state = load_state(states, GENERATORS, generator);
+    skip_draws(state, before * D::WORDS);
+    uint32_t rows = is_last ? (turns + GENERATORS - 1 - rank) / GENERATORS - before : part_rows;
+    Value *at = out + before * ROW + uint64_t(rank) * D::VALUES;
+#pragma unroll 5
+    for (; rows > 0; rows--) {
+        Turn values;
+        turn(distribution, state, values.value);
+        *reinterpret_cast<Turn *>(at) = values;
+        at += ROW;
+    }
+    if (is_last) store_state(next, GENERATORS, generator, state);
 }
 
 // A fill from any number of generators.

@@ -4,7 +4,7 @@
 use gpu_driver::{Device, DeviceSliceMut, DeviceVec, Stream as Queue};
 
 use super::{
-    entries::{Fill, FillAny, KERNELS, Start, Tables},
+    entries::{Fill, FillAny, FillFew, KERNELS, Start, Tables},
     policy::{self, Chunks},
 };
 use crate::{
@@ -24,8 +24,9 @@ const KEPT: usize = 6;
 const AHEAD: u128 = 64;
 /// Threads of a block of `xorwow_start`, and of `xorwow_fill_any`.
 const THREADS: u64 = 128;
-/// Blocks to a chunk of `xorwow_fill`.
+/// Blocks to a chunk of `xorwow_fill`, and to a part of `xorwow_fill_few`.
 const BLOCKS: u32 = 8;
+const BLOCKS_OF_FEW: u32 = 64;
 
 /// The states of a stream's generators on the device that it was filled on last.
 #[derive(Default)]
@@ -163,8 +164,30 @@ impl OnDevice {
     ) -> Result<()> {
         let generators = u64::from(XorwowRng::GENERATORS);
         let n = out.len() as u64;
-        let chunks = policy::curand_order::<D>(call.complete / generators);
+        let rows = call.complete / generators;
         let exact = D::VALUES == 1 || (call.skip == 0 && call.turns == call.complete && out.as_raw() % 16 == 0);
+        if let Some(parts) = policy::few::<D>(rows).filter(|_| exact && call.dropped == 0) {
+            let [a, b, c] = distribution.parameters();
+            let (turns, part_rows) = (call.turns as u32, parts.rows as u32);
+            let arguments = (
+                self.now.input(),
+                self.next.output(),
+                out.output(),
+                turns,
+                call.cursor,
+                part_rows,
+                parts.count,
+                a,
+                b,
+                c,
+            );
+            let kernel = KERNELS.kernel::<FillFew<D>>(queue.device(), &())?;
+            // SAFETY: 64 blocks to a part; `now` and `next` have six words for each of 4096 generators; `out` has what so many turns give, and is
+            // aligned to a turn where it gives two values; all parts but the last are of whole rows.
+            unsafe { kernel.launch(BLOCKS_OF_FEW * parts.count, arguments, queue)? };
+            return Ok(());
+        }
+        let chunks = policy::curand_order::<D>(rows);
         let at = self.jumps(queue, chunks, D::WORDS, JumpKind::Tables)?;
         let [a, b, c] = distribution.parameters();
         let tables = self.jumps[at].data.input();

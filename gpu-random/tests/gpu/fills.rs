@@ -18,11 +18,11 @@ macro_rules! fill {
     };
 }
 
-/// A fill from both generators, of values of that type; `exact` where the bits must be equal. A call of several chunks is among them.
+/// A fill from both generators, of values of that type; `exact` where the bits must be equal. A call of several parts is among them, and one with whole blocks.
 macro_rules! both {
     ($device:ident, $type:ty, $exact:literal, $rng:ident, $out:ident => $body:expr) => {
         compare::<XorwowRng, $type>($device, Order::Curand, &[5, 4096 * 40 + 77], $exact, fill!($rng, $out => $body))?;
-        compare::<PhiloxRng, $type>($device, Order::Curand, &[5, 3000], $exact, fill!($rng, $out => $body))?;
+        compare::<PhiloxRng, $type>($device, Order::Curand, &[5, 3000, 3, 9001], $exact, fill!($rng, $out => $body))?;
     };
 }
 
@@ -90,6 +90,17 @@ pub fn real_numbers_are_those_of_the_host(device: &Device) -> Outcome {
     both!(device, f64, false, rng, out => rng.fill_log_normal(out, 0.5, 0.25));
     both!(device, f32, false, rng, out => rng.fill_exponential(out, 2.0));
     Ok(())
+}
+
+/// As many numbers of each generator as it takes to jump to later ones, before and behind shorter calls.
+pub fn long_fills_are_those_of_the_host(device: &Device) -> Outcome {
+    fn long<T: Near>(device: &Device, n: usize, exact: bool, fills: Fills<XorwowRng, T>) -> Outcome {
+        compare(device, Order::Curand, &[4099, n, 5], exact, fills)
+    }
+    long(device, 1_100_000, true, fill!(rng, out => rng.fill_bits(out)))?;
+    long(device, 530_000, true, fill!(rng, out => rng.fill_uniform::<f64>(out)))?;
+    long(device, 1_100_000, false, fill!(rng, out => rng.fill_normal::<f32>(out)))?;
+    long(device, 1_100_001, false, fill!(rng, out => rng.fill_normal::<f64>(out)))
 }
 
 pub fn discrete_numbers_are_those_of_the_host(device: &Device) -> Outcome {
