@@ -103,6 +103,29 @@ template <bool GREATEST, class V> __device__ __forceinline__ V worst() {
     return GREATEST ? Bounds<V>::least() : Bounds<V>::most();
 }
 
+// The one that wins such a search: a NaN if there is one, or if IGNORE and there is nothing else.
+template <bool GREATEST, bool IGNORE, class V> __device__ __forceinline__ V better(V best, V x) {
+    return beats<GREATEST>(x, best) || is_nan(IGNORE ? best : x) ? x : best;
+}
+template <bool GREATEST, bool IGNORE> __device__ __forceinline__ float better(float best, float x) {
+    if constexpr (IGNORE) {
+        return GREATEST ? fmaxf(best, x) : fminf(best, x);
+    } else {
+        // One instruction, of which CUDA has no function. Its NaN is always the same one.
+#ifdef GPU_EMULATED
+        return better<GREATEST, false, float>(best, x);
+#else
+        float won;
+        if constexpr (GREATEST) {
+            asm("max.NaN.f32 %0, %1, %2;" : "=f"(won) : "f"(best), "f"(x));
+        } else {
+            asm("min.NaN.f32 %0, %1, %2;" : "=f"(won) : "f"(best), "f"(x));
+        }
+        return won;
+#endif
+    }
+}
+
 // The least or greatest; a NaN where there is one, or where IGNORE and nothing else is there.
 template <class V, bool GREATEST, bool IGNORE> struct Extreme : Plain<V> {
     static __device__ __forceinline__ V neutral() {
@@ -112,9 +135,7 @@ template <class V, bool GREATEST, bool IGNORE> struct Extreme : Plain<V> {
             return worst<GREATEST, V>();
         }
     }
-    static __device__ __forceinline__ void take(V &best, V x, int64_t) {
-        best = beats<GREATEST>(x, best) || is_nan(IGNORE ? best : x) ? x : best;
-    }
+    static __device__ __forceinline__ void take(V &best, V x, int64_t) { best = better<GREATEST, IGNORE>(best, x); }
     static __device__ __forceinline__ V lift(V x) { return x; }
     static __device__ __forceinline__ V join(V a, V b) {
         take(a, b, 0);
@@ -261,6 +282,20 @@ struct Moments {
     double count, origin, offset, squares;
     __device__ __forceinline__ double mean() const { return origin + offset; }
 };
+// x / count, for counts from 1 up, rounded as it should be but for rare cases: a division with its branches takes a microsecond where threads meet one
+// after another. Nothing that means anything for a count of 0.
+__device__ __forceinline__ double over_count(double x, double count) {
+#ifdef GPU_EMULATED
+    return x / count;
+#else
+    double one;
+    asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(one) : "d"(count));
+#pragma unroll
+    for (int step = 0; step < 2; step++) one = fma(one, fma(-count, one, 1.0), one);
+    const double quotient = x * one;
+    return fma(fma(-count, quotient, x), one, quotient);
+#endif
+}
 template <class V, bool IGNORE> struct WithMoments {
     struct Local {
         double origin, sum, squares;
@@ -280,19 +315,20 @@ template <class V, bool IGNORE> struct WithMoments {
     }
     static __device__ __forceinline__ State settle(const Local &local) {
         if (local.count == 0) return {0, 0, 0, 0};
-        const double count = double(local.count), mean = local.sum / count;
+        const double count = double(local.count), mean = over_count(local.sum, count);
         const double squares = local.squares - local.sum * mean;
         return {count, local.origin, mean, squares < 0 ? 0 : squares};
     }
+    // Without a branch, so that nobody waits for one side and then for the other.
     static __device__ __forceinline__ State join(const State &a, const State &b) {
-        if (a.count == 0) return b;
-        if (b.count == 0) return a;
-        const double count = a.count + b.count, share = b.count / count;
+        const double count = a.count + b.count, share = over_count(b.count, count);
         const double distance = (b.origin - a.origin) + (b.offset - a.offset);
         const double squares = a.squares + b.squares + distance * distance * a.count * share;
         // The mean stays a distance from the nearer value.
-        const double from_a = a.offset + distance * share, from_b = b.offset - distance * (a.count / count);
-        return fabs(from_a) <= fabs(from_b) ? State{count, a.origin, from_a, squares} : State{count, b.origin, from_b, squares};
+        const double from_a = a.offset + distance * share, from_b = b.offset - distance * over_count(a.count, count);
+        const bool only_a = b.count == 0, only_b = a.count == 0, is_near_a = fabs(from_a) <= fabs(from_b);
+        return {count, only_b || !(only_a || is_near_a) ? b.origin : a.origin, only_b ? b.offset : only_a ? a.offset : is_near_a ? from_a : from_b,
+                only_b ? b.squares : only_a ? a.squares : squares};
     }
 };
 template <int DDOF> __device__ __forceinline__ double variance(const Moments &moments) {

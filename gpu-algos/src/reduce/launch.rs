@@ -87,7 +87,7 @@ pub(crate) fn reduce_custom(
 pub(crate) fn compile_custom(source: &impl Source, operator: &Arc<Custom>, device: &Device) -> Result<()> {
     let operator = custom(operator);
     let mut policy = Policy::of(&source.leaves(), &operator, false);
-    if operator.is_commutative() {
+    if operator.is_for_all() {
         policy.form = Form::All;
     }
     kernel(source, &operator, &policy, device).map(drop)

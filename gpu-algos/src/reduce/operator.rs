@@ -192,6 +192,11 @@ impl Operator {
         !matches!(&self.kind, Kind::Custom(custom) if !custom.commutative)
     }
 
+    /// Whether the kernel `all` serves it. With large states it has not the registers for two blocks to a multiprocessor.
+    pub(crate) fn is_for_all(&self) -> bool {
+        self.is_commutative() && !self.is_large()
+    }
+
     /// Whether places matter.
     pub(crate) fn wants_places(&self) -> bool {
         matches!(self.kind, Kind::ArgExtreme { .. })

@@ -89,9 +89,9 @@ pub(crate) fn plan(
     Ok(Some(Launch { words, scratch_word: SCRATCH_WORD, scratch, config }))
 }
 
-/// Whether the kernel `all` reduces these axes: to one result, in any order, all leaves neighbours in memory.
+/// Whether the kernel `all` reduces these axes: to one result, by an operator that it serves, all leaves neighbours in memory.
 pub(crate) fn is_all(leaves: &Leaves<'_>, axes: &Axes, operator: &Operator, policy: &Policy) -> bool {
-    if axes.along_kept || !axes.kept.is_empty() || axes.reduced.len() > 1 || !operator.is_commutative() {
+    if axes.along_kept || !axes.kept.is_empty() || axes.reduced.len() > 1 || !operator.is_for_all() {
         return false;
     }
     let Some(axis) = axes.reduced.first() else { return leaves.iter().all(|leaf| leaf.is_place) };

@@ -40,7 +40,7 @@ pub(crate) fn add_to(registry: Registry) -> Registry {
         let (source, operator) = (Sample(value), Operator::new(kind, value, ignores_nan));
         let mut policy = Policy::of(&source.leaves(), &operator, along_kept);
         let registry = registry.with_sample(REDUCE.name, program(&source, &operator, &policy));
-        if along_kept {
+        if along_kept || !operator.is_for_all() {
             return registry;
         }
         policy.form = Form::All;

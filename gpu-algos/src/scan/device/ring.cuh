@@ -224,7 +224,7 @@ __global__ void __launch_bounds__(THREADS + 64, 1) ring(const __grid_constant__ 
                 const bool has_base = warp > 0 || lane > 0;
                 State base = R::value(of_warps);
                 if (lane > 0) base = warp > 0 && begun == 0 ? O::join(base, earlier) : earlier;
-if (has_base) join_base<O>(values, base, heads);
+                if (has_base) join_base<O>(values, base, heads);
                 put_states<O, HOW, WIDTH, CHUNKS>(staged.states(coming), values, base, has_base, heads, pack);
             }
             if (number >= 0) {
