@@ -14,7 +14,7 @@ use super::{
 const TILE: usize = 4096;
 
 /// Rows whose values a state takes before it is written again.
-const TOGETHER: usize = 4;
+const TOGETHER: usize = 16;
 
 /// Blocks of rows, unless these have too few values for a task, or more than are needed: making and joining a row of states costs as much as
 /// reading two or three rows of values.
@@ -67,7 +67,7 @@ fn take_plane<O: Operator>(op: &O, states: &mut [O::State], plane: ArrayView2<'_
     take_slices(op, states, &slices, places);
 }
 
-/// The same for rows that are slices: by four, so that a state is read and written once for all.
+/// The same for rows that are slices: by sixteen, so that a state is read and written once for all.
 fn take_slices<O: Operator>(op: &O, states: &mut [O::State], rows: &[&[O::Value]], places: Places) {
     with_vectors!(<O: [Operator]>(op: &O, states: &mut [O::State], rows: &[&[O::Value]], places: Places) -> () {
         let (groups, rest) = rows.as_chunks::<TOGETHER>();
