@@ -3,22 +3,24 @@
 
 use gpu_array::{
     DType,
+    expression::LoweredLeaf,
     gpu_driver::{Device, GeneratedKernel, Header, LaunchConfig, Program, Stream},
 };
 use smallvec::SmallVec;
 
-use super::policy::policy;
+use super::policy::{AHEAD, LOADING, Staged, TILES_OF_AHEAD, policy};
 pub(crate) use crate::scan::{FLAGS, KEYS};
 use crate::{
     Result,
     device::{HEADERS, TILES},
     launch::{resident, unique, with_headers},
     reduce::Source,
-    scan::{Axes, Leaves, Lie, PLAIN, Policy, Target},
+    scan::{Axes, Form, Leaves, Lie, MOST_SHARED_BYTES, PLAIN, Policy, Target},
     shape::in_order,
 };
 
 pub(crate) const COMPACT: Header = Header { name: "compact.cuh", text: include_str!("device/compact.cuh") };
+const IN_ADVANCE: Header = Header { name: "ahead.cuh", text: include_str!("device/ahead.cuh") };
 
 /// What is written, as in `compact.cuh`.
 pub(crate) const VALUES: u32 = 64;
@@ -73,12 +75,18 @@ impl Job<'_> {
         let in_order = in_order(shape, 1);
         let target = Target { address: out.address, dtype: out.dtype, strides: &in_order };
         let lie = Lie::of(OP, Axes::of(shape, target.strides, &strides, None, false), &leaves, &target);
-        let kernel = Kernel::of(self, &leaves, out.dtype, lie.how, count);
+        let most_shared = stream.device().attribute(MOST_SHARED_BYTES)? as usize;
+        let enough = TILES_OF_AHEAD * stream.device().multiprocessors()? as usize;
+        let ahead = Kernel::ahead(self, &leaves, out.dtype, lie.how, most_shared, |policy| {
+            out.step == 1 && count / policy.tile() >= enough && lie.are_leaves_packed(&leaves, policy.width as usize)
+        });
+        let kernel = ahead.unwrap_or_else(|| Kernel::of(self, &leaves, out.dtype, lie.how, count));
         let scalars = self.sources().flat_map(|source| source.scalars().iter().copied());
         let extra = self.sources().flat_map(|source| source.extra());
         let words = scalars.chain(extra).chain([out.count, out.step as u64, out.places]);
         let generated = kernel.generated(stream.device())?;
-        let resident = resident(&generated, kernel.policy.threads, 0, stream.device())?;
+        let Policy { threads, helpers, shared_bytes, .. } = kernel.policy;
+        let resident = resident(&generated, threads + helpers, shared_bytes, stream.device())?;
         let launch = lie.launch(shape, &leaves, &kernel.policy, SLOT_BYTES, resident, words)?;
         let homes = unique(self.sources().flat_map(|source| source.homes()).chain(out_homes.iter().copied()));
         // SAFETY: the words are what the kernel's contract asks for, which `Lie` made of the axes: every offset of a leaf lies within the views that leaves were made
@@ -94,6 +102,8 @@ pub(crate) struct Kernel<'k> {
     job: &'k Job<'k>,
     how: u32,
     policy: Policy,
+    /// Which leaves of the values are leaves of what says who is kept too, as in `ahead.cuh`.
+    same: u64,
 }
 
 impl<'k> Kernel<'k> {
@@ -103,14 +113,54 @@ impl<'k> Kernel<'k> {
         let value_bytes = if job.how & VALUES != 0 { value.bytes() } else { 0 };
         let moved_bytes = if job.how & PLACES != 0 { value_bytes.max(2) } else { value_bytes };
         let plain = lie & PLAIN;
-        Self { job, how: job.how | plain, policy: policy(leaves, moved_bytes, plain != 0, count) }
+        Self { job, how: job.how | plain, policy: policy(leaves, moved_bytes, plain != 0, count), same: 0 }
+    }
+
+    /// One that has its tiles in shared memory, of those that `fits`, where one can.
+    pub(crate) fn ahead(
+        job: &'k Job<'k>,
+        leaves: &Leaves<'_>,
+        value: DType,
+        lie: u32,
+        most_shared: usize,
+        fits: impl FnMut(&Policy) -> bool,
+    ) -> Option<Self> {
+        if lie & PLAIN == 0 {
+            return None;
+        }
+        let (of_values, of_heads) = leaves.split_at(job.values.map_or(0, |values| values.leaves().len()));
+        let is_same = |one: &LoweredLeaf<'_>, other: &LoweredLeaf<'_>| {
+            let lie = |leaf: &LoweredLeaf<'_>| (leaf.address, leaf.dtype, leaf.is_place);
+            !one.is_place && lie(one) == lie(other) && one.strides == other.strides
+        };
+        let place_of = |leaf| of_values.iter().take(15).position(|other| is_same(leaf, other));
+        let mut same = 0;
+        let bytes = |leaf: &LoweredLeaf<'_>| if leaf.is_place { 0 } else { leaf.dtype.bytes() };
+        let mut staged: SmallVec<[usize; 4]> = of_values.iter().map(bytes).collect();
+        for (number, leaf) in of_heads.iter().enumerate() {
+            match place_of(leaf).filter(|_| number < 16) {
+                Some(place) => {
+                    same |= (place as u64 + 1) << (4 * number);
+                    staged.push(0);
+                }
+                None => staged.push(bytes(leaf)),
+            }
+        }
+        let how = job.how | PLAIN;
+        let [of_values, of_places] =
+            [(VALUES, value.bytes()), (PLACES, 2)].map(|(bit, bytes)| if how & bit != 0 { bytes } else { 0 });
+        let (kept, beside) = if of_values > 0 { (of_values, of_places) } else { (of_places, 0) };
+        let staged = Staged { leaves: &staged, kept, beside, keys: how & KEYS != 0 };
+        let policy = staged.policies(most_shared).find(fits)?;
+        Some(Self { job, how, policy, same })
     }
 
     fn generated(&self, device: &Device) -> Result<GeneratedKernel> {
         let Policy { threads, width, unroll, .. } = self.policy;
         let mut key: SmallVec<[u64; 64]> = SmallVec::new();
         let numbers = u64::from(threads) << 32 | u64::from(width) << 16 | u64::from(unroll);
-        key.extend([KEY, u64::from(self.how), numbers]);
+        let is_ahead = u64::from(self.policy.form == Form::Ring);
+        key.extend([KEY, is_ahead << 32 | u64::from(self.how), numbers, self.same]);
         for source in self.job.sources() {
             source.add_key(&mut key);
             // Where one ends and the next begins.
@@ -131,22 +181,29 @@ impl<'k> Kernel<'k> {
         };
         let (value, heads) = (add(self.job.values, "Value"), add(Some(self.job.heads), "Heads"));
         let Policy { threads, width, unroll, .. } = self.policy;
-        let name = format!("gpu::compact::kept<{value}, {heads}, {}, {threads}, {width}, {unroll}>", self.how);
-        program(&text, &headers, name)
+        let (how, same) = (self.how, self.same);
+        let (header, name) = match self.policy.form {
+            Form::Ring => {
+                let of_block = format!("{threads}, {width}, {unroll}, {AHEAD}, {LOADING}");
+                (IN_ADVANCE, format!("gpu::compact::kept_ahead<{value}, {heads}, {how}, {same}ull, {of_block}>"))
+            }
+            _ => (COMPACT, format!("gpu::compact::kept<{value}, {heads}, {how}, {threads}, {width}, {unroll}>")),
+        };
+        program(header.name, &text, &headers, name)
     }
 }
 
-fn program(text: &str, headers: &[Header], name: String) -> Program {
-    let text = format!("#include \"compact.cuh\"\n{text}");
+fn program(header: &str, text: &str, headers: &[Header], name: String) -> Program {
+    let text = format!("#include \"{header}\"\n{text}");
     let program = Program::new("compact.cu", text).option("-default-device").overlapping().name_expression(name);
-    with_headers(program, headers.iter().copied().chain(HEADERS).chain([TILES, COMPACT]))
+    with_headers(program, headers.iter().copied().chain(HEADERS).chain([TILES, COMPACT, IN_ADVANCE]))
 }
 
 const LENGTHS_THREADS: u32 = 256;
 
 pub(crate) fn lengths_program() -> Program {
     let name = format!("gpu::compact::lengths<{LENGTHS_THREADS}>");
-    program("", &gpu_array::expression::HEADERS, name)
+    program(COMPACT.name, "", &gpu_array::expression::HEADERS, name)
 }
 
 /// The lengths of runs, from where they begin: addresses of offsets, of their number and of the lengths, and where the last run ends. All are of `stream`.

@@ -8,12 +8,16 @@ use crate::{
     scan::{Leaves, PLAIN},
 };
 
+/// Shared memory of a block, as devices have it for which kernels are checked.
+const MOST_SHARED: usize = 227 << 10;
+
 /// Adds compactions of arrays, one of each kind that there is.
 pub(crate) fn add_to(registry: Registry) -> Registry {
     use DType::{Bool, F32, F64, I32, I64, U8};
     let samples = [
         (Some(F32), Bool, FLAGS | VALUES, PLAIN),
         (Some(F32), Bool, FLAGS | VALUES, 0),
+        (Some(F32), F32, FLAGS | VALUES, PLAIN),
         (Some(F64), Bool, FLAGS | VALUES | REJECTED, PLAIN),
         (Some(U8), Bool, FLAGS | VALUES, PLAIN),
         (None, Bool, FLAGS | PLACES, PLAIN),
@@ -25,7 +29,12 @@ pub(crate) fn add_to(registry: Registry) -> Registry {
         let job = Job { values: values.as_ref().map(|values| values as &dyn Source), heads: &heads, how };
         let leaves: Leaves<'_> = job.values.into_iter().chain([job.heads]).flat_map(Source::leaves).collect();
         let written = if how & VALUES == 0 { I64 } else { leaves[0].dtype };
-        registry.with_sample(COMPACT.name, Kernel::of(&job, &leaves, written, lie, usize::MAX).program())
+        let registry =
+            registry.with_sample(COMPACT.name, Kernel::of(&job, &leaves, written, lie, usize::MAX).program());
+        match Kernel::ahead(&job, &leaves, written, lie, MOST_SHARED, |_| true) {
+            Some(kernel) => registry.with_sample(COMPACT.name, kernel.program()),
+            None => registry,
+        }
     });
     registry.with_sample(COMPACT.name, lengths_program())
 }

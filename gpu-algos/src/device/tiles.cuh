@@ -39,6 +39,17 @@ template <class E, class F, class M> struct At {
     static constexpr int E_EXTRA = M_SCALARS + M::SCALARS, F_EXTRA = E_EXTRA + E::EXTRA, M_EXTRA = F_EXTRA + F::EXTRA, ALL = M_EXTRA + M::EXTRA;
 };
 
+template <bool FIRST, class X, class Y> struct choose { typedef X type; };
+template <class X, class Y> struct choose<false, X, Y> { typedef Y type; };
+
+// Leaf K of E's and then F's.
+template <int K, class E, class F> struct LeafOf {
+    static constexpr bool OF_E = K < E::Leaves::SIZE;
+    typedef typename choose<OF_E, E, F>::type X;
+    typedef typename plain<decltype(get<OF_E ? K : K - E::Leaves::SIZE>(*static_cast<typename X::Leaves *>(nullptr)))>::type type;
+    static constexpr int BYTES = same<type, Place>::value ? 0 : int(sizeof(typename Stored<type>::type));
+};
+
 // Tiles that are added up together: one for each lane of a warp.
 constexpr uint32_t GROUP = 32;
 

@@ -19,6 +19,7 @@ using namespace tiles;
 constexpr int VALUES = 64;    // of E, or of F where KEYS
 constexpr int PLACES = 128;   // where they are: at the target, or at PLACES_AT beside values
 constexpr int REJECTED = 256; // those that are not kept too, behind those that are
+constexpr int VALUES_AND_PLACES = VALUES | PLACES;
 
 // Words behind those of a scan: the address of the count, the step of the target, the address of places beside values.
 constexpr int COUNTED = 0, STEP = 1, PLACES_AT = 2, OWN_WORDS = 3;
