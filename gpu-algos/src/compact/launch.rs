@@ -4,7 +4,7 @@
 use gpu_array::{
     DType,
     expression::LoweredLeaf,
-    gpu_driver::{Device, GeneratedKernel, Header, LaunchConfig, Program, Stream},
+    gpu_driver::{Device, GeneratedKernel, Header, Program, Stream},
 };
 use smallvec::SmallVec;
 
@@ -26,6 +26,7 @@ const IN_ADVANCE: Header = Header { name: "ahead.cuh", text: include_str!("devic
 pub(crate) const VALUES: u32 = 64;
 pub(crate) const PLACES: u32 = 128;
 pub(crate) const REJECTED: u32 = 256;
+pub(crate) const LENGTHS: u32 = 512;
 
 /// What keys of compactions begin with: no other crate's do.
 const KEY: u64 = u64::from_be_bytes(*b"gpu.comp");
@@ -53,8 +54,9 @@ pub(crate) struct Out {
     pub(crate) dtype: DType,
     /// From one of them to the next, in elements.
     pub(crate) step: isize,
-    /// Places beside values.
+    /// Places beside values, and lengths of runs.
     pub(crate) places: u64,
+    pub(crate) lengths: u64,
     pub(crate) count: u64,
 }
 
@@ -83,7 +85,7 @@ impl Job<'_> {
         let kernel = ahead.unwrap_or_else(|| Kernel::of(self, &leaves, out.dtype, lie.how, count));
         let scalars = self.sources().flat_map(|source| source.scalars().iter().copied());
         let extra = self.sources().flat_map(|source| source.extra());
-        let words = scalars.chain(extra).chain([out.count, out.step as u64, out.places]);
+        let words = scalars.chain(extra).chain([out.count, out.step as u64, out.places, out.lengths]);
         let generated = kernel.generated(stream.device())?;
         let Policy { threads, helpers, shared_bytes, .. } = kernel.policy;
         let resident = resident(&generated, threads + helpers, shared_bytes, stream.device())?;
@@ -197,23 +199,4 @@ fn program(header: &str, text: &str, headers: &[Header], name: String) -> Progra
     let text = format!("#include \"{header}\"\n{text}");
     let program = Program::new("compact.cu", text).option("-default-device").overlapping().name_expression(name);
     with_headers(program, headers.iter().copied().chain(HEADERS).chain([TILES, COMPACT, IN_ADVANCE]))
-}
-
-const LENGTHS_THREADS: u32 = 256;
-
-pub(crate) fn lengths_program() -> Program {
-    let name = format!("gpu::compact::lengths<{LENGTHS_THREADS}>");
-    program(COMPACT.name, "", &gpu_array::expression::HEADERS, name)
-}
-
-/// The lengths of runs, from where they begin: addresses of offsets, of their number and of the lengths, and where the last run ends. All are of `stream`.
-pub(crate) fn lengths(offsets: u64, runs: u64, lengths: u64, end: usize, stream: &Stream) -> Result<()> {
-    let generated = stream.device().generated_kernel(&[KEY, 0], || Ok(lengths_program()))?;
-    let blocks = end.div_ceil(LENGTHS_THREADS as usize).max(1);
-    let grid = resident(&generated, LENGTHS_THREADS, 0, stream.device())?.min(blocks) as u32;
-    let config = LaunchConfig { grid: grid.into(), block: LENGTHS_THREADS.into(), shared_bytes: 0 };
-    let words = [offsets, runs, lengths, end as u64];
-    // SAFETY: there are no more runs than places, for as many of which offsets and lengths have room; the caller owns all three, and they are of this stream.
-    unsafe { generated.launch(config, &words, &[], stream)? };
-    Ok(())
 }

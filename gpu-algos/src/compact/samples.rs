@@ -2,7 +2,7 @@
 
 use gpu_array::{DType, gpu_driver::Registry};
 
-use super::launch::{COMPACT, FLAGS, Job, KEYS, Kernel, PLACES, REJECTED, VALUES, lengths_program};
+use super::launch::{COMPACT, FLAGS, Job, KEYS, Kernel, LENGTHS, PLACES, REJECTED, VALUES};
 use crate::{
     reduce::{Source, samples::Sample},
     scan::{Leaves, PLAIN},
@@ -22,9 +22,9 @@ pub(crate) fn add_to(registry: Registry) -> Registry {
         (Some(U8), Bool, FLAGS | VALUES, PLAIN),
         (None, Bool, FLAGS | PLACES, PLAIN),
         (None, I32, KEYS | VALUES, PLAIN),
-        (None, F32, KEYS | VALUES | PLACES, PLAIN),
+        (None, F32, KEYS | VALUES | PLACES | LENGTHS, PLAIN),
     ];
-    let registry = samples.into_iter().fold(registry, |registry, (value, heads, how, lie)| {
+    samples.into_iter().fold(registry, |registry, (value, heads, how, lie)| {
         let (values, heads) = (value.map(Sample), Sample(heads));
         let job = Job { values: values.as_ref().map(|values| values as &dyn Source), heads: &heads, how };
         let leaves: Leaves<'_> = job.values.into_iter().chain([job.heads]).flat_map(Source::leaves).collect();
@@ -35,6 +35,5 @@ pub(crate) fn add_to(registry: Registry) -> Registry {
             Some(kernel) => registry.with_sample(COMPACT.name, kernel.program()),
             None => registry,
         }
-    });
-    registry.with_sample(COMPACT.name, lengths_program())
+    })
 }

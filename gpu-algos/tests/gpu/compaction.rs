@@ -212,7 +212,7 @@ pub fn types_and_nan(device: &Device) -> Outcome {
 
 pub fn runs_of_any_length(device: &Device) -> Outcome {
     let mut rng = Rng(24);
-    for n in [0, 1, 2, 33, 1025, 2049, 9001] {
+    for n in [0, 1, 2, 33, 1025, 2049, 9001, 150_003] {
         for most in [1, 3, 40, 3000, 100_000] {
             let mut keys = Vec::new();
             while keys.len() < n {

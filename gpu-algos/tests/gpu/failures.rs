@@ -364,7 +364,7 @@ static OPERATIONS: &[Operation<Call>] = &[
     },
     Operation {
         name: "RunLengths::eval",
-        makes: &[(Allocation, 4), (ModuleLoad, 2), (Launch, 2)],
+        makes: &[(Allocation, 4), (ModuleLoad, 1), (Launch, 1)],
         sweep: |call| {
             reduces(
                 call,
@@ -418,17 +418,17 @@ static OPERATIONS: &[Operation<Call>] = &[
     },
     Operation {
         name: "Runs::len",
-        makes: &[(Allocation, 4), (ModuleLoad, 2), (Launch, 2), (Copy, 1)],
+        makes: &[(Allocation, 4), (ModuleLoad, 1), (Launch, 1), (Copy, 1)],
         sweep: |call| compacted(call, |x| Ok(x.run_length_encode().eval()?.len()? == RUNS)),
     },
     Operation {
         name: "Runs::is_empty",
-        makes: &[(Allocation, 4), (ModuleLoad, 2), (Launch, 2), (Copy, 1)],
+        makes: &[(Allocation, 4), (ModuleLoad, 1), (Launch, 1), (Copy, 1)],
         sweep: |call| compacted(call, |x| Ok(!x.run_length_encode().eval()?.is_empty()?)),
     },
     Operation {
         name: "Runs::into_arrays",
-        makes: &[(Allocation, 7), (ModuleLoad, 2), (Launch, 2), (Copy, 4)],
+        makes: &[(Allocation, 7), (ModuleLoad, 1), (Launch, 1), (Copy, 4)],
         sweep: |call| {
             compacted(call, |x| Ok(x.gt(LIMIT).run_length_encode().eval()?.into_arrays()?.2.to_ndarray()?.sum() == 40))
         },

@@ -54,7 +54,7 @@ template <class E, class F, int HOW, uint64_t SAME, int WARPS, int WIDTH, int RO
     }
     static constexpr int PLACES_START = start<(LEAVES > 0 ? LEAVES : 1)>();
     static constexpr int ALL = PLACES_START + (BESIDE ? STAGES * WARPS * VALUES * 2 : 0);
-    static_assert(ROWS % 4 == 0 && WARPS * VALUES <= 1 << 16, "copies are whole, places in a tile have 16 bits");
+    static_assert(ROWS % 4 == 0 && WARPS * VALUES < 1 << 16, "copies are whole, counts and places in a tile have 16 bits");
     static_assert(STAGES % LOADING == 0, "the place among STAGES tells that among LOADING");
 
     unsigned char *all;
@@ -159,33 +159,6 @@ template <class T, class Made> __device__ __forceinline__ void write_side_by_sid
     }
 }
 
-// How many all tiles before one keep, for a warp that goes on from tile to tile.
-struct CountsBefore {
-    // There are little more than four groups of slots between a block's tiles on an H200.
-    static constexpr int AT_ONCE = 5;
-    Slot<uint32_t> *of_tiles;
-    uint32_t next;
-    int64_t sum;
-
-    // For all lanes; `tile` is none before the last one that was asked for.
-    __device__ __forceinline__ int64_t before(uint32_t tile) {
-        const uint32_t lane = threadIdx.x % 32;
-        while (next < tile) {
-            uint32_t counts[AT_ONCE], own = 0;
-            bool wanted[AT_ONCE];
-#pragma unroll
-            for (int g = 0; g < AT_ONCE; g++) wanted[g] = next + lane + g * 32 < tile;
-            wait_for_all(of_tiles + next + lane, of_tiles, wanted, counts);
-            __syncwarp();
-#pragma unroll
-            for (int g = 0; g < AT_ONCE; g++) own += wanted[g] ? counts[g] : 0;
-            sum += __reduce_add_sync(0xffffffffu, own);
-            next = tile - next < 32 * AT_ONCE ? tile : next + 32 * AT_ONCE;
-        }
-        return sum;
-    }
-};
-
 // A word that is the same in all lanes, so that the compiler knows it.
 __device__ __forceinline__ uint32_t of_all_lanes(uint32_t word) { return __shfl_sync(0xffffffffu, word, 0); }
 
@@ -207,8 +180,11 @@ __global__ void __launch_bounds__(THREADS + 32, 1) kept_ahead(const __grid_const
     // By its place among the stages: what its warps keep; what those that have counted keep.
     SHARED(uint32_t, of_warps, [STAGES][WARPS]);
     SHARED(uint32_t, arrived, [STAGES]);
+    // The place in the tile behind the last one that is kept, of its warps and of those that have counted.
+    SHARED(uint32_t, lasts_of_warps, [STAGES][WARPS]);
+    SHARED(uint32_t, last_of_tile, [STAGES]);
     // By the last bit of its number: what all tiles before keep.
-    SHARED(int64_t, kept_before, [2]);
+    SHARED(Seen, before_tile, [2]);
     SHARED(bool, is_last, [1]);
     const int lane = threadIdx.x % 32, warp = int(of_all_lanes(threadIdx.x / 32));
     const bool is_worker = warp < WARPS;
@@ -218,7 +194,10 @@ __global__ void __launch_bounds__(THREADS + 32, 1) kept_ahead(const __grid_const
     const uint32_t tiles = uint32_t(word[TILES]);
     Desk *desk = reinterpret_cast<Desk *>(word[SCRATCH]);
     Slot<uint32_t> *of_tiles = reinterpret_cast<Slot<uint32_t> *>(word[SCRATCH] + sizeof(Desk));
-    CountsBefore counts = {of_tiles, 0, 0};
+    // There are little more than four groups of slots between a block's tiles on an H200.
+    constexpr int AT_ONCE = 5;
+    Seen seen = {0, -1};
+    uint32_t looked = 0;
 
     // The warp's first value of a tile; those that exist are from `first` to before `end`.
     const auto start_of = [&](uint32_t tile) { return int64_t(tile) * TILE - shift + warp * OF_WARP; };
@@ -229,7 +208,7 @@ __global__ void __launch_bounds__(THREADS + 32, 1) kept_ahead(const __grid_const
         end_batch_of_copies();
     };
 
-    if (threadIdx.x < STAGES) arrived[threadIdx.x] = 0;
+    if (threadIdx.x < STAGES) arrived[threadIdx.x] = last_of_tile[threadIdx.x] = 0;
     gpu::wait_for_stream();
     // One behind the other, so that the first tiles of all blocks come before their second ones.
 #pragma unroll 1
@@ -250,13 +229,15 @@ __global__ void __launch_bounds__(THREADS + 32, 1) kept_ahead(const __grid_const
         start_loading(of_all_lanes(drawn[uint32_t(number + STAGES - 1) % DRAWN]), loading);
 
         if (!is_worker) {
-            if (lane == 0) arrived[next_of<STAGES>(coming)] = 0;
+            if (lane == 0) arrived[next_of<STAGES>(coming)] = last_of_tile[next_of<STAGES>(coming)] = 0;
             uint32_t ticket = 0;
             if (lane == 0) ticket = atomicAdd(&desk->drawn, 1u);
             const uint32_t next = number + 1 >= 0 ? drawn[uint32_t(number + 1) % DRAWN] : tiles;
             if (next < tiles) {
-                const int64_t before = counts.before(next);
-                if (lane == 0) kept_before[(number + 1) & 1] = before;
+                for (; looked < next; looked = next - looked < 32 * AT_ONCE ? next : looked + 32 * AT_ONCE) {
+                    seen.add(look_at_tiles<HOW, TILE, AT_ONCE>(of_tiles, looked, next, shift));
+                }
+                if (lane == 0) before_tile[(number + 1) & 1] = seen;
             }
             if (lane == 0) drawn[uint32_t(number + STAGES) % DRAWN] = ticket;
             continue;
@@ -335,15 +316,29 @@ __global__ void __launch_bounds__(THREADS + 32, 1) kept_ahead(const __grid_const
             }
             if (lane == 0) {
                 of_warps[coming][warp] = before;
+                uint32_t last = 0;
+                if constexpr ((HOW & LENGTHS) != 0) {
+#pragma unroll
+                    for (int u = 0; u < ROWS; u++) last = votes[u] != 0 ? uint32_t(warp * OF_WARP + u * 32 + 32 - __clz(int(votes[u]))) : last;
+                    lasts_of_warps[coming][warp] = last;
+                    atomicMax(&last_of_tile[coming], last);
+                    __threadfence_block();
+                }
                 const uint32_t earlier = atomicAdd(&arrived[coming], WARP_COUNTED + before);
-                if (earlier / WARP_COUNTED == WARPS - 1) of_tiles[coming_tile].put(earlier % WARP_COUNTED + before);
+                if (earlier / WARP_COUNTED == WARPS - 1) {
+                    if constexpr ((HOW & LENGTHS) != 0) {
+                        __threadfence_block();
+                        last = *static_cast<volatile uint32_t *>(&last_of_tile[coming]);
+                    }
+                    of_tiles[coming_tile].put(handed_on<HOW>(earlier % WARP_COUNTED + before, last > 0 ? last - 1 : 0));
+                }
             }
             __syncwarp();
         }
 
         if (number >= 0) {
             const uint32_t of_lane = lane < WARPS ? of_warps[written][lane < WARPS ? lane : 0] : 0, of_warp = __shfl_sync(0xffffffffu, of_lane, warp);
-            const int64_t before = kept_before[number & 1] + __reduce_add_sync(0xffffffffu, lane < warp ? of_lane : 0u);
+            const int64_t before = before_tile[number & 1].kept + __reduce_add_sync(0xffffffffu, lane < warp ? of_lane : 0u);
             if constexpr ((HOW & VALUES) != 0) {
                 const Kept *from = segments.kept(written);
                 Kept *to = reinterpret_cast<Kept *>(word[TARGET]);
@@ -361,6 +356,19 @@ __global__ void __launch_bounds__(THREADS + 32, 1) kept_ahead(const __grid_const
                 const int64_t origin = int64_t(written_tile) * TILE - shift;
                 int64_t *to = reinterpret_cast<int64_t *>(S::BESIDE ? own[PLACES_AT] : word[TARGET]);
                 write_side_by_side(to + before, of_warp, [&](int at) { return origin + from[at]; });
+                if constexpr ((HOW & LENGTHS) != 0) {
+                    // The last one that is kept before the warp's values.
+                    const uint32_t last = __reduce_max_sync(0xffffffffu, lane < warp ? lasts_of_warps[written][lane < WARPS ? lane : 0] : 0u);
+                    const int64_t earlier = last > 0 ? origin + last - 1 : before_tile[number & 1].last;
+                    // Each that is kept ends the run of the one before it; the first of all ends none.
+                    int64_t *lengths = reinterpret_cast<int64_t *>(own[LENGTHS_AT]) + before - 1;
+                    const int none = before == 0 ? 1 : 0;
+                    const auto length = [&](int at) { return origin + from[at + none] - (at + none > 0 ? origin + from[at + none - 1] : earlier); };
+                    if (of_warp > 0) write_side_by_side(lengths + none, of_warp - none, length);
+                    if (written_tile == tiles - 1 && warp == WARPS - 1 && lane == 0) {
+                        lengths[of_warp] = count - (of_warp > 0 ? origin + from[of_warp - 1] : earlier);
+                    }
+                }
             }
             if constexpr ((HOW & REJECTED) == 0) {
                 const bool is_end = written_tile == tiles - 1 && warp == WARPS - 1 && lane == 0;
