@@ -61,6 +61,11 @@ pub(crate) struct Out {
 }
 
 impl Job<'_> {
+    /// How many of the leaves are those of what is moved.
+    fn leaves_of_values(&self) -> usize {
+        self.values.map_or(0, |values| values.leaves().len())
+    }
+
     fn sources(&self) -> impl Iterator<Item = &dyn Source> {
         self.values.into_iter().chain([self.heads])
     }
@@ -89,7 +94,9 @@ impl Job<'_> {
         let generated = kernel.generated(stream.device())?;
         let Policy { threads, helpers, shared_bytes, .. } = kernel.policy;
         let resident = resident(&generated, threads + helpers, shared_bytes, stream.device())?;
-        let launch = lie.launch(shape, &leaves, &kernel.policy, SLOT_BYTES, resident, words)?;
+        // Where those that are rejected are written there is a slot for the sum of all.
+        let slot = if self.how & REJECTED != 0 { 2 * SLOT_BYTES } else { SLOT_BYTES };
+        let launch = lie.launch(shape, &leaves, &kernel.policy, slot, resident, words)?;
         let homes = unique(self.sources().flat_map(|source| source.homes()).chain(out_homes.iter().copied()));
         // SAFETY: the words are what the kernel's contract asks for, which `Lie` made of the axes: every offset of a leaf lies within the views that leaves were made
         // from, the targets have room for as many elements as there are values; all are borrowed (the targets exclusively) until this call returns
@@ -104,8 +111,43 @@ pub(crate) struct Kernel<'k> {
     job: &'k Job<'k>,
     how: u32,
     policy: Policy,
-    /// Which leaves of the values are leaves of what says who is kept too, as in `ahead.cuh`.
+    /// Which leaves of the values are leaves of what says who is kept too, as in `compact.cuh`.
     same: u64,
+}
+
+/// What a kernel reads.
+struct Read<'l> {
+    /// As in `compact.cuh`, which leaves of the values are leaves of what says who is kept too.
+    same: u64,
+    /// The others.
+    leaves: SmallVec<[LoweredLeaf<'l>; 4]>,
+    /// Bytes of a value of each leaf, or 0 where none is read.
+    bytes: SmallVec<[usize; 4]>,
+}
+
+impl<'l> Read<'l> {
+    /// Of these leaves, the first of which are those of the values.
+    fn of(leaves: &Leaves<'l>, of_values: usize) -> Self {
+        let is_same = |one: &LoweredLeaf<'_>, other: &LoweredLeaf<'_>| {
+            let lie = |leaf: &LoweredLeaf<'_>| (leaf.address, leaf.dtype, leaf.is_place);
+            !one.is_place && lie(one) == lie(other) && one.strides == other.strides
+        };
+        // A digit of 4 bits for each leaf.
+        let seen = &leaves[..of_values.min(15)];
+        let mut read = Self { same: 0, leaves: SmallVec::new(), bytes: SmallVec::new() };
+        for (number, leaf) in leaves.iter().enumerate() {
+            let digit = number.checked_sub(of_values).filter(|&digit| digit < 16);
+            let same = digit.and_then(|digit| Some((digit, seen.iter().position(|other| is_same(leaf, other))?)));
+            if let Some((digit, place)) = same {
+                read.same |= (place as u64 + 1) << (4 * digit);
+            } else {
+                read.leaves.push(*leaf);
+            }
+            let is_read = same.is_none() && !leaf.is_place;
+            read.bytes.push(if is_read { leaf.dtype.bytes() } else { 0 });
+        }
+        read
+    }
 }
 
 impl<'k> Kernel<'k> {
@@ -114,8 +156,9 @@ impl<'k> Kernel<'k> {
         // A place in a tile takes two bytes.
         let value_bytes = if job.how & VALUES != 0 { value.bytes() } else { 0 };
         let moved_bytes = if job.how & PLACES != 0 { value_bytes.max(2) } else { value_bytes };
-        let plain = lie & PLAIN;
-        Self { job, how: job.how | plain, policy: policy(leaves, moved_bytes, plain != 0, count), same: 0 }
+        let (plain, read) = (lie & PLAIN, Read::of(leaves, job.leaves_of_values()));
+        let policy = policy(&read.leaves, moved_bytes, plain != 0, count);
+        Self { job, how: job.how | plain, policy, same: read.same }
     }
 
     /// One that has its tiles in shared memory, of those that `fits`, where one can.
@@ -130,31 +173,13 @@ impl<'k> Kernel<'k> {
         if lie & PLAIN == 0 {
             return None;
         }
-        let (of_values, of_heads) = leaves.split_at(job.values.map_or(0, |values| values.leaves().len()));
-        let is_same = |one: &LoweredLeaf<'_>, other: &LoweredLeaf<'_>| {
-            let lie = |leaf: &LoweredLeaf<'_>| (leaf.address, leaf.dtype, leaf.is_place);
-            !one.is_place && lie(one) == lie(other) && one.strides == other.strides
-        };
-        let place_of = |leaf| of_values.iter().take(15).position(|other| is_same(leaf, other));
-        let mut same = 0;
-        let bytes = |leaf: &LoweredLeaf<'_>| if leaf.is_place { 0 } else { leaf.dtype.bytes() };
-        let mut staged: SmallVec<[usize; 4]> = of_values.iter().map(bytes).collect();
-        for (number, leaf) in of_heads.iter().enumerate() {
-            match place_of(leaf).filter(|_| number < 16) {
-                Some(place) => {
-                    same |= (place as u64 + 1) << (4 * number);
-                    staged.push(0);
-                }
-                None => staged.push(bytes(leaf)),
-            }
-        }
-        let how = job.how | PLAIN;
-        let [of_values, of_places] =
-            [(VALUES, value.bytes()), (PLACES, 2)].map(|(bit, bytes)| if how & bit != 0 { bytes } else { 0 });
+        let (how, read) = (job.how | PLAIN, Read::of(leaves, job.leaves_of_values()));
+        let bytes_if = |what: u32, bytes: usize| if how & what != 0 { bytes } else { 0 };
+        let (of_values, of_places) = (bytes_if(VALUES, value.bytes()), bytes_if(PLACES, 2));
         let (kept, beside) = if of_values > 0 { (of_values, of_places) } else { (of_places, 0) };
-        let staged = Staged { leaves: &staged, kept, beside, keys: how & KEYS != 0 };
+        let staged = Staged { leaves: &read.bytes, kept, beside, keys: how & KEYS != 0 };
         let policy = staged.policies(most_shared).find(fits)?;
-        Some(Self { job, how, policy, same })
+        Some(Self { job, how, policy, same: read.same })
     }
 
     fn generated(&self, device: &Device) -> Result<GeneratedKernel> {
@@ -189,7 +214,10 @@ impl<'k> Kernel<'k> {
                 let of_block = format!("{threads}, {width}, {unroll}, {AHEAD}, {LOADING}");
                 (IN_ADVANCE, format!("gpu::compact::kept_ahead<{value}, {heads}, {how}, {same}ull, {of_block}>"))
             }
-            _ => (COMPACT, format!("gpu::compact::kept<{value}, {heads}, {how}, {threads}, {width}, {unroll}>")),
+            _ => (
+                COMPACT,
+                format!("gpu::compact::kept<{value}, {heads}, {how}, {same}ull, {threads}, {width}, {unroll}>"),
+            ),
         };
         program(header.name, &text, &headers, name)
     }

@@ -27,7 +27,7 @@ use crate::Result;
 /// Exact: values are moved and keep their order.
 ///
 /// # Cost
-/// One launch, which reads each value and each mask once and writes what is kept; [`Compaction::partition`] needs two. See [`Selection::eval`].
+/// One launch, which reads each value and each mask once and writes what is kept; [`Compaction::partition`] reads the mask twice. See [`Selection::eval`].
 ///
 /// # Example
 /// ```no_run

@@ -16,7 +16,7 @@
 //! ```
 //!
 //! How: one launch, which reads each value once and writes what is kept; see `device/compact.cuh`, and `device/ahead.cuh` for many values. A partition
-//! counts first, in a launch of its own.
+//! counts first, in the same launch.
 
 mod along;
 mod launch;

@@ -3,19 +3,19 @@
 use std::{fmt, marker::PhantomData};
 
 use gpu_array::{
-    ArrayError, DType, Element, GpuViewMut,
+    ArrayError, Element, GpuViewMut,
     expression::{Lowered, LoweredTarget},
     gpu_driver::Stream,
 };
 use ndarray::{Ix0, Ix1};
 
 use super::{
-    launch::{Job, Out, REJECTED},
+    launch::{Job, Out},
     results::{Partitioned, Runs, Selected},
 };
 use crate::{
     AlgoError, Result,
-    reduce::{Kind, Operator, Source, allocate, reduce_into},
+    reduce::{Source, allocate},
     shape::same_shape,
 };
 
@@ -82,11 +82,6 @@ impl<'a, T: Element> Selection<'a, T> {
 
     /// Computes it to where `out` says; whether there was anything to compute.
     fn run(&self, ready: &Ready<'_, 'a>, out: &Out, homes: &[&Stream], stream: &Stream) -> Result<bool> {
-        if self.how & REJECTED != 0 {
-            let operator = Operator::new(Kind::Count, DType::Bool, false);
-            let kept = vec![false; ready.heads.shape().len()];
-            reduce_into(ready.heads, &operator, &kept, &[], &[out.count], homes.last().copied(), stream)?;
-        }
         let values = ready.values.map(|values| values as &dyn Source);
         Job { values, heads: ready.heads, how: self.how }.run(out, homes, stream)
     }
@@ -166,8 +161,7 @@ impl<'a, T: Element> Partition<'a, T> {
     /// the arrays has for home. Does not wait.
     ///
     /// # Cost
-    /// Two kernels: one counts where the mask is true, so that it is computed twice; the other is that of [`Selection::eval`]. Nothing allocated but the
-    /// result.
+    /// One kernel, which first counts where the mask is true: what that is made of is read twice. Nothing allocated but the result.
     ///
     /// # Errors
     /// As [`Selection::eval`].
@@ -179,7 +173,7 @@ impl<'a, T: Element> Partition<'a, T> {
     /// Computes it into the first elements of an existing array or view, which has room for all values, and how many are kept into `count`. Does not wait.
     ///
     /// # Errors
-    /// As [`Selection::write_into`]; where the second kernel cannot be launched the number may have been written.
+    /// As [`Selection::write_into`].
     pub fn write_into<'t>(
         &self,
         target: impl Into<GpuViewMut<'t, T, Ix1>>,

@@ -37,6 +37,8 @@ template <class E, class F, class M> struct At {
     static constexpr int SCANNED = LEAVES + 2 * LEAF_COUNT, LINE_AXES = SCANNED + AXES * AXIS_WORDS;
     static constexpr int E_SCALARS = LINE_AXES + AXES * AXIS_WORDS, F_SCALARS = E_SCALARS + E::SCALARS, M_SCALARS = F_SCALARS + F::SCALARS;
     static constexpr int E_EXTRA = M_SCALARS + M::SCALARS, F_EXTRA = E_EXTRA + E::EXTRA, M_EXTRA = F_EXTRA + F::EXTRA, ALL = M_EXTRA + M::EXTRA;
+    // The leaf that is read for leaf `k`.
+    static constexpr int leaf(int k) { return k; }
 };
 
 template <bool FIRST, class X, class Y> struct choose { typedef X type; };
@@ -146,7 +148,7 @@ template <class X, class A, int FIRST, bool ALONG> __device__ __forceinline__ ty
     Offsets<A::LEAF_COUNT + 1> offsets;
     if constexpr (!ALONG) offsets = offsets_at<A>(word, i);
     each(in, [&](auto k, auto &values) {
-        constexpr int K = FIRST + decltype(k)::value;
+        constexpr int K = A::leaf(FIRST + decltype(k)::value);
         const int64_t step = int64_t(word[A::SCANNED + 3 + K]);
         load(values, word[LEAVES + 2 * K], SPACED, ALONG ? i * step : offsets.of[1 + K], step);
     });
@@ -158,7 +160,7 @@ template <class X, class A, int FIRST, int WIDTH, bool BACK>
 __device__ __forceinline__ typename Wide<WIDTH, typename X::Leaves>::type read_whole(const uint64_t *word, int64_t i) {
     typename Wide<WIDTH, typename X::Leaves>::type in;
     each(in, [&](auto k, auto &values) {
-        constexpr int K = FIRST + decltype(k)::value;
+        constexpr int K = A::leaf(FIRST + decltype(k)::value);
         typedef typename plain<decltype(values.lane[0])>::type T;
         const int64_t step = int64_t(word[A::SCANNED + 3 + K]);
         if constexpr (same<T, Place>::value) {
@@ -213,6 +215,12 @@ template <class E, class F, class A, int HOW, int WIDTH, int UNROLL> struct Tile
         const int64_t i = start + u * 32 * WIDTH, count = int64_t(word[COUNT]);
         const bool whole = i >= 0 && i + WIDTH <= count;
         values[u] = read<E, A, A::E_LEAVES, WIDTH, HOW>(word, i, whole);
+        read_heads(word, start, u);
+    }
+    // What says where segments begin alone.
+    __device__ __forceinline__ void read_heads(const uint64_t *word, int64_t start, int u) {
+        const int64_t i = start + u * 32 * WIDTH, count = int64_t(word[COUNT]);
+        const bool whole = i >= 0 && i + WIDTH <= count;
         if constexpr ((HOW & (FLAGS | KEYS)) != 0) heads[u] = read<F, A, A::F_LEAVES, WIDTH, HOW>(word, i, whole);
         if constexpr ((HOW & KEYS) != 0) {
             if (u == 0 && threadIdx.x % 32 == 0 && i > 0 && i <= count) {

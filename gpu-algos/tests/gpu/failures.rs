@@ -344,7 +344,7 @@ static OPERATIONS: &[Operation<Call>] = &[
     },
     Operation {
         name: "Partition::eval",
-        makes: &[(Allocation, 2), (ModuleLoad, 2), (Launch, 2)],
+        makes: &[(Allocation, 2), (ModuleLoad, 1), (Launch, 1)],
         sweep: |call| {
             reduces(
                 call,
@@ -359,7 +359,7 @@ static OPERATIONS: &[Operation<Call>] = &[
     },
     Operation {
         name: "Partition::write_into",
-        makes: &[(ModuleLoad, 2), (Launch, 2)],
+        makes: &[(ModuleLoad, 1), (Launch, 1)],
         sweep: |call| keeps(call, SMALL, |x, target, count| x.partition(x.gt(LIMIT)).write_into(target, count)),
     },
     Operation {
@@ -406,12 +406,12 @@ static OPERATIONS: &[Operation<Call>] = &[
     },
     Operation {
         name: "Partitioned::kept",
-        makes: &[(Allocation, 2), (ModuleLoad, 2), (Launch, 2), (Copy, 1)],
+        makes: &[(Allocation, 2), (ModuleLoad, 1), (Launch, 1), (Copy, 1)],
         sweep: |call| compacted(call, |x| Ok(x.partition(x.gt(LIMIT)).eval()?.kept()? == above_limit(SMALL).len())),
     },
     Operation {
         name: "Partitioned::views",
-        makes: &[(Allocation, 2), (ModuleLoad, 2), (Launch, 2), (Copy, 1)],
+        makes: &[(Allocation, 2), (ModuleLoad, 1), (Launch, 1), (Copy, 1)],
         sweep: |call| {
             compacted(call, |x| Ok(x.partition(x.gt(LIMIT)).eval()?.views()?.0.len() == above_limit(SMALL).len()))
         },

@@ -7,17 +7,14 @@
 // keeps nobody else waiting, and reads and writes meanwhile. One more warp draws tickets and adds up what others left.
 //
 // Contract: that of `kept`, with tiles of THREADS * WIDTH * UNROLL, but for: several tiles, PLAIN, packs of WIDTH of all leaves whole in memory; STEP is 1; block THREADS + 32, as many
-// bytes of dynamic shared memory as Segments::ALL. WIDTH * UNROLL are the rows of a warp: a multiple of 4 such that 16 bits tell the places of a tile. Leaf k of F is leaf
-// j of E where digit k of SAME, in base 16 from the last one, is j + 1.
+// bytes of dynamic shared memory as Segments::ALL. WIDTH * UNROLL are the rows of a warp: a multiple of 4 such that 16 bits tell the places of a tile.
+// Where REJECTED there is a slot more than tiles, for their sum.
 // Words: those of `kept`.
 #pragma once
 #include "compact.cuh"
 
 namespace gpu {
 namespace compact {
-
-// Which leaf of E leaf `k` of F is too, or -1.
-constexpr int same_leaf(uint64_t same, int k) { return k < 16 ? int(same >> (4 * k) & 15) - 1 : -1; }
 
 // Where a block's tiles are in shared memory, for each warp by itself. What is kept takes the place of the first leaf, of which there are STAGES; of the others, in
 // rooms of their own, there are LOADING; places beside values have STAGES.
@@ -162,6 +159,67 @@ template <class T, class Made> __device__ __forceinline__ void write_side_by_sid
 // A word that is the same in all lanes, so that the compiler knows it.
 __device__ __forceinline__ uint32_t of_all_lanes(uint32_t word) { return __shfl_sync(0xffffffffu, word, 0); }
 
+// How many are kept of all, where those that are rejected go behind them: blocks draw parts and count them before their first tile.
+template <class E, class F, int HOW, int THREADS, int WIDTH> struct Counting {
+    typedef At<E, F, Nothing> A;
+    static constexpr int PACKS = WIDTH > 8 ? 4 : 8, ROUNDS = 4, PART = THREADS * WIDTH * PACKS * ROUNDS;
+    Desk *desk;
+    Slot<uint32_t> *sum;
+
+    static __device__ __forceinline__ uint32_t parts_of(const uint64_t *word) { return uint32_t((int64_t(word[COUNT]) + int64_t(word[SHIFT]) + PART - 1) / PART); }
+    // By all threads of the block but the last warp's, which only meet the others.
+    __device__ __forceinline__ void add(const uint64_t *word, uint32_t *drawn) const {
+        const uint32_t parts = parts_of(word);
+        const int64_t count = int64_t(word[COUNT]);
+        uint32_t kept = 0, own_parts = 0;
+        while (true) {
+            __syncthreads();
+            if (threadIdx.x == 0) drawn[0] = atomicAdd(&desk->unused[0], 1u);
+            __syncthreads();
+            const uint32_t part = drawn[0];
+            if (part >= parts) break;
+            own_parts++;
+            if (threadIdx.x >= THREADS) continue;
+#pragma unroll 1
+            for (int round = 0; round < ROUNDS; round++) {
+                const int64_t first = int64_t(part) * PART + (int64_t(round) * PACKS * THREADS + threadIdx.x) * WIDTH - int64_t(word[SHIFT]);
+                typename Wide<WIDTH, typename F::Leaves>::type in[PACKS];
+#pragma unroll
+                for (int u = 0; u < PACKS; u++) {
+                    const int64_t i = first + u * THREADS * WIDTH;
+                    in[u] = read<F, A, A::F_LEAVES, WIDTH, HOW>(word, i, i >= 0 && i + WIDTH <= count);
+                }
+#pragma unroll
+                for (int u = 0; u < PACKS; u++) {
+                    const auto flags = values_of<F, WIDTH>(word + A::F_SCALARS, word + A::F_EXTRA, in[u]);
+                    uint32_t bits = 0;
+#pragma unroll
+                    for (int k = 0; k < WIDTH; k++) bits |= uint32_t(bool(flags.lane[k])) << k;
+                    kept += uint32_t(__popc(bits & existing<WIDTH>(first + u * THREADS * WIDTH, count)));
+                }
+            }
+        }
+        kept = __reduce_add_sync(0xffffffffu, kept);
+        if (threadIdx.x % 32 == 0) atomicAdd(&sum->word[0], uint64_t(kept));
+        __syncthreads();
+        if (threadIdx.x == 0) {
+            __threadfence();
+            atomicAdd(&desk->unused[1], own_parts);
+        }
+    }
+    // Waits for all parts, which blocks have drawn that run.
+    __device__ __forceinline__ int64_t wait(const uint64_t *word) const {
+        const uint32_t parts = parts_of(word);
+        while (__nv_atomic_load_n(&desk->unused[1], __NV_ATOMIC_RELAXED, __NV_THREAD_SCOPE_DEVICE) < parts) __nanosleep(40);
+        __threadfence();
+        return int64_t(__nv_atomic_load_n(&sum->word[0], __NV_ATOMIC_RELAXED, __NV_THREAD_SCOPE_DEVICE));
+    }
+    __device__ __forceinline__ void clear() const {
+        desk->unused[0] = desk->unused[1] = 0;
+        sum->clear();
+    }
+};
+
 // The next one of N places.
 template <int N> __device__ __forceinline__ int next_of(int place) { return place + 1 < N ? place + 1 : 0; }
 
@@ -194,6 +252,8 @@ __global__ void __launch_bounds__(THREADS + 32, 1) kept_ahead(const __grid_const
     const uint32_t tiles = uint32_t(word[TILES]);
     Desk *desk = reinterpret_cast<Desk *>(word[SCRATCH]);
     Slot<uint32_t> *of_tiles = reinterpret_cast<Slot<uint32_t> *>(word[SCRATCH] + sizeof(Desk));
+    const Counting<E, F, HOW, THREADS, WIDTH> counting = {desk, of_tiles + tiles};
+    SHARED(int64_t, kept_of_all, [1]);
     // There are little more than four groups of slots between a block's tiles on an H200.
     constexpr int AT_ONCE = 5;
     Seen seen = {0, -1};
@@ -210,6 +270,7 @@ __global__ void __launch_bounds__(THREADS + 32, 1) kept_ahead(const __grid_const
 
     if (threadIdx.x < STAGES) arrived[threadIdx.x] = last_of_tile[threadIdx.x] = 0;
     gpu::wait_for_stream();
+    if constexpr ((HOW & REJECTED) != 0) counting.add(word, drawn);
     // One behind the other, so that the first tiles of all blocks come before their second ones.
 #pragma unroll 1
     for (int number = 0; number < LOADING; number++) {
@@ -232,6 +293,10 @@ __global__ void __launch_bounds__(THREADS + 32, 1) kept_ahead(const __grid_const
             if (lane == 0) arrived[next_of<STAGES>(coming)] = last_of_tile[next_of<STAGES>(coming)] = 0;
             uint32_t ticket = 0;
             if (lane == 0) ticket = atomicAdd(&desk->drawn, 1u);
+            if ((HOW & REJECTED) != 0 && number == -1) {
+                const int64_t all = counting.wait(word);
+                if (lane == 0) kept_of_all[0] = all;
+            }
             const uint32_t next = number + 1 >= 0 ? drawn[uint32_t(number + 1) % DRAWN] : tiles;
             if (next < tiles) {
                 for (; looked < next; looked = next - looked < 32 * AT_ONCE ? next : looked + 32 * AT_ONCE) {
@@ -344,7 +409,7 @@ __global__ void __launch_bounds__(THREADS + 32, 1) kept_ahead(const __grid_const
                 Kept *to = reinterpret_cast<Kept *>(word[TARGET]);
                 write_side_by_side(to + before, of_warp, [&](int at) { return from[at]; });
                 if constexpr ((HOW & REJECTED) != 0) {
-                    const int64_t start = start_of(written_tile), all = *reinterpret_cast<const int64_t *>(own[COUNTED]);
+                    const int64_t start = start_of(written_tile), all = kept_of_all[0];
                     const int exist = end_of(start) - first_of(start);
                     // As many are rejected before the warp's as there are before it and are not kept.
                     write_side_by_side(to + all + (start > 0 ? start : 0) - before, exist > 0 ? uint32_t(exist) - of_warp : 0,
@@ -370,10 +435,8 @@ __global__ void __launch_bounds__(THREADS + 32, 1) kept_ahead(const __grid_const
                     }
                 }
             }
-            if constexpr ((HOW & REJECTED) == 0) {
-                const bool is_end = written_tile == tiles - 1 && warp == WARPS - 1 && lane == 0;
-                if (is_end) *reinterpret_cast<int64_t *>(own[COUNTED]) = before + of_warp;
-            }
+            const bool is_end = written_tile == tiles - 1 && warp == WARPS - 1 && lane == 0;
+            if (is_end) *reinterpret_cast<int64_t *>(own[COUNTED]) = before + of_warp;
         }
     }
     wait_for_copies<0>();
@@ -385,7 +448,9 @@ __global__ void __launch_bounds__(THREADS + 32, 1) kept_ahead(const __grid_const
     if (!is_last[0]) return;
 #pragma unroll 1
     for (uint32_t k = threadIdx.x; k < tiles; k += THREADS + 32) of_tiles[k].clear();
-    if (threadIdx.x == 0) desk->drawn = desk->left = 0;
+    if (threadIdx.x > 0) return;
+    desk->drawn = desk->left = 0;
+    if constexpr ((HOW & REJECTED) != 0) counting.clear();
 }
 
 } // namespace compact

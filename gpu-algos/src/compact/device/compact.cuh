@@ -5,7 +5,7 @@
 // knows how many are kept before its tile. Those of a tile are put side by side in shared memory while that is found out, and leave it in whole lines.
 //
 // Contract of `kept`: as of scan.cuh, for one line. The target has STEP elements from one to the next and room for all that are kept (REJECTED: for all), and overlaps no
-// leaf. Where REJECTED the number of all that are kept is at COUNTED before the launch, else it is written there.
+// leaf. The number of all that are kept is written to COUNTED.
 // Words: those of a scan whose target is in C order, then those below.
 #pragma once
 #include "tiles.cuh"
@@ -24,6 +24,13 @@ constexpr int VALUES_AND_PLACES = VALUES | PLACES;
 
 // Words behind those of a scan: the address of the count, the step of the target, the addresses of places beside values and of lengths.
 constexpr int COUNTED = 0, STEP = 1, PLACES_AT = 2, LENGTHS_AT = 3, OWN_WORDS = 4;
+
+// Which leaf of E leaf `k` of F is too, or -1: digit k of SAME, in base 16 from the last one, is one more.
+constexpr int same_leaf(uint64_t same, int k) { return k >= 0 && k < 16 ? int(same >> (4 * k) & 15) - 1 : -1; }
+// Words where such leaves are read once.
+template <class E, class F, uint64_t SAME> struct AtSame : At<E, F, Nothing> {
+    static constexpr int leaf(int k) { return same_leaf(SAME, k - E::Leaves::SIZE) >= 0 ? same_leaf(SAME, k - E::Leaves::SIZE) : k; }
+};
 
 // What a tile hands on: how many it keeps, and where LENGTHS also the place in the tile of the last one, in the upper half.
 template <int HOW> __device__ __forceinline__ uint32_t handed_on(uint32_t kept, uint32_t last) { return (HOW & LENGTHS) != 0 ? kept | last << 16 : kept; }
@@ -125,9 +132,9 @@ template <int UNROLL> __device__ __forceinline__ uint32_t rank(uint32_t (&kept)[
     return all;
 }
 
-template <class E, class F, int HOW, int THREADS, int WIDTH, int UNROLL>
+template <class E, class F, int HOW, uint64_t SAME, int THREADS, int WIDTH, int UNROLL>
 __global__ void __launch_bounds__(THREADS, 1024 / THREADS) kept(const __grid_constant__ Words<At<E, F, Nothing>::ALL + OWN_WORDS> words) {
-    typedef At<E, F, Nothing> A;
+    typedef AtSame<E, F, SAME> A;
     typedef Moved<E, F, HOW> Moves;
     typedef typename Moves::Kept Kept;
     constexpr int WARPS = THREADS / 32, TILE = THREADS * WIDTH * UNROLL;
@@ -149,20 +156,30 @@ __global__ void __launch_bounds__(THREADS, 1024 / THREADS) kept(const __grid_con
 
     Desk *desk = reinterpret_cast<Desk *>(word[SCRATCH]);
     Slot<uint32_t> *of_tiles = reinterpret_cast<Slot<uint32_t> *>(word[SCRATCH] + sizeof(Desk));
-    // All tiles before the block's last one, whose number this is.
+    // All tiles before the block's last one, whose number this is; all that there are, where they have been looked at.
     Seen before_tile = {0, -1};
     uint32_t looked = 0;
+    int64_t all = -1;
+    // Those that are rejected go behind all that are kept: each tile is drawn twice, first to be counted. So a block that waits for all counts waits for tickets
+    // before its own.
+    const bool is_twice = (HOW & REJECTED) != 0 && tiles > 1;
     // As in a scan.
-    const bool once = gridDim.x == tiles;
+    const bool once = gridDim.x == tiles && !is_twice;
     uint32_t arrived = 0;
 
     gpu::wait_for_stream();
     do {
         uint32_t tile = 0;
+        bool is_counted = tiles > 1, is_written = true;
         if (tiles > 1) {
             if (threadIdx.x == 0) ticket[0] = atomicAdd(&desk->drawn, 1u);
             __syncthreads();
             tile = ticket[0];
+            if (is_twice) {
+                is_counted = tile < tiles;
+                is_written = !is_counted;
+                if (is_written) tile -= tiles;
+            }
             if (tile >= tiles) break;
         }
         // Packs may begin before the first value.
@@ -170,8 +187,13 @@ __global__ void __launch_bounds__(THREADS, 1024 / THREADS) kept(const __grid_con
         const int64_t first = origin > 0 ? origin : 0, end = origin + TILE < count ? origin + TILE : count;
         const int64_t start = origin + int64_t(warp * UNROLL * 32 + lane) * WIDTH;
         Tile<E, F, A, HOW, WIDTH, UNROLL> in;
+        if (is_written) {
 #pragma unroll
-        for (int u = 0; u < UNROLL; u++) in.read_pack(word, start, u);
+            for (int u = 0; u < UNROLL; u++) in.read_pack(word, start, u);
+        } else {
+#pragma unroll
+            for (int u = 0; u < UNROLL; u++) in.read_heads(word, start, u);
+        }
 
         // Who is kept, and how many before it in the tile.
         uint32_t kept[UNROLL];
@@ -206,7 +228,11 @@ __global__ void __launch_bounds__(THREADS, 1024 / THREADS) kept(const __grid_con
 #pragma unroll
             for (int k = 0; k < WARPS; k++) last_of_tile = lasts_of_warps[k] > 0 ? lasts_of_warps[k] - 1 : last_of_tile;
         }
-        if (tiles > 1 && threadIdx.x == 0) of_tiles[tile].put(handed_on<HOW>(of_tile, last_of_tile));
+        if (is_counted && threadIdx.x == 0) of_tiles[tile].put(handed_on<HOW>(of_tile, last_of_tile));
+        if (!is_written) {
+            __syncthreads();
+            continue;
+        }
 
         // prepare(pack), then put(where it goes in the tile, pack, lane) for each value of it to be written; those that are not kept go behind those that are.
         const auto each_written = [&](const auto &prepare, const auto &put) {
@@ -243,6 +269,12 @@ __global__ void __launch_bounds__(THREADS, 1024 / THREADS) kept(const __grid_con
         Seen seen = {0, -1};
         for (uint32_t from = looked + warp * OF_WARP; from < tile; from += WARPS * OF_WARP) seen.add(look_at_tiles<HOW, TILE, AT_ONCE>(of_tiles, from, tile, int64_t(word[SHIFT])));
         looked = tile;
+        if (is_twice && all < 0) {
+            // The sum of all takes the place of what is behind the last one.
+            Seen of_all = {0, -1};
+            for (uint32_t from = warp * OF_WARP; from < tiles; from += WARPS * OF_WARP) of_all.add(look_at_tiles<HOW, TILE, AT_ONCE>(of_tiles, from, tiles, 0));
+            seen.last = of_all.kept;
+        }
         if (lane == 0) seen_by_warps[warp] = seen;
         gpu::let_next_start();
         __syncthreads();
@@ -250,16 +282,17 @@ __global__ void __launch_bounds__(THREADS, 1024 / THREADS) kept(const __grid_con
 #pragma unroll
         for (int k = 0; k < WARPS; k++) {
             before_tile.kept += seen_by_warps[k].kept;
+            if ((HOW & REJECTED) != 0 && seen_by_warps[k].last >= 0) all = (all < 0 ? 0 : all) + seen_by_warps[k].last;
             if constexpr ((HOW & LENGTHS) != 0) before_tile.last = seen_by_warps[k].last > before_tile.last ? seen_by_warps[k].last : before_tile.last;
         }
         const int64_t offset = before_tile.kept;
-        if ((HOW & REJECTED) == 0 && threadIdx.x == 0 && tile == tiles - 1) *reinterpret_cast<int64_t *>(own[COUNTED]) = offset + of_tile;
+        if (tiles == 1) all = of_tile;
+        if (threadIdx.x == 0 && tile == tiles - 1) *reinterpret_cast<int64_t *>(own[COUNTED]) = offset + of_tile;
 
         if constexpr ((HOW & VALUES) != 0) {
             Kept *target = reinterpret_cast<Kept *>(word[TARGET]);
             for (uint32_t k = threadIdx.x; k < of_tile; k += THREADS) target[(offset + k) * step] = values[k];
             if constexpr ((HOW & REJECTED) != 0) {
-                const int64_t all = *reinterpret_cast<const int64_t *>(own[COUNTED]);
                 // As many are rejected before the tile as it has before it and are not kept.
                 target += (all + first - offset) * step;
                 const uint32_t rejected = uint32_t(end - first) - of_tile;
