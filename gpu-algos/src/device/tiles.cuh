@@ -217,6 +217,15 @@ template <class E, class F, class A, int HOW, int WIDTH, int UNROLL> struct Tile
         values[u] = read<E, A, A::E_LEAVES, WIDTH, HOW>(word, i, whole);
         read_heads(word, start, u);
     }
+    // The same where all packs are whole in memory, which the caller knows: without a branch for each.
+    template <bool WITH_VALUES> __device__ __forceinline__ void read_whole_pack(const uint64_t *word, int64_t start, int u) {
+        const int64_t i = start + u * 32 * WIDTH;
+        if constexpr (WITH_VALUES) values[u] = read_whole<E, A, A::E_LEAVES, WIDTH, (HOW & BACKWARD) != 0>(word, i);
+        heads[u] = read_whole<F, A, A::F_LEAVES, WIDTH, (HOW & BACKWARD) != 0>(word, i);
+        if constexpr ((HOW & KEYS) != 0) {
+            if (u == 0 && threadIdx.x % 32 == 0 && i > 0) key_before = read_at<F, A, A::F_LEAVES, true>(word, i - 1);
+        }
+    }
     // What says where segments begin alone.
     __device__ __forceinline__ void read_heads(const uint64_t *word, int64_t start, int u) {
         const int64_t i = start + u * 32 * WIDTH, count = int64_t(word[COUNT]);

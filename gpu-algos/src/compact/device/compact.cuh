@@ -187,7 +187,19 @@ __global__ void __launch_bounds__(THREADS, 1024 / THREADS) kept(const __grid_con
         const int64_t first = origin > 0 ? origin : 0, end = origin + TILE < count ? origin + TILE : count;
         const int64_t start = origin + int64_t(warp * UNROLL * 32 + lane) * WIDTH;
         Tile<E, F, A, HOW, WIDTH, UNROLL> in;
-        if (is_written) {
+        // What is not whole is read by code of its own, so that a block need not fetch it.
+        const bool is_whole = (HOW & PLAIN) != 0 && origin >= 0 && origin + TILE <= count && word[LEAVES_PACKED];
+        if (is_whole && is_written) {
+#pragma unroll
+            for (int u = 0; u < UNROLL; u++) {
+                if constexpr ((HOW & PLAIN) != 0) in.template read_whole_pack<true>(word, start, u);
+            }
+        } else if (is_whole) {
+#pragma unroll
+            for (int u = 0; u < UNROLL; u++) {
+                if constexpr ((HOW & PLAIN) != 0) in.template read_whole_pack<false>(word, start, u);
+            }
+        } else if (is_written) {
 #pragma unroll
             for (int u = 0; u < UNROLL; u++) in.read_pack(word, start, u);
         } else {
@@ -198,11 +210,13 @@ __global__ void __launch_bounds__(THREADS, 1024 / THREADS) kept(const __grid_con
         // Who is kept, and how many before it in the tile.
         uint32_t kept[UNROLL];
         in.begins(word, start, kept);
+        if (!is_whole || origin <= 0) {
 #pragma unroll
-        for (int u = 0; u < UNROLL; u++) {
-            const int64_t i = start + u * 32 * WIDTH;
-            if ((HOW & KEYS) != 0 && i <= 0 && i + WIDTH > 0) kept[u] |= 1u << uint32_t(-i);
-            kept[u] &= existing<WIDTH>(i, count);
+            for (int u = 0; u < UNROLL; u++) {
+                const int64_t i = start + u * 32 * WIDTH;
+                if ((HOW & KEYS) != 0 && i <= 0 && i + WIDTH > 0) kept[u] |= 1u << uint32_t(-i);
+                kept[u] &= existing<WIDTH>(i, count);
+            }
         }
         const uint32_t of_warp = rank(kept);
         if (lane == 0) of_warps[warp] = of_warp;
