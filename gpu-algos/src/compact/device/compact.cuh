@@ -3,6 +3,7 @@
 // Values are counted in C order. Value i is kept where the expression F of arrays is not 0 there (FLAGS), or where F differs from what it is at i - 1 (KEYS), as the
 // first of all does. Each is read once. Tiles and the sums that they hand on are those of a scan (tiles.cuh): a tile hands on how many it keeps, so each block
 // knows how many are kept before its tile. Those of a tile are put side by side in shared memory while that is found out, and leave it in whole lines.
+// Where REJECTED all are counted first, so that those which are rejected know where to go: F's arrays are read twice.
 //
 // Contract of `kept`: as of scan.cuh, for one line. The target has STEP elements from one to the next and room for all that are kept (REJECTED: for all), and overlaps no
 // leaf. The number of all that are kept is written to COUNTED.
@@ -132,8 +133,13 @@ template <int UNROLL> __device__ __forceinline__ uint32_t rank(uint32_t (&kept)[
     return all;
 }
 
+// Blocks that are to fit a multiprocessor.
+template <int HOW, int THREADS> struct Resident {
+    static constexpr int BLOCKS = ((HOW & (REJECTED | LENGTHS)) != 0 ? 768 : 1024) / THREADS;
+};
+
 template <class E, class F, int HOW, uint64_t SAME, int THREADS, int WIDTH, int UNROLL>
-__global__ void __launch_bounds__(THREADS, 1024 / THREADS) kept(const __grid_constant__ Words<At<E, F, Nothing>::ALL + OWN_WORDS> words) {
+__global__ void __launch_bounds__(THREADS, (Resident<HOW, THREADS>::BLOCKS)) kept(const __grid_constant__ Words<At<E, F, Nothing>::ALL + OWN_WORDS> words) {
     typedef AtSame<E, F, SAME> A;
     typedef Moved<E, F, HOW> Moves;
     typedef typename Moves::Kept Kept;
