@@ -157,7 +157,8 @@ impl<'k> Kernel<'k> {
         let value_bytes = if job.how & VALUES != 0 { value.bytes() } else { 0 };
         let moved_bytes = if job.how & PLACES != 0 { value_bytes.max(2) } else { value_bytes };
         let (plain, read) = (lie & PLAIN, Read::of(leaves, job.leaves_of_values()));
-        let policy = policy(&read.leaves, moved_bytes, plain != 0, count);
+        let heavy = job.how & (REJECTED | LENGTHS) != 0;
+        let policy = policy(&read.leaves, moved_bytes, plain != 0, heavy, count);
         Self { job, how: job.how | plain, policy, same: read.same }
     }
 

@@ -16,8 +16,9 @@ const MOST_ROWS: usize = 8;
 /// Tiles that are enough for a device.
 const BUSY: usize = 100;
 
-/// For `count` values, of which these leaves are read, and from which so many bytes go through shared memory for each.
-pub(crate) fn policy(leaves: &[LoweredLeaf<'_>], moved_bytes: usize, plain: bool, count: usize) -> Policy {
+/// For `count` values, of which these leaves are read, and from which so many bytes go through shared memory for each; `heavy` where more is written than what is kept
+/// and where it is.
+pub(crate) fn policy(leaves: &[LoweredLeaf<'_>], moved_bytes: usize, plain: bool, heavy: bool, count: usize) -> Policy {
     let in_memory = || leaves.iter().filter(|leaf| !leaf.is_place).map(|leaf| leaf.dtype.bytes());
     // Neighbours that make 16 bytes; fewer of what is computed and wide.
     let width = (16 / in_memory().max().unwrap_or(4)).min(64 / moved_bytes).min(WIDEST);
@@ -30,6 +31,8 @@ pub(crate) fn policy(leaves: &[LoweredLeaf<'_>], moved_bytes: usize, plain: bool
     // Fewer and larger blocks have fewer slots to look at; where there are few tiles smaller ones are done sooner.
     let (threads, unroll) = match () {
         _ if plain && tiles(512) >= 4 * BUSY => (512, unroll(512)),
+        // The same tiles by twice as many threads: less code for each, which is fetched to be run once.
+        _ if plain && !heavy && tiles(256) >= BUSY => (512, unroll(256).div_ceil(2)),
         _ if tiles(256) >= BUSY || !plain => (256, unroll(256)),
         _ => (256, unroll(256).div_ceil(4)),
     };

@@ -133,6 +133,14 @@ template <int UNROLL> __device__ __forceinline__ uint32_t rank(uint32_t (&kept)[
     return all;
 }
 
+// Writes what is side by side in shared memory, by all threads of a block.
+template <int THREADS, class T> __device__ __forceinline__ void put_dense(T *to, const T *from, uint32_t count, int64_t step) {
+    to += int64_t(threadIdx.x) * step;
+    // Few turns, and code that is fetched for each.
+#pragma unroll 2
+    for (uint32_t k = threadIdx.x; k < count; k += THREADS, to += THREADS * step) *to = from[k];
+}
+
 // Blocks that are to fit a multiprocessor.
 template <int HOW, int THREADS> struct Resident {
     static constexpr int BLOCKS = ((HOW & (REJECTED | LENGTHS)) != 0 ? 768 : 1024) / THREADS;
@@ -311,12 +319,10 @@ __global__ void __launch_bounds__(THREADS, (Resident<HOW, THREADS>::BLOCKS)) kep
 
         if constexpr ((HOW & VALUES) != 0) {
             Kept *target = reinterpret_cast<Kept *>(word[TARGET]);
-            for (uint32_t k = threadIdx.x; k < of_tile; k += THREADS) target[(offset + k) * step] = values[k];
+            put_dense<THREADS>(target + offset * step, values, of_tile, step);
             if constexpr ((HOW & REJECTED) != 0) {
                 // As many are rejected before the tile as it has before it and are not kept.
-                target += (all + first - offset) * step;
-                const uint32_t rejected = uint32_t(end - first) - of_tile;
-                for (uint32_t k = threadIdx.x; k < rejected; k += THREADS) target[k * step] = values[of_tile + k];
+                put_dense<THREADS>(target + (all + first - offset) * step, values + of_tile, uint32_t(end - first) - of_tile, step);
             }
             if constexpr ((HOW & PLACES) != 0) {
                 __syncthreads();
