@@ -6,9 +6,9 @@
 // AHEAD tiles of the block later, when the counts of all tiles before are known as a rule, each warp writes its own in whole lines. So a block that waits for counts
 // keeps nobody else waiting, and reads and writes meanwhile. One more warp draws tickets and adds up what others left.
 //
-// Contract: that of `kept`, with tiles of THREADS * WIDTH * UNROLL, but for: several tiles, PLAIN, packs of WIDTH of all leaves whole in memory; STEP is 1; block THREADS + 32, as many
-// bytes of dynamic shared memory as Segments::ALL. WIDTH * UNROLL are the rows of a warp: a multiple of 4 such that 16 bits tell the places of a tile.
-// Where REJECTED there is a slot more than tiles, for their sum.
+// Contract: that of `kept`, with tiles of THREADS * WIDTH * UNROLL, but for: several tiles, PLAIN, packs of WIDTH of all leaves whole in
+// memory; STEP is 1; block THREADS + 32, as many bytes of dynamic shared memory as Segments::ALL. WIDTH * UNROLL are the rows of a warp: a multiple of 4
+// such that 16 bits tell the places of a tile. Where REJECTED there is a slot more than tiles, for their sum.
 // Words: those of `kept`.
 #pragma once
 #include "compact.cuh"
@@ -285,7 +285,8 @@ __global__ void __launch_bounds__(THREADS + 32, 1) kept_ahead(const __grid_const
     for (int number = -AHEAD;; number++, written = next_of<STAGES>(written), coming = next_of<STAGES>(coming), loading = next_of<STAGES>(loading)) {
         wait_for_copies<LOADING - 2>();
         __syncthreads();
-        const uint32_t written_tile = number >= 0 ? of_all_lanes(drawn[uint32_t(number) % DRAWN]) : 0, coming_tile = of_all_lanes(drawn[uint32_t(number + AHEAD) % DRAWN]);
+        const uint32_t written_tile = number >= 0 ? of_all_lanes(drawn[uint32_t(number) % DRAWN]) : 0;
+        const uint32_t coming_tile = of_all_lanes(drawn[uint32_t(number + AHEAD) % DRAWN]);
         if (written_tile >= tiles) break;
         start_loading(of_all_lanes(drawn[uint32_t(number + STAGES - 1) % DRAWN]), loading);
 

@@ -5,8 +5,8 @@
 // knows how many are kept before its tile. Those of a tile are put side by side in shared memory while that is found out, and leave it in whole lines.
 // Where REJECTED all are counted first, so that those which are rejected know where to go: F's arrays are read twice.
 //
-// Contract of `kept`: as of scan.cuh, for one line. The target has STEP elements from one to the next and room for all that are kept (REJECTED: for all), and overlaps no
-// leaf. The number of all that are kept is written to COUNTED.
+// Contract of `kept`: as of scan.cuh, for one line. The target has STEP elements from one to the next and room for all that are kept (REJECTED: for all), and
+// overlaps no leaf. The number of all that are kept is written to COUNTED.
 // Words: those of a scan whose target is in C order, then those below.
 #pragma once
 #include "tiles.cuh"
@@ -295,7 +295,9 @@ __global__ void __launch_bounds__(THREADS, (Resident<HOW, THREADS>::BLOCKS)) kep
         // How many are kept before the tile: all warps look.
         constexpr int AT_ONCE = 2, OF_WARP = AT_ONCE * 32;
         Seen seen = {0, -1};
-        for (uint32_t from = looked + warp * OF_WARP; from < tile; from += WARPS * OF_WARP) seen.add(look_at_tiles<HOW, TILE, AT_ONCE>(of_tiles, from, tile, int64_t(word[SHIFT])));
+        for (uint32_t from = looked + warp * OF_WARP; from < tile; from += WARPS * OF_WARP) {
+            seen.add(look_at_tiles<HOW, TILE, AT_ONCE>(of_tiles, from, tile, int64_t(word[SHIFT])));
+        }
         looked = tile;
         if (is_twice && all < 0) {
             // The sum of all takes the place of what is behind the last one.
