@@ -3,27 +3,30 @@
 
 use gpu_array::{
     DType,
-    gpu_driver::{Device, GeneratedKernel, Header, LaunchConfig, Program, Stream},
+    expression::LoweredLeaf,
+    gpu_driver::{Device, GeneratedKernel, Header, Program, Stream},
 };
 use smallvec::SmallVec;
 
-use super::policy::policy;
+use super::policy::{AHEAD, LOADING, Staged, TILES_OF_AHEAD, policy};
 pub(crate) use crate::scan::{FLAGS, KEYS};
 use crate::{
     Result,
     device::{HEADERS, TILES},
     launch::{resident, unique, with_headers},
     reduce::Source,
-    scan::{Axes, Leaves, Lie, PLAIN, Policy, Target},
+    scan::{Axes, Form, Leaves, Lie, MOST_SHARED_BYTES, PLAIN, Policy, Target},
     shape::in_order,
 };
 
 pub(crate) const COMPACT: Header = Header { name: "compact.cuh", text: include_str!("device/compact.cuh") };
+const IN_ADVANCE: Header = Header { name: "ahead.cuh", text: include_str!("device/ahead.cuh") };
 
 /// What is written, as in `compact.cuh`.
 pub(crate) const VALUES: u32 = 64;
 pub(crate) const PLACES: u32 = 128;
 pub(crate) const REJECTED: u32 = 256;
+pub(crate) const LENGTHS: u32 = 512;
 
 /// What keys of compactions begin with: no other crate's do.
 const KEY: u64 = u64::from_be_bytes(*b"gpu.comp");
@@ -51,12 +54,18 @@ pub(crate) struct Out {
     pub(crate) dtype: DType,
     /// From one of them to the next, in elements.
     pub(crate) step: isize,
-    /// Places beside values.
+    /// Places beside values, and lengths of runs.
     pub(crate) places: u64,
+    pub(crate) lengths: u64,
     pub(crate) count: u64,
 }
 
 impl Job<'_> {
+    /// How many of the leaves are those of what is moved.
+    fn leaves_of_values(&self) -> usize {
+        self.values.map_or(0, |values| values.leaves().len())
+    }
+
     fn sources(&self) -> impl Iterator<Item = &dyn Source> {
         self.values.into_iter().chain([self.heads])
     }
@@ -73,13 +82,21 @@ impl Job<'_> {
         let in_order = in_order(shape, 1);
         let target = Target { address: out.address, dtype: out.dtype, strides: &in_order };
         let lie = Lie::of(OP, Axes::of(shape, target.strides, &strides, None, false), &leaves, &target);
-        let kernel = Kernel::of(self, &leaves, out.dtype, lie.how, count);
+        let most_shared = stream.device().attribute(MOST_SHARED_BYTES)? as usize;
+        let enough = TILES_OF_AHEAD * stream.device().multiprocessors()? as usize;
+        let ahead = Kernel::ahead(self, &leaves, out.dtype, lie.how, most_shared, |policy| {
+            out.step == 1 && count / policy.tile() >= enough && lie.are_leaves_packed(&leaves, policy.width as usize)
+        });
+        let kernel = ahead.unwrap_or_else(|| Kernel::of(self, &leaves, out.dtype, lie.how, count));
         let scalars = self.sources().flat_map(|source| source.scalars().iter().copied());
         let extra = self.sources().flat_map(|source| source.extra());
-        let words = scalars.chain(extra).chain([out.count, out.step as u64, out.places]);
+        let words = scalars.chain(extra).chain([out.count, out.step as u64, out.places, out.lengths]);
         let generated = kernel.generated(stream.device())?;
-        let resident = resident(&generated, kernel.policy.threads, 0, stream.device())?;
-        let launch = lie.launch(shape, &leaves, &kernel.policy, SLOT_BYTES, resident, words)?;
+        let Policy { threads, helpers, shared_bytes, .. } = kernel.policy;
+        let resident = resident(&generated, threads + helpers, shared_bytes, stream.device())?;
+        // Where those that are rejected are written there is a slot for the sum of all.
+        let slot = if self.how & REJECTED != 0 { 2 * SLOT_BYTES } else { SLOT_BYTES };
+        let launch = lie.launch(shape, &leaves, &kernel.policy, slot, resident, words)?;
         let homes = unique(self.sources().flat_map(|source| source.homes()).chain(out_homes.iter().copied()));
         // SAFETY: the words are what the kernel's contract asks for, which `Lie` made of the axes: every offset of a leaf lies within the views that leaves were made
         // from, the targets have room for as many elements as there are values; all are borrowed (the targets exclusively) until this call returns
@@ -94,6 +111,43 @@ pub(crate) struct Kernel<'k> {
     job: &'k Job<'k>,
     how: u32,
     policy: Policy,
+    /// Which leaves of the values are leaves of what says who is kept too, as in `compact.cuh`.
+    same: u64,
+}
+
+/// What a kernel reads.
+struct Read<'l> {
+    /// As in `compact.cuh`, which leaves of the values are leaves of what says who is kept too.
+    same: u64,
+    /// The others.
+    leaves: SmallVec<[LoweredLeaf<'l>; 4]>,
+    /// Bytes of a value of each leaf, or 0 where none is read.
+    bytes: SmallVec<[usize; 4]>,
+}
+
+impl<'l> Read<'l> {
+    /// Of these leaves, the first of which are those of the values.
+    fn of(leaves: &Leaves<'l>, of_values: usize) -> Self {
+        let is_same = |one: &LoweredLeaf<'_>, other: &LoweredLeaf<'_>| {
+            let lie = |leaf: &LoweredLeaf<'_>| (leaf.address, leaf.dtype, leaf.is_place);
+            !one.is_place && lie(one) == lie(other) && one.strides == other.strides
+        };
+        // A digit of 4 bits for each leaf.
+        let seen = &leaves[..of_values.min(15)];
+        let mut read = Self { same: 0, leaves: SmallVec::new(), bytes: SmallVec::new() };
+        for (number, leaf) in leaves.iter().enumerate() {
+            let digit = number.checked_sub(of_values).filter(|&digit| digit < 16);
+            let same = digit.and_then(|digit| Some((digit, seen.iter().position(|other| is_same(leaf, other))?)));
+            if let Some((digit, place)) = same {
+                read.same |= (place as u64 + 1) << (4 * digit);
+            } else {
+                read.leaves.push(*leaf);
+            }
+            let is_read = same.is_none() && !leaf.is_place;
+            read.bytes.push(if is_read { leaf.dtype.bytes() } else { 0 });
+        }
+        read
+    }
 }
 
 impl<'k> Kernel<'k> {
@@ -102,15 +156,39 @@ impl<'k> Kernel<'k> {
         // A place in a tile takes two bytes.
         let value_bytes = if job.how & VALUES != 0 { value.bytes() } else { 0 };
         let moved_bytes = if job.how & PLACES != 0 { value_bytes.max(2) } else { value_bytes };
-        let plain = lie & PLAIN;
-        Self { job, how: job.how | plain, policy: policy(leaves, moved_bytes, plain != 0, count) }
+        let (plain, read) = (lie & PLAIN, Read::of(leaves, job.leaves_of_values()));
+        let heavy = job.how & (REJECTED | LENGTHS) != 0;
+        let policy = policy(&read.leaves, moved_bytes, plain != 0, heavy, count);
+        Self { job, how: job.how | plain, policy, same: read.same }
+    }
+
+    /// One that has its tiles in shared memory, of those that `fits`, where one can.
+    pub(crate) fn ahead(
+        job: &'k Job<'k>,
+        leaves: &Leaves<'_>,
+        value: DType,
+        lie: u32,
+        most_shared: usize,
+        fits: impl FnMut(&Policy) -> bool,
+    ) -> Option<Self> {
+        if lie & PLAIN == 0 {
+            return None;
+        }
+        let (how, read) = (job.how | PLAIN, Read::of(leaves, job.leaves_of_values()));
+        let bytes_if = |what: u32, bytes: usize| if how & what != 0 { bytes } else { 0 };
+        let (of_values, of_places) = (bytes_if(VALUES, value.bytes()), bytes_if(PLACES, 2));
+        let (kept, beside) = if of_values > 0 { (of_values, of_places) } else { (of_places, 0) };
+        let staged = Staged { leaves: &read.bytes, kept, beside, keys: how & KEYS != 0 };
+        let policy = staged.policies(most_shared).find(fits)?;
+        Some(Self { job, how, policy, same: read.same })
     }
 
     fn generated(&self, device: &Device) -> Result<GeneratedKernel> {
         let Policy { threads, width, unroll, .. } = self.policy;
         let mut key: SmallVec<[u64; 64]> = SmallVec::new();
         let numbers = u64::from(threads) << 32 | u64::from(width) << 16 | u64::from(unroll);
-        key.extend([KEY, u64::from(self.how), numbers]);
+        let is_ahead = u64::from(self.policy.form == Form::Ring);
+        key.extend([KEY, is_ahead << 32 | u64::from(self.how), numbers, self.same]);
         for source in self.job.sources() {
             source.add_key(&mut key);
             // Where one ends and the next begins.
@@ -131,32 +209,23 @@ impl<'k> Kernel<'k> {
         };
         let (value, heads) = (add(self.job.values, "Value"), add(Some(self.job.heads), "Heads"));
         let Policy { threads, width, unroll, .. } = self.policy;
-        let name = format!("gpu::compact::kept<{value}, {heads}, {}, {threads}, {width}, {unroll}>", self.how);
-        program(&text, &headers, name)
+        let (how, same) = (self.how, self.same);
+        let (header, name) = match self.policy.form {
+            Form::Ring => {
+                let of_block = format!("{threads}, {width}, {unroll}, {AHEAD}, {LOADING}");
+                (IN_ADVANCE, format!("gpu::compact::kept_ahead<{value}, {heads}, {how}, {same}ull, {of_block}>"))
+            }
+            _ => (
+                COMPACT,
+                format!("gpu::compact::kept<{value}, {heads}, {how}, {same}ull, {threads}, {width}, {unroll}>"),
+            ),
+        };
+        program(header.name, &text, &headers, name)
     }
 }
 
-fn program(text: &str, headers: &[Header], name: String) -> Program {
-    let text = format!("#include \"compact.cuh\"\n{text}");
+fn program(header: &str, text: &str, headers: &[Header], name: String) -> Program {
+    let text = format!("#include \"{header}\"\n{text}");
     let program = Program::new("compact.cu", text).option("-default-device").overlapping().name_expression(name);
-    with_headers(program, headers.iter().copied().chain(HEADERS).chain([TILES, COMPACT]))
-}
-
-const LENGTHS_THREADS: u32 = 256;
-
-pub(crate) fn lengths_program() -> Program {
-    let name = format!("gpu::compact::lengths<{LENGTHS_THREADS}>");
-    program("", &gpu_array::expression::HEADERS, name)
-}
-
-/// The lengths of runs, from where they begin: addresses of offsets, of their number and of the lengths, and where the last run ends. All are of `stream`.
-pub(crate) fn lengths(offsets: u64, runs: u64, lengths: u64, end: usize, stream: &Stream) -> Result<()> {
-    let generated = stream.device().generated_kernel(&[KEY, 0], || Ok(lengths_program()))?;
-    let blocks = end.div_ceil(LENGTHS_THREADS as usize).max(1);
-    let grid = resident(&generated, LENGTHS_THREADS, 0, stream.device())?.min(blocks) as u32;
-    let config = LaunchConfig { grid: grid.into(), block: LENGTHS_THREADS.into(), shared_bytes: 0 };
-    let words = [offsets, runs, lengths, end as u64];
-    // SAFETY: there are no more runs than places, for as many of which offsets and lengths have room; the caller owns all three, and they are of this stream.
-    unsafe { generated.launch(config, &words, &[], stream)? };
-    Ok(())
+    with_headers(program, headers.iter().copied().chain(HEADERS).chain([TILES, COMPACT, IN_ADVANCE]))
 }

@@ -9,7 +9,7 @@ use ndarray::{Axis, Ix1};
 
 use super::{
     along,
-    launch::{FLAGS, KEYS, PLACES, REJECTED, VALUES},
+    launch::{FLAGS, KEYS, LENGTHS, PLACES, REJECTED, VALUES},
     selection::{Partition, RunLengths, Selection},
 };
 use crate::Result;
@@ -27,8 +27,7 @@ use crate::Result;
 /// Exact: values are moved and keep their order.
 ///
 /// # Cost
-/// One launch, which reads each value and each mask once and writes what is kept; [`Compaction::partition`] and [`Compaction::run_length_encode`] need
-/// two. See [`Selection::eval`].
+/// One launch, which reads each value and each mask once and writes what is kept; [`Compaction::partition`] reads the mask twice. See [`Selection::eval`].
 ///
 /// # Example
 /// ```no_run
@@ -98,7 +97,7 @@ pub trait Compaction<'a>: IntoExpr<'a, Place = Gpu> + Sized {
 
     /// The runs of equal neighbours in C order: value, place and length of each. NaN as in [`Compaction::unique`].
     fn run_length_encode(self) -> RunLengths<'a, Self::Elem> {
-        RunLengths::new(Selection::new(None, self.into_expr().lower(), KEYS | VALUES | PLACES))
+        RunLengths::new(Selection::new(None, self.into_expr().lower(), KEYS | VALUES | PLACES | LENGTHS))
     }
 }
 

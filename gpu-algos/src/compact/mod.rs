@@ -15,8 +15,8 @@
 //! # Ok::<(), gpu_algos::AlgoError>(())
 //! ```
 //!
-//! How: one launch, which reads each value once and writes what is kept; see `device/compact.cuh`. A partition counts first, and lengths of runs are made
-//! behind, each in a launch of its own.
+//! How: one launch, which reads each value once and writes what is kept; see `device/compact.cuh`, and `device/ahead.cuh` for many values. A partition
+//! counts first, in the same launch.
 
 mod along;
 mod launch;

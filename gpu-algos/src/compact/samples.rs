@@ -2,11 +2,14 @@
 
 use gpu_array::{DType, gpu_driver::Registry};
 
-use super::launch::{COMPACT, FLAGS, Job, KEYS, Kernel, PLACES, REJECTED, VALUES, lengths_program};
+use super::launch::{COMPACT, FLAGS, Job, KEYS, Kernel, LENGTHS, PLACES, REJECTED, VALUES};
 use crate::{
     reduce::{Source, samples::Sample},
     scan::{Leaves, PLAIN},
 };
+
+/// Shared memory of a block, as devices have it for which kernels are checked.
+const MOST_SHARED: usize = 227 << 10;
 
 /// Adds compactions of arrays, one of each kind that there is.
 pub(crate) fn add_to(registry: Registry) -> Registry {
@@ -14,18 +17,23 @@ pub(crate) fn add_to(registry: Registry) -> Registry {
     let samples = [
         (Some(F32), Bool, FLAGS | VALUES, PLAIN),
         (Some(F32), Bool, FLAGS | VALUES, 0),
+        (Some(F32), F32, FLAGS | VALUES, PLAIN),
         (Some(F64), Bool, FLAGS | VALUES | REJECTED, PLAIN),
         (Some(U8), Bool, FLAGS | VALUES, PLAIN),
         (None, Bool, FLAGS | PLACES, PLAIN),
         (None, I32, KEYS | VALUES, PLAIN),
-        (None, F32, KEYS | VALUES | PLACES, PLAIN),
+        (None, F32, KEYS | VALUES | PLACES | LENGTHS, PLAIN),
     ];
-    let registry = samples.into_iter().fold(registry, |registry, (value, heads, how, lie)| {
+    samples.into_iter().fold(registry, |registry, (value, heads, how, lie)| {
         let (values, heads) = (value.map(Sample), Sample(heads));
         let job = Job { values: values.as_ref().map(|values| values as &dyn Source), heads: &heads, how };
         let leaves: Leaves<'_> = job.values.into_iter().chain([job.heads]).flat_map(Source::leaves).collect();
         let written = if how & VALUES == 0 { I64 } else { leaves[0].dtype };
-        registry.with_sample(COMPACT.name, Kernel::of(&job, &leaves, written, lie, usize::MAX).program())
-    });
-    registry.with_sample(COMPACT.name, lengths_program())
+        let registry =
+            registry.with_sample(COMPACT.name, Kernel::of(&job, &leaves, written, lie, usize::MAX).program());
+        match Kernel::ahead(&job, &leaves, written, lie, MOST_SHARED, |_| true) {
+            Some(kernel) => registry.with_sample(COMPACT.name, kernel.program()),
+            None => registry,
+        }
+    })
 }

@@ -3,19 +3,19 @@
 use std::{fmt, marker::PhantomData};
 
 use gpu_array::{
-    ArrayError, DType, Element, GpuViewMut,
+    ArrayError, Element, GpuViewMut,
     expression::{Lowered, LoweredTarget},
     gpu_driver::Stream,
 };
 use ndarray::{Ix0, Ix1};
 
 use super::{
-    launch::{Job, Out, REJECTED, lengths},
+    launch::{Job, Out},
     results::{Partitioned, Runs, Selected},
 };
 use crate::{
     AlgoError, Result,
-    reduce::{Kind, Operator, Source, allocate, reduce_into},
+    reduce::{Source, allocate},
     shape::same_shape,
 };
 
@@ -82,21 +82,16 @@ impl<'a, T: Element> Selection<'a, T> {
 
     /// Computes it to where `out` says; whether there was anything to compute.
     fn run(&self, ready: &Ready<'_, 'a>, out: &Out, homes: &[&Stream], stream: &Stream) -> Result<bool> {
-        if self.how & REJECTED != 0 {
-            let operator = Operator::new(Kind::Count, DType::Bool, false);
-            let kept = vec![false; ready.heads.shape().len()];
-            reduce_into(ready.heads, &operator, &kept, &[], &[out.count], homes.last().copied(), stream)?;
-        }
         let values = ready.values.map(|values| values as &dyn Source);
         Job { values, heads: ready.heads, how: self.how }.run(out, homes, stream)
     }
 
-    /// Room for all, and for their number.
-    fn eval_both(&self, ready: &Ready<'_, 'a>, places: u64, stream: &Stream) -> Result<Selected<T>> {
+    /// Room for all, and for their number; places and lengths go beside.
+    fn eval_both(&self, ready: &Ready<'_, 'a>, [places, lengths]: [u64; 2], stream: &Stream) -> Result<Selected<T>> {
         let values = allocate::<T, _>(stream, Ix1(ready.count))?;
         let mut count = allocate::<i64, _>(stream, Ix0())?;
         let (address, at) = (values.as_device_vec().as_raw(), count.as_device_vec().as_raw());
-        let out = Out { address, dtype: T::DTYPE, step: 1, places, count: at };
+        let out = Out { address, dtype: T::DTYPE, step: 1, places, lengths, count: at };
         if !self.run(ready, &out, &[], stream)? {
             count.fill(0)?;
         }
@@ -116,7 +111,7 @@ impl<'a, T: Element> Selection<'a, T> {
     pub fn eval(&self) -> Result<Selected<T>> {
         let ready = self.ready()?;
         let stream = self.stream(&ready)?;
-        self.eval_both(&ready, 0, stream)
+        self.eval_both(&ready, [0; 2], stream)
     }
 
     /// Computes it into the first elements of an existing array or view, which has room for all values, and how many they are into `count`. The elements behind them stay as
@@ -146,7 +141,7 @@ impl<'a, T: Element> Selection<'a, T> {
         if room < ready.count {
             return Err(AlgoError::Room { needed: ready.count, got: room });
         }
-        let out = Out { address: target.address, dtype: T::DTYPE, step, places: 0, count: count.address };
+        let out = Out { address: target.address, dtype: T::DTYPE, step, places: 0, lengths: 0, count: count.address };
         let stream = self.home.as_ref().unwrap_or(target.home);
         self.run(ready, &out, &[target.home, count.home], stream)
     }
@@ -166,8 +161,7 @@ impl<'a, T: Element> Partition<'a, T> {
     /// the arrays has for home. Does not wait.
     ///
     /// # Cost
-    /// Two kernels: one counts where the mask is true, so that it is computed twice; the other is that of [`Selection::eval`]. Nothing allocated but the
-    /// result.
+    /// One kernel, which first counts where the mask is true: what that is made of is read twice. Nothing allocated but the result.
     ///
     /// # Errors
     /// As [`Selection::eval`].
@@ -179,7 +173,7 @@ impl<'a, T: Element> Partition<'a, T> {
     /// Computes it into the first elements of an existing array or view, which has room for all values, and how many are kept into `count`. Does not wait.
     ///
     /// # Errors
-    /// As [`Selection::write_into`]; where the second kernel cannot be launched the number may have been written.
+    /// As [`Selection::write_into`].
     pub fn write_into<'t>(
         &self,
         target: impl Into<GpuViewMut<'t, T, Ix1>>,
@@ -206,8 +200,7 @@ impl<'a, T: Element> RunLengths<'a, T> {
     /// of the stream) that the first of the arrays has for home. Does not wait.
     ///
     /// # Cost
-    /// Two kernels: that of [`Selection::eval`], which writes places beside values, and one that makes lengths of places, which reads and writes as much as
-    /// there are runs. Nothing allocated but the result, 16 bytes a value more than those have.
+    /// One kernel, as of [`Selection::eval`]. Nothing allocated but the result, 16 bytes a value more than those have.
     ///
     /// # Errors
     /// As [`Selection::eval`].
@@ -215,14 +208,10 @@ impl<'a, T: Element> RunLengths<'a, T> {
         let ready = self.0.ready()?;
         let stream = self.0.stream(&ready)?;
         let offsets = allocate::<i64, _>(stream, Ix1(ready.count))?;
-        let of_runs = allocate::<i64, _>(stream, Ix1(ready.count))?;
-        let places = offsets.as_device_vec().as_raw();
-        let Selected { values, count } = self.0.eval_both(&ready, places, stream)?;
-        let (runs, to) = (count.as_device_vec().as_raw(), of_runs.as_device_vec().as_raw());
-        if ready.count > 0 {
-            lengths(places, runs, to, ready.count, stream)?;
-        }
-        Ok(Runs { values, offsets, lengths: of_runs, count })
+        let lengths = allocate::<i64, _>(stream, Ix1(ready.count))?;
+        let beside = [&offsets, &lengths].map(|array| array.as_device_vec().as_raw());
+        let Selected { values, count } = self.0.eval_both(&ready, beside, stream)?;
+        Ok(Runs { values, offsets, lengths, count })
     }
 }
 

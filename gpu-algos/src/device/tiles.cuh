@@ -37,6 +37,19 @@ template <class E, class F, class M> struct At {
     static constexpr int SCANNED = LEAVES + 2 * LEAF_COUNT, LINE_AXES = SCANNED + AXES * AXIS_WORDS;
     static constexpr int E_SCALARS = LINE_AXES + AXES * AXIS_WORDS, F_SCALARS = E_SCALARS + E::SCALARS, M_SCALARS = F_SCALARS + F::SCALARS;
     static constexpr int E_EXTRA = M_SCALARS + M::SCALARS, F_EXTRA = E_EXTRA + E::EXTRA, M_EXTRA = F_EXTRA + F::EXTRA, ALL = M_EXTRA + M::EXTRA;
+    // The leaf that is read for leaf `k`.
+    static constexpr int leaf(int k) { return k; }
+};
+
+template <bool FIRST, class X, class Y> struct choose { typedef X type; };
+template <class X, class Y> struct choose<false, X, Y> { typedef Y type; };
+
+// Leaf K of E's and then F's.
+template <int K, class E, class F> struct LeafOf {
+    static constexpr bool OF_E = K < E::Leaves::SIZE;
+    typedef typename choose<OF_E, E, F>::type X;
+    typedef typename plain<decltype(get<OF_E ? K : K - E::Leaves::SIZE>(*static_cast<typename X::Leaves *>(nullptr)))>::type type;
+    static constexpr int BYTES = same<type, Place>::value ? 0 : int(sizeof(typename Stored<type>::type));
 };
 
 // Tiles that are added up together: one for each lane of a warp.
@@ -135,7 +148,7 @@ template <class X, class A, int FIRST, bool ALONG> __device__ __forceinline__ ty
     Offsets<A::LEAF_COUNT + 1> offsets;
     if constexpr (!ALONG) offsets = offsets_at<A>(word, i);
     each(in, [&](auto k, auto &values) {
-        constexpr int K = FIRST + decltype(k)::value;
+        constexpr int K = A::leaf(FIRST + decltype(k)::value);
         const int64_t step = int64_t(word[A::SCANNED + 3 + K]);
         load(values, word[LEAVES + 2 * K], SPACED, ALONG ? i * step : offsets.of[1 + K], step);
     });
@@ -147,7 +160,7 @@ template <class X, class A, int FIRST, int WIDTH, bool BACK>
 __device__ __forceinline__ typename Wide<WIDTH, typename X::Leaves>::type read_whole(const uint64_t *word, int64_t i) {
     typename Wide<WIDTH, typename X::Leaves>::type in;
     each(in, [&](auto k, auto &values) {
-        constexpr int K = FIRST + decltype(k)::value;
+        constexpr int K = A::leaf(FIRST + decltype(k)::value);
         typedef typename plain<decltype(values.lane[0])>::type T;
         const int64_t step = int64_t(word[A::SCANNED + 3 + K]);
         if constexpr (same<T, Place>::value) {
@@ -202,6 +215,21 @@ template <class E, class F, class A, int HOW, int WIDTH, int UNROLL> struct Tile
         const int64_t i = start + u * 32 * WIDTH, count = int64_t(word[COUNT]);
         const bool whole = i >= 0 && i + WIDTH <= count;
         values[u] = read<E, A, A::E_LEAVES, WIDTH, HOW>(word, i, whole);
+        read_heads(word, start, u);
+    }
+    // The same where all packs are whole in memory, which the caller knows: without a branch for each.
+    template <bool WITH_VALUES> __device__ __forceinline__ void read_whole_pack(const uint64_t *word, int64_t start, int u) {
+        const int64_t i = start + u * 32 * WIDTH;
+        if constexpr (WITH_VALUES) values[u] = read_whole<E, A, A::E_LEAVES, WIDTH, (HOW & BACKWARD) != 0>(word, i);
+        heads[u] = read_whole<F, A, A::F_LEAVES, WIDTH, (HOW & BACKWARD) != 0>(word, i);
+        if constexpr ((HOW & KEYS) != 0) {
+            if (u == 0 && threadIdx.x % 32 == 0 && i > 0) key_before = read_at<F, A, A::F_LEAVES, true>(word, i - 1);
+        }
+    }
+    // What says where segments begin alone.
+    __device__ __forceinline__ void read_heads(const uint64_t *word, int64_t start, int u) {
+        const int64_t i = start + u * 32 * WIDTH, count = int64_t(word[COUNT]);
+        const bool whole = i >= 0 && i + WIDTH <= count;
         if constexpr ((HOW & (FLAGS | KEYS)) != 0) heads[u] = read<F, A, A::F_LEAVES, WIDTH, HOW>(word, i, whole);
         if constexpr ((HOW & KEYS) != 0) {
             if (u == 0 && threadIdx.x % 32 == 0 && i > 0 && i <= count) {

@@ -32,7 +32,7 @@ pub use methods::{Common, Reductions, Summable};
 pub use reduction::{Pair, Reduction, Results};
 
 pub(crate) use {
-    launch::{allocate, compile_custom, reduce_custom, run as reduce_into},
+    launch::{allocate, compile_custom, reduce_custom},
     methods::{product, sum},
     operator::{Custom, Kind, Operator},
     samples::identity,

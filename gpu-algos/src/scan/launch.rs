@@ -158,7 +158,7 @@ impl Job<'_> {
 }
 
 /// `CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN`.
-const MOST_SHARED_BYTES: i32 = 97;
+pub(crate) const MOST_SHARED_BYTES: i32 = 97;
 
 /// The kernel of a job.
 pub(crate) struct Kernel<'k> {

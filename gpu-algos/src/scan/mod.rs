@@ -32,7 +32,7 @@ pub use methods::Scans;
 pub(crate) use {
     axes::Axes,
     behind::SCANNED,
-    launch::SCAN,
+    launch::{MOST_SHARED_BYTES, SCAN},
     plan::{DESK, FLAGS, KEYS, Leaves, Lie, OP, PLAIN, Target},
-    policy::Policy,
+    policy::{Form, Policy},
 };

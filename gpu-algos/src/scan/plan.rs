@@ -97,7 +97,13 @@ impl Lie {
     /// Whether packs of all operands are whole in memory, those at the ends but.
     pub(crate) fn is_packed(&self, leaves: &Leaves<'_>, width: usize) -> bool {
         let shift = self.shift_of_packs(leaves, width);
-        self.whole(0, width, shift) && in_memory(leaves).all(|operand| self.whole(operand, width, shift))
+        self.whole(0, width, shift) && self.are_leaves_packed(leaves, width)
+    }
+
+    /// The same without the target.
+    pub(crate) fn are_leaves_packed(&self, leaves: &Leaves<'_>, width: usize) -> bool {
+        let shift = self.shift_of_packs(leaves, width);
+        in_memory(leaves).all(|operand| self.whole(operand, width, shift))
     }
 
     /// Whether no value is before the first whole pack of any operand.
@@ -166,7 +172,7 @@ impl Lie {
         Ok(Launch { words, scratch_word: SCRATCH_WORD, scratch, config })
     }
 
-    /// Of the kernels `lines` and `ring`.
+    /// Of the kernels `lines` and `ring`, and those of compactions.
     fn lines(&self, leaves: &Leaves<'_>, policy: &Policy, slot: usize, resident: usize) -> Option<Cut> {
         let length = self.axes.length();
         let count = length * self.axes.line_count();

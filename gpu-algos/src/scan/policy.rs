@@ -5,9 +5,9 @@ use gpu_array::expression::LoweredLeaf;
 /// Which kernel scans.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Form {
-    /// Values in registers, tile by tile: `lines`, and the kernel of compactions.
+    /// Values in registers, tile by tile: `lines`, and `kept` of compactions.
     Lines,
-    /// Values in shared memory, tile by tile: `ring`.
+    /// Values in shared memory, tile by tile: `ring`, and `kept_ahead` of compactions.
     Ring,
     /// A block for each line: `along`.
     Along,

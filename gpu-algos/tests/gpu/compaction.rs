@@ -28,6 +28,11 @@ pub const TESTS: &[Test<Device>] = tests![
     a_captured_compaction_is_replayed_on_another_stream,
     what_a_compaction_leaves_is_no_other_s,
     wrong_compactions_are_errors,
+    many_kept_around_tiles,
+    many_kept_with_flags_at_every_position,
+    many_kept_of_any_type,
+    many_kept_that_are_not_aligned,
+    many_kept_on_two_streams_and_replayed,
 ];
 
 type Failure = Box<dyn std::error::Error>;
@@ -207,7 +212,7 @@ pub fn types_and_nan(device: &Device) -> Outcome {
 
 pub fn runs_of_any_length(device: &Device) -> Outcome {
     let mut rng = Rng(24);
-    for n in [0, 1, 2, 33, 1025, 2049, 9001] {
+    for n in [0, 1, 2, 33, 1025, 2049, 9001, 150_003] {
         for most in [1, 3, 40, 3000, 100_000] {
             let mut keys = Vec::new();
             while keys.len() < n {
@@ -409,5 +414,151 @@ pub fn wrong_compactions_are_errors(device: &Device) -> Outcome {
     ensure!(matches!(error, Err(AlgoError::Array(ArrayError::NoHome))), "{error:?}");
     let got = places.nonzero().on(device).eval()?.to_ndarray()?;
     ensure_eq!(got, array![1, 2, 3, 4, 5, 6]);
+    Ok(())
+}
+
+/// Values that are enough for tiles in shared memory, however large these are.
+fn many(device: &Device) -> Result<usize, Failure> {
+    Ok(4 * device.multiprocessors()? as usize * 16384)
+}
+
+pub fn many_kept_around_tiles(device: &Device) -> Outcome {
+    let mut rng = Rng(31);
+    // Where kernels with small tiles begin, and those with large ones.
+    let (less, n) = (many(device)? / 2, many(device)?);
+    let lengths = [less - 1, less, less + 8191, n - 1, n, n + 511, n + 16383];
+    for (number, len) in lengths.into_iter().enumerate() {
+        for percent in [[0, 50], [100, 7], [1, 99]][number % 3] {
+            let mask = flags(&mut rng, len, percent);
+            by_mask(device, &Array1::from_shape_fn(len, |i| i as f32), &mask, &format!("{len}, {percent} %"))?;
+        }
+    }
+    // What says who is kept is computed of what is moved. Nothing is written but what is kept.
+    let x = Array1::from_shape_fn(n + 5, |_| rng.below(1000) as f32);
+    let a = GpuArray::from_ndarray(device, &x)?;
+    let mut target = GpuArray::<f32, _>::full(device, n + 9, -1.0)?;
+    for least in [0.0, 10.0, 500.0, 999.0, 1000.0] {
+        target.fill(-1.0)?;
+        let mut count = GpuArray::<i64, _>::full(device, (), -1)?;
+        a.select(a.ge(least)).write_into(target.slice_mut(s![3..])?, &mut count)?;
+        let want: Vec<f32> = x.iter().copied().filter(|&x| x >= least).collect();
+        ensure_eq!(count.get()?, want.len() as i64);
+        let got = target.to_ndarray()?.to_vec();
+        same(&got[3..3 + want.len()], &want, least)?;
+        ensure!(got[..3].iter().chain(&got[3 + want.len()..]).all(|&x| x == -1.0));
+        let got = (&a + 1.0).select(a.ge(least)).eval()?.to_ndarray()?;
+        same(&got.to_vec(), &want.iter().map(|x| x + 1.0).collect::<Vec<_>>(), least)?;
+        target.fill(-1.0)?;
+        a.partition(a.ge(least)).write_into(target.slice_mut(s![3..])?, &mut count)?;
+        let parted: Vec<f32> = want.iter().copied().chain(x.iter().copied().filter(|&x| x < least)).collect();
+        ensure_eq!(count.get()?, want.len() as i64);
+        let got = target.to_ndarray()?.to_vec();
+        same(&got[3..3 + parted.len()], &parted, least)?;
+        ensure!(got[..3].iter().chain(&got[3 + parted.len()..]).all(|&x| x == -1.0));
+    }
+    // Two arrays of which one says who is kept with a third; places.
+    let b = GpuArray::from_ndarray(device, &x.iter().map(|x| *x as f64 * 0.5).collect::<Array1<f64>>())?;
+    let got = (&b * 2.0 + &a).select(a.gt(300.0) & b.lt(400.0)).eval()?.to_ndarray()?;
+    let want: Vec<f64> = x.iter().filter(|&&x| x > 300.0 && x < 800.0).map(|&x| 2.0 * x as f64).collect();
+    same(&got.to_vec(), &want, "two arrays")?;
+    let places: Expr<'_, i64, Ix1> = index::<Ix1, _>(Axis(0)).broadcast(n + 5);
+    let got = places.select(a.gt(300.0)).eval()?.to_ndarray()?;
+    let want: Vec<i64> = (0..).zip(&x).filter(|(_, x)| **x > 300.0).map(|(i, _)| i).collect();
+    same(&got.to_vec(), &want, "places")
+}
+
+pub fn many_kept_with_flags_at_every_position(device: &Device) -> Outcome {
+    let n = many(device)? + 4097;
+    for tile in [4096, 8192, 16384] {
+        let tiles = n / tile;
+        let mask = Array1::from_shape_fn(n, |i| i % tile % tiles == i / tile % tiles);
+        let x = Array1::from_shape_fn(n, |i| i as f32);
+        by_mask(device, &x, &mask, &format!("{tile}"))?;
+        by_mask(device, &x, &mask.mapv(|kept| !kept), &format!("all but those of {tile}"))?;
+    }
+    Ok(())
+}
+
+pub fn many_kept_of_any_type(device: &Device) -> Outcome {
+    let mut rng = Rng(32);
+    let n = many(device)? + 77;
+    let mut numbers = vec![3usize];
+    while numbers.len() < n {
+        let most = [1, 3, 40, 70_000][rng.below(4)];
+        let (last, run) = (numbers[numbers.len() - 1], 1 + rng.below(most));
+        numbers.extend(std::iter::repeat_n((last + 1 + rng.below(5)) % 7, run));
+    }
+    numbers.truncate(n);
+    let mask = flags(&mut rng, n, 30);
+    of_type(device, &numbers.iter().map(|&x| x as u8).collect(), &mask)?;
+    of_type(device, &numbers.iter().map(|&x| x > 3).collect(), &mask)?;
+    of_type(device, &numbers.iter().map(|&x| x as i16 - 1).collect(), &mask)?;
+    of_type(device, &numbers.iter().map(|&x| x as f32 - 1.0).collect(), &mask)?;
+    of_type(device, &numbers.iter().map(|&x| x as i64 * (1 << 40)).collect(), &mask)?;
+    let x: Array1<i32> = numbers.iter().map(|&x| x as i32).collect();
+    let a = GpuArray::from_ndarray(device, &x)?;
+    same(&a.unique().eval()?.to_ndarray()?.to_vec(), &reference::unique(&x).to_vec(), "runs")?;
+    same(&a.nonzero().eval()?.to_ndarray()?.to_vec(), &reference::flat_nonzero(&x).to_vec(), "places")?;
+    for x in [Array1::from_elem(n, 7), Array1::from_shape_fn(n, |i| i as i32)] {
+        let (a, want) = (GpuArray::from_ndarray(device, &x)?, reference::run_length_encode(&x));
+        let (values, offsets, lengths) = a.run_length_encode().eval()?.into_arrays()?;
+        same(&values.to_ndarray()?.to_vec(), &want.values.to_vec(), "values")?;
+        same(&offsets.to_ndarray()?.to_vec(), &want.offsets.to_vec(), "offsets")?;
+        same(&lengths.to_ndarray()?.to_vec(), &want.lengths.to_vec(), "lengths")?;
+    }
+    Ok(())
+}
+
+pub fn many_kept_that_are_not_aligned(device: &Device) -> Outcome {
+    let mut rng = Rng(33);
+    let n = many(device)? + 40;
+    let (x, m) = (Array1::from_shape_fn(n, |i| (i / 3) as f32), flags(&mut rng, n, 50));
+    let (a, b) = (GpuArray::from_ndarray(device, &x)?, GpuArray::from_ndarray(device, &m)?);
+    let len = n - 32;
+    for (from, beside) in [(1, 1), (3, 3), (5, 5), (15, 15), (16, 0), (20, 4), (6, 2), (1, 2), (0, 0)] {
+        let (mask, values) = (s![beside..beside + len], s![from..from + len]);
+        let want = reference::select(x.slice(values), m.slice(mask))?;
+        let got = a.slice(values)?.select(b.slice(mask)?).eval()?.to_ndarray()?;
+        same(&got.to_vec(), &want.to_vec(), format!("from {from} beside {beside}"))?;
+        let (of_values, of_mask) = (a.slice(values)?, b.slice(mask)?);
+        let got = of_values.unique().eval()?.to_ndarray()?;
+        same(&got.to_vec(), &reference::unique(x.slice(values)).to_vec(), format!("runs from {from}"))?;
+        let got = of_mask.nonzero().eval()?.to_ndarray()?;
+        same(&got.to_vec(), &reference::flat_nonzero(m.slice(mask)).to_vec(), format!("places from {beside}"))?;
+    }
+    Ok(())
+}
+
+pub fn many_kept_on_two_streams_and_replayed(device: &Device) -> Outcome {
+    let mut rng = Rng(34);
+    let (stream, other) = (Stream::new(device)?, Stream::new(device)?);
+    let n = many(device)? + 3;
+    let x = Array1::from_shape_fn(n, |i| i as f32);
+    let (a, of_other) = (GpuArray::from_ndarray(&stream, &x)?, GpuArray::from_ndarray(&other, &x)?);
+    let mut m = GpuArray::from_ndarray(&stream, &flags(&mut rng, n, 50))?;
+    let mut kept = GpuArray::<f32, _>::full(&stream, n, -1.0)?;
+    let mut count = GpuArray::<i64, _>::full(&stream, (), -1)?;
+    a.select(&m).write_into(&mut kept, &mut count)?;
+    let (graph, ()) = stream.capture(|| a.select(&m).write_into(&mut kept, &mut count))?;
+    for percent in [1, 50, 99] {
+        let mask = flags(&mut rng, n, percent);
+        m.copy_from_ndarray(&mask)?;
+        stream.synchronize()?;
+        // SAFETY: the arrays live, and nothing else uses them until both streams have been waited for.
+        unsafe { graph.launch(&stream)? };
+        // The other stream's compactions, and a scan behind them, go on beside it.
+        let beside = of_other.select(of_other.lt(1e5)).eval()?;
+        let sums = of_other.lt(10.0).cumsum().eval()?;
+        let again = of_other.select(of_other.lt(1e4)).eval()?;
+        let (parted, under) = of_other.partition(of_other.ge(1e4)).eval()?.into_parts();
+        stream.synchronize()?;
+        let want = reference::select(&x, &mask)?;
+        ensure_eq!(count.get()?, want.len() as i64);
+        same(&kept.to_ndarray()?.to_vec()[..want.len()], &want.to_vec(), percent)?;
+        ensure_eq!((beside.len()?, again.len()?), (n.min(100_000), 10_000));
+        ensure_eq!((sums.to_ndarray()?[n - 1], under.get()?), (10, n as i64 - 10_000));
+        let want: Vec<f32> = (10_000..n).chain(0..10_000).map(|i| i as f32).collect();
+        same(&parted.to_ndarray()?.to_vec(), &want, percent)?;
+    }
     Ok(())
 }

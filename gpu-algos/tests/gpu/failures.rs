@@ -344,7 +344,7 @@ static OPERATIONS: &[Operation<Call>] = &[
     },
     Operation {
         name: "Partition::eval",
-        makes: &[(Allocation, 2), (ModuleLoad, 2), (Launch, 2)],
+        makes: &[(Allocation, 2), (ModuleLoad, 1), (Launch, 1)],
         sweep: |call| {
             reduces(
                 call,
@@ -359,12 +359,12 @@ static OPERATIONS: &[Operation<Call>] = &[
     },
     Operation {
         name: "Partition::write_into",
-        makes: &[(ModuleLoad, 2), (Launch, 2)],
+        makes: &[(ModuleLoad, 1), (Launch, 1)],
         sweep: |call| keeps(call, SMALL, |x, target, count| x.partition(x.gt(LIMIT)).write_into(target, count)),
     },
     Operation {
         name: "RunLengths::eval",
-        makes: &[(Allocation, 4), (ModuleLoad, 2), (Launch, 2)],
+        makes: &[(Allocation, 4), (ModuleLoad, 1), (Launch, 1)],
         sweep: |call| {
             reduces(
                 call,
@@ -406,29 +406,29 @@ static OPERATIONS: &[Operation<Call>] = &[
     },
     Operation {
         name: "Partitioned::kept",
-        makes: &[(Allocation, 2), (ModuleLoad, 2), (Launch, 2), (Copy, 1)],
+        makes: &[(Allocation, 2), (ModuleLoad, 1), (Launch, 1), (Copy, 1)],
         sweep: |call| compacted(call, |x| Ok(x.partition(x.gt(LIMIT)).eval()?.kept()? == above_limit(SMALL).len())),
     },
     Operation {
         name: "Partitioned::views",
-        makes: &[(Allocation, 2), (ModuleLoad, 2), (Launch, 2), (Copy, 1)],
+        makes: &[(Allocation, 2), (ModuleLoad, 1), (Launch, 1), (Copy, 1)],
         sweep: |call| {
             compacted(call, |x| Ok(x.partition(x.gt(LIMIT)).eval()?.views()?.0.len() == above_limit(SMALL).len()))
         },
     },
     Operation {
         name: "Runs::len",
-        makes: &[(Allocation, 4), (ModuleLoad, 2), (Launch, 2), (Copy, 1)],
+        makes: &[(Allocation, 4), (ModuleLoad, 1), (Launch, 1), (Copy, 1)],
         sweep: |call| compacted(call, |x| Ok(x.run_length_encode().eval()?.len()? == RUNS)),
     },
     Operation {
         name: "Runs::is_empty",
-        makes: &[(Allocation, 4), (ModuleLoad, 2), (Launch, 2), (Copy, 1)],
+        makes: &[(Allocation, 4), (ModuleLoad, 1), (Launch, 1), (Copy, 1)],
         sweep: |call| compacted(call, |x| Ok(!x.run_length_encode().eval()?.is_empty()?)),
     },
     Operation {
         name: "Runs::into_arrays",
-        makes: &[(Allocation, 7), (ModuleLoad, 2), (Launch, 2), (Copy, 4)],
+        makes: &[(Allocation, 7), (ModuleLoad, 1), (Launch, 1), (Copy, 4)],
         sweep: |call| {
             compacted(call, |x| Ok(x.gt(LIMIT).run_length_encode().eval()?.into_arrays()?.2.to_ndarray()?.sum() == 40))
         },

@@ -3,9 +3,10 @@
 // Values are counted in C order. Value i is kept where the expression F of arrays is not 0 there (FLAGS), or where F differs from what it is at i - 1 (KEYS), as the
 // first of all does. Each is read once. Tiles and the sums that they hand on are those of a scan (tiles.cuh): a tile hands on how many it keeps, so each block
 // knows how many are kept before its tile. Those of a tile are put side by side in shared memory while that is found out, and leave it in whole lines.
+// Where REJECTED all are counted first, so that those which are rejected know where to go: F's arrays are read twice.
 //
-// Contract of `kept`: as of scan.cuh, for one line. The target has STEP elements from one to the next and room for all that are kept (REJECTED: for all), and overlaps no
-// leaf. Where REJECTED the number of all that are kept is at COUNTED before the launch, else it is written there.
+// Contract of `kept`: as of scan.cuh, for one line. The target has STEP elements from one to the next and room for all that are kept (REJECTED: for all), and
+// overlaps no leaf. The number of all that are kept is written to COUNTED.
 // Words: those of a scan whose target is in C order, then those below.
 #pragma once
 #include "tiles.cuh"
@@ -19,13 +20,62 @@ using namespace tiles;
 constexpr int VALUES = 64;    // of E, or of F where KEYS
 constexpr int PLACES = 128;   // where they are: at the target, or at PLACES_AT beside values
 constexpr int REJECTED = 256; // those that are not kept too, behind those that are
+constexpr int LENGTHS = 512;  // of runs, from one that is kept to the next, at LENGTHS_AT; beside VALUES and PLACES
+constexpr int VALUES_AND_PLACES = VALUES | PLACES;
 
-// Words behind those of a scan: the address of the count, the step of the target, the address of places beside values.
-constexpr int COUNTED = 0, STEP = 1, PLACES_AT = 2, OWN_WORDS = 3;
+// Words behind those of a scan: the address of the count, the step of the target, the addresses of places beside values and of lengths.
+constexpr int COUNTED = 0, STEP = 1, PLACES_AT = 2, LENGTHS_AT = 3, OWN_WORDS = 4;
 
-struct Counts {
-    template <class T> static __device__ __forceinline__ T join(T a, T b) { return a + b; }
+// Which leaf of E leaf `k` of F is too, or -1: digit k of SAME, in base 16 from the last one, is one more.
+constexpr int same_leaf(uint64_t same, int k) { return k >= 0 && k < 16 ? int(same >> (4 * k) & 15) - 1 : -1; }
+// Words where such leaves are read once.
+template <class E, class F, uint64_t SAME> struct AtSame : At<E, F, Nothing> {
+    static constexpr int leaf(int k) { return same_leaf(SAME, k - E::Leaves::SIZE) >= 0 ? same_leaf(SAME, k - E::Leaves::SIZE) : k; }
 };
+
+// What a tile hands on: how many it keeps, and where LENGTHS also the place in the tile of the last one, in the upper half.
+template <int HOW> __device__ __forceinline__ uint32_t handed_on(uint32_t kept, uint32_t last) { return (HOW & LENGTHS) != 0 ? kept | last << 16 : kept; }
+
+// How many some tiles keep, and where LENGTHS the place of the last one, or -1.
+struct Seen {
+    int64_t kept, last;
+    __device__ __forceinline__ void add(const Seen &later) {
+        kept += later.kept;
+        if (later.last >= 0) last = later.last;
+    }
+};
+
+// What the tiles hand on that have the numbers `first` to before `end`, of AT_ONCE for each lane; for all lanes of a warp. There is one at least.
+template <int HOW, int TILE, int AT_ONCE>
+__device__ __forceinline__ Seen look_at_tiles(Slot<uint32_t> *of_tiles, uint32_t first, uint32_t end, int64_t shift) {
+    uint32_t values[AT_ONCE], kept = 0, last = 0, place = 0;
+    bool wanted[AT_ONCE];
+    first += threadIdx.x % 32;
+#pragma unroll
+    for (int g = 0; g < AT_ONCE; g++) wanted[g] = first + g * 32 < end;
+    wait_for_all(of_tiles + first, of_tiles, wanted, values);
+    __syncwarp();
+#pragma unroll
+    for (int g = 0; g < AT_ONCE; g++) {
+        if (!wanted[g]) continue;
+        if constexpr ((HOW & LENGTHS) != 0) {
+            kept += values[g] & 0xffff;
+            if ((values[g] & 0xffff) != 0) {
+                last = first + g * 32 + 1;
+                place = values[g] >> 16;
+            }
+        } else {
+            kept += values[g];
+        }
+    }
+    Seen seen = {__reduce_add_sync(0xffffffffu, kept), -1};
+    if constexpr ((HOW & LENGTHS) != 0) {
+        const uint32_t tile = __reduce_max_sync(0xffffffffu, last);
+        const uint32_t of_last = __shfl_sync(0xffffffffu, place, __ffs(int(__ballot_sync(0xffffffffu, last == tile))) - 1);
+        if (tile > 0) seen.last = int64_t(tile - 1) * TILE - shift + of_last;
+    }
+    return seen;
+}
 
 // The expression whose values are moved, and their type in memory.
 template <class E, class F, int HOW, bool ANY = (HOW & VALUES) != 0, bool OWN = (HOW & KEYS) == 0> struct Moved;
@@ -83,18 +133,32 @@ template <int UNROLL> __device__ __forceinline__ uint32_t rank(uint32_t (&kept)[
     return all;
 }
 
-template <class E, class F, int HOW, int THREADS, int WIDTH, int UNROLL>
-__global__ void __launch_bounds__(THREADS, 1024 / THREADS) kept(const __grid_constant__ Words<At<E, F, Nothing>::ALL + OWN_WORDS> words) {
-    typedef At<E, F, Nothing> A;
+// Writes what is side by side in shared memory, by all threads of a block.
+template <int THREADS, class T> __device__ __forceinline__ void put_dense(T *to, const T *from, uint32_t count, int64_t step) {
+    to += int64_t(threadIdx.x) * step;
+    // Few turns, and code that is fetched for each.
+#pragma unroll 2
+    for (uint32_t k = threadIdx.x; k < count; k += THREADS, to += THREADS * step) *to = from[k];
+}
+
+// Blocks that are to fit a multiprocessor.
+template <int HOW, int THREADS> struct Resident {
+    static constexpr int BLOCKS = ((HOW & (REJECTED | LENGTHS)) != 0 ? 768 : 1024) / THREADS;
+};
+
+template <class E, class F, int HOW, uint64_t SAME, int THREADS, int WIDTH, int UNROLL>
+__global__ void __launch_bounds__(THREADS, (Resident<HOW, THREADS>::BLOCKS)) kept(const __grid_constant__ Words<At<E, F, Nothing>::ALL + OWN_WORDS> words) {
+    typedef AtSame<E, F, SAME> A;
     typedef Moved<E, F, HOW> Moves;
     typedef typename Moves::Kept Kept;
     constexpr int WARPS = THREADS / 32, TILE = THREADS * WIDTH * UNROLL;
-    static_assert(WIDTH <= 16 && TILE <= 1 << 16, "ranks and places in a tile have 16 bits");
+    static_assert(WIDTH <= 16 && TILE < 1 << 16, "ranks, counts and places in a tile have 16 bits");
     constexpr int ROOM = (HOW & PLACES) != 0 && sizeof(Kept) < 2 ? 2 * TILE : int(sizeof(Kept)) * TILE;
     typedef Room<uint8_t, ROOM> Stage;
     SHARED(Stage, stage, [1]);
     SHARED(uint32_t, of_warps, [WARPS]);
-    SHARED(int64_t, kept_before, [1]);
+    SHARED(uint32_t, lasts_of_warps, [WARPS]);
+    SHARED(Seen, seen_by_warps, [WARPS]);
     SHARED(uint32_t, ticket, [1]);
     SHARED(bool, is_last, [1]);
     Kept *values = reinterpret_cast<Kept *>(stage[0].bytes);
@@ -105,18 +169,31 @@ __global__ void __launch_bounds__(THREADS, 1024 / THREADS) kept(const __grid_con
     const int64_t count = int64_t(word[COUNT]), step = int64_t(own[STEP]);
 
     Desk *desk = reinterpret_cast<Desk *>(word[SCRATCH]);
-    Sums<Counts, int64_t, uint32_t> sums(word[SCRATCH]);
+    Slot<uint32_t> *of_tiles = reinterpret_cast<Slot<uint32_t> *>(word[SCRATCH] + sizeof(Desk));
+    // All tiles before the block's last one, whose number this is; all that there are, where they have been looked at.
+    Seen before_tile = {0, -1};
+    uint32_t looked = 0;
+    int64_t all = -1;
+    // Those that are rejected go behind all that are kept: each tile is drawn twice, first to be counted. So a block that waits for all counts waits for tickets
+    // before its own.
+    const bool is_twice = (HOW & REJECTED) != 0 && tiles > 1;
     // As in a scan.
-    const bool once = gridDim.x == tiles;
+    const bool once = gridDim.x == tiles && !is_twice;
     uint32_t arrived = 0;
 
     gpu::wait_for_stream();
     do {
         uint32_t tile = 0;
+        bool is_counted = tiles > 1, is_written = true;
         if (tiles > 1) {
             if (threadIdx.x == 0) ticket[0] = atomicAdd(&desk->drawn, 1u);
             __syncthreads();
             tile = ticket[0];
+            if (is_twice) {
+                is_counted = tile < tiles;
+                is_written = !is_counted;
+                if (is_written) tile -= tiles;
+            }
             if (tile >= tiles) break;
         }
         // Packs may begin before the first value.
@@ -124,20 +201,49 @@ __global__ void __launch_bounds__(THREADS, 1024 / THREADS) kept(const __grid_con
         const int64_t first = origin > 0 ? origin : 0, end = origin + TILE < count ? origin + TILE : count;
         const int64_t start = origin + int64_t(warp * UNROLL * 32 + lane) * WIDTH;
         Tile<E, F, A, HOW, WIDTH, UNROLL> in;
+        // What is not whole is read by code of its own, so that a block need not fetch it.
+        const bool is_whole = (HOW & PLAIN) != 0 && origin >= 0 && origin + TILE <= count && word[LEAVES_PACKED];
+        if (is_whole && is_written) {
 #pragma unroll
-        for (int u = 0; u < UNROLL; u++) in.read_pack(word, start, u);
+            for (int u = 0; u < UNROLL; u++) {
+                if constexpr ((HOW & PLAIN) != 0) in.template read_whole_pack<true>(word, start, u);
+            }
+        } else if (is_whole) {
+#pragma unroll
+            for (int u = 0; u < UNROLL; u++) {
+                if constexpr ((HOW & PLAIN) != 0) in.template read_whole_pack<false>(word, start, u);
+            }
+        } else if (is_written) {
+#pragma unroll
+            for (int u = 0; u < UNROLL; u++) in.read_pack(word, start, u);
+        } else {
+#pragma unroll
+            for (int u = 0; u < UNROLL; u++) in.read_heads(word, start, u);
+        }
 
         // Who is kept, and how many before it in the tile.
         uint32_t kept[UNROLL];
         in.begins(word, start, kept);
+        if (!is_whole || origin <= 0) {
 #pragma unroll
-        for (int u = 0; u < UNROLL; u++) {
-            const int64_t i = start + u * 32 * WIDTH;
-            if ((HOW & KEYS) != 0 && i <= 0 && i + WIDTH > 0) kept[u] |= 1u << uint32_t(-i);
-            kept[u] &= existing<WIDTH>(i, count);
+            for (int u = 0; u < UNROLL; u++) {
+                const int64_t i = start + u * 32 * WIDTH;
+                if ((HOW & KEYS) != 0 && i <= 0 && i + WIDTH > 0) kept[u] |= 1u << uint32_t(-i);
+                kept[u] &= existing<WIDTH>(i, count);
+            }
         }
         const uint32_t of_warp = rank(kept);
         if (lane == 0) of_warps[warp] = of_warp;
+        if constexpr ((HOW & LENGTHS) != 0) {
+            // The place behind the last one that is kept.
+            uint32_t last = 0;
+#pragma unroll
+            for (int u = 0; u < UNROLL; u++) {
+                if ((kept[u] & 0xffff) != 0) last = uint32_t(start - origin) + u * 32 * WIDTH + 32 - __clz(int(kept[u] & 0xffff));
+            }
+            last = __reduce_max_sync(0xffffffffu, last);
+            if (lane == 0) lasts_of_warps[warp] = last;
+        }
         __syncthreads();
         uint32_t base = 0, of_tile = 0;
 #pragma unroll
@@ -145,7 +251,16 @@ __global__ void __launch_bounds__(THREADS, 1024 / THREADS) kept(const __grid_con
             if (k < warp) base += of_warps[k];
             of_tile += of_warps[k];
         }
-        if (tiles > 1 && threadIdx.x == 0) sums.of_tiles[tile].put(of_tile);
+        uint32_t last_of_tile = 0;
+        if constexpr ((HOW & LENGTHS) != 0) {
+#pragma unroll
+            for (int k = 0; k < WARPS; k++) last_of_tile = lasts_of_warps[k] > 0 ? lasts_of_warps[k] - 1 : last_of_tile;
+        }
+        if (is_counted && threadIdx.x == 0) of_tiles[tile].put(handed_on<HOW>(of_tile, last_of_tile));
+        if (!is_written) {
+            __syncthreads();
+            continue;
+        }
 
         // prepare(pack), then put(where it goes in the tile, pack, lane) for each value of it to be written; those that are not kept go behind those that are.
         const auto each_written = [&](const auto &prepare, const auto &put) {
@@ -177,28 +292,39 @@ __global__ void __launch_bounds__(THREADS, 1024 / THREADS) kept(const __grid_con
             put_places();
         }
 
-        // How many are kept before the tile.
-        if (warp == 0) {
-            const int64_t before = tile > 0 ? sums.before(tile) : 0;
-            if (lane == 0) {
-                kept_before[0] = before;
-                if ((HOW & REJECTED) == 0 && tile == tiles - 1) *reinterpret_cast<int64_t *>(own[COUNTED]) = before + of_tile;
-                if (tiles > 1 && once) arrived = arrive(&desk->left);
-            }
+        // How many are kept before the tile: all warps look.
+        constexpr int AT_ONCE = 2, OF_WARP = AT_ONCE * 32;
+        Seen seen = {0, -1};
+        for (uint32_t from = looked + warp * OF_WARP; from < tile; from += WARPS * OF_WARP) {
+            seen.add(look_at_tiles<HOW, TILE, AT_ONCE>(of_tiles, from, tile, int64_t(word[SHIFT])));
         }
+        looked = tile;
+        if (is_twice && all < 0) {
+            // The sum of all takes the place of what is behind the last one.
+            Seen of_all = {0, -1};
+            for (uint32_t from = warp * OF_WARP; from < tiles; from += WARPS * OF_WARP) of_all.add(look_at_tiles<HOW, TILE, AT_ONCE>(of_tiles, from, tiles, 0));
+            seen.last = of_all.kept;
+        }
+        if (lane == 0) seen_by_warps[warp] = seen;
         gpu::let_next_start();
         __syncthreads();
+        if (threadIdx.x == 0 && tiles > 1 && once) arrived = arrive(&desk->left);
+#pragma unroll
+        for (int k = 0; k < WARPS; k++) {
+            before_tile.kept += seen_by_warps[k].kept;
+            if ((HOW & REJECTED) != 0 && seen_by_warps[k].last >= 0) all = (all < 0 ? 0 : all) + seen_by_warps[k].last;
+            if constexpr ((HOW & LENGTHS) != 0) before_tile.last = seen_by_warps[k].last > before_tile.last ? seen_by_warps[k].last : before_tile.last;
+        }
+        const int64_t offset = before_tile.kept;
+        if (tiles == 1) all = of_tile;
+        if (threadIdx.x == 0 && tile == tiles - 1) *reinterpret_cast<int64_t *>(own[COUNTED]) = offset + of_tile;
 
-        const int64_t offset = kept_before[0];
         if constexpr ((HOW & VALUES) != 0) {
             Kept *target = reinterpret_cast<Kept *>(word[TARGET]);
-            for (uint32_t k = threadIdx.x; k < of_tile; k += THREADS) target[(offset + k) * step] = values[k];
+            put_dense<THREADS>(target + offset * step, values, of_tile, step);
             if constexpr ((HOW & REJECTED) != 0) {
-                const int64_t all = *reinterpret_cast<const int64_t *>(own[COUNTED]);
                 // As many are rejected before the tile as it has before it and are not kept.
-                target += (all + first - offset) * step;
-                const uint32_t rejected = uint32_t(end - first) - of_tile;
-                for (uint32_t k = threadIdx.x; k < rejected; k += THREADS) target[k * step] = values[of_tile + k];
+                put_dense<THREADS>(target + (all + first - offset) * step, values + of_tile, uint32_t(end - first) - of_tile, step);
             }
             if constexpr ((HOW & PLACES) != 0) {
                 __syncthreads();
@@ -210,6 +336,15 @@ __global__ void __launch_bounds__(THREADS, 1024 / THREADS) kept(const __grid_con
             constexpr bool BESIDE = (HOW & VALUES) != 0;
             int64_t *target = reinterpret_cast<int64_t *>(BESIDE ? own[PLACES_AT] : word[TARGET]);
             for (uint32_t k = threadIdx.x; k < of_tile; k += THREADS) target[(offset + k) * (BESIDE ? 1 : step)] = origin + places[k];
+            if constexpr ((HOW & LENGTHS) != 0) {
+                // Each that is kept ends the run of the one before it, and the last value of all the last run.
+                int64_t *lengths = reinterpret_cast<int64_t *>(own[LENGTHS_AT]) + offset - 1;
+                const bool is_end = tile == tiles - 1;
+                for (uint32_t k = threadIdx.x; k < of_tile + is_end; k += THREADS) {
+                    const int64_t end_of_run = k < of_tile ? origin + places[k] : count;
+                    if (offset + k > 0) lengths[k] = end_of_run - (k > 0 ? origin + places[k > 0 ? k - 1 : 0] : before_tile.last);
+                }
+            }
         }
         // The next tile takes the place of this one.
         __syncthreads();
@@ -223,23 +358,8 @@ __global__ void __launch_bounds__(THREADS, 1024 / THREADS) kept(const __grid_con
     }
     __syncthreads();
     if (!is_last[0]) return;
-    sums.clear(tiles, THREADS);
+    for (uint32_t k = threadIdx.x; k < tiles; k += THREADS) of_tiles[k].clear();
     if (threadIdx.x == 0) desk->drawn = desk->left = 0;
-}
-
-// Words of `lengths`: addresses of the offsets, of their number and of the lengths, and where the last run ends.
-constexpr int OFFSETS = 0, RUNS = 1, LENGTHS = 2, END = 3;
-
-// How long each run is, from where runs begin. Any grid of one dimension, no shared memory; reads 8 bytes (16, of which the caches have half) and writes 8 a run.
-template <int THREADS> __global__ void __launch_bounds__(THREADS) lengths(const __grid_constant__ Words<4> words) {
-    const int64_t *offsets = reinterpret_cast<const int64_t *>(words.word[OFFSETS]);
-    int64_t *lengths = reinterpret_cast<int64_t *>(words.word[LENGTHS]);
-    gpu::wait_for_stream();
-    const uint64_t runs = *reinterpret_cast<const uint64_t *>(words.word[RUNS]);
-    for (uint64_t i = first_index(); i < runs; i += index_step()) {
-        const int64_t end = i + 1 < runs ? offsets[i + 1] : int64_t(words.word[END]);
-        lengths[i] = end - offsets[i];
-    }
 }
 
 } // namespace compact

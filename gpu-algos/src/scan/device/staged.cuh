@@ -5,17 +5,6 @@
 namespace gpu {
 namespace scan {
 
-template <bool FIRST, class X, class Y> struct choose { typedef X type; };
-template <class X, class Y> struct choose<false, X, Y> { typedef Y type; };
-
-// Leaf K of E's and then F's.
-template <int K, class E, class F> struct LeafOf {
-    static constexpr bool OF_E = K < E::Leaves::SIZE;
-    typedef typename choose<OF_E, E, F>::type X;
-    typedef typename plain<decltype(get<OF_E ? K : K - E::Leaves::SIZE>(*static_cast<typename X::Leaves *>(nullptr)))>::type type;
-    static constexpr int BYTES = same<type, Place>::value ? 0 : int(sizeof(typename Stored<type>::type));
-};
-
 // Where a block's tiles are in shared memory: states take the place of what the first leaf was, of which there are STAGES; of the others, in rooms of their own, LOADING.
 template <class E, class F, class S, int TILE, int STAGES, int LOADING> struct Rooms {
     static constexpr int LEAVES = E::Leaves::SIZE + F::Leaves::SIZE;

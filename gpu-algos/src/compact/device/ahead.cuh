@@ -1,0 +1,458 @@
+// Compactions of many values that are neighbours in memory, in one launch, with tiles in shared memory.
+//
+// What is kept, and where it goes: as in `kept` (compact.cuh). A tile comes into shared memory by copies that hold no registers. Each warp has neighbouring rows of
+// it to itself: 32 values a row, a value for each lane, so that what is kept of a row is ranked by one vote and leaves for neighbouring banks. When
+// a tile has come each warp puts those that it keeps side by side, where its values were; the last warp to have done so leaves the tile's count in a slot.
+// AHEAD tiles of the block later, when the counts of all tiles before are known as a rule, each warp writes its own in whole lines. So a block that waits for counts
+// keeps nobody else waiting, and reads and writes meanwhile. One more warp draws tickets and adds up what others left.
+//
+// Contract: that of `kept`, with tiles of THREADS * WIDTH * UNROLL, but for: several tiles, PLAIN, packs of WIDTH of all leaves whole in
+// memory; STEP is 1; block THREADS + 32, as many bytes of dynamic shared memory as Segments::ALL. WIDTH * UNROLL are the rows of a warp: a multiple of 4
+// such that 16 bits tell the places of a tile. Where REJECTED there is a slot more than tiles, for their sum.
+// Words: those of `kept`.
+#pragma once
+#include "compact.cuh"
+
+namespace gpu {
+namespace compact {
+
+// Where a block's tiles are in shared memory, for each warp by itself. What is kept takes the place of the first leaf, of which there are STAGES; of the others, in
+// rooms of their own, there are LOADING; places beside values have STAGES.
+template <class E, class F, int HOW, uint64_t SAME, int WARPS, int WIDTH, int ROWS, int STAGES, int LOADING> struct Segments {
+    typedef typename Moved<E, F, HOW>::Kept Kept;
+    static constexpr int E_LEAVES = E::Leaves::SIZE, LEAVES = E_LEAVES + F::Leaves::SIZE, VALUES = 32 * ROWS;
+    // What is before the first value of a warp is copied in front of it.
+    static constexpr int PAD = (HOW & KEYS) != 0 ? 16 : 0;
+    static constexpr bool BESIDE = (HOW & VALUES_AND_PLACES) == VALUES_AND_PLACES;
+    // Of a value, 0 where the leaf has no room of its own.
+    template <int K> static constexpr int bytes() {
+        if constexpr (K >= LEAVES) {
+            return 0;
+        } else if constexpr (K >= E_LEAVES && same_leaf(SAME, K - E_LEAVES) >= 0) {
+            return 0;
+        } else {
+            return LeafOf<K, E, F>::BYTES;
+        }
+    }
+    static constexpr int MAIN = bytes<0>() > int(sizeof(Kept)) ? bytes<0>() : int(sizeof(Kept));
+    // Of a warp's values in leaf K.
+    template <int K> static constexpr int room() {
+        if constexpr (K == 0) return PAD + VALUES * MAIN;
+        return bytes<K>() > 0 ? PAD + VALUES * bytes<K>() : 0;
+    }
+    template <int K> static constexpr int start() {
+        if constexpr (K == 0) {
+            return 0;
+        } else if constexpr (K == 1) {
+            return STAGES * WARPS * room<0>();
+        } else {
+            return start<K - 1>() + LOADING * WARPS * room<K - 1>();
+        }
+    }
+    static constexpr int PLACES_START = start<(LEAVES > 0 ? LEAVES : 1)>();
+    static constexpr int ALL = PLACES_START + (BESIDE ? STAGES * WARPS * VALUES * 2 : 0);
+    static_assert(ROWS % 4 == 0 && WARPS * VALUES < 1 << 16, "copies are whole, counts and places in a tile have 16 bits");
+    static_assert(STAGES % LOADING == 0, "the place among STAGES tells that among LOADING");
+
+    unsigned char *all;
+    int warp;
+
+    // What is kept of the tile that has the place `stage` among STAGES, and where it was.
+    __device__ __forceinline__ Kept *kept(int stage) const { return reinterpret_cast<Kept *>(all + (stage * WARPS + warp) * room<0>() + PAD); }
+    __device__ __forceinline__ uint16_t *places(int stage) const {
+        if constexpr (BESIDE) {
+            return reinterpret_cast<uint16_t *>(all + PLACES_START) + (stage * WARPS + warp) * VALUES;
+        } else {
+            return reinterpret_cast<uint16_t *>(kept(stage));
+        }
+    }
+    template <int K> __device__ __forceinline__ typename Stored<typename LeafOf<K, E, F>::type>::type *leaf(int stage) const {
+        const int at = K == 0 ? stage : stage % LOADING;
+        return reinterpret_cast<typename Stored<typename LeafOf<K, E, F>::type>::type *>(all + start<K>() + (at * WARPS + warp) * room<K>() + PAD);
+    }
+
+    // Starts the warp's copies of leaf K and all behind, the first of which is value `start` of `count`.
+    template <int K = 0> __device__ __forceinline__ void start_copies(const uint64_t *word, int stage, int64_t start, int64_t count) const {
+        if constexpr (K < LEAVES) {
+            if constexpr (bytes<K>() > 0) {
+                typedef typename Stored<typename LeafOf<K, E, F>::type>::type T;
+                constexpr int BYTES = WIDTH * bytes<K>() < 16 ? WIDTH * bytes<K>() : 16, OF_COPY = BYTES / bytes<K>();
+                T *to = leaf<K>(stage);
+                const T *from = reinterpret_cast<const T *>(word[tiles::LEAVES + 2 * K]) + start;
+                const int lane = threadIdx.x % 32;
+                constexpr int BEFORE = PAD > 0, COPIES = VALUES / OF_COPY, ROUNDS = (BEFORE + COPIES + 31) / 32;
+                if (start >= BEFORE * OF_COPY && start + VALUES <= count) {
+#pragma unroll
+                    for (int round = 0; round < ROUNDS; round++) {
+                        const int c = lane + round * 32 - BEFORE;
+                        if ((COPIES % 32 == 0 && BEFORE == 0) || c < COPIES) copy_to_shared<BYTES>(to + c * OF_COPY, from + c * OF_COPY);
+                    }
+                } else {
+#pragma unroll 1
+                    for (int at = lane - BEFORE * OF_COPY; at < VALUES; at += 32) to[at] = start + at >= 0 && start + at < count ? from[at] : T();
+                }
+            }
+            start_copies<K + 1>(word, stage, start, count);
+        }
+    }
+
+    // The leaves of X from number FIRST on, of `N` rows; this lane's first value is number i, at `at` in the warp's values.
+    template <class X, class A, int FIRST, int N>
+    __device__ __forceinline__ void read(const uint64_t *word, int stage, int at, int64_t i, typename Wide<N, typename X::Leaves>::type &in) const {
+        each(in, [&](auto k, auto &values) {
+            constexpr int K = FIRST + decltype(k)::value;
+            typedef typename LeafOf<K, E, F>::type T;
+            if constexpr (same<T, Place>::value) {
+                const int64_t step = int64_t(word[A::SCANNED + 3 + K]);
+#pragma unroll
+                for (int u = 0; u < N; u++) values.lane[u].value = int64_t(word[tiles::LEAVES + 2 * K]) + (i + u * 32) * step;
+            } else if constexpr (bytes<K>() > 0) {
+                const auto *from = leaf<K>(stage) + at;
+#pragma unroll
+                for (int u = 0; u < N; u++) values.lane[u] = from_stored<T>(from[u * 32]);
+            }
+        });
+    }
+};
+
+// The leaves of F that are leaves of E too.
+template <uint64_t SAME, class WideE, class WideF> __device__ __forceinline__ void take_same(const WideE &of_e, WideF &of_f) {
+    each(of_f, [&](auto k, auto &values) {
+        constexpr int FROM = same_leaf(SAME, decltype(k)::value);
+        if constexpr (FROM >= 0) values = get<FROM>(of_e);
+    });
+}
+
+// A value that leaves the caches first.
+template <class T> __device__ __forceinline__ void put_streaming(T *to, const T &value) {
+    if constexpr (sizeof(T) == 1) {
+        __stcs(reinterpret_cast<unsigned char *>(to), *reinterpret_cast<const unsigned char *>(&value));
+    } else if constexpr (sizeof(T) == 2) {
+        __stcs(reinterpret_cast<unsigned short *>(to), *reinterpret_cast<const unsigned short *>(&value));
+    } else if constexpr (sizeof(T) == 4) {
+        __stcs(reinterpret_cast<unsigned int *>(to), *reinterpret_cast<const unsigned int *>(&value));
+    } else {
+        __stcs(reinterpret_cast<unsigned long long *>(to), *reinterpret_cast<const unsigned long long *>(&value));
+    }
+}
+
+// Writes made(0) to made(count - 1), which read shared memory, by the lanes of a warp: whole lines where there are.
+template <class T, class Made> __device__ __forceinline__ void write_side_by_side(T *to, uint32_t count, const Made &made) {
+    constexpr int AT_ONCE = 4;
+    // From before the first one, for which a number is very large.
+    const uint32_t before = uint32_t(reinterpret_cast<uint64_t>(to) / sizeof(T) % 32);
+#pragma unroll 1
+    for (int first = int(threadIdx.x % 32 - before); first < int(count); first += 32 * AT_ONCE) {
+        T values[AT_ONCE];
+#pragma unroll
+        for (int k = 0; k < AT_ONCE; k++) {
+            if (uint32_t(first + 32 * k) < count) values[k] = made(first + 32 * k);
+        }
+        T *from_first = to + first;
+#pragma unroll
+        for (int k = 0; k < AT_ONCE; k++) {
+            if (uint32_t(first + 32 * k) < count) put_streaming(from_first + 32 * k, values[k]);
+        }
+    }
+}
+
+// A word that is the same in all lanes, so that the compiler knows it.
+__device__ __forceinline__ uint32_t of_all_lanes(uint32_t word) { return __shfl_sync(0xffffffffu, word, 0); }
+
+// How many are kept of all, where those that are rejected go behind them: blocks draw parts and count them before their first tile.
+template <class E, class F, int HOW, int THREADS, int WIDTH> struct Counting {
+    typedef At<E, F, Nothing> A;
+    static constexpr int PACKS = WIDTH > 8 ? 4 : 8, ROUNDS = 4, PART = THREADS * WIDTH * PACKS * ROUNDS;
+    Desk *desk;
+    Slot<uint32_t> *sum;
+
+    static __device__ __forceinline__ uint32_t parts_of(const uint64_t *word) { return uint32_t((int64_t(word[COUNT]) + int64_t(word[SHIFT]) + PART - 1) / PART); }
+    // By all threads of the block but the last warp's, which only meet the others.
+    __device__ __forceinline__ void add(const uint64_t *word, uint32_t *drawn) const {
+        const uint32_t parts = parts_of(word);
+        const int64_t count = int64_t(word[COUNT]);
+        uint32_t kept = 0, own_parts = 0;
+        while (true) {
+            __syncthreads();
+            if (threadIdx.x == 0) drawn[0] = atomicAdd(&desk->unused[0], 1u);
+            __syncthreads();
+            const uint32_t part = drawn[0];
+            if (part >= parts) break;
+            own_parts++;
+            if (threadIdx.x >= THREADS) continue;
+#pragma unroll 1
+            for (int round = 0; round < ROUNDS; round++) {
+                const int64_t first = int64_t(part) * PART + (int64_t(round) * PACKS * THREADS + threadIdx.x) * WIDTH - int64_t(word[SHIFT]);
+                typename Wide<WIDTH, typename F::Leaves>::type in[PACKS];
+#pragma unroll
+                for (int u = 0; u < PACKS; u++) {
+                    const int64_t i = first + u * THREADS * WIDTH;
+                    in[u] = read<F, A, A::F_LEAVES, WIDTH, HOW>(word, i, i >= 0 && i + WIDTH <= count);
+                }
+#pragma unroll
+                for (int u = 0; u < PACKS; u++) {
+                    const auto flags = values_of<F, WIDTH>(word + A::F_SCALARS, word + A::F_EXTRA, in[u]);
+                    uint32_t bits = 0;
+#pragma unroll
+                    for (int k = 0; k < WIDTH; k++) bits |= uint32_t(bool(flags.lane[k])) << k;
+                    kept += uint32_t(__popc(bits & existing<WIDTH>(first + u * THREADS * WIDTH, count)));
+                }
+            }
+        }
+        kept = __reduce_add_sync(0xffffffffu, kept);
+        if (threadIdx.x % 32 == 0) atomicAdd(&sum->word[0], uint64_t(kept));
+        __syncthreads();
+        if (threadIdx.x == 0) {
+            __threadfence();
+            atomicAdd(&desk->unused[1], own_parts);
+        }
+    }
+    // Waits for all parts, which blocks have drawn that run.
+    __device__ __forceinline__ int64_t wait(const uint64_t *word) const {
+        const uint32_t parts = parts_of(word);
+        while (__nv_atomic_load_n(&desk->unused[1], __NV_ATOMIC_RELAXED, __NV_THREAD_SCOPE_DEVICE) < parts) __nanosleep(40);
+        __threadfence();
+        return int64_t(__nv_atomic_load_n(&sum->word[0], __NV_ATOMIC_RELAXED, __NV_THREAD_SCOPE_DEVICE));
+    }
+    __device__ __forceinline__ void clear() const {
+        desk->unused[0] = desk->unused[1] = 0;
+        sum->clear();
+    }
+};
+
+// The next one of N places.
+template <int N> __device__ __forceinline__ int next_of(int place) { return place + 1 < N ? place + 1 : 0; }
+
+template <class E, class F, int HOW, uint64_t SAME, int THREADS, int WIDTH, int UNROLL, int AHEAD, int LOADING>
+__global__ void __launch_bounds__(THREADS + 32, 1) kept_ahead(const __grid_constant__ Words<At<E, F, Nothing>::ALL + OWN_WORDS> words) {
+    typedef At<E, F, Nothing> A;
+    constexpr int WARPS = THREADS / 32, ROWS = WIDTH * UNROLL, STAGES = AHEAD + LOADING, OF_WARP = 32 * ROWS, TILE = THREADS * ROWS, DRAWN = 16;
+    typedef Segments<E, F, HOW, SAME, WARPS, WIDTH, ROWS, STAGES, LOADING> S;
+    typedef typename S::Kept Kept;
+    // In the upper bits of `arrived`: how many warps have counted.
+    constexpr uint32_t WARP_COUNTED = 1u << 24;
+    static_assert(WARPS <= 32 && TILE < 1 << 24 && STAGES < DRAWN, "a lane for each warp, counts beside arrivals, tiles by the low bits of a number");
+    SHARED_DYNAMIC(uint4, dynamic);
+    // By the number of the block's tile: which one it is.
+    SHARED(uint32_t, drawn, [DRAWN]);
+    // By its place among the stages: what its warps keep; what those that have counted keep.
+    SHARED(uint32_t, of_warps, [STAGES][WARPS]);
+    SHARED(uint32_t, arrived, [STAGES]);
+    // The place in the tile behind the last one that is kept, of its warps and of those that have counted.
+    SHARED(uint32_t, lasts_of_warps, [STAGES][WARPS]);
+    SHARED(uint32_t, last_of_tile, [STAGES]);
+    // By the last bit of its number: what all tiles before keep.
+    SHARED(Seen, before_tile, [2]);
+    SHARED(bool, is_last, [1]);
+    const int lane = threadIdx.x % 32, warp = int(of_all_lanes(threadIdx.x / 32));
+    const bool is_worker = warp < WARPS;
+    const S segments = {reinterpret_cast<unsigned char *>(dynamic), warp};
+    const uint64_t *word = words.word, *own = word + A::ALL;
+    const int64_t count = int64_t(word[COUNT]), shift = int64_t(word[SHIFT]);
+    const uint32_t tiles = uint32_t(word[TILES]);
+    Desk *desk = reinterpret_cast<Desk *>(word[SCRATCH]);
+    Slot<uint32_t> *of_tiles = reinterpret_cast<Slot<uint32_t> *>(word[SCRATCH] + sizeof(Desk));
+    const Counting<E, F, HOW, THREADS, WIDTH> counting = {desk, of_tiles + tiles};
+    SHARED(int64_t, kept_of_all, [1]);
+    // There are little more than four groups of slots between a block's tiles on an H200.
+    constexpr int AT_ONCE = 5;
+    Seen seen = {0, -1};
+    uint32_t looked = 0;
+
+    // The warp's first value of a tile; those that exist are from `first` to before `end`.
+    const auto start_of = [&](uint32_t tile) { return int64_t(tile) * TILE - shift + warp * OF_WARP; };
+    const auto first_of = [&](int64_t start) { return start >= 0 ? 0 : start > -OF_WARP ? int(-start) : OF_WARP; };
+    const auto end_of = [&](int64_t start) { return count - start >= OF_WARP ? OF_WARP : count > start ? int(count - start) : 0; };
+    const auto start_loading = [&](uint32_t tile, int stage) {
+        if (is_worker && tile < tiles) segments.start_copies(word, stage, start_of(tile), count);
+        end_batch_of_copies();
+    };
+
+    if (threadIdx.x < STAGES) arrived[threadIdx.x] = last_of_tile[threadIdx.x] = 0;
+    gpu::wait_for_stream();
+    if constexpr ((HOW & REJECTED) != 0) counting.add(word, drawn);
+    // One behind the other, so that the first tiles of all blocks come before their second ones.
+#pragma unroll 1
+    for (int number = 0; number < LOADING; number++) {
+        if (threadIdx.x == THREADS) drawn[number] = atomicAdd(&desk->drawn, 1u);
+        __syncthreads();
+        if (number < LOADING - 1) start_loading(drawn[number], number);
+    }
+
+    // Tile `number` is written while tile `number + AHEAD` is counted and the last one of STAGES is on its way.
+    int written = STAGES - AHEAD, coming = 0, loading = LOADING - 1;
+#pragma unroll 1
+    for (int number = -AHEAD;; number++, written = next_of<STAGES>(written), coming = next_of<STAGES>(coming), loading = next_of<STAGES>(loading)) {
+        wait_for_copies<LOADING - 2>();
+        __syncthreads();
+        const uint32_t written_tile = number >= 0 ? of_all_lanes(drawn[uint32_t(number) % DRAWN]) : 0;
+        const uint32_t coming_tile = of_all_lanes(drawn[uint32_t(number + AHEAD) % DRAWN]);
+        if (written_tile >= tiles) break;
+        start_loading(of_all_lanes(drawn[uint32_t(number + STAGES - 1) % DRAWN]), loading);
+
+        if (!is_worker) {
+            if (lane == 0) arrived[next_of<STAGES>(coming)] = last_of_tile[next_of<STAGES>(coming)] = 0;
+            uint32_t ticket = 0;
+            if (lane == 0) ticket = atomicAdd(&desk->drawn, 1u);
+            if ((HOW & REJECTED) != 0 && number == -1) {
+                const int64_t all = counting.wait(word);
+                if (lane == 0) kept_of_all[0] = all;
+            }
+            const uint32_t next = number + 1 >= 0 ? drawn[uint32_t(number + 1) % DRAWN] : tiles;
+            if (next < tiles) {
+                for (; looked < next; looked = next - looked < 32 * AT_ONCE ? next : looked + 32 * AT_ONCE) {
+                    seen.add(look_at_tiles<HOW, TILE, AT_ONCE>(of_tiles, looked, next, shift));
+                }
+                if (lane == 0) before_tile[(number + 1) & 1] = seen;
+            }
+            if (lane == 0) drawn[uint32_t(number + STAGES) % DRAWN] = ticket;
+            continue;
+        }
+
+        if (coming_tile < tiles) {
+            const int64_t start = start_of(coming_tile);
+            typename Wide<ROWS, typename E::Leaves>::type of_e;
+            typename Wide<ROWS, typename F::Leaves>::type of_f;
+            segments.template read<E, A, A::E_LEAVES, ROWS>(word, coming, lane, start + lane, of_e);
+            segments.template read<F, A, A::F_LEAVES, ROWS>(word, coming, lane, start + lane, of_f);
+            take_same<SAME>(of_e, of_f);
+            const auto heads = values_of<F, ROWS>(word + A::F_SCALARS, word + A::F_EXTRA, of_f);
+            // By row, whose lanes' values are kept.
+            uint32_t votes[ROWS];
+            if constexpr ((HOW & KEYS) != 0) {
+                typename Wide<1, typename F::Leaves>::type of_before;
+                segments.template read<F, A, A::F_LEAVES, 1>(word, coming, -1, start - 1, of_before);
+                auto earlier = values_of<F, 1>(word + A::F_SCALARS, word + A::F_EXTRA, of_before).lane[0];
+#pragma unroll
+                for (int u = 0; u < ROWS; u++) {
+                    // The lanes' neighbours; lane 0 has the last one of the row for the next.
+                    const auto neighbour = shuffled(heads.lane[u], (lane + 31) % 32);
+                    if (lane > 0) earlier = neighbour;
+                    votes[u] = __ballot_sync(0xffffffffu, heads.lane[u] != earlier);
+                    earlier = neighbour;
+                }
+            } else {
+#pragma unroll
+                for (int u = 0; u < ROWS; u++) votes[u] = __ballot_sync(0xffffffffu, bool(heads.lane[u]));
+            }
+            int first = 0, end = OF_WARP;
+            if (start <= 0 || start + OF_WARP > count) {
+                first = first_of(start);
+                end = end_of(start);
+#pragma unroll
+                for (int u = 0; u < ROWS; u++) {
+                    if ((HOW & KEYS) != 0 && u * 32 <= -start && u * 32 + 32 > -start) votes[u] |= 1u << uint32_t(-start) % 32;
+                    votes[u] &= __ballot_sync(0xffffffffu, u * 32 + lane >= first && u * 32 + lane < end);
+                }
+            }
+            Pack<Kept, ROWS> values;
+            if constexpr ((HOW & VALUES) != 0) {
+                const auto moved = [&] {
+                    if constexpr ((HOW & KEYS) != 0) {
+                        return heads;
+                    } else {
+                        return values_of<E, ROWS>(word + A::E_SCALARS, word + A::E_EXTRA, of_e);
+                    }
+                }();
+#pragma unroll
+                for (int u = 0; u < ROWS; u++) values.lane[u] = Kept(moved.lane[u]);
+            }
+            // All have read what is overwritten now.
+            __syncwarp();
+            const uint32_t lane_bit = 1u << lane;
+            uint32_t of_warp = 0;
+            if constexpr ((HOW & REJECTED) != 0) {
+#pragma unroll
+                for (int u = 0; u < ROWS; u++) of_warp += uint32_t(__popc(votes[u]));
+            }
+            Kept *to = segments.kept(coming);
+            uint16_t *places = segments.places(coming);
+            uint32_t before = 0;
+#pragma unroll
+            for (int u = 0; u < ROWS; u++) {
+                const uint32_t at = before + uint32_t(__popc(votes[u] & (lane_bit - 1)));
+                if ((votes[u] & lane_bit) != 0) {
+                    if constexpr ((HOW & VALUES) != 0) to[at] = values.lane[u];
+                    if constexpr ((HOW & PLACES) != 0) places[at] = uint16_t(warp * OF_WARP + u * 32 + lane);
+                } else if constexpr ((HOW & REJECTED) != 0) {
+                    const int place = u * 32 + lane;
+                    if (place >= first && place < end) to[of_warp + uint32_t(place - first) - at] = values.lane[u];
+                }
+                before += uint32_t(__popc(votes[u]));
+            }
+            if (lane == 0) {
+                of_warps[coming][warp] = before;
+                uint32_t last = 0;
+                if constexpr ((HOW & LENGTHS) != 0) {
+#pragma unroll
+                    for (int u = 0; u < ROWS; u++) last = votes[u] != 0 ? uint32_t(warp * OF_WARP + u * 32 + 32 - __clz(int(votes[u]))) : last;
+                    lasts_of_warps[coming][warp] = last;
+                    atomicMax(&last_of_tile[coming], last);
+                    __threadfence_block();
+                }
+                const uint32_t earlier = atomicAdd(&arrived[coming], WARP_COUNTED + before);
+                if (earlier / WARP_COUNTED == WARPS - 1) {
+                    if constexpr ((HOW & LENGTHS) != 0) {
+                        __threadfence_block();
+                        last = *static_cast<volatile uint32_t *>(&last_of_tile[coming]);
+                    }
+                    of_tiles[coming_tile].put(handed_on<HOW>(earlier % WARP_COUNTED + before, last > 0 ? last - 1 : 0));
+                }
+            }
+            __syncwarp();
+        }
+
+        if (number >= 0) {
+            const uint32_t of_lane = lane < WARPS ? of_warps[written][lane < WARPS ? lane : 0] : 0, of_warp = __shfl_sync(0xffffffffu, of_lane, warp);
+            const int64_t before = before_tile[number & 1].kept + __reduce_add_sync(0xffffffffu, lane < warp ? of_lane : 0u);
+            if constexpr ((HOW & VALUES) != 0) {
+                const Kept *from = segments.kept(written);
+                Kept *to = reinterpret_cast<Kept *>(word[TARGET]);
+                write_side_by_side(to + before, of_warp, [&](int at) { return from[at]; });
+                if constexpr ((HOW & REJECTED) != 0) {
+                    const int64_t start = start_of(written_tile), all = kept_of_all[0];
+                    const int exist = end_of(start) - first_of(start);
+                    // As many are rejected before the warp's as there are before it and are not kept.
+                    write_side_by_side(to + all + (start > 0 ? start : 0) - before, exist > 0 ? uint32_t(exist) - of_warp : 0,
+                                       [&](int at) { return from[of_warp + at]; });
+                }
+            }
+            if constexpr ((HOW & PLACES) != 0) {
+                const uint16_t *from = segments.places(written);
+                const int64_t origin = int64_t(written_tile) * TILE - shift;
+                int64_t *to = reinterpret_cast<int64_t *>(S::BESIDE ? own[PLACES_AT] : word[TARGET]);
+                write_side_by_side(to + before, of_warp, [&](int at) { return origin + from[at]; });
+                if constexpr ((HOW & LENGTHS) != 0) {
+                    // The last one that is kept before the warp's values.
+                    const uint32_t last = __reduce_max_sync(0xffffffffu, lane < warp ? lasts_of_warps[written][lane < WARPS ? lane : 0] : 0u);
+                    const int64_t earlier = last > 0 ? origin + last - 1 : before_tile[number & 1].last;
+                    // Each that is kept ends the run of the one before it; the first of all ends none.
+                    int64_t *lengths = reinterpret_cast<int64_t *>(own[LENGTHS_AT]) + before - 1;
+                    const int none = before == 0 ? 1 : 0;
+                    const auto length = [&](int at) { return origin + from[at + none] - (at + none > 0 ? origin + from[at + none - 1] : earlier); };
+                    if (of_warp > 0) write_side_by_side(lengths + none, of_warp - none, length);
+                    if (written_tile == tiles - 1 && warp == WARPS - 1 && lane == 0) {
+                        lengths[of_warp] = count - (of_warp > 0 ? origin + from[of_warp - 1] : earlier);
+                    }
+                }
+            }
+            const bool is_end = written_tile == tiles - 1 && warp == WARPS - 1 && lane == 0;
+            if (is_end) *reinterpret_cast<int64_t *>(own[COUNTED]) = before + of_warp;
+        }
+    }
+    wait_for_copies<0>();
+    gpu::let_next_start();
+
+    // The last block to have looked at slots makes them zero for the next launch.
+    if (threadIdx.x == 0) is_last[0] = arrive(&desk->left) == gridDim.x - 1;
+    __syncthreads();
+    if (!is_last[0]) return;
+#pragma unroll 1
+    for (uint32_t k = threadIdx.x; k < tiles; k += THREADS + 32) of_tiles[k].clear();
+    if (threadIdx.x > 0) return;
+    desk->drawn = desk->left = 0;
+    if constexpr ((HOW & REJECTED) != 0) counting.clear();
+}
+
+} // namespace compact
+} // namespace gpu
