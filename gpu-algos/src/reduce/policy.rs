@@ -51,6 +51,8 @@ impl Policy {
             5..=8 => 2,
             _ => 1,
         };
+        // Values of a byte each have a register to themselves once they are read.
+        let unroll = if bytes == 1 { unroll.min(4) } else { unroll };
         if along_kept {
             let threads = 256; // tune gpu-algos.columns_threads: 128 256 512; reduce-axis0/.*/gpu-algos/device
             // A state for each place of a pack.

@@ -469,7 +469,7 @@ pub fn many_kept_around_tiles(device: &Device) -> Outcome {
 
 pub fn many_kept_with_flags_at_every_position(device: &Device) -> Outcome {
     let n = many(device)? + 4097;
-    for tile in [4096, 8192, 16384] {
+    for tile in [6144, 8192, 12288] {
         let tiles = n / tile;
         let mask = Array1::from_shape_fn(n, |i| i % tile % tiles == i / tile % tiles);
         let x = Array1::from_shape_fn(n, |i| i as f32);
