@@ -18,6 +18,7 @@ mod reductions_large;
 mod reductions_random;
 mod reductions_streams;
 mod scans;
+mod scans_large;
 
 const NEEDS_A_GPU: &str = "the emulated device has not the memory, nor the time";
 
@@ -47,6 +48,7 @@ fn main() -> ExitCode {
         .group("elementwise", device.clone(), "GPU_TESTS", kernels_elementwise::TESTS)
         .group("counts", emulated(), require, kernels_elementwise::COUNTS)
         .group("large", gpu.clone(), if on_gpu { "GPU_TESTS" } else { "" }, reductions_large::TESTS)
+        .group("large", gpu.clone(), if on_gpu { "GPU_TESTS" } else { "" }, scans_large::TESTS)
         .group("large", gpu.clone(), if on_gpu { "GPU_TESTS" } else { "" }, kernels_scan::LARGE)
         .group("large", gpu, if on_gpu { "GPU_TESTS" } else { "" }, kernels_elementwise::LARGE)
         .cases("failures", emulated(), require, failures::cases())
