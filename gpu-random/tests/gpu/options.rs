@@ -1,6 +1,6 @@
 //! Normal numbers have cuRAND's bits only where the compiler contracts multiply-adds and keeps subnormal numbers. (Roots are ours.)
 
-use gpu_driver::{Arch, CHECKED_ARCHS, Instance};
+use gpu_driver::{Arch, Instance};
 use testkit::{Outcome, Test, ensure, tests};
 
 pub const OPTIONS: &[Test<()>] = tests![kernels_are_compiled_as_curand_is, each_of_these_options_matters];
@@ -14,31 +14,12 @@ fn instance(expression: &str) -> Result<Instance, String> {
     found.cloned().ok_or_else(|| format!("no kernel {expression}"))
 }
 
-/// The kernel's instructions; what else is in an image may be the options themselves.
-fn code(instance: &Instance, arch: Arch, options: &[&str]) -> Result<Vec<u8>, String> {
+/// The kernel as PTX: of an architecture that NVRTC does not know it gives that of the newest one below. Images would have the options in them too.
+fn code(instance: &Instance, options: &[&str]) -> Result<String, String> {
     let program = options.iter().fold(instance.program(), |program, &option| program.option(option));
-    let compiled = program.compile(arch).map_err(|error| error.to_string())?;
-    instructions(compiled.image()).ok_or_else(|| format!("no code for {arch}"))
-}
-
-/// The contents of an ELF file's sections `.text.…` (64 bits, little-endian).
-fn instructions(elf: &[u8]) -> Option<Vec<u8>> {
-    let number = |at: usize, bytes: usize| {
-        let bytes = elf.get(at..at + bytes)?;
-        Some(bytes.iter().rev().fold(0, |number, &byte| number << 8 | usize::from(byte)))
-    };
-    let (headers, size, count, names) = (number(40, 8)?, number(58, 2)?, number(60, 2)?, number(62, 2)?);
-    let header = |section: usize| headers + section * size;
-    let names = number(header(names) + 24, 8)?;
-    let mut all = Vec::new();
-    for section in (0..count).map(header) {
-        let name = elf.get(names + number(section, 4)?..)?;
-        if name.starts_with(b".text.") {
-            let start = number(section + 24, 8)?;
-            all.extend_from_slice(elf.get(start..start + number(section + 32, 8)?)?);
-        }
-    }
-    (!all.is_empty()).then_some(all)
+    let compiled = program.compile(Arch::new(9, 9)).map_err(|error| error.to_string())?;
+    let text = String::from_utf8_lossy(compiled.image()).into_owned();
+    text.contains(".entry").then_some(text).ok_or_else(|| "what NVRTC gave is no PTX".to_owned())
 }
 
 const NORMAL: [&str; 2] = ["xorwow_fill<Normal<float>, true>", "xorwow_fill<Normal<double>, true>"];
@@ -46,19 +27,16 @@ const NORMAL: [&str; 2] = ["xorwow_fill<Normal<float>, true>", "xorwow_fill<Norm
 fn kernels_are_compiled_as_curand_is(_: &()) -> Outcome {
     for expression in NORMAL {
         let instance = instance(expression)?;
-        for arch in CHECKED_ARCHS {
-            ensure!(code(&instance, arch, &[])? == code(&instance, arch, &RIGHT)?, "{expression}, {arch}");
-        }
+        ensure!(code(&instance, &[])? == code(&instance, &RIGHT)?, "{expression}");
     }
     Ok(())
 }
 
 fn each_of_these_options_matters(_: &()) -> Outcome {
     let instance = instance(NORMAL[0])?;
-    let arch = Arch::new(9, 0);
-    let right = code(&instance, arch, &[])?;
+    let right = code(&instance, &[])?;
     for wrong in ["--use_fast_math", "--fmad=false", "--ftz=true"] {
-        ensure!(code(&instance, arch, &[wrong])? != right, "{wrong} changes nothing");
+        ensure!(code(&instance, &[wrong])? != right, "{wrong} changes nothing");
     }
     Ok(())
 }
