@@ -83,6 +83,15 @@ impl Stream {
         self.is_capturing_entered(&current)
     }
 
+    /// The number of the capture that the stream is part of, which no other one of the process's time has. None outside.
+    ///
+    /// # Errors
+    /// `Cuda` with `STREAM_CAPTURE_INVALIDATED` where an error has ended the capture; else what the driver reports.
+    pub fn capture_number(&self) -> Result<Option<u64>> {
+        let current = self.device().enter()?;
+        self.device().0.capture_of(self.as_raw(), &current)
+    }
+
     pub(crate) fn is_capturing_entered(&self, _current: &Current) -> Result<bool> {
         let mut status = 0;
         // SAFETY: the pointer is valid for the call, the stream is alive.

@@ -544,6 +544,7 @@ const OTHERS: &[&str] = &[
     "Instance::compile",
     "Module::function",
     "Pending::is_done",
+    "Stream::capture_number",
     "Stream::is_capturing",
     "Stream::is_idle",
     "Stream::new",

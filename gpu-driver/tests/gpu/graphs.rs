@@ -74,7 +74,7 @@ pub fn a_graph_replays_with_changed_inputs(device: &Device) -> Outcome {
 }
 
 fn ensure_capturing(stream: &Stream) -> Result<()> {
-    if stream.is_capturing()? { Ok(()) } else { Err(DriverError::NoDevice) }
+    if stream.is_capturing()? && stream.capture_number()?.is_some() { Ok(()) } else { Err(DriverError::NoDevice) }
 }
 
 /// y1 = y1 + x beside y2 = y2 + x, then y1 += y2; the second on a stream that joins the capture and leaves it.
