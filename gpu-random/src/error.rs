@@ -43,6 +43,14 @@ pub enum RandomError {
         /// Generators of this stream.
         got: u32,
     },
+    /// A position belongs to a stream of another kind of generator.
+    #[error("the position is of a stream of {expected}, this one is of {got}")]
+    PositionKind {
+        /// The kind of the position's stream.
+        expected: &'static str,
+        /// The kind of this stream.
+        got: &'static str,
+    },
     /// Host memory to fill is not one run of elements.
     #[error("an array of the host is filled in its memory's order, and this one's elements do not lie side by side")]
     Gaps,

@@ -26,6 +26,7 @@ pub(crate) struct Piece {
 struct Begun {
     given: u32,
     draws: u32,
+    values: u32,
 }
 
 /// Where a stream is.
@@ -81,7 +82,9 @@ impl Turns {
     pub(crate) fn call(&self, turn: Turn, values: u64) -> Call {
         let mut call = Call { cursor: self.cursor, dropped: 0, skip: 0, turns: 0, complete: 0, draws: turn.draws };
         match self.begun {
-            Some(begun) if turn.shared || begun.draws == turn.draws => call.skip = begun.given,
+            Some(begun) if turn.shared || (begun.draws, begun.values) == (turn.draws, turn.values) => {
+                call.skip = begun.given
+            }
             Some(begun) => {
                 call.dropped = begun.draws;
                 call.cursor = (self.cursor + 1) % self.generators;
@@ -108,7 +111,7 @@ impl Turns {
         self.draw(call.cursor, rest, turn.draws.into());
         self.cursor = ((u64::from(call.cursor) + u64::from(rest)) % generators) as u32;
         let given = ((u128::from(values) + u128::from(call.skip)) % u128::from(turn.values)) as u32;
-        self.begun = (given > 0).then_some(Begun { given, draws: turn.draws });
+        self.begun = (given > 0).then_some(Begun { given, draws: turn.draws, values: turn.values });
     }
 
     /// Lets `count` generators from `first` on, at most all, draw so much.
@@ -156,6 +159,8 @@ mod tests {
     const WORD: Turn = Turn { draws: 1, values: 1, shared: false };
     const PAIR: Turn = Turn { draws: 2, values: 2, shared: false };
     const WIDE_PAIR: Turn = Turn { draws: 4, values: 2, shared: false };
+    const TWO_WORDS: Turn = Turn { draws: 2, values: 1, shared: false };
+    const FOUR_WORDS: Turn = Turn { draws: 4, values: 1, shared: false };
     const BLOCK: Turn = Turn { draws: 1, values: 4, shared: true };
     const BLOCKS: Turn = Turn { draws: 2, values: 4, shared: true };
 
@@ -163,7 +168,8 @@ mod tests {
     struct Slow {
         drawn: Vec<u128>,
         cursor: usize,
-        begun: Option<(u32, u32)>,
+        /// Given, and the turn.
+        begun: Option<(u32, Turn)>,
     }
 
     impl Slow {
@@ -172,13 +178,12 @@ mod tests {
         }
 
         fn take(&mut self, turn: Turn, values: u64) {
-            if let Some((_, draws)) = self.begun.filter(|&(_, draws)| values > 0 && !turn.shared && draws != turn.draws)
-            {
-                self.end(draws);
+            if let Some((_, begun)) = self.begun.filter(|&(_, begun)| values > 0 && !turn.shared && begun != turn) {
+                self.end(begun.draws);
             }
             for _ in 0..values {
                 let given = self.begun.map_or(0, |(given, _)| given) + 1;
-                self.begun = Some((given, turn.draws));
+                self.begun = Some((given, turn));
                 if given == turn.values {
                     self.end(turn.draws);
                 }
@@ -199,6 +204,8 @@ mod tests {
             (7, [WORD, PAIR, WIDE_PAIR]),
             (7, [BLOCK, BLOCKS, BLOCK]),
             (64, [PAIR, WIDE_PAIR, WORD]),
+            (7, [PAIR, TWO_WORDS, WORD]),
+            (7, [WIDE_PAIR, FOUR_WORDS, TWO_WORDS]),
         ] {
             let (mut slow, mut turns) = (Slow::new(generators), Turns::new(generators));
             let mut random = 1_u64;
@@ -207,7 +214,7 @@ mod tests {
                 let turn = kinds[(random >> 40) as usize % 3];
                 let values = (random >> 50) % 40 + 1;
                 let call = turns.call(turn, values);
-                assert!(call.turns - call.complete <= 1);
+                assert!(call.turns - call.complete <= 1 && call.skip < turn.values);
                 turns.advance(&call, turn, values);
                 slow.take(turn, values);
                 assert_eq!(turns.cursor as usize, slow.cursor);

@@ -20,6 +20,9 @@ use crate::{
 const TABLE: usize = 1024 * 5;
 /// Jumps that are kept for later fills.
 const KEPT: usize = 6;
+/// The chains of states.
+const RUNNING: usize = 0;
+const CAPTURED: usize = 1;
 /// Draws that some generators may be ahead of others without a jump of their own.
 const AHEAD: u128 = 64;
 /// Threads of a block of `xorwow_start`, and of `xorwow_fill_any`.
@@ -34,11 +37,11 @@ pub(crate) struct DeviceStates(Option<OnDevice>);
 
 struct OnDevice {
     device: Device,
-    /// Where in the stream `now` is, unless nowhere.
-    step: Option<u64>,
-    now: DeviceVec<u32>,
-    /// What a fill leaves; then the two change places.
-    next: DeviceVec<u32>,
+    /// Those of fills that run, and of fills that are captured: a graph makes its states itself, so that it gives the same numbers at each launch, and a
+    /// stream whose capture came to nothing has lost none.
+    chains: [Chain; 2],
+    /// The capture that the second ones belong to.
+    capture: Option<u64>,
     /// Polynomials that lead to the subsequences, and the seeds where each generator has its own.
     subsequences: DeviceVec<u32>,
     /// How many of them are those of one generator each.
@@ -48,8 +51,19 @@ struct OnDevice {
     jumps: Vec<Jumps>,
 }
 
+/// States that fills hand to each other.
+struct Chain {
+    /// Where in the stream `now` is, unless nowhere.
+    step: Option<u64>,
+    now: DeviceVec<u32>,
+    /// What a fill leaves; then the two change places.
+    next: DeviceVec<u32>,
+}
+
 /// Jumps to chunks.
 struct Jumps {
+    /// Whether a graph may have them, which then stay.
+    in_graph: bool,
     /// Draws between two chunks.
     draws: u128,
     /// Chunks that can be jumped to.
@@ -71,14 +85,21 @@ pub(crate) fn fill<D: Distribution>(
         *slot = Some(OnDevice::new(&queue, seed, turns.generators())?);
     }
     let Some(states) = slot.as_mut() else { return Ok(()) };
-    states.bring(&queue, seed, turns, step)?;
-    if turns.generators() == XorwowRng::GENERATORS {
-        states.curand_order(&queue, call, distribution, out)?;
-    } else {
-        states.any_order(&queue, turns.generators(), call, distribution, out)?;
+    let capture = queue.capture_number()?;
+    let chain = if capture.is_some() { CAPTURED } else { RUNNING };
+    if capture.is_some() && states.capture != capture {
+        states.capture = capture;
+        states.chains[chain].step = None;
     }
-    std::mem::swap(&mut states.now, &mut states.next);
-    states.step = Some(step + 1);
+    states.bring(chain, &queue, seed, turns, step)?;
+    if turns.generators() == XorwowRng::GENERATORS {
+        states.curand_order(chain, &queue, call, distribution, out)?;
+    } else {
+        states.any_order(chain, &queue, turns.generators(), call, distribution, out)?;
+    }
+    let Chain { step: at, now, next } = &mut states.chains[chain];
+    std::mem::swap(now, next);
+    *at = Some(step + 1);
     Ok(())
 }
 
@@ -91,11 +112,13 @@ impl OnDevice {
             Seed::One(_) => &[],
             Seed::Each(seeds) => seeds,
         };
+        let chain = || -> Result<Chain> {
+            Ok(Chain { step: None, now: DeviceVec::zeros(queue, words)?, next: DeviceVec::zeros(queue, words)? })
+        };
         Ok(Self {
             device: queue.device().clone(),
-            step: None,
-            now: DeviceVec::zeros(queue, words)?,
-            next: DeviceVec::zeros(queue, words)?,
+            chains: [chain()?, chain()?],
+            capture: None,
             subsequences: DeviceVec::from_slice(queue, &jumps)?,
             own,
             seeds: DeviceVec::from_slice(queue, seeds)?,
@@ -103,12 +126,13 @@ impl OnDevice {
         })
     }
 
-    /// Makes the states those of this place of the stream.
-    fn bring(&mut self, queue: &Queue, seed: &Seed, turns: &Turns, step: u64) -> Result<()> {
-        if self.step == Some(step) {
+    /// Makes a chain's states those of this place of the stream.
+    fn bring(&mut self, chain: usize, queue: &Queue, seed: &Seed, turns: &Turns, step: u64) -> Result<()> {
+        let chain = &mut self.chains[chain];
+        if chain.step == Some(step) {
             return Ok(());
         }
-        self.step = None;
+        chain.step = None;
         // Two pieces at most, the first somewhat ahead, are what fills of one kind leave.
         let (draws, split, more) = match *turns.pieces() {
             [all] => (all.draws, 0, 0),
@@ -116,8 +140,8 @@ impl OnDevice {
                 (others.draws, others.from, (ahead.draws - others.draws) as u32)
             }
             _ => {
-                self.now.copy_from_slice(&start::states(seed, turns))?;
-                self.step = Some(step);
+                chain.now.copy_from_slice(&start::states(seed, turns))?;
+                chain.step = Some(step);
                 return Ok(());
             }
         };
@@ -137,7 +161,7 @@ impl OnDevice {
             seeds.2,
             seeds.3,
             self.own,
-            self.now.output(),
+            chain.now.output(),
             generators,
             d0,
             d1,
@@ -151,12 +175,13 @@ impl OnDevice {
         // SAFETY: a thread for each generator, of which each has six words in `now`, a polynomial in `subsequences`, which has `own` and one for
         // each `own` generators, and a seed where `each` says so.
         unsafe { kernel.launch(u64::from(generators).div_ceil(THREADS) as u32, arguments, queue)? };
-        self.step = Some(step);
+        chain.step = Some(step);
         Ok(())
     }
 
     fn curand_order<D: Distribution>(
         &mut self,
+        chain: usize,
         queue: &Queue,
         call: Call,
         distribution: D,
@@ -165,22 +190,14 @@ impl OnDevice {
         let generators = u64::from(XorwowRng::GENERATORS);
         let n = out.len() as u64;
         let rows = call.complete / generators;
-        let exact = D::VALUES == 1 || (call.skip == 0 && call.turns == call.complete && out.as_raw() % 16 == 0);
+        let is_whole = call.skip == 0 && call.turns == call.complete;
+        let exact = is_whole && (D::VALUES == 1 || out.as_raw() % 16 == 0);
         if let Some(parts) = policy::few::<D>(rows).filter(|_| exact && call.dropped == 0) {
             let [a, b, c] = distribution.parameters();
             let (turns, part_rows) = (call.turns as u32, parts.rows as u32);
-            let arguments = (
-                self.now.input(),
-                self.next.output(),
-                out.output(),
-                turns,
-                call.cursor,
-                part_rows,
-                parts.count,
-                a,
-                b,
-                c,
-            );
+            let Chain { now, next, .. } = &mut self.chains[chain];
+            let arguments =
+                (now.input(), next.output(), out.output(), turns, call.cursor, part_rows, parts.count, a, b, c);
             let kernel = KERNELS.kernel::<FillFew<D>>(queue.device(), &())?;
             // SAFETY: 64 blocks to a part; `now` and `next` have six words for each of 4096 generators; `out` has what so many turns give, and is
             // aligned to a turn where it gives two values; all parts but the last are of whole rows.
@@ -188,13 +205,14 @@ impl OnDevice {
             return Ok(());
         }
         let chunks = policy::curand_order::<D>(rows);
-        let at = self.jumps(queue, chunks, D::WORDS, JumpKind::Tables)?;
+        let at = self.jumps(chain, queue, chunks, D::WORDS, JumpKind::Tables)?;
+        let Chain { now, next, .. } = &mut self.chains[chain];
         let [a, b, c] = distribution.parameters();
         let tables = self.jumps[at].data.input();
         let counts = (call.turns, call.complete, call.cursor, call.skip, call.dropped, chunks.rows, chunks.count);
         let arguments = (
-            self.now.input(),
-            self.next.output(),
+            now.input(),
+            next.output(),
             tables,
             out.output(),
             n,
@@ -218,6 +236,7 @@ impl OnDevice {
 
     fn any_order<D: Distribution>(
         &mut self,
+        chain: usize,
         queue: &Queue,
         generators: u32,
         call: Call,
@@ -226,13 +245,14 @@ impl OnDevice {
     ) -> Result<()> {
         let n = out.len() as u64;
         let chunks = policy::any_order(call.complete / u64::from(generators), generators);
-        let at = self.jumps(queue, chunks, D::WORDS, JumpKind::Polynomials)?;
+        let at = self.jumps(chain, queue, chunks, D::WORDS, JumpKind::Polynomials)?;
+        let Chain { now, next, .. } = &mut self.chains[chain];
         let [a, b, c] = distribution.parameters();
         let jumps = self.jumps[at].data.input();
         let counts = (call.turns, call.complete, call.cursor, call.skip, call.dropped, chunks.rows);
         let arguments = (
-            self.now.input(),
-            self.next.output(),
+            now.input(),
+            next.output(),
             jumps,
             out.output(),
             n,
@@ -257,17 +277,22 @@ impl OnDevice {
     }
 
     /// Where the jumps to chunks are, made now unless they are kept.
-    fn jumps(&mut self, queue: &Queue, chunks: Chunks, words: usize, kind: JumpKind) -> Result<usize> {
+    fn jumps(&mut self, chain: usize, queue: &Queue, chunks: Chunks, words: usize, kind: JumpKind) -> Result<usize> {
         let draws = u128::from(chunks.rows) * words as u128;
         let known = self.jumps.iter().position(|known| {
             chunks.count == 1 && kind == JumpKind::Tables || known.draws == draws && known.chunks >= chunks.count
         });
-        let jumps = match known {
+        let mut jumps = match known {
             Some(at) => self.jumps.remove(at),
-            None => Jumps { draws, chunks: chunks.count, data: kind.make(queue, draws, chunks.count)? },
+            None => {
+                Jumps { in_graph: false, draws, chunks: chunks.count, data: kind.make(queue, draws, chunks.count)? }
+            }
         };
-        if self.jumps.len() == KEPT {
-            self.jumps.remove(0);
+        jumps.in_graph |= chain == CAPTURED;
+        if self.jumps.iter().filter(|jumps| !jumps.in_graph).count() >= KEPT
+            && let Some(oldest) = self.jumps.iter().position(|jumps| !jumps.in_graph)
+        {
+            self.jumps.remove(oldest);
         }
         self.jumps.push(jumps);
         Ok(self.jumps.len() - 1)

@@ -19,11 +19,13 @@ use crate::{Order, RandomError, Result, recipe::Recipe, turns::Turns};
 ///
 /// # Cost
 /// A fill of device memory is one launch and returns at once. The first one on a device, and the first after the stream was moved, makes the
-/// states by another launch.
+/// states by another launch. Philox with other generators than cuRAND's, with a seed for each, or after calls of many kinds sends what it needs
+/// to know to the device first, and waits for that.
 ///
 /// # Graphs
-/// A fill that is captured gives the same numbers at each launch of the graph, those of its place in the stream. One fill before the capture
-/// makes the states; with XORWOW these are the graph's from then on: launch it before the stream is used again, or use a clone.
+/// A fill into memory of the captured stream is captured with it, and gives the same numbers at each launch of the graph: those of its place in the
+/// stream, which goes on behind it. A fill of the same kind and length ahead of the capture makes what a capture cannot; with XORWOW the graph's
+/// first fill makes the states anew. Launches of graphs with fills of one stream of numbers must not overlap.
 pub struct Generator<R: Recipe> {
     pub(crate) seed: Seed,
     pub(crate) turns: Turns,
@@ -42,7 +44,10 @@ pub(crate) enum Seed {
 
 /// Where a stream is: a checkpoint, from [`Generator::position`].
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Position(Turns);
+pub struct Position {
+    turns: Turns,
+    of: &'static str,
+}
 
 impl<R: Recipe> Generator<R> {
     /// The stream of a seed, in cuRAND's order, at its start.
@@ -109,19 +114,22 @@ impl<R: Recipe> Generator<R> {
 
     /// Where the stream is.
     pub fn position(&self) -> Position {
-        Position(self.turns.clone())
+        Position { turns: self.turns.clone(), of: R::NAME }
     }
 
-    /// Goes to a position of this stream, or of another one with as many generators.
+    /// Goes to a position of this stream, or of another one of this kind with as many generators.
     ///
     /// # Errors
-    /// `Position` for one with another number of generators.
+    /// `PositionKind` for one of another kind of generator, `Position` for one with another number of them.
     pub fn set_position(&mut self, position: &Position) -> Result<()> {
-        let (expected, got) = (position.0.generators(), self.turns.generators());
+        if position.of != R::NAME {
+            return Err(RandomError::PositionKind { expected: position.of, got: R::NAME });
+        }
+        let (expected, got) = (position.turns.generators(), self.turns.generators());
         if expected != got {
             return Err(RandomError::Position { expected, got });
         }
-        self.turns = position.0.clone();
+        self.turns = position.turns.clone();
         self.step += 1;
         Ok(())
     }

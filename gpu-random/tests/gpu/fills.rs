@@ -228,6 +228,31 @@ pub fn parts_of_arrays_are_filled(device: &Device) -> Outcome {
     Ok(())
 }
 
+/// An odd normal number is left over where its pair's words are as many as those of the next kind's value.
+pub fn odd_normal_numbers_before_other_kinds(device: &Device) -> Outcome {
+    for n in [1, 5, 4095, 4096 * 200 - 1] {
+        let (mut of_host, mut of_device) = (Xorwow::new(3), Xorwow::new(3));
+        let (mut pairs, mut on_device) = (vec![0.0_f32; n], DeviceVec::<f32>::zeros(&device.stream(), n)?);
+        of_host.fill_normal(&mut pairs)?;
+        of_device.fill_normal(&mut on_device)?;
+        let mut want = vec![0.0_f64; n + 1];
+        of_host.fill_uniform(&mut want)?;
+        // Behind the end nothing is written.
+        let mut out = DeviceVec::from_slice(&device.stream(), &vec![-1.0_f64; n + 9])?;
+        of_device.fill_uniform(out.slice_mut(..n + 1)?)?;
+        let got = out.to_vec()?;
+        ensure!(got[..n + 1] == want[..] && got[n + 1..] == [-1.0; 8], "{n}");
+        let (mut pairs, mut on_device) = (vec![0.0_f64; n], DeviceVec::<f64>::zeros(&device.stream(), n)?);
+        of_host.fill_normal(&mut pairs)?;
+        of_device.fill_normal(&mut on_device)?;
+        let (mut want, mut out) = (vec![0_u64; n], DeviceVec::<u64>::zeros(&device.stream(), n)?);
+        of_host.fill_range(&mut want, 0..1 << 60)?;
+        of_device.fill_range(&mut out, 0..1 << 60)?;
+        ensure!(out.to_vec()? == want && of_host == of_device, "{n}");
+    }
+    Ok(())
+}
+
 /// A graph of fills does at each launch what its calls would have done.
 pub fn fills_are_captured(device: &Device) -> Outcome {
     fn captured<R: Recipe>(device: &Device) -> Outcome {
@@ -235,6 +260,7 @@ pub fn fills_are_captured(device: &Device) -> Outcome {
         let stream = Stream::new(device)?;
         let mut rng = Generator::<R>::new(8);
         let mut out = [DeviceVec::<f32>::zeros(&stream, 5000)?, DeviceVec::zeros(&stream, 5000)?];
+        let mut next = DeviceVec::<f32>::zeros(&stream, 5000)?;
         rng.fill_normal(&mut out[0])?;
         let (graph, ()) = stream.capture(|| -> Result<()> {
             rng.fill_normal(&mut out[0])?;
@@ -242,11 +268,30 @@ pub fn fills_are_captured(device: &Device) -> Outcome {
         })?;
         let mut want = vec![0.0_f32; 15_000];
         Generator::<R>::new(8).fill_normal(&mut want)?;
-        // SAFETY: the arrays and the stream's states are alive, and nothing else uses them.
-        unsafe { graph.launch(&stream)? };
-        for (out, want) in out.iter().zip(want[5000..].chunks(5000)) {
-            ensure!(out.to_vec()?.iter().zip(want).all(|(got, &want)| got.near(want)));
+        // Before the first launch, between two, and behind a fill of the stream itself, which goes on after those of the graph.
+        for launch in 0..3 {
+            // SAFETY: the arrays and the stream's states are alive, and nothing else uses them.
+            unsafe { graph.launch(&stream)? };
+            for (out, want) in out.iter().zip(want[5000..].chunks(5000)) {
+                ensure!(out.to_vec()?.iter().zip(want).all(|(got, &want)| got.near(want)), "launch {launch}");
+            }
+            if launch == 1 {
+                rng.fill_normal(&mut next)?;
+            }
         }
+        let mut all = vec![0.0_f32; 20_000];
+        Generator::<R>::new(8).fill_normal(&mut all)?;
+        ensure!(next.to_vec()?.iter().zip(&all[15_000..]).all(|(got, &want)| got.near(want)));
+        // What was captured and came to nothing has moved the stream on, and nothing else.
+        let failed = stream.capture(|| -> Result<()> {
+            rng.fill_normal(&mut next)?;
+            Err(gpu_random::RandomError::Gaps)
+        });
+        ensure!(failed.is_err());
+        rng.fill_normal(&mut next)?;
+        let mut all = vec![0.0_f32; 30_000];
+        Generator::<R>::new(8).fill_normal(&mut all)?;
+        ensure!(next.to_vec()?.iter().zip(&all[25_000..]).all(|(got, &want)| got.near(want)));
         Ok(())
     }
     captured::<XorwowRng>(device)?;

@@ -25,6 +25,7 @@ fn main() -> ExitCode {
         any_number_of_generators,
         parts_of_arrays_are_filled,
         streams_move_between_places,
+        odd_normal_numbers_before_other_kinds,
         fills_are_captured,
         generators_in_kernels_are_those_of_the_host,
         generators_in_kernels_are_those_of_curand,

@@ -48,6 +48,17 @@ fn orders_without_generators_or_with_too_many() {
 }
 
 #[test]
+fn positions_of_other_streams() {
+    let (mut xorwow, philox) = (Xorwow::new(1), Philox::new(1).with_order(Order::Generators(4096)).expect("a few"));
+    let outcome = xorwow.set_position(&philox.position());
+    assert!(matches!(outcome, Err(RandomError::PositionKind { got: "XORWOW", .. })), "{outcome:?}");
+    let three = Xorwow::new(1).with_order(Order::Generators(3)).expect("three");
+    let outcome = xorwow.set_position(&three.position());
+    assert!(matches!(outcome, Err(RandomError::Position { expected: 3, got: 4096 })), "{outcome:?}");
+    assert!(xorwow == Xorwow::new(1));
+}
+
+#[test]
 fn arrays_with_gaps() {
     let mut array = Array2::<u32>::zeros((4, 4));
     let outcome = Philox::new(1).fill_bits(&mut array.slice_mut(s![.., 1..3]));
