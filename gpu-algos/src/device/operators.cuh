@@ -316,7 +316,9 @@ template <class V, bool IGNORE> struct WithMoments {
     static __device__ __forceinline__ State settle(const Local &local) {
         if (local.count == 0) return {0, 0, 0, 0};
         const double count = double(local.count), mean = over_count(local.sum, count);
-        const double squares = local.squares - local.sum * mean;
+        // Values so far apart that squares overflow have an infinite variance; infinite ones have none.
+        const bool overflows = local.squares > 1.7976931348623157e308 && fabs(local.sum) <= 1.7976931348623157e308;
+        const double squares = overflows ? local.squares : local.squares - local.sum * mean;
         return {count, local.origin, mean, squares < 0 ? 0 : squares};
     }
     // Without a branch, so that nobody waits for one side and then for the other.
@@ -359,7 +361,7 @@ struct Squares {
 };
 struct NormL2 : Plain<Squares> {
     static constexpr bool LANES = false;
-    static constexpr double BELOW = 0x1p-500, ABOVE = 0x1p500, UP = 0x1p600, DOWN = 0x1p-600;
+    static constexpr double BELOW = 0x1p-480, ABOVE = 0x1p480, UP = 0x1p600, DOWN = 0x1p-600;
     static __device__ __forceinline__ Squares neutral() { return {0, 0, 0}; }
     static __device__ __forceinline__ void take(Squares &sums, double x, int64_t) {
         const double size = fabs(x);

@@ -86,10 +86,7 @@ pub(crate) fn reduce_custom(
 /// Makes the kernel of [`reduce_custom`] ahead.
 pub(crate) fn compile_custom(source: &impl Source, operator: &Arc<Custom>, device: &Device) -> Result<()> {
     let operator = custom(operator);
-    let mut policy = Policy::of(&source.leaves(), &operator, false);
-    if operator.is_for_all() {
-        policy.form = Form::All;
-    }
+    let policy = Policy::of(&source.leaves(), &operator, false);
     kernel(source, &operator, &policy, device).map(drop)
 }
 

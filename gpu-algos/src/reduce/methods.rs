@@ -160,7 +160,8 @@ reductions! {
     fn std(ddof: u32) -> <Self::Elem as Summable>::Mean where Summable, Kind::Deviation { result: mean::<Self::Elem>(), ddof }, false;
     /// The standard deviation of what is not NaN.
     fn nanstd(ddof: u32) -> <Self::Elem as Summable>::Mean where Summable, Kind::Deviation { result: mean::<Self::Elem>(), ddof }, true;
-    /// The mean and the variance, in one pass. Where a value is infinite the variance is NaN, and the mean NaN or infinite.
+    /// The mean and the variance, in one pass. Where a value is infinite the variance is NaN, and the mean NaN or infinite; values so far apart that
+    /// the square of their distance is beyond f64 have an infinite variance.
     fn mean_var(ddof: u32) -> Pair<<Self::Elem as Summable>::Mean, <Self::Elem as Summable>::Mean> where Summable, Kind::MeanVariance { result: mean::<Self::Elem>(), ddof }, false;
     /// The mean and the variance of what is not NaN; where a value is infinite the variance is NaN, and the mean NaN or infinite.
     fn nanmean_var(ddof: u32) -> Pair<<Self::Elem as Summable>::Mean, <Self::Elem as Summable>::Mean> where Summable, Kind::MeanVariance { result: mean::<Self::Elem>(), ddof }, true;

@@ -192,9 +192,10 @@ impl Operator {
         !matches!(&self.kind, Kind::Custom(custom) if !custom.commutative)
     }
 
-    /// Whether the kernel `all` serves it. With large states it has not the registers for two blocks to a multiprocessor.
+    /// Whether the kernel `all` serves it. With large states it has not the registers for two blocks to a multiprocessor; and it joins states before it knows
+    /// that they are there, which a user's text need not bear.
     pub(crate) fn is_for_all(&self) -> bool {
-        self.is_commutative() && !self.is_large()
+        !matches!(self.kind, Kind::Custom(_)) && self.is_commutative() && !self.is_large()
     }
 
     /// Whether places matter.

@@ -233,6 +233,11 @@ pub fn means_and_deviations(device: &Device) -> Outcome {
     let x = GpuArray::from_ndarray(device, &Array1::from(vec![1f32, f32::NAN, 3.0]))?;
     ensure_eq!((x.nanvar(0).get()?, x.nanstd(1).get()?), (1.0, 2f32.sqrt()));
     ensure!(x.var(0).get()?.is_nan());
+    let apart = GpuArray::from_ndarray(device, &Array1::from(vec![1e200f64, -1e200]))?;
+    let (mean, var) = apart.mean_var(0).get()?;
+    ensure!(mean.abs() < 1e185 && var == f64::INFINITY, "{mean} {var}");
+    let infinite = GpuArray::from_ndarray(device, &Array1::from(vec![1.0, f64::INFINITY]))?;
+    ensure!(infinite.var(0).get()?.is_nan());
     Ok(())
 }
 
@@ -243,6 +248,9 @@ pub fn norms_and_products(device: &Device) -> Outcome {
         let got = (&x * scale).norm_l2().get()?;
         ensure!((got / (5.0 * scale) - 1.0).abs() < 1e-9, "{got}");
     }
+    // As many squares of one size as do not overflow, and their sum would.
+    let one = GpuArray::full(device, 1, 2f64.powi(500))?;
+    ensure_eq!(one.broadcast(1 << 24)?.norm_l2().get()?, 2f64.powi(512));
     let y = GpuArray::from_ndarray(device, &Array1::from(vec![2f32, 0.5, 7.0]))?;
     ensure_eq!((x.dot(&y).get()?, y.norm_l2().get()?), (4.0, 53.25f32.sqrt()));
     let short = GpuArray::<f32, _>::zeros(device, 2)?;
