@@ -40,13 +40,14 @@ fn benches() -> Outcome {
     Ok(())
 }
 
-/// The device tests on the emulated device once more: without access checks, and the device's own tests with checks of
-/// undefined behaviour too. `cargo test` has run them with access checks.
+/// The device tests on the emulated device once more: with blocks that take turns, without access checks, and the device's own tests with checks of
+/// undefined behaviour too. `cargo test` has run them with access checks, block after block.
 pub(crate) fn emulated() -> Outcome {
     let run_with = |checks: &str, arguments: &[&str]| {
         let mut command = cargo(arguments);
         command.env("GPU_DEVICE", "emulated").env("GPU_EMULATED_CHECKS", checks).env("GPU_TESTS", "require");
-        run(&mut command)
+        let blocks = if arguments.contains(&"gpu") { "interleaved" } else { "sequential" };
+        run(command.env("GPU_EMULATED_BLOCKS", blocks))
     };
     run_with("off", &["test", "--workspace", "--test", "gpu", "--", "device::"])?;
     run_with("off", &["test", "--workspace", "--test", "emulated"])?;
