@@ -18,6 +18,7 @@ pub const TESTS: &[Test<Device>] = tests![
     pycuda_struct_reduce,
     pycuda_reduce_out_and_dot,
     places_in_their_order,
+    operators_see_values_of_places_alone,
     wrong_reductions_are_errors,
 ];
 
@@ -77,6 +78,24 @@ pub fn products_of_matrices_keep_their_order(device: &Device) -> Outcome {
         let want = x.iter().fold(ONE, |product, &next| product.times(next));
         let on_device = DeviceVec::from_slice(&device.stream(), &x)?;
         ensure_eq!((n, matrix_product(&on_device)?.to_vec()?), (n, vec![want]));
+    }
+    Ok(())
+}
+
+/// The least common multiple divides by what it is given, which is never 0 here.
+pub fn operators_see_values_of_places_alone(device: &Device) -> Outcome {
+    let gcd =
+        "unsigned gcd(unsigned a, unsigned b) { for (unsigned rest; (rest = a % b) != 0; b = rest) a = b; return b; }";
+    let multiple = || ReductionKernel::<u32>::new("const unsigned *x", "1", "a / gcd(a, b) * b", "x[i]");
+    for multiple in [multiple()?.preamble(gcd), multiple()?.preamble(gcd).commutative()] {
+        for n in lengths(device).into_iter().chain([100_000]) {
+            let x: Vec<u32> = (0..n as u32).map(|i| 1 + i % 7).collect();
+            let on_device = DeviceVec::from_slice(&device.stream(), &x)?;
+            // SAFETY: the texts are an operator of positive numbers in any order and its neutral element.
+            let got = unsafe { multiple.call(&[(&on_device).into()])? }.to_vec()?;
+            let want = [1, 1, 2, 6, 12, 60, 60, 420][n.min(7)];
+            ensure_eq!((n, got), (n, vec![want]));
+        }
     }
     Ok(())
 }
