@@ -37,6 +37,14 @@ pub enum AlgoError {
         /// That of the array.
         got: Vec<usize>,
     },
+    /// Of two arrays to write the second has other strides than the first.
+    #[error("of the arrays that two results are written into the first has strides {expected:?}, the second {got:?}")]
+    OutStrides {
+        /// Those of the first.
+        expected: Vec<isize>,
+        /// Those of the second.
+        got: Vec<isize>,
+    },
     /// The array to write may be too small for the result, whose length only the device knows.
     #[error("there are {needed} values to make room for, the array that they are written into has {got}")]
     Room {

@@ -48,7 +48,7 @@ pub(crate) fn run(
     is_kept: &[bool],
     kept_strides: &[isize],
     targets: &[u64],
-    target_home: Option<&Stream>,
+    target_homes: &[&Stream],
     stream: &Stream,
 ) -> Result<()> {
     let leaves = source.leaves();
@@ -66,7 +66,7 @@ pub(crate) fn run(
     let threads = device.multiprocessors()? as usize * (blocks * policy.threads) as usize;
     let Some(launch) = plan(source, &leaves, &axes, operator, &policy, targets, count, threads)? else { return Ok(()) };
 
-    let homes = unique(source.homes().into_iter().chain(target_home));
+    let homes = unique(source.homes().into_iter().chain(target_homes.iter().copied()));
     // SAFETY: the words are what the kernel's contract asks for, which `plan` made of the axes: every offset lies within the views that leaves and
     // targets were made from, which are borrowed (the targets exclusively) until this call returns and whose homes come before the launch.
     unsafe { launch.enqueue(&kernel, &homes, stream) }
@@ -80,7 +80,7 @@ pub(crate) fn reduce_custom(
     target_home: Option<&Stream>,
     stream: &Stream,
 ) -> Result<()> {
-    run(source, &custom(operator), &[false], &[], &[target], target_home, stream)
+    run(source, &custom(operator), &[false], &[], &[target], target_home.as_slice(), stream)
 }
 
 /// Makes the kernel of [`reduce_custom`] ahead.

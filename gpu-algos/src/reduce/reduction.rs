@@ -2,7 +2,11 @@
 
 use std::{fmt, marker::PhantomData};
 
-use gpu_array::{ArrayError, Element, GpuArray, GpuViewMut, expression::Lowered, gpu_driver::Stream};
+use gpu_array::{
+    ArrayError, Element, GpuArray, GpuViewMut,
+    expression::{Lowered, LoweredTarget},
+    gpu_driver::Stream,
+};
 use ndarray::{Axis, Dimension, Ix0, IxDyn, RemoveAxis};
 use smallvec::{SmallVec, smallvec};
 
@@ -142,7 +146,7 @@ impl<'a, O, D: Dimension, K: Dimension> Reduction<'a, O, D, K> {
         let stream = self.stream(lowered)?;
         let arrays = O::allocate(stream, dim)?;
         let strides = kept_strides(O::strides(&arrays), &kept, self.keeps_axes);
-        run(lowered, &self.operator, &kept, &strides, &O::addresses(&arrays), None, stream)?;
+        run(lowered, &self.operator, &kept, &strides, &O::addresses(&arrays), &[], stream)?;
         Ok(arrays)
     }
 }
@@ -169,14 +173,59 @@ impl<O: Element, D: Dimension, K: Dimension> Reduction<'_, O, D, K> {
         K: 't,
     {
         let mut target = target.into();
-        let (lowered, kept, dim) = self.prepare()?;
-        let target = target.lower_mut()?;
-        if target.shape != dim.slice() {
-            return Err(AlgoError::OutShape { expected: dim.slice().to_vec(), got: target.shape.to_vec() });
+        self.write([target.lower_mut()?])
+    }
+}
+
+impl<A: Element, B: Element, D: Dimension, K: Dimension> Reduction<'_, Pair<A, B>, D, K> {
+    /// Computes both results into existing arrays or views, which have their shape and the same strides. Does not wait.
+    ///
+    /// # Errors
+    /// As [`Reduction::eval`]; `OutShape`; `OutStrides` where the second one's differ from the first one's. The arrays then are as they were, but where streams could
+    /// not be joined behind the launch: they may have been written.
+    ///
+    /// ```no_run
+    /// use gpu_algos::{gpu_array::{GpuArray, gpu_driver::Device}, prelude::*};
+    /// # fn main() -> Result<(), gpu_algos::AlgoError> {
+    /// let device = Device::new(0)?;
+    /// let x = GpuArray::<f32, _>::zeros(&device, (1000, 3))?;
+    /// let (mut means, mut variances) = (GpuArray::<f32, _>::zeros(&device, 3)?, GpuArray::<f32, _>::zeros(&device, 3)?);
+    /// x.mean_var(1).axis(ndarray::Axis(0)).write_into(&mut means, &mut variances)?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn write_into<'t>(
+        &self,
+        first: impl Into<GpuViewMut<'t, A, K>>,
+        second: impl Into<GpuViewMut<'t, B, K>>,
+    ) -> Result<()>
+    where
+        A: 't,
+        B: 't,
+        K: 't,
+    {
+        let (mut first, mut second) = (first.into(), second.into());
+        let (first, second) = (first.lower_mut()?, second.lower_mut()?);
+        let differ = |axis: usize| first.shape[axis] > 1 && first.strides[axis] != second.strides[axis];
+        if first.shape == second.shape && (0..first.shape.len()).any(differ) {
+            return Err(AlgoError::OutStrides { expected: first.strides.to_vec(), got: second.strides.to_vec() });
         }
-        let stream = self.home.as_ref().unwrap_or(target.home);
-        let strides = kept_strides(target.strides, &kept, self.keeps_axes);
-        run(lowered, &self.operator, &kept, &strides, &[target.address], Some(target.home), stream)
+        self.write([first, second])
+    }
+}
+
+impl<O, D: Dimension, K: Dimension> Reduction<'_, O, D, K> {
+    /// Into elements of these targets, of equal strides.
+    fn write<const N: usize>(&self, targets: [LoweredTarget<'_>; N]) -> Result<()> {
+        let (lowered, kept, dim) = self.prepare()?;
+        if let Some(other) = targets.iter().find(|target| target.shape != dim.slice()) {
+            return Err(AlgoError::OutShape { expected: dim.slice().to_vec(), got: other.shape.to_vec() });
+        }
+        let stream = self.home.as_ref().unwrap_or(targets[0].home);
+        let strides = kept_strides(targets[0].strides, &kept, self.keeps_axes);
+        let (addresses, homes) =
+            (targets.each_ref().map(|target| target.address), targets.each_ref().map(|target| target.home));
+        run(lowered, &self.operator, &kept, &strides, &addresses, &homes, stream)
     }
 }
 

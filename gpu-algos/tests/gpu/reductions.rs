@@ -236,6 +236,23 @@ pub fn means_and_deviations(device: &Device) -> Outcome {
     let apart = GpuArray::from_ndarray(device, &Array1::from(vec![1e200f64, -1e200]))?;
     let (mean, var) = apart.mean_var(0).get()?;
     ensure!(mean.abs() < 1e185 && var == f64::INFINITY, "{mean} {var}");
+    // Into arrays and parts of arrays that are there, of one layout.
+    let table = Array2::from_shape_fn((50, 4), |(i, j)| (i * (j + 1)) as f64);
+    let dx = GpuArray::from_ndarray(device, &table)?;
+    let (mut means, mut vars) = (GpuArray::full(device, 8, -1f64)?, GpuArray::full(device, 8, -1f64)?);
+    dx.mean_var(0).axis(Axis(0)).write_into(means.slice_mut(s![..;2])?, vars.slice_mut(s![..;2])?)?;
+    let (mean, var) = dx.mean_var(0).axis(Axis(0)).eval()?;
+    for (got, want) in [(&means, mean), (&vars, var)] {
+        ensure_eq!(got.slice(s![..;2])?.to_ndarray()?, want.to_ndarray()?);
+        ensure_eq!(got.slice(s![1..;2])?.to_ndarray()?, Array1::from_elem(4, -1.0));
+    }
+    let (mut least, mut greatest) = (GpuArray::<f64, _>::zeros(device, ())?, GpuArray::<f64, _>::zeros(device, ())?);
+    dx.min_max().write_into(&mut least, &mut greatest)?;
+    ensure_eq!((least.get()?, greatest.get()?), (0.0, 196.0));
+    let refused = dx.mean_var(0).axis(Axis(0)).write_into(means.slice_mut(s![..4])?, vars.slice_mut(s![..;2])?);
+    ensure!(matches!(refused, Err(AlgoError::OutStrides { .. })), "{refused:?}");
+    let refused = dx.mean_var(0).axis(Axis(0)).write_into(means.slice_mut(s![..4])?, vars.slice_mut(s![..3])?);
+    ensure!(matches!(refused, Err(AlgoError::OutShape { .. })), "{refused:?}");
     let infinite = GpuArray::from_ndarray(device, &Array1::from(vec![1.0, f64::INFINITY]))?;
     ensure!(infinite.var(0).get()?.is_nan());
     Ok(())
