@@ -62,7 +62,7 @@ pub(crate) struct Out {
 
 impl Job<'_> {
     /// How many of the leaves are those of what is moved.
-    fn leaves_of_values(&self) -> usize {
+    pub(super) fn leaves_of_values(&self) -> usize {
         self.values.map_or(0, |values| values.leaves().len())
     }
 
@@ -84,10 +84,11 @@ impl Job<'_> {
         let lie = Lie::of(OP, Axes::of(shape, target.strides, &strides, None, false), &leaves, &target);
         let most_shared = stream.device().attribute(MOST_SHARED_BYTES)? as usize;
         let enough = TILES_OF_AHEAD * stream.device().multiprocessors()? as usize;
-        let ahead = Kernel::ahead(self, &leaves, out.dtype, lie.how, most_shared, |policy| {
+        let read = Read::of(&leaves, self.leaves_of_values());
+        let ahead = Kernel::ahead(self, &read, out.dtype, lie.how, most_shared, |policy| {
             out.step == 1 && count / policy.tile() >= enough && lie.are_leaves_packed(&leaves, policy.width as usize)
         });
-        let kernel = ahead.unwrap_or_else(|| Kernel::of(self, &leaves, out.dtype, lie.how, count));
+        let kernel = ahead.unwrap_or_else(|| Kernel::of(self, &read, out.dtype, lie.how, count));
         let scalars = self.sources().flat_map(|source| source.scalars().iter().copied());
         let extra = self.sources().flat_map(|source| source.extra());
         let words = scalars.chain(extra).chain([out.count, out.step as u64, out.places, out.lengths]);
@@ -116,7 +117,7 @@ pub(crate) struct Kernel<'k> {
 }
 
 /// What a kernel reads.
-struct Read<'l> {
+pub(super) struct Read<'l> {
     /// As in `compact.cuh`, which leaves of the values are leaves of what says who is kept too.
     same: u64,
     /// The others.
@@ -127,7 +128,7 @@ struct Read<'l> {
 
 impl<'l> Read<'l> {
     /// Of these leaves, the first of which are those of the values.
-    fn of(leaves: &Leaves<'l>, of_values: usize) -> Self {
+    pub(super) fn of(leaves: &Leaves<'l>, of_values: usize) -> Self {
         let is_same = |one: &LoweredLeaf<'_>, other: &LoweredLeaf<'_>| {
             let lie = |leaf: &LoweredLeaf<'_>| (leaf.address, leaf.dtype, leaf.is_place);
             !one.is_place && lie(one) == lie(other) && one.strides == other.strides
@@ -152,20 +153,20 @@ impl<'l> Read<'l> {
 
 impl<'k> Kernel<'k> {
     /// For `count` values that lie as `lie` says.
-    pub(crate) fn of(job: &'k Job<'k>, leaves: &Leaves<'_>, value: DType, lie: u32, count: usize) -> Self {
+    pub(super) fn of(job: &'k Job<'k>, read: &Read<'_>, value: DType, lie: u32, count: usize) -> Self {
         // A place in a tile takes two bytes.
         let value_bytes = if job.how & VALUES != 0 { value.bytes() } else { 0 };
         let moved_bytes = if job.how & PLACES != 0 { value_bytes.max(2) } else { value_bytes };
-        let (plain, read) = (lie & PLAIN, Read::of(leaves, job.leaves_of_values()));
+        let plain = lie & PLAIN;
         let heavy = job.how & (REJECTED | LENGTHS) != 0;
         let policy = policy(&read.leaves, moved_bytes, plain != 0, heavy, count);
         Self { job, how: job.how | plain, policy, same: read.same }
     }
 
     /// One that has its tiles in shared memory, of those that `fits`, where one can.
-    pub(crate) fn ahead(
+    pub(super) fn ahead(
         job: &'k Job<'k>,
-        leaves: &Leaves<'_>,
+        read: &Read<'_>,
         value: DType,
         lie: u32,
         most_shared: usize,
@@ -174,7 +175,7 @@ impl<'k> Kernel<'k> {
         if lie & PLAIN == 0 {
             return None;
         }
-        let (how, read) = (job.how | PLAIN, Read::of(leaves, job.leaves_of_values()));
+        let how = job.how | PLAIN;
         let bytes_if = |what: u32, bytes: usize| if how & what != 0 { bytes } else { 0 };
         let (of_values, of_places) = (bytes_if(VALUES, value.bytes()), bytes_if(PLACES, 2));
         let (kept, beside) = if of_values > 0 { (of_values, of_places) } else { (of_places, 0) };

@@ -77,7 +77,7 @@ impl Staged<'_> {
         // Of a row: values, what is made of them, and a vote.
         let words: usize = 1 + self.leaves.iter().chain([&self.kept]).map(|bytes| bytes.div_ceil(4)).sum::<usize>();
         let most = (TILE_BYTES / (threads * main)).min(AHEAD_REGISTERS / words).min(room);
-        let rows = [32, 16, 12, 8, 4].into_iter().find(|&rows| rows <= most).unwrap_or(0);
+        let rows = [16, 12, 8, 4].into_iter().find(|&rows| rows <= most).unwrap_or(0);
         let narrowest = self.leaves.iter().copied().filter(|&bytes| bytes > 0).min();
         let shared = rows * threads * of_value + pads;
         let widths = [16, 8, 4, 2, 1].into_iter().filter(move |width| {

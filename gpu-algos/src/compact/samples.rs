@@ -2,7 +2,7 @@
 
 use gpu_array::{DType, gpu_driver::Registry};
 
-use super::launch::{COMPACT, FLAGS, Job, KEYS, Kernel, LENGTHS, PLACES, REJECTED, VALUES};
+use super::launch::{COMPACT, FLAGS, Job, KEYS, Kernel, LENGTHS, PLACES, REJECTED, Read, VALUES};
 use crate::{
     reduce::{Source, samples::Sample},
     scan::{Leaves, PLAIN},
@@ -29,9 +29,9 @@ pub(crate) fn add_to(registry: Registry) -> Registry {
         let job = Job { values: values.as_ref().map(|values| values as &dyn Source), heads: &heads, how };
         let leaves: Leaves<'_> = job.values.into_iter().chain([job.heads]).flat_map(Source::leaves).collect();
         let written = if how & VALUES == 0 { I64 } else { leaves[0].dtype };
-        let registry =
-            registry.with_sample(COMPACT.name, Kernel::of(&job, &leaves, written, lie, usize::MAX).program());
-        match Kernel::ahead(&job, &leaves, written, lie, MOST_SHARED, |_| true) {
+        let read = Read::of(&leaves, job.leaves_of_values());
+        let registry = registry.with_sample(COMPACT.name, Kernel::of(&job, &read, written, lie, usize::MAX).program());
+        match Kernel::ahead(&job, &read, written, lie, MOST_SHARED, |_| true) {
             Some(kernel) => registry.with_sample(COMPACT.name, kernel.program()),
             None => registry,
         }

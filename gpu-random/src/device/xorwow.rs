@@ -192,8 +192,8 @@ impl OnDevice {
         let rows = call.complete / generators;
         let is_whole = call.skip == 0 && call.turns == call.complete;
         let exact = is_whole && (D::VALUES == 1 || out.as_raw() % 16 == 0);
+        let [a, b, c] = distribution.parameters();
         if let Some(parts) = policy::few::<D>(rows).filter(|_| exact && call.dropped == 0) {
-            let [a, b, c] = distribution.parameters();
             let (turns, part_rows) = (call.turns as u32, parts.rows as u32);
             let Chain { now, next, .. } = &mut self.chains[chain];
             let arguments =
@@ -207,7 +207,6 @@ impl OnDevice {
         let chunks = policy::curand_order::<D>(rows);
         let at = self.jumps(chain, queue, chunks, D::WORDS, JumpKind::Tables)?;
         let Chain { now, next, .. } = &mut self.chains[chain];
-        let [a, b, c] = distribution.parameters();
         let tables = self.jumps[at].data.input();
         let counts = (call.turns, call.complete, call.cursor, call.skip, call.dropped, chunks.rows, chunks.count);
         let arguments = (

@@ -4,7 +4,7 @@ pub(crate) mod rules;
 
 use std::{convert::Infallible, fmt};
 
-use rand_core::{SeedableRng, TryRng};
+use rand_core::{SeedableRng, TryRng, utils};
 
 /// Ten rounds of Philox on a counter of four words under a key of two: four random words.
 ///
@@ -112,16 +112,12 @@ impl TryRng for PhiloxRng {
 
     /// The first draw is the low half.
     fn try_next_u64(&mut self) -> Result<u64, Infallible> {
-        let low = u64::from(self.step());
-        Ok(low | u64::from(self.step()) << 32)
+        utils::next_u64_via_u32(self)
     }
 
     /// Little-endian draws; a rest of fewer than four bytes takes a whole draw.
     fn try_fill_bytes(&mut self, bytes: &mut [u8]) -> Result<(), Infallible> {
-        for chunk in bytes.chunks_mut(4) {
-            chunk.copy_from_slice(&self.step().to_le_bytes()[..chunk.len()]);
-        }
-        Ok(())
+        utils::fill_bytes_via_next_word(bytes, || self.try_next_u32())
     }
 }
 
@@ -130,8 +126,8 @@ impl SeedableRng for PhiloxRng {
     type Seed = [u8; 16];
 
     fn from_seed(seed: [u8; 16]) -> Self {
-        let word = |at: usize| u64::from_le_bytes(std::array::from_fn(|byte| seed[8 * at + byte]));
-        Self::new(word(0), word(1), 0)
+        let [seed, subsequence] = utils::read_words(&seed);
+        Self::new(seed, subsequence, 0)
     }
 
     /// cuRAND's `curand_init(seed, 0, 0)`.

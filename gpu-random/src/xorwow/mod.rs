@@ -7,7 +7,7 @@ pub(crate) mod start;
 
 use std::{convert::Infallible, fmt};
 
-use rand_core::{SeedableRng, TryRng};
+use rand_core::{SeedableRng, TryRng, utils};
 
 use jump::{Polynomial, Words};
 
@@ -125,16 +125,12 @@ impl TryRng for XorwowRng {
 
     /// The first draw is the low half.
     fn try_next_u64(&mut self) -> Result<u64, Infallible> {
-        let low = u64::from(self.step());
-        Ok(low | u64::from(self.step()) << 32)
+        utils::next_u64_via_u32(self)
     }
 
     /// Little-endian draws; a rest of fewer than four bytes takes a whole draw.
     fn try_fill_bytes(&mut self, bytes: &mut [u8]) -> Result<(), Infallible> {
-        for chunk in bytes.chunks_mut(4) {
-            chunk.copy_from_slice(&self.step().to_le_bytes()[..chunk.len()]);
-        }
-        Ok(())
+        utils::fill_bytes_via_next_word(bytes, || self.try_next_u32())
     }
 }
 
@@ -143,8 +139,8 @@ impl SeedableRng for XorwowRng {
     type Seed = [u8; 24];
 
     fn from_seed(seed: [u8; 24]) -> Self {
-        let word = |at: usize| u32::from_le_bytes(std::array::from_fn(|byte| seed[4 * at + byte]));
-        Self::from_state(std::array::from_fn(word), word(5))
+        let [v0, v1, v2, v3, v4, d] = utils::read_words(&seed);
+        Self::from_state([v0, v1, v2, v3, v4], d)
     }
 
     /// cuRAND's `curand_init(seed, 0, 0)`.
