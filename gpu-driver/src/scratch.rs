@@ -22,6 +22,9 @@ use crate::{
 /// Bytes at the head of a stream's scratch memory that are zero whenever a kernel starts: see [`Stream::with_scratch`].
 pub const SCRATCH_COUNTERS: usize = 16384;
 
+/// Bytes before the address of cleared memory, so that it is aligned: the last four are the counter of `gpu::draw_before_stream`.
+const DRAWN: usize = 256;
+
 /// Sizes are multiples of this, so that calls of about one size do not each grow the memory.
 const STEP: usize = 64 << 10;
 
@@ -102,7 +105,9 @@ impl Stream {
     /// Runs `work` with the address of `bytes` bytes that belong to this stream and are zero whenever a kernel starts, aligned to 256 bytes.
     ///
     /// For kernels whose blocks wait for each other's words, such as scans: what a block has not written yet is 0. As [`Stream::with_scratch`] in
-    /// all else, but the memory is another and has no counters at its head: every kernel leaves **all** that it wrote zero when it ends.
+    /// all else, but the memory is another and has no counters at its head: every kernel leaves **all** that it wrote zero when it ends. Before it there is a
+    /// counter for `gpu::draw_before_stream(address, last)` of the prelude, by which the blocks of a kernel that overlaps draw numbers before
+    /// they call `gpu::wait_for_stream()`.
     ///
     /// # Cost
     /// As `with_scratch`. Memory that grows is zeroed as a whole, in the order of the stream.
@@ -137,7 +142,7 @@ impl Stream {
         let whole = whole.ok_or(too_large)? - STEP;
         // The lock is not held while the pool is trimmed: that waits for captures, which may wait for the lock.
         let held = pool::with_room(self.device(), whole, || self.scratch().hold(self, kind, whole))?;
-        work(held.address)
+        work(held.address + kind.start() as u64)
     }
 }
 
@@ -151,11 +156,19 @@ enum Kind {
 }
 
 impl Kind {
+    /// Where among its bytes the address is that callers get.
+    fn start(self) -> usize {
+        match self {
+            Self::Counted => 0,
+            Self::Cleared => DRAWN,
+        }
+    }
+
     /// Bytes at the head that come in addition to those that are asked for.
     fn head(self) -> usize {
         match self {
             Self::Counted => SCRATCH_COUNTERS,
-            Self::Cleared => 0,
+            Self::Cleared => DRAWN,
         }
     }
 

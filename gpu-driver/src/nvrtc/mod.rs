@@ -187,7 +187,7 @@ impl Program {
 
     /// Says of the program's kernels that every thread calls `gpu::wait_for_stream()` of the prelude before it touches memory: a launch may then start
     /// while earlier work of its stream still runs (programmatic dependent launch; architectures from 9.0 on, drivers from 12.3 on). The emulated
-    /// device refuses an access before the call.
+    /// device refuses an access before the call. Only `gpu::draw_before_stream` may come first, and `gpu::let_next_start` comes behind it.
     ///
     /// Such a kernel does not read through `const __restrict__` pointers: the compiler takes what they point to for constant while the kernel runs, and
     /// may move those loads before the wait. The emulated device does not see that.

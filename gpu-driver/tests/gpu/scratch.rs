@@ -6,7 +6,7 @@ use std::{
     thread,
 };
 
-use gpu_driver::{Device, DeviceVec, DriverError, Result, SCRATCH_COUNTERS, Stream};
+use gpu_driver::{Device, DeviceVec, DriverError, LaunchConfig, Program, Result, SCRATCH_COUNTERS, Stream};
 use testkit::{Outcome, ensure, ensure_eq};
 
 use crate::kernels::{KERNELS, Total};
@@ -129,6 +129,51 @@ pub fn scratch_of_two_streams_in_two_threads(device: &Device) -> Outcome {
     in_threads(&[&one, &other])?;
     let address = |stream: &Stream| stream.with_scratch(0, Ok::<_, DriverError>);
     ensure!(address(&one)? != address(&other)?);
+    Ok(())
+}
+
+/// Blocks draw numbers while the launch before theirs is still at work, and each launch has all of its own.
+pub fn numbers_are_drawn_before_the_stream(device: &Device) -> Outcome {
+    let text = "#include \"prelude.cuh\"\nstruct Words { unsigned long long word[4]; };\n\
+        extern \"C\" __global__ void draw(const __grid_constant__ Words words) {\n\
+            unsigned number = 0;\n\
+            if (threadIdx.x == 0) number = gpu::draw_before_stream(words.word[0], gridDim.x - 1);\n\
+            gpu::wait_for_stream();\n\
+            unsigned *desk = (unsigned *)words.word[0];\n\
+            if (threadIdx.x > 0) return;\n\
+            unsigned *drawn = (unsigned *)words.word[1] + words.word[2] + number;\n\
+            atomicAdd(drawn, 1u);\n\
+            gpu::let_next_start();\n\
+            atomicAdd(desk, 1u);\n\
+            if (atomicAdd(desk + 1, 1u) == gridDim.x - 1) desk[0] = desk[1] = 0;\n}\n";
+    let kernel = device.generated_kernel(&[u64::from_be_bytes(*b"gpu-test"), 200], || {
+        Ok(Program::new("draw.cu", text).name_expression("draw").overlapping())
+    })?;
+    let stream = Stream::new(device)?;
+    let rounds = if device.is_emulated() { 6 } else { 500 };
+    // Fewer and more than there is room for at once.
+    let grids: Vec<u32> = (0..rounds).map(|round| [7, 1, 300, 64, 2000][round % 5]).collect();
+    let all: usize = grids.iter().map(|&grid| grid as usize).sum();
+    let drawn = DeviceVec::<u32>::zeros(&stream, all)?;
+    let run = || {
+        let mut first = 0;
+        for &grid in &grids {
+            let config = LaunchConfig { grid: grid.into(), block: 32.into(), shared_bytes: 0 };
+            stream.with_cleared_scratch(8, |address| {
+                let words = [address, drawn.as_raw(), first, 0];
+                // SAFETY: four words; as many numbers as blocks from `first` on are in `drawn`, and the scratch memory is zero again at the end.
+                unsafe { kernel.launch(config, &words, &[drawn.home()], &stream) }
+            })?;
+            first += u64::from(grid);
+        }
+        Ok::<_, DriverError>(())
+    };
+    run()?;
+    let (graph, ()) = stream.capture(run)?;
+    // SAFETY: `drawn` lives until it is read below.
+    unsafe { graph.launch(&stream)? };
+    run()?;
+    ensure!(drawn.to_vec()?.iter().all(|&times| times == 3));
     Ok(())
 }
 
