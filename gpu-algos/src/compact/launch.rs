@@ -8,7 +8,7 @@ use gpu_array::{
 };
 use smallvec::SmallVec;
 
-use super::policy::{AHEAD, LOADING, Staged, TILES_OF_AHEAD, policy};
+use super::policy::{LOADING, Staged, TILES_OF_AHEAD, policy};
 pub(crate) use crate::scan::{FLAGS, KEYS};
 use crate::{
     Result,
@@ -188,7 +188,7 @@ impl<'k> Kernel<'k> {
         let Policy { threads, width, unroll, .. } = self.policy;
         let mut key: SmallVec<[u64; 64]> = SmallVec::new();
         let numbers = u64::from(threads) << 32 | u64::from(width) << 16 | u64::from(unroll);
-        let is_ahead = u64::from(self.policy.form == Form::Ring);
+        let is_ahead = u64::from(matches!(self.policy.form, Form::Ring { .. }));
         key.extend([KEY, is_ahead << 32 | u64::from(self.how), numbers, self.same]);
         for source in self.job.sources() {
             source.add_key(&mut key);
@@ -212,8 +212,8 @@ impl<'k> Kernel<'k> {
         let Policy { threads, width, unroll, .. } = self.policy;
         let (how, same) = (self.how, self.same);
         let (header, name) = match self.policy.form {
-            Form::Ring => {
-                let of_block = format!("{threads}, {width}, {unroll}, {AHEAD}, {LOADING}");
+            Form::Ring { ahead } => {
+                let of_block = format!("{threads}, {width}, {unroll}, {ahead}, {LOADING}");
                 (IN_ADVANCE, format!("gpu::compact::kept_ahead<{value}, {heads}, {how}, {same}ull, {of_block}>"))
             }
             _ => (

@@ -31,6 +31,7 @@ pub(crate) fn policy(leaves: &[LoweredLeaf<'_>], moved_bytes: usize, plain: bool
     // Fewer and larger blocks have fewer slots to look at; where there are few tiles smaller ones are done sooner.
     let (threads, unroll) = match () {
         _ if plain && tiles(512) >= 4 * BUSY => (512, unroll(512)),
+        _ if plain && !heavy && tiles(512) >= BUSY => (512, unroll(512)),
         // The same tiles by twice as many threads: less code for each, which is fetched to be run once.
         _ if plain && !heavy && tiles(256) >= BUSY => (512, unroll(256).div_ceil(2)),
         _ if tiles(256) >= BUSY || !plain => (256, unroll(256)),
@@ -45,7 +46,7 @@ pub(crate) fn policy(leaves: &[LoweredLeaf<'_>], moved_bytes: usize, plain: bool
 /// On an H200 half of 2^28 f32 are selected in 416 us (CUB 3.0.1 600). Before packs were read without branches it was 452, with 512 threads and tiles of 48 KB 475, of
 /// 32 KB and three ahead 518, with 256 threads 629.
 const AHEAD_THREADS: usize = 768;
-pub(super) const AHEAD: usize = 2;
+const AHEAD: usize = 2;
 pub(super) const LOADING: usize = 2;
 const TILE_BYTES: usize = 48 << 10;
 const AHEAD_REGISTERS: usize = 64;
@@ -86,7 +87,7 @@ impl Staged<'_> {
         });
         widths.map(move |width| {
             let policy = Policy::new(threads as u32, width as u32, (rows / width) as u32);
-            Policy { form: Form::Ring, helpers: 32, shared_bytes: shared as u32, ..policy }
+            Policy { form: Form::Ring { ahead: AHEAD as u32 }, helpers: 32, shared_bytes: shared as u32, ..policy }
         })
     }
 }

@@ -95,21 +95,34 @@ __device__ __forceinline__ bool look_at_all(Slot<S> *slots, const bool (&wanted)
     }
     return __all_sync(0xffffffffu, all);
 }
-// Waits until those are that are wanted, and looks at no others: they may be written just now, and those that look are in the way of those that write. In place of
-// what is not wanted `other` is looked at, a slot that is there.
-template <class S, int COUNT>
-__device__ __forceinline__ void wait_for_all(Slot<S> *slots, Slot<S> *other, const bool (&wanted)[COUNT], S (&values)[COUNT]) {
-    while (true) {
-        uint64_t seen[COUNT][Slot<S>::WORDS];
+// Slots that are looked at now and asked for later: what is done meanwhile does not wait for memory.
+template <class S, int COUNT> struct Looks {
+    uint64_t seen[COUNT][Slot<S>::WORDS];
+
+    // At those that are wanted alone: others may be written just now, and those that look are in the way of those that write. In place of what is not wanted
+    // `other` is looked at, a slot that is there.
+    __device__ __forceinline__ void look(Slot<S> *slots, Slot<S> *other, const bool (&wanted)[COUNT]) {
 #pragma unroll
         for (int k = 0; k < COUNT; k++) look_at_words((wanted[k] ? slots + k * 32 : other)->word, seen[k]);
+    }
+    // Whether those that are wanted were there, and what they are.
+    __device__ __forceinline__ bool are_here(const bool (&wanted)[COUNT], S (&values)[COUNT]) const {
         bool all = true;
 #pragma unroll
         for (int k = 0; k < COUNT; k++) {
             const bool here = Slot<S>::decode(seen[k], values[k]);
             all = all && (here || !wanted[k]);
         }
-        if (all) return;
+        return all;
+    }
+};
+// Waits until those are there that are wanted.
+template <class S, int COUNT>
+__device__ __forceinline__ void wait_for_all(Slot<S> *slots, Slot<S> *other, const bool (&wanted)[COUNT], S (&values)[COUNT]) {
+    Looks<S, COUNT> looks;
+    while (true) {
+        looks.look(slots, other, wanted);
+        if (looks.are_here(wanted, values)) return;
         __nanosleep(20);
     }
 }

@@ -8,6 +8,7 @@
 //   join(earlier, later)              the State of both, associative; where COMMUTATIVE, values and states come in any order
 //   finish(state, count)              a Tuple of results, of count values
 //   lift(value)                       the State of one value: of operators that are scanned
+//   TOTAL                             whether join bears all bits that a State may have, not those of values alone: what it gives of others is dropped
 //   LANES                             whether a thread carries a Local for each lane of its packs, or one for all (large ones)
 //   PLACES                            whether places matter; then besides, for a thread that walks in even steps:
 //   Seen, unseen()                    a value and the turn that it was seen at, those of no value
@@ -23,7 +24,7 @@ namespace reduce {
 template <class L> struct Plain {
     typedef L Local;
     typedef L State;
-    static constexpr bool COMMUTATIVE = true, LANES = true, PLACES = false;
+    static constexpr bool COMMUTATIVE = true, LANES = true, PLACES = false, TOTAL = true;
     static __device__ __forceinline__ State settle(const Local &local) { return local; }
 };
 
@@ -258,7 +259,7 @@ template <class V, class R, bool IGNORE> struct Mean {
         int64_t count;
     };
     typedef State Local;
-    static constexpr bool COMMUTATIVE = true, LANES = !IGNORE, PLACES = false;
+    static constexpr bool COMMUTATIVE = true, LANES = !IGNORE, PLACES = false, TOTAL = true;
     static __device__ __forceinline__ State neutral() { return {0, 0}; }
     static __device__ __forceinline__ void take(State &state, V x, int64_t) {
         if constexpr (IGNORE) {
@@ -302,7 +303,7 @@ template <class V, bool IGNORE> struct WithMoments {
         int64_t count;
     };
     typedef Moments State;
-    static constexpr bool COMMUTATIVE = true, LANES = false, PLACES = false;
+    static constexpr bool COMMUTATIVE = true, LANES = false, PLACES = false, TOTAL = true;
     static __device__ __forceinline__ Local neutral() { return {0, 0, 0, 0}; }
     static __device__ __forceinline__ void take(Local &local, V value, int64_t) {
         if (skipped<IGNORE>(value)) return;

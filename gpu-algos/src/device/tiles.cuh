@@ -55,9 +55,10 @@ template <int K, class E, class F> struct LeafOf {
 // Tiles that are added up together: one for each lane of a warp.
 constexpr uint32_t GROUP = 32;
 
-// At the head of the scratch memory: how many tiles have been drawn, and how many blocks look at slots no more.
+// At the head of the scratch memory: how many tiles have been drawn, and how many blocks look at slots no more; how many parts have been drawn and counted
+// (ahead.cuh).
 struct Desk {
-    uint32_t drawn, left, unused[2];
+    uint32_t drawn, left, parts_drawn, parts_counted;
 };
 
 // The sum of all tiles up to some group, for a warp that goes on from group to group. Lane 0 has it. S is the state of all, H that of a tile or a group, which

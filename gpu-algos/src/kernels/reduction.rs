@@ -239,7 +239,7 @@ fn operator(commutative: bool) -> String {
         "namespace gpu_user {{\n\
          struct Operator {{\n\
          \x20   typedef gpu_state Local;\n    typedef gpu_state State;\n\
-         \x20   static constexpr bool COMMUTATIVE = {commutative}, LANES = true, PLACES = false;\n\
+         \x20   static constexpr bool COMMUTATIVE = {commutative}, LANES = true, PLACES = false, TOTAL = false;\n\
          \x20   static __device__ State neutral() {{ return gpu_neutral(); }}\n\
          \x20   static __device__ State join(const State &a, const State &b) {{ return gpu_join(a, b); }}\n\
          \x20   static __device__ void take(State &all, const State &next, int64_t) {{ all = gpu_join(all, next); }}\n\

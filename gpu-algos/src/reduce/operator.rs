@@ -192,10 +192,9 @@ impl Operator {
         !matches!(&self.kind, Kind::Custom(custom) if !custom.commutative)
     }
 
-    /// Whether the kernel `all` serves it. With large states it has not the registers for two blocks to a multiprocessor; and it joins states before it knows
-    /// that they are there, which a user's text need not bear.
+    /// Whether the kernel `all` serves it. With large states it has not the registers for two blocks to a multiprocessor.
     pub(crate) fn is_for_all(&self) -> bool {
-        !matches!(self.kind, Kind::Custom(_)) && self.is_commutative() && !self.is_large()
+        self.is_commutative() && !self.is_large()
     }
 
     /// Whether places matter.

@@ -20,10 +20,13 @@ use crate::{
 pub(crate) const SCAN: Header = Header { name: "scan.cuh", text: include_str!("device/scan.cuh") };
 const STAGED: Header = Header { name: "staged.cuh", text: include_str!("device/staged.cuh") };
 const RING: Header = Header { name: "ring.cuh", text: include_str!("device/ring.cuh") };
+const WAVE: Header = Header { name: "wave.cuh", text: include_str!("device/wave.cuh") };
 const ALONG: Header = Header { name: "along.cuh", text: include_str!("device/along.cuh") };
 const DOWN: Header = Header { name: "down.cuh", text: include_str!("device/down.cuh") };
 const COLUMNS: Header = Header { name: "columns.cuh", text: include_str!("device/columns.cuh") };
 
+/// One multiprocessor in how many has a tile from which on it pays to have all in shared memory.
+const WAVE_SHARE: usize = 8;
 /// Tiles, or lines, for each multiprocessor from which on it pays to have tiles in shared memory.
 const TILES_OF_RING: usize = 4;
 const LINES_OF_ALONG: usize = 2;
@@ -143,8 +146,13 @@ impl Job<'_> {
             let policy = Policy::down(leaves, bytes, lines, multiprocessors, most_shared);
             policy.filter(|policy| length >= ROWS_OF_DOWN && wide(policy))
         } else if how & (PLAIN | LINES) == PLAIN {
-            let policy = Policy::ring(leaves, bytes, most_shared);
-            policy.filter(|policy| count / policy.tile() >= TILES_OF_RING * multiprocessors && is_packed(policy))
+            let ring = Policy::ring(leaves, bytes, most_shared);
+            let ring = ring.filter(|policy| count / policy.tile() >= TILES_OF_RING * multiprocessors);
+            let wave = || Policy::wave(leaves, bytes, count, multiprocessors, most_shared);
+            let wave = || {
+                wave().filter(|policy| count > policy.tile() && count / policy.tile() * WAVE_SHARE >= multiprocessors)
+            };
+            ring.or_else(wave).filter(is_packed)
         } else if how & (PLAIN | LINES | FLAGS | KEYS) == PLAIN | LINES {
             let whole =
                 |policy: &Policy| length.is_multiple_of(policy.width as usize) && lie.is_aligned(leaves, policy);
@@ -174,10 +182,11 @@ impl Kernel<'_> {
         let numbers = u64::from(threads) << 32 | u64::from(width) << 16 | u64::from(unroll);
         let form = match self.policy.form {
             Form::Lines => 0,
-            Form::Ring => 1,
+            Form::Ring { ahead } => 1 | u64::from(ahead) << 8,
             Form::Along => 2,
             Form::Columns => 3,
             Form::Down { lanes } => 4 | u64::from(lanes) << 8,
+            Form::Wave { .. } => 5,
         };
         key.extend([KEY, u64::from(self.how) << 32 | form, self.job.operator.key(), numbers]);
         for source in self.job.sources() {
@@ -213,9 +222,10 @@ impl Kernel<'_> {
         }
         let Policy { threads, width, unroll, .. } = self.policy;
         let one_line = format!("{heads}, ");
-        let (includes, kernel, heads, lanes): (&[Header], _, _, _) = match self.policy.form {
+        let (includes, kernel, heads, more): (&[Header], _, _, _) = match self.policy.form {
             Form::Lines => (&[SCAN], "lines", one_line, String::new()),
-            Form::Ring => (&[STAGED, RING], "ring", one_line, String::new()),
+            Form::Ring { ahead } => (&[STAGED, RING], "ring", one_line, format!(", {ahead}")),
+            Form::Wave { .. } => (&[STAGED, WAVE], "wave", one_line, String::new()),
             Form::Along => (&[STAGED, ALONG], "along", String::new(), String::new()),
             Form::Columns => (&[COLUMNS], "columns", String::new(), String::new()),
             Form::Down { lanes } => (&[STAGED, ALONG, COLUMNS, DOWN], "down", String::new(), format!(", {lanes}")),
@@ -223,7 +233,7 @@ impl Kernel<'_> {
         let header = includes.last().map_or(SCAN.name, |header| header.name);
         let how = self.how & !ACROSS;
         let name = format!(
-            "gpu::scan::{kernel}<{value}, {heads}{behind}, {operator}, {how}, {threads}, {width}, {unroll}{lanes}>"
+            "gpu::scan::{kernel}<{value}, {heads}{behind}, {operator}, {how}, {threads}, {width}, {unroll}{more}>"
         );
         let custom = job.operator.definition();
         let text = format!("#include \"{header}\"\n{custom}{text}");

@@ -142,7 +142,11 @@ impl Lie {
         }
         let too_large = || AlgoError::TooLarge { op: self.op, shape: shape.to_vec() };
         let Cut { head, blocks, scratch } = match policy.form {
-            Form::Lines | Form::Ring => self.lines(leaves, policy, slot, resident),
+            Form::Lines | Form::Ring { .. } => self.lines(leaves, policy, slot, resident),
+            Form::Wave { parts } => self.lines(leaves, policy, slot, resident).map(|cut| {
+                let tiles = cut.head[TILES] as usize;
+                Cut { blocks: tiles.div_ceil(parts as usize), ..cut }
+            }),
             Form::Along => self.along(leaves, policy, resident),
             Form::Columns => self.columns(leaves, policy, slot, resident, 32),
             Form::Down { lanes } => self.columns(leaves, policy, slot, 0, lanes as usize),

@@ -9,8 +9,12 @@ use super::{
 };
 use crate::reduce::{Kind, Operator, Source, samples::Sample};
 
-/// Tiles are in shared memory.
+/// Tiles are in shared memory; all of them are at once.
 const STAGED: u32 = 1 << 31;
+const AT_ONCE: u32 = 1 << 30;
+
+/// Shared memory that a block may have, of compute capability 9.0.
+const MOST_SHARED: usize = 227 << 10;
 
 /// Adds scans of arrays, one of each kind that there is.
 pub(crate) fn add_to(registry: Registry) -> Registry {
@@ -26,6 +30,10 @@ pub(crate) fn add_to(registry: Registry) -> Registry {
         (sum(F64, F64), F64, PLAIN | STAGED | EXCLUSIVE, None),
         (sum(F32, F32), F32, PLAIN | STAGED, Some((I32, Heads::Keys))),
         (Kind::Extreme { greatest: false }, F32, PLAIN | BACKWARD | STAGED, Some((Bool, Heads::Flags))),
+        (sum(F32, F32), F32, PLAIN | AT_ONCE, None),
+        (sum(F64, F64), F64, PLAIN | BACKWARD | EXCLUSIVE | AT_ONCE, None),
+        (sum(F32, F32), F32, PLAIN | AT_ONCE, Some((I32, Heads::Keys))),
+        (Kind::Extreme { greatest: true }, F32, PLAIN | AT_ONCE, Some((Bool, Heads::Flags))),
         (sum(F32, F32), F32, PLAIN | LINES | STAGED, None),
         (sum(F64, F64), F64, PLAIN | LINES | BACKWARD | EXCLUSIVE | STAGED, None),
         (sum(F32, F32), F32, ACROSS | STAGED, None),
@@ -50,12 +58,13 @@ pub(crate) fn add_to(registry: Registry) -> Registry {
         let leaves = source.leaves();
         let leaves: Leaves<'_> = leaves.into_iter().chain(keys.iter().flat_map(|(keys, _)| keys.leaves())).collect();
         let (bytes, most) = (job.bytes(&target), usize::MAX);
-        let staged = match how & (LINES | ACROSS) {
-            0 => Policy::ring(&leaves, bytes, most),
-            LINES => Policy::along(&leaves, bytes, most, most),
-            _ => Policy::down(&leaves, bytes, most, 1, most),
+        let staged = match how & (LINES | ACROSS | AT_ONCE) {
+            AT_ONCE => Policy::wave(&leaves, bytes, 1, 1, MOST_SHARED),
+            0 => Policy::ring(&leaves, bytes, MOST_SHARED),
+            LINES => Policy::along(&leaves, bytes, most, MOST_SHARED),
+            _ => Policy::down(&leaves, bytes, most, 1, MOST_SHARED),
         };
-        let (staged, how) = (staged.filter(|_| how & STAGED != 0), how & !STAGED);
+        let (staged, how) = (staged.filter(|_| how & (STAGED | AT_ONCE) != 0), how & !(STAGED | AT_ONCE));
         let policy = staged.unwrap_or_else(|| job.policy(&leaves, &target, how, most));
         let kernel = Kernel { job: &job, how, policy };
         let program = kernel.program();

@@ -442,25 +442,40 @@ fn many(device: &Device) -> Result<usize, AlgoError> {
     Ok(4 * 12_288 * device.multiprocessors()? as usize + 5003)
 }
 
+/// Values of a tile where all tiles are in shared memory at once, a tile for each multiprocessor at least; the blocks have room for six.
+const OF_WAVE: usize = 8192;
+
 pub fn many_values(device: &Device) -> Outcome {
     let mut rng = Rng(16);
-    let n = many(device)?;
-    let values = whole(&mut rng, n + 3);
+    let (most, blocks) = (many(device)?, device.multiprocessors()? as usize);
+    let values = whole(&mut rng, most + 3);
     let x = GpuArray::from_ndarray(device, &Array1::from(values.clone()))?;
-    for (exclusive, reverse, from) in [(false, false, 1), (true, false, 0), (false, true, 3), (true, true, 2)] {
-        // Misaligned as its target is.
-        let values = &values[from..from + n];
-        let part = x.slice(s![from..from + n])?;
-        let scan = if reverse { part.cumsum().reverse() } else { part.cumsum() };
-        let scan = if exclusive { scan.exclusive() } else { scan };
-        let mut target = GpuArray::from_ndarray(device, &Array1::from_elem(n + 3, 0.5f32))?;
-        scan.write_into(target.slice_mut(s![from..from + n])?)?;
-        let got = target.to_ndarray()?.to_vec();
-        let what = format!("from {from}, {exclusive}, {reverse}");
-        same(&got[from..from + n], &sums(values, exclusive, reverse), &what)?;
-        ensure!(got[..from].iter().chain(&got[from + n..]).all(|&x| x == 0.5), "{what}: beside the target");
+    let of_all = OF_WAVE * blocks;
+    let around = [OF_WAVE - 1, OF_WAVE, OF_WAVE + 1, 2 * OF_WAVE + 1, of_all - 5, of_all + 1, 3 * of_all + 5003];
+    for n in around.into_iter().chain([most]) {
+        for (exclusive, reverse, from) in [(false, false, 1), (true, false, 0), (false, true, 3), (true, true, 2)] {
+            // Misaligned as its target is.
+            let values = &values[from..from + n];
+            let part = x.slice(s![from..from + n])?;
+            let scan = if reverse { part.cumsum().reverse() } else { part.cumsum() };
+            let scan = if exclusive { scan.exclusive() } else { scan };
+            let mut target = GpuArray::from_ndarray(device, &Array1::from_elem(n + 3, 0.5f32))?;
+            scan.write_into(target.slice_mut(s![from..from + n])?)?;
+            let got = target.to_ndarray()?.to_vec();
+            let what = format!("{n} from {from}, {exclusive}, {reverse}");
+            same(&got[from..from + n], &sums(values, exclusive, reverse), &what)?;
+            ensure!(got[..from].iter().chain(&got[from + n..]).all(|&x| x == 0.5), "{what}: beside the target");
+        }
     }
-    // Other widths, places, and what is made of the results.
+    for n in [2 * of_all + 5003, most] {
+        many_of_other_types(device, &values[..n + 3])?;
+    }
+    Ok(())
+}
+
+/// Other widths, places, what is made of the results, and arrays that are their own targets.
+fn many_of_other_types(device: &Device, values: &[f32]) -> Outcome {
+    let n = values.len() - 3;
     let wide: Vec<f64> = values.iter().map(|&x| f64::from(x)).collect();
     let y = GpuArray::from_ndarray(device, &Array1::from(wide.clone()))?;
     let want = define(&wide, &vec![false; n + 3], 0.0, |a, b| a + b, false, false);
@@ -473,29 +488,39 @@ pub fn many_values(device: &Device) -> Outcome {
     let places = index::<Ix1, _>(Axis(0)).broadcast(n + 3) % 5i64;
     let got = (z.cast::<i64>() + places).cumsum().exclusive().map(|sum| sum * 3i64 + 1i64).eval()?;
     same(&got.to_ndarray()?.to_vec(), &want, "places")?;
-    // In place, on two streams.
-    let mut x = x;
+    // On two streams.
+    let mut x = GpuArray::from_ndarray(device, &Array1::from(values.to_vec()))?;
     let stream = Stream::new(device)?;
-    let mut sum = GpuArray::from_ndarray(&stream, &Array1::from(values.clone()))?;
+    let mut sum = GpuArray::from_ndarray(&stream, &Array1::from(values.to_vec()))?;
     sum.cumsum_in_place().run()?;
     x.cumsum_in_place().run()?;
     ensure!(sum.to_ndarray()? == x.to_ndarray()?, "in place");
-    same(&x.to_ndarray()?.to_vec(), &sums(&values, false, false), "in place")
+    same(&x.to_ndarray()?.to_vec(), &sums(values, false, false), "in place")
 }
 
 pub fn many_values_in_segments(device: &Device) -> Outcome {
     let mut rng = Rng(17);
-    let n = many(device)?;
-    let values = whole(&mut rng, n + 1);
+    let (many, of_all) = (many(device)?, OF_WAVE * device.multiprocessors()? as usize);
+    let values = whole(&mut rng, many.max(430_080) + 1);
     let x = GpuArray::from_ndarray(device, &Array1::from(values.clone()))?;
-    let cases = [(0, 0, false, false), (1, 1, true, false), (40, 0, true, true), (30_000, 1, false, true)];
-    for (share, from, exclusive, reverse) in cases {
-        let flags: Vec<bool> = (0..n + 1).map(|_| share > 0 && rng.below(share) == 0).collect();
+    // By the share of them.
+    let some = |n: usize| {
+        [(0, 0, false, false), (1, 1, true, false), (40, 0, true, true), (30_000, 1, false, true)]
+            .map(|(share, from, exclusive, reverse)| (n, share, 0, from, exclusive, reverse))
+    };
+    // At every so-manyth place, so that one is at each place of a tile: of 8192 values and of 12 288.
+    let each = [(41 * 8192, 0, 41, 0, false, false), (35 * 12_288, 0, 35, 0, true, true)];
+    for (n, share, period, from, exclusive, reverse) in
+        [some(2 * of_all - 5), some(many)].concat().into_iter().chain(each)
+    {
+        let flag =
+            |i: usize, rng: &mut Rng| (share > 0 && rng.below(share) == 0) || (period > 0 && i.is_multiple_of(period));
+        let flags: Vec<bool> = (0..n + 1).map(|i| flag(i, &mut rng)).collect();
         let heads = GpuArray::from_ndarray(device, &Array1::from(flags.clone()))?;
         let (heads, part) = (heads.slice(s![from..from + n])?, x.slice(s![from..from + n])?);
         let (values, flags) = (&values[from..from + n], &flags[from..from + n]);
         let mut target = GpuArray::from_ndarray(device, &Array1::from_elem(n + 1, 0.5f32))?;
-        let what = format!("share {share}, from {from}, {exclusive}, {reverse}");
+        let what = format!("{n}, share {share}, period {period}, from {from}, {exclusive}, {reverse}");
         let scan = part.cumsum().segments(&heads);
         let scan = if reverse { scan.reverse() } else { scan };
         let scan = if exclusive { scan.exclusive() } else { scan };

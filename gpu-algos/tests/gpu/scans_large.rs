@@ -1,13 +1,17 @@
 //! Scans and compactions of more than 2^31 and 2^32 elements: on a GPU alone, since they need its memory.
 
 use gpu_algos::{
-    gpu_array::{GpuArray, gpu_driver::Device},
+    gpu_array::{GpuArray, expression::index, gpu_driver::Device},
     prelude::*,
 };
-use ndarray::{Array1, Ix1, array, s};
+use ndarray::{Array1, Axis, Ix1, array, s};
 use testkit::{Outcome, Test, ensure, ensure_eq, tests};
 
-pub const TESTS: &[Test<Device>] = tests![scans_around_2_to_the_31_and_32, compactions_around_2_to_the_31_and_32];
+pub const TESTS: &[Test<Device>] = tests![
+    scans_around_2_to_the_31_and_32,
+    segments_that_begin_at_every_place_of_a_tile,
+    compactions_around_2_to_the_31_and_32,
+];
 
 const LENGTHS: [usize; 3] = [(1 << 31) - 1, (1 << 31) + 1, (1 << 32) + 7];
 
@@ -53,6 +57,24 @@ fn scans_around_2_to_the_31_and_32(device: &Device) -> Outcome {
         let exclusive = x.slice(s![1..])?.cumsum().exclusive().eval()?;
         let at = n - 2;
         ensure_eq!((n, exclusive.slice(s![at..=at])?.to_ndarray()?[0]), (n, at as u64 + 6));
+    }
+    Ok(())
+}
+
+fn segments_that_begin_at_every_place_of_a_tile(device: &Device) -> Outcome {
+    // One in each tile, in each at the next place: of tiles of so many values.
+    for tile in [8192, 11_264, 12_288] {
+        let n = tile * (tile + 1);
+        let length = tile as i64 + 1;
+        let ones = GpuArray::<f32, _>::full(device, n, 1.0)?;
+        let place = || index::<Ix1, _>(Axis(0)).broadcast(n);
+        let (segment, since) = (|| place() / length, || (place() % length).cast::<f32>());
+        let flags = (place() % length).eq(0i64).eval()?;
+        let keys = segment().cast::<i32>().eval()?;
+        let mut got = ones.cumsum().segments(&flags).eval()?;
+        ensure_eq!((tile, got.ne(since() + 1.0f32).count().get()?), (tile, 0));
+        ones.cumsum().by_key(&keys).exclusive().write_into(&mut got)?;
+        ensure_eq!((tile, got.ne(since()).count().get()?), (tile, 0));
     }
     Ok(())
 }

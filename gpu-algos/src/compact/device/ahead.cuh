@@ -167,6 +167,33 @@ template <class E, class F, int HOW, int THREADS, int WIDTH> struct Counting {
     Slot<uint32_t> *sum;
 
     static __device__ __forceinline__ uint32_t parts_of(const uint64_t *word) { return uint32_t((int64_t(word[COUNT]) + int64_t(word[SHIFT]) + PART - 1) / PART); }
+    // How many of a part this thread counts.
+    template <bool WHOLE> static __device__ __forceinline__ uint32_t of_part(const uint64_t *word, int64_t start, int64_t count) {
+        uint32_t kept = 0;
+#pragma unroll 1
+        for (int round = 0; round < ROUNDS; round++) {
+            const int64_t first = start + (int64_t(round) * PACKS * THREADS + threadIdx.x) * WIDTH;
+            typename Wide<WIDTH, typename F::Leaves>::type in[PACKS];
+#pragma unroll
+            for (int u = 0; u < PACKS; u++) {
+                const int64_t i = first + u * THREADS * WIDTH;
+                if constexpr (WHOLE) {
+                    in[u] = read_whole<F, A, A::F_LEAVES, WIDTH, (HOW & BACKWARD) != 0>(word, i);
+                } else {
+                    in[u] = read<F, A, A::F_LEAVES, WIDTH, HOW>(word, i, i >= 0 && i + WIDTH <= count);
+                }
+            }
+#pragma unroll
+            for (int u = 0; u < PACKS; u++) {
+                const auto flags = values_of<F, WIDTH>(word + A::F_SCALARS, word + A::F_EXTRA, in[u]);
+                uint32_t bits = 0;
+#pragma unroll
+                for (int k = 0; k < WIDTH; k++) bits |= uint32_t(bool(flags.lane[k])) << k;
+                kept += uint32_t(__popc(WHOLE ? bits : bits & existing<WIDTH>(first + u * THREADS * WIDTH, count)));
+            }
+        }
+        return kept;
+    }
     // By all threads of the block but the last warp's, which only meet the others.
     __device__ __forceinline__ void add(const uint64_t *word, uint32_t *drawn) const {
         const uint32_t parts = parts_of(word);
@@ -174,29 +201,18 @@ template <class E, class F, int HOW, int THREADS, int WIDTH> struct Counting {
         uint32_t kept = 0, own_parts = 0;
         while (true) {
             __syncthreads();
-            if (threadIdx.x == 0) drawn[0] = atomicAdd(&desk->unused[0], 1u);
+            if (threadIdx.x == 0) drawn[0] = atomicAdd(&desk->parts_drawn, 1u);
             __syncthreads();
             const uint32_t part = drawn[0];
             if (part >= parts) break;
             own_parts++;
             if (threadIdx.x >= THREADS) continue;
-#pragma unroll 1
-            for (int round = 0; round < ROUNDS; round++) {
-                const int64_t first = int64_t(part) * PART + (int64_t(round) * PACKS * THREADS + threadIdx.x) * WIDTH - int64_t(word[SHIFT]);
-                typename Wide<WIDTH, typename F::Leaves>::type in[PACKS];
-#pragma unroll
-                for (int u = 0; u < PACKS; u++) {
-                    const int64_t i = first + u * THREADS * WIDTH;
-                    in[u] = read<F, A, A::F_LEAVES, WIDTH, HOW>(word, i, i >= 0 && i + WIDTH <= count);
-                }
-#pragma unroll
-                for (int u = 0; u < PACKS; u++) {
-                    const auto flags = values_of<F, WIDTH>(word + A::F_SCALARS, word + A::F_EXTRA, in[u]);
-                    uint32_t bits = 0;
-#pragma unroll
-                    for (int k = 0; k < WIDTH; k++) bits |= uint32_t(bool(flags.lane[k])) << k;
-                    kept += uint32_t(__popc(bits & existing<WIDTH>(first + u * THREADS * WIDTH, count)));
-                }
+            const int64_t start = int64_t(part) * PART - int64_t(word[SHIFT]);
+            // A part that is whole is read without a branch for each pack.
+            if (start >= 0 && start + PART <= count) {
+                kept += of_part<true>(word, start, count);
+            } else {
+                kept += of_part<false>(word, start, count);
             }
         }
         kept = __reduce_add_sync(0xffffffffu, kept);
@@ -204,18 +220,18 @@ template <class E, class F, int HOW, int THREADS, int WIDTH> struct Counting {
         __syncthreads();
         if (threadIdx.x == 0) {
             __threadfence();
-            atomicAdd(&desk->unused[1], own_parts);
+            atomicAdd(&desk->parts_counted, own_parts);
         }
     }
     // Waits for all parts, which blocks have drawn that run.
     __device__ __forceinline__ int64_t wait(const uint64_t *word) const {
         const uint32_t parts = parts_of(word);
-        while (__nv_atomic_load_n(&desk->unused[1], __NV_ATOMIC_RELAXED, __NV_THREAD_SCOPE_DEVICE) < parts) __nanosleep(40);
+        while (__nv_atomic_load_n(&desk->parts_counted, __NV_ATOMIC_RELAXED, __NV_THREAD_SCOPE_DEVICE) < parts) __nanosleep(40);
         __threadfence();
         return int64_t(__nv_atomic_load_n(&sum->word[0], __NV_ATOMIC_RELAXED, __NV_THREAD_SCOPE_DEVICE));
     }
     __device__ __forceinline__ void clear() const {
-        desk->unused[0] = desk->unused[1] = 0;
+        desk->parts_drawn = desk->parts_counted = 0;
         sum->clear();
     }
 };

@@ -181,12 +181,13 @@ __global__ void __launch_bounds__(THREADS, (Resident<HOW, THREADS>::BLOCKS)) kep
     const bool once = gridDim.x == tiles && !is_twice;
     uint32_t arrived = 0;
 
+    if (once && tiles > 1 && threadIdx.x == 0) ticket[0] = gpu::draw_before_stream(word[SCRATCH], tiles - 1);
     gpu::wait_for_stream();
     do {
         uint32_t tile = 0;
         bool is_counted = tiles > 1, is_written = true;
         if (tiles > 1) {
-            if (threadIdx.x == 0) ticket[0] = atomicAdd(&desk->drawn, 1u);
+            if (!once && threadIdx.x == 0) ticket[0] = atomicAdd(&desk->drawn, 1u);
             __syncthreads();
             tile = ticket[0];
             if (is_twice) {

@@ -55,11 +55,12 @@ __global__ void __launch_bounds__(THREADS) scan(const __grid_constant__ Words<U:
     const bool once = gridDim.x == tiles;
     uint32_t drawn = 0;
 
+    if (once && tiles > 1 && threadIdx.x == 0) ticket[0] = gpu::draw_before_stream(word[SCRATCH], tiles - 1);
     gpu::wait_for_stream();
     do {
         uint32_t tile = 0;
         if (tiles > 1) {
-            if (threadIdx.x == 0) ticket[0] = atomicAdd(&desk->drawn, 1u);
+            if (!once && threadIdx.x == 0) ticket[0] = atomicAdd(&desk->drawn, 1u);
             __syncthreads();
             tile = ticket[0];
             if (tile >= tiles) break;

@@ -27,10 +27,12 @@ template <class O> struct Collector {
 #pragma unroll
         for (uint32_t k = 0; k < AT_ONCE; k++) wanted[k] = first + k * 32 + lane < count;
         const bool here = look_at_all(slots + first + lane, wanted, states);
+        // Where the operator bears it states are joined whether they are there or not: that is sooner.
+        const bool are_joined = O::TOTAL || (here && !is_rehearsal);
         State sum = O::settle(O::neutral());
 #pragma unroll
         for (uint32_t k = 0; k < AT_ONCE; k++) {
-            if (wanted[k]) sum = O::join(sum, states[k]);
+            if (wanted[k] && are_joined) sum = O::join(sum, states[k]);
         }
         sum = join_lanes<O>(sum, 32);
         if (!here || is_rehearsal) return false;

@@ -156,5 +156,127 @@ __device__ __forceinline__ void write_staged(const uint64_t *word, const Pack<T,
     }
 }
 
+// What a thread scans of a tile in shared memory: its neighbours. SEGMENTS may begin among them.
+template <class E, class F, class A, class O, int HOW, int WIDTH, int CHUNKS> struct Neighbours {
+    typedef typename O::State State;
+    static constexpr int VALUES = WIDTH * CHUNKS;
+    static constexpr bool SEGMENTS = (HOW & (FLAGS | KEYS)) != 0;
+    static_assert(VALUES <= 32, "heads of a thread in a word");
+
+    State values[VALUES];
+    // What the lanes before come to, as far as the segment goes.
+    State earlier;
+    // Which values begin a segment; which lanes before have such.
+    uint32_t heads, begun;
+
+    // Scans the thread's part of tile `number`, whose first value is value `first` of `count`, by itself, and what the lanes come to. Gives the sum of the warp, in lane 31,
+    // and where in the tile its first segment begins, or TILE. Of all lanes of a warp.
+    template <class R, int TILE, class Rooms, class Key>
+    __device__ __forceinline__ typename R::State scan(const uint64_t *word, const Offsets<A::LEAF_COUNT + 1> &nothing, const Rooms &staged, int number, int64_t first,
+                                                      int64_t count, bool is_whole, const Key &key_before, int &head) {
+        const int pack = int(threadIdx.x) * CHUNKS, lane = threadIdx.x % 32;
+        const int64_t start = first + int64_t(threadIdx.x) * VALUES;
+        heads = begun = 0;
+        if constexpr ((HOW & FLAGS) != 0) {
+#pragma unroll
+            for (int u = 0; u < CHUNKS; u++) {
+                const auto in = read_staged<F, E, F, A, A::F_LEAVES, HOW, WIDTH, CHUNKS>(word, nothing, staged, number, pack + u, start + u * WIDTH);
+                const auto flags = values_of<F, WIDTH>(word + A::F_SCALARS, word + A::F_EXTRA, in);
+#pragma unroll
+                for (int k = 0; k < WIDTH; k++) heads |= uint32_t(bool(flags.lane[k])) << (u * WIDTH + k);
+            }
+            if (start < 0) heads = start > -32 ? heads >> uint32_t(-start) << uint32_t(-start) : 0;
+        } else if constexpr ((HOW & KEYS) != 0) {
+            typename FirstOf<typename F::Outputs>::type key;
+            if (threadIdx.x == 0) {
+                key = values_of<F, 1>(word + A::F_SCALARS, word + A::F_EXTRA, key_before).lane[0];
+            } else {
+                const auto in = read_staged<F, E, F, A, A::F_LEAVES, HOW, WIDTH, CHUNKS>(word, nothing, staged, number, pack - 1, start - WIDTH);
+                key = values_of<F, WIDTH>(word + A::F_SCALARS, word + A::F_EXTRA, in).lane[WIDTH - 1];
+            }
+#pragma unroll
+            for (int u = 0; u < CHUNKS; u++) {
+                const auto in = read_staged<F, E, F, A, A::F_LEAVES, HOW, WIDTH, CHUNKS>(word, nothing, staged, number, pack + u, start + u * WIDTH);
+                const auto keys = values_of<F, WIDTH>(word + A::F_SCALARS, word + A::F_EXTRA, in);
+#pragma unroll
+                for (int k = 0; k < WIDTH; k++) {
+                    heads |= uint32_t(keys.lane[k] != key) << (u * WIDTH + k);
+                    key = keys.lane[k];
+                }
+            }
+            // Neither the first value of all nor what is before it begins one.
+            if (start <= 0) heads = start > -31 ? heads >> uint32_t(1 - start) << uint32_t(1 - start) : 0;
+        }
+#pragma unroll
+        for (int u = 0; u < CHUNKS; u++) {
+            const int64_t i = start + u * WIDTH;
+            const auto in = read_staged<E, E, F, A, A::E_LEAVES, HOW, WIDTH, CHUNKS>(word, nothing, staged, number, pack + u, i);
+            const auto lifted = values_of<E, WIDTH>(word + A::E_SCALARS, word + A::E_EXTRA, in);
+#pragma unroll
+            for (int k = 0; k < WIDTH; k++) values[u * WIDTH + k] = O::lift(lifted.lane[k]);
+        }
+        if (!is_whole) {
+#pragma unroll
+            for (int k = 0; k < VALUES; k++) {
+                if (start + k < 0 || start + k >= count) values[k] = O::settle(O::neutral());
+            }
+        }
+        scan_thread<O>(values, heads);
+        // Lanes with a head, and the last of them up to this one.
+        uint32_t with_head = 0;
+        int since = -1;
+        if constexpr (SEGMENTS) {
+            with_head = __ballot_sync(0xffffffffu, heads != 0);
+            since = 31 - __clz(int(with_head & (0xffffffffu >> (31 - lane))));
+            begun = with_head & ((1u << lane) - 1);
+            const int of_lane = int(threadIdx.x) * VALUES + __ffs(int(heads)) - 1;
+            const int of_warp = __shfl_sync(0xffffffffu, of_lane, with_head != 0 ? __ffs(int(with_head)) - 1 : 0);
+            head = with_head != 0 ? of_warp : TILE;
+        }
+        const State sum = scan_lanes<O>(values[VALUES - 1], since);
+        earlier = shuffled_up(sum, 1);
+        return R::make(sum, with_head != 0);
+    }
+    // Joins the warps before, then the lanes, both only as far as the segment goes, and leaves the states in the tile's room.
+    template <class R, int WARPS> __device__ __forceinline__ void put(State *room, const typename R::State *sums_of_warps) {
+        const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+        typename R::State of_warps = sums_of_warps[0];
+#pragma unroll
+        for (int k = 1; k < WARPS; k++) {
+            const typename R::State of_warp = sums_of_warps[k];
+            if (k < warp) of_warps = R::join(of_warps, of_warp);
+        }
+        const bool has_base = warp > 0 || lane > 0;
+        State base = R::value(of_warps);
+        if (lane > 0) base = warp > 0 && begun == 0 ? O::join(base, earlier) : earlier;
+        if (has_base) join_base<O>(values, base, heads);
+        put_states<O, HOW, WIDTH, CHUNKS>(room, values, base, has_base, heads, int(threadIdx.x) * CHUNKS);
+    }
+};
+
+// Where the first of the segments of a tile begins, by all lanes of a warp.
+template <int WARPS, int TILE> __device__ __forceinline__ int first_of_heads(const int *heads_of_warps) {
+    const int lane = threadIdx.x % 32, head = lane < WARPS ? heads_of_warps[lane] : TILE;
+    const uint32_t with_head = __ballot_sync(0xffffffffu, head < TILE);
+    return __shfl_sync(0xffffffffu, head, with_head != 0 ? __ffs(int(with_head)) - 1 : 0);
+}
+
+// Joins `before`, which is before the tile, to the states of a pack that has the place `place` in it and begins before `end`, and writes what comes of them.
+template <class E, class F, class M, class O, class A, int HOW, int WIDTH>
+__device__ __forceinline__ void write_joined(const uint64_t *word, const Pack<typename O::State, WIDTH> &states, const typename O::State &before, int place, int end,
+                                             int64_t i, int64_t count) {
+    typedef typename FirstOf<decltype(O::finish(O::settle(O::neutral()), 0))>::type Result;
+    typedef Behind<M, A, Result, WIDTH, HOW> Last;
+    Pack<Result, WIDTH> results;
+#pragma unroll
+    for (int k = 0; k < WIDTH; k++) {
+        typename O::State state = states.lane[k];
+        if (place + k < end) state = (HOW & EXCLUSIVE) != 0 && place + k == 0 ? before : O::join(before, state);
+        results.lane[k] = get<0>(O::finish(state, 0));
+    }
+    const Pack<typename Last::Out, WIDTH> &out = Last::of(word, results, i, i >= 0 && i + WIDTH <= count);
+    write_staged<A, HOW>(word, out, 0, i, count);
+}
+
 } // namespace scan
 } // namespace gpu
