@@ -15,6 +15,7 @@ use super::{
 };
 use crate::{
     AlgoError, Result,
+    launch::unique,
     reduce::{Source, allocate},
     shape::same_shape,
 };
@@ -36,7 +37,7 @@ pub struct Selection<'a, T> {
 pub struct Partition<'a, T>(Selection<'a, T>);
 
 /// Runs of equal neighbours that have not been computed: made by [`Compaction::run_length_encode`](super::Compaction::run_length_encode), computed by
-/// [`RunLengths::eval`].
+/// [`RunLengths::eval`] or [`RunLengths::write_into`].
 #[must_use = "it is computed by `eval`"]
 pub struct RunLengths<'a, T>(Selection<'a, T>);
 
@@ -130,20 +131,33 @@ impl<'a, T: Element> Selection<'a, T> {
     {
         let (mut target, mut count) = (target.into(), count.into());
         let ready = self.ready()?;
-        if !self.run_into(&ready, &target.lower_mut()?, &count.lower_mut()?)? {
+        if !self.run_into(&ready, &target.lower_mut()?, &[], &count.lower_mut()?)? {
             count.fill(0)?;
         }
         Ok(())
     }
 
-    fn run_into(&self, ready: &Ready<'_, 'a>, target: &LoweredTarget<'_>, count: &LoweredTarget<'_>) -> Result<bool> {
-        let (&[room], &[step]) = (target.shape, target.strides) else { return Ok(false) };
-        if room < ready.count {
-            return Err(AlgoError::Room { needed: ready.count, got: room });
+    /// With the places of what is kept, and the lengths of runs, where there are targets for them.
+    fn run_into(
+        &self,
+        ready: &Ready<'_, 'a>,
+        target: &LoweredTarget<'_>,
+        beside: &[LoweredTarget<'_>],
+        count: &LoweredTarget<'_>,
+    ) -> Result<bool> {
+        for one in std::iter::once(target).chain(beside) {
+            let got: usize = one.shape.iter().product();
+            if got < ready.count {
+                return Err(AlgoError::Room { needed: ready.count, got });
+            }
         }
-        let out = Out { address: target.address, dtype: T::DTYPE, step, places: 0, lengths: 0, count: count.address };
+        let &[step] = target.strides else { return Ok(false) };
+        let of = |number: usize| beside.get(number).map_or(0, |one| one.address);
+        let (places, lengths) = (of(0), of(1));
+        let out = Out { address: target.address, dtype: T::DTYPE, step, places, lengths, count: count.address };
         let stream = self.home.as_ref().unwrap_or(target.home);
-        self.run(ready, &out, &[target.home, count.home], stream)
+        let homes = unique(beside.iter().chain([target, count]).map(|one| one.home));
+        self.run(ready, &out, &homes, stream)
     }
 }
 
@@ -212,6 +226,51 @@ impl<'a, T: Element> RunLengths<'a, T> {
         let beside = [&offsets, &lengths].map(|array| array.as_device_vec().as_raw());
         let Selected { values, count } = self.0.eval_both(&ready, beside, stream)?;
         Ok(Runs { values, offsets, lengths, count })
+    }
+
+    /// Computes it into the first elements of existing arrays or views, which have room for as many runs as there are values, and how many there are into `count`. The elements
+    /// behind them stay as they are. Does not wait, and allocates nothing.
+    ///
+    /// # Errors
+    /// As [`Selection::write_into`], of each of the three; `NotInCOrder` where the elements of `offsets` or `lengths` are not neighbours in memory. The arrays then are as they were,
+    /// but as there.
+    ///
+    /// # Example
+    /// ```no_run
+    /// # use gpu_algos::{AlgoError, gpu_array::{GpuArray, gpu_driver::Device}, prelude::*};
+    /// use ndarray::{Ix0, Ix1, array};
+    ///
+    /// let device = Device::first()?;
+    /// let x = GpuArray::from_ndarray(&device, &array![3, 3, 3, 8, 1, 1])?;
+    /// let mut values = GpuArray::<i32, Ix1>::zeros(&device, 6)?;
+    /// let [mut offsets, mut lengths] = [GpuArray::<i64, Ix1>::zeros(&device, 6)?, GpuArray::zeros(&device, 6)?];
+    /// let mut count = GpuArray::<i64, Ix0>::zeros(&device, ())?;
+    /// x.run_length_encode().write_into(&mut values, &mut offsets, &mut lengths, &mut count)?;
+    /// assert_eq!((count.get()?, lengths.to_ndarray()?), (3, array![3, 1, 2, 0, 0, 0]));
+    /// # Ok::<(), AlgoError>(())
+    /// ```
+    pub fn write_into<'t>(
+        &self,
+        values: impl Into<GpuViewMut<'t, T, Ix1>>,
+        offsets: impl Into<GpuViewMut<'t, i64, Ix1>>,
+        lengths: impl Into<GpuViewMut<'t, i64, Ix1>>,
+        count: impl Into<GpuViewMut<'t, i64, Ix0>>,
+    ) -> Result<()>
+    where
+        T: 't,
+    {
+        let (mut values, mut count) = (values.into(), count.into());
+        let (mut offsets, mut lengths) = (offsets.into(), lengths.into());
+        let ready = self.0.ready()?;
+        let beside = [offsets.lower_mut()?, lengths.lower_mut()?];
+        if let Some(one) = beside.iter().find(|one| one.shape != [1] && one.strides != [1]) {
+            let (op, shape, strides) = ("run_length_encode", one.shape.to_vec(), one.strides.to_vec());
+            return Err(ArrayError::NotInCOrder { op, shape, strides }.into());
+        }
+        if !self.0.run_into(&ready, &values.lower_mut()?, &beside, &count.lower_mut()?)? {
+            count.fill(0)?;
+        }
+        Ok(())
     }
 }
 

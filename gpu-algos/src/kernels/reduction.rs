@@ -59,6 +59,7 @@ pub struct ReductionKernel<T> {
     types: Types,
     texts: [String; 3],
     preamble: String,
+    options: Vec<String>,
     commutative: bool,
     made: OnceLock<Made>,
     _result: PhantomData<fn() -> T>,
@@ -93,8 +94,9 @@ impl<T: DevicePod> ReductionKernel<T> {
             return Err(AlgoError::Argument { argument: written.to_string(), why });
         }
         types.define::<T>()?;
-        let (name, preamble, made) = ("reduction_kernel".to_owned(), String::new(), OnceLock::new());
-        Ok(Self { name, arguments, types, texts, preamble, commutative: false, made, _result: PhantomData })
+        let (name, preamble, options, made) =
+            ("reduction_kernel".to_owned(), String::new(), Vec::new(), OnceLock::new());
+        Ok(Self { name, arguments, types, texts, preamble, options, commutative: false, made, _result: PhantomData })
     }
 
     /// The kernel under a name of its own, which stands in errors.
@@ -105,6 +107,11 @@ impl<T: DevicePod> ReductionKernel<T> {
     /// Text before the kernel: functions and types that it uses. Functions need no `__device__`.
     pub fn preamble(self, text: impl Into<String>) -> Self {
         self.with(|kernel| kernel.preamble = text.into())
+    }
+
+    /// An option of the compiler, such as `--use_fast_math`.
+    pub fn option(self, option: impl Into<String>) -> Self {
+        self.with(|kernel| kernel.options.push(option.into()))
     }
 
     /// Says that `reduce` gives the same whatever the order of what it joins: threads then read neighbouring places.
@@ -216,9 +223,10 @@ impl<T: DevicePod> ReductionKernel<T> {
         let beginning = beginning(&self.types, &self.preamble, T::CUDA_NAME, neutral, reduce);
         let definition = beginning + &operator(self.commutative);
         let value = value(words, &names, map);
-        let key = hash(&Program::new("", format!("{definition}{value}")));
-        let commutative = self.commutative;
-        let operator = Arc::new(Custom { definition, key, state_bytes: size_of::<T>(), commutative });
+        let (commutative, options) = (self.commutative, self.options.clone());
+        let texts = Program::new("", format!("{definition}{value}"));
+        let key = hash(&options.iter().fold(texts, Program::option));
+        let operator = Arc::new(Custom { definition, options, key, state_bytes: size_of::<T>(), commutative });
         Ok(Made { operator, value, headers: HEADERS.into_iter().chain([ELEMENTWISE]).collect() })
     }
 

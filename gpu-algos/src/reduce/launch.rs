@@ -113,5 +113,6 @@ pub(crate) fn program(source: &impl Source, operator: &Operator, policy: &Policy
         operator.text()
     );
     let program = Program::new("reduction.cu", text).option("-default-device").overlapping().name_expression(name);
+    let program = operator.options().iter().fold(program, Program::option);
     with_headers(program, headers.into_iter().chain(HEADERS).chain([REDUCE]).chain(more))
 }

@@ -20,7 +20,9 @@ pub(crate) struct Operator {
 pub(crate) struct Custom {
     /// Structures and functions; among them the operator, `gpu_user::Operator`.
     pub(crate) definition: String,
-    /// A hash of all texts of the kernel.
+    /// Of the compiler.
+    pub(crate) options: Vec<String>,
+    /// A hash of all texts of the kernel, and of the options.
     pub(crate) key: [u64; 4],
     pub(crate) state_bytes: usize,
     pub(crate) commutative: bool,
@@ -104,6 +106,11 @@ impl Operator {
     /// The text that defines it, of a user's.
     pub(crate) fn definition(&self) -> &str {
         if let Kind::Custom(custom) = &self.kind { &custom.definition } else { "" }
+    }
+
+    /// Options of the compiler that a user asks for.
+    pub(crate) fn options(&self) -> &[String] {
+        if let Kind::Custom(custom) = &self.kind { &custom.options } else { &[] }
     }
 
     fn structure(&self) -> &'static str {

@@ -12,7 +12,7 @@ use gpu_algos::{
     prelude::*,
     reference,
 };
-use ndarray::{Array1, Array3, Axis, Ix1, arr0, array, s};
+use ndarray::{Array0, Array1, Array3, Axis, Ix1, arr0, array, s};
 use testkit::{Outcome, Rng, Test, ensure, ensure_eq, tests};
 
 pub const TESTS: &[Test<Device>] = tests![
@@ -232,6 +232,41 @@ pub fn runs_of_any_length(device: &Device) -> Outcome {
             same(&lengths.to_ndarray()?.to_vec(), &want.lengths.to_vec(), &what)?;
         }
     }
+    runs_into_arrays(device)
+}
+
+/// The arrays keep what is behind the runs; those that are too small, or apart in memory, stay as they are.
+fn runs_into_arrays(device: &Device) -> Outcome {
+    let other = Stream::new(device)?;
+    for n in [0, 1, 700, 40_001] {
+        let x: Array1<i32> = (0..n as i32).map(|i| i / 7).collect();
+        let (a, want) = (GpuArray::from_ndarray(device, &x)?, reference::run_length_encode(&x));
+        let mut values = GpuArray::from_ndarray(device, &Array1::from_elem(2 * n + 9, -5))?;
+        let mut offsets = GpuArray::from_ndarray(&other, &Array1::from_elem(n + 3, -6i64))?;
+        let mut lengths = GpuArray::from_ndarray(device, &Array1::from_elem(n + 1, -7i64))?;
+        let mut count = GpuArray::from_ndarray(&other, &Array0::from_elem((), -1i64))?;
+        // Every second value of the target alone.
+        let target = values.slice_mut(s![1..;2])?;
+        a.run_length_encode().write_into(target, offsets.slice_mut(s![1..])?, &mut lengths, &mut count)?;
+        let runs = want.values.len();
+        ensure_eq!((n, count.get()?), (n, runs as i64));
+        let (got, at, long) = (values.to_ndarray()?, offsets.to_ndarray()?, lengths.to_ndarray()?);
+        same(&got.slice(s![1..1 + 2 * runs;2]).to_vec(), &want.values.to_vec(), n)?;
+        same(&at.slice(s![1..=runs]).to_vec(), &want.offsets.to_vec(), n)?;
+        same(&long.slice(s![..runs]).to_vec(), &want.lengths.to_vec(), n)?;
+        ensure!(got.iter().skip(2).step_by(2).chain(got.iter().skip(1 + 2 * runs)).all(|&x| x == -5));
+        ensure!(at[0] == -6 && at.iter().skip(1 + runs).all(|&x| x == -6) && long.iter().skip(runs).all(|&x| x == -7));
+    }
+    let a = GpuArray::from_ndarray(device, &array![1, 1, 2])?;
+    let room = |n: usize| GpuArray::<i64, _>::full(device, n, 9);
+    let (mut values, mut count) = (GpuArray::<i32, _>::full(device, 3, 9)?, GpuArray::<i64, _>::full(device, (), 9)?);
+    let (mut apart, mut three, mut two) = (room(6)?, room(3)?, room(2)?);
+    let every_second = apart.slice_mut(s![..;2])?;
+    let error = a.run_length_encode().write_into(&mut values, every_second, &mut three, &mut count).unwrap_err();
+    ensure!(error.to_string().contains("run_length_encode"), "{error}");
+    let error = a.run_length_encode().write_into(&mut values, &mut three, &mut two, &mut count).unwrap_err();
+    ensure!(matches!(error, AlgoError::Room { needed: 3, got: 2 }), "{error}");
+    ensure_eq!((values.to_ndarray()?, three.to_ndarray()?, count.get()?), (array![9, 9, 9], array![9, 9, 9], 9));
     Ok(())
 }
 

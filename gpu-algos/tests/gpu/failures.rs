@@ -142,6 +142,28 @@ fn keeps(
     })
 }
 
+/// Writes runs into arrays, which stay as they were or have them all.
+fn runs_into(call: Call) -> Result<u64, Box<dyn Error>> {
+    type Arrays = (GpuArray<i32, Ix2>, GpuArray<i32, Ix1>, [GpuArray<i64, Ix1>; 2], GpuArray<i64, Ix0>);
+    let n = SMALL * COLUMNS;
+    let prepare = |device: &Device| {
+        let stream = Stream::new(device)?;
+        let beside = [GpuArray::full(&stream, n, 0i64)?, GpuArray::full(&stream, n, 0i64)?];
+        let values = GpuArray::full(&stream, n, -1)?;
+        Ok((GpuArray::from_ndarray(&stream, &host(SMALL))?, values, beside, GpuArray::full(&stream, (), 0i64)?))
+    };
+    let write = |(x, values, [offsets, lengths], count): &mut Arrays| {
+        x.run_length_encode().write_into(values, offsets, lengths, count)
+    };
+    sweep(call, prepare, write, |(_, values, [_, lengths], count), done| {
+        let want = if done.is_some() { n as i64 } else { 0 };
+        ensure_eq!(lengths.to_ndarray()?.sum(), want);
+        ensure_eq!(count.get()? > 0, done.is_some());
+        ensure_eq!(values.to_ndarray()?.iter().any(|&x| x != -1), done.is_some());
+        Ok(())
+    })
+}
+
 /// Sums in the order of places.
 fn user_sum() -> Result<ReductionKernel<i64>> {
     ReductionKernel::new("const int *x", "0", "a + b", "x[i]")
@@ -377,6 +399,7 @@ static OPERATIONS: &[Operation<Call>] = &[
             )
         },
     },
+    Operation { name: "RunLengths::write_into", makes: &[(ModuleLoad, 1), (Launch, 1)], sweep: runs_into },
     Operation {
         name: "Selected::len",
         makes: &[(Allocation, 2), (ModuleLoad, 1), (Launch, 1), (Copy, 1)],

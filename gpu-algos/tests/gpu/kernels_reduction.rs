@@ -19,6 +19,7 @@ pub const TESTS: &[Test<Device>] = tests![
     pycuda_reduce_out_and_dot,
     places_in_their_order,
     operators_see_values_of_places_alone,
+    options_are_the_kernel_s_own,
     wrong_reductions_are_errors,
 ];
 
@@ -97,6 +98,21 @@ pub fn operators_see_values_of_places_alone(device: &Device) -> Outcome {
             ensure_eq!((n, got), (n, vec![want]));
         }
     }
+    Ok(())
+}
+
+/// Options of the compiler are part of the kernel: the same text without them is another.
+pub fn options_are_the_kernel_s_own(device: &Device) -> Outcome {
+    let x = DeviceVec::from_slice(&device.stream(), &[1i32; 100])?;
+    let weighted = || ReductionKernel::<i32>::new("const int *x", "0", "a + b", "WEIGHT * x[i]");
+    for weight in [3, 5] {
+        let kernel = weighted()?.commutative().option(format!("-DWEIGHT={weight}"));
+        // SAFETY: sums, which read x at each place.
+        ensure_eq!(unsafe { kernel.call(&[(&x).into()])? }.to_vec()?, [100 * weight]);
+    }
+    // SAFETY: as above.
+    let error = unsafe { weighted()?.commutative().call(&[(&x).into()]) }.unwrap_err();
+    ensure!(error.to_string().contains("WEIGHT"), "{error}");
     Ok(())
 }
 
