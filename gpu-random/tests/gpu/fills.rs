@@ -92,6 +92,42 @@ pub fn real_numbers_are_those_of_the_host(device: &Device) -> Outcome {
     Ok(())
 }
 
+/// What the documentation of the generators says, in units of the last place: of the number, or of 1 where that is more (normal), of the number alone (the others).
+pub fn real_numbers_agree_within_ulps(device: &Device) -> Outcome {
+    fn worst<T: DevicePod + Default + Into<f64>>(
+        device: &Device,
+        (host, on_device): Fills<PhiloxRng, T>,
+        epsilon: f64,
+        least: f64,
+    ) -> Result<f64> {
+        let n = if device.is_emulated() { 1 << 12 } else { 1 << 24 };
+        let mut rng = Philox::new(77);
+        let (mut want, mut out) = (vec![T::default(); n], DeviceVec::zeros(&device.stream(), n)?);
+        host(&mut rng.clone(), &mut want)?;
+        on_device(&mut rng, &mut out)?;
+        let pairs = out.to_vec()?.into_iter().map(Into::into).zip(want.into_iter().map(Into::into));
+        let apart = pairs.filter(|(got, want): &(f64, f64)| got != want);
+        let ulps = apart.map(|(got, want)| (got - want).abs() / (epsilon * want.abs().max(least)));
+        // NaN is the worst.
+        Ok(ulps.fold(0.0, |worst, ulps| if ulps <= worst { worst } else { ulps }))
+    }
+    let (single, double) = (f64::from(f32::EPSILON), f64::EPSILON);
+    let of_f32 = [
+        worst::<f32>(device, fill!(rng, out => rng.fill_normal(out)), single, 1.0)?,
+        worst::<f32>(device, fill!(rng, out => rng.fill_log_normal(out, 0.0, 1.0)), single, 0.0)?,
+        worst::<f32>(device, fill!(rng, out => rng.fill_exponential(out, 1.0)), single, 0.0)?,
+    ];
+    let of_f64 = [
+        worst::<f64>(device, fill!(rng, out => rng.fill_normal(out)), double, 1.0)?,
+        worst::<f64>(device, fill!(rng, out => rng.fill_log_normal(out, 0.0, 1.0)), double, 0.0)?,
+        worst::<f64>(device, fill!(rng, out => rng.fill_exponential(out, 1.0)), double, 0.0)?,
+    ];
+    eprintln!("ulps: {of_f32:?} {of_f64:?}");
+    let within = |got: [f64; 3], most: [f64; 3]| got.iter().zip(most).all(|(&got, most)| got <= most);
+    ensure!(within(of_f32, [21.0, 64.0, 4.0]) && within(of_f64, [18.0, 64.0, 4.0]), "{of_f32:?}, {of_f64:?}");
+    Ok(())
+}
+
 /// As many numbers of each generator as it takes to jump to later ones, before and behind shorter calls.
 pub fn long_fills_are_those_of_the_host(device: &Device) -> Outcome {
     fn long<T: Near>(device: &Device, n: usize, exact: bool, fills: Fills<XorwowRng, T>) -> Outcome {

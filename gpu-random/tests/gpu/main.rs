@@ -19,6 +19,7 @@ fn main() -> ExitCode {
     let on_device = tests![
         bits_and_uniform_numbers_are_those_of_the_host,
         real_numbers_are_those_of_the_host,
+        real_numbers_agree_within_ulps,
         long_fills_are_those_of_the_host,
         discrete_numbers_are_those_of_the_host,
         calls_of_any_kind_and_length_continue,
