@@ -4,7 +4,7 @@ use gpu_driver::{DevicePod, DeviceVec};
 use gpu_random::{Generator, Order, PhiloxRng, Recipe, Xorwow, XorwowRng};
 
 use crate::{
-    harness::{Check, Harness, Work},
+    harness::{Check, Figure, Harness, Work},
     peers,
 };
 
@@ -61,9 +61,12 @@ fn check<T: Drawn>(got: &[T], want: &[T]) -> Check {
     Check::within(wrong as f64 / want.len().max(1) as f64, 0.0)
 }
 
-/// `$n` numbers of that type by the fill, from a stream of the generator `$R`.
+/// `$n` numbers of that type by the fill, from a stream of the generator `$R`; with `$how`, what is asked of the figure besides.
 macro_rules! figure {
-    ($harness:ident, $R:ident, $operation:expr, $type:ident, $n:expr, $rng:ident, $out:ident => $fill:expr) => {{
+    ($harness:ident, $R:ident, $operation:expr, $type:ident, $n:expr, $rng:ident, $out:ident => $fill:expr) => {
+        figure!($harness, $R, $operation, $type, $n, std::convert::identity, $rng, $out => $fill)
+    };
+    ($harness:ident, $R:ident, $operation:expr, $type:ident, $n:expr, $how:expr, $rng:ident, $out:ident => $fill:expr) => {{
         let n: usize = $n;
         let work = Work::fills((n * size_of::<$type>()) as u64);
         let on_device = |$rng: &mut Generator<$R>, $out: &mut DeviceVec<$type>| $fill;
@@ -73,7 +76,7 @@ macro_rules! figure {
             on_host(&mut Generator::new(SEED), &mut want)?;
             Ok::<_, gpu_random::RandomError>(want)
         };
-        $harness.figure($operation, stringify!($type), n, BY).work(work).on_gpu(
+        $how($harness.figure($operation, stringify!($type), n, BY).work(work)).on_gpu(
             |gpu| Ok((Generator::new(SEED), DeviceVec::zeros(gpu.stream(), n)?)),
             |(rng, out)| Ok(on_device(rng, out)?),
             |(_, out), ()| Ok(check(&out.slice(..n.min(SAMPLE))?.to_vec()?, &sample()?)),
@@ -99,7 +102,8 @@ fn of_generator<R: Recipe>(harness: &mut Harness, name: &str) {
         figure!(harness, R, &normal, f32, n, rng, out => rng.fill_normal(out));
         figure!(harness, R, &normal, f64, n, rng, out => rng.fill_normal(out));
     }
-    figure!(harness, R, &format!("{name}-reseed"), u32, first_length(harness), rng, out => {
+    // Whole calls, as of cuRAND, which seeds outside of what a graph captures.
+    figure!(harness, R, &format!("{name}-reseed"), u32, first_length(harness), Figure::whole_calls, rng, out => {
         rng.set_seed(SEED);
         rng.fill_bits(out)
     });

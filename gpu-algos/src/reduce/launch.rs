@@ -86,7 +86,11 @@ pub(crate) fn reduce_custom(
 /// Makes the kernel of [`reduce_custom`] ahead.
 pub(crate) fn compile_custom(source: &impl Source, operator: &Arc<Custom>, device: &Device) -> Result<()> {
     let operator = custom(operator);
-    let policy = Policy::of(&source.leaves(), &operator, false);
+    let mut policy = Policy::of(&source.leaves(), &operator, false);
+    // Places are neighbours.
+    if operator.is_for_all() {
+        policy.form = Form::All;
+    }
     kernel(source, &operator, &policy, device).map(drop)
 }
 

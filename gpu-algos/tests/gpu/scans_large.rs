@@ -69,8 +69,8 @@ fn segments_that_begin_at_every_place_of_a_tile(device: &Device) -> Outcome {
         let ones = GpuArray::<f32, _>::full(device, n, 1.0)?;
         let place = || index::<Ix1, _>(Axis(0)).broadcast(n);
         let (segment, since) = (|| place() / length, || (place() % length).cast::<f32>());
-        let flags = (place() % length).eq(0i64).eval()?;
-        let keys = segment().cast::<i32>().eval()?;
+        let flags = (place() % length).eq(0i64).eval_on(device)?;
+        let keys = segment().cast::<i32>().eval_on(device)?;
         let mut got = ones.cumsum().segments(&flags).eval()?;
         ensure_eq!((tile, got.ne(since() + 1.0f32).count().get()?), (tile, 0));
         ones.cumsum().by_key(&keys).exclusive().write_into(&mut got)?;

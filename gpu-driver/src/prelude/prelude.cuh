@@ -55,7 +55,7 @@ __device__ inline void wait_for_stream() {
 
 // Lets the next kernel of the stream be started, if it is one that overlaps: it still waits for the end of this one, but its blocks are there by then. Called
 // behind `wait_for_stream`, when every block of this kernel is running and little is left to do, since the blocks of the next one take their place
-// beside it. It happens when all threads have called it or ended.
+// beside it. It happens when one thread of each block has called it, or all have ended.
 __device__ inline void let_next_start() {
 #if !defined(GPU_EMULATED) && defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
     asm volatile("griddepcontrol.launch_dependents;");
@@ -65,7 +65,7 @@ __device__ inline void let_next_start() {
 // Draws a number for a block of a launch with `Stream::with_cleared_scratch`, at whose address `scratch` is: from 0 to `last`, each once. Called before
 // `wait_for_stream`, so that it takes no time of its own where the kernel before this one is still at work (H200: 0.6 us of a launch). The counter stands before the scratch memory,
 // where only this function finds it, and is 0 again when the last number is drawn. A kernel that draws draws all numbers in each of its launches,
-// before any block calls `let_next_start`: so none does while another may.
+// before any thread calls `let_next_start`, which a barrier behind the draw sees to: so none does while another may.
 __device__ inline uint32_t draw_before_stream(uint64_t scratch, uint32_t last) {
 #ifdef GPU_EMULATED
     // There one launch comes after the other.
