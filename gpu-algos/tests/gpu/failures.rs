@@ -512,23 +512,6 @@ static OPERATIONS: &[Operation<Call>] = &[
         makes: &[(ModuleLoad, 1)],
         sweep: |call| reduces(call, SMALL, |x| user_sum()?.compile(x.device()), |()| Ok(())),
     },
-    // The call finds what was compiled ahead of it: one module is loaded.
-    Operation {
-        name: "ReductionKernel::compile",
-        makes: &[(Allocation, 1), (ModuleLoad, 1), (Launch, 1)],
-        sweep: |call| {
-            let ahead = |x: &GpuArray<i32, Ix2>| -> Result<_> {
-                let sum = user_sum()?.commutative();
-                sum.compile(x.device())?;
-                // SAFETY: the text reads its array at each place.
-                unsafe { sum.call(&[x.into()]) }
-            };
-            reduces(call, SMALL, ahead, |got| {
-                ensure_eq!(got.to_vec()?, vec![total(SMALL)]);
-                Ok(())
-            })
-        },
-    },
     Operation {
         name: "ScanKernel::call",
         makes: &[(Allocation, 1), (ModuleLoad, 1), (Launch, 1)],

@@ -4,7 +4,10 @@ use gpu_algos::{
     AlgoError,
     gpu_array::{
         GpuArray,
-        gpu_driver::{self, Device, DevicePod, DeviceVec, Stream},
+        gpu_driver::{
+            self, Device, DevicePod, DeviceVec, Stream,
+            emulated::{Call::ModuleLoad, Emulated},
+        },
     },
     kernels::{Places, ReductionKernel},
     reduction_kernel,
@@ -22,6 +25,9 @@ pub const TESTS: &[Test<Device>] = tests![
     options_are_the_kernel_s_own,
     wrong_reductions_are_errors,
 ];
+
+/// On the emulated device, which counts calls of the driver.
+pub const COUNTS: &[Test<()>] = tests![what_is_compiled_ahead_is_what_is_called];
 
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, DevicePod)]
@@ -97,6 +103,22 @@ pub fn operators_see_values_of_places_alone(device: &Device) -> Outcome {
             let want = [1, 1, 2, 6, 12, 60, 60, 420][n.min(7)];
             ensure_eq!((n, got), (n, vec![want]));
         }
+    }
+    Ok(())
+}
+
+/// The call finds what was compiled ahead of it: it loads no module.
+fn what_is_compiled_ahead_is_what_is_called(_: &()) -> Outcome {
+    let device = Emulated::new().open()?;
+    let emulation = device.emulation().ok_or("emulated")?;
+    let x = DeviceVec::from_slice(&device.stream(), &[2i32; 9000])?;
+    let sum = || ReductionKernel::<i32>::new("const int *x", "0", "a + b", "x[i]");
+    for kernel in [sum()?, sum()?.commutative()] {
+        kernel.compile(&device)?;
+        let loads = emulation.calls(ModuleLoad)?;
+        // SAFETY: sums, which read x at each place.
+        ensure_eq!(unsafe { kernel.call(&[(&x).into()])? }.to_vec()?, [18_000]);
+        ensure_eq!(emulation.calls(ModuleLoad)?, loads);
     }
     Ok(())
 }

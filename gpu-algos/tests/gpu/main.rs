@@ -47,6 +47,7 @@ fn main() -> ExitCode {
         .group("scan_kernels", device.clone(), "GPU_TESTS", kernels_scan::TESTS)
         .group("elementwise", device.clone(), "GPU_TESTS", kernels_elementwise::TESTS)
         .group("counts", emulated(), require, kernels_elementwise::COUNTS)
+        .group("counts", emulated(), require, kernels_reduction::COUNTS)
         .group("large", gpu.clone(), if on_gpu { "GPU_TESTS" } else { "" }, reductions_large::TESTS)
         .group("large", gpu.clone(), if on_gpu { "GPU_TESTS" } else { "" }, scans_large::TESTS)
         .group("large", gpu.clone(), if on_gpu { "GPU_TESTS" } else { "" }, kernels_scan::LARGE)
