@@ -12,13 +12,14 @@ use gpu_algos::{
     reference::{Associative, Scan, scan, segmented_scan},
     scan_kernel,
 };
-use ndarray::{Array1, Axis, s};
+use ndarray::{Array1, Array3, Axis, s};
 use testkit::{Outcome, Rng, Test, ensure, ensure_eq, tests};
 
 pub const TESTS: &[Test<Device>] = tests![
     pycuda_scan,
     products_of_matrices_keep_their_order,
     segments_of_recurrences,
+    any_operator_along_any_axis,
     states_of_any_size,
     pyopencl_index_preservation,
     pyopencl_copy_if_and_unique,
@@ -202,6 +203,49 @@ pub fn segments_of_recurrences(device: &Device) -> Outcome {
                 let want: Vec<u32> = maps.iter().map(|map| map.c.wrapping_mul(7).wrapping_add(map.d)).collect();
                 same(&got.to_ndarray()?.to_vec(), &want, format_args!("{n} {rarity} {how:?}"))?;
             }
+        }
+    }
+    Ok(())
+}
+
+scan_kernel! {
+    /// Recurrences along an axis of so many elements, each of which is followed by `inner` places of the axes behind it, from either end.
+    fn along(length: i64, inner: i64, reverse: bool, c: &[u32], d: &[u32], y: &mut [u32]) {
+        unsafe {
+            state: Affine;
+            preamble: "int64_t at(int64_t i, int64_t length, int64_t inner, bool reverse) {
+                           const int64_t line = i / length, step = reverse ? length - 1 - i % length : i % length;
+                           return (line / inner * length + step) * inner + line % inner;
+                       }";
+            neutral: "Affine{1, 0}";
+            scan: "Affine{a.c * b.c, b.c * a.d + b.d}";
+            segments: "i % length == 0";
+            input: "Affine{c[at(i, length, inner, reverse)], d[at(i, length, inner, reverse)]}";
+            output: "y[at(i, length, inner, reverse)] = item.d"
+        }
+    }
+}
+
+pub fn any_operator_along_any_axis(device: &Device) -> Outcome {
+    let mut rng = Rng(24);
+    for shape in [[3, 5, 7], [1, 40, 33], [65, 2, 90], [4, 4000, 1]] {
+        let maps = Array3::from_shape_fn(shape, |_| Affine { c: rng.next_u64() as u32, d: rng.next_u64() as u32 });
+        let c = GpuArray::from_ndarray(device, &maps.map(|map| map.c))?;
+        let d = GpuArray::from_ndarray(device, &maps.map(|map| map.d))?;
+        let mut y = GpuArray::<u32, _>::zeros(device, shape)?;
+        for (axis, reverse) in (0..3).flat_map(|axis| [(axis, false), (axis, true)]) {
+            let inner: usize = shape[axis + 1..].iter().product();
+            along(shape[axis] as i64, inner as i64, reverse, &c, &d, &mut y)?;
+            let mut lines = maps.view();
+            if reverse {
+                lines.invert_axis(Axis(axis));
+            }
+            let mut want = scan(&affine(), &lines, Axis(axis), Scan::INCLUSIVE)?;
+            if reverse {
+                want.invert_axis(Axis(axis));
+            }
+            let (got, want) = (y.to_ndarray()?, want.map(|map| map.d));
+            same(&got.iter().collect::<Vec<_>>(), &want.iter().collect::<Vec<_>>(), format_args!("{shape:?} {axis}"))?;
         }
     }
     Ok(())

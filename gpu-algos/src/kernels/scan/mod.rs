@@ -65,6 +65,24 @@ const KEY: u64 = u64::from_be_bytes(*b"gpuscanp");
 /// In place is an array that `input` reads and `output` writes: `"int *x", "0", "a + b", "x[i]", "x[i] = item"`. [`ScanKernel::inclusive`] and
 /// [`ScanKernel::exclusive`] make scans of one array of `scan` and `neutral` alone.
 ///
+/// Which element of its arrays a place stands for is the text's to say: from the end it is `n - 1 - i`, and down the columns of a matrix in C order the places of a column
+/// follow one another, each column a segment. (Threads then read elements that lie apart; sums, products and extremes along any axis are faster by
+/// [`Scans::axis`](crate::Scan::axis).)
+///
+/// ```no_run
+/// # use gpu_algos::kernels::ScanKernel;
+/// // Of each column the number farthest from 0 so far.
+/// let down = ScanKernel::<f32>::new(
+///     "int rows, int columns, const float *x, float *y",
+///     "0",
+///     "fabsf(b) > fabsf(a) ? b : a",
+///     "x[i % rows * columns + i / rows]",
+///     "y[i % rows * columns + i / rows] = item",
+/// )?
+/// .segments("i % rows == 0");
+/// # Ok::<(), gpu_algos::AlgoError>(())
+/// ```
+///
 /// # Determinism
 /// For one text and one number of places values are joined in one way: floats have the same bits from run to run. (`prev_item` and the `item` of the
 /// place before may be rounded differently.)
