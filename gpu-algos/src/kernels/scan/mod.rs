@@ -67,7 +67,7 @@ const KEY: u64 = u64::from_be_bytes(*b"gpuscanp");
 ///
 /// Which element of its arrays a place stands for is the text's to say: from the end it is `n - 1 - i`, and down the columns of a matrix in C order the places of a column
 /// follow one another, each column a segment. (Threads then read elements that lie apart; sums, products and extremes along any axis are faster by
-/// [`Scans::axis`](crate::Scan::axis).)
+/// [`Scan::axis`](crate::Scan::axis).)
 ///
 /// ```no_run
 /// # use gpu_algos::kernels::ScanKernel;
