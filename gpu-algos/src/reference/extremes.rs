@@ -46,7 +46,7 @@ macro_rules! extreme {
             fn take_run(&self, state: T, values: &[T], places: Places) -> T {
                 let mut state = state;
                 for run in values.chunks(RUN) {
-                    let best = if has_nan(run) { T::NAN } else { best_of(run, |x| x, $beats) };
+                    let best = best_or_nan(run, |x| x, $beats);
                     // A comparison alone does not tell the zeros apart.
                     state = match T::FLOAT && best == T::ZERO {
                         true => one_by_one(self, state, run, places),
@@ -73,7 +73,13 @@ pub(super) fn has_nan<T: Operand>(run: &[T]) -> bool {
     any
 }
 
-/// The best of what `of` gives for a run that is not empty, by a comparison that need not know NaN.
+/// The best of what `of` gives for a run that is not empty: NaN beats all, and nothing beats it. In one pass: to ask for NaN ahead takes longer than the comparison.
+#[inline(always)]
+pub(super) fn best_or_nan<T: Copy, R: Operand>(run: &[T], of: impl Fn(T) -> R, beats: impl Fn(R, R) -> bool) -> R {
+    best_of(run, of, |other, best| beats(other, best) | other.is_nan())
+}
+
+/// The same by a comparison that need not know NaN.
 #[inline(always)]
 pub(super) fn best_of<T: Copy, R: Copy>(run: &[T], of: impl Fn(T) -> R, beats: impl Fn(R, R) -> bool) -> R {
     let pick = |best: R, other: R| if beats(other, best) { other } else { best };
@@ -126,7 +132,7 @@ impl<T: Operand> Found<T> {
         let mut best = self;
         for (i, run) in values.chunks(RUN).enumerate() {
             let places = places.from(i * RUN);
-            let value = if has_nan(run) { T::NAN } else { best_of(run, |x| x, beats) };
+            let value = best_or_nan(run, |x| x, beats);
             let first = if places.step < 0 { places.at(run.len() - 1) } else { places.first };
             // Not good enough at the smallest place that it can have: there is nothing to look for.
             if best.or(Self { value, place: first }, better).place == best.place {

@@ -1,7 +1,7 @@
 //! Norms of all elements.
 
 use super::{
-    extremes::{best_of, has_nan},
+    extremes::best_or_nan,
     operand::Operand,
     operator::{Operator, Places, RUN, sum_of},
     sums::{commutative, unit_operators},
@@ -45,7 +45,7 @@ impl<T: Operand> Operator for NormMax<T> {
     fn take_run(&self, state: T::Real, values: &[T], _: Places) -> T::Real {
         let mut state = state;
         for run in values.chunks(RUN) {
-            let largest = if has_nan(run) { T::Real::NAN } else { best_of(run, |x: T| x.magnitude(), |a, b| a > b) };
+            let largest = best_or_nan(run, |x: T| x.magnitude(), |a, b| a > b);
             state = state.larger(largest);
         }
         state
