@@ -43,7 +43,10 @@ fn ours<T: Scalar + Operand<Sum = T, Real = T>>() -> Reduced<T> {
         sum: |x| Ok(Operand::to_f64(reference::sum(x))),
         max: |x| Ok(Operand::to_f64(reference::max(x)?)),
         argmax: |x| Ok(reference::argmax(x)? as f64),
-        mean_var: |x| Ok((Operand::to_f64(reference::mean(x)), Operand::to_f64(reference::var(x, 0)))),
+        mean_var: |x| {
+            let (mean, variance) = reference::mean_var(x, 0);
+            Ok((Operand::to_f64(mean), Operand::to_f64(variance)))
+        },
         axis: [|x| axis(x, 0), |x| axis(x, 1)],
     }
 }

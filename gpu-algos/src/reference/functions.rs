@@ -3,9 +3,9 @@
 use ndarray::{ArrayView, CowArray, Dimension};
 
 use super::{
-    All, Any, ArgMax, ArgMin, Count, Max, Mean, Min, NanArgMax, NanArgMin, NanMax, NanMean, NanMin, NanProduct,
-    NanStandardDeviation, NanSum, NanVariance, NormL1, NormL2, NormMax, Operand, Product, StandardDeviation, Sum,
-    Variance, dot, reduce,
+    All, Any, ArgMax, ArgMin, Count, Max, Mean, MeanVariance, Min, NanArgMax, NanArgMin, NanMax, NanMean, NanMin,
+    NanProduct, NanStandardDeviation, NanSum, NanVariance, NormL1, NormL2, NormMax, Operand, Product,
+    StandardDeviation, Sum, Variance, dot, reduce,
 };
 use crate::{AlgoError, Result};
 
@@ -37,6 +37,12 @@ total! {
     /// assert_eq!(gpu_algos::reference::var(&[1.0_f64, 2.0, 3.0], 1), 1.0);
     /// ```
     var(ddof: u64) -> T::Real = Variance;
+    /// [`MeanVariance`] of all elements.
+    ///
+    /// ```
+    /// assert_eq!(gpu_algos::reference::mean_var(&[1.0_f64, 2.0, 3.0], 1), (2.0, 1.0));
+    /// ```
+    mean_var(ddof: u64) -> (T::Real, T::Real) = MeanVariance;
     /// [`StandardDeviation`] of all elements.
     std(ddof: u64) -> T::Real = StandardDeviation;
     /// Whether [`Any`] element is other than 0.

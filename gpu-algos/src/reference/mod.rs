@@ -38,7 +38,7 @@ mod without_nan;
 pub use compact::*;
 pub use extremes::{ArgMax, ArgMin, Found, Max, Min};
 pub use functions::*;
-pub use moments::{Moments, StandardDeviation, Variance};
+pub use moments::{MeanVariance, Moments, StandardDeviation, Variance};
 pub use norms::{NormL1, NormL2, NormMax, Squares};
 pub use operand::{Accumulator, Operand};
 pub use operator::{Operator, Places};

@@ -21,12 +21,18 @@ pub struct Moments {
     pub squares: f64,
 }
 
+/// The mean of two where the later one has that share: of infinities, and of what lies so far apart that the distance is infinite, too.
+#[inline(always)]
+fn mean_of(earlier: f64, later: f64, distance: f64, share: f64) -> f64 {
+    if distance.is_finite() { earlier + distance * share } else { earlier * (1.0 - share) + later * share }
+}
+
 impl Moments {
     #[inline(always)]
     fn with(self, value: f64) -> Self {
         let count = self.count + 1.0;
         let distance = value - self.mean;
-        let mean = self.mean + distance / count;
+        let mean = mean_of(self.mean, value, distance, 1.0 / count);
         Self { count, mean, squares: self.squares + distance * (value - mean) }
     }
 
@@ -40,7 +46,7 @@ impl Moments {
         let distance = other.mean - self.mean;
         Self {
             count,
-            mean: self.mean + distance * share,
+            mean: mean_of(self.mean, other.mean, distance, share),
             squares: self.squares + other.squares + distance * distance * self.count * share,
         }
     }
@@ -69,7 +75,7 @@ impl Moments {
 }
 
 macro_rules! spreads {
-    ($($(#[$doc:meta])* $Name:ident, $name:literal, |$variance:ident| $finish:expr;)*) => {$(
+    ($($(#[$doc:meta])* $Name:ident -> $Output:ty, $name:literal, |$moments:ident, $ddof:ident| $finish:expr;)*) => {$(
         $(#[$doc])*
         #[derive(Debug)]
         pub struct $Name<T> {
@@ -94,7 +100,7 @@ macro_rules! spreads {
         impl<T: Operand> Operator for $Name<T> {
             type Value = T;
             type State = Moments;
-            type Output = T::Real;
+            type Output = $Output;
             const NAME: &'static str = $name;
             const COMMUTATIVE: bool = true;
             #[inline(always)]
@@ -109,9 +115,9 @@ macro_rules! spreads {
             fn join(&self, earlier: Moments, later: Moments) -> Moments {
                 earlier.and(later)
             }
-            fn finish(&self, state: Moments, _: u64) -> Option<T::Real> {
-                let $variance = state.variance(self.ddof);
-                Some(T::real($finish))
+            fn finish(&self, $moments: Moments, _: u64) -> Option<$Output> {
+                let $ddof = self.ddof;
+                Some($finish)
             }
             #[inline(always)]
             fn take_run(&self, state: Moments, values: &[T], _: Places) -> Moments {
@@ -123,7 +129,12 @@ macro_rules! spreads {
 spreads! {
     /// `sum (x - mean)^2 / (n - ddof)`; NaN where `n <= ddof`. In f64 and in one pass over memory, without the cancellation of
     /// `sum x^2 - n mean^2`. f32 gives f32, all other types f64.
-    Variance, "variance", |variance| variance;
+    Variance -> T::Real, "variance", |moments, ddof| T::real(moments.variance(ddof));
     /// The root of the [`Variance`].
-    StandardDeviation, "standard deviation", |variance| variance.sqrt();
+    StandardDeviation -> T::Real, "standard deviation", |moments, ddof| T::real(moments.variance(ddof).sqrt());
+    /// The mean (NaN of no values) and the [`Variance`], in one pass over memory.
+    MeanVariance -> (T::Real, T::Real), "mean and variance", |moments, ddof| {
+        let mean = if moments.count > 0.0 { moments.mean } else { f64::NAN };
+        (T::real(mean), T::real(moments.variance(ddof)))
+    };
 }

@@ -212,6 +212,7 @@ fn floats_of_any_layout_agree_with_the_definition() {
             check(&Sum::new(), &view, &axes, |got, want| near(got, want) || (got - want).abs() < 1e-9);
             check(&Mean::new(), &view, &axes, |got, want| near(got, want) || (got - want).abs() < 1e-9);
             check(&Variance::new(1), &view, &axes, near);
+            check(&MeanVariance::new(1), &view, &axes, |got, want| near(&got.0, &want.0) && near(&got.1, &want.1));
             check(&NanVariance::new(0), &view, &axes, near);
             check(&NanStandardDeviation::new(2), &view, &axes, near);
             check(&NormL1::new(), &view, &axes, near);
@@ -341,6 +342,9 @@ fn variances_do_not_cancel() {
     let x: Vec<f64> = (0..100_000).map(|i| 1e9 + f64::from(i % 2)).collect();
     assert!((var(&x, 0) - 0.25).abs() < 1e-9);
     assert!((std(&x, 0) - 0.5).abs() < 1e-9);
+    assert_eq!(mean_var(&x, 0), (1e9 + 0.5, var(&x, 0)));
+    let (mean, variance) = mean_var(&[0.0_f64; 0], 0);
+    assert!(mean.is_nan() && variance.is_nan());
     let columns = ndarray::Array2::from_shape_fn((5000, 40), |(i, j)| 1e9 + j as f64 + (i % 2) as f64);
     assert!(reduce_axes(&Variance::new(0), &columns, &[Axis(0)]).unwrap().iter().all(|v| (v - 0.25).abs() < 1e-9));
 }
