@@ -29,9 +29,9 @@ pub(crate) fn policy(leaves: &[LoweredLeaf<'_>], moved_bytes: usize, plain: bool
     let unroll = |threads: usize| by_registers.min(SHARED / (threads * width * moved_bytes)).clamp(1, most);
     let tiles = |threads: usize| count / (threads * width * unroll(threads));
     // Fewer and larger blocks have fewer slots to look at; where there are few tiles smaller ones are done sooner.
+    let enough = if heavy { 4 * BUSY } else { BUSY };
     let (threads, unroll) = match () {
-        _ if plain && tiles(512) >= 4 * BUSY => (512, unroll(512)),
-        _ if plain && !heavy && tiles(512) >= BUSY => (512, unroll(512)),
+        _ if plain && tiles(512) >= enough => (512, unroll(512)),
         // The same tiles by twice as many threads: less code for each, which is fetched to be run once.
         _ if plain && !heavy && tiles(256) >= BUSY => (512, unroll(256).div_ceil(2)),
         _ if tiles(256) >= BUSY || !plain => (256, unroll(256)),
