@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     AlgoError, Result,
-    launch::unique,
+    launch::Homes,
     reduce::{Source, allocate},
     shape::same_shape,
 };
@@ -156,7 +156,7 @@ impl<'a, T: Element> Selection<'a, T> {
         let (places, lengths) = (of(0), of(1));
         let out = Out { address: target.address, dtype: T::DTYPE, step, places, lengths, count: count.address };
         let stream = self.home.as_ref().unwrap_or(target.home);
-        let homes = unique(beside.iter().chain([target, count]).map(|one| one.home));
+        let homes: Homes<'_> = beside.iter().chain([target, count]).map(|one| one.home).collect();
         self.run(ready, &out, &homes, stream)
     }
 }
@@ -263,7 +263,7 @@ impl<'a, T: Element> RunLengths<'a, T> {
         let (mut offsets, mut lengths) = (offsets.into(), lengths.into());
         let ready = self.0.ready()?;
         let beside = [offsets.lower_mut()?, lengths.lower_mut()?];
-        if let Some(one) = beside.iter().find(|one| one.shape != [1] && one.strides != [1]) {
+        if let Some(one) = beside.iter().find(|one| one.shape[0] > 1 && one.strides != [1]) {
             let (op, shape, strides) = ("run_length_encode", one.shape.to_vec(), one.strides.to_vec());
             return Err(ArrayError::NotInCOrder { op, shape, strides }.into());
         }

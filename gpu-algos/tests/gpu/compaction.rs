@@ -257,6 +257,12 @@ fn runs_into_arrays(device: &Device) -> Outcome {
         ensure!(got.iter().skip(2).step_by(2).chain(got.iter().skip(1 + 2 * runs)).all(|&x| x == -5));
         ensure!(at[0] == -6 && at.iter().skip(1 + runs).all(|&x| x == -6) && long.iter().skip(runs).all(|&x| x == -7));
     }
+    // No values, and no room for any.
+    let (x, mut values) = (GpuArray::<i32, _>::zeros(device, 0)?, GpuArray::<i32, _>::zeros(device, 0)?);
+    let [mut offsets, mut lengths] = [GpuArray::<i64, _>::zeros(device, 0)?, GpuArray::zeros(device, 0)?];
+    let mut count = GpuArray::<i64, _>::full(device, (), 9)?;
+    x.run_length_encode().write_into(&mut values, offsets.slice_mut(s![..;-2])?, &mut lengths, &mut count)?;
+    ensure_eq!(count.get()?, 0);
     let a = GpuArray::from_ndarray(device, &array![1, 1, 2])?;
     let room = |n: usize| GpuArray::<i64, _>::full(device, n, 9);
     let (mut values, mut count) = (GpuArray::<i32, _>::full(device, 3, 9)?, GpuArray::<i64, _>::full(device, (), 9)?);
