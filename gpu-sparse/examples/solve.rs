@@ -4,6 +4,8 @@
 
 #[path = "solve/options.rs"]
 mod options;
+#[path = "solve/output.rs"]
+mod output;
 #[path = "solve/place.rs"]
 mod place;
 #[path = "solve/plot.rs"]
@@ -15,9 +17,16 @@ mod report;
 #[path = "solve/system.rs"]
 mod system;
 
-use std::{error::Error, path::Path, process::ExitCode, time::Instant};
+use std::{
+    error::Error,
+    io::{self as streams, Write},
+    path::Path,
+    process::ExitCode,
+    time::Instant,
+};
 
 use clap::Parser;
+use gpu_algos::reference::norm2;
 use gpu_sparse::{
     CsrMatrix, gallery, io,
     linalg::{self, Cg, Jacobi, LinearOperator, Solution},
@@ -42,7 +51,8 @@ fn main() -> ExitCode {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
         Err(error) => {
-            eprintln!("error: {error}");
+            // Where standard error is closed as well there is nobody to tell.
+            let _ = writeln!(streams::stderr(), "error: {error}");
             ExitCode::FAILURE
         }
     }
@@ -50,6 +60,7 @@ fn main() -> ExitCode {
 
 /// Solves and reports; whether it converged.
 fn run(options: &Options) -> Outcome<bool> {
+    gpu_sparse::start_threads()?;
     let place = Place::choose(options.device)?;
     let started = Instant::now();
     let (name, a) = matrix(options.matrix.as_deref())?;
@@ -63,17 +74,16 @@ fn run(options: &Options) -> Outcome<bool> {
     let true_residual = true_residual(&a, &b, &solution)?;
 
     if let Some(path) = &options.out {
-        io::write_vector(path, &solution.x.to_vec())?;
+        output::vector(path, &solution.x.to_vec())?;
     }
-    if let Some(path) = &options.plot {
-        plot::residuals(path, &name, &solution.history, relative_to(&b))?;
-    }
+    let picture = options.plot.as_ref().map(|path| {
+        let svg = plot::residuals(&name, &solution.history, norm2(&b))?;
+        output::text(path, &svg)
+    });
     let report = Report::new(name, &place, &system, options, &solution, true_residual, [read_s, build_s]);
-    if options.json {
-        println!("{}", report.json())
-    } else {
-        println!("{report}")
-    }
+    output::line(&if options.json { report.json().to_string() } else { report.to_string() })?;
+    // A picture that cannot be written is told behind the report, and loses nothing.
+    picture.transpose()?;
     Ok(solution.is_converged())
 }
 
@@ -106,6 +116,9 @@ fn check_symmetric(a: &CsrMatrix<f64>) -> Outcome<()> {
     if a.rows() != a.cols() {
         return Err(format!("the matrix is {} x {}; conjugate gradients need a square one", a.rows(), a.cols()).into());
     }
+    if let Some((row, col, value)) = a.first_non_finite() {
+        return Err(format!("the matrix's element ({}, {}) is {value}; all must be finite", row + 1, col + 1).into());
+    }
     let symmetry = a.symmetry()?;
     let largest = a.values().iter().fold(0.0, |largest: f64, v| largest.max(v.abs()));
     if symmetry.largest > TOLERANCE * largest {
@@ -134,10 +147,8 @@ fn solve(system: &dyn LinearOperator<f64>, b: &[f64], options: &Options) -> Outc
 /// |b - A x| / |b|, computed on the CPU from what the solver returned.
 fn true_residual(a: &CsrMatrix<f64>, b: &[f64], solution: &Solution<f64>) -> Outcome<f64> {
     let ax = a.matvec(&solution.x)?;
-    let norm = ax.iter().zip(b).map(|(ax, b)| (b - ax).powi(2)).sum::<f64>().sqrt();
-    Ok(if norm == 0.0 { 0.0 } else { norm / relative_to(b) })
-}
-
-fn relative_to(b: &[f64]) -> f64 {
-    b.iter().map(|b| b * b).sum::<f64>().sqrt()
+    let residual: Vec<f64> = ax.iter().zip(b).map(|(ax, b)| b - ax).collect();
+    // Norms that keep their digits where squares would overflow, or vanish.
+    let norm = norm2(&residual);
+    Ok(if norm == 0.0 { 0.0 } else { norm / norm2(b) })
 }

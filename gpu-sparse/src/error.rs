@@ -45,6 +45,20 @@ pub enum SparseError {
         /// The largest value that works.
         limit: u64,
     },
+    /// The system refused memory.
+    #[error("out of memory: {bytes} bytes for {what} were refused")]
+    OutOfMemory {
+        /// What it was for.
+        what: &'static str,
+        /// Bytes that were asked for.
+        bytes: u64,
+    },
+    /// The threads that host work runs on could not be started.
+    #[error("no threads to work on: {reason}; RAYON_NUM_THREADS=2 asks for two")]
+    Threads {
+        /// Why not.
+        reason: String,
+    },
     /// A Matrix Market text is malformed; the error names the line.
     #[error(transparent)]
     MatrixMarket(#[from] MatrixMarketError),

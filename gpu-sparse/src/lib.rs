@@ -57,9 +57,11 @@ mod error;
 pub mod gallery;
 pub mod io;
 pub mod linalg;
+mod memory;
 mod packets;
 mod partition;
 mod scalar;
+mod threads;
 
 pub use coo::CooMatrix;
 pub use csr::{CsrMatrix, Symmetry};
@@ -67,3 +69,4 @@ pub use device::{DeviceMatrix, KERNELS};
 pub use error::{Result, SparseError};
 pub use packets::{Description, Format, PacketMatrix, PacketPlan};
 pub use scalar::Scalar;
+pub use threads::start_threads;

@@ -253,3 +253,177 @@ fn a_format_that_does_not_exist_is_refused_with_those_that_do() {
     let said = stderr(&output);
     assert!(["'ell'", "--format", "auto", "csr", "packets"].iter().all(|word| said.contains(word)), "{said}");
 }
+
+/// `1/4 0; 0 3` and a right-hand side of these two numbers.
+fn small(folder: &tempfile::TempDir, b: [&str; 2]) -> [String; 2] {
+    let a = file(folder, "a.mtx", "%%MatrixMarket matrix coordinate real symmetric\n2 2 2\n1 1 0.25\n2 2 3\n");
+    let b = file(folder, "b.mtx", &format!("%%MatrixMarket matrix array real general\n2 1\n{}\n{}\n", b[0], b[1]));
+    [a, b]
+}
+
+/// Squares of such numbers are 0 or infinite; what is told of the residual is right.
+#[test]
+fn the_true_residual_is_told_for_right_hand_sides_of_any_size() {
+    let folder = tempfile::tempdir().unwrap();
+    for (scale, rtol) in [("e-198", "1e-3"), ("e170", "1e-3"), ("e0", "1e-3"), ("e-300", "1e-3")] {
+        let [a, b] = small(&folder, [&format!("1{scale}"), &format!("2{scale}")]);
+        let output = solve(&[&a, "--rhs", &b, "--rtol", rtol, "--maxiter", "1", "--json"]);
+        let facts = json(&output);
+        // One step of steepest descent: the residual that is left is of the size of b, and the same for each scale.
+        let residual = facts["true_residual"].as_f64().unwrap_or(f64::NAN);
+        assert!((0.3..0.5).contains(&residual), "{scale}: {facts}");
+        assert_eq!(output.status.code(), Some(1), "{scale}: {facts}");
+        let table = String::from_utf8(solve(&[&a, "--rhs", &b]).stdout).unwrap();
+        assert!(table.contains("converged") && !table.contains("NaN"), "{scale}: {table}");
+    }
+}
+
+#[test]
+fn a_solve_without_residuals_is_reported_and_drawn() {
+    let folder = tempfile::tempdir().unwrap();
+    let [a, b] = small(&folder, ["0", "0"]);
+    let plot = folder.path().join("r.svg").display().to_string();
+    let output = solve(&[&a, "--rhs", &b, "--plot", &plot]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert!(String::from_utf8(output.stdout).unwrap().contains("converged"));
+    assert!(std::fs::read_to_string(plot).unwrap().contains("no residual above 0"));
+}
+
+/// The program's report has nowhere to go; what it was asked to write is there.
+#[test]
+fn a_report_that_cannot_be_printed_is_no_panic_and_loses_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let [a, b] = small(&folder, ["1", "2"]);
+    for (number, redirection) in ["> /dev/full", ">&-", "2>&- > /dev/full", "| true"].into_iter().enumerate() {
+        for json in ["", "--json"] {
+            let x = folder.path().join(format!("x{number}{json}.mtx")).display().to_string();
+            let command = format!("{} --device cpu {a} --rhs {b} --out {x} {json} {redirection}", program().display());
+            let output = Command::new("bash").args(["-c", &format!("set -o pipefail; {command}")]).output().unwrap();
+            assert!(!stderr(&output).contains("panicked"), "{redirection}: {}", stderr(&output));
+            // A pipe whose reader has gone may still have taken the report; a closed output is opened as /dev/null.
+            let may_succeed = redirection == "| true" || redirection == ">&-";
+            let code = output.status.code();
+            assert!(code == Some(1) || (may_succeed && code == Some(0)), "{redirection}: {code:?} {}", stderr(&output));
+            if redirection == "> /dev/full" {
+                assert!(stderr(&output).contains("standard output: No space left"), "{}", stderr(&output));
+            }
+            let got = io::read_vector::<f64>(&x).unwrap();
+            assert!((got[0] - 4.0).abs() < 1e-6 && (got[1] - 2.0 / 3.0).abs() < 1e-6, "{redirection}: {got:?}");
+        }
+    }
+    // A pipe that nobody reads any more, for certain.
+    let mut child = Command::new(program())
+        .args(["--device", "cpu", &a, "--rhs", &b])
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    let said = stderr(&output);
+    assert!(output.status.code() == Some(1) && said.contains("standard output: Broken pipe"), "{said}");
+}
+
+#[test]
+fn a_stream_is_written_to_and_a_file_replaced() {
+    use std::os::unix::fs::{FileTypeExt, MetadataExt};
+    let folder = tempfile::tempdir().unwrap();
+    let [a, b] = small(&folder, ["1", "2"]);
+    // A pipe with a name.
+    let pipe = folder.path().join("pipe");
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    for option in ["--out", "--plot"] {
+        let reader = Command::new("timeout")
+            .args(["20", "cat"])
+            .arg(&pipe)
+            .stdout(std::process::Stdio::piped())
+            .spawn()
+            .unwrap();
+        let output = solve(&[&a, "--rhs", &b, option, pipe.to_str().unwrap()]);
+        assert!(output.status.success(), "{}", stderr(&output));
+        let read = String::from_utf8(reader.wait_with_output().unwrap().stdout).unwrap();
+        let want = if option == "--out" { "%%MatrixMarket matrix array real general\n2 1\n" } else { "<svg" };
+        assert!(read.starts_with(want), "{read}");
+    }
+    assert!(std::fs::symlink_metadata(&pipe).unwrap().file_type().is_fifo());
+    // The program's own output, in a file.
+    let all = folder.path().join("all");
+    let output = Command::new(program())
+        .args(["--device", "cpu", &a, "--rhs", &b, "--out", "/dev/stdout"])
+        .stdout(std::fs::File::create(&all).unwrap())
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", stderr(&output));
+    let text = std::fs::read_to_string(&all).unwrap();
+    assert!(text.starts_with("%%MatrixMarket") && text.contains("true residual"), "{text}");
+    // A picture that is there is replaced as a whole, with its permissions; one that cannot be is left.
+    let plot = folder.path().join("r.svg");
+    std::fs::write(&plot, "old").unwrap();
+    std::fs::set_permissions(&plot, std::os::unix::fs::PermissionsExt::from_mode(0o640)).unwrap();
+    let before = std::fs::metadata(&plot).unwrap().ino();
+    assert!(solve(&[&a, "--rhs", &b, "--plot", plot.to_str().unwrap()]).status.success());
+    let after = std::fs::metadata(&plot).unwrap();
+    assert!(std::fs::read_to_string(&plot).unwrap().contains("</svg>"));
+    assert!(after.ino() != before && after.mode() & 0o777 == 0o640);
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 5, "nothing else stays behind");
+    let output = solve(&[&a, "--rhs", &b, "--plot", "/nonexistent/r.svg"]);
+    assert!(output.status.code() == Some(1) && stderr(&output).contains("/nonexistent/r.svg"), "{}", stderr(&output));
+    assert!(String::from_utf8(output.stdout).unwrap().contains("converged"), "the report comes first");
+}
+
+#[test]
+fn threads_that_cannot_be_had_end_in_a_message() {
+    let folder = tempfile::tempdir().unwrap();
+    let [a, _] = small(&folder, ["1", "2"]);
+    let run = |command: &str| {
+        let script = format!("{command} {} --device cpu {a}", program().display());
+        let output = Command::new("timeout").args(["60", "sh", "-c", &script]).output().unwrap();
+        assert!(!stderr(&output).contains("panicked"), "{}", stderr(&output));
+        output
+    };
+    let output = run("RAYON_NUM_THREADS=20000");
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stderr(&output).contains("RAYON_NUM_THREADS=20000 asks for more than 1024"), "{}", stderr(&output));
+    assert!(run("RAYON_NUM_THREADS=64").status.success());
+    // Each thread's stack is address space.
+    let output = run("ulimit -v 600000; RAYON_NUM_THREADS=1000");
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    assert!(stderr(&output).contains("no threads to work on"), "{}", stderr(&output));
+}
+
+/// Memory follows the entries of a file, so a long file can need more than there is.
+#[test]
+fn memory_that_is_refused_while_reading_is_an_error_with_sizes() {
+    let folder = tempfile::tempdir().unwrap();
+    let entries = 3_000_000;
+    let text = format!("%%MatrixMarket matrix coordinate pattern general\n1 1 {entries}\n{}", "1 1\n".repeat(entries));
+    let a = file(&folder, "long.mtx", &text);
+    let array = format!("%%MatrixMarket matrix array pattern general\n{entries} 1\n{}", "1\n".repeat(entries));
+    let many = file(&folder, "many.mtx", &array.replace("pattern", "integer"));
+    let [small, _] = small(&folder, ["1", "2"]);
+    // While entries come in, when they are put into rows, and when a row is sorted.
+    let of_vector = format!("{small} --rhs {many}");
+    for (arguments, kilobytes) in [(&a, 35_000), (&a, 75_000), (&a, 130_000), (&of_vector, 45_000)] {
+        let script = format!(
+            "ulimit -v {kilobytes}; MALLOC_ARENA_MAX=1 RAYON_NUM_THREADS=1 exec {} --device cpu {arguments}",
+            program().display()
+        );
+        let output = Command::new("sh").args(["-c", &script]).output().unwrap();
+        let said = stderr(&output);
+        assert_eq!(output.status.code(), Some(1), "{kilobytes}: {said}");
+        assert!(said.contains("out of memory") && said.contains(" bytes for "), "{kilobytes}: {said}");
+    }
+}
+
+#[test]
+fn elements_that_are_not_finite_are_named() {
+    let folder = tempfile::tempdir().unwrap();
+    for (value, shown) in [("nan", "NaN"), ("inf", "inf"), ("-inf", "-inf")] {
+        let a = file(
+            &folder,
+            "a.mtx",
+            &format!("%%MatrixMarket matrix coordinate real symmetric\n3 3 4\n1 1 1\n2 1 1\n2 2 3\n3 3 {value}\n"),
+        );
+        fails(&[&a], &format!("the matrix's element (3, 3) is {shown}; all must be finite"));
+    }
+}

@@ -5,29 +5,33 @@ use rayon::prelude::*;
 use super::CsrMatrix;
 use crate::coo::check_dimensions;
 use crate::partition::row_blocks;
-use crate::{Result, Scalar};
+use crate::{Result, Scalar, SparseError, start_threads};
 
 /// Sorts each row by column and adds entries at one place in the order in which they come.
 ///
 /// The arrays are checked but for the order within rows. Blocks of rows run in parallel; rows already in order cost one look.
+///
+/// # Errors
+/// `OutOfMemory` for the copy of a row that has to be sorted.
 pub(crate) fn canonicalize<T: Scalar>(
     rows: usize,
     cols: usize,
     mut row_starts: Vec<u64>,
     mut columns: Vec<u32>,
     mut values: Vec<T>,
-) -> CsrMatrix<T> {
+) -> Result<CsrMatrix<T>> {
     let mut lengths: Vec<u64> = vec![0; rows];
     let parts = split_by_block(&row_starts, &mut lengths, &mut columns, &mut values);
-    parts.into_par_iter().for_each(|(starts, lengths, columns, values)| {
+    parts.into_par_iter().try_for_each(|(starts, lengths, columns, values)| {
         let mut scratch = Vec::new();
-        for (length, pair) in lengths.iter_mut().zip(starts.windows(2)) {
+        lengths.iter_mut().zip(starts.windows(2)).try_for_each(|(length, pair)| {
             let row = (pair[0] - starts[0]) as usize..(pair[1] - starts[0]) as usize;
-            *length = sort_row(&mut columns[row.clone()], &mut values[row], &mut scratch) as u64;
-        }
-    });
+            *length = sort_row(&mut columns[row.clone()], &mut values[row], &mut scratch)? as u64;
+            Ok::<(), SparseError>(())
+        })
+    })?;
     close_gaps(&mut row_starts, &lengths, &mut columns, &mut values);
-    CsrMatrix::from_canonical(rows, cols, row_starts, columns, values)
+    Ok(CsrMatrix::from_canonical(rows, cols, row_starts, columns, values))
 }
 
 /// One block of rows: its row starts, and what belongs to it of `per_row`, `columns` and `values`.
@@ -53,15 +57,21 @@ fn split_by_block<'a, R, T>(
 }
 
 /// Makes one row canonical at its front; returns how many entries are left.
-fn sort_row<T: Scalar>(columns: &mut [u32], values: &mut [T], scratch: &mut Vec<(u32, T)>) -> usize {
+fn sort_row<T: Scalar>(columns: &mut [u32], values: &mut [T], scratch: &mut Vec<(u32, usize, T)>) -> Result<usize> {
     if columns.is_sorted_by(|a, b| a < b) {
-        return columns.len();
+        return Ok(columns.len());
     }
     scratch.clear();
-    scratch.extend(columns.iter().copied().zip(values.iter().copied()));
-    scratch.sort_by_key(|&(column, _)| column); // stable: duplicates stay in input order
+    scratch.try_reserve(columns.len()).map_err(|_| SparseError::OutOfMemory {
+        what: "a row to be sorted",
+        bytes: (columns.len() * size_of::<(u32, usize, T)>()) as u64,
+    })?;
+    let entries = columns.iter().zip(values.iter()).enumerate();
+    scratch.extend(entries.map(|(place, (&column, &value))| (column, place, value)));
+    // Duplicates stay in input order; in place, since a stable sort takes memory that it does not ask for.
+    scratch.sort_unstable_by_key(|&(column, place, _)| (column, place));
     let mut kept = 0;
-    for &(column, value) in &*scratch {
+    for &(column, _, value) in &*scratch {
         if kept > 0 && columns[kept - 1] == column {
             values[kept - 1] += value;
         } else {
@@ -69,7 +79,7 @@ fn sort_row<T: Scalar>(columns: &mut [u32], values: &mut [T], scratch: &mut Vec<
             kept += 1;
         }
     }
-    kept
+    Ok(kept)
 }
 
 /// Moves rows that have become shorter together and makes `row_starts` those of the result.
@@ -103,6 +113,7 @@ pub(crate) fn from_row_function<T: Scalar>(
     row: impl Fn(usize, Emit<'_, T>) + Sync,
 ) -> Result<CsrMatrix<T>> {
     check_dimensions(rows, cols)?;
+    start_threads()?;
     let mut row_starts: Vec<u64> = vec![0; rows + 1];
     row_starts[1..].par_iter_mut().with_min_len(1024).enumerate().for_each(|(i, length)| {
         row(i, &mut |_, _| *length += 1);

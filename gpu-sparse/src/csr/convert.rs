@@ -5,7 +5,7 @@ use sprs::{CsMatBase, SpIndex};
 
 use super::{CsrMatrix, build};
 use crate::coo::check_dimensions;
-use crate::{CooMatrix, Result, Scalar, SparseError};
+use crate::{CooMatrix, Result, Scalar, SparseError, memory, start_threads};
 
 impl<T: Scalar> CooMatrix<T> {
     /// The same matrix in compressed rows. Entries at one place are added in the order in which they come; zeros are kept.
@@ -18,7 +18,23 @@ impl<T: Scalar> CooMatrix<T> {
     /// assert_eq!((a.nnz(), a.get(1, 1)), (2, Some(4.0)));
     /// # Ok::<(), gpu_sparse::SparseError>(())
     /// ```
+    ///
+    /// # Panics
+    /// When the system refuses memory or threads, which are errors of [`CooMatrix::try_to_csr`].
     pub fn to_csr(&self) -> CsrMatrix<T> {
+        self.try_to_csr().expect("memory and threads for a matrix in compressed rows")
+    }
+
+    /// [`CooMatrix::to_csr`] where memory or threads may be short.
+    ///
+    /// # Errors
+    /// `OutOfMemory` with the bytes that the system refuses; `Threads`.
+    pub fn try_to_csr(&self) -> Result<CsrMatrix<T>> {
+        start_threads()?;
+        let (rows, entries) = (self.rows() as u64 + 1, self.nnz() as u64);
+        // Row starts, where each row goes on, and row lengths; columns and values.
+        let bytes = 3 * rows * size_of::<u64>() as u64 + entries * (size_of::<u32>() + size_of::<T>()) as u64;
+        memory::room_for("a matrix in compressed rows", bytes)?;
         let (row_starts, columns, values) =
             counting_sort(self.rows(), self.row_indices(), self.col_indices(), self.values());
         build::canonicalize(self.rows(), self.cols(), row_starts, columns, values)

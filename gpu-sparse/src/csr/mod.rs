@@ -91,7 +91,7 @@ impl<T: Scalar> CsrMatrix<T> {
         values: Vec<T>,
     ) -> Result<Self> {
         check_parts(rows, cols, &row_starts, &columns, values.len())?;
-        Ok(build::canonicalize(rows, cols, row_starts, columns, values))
+        build::canonicalize(rows, cols, row_starts, columns, values)
     }
 
     /// The `n` x `n` identity.

@@ -9,7 +9,7 @@ use rayon::prelude::*;
 
 use super::CsrMatrix;
 use crate::partition::sum_over_blocks;
-use crate::{Result, Scalar, SparseError};
+use crate::{Result, Scalar, SparseError, start_threads};
 
 impl<T: Scalar> CsrMatrix<T> {
     /// `A x`, in a new array.
@@ -72,6 +72,7 @@ impl<T: Scalar> CsrMatrix<T> {
     pub fn matvec_transpose<'x>(&self, x: impl Into<ArrayView1<'x, T>>) -> Result<Array1<T>> {
         let x = x.into();
         check_length("CsrMatrix::matvec_transpose", "x", x.len(), self.rows)?;
+        start_threads()?;
         let x = contiguous(&x);
         let blocks = self.blocks.len() - 1;
         // A group costs two passes over a vector of f64; worth it where that is little beside the group's entries.
@@ -168,6 +169,7 @@ pub(crate) fn on_slices<T: Scalar>(
     mut y: ArrayViewMut1<'_, T>,
     product: impl FnOnce(&[T], &mut [T]),
 ) -> Result<()> {
+    start_threads()?;
     check_length(op, "x", x.len(), cols)?;
     check_length(op, "y", y.len(), rows)?;
     let x = contiguous(&x);

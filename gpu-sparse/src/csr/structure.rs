@@ -7,7 +7,7 @@ use rayon::prelude::*;
 
 use super::CsrMatrix;
 use super::convert::counting_sort;
-use crate::{Result, Scalar, SparseError};
+use crate::{Result, Scalar, SparseError, start_threads};
 
 /// How far a matrix is from symmetric: see [`CsrMatrix::symmetry`].
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -39,7 +39,7 @@ impl<T: Scalar> CsrMatrix<T> {
     /// Cost: one search in another row per entry, in parallel. The answer does not depend on the number of threads.
     ///
     /// # Errors
-    /// `Shape` when the matrix is not square.
+    /// `Shape` when the matrix is not square; `Threads`.
     ///
     /// ```
     /// let a = gpu_sparse::CsrMatrix::from_parts(2, 2, vec![0, 2, 3], vec![0, 1, 1], vec![1.0, 0.5, 1.0])?;
@@ -52,6 +52,7 @@ impl<T: Scalar> CsrMatrix<T> {
             let (expected, got) = ("a square matrix".into(), format!("{} x {}", self.rows, self.cols));
             return Err(SparseError::Shape { op: "CsrMatrix::symmetry", expected, got });
         }
+        start_threads()?;
         let none = Symmetry { largest: 0.0, row: 0, col: 0 };
         let worst = |a: Symmetry, b: Symmetry| {
             let b_wins = b.largest > a.largest || (b.largest == a.largest && (b.row, b.col) < (a.row, a.col));
@@ -59,6 +60,19 @@ impl<T: Scalar> CsrMatrix<T> {
         };
         let rows = (0..self.rows).into_par_iter().with_min_len(256);
         Ok(rows.flat_map_iter(|row| self.differences(row)).reduce(|| none, worst))
+    }
+
+    /// Row, column and value of the first entry, row by row, that is NaN or an infinity.
+    ///
+    /// ```
+    /// let a = gpu_sparse::CsrMatrix::from_parts(2, 2, vec![0, 1, 2], vec![0, 1], vec![1.0, f64::NAN])?;
+    /// assert!(a.first_non_finite().is_some_and(|(row, col, value)| (row, col) == (1, 1) && value.is_nan()));
+    /// # Ok::<(), gpu_sparse::SparseError>(())
+    /// ```
+    pub fn first_non_finite(&self) -> Option<(usize, usize, T)> {
+        let entry = self.values.iter().position(|value| !value.is_finite())?;
+        let row = self.row_starts.partition_point(|&start| start <= entry as u64) - 1;
+        Some((row, self.columns[entry] as usize, self.values[entry]))
     }
 
     /// Whether no `|a_ij - a_ji|` exceeds `tolerance`; false for a matrix that is not square.

@@ -2,6 +2,7 @@
 
 use crate::{CooMatrix, Result, Scalar};
 
+use super::error::MatrixMarketErrorKind as Kind;
 use super::header::MatrixMarketSymmetry;
 
 /// The first allocation, in entries: below any slack worth counting.
@@ -26,36 +27,44 @@ impl<T: Scalar> Entries<T> {
     }
 
     /// Adds an entry (and its mirror image), from 0.
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
     #[inline]
-    pub(super) fn push(&mut self, row: u32, col: u32, value: T) {
-        self.push_one(row, col, value);
-        if row != col {
-            match self.symmetry {
-                MatrixMarketSymmetry::General => {}
-                MatrixMarketSymmetry::Symmetric => self.push_one(col, row, value),
-                MatrixMarketSymmetry::SkewSymmetric => self.push_one(col, row, -value),
-            }
+    pub(super) fn push(&mut self, row: u32, col: u32, value: T) -> Result<(), Kind> {
+        self.push_one(row, col, value)?;
+        if row == col {
+            return Ok(());
+        }
+        match self.symmetry {
+            MatrixMarketSymmetry::General => Ok(()),
+            MatrixMarketSymmetry::Symmetric => self.push_one(col, row, value),
+            MatrixMarketSymmetry::SkewSymmetric => self.push_one(col, row, -value),
         }
     }
 
     #[inline]
-    fn push_one(&mut self, row: u32, col: u32, value: T) {
+    fn push_one(&mut self, row: u32, col: u32, value: T) -> Result<(), Kind> {
         if self.values.len() == self.values.capacity() {
-            self.grow();
+            self.grow()?;
         }
         self.rows.push(row);
         self.cols.push(col);
         self.values.push(value);
+        Ok(())
     }
 
     /// Grows by a half, never past the promise.
     #[cold]
-    fn grow(&mut self) {
+    fn grow(&mut self) -> Result<(), Kind> {
         let held = self.values.len();
         let more = (held / 2).max(FIRST).min(self.most.saturating_sub(held)).max(1);
-        self.rows.reserve_exact(more);
-        self.cols.reserve_exact(more);
-        self.values.reserve_exact(more);
+        let grown =
+            [&mut self.rows, &mut self.cols].into_iter().try_for_each(|indices| indices.try_reserve_exact(more));
+        grown.and_then(|()| self.values.try_reserve_exact(more)).map_err(|_| {
+            let of_one = 2 * size_of::<u32>() + size_of::<T>();
+            Kind::OutOfMemory { entries: held as u64, bytes: (held + more) as u64 * of_one as u64 }
+        })
     }
 
     /// Entries held, mirror images included.

@@ -238,6 +238,14 @@ pub enum MatrixMarketErrorKind {
         /// Stored entries.
         entries: u64,
     },
+    /// The system refused memory for the entries.
+    #[error("out of memory after {entries} entries: {bytes} bytes for more of them were refused")]
+    OutOfMemory {
+        /// Entries that are held.
+        entries: u64,
+        /// Bytes that were asked for.
+        bytes: u64,
+    },
     /// Reading failed while at this line: the file, or its compression, is damaged or cut off.
     #[error("reading stopped here: {0}")]
     Read(#[source] std::io::Error),

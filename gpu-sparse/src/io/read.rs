@@ -18,7 +18,7 @@ use super::number::{Words, parse_digits, parse_integer, parse_real};
 ///
 /// # Errors
 /// As [`read_matrix_market_coo`]; also `ImplausibleRows` when the rows exceed 2^20 + 16 times the entries, because the
-/// memory for the row starts would come from the header alone.
+/// memory for the row starts would come from the header alone; `OutOfMemory`, `Threads`.
 pub fn read_matrix_market<T: Scalar>(path: impl AsRef<Path>) -> Result<CsrMatrix<T>> {
     with_file(path.as_ref(), |file| parse_matrix_market(file))
 }
@@ -30,7 +30,7 @@ pub fn read_matrix_market<T: Scalar>(path: impl AsRef<Path>) -> Result<CsrMatrix
 pub fn parse_matrix_market<T: Scalar>(reader: impl Read) -> Result<CsrMatrix<T>> {
     let document = Document::parse(reader, ArrayZeros::Drop)?;
     document.check_rows_plausible(document.header.rows)?;
-    Ok(document.into_coo()?.to_csr())
+    document.into_coo()?.try_to_csr()
 }
 
 /// Reads a Matrix Market file, compressed with gzip or not, as triplets.
@@ -45,7 +45,7 @@ pub fn parse_matrix_market<T: Scalar>(reader: impl Read) -> Result<CsrMatrix<T>>
 ///
 /// # Errors
 /// `File` when the file cannot be opened; [`MatrixMarket`](SparseError::MatrixMarket) with the file, the line and the
-/// [kind](super::MatrixMarketErrorKind) of mistake for all that goes wrong later.
+/// [kind](super::MatrixMarketErrorKind) of mistake for all that goes wrong later, memory that the system refuses among it.
 ///
 /// # Example
 /// ```
@@ -179,8 +179,7 @@ fn read_body<T: Scalar>(
     match header.format {
         MatrixMarketFormat::Coordinate => for_each_entry(lines, header.entries, |line| {
             let (row, col, value) = parse_triplet(line.bytes, header, &value)?;
-            entries.push(row, col, value);
-            Ok(())
+            entries.push(row, col, value)
         })?,
         MatrixMarketFormat::Array => {
             let mut place = Place::first(header);
@@ -189,7 +188,7 @@ fn read_body<T: Scalar>(
                 let value = value(&mut words)?;
                 words.finish("value")?;
                 if zeros == ArrayZeros::Keep || value != T::zero() {
-                    entries.push(place.row, place.col, value);
+                    entries.push(place.row, place.col, value)?;
                 }
                 place.advance();
                 Ok(())

@@ -3,7 +3,7 @@
 use std::io::Read;
 use std::path::Path;
 
-use crate::{Result, Scalar};
+use crate::{Result, Scalar, memory};
 
 use super::error::{MatrixMarketError, MatrixMarketErrorKind as Kind};
 use super::header::{MatrixMarketFormat, MatrixMarketSymmetry};
@@ -56,6 +56,7 @@ pub fn parse_vector<T: Scalar>(reader: impl Read) -> Result<Vec<T>> {
     }
     let length = rows * cols;
     document.check_rows_plausible(length)?;
+    memory::room_for("the elements of the vector", (length * size_of::<T>()) as u64)?;
     let mut vector = vec![T::zero(); length];
     for (row, col, value) in document.entries.iter() {
         vector[row.max(col) as usize] += value;

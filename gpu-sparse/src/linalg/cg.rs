@@ -12,7 +12,7 @@ use super::outcome::{Progress, Quantity, ResidualNorm, Solution, Status};
 use super::place::{Host, IntoView, Place};
 use super::preconditioner::{Identity, Preconditioner, Prepared};
 use crate::csr::check_length;
-use crate::{Result, Scalar, SparseError};
+use crate::{Result, Scalar, SparseError, start_threads};
 
 /// Begins the solution of `A x = b` for a symmetric positive definite `A`, by conjugate gradients.
 ///
@@ -161,10 +161,11 @@ impl<'a, T: Scalar, P: Place> Cg<'a, T, P> {
     /// # Errors
     /// `Shape` when `A` is not square or `b`, `x0` or the preconditioner do not fit it; `Parameter` when a tolerance is negative or
     /// NaN, or `check_every` not from 1 to 64; what the preconditioner says when it cannot be made for `A`; what an operator says when it fails;
-    /// `Driver` when the device does, or when `A` and a vector are on different devices; `Array` when the solution cannot be made an array.
+    /// `Threads`; `Driver` when the device does, or when `A` and a vector are on different devices; `Array` when the solution cannot be made an array.
     pub fn solve(mut self) -> Result<Solution<T, P>> {
         let started = Instant::now();
         self.check()?;
+        start_threads()?;
         let (callback, monitor) = (self.callback.take(), self.monitor.take());
         let log = Log { norm_b: 0.0, history: Vec::new(), callback, monitor };
         let preconditioner = self.preconditioner.prepare(self.a)?;

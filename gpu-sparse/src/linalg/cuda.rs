@@ -315,12 +315,12 @@ impl<T: Scalar> Engine<T> for Cuda<'_, T> {
     }
 
     fn into_solution(mut self) -> Result<DeviceVec<T>> {
-        self.work.join()?;
+        self.work.finish();
         Ok(self.x)
     }
 
     fn into_zero(mut self) -> Result<DeviceVec<T>> {
-        self.work.join()?;
+        self.work.finish();
         Ok(DeviceVec::zeros(self.work.stream(), self.x.len())?)
     }
 }
