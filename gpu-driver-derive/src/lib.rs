@@ -45,7 +45,6 @@ fn expand(input: &DeriveInput) -> Result<TokenStream> {
         // SAFETY: a `repr(C)` structure of plain types that fill it: no padding, no pointer, no invalid bits. What C++ makes of it is
         // asserted there.
         #[automatically_derived]
-        #[allow(unsafe_code, clippy::undocumented_unsafe_blocks)]
         unsafe impl #driver::DevicePod for #name {
             const CUDA_NAME: &'static str = #cuda_name;
 

@@ -1,14 +1,12 @@
 //! Devices and their primary contexts.
 
 use std::{
-    cell::RefCell,
     ffi::c_int,
     fmt,
     marker::PhantomData,
-    mem::ManuallyDrop,
     ptr::{NonNull, null_mut},
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, TryLockError, Weak,
+        Arc, Mutex, MutexGuard, PoisonError, Weak,
         atomic::{AtomicBool, AtomicI32, Ordering},
     },
 };
@@ -17,13 +15,14 @@ use cust::sys::{CUcontext, CUdevice, CUmemoryPool, CUmodule, CUstream};
 
 use crate::{
     CudaCode, CudaVersion, DriverError, Result, Stream,
+    capture::{Captures, Resource},
     emulated::{self, Emulation},
     loaded::KernelCache,
     nvrtc::{self, Arch},
     pinned::Kept,
     pool,
     scratch::Scratches,
-    sys,
+    stream, sys,
 };
 
 /// The oldest driver this library works with: CUDA 12.0 (driver 525).
@@ -64,11 +63,9 @@ pub(crate) struct Context {
     pub(crate) kernels: KernelCache,
     pub(crate) pinned: Kept,
     pub(crate) scratches: Scratches,
-    /// Held shared while a stream is captured, alone during a wait for the whole context: such a wait would end every
-    /// capture, also those of other threads.
-    captures: RwLock<()>,
-    /// Modules whose last handle went during a capture, which forbids to unload them.
-    unload_later: Mutex<Vec<CUmodule>>,
+    pub(crate) captures: Captures,
+    /// Those of [`Stream::new`] that are alive.
+    streams: Mutex<Vec<Weak<stream::Owned>>>,
     /// A fatal code, once seen; 0 before.
     lost: AtomicI32,
     /// What failed in a Drop and waits to be reported.
@@ -227,19 +224,39 @@ impl Device {
         Stream::main(self.clone())
     }
 
-    /// Waits until everything enqueued on any stream of this device has run, and for captures that other threads have
-    /// begun.
+    /// Waits until everything enqueued on any stream of this device has run.
+    ///
+    /// While another thread captures, streams of other libraries are not waited for, since that would end the capture; nor is a stream that is
+    /// captured.
     ///
     /// # Errors
-    /// `DeviceLost` when a kernel faulted since; `Cuda` with `STREAM_CAPTURE_UNSUPPORTED` within a capture of this thread.
+    /// `DeviceLost` when a kernel faulted since; `InCapture` within a capture of this thread.
     pub fn synchronize(&self) -> Result<()> {
-        let alone = self.0.alone()?;
-        let _current = self.enter()?;
-        // SAFETY: no arguments.
-        let waited = self.check("cuCtxSynchronize", unsafe { sys::cuCtxSynchronize() });
-        drop(alone);
-        self.0.free_left();
+        if self.0.captures_here() {
+            return Err(DriverError::InCapture { op: "Device::synchronize" });
+        }
+        let current = self.enter()?;
+        let waited = match self.0.alone() {
+            // SAFETY: no arguments.
+            Some(_alone) => self.check("cuCtxSynchronize", unsafe { sys::cuCtxSynchronize() }),
+            None => self.synchronize_streams(&current),
+        };
+        self.0.release_left();
         waited
+    }
+
+    /// Waits for the main stream and those of [`Stream::new`], but for those that are captured.
+    fn synchronize_streams(&self, current: &Current) -> Result<()> {
+        let owned: Vec<_> = lock(&self.0.streams).iter().filter_map(Weak::upgrade).collect();
+        let streams = owned.into_iter().map(|owned| Stream::of(self.clone(), owned));
+        std::iter::once(self.stream()).chain(streams).try_for_each(|stream| {
+            let _steady = self.0.captures.steady();
+            match self.0.capture_of(stream.as_raw(), current) {
+                Ok(None) => stream.synchronize_entered(current),
+                Err(error @ DriverError::DeviceLost { .. }) => Err(error),
+                _ => Ok(()),
+            }
+        })
     }
 
     /// Makes the primary context current on this thread until the guard goes, for calls to `cust` or other libraries.
@@ -328,8 +345,8 @@ impl Context {
             kernels: KernelCache::default(),
             pinned: Kept::default(),
             scratches: Scratches::default(),
-            captures: RwLock::new(()),
-            unload_later: Mutex::default(),
+            captures: Captures::default(),
+            streams: Mutex::default(),
             lost: AtomicI32::new(0),
             dropped_errors: Mutex::default(),
             has_dropped_errors: AtomicBool::new(false),
@@ -356,57 +373,26 @@ impl Context {
         sys::loader::is_emulated()
     }
 
-    /// Announces a capture of this thread until the guard goes.
-    pub(crate) fn capturing(&self) -> Capturing<'_> {
-        // A second shared lock of one thread could wait for a writer who waits for the first.
-        let first = !self.captures_here();
-        let others = first.then(|| self.captures.read().unwrap_or_else(PoisonError::into_inner));
-        CAPTURES.with_borrow_mut(|captures| captures.push(self.raw as usize));
-        Capturing { context: self, others, _not_send: PhantomData }
+    pub(crate) fn raw(&self) -> CUcontext {
+        self.raw
     }
 
-    fn captures_here(&self) -> bool {
-        CAPTURES.with_borrow(|captures| captures.contains(&(self.raw as usize)))
+    pub(crate) fn is_lost(&self) -> bool {
+        self.lost.load(Ordering::Relaxed) != 0
     }
 
-    /// Waits until no other thread captures, and keeps others from it.
-    ///
-    /// # Errors
-    /// What the driver says of a wait within a capture, when this thread is in one.
-    pub(crate) fn alone(&self) -> Result<RwLockWriteGuard<'_, ()>> {
-        const STREAM_CAPTURE_UNSUPPORTED: CudaCode = CudaCode(900);
-        if self.captures_here() {
-            return Err(DriverError::Cuda { call: "cuCtxSynchronize", code: STREAM_CAPTURE_UNSUPPORTED });
+    /// Knows of a new stream, for waits while another thread captures.
+    pub(crate) fn register(&self, stream: &Arc<stream::Owned>) {
+        let mut streams = lock(&self.streams);
+        if streams.len() == streams.capacity() {
+            streams.retain(|stream| stream.strong_count() > 0);
         }
-        Ok(self.captures.write().unwrap_or_else(PoisonError::into_inner))
+        streams.push(Arc::downgrade(stream));
     }
 
-    /// [`Context::alone`] where nobody has to be waited for.
-    pub(crate) fn alone_at_once(&self) -> Option<RwLockWriteGuard<'_, ()>> {
-        match self.captures.try_write() {
-            Ok(alone) => Some(alone),
-            Err(TryLockError::Poisoned(alone)) => Some(alone.into_inner()),
-            Err(TryLockError::WouldBlock) => None,
-        }
-    }
-
-    /// Unloads a module when what runs has ended; within a capture it is left for later.
+    /// Unloads a module when what runs has ended, and no capture is under way.
     pub(crate) fn unload(&self, module: CUmodule) {
-        lock(&self.unload_later).push(module);
-        let Ok(alone) = self.alone() else { return };
-        for module in std::mem::take(&mut *lock(&self.unload_later)) {
-            // Unloading while a kernel of it runs is undefined: wait first.
-            // SAFETY: loaded by the caller, whose last handle goes; taken from the list once.
-            let unload = || unsafe {
-                match sys::cuCtxSynchronize() {
-                    0 => sys::cuModuleUnload(module),
-                    code => code,
-                }
-            };
-            self.in_drop("a module", "cuModuleUnload", unload);
-        }
-        drop(alone);
-        self.free_left();
+        self.release_when_idle([Resource::Module(module)]);
     }
 
     /// The error of a lost device.
@@ -485,14 +471,10 @@ impl Drop for Context {
         // Waits for what still runs, so that nothing is freed under a kernel.
         // SAFETY: no arguments.
         self.in_drop("a device", "cuCtxSynchronize", || unsafe { sys::cuCtxSynchronize() });
-        let left = std::mem::take(&mut *lock(&self.unload_later));
-        for module in self.kernels.take_modules().into_iter().chain(left) {
-            // SAFETY: every kernel that could use the module held this context, so none is left.
-            self.in_drop("a module", "cuModuleUnload", || unsafe { sys::cuModuleUnload(module) });
-        }
-        for address in self.scratches.take_all() {
-            // SAFETY: what could use it held this context, and nothing runs any more.
-            self.in_drop("scratch memory", "cuMemFree", || unsafe { sys::cuMemFree_v2(address) });
+        let modules = self.kernels.take_modules().into_iter().map(Resource::Module);
+        for resource in modules.chain(self.captures.take_all()) {
+            // SAFETY: whatever could use it held this context, so nothing is left, and nothing runs any more.
+            unsafe { self.destroy(resource) };
         }
         for buffer in self.pinned.empty() {
             // SAFETY: nobody has the buffer, and nothing runs any more.
@@ -520,29 +502,6 @@ impl Drop for Context {
             // SAFETY: retained once in `retain`.
             let _unreportable = unsafe { sys::cuDevicePrimaryCtxRelease_v2(self.device) };
         }
-    }
-}
-
-thread_local! {
-    /// The contexts of the captures that this thread is in. Never destroyed: a module in another thread-local variable may
-    /// be dropped later than this would be.
-    static CAPTURES: RefCell<ManuallyDrop<Vec<usize>>> = const { RefCell::new(ManuallyDrop::new(Vec::new())) };
-}
-
-/// A capture of this thread; see [`Context::capturing`].
-pub(crate) struct Capturing<'a> {
-    context: &'a Context,
-    others: Option<RwLockReadGuard<'a, ()>>,
-    /// The list belongs to a thread.
-    _not_send: PhantomData<*const ()>,
-}
-
-impl Drop for Capturing<'_> {
-    fn drop(&mut self) {
-        // Captures of one thread are nested, so the last one ends first.
-        CAPTURES.with_borrow_mut(|captures| captures.pop());
-        drop(self.others.take());
-        self.context.free_left();
     }
 }
 

@@ -95,6 +95,16 @@ pub enum DriverError {
         /// What it could be.
         expected: &'static str,
     },
+    /// Another user could have put code into the folder of compiled kernels.
+    #[error(
+        "the cache of compiled kernels is not used, since {why}. `chmod go-w` it, or name another folder in GPU_CACHE_DIR (off for none)."
+    )]
+    UnsafeCache {
+        /// The folder.
+        folder: std::path::PathBuf,
+        /// What is wrong with which path.
+        why: String,
+    },
     /// Code was made for another kind of device: for a GPU and loaded on the emulated one, or the reverse.
     #[error("a program compiled for {compiled} cannot be loaded on {device}; compile it for the device's `arch()`")]
     WrongKind {
@@ -135,6 +145,14 @@ pub enum DriverError {
         call: &'static str,
         /// Its result.
         code: CudaCode,
+    },
+    /// An operation that no graph can hold was called on a stream that is being captured. Nothing was done, and the capture goes on.
+    #[error(
+        "{op} cannot be captured: a graph holds no wait and no copy between device and borrowed host memory; call it before the capture or after it"
+    )]
+    InCapture {
+        /// The operation.
+        op: &'static str,
     },
     /// The device has too little free memory, also after the pool gave back what it held.
     #[error("out of device memory: {requested_bytes} bytes were requested{}", free_text(.free_bytes))]

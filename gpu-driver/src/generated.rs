@@ -7,6 +7,43 @@ use crate::{
     loaded::{Loaded, same_device},
 };
 
+/// The keys of one maker's kernels, apart from all others': without the value nobody can look up, replace or add a kernel of it.
+///
+/// A crate that makes kernels has one in a private static, and begins its keys with [`KernelSpace::word`].
+///
+/// ```
+/// use gpu_driver::KernelSpace;
+/// static KERNELS: KernelSpace = KernelSpace::new();
+/// let key = [KERNELS.word(), 256];
+/// ```
+#[derive(Debug)]
+pub struct KernelSpace {
+    /// Its address tells the space from others, so it has a size.
+    _address: u8,
+}
+
+impl KernelSpace {
+    /// A space of its own, for a static.
+    #[expect(clippy::new_without_default, reason = "a default would suggest a value, where the static is what counts")]
+    pub const fn new() -> Self {
+        Self { _address: 0 }
+    }
+
+    /// The first word of its keys. Other words may follow from anywhere.
+    pub fn word(&'static self) -> u64 {
+        std::ptr::from_ref(self) as u64
+    }
+
+    /// That a key is one of this space.
+    fn owns(&'static self, op: &'static str, key: &[u64]) -> Result<()> {
+        if key.first() == Some(&self.word()) {
+            return Ok(());
+        }
+        let got = key.first().map_or("an empty key".to_owned(), |word| format!("{word:#x}"));
+        Err(DriverError::Length { op, expected: "a key that begins with its space's word".to_owned(), got })
+    }
+}
+
 /// A kernel that was made at run time, ready to launch on one device. Cheap to clone.
 ///
 /// Its parameters are one structure of 64-bit words, `template <int N> struct Words { uint64_t word[N]; }` ([`GeneratedKernel::launch`]), or of any
@@ -21,17 +58,22 @@ pub struct GeneratedKernel {
 pub const PARAMETER_BYTES: usize = 4096;
 
 impl Device {
-    /// The kernel that stands under `key`, whose program `make` gives when there is none yet: the program names one kernel.
+    /// The kernel that stands under `key` in `space`, whose program `make` gives when there is none yet: the program names one kernel.
     ///
-    /// Who makes kernels begins its keys with a number of its own, so that no other's key equals it, and puts into the key all that the
-    /// program depends on.
+    /// The key begins with [`KernelSpace::word`], and holds all that the program depends on.
     ///
     /// # Cost
     /// A look into a table once the kernel is there: about 50 ns.
     ///
     /// # Errors
-    /// Those of `make`, [`Program::compile`] and [`crate::Module::load`]; the next call tries again.
-    pub fn generated_kernel(&self, key: &[u64], make: impl FnOnce() -> Result<Program>) -> Result<GeneratedKernel> {
+    /// Those of `make`, [`Program::compile`] and [`crate::Module::load`]; the next call tries again. `Length` for a key of another space.
+    pub fn generated_kernel(
+        &self,
+        space: &'static KernelSpace,
+        key: &[u64],
+        make: impl FnOnce() -> Result<Program>,
+    ) -> Result<GeneratedKernel> {
+        space.owns("Device::generated_kernel", key)?;
         let load = || {
             let program = make()?;
             let name = program.names().first().cloned().unwrap_or_default();
@@ -41,9 +83,9 @@ impl Device {
         Ok(GeneratedKernel { function, device: self.clone() })
     }
 
-    /// Whether a kernel stands under `key`.
-    pub fn has_generated_kernel(&self, key: &[u64]) -> bool {
-        self.0.kernels.generated.find(key).is_some()
+    /// Whether a kernel stands under `key` in `space`.
+    pub fn has_generated_kernel(&self, space: &'static KernelSpace, key: &[u64]) -> bool {
+        key.first() == Some(&space.word()) && self.0.kernels.generated.find(key).is_some()
     }
 
     /// Compiles a program of many kernels at once and puts each under its key: `keys[i]` is that of the program's i-th name
@@ -51,8 +93,10 @@ impl Device {
     ///
     /// # Errors
     /// As [`Device::generated_kernel`]; `Length` unless there are as many keys as names.
-    pub fn generate_kernels(&self, keys: &[&[u64]], program: &Program) -> Result<()> {
-        crate::memory::same_len("Device::generate_kernels", program.names().len(), keys.len())?;
+    pub fn generate_kernels(&self, space: &'static KernelSpace, keys: &[&[u64]], program: &Program) -> Result<()> {
+        const OP: &str = "Device::generate_kernels";
+        crate::memory::same_len(OP, program.names().len(), keys.len())?;
+        keys.iter().try_for_each(|key| space.owns(OP, key))?;
         if keys.is_empty() {
             return Ok(());
         }

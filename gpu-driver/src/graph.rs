@@ -2,12 +2,11 @@
 
 use std::ptr::null_mut;
 
-use cust::sys::{CUgraph, CUgraphExec, CUstream};
+use cust::sys::{CUgraph, CUgraphExec};
 
 use crate::{
-    CudaCode, Device, DriverError, Result, Stream,
-    device::{Capturing, Context, Current},
-    scratch::GraphMemory,
+    Device, DriverError, Result, Stream,
+    capture::{Capturing, GraphResources},
     sys,
 };
 
@@ -33,8 +32,8 @@ use crate::{
 pub struct Graph {
     device: Device,
     raw: CUgraphExec,
-    /// Freed behind the graph.
-    _memory: GraphMemory,
+    /// Released behind the graph.
+    _resources: GraphResources,
 }
 
 // SAFETY: the driver takes the handle from any thread, one launch at a time; `launch` asks the caller for that.
@@ -43,26 +42,29 @@ unsafe impl Send for Graph {}
 unsafe impl Sync for Graph {}
 
 impl Stream {
-    /// Captures what `work` enqueues on this stream, without running it.
+    /// Captures the work that `work` enqueues on this stream, without running it.
     ///
     /// Kernels whose buffers have this stream as their home can be captured, and other streams that are forked from it by
-    /// [`Stream::record`] and [`Stream::wait`] and joined again. So can [`Stream::with_scratch`]: its memory is the graph's, whose
-    /// Drop waits for the device then. Waiting for the stream, allocating and releasing buffers,
-    /// and copies between device and pageable host memory cannot. A wait of another thread for the whole device, such as
-    /// [`Device::synchronize`], begins when the capture has ended.
+    /// [`Stream::record`] and [`Stream::wait`] and joined again. Waiting for the stream and copies between the host and its buffers cannot.
+    /// Other threads must leave the stream alone meanwhile: their work would become part of the graph.
     ///
-    /// `work` may have an error type of its own. Where nothing in it tells the type, `Ok::<_, DriverError>(())` does.
+    /// # Memory
+    /// The graph owns whatever its launches use and the caller does not hold: scratch memory ([`Stream::with_scratch`]), modules of captured
+    /// kernels, values of [`Stream::retain_in_graph`], and buffers. A buffer that is allocated within the capture holds zeros until the graph has run,
+    /// then what the last launch left; its memory goes when both the buffer and the graph have gone. A buffer that is released within the capture stays
+    /// until the graph goes. The graph's Drop waits for the device then.
     ///
     /// # Errors
-    /// The error of `work`; else `Cuda` with a `STREAM_CAPTURE_…` code for what cannot be captured. The stream is usable again
-    /// in both cases, and after a panic of `work`: what was captured is discarded.
+    /// The error of `work`, which may have a type of its own (where nothing in it tells the type, `Ok::<_, DriverError>(())` does); else `Cuda` with a
+    /// `STREAM_CAPTURE_…` code for what cannot be captured. The stream is usable again in both cases, and after a panic of `work`: what
+    /// was captured is discarded.
     pub fn capture<T, E: From<DriverError>>(&self, work: impl FnOnce() -> Result<T, E>) -> Result<(Graph, T), E> {
         let begun = Begun::on(self)?;
         let outcome = work();
-        let (captured, memory) = begun.end();
+        let (captured, resources) = begun.end();
         // What `work` met comes first: it may be why the capture cannot end well.
         let outcome = outcome?;
-        Ok((Graph::instantiate(self.device(), captured?, memory)?, outcome))
+        Ok((Graph::instantiate(self.device(), captured?, resources)?, outcome))
     }
 
     fn end_capture(&self) -> Result<Captured> {
@@ -72,49 +74,6 @@ impl Stream {
         // SAFETY: the pointer is valid for the call, the stream is alive.
         device.check("cuStreamEndCapture", unsafe { sys::cuStreamEndCapture(self.as_raw(), &mut raw) })?;
         Ok(Captured { device: device.clone(), raw })
-    }
-
-    /// Whether the stream is being captured.
-    ///
-    /// # Errors
-    /// What the driver reports.
-    pub fn is_capturing(&self) -> Result<bool> {
-        let current = self.device().enter()?;
-        self.is_capturing_entered(&current)
-    }
-
-    /// The number of the capture that the stream is part of, which no other one of the process's time has. None outside.
-    ///
-    /// # Errors
-    /// `Cuda` with `STREAM_CAPTURE_INVALIDATED` where an error has ended the capture; else what the driver reports.
-    pub fn capture_number(&self) -> Result<Option<u64>> {
-        let current = self.device().enter()?;
-        self.device().0.capture_of(self.as_raw(), &current)
-    }
-
-    pub(crate) fn is_capturing_entered(&self, _current: &Current) -> Result<bool> {
-        let mut status = 0;
-        // SAFETY: the pointer is valid for the call, the stream is alive.
-        let code = unsafe { sys::cuStreamIsCapturing(self.as_raw(), &mut status) };
-        self.device().check("cuStreamIsCapturing", code)?;
-        Ok(status != 0)
-    }
-}
-
-impl Context {
-    /// The number of the capture that a stream is part of, for the process's time. None outside.
-    pub(crate) fn capture_of(&self, stream: CUstream, _current: &Current) -> Result<Option<u64>> {
-        const ACTIVE: i32 = 1;
-        const STREAM_CAPTURE_INVALIDATED: CudaCode = CudaCode(901);
-        const CALL: &str = "cuStreamGetCaptureInfo";
-        let (mut status, mut number) = (0, 0);
-        // SAFETY: the pointers are valid for the call, the stream is alive.
-        self.check(CALL, unsafe { sys::cuStreamGetCaptureInfo(stream, &mut status, &mut number) })?;
-        match status {
-            0 => Ok(None),
-            ACTIVE => Ok(Some(number)),
-            _ => Err(DriverError::Cuda { call: CALL, code: STREAM_CAPTURE_INVALIDATED }),
-        }
     }
 }
 
@@ -135,22 +94,25 @@ impl<'a> Begun<'a> {
         let device = stream.device();
         let announced = device.0.capturing();
         let current = device.enter()?;
+        let _joining = device.0.captures.joining();
         // SAFETY: the stream is alive.
         let code = unsafe { sys::cuStreamBeginCapture_v2(stream.as_raw(), RELAXED) };
         device.check("cuStreamBeginCapture", code)?;
         let mut begun = Self { stream, ended: false, number: 0, _announced: announced };
         begun.number = device.0.capture_of(stream.as_raw(), &current)?.unwrap_or(0);
+        device.0.open_capture(begun.number);
         Ok(begun)
     }
 
-    fn end(mut self) -> (Result<Captured>, GraphMemory) {
+    fn end(mut self) -> (Result<Captured>, GraphResources) {
         self.finish()
     }
 
-    fn finish(&mut self) -> (Result<Captured>, GraphMemory) {
+    fn finish(&mut self) -> (Result<Captured>, GraphResources) {
         self.ended = true;
+        let device = self.stream.device();
         let captured = self.stream.end_capture();
-        (captured, GraphMemory::of(self.stream.device(), self.number))
+        (captured, device.0.close_capture(device, self.number))
     }
 }
 
@@ -177,13 +139,13 @@ impl Drop for Captured {
 }
 
 impl Graph {
-    fn instantiate(device: &Device, captured: Captured, memory: GraphMemory) -> Result<Self> {
+    fn instantiate(device: &Device, captured: Captured, resources: GraphResources) -> Result<Self> {
         let _current = device.enter()?;
         let mut raw = null_mut();
         // SAFETY: the pointer is valid for the call, the graph is alive.
         let code = unsafe { sys::cuGraphInstantiateWithFlags(&mut raw, captured.raw, 0) };
         device.check("cuGraphInstantiate", code)?;
-        Ok(Self { device: device.clone(), raw, _memory: memory })
+        Ok(Self { device: device.clone(), raw, _resources: resources })
     }
 
     /// Enqueues the work. Launches of one graph run one after another, also on different streams.
@@ -195,8 +157,9 @@ impl Graph {
     /// `WrongDevice`; `DeviceLost`; else what the driver reports.
     ///
     /// # Safety
-    /// What held for the captured launches holds again: their buffers are alive until the work has run, nothing else uses
-    /// them meanwhile, and what they read has been written. Two threads do not launch one graph at the same time.
+    /// The promises of the captured launches hold again: the buffers that were borrowed for them are alive until the work has run, nothing else uses
+    /// them meanwhile, and what they read has been written. No other thread used the captured streams during the capture. Two threads do not
+    /// launch one graph at the same time.
     pub unsafe fn launch(&self, stream: &Stream) -> Result<()> {
         if stream.device() != &self.device {
             let (expected, got) = (self.device.ordinal(), stream.device().ordinal());

@@ -38,13 +38,15 @@
 //! |---|---|
 //! | `GPU_DEVICE` | `cuda` (the default), `emulated` ([`emulated`]: on the CPU, to test kernels), or `none`, which hides every device |
 //! | `GPU_LIBCUDA`, `GPU_NVRTC` | the file to open in place of the search |
-//! | `GPU_CACHE_DIR` | folder of compiled kernels, `off` for none; else `gpu-driver` in the user's cache folder |
-//! | `GPU_SYNC` | `1`: wait after each launch, so that a fault names its kernel; after [`Graph::launch`] too, where no kernel is named. Captured launches are not waited for |
+//! | `GPU_CACHE_DIR` | folder of compiled kernels, `off` for none; else `gpu-driver` in the user's cache folder. Folders and files that another user owns or can write to are refused, as ssh refuses keys |
+//! | `GPU_SYNC` | `0` (the default) or `1`: wait after each launch, so that a fault names its kernel; after [`Graph::launch`] too, where no kernel is named. Captured launches are not waited for |
 
 mod arguments;
+mod capture;
 mod definitions;
 mod device;
 pub mod emulated;
+mod environment;
 mod error;
 mod event;
 mod generated;
@@ -68,7 +70,7 @@ pub use definitions::Definitions;
 pub use device::{CurrentGuard, Device, OLDEST_DRIVER};
 pub use error::{CompileError, CudaCode, CudaVersion, DriverError, Result};
 pub use event::Event;
-pub use generated::{GeneratedKernel, PARAMETER_BYTES};
+pub use generated::{GeneratedKernel, KernelSpace, PARAMETER_BYTES};
 pub use graph::Graph;
 pub use kernel::{CHECKED_ARCHS, Entry, Instance, Kernel, Registry, Source};
 pub use memory::{DeviceSlice, DeviceSliceMut, DeviceVec};

@@ -8,7 +8,14 @@ use std::{
 
 use cust::sys::CUdeviceptr;
 
-use crate::{Device, DevicePod, DriverError, In, InOut, Out, Pending, PinnedVec, Result, Stream, pool, sys};
+use crate::{
+    Device, DevicePod, DriverError, In, InOut, Out, Pending, PinnedVec, Result, Stream,
+    pool::{self, Allocation},
+    sys,
+};
+
+/// The driver aligns every allocation to so many bytes at least.
+const ALIGNMENT: usize = 256;
 
 /// An owned buffer of `len` elements in device memory.
 ///
@@ -24,8 +31,7 @@ use crate::{Device, DevicePod, DriverError, In, InOut, Out, Pending, PinnedVec, 
 /// # Ok::<(), gpu_driver::DriverError>(())
 /// ```
 pub struct DeviceVec<T: DevicePod> {
-    /// 0 for an empty buffer, which owns no memory.
-    address: CUdeviceptr,
+    memory: Allocation,
     len: usize,
     home: Stream,
     _elements: PhantomData<T>,
@@ -41,9 +47,10 @@ impl<T: DevicePod> DeviceVec<T> {
     /// No memory unsafety follows on the host (every bit pattern is a valid `T`), but reading before writing gives
     /// arbitrary values: the caller writes every element first.
     pub unsafe fn uninitialized(home: &Stream, len: usize) -> Result<Self> {
+        const { assert!(align_of::<T>() <= ALIGNMENT, "device memory is aligned to 256 bytes, which this type exceeds") };
         let bytes = byte_len::<T>(len)?;
-        let address = if bytes == 0 { 0 } else { pool::allocate(home, bytes)? };
-        Ok(Self { address, len, home: home.clone(), _elements: PhantomData })
+        let memory = if bytes == 0 { Allocation::NONE } else { pool::allocate(home, bytes)? };
+        Ok(Self { memory, len, home: home.clone(), _elements: PhantomData })
     }
 
     /// A buffer of zero bytes.
@@ -69,14 +76,14 @@ impl<T: DevicePod> DeviceVec<T> {
         let _current = device.enter()?;
         let bytes = self.len * size_of::<T>();
         // SAFETY: the buffer has that many bytes.
-        let code = unsafe { sys::cuMemsetD8Async(self.address, 0, bytes, self.home.as_raw()) };
+        let code = unsafe { sys::cuMemsetD8Async(self.memory.address, 0, bytes, self.home.as_raw()) };
         device.check("cuMemsetD8Async", code)
     }
 
     /// A buffer with a copy of `host`. Returns when `host` has been read.
     ///
     /// # Errors
-    /// `OutOfMemory`, `DeviceLost`.
+    /// `OutOfMemory`, `InCapture`, `DeviceLost`.
     pub fn from_slice(home: &Stream, host: &[T]) -> Result<Self> {
         // SAFETY: every element is written next.
         let mut buffer = unsafe { Self::uninitialized(home, host.len())? };
@@ -106,12 +113,12 @@ impl<T: DevicePod> DeviceVec<T> {
 
     /// The whole buffer, to read.
     pub fn as_slice(&self) -> DeviceSlice<'_, T> {
-        DeviceSlice { address: self.address, len: self.len, home: &self.home, _elements: PhantomData }
+        DeviceSlice { address: self.memory.address, len: self.len, home: &self.home, _elements: PhantomData }
     }
 
     /// The whole buffer, to write.
     pub fn as_mut_slice(&mut self) -> DeviceSliceMut<'_, T> {
-        DeviceSliceMut { address: self.address, len: self.len, home: &self.home, _elements: PhantomData }
+        DeviceSliceMut { address: self.memory.address, len: self.len, home: &self.home, _elements: PhantomData }
     }
 
     /// Part of the buffer, to read.
@@ -120,7 +127,12 @@ impl<T: DevicePod> DeviceVec<T> {
     /// `Length` when the range lies outside.
     pub fn slice(&self, range: impl RangeBounds<usize>) -> Result<DeviceSlice<'_, T>> {
         let (start, len) = bounds("DeviceVec::slice", range, self.len)?;
-        Ok(DeviceSlice { address: offset::<T>(self.address, start), len, home: &self.home, _elements: PhantomData })
+        Ok(DeviceSlice {
+            address: offset::<T>(self.memory.address, start),
+            len,
+            home: &self.home,
+            _elements: PhantomData,
+        })
     }
 
     /// Part of the buffer, to write.
@@ -129,7 +141,12 @@ impl<T: DevicePod> DeviceVec<T> {
     /// `Length` when the range lies outside.
     pub fn slice_mut(&mut self, range: impl RangeBounds<usize>) -> Result<DeviceSliceMut<'_, T>> {
         let (start, len) = bounds("DeviceVec::slice_mut", range, self.len)?;
-        Ok(DeviceSliceMut { address: offset::<T>(self.address, start), len, home: &self.home, _elements: PhantomData })
+        Ok(DeviceSliceMut {
+            address: offset::<T>(self.memory.address, start),
+            len,
+            home: &self.home,
+            _elements: PhantomData,
+        })
     }
 
     /// The buffer as a kernel's input.
@@ -150,7 +167,7 @@ impl<T: DevicePod> DeviceVec<T> {
     /// Overwrites the buffer with `host`. Returns when `host` has been read.
     ///
     /// # Errors
-    /// `Length` unless both have the same number of elements; `DeviceLost`.
+    /// `Length` unless both have the same number of elements; `InCapture`; `DeviceLost`.
     pub fn copy_from_slice(&mut self, host: &[T]) -> Result<()> {
         self.as_mut_slice().copy_from_slice(host)
     }
@@ -158,7 +175,7 @@ impl<T: DevicePod> DeviceVec<T> {
     /// Overwrites `host` with the buffer, after waiting for the home stream.
     ///
     /// # Errors
-    /// `Length` unless both have the same number of elements; `DeviceLost`.
+    /// `Length` unless both have the same number of elements; `InCapture`; `DeviceLost`.
     pub fn copy_to_slice(&self, host: &mut [T]) -> Result<()> {
         self.as_slice().copy_to_slice(host)
     }
@@ -166,7 +183,7 @@ impl<T: DevicePod> DeviceVec<T> {
     /// The elements on the host, after waiting for the home stream.
     ///
     /// # Errors
-    /// `DeviceLost`.
+    /// `InCapture`; `DeviceLost`.
     pub fn to_vec(&self) -> Result<Vec<T>> {
         self.as_slice().to_vec()
     }
@@ -191,16 +208,18 @@ impl<T: DevicePod> DeviceVec<T> {
     /// [`Pending::wait`].
     ///
     /// # Errors
-    /// `Length` unless both have the same number of elements; `DeviceLost`. The pinned buffer is dropped then.
+    /// `Length` unless both have the same number of elements; `InCapture`; `DeviceLost`. The pinned buffer is dropped then.
     pub fn upload(&mut self, host: PinnedVec<T>) -> Result<Pending<PinnedVec<T>>> {
         same_len("DeviceVec::upload", self.len, host.len())?;
         let device = self.home.device();
         let current = device.enter()?;
+        self.home.not_captured("DeviceVec::upload", &current)?;
         if self.len > 0 {
             let bytes = self.len * size_of::<T>();
             // SAFETY: both have that many bytes; `Pending` keeps the pinned memory until the copy has run.
-            let code =
-                unsafe { sys::cuMemcpyHtoDAsync_v2(self.address, host.as_ptr().cast(), bytes, self.home.as_raw()) };
+            let code = unsafe {
+                sys::cuMemcpyHtoDAsync_v2(self.memory.address, host.as_ptr().cast(), bytes, self.home.as_raw())
+            };
             device.check("cuMemcpyHtoDAsync", code)?;
         }
         Pending::after(&self.home, host, &current)
@@ -209,16 +228,18 @@ impl<T: DevicePod> DeviceVec<T> {
     /// Starts to copy the buffer to pinned memory and returns at once; the filled memory comes from [`Pending::wait`].
     ///
     /// # Errors
-    /// `Length` unless both have the same number of elements; `DeviceLost`. The pinned buffer is dropped then.
+    /// `Length` unless both have the same number of elements; `InCapture`; `DeviceLost`. The pinned buffer is dropped then.
     pub fn download(&self, mut host: PinnedVec<T>) -> Result<Pending<PinnedVec<T>>> {
         same_len("DeviceVec::download", self.len, host.len())?;
         let device = self.home.device();
         let current = device.enter()?;
+        self.home.not_captured("DeviceVec::download", &current)?;
         if self.len > 0 {
             let bytes = self.len * size_of::<T>();
             // SAFETY: both have that many bytes; `Pending` keeps the pinned memory until the copy has run.
-            let code =
-                unsafe { sys::cuMemcpyDtoHAsync_v2(host.as_mut_ptr().cast(), self.address, bytes, self.home.as_raw()) };
+            let code = unsafe {
+                sys::cuMemcpyDtoHAsync_v2(host.as_mut_ptr().cast(), self.memory.address, bytes, self.home.as_raw())
+            };
             device.check("cuMemcpyDtoHAsync", code)?;
         }
         Pending::after(&self.home, host, &current)
@@ -226,14 +247,14 @@ impl<T: DevicePod> DeviceVec<T> {
 
     /// The device address, for launches with unchecked arguments and other libraries; 0 when empty.
     pub fn as_raw(&self) -> CUdeviceptr {
-        self.address
+        self.memory.address
     }
 }
 
 impl<T: DevicePod> Drop for DeviceVec<T> {
     fn drop(&mut self) {
-        if self.address != 0 {
-            pool::release(&self.home, self.address);
+        if self.memory.address != 0 {
+            pool::release(&self.home, self.memory);
         }
     }
 }
@@ -291,6 +312,17 @@ impl<'a, T: DevicePod> DeviceSlice<'a, T> {
         Ok(Self { address: offset::<T>(self.address, start), len, ..*self })
     }
 
+    /// The slice with another home: launches on that stream are not ordered with the buffer's own.
+    ///
+    /// For data that graphs of several streams share, since a capture cannot wait for a stream that it is no part of.
+    ///
+    /// # Safety
+    /// Whatever writes the elements has run, and nothing changes or releases them before the work that uses the slice has run: for captured work, before
+    /// its graph has gone ([`Stream::retain_in_graph`]).
+    pub unsafe fn with_home(self, home: &'a Stream) -> Self {
+        Self { home, ..self }
+    }
+
     /// The slice to write.
     ///
     /// # Safety
@@ -319,11 +351,12 @@ impl<'a, T: DevicePod> DeviceSlice<'a, T> {
     /// Overwrites `host` with the slice, after waiting for the home stream.
     ///
     /// # Errors
-    /// `Length` unless both have the same number of elements; `DeviceLost`.
+    /// `Length` unless both have the same number of elements; `InCapture`; `DeviceLost`.
     pub fn copy_to_slice(&self, host: &mut [T]) -> Result<()> {
         same_len("copy_to_slice", self.len, host.len())?;
         let device = self.home.device();
         let current = device.enter()?;
+        self.home.not_captured("copy_to_slice", &current)?;
         if self.len > 0 {
             let bytes = size_of_val(host);
             // SAFETY: both have that many bytes, and the copy ends before this function returns.
@@ -337,7 +370,7 @@ impl<'a, T: DevicePod> DeviceSlice<'a, T> {
     /// The elements on the host, after waiting for the home stream.
     ///
     /// # Errors
-    /// `DeviceLost`.
+    /// `InCapture`; `DeviceLost`.
     pub fn to_vec(&self) -> Result<Vec<T>> {
         // SAFETY: zero bytes are a valid value of a `DevicePod`.
         let mut host = vec![unsafe { std::mem::zeroed() }; self.len];
@@ -424,7 +457,7 @@ impl<'a, T: DevicePod> DeviceSliceMut<'a, T> {
     /// Overwrites the slice with `host`. Returns when `host` has been read.
     ///
     /// # Errors
-    /// `Length` unless both have the same number of elements; `DeviceLost`.
+    /// `Length` unless both have the same number of elements; `InCapture`; `DeviceLost`.
     pub fn copy_from_slice(&mut self, host: &[T]) -> Result<()> {
         same_len("copy_from_slice", self.len, host.len())?;
         if host.is_empty() {
@@ -432,6 +465,7 @@ impl<'a, T: DevicePod> DeviceSliceMut<'a, T> {
         }
         let device = self.home.device();
         let current = device.enter()?;
+        self.home.not_captured("copy_from_slice", &current)?;
         let bytes = size_of_val(host);
         // SAFETY: both have that many bytes. The wait below ends the copy before `host` can change: for memory that
         // happens to be pinned the driver would otherwise read it after this function has returned.

@@ -145,6 +145,8 @@ impl Function {
             return Err(DriverError::WrongDevice { op: "Function::launch", expected, got });
         }
         self.shared.allow(&self.module.0.device, &self.name, self.raw, config.shared_bytes)?;
+        // A graph that the launch is captured for runs it later.
+        stream.retain_in_graph(&self.module.0)?;
         let current = stream.device().enter()?;
         // SAFETY: as the caller promises; module and stream are alive.
         unsafe { launch_raw(&self.name, self.raw, false, config, arguments, stream, &current) }

@@ -14,11 +14,38 @@ use crate::{
     sys,
 };
 
+/// The driver aligns pinned memory to a page.
+const ALIGNMENT: usize = 4096;
+
 /// A host buffer that the device copies from and to directly: about twice as fast as pageable memory, and without the
 /// host waiting. Behaves as a slice.
 ///
 /// Pinned memory is taken from what the operating system can page; use it for buffers that are reused. Dropped buffers of up to 4096
 /// bytes are kept for the next ones, at most 64 of them for a device.
+///
+/// Memory is aligned to 4096 bytes; a type that needs more is refused by the compiler:
+/// ```no_run
+/// #[repr(C, align(4096))]
+/// #[derive(Clone, Copy, Debug)]
+/// struct Page([u32; 2048]);
+/// // SAFETY: plain numbers without padding.
+/// unsafe impl gpu_driver::DevicePod for Page {
+///     const CUDA_NAME: &'static str = "Page";
+/// }
+/// let pages = gpu_driver::PinnedVec::<Page>::zeros(&gpu_driver::Device::first()?, 1)?;
+/// # Ok::<(), gpu_driver::DriverError>(())
+/// ```
+/// ```compile_fail,E0080
+/// #[repr(C, align(8192))]
+/// #[derive(Clone, Copy, Debug)]
+/// struct Page([u32; 2048]);
+/// // SAFETY: plain numbers without padding.
+/// unsafe impl gpu_driver::DevicePod for Page {
+///     const CUDA_NAME: &'static str = "Page";
+/// }
+/// let pages = gpu_driver::PinnedVec::<Page>::zeros(&gpu_driver::Device::first()?, 1)?;
+/// # Ok::<(), gpu_driver::DriverError>(())
+/// ```
 pub struct PinnedVec<T: DevicePod> {
     /// Dangling for an empty buffer, which owns no memory.
     data: NonNull<T>,
@@ -37,6 +64,7 @@ impl<T: DevicePod> PinnedVec<T> {
     /// # Errors
     /// `OutOfPinnedMemory` when the system cannot lock that much; `TooLarge`; `DeviceLost`.
     pub fn zeros(device: &Device, len: usize) -> Result<Self> {
+        const { assert!(align_of::<T>() <= ALIGNMENT, "pinned memory is aligned to 4096 bytes, which this type exceeds") };
         let bytes = byte_len::<T>(len)?;
         let mut data: NonNull<T> = NonNull::dangling();
         if bytes > 0 {

@@ -58,7 +58,18 @@ pub use gpu_driver_derive::DevicePod;
 ///     class: u32,
 /// }
 /// ```
-/// A crate that has `gpu_driver` through another one says so: `#[device_pod(crate = gpu_array::gpu_driver)]`.
+/// A crate that has `gpu_driver` through another one says so: `#[device_pod(crate = gpu_array::gpu_driver)]`. One without unsafe code of its own can
+/// derive it, too:
+/// ```
+/// #![forbid(unsafe_code)]
+///
+/// #[repr(C)]
+/// #[derive(Clone, Copy, Debug, gpu_driver::DevicePod)]
+/// struct Point {
+///     x: f32,
+///     y: f32,
+/// }
+/// ```
 ///
 /// # Safety
 /// The type has no padding, no pointer and no invalid bit pattern; its size and alignment are those of the CUDA C++ type

@@ -56,6 +56,10 @@ impl Device {
     /// `DeviceLost` when a kernel faulted.
     pub fn trim_pool(&self, keep_bytes: usize) -> Result<()> {
         self.synchronize()?;
+        self.trim_now(keep_bytes)
+    }
+
+    fn trim_now(&self, keep_bytes: usize) -> Result<()> {
         if self.0.pool.is_null() {
             return Ok(());
         }
@@ -85,9 +89,34 @@ pub(crate) fn create(context: &Context, ordinal: c_int) -> Result<CUmemoryPool> 
     Ok(pool)
 }
 
-/// Allocates `bytes` (not 0) in the order of `stream`; when the device is full, trims the pool and tries once more.
-pub(crate) fn allocate(stream: &Stream, bytes: usize) -> Result<CUdeviceptr> {
-    with_room(stream.device(), bytes, || allocate_once(stream, bytes))
+/// Memory of a buffer.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Allocation {
+    pub(crate) address: CUdeviceptr,
+    /// It was allocated within a capture, whose graph has a share in it.
+    of_graph: bool,
+}
+
+impl Allocation {
+    /// That of an empty buffer.
+    pub(crate) const NONE: Self = Self { address: 0, of_graph: false };
+}
+
+/// Allocates `bytes` (not 0) in the order of `stream`, or for the graph that it is captured for; when the device is full, trims the pool and tries
+/// once more.
+pub(crate) fn allocate(stream: &Stream, bytes: usize) -> Result<Allocation> {
+    let device = stream.device();
+    with_room(device, bytes, || {
+        let current = device.enter()?;
+        let _steady = device.0.captures.steady();
+        Ok(match device.0.own_capture_of(stream.as_raw(), &current)? {
+            Some(number) => {
+                let address = device.0.allocate_in_graph(stream, number, bytes, &current)?;
+                Allocation { address, of_graph: true }
+            }
+            None => Allocation { address: allocate_in_order(stream, bytes, &current)?, of_graph: false },
+        })
+    })
 }
 
 /// Makes an allocation of `bytes` bytes; when the device is full, trims the pool and tries once more.
@@ -101,43 +130,50 @@ pub(crate) fn with_room<T>(device: &Device, bytes: usize, attempt: impl Fn() -> 
         Err(DriverError::Cuda { code: CudaCode::OUT_OF_MEMORY, .. }) => {}
         other => return other,
     }
-    device.trim_pool(0)?;
-    attempt().map_err(|error| told_with_size(error, device, bytes))
-}
-
-fn told_with_size(error: DriverError, device: &Device, bytes: usize) -> DriverError {
-    match error {
+    if device.0.captures_here() {
+        // A capture forbids to wait for what still uses the pool: what is free already has to do.
+        device.trim_now(0)?;
+    } else {
+        device.trim_pool(0)?;
+    }
+    attempt().map_err(|error| match error {
         DriverError::Cuda { code: CudaCode::OUT_OF_MEMORY, .. } => {
             DriverError::OutOfMemory { requested_bytes: bytes, free_bytes: device.memory().ok().map(|(free, _)| free) }
         }
         other => other,
-    }
+    })
 }
 
-/// Allocates `bytes` outside the pool and in no stream's order, which a capture allows; to be freed by cuMemFree.
-pub(crate) fn allocate_in_capture(device: &Device, bytes: usize, _current: &Current) -> Result<CUdeviceptr> {
-    let attempt = || {
-        let mut address = 0;
-        // SAFETY: the pointer is valid for the call.
-        device.check("cuMemAlloc", unsafe { sys::cuMemAlloc_v2(&mut address, bytes) })?;
-        Ok(address)
-    };
-    match attempt() {
-        Err(DriverError::Cuda { code: CudaCode::OUT_OF_MEMORY, .. }) => {}
-        other => return other,
-    }
-    if !device.0.pool.is_null() {
-        // A capture forbids to wait for what still uses the pool: what is free already has to do.
-        // SAFETY: the pool lives as long as the context.
-        device.check("cuMemPoolTrimTo", unsafe { sys::cuMemPoolTrimTo(device.0.pool, 0) })?;
-    }
-    attempt().map_err(|error| told_with_size(error, device, bytes))
+/// Allocates `bytes` outside the pool and in no stream's order, which a capture allows; the first `zero_bytes` of them are zero. To be freed by
+/// cuMemFree.
+pub(crate) fn allocate_aside(
+    device: &Device,
+    bytes: usize,
+    zero_bytes: usize,
+    current: &Current,
+) -> Result<CUdeviceptr> {
+    let mut address = 0;
+    // SAFETY: the pointer is valid for the call.
+    device.check("cuMemAlloc", unsafe { sys::cuMemAlloc_v2(&mut address, bytes) })?;
+    zero_aside(device, address, zero_bytes, current).inspect_err(|_| {
+        // SAFETY: allocated above, and nothing uses it.
+        device.0.in_drop("device memory", "cuMemFree", || unsafe { sys::cuMemFree_v2(address) });
+    })?;
+    Ok(address)
 }
 
-/// [`allocate`] without a second attempt.
-pub(crate) fn allocate_once(stream: &Stream, bytes: usize) -> Result<CUdeviceptr> {
+/// Zeroes memory and waits for it, on a stream that is in no capture.
+fn zero_aside(device: &Device, address: CUdeviceptr, bytes: usize, current: &Current) -> Result<()> {
+    let aside = Stream::new(device)?;
+    // SAFETY: the memory has so many bytes.
+    let code = unsafe { sys::cuMemsetD8Async(address, 0, bytes, aside.as_raw()) };
+    device.check("cuMemsetD8Async", code)?;
+    aside.synchronize_entered(current)
+}
+
+/// Allocates in the order of a stream that is in no capture.
+pub(crate) fn allocate_in_order(stream: &Stream, bytes: usize, _current: &Current) -> Result<CUdeviceptr> {
     let device = stream.device();
-    let _current = device.enter()?;
     let mut address = 0;
     let pool = device.0.pool;
     if pool.is_null() {
@@ -151,19 +187,24 @@ pub(crate) fn allocate_once(stream: &Stream, bytes: usize) -> Result<CUdeviceptr
     Ok(address)
 }
 
-/// Releases what [`allocate`] gave, in the order of `stream`; errors are kept for the device's next call.
-pub(crate) fn release(stream: &Stream, address: CUdeviceptr) {
-    release_on(&stream.device().0, stream.as_raw(), address);
+/// Releases what [`allocate`] gave, in the order of `stream` or with the graph; errors are kept for the device's next call.
+pub(crate) fn release(stream: &Stream, allocation: Allocation) {
+    let (context, raw, address) = (&stream.device().0, stream.as_raw(), allocation.address);
+    if allocation.of_graph {
+        context.release_from_graph(raw, address);
+    } else {
+        context.release_in_order(raw, address, || free_in_order(context, raw, address));
+    }
 }
 
-/// [`release`] for a stream that is about to be destroyed.
-pub(crate) fn release_on(context: &Context, stream: CUstream, address: CUdeviceptr) {
+/// Frees in the order of a stream that is in no capture.
+pub(crate) fn free_in_order(context: &Context, stream: CUstream, address: CUdeviceptr) {
     if context.pool.is_null() {
         // cuMemFree waits for the device, so work that still uses the memory ends first.
-        // SAFETY: allocated by `allocate`, released once.
+        // SAFETY: allocated by `allocate_in_order`, released once.
         context.in_drop("a device buffer", "cuMemFree", || unsafe { sys::cuMemFree_v2(address) });
     } else {
-        // SAFETY: allocated by `allocate`, released once, after the work that uses it in stream order.
+        // SAFETY: allocated by `allocate_in_order`, released once, after the work that uses it in stream order.
         let free = || unsafe { sys::cuMemFreeAsync(address, stream) };
         context.in_drop("a device buffer", "cuMemFreeAsync", free);
     }

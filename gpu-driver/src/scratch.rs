@@ -14,7 +14,8 @@ use std::{
 use cust::sys::{CUdeviceptr, CUstream};
 
 use crate::{
-    Device, DriverError, Result, Stream,
+    DriverError, Result, Stream,
+    capture::Resource,
     device::{Context, Current, lock},
     pool, sys,
 };
@@ -220,6 +221,7 @@ impl Scratch {
         let mut memory = lock(&self.memory);
         let current = stream.device().enter()?;
         let context = &stream.device().0;
+        let _steady = context.captures.steady();
         let address = match context.capture_of(stream.as_raw(), &current)? {
             Some(capture) => of_capture(stream, capture, kind, bytes, &current)?,
             None => {
@@ -239,19 +241,14 @@ impl Scratch {
         let memory = std::mem::take(&mut *lock(&self.memory));
         for address in memory.map(|memory| memory.address).into_iter().filter(|&address| address != 0) {
             context.scratches.live.fetch_sub(1, Ordering::Relaxed);
-            let Ok(current) = context.enter_quietly() else { return };
-            match context.capture_of(stream, &current) {
-                Ok(None) => pool::release_on(context, stream, address),
-                // A stream that goes within a capture: the release would be captured.
-                _ => context.free_when_idle([address]),
-            }
+            context.release_in_order(stream, address, || pool::free_in_order(context, stream, address));
         }
     }
 }
 
 impl Memory {
     /// Other memory of at least `bytes` bytes. After an error there is none.
-    fn grow(&mut self, stream: &Stream, kind: Kind, bytes: usize, _current: &Current) -> Result<()> {
+    fn grow(&mut self, stream: &Stream, kind: Kind, bytes: usize, current: &Current) -> Result<()> {
         let device = stream.device();
         let twice = 2 * self.bytes;
         let wanted = if twice <= device.0.memory_bytes { bytes.max(twice) } else { bytes };
@@ -259,13 +256,14 @@ impl Memory {
         let live = &device.0.scratches.live;
         let old = std::mem::take(self);
         if old.address != 0 {
-            pool::release(stream, old.address);
+            pool::free_in_order(&device.0, stream.as_raw(), old.address);
             live.fetch_sub(1, Ordering::Relaxed);
         }
-        let address = pool::allocate_once(stream, bytes)?;
+        let address = pool::allocate_in_order(stream, bytes, current)?;
         // SAFETY: the memory has so many bytes.
         let code = unsafe { sys::cuMemsetD8Async(address, 0, kind.zero_bytes(bytes), stream.as_raw()) };
-        device.check("cuMemsetD8Async", code).inspect_err(|_| pool::release(stream, address))?;
+        let free = |_: &_| pool::free_in_order(&device.0, stream.as_raw(), address);
+        device.check("cuMemsetD8Async", code).inspect_err(free)?;
         live.fetch_add(1, Ordering::Relaxed);
         *self = Self { address, bytes };
         Ok(())
@@ -288,8 +286,6 @@ pub(crate) struct Scratches {
     pub(crate) main: Scratch,
     /// Of captures under way.
     of_captures: Mutex<Vec<OfCapture>>,
-    /// To be freed when no capture is under way.
-    left: Mutex<Vec<CUdeviceptr>>,
     /// How many allocations streams have now.
     live: AtomicUsize,
 }
@@ -300,11 +296,9 @@ impl Scratches {
         self.live.load(Ordering::Relaxed)
     }
 
-    /// All that is left at the context's end.
-    pub(crate) fn take_all(&self) -> Vec<CUdeviceptr> {
-        let of_captures = std::mem::take(&mut *lock(&self.of_captures));
-        let left = std::mem::take(&mut *lock(&self.left));
-        of_captures.into_iter().map(|memory| memory.address).chain(left).collect()
+    /// Gives no memory of a capture that has ended any more: it is the graph's.
+    pub(crate) fn forget_capture(&self, number: u64) {
+        lock(&self.of_captures).retain(|memory| memory.capture != number);
     }
 }
 
@@ -329,68 +323,8 @@ fn of_capture(stream: &Stream, capture: u64, kind: Kind, bytes: usize, current: 
     let twice = last.map_or(0, |(_, had)| 2 * had);
     let wanted = if twice <= device.0.memory_bytes { bytes.max(twice) } else { bytes };
     let bytes = wanted.max(1).next_multiple_of(STEP);
-    let address = pool::allocate_in_capture(device, bytes, current)?;
-    let mut owned = GraphMemory { device: device.clone(), addresses: vec![address] };
-    clear(device, address, kind.zero_bytes(bytes))?;
-    owned.addresses.clear();
+    let address = pool::allocate_aside(device, bytes, kind.zero_bytes(bytes), current)?;
+    device.0.give_to_graph(capture, Resource::Memory(address));
     lock(all).push(OfCapture { capture, kind, stream: this, address, bytes });
     Ok(address)
-}
-
-/// Zeroes memory and waits for it, on a stream that is in no capture.
-fn clear(device: &Device, address: CUdeviceptr, bytes: usize) -> Result<()> {
-    let aside = Stream::new(device)?;
-    let current = device.enter()?;
-    // SAFETY: the memory has so many bytes.
-    let code = unsafe { sys::cuMemsetD8Async(address, 0, bytes, aside.as_raw()) };
-    device.check("cuMemsetD8Async", code)?;
-    aside.synchronize_entered(&current)
-}
-
-/// The scratch memory of captured work. It outlives all replays.
-#[derive(Debug)]
-pub(crate) struct GraphMemory {
-    device: Device,
-    addresses: Vec<CUdeviceptr>,
-}
-
-impl GraphMemory {
-    /// That of a capture which has ended.
-    pub(crate) fn of(device: &Device, capture: u64) -> Self {
-        let mut all = lock(&device.0.scratches.of_captures);
-        let addresses = all.extract_if(.., |memory| memory.capture == capture).map(|memory| memory.address).collect();
-        Self { device: device.clone(), addresses }
-    }
-}
-
-impl Drop for GraphMemory {
-    fn drop(&mut self) {
-        self.device.0.free_when_idle(std::mem::take(&mut self.addresses));
-    }
-}
-
-impl Context {
-    /// Frees memory once the device's work has ended: at once, or at the end of the captures that are under way, as a wait would end them.
-    fn free_when_idle(&self, addresses: impl IntoIterator<Item = CUdeviceptr>) {
-        lock(&self.scratches.left).extend(addresses);
-        self.free_left();
-    }
-
-    /// Frees what captures have left, unless one is under way or another thread waits for the device: whoever that is comes here next.
-    pub(crate) fn free_left(&self) {
-        if lock(&self.scratches.left).is_empty() {
-            return;
-        }
-        let Some(_alone) = self.alone_at_once() else { return };
-        for address in std::mem::take(&mut *lock(&self.scratches.left)) {
-            // SAFETY: what could use the memory has been enqueued, and is waited for; taken from the list once.
-            let free = || unsafe {
-                match sys::cuCtxSynchronize() {
-                    0 => sys::cuMemFree_v2(address),
-                    code => code,
-                }
-            };
-            self.in_drop("scratch memory", "cuMemFree", free);
-        }
-    }
 }

@@ -8,7 +8,7 @@ use std::{
 
 use cust::sys::CUstream;
 
-use crate::{CudaCode, Device, DriverError, Event, Result, device::Current, scratch::Scratch, sys};
+use crate::{CudaCode, Device, DriverError, Event, Result, device::Current, environment, scratch::Scratch, sys};
 
 /// A queue of device work. What is enqueued on one stream runs in order; two streams run side by side unless an event
 /// orders them.
@@ -32,10 +32,12 @@ pub struct Stream {
 }
 
 /// `GPU_SYNC=1`: wait after each launch, so that a fault surfaces there.
-static SYNC: LazyLock<bool> = LazyLock::new(|| std::env::var_os("GPU_SYNC").is_some_and(|value| value == "1"));
+///
+/// Another value than 0 and 1 is an error of the first call of the driver.
+static SYNC: LazyLock<bool> = LazyLock::new(|| environment::waits_after_launches().unwrap_or(false));
 
 /// Destroys a stream of ours; keeps the context until then.
-struct Owned {
+pub(crate) struct Owned {
     device: Device,
     raw: CUstream,
     scratch: Scratch,
@@ -62,7 +64,12 @@ impl Stream {
         // SAFETY: the pointer is valid for the call; destroyed in Drop.
         device.check("cuStreamCreate", unsafe { sys::cuStreamCreate(&mut raw, NON_BLOCKING) })?;
         let owned = Arc::new(Owned { device: device.clone(), raw, scratch: Scratch::default() });
-        Ok(Self { device: device.clone(), raw, owned: Some(owned) })
+        device.0.register(&owned);
+        Ok(Self::of(device.clone(), owned))
+    }
+
+    pub(crate) fn of(device: Device, owned: Arc<Owned>) -> Self {
+        Self { device, raw: owned.raw, owned: Some(owned) }
     }
 
     pub(crate) fn main(device: Device) -> Self {
@@ -78,7 +85,7 @@ impl Stream {
     /// Waits until all that is enqueued now has run.
     ///
     /// # Errors
-    /// `DeviceLost` when a kernel faulted.
+    /// `DeviceLost` when a kernel faulted; `Cuda` with a `STREAM_CAPTURE_…` code while the stream is captured, which ends the capture.
     pub fn synchronize(&self) -> Result<()> {
         let current = self.device.enter()?;
         self.synchronize_entered(&current)
@@ -133,6 +140,12 @@ impl Stream {
             return Err(DriverError::WrongDevice { op: "Stream::wait", expected, got });
         }
         let _current = self.device.enter()?;
+        self.wait_entered(event)
+    }
+
+    fn wait_entered(&self, event: &Event) -> Result<()> {
+        // An event of a captured stream makes this one part of the capture.
+        let _joining = self.device.0.captures.joining();
         // SAFETY: stream and event are alive.
         self.device.check("cuStreamWaitEvent", unsafe { sys::cuStreamWaitEvent(self.raw, event.as_raw(), 0) })
     }
@@ -194,9 +207,7 @@ impl Stream {
         if self == other {
             return Ok(());
         }
-        let event = Event::untimed_on(other, current)?;
-        // SAFETY: stream and event are alive.
-        self.device.check("cuStreamWaitEvent", unsafe { sys::cuStreamWaitEvent(self.raw, event.as_raw(), 0) })
+        self.wait_entered(&Event::untimed_on(other, current)?)
     }
 
     pub(crate) fn scratch(&self) -> &Scratch {

@@ -62,7 +62,7 @@ impl Suite {
         E: Display,
         F: FnOnce(&D) -> Outcome + Send + 'static,
     {
-        let must_run = env::var(require).is_ok_and(|value| value == "require");
+        let must_run = requires(require);
         let needed = needed.map_err(|error| error.to_string());
         if let Err(why) = &needed {
             eprintln!("{group}: {} because: {why}", if must_run { "failing" } else { "ignored" });
@@ -80,6 +80,20 @@ impl Suite {
     pub fn run(self) -> ExitCode {
         libtest_mimic::run(&Arguments::from_args(), self.trials).exit_code()
     }
+}
+
+/// Whether a variable says `require`, so that what cannot run is a failure; false where it is not set, or has no name.
+///
+/// # Panics
+/// For any other value: a misspelt one would let everything be ignored.
+pub fn requires(variable: &str) -> bool {
+    let value = Some(variable).filter(|name| !name.is_empty()).and_then(env::var_os).unwrap_or_default();
+    assert!(
+        value.is_empty() || value == "require",
+        "{variable}={} is not known; expected require, or nothing",
+        value.display()
+    );
+    !value.is_empty()
 }
 
 /// `Err` with the message unless the condition holds; for tests that return [`Outcome`].

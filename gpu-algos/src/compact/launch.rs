@@ -4,7 +4,7 @@
 use gpu_array::{
     DType,
     expression::LoweredLeaf,
-    gpu_driver::{Device, GeneratedKernel, Header, Program, Stream},
+    gpu_driver::{Device, GeneratedKernel, Header, KernelSpace, Program, Stream},
 };
 use smallvec::SmallVec;
 
@@ -28,8 +28,8 @@ pub(crate) const PLACES: u32 = 128;
 pub(crate) const REJECTED: u32 = 256;
 pub(crate) const LENGTHS: u32 = 512;
 
-/// What keys of compactions begin with: no other crate's do.
-const KEY: u64 = u64::from_be_bytes(*b"gpu.comp");
+/// The keys of kernels of compactions.
+static SPACE: KernelSpace = KernelSpace::new();
 
 /// Bytes of what a tile hands on: its count, and the mark of a slot beside it.
 const SLOT_BYTES: usize = 8;
@@ -189,13 +189,13 @@ impl<'k> Kernel<'k> {
         let mut key: SmallVec<[u64; 64]> = SmallVec::new();
         let numbers = u64::from(threads) << 32 | u64::from(width) << 16 | u64::from(unroll);
         let is_ahead = u64::from(matches!(self.policy.form, Form::Ring { .. }));
-        key.extend([KEY, is_ahead << 32 | u64::from(self.how), numbers, self.same]);
+        key.extend([SPACE.word(), is_ahead << 32 | u64::from(self.how), numbers, self.same]);
         for source in self.job.sources() {
             source.add_key(&mut key);
             // Where one ends and the next begins.
             key.push(u64::MAX);
         }
-        Ok(device.generated_kernel(&key, || Ok(self.program()))?)
+        Ok(device.generated_kernel(&SPACE, &key, || Ok(self.program()))?)
     }
 
     pub(crate) fn program(&self) -> Program {

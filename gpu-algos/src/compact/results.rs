@@ -1,43 +1,37 @@
 //! What a compaction leaves on the device.
+#![expect(unsafe_code, reason = "functions whose callers promise not to read what nobody wrote")]
 
-use gpu_array::{Element, GpuArray, GpuView};
+use gpu_array::{Element, GpuArray, GpuView, gpu_driver::Stream};
 use ndarray::{Array1, Ix0, Ix1, s};
 
 use crate::Result;
 
-/// Values that are kept, on the device: room for as many as there were, and how many are kept.
+/// Selected values on the device, and how many they are.
 ///
-/// Nothing here waits but the methods, which need the number on the host.
+/// The memory has room for as many as there were, and holds anything behind the selected ones: the methods give these alone. Nothing here waits but
+/// the methods that need the number on the host.
 #[derive(Debug)]
 pub struct Selected<T: Element> {
-    /// Those that are kept, at the beginning of room for all. What is behind them is whatever the memory held.
-    pub values: GpuArray<T, Ix1>,
-    /// How many are kept.
-    pub count: GpuArray<i64, Ix0>,
+    pub(super) values: GpuArray<T, Ix1>,
+    pub(super) count: GpuArray<i64, Ix0>,
 }
 
 /// Values in two parts, on the device: those that are kept and then the others, and how many are kept.
 #[derive(Debug)]
 pub struct Partitioned<T: Element> {
-    /// All values.
-    pub values: GpuArray<T, Ix1>,
-    /// How many of them are kept: where the others begin.
-    pub count: GpuArray<i64, Ix0>,
+    pub(super) values: GpuArray<T, Ix1>,
+    pub(super) count: GpuArray<i64, Ix0>,
 }
 
-/// Runs of equal neighbours, on the device: room for as many as there were values, and how many runs there are.
+/// Runs of equal neighbours on the device, and how many they are.
 ///
-/// What is behind the runs is, in each array, whatever the memory held.
+/// The memory has room for as many as there were values, and holds anything behind the runs: the methods give these alone.
 #[derive(Debug)]
 pub struct Runs<T: Element> {
-    /// The value of each run.
-    pub values: GpuArray<T, Ix1>,
-    /// Where each begins, in C order of the values.
-    pub offsets: GpuArray<i64, Ix1>,
-    /// How many values each has.
-    pub lengths: GpuArray<i64, Ix1>,
-    /// How many runs there are.
-    pub count: GpuArray<i64, Ix0>,
+    pub(super) values: GpuArray<T, Ix1>,
+    pub(super) offsets: GpuArray<i64, Ix1>,
+    pub(super) lengths: GpuArray<i64, Ix1>,
+    pub(super) count: GpuArray<i64, Ix0>,
 }
 
 /// The number, on the host.
@@ -68,6 +62,24 @@ impl<T: Element> Selected<T> {
     /// As [`Selected::len`].
     pub fn is_empty(&self) -> Result<bool> {
         Ok(self.len()? == 0)
+    }
+
+    /// The number of selected values, where it is: does not wait.
+    pub fn count(&self) -> &GpuArray<i64, Ix0> {
+        &self.count
+    }
+
+    /// The stream that orders the values.
+    pub fn stream(&self) -> &Stream {
+        self.values.stream()
+    }
+
+    /// Memory with the selected values at its beginning, and their number, for work on the device that needs no host. Does not wait.
+    ///
+    /// # Safety
+    /// No memory unsafety follows on the host, but the elements from that number on hold anything: the caller reads none of them.
+    pub unsafe fn into_parts(self) -> (GpuArray<T, Ix1>, GpuArray<i64, Ix0>) {
+        (self.values, self.count)
     }
 
     /// Those that are kept, where they are: waits as [`Selected::len`], copies nothing else.
@@ -115,6 +127,16 @@ impl<T: Element> Partitioned<T> {
         Ok((self.values.slice(s![..kept])?, self.values.slice(s![kept..])?))
     }
 
+    /// All values, those that are kept first. Does not wait.
+    pub fn values(&self) -> &GpuArray<T, Ix1> {
+        &self.values
+    }
+
+    /// How many values are kept, where the others begin: on the device. Does not wait.
+    pub fn count(&self) -> &GpuArray<i64, Ix0> {
+        &self.count
+    }
+
     /// All values, and how many of them are kept.
     pub fn into_parts(self) -> (GpuArray<T, Ix1>, GpuArray<i64, Ix0>) {
         (self.values, self.count)
@@ -136,6 +158,31 @@ impl<T: Element> Runs<T> {
     /// As [`Runs::len`].
     pub fn is_empty(&self) -> Result<bool> {
         Ok(self.len()? == 0)
+    }
+
+    /// The number of runs, where it is: does not wait.
+    pub fn count(&self) -> &GpuArray<i64, Ix0> {
+        &self.count
+    }
+
+    /// The value of each run, where each begins (in C order of the values), and how many values each has: waits as [`Runs::len`], copies nothing else.
+    ///
+    /// # Errors
+    /// As [`Runs::len`].
+    #[expect(clippy::type_complexity, reason = "three views")]
+    pub fn views(&self) -> Result<(GpuView<'_, T, Ix1>, GpuView<'_, i64, Ix1>, GpuView<'_, i64, Ix1>)> {
+        let len = self.len()?;
+        Ok((self.values.slice(s![..len])?, self.offsets.slice(s![..len])?, self.lengths.slice(s![..len])?))
+    }
+
+    /// Memory with values, offsets and lengths of the runs at its beginning, and their number, for work on the device that needs no host. Does not
+    /// wait.
+    ///
+    /// # Safety
+    /// As [`Selected::into_parts`].
+    #[expect(clippy::type_complexity, reason = "three arrays and their number")]
+    pub unsafe fn into_parts(self) -> (GpuArray<T, Ix1>, GpuArray<i64, Ix1>, GpuArray<i64, Ix1>, GpuArray<i64, Ix0>) {
+        (self.values, self.offsets, self.lengths, self.count)
     }
 
     /// Values, offsets and lengths as arrays of as many as there are runs: waits as [`Runs::len`]. Copies on the device, after which the larger memory is

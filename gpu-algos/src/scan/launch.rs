@@ -1,7 +1,7 @@
 //! The launch of a scan's kernel.
 #![expect(unsafe_code, reason = "the launch of a generated kernel")]
 
-use gpu_array::gpu_driver::{Device, GeneratedKernel, Header, Program, Stream};
+use gpu_array::gpu_driver::{Device, GeneratedKernel, Header, KernelSpace, Program, Stream};
 use smallvec::SmallVec;
 
 use super::{
@@ -33,8 +33,8 @@ const LINES_OF_ALONG: usize = 2;
 /// Rows that are worth a strip of columns for each block.
 const ROWS_OF_DOWN: usize = 256;
 
-/// What keys of scans begin with: no other crate's do.
-const KEY: u64 = u64::from_be_bytes(*b"gpu.scan");
+/// The keys of kernels of scans.
+static SPACE: KernelSpace = KernelSpace::new();
 
 /// Where segments begin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -188,13 +188,13 @@ impl Kernel<'_> {
             Form::Down { lanes } => 4 | u64::from(lanes) << 8,
             Form::Wave { .. } => 5,
         };
-        key.extend([KEY, u64::from(self.how) << 32 | form, self.job.operator.key(), numbers]);
+        key.extend([SPACE.word(), u64::from(self.how) << 32 | form, self.job.operator.key(), numbers]);
         for source in self.job.sources() {
             source.add_key(&mut key);
             // Where one ends and the next begins.
             key.push(u64::MAX);
         }
-        Ok(device.generated_kernel(&key, || Ok(self.program()))?)
+        Ok(device.generated_kernel(&SPACE, &key, || Ok(self.program()))?)
     }
 
     pub(crate) fn program(&self) -> Program {

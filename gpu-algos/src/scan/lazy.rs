@@ -105,7 +105,7 @@ impl<'a, O: Element, D: Dimension, K: Dimension> Scan<'a, O, D, K> {
 
     /// Carries a sum or product of f32 in f64, and rounds each result once.
     pub fn accumulate_f64(mut self) -> Self {
-        self.operator.carry_in_f64();
+        self.operator.kind.carry_in_f64();
         self
     }
 

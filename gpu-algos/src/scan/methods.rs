@@ -60,7 +60,8 @@ scans! {
     fn cumsum -> <Self::Elem as Summable>::Sum where Summable, sum::<Self::Elem>(), false;
     /// Sums of what is not NaN.
     fn nancumsum -> <Self::Elem as Summable>::Sum where Summable, sum::<Self::Elem>(), true;
-    /// Products from the first value on.
+    /// Products from the first value on. They are joined in tiles, not in NumPy's order: where one part of the factors overflows and another is 0 or
+    /// underflows, results may be NaN, 0 or infinite where another order has another of these.
     fn cumprod -> <Self::Elem as Summable>::Sum where Summable, product::<Self::Elem>(), false;
     /// Products of what is not NaN.
     fn nancumprod -> <Self::Elem as Summable>::Sum where Summable, product::<Self::Elem>(), true;

@@ -286,3 +286,39 @@ struct Cut {
 
 /// Bytes at the head of a group's scratch memory.
 pub(crate) const DESK: usize = 16;
+
+#[cfg(test)]
+mod tests {
+    use gpu_array::expression::LoweredLeaf;
+
+    use super::*;
+
+    /// The head of a scan of bytes that is broadcast along the middle of three axes, and so cannot be joined to fewer.
+    fn head(shape: [usize; 3], form: Form) -> Vec<u64> {
+        let strides = [(shape[1] * shape[2]) as isize, shape[2] as isize, 1];
+        let broadcast = [shape[2] as isize, 0, 1];
+        let target = Target { address: 1 << 40, dtype: DType::U8, strides: &strides };
+        let leaf = LoweredLeaf { address: 1 << 41, dtype: DType::U8, is_place: false, strides: &broadcast };
+        let axes = match form {
+            Form::Columns => Axes::across(&shape, &strides, &[&broadcast], 0, false).expect("neighbours lie across"),
+            _ => Axes::of(&shape, &strides, &[&broadcast], Some(2), false),
+        };
+        let leaves: Leaves<'_> = [leaf].into_iter().collect();
+        let policy = Policy { form, ..Policy::new(128, 16, 4) };
+        let lie = Lie::of(OP, axes, &leaves, &target);
+        let launch = lie.launch(&shape, &leaves, &policy, 16, 1000, std::iter::empty());
+        launch.expect("a launch").words[..12].to_vec()
+    }
+
+    #[test]
+    fn places_beyond_31_bits_are_found_by_wide_division() {
+        const WIDE: usize = 6;
+        for form in [Form::Lines, Form::Columns] {
+            assert_eq!(head([1000, 1000, 64], form)[WIDE], 0, "{form:?}");
+        }
+        assert_eq!(head([1 << 15, 1 << 15, 2], Form::Lines)[WIDE], 1);
+        assert_eq!(head([2, 1 << 18, 1 << 18], Form::Columns)[WIDE], 1);
+        // As many packs as 31 bits count are few enough.
+        assert_eq!(head([2, 1, 16 * ((1 << 31) - 1)], Form::Columns)[WIDE], 0);
+    }
+}

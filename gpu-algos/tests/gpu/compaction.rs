@@ -57,7 +57,7 @@ fn by_mask(device: &Device, x: &Array1<f32>, mask: &Array1<bool>, what: &str) ->
     let (on_gpu, m) = (GpuArray::from_ndarray(device, x)?, GpuArray::from_ndarray(device, mask)?);
     let want = reference::select(x, mask)?;
     let got = on_gpu.select(&m).eval()?;
-    ensure_eq!((got.len()?, got.values.len()), (want.len(), x.len()));
+    ensure_eq!(got.len()?, want.len());
     same(&got.to_ndarray()?.to_vec(), &want.to_vec(), what)?;
     let got = m.nonzero().eval()?.into_array()?.to_ndarray()?;
     same(&got.to_vec(), &reference::flat_nonzero(mask).to_vec(), what)?;
@@ -175,7 +175,7 @@ fn of_type<T: Element + PartialEq>(device: &Device, x: &Array1<T>, mask: &Array1
     let name = std::any::type_name::<T>();
     same(&a.select(&m).eval()?.to_ndarray()?.to_vec(), &reference::select(x, mask)?.to_vec(), name)?;
     let (want, _) = reference::partition_by_mask(x, mask)?;
-    same(&a.partition(&m).eval()?.values.to_ndarray()?.to_vec(), &want.to_vec(), name)?;
+    same(&a.partition(&m).eval()?.values().to_ndarray()?.to_vec(), &want.to_vec(), name)?;
     let want = reference::run_length_encode(x);
     let (values, offsets, lengths) = a.run_length_encode().eval()?.into_arrays()?;
     same(&values.to_ndarray()?.to_vec(), &want.values.to_vec(), name)?;
@@ -226,6 +226,12 @@ pub fn runs_of_any_length(device: &Device) -> Outcome {
             same(&a.unique().eval()?.to_ndarray()?.to_vec(), &want.values.to_vec(), &what)?;
             let runs = a.run_length_encode().eval()?;
             ensure_eq!((runs.len()?, runs.is_empty()?), (want.values.len(), n == 0));
+            ensure_eq!(runs.count().get()?, want.values.len() as i64);
+            let (values, offsets, lengths) = runs.views()?;
+            ensure_eq!(
+                (values.len(), offsets.len(), lengths.to_ndarray()?.sum()),
+                (want.values.len(), want.values.len(), n as i64)
+            );
             let (values, offsets, lengths) = runs.into_arrays()?;
             same(&values.to_ndarray()?.to_vec(), &want.values.to_vec(), &what)?;
             same(&offsets.to_ndarray()?.to_vec(), &want.offsets.to_vec(), &what)?;
@@ -316,13 +322,13 @@ pub fn results_of_every_kind(device: &Device) -> Outcome {
     let some = x.select(x.gt(0)).eval()?;
     ensure_eq!((some.len()?, some.is_empty()?), (2, false));
     ensure_eq!(some.view()?.to_ndarray()?, array![3, 4]);
-    ensure_eq!(some.count.to_ndarray()?, arr0(2));
+    ensure_eq!(some.count().to_ndarray()?, arr0(2));
     let array = some.into_array()?;
     ensure_eq!((array.as_device_vec().len(), array.to_ndarray()?), (2, array![3, 4]));
     let none = x.select(x.lt(0)).eval()?;
     ensure!(none.is_empty()? && none.into_array()?.is_empty());
     let all = x.select(x.ge(0)).eval()?;
-    let address = all.values.as_device_vec().as_raw();
+    let address = all.view()?.as_device_slice()?.as_raw();
     let array = all.into_array()?;
     ensure_eq!((array.as_device_vec().as_raw(), array.to_ndarray()?), (address, array![3, 0, 4, 0]));
     let parted = x.partition(x.lt(4)).eval()?;
@@ -374,7 +380,7 @@ pub fn two_streams(device: &Device) -> Outcome {
         let (a, b) = (GpuArray::from_ndarray(&one, &x)?, GpuArray::from_ndarray(&two, &m)?);
         let kept = a.select(&b).eval()?;
         let places = b.nonzero().on(&one).eval()?;
-        ensure_eq!((kept.values.stream(), places.values.stream()), (&one, &one));
+        ensure_eq!((kept.stream(), places.stream()), (&one, &one));
         let mut target = GpuArray::<f32, _>::full(&two, n, -1.0)?;
         let mut count = GpuArray::<i64, _>::full(&one, (), -1)?;
         a.partition(&b).write_into(&mut target, &mut count)?;

@@ -393,7 +393,7 @@ static OPERATIONS: &[Operation<Call>] = &[
                 SMALL,
                 |x| x.run_length_encode().eval(),
                 |got| {
-                    ensure_eq!(got.lengths.slice(s![..got.len()?])?.to_ndarray()?.sum(), (SMALL * COLUMNS) as i64);
+                    ensure_eq!(got.views()?.2.to_ndarray()?.sum(), (SMALL * COLUMNS) as i64);
                     Ok(())
                 },
             )
@@ -448,6 +448,11 @@ static OPERATIONS: &[Operation<Call>] = &[
         name: "Runs::is_empty",
         makes: &[(Allocation, 4), (ModuleLoad, 1), (Launch, 1), (Copy, 1)],
         sweep: |call| compacted(call, |x| Ok(!x.run_length_encode().eval()?.is_empty()?)),
+    },
+    Operation {
+        name: "Runs::views",
+        makes: &[(Allocation, 4), (ModuleLoad, 1), (Launch, 1), (Copy, 1)],
+        sweep: |call| compacted(call, |x| Ok(x.run_length_encode().eval()?.views()?.1.len() == RUNS)),
     },
     Operation {
         name: "Runs::into_arrays",

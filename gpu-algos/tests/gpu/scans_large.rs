@@ -4,11 +4,12 @@ use gpu_algos::{
     gpu_array::{GpuArray, expression::index, gpu_driver::Device},
     prelude::*,
 };
-use ndarray::{Array1, Axis, Ix1, array, s};
+use ndarray::{Array1, Array3, Axis, Ix1, array, s};
 use testkit::{Outcome, Test, ensure, ensure_eq, tests};
 
 pub const TESTS: &[Test<Device>] = tests![
     scans_around_2_to_the_31_and_32,
+    lines_of_more_than_2_to_the_32_values,
     segments_that_begin_at_every_place_of_a_tile,
     compactions_around_2_to_the_31_and_32,
 ];
@@ -57,6 +58,31 @@ fn scans_around_2_to_the_31_and_32(device: &Device) -> Outcome {
         let exclusive = x.slice(s![1..])?.cumsum().exclusive().eval()?;
         let at = n - 2;
         ensure_eq!((n, exclusive.slice(s![at..=at])?.to_ndarray()?[0]), (n, at as u64 + 6));
+    }
+    Ok(())
+}
+
+/// Lines that cannot be joined, along either axis: each is found by a division of numbers of more than 32 bits.
+fn lines_of_more_than_2_to_the_32_values(device: &Device) -> Outcome {
+    let n = 70_000usize;
+    let value = |at: usize| (at * 7 % 251) as u8;
+    let host = Array3::from_shape_fn((n, 1, 2), |(at, _, last)| if last == 0 { value(at) } else { 255 });
+    let x = GpuArray::from_ndarray(device, &host)?;
+    let view = x.view();
+    let wide = view.broadcast((n, n, 2))?;
+    let along = wide.cummax().axis(Axis(2)).eval()?;
+    for (row, column) in [(0, 0), (22_845, 11_000), (33_333, 1), (n - 1, n - 1)] {
+        let got = along.slice(s![row, column, ..])?.to_ndarray()?;
+        ensure_eq!((row, column, got), (row, column, array![value(row), 255]));
+    }
+    drop(along);
+    let down = wide.slice(s![.., .., ..1])?.cummax().axis(Axis(0)).eval()?;
+    let mut most = 0;
+    for row in 0..n {
+        most = most.max(value(row));
+        if row < 40 || row == n - 1 {
+            ensure_eq!((row, down.slice(s![row, n - 1, ..])?.to_ndarray()?), (row, array![most]));
+        }
     }
     Ok(())
 }

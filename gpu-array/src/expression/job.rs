@@ -11,6 +11,7 @@ use super::{
     graph::{assemble, assemble_into},
     host,
     node::Value,
+    place::INTERNAL,
 };
 use crate::{
     ArrayError, DType, Element, GpuArray, GpuViewMut, Result,
@@ -106,7 +107,6 @@ impl<'a> Job<'a> {
             })
             .collect();
         if addresses.len() != self.code.outputs.len() || addresses.len() != targets.len() {
-            // Only who calls hidden functions comes here.
             return Err(ArrayError::Length { shape: self.code.shape.to_vec(), expected: places, got: 0 });
         }
         device::run(&self.code, self.stream()?, &addresses, &strides, 0)
@@ -181,8 +181,8 @@ pub(crate) fn evaluate<T: Element, D: Dimension, P: Place>(
 ) -> Result<P::Owned<T, D>> {
     let mut job = Job::new(home);
     job.take(&[&expr.value], D::NDIM)?;
-    let mut value = P::allocate::<T, D>(&job)?;
-    P::run(&job, SmallVec::from_iter([P::target(&mut value)]))?;
+    let mut value = P::allocate::<T, D>(&job, INTERNAL)?;
+    P::run(&job, SmallVec::from_iter([P::target(&mut value, INTERNAL)]), INTERNAL)?;
     Ok(value)
 }
 
@@ -229,13 +229,13 @@ macro_rules! values {
                 let ($first, $($other),*) = ($first.into_expr(), $($other.into_expr()),*);
                 let mut job = Job::new(None);
                 job.take(&[&$first.value, $(&$other.value),*], <$first::Dim as Dimension>::NDIM)?;
-                let mut $first = <$first::Place as Place>::allocate::<$first::Elem, $first::Dim>(&job)?;
-                $(let mut $other = <$first::Place as Place>::allocate::<$other::Elem, $other::Dim>(&job)?;)*
+                let mut $first = <$first::Place as Place>::allocate::<$first::Elem, $first::Dim>(&job, INTERNAL)?;
+                $(let mut $other = <$first::Place as Place>::allocate::<$other::Elem, $other::Dim>(&job, INTERNAL)?;)*
                 let targets = [
-                    <$first::Place as Place>::target(&mut $first),
-                    $(<$first::Place as Place>::target(&mut $other)),*
+                    <$first::Place as Place>::target(&mut $first, INTERNAL),
+                    $(<$first::Place as Place>::target(&mut $other, INTERNAL)),*
                 ];
-                <$first::Place as Place>::run(&job, SmallVec::from_iter(targets))?;
+                <$first::Place as Place>::run(&job, SmallVec::from_iter(targets), INTERNAL)?;
                 Ok(($first, $($other),*))
             }
         }

@@ -10,7 +10,7 @@ use crate::{ArrayError, DType, Element, GpuViewMut, Result, layout::checked_len}
 ///
 /// A crate with a loop of its own (a template over the structure) puts [`Lowered::functor`] and its loop into a program with
 /// [`Lowered::headers`], passes [`Lowered::leaves`], [`Lowered::scalars`] and [`Lowered::extra`] as words, and keeps the kernel by
-/// [`Device::generated_kernel`](gpu_driver::Device::generated_kernel) under a key that begins with a number of its own and ends with
+/// [`Device::generated_kernel`](gpu_driver::Device::generated_kernel) under a key of its own [`KernelSpace`](gpu_driver::KernelSpace) that ends with
 /// [`Lowered::key`]. What the structure has is told in the header `loop.cuh`:
 /// ```text
 /// struct NAME {

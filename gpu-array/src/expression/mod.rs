@@ -55,7 +55,8 @@ use smallvec::SmallVec;
 pub use device::{CONSTANT, HEADERS, KERNELS, MAX_AXES, PACKED, Precompile, SPACED, divisor, pack_bytes, precompile};
 pub use expr::{Expr, IntoExpr, Operand, Rhs, constant, host};
 pub use functions::where_;
-pub use job::{Job, Target, Values, eval_all};
+pub(crate) use job::Job;
+pub use job::{Values, eval_all};
 pub use lower::{Lowered, LoweredLeaf, LoweredTarget};
 pub use make::{
     Outside, arange, diff, eye, flip, gather, index, linspace, pad, repeat, roll, source, take, tile, tril, triu,

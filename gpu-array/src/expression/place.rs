@@ -32,13 +32,13 @@ pub trait Place: Copy + Debug + Sized + 'static + sealed::Sealed {
     fn expr<T: Element, D: Dimension>(array: &Self::Owned<T, D>) -> Expr<'_, T, D, Self>;
 
     #[doc(hidden)]
-    fn allocate<T: Element, D: Dimension>(job: &Job<'_>) -> Result<Self::Owned<T, D>>;
+    fn allocate<T: Element, D: Dimension>(job: &Job<'_>, internal: Internal) -> Result<Self::Owned<T, D>>;
 
     #[doc(hidden)]
-    fn target<T: Element, D: Dimension>(array: &mut Self::Owned<T, D>) -> Target<'_>;
+    fn target<T: Element, D: Dimension>(array: &mut Self::Owned<T, D>, internal: Internal) -> Target<'_>;
 
     #[doc(hidden)]
-    fn run(job: &Job<'_>, targets: SmallVec<[Target<'_>; 2]>) -> Result<()>;
+    fn run(job: &Job<'_>, targets: SmallVec<[Target<'_>; 2]>, internal: Internal) -> Result<()>;
 
     /// Overwrites an array with a value of its shape (or one that is broadcast to it).
     ///
@@ -47,11 +47,19 @@ pub trait Place: Copy + Debug + Sized + 'static + sealed::Sealed {
     fn assign<T: Element, D: Dimension>(array: &mut Self::Owned<T, D>, value: &Expr<'_, T, D, Self>) -> Result<()>;
 }
 
-mod sealed {
+pub(super) mod sealed {
     pub trait Sealed {}
     impl Sealed for super::Gpu {}
     impl Sealed for super::Host {}
+
+    /// What only this crate has: methods of public traits that take one cannot be called from elsewhere.
+    #[derive(Clone, Copy, Debug)]
+    pub struct Internal(pub(in crate::expression) ());
 }
+pub(super) use sealed::Internal;
+
+/// The value of [`Internal`].
+pub(super) const INTERNAL: Internal = Internal(());
 
 /// Arrays are in the memory of a GPU (or of the emulated device): [`GpuArray`].
 #[derive(Clone, Copy, Debug)]
@@ -68,16 +76,16 @@ impl Place for Gpu {
         array.to_expr()
     }
 
-    fn allocate<T: Element, D: Dimension>(job: &Job<'_>) -> Result<GpuArray<T, D>> {
+    fn allocate<T: Element, D: Dimension>(job: &Job<'_>, _: Internal) -> Result<GpuArray<T, D>> {
         job.new_device_array()
     }
 
-    fn target<T: Element, D: Dimension>(array: &mut GpuArray<T, D>) -> Target<'_> {
+    fn target<T: Element, D: Dimension>(array: &mut GpuArray<T, D>, _: Internal) -> Target<'_> {
         let data = array.as_device_vec();
         Target(TargetKind::Device { address: data.as_raw(), len: data.len(), dtype: T::DTYPE })
     }
 
-    fn run(job: &Job<'_>, targets: SmallVec<[Target<'_>; 2]>) -> Result<()> {
+    fn run(job: &Job<'_>, targets: SmallVec<[Target<'_>; 2]>, _: Internal) -> Result<()> {
         job.run_on_device(&targets)
     }
 
@@ -93,16 +101,16 @@ impl Place for Host {
         super::host(array)
     }
 
-    fn allocate<T: Element, D: Dimension>(job: &Job<'_>) -> Result<Array<T, D>> {
+    fn allocate<T: Element, D: Dimension>(job: &Job<'_>, _: Internal) -> Result<Array<T, D>> {
         job.new_host_array()
     }
 
-    fn target<T: Element, D: Dimension>(array: &mut Array<T, D>) -> Target<'_> {
+    fn target<T: Element, D: Dimension>(array: &mut Array<T, D>, _: Internal) -> Target<'_> {
         // New arrays are in C order.
         Target(TargetKind::Host(T::host_slice_mut(array.as_slice_mut().unwrap_or_default())))
     }
 
-    fn run(job: &Job<'_>, targets: SmallVec<[Target<'_>; 2]>) -> Result<()> {
+    fn run(job: &Job<'_>, targets: SmallVec<[Target<'_>; 2]>, _: Internal) -> Result<()> {
         let slices = targets.into_iter().filter_map(|target| match target.0 {
             TargetKind::Host(slice) => Some(slice),
             TargetKind::Device { .. } => None,
@@ -118,6 +126,6 @@ impl Place for Host {
         }
         let mut job = Job::new(None);
         job.take(&[&whole.value], D::NDIM)?;
-        Self::run(&job, SmallVec::from_iter([Self::target(array)]))
+        Self::run(&job, SmallVec::from_iter([Self::target(array, INTERNAL)]), INTERNAL)
     }
 }

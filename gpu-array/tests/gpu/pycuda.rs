@@ -44,6 +44,7 @@ pub const TESTS: &[Test<Device>] = tests![
     zeros_like,
     binary_ops_with_unequal_dtypes,
     big_array_elementwise,
+    big_broadcast_elementwise,
     noncontig_transpose,
     orders_are_not_mixed_up,
 ];
@@ -492,6 +493,32 @@ fn big_array_elementwise(device: &Device) -> Outcome {
     for start in [0, (1 << 32) - 300, n - 300] {
         let want = Array1::from_iter((start..start + 300).map(|i| i as u8));
         ensure!(x.slice(s![start..start + 300])?.to_ndarray()? == want, "from {start}");
+    }
+    Ok(())
+}
+
+/// Rows that cannot be joined, more than 32 bits count: the place of each is found by a division.
+fn big_broadcast_elementwise(device: &Device) -> Outcome {
+    let n = 70_000usize;
+    let own = Emulated::new().open();
+    let device = if device.is_emulated() { &own? } else { device };
+    let value = |at: usize| (at * 7 % 251) as u8;
+    let rows = GpuArray::from_ndarray(device, &Array3::from_shape_fn((n, 1, 3), |(at, ..)| value(at)))?;
+    let columns = GpuArray::from_ndarray(device, &Array3::from_shape_fn((1, n, 3), |(_, at, _)| value(at) / 3))?;
+    let places = [(0, 0), (22_845, 11_000), (61_000, 1), (n - 1, n - 1)];
+    if let Some(emulation) = device.emulation() {
+        // A block has some power of two of the rows of three.
+        let around = |(row, column): (usize, usize)| (0..=12).map(move |log| ((row * n + column) >> log) as u64);
+        let mut blocks: Vec<u64> = places.into_iter().flat_map(around).collect();
+        blocks.sort_unstable();
+        blocks.dedup();
+        let blocks: Vec<_> = blocks.into_iter().map(|block| block..block + 1).collect();
+        emulation.run_only_blocks(&blocks)?;
+    }
+    let sum = (&rows + &columns).eval()?;
+    for (row, column) in places {
+        let want = Array1::from_elem(3, value(row).wrapping_add(value(column) / 3));
+        ensure_eq!((row, column, sum.slice(s![row, column, ..])?.to_ndarray()?), (row, column, want));
     }
     Ok(())
 }

@@ -3,7 +3,7 @@
 use gpu_array::{
     GpuArray,
     expression::{Gpu, Host, Source, host, roll, source},
-    gpu_driver::{DeviceVec, Header, LaunchConfig, Program},
+    gpu_driver::{DeviceVec, Header, KernelSpace, LaunchConfig, Program},
 };
 use gpu_driver::Device;
 use ndarray::{Array2, Axis, s};
@@ -45,8 +45,9 @@ pub fn another_crate_s_loop_fuses_an_expression(device: &Device) -> Outcome {
     let text = format!("#include \"loop.cuh\"\n{}{LOOP}", lowered.functor("Value"));
     let program = Program::new("total.cu", text).option("-default-device").name_expression("total<Value>");
     let program = lowered.headers().iter().fold(program, |program, header| program.header(header.name, header.text));
-    let key: Vec<u64> = std::iter::once(u64::from_be_bytes(*b"seamtest")).chain(lowered.key()).collect();
-    let kernel = device.generated_kernel(&key, || Ok(program))?;
+    static SPACE: KernelSpace = KernelSpace::new();
+    let key: Vec<u64> = std::iter::once(SPACE.word()).chain(lowered.key()).collect();
+    let kernel = device.generated_kernel(&SPACE, &key, || Ok(program))?;
 
     let mut words = vec![7, 5, sum.as_raw()];
     for leaf in lowered.leaves() {

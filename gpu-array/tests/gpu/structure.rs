@@ -4,7 +4,7 @@ use gpu_array::{
     ArrayError, DType, GpuArray, PinnedArray, Result,
     expression::{Expr, Gpu, Outside, constant, eval_all, index, roll, take},
 };
-use gpu_driver::{Device, PARAMETER_BYTES};
+use gpu_driver::{Device, DriverError, PARAMETER_BYTES};
 use ndarray::{Array2, Axis, Ix0, Ix1, Ix2, arr0, array, s};
 use testkit::{Outcome, Test, ensure, ensure_eq, tests};
 
@@ -19,7 +19,64 @@ pub const TESTS: &[Test<Device>] = tests![
     a_failed_operator_is_reported_by_values_made_before,
     failed_assignments_leave_the_array,
     empty_arrays_and_single_values,
+    exchanged_buffers_are_errors,
 ];
+
+/// Safe code can give an array the buffer of another: whatever then leaves it is an error, and neither is touched.
+fn exchanged_buffers_are_errors(device: &Device) -> Outcome {
+    let exchanged = || -> Result<(GpuArray<f32, Ix2>, GpuArray<f32, Ix1>)> {
+        let mut large = GpuArray::full(device, (3, 4), 1f32)?;
+        let mut small = GpuArray::full(device, 5, 2f32)?;
+        std::mem::swap(large.as_mut_device_vec(), small.as_mut_device_vec());
+        Ok((large, small))
+    };
+    let is_told = |outcome: Result<()>, what: &str| {
+        let right = matches!(&outcome, Err(ArrayError::Length { expected: 12, got: 5, .. }))
+            || matches!(&outcome, Err(ArrayError::Driver(DriverError::Length { .. })));
+        if right { Ok(()) } else { Err(format!("{what}: {outcome:?}")) }
+    };
+    let (mut wrong, right) = exchanged()?;
+    let other = GpuArray::full(device, (3, 4), 3f32)?;
+    is_told((&wrong + 1.0).eval().map(drop), "read")?;
+    is_told((&other * &wrong).eval().map(drop), "read beside another")?;
+    is_told(wrong.t().to_ndarray().map(drop), "a transpose on the host")?;
+    is_told(wrong.to_ndarray().map(drop), "on the host")?;
+    is_told(wrong.to_owned().map(drop), "a copy")?;
+    is_told(
+        wrong.slice(s![2, 1..])?.to_ndarray().map(drop).map_err(|error| match error {
+            ArrayError::Length { .. } | ArrayError::Driver(_) => {
+                ArrayError::Length { shape: vec![], expected: 12, got: 5 }
+            }
+            other => other,
+        }),
+        "a part on the host",
+    )?;
+    is_told(wrong.assign(&other), "assigned")?;
+    is_told(wrong.assign(constant::<f32, Gpu>(7.0)), "assigned a number")?;
+    is_told(wrong.t_mut().assign(other.t()), "its transpose assigned")?;
+    is_told(wrong.fill(7.0), "filled")?;
+    is_told(
+        wrong.slice_mut(s![.., ..;2])?.fill(7.0).map_err(|error| match error {
+            ArrayError::Length { shape, got: 5, .. } => ArrayError::Length { shape, expected: 12, got: 5 },
+            other => other,
+        }),
+        "filled in part",
+    )?;
+    is_told(wrong.update(|x| x + 1.0), "updated")?;
+    is_told(wrong.copy_from_ndarray(&Array2::from_elem((3, 4), 9f32)), "copied to")?;
+    is_told(wrong.view_mut().lower_mut().map(drop), "lowered")?;
+    wrong += 1.0;
+    is_told(wrong.take_error(), "added to")?;
+    wrong += &other;
+    is_told(wrong.take_error(), "added to by an array")?;
+    // Elements that are there are all right.
+    ensure_eq!(wrong.slice(s![0, ..])?.to_ndarray()?, array![2.0, 2.0, 2.0, 2.0]);
+    wrong.slice_mut(s![0, ..])?.fill(4.0)?;
+    ensure_eq!(right.to_ndarray()?, array![1.0, 1.0, 1.0, 1.0, 1.0]);
+    ensure_eq!(right.into_device_vec().to_vec()?, vec![1.0; 12]);
+    ensure_eq!(wrong.into_device_vec().to_vec()?, vec![4.0, 4.0, 4.0, 4.0, 2.0]);
+    Ok(())
+}
 
 fn too_many_operations_are_an_error(device: &Device) -> Outcome {
     let device = device.clone();

@@ -83,6 +83,50 @@ impl<'a> Elf<'a> {
         found.first().copied()
     }
 
+    fn sections(self) -> impl Iterator<Item = &'a [u8]> {
+        self.table(number::<8>(self.0, 40).unwrap_or(0), 64, number::<2>(self.0, 60).unwrap_or(0))
+    }
+
+    /// Addresses of the functions that the dynamic linker calls when the object is loaded, or unloaded.
+    pub(super) fn called_by_the_linker(self) -> Vec<usize> {
+        const RELOCATIONS: usize = 4;
+        const ARRAYS: std::ops::RangeInclusive<usize> = 14..=16;
+        /// Relocations whose value a function of the object computes, for x86-64 and aarch64.
+        const BY_A_FUNCTION: [usize; 2] = [37, 1032];
+        let of_kind = |kinds: std::ops::RangeInclusive<usize>| {
+            self.sections().filter(move |section| number::<4>(section, 4).is_some_and(|kind| kinds.contains(&kind)))
+        };
+        let place = |section: &[u8]| {
+            let (address, offset) = (number::<8>(section, 16)?, number::<8>(section, 24)?);
+            Some((address, offset, number::<8>(section, 32)?))
+        };
+        let arrays: Vec<_> = of_kind(ARRAYS).filter_map(place).collect();
+        // Linkers that keep no addends elsewhere leave the addresses in place.
+        let in_place = arrays.iter().flat_map(|&(_, offset, bytes)| {
+            (0..bytes / 8).filter_map(move |at| number::<8>(self.0, offset.checked_add(8 * at)?))
+        });
+        let relocated = of_kind(RELOCATIONS..=RELOCATIONS).filter_map(place).flat_map(|(_, offset, bytes)| {
+            self.table(offset, 24, bytes / 24).filter_map(|entry| {
+                let (at, info, addend) = (number::<8>(entry, 0)?, number::<8>(entry, 8)?, number::<8>(entry, 16)?);
+                let in_array = arrays.iter().any(|&(start, _, bytes)| at >= start && at - start < bytes);
+                (in_array || BY_A_FUNCTION.contains(&(info & 0xffff_ffff))).then_some(addend)
+            })
+        });
+        let mut all: Vec<usize> = in_place.filter(|&address| address != 0).chain(relocated).collect();
+        all.sort_unstable();
+        all.dedup();
+        all
+    }
+
+    /// The names of the functions that begin at an address.
+    pub(super) fn functions_at(self, address: usize) -> Vec<String> {
+        const FUNCTION: usize = 2;
+        self.symbols(|name, entry| {
+            let found = number::<1>(entry, 4)? & 0xf == FUNCTION && number::<8>(entry, 8)? == address;
+            found.then(|| String::from_utf8_lossy(name).into_owned())
+        })
+    }
+
     /// What `each` makes of the symbols, by name and entry.
     fn symbols<T>(self, each: impl Fn(&[u8], &[u8]) -> Option<T>) -> Vec<T> {
         self.try_symbols(each).unwrap_or_default()
@@ -90,9 +134,8 @@ impl<'a> Elf<'a> {
 
     fn try_symbols<T>(self, each: impl Fn(&[u8], &[u8]) -> Option<T>) -> Option<Vec<T>> {
         const SYMBOLS: usize = 2;
-        let sections = || self.table(number::<8>(self.0, 40).unwrap_or(0), 64, number::<2>(self.0, 60).unwrap_or(0));
-        let symbols = sections().find(|section| number::<4>(section, 4) == Some(SYMBOLS))?;
-        let names = sections().nth(number::<4>(symbols, 40)?)?;
+        let symbols = self.sections().find(|section| number::<4>(section, 4) == Some(SYMBOLS))?;
+        let names = self.sections().nth(number::<4>(symbols, 40)?)?;
         let (names_at, names_bytes) = (number::<8>(names, 24)?, number::<8>(names, 32)?);
         let names = self.0.get(names_at..names_at.checked_add(names_bytes)?)?;
         let entries = self.table(number::<8>(symbols, 24)?, 24, number::<8>(symbols, 32)? / 24);
@@ -128,6 +171,7 @@ mod tests {
             bytes[at] = 0xff;
             if let Some(elf) = Elf::new(&bytes) {
                 let _ = (elf.segments(), elf.symbol("x"), elf.objects(), elf.variables_at());
+                let _ = (elf.called_by_the_linker(), elf.functions_at(0));
             }
         }
     }

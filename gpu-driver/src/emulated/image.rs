@@ -3,7 +3,6 @@
 use std::{
     collections::HashSet,
     ffi::{CStr, c_void},
-    fs,
     io::Write,
     ops::Range,
     path::{Path, PathBuf},
@@ -17,7 +16,10 @@ use super::{
     elf::{self, Elf},
     runtime,
 };
-use crate::{device::lock, nvrtc::cache};
+use crate::{
+    device::lock,
+    nvrtc::{cache, private},
+};
 
 /// Variables of the headers, which the driver writes.
 const BUILT_IN: [&str; 4] = ["threadIdx", "blockIdx", "blockDim", "gridDim"];
@@ -68,7 +70,7 @@ impl Image {
         let variables = elf.objects().into_iter().map(|entry| (entry.1.clone(), own(&entry))).collect();
         let (offset, _) = elf.symbol("gpu_emulated_module").ok_or(INVALID_IMAGE)?;
         let (path, own_copy, claim) = place(&bytes).map_err(|_| OPERATING_SYSTEM)?;
-        // SAFETY: a module of our own compiler step; its initialisers are those of the user's device variables.
+        // SAFETY: a module of our own compiler step, which refuses programs that would run anything when they are loaded.
         let library = unsafe { Library::open(Some(&path), RTLD_NOW | RTLD_LOCAL) }.map_err(|_| INVALID_IMAGE)?;
         // SAFETY: the symbol has this type in every module; the version tells whether it is this layout.
         let module = unsafe { library.get::<*const abi::Module>(abi::MODULE_SYMBOL) }.map_err(|_| INVALID_IMAGE)?;
@@ -170,12 +172,13 @@ type Place = (PathBuf, Option<tempfile::TempPath>, Option<Claim>);
 /// A file with these bytes that is mapped nowhere in this process. Named by its contents where there is a cache, so that a
 /// debugger finds it again.
 fn place(bytes: &[u8]) -> std::io::Result<Place> {
-    if let Some(folder) = cache::folder() {
+    if let Some(folder) = cache::usable() {
         let (folder, name) = (folder.join("emulated").join("loaded"), cache::Key::of_bytes([bytes]).hex() + ".so");
         let path = folder.join(&name);
         if let Some(claim) = Claim::of(&path) {
-            let is_there = fs::read(&path).is_ok_and(|there| there == bytes);
-            if is_there || cache::write_whole(&folder, &name, bytes).is_ok() {
+            let is_private = private::distrusted(&folder).map_or(true, |why| why.is_none());
+            let is_there = is_private && private::read(&path).is_ok_and(|there| there == bytes);
+            if is_there || (is_private && cache::write_whole(&folder, &name, bytes).is_ok()) {
                 return Ok((path, None, Some(claim)));
             }
         }

@@ -52,6 +52,8 @@ const LAUNCH_FAILED: i32 = 719;
 #[derive(Clone)]
 pub(super) struct Order {
     pub(super) image: Arc<Image>,
+    /// Handle of the module, which must be loaded when the launch runs; 0 for a launch that is asked about only.
+    pub(super) module: usize,
     pub(super) kernel: usize,
     pub(super) name: String,
     pub(super) grid: Index,

@@ -50,6 +50,8 @@ pub(super) struct Allocation {
     pub(super) context: usize,
     /// Pool it counts for; 0 for none.
     pub(super) pool: usize,
+    /// A graph allocates it at each launch, at this address.
+    pub(super) of_graph: bool,
 }
 
 /// Why an address may not be accessed.
@@ -113,7 +115,8 @@ impl Memory {
         let pages = bytes.div_ceil(PAGE) + 1;
         let first = self.take_pages(pages)?;
         let start = self.base + first * PAGE;
-        self.allocations.push(Allocation { start, bytes, life: Life::Ordered, is_freed: false, kind, context, pool });
+        let (life, is_freed, of_graph) = (Life::Ordered, false, false);
+        self.allocations.push(Allocation { start, bytes, life, is_freed, kind, context, pool, of_graph });
         let number = u32::try_from(self.allocations.len()).ok()?;
         for page in first..first + pages {
             self.set_page(page, number);
@@ -218,11 +221,16 @@ impl Memory {
             return;
         }
         let mapped = allocation.life == Life::Live;
-        (allocation.life, allocation.is_freed) = (Life::Released, true);
+        // A graph's next launch allocates it again.
+        let again = allocation.of_graph;
+        (allocation.life, allocation.is_freed) = if again { (Life::Ordered, false) } else { (Life::Released, true) };
         let (start, bytes) = (allocation.start, allocation.bytes.next_multiple_of(PAGE));
         if mapped {
             let flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED;
             map(start, bytes, PROT_NONE, flags, -1);
+        }
+        if again {
+            return;
         }
         self.old.push_back(((start - base) / PAGE, bytes / PAGE + 1));
     }
@@ -273,9 +281,16 @@ impl Memory {
         self.allocations.iter().filter(|all| all.context == context && all.life != Life::Released).count()
     }
 
+    /// Says whether a graph allocates the memory: as long as one does, its release is no end.
+    pub(super) fn set_of_graph(&mut self, address: usize, of_graph: bool) {
+        if let Some(allocation) = self.find_start(address) {
+            allocation.of_graph = of_graph;
+        }
+    }
+
     /// Marks an allocation whose release is queued.
     pub(super) fn mark_freed(&mut self, address: usize) {
-        if let Some(allocation) = self.find_start(address) {
+        if let Some(allocation) = self.find_start(address).filter(|allocation| !allocation.of_graph) {
             allocation.is_freed = true;
         }
     }
@@ -284,7 +299,10 @@ impl Memory {
     pub(super) fn release_all(&mut self, context: usize) -> Vec<(usize, usize)> {
         let left = self.allocations.iter().filter(|all| all.context == context && all.life != Life::Released);
         let left: Vec<Allocation> = left.cloned().collect();
-        left.iter().for_each(|all| self.release(all.start));
+        for all in &left {
+            self.set_of_graph(all.start, false);
+            self.release(all.start);
+        }
         let counted = left.iter().filter(|all| all.kind == Kind::Device && !all.is_freed);
         counted.map(|all| (all.bytes, all.pool)).collect()
     }

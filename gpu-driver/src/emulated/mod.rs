@@ -47,7 +47,6 @@
 //!   The device has 8 multiprocessors, so that every block that occupancy promises really runs beside the others.
 //! * An index that leaves a local array, when it stays within the thread's stack (`GPU_EMULATED_CHECKS=undefined` finds it);
 //!   of several conflicting accesses of one word the last ones alone are compared.
-//! * A capture refuses allocations and releases in a stream's order, which CUDA takes into the graph.
 //! * Where a GPU's answer is unspecified the host's rules hold: an integer division by zero ends the launch. `new` and
 //!   `malloc` in kernels are not there. An `extern "C"` kernel that a macro defines is found by a name expression alone.
 //!
@@ -113,7 +112,7 @@ mod stack;
 mod state;
 mod sweep;
 
-pub(crate) use compile::{Checks, Job, compile, toolchain};
+pub(crate) use compile::{Checks, Job, compile, lexer, toolchain};
 pub(crate) use driver::address;
 pub use sweep::{Borne, NotBorne};
 

@@ -1,9 +1,9 @@
 //! How the emulated device behaves: from the environment, and from [`Emulated`](super::Emulated) for one device.
 
-use std::{env, str::FromStr, time::Duration};
+use std::{str::FromStr, time::Duration};
 
 use super::{Blocks, Call, Checks, Failure, Schedule};
-use crate::{CudaCode, CudaVersion, DriverError, Result, nvrtc::Arch};
+use crate::{CudaCode, CudaVersion, Result, environment::parse, nvrtc::Arch};
 
 /// Settings of one emulated device.
 #[derive(Clone, Debug)]
@@ -31,10 +31,13 @@ impl Machine {
     /// What the variables `GPU_EMULATED_…` ask for.
     pub(super) fn from_environment() -> Result<Self> {
         const DEFAULT_TIMEOUT: u64 = 60;
-        let timeout = number("GPU_EMULATED_TIMEOUT", "seconds, 0 for no limit", DEFAULT_TIMEOUT)?;
+        const LONGEST: u64 = 1_000_000_000;
+        const MOST_DEVICES: u64 = 64;
+        let timeout =
+            number("GPU_EMULATED_TIMEOUT", "seconds up to 1000000000, 0 for no limit", LONGEST, DEFAULT_TIMEOUT)?;
         let random_seed = std::process::id().into();
         Ok(Self {
-            devices: number("GPU_EMULATED_DEVICES", "a number of devices up to 64", 1)?.min(64) as usize,
+            devices: number("GPU_EMULATED_DEVICES", "a number of devices up to 64", MOST_DEVICES, 1)? as usize,
             arch: parse("GPU_EMULATED_ARCH", "a compute capability such as 9.0", "9.0", two_numbers)
                 .map(|(major, minor)| Arch::emulated(major, minor))?,
             driver: parse("GPU_EMULATED_DRIVER", "a CUDA version such as 13.0", "13.0", two_numbers)
@@ -42,7 +45,7 @@ impl Machine {
             defaults: Settings {
                 schedule: parse("GPU_EMULATED_SCHEDULE", "ascending, descending or random", "random", schedule)?,
                 blocks: parse("GPU_EMULATED_BLOCKS", "sequential or interleaved", "sequential", blocks)?,
-                seed: number("GPU_EMULATED_SEED", "a number", random_seed)?,
+                seed: number("GPU_EMULATED_SEED", "a number below 2^64", u64::MAX, random_seed)?,
                 timeout: (timeout > 0).then(|| Duration::from_secs(timeout)),
                 sees_accesses: Checks::from_environment()? != Checks::Off,
                 failures: parse("GPU_EMULATED_FAIL", "a list such as allocation:3,launch:2+", "", failures)?,
@@ -51,18 +54,15 @@ impl Machine {
     }
 }
 
-fn parse<T>(name: &'static str, expected: &'static str, default: &str, read: fn(&str) -> Option<T>) -> Result<T> {
-    let value = env::var(name).unwrap_or_else(|_| default.to_owned());
-    read(value.trim()).ok_or(DriverError::Setting { name, value, expected })
+fn number(name: &'static str, expected: &'static str, most: u64, default: u64) -> Result<u64> {
+    parse(name, expected, &default.to_string(), |text| text.parse().ok().filter(|&number| number <= most))
 }
 
-fn number(name: &'static str, expected: &'static str, default: u64) -> Result<u64> {
-    parse(name, expected, &default.to_string(), |text| text.parse().ok())
-}
-
+/// Two numbers of a version. The driver counts the first in thousands and the second in tens.
 fn two_numbers(text: &str) -> Option<(u32, u32)> {
     let (major, minor) = text.split_once('.')?;
-    Some((major.parse().ok()?, minor.parse().ok()?))
+    let number = |text: &str, most: u32| text.parse().ok().filter(|&number: &u32| number <= most);
+    Some((number(major, 99)?, number(minor, 9)?))
 }
 
 fn schedule(text: &str) -> Option<Schedule> {

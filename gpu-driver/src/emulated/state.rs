@@ -134,6 +134,8 @@ pub(super) struct Stream {
     pub(super) queue: VecDeque<Op>,
     /// The capture it is part of, and the nodes that its next one depends on.
     pub(super) capture: Option<(usize, Vec<usize>)>,
+    /// Its handle is gone; what is queued still runs.
+    pub(super) is_destroyed: bool,
 }
 
 /// What an event was last recorded behind.
@@ -213,6 +215,8 @@ pub(super) struct State {
     pub(super) streams: HashMap<usize, Stream>,
     pub(super) events: HashMap<usize, Event>,
     pub(super) modules: HashMap<usize, LoadedModule>,
+    /// Code and variables of modules that were unloaded while work was queued, which may still lead there.
+    unloaded: Vec<LoadedModule>,
     pub(super) functions: HashMap<usize, Function>,
     pub(super) pools: HashMap<usize, Pool>,
     pub(super) default_pools: Vec<usize>,
@@ -277,6 +281,7 @@ impl State {
             streams: HashMap::new(),
             events: HashMap::new(),
             modules: HashMap::new(),
+            unloaded: Vec::new(),
             functions: HashMap::new(),
             pools: HashMap::new(),
             default_pools: Vec::new(),
@@ -327,7 +332,8 @@ impl State {
     pub(super) fn create_context(&mut self, device: usize, settings: Settings, flags: u32) -> usize {
         let (context, null_stream) = (self.handle(), self.handle());
         let random = Random::new(settings.seed);
-        let stream = Stream { context, flags: 0, priority: 0, queue: VecDeque::new(), capture: None };
+        let stream =
+            Stream { context, flags: 0, priority: 0, queue: VecDeque::new(), capture: None, is_destroyed: false };
         self.streams.insert(null_stream, stream);
         let made = Context {
             device,
@@ -359,8 +365,18 @@ impl State {
         self.streams.retain(|_, stream| stream.context != context);
         self.events.retain(|_, event| event.context != context);
         self.modules.retain(|_, module| module.context != context);
+        self.unloaded.retain(|module| module.context != context);
         self.functions.retain(|_, function| function.context != context);
         self.contexts.remove(&context);
+    }
+
+    /// Takes a module out of the context.
+    pub(super) fn unload(&mut self, handle: usize) {
+        self.functions.retain(|_, function| function.module != handle);
+        let is_busy =
+            |context| self.streams.values().any(|stream| stream.context == context && !stream.queue.is_empty());
+        self.unloaded.retain(|module| is_busy(module.context));
+        self.unloaded.extend(self.modules.remove(&handle));
     }
 
     /// Counts a call, and fails it where that was asked for.
@@ -389,6 +405,13 @@ impl State {
         self.forget_work(context);
     }
 
+    /// Takes out a stream that was destroyed, once nothing is queued on it.
+    pub(super) fn forget_stream(&mut self, stream: usize) {
+        if self.streams.get(&stream).is_some_and(|stream| stream.is_destroyed && stream.queue.is_empty()) {
+            self.streams.remove(&stream);
+        }
+    }
+
     fn forget_work(&mut self, context: usize) {
         for stream in self.streams.values_mut().filter(|stream| stream.context == context) {
             for op in stream.queue.drain(..) {
@@ -397,6 +420,7 @@ impl State {
                 }
             }
         }
+        self.streams.retain(|_, stream| !stream.is_destroyed || !stream.queue.is_empty());
     }
 
     /// The stream behind a handle: null and 1 and 2 are the current context's legacy stream.
@@ -406,7 +430,7 @@ impl State {
             let context = self.current()?;
             return self.contexts.get(&context).map(|context| context.null_stream).ok_or(INVALID_CONTEXT);
         }
-        let stream = self.streams.get(&handle).ok_or(INVALID_HANDLE)?;
+        let stream = self.streams.get(&handle).filter(|stream| !stream.is_destroyed).ok_or(INVALID_HANDLE)?;
         self.usable(stream.context)?;
         Ok(handle)
     }
@@ -451,9 +475,13 @@ impl State {
 
     fn capture_op(&mut self, stream: usize, capture: usize, after: Vec<usize>, op: Op) -> Outcome {
         let nodes = self.captures.get_mut(&capture).ok_or(CAPTURE_INVALIDATED)?;
-        if matches!(op, Op::Begin(_) | Op::Release(_) | Op::Write { .. }) {
-            nodes.invalid = true;
-            return Err(CAPTURE_UNSUPPORTED);
+        match op {
+            // Memory that the graph allocates alone can be released in it.
+            Op::Release(at) if !nodes.nodes.iter().any(|node| matches!(node.op, Op::Begin(of) if of == at)) => {
+                return Err(INVALID_VALUE);
+            }
+            Op::Begin(at) => self.memory.set_of_graph(at, true),
+            _ => {}
         }
         nodes.nodes.push(Node { op, after });
         let last = nodes.nodes.len() - 1;
@@ -511,6 +539,7 @@ impl State {
         else {
             return Ok(false);
         };
+        self.forget_stream(stream);
         if let Err(fault) = self.run_op(owner, &op) {
             self.lose(owner, fault);
             self.usable(context)?;
@@ -546,6 +575,10 @@ impl State {
                 self.fill(*at, *value, *width, *count);
             }
             Op::Begin(address) => {
+                if self.memory.find(*address).is_some_and(|all| all.life == Life::Live) {
+                    let text = "a graph is launched again though memory that it allocates was not released";
+                    return Err(Fault::new(LAUNCH_FAILED, text.to_owned()));
+                }
                 if !self.memory.begin(*address) {
                     let text = "this machine has no memory left for an allocation of the emulated device";
                     return Err(Fault::new(UNKNOWN, text.to_owned()));
@@ -578,6 +611,10 @@ impl State {
     }
 
     fn run_launch(&mut self, context: usize, order: &Arc<Order>) -> Result<(), Fault> {
+        if !self.modules.contains_key(&order.module) {
+            let text = format!("kernel `{}` was to run after its module had been unloaded", order.name);
+            return Err(Fault::new(ILLEGAL_ADDRESS, text));
+        }
         let Some(state) = self.contexts.get_mut(&context) else { return Ok(()) };
         let cycles = self.started.elapsed().as_secs_f64() * 1e3 * CYCLES_PER_MS;
         let around = Surroundings {
@@ -628,6 +665,10 @@ impl State {
     /// That device memory of an operation is there when it runs. Host addresses are taken as they are.
     fn expect(&self, context: usize, address: usize, bytes: usize, what: &str) -> Result<(), Fault> {
         let refused = match self.memory.check(address, bytes, context) {
+            Err(Refused::Unknown) if self.unloaded.iter().any(|module| module.image.contains(address)) => {
+                let text = format!("{what} {bytes} bytes at {address:#x}, a variable of a module that was unloaded");
+                return Err(Fault::new(ILLEGAL_ADDRESS, text));
+            }
             Ok(()) | Err(Refused::Unknown | Refused::OtherContext(_)) => return Ok(()),
             Err(refused) => refused,
         };
@@ -650,6 +691,18 @@ impl State {
                 1 => std::ptr::write_bytes(at as *mut u8, value as u8, count),
                 2 => std::slice::from_raw_parts_mut(at as *mut u16, count).fill(value as u16),
                 _ => std::slice::from_raw_parts_mut(at as *mut u32, count).fill(value),
+            }
+        }
+    }
+
+    /// Ends the memory that a graph allocates and that is not in use, when nothing leads to the graph any more.
+    pub(super) fn forget_graph(&mut self, graph: Arc<Graph>) {
+        let Some(graph) = Arc::into_inner(graph) else { return };
+        for node in graph.nodes {
+            let Op::Begin(address) = node.op else { continue };
+            self.memory.set_of_graph(address, false);
+            if self.memory.find(address).is_some_and(|all| all.life == Life::Ordered) {
+                self.memory.release(address);
             }
         }
     }
@@ -706,6 +759,10 @@ impl State {
         }
         let address = self.memory.reserve(bytes, Kind::Device, context, pool).ok_or(OUT_OF_MEMORY)?;
         self.enqueue(stream, Op::Begin(address)).inspect_err(|_| self.memory.release(address))?;
+        if self.stream_state(stream)?.capture.is_some() {
+            // The graph's memory, which no pool counts.
+            return Ok(address);
+        }
         let this = self.pools.get_mut(&pool).ok_or(INVALID_VALUE)?;
         (this.used, this.reserved) = (used, this.reserved.max(used));
         (this.most_used, this.most_reserved) = (this.most_used.max(used), this.most_reserved.max(this.reserved));

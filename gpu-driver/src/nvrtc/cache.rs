@@ -2,17 +2,20 @@
 //!
 //! One file per program, named by a hash of all that goes into it. A file is written beside its place and renamed, so a
 //! reader sees a whole file or none; it carries the hash of its contents, so a damaged one is compiled anew, never loaded.
-//! A cache that cannot be read or written (no home folder, no space, no permission) costs time and is no error.
+//! A cache that cannot be read or written (no home folder, no space, no permission) costs time and is no error. One that other users could have
+//! written is not used ([`super::private`]).
 
 use std::{
-    env, fs,
-    io::Write,
+    env,
+    io::{self, Write},
     path::{Path, PathBuf},
+    sync::Once,
 };
 
 use sha2::{Digest, Sha256};
 
-use super::{Binary, BinaryKind, Origin};
+use super::{Binary, BinaryKind, Origin, private};
+use crate::{DriverError, Result};
 
 /// First bytes of each file; the number changes with the layout.
 const MAGIC: &[u8; 8] = b"GPUBIN\x001";
@@ -48,7 +51,7 @@ impl Key {
 }
 
 /// The folder: `GPU_CACHE_DIR` (`off` for none), else `gpu-driver` in the user's cache folder.
-pub(crate) fn folder() -> Option<PathBuf> {
+fn named() -> Option<PathBuf> {
     match env::var_os("GPU_CACHE_DIR") {
         Some(off) if off == "off" || off.is_empty() => None,
         Some(folder) => Some(folder.into()),
@@ -56,9 +59,34 @@ pub(crate) fn folder() -> Option<PathBuf> {
     }
 }
 
+/// The folder of compiled kernels: `GPU_CACHE_DIR`, else `gpu-driver` in the user's cache folder. None for `off`, or where there is no such folder.
+///
+/// It need not be there yet: it is made, for this user alone, when something is to be kept.
+///
+/// # Errors
+/// `UnsafeCache` when another user could have put code into it, with what to do. Compilation goes on without a cache then, and says so once on the
+/// standard error.
+pub fn folder() -> Result<Option<PathBuf>> {
+    let Some(folder) = named() else { return Ok(None) };
+    match private::distrusted(&folder) {
+        Ok(Some(why)) => Err(DriverError::UnsafeCache { folder, why }),
+        // Not there yet, or not to be read: then nothing is.
+        Ok(None) | Err(_) => Ok(Some(folder)),
+    }
+}
+
+/// [`folder`] for a compilation, which goes on without one that is not safe.
+pub(crate) fn usable() -> Option<PathBuf> {
+    static SAID: Once = Once::new();
+    folder().unwrap_or_else(|error| {
+        SAID.call_once(|| eprintln!("gpu-driver: {error}"));
+        None
+    })
+}
+
 /// The entry of that key, if there is one and it is whole.
 pub(super) fn load(folder: &Path, key: Key) -> Option<Binary> {
-    decode(&fs::read(folder.join(key.file_name())).ok()?, key)
+    decode(&private::read(&folder.join(key.file_name())).ok()?, key)
 }
 
 /// Stores an entry. Failure is not reported: the program is compiled again next time.
@@ -66,13 +94,13 @@ pub(super) fn store(folder: &Path, key: Key, binary: &Binary) {
     let _ = try_store(folder, key, binary);
 }
 
-fn try_store(folder: &Path, key: Key, binary: &Binary) -> std::io::Result<()> {
+fn try_store(folder: &Path, key: Key, binary: &Binary) -> io::Result<()> {
     write_whole(folder, &key.file_name(), &encode(key, binary))
 }
 
 /// Writes a file of a folder, which is made where it is missing; a reader sees the whole file or none.
-pub(crate) fn write_whole(folder: &Path, name: &str, bytes: &[u8]) -> std::io::Result<()> {
-    fs::create_dir_all(folder)?;
+pub(crate) fn write_whole(folder: &Path, name: &str, bytes: &[u8]) -> io::Result<()> {
+    private::make_folder(folder)?;
     let mut file = tempfile::NamedTempFile::new_in(folder)?;
     file.write_all(bytes)?;
     file.as_file().sync_all()?;
@@ -139,6 +167,8 @@ fn text(body: &mut &[u8]) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     fn sample() -> (Key, Binary) {
@@ -180,6 +210,19 @@ mod tests {
             assert_eq!(decode(&whole[..at], key), None, "cut at {at}");
         }
         assert_eq!(decode(&[&whole[..], b"x"].concat(), key), None);
+    }
+
+    #[test]
+    fn an_entry_that_others_can_write_is_a_miss() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let (key, binary) = sample();
+        store(folder.path(), key, &binary);
+        let file = folder.path().join(key.file_name());
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o666)).unwrap();
+        assert_eq!(load(folder.path(), key), None);
+        store(folder.path(), key, &binary);
+        assert_eq!(load(folder.path(), key), Some(binary), "written anew");
     }
 
     #[test]

@@ -5,7 +5,11 @@ use std::{ffi::CString, fmt, path::PathBuf};
 use crate::{CompileError, CudaVersion, DriverError, Result, emulated};
 
 pub(crate) mod cache;
+pub(crate) mod includes;
+pub(crate) mod private;
 mod sys;
+
+pub use cache::folder as cache_folder;
 
 /// Name and text of the header that every program may include without passing it along.
 pub const PRELUDE: Header = Header { name: "prelude.cuh", text: include_str!("../prelude/prelude.cuh") };
@@ -136,8 +140,9 @@ const KNOWS_NO_SOURCE_INCLUDE: CudaVersion = CudaVersion { major: 12, minor: 0 }
 /// A CUDA C++ program to compile at run time: text, headers, options, and the kernels to find in it.
 ///
 /// The result is cached on disk under a hash of all of these, the architecture and NVRTC's version; `GPU_CACHE_DIR` moves
-/// the cache (`off` for none). A program whose options let the compiler read files (`-I…`, `-include …`) is never cached,
-/// and without them `#include` finds only the headers given here. Compiling a small kernel takes 20 to 80 ms, a cache hit well under one.
+/// the cache (`off` for none, [`nvrtc::cache_folder`](crate::nvrtc::cache_folder) says where it is). A program that may read files is never cached: by its
+/// options (`-I…`, `-include …`), or by its text, which includes a path that is absolute or leads upwards, or a macro. Else `#include` finds only the
+/// headers given here. Compiling a small kernel takes 20 to 80 ms, a cache hit well under one.
 ///
 /// ```
 /// use gpu_driver::{Arch, Program};
@@ -223,7 +228,7 @@ impl Program {
         let nvrtc = sys::nvrtc()?;
         let (kind, options) = self.target(arch, nvrtc)?;
         let key = self.key(&nvrtc.identity(), &options);
-        let folder = cache::folder().filter(|_| !self.reads_files());
+        let folder = cache::usable().filter(|_| !self.reads_files(nvrtc.version));
         if let Some(binary) = folder.as_ref().and_then(|folder| cache::load(folder, key)) {
             return Ok(binary);
         }
@@ -246,10 +251,19 @@ impl Program {
         Ok(Binary { image, kind: BinaryKind::SharedObject, names, log, origin })
     }
 
-    /// Whether an option lets NVRTC read files, whose contents the cache's key does not hold.
-    fn reads_files(&self) -> bool {
+    /// Whether NVRTC may read files, whose contents the cache's key does not hold.
+    fn reads_files(&self, nvrtc: CudaVersion) -> bool {
         const READING: [&str; 5] = ["-I", "--include-path", "-include", "--pre-include", "--use-pch"];
-        self.options.iter().any(|option| READING.iter().any(|reading| option.trim_start().starts_with(reading)))
+        let by_option = |option: &String| READING.iter().any(|reading| option.trim_start().starts_with(reading));
+        // An older NVRTC looks for headers in the present folder, too.
+        nvrtc < KNOWS_NO_SOURCE_INCLUDE || self.options.iter().any(by_option) || self.text_reads_files()
+    }
+
+    /// Whether the text or a header may include a file of the machine.
+    fn text_reads_files(&self) -> bool {
+        let held = |name: &str| self.headers.iter().any(|(held, _)| held == name);
+        let headers = self.headers.iter().map(|(_, text)| text);
+        headers.chain([&self.text]).any(|text| includes::may_read_files(text, held))
     }
 
     /// The kind of code to ask for, and all options.
@@ -350,6 +364,8 @@ mod tests {
         assert_eq!(digests[0], of(program()));
         digests.push(of(program().header("b.cuh", "b")));
         digests.push(of(program().option("-DB")));
+        digests.push(of(program().option("-DB=1")));
+        digests.push(of(program().option("-DB=2")));
         digests.push(of(program().name_expression("f<float>")));
         digests.push(of(Program { name: "g.cu".into(), ..program() }));
         digests.push(of(Program { text: "other".into(), ..program() }));

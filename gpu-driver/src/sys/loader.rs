@@ -13,7 +13,7 @@ use std::{
 use libloading::Library;
 
 use super::{NO_DEVICE, NOT_SUPPORTED, symbols::NAMES};
-use crate::{DriverError, Result, emulated};
+use crate::{DriverError, Result, emulated, environment};
 
 /// Where the driver library is looked for, in this order, after `GPU_LIBCUDA`.
 const CANDIDATES: [&str; 6] = [
@@ -102,8 +102,9 @@ fn address(library: &Library, name: &str) -> usize {
 
 /// Which driver `GPU_DEVICE` asks for.
 fn choose() -> Result<Driver> {
-    match env::var("GPU_DEVICE").as_deref() {
-        Err(_) | Ok("") => match WISH.load(Ordering::Relaxed) {
+    environment::waits_after_launches()?;
+    match environment::text("GPU_DEVICE", "cuda, emulated or none")?.as_deref() {
+        None => match WISH.load(Ordering::Relaxed) {
             wish if wish == Wish::Emulated as u8 => Ok(Driver::Emulated),
             wish if wish == Wish::StandIn as u8 => match open() {
                 Ok(library) if has_device(&library) => Ok(Driver::Cuda(library)),
@@ -111,10 +112,10 @@ fn choose() -> Result<Driver> {
             },
             _ => open().map(Driver::Cuda),
         },
-        Ok("cuda") => open().map(Driver::Cuda),
-        Ok("none") => Err(DriverError::Disabled),
-        Ok("emulated") => Ok(Driver::Emulated),
-        Ok(other) => Err(DriverError::UnknownDeviceKind { value: other.to_owned() }),
+        Some("cuda") => open().map(Driver::Cuda),
+        Some("none") => Err(DriverError::Disabled),
+        Some("emulated") => Ok(Driver::Emulated),
+        Some(other) => Err(DriverError::UnknownDeviceKind { value: other.to_owned() }),
     }
 }
 

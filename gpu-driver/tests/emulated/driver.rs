@@ -11,7 +11,7 @@ use testkit::{Outcome, Rng, ensure, ensure_eq};
 
 use crate::{
     broken::checks_are_on,
-    harness::{launch, order, ramp, values},
+    harness::{SPACE, launch, order, ramp, values},
 };
 
 static SOURCE: Source = Source {
@@ -69,7 +69,7 @@ pub fn a_kernel_that_overlaps_must_wait_before_it_touches_memory(_: &()) -> Outc
     for when in 0..4u64 {
         let device = Emulated::new().open()?;
         let program = Program::new("twice.cu", text).name_expression(format!("twice<{when}>"));
-        let kernel = device.generated_kernel(&[when], || Ok(program.overlapping()))?;
+        let kernel = device.generated_kernel(&SPACE, &[SPACE.word(), when], || Ok(program.overlapping()))?;
         let x = DeviceVec::from_slice(&device.stream(), &ramp(3))?;
         let config = LaunchConfig { grid: 1.into(), block: 3.into(), shared_bytes: 0 };
         // SAFETY: one word; three threads touch x[..3].
@@ -596,26 +596,135 @@ pub fn a_stream_dropped_within_a_capture_keeps_its_work(_: &()) -> Outcome {
     Ok(())
 }
 
-/// CUDA gives a graph memory of its own; here that is refused, and so is the release of other memory.
-pub fn memory_is_no_part_of_a_capture(_: &()) -> Outcome {
+/// Memory that the driver allocates within a capture, as CUDA does: the graph's, at one address, there from its launch on.
+pub fn memory_of_a_driver_s_capture_is_the_graph_s(_: &()) -> Outcome {
+    const RELAXED: cust::sys::CUstreamCaptureMode = cust::sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED;
+    for released in [true, false] {
+        let device = Emulated::new().open()?;
+        let emulation = device.emulation().ok_or("emulated")?;
+        let stream = Stream::new(&device)?;
+        let (x, mine) = (DeviceVec::from_slice(&stream, &[0u32; 3])?, DeviceVec::from_slice(&stream, &[1u32])?);
+        let before = emulation.live_allocations()?;
+        let _current = device.make_current()?;
+        let (raw, mut address) = (stream.as_raw(), 0);
+        let (mut graph, mut executable) = (std::ptr::null_mut(), std::ptr::null_mut());
+        // SAFETY: the pointers are valid for each call, the handles alive.
+        unsafe {
+            well(cust::sys::cuStreamBeginCapture_v2(raw, RELAXED))?;
+            well(cust::sys::cuMemAllocAsync(&mut address, 12, raw))?;
+            well(cust::sys::cuMemsetD32Async(address, 7, 3, raw))?;
+            well(cust::sys::cuMemcpyDtoDAsync_v2(x.as_raw(), address, 12, raw))?;
+            // Only its own memory.
+            ensure!(
+                cust::sys::cuMemFreeAsync(mine.as_raw(), raw) == cust::sys::cudaError_enum::CUDA_ERROR_INVALID_VALUE
+            );
+            if released {
+                well(cust::sys::cuMemFreeAsync(address, raw))?;
+            }
+            well(cust::sys::cuStreamEndCapture(raw, &mut graph))?;
+            well(cust::sys::cuGraphInstantiate_v2(
+                &mut executable,
+                graph,
+                std::ptr::null_mut(),
+                std::ptr::null_mut(),
+                0,
+            ))?;
+            well(cust::sys::cuGraphDestroy(graph))?;
+            well(cust::sys::cuGraphLaunch(executable, raw))?;
+        }
+        ensure_eq!(x.to_vec()?, [7; 3]);
+        ensure_eq!(emulation.live_allocations()?, before + 1);
+        // Once more, where the first launch has released what it allocated.
+        // SAFETY: as above.
+        well(unsafe { cust::sys::cuGraphLaunch(executable, raw) })?;
+        let again = device.synchronize();
+        if !released {
+            let error = again.err().ok_or("memory was allocated twice at one address")?.to_string();
+            ensure!(error.contains("was not released"), "{error}");
+            continue;
+        }
+        again?;
+        // SAFETY: as above.
+        well(unsafe { cust::sys::cuGraphExecDestroy(executable) })?;
+        ensure_eq!(emulation.live_allocations()?, before);
+        // SAFETY: refused, since there is no such memory any more.
+        let gone = unsafe { cust::sys::cuMemsetD32Async(address, 7, 3, raw) };
+        ensure!(gone == cust::sys::cudaError_enum::CUDA_ERROR_INVALID_VALUE, "{gone:?}");
+    }
+    Ok(())
+}
+
+/// CUDA promises no wait when pinned memory is freed: work that is queued and uses it is a fault.
+pub fn pinned_memory_that_goes_too_early_is_a_fault(_: &()) -> Outcome {
+    for upload in [true, false] {
+        let device = Emulated::new().open()?;
+        let stream = device.stream();
+        let x = DeviceVec::from_slice(&stream, &[1u32, 2, 3])?;
+        let _current = device.make_current()?;
+        let mut host = std::ptr::null_mut();
+        // SAFETY: the pointers are valid for each call; the copy is of 12 bytes on both sides, and is reported as the mistake that it is.
+        unsafe {
+            well(cust::sys::cuMemHostAlloc(&mut host, 12, 0))?;
+            match upload {
+                true => well(cust::sys::cuMemcpyHtoDAsync_v2(x.as_raw(), host, 12, stream.as_raw()))?,
+                false => well(cust::sys::cuMemcpyDtoHAsync_v2(host, x.as_raw(), 12, stream.as_raw()))?,
+            }
+            well(cust::sys::cuMemFreeHost(host))?;
+        }
+        let error = device.synchronize().err().ok_or("the copy used memory that was gone")?.to_string();
+        ensure!(error.contains("that was released"), "{error}");
+    }
+    Ok(())
+}
+
+/// Nor when a module is unloaded.
+pub fn a_module_that_goes_too_early_is_a_fault(_: &()) -> Outcome {
     let device = Emulated::new().open()?;
-    let emulation = device.emulation().ok_or("emulated")?;
-    let stream = Stream::new(&device)?;
+    let stream = device.stream();
     let x = DeviceVec::from_slice(&stream, &[1u32, 2, 3])?;
-    let before = emulation.live_allocations()?;
-    let outcome = stream.capture(|| DeviceVec::<u32>::zeros(&stream, 3));
-    let error = outcome.err().ok_or("an allocation was captured")?;
-    ensure!(error.to_string().contains("STREAM_CAPTURE_UNSUPPORTED"), "{error}");
-    ensure_eq!(emulation.live_allocations()?, before);
-    ensure_eq!(x.try_clone()?.to_vec()?, [1, 2, 3]);
-    let outcome = stream.capture(|| {
-        drop(x);
-        Ok::<_, DriverError>(())
-    });
-    // The capture's end tells, and the next call of what failed in the Drop.
-    ensure!(outcome.is_err(), "a release was captured");
-    let error = device.synchronize().err().ok_or("the failed release is not told")?;
-    ensure!(matches!(error, DriverError::InDrop { .. }), "{error}");
-    ensure_eq!(DeviceVec::from_slice(&stream, &[4u32])?.to_vec()?, [4]);
+    let text = "extern \"C\" __device__ unsigned table[3];\n__device__ unsigned table[3];\n\
+        extern \"C\" __global__ void twice(unsigned *x) { x[threadIdx.x] *= 2; }";
+    for of_kernel in [true, false] {
+        let device = Emulated::new().open()?;
+        let (stream, x) = (device.stream(), DeviceVec::from_slice(&device.stream(), &[1u32, 2, 3])?);
+        let binary = Program::new("gone.cu", text).compile(device.arch())?;
+        let _current = device.make_current()?;
+        let (mut module, mut function) = (std::ptr::null_mut(), std::ptr::null_mut());
+        let (mut table, mut bytes, mut address) = (0, 0, x.as_raw());
+        let arguments: &mut [*mut std::ffi::c_void] = &mut [(&raw mut address).cast()];
+        // SAFETY: the image is a whole one, the pointers are valid for each call, the kernel takes one pointer to three numbers.
+        unsafe {
+            well(cust::sys::cuModuleLoadData(&mut module, binary.image().as_ptr().cast()))?;
+            well(cust::sys::cuModuleGetFunction(&mut function, module, c"twice".as_ptr()))?;
+            well(cust::sys::cuModuleGetGlobal_v2(&mut table, &mut bytes, module, c"table".as_ptr()))?;
+            if of_kernel {
+                let launched = cust::sys::cuLaunchKernel(
+                    function,
+                    1,
+                    1,
+                    1,
+                    3,
+                    1,
+                    1,
+                    0,
+                    stream.as_raw(),
+                    arguments.as_mut_ptr(),
+                    std::ptr::null_mut(),
+                );
+                well(launched)?;
+            } else {
+                well(cust::sys::cuMemcpyDtoDAsync_v2(table, x.as_raw(), 12, stream.as_raw()))?;
+            }
+            well(cust::sys::cuModuleUnload(module))?;
+        }
+        let error = device.synchronize().err().ok_or("it ran without its module")?.to_string();
+        let want = if of_kernel {
+            "kernel `twice` was to run after its module"
+        } else {
+            "a variable of a module that was unloaded"
+        };
+        ensure!(error.contains(want), "{error}");
+    }
+    ensure_eq!(x.to_vec()?, [1, 2, 3]);
     Ok(())
 }

@@ -13,6 +13,8 @@ use gpu_driver::{
 };
 use testkit::{Operation, Outcome, ensure, ensure_eq, fallible_functions, none_forgotten, sweeps};
 
+use crate::harness::SPACE;
+
 const KINDS: [Call; 5] = [Allocation, Launch, ModuleLoad, Copy, Call::Event];
 
 static SOURCE: Source = Source {
@@ -205,7 +207,7 @@ fn generated_program() -> Program {
 
 fn generated(inputs: &mut Launches) -> Result<()> {
     let Launches { x, y, stream, .. } = inputs;
-    let kernel = stream.device().generated_kernel(&[1, 2], || Ok(generated_program()))?;
+    let kernel = stream.device().generated_kernel(&SPACE, &[SPACE.word(), 2], || Ok(generated_program()))?;
     let words = [x.as_raw(), y.as_raw()];
     let config = LaunchConfig { grid: 1.into(), block: 3.into(), shared_bytes: 0 };
     // SAFETY: the kernel takes two words; three threads read x[..3] and write y[..3], whose homes are named.
@@ -217,7 +219,7 @@ fn generated_with_pointers(inputs: &mut Launches) -> Result<()> {
     let Launches { x, y, stream, .. } = inputs;
     let text = "__global__ void twice(const unsigned *x, unsigned char factor, unsigned *y) { y[threadIdx.x] = factor * x[threadIdx.x]; }";
     let program = || Ok(Program::new("pointers.cu", text).name_expression("twice"));
-    let kernel = stream.device().generated_kernel(&[1, 3], program)?;
+    let kernel = stream.device().generated_kernel(&SPACE, &[SPACE.word(), 3], program)?;
     let (mut from, mut factor, mut to) = (x.as_raw(), 2u8, y.as_raw());
     let mut values = [(&raw mut from).cast(), (&raw mut factor).cast(), (&raw mut to).cast()];
     let config = LaunchConfig { grid: 1.into(), block: 3.into(), shared_bytes: 0 };
@@ -466,9 +468,10 @@ static OPERATIONS: &[Operation<Call>] = &[
         makes: &[(ModuleLoad, 1)],
         sweep: |call| {
             let prepare = |device: &Device| Ok(device.clone());
-            let make = |device: &mut Device| device.generated_kernel(&[7], || Ok(generated_program()));
+            let make =
+                |device: &mut Device| device.generated_kernel(&SPACE, &[SPACE.word(), 7], || Ok(generated_program()));
             sweep(call, prepare, make, |device, made| {
-                ensure_eq!(device.has_generated_kernel(&[7]), made.is_some());
+                ensure_eq!(device.has_generated_kernel(&SPACE, &[SPACE.word(), 7]), made.is_some());
                 Ok(())
             })
         },
@@ -478,9 +481,10 @@ static OPERATIONS: &[Operation<Call>] = &[
         makes: &[(ModuleLoad, 1)],
         sweep: |call| {
             let prepare = |device: &Device| Ok(device.clone());
-            let make = |device: &mut Device| device.generate_kernels(&[&[8]], &generated_program());
+            let make =
+                |device: &mut Device| device.generate_kernels(&SPACE, &[&[SPACE.word(), 8]], &generated_program());
             sweep(call, prepare, make, |device, made| {
-                ensure_eq!(device.has_generated_kernel(&[8]), made.is_some());
+                ensure_eq!(device.has_generated_kernel(&SPACE, &[SPACE.word(), 8]), made.is_some());
                 Ok(())
             })
         },
@@ -547,6 +551,7 @@ const OTHERS: &[&str] = &[
     "Stream::capture_number",
     "Stream::is_capturing",
     "Stream::is_idle",
+    "Stream::retain_in_graph",
     "Stream::new",
     "Stream::synchronize",
 ];
@@ -570,6 +575,7 @@ pub fn cases() -> impl Iterator<Item = (String, impl FnOnce(&()) -> Outcome + Se
 
 pub fn no_fallible_function_is_forgotten(_: &()) -> Outcome {
     let sources = [
+        include_str!("../../src/capture.rs"),
         include_str!("../../src/device.rs"),
         include_str!("../../src/event.rs"),
         include_str!("../../src/generated.rs"),

@@ -7,10 +7,14 @@ use std::{
 };
 
 use gpu_driver::{
-    Arch, Binary, Device, DevicePod, DeviceVec, Dim3, Function, LaunchConfig, Module, Program, Result, Stream,
+    Arch, Binary, Device, DevicePod, DeviceVec, Dim3, Function, KernelSpace, LaunchConfig, Module, Program, Result,
+    Stream,
     emulated::{Blocks, Emulated, Schedule},
 };
 use testkit::Outcome;
+
+/// The keys of kernels that tests make at run time.
+pub static SPACE: KernelSpace = KernelSpace::new();
 
 /// A `.cu` file as a user writes it.
 #[derive(Debug)]

@@ -89,6 +89,9 @@ fn main() -> ExitCode {
         launches_beyond_the_limits_are_refused,
         an_event_orders_two_streams,
         an_event_keeps_a_buffer_until_it_was_used,
+        a_copy_is_ordered_with_both_homes,
+        a_pending_copy_keeps_its_pinned_memory,
+        a_module_goes_behind_its_work,
         an_order_in_a_drop_stops_for_nothing,
     ];
     let user =
@@ -120,7 +123,9 @@ fn main() -> ExitCode {
         the_memory_of_a_lost_device_comes_back,
         memory_is_released_under_another_context,
         a_stream_dropped_within_a_capture_keeps_its_work,
-        memory_is_no_part_of_a_capture,
+        memory_of_a_driver_s_capture_is_the_graph_s,
+        pinned_memory_that_goes_too_early_is_a_fault,
+        a_module_that_goes_too_early_is_a_fault,
         plain_memory_can_be_had_beside_a_capture,
         scratch_goes_with_its_stream,
         scratch_of_a_graph_goes_with_it,

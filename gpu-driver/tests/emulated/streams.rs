@@ -209,3 +209,85 @@ pub fn an_early_release_shows_for_some_seed(_: &()) -> Outcome {
     ensure!(reported > 0, "20 seeds used the buffer before it was released");
     Ok(())
 }
+
+/// A copy between buffers of two homes comes after the source was written, and before it is written again or released; on any device.
+fn copy_between(device: &Device, release: bool) -> Result<bool> {
+    let (first, second) = (Stream::new(device)?, Stream::new(device)?);
+    let mut x = DeviceVec::<u32>::zeros(&first, LEN as usize)?;
+    let mut y = DeviceVec::<u32>::zeros(&second, LEN as usize)?;
+    device.synchronize()?;
+    x.as_mut_slice().fill(5)?;
+    y.copy_from(x.as_slice())?;
+    x.as_mut_slice().fill(9)?;
+    if release {
+        drop(x);
+    }
+    let right = y.to_vec()? == [5; LEN as usize];
+    device.synchronize()?;
+    Ok(right)
+}
+
+/// On any device.
+pub fn a_copy_is_ordered_with_both_homes(device: &Device) -> Outcome {
+    for release in [false, true] {
+        ensure!(copy_between(device, release)?);
+        if device.is_emulated() {
+            for seed in SEEDS {
+                ensure!(copy_between(&order("random").seed(seed).open()?, release)?, "seed {seed}");
+            }
+        }
+    }
+    Ok(())
+}
+
+/// What a pending copy uses stays until it has run, whether it is waited for or dropped; on any device.
+pub fn a_pending_copy_keeps_its_pinned_memory(device: &Device) -> Outcome {
+    let run = |device: &Device| -> Outcome {
+        let stream = Stream::new(device)?;
+        // Longer than the buffers that a device keeps for the next.
+        let values: Vec<u32> = (0..5000).collect();
+        let mut x = DeviceVec::<u32>::zeros(&stream, values.len())?;
+        for wait in [true, false] {
+            x.set_zero()?;
+            let pending = x.upload(PinnedVec::from_slice(device, &values)?)?;
+            if wait {
+                drop(pending.wait()?);
+            } else {
+                drop(pending);
+            }
+            // Would have the same memory.
+            let other = PinnedVec::from_slice(device, &[7; 5000])?;
+            drop(x.download(PinnedVec::zeros(device, values.len())?)?);
+            ensure_eq!(other[4999], 7);
+            ensure_eq!(x.to_vec()?, values);
+        }
+        Ok(())
+    };
+    run(device)?;
+    if device.is_emulated() {
+        for seed in SEEDS {
+            run(&order("random").seed(seed).open()?).map_err(|error| format!("seed {seed}: {error}"))?;
+        }
+    }
+    Ok(())
+}
+
+/// A program goes behind the work that was given to it; on any device.
+pub fn a_module_goes_behind_its_work(device: &Device) -> Outcome {
+    let run = |device: &Device| -> Outcome {
+        let stream = Stream::new(device)?;
+        let x = DeviceVec::from_slice(&stream, &ramp(32))?;
+        let function = STORE.function(device, "store")?;
+        launch(&function, 1, 32, 0, values![x.as_raw()], &stream)?;
+        drop(function);
+        ensure!(x.to_vec()? != ramp(32));
+        Ok(())
+    };
+    run(device)?;
+    if device.is_emulated() {
+        for seed in SEEDS {
+            run(&order("random").seed(seed).open()?).map_err(|error| format!("seed {seed}: {error}"))?;
+        }
+    }
+    Ok(())
+}

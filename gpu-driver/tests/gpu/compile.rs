@@ -104,6 +104,28 @@ pub fn the_second_compilation_comes_from_the_cache(_: &()) -> Outcome {
     ensure_eq!(first, second);
     ensure_eq!(program.clone().option("-lineinfo").compile(HOPPER)?.origin(), gpu_driver::Origin::Compiled);
     ensure_eq!(program.compile(Arch::new(8, 0))?.origin(), gpu_driver::Origin::Compiled);
+    // Options of one name and another value make other code.
+    for level in 1..3 {
+        let program = program.clone().option(format!("-DLEVEL={level}"));
+        let origins = [program.compile(HOPPER)?.origin(), program.compile(HOPPER)?.origin()];
+        ensure_eq!((level, origins), (level, [gpu_driver::Origin::Compiled, gpu_driver::Origin::Cache]));
+    }
+    Ok(())
+}
+
+pub fn a_file_that_is_named_by_its_path_is_read_each_time(_: &()) -> Outcome {
+    let folder = tempfile::tempdir()?;
+    let header = folder.path().join("width.cuh");
+    let text = format!("#include \"{}\"\n__global__ void f(int *x) {{ *x = WIDTH; }}", header.display());
+    let program = Program::new("f.cu", text).name_expression("f");
+    let mut images = vec![];
+    for width in [1001, 2002] {
+        std::fs::write(&header, format!("#define WIDTH {width}\n"))?;
+        let binary = program.compile(HOPPER)?;
+        ensure_eq!(binary.origin(), gpu_driver::Origin::Compiled);
+        images.push(binary.image().to_vec());
+    }
+    ensure!(images[0] != images[1], "the first image, after the file has changed");
     Ok(())
 }
 

@@ -11,7 +11,7 @@ use gpu_driver::{
 };
 use testkit::{AWKWARD_LENGTHS, Outcome, Rng, ensure, ensure_eq};
 
-use crate::kernels::{Axpy, KERNELS, Reverse, SlowFill};
+use crate::kernels::{Axpy, KERNELS, Reverse, SPACE, SlowFill};
 
 /// Long enough for a missing wait to show: tens of milliseconds.
 const SLOW: u64 = 50_000_000;
@@ -198,26 +198,26 @@ pub fn generated_kernels_are_kept_under_their_keys(device: &Device) -> Outcome {
         x.to_vec()
     };
     let times = |factor: u32, add: u32| (0..8).map(|i| factor * i + add).collect::<Vec<u32>>();
-    let key = |factor: u64| [u64::from_be_bytes(*b"gpu-test"), factor];
-    ensure!(!device.has_generated_kernel(&key(3)));
-    let three = device.generated_kernel(&key(3), || Ok(program(3)))?;
+    let key = |factor: u64| [SPACE.word(), factor];
+    ensure!(!device.has_generated_kernel(&SPACE, &key(3)));
+    let three = device.generated_kernel(&SPACE, &key(3), || Ok(program(3)))?;
     ensure_eq!((run(&three, 1)?, three.name()), (times(3, 1), "times<3>"));
     // The second time nothing is made.
     let refuse = || Err(DriverError::Nul { what: "a program that is not wanted" });
-    ensure_eq!(run(&device.generated_kernel(&key(3), refuse)?, 5)?, times(3, 5));
-    ensure!(device.generated_kernel(&key(4), refuse).is_err() && !device.has_generated_kernel(&key(4)));
+    ensure_eq!(run(&device.generated_kernel(&SPACE, &key(3), refuse)?, 5)?, times(3, 5));
+    ensure!(device.generated_kernel(&SPACE, &key(4), refuse).is_err() && !device.has_generated_kernel(&SPACE, &key(4)));
     // Many at once; what is there stays.
     let both = program(4).name_expression("times<5>").name_expression("times<6>");
     let (three, five, six) = (key(3), key(5), key(6));
-    device.generate_kernels(&[&three, &five, &six], &both)?;
+    device.generate_kernels(&SPACE, &[&three, &five, &six], &both)?;
     for (factor, want) in [(3, 3), (5, 5), (6, 6)] {
-        ensure_eq!(run(&device.generated_kernel(&key(factor), refuse)?, 0)?, times(want, 0));
+        ensure_eq!(run(&device.generated_kernel(&SPACE, &key(factor), refuse)?, 0)?, times(want, 0));
     }
-    ensure!(matches!(device.generate_kernels(&[&three], &both), Err(DriverError::Length { .. })));
+    ensure!(matches!(device.generate_kernels(&SPACE, &[&three], &both), Err(DriverError::Length { .. })));
     let words = vec![0; gpu_driver::PARAMETER_BYTES / 8 + 1];
     let config = LaunchConfig { grid: 1.into(), block: 8.into(), shared_bytes: 0 };
     // SAFETY: refused before anything runs.
-    let refused = unsafe { device.generated_kernel(&key(3), refuse)?.launch(config, &words, &[], &stream) };
+    let refused = unsafe { device.generated_kernel(&SPACE, &key(3), refuse)?.launch(config, &words, &[], &stream) };
     ensure!(matches!(refused, Err(DriverError::Length { .. })));
     Ok(())
 }
@@ -232,9 +232,9 @@ pub fn kernels_that_overlap_keep_the_order_of_their_stream(device: &Device) -> O
             unsigned n = unsigned(words.word[2]), i = blockIdx.x * blockDim.x + threadIdx.x;\n\
             if (i < n) ((unsigned *)words.word[1])[i] = 3 * x[(i * 37 + 1) % n] + i;\n}\n";
     let program = |waits: bool| Program::new("step.cu", text).name_expression(format!("step<{waits}>"));
-    let key = |waits: u64| [u64::from_be_bytes(*b"gpu-test"), 100 + waits];
-    let overlapping = device.generated_kernel(&key(1), || Ok(program(true).overlapping()))?;
-    let plain = device.generated_kernel(&key(0), || Ok(program(false)))?;
+    let key = |waits: u64| [SPACE.word(), 100 + waits];
+    let overlapping = device.generated_kernel(&SPACE, &key(1), || Ok(program(true).overlapping()))?;
+    let plain = device.generated_kernel(&SPACE, &key(0), || Ok(program(false)))?;
     let stream = Stream::new(device)?;
     let start: Vec<u32> = (0..N as u32).collect();
     let buffers = [DeviceVec::from_slice(&stream, &start)?, DeviceVec::from_slice(&stream, &start)?];

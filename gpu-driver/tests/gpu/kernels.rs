@@ -2,7 +2,7 @@
 
 use std::{marker::PhantomData, sync::LazyLock};
 
-use gpu_driver::{DevicePod, Dim3, Entry, In, InOut, Out, Registry, Source};
+use gpu_driver::{DevicePod, Dim3, Entry, In, InOut, KernelSpace, Out, Registry, Source};
 
 static SOURCE: Source = Source { name: "kernels.cu", text: include_str!("kernels.cu"), headers: &[] };
 
@@ -115,6 +115,9 @@ impl Entry for Total {
         Self::THREADS.into()
     }
 }
+
+/// The keys of kernels that tests make at run time.
+pub static SPACE: KernelSpace = KernelSpace::new();
 
 pub static KERNELS: LazyLock<Registry> = LazyLock::new(|| {
     Registry::new("gpu-driver's tests")

@@ -74,6 +74,11 @@ fn main() -> ExitCode {
         a_capture_refuses_to_wait_for_the_device,
         error_what_cannot_be_captured,
         error_a_capture_with_a_buffer_of_another_home,
+        buffers_of_a_capture_are_shared_with_its_graph,
+        buffers_of_a_capture_are_used_again,
+        buffers_that_are_dropped_in_a_capture_stay_with_its_graph,
+        a_graph_keeps_its_modules_and_what_it_is_given,
+        captures_wait_for_no_thread_that_waits,
         scratch_gives_right_sums_whatever_it_held,
         scratch_grows_and_stays,
         cleared_scratch_is_zero,
@@ -98,12 +103,15 @@ fn main() -> ExitCode {
         an_architecture_newer_than_nvrtc_gets_ptx,
         texts_with_nul_are_refused,
         the_second_compilation_comes_from_the_cache,
+        a_file_that_is_named_by_its_path_is_read_each_time,
         sixteen_threads_compile_at_once,
     ];
     let anywhere = tests![
         no_driver_says_what_was_searched,
         no_nvrtc_says_what_was_searched,
         hidden_and_unknown_devices_are_errors,
+        values_that_mean_nothing_are_errors,
+        a_cache_that_others_can_write_is_refused,
         cust_itself_reports_no_device,
     ];
     let with_fake = tests![

@@ -9,7 +9,7 @@ use std::{
 use gpu_driver::{Device, DeviceVec, DriverError, LaunchConfig, Program, Result, SCRATCH_COUNTERS, Stream};
 use testkit::{Outcome, ensure, ensure_eq};
 
-use crate::kernels::{KERNELS, Total};
+use crate::kernels::{KERNELS, SPACE, Total};
 
 /// Enqueues `out[0]` = sum of `x` by that many blocks; the address of the scratch memory.
 fn total(x: &DeviceVec<u32>, out: &mut DeviceVec<u64>, blocks: u32, stream: &Stream) -> Result<u64> {
@@ -146,7 +146,7 @@ pub fn numbers_are_drawn_before_the_stream(device: &Device) -> Outcome {
             gpu::let_next_start();\n\
             atomicAdd(desk, 1u);\n\
             if (atomicAdd(desk + 1, 1u) == gridDim.x - 1) desk[0] = desk[1] = 0;\n}\n";
-    let kernel = device.generated_kernel(&[u64::from_be_bytes(*b"gpu-test"), 200], || {
+    let kernel = device.generated_kernel(&SPACE, &[SPACE.word(), 200], || {
         Ok(Program::new("draw.cu", text).name_expression("draw").overlapping())
     })?;
     let stream = Stream::new(device)?;

@@ -7,7 +7,7 @@ mod text;
 
 use std::{fmt, sync::OnceLock};
 
-use gpu_array::gpu_driver::{Device, DevicePod, GeneratedKernel, Program};
+use gpu_array::gpu_driver::{Device, DevicePod, GeneratedKernel, KernelSpace, Program};
 
 use self::policy::Policy;
 use super::{
@@ -20,8 +20,8 @@ use super::{
 };
 use crate::{AlgoError, Result};
 
-/// What keys of these kernels begin with: no others do.
-const KEY: u64 = u64::from_be_bytes(*b"gpuelmws");
+/// The keys of these kernels.
+static SPACE: KernelSpace = KernelSpace::new();
 
 const POLICY: Policy = Policy::new();
 
@@ -191,7 +191,7 @@ impl ElementwiseKernel {
 
     fn kernel(&self, device: &Device, all: bool) -> Result<GeneratedKernel> {
         let made = self.made(all)?;
-        Ok(device.generated_kernel(&made.key, || Ok(made.program.clone()))?)
+        Ok(device.generated_kernel(&SPACE, &made.key, || Ok(made.program.clone()))?)
     }
 
     fn made(&self, all: bool) -> Result<&Made> {
@@ -212,7 +212,7 @@ impl ElementwiseKernel {
 
 fn key(program: &Program) -> [u64; 5] {
     let [a, b, c, d] = hash(program);
-    [KEY, a, b, c, d]
+    [SPACE.word(), a, b, c, d]
 }
 
 impl fmt::Debug for ElementwiseKernel {

@@ -8,7 +8,7 @@ mod text;
 
 use std::{fmt, marker::PhantomData, sync::OnceLock};
 
-use gpu_array::gpu_driver::{Device, DevicePod, GeneratedKernel, LaunchConfig, Program};
+use gpu_array::gpu_driver::{Device, DevicePod, GeneratedKernel, KernelSpace, LaunchConfig, Program};
 
 pub use self::array::ArrayScanKernel;
 use self::policy::{MOST_STATE_BYTES, Policy, run_bytes};
@@ -26,8 +26,8 @@ use crate::{
     scan::{DESK, OP},
 };
 
-/// What keys of these kernels begin with: no others do.
-const KEY: u64 = u64::from_be_bytes(*b"gpuscanp");
+/// The keys of these kernels.
+static SPACE: KernelSpace = KernelSpace::new();
 
 /// A scan from a user's text: at each place what the values of all places up to it give together.
 ///
@@ -247,7 +247,7 @@ impl<T: DevicePod> ScanKernel<T> {
     }
 
     fn kernel(&self, made: &Made, device: &Device) -> Result<GeneratedKernel> {
-        Ok(device.generated_kernel(&made.key, || Ok(made.program.clone()))?)
+        Ok(device.generated_kernel(&SPACE, &made.key, || Ok(made.program.clone()))?)
     }
 
     fn run_bytes(&self) -> usize {
@@ -262,7 +262,7 @@ impl<T: DevicePod> ScanKernel<T> {
         let policy = Policy::of(self.run_bytes());
         let program = text::program(self, policy, all)?;
         let [a, b, c, d] = hash(&program);
-        Ok(slot.get_or_init(|| Made { program, key: [KEY, a, b, c, d], policy }))
+        Ok(slot.get_or_init(|| Made { program, key: [SPACE.word(), a, b, c, d], policy }))
     }
 }
 

@@ -11,7 +11,7 @@ mod policy;
 mod samples;
 mod text;
 
-use gpu_driver::{Device, DevicePod, DeviceVec, PARAMETER_BYTES, Program, Stream};
+use gpu_driver::{Device, DevicePod, DeviceVec, KernelSpace, PARAMETER_BYTES, Program, Stream};
 use smallvec::SmallVec;
 
 pub use batch::{Precompile, precompile};
@@ -32,8 +32,8 @@ use crate::{ArrayError, Result};
 /// Most steps of a kernel: beyond, compiling takes seconds.
 const MOST_STEPS: usize = 4096;
 
-/// What keys of expressions begin with: no other crate's do.
-const KEY: u64 = u64::from_be_bytes(*b"gpuarray");
+/// The keys of expressions' kernels.
+static SPACE: KernelSpace = KernelSpace::new();
 
 type Key = SmallVec<[u64; 64]>;
 
@@ -54,7 +54,7 @@ pub(crate) fn run(code: &Code<'_>, stream: &Stream, addresses: &[u64], strides: 
     let target = Target { addresses, sizes };
     let mut key = Key::new();
     write_key(&mut key, code, which);
-    let kernel = stream.device().generated_kernel(&key, || Ok(program(code, which, &policy)))?;
+    let kernel = stream.device().generated_kernel(&SPACE, &key, || Ok(program(code, which, &policy)))?;
     let mut homes: SmallVec<[&Stream; 4]> = SmallVec::new();
     for home in code.homes() {
         if !homes.contains(&home) {
@@ -108,7 +108,7 @@ pub(crate) fn check(code: &Code<'_>, stream: &Stream) -> Result<()> {
 
 /// All that the text of a kernel depends on.
 fn write_key(key: &mut Key, code: &Code<'_>, which: Loop) {
-    key.extend_from_slice(&[KEY, which as u64]);
+    key.extend_from_slice(&[SPACE.word(), which as u64]);
     key.extend(steps_key(code));
 }
 

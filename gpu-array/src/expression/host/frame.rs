@@ -99,15 +99,40 @@ impl<'o> Frame<'_, '_, '_, 'o> {
     /// The elements of a leaf where they stand one behind the other.
     fn in_place<T: Lane>(&self, leaf: u32) -> Option<&[T]> {
         let first = self.plan.rows.get(leaf as usize)?.contiguous()?.checked_add_unsigned(self.start)?;
-        self.leaf(leaf)?.slice(first, self.len)
+        #[expect(unsafe_code, reason = "the rows of a leaf lead to its elements")]
+        // SAFETY: the rows were made of the leaf's own shape and strides, those of a view of its array; chunks lie within the shape.
+        unsafe {
+            self.leaf(leaf)?.slice(first, self.len)
+        }
     }
 
-    pub(super) fn leaf<T: Lane>(&self, i: u32) -> Option<Reader<'_, T>> {
+    /// Copies the elements of a leaf at the chunk's places.
+    pub(super) fn read_leaf<T: Lane>(&self, leaf: u32, out: &mut [T]) -> Option<()> {
+        let rows = self.plan.rows.get(leaf as usize)?;
+        #[expect(unsafe_code, reason = "the rows of a leaf lead to its elements")]
+        // SAFETY: as in `in_place`.
+        unsafe {
+            self.leaf(leaf)?.copy(rows, self.start, out)
+        }
+    }
+
+    fn leaf<T: Lane>(&self, i: u32) -> Option<Reader<'_, T>> {
         reader(&self.plan.code.leaves.get(i as usize)?.memory)
     }
 
-    pub(super) fn table<T: Lane>(&self, i: u32) -> Option<Reader<'_, T>> {
-        reader(&self.plan.code.tables.get(i as usize)?.memory)
+    /// Reads elements of a table by their offsets from its first; none outside of it.
+    pub(super) fn table<T: Lane>(&self, i: u32) -> Option<impl Fn(i64) -> Option<T>> {
+        let table = self.plan.code.tables.get(i as usize)?;
+        let (first, reader) = (table.offset, reader::<T>(&table.memory));
+        Some(move |offset: i64| {
+            let offset = first.checked_add(offset as isize)?;
+            #[expect(unsafe_code, reason = "the offsets of a table lead to its elements")]
+            // SAFETY: the graph computes offsets of places inside the table alone, by its array's own strides, from indices that it has checked
+            // against the lengths; a table without elements has no reader.
+            unsafe {
+                reader.as_ref()?.get(offset)
+            }
+        })
     }
 
     pub(super) fn unary<T: Lane, U: Lane>(&mut self, step: Step, to: Place, f: impl Fn(T) -> U) -> Option<()> {

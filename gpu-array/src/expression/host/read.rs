@@ -8,8 +8,7 @@ use super::{memory::HostPart, rows::Rows};
 
 /// A host array that is read at offsets (in elements) from its first element.
 ///
-/// Offsets are checked against the least and the greatest of the array. That each between them belongs to the array is the promise of who
-/// makes leaves and tables: they come from the array's own shape and strides.
+/// Offsets are checked against the least and the greatest of the array.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Reader<'v, T> {
     part: HostPart<'v, T>,
@@ -25,23 +24,33 @@ impl<'v, T: Copy> Reader<'v, T> {
     }
 
     /// The element at `offset`; none outside of the array.
-    pub(super) fn get(&self, offset: isize) -> Option<T> {
-        self.slice(offset, 1).map(|one| one[0])
+    ///
+    /// # Safety
+    /// The offset, where it is between the least and the greatest of the array's, is one of an element: the array may have gaps.
+    pub(super) unsafe fn get(&self, offset: isize) -> Option<T> {
+        // SAFETY: as the caller promises.
+        unsafe { self.slice(offset, 1) }.map(|one| one[0])
     }
 
     /// The elements at `offset..offset + len`; none where one of them is outside.
-    pub(super) fn slice(&self, offset: isize, len: usize) -> Option<&'v [T]> {
+    ///
+    /// # Safety
+    /// As [`Reader::get`], for each of the offsets.
+    pub(super) unsafe fn slice(&self, offset: isize, len: usize) -> Option<&'v [T]> {
         let last = offset.checked_add(isize::try_from(len.checked_sub(1)?).ok()?)?;
         if offset < self.least || last > self.greatest {
             return None;
         }
-        // SAFETY: the offsets are between those of elements of the array, so they are in its allocation, and they are elements of the array
-        // (see the type), which is borrowed for 'v.
+        // SAFETY: the offsets are between those of elements of the array, so they are in its allocation, and the caller promises that they are
+        // elements of the array, which is borrowed for 'v.
         Some(unsafe { std::slice::from_raw_parts(self.part.first().offset(offset), len) })
     }
 
     /// The elements of the places `start..start + out.len()`; none where one of them is outside.
-    pub(super) fn copy(&self, rows: &Rows, start: usize, out: &mut [T]) -> Option<()> {
+    ///
+    /// # Safety
+    /// As [`Reader::get`], for the offset of each place.
+    pub(super) unsafe fn copy(&self, rows: &Rows, start: usize, out: &mut [T]) -> Option<()> {
         let (least, greatest) = rows.extent()?;
         if least < self.least || greatest > self.greatest {
             return None;
@@ -50,8 +59,10 @@ impl<'v, T: Copy> Reader<'v, T> {
         rows.for_each(start, out.len(), |places, offset, stride| {
             let out = &mut out[places];
             match stride {
-                1 => self.slice(offset, out.len()).into_iter().for_each(|row| out.copy_from_slice(row)),
-                0 => self.get(offset).into_iter().for_each(|element| out.fill(element)),
+                // SAFETY: as the caller promises.
+                1 => unsafe { self.slice(offset, out.len()) }.into_iter().for_each(|row| out.copy_from_slice(row)),
+                // SAFETY: as the caller promises.
+                0 => unsafe { self.get(offset) }.into_iter().for_each(|element| out.fill(element)),
                 _ => {
                     for (i, out) in out.iter_mut().enumerate() {
                         // SAFETY: as in `slice`; the rows are within the extent that was checked.

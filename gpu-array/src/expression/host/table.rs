@@ -167,10 +167,7 @@ impl Frame<'_, '_, '_, '_> {
     }
 
     fn read<T: Lane>(&mut self, step: Step, to: Place) -> Option<()> {
-        self.write(step, to, |frame, out: &mut [T]| {
-            let rows = frame.plan.rows.get(step.args[0] as usize)?;
-            frame.leaf(step.args[0])?.copy(rows, frame.start, out)
-        })
+        self.write(step, to, |frame, out: &mut [T]| frame.read_leaf(step.args[0], out))
     }
 
     fn index(&mut self, step: Step, to: Place) -> Option<()> {
@@ -187,13 +184,10 @@ impl Frame<'_, '_, '_, '_> {
     fn gather<T: Lane>(&mut self, step: Step, to: Place) -> Option<()> {
         let [table, offset, inside] = step.args;
         self.write(step, to, |frame, out: &mut [T]| {
-            let first = frame.plan.code.tables.get(table as usize)?.offset;
             let (offsets, inside) = (frame.value::<i64>(offset)?, frame.value::<bool>(inside)?);
-            // A table without elements has no reader: nothing is inside of it.
-            let table = frame.table::<T>(table);
+            let read = frame.table::<T>(table)?;
             for (i, out) in out.iter_mut().enumerate() {
-                let read = |table: &super::read::Reader<'_, T>| table.get(first.checked_add(offsets.at(i) as isize)?);
-                *out = if inside.at(i) { table.as_ref().and_then(read).unwrap_or_default() } else { T::default() };
+                *out = if inside.at(i) { read(offsets.at(i)).unwrap_or_default() } else { T::default() };
             }
             Some(())
         })

@@ -11,7 +11,7 @@ use std::{
 use tempfile::TempDir;
 
 use super::Compiled;
-use crate::nvrtc::cache::Key;
+use crate::nvrtc::{cache::Key, private};
 
 /// What the compiler reads and writes stands in this folder, apart from the sources.
 pub(super) const INNER: &str = ".gpu";
@@ -30,7 +30,7 @@ impl Folder {
     /// A new folder for `key` in the cache, or among the temporary files where there is no cache that can be written.
     pub(super) fn new(cache: Option<&Path>, key: &str) -> io::Result<Self> {
         let cached = |cache: &Path| {
-            fs::create_dir_all(cache).ok()?;
+            private::make_folder(cache).ok()?;
             TempDir::with_prefix_in(".new-", cache).ok()
         };
         let (temporary, place) = match cache.and_then(|cache| Some((cached(cache)?, cache.canonicalize().ok()?))) {
@@ -94,18 +94,20 @@ impl Folder {
         }
         // Our headers are the same for every program, and larger than most.
         fs::remove_dir_all(inner.join("cuda"))?;
-        fs::write(inner.join("image.so"), &compiled.image)?;
-        fs::write(inner.join("messages"), &compiled.log)?;
-        fs::write(inner.join("hash"), seal_of(&self.key, &compiled.image, &compiled.log))
+        // The compiler has written the image as the user's mask says.
+        fs::remove_file(inner.join("image.so"))?;
+        private::write(&inner.join("image.so"), &compiled.image)?;
+        private::write(&inner.join("messages"), compiled.log.as_bytes())?;
+        private::write(&inner.join("hash"), seal_of(&self.key, &compiled.image, &compiled.log).as_bytes())
     }
 }
 
 /// Image and messages of the folder for `key` in the cache, if it is there and whole.
 pub(super) fn load(cache: &Path, key: &str) -> Option<(Vec<u8>, String)> {
     let inner = cache.join(key).join(INNER);
-    let image = fs::read(inner.join("image.so")).ok()?;
-    let log = fs::read_to_string(inner.join("messages")).ok()?;
-    let seal = fs::read_to_string(inner.join("hash")).ok()?;
+    let image = private::read(&inner.join("image.so")).ok()?;
+    let log = String::from_utf8(private::read(&inner.join("messages")).ok()?).ok()?;
+    let seal = String::from_utf8(private::read(&inner.join("hash")).ok()?).ok()?;
     (seal == seal_of(key, &image, &log)).then_some((image, log))
 }
 

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 /// What a token is. White space and comments are no tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     /// Identifier or keyword.
     Word,
     /// A number, with its suffix and digit separators.
@@ -19,14 +19,14 @@ pub(super) enum Kind {
 
 /// A token and where it stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Token {
-    pub(super) kind: Kind,
+pub(crate) struct Token {
+    pub(crate) kind: Kind,
     start: u32,
     end: u32,
 }
 
 impl Token {
-    pub(super) fn range(self) -> Range<usize> {
+    pub(crate) fn range(self) -> Range<usize> {
         self.start as usize..self.end as usize
     }
 }
@@ -36,7 +36,7 @@ impl Token {
 const PAIRS: [&[u8; 2]; 5] = [b"::", b"->", b"<<", b"<=", b">="];
 
 /// All tokens of a text. What is no C++ gives some tokens too, never a panic. Texts beyond 4 GiB give none.
-pub(super) fn tokens(text: &str) -> Vec<Token> {
+pub(crate) fn tokens(text: &str) -> Vec<Token> {
     let bytes = text.as_bytes();
     let mut tokens = Vec::new();
     if u32::try_from(bytes.len()).is_err() {

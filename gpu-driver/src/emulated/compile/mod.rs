@@ -12,18 +12,19 @@ use std::{
 };
 
 use crate::{
-    CompileError, DriverError, Result,
-    nvrtc::{PRELUDE, cache},
+    CompileError, DriverError, Result, environment,
+    nvrtc::{PRELUDE, cache, includes},
 };
 use folder::{Folder, INNER};
 use options::{Files, Options};
 use program::Program;
 
+mod constructors;
 mod flags;
 mod folder;
 mod headers;
 mod kernels;
-mod lexer;
+pub(crate) mod lexer;
 mod options;
 mod process;
 mod program;
@@ -52,9 +53,11 @@ impl Checks {
     /// # Errors
     /// `Setting` when it says something else than off, access or undefined.
     pub(crate) fn from_environment() -> Result<Self> {
-        let value = env::var_os("GPU_EMULATED_CHECKS").unwrap_or_default();
-        Self::named(&value.to_string_lossy())
+        const NAME: &str = "GPU_EMULATED_CHECKS";
+        Self::named(&environment::text(NAME, Self::EXPECTED)?.unwrap_or_default())
     }
+
+    const EXPECTED: &str = "access, undefined or off";
 
     fn named(value: &str) -> Result<Self> {
         match value {
@@ -64,7 +67,7 @@ impl Checks {
             other => Err(DriverError::Setting {
                 name: "GPU_EMULATED_CHECKS",
                 value: other.to_owned(),
-                expected: "access, undefined or off",
+                expected: Self::EXPECTED,
             }),
         }
     }
@@ -114,7 +117,7 @@ const LIMIT: Duration = Duration::from_secs(120);
 /// `NoCompiler`; `Compile` with the log when the text or an option is wrong; `Compiler` when the compiler itself fails;
 /// `Nul` when a text holds a NUL character.
 pub(crate) fn compile(job: &Job) -> Result<Compiled> {
-    let cache = cache::folder().map(|folder| folder.join("emulated"));
+    let cache = cache::usable().map(|folder| folder.join("emulated"));
     let (headers, cache) = (headers::HEADERS, cache.as_deref());
     Build { job, headers, toolchain: toolchain()?, cache, limit: LIMIT }.run()
 }
@@ -139,14 +142,21 @@ impl Build<'_> {
         let options = options::translate(self.job.options, &files).map_err(|message| self.rejected(message))?;
         let program = program::program(self.job, &options);
         let key = self.key(&program, &options).hex();
-        let known = self.cache.filter(|_| !options.reads_files).and_then(|cache| folder::load(cache, &key));
-        if let Some((image, log)) = known {
+        let cache = self.cache.filter(|_| !options.reads_files && !self.text_reads_files());
+        if let Some((image, log)) = cache.and_then(|cache| folder::load(cache, &key)) {
             return Ok(Compiled { image, names: program.names, log, is_cached: true });
         }
-        let folder = Folder::new(self.cache, &key).map_err(|error| self.failed(&error.to_string()))?;
+        let folder = Folder::new(cache, &key).map_err(|error| self.failed(&error.to_string()))?;
         let compiled = self.compile(&folder, program, &options, &key)?;
         folder.keep(&compiled);
         Ok(compiled)
+    }
+
+    /// Whether the text or a header may include a file whose contents the key does not hold.
+    fn text_reads_files(&self) -> bool {
+        let Job { text, headers, .. } = self.job;
+        let held = |name: &str| headers.iter().any(|(held, _)| held == name);
+        includes::may_read_files(text, held) || headers.iter().any(|(_, text)| includes::may_read_files(text, held))
     }
 
     fn is_ours(&self, name: &str) -> bool {
@@ -205,6 +215,11 @@ impl Build<'_> {
         linking.args(flags::LINK).args([&format!("{INNER}/program.o"), "-o", &format!("{INNER}/image.so"), "-lm"]);
         let log = log + &self.step(linking, folder)?;
         let image = std::fs::read(folder.inner().join("image.so")).map_err(|error| self.failed(&error.to_string()))?;
+        if let Some(function) = constructors::first(&image, self.job.checks, self.toolchain) {
+            return Err(self.rejected(format!(
+                "`{function}` would run on the host when the program is loaded: a variable of a device has no dynamic initialisation"
+            )));
+        }
         Ok(Compiled { image, names: program.names, log, is_cached: false })
     }
 

@@ -203,6 +203,77 @@ fn folders_of_the_user_are_searched_and_never_cached() {
 }
 
 #[test]
+fn files_that_a_text_names_by_path_or_macro_are_never_cached() {
+    let (cache, folder) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let path = folder.path().join("user.h");
+    let (literal, by_macro) =
+        (format!("#include \"{0}\"\nint x = USER;", path.display()), "#include FILE\nint x = USER;");
+    let macro_option = strings(&[&format!("-DFILE=\"{}\"", path.display())]);
+    let held = [("held.h".to_owned(), literal.clone())];
+    let jobs = [
+        job(&literal),
+        Job { options: &macro_option, ..job(by_macro) },
+        Job { headers: &held, ..job("#include \"held.h\"") },
+    ];
+    for job in jobs {
+        fs::write(&path, "#define USER 1").unwrap();
+        let Some(first) = build(&job, Some(cache.path())) else { return };
+        fs::write(&path, "#define USER 2").unwrap();
+        let second = build(&job, Some(cache.path())).unwrap();
+        assert_ne!(first.unwrap().image, second.unwrap().image, "{job:?}");
+    }
+    assert_eq!(fs::read_dir(cache.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn the_value_of_an_option_is_part_of_what_the_cache_knows() {
+    let cache = tempfile::tempdir().unwrap();
+    let options = [strings(&["-DLEVEL=1"]), strings(&["-DLEVEL=2"])];
+    let made = |options: &[String]| build(&Job { options, ..job("int x = LEVEL;") }, Some(cache.path()));
+    let Some(first) = made(&options[0]) else { return };
+    let second = made(&options[1]).unwrap().unwrap();
+    assert!(!second.is_cached && second.image != first.unwrap().image);
+    assert!(options.iter().all(|options| made(options).unwrap().unwrap().is_cached));
+}
+
+#[test]
+fn a_cache_that_others_can_write_gives_nothing() {
+    use std::os::unix::fs::PermissionsExt;
+    let cache = tempfile::tempdir().unwrap();
+    let job = job(AXPY);
+    let Some(first) = build(&job, Some(cache.path())) else { return };
+    assert!(!first.unwrap().is_cached && build(&job, Some(cache.path())).unwrap().unwrap().is_cached);
+    let entry = fs::read_dir(cache.path()).unwrap().next().unwrap().unwrap().path();
+    let image = entry.join(INNER).join("image.so");
+    assert_eq!(fs::metadata(&image).unwrap().permissions().mode() & 0o777, 0o600);
+    fs::set_permissions(&image, fs::Permissions::from_mode(0o666)).unwrap();
+    assert!(!build(&job, Some(cache.path())).unwrap().unwrap().is_cached);
+}
+
+#[test]
+fn what_would_run_when_it_is_loaded_is_refused() {
+    let kernel = "extern \"C\" __global__ void k(int *x) { *x = 1; }\n";
+    let refused = [
+        "int f(int x);\nint y = f(3);\n__attribute__((noinline)) int f(int x) { return x * x + 1; }",
+        "__attribute__((constructor)) void early() { __builtin_trap(); }",
+        "__attribute__((destructor)) static void frame_dummy() { __builtin_trap(); }",
+        "static void other() { __builtin_trap(); }\n__attribute__((section(\".init_array\"), used)) void (*early)() = other;",
+        "extern \"C\" { static int one() { return 1; } typedef int F();\nF *choose() { return one; }\n\
+         int f() __attribute__((ifunc(\"choose\"))); }\nint g() { return f(); }",
+    ];
+    for checks in [Checks::Off, Checks::Access, Checks::Undefined] {
+        for text in refused {
+            let text = format!("{text}\n{kernel}");
+            let Some(result) = build(&Job { checks, ..job(&text) }, None) else { return };
+            let error = result.expect_err(&text).to_string();
+            assert!(error.contains("would run on the host when the program is loaded"), "{text}: {error}");
+        }
+        let harmless = format!("constexpr int square(int x) {{ return x * x; }}\nint nine = square(3);\n{kernel}");
+        assert!(build(&Job { checks, ..job(&harmless) }, None).unwrap().is_ok());
+    }
+}
+
+#[test]
 fn kernels_that_an_if_leaves_out_have_no_name() {
     let kernel = |name: &str| format!("extern \"C\" __global__ void {name}() {{}}\n");
     let text = format!(

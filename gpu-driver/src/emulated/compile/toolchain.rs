@@ -7,7 +7,7 @@ use std::{
     sync::OnceLock,
 };
 
-use crate::{DriverError, Result};
+use crate::{DriverError, Result, environment};
 
 /// A C++ compiler that answers.
 #[derive(Clone, Debug)]
@@ -53,7 +53,8 @@ pub(crate) fn toolchain() -> Result<&'static Toolchain> {
     let found = FOUND.get_or_init(|| {
         let path = env::var_os("PATH").unwrap_or_default();
         let folders: Vec<PathBuf> = env::split_paths(&path).collect();
-        search(env::var("CXX").ok().as_deref(), &folders)
+        let asked = environment::text("CXX", "a command in UTF-8")?;
+        search(asked.as_deref(), &folders)
     });
     found.as_ref().map_err(Clone::clone)
 }

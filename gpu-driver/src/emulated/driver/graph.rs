@@ -118,7 +118,11 @@ unsafe extern "C" fn cuGraphCreate(graph: *mut *mut c_void, _flags: c_uint) -> c
 }
 
 unsafe extern "C" fn cuGraphDestroy(graph: *mut c_void) -> c_int {
-    call(|state| state.graphs.remove(&(graph as usize)).map(drop).ok_or(INVALID_VALUE))
+    call(|state| {
+        let graph = state.graphs.remove(&(graph as usize)).ok_or(INVALID_VALUE)?;
+        state.forget_graph(graph);
+        Ok(())
+    })
 }
 
 unsafe extern "C" fn cuGraphGetNodes(graph: *mut c_void, nodes: *mut *mut c_void, count: *mut usize) -> c_int {
@@ -175,5 +179,9 @@ unsafe extern "C" fn cuGraphUpload(executable: *mut c_void, stream: *mut c_void)
 
 unsafe extern "C" fn cuGraphExecDestroy(executable: *mut c_void) -> c_int {
     // What is queued holds the graph itself.
-    call(|state| state.executables.remove(&(executable as usize)).map(drop).ok_or(INVALID_HANDLE))
+    call(|state| {
+        let graph = state.executables.remove(&(executable as usize)).ok_or(INVALID_HANDLE)?;
+        state.forget_graph(graph);
+        Ok(())
+    })
 }

@@ -94,7 +94,8 @@ unsafe extern "C" fn cuMemAllocPitch_v2(
     })
 }
 
-/// Waits for the context that allocated, then releases: nothing that is queued can lose its memory.
+/// Releases an allocation. Device memory goes when all work of the context that allocated it has run; CUDA promises no such wait for pinned memory, so what
+/// is queued and uses that is a fault.
 fn free(state: &mut State, address: usize, expected: Kind) -> Outcome {
     state.current()?;
     let (bytes, pool, kind) = state.allocation_at(address)?;
@@ -103,11 +104,11 @@ fn free(state: &mut State, address: usize, expected: Kind) -> Outcome {
         return Err(INVALID_VALUE);
     }
     state.count(context, Call::Release)?;
-    state.drain(context)?;
-    state.memory.release(address);
     if kind == Kind::Device {
+        state.drain(context)?;
         state.uncount(context, bytes, pool);
     }
+    state.memory.release(address);
     Ok(())
 }
 

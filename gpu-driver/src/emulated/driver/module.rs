@@ -110,11 +110,9 @@ unsafe extern "C" fn cuModuleLoad(module: *mut *mut c_void, path: *const c_char)
 unsafe extern "C" fn cuModuleUnload(module: *mut c_void) -> c_int {
     call(|state| {
         let handle = module as usize;
-        let context = state.modules.get(&handle).ok_or(INVALID_HANDLE)?.context;
-        // Queued copies may use its variables.
-        state.drain(context)?;
-        state.modules.remove(&handle);
-        state.functions.retain(|_, function| function.module != handle);
+        state.usable(state.modules.get(&handle).ok_or(INVALID_HANDLE)?.context)?;
+        // CUDA does not promise to wait for what is queued: whatever of it needs the module is a fault.
+        state.unload(handle);
         Ok(())
     })
 }
@@ -257,6 +255,7 @@ impl Values {
         let one = Index { x: 1, y: 1, z: 1 };
         Order {
             image,
+            module: 0,
             kernel,
             name,
             grid: one,
@@ -338,6 +337,7 @@ unsafe fn launch(
     let values = unsafe { copy_arguments(&image, kernel, arguments)? };
     let index = |[x, y, z]: [u32; 3]| Index { x, y, z };
     let order = Order {
+        module,
         grid: index(shape.grid),
         block: index(shape.block),
         dynamic_bytes: shape.shared_bytes,

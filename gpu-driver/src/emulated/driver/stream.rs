@@ -50,7 +50,10 @@ unsafe extern "C" fn cuStreamCreateWithPriority(stream: *mut *mut c_void, flags:
         }
         let made = state.handle();
         let priority = priority.clamp(-5, 0);
-        state.streams.insert(made, Stream { context, flags, priority, queue: VecDeque::new(), capture: None });
+        state.streams.insert(
+            made,
+            Stream { context, flags, priority, queue: VecDeque::new(), capture: None, is_destroyed: false },
+        );
         // SAFETY: the caller passes a place for the answer; so below.
         unsafe { store(stream, pointer(made)) }
     })
@@ -71,10 +74,10 @@ unsafe extern "C" fn cuStreamDestroy_v2(stream: *mut c_void) -> c_int {
         for other in streams.filter(|other| other.capture.as_ref().is_some_and(|(of, _)| !captures.contains_key(of))) {
             other.capture = None;
         }
-        // A real driver lets the queue run on; what others wait for must run before the queue goes.
-        let ended = state.finish_stream(stream);
-        state.streams.remove(&stream);
-        ended
+        // The queue runs on, as late as any other.
+        state.stream_state(stream)?.is_destroyed = true;
+        state.forget_stream(stream);
+        Ok(())
     })
 }
 
