@@ -3,6 +3,7 @@
 mod entries;
 pub(crate) mod philox;
 mod policy;
+mod table;
 pub(crate) mod xorwow;
 
 use gpu_driver::Header;

@@ -1,9 +1,12 @@
 //! Launches of `philox.cu`.
 #![expect(unsafe_code, reason = "one block per kernel launch")]
 
-use gpu_driver::{DeviceSliceMut, DeviceVec, Stream as Queue};
+use gpu_driver::DeviceSliceMut;
 
-use super::entries::{KERNELS, PhiloxFill, PhiloxFillAny};
+use super::{
+    entries::{KERNELS, PhiloxFill, PhiloxFillAny},
+    table::Bench,
+};
 use crate::{
     PhiloxRng, Result,
     distribution::Distribution,
@@ -39,12 +42,13 @@ pub(crate) fn fill<D: Distribution>(
         unsafe { kernel.launch(grid, arguments, &queue)? };
         return Ok(());
     }
-    let (one, each, seeds) = match seed {
-        Seed::One(seed) => (*seed, 0, DeviceVec::from_slice(&queue, &[])?),
-        Seed::Each(seeds) => (0, 1, DeviceVec::from_slice(&queue, seeds)?),
+    let bench = Bench::new(&queue)?;
+    let (one, each, seeds): (_, _, &[u32]) = match seed {
+        Seed::One(seed) => (*seed, 0, &[]),
+        Seed::Each(seeds) => (0, 1, seeds),
     };
     let pieces = turns.pieces().iter().flat_map(|piece| [piece.from.into(), piece.draws as u64]);
-    let pieces = upload(&queue, &pieces.collect::<Vec<u64>>())?;
+    let (seeds, pieces) = (bench.table(seeds)?, bench.table(&pieces.collect::<Vec<u64>>())?);
     let kernel = KERNELS.kernel::<PhiloxFillAny<D>>(queue.device(), &())?;
     let count = turns.pieces().len() as u32;
     let where_to = (turns.generators(), call.cursor, call.skip, whole);
@@ -52,13 +56,13 @@ pub(crate) fn fill<D: Distribution>(
         out.output(),
         n,
         one,
-        seeds.input(),
+        bench.read(&seeds)?.input(),
         each,
         where_to.0,
         where_to.1,
         where_to.2,
         where_to.3,
-        pieces.input(),
+        bench.read(&pieces)?.input(),
         count,
         a,
         b,
@@ -68,10 +72,6 @@ pub(crate) fn fill<D: Distribution>(
     // from generator 0 on, and a seed for each generator where `each` says so.
     unsafe { kernel.launch(grid, arguments, &queue)? };
     Ok(())
-}
-
-fn upload(queue: &Queue, words: &[u64]) -> Result<DeviceVec<u64>> {
-    Ok(DeviceVec::from_slice(queue, words)?)
 }
 
 /// The blocks that generators below a bound, and from there on, have made, where the stream is in cuRAND's order and that is all there is

@@ -1,11 +1,14 @@
 //! Launches of `xorwow.cu`.
 #![expect(unsafe_code, reason = "one block per kernel launch")]
 
+use std::sync::Arc;
+
 use gpu_driver::{Device, DeviceSliceMut, DeviceVec, Stream as Queue};
 
 use super::{
     entries::{Fill, FillAny, FillFew, KERNELS, Start, Tables},
     policy::{self, Chunks},
+    table::{Bench, Table},
 };
 use crate::{
     Result, XorwowRng,
@@ -20,9 +23,6 @@ use crate::{
 const TABLE: usize = 1024 * 5;
 /// Jumps that are kept for later fills.
 const KEPT: usize = 6;
-/// The chains of states.
-const RUNNING: usize = 0;
-const CAPTURED: usize = 1;
 /// Draws that some generators may be ahead of others without a jump of their own.
 const AHEAD: u128 = 64;
 /// Threads of a block of `xorwow_start`, and of `xorwow_fill_any`.
@@ -37,21 +37,31 @@ pub(crate) struct DeviceStates(Option<OnDevice>);
 
 struct OnDevice {
     device: Device,
-    /// Those of fills that run, and of fills that are captured: a graph makes its states itself, so that it gives the same numbers at each launch, and a
-    /// stream whose capture came to nothing has lost none.
-    chains: [Chain; 2],
-    /// The capture that the second ones belong to.
-    capture: Option<u64>,
-    /// Polynomials that lead to the subsequences, and the seeds where each generator has its own.
-    subsequences: DeviceVec<u32>,
+    origin: Origin,
+    /// Of fills that run.
+    running: Option<Progress>,
+    /// Of the capture that was filled in last. A graph makes its states itself, so that it gives the same numbers at each launch, and a stream
+    /// whose capture came to nothing has lost none; their memory is the graph's.
+    captured: Option<(u64, Progress)>,
+}
+
+/// What states are made from.
+struct Origin {
+    /// Polynomials that lead to the subsequences.
+    subsequences: Arc<Table<u32>>,
     /// How many of them are those of one generator each.
     own: u32,
-    seeds: DeviceVec<u32>,
+    /// Where each generator has its own.
+    seeds: Arc<Table<u32>>,
+}
+
+/// States that fills hand to each other, and the jumps within them.
+struct Progress {
+    chain: Chain,
     /// The last ones used, latest last.
     jumps: Vec<Jumps>,
 }
 
-/// States that fills hand to each other.
 struct Chain {
     /// Where in the stream `now` is, unless nowhere.
     step: Option<u64>,
@@ -61,15 +71,14 @@ struct Chain {
 }
 
 /// Jumps to chunks.
+#[derive(Clone)]
 struct Jumps {
-    /// Whether a graph may have them, which then stay.
-    in_graph: bool,
     /// Draws between two chunks.
     draws: u128,
     /// Chunks that can be jumped to.
     chunks: u32,
     /// Tables, or polynomials in any order.
-    data: DeviceVec<u32>,
+    data: Arc<Table<u32>>,
 }
 
 /// Fills `out`.
@@ -80,59 +89,56 @@ pub(crate) fn fill<D: Distribution>(
 ) -> Result<()> {
     let Stream { seed, turns, call, step, states } = stream;
     let queue = out.home().clone();
+    let bench = Bench::new(&queue)?;
     let slot = &mut states.device.0;
     if slot.as_ref().is_none_or(|states| states.device != *queue.device()) {
-        *slot = Some(OnDevice::new(&queue, seed, turns.generators())?);
+        *slot = Some(OnDevice::new(&bench, seed, turns.generators())?);
     }
-    let Some(states) = slot.as_mut() else { return Ok(()) };
-    let capture = queue.capture_number()?;
-    let chain = if capture.is_some() { CAPTURED } else { RUNNING };
-    if capture.is_some() && states.capture != capture {
-        states.capture = capture;
-        states.chains[chain].step = None;
-    }
-    states.bring(chain, &queue, seed, turns, step)?;
+    let Some(OnDevice { origin, running, captured, .. }) = slot.as_mut() else { return Ok(()) };
+    let new = || Progress::new(&queue, turns.generators());
+    let (progress, made): (&mut Progress, &[Jumps]) = match bench.capture {
+        None => {
+            let known = running.take();
+            (running.insert(known.map_or_else(new, Ok)?), &[])
+        }
+        Some(number) => {
+            let ours = captured.take().filter(|(of, _)| *of == number).map(|(_, progress)| progress);
+            let (_, progress) = captured.insert((number, ours.map_or_else(new, Ok)?));
+            (progress, running.as_ref().map_or(&[], |running| &running.jumps))
+        }
+    };
+    progress.chain.bring(origin, &bench, seed, turns, step)?;
     if turns.generators() == XorwowRng::GENERATORS {
-        states.curand_order(chain, &queue, call, distribution, out)?;
+        progress.curand_order(made, &bench, call, distribution, out)?;
     } else {
-        states.any_order(chain, &queue, turns.generators(), call, distribution, out)?;
+        progress.any_order(made, &bench, turns.generators(), call, distribution, out)?;
     }
-    let Chain { step: at, now, next } = &mut states.chains[chain];
+    let Chain { step: at, now, next } = &mut progress.chain;
     std::mem::swap(now, next);
     *at = Some(step + 1);
     Ok(())
 }
 
 impl OnDevice {
-    fn new(queue: &Queue, seed: &Seed, generators: u32) -> Result<Self> {
-        let words = 6 * generators as usize;
+    fn new(bench: &Bench<'_>, seed: &Seed, generators: u32) -> Result<Self> {
         let (jumps, own) = start::subsequences(generators);
         let jumps: Vec<u32> = jumps.into_iter().flat_map(Polynomial::digits).collect();
         let seeds: &[u32] = match seed {
             Seed::One(_) => &[],
             Seed::Each(seeds) => seeds,
         };
-        let chain = || -> Result<Chain> {
-            Ok(Chain { step: None, now: DeviceVec::zeros(queue, words)?, next: DeviceVec::zeros(queue, words)? })
-        };
-        Ok(Self {
-            device: queue.device().clone(),
-            chains: [chain()?, chain()?],
-            capture: None,
-            subsequences: DeviceVec::from_slice(queue, &jumps)?,
-            own,
-            seeds: DeviceVec::from_slice(queue, seeds)?,
-            jumps: Vec::new(),
-        })
+        let origin = Origin { subsequences: bench.table(&jumps)?, own, seeds: bench.table(seeds)? };
+        Ok(Self { device: bench.queue.device().clone(), origin, running: None, captured: None })
     }
+}
 
-    /// Makes a chain's states those of this place of the stream.
-    fn bring(&mut self, chain: usize, queue: &Queue, seed: &Seed, turns: &Turns, step: u64) -> Result<()> {
-        let chain = &mut self.chains[chain];
-        if chain.step == Some(step) {
+impl Chain {
+    /// Makes the states those of this place of the stream.
+    fn bring(&mut self, origin: &Origin, bench: &Bench<'_>, seed: &Seed, turns: &Turns, step: u64) -> Result<()> {
+        if self.step == Some(step) {
             return Ok(());
         }
-        chain.step = None;
+        self.step = None;
         // Two pieces at most, the first somewhat ahead, are what fills of one kind leave.
         let (draws, split, more) = match *turns.pieces() {
             [all] => (all.draws, 0, 0),
@@ -140,8 +146,9 @@ impl OnDevice {
                 (others.draws, others.from, (ahead.draws - others.draws) as u32)
             }
             _ => {
-                chain.now.copy_from_slice(&start::states(seed, turns))?;
-                chain.step = Some(step);
+                let states = bench.table(&start::states(seed, turns))?;
+                self.now.copy_from(bench.read(&states)?)?;
+                self.step = Some(step);
                 return Ok(());
             }
         };
@@ -154,14 +161,13 @@ impl OnDevice {
         let generators = turns.generators();
         // Of the draws, the kernel needs to know whether there are any, and their number modulo 2^32.
         let counted = (draws as u64) & 0xffff_ffff | u64::from(draws != 0) << 32;
-        let seeds = (one, self.seeds.input(), each, self.subsequences.input());
         let arguments = (
-            seeds.0,
-            seeds.1,
-            seeds.2,
-            seeds.3,
-            self.own,
-            chain.now.output(),
+            one,
+            bench.read(&origin.seeds)?.input(),
+            each,
+            bench.read(&origin.subsequences)?.input(),
+            origin.own,
+            self.now.output(),
             generators,
             d0,
             d1,
@@ -171,18 +177,28 @@ impl OnDevice {
             split,
             more,
         );
+        let queue = bench.queue;
         let kernel = KERNELS.kernel::<Start>(queue.device(), &())?;
         // SAFETY: a thread for each generator, of which each has six words in `now`, a polynomial in `subsequences`, which has `own` and one for
         // each `own` generators, and a seed where `each` says so.
         unsafe { kernel.launch(u64::from(generators).div_ceil(THREADS) as u32, arguments, queue)? };
-        chain.step = Some(step);
+        self.step = Some(step);
         Ok(())
+    }
+}
+
+impl Progress {
+    fn new(queue: &Queue, generators: u32) -> Result<Self> {
+        let words = 6 * generators as usize;
+        // SAFETY: states are read once they have been made, by a kernel or a copy that writes all of them.
+        let (now, next) = unsafe { (DeviceVec::uninitialized(queue, words)?, DeviceVec::uninitialized(queue, words)?) };
+        Ok(Self { chain: Chain { step: None, now, next }, jumps: Vec::new() })
     }
 
     fn curand_order<D: Distribution>(
         &mut self,
-        chain: usize,
-        queue: &Queue,
+        made: &[Jumps],
+        bench: &Bench<'_>,
         call: Call,
         distribution: D,
         out: DeviceSliceMut<'_, D::Value>,
@@ -193,9 +209,10 @@ impl OnDevice {
         let is_whole = call.skip == 0 && call.turns == call.complete;
         let exact = is_whole && (D::VALUES == 1 || out.as_raw() % 16 == 0);
         let [a, b, c] = distribution.parameters();
+        let queue = bench.queue;
         if let Some(parts) = policy::few::<D>(rows).filter(|_| exact && call.dropped == 0) {
             let (turns, part_rows) = (call.turns as u32, parts.rows as u32);
-            let Chain { now, next, .. } = &mut self.chains[chain];
+            let Chain { now, next, .. } = &mut self.chain;
             let arguments =
                 (now.input(), next.output(), out.output(), turns, call.cursor, part_rows, parts.count, a, b, c);
             let kernel = KERNELS.kernel::<FillFew<D>>(queue.device(), &())?;
@@ -205,9 +222,9 @@ impl OnDevice {
             return Ok(());
         }
         let chunks = policy::curand_order::<D>(rows);
-        let at = self.jumps(chain, queue, chunks, D::WORDS, JumpKind::Tables)?;
-        let Chain { now, next, .. } = &mut self.chains[chain];
-        let tables = self.jumps[at].data.input();
+        let jumps = self.jumps(made, bench, chunks, D::WORDS, JumpKind::Tables)?;
+        let Chain { now, next, .. } = &mut self.chain;
+        let tables = bench.read(&jumps)?.input();
         let counts = (call.turns, call.complete, call.cursor, call.skip, call.dropped, chunks.rows, chunks.count);
         let arguments = (
             now.input(),
@@ -235,8 +252,8 @@ impl OnDevice {
 
     fn any_order<D: Distribution>(
         &mut self,
-        chain: usize,
-        queue: &Queue,
+        made: &[Jumps],
+        bench: &Bench<'_>,
         generators: u32,
         call: Call,
         distribution: D,
@@ -244,10 +261,11 @@ impl OnDevice {
     ) -> Result<()> {
         let n = out.len() as u64;
         let chunks = policy::any_order(call.complete / u64::from(generators), generators);
-        let at = self.jumps(chain, queue, chunks, D::WORDS, JumpKind::Polynomials)?;
-        let Chain { now, next, .. } = &mut self.chains[chain];
+        let queue = bench.queue;
+        let jumps = self.jumps(made, bench, chunks, D::WORDS, JumpKind::Polynomials)?;
+        let Chain { now, next, .. } = &mut self.chain;
         let [a, b, c] = distribution.parameters();
-        let jumps = self.jumps[at].data.input();
+        let jumps = bench.read(&jumps)?.input();
         let counts = (call.turns, call.complete, call.cursor, call.skip, call.dropped, chunks.rows);
         let arguments = (
             now.input(),
@@ -275,26 +293,32 @@ impl OnDevice {
         Ok(())
     }
 
-    /// Where the jumps to chunks are, made now unless they are kept.
-    fn jumps(&mut self, chain: usize, queue: &Queue, chunks: Chunks, words: usize, kind: JumpKind) -> Result<usize> {
+    /// The jumps to chunks, made now unless they are kept here or among those that `made` has.
+    fn jumps(
+        &mut self,
+        made: &[Jumps],
+        bench: &Bench<'_>,
+        chunks: Chunks,
+        words: usize,
+        kind: JumpKind,
+    ) -> Result<Arc<Table<u32>>> {
         let draws = u128::from(chunks.rows) * words as u128;
-        let known = self.jumps.iter().position(|known| {
+        let serves = |known: &Jumps| {
             chunks.count == 1 && kind == JumpKind::Tables || known.draws == draws && known.chunks >= chunks.count
-        });
-        let mut jumps = match known {
-            Some(at) => self.jumps.remove(at),
-            None => {
-                Jumps { in_graph: false, draws, chunks: chunks.count, data: kind.make(queue, draws, chunks.count)? }
-            }
         };
-        jumps.in_graph |= chain == CAPTURED;
-        if self.jumps.iter().filter(|jumps| !jumps.in_graph).count() >= KEPT
-            && let Some(oldest) = self.jumps.iter().position(|jumps| !jumps.in_graph)
-        {
-            self.jumps.remove(oldest);
+        let jumps = match self.jumps.iter().position(serves) {
+            Some(at) => self.jumps.remove(at),
+            None => match made.iter().find(|known| serves(known)) {
+                Some(known) => known.clone(),
+                None => Jumps { draws, chunks: chunks.count, data: kind.make(bench, draws, chunks.count)? },
+            },
+        };
+        if self.jumps.len() >= KEPT {
+            self.jumps.remove(0);
         }
+        let data = jumps.data.clone();
         self.jumps.push(jumps);
-        Ok(self.jumps.len() - 1)
+        Ok(data)
     }
 }
 
@@ -307,7 +331,8 @@ enum JumpKind {
 }
 
 impl JumpKind {
-    fn make(self, queue: &Queue, draws: u128, chunks: u32) -> Result<DeviceVec<u32>> {
+    fn make(self, bench: &Bench<'_>, draws: u128, chunks: u32) -> Result<Arc<Table<u32>>> {
+        let queue = bench.maker();
         let powers = |base: Polynomial, count: u32| {
             let all = std::iter::successors(Some(Polynomial::ONE), move |power| Some(power.times(base)));
             all.take(count as usize).flat_map(Polynomial::digits).collect::<Vec<u32>>()
@@ -315,7 +340,7 @@ impl JumpKind {
         let one = Polynomial::steps(draws);
         if self == Self::Polynomials {
             let many = powers(Polynomial::steps(256 * draws), chunks.div_ceil(256));
-            return Ok(DeviceVec::from_slice(queue, &[powers(one, 256), many].concat())?);
+            return bench.table(&[powers(one, 256), many].concat());
         }
         let count = chunks as usize - 1;
         let jumps = DeviceVec::from_slice(queue, &powers(one, chunks)[8..])?;
@@ -326,6 +351,6 @@ impl JumpKind {
             // SAFETY: a block for each jump, of which each has 8 words in `jumps` and a table.
             unsafe { kernel.launch(count as u32, (jumps.input(), tables.output()), queue)? };
         }
-        Ok(tables)
+        bench.written(tables)
     }
 }

@@ -26,8 +26,8 @@ use crate::{Order, RandomError, Result, recipe::Recipe, turns::Turns};
 ///
 /// # Graphs
 /// A fill into memory of the captured stream is captured with it, and gives the same numbers at each launch of the graph: those of its place in the
-/// stream, which goes on behind it. A fill of the same kind and length ahead of the capture makes what a capture cannot; with XORWOW the graph's
-/// first fill makes the states anew. Launches of graphs with fills of one stream of numbers must not overlap.
+/// stream, which goes on behind it. With XORWOW the graph's first fill makes the states anew. The graph owns all that its fills use, so the
+/// generator may go, or go on elsewhere. A fill of the same kind and length ahead of the capture makes tables that the capture then need not wait for.
 pub struct Generator<R: Recipe> {
     pub(crate) seed: Seed,
     pub(crate) turns: Turns,

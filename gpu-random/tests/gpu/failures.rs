@@ -84,17 +84,17 @@ const MAKES: &[(Call, u64)] = &[(Allocation, 1), (Launch, 1), (ModuleLoad, 1)];
 static OPERATIONS: &[Operation<Call>] = &[
     Operation {
         name: "Generator::fill_bernoulli, with jumps",
-        makes: &[(Allocation, 7), (Launch, 3), (ModuleLoad, 3), (Copy, 2)],
+        makes: &[(Allocation, 5), (Launch, 3), (ModuleLoad, 3), (Copy, 2), (Event, 4)],
         sweep: |call| fills(call, 4096 * 130, xorwow, |rng, out| rng.fill_bernoulli(out, 0.5)),
     },
     Operation {
         name: "Generator::fill_bits",
-        makes: &[(Allocation, 6), (Launch, 2), (ModuleLoad, 2), (Copy, 2)],
+        makes: &[(Allocation, 4), (Launch, 2), (ModuleLoad, 2), (Copy, 2), (Event, 4)],
         sweep: |call| fills(call, N, || xorwow()?.with_order(Order::Sequential), |rng, out| rng.fill_bits(out)),
     },
     Operation {
         name: "Generator::fill_bits, to another stream",
-        makes: &[(Allocation, 6), (Launch, 3), (ModuleLoad, 2), (Copy, 2), (Event, 1)],
+        makes: &[(Allocation, 4), (Launch, 3), (ModuleLoad, 2), (Copy, 2), (Event, 10)],
         sweep: |call| {
             let prepare = |device: &Device| {
                 let home = || DeviceVec::<u32>::zeros(&Stream::new(device)?, N);
@@ -119,7 +119,7 @@ static OPERATIONS: &[Operation<Call>] = &[
     },
     Operation {
         name: "Generator::fill_bits, of Philox from any number of generators",
-        makes: &[(Allocation, 1), (Launch, 1), (ModuleLoad, 1), (Copy, 1)],
+        makes: &[(Allocation, 1), (Launch, 1), (ModuleLoad, 1), (Copy, 1), (Event, 4)],
         sweep: |call| fills(call, N, || philox()?.with_order(Order::Generators(3)), |rng, out| rng.fill_bits(out)),
     },
     Operation {

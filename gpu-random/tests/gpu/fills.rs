@@ -4,7 +4,7 @@
 use std::fmt::Debug;
 
 use gpu_array::GpuArray;
-use gpu_driver::{Device, DevicePod, DeviceVec, Stream};
+use gpu_driver::{Device, DevicePod, DeviceVec, Stream, emulated::Emulated};
 use gpu_random::{Generator, Order, Philox, PhiloxRng, Recipe, Result, Xorwow, XorwowRng};
 use testkit::{Outcome, ensure, ensure_eq};
 
@@ -328,6 +328,84 @@ pub fn fills_are_captured(device: &Device) -> Outcome {
     }
     captured::<XorwowRng>(device)?;
     captured::<PhiloxRng>(device)
+}
+
+/// A graph of fills has all that they read: the generator may go, start anew, or fill elsewhere, and memory that is allocated next is another.
+pub fn a_graph_of_fills_outlives_its_generator(device: &Device) -> Outcome {
+    fn outlives<R: Recipe>(
+        device: &Device,
+        start: &dyn Fn() -> Result<Generator<R>>,
+        lengths: &[usize],
+        filled_before: bool,
+        leave: &dyn Fn(Generator<R>) -> Result<()>,
+    ) -> Outcome {
+        let stream = Stream::new(device)?;
+        let all: usize = lengths.iter().sum();
+        let mut out = lengths.iter().map(|&n| Ok(DeviceVec::<u32>::zeros(&stream, n)?)).collect::<Result<Vec<_>>>()?;
+        let (mut rng, mut of_host) = (start()?, start()?);
+        if filled_before {
+            rng.fill_bits(&mut out[0])?;
+            of_host.fill_bits(&mut vec![0; lengths[0]])?;
+        }
+        let (graph, ()) = stream.capture(|| -> Result<()> { out.iter_mut().try_for_each(|out| rng.fill_bits(out)) })?;
+        leave(rng)?;
+        // Would have what the graph uses.
+        let taken =
+            (0..16).map(|i| Ok(DeviceVec::from_slice(&stream, &vec![i; 6 * 4096])?)).collect::<Result<Vec<_>>>()?;
+        let mut want = vec![0; all];
+        let mut rest = &mut want[..];
+        for &n in lengths {
+            let (part, others) = rest.split_at_mut(n);
+            of_host.fill_bits(part)?;
+            rest = others;
+        }
+        for _ in 0..2 {
+            // SAFETY: the arrays are alive, and nothing else uses them.
+            unsafe { graph.launch(&stream)? };
+            let got = out.iter().map(DeviceVec::to_vec).collect::<Result<Vec<_>, _>>()?.concat();
+            ensure!(got == want);
+        }
+        drop(graph);
+        for (i, taken) in taken.iter().enumerate() {
+            ensure!(taken.to_vec()? == vec![i as u32; 6 * 4096]);
+        }
+        Ok(())
+    }
+    fn each<R: Recipe>(device: &Device, elsewhere: Option<&Device>) -> Outcome {
+        let long = 4096 * 40 + 77;
+        let starts: [&dyn Fn() -> Result<Generator<R>>; 4] = [
+            &|| Ok(Generator::new(8)),
+            &|| Generator::new(8).with_order(Order::Generators(1000)),
+            &|| Generator::with_seeds(&[4, 5, 6]),
+            // Behind calls of many kinds.
+            &|| {
+                let mut rng = Generator::new(8);
+                rng.fill_bits(&mut [0; 3][..])?;
+                rng.fill_uniform(&mut [0.0_f64; 7][..])?;
+                rng.fill_normal(&mut [0.0_f32; 5][..])?;
+                Ok(rng)
+            },
+        ];
+        for start in starts {
+            for filled_before in [false, true] {
+                for lengths in [&[100, 5000][..], &[long, long, 9]] {
+                    outlives(device, start, lengths, filled_before, &|rng| {
+                        drop(rng);
+                        Ok(())
+                    })?;
+                }
+                outlives(device, start, &[5000], filled_before, &|mut rng| {
+                    rng.set_offset(7);
+                    let Some(other) = elsewhere else { return Ok(()) };
+                    rng.fill_bits(&mut DeviceVec::zeros(&other.stream(), 5000)?)
+                })?;
+            }
+        }
+        outlives(device, starts[0], &[5000], true, &|rng| rng.with_order(Order::Generators(3)).map(drop))
+    }
+    let elsewhere = device.is_emulated().then(|| Emulated::new().open()).transpose()?;
+    each::<XorwowRng>(device, elsewhere.as_ref())?;
+    each::<PhiloxRng>(device, elsewhere.as_ref())
 }
 
 /// More elements, and more bytes, than 32 bits count.

@@ -28,6 +28,7 @@ fn main() -> ExitCode {
         streams_move_between_places,
         odd_normal_numbers_before_other_kinds,
         fills_are_captured,
+        a_graph_of_fills_outlives_its_generator,
         generators_in_kernels_are_those_of_the_host,
         generators_in_kernels_are_those_of_curand,
     ];
