@@ -278,11 +278,13 @@ template <class V, class R, bool IGNORE> struct Mean {
 
 // Mean and variance in one pass, in f64: each thread adds up distances from its first value, and their squares, which loses nothing that matters since
 // that value is one of its own; threads are joined by means and squares around them (Chan, Golub, LeVeque: Updating Formulae, 1979). Means stay distances
-// from a value too: far from 0 their difference would have lost what it tells.
+// from a value too: far from 0 their difference would have lost what it tells. All are halves of distances, since that between two finite values may be
+// infinite; the origin is always finite, so that an infinite value makes the offset infinite and not NaN.
 struct Moments {
     double count, origin, offset, squares;
-    __device__ __forceinline__ double mean() const { return origin + offset; }
+    __device__ __forceinline__ double mean() const { return 2 * (origin + offset); }
 };
+__device__ __forceinline__ bool is_finite(double x) { return fabs(x) <= 1.7976931348623157e308; }
 // x / count, for counts from 1 up, rounded as it should be but for rare cases: a division with its branches takes a microsecond where threads meet one
 // after another. Nothing that means anything for a count of 0.
 __device__ __forceinline__ double over_count(double x, double count) {
@@ -308,18 +310,19 @@ template <class V, bool IGNORE> struct WithMoments {
     static __device__ __forceinline__ void take(Local &local, V value, int64_t) {
         if (skipped<IGNORE>(value)) return;
         const double x = double(value);
-        if (local.count == 0) local.origin = x;
-        const double distance = x - local.origin;
+        if (local.count == 0) local.origin = is_finite(x) ? 0.5 * x : 0;
+        const double distance = fma(0.5, x, -local.origin);
         local.sum += distance;
         local.squares = fma(distance, distance, local.squares);
         local.count++;
     }
     static __device__ __forceinline__ State settle(const Local &local) {
         if (local.count == 0) return {0, 0, 0, 0};
-        const double count = double(local.count), mean = over_count(local.sum, count);
-        // Values so far apart that squares overflow have an infinite variance; infinite ones have none.
-        const bool overflows = local.squares > 1.7976931348623157e308 && fabs(local.sum) <= 1.7976931348623157e308;
-        const double squares = overflows ? local.squares : local.squares - local.sum * mean;
+        const double count = double(local.count);
+        // A mean that is infinite or NaN is the sum's, and leaves no variance; values so far apart that squares overflow have an infinite one.
+        if (!is_finite(local.sum)) return {count, local.origin, local.sum, Bounds<double>::nan()};
+        const double mean = over_count(local.sum, count);
+        const double squares = is_finite(local.squares) ? local.squares - local.sum * mean : local.squares;
         return {count, local.origin, mean, squares < 0 ? 0 : squares};
     }
     // Without a branch, so that nobody waits for one side and then for the other.
@@ -327,16 +330,18 @@ template <class V, bool IGNORE> struct WithMoments {
         const double count = a.count + b.count, share = over_count(b.count, count);
         const double distance = (b.origin - a.origin) + (b.offset - a.offset);
         const double squares = a.squares + b.squares + distance * distance * a.count * share;
-        // The mean stays a distance from the nearer value.
-        const double from_a = a.offset + distance * share, from_b = b.offset - distance * over_count(a.count, count);
-        const bool only_a = b.count == 0, only_b = a.count == 0, is_near_a = fabs(from_a) <= fabs(from_b);
+        // The mean stays a distance from the nearer value. One that is infinite stays so, unless the other infinity comes, or NaN.
+        const bool finite = is_finite(a.offset) && is_finite(b.offset);
+        const double from_a = finite ? a.offset + distance * share : a.offset + b.offset;
+        const double from_b = b.offset - distance * over_count(a.count, count);
+        const bool only_a = b.count == 0, only_b = a.count == 0, is_near_a = !finite || fabs(from_a) <= fabs(from_b);
         return {count, only_b || !(only_a || is_near_a) ? b.origin : a.origin, only_b ? b.offset : only_a ? a.offset : is_near_a ? from_a : from_b,
                 only_b ? b.squares : only_a ? a.squares : squares};
     }
 };
 template <int DDOF> __device__ __forceinline__ double variance(const Moments &moments) {
     const double freedom = moments.count - DDOF;
-    return freedom > 0 ? moments.squares / freedom : Bounds<double>::nan();
+    return freedom > 0 ? 4 * (moments.squares / freedom) : Bounds<double>::nan();
 }
 template <class V, class R, int DDOF, bool IGNORE> struct Variance : WithMoments<V, IGNORE> {
     static __device__ __forceinline__ Tuple<R> finish(const Moments &moments, int64_t) { return {R(variance<DDOF>(moments))}; }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use gpu_array::{
     DType, Element, GpuArray,
-    gpu_driver::{Device, DeviceVec, GeneratedKernel, Header, Program, Stream},
+    gpu_driver::{Device, DeviceVec, GeneratedKernel, Header, KernelSpace, Program, Stream},
 };
 use ndarray::Dimension;
 use smallvec::SmallVec;
@@ -29,8 +29,8 @@ use crate::{
 pub(crate) const REDUCE: Header = Header { name: "reduce.cuh", text: include_str!("device/reduce.cuh") };
 const ALL: Header = Header { name: "all.cuh", text: include_str!("device/all.cuh") };
 
-/// What keys of reductions begin with: no other crate's do.
-const KEY: u64 = u64::from_be_bytes(*b"gpu.redu");
+/// The keys of kernels of reductions.
+static SPACE: KernelSpace = KernelSpace::new();
 
 /// An array whose every element the kernel writes that is launched next.
 pub(crate) fn allocate<T: Element, K: Dimension>(stream: &Stream, dim: K) -> Result<GpuArray<T, K>> {
@@ -52,10 +52,12 @@ pub(crate) fn run(
     stream: &Stream,
 ) -> Result<()> {
     let leaves = source.leaves();
-    let count = source.shape().iter().zip(is_kept).filter(|(_, kept)| !**kept).map(|(&length, _)| length).product();
-    let operator = &operator.narrowed(count);
+    let lengths =
+        |kept: bool| source.shape().iter().zip(is_kept).filter(move |(_, is)| **is == kept).map(|(&length, _)| length);
+    let (count, results) = (lengths(false).product(), lengths(true).product());
     let device = stream.device();
     let axes = Axes::of(source.shape(), &leaves, is_kept, kept_strides, operator);
+    let operator = &operator.carried(count, results, axes.along_kept);
     let mut policy = Policy::of(&leaves, operator, axes.along_kept);
     if is_all(&leaves, &axes, operator, &policy) {
         policy.form = Form::All;
@@ -100,9 +102,9 @@ fn custom(operator: &Arc<Custom>) -> Operator {
 
 fn kernel(source: &impl Source, operator: &Operator, policy: &Policy, device: &Device) -> Result<GeneratedKernel> {
     let mut key: SmallVec<[u64; 64]> = SmallVec::new();
-    key.extend_from_slice(&[KEY, policy.form as u64, operator.key()]);
+    key.extend_from_slice(&[SPACE.word(), policy.form as u64, operator.key()]);
     source.add_key(&mut key);
-    Ok(device.generated_kernel(&key, || Ok(program(source, operator, policy)))?)
+    Ok(device.generated_kernel(&SPACE, &key, || Ok(program(source, operator, policy)))?)
 }
 
 pub(crate) fn program(source: &impl Source, operator: &Operator, policy: &Policy) -> Program {

@@ -83,7 +83,7 @@ macro_rules! reductions {
                 Reduction::new(self.into_expr().abs().lower(), Operator::new(Kind::NormMax, Self::Elem::DTYPE, false))
             }
 
-            /// `sum x[i] * y[i]` of two vectors of one length, in their common type, in which products wrap or round.
+            /// `sum x[i] * y[i]` of two vectors of one length, in their common type, in which products wrap or round; the sum of floats has the error of `sum`.
             ///
             /// `eval` reports `Operands` for vectors of different lengths.
             fn dot<R>(self, other: R) -> Reduction<'a, Common<Self::Elem, R::Elem>, Ix1>
@@ -95,7 +95,7 @@ macro_rules! reductions {
                 self.vdot(other)
             }
 
-            /// `sum x[i] * y[i]` over all places of two arrays of one shape, which is not broadcast, in their common type.
+            /// `sum x[i] * y[i]` over all places of two arrays of one shape, which is not broadcast, in their common type, as `dot`.
             ///
             /// `eval` reports `Operands` for arrays of different shapes.
             fn vdot<R>(self, other: R) -> Reduction<'a, Common<Self::Elem, R::Elem>, Self::Dim>
@@ -139,15 +139,23 @@ pub(crate) fn product<T: Summable>() -> Kind {
     Kind::Product { carried: T::Sum::DTYPE, result: T::Sum::DTYPE }
 }
 
+/// Carried in f64 and rounded once.
+fn carried(mut kind: Kind) -> Kind {
+    kind.carry_in_f64();
+    kind
+}
+
 reductions! {
-    /// The sum.
+    /// The sum. Of f32 the error is at most `2^-18 sum |x|`, however many values there are, and typically one unit in the last place: many values are
+    /// carried in f64, few in f32, so that the result may be infinite where `sum |x|` is. [`Reduction::accumulate_f64`] rounds once.
     fn sum() -> <Self::Elem as Summable>::Sum where Summable, sum::<Self::Elem>(), false;
-    /// The sum of what is not NaN.
+    /// The sum of what is not NaN, with the error of `sum`.
     fn nansum() -> <Self::Elem as Summable>::Sum where Summable, sum::<Self::Elem>(), true;
-    /// The product.
-    fn product() -> <Self::Elem as Summable>::Sum where Summable, product::<Self::Elem>(), false;
+    /// The product. Of f32 carried in f64 and rounded once. The order of the factors is not NumPy's: where one part of them overflows and another is 0 or
+    /// underflows, the result may be NaN, 0 or infinite where another order has another of these.
+    fn product() -> <Self::Elem as Summable>::Sum where Summable, carried(product::<Self::Elem>()), false;
     /// The product of what is not NaN.
-    fn nanproduct() -> <Self::Elem as Summable>::Sum where Summable, product::<Self::Elem>(), true;
+    fn nanproduct() -> <Self::Elem as Summable>::Sum where Summable, carried(product::<Self::Elem>()), true;
     /// The mean, carried in f64.
     fn mean() -> <Self::Elem as Summable>::Mean where Summable, Kind::Mean { result: mean::<Self::Elem>() }, false;
     /// The mean of what is not NaN; NaN where nothing else is there.
@@ -160,10 +168,10 @@ reductions! {
     fn std(ddof: u32) -> <Self::Elem as Summable>::Mean where Summable, Kind::Deviation { result: mean::<Self::Elem>(), ddof }, false;
     /// The standard deviation of what is not NaN.
     fn nanstd(ddof: u32) -> <Self::Elem as Summable>::Mean where Summable, Kind::Deviation { result: mean::<Self::Elem>(), ddof }, true;
-    /// The mean and the variance, in one pass. Where a value is infinite the variance is NaN, and the mean NaN or infinite; values so far apart that
-    /// the square of their distance is beyond f64 have an infinite variance.
+    /// The mean and the variance, in one pass; the error of the mean is at most 1e-15 times the greatest value. Where a value is infinite the variance is NaN and the mean NumPy's, that infinity or NaN; values so far
+    /// apart that the square of their distance is beyond f64 have an infinite variance.
     fn mean_var(ddof: u32) -> Pair<<Self::Elem as Summable>::Mean, <Self::Elem as Summable>::Mean> where Summable, Kind::MeanVariance { result: mean::<Self::Elem>(), ddof }, false;
-    /// The mean and the variance of what is not NaN; where a value is infinite the variance is NaN, and the mean NaN or infinite.
+    /// The mean and the variance of what is not NaN; as `mean_var` where a value is infinite.
     fn nanmean_var(ddof: u32) -> Pair<<Self::Elem as Summable>::Mean, <Self::Elem as Summable>::Mean> where Summable, Kind::MeanVariance { result: mean::<Self::Elem>(), ddof }, true;
     /// The least value; NaN where there is one.
     fn min() -> Self::Elem where Element, Kind::Extreme { greatest: false }, false;

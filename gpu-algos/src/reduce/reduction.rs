@@ -83,7 +83,7 @@ impl<'a, O, D: Dimension, K: Dimension> Reduction<'a, O, D, K> {
 
     /// Carries a sum or product of f32 in f64, and rounds it once at the end. Means, variances and norms are always carried so.
     pub fn accumulate_f64(mut self) -> Self {
-        self.operator.carry_in_f64();
+        self.operator.kind.carry_in_f64();
         self
     }
 

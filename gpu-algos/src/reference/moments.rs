@@ -7,33 +7,50 @@ use super::{
     operator::{Operator, Places, RUN, sum_of},
 };
 
-/// `n`, the mean, and the sum of the squared distances from it.
+/// The mean and the variance of some values, as distances from one of them: far from 0 the means of two parts would lose in their difference what
+/// it tells. Halves of distances, since that between two finite values may be infinite.
 ///
 /// Sources: B. P. Welford, Technometrics 4 (1962) 419, for one value; T. F. Chan, G. H. Golub, R. J. LeVeque, The American Statistician 37 (1983)
-/// 242, for two sets.
+/// 242, for two sets. The kernels have the same structure.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Moments {
     /// Of values.
     pub count: f64,
-    /// Of the values.
-    pub mean: f64,
-    /// `sum (x - mean)^2`.
+    /// Half of one of them, or 0 where that is not finite.
+    pub origin: f64,
+    /// Half of the mean, less the origin. Infinite, or NaN, where the mean is.
+    pub offset: f64,
+    /// `sum (x - mean)^2 / 4`.
     pub squares: f64,
 }
 
-/// The mean of two where the later one has that share: of infinities, and of what lies so far apart that the distance is infinite, too.
+/// Half of a value, or 0 for one that is not finite.
 #[inline(always)]
-fn mean_of(earlier: f64, later: f64, distance: f64, share: f64) -> f64 {
-    if distance.is_finite() { earlier + distance * share } else { earlier * (1.0 - share) + later * share }
+fn origin_at(value: f64) -> f64 {
+    if value.is_finite() { 0.5 * value } else { 0.0 }
 }
 
 impl Moments {
+    /// The mean; NaN of no values.
+    #[inline(always)]
+    pub fn mean(self) -> f64 {
+        if self.count > 0.0 { 2.0 * (self.origin + self.offset) } else { f64::NAN }
+    }
+
+    /// `sum (x - mean)^2 / (n - ddof)`; NaN unless n > ddof.
+    pub fn variance(self, ddof: u64) -> f64 {
+        let freedom = self.count - ddof as f64;
+        if freedom > 0.0 { 4.0 * (self.squares / freedom) } else { f64::NAN }
+    }
+
     #[inline(always)]
     fn with(self, value: f64) -> Self {
-        let count = self.count + 1.0;
-        let distance = value - self.mean;
-        let mean = mean_of(self.mean, value, distance, 1.0 / count);
-        Self { count, mean, squares: self.squares + distance * (value - mean) }
+        let origin = if self.count == 0.0 { origin_at(value) } else { self.origin };
+        let (count, place) = (self.count + 1.0, 0.5 * value - origin);
+        let distance = place - self.offset;
+        // A mean that is infinite stays so, unless the other infinity comes, or NaN.
+        let offset = if distance.is_finite() { self.offset + distance / count } else { self.offset + place };
+        Self { count, origin, offset, squares: self.squares + distance * (place - offset) }
     }
 
     #[inline(always)]
@@ -43,20 +60,32 @@ impl Moments {
         }
         let count = self.count + other.count;
         let share = other.count / count;
-        let distance = other.mean - self.mean;
-        Self {
-            count,
-            mean: mean_of(self.mean, other.mean, distance, share),
-            squares: self.squares + other.squares + distance * distance * self.count * share,
+        let distance = (other.origin - self.origin) + (other.offset - self.offset);
+        let squares = self.squares + other.squares + distance * distance * self.count * share;
+        if !(self.offset.is_finite() && other.offset.is_finite()) {
+            return Self { count, origin: self.origin, offset: self.offset + other.offset, squares };
         }
+        // The mean stays a distance from the nearer origin.
+        let from_self = self.offset + distance * share;
+        let from_other = other.offset - distance * (self.count / count);
+        let (origin, offset) = match from_self.abs() <= from_other.abs() {
+            true => (self.origin, from_self),
+            false => (other.origin, from_other),
+        };
+        Self { count, origin, offset, squares }
     }
 
     /// Of a run that is short enough to be read twice.
     #[inline(always)]
     fn of<T: Operand>(run: &[T]) -> Self {
         let count = run.len() as f64;
-        let mean = sum_of(run, |x: T| x.to_f64()) / count;
-        Self { count, mean, squares: sum_of(run, |x| (x.to_f64() - mean) * (x.to_f64() - mean)) }
+        let origin = run.first().map_or(0.0, |&first| origin_at(first.to_f64()));
+        let offset = sum_of(run, |x: T| 0.5 * x.to_f64() - origin) / count;
+        let squares = sum_of(run, |x: T| {
+            let distance = (0.5 * x.to_f64() - origin) - offset;
+            distance * distance
+        });
+        Self { count, origin, offset, squares }
     }
 
     #[inline(always)]
@@ -66,11 +95,6 @@ impl Moments {
             moments = moments.and(Self::of(run));
         }
         moments
-    }
-
-    fn variance(self, ddof: u64) -> f64 {
-        let freedom = self.count - ddof as f64;
-        if freedom > 0.0 { self.squares / freedom } else { f64::NAN }
     }
 }
 
@@ -127,14 +151,15 @@ macro_rules! spreads {
     )*};
 }
 spreads! {
-    /// `sum (x - mean)^2 / (n - ddof)`; NaN where `n <= ddof`. In f64 and in one pass over memory, without the cancellation of
-    /// `sum x^2 - n mean^2`. f32 gives f32, all other types f64.
+    /// `sum (x - mean)^2 / (n - ddof)`; NaN where `n <= ddof`, or where a value is not finite; infinite where a square of a distance is. In f64 and in
+    /// one pass over memory, around values of the array, so that nothing cancels: the relative error is that of rounding, some `sqrt(n)` times 1e-16,
+    /// wherever the values lie. f32 gives f32, all other types f64.
     Variance -> T::Real, "variance", |moments, ddof| T::real(moments.variance(ddof));
     /// The root of the [`Variance`].
     StandardDeviation -> T::Real, "standard deviation", |moments, ddof| T::real(moments.variance(ddof).sqrt());
-    /// The mean (NaN of no values) and the [`Variance`], in one pass over memory.
+    /// The mean (NaN of no values; NumPy's infinity or NaN where values are not finite) and the [`Variance`], in one pass over memory. The error of
+    /// the mean is at most 1e-15 times the greatest value.
     MeanVariance -> (T::Real, T::Real), "mean and variance", |moments, ddof| {
-        let mean = if moments.count > 0.0 { moments.mean } else { f64::NAN };
-        (T::real(mean), T::real(moments.variance(ddof)))
+        (T::real(moments.mean()), T::real(moments.variance(ddof)))
     };
 }

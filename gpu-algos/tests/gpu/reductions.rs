@@ -5,7 +5,11 @@ use gpu_algos::gpu_array::{
     expression::{Outside, take},
     gpu_driver::{Device, Stream},
 };
-use gpu_algos::{AlgoError, Reduction, Results, prelude::*};
+use gpu_algos::{
+    AlgoError, Reduction, Results,
+    prelude::*,
+    reference::{self, MeanVariance, Variance, reduce_serial},
+};
 use ndarray::{Array, Array1, Array2, ArrayD, ArrayViewD, Axis, Dimension, IxDyn, s};
 use testkit::{Outcome, Rng, Test, ensure, ensure_eq, tests};
 
@@ -14,6 +18,8 @@ pub const TESTS: &[Test<Device>] = tests![
     any_axes_of_any_layout,
     places_and_nan,
     means_and_deviations,
+    means_and_deviations_of_any_values,
+    sums_of_f32_keep_their_bound,
     norms_and_products
 ];
 
@@ -255,6 +261,118 @@ pub fn means_and_deviations(device: &Device) -> Outcome {
     ensure!(matches!(refused, Err(AlgoError::OutShape { .. })), "{refused:?}");
     let infinite = GpuArray::from_ndarray(device, &Array1::from(vec![1.0, f64::INFINITY]))?;
     ensure!(infinite.var(0).get()?.is_nan());
+    Ok(())
+}
+
+/// Of values that are all alike, far from 0, far apart, or not finite: on the device as by the references, and as NumPy has it.
+pub fn means_and_deviations_of_any_values(device: &Device) -> Outcome {
+    let (inf, nan, most) = (f64::INFINITY, f64::NAN, 1e300);
+    let same = |got: f64, want: f64| got == want || (got.is_nan() && want.is_nan());
+    for n in [2, 3, 1000, 40_003] {
+        // Values but for one at the beginning, in the middle or at the end, with mean and variance.
+        let one = 1.0 / n as f64;
+        let cases = [
+            (1e170, 1e170, 1e170, 0.0),
+            (-3e300, -3e300, -3e300, 0.0),
+            (0.1, 0.1, 0.1, 0.0),
+            (1.0, inf, inf, nan),
+            (1.0, -inf, -inf, nan),
+            (inf, inf, inf, nan),
+            (inf, -inf, nan, nan),
+            (1.0, nan, nan, nan),
+            (inf, nan, nan, nan),
+            (1e200, -1e200, 1e200 * (1.0 - 2.0 * one), inf),
+            (0.0, most, most * one, inf),
+        ];
+        for (value, other, want_mean, want_variance) in cases {
+            for at in [0, n / 2, n - 1] {
+                let mut values = vec![value; n];
+                values[at] = other;
+                let on_device = GpuArray::from_ndarray(device, &Array1::from(values.clone()))?;
+                let column = on_device.insert_axis(Axis(1))?;
+                let of_column = column.mean_var(0).axis(Axis(0)).eval()?;
+                let all = [
+                    on_device.mean_var(0).get()?,
+                    (of_column.0.to_ndarray()?[0], of_column.1.to_ndarray()?[0]),
+                    reference::mean_var(&values, 0),
+                    reduce_serial(&MeanVariance::new(0), &values)?,
+                ];
+                for (mean, variance) in all {
+                    let near = (mean - want_mean).abs() <= 1e-15 * value.abs().max(other.abs());
+                    ensure!(
+                        (near || same(mean, want_mean)) && same(variance, want_variance),
+                        "{n} of {value:e}, {other:e} at {at}: {all:?}"
+                    );
+                }
+            }
+        }
+        // Half of the values one more than the others: everywhere as exact as f64 tells them apart.
+        for offset in [0.0, 1e9, -1e12, 1e15] {
+            let values: Vec<f64> = (0..2 * n).map(|i| offset + (i * 7 % (2 * n) % 2) as f64).collect();
+            let on_device = GpuArray::from_ndarray(device, &Array1::from(values.clone()))?;
+            for variance in
+                [on_device.var(0).get()?, reference::var(&values, 0), reduce_serial(&Variance::new(0), &values)?]
+            {
+                ensure!((variance - 0.25).abs() < 1e-13, "{n} around {offset:e}: {variance}");
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Sums and products of f32 are those of f64, rounded once.
+/// Sums of f32 keep to one bound on a device and on the host, whatever their length and layout; products and `accumulate_f64` are rounded once.
+pub fn sums_of_f32_keep_their_bound(device: &Device) -> Outcome {
+    let mut rng = Rng(41);
+    // Around the lengths from which on they are carried in f64.
+    let more = if device.is_emulated() { (1 << 21) + 1 } else { (1 << 25) + 1 };
+    for n in [3, 100, 256, 257, 5000, 16_384, 16_385, 70_001, 1 << 20, more] {
+        let ends = [(0.0, 1.0), (-1.0, 1.0), (1e6, 1.1e6)][n % 3];
+        let values: Vec<f32> = (0..n).map(|_| (ends.0 + rng.uniform() * (ends.1 - ends.0)) as f32).collect();
+        let exact = values.iter().map(|&x| f64::from(x)).sum::<f64>();
+        let bound = values.iter().map(|&x| f64::from(x).abs()).sum::<f64>() / f64::from(1 << 18);
+        let x = GpuArray::from_ndarray(device, &Array1::from(values.clone()))?;
+        let ones = GpuArray::full(device, n, 1f32)?;
+        let rounded = |got: f32, exact: f64| {
+            let ulp = f64::from(f32::from_bits((exact as f32).to_bits() + 1)) - f64::from(exact as f32);
+            (f64::from(got) - exact).abs() <= 0.500_001 * ulp.abs()
+        };
+        // Columns and rows of these values, beside each other.
+        let (column, row) = (x.view().insert_axis(Axis(1))?, x.view().insert_axis(Axis(0))?);
+        let (columns, rows) = (column.broadcast((n, 3))?, row.broadcast((3, n))?);
+        let mut all = vec![
+            x.sum().get()?,
+            x.nansum().get()?,
+            x.dot(&ones).get()?,
+            x.vdot(&ones).get()?,
+            column.sum().axis(Axis(0)).eval()?.to_ndarray()?[0],
+            reference::sum(&values),
+        ];
+        all.extend(columns.sum().axis(Axis(0)).eval()?.to_ndarray()?);
+        all.extend(rows.sum().axis(Axis(1)).eval()?.to_ndarray()?);
+        // Many short columns whose sums are not shared by threads.
+        let table = x.slice(s![..n / 16 * 16])?.reshape((16, n / 16))?;
+        let of_table = table.sum().axis(Axis(0)).eval()?.to_ndarray()?;
+        for (at, &got) in of_table.iter().enumerate() {
+            let column = (0..16).map(|row| f64::from(values[row * (n / 16) + at]));
+            let (exact, size) = (column.clone().sum::<f64>(), column.map(f64::abs).sum::<f64>());
+            ensure!(
+                (f64::from(got) - exact).abs() <= size / f64::from(1 << 18),
+                "{n}, column {at}: {got}, not {exact}"
+            );
+        }
+        ensure!(
+            all.iter().all(|&got| (f64::from(got) - exact).abs() <= bound),
+            "{n}: {all:?}, not {exact} within {bound:e}"
+        );
+        for got in [x.sum().accumulate_f64().get()?, reference::sum(&values)] {
+            ensure!(rounded(got, exact), "{n}: {got}, not {exact}");
+        }
+        let near_one: Vec<f32> = values.iter().map(|x| 1.0 + (x / 1.1e6 - 0.5) / n as f32).collect();
+        let exact = near_one.iter().map(|&x| f64::from(x)).product::<f64>();
+        let got = GpuArray::from_ndarray(device, &Array1::from(near_one))?.product().get()?;
+        ensure!(rounded(got, exact), "{n}: {got}, not {exact}");
+    }
     Ok(())
 }
 

@@ -1,11 +1,14 @@
 //! Reductions of more than 2^31 and 2^32 elements: on a GPU alone, since they need its memory.
 
 use gpu_algos::{
-    gpu_array::{Element, GpuArray, gpu_driver::Device},
+    gpu_array::{
+        Element, GpuArray,
+        gpu_driver::{Device, emulated::Emulated},
+    },
     kernels::ReductionKernel,
     prelude::*,
 };
-use ndarray::{Array1, Axis, Ix1, array, s};
+use ndarray::{Array1, Array3, Axis, Ix1, array, s};
 use testkit::{Outcome, Test, ensure, ensure_eq, tests};
 
 pub const TESTS: &[Test<Device>] = tests![
@@ -16,6 +19,9 @@ pub const TESTS: &[Test<Device>] = tests![
     long_rows_that_lie_apart,
     pycuda_big_array_reduction,
 ];
+
+/// Of as many results, of which the emulated device makes a few.
+pub const FEW_BLOCKS: &[Test<Device>] = tests![more_than_2_to_the_32_results];
 
 /// 2^31 and a few.
 const ROWS: usize = (1 << 31) + 5;
@@ -142,5 +148,33 @@ fn pycuda_big_array_reduction(device: &Device) -> Outcome {
     };
     ensure_eq!((in_order.to_vec()?, any_order.to_vec()?), (vec![n as i64 - 1], vec![n as i64 - 1]));
     ensure_eq!((place.to_vec()?, all.to_vec()?), (vec![n as i64 - 4], vec![n as i64 - 1]));
+    Ok(())
+}
+
+/// Results along two axes that cannot be joined, so that the place of each is found by a division of numbers of more than 32 bits.
+fn more_than_2_to_the_32_results(device: &Device) -> Outcome {
+    let n = 70_000usize;
+    let value = |at: usize| (at * 7 % 251) as u8;
+    let host = Array3::from_shape_fn((n, 1, 2), |(at, _, last)| value(at) / (1 + last as u8));
+    let own = Emulated::new().open();
+    let device = if device.is_emulated() { &own? } else { device };
+    let x = GpuArray::from_ndarray(device, &host)?;
+    let view = x.view();
+    let wide = view.broadcast((n, n, 2))?;
+    let places = [(0, 0), (11_000, 22_845), (1, 33_333), (20, n - 1), (n - 1, n - 1)];
+    if let Some(emulation) = device.emulation() {
+        // Results are counted along the array's own axis first; a block has some power of two of them.
+        let around = |(row, column): (usize, usize)| (0..=10).map(move |log| ((column * n + row) >> log) as u64);
+        let mut blocks: Vec<u64> = places.into_iter().flat_map(around).collect();
+        blocks.sort_unstable();
+        blocks.dedup();
+        let blocks: Vec<_> = blocks.into_iter().map(|block| block..block + 1).collect();
+        emulation.run_only_blocks(&blocks)?;
+    }
+    let greatest = wide.max().axis(Axis(2)).eval()?;
+    for (row, column) in places {
+        let got = greatest.slice(s![row, column..=column])?.to_ndarray()?;
+        ensure_eq!((row, column, got), (row, column, array![value(row)]));
+    }
     Ok(())
 }

@@ -193,7 +193,7 @@ cumulative! {
     /// # Ok::<(), gpu_algos::AlgoError>(())
     /// ```
     cumsum -> T::Sum = Sum;
-    /// [`Product`] of all elements up to each; types as in [`cumsum`].
+    /// [`Product`] of all elements up to each, whose order is not NumPy's; types as in [`cumsum`].
     cumprod -> T::Sum = Product;
     /// [`Max`] of all elements up to each: NaN from the first NaN on.
     cummax -> T = Max;
