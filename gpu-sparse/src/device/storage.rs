@@ -35,7 +35,7 @@ pub(super) struct View<'a, R> {
 }
 
 impl<'a, R: Raw> View<'a, R> {
-    /// `home` orders the memory of `matrix`: its own stream, or one that follows it and that it will follow.
+    /// `home` orders the memory of `matrix`: its own stream, or one that it will follow.
     pub(super) fn new(matrix: &'a impl Stored<Raw = R>, home: &'a Stream) -> Self {
         Self { raw: matrix.raw(), home }
     }

@@ -40,8 +40,8 @@ impl Left {
 
 /// What the passes of one solve share: its stream, its scalars on the device, and what blocks leave for each other.
 ///
-/// Vectors have the stream as their home, and the matrices' own streams are joined with it at both ends ([`Workspace::new`], Drop), so
-/// that the passes can be captured.
+/// Vectors have the stream as their home, so that the passes can be captured. The matrices are whole before it begins, since their
+/// upload waits; their own streams, which order their release, follow it where it ends with passes that may still run (Drop).
 pub(crate) struct Workspace<'a, T: Scalar> {
     /// Elements of each vector.
     n: usize,
@@ -56,8 +56,6 @@ pub(crate) struct Workspace<'a, T: Scalar> {
     rho: Left,
     arrived: DeviceVec<u32>,
     rows: RowScratch,
-    /// Whether the matrices' streams follow what has been enqueued.
-    joined: bool,
 }
 
 impl<'a, T: Scalar> Workspace<'a, T> {
@@ -65,7 +63,7 @@ impl<'a, T: Scalar> Workspace<'a, T> {
     pub(crate) fn new(n: usize, matrices: Vec<&'a DeviceMatrix<T>>, stream: Stream) -> Result<Self> {
         let vector_sums = VECTORS.blocks(n) as usize;
         let sums = matrices.iter().map(|a| places(a.storage())).fold(vector_sums, usize::max);
-        let workspace = Self {
+        Ok(Self {
             state: DeviceVec::from_slice(&stream, &[State::new(Scalars::START)])?,
             curvature: Left::new(&stream, sums)?,
             residual: Left::new(&stream, 2 * vector_sums)?,
@@ -75,21 +73,12 @@ impl<'a, T: Scalar> Workspace<'a, T> {
             n,
             stream,
             matrices,
-            joined: false,
-        };
-        for a in &workspace.matrices {
-            workspace.stream.follow(a.stream())?;
-        }
-        Ok(workspace)
+        })
     }
 
-    /// Makes the matrices' own streams, which order their release, come after the passes; nothing is enqueued any more.
-    pub(crate) fn join(&mut self) -> Result<()> {
-        for a in &self.matrices {
-            a.stream().follow(&self.stream)?;
-        }
-        self.joined = true;
-        Ok(())
+    /// Tells that the last pass has ended, since its sum was waited for: the matrices may go at once.
+    pub(crate) fn finish(&mut self) {
+        self.matrices.clear();
     }
 
     /// The stream of the solve.
@@ -400,8 +389,6 @@ impl<'a, T: Scalar> Workspace<'a, T> {
 
 impl<T: Scalar> Drop for Workspace<'_, T> {
     fn drop(&mut self) {
-        if !self.joined {
-            self.matrices.iter().for_each(|a| a.stream().follow_in_drop(&self.stream));
-        }
+        self.matrices.iter().for_each(|a| a.stream().follow_in_drop(&self.stream));
     }
 }

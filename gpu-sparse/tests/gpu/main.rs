@@ -47,6 +47,7 @@ fn main() -> ExitCode {
         sizes_zero_and_one_and_diagonals,
         iteration_limits,
         not_positive_definite,
+        residuals_grow_as_far_as_they_may,
         preconditioners_that_cannot_be,
         nan_and_infinity_in_the_input,
         what_is_not_finite_on_the_way_is_named,
@@ -61,7 +62,11 @@ fn main() -> ExitCode {
         device().map_err(|error| error.to_string())?;
         Emulated::new().open().map(|_| ()).map_err(|error| error.to_string())
     };
-    let by_failure = tests![no_fallible_function_is_forgotten, objects_of_two_devices_do_not_mix];
+    let by_failure = tests![
+        no_fallible_function_is_forgotten,
+        objects_of_two_devices_do_not_mix,
+        matrices_go_behind_a_solve_that_failed,
+    ];
     // Without the files the real matrices stay ignored, even where device tests must run.
     let (files, require) = match real::folder() {
         Some(_) => (device().map_err(|error| error.to_string()), "GPU_TESTS"),

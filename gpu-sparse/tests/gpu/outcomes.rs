@@ -95,6 +95,33 @@ pub fn not_positive_definite(device: &Device) -> Outcome {
     Ok(())
 }
 
+/// A residual may grow far in an iteration of a badly conditioned system, but not beyond what rounding allows: on the device as on the CPU.
+pub fn residuals_grow_as_far_as_they_may(device: &Device) -> Outcome {
+    fn grows<T: gpu_sparse::Scalar>(
+        device: &Device,
+        growth: f64,
+    ) -> std::result::Result<Status, Box<dyn std::error::Error>> {
+        // The step is chosen for the first unknown, and takes the second far away.
+        let (large, small) = (2.0 * growth * growth, 0.5 / growth);
+        let a = CsrMatrix::from_parts(2, 2, vec![0, 1, 2], vec![0, 1], vec![T::one(), T::from_f64(large)])?;
+        let b = [T::one(), T::from_f64(small)];
+        let [on_cpu, on_device] = [cg(&a, &b).rtol(1e-3).solve()?, cg(&a.to_device(device)?, &b).rtol(1e-3).solve()?];
+        ensure_eq!((on_device.status, on_device.iterations), (on_cpu.status, on_cpu.iterations));
+        let grown = on_device.history.get(1).map_or(f64::NAN, |square| square / on_device.history[0]);
+        ensure!(on_device.iterations == 0 || (grown / growth - 1.0).abs() < 0.5, "{grown:e}, not {growth:e}");
+        Ok(on_device.status)
+    }
+    for growth in [1e3, 1e5, 1e9, 1e13] {
+        ensure_eq!((growth, grows::<f64>(device, growth)?), (growth, Status::Converged));
+    }
+    for growth in [1e2, 1e4, 1e5] {
+        ensure_eq!((growth, grows::<f32>(device, growth)?), (growth, Status::Converged));
+    }
+    ensure!(matches!(grows::<f64>(device, 1e16)?, Status::NotPositiveDefinite { .. }));
+    ensure!(matches!(grows::<f32>(device, 1e7)?, Status::NotPositiveDefinite { .. }));
+    Ok(())
+}
+
 pub fn preconditioners_that_cannot_be(device: &Device) -> Outcome {
     let a = Poisson::one_d(10).build::<f64>()?.to_device(device)?;
     let (on_host, on_device) = (tridiagonal(10, 0.0, -1.0, 0.0)?, diagonal(&[-1.0; 10])?.to_device(device)?);
