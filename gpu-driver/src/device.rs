@@ -272,10 +272,13 @@ impl Device {
     /// # Ok::<(), gpu_driver::DriverError>(())
     /// ```
     pub fn make_current(&self) -> Result<CurrentGuard> {
+        let mut before = null_mut();
+        // SAFETY: the pointer is valid for the call.
+        plain("cuCtxGetCurrent", unsafe { sys::cuCtxGetCurrent(&mut before) })?;
         drop(self.enter()?);
         // SAFETY: the context is retained by the device that the guard holds.
         plain("cuCtxPushCurrent", unsafe { sys::cuCtxPushCurrent_v2(self.0.raw) })?;
-        Ok(CurrentGuard { _pushed: Current { pushed: true, _not_send: PhantomData }, _device: self.clone() })
+        Ok(CurrentGuard { had_none: before.is_null(), _device: self.clone(), _not_send: PhantomData })
     }
 
     /// The primary context's handle, for use with `cust` or other libraries. It lives as long as this device.
@@ -505,14 +508,27 @@ impl Drop for Context {
     }
 }
 
-/// Keeps a device's context current on this thread, and alive; puts back what was there before. See
+/// Keeps a device's context current on this thread, and alive; puts back the one that was current before, or none. See
 /// [`Device::make_current`].
 #[derive(Debug)]
 #[must_use = "the context is current until the guard goes"]
 pub struct CurrentGuard {
-    // Dropped in this order: first the old context comes back, then the device may go.
-    _pushed: Current,
+    had_none: bool,
     _device: Device,
+    /// The current context belongs to a thread, so the guard must stay on it.
+    _not_send: PhantomData<*const ()>,
+}
+
+impl Drop for CurrentGuard {
+    fn drop(&mut self) {
+        let mut popped = null_mut();
+        // SAFETY: the pointer is valid for the call. Fails only when the user broke the stack, who then sees it.
+        let _ = unsafe { sys::cuCtxPopCurrent_v2(&mut popped) };
+        if self.had_none {
+            // SAFETY: no context is needed for none.
+            let _ = unsafe { sys::cuCtxSetCurrent(null_mut()) };
+        }
+    }
 }
 
 /// Keeps a context current on this thread for one call of this library.

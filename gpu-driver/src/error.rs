@@ -16,6 +16,7 @@ pub struct CudaCode(pub i32);
 impl CudaCode {
     pub(crate) const OUT_OF_MEMORY: CudaCode = CudaCode(2);
     pub(crate) const NO_DEVICE: CudaCode = CudaCode(100);
+    pub(crate) const NOT_FOUND: CudaCode = CudaCode(500);
     pub(crate) const NOT_READY: CudaCode = CudaCode(600);
 
     /// The name that the driver's documentation uses, such as `CUDA_ERROR_ILLEGAL_ADDRESS`.
@@ -262,6 +263,17 @@ pub enum DriverError {
         /// The registry.
         registry: &'static str,
     },
+    /// A program has no kernel of the name that was asked for.
+    #[error("the program has no kernel `{name}`; {}", match known.as_slice() {
+        [] => "it names none: ask for an `extern \"C\"` name, or give Program::name_expression".to_owned(),
+        known => format!("it names `{}`", known.join("`, `")),
+    })]
+    NoKernel {
+        /// The name that was asked for.
+        name: String,
+        /// The program's name expressions.
+        known: Vec<String>,
+    },
     /// A text that goes to C holds a NUL character.
     #[error("{what} holds a NUL character")]
     Nul {
@@ -432,6 +444,15 @@ mod tests {
         assert!(text.contains("libcuda.so.1 (no such file)") && text.contains("GPU_LIBCUDA"), "{text}");
         let text = DriverError::NoNvrtc { searched: vec!["a".into(), "b".into()] }.to_string();
         assert!(text.contains("GPU_NVRTC") && text.contains("pip install"), "{text}");
+        let text = DriverError::NoKernel { name: "g".into(), known: vec!["f<1>".into(), "h".into()] }.to_string();
+        assert!(text.contains("kernel `g`") && text.contains("`f<1>`, `h`"), "{text}");
+        let text = DriverError::NoKernel { name: "g".into(), known: Vec::new() }.to_string();
+        assert!(text.contains("name_expression"), "{text}");
+        let text = DriverError::InCapture { op: "DeviceVec::to_vec" }.to_string();
+        assert!(text.contains("DeviceVec::to_vec") && text.contains("before the capture or after it"), "{text}");
+        let folder = std::path::PathBuf::from("/tmp/k");
+        let text = DriverError::UnsafeCache { folder, why: "/tmp/k belongs to user 7".into() }.to_string();
+        assert!(text.contains("/tmp/k belongs to user 7") && text.contains("GPU_CACHE_DIR"), "{text}");
         let lost = |code| DriverError::DeviceLost { code: CudaCode(code), kernel: None, report: None }.to_string();
         assert!(lost(700).contains("GPU_SYNC=1") && lost(709).contains("reset or destroyed"));
         let code = CudaCode(4242);

@@ -4,7 +4,13 @@
 //! A suite made here (a test target with `harness = false`) shows such tests as ignored with the reason, and turns them
 //! into failures when an environment variable says `require`, as on machines that are there to run them.
 
-use std::{env, error::Error, fmt::Display, process::ExitCode};
+use std::{
+    env,
+    error::Error,
+    fmt::Display,
+    path::PathBuf,
+    process::{Command, ExitCode, Stdio},
+};
 
 use libtest_mimic::{Arguments, Failed, Trial};
 
@@ -18,6 +24,12 @@ pub type Test<D> = (&'static str, fn(&D) -> Outcome);
 #[macro_export]
 macro_rules! tests {
     ($($name:ident),* $(,)?) => { &[$((stringify!($name), $name as fn(&_) -> $crate::Outcome)),*] };
+}
+
+/// A list of named functions that panic where something is wrong, for [`Suite::functions`].
+#[macro_export]
+macro_rules! functions {
+    ($($name:ident),* $(,)?) => { &[$((stringify!($name), $name as fn())),*] };
 }
 
 /// Tests in groups, each with something it needs.
@@ -46,6 +58,24 @@ impl Suite {
         E: Display,
     {
         let cases = tests.iter().map(|&(name, test)| (name.to_owned(), move |needed: &D| test(needed)));
+        self.cases(group, needed, require, cases)
+    }
+
+    /// As [`Suite::group`], for [`functions!`](crate::functions) written as libtest's tests are: they panic where something is wrong.
+    pub fn functions<E: Display>(
+        self,
+        group: &str,
+        needed: Result<(), E>,
+        require: &str,
+        tests: &[(&'static str, fn())],
+    ) -> Self {
+        let cases = tests.iter().map(|&(name, test)| {
+            let run = move |&(): &()| {
+                test();
+                Ok(())
+            };
+            (name.to_owned(), run)
+        });
         self.cases(group, needed, require, cases)
     }
 
@@ -79,6 +109,25 @@ impl Suite {
     /// Runs what the command line asks for, as libtest does.
     pub fn run(self) -> ExitCode {
         libtest_mimic::run(&Arguments::from_args(), self.trials).exit_code()
+    }
+}
+
+/// The Python that `GPU_TEST_PYTHON` names, else `python3` where it has the modules.
+///
+/// A Python that was named is taken as it is, so that a module which it lacks is a failure.
+///
+/// # Errors
+/// Which of the two is missing.
+pub fn python(modules: &[&str]) -> Result<PathBuf, String> {
+    if let Some(named) = env::var_os("GPU_TEST_PYTHON").filter(|name| !name.is_empty()) {
+        return Ok(named.into());
+    }
+    let modules = modules.join(", ");
+    let mut import = Command::new("python3");
+    import.args(["-c", &format!("import {modules}")]).stdout(Stdio::null()).stderr(Stdio::null());
+    match import.status() {
+        Ok(status) if status.success() => Ok("python3".into()),
+        _ => Err(format!("GPU_TEST_PYTHON is not set, and no python3 here has {modules}")),
     }
 }
 

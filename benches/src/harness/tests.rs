@@ -1,7 +1,5 @@
 use std::path::Path;
 
-use gpu_driver::DeviceVec;
-
 use super::*;
 
 /// What a run leaves: each line of facts, whether anything failed, and which ids criterion has samples of.
@@ -137,62 +135,5 @@ fn what_is_not_chosen_costs_nothing() -> Outcome {
         })?;
         assert!(!left.failed && left.of("figure").is_empty() && left.sampled.is_empty(), "{:?}", left.lines);
     }
-    Ok(())
-}
-
-#[test]
-fn short_calls_on_a_device_are_timed_in_graphs() -> Outcome {
-    let buffer = |gpu: &Gpu| Ok(DeviceVec::from_slice(gpu.stream(), &[7_u32; 64])?);
-    let left = run(Backend::Emulated, &[], |harness| {
-        harness.figure("zero", "u32", 64, "gpu-driver").work_of(|| Ok(Work::fills(256))).on_gpu(
-            buffer,
-            |buffer| Ok(buffer.set_zero()?),
-            |buffer, ()| Ok(Check::equal(&buffer.to_vec()?, &[0; 64])),
-        );
-        // Waits, which cannot be captured.
-        harness.figure("download", "u32", 64, "gpu-driver").on_gpu(
-            buffer,
-            |buffer| Ok(buffer.to_vec()?),
-            |_, got| Ok(Check::equal(&got, &[7; 64])),
-        );
-        harness.figure("prepared", "u32", 64, "gpu-driver").wall_only().on_gpu(
-            |gpu| {
-                gpu.prepare(|| {
-                    std::thread::sleep(Duration::from_millis(3));
-                    Ok(())
-                })
-            },
-            |()| Ok(()),
-            |(), ()| Ok(Check::holds(true)),
-        );
-        harness.figure("zero", "u32", 65, "gpu-driver").enqueue_only().on_gpu(
-            buffer,
-            |buffer| Ok(buffer.set_zero()?),
-            |buffer, ()| Ok(Check::equal(&buffer.to_vec()?, &[0; 64])),
-        );
-        one(harness, "1", "gpu-test", 1);
-    });
-    let left = match left {
-        Err(error) if error.to_string().contains("compiler") => {
-            eprintln!("SKIPPED: {error}");
-            return Ok(());
-        }
-        left => left?,
-    };
-    assert!(!left.failed, "{:?}", left.lines);
-    let timed_by: Vec<_> =
-        left.of("figure").iter().map(|line| (line["id"].clone(), line["timed_by"].clone())).collect();
-    let want = [
-        ("zero/u32/64/gpu-driver/device", "graph"),
-        ("zero/u32/64/gpu-driver/wall", "calls"),
-        ("download/u32/64/gpu-driver/device", "calls"),
-        ("download/u32/64/gpu-driver/wall", "calls"),
-        ("prepared/u32/64/gpu-driver/wall", "calls"),
-        ("zero/u32/65/gpu-driver/enqueue", "calls"),
-    ];
-    assert_eq!(timed_by, want.map(|(id, by)| (json!(id), json!(by))));
-    assert_eq!(left.of("figure")[0]["bytes"], json!(256));
-    assert!(left.of("compile")[0]["seconds"].as_f64() >= Some(0.003), "{:?}", left.lines);
-    assert_eq!(left.sampled.len(), want.len());
     Ok(())
 }

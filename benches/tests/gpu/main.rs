@@ -5,22 +5,28 @@
 use std::{
     collections::HashSet,
     process::{Command, ExitCode},
+    time::Duration,
 };
 
-use benches::{algos, arrays, harness::Harness, memory, primitives, random, sparse};
-use gpu_driver::{Device, nvrtc};
-use serde_json::Value;
+use benches::{
+    algos, arrays,
+    harness::{Check, Gpu, Harness, Work},
+    memory, primitives, random, sparse,
+};
+use gpu_driver::{Device, DeviceVec, nvrtc};
+use serde_json::{Value, json};
 use testkit::{Outcome, Suite, ensure, ensure_eq, tests};
 
 const RUN: &str = "BENCHES_TEST_RUN";
 type Program = (&'static str, fn(&mut Harness));
-const PROGRAMS: [Program; 6] = [
+const PROGRAMS: [Program; 7] = [
     ("memory", memory::figures),
     ("arrays", arrays::figures),
     ("sparse", sparse::figures),
     ("algos", algos::figures),
     ("primitives", primitives::figures),
     ("random", random::figures),
+    ("clocks", clocks),
 ];
 
 fn main() -> ExitCode {
@@ -28,7 +34,8 @@ fn main() -> ExitCode {
         let program = PROGRAMS.iter().find(|(program, _)| *program == name);
         return program.map_or(ExitCode::FAILURE, |&(_, figures)| Harness::run(figures));
     }
-    let on_device = tests![programs_measure_on_a_device, peers_that_are_missing_are_gaps];
+    let on_device =
+        tests![programs_measure_on_a_device, short_calls_are_timed_in_graphs, peers_that_are_missing_are_gaps];
     let anywhere =
         tests![programs_measure_on_the_cpu, peers_on_the_cpu_are_checked, settings_that_mean_nothing_end_a_program];
     let kernels = memory::KERNELS
@@ -76,6 +83,19 @@ fn run(program: &str, backend: &str, variables: &[(&str, &str)]) -> Result<Left,
     let mut command = Command::new(std::env::current_exe()?);
     command.env(RUN, program).env("BENCH_BACKEND", backend).env("BENCH_SET", "tiny").env("BENCH_FACTS", &facts);
     command.env("CRITERION_HOME", folder.path()).env_remove("BENCH_PEERS").envs(variables.iter().copied());
+    if program == "clocks" {
+        // Sampled, in the shortest time: without these arguments each figure is called once.
+        command.args([
+            "--bench",
+            "--warm-up-time",
+            "0.0001",
+            "--measurement-time",
+            "0.0001",
+            "--nresamples",
+            "10",
+            "--noplot",
+        ]);
+    }
     let output = command.output()?;
     let lines = std::fs::read_to_string(&facts).unwrap_or_default();
     let lines = lines.lines().map(serde_json::from_str).collect::<Result<_, _>>()?;
@@ -151,6 +171,57 @@ fn programs_measure_on_a_device(device: &Device) -> Outcome {
         }
         ensure!(figures.iter().all(|id| !id.ends_with("/cpu")), "{figures:?}");
     }
+    Ok(())
+}
+
+/// Figures of each kind of clock.
+fn clocks(harness: &mut Harness) {
+    let buffer = |gpu: &Gpu| Ok(DeviceVec::from_slice(gpu.stream(), &[7_u32; 64])?);
+    let is_zero = |buffer: &mut DeviceVec<u32>, ()| Ok(Check::equal(&buffer.to_vec()?, &[0; 64]));
+    harness.figure("zero", "u32", 64, "gpu-driver").work_of(|| Ok(Work::fills(256))).on_gpu(
+        buffer,
+        |buffer| Ok(buffer.set_zero()?),
+        is_zero,
+    );
+    // Waits, which cannot be captured.
+    harness.figure("download", "u32", 64, "gpu-driver").on_gpu(
+        buffer,
+        |buffer| Ok(buffer.to_vec()?),
+        |_, got| Ok(Check::equal(&got, &[7; 64])),
+    );
+    harness.figure("prepared", "u32", 64, "gpu-driver").wall_only().on_gpu(
+        |gpu| {
+            gpu.prepare(|| {
+                std::thread::sleep(Duration::from_millis(3));
+                Ok(())
+            })
+        },
+        |()| Ok(()),
+        |(), ()| Ok(Check::holds(true)),
+    );
+    harness.figure("zero", "u32", 65, "gpu-driver").enqueue_only().on_gpu(
+        buffer,
+        |buffer| Ok(buffer.set_zero()?),
+        is_zero,
+    );
+}
+
+fn short_calls_are_timed_in_graphs(device: &Device) -> Outcome {
+    let left = run("clocks", backend(device), &[])?;
+    left.is_whole(backend(device))?;
+    let of = |kind: &str| left.lines.iter().filter(|line| line["kind"] == kind).collect::<Vec<_>>();
+    let timed_by: Vec<_> = of("figure").iter().map(|line| (line["id"].clone(), line["timed_by"].clone())).collect();
+    let want = [
+        ("zero/u32/64/gpu-driver/device", "graph"),
+        ("zero/u32/64/gpu-driver/wall", "calls"),
+        ("download/u32/64/gpu-driver/device", "calls"),
+        ("download/u32/64/gpu-driver/wall", "calls"),
+        ("prepared/u32/64/gpu-driver/wall", "calls"),
+        ("zero/u32/65/gpu-driver/enqueue", "calls"),
+    ];
+    ensure_eq!(timed_by, want.map(|(id, by)| (json!(id), json!(by))));
+    ensure_eq!(of("figure")[0]["bytes"], json!(256));
+    ensure!(of("compile")[0]["seconds"].as_f64() >= Some(0.003), "{:?}", left.lines);
     Ok(())
 }
 

@@ -180,3 +180,13 @@ pub fn printf_reaches_the_standard_output(device: &Device) -> Outcome {
     ensure_eq!(got, want);
     Ok(())
 }
+
+pub const SELF_TEST: &str = "src/emulated/cuda/tests/selftest.sh";
+
+/// CUDA's functions against brute force and against values from a GPU, in every mode of the compiler.
+pub fn headers_pass_their_own_test(_: &()) -> Outcome {
+    let output = Command::new("sh").arg(SELF_TEST).output()?;
+    let said = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+    ensure!(output.status.success() && said.matches(": ok").count() == 3, "{said}");
+    Ok(())
+}

@@ -2,7 +2,7 @@
 //! broken kernels are reported with their line. What needs no fault runs on a GPU too, where there is one.
 #![allow(missing_docs, unreachable_pub)]
 
-use std::process::ExitCode;
+use std::{path::Path, process::ExitCode};
 
 use gpu_driver::{Arch, Device, Program, emulated::Emulated, nvrtc};
 use testkit::{Outcome, Suite, tests};
@@ -144,12 +144,15 @@ fn main() -> ExitCode {
     let by_order = tests![a_missing_event_shows_for_some_seed];
     let by_order_checked = tests![an_early_release_shows_for_some_seed];
     let compiling = programs().into_iter().map(|(name, program)| (name, move |_: &()| compiles(&program)));
+    // A bundle holds programs and no sources.
+    let script = Path::new(SELF_TEST).exists().then_some(()).ok_or(format!("{SELF_TEST} is not here"));
     Suite::new()
         .cases("user", device.clone(), "GPU_TESTS", user)
         .group("device", device.clone(), "GPU_TESTS", once)
         .cases("correct", device, "GPU_TESTS", correct)
         .cases("failures", emulated(), require, failures::cases())
         .group("driver", emulated(), require, of_driver)
+        .group("headers", emulated().and(script), "", tests![headers_pass_their_own_test])
         .group("failures", emulated(), require, by_failure)
         .group("failures", emulated(), require, in_drops)
         .cases("broken", emulated(), require, broken::cases(Noticed::Always))

@@ -98,6 +98,7 @@ pub fn the_second_compilation_comes_from_the_cache(_: &()) -> Outcome {
     ensure_eq!(first.origin(), gpu_driver::Origin::Compiled);
     let second = program.compile(HOPPER)?;
     if std::env::var("GPU_CACHE_DIR").is_ok_and(|folder| folder == "off") {
+        ensure_eq!(second.origin(), gpu_driver::Origin::Compiled);
         return Ok(());
     }
     ensure_eq!(second.origin(), gpu_driver::Origin::Cache);

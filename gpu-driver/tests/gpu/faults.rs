@@ -26,10 +26,22 @@ pub fn run_as_child() -> Option<ExitCode> {
             Some(ExitCode::from(REPORTED))
         }
         other => {
-            println!("expected DeviceLost, got {other:?}");
+            println!("expected DeviceLost, got {other:?}; {}", later());
             Some(ExitCode::FAILURE)
         }
     }
+}
+
+/// Whether the fault comes to light after all.
+fn later() -> String {
+    let start = Instant::now();
+    while start.elapsed() < Duration::from_secs(2) {
+        if let Err(error) = Device::for_tests().and_then(|device| device.synchronize()) {
+            return format!("{:?} later: {error}", start.elapsed());
+        }
+        thread::sleep(Duration::from_millis(1));
+    }
+    "nothing in two seconds either".to_owned()
 }
 
 /// Faults, then meets the fault at a wait, after the drop of everything, or on another thread; or at the launch of a graph that

@@ -133,8 +133,7 @@ const MALFORMED: &[(&str, u64, &str)] = &[
     ("gzip_cut_in_the_middle.mtx.gz", 412, "reading stopped here"),
 ];
 
-#[test]
-fn each_malformed_file_is_refused_on_its_line() {
+pub(super) fn each_malformed_file_is_refused_on_its_line() {
     let mut failures = Vec::new();
     for path in files("malformed") {
         let name = file_name(&path);
@@ -159,16 +158,14 @@ fn each_malformed_file_is_refused_on_its_line() {
     assert!(failures.is_empty(), "{}", failures.join("\n"));
 }
 
-#[test]
-fn the_table_names_sixty_files_or_more_and_each_exists() {
+pub(super) fn the_table_names_sixty_files_or_more_and_each_exists() {
     let there: BTreeSet<_> = files("malformed").iter().map(|path| file_name(path).to_owned()).collect();
     let named: BTreeSet<_> = MALFORMED.iter().map(|row| row.0.to_owned()).collect();
     assert_eq!(named, there);
     assert!(named.len() >= 60 && named.len() == MALFORMED.len());
 }
 
-#[test]
-fn f32_and_vectors_refuse_the_same_files() {
+pub(super) fn f32_and_vectors_refuse_the_same_files() {
     for path in files("malformed") {
         let text = std::fs::read(&path).unwrap();
         let want = malformed_text(parse_matrix_market_coo::<f64>(&text[..]));
@@ -179,16 +176,14 @@ fn f32_and_vectors_refuse_the_same_files() {
     }
 }
 
-#[test]
-fn a_value_beyond_f32_is_refused_for_f32_alone() {
+pub(super) fn a_value_beyond_f32_is_refused_for_f32_alone() {
     let text = "%%MatrixMarket matrix coordinate real general\n1 1 1\n1 1 1e300\n";
     assert_eq!(parse_matrix_market_coo::<f64>(text.as_bytes()).unwrap().values(), [1e300]);
     let error = malformed_text(parse_matrix_market_coo::<f32>(text.as_bytes()));
     assert_eq!(error.to_string(), "line 3: 1e300 is too large for f32; only \"inf\" stands for infinity");
 }
 
-#[test]
-fn vectors_have_one_row_or_column_and_memory_that_the_text_backs() {
+pub(super) fn vectors_have_one_row_or_column_and_memory_that_the_text_backs() {
     let matrix = "%%MatrixMarket matrix array real general\n% two columns\n1 1\n5\n"
         .replace("1 1", "2 2")
         .replace('5', "5\n5\n5\n5");
@@ -204,8 +199,7 @@ fn vectors_have_one_row_or_column_and_memory_that_the_text_backs() {
     assert_eq!(error.line, 2);
 }
 
-#[test]
-fn the_header_alone_is_read_as_strictly_as_before_the_entries() {
+pub(super) fn the_header_alone_is_read_as_strictly_as_before_the_entries() {
     for path in files("malformed") {
         let text = std::fs::read(&path).unwrap();
         let whole = malformed_text(parse_matrix_market_coo::<f64>(&text[..]));
@@ -228,8 +222,7 @@ impl Read for Broken<'_> {
     }
 }
 
-#[test]
-fn a_failing_reader_is_reported_on_the_line_reached() {
+pub(super) fn a_failing_reader_is_reported_on_the_line_reached() {
     let text = b"%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 5.0\n2 2";
     for (length, line) in [(0, 1), (1, 1), (2, 1), (46, 2), (52, 3), (text.len(), 4)] {
         let error = malformed_text(parse_matrix_market_coo::<f64>(Broken(&text[..length])));
@@ -238,8 +231,7 @@ fn a_failing_reader_is_reported_on_the_line_reached() {
     }
 }
 
-#[test]
-fn a_file_that_is_not_there_is_named() {
+pub(super) fn a_file_that_is_not_there_is_named() {
     let error = read_matrix_market_coo::<f64>("no/such/file.mtx").unwrap_err();
     assert!(matches!(error, SparseError::File { .. }));
     assert!(error.to_string().starts_with("no/such/file.mtx: "), "{error}");

@@ -8,8 +8,9 @@ use gpu_sparse::CooMatrix;
 use gpu_sparse::io::{
     MatrixMarketWriter, read_matrix_market_coo, write_matrix_market_coo, write_matrix_market_coo_to, write_vector,
 };
+use testkit::Outcome;
 
-use super::{Triplet, canonical, file_name, files, skipped, triplets};
+use super::{Python, Triplet, canonical, file_name, files, triplets};
 
 /// Wellformed files that SciPy 1.17 does not read as we do.
 const NOT_FOR_SCIPY: &[(&str, &str)] = &[
@@ -77,23 +78,16 @@ fn mirrored(n: u32) -> CooMatrix<f64> {
     CooMatrix::from_triplets(a.rows(), a.cols(), rows, cols, [a.values(), a.values()].concat()).unwrap()
 }
 
-#[test]
-fn scipy_reads_the_same() {
-    let Some(python) = std::env::var_os("GPU_TEST_PYTHON").map(PathBuf::from) else {
-        return skipped("comparing with SciPy", "GPU_TEST_PYTHON");
-    };
+pub(super) fn scipy_reads_the_same(python: &Python) -> Outcome {
     let takes = |path: &PathBuf| NOT_FOR_SCIPY.iter().all(|(name, _)| *name != file_name(path));
     let paths: Vec<_> = files("wellformed").into_iter().filter(takes).collect();
-    for (path, want) in paths.iter().zip(read_with_scipy(&python, &paths)) {
+    for (path, want) in paths.iter().zip(read_with_scipy(python, &paths)) {
         assert_same(&read_matrix_market_coo(path).unwrap(), want, file_name(path));
     }
+    Ok(())
 }
 
-#[test]
-fn scipy_reads_what_we_write() {
-    let Some(python) = std::env::var_os("GPU_TEST_PYTHON").map(PathBuf::from) else {
-        return skipped("letting SciPy read our files", "GPU_TEST_PYTHON");
-    };
+pub(super) fn scipy_reads_what_we_write(python: &Python) -> Outcome {
     let folder = tempfile::tempdir().unwrap();
     let paths = ["general.mtx", "general.mtx.gz", "symmetric.mtx", "vector.mtx"].map(|name| folder.path().join(name));
     let (general, symmetric) = (scattered(300), mirrored(200));
@@ -105,12 +99,13 @@ fn scipy_reads_what_we_write() {
     let text = std::fs::read_to_string(&paths[2]).unwrap();
     assert!(text.starts_with("%%MatrixMarket matrix coordinate real symmetric\n% a\n% b\n"));
 
-    let [plain, compressed, lower, column]: [Read; 4] = read_with_scipy(&python, &paths).try_into().ok().unwrap();
+    let [plain, compressed, lower, column]: [Read; 4] = read_with_scipy(python, &paths).try_into().ok().unwrap();
     assert_same(&general, plain, "general.mtx");
     assert_same(&general, compressed, "general.mtx.gz");
     assert_same(&read_matrix_market_coo(&paths[2]).unwrap(), lower, "symmetric.mtx");
     let want: Vec<_> = (0..).zip(vector).map(|(row, value)| (row, 0, value)).filter(|entry| entry.2 != 0.0).collect();
     assert_eq!((column.shape, column.entries), ((6, 1), want));
+    Ok(())
 }
 
 /// sprs takes files of the field that its element type calls for, and no other.
@@ -127,8 +122,7 @@ fn read_with_sprs(text: &[u8]) -> Read {
     }
 }
 
-#[test]
-fn sprs_reads_the_same() {
+pub(super) fn sprs_reads_the_same() {
     // The wellformed files within its reach: no arrays, no patterns, no comments among the entries, no gzip, no D, no infinities.
     let names = [
         "coordinate_real_general.mtx",
@@ -151,8 +145,7 @@ fn sprs_reads_the_same() {
     }
 }
 
-#[test]
-fn sprs_reads_what_we_write() {
+pub(super) fn sprs_reads_what_we_write() {
     let mut text = Vec::new();
     write_matrix_market_coo_to(&mut text, &scattered(500)).unwrap();
     assert_same(&scattered(500), read_with_sprs(&text), "general");

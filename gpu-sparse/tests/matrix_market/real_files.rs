@@ -1,10 +1,9 @@
 //! Matrices from practice, where `GPU_SPARSE_MATRICES` names a folder of them.
 
-use std::path::PathBuf;
-
 use gpu_sparse::io::{MatrixMarketWriter, parse_matrix_market_coo, read_matrix_market_coo};
+use testkit::Outcome;
 
-use super::{canonical, skipped, triplets};
+use super::{Folder, canonical, triplets};
 
 /// Name, rows, columns, entries in both triangles.
 const MATRICES: [(&str, usize, usize, usize); 14] = [
@@ -24,11 +23,7 @@ const MATRICES: [(&str, usize, usize, usize); 14] = [
     ("wathen_small", 7400, 7400, 113_632),
 ];
 
-#[test]
-fn real_files_have_their_sizes_and_survive_a_round_trip() {
-    let Some(folder) = std::env::var_os("GPU_SPARSE_MATRICES").map(PathBuf::from) else {
-        return skipped("reading real matrices", "GPU_SPARSE_MATRICES");
-    };
+pub(super) fn real_files_have_their_sizes_and_survive_a_round_trip(folder: &Folder) -> Outcome {
     for (name, rows, cols, nnz) in MATRICES {
         let a = read_matrix_market_coo::<f64>(folder.join(format!("{name}.mtx.gz"))).unwrap();
         assert_eq!((a.rows(), a.cols(), a.nnz()), (rows, cols, nnz), "{name}");
@@ -37,4 +32,5 @@ fn real_files_have_their_sizes_and_survive_a_round_trip() {
         let again = parse_matrix_market_coo::<f64>(&text[..]).unwrap();
         assert_eq!(canonical(triplets(&again)), canonical(triplets(&a)), "{name}");
     }
+    Ok(())
 }

@@ -1,4 +1,4 @@
-//! How fast it reads: `cargo test --release -p gpu-sparse --test matrix_market -- --ignored --nocapture speed`.
+//! How fast it reads: `cargo test --release -p gpu-sparse --test matrix_market -- --ignored speed`.
 
 use std::fmt::Write;
 use std::time::Instant;
@@ -29,9 +29,7 @@ fn text(digits: usize, exponent: &str) -> String {
     text
 }
 
-#[test]
-#[ignore = "measures; means something in release builds only"]
-fn a_hundred_megabytes_a_second() {
+pub(super) fn a_hundred_megabytes_a_second() {
     let kinds = [(7, "e"), (12, "e"), (17, "e"), (17, "D")];
     let texts = kinds.map(|(digits, exponent)| (format!("{digits} digits, {exponent}"), text(digits, exponent)));
     for (name, text) in texts.into_iter().chain([("pattern".to_owned(), pattern())]) {

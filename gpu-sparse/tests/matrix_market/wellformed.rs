@@ -55,8 +55,7 @@ const WELLFORMED: &[(&str, usize, usize, &[Triplet])] = &[
     ("upper_case.mtx", 2, 2, DIAGONAL),
 ];
 
-#[test]
-fn each_wellformed_file_has_its_known_entries() {
+pub(super) fn each_wellformed_file_has_its_known_entries() {
     let paths = files("wellformed");
     assert_eq!(
         paths.iter().map(|path| file_name(path)).collect::<Vec<_>>(),
@@ -71,8 +70,7 @@ fn each_wellformed_file_has_its_known_entries() {
     }
 }
 
-#[test]
-fn f32_entries_are_the_nearest_to_the_text() {
+pub(super) fn f32_entries_are_the_nearest_to_the_text() {
     for (path, &(name, _, _, want)) in files("wellformed").iter().zip(WELLFORMED) {
         let single = read_matrix_market_coo::<f32>(path);
         if name == "long_digits.mtx" {
@@ -87,8 +85,7 @@ fn f32_entries_are_the_nearest_to_the_text() {
     assert_eq!(parse_matrix_market_coo::<f32>(text.as_bytes()).unwrap().values(), [1.0 + f32::EPSILON]);
 }
 
-#[test]
-fn headers_say_what_the_banner_says() {
+pub(super) fn headers_say_what_the_banner_says() {
     for path in files("wellformed") {
         let header = read_header(&path).unwrap();
         let words: Vec<_> = file_name(&path).trim_end_matches(".mtx").split('_').collect();
@@ -114,16 +111,14 @@ fn headers_say_what_the_banner_says() {
     }
 }
 
-#[test]
-fn nan_is_read_in_any_case_and_from_arrays() {
+pub(super) fn nan_is_read_in_any_case_and_from_arrays() {
     let text = "%%MatrixMarket matrix array real general\n4 1\nnan\nNaN\n-NAN\n0\n";
     let got = parse_matrix_market_coo::<f64>(text.as_bytes()).unwrap();
     assert_eq!(got.row_indices(), [0, 1, 2]);
     assert!(got.values().iter().all(|value| value.is_nan()));
 }
 
-#[test]
-fn vectors_come_from_rows_columns_arrays_and_coordinates() {
+pub(super) fn vectors_come_from_rows_columns_arrays_and_coordinates() {
     for name in ["array_column.mtx", "array_row.mtx"] {
         let path = files("wellformed").into_iter().find(|path| file_name(path) == name).unwrap();
         assert_eq!(read_vector::<f64>(&path).unwrap(), [1.0, 0.0, -3.0]);
@@ -142,8 +137,7 @@ fn vectors_come_from_rows_columns_arrays_and_coordinates() {
     assert_eq!(parse_vector::<f64>(skew.as_bytes()).unwrap(), [0.0]);
 }
 
-#[test]
-fn both_triangles_agree_after_duplicates_are_summed() {
+pub(super) fn both_triangles_agree_after_duplicates_are_summed() {
     // 0.1 + 0.2 + 0.3 depends on the order: the mirror images must come in the same one.
     let text = "%%MatrixMarket matrix coordinate real symmetric\n2 2 3\n2 1 0.1\n2 1 0.2\n2 1 0.3\n";
     let got = canonical(triplets(&parse_matrix_market_coo::<f64>(text.as_bytes()).unwrap()));

@@ -34,8 +34,7 @@ fn text_of(matrix: &CooMatrix<f64>, writer: &MatrixMarketWriter) -> String {
     String::from_utf8(text).unwrap()
 }
 
-#[test]
-fn awkward_values_keep_their_bits() {
+pub(super) fn awkward_values_keep_their_bits() {
     let mut text = Vec::new();
     write_vector_to(&mut text, &AWKWARD).unwrap();
     let bits = |values: &[f64]| values.iter().map(|value| value.to_bits()).collect::<Vec<_>>();
@@ -57,8 +56,7 @@ fn awkward_values_keep_their_bits() {
     }
 }
 
-#[test]
-fn every_wellformed_file_survives_a_round_trip() {
+pub(super) fn every_wellformed_file_survives_a_round_trip() {
     for path in files("wellformed") {
         let want = read_matrix_market_coo::<f64>(&path).unwrap();
         for writer in [MatrixMarketWriter::new(), MatrixMarketWriter::new().comment("a\n\n%b").detect_symmetry()] {
@@ -69,8 +67,7 @@ fn every_wellformed_file_survives_a_round_trip() {
     }
 }
 
-#[test]
-fn symmetry_is_detected_to_the_bit() {
+pub(super) fn symmetry_is_detected_to_the_bit() {
     let writer = MatrixMarketWriter::new().detect_symmetry();
     let symmetry = |n: usize, m: usize, entries: &[(u32, u32, f64)]| {
         let rows = entries.iter().map(|entry| entry.0).collect();
@@ -89,16 +86,14 @@ fn symmetry_is_detected_to_the_bit() {
     assert_eq!(symmetry(3, 3, &[(0, 1, 0.5), (2, 0, 0.5)]), (Symmetry::General, 2));
 }
 
-#[test]
-fn comments_cannot_break_out() {
+pub(super) fn comments_cannot_break_out() {
     let a = CooMatrix::from_triplets(1, 1, vec![0], vec![0], vec![2.0]).unwrap();
     let text = text_of(&a, &MatrixMarketWriter::new().comment("made by hand\r\n1 1 9\n\n9 9 9"));
     let want = "%%MatrixMarket matrix coordinate real general\n% made by hand\n% 1 1 9\n% 9 9 9\n1 1 1\n1 1 2e0\n";
     assert_eq!(text, want);
 }
 
-#[test]
-fn files_ending_in_gz_are_compressed_and_old_files_replaced() {
+pub(super) fn files_ending_in_gz_are_compressed_and_old_files_replaced() {
     let folder = tempfile::tempdir().unwrap();
     let a = CooMatrix::from_triplets(2, 2, vec![0, 1], vec![1, 1], vec![0.1, f64::INFINITY]).unwrap();
     for (name, compressed) in [("a.mtx", false), ("a.mtx.gz", true), ("a.MTX.GZ", true)] {
@@ -114,8 +109,7 @@ fn files_ending_in_gz_are_compressed_and_old_files_replaced() {
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 3, "temporary files stayed behind");
 }
 
-#[test]
-fn what_cannot_be_replaced_is_refused_and_kept() {
+pub(super) fn what_cannot_be_replaced_is_refused_and_kept() {
     let folder = tempfile::tempdir().unwrap();
     let inner = folder.path().join("folder.mtx");
     std::fs::create_dir(&inner).unwrap();
@@ -128,8 +122,7 @@ fn what_cannot_be_replaced_is_refused_and_kept() {
 }
 
 #[cfg(unix)]
-#[test]
-fn links_and_permissions_survive() {
+pub(super) fn links_and_permissions_survive() {
     use std::os::unix::fs::{PermissionsExt, symlink};
     let folder = tempfile::tempdir().unwrap();
     let (target, link) = (folder.path().join("target.mtx"), folder.path().join("link.mtx"));
@@ -163,8 +156,7 @@ impl Write for Full {
     }
 }
 
-#[test]
-fn a_full_disk_is_reported() {
+pub(super) fn a_full_disk_is_reported() {
     let mut text = Vec::new();
     write_vector_to(&mut text, &AWKWARD).unwrap();
     assert!(write_vector_to(Full(text.len()), &AWKWARD).is_ok());

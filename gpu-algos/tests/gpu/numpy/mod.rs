@@ -3,7 +3,6 @@
 mod scans;
 
 use std::{
-    env,
     fmt::Write as _,
     io::Write as _,
     path::PathBuf,
@@ -22,8 +21,8 @@ type Python = PathBuf;
 
 pub const TESTS: &[Test<Python>] = tests![reference];
 
-pub fn python() -> Result<Python, &'static str> {
-    env::var_os("GPU_TEST_PYTHON").map(Python::from).ok_or("GPU_TEST_PYTHON names no Python with NumPy")
+pub fn python() -> Result<Python, String> {
+    testkit::python(&["numpy"])
 }
 
 /// 40 arrays of most types, with each reduction, scan and compaction.

@@ -40,7 +40,7 @@ fn compile(text: &str) -> Result<(), String> {
     fs::write(folder.path().join("program.cpp"), program).unwrap();
     let mut command = Command::new("c++");
     command.current_dir(&folder).args(["-std=c++17", "-fsyntax-only", "-Werror=vla", "program.cpp"]);
-    let Ok(output) = command.output() else { return Ok(()) }; // no compiler: nothing to compare with
+    let output = command.output().expect("the compiler that was there when this was built");
     if output.status.success() { Ok(()) } else { Err(String::from_utf8_lossy(&output.stderr).into_owned()) }
 }
 
@@ -208,6 +208,7 @@ fn kernels_with_c_linkage_are_found() {
 }
 
 #[test]
+#[cfg_attr(not(has_cxx), ignore = "there was no C++ compiler when this was built")]
 fn what_is_rewritten_compiles_and_means_the_same() {
     let text = r#"
         struct Plain { int a; float b; };
@@ -249,6 +250,7 @@ fn what_is_rewritten_compiles_and_means_the_same() {
 }
 
 #[test]
+#[cfg_attr(not(has_cxx), ignore = "there was no C++ compiler when this was built")]
 fn messages_name_what_is_wrong() {
     let message = |text: &str| compile(text).expect_err(text);
     let got = message("void f() {\n __shared__ int a = 3, b;\n b = a; }");

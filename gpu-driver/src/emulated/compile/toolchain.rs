@@ -114,8 +114,9 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(not(has_cxx), ignore = "there was no C++ compiler when this was built")]
     fn cxx_may_hold_arguments() {
-        let Ok(found) = toolchain() else { return };
+        let found = toolchain().unwrap();
         let words = [vec![found.path.display().to_string()], found.arguments.clone()].concat();
         let wrapped = search(Some(&format!("/usr/bin/env {}", words.join(" "))), &[]).unwrap();
         assert_eq!((wrapped.version, wrapped.arguments), (found.version.clone(), words));
