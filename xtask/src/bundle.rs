@@ -7,7 +7,7 @@
 use std::{fs, path::Path, process::Command};
 
 use crate::{
-    Outcome,
+    Outcome, mutants,
     programs::{self, Program},
     provenance::Build,
     run, workspace_root,
@@ -34,7 +34,9 @@ pub(crate) fn create(out: &Path) -> Outcome {
     copy_program(xtask, &out.join("xtask"))?;
     programs::write_list(&out, &programs)?;
     Build::of_workspace().write(&out)?;
-    for folder in ["benches/peers", "benches/record"] {
+    // Kernels, of which `mutants` makes others.
+    let kernels = mutants::kernels::AREAS.map(|(folder, _)| folder);
+    for folder in ["benches/peers", "benches/record"].into_iter().chain(kernels) {
         copy_data(&workspace_root().join(folder), &out.join(folder))?;
     }
     println!("{} programs in {}", programs.len(), out.display());

@@ -13,6 +13,7 @@ mod ci;
 mod evidence;
 mod kernels;
 mod machine;
+mod mutants;
 mod outside;
 mod programs;
 mod provenance;
@@ -62,6 +63,8 @@ enum Command {
     Suite(suite::Tests),
     /// Run the device tests under compute-sanitizer, without those that provoke refusals and faults on purpose.
     Sanitize(suite::sanitize::Arguments),
+    /// Change one place of a kernel or of unsafe code at a time and see whether a test fails; write a report.
+    Mutants(mutants::Arguments),
     /// Print which kernels have changed since they last ran on a real GPU.
     Evidence,
     /// Build and run a crate outside the workspace that depends on ours, with CUDA_LIBRARY_PATH alone.
@@ -113,6 +116,7 @@ fn main() -> ExitCode {
         Command::Figures { check } => bench::update_figures(check),
         Command::Suite(arguments) => suite::run(&arguments),
         Command::Sanitize(arguments) => suite::sanitize::run(&arguments),
+        Command::Mutants(arguments) => mutants::run(&arguments),
         Command::Evidence => {
             evidence::report();
             Ok(())

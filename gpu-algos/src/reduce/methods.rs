@@ -168,7 +168,7 @@ reductions! {
     fn std(ddof: u32) -> <Self::Elem as Summable>::Mean where Summable, Kind::Deviation { result: mean::<Self::Elem>(), ddof }, false;
     /// The standard deviation of what is not NaN.
     fn nanstd(ddof: u32) -> <Self::Elem as Summable>::Mean where Summable, Kind::Deviation { result: mean::<Self::Elem>(), ddof }, true;
-    /// The mean and the variance, in one pass; the error of the mean is at most 1e-15 times the greatest value. Where a value is infinite the variance is NaN and the mean NumPy's, that infinity or NaN; values so far
+    /// The mean and the variance, in one pass; the error of the mean is about 1e-15 times the greatest absolute value. Where a value is infinite the variance is NaN and the mean NumPy's, that infinity or NaN; values so far
     /// apart that the square of their distance is beyond f64 have an infinite variance.
     fn mean_var(ddof: u32) -> Pair<<Self::Elem as Summable>::Mean, <Self::Elem as Summable>::Mean> where Summable, Kind::MeanVariance { result: mean::<Self::Elem>(), ddof }, false;
     /// The mean and the variance of what is not NaN; as `mean_var` where a value is infinite.

@@ -158,7 +158,7 @@ spreads! {
     /// The root of the [`Variance`].
     StandardDeviation -> T::Real, "standard deviation", |moments, ddof| T::real(moments.variance(ddof).sqrt());
     /// The mean (NaN of no values; NumPy's infinity or NaN where values are not finite) and the [`Variance`], in one pass over memory. The error of
-    /// the mean is at most 1e-15 times the greatest value.
+    /// the mean is about 1e-15 times the greatest absolute value.
     MeanVariance -> (T::Real, T::Real), "mean and variance", |moments, ddof| {
         (T::real(moments.mean()), T::real(moments.variance(ddof)))
     };

@@ -298,7 +298,7 @@ pub fn means_and_deviations_of_any_values(device: &Device) -> Outcome {
                     reduce_serial(&MeanVariance::new(0), &values)?,
                 ];
                 for (mean, variance) in all {
-                    let near = (mean - want_mean).abs() <= 1e-15 * value.abs().max(other.abs());
+                    let near = (mean - want_mean).abs() <= 4e-15 * value.abs().max(other.abs());
                     ensure!(
                         (near || same(mean, want_mean)) && same(variance, want_variance),
                         "{n} of {value:e}, {other:e} at {at}: {all:?}"
