@@ -49,6 +49,9 @@ pub(crate) struct Sanitized {
     /// Only tests whose names contain it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) filter: Option<String>,
+    /// Only programs of these packages; all where there are none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) packages: Vec<String>,
     /// How the names of the tests begin that were left out.
     pub(crate) skipped: Vec<String>,
     pub(crate) passed: u64,
@@ -81,7 +84,8 @@ impl Evidence {
     /// Adds what a tool has passed; what tools have passed with other sources, or the same one before, goes.
     pub(crate) fn add_sanitized(&mut self, entry: Sanitized, kernels: &Digests) {
         let is_known = provenance::is_commit(&entry.revision) || self.kernels == *kernels;
-        let same = |old: &Sanitized| (&old.tool, &old.filter) == (&entry.tool, &entry.filter);
+        let same =
+            |old: &Sanitized| (&old.tool, &old.filter, &old.packages) == (&entry.tool, &entry.filter, &entry.packages);
         self.sanitizer.retain(|old| is_known && old.revision == entry.revision && !same(old));
         self.sanitizer.push(entry);
     }
@@ -153,8 +157,12 @@ impl fmt::Display for Compared<'_> {
         } else {
             writeln!(f, "{device}: {passed} tests of {revision} passed on {date}, driver {driver}")?;
         }
-        for Sanitized { tool, revision, date, filter, passed, warnings, .. } in sanitizer {
-            let part = filter.as_ref().map_or_else(String::new, |filter| format!(" whose names contain `{filter}`"));
+        for Sanitized { tool, revision, date, filter, packages, passed, warnings, .. } in sanitizer {
+            let mut part =
+                filter.as_ref().map_or_else(String::new, |filter| format!(" whose names contain `{filter}`"));
+            if !packages.is_empty() {
+                part += &format!(" of {}", packages.join(", "));
+            }
             writeln!(f, "  {tool}: {passed} tests of {revision}{part} passed on {date}, {warnings} warnings")?;
         }
         let Changes { same, changed, new, removed } = &self.changes;

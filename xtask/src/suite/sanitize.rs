@@ -1,6 +1,6 @@
 //! `cargo xtask sanitize`: the device tests under compute-sanitizer.
 
-use std::{env, ffi::OsString, fmt, path::PathBuf};
+use std::{env, ffi::OsString, fmt, path::PathBuf, thread};
 
 use super::{Surroundings, gpu, is_of_device, record, running, summary};
 use crate::{
@@ -49,27 +49,35 @@ pub(crate) struct Arguments {
     /// The tool, or several in turn.
     #[arg(long = "tool", value_delimiter = ',', default_value = "memcheck")]
     tools: Vec<Tool>,
+    /// Only programs of this package, or of these: the evidence names them.
+    #[arg(long = "package", value_delimiter = ',')]
+    packages: Vec<String>,
+    /// In how many processes a program's tests run at once, each with a share of them. Racecheck takes some hundred times as long as the tests alone.
+    #[arg(long, default_value_t = 1)]
+    jobs: usize,
 }
 
 /// Runs each tool over the tests of every program, also after one that fails.
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
     let mut programs = programs::tests(arguments.tests.release)?;
-    programs.retain(is_of_device);
+    let is_asked = |program: &Program| arguments.packages.is_empty() || arguments.packages.contains(&program.package);
+    programs.retain(|program| is_of_device(program) && is_asked(program));
     let surroundings = Surroundings::new(true)?;
     let filter = arguments.tests.filter.as_deref().unwrap_or_default();
     let mut selections = Vec::new();
     for program in programs {
-        let selection = Selection::of(&names(&program, &surroundings)?, filter);
-        if !selection.tests.is_empty() {
-            selections.push((program, selection));
+        let parts = Selection::of(&names(&program, &surroundings)?, filter, arguments.jobs);
+        if parts.iter().any(|part| !part.tests.is_empty()) {
+            selections.push((program, parts));
         }
     }
     if selections.is_empty() {
         return Err(format!("there is no device test whose name contains `{filter}`").into());
     }
     if arguments.tests.list {
-        let names = |(program, selection): &(Program, Selection)| {
-            selection.tests.iter().for_each(|test| println!("{} {test}", program.title()));
+        let names = |(program, parts): &(Program, Vec<Selection>)| {
+            let tests = parts.iter().flat_map(|part| &part.tests);
+            tests.for_each(|test| println!("{} {test}", program.title()));
         };
         selections.iter().for_each(names);
         return Ok(());
@@ -88,6 +96,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
                     revision: revision.clone(),
                     date: machine::today(),
                     filter: arguments.tests.filter.clone(),
+                    packages: arguments.packages.clone(),
                     skipped: SKIPPED.map(str::to_owned).into(),
                     passed,
                     warnings,
@@ -104,27 +113,36 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
 fn run_tool(
     tool: Tool,
     sanitizer: &OsString,
-    selections: &[(Program, Selection)],
+    selections: &[(Program, Vec<Selection>)],
     surroundings: &Surroundings,
 ) -> Outcome<(u64, u64)> {
     let below = [sanitizer.clone(), "--tool".into(), tool.to_string().into(), "--error-exitcode".into(), "9".into()];
-    let (mut all, mut warnings) = (Vec::new(), 0);
-    for (program, selection) in selections {
-        println!("== {} under {tool}", program.title());
+    let run_part = |program: &Program, part: &Selection| {
         let mut command = surroundings.start(program, Some(&below));
-        let (mut ran, text) = running::run_and_read(program.title(), command.args(selection.arguments()));
+        let (mut ran, text) = running::run_and_read(program.title(), command.args(part.arguments()));
+        let mut warnings = 0;
         match Verdict::of(&text) {
-            Ok(verdict) => warnings += verdict.warnings,
+            Ok(verdict) => warnings = verdict.warnings,
             Err(why) => ran.failure = ran.failure.or(Some(why)),
         }
-        let (passed, wanted) = (ran.counts.passed, selection.tests.len());
+        let (passed, wanted) = (ran.counts.passed, part.tests.len());
         if passed != wanted as u64 {
             ran.failure = ran.failure.or_else(|| Some(format!("{passed} of {wanted} tests passed")));
         }
-        all.push(ran);
+        (ran, warnings)
+    };
+    let mut all = Vec::new();
+    for (program, parts) in selections {
+        println!("== {} under {tool}", program.title());
+        thread::scope(|scope| {
+            let wanted = parts.iter().filter(|part| !part.tests.is_empty());
+            let running: Vec<_> = wanted.map(|part| scope.spawn(|| run_part(program, part))).collect();
+            all.extend(running.into_iter().filter_map(|part| part.join().ok()));
+        });
     }
+    let (all, warnings): (Vec<_>, Vec<u64>) = all.into_iter().unzip();
     summary(&all)?;
-    Ok((all.iter().map(|ran| ran.counts.passed).sum(), warnings))
+    Ok((all.iter().map(|ran| ran.counts.passed).sum(), warnings.iter().sum()))
 }
 
 /// Writes it into the evidence of the device.
@@ -168,12 +186,14 @@ fn names(program: &Program, surroundings: &Surroundings) -> Outcome<Vec<String>>
 #[derive(Debug, PartialEq, Eq)]
 struct Selection {
     tests: Vec<String>,
-    filter: String,
+    /// A part of the names, unless `skip` has whole ones.
+    filter: Option<String>,
     skip: Vec<String>,
 }
 
 impl Selection {
-    fn of(names: &[String], filter: &str) -> Self {
+    /// The wanted tests in `jobs` parts.
+    fn of(names: &[String], filter: &str, jobs: usize) -> Vec<Self> {
         let filter = if filter.is_empty() { GROUP } else { filter };
         let matching = names.iter().filter(|name| name.contains(filter)).cloned();
         let is_wanted = |name: &String| name.starts_with(GROUP) && !SKIPPED.iter().any(|start| name.starts_with(start));
@@ -183,12 +203,21 @@ impl Selection {
         let mut skip: Vec<String> = Vec::<String>::into_iter(others).map(skip).collect();
         skip.sort();
         skip.dedup();
-        Self { tests, filter: filter.to_owned(), skip }
+        if jobs <= 1 {
+            return vec![Self { tests, filter: Some(filter.to_owned()), skip }];
+        }
+        let part = |job: usize| {
+            let of_job: Vec<String> = tests.iter().skip(job).step_by(jobs).cloned().collect();
+            let skip = names.iter().filter(|name| !of_job.contains(name)).cloned().collect();
+            Self { tests: of_job, filter: None, skip }
+        };
+        (0..jobs).map(part).collect()
     }
 
     fn arguments(&self) -> Vec<String> {
         // One at a time: racecheck stops making progress when several threads launch.
-        let mut arguments = vec![self.filter.clone(), "--test-threads".to_owned(), "1".to_owned()];
+        let mut arguments = vec![self.filter.clone().unwrap_or_else(|| "--exact".to_owned())];
+        arguments.extend(["--test-threads", "1"].map(str::to_owned));
         arguments.extend(self.skip.iter().flat_map(|name| ["--skip".to_owned(), name.clone()]));
         arguments
     }
@@ -240,12 +269,20 @@ mod tests {
             "other_device::x",
         ];
         let names = names.map(str::to_owned);
-        let all = Selection::of(&names, "");
+        let [all] = &Selection::of(&names, "", 1)[..] else { panic!("one part") };
         assert_eq!(all.tests, ["device::fill"]);
         assert_eq!(all.skip, ["device::error_", "device::fault_", "other_device::x"]);
-        let fill = Selection::of(&names, "fill");
+        let [fill] = &Selection::of(&names, "fill", 1)[..] else { panic!("one part") };
         assert_eq!(fill.arguments(), ["fill", "--test-threads", "1", "--skip", "kernels::fill sm_90"]);
-        assert!(Selection::of(&names, "trap").tests.is_empty());
+        assert!(Selection::of(&names, "trap", 1)[0].tests.is_empty());
+        let parts =
+            Selection::of(&["device::a", "device::ab", "device::b", "device::error_c"].map(str::to_owned), "", 2);
+        let tests: Vec<_> = parts.iter().map(|part| part.tests.join(" ")).collect();
+        assert_eq!(tests, ["device::a device::b", "device::ab"]);
+        assert_eq!(
+            parts[1].arguments().join(" "),
+            "--exact --test-threads 1 --skip device::a --skip device::b --skip device::error_c"
+        );
     }
 
     #[test]
