@@ -105,6 +105,10 @@ impl Module {
             }
             error => error,
         };
+        if name.is_empty() {
+            // Which the driver would call an invalid value.
+            return Err(DriverError::NoKernel { name: String::new(), known: known() });
+        }
         let raw = find(&self.0.device, self.0.raw, lowered).map_err(no_kernel)?;
         Ok(Function { module: self.clone(), raw, name: name.to_owned(), shared: Arc::default() })
     }

@@ -1,7 +1,10 @@
 //! Tests of gpu-random on a device, and its kernels with NVRTC; reported as ignored where one is missing.
 #![allow(missing_docs, unreachable_pub)]
 
-use std::process::ExitCode;
+use std::{
+    process::ExitCode,
+    sync::{PoisonError, RwLock},
+};
 
 use gpu_driver::{Device, emulated::Emulated, nvrtc};
 use testkit::{Suite, tests};
@@ -12,11 +15,33 @@ mod fills;
 mod options;
 mod user_kernels;
 
+/// Held shared by tests that capture, alone by those of cuRAND, whose waits for the whole device end every capture of it.
+static CAPTURES: RwLock<()> = RwLock::new(());
+
+/// The test, run while no test of cuRAND runs if it captures.
+fn beside_curand((name, test): testkit::Test<Device>) -> (String, impl FnOnce(&Device) -> testkit::Outcome) {
+    const CAPTURING: [&str; 2] = ["fills_are_captured", "a_graph_of_fills_outlives_its_generator"];
+    let run = move |device: &Device| {
+        let _shared = CAPTURING.contains(&name).then(|| CAPTURES.read().unwrap_or_else(PoisonError::into_inner));
+        test(device)
+    };
+    (name.to_owned(), run)
+}
+
+/// The test, run while none captures.
+fn alone<D>((name, test): testkit::Test<D>) -> (String, impl FnOnce(&D) -> testkit::Outcome) {
+    let run = move |needed: &D| {
+        let _alone = CAPTURES.write().unwrap_or_else(PoisonError::into_inner);
+        test(needed)
+    };
+    (name.to_owned(), run)
+}
+
 fn main() -> ExitCode {
     use {failures::*, fills::*, user_kernels::*};
     let compiler = || nvrtc::version().map(|_| ());
     let device = Device::for_tests;
-    let on_device = tests![
+    let on_device: &[testkit::Test<Device>] = tests![
         bits_and_uniform_numbers_are_those_of_the_host,
         real_numbers_are_those_of_the_host,
         real_numbers_agree_within_ulps,
@@ -50,12 +75,12 @@ fn main() -> ExitCode {
     let kernels = gpu_random::KERNELS.checks().chain(KERNELS.checks());
     let kernels = kernels.map(|(name, instance, arch)| (name, move |_: &()| Ok(instance.compile(arch).map(drop)?)));
     Suite::new()
-        .group("device", device(), "GPU_TESTS", on_device)
+        .cases("device", device(), "GPU_TESTS", on_device.iter().copied().map(beside_curand))
         .group("large", large, if on_gpu.is_some() { "GPU_TESTS" } else { "" }, tests![more_than_32_bits_count])
         .cases("failures", emulated(), require_emulated, cases())
         .group("failures", emulated(), require_emulated, tests![no_fallible_function_is_forgotten])
         .group("curand on the host", library, "GPU_CURAND_TESTS", curand::HOST)
-        .group("curand", beside, "", curand::ON_DEVICE)
+        .cases("curand", beside, "", curand::ON_DEVICE.iter().copied().map(alone))
         .group("options", compiler(), "GPU_COMPILE", options::OPTIONS)
         .cases("kernels", compiler(), "GPU_COMPILE", kernels)
         .run()

@@ -98,15 +98,15 @@ pub(super) fn run(arguments: &Arguments) -> Outcome<Vec<Tried>> {
     for program in programs.iter().filter(|program| AREAS.iter().any(|(_, package)| *package == program.package)) {
         if changes.iter().any(|change| change.package == program.package) {
             println!("{} without mutants", program.title());
-            passes(program, limit(arguments))?;
+            passes(program, arguments.jobs, limit(arguments))?;
         }
     }
     try_all(arguments, changes, &programs)
 }
 
 /// That a program passes as it is: else every mutant would count as caught.
-fn passes(program: &Program, limit: Duration) -> Outcome {
-    match watch(tests_of(program, &program.path).spawn()?, limit)? {
+fn passes(program: &Program, jobs: usize, limit: Duration) -> Outcome {
+    match watch(tests_of(program, &program.path, jobs).spawn()?, limit)? {
         Fate::Survived => Ok(()),
         fate => Err(format!("{} fails without any mutant: {fate:?}", program.title()).into()),
     }
@@ -181,7 +181,7 @@ fn try_one(program: &Program, change: Change, limit: Duration) -> Outcome<Tried>
     let path = folder.path().join("mutant");
     fs::write(&path, image)?;
     fs::set_permissions(&path, fs::Permissions::from_mode(0o755))?;
-    let mut fate = watch(tests_of(program, &path).spawn()?, limit)?;
+    let mut fate = watch(tests_of(program, &path, 1).spawn()?, limit)?;
     if let Fate::Caught(test) = &fate
         && test.starts_with("device::")
     {
@@ -196,9 +196,12 @@ fn try_one(program: &Program, change: Change, limit: Duration) -> Outcome<Tried>
 }
 
 /// The device tests of a program, or of a copy of it.
-fn tests_of(program: &Program, path: &Path) -> Command {
+fn tests_of(program: &Program, path: &Path, jobs: usize) -> Command {
     let mut command = command_of(program, path);
-    command.args(["device::", "--test-threads", "2"]).stdout(Stdio::piped()).stderr(Stdio::null());
+    command
+        .args(["device::", "--test-threads", &(2 * jobs.max(1)).to_string()])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null());
     command
 }
 

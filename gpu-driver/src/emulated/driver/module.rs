@@ -129,6 +129,9 @@ unsafe extern "C" fn cuModuleGetFunction(
         }
         // SAFETY: a text that ends in NUL, as the driver's documentation asks.
         let name = unsafe { CStr::from_ptr(name) };
+        if name.is_empty() {
+            return Err(INVALID_VALUE);
+        }
         let kernel = loaded.image.find(name).ok_or(NOT_FOUND)?;
         let context = loaded.context;
         state.usable(context)?;
