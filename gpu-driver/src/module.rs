@@ -238,11 +238,12 @@ pub(crate) fn load_raw(device: &Device, binary: &Binary) -> Result<CUmodule> {
     }
     let _current = device.enter()?;
     let mut image = binary.image().to_vec();
-    if binary.kind() == BinaryKind::Ptx && image.last() != Some(&0) {
+    if binary.kind() == BinaryKind::Ptx {
+        // A second one does no harm.
         image.push(0);
     }
     let mut raw = null_mut();
-    // SAFETY: the pointer is valid for the call; the image is what NVRTC made, PTX ends in NUL.
+    // SAFETY: the pointer is valid for the call; the image is what NVRTC made, PTX with a NUL behind it.
     device.check("cuModuleLoadData", unsafe { sys::cuModuleLoadData(&mut raw, image.as_ptr().cast()) })?;
     Ok(raw)
 }

@@ -5,6 +5,7 @@
 //! into failures when an environment variable says `require`, as on machines that are there to run them.
 
 use std::{
+    collections::HashSet,
     env,
     error::Error,
     fmt::Display,
@@ -107,7 +108,14 @@ impl Suite {
     }
 
     /// Runs what the command line asks for, as libtest does.
+    ///
+    /// # Panics
+    /// When two tests have one name, by which neither could be chosen.
     pub fn run(self) -> ExitCode {
+        let mut names = HashSet::new();
+        for trial in &self.trials {
+            assert!(names.insert(trial.name()), "two tests are called {}", trial.name());
+        }
         libtest_mimic::run(&Arguments::from_args(), self.trials).exit_code()
     }
 }

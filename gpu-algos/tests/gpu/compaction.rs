@@ -19,7 +19,7 @@ pub const TESTS: &[Test<Device>] = tests![
     awkward_lengths_and_shares,
     one_that_is_kept_anywhere,
     any_layout_and_expression,
-    types_and_nan,
+    selected_types_and_nan,
     runs_of_any_length,
     axes_of_places_and_parts,
     results_of_every_kind,
@@ -184,7 +184,7 @@ fn of_type<T: Element + PartialEq>(device: &Device, x: &Array1<T>, mask: &Array1
     Ok(())
 }
 
-pub fn types_and_nan(device: &Device) -> Outcome {
+pub fn selected_types_and_nan(device: &Device) -> Outcome {
     let mut rng = Rng(23);
     let n = 9001;
     let numbers: Vec<usize> = (0..n).map(|_| rng.below(3)).collect();

@@ -17,20 +17,20 @@ use testkit::{Outcome, Rng, Test, ensure, ensure_eq, tests};
 
 pub const TESTS: &[Test<Device>] = tests![
     pycuda_scan,
-    products_of_matrices_keep_their_order,
+    scanned_matrices_keep_their_order,
     segments_of_recurrences,
     any_operator_along_any_axis,
     states_of_any_size,
     pyopencl_index_preservation,
     pyopencl_copy_if_and_unique,
     pyopencl_vectors_with_offsets,
-    places_in_their_order,
+    scanned_places_in_their_order,
     any_places_of_any_length,
     arrays_of_several_streams,
     a_captured_scan_is_replayed,
-    floats_have_the_same_bits_in_every_order_of_blocks,
+    scanned_floats_have_the_same_bits_in_every_order_of_blocks,
     names_of_users_are_theirs,
-    wrong_scans_are_errors,
+    wrong_scan_kernels_are_errors,
 ];
 
 pub const LARGE: &[Test<Device>] = tests![pycuda_big_array_scan];
@@ -128,7 +128,7 @@ scan_kernel! {
     }
 }
 
-pub fn products_of_matrices_keep_their_order(device: &Device) -> Outcome {
+pub fn scanned_matrices_keep_their_order(device: &Device) -> Outcome {
     let mut rng = Rng(22);
     let stream = device.stream();
     let exclusive = ScanKernel::<Matrix>::exclusive(TIMES, "Matrix{1, 0, 0, 1}")?;
@@ -448,7 +448,7 @@ pub fn pyopencl_vectors_with_offsets(device: &Device) -> Outcome {
     Ok(())
 }
 
-pub fn places_in_their_order(device: &Device) -> Outcome {
+pub fn scanned_places_in_their_order(device: &Device) -> Outcome {
     // The last that is not 0; what comes first is joined first.
     let last = ScanKernel::<i32>::new("const int *x, int *out", "0", "b != 0 ? b : a", "x[i]", "out[i] = item")?;
     let x: Vec<i32> = (0..10_000).map(|i| if i % 7 == 0 { i } else { 0 }).collect();
@@ -557,7 +557,7 @@ pub fn a_captured_scan_is_replayed(device: &Device) -> Outcome {
     Ok(())
 }
 
-pub fn floats_have_the_same_bits_in_every_order_of_blocks(device: &Device) -> Outcome {
+pub fn scanned_floats_have_the_same_bits_in_every_order_of_blocks(device: &Device) -> Outcome {
     let mut rng = Rng(26);
     let n = if device.is_emulated() { 200_000 } else { 20_000_000 };
     let values: Vec<f32> = (0..n).map(|_| (rng.below(1 << 24) as f32 / 3.0).sin()).collect();
@@ -634,7 +634,7 @@ macro_rules! ten_times {
 }
 ten_times!(Large of u64, TooLarge of Large, Much of TooLarge);
 
-pub fn wrong_scans_are_errors(device: &Device) -> Outcome {
+pub fn wrong_scan_kernels_are_errors(device: &Device) -> Outcome {
     let new = |arguments: &str| ScanKernel::<f32>::new(arguments, "0", "a + b", "x[i]", "x[i] = item");
     for text in ["float *i", "float *n", "float *item", "const float prev_item", "float **x", "float gpu_x"] {
         ensure!(matches!(new(text), Err(AlgoError::Argument { .. })), "{text}");

@@ -21,7 +21,7 @@ pub const TESTS: &[Test<Device>] = tests![
     rows_down_columns,
     segments_begin_anywhere,
     keys_that_repeat,
-    types_and_nan,
+    scanned_types_and_nan,
     maps_in_front_and_behind,
     scans_in_place,
     wrong_scans_are_errors,
@@ -267,7 +267,7 @@ pub fn keys_that_repeat(device: &Device) -> Outcome {
     Ok(())
 }
 
-pub fn types_and_nan(device: &Device) -> Outcome {
+pub fn scanned_types_and_nan(device: &Device) -> Outcome {
     let n = 3000;
     let bytes = Array1::from_shape_fn(n, |i| (i * 37 % 256) as u8);
     let x = GpuArray::from_ndarray(device, &bytes)?;
