@@ -56,6 +56,7 @@ struct Ended {
 
 #[derive(Deserialize)]
 struct Phase {
+    phase: String,
     duration: f64,
 }
 
@@ -128,7 +129,10 @@ fn try_all(arguments: &Arguments, root: &Path, batch: &[Listed]) -> Outcome<Vec<
     for ended in ended.outcomes {
         let Some(mutant) = ended.scenario.get("Mutant") else { continue };
         let mutant: Listed = serde_json::from_value(mutant.clone())?;
+        // One that was not built in time has shown nothing.
+        let is_tested = ended.phase_results.iter().any(|phase| phase.phase == "Test");
         let fate = match ended.summary.as_str() {
+            _ if !is_tested => Fate::Unviable,
             "CaughtMutant" => Fate::Caught("the package's tests".to_owned()),
             "Timeout" => Fate::Caught(format!("no end in {} s", arguments.limit)),
             "MissedMutant" => Fate::Survived,
