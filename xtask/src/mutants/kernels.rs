@@ -147,7 +147,7 @@ fn changes_of(file: &str, text: &str, package: &'static str, rules: &[(Regex, &s
     let mut changes = Vec::new();
     let mut start = 0;
     for (number, line) in text.lines().enumerate() {
-        let code = line.split("//").next().unwrap_or_default();
+        let code = line.split("//").next().unwrap_or_default().trim_end();
         let first = code.trim_start();
         if !["#", "template", "static_assert", "using", "*", "/*"].iter().any(|word| first.starts_with(word)) {
             for (find, put) in rules {
@@ -218,8 +218,8 @@ fn command_of(program: &Program, path: &Path) -> Command {
 /// Where a text lies in an image.
 fn places_of(image: &[u8], text: &[u8]) -> Vec<usize> {
     let Some(&first) = text.first() else { return Vec::new() };
-    let is_here = |&at: &usize| image[at] == first && image[at..].starts_with(text);
-    (0..image.len().saturating_sub(text.len())).filter(is_here).collect()
+    let windows = image.windows(text.len()).enumerate();
+    windows.filter(|(_, window)| window[0] == first && *window == text).map(|(at, _)| at).collect()
 }
 
 /// Follows the tests until the first fails, all have passed, or time is up.
@@ -244,4 +244,38 @@ fn watch(mut child: Child, limit: Duration) -> Outcome<Fate> {
     let _ = Command::new("kill").args(["-KILL", "--", &format!("-{}", child.id())]).stderr(Stdio::null()).status();
     let _ = child.wait();
     Ok(fate)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn changes_keep_the_length_and_leave_comments_alone() -> Outcome {
+        let text = "template <int N = 0 < 1> struct S;\n// a < b\n#if A < 1\n    if (i < n) return; // i < n\n    \
+                    __syncthreads();\n";
+        let rules: Vec<_> =
+            CHANGES.iter().map(|&(find, put)| Regex::new(find).map(|find| (find, put))).collect::<Result<_, _>>()?;
+        let changes = changes_of("f.cuh", text, "p", &rules);
+        let told: Vec<_> = changes.iter().map(|change| (change.mutant.line, change.mutant.change.as_str())).collect();
+        let want = [
+            (4, "`if (i < n) return; // i < n` becomes `if (i > n) return; // i < n`"),
+            (4, "`if (i < n) return; // i < n` becomes `if (i < n) ;       // i < n`"),
+            (5, "`__syncthreads();` becomes ``"),
+        ];
+        assert_eq!(told, want);
+        for change in changes {
+            let mut changed = text.as_bytes().to_vec();
+            changed[change.at..change.at + change.bytes.len()].copy_from_slice(&change.bytes);
+            let lines = |bytes: &[u8]| String::from_utf8_lossy(bytes).lines().count();
+            assert!(changed != text.as_bytes() && lines(&changed) == lines(text.as_bytes()));
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn a_text_is_found_wherever_a_program_holds_it() {
+        assert_eq!(places_of(b"..abcabc.", b"abc"), [2, 5]);
+        assert!(places_of(b"..", b"abc").is_empty());
+    }
 }

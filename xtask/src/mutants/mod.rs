@@ -159,3 +159,17 @@ fn files_below(root: &Path, folder: &str, extensions: &[&str]) -> Outcome<Vec<St
 fn limit(arguments: &Arguments) -> Duration {
     Duration::from_secs(arguments.limit)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_seed_alone_decides_the_order() {
+        let order = |seed| shuffled((0..100).collect(), seed);
+        let mut sorted: Vec<u32> = order(1);
+        assert!(sorted == order(1) && sorted != order(2));
+        sorted.sort_unstable();
+        assert_eq!(sorted, (0..100).collect::<Vec<_>>());
+    }
+}
