@@ -64,7 +64,7 @@ pub(crate) struct Context {
     pub(crate) pinned: Kept,
     pub(crate) scratches: Scratches,
     pub(crate) captures: Captures,
-    /// Those of [`Stream::new`] that are alive.
+    /// The streams of [`Stream::new`] that are alive.
     streams: Mutex<Vec<Weak<stream::Owned>>>,
     /// A fatal code, once seen; 0 before.
     lost: AtomicI32,
@@ -393,7 +393,7 @@ impl Context {
         streams.push(Arc::downgrade(stream));
     }
 
-    /// Unloads a module when what runs has ended, and no capture is under way.
+    /// Unloads a module once the device is idle and no capture is under way.
     pub(crate) fn unload(&self, module: CUmodule) {
         self.release_when_idle([Resource::Module(module)]);
     }

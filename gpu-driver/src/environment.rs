@@ -1,4 +1,4 @@
-//! Environment variables whose values are words or numbers. What means nothing is an error and never ignored.
+//! Environment variables whose values are words or numbers. A value without a meaning is an error and never ignored.
 
 use std::env;
 
@@ -16,7 +16,7 @@ pub(crate) fn text(name: &'static str, expected: &'static str) -> Result<Option<
     }
 }
 
-/// What `read` makes of a variable, or of `default` where it is not set.
+/// Reads a variable, or `default` where it is not set.
 ///
 /// # Errors
 /// `Setting` for a value that `read` does not know.

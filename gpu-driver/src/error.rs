@@ -103,7 +103,7 @@ pub enum DriverError {
     UnsafeCache {
         /// The folder.
         folder: std::path::PathBuf,
-        /// What is wrong with which path.
+        /// The path at fault, and the reason.
         why: String,
     },
     /// Code was made for another kind of device: for a GPU and loaded on the emulated one, or the reverse.

@@ -24,7 +24,7 @@ pub struct KernelSpace {
 
 impl KernelSpace {
     /// A space of its own, for a static.
-    #[expect(clippy::new_without_default, reason = "a default would suggest a value, where the static is what counts")]
+    #[expect(clippy::new_without_default, reason = "a default would suggest a value; only the address counts")]
     pub const fn new() -> Self {
         Self { _address: 0 }
     }
@@ -34,7 +34,7 @@ impl KernelSpace {
         std::ptr::from_ref(self) as u64
     }
 
-    /// That a key is one of this space.
+    /// Checks that a key begins with the word of this space.
     fn owns(&'static self, op: &'static str, key: &[u64]) -> Result<()> {
         if key.first() == Some(&self.word()) {
             return Ok(());

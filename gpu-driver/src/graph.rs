@@ -49,15 +49,15 @@ impl Stream {
     /// Other threads must leave the stream alone meanwhile: their work would become part of the graph.
     ///
     /// # Memory
-    /// The graph owns whatever its launches use and the caller does not hold: scratch memory ([`Stream::with_scratch`]), modules of captured
+    /// The graph owns all that its launches use and the caller does not hold: scratch memory ([`Stream::with_scratch`]), modules of captured
     /// kernels, values of [`Stream::retain_in_graph`], and buffers. A buffer that is allocated within the capture holds zeros until the graph has run,
-    /// then what the last launch left; its memory goes when both the buffer and the graph have gone. A buffer that is released within the capture stays
-    /// until the graph goes. The graph's Drop waits for the device then.
+    /// then the contents that the last launch left; its memory goes when both the buffer and the graph have gone. A buffer that is released within
+    /// the capture stays until the graph goes. The graph's Drop waits for the device then.
     ///
     /// # Errors
     /// The error of `work`, which may have a type of its own (where nothing in it tells the type, `Ok::<_, DriverError>(())` does); else `Cuda` with a
-    /// `STREAM_CAPTURE_…` code for what cannot be captured. The stream is usable again in both cases, and after a panic of `work`: what
-    /// was captured is discarded.
+    /// `STREAM_CAPTURE_…` code for operations that cannot be captured. The stream is usable again in both cases, and after a panic of `work`: the
+    /// captured work is discarded.
     pub fn capture<T, E: From<DriverError>>(&self, work: impl FnOnce() -> Result<T, E>) -> Result<(Graph, T), E> {
         let begun = Begun::on(self)?;
         let outcome = work();
@@ -158,7 +158,7 @@ impl Graph {
     ///
     /// # Safety
     /// The promises of the captured launches hold again: the buffers that were borrowed for them are alive until the work has run, nothing else uses
-    /// them meanwhile, and what they read has been written. No other thread used the captured streams during the capture. Two threads do not
+    /// them meanwhile, and buffers that they read have been written. No other thread used the captured streams during the capture. Two threads do not
     /// launch one graph at the same time.
     pub unsafe fn launch(&self, stream: &Stream) -> Result<()> {
         if stream.device() != &self.device {

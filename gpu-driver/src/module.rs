@@ -98,18 +98,18 @@ impl Module {
     /// `NoKernel` when the program has no kernel of that name; `Nul`.
     pub fn function(&self, name: &str) -> Result<Function> {
         let lowered = self.0.names.iter().find(|(expression, _)| expression == name).map_or(name, |(_, low)| low);
-        let known = || self.0.names.iter().map(|(expression, _)| expression.clone()).collect();
-        let no_kernel = |error| match error {
-            DriverError::Cuda { code: CudaCode::NOT_FOUND, .. } => {
-                DriverError::NoKernel { name: name.to_owned(), known: known() }
-            }
-            error => error,
+        let no_kernel = || DriverError::NoKernel {
+            name: name.to_owned(),
+            known: self.0.names.iter().map(|(expression, _)| expression.clone()).collect(),
         };
         if name.is_empty() {
-            // Which the driver would call an invalid value.
-            return Err(DriverError::NoKernel { name: String::new(), known: known() });
+            // The driver would call it an invalid value.
+            return Err(no_kernel());
         }
-        let raw = find(&self.0.device, self.0.raw, lowered).map_err(no_kernel)?;
+        let raw = find(&self.0.device, self.0.raw, lowered).map_err(|error| match error {
+            DriverError::Cuda { code: CudaCode::NOT_FOUND, .. } => no_kernel(),
+            error => error,
+        })?;
         Ok(Function { module: self.clone(), raw, name: name.to_owned(), shared: Arc::default() })
     }
 }
@@ -243,7 +243,7 @@ pub(crate) fn load_raw(device: &Device, binary: &Binary) -> Result<CUmodule> {
         image.push(0);
     }
     let mut raw = null_mut();
-    // SAFETY: the pointer is valid for the call; the image is what NVRTC made, PTX with a NUL behind it.
+    // SAFETY: the pointer is valid for the call; the image is NVRTC's, PTX with a NUL behind it.
     device.check("cuModuleLoadData", unsafe { sys::cuModuleLoadData(&mut raw, image.as_ptr().cast()) })?;
     Ok(raw)
 }

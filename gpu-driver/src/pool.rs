@@ -98,7 +98,7 @@ pub(crate) struct Allocation {
 }
 
 impl Allocation {
-    /// That of an empty buffer.
+    /// The allocation of an empty buffer.
     pub(crate) const NONE: Self = Self { address: 0, of_graph: false };
 }
 
@@ -187,7 +187,7 @@ pub(crate) fn allocate_in_order(stream: &Stream, bytes: usize, _current: &Curren
     Ok(address)
 }
 
-/// Releases what [`allocate`] gave, in the order of `stream` or with the graph; errors are kept for the device's next call.
+/// Releases an allocation of [`allocate`], in the order of `stream` or with the graph; errors are kept for the device's next call.
 pub(crate) fn release(stream: &Stream, allocation: Allocation) {
     let (context, raw, address) = (&stream.device().0, stream.as_raw(), allocation.address);
     if allocation.of_graph {

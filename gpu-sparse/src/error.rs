@@ -46,10 +46,10 @@ pub enum SparseError {
         limit: u64,
     },
     /// The system refused memory.
-    #[error("out of memory: {bytes} bytes for {what} were refused")]
+    #[error("out of memory: {bytes} bytes for {purpose} were refused")]
     OutOfMemory {
-        /// What it was for.
-        what: &'static str,
+        /// The use of the memory.
+        purpose: &'static str,
         /// Bytes that were asked for.
         bytes: u64,
     },

@@ -2,11 +2,11 @@
 
 use crate::{Result, SparseError};
 
-/// That the system would give so many bytes now.
-pub(crate) fn room_for(what: &'static str, bytes: u64) -> Result<()> {
+/// Checks that the system would give so many bytes now.
+pub(crate) fn room_for(purpose: &'static str, bytes: u64) -> Result<()> {
     let probe = |bytes: usize| Vec::<u8>::new().try_reserve_exact(bytes).is_ok();
     match usize::try_from(bytes) {
         Ok(bytes) if probe(bytes) => Ok(()),
-        _ => Err(SparseError::OutOfMemory { what, bytes }),
+        _ => Err(SparseError::OutOfMemory { purpose, bytes }),
     }
 }

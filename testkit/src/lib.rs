@@ -62,7 +62,7 @@ impl Suite {
         self.cases(group, needed, require, cases)
     }
 
-    /// As [`Suite::group`], for [`functions!`](crate::functions) written as libtest's tests are: they panic where something is wrong.
+    /// Adds a group of [`functions!`](crate::functions) written as libtest's tests are: they panic where something is wrong. See [`Suite::group`].
     pub fn functions<E: Display>(
         self,
         group: &str,
@@ -139,7 +139,7 @@ pub fn python(modules: &[&str]) -> Result<PathBuf, String> {
     }
 }
 
-/// Whether a variable says `require`, so that what cannot run is a failure; false where it is not set, or has no name.
+/// Whether a variable says `require`, so that a group that cannot run is a failure; false where it is not set, or has no name.
 ///
 /// # Panics
 /// For any other value: a misspelt one would let everything be ignored.

@@ -1,5 +1,5 @@
 //! What a compaction leaves on the device.
-#![expect(unsafe_code, reason = "functions whose callers promise not to read what nobody wrote")]
+#![expect(unsafe_code, reason = "functions whose callers promise not to read unwritten memory")]
 
 use gpu_array::{Element, GpuArray, GpuView, gpu_driver::Stream};
 use ndarray::{Array1, Ix0, Ix1, s};

@@ -278,8 +278,9 @@ template <class V, class R, bool IGNORE> struct Mean {
 
 // Mean and variance in one pass, in f64: each thread adds up distances from its first value, and their squares, which loses nothing that matters since
 // that value is one of its own; threads are joined by means and squares around them (Chan, Golub, LeVeque: Updating Formulae, 1979). Means stay distances
-// from a value too: far from 0 their difference would have lost what it tells. All are halves of distances, since that between two finite values may be
-// infinite; the origin is always finite, so that an infinite value makes the offset infinite and not NaN.
+// from a value too, since far from 0 their difference would lose its leading digits. All are halves
+// of distances, since that between two finite values may be infinite; the origin is always finite, so
+// that an infinite value makes the offset infinite and not NaN.
 struct Moments {
     double count, origin, offset, squares;
     __device__ __forceinline__ double mean() const { return 2 * (origin + offset); }
@@ -319,10 +320,12 @@ template <class V, bool IGNORE> struct WithMoments {
     static __device__ __forceinline__ State settle(const Local &local) {
         if (local.count == 0) return {0, 0, 0, 0};
         const double count = double(local.count);
-        // A mean that is infinite or NaN is the sum's, and leaves no variance; values so far apart that squares overflow have an infinite one.
+        // A mean that is infinite or NaN is the sum's, and leaves no variance; values so far apart
+        // that squares overflow have an infinite one.
         if (!is_finite(local.sum)) return {count, local.origin, local.sum, Bounds<double>::nan()};
         const double mean = over_count(local.sum, count);
-        const double squares = is_finite(local.squares) ? local.squares - local.sum * mean : local.squares;
+        double squares = local.squares;
+        if (is_finite(squares)) squares -= local.sum * mean;
         return {count, local.origin, mean, squares < 0 ? 0 : squares};
     }
     // Without a branch, so that nobody waits for one side and then for the other.
@@ -330,11 +333,13 @@ template <class V, bool IGNORE> struct WithMoments {
         const double count = a.count + b.count, share = over_count(b.count, count);
         const double distance = (b.origin - a.origin) + (b.offset - a.offset);
         const double squares = a.squares + b.squares + distance * distance * a.count * share;
-        // The mean stays a distance from the nearer value. One that is infinite stays so, unless the other infinity comes, or NaN.
+        // The mean stays a distance from the nearer value. One that is infinite stays so, unless the
+        // other infinity comes, or NaN.
         const bool finite = is_finite(a.offset) && is_finite(b.offset);
         const double from_a = finite ? a.offset + distance * share : a.offset + b.offset;
         const double from_b = b.offset - distance * over_count(a.count, count);
-        const bool only_a = b.count == 0, only_b = a.count == 0, is_near_a = !finite || fabs(from_a) <= fabs(from_b);
+        const bool only_a = b.count == 0, only_b = a.count == 0;
+        const bool is_near_a = !finite || fabs(from_a) <= fabs(from_b);
         return {count, only_b || !(only_a || is_near_a) ? b.origin : a.origin, only_b ? b.offset : only_a ? a.offset : is_near_a ? from_a : from_b,
                 only_b ? b.squares : only_a ? a.squares : squares};
     }

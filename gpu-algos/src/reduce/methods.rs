@@ -149,7 +149,7 @@ reductions! {
     /// The sum. Of f32 the error is at most `2^-18 sum |x|`, however many values there are, and typically one unit in the last place: many values are
     /// carried in f64, few in f32, so that the result may be infinite where `sum |x|` is. [`Reduction::accumulate_f64`] rounds once.
     fn sum() -> <Self::Elem as Summable>::Sum where Summable, sum::<Self::Elem>(), false;
-    /// The sum of what is not NaN, with the error of `sum`.
+    /// The sum of the values that are not NaN, with the error of `sum`.
     fn nansum() -> <Self::Elem as Summable>::Sum where Summable, sum::<Self::Elem>(), true;
     /// The product. Of f32 carried in f64 and rounded once. The order of the factors is not NumPy's: where one part of them overflows and another is 0 or
     /// underflows, the result may be NaN, 0 or infinite where another order has another of these.
@@ -168,10 +168,11 @@ reductions! {
     fn std(ddof: u32) -> <Self::Elem as Summable>::Mean where Summable, Kind::Deviation { result: mean::<Self::Elem>(), ddof }, false;
     /// The standard deviation of what is not NaN.
     fn nanstd(ddof: u32) -> <Self::Elem as Summable>::Mean where Summable, Kind::Deviation { result: mean::<Self::Elem>(), ddof }, true;
-    /// The mean and the variance, in one pass; the error of the mean is about 1e-15 times the greatest absolute value. Where a value is infinite the variance is NaN and the mean NumPy's, that infinity or NaN; values so far
-    /// apart that the square of their distance is beyond f64 have an infinite variance.
+    /// The mean and the variance, in one pass; the error of the mean is about 1e-15 times the greatest absolute value. Where a
+    /// value is infinite the variance is NaN and the mean NumPy's, that infinity or NaN; values so far apart that the square of their distance is
+    /// beyond f64 have an infinite variance.
     fn mean_var(ddof: u32) -> Pair<<Self::Elem as Summable>::Mean, <Self::Elem as Summable>::Mean> where Summable, Kind::MeanVariance { result: mean::<Self::Elem>(), ddof }, false;
-    /// The mean and the variance of what is not NaN; as `mean_var` where a value is infinite.
+    /// The mean and the variance of the values that are not NaN; as `mean_var` where a value is infinite.
     fn nanmean_var(ddof: u32) -> Pair<<Self::Elem as Summable>::Mean, <Self::Elem as Summable>::Mean> where Summable, Kind::MeanVariance { result: mean::<Self::Elem>(), ddof }, true;
     /// The least value; NaN where there is one.
     fn min() -> Self::Elem where Element, Kind::Extreme { greatest: false }, false;

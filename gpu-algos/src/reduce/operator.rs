@@ -198,7 +198,7 @@ impl Operator {
         self.state_bytes() > 16
     }
 
-    /// What is carried for results of `count` values each: as little as is enough. `results` are their number; `along_kept` is
+    /// The operator with the narrowest state that is enough for results of `count` values each. `results` are their number; `along_kept` is
     /// [`Axes::along_kept`](super::axes::Axes::along_kept).
     pub(crate) fn carried(&self, count: usize, results: usize, along_kept: bool) -> Self {
         let mut operator = self.clone();

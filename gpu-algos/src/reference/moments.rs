@@ -7,8 +7,8 @@ use super::{
     operator::{Operator, Places, RUN, sum_of},
 };
 
-/// The mean and the variance of some values, as distances from one of them: far from 0 the means of two parts would lose in their difference what
-/// it tells. Halves of distances, since that between two finite values may be infinite.
+/// The mean and the variance of some values, as distances from one of them: far from 0 the difference of the means of two parts
+/// would lose its leading digits. Halves of distances, since that between two finite values may be infinite.
 ///
 /// Sources: B. P. Welford, Technometrics 4 (1962) 419, for one value; T. F. Chan, G. H. Golub, R. J. LeVeque, The American Statistician 37 (1983)
 /// 242, for two sets. The kernels have the same structure.

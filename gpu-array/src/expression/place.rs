@@ -52,7 +52,7 @@ pub(super) mod sealed {
     impl Sealed for super::Gpu {}
     impl Sealed for super::Host {}
 
-    /// What only this crate has: methods of public traits that take one cannot be called from elsewhere.
+    /// A value that only this crate can make: methods of public traits that take one cannot be called from elsewhere.
     #[derive(Clone, Copy, Debug)]
     pub struct Internal(pub(in crate::expression) ());
 }

@@ -134,7 +134,7 @@ pub(super) struct Stream {
     pub(super) queue: VecDeque<Op>,
     /// The capture it is part of, and the nodes that its next one depends on.
     pub(super) capture: Option<(usize, Vec<usize>)>,
-    /// Its handle is gone; what is queued still runs.
+    /// Its handle is gone; queued work still runs.
     pub(super) is_destroyed: bool,
 }
 

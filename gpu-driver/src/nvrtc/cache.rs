@@ -64,7 +64,7 @@ fn named() -> Option<PathBuf> {
 /// It need not be there yet: it is made, for this user alone, when something is to be kept.
 ///
 /// # Errors
-/// `UnsafeCache` when another user could have put code into it, with what to do. Compilation goes on without a cache then, and says so once on the
+/// `UnsafeCache` when another user could have put code into it, with a remedy. Compilation goes on without a cache then, and says so once on the
 /// standard error.
 pub fn folder() -> Result<Option<PathBuf>> {
     let Some(folder) = named() else { return Ok(None) };

@@ -24,7 +24,7 @@ fn reads(directive: &str, held: impl Fn(&str) -> bool) -> bool {
     let (word, operand) = (&body[..end], body[end..].trim());
     match word {
         "include" => {}
-        // Extensions: what they read is not looked at.
+        // Extensions: the files that they read are not looked at.
         "include_next" | "import" | "embed" => return true,
         _ => return false,
     }

@@ -1,7 +1,7 @@
 //! Files that nobody else can have written: compiled code is run as the user's own.
 //!
 //! The rules are those of ssh for its keys. A folder of the cache, each folder above it and each file in it belong to this user or to root, and no
-//! other user may write to them, except that a folder above may be one like `/tmp`, where nobody may rename what is another's.
+//! other user may write to them, except that a folder above may be one like `/tmp`, where nobody may rename files of another.
 
 use std::{
     fs::{DirBuilder, File, Metadata, OpenOptions},
@@ -36,7 +36,7 @@ fn distrust(of: &Metadata, is_above: bool) -> Option<String> {
 /// Why a folder that is there is not trusted, with the path; None when it is.
 ///
 /// # Errors
-/// `NotFound` when it is not there; what the system says.
+/// `NotFound` when it is not there; else the system's error.
 pub(crate) fn distrusted(folder: &Path) -> io::Result<Option<String>> {
     let real = folder.canonicalize()?;
     for (depth, path) in real.ancestors().enumerate() {
@@ -54,15 +54,15 @@ pub(crate) fn distrusted(folder: &Path) -> io::Result<Option<String>> {
 /// Makes a folder that only this user can enter, where there is none.
 ///
 /// # Errors
-/// What the system says.
+/// The system's error.
 pub(crate) fn make_folder(folder: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(folder)
 }
 
-/// The contents of a file that is trusted; whatever is opened is what is looked at and read.
+/// The contents of a file that is trusted. The opened file is the one that is looked at and read, whatever its name leads to meanwhile.
 ///
 /// # Errors
-/// `PermissionDenied` for a file that is not; what the system says.
+/// `PermissionDenied` for a file that is not; else the system's error.
 pub(crate) fn read(path: &Path) -> io::Result<Vec<u8>> {
     let mut file = OpenOptions::new().read(true).custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK).open(path)?;
     let is = file.metadata()?;
@@ -77,7 +77,7 @@ pub(crate) fn read(path: &Path) -> io::Result<Vec<u8>> {
 /// Writes a file that only this user can read and write.
 ///
 /// # Errors
-/// What the system says.
+/// The system's error.
 pub(crate) fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut file: File = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)?;
     file.write_all(bytes)
@@ -112,7 +112,7 @@ mod tests {
         assert!(why.contains("can be written by other users (mode 777)"), "{why}");
         set_mode(&outer.path().join("a"), 0o1777);
         assert_eq!(distrusted(&folder).unwrap(), None);
-        // A link leads to what it names.
+        // A link leads to the folder that it names.
         let link = outer.path().join("link");
         std::os::unix::fs::symlink(&folder, &link).unwrap();
         assert_eq!(distrusted(&link).unwrap(), None);
@@ -131,7 +131,7 @@ mod tests {
         assert_eq!(read(&path).unwrap_err().kind(), io::ErrorKind::PermissionDenied);
         set_mode(&path, 0o644);
         assert!(read(&path).is_ok());
-        // Neither links nor what is no file.
+        // Neither links nor folders.
         let link = folder.path().join("link");
         std::os::unix::fs::symlink(&path, &link).unwrap();
         assert!(read(&link).is_err() && read(folder.path()).is_err());

@@ -575,7 +575,7 @@ pub fn cases() -> impl Iterator<Item = (String, impl FnOnce(&()) -> Outcome + Se
 
 pub fn no_fallible_function_is_forgotten(_: &()) -> Outcome {
     let sources = [
-        include_str!("../../src/capture.rs"),
+        include_str!("../../src/capture/mod.rs"),
         include_str!("../../src/device.rs"),
         include_str!("../../src/event.rs"),
         include_str!("../../src/generated.rs"),

@@ -5,7 +5,7 @@ use gpu_driver::DeviceSliceMut;
 
 use super::{
     entries::{KERNELS, PhiloxFill, PhiloxFillAny},
-    table::Bench,
+    table::FillContext,
 };
 use crate::{
     PhiloxRng, Result,
@@ -42,13 +42,13 @@ pub(crate) fn fill<D: Distribution>(
         unsafe { kernel.launch(grid, arguments, &queue)? };
         return Ok(());
     }
-    let bench = Bench::new(&queue)?;
+    let context = FillContext::new(&queue)?;
     let (one, each, seeds): (_, _, &[u32]) = match seed {
         Seed::One(seed) => (*seed, 0, &[]),
         Seed::Each(seeds) => (0, 1, seeds),
     };
     let pieces = turns.pieces().iter().flat_map(|piece| [piece.from.into(), piece.draws as u64]);
-    let (seeds, pieces) = (bench.table(seeds)?, bench.table(&pieces.collect::<Vec<u64>>())?);
+    let (seeds, pieces) = (context.table(seeds)?, context.table(&pieces.collect::<Vec<u64>>())?);
     let kernel = KERNELS.kernel::<PhiloxFillAny<D>>(queue.device(), &())?;
     let count = turns.pieces().len() as u32;
     let where_to = (turns.generators(), call.cursor, call.skip, whole);
@@ -56,13 +56,13 @@ pub(crate) fn fill<D: Distribution>(
         out.output(),
         n,
         one,
-        bench.read(&seeds)?.input(),
+        context.read(&seeds)?.input(),
         each,
         where_to.0,
         where_to.1,
         where_to.2,
         where_to.3,
-        bench.read(&pieces)?.input(),
+        context.read(&pieces)?.input(),
         count,
         a,
         b,

@@ -9,15 +9,15 @@ use crate::Result;
 
 /// Device memory that is written once.
 #[derive(Debug)]
-pub(super) struct Table<T: DevicePod> {
+pub(super) struct DeviceTable<T: DevicePod> {
     data: DeviceVec<T>,
     /// Behind the work that writes it.
     written: Event,
 }
 
-/// Where a fill finds its tables and makes those that are missing.
+/// The tables of a fill: makes those that are missing.
 #[derive(Debug)]
-pub(super) struct Bench<'q> {
+pub(super) struct FillContext<'q> {
     /// The stream that is filled on.
     pub(super) queue: &'q Queue,
     /// The capture that it is part of.
@@ -26,7 +26,7 @@ pub(super) struct Bench<'q> {
     aside: Option<Queue>,
 }
 
-impl<'q> Bench<'q> {
+impl<'q> FillContext<'q> {
     pub(super) fn new(queue: &'q Queue) -> Result<Self> {
         let capture = queue.capture_number()?;
         let aside = capture.map(|_| Queue::new(queue.device())).transpose()?;
@@ -39,18 +39,18 @@ impl<'q> Bench<'q> {
     }
 
     /// A table of these values.
-    pub(super) fn table<T: DevicePod>(&self, values: &[T]) -> Result<Arc<Table<T>>> {
+    pub(super) fn table<T: DevicePod>(&self, values: &[T]) -> Result<Arc<DeviceTable<T>>> {
         self.written(DeviceVec::from_slice(self.maker(), values)?)
     }
 
-    /// What the maker's work enqueued so far writes, as a table.
-    pub(super) fn written<T: DevicePod>(&self, data: DeviceVec<T>) -> Result<Arc<Table<T>>> {
+    /// A table of data that the maker's work enqueued so far writes.
+    pub(super) fn written<T: DevicePod>(&self, data: DeviceVec<T>) -> Result<Arc<DeviceTable<T>>> {
         let written = self.maker().record()?;
-        Ok(Arc::new(Table { data, written }))
+        Ok(Arc::new(DeviceTable { data, written }))
     }
 
     /// The table for a launch on the stream; a graph keeps it.
-    pub(super) fn read<'t, T: DevicePod>(&'t self, table: &'t Arc<Table<T>>) -> Result<DeviceSlice<'t, T>> {
+    pub(super) fn read<'t, T: DevicePod>(&'t self, table: &'t Arc<DeviceTable<T>>) -> Result<DeviceSlice<'t, T>> {
         if self.capture.is_none() {
             return Ok(table.data.as_slice());
         }

@@ -8,7 +8,7 @@ use gpu_driver::{Device, DeviceSliceMut, DeviceVec, Stream as Queue};
 use super::{
     entries::{Fill, FillAny, FillFew, KERNELS, Start, Tables},
     policy::{self, Chunks},
-    table::{Bench, Table},
+    table::{DeviceTable, FillContext},
 };
 use crate::{
     Result, XorwowRng,
@@ -37,22 +37,22 @@ pub(crate) struct DeviceStates(Option<OnDevice>);
 
 struct OnDevice {
     device: Device,
-    origin: Origin,
-    /// Of fills that run.
+    tables: StateTables,
+    /// The states of fills that run.
     running: Option<Progress>,
-    /// Of the capture that was filled in last. A graph makes its states itself, so that it gives the same numbers at each launch, and a stream
+    /// The states of the capture that was filled in last. A graph makes its states itself, so that it gives the same numbers at each launch, and a stream
     /// whose capture came to nothing has lost none; their memory is the graph's.
     captured: Option<(u64, Progress)>,
 }
 
-/// What states are made from.
-struct Origin {
+/// Tables from which states are made.
+struct StateTables {
     /// Polynomials that lead to the subsequences.
-    subsequences: Arc<Table<u32>>,
+    subsequences: Arc<DeviceTable<u32>>,
     /// How many of them are those of one generator each.
     own: u32,
-    /// Where each generator has its own.
-    seeds: Arc<Table<u32>>,
+    /// The seeds of generators that have their own.
+    seeds: Arc<DeviceTable<u32>>,
 }
 
 /// States that fills hand to each other, and the jumps within them.
@@ -78,7 +78,7 @@ struct Jumps {
     /// Chunks that can be jumped to.
     chunks: u32,
     /// Tables, or polynomials in any order.
-    data: Arc<Table<u32>>,
+    data: Arc<DeviceTable<u32>>,
 }
 
 /// Fills `out`.
@@ -89,14 +89,14 @@ pub(crate) fn fill<D: Distribution>(
 ) -> Result<()> {
     let Stream { seed, turns, call, step, states } = stream;
     let queue = out.home().clone();
-    let bench = Bench::new(&queue)?;
+    let context = FillContext::new(&queue)?;
     let slot = &mut states.device.0;
     if slot.as_ref().is_none_or(|states| states.device != *queue.device()) {
-        *slot = Some(OnDevice::new(&bench, seed, turns.generators())?);
+        *slot = Some(OnDevice::new(&context, seed, turns.generators())?);
     }
-    let Some(OnDevice { origin, running, captured, .. }) = slot.as_mut() else { return Ok(()) };
+    let Some(OnDevice { tables, running, captured, .. }) = slot.as_mut() else { return Ok(()) };
     let new = || Progress::new(&queue, turns.generators());
-    let (progress, made): (&mut Progress, &[Jumps]) = match bench.capture {
+    let (progress, made): (&mut Progress, &[Jumps]) = match context.capture {
         None => {
             let known = running.take();
             (running.insert(known.map_or_else(new, Ok)?), &[])
@@ -107,11 +107,11 @@ pub(crate) fn fill<D: Distribution>(
             (progress, running.as_ref().map_or(&[], |running| &running.jumps))
         }
     };
-    progress.chain.bring(origin, &bench, seed, turns, step)?;
+    progress.chain.bring(tables, &context, seed, turns, step)?;
     if turns.generators() == XorwowRng::GENERATORS {
-        progress.curand_order(made, &bench, call, distribution, out)?;
+        progress.curand_order(made, &context, call, distribution, out)?;
     } else {
-        progress.any_order(made, &bench, turns.generators(), call, distribution, out)?;
+        progress.any_order(made, &context, turns.generators(), call, distribution, out)?;
     }
     let Chain { step: at, now, next } = &mut progress.chain;
     std::mem::swap(now, next);
@@ -120,21 +120,28 @@ pub(crate) fn fill<D: Distribution>(
 }
 
 impl OnDevice {
-    fn new(bench: &Bench<'_>, seed: &Seed, generators: u32) -> Result<Self> {
+    fn new(context: &FillContext<'_>, seed: &Seed, generators: u32) -> Result<Self> {
         let (jumps, own) = start::subsequences(generators);
         let jumps: Vec<u32> = jumps.into_iter().flat_map(Polynomial::digits).collect();
         let seeds: &[u32] = match seed {
             Seed::One(_) => &[],
             Seed::Each(seeds) => seeds,
         };
-        let origin = Origin { subsequences: bench.table(&jumps)?, own, seeds: bench.table(seeds)? };
-        Ok(Self { device: bench.queue.device().clone(), origin, running: None, captured: None })
+        let tables = StateTables { subsequences: context.table(&jumps)?, own, seeds: context.table(seeds)? };
+        Ok(Self { device: context.queue.device().clone(), tables, running: None, captured: None })
     }
 }
 
 impl Chain {
     /// Makes the states those of this place of the stream.
-    fn bring(&mut self, origin: &Origin, bench: &Bench<'_>, seed: &Seed, turns: &Turns, step: u64) -> Result<()> {
+    fn bring(
+        &mut self,
+        tables: &StateTables,
+        context: &FillContext<'_>,
+        seed: &Seed,
+        turns: &Turns,
+        step: u64,
+    ) -> Result<()> {
         if self.step == Some(step) {
             return Ok(());
         }
@@ -146,8 +153,8 @@ impl Chain {
                 (others.draws, others.from, (ahead.draws - others.draws) as u32)
             }
             _ => {
-                let states = bench.table(&start::states(seed, turns))?;
-                self.now.copy_from(bench.read(&states)?)?;
+                let states = context.table(&start::states(seed, turns))?;
+                self.now.copy_from(context.read(&states)?)?;
                 self.step = Some(step);
                 return Ok(());
             }
@@ -163,10 +170,10 @@ impl Chain {
         let counted = (draws as u64) & 0xffff_ffff | u64::from(draws != 0) << 32;
         let arguments = (
             one,
-            bench.read(&origin.seeds)?.input(),
+            context.read(&tables.seeds)?.input(),
             each,
-            bench.read(&origin.subsequences)?.input(),
-            origin.own,
+            context.read(&tables.subsequences)?.input(),
+            tables.own,
             self.now.output(),
             generators,
             d0,
@@ -177,7 +184,7 @@ impl Chain {
             split,
             more,
         );
-        let queue = bench.queue;
+        let queue = context.queue;
         let kernel = KERNELS.kernel::<Start>(queue.device(), &())?;
         // SAFETY: a thread for each generator, of which each has six words in `now`, a polynomial in `subsequences`, which has `own` and one for
         // each `own` generators, and a seed where `each` says so.
@@ -198,7 +205,7 @@ impl Progress {
     fn curand_order<D: Distribution>(
         &mut self,
         made: &[Jumps],
-        bench: &Bench<'_>,
+        context: &FillContext<'_>,
         call: Call,
         distribution: D,
         out: DeviceSliceMut<'_, D::Value>,
@@ -209,7 +216,7 @@ impl Progress {
         let is_whole = call.skip == 0 && call.turns == call.complete;
         let exact = is_whole && (D::VALUES == 1 || out.as_raw() % 16 == 0);
         let [a, b, c] = distribution.parameters();
-        let queue = bench.queue;
+        let queue = context.queue;
         if let Some(parts) = policy::few::<D>(rows).filter(|_| exact && call.dropped == 0) {
             let (turns, part_rows) = (call.turns as u32, parts.rows as u32);
             let Chain { now, next, .. } = &mut self.chain;
@@ -222,9 +229,9 @@ impl Progress {
             return Ok(());
         }
         let chunks = policy::curand_order::<D>(rows);
-        let jumps = self.jumps(made, bench, chunks, D::WORDS, JumpKind::Tables)?;
+        let jumps = self.jumps(made, context, chunks, D::WORDS, JumpKind::Tables)?;
         let Chain { now, next, .. } = &mut self.chain;
-        let tables = bench.read(&jumps)?.input();
+        let tables = context.read(&jumps)?.input();
         let counts = (call.turns, call.complete, call.cursor, call.skip, call.dropped, chunks.rows, chunks.count);
         let arguments = (
             now.input(),
@@ -253,7 +260,7 @@ impl Progress {
     fn any_order<D: Distribution>(
         &mut self,
         made: &[Jumps],
-        bench: &Bench<'_>,
+        context: &FillContext<'_>,
         generators: u32,
         call: Call,
         distribution: D,
@@ -261,11 +268,11 @@ impl Progress {
     ) -> Result<()> {
         let n = out.len() as u64;
         let chunks = policy::any_order(call.complete / u64::from(generators), generators);
-        let queue = bench.queue;
-        let jumps = self.jumps(made, bench, chunks, D::WORDS, JumpKind::Polynomials)?;
+        let queue = context.queue;
+        let jumps = self.jumps(made, context, chunks, D::WORDS, JumpKind::Polynomials)?;
         let Chain { now, next, .. } = &mut self.chain;
         let [a, b, c] = distribution.parameters();
-        let jumps = bench.read(&jumps)?.input();
+        let jumps = context.read(&jumps)?.input();
         let counts = (call.turns, call.complete, call.cursor, call.skip, call.dropped, chunks.rows);
         let arguments = (
             now.input(),
@@ -297,11 +304,11 @@ impl Progress {
     fn jumps(
         &mut self,
         made: &[Jumps],
-        bench: &Bench<'_>,
+        context: &FillContext<'_>,
         chunks: Chunks,
         words: usize,
         kind: JumpKind,
-    ) -> Result<Arc<Table<u32>>> {
+    ) -> Result<Arc<DeviceTable<u32>>> {
         let draws = u128::from(chunks.rows) * words as u128;
         let serves = |known: &Jumps| {
             chunks.count == 1 && kind == JumpKind::Tables || known.draws == draws && known.chunks >= chunks.count
@@ -310,7 +317,7 @@ impl Progress {
             Some(at) => self.jumps.remove(at),
             None => match made.iter().find(|known| serves(known)) {
                 Some(known) => known.clone(),
-                None => Jumps { draws, chunks: chunks.count, data: kind.make(bench, draws, chunks.count)? },
+                None => Jumps { draws, chunks: chunks.count, data: kind.make(context, draws, chunks.count)? },
             },
         };
         if self.jumps.len() >= KEPT {
@@ -331,8 +338,8 @@ enum JumpKind {
 }
 
 impl JumpKind {
-    fn make(self, bench: &Bench<'_>, draws: u128, chunks: u32) -> Result<Arc<Table<u32>>> {
-        let queue = bench.maker();
+    fn make(self, context: &FillContext<'_>, draws: u128, chunks: u32) -> Result<Arc<DeviceTable<u32>>> {
+        let queue = context.maker();
         let powers = |base: Polynomial, count: u32| {
             let all = std::iter::successors(Some(Polynomial::ONE), move |power| Some(power.times(base)));
             all.take(count as usize).flat_map(Polynomial::digits).collect::<Vec<u32>>()
@@ -340,7 +347,7 @@ impl JumpKind {
         let one = Polynomial::steps(draws);
         if self == Self::Polynomials {
             let many = powers(Polynomial::steps(256 * draws), chunks.div_ceil(256));
-            return bench.table(&[powers(one, 256), many].concat());
+            return context.table(&[powers(one, 256), many].concat());
         }
         let count = chunks as usize - 1;
         let jumps = DeviceVec::from_slice(queue, &powers(one, chunks)[8..])?;
@@ -351,6 +358,6 @@ impl JumpKind {
             // SAFETY: a block for each jump, of which each has 8 words in `jumps` and a table.
             unsafe { kernel.launch(count as u32, (jumps.input(), tables.output()), queue)? };
         }
-        bench.written(tables)
+        context.written(tables)
     }
 }

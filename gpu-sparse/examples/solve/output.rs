@@ -11,8 +11,8 @@ use tempfile::NamedTempFile;
 
 use crate::Outcome;
 
-/// What a path names.
-enum Target {
+/// The kind of thing that a path names.
+enum Destination {
     /// A file, or nothing yet: replaced as a whole, so that it is complete or as it was.
     File,
     /// The program's own output.
@@ -21,7 +21,7 @@ enum Target {
     Stream,
 }
 
-impl Target {
+impl Destination {
     fn of(path: &Path) -> Self {
         if [Path::new("/dev/stdout"), Path::new("/dev/fd/1"), Path::new("/proc/self/fd/1")].contains(&path) {
             return Self::Stdout;
@@ -36,19 +36,19 @@ impl Target {
 
 /// Writes a vector as Matrix Market text.
 pub(crate) fn vector(path: &Path, x: &[f64]) -> Outcome<()> {
-    match Target::of(path) {
-        Target::File => Ok(write_vector(path, x)?),
-        Target::Stdout => Ok(write_vector_to(io::stdout().lock(), x)?),
-        Target::Stream => stream(path, |out| write_vector_to(out, x)),
+    match Destination::of(path) {
+        Destination::File => Ok(write_vector(path, x)?),
+        Destination::Stdout => Ok(write_vector_to(io::stdout().lock(), x)?),
+        Destination::Stream => stream(path, |out| write_vector_to(out, x)),
     }
 }
 
 /// Writes a text.
 pub(crate) fn text(path: &Path, text: &str) -> Outcome<()> {
-    match Target::of(path) {
-        Target::File => replace(path, text).map_err(|error| named(path, &error)),
-        Target::Stdout => Ok(io::stdout().lock().write_all(text.as_bytes())?),
-        Target::Stream => stream(path, |out| out.write_all(text.as_bytes())),
+    match Destination::of(path) {
+        Destination::File => replace(path, text).map_err(|error| named(path, &error)),
+        Destination::Stdout => Ok(io::stdout().lock().write_all(text.as_bytes())?),
+        Destination::Stream => stream(path, |out| out.write_all(text.as_bytes())),
     }
 }
 

@@ -63,7 +63,7 @@ fn sort_row<T: Scalar>(columns: &mut [u32], values: &mut [T], scratch: &mut Vec<
     }
     scratch.clear();
     scratch.try_reserve(columns.len()).map_err(|_| SparseError::OutOfMemory {
-        what: "a row to be sorted",
+        purpose: "a row to be sorted",
         bytes: (columns.len() * size_of::<(u32, usize, T)>()) as u64,
     })?;
     let entries = columns.iter().zip(values.iter()).enumerate();

@@ -34,7 +34,7 @@ pub(crate) const AREAS: [(&str, &str); 7] = [
     ("gpu-sparse/src/device", "gpu-sparse"),
 ];
 
-/// What is looked for, and what stands in its place. Blanks around operators keep templates, pointers and references apart.
+/// Patterns, and the text that replaces each. Blanks around operators keep templates, pointers and references apart.
 const CHANGES: [(&str, &str); 27] = [
     (r" (<=) ", "<"),
     (r" (>=) ", ">"),
@@ -65,13 +65,13 @@ const CHANGES: [(&str, &str); 27] = [
     (r"^ *([a-z_.]+(?:\[[^\]]*\])? [-+|]?= [^;{}]*;)$", ""),
 ];
 
-/// What the error of a kernel that does not compile says.
+/// Part of the error of a kernel that does not compile.
 const NO_KERNEL: &str = "does not compile";
 
 struct Change {
     mutant: Mutant,
     package: &'static str,
-    /// Where the whole file's text has these bytes, and what they become.
+    /// The offset of the bytes in the whole file's text, and their replacement.
     at: usize,
     bytes: Vec<u8>,
 }
@@ -104,7 +104,7 @@ pub(super) fn run(arguments: &Arguments) -> Outcome<Vec<Tried>> {
     try_all(arguments, changes, &programs)
 }
 
-/// That a program passes as it is: else every mutant would count as caught.
+/// Checks that a program passes as it is: else every mutant would count as caught.
 fn passes(program: &Program, jobs: usize, limit: Duration) -> Outcome {
     match watch(tests_of(program, &program.path, jobs).spawn()?, limit)? {
         Fate::Survived => Ok(()),
@@ -215,7 +215,7 @@ fn command_of(program: &Program, path: &Path) -> Command {
     command
 }
 
-/// Where a text lies in an image.
+/// The places of a text in an image.
 fn places_of(image: &[u8], text: &[u8]) -> Vec<usize> {
     let Some(&first) = text.first() else { return Vec::new() };
     let windows = image.windows(text.len()).enumerate();

@@ -41,12 +41,12 @@ pub(crate) struct Arguments {
     /// Prints the mutants and tries none.
     #[arg(long)]
     list: bool,
-    /// Where the report goes.
+    /// The file of the report.
     #[arg(long, default_value = "mutants.json")]
     out: PathBuf,
 }
 
-/// What became of a mutant.
+/// The fate of a mutant.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 enum Fate {
@@ -63,7 +63,7 @@ enum Fate {
 struct Mutant {
     file: String,
     line: usize,
-    /// The line before and after, or what cargo-mutants calls the change.
+    /// The line before and after, or the change in cargo-mutants' words.
     change: String,
 }
 

@@ -12,7 +12,10 @@ use serde::Deserialize;
 use super::{Arguments, Fate, Mutant, Tried, files_below, shuffled, tell};
 use crate::{Outcome, programs, workspace_root};
 
-/// Where each crate's code is; what is looked for there is unsafe.
+/// Functions that hold this are mutated.
+const UNSAFE: &str = "unsafe {";
+
+/// The folders of each crate's code.
 const FOLDERS: [&str; 5] = ["gpu-driver/src", "gpu-array/src", "gpu-algos/src", "gpu-random/src", "gpu-sparse/src"];
 
 /// A mutant as `cargo mutants --list --json` tells it.
@@ -40,7 +43,7 @@ struct Position {
     line: usize,
 }
 
-/// What `cargo mutants` leaves in `outcomes.json`.
+/// The file `outcomes.json` of `cargo mutants`.
 #[derive(Deserialize)]
 struct Outcomes {
     outcomes: Vec<Ended>,
@@ -89,7 +92,7 @@ fn listed(arguments: &Arguments, root: &Path) -> Outcome<Vec<Listed>> {
     command.args(["--list", "--json"]);
     for folder in FOLDERS {
         for file in files_below(root, folder, &[".rs"])? {
-            let is_unsafe = fs::read_to_string(root.join(&file))?.contains("unsafe {");
+            let is_unsafe = fs::read_to_string(root.join(&file))?.contains(UNSAFE);
             if file.contains(&arguments.file) && !file.contains("test") && is_unsafe {
                 command.args(["--file", &file]);
             }
@@ -104,7 +107,7 @@ fn listed(arguments: &Arguments, root: &Path) -> Outcome<Vec<Listed>> {
         let span = mutant.function.as_ref()?.span;
         let text = fs::read_to_string(root.join(&mutant.file)).ok()?;
         let lines = text.lines().skip(span.start.line - 1).take(span.end.line + 1 - span.start.line);
-        Some(lines.into_iter().any(|line| line.contains("unsafe {")))
+        Some(lines.into_iter().any(|line| line.contains(UNSAFE)))
     };
     Ok(all.into_iter().filter(|mutant| holds_unsafe(mutant) == Some(true)).collect())
 }

@@ -6,9 +6,9 @@
 use super::{Checks, Toolchain};
 use crate::emulated::elf::Elf;
 
-/// Of the C library's start files, which every shared object has.
+/// Functions of the C library's start files, which every shared object has.
 const START_FILES: [&str; 2] = ["frame_dummy", "__do_global_dtors_aux"];
-/// Of the compiler's checks, which call nothing but hooks of our headers.
+/// Functions of the compiler's checks, which call nothing but hooks of our headers.
 const CHECKS_GCC: [&str; 4] = ["_sub_I_00099_0", "_sub_D_00099_1", "_GLOBAL__sub_I_00099_0", "_GLOBAL__sub_D_00099_1"];
 const CHECKS_CLANG: [&str; 2] = ["asan.module_ctor", "asan.module_dtor"];
 

@@ -94,8 +94,8 @@ unsafe extern "C" fn cuMemAllocPitch_v2(
     })
 }
 
-/// Releases an allocation. Device memory goes when all work of the context that allocated it has run; CUDA promises no such wait for pinned memory, so what
-/// is queued and uses that is a fault.
+/// Releases an allocation. Device memory goes when all work of the context that allocated it has run; CUDA promises no such wait for pinned
+/// memory, so queued work that uses it is a fault.
 fn free(state: &mut State, address: usize, expected: Kind) -> Outcome {
     state.current()?;
     let (bytes, pool, kind) = state.allocation_at(address)?;

@@ -111,7 +111,7 @@ unsafe extern "C" fn cuModuleUnload(module: *mut c_void) -> c_int {
     call(|state| {
         let handle = module as usize;
         state.usable(state.modules.get(&handle).ok_or(INVALID_HANDLE)?.context)?;
-        // CUDA does not promise to wait for what is queued: whatever of it needs the module is a fault.
+        // CUDA does not promise to wait for queued work: a kernel in it that needs the module is a fault.
         state.unload(handle);
         Ok(())
     })
