@@ -14,7 +14,7 @@ use std::{
 use cust::sys::{CUcontext, CUdevice, CUmemoryPool, CUmodule, CUstream};
 
 use crate::{
-    CudaCode, CudaVersion, DriverError, Result, Stream,
+    CudaCode, CudaVersion, DriverError, Event, Result, Stream,
     capture::{Captures, Resource},
     emulated::{self, Emulation},
     loaded::KernelCache,
@@ -249,14 +249,17 @@ impl Device {
     fn synchronize_streams(&self, current: &Current) -> Result<()> {
         let owned: Vec<_> = lock(&self.0.streams).iter().filter_map(Weak::upgrade).collect();
         let streams = owned.into_iter().map(|owned| Stream::of(self.clone(), owned));
-        std::iter::once(self.stream()).chain(streams).try_for_each(|stream| {
+        // Marks behind the work of each: a capture may begin while this thread waits for them.
+        let mark = |stream: Stream| {
             let _steady = self.0.captures.steady();
             match self.0.capture_of(stream.as_raw(), current) {
-                Ok(None) => stream.synchronize_entered(current),
+                Ok(None) => Event::untimed_on(&stream, current).map(Some),
                 Err(error @ DriverError::DeviceLost { .. }) => Err(error),
-                _ => Ok(()),
+                _ => Ok(None),
             }
-        })
+        };
+        let marks = std::iter::once(self.stream()).chain(streams).map(mark).collect::<Result<Vec<_>>>()?;
+        marks.into_iter().flatten().try_for_each(|mark| mark.synchronize())
     }
 
     /// Makes the primary context current on this thread until the guard goes, for calls to `cust` or other libraries.

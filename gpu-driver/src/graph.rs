@@ -1,6 +1,6 @@
 //! Captured work that is launched again and again at the cost of one call.
 
-use std::ptr::null_mut;
+use std::{ptr::null_mut, sync::Arc};
 
 use cust::sys::{CUgraph, CUgraphExec};
 
@@ -32,8 +32,8 @@ use crate::{
 pub struct Graph {
     device: Device,
     raw: CUgraphExec,
-    /// Released behind the graph.
-    _resources: GraphResources,
+    /// Released behind the graph, and behind graphs that it is captured into.
+    resources: Arc<GraphResources>,
 }
 
 // SAFETY: the driver takes the handle from any thread, one launch at a time; `launch` asks the caller for that.
@@ -61,10 +61,10 @@ impl Stream {
     pub fn capture<T, E: From<DriverError>>(&self, work: impl FnOnce() -> Result<T, E>) -> Result<(Graph, T), E> {
         let begun = Begun::on(self)?;
         let outcome = work();
-        let (captured, resources) = begun.end();
+        let ended = begun.end();
         // What `work` met comes first: it may be why the capture cannot end well.
         let outcome = outcome?;
-        Ok((Graph::instantiate(self.device(), captured?, resources)?, outcome))
+        Ok((Graph::instantiate(self.device(), ended)?, outcome))
     }
 
     fn end_capture(&self) -> Result<Captured> {
@@ -104,16 +104,24 @@ impl<'a> Begun<'a> {
         Ok(begun)
     }
 
-    fn end(mut self) -> (Result<Captured>, GraphResources) {
+    fn end(mut self) -> Ended {
         self.finish()
     }
 
-    fn finish(&mut self) -> (Result<Captured>, GraphResources) {
+    fn finish(&mut self) -> Ended {
         self.ended = true;
         let device = self.stream.device();
+        // Nothing is given to the capture between its end and the end of its list.
+        let _joining = device.0.captures.joining();
         let captured = self.stream.end_capture();
-        (captured, device.0.close_capture(device, self.number))
+        Ended { captured, resources: device.0.close_capture(device, self.number) }
     }
+}
+
+/// A capture that has ended. The graph goes before its resources.
+struct Ended {
+    captured: Result<Captured>,
+    resources: GraphResources,
 }
 
 impl Drop for Begun<'_> {
@@ -139,16 +147,20 @@ impl Drop for Captured {
 }
 
 impl Graph {
-    fn instantiate(device: &Device, captured: Captured, resources: GraphResources) -> Result<Self> {
+    fn instantiate(device: &Device, Ended { captured, resources }: Ended) -> Result<Self> {
+        let resources = Arc::new(resources);
+        let captured = captured?;
         let _current = device.enter()?;
         let mut raw = null_mut();
         // SAFETY: the pointer is valid for the call, the graph is alive.
         let code = unsafe { sys::cuGraphInstantiateWithFlags(&mut raw, captured.raw, 0) };
         device.check("cuGraphInstantiate", code)?;
-        Ok(Self { device: device.clone(), raw, _resources: resources })
+        Ok(Self { device: device.clone(), raw, resources })
     }
 
     /// Enqueues the work. Launches of one graph run one after another, also on different streams.
+    ///
+    /// In a [`Stream::capture`] the work becomes part of that graph, which keeps this one's memory and modules.
     ///
     /// With `GPU_SYNC=1` it waits for the work, so that a fault in it is the error of this call. Which kernel of the graph
     /// faulted is not known; the emulated device alone tells it.
@@ -165,6 +177,7 @@ impl Graph {
             let (expected, got) = (self.device.ordinal(), stream.device().ordinal());
             return Err(DriverError::WrongDevice { op: "Graph::launch", expected, got });
         }
+        stream.retain_in_graph(&self.resources)?;
         let current = self.device.enter()?;
         // SAFETY: graph and stream are alive; the rest is the caller's promise.
         self.device.check("cuGraphLaunch", unsafe { sys::cuGraphLaunch(self.raw, stream.as_raw()) })?;

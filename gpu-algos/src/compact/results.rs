@@ -10,6 +10,12 @@ use crate::Result;
 ///
 /// The memory has room for as many as there were, and holds anything behind the selected ones: the methods give these alone. Nothing here waits but
 /// the methods that need the number on the host.
+///
+/// ```compile_fail,E0616
+/// fn unwritten(selected: gpu_algos::Selected<f32>) -> gpu_array::GpuArray<f32, ndarray::Ix1> {
+///     selected.values
+/// }
+/// ```
 #[derive(Debug)]
 pub struct Selected<T: Element> {
     pub(super) values: GpuArray<T, Ix1>,

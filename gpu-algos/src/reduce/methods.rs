@@ -170,7 +170,7 @@ reductions! {
     fn nanstd(ddof: u32) -> <Self::Elem as Summable>::Mean where Summable, Kind::Deviation { result: mean::<Self::Elem>(), ddof }, true;
     /// The mean and the variance, in one pass; the error of the mean is about 1e-15 times the greatest absolute value. Where a
     /// value is infinite the variance is NaN and the mean NumPy's, that infinity or NaN; values so far apart that the square of their distance is
-    /// beyond f64 have an infinite variance.
+    /// beyond f64 have an infinite variance. Where the sum of the values is beyond f64 the mean may be infinite, as NumPy's is, and the variance NaN.
     fn mean_var(ddof: u32) -> Pair<<Self::Elem as Summable>::Mean, <Self::Elem as Summable>::Mean> where Summable, Kind::MeanVariance { result: mean::<Self::Elem>(), ddof }, false;
     /// The mean and the variance of the values that are not NaN; as `mean_var` where a value is infinite.
     fn nanmean_var(ddof: u32) -> Pair<<Self::Elem as Summable>::Mean, <Self::Elem as Summable>::Mean> where Summable, Kind::MeanVariance { result: mean::<Self::Elem>(), ddof }, true;

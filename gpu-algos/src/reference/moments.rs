@@ -8,7 +8,8 @@ use super::{
 };
 
 /// The mean and the variance of some values, as distances from one of them: far from 0 the difference of the means of two parts
-/// would lose its leading digits. Halves of distances, since that between two finite values may be infinite.
+/// would lose its leading digits. Halves of distances, since that between two finite values may be infinite: values
+/// below 2^-1021 lose their last bit. The sum of many distances may still be infinite, where the mean of finite values then is, as NumPy's.
 ///
 /// Sources: B. P. Welford, Technometrics 4 (1962) 419, for one value; T. F. Chan, G. H. Golub, R. J. LeVeque, The American Statistician 37 (1983)
 /// 242, for two sets. The kernels have the same structure.

@@ -53,6 +53,10 @@ pub(super) mod sealed {
     impl Sealed for super::Host {}
 
     /// A value that only this crate can make: methods of public traits that take one cannot be called from elsewhere.
+    ///
+    /// ```compile_fail,E0603
+    /// use gpu_array::expression::place::Internal;
+    /// ```
     #[derive(Clone, Copy, Debug)]
     pub struct Internal(pub(in crate::expression) ());
 }

@@ -18,6 +18,11 @@ pub(crate) enum Resource {
     Value(Arc<dyn Any + Send + Sync>),
 }
 
+// SAFETY: a handle of a module is no pointer to this process's memory; the driver takes it from any thread.
+unsafe impl Send for Resource {}
+// SAFETY: as above.
+unsafe impl Sync for Resource {}
+
 /// The resources of captures and graphs.
 #[derive(Default)]
 pub(super) struct Owned {
@@ -152,8 +157,8 @@ impl Context {
                 code
             });
             if !idle {
-                // Work that may still run keeps its memory, for good.
-                std::mem::forget(left);
+                // Work that may still run keeps its memory, until a later attempt.
+                lock(&self.captures.left).extend(left);
                 return;
             }
             let (values, others): (Vec<_>, Vec<_>) =

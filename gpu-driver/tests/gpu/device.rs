@@ -6,8 +6,8 @@ use std::{
 };
 
 use gpu_driver::{
-    Device, DevicePod, DeviceVec, DriverError, Event, GeneratedKernel, LaunchConfig, Module, PinnedVec, Program,
-    Registry, Stream, cust, emulated::Emulated,
+    Device, DevicePod, DeviceVec, DriverError, Event, GeneratedKernel, KernelSpace, LaunchConfig, Module, PinnedVec,
+    Program, Registry, Stream, cust, emulated::Emulated,
 };
 use testkit::{AWKWARD_LENGTHS, Outcome, Rng, ensure, ensure_eq};
 
@@ -214,6 +214,13 @@ pub fn generated_kernels_are_kept_under_their_keys(device: &Device) -> Outcome {
         ensure_eq!(run(&device.generated_kernel(&SPACE, &key(factor), refuse)?, 0)?, times(want, 0));
     }
     ensure!(matches!(device.generate_kernels(&SPACE, &[&three], &both), Err(DriverError::Length { .. })));
+    // Whoever guesses a key has another space, and can neither see nor replace what stands under it.
+    static OTHER: KernelSpace = KernelSpace::new();
+    ensure!(OTHER.word() != SPACE.word() && !device.has_generated_kernel(&OTHER, &three));
+    let seen = device.generated_kernel(&OTHER, &three, || Ok(program(7))).map(drop);
+    let replaced = device.generate_kernels(&OTHER, &[&three], &program(7));
+    ensure!(matches!(seen, Err(DriverError::Length { .. })) && matches!(replaced, Err(DriverError::Length { .. })));
+    ensure_eq!(run(&device.generated_kernel(&SPACE, &three, refuse)?, 0)?, times(3, 0));
     let words = vec![0; gpu_driver::PARAMETER_BYTES / 8 + 1];
     let config = LaunchConfig { grid: 1.into(), block: 8.into(), shared_bytes: 0 };
     // SAFETY: refused before anything runs.

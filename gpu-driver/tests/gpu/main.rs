@@ -78,6 +78,7 @@ fn main() -> ExitCode {
         buffers_of_a_capture_are_used_again,
         buffers_that_are_dropped_in_a_capture_stay_with_its_graph,
         a_graph_keeps_its_modules_and_what_it_is_given,
+        a_graph_within_a_graph_keeps_its_memory,
         captures_wait_for_no_thread_that_waits,
         scratch_gives_right_sums_whatever_it_held,
         scratch_grows_and_stays,

@@ -26,6 +26,13 @@ pub(super) struct FillContext<'q> {
     aside: Option<Queue>,
 }
 
+impl<T: DevicePod> DeviceTable<T> {
+    /// The stream that orders the table.
+    pub(super) fn home(&self) -> &Queue {
+        self.data.home()
+    }
+}
+
 impl<'q> FillContext<'q> {
     pub(super) fn new(queue: &'q Queue) -> Result<Self> {
         let capture = queue.capture_number()?;

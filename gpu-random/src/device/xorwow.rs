@@ -91,7 +91,8 @@ pub(crate) fn fill<D: Distribution>(
     let queue = out.home().clone();
     let context = FillContext::new(&queue)?;
     let slot = &mut states.device.0;
-    if slot.as_ref().is_none_or(|states| states.device != *queue.device()) {
+    let serves = slot.as_ref().map_or(Ok(false), |states| states.serves(&context))?;
+    if !serves {
         *slot = Some(OnDevice::new(&context, seed, turns.generators())?);
     }
     let Some(OnDevice { tables, running, captured, .. }) = slot.as_mut() else { return Ok(()) };
@@ -129,6 +130,27 @@ impl OnDevice {
         };
         let tables = StateTables { subsequences: context.table(&jumps)?, own, seeds: context.table(seeds)? };
         Ok(Self { device: context.queue.device().clone(), tables, running: None, captured: None })
+    }
+
+    /// Whether a fill can use these states: those of another device cannot be read, and states of a stream that is being captured would make the fill
+    /// part of that capture.
+    fn serves(&self, context: &FillContext<'_>) -> Result<bool> {
+        if self.device != *context.queue.device() {
+            return Ok(false);
+        }
+        if context.capture.is_some() {
+            return Ok(true);
+        }
+        let progress = self.running.iter();
+        let states = progress.clone().flat_map(|progress| [progress.chain.now.home(), progress.chain.next.home()]);
+        let jumps = progress.flat_map(|progress| &progress.jumps).map(|jumps| jumps.data.home());
+        let tables = [self.tables.subsequences.home(), self.tables.seeds.home()];
+        for home in states.chain(jumps).chain(tables).filter(|&home| home != context.queue) {
+            if home.is_capturing()? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 }
 

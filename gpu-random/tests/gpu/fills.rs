@@ -427,3 +427,34 @@ pub fn more_than_32_bits_count(device: &Device) -> Outcome {
     long::<XorwowRng>(device, Order::Sequential)?;
     long::<PhiloxRng>(device, Order::Generators(3))
 }
+
+/// A fill on a stream that is not captured runs at once, though the fills before it were on the stream that is.
+pub fn fills_beside_a_capture_stay_out_of_it(device: &Device) -> Outcome {
+    fn beside<R: Recipe>(device: &Device, start: &dyn Fn() -> Result<Generator<R>>) -> Outcome {
+        const N: usize = 5000;
+        let (captured, other) = (Stream::new(device)?, Stream::new(device)?);
+        let (mut rng, mut of_host) = (start()?, start()?);
+        let mut want = || -> Result<Vec<u32>> {
+            let mut all = vec![0; N];
+            of_host.fill_bits(&mut all)?;
+            Ok(all)
+        };
+        let zeros = |stream| DeviceVec::<u32>::zeros(stream, N);
+        let (mut before, mut within, mut after) = (zeros(&captured)?, zeros(&other)?, zeros(&captured)?);
+        rng.fill_bits(&mut before)?;
+        let (graph, ()) = captured.capture(|| rng.fill_bits(&mut within))?;
+        rng.fill_bits(&mut after)?;
+        for filled in [&before, &within, &after] {
+            ensure!(filled.to_vec()? == want()?);
+        }
+        // The graph has no fill, so it needs nothing of the generator.
+        drop(rng);
+        // SAFETY: it holds no work.
+        unsafe { graph.launch(&captured)? };
+        captured.synchronize()?;
+        Ok(())
+    }
+    beside::<XorwowRng>(device, &|| Ok(Generator::new(8)))?;
+    beside::<XorwowRng>(device, &|| Generator::new(8).with_order(Order::Generators(1000)))?;
+    beside::<PhiloxRng>(device, &|| Generator::with_seeds(&[4, 5, 6]))
+}

@@ -20,7 +20,8 @@ static CAPTURES: RwLock<()> = RwLock::new(());
 
 /// The test, run while no test of cuRAND runs if it captures.
 fn beside_curand((name, test): testkit::Test<Device>) -> (String, impl FnOnce(&Device) -> testkit::Outcome) {
-    const CAPTURING: [&str; 2] = ["fills_are_captured", "a_graph_of_fills_outlives_its_generator"];
+    const CAPTURING: [&str; 3] =
+        ["fills_are_captured", "a_graph_of_fills_outlives_its_generator", "fills_beside_a_capture_stay_out_of_it"];
     let run = move |device: &Device| {
         let _shared = CAPTURING.contains(&name).then(|| CAPTURES.read().unwrap_or_else(PoisonError::into_inner));
         test(device)
@@ -54,6 +55,7 @@ fn main() -> ExitCode {
         odd_normal_numbers_before_other_kinds,
         fills_are_captured,
         a_graph_of_fills_outlives_its_generator,
+        fills_beside_a_capture_stay_out_of_it,
         generators_in_kernels_are_those_of_the_host,
         generators_in_kernels_are_those_of_curand,
     ];
