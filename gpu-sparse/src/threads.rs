@@ -7,6 +7,9 @@ use crate::{Result, SparseError};
 /// More threads than any machine has use for: taking turns, they would not come to an end.
 const MOST: usize = 1024;
 
+/// The variables that rayon takes the number of threads from; a number in the first hides the second, which is its old name.
+const VARIABLES: [&str; 2] = ["RAYON_NUM_THREADS", "RAYON_RS_NUM_CPUS"];
+
 /// Starts the threads that host work of this crate runs on: rayon's global pool, as `RAYON_NUM_THREADS` says.
 ///
 /// Reading, products and solves begin with it, so a program need not call it. Calling it early tells an environment that cannot work before anything
@@ -16,7 +19,8 @@ const MOST: usize = 1024;
 /// The first call starts the threads; later ones look at its outcome.
 ///
 /// # Errors
-/// `Threads` when the system refuses to start so many, or when `RAYON_NUM_THREADS` asks for more than 1024.
+/// `Threads` when the system refuses to start so many, or when `RAYON_NUM_THREADS` (or `RAYON_RS_NUM_CPUS` in its place) asks for more
+/// than 1024.
 ///
 /// ```
 /// gpu_sparse::start_threads()?;
@@ -28,14 +32,18 @@ pub fn start_threads() -> Result<()> {
 }
 
 fn start() -> Result<(), String> {
-    let asked = env::var("RAYON_NUM_THREADS").ok().and_then(|value| value.parse::<usize>().ok());
-    let too_many = asked.filter(|&asked| asked > MOST);
+    let too_many = asked().filter(|&(_, asked)| asked > MOST);
     // Where there are too many, a pool of one keeps rayon from starting them later.
     let builder = rayon::ThreadPoolBuilder::new().num_threads(too_many.map_or(0, |_| 1));
     match (builder.build_global(), too_many) {
-        (Ok(()), Some(asked)) => Err(format!("RAYON_NUM_THREADS={asked} asks for more than {MOST}")),
+        (Ok(()), Some((name, asked))) => Err(format!("{name}={asked} asks for more than {MOST}")),
         (Ok(()), None) => Ok(()),
         // Without a cause it says that there is a pool already.
         (Err(error), _) => error.source().map_or(Ok(()), |cause| Err(cause.to_string())),
     }
+}
+
+/// The variable that rayon goes by, and its number: the first that holds one, as rayon itself chooses.
+fn asked() -> Option<(&'static str, usize)> {
+    VARIABLES.into_iter().find_map(|name| Some((name, env::var(name).ok()?.parse().ok()?)))
 }

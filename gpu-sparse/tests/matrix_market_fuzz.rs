@@ -311,14 +311,10 @@ fn check_round_trip(matrix: &CooMatrix<f64>) {
     }
 }
 
-fn setting(name: &str, default: u64) -> u64 {
-    std::env::var(name).map_or(default, |text| text.parse().unwrap_or_else(|_| panic!("{name}={text} is no number")))
-}
-
 #[test]
 fn damaged_files_are_read_or_refused() {
-    let seed = setting("GPU_FUZZ_SEED", 20_261_121);
-    let inputs = setting("GPU_FUZZ_INPUTS", 150_000);
+    let seed = testkit::number("GPU_FUZZ_SEED", 20_261_121);
+    let inputs = testkit::number("GPU_FUZZ_INPUTS", 150_000);
     let seeds = seeds();
     let mut outcomes = Outcomes::new();
     for number in 0..inputs {

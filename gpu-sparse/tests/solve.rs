@@ -21,6 +21,8 @@ fn main() -> ExitCode {
         a_solve_without_residuals_is_reported_and_drawn,
         a_report_that_cannot_be_printed_is_no_panic_and_loses_nothing,
         a_stream_is_written_to_and_a_file_replaced,
+        a_descriptor_is_written_to_by_whatever_name,
+        new_files_honour_the_umask,
         threads_that_cannot_be_had_end_in_a_message,
         memory_that_is_refused_while_reading_is_an_error_with_sizes,
         elements_that_are_not_finite_are_named,
@@ -382,6 +384,66 @@ fn a_stream_is_written_to_and_a_file_replaced() {
     assert!(String::from_utf8(output.stdout).unwrap().contains("converged"), "the report comes first");
 }
 
+/// A file that was opened for the program is added to: a file in its place would be lost on whoever opened it.
+fn a_descriptor_is_written_to_by_whatever_name() {
+    use std::os::unix::fs::{MetadataExt, symlink};
+    let folder = tempfile::tempdir().unwrap();
+    let [a, b] = small(&folder, ["1", "2"]);
+    let [link, fds, log] = ["link", "fds", "log"].map(|name| folder.path().join(name));
+    symlink("/dev/stderr", folder.path().join("stderr")).unwrap();
+    symlink("stderr", &link).unwrap();
+    symlink("/dev/fd", &fds).unwrap();
+    let (link, fds) = (link.display().to_string(), fds.display().to_string());
+    let below = format!("{fds}/3");
+    let shell = ["/proc/$$/fd/3", "/proc/$$/task/$$/fd/3"];
+    let own = ["/dev/stderr", "/dev/fd/3", "/proc/self/fd/2", "/proc/thread-self/fd/3", &link, &below];
+    for path in shell.iter().chain(&own) {
+        for (option, start) in [("--out", "%%MatrixMarket matrix array real general\n2 1\n"), ("--plot", "<svg")] {
+            std::fs::write(&log, "before\n").unwrap();
+            let before = std::fs::metadata(&log).unwrap().ino();
+            let opened = format!("exec 3>>{log} 2>&3", log = log.display());
+            // More follows the program, so that the shell stays and `$$` is another process than the program's own.
+            let program = program().display().to_string();
+            let script = format!("{opened}; {program} --device cpu {a} --rhs {b} {option} {path}; exit $?");
+            let output = Command::new("sh").args(["-c", &script]).output().unwrap();
+            let text = std::fs::read_to_string(&log).unwrap();
+            assert!(output.status.success(), "{option} {path}: {text}");
+            assert_eq!(std::fs::metadata(&log).unwrap().ino(), before, "{option} {path}: the file was replaced");
+            assert!(text.starts_with(&format!("before\n{start}")), "{option} {path}: {text}");
+        }
+    }
+    // The output by another name is still the one that the report goes to, behind the vector.
+    let output = solve(&[&a, "--rhs", &b, "--out", &format!("{fds}/1")]);
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.starts_with("%%MatrixMarket") && text.contains("true residual"), "{text}");
+    // Links without an end are opened, which fails, and stay links.
+    let circle = folder.path().join("circle");
+    symlink("circle", &circle).unwrap();
+    for option in ["--out", "--plot"] {
+        let output = solve(&[&a, "--rhs", &b, option, circle.to_str().unwrap()]);
+        assert!(output.status.code() == Some(1) && stderr(&output).contains("circle"), "{}", stderr(&output));
+        assert!(circle.symlink_metadata().unwrap().is_symlink());
+    }
+}
+
+fn new_files_honour_the_umask() {
+    use std::os::unix::fs::MetadataExt;
+    let folder = tempfile::tempdir().unwrap();
+    let [a, b] = small(&folder, ["1", "2"]);
+    for (mask, want) in [("077", 0o600), ("027", 0o640), ("000", 0o666)] {
+        let names = [format!("{mask}.mtx"), format!("{mask}.svg")];
+        let [x, plot] = names.map(|name| folder.path().join(name));
+        let command = format!("umask {mask}; {} --device cpu {a} --rhs {b}", program().display());
+        let script = format!("{command} --out {} --plot {}", x.display(), plot.display());
+        let output = Command::new("sh").args(["-c", &script]).output().unwrap();
+        assert!(output.status.success(), "{}", stderr(&output));
+        for path in [x, plot] {
+            let mode = std::fs::metadata(&path).unwrap().mode() & 0o777;
+            assert_eq!(mode, want, "{}: {mode:o}", path.display());
+        }
+    }
+}
+
 fn threads_that_cannot_be_had_end_in_a_message() {
     let folder = tempfile::tempdir().unwrap();
     let [a, _] = small(&folder, ["1", "2"]);
@@ -395,6 +457,16 @@ fn threads_that_cannot_be_had_end_in_a_message() {
     assert_eq!(output.status.code(), Some(1));
     assert!(stderr(&output).contains("RAYON_NUM_THREADS=20000 asks for more than 1024"), "{}", stderr(&output));
     assert!(run("RAYON_NUM_THREADS=64").status.success());
+    // Rayon's old name of the variable counts where the new one holds no number.
+    for new in ["unset RAYON_NUM_THREADS;", "RAYON_NUM_THREADS=many"] {
+        let output = run(&format!("{new} RAYON_RS_NUM_CPUS=20000"));
+        assert_eq!(output.status.code(), Some(1), "{new}: {}", stderr(&output));
+        assert!(stderr(&output).contains("RAYON_RS_NUM_CPUS=20000 asks for more than 1024"), "{}", stderr(&output));
+    }
+    for new in ["RAYON_NUM_THREADS=2", "RAYON_NUM_THREADS=0"] {
+        let output = run(&format!("{new} RAYON_RS_NUM_CPUS=20000"));
+        assert!(output.status.success(), "{new}: {}", stderr(&output));
+    }
     // Each thread's stack is address space.
     let output = run("ulimit -v 600000; RAYON_NUM_THREADS=1000");
     assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));

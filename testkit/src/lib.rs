@@ -8,6 +8,7 @@ use std::{
     collections::HashSet,
     env,
     error::Error,
+    ffi::OsStr,
     fmt::Display,
     path::PathBuf,
     process::{Command, ExitCode, Stdio},
@@ -107,6 +108,20 @@ impl Suite {
         self
     }
 
+    /// Adds a group of [`functions!`](crate::functions) that run with `--ignored` or `--include-ignored` alone, for the reason `why`.
+    pub fn on_request(mut self, group: &str, why: &str, tests: &[(&'static str, fn())]) -> Self {
+        eprintln!("{group}: ignored without `--ignored` because: {why}");
+        for &(name, test) in tests {
+            let run = move || {
+                test();
+                Ok(())
+            };
+            // `--ignored` filters out what has no such flag.
+            self.trials.push(Trial::test(format!("{group}::{name}"), run).with_ignored_flag(true));
+        }
+        self
+    }
+
     /// Runs what the command line asks for, as libtest does.
     ///
     /// # Panics
@@ -151,6 +166,19 @@ pub fn requires(variable: &str) -> bool {
         value.display()
     );
     !value.is_empty()
+}
+
+/// The whole number that a variable holds, or `default` where it is not set.
+///
+/// # Panics
+/// For any other value: a seed or a length that is not taken would show nothing, and look as if it had.
+pub fn number(variable: &str, default: u64) -> u64 {
+    env::var_os(variable).map_or(default, |value| number_of(variable, &value))
+}
+
+fn number_of(variable: &str, value: &OsStr) -> u64 {
+    let number = value.to_str().and_then(|text| text.parse().ok());
+    number.unwrap_or_else(|| panic!("{variable}={} is no whole number from 0 to {}", value.display(), u64::MAX))
 }
 
 /// `Err` with the message unless the condition holds; for tests that return [`Outcome`].
@@ -330,6 +358,36 @@ pub(crate) fn hidden() -> Result<()> {
         assert!(none_forgotten(&found, &operations, &[]).unwrap_err().to_string().contains("\"b\""));
         assert!(none_forgotten(&found[..1], &operations, &["b"]).unwrap_err().to_string().contains("\"b\""));
         assert!(operations[0].check(&[1]).is_ok() && operations[0].check(&[1, 2]).is_err());
+    }
+
+    fn nothing() {}
+
+    #[test]
+    fn tests_on_request_run_where_ignored_ones_do() {
+        let suite = Suite::new().functions("always", Ok::<(), &str>(()), "", functions![nothing]);
+        let suite = suite.on_request("speed", "it measures", functions![nothing]);
+        let run_by = |arguments: &[&str]| {
+            let arguments = Arguments::from_iter(std::iter::once("suite").chain(arguments.iter().copied()));
+            let is_run = |trial: &&Trial| !arguments.is_filtered_out(trial) && !arguments.is_ignored(trial);
+            suite.trials.iter().filter(is_run).map(|trial| trial.name().to_owned()).collect::<Vec<_>>()
+        };
+        assert_eq!(run_by(&[]), ["always::nothing"]);
+        assert_eq!(run_by(&["--ignored"]), ["speed::nothing"]);
+        assert_eq!(run_by(&["--ignored", "speed"]), ["speed::nothing"]);
+        assert_eq!(run_by(&["--include-ignored"]), ["always::nothing", "speed::nothing"]);
+        assert!(run_by(&["speed"]).is_empty());
+    }
+
+    #[test]
+    fn values_that_are_no_number_are_refused() {
+        use std::{os::unix::ffi::OsStrExt, panic::catch_unwind};
+        assert_eq!(number("TESTKIT_NOBODY_SETS_THIS", 7), 7);
+        assert_eq!(number_of("SEED", OsStr::new("18446744073709551615")), u64::MAX);
+        for wrong in [&b"ten"[..], b"", b"-1", b"1.5", b" 1", b"18446744073709551616", b"\xff"] {
+            let refused = catch_unwind(|| number_of("SEED", OsStr::from_bytes(wrong)));
+            let message = refused.map_err(|panic| *panic.downcast::<String>().unwrap()).unwrap_err();
+            assert!(message.starts_with("SEED=") && message.contains("no whole number"), "{message}");
+        }
     }
 
     #[test]

@@ -322,8 +322,8 @@ pub fn means_and_deviations_of_any_values(device: &Device) -> Outcome {
     Ok(())
 }
 
-/// Sums and products of f32 are those of f64, rounded once.
-/// Sums of f32 keep to one bound on a device and on the host, whatever their length and layout; products and `accumulate_f64` are rounded once.
+/// Sums of f32 keep to one bound on a device and on the host, whatever their length and layout. Those of `accumulate_f64` and of the
+/// host are rounded once, and so are products.
 pub fn sums_of_f32_keep_their_bound(device: &Device) -> Outcome {
     let mut rng = Rng(41);
     // Around the lengths from which on they are carried in f64.

@@ -1,6 +1,6 @@
 //! Random reductions of random layouts, against those of the host.
 
-use std::{env, error::Error};
+use std::error::Error;
 
 use gpu_algos::{
     AlgoError, Pair, Reduction, Results,
@@ -328,7 +328,7 @@ fn check<T: Operand>(
 
 /// A run with `GPU_TESTS_SEED` set has the numbers of an earlier one.
 fn seeded(test: impl FnOnce(&mut Rng) -> Outcome) -> Outcome {
-    let seed = env::var("GPU_TESTS_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(20_011);
+    let seed = testkit::number("GPU_TESTS_SEED", 20_011);
     test(&mut Rng(seed)).map_err(|error| format!("seed {seed}: {error}").into())
 }
 

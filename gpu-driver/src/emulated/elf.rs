@@ -1,9 +1,41 @@
-//! The few facts of a shared object that loading needs: its length, its segments, its symbols. 64-bit little-endian ELF.
+//! The few facts of a shared object that loading needs: its length, its segments, its symbols, and what would run. 64-bit little-endian ELF.
 
 use std::ops::Range;
 
 const HEADER_BYTES: usize = 64;
 const MAGIC: &[u8] = b"\x7fELF\x02\x01";
+
+/// Kinds of program headers.
+const LOAD: usize = 1;
+const DYNAMIC: usize = 2;
+
+/// Kinds of sections that hold symbols: all of them, and those that the dynamic linker sees.
+const SYMBOLS: usize = 2;
+const DYNAMIC_SYMBOLS: usize = 11;
+
+/// Kinds of symbols. The address of an indirect function is computed by a call of it.
+const OBJECT: usize = 1;
+const FUNCTION: usize = 2;
+const INDIRECT_FUNCTION: usize = 10;
+
+/// Entries of the dynamic table that name a function to call at load or at unload.
+const CALLED: [usize; 2] = [12, 13];
+/// Entries that give the address and the bytes of an array of such functions.
+const ARRAYS: [(usize, usize); 3] = [(25, 27), (26, 28), (32, 33)];
+/// Entries that give the address and the bytes of relocations: those of data, and those of calls.
+const RELOCATIONS: [(usize, usize); 2] = [(7, 8), (23, 2)];
+/// Relocations whose value a function of the object computes, for x86-64 and aarch64.
+const BY_A_FUNCTION: [usize; 2] = [37, 1032];
+
+/// A value that the dynamic linker writes.
+#[derive(Clone, Copy)]
+struct Relocation {
+    at: usize,
+    kind: usize,
+    /// The number of the symbol that it is relative to; 0 for none.
+    symbol: usize,
+    addend: usize,
+}
 
 /// A shared object, as bytes.
 #[derive(Clone, Copy)]
@@ -30,44 +62,62 @@ impl<'a> Elf<'a> {
         (file_bytes(header)? <= bytes.len()).then_some(Self(bytes))
     }
 
+    /// The entries of a table, as far as the file holds them.
     fn table(self, offset: usize, size: usize, count: usize) -> impl Iterator<Item = &'a [u8]> {
-        (0..count).filter_map(move |at| {
+        let held = self.0.len() / size.max(1);
+        (0..count.min(held)).filter_map(move |at| {
             let start = offset.checked_add(at.checked_mul(size)?)?;
             self.0.get(start..start.checked_add(size)?)
         })
     }
 
+    /// The program headers of a kind.
+    fn program_headers(self, kind: usize) -> impl Iterator<Item = &'a [u8]> {
+        let (offset, size, count) = (number::<8>(self.0, 32), number::<2>(self.0, 54), number::<2>(self.0, 56));
+        let table = self.table(offset.unwrap_or(0), size.unwrap_or(0), count.unwrap_or(0));
+        table.filter(move |entry| number::<4>(entry, 0) == Some(kind))
+    }
+
     /// What is mapped, by addresses relative to where the file is loaded.
     pub(super) fn segments(self) -> Vec<Range<usize>> {
-        const LOAD: usize = 1;
-        let header = |at: usize, wide: bool| if wide { number::<8>(self.0, at) } else { number::<2>(self.0, at) };
-        let (offset, size, count) = (header(32, true), header(54, false), header(56, false));
-        let table = self.table(offset.unwrap_or(0), size.unwrap_or(0), count.unwrap_or(0));
         let segment = |entry: &[u8]| {
             let (start, bytes) = (number::<8>(entry, 16)?, number::<8>(entry, 40)?);
-            (number::<4>(entry, 0)? == LOAD).then_some(start..start.checked_add(bytes)?)
+            Some(start..start.checked_add(bytes)?)
         };
-        table.filter_map(segment).collect()
+        self.program_headers(LOAD).filter_map(segment).collect()
+    }
+
+    /// Where in the file the byte stands that is mapped at an address.
+    fn offset_of(self, address: usize) -> Option<usize> {
+        self.program_headers(LOAD).find_map(|entry| {
+            let (offset, start, bytes) = (number::<8>(entry, 8)?, number::<8>(entry, 16)?, number::<8>(entry, 32)?);
+            offset.checked_add(address.checked_sub(start).filter(|&inside| inside < bytes)?)
+        })
+    }
+
+    /// Where in the file the value of an entry of the dynamic table stands: of the last one, as the dynamic linker takes it.
+    fn dynamic_at(self, tag: usize) -> Option<usize> {
+        let start = self.offset_of(number::<8>(self.program_headers(DYNAMIC).last()?, 16)?)?;
+        let entries = (start..self.0.len()).step_by(16).map_while(|at| Some((at + 8, number::<8>(self.0, at)?)));
+        entries.take_while(|&(_, this)| this != 0).filter(|&(_, this)| this == tag).last().map(|(at, _)| at)
+    }
+
+    fn dynamic(self, tag: usize) -> Option<usize> {
+        number::<8>(self.0, self.dynamic_at(tag)?)
     }
 
     /// The bytes of the file that hold variables which can be written: the sections `.data` and `.bss`, by their addresses.
     pub(super) fn variables_at(self) -> Vec<Range<usize>> {
-        let (offset, count) = (number::<8>(self.0, 40).unwrap_or(0), number::<2>(self.0, 60).unwrap_or(0));
-        let names = number::<2>(self.0, 62).and_then(|at| self.table(offset, 64, count).nth(at));
-        let Some(names_at) = names.and_then(|section| number::<8>(section, 24)) else { return Vec::new() };
         let range = |section: &[u8]| {
-            let name =
-                self.0.get(names_at.checked_add(number::<4>(section, 0)?)?..)?.split(|&byte| byte == 0).next()?;
             let (start, bytes) = (number::<8>(section, 16)?, number::<8>(section, 32)?);
-            matches!(name, b".data" | b".bss").then_some(start..start.checked_add(bytes)?)
+            matches!(self.section_name(section)?, b".data" | b".bss").then_some(start..start.checked_add(bytes)?)
         };
-        self.table(offset, 64, count).filter_map(range).collect()
+        self.sections().filter_map(range).collect()
     }
 
     /// Name, address and size of every variable.
     pub(super) fn objects(self) -> Vec<(String, Range<usize>)> {
-        const OBJECT: usize = 1;
-        self.symbols(|name, entry| {
+        self.symbols(SYMBOLS, |name, entry| {
             let (start, bytes) = (number::<8>(entry, 8)?, number::<8>(entry, 16)?);
             let is_object = number::<1>(entry, 4)? & 0xf == OBJECT;
             is_object.then_some((String::from_utf8_lossy(name).into_owned(), start..start.checked_add(bytes)?))
@@ -76,66 +126,119 @@ impl<'a> Elf<'a> {
 
     /// Address, relative to where the file is loaded, and size of the symbol of that name, exported or not.
     pub(super) fn symbol(self, name: &str) -> Option<(usize, usize)> {
-        let found = self.symbols(|text, entry| {
+        let found = self.symbols(SYMBOLS, |text, entry| {
             let (value, bytes) = (number::<8>(entry, 8)?, number::<8>(entry, 16)?);
             (text == name.as_bytes() && value != 0).then_some((value, bytes))
         });
         found.first().copied()
     }
 
+    /// The sections. Where there are too many for the header, the first one says how many there are.
     fn sections(self) -> impl Iterator<Item = &'a [u8]> {
-        self.table(number::<8>(self.0, 40).unwrap_or(0), 64, number::<2>(self.0, 60).unwrap_or(0))
+        let offset = number::<8>(self.0, 40).unwrap_or(0);
+        let many = || number::<8>(self.0, offset.checked_add(32)?);
+        let count = number::<2>(self.0, 60).filter(|&count| count != 0).or_else(many);
+        self.table(offset, 64, count.unwrap_or(0))
     }
 
-    /// Addresses of the functions that the dynamic linker calls when the object is loaded, or unloaded.
+    /// The section of that index.
+    fn section(self, index: usize) -> Option<&'a [u8]> {
+        let start = number::<8>(self.0, 40)?.checked_add(index.checked_mul(64)?)?;
+        self.0.get(start..start.checked_add(64)?)
+    }
+
+    fn section_name(self, section: &[u8]) -> Option<&'a [u8]> {
+        const ELSEWHERE: usize = 0xffff;
+        let names = match number::<2>(self.0, 62)? {
+            ELSEWHERE => number::<4>(self.section(0)?, 40)?,
+            names => names,
+        };
+        let at = number::<8>(self.section(names)?, 24)?.checked_add(number::<4>(section, 0)?)?;
+        self.0.get(at..)?.split(|&byte| byte == 0).next()
+    }
+
+    /// Whether there is a section of that name.
+    pub(super) fn has_section(self, name: &str) -> bool {
+        self.sections().any(|section| self.section_name(section) == Some(name.as_bytes()))
+    }
+
+    /// Addresses of the functions that the dynamic linker calls when the object is loaded, or unloaded, or may call when one of its symbols is looked
+    /// for. Each is named as often as it would be called.
     pub(super) fn called_by_the_linker(self) -> Vec<usize> {
-        const RELOCATIONS: usize = 4;
-        const ARRAYS: std::ops::RangeInclusive<usize> = 14..=16;
-        /// Relocations whose value a function of the object computes, for x86-64 and aarch64.
-        const BY_A_FUNCTION: [usize; 2] = [37, 1032];
-        let of_kind = |kinds: std::ops::RangeInclusive<usize>| {
-            self.sections().filter(move |section| number::<4>(section, 4).is_some_and(|kind| kinds.contains(&kind)))
-        };
-        let place = |section: &[u8]| {
-            let (address, offset) = (number::<8>(section, 16)?, number::<8>(section, 24)?);
-            Some((address, offset, number::<8>(section, 32)?))
-        };
-        let arrays: Vec<_> = of_kind(ARRAYS).filter_map(place).collect();
-        // Linkers that keep no addends elsewhere leave the addresses in place.
-        let in_place = arrays.iter().flat_map(|&(_, offset, bytes)| {
-            (0..bytes / 8).filter_map(move |at| number::<8>(self.0, offset.checked_add(8 * at)?))
+        let relocations = self.relocations();
+        let single = CALLED.into_iter().filter_map(|tag| self.dynamic(tag));
+        let in_arrays = self.slots().into_iter().map(|slot| {
+            let relocated = relocations.iter().find(|relocation| relocation.at == slot);
+            // Linkers that keep no addends elsewhere leave the addresses in place.
+            let in_place = || self.offset_of(slot).and_then(|at| number::<8>(self.0, at)).unwrap_or(0);
+            relocated.map_or_else(in_place, |relocation| self.value(relocation))
         });
-        let relocated = of_kind(RELOCATIONS..=RELOCATIONS).filter_map(place).flat_map(|(_, offset, bytes)| {
-            self.table(offset, 24, bytes / 24).filter_map(|entry| {
-                let (at, info, addend) = (number::<8>(entry, 0)?, number::<8>(entry, 8)?, number::<8>(entry, 16)?);
-                let in_array = arrays.iter().any(|&(start, _, bytes)| at >= start && at - start < bytes);
-                (in_array || BY_A_FUNCTION.contains(&(info & 0xffff_ffff))).then_some(addend)
-            })
+        let computing = relocations.iter().filter(|relocation| BY_A_FUNCTION.contains(&relocation.kind));
+        let all = single.chain(in_arrays).chain(computing.map(|relocation| relocation.addend));
+        all.chain(self.indirect_functions()).collect()
+    }
+
+    /// Where in the file the lengths of the arrays stand whose functions the dynamic linker calls.
+    pub(super) fn array_lengths_at(self) -> Vec<usize> {
+        ARRAYS.into_iter().filter_map(|(_, bytes)| self.dynamic_at(bytes)).collect()
+    }
+
+    /// The address of each entry of those arrays.
+    fn slots(self) -> Vec<usize> {
+        let mut slots = Vec::new();
+        for (start, bytes) in ARRAYS {
+            let (start, bytes) = (self.dynamic(start).unwrap_or(0), self.dynamic(bytes).unwrap_or(0));
+            let count = bytes.min(self.0.len()) / 8;
+            slots.extend((0..count).filter_map(|slot| start.checked_add(8 * slot)));
+        }
+        slots
+    }
+
+    fn relocations(self) -> Vec<Relocation> {
+        let tables = RELOCATIONS.into_iter().filter_map(|(start, bytes)| {
+            Some(self.table(self.offset_of(self.dynamic(start)?)?, 24, self.dynamic(bytes)? / 24))
         });
-        let mut all: Vec<usize> = in_place.filter(|&address| address != 0).chain(relocated).collect();
-        all.sort_unstable();
-        all.dedup();
-        all
+        let relocation = |entry: &[u8]| {
+            let (at, info, addend) = (number::<8>(entry, 0)?, number::<8>(entry, 8)?, number::<8>(entry, 16)?);
+            Some(Relocation { at, kind: info & 0xffff_ffff, symbol: info >> 32, addend })
+        };
+        tables.flatten().filter_map(relocation).collect()
+    }
+
+    /// The address that a relocation writes.
+    fn value(self, relocation: &Relocation) -> usize {
+        let symbol = || {
+            let symbols = self.sections().find(|section| number::<4>(section, 4) == Some(DYNAMIC_SYMBOLS))?;
+            let entry = number::<8>(symbols, 24)?.checked_add(relocation.symbol.checked_mul(24)?)?;
+            number::<8>(self.0, entry.checked_add(8)?)
+        };
+        symbol().unwrap_or(0).wrapping_add(relocation.addend)
+    }
+
+    fn indirect_functions(self) -> Vec<usize> {
+        let address = |_: &[u8], entry: &[u8]| {
+            let is_indirect = number::<1>(entry, 4)? & 0xf == INDIRECT_FUNCTION;
+            number::<8>(entry, 8).filter(|_| is_indirect)
+        };
+        [SYMBOLS, DYNAMIC_SYMBOLS].into_iter().flat_map(|kind| self.symbols(kind, address)).collect()
     }
 
     /// The names of the functions that begin at an address.
     pub(super) fn functions_at(self, address: usize) -> Vec<String> {
-        const FUNCTION: usize = 2;
-        self.symbols(|name, entry| {
+        self.symbols(SYMBOLS, |name, entry| {
             let found = number::<1>(entry, 4)? & 0xf == FUNCTION && number::<8>(entry, 8)? == address;
             found.then(|| String::from_utf8_lossy(name).into_owned())
         })
     }
 
-    /// What `each` makes of the symbols, by name and entry.
-    fn symbols<T>(self, each: impl Fn(&[u8], &[u8]) -> Option<T>) -> Vec<T> {
-        self.try_symbols(each).unwrap_or_default()
+    /// What `each` makes of the symbols of a section's kind, by name and entry.
+    fn symbols<T>(self, kind: usize, each: impl Fn(&[u8], &[u8]) -> Option<T>) -> Vec<T> {
+        self.try_symbols(kind, each).unwrap_or_default()
     }
 
-    fn try_symbols<T>(self, each: impl Fn(&[u8], &[u8]) -> Option<T>) -> Option<Vec<T>> {
-        const SYMBOLS: usize = 2;
-        let symbols = self.sections().find(|section| number::<4>(section, 4) == Some(SYMBOLS))?;
-        let names = self.sections().nth(number::<4>(symbols, 40)?)?;
+    fn try_symbols<T>(self, kind: usize, each: impl Fn(&[u8], &[u8]) -> Option<T>) -> Option<Vec<T>> {
+        let symbols = self.sections().find(|section| number::<4>(section, 4) == Some(kind))?;
+        let names = self.section(number::<4>(symbols, 40)?)?;
         let (names_at, names_bytes) = (number::<8>(names, 24)?, number::<8>(names, 32)?);
         let names = self.0.get(names_at..names_at.checked_add(names_bytes)?)?;
         let entries = self.table(number::<8>(symbols, 24)?, 24, number::<8>(symbols, 32)? / 24);
@@ -171,7 +274,7 @@ mod tests {
             bytes[at] = 0xff;
             if let Some(elf) = Elf::new(&bytes) {
                 let _ = (elf.segments(), elf.symbol("x"), elf.objects(), elf.variables_at());
-                let _ = (elf.called_by_the_linker(), elf.functions_at(0));
+                let _ = (elf.called_by_the_linker(), elf.functions_at(0), elf.array_lengths_at(), elf.has_section("x"));
             }
         }
     }

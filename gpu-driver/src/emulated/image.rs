@@ -172,19 +172,70 @@ type Place = (PathBuf, Option<tempfile::TempPath>, Option<Claim>);
 /// A file with these bytes that is mapped nowhere in this process. Named by its contents where there is a cache, so that a
 /// debugger finds it again.
 fn place(bytes: &[u8]) -> std::io::Result<Place> {
-    if let Some(folder) = cache::usable() {
-        let (folder, name) = (folder.join("emulated").join("loaded"), cache::Key::of_bytes([bytes]).hex() + ".so");
-        let path = folder.join(&name);
-        if let Some(claim) = Claim::of(&path) {
-            let is_private = private::distrusted(&folder).map_or(true, |why| why.is_none());
-            let is_there = is_private && private::read(&path).is_ok_and(|there| there == bytes);
-            if is_there || (is_private && cache::write_whole(&folder, &name, bytes).is_ok()) {
-                return Ok((path, None, Some(claim)));
-            }
-        }
+    let loaded = cache::usable_part("emulated").map(|folder| folder.join("loaded"));
+    if let Some(place) = loaded.and_then(|folder| place_in(&folder, bytes)) {
+        return Ok(place);
     }
     let mut file = tempfile::Builder::new().prefix("gpu-emulated-").suffix(".so").tempfile()?;
     file.write_all(bytes)?;
     let path = file.into_temp_path();
     Ok((path.to_path_buf(), Some(path), None))
+}
+
+/// The same in a folder of the cache; None where that cannot be used, or the file is in use.
+///
+/// The dynamic linker opens the file by its name, after it was read here. Both see the same file: the folder is looked at first,
+/// and its path has no links, so that nobody but this user and root can give that name to another file. To open
+/// `/proc/self/fd/…` in its place would be no safer, and two images could share a name: numbers of open files are used again, and
+/// the dynamic linker takes equal names for one library. Debuggers would look in their own `/proc/self`.
+fn place_in(folder: &Path, bytes: &[u8]) -> Option<Place> {
+    let folder = private::make_folder(folder).ok()?;
+    let name = cache::Key::of_bytes([bytes]).hex() + ".so";
+    let path = folder.join(&name);
+    let claim = Claim::of(&path)?;
+    if !private::read(&path).is_ok_and(|there| there == bytes) {
+        cache::write_whole(&folder, &name, bytes).ok()?;
+    }
+    Some((path, None, Some(claim)))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        fs,
+        os::unix::fs::{MetadataExt, PermissionsExt},
+    };
+
+    use super::*;
+
+    #[test]
+    fn images_are_mapped_from_folders_of_this_user_alone() {
+        let cache = tempfile::tempdir().unwrap();
+        let folder = cache.path().canonicalize().unwrap().join("loaded");
+        let (path, ..) = place_in(&folder, b"image").unwrap();
+        assert!(path.starts_with(&folder) && folder.metadata().unwrap().mode() & 0o777 == 0o700);
+        // What is not the image is written anew.
+        fs::write(&path, "other").unwrap();
+        assert!(place_in(&folder, b"image").is_some());
+        assert_eq!(fs::read(&path).unwrap(), b"image");
+        // A link is not where the image is looked for.
+        let link = cache.path().join("link");
+        std::os::unix::fs::symlink(&folder, &link).unwrap();
+        assert_eq!(place_in(&link, b"image").unwrap().0, path);
+        // Nor does it lie where others can write, be the folder there already or not.
+        for open in [folder.as_path(), cache.path()] {
+            fs::set_permissions(open, fs::Permissions::from_mode(0o777)).unwrap();
+            assert!(place_in(&folder, b"image").is_none(), "{}", open.display());
+            fs::set_permissions(open, fs::Permissions::from_mode(0o700)).unwrap();
+        }
+    }
+
+    #[test]
+    fn one_file_is_mapped_once() {
+        let cache = tempfile::tempdir().unwrap();
+        let first = place_in(cache.path(), b"image");
+        assert!(first.is_some() && place_in(cache.path(), b"image").is_none());
+        drop(first);
+        assert!(place_in(cache.path(), b"image").is_some());
+    }
 }

@@ -59,26 +59,41 @@ fn named() -> Option<PathBuf> {
     }
 }
 
-/// The folder of compiled kernels: `GPU_CACHE_DIR`, else `gpu-driver` in the user's cache folder. None for `off`, or where there is no such folder.
+/// The folder of compiled kernels: `GPU_CACHE_DIR`, else `gpu-driver` in the user's cache folder; by its path without links.
 ///
-/// It need not be there yet: it is made, for this user alone, when something is to be kept.
+/// None for `off`, or where no such folder can be. It need not be there yet: it is made, for this user alone, when something is to
+/// be kept.
 ///
 /// # Errors
-/// `UnsafeCache` when another user could have put code into it, with a remedy. Compilation goes on without a cache then, and says so once on the
-/// standard error.
+/// `UnsafeCache` when another user could have put code into it, or could make it first, with a remedy. Compilation goes on without
+/// a cache then, and says so once on the standard error.
 pub fn folder() -> Result<Option<PathBuf>> {
-    let Some(folder) = named() else { return Ok(None) };
-    match private::distrusted(&folder) {
-        Ok(Some(why)) => Err(DriverError::UnsafeCache { folder, why }),
-        // Not there yet, or not to be read: then nothing is.
-        Ok(None) | Err(_) => Ok(Some(folder)),
+    named().map_or(Ok(None), checked)
+}
+
+fn checked(folder: PathBuf) -> Result<Option<PathBuf>> {
+    match private::checked(&folder) {
+        Ok(Ok(real)) => Ok(Some(real)),
+        Ok(Err(why)) => Err(DriverError::UnsafeCache { folder, why }),
+        // It is not to be read: then nothing is.
+        Err(_) => Ok(None),
     }
 }
 
 /// [`folder`] for a compilation, which goes on without one that is not safe.
 pub(crate) fn usable() -> Option<PathBuf> {
+    or_said(folder())
+}
+
+/// The folder of that name within [`folder`], on the same terms: it has an owner and a mode of its own.
+pub(crate) fn usable_part(name: &str) -> Option<PathBuf> {
+    or_said(checked(usable()?.join(name)))
+}
+
+/// The folder. Why it is not safe is said once.
+fn or_said(folder: Result<Option<PathBuf>>) -> Option<PathBuf> {
     static SAID: Once = Once::new();
-    folder().unwrap_or_else(|error| {
+    folder.unwrap_or_else(|error| {
         SAID.call_once(|| eprintln!("gpu-driver: {error}"));
         None
     })
@@ -100,8 +115,8 @@ fn try_store(folder: &Path, key: Key, binary: &Binary) -> io::Result<()> {
 
 /// Writes a file of a folder, which is made where it is missing; a reader sees the whole file or none.
 pub(crate) fn write_whole(folder: &Path, name: &str, bytes: &[u8]) -> io::Result<()> {
-    private::make_folder(folder)?;
-    let mut file = tempfile::NamedTempFile::new_in(folder)?;
+    let folder = private::make_folder(folder)?;
+    let mut file = tempfile::NamedTempFile::new_in(&folder)?;
     file.write_all(bytes)?;
     file.as_file().sync_all()?;
     file.persist(folder.join(name))?;
@@ -223,6 +238,21 @@ mod tests {
         assert_eq!(load(folder.path(), key), None);
         store(folder.path(), key, &binary);
         assert_eq!(load(folder.path(), key), Some(binary), "written anew");
+    }
+
+    #[test]
+    fn nothing_is_kept_in_a_folder_that_others_can_write() {
+        use std::os::unix::fs::PermissionsExt;
+        let outer = tempfile::tempdir().unwrap();
+        let (key, binary) = sample();
+        // One that another user has made since it was looked at, or one below it.
+        fs::set_permissions(outer.path(), fs::Permissions::from_mode(0o777)).unwrap();
+        for folder in [outer.path().to_owned(), outer.path().join("below")] {
+            assert!(matches!(checked(folder.clone()), Err(DriverError::UnsafeCache { .. })), "{folder:?}");
+            let error = try_store(&folder, key, &binary).unwrap_err();
+            assert_eq!(error.kind(), io::ErrorKind::PermissionDenied, "{folder:?}");
+            assert!(!folder.join(key.file_name()).exists());
+        }
     }
 
     #[test]

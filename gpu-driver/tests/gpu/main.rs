@@ -115,6 +115,7 @@ fn main() -> ExitCode {
         a_cache_that_others_can_write_is_refused,
         cust_itself_reports_no_device,
     ];
+    let with_cxx = tests![a_cache_is_made_for_this_user_alone, a_part_of_the_cache_that_others_can_write_is_not_used];
     let with_fake = tests![
         an_old_driver_is_named_with_what_is_needed,
         a_driver_without_devices_says_so,
@@ -130,5 +131,6 @@ fn main() -> ExitCode {
         .cases("kernels", compiler(), "GPU_COMPILE", kernels)
         .group("fake_driver", fake::build(), "", with_fake)
         .group("missing", Ok::<_, String>(()), "", anywhere)
+        .group("cache", cxx(), "", with_cxx)
         .run()
 }

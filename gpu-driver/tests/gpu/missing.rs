@@ -6,6 +6,7 @@ use std::{
     ffi::OsStr,
     fs,
     os::unix::{ffi::OsStrExt, fs::PermissionsExt},
+    path::Path,
     process::{Command, ExitCode},
 };
 
@@ -23,7 +24,7 @@ pub fn run_as_child() -> Option<ExitCode> {
             print(Emulated::new().open());
         }
         "nvrtc" => print(nvrtc::version()),
-        "cache" => print(nvrtc::cache_folder()),
+        "cache" => print(nvrtc::cache_folder().inspect(|folder| println!("{folder:?}"))),
         "compile" => {
             let program = Program::new("k.cu", "extern \"C\" __global__ void k() {}");
             print(Device::first().and_then(|device| Module::load(&device, &program.compile(device.arch())?)))
@@ -125,35 +126,84 @@ pub fn values_that_mean_nothing_are_errors(_: &()) -> Outcome {
     Ok(())
 }
 
+fn set_mode(path: &Path, mode: u32) -> std::io::Result<()> {
+    fs::set_permissions(path, fs::Permissions::from_mode(mode))
+}
+
+/// What is said of a folder of compiled kernels.
+fn answer_cache(folder: &Path) -> Result<String, Box<dyn std::error::Error>> {
+    answer_raw("cache", &[("GPU_CACHE_DIR", folder.as_os_str())])
+}
+
 /// Compiled code is run as this user's own, so nobody else may have put it there.
 pub fn a_cache_that_others_can_write_is_refused(_: &()) -> Outcome {
-    let folder = tempfile::tempdir()?;
-    let cache = folder.path().join("cache");
-    let path = cache.to_str().ok_or("a path")?;
-    let ask = || answer("cache", &[("GPU_CACHE_DIR", path)]);
-    ensure!(ask()?.contains("no error"));
+    let outer = tempfile::tempdir()?;
+    let real = outer.path().canonicalize()?;
+    let (cache, link, open) = (real.join("cache"), real.join("link"), real.join("open"));
+    let named = format!("Some({cache:?})\nno error");
+    ensure!(answer_cache(&cache)?.contains(&named));
     fs::create_dir(&cache)?;
-    fs::set_permissions(&cache, fs::Permissions::from_mode(0o777))?;
-    let said = ask()?;
-    ensure!(said.contains(path) && said.contains("can be written by other users (mode 777)"), "{said}");
+    set_mode(&cache, 0o777)?;
+    let said = answer_cache(&cache)?;
+    ensure!(said.contains(&format!("{} can be written by other users (mode 777)", cache.display())), "{said}");
     ensure!(said.contains("UnsafeCache") && said.contains("chmod go-w"), "{said}");
-    fs::set_permissions(&cache, fs::Permissions::from_mode(0o700))?;
-    ensure!(ask()?.contains("no error"));
-    // It is made for this user alone, whatever the mask is.
-    fs::remove_dir(&cache)?;
-    let made = Command::new("sh")
-        .args(["-c", "umask 0; exec \"$0\""])
-        .arg(env::current_exe()?)
-        .env(CHILD, "compile")
-        .env("GPU_DEVICE", "emulated")
-        .env("GPU_CACHE_DIR", path)
-        .output()?;
-    let said = String::from_utf8_lossy(&made.stdout).into_owned();
-    ensure!(said.contains("no error") || said.contains("no C++ compiler"), "{said}");
-    if said.contains("no error") {
-        ensure_eq!(fs::metadata(&cache)?.permissions().mode() & 0o777, 0o700);
-        ensure!(ask()?.contains("no error"));
+    set_mode(&cache, 0o700)?;
+    // The folder itself is used, whatever a link to it leads to later.
+    std::os::unix::fs::symlink(&cache, &link)?;
+    for path in [&cache, &link] {
+        let said = answer_cache(path)?;
+        ensure!(said.contains(&named), "{}: {said}", path.display());
     }
+    // One that is not there yet, and that others could make first.
+    fs::create_dir(&open)?;
+    set_mode(&open, 0o777)?;
+    for path in [open.join("cache"), open.join("not/there")] {
+        let said = answer_cache(&path)?;
+        let why = format!("{} can be written by other users (mode 777)", open.display());
+        ensure!(said.contains(&why) && said.contains("UnsafeCache"), "{}: {said}", path.display());
+    }
+    Ok(())
+}
+
+/// Whether kernels can be compiled for the emulated device.
+pub fn cxx() -> Result<(), &'static str> {
+    if cfg!(has_cxx) { Ok(()) } else { Err("there was no C++ compiler when this was built") }
+}
+
+/// Compiles and loads a kernel in a child that lets everybody write to what it makes. What it says is what failed, and its messages.
+fn compile_without_mask(cache: &Path) -> Result<String, Box<dyn std::error::Error>> {
+    let mut command = Command::new("sh");
+    command.args(["-c", "umask 0; exec \"$0\""]).arg(env::current_exe()?);
+    command.env(CHILD, "compile").env("GPU_DEVICE", "emulated").env("GPU_CACHE_DIR", cache);
+    let output = command.output()?;
+    let said = [output.stdout, output.stderr].map(|said| String::from_utf8_lossy(&said).into_owned()).concat();
+    ensure!(said.contains("no error"), "{said}");
+    Ok(said)
+}
+
+/// Whatever the mask is.
+pub fn a_cache_is_made_for_this_user_alone(_: &()) -> Outcome {
+    let outer = tempfile::tempdir()?;
+    let cache = outer.path().join("cache");
+    compile_without_mask(&cache)?;
+    for folder in [cache.clone(), cache.join("emulated"), cache.join("emulated/loaded")] {
+        ensure_eq!((&folder, fs::metadata(&folder)?.permissions().mode() & 0o777), (&folder, 0o700));
+    }
+    ensure!(fs::read_dir(cache.join("emulated"))?.count() > 1, "the kernel's folder beside that of loaded images");
+    ensure!(answer_cache(&cache)?.contains("no error"));
+    Ok(())
+}
+
+/// One that an older version made with another mask, below a folder that is right.
+pub fn a_part_of_the_cache_that_others_can_write_is_not_used(_: &()) -> Outcome {
+    let cache = tempfile::tempdir()?;
+    let part = cache.path().canonicalize()?.join("emulated");
+    fs::create_dir(&part)?;
+    set_mode(&part, 0o777)?;
+    let said = compile_without_mask(cache.path())?;
+    let why = format!("{} can be written by other users (mode 777)", part.display());
+    ensure!(said.matches(&why).count() == 1, "{said}");
+    ensure_eq!(fs::read_dir(&part)?.count(), 0);
     Ok(())
 }
 

@@ -1,15 +1,18 @@
 //! Files and streams that the program writes to.
 
 use std::{
-    fs::{self, OpenOptions},
+    fs::{self, OpenOptions, Permissions},
     io::{self, BufWriter, Write},
-    path::Path,
+    os::unix::fs::PermissionsExt,
+    path::{Path, PathBuf},
 };
 
 use gpu_sparse::io::{write_vector, write_vector_to};
-use tempfile::NamedTempFile;
 
 use crate::Outcome;
+
+/// As many links as Linux follows.
+const MOST_LINKS: usize = 40;
 
 /// The kind of thing that a path names.
 enum Destination {
@@ -17,21 +20,52 @@ enum Destination {
     File,
     /// The program's own output.
     Stdout,
-    /// A pipe or a device: written to.
+    /// The program's own standard error.
+    Stderr,
+    /// A pipe, a device, or what some process has open: written to.
     Stream,
 }
 
 impl Destination {
+    /// Follows the links of a path one by one: a descriptor is told by its folder, and may have a regular file open.
     fn of(path: &Path) -> Self {
-        if [Path::new("/dev/stdout"), Path::new("/dev/fd/1"), Path::new("/proc/self/fd/1")].contains(&path) {
-            return Self::Stdout;
+        let mut path = path.to_owned();
+        for _ in 0..=MOST_LINKS {
+            let folder = folder_of(&path);
+            let folder = fs::canonicalize(folder).unwrap_or_else(|_| folder.to_owned());
+            if holds_descriptors(&folder) {
+                return Self::of_descriptor(&folder, &path);
+            }
+            let Ok(target) = fs::read_link(&path) else {
+                let is_special = fs::metadata(&path).is_ok_and(|is| !is.is_file() && !is.is_dir());
+                return if is_special { Self::Stream } else { Self::File };
+            };
+            path = folder.join(target);
         }
-        let is_stream = fs::metadata(path).is_ok_and(|is| !is.is_file() && !is.is_dir());
-        if is_stream || path.starts_with("/dev/fd") || path.starts_with("/proc/self/fd") {
-            return Self::Stream;
-        }
-        Self::File
+        // The error of opening it says that there are too many links.
+        Self::Stream
     }
+
+    /// What is written through the program's own handles goes where the descriptor stands, in order with the rest.
+    fn of_descriptor(folder: &Path, path: &Path) -> Self {
+        let own = fs::canonicalize("/proc/self").unwrap_or_else(|_| PathBuf::from("/proc/self"));
+        let is_own = folder == Path::new("/dev/fd") || folder.starts_with(own);
+        match path.file_name().and_then(|name| name.to_str()).filter(|_| is_own) {
+            Some("1") => Self::Stdout,
+            Some("2") => Self::Stderr,
+            _ => Self::Stream,
+        }
+    }
+}
+
+/// Whether the files of a folder are what a process has open: `/dev/fd`, `/proc/<process>/fd`, or a thread's.
+fn holds_descriptors(folder: &Path) -> bool {
+    folder == Path::new("/dev/fd") || (folder.starts_with("/proc") && folder.ends_with("fd"))
+}
+
+/// The folder that a file is in, or would be.
+fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new("."))
 }
 
 /// Writes a vector as Matrix Market text.
@@ -39,6 +73,7 @@ pub(crate) fn vector(path: &Path, x: &[f64]) -> Outcome<()> {
     match Destination::of(path) {
         Destination::File => Ok(write_vector(path, x)?),
         Destination::Stdout => Ok(write_vector_to(io::stdout().lock(), x)?),
+        Destination::Stderr => Ok(write_vector_to(io::stderr().lock(), x)?),
         Destination::Stream => stream(path, |out| write_vector_to(out, x)),
     }
 }
@@ -48,6 +83,7 @@ pub(crate) fn text(path: &Path, text: &str) -> Outcome<()> {
     match Destination::of(path) {
         Destination::File => replace(path, text).map_err(|error| named(path, &error)),
         Destination::Stdout => Ok(io::stdout().lock().write_all(text.as_bytes())?),
+        Destination::Stderr => Ok(io::stderr().lock().write_all(text.as_bytes())?),
         Destination::Stream => stream(path, |out| out.write_all(text.as_bytes())),
     }
 }
@@ -70,16 +106,18 @@ fn stream(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> 
 fn replace(path: &Path, text: &str) -> io::Result<()> {
     // A link stays a link: the file it leads to is replaced.
     let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    let folder = target.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new("."));
-    let mut file = NamedTempFile::new_in(folder)?;
+    let old = fs::metadata(&target).ok().map(|old| old.permissions());
+    let mut builder = tempfile::Builder::new();
+    if old.is_none() {
+        // As any new file is made: less the umask.
+        builder.permissions(Permissions::from_mode(0o666));
+    }
+    let mut file = builder.tempfile_in(folder_of(&target))?;
     file.write_all(text.as_bytes())?;
+    if let Some(old) = old {
+        file.as_file().set_permissions(old)?;
+    }
     file.as_file().sync_all()?;
-    // As any new file would be, unless an older one says otherwise.
-    let permissions = match fs::metadata(&target) {
-        Ok(old) => old.permissions(),
-        Err(_) => std::os::unix::fs::PermissionsExt::from_mode(0o644),
-    };
-    file.as_file().set_permissions(permissions)?;
     file.persist(&target).map(drop).map_err(|error| error.error)
 }
 

@@ -50,8 +50,6 @@ fn main() -> ExitCode {
         a_full_disk_is_reported,
     ];
     let matrices = env::var_os("GPU_SPARSE_MATRICES").map(PathBuf::from).ok_or("GPU_SPARSE_MATRICES is not set");
-    let is_asked = env::args().any(|argument| argument == "--ignored" || argument == "--include-ignored");
-    let measured = is_asked.then_some(()).ok_or("it measures: `--ignored` in a release build");
     Suite::new()
         .functions("malformed", nothing(), "", refused)
         .functions("wellformed", nothing(), "", read)
@@ -59,7 +57,7 @@ fn main() -> ExitCode {
         .functions("sprs", nothing(), "", sprs)
         .group("scipy", testkit::python(&["scipy"]), "", scipy)
         .group("real_files", matrices, "", tests![real_files_have_their_sizes_and_survive_a_round_trip])
-        .functions("speed", measured, "", functions![a_hundred_megabytes_a_second])
+        .on_request("speed", "it measures, in a release build", functions![a_hundred_megabytes_a_second])
         .run()
 }
 

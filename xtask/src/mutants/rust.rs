@@ -1,15 +1,17 @@
 //! Mutants of Rust, which `cargo-mutants` makes and tries: here are chosen functions that hold unsafe code.
 
 use std::{
+    collections::BTreeSet,
     env, fs,
     path::Path,
     process::{Command, Stdio},
+    time::{Duration, Instant},
 };
 
 use regex::Regex;
 use serde::Deserialize;
 
-use super::{Arguments, Fate, Mutant, Tried, files_below, shuffled, tell};
+use super::{Arguments, Fate, Mutant, Tried, files_below, limit, shuffled, tell};
 use crate::{Outcome, programs, workspace_root};
 
 /// Functions that hold this are mutated.
@@ -17,6 +19,10 @@ const UNSAFE: &str = "unsafe {";
 
 /// The folders of each crate's code.
 const FOLDERS: [&str; 5] = ["gpu-driver/src", "gpu-array/src", "gpu-algos/src", "gpu-random/src", "gpu-sparse/src"];
+
+/// The tests of a package that are run, as cargo knows them, and their surroundings.
+const TESTS: [&str; 2] = ["--lib", "--tests"];
+const VARIABLES: [(&str, &str); 2] = [("GPU_DEVICE", "emulated"), ("GPU_TESTS", "require")];
 
 /// A mutant as `cargo mutants --list --json` tells it.
 #[derive(Clone, Debug, Deserialize)]
@@ -82,8 +88,39 @@ pub(super) fn run(arguments: &Arguments) -> Outcome<Vec<Tried>> {
         if batch.is_empty() {
             return Ok(tried);
         }
+        for package in packages(&batch) {
+            println!("{package} without mutants");
+            // As `cargo mutants` builds: with the examples, which some tests start.
+            crate::run(cargo(&root).args(["test", "--no-run", "--package", package]))?;
+            passes(package, &mut tests_of(&root, package), limit(arguments))?;
+        }
         tried.extend(try_all(arguments, &root, &batch)?);
     }
+}
+
+/// The packages that the mutants are in: the folder of each has its name.
+fn packages(batch: &[Listed]) -> BTreeSet<&str> {
+    batch.iter().filter_map(|mutant| mutant.file.split('/').next()).collect()
+}
+
+/// The command that `cargo mutants` tries each mutant of a package with.
+fn tests_of(root: &Path, package: &str) -> Command {
+    let mut command = cargo(root);
+    command.args(["test", "--package", package]).args(TESTS).envs(VARIABLES);
+    command
+}
+
+/// Checks that a package's tests pass as they are, and in time: else every mutant would count as caught.
+fn passes(package: &str, tests: &mut Command, limit: Duration) -> Outcome {
+    let began = Instant::now();
+    let status = tests.status()?;
+    if !status.success() {
+        return Err(format!("the tests of {package} fail without any mutant: {status}").into());
+    }
+    if began.elapsed() > limit {
+        return Err(format!("the tests of {package} take more than {} s without any mutant", limit.as_secs()).into());
+    }
+    Ok(())
 }
 
 /// The mutants of functions that hold unsafe code.
@@ -115,13 +152,13 @@ fn listed(arguments: &Arguments, root: &Path) -> Outcome<Vec<Listed>> {
 fn try_all(arguments: &Arguments, root: &Path, batch: &[Listed]) -> Outcome<Vec<Tried>> {
     let out = tempfile::tempdir()?;
     let mut command = mutants(root);
-    // In place, since a copy would be built from nothing.
+    // In place, since a copy would be built from nothing. Its baseline would not name the package that fails; `passes` has done so.
     command.args(["--in-place", "--baseline", "skip", "--no-shuffle", "--timeout", &arguments.limit.to_string()]);
     command.args(["--build-timeout", &arguments.limit.to_string()]).arg("--output").arg(out.path());
     for mutant in batch {
         command.args(["--file", &mutant.file, "--re", &format!("^{}$", regex::escape(&mutant.name))]);
     }
-    command.args(["--", "--lib", "--tests"]).envs([("GPU_DEVICE", "emulated"), ("GPU_TESTS", "require")]);
+    command.arg("--").args(TESTS).envs(VARIABLES);
     // Nonzero when a mutant was missed; whether it worked is told by the file that it leaves.
     eprintln!("$ {command:?}");
     command.status()?;
@@ -152,7 +189,42 @@ fn try_all(arguments: &Arguments, root: &Path, batch: &[Listed]) -> Outcome<Vec<
 }
 
 fn mutants(root: &Path) -> Command {
-    let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| env!("CARGO").into()));
-    command.arg("mutants").current_dir(root).env("CARGO_TARGET_DIR", programs::target());
+    let mut command = cargo(root);
+    command.arg("mutants");
     command
+}
+
+fn cargo(root: &Path) -> Command {
+    let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| env!("CARGO").into()));
+    command.current_dir(root).env("CARGO_TARGET_DIR", programs::target());
+    command
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mutant(file: &str) -> Listed {
+        let position = Position { line: 1 };
+        let span = Span { start: position, end: position };
+        Listed { name: String::new(), file: file.to_owned(), function: None, span }
+    }
+
+    #[test]
+    fn each_package_of_a_batch_is_named_once() {
+        let files = ["gpu-driver/src/buffer.rs", "gpu-array/src/pool.rs", "gpu-driver/src/emulated/image.rs"];
+        let batch = files.map(mutant);
+        assert_eq!(packages(&batch).into_iter().collect::<Vec<_>>(), ["gpu-array", "gpu-driver"]);
+    }
+
+    #[test]
+    fn tests_that_fail_or_take_too_long_unmutated_end_the_run() {
+        let run = |program: &str, seconds| {
+            let ended = passes("gpu-array", Command::new(program).arg("0.01"), Duration::from_secs(seconds));
+            ended.map_err(|error| error.to_string())
+        };
+        assert_eq!(run("true", 60), Ok(()));
+        assert!(run("false", 60).is_err_and(|said| said.contains("gpu-array fail without any mutant")));
+        assert!(run("sleep", 0).is_err_and(|said| said.contains("gpu-array take more than 0 s")));
+    }
 }

@@ -63,8 +63,8 @@ const UNDEFINED: &str = "-fsanitize=shift,integer-divide-by-zero,unreachable,ret
                          alignment,bool,enum,pointer-overflow,builtin";
 
 /// Options of the linker's step. Sanitizers are not named here, or their run-time libraries would be linked; what is
-/// missing is an error now and not when the module is loaded.
-pub(super) const LINK: &[&str] = &["-shared", "-Wl,--as-needed", "-Wl,-z,defs"];
+/// missing is an error now and not when the module is loaded. The start files of the C library hold code that runs at load.
+pub(super) const LINK: &[&str] = &["-shared", "-nostartfiles", "-Wl,--as-needed", "-Wl,-z,defs"];
 
 /// The options of the compiling step besides files and folders. `key` takes the place of random names.
 pub(super) fn flags(options: &Options, checks: Checks, toolchain: &Toolchain, key: &str) -> Vec<String> {

@@ -4,7 +4,7 @@
 //! compiled anew.
 
 use std::{
-    fs, io,
+    env, fs, io,
     path::{Component, Path, PathBuf},
 };
 
@@ -27,18 +27,19 @@ pub(super) struct Folder {
 }
 
 impl Folder {
-    /// A new folder for `key` in the cache, or among the temporary files where there is no cache that can be written.
+    /// A new folder for `key` in the cache, or among the temporary files where there is no cache that can be written, or none that
+    /// is safe. Nobody else can enter it: between two steps of the compiler its files could be exchanged.
     pub(super) fn new(cache: Option<&Path>, key: &str) -> io::Result<Self> {
         let cached = |cache: &Path| {
-            private::make_folder(cache).ok()?;
-            TempDir::with_prefix_in(".new-", cache).ok()
+            let cache = private::make_folder(cache).ok()?;
+            Some((private::temporary_folder(".new-", &cache).ok()?, cache.join(key)))
         };
-        let (temporary, place) = match cache.and_then(|cache| Some((cached(cache)?, cache.canonicalize().ok()?))) {
-            Some((temporary, cache)) => (temporary, Some(cache.join(key))),
-            None => (TempDir::with_prefix("gpu-emulated-")?, None),
+        let (temporary, place) = match cache.and_then(cached) {
+            Some((temporary, place)) => (temporary, Some(place)),
+            None => (private::temporary_folder("gpu-emulated-", &env::temp_dir())?, None),
         };
         let path = temporary.path().canonicalize()?;
-        fs::create_dir(path.join(INNER))?;
+        private::make_folders(&path.join(INNER))?;
         Ok(Self { temporary, path, place, key: key.to_owned() })
     }
 
@@ -58,7 +59,7 @@ impl Folder {
     /// Writes a file below `part` of the inner folder.
     pub(super) fn write(&self, part: &str, name: &str, text: &str) -> io::Result<()> {
         let path = self.inner().join(part).join(name);
-        path.parent().map_or(Ok(()), fs::create_dir_all)?;
+        path.parent().map_or(Ok(()), private::make_folders)?;
         fs::write(path, text)
     }
 
@@ -66,7 +67,7 @@ impl Folder {
     pub(super) fn write_original(&self, name: &str, text: &str) {
         if is_inside(name) && !Path::new(name).starts_with(INNER) {
             let path = self.path.join(name);
-            let _ = path.parent().map_or(Ok(()), fs::create_dir_all).and_then(|()| fs::write(path, text));
+            let _ = path.parent().map_or(Ok(()), private::make_folders).and_then(|()| fs::write(path, text));
         }
     }
 
@@ -79,7 +80,7 @@ impl Folder {
         let done = || fs::rename(&self.path, &place);
         // A folder that is in the way was refused as damaged, or another process was faster; either may go.
         let _ = done().or_else(|_| {
-            let old = TempDir::with_prefix_in(".old-", self.path.parent().unwrap_or(&place))?;
+            let old = private::temporary_folder(".old-", self.path.parent().unwrap_or(&place))?;
             fs::rename(&place, old.path().join("folder"))?;
             done()
         });
@@ -126,6 +127,37 @@ pub(super) fn is_inside(name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The usual mask leaves 0755 of a folder that is made without a word; with the mask 0 everybody could write to it.
+    #[test]
+    fn nobody_else_enters_a_folder_in_work() {
+        use std::os::unix::fs::PermissionsExt;
+        let cache = tempfile::tempdir().unwrap();
+        let made = cache.path().join("made");
+        for cache in [None, Some(cache.path()), Some(made.as_path())] {
+            let folder = Folder::new(cache, "key").unwrap();
+            folder.write("cuda", "a.h", "").unwrap();
+            folder.write_original("sub/a.cu", "");
+            let path = folder.path();
+            assert_eq!(folder.place().starts_with("/gpu-emulated"), cache.is_none());
+            for made in [path.to_owned(), folder.inner(), folder.inner().join("cuda"), path.join("sub")] {
+                let mode = fs::metadata(&made).unwrap().permissions().mode();
+                assert_eq!(mode & 0o777, 0o700, "{}", made.display());
+            }
+        }
+    }
+
+    #[test]
+    fn a_cache_that_others_can_write_is_left_alone() {
+        use std::os::unix::fs::PermissionsExt;
+        let cache = tempfile::tempdir().unwrap();
+        fs::set_permissions(cache.path(), fs::Permissions::from_mode(0o777)).unwrap();
+        let below = cache.path().join("emulated");
+        for cache in [cache.path(), below.as_path()] {
+            let folder = Folder::new(Some(cache), "key").unwrap();
+            assert!(!folder.path().starts_with(cache) && folder.place().starts_with("/gpu-emulated"));
+        }
+    }
 
     #[test]
     fn names_stay_inside() {

@@ -1,6 +1,6 @@
 //! Splits C++ text into tokens, by byte range, so that all that is not changed stays as it was.
 
-use std::ops::Range;
+use std::{borrow::Cow, ops::Range};
 
 /// What a token is. White space and comments are no tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,11 +73,29 @@ fn piece(bytes: &[u8], at: usize, line_begins: bool) -> (Piece, usize) {
         b'/' if bytes.get(at + 1) == Some(&b'/') => (Piece::Skipped, line_end(bytes, at)),
         b'/' if bytes.get(at + 1) == Some(&b'*') => (Piece::Skipped, comment_end(bytes, at)),
         b'#' if line_begins => (Piece::Token(Kind::Directive), directive_end(bytes, at)),
+        // The other spelling of `#`.
+        b'%' if line_begins && bytes.get(at + 1) == Some(&b':') => {
+            (Piece::Token(Kind::Directive), directive_end(bytes, at))
+        }
         quote @ (b'"' | b'\'') => (Piece::Token(Kind::Literal), quoted_end(bytes, at, quote)),
         first if is_word_byte(first) && !first.is_ascii_digit() => word(bytes, at),
         _ if begins_number(bytes, at) => (Piece::Token(Kind::Number), number_end(bytes, at)),
         _ => (Piece::Token(Kind::Punctuation), at + punctuation_length(bytes, at)),
     }
+}
+
+/// The text with its continued lines in one, as compilers see it outside of raw strings.
+pub(crate) fn spliced(text: &str) -> Cow<'_, str> {
+    if !text.contains('\\') {
+        return Cow::Borrowed(text);
+    }
+    let (mut whole, mut rest) = (String::with_capacity(text.len()), text);
+    while let Some(at) = rest.find('\\') {
+        let end = splice(rest.as_bytes(), at);
+        whole.push_str(&rest[..if end.is_some() { at } else { at + 1 }]);
+        rest = &rest[end.unwrap_or(at + 1)..];
+    }
+    Cow::Owned(whole + rest)
 }
 
 /// The end of a line continuation at `at`: a backslash, blanks (which compilers forgive), a line's end.
@@ -203,6 +221,7 @@ mod tests {
         assert_eq!(split("#define A \\\n b\nc"), ["#define A \\\n b", "c"]);
         assert_eq!(split("#if 1 /* two\nlines */ + 1\nc"), ["#if 1 /* two\nlines */ + 1", "c"]);
         assert_eq!(split("/* first */ # error don't\nc # d"), ["# error don't", "c", "#", "d"]);
+        assert_eq!(split("%:define A \\\n b\nc %: d % e"), ["%:define A \\\n b", "c", "%", ":", "d", "%", "e"]);
     }
 
     #[test]
@@ -211,6 +230,12 @@ mod tests {
         assert_eq!(split("u8R\"x(__shared__\n)\" )x\" d"), ["u8R\"x(__shared__\n)\" )x\"", "d"]);
         assert_eq!(split("R\"open(a"), ["R\"open(a"]);
         assert_eq!(split("xR\"(a\" b"), ["xR", "\"(a\"", "b"]);
+    }
+
+    #[test]
+    fn continued_lines_become_one() {
+        assert_eq!(spliced("__has_in\\\nclude \\\r\nb\\ \t\n\\c\\"), "__has_include b\\c\\");
+        assert!(matches!(spliced("a\nb"), Cow::Borrowed("a\nb")));
     }
 
     #[test]

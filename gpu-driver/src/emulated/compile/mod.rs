@@ -117,7 +117,7 @@ const LIMIT: Duration = Duration::from_secs(120);
 /// `NoCompiler`; `Compile` with the log when the text or an option is wrong; `Compiler` when the compiler itself fails;
 /// `Nul` when a text holds a NUL character.
 pub(crate) fn compile(job: &Job) -> Result<Compiled> {
-    let cache = cache::usable().map(|folder| folder.join("emulated"));
+    let cache = cache::usable_part("emulated");
     let (headers, cache) = (headers::HEADERS, cache.as_deref());
     Build { job, headers, toolchain: toolchain()?, cache, limit: LIMIT }.run()
 }
@@ -142,7 +142,7 @@ impl Build<'_> {
         let options = options::translate(self.job.options, &files).map_err(|message| self.rejected(message))?;
         let program = program::program(self.job, &options);
         let key = self.key(&program, &options).hex();
-        let cache = self.cache.filter(|_| !options.reads_files && !self.text_reads_files());
+        let cache = self.cache.filter(|_| !options.reads_files && !self.text_reads_files(&options));
         if let Some((image, log)) = cache.and_then(|cache| folder::load(cache, &key)) {
             return Ok(Compiled { image, names: program.names, log, is_cached: true });
         }
@@ -153,10 +153,14 @@ impl Build<'_> {
     }
 
     /// Whether the text or a header may include a file whose contents the key does not hold.
-    fn text_reads_files(&self) -> bool {
-        let Job { text, headers, .. } = self.job;
+    fn text_reads_files(&self, options: &Options) -> bool {
+        let Job { text, headers, names, .. } = *self.job;
         let held = |name: &str| headers.iter().any(|(held, _)| held == name);
-        includes::may_read_files(text, held) || headers.iter().any(|(_, text)| includes::may_read_files(text, held))
+        let lines = options.lines.join("\n");
+        let given = headers.iter().map(|(_, text)| text).chain(names).map(String::as_str);
+        given
+            .chain([text, lines.as_str()])
+            .any(|text| includes::may_read_files(text, held) || includes::assembly_may_read_files(text))
     }
 
     fn is_ours(&self, name: &str) -> bool {
@@ -211,16 +215,26 @@ impl Build<'_> {
         compiling.args(["-c", &format!("{INNER}/program.cpp"), "-o", &format!("{INNER}/program.o")]);
         let log = self.step(compiling, folder)?;
 
+        let (log, image) = self.link(folder, log)?;
+        Ok(Compiled { image, names: program.names, log, is_cached: false })
+    }
+
+    /// Makes the shared object, of which nothing runs before a kernel does. Returns the log as it goes on, and the image.
+    fn link(&self, folder: &Folder, log: String) -> Result<(String, Vec<u8>)> {
+        let read =
+            |name: &str| std::fs::read(folder.inner().join(name)).map_err(|error| self.failed(&error.to_string()));
+        if let Some(section) = constructors::section(&read("program.o")?) {
+            return Err(self.rejected(runs_early(&format!("the section `{section}`"))));
+        }
         let mut linking = self.command(folder);
         linking.args(flags::LINK).args([&format!("{INNER}/program.o"), "-o", &format!("{INNER}/image.so"), "-lm"]);
         let log = log + &self.step(linking, folder)?;
-        let image = std::fs::read(folder.inner().join("image.so")).map_err(|error| self.failed(&error.to_string()))?;
+        let mut image = read("image.so")?;
         if let Some(function) = constructors::first(&image, self.job.checks, self.toolchain) {
-            return Err(self.rejected(format!(
-                "`{function}` would run on the host when the program is loaded: a variable of a device has no dynamic initialisation"
-            )));
+            return Err(self.rejected(runs_early(&format!("`{function}`"))));
         }
-        Ok(Compiled { image, names: program.names, log, is_cached: false })
+        constructors::disarm(&mut image);
+        Ok((log, image))
     }
 
     /// A header of CUDA's that the program brings along gives way to ours.
@@ -245,7 +259,7 @@ impl Build<'_> {
 
     fn step(&self, command: Command, folder: &Folder) -> Result<String> {
         let run = process::run(command, &folder.inner(), self.limit)?;
-        if run.succeeded { Ok(run.log) } else { Err(self.rejected(run.log)) }
+        if run.succeeded { Ok(run.log) } else { Err(self.rejected(explained(run.log))) }
     }
 
     fn rejected(&self, log: String) -> DriverError {
@@ -257,6 +271,19 @@ impl Build<'_> {
     fn failed(&self, message: &str) -> DriverError {
         DriverError::Compiler { command: self.toolchain.path.display().to_string(), message: message.to_owned() }
     }
+}
+
+fn runs_early(what: &str) -> String {
+    format!(
+        "{what} would run on the host when the program is loaded: a variable of a device has no dynamic initialisation"
+    )
+}
+
+/// The log, and what the linker cannot know of a name that the start files would define: destructors ask for it.
+fn explained(log: String) -> String {
+    let has_destructor = log.contains("__dso_handle");
+    let more = if has_destructor { "a variable of a device that outlives its kernel has no destructor\n" } else { "" };
+    log + more
 }
 
 /// Whether a file of this name is one of the library's own, where no mistake of a kernel is.

@@ -292,7 +292,7 @@ impl<'a> Rewriter<'a> {
     }
 
     fn directive(&mut self, before: usize, directive: &str) {
-        let body = directive.trim_start_matches('#').trim_start_matches([' ', '\t']);
+        let body = directive.trim_start_matches(['#', '%', ':']).trim_start_matches([' ', '\t']);
         let name = body.split(|c: char| !c.is_ascii_alphanumeric()).next().unwrap_or_default();
         match name {
             "if" | "ifdef" | "ifndef" => self.conditions.push((self.state, before)),

@@ -213,6 +213,7 @@ fn folders_of_the_user_are_searched_and_never_cached() {
 fn files_that_a_text_names_by_path_or_macro_are_never_cached() {
     let (cache, folder) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let path = folder.path().join("user.h");
+    let digraph = format!("%:include \"{}\"\nint x = USER;", path.display());
     let (literal, by_macro) =
         (format!("#include \"{0}\"\nint x = USER;", path.display()), "#include FILE\nint x = USER;");
     let macro_option = strings(&[&format!("-DFILE=\"{}\"", path.display())]);
@@ -221,6 +222,7 @@ fn files_that_a_text_names_by_path_or_macro_are_never_cached() {
         job(&literal),
         Job { options: &macro_option, ..job(by_macro) },
         Job { headers: &held, ..job("#include \"held.h\"") },
+        job(&digraph),
     ];
     for job in jobs {
         fs::write(&path, "#define USER 1").unwrap();
@@ -228,6 +230,28 @@ fn files_that_a_text_names_by_path_or_macro_are_never_cached() {
         fs::write(&path, "#define USER 2").unwrap();
         let second = build(&job, Some(cache.path())).unwrap();
         assert_ne!(first.unwrap().image, second.image, "{job:?}");
+    }
+    assert_eq!(fs::read_dir(cache.path()).unwrap().count(), 0);
+}
+
+#[test]
+#[cfg_attr(not(has_cxx), ignore = "there was no C++ compiler when this was built")]
+fn files_that_the_assembler_reads_are_never_cached() {
+    let (cache, folder) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let path = folder.path().join("bytes");
+    let section = ".pushsection .rodata\\n";
+    let name = format!("\\\"{}\\\"\\n.popsection", path.display());
+    let texts = [
+        format!("asm(\"{section}.incbin {name}\");"),
+        format!("asm(\"{section}.inc\" \"bin {name}\");"),
+        format!("#define ASM asm\nASM(\"{section}.include {name}\");"),
+    ];
+    for text in texts {
+        fs::write(&path, ".byte 1, 2, 3\n").unwrap();
+        let first = build(&job(&text), Some(cache.path()));
+        fs::write(&path, ".byte 4, 5, 6\n").unwrap();
+        let second = build(&job(&text), Some(cache.path())).unwrap();
+        assert!(first.unwrap().image != second.image, "{text}");
     }
     assert_eq!(fs::read_dir(cache.path()).unwrap().count(), 0);
 }
@@ -259,27 +283,85 @@ fn a_cache_that_others_can_write_gives_nothing() {
     assert!(!build(&job, Some(cache.path())).unwrap().is_cached);
 }
 
+/// A text, and how the message names what would run.
+const RUNS_EARLY: [(&str, &str); 12] = [
+    ("int f(int x);\nint y = f(3);\nint f(int x) { volatile int seen = x; return seen + 1; }", "`"),
+    ("__attribute__((constructor)) void early() { __builtin_trap(); }", "early"),
+    (
+        "extern \"C\" __attribute__((constructor, visibility(\"default\"))) void early() { __builtin_trap(); }",
+        "`early`",
+    ),
+    ("__attribute__((destructor)) static void frame_dummy() { __builtin_trap(); }", "frame_dummy"),
+    // The name of the checks' own function, as another version of the compiler would spell it.
+    ("extern \"C\" __attribute__((constructor)) void _GLOBAL__sub_I_00099_0() { __builtin_trap(); }", "sub_I_00099_0`"),
+    (
+        "static void other() { __builtin_trap(); }\n__attribute__((section(\".init_array\"), used)) void (*early)() = other;",
+        "other",
+    ),
+    // Resolvers of indirect functions: one that is hidden, one that the dynamic linker looks up, one that nobody calls.
+    (
+        "extern \"C\" { static int one() { return 1; } typedef int F();\nF *choose() { return one; }\n\
+         int f() __attribute__((ifunc(\"choose\"))); }\nint g() { return f(); }",
+        "choose",
+    ),
+    (
+        "extern \"C\" { static int one() { return 1; } typedef int F();\nF *choose() { return one; }\n\
+         __attribute__((visibility(\"default\"), ifunc(\"choose\"))) int f(); }\nint g() { return f(); }",
+        "choose",
+    ),
+    (
+        "extern \"C\" { static int one() { return 1; } typedef int F();\nF *choose() { return one; }\n\
+         __attribute__((visibility(\"default\"), ifunc(\"choose\"))) int f(); }",
+        "choose",
+    ),
+    ("asm(\".section .init,\\\"ax\\\"\\n nop\\n .text\");", "section `.init`"),
+    ("extern \"C\" void _init() { __builtin_trap(); }", "`_init`"),
+    ("asm(\".section .dynamic,\\\"aw\\\"\\n .quad 12, 4096\\n .text\");", "section `.dynamic`"),
+];
+
 #[test]
 #[cfg_attr(not(has_cxx), ignore = "there was no C++ compiler when this was built")]
 fn what_would_run_when_it_is_loaded_is_refused() {
     let kernel = "extern \"C\" __global__ void k(int *x) { *x = 1; }\n";
-    let refused = [
-        "int f(int x);\nint y = f(3);\n__attribute__((noinline)) int f(int x) { return x * x + 1; }",
-        "__attribute__((constructor)) void early() { __builtin_trap(); }",
-        "__attribute__((destructor)) static void frame_dummy() { __builtin_trap(); }",
-        "static void other() { __builtin_trap(); }\n__attribute__((section(\".init_array\"), used)) void (*early)() = other;",
-        "extern \"C\" { static int one() { return 1; } typedef int F();\nF *choose() { return one; }\n\
-         int f() __attribute__((ifunc(\"choose\"))); }\nint g() { return f(); }",
-    ];
     for checks in [Checks::Off, Checks::Access, Checks::Undefined] {
-        for text in refused {
+        for (text, named) in RUNS_EARLY {
             let text = format!("{text}\n{kernel}");
             let result = build(&Job { checks, ..job(&text) }, None);
-            let error = result.expect_err(&text).to_string();
-            assert!(error.contains("would run on the host when the program is loaded"), "{text}: {error}");
+            let DriverError::Compile(error) = result.expect_err(&text) else {
+                panic!("{text}: not the program's error")
+            };
+            let has = |part: &str| error.log.contains(part);
+            assert!(has("would run on the host when the program is loaded") && has(named), "{text}: {}", error.log);
         }
         let harmless = format!("constexpr int square(int x) {{ return x * x; }}\nint nine = square(3);\n{kernel}");
         assert!(build(&Job { checks, ..job(&harmless) }, None).is_ok());
+    }
+}
+
+#[test]
+#[cfg_attr(not(has_cxx), ignore = "there was no C++ compiler when this was built")]
+fn an_image_gives_the_dynamic_linker_nothing_to_call() {
+    // Where there are checks, it has this name on GCC, and then the assembler sees it twice.
+    let taken =
+        format!("extern \"C\" __attribute__((constructor)) void _sub_I_00099_0() {{ __builtin_trap(); }}\n{AXPY}");
+    for checks in [Checks::Off, Checks::Access, Checks::Undefined] {
+        let compiled = build(&Job { checks, ..job(AXPY) }, None);
+        let image = compiled.unwrap().image;
+        let elf = crate::emulated::elf::Elf::new(&image).unwrap();
+        assert_eq!(elf.called_by_the_linker(), [0usize; 0], "{checks:?}");
+        assert!(build(&Job { checks, ..job(&taken) }, None).is_err(), "{checks:?}");
+    }
+}
+
+#[test]
+#[cfg_attr(not(has_cxx), ignore = "there was no C++ compiler when this was built")]
+fn variables_that_outlive_a_kernel_have_no_destructor() {
+    let class = "struct S { int x; ~S() { __builtin_trap(); } };\n";
+    let of_a_kernel = "extern \"C\" __global__ void k(int *x) { static S s; *x = s.x; }\n";
+    for text in [format!("{class}{of_a_kernel}"), format!("{class}S s;\n{AXPY}")] {
+        let result = build(&job(&text), None);
+        let error = result.unwrap_err().to_string();
+        assert!(error.contains("has no destructor"), "{text}: {error}");
     }
 }
 
