@@ -1,4 +1,6 @@
-//! Tells tests whether there is a C++ compiler, and lets `-lcuda`, which cust_raw's build script asks the linker for, succeed without a CUDA installation.
+//! Tells tests whether there is a C++ compiler, and lets `-lcuda` succeed without a CUDA installation.
+//!
+//! cust_raw's build script asks the linker for `-lcuda`.
 
 use std::{
     env,

@@ -26,7 +26,7 @@ pub fn uniform<T: Scalar>(n: usize) -> Vec<T> {
     uniform_from(0, n)
 }
 
-/// Those that [`uniform`] gives behind the first `from`.
+/// The numbers of [`uniform`] from index `from` on.
 pub fn uniform_from<T: Scalar>(from: usize, n: usize) -> Vec<T> {
     let element = |i: usize| (mixed(i as u64) >> 11) as f64 / (1_u64 << 52) as f64 - 1.0;
     (from..from + n).into_par_iter().map(|i| T::from_f64(element(i))).collect()

@@ -1,7 +1,7 @@
-//! Criterion benches, ours and the peers', and what they have in common.
+//! Criterion benches, ours and the peers', and the code that they have in common.
 //!
 //! Each bench program is a `main` of a few lines over a function here: [`memory`], [`arrays`], [`sparse`], [`algos`], [`primitives`],
-//! [`random`]. [`harness`] times, checks and records; [`peers`] has what others' libraries do with the same inputs. A new primitive is one
+//! [`random`]. [`harness`] times, checks and records; [`peers`] does the same work with others' libraries and the same inputs. A new primitive is one
 //! function that describes its figures, called from one of these modules or a new one with a bench target of its own.
 #![deny(unsafe_code)]
 

@@ -61,7 +61,7 @@ fn check<T: Drawn>(got: &[T], want: &[T]) -> Check {
     Check::within(wrong as f64 / want.len().max(1) as f64, 0.0)
 }
 
-/// `$n` numbers of that type by the fill, from a stream of the generator `$R`; with `$how`, what is asked of the figure besides.
+/// `$n` numbers of that type by the fill, from a stream of the generator `$R`; `$how` makes further settings of the figure.
 macro_rules! figure {
     ($harness:ident, $R:ident, $operation:expr, $type:ident, $n:expr, $rng:ident, $out:ident => $fill:expr) => {
         figure!($harness, $R, $operation, $type, $n, std::convert::identity, $rng, $out => $fill)
@@ -102,7 +102,7 @@ fn of_generator<R: Recipe>(harness: &mut Harness, name: &str) {
         figure!(harness, R, &normal, f32, n, rng, out => rng.fill_normal(out));
         figure!(harness, R, &normal, f64, n, rng, out => rng.fill_normal(out));
     }
-    // Whole calls, as of cuRAND, which seeds outside of what a graph captures.
+    // Whole calls, as of cuRAND, which seeds outside of a captured graph.
     figure!(harness, R, &format!("{name}-reseed"), u32, first_length(harness), Figure::whole_calls, rng, out => {
         rng.set_seed(SEED);
         rng.fill_bits(out)

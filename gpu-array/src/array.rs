@@ -24,7 +24,7 @@ pub struct GpuArray<T: Element, D: Dimension> {
     data: DeviceVec<T::Storage>,
     /// Dense, from offset 0.
     layout: Layout<D>,
-    /// What an operator such as `+=` could not return.
+    /// The error of an operator such as `+=`, which could not return it.
     pending: Pending,
 }
 
@@ -137,7 +137,7 @@ impl<T: Element, D: Dimension> GpuArray<T, D> {
     /// The elements, counted in C order, in another shape, of which one length may be [`INFER`](crate::INFER). No element moves.
     ///
     /// # Errors
-    /// As [`GpuArray::reshape`]; the array is dropped then.
+    /// The errors of [`GpuArray::reshape`]; the array is dropped then.
     ///
     /// ```no_run
     /// # let device = gpu_driver::Device::first()?;

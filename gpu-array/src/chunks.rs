@@ -50,10 +50,10 @@ macro_rules! chunks {
 }
 
 chunks!(
-    /// Parts of an axis, to read: what [`GpuArray::chunks`](crate::GpuArray::chunks) returns.
+    /// Iterator over the parts of an axis, to read; see [`GpuArray::chunks`](crate::GpuArray::chunks).
     Chunks, GpuView
 );
 chunks!(
-    /// Parts of an axis, to write: what [`GpuArray::chunks_mut`](crate::GpuArray::chunks_mut) returns.
+    /// Iterator over the parts of an axis, to write; see [`GpuArray::chunks_mut`](crate::GpuArray::chunks_mut).
     ChunksMut, GpuViewMut
 );

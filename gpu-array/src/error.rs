@@ -7,7 +7,7 @@ use crate::DType;
 /// `Result` with [`ArrayError`].
 pub type Result<T, E = ArrayError> = std::result::Result<T, E>;
 
-/// What can go wrong with an array.
+/// The errors of arrays.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ArrayError {
@@ -39,7 +39,7 @@ pub enum ArrayError {
         stop: String,
         /// Distance of two values.
         step: String,
-        /// What is wrong.
+        /// The reason.
         why: &'static str,
     },
     /// There is no such axis.
@@ -71,9 +71,9 @@ pub enum ArrayError {
         axis: usize,
         /// Its length.
         len: usize,
-        /// Where it begins, counted from the end when negative.
+        /// The first index, counted from the end when negative.
         start: isize,
-        /// Where it ends (exclusive), counted from the end when negative; None: at the end.
+        /// The end, exclusive, counted from the end when negative; None: the end of the axis.
         end: Option<isize>,
         /// Distance of two indices.
         step: isize,
@@ -99,7 +99,7 @@ pub enum ArrayError {
     /// A permutation that does not name each axis once.
     #[error("{axes:?} does not name each of {ndim} axes once")]
     Permutation {
-        /// What was given.
+        /// The axes that were given.
         axes: Vec<usize>,
         /// Number of axes.
         ndim: usize,
@@ -212,12 +212,12 @@ pub enum ArrayError {
         /// The bytes there are.
         got: usize,
     },
-    /// What reads an array at computed places was given an expression.
+    /// A function that reads an array at computed places was given an expression.
     #[error("{op} reads arrays and views: evaluate {expression} first")]
     NotAnArray {
         /// The operation.
         op: &'static str,
-        /// What was given.
+        /// The expression that was given.
         expression: String,
     },
     /// An operation that does not exist for an element type.

@@ -24,10 +24,9 @@
 //! y += 2.0 * &z;
 //! # Ok::<(), gpu_array::ArrayError>(())
 //! ```
-//! What is here: owned arrays in C, Fortran or any other order of their axes, their creation, views of any part of them ([`GpuView`],
-//! [`GpuViewMut`]) with ndarray's slices and NumPy's reshaping and broadcasting, and copies from and to ndarray, through pinned
-//! memory ([`PinnedArray`]) also while the host goes on; [expressions](expression) of arrays on a GPU or on the host. What ndarray panics at is
-//! an [`ArrayError`].
+//! The crate has owned arrays in C, Fortran or any other order of their axes, their creation, views of any part of them ([`GpuView`], [`GpuViewMut`])
+//! with ndarray's slices and NumPy's reshaping and broadcasting, and copies from and to ndarray, through pinned memory ([`PinnedArray`]) also while
+//! the host goes on; [expressions](expression) of arrays on a GPU or on the host. Mistakes at which ndarray panics are an [`ArrayError`].
 
 #![deny(unsafe_code)]
 

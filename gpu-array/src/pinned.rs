@@ -14,7 +14,7 @@ use crate::{
 /// An array in pinned host memory, in C order, which the device copies from and to without the host waiting: see
 /// [`GpuArray::upload`] and [`GpuArray::download`].
 ///
-/// Pinned memory is taken from what the operating system can page; reuse such arrays.
+/// Pinned memory is taken from the memory that the operating system can page; reuse such arrays.
 ///
 /// ```no_run
 /// # let device = gpu_driver::Device::first()?;
@@ -83,7 +83,7 @@ impl<T: Element, D: Dimension> PinnedArray<T, D> {
     }
 }
 
-/// Of each element type but `bool`, whose stored bytes are not all values of it.
+/// Views of arrays of each element type but `bool`, whose stored bytes are not all values of it.
 impl<T: Element<Storage = T> + gpu_driver::DevicePod, D: Dimension> PinnedArray<T, D> {
     /// The array as ndarray's view.
     pub fn view(&self) -> ArrayView<'_, T, D> {
@@ -118,7 +118,7 @@ impl<T: Element, D: Dimension> GpuArray<T, D> {
     /// Starts to overwrite the array with pinned memory and returns at once. Later work on the array comes after the copy.
     ///
     /// # Cost
-    /// One copy at the full speed of the bus, beside what the host and other streams do.
+    /// One copy at the full speed of the bus, beside the work of the host and of other streams.
     ///
     /// # Errors
     /// `Shape` unless both have the same; `NotInCOrder` for an array in another order; `DeviceLost`. The pinned memory is dropped then.
@@ -131,10 +131,10 @@ impl<T: Element, D: Dimension> GpuArray<T, D> {
     /// Starts to copy the array to pinned memory, which [`PendingArray::wait`] gives back filled, and returns at once.
     ///
     /// # Cost
-    /// As [`GpuArray::upload`].
+    /// The cost of [`GpuArray::upload`].
     ///
     /// # Errors
-    /// As [`GpuArray::upload`].
+    /// The errors of [`GpuArray::upload`].
     pub fn download(&self, target: PinnedArray<T, D>) -> Result<PendingArray<T, D>> {
         self.take_error()?;
         transferable("download", self.layout(), &target)?;

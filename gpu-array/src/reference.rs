@@ -1,4 +1,4 @@
-//! The definitions on the host: what the tests compare the device with.
+//! The definitions on the host, which the tests compare the device with.
 
 use ndarray::Array1;
 

@@ -44,7 +44,7 @@ pub struct GpuView<'a, T: Element, D: Dimension> {
     /// The whole buffer.
     data: DeviceSlice<'a, T::Storage>,
     layout: Layout<D>,
-    /// Of the array, where it is one's.
+    /// The pending error of the array, if the view is of one.
     pending: Option<&'a Pending>,
 }
 
@@ -99,7 +99,7 @@ pub struct GpuViewMut<'a, T: Element, D: Dimension> {
 }
 
 impl<'a, T: Element, D: Dimension> GpuView<'a, T, D> {
-    /// What `layout` leads to; it was made for this buffer.
+    /// A view of the elements that `layout` leads to; it was made for this buffer.
     pub(crate) fn new(data: DeviceSlice<'a, T::Storage>, layout: Layout<D>, pending: Option<&'a Pending>) -> Self {
         Self { data, layout, pending }
     }
@@ -145,13 +145,13 @@ impl<'a, T: Element, D: Dimension> GpuView<'a, T, D> {
         (Self { layout: a, ..self.clone() }, Self { layout: b, ..self })
     }
 
-    /// The same elements under a dynamic number of axes.
+    /// A view of the same elements with a dynamic number of axes.
     pub fn into_dyn(self) -> GpuView<'a, T, IxDyn> {
         let layout = self.layout.clone().into_dyn();
         self.with(layout)
     }
 
-    /// The same elements under another dimension type with this number of axes.
+    /// A view of the same elements with another dimension type of this number of axes.
     ///
     /// # Errors
     /// `Ndim` where the type has another number of axes.
@@ -162,7 +162,7 @@ impl<'a, T: Element, D: Dimension> GpuView<'a, T, D> {
 }
 
 impl<'a, T: Element, D: Dimension> GpuViewMut<'a, T, D> {
-    /// What `layout` leads to, each place once; it was made for this buffer.
+    /// A view of the elements that `layout` leads to, each place once; it was made for this buffer.
     pub(crate) fn new(data: DeviceSliceMut<'a, T::Storage>, layout: Layout<D>, pending: &'a Pending) -> Self {
         Self { data: data.into_slice(), layout, pending: Some(pending), _exclusive: PhantomData }
     }
@@ -214,7 +214,7 @@ impl<'a, T: Element, D: Dimension> GpuViewMut<'a, T, D> {
         self.view_mut().into_covering_mut()
     }
 
-    /// As [`GpuViewMut::covering_mut`], for as long as the elements were borrowed.
+    /// [`GpuViewMut::covering_mut`] for as long as the elements were borrowed.
     fn into_covering_mut(self) -> Result<DeviceSliceMut<'a, T::Storage>> {
         self.pending.map_or(Ok(()), Pending::check)?;
         let part = self.data.slice(self.layout.span())?;
@@ -224,22 +224,22 @@ impl<'a, T: Element, D: Dimension> GpuViewMut<'a, T, D> {
         Ok(unsafe { part.into_mut() })
     }
 
-    /// As [`GpuView::as_device_slice`], to write.
+    /// The elements as a mutable part of device memory, where they lie in C order without gaps, as by [`GpuView::as_device_slice`].
     ///
     /// # Errors
-    /// As there.
+    /// The errors of [`GpuView::as_device_slice`].
     pub fn into_device_slice_mut(self) -> Result<DeviceSliceMut<'a, T::Storage>> {
         in_c_order("into_device_slice_mut", &self.layout)?;
         self.into_covering_mut()
     }
 
-    /// The same elements under a dynamic number of axes.
+    /// A view of the same elements with a dynamic number of axes.
     pub fn into_dyn(self) -> GpuViewMut<'a, T, IxDyn> {
         let layout = self.layout.clone().into_dyn();
         self.with(layout)
     }
 
-    /// The same elements under another dimension type with this number of axes.
+    /// A view of the same elements with another dimension type of this number of axes.
     ///
     /// # Errors
     /// `Ndim` where the type has another number of axes.

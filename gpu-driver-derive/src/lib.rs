@@ -42,8 +42,8 @@ fn expand(input: &DeriveInput) -> Result<TokenStream> {
     Ok(quote! {
         const _: () = assert!(::core::mem::size_of::<#name>() == 0 #(+ ::core::mem::size_of::<#types>())*, #padding);
 
-        // SAFETY: a `repr(C)` structure of plain types that fill it: no padding, no pointer, no invalid bits. What C++ makes of it is
-        // asserted there.
+        // SAFETY: a `repr(C)` structure of plain types that fill it: no padding, no pointer, no invalid bits. The C++ text
+        // asserts its layout.
         #[automatically_derived]
         unsafe impl #driver::DevicePod for #name {
             const CUDA_NAME: &'static str = #cuda_name;

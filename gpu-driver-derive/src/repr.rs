@@ -4,7 +4,7 @@ use syn::{DeriveInput, Error, Result, parenthesized};
 
 const NEEDED: &str = "a structure of device memory needs #[repr(C)]: otherwise Rust chooses the order of its fields";
 
-/// That the structure is `repr(C)`, possibly with an alignment.
+/// Checks that the structure is `repr(C)`, possibly with an alignment.
 pub(crate) fn check(input: &DeriveInput) -> Result<()> {
     let mut is_c = false;
     for attribute in input.attrs.iter().filter(|attribute| attribute.path().is_ident("repr")) {

@@ -35,7 +35,7 @@ impl Definitions {
         Self::default()
     }
 
-    /// What the type's name needs.
+    /// The definitions that the type's name needs.
     ///
     /// # Errors
     /// `TypeName` where two different structures in it have one name.
@@ -60,7 +60,7 @@ impl Definitions {
         Ok(())
     }
 
-    /// The text to put before what uses the names; it needs the prelude.
+    /// The text to put before code that uses the names; it needs the prelude.
     pub fn text(&self) -> String {
         self.0.iter().map(|(_, text)| text.as_str()).collect()
     }

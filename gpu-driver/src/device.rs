@@ -27,7 +27,7 @@ use crate::{
 
 /// The oldest driver this library works with: CUDA 12.0 (driver 525).
 pub const OLDEST_DRIVER: CudaVersion = CudaVersion { major: 12, minor: 0 };
-/// From here on a launch that overlaps with what is before it can also be captured.
+/// The oldest driver that can also capture a launch that overlaps with the work before it.
 const OVERLAPS_IN_CAPTURES: CudaVersion = CudaVersion { major: 12, minor: 3 };
 
 /// A GPU, with its primary context held alive.
@@ -43,7 +43,7 @@ const OVERLAPS_IN_CAPTURES: CudaVersion = CudaVersion { major: 12, minor: 3 };
 #[derive(Clone)]
 pub struct Device(pub(crate) Arc<Context>);
 
-/// A retained primary context, its main stream and pool, and what is cached for it.
+/// A retained primary context, its main stream and pool, and its caches.
 pub(crate) struct Context {
     ordinal: usize,
     device: CUdevice,
@@ -68,7 +68,7 @@ pub(crate) struct Context {
     streams: Mutex<Vec<Weak<stream::Owned>>>,
     /// A fatal code, once seen; 0 before.
     lost: AtomicI32,
-    /// What failed in a Drop and waits to be reported.
+    /// Errors of Drops that wait to be reported.
     dropped_errors: Mutex<Vec<DriverError>>,
     has_dropped_errors: AtomicBool,
 }
@@ -85,7 +85,7 @@ impl Device {
     /// The first device of the process: CUDA's device 0 (`CUDA_VISIBLE_DEVICES` decides which card that is).
     ///
     /// # Errors
-    /// `NoDriver`, `DriverTooOld`, `NoDevice`: see their texts, which say what was searched and what to do.
+    /// `NoDriver`, `DriverTooOld`, `NoDevice`: their texts give the cause and the remedy.
     pub fn first() -> Result<Self> {
         Self::new(0)
     }
@@ -97,7 +97,7 @@ impl Device {
     /// On the emulated device the first call prints the seed of its random orders, to repeat a failing run.
     ///
     /// # Errors
-    /// As [`Device::first`]; `NoNvrtc` or `NoCompiler` when there is a device and nothing to compile kernels with.
+    /// Those of [`Device::first`]; `NoNvrtc` or `NoCompiler` when there is a device and nothing to compile kernels with.
     pub fn for_tests() -> Result<Self> {
         sys::loader::wish(sys::loader::Wish::StandIn);
         let device = Self::first()?;
@@ -113,7 +113,7 @@ impl Device {
     /// The device of that number, from 0.
     ///
     /// # Errors
-    /// As [`Device::first`]; `NoSuchDevice` when there are fewer.
+    /// Those of [`Device::first`]; `NoSuchDevice` when there are fewer.
     pub fn new(ordinal: usize) -> Result<Self> {
         let count = Self::count()?;
         if count == 0 {
@@ -139,7 +139,7 @@ impl Device {
     /// How many devices the driver shows.
     ///
     /// # Errors
-    /// `NoDriver`, `DriverTooOld`, or what cuInit says. A driver without a device counts 0.
+    /// `NoDriver`, `DriverTooOld`, or the error of cuInit. A driver without a device counts 0.
     pub fn count() -> Result<usize> {
         match initialise() {
             Err(DriverError::NoDevice) => return Ok(0),
@@ -192,7 +192,7 @@ impl Device {
     /// Number of streaming multiprocessors.
     ///
     /// # Errors
-    /// What the driver reports.
+    /// The driver's error.
     pub fn multiprocessors(&self) -> Result<u32> {
         self.attribute(16)
     }
@@ -208,7 +208,7 @@ impl Device {
     /// Free and total device memory in bytes, as the driver counts it (other processes included).
     ///
     /// # Errors
-    /// What the driver reports.
+    /// The driver's error.
     pub fn memory(&self) -> Result<(usize, usize)> {
         let _current = self.enter()?;
         let (mut free, mut total) = (0, 0);
@@ -217,7 +217,7 @@ impl Device {
         Ok((free, total))
     }
 
-    /// The device's main stream: what is enqueued there runs in order. Every array uses it unless told otherwise.
+    /// The device's main stream: work that is enqueued there runs in order. Every array uses it unless told otherwise.
     ///
     /// It does not synchronise with the legacy default stream that other libraries may use.
     pub fn stream(&self) -> Stream {
@@ -289,7 +289,7 @@ impl Device {
         self.0.raw
     }
 
-    /// Makes the context current until the guard goes, after reporting what is pending.
+    /// Makes the context current until the guard goes, unless an error of a Drop waits: then that is the result.
     pub(crate) fn enter(&self) -> Result<Current> {
         self.0.enter()
     }
@@ -336,7 +336,7 @@ impl Context {
 
     fn around(ordinal: usize, device: CUdevice, raw: CUcontext, own: bool) -> Result<Self> {
         let number = device;
-        // From here on Drop releases what was made.
+        // From here on Drop releases the parts that were made.
         let mut context = Self {
             ordinal,
             device,
@@ -387,7 +387,7 @@ impl Context {
         self.lost.load(Ordering::Relaxed) != 0
     }
 
-    /// Knows of a new stream, for waits while another thread captures.
+    /// Registers a new stream, for waits while another thread captures.
     pub(crate) fn register(&self, stream: &Arc<stream::Owned>) {
         let mut streams = lock(&self.streams);
         if streams.len() == streams.capacity() {
@@ -422,7 +422,7 @@ impl Context {
         Ok(current)
     }
 
-    /// [`Context::enter`] without the report of what failed in a Drop, for waits that must not be skipped.
+    /// [`Context::enter`] without the report of failures in a Drop, for waits that must not be skipped.
     pub(crate) fn enter_quietly(&self) -> Result<Current> {
         let lost = self.lost.load(Ordering::Relaxed);
         if lost != 0 {
@@ -448,7 +448,7 @@ impl Context {
         }
     }
 
-    /// Keeps what failed in a Drop for the next call; nothing on a lost device, whose every call says so.
+    /// Keeps a failure in a Drop for the next call; nothing on a lost device, whose every call reports the loss.
     pub(crate) fn report_later(&self, what: &'static str, error: DriverError) {
         if !matches!(error, DriverError::DeviceLost { .. }) {
             let mut errors = lock(&self.dropped_errors);
@@ -474,7 +474,7 @@ impl Context {
 impl Drop for Context {
     fn drop(&mut self) {
         self.scratches.main.release(self, self.main_stream);
-        // Waits for what still runs, so that nothing is freed under a kernel.
+        // Waits for work that still runs, so that nothing is freed under a kernel.
         // SAFETY: no arguments.
         self.in_drop("a device", "cuCtxSynchronize", || unsafe { sys::cuCtxSynchronize() });
         let modules = self.kernels.take_modules().into_iter().map(Resource::Module);

@@ -24,7 +24,7 @@ impl CudaCode {
         codes::name_c(self.0).to_str().unwrap_or_default()
     }
 
-    /// One plain sentence about what happened.
+    /// One plain sentence about the code.
     pub fn description(self) -> &'static str {
         codes::description_c(self.0).to_str().unwrap_or_default()
     }
@@ -58,7 +58,7 @@ impl fmt::Display for CudaVersion {
     }
 }
 
-/// What can go wrong between this library and the GPU.
+/// An error of this library, of the driver or of a compiler.
 ///
 /// After `OutOfMemory`, `Launch`, `Compile` and the argument errors everything stays usable. After `DeviceLost` the process
 /// cannot use CUDA any more (that is CUDA's rule); every later call says so at once.
@@ -80,7 +80,7 @@ pub enum DriverError {
     /// `GPU_DEVICE` has a value that means nothing.
     #[error("GPU_DEVICE={value} is not known; use cuda (the default), emulated or none")]
     UnknownDeviceKind {
-        /// What it is set to.
+        /// Its value.
         value: String,
     },
     /// An emulated device was asked for in a process that uses CUDA's driver, or none.
@@ -91,9 +91,9 @@ pub enum DriverError {
     Setting {
         /// The variable.
         name: &'static str,
-        /// What it is set to.
+        /// Its value.
         value: String,
-        /// What it could be.
+        /// The values that it can have.
         expected: &'static str,
     },
     /// Another user could have put code into the folder of compiled kernels.
@@ -109,9 +109,9 @@ pub enum DriverError {
     /// Code was made for another kind of device: for a GPU and loaded on the emulated one, or the reverse.
     #[error("a program compiled for {compiled} cannot be loaded on {device}; compile it for the device's `arch()`")]
     WrongKind {
-        /// What it was compiled for.
+        /// The kind of device that it was compiled for.
         compiled: &'static str,
-        /// What it was to be loaded on.
+        /// The kind of device that it was to be loaded on.
         device: &'static str,
     },
     /// The driver is there, and no device is.
@@ -127,16 +127,16 @@ pub enum DriverError {
         /// How many there are.
         count: usize,
     },
-    /// The driver is older than what is needed.
+    /// The driver is older than the version that is needed.
     #[error("the CUDA driver supports CUDA {found}, but {needed_by} needs {needed}. Update the driver{hint}.")]
     DriverTooOld {
         /// The CUDA version that the driver supports.
         found: CudaVersion,
         /// The least that is needed.
         needed: CudaVersion,
-        /// Who needs it.
+        /// The component that needs it.
         needed_by: &'static str,
-        /// What else would help, or nothing.
+        /// Another remedy, or an empty text.
         hint: String,
     },
     /// A driver call failed.
@@ -155,7 +155,7 @@ pub enum DriverError {
         /// The operation.
         op: &'static str,
     },
-    /// The device has too little free memory, also after the pool gave back what it held.
+    /// The device has too little free memory, also after the pool gave back its unused memory.
     #[error("out of device memory: {requested_bytes} bytes were requested{}", free_text(.free_bytes))]
     OutOfMemory {
         /// Bytes that were asked for.
@@ -171,7 +171,7 @@ pub enum DriverError {
         /// The kernel, where it is known (with `GPU_SYNC=1`, for a kernel outside a [`Graph`](crate::Graph); from the emulated device
         /// in any case).
         kernel: Option<String>,
-        /// What the emulated device found: kernel, block, thread, line and the mistake.
+        /// The emulated device's report: kernel, block, thread, line and the mistake.
         report: Option<String>,
     },
     /// The driver refused a launch. Nothing ran.
@@ -187,7 +187,7 @@ pub enum DriverError {
         block: [u32; 3],
         /// Dynamic shared memory of a block.
         shared_bytes: u32,
-        /// What the driver said.
+        /// The driver's code.
         code: CudaCode,
     },
     /// A kernel asks for more dynamic shared memory than the device gives to a block.
@@ -197,9 +197,9 @@ pub enum DriverError {
     SharedMemory {
         /// Name of the kernel.
         kernel: String,
-        /// What it asks for.
+        /// The bytes that it asks for.
         shared_bytes: u32,
-        /// What the driver said.
+        /// The driver's code.
         code: CudaCode,
     },
     /// Pinned host memory could not be had.
@@ -231,7 +231,7 @@ pub enum DriverError {
     Compiler {
         /// The command.
         command: String,
-        /// What went wrong.
+        /// The cause.
         message: String,
     },
     /// An NVRTC call failed for another reason than the program's text.
@@ -239,7 +239,7 @@ pub enum DriverError {
     Nvrtc {
         /// The NVRTC function.
         call: &'static str,
-        /// What NVRTC said.
+        /// NVRTC's message, or the cause in this library's words.
         message: String,
     },
     /// A program does not compile.
@@ -277,7 +277,7 @@ pub enum DriverError {
     /// A text that goes to C holds a NUL character.
     #[error("{what} holds a NUL character")]
     Nul {
-        /// Which text.
+        /// The kind of text, such as a header.
         what: &'static str,
     },
     /// Two structures of one kernel have the same name in CUDA C++.
@@ -287,7 +287,7 @@ pub enum DriverError {
         name: &'static str,
         /// The definition of one, in C++.
         first: String,
-        /// That of the other.
+        /// The definition of the other, in C++.
         second: String,
     },
     /// Two lengths that must agree do not, or a range lies outside.
@@ -295,9 +295,9 @@ pub enum DriverError {
     Length {
         /// The operation.
         op: &'static str,
-        /// What it needs.
+        /// The length that it needs, or another requirement.
         expected: String,
-        /// What it was given.
+        /// The value that it was given.
         got: String,
     },
     /// A size in bytes does not fit the address space.
@@ -324,9 +324,9 @@ pub enum DriverError {
     /// Something failed while it was dropped, where nothing can be returned; the next call on the device reports it.
     #[error("while dropping {what}: {source}")]
     InDrop {
-        /// What was dropped.
+        /// The object that was dropped.
         what: &'static str,
-        /// What went wrong.
+        /// The failure.
         source: Box<DriverError>,
     },
 }

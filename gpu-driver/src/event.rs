@@ -35,7 +35,7 @@ impl Event {
     /// An event that can be timed, not recorded yet.
     ///
     /// # Errors
-    /// What the driver reports.
+    /// The driver's error.
     pub fn new(device: &Device) -> Result<Self> {
         let current = device.enter()?;
         Self::with_flags(device, DEFAULT, &current)
@@ -58,7 +58,7 @@ impl Event {
     /// Puts the mark behind all that `stream` holds now; a former mark of this event is forgotten.
     ///
     /// # Errors
-    /// `WrongDevice` for a stream of another device; else what the driver reports.
+    /// `WrongDevice` for a stream of another device; else the driver's error.
     pub fn record(&self, stream: &Stream) -> Result<()> {
         if stream.device() != &self.device {
             let (expected, got) = (self.device.ordinal(), stream.device().ordinal());
@@ -96,7 +96,7 @@ impl Event {
         self.synchronize_quietly()
     }
 
-    /// The wait alone, without the report of what failed in a Drop.
+    /// The wait alone, without the report of failures in a Drop.
     pub(crate) fn synchronize_quietly(&self) -> Result<()> {
         let _current = self.device.0.enter_quietly()?;
         // SAFETY: the event is alive.
@@ -132,7 +132,7 @@ impl Event {
 
 impl Drop for Event {
     fn drop(&mut self) {
-        // The driver keeps what still waits for the event in order.
+        // The driver keeps the order of work that still waits for the event.
         // SAFETY: made in `with_flags`, destroyed once.
         self.device.0.in_drop("an event", "cuEventDestroy", || unsafe { sys::cuEventDestroy_v2(self.raw) });
     }

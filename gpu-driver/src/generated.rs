@@ -92,7 +92,7 @@ impl Device {
     /// expression. Kernels that are there already stay.
     ///
     /// # Errors
-    /// As [`Device::generated_kernel`]; `Length` unless there are as many keys as names.
+    /// Those of [`Device::generated_kernel`]; `Length` unless there are as many keys as names.
     pub fn generate_kernels(&self, space: &'static KernelSpace, keys: &[&[u64]], program: &Program) -> Result<()> {
         const OP: &str = "Device::generate_kernels";
         crate::memory::same_len(OP, program.names().len(), keys.len())?;
@@ -137,14 +137,15 @@ impl GeneratedKernel {
         unsafe { self.launch_with(config, &mut values, homes, stream) }
     }
 
-    /// As [`GeneratedKernel::launch`], for a kernel with parameters of any types: `values` has the address of each one's value. A pointer that is
-    /// a parameter of its own can be `__restrict__`, which lets the compiler read ahead of what the kernel writes.
+    /// Enqueues a kernel with parameters of any types: `values` has the address of each one's value. Else as [`GeneratedKernel::launch`].
+    ///
+    /// A pointer that is a parameter of its own can be `__restrict__`, which lets the compiler read ahead of the kernel's writes.
     ///
     /// # Errors
-    /// As there.
+    /// Those of [`GeneratedKernel::launch`].
     ///
     /// # Safety
-    /// As there; each address is that of a value of its parameter's type.
+    /// The promises of [`GeneratedKernel::launch`] about memory hold; there is an address for each parameter, that of a value of its type.
     pub unsafe fn launch_with(
         &self,
         config: LaunchConfig,
@@ -163,7 +164,7 @@ impl GeneratedKernel {
     /// kernel cannot be launched with. Asked of the driver once, then kept.
     ///
     /// # Errors
-    /// `SharedMemory`; `DeviceLost`; else what the driver reports.
+    /// `SharedMemory`; `DeviceLost`; else the driver's error.
     pub fn resident_blocks(&self, threads: u32, shared_bytes: u32) -> Result<u32> {
         self.function.resident_blocks(&self.device, threads, shared_bytes)
     }

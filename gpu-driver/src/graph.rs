@@ -12,7 +12,7 @@ use crate::{
 
 /// Work that was captured from a stream, ready to be launched any number of times.
 ///
-/// A replay does what the captured calls did, with the same addresses and the same scalar arguments, for about 2 us of the
+/// A replay repeats the work of the captured calls, with the same addresses and the same scalar arguments, for about 2 us of the
 /// host's time however many kernels it holds.
 ///
 /// ```no_run
@@ -50,19 +50,19 @@ impl Stream {
     ///
     /// # Memory
     /// The graph owns all that its launches use and the caller does not hold: scratch memory ([`Stream::with_scratch`]), modules of captured
-    /// kernels, values of [`Stream::retain_in_graph`], and buffers. A buffer that is allocated within the capture holds zeros until the graph has run,
-    /// then the contents that the last launch left; its memory goes when both the buffer and the graph have gone. A buffer that is released within
-    /// the capture stays until the graph goes. The graph's Drop waits for the device then.
+    /// kernels, values of [`Stream::retain_in_graph`], and buffers. A buffer that is allocated within the capture holds zeros until the graph
+    /// has run, then the contents that the last launch left; its memory goes when both the buffer and the graph have gone. A buffer that is
+    /// released within the capture stays until the graph goes. The graph's Drop waits for the device then.
     ///
     /// # Errors
-    /// The error of `work`, which may have a type of its own (where nothing in it tells the type, `Ok::<_, DriverError>(())` does); else `Cuda` with a
-    /// `STREAM_CAPTURE_…` code for operations that cannot be captured. The stream is usable again in both cases, and after a panic of `work`: the
-    /// captured work is discarded.
+    /// The error of `work`, which may have a type of its own (where nothing in it tells the type, `Ok::<_, DriverError>(())` does); else `Cuda`
+    /// with a `STREAM_CAPTURE_…` code for operations that cannot be captured. The stream is usable again in both cases, and after a panic of
+    /// `work`: the captured work is discarded.
     pub fn capture<T, E: From<DriverError>>(&self, work: impl FnOnce() -> Result<T, E>) -> Result<(Graph, T), E> {
         let begun = Begun::on(self)?;
         let outcome = work();
         let ended = begun.end();
-        // What `work` met comes first: it may be why the capture cannot end well.
+        // The error of `work` comes first: it may be why the capture cannot end well.
         let outcome = outcome?;
         Ok((Graph::instantiate(self.device(), ended)?, outcome))
     }
@@ -127,7 +127,7 @@ struct Ended {
 impl Drop for Begun<'_> {
     fn drop(&mut self) {
         if !self.ended {
-            // A panic is on its way, and tells more than the end of what it cut off.
+            // A panic is on its way, and tells more than the end of the capture that it cut off.
             drop(self.finish());
         }
     }
@@ -166,7 +166,7 @@ impl Graph {
     /// faulted is not known; the emulated device alone tells it.
     ///
     /// # Errors
-    /// `WrongDevice`; `DeviceLost`; else what the driver reports.
+    /// `WrongDevice`; `DeviceLost`; else the driver's error.
     ///
     /// # Safety
     /// The promises of the captured launches hold again: the buffers that were borrowed for them are alive until the work has run, nothing else uses
@@ -192,7 +192,7 @@ impl Graph {
 
 impl Drop for Graph {
     fn drop(&mut self) {
-        // The driver keeps what is enqueued.
+        // The driver keeps launches that are enqueued.
         // SAFETY: made in `instantiate`, destroyed once.
         self.device.0.in_drop("a graph", "cuGraphExecDestroy", || unsafe { sys::cuGraphExecDestroy(self.raw) });
     }

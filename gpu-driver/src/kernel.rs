@@ -1,4 +1,4 @@
-//! Typed kernels: one Rust type per kernel of a crate, a registry of what is instantiated, a checked launch.
+//! Typed kernels: one Rust type per kernel of a crate, a registry of instantiations, a checked launch.
 
 use std::{
     any::{TypeId, type_name},
@@ -21,7 +21,7 @@ pub struct Source {
     pub name: &'static str,
     /// Its text, by `include_str!`.
     pub text: &'static str,
-    /// What it includes besides the prelude.
+    /// The headers that it includes besides the prelude.
     pub headers: &'static [Header],
 }
 
@@ -67,7 +67,7 @@ pub trait Entry: 'static {
     }
 }
 
-/// One instantiation of a kernel, as text: what `cargo xtask kernels` compiles and what a launch compiles.
+/// One instantiation of a kernel, as text, which both `cargo xtask kernels` and a launch compile.
 #[derive(Clone, Debug)]
 pub struct Instance {
     registry: &'static str,
@@ -76,7 +76,7 @@ pub struct Instance {
     origin: Origin,
 }
 
-/// Where the text of an instantiation comes from.
+/// The origin of an instantiation's text.
 #[derive(Clone, Debug)]
 enum Origin {
     /// A file, whose kernel has parameters of this signature.
@@ -138,7 +138,7 @@ impl Instance {
     /// Compiles for `arch`, or takes the result from the cache.
     ///
     /// # Errors
-    /// As [`Program::compile`].
+    /// Those of [`Program::compile`].
     pub fn compile(&self, arch: Arch) -> Result<Binary> {
         self.program().compile(arch)
     }
@@ -147,8 +147,8 @@ impl Instance {
 /// The architectures that every kernel is compiled for by the checks: Ampere, Hopper, Blackwell.
 pub const CHECKED_ARCHS: [Arch; 3] = [Arch::new(8, 0), Arch::new(9, 0), Arch::new(10, 0)];
 
-/// All kernel instantiations of a crate. A launch finds its kernel here or fails, so what the checks compile is exactly
-/// what runs.
+/// All kernel instantiations of a crate. A launch finds its kernel here or fails, so the checks compile exactly the
+/// kernels that run.
 #[derive(Debug)]
 pub struct Registry {
     name: &'static str,
@@ -186,8 +186,8 @@ impl Registry {
         all
     }
 
-    /// Each instantiation with each architecture that the project checks, named `expression sm_XX`: what a crate's tests
-    /// compile, with or without a GPU.
+    /// Each instantiation with each architecture that the project checks, named `expression sm_XX`. A crate's tests
+    /// compile them, with or without a GPU.
     pub fn checks(&self) -> impl Iterator<Item = (String, Instance, Arch)> + use<> {
         let instances: Vec<Instance> = self.instances().into_iter().cloned().collect();
         instances.into_iter().flat_map(|instance| {
@@ -229,7 +229,7 @@ pub struct Kernel<E: Entry> {
 impl<E: Entry> Kernel<E> {
     /// Enqueues the kernel with `grid` blocks on `stream`.
     ///
-    /// Memory whose home is another stream is handled: the launch waits for what the home holds, and the home's later
+    /// Memory whose home is another stream is handled: the launch waits for the work that the home holds, and the home's later
     /// work (its release too) waits for the launch.
     ///
     /// # Errors

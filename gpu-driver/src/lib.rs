@@ -2,7 +2,7 @@
 //!
 //! Built over [`cust`], and unlike it usable everywhere: nothing of CUDA is needed to build, link, test or document; the
 //! driver (`libcuda.so.1`) and the run-time compiler (NVRTC) are opened when they are first needed. Where they are missing
-//! every call returns an error that says what was searched and what to do.
+//! every call returns an error that names the places that were searched and the remedy.
 //!
 //! # From a kernel's text to its result
 //! ```no_run
@@ -26,10 +26,10 @@
 //! ```
 //! Kernels that ship with a crate are typed instead: see [`Entry`] and [`Registry`].
 //!
-//! # What holds everywhere
+//! # Rules for all calls
 //! * Handles are Send, may be dropped in any order and on any thread: each keeps its context alive, and every call makes
 //!   that context current first.
-//! * What fails in a Drop is returned by the next call on that device ([`DriverError::InDrop`]).
+//! * A failure in a Drop is returned by the next call on that device ([`DriverError::InDrop`]).
 //! * A kernel fault makes the device lost for the process ([`DriverError::DeviceLost`]); `GPU_SYNC=1` finds the kernel,
 //!   or the [`Graph`] that it is part of.
 //!
@@ -38,8 +38,11 @@
 //! |---|---|
 //! | `GPU_DEVICE` | `cuda` (the default), `emulated` ([`emulated`]: on the CPU, to test kernels), or `none`, which hides every device |
 //! | `GPU_LIBCUDA`, `GPU_NVRTC` | the file to open in place of the search |
-//! | `GPU_CACHE_DIR` | folder of compiled kernels, `off` for none; else `gpu-driver` in the user's cache folder. Folders and files that another user owns or can write to are refused, as ssh refuses keys |
-//! | `GPU_SYNC` | `0` (the default) or `1`: wait after each launch, so that a fault names its kernel; after [`Graph::launch`] too, where no kernel is named. Captured launches are not waited for |
+//! | `GPU_CACHE_DIR` | folder of compiled kernels, `off` for none; else `gpu-driver` in the user's cache folder |
+//! | `GPU_SYNC` | `0` (the default) or `1`: wait after each launch, so that a fault names its kernel |
+//!
+//! Cache folders and files that another user owns or can write to are refused, as ssh refuses keys. `GPU_SYNC=1` waits after
+//! [`Graph::launch`] too, where no kernel is named; captured launches are not waited for.
 
 mod arguments;
 mod capture;

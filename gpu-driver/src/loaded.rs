@@ -1,4 +1,4 @@
-//! Kernels in a device's memory: what a context has loaded, and the launch of one of them.
+//! Kernels in a device's memory: the cache of those that a context has loaded, and their launch.
 
 use std::{
     any::TypeId,
@@ -22,9 +22,9 @@ use crate::{
 /// The kernels that a context has loaded.
 #[derive(Default)]
 pub(crate) struct KernelCache {
-    /// Those of registries.
+    /// Kernels of registries.
     pub(crate) typed: Slots<(TypeId, String)>,
-    /// Those made at run time, by what their maker takes for a key.
+    /// Kernels made at run time, by the key that their maker gives.
     pub(crate) generated: Slots<Box<[u64]>>,
 }
 
@@ -101,9 +101,9 @@ pub(crate) struct Loaded {
     raw: CUfunction,
     pub(crate) module: CUmodule,
     shared: SharedLimit,
-    /// As [`Program::overlapping`] says.
+    /// Whether a launch may start while earlier work of its stream still runs: see [`Program::overlapping`].
     overlaps: bool,
-    /// Of the last block that was asked for: its threads, its dynamic shared memory, and how many fit a multiprocessor.
+    /// The last block that was asked for: its threads, its bytes of dynamic shared memory, and how many fit a multiprocessor.
     resident: Mutex<Option<(u32, u32, u32)>>,
 }
 
@@ -166,10 +166,10 @@ impl Loaded {
         Ok(blocks)
     }
 
-    /// Enqueues the kernel on `stream`, after what the homes hold and before what they will.
+    /// Enqueues the kernel on `stream`, after the work that the homes hold and before their later work.
     ///
     /// # Safety
-    /// As [`crate::Function::launch`].
+    /// The promises of [`crate::Function::launch`].
     pub(crate) unsafe fn launch(
         &self,
         config: LaunchConfig,
@@ -186,7 +186,7 @@ impl Loaded {
         // SAFETY: as the caller promises.
         let mut outcome =
             unsafe { launch_raw(&self.expression, self.raw, self.overlaps, config, values, stream, &current) };
-        // Whatever happened, every home must come after what may have been launched, or a release could overtake it.
+        // Whatever happened, every home must come after the kernel if it was launched, or a release could overtake it.
         let joined = for_each_home(&mut |home| home.follow_entered(stream, &current));
         if joined.is_err() {
             let waited = stream.synchronize_entered(&current);

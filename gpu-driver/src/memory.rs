@@ -159,7 +159,7 @@ impl<T: DevicePod> DeviceVec<T> {
         self.as_mut_slice().output()
     }
 
-    /// The buffer as what a kernel reads and writes.
+    /// The buffer as a kernel's input and output.
     pub fn in_out(&mut self) -> InOut<'_, T> {
         self.as_mut_slice().in_out()
     }
@@ -317,8 +317,8 @@ impl<'a, T: DevicePod> DeviceSlice<'a, T> {
     /// For data that graphs of several streams share, since a capture cannot wait for a stream that it is no part of.
     ///
     /// # Safety
-    /// Whatever writes the elements has run, and nothing changes or releases them before the work that uses the slice has run: for captured work, before
-    /// its graph has gone ([`Stream::retain_in_graph`]).
+    /// All work that writes the elements has run, and nothing changes or releases them before the work that uses the slice has run: for captured
+    /// work, before its graph has gone ([`Stream::retain_in_graph`]).
     pub unsafe fn with_home(self, home: &'a Stream) -> Self {
         Self { home, ..self }
     }
@@ -410,7 +410,7 @@ impl<'a, T: DevicePod> DeviceSliceMut<'a, T> {
         Out::new(self.address, self.home)
     }
 
-    /// The slice as what a kernel reads and writes.
+    /// The slice as a kernel's input and output.
     pub fn in_out(self) -> InOut<'a, T> {
         InOut::new(self.address, self.home)
     }

@@ -86,7 +86,7 @@ impl Module {
     /// Loads a compiled program.
     ///
     /// # Errors
-    /// `DriverTooOld` when the driver is older than the NVRTC that compiled it; else what the driver reports.
+    /// `DriverTooOld` when the driver is older than the NVRTC that compiled it; else the driver's error.
     pub fn load(device: &Device, binary: &Binary) -> Result<Self> {
         let raw = load_raw(device, binary)?;
         Ok(Self(Arc::new(Loaded { device: device.clone(), raw, names: binary.names().to_vec() })))
@@ -273,8 +273,8 @@ pub(crate) fn find(device: &Device, module: CUmodule, lowered: &str) -> Result<C
     Ok(raw)
 }
 
-/// How much dynamic shared memory a kernel may use. Without asking it is what the kernel's other shared memory leaves of 48 KiB, so the driver is asked for
-/// any. Its limit is one per kernel and the last word counts, so it is only ever raised.
+/// How much dynamic shared memory a kernel may use, in bytes. Without asking it is the rest of 48 KiB beside the kernel's other shared memory,
+/// so the driver is asked for any. Its limit is one per kernel and the last word counts, so it is only ever raised.
 #[derive(Debug, Default)]
 pub(crate) struct SharedLimit(Mutex<u32>);
 

@@ -20,7 +20,7 @@ const ALIGNMENT: usize = 4096;
 /// A host buffer that the device copies from and to directly: about twice as fast as pageable memory, and without the
 /// host waiting. Behaves as a slice.
 ///
-/// Pinned memory is taken from what the operating system can page; use it for buffers that are reused. Dropped buffers of up to 4096
+/// Pinned memory is taken from the memory that the operating system can page; use it for buffers that are reused. Dropped buffers of up to 4096
 /// bytes are kept for the next ones, at most 64 of them for a device.
 ///
 /// Memory is aligned to 4096 bytes; a type that needs more is refused by the compiler:
@@ -187,7 +187,7 @@ pub struct Pending<V> {
 }
 
 impl<V> Pending<V> {
-    /// `value`, in use by what `stream` holds now.
+    /// `value`, in use by the work that `stream` holds now.
     pub(crate) fn after(stream: &Stream, value: V, current: &Current) -> Result<Self> {
         match Event::untimed_on(stream, current) {
             Ok(done) => Ok(Self { value: Some(value), done }),

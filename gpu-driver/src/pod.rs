@@ -23,8 +23,8 @@ pub use gpu_driver_derive::DevicePod;
 /// assert!(text.contains("int32_t least;"));
 /// # Ok::<(), gpu_driver::DriverError>(())
 /// ```
-/// The structure is `#[repr(C)]` or `#[repr(C, align(N))]`, and its fields, whose types are `DevicePod` themselves, fill it: what does not
-/// hold is an error of the compiler. No padding:
+/// The structure is `#[repr(C)]` or `#[repr(C, align(N))]`, and its fields, whose types are `DevicePod` themselves, fill it: anything
+/// else is an error of the compiler. No padding:
 /// ```compile_fail,E0080
 /// #[repr(C)]
 /// #[derive(Clone, Copy, Debug, gpu_driver::DevicePod)]
@@ -75,7 +75,7 @@ pub use gpu_driver_derive::DevicePod;
 /// The type has no padding, no pointer and no invalid bit pattern; its size and alignment are those of the CUDA C++ type
 /// named by [`DevicePod::CUDA_NAME`].
 pub unsafe trait DevicePod: Copy + Send + Sync + Debug + 'static {
-    /// How the type is written in CUDA C++ (after the prelude, and what [`DevicePod::define`] adds).
+    /// How the type is written in CUDA C++ (after the prelude and the structures of [`DevicePod::define`]).
     const CUDA_NAME: &'static str;
 
     /// Adds the structures that the name stands for, inner ones first. Numbers need none.
@@ -107,10 +107,10 @@ pub trait KernelType: Copy + Send + Sync + Debug + 'static + sealed::Sealed {
     /// How a value's type is written in CUDA C++.
     const CUDA_TYPE: &'static str;
 
-    /// Adds what the name needs, as [`DevicePod::define`].
+    /// Adds the structures that the name needs, as [`DevicePod::define`] does.
     ///
     /// # Errors
-    /// As there.
+    /// Those of [`DevicePod::define`].
     fn define_type(definitions: &mut Definitions) -> Result<()>;
 
     /// Calls `each` with the value's bytes in 64-bit words, the last of them filled up: as a kernel's parameter is passed.

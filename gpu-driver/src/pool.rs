@@ -17,7 +17,7 @@ use crate::{
     sys,
 };
 
-/// What a pool holds at a moment.
+/// The memory of a pool at a moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PoolUse {
     /// Bytes in buffers that are alive (or whose release has not run on its stream yet).
@@ -27,10 +27,10 @@ pub struct PoolUse {
 }
 
 impl Device {
-    /// What the device's pool holds now. Zeros on devices without pools.
+    /// The memory that the device's pool holds now. Zeros on devices without pools.
     ///
     /// # Errors
-    /// What the driver reports.
+    /// The driver's error.
     pub fn pool_use(&self) -> Result<PoolUse> {
         let _current = self.enter()?;
         let read = |attribute| {
@@ -69,7 +69,7 @@ impl Device {
     }
 }
 
-/// A pool of our own that keeps what is released: other libraries' settings of the default pool stay theirs.
+/// A pool of our own that keeps released memory: other libraries' settings of the default pool stay theirs.
 pub(crate) fn create(context: &Context, ordinal: c_int) -> Result<CUmemoryPool> {
     let props = CUmemPoolProps {
         allocType: CUmemAllocationType_enum::CU_MEM_ALLOCATION_TYPE_PINNED,
@@ -131,7 +131,7 @@ pub(crate) fn with_room<T>(device: &Device, bytes: usize, attempt: impl Fn() -> 
         other => return other,
     }
     if device.0.captures_here() {
-        // A capture forbids to wait for what still uses the pool: what is free already has to do.
+        // A capture forbids to wait for work that still uses the pool: memory that is free already has to do.
         device.trim_now(0)?;
     } else {
         device.trim_pool(0)?;

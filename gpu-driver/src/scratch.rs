@@ -37,7 +37,7 @@ impl Stream {
     /// allocates nothing. `work` enqueues such kernels on this stream, and does nothing else:
     /// * The address is good for what `work` enqueues on this stream, and for no other stream.
     /// * The counters are zero when a kernel starts, and every kernel leaves them zero when it ends. The bytes behind them hold anything.
-    /// * A kernel that overlaps with what is before it ([`crate::Entry::OVERLAPS`]) touches the memory only behind
+    /// * A kernel that overlaps with the work before it ([`crate::Entry::OVERLAPS`]) touches the memory only behind
     ///   `gpu::wait_for_stream()`.
     /// * A lock is held while `work` runs: two threads with one stream enqueue one after the other. So `work` must not wait for the
     ///   device or for another thread, nor call `with_scratch` on this stream again, which is an error.
@@ -105,10 +105,10 @@ impl Stream {
 
     /// Runs `work` with the address of `bytes` bytes that belong to this stream and are zero whenever a kernel starts, aligned to 256 bytes.
     ///
-    /// For kernels whose blocks wait for each other's words, such as scans: what a block has not written yet is 0. As [`Stream::with_scratch`] in
-    /// all else, but the memory is another and has no counters at its head: every kernel leaves **all** that it wrote zero when it ends. Before it there is a
-    /// counter for `gpu::draw_before_stream(address, last)` of the prelude, by which the blocks of a kernel that overlaps draw numbers before
-    /// they call `gpu::wait_for_stream()`.
+    /// For kernels whose blocks wait for each other's words, such as scans: a word that no block has written yet is 0. All else is as with
+    /// [`Stream::with_scratch`], but the memory is another and has no counters at its head: every kernel leaves **all** that it wrote zero when
+    /// it ends. Before the memory there is a counter for `gpu::draw_before_stream(address, last)` of the prelude, by which the blocks of a kernel
+    /// that overlaps draw numbers before they call `gpu::wait_for_stream()`.
     ///
     /// # Cost
     /// As `with_scratch`. Memory that grows is zeroed as a whole, in the order of the stream.
@@ -147,7 +147,7 @@ impl Stream {
     }
 }
 
-/// What a stream has memory for.
+/// A kind of scratch memory; a stream has one of each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     /// Counters, which are zero between kernels, and bytes that hold anything.
@@ -157,7 +157,7 @@ enum Kind {
 }
 
 impl Kind {
-    /// Where among its bytes the address is that callers get.
+    /// The offset in bytes of the address that callers get.
     fn start(self) -> usize {
         match self {
             Self::Counted => 0,
@@ -185,7 +185,7 @@ impl Kind {
 /// The scratch memory of one stream.
 #[derive(Default)]
 pub(crate) struct Scratch {
-    /// Of each [`Kind`].
+    /// The memory of each [`Kind`].
     memory: Mutex<[Memory; 2]>,
     /// The thread that holds the lock, 0 for none. A thread finds itself here only when it does.
     owner: AtomicUsize,
@@ -282,9 +282,9 @@ fn this_thread() -> usize {
 /// The scratch memory of a context beside that of its streams.
 #[derive(Default)]
 pub(crate) struct Scratches {
-    /// That of the main stream.
+    /// The memory of the main stream.
     pub(crate) main: Scratch,
-    /// Of captures under way.
+    /// The memory of captures under way.
     of_captures: Mutex<Vec<OfCapture>>,
     /// How many allocations streams have now.
     live: AtomicUsize,

@@ -10,7 +10,7 @@ use cust::sys::CUstream;
 
 use crate::{CudaCode, Device, DriverError, Event, Result, device::Current, environment, scratch::Scratch, sys};
 
-/// A queue of device work. What is enqueued on one stream runs in order; two streams run side by side unless an event
+/// A queue of device work. Work that is enqueued on one stream runs in order; two streams run side by side unless an event
 /// orders them.
 ///
 /// Cheap to clone (a clone is the same queue), Send and Sync.
@@ -56,7 +56,7 @@ impl Stream {
     /// A new stream. It does not synchronise with the legacy default stream.
     ///
     /// # Errors
-    /// What the driver reports.
+    /// The driver's error.
     pub fn new(device: &Device) -> Result<Self> {
         const NON_BLOCKING: u32 = 1;
         let _current = device.enter()?;
@@ -98,7 +98,7 @@ impl Stream {
         self.device.check("cuStreamSynchronize", unsafe { sys::cuStreamSynchronize(self.raw) })
     }
 
-    /// With `GPU_SYNC=1`, waits for what was launched last. A captured launch does not run, and a wait would end the capture.
+    /// With `GPU_SYNC=1`, waits for the last launch. A captured launch does not run, and a wait would end the capture.
     pub(crate) fn finish_launch(&self, current: &Current) -> Result<()> {
         if !*SYNC || self.is_capturing_entered(current)? {
             return Ok(());
@@ -123,7 +123,7 @@ impl Stream {
     /// A new event behind all that is enqueued now.
     ///
     /// # Errors
-    /// What the driver reports.
+    /// The driver's error.
     pub fn record(&self) -> Result<Event> {
         let event = Event::new(&self.device)?;
         event.record(self)?;
@@ -133,7 +133,7 @@ impl Stream {
     /// Makes later work of this stream start after `event`. The host does not wait.
     ///
     /// # Errors
-    /// `WrongDevice` for an event of another device; else what the driver reports.
+    /// `WrongDevice` for an event of another device; else the driver's error.
     pub fn wait(&self, event: &Event) -> Result<()> {
         if event.device() != &self.device {
             let (expected, got) = (self.device.ordinal(), event.device().ordinal());
@@ -153,7 +153,7 @@ impl Stream {
     /// Makes later work of this stream start after all that `other` holds now; nothing when both are one queue.
     ///
     /// # Errors
-    /// `WrongDevice`, or what the driver reports.
+    /// `WrongDevice`, or the driver's error.
     pub fn follow(&self, other: &Stream) -> Result<()> {
         let current = self.device.enter()?;
         self.follow_of_same_device("Stream::follow", other, &current)
@@ -228,7 +228,7 @@ impl From<&Device> for Stream {
 }
 
 impl From<&Stream> for Stream {
-    /// The same queue.
+    /// A handle of the same queue.
     fn from(stream: &Stream) -> Self {
         stream.clone()
     }

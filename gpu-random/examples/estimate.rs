@@ -2,7 +2,7 @@
 //! `cargo run --release --example estimate -- --plot estimate.svg`.
 //!
 //! pi is four times the share of points of the unit square that lie in the circle. The option is a European call on a share whose price follows a
-//! geometric Brownian motion; what is expected of it is known (Black and Scholes 1973).
+//! geometric Brownian motion; its expected value is known (Black and Scholes 1973).
 #![forbid(unsafe_code)]
 
 #[path = "estimate/plot.rs"]
@@ -93,7 +93,7 @@ fn points(rng: &mut Philox, n: usize, device: Option<&Device>) -> Moments {
     Ok((mean.get()?, variance.get()?))
 }
 
-/// What the option pays at its end, worth today.
+/// Mean and variance of the option's pay-off, discounted to today.
 fn paths(rng: &mut Philox, n: usize, device: Option<&Device>) -> Moments {
     let Call { share, strike, rate, volatility, years } = CALL;
     let (drift, spread) = ((rate - 0.5 * volatility * volatility) * years, volatility * years.sqrt());
@@ -122,7 +122,7 @@ struct Call {
 const CALL: Call = Call { share: 100.0, strike: 105.0, rate: 0.02, volatility: 0.2, years: 1.0 };
 
 impl Call {
-    /// What it is worth.
+    /// The option's price by the formula of Black and Scholes.
     fn price(&self) -> f64 {
         let spread = self.volatility * self.years.sqrt();
         let first = ((self.share / self.strike).ln() + self.rate * self.years) / spread + 0.5 * spread;

@@ -4,8 +4,8 @@
 //! cargo run --release --example generate -- --generator xorwow --kind u32 --seed 1234 --count 4
 //! cargo run --release --example generate -- --generator philox --kind normal-f32 --seed 7 --subsequence 3 --offset 10 --count 8 --device cuda
 //! ```
-//! Without a subsequence: what cuRAND's host API gives, in its default order. With one: what its device API gives after
-//! `curand_init(seed, subsequence, offset)`.
+//! Without a subsequence it prints the numbers of cuRAND's host API, in its default order. With one it prints those of cuRAND's device
+//! API after `curand_init(seed, subsequence, offset)`.
 #![deny(unsafe_code)]
 
 #[path = "generate/of_thread.rs"]
@@ -27,7 +27,7 @@ struct Options {
     kind: Numbers,
     #[arg(long)]
     seed: u64,
-    /// That subsequence alone, as cuRAND's device API has it.
+    /// One subsequence alone, as cuRAND's device API gives it.
     #[arg(long)]
     subsequence: Option<u64>,
     /// Words of the stream, or of the subsequence, that are skipped.
@@ -45,7 +45,7 @@ enum Kind {
     Philox,
 }
 
-/// What is printed.
+/// The kind of numbers to print.
 #[derive(Clone, Copy, ValueEnum)]
 enum Numbers {
     U32,

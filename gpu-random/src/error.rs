@@ -3,7 +3,7 @@
 /// `Result` with [`RandomError`].
 pub type Result<T, E = RandomError> = std::result::Result<T, E>;
 
-/// What can be wrong with a request for random numbers.
+/// An error of a request for random numbers.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RandomError {
@@ -14,9 +14,9 @@ pub enum RandomError {
         distribution: &'static str,
         /// Name of the parameter.
         name: &'static str,
-        /// What it was.
+        /// Its value.
         value: f64,
-        /// What it must be, as text (`at least 0`).
+        /// The range required, as text (`at least 0`).
         range: &'static str,
     },
     /// A range holds no value, or its ends are not finite, or too far from each other.

@@ -21,7 +21,7 @@
 //! ```
 //! # Which generator
 //! Take [`Philox`] unless something asks for [`Xorwow`]. A number of Philox is a function of seed and place: there is no state to set up,
-//! and TestU01's BigCrush finds nothing in it (Salmon et al. 2011). XORWOW is what cuRAND gives whoever does not choose, and PyCUDA: take
+//! and TestU01's BigCrush finds nothing in it (Salmon et al. 2011). XORWOW is the default generator of cuRAND and of PyCUDA: take
 //! it to get their numbers. Its two lowest bits are weak (linear complexity 162 and 323), single sequences of it fail two tests of
 //! BigCrush (27 and 81), and streams of different seeds may be alike where subsequences of one seed are not: so one seed, and high bits.
 //!
@@ -41,7 +41,7 @@
 //! # In kernels of one's own
 //! [`HEADERS`] bring the same generators to CUDA C++: `init`, `next`, `uniform`, `normal`, as cuRAND's device API has them.
 //!
-//! # What stays
+//! # Stability of the numbers
 //! Which numbers a seed gives is part of this crate's version: no release but a new major one changes them. Words, uniform numbers in (0, 1],
 //! normal and log-normal numbers are cuRAND's; the other distributions are ours.
 #![deny(unsafe_code)]

@@ -5,7 +5,7 @@ use crate::{RandomError, Result};
 /// Most generators of a stream.
 const MOST_GENERATORS: u32 = 1 << 24;
 
-/// Which subsequences of the seed take turns at the elements.
+/// The subsequences of the seed that take turns at the elements.
 ///
 /// ```
 /// use gpu_random::{Order, Xorwow};
@@ -18,13 +18,13 @@ const MOST_GENERATORS: u32 = 1 << 24;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Order {
-    /// That of cuRAND's host API, where it is called legacy, default or best: 4096 subsequences for XORWOW, element `i` from subsequence
+    /// The order of cuRAND's host API, called legacy, default or best there: 4096 subsequences for XORWOW, element `i` from subsequence
     /// `i mod 4096`; 65536 for Philox, elements `4 i` to `4 i + 3` from subsequence `i mod 65536`.
     #[default]
     Curand,
     /// Subsequence 0 alone.
     Sequential,
-    /// So many subsequences, in turn as in cuRAND's order: 1 to 2^24. With XORWOW, blocks times threads of PyCUDA's generators give their
+    /// A number of subsequences from 1 to 2^24, in turn as in cuRAND's order. With XORWOW, blocks times threads of PyCUDA's generators give their
     /// numbers.
     Generators(u32),
 }

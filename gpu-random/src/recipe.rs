@@ -1,4 +1,4 @@
-//! What a kind of generator has to give for a stream of it.
+//! The interface between a stream and its kind of generator.
 
 use gpu_driver::DeviceSliceMut;
 
@@ -22,7 +22,7 @@ pub(crate) trait Rules: Sized + 'static {
     const GENERATORS: u32;
     /// A turn of words.
     const WORD: Turn;
-    /// What is kept from one fill to the next.
+    /// The states kept from one fill to the next.
     type States: Default + Send + Sync;
 
     /// A turn of a distribution.

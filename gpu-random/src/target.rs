@@ -1,4 +1,4 @@
-//! What can be filled.
+//! Destinations of random numbers.
 
 use gpu_array::{Element, GpuArray};
 use gpu_driver::{DevicePod, DeviceSliceMut, DeviceVec};
@@ -15,7 +15,7 @@ pub enum Memory<'a, T: DevicePod> {
     Device(DeviceSliceMut<'a, T>),
 }
 
-/// What random numbers are written to: a slice or an ndarray array of the host; a [`GpuArray`], a [`DeviceVec`] or part of one of a device.
+/// A destination of random numbers: a slice or an ndarray array of the host; a [`GpuArray`], a [`DeviceVec`] or part of one of a device.
 ///
 /// An array is filled in the order of its memory, so one in Fortran order gets the stream's elements column by column.
 pub trait Target<'a, T: DevicePod> {

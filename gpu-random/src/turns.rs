@@ -2,9 +2,9 @@
 //!
 //! A stream has `G` generators, one for each subsequence of the seed, and a cursor. In a turn the generator at the cursor draws some units
 //! and gives some values, which stand side by side in the output; then the cursor moves on. How much a turn draws and gives depends on
-//! what is filled, so that generators may be at different places; those between two boundaries are at the same one.
+//! the kind of fill, so that generators may be at different places; those between two boundaries are at the same one.
 
-/// What a turn draws, in the units in which a generator counts (words, or blocks of four), and how many values it gives.
+/// The size of a turn: its draws, in the units in which a generator counts (words, or blocks of four), and the values it gives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Turn {
     pub(crate) draws: u32,
@@ -29,7 +29,7 @@ struct Begun {
     values: u32,
 }
 
-/// Where a stream is.
+/// The progress of a stream: the draws of each generator, and the cursor.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Turns {
     generators: u32,
@@ -39,7 +39,7 @@ pub(crate) struct Turns {
     pieces: Vec<Piece>,
 }
 
-/// What a fill takes.
+/// The turns of a fill.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Call {
     /// The generator of the first turn.
@@ -52,17 +52,17 @@ pub(crate) struct Call {
     pub(crate) turns: u64,
     /// Turns that have given all of theirs then: all, or all but the last.
     pub(crate) complete: u64,
-    /// What a turn draws.
+    /// Units that a turn draws.
     pub(crate) draws: u32,
 }
 
 impl Turns {
-    /// At the start.
+    /// A stream at its start.
     pub(crate) fn new(generators: u32) -> Self {
         Self { generators, cursor: 0, begun: None, pieces: vec![Piece { from: 0, draws: 0 }] }
     }
 
-    /// As after `values` values of turns of that kind.
+    /// A stream after `values` values of turns of one kind.
     pub(crate) fn after(generators: u32, turn: Turn, values: u64) -> Self {
         let mut turns = Self::new(generators);
         let call = turns.call(turn, values);
@@ -78,7 +78,7 @@ impl Turns {
         &self.pieces
     }
 
-    /// What `values` values need; at least one.
+    /// The turns of a fill of `values` values, at least one.
     pub(crate) fn call(&self, turn: Turn, values: u64) -> Call {
         let mut call = Call { cursor: self.cursor, dropped: 0, skip: 0, turns: 0, complete: 0, draws: turn.draws };
         match self.begun {
@@ -97,7 +97,7 @@ impl Turns {
         call
     }
 
-    /// After the values of a call.
+    /// Moves on by the values of a call.
     pub(crate) fn advance(&mut self, call: &Call, turn: Turn, values: u64) {
         if call.dropped > 0 {
             self.draw(self.cursor, 1, call.dropped.into());

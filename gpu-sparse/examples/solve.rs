@@ -111,7 +111,7 @@ fn right_hand_side(a: &CsrMatrix<f64>, path: Option<&Path>) -> Outcome<Vec<f64>>
 
 /// Conjugate gradients say nothing true about a matrix that is not symmetric, so it is refused before.
 fn check_symmetric(a: &CsrMatrix<f64>) -> Outcome<()> {
-    /// Of the largest element: what writing a symmetric matrix with few digits may cost.
+    /// Asymmetry allowed, relative to the largest element: writing a symmetric matrix with few digits may cost that much.
     const TOLERANCE: f64 = 1e-12;
     if a.rows() != a.cols() {
         return Err(format!("the matrix is {} x {}; conjugate gradients need a square one", a.rows(), a.cols()).into());
@@ -144,7 +144,7 @@ fn solve(system: &dyn LinearOperator<f64>, b: &[f64], options: &Options) -> Outc
     Ok(cg.solve()?)
 }
 
-/// |b - A x| / |b|, computed on the CPU from what the solver returned.
+/// |b - A x| / |b|, computed on the CPU from the solver's `x`.
 fn true_residual(a: &CsrMatrix<f64>, b: &[f64], solution: &Solution<f64>) -> Outcome<f64> {
     let ax = a.matvec(&solution.x)?;
     let residual: Vec<f64> = ax.iter().zip(b).map(|(ax, b)| b - ax).collect();

@@ -7,7 +7,7 @@ use crate::io::MatrixMarketError;
 /// `Result` with [`SparseError`].
 pub type Result<T, E = SparseError> = std::result::Result<T, E>;
 
-/// What can be wrong with a matrix, a vector or a file handed to this crate.
+/// An error of a matrix, a vector or a file handed to this crate, or of a device.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SparseError {
@@ -16,9 +16,9 @@ pub enum SparseError {
     Shape {
         /// The operation that was asked for.
         op: &'static str,
-        /// What it needs, as text (`x of length 5`).
+        /// The shape it needs, as text (`x of length 5`).
         expected: String,
-        /// What it was given.
+        /// The shape it was given, as text.
         got: String,
     },
     /// An entry lies outside the matrix.
@@ -67,7 +67,7 @@ pub enum SparseError {
     File {
         /// The file.
         path: PathBuf,
-        /// What the operating system said.
+        /// The operating system's error.
         source: std::io::Error,
     },
     /// The row starts of a compressed matrix do not run from 0 up to the number of entries.
@@ -75,9 +75,9 @@ pub enum SparseError {
     RowStarts {
         /// The row, from 0.
         row: usize,
-        /// Where it starts.
+        /// The entry at which it starts.
         start: u64,
-        /// Where it ends.
+        /// The entry at which it ends.
         end: u64,
         /// Entries given.
         nnz: usize,
@@ -99,7 +99,7 @@ pub enum SparseError {
     Packets {
         /// The rule (`rows have no holes`).
         rule: &'static str,
-        /// Where: the element, slice, packet or row of which it is not true, or the length that is wrong.
+        /// The element, slice, packet or row that breaks the rule, or the length that is wrong.
         at: usize,
     },
     /// A diagonal entry by which a preconditioner must divide is zero, not finite, or too small to divide by.
@@ -118,9 +118,9 @@ pub enum SparseError {
     Parameter {
         /// Name of the parameter.
         name: &'static str,
-        /// What it was.
+        /// Its value.
         value: f64,
-        /// What it must be, as text (`at least 0`).
+        /// The range required, as text (`at least 0`).
         range: &'static str,
     },
     /// A linear operator of the caller failed.

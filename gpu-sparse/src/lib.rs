@@ -39,14 +39,14 @@
 //! # Ok::<(), gpu_sparse::SparseError>(())
 //! ```
 //!
-//! # What holds everywhere
+//! # Guarantees
 //! Rows are added up in f64 and rounded once. Results have the same bits on every run: on the CPU for any number of threads, on a
 //! GPU for any model. How a solve ended is a value, [`linalg::Status`]; an `Err` is for input that makes no sense and for devices
 //! that fail.
 //!
 //! # Where to read on
-//! [`linalg::Cg`] says what an iteration does, when it stops and what it costs; [`linalg::LinearOperator`] lets an operator of your
-//! own take a matrix's place; [`Description`] lists what a format consists of; `gpu_driver` has devices and streams, and in its
+//! [`linalg::Cg`] documents the iteration, the stopping test and the cost; [`linalg::LinearOperator`] lets an operator of your
+//! own take a matrix's place; [`Description`] lists the arrays of a format and their bytes; `gpu_driver` has devices and streams, and in its
 //! module `emulated` a device for machines without a GPU. The example `solve` does all of this from the command line.
 #![deny(unsafe_code)]
 

@@ -13,7 +13,7 @@ pub(crate) fn row_blocks(row_starts: &[u64]) -> Vec<usize> {
     row_blocks_of(row_starts, BLOCK_WORK)
 }
 
-/// The same with at most `work` rows and entries to a block; a row alone may have more.
+/// [`row_blocks`] with at most `work` rows and entries to a block; a row alone may have more.
 pub(crate) fn row_blocks_of(row_starts: &[u64], work: u64) -> Vec<usize> {
     let rows = row_starts.len().saturating_sub(1);
     let mut bounds = vec![0];
@@ -32,7 +32,7 @@ pub(crate) fn row_blocks_of(row_starts: &[u64], work: u64) -> Vec<usize> {
     bounds
 }
 
-/// Runs `body(rows, part of y)` for every block, in parallel, and adds what it returns from the first block to the last.
+/// Runs `body(rows, part of y)` for every block, in parallel, and adds its results from the first block to the last.
 ///
 /// `y` has one element per row.
 pub(crate) fn sum_over_blocks<T: Send>(

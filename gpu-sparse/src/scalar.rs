@@ -15,7 +15,7 @@ pub trait Scalar:
 {
     /// The nearest value of this type.
     fn from_f64(value: f64) -> Self;
-    /// The same value in f64 (exact).
+    /// The value in f64 (exact).
     fn to_f64(self) -> f64;
 }
 

@@ -16,7 +16,7 @@ use std::{
 
 use libtest_mimic::{Arguments, Failed, Trial};
 
-/// What a test returns.
+/// The result of a test; the error says why it failed.
 pub type Outcome = Result<(), Box<dyn Error>>;
 
 /// A named test of something that may be missing.
@@ -81,7 +81,7 @@ impl Suite {
         self.cases(group, needed, require, cases)
     }
 
-    /// As [`Suite::group`], for tests that are made at run time.
+    /// Adds tests that are made at run time, each with its name. See [`Suite::group`].
     pub fn cases<D, E, F>(
         mut self,
         group: &str,
@@ -122,7 +122,7 @@ impl Suite {
         self
     }
 
-    /// Runs what the command line asks for, as libtest does.
+    /// Runs the tests that the command line asks for, as libtest does.
     ///
     /// # Panics
     /// When two tests have one name, by which neither could be chosen.
@@ -140,7 +140,7 @@ impl Suite {
 /// A Python that was named is taken as it is, so that a module which it lacks is a failure.
 ///
 /// # Errors
-/// Which of the two is missing.
+/// A message that names the modules, where no Python has them.
 pub fn python(modules: &[&str]) -> Result<PathBuf, String> {
     if let Some(named) = env::var_os("GPU_TEST_PYTHON").filter(|name| !name.is_empty()) {
         return Ok(named.into());
@@ -245,7 +245,7 @@ impl Rng {
 /// An operation and the kinds of driver calls `C` that it makes, each of which is made to fail by a sweep.
 #[derive(Debug)]
 pub struct Operation<C: 'static> {
-    /// As in [`fallible_functions`]; what stands behind a comma says which form of the operation it is.
+    /// The function's name as in [`fallible_functions`]; text behind a comma names the form of the operation.
     pub name: &'static str,
     /// The kinds of calls it makes, with the least number of each.
     pub makes: &'static [(C, u64)],
@@ -267,7 +267,7 @@ impl<C: Copy + PartialEq + std::fmt::Debug> Operation<C> {
     }
 }
 
-/// A test for each operation, for [`Suite::cases`], where the operation itself opens what it needs.
+/// A test for each operation, for [`Suite::cases`], where the operation itself opens its device.
 pub fn sweeps<C: Copy + PartialEq + std::fmt::Debug + Sync + 'static>(
     operations: &'static [Operation<C>],
     kinds: &'static [C],
@@ -275,7 +275,7 @@ pub fn sweeps<C: Copy + PartialEq + std::fmt::Debug + Sync + 'static>(
     operations.iter().map(move |operation| (operation.name.to_owned(), move |_: &()| operation.check(kinds)))
 }
 
-/// That each of the `found` functions is the name of an operation or listed in `others`, and that these lists name no other.
+/// Checks that each of the `found` functions is the name of an operation or listed in `others`, and that these lists name no other.
 pub fn none_forgotten<C>(found: &[String], operations: &[Operation<C>], others: &[&str]) -> Outcome {
     let swept = operations.iter().map(|operation| operation.name.split(',').next().unwrap_or_default());
     let listed: Vec<&str> = swept.chain(others.iter().copied()).collect();

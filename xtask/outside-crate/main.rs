@@ -1,4 +1,4 @@
-//! A user's program: it must build without CUDA, and say clearly what it found.
+//! A user's program: it must build without CUDA, and say clearly which device it found.
 
 use gpu_array::gpu_driver::Device;
 

@@ -1,8 +1,7 @@
-//! `cargo xtask bundle`: what a GPU machine without a Rust toolchain needs.
+//! `cargo xtask bundle`: the files that a GPU machine without a Rust toolchain needs.
 //!
-//! One folder: this program as `xtask`, others under `deps/`, `examples/`, `benches/` and `bin/` with their list, the data files of each
-//! package's tests, the programs of peers and the records under `benches`, and what it is built from in
-//! `build.json`.
+//! One folder: this program as `xtask`, others under `deps/`, `examples/`, `benches/` and `bin/` with their list, the data files of each package's
+//! tests, the programs of peers and the records under `benches`, and the provenance of the build in `build.json`.
 
 use std::{fs, path::Path, process::Command};
 
@@ -13,7 +12,7 @@ use crate::{
     run, workspace_root,
 };
 
-/// Builds, copies, strips, and writes down what there is.
+/// Builds, copies, strips, and writes the list of programs.
 pub(crate) fn create(out: &Path) -> Outcome {
     let programs = build()?;
     let xtask = programs::built(true, &["build", "--package", "xtask"])?;
@@ -62,7 +61,7 @@ fn build() -> Outcome<Vec<Program>> {
     Ok(programs)
 }
 
-/// Copies what the package's tests read.
+/// Copies the files that the package's tests read.
 fn copy_test_data(package: &str, out: &Path) -> Outcome {
     let from = workspace_root().join(package).join("tests");
     let to = out.join(package).join("tests");
@@ -71,7 +70,7 @@ fn copy_test_data(package: &str, out: &Path) -> Outcome {
     if from.is_dir() && !to.exists() { copy_data(&from, &to) } else { Ok(()) }
 }
 
-/// Copies everything below `from` but Rust files and what Python leaves behind.
+/// Copies everything below `from` but Rust files and Python's caches.
 fn copy_data(from: &Path, to: &Path) -> Outcome {
     for entry in fs::read_dir(from)? {
         let path = entry?.path();

@@ -1,4 +1,4 @@
-//! What ran on a real GPU, and `cargo xtask evidence`: which kernels have changed since.
+//! The evidence of runs on a real GPU, and `cargo xtask evidence`: which kernels have changed since.
 
 use std::{
     collections::BTreeMap,
@@ -21,7 +21,7 @@ const FILE: &str = "evidence.json";
 pub(crate) struct Evidence {
     pub(crate) device: String,
     pub(crate) driver: String,
-    /// What the suite ran from; empty where only tools have run.
+    /// The revision that the suite ran from; empty where only tools have run.
     pub(crate) revision: String,
     /// The day it ran.
     pub(crate) date: String,
@@ -73,7 +73,7 @@ impl Evidence {
         Ok(fs::write(path, serde_json::to_string_pretty(self)? + "\n")?)
     }
 
-    /// Takes over what tools have passed, if it was with these very sources.
+    /// Takes over the passes of tools, if they were with these very sources.
     pub(crate) fn keep_sanitizer(&mut self, old: Self) {
         let is_ours = |entry: &Sanitized| {
             entry.revision == self.revision && (provenance::is_commit(&self.revision) || old.kernels == self.kernels)
@@ -81,7 +81,7 @@ impl Evidence {
         self.sanitizer = old.sanitizer.into_iter().filter(is_ours).collect();
     }
 
-    /// Adds what a tool has passed; what tools have passed with other sources, or the same one before, goes.
+    /// Adds a pass of a tool; passes with other sources, or the same one before, go.
     pub(crate) fn add_sanitized(&mut self, entry: Sanitized, kernels: &Digests) {
         let is_known = provenance::is_commit(&entry.revision) || self.kernels == *kernels;
         let same =
@@ -96,7 +96,7 @@ pub(crate) fn path(record: &Path, device: &str) -> PathBuf {
     record.join(machine::slug(device)).join(FILE)
 }
 
-/// Prints what the evidence of each device still says of the kernels at hand. It informs: whatever is missing is said.
+/// Prints how far the evidence of each device still holds for the kernels at hand. It informs: whatever is missing is said.
 pub(crate) fn report() {
     let now = match kernels::digests() {
         Ok(digests) => digests,
@@ -119,7 +119,7 @@ pub(crate) fn report() {
     }
 }
 
-/// Kernels by what has become of them.
+/// Kernels by their change since the evidence.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Changes {
     same: usize,

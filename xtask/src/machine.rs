@@ -38,7 +38,7 @@ pub(crate) fn today() -> String {
     now().chars().take(10).collect()
 }
 
-/// What nvidia-smi says of the first GPU for each of these fields; those it does not know are left out, all where there is no GPU.
+/// The answers of nvidia-smi for these fields of the first GPU; those it does not know are left out, all where there is no GPU.
 pub(crate) fn gpu(fields: &[&str]) -> BTreeMap<String, String> {
     let ask = |fields: &str| {
         let mut command = Command::new("nvidia-smi");
@@ -68,7 +68,7 @@ pub(crate) fn commit(folder: &Path, name: &str) -> Option<String> {
     said.lines().last().map(str::to_owned)
 }
 
-/// What a command prints, trimmed; nothing when it fails.
+/// The output of a command, trimmed; empty when it fails.
 pub(crate) fn answer(command: &mut Command) -> String {
     let output = command.stderr(Stdio::null()).output().ok().filter(|output| output.status.success());
     output.map_or_else(String::new, |output| String::from_utf8_lossy(&output.stdout).trim().to_owned())

@@ -36,8 +36,8 @@ enum Command {
     /// Format, generated files, clippy, docs, kernels and their budgets, the emulated device without checks, a crate outside the
     /// workspace, each benchmark once, the main program: all must pass.
     Ci,
-    /// Compile every kernel of every registry for sm_80, sm_90 and sm_100, print what the machine code takes, and fail where it
-    /// takes more than its recorded budget (says that it cannot without NVRTC).
+    /// Compile every kernel of every registry for sm_80, sm_90 and sm_100, print the resources that the machine code takes, and fail where it takes
+    /// more than its recorded budget (says that it cannot without NVRTC).
     Kernels(kernels::Arguments),
     /// Run the device tests on the emulated device without access checks, its own with checks of undefined behaviour.
     Emulated,
@@ -51,7 +51,7 @@ enum Command {
     /// Run the benchmarks in rounds, compare with a baseline, judge: 0 clean, 1 a figure slower or gone or a bench that failed, 3 no
     /// baseline, 4 not carried out.
     Bench(Box<bench::Options>),
-    /// Measure a number of a kernel's policy at several values, in turn; without a name, list what can be tuned.
+    /// Measure a number of a kernel's policy at several values, in turn; without a name, list the numbers that can be tuned.
     Tune(bench::tune::Options),
     /// Write the tables of README.md and benches/PERFORMANCE.md from the newest records.
     Figures {

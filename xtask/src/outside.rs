@@ -7,7 +7,8 @@ use crate::{Outcome, programs::target, workspace_root};
 const MANIFEST: &str = include_str!("../outside-crate/Cargo.toml.in");
 const MAIN: &str = include_str!("../outside-crate/main.rs");
 
-/// Builds and runs it with one variable set: the folder above a `lib64` that exists on most systems. What is built stays beside our own, for the next time.
+/// Builds and runs the crate with one variable set: the folder above a `lib64` that exists on most systems. Its build stays beside our own, for the
+/// next time.
 pub(crate) fn run() -> Outcome {
     let root = workspace_root();
     let folder = tempfile::tempdir()?;

@@ -12,7 +12,7 @@ use crate::{Outcome, cargo, workspace_root};
 
 const LIST: &str = "programs.txt";
 
-/// What a program is to cargo.
+/// The kind of a program, as cargo knows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// The unit tests of a library.
@@ -63,7 +63,7 @@ pub(crate) struct Program {
 }
 
 impl Program {
-    /// Where it goes in a bundle: tests find examples as in cargo's own target folder.
+    /// The path of the program in a bundle: tests find examples as in cargo's own target folder.
     pub(crate) fn place(&self) -> String {
         let Self { package, name, .. } = self;
         match self.kind {
@@ -101,13 +101,13 @@ pub(crate) fn root() -> PathBuf {
     bundle().unwrap_or_else(workspace_root)
 }
 
-/// Where cargo, which is started in the root, puts what it builds; in a bundle a folder in its place.
+/// The folder of cargo's output when it is started in the root; in a bundle a folder in its place.
 pub(crate) fn target() -> PathBuf {
     let target = env::var_os("CARGO_TARGET_DIR").map(|folder| root().join(folder));
     target.filter(|_| !is_bundle()).unwrap_or_else(|| root().join("target"))
 }
 
-/// What was measured and what has passed: a folder for each device.
+/// The folder of figures and evidence, with a folder for each device.
 pub(crate) fn record() -> PathBuf {
     root().join("benches/record")
 }
@@ -157,13 +157,13 @@ fn parse_line(folder: &Path, line: &str) -> Option<Program> {
     Some(Program { package: package.to_owned(), name: name.to_owned(), kind, path: folder.join(path) })
 }
 
-/// What the command of cargo builds, each program once.
+/// The programs that the command of cargo builds, each once.
 pub(crate) fn built(release: bool, arguments: &[&str]) -> Outcome<Vec<Program>> {
     let mut command = cargo(arguments);
     built_by(command.args(release.then_some("--release")))
 }
 
-/// The same of a command of any checkout.
+/// The programs that a command of cargo builds in any checkout, each once.
 pub(crate) fn built_by(command: &mut Command) -> Outcome<Vec<Program>> {
     let output = command.args(["--message-format", "json-render-diagnostics"]).stderr(Stdio::inherit()).output()?;
     if !output.status.success() {

@@ -1,4 +1,4 @@
-//! What the programs are built from: the commit, the compiler, the day. A bundle carries it in `build.json`.
+//! The provenance of the programs: the commit, the compiler, the day. A bundle carries it in `build.json`.
 
 use std::{fs, path::Path, process::Command};
 
@@ -12,7 +12,7 @@ use crate::{
 
 const FILE: &str = "build.json";
 
-/// Where programs come from.
+/// The provenance of programs.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Build {
     /// The commit, `-dirty` behind it where files differ; empty outside a repository.
@@ -24,7 +24,7 @@ pub(crate) struct Build {
 }
 
 impl Build {
-    /// Of the programs at hand: what the bundle says, or the workspace as it is.
+    /// The provenance of the programs at hand: as the bundle tells it, or of the workspace as it is.
     pub(crate) fn at_hand() -> Outcome<Self> {
         if !programs::is_bundle() {
             return Ok(Self::of_workspace());
@@ -32,19 +32,19 @@ impl Build {
         Self::read(&programs::root())
     }
 
-    /// Of the programs in a folder that has a list of them.
+    /// The provenance of the programs in a folder that has a list of them.
     pub(crate) fn read(folder: &Path) -> Outcome<Self> {
         let path = folder.join(FILE);
         let text = fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
         Ok(serde_json::from_str(&text).map_err(|error| format!("{}: {error}", path.display()))?)
     }
 
-    /// Of what is built from the workspace now.
+    /// The provenance of programs that are built from the workspace now.
     pub(crate) fn of_workspace() -> Self {
         Self::of(&workspace_root())
     }
 
-    /// Of what is built from a checkout.
+    /// The provenance of programs that are built from a checkout now.
     pub(crate) fn of(checkout: &Path) -> Self {
         let git = |arguments: &[&str]| answer(Command::new("git").args(arguments).current_dir(checkout));
         let mut revision = git(&["rev-parse", "--short", "HEAD"]);

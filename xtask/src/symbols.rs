@@ -12,7 +12,7 @@ const OWN: [&str; 2] = ["cuGetErrorString", "cuGetErrorName"];
 const NEWER: [&str; 1] =
     ["cuLaunchKernelEx(config: *const c_void, f: CUfunction, kernelParams: *mut *mut c_void, extra: *mut *mut c_void)"];
 
-/// Writes the file, or with `check` fails when it differs from what would be written.
+/// Writes the file, or with `check` fails when it differs from the text that would be written.
 pub(crate) fn run(check: bool) -> Outcome {
     let path = workspace_root().join(TARGET);
     let text = render(&fs::read_to_string(bindings()?)?);

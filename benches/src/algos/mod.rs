@@ -53,12 +53,12 @@ fn of_length<T: Scalar>(harness: &mut Harness, n: usize) {
     );
 }
 
-/// Of a dot product.
+/// The work of a dot product.
 pub(crate) fn dot_work<T>(n: usize) -> Work {
     Work::reads(2 * (n * size_of::<T>()) as u64).with_flops(2 * n as u64)
 }
 
-/// Of a norm.
+/// The work of a norm.
 pub(crate) fn norm_work<T>(n: usize) -> Work {
     Work::reads((n * size_of::<T>()) as u64).with_flops(2 * n as u64)
 }

@@ -18,7 +18,7 @@ pub(crate) type Along<T> = fn(&Array1<T>, &mut Array1<T>) -> Outcome<()>;
 /// The elements that are above 0.
 pub(crate) type Select<T> = fn(&Array1<T>) -> Outcome<Vec<T>>;
 
-/// A way to scan and to select; what one has not is None.
+/// A way to scan and to select; None for an operation that it does not have.
 pub(crate) struct Scanned<T> {
     pub(crate) by: &'static str,
     pub(crate) cumsum: Option<Along<T>>,

@@ -5,7 +5,7 @@ use rayon::prelude::*;
 
 use crate::harness::Check;
 
-/// Each element against what `want` gives for its place: the value, and the size that its error is relative to.
+/// Compares each element with the pair that `want` gives for its place: the value, and the size that its error is relative to.
 pub(crate) fn near<T: Copy + Sync + Into<f64>>(
     got: &[T],
     n: usize,

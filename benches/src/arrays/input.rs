@@ -12,7 +12,7 @@ use crate::{
 
 /// An element type of random inputs.
 pub(crate) trait Random: Element {
-    /// What ids call it.
+    /// The type's name in ids.
     const NAME: &'static str;
     /// Uniform, in [-1, 1) for floats; those behind the first `from`.
     fn random(from: usize, n: usize) -> Vec<Self>;
@@ -58,7 +58,7 @@ impl<T: Random> Input<T> {
         Self { from: 0, n, made: OnceCell::new() }
     }
 
-    /// As many that come behind those of `other`.
+    /// An input of the same length whose elements come behind those of `other`.
     pub(crate) fn behind(other: &Self) -> Self {
         Self { from: other.from + other.n, ..Self::new(other.n) }
     }

@@ -1,4 +1,4 @@
-//! Fused expressions, copies between layouts, and what an expression costs the host.
+//! Fused expressions, copies between layouts, and the cost of an expression to the host.
 //!
 //! A case is a length, or the side of a square matrix or cube. Results go into arrays that are there, but for cases that end in `-eval`.
 

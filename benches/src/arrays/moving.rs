@@ -65,7 +65,7 @@ fn permute(harness: &mut Harness, side: usize) {
     moved(figure, &x, Ix3(side, side, side), assign, |i| i % (side * side) * side + i / (side * side));
 }
 
-/// Every other element of every other row. What lies between is in the same sectors of memory, and is read with it.
+/// Every other element of every other row. The elements between are in the same sectors of memory, and are read with them.
 fn strided(harness: &mut Harness, side: usize, x: &Input<f32>) {
     let (half, figure) = (side / 2, harness.figure("strided-copy", "f32", side, BY));
     let assign = |out: &mut GpuArray<f32, Ix2>, x: &GpuArray<f32, Ix1>| {

@@ -1,4 +1,4 @@
-//! What an expression costs the host: building it, looking its kernel up, launching it.
+//! The cost of an expression to the host: building it, looking its kernel up, launching it.
 
 use gpu_array::GpuArray;
 use ndarray::Ix1;

@@ -14,7 +14,7 @@ use clap::Parser;
 #[derive(Debug, Parser)]
 #[command(name = "export_cases", version)]
 struct Options {
-    /// Which cases: tiny, quick or full.
+    /// The set of cases: tiny, quick or full.
     #[arg(long)]
     set: String,
     /// The folder to write into.

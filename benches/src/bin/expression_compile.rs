@@ -1,4 +1,4 @@
-//! What the first use of an expression costs: `cargo run --release -p benches --bin expression_compile [--device emulated]`.
+//! The cost of the first use of an expression: `cargo run --release -p benches --bin expression_compile [--device emulated]`.
 //!
 //! Expressions of the same kind that differ in the number of their terms, so that each has a kernel of its own, are evaluated on short arrays and
 //! waited for; the medians over them are printed. The program starts itself twice over one new cache folder: in the first start kernels are
@@ -54,7 +54,7 @@ fn device(name: &str) -> Outcome<Device> {
     Ok(if name == "emulated" { Emulated::new().open()? } else { Device::first()? })
 }
 
-/// The same program with an empty cache, and with what that left.
+/// Runs this program with an empty cache, and again with the kernels that the first run left there.
 fn in_children(options: &Options) -> Outcome {
     let cache = tempfile::tempdir()?;
     println!("{:<24} {:<8} {:>12} {:>12}", "first evaluation", "", "first, ms", "second, ms");
@@ -70,7 +70,7 @@ fn in_children(options: &Options) -> Outcome {
 }
 
 type Vector = GpuArray<f32, Ix1>;
-/// Of two vectors and a number of terms.
+/// A function of two vectors and a number of terms.
 type Evaluate = fn(&Vector, &Vector, u32) -> gpu_array::Result<Vector>;
 
 fn measure(device: &Device, title: &str, expressions: u32) -> Outcome {

@@ -12,11 +12,11 @@ use super::Outcome;
 
 /// A call shorter than this is timed as part of a graph of many, or the gaps between launches would count.
 const SHORT: Duration = Duration::from_micros(50);
-/// Such a graph is about as long as this.
+/// The length of such a graph, about.
 const GRAPH: Duration = Duration::from_millis(1);
-/// And holds no more calls than this.
+/// The most calls in such a graph.
 const MOST_CALLS: u64 = 1000;
-/// So many calls may wait on a stream: with more, the driver makes the host wait for the device.
+/// The most calls that may wait on a stream: with more, the driver makes the host wait for the device.
 const MOST_WAITING: u64 = 100;
 
 /// `calls` calls on the CPU.
@@ -67,7 +67,7 @@ pub(super) enum DeviceClock {
 }
 
 impl DeviceClock {
-    /// Chooses by the time of a warm call. What cannot be captured (calls that allocate, or wait) is timed call by call.
+    /// Chooses by the time of a warm call. Calls that cannot be captured (they allocate, or wait) are timed call by call.
     pub(super) fn choose<R>(stream: &Stream, work: &mut impl FnMut() -> Outcome<R>) -> Outcome<Self> {
         const PROBE: u64 = 4;
         between_events(stream, PROBE, work)?;
@@ -93,7 +93,7 @@ impl DeviceClock {
         Ok(Self::Graph { graph, calls })
     }
 
-    /// As facts have it.
+    /// The name of the clock in the facts.
     pub(super) fn name(&self) -> &'static str {
         match self {
             Self::Calls => "calls",

@@ -1,4 +1,4 @@
-//! What is known of figures beside their times: a file of JSON objects, one a line.
+//! The facts of figures beside their times: a file of JSON objects, one a line.
 
 use std::{
     collections::HashSet,
@@ -15,7 +15,7 @@ use super::Outcome;
 #[derive(Debug, Default)]
 pub struct Facts {
     file: Option<File>,
-    /// What is worth one line only.
+    /// The lines of [`Facts::line_once`] that were written.
     told: HashSet<String>,
     failed: bool,
 }
@@ -42,14 +42,14 @@ impl Facts {
         }
     }
 
-    /// The same, unless it was written before.
+    /// Writes a line unless this function wrote the same one before.
     pub fn line_once(&mut self, value: Value) {
         if self.told.insert(value.to_string()) {
             self.line(value);
         }
     }
 
-    /// What failed, for the file and for the person at the terminal.
+    /// Reports a failure, in the file and to the person at the terminal.
     pub fn failure(&mut self, id: &str, reason: &str) {
         eprintln!("FAILED {id}: {reason}");
         self.failed = true;

@@ -37,13 +37,13 @@ impl<'h> Figure<'h> {
         }
     }
 
-    /// What one call does.
+    /// Sets the work of one call.
     #[must_use]
     pub fn work(self, work: Work) -> Self {
         Self { work, ..self }
     }
 
-    /// The same where it takes making the input to know it: asked when the figure is set up, and never for one that is not chosen.
+    /// Sets the work of one call where it takes making the input to know it: asked when the figure is set up, and never for one that is not chosen.
     #[must_use]
     pub fn work_of(self, work: impl FnOnce() -> Outcome<Work> + 'h) -> Self {
         Self { work_of: Some(Box::new(work)), ..self }
@@ -61,8 +61,8 @@ impl<'h> Figure<'h> {
         Self { measures: &[Measure::Wall], whole: true, ..self }
     }
 
-    /// Takes what a call costs the host: its clock, around calls that nobody waits for. For calls so small that the device is done with
-    /// one before the next comes.
+    /// Takes the cost of a call to the host: its clock, around calls that nobody waits for. For calls so small that the device is done with one
+    /// before the next comes.
     #[must_use]
     pub fn enqueue_only(self) -> Self {
         Self { measures: &[Measure::Enqueue], whole: true, ..self }
@@ -77,8 +77,8 @@ impl<'h> Figure<'h> {
     /// Measures `call` on the device, where figures on one are wanted: `device` between events, and `wall`.
     ///
     /// `set_up` runs once, before the first measure that the command line chooses. `call` enqueues its work on the stream of
-    /// the [`Gpu`] and need not wait. `check` sees what the first call left and returned. An error of any of them is a failure
-    /// of this figure alone.
+    /// the [`Gpu`] and need not wait. `check` sees the state and the result of the first call. An error of any of them is a failure of this figure
+    /// alone.
     pub fn on_gpu<S, R>(
         self,
         set_up: impl FnOnce(&Gpu) -> Outcome<S>,
@@ -188,7 +188,7 @@ impl<'h> Figure<'h> {
         }
     }
 
-    /// Makes a failure of an error. What a peer lacks is a gap, unless its answer was wrong.
+    /// Makes a failure of an error. An error of a peer is a gap, unless its answer was wrong.
     fn report(&mut self, measure: Measure, outcome: Outcome) {
         let Err(error) = outcome else { return };
         let id = self.id.full(measure);
@@ -250,7 +250,7 @@ impl fmt::Debug for Figure<'_> {
 /// A set-up whose first call was right.
 struct Ready<S> {
     state: S,
-    /// Of the answer.
+    /// The error of the answer.
     error: Option<f64>,
     prepared: Option<Duration>,
 }

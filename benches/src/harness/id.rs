@@ -4,7 +4,7 @@ use std::fmt;
 
 use criterion::Throughput;
 
-/// What a figure is of: `operation/dtype/case/by`; its measure follows.
+/// The name of a figure: `operation/dtype/case/by`; its measure follows.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Id {
     operation: String,
@@ -14,18 +14,18 @@ pub struct Id {
 }
 
 impl Id {
-    /// Letters are made small, and what is neither letter, digit, `-`, `_` nor `.` becomes `-`, so that ids are file names and
-    /// expressions that match themselves.
+    /// An id of these parts. Letters are made small, and any character but letters, digits, `-`, `_` and `.` becomes `-`, so that ids are file names
+    /// and expressions that match themselves.
     pub fn new(operation: &str, dtype: &str, case: &str, by: &str) -> Self {
         Self { operation: part(operation), dtype: part(dtype), case: part(case), by: part(by) }
     }
 
-    /// Who did the work.
+    /// The crate, library or machine that did the work.
     pub fn by(&self) -> &str {
         &self.by
     }
 
-    /// Whether someone else than this workspace did it.
+    /// Whether someone else than this workspace did the work.
     pub fn is_peer(&self) -> bool {
         !self.by.starts_with("gpu-") && self.by != "machine"
     }
@@ -52,14 +52,14 @@ fn part(text: &str) -> String {
     text.chars().map(|c| if allowed(c) { c.to_ascii_lowercase() } else { '-' }).collect()
 }
 
-/// What a clock is held against.
+/// The span of time that a figure is of, and the clock that takes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Measure {
     /// Between two events on the stream.
     Device,
     /// From submitting to the end of waiting, by the host's clock.
     Wall,
-    /// The host's clock, around calls that are not waited for: what a call costs the host.
+    /// The host's clock, around calls that are not waited for: the cost of a call to the host.
     Enqueue,
     /// The host's clock, around work on the CPU.
     Cpu,
@@ -99,14 +99,14 @@ impl Ceiling {
     }
 }
 
-/// What one call does.
+/// The work of one call.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Work {
     /// Bytes moved: each input read once, each output written once.
     pub bytes: Option<u64>,
     /// Floating-point operations.
     pub flops: Option<u64>,
-    /// What bounds it, where memory does.
+    /// The ceiling that bounds it, where memory does.
     pub ceiling: Option<Ceiling>,
 }
 

@@ -1,4 +1,4 @@
-//! The frame of every bench program: what to run, on what, how it is timed, and what is written down about it.
+//! The frame of every bench program: the choice of figures and of the device, the timing, and the facts that are written down.
 //!
 //! A bench is a [`Figure`]: its name, the [`Work`] of one call, and three closures: set-up, the call that is timed, and a check of the
 //! call's answer. Criterion samples and reports; everything it does not know goes to the file of [facts](crate::harness::Facts).
@@ -76,7 +76,7 @@ impl Gpu {
         self.stream.device()
     }
 
-    /// Does what a set-up does once for many calls (compile, load, plan, analyse), waits for it, and reports its time as the figure's
+    /// Does the work of a set-up that is done once for many calls (compile, load, plan, analyse), waits for it, and reports its time as the figure's
     /// `compile` line. Where no set-up calls it, that line tells by how much the first call took longer than the second.
     ///
     /// # Errors
@@ -90,7 +90,7 @@ impl Gpu {
     }
 }
 
-/// What a bench program runs in.
+/// The surroundings of a bench program: criterion, its selection, the settings, the device and the facts.
 pub struct Harness {
     criterion: Criterion,
     selection: Selection,
@@ -140,7 +140,7 @@ impl Harness {
         Ok(Self { criterion, selection, settings, gpu: gpu.as_ref().map(Gpu::new).map(Rc::new), facts })
     }
 
-    /// Which cases to measure.
+    /// The set of cases to measure.
     pub fn set(&self) -> Set {
         self.settings.set
     }
@@ -187,7 +187,7 @@ impl fmt::Debug for Harness {
     }
 }
 
-/// What holds where the command line says nothing. Never set in groups: they would override the command line.
+/// The settings of criterion where the command line says nothing. Never set in groups: they would override the command line.
 fn defaults(criterion: Criterion) -> Criterion {
     criterion
         .sample_size(10)

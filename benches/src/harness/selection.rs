@@ -26,7 +26,7 @@ const WITH_VALUE: [&str; 20] = [
     "--significance-level",
 ];
 
-/// What criterion's arguments choose.
+/// The figures and the mode that criterion's arguments choose.
 #[derive(Debug, Default)]
 pub(super) struct Selection {
     filter: Option<Filter>,

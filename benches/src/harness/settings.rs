@@ -1,10 +1,10 @@
-//! What the environment asks for.
+//! The settings that the environment asks for.
 
 use std::path::PathBuf;
 
 use super::Outcome;
 
-/// Where to measure.
+/// The backend to measure on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Backend {
     /// CUDA's device.
@@ -16,7 +16,7 @@ pub enum Backend {
 }
 
 impl Backend {
-    /// As `BENCH_BACKEND` has it.
+    /// The name in `BENCH_BACKEND`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Cuda => "cuda",
@@ -33,7 +33,7 @@ pub enum Set {
     Tiny,
     /// About a minute on two cores.
     Quick,
-    /// What a record holds.
+    /// The cases of a record.
     Full,
 }
 

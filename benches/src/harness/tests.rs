@@ -2,7 +2,7 @@ use std::path::Path;
 
 use super::*;
 
-/// What a run leaves: each line of facts, whether anything failed, and which ids criterion has samples of.
+/// The results of a run: each line of facts, whether anything failed, and the ids that criterion has samples of.
 struct Left {
     lines: Vec<Value>,
     failed: bool,

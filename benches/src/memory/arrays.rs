@@ -1,4 +1,4 @@
-//! `GpuArray`: making, filling and copying arrays, and what a launch costs.
+//! `GpuArray`: making, filling and copying arrays, and the cost of a launch.
 
 use gpu_array::{GpuArray, Number, reference};
 use gpu_driver::{DeviceVec, PinnedVec};
@@ -18,7 +18,7 @@ pub fn arrays(harness: &mut Harness) {
         of_type::<f32>(harness, n, "f32", 0.0, 2.5);
         arange::<f32>(harness, n, "f32");
     }
-    // Locking pages for longer ones takes many times as long as what is measured.
+    // Locking pages for longer ones takes many times as long as the copies that are measured.
     for &n in set.pick(&[1 << 12][..], &[1 << 20], &[1 << 20, 1 << 24]) {
         transfers(harness, n);
     }

@@ -22,11 +22,12 @@ pub fn ceilings(harness: &mut Harness) {
     };
     copy_on_gpu(harness, bytes);
     if harness.set() == Set::Full {
-        // As many bytes as a sum of two vectors of 2^28 f32 moves, a transpose of 16384^2, one of 8192^2: what these are held against.
+        // The bytes that are moved by a sum of two vectors of 2^28 f32, a transpose of 16384^2, one of 8192^2: these are held against the copies.
         for bytes in [3 << 29, 1 << 30, 1 << 28] {
             copy_on_gpu(harness, bytes);
         }
-        // What is read where 2^28 f32 are reduced, the four operands of an expression of as many, 8192^2. A product of two vectors reads `bytes`.
+        // The bytes that are read by a reduction of 2^28 f32, an expression of four such operands, one of 8192^2. A product of two vectors reads
+        // `bytes`.
         for bytes in [1 << 30, 1 << 32, 1 << 28] {
             read_on_gpu(harness, bytes);
         }

@@ -1,4 +1,4 @@
-//! What memory can do, and what arrays make of it.
+//! The bandwidth of memory, and the part of it that arrays reach.
 
 mod arrays;
 mod ceilings;

@@ -13,7 +13,7 @@ static SOURCE: Source = Source { name: "read.cu", text: include_str!("read.cu"),
 #[derive(Clone, Debug)]
 struct Policy {
     threads: u32,
-    /// Of 16 bytes, under way at once in a thread.
+    /// Loads of 16 bytes that are under way at once in a thread.
     loads: u32,
     blocks_per_multiprocessor: u32,
 }
@@ -38,7 +38,7 @@ impl Entry for ReadAll {
 /// The kernels of this crate: for the measurement of ceilings alone.
 pub static KERNELS: LazyLock<Registry> = LazyLock::new(|| Registry::new("benches").with::<ReadAll>(&POLICY));
 
-/// Memory that is read, and what is left of it.
+/// Memory that is read, and the partial sums of its words.
 #[derive(Debug)]
 pub(super) struct Reader {
     words: DeviceVec<u32>,
@@ -67,7 +67,7 @@ impl Reader {
         unsafe { kernel.launch(grid, (self.words.input(), self.partials.output(), n), &stream) }
     }
 
-    /// What was read, modulo 2^32.
+    /// The sum of the words that were read, modulo 2^32.
     pub(super) fn sum(&self) -> Result<u32> {
         Ok(self.partials.to_vec()?.into_iter().fold(0, u32::wrapping_add))
     }

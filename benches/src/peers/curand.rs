@@ -33,7 +33,7 @@ static LIBRARY: Library = Library {
     ],
 };
 
-/// The library's two orders that matter: what a user gets, and its fastest.
+/// The library's two orders that matter: the default, and its fastest.
 const ORDERS: [(&str, Order); 2] =
     [("curand", Order::CURAND_ORDERING_PSEUDO_DEFAULT), ("curand-dynamic", Order::CURAND_ORDERING_PSEUDO_DYNAMIC)];
 /// Numbers that are looked at.
@@ -72,7 +72,7 @@ pub(super) fn figures(harness: &mut Harness) {
             let normal = Draw { name: "normal", dtype: "f64", generate: normal_f64, check: are_normal };
             figure(harness, name, kind, n, normal);
         }
-        // Seeding is no part of what a graph captures.
+        // Seeding is no part of a captured graph.
         let first = Draw { name: "reseed", dtype: "u32", generate: reseeded, check: are_bits };
         figure(harness, name, kind, first_length(harness), first);
     }
@@ -130,7 +130,7 @@ unsafe fn normal_f32(generator: sys::curandGenerator_t, to: *mut f32, n: usize) 
     unsafe { sys::curandGenerateNormal(generator, to, n, 0.0, 1.0) }
 }
 
-/// The same in f64.
+/// Standard normal numbers in f64.
 ///
 /// # Safety
 /// As the library's function: room for `n` numbers.

@@ -80,7 +80,7 @@ fn ok(call: &str, status: sys::cusparseStatus_t) -> Outcome {
     library::check(call, status, sys::cusparseStatus_t::CUSPARSE_STATUS_SUCCESS)
 }
 
-/// What `make` writes to its argument, when it succeeds.
+/// The value that `make` writes to its argument, when it succeeds.
 fn made<V>(call: &str, make: impl FnOnce(*mut V) -> sys::cusparseStatus_t) -> Outcome<V> {
     let mut value = MaybeUninit::uninit();
     ok(call, make(value.as_mut_ptr()))?;
@@ -212,7 +212,7 @@ impl<T: Scalar> Drop for Stored<T> {
     }
 }
 
-/// Where slices start, in places: each is as wide as its longest row.
+/// The starts of slices, in places: each is as wide as its longest row.
 fn slice_starts<T: Scalar>(a: &CsrMatrix<T>) -> Vec<u64> {
     let lengths: Vec<u64> = a.row_starts().windows(2).map(|row| row[1] - row[0]).collect();
     let widths = lengths.chunks(SLICE).map(|slice| slice.iter().copied().max().unwrap_or(0) * SLICE as u64);
@@ -242,7 +242,7 @@ impl Drop for Vector {
     }
 }
 
-/// `y = A x`, ready to run. Descriptors go before what they describe, the handle last.
+/// `y = A x`, ready to run. Descriptors go before the buffers that they describe, the handle last.
 struct Product<T: Scalar> {
     of_x: Vector,
     of_y: Vector,

@@ -29,7 +29,7 @@ fn work<T: Real>(input: &Input<'_, T>, operation: Operation) -> Outcome<Work> {
     input.work_of(operation, (a.nnz() * (size_of::<T>() + 4) + 4 * (a.rows() + 1)) as u64)
 }
 
-/// Of a matrix to solve with.
+/// The most entries of a matrix to solve with.
 const MOST_ENTRIES: usize = 500_000;
 
 /// With all threads, as far as it uses them.

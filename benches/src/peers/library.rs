@@ -1,4 +1,4 @@
-//! NVIDIA's libraries: where they are, and whether they have what is called.
+//! NVIDIA's libraries: where they are, and whether they have the functions that are called.
 #![expect(unsafe_code, reason = "libraries are opened, and their functions looked up")]
 
 use std::{
@@ -14,7 +14,7 @@ use crate::harness::{Gpu, Outcome};
 
 /// A library, and how `cudarc` opens it. `cudarc` panics where a library or a function is missing, so both are looked for before.
 pub(super) struct Library {
-    /// As in ids: `cublas`.
+    /// Its name in ids: `cublas`.
     pub(super) name: &'static str,
     /// Whether `cudarc` finds it.
     pub(super) is_present: unsafe fn() -> bool,
@@ -25,7 +25,7 @@ pub(super) struct Library {
 }
 
 impl Library {
-    /// Opens it, once per process; says what is missing.
+    /// Opens it, once per process; the error names the library or function that is missing.
     pub(super) fn ready(&self, gpu: &Gpu) -> Outcome {
         if gpu.device().is_emulated() {
             return Err("the emulated device has no libraries of NVIDIA's".into());
@@ -78,7 +78,7 @@ impl Library {
     }
 }
 
-/// Where these libraries are: beside NVRTC, in toolkits, in Python environments.
+/// The folders to look for these libraries in: beside NVRTC, in toolkits, in Python environments.
 fn folders() -> &'static [PathBuf] {
     static FOLDERS: OnceLock<Vec<PathBuf>> = OnceLock::new();
     FOLDERS.get_or_init(|| {

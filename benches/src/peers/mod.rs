@@ -1,4 +1,4 @@
-//! Others' libraries, in the same process: what our figures are set against. A peer that is not there is a gap, never an error.
+//! Others' libraries, in the same process, as peers that our figures are set against. A peer that is not there is a gap, never an error.
 //!
 //! NVIDIA's libraries are opened at run time, by way of `cudarc`'s declarations. They and `faer` take long to compile, so
 //! they are there with the feature `peers` alone; `ndarray` and `sprs` always.
@@ -21,7 +21,7 @@ use gpu_sparse::Scalar;
 
 use crate::{harness::Harness, sparse::Input};
 
-/// What `faer` asks of numbers.
+/// The bound that `faer` puts on numbers.
 #[cfg(feature = "peers")]
 use ::faer::traits::RealField;
 /// Nothing, where there is no `faer`.

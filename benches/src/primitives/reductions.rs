@@ -1,4 +1,4 @@
-//! Reductions on a device: over whole arrays, of expressions, along an axis; and what one costs the host.
+//! Reductions on a device: over whole arrays, of expressions, along an axis; and the cost of one to the host.
 //!
 //! A case is a length, or the side of a square matrix. Results go into arrays that are there, but for `mean-var`, which has two, and cases
 //! that end in `-eval`.

@@ -1,4 +1,5 @@
-//! Scans on a device, into arrays that are there: of whole arrays, in segments, along either axis of a square matrix; and what one costs the host.
+//! Scans on a device, into arrays that are there: of whole arrays, in segments, along either axis of a square matrix; and the cost of one to the
+//! host.
 
 use gpu_algos::{Scan, Summable, prelude::*};
 use gpu_array::{

@@ -1,4 +1,4 @@
-//! What answers are held against: sums in f64 on the host.
+//! The reference answers: sums in f64 on the host.
 
 use gpu_sparse::{CsrMatrix, Scalar};
 use rayon::prelude::*;
@@ -26,7 +26,7 @@ pub fn check_product<T: Scalar>(a: &CsrMatrix<T>, x: &[T], y: &[T]) -> Check {
     Check::within(largest_error(a, (T::one(), x), (T::zero(), &[]), y), product_bound(a))
 }
 
-/// What adding up the longest row in the element type may lose.
+/// The error bound of a product, by the longest row added up in the element type.
 pub(crate) fn product_bound<T: Scalar>(a: &CsrMatrix<T>) -> f64 {
     let longest = a.row_starts().windows(2).map(|row| row[1] - row[0]).max().unwrap_or(0);
     (longest + 2) as f64 * Scalar::to_f64(T::epsilon())

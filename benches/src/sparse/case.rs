@@ -23,7 +23,7 @@ pub enum ElementType {
     F64,
 }
 
-/// What is measured with a matrix, named as in ids.
+/// The operations that are measured with a matrix, named as in ids.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operation {
     /// `y = A x`.
@@ -32,7 +32,7 @@ pub enum Operation {
     Axpby,
     /// 200 iterations of conjugate gradients.
     Cg,
-    /// The same with Jacobi's preconditioner.
+    /// 200 iterations of conjugate gradients with Jacobi's preconditioner.
     CgJacobi,
     /// On the CPU: entries to compressed rows, those to packets, and Matrix Market files; each has an operation's name of its own.
     Convert,
@@ -58,7 +58,7 @@ pub struct Case {
     pub name: String,
     /// The dtype part.
     pub element_type: ElementType,
-    /// What is measured with it.
+    /// The operations that are measured with it.
     pub operations: &'static [Operation],
     kind: Kind,
 }

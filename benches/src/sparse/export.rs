@@ -15,7 +15,7 @@ use crate::{data, harness::Outcome};
 
 /// A number with a fixed place in a raw file.
 pub trait Raw: Copy + Send + Sync {
-    /// Of one number.
+    /// The bytes of one number.
     const BYTES: usize;
     /// Writes its bytes, the lowest first.
     fn put(self, out: &mut [u8]);

@@ -1,4 +1,4 @@
-//! What the figures of one matrix share, each part made when the first figure wants it.
+//! The data that the figures of one matrix share, each part made when the first figure wants it.
 
 use std::cell::OnceCell;
 
@@ -19,7 +19,7 @@ pub struct Input<'c, T: Scalar> {
 }
 
 impl<'c, T: Scalar> Input<'c, T> {
-    /// Of a case; makes nothing yet.
+    /// The input of a case; makes nothing yet.
     pub fn new(case: &'c Case) -> Self {
         Self { case, matrix: OnceCell::new(), packets: OnceCell::new() }
     }
@@ -32,7 +32,7 @@ impl<'c, T: Scalar> Input<'c, T> {
     /// The matrix.
     ///
     /// # Errors
-    /// As [`Case::matrix`].
+    /// The errors of [`Case::matrix`].
     pub fn matrix(&self) -> Outcome<&CsrMatrix<T>> {
         made_once(&self.matrix, || self.case.matrix())
     }
@@ -40,7 +40,7 @@ impl<'c, T: Scalar> Input<'c, T> {
     /// The matrix in packets.
     ///
     /// # Errors
-    /// As [`matrix`](Self::matrix).
+    /// The errors of [`matrix`](Self::matrix).
     pub fn packets(&self) -> Outcome<&PacketMatrix<T>> {
         made_once(&self.packets, || Ok(self.matrix()?.to_packets()?))
     }
@@ -48,7 +48,7 @@ impl<'c, T: Scalar> Input<'c, T> {
     /// `x`, random in [-1, 1).
     ///
     /// # Errors
-    /// As [`matrix`](Self::matrix).
+    /// The errors of [`matrix`](Self::matrix).
     pub fn x(&self) -> Outcome<Vec<T>> {
         Ok(data::uniform(self.matrix()?.cols()))
     }
@@ -56,15 +56,15 @@ impl<'c, T: Scalar> Input<'c, T> {
     /// The right-hand side of solves.
     ///
     /// # Errors
-    /// As [`matrix`](Self::matrix).
+    /// The errors of [`matrix`](Self::matrix).
     pub fn b(&self) -> Outcome<Vec<T>> {
         Ok(data::sines(self.matrix()?.rows()))
     }
 
-    /// What an operation moves with the matrix in that format: the matrix, and the vectors as often as the passes touch them.
+    /// The work of an operation with the matrix in that format: it moves the matrix, and the vectors as often as the passes touch them.
     ///
     /// # Errors
-    /// As [`matrix`](Self::matrix).
+    /// The errors of [`matrix`](Self::matrix).
     pub fn work(&self, operation: Operation, format: Format) -> Outcome<Work> {
         let bytes = match format {
             Format::Packets => self.packets()?.description().bytes,
@@ -76,10 +76,10 @@ impl<'c, T: Scalar> Input<'c, T> {
         self.work_of(operation, bytes)
     }
 
-    /// The same where the matrix takes so many bytes.
+    /// The work of an operation with a matrix of so many bytes.
     ///
     /// # Errors
-    /// As [`matrix`](Self::matrix).
+    /// The errors of [`matrix`](Self::matrix).
     pub fn work_of(&self, operation: Operation, matrix_bytes: u64) -> Outcome<Work> {
         let a = self.matrix()?;
         let (rows, cols, nnz) = (a.rows() as u64, a.cols() as u64, a.nnz() as u64);

@@ -61,7 +61,7 @@ pub(super) fn figures<T: Scalar>(harness: &mut Harness, input: &Input<'_, T>) {
     }
 }
 
-/// That a solve made all its iterations: a shorter one would look fast.
+/// Checks that a solve made all its iterations: a shorter one would look fast.
 pub(super) fn cut_off(status: &Status, iterations: usize) -> Outcome {
     let all = *status == Status::MaxIterations && iterations == ITERATIONS;
     if all { Ok(()) } else { Err(format!("{status} after {iterations} of {ITERATIONS} iterations").into()) }

@@ -20,7 +20,7 @@ const TOGETHER: usize = 16;
 /// reading two or three rows of values.
 const BLOCKS: usize = 16;
 
-/// Which of the kept axes is the fastest of all in memory, and long enough to be worth a row of states.
+/// The kept axis that is the fastest of all in memory, as its index in `kept`, where it is long enough to be worth a row of states.
 #[inline(never)]
 pub(super) fn fastest_kept<T>(view: &ArrayViewD<'_, T>, kept: &[usize], reduced: &[usize]) -> Option<usize> {
     let stride = |axis: usize| view.stride_of(Axis(axis)).unsigned_abs();
@@ -67,7 +67,7 @@ fn take_plane<O: Operator>(op: &O, states: &mut [O::State], plane: ArrayView2<'_
     take_slices(op, states, &slices, places);
 }
 
-/// The same for rows that are slices: by sixteen, so that a state is read and written once for all.
+/// [`take_plane`] for rows that are slices: by sixteen, so that a state is read and written once for all.
 fn take_slices<O: Operator>(op: &O, states: &mut [O::State], rows: &[&[O::Value]], places: Places) {
     with_vectors!(<O: [Operator]>(op: &O, states: &mut [O::State], rows: &[&[O::Value]], places: Places) -> () {
         let (groups, rest) = rows.as_chunks::<TOGETHER>();

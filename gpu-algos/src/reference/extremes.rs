@@ -73,13 +73,14 @@ pub(super) fn has_nan<T: Operand>(run: &[T]) -> bool {
     any
 }
 
-/// The best of what `of` gives for a run that is not empty: NaN beats all, and nothing beats it. In one pass: to ask for NaN ahead takes longer than the comparison.
+/// The best of the values that `of` gives for a run that is not empty: NaN beats all, and nothing beats it. It takes one pass: to ask for NaN ahead
+/// takes longer than the comparison.
 #[inline(always)]
 pub(super) fn best_or_nan<T: Copy, R: Operand>(run: &[T], of: impl Fn(T) -> R, beats: impl Fn(R, R) -> bool) -> R {
     best_of(run, of, |other, best| beats(other, best) | other.is_nan())
 }
 
-/// The same by a comparison that need not know NaN.
+/// The best of the values that `of` gives for a run that is not empty, by a comparison that need not know NaN.
 #[inline(always)]
 pub(super) fn best_of<T: Copy, R: Copy>(run: &[T], of: impl Fn(T) -> R, beats: impl Fn(R, R) -> bool) -> R {
     let pick = |best: R, other: R| if beats(other, best) { other } else { best };
@@ -108,7 +109,7 @@ pub(super) fn best_of<T: Copy, R: Copy>(run: &[T], of: impl Fn(T) -> R, beats: i
 pub struct Found<T> {
     /// The element.
     pub value: T,
-    /// Where it is.
+    /// Its place.
     pub place: i64,
 }
 

@@ -125,7 +125,7 @@ pub fn vdot<'a, 'b, T: Copy + Into<f64> + Sync + 'a + 'b, D: Dimension>(
     dot(elements(&x), elements(&y))
 }
 
-/// Of an array in standard layout.
+/// The elements of an array in standard layout.
 fn elements<'v, T, D: Dimension>(array: &'v CowArray<'_, T, D>) -> &'v [T] {
     array.as_slice().expect("standard layout is one slice")
 }

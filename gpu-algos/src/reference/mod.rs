@@ -1,12 +1,12 @@
 //! Reductions, scans and compaction on the host: the definition as a loop (`..._serial`), and the version for large arrays that rayon runs.
 //!
-//! A reduction is an [`Operator`]; [`reduce_serial`] is its definition, [`reduce`](fn@reduce) does it on all threads, [`reduce_axes`] over some axes of
-//! an array. [`Sum`], [`Mean`], [`Variance`], [`ArgMax`] and so on are operators, [`NanSum`] and its like leave NaN out, and there are functions
+//! A reduction is an [`Operator`]; [`reduce_serial`] is its definition, [`reduce`](fn@reduce) does it on all threads, [`reduce_axes`] over some axes
+//! of an array. [`Sum`], [`Mean`], [`Variance`], [`ArgMax`] and so on are operators, [`NanSum`] and its like leave NaN out, and there are functions
 //! for whole arrays: [`sum`], [`mean`], [`var`], [`argmax`]. Element types are all of [`gpu_array::Element`], and the results have the types that
 //! NumPy gives them.
 //!
-//! A scan is made of an operator that is [`Cumulative`], or of a closure ([`Associative`]): [`scan()`] along an axis, inclusive, exclusive or from the
-//! end ([`Scan`]), [`segmented_scan`] and [`scan_by_key`] of parts of it; [`cumsum`], [`cumprod`], [`cummax`], [`cummin`].
+//! A scan is made of an operator that is [`Cumulative`], or of a closure ([`Associative`]): [`scan()`] along an axis, inclusive, exclusive or from
+//! the end ([`Scan`]), [`segmented_scan`] and [`scan_by_key`] of parts of it; [`cumsum`], [`cumprod`], [`cummax`], [`cummin`].
 //!
 //! [`select`], [`copy_if`], [`compress`] and [`partition`] bring elements together that are kept, [`nonzero`] says where they are, [`unique`] and
 //! [`run_length_encode`] find runs of equal ones. All keep the order.

@@ -15,7 +15,7 @@ use super::{
 /// 242, for two sets. The kernels have the same structure.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Moments {
-    /// Of values.
+    /// The number of values.
     pub count: f64,
     /// Half of one of them, or 0 where that is not finite.
     pub origin: f64,
@@ -76,7 +76,7 @@ impl Moments {
         Self { count, origin, offset, squares }
     }
 
-    /// Of a run that is short enough to be read twice.
+    /// The moments of a run that is short enough to be read twice.
     #[inline(always)]
     fn of<T: Operand>(run: &[T]) -> Self {
         let count = run.len() as f64;
@@ -104,7 +104,7 @@ macro_rules! spreads {
         $(#[$doc])*
         #[derive(Debug)]
         pub struct $Name<T> {
-            /// What is taken from `n` in the divisor.
+            /// The number that is taken from `n` in the divisor.
             pub ddof: u64,
             element: PhantomData<fn() -> T>,
         }
@@ -152,9 +152,9 @@ macro_rules! spreads {
     )*};
 }
 spreads! {
-    /// `sum (x - mean)^2 / (n - ddof)`; NaN where `n <= ddof`, or where a value is not finite; infinite where a square of a distance is. In f64 and in
-    /// one pass over memory, around values of the array, so that nothing cancels: the relative error is that of rounding, some `sqrt(n)` times 1e-16,
-    /// wherever the values lie. f32 gives f32, all other types f64.
+    /// `sum (x - mean)^2 / (n - ddof)`; NaN where `n <= ddof`, or where a value is not finite; infinite where a square of a distance is. In f64 and
+    /// in one pass over memory, around values of the array, so that nothing cancels: the relative error is that of rounding, some `sqrt(n)` times
+    /// 1e-16, wherever the values lie. f32 gives f32, all other types f64.
     Variance -> T::Real, "variance", |moments, ddof| T::real(moments.variance(ddof));
     /// The root of the [`Variance`].
     StandardDeviation -> T::Real, "standard deviation", |moments, ddof| T::real(moments.variance(ddof).sqrt());

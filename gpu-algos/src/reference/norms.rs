@@ -57,11 +57,11 @@ impl<T: Operand> Operator for NormMax<T> {
 /// Source: J. L. Blue, ACM TOMS 4 (1978) 15. The bounds here leave room for 2^60 terms.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Squares {
-    /// Of elements below 2^-480, in the unit 2^-1200.
+    /// The sum over elements below 2^-480, in the unit 2^-1200.
     pub small: f64,
-    /// Of all others, and of NaN.
+    /// The sum over all other elements, and over NaN.
     pub medium: f64,
-    /// Of elements above 2^480, in the unit 2^1200.
+    /// The sum over elements above 2^480, in the unit 2^1200.
     pub large: f64,
 }
 

@@ -1,8 +1,8 @@
-//! The element types that reductions take: what carries their sums, and the types of results.
+//! The element types that reductions take: the accumulators of their sums, and the types of results.
 
 use gpu_array::Element;
 
-/// What carries a sum or a product: integers wrap, floats are f64.
+/// A type that a sum or a product is accumulated in: integers wrap, floats are f64.
 pub trait Accumulator: Copy + Send + Sync + 'static {
     /// The sum of nothing.
     const ZERO: Self;
@@ -49,7 +49,7 @@ accumulators! {
 pub trait Operand: Element + PartialOrd + Default {
     /// The type of sums and products.
     type Sum: Element + Default;
-    /// What carries them.
+    /// The type that sums and products are accumulated in.
     type Accumulator: Accumulator;
     /// The type of means, variances and norms.
     type Real: Operand;
@@ -58,12 +58,12 @@ pub trait Operand: Element + PartialOrd + Default {
     const LOWEST: Self;
     /// Not below any other number.
     const HIGHEST: Self;
-    /// What stands for the extreme of nothing but NaN: NaN. 0 for types without it, where nothing needs it.
+    /// The extreme of nothing but NaN: NaN. 0 for types without it, where nothing needs it.
     const NAN: Self;
 
     /// The value, ready to be added up.
     fn accumulated(self) -> Self::Accumulator;
-    /// What is added up, rounded once.
+    /// The accumulated sum or product, rounded once.
     fn rounded(sum: Self::Accumulator) -> Self::Sum;
     /// The value as f64; integers beyond 2^53 are rounded.
     fn to_f64(self) -> f64;

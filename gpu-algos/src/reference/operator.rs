@@ -1,4 +1,4 @@
-//! What a reduction is: a neutral state, how it takes a value, how two states join, and what is made of the last.
+//! The parts of a reduction: a neutral state, how it takes a value, how two states join, and the result of the last.
 
 use super::vector_units::with_vectors;
 
@@ -38,12 +38,12 @@ use super::vector_units::with_vectors;
 pub trait Operator: Sync {
     /// The elements of the array.
     type Value: Copy + Send + Sync;
-    /// What stands between the values that were taken and those that were not.
+    /// The state of the reduction after some of the values.
     type State: Copy + Send + Sync;
     /// The result.
     type Output: Clone + Send;
 
-    /// What errors call it.
+    /// The name of the operator in errors.
     const NAME: &'static str;
 
     /// Whether values may be taken, and states joined, in any order. Then arrays are read in the order in which they are in memory and by many
@@ -64,7 +64,7 @@ pub trait Operator: Sync {
     /// The result of the state of `count` values. None where no values have none, and only then: an error of the caller.
     fn finish(&self, state: Self::State, count: u64) -> Option<Self::Output>;
 
-    /// The state with all of `values`: what a loop over `take` gives (floats: within rounding), by whatever is fastest.
+    /// The state with all of `values`: the one that a loop over `take` gives (floats: within rounding), by whatever is fastest.
     #[must_use]
     #[inline(always)]
     fn take_run(&self, state: Self::State, values: &[Self::Value], places: Places) -> Self::State {
@@ -78,9 +78,9 @@ pub trait Operator: Sync {
 /// The places of a run of values: `first`, `first + step` and so on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Places {
-    /// That of the first value.
+    /// The place of the first value.
     pub first: i64,
-    /// From one to the next; negative in a run that goes backwards.
+    /// The distance from one to the next; negative in a run that goes backwards.
     pub step: i64,
 }
 

@@ -32,7 +32,8 @@ pub fn reduce_serial<'a, O: Operator<Value: 'a>, D: Dimension>(
     finish(op, state, view.len())
 }
 
-/// What [`reduce_serial`] gives, on all threads: of an array of any rank and layout, of what views as one, such as `&array` or a slice.
+/// The result of [`reduce_serial`], computed on all threads, for an array of any rank and layout, or for anything that views as one, such as `&array`
+/// or a slice.
 ///
 /// Determinism: bitwise the same for any number of threads, since blocks of a fixed size are joined in order. Results that do not round, such as
 /// those of integers, extremes and places, are those of the definition; sums of floats may differ from it within rounding, and between layouts.
@@ -64,7 +65,7 @@ pub fn reduce<'a, O: Operator<Value: 'a>, D: Dimension>(
     finish(op, state_of(op, &part), part.len())
 }
 
-/// The reduction over any set of axes: for each position of the others, in order, what [`reduce`] gives of the elements there.
+/// The reduction over any set of axes: for each position of the others, in order, the result of [`reduce`] for the elements there.
 ///
 /// Shapes: the result has the axes that are not in `axes`, as they stand in `view`; with no axes each element is reduced alone. Places count in
 /// C order of the reduced axes, in the order of the array, whatever the order of `axes`.
@@ -103,16 +104,16 @@ pub fn reduce_axes<'a, O: Operator<Value: 'a>, D: Dimension>(
     })
 }
 
-/// What is to be done, for any operator: there are many, and this is compiled once for an element type.
+/// A reduction made ready, for any operator: there are many, and this is compiled once for an element type.
 struct Plan<'a, T> {
     /// None where there is nothing to read.
     walk: Option<Walk<'a, T>>,
-    /// Of the results, in the order in which they are computed.
+    /// The shape of the results, in the order in which they are computed.
     shape: Vec<usize>,
     results: usize,
     /// Elements of each result.
     count: usize,
-    /// Where the last axis of `shape` belongs, if it is one of columns.
+    /// The position that the last axis of `shape` belongs at, if it is one of columns.
     fastest: Option<usize>,
 }
 
@@ -168,7 +169,7 @@ fn states<O: Operator>(op: &O, walk: &Walk<'_, O::Value>, results: usize) -> Vec
     parallel::collect(results, &|result| state_of(op, &walk.part(result)))
 }
 
-/// The same where the array has become a matrix whose rows are reduced, and these are not cut into blocks.
+/// The states of all results where the array has become a matrix whose rows are reduced, and these are not cut into blocks.
 fn states_of_rows<O: Operator>(op: &O, walk: &Walk<'_, O::Value>) -> Option<Vec<O::State>> {
     let rows = walk.as_rows().filter(|rows| rows.ncols() <= REDUCED_AT_ONCE)?;
     let at_once = REDUCED_AT_ONCE / rows.ncols();

@@ -37,11 +37,12 @@ macro_rules! unit_operators {
 pub(super) use unit_operators;
 
 unit_operators! {
-    /// `x[0] + x[1] + ...`, of no values 0. Signed integers and bool give i64, unsigned ones u64, both of which wrap; floats stay what they
-    /// are, are added in f64 and rounded once, at the end. (On a device the error of f32 is at most `2^-18 sum |x|`, which this keeps to.)
+    /// `x[0] + x[1] + ...`, of no values 0. Signed integers and bool give i64, unsigned ones u64, both of which wrap; floats keep their type, are
+    /// added in f64 and rounded once, at the end. (On a device the error of f32 is at most `2^-18 sum |x|`, which this keeps to.)
     Sum;
-    /// `x[0] * x[1] * ...`, of no values 1. Types as in [`Sum`]. The order of the factors is not NumPy's, but the same for any number of threads: where
-    /// one part of them overflows and another is 0 or underflows, the result may be NaN, 0 or infinite where another order has another of these.
+    /// `x[0] * x[1] * ...`, of no values 1. Types as in [`Sum`]. The order of the factors is not NumPy's, but the same for any number of threads:
+    /// where one part of them overflows and another is 0 or underflows, the result may be NaN, 0 or infinite where another order has another of
+    /// these.
     Product;
     /// `sum(x) / n`, of no values NaN; added and divided in f64 (integers as well, as NumPy does). f32 gives f32, all other types f64.
     Mean;

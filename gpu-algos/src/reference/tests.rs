@@ -148,7 +148,7 @@ fn equal<T: PartialEq>(got: &T, want: &T) -> bool {
     got == want
 }
 
-/// The same bits, or both NaN.
+/// Whether both have the same bits, or both are NaN.
 fn same_bits(got: &f64, want: &f64) -> bool {
     got.to_bits() == want.to_bits() || (got.is_nan() && want.is_nan())
 }

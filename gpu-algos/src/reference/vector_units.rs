@@ -1,7 +1,7 @@
 //! Loops compiled twice: for any processor, and for the wider vector units of most.
 
-/// What the block gives, compiled for AVX2 where the processor has it. Only what is inlined into the block gains, so loops are written out and
-/// what they call is `inline(always)`. The bits are the same: no operation is added, left out or fused.
+/// The value of the block, compiled for AVX2 where the processor has it. Only code that is inlined into the block gains, so loops are written out and
+/// the functions that they call are `inline(always)`. The bits are the same: no operation is added, left out or fused.
 macro_rules! with_vectors {
     (<$G:ident: [$($bound:tt)+] $(, const $C:ident: $Const:ty)*>($($argument:ident: $Type:ty),*) -> $R:ty $body:block) => {{
         #[inline(always)]

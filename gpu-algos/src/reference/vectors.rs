@@ -1,4 +1,4 @@
-//! Dot products and norms of vectors, and what a fused pass of another crate calls on a block of one.
+//! Dot products and norms of vectors, and the functions that a fused pass of another crate calls on a block of one.
 //!
 //! Elements are f32 or f64 (anything that converts to f64 exactly); products and sums are carried in f64.
 //! The parallel versions cut the array into blocks of [`BLOCK`] elements, whatever the number of threads, and add the blocks'
@@ -44,7 +44,7 @@ pub fn dot<T: Copy + Into<f64> + Sync>(x: &[T], y: &[T]) -> Result<f64> {
     })
 }
 
-/// One block's share of a dot product: what a fused pass calls on the elements it has just written.
+/// One block's share of a dot product, for a fused pass to call on the elements that it has just written.
 ///
 /// Serial, in a fixed order, eight sums side by side. Elements beyond the shorter array are left out.
 pub fn dot_block<T: Copy + Into<f64>>(x: &[T], y: &[T]) -> f64 {

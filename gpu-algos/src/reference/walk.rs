@@ -25,7 +25,7 @@ impl<'a, T: Copy> Walk<'a, T> {
         Self::of_reduced(view, kept, reduced, commutative)
     }
 
-    /// The same with the last of the `kept` axes as that of the columns.
+    /// [`Walk::new`] with the last of the `kept` axes as that of the columns.
     pub(super) fn over_rows(view: ArrayViewD<'a, T>, kept: usize, commutative: bool) -> Self {
         let rank = view.ndim();
         let axes: Vec<usize> = (0..rank).filter(|&axis| axis != kept - 1).chain([kept - 1]).collect();
@@ -149,7 +149,7 @@ impl<'a, T: Copy> Walk<'a, T> {
     }
 }
 
-/// What stands at a position of the first axes, whose lengths are `lengths`, counted in C order.
+/// The part at a position of the first axes, whose lengths are `lengths`, counted in C order.
 fn at<'a, T>(mut view: ArrayViewD<'a, T>, lengths: &[usize], mut position: usize) -> ArrayViewD<'a, T> {
     for (axis, &length) in lengths.iter().enumerate().rev() {
         view.index_axis_inplace(Axis(axis), position % length);
@@ -161,7 +161,7 @@ fn at<'a, T>(mut view: ArrayViewD<'a, T>, lengths: &[usize], mut position: usize
 /// The reduced axes, and the columns, at one position of the kept axes.
 pub(super) struct Part<'w, T> {
     view: ArrayViewD<'w, T>,
-    /// As in [`Walk`].
+    /// The place of the first element, as in [`Walk`].
     first: i64,
     steps: &'w [i64],
 }

@@ -21,9 +21,9 @@ pub trait SkipsNan: Operator<Value: Operand> {
 /// The state of `O`, and how many were left out.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Skipping<S> {
-    /// Of the others.
+    /// The state of the values that are not NaN.
     pub state: S,
-    /// How many are NaN.
+    /// The number of values that are NaN.
     pub left_out: u64,
 }
 

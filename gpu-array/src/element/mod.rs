@@ -109,8 +109,8 @@ impl Display for DType {
     note = "elements are bool, i8 to i64, u8 to u64, f32 and f64"
 )]
 pub trait Element: Copy + Send + Sync + PartialEq + Debug + Display + 'static {
-    /// What stands in device memory: the type itself, and a byte for `bool` (0, or anything else for true), since not every
-    /// byte is a `bool` of Rust.
+    /// The type in device memory: the element type itself, and a byte for `bool` (0, or anything else for true), since not every byte is a `bool` of
+    /// Rust.
     type Storage: DevicePod;
 
     /// The type as a value.
@@ -125,7 +125,7 @@ pub trait Element: Copy + Send + Sync + PartialEq + Debug + Display + 'static {
     /// The forms of many; nothing is copied where a type is its own storage.
     fn to_storage_slice(elements: &[Self]) -> std::borrow::Cow<'_, [Self::Storage]>;
 
-    /// Where the values themselves can be stored to; None for `bool`, of which not every byte is a value.
+    /// The elements as memory to store values into; None for `bool`, of which not every byte is a value.
     fn as_storage_mut(elements: &mut [Self]) -> Option<&mut [Self::Storage]>;
 
     /// The values of many; nothing is copied where a type is its own storage.
@@ -244,7 +244,7 @@ impl Float for f64 {}
 )]
 pub trait Integer: Number + Bits {}
 
-/// What has bit operations: `bool` and the integers.
+/// Element types with bit operations: `bool` and the integers.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` has no bit operations",
     note = "they are defined for bool (logic) and for i8 to i64 and u8 to u64"

@@ -56,7 +56,7 @@ table! {
 mod tests {
     use super::*;
 
-    /// What an operation between two types gives in NumPy: the rules, not the table.
+    /// The type that an operation between two types gives in NumPy: by the rules, not the table.
     fn rule(a: DType, b: DType) -> DType {
         use DType::*;
         let signed = |t| matches!(t, I8 | I16 | I32 | I64);

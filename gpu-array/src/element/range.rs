@@ -15,7 +15,7 @@ use crate::{ArrayError, Result};
 pub trait Number:
     Element<Storage = Self> + DevicePod + PartialOrd + num_traits::One + Promote<Self, Output = Self>
 {
-    /// The type of quotients and of what mathematical functions give, as in NumPy: `f64` for integers, a float's own type.
+    /// The type of quotients and of the results of mathematical functions, as in NumPy: `f64` for integers, a float's own type.
     type Float: Float;
 
     /// How many values `start + i * step` lie before `stop`.

@@ -16,7 +16,7 @@ use ndarray::Dimension;
 use super::{Expr, IntoExpr, Op, Rhs, job, node::Value, place::Gpu};
 use crate::{ArrayError, Bits, Element, Float, GpuArray, GpuViewMut, Integer, Number, Promote, Result};
 
-/// What an operator could not return: `x += …` has no result.
+/// The error of an operator, which could not return it: `x += …` has no result.
 #[derive(Debug, Default)]
 pub(crate) struct Pending {
     is_set: AtomicBool,
@@ -26,7 +26,7 @@ pub(crate) struct Pending {
 impl Pending {
     fn set(&self, error: ArrayError) {
         let mut slot = self.error.lock().unwrap_or_else(PoisonError::into_inner);
-        // The first one is the cause of what follows.
+        // The first error is the cause of later ones.
         slot.get_or_insert(Box::new(error));
         self.is_set.store(true, Ordering::Release);
     }
@@ -63,7 +63,7 @@ impl<T: Element, D: Dimension> GpuArray<T, D> {
     /// Overwrites the array with a value that has its shape, or is broadcast to it. One kernel; does not wait.
     ///
     /// # Errors
-    /// As [`Expr::eval`], and `Operands` for a shape that cannot be broadcast to the array's. The array is as it was then.
+    /// The errors of [`Expr::eval`], and `Operands` for a shape that cannot be broadcast to the array's. The array is as it was then.
     ///
     /// ```no_run
     /// # let device = gpu_array::gpu_driver::Device::first()?;
@@ -84,7 +84,7 @@ impl<T: Element, D: Dimension> GpuArray<T, D> {
     /// Overwrites the array with a function of itself and others, element by element, in one kernel; does not wait.
     ///
     /// # Errors
-    /// As [`GpuArray::assign`].
+    /// The errors of [`GpuArray::assign`].
     pub fn update<'s, R>(&'s mut self, function: impl FnOnce(Expr<'s, T, D>) -> R) -> Result<()>
     where
         R: IntoExpr<'s, Elem = T, Place = Gpu>,
@@ -94,10 +94,10 @@ impl<T: Element, D: Dimension> GpuArray<T, D> {
 }
 
 impl<'v, T: Element, D: Dimension> GpuViewMut<'v, T, D> {
-    /// As [`GpuArray::assign`], for part of an array.
+    /// [`GpuArray::assign`] for part of an array.
     ///
     /// # Errors
-    /// As there.
+    /// The errors of [`GpuArray::assign`].
     pub fn assign<'a, E>(&mut self, value: E) -> Result<()>
     where
         E: IntoExpr<'a, Elem = T, Place = Gpu>,
@@ -105,10 +105,10 @@ impl<'v, T: Element, D: Dimension> GpuViewMut<'v, T, D> {
         job::assign(self, &value.into_expr().value)
     }
 
-    /// As [`GpuArray::update`], for part of an array.
+    /// [`GpuArray::update`] for part of an array.
     ///
     /// # Errors
-    /// As there.
+    /// The errors of [`GpuArray::update`].
     pub fn update<'s, R>(self, function: impl FnOnce(Expr<'s, T, D>) -> R) -> Result<()>
     where
         'v: 's,

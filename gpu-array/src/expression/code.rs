@@ -1,4 +1,4 @@
-//! Expressions as a list of steps: what both evaluators run.
+//! Expressions as a list of steps, which both evaluators run.
 
 use smallvec::SmallVec;
 
@@ -8,7 +8,7 @@ use crate::{DType, expression::source::AnySource};
 /// Lengths of axes.
 pub(crate) type Shape = SmallVec<[usize; 4]>;
 
-/// One operation on the values of earlier steps. What the arguments mean is told by [`Op`].
+/// One operation on the values of earlier steps. [`Op`] tells the meaning of its arguments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Step {
     pub(crate) op: Op,
@@ -25,13 +25,13 @@ pub(crate) struct Code<'a> {
     pub(crate) steps: SmallVec<[Step; 16]>,
     /// The steps whose values are wanted.
     pub(crate) outputs: SmallVec<[u32; 2]>,
-    /// What [`Op::Leaf`] and [`Op::Index`] number; their strides are those for `shape`, 0 along axes that they are broadcast over.
+    /// The leaves, by the numbers in [`Op::Leaf`] and [`Op::Index`]; their strides are those for `shape`, 0 along axes that they are broadcast over.
     pub(crate) leaves: SmallVec<[Leaf<'a>; 4]>,
-    /// What [`Op::Scalar`] numbers: [`crate::Element::to_word`].
+    /// The scalars, by the numbers in [`Op::Scalar`], as [`crate::Element::to_word`] gives them.
     pub(crate) scalars: SmallVec<[u64; 8]>,
-    /// What [`Op::Gather`] numbers.
+    /// The tables, by the numbers in [`Op::Gather`].
     pub(crate) tables: SmallVec<[Table<'a>; 1]>,
-    /// What [`Op::Source`] numbers.
+    /// The sources, by the numbers in [`Op::Source`].
     pub(crate) sources: SmallVec<[AnySource; 1]>,
     /// The places.
     pub(crate) shape: Shape,

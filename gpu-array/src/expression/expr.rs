@@ -1,4 +1,4 @@
-//! Expressions as the compiler sees them: element type, rank, place; what becomes one; where they are evaluated.
+//! Expressions as the compiler sees them: element type, rank, place; the types that become one; where they are evaluated.
 
 use std::{fmt, marker::PhantomData};
 
@@ -21,8 +21,8 @@ use crate::{Element, GpuArray, GpuView, GpuViewMut, Result, layout::Layout};
 /// `T` is the element type of the value, `D` its rank, `P` where its arrays are: the compiler checks that all three fit. The operations
 /// themselves are not in the type, so expressions can be built in loops and be of any depth.
 ///
-/// Building one costs some 100 ns and cannot fail; what is wrong with shapes is told by `eval`. An expression borrows the arrays that it
-/// reads. A clone refers to the same value: what is used twice, clone or reference, is computed once.
+/// Building one costs some 100 ns and cannot fail; `eval` reports shapes that do not fit. An expression borrows the arrays that it reads. A clone
+/// refers to the same value: a value that is used twice, by a clone or a reference, is computed once.
 ///
 /// ```no_run
 /// # let device = gpu_array::gpu_driver::Device::first()?;
@@ -52,7 +52,7 @@ use crate::{Element, GpuArray, GpuView, GpuViewMut, Result, layout::Layout};
 /// # }
 /// ```
 ///
-/// An array cannot be read by what is assigned to it:
+/// An expression that reads an array cannot be assigned to it:
 /// ```compile_fail,E0502
 /// # fn test(mut x: gpu_array::GpuArray<f32, ndarray::Ix1>) -> gpu_array::Result<()> {
 /// x.assign(&x * 2.0)?; // x.update(|x| x * 2.0)?
@@ -76,7 +76,7 @@ pub struct Expr<'a, T: Element, D: Dimension, P: Place = Gpu> {
     _value: PhantomData<Types<T, D, P>>,
 }
 
-/// What is in the type of an expression only; any thread may have it.
+/// The types that an expression has no value of; a function type, so that any thread may have the expression.
 type Types<T, D, P> = fn() -> (T, D, P);
 
 impl<'a, T: Element, D: Dimension, P: Place> Expr<'a, T, D, P> {
@@ -94,8 +94,8 @@ impl<'a, T: Element, D: Dimension, P: Place> Expr<'a, T, D, P> {
     /// form comes (operations, types and sharing; not shapes and scalars), its kernel is compiled (some 100 ms) or loaded from the cache on disk.
     ///
     /// # Errors
-    /// `Operands` for shapes that do not fit; `Devices` for arrays of several devices; `NoHome` and `NoShape` for an expression without any array; `TooManyOperations`,
-    /// `TooManyArguments`; `TooLarge`; what the functions that made it refuse (`NotAnArray`, `Axis`, `Ndim`); the driver's.
+    /// `Operands` for shapes that do not fit; `Devices` for arrays of several devices; `NoHome` and `NoShape` for an expression without any array;
+    /// `TooManyOperations`, `TooManyArguments`; `TooLarge`; the errors of the functions that made it (`NotAnArray`, `Axis`, `Ndim`); the driver's.
     pub fn eval(&self) -> Result<P::Owned<T, D>> {
         job::evaluate(self, None)
     }
@@ -103,7 +103,7 @@ impl<'a, T: Element, D: Dimension, P: Place> Expr<'a, T, D, P> {
     /// The shape of the value.
     ///
     /// # Errors
-    /// As [`Expr::eval`] has of shapes.
+    /// The errors of [`Expr::eval`] for shapes.
     pub fn shape(&self) -> Result<Vec<usize>> {
         let mut code = Code::default();
         assemble(&mut code, &[&self.value], D::NDIM.unwrap_or(0))?;
@@ -124,20 +124,20 @@ impl<'a, T: Element, D: Dimension, P: Place> Expr<'a, T, D, P> {
 }
 
 impl<T: Element, D: Dimension, P: Place> Clone for Expr<'_, T, D, P> {
-    /// The same value.
+    /// Another reference to the same value.
     fn clone(&self) -> Self {
         Self::of(self.value.clone())
     }
 }
 
 impl<T: Element, D: Dimension, P: Place> fmt::Debug for Expr<'_, T, D, P> {
-    /// As a formula, cut off where it gets long.
+    /// Writes the value as a formula, cut off where it gets long.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Expr<{}>({})", T::DTYPE, self.value)
     }
 }
 
-/// What is an expression or can be read as one: `&GpuArray`, views, and expressions themselves.
+/// Types that are an expression or can be read as one: `&GpuArray`, views, and expressions themselves.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no array and no expression",
     note = "arrays on a GPU are taken as `&x`, views and expressions as they are or by reference, arrays on the host as `host(&x)`"
@@ -147,15 +147,15 @@ pub trait IntoExpr<'a> {
     type Elem: Element;
     /// Its rank.
     type Dim: Dimension;
-    /// Where its arrays are.
+    /// The place of its arrays.
     type Place: Place;
 
     /// The expression.
     fn into_expr(self) -> Expr<'a, Self::Elem, Self::Dim, Self::Place>;
 }
 
-/// The right operand of something whose left one has elements of type `T`, rank `D` and place `P`: an array, a view or an expression of that place, or a
-/// scalar of the type `T` itself.
+/// The right operand of an operation whose left one has elements of type `T`, rank `D` and place `P`: an array, a view or an expression of that
+/// place, or a scalar of the type `T` itself.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be combined with an array of `{T}` on `{P}`",
     label = "neither an array or expression on `{P}` nor a scalar of type `{T}`",
@@ -275,8 +275,8 @@ impl<'a, T: Element, D: Dimension> GpuViewMut<'a, T, D> {
         Expr::of(leaf::<T, D>(self.data(), self.layout(), self.pending()))
     }
 
-    /// Its own elements, each to be read where it is written. It is no array to what reads at computed places: another thread of the kernel may have
-    /// written there.
+    /// Its own elements, each to be read where it is written. Functions that read at computed places do not take it for an array: another thread of
+    /// the kernel may have written there.
     pub(crate) fn own_elements(&self) -> Expr<'a, T, D> {
         let (data, pending) = self.own();
         Expr::of(Value::unary(Op::Copy, T::DTYPE, leaf::<T, D>(data, self.layout(), pending)))

@@ -2,7 +2,7 @@
 //!
 //! Errors of mathematical functions are in ulp (units in the last place of the exact result). On the device they are those that the CUDA C++
 //! Programming Guide gives for its standard functions, on the host (and the emulated device) those of the platform's C library: glibc's manual
-//! gives at most 2 for what is here, and 4 for `cbrt` of f64.
+//! gives at most 2 for the functions here, and 4 for `cbrt` of f64.
 
 use ndarray::Dimension;
 
@@ -88,7 +88,7 @@ macro_rules! functions {
 
         impl<$($generics)*> $type {
             /// In another element type: integers wrap, floats are cut to integers and saturate (NaN gives 0), integers are rounded to the
-            /// nearest float; to `bool` it tells what is not 0.
+            /// nearest float; to `bool` every value but 0 gives true.
             #[must_use = "it is computed by `eval`"]
             pub fn cast<$($life)* U: Element>($($ref)* $self) -> Expr<'a, U, D, $place> {
                 Expr::of($self.to_expr().value.cast(U::DTYPE))
@@ -132,8 +132,8 @@ macro_rules! functions {
                 Expr::of(Value::binary(Op::Divide, dtype, dtype, one, $self.to_expr().value))
             }
 
-            /// x^n by repeated squaring, rounded at each product, so with the same bits everywhere; 1 for n = 0. For n < 0 it is 1 / x^-n for floats, and
-            /// for integers 1 for x = 1, 1 or -1 for x = -1, else 0.
+            /// x^n by repeated squaring, rounded at each product, so with the same bits everywhere; 1 for n = 0. For n < 0 it is 1 / x^-n for floats,
+            /// and for integers 1 for x = 1, 1 or -1 for x = -1, else 0.
             #[must_use = "it is computed by `eval`"]
             pub fn powi<$($life)*>($($ref)* $self, n: i32) -> Expr<'a, T, D, $place>
             where
@@ -199,7 +199,7 @@ macro_rules! functions {
                 rounded(Op::Truncate, $self.to_expr())
             }
 
-            /// Where it is NaN.
+            /// Whether each element is NaN.
             #[must_use = "it is computed by `eval`"]
             pub fn is_nan<$($life)*>($($ref)* $self) -> Expr<'a, bool, D, $place>
             where
@@ -208,7 +208,7 @@ macro_rules! functions {
                 of_same(Op::IsNan, $self.to_expr())
             }
 
-            /// Where it is neither NaN nor infinite.
+            /// Whether each element is neither NaN nor infinite.
             #[must_use = "it is computed by `eval`"]
             pub fn is_finite<$($life)*>($($ref)* $self) -> Expr<'a, bool, D, $place>
             where
@@ -255,8 +255,8 @@ macro_rules! functions {
             fmax Fmax;
             /// NumPy's `//`: the floor of the quotient, in the common type. Integers: 0 where the divisor is 0.
             floor_divide FloorDivide;
-            /// C's `fmod`, Rust's `%`: the remainder that has the sign of the dividend. Integers: 0 where the divisor is 0. The operator `%` is NumPy's,
-            /// which has the sign of the divisor.
+            /// C's `fmod`, Rust's `%`: the remainder that has the sign of the dividend. Integers: 0 where the divisor is 0. The operator `%` is
+            /// NumPy's, which has the sign of the divisor.
             fmod Fmod;
             /// x to the power of the other. Integers wrap; to a negative power they give 1 for x = 1, 1 or -1 for x = -1, else 0. Floats within 8 ulp
             /// for f32 and 2 for f64.
@@ -264,19 +264,19 @@ macro_rules! functions {
             pow Power;
         }
         functions! { @binary [$($generics)*] $type, $place, [$($life)*] [$($ref)*] $self, Element, bool;
-            /// Where both are equal. NaN equals nothing.
+            /// Whether both are equal, at each place. NaN equals nothing.
             eq Equal;
-            /// Where they differ.
+            /// Whether they differ, at each place.
             ne NotEqual;
         }
         functions! { @binary [$($generics)*] $type, $place, [$($life)*] [$($ref)*] $self, Number, bool;
-            /// Where it is less than the other.
+            /// Whether it is less than the other, at each place.
             lt Less;
-            /// Where it is less than the other or equal.
+            /// Whether it is less than the other or equal, at each place.
             le LessEqual;
-            /// Where it is greater than the other.
+            /// Whether it is greater than the other, at each place.
             gt Greater;
-            /// Where it is greater than the other or equal.
+            /// Whether it is greater than the other or equal, at each place.
             ge GreaterEqual;
         }
         functions! { @binary [$($generics)*] $type, $place, [$($life)*] [$($ref)*] $self, Number, <Common<T, R::Elem> as Number>::Float;

@@ -16,7 +16,7 @@ use crate::{
 /// The number of a shape in [`Assembler::shapes`].
 type ShapeId = u32;
 
-/// The shape of what has none of its own: scalars and places.
+/// The shape of values that have none of their own: scalars and places.
 const ANY: ShapeId = u32::MAX;
 
 /// Leaves that a new one is compared with: arrays that are used twice are read once.
@@ -24,12 +24,12 @@ const COMPARED_LEAVES: usize = 64;
 
 struct Assembler<'c, 'a> {
     code: &'c mut Code<'a>,
-    /// Of each step.
+    /// The shape of each step.
     shape_of: SmallVec<[ShapeId; 32]>,
     shapes: SmallVec<[Shape; 4]>,
-    /// Steps of what more than one refers to.
+    /// Steps of values that are referred to more than once.
     shared: Shared,
-    /// Of the first leaves.
+    /// The steps of the first leaves.
     step_of_leaf: SmallVec<[u32; 8]>,
     /// Places in the shape of the whole: their steps. Strides follow at the end, when the shape is known.
     places: SmallVec<[(Place, u32); 2]>,
@@ -53,7 +53,7 @@ impl Place {
     }
 }
 
-/// What has an address, in the shape that its places count in.
+/// The key of a shared value: its address, and the shape that its places count in.
 type Key = (*const (), ShapeId);
 
 /// Steps by address; a few are compared one by one.
@@ -87,18 +87,18 @@ struct Frame<'n, 'a> {
     within: ShapeId,
 }
 
-/// What is known of a value before its operands are visited.
+/// A value before its operands are visited: its step, or the node that they belong to.
 enum Found<'n, 'a> {
     Step(u32),
-    /// They must be.
+    /// The operands must be visited.
     Node(&'n Arc<Node<'a>>),
 }
 
-/// The steps of the values `roots`, whose shapes must be equal, into an empty `code`. A value of no shape of its own has that of a single element. The
-/// shape has `rank` axes at least.
+/// Writes the steps of the values `roots`, whose shapes must be equal, into an empty `code`. A value of no shape of its own has that of a single
+/// element. The shape has `rank` axes at least.
 ///
 /// # Errors
-/// `Operands` for shapes that do not fit; `Outputs` for roots of different shapes; what went wrong in building.
+/// `Operands` for shapes that do not fit; `Outputs` for roots of different shapes; the errors of building the values.
 pub(crate) fn assemble<'a>(code: &mut Code<'a>, roots: &[&Value<'a>], rank: usize) -> Result<()> {
     let mut assembler = Assembler::new(code);
     for root in roots {
@@ -121,10 +121,10 @@ pub(crate) fn assemble<'a>(code: &mut Code<'a>, roots: &[&Value<'a>], rank: usiz
     assembler.finish(shape)
 }
 
-/// The steps of a value in that very shape, to which it is broadcast, into an empty `code`.
+/// Writes the steps of a value in that very shape, to which it is broadcast, into an empty `code`.
 ///
 /// # Errors
-/// As [`assemble`]; `Operands` for a value that does not fit.
+/// The errors of [`assemble`]; `Operands` for a value that does not fit.
 pub(crate) fn assemble_into<'a>(code: &mut Code<'a>, root: &Value<'a>, shape: &[usize]) -> Result<()> {
     let mut assembler = Assembler::new(code);
     let step = assembler.visit(root)?;
@@ -214,7 +214,7 @@ impl<'c, 'a> Assembler<'c, 'a> {
         })
     }
 
-    /// What a node is known by. Where no place is counted in it, the shape around plays no part.
+    /// The key of a node. Where no place is counted in it, the shape around plays no part.
     fn key(node: &Arc<Node<'a>>, within: ShapeId) -> Key {
         (Arc::as_ptr(node).cast(), if node.counts_places { within } else { ANY })
     }

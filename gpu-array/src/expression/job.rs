@@ -1,4 +1,4 @@
-//! What is computed where: from expressions to new arrays or into existing ones.
+//! The evaluation of expressions: where each is computed, and whether into a new array or an existing one.
 
 use std::fmt;
 
@@ -34,7 +34,7 @@ impl fmt::Debug for Job<'_> {
     }
 }
 
-/// Where a value goes: a new array's elements.
+/// The destination of a value: a new array's elements.
 #[derive(Debug)]
 #[doc(hidden)]
 pub struct Target<'t>(pub(crate) TargetKind<'t>);
@@ -52,7 +52,7 @@ impl<'a> Job<'a> {
         Self { code: Code::default(), home: home.cloned(), fortran: false }
     }
 
-    /// Takes the values, once. Apart from `new`, since what it fills is large and is not moved then.
+    /// Takes the values, once. Apart from `new`, since the code that it fills is large and is not moved then.
     pub(crate) fn take(&mut self, roots: &[&Value<'a>], rank: Option<usize>) -> Result<()> {
         assemble(&mut self.code, roots, rank.unwrap_or(0))?;
         checked_len(&self.code.shape)?;
@@ -159,7 +159,7 @@ impl<'a, T: Element, D: Dimension> Expr<'a, T, D> {
     /// has one.
     ///
     /// # Errors
-    /// As [`Expr::eval`].
+    /// The errors of [`Expr::eval`].
     ///
     /// ```no_run
     /// use gpu_array::expression::{Gpu, index};
@@ -194,14 +194,14 @@ pub trait Values<'a> {
     /// [`eval_all`].
     ///
     /// # Errors
-    /// As there.
+    /// The errors of [`eval_all`].
     fn eval_all(self) -> Result<Self::Arrays>;
 }
 
-/// Computes several values together, in one kernel or one pass: what they share is computed once, and what they read is read once.
+/// Computes several values together, in one kernel or one pass: parts that they share are computed once, and arrays that they share are read once.
 ///
 /// # Errors
-/// As [`Expr::eval`]; `Outputs` unless all have one shape.
+/// The errors of [`Expr::eval`]; `Outputs` unless all have one shape.
 ///
 /// ```
 /// use gpu_array::expression::{eval_all, host};
@@ -254,7 +254,7 @@ pub(crate) fn fill<T: Element, D: Dimension>(mut target: GpuViewMut<'_, T, D>, v
     assign(&target, &Value::scalar(value))
 }
 
-/// Overwrites a view with a value that has its shape, or is broadcast to it. First it reports what an operator on the array could not.
+/// Overwrites a view with a value that has its shape, or is broadcast to it. First it reports the pending error of an operator on the array.
 pub(crate) fn assign<T: Element, D: Dimension>(target: &GpuViewMut<'_, T, D>, value: &Value<'_>) -> Result<()> {
     target.pending().map_or(Ok(()), Pending::check)?;
     let layout = target.layout();

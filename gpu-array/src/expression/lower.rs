@@ -1,4 +1,4 @@
-//! Expressions for loops of other crates: the seam by which a reduction or a scan fuses what it reads.
+//! Expressions for loops of other crates: the seam by which a reduction or a scan fuses the expression that it reads.
 
 use gpu_driver::{Header, Stream};
 use ndarray::Dimension;
@@ -11,7 +11,7 @@ use crate::{ArrayError, DType, Element, GpuViewMut, Result, layout::checked_len}
 /// A crate with a loop of its own (a template over the structure) puts [`Lowered::functor`] and its loop into a program with
 /// [`Lowered::headers`], passes [`Lowered::leaves`], [`Lowered::scalars`] and [`Lowered::extra`] as words, and keeps the kernel by
 /// [`Device::generated_kernel`](gpu_driver::Device::generated_kernel) under a key of its own [`KernelSpace`](gpu_driver::KernelSpace) that ends with
-/// [`Lowered::key`]. What the structure has is told in the header `loop.cuh`:
+/// [`Lowered::key`]. The header `loop.cuh` describes the members of the structure:
 /// ```text
 /// struct NAME {
 ///     typedef gpu::Tuple<float, gpu::Place, …> Leaves;    the values of the leaves at a place, in their order
@@ -23,7 +23,7 @@ use crate::{ArrayError, DType, Element, GpuViewMut, Result, layout::checked_len}
 #[derive(Debug)]
 pub struct Lowered<'a>(Box<Code<'a>>);
 
-/// What an expression reads at each place.
+/// An operand that an expression reads at each place.
 #[derive(Clone, Copy, Debug)]
 pub struct LoweredLeaf<'l> {
     /// The address of the element at index 0 of every axis; for a [`LoweredLeaf::is_place`] the value there.
@@ -36,7 +36,7 @@ pub struct LoweredLeaf<'l> {
     pub strides: &'l [isize],
 }
 
-/// What a loop of another crate writes.
+/// The array that a loop of another crate writes.
 #[derive(Clone, Copy, Debug)]
 pub struct LoweredTarget<'t> {
     /// The address of the element at index 0 of every axis.
@@ -76,7 +76,7 @@ impl<'a, T: Element, D: Dimension> Expr<'a, T, D> {
     /// The expression for a loop of one's own; it has one output.
     ///
     /// # Errors
-    /// As [`Expr::eval`] has of shapes; `TooManyOperations`; `Devices`.
+    /// The errors of [`Expr::eval`] for shapes; `TooManyOperations`; `Devices`.
     pub fn lower(&self) -> Result<Lowered<'a>> {
         let mut code = Box::<Code<'_>>::default();
         assemble(&mut code, &[&self.value], D::NDIM.unwrap_or(0))?;
@@ -106,7 +106,7 @@ impl<'a> Lowered<'a> {
         device::functor(&self.0, name)
     }
 
-    /// What the structure includes; the first is `loop.cuh`, which includes the others of this crate.
+    /// The headers that the structure includes; the first is `loop.cuh`, which includes the others of this crate.
     pub fn headers(&self) -> Vec<Header> {
         let sources = self.0.sources.iter().map(|source| source.header());
         device::HEADERS.into_iter().chain(sources).collect()
@@ -117,7 +117,7 @@ impl<'a> Lowered<'a> {
         device::steps_key(&self.0)
     }
 
-    /// What it reads, in the order of the structure's `Leaves`.
+    /// The operands that it reads, in the order of the structure's `Leaves`.
     pub fn leaves(&self) -> impl ExactSizeIterator<Item = LoweredLeaf<'_>> {
         self.0.leaves.iter().map(|leaf| {
             let is_place = matches!(leaf.memory, Memory::Nowhere);

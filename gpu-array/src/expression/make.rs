@@ -1,4 +1,4 @@
-//! Expressions of places, and of elements at computed places: what would otherwise be kernels of their own.
+//! Expressions of places, and of elements at computed places, which would otherwise be kernels of their own.
 
 use ndarray::{Axis, Dimension, Ix1, Ix2};
 use smallvec::SmallVec;
@@ -29,7 +29,7 @@ pub fn index<D: Dimension, P: Place>(axis: Axis) -> Expr<'static, i64, D, P> {
     Expr::of(Value::new(kind, DType::I64))
 }
 
-/// What an index outside of an axis stands for. Inside is `0..length`.
+/// The meaning of an index outside of an axis. Inside is `0..length`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Outside<T> {
     /// A multiple of the length is added: -1 is the last element. An axis of length 0 has nothing to give: the value is 0.
@@ -42,7 +42,7 @@ pub enum Outside<T> {
 
 /// The elements of an array of rank 1 at computed places, NumPy's `take`.
 ///
-/// The device cannot report an index that is outside, so it is said beforehand what one stands for.
+/// The device cannot report an index that is outside, so `outside` gives its meaning beforehand.
 ///
 /// # Errors
 /// `eval` reports `NotAnArray` when `array` is not an array or a view.
@@ -189,7 +189,7 @@ where
     triangle(matrix.into_expr(), Op::GreaterEqual, k)
 }
 
-/// Of the last two axes, where `column - row` compares with k; else 0.
+/// The elements where `column - row`, along the last two axes, compares with k; 0 elsewhere.
 fn triangle<'a, T: Element, D: Dimension, P: Place>(
     matrix: Expr<'a, T, D, P>,
     compare: Op,
@@ -279,8 +279,8 @@ pub fn repeat<'a, A: IntoExpr<'a>>(array: A, times: usize, axis: Axis) -> Expr<'
     along("repeat", array, axis, |length| length.checked_mul(times), source, Outside::Clip)
 }
 
-/// The array with `before` and `after` places more along an axis, where `outside` says what stands there: NumPy's `pad` with a constant
-/// value, `wrap`, or `edge` (clip).
+/// The array with `before` and `after` places more along an axis, which `outside` fills: NumPy's `pad` with a constant value, `wrap`, or `edge`
+/// (clip).
 pub fn pad<'a, A: IntoExpr<'a>>(
     array: A,
     before: usize,

@@ -8,7 +8,7 @@
 //! | | |
 //! |---|---|
 //! | types | known to the compiler: [`Promote`](crate::Promote) is NumPy's table (i32 with f32 gives f64). A scalar has the array's element type |
-//! | shapes | broadcast as in NumPy; what does not fit is an error of `eval` |
+//! | shapes | broadcast as in NumPy; shapes that do not fit are an error of `eval` |
 //! | `+ - *` | integers wrap; floats round once and are never contracted to a fused multiply-add ([`Expr::fma`] is one) |
 //! | `/` | of integers gives f64 |
 //! | `%`, `floor_divide` | NumPy's: the remainder has the divisor's sign; integers by 0 give 0. `fmod` is C's and Rust's |
@@ -17,11 +17,12 @@
 //! | comparisons | methods `eq ne lt le gt ge`, which give `bool` |
 //! | `cast` | float to integer cuts and saturates, NaN gives 0; integers wrap |
 //! | `minimum`, `maximum` | give NaN where one of both is; `fmin`, `fmax` the other |
-//! | sharing | a value that is used twice, by a clone or a reference, is computed once; an array that is used twice in one shape is read once, among the first 64 of an expression |
+//! | sharing | a value that is used twice, by a clone or a reference, is computed once |
+//! | | an array that is used twice in one shape is read once, among the first 64 of an expression |
 //!
 //! # Determinism
-//! Everything has the same bits on the CPU, on every GPU and on the emulated device, but for which NaN it is, and for the mathematical functions, which
-//! keep to the bounds that their documentation gives. On one device the same call gives the same bits.
+//! Everything has the same bits on the CPU, on every GPU and on the emulated device, but for which NaN it is, and for the mathematical functions,
+//! which keep to the bounds that their documentation gives. On one device the same call gives the same bits.
 //!
 //! # Cost
 //! Each array is read once and each value written once, in accesses of 16 bytes where elements lie behind one another. Of an expression at most three
@@ -75,7 +76,7 @@ use host::HostView;
 /// Distances of neighbours along each axis, in elements.
 pub(crate) type Strides = SmallVec<[isize; 4]>;
 
-/// Where the elements of a leaf are.
+/// The memory that has the elements of a leaf.
 #[derive(Clone, Debug)]
 pub(crate) enum Memory<'a> {
     /// A buffer in device memory.
@@ -101,7 +102,7 @@ pub(crate) struct Leaf<'a> {
 pub(crate) struct Table<'a> {
     pub(crate) memory: Memory<'a>,
     pub(crate) dtype: DType,
-    /// Of the first element.
+    /// The offset of the first element.
     pub(crate) offset: isize,
 }
 
@@ -114,7 +115,7 @@ impl<'a> Memory<'a> {
         }
     }
 
-    /// What an operator on the array could not return.
+    /// Reports the error that an operator on the array could not return.
     fn check(&self) -> Result<()> {
         match self {
             Self::Device { pending: Some(pending), .. } => pending.check(),
@@ -122,7 +123,7 @@ impl<'a> Memory<'a> {
         }
     }
 
-    /// Where the element at an offset is in device memory; of what is nowhere, the value there.
+    /// The address in device memory of the element at an offset; outside device memory the offset itself.
     fn address(&self, offset: isize, dtype: DType) -> u64 {
         match self {
             Self::Device { address, .. } => address.wrapping_add_signed((offset * dtype.bytes() as isize) as i64),
@@ -141,7 +142,7 @@ impl<'a> Memory<'a> {
 }
 
 impl Leaf<'_> {
-    /// Where the element at an offset is in device memory; of what is nowhere, the value there.
+    /// The address in device memory of the element at an offset; outside device memory the offset itself.
     fn address(&self, offset: isize) -> u64 {
         self.memory.address(offset, self.dtype)
     }

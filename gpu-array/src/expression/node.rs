@@ -7,23 +7,23 @@ use smallvec::SmallVec;
 use super::{AnySource, Leaf, Op, Shape, Table};
 use crate::{ArrayError, DType, Element};
 
-/// A value at each place: what the compiler checked the type, rank and place of. Cheap to clone; a clone is known as the same value.
+/// A value at each place, of a type, rank and place that the compiler checked. Cheap to clone; a clone is known as the same value.
 #[derive(Clone)]
 pub(crate) enum Value<'a> {
-    /// [`Element::to_word`] of what is the same everywhere.
+    /// A value that is the same everywhere, as [`Element::to_word`] gives it.
     Scalar(DType, u64),
     /// Elements of an array.
     Leaf(Arc<Leaf<'a>>),
-    /// What is computed.
+    /// A computed value.
     Node(Arc<Node<'a>>),
 }
 
-/// A value by what it is computed from. Shapes are checked when the graph is assembled.
+/// A value by the operation and the operands that it is computed from. Shapes are checked when the graph is assembled.
 pub(crate) struct Node<'a> {
     pub(crate) kind: Kind<'a>,
     /// The element type of the value.
     pub(crate) dtype: DType,
-    /// Whether its value depends on what shape is around it: a place is counted in it, and no shape is given within.
+    /// Whether its value depends on the shape around it: a place is counted in it, and no shape is given within.
     pub(crate) counts_places: bool,
     /// Nodes of the longest way down from here.
     height: u32,
@@ -31,11 +31,11 @@ pub(crate) struct Node<'a> {
     pub(crate) args: [Option<Value<'a>>; 3],
 }
 
-/// What a node is. Small, since it is moved: what is large is in a box.
+/// The kind of a node. Small, since it is moved: large parts are in a box.
 pub(crate) enum Kind<'a> {
     /// i64: the place along an axis, counted from the last one backwards, of whatever shape there is.
     FromLast(usize),
-    /// As before, counted from the first axis.
+    /// i64: the place along an axis, counted from the first one.
     FromFirst(usize),
     /// The operand, at least in that shape.
     Broadcast(Box<Shape>),
@@ -43,14 +43,14 @@ pub(crate) enum Kind<'a> {
     Step(Op),
     /// Elements of an array at computed offsets.
     Gather(Box<Table<'a>>),
-    /// What a source has at computed places.
+    /// The values of a source at computed places.
     Source(AnySource),
     /// A mistake in building, told when the expression is evaluated.
     Failed(Box<ArrayError>),
 }
 
 impl<'a> Value<'a> {
-    /// The same value everywhere.
+    /// A value that is the same everywhere.
     pub(crate) fn scalar<T: Element>(value: T) -> Self {
         Self::Scalar(T::DTYPE, value.to_word())
     }
@@ -59,7 +59,7 @@ impl<'a> Value<'a> {
         Self::Leaf(Arc::new(leaf))
     }
 
-    /// What is computed from no other value.
+    /// A value that is computed from no other value.
     pub(crate) fn new(kind: Kind<'a>, dtype: DType) -> Self {
         let counts_places = matches!(kind, Kind::FromLast(_) | Kind::FromFirst(_));
         Self::Node(Arc::new(Node { kind, dtype, counts_places, height: 1, args: [None, None, None] }))
@@ -72,7 +72,7 @@ impl<'a> Value<'a> {
         Self::Node(Arc::new(Node { kind, dtype, counts_places, height, args }))
     }
 
-    /// What is computed from one other value, or a few.
+    /// A value that is computed from one other value, or a few.
     pub(crate) fn from(kind: Kind<'a>, dtype: DType, args: impl IntoIterator<Item = Self>) -> Self {
         let mut args = args.into_iter();
         Self::with(kind, dtype, [args.next(), args.next(), args.next()])
@@ -130,7 +130,7 @@ impl<'a> Value<'a> {
     }
 }
 
-/// What is higher is dropped without recursion: a chain may have any length.
+/// Nodes higher than this are dropped without recursion: a chain may have any length.
 const HIGHEST_RECURSION: u32 = 64;
 
 impl Drop for Node<'_> {
@@ -152,7 +152,7 @@ impl Drop for Node<'_> {
     }
 }
 
-/// As a formula, cut off where it gets long.
+/// Writes a value as a formula, cut off where it gets long.
 impl fmt::Display for Value<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.write(f, 6)

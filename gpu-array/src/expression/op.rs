@@ -7,7 +7,7 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub(crate) enum Op {
-    // What takes no operand; the first argument is a number in a list.
+    // Operations without operands; the first argument is a number in a list.
     /// An element of an array.
     Leaf,
     /// A value that is the same at each place.
@@ -18,7 +18,7 @@ pub(crate) enum Op {
     /// The operand.
     Copy,
 
-    // What has operands of other types than the result.
+    // Operations with operands of other types than the result.
     /// To the result's type. Integers wrap; float to integer cuts and saturates, NaN gives 0; integer to float rounds to nearest even;
     /// to bool: whether it is not 0.
     Cast,
@@ -26,7 +26,7 @@ pub(crate) enum Op {
     Select,
     /// `[table, offset: i64, inside: bool]`: the element of an array at that offset (in elements, from its first), 0 where not inside.
     Gather,
-    /// `[source, place: i64]`: what a source has there.
+    /// `[source, place: i64]`: the value of a source there.
     Source,
 
     // i64 and i64 to i64 or bool: an index and the (positive) length of its axis.
@@ -44,7 +44,7 @@ pub(crate) enum Op {
     Absolute,
     /// -1, 0, 1; 0 for a zero of either sign, NaN for NaN.
     Sign,
-    /// Of bool the opposite, of integers all bits.
+    /// Logical not of bool, bitwise not of integers.
     Not,
     Floor,
     Ceil,

@@ -43,7 +43,7 @@ pub trait Place: Copy + Debug + Sized + 'static + sealed::Sealed {
     /// Overwrites an array with a value of its shape (or one that is broadcast to it).
     ///
     /// # Errors
-    /// As [`Expr::eval`], and `Operands` for a shape that cannot be broadcast to the array's; it is as it was then.
+    /// The errors of [`Expr::eval`], and `Operands` for a shape that cannot be broadcast to the array's; it is as it was then.
     fn assign<T: Element, D: Dimension>(array: &mut Self::Owned<T, D>, value: &Expr<'_, T, D, Self>) -> Result<()>;
 }
 

@@ -21,7 +21,7 @@ pub unsafe trait Source<T: Element>: Debug + Send + Sync + 'static {
     /// The name of a C++ function `T f(const uint64_t *words, uint64_t place)`, a pure one; `T` as in [`DType::cuda_name`].
     fn function(&self) -> &'static str;
 
-    /// What the function takes beside the place: seeds, keys. Changing them compiles nothing. Asked for once, when the expression is made.
+    /// The words that the function takes beside the place: seeds, keys. Changing them compiles nothing. Asked for once, when the expression is made.
     fn words(&self) -> Vec<u64>;
 
     /// The value at `place`, as the C++ function computes it.
@@ -41,7 +41,7 @@ pub(crate) trait ErasedSource: Debug + Send + Sync {
     fn fill(&self, places: &[i64], out: HostSliceMut<'_>);
 }
 
-/// A source with its element type, behind the trait without. What a kernel depends on was asked for once.
+/// A source with its element type, behind the trait without. Everything that a kernel depends on was asked for once.
 #[derive(Debug)]
 struct Typed<S, T> {
     source: S,

@@ -19,8 +19,8 @@ pub(crate) use shapes::{broadcast, broadcast_strides, dense_strides};
 /// Lengths and strides of the axes, and the place of the first element.
 ///
 /// Element `(i, j, …)` has the offset `offset + i * strides[0] + j * strides[1] + …`, counted in elements from the start of
-/// the buffer. What holds for each layout that is made here: the product of the lengths that are not 0 fits an `isize`; no
-/// offset of an element, and no offset on the way to one, leaves the buffer that the first layout was made for.
+/// the buffer. Each layout that is made here keeps to this: the product of the lengths that are not 0 fits an `isize`; no offset of an element, and
+/// no offset on the way to one, leaves the buffer that the first layout was made for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Layout<D> {
     dim: D,
@@ -122,7 +122,7 @@ impl<D: Dimension> Layout<D> {
         first..last + 1
     }
 
-    /// That all elements are among the first `len` of a buffer: safe code can exchange an array's buffer for a shorter one.
+    /// Checks that all elements are among the first `len` of a buffer: safe code can exchange an array's buffer for a shorter one.
     ///
     /// # Errors
     /// `Length` where one is not.
@@ -134,7 +134,7 @@ impl<D: Dimension> Layout<D> {
         Err(ArrayError::Length { shape: self.shape().to_vec(), expected: end, got: len })
     }
 
-    /// The same places under a dimension type that has this number of axes.
+    /// A layout of the same places with a dimension type that has this number of axes.
     pub(crate) fn into_dimensionality<E: Dimension>(self) -> Result<Layout<E>> {
         match E::NDIM {
             Some(expected) if expected != self.ndim() => {

@@ -10,7 +10,7 @@ use crate::{ArrayError, Result};
 pub const INFER: usize = usize::MAX;
 
 impl<D: Dimension> Layout<D> {
-    /// The same elements, counted in C order (or Fortran order), in another shape; an error where strides cannot say it.
+    /// A layout of the same elements, counted in C order (or Fortran order), in another shape; an error where strides cannot say it.
     pub(crate) fn reshape<E: Dimension>(&self, dim: E, order: Order) -> Result<Layout<E>> {
         let dim = self.inferred(dim)?;
         if checked_len(dim.slice())? != self.len() {
@@ -66,7 +66,7 @@ fn blocks(axes: impl Iterator<Item = (usize, isize)>) -> SmallVec<[(usize, isize
 /// Takes axes off blocks, fastest first.
 struct Cut<'a> {
     blocks: std::slice::Iter<'a, (usize, isize)>,
-    /// What is left of the current block, and its stride.
+    /// The length that is left of the current block, and its stride.
     left: usize,
     stride: isize,
 }

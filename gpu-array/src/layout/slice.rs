@@ -6,7 +6,7 @@ use super::{Layout, from_end};
 use crate::{ArrayError, Result};
 
 impl<D: Dimension> Layout<D> {
-    /// What `s![…]` selects, by ndarray's rules.
+    /// The part that `s![…]` selects, by ndarray's rules.
     pub(crate) fn slice<I: SliceArg<D>>(&self, info: &I) -> Result<Layout<I::OutDim>> {
         if info.in_ndim() != self.ndim() {
             return Err(ArrayError::Ndim { op: "slice", expected: self.ndim(), got: info.in_ndim() });
@@ -88,7 +88,7 @@ impl<D: Dimension> Layout<D> {
     }
 }
 
-/// No axis is as long as the largest `isize`, so what does not fit is outside too.
+/// No axis is as long as the largest `isize`, so an index that does not fit is outside too.
 fn saturated(index: usize) -> isize {
     isize::try_from(index).unwrap_or(isize::MAX)
 }

@@ -10,7 +10,7 @@ use super::*;
 
 type Dynamic = Layout<IxDyn>;
 
-/// That the layout leads to the elements of ndarray's view.
+/// Asserts that the layout leads to the elements of ndarray's view.
 fn leads_to<D: Dimension>(layout: &Layout<D>, view: &ArrayViewD<'_, usize>) {
     assert_eq!(layout.shape(), view.shape());
     assert_eq!((layout.len(), layout.is_empty(), layout.ndim()), (view.len(), view.is_empty(), view.ndim()));
@@ -20,7 +20,7 @@ fn leads_to<D: Dimension>(layout: &Layout<D>, view: &ArrayViewD<'_, usize>) {
     }
 }
 
-/// That the layout leads where ndarray's view does, and that its properties are those of the view.
+/// Asserts that the layout leads where ndarray's view does, and that its properties are those of the view.
 fn same<D: Dimension>(layout: &Layout<D>, view: &ArrayViewD<'_, usize>) {
     leads_to(layout, view);
     let lowest = view.iter().min().map_or(layout.span(), |&lowest| lowest..*view.iter().max().unwrap() + 1);

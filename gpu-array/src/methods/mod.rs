@@ -1,4 +1,4 @@
-//! What arrays and views have in common.
+//! The methods that arrays and views have in common.
 
 mod read;
 mod write;

@@ -1,4 +1,4 @@
-//! What arrays and views have for reading.
+//! The methods of arrays and views for reading.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use ndarray::{Array, ArrayBase, Axis, DataMut, Dimension, IntoDimension, Ix1, Ix
 
 use crate::{ArrayError, Chunks, Element, GpuArray, GpuView, GpuViewMut, Result, dense, expression::Pending, transfer};
 
-/// What `$type` has for reading; views of it live for `$life`. It has `layout()` and `data()`.
+/// The methods of `$type` for reading; views of it live for `$life`. It has `layout()` and `data()`.
 macro_rules! read_only {
     ([$($generics:tt)*] $type:ty, $name:literal, $life:lifetime) => {
         impl<$($generics)*> $type {
@@ -75,7 +75,7 @@ macro_rules! read_only {
                 GpuView::new(self.data(), self.layout().clone(), self.pending())
             }
 
-            /// What `s![…]` selects, by ndarray's rules: indices and ends below 0 count from the end of their axis, and a negative step
+            /// The part that `s![…]` selects, by ndarray's rules: indices and ends below 0 count from the end of their axis, and a negative step
             /// takes the range backwards.
             ///
             /// # Errors
@@ -132,10 +132,10 @@ macro_rules! read_only {
                 self.reshape_with_order(shape, Order::RowMajor)
             }
 
-            /// As `reshape`, with the elements counted in that order in both shapes.
+            /// The elements in another shape, as by `reshape`, but counted in that order in both shapes.
             ///
             /// # Errors
-            /// As `reshape`.
+            /// The errors of `reshape`.
             pub fn reshape_with_order<E: IntoDimension>(
                 &self,
                 shape: E,
@@ -240,7 +240,7 @@ macro_rules! read_only {
             /// Overwrites an ndarray array or view of any layout, after waiting for the home stream.
             ///
             /// # Cost
-            /// As [`to_ndarray`](Self::to_ndarray); a target that is not in the order of this array, or of `bool`, takes another
+            /// The cost of [`to_ndarray`](Self::to_ndarray); a target that is not in the order of this array, or of `bool`, takes another
             /// copy on the host.
             ///
             /// # Errors
@@ -251,7 +251,7 @@ macro_rules! read_only {
         }
 
         impl<$($generics)*> fmt::Display for $type {
-            /// As ndarray prints it; a device error prints as its text.
+            /// Prints the elements as ndarray does; a device error prints as its text.
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 // To print an error is not to return it.
                 let earlier = self.pending().and_then(Pending::peek);

@@ -1,83 +1,83 @@
-//! What arrays and mutable views have for writing.
+//! The methods of arrays and mutable views for writing.
 
 use ndarray::{ArrayBase, Axis, Data, Dimension, IntoDimension, Ix1, IxDyn, Order, RemoveAxis, SliceArg};
 
 use crate::{ChunksMut, Element, GpuArray, GpuViewMut, Result, expression::job, transfer};
 
-/// What `$type` has for writing. It has `layout()` and `view_mut()`.
+/// The methods of `$type` for writing. It has `layout()` and `view_mut()`.
 macro_rules! read_write {
     ([$($generics:tt)*] $type:ty) => {
         impl<$($generics)*> $type {
-            /// As `slice`, to write.
+            /// A mutable view of the part that `s![…]` selects, as by `slice`.
             ///
             /// # Errors
-            /// As `slice`.
+            /// The errors of `slice`.
             pub fn slice_mut<I: SliceArg<D>>(&mut self, info: I) -> Result<GpuViewMut<'_, T, I::OutDim>> {
                 let layout = self.layout().slice(&info)?;
                 Ok(self.view_mut().with(layout))
             }
 
-            /// As `t`, to write.
+            /// A mutable view with the axes in reverse order, as by `t`.
             pub fn t_mut(&mut self) -> GpuViewMut<'_, T, D> {
                 let layout = self.layout().t();
                 self.view_mut().with(layout)
             }
 
-            /// As `permuted_axes`, to write.
+            /// A mutable view with the axes in another order, as by `permuted_axes`.
             ///
             /// # Errors
-            /// As `permuted_axes`.
+            /// The errors of `permuted_axes`.
             pub fn permuted_axes_mut(&mut self, axes: impl IntoDimension<Dim = D>) -> Result<GpuViewMut<'_, T, D>> {
                 let layout = self.layout().permuted_axes(&axes.into_dimension())?;
                 Ok(self.view_mut().with(layout))
             }
 
-            /// As `swap_axes`, to write.
+            /// A mutable view with two axes exchanged, as by `swap_axes`.
             ///
             /// # Errors
-            /// As `swap_axes`.
+            /// The errors of `swap_axes`.
             pub fn swap_axes_mut(&mut self, a: Axis, b: Axis) -> Result<GpuViewMut<'_, T, D>> {
                 let layout = self.layout().swap_axes(a, b)?;
                 Ok(self.view_mut().with(layout))
             }
 
-            /// As `invert_axis`, to write.
+            /// A mutable view with an axis backwards, as by `invert_axis`.
             ///
             /// # Errors
-            /// As `invert_axis`.
+            /// The errors of `invert_axis`.
             pub fn invert_axis_mut(&mut self, axis: Axis) -> Result<GpuViewMut<'_, T, D>> {
                 let layout = self.layout().invert_axis(axis)?;
                 Ok(self.view_mut().with(layout))
             }
 
-            /// As `reshape`, to write.
+            /// A mutable view in another shape, as by `reshape`.
             ///
             /// # Errors
-            /// As `reshape`.
+            /// The errors of `reshape`.
             pub fn reshape_mut<E: IntoDimension>(&mut self, shape: E) -> Result<GpuViewMut<'_, T, E::Dim>> {
                 let layout = self.layout().reshape(shape.into_dimension(), Order::RowMajor)?;
                 Ok(self.view_mut().with(layout))
             }
 
-            /// As `squeeze`, to write.
+            /// A mutable view without the axes of length 1, as by `squeeze`.
             pub fn squeeze_mut(&mut self) -> GpuViewMut<'_, T, IxDyn> {
                 let layout = self.layout().squeeze();
                 self.view_mut().with(layout)
             }
 
-            /// As `insert_axis`, to write.
+            /// A mutable view with a new axis of length 1, as by `insert_axis`.
             ///
             /// # Errors
-            /// As `insert_axis`.
+            /// The errors of `insert_axis`.
             pub fn insert_axis_mut(&mut self, axis: Axis) -> Result<GpuViewMut<'_, T, D::Larger>> {
                 let layout = self.layout().insert_axis(axis)?;
                 Ok(self.view_mut().with(layout))
             }
 
-            /// As `index_axis`, to write.
+            /// A mutable view of the elements with one index of an axis, as by `index_axis`.
             ///
             /// # Errors
-            /// As `index_axis`.
+            /// The errors of `index_axis`.
             pub fn index_axis_mut(&mut self, axis: Axis, index: usize) -> Result<GpuViewMut<'_, T, D::Smaller>>
             where
                 D: RemoveAxis,
@@ -86,16 +86,16 @@ macro_rules! read_write {
                 Ok(self.view_mut().with(layout))
             }
 
-            /// As `diagonal`, to write.
+            /// A mutable view of the elements whose indices are all the same, as by `diagonal`.
             pub fn diagonal_mut(&mut self) -> GpuViewMut<'_, T, Ix1> {
                 let layout = self.layout().diagonal();
                 self.view_mut().with(layout)
             }
 
-            /// As `split_at`, to write; the two can be used side by side.
+            /// Mutable views of the elements before an index of an axis and from it on, as by `split_at`; the two can be used side by side.
             ///
             /// # Errors
-            /// As `split_at`.
+            /// The errors of `split_at`.
             pub fn split_at_mut(
                 &mut self,
                 axis: Axis,
@@ -105,10 +105,10 @@ macro_rules! read_write {
                 Ok(self.view_mut().with_both(before, after))
             }
 
-            /// As `chunks`, to write; they can be used side by side.
+            /// Mutable views of the parts of an axis, as by `chunks`; they can be used side by side.
             ///
             /// # Errors
-            /// As `chunks`.
+            /// The errors of `chunks`.
             pub fn chunks_mut(&mut self, axis: Axis, size: usize) -> Result<ChunksMut<'_, T, D>> {
                 ChunksMut::new(self.view_mut(), axis, size)
             }

@@ -172,8 +172,9 @@ impl Context {
 }
 
 impl Stream {
-    /// Keeps a value until the graph goes that this stream is being captured for; true then. Outside of a [`Stream::capture`] nothing is kept, and it is
-    /// false.
+    /// Keeps a value until the graph goes that this stream is being captured for; true then.
+    ///
+    /// Outside of a [`Stream::capture`] nothing is kept, and the result is false.
     ///
     /// For launches that read memory which is no argument the caller could see, such as tables: `Arc<DeviceVec<_>>`. CUDA calls such values user
     /// objects of a graph.
@@ -216,7 +217,7 @@ impl Stream {
     /// The number of the capture that the stream is part of, which no other one of the process's time has. None outside.
     ///
     /// # Errors
-    /// `Cuda` with `STREAM_CAPTURE_INVALIDATED` where an error has ended the capture; else what the driver reports.
+    /// `Cuda` with `STREAM_CAPTURE_INVALIDATED` where an error has ended the capture; else the driver's error.
     pub fn capture_number(&self) -> Result<Option<u64>> {
         let current = self.device().enter()?;
         self.device().0.capture_of(self.as_raw(), &current)
@@ -225,7 +226,7 @@ impl Stream {
     /// Whether the stream is being captured.
     ///
     /// # Errors
-    /// What the driver reports.
+    /// The driver's error.
     pub fn is_capturing(&self) -> Result<bool> {
         let current = self.device().enter()?;
         self.is_capturing_entered(&current)

@@ -123,8 +123,9 @@ impl Context {
         }
     }
 
-    /// Gives memory back in the order of a stream by `free`, or keeps it where the stream is captured, until the graph has gone. The address is one of
-    /// the pool, or of cuMemAlloc where there is none.
+    /// Gives memory back in the order of a stream by `free`, or keeps it where the stream is captured, until the graph has gone.
+    ///
+    /// The address is one of the pool, or of cuMemAlloc where there is none.
     pub(crate) fn release_in_order(&self, stream: CUstream, address: CUdeviceptr, free: impl FnOnce()) {
         let steady = self.captures.steady();
         match self.state_of(stream) {

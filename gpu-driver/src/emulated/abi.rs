@@ -1,4 +1,4 @@
-//! The Rust side of `cuda/abi.h`: what a kernel module and the emulated driver say to each other. Change both together.
+//! The Rust side of `cuda/abi.h`: the interface of a kernel module and the emulated driver. Change both together.
 
 use std::ffi::{c_char, c_int, c_long, c_uint, c_ulong, c_ulonglong, c_void};
 
@@ -16,7 +16,7 @@ pub(super) mod access {
     pub(crate) const VOLATILE: u32 = 4;
 }
 
-/// What the threads' predicates are joined to at a barrier.
+/// The kinds of result that a barrier makes of the threads' predicates.
 pub(super) mod barrier {
     pub(crate) const COUNT: u32 = 1;
     pub(crate) const AND: u32 = 2;
@@ -47,7 +47,7 @@ pub(super) mod warp {
 /// The clock of [`Runtime::clock`] that counts nanoseconds; the other counts cycles.
 pub(super) const GLOBAL_TIMER: u32 = 1;
 
-/// What a module calls. All of them run on the stack of the emulated thread.
+/// The functions that a module calls. All of them run on the stack of the emulated thread.
 #[repr(C)]
 pub(super) struct Runtime {
     pub(super) access: unsafe extern "C" fn(*const c_void, c_ulong, c_uint, *const c_void),
@@ -106,7 +106,7 @@ impl std::fmt::Display for Index {
     }
 }
 
-/// What a module says of itself.
+/// A module's description of itself.
 #[repr(C)]
 pub(super) struct Module {
     pub(super) version: c_uint,

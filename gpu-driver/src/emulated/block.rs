@@ -65,14 +65,14 @@ pub(super) fn text(literal: *const c_char) -> String {
     unsafe { CStr::from_ptr(literal) }.to_string_lossy().into_owned()
 }
 
-/// What a thread waits for.
+/// The reason why a thread waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Wait {
-    /// Nothing: it can run.
+    /// It does not wait: it can run.
     No,
     Barrier,
     Warp,
-    /// For the other lanes of its warp to come to `__activemask` or to wait elsewhere.
+    /// It waits for the other lanes of its warp to come to `__activemask` or to wait elsewhere.
     ActiveMask,
     Ended,
 }
@@ -83,9 +83,9 @@ pub(super) struct Thread {
     pub(super) stack: Range<usize>,
     pub(super) index: Index,
     pub(super) wait: Wait,
-    /// Where it waits, or where it was last interrupted.
+    /// The place at which it waits or was last interrupted.
     pub(super) site: Site,
-    /// What a collective operation gave it.
+    /// The result of its last collective operation.
     pub(super) result: u64,
     pub(super) warp_clock: u32,
     pub(super) last_sync: u32,
@@ -98,7 +98,7 @@ pub(super) struct Thread {
     pub(super) sync_clock: u32,
     /// Another thread is to run before its next write.
     pub(super) torn: bool,
-    /// It has waited for what its stream held before the launch.
+    /// It has waited for the work that its stream held before the launch.
     pub(super) waited_for_stream: bool,
 }
 
@@ -231,7 +231,7 @@ pub(super) struct Block {
     /// Count of atomic operations and fences.
     pub(super) time: u32,
     pub(super) shadow: Shadow,
-    /// Which shared variables were freshly filled for this block.
+    /// Whether each shared variable was freshly filled for this block.
     pub(super) filled: Vec<bool>,
     /// Interruptions since a thread last ended or a barrier last opened.
     pub(super) interruptions: usize,

@@ -78,7 +78,7 @@ impl<'a> Elf<'a> {
         table.filter(move |entry| number::<4>(entry, 0) == Some(kind))
     }
 
-    /// What is mapped, by addresses relative to where the file is loaded.
+    /// The segments that are mapped, by addresses relative to the file's load address.
     pub(super) fn segments(self) -> Vec<Range<usize>> {
         let segment = |entry: &[u8]| {
             let (start, bytes) = (number::<8>(entry, 16)?, number::<8>(entry, 40)?);
@@ -231,7 +231,7 @@ impl<'a> Elf<'a> {
         })
     }
 
-    /// What `each` makes of the symbols of a section's kind, by name and entry.
+    /// The results of `each` for the symbols of a kind of section, by name and entry.
     fn symbols<T>(self, kind: usize, each: impl Fn(&[u8], &[u8]) -> Option<T>) -> Vec<T> {
         self.try_symbols(kind, each).unwrap_or_default()
     }

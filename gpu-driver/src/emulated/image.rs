@@ -32,7 +32,7 @@ pub(super) struct Image {
     bytes: Vec<u8>,
     base: usize,
     segments: Vec<Range<usize>>,
-    /// Where variables lie that can be written.
+    /// The ranges that hold writable variables, as offsets from `base`.
     variables_at: Vec<Range<usize>>,
     /// Each of them, and whether it is the program's own.
     variables: Vec<(Range<usize>, bool)>,
@@ -56,7 +56,7 @@ impl Image {
     /// Maps the shared object that starts at `image`.
     ///
     /// # Safety
-    /// `image` points to what [`crate::Program::compile`] made, or to at least 64 readable bytes that are none.
+    /// `image` points to an image that [`crate::Program::compile`] made, or to at least 64 readable bytes that are none.
     pub(super) unsafe fn load(image: *const c_void) -> Result<Self, i32> {
         // SAFETY: as the caller promises.
         let header = unsafe { &*image.cast::<[u8; 64]>() };
@@ -133,7 +133,7 @@ impl Image {
         if self.variables_at.iter().any(|range| range.contains(&offset)) {
             return self.variables.iter().any(|(range, own)| within(range) && (*own || !write));
         }
-        // Beside them, what the linker lays out in writable pages is constant once it is loaded.
+        // Beside them, data that the linker lays out in writable pages is constant once it is loaded.
         !write && self.segments.iter().any(within)
     }
 

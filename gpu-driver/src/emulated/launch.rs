@@ -2,7 +2,7 @@
 //!
 //! A thread runs until it waits (barrier, warp-wide operation), until its step budget is used up, or, where blocks are
 //! interleaved, until an atomic operation or a fence. Which one runs next is the [`Schedule`]'s choice. A block that only
-//! spins lets further blocks come in beside it, as they would be resident on a real device; what makes no progress at all
+//! spins lets further blocks come in beside it, as they would be resident on a real device; a launch without any progress
 //! ends at the timeout with a report of where every warp is.
 
 use std::{
@@ -67,13 +67,13 @@ pub(super) struct Order {
     pub(super) raised: bool,
     /// The arguments' values, each at a multiple of 16 bytes.
     pub(super) arguments: Vec<u128>,
-    /// Where each value starts, in units of 16 bytes.
+    /// The start of each value, in units of 16 bytes.
     pub(super) places: Vec<usize>,
     /// Linear numbers of the blocks to run; empty for all.
     pub(super) chosen: Vec<Range<u64>>,
 }
 
-/// What one launch needs from outside.
+/// The state outside of a launch that it needs.
 pub(super) struct Surroundings<'a> {
     pub(super) memory: &'a Memory,
     pub(super) modules: &'a HashMap<usize, LoadedModule>,
@@ -87,7 +87,7 @@ pub(super) struct Surroundings<'a> {
     pub(super) cycles: u64,
 }
 
-/// What launches reuse.
+/// Resources that launches reuse.
 #[derive(Default)]
 pub(super) struct Workshop {
     stacks: Vec<ThreadStack>,
@@ -127,7 +127,7 @@ pub(super) struct Launch {
     pub(super) seed: u64,
     pub(super) random: Random,
     arguments: Vec<*mut c_void>,
-    /// Where `threadIdx` and its like lie.
+    /// The addresses of `threadIdx` and its like.
     built_in: [usize; 4],
     pub(super) resident: Vec<Block>,
     spare: Vec<Block>,
@@ -149,11 +149,11 @@ pub(super) struct Launch {
     progressed: bool,
     pub(super) cycles: u64,
     pub(super) longest_wait: u64,
-    /// In a probe for launch bounds: what was found.
+    /// In a probe for launch bounds: the bound, once it is found.
     pub(super) probe: Option<Option<u32>>,
 }
 
-/// What became of a block's turn.
+/// The outcome of a block's turn.
 enum Turn {
     Ended,
     Left,
@@ -272,7 +272,7 @@ impl Launch {
         })
     }
 
-    /// Ends what still runs and keeps what the next launch can use.
+    /// Ends threads that still run, and keeps the resources that the next launch can use.
     fn give_back(mut self, workshop: &mut Workshop) {
         for block in &mut self.resident {
             for thread in &mut block.threads {
@@ -306,7 +306,7 @@ impl Launch {
         unsafe { self.memory.as_ref() }
     }
 
-    /// Whether a kernel may access what is no device memory: its modules' variables, and host memory that was registered.
+    /// Whether a kernel may access memory outside of all allocations: its modules' variables, and host memory that was registered.
     pub(super) fn allows(&self, address: usize, bytes: usize, writes: bool) -> bool {
         let registered = |range: &Range<usize>| range.contains(&address) && bytes <= range.end - address;
         self.modules.iter().any(|image| image.holds(address, bytes, writes)) || self.registered.iter().any(registered)
@@ -448,7 +448,7 @@ impl Launch {
             }
         }
         let module = self.order.image.module();
-        // What is left of its steps stays a thread's own while it waits: also one that polls an atomic uses them up.
+        // A thread keeps the rest of its steps while it waits: also one that polls an atomic uses them up.
         let budget = match (self.resident[at].threads[thread].budget, self.schedule) {
             (left @ 1.., _) => left,
             (_, Schedule::Random) => 1 + self.random.below(RANDOM_BUDGET) as i64,
@@ -515,7 +515,7 @@ impl Launch {
             self.fault = Some(self.missing_thread(&barrier));
             return;
         }
-        // What waited for this lane alone can go on.
+        // Operations that waited for this lane alone can go on.
         self.complete_groups(at, thread / 32);
     }
 
@@ -608,7 +608,7 @@ impl Launch {
         let clock = state.clock;
         match group.results(ended) {
             Ok(results) => {
-                // What one of them has seen by an atomic or a fence, all have seen now.
+                // Writes that one of them has seen by an atomic or a fence, all have seen now.
                 let threads = &block.threads[warp * 32..];
                 let seen = threads.iter().take(32).enumerate().filter(|(lane, _)| group.arrived >> lane & 1 == 1);
                 let seen = seen.map(|(_, thread)| thread.last_sync).max().unwrap_or(0);

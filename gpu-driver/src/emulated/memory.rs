@@ -1,12 +1,12 @@
-//! Device memory and pinned host memory: one range of addresses, and what lies at each of them.
+//! Device memory and pinned host memory: one range of addresses, and the allocation at each of them.
 //!
 //! Each allocation has pages of its own with a page that may not be touched behind it, at addresses that are not used again
 //! before all others were. A table with one entry per page leads from an address to its allocation, so an access is
-//! checked to the byte, and an access to released memory still names what it was. Where a kernel is compiled without access
-//! hooks, the pages' protection catches what leaves them.
+//! checked to the byte, and an access to released memory still names the allocation. Where a kernel is compiled without access
+//! hooks, the pages' protection catches accesses that leave them.
 //!
-//! Fresh memory holds 0xff bytes: NaN as a float, -1 as an integer. From [`SPARSE`] on it is zero, and only what is
-//! written takes memory.
+//! Fresh memory holds 0xff bytes: NaN as a float, -1 as an integer. From [`SPARSE`] on it is zero, and only pages that are
+//! written take memory.
 
 use std::{collections::VecDeque, ptr::NonNull};
 
@@ -22,7 +22,7 @@ pub(super) const SPARSE: usize = 1 << 30;
 const POISON_FILE: usize = 64 << 20;
 const POISON: u8 = 0xff;
 
-/// What an allocation is.
+/// The kind of an allocation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Device,
@@ -30,7 +30,7 @@ pub(super) enum Kind {
     Pinned,
 }
 
-/// Where an allocation is in its life. Stream-ordered ones begin and end when their stream gets there.
+/// The stage of an allocation's life. Stream-ordered ones begin and end when their stream gets there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Life {
     Ordered,

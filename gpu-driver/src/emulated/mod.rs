@@ -2,8 +2,8 @@
 //!
 //! With `GPU_DEVICE=emulated` the table of driver functions is filled by a driver of our own. `cust` and everything above
 //! it run unchanged; the kernels' sources are compiled by the machine's C++ compiler (`CXX`, else `c++`) with headers that
-//! give CUDA C++ its meaning on a CPU; each CUDA thread is a coroutine. It is slow by design, and it checks what a GPU does
-//! not: every access, every barrier, every order of streams.
+//! give CUDA C++ its meaning on a CPU; each CUDA thread is a coroutine. It is slow by design, and it checks things that a GPU
+//! does not: every access, every barrier, every order of streams.
 //!
 //! ```
 //! use gpu_driver::{Device, DeviceVec, LaunchConfig, Module, Program};
@@ -20,7 +20,7 @@
 //! # Ok::<(), gpu_driver::DriverError>(())
 //! ```
 //!
-//! # What is caught
+//! # Mistakes that are caught
 //! Each of these ends the launch, and [`DriverError::DeviceLost`] says kernel, block, thread and line:
 //! * an access of device or shared memory out of bounds, of released memory, of a host address, of another thread's local
 //!   variable, of memory that its stream has not allocated yet; a misaligned access;
@@ -29,14 +29,14 @@
 //! * a barrier that not every thread of the block reaches, or that is reached at two lines; a warp-wide operation whose lanes
 //!   never come, that a lane outside its mask calls, or that reads from a lane that has ended;
 //! * a launch that does not end: where every warp waits, after `GPU_EMULATED_TIMEOUT` seconds in which no thread ended;
-//! * `__trap()`, failed assertions and, on request, what the compiler's checks of undefined behaviour find.
+//! * `__trap()`, failed assertions and, on request, findings of the compiler's checks of undefined behaviour.
 //!
 //! Launches that a device refuses (block, grid, shared memory, `__launch_bounds__`) are refused. Work is queued lazily and
 //! runs in an order that only streams and events restrict, so a missing dependency shows as a wrong answer or an access of
 //! memory that is not there. Fresh memory holds 0xff bytes. After a fault the device is lost as a real one is, but here a
 //! new one can be opened: [`Device::new`] gives a fresh context once the old one is lost.
 //!
-//! # What is not
+//! # Differences from a GPU
 //! * Memory ordering: emulated threads see each other's writes at once and in order, so a missing `__threadfence` is not
 //!   found. Races in global memory are found only where an order shows a wrong answer.
 //! * Device arithmetic to the last bit: sums are not contracted to fused multiply-adds, and functions such as `__expf` and
@@ -60,9 +60,11 @@
 //! | `GPU_EMULATED_TIMEOUT` | seconds without a thread's end until a launch is given up, 60; 0 for none (as under a debugger) |
 //! | `GPU_EMULATED_DEVICES` | how many devices there are, 1; 0 for a driver without any |
 //! | `GPU_EMULATED_ARCH`, `GPU_EMULATED_DRIVER` | compute capability (9.0) and CUDA version (13.0) to report |
-//! | `GPU_EMULATED_FAIL` | calls to fail: `allocation:3,launch:2+` fails the third allocation and every launch from the second; also `module`, `copy`, `release`, `event` |
+//! | `GPU_EMULATED_FAIL` | calls to fail, such as `allocation:3,launch:2+`; also `module`, `copy`, `release`, `event` |
 //!
 //! # Failures on demand
+//! `GPU_EMULATED_FAIL=allocation:3,launch:2+` fails the third allocation and every launch from the second.
+//!
 //! [`Emulation::fail`] makes driver calls of one device fail, and [`Emulated::fail_each`] runs an operation once for each call
 //! that it makes, with that call failing: memory that runs out, launches that are refused, copies that break off.
 //!
@@ -116,7 +118,7 @@ pub(crate) use compile::{Checks, Job, compile, lexer, toolchain};
 pub(crate) use driver::address;
 pub use sweep::{Borne, NotBorne};
 
-/// In which order the threads of a block, and the blocks of a grid, run.
+/// The order in which the threads of a block, and the blocks of a grid, run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Schedule {
     /// From the first to the last, each as far as it comes.
@@ -141,13 +143,13 @@ pub enum Blocks {
 pub enum Call {
     /// Device and pinned memory, in stream order or not.
     Allocation,
-    /// Of kernels.
+    /// Launches of kernels.
     Launch,
-    /// Of compiled code.
+    /// Loads of compiled code.
     ModuleLoad,
-    /// Between host and device, or on the device.
+    /// Copies between host and device, or on the device.
     Copy,
-    /// The release of device and pinned memory, in stream order or not; what failed to be released stays allocated.
+    /// The release of device and pinned memory, in stream order or not; memory whose release failed stays allocated.
     Release,
     /// The creation of an event, its record on a stream, and a stream's wait for it.
     Event,
@@ -156,13 +158,13 @@ pub enum Call {
 /// A failure on demand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Failure {
-    /// Which kind of call fails.
+    /// The kind of call that fails.
     pub call: Call,
-    /// Which one, counted from 1.
+    /// The number of the call among those of its kind, from 1.
     pub at: u64,
     /// Whether the later ones fail too.
     pub and_later: bool,
-    /// With which code; a fatal one loses the device.
+    /// The code that the call returns; a fatal one loses the device.
     pub code: CudaCode,
 }
 
@@ -258,7 +260,7 @@ impl Emulated {
     }
 }
 
-/// What can be asked of an emulated device and done to it; from [`Device::emulation`].
+/// The control of an emulated device, from [`Device::emulation`]: failures on demand, counts, the blocks that run.
 #[derive(Clone, Debug)]
 pub struct Emulation {
     device: Device,
@@ -283,7 +285,7 @@ impl Emulation {
         self.fail_with(call, at, and_later, call.usual_code())
     }
 
-    /// As [`Emulation::fail`] with a code; a fatal one loses the device.
+    /// Makes calls fail, as [`Emulation::fail`] does, with a code of the caller's choice; a fatal one loses the device.
     ///
     /// # Errors
     /// When the device's context is gone.
@@ -315,8 +317,8 @@ impl Emulation {
         self.with(|state, context| Ok(state.context(context)?.calls.get(&call).copied().unwrap_or(0)))
     }
 
-    /// Allocations that are not released, pinned ones included, after all queued work has run. What streams keep for their next calls
-    /// ([`Stream::with_scratch`](crate::Stream::with_scratch)) is not counted; what graphs keep is.
+    /// Allocations that are not released, pinned ones included, after all queued work has run. Memory that streams keep for their next calls
+    /// ([`Stream::with_scratch`](crate::Stream::with_scratch)) is not counted; memory that graphs keep is.
     ///
     /// # Errors
     /// `DeviceLost`.
@@ -339,7 +341,7 @@ impl Emulation {
     }
 }
 
-/// What is known of why a context was lost: the kernel, and the report.
+/// The cause of a context's loss, if it is lost: the kernel, where it is known, and the report.
 pub(crate) fn report(context: cust::sys::CUcontext) -> Option<(Option<String>, String)> {
     let found = state::answer(|state| {
         let lost = state.context(context as usize)?.lost.as_ref();
@@ -350,7 +352,7 @@ pub(crate) fn report(context: cust::sys::CUcontext) -> Option<(Option<String>, S
 
 /// Destroys a context that [`Emulated::open`] made.
 pub(crate) fn close(context: cust::sys::CUcontext) {
-    // A context that is gone already is what was asked for.
+    // A context that is gone already needs nothing more.
     let _ = state::answer(|state| {
         state.destroy_context(context as usize);
         Ok(())

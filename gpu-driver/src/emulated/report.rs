@@ -1,4 +1,4 @@
-//! What a fault report says: kernel, block, thread, line, and what is at the address.
+//! The text of a fault report: kernel, block, thread, line, and the memory at the address.
 
 use std::{collections::HashMap, fmt::Write, path::PathBuf, process::Command, sync::Mutex};
 
@@ -88,7 +88,7 @@ pub(super) fn verb(kind: u32, bytes: usize) -> String {
     format!("{verb} {bytes} byte{plural} of")
 }
 
-/// What is wrong with a refused access.
+/// The mistake of a refused access, in words.
 pub(super) fn refused(launch: &Launch, address: usize, bytes: usize, kind: u32, refused: &Refused) -> String {
     let verb = verb(kind, bytes).trim_end_matches(" of").to_owned();
     let others = launch.resident.iter().flat_map(|block| &block.threads);
@@ -135,7 +135,7 @@ pub(super) fn variable_at(launch: &Launch, offset: usize) -> String {
     found.map_or_else(|| "shared memory".to_owned(), |v| format!("`{}` at byte {}", v.name, offset - v.offset))
 }
 
-/// What is wrong with an access of an arena outside all variables.
+/// The mistake of an access of an arena outside all variables, in words.
 pub(super) fn outside_variables(launch: &Launch, offset: usize, does: &str) -> String {
     let before = launch.layout.variables.iter().filter(|v| v.bytes > 0 && v.offset <= offset).max_by_key(|v| v.offset);
     let Some(variable) = before else {
@@ -162,7 +162,7 @@ pub(super) fn race(launch: &Launch, offset: usize, does: &str, other: Option<u16
     format!("race: {does} {variable}, which {other} {verb}{place} with no barrier between")
 }
 
-/// Where every warp of the resident blocks is.
+/// The place of every warp of the resident blocks, in lines of text.
 pub(super) fn waiting(launch: &Launch) -> String {
     let mut lines = Vec::new();
     for block in &launch.resident {

@@ -1,4 +1,4 @@
-//! What kernels call: each function runs on the stack of the emulated thread that calls it.
+//! The functions that kernels call: each runs on the stack of the emulated thread that calls it.
 //!
 //! Nothing here may panic or hold a value with a destructor across a suspension: a thread that never resumes is reset, not
 //! unwound.
@@ -70,7 +70,7 @@ fn fail(launch: &mut Launch, code: i32, what: &str, site: Site) -> ! {
     stop(launch)
 }
 
-/// Where a debugger can stop: a fault was found, and the kernel's frames are the callers.
+/// A function for a debugger to stop at: a fault was found, and the kernel's frames are the callers.
 #[unsafe(no_mangle)]
 #[inline(never)]
 extern "C" fn gpu_emulated_fault() {
@@ -124,7 +124,7 @@ fn tear(launch: &mut Launch, kind: u32, site: Site) {
     }
 }
 
-/// Refuses an access of what is not the thread's to touch.
+/// Refuses an access of memory that the thread may not touch.
 fn check(launch: &mut Launch, address: usize, bytes: usize, kind: u32, site: Site) {
     if bytes == 0 {
         return;
@@ -181,7 +181,7 @@ fn check_shared(launch: &mut Launch, slot: usize, address: usize, bytes: usize, 
         epoch: block.epoch,
         pc: site.pc,
     };
-    // A lane of the other's warp released what the other did: itself, or after a warp-wide operation of both.
+    // A lane of the other's warp released the other's work: itself, or after a warp-wide operation of both.
     let threads = &block.threads;
     let released = |other: u16, time: u32, warp_clock: u32| {
         let first = usize::from(other) / 32 * 32;
@@ -238,7 +238,7 @@ unsafe extern "C" fn fence(_kind: c_uint, _file: *const c_char, _line: c_uint) {
     give_way(launch);
 }
 
-/// At a point where other threads may see what this one did: lets them, as the order says.
+/// Lets other threads run, as the order says, at a point where they may see this one's work.
 fn give_way(launch: &mut Launch) {
     let interleaved = launch.blocks == Blocks::Interleaved;
     let random = launch.schedule == Schedule::Random;
@@ -308,7 +308,7 @@ fn rejoin(launch: &mut Launch) {
 }
 
 impl Barrier {
-    /// What each thread's call returns.
+    /// The value that each thread's call returns.
     pub(super) fn result(&self) -> u64 {
         match self.kind {
             kinds::COUNT => self.nonzero as u64,

@@ -28,7 +28,7 @@ pub(super) struct Machine {
 }
 
 impl Machine {
-    /// What the variables `GPU_EMULATED_…` ask for.
+    /// The settings that the variables `GPU_EMULATED_…` ask for.
     pub(super) fn from_environment() -> Result<Self> {
         const DEFAULT_TIMEOUT: u64 = 60;
         const LONGEST: u64 = 1_000_000_000;
@@ -107,7 +107,7 @@ impl FromStr for Failure {
 }
 
 impl Call {
-    /// What the driver answers when such a call fails without a mistake of the caller.
+    /// The driver's code when such a call fails without a mistake of the caller.
     pub(super) fn usual_code(self) -> CudaCode {
         const LAUNCH_OUT_OF_RESOURCES: CudaCode = CudaCode(701);
         match self {

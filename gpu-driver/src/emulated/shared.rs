@@ -2,14 +2,15 @@
 //!
 //! Two accesses of one word by two threads are a race when at least one writes, not both are atomic, and nothing orders
 //! them: no barrier between them, no warp-wide operation of their warp, and no pair of atomic operations or fences, one of
-//! each thread or of a lane that a warp-wide operation ordered with it, after the first access. A word remembers its last writer and its last reader, so of several conflicting
-//! accesses one may go unreported; what is reported is always unordered.
+//! each thread or of a lane that a warp-wide operation ordered with it, after the first access. A word remembers its last
+//! writer and its last reader, so of several conflicting accesses one may go unreported; those that are reported are always
+//! unordered.
 
 use super::abi::access;
 
-/// Bytes of one arena: what sm_90 gives to a block at most.
+/// Bytes of one arena: the most that sm_90 gives to a block.
 pub(super) const ARENA_BYTES: usize = 227 * 1024;
-/// Most static shared memory, and what a kernel has without asking for more.
+/// Most static shared memory, and the limit of a kernel that does not ask for more.
 pub(super) const STATIC_BYTES: usize = 48 * 1024;
 /// Distance of arenas; the rest may not be touched.
 const ARENA_SPAN: usize = 256 * 1024;
@@ -47,7 +48,7 @@ impl Layout {
     /// A place for a further variable.
     ///
     /// # Errors
-    /// What a GPU's compiler or driver would say about so much shared memory.
+    /// The reason why a GPU's compiler or driver would refuse so much shared memory.
     pub(super) fn add(&mut self, name: String, bytes: usize, alignment: usize) -> Result<usize, String> {
         let used: usize = self.variables.iter().map(|variable| variable.bytes).sum();
         let statics = used - self.variables[0].bytes + bytes;
@@ -115,7 +116,7 @@ impl Drop for Arenas {
     }
 }
 
-/// Who accesses, and what it has been ordered with.
+/// The thread that makes an access, its clocks, and the place in the code.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Accessor {
     pub(super) thread: u16,
@@ -153,7 +154,7 @@ struct Word {
     written: u8,
 }
 
-/// What is wrong with an access of shared memory.
+/// The mistake of an access of shared memory.
 #[derive(Debug)]
 pub(super) enum Trouble {
     NeverWritten,
@@ -177,8 +178,8 @@ impl Shadow {
         Self { words: Vec::new(), first_epoch: 0 }
     }
 
-    /// Checks and notes an access of `bytes` at `offset`. `released(thread, time, warp_clock)` tells whether what that thread
-    /// did at that time was followed by an atomic or a fence.
+    /// Checks and notes an access of `bytes` at `offset`. `released(thread, time, warp_clock)` tells whether that thread's
+    /// work at that time was followed by an atomic or a fence.
     ///
     /// Of more than eight bytes one that was written is enough: the copy of a structure reads its padding too.
     pub(super) fn access(
@@ -283,7 +284,7 @@ impl Trace {
         }
         let same_warp = self.thread != MANY && self.thread / 32 == now.thread / 32;
         let thread = if same_warp { self.thread } else { MANY };
-        // Only what all of them read stands for all.
+        // Only bytes that all of them read stand for all.
         let (mask, warp_clock) = (self.mask & now.mask, self.warp_clock.max(now.warp_clock));
         Trace { thread, mask, warp_clock, several: true, pc: self.pc, ..now }
     }

@@ -20,7 +20,7 @@ static WATCHED: AtomicPtr<Fiber> = AtomicPtr::new(null_mut());
 /// Number, address and code address of the last signal that was taken.
 static TAKEN: [AtomicUsize; 3] = [const { AtomicUsize::new(0) }; 3];
 
-/// What a signal was about.
+/// A signal that was taken, with its address and the code address.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Taken {
     pub(super) signal: i32,
@@ -112,7 +112,7 @@ fn set_registers(machine: &mut libc::mcontext_t, target: &corosensei::trap::Trap
     machine.regs[30] = target.lr;
 }
 
-/// Does what would have been done without us.
+/// Hands a signal to the action that was installed before ours.
 fn pass_on(signal: i32, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
     let at = SIGNALS.iter().position(|&known| known == signal);
     let Some(before) = BEFORE.get().zip(at).map(|(all, at)| &all[at]) else { return };

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use corosensei::stack::{DefaultStack, Stack, StackPointer};
 
-/// Room of a thread for its local variables and calls, twice what a GPU has; pages that are not touched take no memory.
+/// Room of a thread for its local variables and calls, twice that of a GPU; pages that are not touched take no memory.
 pub(super) const BYTES: usize = 1024 * 1024;
 /// Stacks start this far from each other within a page's distance. Each is mapped at a page's start, and a thousand threads
 /// whose innermost frames all lie at the same place of a page would share a few sets of the cache.

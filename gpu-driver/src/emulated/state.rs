@@ -138,7 +138,7 @@ pub(super) struct Stream {
     pub(super) is_destroyed: bool,
 }
 
-/// What an event was last recorded behind.
+/// The work that an event was last recorded behind.
 #[derive(Clone)]
 pub(super) enum Recorded {
     Never,
@@ -178,14 +178,14 @@ pub(super) struct Pool {
     pub(super) reserved: u64,
     pub(super) most_used: u64,
     pub(super) most_reserved: u64,
-    /// What it keeps of released memory.
+    /// Bytes up to which it keeps released memory.
     pub(super) threshold: u64,
 }
 
 pub(super) struct Context {
     pub(super) device: usize,
     pub(super) null_stream: usize,
-    /// A fatal code, and what is known of it.
+    /// The fault that lost the context.
     pub(super) lost: Option<Fault>,
     pub(super) settings: Settings,
     pub(super) random: Random,
@@ -354,7 +354,7 @@ impl State {
     /// Ends a context and all that belongs to it.
     pub(super) fn destroy_context(&mut self, context: usize) {
         if self.usable(context).is_ok() {
-            // What fails here has nobody to hear of it: the caller gets the context's end, as from a real driver.
+            // A failure here has nobody to hear of it: the caller gets the context's end, as from a real driver.
             let _ = self.drain(context);
         }
         self.forget_work(context);
@@ -393,10 +393,10 @@ impl State {
         Err(code.0)
     }
 
-    /// The context is lost: its work is forgotten, and what waits for it goes on.
+    /// The context is lost: its work is forgotten, and all that waits for it goes on.
     fn lose(&mut self, context: usize, mut fault: Fault) {
         if !CudaCode(fault.code).is_fatal() {
-            // What a launch meets ends the context, whatever it is.
+            // Any fault of a launch ends the context.
             fault.code = LAUNCH_FAILED;
         }
         if let Some(state) = self.contexts.get_mut(&context) {
@@ -465,7 +465,7 @@ impl State {
         Ok(())
     }
 
-    /// Makes later work of `stream` wait for what `other` holds now.
+    /// Makes later work of `stream` wait for the work that `other` holds now.
     fn follow(&mut self, stream: usize, other: usize) -> Outcome {
         let mark = Arc::new(Mark::default());
         self.stream_state(other)?.queue.push_back(Op::Record(mark.clone()));
@@ -489,7 +489,7 @@ impl State {
         Ok(())
     }
 
-    /// Refuses what would wait for a stream that is being captured.
+    /// Refuses a call that would wait for a stream that is being captured.
     pub(super) fn not_captured(&mut self, stream: usize) -> Outcome {
         let Some((capture, _)) = self.stream_state(stream)?.capture.clone() else { return Ok(()) };
         if let Some(capture) = self.captures.get_mut(&capture) {
@@ -662,7 +662,7 @@ impl State {
         Ok(found)
     }
 
-    /// That device memory of an operation is there when it runs. Host addresses are taken as they are.
+    /// Checks that device memory of an operation is there when it runs. Host addresses are taken as they are.
     fn expect(&self, context: usize, address: usize, bytes: usize, what: &str) -> Result<(), Fault> {
         let refused = match self.memory.check(address, bytes, context) {
             Err(Refused::Unknown) if self.unloaded.iter().any(|module| module.image.contains(address)) => {
@@ -707,7 +707,7 @@ impl State {
         }
     }
 
-    /// The device's time: real time, and what its kernels waited by their clock.
+    /// The device's time: real time, and the time that its kernels waited by their clock.
     pub(super) fn now_ms(&self, context: usize) -> f64 {
         let waited = self.contexts.get(&context).map_or(0, |context| context.cycles);
         self.started.elapsed().as_secs_f64() * 1e3 + waited as f64 / CYCLES_PER_MS
@@ -775,7 +775,7 @@ impl State {
         found.map(|all| (all.bytes, all.pool, all.kind)).ok_or(INVALID_VALUE)
     }
 
-    /// Gives back what a pool holds of an allocation; the memory itself goes in its stream's order.
+    /// Takes an allocation out of the counts of its pool or context; the memory itself goes in its stream's order.
     pub(super) fn uncount(&mut self, context: usize, bytes: usize, pool: usize) {
         if pool != 0 {
             if let Some(pool) = self.pools.get_mut(&pool) {
@@ -804,7 +804,7 @@ impl State {
             || self.modules.values().any(|module| module.image.contains(address))
     }
 
-    /// That a range is device memory, ordered or live, as the driver checks when a copy is asked for.
+    /// Checks that a range is device memory, ordered or live, as the driver does when a copy is asked for.
     pub(super) fn expect_device(&self, address: usize, bytes: usize) -> Outcome {
         let Some(all) = self.memory.find(address).filter(|all| all.life != Life::Released) else {
             let variable = self.modules.values().any(|module| module.image.holds(address, bytes, false));

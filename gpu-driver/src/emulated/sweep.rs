@@ -19,11 +19,11 @@ pub struct Borne {
 pub struct NotBorne {
     /// The kind of call.
     pub call: Call,
-    /// Which one failed, from 1; one more than there are when none was to fail any more.
+    /// The number of the call that failed, from 1; one more than there are when none was to fail any more.
     pub at: u64,
     /// Whether the later ones failed too.
     pub and_later: bool,
-    /// What went wrong then.
+    /// The mistake, in words.
     pub what: String,
 }
 
@@ -37,7 +37,7 @@ impl fmt::Display for NotBorne {
 impl Error for NotBorne {}
 
 impl Call {
-    /// Whether an error is what the failure of such a call leads to.
+    /// Whether the failure of such a call leads to this error.
     pub fn leads_to(self, error: &DriverError) -> bool {
         match (self, error) {
             (Self::Allocation, DriverError::OutOfMemory { .. } | DriverError::OutOfPinnedMemory { .. }) => true,
@@ -64,7 +64,7 @@ impl Emulated {
     ///
     /// For k = 1, 2, … the operation runs with its k-th call and all later ones failing, until it makes fewer calls; then
     /// again with the k-th alone. That is on a device of its own; where modules fail to load on a fresh one each time, as
-    /// what is loaded stays. Whenever a call failed the operation must return an error that `expected`
+    /// loaded modules stay. Whenever a call failed the operation must return an error that `expected`
     /// knows (a single failure it may also make good by trying again), must have leaked no allocation and left its inputs as
     /// they were, and must succeed when it runs once more.
     ///
@@ -125,7 +125,7 @@ struct Run {
     and_later: bool,
 }
 
-/// What an operation met.
+/// The failure that an operation met.
 enum Met {
     /// It made fewer calls than the one that was to fail.
     Nothing,

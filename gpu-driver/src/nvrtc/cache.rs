@@ -30,7 +30,7 @@ impl Key {
         Self::of_bytes(parts.into_iter().map(str::as_bytes))
     }
 
-    /// The same for parts that are no text.
+    /// Hashes parts that are no text, with their lengths.
     pub(crate) fn of_bytes<'a>(parts: impl IntoIterator<Item = &'a [u8]>) -> Self {
         let mut hash = Sha256::new();
         for part in parts {

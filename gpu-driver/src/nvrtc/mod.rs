@@ -17,13 +17,13 @@ pub const PRELUDE: Header = Header { name: "prelude.cuh", text: include_str!("..
 /// A header held in memory: `#include "name"` finds it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
-    /// What stands between the quotes of the `#include`.
+    /// The text between the quotes of the `#include`.
     pub name: &'static str,
     /// Its text.
     pub text: &'static str,
 }
 
-/// What to compile for: a GPU architecture (`sm_90` is 9.0), or the emulated device.
+/// The target of a compilation: a GPU architecture (`sm_90` is 9.0), or the emulated device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Arch {
     /// 9 in `sm_90`.
@@ -61,7 +61,7 @@ impl fmt::Display for Arch {
     }
 }
 
-/// What a compiled program consists of.
+/// The form of a compiled program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BinaryKind {
     /// Machine code for one architecture.
@@ -72,7 +72,7 @@ pub enum BinaryKind {
     SharedObject,
 }
 
-/// Where a binary came from.
+/// The origin of a binary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
     /// The compiler ran now.
@@ -98,7 +98,7 @@ impl Binary {
         &self.image
     }
 
-    /// What they are.
+    /// The form of the bytes.
     pub fn kind(&self) -> BinaryKind {
         self.kind
     }
@@ -140,9 +140,9 @@ const KNOWS_NO_SOURCE_INCLUDE: CudaVersion = CudaVersion { major: 12, minor: 0 }
 /// A CUDA C++ program to compile at run time: text, headers, options, and the kernels to find in it.
 ///
 /// The result is cached on disk under a hash of all of these, the architecture and NVRTC's version; `GPU_CACHE_DIR` moves
-/// the cache (`off` for none, [`nvrtc::cache_folder`](crate::nvrtc::cache_folder) says where it is). A program that may read files is never cached: by its
-/// options (`-I…`, `-include …`), or by its text, which includes a path that is absolute or leads upwards, or a macro. Else `#include` finds only the
-/// headers given here. Compiling a small kernel takes 20 to 80 ms, a cache hit well under one.
+/// the cache (`off` for none, [`nvrtc::cache_folder`](crate::nvrtc::cache_folder) says where it is). A program that may read files is never
+/// cached: by its options (`-I…`, `-include …`), or by its text, which includes a path that is absolute or leads upwards, or a macro. Else
+/// `#include` finds only the headers given here. Compiling a small kernel takes 20 to 80 ms, a cache hit well under one.
 ///
 /// ```
 /// use gpu_driver::{Arch, Program};
@@ -190,12 +190,13 @@ impl Program {
         self
     }
 
-    /// Says of the program's kernels that every thread calls `gpu::wait_for_stream()` of the prelude before it touches memory: a launch may then start
-    /// while earlier work of its stream still runs (programmatic dependent launch; architectures from 9.0 on, drivers from 12.3 on). The emulated
-    /// device refuses an access before the call. Only `gpu::draw_before_stream` may come first, and `gpu::let_next_start` comes behind it.
+    /// Says of the program's kernels that every thread calls `gpu::wait_for_stream()` of the prelude before it touches memory: a launch may then
+    /// start while earlier work of its stream still runs (programmatic dependent launch; architectures from 9.0 on, drivers from 12.3 on). The
+    /// emulated device refuses an access before the call. Only `gpu::draw_before_stream` may come first, and `gpu::let_next_start` comes behind
+    /// it.
     ///
-    /// Such a kernel does not read through `const __restrict__` pointers: the compiler takes what they point to for constant while the kernel runs, and
-    /// may move those loads before the wait. The emulated device does not see that.
+    /// Such a kernel does not read through `const __restrict__` pointers: the compiler takes the memory behind them for constant while the kernel
+    /// runs, and may move those loads before the wait. The emulated device does not see that.
     ///
     /// Measured on an H200: 1 us less between two kernels, and 0.6 us less of the host's time for a launch.
     pub fn overlapping(mut self) -> Self {
@@ -219,7 +220,7 @@ impl Program {
     /// architecture that NVRTC knows, which the driver translates.
     ///
     /// # Errors
-    /// `NoNvrtc`; `Compile` with the log and the numbered source; `UnsupportedArch` when the device is older than what
+    /// `NoNvrtc`; `Compile` with the log and the numbered source; `UnsupportedArch` when the device is older than all that
     /// NVRTC compiles for; `Nul` when a text holds a NUL character.
     pub fn compile(&self, arch: Arch) -> Result<Binary> {
         if arch.emulated {
@@ -287,7 +288,7 @@ impl Program {
         Ok((kind, options))
     }
 
-    /// The SHA-256, in 64 hexadecimal digits, of what the program consists of: its name and text, its headers (the prelude is one),
+    /// The SHA-256, in 64 hexadecimal digits, of the program's parts: its name and text, its headers (the prelude is one),
     /// options and name expressions, each in its order. Architecture and compiler play no part, so it says on any machine whether a
     /// program is the one that ran elsewhere.
     ///

@@ -117,7 +117,7 @@ impl Nvrtc {
         })
     }
 
-    /// What tells two compilers apart: the version, and the file's name and size, as two updates share one version.
+    /// A text that tells two compilers apart: the version, and the file's name and size, as two updates share one version.
     pub(super) fn identity(&self) -> String {
         let bytes = std::fs::metadata(&self.path).map_or(0, |file| file.len());
         format!("{} {} {bytes}", self.version, file_name(&self.path))
@@ -234,7 +234,7 @@ impl Drop for Session {
     }
 }
 
-/// Where NVRTC is looked for: `GPU_NVRTC` alone when it is set, else the system, toolkits, and Python environments.
+/// The paths at which NVRTC is looked for: `GPU_NVRTC` alone when it is set, else the system, toolkits, and Python environments.
 fn candidates() -> Vec<PathBuf> {
     if let Some(path) = env::var_os("GPU_NVRTC") {
         let path = PathBuf::from(path);

@@ -1,4 +1,4 @@
-// The prelude of every kernel of this workspace: what NVRTC does not bring by itself.
+// The prelude of every kernel of this workspace: definitions that NVRTC does not bring by itself.
 //
 // NVRTC from the pip wheel has no headers, so the fixed-width integers are defined here, and kernels include nothing else
 // unless their crate passes it along.
@@ -41,10 +41,10 @@ template <class A> struct same<A, A> { static constexpr bool value = true; };
 __device__ inline uint64_t first_index() { return uint64_t(blockIdx.x) * blockDim.x + threadIdx.x; }
 __device__ inline uint64_t index_step() { return uint64_t(gridDim.x) * blockDim.x; }
 
-// Waits until what the stream held before this launch has run and its writes are visible. A kernel that is launched to overlap with that (programmatic
-// dependent launch: `Entry::OVERLAPS`, `Program::overlapping`) calls it in every thread, before it touches memory; in any other launch it does
-// nothing. Between two small kernels it saves about a microsecond (H200). What it then reads it does not read through restricted pointers to constants:
-// those loads the compiler may put before the wait.
+// Waits until the work that the stream held before this launch has run and its writes are visible. A kernel that is launched to overlap with
+// that work (programmatic dependent launch: `Entry::OVERLAPS`, `Program::overlapping`) calls it in every thread, before it touches memory; in
+// any other launch it does nothing. Between two small kernels it saves about a microsecond (H200). Such a kernel does not read through
+// restricted pointers to constants: the compiler may put those loads before the wait.
 __device__ inline void wait_for_stream() {
 #ifdef GPU_EMULATED
     gpu_emulated::wait_for_stream();
@@ -53,19 +53,20 @@ __device__ inline void wait_for_stream() {
 #endif
 }
 
-// Lets the next kernel of the stream be started, if it is one that overlaps: it still waits for the end of this one, but its blocks are there by then. Called
-// behind `wait_for_stream`, when every block of this kernel is running and little is left to do, since the blocks of the next one take their place
-// beside it. It happens when one thread of each block has called it, or all have ended.
+// Lets the next kernel of the stream be started, if it is one that overlaps: it still waits for the end of this one, but its blocks are there
+// by then. Called behind `wait_for_stream`, when every block of this kernel is running and little is left to do, since the blocks of the next
+// one take their place beside it. The next kernel starts when one thread of each block has called this, or all have ended.
 __device__ inline void let_next_start() {
 #if !defined(GPU_EMULATED) && defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
     asm volatile("griddepcontrol.launch_dependents;");
 #endif
 }
 
-// Draws a number for a block of a launch with `Stream::with_cleared_scratch`, at whose address `scratch` is: from 0 to `last`, each once. Called before
-// `wait_for_stream`, so that it takes no time of its own where the kernel before this one is still at work (H200: 0.6 us of a launch). The counter stands before the scratch memory,
-// where only this function finds it, and is 0 again when the last number is drawn. A kernel that draws draws all numbers in each of its launches,
-// before any thread calls `let_next_start`, which a barrier behind the draw sees to: so none does while another may.
+// Draws a number for a block, from 0 to `last`, each once in a launch. `scratch` is the address that `Stream::with_cleared_scratch` gives. Called
+// before `wait_for_stream`, so that it takes no time of its own where the kernel before this one is still at work (H200: 0.6 us of a launch).
+// The counter stands before the scratch memory, where only this function finds it, and is 0 again when the last number is drawn. A kernel that
+// draws draws all numbers in each of its launches, before any thread calls `let_next_start`; a barrier behind the draw ensures that. So no
+// kernel draws while another one may.
 __device__ inline uint32_t draw_before_stream(uint64_t scratch, uint32_t last) {
 #ifdef GPU_EMULATED
     // There one launch comes after the other.
@@ -74,7 +75,7 @@ __device__ inline uint32_t draw_before_stream(uint64_t scratch, uint32_t last) {
     return atomicInc(reinterpret_cast<uint32_t *>(scratch) - 1, last);
 }
 
-// sqrtf(x), the same bits, for x that is 0 or between 1e-30 and 1e30: without the branch for what lies beyond. Newton's step from the approximate
+// sqrtf(x), the same bits, for x that is 0 or between 1e-30 and 1e30: without the branch for values beyond. Newton's step from the approximate
 // reciprocal root is exact to rounding there.
 __device__ __forceinline__ float sqrt_of_moderate(float x) {
 #ifdef GPU_EMULATED
@@ -89,7 +90,7 @@ __device__ __forceinline__ float sqrt_of_moderate(float x) {
 }
 
 // sqrt(x), the same bits, for x that is 0 or from 1e-290 up: the arithmetic of sqrt there, from the same first approximation, without the branch for
-// what lies below, behind which nothing else can be begun.
+// values below, behind which nothing else can be begun.
 __device__ __forceinline__ double sqrt_of_moderate(double x) {
 #ifdef GPU_EMULATED
     return sqrt(x);
@@ -107,8 +108,8 @@ __device__ __forceinline__ double sqrt_of_moderate(double x) {
 #endif
 }
 
-// Adds 1 to a counter in device memory and returns what it was. What this thread wrote before is seen by whoever sees the addition, in any
-// block, and what threads wrote before their additions to the counter up to this one is seen by this thread after it.
+// Adds 1 to a counter in device memory and returns its value before. This thread's earlier writes are seen by every thread that sees the
+// addition, in any block. Writes of other threads before their additions to the counter up to this one are seen by this thread after it.
 //
 // In PTX because an atomic operation with both orders costs half of one between two fences (H200: 1.6 us of a pass with a sum).
 __device__ inline uint32_t arrive(uint32_t *counter) {
@@ -135,8 +136,9 @@ template <int COUNT> __device__ inline void look_at_words(uint64_t *from, uint64
         for (int k = 0; k < COUNT; k++) words[k] = __nv_atomic_load_n(from + k, __NV_ATOMIC_RELAXED, __NV_THREAD_SCOPE_DEVICE);
 }
 
-// Copies BYTES, which are 4, 8 or 16 and to which both addresses are aligned, from device memory to shared memory while the thread goes on: no register holds
-// them on the way. They are there for this thread behind `wait_for_copies`, and for the block's others behind a barrier after that.
+// Copies BYTES, which are 4, 8 or 16 and to which both addresses are aligned, from device memory to shared memory while the thread goes on: no
+// register holds them on the way. They are there for this thread behind `wait_for_copies`, and for the block's others behind a barrier after
+// that.
 template <int BYTES> __device__ inline void copy_to_shared(void *shared, const void *global) {
     static_assert(BYTES == 4 || BYTES == 8 || BYTES == 16, "cp.async copies 4, 8 or 16 bytes");
 #if !defined(GPU_EMULATED) && defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800

@@ -15,7 +15,7 @@ use libloading::Library;
 use super::{NO_DEVICE, NOT_SUPPORTED, symbols::NAMES};
 use crate::{DriverError, Result, emulated, environment};
 
-/// Where the driver library is looked for, in this order, after `GPU_LIBCUDA`.
+/// The places where the driver library is looked for, in this order, unless `GPU_LIBCUDA` names one.
 const CANDIDATES: [&str; 6] = [
     "libcuda.so.1", // the dynamic linker's own path
     "/usr/lib/x86_64-linux-gnu/libcuda.so.1",
@@ -56,7 +56,7 @@ pub(crate) fn is_emulated() -> bool {
     TABLE.get_or_init(fill).emulated
 }
 
-/// What a program asked for before its first call of the driver; `GPU_DEVICE` goes before it.
+/// The driver that a program asked for before its first call; `GPU_DEVICE` goes before it.
 static WISH: AtomicU8 = AtomicU8::new(Wish::Cuda as u8);
 
 /// See [`wish`].
@@ -74,7 +74,7 @@ pub(crate) fn wish(wish: Wish) {
     WISH.store(wish as u8, Ordering::Relaxed);
 }
 
-/// Which driver fills the table.
+/// The driver that fills the table.
 enum Driver {
     Cuda(Library),
     Emulated,
@@ -100,7 +100,7 @@ fn address(library: &Library, name: &str) -> usize {
     unsafe { library.get::<*const ()>(name.as_bytes()).map_or(0, |symbol| *symbol as usize) }
 }
 
-/// Which driver `GPU_DEVICE` asks for.
+/// The driver that `GPU_DEVICE` asks for, else the program's wish.
 fn choose() -> Result<Driver> {
     environment::waits_after_launches()?;
     match environment::text("GPU_DEVICE", "cuda, emulated or none")?.as_deref() {
@@ -147,7 +147,7 @@ fn open() -> Result<Library> {
             searched.push(format!("{} (no such file)", path.display()));
             continue;
         }
-        // SAFETY: loading runs the initialisers of the vendor's driver library, which is what the user asked for.
+        // SAFETY: loading runs the initialisers of the vendor's driver library, as the user asked.
         match unsafe { Library::new(&candidate) } {
             Ok(library) => return Ok(library),
             Err(error) => searched.push(format!("{} ({})", path.display(), reason(&error))),

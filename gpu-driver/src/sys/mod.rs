@@ -6,8 +6,8 @@
 //! driver and without.
 //!
 //! Two faces of each function:
-//! * `sys::cuX(..) -> c_int` is what this crate calls. The code is a plain integer, whatever the driver's age.
-//! * the exported C symbol `cuX` is what `cust` calls. cust_raw's result enum ends with CUDA 11.4 and a Rust enum that holds
+//! * `sys::cuX(..) -> c_int` is called by this crate. The code is a plain integer, whatever the driver's age.
+//! * the exported C symbol `cuX` is called by `cust`. cust_raw's result enum ends with CUDA 11.4 and a Rust enum that holds
 //!   any other value is undefined behaviour, so here a newer code becomes `CUDA_ERROR_UNKNOWN`.
 
 use std::ffi::{c_char, c_int};

@@ -6,7 +6,7 @@ use plotters::prelude::*;
 
 use crate::running::Snapshot;
 
-/// Draws each estimate's interval relative to what is true, over the number of values, as SVG.
+/// Draws each estimate's interval relative to the true value, over the number of values, as SVG.
 pub(crate) fn intervals(path: &Path, series: &[(&str, Vec<Snapshot>)]) -> Result<(), Box<dyn Error>> {
     let wrong = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
     let all = || series.iter().flat_map(|(_, snapshots)| snapshots);

@@ -13,7 +13,7 @@ pub(crate) fn moments(values: impl Iterator<Item = f64>) -> (f64, f64) {
     (sum / n, squares / n - (sum / n).powi(2))
 }
 
-/// What is known of a mean so far.
+/// The sums of a mean and its variance so far.
 #[derive(Default)]
 pub(crate) struct Running {
     count: usize,

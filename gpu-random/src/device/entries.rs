@@ -60,7 +60,7 @@ kernel!(
     (In<'a, u32>, Out<'a, u32>, Out<'a, D::Value>, u32, u32, u32, u32, u64, u64, u64)
 );
 kernel!(
-    /// As [`Fill`], with jumps for tables, and the number of generators before that of chunks.
+    /// The arguments of [`Fill`], with jumps for tables, and the number of generators before that of chunks.
     FillAny<D>, XORWOW_SOURCE, "xorwow_fill_any", |_policy: ()| D::cuda(), 128,
     (In<'a, u32>, Out<'a, u32>, In<'a, u32>, Out<'a, D::Value>, u64, u64, u64, u32, u32, u32, u64, u32, u32, u64, u64, u64)
 );

@@ -18,7 +18,7 @@ const XORWOW_JUMPS: Header = Header { name: "xorwow_jumps.cuh", text: include_st
 const XORWOW_RNG: Header = Header { name: "xorwow_rng.cuh", text: include_str!("xorwow_rng.cuh") };
 const DISTRIBUTIONS: Header = Header { name: "distributions.cuh", text: include_str!("distributions.cuh") };
 
-/// What a kernel includes for a generator of its own: `#include "xorwow_rng.cuh"` brings `gpu_random::Xorwow`, `#include "philox.cuh"`
+/// Headers for kernels with generators of their own: `#include "xorwow_rng.cuh"` brings `gpu_random::Xorwow`, `#include "philox.cuh"`
 /// `gpu_random::Philox`.
 ///
 /// A thread has a generator as it has any other variable, or keeps it in memory:

@@ -16,8 +16,8 @@ struct Cut {
     least: u64,
 }
 
-/// Of the distributions with so many words and values of a turn. Measured on an H200 (132 multiprocessors), with eight blocks of 256 threads to a
-/// chunk: where a number takes little time, few threads down long columns write fastest.
+/// The cut for a distribution, by the words and values of its turn. Measured on an H200 (132 multiprocessors), with eight blocks of 256
+/// threads to a chunk: where a number takes little time, few threads down long columns write fastest.
 fn cut<D: Distribution>() -> Cut {
     match (D::WORDS, D::VALUES) {
         (1, 1) => Cut {
@@ -48,11 +48,11 @@ pub(super) fn curand_order<D: Distribution>(rows: u64) -> Chunks {
 
 /// The cut of a short fill into parts, to which threads step. None where a jump takes less time, at more than some hundred draws of each generator.
 ///
-/// On an H200 2^16, 2^18 and 2^20 u32 take 1.2, 1.6 and 3.3 us in four parts, 1.1, 1.7 and 3.9 in one, and 1.8, 3.8 and 3.8 with jumps; normal f64 1.5, 3.5 and 10.9 in
-/// eight, 6.5, 13.1 and 13.2 with jumps.
+/// On an H200 2^16, 2^18 and 2^20 u32 take 1.2, 1.6 and 3.3 us in four parts, 1.1, 1.7 and 3.9 in one, and 1.8, 3.8 and 3.8 with jumps;
+/// normal f64 take 1.5, 3.5 and 10.9 us in eight parts, 6.5, 13.1 and 13.2 with jumps.
 pub(super) fn few<D: Distribution>(rows: u64) -> Option<Chunks> {
     let (most_draws, parts) = match (D::WORDS, D::VALUES) {
-        // What takes long to make of the words is worth more steps.
+        // Values that take long to compute from the words are worth more steps.
         (4, 2) => (512, 8),
         _ => (256, 4),
     };
@@ -70,7 +70,7 @@ pub(super) fn any_order(rows: u64, generators: u32) -> Chunks {
     chunked(rows, (THREADS / u64::from(generators)).max(1), 64)
 }
 
-/// At most so many chunks. Their rows are rounded up to four binary digits, so that fills of nearly the same length share their jumps.
+/// A cut into at most `chunks` chunks. Their rows are rounded up to four binary digits, so that fills of nearly the same length share their jumps.
 fn chunked(rows: u64, chunks: u64, least: u64) -> Chunks {
     let exact = rows.div_ceil(chunks).max(least);
     let step = 1 << (61_u32.saturating_sub(exact.leading_zeros()).saturating_sub(1));

@@ -40,8 +40,8 @@ struct OnDevice {
     tables: StateTables,
     /// The states of fills that run.
     running: Option<Progress>,
-    /// The states of the capture that was filled in last. A graph makes its states itself, so that it gives the same numbers at each launch, and a stream
-    /// whose capture came to nothing has lost none; their memory is the graph's.
+    /// The states of the capture that was filled in last. A graph makes its states itself, so that it gives the same numbers at each
+    /// launch, and a stream whose capture came to nothing has lost none; their memory is the graph's.
     captured: Option<(u64, Progress)>,
 }
 
@@ -63,10 +63,10 @@ struct Progress {
 }
 
 struct Chain {
-    /// Where in the stream `now` is, unless nowhere.
+    /// The stream's step to which `now` belongs; `None` where it belongs to none.
     step: Option<u64>,
     now: DeviceVec<u32>,
-    /// What a fill leaves; then the two change places.
+    /// The states that a fill leaves; then the two change places.
     next: DeviceVec<u32>,
 }
 
@@ -168,7 +168,7 @@ impl Chain {
             return Ok(());
         }
         self.step = None;
-        // Two pieces at most, the first somewhat ahead, are what fills of one kind leave.
+        // Fills of one kind leave two pieces at most, the first somewhat ahead.
         let (draws, split, more) = match *turns.pieces() {
             [all] => (all.draws, 0, 0),
             [ahead, others] if (1..AHEAD).contains(&ahead.draws.wrapping_sub(others.draws)) => {
@@ -245,8 +245,8 @@ impl Progress {
             let arguments =
                 (now.input(), next.output(), out.output(), turns, call.cursor, part_rows, parts.count, a, b, c);
             let kernel = KERNELS.kernel::<FillFew<D>>(queue.device(), &())?;
-            // SAFETY: 64 blocks to a part; `now` and `next` have six words for each of 4096 generators; `out` has what so many turns give, and is
-            // aligned to a turn where it gives two values; all parts but the last are of whole rows.
+            // SAFETY: 64 blocks to a part; `now` and `next` have six words for each of 4096 generators; `out` has room for the values of the
+            // turns, and is aligned to a turn where it gives two values; all parts but the last are of whole rows.
             unsafe { kernel.launch(BLOCKS_OF_FEW * parts.count, arguments, queue)? };
             return Ok(());
         }

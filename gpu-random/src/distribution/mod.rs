@@ -1,7 +1,8 @@
 //! How random words become numbers: pure functions, the same on the host and in `device/distributions.cuh`.
 //!
-//! Integers and uniform numbers have the same bits everywhere. What takes logarithms, sines or exponentials has those of the machine's
-//! functions. Between the host and an H200 differ at most, by units of the last place (ulp; of 2^24 numbers each at most the number in parentheses did):
+//! Integers and uniform numbers have the same bits everywhere. Numbers that take logarithms, sines or exponentials have the bits of the
+//! machine's functions. The host and an H200 differ at most by these units of the last place (ulp; in parentheses the largest difference
+//! among 2^24 numbers of each):
 //!
 //! | | f32 | f64 |
 //! |---|---|---|
@@ -29,7 +30,7 @@ pub(crate) use uniform::{Exponential, HalfOpen, Uniform};
 
 /// How the words of a turn become values. The kernels have a structure of the same name, made of the same parameters.
 pub(crate) trait Distribution: Copy + Send + Sync + 'static {
-    /// What comes out.
+    /// The type of a value.
     type Value: DevicePod + Default;
     /// Words that a turn takes: 1, 2 or 4.
     const WORDS: usize;
@@ -53,7 +54,7 @@ impl Real for f32 {}
 impl Real for f64 {}
 
 pub(crate) mod sealed {
-    /// What the distributions need of a float type.
+    /// The operations on a float type that the distributions need.
     pub trait Real: Sized {
         /// Words of a uniform number.
         const WORDS: usize;

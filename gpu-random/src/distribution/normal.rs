@@ -49,7 +49,7 @@ pub(crate) struct Normal<T> {
     pub(crate) deviation: T,
 }
 
-/// What normal and log-normal numbers have in common, `$of` a value.
+/// Implements [`Distribution`] for normal and log-normal numbers: `$of(mean + deviation z)`.
 macro_rules! pairs {
     ($name:ident, $cuda:literal, $of:expr) => {
         impl<T: Real> Distribution for $name<T> {

@@ -34,7 +34,7 @@ impl<R: Recipe> Generator<R> {
     /// A new array of random words; see [`Generator::fill_bits`].
     ///
     /// # Errors
-    /// Of all these: those of the fill; `Array` for a shape that is too large.
+    /// The errors of the fill; `Array` for a shape that is too large.
     pub fn gen_bits<Sh: ShapeBuilder>(&mut self, home: impl Into<Stream>, shape: Sh) -> Result<GpuArray<u32, Sh::Dim>> {
         filled(home, shape, |out| self.fill_bits(out))
     }
@@ -49,7 +49,7 @@ impl<R: Recipe> Generator<R> {
     /// ```
     ///
     /// # Errors
-    /// As [`Generator::gen_bits`].
+    /// The errors of [`Generator::gen_bits`].
     pub fn gen_uniform<T: Real, Sh: ShapeBuilder>(
         &mut self,
         home: impl Into<Stream>,
@@ -61,7 +61,7 @@ impl<R: Recipe> Generator<R> {
     /// A new array of uniform numbers in [0, 1); see [`Generator::fill_half_open`].
     ///
     /// # Errors
-    /// As [`Generator::gen_bits`].
+    /// The errors of [`Generator::gen_bits`].
     pub fn gen_half_open<T: Real, Sh: ShapeBuilder>(
         &mut self,
         home: impl Into<Stream>,
@@ -73,7 +73,7 @@ impl<R: Recipe> Generator<R> {
     /// A new array of numbers of a range; see [`Generator::fill_range`].
     ///
     /// # Errors
-    /// As [`Generator::gen_bits`].
+    /// The errors of [`Generator::gen_bits`].
     pub fn gen_range<T: Ranged + Element<Storage = T>, Sh: ShapeBuilder>(
         &mut self,
         home: impl Into<Stream>,
@@ -86,7 +86,7 @@ impl<R: Recipe> Generator<R> {
     /// A new array of standard normal numbers; see [`Generator::fill_normal`].
     ///
     /// # Errors
-    /// As [`Generator::gen_bits`].
+    /// The errors of [`Generator::gen_bits`].
     pub fn gen_normal<T: Real, Sh: ShapeBuilder>(
         &mut self,
         home: impl Into<Stream>,
@@ -98,7 +98,7 @@ impl<R: Recipe> Generator<R> {
     /// A new array of log-normal numbers; see [`Generator::fill_log_normal`].
     ///
     /// # Errors
-    /// As [`Generator::gen_bits`].
+    /// The errors of [`Generator::gen_bits`].
     pub fn gen_log_normal<T: Real, Sh: ShapeBuilder>(
         &mut self,
         home: impl Into<Stream>,
@@ -112,7 +112,7 @@ impl<R: Recipe> Generator<R> {
     /// A new array of exponential numbers; see [`Generator::fill_exponential`].
     ///
     /// # Errors
-    /// As [`Generator::gen_bits`].
+    /// The errors of [`Generator::gen_bits`].
     pub fn gen_exponential<T: Real, Sh: ShapeBuilder>(
         &mut self,
         home: impl Into<Stream>,
@@ -125,7 +125,7 @@ impl<R: Recipe> Generator<R> {
     /// A new array of coins; see [`Generator::fill_bernoulli`].
     ///
     /// # Errors
-    /// As [`Generator::gen_bits`].
+    /// The errors of [`Generator::gen_bits`].
     pub fn gen_bernoulli<Sh: ShapeBuilder>(
         &mut self,
         home: impl Into<Stream>,
@@ -138,7 +138,7 @@ impl<R: Recipe> Generator<R> {
     /// A new array of Poisson's distribution; see [`Generator::fill_poisson`].
     ///
     /// # Errors
-    /// As [`Generator::gen_bits`].
+    /// The errors of [`Generator::gen_bits`].
     pub fn gen_poisson<Sh: ShapeBuilder>(
         &mut self,
         home: impl Into<Stream>,

@@ -1,4 +1,4 @@
-//! Filling what is there.
+//! Fills of memory that exists.
 
 use std::ops::Range;
 
@@ -17,7 +17,8 @@ impl<R: Recipe> Generator<R> {
     /// Random words: cuRAND's `curandGenerate`.
     ///
     /// # Errors
-    /// Of every fill: `Driver` (`NoNvrtc`, `OutOfMemory`, …) on a device, `Gaps` for a host array with gaps. The stream stays where it is then.
+    /// The errors of every fill: `Driver` (`NoNvrtc`, `OutOfMemory`, …) on a device, `Gaps` for a host array with gaps. The stream then stays
+    /// where it is.
     pub fn fill_bits<'a>(&mut self, out: impl Target<'a, u32>) -> Result<()> {
         self.fill(Bits, out)
     }
@@ -26,7 +27,7 @@ impl<R: Recipe> Generator<R> {
     /// [`Generator::fill_half_open`] has it the other way round.
     ///
     /// # Errors
-    /// As [`Generator::fill_bits`].
+    /// The errors of [`Generator::fill_bits`].
     pub fn fill_uniform<'a, T: Real>(&mut self, out: impl Target<'a, T>) -> Result<()> {
         self.fill(Uniform(std::marker::PhantomData::<T>), out)
     }
@@ -34,7 +35,7 @@ impl<R: Recipe> Generator<R> {
     /// Uniform numbers in [0, 1), multiples of 2^-24 (f32) or 2^-53 (f64).
     ///
     /// # Errors
-    /// As [`Generator::fill_bits`].
+    /// The errors of [`Generator::fill_bits`].
     pub fn fill_half_open<'a, T: Real>(&mut self, out: impl Target<'a, T>) -> Result<()> {
         self.fill(HalfOpen { low: T::zero(), width: T::one(), most: sealed_below(T::one()) }, out)
     }
@@ -42,7 +43,7 @@ impl<R: Recipe> Generator<R> {
     /// Numbers from `range.start` to below `range.end`: floats uniformly, integers each as likely as any other.
     ///
     /// # Errors
-    /// `EmptyRange` for a range without a value, or whose width is not finite; as [`Generator::fill_bits`].
+    /// `EmptyRange` for a range without a value, or whose width is not finite; the errors of [`Generator::fill_bits`].
     pub fn fill_range<'a, T: Ranged>(&mut self, out: impl Target<'a, T>, range: Range<T>) -> Result<()> {
         self.fill(integers::over(&range)?, out)
     }
@@ -52,7 +53,7 @@ impl<R: Recipe> Generator<R> {
     /// another kind of fill (with XORWOW) comes between.
     ///
     /// # Errors
-    /// As [`Generator::fill_bits`].
+    /// The errors of [`Generator::fill_bits`].
     pub fn fill_normal<'a, T: Real>(&mut self, out: impl Target<'a, T>) -> Result<()> {
         self.fill(Normal { mean: T::zero(), deviation: T::one() }, out)
     }
@@ -60,7 +61,7 @@ impl<R: Recipe> Generator<R> {
     /// Normal numbers `mean + deviation z`, with `z` as [`Generator::fill_normal`] gives it.
     ///
     /// # Errors
-    /// `Parameter` unless both are finite and the deviation is at least 0; as [`Generator::fill_bits`].
+    /// `Parameter` unless both are finite and the deviation is at least 0; the errors of [`Generator::fill_bits`].
     pub fn fill_normal_with<'a, T: Real>(&mut self, out: impl Target<'a, T>, mean: T, deviation: T) -> Result<()> {
         check_normal("normal", mean, deviation)?;
         self.fill(Normal { mean, deviation }, out)
@@ -69,7 +70,7 @@ impl<R: Recipe> Generator<R> {
     /// Log-normal numbers `exp(mean + deviation z)`: cuRAND's `curandGenerateLogNormal` and `curandGenerateLogNormalDouble`.
     ///
     /// # Errors
-    /// As [`Generator::fill_normal_with`].
+    /// The errors of [`Generator::fill_normal_with`].
     pub fn fill_log_normal<'a, T: Real>(&mut self, out: impl Target<'a, T>, mean: T, deviation: T) -> Result<()> {
         check_normal("log-normal", mean, deviation)?;
         self.fill(LogNormal { mean, deviation }, out)
@@ -78,7 +79,7 @@ impl<R: Recipe> Generator<R> {
     /// Exponential numbers of that mean, `-mean ln u`.
     ///
     /// # Errors
-    /// `Parameter` unless the mean is finite and above 0; as [`Generator::fill_bits`].
+    /// `Parameter` unless the mean is finite and above 0; the errors of [`Generator::fill_bits`].
     pub fn fill_exponential<'a, T: Real>(&mut self, out: impl Target<'a, T>, mean: T) -> Result<()> {
         if !(mean.is_finite() && mean > T::zero()) {
             return Err(parameter("exponential", "mean", mean, "above 0 and finite"));
@@ -89,7 +90,7 @@ impl<R: Recipe> Generator<R> {
     /// 1 with that probability, else 0; a `GpuArray<bool, _>` takes them as true and false.
     ///
     /// # Errors
-    /// `Parameter` unless the probability is 0 to 1; as [`Generator::fill_bits`].
+    /// `Parameter` unless the probability is 0 to 1; the errors of [`Generator::fill_bits`].
     pub fn fill_bernoulli<'a>(&mut self, out: impl Target<'a, u8>, probability: f64) -> Result<()> {
         self.fill(Bernoulli::new(probability)?, out)
     }
@@ -97,7 +98,7 @@ impl<R: Recipe> Generator<R> {
     /// Poisson's distribution with expected value `lambda`. The distribution is cuRAND's, the numbers are our own.
     ///
     /// # Errors
-    /// `Parameter` unless `lambda` is above 0 and at most 1e9; as [`Generator::fill_bits`].
+    /// `Parameter` unless `lambda` is above 0 and at most 1e9; the errors of [`Generator::fill_bits`].
     pub fn fill_poisson<'a>(&mut self, out: impl Target<'a, u32>, lambda: f64) -> Result<()> {
         self.fill(Poisson::new(lambda)?, out)
     }

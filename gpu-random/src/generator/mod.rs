@@ -15,19 +15,20 @@ use crate::{Order, RandomError, Result, recipe::Recipe, turns::Turns};
 /// # Determinism
 /// The numbers depend on seed, order and the calls before, on nothing else. Integers and uniform numbers have the same bits on every device
 /// and on the host, and on a GPU those of cuRAND, as have normal numbers there. Numbers that take logarithms and the like agree between GPU
-/// and host up to rounding: standard normal ones `z` within 32 ulps (f32; f64: 8) of `max(1, abs(z))`, log-normal ones of deviation `s` within 34 (10) of
-/// `x * max(1, s * abs(z))`, exponential ones within 2 of themselves; those of Poisson's distribution from a mean of 10 up compare such numbers, so
-/// that one in very many may be another one there.
+/// and host up to rounding: standard normal ones `z` within 32 ulps (f32; f64: 8) of `max(1, abs(z))`, log-normal ones of deviation `s`
+/// within 34 (10) of `x * max(1, s * abs(z))`, exponential ones within 2 of themselves; those of Poisson's distribution from a mean of 10
+/// up compare such numbers, so that one in very many may be another one there.
 ///
 /// # Cost
 /// A fill of device memory is one launch and returns at once. The first one on a device, and the first after the stream was moved, makes the
-/// states by another launch. Philox with other generators than cuRAND's, with a seed for each, or after calls of many kinds sends what it needs
-/// to know to the device first, and waits for that.
+/// states by another launch. Philox with other generators than cuRAND's, with a seed for each, or after calls of many kinds first sends tables
+/// of seeds and of places to the device, and waits for that.
 ///
 /// # Graphs
 /// A fill into memory of the captured stream is captured with it, and gives the same numbers at each launch of the graph: those of its place in the
 /// stream, which goes on behind it. With XORWOW the graph's first fill makes the states anew. The graph owns all that its fills use, so the
-/// generator may go, or go on elsewhere. A fill of the same kind and length ahead of the capture makes tables that the capture then need not wait for.
+/// generator may go, or go on elsewhere. A fill of the same kind and length ahead of the capture makes tables for which the capture then
+/// need not wait.
 pub struct Generator<R: Recipe> {
     pub(crate) seed: Seed,
     pub(crate) turns: Turns,
@@ -36,7 +37,7 @@ pub struct Generator<R: Recipe> {
     pub(crate) states: R::States,
 }
 
-/// What the generators of a stream start from.
+/// The seeds from which the generators of a stream start.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Seed {
     One(u64),
@@ -44,7 +45,7 @@ pub(crate) enum Seed {
     Each(Arc<[u32]>),
 }
 
-/// Where a stream is: a checkpoint, from [`Generator::position`].
+/// The position of a stream: a checkpoint, from [`Generator::position`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Position {
     turns: Turns,
@@ -57,7 +58,7 @@ impl<R: Recipe> Generator<R> {
         Self::of(Seed::One(seed), R::GENERATORS)
     }
 
-    /// As many generators as there are seeds, each with its own and with the subsequence of its number: element `i` is of generator
+    /// The stream of one generator for each seed, with the subsequence of its number: element `i` is of generator
     /// `i mod seeds.len()`. With XORWOW this is how PyCUDA's generators are made.
     ///
     /// # Errors
@@ -102,7 +103,7 @@ impl<R: Recipe> Generator<R> {
         self
     }
 
-    /// Goes to where the stream is after `offset` words, from its start: what [`Generator::fill_bits`] gives next is element `offset`.
+    /// Goes to the position `offset` words from the stream's start: [`Generator::fill_bits`] gives element `offset` next.
     pub fn set_offset(&mut self, offset: u64) {
         self.turns = Turns::after(self.turns.generators(), R::WORD, offset);
         self.step += 1;
@@ -114,7 +115,7 @@ impl<R: Recipe> Generator<R> {
         self.set_offset(0);
     }
 
-    /// Where the stream is.
+    /// The stream's present position.
     pub fn position(&self) -> Position {
         Position { turns: self.turns.clone(), of: R::NAME }
     }

@@ -68,7 +68,7 @@ pub(crate) fn fill<D: Distribution>(
     }
 }
 
-/// `out` in parts of `size` values, the first shorter by `skip`; the last takes what is left.
+/// `out` in parts of `size` values, the first shorter by `skip`; the last takes the rest.
 fn cut<T>(mut out: &mut [T], size: usize, skip: usize, parts: usize) -> Vec<&mut [T]> {
     let mut all = Vec::with_capacity(parts);
     for part in 1..parts {

@@ -86,7 +86,7 @@ impl Polynomial {
         })
     }
 
-    /// The coefficients in 32 digits of five bits, lowest first, four to a word: what kernels take.
+    /// The coefficients in 32 digits of five bits, lowest first, four to a word: the form that kernels take.
     pub(crate) fn digits(self) -> [u32; 8] {
         std::array::from_fn(|word| {
             (0..4).fold(0, |digits, at| {
@@ -98,7 +98,7 @@ impl Polynomial {
     }
 }
 
-/// A jump for many states: what each five bits of a state contribute. Made by 160 steps for each of 160 bits, taken in 32 lookups.
+/// A jump for many states: the contributions of each five bits of a state. Made by 160 steps for each of 160 bits, taken in 32 lookups.
 pub(crate) struct Table(Box<[Words]>);
 
 impl Table {

@@ -40,7 +40,7 @@ pub struct XorwowRng {
 
 const MARSAGLIA: Words = [123_456_789, 362_436_069, 521_288_629, 88_675_123, 5_783_321];
 const MARSAGLIA_D: u32 = 6_615_241;
-/// What a step adds to `d`.
+/// The number that a step adds to `d`.
 pub(crate) const WEYL: u32 = 362_437;
 
 impl XorwowRng {

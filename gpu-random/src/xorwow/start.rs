@@ -17,8 +17,8 @@ use crate::{
 /// Most generators with a jump of their own; further ones share these, and take a second jump.
 const MOST_JUMPS: u32 = 4096;
 
-/// Jumps to the subsequences of as many generators: to subsequence `g` by element `g mod own`, then by element `own + g / own`, where `own` is what
-/// is returned beside them.
+/// Jumps to the subsequences of as many generators: to subsequence `g` by element `g mod own`, then by element `own + g / own`, where `own`
+/// is the number returned beside them.
 pub(crate) fn subsequences(generators: u32) -> (Vec<Polynomial>, u32) {
     static OWN: OnceLock<Vec<Polynomial>> = OnceLock::new();
     let powers = |base: Polynomial, count: u32| {

@@ -22,7 +22,7 @@ pub(crate) struct Options {
     /// Preconditioner.
     #[arg(long, value_enum, default_value_t = Precond::None)]
     pub(crate) precond: Precond,
-    /// Where to solve. `auto`: CUDA when a driver, a device and NVRTC are there, else the CPU.
+    /// The place of the solve. `auto`: CUDA when a driver, a device and NVRTC are there, else the CPU.
     #[arg(long, value_enum, default_value_t = Device::Auto)]
     pub(crate) device: Device,
     /// How the matrix is stored: compressed rows or packets of slices. `auto`: on a device the one expected to be faster, on the CPU csr.
@@ -61,7 +61,7 @@ pub(crate) enum Format {
 }
 
 impl Format {
-    /// As it is written on the command line.
+    /// The format's name on the command line.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Auto => "auto",

@@ -16,7 +16,7 @@ pub(crate) enum Place {
 }
 
 impl Place {
-    /// Finds what was asked for. `auto` takes CUDA when a device and the compiler are both there, never the emulated
+    /// Finds the place asked for. `auto` takes CUDA when a device and the compiler are both there, never the emulated
     /// device.
     pub(crate) fn choose(asked: Device) -> Outcome<Self> {
         match asked {

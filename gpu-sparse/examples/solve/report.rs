@@ -1,4 +1,4 @@
-//! What the program prints at the end.
+//! The report that the program prints at the end.
 
 use std::fmt;
 

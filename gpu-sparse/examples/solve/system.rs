@@ -4,7 +4,7 @@ use gpu_sparse::{CsrMatrix, Description, Format, PacketPlan, linalg::LinearOpera
 
 use crate::{Outcome, options, place::Place};
 
-/// What is solved with.
+/// The operator of a solve, and its description.
 pub(crate) struct System<'a> {
     pub(crate) operator: Box<dyn LinearOperator<f64> + 'a>,
     pub(crate) description: Description,

@@ -1,4 +1,4 @@
-//! Any bytes, read as Matrix Market text: no panic, an error that names its line, and what is read survives a round trip.
+//! Any bytes, read as Matrix Market text: no panic, an error that names its line, and every matrix read survives a round trip.
 #![no_main]
 
 use gpu_sparse::io::{parse_header, parse_matrix_market_coo, parse_vector, write_matrix_market_coo_to};

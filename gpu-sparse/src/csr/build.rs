@@ -34,7 +34,7 @@ pub(crate) fn canonicalize<T: Scalar>(
     Ok(CsrMatrix::from_canonical(rows, cols, row_starts, columns, values))
 }
 
-/// One block of rows: its row starts, and what belongs to it of `per_row`, `columns` and `values`.
+/// One block of rows: its row starts, and its parts of `per_row`, `columns` and `values`.
 type Block<'a, R, T> = (&'a [u64], &'a mut [R], &'a mut [u32], &'a mut [T]);
 
 fn split_by_block<'a, R, T>(

@@ -8,7 +8,7 @@ use crate::coo::check_dimensions;
 use crate::{CooMatrix, Result, Scalar, SparseError, memory, start_threads};
 
 impl<T: Scalar> CooMatrix<T> {
-    /// The same matrix in compressed rows. Entries at one place are added in the order in which they come; zeros are kept.
+    /// Converts to compressed rows. Entries at one place are added in the order in which they come; zeros are kept.
     ///
     /// Cost: a counting sort by row (serial, linear), then rows are sorted in parallel.
     ///
@@ -66,7 +66,7 @@ pub(super) fn counting_sort<T: Scalar>(
 }
 
 impl<T: Scalar> CsrMatrix<T> {
-    /// The same matrix as triplets, row after row.
+    /// Converts to triplets, row after row.
     pub fn to_coo(&self) -> CooMatrix<T> {
         CooMatrix::from_triplets(self.rows, self.cols, self.row_indices(), self.columns.clone(), self.values.clone())
             .expect("entries of a canonical matrix lie within it")
@@ -81,7 +81,7 @@ impl<T: Scalar> CsrMatrix<T> {
         indices
     }
 
-    /// The same matrix with every zero written out.
+    /// Converts to a dense array, with every zero written out.
     ///
     /// # Errors
     /// `TooLarge` when memory for `rows * cols` elements cannot be had.
@@ -123,7 +123,7 @@ impl<T: Scalar> CsrMatrix<T> {
         Ok(Self::from_canonical(rows, cols, row_starts, columns, values))
     }
 
-    /// The same matrix for `sprs`, stored by rows.
+    /// Converts to a matrix of `sprs`, stored by rows.
     pub fn to_sprs(&self) -> sprs::CsMat<T> {
         let starts = self.row_starts.iter().map(|&s| s as usize).collect();
         let columns = self.columns.iter().map(|&c| c as usize).collect();

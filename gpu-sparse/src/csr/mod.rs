@@ -75,7 +75,7 @@ impl<T: Scalar> CsrMatrix<T> {
     /// and entries at one place are added in the order in which they come.
     ///
     /// # Errors
-    /// As `from_parts`, without `UnsortedColumns`.
+    /// The errors of `from_parts`, without `UnsortedColumns`.
     ///
     /// ```
     /// use gpu_sparse::CsrMatrix;
@@ -130,7 +130,7 @@ impl<T: Scalar> CsrMatrix<T> {
         self.values.len()
     }
 
-    /// Where each row starts in `columns` and `values`, and at the end their length: `rows() + 1` numbers.
+    /// The start of each row in `columns` and `values`, and at the end their length: `rows() + 1` numbers.
     pub fn row_starts(&self) -> &[u64] {
         &self.row_starts
     }
@@ -167,7 +167,7 @@ impl<T: Scalar> CsrMatrix<T> {
         Some(columns.binary_search(&(col as u32)).map_or(T::zero(), |k| values[k]))
     }
 
-    /// The same pattern with `f` of every stored value; also the way from f64 to f32.
+    /// A matrix of this pattern with `f` of every stored value; also the way from f64 to f32.
     ///
     /// ```
     /// let a = gpu_sparse::CsrMatrix::<f64>::identity(3)?;
@@ -191,13 +191,13 @@ impl<T: Scalar> CsrMatrix<T> {
         self.values.iter_mut().for_each(|v| *v *= factor);
     }
 
-    /// Where the entries of `row` (which must exist) are.
+    /// The positions of the entries of `row`, which must exist.
     fn entries(&self, row: usize) -> Range<usize> {
         self.row_starts[row] as usize..self.row_starts[row + 1] as usize
     }
 }
 
-/// All that makes the arrays safe to index, but not the order within rows.
+/// Checks all that makes the arrays safe to index, but not the order within rows.
 fn check_parts(rows: usize, cols: usize, row_starts: &[u64], columns: &[u32], nnz: usize) -> Result<()> {
     const OP: &str = "CsrMatrix::from_parts";
     check_dimensions(rows, cols)?;

@@ -161,7 +161,7 @@ pub(crate) fn contiguous<'a, T: Clone>(view: &ArrayView1<'a, T>) -> Cow<'a, [T]>
     view.to_slice().map_or_else(|| Cow::Owned(view.to_vec()), Cow::Borrowed)
 }
 
-/// Runs a product of a matrix of that shape on slices: checks the lengths, and packs what is not in one piece.
+/// Runs a product of a matrix of that shape on slices: checks the lengths, and packs vectors that are not in one piece.
 pub(crate) fn on_slices<T: Scalar>(
     op: &'static str,
     (rows, cols): (usize, usize),
@@ -183,7 +183,7 @@ pub(crate) fn on_slices<T: Scalar>(
     Ok(())
 }
 
-/// What `y = alpha A x + beta y` makes of a row's sum and an element of `y`, which is not read where `beta` is zero.
+/// The step of `y = alpha A x + beta y` from a row's sum and an element of `y`, which is not read where `beta` is zero.
 pub(crate) fn axpby<T: Scalar>(alpha: T, beta: T) -> impl Fn(f64, &mut T) + Sync {
     let (alpha, scale): (f64, f64) = (alpha.into(), beta.into());
     move |sum, y| *y = T::from_f64(if beta.is_zero() { alpha * sum } else { alpha * sum + scale * (*y).into() })

@@ -26,7 +26,7 @@ static PRODUCT: Source = Source {
 };
 static STEP: Source = Source { name: "steps.cu", text: include_str!("steps.cu"), headers: &[SUMS, STATE] };
 
-/// The matrix; what the kernel needs besides; then the long rows' scratch.
+/// A kernel of a product. Its arguments: the matrix; the kernel's own; then the long rows' scratch.
 macro_rules! product_kernel {
     ($name:ident, $cuda:literal, $($args:ty),*) => {
         pub(super) struct $name<R>(PhantomData<R>);
@@ -98,7 +98,7 @@ macro_rules! step_kernel {
             }
         }
     };
-    // With a sum for the host: the state and what blocks leave for each other.
+    // With a sum for the host: the state, the sums of the blocks, and the count of blocks that have arrived.
     ($name:ident, $cuda:literal, $($args:ty),*; total) => {
         step_kernel!($name, $cuda, $($args,)* InOut<'a, State>, Out<'a, f64>, InOut<'a, u32>, u64);
     };
@@ -168,7 +168,7 @@ fn with_element<T: Scalar, L: List>(list: L) -> L {
     of_steps::<T, _>(of_format::<RawPackets<T>, _>(of_format::<RawCsr<T>, _>(list)))
 }
 
-/// What takes kernels one after another: the registry, to know them, and [`Load`].
+/// A receiver of kernels, one after another: the registry, to know them, and [`Load`].
 pub(super) trait List: Sized {
     fn and<E: Entry>(self, policy: &E::Policy) -> Self;
 }

@@ -10,7 +10,7 @@ use super::{DeviceMatrix, Storage};
 use crate::csr::check_length;
 use crate::{Result, Scalar};
 
-/// Runs `$body` with `$stored` as what the matrix keeps and `$Raw` as how kernels take it, whatever its format.
+/// Runs `$body`, whatever the format, with `$stored` as the matrix's arrays and `$Raw` as the structure that kernels take.
 macro_rules! in_its_format {
     ($a:expr, $stored:ident: $Raw:ident => $body:expr) => {
         match $a.storage() {
@@ -33,14 +33,14 @@ pub(super) fn grid(stored: &impl Stored) -> u32 {
     stored.main_blocks() + stored.long_rows().segments()
 }
 
-/// What the blocks of a product leave for each other where long rows are divided; empty where none is.
+/// The sums of the segments of long rows, and how many of each row have arrived; empty where no long row is divided.
 pub(super) struct RowScratch {
     pub(super) totals: DeviceVec<f64>,
     pub(super) arrived: DeviceVec<u32>,
 }
 
 impl RowScratch {
-    /// Room for any of these matrices.
+    /// Scratch with room for any of these matrices.
     pub(super) fn new<T: Scalar>(stream: &Stream, matrices: &[&DeviceMatrix<T>]) -> Result<Self> {
         let needs = matrices.iter().map(|a| a.storage().long_rows().scratch());
         let (rows, segments) = needs.fold((0, 0), |most, need| (most.0.max(need.0), most.1.max(need.1)));

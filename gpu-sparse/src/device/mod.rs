@@ -23,8 +23,8 @@ use crate::{CsrMatrix, Description, Format, PacketMatrix, PacketPlan, Result, Sc
 /// A sparse matrix in GPU memory, in either [`Format`]; it serves any number of products and solves.
 ///
 /// [`CsrMatrix::to_device`] and [`PacketMatrix::to_device`] copy a matrix as it is; [`DeviceMatrix::new`] chooses the format that
-/// is expected to be faster. [`linalg::cg`](crate::linalg::cg) with a `DeviceMatrix` solves on its device. The matrix belongs to one stream, its home;
-/// products run on the stream of their result.
+/// is expected to be faster. [`linalg::cg`](crate::linalg::cg) with a `DeviceMatrix` solves on its device. The matrix belongs to one
+/// stream, its home; products run on the stream of their result.
 ///
 /// Determinism: bitwise the same on every run and every device, for one matrix in one format. A row's products are added in f64
 /// and rounded once; the two formats add them in different orders, and each row in packets has the bits of [`PacketMatrix`] on the CPU.
@@ -43,12 +43,12 @@ pub struct DeviceMatrix<T: Scalar> {
     storage: Storage<T>,
     home: Stream,
     description: Description,
-    /// On the host: what solvers ask before they start.
+    /// The diagonal, on the host: solvers ask for it, and for `finite`, before they start.
     diagonal: Vec<T>,
     finite: bool,
 }
 
-/// What the matrix consists of.
+/// The arrays of the matrix, in its format.
 enum Storage<T: Scalar> {
     Csr(Box<Csr<T>>),
     Packets(Box<Packets<T>>),
@@ -95,7 +95,8 @@ impl<T: Scalar> PacketMatrix<T> {
     /// A copy in the memory of a device, with the device's main stream or the stream given as its home.
     ///
     /// # Cost
-    /// [`Description::bytes`] bytes of device memory and some 16 more for each long row, copied once; the diagonal also stays on the host. Returns when the copies have run.
+    /// [`Description::bytes`] bytes of device memory and some 16 more for each long row, copied once; the diagonal also stays on the host.
+    /// Returns when the copies have run.
     ///
     /// # Errors
     /// `Driver`: no device memory left, a lost device.
@@ -149,7 +150,7 @@ impl<T: Scalar> DeviceMatrix<T> {
         self.description.format
     }
 
-    /// Of how many bytes it consists, and why.
+    /// The sizes of the stored arrays, and the reason for the format.
     pub fn description(&self) -> &Description {
         &self.description
     }
@@ -232,7 +233,7 @@ impl<T: Scalar> DeviceMatrix<T> {
         launch::product_axpby(self, (alpha, beta), x.as_device_vec(), y.as_mut_device_vec())
     }
 
-    /// The matrix on the host again, as compressed rows: what it was made of, bit for bit.
+    /// The matrix on the host again, as compressed rows: the matrix it was made of, bit for bit.
     ///
     /// Cost: a copy of everything, and for packets their decoding on the CPU's threads. Waits.
     ///
@@ -257,7 +258,7 @@ impl<T: Scalar> fmt::Debug for DeviceMatrix<T> {
     }
 }
 
-/// As an operator on host vectors: right, and slow, for each application copies `x` to the device and `y` back. Solvers that can
+/// An operator on host vectors: right, and slow, for each application copies `x` to the device and `y` back. Solvers that can
 /// run on the device ask [`on_device`](LinearOperator::on_device) and do not come here.
 impl<T: Scalar> LinearOperator<T> for DeviceMatrix<T> {
     fn shape(&self) -> (usize, usize) {

@@ -36,7 +36,7 @@ pub(crate) struct ProductPolicy {
     pub(crate) threads: u32,
     /// Most blocks that sweep the rows, beside those for long rows.
     max_csr_blocks: u32,
-    /// The same for packets: while a warp of theirs has at most `slices_per_warp` slices, and beyond.
+    /// Most blocks that sweep packets, while a warp has at most `slices_per_warp` slices; beyond, `many_packet_blocks`.
     few_packet_blocks: u32,
     slices_per_warp: usize,
     many_packet_blocks: u32,
@@ -75,7 +75,7 @@ fn blocks(wanted: usize, most: u32) -> u32 {
 mod tests {
     use super::*;
 
-    /// What both sides must hold to, read from the text of the other.
+    /// The constants on the CUDA side, read from its text.
     #[test]
     fn both_sides_cut_rows_alike() {
         let csr = include_str!("csr.cuh");

@@ -6,7 +6,7 @@ use gpu_driver::DevicePod;
 /// Iterations whose residuals the state remembers; `State::HISTORY` in state.cuh.
 pub(crate) const HISTORY: usize = 64;
 
-/// Twin of `Scalars` in state.cuh, which says what the fields are.
+/// Twin of `Scalars` in state.cuh, which explains the fields.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Scalars {
@@ -75,7 +75,7 @@ impl Scalars {
         wants_rho: 0,
     };
 
-    /// None while the solve runs.
+    /// The reason for the stop; `None` while the solve runs.
     pub(crate) fn stop(&self) -> Option<Stop> {
         match self.stop {
             0 => None,

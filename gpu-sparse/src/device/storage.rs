@@ -18,7 +18,7 @@ pub(super) trait Raw: Copy + 'static {
     fn cuda_name() -> String;
 }
 
-/// What a format keeps in device memory.
+/// The arrays of a format in device memory.
 pub(super) trait Stored {
     type Raw: Raw;
     /// The addresses, good while this is.
@@ -73,7 +73,7 @@ struct RawLongRows {
 /// Segments that a grid has room for beside the blocks that sweep.
 const MAX_SEGMENTS: u64 = (1 << 31) - (1 << 16);
 
-/// Which rows are long, and how they are cut.
+/// The long rows, and their cut into segments.
 pub(super) struct LongRows {
     rows: DeviceVec<u32>,
     begins: DeviceVec<u64>,
@@ -117,7 +117,7 @@ impl LongRows {
         self.owners.len() as u32
     }
 
-    /// Rows and segments that need a place for what blocks leave for each other: none where each row has one segment.
+    /// Rows and segments that need a place for the sums that blocks leave for each other: none where each row has one segment.
     pub(super) fn scratch(&self) -> (usize, usize) {
         if self.divided { (self.rows.len(), self.owners.len()) } else { (0, 0) }
     }

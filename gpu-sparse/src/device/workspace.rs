@@ -38,7 +38,7 @@ impl Left {
     }
 }
 
-/// What the passes of one solve share: its stream, its scalars on the device, and what blocks leave for each other.
+/// The memory that the passes of one solve share: its scalars on the device, and the sums that blocks leave for each other; with its stream.
 ///
 /// Vectors have the stream as their home, so that the passes can be captured. The matrices are whole before it begins, since their
 /// upload waits; their own streams, which order their release, follow it where it ends with passes that may still run (Drop).
@@ -48,18 +48,18 @@ pub(crate) struct Workspace<'a, T: Scalar> {
     stream: Stream,
     matrices: Vec<&'a DeviceMatrix<T>>,
     state: DeviceVec<State>,
-    /// What the blocks of the first pass leave for the second: `p . q`. Also of passes that make a sum for the host.
+    /// Sums that the blocks of the first pass leave for the second: `p . q`. Also those of passes that make a sum for the host.
     curvature: Left,
-    /// What those of the second leave for the last: `r . r`, and with Jacobi `r . z` behind it.
+    /// Sums that the blocks of the second pass leave for the last: `r . r`, and with Jacobi `r . z` behind it.
     residual: Left,
-    /// What those of a preconditioner leave for the last: `r . z`.
+    /// Sums that the blocks of a preconditioner leave for the last pass: `r . z`.
     rho: Left,
     arrived: DeviceVec<u32>,
     rows: RowScratch,
 }
 
 impl<'a, T: Scalar> Workspace<'a, T> {
-    /// For vectors of `n` elements on a new stream, and products with these matrices.
+    /// A workspace for vectors of `n` elements on a new stream, and for products with these matrices.
     pub(crate) fn new(n: usize, matrices: Vec<&'a DeviceMatrix<T>>, stream: Stream) -> Result<Self> {
         let vector_sums = VECTORS.blocks(n) as usize;
         let sums = matrices.iter().map(|a| places(a.storage())).fold(vector_sums, usize::max);
@@ -105,7 +105,7 @@ impl<'a, T: Scalar> Workspace<'a, T> {
 
     /// Enqueues captured passes again.
     pub(crate) fn replay(&self, passes: &Graph) -> Result<()> {
-        // SAFETY: what was captured are passes of this workspace, over buffers that live as long as the solve and that its stream
+        // SAFETY: the graph consists of passes of this workspace, over buffers that live as long as the solve and that its stream
         // orders; the matrices' streams are joined at both ends. One thread runs a solve.
         unsafe { Ok(passes.launch(&self.stream)?) }
     }
@@ -244,7 +244,7 @@ impl<'a, T: Scalar> Workspace<'a, T> {
         Ok(())
     }
 
-    /// The last pass: `x += step p`, then `p = z + beta p`. With `stored`, `r . z` is what the preconditioner has left, else `r . r`.
+    /// The last pass: `x += step p`, then `p = z + beta p`. With `stored`, `r . z` is the sum that the preconditioner left, else `r . r`.
     pub(crate) fn update_direction(
         &mut self,
         z: &DeviceVec<T>,
@@ -362,7 +362,7 @@ impl<'a, T: Scalar> Workspace<'a, T> {
         Ok(())
     }
 
-    /// That the matrix is square, and it and each vector are of the workspace's size.
+    /// Checks that the matrix is square, and that it and each vector are of the workspace's size.
     fn check_square<const N: usize>(
         &self,
         op: &'static str,
@@ -373,7 +373,7 @@ impl<'a, T: Scalar> Workspace<'a, T> {
         self.same_length(op, ("the matrix's rows", a.rows()), vectors).map(|_| ())
     }
 
-    /// That each vector has as many elements as the workspace is for; returns them.
+    /// Checks that each vector has as many elements as the workspace is for; returns that number.
     fn same_length<const N: usize>(
         &self,
         op: &'static str,

@@ -1,6 +1,6 @@
 //! Matrices to test and measure with, made by formula.
 //!
-//! | what | rows | entries per row |
+//! | matrix | rows | entries per row |
 //! |---|---|---|
 //! | [`Poisson`], 1-D to 3-D | points of the grid | 3, 5, 7, 9 or 27 |
 //! | [`wathen`], a finite-element mass matrix | `3 nx ny + 2 nx + 2 ny + 1` | 8 to 21 |

@@ -1,4 +1,4 @@
-//! Stencils, closed-form eigenvectors, and what is known of each matrix.
+//! Stencils, closed-form eigenvectors, and known properties of each matrix.
 
 use std::f64::consts::PI;
 
@@ -209,7 +209,7 @@ fn extrusion_of_lines_is_the_grid() {
 
 #[test]
 fn numberings_are_permutations_of_each_other() {
-    // No diagonal entry in row 0 of A, none at all in T: what is not stored must not be invented.
+    // No diagonal entry in row 0 of A, none at all in T: entries that are not stored must not be invented.
     let a = CsrMatrix::from_parts(3, 3, vec![0, 1, 3, 5], vec![2, 0, 1, 1, 2], vec![1.0, 2.0, 3.0, 4.0, 5.0]).unwrap();
     let t = CsrMatrix::from_parts(2, 2, vec![0, 1, 2], vec![1, 0], vec![10.0, 20.0]).unwrap();
     let layers = extrude(&a, &t, Numbering::LayerMajor).unwrap();

@@ -1,11 +1,11 @@
-//! What can be wrong with a Matrix Market text, and on which line.
+//! The mistakes of a Matrix Market text, and their lines.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// A Matrix Market text that cannot be read: what is wrong, and where.
+/// A Matrix Market text that cannot be read: the mistake, and its line.
 ///
-/// The line counts from 1 in the decompressed text. What is missing at the end of a text is reported on its last line.
+/// The line counts from 1 in the decompressed text. Anything missing at the end of a text is reported on its last line.
 ///
 /// ```
 /// use gpu_sparse::{SparseError, io};
@@ -22,7 +22,7 @@ pub struct MatrixMarketError {
     pub path: Option<PathBuf>,
     /// Line in the decompressed text, from 1.
     pub line: u64,
-    /// What is wrong there.
+    /// The mistake on that line.
     pub kind: MatrixMarketErrorKind,
 }
 
@@ -80,7 +80,7 @@ pub enum MatrixMarketErrorKind {
     /// A word of the banner is unknown or not supported here.
     #[error("the {word} \"{found}\" is not supported; it should be {supported}")]
     Unsupported {
-        /// Which word: `object`, `format`, `field` or `symmetry`.
+        /// The word's role: `object`, `format`, `field` or `symmetry`.
         word: &'static str,
         /// The word in the banner.
         found: String,
@@ -100,23 +100,23 @@ pub enum MatrixMarketErrorKind {
     /// The text ends before the line with the sizes.
     #[error("the text ends before the line with the sizes, which should read \"{expected}\"")]
     MissingSizes {
-        /// What that line should hold.
+        /// The sizes that the line should hold.
         expected: &'static str,
     },
     /// A size is not a whole number.
     #[error("\"{found}\" is not a number of {what}; a whole number, 0 or more, is needed")]
     InvalidSize {
-        /// Which size.
+        /// The size: `rows`, `columns` or `entries`.
         what: &'static str,
-        /// What stands there.
+        /// The word in the text.
         found: String,
     },
     /// A size is more than this crate can hold.
     #[error("the number of {what} is {found}, more than the {limit} that fit")]
     TooLarge {
-        /// Which size.
+        /// The size: `rows`, `columns` or `entries`.
         what: &'static str,
-        /// What stands there.
+        /// The word in the text.
         found: String,
         /// The largest size that works.
         limit: u64,
@@ -134,7 +134,7 @@ pub enum MatrixMarketErrorKind {
     /// A line ends too early.
     #[error("the line ends before the {what}")]
     MissingNumber {
-        /// What should follow.
+        /// The number that should follow.
         what: &'static str,
     },
     /// A line goes on after all it should hold.
@@ -142,7 +142,7 @@ pub enum MatrixMarketErrorKind {
     ExtraText {
         /// The last thing that belongs on the line.
         after: &'static str,
-        /// What follows.
+        /// The text that follows.
         found: String,
     },
     /// A row or column index is not a whole number.
@@ -150,7 +150,7 @@ pub enum MatrixMarketErrorKind {
     InvalidIndex {
         /// `row index` or `column index`.
         what: &'static str,
-        /// What stands there.
+        /// The word in the text.
         found: String,
     },
     /// An entry lies outside the matrix.
@@ -168,15 +168,15 @@ pub enum MatrixMarketErrorKind {
     /// A value is not a number of the banner's field.
     #[error("\"{found}\" is not a {expected}")]
     InvalidValue {
-        /// What the field calls for: `real number` or `whole number`.
+        /// The kind of number that the field calls for: `real number` or `whole number`.
         expected: &'static str,
-        /// What stands there.
+        /// The word in the text.
         found: String,
     },
     /// A finite value is too large for the element type: it would become an infinity.
     #[error("{found} is too large for {element}; only \"inf\" stands for infinity")]
     ValueOverflow {
-        /// What stands there.
+        /// The word in the text.
         found: String,
         /// The element type.
         element: &'static str,

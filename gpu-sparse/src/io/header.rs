@@ -14,7 +14,7 @@ pub enum MatrixMarketFormat {
     Array,
 }
 
-/// What a file's values are.
+/// The type of a file's values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum MatrixMarketField {
@@ -26,7 +26,7 @@ pub enum MatrixMarketField {
     Pattern,
 }
 
-/// Which part of the matrix a file holds.
+/// The part of the matrix that a file holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum MatrixMarketSymmetry {
@@ -48,15 +48,15 @@ impl MatrixMarketSymmetry {
     }
 }
 
-/// What a file says about itself in its banner and its line of sizes; from [`read_header`](super::read_header).
+/// The contents of a file's banner and line of sizes; from [`read_header`](super::read_header).
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct MatrixMarketHeader {
     /// How the entries are listed.
     pub format: MatrixMarketFormat,
-    /// What the values are.
+    /// The type of the values.
     pub field: MatrixMarketField,
-    /// Which part of the matrix is there.
+    /// The part of the matrix that the file holds.
     pub symmetry: MatrixMarketSymmetry,
     /// Number of rows.
     pub rows: usize,

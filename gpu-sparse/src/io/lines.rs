@@ -31,7 +31,7 @@ impl Line<'_> {
 pub(super) struct Lines<'r> {
     source: Box<dyn Read + 'r>,
     buffer: Vec<u8>,
-    /// What was read and not yet handed out: `buffer[start..end]`.
+    /// The bytes read and not yet handed out are `buffer[start..end]`.
     start: usize,
     end: usize,
     /// Lines handed out.
@@ -68,7 +68,7 @@ impl<'r> Lines<'r> {
         Ok(None)
     }
 
-    /// An error about what the text lacks at its end.
+    /// An error about something that the text lacks at its end.
     #[cold]
     pub(super) fn error_at_end(&self, kind: MatrixMarketErrorKind) -> MatrixMarketError {
         MatrixMarketError::new(self.number.max(1), kind)
@@ -99,7 +99,7 @@ impl<'r> Lines<'r> {
         }
     }
 
-    /// Reads more behind what is pending; 0 at the end of the text.
+    /// Reads more behind the pending bytes; returns how many, 0 at the end of the text.
     fn fill(&mut self) -> Result<usize, MatrixMarketError> {
         self.buffer.copy_within(self.start..self.end, 0);
         (self.start, self.end) = (0, self.end - self.start);
@@ -140,7 +140,7 @@ fn trim(mut bytes: &[u8]) -> &[u8] {
     bytes
 }
 
-/// Blanks separate what stands on a line.
+/// Blanks separate the words of a line.
 pub(super) fn is_blank(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | 0x0b | 0x0c)
 }

@@ -7,26 +7,26 @@
 //! | symmetries | `general`, `symmetric`, `skew-symmetric` | `general`; `symmetric` on [request](MatrixMarketWriter) |
 //! | compression | gzip, recognised by its first bytes, several members too | gzip when the path ends in `.gz` |
 //!
-//! # What is read
+//! # Text that is accepted
 //! - The banner is the first line, its words in upper or lower case. Behind it, comments (lines that start with `%`) and
 //!   blank lines may stand anywhere. Lines end in LF or CRLF; blanks and tabs separate words.
-//! - A real value is what Rust's `f64::from_str` takes, correctly rounded, and also a `D` in place of the `E`. `nan`, `inf`
-//!   and `infinity`, with a sign or not, in any case, mean what they say; a finite value that would round to an infinity
+//! - A real value is any number that Rust's `f64::from_str` takes, correctly rounded, also with a `D` in place of the `E`. `nan`,
+//!   `inf` and `infinity`, with a sign or not, in any case, mean NaN and infinity; a finite value that would round to an infinity
 //!   is an error. One too close to zero becomes zero.
 //! - A whole number is rounded once to the nearest value: exact up to 2^53 for f64, 2^24 for f32. Entries of a pattern are 1.
 //! - Entries may come in any order. Duplicates mean their sum and explicit zeros are kept.
 //! - A symmetric file holds the lower triangle, a skew-symmetric one without the diagonal; an array of these kinds lists it
 //!   column by column.
 //!
-//! # What is refused
-//! All else, with the line and what is wrong on it: an index outside the matrix, missing or extra entries, text behind an
+//! # Text that is refused
+//! All other text, with the line and the mistake on it: an index outside the matrix, missing or extra entries, text behind an
 //! entry, an upper entry in a symmetric file, a complex field, a wrong banner, more than 2^32 - 1 rows or columns, a line
 //! longer than 1 MiB, damaged compression. No text makes the reader panic, and memory grows with the bytes read, never with
 //! the numbers in a header.
 //!
 //! # Source
 //! R. Boisvert, R. Pozo, K. Remington: The Matrix Market exchange formats: initial design, NISTIR 5935, 1996. Deviations:
-//! what is written `D`, `nan` or `inf`, comments among the entries, and `double` and `unsigned-integer` are accepted too.
+//! numbers written with `D`, `nan` and `inf`, comments among the entries, and `double` and `unsigned-integer` are accepted too.
 
 mod entries;
 mod error;

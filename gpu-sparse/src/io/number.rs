@@ -33,7 +33,7 @@ impl<'a> Words<'a> {
     }
 }
 
-/// A word of decimal digits alone; `None` for any other and for what exceeds u64.
+/// The value of a word of decimal digits alone; `None` for any other word and for a value that exceeds u64.
 #[inline]
 pub(super) fn parse_digits(word: &[u8]) -> Option<u64> {
     if word.is_empty() {
@@ -61,7 +61,7 @@ pub(super) fn parse_digits(word: &[u8]) -> Option<u64> {
     Some(value)
 }
 
-/// A real number: what Rust's `f64::from_str` takes (`-1.5e3`, `.5`, `nan`, `inf`), and a D for the E as in Fortran.
+/// A real number: any that Rust's `f64::from_str` takes (`-1.5e3`, `.5`, `nan`, `inf`), also with a D for the E as in Fortran.
 #[inline]
 pub(super) fn parse_real<T: Scalar>(word: &[u8]) -> Result<T, Kind> {
     let parsed = str::from_utf8(word).ok().and_then(|text| text.parse().ok());

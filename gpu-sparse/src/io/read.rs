@@ -14,10 +14,10 @@ use super::number::{Words, parse_digits, parse_integer, parse_real};
 
 /// Reads a Matrix Market file, compressed with gzip or not, ready for products.
 ///
-/// As [`read_matrix_market_coo`], with duplicates summed and explicit zeros kept.
+/// Duplicates are summed and explicit zeros kept; see [`read_matrix_market_coo`] for the rest.
 ///
 /// # Errors
-/// As [`read_matrix_market_coo`]; also `ImplausibleRows` when the rows exceed 2^20 + 16 times the entries, because the
+/// The errors of [`read_matrix_market_coo`]; also `ImplausibleRows` when the rows exceed 2^20 + 16 times the entries, because the
 /// memory for the row starts would come from the header alone; `OutOfMemory`, `Threads`.
 pub fn read_matrix_market<T: Scalar>(path: impl AsRef<Path>) -> Result<CsrMatrix<T>> {
     with_file(path.as_ref(), |file| parse_matrix_market(file))
@@ -26,7 +26,7 @@ pub fn read_matrix_market<T: Scalar>(path: impl AsRef<Path>) -> Result<CsrMatrix
 /// Reads Matrix Market text, compressed with gzip or not, ready for products; see [`read_matrix_market`].
 ///
 /// # Errors
-/// As [`read_matrix_market`], without those of opening a file.
+/// The errors of [`read_matrix_market`], without those of opening a file.
 pub fn parse_matrix_market<T: Scalar>(reader: impl Read) -> Result<CsrMatrix<T>> {
     let document = Document::parse(reader, ArrayZeros::Drop)?;
     document.check_rows_plausible(document.header.rows)?;
@@ -37,11 +37,11 @@ pub fn parse_matrix_market<T: Scalar>(reader: impl Read) -> Result<CsrMatrix<T>>
 ///
 /// A `symmetric` or `skew-symmetric` file is expanded to both triangles. The triplets keep the file's order (each followed
 /// by its mirror image), its duplicates, which mean their sum, and its explicit zeros. Of an `array` file the nonzero
-/// values become entries; NaN is one of them. See the [module](super) for what is read and what is refused.
+/// values become entries; NaN is one of them. See the [module](super) for the text that is accepted and refused.
 ///
 /// # Cost
-/// One pass over the text on one core, 300 to 500 MB/s of it (measured). Memory grows with the entries found, never with the numbers in the header: 16 bytes an entry
-/// (12 for f32) when done, at most twice that on the way, and 3 MiB of buffers.
+/// One pass over the text on one core, 300 to 500 MB/s of it (measured). Memory grows with the entries found, never with the numbers in
+/// the header: 16 bytes an entry (12 for f32) when done, at most twice that on the way, and 3 MiB of buffers.
 ///
 /// # Errors
 /// `File` when the file cannot be opened; [`MatrixMarket`](SparseError::MatrixMarket) with the file, the line and the
@@ -84,7 +84,7 @@ pub fn parse_matrix_market_coo<T: Scalar>(reader: impl Read) -> Result<CooMatrix
 /// Reads the banner and the sizes of a file and nothing after them, like `scipy.io.mminfo`.
 ///
 /// # Errors
-/// As [`read_matrix_market_coo`], for the lines it reads.
+/// The errors of [`read_matrix_market_coo`], for the lines it reads.
 ///
 /// # Example
 /// ```
@@ -105,7 +105,7 @@ pub fn read_header(path: impl AsRef<Path>) -> Result<MatrixMarketHeader> {
 /// Reads the banner and the sizes of a text; see [`read_header`].
 ///
 /// # Errors
-/// As [`parse_matrix_market_coo`], for the lines it reads.
+/// The errors of [`parse_matrix_market_coo`], for the lines it reads.
 ///
 /// # Example
 /// ```
@@ -126,7 +126,7 @@ pub(super) fn with_file<R>(path: &Path, parse: impl FnOnce(File) -> Result<R>) -
     })
 }
 
-/// What becomes of the zeros in an array file.
+/// The treatment of the zeros in an array file.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum ArrayZeros {
     Keep,

@@ -11,10 +11,10 @@ use super::read::{ArrayZeros, Document, with_file};
 
 /// Reads a vector: a Matrix Market file of an n x 1 or 1 x n matrix, `array` or `coordinate`, compressed or not.
 ///
-/// What a coordinate file does not mention is zero, and its duplicates are summed.
+/// Elements that a coordinate file does not list are zero, and its duplicates are summed.
 ///
 /// # Errors
-/// As [`read_matrix_market_coo`](super::read_matrix_market_coo); also `NotAVector` for any other shape, and
+/// The errors of [`read_matrix_market_coo`](super::read_matrix_market_coo); also `NotAVector` for any other shape, and
 /// `ImplausibleRows` when n exceeds 2^20 + 16 times the entries of a coordinate file, because the memory for n values
 /// would come from the header alone.
 ///
@@ -35,7 +35,7 @@ pub fn read_vector<T: Scalar>(path: impl AsRef<Path>) -> Result<Vec<T>> {
 /// Reads a vector from Matrix Market text; see [`read_vector`].
 ///
 /// # Errors
-/// As [`read_vector`], without those of opening a file.
+/// The errors of [`read_vector`], without those of opening a file.
 ///
 /// # Example
 /// ```

@@ -26,10 +26,10 @@ pub fn write_matrix_market_coo<T: Scalar>(path: impl AsRef<Path>, matrix: &CooMa
     MatrixMarketWriter::new().write(path, matrix)
 }
 
-/// Writes a matrix in rows to a Matrix Market file; as [`write_matrix_market_coo`].
+/// Writes a matrix in rows to a Matrix Market file; see [`write_matrix_market_coo`].
 ///
 /// # Errors
-/// As [`write_matrix_market_coo`].
+/// The errors of [`write_matrix_market_coo`].
 ///
 /// # Example
 /// ```
@@ -57,7 +57,7 @@ pub fn write_matrix_market<T: Scalar>(path: impl AsRef<Path>, matrix: &CsrMatrix
 /// It gathers small writes by itself: the writer need not be buffered.
 ///
 /// # Errors
-/// Those of `writer`.
+/// The errors of `writer`.
 ///
 /// # Example
 /// ```
@@ -76,7 +76,7 @@ pub fn write_matrix_market_coo_to<T: Scalar>(writer: impl Write, matrix: &CooMat
 /// Numbers and files are treated as in [`write_matrix_market_coo`].
 ///
 /// # Errors
-/// As [`write_matrix_market_coo`].
+/// The errors of [`write_matrix_market_coo`].
 ///
 /// # Example
 /// See [`read_vector`](super::read_vector).
@@ -87,7 +87,7 @@ pub fn write_vector<T: Scalar>(path: impl AsRef<Path>, vector: &[T]) -> Result<(
 /// Writes a vector as Matrix Market text, an n x 1 array; see [`write_vector`].
 ///
 /// # Errors
-/// Those of `writer`.
+/// The errors of `writer`.
 ///
 /// # Example
 /// ```
@@ -150,7 +150,7 @@ impl MatrixMarketWriter {
     /// Writes to a file; see [`write_matrix_market_coo`].
     ///
     /// # Errors
-    /// As [`write_matrix_market_coo`].
+    /// The errors of [`write_matrix_market_coo`].
     pub fn write<T: Scalar>(&self, path: impl AsRef<Path>, matrix: &CooMatrix<T>) -> Result<()> {
         replace_file(path.as_ref(), |file| self.write_to(file, matrix))
     }
@@ -158,7 +158,7 @@ impl MatrixMarketWriter {
     /// Writes to a writer; see [`write_matrix_market_coo_to`].
     ///
     /// # Errors
-    /// Those of `writer`.
+    /// The errors of `writer`.
     pub fn write_to<T: Scalar>(&self, writer: impl Write, matrix: &CooMatrix<T>) -> io::Result<()> {
         let (rows, cols, values) = (matrix.row_indices(), matrix.col_indices(), matrix.values());
         let entries = rows.iter().zip(cols).zip(values).map(|((&row, &col), &value)| (row, col, value));

@@ -1,4 +1,4 @@
-//! Conjugate gradients (Hestenes & Stiefel 1952): what a caller asks for. The method itself is in `method.rs`.
+//! Conjugate gradients (Hestenes & Stiefel 1952): the builder that a caller sees. The method itself is in `method.rs`.
 
 use std::fmt;
 use std::time::Instant;
@@ -16,9 +16,9 @@ use crate::{Result, Scalar, SparseError, start_threads};
 
 /// Begins the solution of `A x = b` for a symmetric positive definite `A`, by conjugate gradients.
 ///
-/// `a` is a [`CsrMatrix`](crate::CsrMatrix) or any other [`LinearOperator`]. With a [`DeviceMatrix`](crate::DeviceMatrix) the solve runs on its device,
-/// else on the CPU's threads. `b` is a slice, an array or a vector on the host, or a `&GpuArray`; the solution comes back where
-/// `b` is. The builder's methods are SciPy's keywords, with SciPy's defaults; [`solve`](Cg::solve) does the work.
+/// `a` is a [`CsrMatrix`](crate::CsrMatrix) or any other [`LinearOperator`]. With a [`DeviceMatrix`](crate::DeviceMatrix) the solve runs
+/// on its device, else on the CPU's threads. `b` is a slice, an array or a vector on the host, or a `&GpuArray`; the solution comes back
+/// where `b` is. The builder's methods are SciPy's keywords, with SciPy's defaults; [`solve`](Cg::solve) does the work.
 ///
 /// ```
 /// use gpu_sparse::{gallery, linalg};
@@ -72,15 +72,16 @@ pub fn cg<'a, T: Scalar, B: IntoView<'a, T>>(a: &'a impl LinearOperator<T>, b: B
 /// ([`CsrMatrix::is_symmetric`](crate::CsrMatrix::is_symmetric) does); a convergence reported is true for any `A`.
 ///
 /// # Determinism
-/// On the CPU bitwise the same for any number of threads, given an operator of which that is true (a `CsrMatrix` and a `PacketMatrix` are). On a
-/// device (a `DeviceMatrix`) bitwise the same on every run and every device, whatever [`check_every`](Cg::check_every), callback or monitor. Between the two, and
-/// between the formats, the order of additions differs, and with it the last digits and, on badly conditioned systems, the number of iterations.
+/// On the CPU the result is bitwise the same for any number of threads, given an operator of which that is true (as of a `CsrMatrix` and a
+/// `PacketMatrix`). On a device (a `DeviceMatrix`) it is bitwise the same on every run and every device, whatever
+/// [`check_every`](Cg::check_every), callback or monitor. Between the two, and between the formats, the order of additions differs, and
+/// with it the last digits and, on badly conditioned systems, the number of iterations.
 ///
 /// # On a device
 /// Five vectors (six with a preconditioner) live there during a solve, on a stream of the solve's own: solves with one matrix run side by side.
 /// The device takes the decisions of an iteration itself. The host enqueues blocks of iterations as captured graphs and looks at the
 /// results of one block while the next runs; a solve that stops within a block freezes, so it ends in the very iteration in which it would
-/// have ended with a look after each. What this costs is at most two blocks of launches that read some vectors and change nothing. A callback makes
+/// have ended with a look after each. The cost of this is at most two blocks of launches that read some vectors and change nothing. A callback makes
 /// the host look after each iteration, and costs a copy of `x` where it asks for it; a monitor does not. A preconditioner that
 /// is an operator costs a copy of `r` and one of `z` and two looks per iteration, unless it is a `DeviceMatrix` on the same device.
 #[must_use = "nothing is computed before solve()"]
@@ -107,7 +108,7 @@ impl<T: Scalar, P: Place> fmt::Debug for Cg<'_, T, P> {
 }
 
 impl<'a, T: Scalar, P: Place> Cg<'a, T, P> {
-    /// Where to start, at the place of `b`; zeros by default.
+    /// The initial guess, at the place of `b`; zeros by default.
     pub fn x0(mut self, x0: impl IntoView<'a, T, Place = P>) -> Self {
         self.x0 = Some(x0.into_view());
         self
@@ -160,8 +161,9 @@ impl<'a, T: Scalar, P: Place> Cg<'a, T, P> {
     ///
     /// # Errors
     /// `Shape` when `A` is not square or `b`, `x0` or the preconditioner do not fit it; `Parameter` when a tolerance is negative or
-    /// NaN, or `check_every` not from 1 to 64; what the preconditioner says when it cannot be made for `A`; what an operator says when it fails;
-    /// `Threads`; `Driver` when the device does, or when `A` and a vector are on different devices; `Array` when the solution cannot be made an array.
+    /// NaN, or `check_every` not from 1 to 64; the preconditioner's error when it cannot be made for `A`; an operator's error when it fails;
+    /// `Threads`; `Driver` when the device fails, or when `A` and a vector are on different devices; `Array` when the solution cannot be made
+    /// an array.
     pub fn solve(mut self) -> Result<Solution<T, P>> {
         let started = Instant::now();
         self.check()?;
@@ -190,7 +192,7 @@ impl<'a, T: Scalar, P: Place> Cg<'a, T, P> {
         self.run(engine, log)?.into_solution(started, |x| P::from_device(x, &self.b))
     }
 
-    /// Finds out what `b` and the guess are worth, and iterates where that makes sense.
+    /// Iterates, unless `b` is zero, or `b`, `A` or the guess is not finite.
     fn run<E: Engine<T>>(&self, mut engine: E, mut log: Log<'_, T>) -> Result<Outcome<E::Vector>> {
         let norm_b = engine.norm_of_b()?;
         let non_finite = if !norm_b.is_finite() {

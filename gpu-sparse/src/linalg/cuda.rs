@@ -1,7 +1,7 @@
 //! Conjugate gradients on a CUDA device, which takes the decisions of an iteration itself.
 //!
 //! Some iterations at a time are enqueued as one captured graph, and the host reads the scalars of one such block while the next runs. A
-//! solve that stops within a block freezes: what is left of the enqueued work changes nothing, so iterations, `x` and the
+//! solve that stops within a block freezes: the rest of the enqueued work changes nothing, so iterations, `x` and the
 //! residual are those of the very iteration that met the limit, whatever the length of a block.
 
 use std::borrow::Cow;
@@ -253,7 +253,7 @@ fn apply_on_host<T: Scalar>(
 /// Iterations that take the device some 250 us: enough to hide the host's part, few enough that those enqueued beyond the last
 /// one do not matter.
 fn block_length<T: Scalar>(a: &DeviceMatrix<T>, preconditioner: &Applied<'_, T>) -> usize {
-    /// Of a block, and of the launches of an iteration.
+    /// Microseconds of a block, and of the launches of an iteration.
     const BLOCK_US: f64 = 250.0;
     const LAUNCHES_US: f64 = 9.0;
     const BYTES_PER_US: f64 = 4e6;
@@ -325,7 +325,7 @@ impl<T: Scalar> Engine<T> for Cuda<'_, T> {
     }
 }
 
-/// What stopped the solve, in the caller's terms.
+/// The reason for the end of a solve, in the caller's terms.
 fn meaning(end: &Scalars, iteration: usize) -> End {
     let non_finite = |what| Status::NonFinite { what, iteration };
     End::Ended(match end.stop() {

@@ -1,4 +1,4 @@
-//! What conjugate gradients needs done: the seam between the method and the place where its vectors live.
+//! The operations that conjugate gradients need: the seam between the method and the place where its vectors live.
 
 use super::outcome::{Approximation, Progress, ResidualNorm, Status};
 use crate::{Result, Scalar};
@@ -8,11 +8,11 @@ pub(super) type Monitor<'a> = Box<dyn FnMut(&ResidualNorm) + 'a>;
 
 /// The vectors of a solve (`x`, `r`, `p`, `q = A p`, and `z = M r` where it must be stored) and the work on them.
 ///
-/// When to confirm, to start again and to give up is decided in `method.rs`. What happens within a sequence of iterations is decided by
-/// `stepwise.rs` for vectors in host memory, and by the same rules on the device for vectors there (`state.cuh`). `r`, `p`, `q` and `z` are in a unit that the
-/// method chooses; `x` and `b` are in the caller's. Sums are carried in f64 and have the same bits each time.
+/// `method.rs` decides when to confirm, to start again and to give up. Within a sequence of iterations, `stepwise.rs` decides for vectors in
+/// host memory, and the device by the same rules for vectors there (`state.cuh`). `r`, `p`, `q` and `z` are in a unit that the method
+/// chooses; `x` and `b` are in the caller's. Sums are carried in f64 and have the same bits each time.
 pub(super) trait Engine<T: Scalar>: Approximation<T> + Sized {
-    /// What the solution is made of.
+    /// The type of the solution.
     type Vector;
 
     /// Norm of `b`; NaN or infinite where `b` is.
@@ -66,7 +66,7 @@ pub(super) fn growth_limit<T: Scalar>() -> f64 {
     (16.0 * T::epsilon().into()).recip()
 }
 
-/// What has been done so far, and who wants to hear of it.
+/// The history of a solve so far, and its listeners.
 pub(super) struct Log<'a, T: Scalar> {
     pub(super) norm_b: f64,
     /// Norms of the recursive residual: before the first iteration, then after each.

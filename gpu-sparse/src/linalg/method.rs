@@ -1,4 +1,4 @@
-//! The method of conjugate gradients around its iterations: where it starts, and what a residual that looks small is worth.
+//! The method of conjugate gradients around its iterations: where it starts, and whether a residual that looks small is confirmed.
 
 use std::time::Instant;
 
@@ -26,7 +26,7 @@ pub(super) struct Method {
     pub(super) guessed: bool,
 }
 
-/// What a solve came to, before it is dressed as a [`Solution`].
+/// The outcome of a solve, before it becomes a [`Solution`].
 pub(super) struct Outcome<V> {
     pub(super) x: V,
     pub(super) status: Status,

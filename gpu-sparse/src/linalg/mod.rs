@@ -1,6 +1,6 @@
 //! Solvers for linear systems, with the conventions of `scipy.sparse.linalg`.
 //!
-//! [`cg`] starts a solve by conjugate gradients; the builder it returns takes what SciPy takes as keywords:
+//! [`cg`] starts a solve by conjugate gradients; the methods of the builder it returns are SciPy's keywords:
 //!
 //! ```
 //! use gpu_sparse::{gallery, linalg};
@@ -28,7 +28,7 @@
 //! # Ok::<(), gpu_sparse::SparseError>(())
 //! ```
 //!
-//! What a solve came to is a value, [`Status`]; an `Err` means that the input makes no sense (shapes, negative tolerances). A
+//! The outcome of a solve is a value, [`Status`]; an `Err` means that the input makes no sense (shapes, negative tolerances). A
 //! matrix need not exist as one: whatever implements [`LinearOperator`] will do, a closure among them ([`from_fn`]).
 
 mod cg;

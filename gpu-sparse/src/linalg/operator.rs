@@ -1,4 +1,4 @@
-//! What a solver needs to know of a matrix.
+//! The interface between a solver and a matrix.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -17,7 +17,7 @@ pub trait LinearOperator<T: Scalar> {
     /// (rows, columns).
     fn shape(&self) -> (usize, usize);
 
-    /// `y = A x`. `x` has as many elements as `A` columns, `y` as many as `A` rows; what `y` held before means nothing.
+    /// `y = A x`. `x` has as many elements as `A` columns, `y` as many as `A` rows; the former elements of `y` mean nothing.
     ///
     /// # Errors
     /// Whatever keeps the operator from being applied; wrap foreign errors in
@@ -27,7 +27,7 @@ pub trait LinearOperator<T: Scalar> {
     /// `y = A x`, returning `x . y` accumulated in f64. The default makes a second pass over both vectors.
     ///
     /// # Errors
-    /// As `apply`, and `Algo` where `A` is not square.
+    /// The errors of `apply`, and `Algo` where `A` is not square.
     fn apply_dot(&self, x: &[T], y: &mut [T]) -> Result<f64> {
         self.apply(x, y)?;
         Ok(dot(x, y)?)
@@ -36,7 +36,7 @@ pub trait LinearOperator<T: Scalar> {
     /// `r = b - A x`. The default rounds twice; a matrix can do with one rounding.
     ///
     /// # Errors
-    /// As `apply`.
+    /// The errors of `apply`.
     fn residual(&self, x: &[T], b: &[T], r: &mut [T]) -> Result<()> {
         self.apply(x, r)?;
         r.iter_mut().zip(b).for_each(|(r, &b)| *r = b - *r);

@@ -1,4 +1,4 @@
-//! What a solve came to.
+//! The outcome of a solve.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -33,7 +33,7 @@ pub enum Status {
     },
     /// A NaN or an infinity turned up.
     NonFinite {
-        /// Where.
+        /// The quantity that is not finite.
         what: Quantity,
         /// Iterations completed.
         iteration: usize,
@@ -48,23 +48,23 @@ pub enum Status {
     },
 }
 
-/// Where a NaN or an infinity was found.
+/// The quantity in which a NaN or an infinity was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Quantity {
-    /// In the matrix.
+    /// The matrix.
     Matrix,
-    /// In `b`, or its norm exceeds the largest f64.
+    /// `b`; also a finite one whose norm exceeds the largest f64.
     RightHandSide,
-    /// In `x0`.
+    /// `x0`.
     Guess,
-    /// In `b - A x`, or in the recurrence for it.
+    /// `b - A x`, or the recurrence for it.
     Residual,
-    /// In `p . A p`.
+    /// `p . A p`.
     Curvature,
-    /// In the step length, which does not fit the element type.
+    /// The step length, which does not fit the element type.
     Step,
-    /// In `r . M r`.
+    /// `r . M r`.
     Preconditioned,
 }
 
@@ -99,7 +99,7 @@ impl fmt::Display for Status {
     }
 }
 
-/// What the monitor sees of each iteration.
+/// The residual norm of one iteration, for the monitor.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct ResidualNorm {
@@ -107,11 +107,11 @@ pub struct ResidualNorm {
     pub iteration: usize,
     /// Norm of the residual, by its recurrence.
     pub residual_norm: f64,
-    /// The same over the norm of `b`.
+    /// `residual_norm` over the norm of `b`.
     pub relative_residual: f64,
 }
 
-/// What the callback sees after each iteration.
+/// The progress of a solve after one iteration, for the callback.
 #[derive(Clone, Copy)]
 #[non_exhaustive]
 pub struct Progress<'x, T: Clone> {
@@ -119,12 +119,12 @@ pub struct Progress<'x, T: Clone> {
     pub iteration: usize,
     /// Norm of the residual, by its recurrence.
     pub residual_norm: f64,
-    /// The same over the norm of `b`.
+    /// `residual_norm` over the norm of `b`.
     pub relative_residual: f64,
     pub(super) solution: &'x dyn Approximation<T>,
 }
 
-/// Who has the approximate solution.
+/// Access to the approximate solution.
 pub(super) trait Approximation<T: Clone> {
     fn on_host(&self) -> Result<Cow<'_, [T]>>;
 }
@@ -163,7 +163,7 @@ pub struct Solution<T: Scalar, P: Place = Host> {
     pub residual_norm: f64,
     /// `residual_norm` over the norm of `b`; 0 when both are 0.
     pub relative_residual: f64,
-    /// Norm of the residual by its recurrence: what SciPy's test looks at.
+    /// Norm of the residual by its recurrence: the one that SciPy tests.
     pub recursive_residual: f64,
     /// Norms of the recursive residual: before the first iteration, then after each (`iterations + 1` numbers; none where the
     /// input is not finite).

@@ -73,7 +73,7 @@ fn for_blocks<T: Scalar>(x: &mut [T], p: &mut [T], body: impl Fn(usize, &mut [T]
     blocks.enumerate().for_each(|(block, (x, p))| body(block * BLOCK, x, p));
 }
 
-/// Adds what `body(start, block of r)` returns, from the first block to the last.
+/// Adds the sums that `body(start, block of r)` returns, from the first block to the last.
 fn sum_blocks<T: Scalar>(r: &mut [T], body: impl Fn(usize, &mut [T]) -> [f64; 2] + Sync) -> [f64; 2] {
     if r.len() <= BLOCK {
         return body(0, r);

@@ -1,4 +1,4 @@
-//! Where a right-hand side is, and with it the solution.
+//! The place of a right-hand side, and with it of the solution.
 
 use std::borrow::Cow;
 use std::fmt::Debug;
@@ -10,7 +10,7 @@ use ndarray::{Array1, ArrayBase, ArrayView1, Data, Ix1};
 use crate::csr::contiguous;
 use crate::{Result, Scalar};
 
-/// Where the vectors of a solve are for its caller: [`Host`] or [`OnDevice`]. The solution comes back where `b` was.
+/// The place of a solve's vectors, for its caller: [`Host`] or [`OnDevice`]. The solution comes back where `b` was.
 pub trait Place: sealed::Place + Clone + Copy + Debug + 'static {
     /// A vector that the solve makes.
     type Vector<T: Scalar>: Debug;
@@ -36,9 +36,9 @@ impl Place for OnDevice {
     type View<'a, T: Scalar> = &'a GpuArray<T, Ix1>;
 }
 
-/// What a solver takes as a vector: slices, arrays, `Vec`s and ndarray's arrays and views by reference, and `&GpuArray`.
+/// A vector that a solver takes: slices, arrays, `Vec`s and ndarray's arrays and views by reference, and `&GpuArray`.
 pub trait IntoView<'a, T: Scalar> {
-    /// Where it is.
+    /// The vector's place.
     type Place: Place;
     /// A view of it.
     fn into_view(self) -> <Self::Place as Place>::View<'a, T>;
@@ -81,7 +81,7 @@ impl<'a, T: Scalar> IntoView<'a, T> for &'a GpuArray<T, Ix1> {
 mod sealed {
     use super::*;
 
-    /// What the solver's engines need of a place.
+    /// The operations on a place that the solver's engines need.
     pub trait Place {
         fn length<T: Scalar>(view: &<Self as super::Place>::View<'_, T>) -> usize
         where
@@ -97,7 +97,7 @@ mod sealed {
         where
             Self: super::Place;
 
-        /// A vector of this place, as `like` is one.
+        /// A vector of this place, as `like` is one, from one on the host.
         fn from_host<T: Scalar>(
             x: Vec<T>,
             like: &<Self as super::Place>::View<'_, T>,
@@ -105,7 +105,7 @@ mod sealed {
         where
             Self: super::Place;
 
-        /// The same of a vector on a device.
+        /// A vector of this place, as `like` is one, from one on a device.
         fn from_device<T: Scalar>(
             x: DeviceVec<T>,
             like: &<Self as super::Place>::View<'_, T>,

@@ -86,7 +86,7 @@ pub(super) fn iterate<T: Scalar, E: Passes<T>>(passes: &mut E, segment: Segment,
     }
 }
 
-/// What a bad `r . z` after so many iterations means.
+/// The status of a bad `r . z` after so many iterations; `None` for a good one.
 pub(super) fn judge_rho(r_dot_z: f64, iteration: usize) -> Option<Status> {
     if !r_dot_z.is_finite() {
         return Some(Status::NonFinite { what: Quantity::Preconditioned, iteration });

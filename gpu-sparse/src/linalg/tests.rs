@@ -212,7 +212,7 @@ fn preconditioners_that_cannot_be() {
     let s = cg(&a, &b).preconditioner(tridiagonal(10, 0.0, -1.0, 0.0)).solve().unwrap();
     assert!(matches!(s.status, Status::PreconditionerNotPositive { iteration: 0, r_dot_z } if r_dot_z < 0.0));
     assert_eq!((s.info(), s.x.to_vec()), (-2, vec![0.0; 10]));
-    // Turns negative only after the first steps: x holds what was reached.
+    // Turns negative only after the first steps: x holds the last iterate.
     let mut signs = vec![1.0; 10];
     signs[9] = -5.0;
     let late =
@@ -265,7 +265,7 @@ fn nan_and_infinity_in_the_input() {
         let s = cg(&a, &b).solve().unwrap();
         assert_eq!(s.x.to_vec(), vec![0.0; 30]);
     }
-    // Found on the way, in an operator that cannot say what it holds.
+    // Found on the way, in an operator that does not know its entries.
     let operator = from_fn(30, |_: &[f64], y: &mut [f64]| y.fill(f64::NAN));
     let s = cg(&operator, &b).solve().unwrap();
     assert_eq!(s.status, Status::NonFinite { what: Quantity::Curvature, iteration: 0 });

@@ -15,10 +15,10 @@ const BANDWIDTH: f64 = 4.0e6;
 const SLOT: f64 = 0.07;
 /// Microseconds of a product with next to nothing to do.
 const START: f64 = 2.8;
-/// The same for compressed rows.
+/// Microseconds of a product by compressed rows with next to nothing to do.
 const CSR_START: f64 = 4.2;
 
-/// What a product reads and writes, in bytes, and how long its longest chain is.
+/// The bytes that a product reads and writes, and the length of its longest chain.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Traffic {
     /// Slices with all that belongs to them.
@@ -39,7 +39,7 @@ pub(super) struct Traffic {
     pub(super) empty: bool,
 }
 
-/// What is expected, and why.
+/// The time and the bytes expected of packets, and the reason.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Verdict {
     /// The packets' time over that of compressed rows.
@@ -50,7 +50,7 @@ pub(super) struct Verdict {
     cause: Cause,
 }
 
-/// Why packets pay, or what keeps them from it.
+/// The reason why packets pay or do not.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Cause {
     Faster,

@@ -12,7 +12,7 @@ impl PacketPlan {
     ///
     /// Determinism: bitwise, for any number of threads. Cost: one parallel pass over the matrix.
     ///
-    /// A matrix with another pattern is refused or, where it fits into what was planned, built all the same; it may then be
+    /// A matrix with another pattern is refused or, where it fits into the plan, built all the same; it may then be
     /// larger than it would have to be.
     ///
     /// # Errors
@@ -67,7 +67,7 @@ impl PacketPlan {
         self.packets.iter().scan(0, number).collect()
     }
 
-    /// Gives every packet what it owns of the arrays.
+    /// Gives every packet its parts of the arrays.
     fn split<'a, T>(&'a self, packets: &'a mut PacketMatrix<T>) -> Vec<Part<'a, T>> {
         let PacketMatrix { bases, deltas, wide_columns, values, order, .. } = packets;
         let PacketMatrix { long_rows, long_starts, long_columns, long_values, diagonal, .. } = packets;
@@ -119,7 +119,7 @@ fn other_pattern() -> SparseError {
     SparseError::Shape { op: "PacketPlan::build", expected, got }
 }
 
-/// What one packet owns.
+/// The parts of the arrays that one packet owns.
 struct Part<'a, T> {
     packet: usize,
     shape: PacketShape,

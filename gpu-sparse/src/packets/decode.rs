@@ -34,7 +34,7 @@ impl<T: Scalar> PacketMatrix<T> {
         CsrMatrix::from_canonical(self.rows, self.cols, row_starts, columns, values)
     }
 
-    /// The number of entries of each row of a packet; what was there before means nothing.
+    /// The number of entries of each row of a packet; the former numbers mean nothing.
     fn row_lengths(&self, packet: usize, lengths: &mut [u64]) {
         for (first, slice) in self.packet_slices(packet) {
             for (lane, &count) in slice.columns.count().iter().enumerate() {

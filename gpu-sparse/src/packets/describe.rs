@@ -1,4 +1,4 @@
-//! What a format is made of, in numbers and in words.
+//! The description of a format, in numbers and in words.
 
 use std::fmt;
 
@@ -24,7 +24,7 @@ impl fmt::Display for Format {
     }
 }
 
-/// How a matrix is stored, how many bytes that takes, and of what they consist.
+/// How a matrix is stored: its format, its arrays and their bytes.
 ///
 /// `Display` says it in a few lines, with the reason for which packets pay or do not, where they were looked at. The fields
 /// from `values_bytes` to `long_rows_bytes` add up to `bytes`.
@@ -63,7 +63,7 @@ pub struct Description {
     pub columns32_bytes: u64,
     /// The columns from which those of 16 bits are counted, one a slot.
     pub bases_bytes: u64,
-    /// Where slices and their columns start; of compressed rows where the rows start.
+    /// Starts of slices and of their columns; of compressed rows the row starts.
     pub heads_bytes: u64,
     /// The order of rows in packets that have one, and which these are.
     pub order_bytes: u64,
@@ -81,7 +81,7 @@ pub struct Description {
     pub ordered_packets: usize,
     /// Rows kept apart.
     pub long_rows: usize,
-    /// What is to be expected of packets on a GPU, where they were looked at.
+    /// The verdict on packets on a GPU, where they were looked at.
     pub(super) verdict: Option<Verdict>,
 }
 
@@ -165,7 +165,7 @@ impl Description {
         packets
     }
 
-    /// The same matrix in compressed rows, which were preferred to the packets described.
+    /// The description of this matrix in compressed rows, which were preferred to the packets described.
     pub(super) fn csr_instead(&self) -> Self {
         Self { verdict: self.verdict, ..Self::of_csr(self.rows, self.cols, self.nnz, self.value_bytes) }
     }

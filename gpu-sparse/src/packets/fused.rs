@@ -1,7 +1,7 @@
 //! Fused multiply-adds by the processor's own instructions, where it has them.
 #![expect(unsafe_code, reason = "one call of code that is compiled for more than the least processor")]
 
-/// Work that consists of fused multiply-adds. `run` is to be `#[inline(always)]`, and so is what it calls for them.
+/// Work that consists of fused multiply-adds. `run` is to be `#[inline(always)]`, and so are the functions it calls for them.
 pub(super) trait Work {
     type Output;
     fn run(self) -> Self::Output;
@@ -17,7 +17,7 @@ pub(super) fn fused<W: Work>(work: W) -> W::Output {
             work.run()
         }
         if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
-            // SAFETY: the processor has what the function is compiled for.
+            // SAFETY: the processor has the instructions that the function is compiled for.
             return unsafe { by_instruction(work) };
         }
     }

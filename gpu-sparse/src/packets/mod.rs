@@ -47,7 +47,7 @@ pub(crate) const NO_COLUMN: u32 = u32::MAX;
 /// Slots that a matrix can have.
 pub(crate) const MAX_SLOTS: u64 = (1 << 31) - 1;
 
-/// A sparse matrix in packets of slices: what products on a GPU run on when it pays.
+/// A sparse matrix in packets of slices: the format of products on a GPU where it pays.
 ///
 /// Made of a [`CsrMatrix`] and turned back into the same one, bit for bit; it cannot be changed. On the host it serves as the
 /// reference of the device's products, which have the same bits: a row is added up by fused multiply-adds in f64, from the
@@ -71,7 +71,7 @@ pub struct PacketMatrix<T> {
     pub(crate) nnz: usize,
     /// The first slot of each slice, and at the end the number of slots.
     pub(crate) slice_slots: Vec<u32>,
-    /// Where each slice's columns start: a slot of `deltas` and `bases` or, with [`WIDE`] set, a slot of `wide_columns`.
+    /// The start of each slice's columns: a slot of `deltas` and `bases` or, with [`WIDE`] set, a slot of `wide_columns`.
     pub(crate) slice_columns: Vec<u32>,
     /// The smallest column of each narrow slot, 0 where there is none.
     pub(crate) bases: Vec<u32>,
@@ -81,13 +81,13 @@ pub struct PacketMatrix<T> {
     pub(crate) wide_columns: Vec<u32>,
     /// 32 a slot; zero where there is no entry.
     pub(crate) values: Vec<T>,
-    /// Of each packet the number of its 1024 elements of `order`, or [`NATURAL`].
+    /// For each packet the index of its block of 1024 elements in `order`, or [`NATURAL`].
     pub(crate) packet_orders: Vec<u32>,
     /// 1024 an ordered packet: the row at each position, counted from the packet's first, or [`NO_ROW`].
     pub(crate) order: Vec<u16>,
     /// The rows kept apart, rising.
     pub(crate) long_rows: Vec<u32>,
-    /// Where each of them starts in `long_columns` and `long_values`, and at the end their length.
+    /// The start of each long row in `long_columns` and `long_values`, and at the end their length.
     pub(crate) long_starts: Vec<u64>,
     pub(crate) long_columns: Vec<u32>,
     pub(crate) long_values: Vec<T>,
@@ -101,7 +101,7 @@ pub struct PacketMatrix<T> {
 }
 
 impl<T: Scalar> PacketMatrix<T> {
-    /// The same matrix in packets, whether they pay or not: a [`PacketPlan`] tells before anything is filled.
+    /// Converts a matrix to packets, whether they pay or not: a [`PacketPlan`] tells before anything is filled.
     ///
     /// Determinism: bitwise, for any number of threads. Cost: two parallel passes over the matrix.
     ///
@@ -126,17 +126,17 @@ impl<T: Scalar> PacketMatrix<T> {
         self.nnz
     }
 
-    /// What it is made of and how many bytes that takes.
+    /// The arrays of the matrix and their bytes.
     pub fn description(&self) -> &Description {
         &self.description
     }
 }
 
 impl<T: Scalar> CsrMatrix<T> {
-    /// The same matrix in packets: [`PacketMatrix::from_csr`].
+    /// Converts to packets: [`PacketMatrix::from_csr`].
     ///
     /// # Errors
-    /// As there.
+    /// The errors of [`PacketMatrix::from_csr`].
     pub fn to_packets(&self) -> Result<PacketMatrix<T>> {
         PacketMatrix::from_csr(self)
     }

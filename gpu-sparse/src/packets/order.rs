@@ -18,11 +18,11 @@ pub(super) struct PacketRows<'a> {
 /// How the rows of a packet follow each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RowOrder {
-    /// As they are; no row is long.
+    /// The matrix's order; no row is long.
     Natural,
-    /// As they are, without the long ones.
+    /// The matrix's order, without the long rows.
     ClosedUp,
-    /// By length, the longest first, those of one length as they are, without the long ones.
+    /// By length, the longest first, rows of one length in the matrix's order, without the long rows.
     Sorted,
 }
 
@@ -45,12 +45,12 @@ impl<'a> PacketRows<'a> {
         self.length(row) > self.cap
     }
 
-    /// Where the entries of a row are, the row counted from the packet's first.
+    /// The positions of the entries of a row, which counts from the packet's first.
     pub(super) fn entries(&self, row: usize) -> Range<usize> {
         self.starts[row] as usize..self.starts[row + 1] as usize
     }
 
-    /// Where the entries of all its rows are.
+    /// The positions of the entries of all its rows.
     pub(super) fn all_entries(&self) -> Range<usize> {
         self.starts[0] as usize..self.starts[self.count()] as usize
     }

@@ -10,10 +10,10 @@ use crate::{CsrMatrix, Result, Scalar, SparseError};
 /// The largest difference of two columns that share a narrow slot: one less than the mark of an empty place.
 const MAX_SPAN: u32 = 0xFFFE;
 
-/// What the order of an ordered packet takes.
+/// Bytes of the order of an ordered packet.
 const ORDER_BYTES: u64 = 2 * PACKET_ROWS as u64;
 
-/// What a [`PacketMatrix`](super::PacketMatrix) will look like: sizes and decisions, before any of its arrays is made.
+/// The plan of a [`PacketMatrix`](super::PacketMatrix): sizes and decisions, before any of its arrays is made.
 ///
 /// ```
 /// use gpu_sparse::{Format, PacketPlan, gallery::Poisson};
@@ -35,7 +35,7 @@ pub struct PacketPlan {
     pub(super) description: Description,
 }
 
-/// What was decided about one packet.
+/// The order chosen for one packet, and its long rows.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PacketShape {
     pub(super) order: RowOrder,
@@ -43,7 +43,7 @@ pub(super) struct PacketShape {
     pub(super) long_entries: usize,
 }
 
-/// What was found about one slice.
+/// The width of one slice, and whether its columns take 32 bits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct SliceShape {
     /// Slots.
@@ -66,7 +66,7 @@ impl PacketPlan {
     /// Plans with rows of more than `cap` entries kept apart.
     ///
     /// # Errors
-    /// As [`new`](Self::new).
+    /// The errors of [`new`](Self::new).
     pub fn with_long_row_cap<T: Scalar>(matrix: &CsrMatrix<T>, cap: usize) -> Result<Self> {
         let mut slices = vec![SliceShape::default(); matrix.rows().div_ceil(SLICE_ROWS)];
         let packets: Vec<PacketShape> = slices
@@ -105,7 +105,7 @@ impl PacketPlan {
         self.description.advice()
     }
 
-    /// What the packets are made of and how many bytes that takes.
+    /// The arrays of the packets and their bytes.
     pub fn description(&self) -> &Description {
         &self.description
     }
@@ -116,7 +116,7 @@ impl PacketPlan {
     }
 }
 
-/// Where the slices lie.
+/// The starts of the slices, and the number of slots of each kind.
 #[derive(Debug)]
 pub(super) struct Placed {
     pub(super) slots: Vec<u32>,
@@ -171,7 +171,7 @@ impl Packet<'_> {
         // An order must be had anyway where rows are long; else it has to save more than it takes.
         let (unsorted, price) = if long_rows > 0 { (RowOrder::ClosedUp, 0) } else { (RowOrder::Natural, ORDER_BYTES) };
         let bytes = self.measure(unsorted, slices, scratch);
-        // What sorting cannot get below: no padding, then, which costs a sort, the padding that is left.
+        // Lower bounds of sorting: slots without padding; then, which costs a sort, with the padding that is left.
         let entries = self.rows.all_entries().len() - long_entries;
         if self.at_least(entries.div_ceil(SLICE_ROWS)) + price >= bytes {
             return shape(unsorted);

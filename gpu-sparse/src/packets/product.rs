@@ -1,4 +1,4 @@
-//! Products with a dense vector, on rayon's threads: the definition of what a device computes.
+//! Products with a dense vector, on rayon's threads: the definition of a device's products.
 
 use gpu_algos::reference::dot;
 use ndarray::{Array1, ArrayView1, ArrayViewMut1};
@@ -181,7 +181,7 @@ fn long_row_sum<T: Scalar>(columns: &[u32], values: &[T], x: &[T]) -> f64 {
     sums.into_iter().fold(0.0, |total, sum| total + sum)
 }
 
-/// One segment: what 256 threads add up, thread `t` entries `t`, `t + 256`, ..., and then each warp in five steps.
+/// One segment, as 256 threads add it up: thread `t` entries `t`, `t + 256`, ..., and then each warp in five steps.
 struct Segment<'a, T> {
     columns: &'a [u32],
     values: &'a [T],

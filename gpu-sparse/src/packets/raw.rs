@@ -40,11 +40,11 @@ fn rule_for_all<E>(items: &[E], text: &'static str, broken: impl Fn(&E) -> bool)
 impl<T: Scalar> PacketMatrix<T> {
     /// Puts arrays together that fit each other, each of which may be anything: they are checked in one parallel pass.
     ///
-    /// Accepted is what products and [`to_csr`](Self::to_csr) can work with, which need not be what
-    /// [`from_csr`](Self::from_csr) would make: a base may be lower than it could, a slice wide without need.
+    /// It accepts all arrays with which products and [`to_csr`](Self::to_csr) can work, also those that
+    /// [`from_csr`](Self::from_csr) would not make: a base may be lower than it could, a slice wide without need.
     ///
     /// # Errors
-    /// `TooLarge` for dimensions or slots beyond what the format holds, `Packets` for the first rule found broken.
+    /// `TooLarge` for dimensions or slots beyond the limits of the format, `Packets` for the first rule found broken.
     pub(crate) fn from_raw(raw: RawPackets<T>) -> Result<Self> {
         raw.check_lengths()?;
         raw.check_long_rows()?;
@@ -136,7 +136,7 @@ impl<T: Scalar> PacketMatrix<T> {
         Ok(inside.unwrap_or(0) as u32)
     }
 
-    /// That each row has one position within the slices, or is long.
+    /// Checks that each row has one position within the slices, or is long.
     fn check_order(&self, packet: usize) -> Result<()> {
         let rows = self.packet_rows(packet);
         let Some(order) = self.packet_order(packet) else { return Ok(()) };
@@ -154,14 +154,14 @@ impl<T: Scalar> PacketMatrix<T> {
     }
 }
 
-/// What was found in a packet.
+/// The number of entries of a packet, and whether all are finite.
 struct Found {
     entries: usize,
     finite: bool,
 }
 
 impl<T: Scalar> RawPackets<T> {
-    /// All that makes it safe to look at a slice, an order or a long row.
+    /// Checks all that makes it safe to look at a slice, an order or a long row.
     fn check_lengths(&self) -> Result<()> {
         check_dimensions(self.rows, self.cols)?;
         let (slices, packets) = (self.rows.div_ceil(SLICE_ROWS), self.rows.div_ceil(PACKET_ROWS));

@@ -86,7 +86,7 @@ impl<T> PacketMatrix<T> {
         }
     }
 
-    /// Which of the long rows belong to a packet.
+    /// The numbers of a packet's long rows.
     pub(super) fn long_rows_of(&self, packet: usize) -> std::ops::Range<usize> {
         if self.packet_orders[packet] == super::NATURAL {
             return 0..0;
@@ -96,7 +96,7 @@ impl<T> PacketMatrix<T> {
         before(rows.start)..before(rows.end)
     }
 
-    /// Where the entries of a long row are.
+    /// The positions of the entries of a long row.
     pub(super) fn long_entries(&self, index: usize) -> std::ops::Range<usize> {
         self.long_starts[index] as usize..self.long_starts[index + 1] as usize
     }

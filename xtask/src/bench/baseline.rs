@@ -1,4 +1,4 @@
-//! What figures are judged by, and where it comes from: saved names, revisions, the record, files.
+//! The baselines that figures are judged by, and their origins: saved names, revisions, the record, files.
 
 use std::{
     fs,
@@ -36,7 +36,7 @@ pub(super) struct Build {
 }
 
 impl Build {
-    /// Those of this bundle, or built here, with the libraries of peers or without.
+    /// The programs of this bundle, or built here, with the libraries of peers or without.
     pub(super) fn at_hand(peers: bool) -> Outcome<Self> {
         if programs::is_bundle() {
             return Self::listed(&programs::root());
@@ -47,12 +47,12 @@ impl Build {
         })
     }
 
-    /// Those in a bundle, or in a folder that this command made.
+    /// The programs in a bundle, or in a folder that this command made.
     pub(super) fn listed(folder: &Path) -> Outcome<Self> {
         Ok(Self { programs: programs::listed(folder)?, provenance: provenance::Build::read(folder)? })
     }
 
-    /// What is measured of it.
+    /// The side of a comparison that measures its bench programs.
     pub(super) fn side(&self, label: &str) -> Side {
         let bench = |program: &Program| Bench {
             name: program.name.clone(),
@@ -81,7 +81,7 @@ impl Build {
     }
 }
 
-/// Adds to a command of cargo what builds the criterion programs, and those that prepare matrices.
+/// Adds the arguments to a command of cargo that build the criterion programs, and those that prepare matrices.
 fn build(cargo: &mut Command) -> &mut Command {
     cargo.args(["build", "--release", "--package", "benches", "--benches", "--bins"])
 }
@@ -99,7 +99,7 @@ pub(super) fn name(text: &str) -> Result<String, String> {
     }
 }
 
-/// Keeps figures and programs below `folder`, in place of what had the name.
+/// Keeps figures and programs below `folder`, in place of those that had the name.
 pub(super) fn save(name: &str, folder: &Path, build: &Build, run: &Run) -> Outcome {
     let place = saved(folder, name);
     // Beside it first: the programs may be those that had the name.
@@ -117,7 +117,7 @@ fn saved(folder: &Path, name: &str) -> PathBuf {
     folder.join("saved").join(name)
 }
 
-/// What `name` stands for; `None` when it stands for nothing. With `stored` only figures are looked for, no programs.
+/// The baseline that `name` stands for; `None` when it stands for nothing. With `stored` only figures are looked for, no programs.
 pub(super) fn find(name: &str, folder: &Path, stored: bool) -> Outcome<Option<Base>> {
     if name == "record" {
         return Ok(Some(Base::Record));
@@ -152,7 +152,7 @@ fn of_commit(commit: &str, folder: &Path) -> Outcome<Build> {
         command.args(arguments).current_dir(programs::root());
         command
     };
-    // What a stopped command left registered.
+    // Removes the worktrees that a stopped command left registered.
     crate::run(&mut git(&["worktree", "prune"]))?;
     crate::run(git(&["worktree", "add", "--quiet", "--detach"]).args([&source, &PathBuf::from(commit)]))?;
     let built = build_checkout(&source, &folder.join("build"), &place);

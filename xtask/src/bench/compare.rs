@@ -1,4 +1,4 @@
-//! Two runs side by side: what changed, and what may be said of it.
+//! Two runs side by side: the changes, and the verdicts on them.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use super::{
     statistics::{CONFIDENCE, Change, paired, unpaired},
 };
 
-/// What is said of a figure.
+/// The verdict on a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Verdict {
     /// The whole interval lies beyond the threshold.
@@ -74,7 +74,7 @@ pub(crate) struct Rules {
 }
 
 impl Rules {
-    /// Half an interval may be as wide as this: what scatters more is not judged, unless all of it lies farther off than it is wide. Twice
+    /// Half an interval may be as wide as this: a figure that scatters more is not judged, unless all of it lies farther off than it is wide. Twice
     /// the threshold, so that a slowdown well beyond the threshold is still found where rounds scatter by about as much.
     fn scatter(&self) -> f64 {
         2.0 * self.threshold

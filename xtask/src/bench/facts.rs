@@ -1,4 +1,4 @@
-//! What programs say of themselves: a file of JSON lines beside what criterion writes.
+//! The facts that programs tell of themselves: a file of JSON lines beside the files of criterion.
 
 use std::{collections::BTreeMap, fs, path::Path};
 
@@ -37,7 +37,7 @@ pub(super) enum Fact {
     },
 }
 
-/// What is known of a figure besides its time; programs that measure without criterion give the time, too.
+/// The facts of a figure besides its time; programs that measure without criterion give the time, too.
 #[derive(Clone, Debug, Deserialize, PartialEq)]
 pub(super) struct FigureFact {
     pub(super) id: String,

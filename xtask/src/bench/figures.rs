@@ -15,7 +15,7 @@ use crate::{Outcome, workspace_root};
 const BEGIN: &str = "<!-- written by `cargo xtask figures`: begin -->";
 const END: &str = "<!-- written by `cargo xtask figures`: end -->";
 
-/// `benches/figures.json`: what the tables say besides the record.
+/// `benches/figures.json`: the parts of the tables that do not come from the record.
 #[derive(Debug, Default, Deserialize)]
 struct Tables {
     /// Figures that have a floor, or stand in the README.
@@ -26,14 +26,14 @@ struct Tables {
 
 #[derive(Debug, Deserialize)]
 struct Row {
-    /// What is done, in words.
+    /// The work, in words.
     what: String,
     /// The full id of ours.
     figure: String,
     /// By whom; the fastest of them counts.
     #[serde(default)]
     peers: Vec<String>,
-    /// Instead of peers: the full id of what the machine did itself with as many bytes. The ratio is that of the bytes a second.
+    /// Instead of peers: the full id of a figure of the machine itself with as many bytes. The ratio is that of the bytes a second.
     #[serde(default)]
     limit: Option<String>,
     /// How many times as long the fastest peer is to take, at least; of a limit, the part of it that is to be reached.
@@ -86,7 +86,7 @@ fn words(words: &[&str]) -> Vec<String> {
 }
 
 impl Row {
-    /// Whether it is of what the run measured: on the CPU or on a device, and no operation that is newer than the run, whoever else had it.
+    /// Whether the run measured such figures: on the CPU or on a device, and no operation that is newer than the run, whoever else had it.
     fn is_of(&self, run: &Run) -> bool {
         let done_by = |id: &str| (id.split('/').next().map(str::to_owned), Id::parse(id).by.to_owned());
         self.figure.ends_with("/cpu") == (run.place.backend == "cpu")
@@ -94,7 +94,7 @@ impl Row {
     }
 }
 
-/// What the README shows.
+/// The part of the README: the origin of the figures, and the rows that it shows.
 fn summary(run: &Run, tables: &Tables) -> String {
     let shown = |row: &&Row| row.readme && row.is_of(run);
     let rows: Vec<Vec<String>> = tables.rows.iter().filter(shown).map(|row| cells(run, row)).collect();
@@ -102,7 +102,7 @@ fn summary(run: &Run, tables: &Tables) -> String {
     format!("{}\n\n{}", source(run), markdown_table(&head, &rows))
 }
 
-/// Where the figures come from.
+/// The origin of the figures: place, revision, day, rounds and the versions of peers.
 fn source(run: &Run) -> String {
     let versions: Vec<String> = run.versions.iter().map(|(peer, version)| format!("{peer} {version}")).collect();
     let peers =
@@ -137,7 +137,7 @@ fn cells(run: &Run, row: &Row) -> Vec<String> {
     ]
 }
 
-/// What a row is set against: its limit, or the fastest of its peers.
+/// The figure that a row is set against: its limit, or the fastest of its peers.
 fn held_against<'r>(run: &'r Run, row: &'r Row) -> Option<(&'r str, &'r Figure)> {
     if let Some(limit) = &row.limit {
         return Some((Id::parse(limit).by, run.figures.get(limit)?));
@@ -187,7 +187,7 @@ fn peers(run: &Run) -> String {
     format!("### Against peers\n\nThe ratio is the fastest peer's time to the fastest of ours.\n\n{table}")
 }
 
-/// Where a peer is faster, and why.
+/// The figures where a peer is faster, by reason.
 fn losses(run: &Run, tables: &Tables) -> String {
     let why = |name: &str| {
         let known = tables.losses.iter().filter(|(start, _)| name.starts_with(start.as_str()));

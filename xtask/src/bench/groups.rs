@@ -1,4 +1,4 @@
-//! Figures of the same work by different hands: what stands in a table together.
+//! Figures of the same work by different hands, which stand in a table together.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Rounds: each program is started once a round, those of two revisions in turn, so that what disturbs the machine meets both.
+//! Rounds: each program is started once a round, those of two revisions in turn, so that a disturbance of the machine meets both.
 
 use std::{
     collections::{BTreeMap, HashSet},
@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{Outcome, machine};
 
-/// What the GPU says of itself before and after.
+/// The fields of nvidia-smi for the state of the GPU before and after.
 const CLOCKS: [&str; 7] = [
     "clocks.sm",
     "clocks.mem",
@@ -27,7 +27,7 @@ const CLOCKS: [&str; 7] = [
     "clocks_event_reasons.active",
 ];
 
-/// The program that measures what the machine itself does.
+/// The program that measures the ceilings of the machine itself.
 const CEILINGS: &str = "memory";
 
 /// Seconds that a program has in any case, however little of the budget is left.
@@ -63,7 +63,7 @@ pub(super) struct Side {
     pub(super) peers: bool,
 }
 
-/// Measures the sides in turn. The first is always there; what fails of it is in its run.
+/// Measures the sides in turn. The first is always there; its failures are in its run.
 pub(super) fn measure(sides: &[Side], plan: &Plan) -> Outcome<Vec<Run>> {
     let began = Instant::now();
     let before = machine::gpu(&CLOCKS);
@@ -79,7 +79,7 @@ pub(super) fn measure(sides: &[Side], plan: &Plan) -> Outcome<Vec<Run>> {
     while rounds < plan.rounds {
         let round = rounds;
         for name in &names {
-            // The other order in every other round: what drifts slowly meets both alike.
+            // The other order in every other round: slow drifts meet both alike.
             let mut order: Vec<usize> = (0..sides.len()).collect();
             if round % 2 == 1 {
                 order.reverse();
@@ -126,7 +126,7 @@ fn clocks(before: BTreeMap<String, String>, after: BTreeMap<String, String>) -> 
     before.into_iter().map(named("before")).chain(after.into_iter().map(named("after"))).collect()
 }
 
-/// What one start of a program gave.
+/// The times and facts of one start of a program.
 #[derive(Default)]
 struct Seen {
     seconds: BTreeMap<String, f64>,
@@ -183,7 +183,7 @@ fn start(bench: &Bench, side: &Side, plan: &Plan, folder: &Path, round: usize) -
         Ok(None) => Some(format!("stopped after {} s: {}", limit.as_secs(), last_lines(&log))),
         Err(error) => Some(format!("{}: {error}", bench.path.display())),
     });
-    // What goes wrong with others' programs is a gap.
+    // A failure of others' programs is a gap.
     let told = |reason| match bench.is_criterion {
         true => Fact::Failure(Failure { id: bench.name.clone(), reason }),
         false => Fact::Gap(Gap { peer: bench.name.clone(), id: None, reason }),
@@ -314,7 +314,7 @@ fn push_new<T: PartialEq>(list: &mut Vec<T>, item: T) {
     }
 }
 
-/// Of a figure that several sides have, drops the rounds in which one of them failed: what is left pairs up.
+/// Drops the rounds of a figure in which one of its sides failed: the rounds that are left pair up.
 fn align(collected: &mut [Collected]) {
     let ids: HashSet<String> = collected.iter().flat_map(|side| side.seconds.keys().cloned()).collect();
     for id in ids {

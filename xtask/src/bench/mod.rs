@@ -58,10 +58,10 @@ pub(crate) struct Options {
     /// 4 for a record, in every other one of which the peers run that are not Rust.
     #[arg(long)]
     rounds: Option<usize>,
-    /// Which cases: `tiny` is for tests, `quick` the default, `full` what a record holds.
+    /// Cases to measure: `tiny` is for tests, `quick` the default, `full` the set of a record.
     #[arg(long, value_parser = ["tiny", "quick", "full"])]
     set: Option<String>,
-    /// Which paths: the GPU's where there is one, by default.
+    /// Paths to measure: the GPU's where there is one, by default.
     #[arg(long, value_parser = ["cuda", "cpu", "emulated"])]
     backend: Option<String>,
     /// Run the peers too: cuBLAS, cuSPARSE, cuRAND, CUB, CuPy, PyTorch, … or on the CPU ndarray, sprs, faer, SciPy.
@@ -73,7 +73,8 @@ pub(crate) struct Options {
     /// Seconds of each figure in each round; the default is 0.3, and 0.06 for a record.
     #[arg(long)]
     seconds: Option<f64>,
-    /// Seconds within which a further round must be expected to end, once the programs are built; the default for a record is 465, for others there is none.
+    /// Seconds within which a further round must be expected to end, once the programs are built; the default for a record is 465, for others there
+    /// is none.
     #[arg(long)]
     budget: Option<f64>,
     /// Figures that may be slower, or go: a regular expression; can be given several times.
@@ -85,7 +86,7 @@ pub(crate) struct Options {
     /// Run the programs of this bundle or saved folder; by default those built here.
     #[arg(long, value_name = "DIR")]
     programs: Option<PathBuf>,
-    /// Where report.md, report.html and results.json go.
+    /// Folder for report.md, report.html and results.json.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Seconds after which a program is stopped.
@@ -96,16 +97,16 @@ pub(crate) struct Options {
 /// Seconds; the longest start of a program takes a sixth of it.
 const LIMIT: u64 = 600;
 
-/// As many rounds on either side leave an interval of 97 % between two records.
+/// Rounds of a record: as many on either side leave an interval of 97 % between two records.
 const ROUNDS_OF_RECORD: usize = 4;
 
-/// What a run of the command ends with. 2 is a wrong command line.
+/// The end of a run of the command, as its exit status. 2 is a wrong command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ending {
     Clean = 0,
     /// A figure is slower or gone, or a bench failed.
     Regression = 1,
-    /// Nothing to judge against, or only what must not be compared.
+    /// Nothing to judge against, or only figures that must not be compared.
     NoBaseline = 3,
 }
 
@@ -115,7 +116,7 @@ pub(crate) const BROKEN: u8 = 4;
 /// The figures, as they are measured and in the end.
 const RESULTS: &str = "results.json";
 
-/// Does what the options say.
+/// Runs the command with these options.
 pub(crate) fn run(options: &Options) -> Outcome<Ending> {
     let folder = folder();
     let filter = options.filter.as_deref().map(Regex::new).transpose()?;
@@ -142,7 +143,7 @@ pub(crate) fn run(options: &Options) -> Outcome<Ending> {
     let refusal = base.as_ref().and_then(|base| base.refusal(&this, options.force));
     let against = base.as_ref().filter(|_| refusal.is_none());
     let ending = conclude(options, &this, against, &wanted, &folder)?;
-    // What failed in the baseline was not judged.
+    // Benches that failed in the baseline were not judged.
     let failed = against.and_then(|base| base.run.as_ref()).map_or(0, |run| run.failures.len());
     let failed = (failed > 0).then(|| format!("{failed} benches failed in it"));
     Ok(match (ending, refusal.or(failed)) {
@@ -166,7 +167,7 @@ fn conclude(
     rows.retain(|row| wanted(&row.id));
     let base_name = base.map_or("", |base| base.name);
     let report = Report { this, base: run, base_name, rows: &rows, threshold: rules.threshold, interleaved };
-    // Written first: whoever reads what is printed may go.
+    // Written first: the reader of the output may close it early.
     let out = out(options, folder);
     write_reports(&report, &out)?;
     say(&report.text());
@@ -206,7 +207,7 @@ fn say(text: &str) {
     let _ = writeln!(io::stdout(), "{text}");
 }
 
-/// What is judged by.
+/// The figures to judge by.
 struct Against<'a> {
     name: &'a str,
     /// None when the record has nothing of this place.
@@ -306,12 +307,12 @@ fn newest(this: Option<&Run>) -> Outcome<Option<Run>> {
     Ok(all.into_iter().max_by_key(|run| (run.place.backend == "cuda", run.date.clone())))
 }
 
-/// Where baselines and reports are kept: beside what cargo builds, or in the bundle.
+/// The folder of baselines and reports: in cargo's target folder, or in the bundle.
 fn folder() -> PathBuf {
     programs::target().join("bench")
 }
 
-/// Where the reports go.
+/// The folder of the reports.
 fn out(options: &Options, folder: &Path) -> PathBuf {
     options.out.clone().unwrap_or_else(|| folder.to_owned())
 }

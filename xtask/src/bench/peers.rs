@@ -16,7 +16,7 @@ use crate::{
 /// They take long to start, and nothing is judged by them.
 const EVERY: usize = 2;
 
-/// Adds those there are to a side that runs peers; tells what is missing.
+/// Adds the peers that are there to a side that runs peers; returns a gap for each that is missing.
 pub(super) fn add(side: &mut Side, plan: &mut Plan, build: &Build) -> Outcome<Vec<Gap>> {
     let mut gaps = Vec::new();
     if !side.peers {

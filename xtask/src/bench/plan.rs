@@ -1,4 +1,4 @@
-//! How to measure: what the options say, and what follows where they say nothing.
+//! The plan of a measurement: the options, and the defaults where they say nothing.
 
 use std::{
     env, fs,
@@ -19,7 +19,7 @@ pub(super) struct Plan {
     /// A regular expression that full ids match.
     pub(super) filter: Option<String>,
     pub(super) backend: Option<String>,
-    /// Which cases: `full`, `quick`, `tiny`.
+    /// The set of cases: `full`, `quick`, `tiny`.
     pub(super) set: String,
     /// Seconds of one figure in one round.
     pub(super) seconds: f64,
@@ -28,15 +28,15 @@ pub(super) struct Plan {
     pub(super) began: Instant,
     /// A program that takes longer is stopped.
     pub(super) limit: Duration,
-    /// Where the figures so far are kept after each round: what stops the command loses no more than one.
+    /// The file that keeps the figures so far after each round: a stopped command loses no more than one.
     pub(super) so_far: PathBuf,
-    /// Folder for what programs write; it goes with the plan.
+    /// Folder for the files that programs write; it goes with the plan.
     pub(super) scratch: TempDir,
     /// More variables for all programs.
     pub(super) environment: Vec<(String, String)>,
 }
 
-/// How to measure; where nothing is said, as the figures were measured that these are to be judged by.
+/// The plan by the options; where they say nothing, as the figures were measured that these are to be judged by.
 pub(super) fn plan(options: &Options, base: Option<&Base>, so_far: PathBuf) -> Outcome<Plan> {
     let like = match base {
         Some(Base::Figures(run)) => Some(&**run),
@@ -73,8 +73,8 @@ pub(super) fn plan(options: &Options, base: Option<&Base>, so_far: PathBuf) -> O
     })
 }
 
-/// A folder for what programs write, in memory where there is such: exported matrices are large and read in every round. What a
-/// stopped command left there is removed.
+/// A folder for the files that programs write, in memory where there is such: exported matrices are large and read in every round. Folders that a
+/// stopped command left there are removed.
 fn scratch() -> Outcome<TempDir> {
     const NAME: &str = "xtask-bench-";
     let memory = Path::new("/dev/shm");

@@ -1,4 +1,4 @@
-//! What one run measured, as it is written to disk: `benches/record/<device>/<date>-<revision>.json`, saved baselines, results.
+//! The measurements of one run, as they are written to disk: `benches/record/<device>/<date>-<revision>.json`, saved baselines, results.
 
 use std::{
     collections::BTreeMap,
@@ -14,13 +14,13 @@ use crate::{
     machine::{Host, slug},
 };
 
-/// Who measures ceilings.
+/// The name in ids of the machine itself, whose figures are ceilings.
 pub(crate) const MACHINE: &str = "machine";
 
 /// The version of the format; files of another one are refused.
 pub(crate) const FORMAT: u32 = 1;
 
-/// One run: where and of what it was, and every figure.
+/// One run: its place and revision, and every figure.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 pub(crate) struct Run {
     pub(crate) format: u32,
@@ -34,10 +34,10 @@ pub(crate) struct Run {
     /// Clocks and limits of the GPU before and after, as nvidia-smi names them.
     #[serde(default)]
     pub(crate) clocks: BTreeMap<String, String>,
-    /// Of the peers.
+    /// The versions of the peers.
     #[serde(default)]
     pub(crate) versions: BTreeMap<String, String>,
-    /// Which cases.
+    /// The set of cases.
     #[serde(default)]
     pub(crate) set: Option<String>,
     /// Seconds of each figure in each round.
@@ -47,7 +47,7 @@ pub(crate) struct Run {
     pub(crate) rounds: usize,
     #[serde(default)]
     pub(crate) seconds: Option<f64>,
-    /// What a figure is set against: `copy`, `read`, `fill`, in bytes a second.
+    /// The bandwidths that figures are set against: `copy`, `read`, `fill`, in bytes a second.
     #[serde(default)]
     pub(crate) ceilings: BTreeMap<String, f64>,
     /// By full id.
@@ -65,7 +65,7 @@ pub(crate) struct Run {
     pub(crate) notes: Vec<String>,
 }
 
-/// Where a run took place. Figures of different places are not compared.
+/// The place of a run. Figures of different places are not compared.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Eq, Serialize)]
 pub(crate) struct Place {
     /// `cuda`, `cpu` or `emulated`.
@@ -77,7 +77,7 @@ pub(crate) struct Place {
     pub(crate) host: Host,
 }
 
-/// What made the code.
+/// The compilers of the code.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Eq, Serialize)]
 pub(crate) struct Compiler {
     #[serde(default)]
@@ -112,7 +112,7 @@ pub(crate) struct Figure {
     pub(crate) timed_by: Option<String>,
 }
 
-/// What is missing of a peer, and why.
+/// A peer, or a figure of one, that is missing, and the reason.
 #[derive(Clone, Debug, Deserialize, PartialEq, Eq, Serialize)]
 pub(crate) struct Gap {
     pub(crate) peer: String,
@@ -121,7 +121,7 @@ pub(crate) struct Gap {
     pub(crate) reason: String,
 }
 
-/// What failed of ours.
+/// A failure of ours.
 #[derive(Clone, Debug, Deserialize, PartialEq, Eq, Serialize)]
 pub(crate) struct Failure {
     pub(crate) id: String,
@@ -129,7 +129,7 @@ pub(crate) struct Failure {
 }
 
 impl Figure {
-    /// Brings what follows from the rounds up to date.
+    /// Computes the median and the spread of the rounds.
     fn derive(&mut self) {
         (self.median, self.spread) = (median(&self.rounds), spread(&self.rounds));
     }
@@ -224,7 +224,7 @@ impl Place {
 }
 
 /// The runs in a folder of the record, oldest first; none where there is no folder. A file that cannot be read is said and passed over:
-/// it must not hide what was just measured.
+/// it must not hide the figures that were just measured.
 pub(crate) fn history(folder: &Path) -> Vec<Run> {
     let read = |path: PathBuf| Run::load(&path).inspect_err(|error| eprintln!("passed over: {error}")).ok();
     let mut runs: Vec<Run> = files(folder).into_iter().filter_map(read).collect();

@@ -7,7 +7,7 @@ use super::{
     units,
 };
 
-/// A comparison and what it is of.
+/// A comparison and the runs that it is of.
 pub(crate) struct Report<'a> {
     pub(crate) this: &'a Run,
     /// Without one there is nothing to judge.
@@ -19,7 +19,7 @@ pub(crate) struct Report<'a> {
 }
 
 impl Report<'_> {
-    /// Where, of what, and how.
+    /// The place, the runs, and how they were measured.
     pub(crate) fn heading(&self) -> Vec<String> {
         let mut lines = vec![place(self.this)];
         if let Some(base) = self.base {
@@ -72,7 +72,7 @@ impl Report<'_> {
         lines.join("\n") + "\n"
     }
 
-    /// For a pull request: what matters first, the rest folded.
+    /// The report for a pull request: the important rows first, the rest folded.
     pub(crate) fn markdown(&self) -> String {
         let mut lines: Vec<String> = self.heading().iter().map(|line| format!("{line}  ")).collect();
         if self.base.is_none() {
@@ -158,7 +158,7 @@ impl Report<'_> {
     }
 }
 
-/// The device and what drives it.
+/// The place of a run: device, driver, compilers and host.
 pub(crate) fn place(run: &Run) -> String {
     let place = &run.place;
     let driver = place.driver.as_ref().map(|driver| format!("driver {driver}"));

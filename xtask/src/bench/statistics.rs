@@ -38,7 +38,7 @@ pub(crate) fn spread(numbers: &[f64]) -> f64 {
 }
 
 /// The change from `base` to `this` over rounds in which both were measured: the median of the rounds' ratios, with the interval of
-/// the sign test (order statistics of the ratios; Conover, Practical Nonparametric Statistics, 1999, section 3.2). What slows a whole
+/// the sign test (order statistics of the ratios; Conover, Practical Nonparametric Statistics, 1999, section 3.2). A disturbance that slows a whole
 /// round down cancels. `None` for no rounds, and when a time is not positive.
 pub(crate) fn paired(this: &[f64], base: &[f64]) -> Option<Change> {
     let ratios = this.iter().zip(base).map(|(this, base)| (this / base).ln()).collect();

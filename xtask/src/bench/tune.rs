@@ -1,13 +1,13 @@
 //! `cargo xtask tune`: measures a number of a kernel's policy at several values, in turn.
 //!
-//! A number that may be tuned stands in the code with its candidates and with what depends on it, as
+//! A number that may be tuned stands in the code with its candidates and with the figures that depend on it, as
 //!
 //! ```text
 //!     max_csr_blocks: 1056, // tune gpu-sparse.max_csr_blocks: 528 1056 2112; spmv/.*/gpu-sparse-csr/device
 //! ```
 //!
-//! Each candidate is written into a copy of the checkout and built, so that what is measured is what the code would be. Results of float
-//! sums depend on such numbers, therefore they are the same for every device and are changed here, by a person or `--apply`.
+//! Each candidate is written into a copy of the checkout and built, so that the measured code is the code as it would be. Results of float sums
+//! depend on such numbers, therefore they are the same for every device and are changed here, by a person or `--apply`.
 
 use std::{
     fs,
@@ -39,10 +39,10 @@ pub(crate) struct Options {
     /// Seconds of each figure in each round.
     #[arg(long, default_value_t = 0.3)]
     seconds: f64,
-    /// Which cases: `tiny`, `quick` or `full`.
+    /// Cases to measure: `tiny`, `quick` or `full`.
     #[arg(long, default_value = "full", value_parser = ["tiny", "quick", "full"])]
     set: String,
-    /// Which paths.
+    /// Paths to measure.
     #[arg(long, value_parser = ["cuda", "cpu", "emulated"])]
     backend: Option<String>,
     /// Measure nothing: build the candidates into this bundle, where `./xtask tune NAME` measures them.
@@ -63,11 +63,11 @@ struct Tunable {
     file: PathBuf,
     value: u64,
     candidates: Vec<u64>,
-    /// Of the figures that depend on it.
+    /// A regular expression for the figures that depend on it.
     filter: String,
 }
 
-/// Does what the options say.
+/// Runs the command with these options.
 pub(crate) fn run(options: &Options) -> Outcome {
     let Some(name) = &options.name else { return list() };
     if programs::is_bundle() && (options.bundle.is_some() || options.apply) {
@@ -170,7 +170,7 @@ fn write_value(tunable: &Tunable, root: &Path, value: u64) -> Outcome {
     Ok(fs::write(path, new)?)
 }
 
-/// What is to be measured.
+/// The candidates to measure, built.
 struct Candidates {
     /// The value that the code has.
     value: u64,
@@ -217,7 +217,7 @@ fn remove_others(folder: &Path, source: &Path, files: &[PathBuf]) -> Outcome {
     Ok(())
 }
 
-/// Builds into `bundle/tune/<name>/<value>`, with a file that says what else is to be known.
+/// Builds into `bundle/tune/<name>/<value>`, with a file of the values and the filter.
 fn into_bundle(tunable: &Tunable, bundle: &Path) -> Outcome {
     let folder = bundle.join("tune").join(&tunable.name);
     let built = build(tunable)?;
@@ -274,7 +274,7 @@ fn told(row: &Row) -> String {
     format!("{}  {time}  {change}  {} {}", row.id, row.verdict.text(), row.reason)
 }
 
-/// Keeps what was measured, by device.
+/// Keeps the runs, by device.
 fn save(name: &str, runs: &[(u64, Run)]) -> Outcome {
     for (value, run) in runs {
         let folder = super::folder().join("tuned").join(run.place.folder());

@@ -1,4 +1,4 @@
-//! The budgets: what each kernel took when they were recorded, and what it may take.
+//! The budgets: the resources that each kernel took when they were recorded, and may take since.
 
 use std::{collections::BTreeMap, fmt, fs, io, path::Path};
 
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::{Kernel, Usage, in_order};
 use crate::Outcome;
 
-/// What a kernel may take on one architecture.
+/// The resources that a kernel may take on one architecture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Budget {
     registers: u64,
@@ -53,7 +53,7 @@ impl Budgets {
         }
     }
 
-    /// What these kernels take, and with `others` the budgets of those that were not looked at.
+    /// Budgets of as much as these kernels take, and with `others` the budgets of those that were not looked at.
     pub(super) fn of(kernels: &[Kernel], nvrtc: &str, others: Option<Self>) -> Outcome<Self> {
         let mut all = others.unwrap_or_else(|| Self { nvrtc: nvrtc.to_owned(), kernels: BTreeMap::new() });
         if all.nvrtc != nvrtc {
@@ -91,7 +91,7 @@ impl Budgets {
     }
 }
 
-/// Where kernels and budgets differ, one sentence each.
+/// The differences between kernels and budgets, one sentence each.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Findings {
     /// Kernels that take more than their budgets.

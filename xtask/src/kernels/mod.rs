@@ -1,4 +1,4 @@
-//! `cargo xtask kernels`: what the machine code of each kernel takes, and whether it keeps within the recorded budget.
+//! `cargo xtask kernels`: the resources that the machine code of each kernel takes, and whether it keeps within the recorded budget.
 
 use std::{
     collections::BTreeMap,
@@ -14,18 +14,18 @@ mod budgets;
 
 use budgets::{Budgets, Findings};
 
-/// Ampere, Hopper, Blackwell: what the tests compile too.
+/// Ampere, Hopper, Blackwell: the tests compile for them too.
 const ARCHS: &str = "sm_80,sm_90,sm_100";
 
 /// Each kernel's digest, by `crate::kernel`.
 pub(crate) type Digests = BTreeMap<String, String>;
 
-/// What to look at.
+/// The kernels to look at, and whether to record their budgets.
 #[derive(clap::Args, Default)]
 pub(crate) struct Arguments {
     /// Only kernels whose `crate::kernel` contains this.
     filter: Option<String>,
-    /// Make what is found the budgets, in benches/record/kernels.json.
+    /// Record the resources that are found as the budgets, in benches/record/kernels.json.
     #[arg(long)]
     record: bool,
 }
@@ -40,7 +40,7 @@ struct Kernel {
     digest: String,
     /// The compiler's version; nothing when it was not compiled.
     nvrtc: Option<String>,
-    /// What it takes on each architecture; nothing where the compiler makes no machine code for one.
+    /// The resources on each architecture; None where the compiler makes no machine code for one.
     #[serde(default)]
     archs: BTreeMap<String, Option<Usage>>,
 }
@@ -52,7 +52,7 @@ impl Kernel {
     }
 }
 
-/// What the machine code of a kernel takes; all but the registers in bytes.
+/// The resources that the machine code of a kernel takes; all but the registers in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 struct Usage {
     registers: u64,

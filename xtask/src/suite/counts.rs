@@ -1,4 +1,4 @@
-//! What a program of tests prints at its end, by libtest or by a suite of ours.
+//! The results that a program of tests prints at its end, by libtest or by a suite of ours.
 
 use crate::evidence::Passed;
 

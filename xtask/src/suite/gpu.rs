@@ -4,7 +4,7 @@ use std::env;
 
 use crate::machine;
 
-/// As nvidia-smi names it.
+/// A GPU as nvidia-smi names it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Gpu {
     pub(super) device: String,

@@ -1,4 +1,4 @@
-//! `cargo xtask suite`: all test programs, what is missing a failure; on a GPU it leaves evidence.
+//! `cargo xtask suite`: all test programs, where a test that cannot run is a failure; on a GPU it leaves evidence.
 
 use std::{
     env,
@@ -22,7 +22,7 @@ pub(crate) mod sanitize;
 
 use running::Ran;
 
-/// What to run, and where to write that it passed.
+/// The tests to run, and where to write that they passed.
 #[derive(clap::Args)]
 pub(crate) struct Tests {
     /// Only tests whose names contain this: a suite then writes no evidence, a tool names it in its own.
@@ -33,7 +33,7 @@ pub(crate) struct Tests {
     /// In the workspace: with the optimisations of a bundle's programs.
     #[arg(long)]
     release: bool,
-    /// Where the folder of the device is to be, in place of benches/record.
+    /// Folder for the folder of the device, in place of benches/record.
     #[arg(long)]
     out: Option<PathBuf>,
 }
@@ -120,7 +120,7 @@ fn is_of_device(program: &Program) -> bool {
     program.kind == programs::Kind::Test && program.name == "gpu"
 }
 
-/// Prints what each program did; fails when one failed, or when no test ran.
+/// Prints the counts and the failure of each program; fails when one failed, or when no test ran.
 fn summary(all: &[Ran]) -> Outcome {
     println!("\n{:32}  passed  ignored  failed", "summary");
     for Ran { title, counts, failure } in all {

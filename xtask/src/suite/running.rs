@@ -1,4 +1,4 @@
-//! Runs a program of tests, shows what it prints as it prints it, and counts.
+//! Runs a program of tests, shows its output as it prints it, and counts.
 
 use std::{
     io::{self, Read, Write},
@@ -7,7 +7,7 @@ use std::{
 
 use super::counts::Counts;
 
-/// What became of a program.
+/// The outcome of a program.
 #[derive(Debug)]
 pub(super) struct Ran {
     pub(super) title: String,
@@ -21,7 +21,7 @@ pub(super) fn run(title: String, command: &mut Command) -> Ran {
     run_and_read(title, command).0
 }
 
-/// As [`run`], with all that the program printed to its standard output.
+/// [`run`] with all that the program printed to its standard output.
 pub(super) fn run_and_read(title: String, command: &mut Command) -> (Ran, String) {
     let (text, failure) = match shown(command) {
         Ok((text, status)) if status.success() => (text, None),

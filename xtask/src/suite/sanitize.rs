@@ -41,7 +41,7 @@ impl fmt::Display for Tool {
     }
 }
 
-/// What to run.
+/// The tests to run, and the tools.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     #[command(flatten)]
@@ -223,7 +223,7 @@ impl Selection {
     }
 }
 
-/// What compute-sanitizer says at its end, besides its exit code.
+/// The summary that compute-sanitizer prints at its end, besides its exit code.
 #[derive(Debug, PartialEq, Eq)]
 struct Verdict {
     warnings: u64,

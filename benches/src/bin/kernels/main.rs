@@ -1,8 +1,8 @@
 //! Every kernel of every registry, a JSON object each: `kernels --compile sm_80,sm_90,sm_100`.
 //!
 //! `{"crate", "kernel", "source", "digest"}`; the digest changes when anything changes that the kernel is compiled from. With
-//! `--compile` the object has `nvrtc`, the compiler's version, and `archs`, where each architecture has what `ptxas` says of the
-//! machine code: see [`ptxas::Usage`]. Nothing is launched, so no GPU is needed. `cargo xtask kernels` reads it.
+//! `--compile` the object has `nvrtc`, the compiler's version, and `archs`, where each architecture has the figures of `ptxas` for the machine code:
+//! see [`ptxas::Usage`]. Nothing is launched, so no GPU is needed. `cargo xtask kernels` reads it.
 #![forbid(unsafe_code)]
 
 mod ptxas;
@@ -22,7 +22,7 @@ fn registries() -> [&'static Registry; 5] {
 /// Lists the kernels of all crates.
 #[derive(Parser)]
 struct Options {
-    /// Compile them for these architectures, such as sm_90, and tell what the machine code takes.
+    /// Compile them for these architectures, such as sm_90, and tell the registers and memory that the machine code takes.
     #[arg(long, value_delimiter = ',', value_parser = arch)]
     compile: Vec<Arch>,
     /// Only kernels whose `crate::kernel` contains this.
@@ -87,7 +87,7 @@ fn describe(instance: &Instance, archs: &[Arch], version: Option<&str>) -> Resul
     Ok(line)
 }
 
-/// What the machine code takes; null where this NVRTC makes none for the architecture.
+/// The resources that the machine code takes; null where this NVRTC makes none for the architecture.
 fn usage(instance: &Instance, arch: Arch) -> Result<Value, Box<dyn Error + Send + Sync>> {
     let binary = instance.program().option("--ptxas-options=-v").compile(arch)?;
     if binary.kind() != BinaryKind::Cubin {

@@ -1,11 +1,11 @@
-//! What `ptxas -v` writes of a kernel.
+//! The resources of a kernel, read from the log of `ptxas -v`.
 
 use serde_json::{Value, json};
 
-/// What the machine code of a kernel takes.
+/// The resources that the machine code of a kernel takes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Usage {
-    /// Of a thread.
+    /// The registers of a thread.
     pub(crate) registers: u64,
     /// Static shared memory of a block, in bytes; dynamic shared memory is the launch's.
     pub(crate) shared: u64,
@@ -32,7 +32,7 @@ impl Usage {
     }
 }
 
-/// What a log says of the kernel of that mangled name; nothing when it does not say how many registers it takes.
+/// The resources that a log tells of the kernel of that mangled name; None when it does not tell its number of registers.
 pub(crate) fn usage(log: &str, kernel: &str) -> Option<Usage> {
     let (mut usage, mut registers) = (Usage::default(), None);
     let (mut of_kernel, mut of_itself) = (false, false);
@@ -59,7 +59,7 @@ pub(crate) fn usage(log: &str, kernel: &str) -> Option<Usage> {
     registers.map(|registers| Usage { registers, ..usage })
 }
 
-/// 32 and `registers` of `ptxas info    : Used 32 registers`: the first word that is a number, and what follows it.
+/// 32 and `registers` of `ptxas info    : Used 32 registers`: the first word that is a number, and the text after it.
 fn figure(text: &str) -> Option<(u64, &str)> {
     let at = text.split_inclusive(' ').take_while(|word| word.trim_end().parse::<u64>().is_err()).map(str::len).sum();
     let (number, what) = text[at..].split_once(' ')?;

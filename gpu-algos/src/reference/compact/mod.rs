@@ -94,7 +94,7 @@ pub fn partition_by_mask<'a, 'm, T: Copy + Send + Sync + 'a, D: Dimension>(
     Ok(gather::parted(elements(&mask), |i| x[i]))
 }
 
-/// Of an array in standard layout.
+/// The elements of an array in standard layout.
 fn elements<'v, T, D: Dimension>(array: &'v CowArray<'_, T, D>) -> &'v [T] {
     array.as_slice().expect("standard layout is one slice")
 }

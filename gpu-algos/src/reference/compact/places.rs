@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{AlgoError, Result};
 
-/// Where the elements other than 0 are (NaN is one): for each axis the indices along it, in C order of the elements, as NumPy's `nonzero`.
+/// The places of the elements other than 0 (NaN is one): for each axis the indices along it, in C order of the elements, as NumPy's `nonzero`.
 ///
 /// # Errors
 /// `Axis` for an array without axes.
@@ -79,7 +79,7 @@ pub fn compress<'a, 'm, T: Copy + Send + Sync + 'a, D: Dimension>(
     let mut shape = view.raw_dim();
     shape[axis.index()] = places.len();
     let x = elements(&view);
-    // Lengths are those of the axis and of what stands at one of its places.
+    // The length of the axis, and the number of elements at one of its places.
     let (length, width) = (mask.len(), view.shape()[axis.index() + 1..].iter().product::<usize>());
     let mut out = gather::room(shape.size(), &|_| x[0]);
     if !out.is_empty() {

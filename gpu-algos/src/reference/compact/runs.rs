@@ -7,11 +7,11 @@ use super::{elements, gather};
 /// Runs of equal neighbours, in order.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Runs<T> {
-    /// The first element of each.
+    /// The first element of each run.
     pub values: Array1<T>,
-    /// Where each begins.
+    /// The place of each run's first element.
     pub offsets: Array1<i64>,
-    /// How many elements each has.
+    /// The number of elements of each run.
     pub lengths: Array1<i64>,
 }
 

@@ -14,7 +14,7 @@ use super::{
 /// Columns of a piece, at least, where there are as many: rows of these are long enough to be read well.
 const WIDTH: usize = 512;
 
-/// Which of the axes but the last is the fastest of all in memory, and long enough to be worth a row of states.
+/// The axis, of all but the last, that is the fastest of all in memory, where it is long enough to be worth a row of states.
 pub(super) fn fastest<T>(view: &ArrayViewD<'_, T>) -> Option<usize> {
     let stride = |axis: usize| view.stride_of(Axis(axis)).unsigned_abs();
     let last = view.ndim() - 1;

@@ -38,7 +38,7 @@ pub(super) fn scan<O: Cumulative>(
 #[derive(Clone, Copy)]
 struct How {
     exclusive: bool,
-    /// Of a lane.
+    /// The places of a lane.
     places: Places,
 }
 
@@ -139,8 +139,8 @@ fn scan_part<O: Cumulative>(
     carry
 }
 
-/// A lane of several blocks: the stretches of all, what is carried to each block, then the results. What is carried past a run is what its last
-/// result was made of, so sums of what is not negative never fall.
+/// Scans a lane of several blocks: the stretches of all, the state carried to each block, then the results. The state carried past a run is the one
+/// that its last result was made of, so sums of values that are not negative never fall.
 fn scan_long<O: Cumulative>(op: &O, how: How, lane: Lane<'_, O::Value>, mut out: ArrayViewMut1<'_, O::Output>) {
     let n = lane.values.len();
     let stretches = |block: usize| {

@@ -26,7 +26,7 @@ use super::{
 };
 use crate::{AlgoError, Result, shape::same_shape};
 
-/// Which values make a result of a scan: `[x0, x1, x2]` gives
+/// The values that make each result of a scan: `[x0, x1, x2]` gives
 ///
 /// | | |
 /// |---|---|
@@ -55,11 +55,11 @@ impl Scan {
     }
 }
 
-/// The scan along an axis: for each lane what [`scan_serial`] gives, on all threads.
+/// The scan along an axis, on all threads: for each lane the results of [`scan_serial`].
 ///
 /// Shapes: the result has that of the array, in C order; arrays of any layout.
 /// Determinism: bitwise the same for any number of threads, since lanes are cut into blocks of a fixed size. Results that do not round are those
-/// of the definition; sums of floats may differ from it within rounding, and between layouts. Sums of what is not negative never fall.
+/// of the definition; sums of floats may differ from it within rounding, and between layouts. Sums of values that are not negative never fall.
 /// Cost: a lane of more than 32768 elements is read twice, with a state of scratch per 256 elements; all else once.
 ///
 /// # Errors
@@ -184,8 +184,8 @@ macro_rules! cumulative {
     )*};
 }
 cumulative! {
-    /// [`Sum`] of all elements up to each. Signed integers and bool give i64, unsigned ones u64, both of which wrap; floats stay what they are,
-    /// are added in f64, and each result is rounded once.
+    /// [`Sum`] of all elements up to each. Signed integers and bool give i64, unsigned ones u64, both of which wrap; floats keep their type, are
+    /// added in f64, and each result is rounded once.
     ///
     /// ```
     /// use ndarray::Axis;

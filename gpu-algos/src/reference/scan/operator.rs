@@ -1,4 +1,4 @@
-//! What a scan needs of an operator.
+//! The operators that can be scanned.
 
 use super::super::{
     extremes::{Max, Min},
@@ -7,7 +7,7 @@ use super::super::{
     sums::{All, Any, Count, Product, Sum},
 };
 
-/// An operator that has a result after any number of values, also after none: what a scan is made of. Its `place` is the index along the axis.
+/// An operator that has a result after any number of values, also after none, as a scan needs. Its `place` is the index along the axis.
 ///
 /// The operator need not commute. [`Sum`], [`Product`], [`Max`], [`Min`], [`Any`], [`All`] and [`Count`] are such operators, [`Associative`]
 /// makes one of a closure.

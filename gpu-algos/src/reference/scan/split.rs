@@ -4,7 +4,7 @@ use ndarray::{ArrayViewD, ArrayViewMutD, Axis};
 
 use super::super::reduce::REDUCED_AT_ONCE;
 
-/// What is read and what is written, all with the same axes.
+/// The arrays that are read and the one that is written, all with the same axes.
 pub(super) struct Piece<'a, V, R> {
     pub(super) view: ArrayViewD<'a, V>,
     pub(super) borders: Option<ArrayViewD<'a, bool>>,

@@ -16,9 +16,9 @@ pub(super) const TILE: usize = RUN * RUNS;
 #[derive(Clone, Copy)]
 pub(super) struct Tile<'a, V> {
     pub(super) values: &'a [V],
-    /// Which of them begin a segment; as many, or none where the scan has no segments.
+    /// Whether each value begins a segment; empty where the scan has no segments.
     pub(super) heads: &'a [bool],
-    /// Where they are.
+    /// The places of the values.
     pub(super) places: Places,
 }
 
@@ -36,7 +36,7 @@ pub(super) struct Stretch<S> {
     pub(super) headed: bool,
 }
 
-/// What is carried past a stretch.
+/// The state carried past a stretch.
 #[inline(always)]
 pub(super) fn carried<O: Cumulative>(op: &O, before: O::State, stretch: Stretch<O::State>) -> O::State {
     if stretch.headed { stretch.state } else { op.join(before, stretch.state) }
@@ -113,7 +113,7 @@ fn write_as<O: Cumulative, const SEGMENTED: bool, const EXCLUSIVE: bool>(
 /// `N` runs of `run` elements after they were taken.
 struct Runs<S, const N: usize> {
     states: [S; N],
-    /// Where the first head of each is; `run` where there is none.
+    /// The index of the first head of each run; `run` where there is none.
     heads: [usize; N],
 }
 
@@ -152,7 +152,7 @@ fn take_runs<O: Cumulative, const N: usize, const SEGMENTED: bool>(
     runs
 }
 
-/// The same, and keeps the state at each element.
+/// [`take_runs`] that keeps the state at each element.
 #[inline(always)]
 fn kept_runs<O: Cumulative, const N: usize, const SEGMENTED: bool, const EXCLUSIVE: bool>(
     op: &O,
@@ -168,7 +168,7 @@ fn kept_runs<O: Cumulative, const N: usize, const SEGMENTED: bool, const EXCLUSI
     }
 }
 
-/// The results: what is before the first head of a run follows what came before the run.
+/// Writes the results: those before the first head of a run follow the state before the run.
 #[inline(always)]
 fn joined_to<O: Cumulative, const N: usize>(
     op: &O,

@@ -17,13 +17,13 @@ use crate::expression::{Memory, Step};
 pub(super) struct Frame<'f, 'c, 'a, 'o> {
     pub(super) plan: &'f Plan<'c, 'a>,
     pub(super) registers: &'f mut Registers,
-    /// Of `len` elements each.
+    /// The parts of the outputs that the chunk fills, of `len` elements each.
     pub(super) outputs: &'f mut [HostSliceMut<'o>],
     pub(super) start: usize,
     pub(super) len: usize,
 }
 
-/// What a loop writes to, taken from the frame so that it can read the rest.
+/// The memory that a loop writes to, taken from the frame so that it can read the rest.
 enum Target<'o, T> {
     Register(usize, Vec<T>),
     Output(usize, &'o mut [T]),

@@ -3,7 +3,7 @@
 use super::{HostSliceMut, HostView, memory::HostPart};
 use crate::{DType, Element};
 
-/// What the evaluator needs of each element type: the way from types as values to types.
+/// An element type of the evaluator: the way from types as values to types.
 pub(super) trait Lane: Element + PartialOrd + Default {
     fn from_word(word: u64) -> Self;
     fn registers(all: &Registers) -> &[Vec<Self>];
@@ -38,7 +38,7 @@ macro_rules! lanes {
         }
 
         impl Registers {
-            /// As many of each type as `counts` says (by [`DType`]), each of `len` elements.
+            /// Registers of `len` elements each; `counts` has their number for each type (by [`DType`]).
             pub(super) fn new(counts: &[usize; DType::ALL.len()], len: usize) -> Self {
                 Self { $($element: vec![vec![$element::default(); len]; counts[DType::$variant as usize]],)* }
             }

@@ -42,7 +42,7 @@ pub(super) fn binary<T: Copy, U: Copy>(a: Operand<'_, T>, b: Operand<'_, T>, out
     }
 }
 
-/// As [`binary`], of values times factors. A factor of 1 changes nothing: one loop for products on either side or both.
+/// [`binary`] of values times factors. A factor of 1 changes nothing: one loop for products on either side or both.
 pub(super) fn scaled<T: num_traits::Float>(
     (a, factor_a): (Operand<'_, T>, T),
     (b, factor_b): (Operand<'_, T>, T),

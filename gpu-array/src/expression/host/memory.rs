@@ -68,7 +68,7 @@ macro_rules! types {
         }
 
         impl HostView<'_> {
-            /// Where its first element is.
+            /// The address of its first element.
             pub(crate) fn address(&self) -> usize {
                 match self { $(Self::$variant(part) => part.first() as usize,)* }
             }

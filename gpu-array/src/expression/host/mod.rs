@@ -1,7 +1,7 @@
 //! Expressions on the CPU.
 //!
 //! # Definitions
-//! Those of [`super::Op`]; the other evaluator follows what is told here too, to the bit unless a bound is named.
+//! Those of [`super::Op`]; the other evaluator follows the rules here too, to the bit unless a bound is named.
 //!
 //! - Integers wrap (two's complement). `a // b` is `floor(a / b)` and `a % b` is `a - (a // b) * b`; both are 0 for b = 0; for b = -1 the
 //!   least integer gives itself and 0.
@@ -85,9 +85,9 @@ pub(crate) fn evaluate(code: &Code<'_>, outputs: Vec<HostSliceMut<'_>>) -> Resul
 
 /// Operations (about 0.1 ns each) from which on waking other threads pays.
 const WORTH_THREADS: usize = 1 << 18;
-/// As many as hide what handing over a piece costs.
+/// Operations of a piece, at least: so many hide the cost of handing it over.
 const WORTH_A_PIECE: usize = 1 << 16;
-/// So many that threads which start late or run slower get fewer of them.
+/// Pieces for each thread: so many that threads which start late or run slower get fewer of them.
 const PIECES_PER_THREAD: usize = 16;
 
 type Outputs<'o> = SmallVec<[HostSliceMut<'o>; 2]>;

@@ -1,4 +1,4 @@
-//! What is decided once for a whole evaluation: where each step's values go, and which steps need no loop.
+//! The decisions for a whole evaluation: where each step's values go, and which steps need no loop.
 
 use super::{
     frame::Frame,
@@ -10,7 +10,7 @@ use crate::{
     expression::{Code, Memory, Op, Step},
 };
 
-/// Where the values of a step are while a chunk is computed.
+/// The place of a step's values while a chunk is computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Place {
     /// Nobody needs them.
@@ -22,14 +22,14 @@ pub(super) enum Place {
     Leaf(u32),
     /// Each has the same; it is a word.
     Same(u32),
-    /// Those of such a leaf times a word: the sum or difference that they go into computes the product on its way.
+    /// The elements of such a leaf times a word: the sum or difference that they go into computes the product on its way.
     Scaled {
         leaf: u32,
         word: u32,
     },
 }
 
-/// A [`Code`] made ready: steps that nobody needs are left out, what is the same at all places is computed, and a register is used again
+/// A [`Code`] made ready: steps that nobody needs are left out, values that are the same at all places are computed, and a register is used again
 /// after the last step that reads it.
 #[derive(Debug)]
 pub(super) struct Plan<'c, 'a> {
@@ -175,7 +175,7 @@ impl<'c, 'a> Plan<'c, 'a> {
         Registers::new(&self.counts, len)
     }
 
-    /// What a place costs, roughly, in operations of which a processor does several at once.
+    /// The cost of a place, roughly, in operations of which a processor does several at once.
     pub(super) fn cost(&self) -> usize {
         let cost = |step: &u32| match self.code.steps[*step as usize].op {
             op if (Op::Exp as u8..=Op::Cbrt as u8).contains(&(op as u8)) => 20,
@@ -196,14 +196,14 @@ const CHUNK_BYTES: usize = 16 << 10;
 const SCRATCH_BYTES: usize = 512 << 10;
 pub(super) const LEAST_CHUNK: usize = 256;
 
-/// What [`Uses::last`] has for a step that nobody needs: no step's operand is step 0's own.
+/// The entry of [`Uses::last`] for a step that nobody needs: step 0 reads no other step.
 const UNUSED: u32 = 0;
-/// Of an output.
+/// The entry of [`Uses::last`] for an output.
 const ALWAYS: u32 = u32::MAX;
 
-/// Who reads each step's value.
+/// The readers of each step's value.
 struct Uses {
-    /// The number of the last step that does.
+    /// The number of the last step that reads it.
     last: Vec<u32>,
     /// Whether it is a product of floats that one sum or difference reads, once, and nobody else.
     summed: Vec<bool>,

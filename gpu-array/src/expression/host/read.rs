@@ -35,7 +35,7 @@ impl<'v, T: Copy> Reader<'v, T> {
     /// The elements at `offset..offset + len`; none where one of them is outside.
     ///
     /// # Safety
-    /// As [`Reader::get`], for each of the offsets.
+    /// The promise of [`Reader::get`] for each of the offsets.
     pub(super) unsafe fn slice(&self, offset: isize, len: usize) -> Option<&'v [T]> {
         let last = offset.checked_add(isize::try_from(len.checked_sub(1)?).ok()?)?;
         if offset < self.least || last > self.greatest {
@@ -49,7 +49,7 @@ impl<'v, T: Copy> Reader<'v, T> {
     /// The elements of the places `start..start + out.len()`; none where one of them is outside.
     ///
     /// # Safety
-    /// As [`Reader::get`], for the offset of each place.
+    /// The promise of [`Reader::get`] for the offset of each place.
     pub(super) unsafe fn copy(&self, rows: &Rows, start: usize, out: &mut [T]) -> Option<()> {
         let (least, greatest) = rows.extent()?;
         if least < self.least || greatest > self.greatest {

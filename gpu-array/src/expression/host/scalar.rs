@@ -2,7 +2,7 @@
 
 use crate::element::Float;
 
-/// What all numbers have.
+/// The operations of all numbers.
 pub(super) trait Arithmetic: super::lane::Lane {
     fn negate(self) -> Self;
     fn absolute(self) -> Self;
@@ -16,13 +16,13 @@ pub(super) trait Arithmetic: super::lane::Lane {
     fn power(self, other: Self) -> Self;
 }
 
-/// What integers have beside that.
+/// The further operations of integers.
 pub(super) trait Integral: Arithmetic {
     fn shift_left(self, other: Self) -> Self;
     fn shift_right(self, other: Self) -> Self;
 }
 
-/// What floats have beside that; most of it is [`num_traits::Float`].
+/// The further operations of floats, beside those of [`num_traits::Float`].
 pub(super) trait Real: Arithmetic + Float {
     fn divide(self, other: Self) -> Self;
     fn round_even(self) -> Self;
@@ -237,7 +237,7 @@ pub(super) fn fmax<T: PartialOrd + Copy>(a: T, b: T) -> T {
     if a >= b || is_nan(b) { a } else { b }
 }
 
-/// Of any type: what does not equal itself.
+/// Whether a value of any type is NaN: it does not equal itself.
 #[expect(clippy::eq_op, reason = "that is the definition")]
 fn is_nan<T: PartialOrd>(value: T) -> bool {
     value != value

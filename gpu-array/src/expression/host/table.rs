@@ -35,7 +35,7 @@ impl Frame<'_, '_, '_, '_> {
         }
     }
 
-    /// What has operands of one type.
+    /// Computes a step whose operands have one type.
     fn compute(&mut self, step: Step, to: Place) -> Option<()> {
         match self.dtype(step)? {
             DType::Bool => self.bits::<bool>(step, to),

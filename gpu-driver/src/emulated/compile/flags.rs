@@ -1,4 +1,4 @@
-//! What the C++ compiler is told.
+//! The options of the C++ compiler.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use super::{
     toolchain::Toolchain,
 };
 
-/// Of every compilation.
+/// The options of every compilation.
 ///
 /// Optimised a little: a loop of accesses and branches ran in 37 ns per element without, in 23 ns with `-O1` and with `-O2`,
 /// and `-O2` takes a quarter longer to compile. No fused multiply-add: kernels that want one say `fma`. Integers wrap and
@@ -62,8 +62,8 @@ const ACCESS_CLANG: &[&str] = &[
 const UNDEFINED: &str = "-fsanitize=shift,integer-divide-by-zero,unreachable,return,null,signed-integer-overflow,bounds,\
                          alignment,bool,enum,pointer-overflow,builtin";
 
-/// Options of the linker's step. Sanitizers are not named here, or their run-time libraries would be linked; what is
-/// missing is an error now and not when the module is loaded. The start files of the C library hold code that runs at load.
+/// Options of the linker's step. Sanitizers are not named here, or their run-time libraries would be linked; a missing
+/// symbol is an error now and not when the module is loaded. The start files of the C library hold code that runs at load.
 pub(super) const LINK: &[&str] = &["-shared", "-nostartfiles", "-Wl,--as-needed", "-Wl,-z,defs"];
 
 /// The options of the compiling step besides files and folders. `key` takes the place of random names.

@@ -1,4 +1,4 @@
-//! The folder of a compilation: its sources where a debugger looks for them, what the compiler reads, the image.
+//! The folder of a compilation: its sources where a debugger looks for them, the compiler's input, the image.
 //!
 //! A folder is filled beside its place and renamed, so it is whole or not there. The image carries a hash: a damaged one is
 //! compiled anew.
@@ -13,7 +13,7 @@ use tempfile::TempDir;
 use super::Compiled;
 use crate::nvrtc::{cache::Key, private};
 
-/// What the compiler reads and writes stands in this folder, apart from the sources.
+/// The folder of the compiler's input and output, apart from the sources.
 pub(super) const INNER: &str = ".gpu";
 
 /// A folder in work. It is removed when it is dropped before it is kept.
@@ -51,7 +51,7 @@ impl Folder {
         self.path.join(INNER)
     }
 
-    /// Where it will be found; without a cache a name that is the same each time.
+    /// The path at which it will be found; without a cache a name that is the same each time.
     pub(super) fn place(&self) -> PathBuf {
         self.place.clone().unwrap_or_else(|| Path::new("/gpu-emulated").join(&self.key))
     }
@@ -84,7 +84,7 @@ impl Folder {
             fs::rename(&place, old.path().join("folder"))?;
             done()
         });
-        // Renamed or not, what is left under the temporary name goes now.
+        // Renamed or not, the rest under the temporary name goes now.
         drop(self.temporary);
     }
 

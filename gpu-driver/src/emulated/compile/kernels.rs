@@ -46,7 +46,7 @@ impl<'a> Reader<'a> {
         self.source.word(self.at)
     }
 
-    /// Looks through what stands before `__global__`; whether `extern "C"` does.
+    /// Looks through the tokens before `__global__`; whether `extern "C"` is among them.
     fn before(&mut self, start: usize, end: usize) -> Option<bool> {
         let mut is_extern_c = false;
         self.at = start;

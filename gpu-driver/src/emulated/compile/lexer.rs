@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, ops::Range};
 
-/// What a token is. White space and comments are no tokens.
+/// The kind of a token. White space and comments are no tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// Identifier or keyword.
@@ -35,7 +35,7 @@ impl Token {
 /// may close two.
 const PAIRS: [&[u8; 2]; 5] = [b"::", b"->", b"<<", b"<=", b">="];
 
-/// All tokens of a text. What is no C++ gives some tokens too, never a panic. Texts beyond 4 GiB give none.
+/// All tokens of a text. Text that is no C++ gives some tokens too, never a panic. Texts beyond 4 GiB give none.
 pub(crate) fn tokens(text: &str) -> Vec<Token> {
     let bytes = text.as_bytes();
     let mut tokens = Vec::new();

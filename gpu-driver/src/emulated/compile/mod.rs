@@ -35,7 +35,7 @@ mod toolchain;
 
 pub(crate) use toolchain::{Toolchain, toolchain};
 
-/// What the emulated device looks for while a kernel runs.
+/// The mistakes that the emulated device looks for while a kernel runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Checks {
     /// Misaligned accesses alone, which a GPU refuses too.
@@ -43,12 +43,12 @@ pub(crate) enum Checks {
     /// Each access to memory besides.
     #[default]
     Access,
-    /// What C++ leaves undefined besides: overflow, shifts, bounds, division by zero.
+    /// Undefined behaviour of C++ besides: overflow, shifts, bounds, division by zero.
     Undefined,
 }
 
 impl Checks {
-    /// What `GPU_EMULATED_CHECKS` asks for.
+    /// The checks that `GPU_EMULATED_CHECKS` asks for.
     ///
     /// # Errors
     /// `Setting` when it says something else than off, access or undefined.
@@ -79,7 +79,7 @@ pub(crate) struct Job<'a> {
     /// Its name in messages.
     pub(crate) name: &'a str,
     pub(crate) text: &'a str,
-    /// Names and texts of what it may include.
+    /// Names and texts of the headers that it may include.
     pub(crate) headers: &'a [(String, String)],
     /// Options of the run-time compiler.
     pub(crate) options: &'a [String],
@@ -250,7 +250,7 @@ impl Build<'_> {
         Ok(())
     }
 
-    /// The compiler in the folder. `PWD` is what compilers take for the folder's name.
+    /// The compiler in the folder. Compilers take `PWD` for the folder's name.
     fn command(&self, folder: &Folder) -> Command {
         let mut command = self.toolchain.command();
         command.current_dir(folder.path()).env("PWD", folder.path());

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-/// What the user's options amount to.
+/// The effect of the user's options.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Options {
     /// Lines of the program that stand before its text: macros and headers. As options of the compiler they would come
@@ -59,7 +59,7 @@ const WITHOUT_EFFECT: &[&str] = &[
     "minimal",
 ];
 
-/// The same, for options whose value may stand in the next one.
+/// Options without effect whose value may stand in the next option.
 const VALUE_WITHOUT_EFFECT: &[&str] = &[
     "gpu-architecture",
     "arch",
@@ -77,7 +77,7 @@ const VALUE_WITHOUT_EFFECT: &[&str] = &[
     "jump-table-density",
 ];
 
-/// Where files stand that options name.
+/// The places where files that options name are looked for.
 pub(super) struct Files<'a> {
     /// Relative paths start here.
     pub(super) base: &'a Path,
@@ -166,7 +166,7 @@ fn standard(value: &str) -> Option<u32> {
         "2a" => "20",
         _ => return None,
     };
-    // What came before is not known to the emulated headers; nearly all of it compiles as C++17 too.
+    // Older standards are not known to the emulated headers; nearly all of their code compiles as C++17 too.
     let year = if known == "03" { OLDEST_STANDARD } else { known.parse().ok()? };
     Some(year.max(OLDEST_STANDARD))
 }

@@ -23,7 +23,7 @@ unsafe extern "C" {
     safe fn kill(process: i32, signal: i32) -> i32;
 }
 
-/// Runs a command to its end and returns what it wrote. Its output goes to a file in `folder`, so that no pipe can fill.
+/// Runs a command to its end and returns its output. Its output goes to a file in `folder`, so that no pipe can fill.
 ///
 /// # Errors
 /// `Compiler` when the compiler cannot be started, does not end within `limit`, or ended for another reason than the text.

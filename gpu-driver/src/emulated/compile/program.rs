@@ -9,7 +9,7 @@ use super::{
     rewrite::{PlainKernel, Rewritten, rewrite},
 };
 
-/// Stands before the emulated headers: what the rewritten text names itself. `alignas` takes a type or a number.
+/// Stands before the emulated headers: helpers that the rewritten text names itself. `alignas` takes a type or a number.
 pub(super) const PREAMBLE: &str = "\
 template <class T> constexpr unsigned long gpu_emulated_alignment() { return alignof(T); }
 template <unsigned long N> constexpr unsigned long gpu_emulated_alignment() { return N; }
@@ -37,7 +37,7 @@ pub(super) fn program(job: &Job, options: &Options) -> Program {
     text += &lines("", job.name, &main.text);
     text += &lines("\nkernels of ", job.name, &kernels(job.names, &plain, all_enter));
     let headers = headers.into_iter().map(|(name, header)| (name.clone(), lines("", name, &header.text))).collect();
-    // The module calls a kernel what the program called it, so that reports do too.
+    // The module gives a kernel the program's name for it, so that reports do too.
     let names = job.names.iter().map(|name| (name.clone(), kernel_name(name))).collect();
     Program { text, headers, names }
 }
@@ -89,7 +89,7 @@ fn path(kernel: &PlainKernel) -> String {
     if namespace.is_empty() { format!("::{name}") } else { format!("::{namespace}::{name}") }
 }
 
-/// Where an `#if` or an `#include` that is missing leaves a kernel out, its name finds a stand-in here, and the module
+/// Stand-ins for kernels that an `#if` or a missing `#include` leaves out: such a kernel's name finds one here, and the module
 /// lists it without a name. A name is looked for in a namespace first, then in those that the namespace uses.
 fn stand_ins(plain: &[PlainKernel]) -> String {
     let conditional: Vec<_> = plain.iter().filter(|kernel| kernel.is_conditional).collect();

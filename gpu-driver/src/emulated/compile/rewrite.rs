@@ -1,7 +1,7 @@
-//! What CUDA C++ says that C++ cannot say by macros alone.
+//! Rewrites the parts of CUDA C++ that C++ cannot express by macros alone.
 //!
 //! Shared memory and launch bounds are rewritten into macros of the emulated headers; everything else of CUDA is a matter of
-//! those headers. The text keeps its lines, so that messages, assertions and debuggers name the right ones. What cannot be
+//! those headers. The text keeps its lines, so that messages, assertions and debuggers name the right ones. Text that cannot be
 //! read is left as it is, and the headers turn a leftover `__shared__` into an error.
 
 use std::collections::HashSet;
@@ -12,7 +12,7 @@ use super::{
     source::{Edits, Source},
 };
 
-/// A rewritten text, and what it tells about its kernels.
+/// A rewritten text, and the facts about its kernels.
 #[derive(Debug)]
 pub(super) struct Rewritten {
     pub(super) text: String,
@@ -49,7 +49,7 @@ pub(super) fn rewrite(text: &str) -> Rewritten {
 struct Frame {
     kind: FrameKind,
     parent: Option<usize>,
-    /// Where the statement that holds the bracket begins.
+    /// The first token of the statement that holds the bracket.
     statement: usize,
     /// The token of the bracket.
     opening: usize,
@@ -67,7 +67,7 @@ enum FrameKind {
     Block,
 }
 
-/// Where the reader is.
+/// The reader's position.
 #[derive(Clone, Copy, Debug, Default)]
 struct State {
     frame: Option<usize>,
@@ -164,7 +164,7 @@ impl<'a> Rewriter<'a> {
         }
     }
 
-    /// What the `{` at `at` opens.
+    /// The kind of frame that the `{` at `at` opens.
     fn brace_kind(&self, at: usize) -> FrameKind {
         let (source, start) = (self.source, self.state.statement);
         let behind_inline = start + usize::from(source.word(start) == "inline");

@@ -6,7 +6,7 @@
 
 use super::source::{Edits, Source};
 
-/// Where a declaration stands.
+/// The scope of a declaration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Place {
     Namespace,
@@ -21,7 +21,7 @@ pub(super) fn declaration(source: &Source, start: usize, at: usize, place: Place
         return None;
     }
     let parse = |start| Declaration::new(source, start).parse(place);
-    // What stands before may belong to a macro or to an `if (…)`.
+    // The words before may belong to a macro or to an `if (…)`.
     parse(start).or_else(|| if start < at { parse(at) } else { None })
 }
 
@@ -267,7 +267,7 @@ impl<'a> Declaration<'a> {
     }
 }
 
-/// The token behind the head of a class, from its keyword at `at`: its `{`, or what follows its name. `None` where there
+/// The token behind the head of a class, from its keyword at `at`: its `{`, or the token that follows its name. `None` where there
 /// is neither name nor body.
 pub(super) fn class_head(source: &Source, at: usize) -> Option<usize> {
     let mut now = at + 1;

@@ -106,7 +106,7 @@ impl<'a> Source<'a> {
         None
     }
 
-    /// Where the tokens of a range stand in the text.
+    /// The bytes of the text from the first token of a range to the last.
     pub(super) fn place(&self, tokens: Range<usize>) -> Range<usize> {
         let start = self.tokens.get(tokens.start).map_or(self.text.len(), |token| token.range().start);
         let end =
@@ -138,7 +138,7 @@ impl Edits {
         self.0.push((end..end, text.into()));
     }
 
-    /// Removes tokens and what stands between them; the line ends stay.
+    /// Removes tokens and the text between them; the line ends stay.
     pub(super) fn remove(&mut self, source: &Source, tokens: Range<usize>) {
         let place = source.place(tokens);
         let lines = source.text[place.clone()].matches('\n').count();

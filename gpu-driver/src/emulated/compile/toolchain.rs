@@ -14,9 +14,9 @@ use crate::{DriverError, Result, environment};
 pub(crate) struct Toolchain {
     /// The program.
     pub(crate) path: PathBuf,
-    /// What `CXX` holds behind the program: the compiler, where the program is one like ccache.
+    /// The words of `CXX` behind the program: the compiler, where the program is one like ccache.
     pub(crate) arguments: Vec<String>,
-    /// What it says about itself.
+    /// Its output for `--version`.
     pub(crate) version: String,
     /// Whether it is Clang; else it takes GCC's options.
     pub(crate) is_clang: bool,

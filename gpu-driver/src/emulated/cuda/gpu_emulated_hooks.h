@@ -1,5 +1,6 @@
-// What the compiler's instrumentation calls: accesses (GCC: -fsanitize=thread, clang: -fsanitize=kernel-address), steps
-// (-fsanitize-coverage=trace-pc) and undefined behaviour (-fsanitize=undefined). Hidden, so that each module has its own and no sanitizer library is needed.
+// The functions that the compiler's instrumentation calls: accesses (GCC: -fsanitize=thread, clang: -fsanitize=kernel-address),
+// steps (-fsanitize-coverage=trace-pc) and undefined behaviour (-fsanitize=undefined). Hidden, so that each module has its own
+// and no sanitizer library is needed.
 #pragma once
 
 #define GPU_EMULATED_HOOK extern "C" __attribute__((visibility("hidden"), used)) GPU_EMULATED_QUIET

@@ -178,7 +178,7 @@ unsafe extern "C" fn cuGraphUpload(executable: *mut c_void, stream: *mut c_void)
 }
 
 unsafe extern "C" fn cuGraphExecDestroy(executable: *mut c_void) -> c_int {
-    // What is queued holds the graph itself.
+    // Queued launches hold the graph itself.
     call(|state| {
         let graph = state.executables.remove(&(executable as usize)).ok_or(INVALID_HANDLE)?;
         state.forget_graph(graph);

@@ -193,7 +193,7 @@ unsafe extern "C" fn cuMemHostUnregister(host: *mut c_void) -> c_int {
 unsafe extern "C" fn cuMemAllocManaged(address: *mut Address, bytes: usize, _flags: c_uint) -> c_int {
     call(|state| {
         let context = state.current()?;
-        // The host may touch it as it likes, which is what memory of kind `Device` allows here as well.
+        // The host may touch it as it likes; memory of kind `Device` allows that here as well.
         let made = state.allocate(context, bytes, Kind::Device)?;
         // SAFETY: see above.
         unsafe { store(address, made as Address) }
@@ -315,7 +315,7 @@ unsafe extern "C" fn cuMemPoolTrimTo(pool: *mut c_void, keep: usize) -> c_int {
     })
 }
 
-/// Where a copy reads or writes.
+/// The address at which a copy reads or writes.
 #[derive(Clone, Copy)]
 enum End {
     Device(usize),

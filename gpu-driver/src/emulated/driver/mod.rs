@@ -1,6 +1,6 @@
-//! The driver's C functions, as the emulated device answers them: what fills the table of [`crate::sys`].
+//! The driver's C functions, as the emulated device answers them: they fill the table of [`crate::sys`].
 //!
-//! Each has the signature that cust_raw declares, with opaque handles as plain pointers. What is not here answers
+//! Each has the signature that cust_raw declares, with opaque handles as plain pointers. A function that is not here answers
 //! `CUDA_ERROR_NOT_SUPPORTED`.
 
 use std::ffi::c_void;

@@ -66,7 +66,7 @@ unsafe extern "C" fn cuStreamDestroy_v2(stream: *mut c_void) -> c_int {
         if state.context(context)?.null_stream == stream {
             return Err(INVALID_HANDLE);
         }
-        // A stream that goes spoils the capture that it is part of. What it held from before is no part of that.
+        // A stream that goes spoils the capture that it is part of. Its work from before is no part of that.
         let _captured = state.not_captured(stream);
         state.captures.retain(|_, capture| capture.origin != stream);
         state.stream_state(stream)?.capture = None;
