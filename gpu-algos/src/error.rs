@@ -5,17 +5,17 @@ use gpu_array::{ArrayError, gpu_driver::DriverError};
 /// `Result` with [`AlgoError`].
 pub type Result<T, E = AlgoError> = std::result::Result<T, E>;
 
-/// What can be wrong with what an algorithm or a kernel is given.
+/// Errors of algorithms and of users' kernels.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum AlgoError {
-    /// The driver, the compiler or the device.
+    /// An error of the driver, the compiler or the device.
     #[error(transparent)]
     Driver(#[from] DriverError),
-    /// An array or an expression.
+    /// An error of an array or an expression.
     #[error(transparent)]
     Array(#[from] ArrayError),
-    /// There is nothing that it could give for no values.
+    /// The reduction has no result for no values.
     #[error("{op} of no values")]
     Empty {
         /// The reduction.
@@ -34,36 +34,36 @@ pub enum AlgoError {
     OutShape {
         /// The shape of the result.
         expected: Vec<usize>,
-        /// That of the array.
+        /// The shape of the array.
         got: Vec<usize>,
     },
-    /// Of two arrays to write the second has other strides than the first.
+    /// The second of two arrays to write has other strides than the first.
     #[error("of the arrays that two results are written into the first has strides {expected:?}, the second {got:?}")]
     OutStrides {
-        /// Those of the first.
+        /// Strides of the first array.
         expected: Vec<isize>,
-        /// Those of the second.
+        /// Strides of the second array.
         got: Vec<isize>,
     },
     /// The array to write may be too small for the result, whose length only the device knows.
     #[error("there are {needed} values to make room for, the array that they are written into has {got}")]
     Room {
-        /// How many there can be.
+        /// Upper bound of the number of results.
         needed: usize,
-        /// Elements of the array.
+        /// Number of elements of the array.
         got: usize,
     },
-    /// Axes that do not lie behind one another are too many for a kernel.
+    /// More axes remain than a kernel supports, after contiguous axes are joined.
     #[error("{op}: {got} axes that cannot be joined; a kernel has at most {limit}")]
     TooManyAxes {
         /// The operation.
         op: &'static str,
-        /// The most there can be.
+        /// The most axes that a kernel supports.
         limit: usize,
-        /// How many there are.
+        /// Number of axes.
         got: usize,
     },
-    /// More blocks than a grid has.
+    /// The operation needs more blocks or tiles than one launch supports.
     #[error("{op} over shape {shape:?} is too large for one launch")]
     TooLarge {
         /// The operation.
@@ -93,20 +93,20 @@ pub enum AlgoError {
         right: Vec<usize>,
     },
 
-    /// A kernel cannot have that name.
+    /// The name cannot be the name of a kernel.
     #[error("`{name}` cannot be the name of a kernel: {why}")]
     KernelName {
         /// The name.
         name: String,
-        /// What is wrong.
+        /// The reason.
         why: &'static str,
     },
-    /// A kernel cannot have that argument.
+    /// The declaration of an argument is invalid.
     #[error("the argument `{argument}` of a kernel: {why}")]
     Argument {
         /// The argument, as it was declared.
         argument: String,
-        /// What is wrong.
+        /// The reason.
         why: &'static str,
     },
     /// An argument has a type that is neither a number nor a structure that the kernel knows.
@@ -125,9 +125,9 @@ pub enum AlgoError {
     ArgumentCount {
         /// Name of the kernel.
         kernel: String,
-        /// The arguments that it has.
+        /// Number of arguments that the kernel has.
         expected: usize,
-        /// Those that were given.
+        /// Number of arguments that were given.
         got: usize,
     },
     /// A kernel is called with an argument of another type.
@@ -137,7 +137,7 @@ pub enum AlgoError {
         kernel: String,
         /// The argument, as it was declared.
         argument: String,
-        /// What was given.
+        /// Description of the argument that was given.
         got: String,
     },
     /// The arrays of a kernel do not have one length.
@@ -152,23 +152,23 @@ pub enum AlgoError {
         /// Length of this one.
         got: usize,
     },
-    /// No array of a kernel says for how many places it is run.
+    /// None of the kernel's arrays has an element for each place, so the number of places is unknown.
     #[error("kernel `{kernel}` has no array with an element for each place")]
     NoArray {
         /// Name of the kernel.
         kernel: String,
     },
-    /// What a scan hands from place to place is larger than a kernel can hold.
+    /// The state of a scan is larger than a kernel can hold.
     #[error("{op}: states of {got} bytes; a kernel holds {limit}")]
     StateTooLarge {
         /// The operation.
         op: &'static str,
-        /// The most bytes there can be.
+        /// Bytes of the largest state.
         limit: usize,
-        /// Those of the type.
+        /// Bytes of the state.
         got: usize,
     },
-    /// Places that are not those of the arrays.
+    /// The places are not all indices of the arrays, or their step is 0.
     #[error("kernel `{kernel}`: the places {places} of arrays of {len} elements: {why}")]
     Places {
         /// Name of the kernel.
@@ -177,7 +177,7 @@ pub enum AlgoError {
         places: String,
         /// Length of the shortest array.
         len: usize,
-        /// What is wrong.
+        /// The reason.
         why: &'static str,
     },
 }

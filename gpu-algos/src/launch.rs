@@ -1,4 +1,4 @@
-//! What the launches of reductions, scans and compactions share.
+//! Code that the launches of reductions, scans and compactions share.
 #![expect(unsafe_code, reason = "the launch of a generated kernel, for which callers vouch")]
 
 use gpu_array::{
@@ -9,47 +9,47 @@ use smallvec::SmallVec;
 
 use crate::Result;
 
-/// Slots behind the last one that blocks may look at: see `handover.cuh`.
+/// Slots after the last one that blocks may read: see `handover.cuh`.
 pub(crate) const SLOTS_BEHIND: usize = 256;
 
-/// Blocks of a grid.
+/// The most blocks of a grid.
 pub(crate) const MOST_BLOCKS: usize = i32::MAX as usize;
 
 pub(crate) type Words = SmallVec<[u64; 96]>;
 
-/// Streams of arrays, each once.
+/// Distinct streams of arrays.
 pub(crate) type Homes<'s> = SmallVec<[&'s Stream; 4]>;
 
-/// A launch, but for the address of the scratch memory.
+/// A launch, complete but for the address of the scratch memory.
 #[derive(Clone, Debug)]
 pub(crate) struct Launch {
     pub(crate) words: Words,
-    /// Which of the words that address is.
+    /// Index of the word that holds that address.
     pub(crate) scratch_word: usize,
     pub(crate) scratch: Scratch,
     pub(crate) config: LaunchConfig,
 }
 
-/// Memory by which the blocks of a launch hand values to each other, in bytes.
+/// Scratch memory by which the blocks of a launch exchange values, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Scratch {
-    /// No block needs another's.
+    /// Blocks exchange nothing.
     None,
-    /// Blocks wait for each other: zero between launches.
+    /// Blocks wait for each other. The memory is zero between launches.
     Cleared(usize),
-    /// The block that comes last joins what the others left: counters, and memory that holds anything.
+    /// The last block combines the partial results of the others. The memory holds counters, and bytes of any value after them.
     Counted(usize),
 }
 
 impl Launch {
-    /// Enqueues it on `stream`, behind what `homes` hold. Does not wait.
+    /// Enqueues the launch on `stream`, after the work of `homes`. Does not wait.
     ///
     /// # Errors
-    /// `TooManyArguments`; the driver's.
+    /// `TooManyArguments`; the driver's errors.
     ///
     /// # Safety
-    /// The words and the configuration are what the kernel's contract asks for, but for the address of the scratch memory, which is of so many bytes; all memory
-    /// that they name stays borrowed until this returns, and belongs to one of the homes.
+    /// The words and the configuration fulfil the kernel's contract, except that the address of the scratch memory is still missing, whose size is
+    /// right. All memory that they name stays borrowed until this returns, and belongs to one of the homes.
     pub(crate) unsafe fn enqueue(self, kernel: &GeneratedKernel, homes: &[&Stream], stream: &Stream) -> Result<()> {
         let Self { mut words, scratch_word, scratch, config } = self;
         let (limit, got) = (PARAMETER_BYTES, size_of_val(&words[..]));
@@ -70,7 +70,7 @@ impl Launch {
     }
 }
 
-/// Each of the streams once.
+/// The streams without repetitions.
 pub(crate) fn unique<'s>(streams: impl IntoIterator<Item = &'s Stream>) -> Homes<'s> {
     let mut homes = Homes::new();
     for home in streams {
@@ -81,12 +81,12 @@ pub(crate) fn unique<'s>(streams: impl IntoIterator<Item = &'s Stream>) -> Homes
     homes
 }
 
-/// Blocks of the kernel, with so much dynamic shared memory, that a device has at once.
+/// Number of blocks of the kernel that a device runs at once, each with `shared_bytes` of dynamic shared memory.
 pub(crate) fn resident(kernel: &GeneratedKernel, threads: u32, shared_bytes: u32, device: &Device) -> Result<usize> {
     Ok(kernel.resident_blocks(threads, shared_bytes)?.max(1) as usize * device.multiprocessors()? as usize)
 }
 
-/// The program with these headers, each once.
+/// Adds these headers to the program, each once.
 pub(crate) fn with_headers(program: Program, headers: impl IntoIterator<Item = Header>) -> Program {
     let mut all: Vec<Header> = Vec::new();
     for header in headers {

@@ -1,9 +1,9 @@
 //! Reductions, scans, sorts and their relatives over whole arrays.
 //!
-//! What is here now: [reductions](Reductions) and [scans](Scans) on a GPU, over all axes or some, in one kernel with the expression that they read, and
-//! [compactions](compact) of what a mask keeps; [kernels of one's own](kernels), elementwise, reductions or scans, made of a line of CUDA C++; and on the host
-//! [`reference`](mod@reference), which holds reductions, scans and compaction of arrays of any layout. All of them give the same bits from run to
-//! run, those of the host for any number of threads.
+//! The crate has [reductions](Reductions) and [scans](Scans) on a GPU, over all axes or some, in one kernel with the expression that they read;
+//! [compactions](compact) of the values that a mask selects; [kernels of one's own](kernels) from a line of CUDA C++, elementwise, reductions or
+//! scans; and on the host [`reference`](mod@reference), with reductions, scans and compaction of arrays of any layout. All of them give the same bits
+//! from run to run, those of the host for any number of threads.
 //!
 //! ```no_run
 //! use gpu_algos::{gpu_array::{GpuArray, gpu_driver::Device}, prelude::*};

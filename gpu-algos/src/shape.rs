@@ -6,7 +6,7 @@ use smallvec::SmallVec;
 
 use crate::{AlgoError, Result};
 
-/// Lengths as a dimension.
+/// Converts a list of lengths to a dimension.
 pub(crate) fn dim_of<K: Dimension>(op: &'static str, lengths: &[usize]) -> Result<K, ArrayError> {
     let mut dim = K::zeros(K::NDIM.unwrap_or(lengths.len()));
     if dim.ndim() != lengths.len() {
@@ -23,7 +23,7 @@ pub(crate) fn same_shape(op: &'static str, left: &[usize], right: &[usize]) -> R
     Err(AlgoError::Shape { op, left: left.to_vec(), right: right.to_vec() })
 }
 
-/// Strides along the axes of `shape` of values that stand in C order, `step` from one to the next.
+/// Strides along the axes of `shape` for values in C order, with `step` from one value to the next.
 pub(crate) fn in_order(shape: &[usize], mut step: isize) -> SmallVec<[isize; 4]> {
     let mut strides = SmallVec::from_elem(0, shape.len());
     for (stride, &length) in strides.iter_mut().zip(shape).rev() {

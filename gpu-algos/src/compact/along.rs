@@ -1,4 +1,4 @@
-//! Compactions that know of axes: made of places and of expressions of them.
+//! Compactions along axes, made of indices and of expressions of them.
 
 use gpu_array::{
     ArrayError, Element, GpuArray,
@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{AlgoError, Result};
 
-/// As [`Compaction::nonzero_axes`](super::Compaction::nonzero_axes).
+/// Implements [`Compaction::nonzero_axes`](super::Compaction::nonzero_axes).
 pub(super) fn nonzero_axes<T: Element, D: Dimension>(x: &Expr<'_, T, D, Gpu>) -> Result<Vec<GpuArray<i64, Ix1>>> {
     let lowered = x.lower()?;
     let shape = lowered.shape().to_vec();
@@ -21,7 +21,7 @@ pub(super) fn nonzero_axes<T: Element, D: Dimension>(x: &Expr<'_, T, D, Gpu>) ->
     }
     let flat = Selection::<i64>::new(None, Ok(lowered), FLAGS | PLACES).eval()?;
     let flat = flat.view()?;
-    // How far one step along the axis goes in C order.
+    // Distance in C order of one step along the axis.
     let mut distance = shape.iter().product::<usize>() as i64;
     let along = shape.iter().map(|&length| {
         let length = length.max(1) as i64;
@@ -31,7 +31,7 @@ pub(super) fn nonzero_axes<T: Element, D: Dimension>(x: &Expr<'_, T, D, Gpu>) ->
     along.collect()
 }
 
-/// As [`Compaction::compress`](super::Compaction::compress).
+/// Implements [`Compaction::compress`](super::Compaction::compress).
 pub(super) fn compress<T: Element, D: Dimension>(
     x: Expr<'_, T, D, Gpu>,
     mask: Expr<'_, bool, Ix1, Gpu>,

@@ -22,7 +22,7 @@ use crate::{
 pub(crate) const COMPACT: Header = Header { name: "compact.cuh", text: include_str!("device/compact.cuh") };
 const IN_ADVANCE: Header = Header { name: "ahead.cuh", text: include_str!("device/ahead.cuh") };
 
-/// What is written, as in `compact.cuh`.
+/// Flags for the output of a compaction, as in `compact.cuh`.
 pub(crate) const VALUES: u32 = 64;
 pub(crate) const PLACES: u32 = 128;
 pub(crate) const REJECTED: u32 = 256;
@@ -31,37 +31,37 @@ pub(crate) const LENGTHS: u32 = 512;
 /// The keys of kernels of compactions.
 static SPACE: KernelSpace = KernelSpace::new();
 
-/// Bytes of what a tile hands on: its count, and the mark of a slot beside it.
+/// Bytes of a tile's slot: the tile's count, and the mark of a slot beside it.
 const SLOT_BYTES: usize = 8;
 
 const OP: &str = "a compaction";
 
-/// What is compacted, and how.
+/// The operands of a compaction, and its mode.
 pub(crate) struct Job<'j> {
-    /// What is moved, where that is not what `heads` is.
+    /// Source of the moved values, if it is not `heads`.
     pub(crate) values: Option<&'j dyn Source>,
-    /// What says which are kept.
+    /// Source that decides which values are selected.
     pub(crate) heads: &'j dyn Source,
-    /// `FLAGS` or `KEYS`, and what is written.
+    /// `FLAGS` or `KEYS`, and the flags of the output.
     pub(crate) how: u32,
 }
 
-/// Where it is written.
+/// Destination of a compaction.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Out {
-    /// Values, or places where there are none.
+    /// Address of the values, or of the indices if no values are written.
     pub(crate) address: u64,
     pub(crate) dtype: DType,
-    /// From one of them to the next, in elements.
+    /// Step between neighbouring values, in elements.
     pub(crate) step: isize,
-    /// Places beside values, and lengths of runs.
+    /// Addresses of the indices beside values, and of the lengths of runs.
     pub(crate) places: u64,
     pub(crate) lengths: u64,
     pub(crate) count: u64,
 }
 
 impl Job<'_> {
-    /// How many of the leaves are those of what is moved.
+    /// Number of leaves that belong to the moved values.
     pub(super) fn leaves_of_values(&self) -> usize {
         self.values.map_or(0, |values| values.leaves().len())
     }
@@ -70,7 +70,7 @@ impl Job<'_> {
         self.values.into_iter().chain([self.heads])
     }
 
-    /// Computes the compaction in the order of `stream`; false where there are no values, and nothing is written. Does not wait.
+    /// Enqueues the compaction on `stream`. Returns false, and writes nothing, if there are no values. Does not wait.
     pub(crate) fn run(&self, out: &Out, out_homes: &[&Stream], stream: &Stream) -> Result<bool> {
         let shape = self.heads.shape();
         let leaves: Leaves<'_> = self.sources().flat_map(|source| source.leaves()).collect();
@@ -95,13 +95,13 @@ impl Job<'_> {
         let generated = kernel.generated(stream.device())?;
         let Policy { threads, helpers, shared_bytes, .. } = kernel.policy;
         let resident = resident(&generated, threads + helpers, shared_bytes, stream.device())?;
-        // Where those that are rejected are written there is a slot for the sum of all.
+        // With REJECTED the total needs a slot after those of the tiles: two slots per tile leave room for it.
         let slot = if self.how & REJECTED != 0 { 2 * SLOT_BYTES } else { SLOT_BYTES };
         let launch = lie.launch(shape, &leaves, &kernel.policy, slot, resident, words)?;
         let homes = unique(self.sources().flat_map(|source| source.homes()).chain(out_homes.iter().copied()));
-        // SAFETY: the words are what the kernel's contract asks for, which `Lie` made of the axes: every offset of a leaf lies within the views that leaves were made
-        // from, the targets have room for as many elements as there are values; all are borrowed (the targets exclusively) until this call returns
-        // and their homes come before the launch.
+        // SAFETY: the words fulfil the kernel's contract: `Lie` made them of the axes. Every offset of a leaf lies within the views that leaves were
+        // made from, and the targets have room for all values. All are borrowed (the targets exclusively) until this call returns, and their homes
+        // come before the launch.
         unsafe { launch.enqueue(&generated, &homes, stream)? };
         Ok(true)
     }
@@ -112,28 +112,28 @@ pub(crate) struct Kernel<'k> {
     job: &'k Job<'k>,
     how: u32,
     policy: Policy,
-    /// Which leaves of the values are leaves of what says who is kept too, as in `compact.cuh`.
+    /// Leaves of the values that are leaves of `heads` too, encoded as in `compact.cuh`.
     same: u64,
 }
 
-/// What a kernel reads.
+/// The leaves that a kernel reads.
 pub(super) struct Read<'l> {
-    /// As in `compact.cuh`, which leaves of the values are leaves of what says who is kept too.
+    /// Leaves of the values that are leaves of `heads` too, encoded as in `compact.cuh`.
     same: u64,
-    /// The others.
+    /// The leaves without those repetitions.
     leaves: SmallVec<[LoweredLeaf<'l>; 4]>,
-    /// Bytes of a value of each leaf, or 0 where none is read.
+    /// Bytes of a value of each leaf, or 0 if the leaf is not read.
     bytes: SmallVec<[usize; 4]>,
 }
 
 impl<'l> Read<'l> {
-    /// Of these leaves, the first of which are those of the values.
+    /// Finds the repeated leaves; the first `of_values` leaves belong to the moved values.
     pub(super) fn of(leaves: &Leaves<'l>, of_values: usize) -> Self {
         let is_same = |one: &LoweredLeaf<'_>, other: &LoweredLeaf<'_>| {
             let lie = |leaf: &LoweredLeaf<'_>| (leaf.address, leaf.dtype, leaf.is_place);
             !one.is_place && lie(one) == lie(other) && one.strides == other.strides
         };
-        // A digit of 4 bits for each leaf.
+        // The encoding has a digit of 4 bits for each leaf.
         let seen = &leaves[..of_values.min(15)];
         let mut read = Self { same: 0, leaves: SmallVec::new(), bytes: SmallVec::new() };
         for (number, leaf) in leaves.iter().enumerate() {
@@ -152,9 +152,9 @@ impl<'l> Read<'l> {
 }
 
 impl<'k> Kernel<'k> {
-    /// For `count` values that lie as `lie` says.
+    /// The kernel for `count` values with the layout `lie`.
     pub(super) fn of(job: &'k Job<'k>, read: &Read<'_>, value: DType, lie: u32, count: usize) -> Self {
-        // A place in a tile takes two bytes.
+        // An index in a tile takes two bytes.
         let value_bytes = if job.how & VALUES != 0 { value.bytes() } else { 0 };
         let moved_bytes = if job.how & PLACES != 0 { value_bytes.max(2) } else { value_bytes };
         let plain = lie & PLAIN;
@@ -163,7 +163,7 @@ impl<'k> Kernel<'k> {
         Self { job, how: job.how | plain, policy, same: read.same }
     }
 
-    /// One that has its tiles in shared memory, of those that `fits`, where one can.
+    /// The kernel with its tiles in shared memory, with the first policy that `fits` accepts; None if there is none.
     pub(super) fn ahead(
         job: &'k Job<'k>,
         read: &Read<'_>,
@@ -192,7 +192,7 @@ impl<'k> Kernel<'k> {
         key.extend([SPACE.word(), is_ahead << 32 | u64::from(self.how), numbers, self.same]);
         for source in self.job.sources() {
             source.add_key(&mut key);
-            // Where one ends and the next begins.
+            // The word separates the keys of the sources.
             key.push(u64::MAX);
         }
         Ok(device.generated_kernel(&SPACE, &key, || Ok(self.program()))?)

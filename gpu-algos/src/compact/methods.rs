@@ -14,11 +14,12 @@ use super::{
 };
 use crate::Result;
 
-/// Compactions of arrays, views and expressions on a GPU: what is kept of their values, in C order and side by side. What is kept, and what says so, is
-/// computed on the way in the same kernel, so that a predicate is an expression: `x.select(x.gt(0.0))`.
+/// Compactions of arrays, views and expressions on a GPU: the selected values, in C order and contiguous.
 ///
-/// Nothing is computed before `eval` or `write_into`, and these do not wait: how many values are kept stays on the device until it is asked for. The two
-/// methods that give arrays of as many at once wait for it.
+/// Values and masks are computed in the same kernel, so that a predicate is an expression: `x.select(x.gt(0.0))`.
+///
+/// Nothing is computed before `eval` or `write_into`, and these do not wait: the number of selected values stays on the device until it is asked for.
+/// The two methods that return arrays at once wait for it.
 ///
 /// # Shapes
 /// A mask has the shape of the values. Results have one axis.
@@ -27,7 +28,8 @@ use crate::Result;
 /// Exact: values are moved and keep their order.
 ///
 /// # Cost
-/// One launch, which reads each value and each mask once and writes what is kept; [`Compaction::partition`] reads the mask twice. See [`Selection::eval`].
+/// One launch, which reads each value and each mask once and writes the selected values; [`Compaction::partition`] reads the mask twice. See
+/// [`Selection::eval`].
 ///
 /// # Example
 /// ```no_run
@@ -57,31 +59,32 @@ pub trait Compaction<'a>: IntoExpr<'a, Place = Gpu> + Sized {
         Partition::new(Selection::new(Some(self.into_expr().lower()), mask.into_expr().lower(), how))
     }
 
-    /// The places in C order of the values other than 0, or of those that are true: NumPy's `flatnonzero`. NaN is not 0.
+    /// The indices in C order of the values that are true or not 0: NumPy's `flatnonzero`. NaN is not 0.
     fn nonzero(self) -> Selection<'a, i64> {
         Selection::new(None, self.into_expr().lower(), FLAGS | PLACES)
     }
 
-    /// Where the values other than 0 are: for each axis the indices along it, in C order of the values, as NumPy's `nonzero`. Each array is as long as there are such
-    /// values.
+    /// The indices along each axis of the values that are not 0, in C order of the values: NumPy's `nonzero`.
+    /// Each array has one element for each such value.
     ///
     /// # Cost
-    /// Waits for [`Compaction::nonzero`], and then a launch for each axis, which makes indices of places.
+    /// Waits for [`Compaction::nonzero`], then one launch for each axis, which computes indices from the flat ones.
     ///
     /// # Errors
-    /// As [`Selection::eval`]; `Array` with `Axis` where there is none; `DeviceLost` when a kernel faulted.
+    /// As [`Selection::eval`]; `Array` with `Axis` for a value without axes; `DeviceLost` when a kernel faulted.
     fn nonzero_axes(self) -> Result<Vec<GpuArray<i64, Ix1>>> {
         along::nonzero_axes(&self.into_expr())
     }
 
-    /// The parts of an array or view at those places of an axis where `mask` is true, as NumPy's `compress`. The result has the shape of the array, but for the axis.
+    /// The parts of an array or view at the positions of an axis where `mask` is true: NumPy's `compress`.
+    /// The result has the shape of the array, except along the axis.
     ///
     /// # Cost
-    /// Waits for [`Compaction::nonzero`] of the mask, whose number the result's shape needs, and then one launch, which reads what is kept alone.
+    /// Waits for [`Compaction::nonzero`] of the mask, whose number the result's shape needs, then one launch, which reads only the selected parts.
     ///
     /// # Errors
-    /// As [`Selection::eval`]; `Array` with `Axis` for an axis that is not there, with `NotAnArray` for an expression that is none; `Length` for a mask that is
-    /// not as long as the axis; `DeviceLost` when a kernel faulted.
+    /// As [`Selection::eval`]; `Array` with `Axis` for an axis that does not exist, with `NotAnArray` for an expression that is no array; `Length` if
+    /// the mask and the axis have different lengths; `DeviceLost` when a kernel faulted.
     fn compress<M>(self, mask: M, axis: Axis) -> Result<GpuArray<Self::Elem, Self::Dim>>
     where
         M: IntoExpr<'a, Elem = bool, Dim = Ix1, Place = Gpu>,
@@ -89,13 +92,13 @@ pub trait Compaction<'a>: IntoExpr<'a, Place = Gpu> + Sized {
         along::compress(self.into_expr(), mask.into_expr(), axis)
     }
 
-    /// The first value of each run of equal neighbours in C order, as CUB's and Thrust's `unique` and not as NumPy's, which sorts. NaN is not equal to NaN, so
-    /// each is a run of its own.
+    /// The first value of each run of equal neighbours in C order, as `unique` of CUB and Thrust.
+    /// NumPy's `unique` sorts; this does not. NaN is not equal to NaN, so each NaN is a run of its own.
     fn unique(self) -> Selection<'a, Self::Elem> {
         Selection::new(None, self.into_expr().lower(), KEYS | VALUES)
     }
 
-    /// The runs of equal neighbours in C order: value, place and length of each. NaN as in [`Compaction::unique`].
+    /// The runs of equal neighbours in C order: value, start and length of each. NaN is treated as in [`Compaction::unique`].
     fn run_length_encode(self) -> RunLengths<'a, Self::Elem> {
         RunLengths::new(Selection::new(None, self.into_expr().lower(), KEYS | VALUES | PLACES | LENGTHS))
     }

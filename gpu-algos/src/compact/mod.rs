@@ -1,4 +1,4 @@
-//! Compaction: values that are kept, side by side and in their order.
+//! Compaction: the selected values, contiguous and in their order.
 //!
 //! ```no_run
 //! use gpu_algos::{gpu_array::{GpuArray, gpu_driver::Device}, prelude::*};
@@ -15,7 +15,7 @@
 //! # Ok::<(), gpu_algos::AlgoError>(())
 //! ```
 //!
-//! How: one launch, which reads each value once and writes what is kept; see `device/compact.cuh`, and `device/ahead.cuh` for many values. A partition
+//! One launch reads each value once and writes the selected values; see `device/compact.cuh`, and `device/ahead.cuh` for many values. A partition
 //! counts first, in the same launch.
 
 mod along;

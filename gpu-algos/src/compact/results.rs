@@ -1,4 +1,4 @@
-//! What a compaction leaves on the device.
+//! Results of compactions on the device.
 #![expect(unsafe_code, reason = "functions whose callers promise not to read unwritten memory")]
 
 use gpu_array::{Element, GpuArray, GpuView, gpu_driver::Stream};
@@ -6,10 +6,10 @@ use ndarray::{Array1, Ix0, Ix1, s};
 
 use crate::Result;
 
-/// Selected values on the device, and how many they are.
+/// Selected values on the device, with their number.
 ///
-/// The memory has room for as many as there were, and holds anything behind the selected ones: the methods give these alone. Nothing here waits but
-/// the methods that need the number on the host.
+/// The memory has room for all values. Elements after the selected ones hold anything, and the methods return the selected ones alone. Only the
+/// methods that need the number on the host wait.
 ///
 /// ```compile_fail,E0616
 /// fn unwritten(selected: gpu_algos::Selected<f32>) -> gpu_array::GpuArray<f32, ndarray::Ix1> {
@@ -22,16 +22,16 @@ pub struct Selected<T: Element> {
     pub(super) count: GpuArray<i64, Ix0>,
 }
 
-/// Values in two parts, on the device: those that are kept and then the others, and how many are kept.
+/// Values in two parts on the device, the selected ones first, with the number of selected values.
 #[derive(Debug)]
 pub struct Partitioned<T: Element> {
     pub(super) values: GpuArray<T, Ix1>,
     pub(super) count: GpuArray<i64, Ix0>,
 }
 
-/// Runs of equal neighbours on the device, and how many they are.
+/// Runs of equal neighbours on the device, with their number.
 ///
-/// The memory has room for as many as there were values, and holds anything behind the runs: the methods give these alone.
+/// The memory has room for one run per value. Elements after the runs hold anything, and the methods return the runs alone.
 #[derive(Debug)]
 pub struct Runs<T: Element> {
     pub(super) values: GpuArray<T, Ix1>,
@@ -40,12 +40,12 @@ pub struct Runs<T: Element> {
     pub(super) count: GpuArray<i64, Ix0>,
 }
 
-/// The number, on the host.
+/// Copies the number to the host.
 fn number(count: &GpuArray<i64, Ix0>) -> Result<usize> {
     Ok(count.get()? as usize)
 }
 
-/// The first elements, as an array of their own; the array itself where that is all.
+/// The first `len` elements as an array of their own, or the array itself if it has no more.
 fn first<T: Element>(array: GpuArray<T, Ix1>, len: usize) -> Result<GpuArray<T, Ix1>> {
     if len == array.len() {
         return Ok(array);
@@ -54,7 +54,7 @@ fn first<T: Element>(array: GpuArray<T, Ix1>, len: usize) -> Result<GpuArray<T, 
 }
 
 impl<T: Element> Selected<T> {
-    /// How many are kept: waits for it and copies it to the host.
+    /// The number of selected values. Waits for it and copies it to the host.
     ///
     /// # Errors
     /// The driver's; `DeviceLost` when a kernel faulted.
@@ -62,7 +62,7 @@ impl<T: Element> Selected<T> {
         number(&self.count)
     }
 
-    /// Whether none is kept: waits as [`Selected::len`].
+    /// Whether no value is selected. Waits as [`Selected::len`].
     ///
     /// # Errors
     /// As [`Selected::len`].
@@ -70,7 +70,7 @@ impl<T: Element> Selected<T> {
         Ok(self.len()? == 0)
     }
 
-    /// The number of selected values, where it is: does not wait.
+    /// The number of selected values, on the device. Does not wait.
     pub fn count(&self) -> &GpuArray<i64, Ix0> {
         &self.count
     }
@@ -80,7 +80,8 @@ impl<T: Element> Selected<T> {
         self.values.stream()
     }
 
-    /// Memory with the selected values at its beginning, and their number, for work on the device that needs no host. Does not wait.
+    /// The memory with the selected values at its beginning, and their number. Does not wait.
+    /// They serve work on the device that does not need the host.
     ///
     /// # Safety
     /// No memory unsafety follows on the host, but the elements from that number on hold anything: the caller reads none of them.
@@ -88,7 +89,7 @@ impl<T: Element> Selected<T> {
         (self.values, self.count)
     }
 
-    /// Those that are kept, where they are: waits as [`Selected::len`], copies nothing else.
+    /// View of the selected values. Waits as [`Selected::len`], and copies nothing else.
     ///
     /// # Errors
     /// As [`Selected::len`].
@@ -96,8 +97,8 @@ impl<T: Element> Selected<T> {
         Ok(self.values.slice(s![..self.len()?])?)
     }
 
-    /// Those that are kept, as an array of that length: waits as [`Selected::len`]. A copy on the device, after which the larger memory is released; where all
-    /// are kept it is the array itself.
+    /// The selected values as an array of their own. Waits as [`Selected::len`].
+    /// It is a copy on the device, after which the larger memory is released, or the array itself if all values are selected.
     ///
     /// # Errors
     /// As [`Selected::len`]; `OutOfMemory`.
@@ -106,7 +107,7 @@ impl<T: Element> Selected<T> {
         first(self.values, len)
     }
 
-    /// Those that are kept, on the host: waits, and copies no more than they are.
+    /// The selected values on the host. Waits, and copies them alone.
     ///
     /// # Errors
     /// As [`Selected::len`].
@@ -116,7 +117,7 @@ impl<T: Element> Selected<T> {
 }
 
 impl<T: Element> Partitioned<T> {
-    /// How many are kept: waits for it and copies it to the host.
+    /// The number of selected values. Waits for it and copies it to the host.
     ///
     /// # Errors
     /// The driver's; `DeviceLost` when a kernel faulted.
@@ -124,7 +125,7 @@ impl<T: Element> Partitioned<T> {
         number(&self.count)
     }
 
-    /// Those that are kept, and the others, where they are: waits as [`Partitioned::kept`], copies nothing else.
+    /// Views of the selected values and of the others. Waits as [`Partitioned::kept`], and copies nothing else.
     ///
     /// # Errors
     /// As [`Partitioned::kept`].
@@ -133,24 +134,24 @@ impl<T: Element> Partitioned<T> {
         Ok((self.values.slice(s![..kept])?, self.values.slice(s![kept..])?))
     }
 
-    /// All values, those that are kept first. Does not wait.
+    /// All values, the selected ones first. Does not wait.
     pub fn values(&self) -> &GpuArray<T, Ix1> {
         &self.values
     }
 
-    /// How many values are kept, where the others begin: on the device. Does not wait.
+    /// The number of selected values, on the device, which is the index of the first other value. Does not wait.
     pub fn count(&self) -> &GpuArray<i64, Ix0> {
         &self.count
     }
 
-    /// All values, and how many of them are kept.
+    /// All values, and the number of the selected ones.
     pub fn into_parts(self) -> (GpuArray<T, Ix1>, GpuArray<i64, Ix0>) {
         (self.values, self.count)
     }
 }
 
 impl<T: Element> Runs<T> {
-    /// How many runs there are: waits for it and copies it to the host.
+    /// The number of runs. Waits for it and copies it to the host.
     ///
     /// # Errors
     /// The driver's; `DeviceLost` when a kernel faulted.
@@ -158,7 +159,7 @@ impl<T: Element> Runs<T> {
         number(&self.count)
     }
 
-    /// Whether there is none, which is so of no values: waits as [`Runs::len`].
+    /// Whether there is no run, which holds only for no values. Waits as [`Runs::len`].
     ///
     /// # Errors
     /// As [`Runs::len`].
@@ -166,12 +167,13 @@ impl<T: Element> Runs<T> {
         Ok(self.len()? == 0)
     }
 
-    /// The number of runs, where it is: does not wait.
+    /// The number of runs, on the device. Does not wait.
     pub fn count(&self) -> &GpuArray<i64, Ix0> {
         &self.count
     }
 
-    /// The value of each run, where each begins (in C order of the values), and how many values each has: waits as [`Runs::len`], copies nothing else.
+    /// Views of the value, the start (in C order of the values) and the length of each run.
+    /// Waits as [`Runs::len`], and copies nothing else.
     ///
     /// # Errors
     /// As [`Runs::len`].
@@ -181,8 +183,8 @@ impl<T: Element> Runs<T> {
         Ok((self.values.slice(s![..len])?, self.offsets.slice(s![..len])?, self.lengths.slice(s![..len])?))
     }
 
-    /// Memory with values, offsets and lengths of the runs at its beginning, and their number, for work on the device that needs no host. Does not
-    /// wait.
+    /// The memory with values, starts and lengths of the runs at its beginning, and their number. Does not wait.
+    /// They serve work on the device that does not need the host.
     ///
     /// # Safety
     /// As [`Selected::into_parts`].
@@ -191,8 +193,8 @@ impl<T: Element> Runs<T> {
         (self.values, self.offsets, self.lengths, self.count)
     }
 
-    /// Values, offsets and lengths as arrays of as many as there are runs: waits as [`Runs::len`]. Copies on the device, after which the larger memory is
-    /// released; where each value is a run of its own they are the arrays themselves.
+    /// Values, starts and lengths of the runs as arrays of their own. Waits as [`Runs::len`].
+    /// They are copies on the device, after which the larger memory is released, or the arrays themselves if each value is a run of its own.
     ///
     /// # Errors
     /// As [`Runs::len`]; `OutOfMemory`.

@@ -1,4 +1,4 @@
-//! Compactions that stand for all others where kernels are checked without a device.
+//! Samples of compactions, for checks without a device.
 
 use gpu_array::{DType, gpu_driver::Registry};
 
@@ -8,10 +8,10 @@ use crate::{
     scan::{Leaves, PLAIN},
 };
 
-/// Shared memory of a block, as devices have it for which kernels are checked.
+/// Shared memory of a block on the devices for which kernels are checked.
 const MOST_SHARED: usize = 227 << 10;
 
-/// Adds compactions of arrays, one of each kind that there is.
+/// Adds a compaction of arrays of each kind.
 pub(crate) fn add_to(registry: Registry) -> Registry {
     use DType::{Bool, F32, F64, I32, I64, U8};
     let samples = [

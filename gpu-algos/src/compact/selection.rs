@@ -1,4 +1,4 @@
-//! Compactions as values: of what, how, and to where.
+//! Compactions as values: their inputs, their mode, their destination.
 
 use std::{fmt, marker::PhantomData};
 
@@ -20,8 +20,9 @@ use crate::{
     shape::same_shape,
 };
 
-/// A compaction that has not been computed: made by the methods of [`Compaction`](super::Compaction), computed by [`Selection::eval`] or
-/// [`Selection::write_into`]. `T` is the element type of what is kept.
+/// A compaction that has not been computed; `T` is the element type of the selected values.
+///
+/// The methods of [`Compaction`](super::Compaction) make it; [`Selection::eval`] or [`Selection::write_into`] computes it.
 #[must_use = "it is computed by `eval`"]
 pub struct Selection<'a, T> {
     values: Option<Result<Lowered<'a>, ArrayError>>,
@@ -31,17 +32,20 @@ pub struct Selection<'a, T> {
     _type: PhantomData<fn() -> T>,
 }
 
-/// A partition that has not been computed: made by [`Compaction::partition`](super::Compaction::partition), computed by [`Partition::eval`] or
-/// [`Partition::write_into`].
+/// A partition that has not been computed.
+///
+/// [`Compaction::partition`](super::Compaction::partition) makes it; [`Partition::eval`] or [`Partition::write_into`] computes it.
 #[must_use = "it is computed by `eval`"]
 pub struct Partition<'a, T>(Selection<'a, T>);
 
-/// Runs of equal neighbours that have not been computed: made by [`Compaction::run_length_encode`](super::Compaction::run_length_encode), computed by
-/// [`RunLengths::eval`] or [`RunLengths::write_into`].
+/// Runs of equal neighbours that have not been computed.
+///
+/// [`Compaction::run_length_encode`](super::Compaction::run_length_encode) makes them; [`RunLengths::eval`] or [`RunLengths::write_into`] computes
+/// them.
 #[must_use = "it is computed by `eval`"]
 pub struct RunLengths<'a, T>(Selection<'a, T>);
 
-/// The expressions of a compaction, and how many values they have.
+/// The expressions of a compaction, and the number of their values.
 struct Ready<'r, 'a> {
     values: Option<&'r Lowered<'a>>,
     heads: &'r Lowered<'a>,
@@ -57,7 +61,8 @@ impl<'a, T: Element> Selection<'a, T> {
         Self { values, heads, how, home: None, _type: PhantomData }
     }
 
-    /// On a stream of one's own, or a device's main stream: the result has it for home. Needed where no array plays a part.
+    /// Runs the compaction on this stream, or on a device's main stream, which is then the home of a new result.
+    /// It is needed if no array takes part.
     pub fn on(mut self, home: impl Into<Stream>) -> Self {
         self.home = Some(home.into());
         self
@@ -72,7 +77,7 @@ impl<'a, T: Element> Selection<'a, T> {
         Ok(Ready { values, heads, count: heads.shape().iter().product() })
     }
 
-    /// The stream to compute on, where the result is new.
+    /// The stream of a compaction into a new array.
     fn stream<'s>(&'s self, ready: &Ready<'s, 'a>) -> Result<&'s Stream> {
         if let Some(home) = &self.home {
             return Ok(home);
@@ -81,13 +86,13 @@ impl<'a, T: Element> Selection<'a, T> {
         Ok(of_values.map_or_else(|| ready.heads.stream(), Ok)?)
     }
 
-    /// Computes it to where `out` says; whether there was anything to compute.
+    /// Computes the compaction into `out`. Returns false if there are no values.
     fn run(&self, ready: &Ready<'_, 'a>, out: &Out, homes: &[&Stream], stream: &Stream) -> Result<bool> {
         let values = ready.values.map(|values| values as &dyn Source);
         Job { values, heads: ready.heads, how: self.how }.run(out, homes, stream)
     }
 
-    /// Room for all, and for their number; places and lengths go beside.
+    /// Allocates room for all values and for their number, and computes both. `places` and `lengths` are addresses of further outputs.
     fn eval_both(&self, ready: &Ready<'_, 'a>, [places, lengths]: [u64; 2], stream: &Stream) -> Result<Selected<T>> {
         let values = allocate::<T, _>(stream, Ix1(ready.count))?;
         let mut count = allocate::<i64, _>(stream, Ix0())?;
@@ -99,28 +104,30 @@ impl<'a, T: Element> Selection<'a, T> {
         Ok(Selected { values, count })
     }
 
-    /// Computes it as a new array with room for all values and a number on the device, which says how many are kept; on the device (and in the order of the stream)
-    /// that the first of the arrays has for home. Does not wait.
+    /// Computes the selected values as a new array with room for all values, and their number on the device. Does not wait.
+    ///
+    /// The home of the first array is the home of both, and orders the work.
     ///
     /// # Cost
-    /// One kernel; nothing allocated but the result, whose memory is that of all values however many are kept. The first time that a compaction of this form
-    /// comes, its kernel is compiled or loaded, as that of an expression is. It is fastest where what it reads lies in memory in C order.
+    /// One kernel. Only the result is allocated, with memory for all values however many are selected. The first compaction of this form compiles or
+    /// loads its kernel, as the first expression of a form does. It is fastest if its inputs lie in memory in C order.
     ///
     /// # Errors
-    /// `Array` with what [`gpu_array::expression::Expr::eval`] has of shapes, devices and limits; `Shape` for a mask of another shape; `TooManyAxes`; `TooLarge`;
-    /// the driver's.
+    /// `Array` with the errors of [`gpu_array::expression::Expr::eval`] for shapes, devices and limits; `Shape` for a mask of another shape;
+    /// `TooManyAxes`; `TooLarge`; the driver's errors.
     pub fn eval(&self) -> Result<Selected<T>> {
         let ready = self.ready()?;
         let stream = self.stream(&ready)?;
         self.eval_both(&ready, [0; 2], stream)
     }
 
-    /// Computes it into the first elements of an existing array or view, which has room for all values, and how many they are into `count`. The elements behind them stay as
-    /// they are. Does not wait, and allocates nothing.
+    /// Computes the selected values into the first elements of an existing array or view, and their number into `count`.
+    ///
+    /// The array has room for all values, and its later elements stay as they are. Does not wait, and allocates nothing.
     ///
     /// # Errors
-    /// As [`Selection::eval`]; `Room` where the array is smaller than all values are. Both then are as they were, but where the stream of the compaction
-    /// and that of an array could not be joined behind the launch: they may have been written.
+    /// As [`Selection::eval`]; `Room` if the array has fewer elements than there are values. After an error both are unchanged, unless the stream of
+    /// the compaction and that of an array could not be joined after the launch: then they may have been written.
     pub fn write_into<'t>(
         &self,
         target: impl Into<GpuViewMut<'t, T, Ix1>>,
@@ -137,7 +144,7 @@ impl<'a, T: Element> Selection<'a, T> {
         Ok(())
     }
 
-    /// With the places of what is kept, and the lengths of runs, where there are targets for them.
+    /// Computes the compaction into `target` and `count`. `beside` are targets for the indices of the selected values and for the lengths of runs.
     fn run_into(
         &self,
         ready: &Ready<'_, 'a>,
@@ -166,16 +173,17 @@ impl<'a, T: Element> Partition<'a, T> {
         Self(what)
     }
 
-    /// As [`Selection::on`].
+    /// Sets the stream, as [`Selection::on`] does.
     pub fn on(self, home: impl Into<Stream>) -> Self {
         Self(self.0.on(home))
     }
 
-    /// Computes it as a new array, and a number on the device, which says where the second part begins; on the device (and in the order of the stream) that the first of
-    /// the arrays has for home. Does not wait.
+    /// Computes the partition as a new array, and the index of its second part on the device. Does not wait.
+    ///
+    /// The home of the first array is the home of both, and orders the work.
     ///
     /// # Cost
-    /// One kernel, which first counts where the mask is true: what that is made of is read twice. Nothing allocated but the result.
+    /// One kernel, which first counts where the mask is true: the inputs of the mask are read twice. Only the result is allocated.
     ///
     /// # Errors
     /// As [`Selection::eval`].
@@ -184,7 +192,8 @@ impl<'a, T: Element> Partition<'a, T> {
         Ok(Partitioned { values, count })
     }
 
-    /// Computes it into the first elements of an existing array or view, which has room for all values, and how many are kept into `count`. Does not wait.
+    /// Computes the partition into the first elements of an existing array or view, and the number of selected values into `count`.
+    /// The array has room for all values. Does not wait.
     ///
     /// # Errors
     /// As [`Selection::write_into`].
@@ -205,16 +214,17 @@ impl<'a, T: Element> RunLengths<'a, T> {
         Self(what)
     }
 
-    /// As [`Selection::on`].
+    /// Sets the stream, as [`Selection::on`] does.
     pub fn on(self, home: impl Into<Stream>) -> Self {
         Self(self.0.on(home))
     }
 
-    /// Computes it as new arrays with room for as many runs as there are values and a number on the device, which says how many there are; on the device (and in the order
-    /// of the stream) that the first of the arrays has for home. Does not wait.
+    /// Computes the runs as new arrays with room for one run per value, and their number on the device. Does not wait.
+    ///
+    /// The home of the first array is the home of all, and orders the work.
     ///
     /// # Cost
-    /// One kernel, as of [`Selection::eval`]. Nothing allocated but the result, 16 bytes a value more than those have.
+    /// One kernel, as for [`Selection::eval`]. Only the result is allocated, with 16 bytes per value more than there.
     ///
     /// # Errors
     /// As [`Selection::eval`].
@@ -228,12 +238,13 @@ impl<'a, T: Element> RunLengths<'a, T> {
         Ok(Runs { values, offsets, lengths, count })
     }
 
-    /// Computes it into the first elements of existing arrays or views, which have room for as many runs as there are values, and how many there are into `count`. The elements
-    /// behind them stay as they are. Does not wait, and allocates nothing.
+    /// Computes the runs into the first elements of existing arrays or views, and their number into `count`.
+    ///
+    /// The arrays have room for one run per value, and their later elements stay as they are. Does not wait, and allocates nothing.
     ///
     /// # Errors
-    /// As [`Selection::write_into`], of each of the three; `NotInCOrder` where the elements of `offsets` or `lengths` are not neighbours in memory. The arrays then are as they were,
-    /// but as there.
+    /// As [`Selection::write_into`], of each of the three; `NotInCOrder` if the elements of `offsets` or `lengths` are not neighbours in memory. The
+    /// arrays are then unchanged, with the exception that is named there.
     ///
     /// # Example
     /// ```no_run

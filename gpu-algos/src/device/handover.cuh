@@ -1,14 +1,16 @@
-// What blocks of one launch hand to each other without waiting at a counter: slots, in memory that is zero before and after a launch
-// (`Stream::with_cleared_scratch`).
+// Slots, by which blocks of one launch exchange values without waiting at a counter. Their memory
+// is zero before and after a launch (`Stream::with_cleared_scratch`).
 //
-// A slot has a 64-bit word for each 32 bits of a value, with a mark beside them, and beside the first a flag. So each word tells by itself whether it has been written: no fence is
-// needed, and words that come apart do no harm. Half of what is moved are marks, which is nothing beside the tiles that are summed up here.
+// A slot has a 64-bit word for each 32 bits of a value, with a mark beside them; the first word
+// also has a flag. So each word tells by itself whether it has been written: no fence is needed,
+// and words may arrive separately. Half of the moved bits are marks, which is nothing beside the
+// tiles that are summed up here.
 #pragma once
 #include "tuple.cuh"
 
 namespace gpu {
 
-// A value as words.
+// A value as 32-bit words.
 template <class S> struct WordsOf {
     static constexpr int COUNT = int((sizeof(S) + 3) / 4);
     union {
@@ -22,7 +24,7 @@ template <class S> struct WordsOf {
     }
 };
 
-// What is handed on of an S: a value, and a flag that finds room beside the first mark. Most have none.
+// The parts of an S in a slot: a value, and a flag beside the first mark. Most types have no flag.
 template <class S> struct Parts {
     typedef S Value;
     static __device__ __forceinline__ const S &value(const S &all) { return all; }
@@ -45,7 +47,7 @@ template <class S> struct Slot {
             __nv_atomic_store_n(word + k, marked, __NV_ATOMIC_RELAXED, __NV_THREAD_SCOPE_DEVICE);
         }
     }
-    // Whether it has been put there, and what.
+    // Polls the slot: whether a value has been put there, and the value.
     __device__ __forceinline__ bool look(S &value) {
         uint64_t seen[WORDS];
         look_at_words(word, seen);
@@ -62,25 +64,28 @@ template <class S> struct Slot {
         value = Parts<S>::make(to.value, (seen[0] & FLAG) != 0);
         return all;
     }
-    // Waits for it. Whoever puts it must not wait for this thread.
+    // Waits for the value. The thread that puts it must not wait for this thread.
     __device__ __forceinline__ S wait() {
         S value;
-        // Who looks again at once is in the way of those who write.
+        // Polls without a pause would be in the way of writers.
         while (!look(value)) __nanosleep(40);
         return value;
     }
-    // For the next launch, when nobody looks any more.
+    // Clears the slot for the next launch, when nobody polls it any more.
     __device__ __forceinline__ void clear() {
 #pragma unroll
         for (int k = 0; k < WORDS; k++) word[k] = 0;
     }
 };
 
-// Slots behind the last one that are memory too, which is looked at and not used: so all loads of a look differ by a constant, and are under way at once. Where
-// each had an address of its own the compiler put uses of the first between them (H200: a microsecond more for the sum of 2^20 values).
+// Number of slots behind the last one that are memory too. They are polled and not used, so that
+// all loads of a poll differ by a constant and are in flight at once. When each load had an address
+// of its own, the compiler put uses of the first between them (H200: a microsecond more for the sum
+// of 2^20 values).
 constexpr int BEHIND = 256;
 
-// Whether those of the values in `slots[0]`, `slots[32]`, ... that are wanted by any lane of the warp are here, and what they are.
+// Polls `slots[0]`, `slots[32]`, ...: whether all values that any lane of the warp wants are here,
+// and the values.
 template <class S, int COUNT>
 __device__ __forceinline__ bool look_at_all(Slot<S> *slots, const bool (&wanted)[COUNT], S (&values)[COUNT]) {
     static_assert(COUNT * 32 <= BEHIND, "looks go too far behind the last slot");
@@ -95,17 +100,17 @@ __device__ __forceinline__ bool look_at_all(Slot<S> *slots, const bool (&wanted)
     }
     return __all_sync(0xffffffffu, all);
 }
-// Slots that are looked at now and asked for later: what is done meanwhile does not wait for memory.
+// A poll of slots whose result is asked for later: the work in between does not wait for memory.
 template <class S, int COUNT> struct Looks {
     uint64_t seen[COUNT][Slot<S>::WORDS];
 
-    // At those that are wanted alone: others may be written just now, and those that look are in the way of those that write. In place of what is not wanted
-    // `other` is looked at, a slot that is there.
+    // Polls the wanted slots alone: others may be written just now, and polls are in the way of
+    // writes. In place of an unwanted slot it polls `other`, a slot that exists.
     __device__ __forceinline__ void look(Slot<S> *slots, Slot<S> *other, const bool (&wanted)[COUNT]) {
 #pragma unroll
         for (int k = 0; k < COUNT; k++) look_at_words((wanted[k] ? slots + k * 32 : other)->word, seen[k]);
     }
-    // Whether those that are wanted were there, and what they are.
+    // Whether the wanted values were there, and the values.
     __device__ __forceinline__ bool are_here(const bool (&wanted)[COUNT], S (&values)[COUNT]) const {
         bool all = true;
 #pragma unroll
@@ -116,7 +121,7 @@ template <class S, int COUNT> struct Looks {
         return all;
     }
 };
-// Waits until those are there that are wanted.
+// Waits until the wanted values are there.
 template <class S, int COUNT>
 __device__ __forceinline__ void wait_for_all(Slot<S> *slots, Slot<S> *other, const bool (&wanted)[COUNT], S (&values)[COUNT]) {
     Looks<S, COUNT> looks;

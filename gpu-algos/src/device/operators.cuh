@@ -1,26 +1,32 @@
-// What reductions and scans do with values: one structure for each.
+// The operators of reductions and scans, a structure for each.
 //
 // An operator O has
-//   Local, State                      what a thread carries along its values, and what threads hand on; plain data
+//   Local, State                      the state that a thread carries along its values, and the
+//                                     state that threads exchange; plain data
 //   neutral()                         the Local of no value
-//   take(local, value, place)         one value more; places count the reduced axes in C order
+//   take(local, value, place)         adds one value; places count the reduced axes in C order
 //   settle(local)                     the State of a Local
-//   join(earlier, later)              the State of both, associative; where COMMUTATIVE, values and states come in any order
+//   join(earlier, later)              the State of both, associative; with COMMUTATIVE values and
+//                                     states come in any order
 //   finish(state, count)              a Tuple of results, of count values
-//   lift(value)                       the State of one value: of operators that are scanned
-//   TOTAL                             whether join bears all bits that a State may have, not those of values alone: what it gives of others is dropped
-//   LANES                             whether a thread carries a Local for each lane of its packs, or one for all (large ones)
-//   PLACES                            whether places matter; then besides, for a thread that walks in even steps:
-//   Seen, unseen()                    a value and the turn that it was seen at, those of no value
-//   see(seen, value, turn)            one value more, behind all that were seen
-//   take_seen(local, seen, place)     what was seen, once something was, with its place
+//   lift(value)                       the State of one value, in operators that are scanned
+//   TOTAL                             whether join may be called on States of any bits, not of
+//                                     values alone (its result is then discarded)
+//   LANES                             whether a thread carries a Local for each lane of its packs,
+//                                     or one for all (large ones)
+//   PLACES                            whether places matter; the operator then has besides, for a
+//                                     thread that walks in even steps:
+//   Seen, unseen()                    a value with the turn that it was seen at, and the Seen of no
+//                                     value
+//   see(seen, value, turn)            adds one value, behind all that were seen
+//   take_seen(local, seen, place)     adds the seen value with its place, once something was seen
 #pragma once
 #include "tuple.cuh"
 
 namespace gpu {
 namespace reduce {
 
-// What most have.
+// The members that most operators have.
 template <class L> struct Plain {
     typedef L Local;
     typedef L State;
@@ -58,10 +64,10 @@ template <> struct Bounds<double> {
 template <class T> __device__ __forceinline__ bool is_nan(T x) { return x != x; }
 template <> __device__ __forceinline__ bool is_nan<bool>(bool) { return false; }
 
-// Left out where IGNORE: a NaN.
+// Whether a value is left out: a NaN with IGNORE.
 template <bool IGNORE, class T> __device__ __forceinline__ bool skipped(T x) { return IGNORE && is_nan(x); }
 
-// The sum of V, carried in A, given as R.
+// The sum of values V, carried in A, returned as R.
 template <class V, class A, class R, bool IGNORE> struct Sum : Plain<A> {
     static __device__ __forceinline__ A neutral() { return A(0); }
     static __device__ __forceinline__ void take(A &sum, V x, int64_t) { sum += skipped<IGNORE>(x) ? A(0) : A(x); }
@@ -78,7 +84,7 @@ template <class V, class A, class R, bool IGNORE> struct Product : Plain<A> {
     static __device__ __forceinline__ Tuple<R> finish(A product, int64_t) { return {R(product)}; }
 };
 
-// How many are neither 0 nor false.
+// The number of values that are neither 0 nor false.
 template <class V> struct Count : Plain<int64_t> {
     static __device__ __forceinline__ int64_t neutral() { return 0; }
     static __device__ __forceinline__ void take(int64_t &count, V x, int64_t) { count += x != V(0); }
@@ -96,15 +102,15 @@ template <class V, bool ALL> struct Logical : Plain<int32_t> {
     static __device__ __forceinline__ Tuple<bool> finish(int32_t holds, int64_t) { return {holds != 0}; }
 };
 
-// Whether x comes before y in a search for the least, or the greatest. False where one is NaN.
+// Whether x comes before y in a search for the least, or the greatest. False if one is NaN.
 template <bool GREATEST, class V> __device__ __forceinline__ bool beats(V x, V y) { return GREATEST ? x > y : x < y; }
 
-// What nothing is worse than.
+// The value that is worse than none.
 template <bool GREATEST, class V> __device__ __forceinline__ V worst() {
     return GREATEST ? Bounds<V>::least() : Bounds<V>::most();
 }
 
-// The one that wins such a search: a NaN if there is one, or if IGNORE and there is nothing else.
+// The winner of such a search: a NaN if there is one, or with IGNORE if there is nothing else.
 template <bool GREATEST, bool IGNORE, class V> __device__ __forceinline__ V better(V best, V x) {
     return beats<GREATEST>(x, best) || is_nan(IGNORE ? best : x) ? x : best;
 }
@@ -112,7 +118,7 @@ template <bool GREATEST, bool IGNORE> __device__ __forceinline__ float better(fl
     if constexpr (IGNORE) {
         return GREATEST ? fmaxf(best, x) : fminf(best, x);
     } else {
-        // One instruction, of which CUDA has no function. Its NaN is always the same one.
+        // This is one instruction, for which CUDA has no function. Its NaN is always the same one.
 #ifdef GPU_EMULATED
         return better<GREATEST, false, float>(best, x);
 #else
@@ -127,7 +133,7 @@ template <bool GREATEST, bool IGNORE> __device__ __forceinline__ float better(fl
     }
 }
 
-// The least or greatest; a NaN where there is one, or where IGNORE and nothing else is there.
+// The least or greatest value; a NaN if there is one, or with IGNORE if there is nothing else.
 template <class V, bool GREATEST, bool IGNORE> struct Extreme : Plain<V> {
     static __device__ __forceinline__ V neutral() {
         if constexpr (IGNORE) {
@@ -145,7 +151,7 @@ template <class V, bool GREATEST, bool IGNORE> struct Extreme : Plain<V> {
     static __device__ __forceinline__ Tuple<V> finish(V best, int64_t) { return {best}; }
 };
 
-// The greatest of values that are not below 0; 0 of none.
+// The greatest of values that are not below 0; 0 for no values.
 template <class V> struct NormMax : Extreme<V, true, false> {
     static __device__ __forceinline__ V neutral() { return V(0); }
 };
@@ -172,7 +178,8 @@ template <class V, bool IGNORE> struct MinMax : Plain<Both<V>> {
     }
 };
 
-// The place of the first of the least, or greatest; of the first NaN where there is one, and -1 where IGNORE and nothing else is there.
+// The place of the first least, or greatest, value; of the first NaN if there is one; with IGNORE
+// -1 if there is no other value.
 template <class V> struct Found {
     V value;
     int64_t place;
@@ -199,7 +206,8 @@ template <class V, bool GREATEST, bool IGNORE> struct ArgExtreme : Plain<Found<V
         }
     }
     static __device__ __forceinline__ void see(Seen &best, V x, uint32_t turn) {
-        // What is equal comes later, and behind a NaN everything does. Where nothing beats the worst it is the first.
+        // An equal value comes later, and all values lose to an earlier NaN. If nothing beats the
+        // worst, the first turn stands.
         bool wins;
         if constexpr (IGNORE) {
             wins = beats<GREATEST>(x, best.value) || (is_nan(best.value) && !is_nan(x));
@@ -219,20 +227,21 @@ template <class V, bool GREATEST, bool IGNORE> struct ArgExtreme : Plain<Found<V
     }
 };
 
-// Bits that are in order as values are, with NaN above all.
+// Bits in the order of the values, with NaN above all.
 template <class V> __device__ __forceinline__ uint32_t ordered_bits(V x) {
-    // Of signed integers the least comes to 0.
+    // The least value maps to 0.
     return uint32_t(x) - uint32_t(Bounds<V>::least());
 }
 template <> __device__ __forceinline__ uint32_t ordered_bits<float>(float x) {
     if (is_nan(x)) return 0xffffffffu;
-    // Zeros are equal.
+    // Zeros of both signs map to the same bits.
     const uint32_t bits = x == 0 ? 0u : uint32_t(__float_as_int(x));
     return (bits >> 31) != 0 ? ~bits : bits | 0x80000000u;
 }
 
-// The same for values of up to 32 bits and fewer than 2^31 places, as one number: what is greater wins, the value's bits first, then the place's, which are
-// turned round. 0 is nowhere.
+// ArgExtreme for values of up to 32 bits and fewer than 2^31 places, as one number. The greater
+// number wins: the value's bits are in its upper half, the inverted bits of the place in its lower
+// half. 0 stands for no place.
 template <class V, bool GREATEST, bool IGNORE> struct ArgExtremeNarrow : Plain<uint64_t> {
     static constexpr bool PLACES = true;
     typedef ArgExtreme<V, GREATEST, IGNORE> Wide;
@@ -252,7 +261,7 @@ template <class V, bool GREATEST, bool IGNORE> struct ArgExtremeNarrow : Plain<u
     }
 };
 
-// The mean, in f64 on the way.
+// The mean, carried in f64.
 template <class V, class R, bool IGNORE> struct Mean {
     struct State {
         double sum;
@@ -276,18 +285,20 @@ template <class V, class R, bool IGNORE> struct Mean {
     }
 };
 
-// Mean and variance in one pass, in f64: each thread adds up distances from its first value, and their squares, which loses nothing that matters since
-// that value is one of its own; threads are joined by means and squares around them (Chan, Golub, LeVeque: Updating Formulae, 1979). Means stay distances
-// from a value too, since far from 0 their difference would lose its leading digits. All are halves
-// of distances, since that between two finite values may be infinite; the origin is always finite, so
-// that an infinite value makes the offset infinite and not NaN.
+// Mean and variance in one pass, in f64. Each thread adds up distances from its first value, and
+// their squares. This loses nothing that matters, since that value is one of its own. Threads are
+// joined by means and squares around them (Chan, Golub, LeVeque: Updating Formulae, 1979). Means
+// stay distances from a value too, since far from 0 their difference would lose its leading digits.
+// All are halves of distances, since the distance between two finite values may be infinite. The
+// origin is always finite, so that an infinite value makes the offset infinite and not NaN.
 struct Moments {
     double count, origin, offset, squares;
     __device__ __forceinline__ double mean() const { return 2 * (origin + offset); }
 };
 __device__ __forceinline__ bool is_finite(double x) { return fabs(x) <= 1.7976931348623157e308; }
-// x / count, for counts from 1 up, rounded as it should be but for rare cases: a division with its branches takes a microsecond where threads meet one
-// after another. Nothing that means anything for a count of 0.
+// x / count, for counts from 1 up, correctly rounded but for rare cases. A division with its
+// branches takes a microsecond where threads meet one after another. The result means nothing for a
+// count of 0.
 __device__ __forceinline__ double over_count(double x, double count) {
 #ifdef GPU_EMULATED
     return x / count;
@@ -320,20 +331,20 @@ template <class V, bool IGNORE> struct WithMoments {
     static __device__ __forceinline__ State settle(const Local &local) {
         if (local.count == 0) return {0, 0, 0, 0};
         const double count = double(local.count);
-        // A mean that is infinite or NaN is the sum's, and leaves no variance; values so far apart
-        // that squares overflow have an infinite one.
+        // An infinite or NaN mean is the sum's, and the variance is NaN. Values so far apart that
+        // squares overflow have an infinite variance.
         if (!is_finite(local.sum)) return {count, local.origin, local.sum, Bounds<double>::nan()};
         const double mean = over_count(local.sum, count);
         double squares = local.squares;
         if (is_finite(squares)) squares -= local.sum * mean;
         return {count, local.origin, mean, squares < 0 ? 0 : squares};
     }
-    // Without a branch, so that nobody waits for one side and then for the other.
+    // This has no branch, so that no lane waits for one side and then for the other.
     static __device__ __forceinline__ State join(const State &a, const State &b) {
         const double count = a.count + b.count, share = over_count(b.count, count);
         const double distance = (b.origin - a.origin) + (b.offset - a.offset);
         const double squares = a.squares + b.squares + distance * distance * a.count * share;
-        // The mean stays a distance from the nearer value. One that is infinite stays so, unless the
+        // The mean stays a distance from the nearer value. An infinite mean stays so, unless the
         // other infinity comes, or NaN.
         const bool finite = is_finite(a.offset) && is_finite(b.offset);
         const double from_a = finite ? a.offset + distance * share : a.offset + b.offset;
@@ -365,8 +376,9 @@ template <class V, class R, int DDOF, bool IGNORE> struct MeanVariance : WithMom
     }
 };
 
-// The root of the sum of squares of f64, right wherever it is a finite f64: squares are added up in three classes, those that would overflow and those
-// that would underflow scaled by powers of 2 (Blue: A Portable Fortran Program to Find the Euclidean Norm, 1978).
+// The root of the sum of squares of f64, right wherever it is a finite f64. Squares are added up in
+// three classes; those that would overflow and those that would underflow are scaled by powers of 2
+// (Blue: A Portable Fortran Program to Find the Euclidean Norm, 1978).
 struct Squares {
     double small, middle, large;
 };

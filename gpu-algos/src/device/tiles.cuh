@@ -1,10 +1,13 @@
-// What kernels share whose blocks go through tiles of values and hand on what each tile comes to: scans (scan.cuh) and compactions (compact.cuh).
+// Tiles of values, and the aggregates that blocks publish of them: for scans (scan.cuh) and
+// compactions (compact.cuh).
 //
-// A tile is what a block has in registers: each warp has neighbouring rows of packs to itself. Tiles are drawn by a ticket, so all before a block's tile
-// belong to blocks that run: a block may wait for them. It leaves the sum of its tile in a slot (handover.cuh), and adds up the slots of all tiles by
-// itself, from where it was at its last tile to the one that it has now. Only sums of single tiles are handed on, so nobody waits for what somebody else
-// still adds up, unlike for the prefixes of a look-back (Merrill and Garland, Single-pass Parallel Prefix Scan with Decoupled Look-back, 2016), and what
-// is added to what depends on the number of values alone.
+// A block has a tile in registers: each warp has neighbouring rows of packs to itself. Blocks draw
+// tiles by a ticket, so all tiles before a block's tile belong to running blocks: a block may wait
+// for them. It publishes the sum of its tile in a slot (handover.cuh). It adds up the slots of all
+// earlier tiles by itself, from its last tile to its present one. Blocks publish only sums of
+// single tiles. So no block waits for a sum that another still adds up, unlike with the prefixes of
+// decoupled look-back (Merrill and Garland, Single-pass Parallel Prefix Scan with Decoupled
+// Look-back, 2016), and the order of additions depends on the number of values alone.
 #pragma once
 #include "walk.cuh"
 
@@ -12,25 +15,25 @@ namespace gpu {
 namespace tiles {
 
 constexpr int COUNT = 0, LENGTH = 1, DIVISOR = 2, TILES = 3, SCRATCH = 4, SHIFT = 5, WIDE = 6;
-// The address of the target; whether its packs, and those of the leaves, are whole in memory.
+// The address of the target; whether its packs, and those of the leaves, are aligned in memory.
 constexpr int TARGET = 7, TARGET_PACKED = 8, SCANNED_RANK = 9, LINES_RANK = 10, LEAVES_PACKED = 11;
 constexpr int LEAVES = 12;
 
-// How a scan goes, as a set.
-constexpr int EXCLUSIVE = 1; // without the value itself
-constexpr int BACKWARD = 2;  // all leaves and the target are walked from the last element to the first
-constexpr int PLAIN = 4;     // all leaves are, along all lines, neighbours in memory
-constexpr int LINES = 8;     // there are several
+// The mode of a scan, as a set of flags.
+constexpr int EXCLUSIVE = 1; // each result is without its own value
+constexpr int BACKWARD = 2;  // all leaves and the target are walked from the last element on
+constexpr int PLAIN = 4;     // all leaves are contiguous in memory, along all lines
+constexpr int LINES = 8;     // there are several lines
 constexpr int FLAGS = 16;    // F is true where a segment begins
-constexpr int KEYS = 32;     // a segment begins where F differs from what it was before
+constexpr int KEYS = 32;     // a segment begins where F differs from its value before
 
-// No expression.
+// The absence of an expression.
 struct Nothing {
     typedef Tuple<> Leaves;
     static constexpr int SCALARS = 0, EXTRA = 0;
 };
 
-// Where E's, F's and M's leaves, scalars and extra words begin.
+// Indices of the first leaves, scalars and extra words of E, F and M.
 template <class E, class F, class M> struct At {
     static constexpr int E_LEAVES = 0, F_LEAVES = E::Leaves::SIZE, M_LEAVES = F_LEAVES + F::Leaves::SIZE, LEAF_COUNT = M_LEAVES + M::Leaves::SIZE;
     static constexpr int AXIS_WORDS = 3 + LEAF_COUNT;
@@ -44,7 +47,7 @@ template <class E, class F, class M> struct At {
 template <bool FIRST, class X, class Y> struct choose { typedef X type; };
 template <class X, class Y> struct choose<false, X, Y> { typedef Y type; };
 
-// Leaf K of E's and then F's.
+// Leaf K among the leaves of E and then of F.
 template <int K, class E, class F> struct LeafOf {
     static constexpr bool OF_E = K < E::Leaves::SIZE;
     typedef typename choose<OF_E, E, F>::type X;
@@ -52,17 +55,18 @@ template <int K, class E, class F> struct LeafOf {
     static constexpr int BYTES = same<type, Place>::value ? 0 : int(sizeof(typename Stored<type>::type));
 };
 
-// Tiles that are added up together: one for each lane of a warp.
+// Number of tiles that are added up together: one for each lane of a warp.
 constexpr uint32_t GROUP = 32;
 
-// At the head of the scratch memory: how many tiles have been drawn, and how many blocks look at slots no more; how many parts have been drawn and counted
-// (ahead.cuh).
+// The head of the scratch memory: the numbers of tiles drawn and of blocks that poll slots no more;
+// the numbers of parts drawn and counted (ahead.cuh).
 struct Desk {
     uint32_t drawn, left, parts_drawn, parts_counted;
 };
 
-// The sum of all tiles up to some group, for a warp that goes on from group to group. Lane 0 has it. S is the state of all, H that of a tile or a group, which
-// may be narrower; R::join joins two of either.
+// The sum of all tiles up to some group, for a warp that goes on from group to group. Lane 0 has
+// it. S is the state of all, H that of a tile or a group, which may be narrower; R::join joins two
+// of either.
 template <class R, class S, class H = S> struct Sums {
     Slot<H> *of_tiles;
     S sum;
@@ -84,7 +88,7 @@ template <class R, class S, class H = S> struct Sums {
         }
         return state;
     }
-    // The sum of those tiles of a group that come before `tile`; there is one.
+    // The sum of the tiles of a group that come before `tile`; there is at least one.
     __device__ __forceinline__ H of_group(uint32_t group, uint32_t tile) {
         const uint32_t lane = threadIdx.x % 32, count = tile - group * GROUP < GROUP ? tile - group * GROUP : GROUP;
         H state;
@@ -92,7 +96,7 @@ template <class R, class S, class H = S> struct Sums {
         __syncwarp();
         return of_lanes(state, count);
     }
-    // On to `group`, several at a time.
+    // Goes on to `group`, several groups at a time.
     __device__ __forceinline__ void advance(uint32_t group) {
         constexpr uint32_t AT_ONCE = Slot<H>::WORDS > 1 ? 1 : 2;
         const uint32_t lane = threadIdx.x % 32;
@@ -111,7 +115,7 @@ template <class R, class S, class H = S> struct Sums {
             }
         }
     }
-    // The sum of all tiles before `tile`, which is not the first; of all lanes.
+    // The sum of all tiles before `tile`, which is not the first; valid in all lanes.
     __device__ __forceinline__ S before(uint32_t tile) {
         const uint32_t group = tile / GROUP, count = tile % GROUP, lane = threadIdx.x % 32;
         advance(group);
@@ -125,7 +129,7 @@ template <class R, class S, class H = S> struct Sums {
         }
         return shuffled(all, 0);
     }
-    // For the next launch, by the last block to have looked.
+    // Clears the slots for the next launch. The last block that has polled calls it.
     __device__ __forceinline__ void clear(uint32_t tiles, uint32_t threads) {
         for (uint32_t k = threadIdx.x; k < tiles; k += threads) of_tiles[k].clear();
     }
@@ -143,7 +147,7 @@ template <class A> __device__ __forceinline__ Offsets<A::LEAF_COUNT + 1> offsets
     return offsets;
 }
 
-// Those leaves of X at value i that begin with number FIRST.
+// The leaves of X at value i; the first of them has number FIRST.
 template <class X, class A, int FIRST, bool ALONG> __device__ __forceinline__ typename Wide<1, typename X::Leaves>::type read_at(const uint64_t *word, int64_t i) {
     typename Wide<1, typename X::Leaves>::type in;
     Offsets<A::LEAF_COUNT + 1> offsets;
@@ -156,7 +160,8 @@ template <class X, class A, int FIRST, bool ALONG> __device__ __forceinline__ ty
     return in;
 }
 
-// The same for a pack of values that begins with number i, all there in memory; BACK takes it from the last to the first.
+// The leaves of X at a pack that begins with value i, all of it in memory. BACK reads it from the
+// last value to the first.
 template <class X, class A, int FIRST, int WIDTH, bool BACK>
 __device__ __forceinline__ typename Wide<WIDTH, typename X::Leaves>::type read_whole(const uint64_t *word, int64_t i) {
     typename Wide<WIDTH, typename X::Leaves>::type in;
@@ -178,7 +183,7 @@ __device__ __forceinline__ typename Wide<WIDTH, typename X::Leaves>::type read_w
     return in;
 }
 
-// A pack that may be cut at either end, value by value.
+// The leaves of X at a pack that may be cut at either end, read value by value.
 template <class X, class A, int FIRST, int WIDTH, bool ALONG>
 __device__ __forceinline__ typename Wide<WIDTH, typename X::Leaves>::type read_cut(const uint64_t *word, int64_t i) {
     typename Wide<WIDTH, typename X::Leaves>::type in;
@@ -205,11 +210,12 @@ template <class T> struct FirstOf {
     typedef typename plain<decltype(get<0>(*static_cast<T *>(nullptr)))>::type type;
 };
 
-// What a thread reads of a tile: nothing is computed from it here, so that all loads are under way before the first use.
+// A thread's inputs of a tile. Nothing is computed from them here, so that all loads are in flight
+// before the first use.
 template <class E, class F, class A, int HOW, int WIDTH, int UNROLL> struct Tile {
     typename Wide<WIDTH, typename E::Leaves>::type values[UNROLL];
     typename Wide<WIDTH, typename F::Leaves>::type heads[UNROLL];
-    // What is before the warp's first pack.
+    // The key before the warp's first pack.
     typename Wide<1, typename F::Leaves>::type key_before;
 
     __device__ __forceinline__ void read_pack(const uint64_t *word, int64_t start, int u) {
@@ -218,7 +224,8 @@ template <class E, class F, class A, int HOW, int WIDTH, int UNROLL> struct Tile
         values[u] = read<E, A, A::E_LEAVES, WIDTH, HOW>(word, i, whole);
         read_heads(word, start, u);
     }
-    // The same where all packs are whole in memory, which the caller knows: without a branch for each.
+    // Reads a pack as read_pack does, if the caller knows that all packs are whole in memory:
+    // without a branch for each.
     template <bool WITH_VALUES> __device__ __forceinline__ void read_whole_pack(const uint64_t *word, int64_t start, int u) {
         const int64_t i = start + u * 32 * WIDTH;
         if constexpr (WITH_VALUES) values[u] = read_whole<E, A, A::E_LEAVES, WIDTH, (HOW & BACKWARD) != 0>(word, i);
@@ -227,7 +234,7 @@ template <class E, class F, class A, int HOW, int WIDTH, int UNROLL> struct Tile
             if (u == 0 && threadIdx.x % 32 == 0 && i > 0) key_before = read_at<F, A, A::F_LEAVES, true>(word, i - 1);
         }
     }
-    // What says where segments begin alone.
+    // Reads the leaves of F alone.
     __device__ __forceinline__ void read_heads(const uint64_t *word, int64_t start, int u) {
         const int64_t i = start + u * 32 * WIDTH, count = int64_t(word[COUNT]);
         const bool whole = i >= 0 && i + WIDTH <= count;
@@ -239,7 +246,7 @@ template <class E, class F, class A, int HOW, int WIDTH, int UNROLL> struct Tile
         }
     }
 
-    // Which of the values begin a segment, as bits for each pack.
+    // Sets a bit for each value that begins a segment, in a word for each pack.
     __device__ __forceinline__ void begins(const uint64_t *word, int64_t start, uint32_t (&bits)[UNROLL]) const {
 #pragma unroll
         for (int u = 0; u < UNROLL; u++) bits[u] = 0;
@@ -268,7 +275,7 @@ template <class E, class F, class A, int HOW, int WIDTH, int UNROLL> struct Tile
 #pragma unroll
             for (int u = 0; u < UNROLL; u++) {
                 const int64_t i = start + u * 32 * WIDTH, last = i + WIDTH - 1;
-                // The first value of a line at or behind i.
+                // The first line that begins at or behind i.
                 const int64_t line = i <= 0 ? 0 : int64_t(quotient(uint64_t(i + length - 1), uint64_t(length), word[DIVISOR], word[WIDE]));
                 for (int64_t head = line * length; head <= last; head += length) bits[u] |= 1u << uint32_t(head - i);
             }

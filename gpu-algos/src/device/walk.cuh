@@ -1,16 +1,17 @@
-// What the loops of this crate share: places on axes, packs of an expression's values, states that go from thread to thread.
+// Parts that the loops of this crate share: places on axes, packs of an expression's values, states
+// that go from thread to thread.
 #pragma once
 #include "handover.cuh"
 #include "loop.cuh"
 
 namespace gpu {
 
-// Offsets of all operands: 0 is the own one, k + 1 that of leaf k.
+// Offsets of all operands: number 0 is that of the operation itself, number k + 1 that of leaf k.
 template <int N> struct Offsets {
     int64_t of[N];
 };
 
-// Adds what a linear place on axes is to the offsets, from axis `first` on.
+// Adds the offsets of a linear place on the axes from `first` on.
 template <class A> __device__ __forceinline__ void add_place(Offsets<A::LEAF_COUNT + 1> &offsets, const uint64_t *axes, int first, int rank,
                                                              uint64_t place, bool wide) {
     for (int d = first; d < rank; d++) {
@@ -26,7 +27,7 @@ template <class A> __device__ __forceinline__ void add_place(Offsets<A::LEAF_COU
     }
 }
 
-// States are moved between threads as words.
+// States move between threads as words.
 template <class S> __device__ __forceinline__ S shuffled_down(const S &state, int delta, int width) {
     const WordsOf<S> words(state);
     WordsOf<S> other;
@@ -64,7 +65,8 @@ values_of(const uint64_t *scalars, const uint64_t *extra, const typename Wide<WI
     return get<0>(out);
 }
 
-// The whole pack of a leaf that is PACKED, whose first value is `offset` elements from its address; of places, at `offset` and in steps from there.
+// Loads the whole pack of a PACKED leaf, whose first value is `offset` elements from its address.
+// Places begin at `offset` and go in steps from there.
 template <class T, int WIDTH> __device__ __forceinline__ void load_whole(Pack<T, WIDTH> &values, uint64_t address, int64_t offset, int64_t) {
     typedef typename Stored<T>::type S;
     const Pack<S, WIDTH> stored = load_pack<S, WIDTH>(reinterpret_cast<const S *>(address) + offset);

@@ -1,4 +1,4 @@
-//! What a kernel is called with.
+//! Arguments of a kernel call.
 
 use std::{any::TypeId, marker::PhantomData};
 
@@ -33,11 +33,11 @@ pub(crate) enum Given<'a> {
         len: usize,
         home: &'a Stream,
     },
-    /// What cannot be passed; the call says so.
+    /// An argument that cannot be passed; the call returns the error.
     Wrong(AlgoError),
 }
 
-/// A type of Rust and its name in CUDA C++.
+/// A Rust type and its name in CUDA C++.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Of {
     pub(crate) id: TypeId,
@@ -75,7 +75,7 @@ impl<'a> KernelArg<'a> {
         Self(Given::Wrong(error.into()))
     }
 
-    /// What it is, for messages.
+    /// Description of the argument, for messages.
     pub(crate) fn describe(&self) -> String {
         match &self.0 {
             Given::Value { of, .. } => format!("a value of type {}", of.name),
@@ -98,16 +98,17 @@ macro_rules! values {
 
 values!(bool, i8, i16, i32, i64, u8, u16, u32, u64, f32, f64);
 
-/// An array that a kernel reads, as [`elementwise_kernel!`](crate::elementwise_kernel) declares it by `&[T]`: [`KernelArg`] says what it is made from.
+/// An array that a kernel reads, declared as `&[T]` in [`elementwise_kernel!`](crate::elementwise_kernel).
+/// [`KernelArg`] lists the types that convert to it.
 #[derive(Debug)]
 pub struct Input<'a, T>(KernelArg<'a>, PhantomData<&'a T>);
 
-/// An array that a kernel may write, as [`elementwise_kernel!`](crate::elementwise_kernel) declares it by `&mut [T]`: [`KernelArg`] says what it is made
-/// from.
+/// An array that a kernel may write, declared as `&mut [T]` in [`elementwise_kernel!`](crate::elementwise_kernel).
+/// [`KernelArg`] lists the types that convert to it.
 #[derive(Debug)]
 pub struct Output<'a, T>(KernelArg<'a>, PhantomData<&'a mut T>);
 
-/// From a reference to an array or to a view, and from a view itself.
+/// Conversions from a reference to an array or a view, and from a view itself.
 macro_rules! arrays {
     ($($from:ty => $typed:ident, |$array:ident| $slice:expr);* $(;)?) => {$(
         impl<'a, T: Element, D: Dimension> From<$from> for $typed<'a, T> {
@@ -139,7 +140,7 @@ arrays! {
     &'a mut GpuViewMut<'_, T, D> => Output, |view| view.view_mut().into_device_slice_mut();
 }
 
-/// From buffers and parts of them.
+/// Conversions from buffers and parts of them.
 macro_rules! buffers {
     ($($from:ty => $typed:ident, |$buffer:ident| $slice:expr);* $(;)?) => {$(
         impl<'a, T: DevicePod> From<$from> for $typed<'a, T> {

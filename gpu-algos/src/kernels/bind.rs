@@ -1,4 +1,4 @@
-//! The arguments of a call against those that a kernel declares.
+//! Checks of a call's arguments against the kernel's declaration.
 
 use std::ffi::c_void;
 
@@ -22,15 +22,15 @@ pub(crate) struct Bound<'a> {
     words: SmallVec<[u64; 16]>,
     /// The first word of each parameter.
     starts: SmallVec<[usize; 16]>,
-    /// Of each array with an element for each place, and the number of its argument.
+    /// Argument number and length of each array that has an element for each place.
     lengths: SmallVec<[(usize, usize); 8]>,
     /// The streams of all arrays, each once.
     pub(crate) homes: SmallVec<[&'a Stream; 4]>,
-    /// Where the kernel runs: the home of the first array that it may write, else of the first one.
+    /// Stream that runs the kernel: the home of the first array that it may write, or of the first array if it may write none.
     pub(crate) stream: &'a Stream,
 }
 
-/// Checks numbers, types and devices of the arguments. `before` are words of the kernel's own, each a parameter, which come first.
+/// Checks number, types and devices of the arguments. `before` are the kernel's own words, one per parameter, which come before the arguments.
 pub(crate) fn bind<'a>(
     kernel: &str,
     declared: &[Declared],
@@ -77,7 +77,7 @@ pub(crate) fn bind<'a>(
     Ok(Bound { words, starts, lengths, homes, stream })
 }
 
-/// Whether an argument is what was declared. What may be written may be read too.
+/// Checks that an argument is as declared. A writable array may also be passed to be read.
 fn check(kernel: &str, declared: &Declared, types: &Types, given: &KernelArg<'_>) -> Result<()> {
     let expected = types.find(kernel, declared)?.id;
     let fits = match &given.0 {
@@ -115,16 +115,16 @@ impl Bound<'_> {
         &self.words
     }
 
-    /// The addresses of the parameters' values, for as long as nothing is set.
+    /// The addresses of the parameters' values, valid until a word is set.
     pub(crate) fn values(&mut self) -> SmallVec<[*mut c_void; 16]> {
         let words = &mut self.words;
         self.starts.iter().map(|&start| (&raw mut words[start]).cast()).collect()
     }
 
-    /// The `n` of the text, and the places in arrays of that length.
+    /// The `n` of the text, and the places in arrays of length `n`.
     ///
     /// # Errors
-    /// `ArgumentLength` where arrays of one length are needed and they have several; `Places`.
+    /// `ArgumentLength` if the places need arrays of one length and the lengths differ; `Places`.
     pub(crate) fn places(&self, kernel: &str, declared: &[Declared], places: Places) -> Result<(usize, Progression)> {
         let n = match places.is_range() {
             true => self.lengths.iter().map(|&(_, len)| len).min().unwrap_or(0),

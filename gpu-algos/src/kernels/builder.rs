@@ -1,4 +1,4 @@
-//! What the macros build kernels with.
+//! The builder that the kernel macros use.
 
 use gpu_array::gpu_driver::{DevicePod, KernelType};
 

@@ -1,4 +1,4 @@
-//! The arguments that a kernel declares: as text in C, or as types of Rust.
+//! The arguments that a kernel declares, as text in C or as types of Rust.
 
 use std::{any::TypeId, fmt};
 
@@ -6,7 +6,7 @@ use gpu_array::gpu_driver::KernelType;
 
 use crate::{AlgoError, Result};
 
-/// What an argument is to the kernel.
+/// Role of an argument in the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
     /// A number or a structure, `T x`.
@@ -36,10 +36,10 @@ pub(crate) struct Declared {
     pub(crate) name: String,
     /// The type of the value or of an element, as it was spelled.
     pub(crate) spelled: String,
-    /// The type of Rust; None where the name is one that the kernel must be told of.
+    /// The Rust type; None if the kernel must be told of the name.
     pub(crate) rust: Option<RustType>,
     pub(crate) role: Role,
-    /// Whether it is an array of a length of its own, and not one with an element for each place.
+    /// Whether it is an array of any length, and not one with an element for each place.
     pub(crate) is_table: bool,
 }
 
@@ -66,7 +66,7 @@ fn number(spelled: &str) -> Option<RustType> {
     })
 }
 
-/// Words that are part of a type, so that one of them at the end is no name.
+/// Words of type names. One of them at the end of an argument is not the argument's name.
 const TYPE_WORDS: [&str; 12] =
     ["float", "double", "bool", "char", "short", "int", "long", "signed", "unsigned", "void", "const", "size_t"];
 
@@ -128,7 +128,7 @@ impl Declared {
         Ok(Self { name: name.to_owned(), spelled, rust, role, is_table })
     }
 
-    /// The declaration of the kernel's parameter. What Rust has borrowed is nowhere else, so pointers are restricted.
+    /// The declaration of the kernel's parameter. Pointers are restricted, since Rust's borrows exclude aliases.
     pub(crate) fn parameter(&self) -> String {
         let Self { name, role, .. } = self;
         let element = self.element();
@@ -168,7 +168,7 @@ fn pointer_name(after: &str) -> Result<&str, &'static str> {
     }
 }
 
-/// Whether it can be a name in C++.
+/// Whether `name` can be a name in C++.
 pub(crate) fn is_identifier(name: &str) -> bool {
     !name.is_empty()
         && !name.starts_with(|c: char| c.is_ascii_digit())
@@ -188,7 +188,7 @@ pub(crate) fn listed(declared: &[Declared]) -> String {
     declared.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }
 
-/// That the names are names, different ones, and none of those which the kernel's text has for something else.
+/// Checks that the names are valid, distinct and not reserved by the kernel's text.
 pub(crate) fn check_names(declared: &[Declared], taken: &[&str]) -> Result<()> {
     for (number, argument) in declared.iter().enumerate() {
         let name = argument.name.as_str();

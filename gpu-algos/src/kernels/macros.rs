@@ -1,6 +1,6 @@
-//! Kernels that are declared as functions of Rust.
+//! Macros that declare kernels as functions of Rust.
 
-/// Declares a kernel that is run for each place of arrays, as a function.
+/// Declares a kernel, run for each place of arrays, as a function.
 ///
 /// ```
 /// gpu_algos::elementwise_kernel! {
@@ -21,23 +21,24 @@
 ///     }
 /// }
 /// ```
-/// `&[T]` is an array that the kernel reads, `const T *` in C++; `&mut [T]` is one that it may write, `T *`. They have an element for each
-/// place, all one length; `&[T; _]` and `&mut [T; _]` have any length. Any other type is a value. `T` is a number, `bool`, or
-/// a structure with [`DevicePod`](gpu_array::gpu_driver::DevicePod). The arguments of a call are arrays, views and buffers, by way of
-/// [`Input`](crate::kernels::Input) and [`Output`](crate::kernels::Output). The C++ parameters are made of the Rust types, so they are the same.
+/// `&[T]` is an array that the kernel reads, `const T *` in C++; `&mut [T]` is one that it may write, `T *`. They have an element for each place, all
+/// one length; `&[T; _]` and `&mut [T; _]` have any length. Any other type is a value. `T` is a number, `bool`, or a structure with
+/// [`DevicePod`](gpu_array::gpu_driver::DevicePod). The arguments of a call are arrays, views and buffers, by way of [`Input`](crate::kernels::Input)
+/// and [`Output`](crate::kernels::Output). The C++ parameters are made of the Rust types, so both agree.
 ///
-/// Before the operation there may stand, in this order, texts `preamble: …;`, `loop_prep: …;` and `after_loop: …;`, which
-/// [`ElementwiseKernel`](crate::kernels::ElementwiseKernel) tells of; each is a `&str`.
+/// Texts `preamble: …;`, `loop_prep: …;` and `after_loop: …;` may precede the operation, in this order.
+/// [`ElementwiseKernel`](crate::kernels::ElementwiseKernel) describes them; each is a `&str`.
 ///
-/// What comes of it, for a kernel `f`:
-/// * `f(…)`: the call for all places, which returns `Result<()>` ([`ElementwiseKernel::call`](crate::kernels::ElementwiseKernel::call) tells cost and errors);
+/// A kernel `f` gives:
+/// * `f(…)`: the call for all places, which returns `Result<()>` (cost and errors:
+///   [`ElementwiseKernel::call`](crate::kernels::ElementwiseKernel::call));
 /// * `f::over(places, …)`: the call for some [`Places`](crate::kernels::Places);
 /// * `f::kernel()`: the kernel itself, for instance to compile it ahead.
 ///
 /// # Safety
-/// The text keeps to the [contract](crate::kernels#what-the-text-must-keep-to). Where it stands in an `unsafe` block, its author says that it does for all
-/// arguments that a call can have, and the functions are safe. Where the function is `unsafe` each caller says so of the arguments. One of the two
-/// there must be:
+/// The text fulfils the [requirements](crate::kernels#requirements-on-the-text). If it stands in an `unsafe` block, its author promises that for all
+/// arguments of a call, and the functions are safe. If the function is `unsafe`, each caller promises it for the given arguments. One of the two is
+/// needed:
 /// ```compile_fail
 /// gpu_algos::elementwise_kernel! {
 ///     fn unchecked(z: &mut [f64]) { "z[i] = 0" }
@@ -54,7 +55,7 @@
 /// copy(&x, &mut z)
 /// # }
 /// ```
-/// What is written is lent to the kernel alone:
+/// The written array is borrowed exclusively:
 /// ```compile_fail,E0502
 /// # use gpu_array::GpuArray;
 /// # fn test(mut z: GpuArray<f32, ndarray::Ix1>) -> gpu_algos::Result<()> {
@@ -90,12 +91,12 @@ macro_rules! elementwise_kernel {
 /// }
 /// ```
 /// The arguments are those of [`elementwise_kernel!`](crate::elementwise_kernel), and arrays are only read. The texts are those of
-/// [`ReductionKernel`](crate::kernels::ReductionKernel); before them there may stand `preamble: …;`. Without `commutative: true;` values are joined in
-/// the order of their places.
+/// [`ReductionKernel`](crate::kernels::ReductionKernel); `preamble: …;` may precede them. Without `commutative: true;` values are combined in the
+/// order of their places.
 ///
-/// What comes of it, for a kernel `f` with a result of type `T`:
+/// A kernel `f` with a result of type `T` gives:
 /// * `f(…)`: the result over all places, a [`DeviceVec<T>`](gpu_array::gpu_driver::DeviceVec) of one element;
-/// * `f::over(places, …)`: the same over some [`Places`](crate::kernels::Places);
+/// * `f::over(places, …)`: the result over some [`Places`](crate::kernels::Places);
 /// * `f::kernel()`: the kernel itself.
 ///
 /// # Safety
@@ -149,17 +150,17 @@ macro_rules! reduction_kernel {
 ///     d: f32,
 /// }
 /// ```
-/// The arguments are those of [`elementwise_kernel!`](crate::elementwise_kernel). `state` is the type of the values that are scanned, a number or a
-/// structure with [`DevicePod`](gpu_array::gpu_driver::DevicePod). The texts are those of [`ScanKernel`](crate::kernels::ScanKernel), in the order
-/// that is seen here; behind `state` there may stand `preamble: …;`, and `segments: …;` behind `scan`.
+/// The arguments are those of [`elementwise_kernel!`](crate::elementwise_kernel). `state` is the type of the scanned values, a number or a structure
+/// with [`DevicePod`](gpu_array::gpu_driver::DevicePod). The texts are those of [`ScanKernel`](crate::kernels::ScanKernel), in the order of the
+/// examples; `preamble: …;` may follow `state`, and `segments: …;` may follow `scan`.
 ///
-/// What comes of it, for a kernel `f`:
+/// A kernel `f` gives:
 /// * `f(…)`: the scan of all places, which returns `Result<()>` ([`ScanKernel::call`](crate::kernels::ScanKernel::call) tells cost and errors);
 /// * `f::over(places, …)`: the scan of some [`Places`](crate::kernels::Places), in their order;
 /// * `f::kernel()`: the kernel itself.
 ///
 /// # Safety
-/// As of [`elementwise_kernel!`](crate::elementwise_kernel). One of the two there must be:
+/// As of [`elementwise_kernel!`](crate::elementwise_kernel). Either the function is `unsafe` or its text stands in an `unsafe` block:
 /// ```compile_fail
 /// gpu_algos::scan_kernel! {
 ///     fn unchecked(x: &mut [f64]) { state: f64; neutral: "0"; scan: "a + b"; input: "x[i]"; output: "x[i] = item" }
@@ -176,7 +177,7 @@ macro_rules! reduction_kernel {
 /// sums(&x, &mut z)
 /// # }
 /// ```
-/// What is written is lent to the kernel alone:
+/// The written array is borrowed exclusively:
 /// ```compile_fail,E0502
 /// # use gpu_array::GpuArray;
 /// # fn test(mut z: GpuArray<f32, ndarray::Ix1>) -> gpu_algos::Result<()> {
@@ -275,7 +276,7 @@ macro_rules! __elementwise_kernel {
             /// The kernel itself.
             ///
             /// # Errors
-            /// What is wrong with its declaration.
+            /// The error of its declaration, if it has one.
             $vis fn kernel() -> $crate::Result<&'static $Kernel> {
                 static KERNEL: ::std::sync::LazyLock<$crate::Result<$Kernel>> = ::std::sync::LazyLock::new(|| {
                     let declared = $crate::kernels::Declaration::default()$($declared)*;
@@ -287,7 +288,7 @@ macro_rules! __elementwise_kernel {
             #[doc = ::core::concat!("As [`", ::core::stringify!($name), "()`], for these places.")]
             ///
             /// # Errors
-            /// As there, and `Places` where an array has not all of them.
+            /// As there, and `Places` if an array lacks some of them.
             ///
             /// # Safety
             /// As there.

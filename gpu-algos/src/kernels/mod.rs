@@ -1,6 +1,6 @@
-//! Kernels of one's own: a line of CUDA C++ that is run for each element of arrays, or that joins elements.
+//! Kernels of one's own: a line of CUDA C++ that runs for each element of arrays, or that combines elements.
 //!
-//! In a declaration the Rust compiler checks each call against the kernel's parameters:
+//! The Rust compiler checks each call of a declared kernel against its parameters:
 //! ```no_run
 //! use gpu_algos::elementwise_kernel;
 //! use gpu_array::{GpuArray, gpu_driver::Device};
@@ -19,46 +19,47 @@
 //! lin_comb(5.0, &x, 6.0, &y, &mut z)?;
 //! # Ok::<(), gpu_algos::AlgoError>(())
 //! ```
-//! What is not there before the program runs is made from strings: [`ElementwiseKernel`]. Reductions ([`reduction_kernel!`](crate::reduction_kernel),
-//! [`ReductionKernel`]) and scans ([`scan_kernel!`](crate::scan_kernel), [`ScanKernel`], [`ArrayScanKernel`]) take an operator of the user's.
+//! [`ElementwiseKernel`] makes kernels from strings at run time. Reductions ([`reduction_kernel!`](crate::reduction_kernel), [`ReductionKernel`]) and
+//! scans ([`scan_kernel!`](crate::scan_kernel), [`ScanKernel`], [`ArrayScanKernel`]) take a user's operator.
 //!
-//! # What the text sees
-//! * `i` and `n`, 64-bit signed integers: the place, and the length of the arrays. The text is run once for each place; which thread runs it, and in
-//!   which order, is not said. A `return` ends the place.
-//! * The arguments by their names. Arrays are pointers to their first elements, in C order. A `bool` in an array is a byte that is 0 or not; it
-//!   reads and is assigned as a `bool`.
-//! * The functions of CUDA; those of arrays' expressions in namespace `gpu`, such as `gpu::maximum` (`operations.cuh` of gpu-array); what
-//!   the preamble holds.
-//! * What the loop preparation declares, a set of it in each thread. `gpu::first_index()` is the number of the thread and `gpu::index_step()` the
-//!   number of threads there are.
+//! # Names in the text
+//! * `i` and `n`, 64-bit signed integers: the place, and the length of the arrays. The text runs once for each place, in no specified order and
+//!   thread. A `return` ends the place.
+//! * The arguments by their names. Arrays are pointers to their first elements, in C order. A `bool` in an array is a byte, 0 or not 0; it is read
+//!   and assigned as a `bool`.
+//! * The functions of CUDA, those of expressions in namespace `gpu`, such as `gpu::maximum` (`operations.cuh` of gpu-array), and the contents of the
+//!   preamble.
+//! * The declarations of the loop preparation, one set per thread. `gpu::first_index()` is the number of the thread and `gpu::index_step()` the
+//!   number of threads.
 //! * In the operator of a reduction or a scan `a` and `b`, and nothing else but the preamble; in the output of a scan `item` and `prev_item`.
 //!
-//! The kernel touches memory only for what the text uses: an argument that it does not mention is neither read nor written, and what it stores under a
-//! condition is stored where the condition holds.
+//! The kernel touches only the memory that the text uses. It neither reads nor writes an argument that the text does not mention, and a store under a
+//! condition happens only where the condition holds.
 //!
-//! # What the text must keep to
-//! Nothing checks the text but the C++ compiler. Who writes it sees to it that for all values that the arrays and the other arguments can have:
+//! # Requirements on the text
+//! Only the C++ compiler checks the text. Its author ensures the following for all values of the arrays and the other arguments:
 //!
-//! 1. Each index is at least 0 and less than the length of its array. That of `i` is, and so is `n - 1 - i`; an index that was read or computed from
-//!    an argument is not until the text has looked.
-//! 2. No element that one place writes is read or written by another, but by atomic functions. That rules out `x[i + 1]` where `x[i]` is written.
-//! 3. A constant array is not written, and no pointer is kept for later kernels. Pointers are restricted: Rust has lent what is written to the kernel
-//!    alone.
-//! 4. No place waits for another one: no `__syncthreads`, no function of a warp whose lanes all take part, no lock. Threads have different numbers of
-//!    places. (In the loop preparation and behind the loop all threads of a block run; there a barrier that all reach is right.)
-//! 5. Loop preparation, and what is behind the loop, do not leave the kernel early; each thread's memory writes there are its own.
-//! 6. Braces and parentheses of each text are balanced, and no text ends in the middle of a comment. Names that begin with `gpu_` are not used.
-//! 7. It ends, and does what C++ defines: no division of an integer by 0, no overflow of a signed integer, no shift by more than a type has bits.
+//! 1. Each index is at least 0 and less than the length of its array. `i` and `n - 1 - i` are. The text must check an index that it read or computed
+//!    from an argument.
+//! 2. No place reads or writes an element that another place writes, except by atomic functions. That rules out `x[i + 1]` where `x[i]` is written.
+//! 3. The text writes no constant array and keeps no pointer for later kernels. Pointers are restricted: Rust has lent each written array to the
+//!    kernel alone.
+//! 4. No place waits for another: no `__syncthreads`, no warp function that all lanes must call, no lock. Threads have different numbers of places.
+//!    (In the loop preparation and after the loop all threads of a block run; a barrier that all reach is allowed there.)
+//! 5. The loop preparation and the text after the loop do not leave the kernel early, and no two threads write the same memory there.
+//! 6. Braces and parentheses of each text are balanced, and no text ends inside a comment. No name begins with `gpu_`.
+//! 7. The text terminates, and C++ defines its behaviour: no division of an integer by 0, no overflow of a signed integer, no shift by the width of a
+//!    type or more.
 //!
-//! 8. The operator of a reduction or a scan is defined for whatever values of places and `neutral` give together, also where no result needs it.
-//!    Where a scan's `item` or `prev_item` is an index, or says whether something is written, the operator is associative and `neutral` is neutral:
-//!    else there is no saying what they are.
+//! 8. The operator of a reduction or a scan is defined for all combinations of places' values and `neutral`, also where no result needs them. If a
+//!    scan's `item` or `prev_item` is an index, or decides whether something is written, the operator is associative and `neutral` is its identity;
+//!    otherwise their values are unspecified.
 //!
-//! What a place reads itself and then writes is in order: a scan's input and segments are computed before the output of the same place.
+//! A place's own reads and writes are ordered: a scan's input and segments are computed before the output of the same place.
 //!
-//! A kernel that is made at run time is called in an `unsafe` block: the call says that text and arguments keep to this. In
-//! [`elementwise_kernel!`](crate::elementwise_kernel) either the function is `unsafe`, and its callers say so, or the text stands in an `unsafe`
-//! block, by which its author says that it does whatever the arguments are.
+//! A kernel made at run time is called in an `unsafe` block: the call promises that text and arguments fulfil the requirements. In
+//! [`elementwise_kernel!`](crate::elementwise_kernel) either the function is `unsafe`, and its callers promise it, or the text stands in an `unsafe`
+//! block, and its author promises it for all arguments.
 //!
 //! # Structures
 //! A `#[repr(C)]` structure becomes an element type by [`#[derive(DevicePod)]`](gpu_array::gpu_driver::DevicePod); its arrays are
@@ -111,7 +112,7 @@ pub use scan::{ArrayScanKernel, ScanKernel};
 
 pub(crate) use declaration::NUMBERS;
 
-/// Kernels that stand for all others where kernels are checked without a device.
+/// Samples of kernels, for checks without a device.
 pub(crate) mod samples {
     use gpu_array::gpu_driver::Registry;
 

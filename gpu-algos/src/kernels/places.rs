@@ -1,4 +1,4 @@
-//! Which elements a kernel is run for.
+//! The places that a kernel runs for.
 
 use std::fmt;
 
@@ -21,7 +21,7 @@ enum Kind {
     Slice(Option<i64>, Option<i64>, i64),
 }
 
-/// `start`, `start + step` and so on, `count` of them.
+/// The `count` numbers `start`, `start + step` and so on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Progression {
     pub(crate) count: u64,
@@ -35,19 +35,19 @@ impl Places {
         Self::default()
     }
 
-    /// `start`, `start + step`, `start + 2 step` and so on, before `stop`: Python's `range`. None is negative, and each array has all of them;
-    /// the arrays may have different lengths.
+    /// The numbers of Python's `range`: `start`, `start + step`, `start + 2 step` and so on, before `stop`.
+    /// None is negative, and each array has an element for each. The arrays may have different lengths.
     pub fn range(start: i64, stop: i64, step: i64) -> Self {
         Self(Kind::Range(start, stop, step))
     }
 
-    /// The indices of Python's slice `[start:stop:step]` of arrays of one length: what is negative counts from the end, None stands for what is
-    /// left out, and what lies beyond an end is that end.
+    /// The indices of Python's slice `[start:stop:step]` of arrays of one length.
+    /// A negative bound counts from the end, None stands for a bound that is left out, and a bound beyond an end is clamped to that end.
     pub fn slice(start: impl Into<Option<i64>>, stop: impl Into<Option<i64>>, step: i64) -> Self {
         Self(Kind::Slice(start.into(), stop.into(), step))
     }
 
-    /// Whether `i` simply counts.
+    /// Whether the places are all elements in order.
     pub(crate) fn is_all(self) -> bool {
         self.0 == Kind::All
     }
@@ -57,7 +57,7 @@ impl Places {
         matches!(self.0, Kind::Range(..))
     }
 
-    /// The places in arrays of that length, or what is wrong with them.
+    /// The places in arrays of length `len`, or the reason why they are invalid.
     pub(crate) fn of(self, len: usize) -> Result<Progression, &'static str> {
         let n = len as i64;
         match self.0 {
@@ -106,7 +106,7 @@ mod tests {
         Ok((0..count as i64).map(|k| start + k * step).collect())
     }
 
-    /// Python's rule written as a search: the indices that the slice visits, one by one.
+    /// Python's rule as a search, which visits the indices of the slice one by one.
     fn by_steps(start: Option<i64>, stop: Option<i64>, step: i64, n: i64) -> Vec<i64> {
         let from_end = |at: i64| if at < 0 { at + n } else { at };
         let up = step > 0;
@@ -143,7 +143,7 @@ mod tests {
                 }
             }
         }
-        // Of Python: list(range(20))[-8:-1:3], [7:-10:-2] and [::-1] of fewer.
+        // Results of Python: list(range(20))[-8:-1:3], list(range(20))[17:-10:-2] and list(range(3))[::-1].
         assert_eq!(indices(Places::slice(-8, -1, 3), 20), Ok(vec![12, 15, 18]));
         assert_eq!(indices(Places::slice(17, -10, -2), 20), Ok(vec![17, 15, 13, 11]));
         assert_eq!(indices(Places::slice(None, None, -1), 3), Ok(vec![2, 1, 0]));

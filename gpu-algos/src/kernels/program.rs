@@ -1,4 +1,4 @@
-//! What the programs of all kernels have in common.
+//! Texts and keys that the programs of all kernels share.
 
 use gpu_array::gpu_driver::{Header, Program};
 
@@ -8,11 +8,11 @@ use super::{
 };
 use crate::Result;
 
-/// The loop over places, and what the text of any kernel sees.
+/// Header with the loop over places, and with the type of `bool` in memory.
 pub(super) const ELEMENTWISE: Header =
     Header { name: "elementwise.cuh", text: include_str!("elementwise/elementwise.cuh") };
 
-/// All that a program consists of, hashed.
+/// Hash of everything that a program consists of.
 pub(super) fn hash(program: &Program) -> [u64; 4] {
     let digest = program.digest();
     let mut words = [0; 4];
@@ -23,8 +23,10 @@ pub(super) fn hash(program: &Program) -> [u64; 4] {
     words
 }
 
-/// What the texts of reductions and scans begin with: includes, structures, the preamble, and the operator as the functions `gpu_neutral` and
-/// `gpu_join` (no text at all is an error there, which it is not behind `return`). They, and all of ours that a user's text is in, stand where no name of ours hides one of the preamble's.
+/// The beginning of the texts of reductions and scans: includes, structures, the preamble and the operator.
+///
+/// The operator is the functions `gpu_neutral` and `gpu_join`. They assign before they return: an empty text is an error there, but not after
+/// `return`. All functions that contain a user's text stand outside our namespaces, where no name of ours hides one of the preamble.
 pub(super) fn beginning(types: &Types, preamble: &str, state: &str, neutral: &str, join: &str) -> String {
     format!(
         "#include \"{}\"\n{}{preamble}\n\
@@ -40,7 +42,8 @@ pub(super) fn beginning(types: &Types, preamble: &str, state: &str, neutral: &st
     )
 }
 
-/// Declarations of the arguments as names in a function, from the words of `gpu_words` from number `word` on, and the number behind the last of them.
+/// Declarations of the arguments as names in a function, and the number of the word after the last of them.
+/// The declarations read the words of `gpu_words` from number `word` on.
 ///
 /// # Errors
 /// `UnknownType`.

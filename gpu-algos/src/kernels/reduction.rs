@@ -31,12 +31,12 @@ use crate::{
     reduce::{Custom, Source, reduce_custom},
 };
 
-/// A reduction from a user's text: what `map` gives at each place is joined by `reduce`.
+/// A reduction from a user's text: `reduce` combines the values that `map` gives at each place.
 ///
-/// `map` sees `i`, `n` and the arguments, as an [`ElementwiseKernel`](super::ElementwiseKernel)'s operation does. `reduce` is an expression of `a` and `b`, each what a map gave or an
-/// earlier join, `a` from earlier places than `b`. It is associative; it need not be commutative, since values are joined in the order of their places, unless
-/// [`ReductionKernel::commutative`] says that order plays no part, which is faster. `neutral` joined with anything gives that again; it is the result over no places.
-/// `T` is a number or a structure with [`DevicePod`].
+/// `map` can use `i`, `n` and the arguments, as an [`ElementwiseKernel`](super::ElementwiseKernel)'s operation can. `reduce` is an expression of `a`
+/// and `b`. Each is a value of `map` or an earlier combination, `a` from earlier places than `b`. `reduce` is associative. It need not be
+/// commutative: values are combined in the order of their places, unless [`ReductionKernel::commutative`] declares that the order does not matter,
+/// which is faster. `neutral` is the identity of `reduce` and the result over no places. `T` is a number or a structure with [`DevicePod`].
 ///
 /// ```no_run
 /// use gpu_algos::kernels::ReductionKernel;
@@ -52,7 +52,7 @@ use crate::{
 /// ```
 ///
 /// # Determinism
-/// For one text, one number of places and one device values are joined in one way: floats have the same bits from run to run.
+/// The order of combination is fixed for one text, one number of places and one device: floats have the same bits from run to run.
 pub struct ReductionKernel<T> {
     name: String,
     arguments: Vec<Declared>,
@@ -73,7 +73,8 @@ struct Made {
 }
 
 impl<T: DevicePod> ReductionKernel<T> {
-    /// A reduction with these arguments, as [`ElementwiseKernel::new`](super::ElementwiseKernel::new) takes them, and these texts. Arrays are only read.
+    /// A reduction with these arguments, as [`ElementwiseKernel::new`](super::ElementwiseKernel::new) takes them, and these texts.
+    /// Arrays are only read.
     ///
     /// # Errors
     /// `Argument`, also for an array that is not declared `const`.
@@ -114,12 +115,12 @@ impl<T: DevicePod> ReductionKernel<T> {
         self.with(|kernel| kernel.options.push(option.into()))
     }
 
-    /// Says that `reduce` gives the same whatever the order of what it joins: threads then read neighbouring places.
+    /// Declares that `reduce` is commutative. Threads then read neighbouring places.
     pub fn commutative(self) -> Self {
         self.with(|kernel| kernel.commutative = true)
     }
 
-    /// Makes a structure known under its [`DevicePod::CUDA_NAME`], to arguments and to all texts. That of the result is known.
+    /// Makes a structure known under its [`DevicePod::CUDA_NAME`], to arguments and to all texts. The result's structure is known already.
     ///
     /// # Errors
     /// `TypeName` where another structure has the name.
@@ -128,33 +129,35 @@ impl<T: DevicePod> ReductionKernel<T> {
         Ok(self.with(|_| ()))
     }
 
-    /// Changes what the program consists of.
+    /// Changes a part of the program, and drops the program made so far.
     fn with(mut self, change: impl FnOnce(&mut Self)) -> Self {
         change(&mut self);
         self.made = OnceLock::new();
         self
     }
 
-    /// The result over all places of the arrays, which all have one length (but those that are declared with any length), as a buffer of one element on the device.
+    /// The result over all places of the arrays, as a buffer of one element on the device.
+    ///
+    /// All arrays have one length, except those that are declared with any length.
     ///
     /// # Cost
-    /// One launch, on the stream of the first array; nothing is allocated but the result, the host does not wait. The first call on a device compiles the kernel,
-    /// or loads it from the cache on disk.
+    /// One launch, on the stream of the first array. Only the result is allocated, and the host does not wait. The first call on a device compiles
+    /// the kernel, or loads it from the cache on disk.
     ///
     /// # Errors
     /// As [`ElementwiseKernel::call`](super::ElementwiseKernel::call).
     ///
     /// # Safety
-    /// The texts keep to the [contract](super#what-the-text-must-keep-to) with these arguments.
+    /// The texts fulfil the [requirements](super#requirements-on-the-text) with these arguments.
     pub unsafe fn call(&self, arguments: &[KernelArg<'_>]) -> Result<DeviceVec<T>> {
         // SAFETY: as the caller promises.
         unsafe { self.call_over(Places::all(), arguments) }
     }
 
-    /// As [`ReductionKernel::call`], over these places only, in their order. `n` is the length of the shortest array.
+    /// Reduces these places only, in their order; otherwise as [`ReductionKernel::call`]. `n` is the length of the shortest array.
     ///
     /// # Errors
-    /// As there, and `Places` where an array has not all of them.
+    /// As there, and `Places` if an array lacks some of them.
     ///
     /// # Safety
     /// As there.
@@ -166,7 +169,7 @@ impl<T: DevicePod> ReductionKernel<T> {
         Ok(result)
     }
 
-    /// As [`ReductionKernel::call_over`], into an array or a part of one that has one element.
+    /// Writes the result of [`ReductionKernel::call_over`] into an array, or a part of one, that has one element.
     ///
     /// # Errors
     /// As there, and `ArgumentLength` where the target has another number of elements.
@@ -187,7 +190,7 @@ impl<T: DevicePod> ReductionKernel<T> {
         let got = match target.0 {
             Given::Array { address, len: 1, home, .. } => return self.run(&source, address, Some(home), stream),
             Given::Array { len, .. } => len,
-            // No output is one.
+            // An `Output` is never a value.
             Given::Value { .. } => 0,
             Given::Wrong(error) => return Err(error),
         };
@@ -257,7 +260,7 @@ fn operator(commutative: bool) -> String {
     )
 }
 
-/// What is reduced: a structure as those of expressions, with one leaf, the place.
+/// The expression to reduce: a structure like those of expressions, with one leaf, the place.
 fn value(words: usize, names: &str, map: &str) -> String {
     format!(
         "static __device__ __forceinline__ gpu_state gpu_map(const uint64_t *gpu_words, const int64_t i) {{\n\

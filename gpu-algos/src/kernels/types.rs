@@ -23,7 +23,7 @@ impl Types {
         Ok(())
     }
 
-    /// Adds what the type's name needs.
+    /// Adds the definitions that the type's name needs.
     ///
     /// # Errors
     /// As [`Types::add`].

@@ -5,11 +5,11 @@ use smallvec::SmallVec;
 
 use super::operator::Operator;
 
-/// Of each leaf.
+/// The leaves of an expression.
 pub(crate) type Leaves<'l> = SmallVec<[LoweredLeaf<'l>; 4]>;
 
-/// Distances of neighbours along an axis, in elements: the operand's own one (of places along a reduced axis, of results along a kept one and in a scan), then
-/// that of each leaf.
+/// Distances of neighbours along an axis, in elements: that of the operation itself, then that of each leaf.
+/// The first is of indices along a reduced axis, of results along a kept axis and in a scan.
 pub(crate) type Steps = SmallVec<[isize; 5]>;
 
 #[derive(Clone, Debug, PartialEq)]
@@ -19,16 +19,16 @@ pub(crate) struct Axis {
     pub(crate) steps: Steps,
 }
 
-/// What a kernel walks.
+/// The axes that a kernel walks.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Axes {
-    /// The innermost first.
+    /// The innermost axis first.
     pub(crate) reduced: SmallVec<[Axis; 4]>,
     pub(crate) kept: SmallVec<[Axis; 4]>,
-    /// Where everything begins, in elements: the results, the places, then each leaf.
+    /// Offset of the first result, in elements; `leaf_offsets` has that of each leaf's first element.
     pub(crate) result_offset: isize,
     pub(crate) leaf_offsets: SmallVec<[isize; 4]>,
-    /// Threads go along a kept axis.
+    /// Whether threads go along a kept axis.
     pub(crate) along_kept: bool,
 }
 
@@ -60,7 +60,7 @@ impl Axes {
         let mut axes = Self { leaf_offsets: SmallVec::from_elem(0, leaves.len()), ..Self::default() };
         all.retain(|axis| axis.length != 1);
         let main = main_leaf(leaves, &all);
-        // Places would have to fall then, and the order of a walk that matters stays as it is.
+        // Indices would have to count down, and the order of a walk stays as it is where it matters.
         if operator.is_commutative() && !operator.wants_places() {
             axes.turn_falling(&mut all, main);
         }
@@ -68,7 +68,7 @@ impl Axes {
             |axis: &Axis| main.map_or(usize::MAX, |leaf| axis.steps[leaf + 1].unsigned_abs().wrapping_sub(1));
         all.reverse();
         if operator.is_commutative() {
-            // Those that the main leaf does not lie along come last.
+            // Axes along which the main leaf does not advance come last.
             all.sort_by_key(distance);
             axes.along_kept = all.first().is_some_and(|axis| axis.kept);
             (axes.kept, axes.reduced) = all.into_iter().partition(|axis| axis.kept);
@@ -83,7 +83,7 @@ impl Axes {
         axes
     }
 
-    /// Walks axes along which the main leaf falls the other way round.
+    /// Reverses the axes along which the main leaf has a negative stride.
     fn turn_falling(&mut self, all: &mut [Axis], main: Option<usize>) {
         let Some(main) = main else { return };
         for axis in all.iter_mut().filter(|axis| axis.steps[main + 1] < 0) {
@@ -99,7 +99,7 @@ impl Axes {
     }
 }
 
-/// The leaf in memory that has most elements: the order of its memory is that of the walk.
+/// The leaf in memory with most elements, whose memory order is the order of the walk.
 fn main_leaf(leaves: &Leaves<'_>, all: &[Axis]) -> Option<usize> {
     let elements = |leaf: usize| -> u128 {
         let along = all.iter().filter(|axis| axis.steps[leaf + 1] != 0);
@@ -112,7 +112,7 @@ fn main_leaf(leaves: &Leaves<'_>, all: &[Axis]) -> Option<usize> {
     })
 }
 
-/// Joins axes that lie behind one another for every operand.
+/// Joins axes that are contiguous for every operand.
 pub(crate) fn join(axes: &mut SmallVec<[Axis; 4]>) {
     let mut joined: SmallVec<[Axis; 4]> = SmallVec::new();
     for axis in axes.drain(..) {
@@ -124,7 +124,7 @@ pub(crate) fn join(axes: &mut SmallVec<[Axis; 4]>) {
     *axes = joined;
 }
 
-/// Whether `axis` goes on where `inner` ends, for every operand.
+/// Whether `axis` continues where `inner` ends, for every operand.
 pub(crate) fn follows(axis: &Axis, inner: &Axis) -> bool {
     axis.steps
         .iter()

@@ -32,16 +32,17 @@ const ALL: Header = Header { name: "all.cuh", text: include_str!("device/all.cuh
 /// The keys of kernels of reductions.
 static SPACE: KernelSpace = KernelSpace::new();
 
-/// An array whose every element the kernel writes that is launched next.
+/// Allocates an array without initialising it. The next kernel writes its elements.
 pub(crate) fn allocate<T: Element, K: Dimension>(stream: &Stream, dim: K) -> Result<GpuArray<T, K>> {
     let len = dim.size();
-    // SAFETY: a reduction writes each of its results, and a compaction says where those that it writes end; where the launch fails the memory is dropped unread.
+    // SAFETY: a reduction writes each of its results, and a compaction reports the number of its results; if the launch fails the memory is dropped
+    // unread.
     let data = unsafe { DeviceVec::uninitialized(stream, len)? };
     Ok(GpuArray::from_device_vec(data, dim)?)
 }
 
-/// Computes the reduction of `source` over the axes that are not kept into elements at `targets`, which have `kept_strides` along the kept axes, in the order of
-/// `stream`. Does not wait.
+/// Enqueues the reduction of `source` over the axes that are not kept. Does not wait.
+/// The results go to the elements at `targets`, with `kept_strides` along the kept axes, in the order of `stream`.
 pub(crate) fn run(
     source: &impl Source,
     operator: &Operator,
@@ -69,12 +70,12 @@ pub(crate) fn run(
     let Some(launch) = plan(source, &leaves, &axes, operator, &policy, targets, count, threads)? else { return Ok(()) };
 
     let homes = unique(source.homes().into_iter().chain(target_homes.iter().copied()));
-    // SAFETY: the words are what the kernel's contract asks for, which `plan` made of the axes: every offset lies within the views that leaves and
-    // targets were made from, which are borrowed (the targets exclusively) until this call returns and whose homes come before the launch.
+    // SAFETY: the words fulfil the kernel's contract: `plan` made them of the axes. Every offset lies within the views that leaves and targets were
+    // made from. These are borrowed (the targets exclusively) until this call returns, and their homes come before the launch.
     unsafe { launch.enqueue(&kernel, &homes, stream) }
 }
 
-/// The result of a user's reduction over the places of `source`, into an element at `target`.
+/// Enqueues a user's reduction over the places of `source`, into the element at `target`.
 pub(crate) fn reduce_custom(
     source: &impl Source,
     operator: &Arc<Custom>,
@@ -85,7 +86,7 @@ pub(crate) fn reduce_custom(
     run(source, &custom(operator), &[false], &[], &[target], target_home.as_slice(), stream)
 }
 
-/// Makes the kernel of [`reduce_custom`] ahead.
+/// Compiles or loads the kernel of [`reduce_custom`] in advance.
 pub(crate) fn compile_custom(source: &impl Source, operator: &Arc<Custom>, device: &Device) -> Result<()> {
     let operator = custom(operator);
     let mut policy = Policy::of(&source.leaves(), &operator, false);

@@ -15,7 +15,7 @@ use super::{
 pub trait Summable: Element {
     /// The type of sums and products, NumPy's: `i64` for signed integers and `bool`, `u64` for unsigned integers, a float's own.
     type Sum: Number;
-    /// The type of means and deviations: `f64` for integers and `bool`, a float's own.
+    /// The type of means and standard deviations: `f64` for integers and `bool`, a float's own.
     type Mean: Float;
 }
 
@@ -39,22 +39,23 @@ fn of<'a, E: IntoExpr<'a, Place = Gpu>, O>(value: E, kind: Kind, ignores_nan: bo
 
 macro_rules! reductions {
     ($($(#[doc = $doc:literal])* fn $name:ident($($argument:ident: $type:ty)?) -> $output:ty where $bound:path, $kind:expr, $nan:literal;)*) => {
-        /// Reductions of arrays, views and expressions on a GPU: over all axes, or over some by [`Reduction::axis`] and [`Reduction::axes`]. What is reduced is
-        /// computed on the way, in the same kernel: `(&x - &y).abs().max()` reads x and y once and writes one value.
+        /// Reductions of arrays, views and expressions on a GPU: over all axes, or over some by [`Reduction::axis`] and [`Reduction::axes`].
+        ///
+        /// The kernel computes the expression too: `(&x - &y).abs().max()` reads x and y once and writes one value.
         ///
         /// A subset given by indices is an expression: `take(&x, &indices, Outside::Wrap).sum()`.
         ///
         /// # Semantics
-        /// NumPy's. A NaN among the values makes the result NaN, or is what `argmin` and `argmax` find; the forms whose names begin with `nan` leave NaN out, and
-        /// are the same as the others for types without. Integer sums wrap. Of no values the sum is 0, the product 1, `any` false, `all` true, the
-        /// mean NaN, and the least or greatest an error.
+        /// NumPy's. A NaN among the values makes the result NaN, or is the value that `argmin` and `argmax` find. Methods whose names begin with
+        /// `nan` leave NaN out, and equal the others for types without NaN. Integer sums wrap. For no values the sum is 0, the product 1, `any`
+        /// false, `all` true, the mean NaN, and the least or greatest an error.
         ///
         /// # Determinism
-        /// Bitwise the same from run to run on one device, for one shape and layout: values are added in an order that these alone decide. Another
-        /// device may add floats in another order. Integers, `min`, `max` and places do not depend on it, but for which of 0.0 and -0.0 comes out.
-        ///
+        /// Bitwise the same from run to run on one device, for one shape and layout, since these alone decide the order of additions. Another device
+        /// may add floats in another order. Integers, `min`, `max` and indices do not depend on the order, except for the choice between 0.0 and
+        /// -0.0.
         /// # Cost
-        /// Each value is read once; one launch, nothing allocated but the result, no wait. See [`Reduction::eval`].
+        /// Each value is read once, in one launch. Only the result is allocated, and the host does not wait. See [`Reduction::eval`].
         pub trait Reductions<'a>: IntoExpr<'a, Place = Gpu> + Sized {
             $(
                 $(#[doc = $doc])*
@@ -75,7 +76,7 @@ macro_rules! reductions {
                 Reduction::new(self.into_expr().abs().lower(), Operator::new(Kind::Sum { carried, result: dtype }, dtype, false))
             }
 
-            /// The greatest |x|, the maximum norm of a vector; NaN where there is one, 0 of no values.
+            /// The greatest |x|, the maximum norm of a vector; NaN if there is a NaN, 0 for no values.
             fn norm_max(self) -> Reduction<'a, Self::Elem, Self::Dim>
             where
                 Self::Elem: Float,
@@ -83,7 +84,9 @@ macro_rules! reductions {
                 Reduction::new(self.into_expr().abs().lower(), Operator::new(Kind::NormMax, Self::Elem::DTYPE, false))
             }
 
-            /// `sum x[i] * y[i]` of two vectors of one length, in their common type, in which products wrap or round; the sum of floats has the error of `sum`.
+            /// `sum x[i] * y[i]` of two vectors of one length, in their common type.
+            ///
+            /// Products wrap or round in that type; the sum of floats has the error of `sum`.
             ///
             /// `eval` reports `Operands` for vectors of different lengths.
             fn dot<R>(self, other: R) -> Reduction<'a, Common<Self::Elem, R::Elem>, Ix1>
@@ -95,7 +98,9 @@ macro_rules! reductions {
                 self.vdot(other)
             }
 
-            /// `sum x[i] * y[i]` over all places of two arrays of one shape, which is not broadcast, in their common type, as `dot`.
+            /// `sum x[i] * y[i]` over all indices of two arrays of one shape, in their common type, as `dot`.
+            ///
+            /// Shapes are not broadcast.
             ///
             /// `eval` reports `Operands` for arrays of different shapes.
             fn vdot<R>(self, other: R) -> Reduction<'a, Common<Self::Elem, R::Elem>, Self::Dim>
@@ -116,7 +121,7 @@ impl<'a, E: IntoExpr<'a, Place = Gpu>> Reductions<'a> for E {}
 /// The common type of two operands.
 pub type Common<A, B> = <A as Promote<B>>::Output;
 
-/// x * y, of operands of one shape.
+/// x * y for operands of one shape.
 fn products<'a, T, U, D>(x: Expr<'a, T, D>, y: Expr<'a, U, D>) -> Result<Lowered<'a>, ArrayError>
 where
     T: Element + Promote<U, Output: Number>,
@@ -139,68 +144,76 @@ pub(crate) fn product<T: Summable>() -> Kind {
     Kind::Product { carried: T::Sum::DTYPE, result: T::Sum::DTYPE }
 }
 
-/// Carried in f64 and rounded once.
+/// Carries the values in f64, and rounds once.
 fn carried(mut kind: Kind) -> Kind {
     kind.carry_in_f64();
     kind
 }
 
 reductions! {
-    /// The sum. Of f32 the error is at most `2^-18 sum |x|`, however many values there are, and typically one unit in the last place: many values are
-    /// carried in f64, few in f32, so that the result may be infinite where `sum |x|` is. [`Reduction::accumulate_f64`] rounds once.
+    /// The sum. For f32 the error is at most `2^-18 sum |x|`, for any number of values, and typically one unit in the last place.
+    ///
+    /// Many values are carried in f64 and few in f32, so that the result may be infinite where `sum |x|` is. [`Reduction::accumulate_f64`] rounds
+    /// once.
     fn sum() -> <Self::Elem as Summable>::Sum where Summable, sum::<Self::Elem>(), false;
     /// The sum of the values that are not NaN, with the error of `sum`.
     fn nansum() -> <Self::Elem as Summable>::Sum where Summable, sum::<Self::Elem>(), true;
-    /// The product. Of f32 carried in f64 and rounded once. The order of the factors is not NumPy's: where one part of them overflows and another is 0 or
-    /// underflows, the result may be NaN, 0 or infinite where another order has another of these.
+    /// The product. Products of f32 are carried in f64 and rounded once.
+    ///
+    /// The order of the factors is not NumPy's: if some factors overflow and another is 0 or others underflow, the result may be NaN, 0 or infinite
+    /// where another order gives another of these.
     fn product() -> <Self::Elem as Summable>::Sum where Summable, carried(product::<Self::Elem>()), false;
-    /// The product of what is not NaN.
+    /// The product of the values that are not NaN.
     fn nanproduct() -> <Self::Elem as Summable>::Sum where Summable, carried(product::<Self::Elem>()), true;
     /// The mean, carried in f64.
     fn mean() -> <Self::Elem as Summable>::Mean where Summable, Kind::Mean { result: mean::<Self::Elem>() }, false;
-    /// The mean of what is not NaN; NaN where nothing else is there.
+    /// The mean of the values that are not NaN; NaN if there is none.
     fn nanmean() -> <Self::Elem as Summable>::Mean where Summable, Kind::Mean { result: mean::<Self::Elem>() }, true;
-    /// The variance `sum (x - mean)^2 / (n - ddof)`, in one pass, carried in f64 around values of the array, so that nothing cancels; NaN unless n > ddof.
+    /// The variance `sum (x - mean)^2 / (n - ddof)`, in one pass; NaN unless n > ddof.
+    ///
+    /// It is carried in f64 around values of the array, so that nothing cancels.
     fn var(ddof: u32) -> <Self::Elem as Summable>::Mean where Summable, Kind::Variance { result: mean::<Self::Elem>(), ddof }, false;
-    /// The variance of what is not NaN.
+    /// The variance of the values that are not NaN.
     fn nanvar(ddof: u32) -> <Self::Elem as Summable>::Mean where Summable, Kind::Variance { result: mean::<Self::Elem>(), ddof }, true;
     /// The standard deviation, the root of the variance.
     fn std(ddof: u32) -> <Self::Elem as Summable>::Mean where Summable, Kind::Deviation { result: mean::<Self::Elem>(), ddof }, false;
-    /// The standard deviation of what is not NaN.
+    /// The standard deviation of the values that are not NaN.
     fn nanstd(ddof: u32) -> <Self::Elem as Summable>::Mean where Summable, Kind::Deviation { result: mean::<Self::Elem>(), ddof }, true;
-    /// The mean and the variance, in one pass; the error of the mean is about 1e-15 times the greatest absolute value. Where a
-    /// value is infinite the variance is NaN and the mean NumPy's, that infinity or NaN; values so far apart that the square of their distance is
-    /// beyond f64 have an infinite variance. Where the sum of the values is beyond f64 the mean may be infinite, as NumPy's is, and the variance NaN.
+    /// The mean and the variance, in one pass; the error of the mean is about 1e-15 times the greatest absolute value.
+    ///
+    /// If a value is infinite the variance is NaN, and the mean is NumPy's, that infinity or NaN. Values so far apart that the square of their
+    /// distance is beyond f64 have an infinite variance. If the sum of the values is beyond f64 the mean may be infinite, as NumPy's is, and the
+    /// variance NaN.
     fn mean_var(ddof: u32) -> Pair<<Self::Elem as Summable>::Mean, <Self::Elem as Summable>::Mean> where Summable, Kind::MeanVariance { result: mean::<Self::Elem>(), ddof }, false;
-    /// The mean and the variance of the values that are not NaN; as `mean_var` where a value is infinite.
+    /// The mean and the variance of the values that are not NaN; infinite values are treated as in `mean_var`.
     fn nanmean_var(ddof: u32) -> Pair<<Self::Elem as Summable>::Mean, <Self::Elem as Summable>::Mean> where Summable, Kind::MeanVariance { result: mean::<Self::Elem>(), ddof }, true;
-    /// The least value; NaN where there is one.
+    /// The least value; NaN if there is a NaN.
     fn min() -> Self::Elem where Element, Kind::Extreme { greatest: false }, false;
-    /// The greatest value; NaN where there is one.
+    /// The greatest value; NaN if there is a NaN.
     fn max() -> Self::Elem where Element, Kind::Extreme { greatest: true }, false;
-    /// The least of what is not NaN; NaN where nothing else is there.
+    /// The least of the values that are not NaN; NaN if there is none.
     fn nanmin() -> Self::Elem where Element, Kind::Extreme { greatest: false }, true;
-    /// The greatest of what is not NaN; NaN where nothing else is there.
+    /// The greatest of the values that are not NaN; NaN if there is none.
     fn nanmax() -> Self::Elem where Element, Kind::Extreme { greatest: true }, true;
     /// The least and the greatest value, in one pass.
     fn min_max() -> Pair<Self::Elem, Self::Elem> where Element, Kind::MinMax, false;
-    /// The least and the greatest of what is not NaN, in one pass.
+    /// The least and the greatest of the values that are not NaN, in one pass.
     fn nanmin_max() -> Pair<Self::Elem, Self::Elem> where Element, Kind::MinMax, true;
-    /// The place of the first of the least values, or of the first NaN; places count the reduced axes in C order.
+    /// The index of the first least value, or of the first NaN; indices count the reduced axes in C order.
     fn argmin() -> i64 where Element, Kind::ArgExtreme { greatest: false, narrow: false }, false;
-    /// The place of the first of the greatest values, or of the first NaN; places count the reduced axes in C order.
+    /// The index of the first greatest value, or of the first NaN; indices count the reduced axes in C order.
     fn argmax() -> i64 where Element, Kind::ArgExtreme { greatest: true, narrow: false }, false;
-    /// The place of the first of the least values that are not NaN; -1 where nothing else is there (NumPy raises an error).
+    /// The index of the first least value among those that are not NaN; -1 if there is none (NumPy raises an error).
     fn nanargmin() -> i64 where Element, Kind::ArgExtreme { greatest: false, narrow: false }, true;
-    /// The place of the first of the greatest values that are not NaN; -1 where nothing else is there (NumPy raises an error).
+    /// The index of the first greatest value among those that are not NaN; -1 if there is none (NumPy raises an error).
     fn nanargmax() -> i64 where Element, Kind::ArgExtreme { greatest: true, narrow: false }, true;
-    /// Whether a value is not 0. NaN is not.
+    /// Whether any value is not 0. NaN is not 0.
     fn any() -> bool where Element, Kind::Logical { all: false }, false;
     /// Whether no value is 0.
     fn all() -> bool where Element, Kind::Logical { all: true }, false;
-    /// How many values are not 0.
+    /// The number of values that are not 0.
     fn count() -> i64 where Element, Kind::Count, false;
-    /// The root of the sum of squares, the 2-norm of a vector. Carried in f64; of f64 no square overflows or underflows.
+    /// The root of the sum of squares, the 2-norm of a vector, carried in f64. For f64 no square overflows or underflows.
     fn norm_l2() -> Self::Elem where Float, Kind::NormL2, false;
 }
 

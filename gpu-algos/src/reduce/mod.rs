@@ -14,9 +14,9 @@
 //! # Ok::<(), gpu_algos::AlgoError>(())
 //! ```
 //!
-//! How: `operators.cuh` holds what a reduction does with values, `reduce.cuh` the two kernels, templates over the operator and the lowered expression. The last
-//! block of a result joins what the others left in the stream's scratch memory, so that one launch is enough (the single-pass scheme of the CUDA sample
-//! `threadFenceReduction`).
+//! `operators.cuh` has the operators, `reduce.cuh` two kernels, which are templates over the operator and the lowered expression. The last block of a
+//! result combines the states that the others left in the stream's scratch memory, so that one launch is enough (the single-pass scheme of the CUDA
+//! sample `threadFenceReduction`).
 
 pub(crate) mod axes;
 mod launch;

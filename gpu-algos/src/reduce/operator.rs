@@ -1,4 +1,4 @@
-//! What reductions do with values, as the host knows it. The device's side is `device/operators.cuh`.
+//! Operators of reductions on the host. The device's side is `device/operators.cuh`.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ pub(crate) struct Operator {
     pub(crate) kind: Kind,
     /// The type of the values.
     pub(crate) value: DType,
-    /// NaN is left out. Of floats alone.
+    /// Whether NaN is left out, which only floats can have.
     pub(crate) ignores_nan: bool,
 }
 
@@ -20,7 +20,7 @@ pub(crate) struct Operator {
 pub(crate) struct Custom {
     /// Structures and functions; among them the operator, `gpu_user::Operator`.
     pub(crate) definition: String,
-    /// Of the compiler.
+    /// Options of the compiler.
     pub(crate) options: Vec<String>,
     /// A hash of all texts of the kernel, and of the options.
     pub(crate) key: [u64; 4],
@@ -28,7 +28,7 @@ pub(crate) struct Custom {
     pub(crate) commutative: bool,
 }
 
-/// Which operator. Types are those that sums are carried in, and those of results.
+/// The kind of an operator, with the type that sums are carried in and the type of results.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Kind {
     Sum {
@@ -49,7 +49,7 @@ pub(crate) enum Kind {
     MinMax,
     ArgExtreme {
         greatest: bool,
-        /// Of values and places that fit 32 bits each.
+        /// Whether values and indices fit 32 bits each.
         narrow: bool,
     },
     Mean {
@@ -68,7 +68,7 @@ pub(crate) enum Kind {
         ddof: u32,
     },
     NormL2,
-    /// Of absolute values: the greatest, 0 of none.
+    /// The greatest absolute value, 0 for no values.
     NormMax,
     Custom(Arc<Custom>),
 }
@@ -84,9 +84,10 @@ impl Kind {
     }
 }
 
-/// Values of a result up to which a sum of f32 is carried in f32: as many as leave no thread more than 32 to add one after another, so
-/// that the error keeps to [`Reductions::sum`](super::Reductions::sum)'s bound. Beyond that, f64 costs no time: memory does. (H200: carried in
-/// f64, the sum of 2^20 takes 2.69 us and not 2.42, that of 2^28 as long as in f32.)
+/// The most values per result of a sum of f32 that is carried in f32.
+///
+/// No thread then adds more than 32 values one after another, so that the error keeps to [`Reductions::sum`](super::Reductions::sum)'s bound. Beyond
+/// that, f64 costs no time: memory does. (H200: carried in f64, the sum of 2^20 takes 2.69 us and not 2.42, that of 2^28 as long as in f32.)
 fn most_in_f32(results: usize, along_kept: bool) -> usize {
     match (results, along_kept) {
         (1, false) => 1 << 21,
@@ -100,7 +101,7 @@ impl Operator {
         Self { kind, value, ignores_nan: ignores_nan && value.is_float() }
     }
 
-    /// The C++ structure.
+    /// The C++ structure of the operator.
     pub(crate) fn text(&self) -> String {
         let (value, ignore) = (self.value.cuda_name(), self.ignores_nan);
         let of = |result: DType| format!("{value}, {}", result.cuda_name());
@@ -125,12 +126,12 @@ impl Operator {
         format!("gpu::reduce::{}<{arguments}>", self.structure())
     }
 
-    /// The text that defines it, of a user's.
+    /// The text that defines a user's operator.
     pub(crate) fn definition(&self) -> &str {
         if let Kind::Custom(custom) = &self.kind { &custom.definition } else { "" }
     }
 
-    /// Options of the compiler that a user asks for.
+    /// Options of the compiler for a user's operator.
     pub(crate) fn options(&self) -> &[String] {
         if let Kind::Custom(custom) = &self.kind { &custom.options } else { &[] }
     }
@@ -155,7 +156,7 @@ impl Operator {
         }
     }
 
-    /// All that the text depends on, but for the type of the values.
+    /// A key for everything that the text depends on, except the type of the values.
     pub(crate) fn key(&self) -> u64 {
         let (number, types, more) = match &self.kind {
             Kind::Sum { carried, result } => (0, [*carried, *result], 0),
@@ -179,7 +180,7 @@ impl Operator {
         number | u64::from(self.ignores_nan) << 8 | carried << 16 | result << 24 | u64::from(more) << 32
     }
 
-    /// Bytes of a state that blocks hand on, at least.
+    /// Bytes of a state that blocks exchange, at least.
     pub(crate) fn state_bytes(&self) -> usize {
         match &self.kind {
             Kind::Sum { carried, .. } | Kind::Product { carried, .. } => carried.bytes(),
@@ -193,13 +194,13 @@ impl Operator {
         }
     }
 
-    /// Whether a thread's own state is large, so that it should have few of them.
+    /// Whether a state is so large that a thread should have few of them.
     pub(crate) fn is_large(&self) -> bool {
         self.state_bytes() > 16
     }
 
-    /// The operator with the narrowest state that is enough for results of `count` values each. `results` are their number; `along_kept` is
-    /// [`Axes::along_kept`](super::axes::Axes::along_kept).
+    /// The operator with the narrowest state that suffices for `results` results of `count` values each.
+    /// `along_kept` is [`Axes::along_kept`](super::axes::Axes::along_kept).
     pub(crate) fn carried(&self, count: usize, results: usize, along_kept: bool) -> Self {
         let mut operator = self.clone();
         if let Kind::ArgExtreme { narrow, .. } = &mut operator.kind {
@@ -213,22 +214,22 @@ impl Operator {
         operator
     }
 
-    /// Whether the order of values plays no part.
+    /// Whether the order of values does not matter.
     pub(crate) fn is_commutative(&self) -> bool {
         !matches!(&self.kind, Kind::Custom(custom) if !custom.commutative)
     }
 
-    /// Whether the kernel `all` serves it. With large states it has not the registers for two blocks to a multiprocessor.
+    /// Whether the kernel `all` supports the operator. Large states would leave too few registers for two blocks per multiprocessor.
     pub(crate) fn is_for_all(&self) -> bool {
         self.is_commutative() && !self.is_large()
     }
 
-    /// Whether places matter.
+    /// Whether the operator uses indices.
     pub(crate) fn wants_places(&self) -> bool {
         matches!(self.kind, Kind::ArgExtreme { .. })
     }
 
-    /// The types of its results.
+    /// The types of the results.
     pub(crate) fn results(&self) -> SmallVec<[DType; 2]> {
         match &self.kind {
             Kind::Sum { result, .. }
@@ -241,12 +242,12 @@ impl Operator {
             Kind::Logical { .. } => smallvec![DType::Bool],
             Kind::Extreme { .. } | Kind::NormL2 | Kind::NormMax => smallvec![self.value],
             Kind::MinMax => smallvec![self.value; 2],
-            // At an address of its own.
+            // The one result stands at an address of its own, without an offset in elements.
             Kind::Custom(_) => smallvec![DType::U8],
         }
     }
 
-    /// Its name, where there is nothing that it could give for no values.
+    /// The operator's name if it has no result for no values.
     pub(crate) fn fails_on_nothing(&self) -> Option<&'static str> {
         match &self.kind {
             Kind::Extreme { greatest: true } => Some("max"),

@@ -1,4 +1,4 @@
-//! From the axes of a reduction to a launch: which kernel, how many threads and blocks for a result, the words.
+//! From the axes of a reduction to a launch: the kernel, the threads and blocks of a result, the words.
 
 use gpu_array::{
     DType,
@@ -21,10 +21,10 @@ use crate::{
 /// Counters in the stream's scratch memory.
 const COUNTERS: usize = gpu_array::gpu_driver::SCRATCH_COUNTERS / size_of::<u32>();
 
-/// Where [`Launch::words`] has the address of the scratch memory.
+/// Index in [`Launch::words`] of the address of the scratch memory.
 const SCRATCH_WORD: usize = 3;
 
-/// The numbers that kernels are given; see `Words of a reduction` in `reduce.cuh`.
+/// The numbers that kernels receive; see `Words of a reduction` in `reduce.cuh`.
 struct Shape {
     results: usize,
     count: usize,
@@ -37,7 +37,7 @@ struct Shape {
     states_of_block: usize,
 }
 
-/// The launch of a reduction into elements at `targets`. None where there is no result.
+/// The launch of a reduction into elements at `targets`; None if there is no result.
 #[expect(clippy::too_many_arguments, reason = "what is reduced, how, to where: each of its own kind")]
 pub(crate) fn plan(
     source: &impl Source,
@@ -72,7 +72,7 @@ pub(crate) fn plan(
     let blocks = shape.groups.checked_mul(shape.splits).filter(|&blocks| blocks <= MOST_BLOCKS);
     let too_large = || AlgoError::TooLarge { op: "a reduction", shape: source.shape().to_vec() };
     let blocks = blocks.ok_or_else(too_large)?;
-    // Kernels that look for a place count the turns of a thread in 32 bits.
+    // Kernels that find an index count a thread's turns in 32 bits.
     let walked = if axes.along_kept { count } else { shape.packs };
     if operator.wants_places() && walked / shape.splits > u32::MAX as usize {
         return Err(too_large());
@@ -89,7 +89,7 @@ pub(crate) fn plan(
     Ok(Some(Launch { words, scratch_word: SCRATCH_WORD, scratch, config }))
 }
 
-/// Whether the kernel `all` reduces these axes: to one result, by an operator that it serves, all leaves neighbours in memory.
+/// Whether the kernel `all` reduces these axes: to one result, by an operator that it supports, with all leaves contiguous.
 pub(crate) fn is_all(leaves: &Leaves<'_>, axes: &Axes, operator: &Operator, policy: &Policy) -> bool {
     if axes.along_kept || !axes.kept.is_empty() || axes.reduced.len() > 1 || !operator.is_for_all() {
         return false;
@@ -103,7 +103,7 @@ pub(crate) fn is_all(leaves: &Leaves<'_>, axes: &Axes, operator: &Operator, poli
     leaves.iter().enumerate().all(|(number, leaf)| packed(number, leaf))
 }
 
-/// The address of each leaf's first element, or its first value.
+/// The address of each leaf's first element, or the first index of a leaf without memory.
 fn bases(leaves: &Leaves<'_>, axes: &Axes) -> SmallVec<[u64; 4]> {
     let each = leaves.iter().zip(&axes.leaf_offsets).map(|(leaf, &offset)| {
         let step = if leaf.is_place { 1 } else { leaf.dtype.bytes() as i64 };
@@ -112,7 +112,7 @@ fn bases(leaves: &Leaves<'_>, axes: &Axes) -> SmallVec<[u64; 4]> {
     each.collect()
 }
 
-/// Threads go along a reduced axis: several results to a block, a block to a result, or several blocks.
+/// The grid where threads go along a reduced axis: a block has several results, one, or a part of one.
 fn rows(
     leaves: &Leaves<'_>,
     axes: &Axes,
@@ -128,7 +128,7 @@ fn rows(
     let row_packs = (axes.reduced[0].length + shift).div_ceil(width);
     let outer: usize = axes.reduced[1..].iter().map(|axis| axis.length).product();
     let packs = row_packs * outer;
-    // Two batches of packs at least for each thread of a result, where there are enough results.
+    // Each thread of a result has at least two batches of packs, if there are enough results.
     let turns = packs.div_ceil(2 * policy.unroll as usize).max(1);
     let is_all = policy.form == Form::All;
     let mut of_result = if is_all { threads } else { turns.next_power_of_two().min(threads) };
@@ -138,7 +138,7 @@ fn rows(
     let of_block = threads / of_result;
     let splits = if of_block == 1 && results <= COUNTERS {
         let most = (wanted_threads / threads / results).max(1);
-        // What one block reads in two batches is not worth a meeting of several.
+        // Two batches of one block are not worth a combination of several blocks.
         let batch = threads * policy.unroll as usize;
         if packs <= 2 * batch { 1 } else { packs.div_ceil(batch).min(most) }
     } else {
@@ -157,7 +157,7 @@ fn rows(
     }
 }
 
-/// Places before the first that make the packs of the first leaf in memory whole.
+/// Elements before the first one that align the packs of the first leaf in memory.
 fn shift(leaves: &Leaves<'_>, axis: &Axis, bases: &[u64], width: usize) -> usize {
     let first = leaves.iter().enumerate().find(|(number, leaf)| !leaf.is_place && axis.steps[number + 1] == 1);
     first.map_or(0, |(number, leaf)| {
@@ -166,7 +166,7 @@ fn shift(leaves: &Leaves<'_>, axis: &Axis, bases: &[u64], width: usize) -> usize
     })
 }
 
-/// Threads go along a kept axis, and each walks some of the reduced places.
+/// The grid where threads go along a kept axis, and each walks some of the reduced indices.
 fn columns(axes: &Axes, policy: &Policy, results: usize, count: usize, wanted_threads: usize) -> Shape {
     let (width, threads) = (policy.width as usize, policy.threads as usize);
     let row_packs = axes.kept[0].length.div_ceil(width);
@@ -187,7 +187,7 @@ fn columns(axes: &Axes, policy: &Policy, results: usize, count: usize, wanted_th
     Shape { results, count, splits, packs, log_threads, row_packs, shift: 0, groups, states_of_block: lanes * width }
 }
 
-/// How a leaf lies along the axis that threads go along.
+/// The kind of a leaf along the axis that threads go along.
 fn leaf_kind(axes: &Axes, leaf: usize, dtype: DType, address: u64, shift: usize, width: usize) -> u64 {
     let (along, others): (&Axis, _) = match axes.along_kept {
         true => (&axes.kept[0], axes.kept[1..].iter().chain(&axes.reduced[..])),

@@ -1,4 +1,4 @@
-//! Reductions as values: what is reduced, over which axes, to where.
+//! Reductions as values: the expression, the axes, the destination.
 
 use std::{fmt, marker::PhantomData};
 
@@ -16,10 +16,11 @@ use super::{
 };
 use crate::{AlgoError, Result, shape::dim_of};
 
-/// A reduction that has not been computed: made by the methods of [`Reductions`](super::Reductions), computed by [`Reduction::eval`], [`Reduction::get`] or
-/// [`Reduction::write_into`].
+/// A reduction that has not been computed.
 ///
-/// `O` is the type of the result ([`Pair`] where there are two), `D` the rank of what is reduced, `K` that of the result: `Ix0` unless axes are given.
+/// The methods of [`Reductions`](super::Reductions) make it; [`Reduction::eval`], [`Reduction::get`] or [`Reduction::write_into`] computes it.
+///
+/// `O` is the type of the result ([`Pair`] for two), `D` the rank of the reduced expression, `K` that of the result: `Ix0` unless axes are given.
 #[must_use = "it is computed by `eval`"]
 pub struct Reduction<'a, O, D, K = Ix0> {
     lowered: Result<Lowered<'a>, ArrayError>,
@@ -33,10 +34,10 @@ pub struct Reduction<'a, O, D, K = Ix0> {
 /// Whether each axis is kept.
 type Kept = SmallVec<[bool; 4]>;
 
-/// What is in the type alone.
+/// Marker for the parameters that only the type has.
 type Types<O, D, K> = PhantomData<fn() -> (O, D, K)>;
 
-/// Which axes.
+/// The axes of a reduction.
 #[derive(Clone, Debug)]
 enum Reduced {
     All,
@@ -49,7 +50,7 @@ impl<'a, O, D: Dimension> Reduction<'a, O, D, Ix0> {
         Self { lowered, operator, reduced, keeps_axes, home, _types: PhantomData }
     }
 
-    /// Over one axis: the result has the others.
+    /// Reduces over one axis: the result has the others.
     pub fn axis(self, axis: Axis) -> Reduction<'a, O, D, D::Smaller>
     where
         D: RemoveAxis,
@@ -57,7 +58,7 @@ impl<'a, O, D: Dimension> Reduction<'a, O, D, Ix0> {
         self.over(Reduced::These(smallvec![axis.index()]), false)
     }
 
-    /// Over a set of axes, each of which is named once: the result has the others. Over no axis each value is a result.
+    /// Reduces over a set of axes, each named once: the result has the others. With no axis each value is a result.
     pub fn axes(self, axes: &[Axis]) -> Reduction<'a, O, D, IxDyn> {
         self.over(Reduced::These(axes.iter().map(|axis| axis.index()).collect()), false)
     }
@@ -69,19 +70,20 @@ impl<'a, O, D: Dimension, K: Dimension> Reduction<'a, O, D, K> {
         Reduction { lowered, operator, reduced, keeps_axes, home, _types: PhantomData }
     }
 
-    /// Keeps each reduced axis with length 1, so that the result can be broadcast against what was reduced (NumPy's `keepdims`).
+    /// Keeps each reduced axis with length 1, so that the result broadcasts against the reduced expression (NumPy's `keepdims`).
     pub fn keep_axes(self) -> Reduction<'a, O, D, D> {
         let reduced = self.reduced.clone();
         self.over(reduced, true)
     }
 
-    /// On a stream of one's own, or a device's main stream: the result has it for home. Needed where no array is reduced.
+    /// Runs the reduction on this stream, or on a device's main stream, which is then the home of a new result.
+    /// It is needed if no array is reduced.
     pub fn on(mut self, home: impl Into<Stream>) -> Self {
         self.home = Some(home.into());
         self
     }
 
-    /// Carries a sum or product of f32 in f64, and rounds it once at the end. Means, variances and norms are always carried so.
+    /// Carries a sum or product of f32 in f64, and rounds it once at the end. Means, variances and norms are always carried in f64.
     pub fn accumulate_f64(mut self) -> Self {
         self.operator.kind.carry_in_f64();
         self
@@ -101,7 +103,7 @@ impl<'a, O, D: Dimension, K: Dimension> Reduction<'a, O, D, K> {
         Ok(kept)
     }
 
-    /// What is reduced, which axes are kept of it, and the shape of the result.
+    /// The reduced expression, the kept axes, and the shape of the result.
     fn prepare(&self) -> Result<(&Lowered<'a>, Kept, K)> {
         let lowered = self.lowered.as_ref().map_err(Clone::clone)?;
         let shape = lowered.shape();
@@ -128,16 +130,17 @@ impl<'a, O, D: Dimension, K: Dimension> Reduction<'a, O, D, K> {
         }
     }
 
-    /// Computes the result as a new array, or a pair of arrays, in C order; on the device (and in the order of the stream) that the first of the arrays has for
-    /// home. Does not wait.
+    /// Computes the result as a new array, or a pair of arrays, in C order. Does not wait.
+    ///
+    /// The home of the first array is the home of the result, and orders the work.
     ///
     /// # Cost
-    /// One kernel, nothing allocated but the result. The first time that a reduction of this form comes, its kernel is compiled or loaded, as that of
-    /// an expression is.
+    /// One kernel; only the result is allocated. The first reduction of this form compiles or loads its kernel, as the first expression of a form
+    /// does.
     ///
     /// # Errors
-    /// `Array` with what [`gpu_array::expression::Expr::eval`] has of shapes, devices and limits, and for an axis that is not there; `RepeatedAxis`; `Empty` for the
-    /// least or greatest of no values; `TooManyAxes`; `TooLarge`; the driver's.
+    /// `Array` with the errors of [`gpu_array::expression::Expr::eval`] for shapes, devices and limits, and for an axis that does not exist;
+    /// `RepeatedAxis`; `Empty` for the least or greatest of no values; `TooManyAxes`; `TooLarge`; the driver's errors.
     pub fn eval(&self) -> Result<O::Arrays<K>>
     where
         O: Results,
@@ -152,7 +155,7 @@ impl<'a, O, D: Dimension, K: Dimension> Reduction<'a, O, D, K> {
 }
 
 impl<O: Results, D: Dimension> Reduction<'_, O, D, Ix0> {
-    /// The value itself, or the pair: waits for it and copies it to the host.
+    /// The value itself, or the pair of values. Waits for it and copies it to the host.
     ///
     /// # Errors
     /// As [`Reduction::eval`], and `DeviceLost` when a kernel faulted.
@@ -165,8 +168,8 @@ impl<O: Element, D: Dimension, K: Dimension> Reduction<'_, O, D, K> {
     /// Computes the result into an existing array or view, which has its shape. Does not wait.
     ///
     /// # Errors
-    /// As [`Reduction::eval`]; `OutShape`. The array then is as it was, but where the stream of the reduction and that of the array could not be joined behind
-    /// the launch: it may have been written.
+    /// As [`Reduction::eval`]; `OutShape`. After an error the array is unchanged, unless the stream of the reduction and that of the array could not
+    /// be joined after the launch: then it may have been written.
     pub fn write_into<'t>(&self, target: impl Into<GpuViewMut<'t, O, K>>) -> Result<()>
     where
         O: 't,
@@ -181,8 +184,8 @@ impl<A: Element, B: Element, D: Dimension, K: Dimension> Reduction<'_, Pair<A, B
     /// Computes both results into existing arrays or views, which have their shape and the same strides. Does not wait.
     ///
     /// # Errors
-    /// As [`Reduction::eval`]; `OutShape`; `OutStrides` where the second one's differ from the first one's. The arrays then are as they were, but where streams could
-    /// not be joined behind the launch: they may have been written.
+    /// As [`Reduction::eval`]; `OutShape`; `OutStrides` if the strides of the two differ. After an error the arrays are unchanged, unless streams
+    /// could not be joined after the launch: then they may have been written.
     ///
     /// ```no_run
     /// use gpu_algos::{gpu_array::{GpuArray, gpu_driver::Device}, prelude::*};
@@ -215,7 +218,7 @@ impl<A: Element, B: Element, D: Dimension, K: Dimension> Reduction<'_, Pair<A, B
 }
 
 impl<O, D: Dimension, K: Dimension> Reduction<'_, O, D, K> {
-    /// Into elements of these targets, of equal strides.
+    /// Computes the results into these targets, which have equal strides.
     fn write<const N: usize>(&self, targets: [LoweredTarget<'_>; N]) -> Result<()> {
         let (lowered, kept, dim) = self.prepare()?;
         if let Some(other) = targets.iter().find(|target| target.shape != dim.slice()) {
@@ -243,9 +246,9 @@ fn kept_strides(strides: &[isize], kept: &[bool], keeps_axes: bool) -> SmallVec<
     strides.iter().zip(kept).filter(|(_, kept)| **kept).map(|(&stride, _)| stride).collect()
 }
 
-/// What a reduction gives: an element type, or a [`Pair`] of them.
+/// Result types of reductions: an element type, or a [`Pair`] of them.
 pub trait Results: sealed::Sealed {
-    /// Arrays of these.
+    /// Arrays of the results.
     type Arrays<K: Dimension>;
     /// The values on the host.
     type Values;

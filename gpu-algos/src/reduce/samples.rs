@@ -1,4 +1,4 @@
-//! Reductions that stand for all others where kernels are checked without a device.
+//! Samples of reductions, for checks without a device.
 
 use gpu_array::{
     DType,
@@ -14,7 +14,7 @@ use super::{
     source::Source,
 };
 
-/// Adds reductions of arrays, one of each kind that there is.
+/// Adds a reduction of arrays of each kind.
 pub(crate) fn add_to(registry: Registry) -> Registry {
     use DType::{Bool, F32, F64, I32, I64};
     let sum = |carried| Kind::Sum { carried, result: F32 };
@@ -48,7 +48,7 @@ pub(crate) fn add_to(registry: Registry) -> Registry {
     })
 }
 
-/// An array of that type.
+/// A source that is an array of one element type.
 pub(crate) struct Sample(pub(crate) DType);
 
 impl Source for Sample {
@@ -73,7 +73,7 @@ impl Source for Sample {
     }
 }
 
-/// The structure of an expression that is an array of that type itself.
+/// The structure of the expression that is an array itself.
 pub(crate) fn identity(structure: &str, dtype: DType) -> String {
     let name = dtype.cuda_name();
     format!(

@@ -1,4 +1,4 @@
-//! What is reduced: an expression of arrays, or what a user's text computes at each place.
+//! The input of reductions, scans and compactions: an expression of arrays, or a user's text.
 
 use gpu_array::{
     expression::{Lowered, LoweredLeaf},
@@ -8,19 +8,19 @@ use smallvec::SmallVec;
 
 use crate::launch::unique;
 
-/// What is reduced, as kernels and their launches need it.
+/// An expression, as kernels and their launches need it.
 pub(crate) trait Source {
-    /// The shape of the places.
+    /// The shape of the index space.
     fn shape(&self) -> &[usize];
-    /// What is read at each place.
+    /// The operands that are read at each index.
     fn leaves(&self) -> SmallVec<[LoweredLeaf<'_>; 4]>;
     fn scalars(&self) -> &[u64];
     fn extra(&self) -> SmallVec<[u64; 4]>;
     /// The streams of the arrays, with repetitions.
     fn homes(&self) -> SmallVec<[&Stream; 4]>;
-    /// All that the text depends on.
+    /// Adds everything that the text depends on.
     fn add_key(&self, key: &mut SmallVec<[u64; 64]>);
-    /// The structure, under that name, and what it includes.
+    /// The text of the structure `name`, and the headers that it includes.
     fn text(&self, name: &str) -> (String, Vec<Header>);
 }
 

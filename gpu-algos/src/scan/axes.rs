@@ -1,21 +1,21 @@
-//! The axes of a scan: those that are scanned, and those along which the lines lie.
+//! The axes of a scan: the scanned ones, and those along which the lines lie.
 
 use smallvec::SmallVec;
 
 use crate::reduce::axes::{Axis, Steps, follows, join};
 
-/// What a kernel walks, the innermost axis of each list first.
+/// The axes that a kernel walks, the innermost axis of each list first.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Axes {
     pub(crate) scanned: SmallVec<[Axis; 4]>,
     pub(crate) lines: SmallVec<[Axis; 4]>,
-    /// Where the first value is, in elements: of the target, then of each leaf.
+    /// Offset of the first value, in elements: of the target, then of each leaf.
     pub(crate) offsets: Steps,
 }
 
 impl Axes {
-    /// `axis` is scanned, or without one all axes are, in C order; `target` and `leaves` are the strides of each operand. From the last value to the first
-    /// where `reverse`.
+    /// The axes of a scan along `axis`, or of all values in C order; `target` and `leaves` are the strides of each operand.
+    /// `reverse` walks from the last value to the first.
     pub(crate) fn of(
         shape: &[usize],
         target: &[isize],
@@ -23,7 +23,7 @@ impl Axes {
         axis: Option<usize>,
         reverse: bool,
     ) -> Self {
-        // Lines are turned too, so that what lies densely in memory still does.
+        // Lines are reversed too, so that operands that are dense in memory stay dense.
         let turned = |_: usize| reverse;
         let mut axes = Self::parted(shape, target, leaves, axis, turned);
         join(&mut axes.scanned);
@@ -34,8 +34,8 @@ impl Axes {
         axes
     }
 
-    /// The same where `axis` is scanned and neighbours in memory lie along another one, which then is the innermost of the lines; None where they do not, or
-    /// where lines have one value.
+    /// The axes of a scan along `axis` if neighbours in memory lie along another axis, which is then the innermost axis of the lines.
+    /// None if they do not, or if lines have one value.
     pub(crate) fn across(
         shape: &[usize],
         target: &[isize],
@@ -44,7 +44,7 @@ impl Axes {
         reverse: bool,
     ) -> Option<Self> {
         let mut axes = Self::parted(shape, target, leaves, Some(axis), |number| reverse && number == axis);
-        // The first leaf decides, which is what is scanned; a place lies nowhere.
+        // The first leaf, which is scanned, decides. If it does not advance, the target does.
         let main = usize::from(!leaves.is_empty());
         let distance = |axis: &Axis| match axis.steps[main] {
             0 => axis.steps[0].unsigned_abs(),
@@ -56,7 +56,7 @@ impl Axes {
         (distance(inner) == 1 && distance(scanned) != 1).then_some(axes)
     }
 
-    /// The axes of more than one place, the last one first; those for which `turned` holds are walked from their end.
+    /// The axes of more than one element, the last axis first; `turned` selects axes that are walked from their end.
     fn parted(
         shape: &[usize],
         target: &[isize],
@@ -81,17 +81,17 @@ impl Axes {
         axes
     }
 
-    /// Values of a line.
+    /// Number of values of a line.
     pub(crate) fn length(&self) -> usize {
         self.scanned.iter().map(|axis| axis.length).product()
     }
 
-    /// How many lines there are.
+    /// Number of lines.
     pub(crate) fn line_count(&self) -> usize {
         self.lines.iter().map(|axis| axis.length).product()
     }
 
-    /// The step of each operand from value to value through all lines, where there is one.
+    /// The step of each operand from value to value through all lines, if it is constant.
     pub(crate) fn step_along(&self) -> Option<&Steps> {
         let [scanned] = &self.scanned[..] else { return None };
         match &self.lines[..] {

@@ -1,4 +1,4 @@
-//! What is computed from the results of a scan before they are written.
+//! Epilogues: expressions of a scan's results, computed before they are written.
 #![expect(unsafe_code, reason = "a source whose C++ text is here")]
 
 use std::marker::PhantomData;
@@ -14,13 +14,13 @@ use ndarray::Dimension;
 #[derive(Debug)]
 pub(crate) struct Behind<'a> {
     pub(crate) lowered: Lowered<'a>,
-    /// Which of the extra words stand for the result.
+    /// Indices of the extra words that stand for the result.
     pub(crate) holes: Vec<usize>,
 }
 
 /// The results of a scan of shape `dim`.
 pub(crate) fn results<'a, O: Element, D: Dimension>(dim: D) -> Expr<'a, O, D> {
-    // One value for all places: a kernel asks for it at each.
+    // There is one value for all places, and a kernel computes it at each.
     source::<O, _, _>(Scanned(PhantomData), ()).broadcast(dim)
 }
 
@@ -33,7 +33,7 @@ impl<'a> Behind<'a> {
     }
 }
 
-/// The word in whose place a result comes: no address is it.
+/// Placeholder of a result among the words. No address has this value.
 const HOLE: u64 = u64::from_be_bytes(*b"gpu.hole");
 
 /// The results of the scan that a kernel computes.
@@ -58,7 +58,7 @@ unsafe impl<T: Element> Source<T> for Scanned<T> {
             DType::U64 => "gpu::scan::scanned<uint64_t>",
             DType::F32 => "gpu::scan::scanned<float>",
             DType::F64 => "gpu::scan::scanned<double>",
-            // Not known: a kernel with this text is an error of the compiler.
+            // The type is unknown: the compiler rejects a kernel with this text.
             _ => "gpu::scan::scanned",
         }
     }
@@ -66,10 +66,10 @@ unsafe impl<T: Element> Source<T> for Scanned<T> {
         vec![HOLE]
     }
     fn value(&self, _place: u64) -> T {
-        // SAFETY: all bits zero are a value of what device memory holds.
+        // SAFETY: all bits zero are a value of every type in device memory.
         T::from_storage(unsafe { std::mem::zeroed() })
     }
 }
 
-/// The function of [`Scanned`], and its inverse.
+/// The header with the function of [`Scanned`], and with its inverse.
 pub(crate) const SCANNED: Header = Header { name: "scanned.cuh", text: include_str!("device/scanned.cuh") };

@@ -1,4 +1,4 @@
-//! Scans whose results take the place of their values.
+//! Scans that overwrite their values.
 
 use std::fmt;
 
@@ -16,7 +16,9 @@ use crate::{
     reduce::{Kind, Operator, Source, Summable, identity, product, sum},
 };
 
-/// A scan of an array in its own memory that has not run: made by the methods of [`ScansInPlace`], run by [`InPlace::run`].
+/// A scan of an array in its own memory that has not run.
+///
+/// The methods of [`ScansInPlace`] make it; [`InPlace::run`] runs it.
 #[must_use = "it is computed by `run`"]
 pub struct InPlace<'t, T: Element, D: Dimension> {
     target: GpuViewMut<'t, T, D>,
@@ -24,7 +26,9 @@ pub struct InPlace<'t, T: Element, D: Dimension> {
     way: Way,
 }
 
-/// Scans of arrays and views in their own memory, of types that are those of their sums. As [`Scans`](super::Scans) in all else.
+/// Scans of arrays and views in their own memory, for element types that their sums have too.
+///
+/// In all else they are as [`Scans`](super::Scans).
 ///
 /// ```no_run
 /// use gpu_algos::{gpu_array::{GpuArray, gpu_driver::Device}, prelude::*};
@@ -70,28 +74,28 @@ impl<'t, T: Element, D: Dimension> InPlace<'t, T, D> {
         Self { target: target.into(), operator: Operator::new(kind, T::DTYPE, false), way: Way::default() }
     }
 
-    /// Along one axis, each of whose lines is scanned by itself; without one all values are, in C order.
+    /// Scans along one axis, each line by itself. Without an axis all values are scanned in C order.
     pub fn axis(mut self, axis: Axis) -> Self {
         self.way.axis = Some(axis.index());
         self
     }
 
-    /// As [`Scan::exclusive`](super::Scan::exclusive).
+    /// Makes the scan exclusive, as [`Scan::exclusive`](super::Scan::exclusive) does.
     pub fn exclusive(mut self) -> Self {
         self.way.exclusive = true;
         self
     }
 
-    /// As [`Scan::reverse`](super::Scan::reverse).
+    /// Scans from the last value to the first, as [`Scan::reverse`](super::Scan::reverse) does.
     pub fn reverse(mut self) -> Self {
         self.way.reverse = true;
         self
     }
 
-    /// Computes it, in the order of the array's stream. Does not wait, and allocates nothing.
+    /// Runs the scan in the order of the array's stream. Does not wait, and allocates nothing.
     ///
     /// # Errors
-    /// As [`Scan::write_into`](super::Scan::write_into). The array then is as it was.
+    /// As [`Scan::write_into`](super::Scan::write_into). After an error the array is unchanged.
     pub fn run(mut self) -> Result<()> {
         let Way { axis, reverse, .. } = self.way;
         let target = self.target.lower_mut()?;
@@ -104,7 +108,7 @@ impl<'t, T: Element, D: Dimension> InPlace<'t, T, D> {
     }
 }
 
-/// The values of an array.
+/// The values of an array, as a source.
 struct Memory<'t>(LoweredTarget<'t>);
 
 impl Source for Memory<'_> {

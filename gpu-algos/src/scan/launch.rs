@@ -25,36 +25,36 @@ const ALONG: Header = Header { name: "along.cuh", text: include_str!("device/alo
 const DOWN: Header = Header { name: "down.cuh", text: include_str!("device/down.cuh") };
 const COLUMNS: Header = Header { name: "columns.cuh", text: include_str!("device/columns.cuh") };
 
-/// One multiprocessor in how many has a tile from which on it pays to have all in shared memory.
+/// The kernel `wave` pays if at least one multiprocessor in this many has a tile.
 const WAVE_SHARE: usize = 8;
-/// Tiles, or lines, for each multiprocessor from which on it pays to have tiles in shared memory.
+/// Tiles, or lines, per multiprocessor from which on tiles in shared memory pay.
 const TILES_OF_RING: usize = 4;
 const LINES_OF_ALONG: usize = 2;
-/// Rows that are worth a strip of columns for each block.
+/// Rows from which on a strip of columns for each block pays.
 const ROWS_OF_DOWN: usize = 256;
 
 /// The keys of kernels of scans.
 static SPACE: KernelSpace = KernelSpace::new();
 
-/// Where segments begin.
+/// Kinds of segment heads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Heads {
-    /// Where a flag is set.
+    /// A segment begins where a flag is set.
     Flags,
-    /// Where a key differs from the one before it.
+    /// A segment begins where a key differs from the one before it.
     Keys,
 }
 
-/// What is scanned, and how.
+/// The operands of a scan, and its mode.
 pub(crate) struct Job<'j> {
     pub(crate) source: &'j dyn Source,
     pub(crate) heads: Option<(&'j dyn Source, Heads)>,
-    /// What is made of the results, and which of its extra words stand for them.
+    /// The epilogue, and the indices of its extra words that stand for the results.
     pub(crate) behind: Option<(&'j dyn Source, &'j [usize])>,
     pub(crate) operator: &'j Operator,
     /// `EXCLUSIVE` or nothing.
     pub(crate) how: u32,
-    /// None for all axes in C order.
+    /// The scanned axis; None for all axes in C order.
     pub(crate) axis: Option<usize>,
     pub(crate) reverse: bool,
 }
@@ -66,7 +66,7 @@ impl Job<'_> {
             .flatten()
     }
 
-    /// Computes the scan into the target, in the order of `stream`. Does not wait.
+    /// Enqueues the scan into the target, in the order of `stream`. Does not wait.
     pub(crate) fn run(&self, target: &Target<'_>, target_home: Option<&Stream>, stream: &Stream) -> Result<()> {
         let leaves: Leaves<'_> = self.sources().flat_map(|source| source.leaves()).collect();
         let strides: SmallVec<[&[isize]; 4]> = leaves.iter().map(|leaf| leaf.strides).collect();
@@ -101,12 +101,12 @@ impl Job<'_> {
         let generated = kernel.generated(stream.device())?;
         let Policy { threads, helpers, shared_bytes, .. } = kernel.policy;
         let resident = resident(&generated, threads + helpers, shared_bytes, stream.device())?;
-        // A word with a mark for each four bytes of a state.
+        // A slot has a word with a mark for each four bytes of a state.
         let slot = 8 * self.operator.state_bytes().div_ceil(4);
         let launch = lie.launch(shape, &leaves, &kernel.policy, slot, resident, scalars.chain(extra))?;
         let homes = unique(self.sources().flat_map(|source| source.homes()).chain(target_home));
-        // SAFETY: the words are what the kernel's contract asks for, which `Lie` made of the axes: every offset lies within the views that leaves and target were
-        // made from, which are borrowed (the target exclusively) until this call returns and whose homes come before the launch.
+        // SAFETY: the words fulfil the kernel's contract: `Lie` made them of the axes. Every offset lies within the views that leaves and target were
+        // made from. These are borrowed (the target exclusively) until this call returns, and their homes come before the launch.
         unsafe { launch.enqueue(&generated, &homes, stream) }
     }
 
@@ -114,7 +114,7 @@ impl Job<'_> {
         Bytes { state: self.operator.state_bytes(), result: target.dtype.bytes() }
     }
 
-    /// How a kernel that has its tiles in registers cuts it.
+    /// The policy of a kernel with its tiles in registers.
     pub(crate) fn policy(&self, leaves: &Leaves<'_>, target: &Target<'_>, how: u32, count: usize) -> Policy {
         let Bytes { state, result } = self.bytes(target);
         match how & ACROSS {
@@ -123,7 +123,7 @@ impl Job<'_> {
         }
     }
 
-    /// How one that has them in shared memory does, where one can and there is enough of what blocks share.
+    /// The policy of a kernel with its tiles in shared memory, if one fits and has enough work for the device.
     fn staged(
         &self,
         lie: &Lie,
@@ -133,7 +133,7 @@ impl Job<'_> {
         count: usize,
         device: &Device,
     ) -> Result<Option<Policy>> {
-        // What is read when results are written would be waited for.
+        // The kernel would wait for operands that the epilogue reads.
         if self.behind.is_some_and(|(source, _)| !source.leaves().is_empty()) {
             return Ok(None);
         }
@@ -191,7 +191,7 @@ impl Kernel<'_> {
         key.extend([SPACE.word(), u64::from(self.how) << 32 | form, self.job.operator.key(), numbers]);
         for source in self.job.sources() {
             source.add_key(&mut key);
-            // Where one ends and the next begins.
+            // The word separates the keys of the sources.
             key.push(u64::MAX);
         }
         Ok(device.generated_kernel(&SPACE, &key, || Ok(self.program()))?)

@@ -1,4 +1,4 @@
-//! Scans as values: what is scanned, how, and to where.
+//! Scans as values: the expression, the mode, the destination.
 
 use std::{fmt, marker::PhantomData};
 
@@ -21,14 +21,17 @@ use crate::{
     shape::{dim_of, in_order, same_shape},
 };
 
-/// A scan that has not been computed: made by the methods of [`Scans`](super::Scans), computed by [`Scan::eval`] or [`Scan::write_into`].
+/// A scan that has not been computed.
 ///
-/// `O` is the element type of the results, `D` the rank of what is scanned, `K` that of the result: 1 for all values in C order, `D` along an axis.
+/// The methods of [`Scans`](super::Scans) make it; [`Scan::eval`] or [`Scan::write_into`] computes it.
+///
+/// `O` is the element type of the results, `D` the rank of the scanned expression, `K` that of the result: 1 for all values in C order, `D` along an
+/// axis.
 #[must_use = "it is computed by `eval`"]
 pub struct Scan<'a, O: Element, D: Dimension, K = Ix1> {
     values: Result<Lowered<'a>, ArrayError>,
     heads: Option<(Result<Lowered<'a>, ArrayError>, Heads)>,
-    /// What is made of the results.
+    /// The epilogue, an expression of the results.
     behind: Option<Result<Expr<'a, O, D>, ArrayError>>,
     operator: Operator,
     way: Way,
@@ -36,7 +39,7 @@ pub struct Scan<'a, O: Element, D: Dimension, K = Ix1> {
     _rank: PhantomData<fn() -> K>,
 }
 
-/// Which values, in which order.
+/// The axis, the kind and the direction of a scan.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Way {
     pub(crate) axis: Option<usize>,
@@ -50,7 +53,7 @@ impl<'a, O: Element, D: Dimension> Scan<'a, O, D, Ix1> {
         Self { values, heads, behind, operator, way, home, _rank: PhantomData }
     }
 
-    /// Along one axis, each of whose lines is scanned by itself: the result has the shape of the array.
+    /// Scans along one axis, each line by itself: the result has the shape of the array.
     pub fn axis(self, axis: Axis) -> Scan<'a, O, D, D> {
         let way = Way { axis: Some(axis.index()), ..self.way };
         let Self { values, heads, behind, operator, home, .. } = self;
@@ -59,34 +62,38 @@ impl<'a, O: Element, D: Dimension> Scan<'a, O, D, Ix1> {
 }
 
 impl<'a, O: Element, D: Dimension, K: Dimension> Scan<'a, O, D, K> {
-    /// Without the value itself: each result is that of all before it, and the first of a line or segment what the operator gives for no values (0, 1, or for the
-    /// greatest and least so far the bound that every value passes, which is infinite for floats).
+    /// Makes the scan exclusive: each result is that of all values before it.
+    ///
+    /// The first result of a line or segment is the identity of the operator: 0 or 1, or for the greatest and least so far the bound that every value
+    /// passes, which is infinite for floats.
     pub fn exclusive(mut self) -> Self {
         self.way.exclusive = true;
         self
     }
 
-    /// From the last value to the first: result i is of value i and all behind it. With segments too: where a flag is set a segment begins for who comes from
-    /// behind, so that it ends there in the order of places.
+    /// Scans from the last value to the first: result i is that of value i and of all values after it.
+    ///
+    /// The walk through segments is reversed too: a set flag begins a segment of the reversed walk, so that the segment ends there in C order.
     pub fn reverse(mut self) -> Self {
         self.way.reverse = true;
         self
     }
 
-    /// In segments: where a flag is set the scan begins anew. Flags have the shape of the values.
+    /// Restarts the scan at each set flag. Flags have the shape of the values.
     pub fn segments(mut self, flags: impl IntoExpr<'a, Elem = bool, Dim = D, Place = Gpu>) -> Self {
         self.heads = Some((flags.into_expr().lower(), Heads::Flags));
         self
     }
 
-    /// In segments of equal neighbouring keys, which have the shape of the values. A NaN equals no key.
+    /// Restarts the scan at each key that differs from the key before it. Keys have the shape of the values; a NaN equals no key.
     pub fn by_key<T: Element>(mut self, keys: impl IntoExpr<'a, Elem = T, Dim = D, Place = Gpu>) -> Self {
         self.heads = Some((keys.into_expr().lower(), Heads::Keys));
         self
     }
 
-    /// What `map` makes of each result, computed before it is written: `x.cumsum().map(|sum| sum / &weights)` is one kernel. The expression that `map` is given
-    /// means something within its result alone.
+    /// Applies `map` to each result before it is written: `x.cumsum().map(|sum| sum / &weights)` is one kernel.
+    ///
+    /// The expression that `map` receives is valid only within the result of `map`.
     pub fn map<P: Element>(self, map: impl FnOnce(Expr<'a, O, D>) -> Expr<'a, P, D>) -> Scan<'a, P, D, K> {
         let Self { values, heads, behind: earlier, operator, way, home, .. } = self;
         let results = match (earlier, &values) {
@@ -97,7 +104,8 @@ impl<'a, O: Element, D: Dimension, K: Dimension> Scan<'a, O, D, K> {
         Scan { values, heads, behind: Some(results.map(map)), operator, way, home, _rank: PhantomData }
     }
 
-    /// On a stream of one's own, or a device's main stream: the result has it for home. Needed where no array is scanned.
+    /// Runs the scan on this stream, or on a device's main stream, which is then the home of a new result.
+    /// It is needed if no array is scanned.
     pub fn on(mut self, home: impl Into<Stream>) -> Self {
         self.home = Some(home.into());
         self
@@ -109,7 +117,7 @@ impl<'a, O: Element, D: Dimension, K: Dimension> Scan<'a, O, D, K> {
         self
     }
 
-    /// What is scanned, and the shape of the result.
+    /// The scanned expression, and the shape of the result.
     fn prepare(&self) -> Result<(&Lowered<'a>, K)> {
         let values = self.values.as_ref().map_err(Clone::clone)?;
         let shape = values.shape();
@@ -142,15 +150,17 @@ impl<'a, O: Element, D: Dimension, K: Dimension> Scan<'a, O, D, K> {
         job.run(target, home, stream)
     }
 
-    /// Computes the results as a new array in C order; on the device (and in the order of the stream) that the first of the arrays has for home. Does not wait.
+    /// Computes the results as a new array in C order. Does not wait.
+    ///
+    /// The home of the first array is the home of the result, and orders the work.
     ///
     /// # Cost
-    /// One kernel, which reads each value once; nothing allocated but the result. The first time that a scan of this form comes, its kernel is compiled or
-    /// loaded, as that of an expression is.
+    /// One kernel, which reads each value once; only the result is allocated. The first scan of this form compiles or loads its kernel, as the first
+    /// expression of a form does.
     ///
     /// # Errors
-    /// `Array` with what [`gpu_array::expression::Expr::eval`] has of shapes, devices and limits, and for an axis that is not there; `Shape` for segments or a map of
-    /// another shape; `TooManyAxes`; `TooLarge`; the driver's.
+    /// `Array` with the errors of [`gpu_array::expression::Expr::eval`] for shapes, devices and limits, and for an axis that does not exist; `Shape`
+    /// for segments or a map of another shape; `TooManyAxes`; `TooLarge`; the driver's errors.
     pub fn eval(&self) -> Result<GpuArray<O, K>> {
         let (values, dim) = self.prepare()?;
         let stream = match &self.home {
@@ -165,12 +175,13 @@ impl<'a, O: Element, D: Dimension, K: Dimension> Scan<'a, O, D, K> {
         Ok(array)
     }
 
-    /// Computes the results into an existing array or view, which has their shape. Does not wait. For what is scanned itself see
-    /// [`ScansInPlace`](super::ScansInPlace).
+    /// Computes the results into an existing array or view, which has their shape. Does not wait.
+    ///
+    /// [`ScansInPlace`](super::ScansInPlace) writes over the scanned array itself.
     ///
     /// # Errors
-    /// As [`Scan::eval`]; `OutShape`. The array then is as it was, but where the stream of the scan and that of the array could not be joined behind the launch:
-    /// it may have been written.
+    /// As [`Scan::eval`]; `OutShape`. After an error the array is unchanged, unless the stream of the scan and that of the array could not be joined
+    /// after the launch: then it may have been written.
     pub fn write_into<'t>(&self, target: impl Into<GpuViewMut<'t, O, K>>) -> Result<()>
     where
         O: 't,
@@ -201,7 +212,7 @@ impl Way {
         if self.exclusive { EXCLUSIVE } else { 0 }
     }
 
-    /// The strides of the target along each axis of what is scanned.
+    /// The strides of the target along each axis of the scanned expression.
     pub(crate) fn strides(&self, shape: &[usize], target: &[isize]) -> SmallVec<[isize; 4]> {
         if self.axis.is_some() {
             return target.into();

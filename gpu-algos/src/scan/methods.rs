@@ -14,21 +14,23 @@ pub(crate) fn extreme(greatest: bool) -> Kind {
 
 macro_rules! scans {
     ($($(#[doc = $doc:literal])* fn $name:ident -> $output:ty where $bound:path, $kind:expr, $nan:literal;)*) => {
-        /// Scans of arrays, views and expressions on a GPU: over all values in C order, or along an axis by [`Scan::axis`]. What is scanned is computed on the
-        /// way, and what is made of the results by [`Scan::map`] too, in the same kernel.
+        /// Scans of arrays, views and expressions on a GPU: over all values in C order, or along an axis by [`Scan::axis`].
         ///
-        /// Result i is what values 0 to i give together; without value i itself by [`Scan::exclusive`], of values i to n - 1 by [`Scan::reverse`], from where a
-        /// segment begins by [`Scan::segments`] and [`Scan::by_key`].
+        /// The kernel computes the scanned expression too, and the map of [`Scan::map`] over the results.
+        ///
+        /// Result i combines the values 0 to i. [`Scan::exclusive`] leaves value i out, [`Scan::reverse`] combines the values i to n - 1, and
+        /// [`Scan::segments`] and [`Scan::by_key`] begin anew with each segment.
         ///
         /// # Semantics
-        /// NumPy's. From a NaN on results are NaN; the forms whose names begin with `nan` leave NaN out. Integer sums wrap.
+        /// NumPy's. Results are NaN from the first NaN on; methods whose names begin with `nan` leave NaN out. Integer sums wrap.
         ///
         /// # Determinism
-        /// Bitwise the same from run to run: which values are added first depends on shape, layout and types alone. Integers, and the greatest and least, do not depend
-        /// on it, but for which of 0.0 and -0.0 comes out.
+        /// Bitwise the same from run to run: the order of additions depends on shape, layout and types alone. Integers, and the greatest and least,
+        /// do not depend on it, except for the choice between 0.0 and -0.0.
         ///
         /// # Cost
-        /// Each value is read once and each result written once; one launch, nothing allocated but the result, no wait. See [`Scan::eval`].
+        /// Each value is read once and each result written once, in one launch. Only the result is allocated, and the host does not wait. See
+        /// [`Scan::eval`].
         ///
         /// # Example
         /// ```no_run
@@ -58,19 +60,21 @@ impl<'a, E: IntoExpr<'a, Place = Gpu>> Scans<'a> for E {}
 scans! {
     /// Sums from the first value on.
     fn cumsum -> <Self::Elem as Summable>::Sum where Summable, sum::<Self::Elem>(), false;
-    /// Sums of what is not NaN.
+    /// Sums of the values that are not NaN.
     fn nancumsum -> <Self::Elem as Summable>::Sum where Summable, sum::<Self::Elem>(), true;
-    /// Products from the first value on. They are joined in tiles, not in NumPy's order: where one part of the factors overflows and another is 0 or
-    /// underflows, results may be NaN, 0 or infinite where another order has another of these.
+    /// Products from the first value on.
+    ///
+    /// They are combined in tiles, not in NumPy's order: if some factors overflow and another is 0 or others underflow, results may be NaN, 0 or
+    /// infinite where another order gives another of these.
     fn cumprod -> <Self::Elem as Summable>::Sum where Summable, product::<Self::Elem>(), false;
-    /// Products of what is not NaN.
+    /// Products of the values that are not NaN.
     fn nancumprod -> <Self::Elem as Summable>::Sum where Summable, product::<Self::Elem>(), true;
     /// The greatest value so far.
     fn cummax -> Self::Elem where Element, extreme(true), false;
     /// The least value so far.
     fn cummin -> Self::Elem where Element, extreme(false), false;
-    /// The greatest so far of what is not NaN; NaN as long as nothing else came.
+    /// The greatest so far of the values that are not NaN; NaN until there is one.
     fn nancummax -> Self::Elem where Element, extreme(true), true;
-    /// The least so far of what is not NaN; NaN as long as nothing else came.
+    /// The least so far of the values that are not NaN; NaN until there is one.
     fn nancummin -> Self::Elem where Element, extreme(false), true;
 }

@@ -1,4 +1,4 @@
-//! Scans: what each value is when all before it are joined to it.
+//! Scans: each value combined with all values before it.
 //!
 //! ```no_run
 //! use gpu_algos::{gpu_array::{GpuArray, gpu_driver::Device}, prelude::*};
@@ -12,7 +12,7 @@
 //! # Ok::<(), gpu_algos::AlgoError>(())
 //! ```
 //!
-//! How: one launch, which reads and writes each value once; see `device/scan.cuh`.
+//! One launch reads and writes each value once; see `device/scan.cuh`.
 
 mod axes;
 mod behind;
@@ -28,7 +28,7 @@ pub use in_place::{InPlace, ScansInPlace};
 pub use lazy::Scan;
 pub use methods::Scans;
 
-/// What compactions and scans of a user's text need too.
+/// Parts that compactions and scans of a user's text need too.
 pub(crate) use {
     axes::Axes,
     behind::SCANNED,

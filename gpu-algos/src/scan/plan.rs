@@ -1,4 +1,4 @@
-//! From the axes of a scan to a launch: how it goes, and the words.
+//! From the axes of a scan to a launch: its mode, its grid and its words.
 
 use gpu_array::{
     DType,
@@ -19,46 +19,46 @@ use crate::{
 
 pub(crate) const OP: &str = "a scan";
 
-/// As in `scan.cuh`.
+/// Flags of a scan's mode, as in `tiles.cuh`.
 pub(crate) const EXCLUSIVE: u32 = 1;
 pub(crate) const BACKWARD: u32 = 2;
 pub(crate) const PLAIN: u32 = 4;
 pub(crate) const LINES: u32 = 8;
 pub(crate) const FLAGS: u32 = 16;
 pub(crate) const KEYS: u32 = 32;
-/// Neighbours lie along another axis than the scanned one: kernels that have no other way but `EXCLUSIVE`.
+/// Neighbours lie along another axis than the scanned one. Kernels of such scans have no other flag but `EXCLUSIVE`.
 pub(crate) const ACROSS: u32 = 64;
 
-/// Where [`Launch::words`] has the tiles, and the address of the scratch memory.
+/// Indices in [`Launch::words`] of the number of tiles and of the address of the scratch memory.
 const TILES: usize = 3;
 const SCRATCH_WORD: usize = 4;
 
-/// Where a scan is written.
+/// Destination of a scan.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Target<'t> {
     pub(crate) address: u64,
     pub(crate) dtype: DType,
-    /// Along the axes of what is scanned.
+    /// Strides along the axes of the scanned expression.
     pub(crate) strides: &'t [isize],
 }
 
-/// How the operands of a scan lie in memory, as it walks them.
+/// Memory layout of a scan's operands, in the order of the walk.
 #[derive(Clone, Debug)]
 pub(crate) struct Lie {
     pub(crate) axes: Axes,
     /// Addresses of the first value: of the target, then of each leaf.
     bases: SmallVec<[u64; 5]>,
     bytes: SmallVec<[usize; 5]>,
-    /// `PLAIN`, `BACKWARD` and `LINES`, where they hold.
+    /// The flags among `PLAIN`, `BACKWARD`, `LINES` and `ACROSS` that hold.
     pub(crate) how: u32,
-    /// What errors call it.
+    /// Name of the operation in errors.
     op: &'static str,
 }
 
 impl Lie {
     pub(crate) fn of(op: &'static str, axes: Axes, leaves: &Leaves<'_>, target: &Target<'_>) -> Self {
         let dtypes = std::iter::once((target.dtype.bytes(), target.address));
-        // A place counts in steps of 1.
+        // The first value of a leaf without memory counts in steps of 1.
         let dtypes =
             dtypes.chain(leaves.iter().map(|leaf| (if leaf.is_place { 1 } else { leaf.dtype.bytes() }, leaf.address)));
         let (mut bases, mut bytes) = (SmallVec::new(), SmallVec::new());
@@ -72,7 +72,7 @@ impl Lie {
                 let leaves = steps[1..].iter().zip(leaves).filter(|(_, leaf)| !leaf.is_place).map(|(step, _)| *step);
                 std::iter::once(steps[0]).chain(leaves.filter(|&step| step != 0))
             };
-            // One value has no direction.
+            // A single value has no direction.
             let one = axes.length() == 1 && axes.line_count() <= 1;
             if one || in_memory().all(|step| step == 1) {
                 how |= PLAIN;
@@ -83,35 +83,35 @@ impl Lie {
         Self { axes, bases, bytes, how, op }
     }
 
-    /// The same for [`Axes::across`].
+    /// The layout of a scan with [`Axes::across`].
     pub(crate) fn across(axes: Axes, leaves: &Leaves<'_>, target: &Target<'_>) -> Self {
         Self { how: ACROSS, ..Self::of(OP, axes, leaves, target) }
     }
 
-    /// Values before the first that make the packs of the operand whole; none where they are so without.
+    /// Values before the first one that align the packs of the operand; 0 if they are aligned already.
     fn shift(&self, operand: usize, width: usize) -> usize {
         let at = (self.bases[operand] / self.bytes[operand] as u64) as usize % width;
         if self.how & BACKWARD == 0 { at } else { (width - 1 - at) % width }
     }
 
-    /// Whether packs of all operands are whole in memory, those at the ends but.
+    /// Whether the packs of all operands are aligned in memory, except those at the ends.
     pub(crate) fn is_packed(&self, leaves: &Leaves<'_>, width: usize) -> bool {
         let shift = self.shift_of_packs(leaves, width);
         self.whole(0, width, shift) && self.are_leaves_packed(leaves, width)
     }
 
-    /// The same without the target.
+    /// Whether the packs of all leaves are aligned in memory, except those at the ends.
     pub(crate) fn are_leaves_packed(&self, leaves: &Leaves<'_>, width: usize) -> bool {
         let shift = self.shift_of_packs(leaves, width);
         in_memory(leaves).all(|operand| self.whole(operand, width, shift))
     }
 
-    /// Whether no value is before the first whole pack of any operand.
+    /// Whether the first value begins a pack of the first leaf.
     pub(crate) fn is_aligned(&self, leaves: &Leaves<'_>, policy: &Policy) -> bool {
         self.shift_of_packs(leaves, policy.width as usize) == 0
     }
 
-    /// Values before the first that make the packs of the first leaf whole.
+    /// Values before the first one that align the packs of the first leaf.
     fn shift_of_packs(&self, leaves: &Leaves<'_>, width: usize) -> usize {
         if self.how & PLAIN == 0 {
             return 0;
@@ -119,13 +119,13 @@ impl Lie {
         self.shift(in_memory(leaves).next().unwrap_or(0), width)
     }
 
-    /// Whether packs of the operand are whole in memory behind so many values.
+    /// Whether the packs of the operand are aligned if the first one begins `shift` values before the first value.
     fn whole(&self, operand: usize, width: usize, shift: usize) -> bool {
         let steps = self.axes.step_along().filter(|_| self.how & PLAIN != 0);
         steps.is_some_and(|steps| steps[operand] != 0) && self.shift(operand, width) == shift
     }
 
-    /// The launch of a scan of at least one value on a device that has `resident` blocks at once; a slot has `slot` bytes.
+    /// The launch of a scan of at least one value. The device runs `resident` blocks at once; a slot has `slot` bytes.
     pub(crate) fn launch(
         &self,
         shape: &[usize],
@@ -155,7 +155,7 @@ impl Lie {
         .ok_or_else(too_large)?;
         let mut words = Words::new();
         words.extend(head);
-        // Where the walk goes on from line to line the first step is that of all values.
+        // If lines continue one another, the first step is that of all values.
         let steps_along = self.axes.step_along().filter(|_| self.how & PLAIN != 0);
         for &base in &self.bases[1..] {
             words.extend([base, 0]);
@@ -176,7 +176,7 @@ impl Lie {
         Ok(Launch { words, scratch_word: SCRATCH_WORD, scratch, config })
     }
 
-    /// Of the kernels `lines` and `ring`, and those of compactions.
+    /// The grid of the kernels `lines`, `ring` and `wave`, and of those of compactions.
     fn lines(&self, leaves: &Leaves<'_>, policy: &Policy, slot: usize, resident: usize) -> Option<Cut> {
         let length = self.axes.length();
         let count = length * self.axes.line_count();
@@ -205,7 +205,7 @@ impl Lie {
         Some(Cut { head, blocks: tiles.min(resident), scratch })
     }
 
-    /// Of the kernel `along`: [`Self::is_packed`] holds, and lines are whole packs.
+    /// The grid of the kernel `along`: [`Self::is_packed`] holds, and lines are whole packs.
     fn along(&self, leaves: &Leaves<'_>, policy: &Policy, resident: usize) -> Option<Cut> {
         let lines = self.axes.line_count();
         let mut cut = self.lines(leaves, policy, 0, resident)?;
@@ -213,7 +213,7 @@ impl Lie {
         Some(Cut { blocks: lines.min(resident), scratch: Scratch::None, ..cut })
     }
 
-    /// Whether each row of a pack's columns begins at a whole one.
+    /// Whether the operand's packs of columns are aligned in every row.
     fn is_whole_in_rows(&self, operand: usize, width: usize) -> bool {
         let inner = &self.axes.lines[0];
         let others = self.axes.lines[1..].iter().chain(&self.axes.scanned);
@@ -222,12 +222,12 @@ impl Lie {
             && others.into_iter().all(|axis| axis.steps[operand] % width as isize == 0)
     }
 
-    /// The same of all operands.
+    /// Whether the packs of all operands are aligned in every row.
     pub(crate) fn is_packed_in_rows(&self, leaves: &Leaves<'_>, width: usize) -> bool {
         self.is_whole_in_rows(0, width) && in_memory(leaves).all(|operand| self.is_whole_in_rows(operand, width))
     }
 
-    /// Of the kernels `columns`, with so many lanes at most, and `down`, which has no blocks beside each other.
+    /// The grid of the kernels `columns` and `down`, with at most `most_lanes` lanes. Each group of `down` has one block.
     fn columns(
         &self,
         leaves: &Leaves<'_>,
@@ -277,14 +277,14 @@ fn in_memory(leaves: &Leaves<'_>) -> impl Iterator<Item = usize> {
     (1..).zip(leaves).filter(|(_, leaf)| !leaf.is_place).map(|(operand, _)| operand)
 }
 
-/// The first words of a kernel, as its contract says, and how many blocks it has.
+/// The first words of a kernel, as its contract says, with the number of blocks and the scratch memory.
 struct Cut {
     head: [u64; 12],
     blocks: usize,
     scratch: Scratch,
 }
 
-/// Bytes at the head of a group's scratch memory.
+/// Bytes of the counters at the head of a group's scratch memory.
 pub(crate) const DESK: usize = 16;
 
 #[cfg(test)]
@@ -293,7 +293,7 @@ mod tests {
 
     use super::*;
 
-    /// The head of a scan of bytes that is broadcast along the middle of three axes, and so cannot be joined to fewer.
+    /// The first words of a scan of bytes, broadcast along the middle of three axes, so that no axes can be joined.
     fn head(shape: [usize; 3], form: Form) -> Vec<u64> {
         let strides = [(shape[1] * shape[2]) as isize, shape[2] as isize, 1];
         let broadcast = [shape[2] as isize, 0, 1];
@@ -318,7 +318,7 @@ mod tests {
         }
         assert_eq!(head([1 << 15, 1 << 15, 2], Form::Lines)[WIDE], 1);
         assert_eq!(head([2, 1 << 18, 1 << 18], Form::Columns)[WIDE], 1);
-        // As many packs as 31 bits count are few enough.
+        // A number of packs that 31 bits count does not need wide division.
         assert_eq!(head([2, 1, 16 * ((1 << 31) - 1)], Form::Columns)[WIDE], 0);
     }
 }

@@ -1,21 +1,21 @@
-//! How scans are cut: plain data, chosen from element types, passed as template arguments.
+//! Tuning of scans: plain data, chosen from element types, passed as template arguments.
 
 use gpu_array::expression::LoweredLeaf;
 
-/// Which kernel scans.
+/// The kernel that scans.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Form {
     /// Values in registers, tile by tile: `lines`, and `kept` of compactions.
     Lines,
-    /// Values in shared memory, tile by tile, of which so many wait for those before them: `ring`, and `kept_ahead` of compactions.
+    /// Values in shared memory, tile by tile: `ring`, and `kept_ahead` of compactions. `ahead` tiles wait for those before them.
     Ring { ahead: u32 },
-    /// Values in shared memory, all at once: `wave`, so many tiles for a block.
+    /// Values in shared memory, all at once: `wave`, with `parts` tiles for a block.
     Wave { parts: u32 },
     /// A block for each line: `along`.
     Along,
     /// Blocks that share columns: `columns`.
     Columns,
-    /// A block for so many packs of columns: `down`.
+    /// A block for `lanes` packs of columns: `down`.
     Down { lanes: u32 },
 }
 
@@ -25,11 +25,11 @@ pub(crate) struct Policy {
     pub(crate) form: Form,
     /// Threads of a block.
     pub(crate) threads: u32,
-    /// Values that a thread takes at once.
+    /// Neighbours that a thread takes at once, as one pack.
     pub(crate) width: u32,
-    /// How many of those it has of a tile.
+    /// Packs of a thread in a tile.
     pub(crate) unroll: u32,
-    /// Threads of a block that only hand on.
+    /// Threads of the service warps of a block.
     pub(crate) helpers: u32,
     /// Dynamic shared memory of a block.
     pub(crate) shared_bytes: u32,
@@ -39,26 +39,27 @@ pub(crate) struct Policy {
 const THREADS: u32 = 256;
 /// Registers for the values of a tile.
 const REGISTERS: usize = 32;
-/// Tiles that are enough for a device.
+/// Number of tiles that keeps a device busy.
 const BUSY: usize = 100;
-/// Of `ring.cuh`: bytes of a thread's states, or of what they are made of, in a tile; threads of a block and tiles that wait, the best first, of which the first is for states of
-/// a word; tiles that are on their way; shared memory besides.
+/// Constants of `ring.cuh`: bytes of a thread's states in a tile, or of the values that they are made of.
+/// The others are pairs of the threads of a block and the tiles that wait, the best first, of which the first is for states of a word; the tiles
+/// whose copies are in flight; and further shared memory.
 const RING_BYTES: usize = 128;
 const RINGS: [(usize, usize); 5] = [(352, 3), (416, 2), (384, 2), (256, 2), (128, 2)];
 const LOADING: usize = 2;
 const RING_BESIDES: usize = 4096;
-/// Of `wave.cuh`: threads of a block; values of a thread in a tile; most tiles of a block, and of all.
+/// Constants of `wave.cuh`: threads of a block; values of a thread in a tile; most tiles of a block, and of all.
 ///
-/// On an H200, 2^20 values, f32 / f64 / f32 by key in us: 4.4 / 6.2 / 5.6 (CUB 3.0.1 6.7 / 7.8 / 7.5). Half as many values 5.4 / 7.2 / 7.2, twice as many 4.6 / - / 6.9; twice as many threads
-/// with half as many values 5.0 / 6.6 / 6.4, half as many with twice as many 4.3 / 7.6 / 5.4.
+/// On an H200, 2^20 values, f32 / f64 / f32 by key in us: 4.4 / 6.2 / 5.6 (CUB 3.0.1 6.7 / 7.8 / 7.5). Half as many values 5.4 / 7.2 / 7.2, twice as
+/// many 4.6 / - / 6.9; twice as many threads with half as many values 5.0 / 6.6 / 6.4, half as many with twice as many 4.3 / 7.6 / 5.4.
 const WAVE_THREADS: usize = 512;
 const WAVE_VALUES: usize = 16;
 const MOST_PARTS: usize = 8;
 const MOST_TILES: usize = 64 * 32;
-/// Of `along.cuh`: the same, where tiles are those in hand and on their way.
+/// Constants of `along.cuh`: bytes of a thread's states in a tile, and tiles of a block, in hand and in flight.
 const ALONG_BYTES: usize = 64;
 const TILES_OF_BLOCK: usize = 3;
-/// Of `down.cuh`: threads of a block; tiles; shared memory for what warps hand to each other.
+/// Constants of `down.cuh`: threads of a block; tiles; shared memory by which warps exchange states.
 const DOWN_THREADS: usize = 512;
 const DOWN_TILES: usize = 2;
 const DOWN_BESIDES: usize = 32 << 10;
@@ -68,7 +69,8 @@ impl Policy {
         Self { form: Form::Lines, threads, width, unroll, helpers: 0, shared_bytes: 0 }
     }
 
-    /// Of the kernel `ring`, for what is read into tiles; None where they would not fit `most_shared` bytes, or lie in packs of less than 4.
+    /// The policy of the kernel `ring`.
+    /// None if the tiles do not fit `most_shared` bytes, or packs have less than 4 bytes.
     pub(crate) fn ring(leaves: &[LoweredLeaf<'_>], bytes: Bytes, most_shared: usize) -> Option<Self> {
         let staged = Staged::of(leaves, bytes, |_| RING_BYTES)?;
         let of_value = |ahead: usize| (ahead + LOADING) * staged.main + LOADING * staged.others;
@@ -79,7 +81,7 @@ impl Policy {
         Some(Self { helpers: 64, ..policy })
     }
 
-    /// Of the kernel `wave`, for so many values; None where they do not fit the multiprocessors' shared memory.
+    /// The policy of the kernel `wave` for `count` values; None if they do not fit the multiprocessors' shared memory.
     pub(crate) fn wave(
         leaves: &[LoweredLeaf<'_>],
         bytes: Bytes,
@@ -95,7 +97,7 @@ impl Policy {
         fits.then(|| staged.policy(Form::Wave { parts: parts as u32 }, WAVE_THREADS, shared))
     }
 
-    /// Of the kernel `along`, for lines of that length.
+    /// The policy of the kernel `along` for lines of `length` values; None if lines are too short or tiles do not fit.
     pub(crate) fn along(leaves: &[LoweredLeaf<'_>], bytes: Bytes, length: usize, most_shared: usize) -> Option<Self> {
         let staged = Staged::of(leaves, bytes, |_| ALONG_BYTES)?;
         let threads = [256, 128, 64, 32].into_iter().find(|threads| threads * staged.values <= length)?;
@@ -103,7 +105,7 @@ impl Policy {
         (shared + RING_BESIDES <= most_shared).then(|| staged.policy(Form::Along, threads, shared))
     }
 
-    /// Of the kernel `down`, for so many columns; None where they are too few for blocks of their own.
+    /// The policy of the kernel `down` for `columns` columns; None if they are too few for blocks of their own, or do not fit.
     pub(crate) fn down(
         leaves: &[LoweredLeaf<'_>],
         bytes: Bytes,
@@ -127,7 +129,7 @@ impl Policy {
         Some(Self { form: Form::Down { lanes: lanes as u32 }, shared_bytes: shared as u32, ..policy })
     }
 
-    /// For `count` values, of which these leaves are read, with a state of so many bytes, and results of so many.
+    /// The policy of the kernel `lines` for `count` values of these leaves, with states and results of these sizes.
     pub(crate) fn of(
         leaves: &[LoweredLeaf<'_>],
         state_bytes: usize,
@@ -145,7 +147,7 @@ impl Policy {
         let shares = words.max(in_memory().count());
         let unroll = |registers: usize| registers / (width * shares).min(registers);
         let tiles = |unroll: usize| count / (THREADS as usize * width * unroll);
-        // Where slots have more words larger tiles have fewer of them to look at; where there are few tiles smaller ones are done sooner.
+        // Larger tiles have fewer slots to poll, which matters if slots have more words. With few tiles, smaller tiles finish sooner.
         let unroll = match () {
             _ if shares > 1 && tiles(unroll(2 * REGISTERS)) >= 4 * BUSY => unroll(2 * REGISTERS),
             _ if tiles(unroll(REGISTERS)) >= BUSY => unroll(REGISTERS),
@@ -154,7 +156,7 @@ impl Policy {
         Self::new(THREADS, width as u32, unroll as u32)
     }
 
-    /// Of scans along an axis across which neighbours lie.
+    /// The policy of the kernel `columns`, for scans along an axis across which neighbours lie.
     pub(crate) fn across(leaves: &[LoweredLeaf<'_>], state_bytes: usize, result_bytes: usize) -> Self {
         let in_memory = || leaves.iter().filter(|leaf| !leaf.is_place);
         let widest = in_memory().map(|leaf| leaf.dtype.bytes()).max().unwrap_or(4).max(result_bytes);
@@ -170,16 +172,16 @@ impl Policy {
     }
 }
 
-/// What a scan carries for each value and writes of it.
+/// Bytes of a state, and of a result.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bytes {
     pub(crate) state: usize,
     pub(crate) result: usize,
 }
 
-/// How tiles stand in shared memory.
+/// Layout of tiles in shared memory.
 struct Staged {
-    /// Values of a pack, and of a thread.
+    /// Values of a pack, and of a thread in a tile.
     width: usize,
     values: usize,
     /// Bytes of a value: of the first leaf or the state that takes its place, and of the other leaves.
@@ -188,7 +190,8 @@ struct Staged {
 }
 
 impl Staged {
-    /// With so many bytes of a thread, by those of a value; None where packs have less than the 4 bytes of a copy, or states do not fill 16.
+    /// The layout; `of_thread` maps the bytes of a value to the bytes of a thread in a tile.
+    /// None if packs have less than the 4 bytes of a copy, or the size of a state does not divide 16.
     fn of(leaves: &[LoweredLeaf<'_>], bytes: Bytes, of_thread: impl Fn(usize) -> usize) -> Option<Self> {
         let Bytes { state, result } = bytes;
         let bytes = || leaves.iter().map(|leaf| if leaf.is_place { 0 } else { leaf.dtype.bytes() });
@@ -198,7 +201,7 @@ impl Staged {
             return None;
         }
         let of_value = state.max(widest);
-        // Packs of a thread are told apart by three bits.
+        // Three bits tell the packs of a thread apart.
         let values = (of_thread(of_value) / of_value).clamp(width, 32.min(8 * width));
         let main = bytes().next().unwrap_or(0).max(state);
         Some(Self { width, values, main, others: bytes().skip(1).sum() })

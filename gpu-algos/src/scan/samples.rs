@@ -1,4 +1,4 @@
-//! Scans that stand for all others where kernels are checked without a device.
+//! Samples of scans, for checks without a device.
 
 use gpu_array::{DType, gpu_driver::Registry};
 
@@ -9,14 +9,14 @@ use super::{
 };
 use crate::reduce::{Kind, Operator, Source, samples::Sample};
 
-/// Tiles are in shared memory; all of them are at once.
+/// Flags of samples: tiles are in shared memory, one after another or all at once.
 const STAGED: u32 = 1 << 31;
 const AT_ONCE: u32 = 1 << 30;
 
-/// Shared memory that a block may have, of compute capability 9.0.
+/// Shared memory that a block of compute capability 9.0 may have.
 const MOST_SHARED: usize = 227 << 10;
 
-/// Adds scans of arrays, one of each kind that there is.
+/// Adds a scan of arrays of each kind.
 pub(crate) fn add_to(registry: Registry) -> Registry {
     use DType::{Bool, F32, F64, I32, I64};
     let sum = |carried, result| Kind::Sum { carried, result };

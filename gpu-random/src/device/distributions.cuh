@@ -1,7 +1,8 @@
-// How the words of a turn become values: the twins of the structures in ../distribution.
+// Distributions, which make values of the words of a turn: the twins of the structures in
+// ../distribution.
 //
-// A distribution is made of three words of parameters; WORDS words of a turn give VALUES values. UNROLL is how many turns of a generator are
-// written out one after another where that many follow.
+// A distribution is made of three words of parameters. WORDS words of a turn give VALUES values.
+// UNROLL turns of a generator are written out one after another if that many follow.
 #pragma once
 #include "philox.cuh"
 #include "real.cuh"
@@ -12,11 +13,11 @@ struct Parameters {
     uint64_t a, b, c;
 };
 
-// Without a fused multiply-add: the bits of the host.
+// Without a fused multiply-add, so that the bits are the host's.
 __device__ __forceinline__ float scaled(float low, float width, float u) { return __fadd_rn(low, __fmul_rn(width, u)); }
 __device__ __forceinline__ double scaled(double low, double width, double u) { return __dadd_rn(low, __dmul_rn(width, u)); }
 
-// What there is for both real types.
+// The functions of a real type.
 template <class T> struct Real;
 template <> struct Real<float> {
     static constexpr int WORDS = 1;
@@ -35,7 +36,7 @@ template <> struct Real<double> {
     static __device__ __forceinline__ double logarithm(double x) { return log(x); }
 };
 
-// Further words for a value whose own were not enough.
+// Further words for a value that its own words did not decide.
 __device__ __forceinline__ Four more_words(const uint32_t *w, int count, uint32_t attempt) {
     Four counter = {{count > 2 ? w[2] : 0, count > 2 ? w[3] : 0, attempt, 0x5eedu}};
     return philox4x32(counter, w[0], w[1]);
@@ -101,7 +102,8 @@ template <class T> struct LogNormal {
     }
 };
 
-// Lemire, "Fast random integer generation in an interval", ACM TOMACS 29(1), 2019.
+// Integers without bias: Lemire, "Fast random integer generation in an interval", ACM TOMACS 29(1),
+// 2019.
 template <class T> struct Integers {
     typedef T Value;
     static constexpr int WORDS = sizeof(T) / 2, VALUES = 1, UNROLL = 5;
@@ -127,7 +129,8 @@ struct Bernoulli {
     }
 };
 
-// Knuth below 10, Hörmann's transformed rejection (PTRS, Insurance: Mathematics and Economics 12(1), 1993) from there on.
+// Knuth's method below 10, Hörmann's transformed rejection (PTRS, Insurance: Mathematics and
+// Economics 12(1), 1993) from there on.
 struct Poisson {
     typedef uint32_t Value;
     static constexpr int WORDS = 2, VALUES = 1, UNROLL = 1;

@@ -1,11 +1,12 @@
-// The numbers that a generator in a kernel gives, as cuRAND's device API makes them of its words.
+// The numbers of a generator in a kernel, as cuRAND's device API makes them of its words.
 #pragma once
 #include "real.cuh"
 
 namespace gpu_random {
 
-// Rng has next(). Normal numbers come in pairs, of which the second is kept for the next call; there is one place for f32 and one for f64, and
-// a normal and a log-normal number of the same type drop what the other has kept.
+// Rng has next(). Normal numbers come in pairs, and the second is kept for the next call. There is
+// one place for f32 and one for f64; a normal and a log-normal number of the same type drop the
+// number that the other has kept.
 template <class Rng> class Numbers {
     enum : uint32_t { NOTHING, NORMAL, LOG_NORMAL };
     uint32_t kept_float, kept_double;
@@ -67,7 +68,7 @@ template <class Rng> class Numbers {
         return exp(mean + deviation * pair.first);
     }
 
-    // Both of a pair, without a look at what is kept.
+    // Both numbers of a pair; a kept number is not used.
     __device__ Pair<float> normal_pair() {
         uint32_t x = rng().next();
         return normal_f32(x, rng().next());

@@ -1,5 +1,5 @@
-// Philox into device memory, in the order of a stream: see ../turns.rs. There is no state: a block of four words is a function of the seed, the
-// generator and the number of blocks before it.
+// Philox into device memory, in the order of a stream: see ../turns.rs. There is no state: a block
+// of four words is a function of the seed, the generator and the number of blocks before it.
 #include "prelude.cuh"
 #include "distributions.cuh"
 
@@ -7,7 +7,7 @@ using namespace gpu_random;
 
 namespace {
 
-// What a block of four words gives.
+// The values of a block of four words.
 template <class D> struct OfBlock {
     static constexpr int VALUES = 4 * D::VALUES / D::WORDS;
     struct alignas(VALUES * sizeof(typename D::Value)) Values {
@@ -25,14 +25,15 @@ template <class V> __device__ __forceinline__ void store_whole(V *out, const V &
     }
 }
 
-// Blocks that a generator has made before the fill: one of two numbers.
+// Number of blocks that a generator has made before the fill: one of two numbers.
 struct AtOne {
     uint64_t below, others;
     uint32_t split;
     __device__ __forceinline__ uint64_t operator()(uint32_t generator) const { return generator < split ? below : others; }
 };
 
-// The same where fills of several kinds came before: `pieces` has for each piece of generators the first one and the number.
+// The same number after fills of several kinds. For each piece of generators `pieces` has the first
+// one and the number.
 struct AtMany {
     const uint64_t *pieces;
     uint32_t count;
@@ -49,7 +50,8 @@ struct AtMany {
 
 constexpr int THREADS = 256, BLOCKS = 4;
 
-// BLOCKS blocks of words for each thread, 256 apart. A turn gives four values, of DRAWS blocks.
+// Makes BLOCKS blocks of words for each thread, 256 apart. A turn gives four values, of DRAWS
+// blocks.
 template <class D, uint32_t GENERATORS, class Made>
 __device__ __forceinline__ void fill_part(typename D::Value *out, uint64_t n, uint64_t seed, const uint32_t *seeds, uint32_t generators,
                                           uint32_t cursor, uint32_t skip, bool whole, const D &distribution, Made made) {
@@ -85,8 +87,9 @@ __device__ __forceinline__ void fill_part(typename D::Value *out, uint64_t n, ui
     }
 }
 
-// The same where all values are asked for, whole blocks are aligned, and the generators are those of cuRAND's order: a block of threads has them in one
-// row, so little is left to find out for each. False, and nothing done, where that is not so.
+// Fills a part all of whose values are wanted, if whole blocks are aligned and the generators are
+// those of cuRAND's order. A block of threads has them in one row, so little is left to compute for
+// each. Returns false, and does nothing, if the part is cut.
 template <class D>
 __device__ __forceinline__ bool fill_whole_part(typename D::Value *out, uint64_t n, uint64_t seed, uint32_t cursor, uint32_t skip, const D &distribution,
                                                 const AtOne &made) {
@@ -115,11 +118,11 @@ __device__ __forceinline__ bool fill_whole_part(typename D::Value *out, uint64_t
 } // namespace
 
 // A fill from the 65536 generators of cuRAND's order.
-//   grid, block   256 threads, of which each makes 4 blocks of words
+//   grid, block   256 threads, each of which makes 4 blocks of words
 //   out           n values
 //   skip          values of the first turn that were given before, below 4
 //   whole         1 where out - skip is aligned to 16 bytes
-//   below, others blocks that each generator below `split`, and each from there on, has made
+//   below, others blocks that each generator below `split`, and each other one, has made
 //   bytes         n values written
 template <class D>
 __global__ void __launch_bounds__(256) philox_fill(typename D::Value *out, uint64_t n, uint64_t seed, uint32_t cursor, uint32_t skip, uint32_t whole,
@@ -131,8 +134,9 @@ __global__ void __launch_bounds__(256) philox_fill(typename D::Value *out, uint6
 }
 
 // A fill from any number of generators, which may be at any places.
-//   pieces        `count` pairs: the first generator of a piece, from 0 on, and the blocks that those of the piece have made
-//   seeds         one for each generator where `each` is 1, else `seed` is that of all
+//   pieces        `count` pairs: the first generator of a piece, from 0 on, and the blocks that
+//                 each generator of the piece has made
+//   seeds         one for each generator if `each` is 1, else `seed` is that of all
 //   others        as in `philox_fill`
 template <class D>
 __global__ void __launch_bounds__(256) philox_fill_any(typename D::Value *out, uint64_t n, uint64_t seed, const uint32_t *seeds, uint32_t each,

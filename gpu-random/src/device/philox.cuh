@@ -1,4 +1,5 @@
-// Philox4x32-10 in kernels: the function, and a generator equal to cuRAND's device API for curandStatePhilox4_32_10.
+// Philox4x32-10 in kernels: the function, and a generator equal to cuRAND's device API for
+// curandStatePhilox4_32_10.
 //
 // Salmon, Moraes, Dror, Shaw: "Parallel random numbers: as easy as 1, 2, 3", SC 2011.
 #pragma once
@@ -34,7 +35,8 @@ __device__ __forceinline__ Four philox_block(uint64_t seed, uint64_t subsequence
     return philox4x32(counter, uint32_t(seed), uint32_t(seed >> 32));
 }
 
-// For a thread of a kernel: init as curand_init, then the numbers of curand, curand_uniform, ... A block is 2^64 to a subsequence.
+// A generator for a thread of a kernel: init as curand_init, then the numbers of curand,
+// curand_uniform, ... A subsequence has 2^64 blocks.
 class Philox : public Numbers<Philox> {
     uint64_t seed, subsequence, block;
     Four words;
@@ -61,7 +63,7 @@ class Philox : public Numbers<Philox> {
         return word;
     }
 
-    // As curand_uniform_double: of one word, in (0, 1].
+    // As curand_uniform_double: made of one word, in (0, 1].
     __device__ double uniform_double() { return next() * 2.3283064365386963e-10 + 2.3283064365386963e-10; }
 };
 

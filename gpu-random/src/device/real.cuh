@@ -1,5 +1,5 @@
-// How random words become real numbers, with the bits of cuRAND's functions: the compiler's options must be the defaults (no fast maths,
-// exact square roots and divisions, multiply-adds contracted).
+// Makes real numbers of random words, with the bits of cuRAND's functions. The compiler's options
+// must be the defaults (no fast maths, exact square roots and divisions, multiply-adds contracted).
 #pragma once
 #include "prelude.cuh"
 
@@ -22,7 +22,7 @@ __device__ __forceinline__ double half_open_f64(uint32_t x, uint32_t y) {
     return bits * 1.1102230246251565e-16;
 }
 
-// Box and Muller: sine first.
+// The transform of Box and Muller: sine first.
 __device__ __forceinline__ Pair<float> normal_f32(uint32_t x, uint32_t y) {
     constexpr float TURN = 2.3283064e-10f * 6.2831855f;
     float u = uniform_f32(x);

@@ -1,9 +1,10 @@
 // XORWOW into device memory, in the order of a stream: see ../turns.rs.
 //
-// The generators of a stream are kept as six rows of `generators` words: v0 to v4, then d. Counted from the cursor, generator r is the one
-// of turns r, r + generators, ...: its turns in a fill are a column of a matrix whose rows are written one after another. A fill is cut into
-// chunks of rows, to which the states jump, so that there are more threads than generators; the last chunk leaves the states after the fill
-// in `next`.
+// The generators of a stream are kept as six rows of `generators` words: v0 to v4, then d. Counted
+// from the cursor, generator r is the one of turns r, r + generators, ...: its turns in a fill are
+// a column of a matrix whose rows are written one after another. A fill is cut into chunks of rows,
+// to which the states jump, so that there are more threads than generators. The last chunk leaves
+// the states after the fill in `next`.
 #include "prelude.cuh"
 #include "distributions.cuh"
 #include "xorwow.cuh"
@@ -25,7 +26,7 @@ __device__ __forceinline__ void store_state(uint32_t *states, uint32_t generator
     states[uint64_t(5) * generators + generator] = state.d;
 }
 
-// Field by field: a choice between two structures as such would put both into memory.
+// Chooses field by field: a choice between two structures as such would put both into memory.
 __device__ __forceinline__ State choose(bool first, const State &a, const State &b) {
     State chosen;
 #pragma unroll
@@ -34,7 +35,7 @@ __device__ __forceinline__ State choose(bool first, const State &a, const State 
     return chosen;
 }
 
-// The state after so many draws, one after another.
+// Advances the state by `draws` draws, one after another.
 __device__ __forceinline__ void skip_draws(State &state, uint32_t draws) {
     state.d += WEYL * draws;
 #pragma unroll 1
@@ -46,7 +47,7 @@ __device__ __forceinline__ void skip_draws(State &state, uint32_t draws) {
     for (; draws > 0; draws--) linear_step(state.v);
 }
 
-// The values of a turn.
+// Computes the values of a turn.
 template <class D> __device__ __forceinline__ void turn(const D &distribution, State &state, typename D::Value *out) {
     uint32_t words[D::WORDS];
 #pragma unroll
@@ -54,7 +55,7 @@ template <class D> __device__ __forceinline__ void turn(const D &distribution, S
     distribution(words, out);
 }
 
-// Writes those of a turn's values that are asked for: value j of turn t stands at place VALUES t + j - skip.
+// Writes the wanted values of a turn: value j of turn t stands at place VALUES t + j - skip.
 template <class D>
 __device__ __forceinline__ void store_some(typename D::Value *out, const typename D::Value *values, uint64_t number, uint64_t skip, uint64_t n) {
 #pragma unroll
@@ -66,11 +67,12 @@ __device__ __forceinline__ void store_some(typename D::Value *out, const typenam
 
 } // namespace
 
-// The states at some place of a stream.
+// Makes the states at some place of a stream.
 //   grid, block   a thread for each generator
-//   seeds         one for each generator where `each` is 1, else `seed` is that of all
+//   seeds         one for each generator if `each` is 1, else `seed` is that of all
 //   jumps         polynomials, 8 words each: `own` for generators g mod own, then those for g / own
-//   digits        the polynomial of `draws` draws, which all generators have made; those below `split` have made `more` besides, fewer than 64
+//   digits        the polynomial of `draws` draws, which all generators have made; those below
+//                 `split` have made `more` besides, fewer than 64
 //   bytes         24 written for each generator
 __global__ void xorwow_start(uint64_t seed, const uint32_t *seeds, uint32_t each, const uint32_t *jumps, uint32_t own, uint32_t *states,
                              uint32_t generators, uint64_t digits0, uint64_t digits1, uint64_t digits2, uint64_t digits3, uint64_t draws,
@@ -93,7 +95,8 @@ __global__ void xorwow_start(uint64_t seed, const uint32_t *seeds, uint32_t each
     store_state(states, generators, uint32_t(generator), state);
 }
 
-// What each five bits of a state contribute to the state after a jump: 32 tables of 32 entries of five words.
+// Makes tables of the contribution of each five bits of a state to the state after a jump: 32
+// tables of 32 entries of five words.
 //   grid          a block for each jump
 //   block         256
 //   jumps         a polynomial for each, 8 words
@@ -126,7 +129,7 @@ __global__ void __launch_bounds__(256) xorwow_tables(const uint32_t *jumps, uint
 
 namespace {
 
-// A state after the jump of a table.
+// Applies the jump of a table to a state.
 __device__ __forceinline__ void jump_by_table(State &state, const uint32_t *table) {
     uint32_t sum[5] = {0, 0, 0, 0, 0};
 #pragma unroll
@@ -143,8 +146,9 @@ __device__ __forceinline__ void jump_by_table(State &state, const uint32_t *tabl
     for (int i = 0; i < 5; i++) state.v[i] = sum[i];
 }
 
-// Two generators of a thread: neighbours where a turn gives 8 bytes in two values, so that 16 bytes are stored at a time, else 32 apart, so
-// that the threads of a warp store side by side.
+// Two generators of a thread. They are neighbours if a turn gives 8 bytes in two values, so that 16
+// bytes are stored at a time. Else they are 32 apart, so that the threads of a warp store side by
+// side.
 template <class D> struct Two {
     typedef typename D::Value Value;
     static constexpr bool NEIGHBOURS = D::VALUES == 2 && sizeof(Value) == 4;
@@ -154,7 +158,7 @@ template <class D> struct Two {
         return NEIGHBOURS ? 2 * thread : thread / 32 * 64 + thread % 32;
     }
 
-    // `out` is where the first one's values go.
+    // `out` is the address of the first generator's values.
     static __device__ __forceinline__ void store(Value *out, const Value *a, const Value *b) {
         if constexpr (NEIGHBOURS) {
             float4 four = {a[0], a[1], b[0], b[1]};
@@ -179,10 +183,12 @@ template <class D> struct Two {
 //   states, next  before and after; not the same memory
 //   tables        one for each chunk but the first
 //   out           n values; aligned to 16 bytes, skip 0 and n a multiple of VALUES where EXACT
-//   turns         that give values; `complete` of them, all or all but the last, give all of theirs
+//   turns         turns that give values; `complete` of them, all or all but the last, give all of
+//                 theirs
 //   dropped       words that the generator before the cursor draws first
 //   chunk_rows    rows of a chunk; chunks * chunk_rows is at least complete / 4096
-//   bytes         n values written, 24 read and 24 written for each generator, and 20480 read for each block
+//   bytes         n values written, 24 read and 24 written for each generator, and 20480 read for
+//                 each block
 template <class D, bool EXACT>
 __global__ void __launch_bounds__(256)
 xorwow_fill(const uint32_t *states, uint32_t *next, const uint32_t *tables, typename D::Value *out, uint64_t n, uint64_t turns,
@@ -256,7 +262,7 @@ xorwow_fill(const uint32_t *states, uint32_t *next, const uint32_t *tables, type
     }
     if (chunk != chunks - 1) return;
 
-    // The last row, which may have fewer turns, and whose last one may leave values for the next fill.
+    // The last row may have fewer turns, and its last turn may leave values for the next fill.
 #pragma unroll
     for (int k = 0; k < 2; k++) {
         uint32_t rank = first + k * Two<D>::APART;
@@ -271,8 +277,8 @@ xorwow_fill(const uint32_t *states, uint32_t *next, const uint32_t *tables, type
     }
 }
 
-// A short fill from the 4096 generators of cuRAND's order: a thread for each generator, or a few that step to where they begin, since a jump by a
-// table takes longer than that.
+// A short fill from the 4096 generators of cuRAND's order. Each generator has a thread, or a few
+// that step to their first row, since a jump by a table takes longer than that.
 //   grid          64 blocks for each part
 //   block         64
 //   states, next  before and after; not the same memory
@@ -312,7 +318,8 @@ __global__ void __launch_bounds__(64) xorwow_fill_few(const uint32_t *states, ui
 //   grid, block   a thread for each chunk of each generator
 //   jumps         polynomials of 8 words, for chunk c: number c mod 256, then number 256 + c / 256
 //   others        as in `xorwow_fill`
-//   bytes         as there; stores of neighbouring threads lie side by side where there are many generators, and are of 16 bytes where there is one
+//   bytes         as there; stores of neighbouring threads lie side by side if there are many
+//                 generators, and are of 16 bytes if there is one
 template <class D>
 __global__ void __launch_bounds__(128)
 xorwow_fill_any(const uint32_t *states, uint32_t *next, const uint32_t *jumps, typename D::Value *out, uint64_t n, uint64_t turns,
@@ -338,7 +345,8 @@ xorwow_fill_any(const uint32_t *states, uint32_t *next, const uint32_t *jumps, t
     uint64_t number = chunk * chunk_rows * generators + rank;
     uint64_t full = complete / generators;
     uint64_t rows = chunk == chunks - 1 ? full - chunk * chunk_rows : chunk_rows;
-    // A single generator's values lie side by side, so that a thread has 16 bytes to store at a time.
+    // The values of a single generator lie side by side, so that a thread stores 16 bytes at a
+    // time.
     constexpr int PACK = 16 / sizeof(Value), TURNS = PACK / D::VALUES;
     if (generators == 1 && skip == 0 && reinterpret_cast<uint64_t>(out + number * D::VALUES) % 16 == 0) {
 #pragma unroll 1

@@ -1,6 +1,8 @@
-// XORWOW in kernels: a step, jumps, and a generator equal to cuRAND's device API for curandStateXORWOW.
+// XORWOW in kernels: a step, jumps, and a generator equal to cuRAND's device API for
+// curandStateXORWOW.
 //
-// Marsaglia: "Xorshift RNGs", Journal of Statistical Software 8(14), 2003, page 5; seeding and subsequences are cuRAND's.
+// Marsaglia: "Xorshift RNGs", Journal of Statistical Software 8(14), 2003, page 5; seeding and
+// subsequences are cuRAND's.
 #pragma once
 #include "prelude.cuh"
 #include "numbers.cuh"
@@ -30,15 +32,16 @@ __device__ __forceinline__ uint32_t draw(State &state) {
 __device__ __forceinline__ State seeded(uint64_t seed) {
     uint32_t t0 = (uint32_t(seed) ^ 0xaad26b49u) * 1099087573u, t1 = (uint32_t(seed >> 32) ^ 0xf7dcefddu) * 2591861531u;
     State state = {{123456789u + t0, 362436069u ^ t0, 521288629u + t1, 88675123u ^ t1, 5783321u + t0}, 6615241u + t1 + t0};
-    // All zeros would stay so.
+    // A state of zeros would stay so.
     if ((state.v[0] | state.v[1] | state.v[2] | state.v[3] | state.v[4]) == 0) {
         state.v[0] = 123456789u, state.v[1] = 362436069u, state.v[2] = 521288629u, state.v[3] = 88675123u, state.v[4] = 5783321u;
     }
     return state;
 }
 
-// The state p(A) v, where A is the linear step and the polynomial p, below degree 160, stands in digits of five bits, lowest first: digit(w) gives
-// numbers 4 w to 4 w + 3 in the bytes of a word. Horner's rule: 160 steps.
+// Computes the state p(A) v, where A is the linear step. The polynomial p, below degree 160, stands
+// in digits of five bits, lowest first: digit(w) gives digits 4 w to 4 w + 3 in the bytes of a
+// word. Horner's rule takes 160 steps.
 template <class Digit> __device__ void jump(uint32_t (&v)[5], Digit digit) {
     uint32_t sum[5] = {0, 0, 0, 0, 0};
 #pragma unroll 1

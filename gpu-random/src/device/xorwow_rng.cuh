@@ -5,8 +5,9 @@
 
 namespace gpu_random {
 
-// init as curand_init, then the numbers of curand, curand_uniform, ... A jump takes some 2 us per set bit of subsequence and offset: where
-// kernels follow one another, keep the generators in memory.
+// init is as curand_init, and the numbers are those of curand, curand_uniform, ... A jump takes
+// some 2 us per set bit of subsequence and offset: if kernels follow one another, keep the
+// generators in memory.
 class Xorwow : public Numbers<Xorwow> {
     State state;
 
@@ -23,7 +24,7 @@ class Xorwow : public Numbers<Xorwow> {
         skip(offset);
     }
 
-    // Goes on by so many draws.
+    // Advances the generator by `draws` draws.
     __device__ void skip(uint64_t draws) {
         jump_powers(draws, 0);
         state.d += WEYL * uint32_t(draws);

@@ -1,12 +1,13 @@
-// A matrix in compressed rows, and its rows' sums.
+// A matrix in compressed rows, and the sums of its rows.
 #pragma once
 #include "long_rows.cuh"
 
 namespace gpu_sparse {
 
-// row_starts[0..rows] rises from 0 to the number of entries; columns and values have that many. The rows are cut into blocks:
-// block k is [blocks[k], blocks[k + 1]), whose entries start at block_entries[k]; at most ITEMS, or one row of more. Rows of more are
-// the long rows.
+// row_starts[0..rows] rises from 0 to the number of entries; columns and values have that many. The
+// rows are cut into blocks: block k is [blocks[k], blocks[k + 1]), whose entries start at
+// block_entries[k]. A block has at most ITEMS entries, or one row of more. Rows of more are the
+// long rows.
 template <class T> struct Csr {
     static constexpr uint32_t ITEMS = 2048;
     static constexpr int BLOCKS_PER_SM = 8;
@@ -20,7 +21,7 @@ template <class T> struct Csr {
 };
 static_assert(sizeof(Csr<float>) == 96, "as the host passes it");
 
-// What says where a block of rows is.
+// The bounds of a block of rows.
 struct BlockHead {
     uint32_t row_begin, row_end;
     uint64_t begin, end; // its entries
@@ -30,14 +31,16 @@ template <class T> __device__ BlockHead load_head(const Csr<T> &a, uint64_t bloc
     return {a.blocks[block], a.blocks[block + 1], a.block_entries[block], a.block_entries[block + 1]};
 }
 
-// Calls finish.after(row, sum of the row's entry times x, finish.before(row), results so far) in one thread for each row that is not long, over blocks
-// `first`, `first + step`, ...; returns the sum of the results over the rows that this thread finished.
+// Calls finish.after(row, sum of the row's entries times x, finish.before(row), results so far) in
+// one thread for each row that is not long, over blocks `first`, `first + step`, ... Returns the
+// sum of the results over the rows that this thread finished.
 //
-// A block's products go to shared memory, entry by entry, so reads are contiguous whatever the lengths of the rows; then
-// as many threads add a row as there are for each. Products are rounded to f64; a row's are added in steps of its threads, then by halves.
+// A block's products go to shared memory, entry by entry, so that reads are contiguous for rows of
+// any length. Then each row is added by an equal number of threads, up to a warp. Products are
+// rounded to f64; a row's are added in steps of its threads, then by halves.
 //
-// Source: the stream kernel of Greathouse and Daga, "Efficient sparse matrix-vector multiplication on GPUs using the CSR storage
-// format", SC 2014, doi 10.1109/SC.2014.68.
+// Source: the stream kernel of Greathouse and Daga, "Efficient sparse matrix-vector multiplication
+// on GPUs using the CSR storage format", SC 2014, doi 10.1109/SC.2014.68.
 template <int THREADS, class T, class Finish>
 __device__ double for_each_row(const Csr<T> &a, const T *x, uint32_t first, uint32_t step, Finish finish) {
     constexpr uint32_t ITEMS = Csr<T>::ITEMS;
@@ -47,7 +50,7 @@ __device__ double for_each_row(const Csr<T> &a, const T *x, uint32_t first, uint
     if (first >= a.block_count) return 0;
     BlockHead next = load_head(a, first);
     for (uint64_t block = first; block < a.block_count; block += step) {
-        // The head of the block after this one is under way meanwhile.
+        // The loads of the next block's head are in flight meanwhile.
         BlockHead head = next;
         next = load_head(a, min(block + step, uint64_t(a.block_count) - 1));
         uint32_t row_begin = head.row_begin, rows = head.row_end - row_begin;
@@ -55,8 +58,8 @@ __device__ double for_each_row(const Csr<T> &a, const T *x, uint32_t first, uint
         if (entries > ITEMS) continue;
         const T *values = a.long_rows.values + begin;
         const uint32_t *columns = a.long_rows.columns + begin;
-        // All loads of a kind are under way before the first is used, and none depends on a branch: beyond the last entry
-        // that is loaded again.
+        // All loads of a kind are in flight before the first is used, and none depends on a branch:
+        // beyond the last entry that entry is loaded again.
         if (entries > 0) {
             constexpr int PER_THREAD = ITEMS / THREADS;
             T value[PER_THREAD], factor[PER_THREAD];
@@ -74,7 +77,8 @@ __device__ double for_each_row(const Csr<T> &a, const T *x, uint32_t first, uint
         uint32_t lanes = 1;
         while (lanes < 32 && 2 * lanes * rows <= THREADS) lanes *= 2;
         uint32_t lane = threadIdx.x % lanes;
-        // The condition is the same for the whole block, so every thread takes part in the shuffles.
+        // The condition is the same for the whole block, so every thread takes part in the
+        // shuffles.
         for (uint32_t r = 0; r < rows; r += THREADS / lanes) {
             uint32_t offset = r + threadIdx.x / lanes;
             bool inside = offset < rows;

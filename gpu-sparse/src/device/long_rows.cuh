@@ -1,11 +1,12 @@
-// Rows too long for the way in which a format sums its rows: cut into segments, a block for each.
+// Rows too long for the row sums of a format: they are cut into segments, with a block for each.
 #pragma once
 #include "sums.cuh"
 
 namespace gpu_sparse {
 
-// Some rows of a matrix. Row `rows[i]` has the entries [begins[i], ends[i]) of columns and values, and the segments
-// [first_segments[i], first_segments[i + 1]), each of SEGMENT entries but the last. Segment s belongs to row owners[s].
+// Some rows of a matrix. Row `rows[i]` has the entries [begins[i], ends[i]) of columns and values.
+// Its segments are [first_segments[i], first_segments[i + 1]), each of SEGMENT entries but the
+// last. Segment s belongs to the long row number owners[s].
 template <class T> struct LongRows {
     static constexpr uint64_t SEGMENT = 4096;
     const uint32_t *columns;
@@ -19,14 +20,16 @@ template <class T> struct LongRows {
     uint32_t segments;
 };
 
-// What blocks leave for each other. totals has an element per segment; arrived has one per long row, 0 before and after.
+// Scratch by which blocks exchange sums. totals has an element per segment; arrived has one per
+// long row, 0 before and after.
 struct LongRowsScratch {
     double *totals;
     uint32_t *arrived;
 };
 
-// One block sums one segment: each thread its entries with stride THREADS, then the block's sum. The block that completes a row
-// adds the row's segments from first to last: true in its thread 0, with the number of the long row and its sum.
+// One block sums one segment: each thread sums its entries with stride THREADS, then the block sums
+// those. The block that completes a row adds the row's segments from first to last. Returns true in
+// that block's thread 0, with the number of the long row and its sum.
 template <int THREADS, class T>
 __device__ bool sum_segment(const LongRows<T> &a, uint32_t segment, const T *x, LongRowsScratch scratch, uint32_t &number,
                             double &sum) {

@@ -1,14 +1,16 @@
-// A matrix in packets, and its rows' sums. The format: packets/mod.rs.
+// A matrix in packets, and the sums of its rows. The format: packets/mod.rs.
 #pragma once
 #include "long_rows.cuh"
 
 namespace gpu_sparse {
 
-// A slice has 32 rows and the slots [slice_slots[s], slice_slots[s + 1]), each with 32 values. Where bit WIDE of slice_columns[s] is
-// set, the rest of it is the slice's first slot in wide_columns (32 columns a slot, NO_COLUMN where there is no entry); else its
-// first slot in bases (a column) and deltas (32 distances from it, NO_DELTA where there is no entry).
-// A packet has PACKET_ROWS rows: in natural order where packet_orders is NATURAL, else in that block of PACKET_ROWS of `order`,
-// which holds the row's number within the packet, or NO_ROW.
+// A slice has 32 rows and the slots [slice_slots[s], slice_slots[s + 1]), each with 32 values. If
+// bit WIDE of slice_columns[s] is set, the rest of it is the slice's first slot in wide_columns (32
+// columns a slot, NO_COLUMN where there is no entry). Otherwise it is its first slot in bases (a
+// column) and deltas (32 distances from it, NO_DELTA where there is no entry).
+// A packet has PACKET_ROWS rows. They are in natural order if packet_orders is NATURAL. Otherwise
+// packet_orders is their block of PACKET_ROWS in `order`, which holds the row's number within the
+// packet, or NO_ROW.
 template <class T> struct Packets {
     static constexpr uint32_t PACKET_ROWS = 1024;
     static constexpr int BLOCKS_PER_SM = 4;
@@ -35,13 +37,13 @@ struct NarrowColumns {
     struct Place {
         uint32_t base, delta;
         __device__ bool holds_entry() const { return delta != 0xffffu; }
-        // Where there is no entry, some column of the slot.
+        // The column of the entry, or some column of the slot without one.
         __device__ uint32_t column() const { return holds_entry() ? base + delta : base; }
     };
     __device__ Place load(uint32_t slot) const { return {bases[slot], __ldcs(deltas + uint64_t(slot) * 32)}; }
 };
 
-// Those of a wide slice.
+// The columns of a wide slice, as one of its rows sees them.
 struct WideColumns {
     const uint32_t *columns; // of this row
     struct Place {
@@ -52,8 +54,9 @@ struct WideColumns {
     __device__ Place load(uint32_t slot) const { return {__ldcs(columns + uint64_t(slot) * 32)}; }
 };
 
-// Adds SLOTS slots of a row to its sum. All loads of a kind are under way before the first is used, and none depends on a branch:
-// where there is no entry, an element of x is read that the slot's other rows need, or the first, and not used.
+// Adds SLOTS slots of a row to its sum. All loads of a kind are in flight before the first is used,
+// and none depends on a branch. Without an entry an element of x is read and not used: one that the
+// slot's other rows need, or the first.
 template <int SLOTS, class T, class Columns>
 __device__ void add_slots(const T *values, const T *x, const Columns &columns, uint32_t slot, double &sum) {
     T value[SLOTS], factor[SLOTS];
@@ -87,7 +90,7 @@ template <class T, class Columns> __device__ double sum_slots(const T *values, c
     return sum;
 }
 
-// What says where a slice is.
+// The positions of a slice's parts.
 struct SliceHead {
     uint32_t begin, end; // its slots
     uint32_t place;      // of its columns
@@ -99,13 +102,15 @@ template <class T> __device__ SliceHead load_head(const Packets<T> &a, uint64_t 
     return {a.slice_slots[slice], a.slice_slots[slice + 1], a.slice_columns[slice], a.packet_orders[slice / SLICES]};
 }
 
-// Calls finish.after(row, sum of the row's entry times x, finish.before(row), results so far) in one thread for each row that is not long; one warp takes a
-// slice, one thread a row. Block `first` of `blocks` takes a run of neighbouring slices, so that what rows share of x stays near. Returns
-// the sum of the results over the rows that this thread finished. A row is summed from its first entry to the last, by fma in f64.
+// Calls finish.after(row, sum of the row's entries times x, finish.before(row), results so far) in
+// one thread for each row that is not long. One warp takes a slice, one thread a row. Block `first`
+// of `blocks` takes a run of neighbouring slices, so that elements of x that rows share stay near.
+// Returns the sum of the results over the rows that this thread finished. A row is summed from its
+// first entry to the last, by fma in f64.
 //
-// Sources: the sliced layout of Monakov, Lokhmotov and Avetisyan, HiPEAC 2010, and of Kreutzer et al., SIAM J. Sci. Comput. 36
-// (2014), doi 10.1137/130930352; packets of rows and their 16-bit columns go back to Bell and Garland, SC 2009,
-// doi 10.1145/1654059.1654078.
+// Sources: the sliced layout of Monakov, Lokhmotov and Avetisyan, HiPEAC 2010, and of Kreutzer et
+// al., SIAM J. Sci. Comput. 36 (2014), doi 10.1137/130930352; packets of rows and their 16-bit
+// columns go back to Bell and Garland, SC 2009, doi 10.1145/1654059.1654078.
 template <int THREADS, class T, class Finish>
 __device__ double for_each_row(const Packets<T> &a, const T *x, uint32_t first, uint32_t blocks, Finish finish) {
     using P = Packets<T>;
@@ -118,7 +123,7 @@ __device__ double for_each_row(const Packets<T> &a, const T *x, uint32_t first, 
     if (slice >= end) return 0;
     SliceHead next = load_head(a, slice);
     for (; slice < end; slice += WARPS) {
-        // The head of the slice after this one is under way meanwhile.
+        // The loads of the next slice's head are in flight meanwhile.
         SliceHead head = next;
         next = load_head(a, min(slice + WARPS, end - 1));
         uint32_t begin = head.begin, width = head.end - begin, place = head.place, order = head.order;

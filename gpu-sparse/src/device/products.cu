@@ -1,16 +1,20 @@
-// Products of a sparse matrix with a vector, and what solvers take along in the same pass.
+// Products of a sparse matrix with a vector, and the sums that solvers take from the same pass.
 //
 // Contract of all:
-//   grid      blocks [0, main) sweep the rows that are not long, as csr.cuh and packets.cuh say; each block after them takes one segment
-//             of a long row: main + a.long_rows.segments blocks, main at least 1
+//   grid      blocks [0, main) sweep the rows that are not long, as csr.cuh and packets.cuh say;
+//             each block after them takes one segment of a long row: main + a.long_rows.segments
+//             blocks, main at least 1
 //   block     THREADS, a multiple of 32
 //   shared    8 bytes per warp and per flag; 16 KiB for csr
-//   arguments a: a Csr or a Packets (csr.cuh, packets.cuh), whose columns are below the length of x; scratch as long_rows.cuh says; what
-//             is written has a.rows elements and overlaps nothing that is read; partials[0..main + a.long_rows.count), arrived 0.
-//             Where sums are left for the pass after (curvature, precondition): in partials[0] alone when `gathered`
-//   bytes     the matrix once; x at least once, y once; what else stands at each kernel
-//   order     a row's sum is formed in f64, in an order that depends on the matrix alone, and rounded once; sums over rows depend on
-//             THREADS and the grid besides. There are no atomics on floating-point numbers.
+//   arguments a: a Csr or a Packets (csr.cuh, packets.cuh), whose columns are below the length of
+//             x; scratch as long_rows.cuh says; written arrays have a.rows elements and overlap no
+//             array that is read; partials[0..main + a.long_rows.count), arrived 0. Sums that are
+//             left for the pass after (curvature, precondition) are in partials[0] alone when
+//             `gathered`
+//   bytes     the matrix once; x at least once, y once; each kernel names the others
+//   order     a row's sum is formed in f64, in an order that depends on the matrix alone, and
+//             rounded once; sums over rows depend on THREADS and the grid besides. There are no
+//             atomics on floating-point numbers.
 // An element of x is read only for an entry in its column.
 #include "prelude.cuh"
 #include "csr.cuh"
@@ -21,7 +25,8 @@ using namespace gpu_sparse;
 
 namespace {
 
-// What to do with a row's sum: `before` loads what that takes, early; `after` writes the row and adds its share to a sum over rows.
+// Finishes of a row's sum: `before` loads their operand early; `after` writes the row and adds its
+// share to a sum over rows.
 
 // y = A x.
 template <class T> struct Store {
@@ -69,8 +74,9 @@ template <class T> struct StoreAndDot {
     }
 };
 
-// Finishes each row once, and returns the sum of the results of this thread. The result of a long row goes to its place behind
-// those of the blocks in `partials`, for who completes a row is a matter of chance.
+// Finishes each row once, and returns the sum of the results of this thread. The result of a long
+// row goes to its place behind those of the blocks in `partials`, since any block may complete the
+// row.
 template <int THREADS, class Matrix, class T, class Finish>
 __device__ double sweep(const Matrix &a, const T *x, LongRowsScratch scratch, double *partials, Finish finish) {
     uint32_t main = gridDim.x - a.long_rows.segments;
@@ -85,14 +91,16 @@ __device__ double sweep(const Matrix &a, const T *x, LongRowsScratch scratch, do
     return 0;
 }
 
-// A sweep whose results are to be added over all rows: the sums of the blocks and of long rows are in `partials` afterwards.
+// A sweep whose results are added over all rows: it leaves the sums of the blocks and of long rows
+// in `partials`.
 template <int THREADS, class Matrix, class T, class Finish>
 __device__ void sweep_and_leave(const Matrix &a, const T *x, LongRowsScratch scratch, double *partials, Finish finish) {
     double mine = block_sum<THREADS>(sweep<THREADS>(a, x, scratch, partials, finish));
     if (threadIdx.x == 0 && blockIdx.x < gridDim.x - a.long_rows.segments) partials[blockIdx.x] = mine;
 }
 
-// The sum of what all blocks have left: true in the last block, whose thread 0 has it.
+// Adds up the sums that all blocks have left. Returns true in the last block, whose thread 0 has
+// the total.
 template <int THREADS, class Matrix>
 __device__ bool gather(const Matrix &a, const double *partials, uint32_t *arrived, double &total) {
     if (!last_block(arrived)) return false;
@@ -100,7 +108,8 @@ __device__ bool gather(const Matrix &a, const double *partials, uint32_t *arrive
     return true;
 }
 
-// Where there are so many sums that each block of the next pass should not have to add them: leaves one.
+// Leaves one sum for the next pass, if there are so many that each of its blocks should not have to
+// add them.
 template <int THREADS, class Matrix> __device__ void gather_in_place(const Matrix &a, double *partials, uint32_t *arrived) {
     double total;
     if (gather<THREADS>(a, partials, arrived, total) && threadIdx.x == 0) partials[0] = total;
@@ -116,7 +125,7 @@ __global__ void __launch_bounds__(THREADS, Matrix::BLOCKS_PER_SM)
     sweep<THREADS>(a, x, {totals, rows_arrived}, nullptr, Store<T>{y});
 }
 
-// y = alpha A x + beta y. Reads y besides; not where beta is 0.
+// y = alpha A x + beta y. Reads y besides, unless beta is 0.
 template <class Matrix, class T, int THREADS>
 __global__ void __launch_bounds__(THREADS, Matrix::BLOCKS_PER_SM)
     product_axpby(Matrix a, T alpha, const T *x, T beta, T *y, double *totals, uint32_t *rows_arrived) {
@@ -135,7 +144,7 @@ __global__ void __launch_bounds__(THREADS, Matrix::BLOCKS_PER_SM)
     if (gather<THREADS>(a, partials, arrived, total) && threadIdx.x == 0) state->total = total;
 }
 
-// The first pass of an iteration: q = A p, and leaves p . q. Reads p once more.
+// The first pass of an iteration: computes q = A p, and leaves p . q. Reads p once more.
 template <class Matrix, class T, int THREADS>
 __global__ void __launch_bounds__(THREADS, Matrix::BLOCKS_PER_SM)
     curvature(Matrix a, const T *p, T *q, const State *state, double *partials, uint32_t *arrived, uint32_t gathered, double *totals,
@@ -146,8 +155,8 @@ __global__ void __launch_bounds__(THREADS, Matrix::BLOCKS_PER_SM)
     if (gathered) gather_in_place<THREADS>(a, partials, arrived);
 }
 
-// A preconditioner that is a matrix, after the second pass: z = M r, and leaves r . z, unless the solve ends with the present r.
-// `residual_sums` are those of r . r. Reads r once more.
+// A preconditioner that is a matrix, after the second pass: computes z = M r, and leaves r . z,
+// unless the solve ends with the present r. `residual_sums` are those of r . r. Reads r once more.
 template <class Matrix, class T, int THREADS>
 __global__ void __launch_bounds__(THREADS, Matrix::BLOCKS_PER_SM)
     precondition(Matrix m, const T *r, T *z, const State *state, const double *residual_sums, uint64_t residual_count,

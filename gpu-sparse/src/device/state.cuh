@@ -1,9 +1,10 @@
 // The scalars of a solve by conjugate gradients, and every decision about them.
 //
-// The decisions are those of linalg/stepwise.rs, in the same order and with the same operations, each correctly rounded. A pass leaves
-// sums of its blocks; every block of the pass after it adds them up, in one order, and comes to the same decision, so that none waits
-// for another and nothing goes through one block. Block 0 writes it down. A solve that has stopped changes nothing any more, whatever
-// is launched.
+// The decisions are those of linalg/stepwise.rs, in the same order and with the same operations,
+// each correctly rounded. A pass leaves sums of its blocks. Every block of the next pass adds them
+// up, in one order, and comes to the same decision, so that no block waits for another and nothing
+// goes through one block. Block 0 writes the decision down. A solve that has stopped changes
+// nothing any more, even if more passes are launched.
 #pragma once
 #include "prelude.cuh"
 
@@ -27,20 +28,20 @@ struct Scalars {
     double square;    // r . r
     double curvature; // p . q
     double alpha, step, beta; // rounded to the vectors' type
-    double evidence;  // what stopped the solve, where that is a number
+    double evidence;  // the number that stopped the solve, if there is one
     double scale;     // unit of r, p, q, z
     double limit;     // a norm of r, in the caller's unit, at which to stop
     double growth;    // the most by which the norm of r may grow in an iteration
     uint64_t iteration, maxiter;
     uint32_t stop;      // a Stop
-    uint32_t wants_rho; // of a probe for the host: 1 when r . z of the new residual is wanted
+    uint32_t wants_rho; // set by a probe for the host: 1 when r . z of the new residual is wanted
 };
 
 struct State {
     static constexpr uint32_t HISTORY = 64;
-    Scalars start; // of an iteration: what its last pass leaves, and its first two read
-    Scalars step;  // with alpha and step: what its second pass leaves, and those after it read
-    double total;  // of a sum that is for the host alone
+    Scalars start; // of an iteration: left by its last pass, read by its first two
+    Scalars step;  // with alpha and step: left by the second pass, read by those after it
+    double total;  // a sum that is for the host alone
     double history[HISTORY]; // r . r after iteration i, at i % HISTORY
 };
 static_assert(sizeof(State) == 216 + 8 * State::HISTORY, "as the host passes it");
@@ -50,7 +51,7 @@ __device__ inline void stop(Scalars &s, Stop reason, double evidence) {
     s.evidence = evidence;
 }
 
-// After q = A p: the step.
+// After q = A p: decides the step.
 template <class T> __device__ void decide_step(Scalars &s, double curvature) {
     s.curvature = curvature;
     if (!isfinite(curvature)) return stop(s, CURVATURE_NOT_FINITE, 0);
@@ -62,7 +63,8 @@ template <class T> __device__ void decide_step(Scalars &s, double curvature) {
     s.step = double(step);
 }
 
-// After r -= alpha q: true when the iteration counts, so that x takes its step. The solve goes on unless it is stopped.
+// After r -= alpha q: returns true when the iteration counts, so that x takes its step. The solve
+// goes on unless it is stopped.
 __device__ inline bool decide_residual(Scalars &s, double square) {
     double before = s.square;
     s.square = square;
@@ -79,7 +81,7 @@ __device__ inline bool decide_residual(Scalars &s, double square) {
     return true;
 }
 
-// With r . z of the new residual: whether and how to go on.
+// With r . z of the new residual: decides whether and how to go on.
 template <class T> __device__ void decide_direction(Scalars &s, double rho) {
     if (!isfinite(rho)) return stop(s, RHO_NOT_FINITE, 0);
     if (rho <= 0) return stop(s, PRECONDITIONER_NOT_POSITIVE, rho);

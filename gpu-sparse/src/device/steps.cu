@@ -1,17 +1,21 @@
-// The vector passes of conjugate gradients (Hestenes and Stiefel 1952), fused so that each vector moves once per pass. Their scalars are
-// in the State, which the pass before has made.
+// The vector passes of conjugate gradients (Hestenes and Stiefel 1952), fused so that each vector
+// moves once per pass. Their scalars are in the State, which the pass before has made.
 //
 // Contract of all:
 //   grid      one-dimensional, any size: blocks stride over the elements
 //   block     THREADS, a multiple of 32
 //   shared    8 bytes per warp and per flag where there are sums, else none
-//   arguments vectors have n elements, n at least 1, and do not overlap; partials has gridDim.x elements per sum and is not what is
-//             read as sums of the pass before; those are `count` for each sum; arrived is 0
-//   bytes     n elements for each vector read and each vector written: the number stands at each kernel
-//   order     sums are formed in f64, one per thread with its stride, then per block, then over the blocks. Bits depend on THREADS,
-//             BATCH and the grid alone: every fused multiply-add is written as one, and nothing is left for the compiler to
-//             fuse; there are no atomics on floating-point numbers.
-// The loads of a thread's first elements are under way before the pass knows whether the solve has stopped.
+//   arguments vectors have n elements, n at least 1, and do not overlap; partials has gridDim.x
+//             elements per sum and is not the array of the sums of the pass before, which are read;
+//             those are `count` for each sum; arrived is 0
+//   bytes     n elements for each vector read and each vector written: the number stands at each
+//             kernel
+//   order     sums are formed in f64, one per thread with its stride, then per block, then over the
+//             blocks. Bits depend on THREADS, BATCH and the grid alone: every fused multiply-add is
+//             written as one, and nothing is left for the compiler to fuse; there are no atomics on
+//             floating-point numbers.
+// The loads of a thread's first elements are in flight before the pass knows whether the solve has
+// stopped.
 #include "prelude.cuh"
 #include "state.cuh"
 #include "sums.cuh"
@@ -20,8 +24,9 @@ using namespace gpu_sparse;
 
 namespace {
 
-// The elements that fall to a thread, BATCH at a time. A batch's loads are all under way before the first is used, and those of the first
-// batch as soon as this is made. `load(i)` gives what there is to know of element i.
+// The elements of a thread, BATCH at a time. A batch's loads are all in flight before the first is
+// used, and those of the first batch as soon as this is made. `load(i)` returns the data of element
+// i.
 template <int THREADS, int BATCH, class Element, class Load> struct Elements {
     Load load;
     uint64_t n, first;
@@ -35,7 +40,7 @@ template <int THREADS, int BATCH, class Element, class Load> struct Elements {
         for (int k = 0; k < BATCH; k++) batch[k] = load(min(first + k * THREADS, n - 1));
     }
 
-    // body(i, what load(i) gave)
+    // Calls body(i, result of load(i)) for each element.
     template <class Body> __device__ void for_each(Body body) {
         while (first < n) {
 #pragma unroll
@@ -70,7 +75,8 @@ template <int THREADS> __device__ void finish_total(double sum, State *state, do
     if (threadIdx.x == 0) state->total = total;
 }
 
-// The start of the second pass: the step, from what the first has left. False when the solve has stopped.
+// The start of the second pass: decides the step, from the sums that the first pass has left.
+// Returns false when the solve has stopped.
 template <class T, int THREADS> __device__ bool take_step(State *state, const double *curvature_sums, uint64_t count, T &alpha) {
     SHARED(Scalars, agreed, [1]);
     double curvature = sum_partials<THREADS>(curvature_sums, count);
@@ -85,13 +91,14 @@ template <class T, int THREADS> __device__ bool take_step(State *state, const do
     return agreed[0].stop == RUNNING;
 }
 
-// What the last pass of an iteration does.
+// The updates of the last pass of an iteration.
 template <class T> struct Turn {
     T step, beta;
     bool moves_x, moves_p;
 };
 
-// The start of the last pass: the end of the solve or its next direction, from r . r and r . z, which are the same where their sums are.
+// The start of the last pass: decides the end of the solve or its next direction, from r . r and r
+// . z, which are equal if their sums are the same array.
 template <class T, int THREADS>
 __device__ Turn<T> turn(State *state, const double *residual_sums, uint64_t count, const double *rho_sums, uint64_t rho_count) {
     SHARED(Turn<T>, agreed, [1]);
@@ -116,7 +123,7 @@ __device__ Turn<T> turn(State *state, const double *residual_sums, uint64_t coun
 
 } // namespace
 
-// The second pass: the step from p . q, then r -= alpha q, and leaves r . r. 3n.
+// The second pass: decides the step from p . q, computes r -= alpha q, and leaves r . r. 3n.
 template <class T, int THREADS, int BATCH>
 __global__ void __launch_bounds__(THREADS, 4)
     update_residual(const T *q, T *r, State *state, const double *curvature_sums, uint64_t count, double *partials, uint64_t n) {
@@ -133,7 +140,7 @@ __global__ void __launch_bounds__(THREADS, 4)
     leave_sum<THREADS>(square, partials);
 }
 
-// The same with z = D r, D diagonal, which is not stored: leaves r . r, then r . D r. 4n.
+// The second pass with z = D r, D diagonal, which is not stored: leaves r . r, then r . D r. 4n.
 template <class T, int THREADS, int BATCH>
 __global__ void __launch_bounds__(THREADS, 4)
     update_residual_diagonal(const T *q, const T *diagonal, T *r, State *state, const double *curvature_sums, uint64_t count,
@@ -153,8 +160,9 @@ __global__ void __launch_bounds__(THREADS, 4)
     leave_sum<THREADS>(rho, partials, 1);
 }
 
-// The last pass: the direction from r . r (and r . z, where z is not r), then x += step p and p = z + beta p; in the iteration that stops the
-// solve the former alone. 5n. rho_sums are residual_sums where z is r.
+// The last pass: decides the direction from r . r (and r . z, if z is not r), then computes x +=
+// step p and p = z + beta p. The iteration that stops the solve computes x alone. 5n. rho_sums are
+// residual_sums if z is r.
 template <class T, int THREADS, int BATCH>
 __global__ void __launch_bounds__(THREADS, 4)
     update_direction(const T *z, T *x, T *p, State *state, const double *residual_sums, uint64_t count, const double *rho_sums,
@@ -169,7 +177,7 @@ __global__ void __launch_bounds__(THREADS, 4)
     });
 }
 
-// The same with z = D r, D diagonal. 6n.
+// The last pass with z = D r, D diagonal. 6n.
 template <class T, int THREADS, int BATCH>
 __global__ void __launch_bounds__(THREADS, 4)
     update_direction_diagonal(const T *diagonal, const T *r, T *x, T *p, State *state, const double *residual_sums, uint64_t count,
@@ -184,7 +192,8 @@ __global__ void __launch_bounds__(THREADS, 4)
     });
 }
 
-// Between the second pass and the last, for a preconditioner on the host: whether r . z is wanted. One block.
+// Between the second pass and the last, for a preconditioner on the host: decides whether r . z is
+// wanted. One block.
 template <class T, int THREADS, int BATCH>
 __global__ void __launch_bounds__(THREADS, 4) probe(State *state, const double *residual_sums, uint64_t count) {
     gpu::wait_for_stream();

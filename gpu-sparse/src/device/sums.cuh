@@ -1,10 +1,11 @@
-// Sums over a block and over a grid, in orders that depend on nothing but their sizes.
+// Sums over a block and over a grid, in orders that depend on their sizes alone.
 #pragma once
 
 namespace gpu_sparse {
 
-// The sum of `value` over the block, valid in thread 0: within each warp by halves, then over the warps from first to last.
-// Every thread of the block must call it. May be called again at once: the barrier at the start ends the reads of the call before.
+// The sum of `value` over the block, valid in thread 0: within each warp by halves, then over the
+// warps from first to last. Every thread of the block must call it. It may be called again at once:
+// the barrier at the start ends the reads of the call before.
 template <int THREADS> __device__ double block_sum(double value) {
     static_assert(THREADS % 32 == 0 && THREADS <= 1024, "whole warps, as every thread takes part in the shuffles");
     SHARED(double, warp_sums, [THREADS / 32]);
@@ -19,8 +20,9 @@ template <int THREADS> __device__ double block_sum(double value) {
     return total;
 }
 
-// Whether this block is the last of gridDim.x to arrive: then all that thread 0 of each of them wrote before can be read. Every
-// thread of every block must call it, once per launch. `arrived` is 0 before the launch and again after it.
+// Whether this block is the last of gridDim.x to arrive. It can then read all that thread 0 of each
+// block wrote before. Every thread of every block must call it, once per launch. `arrived` is 0
+// before the launch and again after it.
 //
 // The pattern of CUDA's sample threadFenceReduction: no block waits for another.
 __device__ inline bool last_block(uint32_t *arrived) {
@@ -33,15 +35,16 @@ __device__ inline bool last_block(uint32_t *arrived) {
     return is_last[0];
 }
 
-// The sum of partials[0..count), valid in thread 0: each thread with stride THREADS, then the block's sum. Reads past the first
-// cache, where a value of an earlier launch may linger.
+// The sum of partials[0..count), valid in thread 0: each thread sums with stride THREADS, then the
+// block sums those. Loads bypass the first cache, where a value of an earlier launch may linger.
 template <int THREADS> __device__ double sum_partials(const double *partials, uint64_t count) {
     double sum = 0;
     for (uint64_t i = threadIdx.x; i < count; i += THREADS) sum += __ldcg(partials + i);
     return block_sum<THREADS>(sum);
 }
 
-// Leaves this block's sum of the value number k in `partials`, which has gridDim.x elements for each k.
+// Leaves this block's sum of the value number k in `partials`, which has gridDim.x elements for
+// each k.
 template <int THREADS> __device__ void leave_sum(double value, double *partials, int k = 0) {
     double mine = block_sum<THREADS>(value);
     if (threadIdx.x == 0) partials[uint64_t(k) * gridDim.x + blockIdx.x] = mine;

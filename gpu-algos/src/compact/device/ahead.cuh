@@ -1,14 +1,20 @@
-// Compactions of many values that are neighbours in memory, in one launch, with tiles in shared memory.
+// Compactions of many contiguous values, in one launch, with tiles in shared memory.
 //
-// What is kept, and where it goes: as in `kept` (compact.cuh). A tile comes into shared memory by copies that hold no registers. Each warp has neighbouring rows of
-// it to itself: 32 values a row, a value for each lane, so that what is kept of a row is ranked by one vote and leaves for neighbouring banks. When
-// a tile has come each warp puts those that it keeps side by side, where its values were; the last warp to have done so leaves the tile's count in a slot.
-// AHEAD tiles of the block later, when the counts of all tiles before are known as a rule, each warp writes its own in whole lines. So a block that waits for counts
-// keeps nobody else waiting, and reads and writes meanwhile. One more warp draws tickets and adds up what others left.
+// The values that are kept, and their order, are those of `kept` (compact.cuh). A tile comes into
+// shared memory by copies that hold no registers. Each warp has neighbouring rows of it to itself.
+// A row has 32 values, one for each lane, so that one vote ranks the kept values of a row, and they
+// go to neighbouring banks. When a tile has arrived, each warp puts its kept values side by side
+// where its values were. The last warp to have done so publishes the tile's count in a slot. AHEAD
+// tiles of the block later, when the counts of all earlier tiles are known as a rule, each warp
+// writes its kept values in whole lines. So a block that waits for counts delays no other block,
+// and reads and writes meanwhile. One service warp draws tickets and adds up the counts that blocks
+// have published.
 //
-// Contract: that of `kept`, with tiles of THREADS * WIDTH * UNROLL, but for: several tiles, PLAIN, packs of WIDTH of all leaves whole in
-// memory; STEP is 1; block THREADS + 32, as many bytes of dynamic shared memory as Segments::ALL. WIDTH * UNROLL are the rows of a warp: a multiple of 4
-// such that 16 bits tell the places of a tile. Where REJECTED there is a slot more than tiles, for their sum.
+// Contract: that of `kept`, with tiles of THREADS * WIDTH * UNROLL, and with these differences.
+// There are several tiles. The layout is PLAIN, and packs of WIDTH of all leaves are aligned in
+// memory. STEP is 1. The block is THREADS + 32, with Segments::ALL bytes of dynamic shared memory.
+// WIDTH * UNROLL is the number of rows of a warp: a multiple of 4 such that 16 bits tell the places
+// of a tile. With REJECTED there is one slot more than tiles, for their sum.
 // Words: those of `kept`.
 #pragma once
 #include "compact.cuh"
@@ -16,15 +22,16 @@
 namespace gpu {
 namespace compact {
 
-// Where a block's tiles are in shared memory, for each warp by itself. What is kept takes the place of the first leaf, of which there are STAGES; of the others, in
-// rooms of their own, there are LOADING; places beside values have STAGES.
+// Layout of a block's tiles in shared memory, for each warp by itself. Kept values overwrite the
+// first leaf, which has STAGES buffers. Each other leaf has LOADING buffers of its own. Places
+// beside values have STAGES buffers.
 template <class E, class F, int HOW, uint64_t SAME, int WARPS, int WIDTH, int ROWS, int STAGES, int LOADING> struct Segments {
     typedef typename Moved<E, F, HOW>::Kept Kept;
     static constexpr int E_LEAVES = E::Leaves::SIZE, LEAVES = E_LEAVES + F::Leaves::SIZE, VALUES = 32 * ROWS;
-    // What is before the first value of a warp is copied in front of it.
+    // The value before a warp's first one is copied in front of it.
     static constexpr int PAD = (HOW & KEYS) != 0 ? 16 : 0;
     static constexpr bool BESIDE = (HOW & VALUES_AND_PLACES) == VALUES_AND_PLACES;
-    // Of a value, 0 where the leaf has no room of its own.
+    // Bytes of a value; 0 if the leaf has no buffer of its own.
     template <int K> static constexpr int bytes() {
         if constexpr (K >= LEAVES) {
             return 0;
@@ -35,7 +42,7 @@ template <class E, class F, int HOW, uint64_t SAME, int WARPS, int WIDTH, int RO
         }
     }
     static constexpr int MAIN = bytes<0>() > int(sizeof(Kept)) ? bytes<0>() : int(sizeof(Kept));
-    // Of a warp's values in leaf K.
+    // Bytes of a warp's values in leaf K.
     template <int K> static constexpr int room() {
         if constexpr (K == 0) return PAD + VALUES * MAIN;
         return bytes<K>() > 0 ? PAD + VALUES * bytes<K>() : 0;
@@ -57,7 +64,7 @@ template <class E, class F, int HOW, uint64_t SAME, int WARPS, int WIDTH, int RO
     unsigned char *all;
     int warp;
 
-    // What is kept of the tile that has the place `stage` among STAGES, and where it was.
+    // The kept values of the tile in stage `stage` of STAGES, and their places.
     __device__ __forceinline__ Kept *kept(int stage) const { return reinterpret_cast<Kept *>(all + (stage * WARPS + warp) * room<0>() + PAD); }
     __device__ __forceinline__ uint16_t *places(int stage) const {
         if constexpr (BESIDE) {
@@ -71,7 +78,8 @@ template <class E, class F, int HOW, uint64_t SAME, int WARPS, int WIDTH, int RO
         return reinterpret_cast<typename Stored<typename LeafOf<K, E, F>::type>::type *>(all + start<K>() + (at * WARPS + warp) * room<K>() + PAD);
     }
 
-    // Starts the warp's copies of leaf K and all behind, the first of which is value `start` of `count`.
+    // Starts the warp's copies of leaf K and of all later leaves. The first value is number `start`
+    // of `count`.
     template <int K = 0> __device__ __forceinline__ void start_copies(const uint64_t *word, int stage, int64_t start, int64_t count) const {
         if constexpr (K < LEAVES) {
             if constexpr (bytes<K>() > 0) {
@@ -96,7 +104,8 @@ template <class E, class F, int HOW, uint64_t SAME, int WARPS, int WIDTH, int RO
         }
     }
 
-    // The leaves of X from number FIRST on, of `N` rows; this lane's first value is number i, at `at` in the warp's values.
+    // Reads `N` rows of the leaves of X, the first of which has number FIRST. This lane's first
+    // value is number i, at `at` in the warp's values.
     template <class X, class A, int FIRST, int N>
     __device__ __forceinline__ void read(const uint64_t *word, int stage, int at, int64_t i, typename Wide<N, typename X::Leaves>::type &in) const {
         each(in, [&](auto k, auto &values) {
@@ -115,7 +124,7 @@ template <class E, class F, int HOW, uint64_t SAME, int WARPS, int WIDTH, int RO
     }
 };
 
-// The leaves of F that are leaves of E too.
+// Copies the leaves of F that are leaves of E too.
 template <uint64_t SAME, class WideE, class WideF> __device__ __forceinline__ void take_same(const WideE &of_e, WideF &of_f) {
     each(of_f, [&](auto k, auto &values) {
         constexpr int FROM = same_leaf(SAME, decltype(k)::value);
@@ -123,7 +132,7 @@ template <uint64_t SAME, class WideE, class WideF> __device__ __forceinline__ vo
     });
 }
 
-// A value that leaves the caches first.
+// Stores a value that leaves the caches first.
 template <class T> __device__ __forceinline__ void put_streaming(T *to, const T &value) {
     if constexpr (sizeof(T) == 1) {
         __stcs(reinterpret_cast<unsigned char *>(to), *reinterpret_cast<const unsigned char *>(&value));
@@ -136,10 +145,12 @@ template <class T> __device__ __forceinline__ void put_streaming(T *to, const T 
     }
 }
 
-// Writes made(0) to made(count - 1), which read shared memory, by the lanes of a warp: whole lines where there are.
+// Writes made(0) to made(count - 1), which read shared memory, by the lanes of a warp, in whole
+// lines where possible.
 template <class T, class Made> __device__ __forceinline__ void write_side_by_side(T *to, uint32_t count, const Made &made) {
     constexpr int AT_ONCE = 4;
-    // From before the first one, for which a number is very large.
+    // The loop begins before the first value, at the start of a line; negative numbers are very
+    // large as unsigned ones.
     const uint32_t before = uint32_t(reinterpret_cast<uint64_t>(to) / sizeof(T) % 32);
 #pragma unroll 1
     for (int first = int(threadIdx.x % 32 - before); first < int(count); first += 32 * AT_ONCE) {
@@ -156,10 +167,11 @@ template <class T, class Made> __device__ __forceinline__ void write_side_by_sid
     }
 }
 
-// A word that is the same in all lanes, so that the compiler knows it.
+// Broadcasts a word that is equal in all lanes, so that the compiler knows that it is.
 __device__ __forceinline__ uint32_t of_all_lanes(uint32_t word) { return __shfl_sync(0xffffffffu, word, 0); }
 
-// How many are kept of all, where those that are rejected go behind them: blocks draw parts and count them before their first tile.
+// Counts the kept values of all tiles, since the rejected ones go behind them. Blocks draw parts
+// and count them before their first tile.
 template <class E, class F, int HOW, int THREADS, int WIDTH> struct Counting {
     typedef At<E, F, Nothing> A;
     static constexpr int PACKS = WIDTH > 8 ? 4 : 8, ROUNDS = 4, PART = THREADS * WIDTH * PACKS * ROUNDS;
@@ -167,7 +179,7 @@ template <class E, class F, int HOW, int THREADS, int WIDTH> struct Counting {
     Slot<uint32_t> *sum;
 
     static __device__ __forceinline__ uint32_t parts_of(const uint64_t *word) { return uint32_t((int64_t(word[COUNT]) + int64_t(word[SHIFT]) + PART - 1) / PART); }
-    // How many of a part this thread counts.
+    // Number of kept values of a part that this thread counts.
     template <bool WHOLE> static __device__ __forceinline__ uint32_t of_part(const uint64_t *word, int64_t start, int64_t count) {
         uint32_t kept = 0;
 #pragma unroll 1
@@ -194,7 +206,7 @@ template <class E, class F, int HOW, int THREADS, int WIDTH> struct Counting {
         }
         return kept;
     }
-    // By all threads of the block but the last warp's, which only meet the others.
+    // All threads of the block call it; those of the last warp count nothing.
     __device__ __forceinline__ void add(const uint64_t *word, uint32_t *drawn) const {
         const uint32_t parts = parts_of(word);
         const int64_t count = int64_t(word[COUNT]);
@@ -208,7 +220,7 @@ template <class E, class F, int HOW, int THREADS, int WIDTH> struct Counting {
             own_parts++;
             if (threadIdx.x >= THREADS) continue;
             const int64_t start = int64_t(part) * PART - int64_t(word[SHIFT]);
-            // A part that is whole is read without a branch for each pack.
+            // A part without cut packs is read without a branch for each pack.
             if (start >= 0 && start + PART <= count) {
                 kept += of_part<true>(word, start, count);
             } else {
@@ -223,7 +235,7 @@ template <class E, class F, int HOW, int THREADS, int WIDTH> struct Counting {
             atomicAdd(&desk->parts_counted, own_parts);
         }
     }
-    // Waits for all parts, which blocks have drawn that run.
+    // Waits for the counts of all parts, which running blocks have drawn.
     __device__ __forceinline__ int64_t wait(const uint64_t *word) const {
         const uint32_t parts = parts_of(word);
         while (__nv_atomic_load_n(&desk->parts_counted, __NV_ATOMIC_RELAXED, __NV_THREAD_SCOPE_DEVICE) < parts) __nanosleep(40);
@@ -236,7 +248,7 @@ template <class E, class F, int HOW, int THREADS, int WIDTH> struct Counting {
     }
 };
 
-// The next one of N places.
+// The stage after `place` in a cycle of N.
 template <int N> __device__ __forceinline__ int next_of(int place) { return place + 1 < N ? place + 1 : 0; }
 
 template <class E, class F, int HOW, uint64_t SAME, int THREADS, int WIDTH, int UNROLL, int AHEAD, int LOADING>
@@ -245,19 +257,20 @@ __global__ void __launch_bounds__(THREADS + 32, 1) kept_ahead(const __grid_const
     constexpr int WARPS = THREADS / 32, ROWS = WIDTH * UNROLL, STAGES = AHEAD + LOADING, OF_WARP = 32 * ROWS, TILE = THREADS * ROWS, DRAWN = 16;
     typedef Segments<E, F, HOW, SAME, WARPS, WIDTH, ROWS, STAGES, LOADING> S;
     typedef typename S::Kept Kept;
-    // In the upper bits of `arrived`: how many warps have counted.
+    // The upper bits of `arrived` hold the number of warps that have counted.
     constexpr uint32_t WARP_COUNTED = 1u << 24;
     static_assert(WARPS <= 32 && TILE < 1 << 24 && STAGES < DRAWN, "a lane for each warp, counts beside arrivals, tiles by the low bits of a number");
     SHARED_DYNAMIC(uint4, dynamic);
-    // By the number of the block's tile: which one it is.
+    // Indexed by the number of the block's tile, modulo DRAWN: the tile.
     SHARED(uint32_t, drawn, [DRAWN]);
-    // By its place among the stages: what its warps keep; what those that have counted keep.
+    // Indexed by stage: the kept values of each warp, and of all warps that have counted.
     SHARED(uint32_t, of_warps, [STAGES][WARPS]);
     SHARED(uint32_t, arrived, [STAGES]);
-    // The place in the tile behind the last one that is kept, of its warps and of those that have counted.
+    // Indexed by stage: the place after the last kept value of each warp, and of all warps that
+    // have counted.
     SHARED(uint32_t, lasts_of_warps, [STAGES][WARPS]);
     SHARED(uint32_t, last_of_tile, [STAGES]);
-    // By the last bit of its number: what all tiles before keep.
+    // Indexed by the last bit of the tile's number: the prefix of the tile.
     SHARED(Seen, before_tile, [2]);
     SHARED(bool, is_last, [1]);
     const int lane = threadIdx.x % 32, warp = int(of_all_lanes(threadIdx.x / 32));
@@ -275,7 +288,7 @@ __global__ void __launch_bounds__(THREADS + 32, 1) kept_ahead(const __grid_const
     Seen seen = {0, -1};
     uint32_t looked = 0;
 
-    // The warp's first value of a tile; those that exist are from `first` to before `end`.
+    // The warp's first value of a tile. Its values from `first` to before `end` exist.
     const auto start_of = [&](uint32_t tile) { return int64_t(tile) * TILE - shift + warp * OF_WARP; };
     const auto first_of = [&](int64_t start) { return start >= 0 ? 0 : start > -OF_WARP ? int(-start) : OF_WARP; };
     const auto end_of = [&](int64_t start) { return count - start >= OF_WARP ? OF_WARP : count > start ? int(count - start) : 0; };
@@ -287,7 +300,7 @@ __global__ void __launch_bounds__(THREADS + 32, 1) kept_ahead(const __grid_const
     if (threadIdx.x < STAGES) arrived[threadIdx.x] = last_of_tile[threadIdx.x] = 0;
     gpu::wait_for_stream();
     if constexpr ((HOW & REJECTED) != 0) counting.add(word, drawn);
-    // One behind the other, so that the first tiles of all blocks come before their second ones.
+    // Blocks draw in rounds, so that the first tiles of all blocks come before their second ones.
 #pragma unroll 1
     for (int number = 0; number < LOADING; number++) {
         if (threadIdx.x == THREADS) drawn[number] = atomicAdd(&desk->drawn, 1u);
@@ -295,7 +308,8 @@ __global__ void __launch_bounds__(THREADS + 32, 1) kept_ahead(const __grid_const
         if (number < LOADING - 1) start_loading(drawn[number], number);
     }
 
-    // Tile `number` is written while tile `number + AHEAD` is counted and the last one of STAGES is on its way.
+    // Tile `number` is written while tile `number + AHEAD` is counted and the last of STAGES is in
+    // flight.
     int written = STAGES - AHEAD, coming = 0, loading = LOADING - 1;
 #pragma unroll 1
     for (int number = -AHEAD;; number++, written = next_of<STAGES>(written), coming = next_of<STAGES>(coming), loading = next_of<STAGES>(loading)) {
@@ -333,7 +347,7 @@ __global__ void __launch_bounds__(THREADS + 32, 1) kept_ahead(const __grid_const
             segments.template read<F, A, A::F_LEAVES, ROWS>(word, coming, lane, start + lane, of_f);
             take_same<SAME>(of_e, of_f);
             const auto heads = values_of<F, ROWS>(word + A::F_SCALARS, word + A::F_EXTRA, of_f);
-            // By row, whose lanes' values are kept.
+            // Indexed by row: a bit for each lane whose value is kept.
             uint32_t votes[ROWS];
             if constexpr ((HOW & KEYS) != 0) {
                 typename Wide<1, typename F::Leaves>::type of_before;
@@ -341,7 +355,8 @@ __global__ void __launch_bounds__(THREADS + 32, 1) kept_ahead(const __grid_const
                 auto earlier = values_of<F, 1>(word + A::F_SCALARS, word + A::F_EXTRA, of_before).lane[0];
 #pragma unroll
                 for (int u = 0; u < ROWS; u++) {
-                    // The lanes' neighbours; lane 0 has the last one of the row for the next.
+                    // Each lane has the value of the lane before; lane 0 has the row's last value,
+                    // for the next row.
                     const auto neighbour = shuffled(heads.lane[u], (lane + 31) % 32);
                     if (lane > 0) earlier = neighbour;
                     votes[u] = __ballot_sync(0xffffffffu, heads.lane[u] != earlier);
@@ -373,7 +388,7 @@ __global__ void __launch_bounds__(THREADS + 32, 1) kept_ahead(const __grid_const
 #pragma unroll
                 for (int u = 0; u < ROWS; u++) values.lane[u] = Kept(moved.lane[u]);
             }
-            // All have read what is overwritten now.
+            // All lanes have read the values that are overwritten now.
             __syncwarp();
             const uint32_t lane_bit = 1u << lane;
             uint32_t of_warp = 0;
@@ -428,7 +443,8 @@ __global__ void __launch_bounds__(THREADS + 32, 1) kept_ahead(const __grid_const
                 if constexpr ((HOW & REJECTED) != 0) {
                     const int64_t start = start_of(written_tile), all = kept_of_all[0];
                     const int exist = end_of(start) - first_of(start);
-                    // As many are rejected before the warp's as there are before it and are not kept.
+                    // The rejected values before the warp's are the values before it less the kept
+                    // ones.
                     write_side_by_side(to + all + (start > 0 ? start : 0) - before, exist > 0 ? uint32_t(exist) - of_warp : 0,
                                        [&](int at) { return from[of_warp + at]; });
                 }
@@ -439,10 +455,11 @@ __global__ void __launch_bounds__(THREADS + 32, 1) kept_ahead(const __grid_const
                 int64_t *to = reinterpret_cast<int64_t *>(S::BESIDE ? own[PLACES_AT] : word[TARGET]);
                 write_side_by_side(to + before, of_warp, [&](int at) { return origin + from[at]; });
                 if constexpr ((HOW & LENGTHS) != 0) {
-                    // The last one that is kept before the warp's values.
+                    // The last kept value before the warp's values.
                     const uint32_t last = __reduce_max_sync(0xffffffffu, lane < warp ? lasts_of_warps[written][lane < WARPS ? lane : 0] : 0u);
                     const int64_t earlier = last > 0 ? origin + last - 1 : before_tile[number & 1].last;
-                    // Each that is kept ends the run of the one before it; the first of all ends none.
+                    // Each kept value ends the run of the one before it; the first of all ends
+                    // none.
                     int64_t *lengths = reinterpret_cast<int64_t *>(own[LENGTHS_AT]) + before - 1;
                     const int none = before == 0 ? 1 : 0;
                     const auto length = [&](int at) { return origin + from[at + none] - (at + none > 0 ? origin + from[at + none - 1] : earlier); };
@@ -459,7 +476,7 @@ __global__ void __launch_bounds__(THREADS + 32, 1) kept_ahead(const __grid_const
     wait_for_copies<0>();
     gpu::let_next_start();
 
-    // The last block to have looked at slots makes them zero for the next launch.
+    // The last block that has polled slots zeroes them for the next launch.
     if (threadIdx.x == 0) is_last[0] = arrive(&desk->left) == gridDim.x - 1;
     __syncthreads();
     if (!is_last[0]) return;

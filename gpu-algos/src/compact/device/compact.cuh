@@ -1,12 +1,16 @@
-// Compaction in one launch: what is kept, side by side and in its order.
+// Compaction in one launch: the kept values, side by side and in their order.
 //
-// Values are counted in C order. Value i is kept where the expression F of arrays is not 0 there (FLAGS), or where F differs from what it is at i - 1 (KEYS), as the
-// first of all does. Each is read once. Tiles and the sums that they hand on are those of a scan (tiles.cuh): a tile hands on how many it keeps, so each block
-// knows how many are kept before its tile. Those of a tile are put side by side in shared memory while that is found out, and leave it in whole lines.
-// Where REJECTED all are counted first, so that those which are rejected know where to go: F's arrays are read twice.
+// Values are counted in C order. With FLAGS value i is kept if the expression F of arrays is not 0
+// there. With KEYS it is kept if F differs from its value at i - 1; the first value of all is kept.
+// Each value is read once. Tiles and their aggregates are those of a scan (tiles.cuh). The
+// aggregate of a tile is the number of values that it keeps, so that each block learns how many
+// values are kept before its tile. Meanwhile the kept values of the tile are put side by side in
+// shared memory, and they leave it in whole lines. With REJECTED all kept values are counted first,
+// so that the places of the rejected ones are known: F's arrays are read twice.
 //
-// Contract of `kept`: as of scan.cuh, for one line. The target has STEP elements from one to the next and room for all that are kept (REJECTED: for all), and
-// overlaps no leaf. The number of all that are kept is written to COUNTED.
+// Contract of `kept`: that of scan.cuh, for one line. The target has STEP elements from one value
+// to the next and room for all kept values (with REJECTED: for all values), and overlaps no leaf.
+// The number of all kept values is written to COUNTED.
 // Words: those of a scan whose target is in C order, then those below.
 #pragma once
 #include "tiles.cuh"
@@ -16,27 +20,31 @@ namespace compact {
 
 using namespace tiles;
 
-// What is written, as a set, beside how values are read.
-constexpr int VALUES = 64;    // of E, or of F where KEYS
-constexpr int PLACES = 128;   // where they are: at the target, or at PLACES_AT beside values
-constexpr int REJECTED = 256; // those that are not kept too, behind those that are
-constexpr int LENGTHS = 512;  // of runs, from one that is kept to the next, at LENGTHS_AT; beside VALUES and PLACES
+// The output, as a set of flags beside those of a scan.
+constexpr int VALUES = 64;    // of E, or of F with KEYS
+constexpr int PLACES = 128;   // their places: at the target, or at PLACES_AT beside values
+constexpr int REJECTED = 256; // the values that are not kept too, behind the kept ones
+// Lengths of runs, from one kept value to the next, at LENGTHS_AT; beside VALUES and PLACES.
+constexpr int LENGTHS = 512;
 constexpr int VALUES_AND_PLACES = VALUES | PLACES;
 
-// Words behind those of a scan: the address of the count, the step of the target, the addresses of places beside values and of lengths.
+// Words behind those of a scan: the address of the count, the step of the target, the addresses of
+// places beside values and of lengths.
 constexpr int COUNTED = 0, STEP = 1, PLACES_AT = 2, LENGTHS_AT = 3, OWN_WORDS = 4;
 
-// Which leaf of E leaf `k` of F is too, or -1: digit k of SAME, in base 16 from the last one, is one more.
+// The leaf of E that leaf `k` of F repeats, or -1. Digit k of SAME, in base 16 from the lowest one,
+// is one more.
 constexpr int same_leaf(uint64_t same, int k) { return k >= 0 && k < 16 ? int(same >> (4 * k) & 15) - 1 : -1; }
-// Words where such leaves are read once.
+// Indices of the words where such leaves are read once.
 template <class E, class F, uint64_t SAME> struct AtSame : At<E, F, Nothing> {
     static constexpr int leaf(int k) { return same_leaf(SAME, k - E::Leaves::SIZE) >= 0 ? same_leaf(SAME, k - E::Leaves::SIZE) : k; }
 };
 
-// What a tile hands on: how many it keeps, and where LENGTHS also the place in the tile of the last one, in the upper half.
+// The aggregate of a tile: the number of kept values, and with LENGTHS in the upper half the place
+// in the tile of the last one.
 template <int HOW> __device__ __forceinline__ uint32_t handed_on(uint32_t kept, uint32_t last) { return (HOW & LENGTHS) != 0 ? kept | last << 16 : kept; }
 
-// How many some tiles keep, and where LENGTHS the place of the last one, or -1.
+// The number of kept values of some tiles, and with LENGTHS the place of the last one, or -1.
 struct Seen {
     int64_t kept, last;
     __device__ __forceinline__ void add(const Seen &later) {
@@ -45,7 +53,8 @@ struct Seen {
     }
 };
 
-// What the tiles hand on that have the numbers `first` to before `end`, of AT_ONCE for each lane; for all lanes of a warp. There is one at least.
+// Adds up the aggregates of the tiles with the numbers `first` to before `end`, at most AT_ONCE for
+// each lane. All lanes of a warp call it. There is at least one tile.
 template <int HOW, int TILE, int AT_ONCE>
 __device__ __forceinline__ Seen look_at_tiles(Slot<uint32_t> *of_tiles, uint32_t first, uint32_t end, int64_t shift) {
     uint32_t values[AT_ONCE], kept = 0, last = 0, place = 0;
@@ -77,7 +86,7 @@ __device__ __forceinline__ Seen look_at_tiles(Slot<uint32_t> *of_tiles, uint32_t
     return seen;
 }
 
-// The expression whose values are moved, and their type in memory.
+// The expression of the moved values, and their type in memory.
 template <class E, class F, int HOW, bool ANY = (HOW & VALUES) != 0, bool OWN = (HOW & KEYS) == 0> struct Moved;
 template <class E, class F, int HOW> struct Moved<E, F, HOW, true, true> {
     typedef typename FirstOf<typename E::Outputs>::type Value;
@@ -99,7 +108,7 @@ template <class E, class F, int HOW, bool OWN> struct Moved<E, F, HOW, false, OW
     typedef uint16_t Kept;
 };
 
-// Those of the values i to i + WIDTH - 1 that exist, as bits.
+// Bits of those values i to i + WIDTH - 1 that exist.
 template <int WIDTH> __device__ __forceinline__ uint32_t existing(int64_t i, int64_t count) {
     if (i >= 0 && i + WIDTH <= count) return (1u << WIDTH) - 1;
     if (i + WIDTH <= 0 || i >= count) return 0;
@@ -107,11 +116,12 @@ template <int WIDTH> __device__ __forceinline__ uint32_t existing(int64_t i, int
     return ((1u << end) - 1) & ~((1u << before) - 1);
 }
 
-// Puts above the 16 bits of each pack how many of the warp's values are kept before it; gives how many of all.
+// Puts the number of the warp's kept values before each pack above its 16 bits. Returns the number
+// of all.
 template <int UNROLL> __device__ __forceinline__ uint32_t rank(uint32_t (&kept)[UNROLL]) {
     const uint32_t lane = threadIdx.x % 32;
     uint32_t all = 0;
-    // Two rows go in the halves of a word: a row has at most 32 packs of 16.
+    // Two rows share a word, in its halves: a row has at most 32 packs of 16.
 #pragma unroll
     for (int u = 0; u < UNROLL; u += 2) {
         const bool two = u + 1 < UNROLL;
@@ -133,15 +143,15 @@ template <int UNROLL> __device__ __forceinline__ uint32_t rank(uint32_t (&kept)[
     return all;
 }
 
-// Writes what is side by side in shared memory, by all threads of a block.
+// Writes values that are side by side in shared memory. All threads of a block call it.
 template <int THREADS, class T> __device__ __forceinline__ void put_dense(T *to, const T *from, uint32_t count, int64_t step) {
     to += int64_t(threadIdx.x) * step;
-    // Few turns, and code that is fetched for each.
+    // There are few turns, and the code of each is fetched.
 #pragma unroll 2
     for (uint32_t k = threadIdx.x; k < count; k += THREADS, to += THREADS * step) *to = from[k];
 }
 
-// Blocks that are to fit a multiprocessor.
+// Blocks that should fit a multiprocessor.
 template <int HOW, int THREADS> struct Resident {
     static constexpr int BLOCKS = ((HOW & (REJECTED | LENGTHS)) != 0 ? 768 : 1024) / THREADS;
 };
@@ -170,14 +180,15 @@ __global__ void __launch_bounds__(THREADS, (Resident<HOW, THREADS>::BLOCKS)) kep
 
     Desk *desk = reinterpret_cast<Desk *>(word[SCRATCH]);
     Slot<uint32_t> *of_tiles = reinterpret_cast<Slot<uint32_t> *>(word[SCRATCH] + sizeof(Desk));
-    // All tiles before the block's last one, whose number this is; all that there are, where they have been looked at.
+    // The prefix of the block's last tile, which has the number `looked`; the number of all kept
+    // values, once it is known.
     Seen before_tile = {0, -1};
     uint32_t looked = 0;
     int64_t all = -1;
-    // Those that are rejected go behind all that are kept: each tile is drawn twice, first to be counted. So a block that waits for all counts waits for tickets
-    // before its own.
+    // Rejected values go behind all kept ones, so each tile is drawn twice, first to be counted. A
+    // block that waits for all counts thus waits for tickets before its own.
     const bool is_twice = (HOW & REJECTED) != 0 && tiles > 1;
-    // As in a scan.
+    // One tile for each block, as in a scan.
     const bool once = gridDim.x == tiles && !is_twice;
     uint32_t arrived = 0;
 
@@ -197,12 +208,12 @@ __global__ void __launch_bounds__(THREADS, (Resident<HOW, THREADS>::BLOCKS)) kep
             }
             if (tile >= tiles) break;
         }
-        // Packs may begin before the first value.
+        // The first pack may begin before the first value.
         const int64_t origin = int64_t(tile) * TILE - int64_t(word[SHIFT]);
         const int64_t first = origin > 0 ? origin : 0, end = origin + TILE < count ? origin + TILE : count;
         const int64_t start = origin + int64_t(warp * UNROLL * 32 + lane) * WIDTH;
         Tile<E, F, A, HOW, WIDTH, UNROLL> in;
-        // What is not whole is read by code of its own, so that a block need not fetch it.
+        // A cut tile is read by code of its own, which blocks with whole tiles need not fetch.
         const bool is_whole = (HOW & PLAIN) != 0 && origin >= 0 && origin + TILE <= count && word[LEAVES_PACKED];
         if (is_whole && is_written) {
 #pragma unroll
@@ -222,7 +233,7 @@ __global__ void __launch_bounds__(THREADS, (Resident<HOW, THREADS>::BLOCKS)) kep
             for (int u = 0; u < UNROLL; u++) in.read_heads(word, start, u);
         }
 
-        // Who is kept, and how many before it in the tile.
+        // Bits of the kept values, and the rank of each pack in its warp.
         uint32_t kept[UNROLL];
         in.begins(word, start, kept);
         if (!is_whole || origin <= 0) {
@@ -236,7 +247,7 @@ __global__ void __launch_bounds__(THREADS, (Resident<HOW, THREADS>::BLOCKS)) kep
         const uint32_t of_warp = rank(kept);
         if (lane == 0) of_warps[warp] = of_warp;
         if constexpr ((HOW & LENGTHS) != 0) {
-            // The place behind the last one that is kept.
+            // The place after the last kept value.
             uint32_t last = 0;
 #pragma unroll
             for (int u = 0; u < UNROLL; u++) {
@@ -263,7 +274,8 @@ __global__ void __launch_bounds__(THREADS, (Resident<HOW, THREADS>::BLOCKS)) kep
             continue;
         }
 
-        // prepare(pack), then put(where it goes in the tile, pack, lane) for each value of it to be written; those that are not kept go behind those that are.
+        // Calls prepare(pack), then put(place in the tile's output, pack, lane) for each value to
+        // write. Rejected values go behind the kept ones.
         const auto each_written = [&](const auto &prepare, const auto &put) {
 #pragma unroll
             for (int u = 0; u < UNROLL; u++) {
@@ -293,7 +305,7 @@ __global__ void __launch_bounds__(THREADS, (Resident<HOW, THREADS>::BLOCKS)) kep
             put_places();
         }
 
-        // How many are kept before the tile: all warps look.
+        // The number of values kept before the tile: all warps poll slots.
         constexpr int AT_ONCE = 2, OF_WARP = AT_ONCE * 32;
         Seen seen = {0, -1};
         for (uint32_t from = looked + warp * OF_WARP; from < tile; from += WARPS * OF_WARP) {
@@ -301,7 +313,7 @@ __global__ void __launch_bounds__(THREADS, (Resident<HOW, THREADS>::BLOCKS)) kep
         }
         looked = tile;
         if (is_twice && all < 0) {
-            // The sum of all takes the place of what is behind the last one.
+            // The sum of all tiles travels in the field `last`.
             Seen of_all = {0, -1};
             for (uint32_t from = warp * OF_WARP; from < tiles; from += WARPS * OF_WARP) of_all.add(look_at_tiles<HOW, TILE, AT_ONCE>(of_tiles, from, tiles, 0));
             seen.last = of_all.kept;
@@ -324,7 +336,7 @@ __global__ void __launch_bounds__(THREADS, (Resident<HOW, THREADS>::BLOCKS)) kep
             Kept *target = reinterpret_cast<Kept *>(word[TARGET]);
             put_dense<THREADS>(target + offset * step, values, of_tile, step);
             if constexpr ((HOW & REJECTED) != 0) {
-                // As many are rejected before the tile as it has before it and are not kept.
+                // The rejected values before the tile are the values before it less the kept ones.
                 put_dense<THREADS>(target + (all + first - offset) * step, values + of_tile, uint32_t(end - first) - of_tile, step);
             }
             if constexpr ((HOW & PLACES) != 0) {
@@ -338,7 +350,8 @@ __global__ void __launch_bounds__(THREADS, (Resident<HOW, THREADS>::BLOCKS)) kep
             int64_t *target = reinterpret_cast<int64_t *>(BESIDE ? own[PLACES_AT] : word[TARGET]);
             for (uint32_t k = threadIdx.x; k < of_tile; k += THREADS) target[(offset + k) * (BESIDE ? 1 : step)] = origin + places[k];
             if constexpr ((HOW & LENGTHS) != 0) {
-                // Each that is kept ends the run of the one before it, and the last value of all the last run.
+                // Each kept value ends the run of the one before it, and the last value of all ends
+                // the last run.
                 int64_t *lengths = reinterpret_cast<int64_t *>(own[LENGTHS_AT]) + offset - 1;
                 const bool is_end = tile == tiles - 1;
                 for (uint32_t k = threadIdx.x; k < of_tile + is_end; k += THREADS) {
@@ -347,12 +360,12 @@ __global__ void __launch_bounds__(THREADS, (Resident<HOW, THREADS>::BLOCKS)) kep
                 }
             }
         }
-        // The next tile takes the place of this one.
+        // The next tile overwrites this one.
         __syncthreads();
     } while (!once);
     if (tiles == 1) return;
 
-    // The last block to have looked at slots makes them zero for the next launch.
+    // The last block that has polled slots zeroes them for the next launch.
     if (threadIdx.x == 0) {
         if (!once) arrived = arrive(&desk->left);
         is_last[0] = arrived == gridDim.x - 1;

@@ -1,14 +1,16 @@
-// The loop of kernels that are made of a user's text.
+// The loop of kernels that are made from a user's text.
 //
-// Contract: block THREADS, any grid of at least one block; places k below `count`. The thread calls f(start + k step) for each of its places; ALL says that
-// start is 0 and step 1. UNROLL places of a thread lie THREADS apart, so that a warp's accesses lie behind one another, and what they read from
-// restricted pointers is loaded before the first of them writes. Bytes moved: what f moves. The last tile is taken one place after another.
+// Contract: block THREADS, any grid of at least one block; places k below `count`. A thread calls
+// f(start + k step) for each of its places; ALL says that start is 0 and step 1. UNROLL places of a
+// thread lie THREADS apart, so that a warp's accesses are contiguous. Their loads through
+// restricted pointers precede the first of their stores. Bytes moved: those that f moves. The last
+// tile runs one place after another.
 #pragma once
 #include "prelude.cuh"
 
 namespace gpu {
 
-// A bool in memory: a byte that is 0 or not. Written, it is 0 or 1.
+// A bool in memory: a byte that is 0 or not. Assignments store 0 or 1.
 struct Bool {
     uint8_t byte;
     __device__ __forceinline__ operator bool() const { return byte != 0; }

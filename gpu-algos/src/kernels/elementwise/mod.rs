@@ -1,4 +1,4 @@
-//! Kernels that do something for each place of arrays.
+//! Kernels that run an operation for each place of arrays.
 #![expect(unsafe_code, reason = "the launch of a kernel whose text nobody has checked, and what leads to it")]
 
 mod policy;
@@ -25,9 +25,9 @@ static SPACE: KernelSpace = KernelSpace::new();
 
 const POLICY: Policy = Policy::new();
 
-/// A kernel from a user's text, which is run for each place of arrays: `i` is the place, from 0 to `n`.
+/// A kernel from a user's text, run for each place of arrays: `i` is the place, from 0 to `n - 1`.
 ///
-/// [The module](super) tells what the text sees and what it must keep to.
+/// [The module](super) lists the names that the text can use and the requirements on it.
 ///
 /// ```no_run
 /// use gpu_algos::kernels::ElementwiseKernel;
@@ -50,7 +50,7 @@ pub struct ElementwiseKernel {
     loop_prep: String,
     after_loop: String,
     options: Vec<String>,
-    /// The program over all places, and the one over others.
+    /// The programs over selected places and over all places, in this order.
     made: [OnceLock<Made>; 2],
 }
 
@@ -64,9 +64,9 @@ struct Made {
 impl ElementwiseKernel {
     /// A kernel with these arguments, as C declares them, and this operation.
     ///
-    /// An argument is a value, `float a`, or an array: `const float *x`, which is only read, or `float *x`. These have an element for each place;
-    /// `const float x[]` and `float x[]` are arrays of any length. Types are the numbers of C (`float`, `double`, `bool`, integers signed and unsigned, `int8_t` to `uint64_t`, `size_t`), and structures that [`ElementwiseKernel::with_type`]
-    /// adds. Nothing is compiled yet.
+    /// An argument is a value, `float a`, or an array: `const float *x`, which is only read, or `float *x`. These arrays have an element for each
+    /// place; `const float x[]` and `float x[]` are arrays of any length. Types are the numbers of C (`float`, `double`, `bool`, integers signed and
+    /// unsigned, `int8_t` to `uint64_t`, `size_t`), and structures that [`ElementwiseKernel::with_type`] adds. Nothing is compiled yet.
     ///
     /// # Errors
     /// `Argument`.
@@ -100,13 +100,14 @@ impl ElementwiseKernel {
         self.with(|kernel| kernel.preamble = text.into())
     }
 
-    /// Text that each thread runs once before its first place; what it declares is there in the operation. There are then as many threads as the device
-    /// runs at once, so that each has many places of a long array.
+    /// Text that each thread runs once before its first place.
+    /// The operation can use its declarations. The kernel then has at most the threads that the device runs at once, so that each has many places of
+    /// a long array.
     pub fn loop_prep(self, text: impl Into<String>) -> Self {
         self.with(|kernel| kernel.loop_prep = text.into())
     }
 
-    /// Text that each thread runs once behind its last place; it sees what [`ElementwiseKernel::loop_prep`] declares.
+    /// Text that each thread runs once after its last place. It can use the declarations of [`ElementwiseKernel::loop_prep`].
     pub fn after_loop(self, text: impl Into<String>) -> Self {
         self.with(|kernel| kernel.after_loop = text.into())
     }
@@ -125,35 +126,37 @@ impl ElementwiseKernel {
         Ok(self.with(|_| ()))
     }
 
-    /// Changes what the program consists of.
+    /// Changes a part of the program, and drops the programs made so far.
     fn with(mut self, change: impl FnOnce(&mut Self)) -> Self {
         change(&mut self);
         self.made = Default::default();
         self
     }
 
-    /// Runs the operation for each place of the arrays, which all have one length, `n` (but those that are declared with any length).
+    /// Runs the operation for each place of the arrays.
+    ///
+    /// All arrays have one length, `n`, except those that are declared with any length.
     ///
     /// # Cost
-    /// One launch, on the stream of the first array that is written (else of the first); it comes after what the streams of all arrays hold, and they go
-    /// on after it. Nothing is allocated, the host does not wait. Where there is no element nothing is launched. The first call on a device compiles
-    /// the kernel, or loads it from the cache on disk; kernels of the same text are one.
+    /// One launch, on the stream of the first array that may be written, or of the first array if none may. It comes after the work of all arrays'
+    /// streams, and they continue after it. It allocates nothing, and the host does not wait. Nothing is launched if there is no element. The first
+    /// call on a device compiles the kernel, or loads it from the cache on disk; kernels of the same text share one.
     ///
     /// # Errors
     /// `ArgumentCount`, `ArgumentType`, `ArgumentLength`, `NoArray`, `UnknownType`; `NotInCOrder` of an array; `WrongDevice`; `Compile` with the
     /// compiler's log and the text; the driver's.
     ///
     /// # Safety
-    /// The text keeps to the [contract](super#what-the-text-must-keep-to) with these arguments.
+    /// The text fulfils the [requirements](super#requirements-on-the-text) with these arguments.
     pub unsafe fn call(&self, arguments: &[KernelArg<'_>]) -> Result<()> {
         // SAFETY: as the caller promises.
         unsafe { self.call_over(Places::all(), arguments) }
     }
 
-    /// As [`ElementwiseKernel::call`], for these places only. `n` is the length of the shortest array.
+    /// Runs the operation for these places only; otherwise as [`ElementwiseKernel::call`]. `n` is the length of the shortest array.
     ///
     /// # Errors
-    /// As there, and `Places` where an array has not all of them.
+    /// As there, and `Places` if an array lacks some of them.
     ///
     /// # Safety
     /// As there.
@@ -165,7 +168,7 @@ impl ElementwiseKernel {
         }
         let own = [count, start.cast_unsigned(), step.cast_unsigned(), n as u64];
         own.into_iter().enumerate().for_each(|(number, word)| bound.set(number, word));
-        // SAFETY: the arguments are those that the kernel declares and their lengths fit the places; the rest is the caller's promise.
+        // SAFETY: the arguments are as declared and their lengths fit the places; the effects of the text are the caller's promise.
         unsafe { self.launch(&mut bound, count, places.is_all()) }
     }
 
@@ -175,8 +178,9 @@ impl ElementwiseKernel {
         let once = !(self.loop_prep.is_empty() && self.after_loop.is_empty());
         let config = POLICY.launch(device, count, once)?;
         let mut values = bound.values();
-        // SAFETY: the parameters are the kernel's own words and one for each argument, of the type that `bind` has checked; the arrays are borrowed until
-        // this call returns, those that are written exclusively, and their homes come after the launch. What the text does is the caller's promise.
+        // SAFETY: the parameters are the kernel's own words and one for each argument, of the type that `bind` has checked. The arrays are borrowed
+        // until this call returns, the written ones exclusively, and their homes come after the launch. The effects of the text are the caller's
+        // promise.
         unsafe { kernel.launch_with(config, &mut values, &bound.homes, bound.stream)? };
         Ok(())
     }
@@ -204,7 +208,7 @@ impl ElementwiseKernel {
         Ok(slot.get_or_init(|| Made { program, key }))
     }
 
-    /// Bytes of an argument's value, or of an element of it.
+    /// Bytes of an argument's value, or of one of its elements.
     fn bytes(&self, argument: &Declared) -> Result<usize> {
         self.types.find(&self.name, argument).map(|found| found.bytes)
     }

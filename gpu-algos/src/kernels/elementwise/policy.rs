@@ -1,4 +1,4 @@
-//! How the loop over a kernel's places is cut.
+//! Tuning of the loop over a kernel's places.
 
 use gpu_array::gpu_driver::{Device, Dim3, LaunchConfig};
 
@@ -9,7 +9,7 @@ use crate::Result;
 pub(super) struct Policy {
     /// Threads of a block.
     threads: u32,
-    /// Places whose loads a thread has under way at once.
+    /// Places of a thread whose loads are in flight at once.
     unroll: u32,
 }
 
@@ -28,8 +28,8 @@ impl Policy {
         format!("{}, {}, {all}", self.threads, self.unroll)
     }
 
-    /// A launch for so many places, at least one. Where threads have work of their own before or behind the loop (`once`), there are no more than run at
-    /// once; else each has one tile.
+    /// The launch for `count` places, at least one.
+    /// If threads have work before or after the loop (`once`), the grid has at most the threads that run at once. Otherwise each block has one tile.
     pub(super) fn launch(self, device: &Device, count: u64, once: bool) -> Result<LaunchConfig> {
         let tiles = count.div_ceil(u64::from(self.threads * self.unroll));
         let most = if once {

@@ -1,15 +1,15 @@
-//! Kernels that stand for all others where kernels are checked without a device.
+//! Samples of elementwise kernels, for checks without a device.
 
 use gpu_array::gpu_driver::{DevicePod, Registry};
 
 use super::{super::program::ELEMENTWISE, ElementwiseKernel, POLICY, text};
 use crate::Result;
 
-/// Adds kernels made of texts, one of each kind that there is.
+/// Adds a kernel of each kind that is made from texts.
 pub(crate) fn add_to(mut registry: Registry) -> Registry {
     let samples = [(lin_comb(), true), (lin_comb(), false), (everything(), true)];
     for (kernel, all) in samples {
-        // Their declarations are right, as the number of samples shows.
+        // The declarations are valid: the test counts the samples.
         if let Ok(program) = kernel.and_then(|kernel| text::program(&kernel, POLICY, all)) {
             registry = registry.with_sample(ELEMENTWISE.name, program);
         }

@@ -1,4 +1,4 @@
-//! The text of an elementwise kernel: the user's texts in a frame, the loop of which is in `elementwise.cuh`.
+//! The text of an elementwise kernel: the user's texts in a frame around the loop of `elementwise.cuh`.
 
 use std::fmt::Write;
 
@@ -10,15 +10,15 @@ use gpu_array::{
 use super::{super::program::ELEMENTWISE, ElementwiseKernel, policy::Policy};
 use crate::Result;
 
-/// What the kernel's own parameters are, in the order in which they come.
+/// Declarations of the kernel's own parameters, in order.
 pub(super) const OWN: [&str; 4] =
     ["const uint64_t gpu_count", "const int64_t gpu_start", "const int64_t gpu_step", "const int64_t n"];
 
-/// The program of a kernel, over all places in turn or over others.
+/// The program of a kernel, over all places (`all`) or over selected ones.
 pub(super) fn program(kernel: &ElementwiseKernel, policy: Policy, all: bool) -> Result<Program> {
     let ElementwiseKernel { name, preamble, loop_prep, after_loop, operation, .. } = kernel;
     let mut text = format!("#include \"{}\"\n", ELEMENTWISE.name);
-    // Macros of a user's may be at odds with names in there, so it is included where it is needed alone.
+    // A user's macros may conflict with names in that header, so it is included only if a text mentions `gpu`.
     let operations = expression::HEADERS
         .into_iter()
         .filter(|_| [preamble, loop_prep, operation, after_loop].iter().any(|text| text.contains("gpu")));
@@ -47,8 +47,8 @@ pub(super) fn program(kernel: &ElementwiseKernel, policy: Policy, all: bool) -> 
         "{loop_prep}\n;   gpu::for_each_place<THREADS, UNROLL, ALL>(gpu_count, gpu_start, gpu_step, [&](const int64_t i) {{\n{operation}\n;   }});\n\
          {after_loop}\n;}}\n"
     );
-    // Functions of the preamble need no words that say where they run. The launch does not overlap with what is before it (`Program::overlapping`):
-    // what is read through constant restricted pointers the compiler may load before the kernel's first line has waited.
+    // Functions of the preamble need no `__device__`. The launch does not overlap the work before it (`Program::overlapping`): the compiler may move
+    // loads through constant restricted pointers before the kernel's wait.
     let program = Program::new(format!("{name}.cu"), text).option("-default-device");
     let headers = [ELEMENTWISE].into_iter().chain(operations);
     let program = headers.fold(program, |program, header| program.header(header.name, header.text));

@@ -36,12 +36,12 @@ use crate::{AlgoError, Result};
 /// Determinism and cost are those of [`ScanKernel`]; each value is read once and each result written once.
 #[derive(Debug)]
 pub struct ArrayScanKernel<T> {
-    /// To another array, and in place.
+    /// The kernel that writes to another array, and the one that works in place.
     kernels: [ScanKernel<T>; 2],
 }
 
 impl<T: DevicePod> ScanKernel<T> {
-    /// A scan of one array: result i is x(0) ∘ … ∘ x(i), where ∘ is `scan`, an expression of `a` and `b`.
+    /// An inclusive scan of one array: result i is x(0) ∘ … ∘ x(i), where ∘ is `scan`, an expression of `a` and `b`.
     ///
     /// # Errors
     /// As [`ScanKernel::new`].
@@ -49,7 +49,7 @@ impl<T: DevicePod> ScanKernel<T> {
         ArrayScanKernel::of(scan, neutral, "item").map(|kernel| kernel.name("inclusive_scan"))
     }
 
-    /// The same without the value itself: result i is x(0) ∘ … ∘ x(i - 1), and the first one `neutral`.
+    /// An exclusive scan of one array: result i is x(0) ∘ … ∘ x(i - 1), and the first result is `neutral`.
     ///
     /// # Errors
     /// As [`ScanKernel::new`].
@@ -98,7 +98,7 @@ impl<T: DevicePod> ArrayScanKernel<T> {
         Ok(Self { kernels: [to_another.with_type::<U>()?, in_place.with_type::<U>()?] })
     }
 
-    /// The results as a new buffer, whose home is that of `x`.
+    /// The results as a new buffer with the home of `x`.
     ///
     /// # Cost
     /// As [`ScanKernel::call`], and the result is allocated.
@@ -107,7 +107,7 @@ impl<T: DevicePod> ArrayScanKernel<T> {
     /// As [`ScanKernel::call`].
     ///
     /// # Safety
-    /// The texts keep to the [contract](crate::kernels#what-the-text-must-keep-to).
+    /// The texts fulfil the [requirements](crate::kernels#requirements-on-the-text).
     pub unsafe fn call<'a>(&self, x: impl Into<Input<'a, T>>) -> Result<DeviceVec<T>>
     where
         T: 'a,
@@ -117,7 +117,7 @@ impl<T: DevicePod> ArrayScanKernel<T> {
             // SAFETY: the scan writes every element; where the launch fails the memory is dropped unread.
             Given::Array { len, home, .. } => unsafe { DeviceVec::uninitialized(home, *len)? },
             Given::Wrong(error) => return Err(error.clone()),
-            // No input is one.
+            // An `Input` is never a value.
             Given::Value { .. } => return Err(AlgoError::NoArray { kernel: self.kernels[0].name.clone() }),
         };
         // SAFETY: as the caller promises.
@@ -125,7 +125,7 @@ impl<T: DevicePod> ArrayScanKernel<T> {
         Ok(out)
     }
 
-    /// The results into an array of the same length.
+    /// Writes the results into an array of the same length.
     ///
     /// # Errors
     /// As [`ScanKernel::call`].
@@ -140,7 +140,7 @@ impl<T: DevicePod> ArrayScanKernel<T> {
         unsafe { self.kernels[0].call(&[x.into().into(), out.into().into()]) }
     }
 
-    /// The results in the place of the values.
+    /// Writes the results over the values.
     ///
     /// # Errors
     /// As [`ScanKernel::call`].

@@ -29,18 +29,18 @@ use crate::{
 /// The keys of these kernels.
 static SPACE: KernelSpace = KernelSpace::new();
 
-/// A scan from a user's text: at each place what the values of all places up to it give together.
+/// A scan from a user's text: each place gets the combination of the values of all places up to it.
 ///
-/// `input` gives the value v of a place; `scan` joins two of them, `a` from earlier places than `b`. `output` is run at each place, with
+/// `input` gives the value v of a place; `scan` combines two values, `a` from earlier places than `b`. `output` runs at each place, with
 ///
 /// * `item` = v(0) ∘ v(1) ∘ … ∘ v(i), the inclusive result, and
-/// * `prev_item` = v(0) ∘ … ∘ v(i - 1), the exclusive one, which at the first place is `neutral`,
+/// * `prev_item` = v(0) ∘ … ∘ v(i - 1), the exclusive result, which is `neutral` at the first place,
 ///
-/// where ∘ is `scan`; what it does with them, and with the arrays, is its own affair. `scan` is associative; it need not be commutative, since
-/// values are joined in the order of their places. `neutral` joined with anything gives that again. `T`, of which `item`, `a` and `b` are, is a
-/// number or a structure with [`DevicePod`] of at most 1024 bytes. `input` and `output` see `i`, `n` and the arguments, as an
-/// [`ElementwiseKernel`](super::ElementwiseKernel)'s operation does; `scan` and `neutral` see what the preamble holds. There is no result over all
-/// places, which would have to wait for the last of them: it is `item` where `i == n - 1`.
+/// where ∘ is `scan`. `output` may do anything with them and with the arrays. `scan` is associative; it need not be commutative, since values are
+/// combined in the order of their places. `neutral` is the identity of `scan`. `T`, the type of `item`, `a` and `b`, is a number or a structure with
+/// [`DevicePod`] of at most 1024 bytes. `input` and `output` can use `i`, `n` and the arguments, as an
+/// [`ElementwiseKernel`](super::ElementwiseKernel)'s operation can; `scan` and `neutral` can use the preamble. There is no total over all places,
+/// since it would have to wait for the last of them: it is `item` where `i == n - 1`.
 ///
 /// ```no_run
 /// use gpu_algos::kernels::ScanKernel;
@@ -62,11 +62,11 @@ static SPACE: KernelSpace = KernelSpace::new();
 /// unsafe { scan.call(&[1.0f32.into(), (&x).into(), (&mut so_far).into(), (&mut places).into()])? };
 /// # Ok::<(), gpu_algos::AlgoError>(())
 /// ```
-/// In place is an array that `input` reads and `output` writes: `"int *x", "0", "a + b", "x[i]", "x[i] = item"`. [`ScanKernel::inclusive`] and
-/// [`ScanKernel::exclusive`] make scans of one array of `scan` and `neutral` alone.
+/// A scan in place reads and writes one array: `"int *x", "0", "a + b", "x[i]", "x[i] = item"`. [`ScanKernel::inclusive`] and
+/// [`ScanKernel::exclusive`] make scans of one array from `scan` and `neutral` alone.
 ///
-/// Which element of its arrays a place stands for is the text's to say: from the end it is `n - 1 - i`, and down the columns of a matrix in C order the places of a column
-/// follow one another, each column a segment. (Threads then read elements that lie apart; sums, products and extremes along any axis are faster by
+/// The text chooses the element of a place: `n - 1 - i` counts from the end. For the columns of a matrix in C order the places of a column follow one
+/// another, and each column is a segment. (Threads then read elements that lie apart; sums, products and extremes along any axis are faster by
 /// [`Scan::axis`](crate::Scan::axis).)
 ///
 /// ```no_run
@@ -84,23 +84,23 @@ static SPACE: KernelSpace = KernelSpace::new();
 /// ```
 ///
 /// # Determinism
-/// For one text and one number of places values are joined in one way: floats have the same bits from run to run. (`prev_item` and the `item` of the
-/// place before may be rounded differently.)
+/// The order of combination is fixed for one text and one number of places: floats have the same bits from run to run. (`prev_item` and the `item` of
+/// the place before may be rounded differently.)
 pub struct ScanKernel<T> {
     name: String,
     arguments: Vec<Declared>,
     types: Types,
-    /// Neutral element, operator, input, output.
+    /// Identity, operator, input, output.
     texts: [String; 4],
     segments: Option<String>,
     preamble: String,
     options: Vec<String>,
-    /// The program over all places, and the one over others.
+    /// The programs over selected places and over all places, in this order.
     made: [OnceLock<Made>; 2],
     _state: PhantomData<fn() -> T>,
 }
 
-/// Where the words have the address of the scratch memory.
+/// Index of the word with the address of the scratch memory.
 const SCRATCH_WORD: usize = 4;
 
 /// A program and its key.
@@ -112,8 +112,8 @@ struct Made {
 }
 
 impl<T: DevicePod> ScanKernel<T> {
-    /// A scan with these arguments, as [`ElementwiseKernel::new`](super::ElementwiseKernel::new) takes them, and these texts. Nothing is compiled
-    /// yet.
+    /// A scan with these arguments, as [`ElementwiseKernel::new`](super::ElementwiseKernel::new) takes them, and these texts.
+    /// Nothing is compiled yet.
     ///
     /// # Errors
     /// `Argument`; `StateTooLarge` for a `T` of more than 1024 bytes.
@@ -143,7 +143,8 @@ impl<T: DevicePod> ScanKernel<T> {
         self.with(|kernel| kernel.name = name.to_owned())
     }
 
-    /// In segments: where `begins`, an expression of what `input` sees, is true the scan begins anew; `prev_item` is `neutral` there.
+    /// Splits the scan into segments: it restarts where `begins` is true, and `prev_item` is `neutral` there.
+    /// `begins` is an expression that can use the same names as `input`.
     pub fn segments(self, begins: impl Into<String>) -> Self {
         self.with(|kernel| kernel.segments = Some(begins.into()))
     }
@@ -158,7 +159,7 @@ impl<T: DevicePod> ScanKernel<T> {
         self.with(|kernel| kernel.options.push(option.into()))
     }
 
-    /// Makes a structure known under its [`DevicePod::CUDA_NAME`], to arguments and to all texts. `T` is known.
+    /// Makes a structure known under its [`DevicePod::CUDA_NAME`], to arguments and to all texts. `T` is known already.
     ///
     /// # Errors
     /// `TypeName` where another structure has the name.
@@ -167,37 +168,39 @@ impl<T: DevicePod> ScanKernel<T> {
         Ok(self.with(|_| ()))
     }
 
-    /// Changes what the program consists of.
+    /// Changes a part of the program, and drops the programs made so far.
     fn with(mut self, change: impl FnOnce(&mut Self)) -> Self {
         change(&mut self);
         self.made = Default::default();
         self
     }
 
-    /// Scans all places of the arrays, which all have one length, `n` (but those that are declared with any length).
+    /// Scans all places of the arrays.
+    ///
+    /// All arrays have one length, `n`, except those that are declared with any length.
     ///
     /// # Cost
-    /// One launch, on the stream of the first array that is written (else of the first); it comes after what the streams of all arrays hold, and
-    /// they go on after it. Each text is run once for each place, `scan` two to three times (six where `T` has more than 32 bytes). Nothing is
-    /// allocated but, at the first call on a stream that needs it, a few words for each tile of places (3840, fewer where `T` is larger than 8
-    /// bytes), which the stream keeps. The host does not wait. Where there is no place nothing is launched. The first call on a device compiles the
-    /// kernel, or loads it from the cache on disk; kernels of the same text are one.
+    /// One launch, on the stream of the first array that may be written, or of the first array if none may. It comes after the work of all arrays'
+    /// streams, and they continue after it. Each text runs once for each place, `scan` two to three times (six where `T` has more than 32 bytes). The
+    /// first call on a stream that needs it allocates a few words for each tile of places (3840, fewer where `T` is larger than 8 bytes), which the
+    /// stream keeps; nothing else is allocated. The host does not wait. Nothing is launched if there is no place. The first call on a device compiles
+    /// the kernel, or loads it from the cache on disk; kernels of the same text share one.
     ///
     /// # Errors
     /// As [`ElementwiseKernel::call`](super::ElementwiseKernel::call); `TooLarge` for more than 2^32 tiles.
     ///
     /// # Safety
-    /// The texts keep to the [contract](super#what-the-text-must-keep-to) with these arguments.
+    /// The texts fulfil the [requirements](super#requirements-on-the-text) with these arguments.
     pub unsafe fn call(&self, arguments: &[KernelArg<'_>]) -> Result<()> {
         // SAFETY: as the caller promises.
         unsafe { self.call_over(Places::all(), arguments) }
     }
 
-    /// As [`ScanKernel::call`], over these places only, in their order: `Places::slice(None, None, -1)` scans from the last place to the first. `n`
-    /// is the length of the shortest array.
+    /// Scans these places only, in their order; otherwise as [`ScanKernel::call`].
+    /// `Places::slice(None, None, -1)` scans from the last place to the first. `n` is the length of the shortest array.
     ///
     /// # Errors
-    /// As there, and `Places` where an array has not all of them.
+    /// As there, and `Places` if an array lacks some of them.
     ///
     /// # Safety
     /// As there.
@@ -210,9 +213,9 @@ impl<T: DevicePod> ScanKernel<T> {
         }
         let kernel = self.kernel(made, bound.stream.device())?;
         let launch = self.launch(made.policy, &mut bound, n, progression, &kernel)?;
-        // SAFETY: the words are what the kernel's contract asks for: its own, and those of the arguments, of the types that `bind` has checked; the
-        // arrays are borrowed until this call returns, those that are written exclusively, and their homes come before the launch. What the texts
-        // do is the caller's promise.
+        // SAFETY: the words fulfil the kernel's contract: its own words, and those of the arguments, of the types that `bind` has checked. The arrays
+        // are borrowed until this call returns, the written ones exclusively, and their homes come before the launch. The effects of the texts are
+        // the caller's promise.
         unsafe { launch.enqueue(&kernel, &bound.homes, bound.stream) }
     }
 
@@ -230,7 +233,7 @@ impl<T: DevicePod> ScanKernel<T> {
         let tiles = u32::try_from(tiles).map_err(too_large)?;
         let own = [count, start.cast_unsigned(), step.cast_unsigned(), tiles.into(), 0, n as u64];
         own.into_iter().enumerate().for_each(|(number, word)| bound.set(number, word));
-        // A word with a mark for each four bytes of what tiles hand on.
+        // A slot has a word with a mark for each four bytes of a tile's aggregate.
         let slot = 8 * self.run_bytes().div_ceil(4);
         let scratch = if tiles > 1 { Scratch::Cleared(DESK + tiles as usize * slot) } else { Scratch::None };
         let blocks = resident(kernel, policy.threads, 0, bound.stream.device())?.min(tiles as usize) as u32;

@@ -1,23 +1,28 @@
-// Scans of what a user's text computes at each place, in one launch.
+// Scans of the values that a user's text computes at each place, in one launch.
 //
-// U is the user's, generated:
-//   State, neutral(), join(a, b)   what is scanned, and the operator: associative, in the order of places
-//   WORDS                          those of the kernel's parameter
-//   SEGMENTS, begins(word, i)      whether there are segments, and whether one begins at a place
+// U is the user's structure, generated:
+//   State, neutral(), join(a, b)   the scanned type, its identity, and the operator: associative,
+//                                  in the order of places
+//   WORDS                          number of words of the kernel's parameter
+//   SEGMENTS, begins(word, i)      whether there are segments, and whether one begins at place i
 //   input(word, i)                 the value of a place
-//   output(word, i, item, prev)    what is done with the results: of all places of the segment up to this one, and of those before it
+//   output(word, i, item, prev)    uses the results: that of all places of the segment up to this
+//                                  one, and that of those before it
 //
-// Input, begins and output are run once for each place. A warp has 32 UNROLL places to itself. It reads and writes them in rows of 32, so that a
-// warp's accesses lie behind one another; in between the states change hands in shared memory, and each thread joins neighbouring ones. That takes
-// two joins for a place, and moves a state by four accesses, where rows of shuffles would take six joins and five shuffles of each word: states may
-// be large and joins dear. UNROLL is odd, so that threads with neighbouring values meet different banks. The result before a place is the one that
+// Input, begins and output run once for each place. A warp has 32 UNROLL places to itself. It reads
+// and writes them in rows of 32, so that its accesses are contiguous. In between the states change
+// hands in shared memory, and each thread joins neighbouring ones. That takes two joins for a
+// place, and moves a state by four accesses. Rows of shuffles would take six joins and five
+// shuffles of each word, but states may be large and joins expensive. UNROLL is odd, so that
+// threads with neighbouring values use different banks. The result before a place is the one that
 // stands before its own.
 //
-// The tiles of the blocks, and the sums that they hand on: tiles.cuh.
+// tiles.cuh describes the tiles of the blocks, and the aggregates that they publish.
 //
-// Contract: grid of at most TILES blocks of THREADS, no dynamic shared memory; COUNT places, START + k STEP, and ALL says that START is 0 and STEP
-// 1. Where there are several tiles SCRATCH is as `Stream::with_cleared_scratch` gives it and has a Desk and a slot for each tile. Bytes moved: what
-// the texts move.
+// Contract: grid of at most TILES blocks of THREADS, no dynamic shared memory. The places are START
+// + k STEP for k below COUNT; ALL says that START is 0 and STEP 1. With several tiles SCRATCH is as
+// `Stream::with_cleared_scratch` gives it and has a Desk and a slot for each tile. Bytes moved:
+// those that the texts move.
 #pragma once
 #include "scan.cuh"
 
@@ -36,7 +41,8 @@ __global__ void __launch_bounds__(THREADS) scan(const __grid_constant__ Words<U:
     typedef gpu::scan::Runs<U, U::SEGMENTS> R;
     typedef typename R::State S;
     constexpr int WARPS = THREADS / 32, OF_WARP = 32 * UNROLL;
-    // For each warp what is before its places, then its places; the sums of all warps, and of the tiles before.
+    // Each warp has the state before its places, then those of its places. Totals are the sums of
+    // all warps, and of the tiles before.
     typedef Room<S, WARPS *(OF_WARP + 1)> Values;
     typedef Room<S, WARPS + 1> Totals;
     SHARED(Values, values_room, [1]);
@@ -65,7 +71,7 @@ __global__ void __launch_bounds__(THREADS) scan(const __grid_constant__ Words<U:
             tile = ticket[0];
             if (tile >= tiles) break;
         }
-        // Rows: all is read before anything is joined. There is a place in row u where u * 32 < rest.
+        // A thread reads all its rows before it joins anything. Row u has a place if u * 32 < rest.
         const int64_t first = (int64_t(tile) * WARPS + warp) * OF_WARP + lane;
         const int rest = count - first < OF_WARP ? int(count - first < 0 ? 0 : count - first) : OF_WARP;
         S values[UNROLL];
@@ -85,7 +91,7 @@ __global__ void __launch_bounds__(THREADS) scan(const __grid_constant__ Words<U:
         for (int u = 0; u < UNROLL; u++) shared[1 + u * 32 + lane] = values[u];
         __syncwarp();
 
-        // Neighbours, then the lanes, the warps of the block, and the tiles.
+        // Joins neighbours, then the lanes, the warps of the block, and the tiles.
 #pragma unroll
         for (int u = 0; u < UNROLL; u++) {
             values[u] = shared[1 + lane * UNROLL + u];
@@ -106,7 +112,7 @@ __global__ void __launch_bounds__(THREADS) scan(const __grid_constant__ Words<U:
             for (int k = 1; k < WARPS; k++) base = R::join(base, totals[k]);
             if (tiles > 1) {
                 if (lane == 0) sums.of_tiles[tile].put(base);
-                // Of what is before only the first segment of the tile hears.
+                // The prefix is of no use to a tile that begins with a segment.
                 const bool is_needed = __shfl_sync(0xffffffffu, !U::SEGMENTS || (begins & 1) == 0, 0);
                 if (tile > 0 && is_needed) base = sums.before(tile);
                 if (lane == 0) {
@@ -126,7 +132,7 @@ __global__ void __launch_bounds__(THREADS) scan(const __grid_constant__ Words<U:
             if (tile > 0) base = warp == 0 ? totals[WARPS] : R::join(totals[WARPS], base);
         }
 
-        // Back to rows.
+        // The results go back to rows.
         const bool has_base = tile > 0 || warp > 0, has_all = has_base || lane > 0;
         const S all = lane == 0 ? base : has_base ? R::join(base, before) : before;
         if (lane == 0) shared[0] = has_base ? base : R::make(U::neutral(), false);
@@ -144,12 +150,12 @@ __global__ void __launch_bounds__(THREADS) scan(const __grid_constant__ Words<U:
             const bool begins_here = (begins >> u & 1) != 0;
             if (u * 32 < rest) U::output(word, place(first + u * 32), R::value(values[u]), begins_here ? U::neutral() : R::value(earlier[u]));
         }
-        // The next tile's states take the place of this one's.
+        // The next tile's states overwrite this one's.
         __syncthreads();
     } while (!once);
     if (tiles == 1) return;
 
-    // The last block to have looked at slots makes them zero for the next launch.
+    // The last block that has polled slots zeroes them for the next launch.
     if (threadIdx.x == 0) {
         if (!once) drawn = arrive(&desk->left);
         is_last[0] = drawn == gridDim.x - 1;

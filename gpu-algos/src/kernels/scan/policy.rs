@@ -1,22 +1,22 @@
-//! How scans of a user's text are cut.
+//! Tuning of scans of a user's text.
 
 /// The template arguments of the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Policy {
     /// Threads of a block.
     pub(super) threads: u32,
-    /// Places of a thread. Odd, so that threads which have neighbouring ones to themselves meet different banks of shared memory.
+    /// Places of a thread. The number is odd, so that threads with neighbouring places use different banks of shared memory.
     pub(super) unroll: u32,
 }
 
-/// Shared memory that a kernel has without asking, less what is there besides states.
+/// Shared memory that a kernel has without opting in, less the part that holds no states.
 const SHARED_BYTES: usize = 48 * 1024 - 64;
 
-/// The largest state there can be: those of one warp fit shared memory.
+/// The largest state: the states of one warp fit into shared memory.
 pub(super) const MOST_STATE_BYTES: usize = 1024;
 
 impl Policy {
-    /// For what tiles hand on, of so many bytes.
+    /// The policy for aggregates of `run_bytes` bytes.
     pub(super) fn of(run_bytes: usize) -> Self {
         // States stand in registers before they go to shared memory.
         let unroll = match run_bytes {
@@ -32,7 +32,7 @@ impl Policy {
         policy
     }
 
-    /// For each place, for each warp twice, and once for the block.
+    /// Shared memory for a state of each place, two of each warp and one of the block.
     fn shared_bytes(self, run_bytes: usize) -> usize {
         run_bytes * (self.tile() + self.threads as usize / 32 * 2 + 1)
     }
@@ -48,7 +48,7 @@ impl Policy {
     }
 }
 
-/// Bytes of what tiles hand on: a state, and with segments the mark of one.
+/// Bytes of a tile's aggregate: a state, and with segments a mark beside it.
 pub(super) fn run_bytes(state_bytes: usize, align: usize, segments: bool) -> usize {
     let mark = size_of::<u32>();
     if segments { (state_bytes.next_multiple_of(mark) + mark).next_multiple_of(align.max(mark)) } else { state_bytes }

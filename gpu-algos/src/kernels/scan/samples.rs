@@ -1,4 +1,4 @@
-//! Scans that stand for all others where kernels are checked without a device.
+//! Samples of scans from users' texts, for checks without a device.
 
 use gpu_array::gpu_driver::{DevicePod, Registry};
 
@@ -9,7 +9,7 @@ use super::{
 };
 use crate::Result;
 
-/// Adds kernels made of texts, one of each kind that there is.
+/// Adds a kernel of each kind that is made from texts.
 pub(crate) fn add_to(registry: Registry) -> Registry {
     let registry = add(registry, sums(), true);
     let registry = add(registry, sums(), false);
@@ -17,7 +17,7 @@ pub(crate) fn add_to(registry: Registry) -> Registry {
     add(registry, large(), true)
 }
 
-/// Their declarations are right, as the number of samples shows.
+/// Adds a sample. The declarations are valid: the test counts the samples.
 fn add<T: DevicePod>(registry: Registry, kernel: Result<ScanKernel<T>>, all: bool) -> Registry {
     let program = kernel.and_then(|kernel| text::program(&kernel, Policy::of(kernel.run_bytes()), all));
     match program {
@@ -62,7 +62,7 @@ struct Four {
     d: u32,
 }
 
-/// How often each of 16 digits has come.
+/// Counts of each of 16 digits so far.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, DevicePod)]
 #[device_pod(crate = gpu_array::gpu_driver)]

@@ -1,4 +1,4 @@
-//! The text of a scan: the user's texts as functions, the loop around which is in `places.cuh`.
+//! The text of a scan: the user's texts as functions, which the loop of `places.cuh` calls.
 
 use gpu_array::{
     expression,
@@ -19,17 +19,17 @@ use crate::{
 
 pub(super) const PLACES: Header = Header { name: "places.cuh", text: include_str!("places.cuh") };
 
-/// Words before those of the arguments, as in `places.cuh`.
+/// Number of words before those of the arguments, as in `places.cuh`.
 pub(super) const OWN: usize = 6;
 
-/// The functions of the texts, in the order in which they come: what each returns, and what it sees besides the arguments.
+/// The functions of the texts, in order: result type, name, and parameters besides the common ones.
 const FUNCTIONS: [(&str, &str, &str); 3] = [
     ("gpu_state", "gpu_input", ""),
     ("bool", "gpu_begins", ""),
     ("void", "gpu_output", ", const gpu_state item, const gpu_state prev_item"),
 ];
 
-/// The program of a kernel, over all places in turn or over others.
+/// The program of a kernel, over all places (`all`) or over selected ones.
 pub(super) fn program<T: DevicePod>(kernel: &ScanKernel<T>, policy: Policy, all: bool) -> Result<Program> {
     let [neutral, scan, input, output] = &kernel.texts;
     let (names, words) = named(&kernel.name, &kernel.arguments, &kernel.types, OWN)?;

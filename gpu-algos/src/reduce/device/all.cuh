@@ -1,10 +1,12 @@
-// Reductions of all values of arrays that are neighbours in memory, to one result, in one launch: what `rows` (reduce.cuh) does too, with less around it, which is
-// most of the time where there are few values.
+// Reductions of all values of contiguous arrays to one result, in one launch. `rows` (reduce.cuh)
+// does that too, with more work around it, which is most of the time if there are few values.
 //
-// Where there are several blocks each leaves its state in a slot, and a warp of the last one that does nothing else joins them. What a multiprocessor does for the
-// first time it waits for: so that warp does all of it once before there is anything to join.
+// With several blocks each publishes its state in a slot. A warp of the last block joins them and
+// does nothing else. A multiprocessor waits for anything that it does for the first time, so that
+// warp does all of it once before there is anything to join.
 //
-// Contract: that of `rows` where RESULTS is 1, PLAIN is not 0 and O is COMMUTATIVE, with THREADS for the result; grid SPLITS, block THREADS + 32.
+// Contract: that of `rows` where RESULTS is 1, PLAIN is not 0 and O is COMMUTATIVE, with THREADS
+// for the result; grid SPLITS, block THREADS + 32.
 // Words: those of `rows`.
 #pragma once
 #include "reduce.cuh"
@@ -12,14 +14,14 @@
 namespace gpu {
 namespace reduce {
 
-// A warp that joins the states in the first `count` slots, in its first lane, and clears them.
+// A warp that joins the states in the first `count` slots, in its first lane, and clears the slots.
 template <class O> struct Collector {
     typedef typename O::State State;
     static constexpr uint32_t AT_ONCE = Slot<State>::WORDS > 2 ? 1 : 4;
     State all = O::settle(O::neutral());
     uint32_t first = 0;
 
-    // One look; whether all are joined. Nothing comes of it where it is a rehearsal.
+    // Polls once, and returns whether all states are joined. A rehearsal has no effect.
     __device__ __forceinline__ bool look(Slot<State> *slots, uint32_t count, bool is_rehearsal) {
         const uint32_t lane = threadIdx.x % 32;
         State states[AT_ONCE];
@@ -27,7 +29,7 @@ template <class O> struct Collector {
 #pragma unroll
         for (uint32_t k = 0; k < AT_ONCE; k++) wanted[k] = first + k * 32 + lane < count;
         const bool here = look_at_all(slots + first + lane, wanted, states);
-        // Where the operator bears it states are joined whether they are there or not: that is sooner.
+        // With TOTAL states are joined whether they are there or not: that is sooner.
         const bool are_joined = O::TOTAL || (here && !is_rehearsal);
         State sum = O::settle(O::neutral());
 #pragma unroll
@@ -60,7 +62,7 @@ __global__ void __launch_bounds__(THREADS + 32, 2) all(const __grid_constant__ W
     const uint32_t split = blockIdx.x, splits = gridDim.x;
     const uint64_t step = uint64_t(splits) * THREADS, begin = uint64_t(split) * THREADS + threadIdx.x;
     const int64_t count = int64_t(word[COUNT]), shift = int64_t(word[SHIFT]), place_step = int64_t(word[A::REDUCED + 2]);
-    // Whole packs; the first one may begin before the first value.
+    // The thread takes whole packs here; the first one may begin before the first value.
     const uint64_t from = shift > 0 ? 1 : 0, to = uint64_t(count + shift) / WIDTH;
     const uint64_t begun = begin < from ? begin + step : begin;
 
@@ -70,7 +72,7 @@ __global__ void __launch_bounds__(THREADS + 32, 2) all(const __grid_constant__ W
     uint64_t i = begun;
     uint32_t turn = 0;
     Walk<O, LOCALS> walk;
-    // All loads before the first use.
+    // All loads precede the first use.
     auto batch = [&](auto whole) {
         typename Wide<WIDTH, typename E::Leaves>::type in[UNROLL];
 #pragma unroll
@@ -94,7 +96,8 @@ __global__ void __launch_bounds__(THREADS + 32, 2) all(const __grid_constant__ W
     Collector<O> collector;
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     const bool is_collector = threadIdx.x >= THREADS, has_slots = is_collector && splits > 1 && split + 1 == splits;
-    // Which the compiler must not know: it would make a second copy of the collector's code for the first turn.
+    // The compiler must not know this value: it would make a second copy of the collector's code
+    // for the first turn.
     bool is_rehearsal = word[RESULTS] != 0;
     gpu::wait_for_stream();
     if (is_collector) gpu::let_next_start();
@@ -106,7 +109,7 @@ __global__ void __launch_bounds__(THREADS + 32, 2) all(const __grid_constant__ W
             for (; i + (UNROLL - 1) * step < to; i += UNROLL * step, turn += UNROLL) batch(Number<1>{});
             if (i < to) batch(Number<0>{});
             if (begun < to) walk.end(locals, (int64_t(begun * WIDTH) - shift) * place_step, int64_t(step * WIDTH) * place_step, place_step);
-            // What is left at either end: a value for each of as many threads.
+            // The values at either end that fill no pack: each has a thread.
             if (split == 0 && threadIdx.x < 2 * WIDTH) {
                 const int lane = int(threadIdx.x) % WIDTH;
                 const bool is_first = int(threadIdx.x) < WIDTH;

@@ -1,18 +1,24 @@
 // Reductions of an expression, over some or all of its axes, in one launch.
 //
-// E is an expression (loop.cuh), O an operator (operators.cuh). A result is what the values at all places of the reduced axes give; there is one for each
-// place of the kept ones. Two kernels, by what threads go along in packs of WIDTH neighbours: `rows` along a reduced axis, `columns` along a kept one.
+// E is an expression (loop.cuh), O an operator (operators.cuh). A result combines the values at all
+// places of the reduced axes; there is one result for each place of the kept axes. There are two
+// kernels. The threads of `rows` go along a reduced axis in packs of WIDTH neighbours, those of
+// `columns` along a kept axis.
 //
-// Where a result is computed by several blocks, each leaves a state in the stream's scratch memory. Where there is one result by `rows`, the last block waits
-// for them. Else each counts itself, and the last one to come joins them and sets the counter back to 0: no block waits for another, since so many
-// need not be there at once. Both join the states in the order of the blocks, so results depend on the shape of the launch, and on nothing else.
+// If several blocks compute a result, each leaves a state in the stream's scratch memory. If there
+// is one result by `rows`, the last block waits for the states. Otherwise each block counts itself,
+// and the last one to arrive joins the states and sets the counter back to 0. No block waits for
+// another then, since so many blocks need not be resident at once. Both join the states in the
+// order of the blocks, so results depend on the shape of the launch, and on nothing else.
 //
-// Contract of both: block THREADS, no dynamic shared memory. Scratch, with SPLITS > 1: where `rows` has one result SPLITS slots and BEHIND more, as
-// `Stream::with_cleared_scratch` gives them; else as `Stream::with_scratch` gives it, with a counter for each group of results and SPLITS states for each
-// result; it may hold anything else. Axes are in the order in which they are walked, 0 first; where O is not COMMUTATIVE the reduced ones are in
-// C order. Each leaf is read as often as it is broadcast along kept axes, beside what the caches keep.
-// Words, common: see `Words of a reduction` below. An axis: length, divisor, own stride (a reduced axis: of places; a kept one: of results), the stride
-// of each leaf.
+// Contract of both: block THREADS, no dynamic shared memory. Scratch, with SPLITS > 1: if `rows`
+// has one result, SPLITS slots and BEHIND more, as `Stream::with_cleared_scratch` gives them.
+// Otherwise it is as `Stream::with_scratch` gives it, with a counter for each group of results and
+// SPLITS states for each result; it may hold anything else. Axes are in the order in which they are
+// walked, axis 0 first. If O is not COMMUTATIVE the reduced ones are in C order. Bytes moved: each
+// leaf is read as often as it is broadcast along kept axes, less the reads that the caches serve.
+// Words, common: see `Words of a reduction` below. An axis: length, divisor, own stride (of places
+// for a reduced axis, of results for a kept one), the stride of each leaf.
 #pragma once
 #include "handover.cuh"
 #include "operators.cuh"
@@ -24,15 +30,17 @@ namespace reduce {
 // Words of a reduction.
 constexpr int RESULTS = 0, COUNT = 1, SPLITS = 2, SCRATCH = 3;
 constexpr int REDUCED_RANK = 4, KEPT_RANK = 5;
-// `rows`: packs of a result, threads of a result as a power of 2. `columns`: packs of kept places, threads of a row of packs as a power of 2.
+// `rows`: packs of a result, threads of a result as a power of 2. `columns`: packs of kept places,
+// threads of a row of packs as a power of 2.
 constexpr int PACKS = 6, LOG_THREADS = 7;
-// Packs along axis 0 and their divisor; places before the first pack's first; whether some number of places has more than 31 bits.
+// Packs along axis 0 and their divisor; places from the start of the first pack to the first value;
+// whether some number of places has more than 31 bits.
 constexpr int ROW_PACKS = 8, ROW_DIVISOR = 9, SHIFT = 10, WIDE = 11;
 // Whether there is one reduced axis, and all leaves in memory are PACKED.
 constexpr int PLAIN = 12;
 constexpr int FIRST = 13;
 
-// Where the counters end and the states begin.
+// Offset of the states, which follow the counters.
 constexpr uint64_t COUNTER_BYTES = 16384;
 
 template <class E, class O> struct At {
@@ -43,17 +51,18 @@ template <class E, class O> struct At {
     static constexpr int SCALARS = KEPT + AXES * AXIS_WORDS, EXTRA = SCALARS + E::SCALARS, ALL = EXTRA + E::EXTRA;
 };
 
-// The states of groups of `width` lanes (a power of 2), in order, joined in the first lane of each.
+// Joins the states of groups of `width` lanes (a power of 2), in order, in the first lane of each.
 template <class O> __device__ __forceinline__ typename O::State join_lanes(typename O::State state, int width) {
     for (int delta = 1; delta < width; delta *= 2) {
         const typename O::State later = shuffled_down(state, delta, width);
-        // Lanes beyond the end get their own state back; nobody asks for theirs.
+        // Lanes beyond the end get their own state back; nobody uses theirs.
         state = O::join(state, later);
     }
     return state;
 }
 
-// The same for groups of `1 << log` threads of the block, joined in the first thread of each.
+// Joins the states of groups of `1 << log` threads of the block, in order, in the first thread of
+// each.
 template <class O, int THREADS> __device__ __forceinline__ typename O::State join_threads(typename O::State state, int log, typename O::State *shared) {
     state = join_lanes<O>(state, log < 5 ? 1 << log : 32);
     if (log <= 5) return state;
@@ -69,7 +78,7 @@ template <class O, int THREADS> __device__ __forceinline__ typename O::State joi
     return state;
 }
 
-// Results of one place.
+// Writes the results of one place.
 template <class E, class O>
 __device__ __forceinline__ void write_results(const uint64_t *word, const typename O::State &state, int64_t offset) {
     auto results = O::finish(state, int64_t(word[COUNT]));
@@ -80,7 +89,7 @@ __device__ __forceinline__ void write_results(const uint64_t *word, const typena
     });
 }
 
-// The states in the first `count` slots, in order, joined by a warp in its first lane. Clears them.
+// Joins the states in the first `count` slots, in order, in a warp's first lane. Clears the slots.
 template <class O> __device__ __forceinline__ typename O::State join_slots(Slot<typename O::State> *slots, uint32_t count) {
     typedef typename O::State State;
     constexpr uint32_t AT_ONCE = Slot<State>::WORDS < 8 ? 8 / Slot<State>::WORDS : 1;
@@ -107,7 +116,8 @@ template <class O> __device__ __forceinline__ typename O::State join_slots(Slot<
     return O::COMMUTATIVE ? join_lanes<O>(all, 32) : all;
 }
 
-// The block that comes last: whether it is this one. What all blocks of the group wrote before is seen then.
+// Whether this block is the last of its group to arrive. It then sees all earlier writes of the
+// group's blocks.
 __device__ __forceinline__ bool is_last(uint64_t scratch, uint64_t group, uint32_t blocks, bool &shared) {
     __syncthreads();
     if (threadIdx.x == 0) {
@@ -119,7 +129,8 @@ __device__ __forceinline__ bool is_last(uint64_t scratch, uint64_t group, uint32
     return shared;
 }
 
-// A thread's walk along whole packs, turn by turn: into its locals at once, or where places matter into what it has seen, which is less to carry.
+// A thread's walk along whole packs, turn by turn. It takes values into its locals at once, or
+// where places matter into a Seen, which is less to carry.
 template <class O, int LOCALS, bool = O::PLACES> struct Walk {
     template <class P> __device__ __forceinline__ void take(typename O::Local (&locals)[LOCALS], const P &values, uint32_t) {
 #pragma unroll
@@ -155,13 +166,15 @@ __device__ __forceinline__ void take_pack(typename O::Local (&locals)[LOCALS], c
     }
 }
 
-// Contract besides: grid groups * SPLITS, where a group is the THREADS >> LOG_THREADS results of a block; SPLITS > 1 only for groups of one.
+// Contract besides: grid groups * SPLITS. A group is the THREADS >> LOG_THREADS results of a block.
+// SPLITS > 1 only for groups of one result.
 template <class E, class O, int THREADS, int WIDTH, int UNROLL>
 __global__ void __launch_bounds__(THREADS) rows(const __grid_constant__ Words<At<E, O>::ALL> words) {
     typedef At<E, O> A;
     typedef typename O::State State;
     constexpr int LOCALS = O::COMMUTATIVE && O::LANES ? WIDTH : 1;
-    // Packs that are not plain carry more beside their values: as many of them would take registers from all.
+    // Packs that are not plain carry more beside their values, and UNROLL of them would take
+    // registers from all.
     constexpr int SLOW_UNROLL = UNROLL > 4 ? UNROLL / (sizeof(typename O::Local) > 8 ? 4 : 2) : UNROLL;
     typedef Room<State, THREADS / 32> Shared;
     SHARED(Shared, room, [1]);
@@ -188,8 +201,9 @@ __global__ void __launch_bounds__(THREADS) rows(const __grid_constant__ Words<At
     const int64_t result_offset = base.of[0];
     base.of[0] = 0;
 
-    // The packs of this thread: from `begin` in steps of `step`, below `end`. Where order matters each warp has neighbouring ones to itself, and its
-    // lanes take as many turns as each other, since they meet in each.
+    // The packs of this thread: from `begin` in steps of `step`, below `end`. If order matters each
+    // warp has neighbouring packs to itself, and its lanes take equal numbers of turns, since they
+    // meet in each.
     const uint64_t packs = word[PACKS];
     uint64_t begin = uint64_t(split) * threads + lane, step = uint64_t(splits) * threads, end = packs, turns = ~uint64_t(0);
     if constexpr (!O::COMMUTATIVE) {
@@ -207,8 +221,8 @@ __global__ void __launch_bounds__(THREADS) rows(const __grid_constant__ Words<At
     const uint64_t *reduced = word + A::REDUCED;
 
     gpu::wait_for_stream();
-    // Whole packs of plain leaves: all loads of a batch before the first use, and nothing computed but addresses. What is left are the first pack and the
-    // last one, where they are not whole.
+    // Whole packs of plain leaves: all loads of a batch precede the first use, and only addresses
+    // are computed in between. The first pack and the last one are left over if they are cut.
     if constexpr (O::COMMUTATIVE) {
         if (word[PLAIN] && begin < end) {
             const uint64_t from = shift > 0 ? 1 : 0, to = uint64_t(length + shift) / WIDTH;
@@ -240,7 +254,7 @@ __global__ void __launch_bounds__(THREADS) rows(const __grid_constant__ Words<At
             for (; i + (UNROLL - 1) * step < to; i += UNROLL * step, turn += UNROLL) batch(Number<1>{});
             if (i < to) batch(Number<0>{});
             if (begun < to) walk.end(locals, (int64_t(begun * WIDTH) - shift) * place_step, int64_t(step * WIDTH) * place_step, place_step);
-            // The edges: pack 0 and the last one.
+            // The packs that are left over: pack 0 and the last one.
             const bool has_first = from > 0 && begin == 0 && to > 0, has_last = to < packs && begin == (packs - 1) % step;
             begin = has_first ? 0 : has_last ? packs - 1 : end;
             step = has_first && has_last ? packs - 1 : end;
@@ -310,7 +324,8 @@ __global__ void __launch_bounds__(THREADS) rows(const __grid_constant__ Words<At
             if (threadIdx.x == 0) slots[split].put(state);
             return;
         }
-        // One warp, all of whose looks are under way at once, is done sooner than a block (H200, 2^20 f32: by 0.5 of 2.5 us).
+        // One warp, all of whose polls are in flight at once, is done sooner than a block (H200,
+        // 2^20 f32: by 0.5 of 2.5 us).
         if (threadIdx.x >= 32) return;
         const State others = join_slots<O>(slots, splits - 1);
         if (threadIdx.x == 0) write_results<E, O>(word, O::join(others, state), result_offset);
@@ -319,7 +334,7 @@ __global__ void __launch_bounds__(THREADS) rows(const __grid_constant__ Words<At
     State *states = reinterpret_cast<State *>(word[SCRATCH] + COUNTER_BYTES) + group * splits;
     if (threadIdx.x == 0) states[split] = state;
     if (!is_last(word[SCRATCH], group, splits, last_block[0])) return;
-    // Each thread joins neighbours.
+    // Each thread joins neighbouring states.
     const uint32_t share = (splits + THREADS - 1) / THREADS, from = threadIdx.x * share, to = from + share < splits ? from + share : splits;
     state = O::settle(O::neutral());
     for (uint32_t k = from; k < to; k++) state = O::join(state, states[k]);
@@ -327,7 +342,7 @@ __global__ void __launch_bounds__(THREADS) rows(const __grid_constant__ Words<At
     if (threadIdx.x == 0) write_results<E, O>(word, state, result_offset);
 }
 
-// Contract besides: grid groups * SPLITS, where a group is the WIDTH << LOG_THREADS results of a block.
+// Contract besides: grid groups * SPLITS. A group is the WIDTH << LOG_THREADS results of a block.
 template <class E, class O, int THREADS, int WIDTH, int UNROLL>
 __global__ void __launch_bounds__(THREADS, 512 / THREADS) columns(const __grid_constant__ Words<At<E, O>::ALL> words) {
     typedef At<E, O> A;
@@ -425,7 +440,7 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) columns(const __grid_c
     }
 
     gpu::let_next_start();
-    // Joined over the walkers, in order; the first walker has the block's states.
+    // The states of the walkers are joined in order; the first walker has the block's states.
     State states[WIDTH];
 #pragma unroll
     for (int k = 0; k < WIDTH; k++) states[k] = O::settle(locals[k]);

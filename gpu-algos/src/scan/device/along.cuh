@@ -1,20 +1,24 @@
-// Scans of many lines of neighbours in memory, in one launch: each block has whole lines to itself, one behind the other, so none waits for another.
+// Scans of many lines of contiguous values, in one launch. Each block has whole lines to itself,
+// one after another, so no block waits for another.
 //
-// A tile, some of a line, comes into shared memory while those before it are scanned (staged.cuh). A warp reads no packs but those that it copied: the only
-// barrier is that behind which each knows the sums of the others.
+// A tile is a part of a line. It comes into shared memory while earlier tiles are scanned
+// (staged.cuh). A warp reads only packs that it copied itself: the only barrier is the one behind
+// which each warp knows the sums of the others.
 //
 // Measured on an H200: both axes of an 8192^2 f32 array, see down.cuh.
 //
-// Contract: that of `lines` (scan.cuh) without F, with tiles of THREADS * VALUES, but for: one scanned axis along which all leaves are neighbours from a whole pack
-// on, in each line; nothing of M in memory; grid of at most the number of lines, as many bytes of dynamic shared memory as Rooms::ALL.
-// Words: those of `lines`, but for TILES, which are those of a line.
+// Contract: that of `lines` (scan.cuh) without F, with tiles of THREADS * VALUES, and with these
+// differences. There is one scanned axis, along which all leaves are contiguous from an aligned
+// pack on, in each line. M reads nothing in memory. The grid is at most the number of lines, with
+// Rooms::ALL bytes of dynamic shared memory.
+// Words: those of `lines`, but TILES is the number of tiles of a line.
 #pragma once
 #include "staged.cuh"
 
 namespace gpu {
 namespace scan {
 
-// Tiles on their way, and with that in hand.
+// Number of tiles in flight, and of these with the one in hand.
 constexpr int COMING = 2, TILES_OF_BLOCK = COMING + 1;
 
 template <class E, class M, class O, int HOW, int THREADS, int WIDTH, int CHUNKS>
@@ -37,7 +41,7 @@ __global__ void __launch_bounds__(THREADS) along(const __grid_constant__ Words<A
     const uint32_t pieces = uint32_t(word[TILES]);
     const bool wide = word[WIDE];
 
-    // The place of a tile: its line, and which of its pieces it is.
+    // A tile: its line, its number in the line, and the offsets of the line.
     struct Where {
         uint64_t line;
         uint32_t piece;
@@ -74,7 +78,7 @@ __global__ void __launch_bounds__(THREADS) along(const __grid_constant__ Words<A
         start_loading(coming, number);
         if (coming.line < lines) go_on(coming);
     }
-    // The sum of the line's tiles before.
+    // The sum of the line's earlier tiles.
     State carry;
     for (int number = 0; at.line < lines; number++) {
         wait_for_copies<COMING - 1>();
@@ -99,7 +103,7 @@ __global__ void __launch_bounds__(THREADS) along(const __grid_constant__ Words<A
         start_loading(coming, number + COMING);
         if (coming.line < lines) go_on(coming);
 
-        // What is before the warp, and before the next tile.
+        // The prefix of the warp, and that of the next tile.
         State base = carry, all = of_warps[0];
         if (at.piece > 0) all = O::join(carry, all);
         bool has_base = at.piece > 0;
@@ -129,7 +133,7 @@ __global__ void __launch_bounds__(THREADS) along(const __grid_constant__ Words<A
             const Pack<typename Last::Out, WIDTH> &out = Last::of(word, results, i, i + WIDTH <= length);
             write_staged<A, HOW>(word, out, at.base.of[0], i, length);
         }
-        // The copies of the tile behind the next take the place of this one.
+        // The copies of a later tile overwrite this one.
         __syncwarp();
         go_on(at);
     }

@@ -1,23 +1,28 @@
-// Scans along an axis across which neighbours in memory lie: threads go along a kept axis, and each has some rows of a pack of columns.
+// Scans along an axis across which neighbours in memory lie. Threads go along a kept axis, and each
+// has some rows of a pack of columns.
 //
-// A group is the lanes of a block times WIDTH columns, a tile some rows of it: each walker, a lane's worth of threads one behind the other, has UNROLL neighbouring
-// rows. Blocks of one group draw its tiles by a ticket, leave each tile's sums in slots and add up those of all tiles before their own, as in `lines`
-// (scan.cuh), a tile by each walker at once. A group with one block needs neither.
+// A group is the lanes of a block times WIDTH columns, a tile is some rows of it. A walker is a run
+// of neighbouring threads, one for each lane, and has UNROLL neighbouring rows. Blocks of one group
+// draw its tiles by a ticket, publish each tile's sums in slots and add up those of all tiles
+// before their own, as in `lines` (scan.cuh), a tile by each walker at once. A group with one block
+// needs neither.
 //
-// Contract: grid GROUPS times blocks of each group, block THREADS, no dynamic shared memory. One scanned axis. Where there are several blocks to a group SCRATCH is as
-// `Stream::with_cleared_scratch` gives it and has a Desk for each group, then, group by group and tile by tile, a slot for each column. The target is one
-// of the leaves or overlaps none.
-// Words: as of `lines`, with other meanings of some, see below; an axis as there.
+// Contract: grid GROUPS times blocks of each group, block THREADS, no dynamic shared memory. There
+// is one scanned axis. With several blocks to a group SCRATCH is as `Stream::with_cleared_scratch`
+// gives it and has a Desk for each group, then, group by group and tile by tile, a slot for each
+// column. The target is one of the leaves or overlaps none.
+// Words: those of `lines`, some of them with other meanings, see below; an axis as there.
 #pragma once
 #include "scan.cuh"
 
 namespace gpu {
 namespace scan {
 
-// Rows; packs of all columns, and the divisor for packs of a row of them; tiles of a group; threads of a row of packs as a power of 2.
+// Rows; packs of all columns, and the divisor for packs of a row of them; tiles of a group; threads
+// of a row of packs as a power of 2.
 constexpr int ROWS = COUNT, PACKS = LENGTH, PACKS_DIVISOR = DIVISOR, GROUP_TILES = TILES, LOG_LANES = SHIFT;
 
-// A pack of each of X's leaves at a row, of which those up to `last` exist.
+// A pack of each of X's leaves in a row. Its elements up to `last` exist.
 template <class X, class A, int FIRST, int WIDTH>
 __device__ __forceinline__ typename Wide<WIDTH, typename X::Leaves>::type read_row(const uint64_t *word, const Offsets<A::LEAF_COUNT + 1> &base, int64_t row,
                                                                                    int last) {
@@ -36,7 +41,7 @@ __device__ __forceinline__ typename Wide<WIDTH, typename X::Leaves>::type read_r
     return in;
 }
 
-// What M makes of a pack of results.
+// The epilogue: M of a pack of results.
 template <class M, class A, class R, int WIDTH> struct BehindRow {
     typedef typename FirstOf<typename M::Outputs>::type Out;
     static __device__ __forceinline__ Pack<Out, WIDTH> of(const uint64_t *word, const Pack<R, WIDTH> &results, const Offsets<A::LEAF_COUNT + 1> &base,
@@ -85,7 +90,7 @@ __global__ void __launch_bounds__(THREADS) columns(const __grid_constant__ Words
     const int columns_of_group = lanes * WIDTH;
     Slot<S> *slots = reinterpret_cast<Slot<S> *>(word[SCRATCH] + groups * sizeof(Desk)) + uint64_t(group) * tiles * columns_of_group;
 
-    // Of all tiles before `done`.
+    // The sum of all tiles before `done`.
     S sum[WIDTH];
     uint32_t done = 0;
     gpu::wait_for_stream();
@@ -116,7 +121,7 @@ __global__ void __launch_bounds__(THREADS) columns(const __grid_constant__ Words
             }
         }
 
-        // The walkers' sums up to each.
+        // The sum of all walkers up to each one.
         S here[WIDTH];
 #pragma unroll
         for (int k = 0; k < WIDTH; k++) here[k] = values[UNROLL - 1][k];
@@ -142,7 +147,7 @@ __global__ void __launch_bounds__(THREADS) columns(const __grid_constant__ Words
 #pragma unroll
                 for (int k = 0; k < WIDTH; k++) slots[uint64_t(tile) * columns_of_group + lane * WIDTH + k].put(here[k]);
             }
-            // The tiles before, each by a walker, added up by all.
+            // Each walker reads one of the tiles before, and all add them up.
             while (done < tile) {
                 const uint32_t count = tile - done < uint32_t(walkers) ? tile - done : walkers;
                 S other[WIDTH];
@@ -203,12 +208,12 @@ __global__ void __launch_bounds__(THREADS) columns(const __grid_constant__ Words
             const int64_t offset = base.of[0] + row * int64_t(word[A::SCANNED + 2]);
             store<true>(out, word[TARGET], word[TARGET_PACKED] != 0, offset, int64_t(kept[2]), 0, last);
         }
-        // The next tile's states take the place of this one's.
+        // The next tile's states overwrite this one's.
         __syncthreads();
     }
     if (alone) return;
 
-    // The last block of the group to have looked at slots makes them zero for the next launch.
+    // The last block of the group that has polled slots zeroes them for the next launch.
     if (threadIdx.x == 0) is_last[0] = arrive(&desk->left) == gridDim.x / groups - 1;
     __syncthreads();
     if (!is_last[0]) return;

@@ -1,13 +1,17 @@
-// Scans down the columns of wide arrays, in one launch: each block has a strip of columns to itself and goes down it, so none waits for another.
+// Scans down the columns of wide arrays, in one launch. Each block goes down a strip of columns of
+// its own, so no block waits for another.
 //
-// A strip is LANES packs wide, so that what a row of it has is some whole lines of memory. A walker, which is a lane's worth of threads one behind the other, has
-// UNROLL neighbouring rows of a tile. Tiles come into shared memory while those before them are scanned; each thread reads what it copied itself, so the
-// only barrier is that behind which each walker knows the sums of the others.
+// A strip is LANES packs wide, so that a row of it is some whole lines of memory. A walker is a run
+// of neighbouring threads, one for each lane, and has UNROLL neighbouring rows of a tile. Tiles
+// come into shared memory while earlier ones are scanned. Each thread reads only its own copies, so
+// the only barrier is the one behind which each walker knows the sums of the others.
 //
-// Measured on an H200, 8192^2 f32 in a prototype: 141 us down and 145 us along (along.cuh), of which a copy takes 132; strips of 128 bytes 156 us, of 64 185.
+// Measured on an H200, 8192^2 f32 in a prototype: 141 us down and 145 us along (along.cuh), of
+// which a copy takes 132; strips of 128 bytes 156 us, of 64 185.
 //
-// Contract: that of `columns` (columns.cuh), but for: packs of all leaves of E and of the target whole in every row, nothing of M in memory; grid one block for each
-// LANES packs; as many bytes of dynamic shared memory as the packs of TILES_OF_BLOCK tiles take.
+// Contract: that of `columns` (columns.cuh), with these differences. Packs of all leaves of E and
+// of the target are aligned in every row. M reads nothing in memory. The grid has one block for
+// each LANES packs. Dynamic shared memory holds the packs of COMING tiles.
 // Words: those of `columns`.
 #pragma once
 #include "along.cuh"
@@ -52,7 +56,7 @@ __global__ void __launch_bounds__(THREADS) down(const __grid_constant__ Words<At
             Offsets<A::LEAF_COUNT + 1> at = base;
 #pragma unroll
             for (int k = 0; k <= A::LEAF_COUNT; k++) at.of[k] += row * int64_t(scanned[2 + k]);
-            // As if the columns of the pack that exist were all there are.
+            // The copy stops behind the pack's last column that exists.
             const int64_t columns = exists && row < rows ? last + 1 : 0;
             start_copies<0, E, Nothing, A, 0, WIDTH, 1>(word, at, staged, int(tile % COMING), u * THREADS + int(threadIdx.x), 0, columns);
         }
@@ -60,7 +64,7 @@ __global__ void __launch_bounds__(THREADS) down(const __grid_constant__ Words<At
     };
 
     gpu::wait_for_stream();
-    // Of all rows of the tiles before.
+    // The sum of all rows of the earlier tiles.
     S carry[WIDTH];
     start_loading(0);
     for (int64_t tile = 0; tile < tiles; tile++) {
@@ -95,7 +99,7 @@ __global__ void __launch_bounds__(THREADS) down(const __grid_constant__ Words<At
         }
         start_loading(tile + 1);
 
-        // The walkers of the warp up to this one; the warps; the tiles before.
+        // Prefixes over the walkers of the warp, over the warps, and over the tiles before.
         S earlier[WIDTH];
         S *of_warps = reinterpret_cast<S *>(room[0].bytes) + (tile % 2) * WARPS * LANES * WIDTH;
 #pragma unroll

@@ -1,18 +1,25 @@
-// Scans of many values that are neighbours in memory, in one launch, with tiles in shared memory.
+// Scans of many contiguous values, in one launch, with tiles in shared memory.
 //
-// Values, the operator, segments and what is made of results: as in `lines` (scan.cuh). A tile comes into shared memory by copies that hold no registers, is scanned
-// there by itself when it has come, and its sum is left in a slot at once; the sums of all tiles before are joined to it AHEAD tiles of its block later,
-// when they are known as a rule. So a block that waits for a sum keeps nobody else waiting, and reads and writes meanwhile. Two warps do nothing but
-// hand on: one draws tickets and leaves sums, the other adds up what others left. It looks at slots while the others write a tile, and adds up what it saw while
-// they scan the next one.
+// Values, operator, segments and epilogue are those of `lines` (scan.cuh). A tile comes into shared
+// memory by copies that hold no registers. When it has arrived it is scanned by itself, and its
+// aggregate is published in a slot at once. The sum of all earlier tiles is joined to it AHEAD
+// tiles of its block later, when it is known as a rule. So a block that waits for a sum delays no
+// other block, and reads and writes meanwhile. There are two service warps. One draws tickets and
+// publishes aggregates. The other adds up the aggregates of earlier tiles: it polls slots while the
+// workers write a tile, and adds up the polled values while they scan the next one.
 //
-// Measured on an H200, us for 2^28 f32, 2^27 f64, 2^28 f32 by key: 529, 538, 821 (CUB 3.0.1 697, 664, 1060; `lines` 600; a copy of as many bytes as the first two 512). A tile more
-// ahead, and tiles of 44 KB in place of 48, took f32 from 561 to 529; tiles of 52 KB f64 from 579 to 538, of 56 KB to 571: what does not wait for the slowest block, and
-// has fewer slots to look at, is faster, not what reads more at once (two tiles on their way: 560 to 750, 640 to 1300). What else was slower: two blocks to a multiprocessor; AHEAD 1; four
-// warps that only write; each warp with values of its own, and one barrier to a tile; tiles of 32 KB or less.
+// Measured on an H200, us for 2^28 f32, 2^27 f64, 2^28 f32 by key: 529, 538, 821 (CUB 3.0.1 697,
+// 664, 1060; `lines` 600; a copy of the bytes of either of the first two 512). A tile more ahead,
+// and tiles of 44 KB in place of 48, took f32 from 561 to 529; tiles of 52 KB f64 from 579 to 538,
+// of 56 KB to 571. A kernel is faster if it does not wait for the slowest block and has fewer slots
+// to poll, not if it reads more at once (two tiles on their way: 560 to 750, 640 to 1300). Slower
+// too: two blocks to a multiprocessor; AHEAD 1; four warps that only write; each warp with values
+// of its own, and one barrier to a tile; tiles of 32 KB or less.
 //
-// Contract: that of `lines`, with tiles of THREADS * VALUES, but for: several tiles, PLAIN and not LINES; packs of all leaves of E and F whole in memory, and
-// those of M none; AHEAD at least 1; block THREADS + 64, as many bytes of dynamic shared memory as Rooms::ALL. VALUES is a power of 2, at most 32 and eight packs.
+// Contract: that of `lines`, with tiles of THREADS * VALUES, and with these differences. There are
+// several tiles. The layout is PLAIN and not LINES. Packs of all leaves of E and F are aligned in
+// memory, and M has no leaves there. AHEAD is at least 1. The block is THREADS + 64, with
+// Rooms::ALL bytes of dynamic shared memory. VALUES is a power of 2, at most 32 and eight packs.
 // Words: those of `lines`.
 #pragma once
 #include "staged.cuh"
@@ -20,17 +27,19 @@
 namespace gpu {
 namespace scan {
 
-// Tiles of a block that are on their way, or are scanned just now.
+// Number of tiles of a block that are in flight, or are scanned just now.
 constexpr int LOADING = 2;
 
-// The sum of all tiles before one, for a warp that goes on from tile to tile: it looks at several groups of slots at once.
+// The sum of all tiles before one, for a warp that goes on from tile to tile. It polls several
+// groups of slots at once.
 template <class R, class S> struct Lookback {
-    // There are little more than four groups between a block's tiles on an H200. With 5 at once it takes 2 % longer.
+    // There are little more than four groups between a block's tiles on an H200. With 5 at once it
+    // takes 2 % longer.
     static constexpr int AT_ONCE = 6;
     Sums<R, S> sums;
     Looks<S, AT_ONCE> looks;
 
-    // Looks at slots before `tile`, and does not wait for what it sees.
+    // Polls the slots before `tile`, and does not wait for the result.
     __device__ __forceinline__ void start(uint32_t tile) {
         const uint32_t first = sums.groups * GROUP + threadIdx.x % 32;
         bool wanted[AT_ONCE];
@@ -38,7 +47,8 @@ template <class R, class S> struct Lookback {
         for (int g = 0; g < AT_ONCE; g++) wanted[g] = first + g * GROUP < tile;
         looks.look(sums.of_tiles + first, sums.of_tiles, wanted);
     }
-    // The sum of all tiles before `tile`, which is not the first, and for which it has been started; in lane 0.
+    // The sum of all tiles before `tile`, in lane 0. `tile` is not the first, and `start` was
+    // called for it.
     __device__ __forceinline__ S before(uint32_t tile) {
         const uint32_t group = tile / GROUP, count = tile % GROUP, lane = threadIdx.x % 32;
         while (true) {
@@ -83,7 +93,8 @@ __global__ void __launch_bounds__(THREADS + 64, 1) ring(const __grid_constant__ 
     typedef Room<S, 2 * WARPS + 2> Shared;
     SHARED_DYNAMIC(uint4, dynamic);
     SHARED(Shared, room, [1]);
-    // By the number of the block's tile: which one it is; where its first segment begins. By that and the warp: where the warp's does.
+    // Indexed by the number of the block's tile: the tile; the place of its first segment head.
+    // Indexed by that and the warp: the place of the warp's first segment head.
     SHARED(uint32_t, drawn, [STAGES + 1]);
     SHARED(int, first_head, [STAGES]);
     SHARED(int, heads_of_warps, [2][WARPS]);
@@ -101,7 +112,7 @@ __global__ void __launch_bounds__(THREADS + 64, 1) ring(const __grid_constant__ 
     Offsets<A::LEAF_COUNT + 1> nothing;
 #pragma unroll
     for (int k = 0; k <= A::LEAF_COUNT; k++) nothing.of[k] = 0;
-    // What is before a tile's first value: thread 0 has it for the next tile that comes.
+    // Key before the tile's first value; valid in thread 0, loaded one tile ahead.
     typename Wide<1, typename F::Leaves>::type key_before, next_key_before;
     auto start_of = [&](uint32_t tile) { return int64_t(tile) * TILE - shift; };
     auto is_whole = [&](uint32_t tile) { return start_of(tile) >= 0 && start_of(tile) + TILE <= count; };
@@ -120,7 +131,7 @@ __global__ void __launch_bounds__(THREADS + 64, 1) ring(const __grid_constant__ 
     };
 
     gpu::wait_for_stream();
-    // One behind the other, so that the first tiles of all blocks come before their second ones.
+    // Blocks draw in rounds, so that the first tiles of all blocks come before their second ones.
     for (int number = 0; number < STAGES; number++) {
         if (is_drawer && lane == 0) drawn[number] = atomicAdd(&desk->drawn, 1u);
         __syncthreads();
@@ -171,7 +182,7 @@ __global__ void __launch_bounds__(THREADS + 64, 1) ring(const __grid_constant__ 
                 const bool has_before = written_tile > 0;
                 State before;
                 if (has_before) before = R::value(sums_before[parity]);
-                // What is before the tile goes as far as its first segment.
+                // The prefix goes as far as the tile's first segment head.
                 const int end = !has_before ? 0 : SEGMENTS ? first_head[number % STAGES] : TILE;
                 const State *from = staged.states(number);
 #pragma unroll
@@ -187,7 +198,7 @@ __global__ void __launch_bounds__(THREADS + 64, 1) ring(const __grid_constant__ 
     wait_for_copies<0>();
     gpu::let_next_start();
 
-    // The last block to have looked at slots makes them zero for the next launch.
+    // The last block that has polled slots zeroes them for the next launch.
     if (threadIdx.x == 0) is_last[0] = arrive(&desk->left) == gridDim.x - 1;
     __syncthreads();
     if (!is_last[0]) return;

@@ -1,16 +1,20 @@
 // Scans in one launch.
 //
-// Values stand in lines, one behind the other: value i is at place i % LENGTH of line i / LENGTH. Each is read as the expression E of arrays, joined with all before it of its
-// line or segment by the operator O (operators.cuh), passed through the expression M and written once.
+// Values stand in lines, one behind the other: value i is at place i % LENGTH of line i / LENGTH.
+// Each is read as the expression E of arrays, joined with all before it of its line or segment by
+// the operator O (operators.cuh), passed through the expression M and written once.
 //
-// The tiles of the blocks, and the sums that they hand on: tiles.cuh.
+// tiles.cuh describes the tiles of the blocks, and the aggregates that they publish.
 //
-// Measured on an H200, 2^28 f32: 620 us; with four groups of slots read at once 656, with eight 676, since more that look disturb those that write; with sums
-// of groups handed on too, which are fewer to look at but come later, 720; with a ticket that is drawn before the tile in hand is written 980.
+// Measured on an H200, 2^28 f32: 620 us; with four groups of slots read at once 656, with eight
+// 676, since more polls disturb the writers; with sums of groups published too, which are fewer to
+// poll but come later, 720; with a ticket that is drawn before the tile in hand is written 980.
 //
-// Contract: grid of at most TILES blocks of THREADS, no dynamic shared memory. Where there are several tiles SCRATCH is as `Stream::with_cleared_scratch` gives it
-// and has a Desk and a slot for each tile. The target is one of the leaves or overlaps none.
-// Words: see below. An axis: length, divisor, stride of the target, of each leaf of E, F and M; the scanned axes and those of the lines, the innermost first.
+// Contract: grid of at most TILES blocks of THREADS, no dynamic shared memory. With several tiles
+// SCRATCH is as `Stream::with_cleared_scratch` gives it and has a Desk and a slot for each tile.
+// The target is one of the leaves or overlaps none.
+// Words: see below. An axis: length, divisor, stride of the target, of each leaf of E, F and M; the
+// scanned axes and those of the lines, the innermost first.
 #pragma once
 #include "operators.cuh"
 #include "scanned.cuh"
@@ -19,7 +23,7 @@
 namespace gpu {
 namespace scan {
 
-// What some values come to, with whether a segment begins among them.
+// The state of some values, and whether a segment begins among them.
 template <class V> struct Run {
     V value;
     uint32_t begins;
@@ -38,7 +42,7 @@ namespace scan {
 
 using namespace tiles;
 
-// A state with whether a segment begins in what it stands for, where there are segments.
+// A state, and with segments whether one begins among its values.
 template <class O, bool SEGMENTS> struct Runs;
 template <class O> struct Runs<O, false> {
     typedef typename O::State State;
@@ -57,7 +61,8 @@ template <class O> struct Runs<O, true> {
     static __device__ __forceinline__ const typename O::State &value(const State &run) { return run.value; }
 };
 
-// What M makes of the results of a pack, with what else it reads: they stand in those of its extra words that is_result tells.
+// M of a pack of results, with the leaves that it reads. The results replace the extra words that
+// is_result selects.
 template <class M, class A, class R, int WIDTH>
 __device__ __forceinline__ Pack<typename FirstOf<typename M::Outputs>::type, WIDTH> computed(const uint64_t *word, const Pack<R, WIDTH> &results,
                                                                                              const typename Wide<WIDTH, typename M::Leaves>::type &in) {
@@ -76,7 +81,7 @@ __device__ __forceinline__ Pack<typename FirstOf<typename M::Outputs>::type, WID
     return out;
 }
 
-// The same for the results from number i on. Nothing leaves them as they are.
+// The epilogue of the results from number i on. Without M they stay as they are.
 template <class M, class A, class R, int WIDTH, int HOW> struct Behind {
     typedef typename FirstOf<typename M::Outputs>::type Out;
     static __device__ __forceinline__ Pack<Out, WIDTH> of(const uint64_t *word, const Pack<R, WIDTH> &results, int64_t i, bool whole) {
@@ -88,7 +93,7 @@ template <class A, class R, int WIDTH, int HOW> struct Behind<Nothing, A, R, WID
     static __device__ __forceinline__ const Pack<R, WIDTH> &of(const uint64_t *, const Pack<R, WIDTH> &results, int64_t, bool) { return results; }
 };
 
-// A pack of results to the target.
+// Writes a pack of results to the target.
 template <class A, int HOW, class T, int WIDTH>
 __device__ __forceinline__ void write(const uint64_t *word, const Pack<T, WIDTH> &out, int64_t i, bool whole) {
     if constexpr ((HOW & PLAIN) != 0) {
@@ -115,7 +120,7 @@ __device__ __forceinline__ void write(const uint64_t *word, const Pack<T, WIDTH>
     }
 }
 
-// Blocks that are to fit a multiprocessor, where each thread has so many values.
+// Blocks that should fit a multiprocessor, if each thread has VALUES values.
 template <class O, int HOW, int THREADS, int VALUES> struct Resident {
     typedef Runs<O, ((HOW & (LINES | FLAGS | KEYS)) != 0)> R;
     static constexpr int BLOCKS = (VALUES * WordsOf<typename R::State>::COUNT > 32 ? 512 : 768) / THREADS;
@@ -142,9 +147,10 @@ __global__ void __launch_bounds__(THREADS, (Resident<O, HOW, THREADS, WIDTH * UN
 
     Desk *desk = reinterpret_cast<Desk *>(word[SCRATCH]);
     Sums<R, S> sums(word[SCRATCH]);
-    // Blocks that have more than one tile come here again for the next. It is drawn late: all behind it wait until its sum is there.
+    // Blocks with more than one tile come here again for the next one. They draw it late, since all
+    // later tiles wait for its sum.
     const bool once = gridDim.x == tiles;
-    // Where there are few, each warp looks at the slots of a group of tiles, all at once.
+    // With few tiles each warp polls the slots of a group of tiles, all at once.
     const bool few = once && tiles <= WARPS * GROUP;
     uint32_t place = 0;
 
@@ -165,7 +171,7 @@ __global__ void __launch_bounds__(THREADS, (Resident<O, HOW, THREADS, WIDTH * UN
         uint32_t heads[UNROLL];
         if constexpr (SEGMENTS) in.begins(word, start, heads);
 
-        // Each pack by itself, then the packs of a row, then the rows of the warp.
+        // Scans each pack by itself, then the packs of a row, then the rows of the warp.
         typename O::State values[UNROLL][WIDTH];
         S before[UNROLL];
         S rows;
@@ -197,14 +203,14 @@ __global__ void __launch_bounds__(THREADS, (Resident<O, HOW, THREADS, WIDTH * UN
         if (lane == 0) shared[warp] = rows;
         __syncthreads();
 
-        // The warps of the block, and the tiles.
+        // Prefixes over the warps of the block, and over the tiles.
         S base = shared[0];
         if (warp == 0) {
 #pragma unroll
             for (int k = 1; k < WARPS; k++) base = R::join(base, shared[k]);
             if (tiles > 1) {
                 if (lane == 0) sums.of_tiles[tile].put(base);
-                // Of what is before only the first segment of the tile hears.
+                // The prefix is of no use to a tile that begins with a segment.
                 const bool is_needed = __shfl_sync(0xffffffffu, !SEGMENTS || (heads[0] & 1) == 0, 0);
                 if (tile > 0 && is_needed && !few) base = sums.before(tile);
                 if (lane == 0) {
@@ -259,7 +265,7 @@ __global__ void __launch_bounds__(THREADS, (Resident<O, HOW, THREADS, WIDTH * UN
                         const typename O::State &here = values[u][k > 0 ? k - 1 : 0];
                         state = begun_before || !has_all ? here : O::join(R::value(all), here);
                     }
-                    // The place of the first value, where packs begin before it.
+                    // The first value of all, if packs begin before it.
                     if (i + k == 0) state = O::settle(O::neutral());
                 } else {
                     state = begun || !has_all ? values[u][k] : O::join(R::value(all), values[u][k]);
@@ -270,12 +276,12 @@ __global__ void __launch_bounds__(THREADS, (Resident<O, HOW, THREADS, WIDTH * UN
             const Pack<typename Last::Out, WIDTH> &out = Last::of(word, results, i, whole);
             write<A, HOW>(word, out, i, whole);
         }
-        // The next tile's states take the place of this one's.
+        // The next tile's states overwrite this one's.
         __syncthreads();
     } while (!once);
     if (tiles == 1) return;
 
-    // The last block to have looked at slots makes them zero for the next launch.
+    // The last block that has polled slots zeroes them for the next launch.
     if (threadIdx.x == 0) {
         if (!once) place = arrive(&desk->left);
         is_last[0] = place == gridDim.x - 1;

@@ -1,4 +1,4 @@
-// A result of a scan as a word, and back.
+// Converts a result of a scan to a word, and back.
 #pragma once
 #include "tuple.cuh"
 

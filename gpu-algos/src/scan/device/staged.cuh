@@ -1,11 +1,13 @@
-// What scans share whose tiles come into shared memory: by copies that hold no registers, while the block does something else.
+// Parts of scans whose tiles come into shared memory by copies that hold no registers, while the
+// block does something else.
 #pragma once
 #include "scan.cuh"
 
 namespace gpu {
 namespace scan {
 
-// Where a block's tiles are in shared memory: states take the place of what the first leaf was, of which there are STAGES; of the others, in rooms of their own, LOADING.
+// Layout of a block's tiles in shared memory. States overwrite the first leaf, which has STAGES
+// buffers. Each other leaf has LOADING buffers of its own.
 template <class E, class F, class S, int TILE, int STAGES, int LOADING> struct Rooms {
     static constexpr int LEAVES = E::Leaves::SIZE + F::Leaves::SIZE;
     static constexpr int main() {
@@ -25,7 +27,7 @@ template <class E, class F, class S, int TILE, int STAGES, int LOADING> struct R
     static constexpr int ALL = start<(LEAVES > 0 ? LEAVES : 1)>();
 
     unsigned char *room;
-    // Of the block's tile `number`.
+    // The states of the block's tile `number`.
     __device__ __forceinline__ S *states(int number) const { return reinterpret_cast<S *>(room + number % STAGES * main()); }
     template <int K> __device__ __forceinline__ typename Stored<typename LeafOf<K, E, F>::type>::type *leaf(int number) const {
         typedef LeafOf<K, E, F> L;
@@ -34,13 +36,15 @@ template <class E, class F, class S, int TILE, int STAGES, int LOADING> struct R
     }
 };
 
-// Where pack `pack` of a tile is in its room, so that neither neighbours nor every CHUNKS-th meet in a bank.
+// Position of pack `pack` of a tile in its buffer. Neither neighbours nor every CHUNKS-th pack
+// share a bank.
 template <int CHUNKS> __device__ __forceinline__ int placed(int pack) {
     static_assert(CHUNKS <= 8 && (CHUNKS & (CHUNKS - 1)) == 0, "packs of a thread are told apart by the low bits of a place");
     return pack ^ ((pack >> 3) & (CHUNKS - 1));
 }
 
-// Starts the copies of pack `pack` of a tile, of leaf K and all behind. Its first value is number i of `count`, which lie behind `base`.
+// Starts the copies of pack `pack` of a tile, for leaf K and all later ones. Its first value is
+// number i of `count`, which lie behind `base`.
 template <int K, class E, class F, class A, int HOW, int WIDTH, int CHUNKS, class Rooms>
 __device__ __forceinline__ void start_copies(const uint64_t *word, const Offsets<A::LEAF_COUNT + 1> &base, const Rooms &rooms, int number, int pack, int64_t i,
                                              int64_t count) {
@@ -65,7 +69,7 @@ __device__ __forceinline__ void start_copies(const uint64_t *word, const Offsets
     }
 }
 
-// A pack of those leaves of X that begin with number FIRST, from shared memory.
+// A pack of X's leaves from shared memory; the first leaf has number FIRST.
 template <class X, class E, class F, class A, int FIRST, int HOW, int WIDTH, int CHUNKS, class Rooms>
 __device__ __forceinline__ typename Wide<WIDTH, typename X::Leaves>::type read_staged(const uint64_t *word, const Offsets<A::LEAF_COUNT + 1> &base,
                                                                                       const Rooms &rooms, int number, int pack, int64_t i) {
@@ -85,14 +89,14 @@ __device__ __forceinline__ typename Wide<WIDTH, typename X::Leaves>::type read_s
     return in;
 }
 
-// The states of a tile, of which each thread has VALUES neighbours, up to each of them: first of the thread, then of the warp.
+// Scans the VALUES neighbouring states of a thread. Each head begins anew.
 template <class O, int VALUES> __device__ __forceinline__ void scan_thread(typename O::State (&values)[VALUES], uint32_t heads) {
 #pragma unroll
     for (int k = 1; k < VALUES; k++) {
         if ((heads >> k & 1) == 0) values[k] = O::join(values[k - 1], values[k]);
     }
 }
-// The sum of the lanes up to this one, since the one with the number `since`.
+// The sum of the lanes up to this one, from lane `since` on.
 template <class O> __device__ __forceinline__ typename O::State scan_lanes(typename O::State sum, int since) {
     const int lane = threadIdx.x % 32;
 #pragma unroll
@@ -102,7 +106,7 @@ template <class O> __device__ __forceinline__ typename O::State scan_lanes(typen
     }
     return sum;
 }
-// Joins what is before the thread's first value to those up to the thread's first head.
+// Joins the prefix of the thread to its values before its first head.
 template <class O, int VALUES>
 __device__ __forceinline__ void join_base(typename O::State (&values)[VALUES], const typename O::State &base, uint32_t heads) {
 #pragma unroll
@@ -111,7 +115,8 @@ __device__ __forceinline__ void join_base(typename O::State (&values)[VALUES], c
     }
 }
 
-// The thread's states into the room of the tile, whose pack `pack` is its first: where EXCLUSIVE those up to each value, without it.
+// Puts the thread's states into the buffer of the tile; its first pack is `pack`. With EXCLUSIVE
+// each state leaves its own value out.
 template <class O, int HOW, int WIDTH, int CHUNKS>
 __device__ __forceinline__ void put_states(typename O::State *room, const typename O::State (&values)[WIDTH * CHUNKS], const typename O::State &base, bool has_base,
                                            uint32_t heads, int pack) {
@@ -133,7 +138,7 @@ __device__ __forceinline__ void put_states(typename O::State *room, const typena
     }
 }
 
-// A pack of results, of which `count` is the number of all, to the target behind `base`: from its value number i on.
+// Writes a pack of results to the target behind `base`: from number i on, of `count` in all.
 template <class A, int HOW, class T, int WIDTH>
 __device__ __forceinline__ void write_staged(const uint64_t *word, const Pack<T, WIDTH> &out, int64_t base, int64_t i, int64_t count) {
     if (i >= 0 && i + WIDTH <= count && word[TARGET_PACKED]) {
@@ -156,7 +161,8 @@ __device__ __forceinline__ void write_staged(const uint64_t *word, const Pack<T,
     }
 }
 
-// What a thread scans of a tile in shared memory: its neighbours. SEGMENTS may begin among them.
+// A thread's part of a tile in shared memory, which is neighbouring values. SEGMENTS may begin
+// among them.
 template <class E, class F, class A, class O, int HOW, int WIDTH, int CHUNKS> struct Neighbours {
     typedef typename O::State State;
     static constexpr int VALUES = WIDTH * CHUNKS;
@@ -164,13 +170,14 @@ template <class E, class F, class A, class O, int HOW, int WIDTH, int CHUNKS> st
     static_assert(VALUES <= 32, "heads of a thread in a word");
 
     State values[VALUES];
-    // What the lanes before come to, as far as the segment goes.
+    // The sum of the lanes before, as far as the segment goes.
     State earlier;
-    // Which values begin a segment; which lanes before have such.
+    // Bits of the values that begin a segment, and of the lanes before that have such values.
     uint32_t heads, begun;
 
-    // Scans the thread's part of tile `number`, whose first value is value `first` of `count`, by itself, and what the lanes come to. Gives the sum of the warp, in lane 31,
-    // and where in the tile its first segment begins, or TILE. Of all lanes of a warp.
+    // Scans the thread's part of tile `number` by itself, then the lanes of the warp. The tile's
+    // first value is value `first` of `count`. Returns the sum of the warp, in lane 31. `head` is
+    // the place in the tile of the warp's first segment head, or TILE. All lanes of a warp call it.
     template <class R, int TILE, class Rooms, class Key>
     __device__ __forceinline__ typename R::State scan(const uint64_t *word, const Offsets<A::LEAF_COUNT + 1> &nothing, const Rooms &staged, int number, int64_t first,
                                                       int64_t count, bool is_whole, const Key &key_before, int &head) {
@@ -204,7 +211,7 @@ template <class E, class F, class A, class O, int HOW, int WIDTH, int CHUNKS> st
                     key = keys.lane[k];
                 }
             }
-            // Neither the first value of all nor what is before it begins one.
+            // Neither the first value of all nor the places before it begin a segment.
             if (start <= 0) heads = start > -31 ? heads >> uint32_t(1 - start) << uint32_t(1 - start) : 0;
         }
 #pragma unroll
@@ -222,7 +229,7 @@ template <class E, class F, class A, class O, int HOW, int WIDTH, int CHUNKS> st
             }
         }
         scan_thread<O>(values, heads);
-        // Lanes with a head, and the last of them up to this one.
+        // The lanes with a head, and the last of them up to this one.
         uint32_t with_head = 0;
         int since = -1;
         if constexpr (SEGMENTS) {
@@ -237,7 +244,8 @@ template <class E, class F, class A, class O, int HOW, int WIDTH, int CHUNKS> st
         earlier = shuffled_up(sum, 1);
         return R::make(sum, with_head != 0);
     }
-    // Joins the warps before, then the lanes, both only as far as the segment goes, and leaves the states in the tile's room.
+    // Joins the warps before, then the lanes, both only as far as the segment goes, and puts the
+    // states into the tile's buffer.
     template <class R, int WARPS> __device__ __forceinline__ void put(State *room, const typename R::State *sums_of_warps) {
         const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
         typename R::State of_warps = sums_of_warps[0];
@@ -254,14 +262,15 @@ template <class E, class F, class A, class O, int HOW, int WIDTH, int CHUNKS> st
     }
 };
 
-// Where the first of the segments of a tile begins, by all lanes of a warp.
+// The place of the tile's first segment head. All lanes of a warp call it.
 template <int WARPS, int TILE> __device__ __forceinline__ int first_of_heads(const int *heads_of_warps) {
     const int lane = threadIdx.x % 32, head = lane < WARPS ? heads_of_warps[lane] : TILE;
     const uint32_t with_head = __ballot_sync(0xffffffffu, head < TILE);
     return __shfl_sync(0xffffffffu, head, with_head != 0 ? __ffs(int(with_head)) - 1 : 0);
 }
 
-// Joins `before`, which is before the tile, to the states of a pack that has the place `place` in it and begins before `end`, and writes what comes of them.
+// Joins the tile's prefix `before` to the states of a pack that are before `end`, and writes the
+// results. The pack begins at place `place` of the tile.
 template <class E, class F, class M, class O, class A, int HOW, int WIDTH>
 __device__ __forceinline__ void write_joined(const uint64_t *word, const Pack<typename O::State, WIDTH> &states, const typename O::State &before, int place, int end,
                                              int64_t i, int64_t count) {

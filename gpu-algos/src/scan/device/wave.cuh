@@ -1,16 +1,23 @@
-// Scans of values that are neighbours in memory, of which the multiprocessors have room for all at once, in one launch.
+// Scans of contiguous values that the shared memory of the multiprocessors holds all at once, in
+// one launch.
 //
-// Values, the operator, segments and what is made of results: as in `lines` (scan.cuh). All tiles of a block are on their way to shared memory from the start. Each is
-// scanned there by itself when it has come, and its sum left in a slot; then the sums of all tiles before the first one are looked at, and it is written, and so on. So the
-// sums before a block's first tile are there, as a rule, when it has scanned its last one, and the first tiles are written while others still come.
+// Values, operator, segments and epilogue are those of `lines` (scan.cuh). The copies of all tiles
+// of a block to shared memory are in flight from the start. Each tile is scanned there by itself
+// when it has arrived, and its aggregate is published in a slot. Then the block polls the sums of
+// all tiles before its first one, and writes that tile, and so on. So the sums before a block's
+// first tile are there, as a rule, when it has scanned its last one, and the first tiles are
+// written while others still arrive.
 //
-// A tile is drawn only when the one before it has been: all tiles before a block's belong to blocks that run.
+// A tile is drawn only after the one before it: all tiles before a block's belong to running
+// blocks.
 //
-// Measured on an H200, 2^20 values, f32, f64, f32 by key, in us: 4.4, 6.2, 5.6 (CUB 3.0.1 6.7, 7.8, 7.5; `lines` 5.0, 8.3, 7.9, and 0.5 more where its blocks draw after the
-// wait for the stream). Written with the default of the caches in place of the streaming one: 4.5, 6.2.
+// Measured on an H200, 2^20 values, f32, f64, f32 by key, in us: 4.4, 6.2, 5.6 (CUB 3.0.1 6.7, 7.8,
+// 7.5; `lines` 5.0, 8.3, 7.9, and 0.5 more where its blocks draw after the wait for the stream).
+// Written with the default of the caches in place of the streaming one: 4.5, 6.2.
 //
-// Contract: that of `ring`, but for: THREADS threads; at most MOST_GROUPS groups of tiles, and for each block at most MOST_PARTS tiles; as many bytes of dynamic shared memory
-// as that many times Rooms::ALL.
+// Contract: that of `ring`, with these differences. The block is THREADS. There are at most
+// MOST_GROUPS groups of tiles, and for each block at most MOST_PARTS tiles, each with Rooms::ALL
+// bytes of dynamic shared memory.
 // Words: those of `lines`.
 #pragma once
 #include "staged.cuh"
@@ -28,7 +35,8 @@ template <int LEFT = MOST_PARTS - 1> __device__ __forceinline__ void wait_for_co
     wait_for_copies<LEFT>();
 }
 
-// Blocks that are to fit a multiprocessor, so that the next launch's come beside this one's, where the values of a thread leave it the registers.
+// Blocks that should fit a multiprocessor. The next launch's blocks then come beside this one's, if
+// the values of a thread leave it the registers.
 template <class O, int THREADS, int VALUES> struct Present {
     static constexpr int BLOCKS = (VALUES * WordsOf<typename O::State>::COUNT > 16 ? 512 : 1024) / THREADS;
 };
@@ -47,7 +55,8 @@ __global__ void __launch_bounds__(THREADS, (Present<O, THREADS, WIDTH * CHUNKS>:
     SHARED_DYNAMIC(uint4, dynamic);
     SHARED(Shared, room, [1]);
     SHARED(uint32_t, drawn, [MOST_PARTS]);
-    // Where the first segment of each tile begins, and by the last bit of its number that of each warp.
+    // The place of the first segment head of each tile; by the last bit of the tile's number, that
+    // of each warp.
     SHARED(int, first_head, [MOST_PARTS]);
     SHARED(int, heads_of_warps, [2][WARPS]);
     SHARED(bool, is_last, [1]);
@@ -64,7 +73,7 @@ __global__ void __launch_bounds__(THREADS, (Present<O, THREADS, WIDTH * CHUNKS>:
     Offsets<A::LEAF_COUNT + 1> nothing;
 #pragma unroll
     for (int k = 0; k <= A::LEAF_COUNT; k++) nothing.of[k] = 0;
-    // What is before the tile's first value, in thread 0.
+    // Key before the tile's first value; valid in thread 0, loaded one tile ahead.
     typename Wide<1, typename F::Leaves>::type key_before, next_key_before;
     const auto read_key_before = [&](uint32_t tile) {
         if constexpr ((HOW & KEYS) != 0) {
@@ -77,7 +86,7 @@ __global__ void __launch_bounds__(THREADS, (Present<O, THREADS, WIDTH * CHUNKS>:
     }
     gpu::wait_for_stream();
     __syncthreads();
-    // Those that are not there are the last ones.
+    // Tiles that do not exist are the last ones.
 #pragma unroll 1
     for (uint32_t part = 0; part < parts; part++) {
         const uint32_t tile = drawn[part];
@@ -123,12 +132,12 @@ __global__ void __launch_bounds__(THREADS, (Present<O, THREADS, WIDTH * CHUNKS>:
     gpu::let_next_start();
 
     uint32_t place = 0, groups = 0;
-    // Of all whole groups before.
+    // The sum of all whole groups before.
     S of_groups;
 #pragma unroll 1
     for (uint32_t part = 0; part < parts; part++) {
         const uint32_t tile = drawn[part], whole = tile / GROUP;
-        // That of the tiles behind the last whole group.
+        // The sum of the tiles behind the last whole group.
         S *last_sum = last_sums + part % 2;
         if (tile < tiles) {
             for (uint32_t group = groups + warp; group * GROUP < tile; group += WARPS) {
@@ -156,7 +165,7 @@ __global__ void __launch_bounds__(THREADS, (Present<O, THREADS, WIDTH * CHUNKS>:
         }
     }
 
-    // The last block to have looked at slots makes them zero for the next launch.
+    // The last block that has polled slots zeroes them for the next launch.
     if (threadIdx.x == 0) is_last[0] = place == gridDim.x - 1;
     __syncthreads();
     if (!is_last[0]) return;

@@ -1,22 +1,22 @@
-//! The axes of a launch: in the order of the output's memory, those that lie behind one another joined.
+//! The axes of a launch, in the order of the output's memory, with contiguous axes joined.
 
 use smallvec::{SmallVec, smallvec};
 
 use crate::expression::{Code, Strides};
 
-/// Axes, the one that the output's neighbours lie along first, with the strides of the output and of each leaf.
+/// Axes with the strides of the output and of each leaf; the output's neighbours lie along the first.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Axes {
-    /// Strides of an axis: the output's, then those of the leaves.
+    /// Number of strides of an axis: the output's, then those of the leaves.
     width: usize,
     lengths: SmallVec<[usize; 4]>,
     strides: SmallVec<[isize; 24]>,
-    /// Where the first element is, for the output and each leaf.
+    /// Offset of the first element, for the output and each leaf.
     pub(crate) offsets: SmallVec<[isize; 6]>,
 }
 
 impl Axes {
-    /// The axes of evaluating `code` into elements with these strides and this offset; None when there is no place at all.
+    /// The axes of evaluating `code` into elements with these strides and this offset; None if there is no element.
     pub(crate) fn of(code: &Code<'_>, out_strides: &Strides, out_offset: isize) -> Option<Self> {
         let width = 1 + code.leaves.len();
         let mut offsets: SmallVec<[isize; 6]> = smallvec![out_offset];
@@ -41,7 +41,7 @@ impl Axes {
             0 => out_strides[axis],
             leaf => code.leaves[leaf - 1].strides[axis],
         };
-        // Along a falling axis of the output everything is walked the other way round.
+        // A negative stride of the output reverses the walk of every operand.
         let sign = if own(0) < 0 { -1 } else { 1 };
         if sign < 0 {
             for (operand, offset) in self.offsets.iter_mut().enumerate() {
@@ -53,7 +53,7 @@ impl Axes {
             (0..self.width).all(|operand| sign * own(operand) == last[operand] * inner as isize)
         });
         if behind {
-            // An axis of the next one up: both are one.
+            // The axis continues the one before it: both become one.
             if let Some(inner) = self.lengths.last_mut() {
                 *inner *= length;
             }
@@ -71,7 +71,7 @@ impl Axes {
         self.lengths[axis]
     }
 
-    /// Number of places.
+    /// Number of elements.
     pub(crate) fn places(&self) -> usize {
         self.lengths.iter().product()
     }
@@ -89,7 +89,7 @@ impl Axes {
         self.strides.insert_many(to * self.width, strides);
     }
 
-    /// Without the outermost axis, at one of its places.
+    /// The axes without the outermost one, at one of its indices.
     pub(crate) fn at_outermost(&self, place: usize) -> Self {
         let mut inner = self.clone();
         inner.lengths.pop();

@@ -26,13 +26,14 @@ impl<T: Element, D: Dimension> Precompile for Expr<'_, T, D> {
     }
 }
 
-/// Compiles the kernels by which `eval` computes these values, all in one program, or loads them from the cache on disk: evaluating them, or
-/// others of their form, compiles nothing then. Much faster than one by one.
+/// Compiles the kernels by which `eval` computes these values, all in one program, or loads them from the cache on disk.
+///
+/// Evaluating them, or others of their form, then compiles nothing. One program is much faster to compile than one for each.
 ///
 /// Nothing is computed. Kernels that are there already stay.
 ///
 /// # Errors
-/// As [`Expr::eval`], of the first value that has one.
+/// The errors of [`Expr::eval`] for the first value that has one.
 ///
 /// ```no_run
 /// # let device = gpu_array::gpu_driver::Device::first()?;

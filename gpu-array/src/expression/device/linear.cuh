@@ -1,10 +1,13 @@
-// An expression over elements that all lie one behind the other.
+// An expression over contiguous elements.
 //
-// Packs of WIDTH places begin `shift` places before the first, so that they are aligned in the outputs' memory.
-// Contract: grid ceil((n + shift) / (THREADS * WIDTH * UNROLL)), block THREADS, no shared memory. Words: n; shift, less than WIDTH; the
-// address of each output; address and kind of each leaf (for Place leaves the first value and the step); the scalars; the extra words. Each
-// output has n elements, and its address less shift elements is aligned to packs; so is that of each PACKED leaf. A SPACED leaf is one whose
-// packs are not aligned. Elements are read once and written once: bytes moved are those of all of them. An output may be one of the leaves.
+// Packs of WIDTH places begin `shift` places before the first, so that they are aligned in the
+// outputs' memory.
+// Contract: grid ceil((n + shift) / (THREADS * WIDTH * UNROLL)), block THREADS, no shared memory.
+// Words: n; shift, less than WIDTH; the address of each output; address and kind of each leaf (for
+// Place leaves the first value and the step); the scalars; the extra words. Each output has n
+// elements, and its address less shift elements is aligned to packs; so is that of each PACKED
+// leaf. The packs of a SPACED leaf are not aligned. Bytes moved: each element is read once and
+// written once. An output may be one of the leaves.
 #pragma once
 #include "loop.cuh"
 
@@ -15,7 +18,7 @@ template <class E> struct LinearWords {
     static constexpr int EXTRA = SCALARS + E::SCALARS, COUNT = EXTRA + E::EXTRA;
 };
 
-// The leaf's values at the places from i on, of which only those from `first` to `last` exist.
+// Loads the leaf's values at the places from i on. Only those from `first` to `last` exist.
 template <class T, int WIDTH>
 __device__ __forceinline__ void linear_load(Pack<T, WIDTH> &values, uint64_t address, uint64_t kind, int64_t i, int first, int last) {
     load(values, address, kind, kind == CONSTANT ? 0 : i, 1, first, last);
@@ -32,7 +35,7 @@ __global__ void __launch_bounds__(THREADS) linear(const __grid_constant__ Words<
     const uint64_t *word = words.word;
     const int64_t n = int64_t(word[0]), shift = int64_t(word[1]);
 
-    // All loads before the first use.
+    // All loads precede the first use.
     typename Wide<WIDTH, typename E::Leaves>::type in[UNROLL];
     int64_t place[UNROLL];
     int first[UNROLL], last[UNROLL];

@@ -1,7 +1,8 @@
-// What the three loops over the places of an expression share.
+// Parts that the three loops over the places of an expression share.
 //
-// An expression E comes as a structure, generated from the user's operations:
-//   Leaves, Outputs       Tuples of the types of what it reads and gives; Place for a leaf whose values are the places themselves
+// An expression E is a structure, generated from the user's operations:
+//   Leaves, Outputs       Tuples of the types that it reads and gives; Place for a leaf whose
+//                         values are the places themselves
 //   SCALARS, EXTRA        numbers of words: scalars; addresses of tables and words of sources
 //   apply(scalars, extra, leaves, outputs)   the operations, on the values of one place
 #pragma once
@@ -9,22 +10,23 @@
 
 namespace gpu {
 
-// Most axes of a launch, after joining.
+// The most axes of a launch, after joining.
 constexpr int AXES = 8;
 
-// How a leaf lies along the axis that threads go along.
+// Kinds of leaves, along the axis that threads go along.
 constexpr uint64_t PACKED = 0;  // neighbours, aligned to packs
 constexpr uint64_t SPACED = 1;  // at a distance
 constexpr uint64_t CONSTANT = 2; // one element for all
-constexpr uint64_t CROSSED = 3; // neighbours along another axis: it comes through shared memory (tiled.cuh)
+constexpr uint64_t CROSSED = 3; // neighbours along another axis, through shared memory (tiled.cuh)
 
-// The quotient by `length`; `divisor` makes it a multiplication and a shift where 31 bits are enough (Granlund and Montgomery 1994).
+// The quotient by `length`. `divisor` makes it a multiplication and a shift where 31 bits are
+// enough (Granlund and Montgomery 1994).
 __device__ __forceinline__ uint64_t quotient(uint64_t n, uint64_t length, uint64_t divisor, bool wide) {
     if (wide) return n / length;
     return (__umulhi(uint32_t(n), uint32_t(divisor)) + uint32_t(n)) >> uint32_t(divisor >> 32);
 }
 
-// A pack, in accesses of 16 bytes.
+// Loads a pack, in accesses of up to 16 bytes.
 template <class T, int WIDTH> __device__ __forceinline__ Pack<T, WIDTH> load_pack(const T *at) {
     constexpr int BYTES = WIDTH * int(sizeof(T));
     Pack<T, WIDTH> pack;
@@ -38,7 +40,8 @@ template <class T, int WIDTH> __device__ __forceinline__ Pack<T, WIDTH> load_pac
     }
     return pack;
 }
-// STREAM: written data leaves the caches first, which helps where reads meet the same lines again (tiled.cuh).
+// Stores a pack. With STREAM written data leaves the caches first, which helps where reads meet the
+// same lines again (tiled.cuh).
 template <bool STREAM, class T, int WIDTH> __device__ __forceinline__ void store_pack(T *at, const Pack<T, WIDTH> &pack) {
     constexpr int BYTES = WIDTH * int(sizeof(T));
     if constexpr (BYTES % 16 == 0) {
@@ -57,8 +60,9 @@ template <bool STREAM, class T, int WIDTH> __device__ __forceinline__ void store
     }
 }
 
-// WIDTH values of a leaf: those at `offset` elements from its address and at multiples of `step` from there. Only those with the numbers `first` to
-// `last` are read; these two stand for what is beyond.
+// Loads WIDTH values of a leaf: at `offset` elements from its address and at multiples of `step`
+// from there. Only the values with the numbers `first` to `last` are read; these two stand for the
+// ones beyond.
 template <class T, int WIDTH>
 __device__ __forceinline__ void load(Pack<T, WIDTH> &values, uint64_t address, uint64_t kind, int64_t offset, int64_t step,
                                      int first = 0, int last = WIDTH - 1) {
@@ -87,7 +91,7 @@ __device__ __forceinline__ void load(Pack<Place, WIDTH> &values, uint64_t start,
     }
 }
 
-// Those of WIDTH values with the numbers `first` to `last`, to where `load` would find them.
+// Stores the values with the numbers `first` to `last`, at the addresses that `load` would read.
 template <bool STREAM = false, class T, int WIDTH>
 __device__ __forceinline__ void store(const Pack<T, WIDTH> &values, uint64_t address, bool packed, int64_t offset, int64_t step,
                                       int first = 0, int last = WIDTH - 1) {
@@ -105,7 +109,7 @@ __device__ __forceinline__ void store(const Pack<T, WIDTH> &values, uint64_t add
         }
     }
 }
-// The expression on each lane.
+// Applies the expression to each lane.
 template <class E, int WIDTH>
 __device__ __forceinline__ void apply(const uint64_t *scalars, const uint64_t *extra,
                                       const typename Wide<WIDTH, typename E::Leaves>::type &in,

@@ -1,4 +1,4 @@
-//! Expressions on a GPU: which loop, its text, its words, its launch.
+//! Expressions on a GPU: the loop, its text, its words, its launch.
 #![expect(
     unsafe_code,
     reason = "one block for the launch of a generated kernel, one for memory that it fills before anyone reads it"
@@ -29,7 +29,7 @@ use self::{
 use super::{Code, Memory, Strides};
 use crate::{ArrayError, Result};
 
-/// Most steps of a kernel: beyond, compiling takes seconds.
+/// The most steps of a kernel. Beyond it, compiling takes seconds.
 const MOST_STEPS: usize = 4096;
 
 /// The keys of expressions' kernels.
@@ -37,9 +37,9 @@ static SPACE: KernelSpace = KernelSpace::new();
 
 type Key = SmallVec<[u64; 64]>;
 
-/// Memory whose every element the kernel writes that is launched next.
+/// Allocates memory without initialising it. The next kernel writes every element.
 pub(crate) fn allocate<T: DevicePod>(stream: &Stream, len: usize) -> Result<DeviceVec<T>> {
-    // SAFETY: it is the output of an expression, which has a value for each element; where the launch fails it is dropped unread.
+    // SAFETY: it is the output of an expression, which has a value for each element; if the launch fails it is dropped unread.
     Ok(unsafe { DeviceVec::uninitialized(stream, len)? })
 }
 
@@ -63,21 +63,20 @@ pub(crate) fn run(code: &Code<'_>, stream: &Stream, addresses: &[u64], strides: 
     }
     plan::for_each_launch(code, &axes, which, &policy, &target, &|words, config| {
         debug_assert_eq!(words.len(), plan::words(code, which));
-        // SAFETY: the words are what the loop's contract asks for, which `plan` made of the axes: every offset lies within the view that a leaf,
-        // a table or the target was made from, and these borrow their elements (the target exclusively) until this call returns; their
-        // homes come after the launch.
+        // SAFETY: the words fulfil the loop's contract: `plan` made them of the axes. Every offset lies within the view that a leaf, a table or the
+        // target was made from. These borrow their elements (the target exclusively) until this call returns, and their homes come after the launch.
         unsafe { kernel.launch(config, words, &homes, stream)? };
         Ok(())
     })
 }
 
-/// Whether the arguments fit into a kernel's parameters.
+/// Checks that the arguments fit into a kernel's parameters.
 fn check_words(code: &Code<'_>, which: Loop) -> Result<()> {
     let got = plan::words(code, which) * size_of::<u64>();
     if got > PARAMETER_BYTES { Err(ArrayError::TooManyArguments { limit: PARAMETER_BYTES, got }) } else { Ok(()) }
 }
 
-/// Whether a code is short enough to become a kernel. Keys and texts are made of such only.
+/// Checks that a code is short enough to become a kernel. Only such codes get keys and texts.
 pub(crate) fn check_steps(code: &Code<'_>) -> Result<()> {
     if code.steps.len() > MOST_STEPS {
         return Err(ArrayError::TooManyOperations { limit: MOST_STEPS, got: code.steps.len() });
@@ -85,7 +84,7 @@ pub(crate) fn check_steps(code: &Code<'_>) -> Result<()> {
     Ok(())
 }
 
-/// What must hold of a code to become a kernel on the stream's device.
+/// Checks that a code can become a kernel on the stream's device.
 pub(crate) fn check(code: &Code<'_>, stream: &Stream) -> Result<()> {
     check_steps(code)?;
     let device = stream.device();
@@ -106,13 +105,13 @@ pub(crate) fn check(code: &Code<'_>, stream: &Stream) -> Result<()> {
     Ok(())
 }
 
-/// All that the text of a kernel depends on.
+/// Writes everything that the text of a kernel depends on.
 fn write_key(key: &mut Key, code: &Code<'_>, which: Loop) {
     key.extend_from_slice(&[SPACE.word(), which as u64]);
     key.extend(steps_key(code));
 }
 
-/// All that the structure's text depends on.
+/// Words for everything that the structure's text depends on.
 pub(crate) fn steps_key<'c>(code: &'c Code<'_>) -> impl Iterator<Item = u64> + 'c {
     let counts = code.leaves.len() as u64 | (code.outputs.len() as u64) << 16 | (code.steps.len() as u64) << 32;
     let outputs = code.outputs.iter().map(|&step| u64::from(step));
@@ -121,7 +120,7 @@ pub(crate) fn steps_key<'c>(code: &'c Code<'_>) -> impl Iterator<Item = u64> + '
         // Arguments are less than `MOST_STEPS`, so all of it fits into one word.
         step.op as u64 | (step.dtype as u64) << 8 | a << 16 | b << 32 | c << 48
     });
-    // Text that stands still in memory is told by where it is.
+    // The address and the length identify a static text.
     let text = |text: &'static str| [text.as_ptr() as u64, text.len() as u64];
     let sources = code.sources.iter().flat_map(move |source| {
         let header = source.header();

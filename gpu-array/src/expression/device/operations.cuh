@@ -1,7 +1,9 @@
-// What the operations of expressions do on the device. Each gives the bits that the host's evaluator gives (op.rs and the host's
-// definitions tell what they are), but for the mathematical functions at the end, which keep to a bound.
+// The operations of expressions on the device. Each gives the bits of the host's evaluator (op.rs
+// and the host's definitions specify them), but for the mathematical functions at the end, which
+// keep to a bound.
 //
-// Sums, products and quotients of floats are intrinsics that round once, since a plain a * b + c becomes one operation on the device.
+// Sums, products and quotients of floats are intrinsics that round once, since a plain a * b + c
+// becomes one operation on the device.
 #pragma once
 #include "tuple.cuh"
 
@@ -11,7 +13,8 @@ template <class T> constexpr bool is_float = same<T, float>::value || same<T, do
 template <class T> constexpr bool is_signed = T(-1) < T(0);
 template <> constexpr bool is_signed<bool> = false;
 
-// The unsigned type that integers of type T are calculated in: it wraps, and is not shorter than int.
+// The unsigned type in which integers of type T are calculated: it wraps, and is not shorter than
+// int.
 template <int BYTES> struct Unsigned { typedef uint32_t type; };
 template <> struct Unsigned<8> { typedef uint64_t type; };
 template <class T> using Wrapping = typename Unsigned<sizeof(T)>::type;
@@ -35,7 +38,7 @@ template <class To, class From> __device__ __forceinline__ To cast(From x) {
 
 template <class T> __device__ __forceinline__ T where(bool condition, T a, T b) { return condition ? a : b; }
 
-// The element at an offset from the first; 0 where not inside.
+// The element at an offset from the first; 0 if it is not inside.
 template <class T> __device__ __forceinline__ T take(uint64_t address, int64_t offset, bool inside) {
     typedef typename Stored<T>::type S;
     return inside ? from_stored<T>(reinterpret_cast<const S *>(address)[offset]) : T(0);
@@ -144,7 +147,7 @@ template <class T> __device__ __forceinline__ T floor_divide(T a, T b) {
     }
 }
 
-// The first of two that a comparison chooses.
+// Minima and maxima: a comparison chooses one of the two values, the first one if they are equal.
 template <class T> __device__ __forceinline__ T minimum(T a, T b) { return a <= b || a != a ? a : b; }
 template <class T> __device__ __forceinline__ T maximum(T a, T b) { return a >= b || a != a ? a : b; }
 template <class T> __device__ __forceinline__ T fmin(T a, T b) { return a <= b || b != b ? a : b; }
@@ -170,7 +173,7 @@ template <class T> __device__ __forceinline__ bool is_nan(T x) { return x != x; 
 // A number less itself is 0, infinity less itself and NaN less itself are NaN.
 template <class T> __device__ __forceinline__ bool is_finite(T x) { return subtract(x, x) == T(0); }
 
-// To integers.
+// Functions that round to integers.
 #define GPU_FUNCTION(name, function)                                                                                  \
     __device__ __forceinline__ float name(float x) { return ::function##f(x); }                                       \
     __device__ __forceinline__ double name(double x) { return ::function(x); }
@@ -178,7 +181,7 @@ GPU_FUNCTION(ceil, ceil)
 GPU_FUNCTION(round, rint)
 GPU_FUNCTION(truncate, trunc)
 
-// Within a bound.
+// Functions that keep to a bound.
 GPU_FUNCTION(exp, exp)
 GPU_FUNCTION(exp2, exp2)
 GPU_FUNCTION(expm1, expm1)
@@ -186,8 +189,9 @@ GPU_FUNCTION(log, log)
 GPU_FUNCTION(log2, log2)
 GPU_FUNCTION(log10, log10)
 GPU_FUNCTION(log1p, log1p)
-// The reduction of large angles is long in machine code. It stands in a function of its own, once: behind the comparison that the library's
-// function begins with, what is left of that is short.
+// The reduction of large angles is long in machine code. It stands in a function of its own, once.
+// The library's function begins with the same comparison, and the rest of it is short behind this
+// one.
 #define GPU_ANGLE(name)                                                                                               \
     __device__ __noinline__ float large_##name(float x) { return ::name##f(x); }                                      \
     __device__ __forceinline__ float name(float x) {                                                                  \

@@ -1,4 +1,4 @@
-//! From an expression and where its values go to launches: which loop, what its words are, how many blocks.
+//! From an expression and its destination to launches: the loop, its words, the number of blocks.
 
 use gpu_driver::LaunchConfig;
 use smallvec::SmallVec;
@@ -12,20 +12,20 @@ use crate::{
     expression::{Code, Memory},
 };
 
-/// Most axes of a launch, after joining; as in `loop.cuh`.
+/// The most axes of a launch, after joining; as in `loop.cuh`.
 pub const MAX_AXES: usize = 8;
-/// How a leaf lies along the axis that threads go along, as in `loop.cuh`: neighbours, aligned to packs.
+/// Kind of a leaf along the axis that threads go along, as in `loop.cuh`: neighbours, aligned to packs.
 pub const PACKED: u64 = 0;
-/// At a distance.
+/// Kind of a leaf: elements at a distance.
 pub const SPACED: u64 = 1;
-/// One element for all.
+/// Kind of a leaf: one element for all.
 pub const CONSTANT: u64 = 2;
 const CROSSED: u64 = 3;
 
-/// What is left of a block's shared memory without asking for more.
+/// Shared memory that a block has without opting in.
 const SHARED_BYTES: usize = 48 * 1024;
 
-/// The blocks of a grid.
+/// The most blocks of a grid.
 const MOST_BLOCKS: usize = i32::MAX as usize;
 
 /// Shortest axes that are worth a tile.
@@ -34,13 +34,13 @@ const SHORTEST_TILED: usize = 16;
 /// The argument of a launch.
 pub(crate) type Words = SmallVec<[u64; 64]>;
 
-/// Where the values go: an address for each output, all with the same strides.
+/// Destination of the values: an address for each output, all with the same strides.
 pub(crate) struct Target<'t> {
     pub(crate) addresses: &'t [u64],
     pub(crate) sizes: SmallVec<[usize; 2]>,
 }
 
-/// Which loop is right for the axes; brings them into its order.
+/// Chooses the loop for the axes, and brings them into its order.
 pub(crate) fn choose(code: &Code<'_>, axes: &mut Axes) -> Loop {
     let unit = |stride: isize| stride == 1 || stride == 0;
     let in_memory = |leaf: usize| !matches!(code.leaves[leaf].memory, Memory::Nowhere);
@@ -55,7 +55,7 @@ pub(crate) fn choose(code: &Code<'_>, axes: &mut Axes) -> Loop {
     if inner[0] != 1 || axes.rank() > MAX_AXES || axes.length(0) < SHORTEST_TILED {
         return Loop::Strided;
     }
-    // The axis that most of the leaves lie along which do not lie along the output's.
+    // The second axis of a tile is the one along which most of the leaves lie that do not lie along the output's axis.
     let crosses = |axis: usize, leaf: usize| {
         in_memory(leaf) && !unit(axes.strides(0)[leaf + 1]) && axes.strides(axis)[leaf + 1] == 1
     };
@@ -70,7 +70,7 @@ pub(crate) fn choose(code: &Code<'_>, axes: &mut Axes) -> Loop {
     }
 }
 
-/// Words of a loop's parameter: `COUNT` of the structures in the `.cuh` files.
+/// Number of words of a loop's parameter: `COUNT` of the structures in the `.cuh` files.
 pub(crate) fn words(code: &Code<'_>, which: Loop) -> usize {
     let leaves = code.leaves.len();
     let own = match which {
@@ -81,7 +81,7 @@ pub(crate) fn words(code: &Code<'_>, which: Loop) -> usize {
     own + code.outputs.len() + 2 * leaves + code.scalars.len() + extra(code).count()
 }
 
-/// Calls `launch` with each launch of a loop: one, but for an expression that needs more axes than a kernel takes.
+/// Calls `launch` with each launch of a loop. There is one, unless the expression needs more axes than a kernel takes.
 pub(crate) fn for_each_launch(
     code: &Code<'_>,
     axes: &Axes,
@@ -112,12 +112,12 @@ fn output_address(axes: &Axes, target: &Target<'_>, output: usize) -> u64 {
     target.addresses[output].wrapping_add_signed((axes.offsets[0] * target.sizes[output] as isize) as i64)
 }
 
-/// For what is nowhere, the first value.
+/// The address of a leaf's first element, or the first value of a leaf without memory.
 fn leaf_address(code: &Code<'_>, axes: &Axes, leaf: usize) -> u64 {
     code.leaves[leaf].address(axes.offsets[leaf + 1])
 }
 
-/// The bytes that the address of a pack of `width` elements is a multiple of, where it is moved at once.
+/// The alignment in bytes of a pack of `width` elements that is moved at once.
 pub fn pack_bytes(width: usize, element_bytes: usize) -> u64 {
     (width as u64 * element_bytes as u64).min(16)
 }
@@ -199,8 +199,9 @@ fn leaf_kind(code: &Code<'_>, axes: &Axes, policy: &Policy, leaf: usize, address
     }
 }
 
-/// What `quotient` in `loop.cuh` divides by (Granlund and Montgomery, Division by Invariant Integers using Multiplication, 1994): the word of a length
-/// of at least 1. Of use where no dividend has more than 31 bits.
+/// The word by which `quotient` in `loop.cuh` divides by a length of at least 1.
+///
+/// It serves dividends of at most 31 bits (Granlund and Montgomery, Division by Invariant Integers using Multiplication, 1994).
 pub fn divisor(length: usize) -> u64 {
     let d = length as u64;
     if d > i32::MAX as u64 {

@@ -1,4 +1,4 @@
-//! Expressions that stand for all others where kernels are checked without a device.
+//! Samples of expressions, for checks without a device.
 
 use std::sync::LazyLock;
 
@@ -11,8 +11,9 @@ use crate::{
     expression::{Code, Expr, Host, Outside, graph::assemble, host, index, roll, take, where_},
 };
 
-/// Kernels of expressions, one of each kind that there is: the checks of the project compile them for every architecture, and record what
-/// they take. Those that run are made from the same texts.
+/// Kernels of expressions, one of each kind.
+///
+/// The project's checks compile them for every architecture and record their resources. Kernels that run are made from the same texts.
 pub static KERNELS: LazyLock<Registry> = LazyLock::new(|| {
     let samples = Samples(Registry::new("gpu-array"));
     samples.arithmetic().copies().functions().0
@@ -22,7 +23,7 @@ struct Samples(Registry);
 
 impl Samples {
     fn with<T: Element>(mut self, name: &str, which: Loop, value: &Expr<'_, T, IxDyn, Host>) -> Self {
-        // What the samples are made of fits together.
+        // The operands of the samples fit together.
         let mut code = Code::default();
         if assemble(&mut code, &[&value.value], 0).is_err() {
             return self;

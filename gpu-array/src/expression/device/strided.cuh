@@ -1,13 +1,17 @@
-// An expression over elements that lie anywhere: strides of any size and sign, and 0 for what is broadcast.
+// An expression over elements that lie anywhere: strides of any size and sign, and 0 for broadcast
+// axes.
 //
-// The axes are in an order in which the outputs' strides fall, and those that lie behind one another are joined: axis 0 is the one that threads
-// go along, in packs of WIDTH places.
-// Contract: grid ceil(items / (THREADS * UNROLL)), block THREADS, no shared memory. An item is a pack of a row; items = rows *
-// packs of a row. Words: items; rank + 256 * (outputs are packed) + 65536 * (items >= 2^31); the length of axis 0; packs of a row and their
-// divisor; the address of each output; address and kind of each leaf (first value and 0 for Place leaves); AXES axes: length, divisor,
-// the outputs' stride, that of each leaf; the scalars; the extra words. A divisor is what `divisor` on the host gives. PACKED leaves and outputs have stride 1
-// along axis 0, and addresses and other strides of whole packs, or multiples of 16 bytes where packs are longer.
-// Bytes moved: each output once, and of a leaf what it has beside what the caches keep of it.
+// The axes are in the order of the outputs' strides, and contiguous axes are joined. Axis 0 has the
+// smallest stride; threads go along it, in packs of WIDTH places.
+// Contract: grid ceil(items / (THREADS * UNROLL)), block THREADS, no shared memory. An item is a
+// pack of a row; items = rows * packs of a row. Words: items; rank + 256 * (outputs are packed) +
+// 65536 * (items >= 2^31); the length of axis 0; packs of a row and their divisor; the address of
+// each output; address and kind of each leaf (first value and 0 for Place leaves); AXES axes:
+// length, divisor, the outputs' stride, that of each leaf; the scalars; the extra words. The
+// function `divisor` on the host gives a divisor. PACKED leaves and outputs have stride 1 along
+// axis 0, and addresses and other strides of whole packs, or multiples of 16 bytes where packs are
+// longer.
+// Bytes moved: each output once, and the reads of each leaf that the caches do not serve.
 #pragma once
 #include "loop.cuh"
 
@@ -38,7 +42,7 @@ __global__ void __launch_bounds__(THREADS) strided(const __grid_constant__ Words
         count[u] = 0;
         if (item >= items) continue;
 
-        // Where the pack begins, for the outputs and for each leaf.
+        // Offsets of the pack's first element, for the outputs and for each leaf.
         uint64_t row = quotient(item, word[3], word[4], wide);
         const int64_t column = int64_t(item - row * word[3]) * WIDTH;
         const int64_t left = int64_t(word[2]) - column;

@@ -1,4 +1,4 @@
-//! The text of an expression: the structure that the loops in the `.cuh` files are templates over, and the program around it.
+//! The text of an expression: the structure for which the loops in the `.cuh` files are templates, and the program around it.
 
 use std::fmt::Write;
 
@@ -17,8 +17,9 @@ const LINEAR: Header = Header { name: "linear.cuh", text: include_str!("linear.c
 const STRIDED: Header = Header { name: "strided.cuh", text: include_str!("strided.cuh") };
 const TILED: Header = Header { name: "tiled.cuh", text: include_str!("tiled.cuh") };
 
-/// The headers of what expressions are made of, the first of which includes the others: the functions in namespace `gpu` that their operations call
-/// (`operations.cuh`), tuples, packs of neighbours and how they are loaded and stored. For kernels of one's own.
+/// The headers of expressions, for kernels of one's own. The first one includes the others.
+///
+/// They hold the functions in namespace `gpu` that operations call (`operations.cuh`), tuples, and packs of neighbours with their loads and stores.
 pub const HEADERS: [Header; 3] = [LOOP, OPERATIONS, TUPLE];
 
 impl Loop {
@@ -31,7 +32,7 @@ impl Loop {
     }
 }
 
-/// Programs of any number of kernels.
+/// The text of a program with any number of kernels.
 pub(crate) struct Text {
     text: String,
     headers: Vec<Header>,
@@ -66,14 +67,14 @@ impl Text {
     }
 
     pub(crate) fn program(self) -> Program {
-        // Lambdas have no words that say where they run.
+        // Lambdas carry no `__device__`.
         let program = Program::new("expression.cu", self.text).option("-default-device").overlapping();
         let program = self.headers.iter().fold(program, |program, header| program.header(header.name, header.text));
         self.names.into_iter().fold(program, Program::name_expression)
     }
 }
 
-/// The structure of an expression; what it holds is told in `loop.cuh`.
+/// The structure of an expression, as `loop.cuh` describes it.
 pub(crate) fn functor(code: &Code<'_>, name: &str) -> String {
     let leaves = code.leaves.iter().map(|leaf| match leaf.memory {
         Memory::Nowhere => "gpu::Place",
@@ -100,7 +101,7 @@ pub(crate) fn functor(code: &Code<'_>, name: &str) -> String {
     text + "    }\n};\n"
 }
 
-/// Where the words of each source begin among the extra words.
+/// Index of each source's first word among the extra words.
 struct SourcePlaces(Vec<usize>);
 
 impl SourcePlaces {

@@ -1,11 +1,14 @@
-// An expression some of whose leaves lie along another axis than its outputs: a transposed array is read in rows and written in rows, by
-// way of a tile in shared memory (Ruetsch and Micikevicius, Optimizing Matrix Transpose in CUDA, 2009).
+// An expression some of whose leaves lie along another axis than its outputs. A transposed array is
+// read in rows and written in rows, by way of a tile in shared memory (Ruetsch and Micikevicius,
+// Optimizing Matrix Transpose in CUDA, 2009).
 //
-// Axis 0 is the one that the outputs lie along, axis 1 that which the CROSSED leaves lie along (stride 1); the other axes follow.
-// Contract: grid tiles along axis 0 * tiles along axis 1 * lengths of the other axes, block THREADS, shared memory: a tile of TILE * PITCH elements for
-// each CROSSED leaf, at the byte offset that its word gives. Words: rank + 256 * (outputs are packed); tiles along axes 0 and 1; the address of each
-// output; address and kind of each leaf, for CROSSED ones + 256 * (its packs are aligned) + 65536 * offset of its tile; AXES axes: length, the
-// outputs' stride, that of each leaf; the scalars; the extra words. What is PACKED is aligned as in strided.cuh.
+// The outputs lie along axis 0, the CROSSED leaves along axis 1 (stride 1); the other axes follow.
+// Contract: grid tiles along axis 0 * tiles along axis 1 * lengths of the other axes, block
+// THREADS. Shared memory: a tile of TILE * PITCH elements for each CROSSED leaf, at the byte offset
+// that its word gives. Words: rank + 256 * (outputs are packed); tiles along axes 0 and 1; the
+// address of each output; address and kind of each leaf, for CROSSED ones + 256 * (its packs are
+// aligned) + 65536 * offset of its tile; AXES axes: length, the outputs' stride, that of each leaf;
+// the scalars; the extra words. PACKED leaves and outputs are aligned as in strided.cuh.
 // Bytes moved: those of outputs and leaves, in rows of TILE elements.
 #pragma once
 #include "loop.cuh"
@@ -18,7 +21,8 @@ template <class E> struct TiledWords {
     static constexpr int SCALARS = AXIS + AXES * AXIS_WORDS, EXTRA = SCALARS + E::SCALARS, COUNT = EXTRA + E::EXTRA;
 };
 
-// The part of a leaf that a block needs, to its tile, where the element of (i, j) stands at j * PITCH + i.
+// Copies the part of a leaf that a block needs to its tile. The element of (i, j) stands at j *
+// PITCH + i.
 template <int THREADS, int TILE, int PITCH, int WIDTH, class T>
 __device__ __forceinline__ void stage(T, unsigned char *shared, uint64_t address, bool aligned, int64_t offset, int64_t step, int64_t rows,
                                       int64_t columns) {
@@ -69,7 +73,7 @@ __global__ void __launch_bounds__(THREADS) tiled(const __grid_constant__ Words<T
     const int rank = int(word[0] & 255);
     const bool packed = word[0] & 256;
 
-    // Where the tile begins, for the outputs and for each leaf.
+    // Offsets of the tile's first element, for the outputs and for each leaf.
     const uint64_t *axis = word + At::AXIS;
     uint32_t rest = blockIdx.x;
     uint32_t next = rest / uint32_t(word[1]);

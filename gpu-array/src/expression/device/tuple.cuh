@@ -1,16 +1,18 @@
-// Lists of values of different types, and the packs of neighbours that threads load and store.
+// Tuples of values of different types, and the packs of neighbours that threads load and store.
 #pragma once
 #include "prelude.cuh"
 
 namespace gpu {
 
-// A number as a type, so that it can be a template argument of what is called with it; and the numbers below N.
+// A number as a type, so that it can be a template argument of a function that is called with it;
+// and the numbers below N.
 template <int K> struct Number { static constexpr int value = K; };
 template <int... I> struct Numbers {};
 template <int N, int... I> struct Below : Below<N - 1, N - 1, I...> {};
 template <int... I> struct Below<0, I...> { typedef Numbers<I...> type; };
 
-// Values of the types T. Each is a base of its own, which is found by its number: however many there are, finding one is one step.
+// Values of the types T. Each is a base of its own, found by its number: finding one is one step,
+// however many there are.
 template <int K, class T> struct Item { T value; };
 template <class I, class... T> struct Items;
 template <int... I, class... T> struct Items<Numbers<I...>, T...> : Item<I, T>... {};
@@ -26,20 +28,20 @@ template <class F, int... I, class... T> __device__ __forceinline__ void each(It
     (f(Number<I>{}, static_cast<Item<I, T> &>(tuple).value), ...);
 }
 
-// A type without reference.
+// A type without its reference.
 template <class T> struct plain { typedef T type; };
 template <class T> struct plain<T &> { typedef T type; };
 
 // The value of an Index leaf: the place itself, which is not read from memory.
 struct Place { int64_t value; };
 
-// How a type stands in memory: bool as a byte of 0 or anything else.
+// The type of a value in memory: a bool is a byte of 0 or anything else.
 template <class T> struct Stored { typedef T type; };
 template <> struct Stored<bool> { typedef uint8_t type; };
 template <class T> __device__ __forceinline__ T from_stored(typename Stored<T>::type x) { return T(x); }
 template <> __device__ __forceinline__ bool from_stored<bool>(uint8_t x) { return x != 0; }
 
-// Neighbours in memory that a thread moves at once: in accesses of up to 16 bytes.
+// Neighbours in memory that a thread moves at once, in accesses of up to 16 bytes.
 constexpr int pack_alignment(int bytes) { return bytes < 16 ? bytes : 16; }
 template <class T, int WIDTH> struct alignas(pack_alignment(WIDTH * int(sizeof(T)))) Pack { T lane[WIDTH]; };
 
