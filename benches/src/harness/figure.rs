@@ -1,4 +1,13 @@
 //! One figure, from its set-up to criterion's samples.
+//!
+//! 1. An area, such as `algos/reductions.rs`, names the figure, states the work of a call, and gives three closures: set-up, the call, the
+//!    check of its answer.
+//! 2. `Figure::measure` asks `Selection` which measures the command line chooses. Before the first one it sets up, makes the first call and
+//!    checks the answer, unless `BENCH_CHECK=0`. A wrong answer is a line `failure`, and nothing is timed.
+//! 3. On a device a second call is timed too. The excess of the first call is the line `compile`, unless the set-up has told it
+//!    (`Gpu::prepare`). `DeviceClock::choose` captures calls shorter than 50 us into a graph.
+//! 4. `Figure::sample` hands the clock to criterion's `iter_custom`. An error in the middle of a measurement unwinds through criterion, which
+//!    has no other way out, and becomes a failure of this figure alone. Criterion has then written no sample of it.
 
 use std::{
     fmt,

@@ -1,4 +1,22 @@
 //! The launch of a scan's kernel.
+//!
+//! # From a method to the launch
+//! The example is `x.cumsum().by_key(&keys).map(|sum| sum * 2.0).eval()`.
+//!
+//! 1. `methods.rs` lowers the scanned expression, and `Scan::by_key` (`lazy.rs`) the keys. `Scan::map` calls the closure with an expression
+//!    whose placeholder the kernel replaces by each result (`behind.rs`). The kernel is a template over these three and the operator.
+//! 2. `axes.rs` puts the scanned axes innermost, or finds that neighbours lie along another axis (`Axes::across`). A scan from the end
+//!    walks all axes from their ends.
+//! 3. `plan.rs` finds out how the operands lie in memory (`Lie`). If all are contiguous, threads read packs, else single values.
+//! 4. This file chooses the kernel and its template arguments (`policy.rs`), and launches it.
+//!
+//! Blocks that share a line or columns (`lines`, `wave`, `ring`, `columns`) draw tiles in order. Each leaves the sum of its tile in a slot
+//! and adds up the sums of all tiles before it. The last block to end clears the slots for the next launch on the stream. A block that
+//! knows the number of its tiles from the start draws them while the kernel before it still runs (`gpu::draw_before_stream`). In
+//! `along` and `down` a block has a line or a strip of columns to itself and needs no other block.
+//!
+//! Scans of a user's text (`kernels/scan`) have a kernel of their own, `places.cuh`, because their output is a statement and their states
+//! have any size. It shares the tiles of `tiles.cuh` and the slots and segments of `scan.cuh`.
 #![expect(unsafe_code, reason = "the launch of a generated kernel")]
 
 use gpu_array::gpu_driver::{Device, GeneratedKernel, Header, KernelSpace, Program, Stream};

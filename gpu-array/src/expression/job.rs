@@ -1,4 +1,21 @@
 //! The evaluation of expressions: where each is computed, and whether into a new array or an existing one.
+//!
+//! # From an expression to its launch
+//! The example is `(5.0 * &x + y.sin()).eval()`.
+//!
+//! 1. Operators (`operators.rs`) and functions (`functions.rs`) check types by traits and build a graph of values (`node.rs`): scalars,
+//!    arrays, and nodes with an operation and operands. Nothing is computed, and no shape is compared.
+//! 2. `eval` assembles the graph (`graph.rs`) without recursion. Each shared node becomes one step and each array one leaf, with strides
+//!    for the common shape. The result is the list of steps in `code.rs`, which both evaluators run.
+//! 3. On the host `host/plan.rs` assigns registers, and `host/table.rs` chooses the loop that runs each step over chunks.
+//! 4. On a device `device/axes.rs` brings the axes into the order of the result's memory and joins them. `device/plan.rs` chooses the loop
+//!    and writes the kernel's one parameter: addresses, strides, scalars. `device/mod.rs` makes the key of steps, types and loop.
+//! 5. `Device::generated_kernel` of gpu-driver returns the kernel with that key. If there is none, `device/text.rs` writes the steps as a
+//!    C++ structure, and the program instantiates the loop in `linear.cuh`, `strided.cuh` or `tiled.cuh` for it.
+//! 6. `GeneratedKernel::launch` orders the launch with the home streams of all arrays.
+//!
+//! Reductions, scans and compactions share steps 1 and 2. Then `lower.rs` gives them the structure's text, the leaves, the scalars and the
+//! key for a loop of their own.
 
 use std::fmt;
 

@@ -87,7 +87,7 @@ impl<'a> Elf<'a> {
         self.program_headers(LOAD).filter_map(segment).collect()
     }
 
-    /// Where in the file the byte stands that is mapped at an address.
+    /// The position in the file of the byte that is mapped at an address.
     fn offset_of(self, address: usize) -> Option<usize> {
         self.program_headers(LOAD).find_map(|entry| {
             let (offset, start, bytes) = (number::<8>(entry, 8)?, number::<8>(entry, 16)?, number::<8>(entry, 32)?);
@@ -95,7 +95,7 @@ impl<'a> Elf<'a> {
         })
     }
 
-    /// Where in the file the value of an entry of the dynamic table stands: of the last one, as the dynamic linker takes it.
+    /// The position in the file of the value of a dynamic table's entry. Of several entries the last one counts, as for the dynamic linker.
     fn dynamic_at(self, tag: usize) -> Option<usize> {
         let start = self.offset_of(number::<8>(self.program_headers(DYNAMIC).last()?, 16)?)?;
         let entries = (start..self.0.len()).step_by(16).map_while(|at| Some((at + 8, number::<8>(self.0, at)?)));
@@ -178,7 +178,7 @@ impl<'a> Elf<'a> {
         all.chain(self.indirect_functions()).collect()
     }
 
-    /// Where in the file the lengths of the arrays stand whose functions the dynamic linker calls.
+    /// The positions in the file of the lengths of the arrays whose functions the dynamic linker calls.
     pub(super) fn array_lengths_at(self) -> Vec<usize> {
         ARRAYS.into_iter().filter_map(|(_, bytes)| self.dynamic_at(bytes)).collect()
     }

@@ -182,7 +182,7 @@ fn place(bytes: &[u8]) -> std::io::Result<Place> {
     Ok((path.to_path_buf(), Some(path), None))
 }
 
-/// The same in a folder of the cache; None where that cannot be used, or the file is in use.
+/// Places the image in a folder of the cache; None if the folder cannot be used or the file is in use.
 ///
 /// The dynamic linker opens the file by its name, after it was read here. Both see the same file: the folder is looked at first,
 /// and its path has no links, so that nobody but this user and root can give that name to another file. To open

@@ -82,6 +82,22 @@
 //! `threadIdx`, `blockIdx`, `blockDim` and `gridDim` are plain variables. To stop where a fault is found, break on
 //! `gpu_emulated_fault`. `GPU_EMULATED_CHECKS=off` and a fixed seed keep the steps short.
 //!
+//! # From a kernel's text to a report
+//! 1. `compile/` rewrites `__shared__` declarations and launch bounds into macros (`rewrite.rs`), puts the headers of `cuda/` before the
+//!    text and a table of its kernels after it (`program.rs`), and runs the machine's compiler with checks that announce each access by a
+//!    call (`flags.rs`). The headers define these calls, so no sanitizer library takes part.
+//! 2. `driver/` answers the driver's C functions with the state in `state.rs`, behind one lock. Calls only queue work; `run_one` chooses a
+//!    stream at random when a call waits. `memory.rs` knows each byte of device memory, `image.rs` maps modules, `graph.rs` holds captures.
+//! 3. `launch.rs` runs each thread of a block as a coroutine (`stack.rs`). Kernels call the functions of `runtime.rs` through the table in
+//!    `cuda/abi.h` (in Rust `abi.rs`): these check, wait (`block.rs`) or give way. `shared.rs` shadows shared memory, and `signal.rs` turns
+//!    a segmentation fault of a kernel into a fault of the launch.
+//! 4. `report.rs` finds the source line and the position of each warp. The context is lost, and the report becomes the text of
+//!    [`DriverError::DeviceLost`].
+//!
+//! Three rules hold throughout. A suspended coroutine is reset and never unwound, so no function on a kernel's stack holds a value with a
+//! destructor across a suspension (the text of a fault is leaked). Handles are numbers that are never used twice. An access check reports
+//! nothing that CUDA's rules allow.
+//!
 //! # Sources
 //! Running CUDA blocks as coroutines on a CPU follows MCUDA (Stratton, Stone and Hwu, LCPC 2008) and HIP-CPU; the checks are
 //! those of NVIDIA's compute-sanitizer (memcheck, racecheck, synccheck, initcheck) as far as a CPU can see them.

@@ -8,7 +8,7 @@ use crate::emulated::lexer::{Kind, Token, spliced, tokens};
 /// Words by which a text reads a file, or asks for one, outside of `#include`; and other spellings of `#` and `\` in old standards.
 const READING: [&str; 4] = ["__has_include", "__has_embed", "??=", "??/"];
 const ASM: [&str; 3] = ["asm", "__asm", "__asm__"];
-/// What may stand between `asm` and its bracket.
+/// Words that may stand between `asm` and its bracket.
 const QUALIFIERS: [&str; 6] = ["volatile", "__volatile", "__volatile__", "inline", "__inline__", "goto"];
 
 /// Whether compiling the text may depend on a file of the machine: it includes one by a path that is absolute or leads upwards, or by a macro, whose
@@ -107,7 +107,7 @@ fn begins_directive(assembly: &str) -> bool {
     assembly.match_indices('.').any(|(at, _)| !assembly[..at].ends_with(inside))
 }
 
-/// What a string literal stands for. None where it is no literal, or one with numbers for characters.
+/// The text of a string literal. None for another token, and for a literal with numeric escapes.
 fn decoded(literal: &str) -> Option<String> {
     if let Some(raw) = literal.strip_prefix("R\"") {
         return Some(raw.split_once('(')?.1.rsplit_once(')')?.0.to_owned());

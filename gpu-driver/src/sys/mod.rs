@@ -9,6 +9,14 @@
 //! * `sys::cuX(..) -> c_int` is called by this crate. The code is a plain integer, whatever the driver's age.
 //! * the exported C symbol `cuX` is called by `cust`. cust_raw's result enum ends with CUDA 11.4 and a Rust enum that holds
 //!   any other value is undefined behaviour, so here a newer code becomes `CUDA_ERROR_UNKNOWN`.
+//!
+//! The forwarders are typed functions because a bare jump could not look at the result; they are also the same on every processor.
+//! `cargo xtask symbols` generates `symbols.rs`. `cuGetErrorString` and `cuGetErrorName` are answered here in every state.
+//!
+//! # Linking
+//! The build script of cust_raw wants `$CUDA_LIBRARY_PATH/lib64` and asks the linker for `-lcuda`. `.cargo/config.toml` points it at
+//! `gpu-driver/stub`, whose `lib64/libcuda.so` is an empty linker script. For crates outside of the workspace `gpu-driver/build.rs`
+//! writes the same script to its output folder.
 
 use std::ffi::{c_char, c_int};
 

@@ -1,4 +1,16 @@
 //! Fills of memory that exists.
+//!
+//! # From `fill_normal` to a launch
+//! 1. A method checks the parameters. `Generator::fill` asks `Turns::call` (`turns.rs`) which turns of which generators give the values,
+//!    and hands the call to the recipe with the memory that the target names. `Turns::advance` moves the stream only after the recipe has
+//!    succeeded.
+//! 2. On the host `xorwow/host.rs` steps all generators side by side, row after row. Threads take chunks of rows, each after a jump.
+//! 3. On a device `device/xorwow.rs` takes the states that the last fill left. Otherwise the kernel `xorwow_start` makes them, or the host
+//!    does after fills of several kinds. `policy.rs` cuts the rows into chunks, and the kernel `xorwow_tables` makes the jumps to
+//!    them, which are kept. `xorwow_fill` reads the states from one array, its last chunk writes them to another, and the two swap.
+//!    Short fills go to `xorwow_fill_few`, whose threads step to their part without a jump; other orders than cuRAND's to `xorwow_fill_any`.
+//!    A captured fill has arrays of its own, whose states the graph makes first.
+//! 4. Philox has no states. The kernel is told how many blocks the generators have made: in cuRAND's order one or two numbers.
 
 use std::ops::Range;
 

@@ -11,7 +11,7 @@ use gpu_sparse::io::{write_vector, write_vector_to};
 
 use crate::Outcome;
 
-/// As many links as Linux follows.
+/// The most links that Linux follows.
 const MOST_LINKS: usize = 40;
 
 /// The kind of thing that a path names.
@@ -46,7 +46,7 @@ impl Destination {
         Self::Stream
     }
 
-    /// What is written through the program's own handles goes where the descriptor stands, in order with the rest.
+    /// The destination of a path to an open descriptor. The program's own output and error go through its own handles, in order with the rest.
     fn of_descriptor(folder: &Path, path: &Path) -> Self {
         let own = fs::canonicalize("/proc/self").unwrap_or_else(|_| PathBuf::from("/proc/self"));
         let is_own = folder == Path::new("/dev/fd") || folder.starts_with(own);

@@ -1,4 +1,14 @@
 //! Conjugate gradients (Hestenes & Stiefel 1952): the builder that a caller sees. The method itself is in `method.rs`.
+//!
+//! # From `cg(&a, &b)` to the answer
+//! 1. `Cg::solve` checks shapes and tolerances, prepares the preconditioner (`preconditioner.rs`) and chooses the engine: the device's if
+//!    `LinearOperator::on_device` returns a matrix there, else the CPU's. The type of `b` tells where the solution goes (`place.rs`).
+//! 2. `Cg::run` answers the cases that need no iteration, such as a right-hand side of zeros.
+//! 3. `method.rs` makes a sequence of iterations, confirms the residual on `b - A x`, and starts again from there if it has drifted. It
+//!    works through the trait `Engine` (`engine.rs`), whose implementation owns the vectors.
+//! 4. On the CPU `stepwise.rs` takes the decisions between the passes that `cpu.rs` makes with rayon. On a device the kernels take the
+//!    same decisions (`cuda.rs`).
+//! 5. `outcome.rs` holds the `Solution` with its `Status`. The callback's `Progress` fetches `x` only on request.
 
 use std::fmt;
 use std::time::Instant;

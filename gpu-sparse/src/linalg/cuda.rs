@@ -3,6 +3,20 @@
 //! Some iterations at a time are enqueued as one captured graph, and the host reads the scalars of one such block while the next runs. A
 //! solve that stops within a block freezes: the rest of the enqueued work changes nothing, so iterations, `x` and the
 //! residual are those of the very iteration that met the limit, whatever the length of a block.
+//!
+//! # A solve
+//! 1. `Cuda::new` makes a stream for the solve and a `Workspace` (`device/workspace.rs`). That stream follows the streams of the matrices,
+//!    and they follow it at the end. `iterate` makes the first direction and writes the scalars, a `State`, to device memory.
+//! 2. `iterate_in_blocks` captures a block: the kernels `curvature` (`products.cu`), `update_residual` and `update_direction` (`steps.cu`),
+//!    and `precondition` if the preconditioner is a matrix. It enqueues two blocks, each followed by a copy of the `State` to pinned memory,
+//!    and reads one while the next runs.
+//! 3. Each block of a pass leaves its sum (`sums.cuh`). Each block of the next pass adds up all of them in one order while its loads are
+//!    under way, and takes the same decision by the functions of `state.cuh`, operation by operation those of `stepwise.rs`. Block 0
+//!    writes it down: `update_residual` from `State::start` to `State::step`, `update_direction` back to `State::start`. So no block writes
+//!    scalars that another one reads in the same pass.
+//! 4. The host takes the residuals of a block from `State::history`, calls monitor and callback, and ends when the state has stopped. With
+//!    a callback a block is one iteration, and one block is in flight. A preconditioner on the host (`iterate_with_host`) is applied
+//!    between passes, without graphs.
 
 use std::borrow::Cow;
 use std::collections::VecDeque;

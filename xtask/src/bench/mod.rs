@@ -1,4 +1,15 @@
 //! `cargo xtask bench`: runs the criterion programs and those of peers in rounds, compares with a baseline, and judges.
+//!
+//! The module knows programs and the files that they leave, and none of our crates. `cargo xtask bench --against main` takes these steps:
+//!
+//! 1. `baseline.rs` resolves the name to programs (a saved name, a folder, a revision that is built in a checkout of its own) or to figures
+//!    (the record, a file). `plan.rs` fills in the options that were not given.
+//! 2. `measure.rs` starts each program once a round, the two revisions in turn and in reverse order in every other round, and stops programs
+//!    that hang. `facts.rs` reads criterion's samples and the JSON lines of the harness and of the peers. `peers.rs` adds the programs that
+//!    are not Rust, and reports the missing ones.
+//! 3. `record.rs` is the run as it is written to disk, `statistics.rs` makes intervals over rounds, and `compare.rs` judges.
+//! 4. `report.rs` and `page.rs` print text, Markdown and HTML. `figures.rs` writes the tables of README.md and benches/PERFORMANCE.md.
+//!    `groups.rs` puts figures side by side that differ in their maker alone.
 
 use std::{
     fs,

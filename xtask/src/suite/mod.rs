@@ -1,4 +1,11 @@
 //! `cargo xtask suite`: all test programs, where a test that cannot run is a failure; on a GPU it leaves evidence.
+//!
+//! The programs are those of the workspace or of a bundle (`programs.rs`). The counts come from the output of libtest and `testkit`. A whole
+//! suite that passes on a real GPU writes the evidence of that device, and `sanitize.rs` adds each tool that found nothing. Its option
+//! `--jobs` runs the tests of a program in several processes, because racecheck takes some hundred times as long as the tests alone.
+//!
+//! Digests of kernels (`Instance::digest`) tell which kernels the evidence still covers. They leave out architecture and compiler, so they
+//! are the same on every machine.
 
 use std::{
     env,
