@@ -149,7 +149,7 @@ pub enum DriverError {
     },
     /// An operation that no graph can hold was called on a stream that is being captured. Nothing was done, and the capture goes on.
     #[error(
-        "{op} cannot be captured: a graph holds no wait and no copy between device and borrowed host memory; call it before the capture or after it"
+        "{op} cannot be captured: a graph holds no wait, no other graph and no copy between device and borrowed host memory; call it before the capture or after it"
     )]
     InCapture {
         /// The operation.

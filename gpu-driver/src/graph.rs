@@ -1,6 +1,6 @@
 //! Captured work that is launched again and again at the cost of one call.
 
-use std::{ptr::null_mut, sync::Arc};
+use std::ptr::null_mut;
 
 use cust::sys::{CUgraph, CUgraphExec};
 
@@ -32,8 +32,8 @@ use crate::{
 pub struct Graph {
     device: Device,
     raw: CUgraphExec,
-    /// Released behind the graph, and behind graphs that it is captured into.
-    resources: Arc<GraphResources>,
+    /// Released behind the graph.
+    _resources: GraphResources,
 }
 
 // SAFETY: the driver takes the handle from any thread, one launch at a time; `launch` asks the caller for that.
@@ -148,25 +148,23 @@ impl Drop for Captured {
 
 impl Graph {
     fn instantiate(device: &Device, Ended { captured, resources }: Ended) -> Result<Self> {
-        let resources = Arc::new(resources);
         let captured = captured?;
         let _current = device.enter()?;
         let mut raw = null_mut();
         // SAFETY: the pointer is valid for the call, the graph is alive.
         let code = unsafe { sys::cuGraphInstantiateWithFlags(&mut raw, captured.raw, 0) };
         device.check("cuGraphInstantiate", code)?;
-        Ok(Self { device: device.clone(), raw, resources })
+        Ok(Self { device: device.clone(), raw, _resources: resources })
     }
 
     /// Enqueues the work. Launches of one graph run one after another, also on different streams.
-    ///
-    /// In a [`Stream::capture`] the work becomes part of that graph, which keeps this one's memory and modules.
     ///
     /// With `GPU_SYNC=1` it waits for the work, so that a fault in it is the error of this call. Which kernel of the graph
     /// faulted is not known; the emulated device alone tells it.
     ///
     /// # Errors
-    /// `WrongDevice`; `DeviceLost`; else the driver's error.
+    /// `WrongDevice`; `DeviceLost`; `InCapture` on a stream that is being captured, since CUDA puts no graph into another one that way; else the
+    /// driver's error.
     ///
     /// # Safety
     /// The promises of the captured launches hold again: the buffers that were borrowed for them are alive until the work has run, nothing else uses
@@ -177,8 +175,8 @@ impl Graph {
             let (expected, got) = (self.device.ordinal(), stream.device().ordinal());
             return Err(DriverError::WrongDevice { op: "Graph::launch", expected, got });
         }
-        stream.retain_in_graph(&self.resources)?;
         let current = self.device.enter()?;
+        stream.not_captured("Graph::launch", &current)?;
         // SAFETY: graph and stream are alive; the rest is the caller's promise.
         self.device.check("cuGraphLaunch", unsafe { sys::cuGraphLaunch(self.raw, stream.as_raw()) })?;
         stream.finish_launch(&current)

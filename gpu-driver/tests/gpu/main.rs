@@ -16,6 +16,7 @@ mod faults;
 mod graphs;
 mod kernels;
 mod missing;
+mod params;
 mod scratch;
 
 /// Held shared by a test, alone by one that fills the card or counts all of its memory.
@@ -39,7 +40,7 @@ fn main() -> ExitCode {
     if let Some(code) = faults::run_as_child().or_else(missing::run_as_child) {
         return code;
     }
-    use {compile::*, device::*, fake::*, faults::*, graphs::*, missing::*, scratch::*};
+    use {compile::*, device::*, fake::*, faults::*, graphs::*, missing::*, params::*, scratch::*};
     let compiler = || nvrtc::version().map(|_| ());
     let device = Device::for_tests();
     let on_device = tests![
@@ -78,7 +79,9 @@ fn main() -> ExitCode {
         buffers_of_a_capture_are_used_again,
         buffers_that_are_dropped_in_a_capture_stay_with_its_graph,
         a_graph_keeps_its_modules_and_what_it_is_given,
-        a_graph_within_a_graph_keeps_its_memory,
+        error_a_graph_within_a_capture,
+        parameters_have_names,
+        error_parameters_that_differ_do_not_compile,
         captures_wait_for_no_thread_that_waits,
         scratch_gives_right_sums_whatever_it_held,
         scratch_grows_and_stays,

@@ -166,6 +166,7 @@ unsafe extern "C" fn cuGraphLaunch(executable: *mut c_void, stream: *mut c_void)
     call(|state| {
         let stream = state.stream(stream)?;
         let graph = state.executables.get(&(executable as usize)).ok_or(INVALID_HANDLE)?.clone();
+        state.not_captured(stream)?;
         state.enqueue(stream, Op::Graph(graph))
     })
 }
