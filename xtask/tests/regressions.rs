@@ -124,12 +124,16 @@ fn repeats_of_one_build_raise_no_alarm_idle_or_under_load() {
     let folder = tempfile::tempdir().unwrap();
     let (this, base) = (build(folder.path(), "this", ""), build(folder.path(), "base", ""));
     let run = || bench(&["--programs", text(&this), "--against", text(&base)], folder.path());
-    let idle: Vec<Ended> = (0..3).map(|_| run()).collect();
-    for ended in &idle {
-        assert_eq!(ended.code, 0, "{}", ended.text);
-    }
     let judged = |ended: &Ended| ["planted", "steady"].iter().any(|case| ended.of(case).ends_with("same"));
-    assert!(idle.iter().any(judged), "something is judged where nothing disturbs: {}", idle[0].text);
+    // A machine that others disturb leaves all unjudged, which is right; then it is tried again.
+    let (mut rounds, mut any) = (0, false);
+    while rounds < 3 || (!any && rounds < 10) {
+        let ended = run();
+        assert_eq!(ended.code, 0, "{}", ended.text);
+        any |= judged(&ended);
+        rounds += 1;
+    }
+    assert!(any, "something is judged where nothing disturbs");
     let _load = Load::new();
     for _ in 0..2 {
         let ended = run();

@@ -18,7 +18,7 @@ use super::{Binary, BinaryKind, Origin, private};
 use crate::{DriverError, Result};
 
 /// First bytes of each file; the number changes with the layout.
-const MAGIC: &[u8; 8] = b"GPUBIN\x001";
+const MAGIC: &[u8; 8] = b"GPUBIN\x002";
 
 /// Hash of all that goes into a compilation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -229,12 +229,13 @@ impl Program {
         let nvrtc = sys::nvrtc()?;
         let (kind, options) = self.target(arch, nvrtc)?;
         let key = self.key(&nvrtc.identity(), &options);
-        let folder = cache::usable().filter(|_| !self.reads_files(nvrtc.version));
+        let folder = cache::usable();
+        // Programs that may read files have no entry, so one that has an entry need not be looked at.
         if let Some(binary) = folder.as_ref().and_then(|folder| cache::load(folder, key)) {
             return Ok(binary);
         }
         let binary = self.run(kind, &options)?;
-        if let Some(folder) = folder {
+        if let Some(folder) = folder.filter(|_| !self.reads_files(nvrtc.version)) {
             cache::store(&folder, key, &binary);
         }
         Ok(binary)

@@ -1,7 +1,7 @@
 //! Parameters with named fields, in kernels that are made at run time.
 
 use gpu_driver::{
-    Device, DeviceVec, DriverError, GeneratedKernel, Header, KernelSpace, LIST, LaunchConfig, Program, joined_text,
+    Device, DeviceVec, DriverError, GeneratedKernel, KernelSpace, LIST, LaunchConfig, Program, joined_text,
     kernel_constants, kernel_params, kernel_struct,
 };
 use testkit::{Outcome, ensure, ensure_eq};
