@@ -25,8 +25,8 @@ macro_rules! scans {
         /// NumPy's. Results are NaN from the first NaN on; methods whose names begin with `nan` leave NaN out. Integer sums wrap.
         ///
         /// # Determinism
-        /// Bitwise the same from run to run: the order of additions depends on shape, layout and types alone. Integers, and the greatest and least,
-        /// do not depend on it, except for the choice between 0.0 and -0.0.
+        /// Bitwise the same from run to run on one device, for one shape and layout, since these alone decide the order of additions. Another device
+        /// may add floats in another order. Integers, and the greatest and least, do not depend on it, except for the choice between 0.0 and -0.0.
         ///
         /// # Cost
         /// Each value is read once and each result written once, in one launch. Only the result is allocated, and the host does not wait. See

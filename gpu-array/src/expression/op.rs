@@ -83,7 +83,7 @@ pub(crate) enum Op {
     Multiply,
     /// Floats only.
     Divide,
-    /// NumPy's `//`: the floor of the quotient. Integers: 0 for a divisor of 0, wraps for the least one by -1. Floats: see [`super::host`].
+    /// NumPy's `//`: the floor of the quotient. Integers: 0 for a divisor of 0, wraps for the least one by -1. Floats: see [`super::host`](mod@super::host).
     FloorDivide,
     /// NumPy's `%`: has the divisor's sign. Integers: 0 for a divisor of 0.
     Remainder,
