@@ -259,7 +259,7 @@ impl Device {
             }
         };
         let marks = std::iter::once(self.stream()).chain(streams).map(mark).collect::<Result<Vec<_>>>()?;
-        marks.into_iter().flatten().try_for_each(|mark| mark.synchronize())
+        marks.into_iter().flatten().try_for_each(|mark| mark.synchronize_quietly())
     }
 
     /// Makes the primary context current on this thread until the guard goes, for calls to `cust` or other libraries.

@@ -139,8 +139,13 @@ pub const fn joined<const N: usize>(texts: &[&str]) -> [u8; N] {
     bytes
 }
 
-/// Joins constant texts into one constant text.
-#[doc(hidden)]
+/// Joins constant texts into one constant text: the header of a kernel's parameters, as [`kernel_params!`](crate::kernel_params) shows.
+///
+/// ```
+/// const NAME: &str = "rows";
+/// const TEXT: &str = gpu_driver::joined_text!["#include \"", NAME, ".cuh\"\n"];
+/// assert_eq!(TEXT, "#include \"rows.cuh\"\n");
+/// ```
 #[macro_export]
 macro_rules! joined_text {
     ($($text:expr),* $(,)?) => {{
