@@ -9,24 +9,21 @@ use gpu_array::{
 use smallvec::SmallVec;
 
 use super::policy::{LOADING, Staged, TILES_OF_AHEAD, policy};
-pub(crate) use crate::scan::{FLAGS, KEYS};
+pub(crate) use crate::device::params::{FLAGS, KEYS, LENGTHS, PLACES, REJECTED, VALUES};
 use crate::{
     Result,
-    device::{HEADERS, TILES},
+    device::{
+        HEADERS, TILES,
+        params::{TILE_PARAMS, check_text},
+    },
     launch::{resident, unique, with_headers},
     reduce::Source,
-    scan::{Axes, Form, Leaves, Lie, MOST_SHARED_BYTES, PLAIN, Policy, Target},
+    scan::{Axes, Form, Leaves, Lie, MOST_SHARED_BYTES, PLAIN, Policy, Selection, Target},
     shape::in_order,
 };
 
 pub(crate) const COMPACT: Header = Header { name: "compact.cuh", text: include_str!("device/compact.cuh") };
 const IN_ADVANCE: Header = Header { name: "ahead.cuh", text: include_str!("device/ahead.cuh") };
-
-/// Flags for the output of a compaction, as in `compact.cuh`.
-pub(crate) const VALUES: u32 = 64;
-pub(crate) const PLACES: u32 = 128;
-pub(crate) const REJECTED: u32 = 256;
-pub(crate) const LENGTHS: u32 = 512;
 
 /// The keys of kernels of compactions.
 static SPACE: KernelSpace = KernelSpace::new();
@@ -81,7 +78,8 @@ impl Job<'_> {
         }
         let in_order = in_order(shape, 1);
         let target = Target { address: out.address, dtype: out.dtype, strides: &in_order };
-        let lie = Lie::of(OP, Axes::of(shape, target.strides, &strides, None, false), &leaves, &target);
+        let mut lie = Lie::of(OP, Axes::of(shape, target.strides, &strides, None, false), &leaves, &target);
+        lie.selection = Selection { count: out.count, step: out.step as i64, places: out.places, lengths: out.lengths };
         let most_shared = stream.device().attribute(MOST_SHARED_BYTES)? as usize;
         let enough = TILES_OF_AHEAD * stream.device().multiprocessors()? as usize;
         let read = Read::of(&leaves, self.leaves_of_values());
@@ -91,13 +89,12 @@ impl Job<'_> {
         let kernel = ahead.unwrap_or_else(|| Kernel::of(self, &read, out.dtype, lie.how, count));
         let scalars = self.sources().flat_map(|source| source.scalars().iter().copied());
         let extra = self.sources().flat_map(|source| source.extra());
-        let words = scalars.chain(extra).chain([out.count, out.step as u64, out.places, out.lengths]);
         let generated = kernel.generated(stream.device())?;
         let Policy { threads, helpers, shared_bytes, .. } = kernel.policy;
         let resident = resident(&generated, threads + helpers, shared_bytes, stream.device())?;
         // With REJECTED the total needs a slot after those of the tiles: two slots per tile leave room for it.
         let slot = if self.how & REJECTED != 0 { 2 * SLOT_BYTES } else { SLOT_BYTES };
-        let launch = lie.launch(shape, &leaves, &kernel.policy, slot, resident, words)?;
+        let launch = lie.launch(shape, &leaves, &kernel.policy, slot, resident, scalars, extra)?;
         let homes = unique(self.sources().flat_map(|source| source.homes()).chain(out_homes.iter().copied()));
         // SAFETY: the words fulfil the kernel's contract: `Lie` made them of the axes. Every offset of a leaf lies within the views that leaves were
         // made from, and the targets have room for all values. All are borrowed (the targets exclusively) until this call returns, and their homes
@@ -221,6 +218,7 @@ impl<'k> Kernel<'k> {
                 format!("gpu::compact::kept<{value}, {heads}, {how}, {same}ull, {threads}, {width}, {unroll}>"),
             ),
         };
+        text += &check_text(self.job.sources(), [value, heads, "gpu::tiles::Nothing"]);
         program(header.name, &text, &headers, name)
     }
 }
@@ -228,5 +226,5 @@ impl<'k> Kernel<'k> {
 fn program(header: &str, text: &str, headers: &[Header], name: String) -> Program {
     let text = format!("#include \"{header}\"\n{text}");
     let program = Program::new("compact.cu", text).option("-default-device").overlapping().name_expression(name);
-    with_headers(program, headers.iter().copied().chain(HEADERS).chain([TILES, COMPACT, IN_ADVANCE]))
+    with_headers(program, headers.iter().copied().chain(HEADERS).chain([TILE_PARAMS, TILES, COMPACT, IN_ADVANCE]))
 }

@@ -1,5 +1,7 @@
 //! Headers that the kernels of reductions, scans and compactions share.
 
+pub(crate) mod params;
+
 use gpu_array::gpu_driver::Header;
 
 /// Headers that need those of expressions (`loop.cuh` and its includes).

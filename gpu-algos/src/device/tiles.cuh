@@ -9,23 +9,11 @@
 // decoupled look-back (Merrill and Garland, Single-pass Parallel Prefix Scan with Decoupled
 // Look-back, 2016), and the order of additions depends on the number of values alone.
 #pragma once
+#include "tile_params.cuh"
 #include "walk.cuh"
 
 namespace gpu {
 namespace tiles {
-
-constexpr int COUNT = 0, LENGTH = 1, DIVISOR = 2, TILES = 3, SCRATCH = 4, SHIFT = 5, WIDE = 6;
-// The address of the target; whether its packs, and those of the leaves, are aligned in memory.
-constexpr int TARGET = 7, TARGET_PACKED = 8, SCANNED_RANK = 9, LINES_RANK = 10, LEAVES_PACKED = 11;
-constexpr int LEAVES = 12;
-
-// The mode of a scan, as a set of flags.
-constexpr int EXCLUSIVE = 1; // each result is without its own value
-constexpr int BACKWARD = 2;  // all leaves and the target are walked from the last element on
-constexpr int PLAIN = 4;     // all leaves are contiguous in memory, along all lines
-constexpr int LINES = 8;     // there are several lines
-constexpr int FLAGS = 16;    // F is true where a segment begins
-constexpr int KEYS = 32;     // a segment begins where F differs from its value before
 
 // The absence of an expression.
 struct Nothing {
@@ -33,13 +21,12 @@ struct Nothing {
     static constexpr int SCALARS = 0, EXTRA = 0;
 };
 
-// Indices of the first leaves, scalars and extra words of E, F and M.
+// The parameters, and the indices of the first leaves, scalars and extra words of E, F and M.
 template <class E, class F, class M> struct At {
+    typedef TileParams<E, F, M> Params;
     static constexpr int E_LEAVES = 0, F_LEAVES = E::Leaves::SIZE, M_LEAVES = F_LEAVES + F::Leaves::SIZE, LEAF_COUNT = M_LEAVES + M::Leaves::SIZE;
-    static constexpr int AXIS_WORDS = 3 + LEAF_COUNT;
-    static constexpr int SCANNED = LEAVES + 2 * LEAF_COUNT, LINE_AXES = SCANNED + AXES * AXIS_WORDS;
-    static constexpr int E_SCALARS = LINE_AXES + AXES * AXIS_WORDS, F_SCALARS = E_SCALARS + E::SCALARS, M_SCALARS = F_SCALARS + F::SCALARS;
-    static constexpr int E_EXTRA = M_SCALARS + M::SCALARS, F_EXTRA = E_EXTRA + E::EXTRA, M_EXTRA = F_EXTRA + F::EXTRA, ALL = M_EXTRA + M::EXTRA;
+    static constexpr int E_SCALARS = 0, F_SCALARS = E::SCALARS, M_SCALARS = F_SCALARS + F::SCALARS;
+    static constexpr int E_EXTRA = 0, F_EXTRA = E::EXTRA, M_EXTRA = F_EXTRA + F::EXTRA;
     // The leaf that is read for leaf `k`.
     static constexpr int leaf(int k) { return k; }
 };
@@ -135,27 +122,29 @@ template <class R, class S, class H = S> struct Sums {
     }
 };
 
+static_assert(sizeof(Desk) == DESK_BYTES, "as the host has it");
+
 // Offsets of all operands at value i.
-template <class A> __device__ __forceinline__ Offsets<A::LEAF_COUNT + 1> offsets_at(const uint64_t *word, int64_t i) {
+template <class A> __device__ __forceinline__ Offsets<A::LEAF_COUNT + 1> offsets_at(const typename A::Params &params, int64_t i) {
     Offsets<A::LEAF_COUNT + 1> offsets;
 #pragma unroll
     for (int k = 0; k <= A::LEAF_COUNT; k++) offsets.of[k] = 0;
-    const bool wide = word[WIDE];
-    const uint64_t line = quotient(uint64_t(i), word[LENGTH], word[DIVISOR], wide);
-    add_place<A>(offsets, word + A::SCANNED, 0, int(word[SCANNED_RANK]), uint64_t(i) - line * word[LENGTH], wide);
-    add_place<A>(offsets, word + A::LINE_AXES, 0, int(word[LINES_RANK]), line, wide);
+    const bool wide = params.is_wide;
+    const uint64_t line = quotient(uint64_t(i), params.length, params.length_divisor, wide);
+    add_place(offsets, params.scanned.at, 0, int(params.scanned_rank), uint64_t(i) - line * params.length, wide);
+    add_place(offsets, params.lines.at, 0, int(params.line_rank), line, wide);
     return offsets;
 }
 
 // The leaves of X at value i; the first of them has number FIRST.
-template <class X, class A, int FIRST, bool ALONG> __device__ __forceinline__ typename Wide<1, typename X::Leaves>::type read_at(const uint64_t *word, int64_t i) {
+template <class X, class A, int FIRST, bool ALONG> __device__ __forceinline__ typename Wide<1, typename X::Leaves>::type read_at(const typename A::Params &params, int64_t i) {
     typename Wide<1, typename X::Leaves>::type in;
     Offsets<A::LEAF_COUNT + 1> offsets;
-    if constexpr (!ALONG) offsets = offsets_at<A>(word, i);
+    if constexpr (!ALONG) offsets = offsets_at<A>(params, i);
     each(in, [&](auto k, auto &values) {
         constexpr int K = A::leaf(FIRST + decltype(k)::value);
-        const int64_t step = int64_t(word[A::SCANNED + 3 + K]);
-        load(values, word[LEAVES + 2 * K], SPACED, ALONG ? i * step : offsets.of[1 + K], step);
+        const int64_t step = params.scanned[0].strides[1 + K];
+        load(values, params.leaves[K].address, SPACED, ALONG ? i * step : offsets.of[1 + K], step);
     });
     return in;
 }
@@ -163,21 +152,21 @@ template <class X, class A, int FIRST, bool ALONG> __device__ __forceinline__ ty
 // The leaves of X at a pack that begins with value i, all of it in memory. BACK reads it from the
 // last value to the first.
 template <class X, class A, int FIRST, int WIDTH, bool BACK>
-__device__ __forceinline__ typename Wide<WIDTH, typename X::Leaves>::type read_whole(const uint64_t *word, int64_t i) {
+__device__ __forceinline__ typename Wide<WIDTH, typename X::Leaves>::type read_whole(const typename A::Params &params, int64_t i) {
     typename Wide<WIDTH, typename X::Leaves>::type in;
     each(in, [&](auto k, auto &values) {
         constexpr int K = A::leaf(FIRST + decltype(k)::value);
         typedef typename plain<decltype(values.lane[0])>::type T;
-        const int64_t step = int64_t(word[A::SCANNED + 3 + K]);
+        const int64_t step = params.scanned[0].strides[1 + K];
         if constexpr (same<T, Place>::value) {
-            load_whole(values, word[LEAVES + 2 * K], i * step, step);
+            load_whole(values, params.leaves[K].address, i * step, step);
         } else if constexpr (BACK) {
             typename plain<decltype(values)>::type turned;
-            load_whole(turned, word[LEAVES + 2 * K], -(i + WIDTH - 1), 1);
+            load_whole(turned, params.leaves[K].address, -(i + WIDTH - 1), 1);
 #pragma unroll
             for (int lane = 0; lane < WIDTH; lane++) values.lane[lane] = turned.lane[WIDTH - 1 - lane];
         } else {
-            load_whole(values, word[LEAVES + 2 * K], i, 1);
+            load_whole(values, params.leaves[K].address, i, 1);
         }
     });
     return in;
@@ -185,25 +174,25 @@ __device__ __forceinline__ typename Wide<WIDTH, typename X::Leaves>::type read_w
 
 // The leaves of X at a pack that may be cut at either end, read value by value.
 template <class X, class A, int FIRST, int WIDTH, bool ALONG>
-__device__ __forceinline__ typename Wide<WIDTH, typename X::Leaves>::type read_cut(const uint64_t *word, int64_t i) {
+__device__ __forceinline__ typename Wide<WIDTH, typename X::Leaves>::type read_cut(const typename A::Params &params, int64_t i) {
     typename Wide<WIDTH, typename X::Leaves>::type in;
-    const int64_t count = int64_t(word[COUNT]);
+    const int64_t count = int64_t(params.count);
 #pragma unroll
     for (int lane = 0; lane < WIDTH; lane++) {
         if (i + lane < 0 || i + lane >= count) continue;
-        auto one = read_at<X, A, FIRST, ALONG>(word, i + lane);
+        auto one = read_at<X, A, FIRST, ALONG>(params, i + lane);
         each(in, [&](auto k, auto &values) { values.lane[lane] = get<decltype(k)::value>(one).lane[0]; });
     }
     return in;
 }
 
 template <class X, class A, int FIRST, int WIDTH, int HOW>
-__device__ __forceinline__ typename Wide<WIDTH, typename X::Leaves>::type read(const uint64_t *word, int64_t i, bool whole) {
+__device__ __forceinline__ typename Wide<WIDTH, typename X::Leaves>::type read(const typename A::Params &params, int64_t i, bool whole) {
     constexpr bool ALONG = (HOW & PLAIN) != 0;
     if constexpr (ALONG) {
-        if (whole && word[LEAVES_PACKED]) return read_whole<X, A, FIRST, WIDTH, (HOW & BACKWARD) != 0>(word, i);
+        if (whole && params.are_leaves_packed) return read_whole<X, A, FIRST, WIDTH, (HOW & BACKWARD) != 0>(params, i);
     }
-    return read_cut<X, A, FIRST, WIDTH, ALONG>(word, i);
+    return read_cut<X, A, FIRST, WIDTH, ALONG>(params, i);
 }
 
 template <class T> struct FirstOf {
@@ -218,50 +207,50 @@ template <class E, class F, class A, int HOW, int WIDTH, int UNROLL> struct Tile
     // The key before the warp's first pack.
     typename Wide<1, typename F::Leaves>::type key_before;
 
-    __device__ __forceinline__ void read_pack(const uint64_t *word, int64_t start, int u) {
-        const int64_t i = start + u * 32 * WIDTH, count = int64_t(word[COUNT]);
+    __device__ __forceinline__ void read_pack(const typename A::Params &params, int64_t start, int u) {
+        const int64_t i = start + u * 32 * WIDTH, count = int64_t(params.count);
         const bool whole = i >= 0 && i + WIDTH <= count;
-        values[u] = read<E, A, A::E_LEAVES, WIDTH, HOW>(word, i, whole);
-        read_heads(word, start, u);
+        values[u] = read<E, A, A::E_LEAVES, WIDTH, HOW>(params, i, whole);
+        read_heads(params, start, u);
     }
     // Reads a pack as read_pack does, if the caller knows that all packs are whole in memory:
     // without a branch for each.
-    template <bool WITH_VALUES> __device__ __forceinline__ void read_whole_pack(const uint64_t *word, int64_t start, int u) {
+    template <bool WITH_VALUES> __device__ __forceinline__ void read_whole_pack(const typename A::Params &params, int64_t start, int u) {
         const int64_t i = start + u * 32 * WIDTH;
-        if constexpr (WITH_VALUES) values[u] = read_whole<E, A, A::E_LEAVES, WIDTH, (HOW & BACKWARD) != 0>(word, i);
-        heads[u] = read_whole<F, A, A::F_LEAVES, WIDTH, (HOW & BACKWARD) != 0>(word, i);
+        if constexpr (WITH_VALUES) values[u] = read_whole<E, A, A::E_LEAVES, WIDTH, (HOW & BACKWARD) != 0>(params, i);
+        heads[u] = read_whole<F, A, A::F_LEAVES, WIDTH, (HOW & BACKWARD) != 0>(params, i);
         if constexpr ((HOW & KEYS) != 0) {
-            if (u == 0 && threadIdx.x % 32 == 0 && i > 0) key_before = read_at<F, A, A::F_LEAVES, true>(word, i - 1);
+            if (u == 0 && threadIdx.x % 32 == 0 && i > 0) key_before = read_at<F, A, A::F_LEAVES, true>(params, i - 1);
         }
     }
     // Reads the leaves of F alone.
-    __device__ __forceinline__ void read_heads(const uint64_t *word, int64_t start, int u) {
-        const int64_t i = start + u * 32 * WIDTH, count = int64_t(word[COUNT]);
+    __device__ __forceinline__ void read_heads(const typename A::Params &params, int64_t start, int u) {
+        const int64_t i = start + u * 32 * WIDTH, count = int64_t(params.count);
         const bool whole = i >= 0 && i + WIDTH <= count;
-        if constexpr ((HOW & (FLAGS | KEYS)) != 0) heads[u] = read<F, A, A::F_LEAVES, WIDTH, HOW>(word, i, whole);
+        if constexpr ((HOW & (FLAGS | KEYS)) != 0) heads[u] = read<F, A, A::F_LEAVES, WIDTH, HOW>(params, i, whole);
         if constexpr ((HOW & KEYS) != 0) {
             if (u == 0 && threadIdx.x % 32 == 0 && i > 0 && i <= count) {
-                key_before = read_at<F, A, A::F_LEAVES, (HOW & PLAIN) != 0>(word, i - 1);
+                key_before = read_at<F, A, A::F_LEAVES, (HOW & PLAIN) != 0>(params, i - 1);
             }
         }
     }
 
     // Sets a bit for each value that begins a segment, in a word for each pack.
-    __device__ __forceinline__ void begins(const uint64_t *word, int64_t start, uint32_t (&bits)[UNROLL]) const {
+    __device__ __forceinline__ void begins(const typename A::Params &params, int64_t start, uint32_t (&bits)[UNROLL]) const {
 #pragma unroll
         for (int u = 0; u < UNROLL; u++) bits[u] = 0;
         if constexpr ((HOW & FLAGS) != 0) {
 #pragma unroll
             for (int u = 0; u < UNROLL; u++) {
-                const auto flags = values_of<F, WIDTH>(word + A::F_SCALARS, word + A::F_EXTRA, heads[u]);
+                const auto flags = values_of<F, WIDTH>(params.scalars.at + A::F_SCALARS, params.extra.at + A::F_EXTRA, heads[u]);
 #pragma unroll
                 for (int k = 0; k < WIDTH; k++) bits[u] |= uint32_t(bool(flags.lane[k])) << k;
             }
         } else if constexpr ((HOW & KEYS) != 0) {
-            auto earlier = values_of<F, 1>(word + A::F_SCALARS, word + A::F_EXTRA, key_before).lane[0];
+            auto earlier = values_of<F, 1>(params.scalars.at + A::F_SCALARS, params.extra.at + A::F_EXTRA, key_before).lane[0];
 #pragma unroll
             for (int u = 0; u < UNROLL; u++) {
-                const auto keys = values_of<F, WIDTH>(word + A::F_SCALARS, word + A::F_EXTRA, heads[u]);
+                const auto keys = values_of<F, WIDTH>(params.scalars.at + A::F_SCALARS, params.extra.at + A::F_EXTRA, heads[u]);
                 const auto neighbour = shuffled_up(keys.lane[WIDTH - 1], 1);
                 if (threadIdx.x % 32 != 0) earlier = neighbour;
                 bits[u] = start + u * 32 * WIDTH > 0 && keys.lane[0] != earlier;
@@ -271,12 +260,12 @@ template <class E, class F, class A, int HOW, int WIDTH, int UNROLL> struct Tile
             }
         }
         if constexpr ((HOW & LINES) != 0) {
-            const int64_t length = int64_t(word[LENGTH]);
+            const int64_t length = int64_t(params.length);
 #pragma unroll
             for (int u = 0; u < UNROLL; u++) {
                 const int64_t i = start + u * 32 * WIDTH, last = i + WIDTH - 1;
                 // The first line that begins at or behind i.
-                const int64_t line = i <= 0 ? 0 : int64_t(quotient(uint64_t(i + length - 1), uint64_t(length), word[DIVISOR], word[WIDE]));
+                const int64_t line = i <= 0 ? 0 : int64_t(quotient(uint64_t(i + length - 1), uint64_t(length), params.length_divisor, params.is_wide));
                 for (int64_t head = line * length; head <= last; head += length) bits[u] |= 1u << uint32_t(head - i);
             }
         }

@@ -11,19 +11,20 @@ template <int N> struct Offsets {
     int64_t of[N];
 };
 
-// Adds the offsets of a linear place on the axes from `first` on.
-template <class A> __device__ __forceinline__ void add_place(Offsets<A::LEAF_COUNT + 1> &offsets, const uint64_t *axes, int first, int rank,
-                                                             uint64_t place, bool wide) {
+// Adds the offsets of a linear place on axes, from axis `first` on.
+template <int OPERANDS>
+__device__ __forceinline__ void add_place(Offsets<OPERANDS> &offsets, const AxisParams<OPERANDS> *axes, int first, int rank, uint64_t place,
+                                          bool wide) {
     for (int d = first; d < rank; d++) {
-        const uint64_t *axis = axes + d * A::AXIS_WORDS;
+        const AxisParams<OPERANDS> &axis = axes[d];
         uint64_t c = place;
         if (d + 1 < rank) {
-            const uint64_t next = quotient(place, axis[0], axis[1], wide);
-            c = place - next * axis[0];
+            const uint64_t next = quotient(place, axis.length, axis.divisor, wide);
+            c = place - next * axis.length;
             place = next;
         }
 #pragma unroll
-        for (int k = 0; k <= A::LEAF_COUNT; k++) offsets.of[k] += int64_t(c) * int64_t(axis[2 + k]);
+        for (int k = 0; k < OPERANDS; k++) offsets.of[k] += int64_t(c) * axis.strides[k];
     }
 }
 

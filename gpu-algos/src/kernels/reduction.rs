@@ -69,6 +69,8 @@ pub struct ReductionKernel<T> {
 struct Made {
     operator: Arc<Custom>,
     value: String,
+    /// Words of the arguments.
+    words: usize,
     headers: Vec<Header>,
 }
 
@@ -230,7 +232,7 @@ impl<T: DevicePod> ReductionKernel<T> {
         let texts = Program::new("", format!("{definition}{value}"));
         let key = hash(&options.iter().fold(texts, Program::option));
         let operator = Arc::new(Custom { definition, options, key, state_bytes: size_of::<T>(), commutative });
-        Ok(Made { operator, value, headers: HEADERS.into_iter().chain([ELEMENTWISE]).collect() })
+        Ok(Made { operator, value, words, headers: HEADERS.into_iter().chain([ELEMENTWISE]).collect() })
     }
 
     /// Compiles the kernel for a device ahead of the first [`ReductionKernel::call`], or loads it from the cache on disk.
@@ -239,7 +241,8 @@ impl<T: DevicePod> ReductionKernel<T> {
     /// `Compile` with the compiler's log and the text; `UnknownType`; the driver's.
     pub fn compile(&self, device: &Device) -> Result<()> {
         let made = self.made()?;
-        let source = Bound { made, shape: [1], start: 0, step: [1], extra: SmallVec::new(), homes: SmallVec::new() };
+        let extra = SmallVec::from_elem(0, made.words);
+        let source = Bound { made, shape: [1], start: 0, step: [1], extra, homes: SmallVec::new() };
         crate::reduce::compile_custom(&source, &made.operator, device)
     }
 }

@@ -16,7 +16,8 @@ use smallvec::SmallVec;
 use super::{
     axes::Axes,
     operator::{Custom, Kind, Operator},
-    plan::{is_all, plan},
+    params::PARAMS,
+    plan::{check_text, is_all, plan},
     policy::{Form, Policy},
     source::Source,
 };
@@ -116,10 +117,11 @@ pub(crate) fn program(source: &impl Source, operator: &Operator, policy: &Policy
     let (value, headers) = source.text("Value");
     let custom = operator.definition();
     let text = format!(
-        "#include \"{header}\"\n{custom}{value}static_assert(sizeof({}::State) <= {bytes}, \"the room for states\");\n",
-        operator.text()
+        "#include \"{header}\"\n{custom}{value}static_assert(sizeof({}::State) <= {bytes}, \"the room for states\");\n{}",
+        operator.text(),
+        check_text(source, operator, "Value"),
     );
     let program = Program::new("reduction.cu", text).option("-default-device").overlapping().name_expression(name);
     let program = operator.options().iter().fold(program, Program::option);
-    with_headers(program, headers.into_iter().chain(HEADERS).chain([REDUCE]).chain(more))
+    with_headers(program, headers.into_iter().chain(HEADERS).chain([PARAMS, REDUCE]).chain(more))
 }

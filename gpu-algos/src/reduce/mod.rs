@@ -22,6 +22,7 @@ pub(crate) mod axes;
 mod launch;
 mod methods;
 mod operator;
+mod params;
 mod plan;
 mod policy;
 mod reduction;

@@ -1,8 +1,10 @@
 //! From the axes of a reduction to a launch: the kernel, the threads and blocks of a result, the words.
 
+use std::mem::offset_of;
+
 use gpu_array::{
     DType,
-    expression::{CONSTANT, LoweredLeaf, MAX_AXES, PACKED, SPACED, divisor, pack_bytes},
+    expression::{AxisParams, CONSTANT, LeafParams, LoweredLeaf, MAX_AXES, PACKED, SPACED, divisor, pack_bytes},
     gpu_driver::LaunchConfig,
 };
 use smallvec::SmallVec;
@@ -10,6 +12,7 @@ use smallvec::SmallVec;
 use super::{
     axes::{Axes, Axis, Leaves},
     operator::Operator,
+    params::{COUNTER_BYTES, ReduceHead, ReduceParams},
     policy::{Form, Policy},
     source::Source,
 };
@@ -19,10 +22,10 @@ use crate::{
 };
 
 /// Counters in the stream's scratch memory.
-const COUNTERS: usize = gpu_array::gpu_driver::SCRATCH_COUNTERS / size_of::<u32>();
+const COUNTERS: usize = COUNTER_BYTES / size_of::<u32>();
 
 /// Index in [`Launch::words`] of the address of the scratch memory.
-const SCRATCH_WORD: usize = 3;
+const SCRATCH_WORD: usize = offset_of!(ReduceHead, scratch) / size_of::<u64>();
 
 /// The numbers that kernels receive; see `Words of a reduction` in `reduce.cuh`.
 struct Shape {
@@ -217,44 +220,56 @@ fn words(
     targets: &[u64],
     bases: &[u64],
 ) -> Words {
-    let mut words = Words::new();
     let limit = i32::MAX as usize;
-    let wide = shape.packs > limit || shape.count > limit || shape.results > limit;
-    words.extend_from_slice(&[shape.results as u64, shape.count as u64, shape.splits as u64, 0]);
-    words.extend_from_slice(&[axes.reduced.len() as u64, axes.kept.len() as u64]);
-    words.extend_from_slice(&[shape.packs as u64, u64::from(shape.log_threads)]);
-    words.extend_from_slice(&[
-        shape.row_packs as u64,
-        divisor(shape.row_packs.max(1)),
-        shape.shift as u64,
-        wide.into(),
-    ]);
-    let plain_word = words.len();
-    words.push(0);
-    for (&target, dtype) in targets.iter().zip(operator.results()) {
-        words.push(target.wrapping_add_signed(axes.result_offset as i64 * dtype.bytes() as i64));
+    let kind = |number: usize, leaf: &LoweredLeaf<'_>| match leaf.is_place {
+        true => PACKED,
+        false => leaf_kind(axes, number, leaf.dtype, bases[number], shape.shift, policy.width as usize),
+    };
+    let leaf_params: SmallVec<[LeafParams; 4]> = leaves
+        .iter()
+        .enumerate()
+        .map(|(number, leaf)| LeafParams { address: bases[number], kind: kind(number, leaf) })
+        .collect();
+    let is_plain = axes.reduced.len() == 1 && leaf_params.iter().all(|leaf| leaf.kind == PACKED);
+    let target =
+        |(&target, dtype): (&u64, DType)| target.wrapping_add_signed(axes.result_offset as i64 * dtype.bytes() as i64);
+    let mut words = Words::new();
+    ReduceParams {
+        head: ReduceHead {
+            results: shape.results as u64,
+            count: shape.count as u64,
+            scratch: 0,
+            packs: shape.packs as u64,
+            row_packs: shape.row_packs as u64,
+            row_divisor: divisor(shape.row_packs.max(1)),
+            shift: shape.shift as u64,
+            splits: shape.splits as u64,
+            log_threads: shape.log_threads,
+            reduced_rank: axes.reduced.len() as u32,
+            kept_rank: axes.kept.len() as u32,
+            is_plain: is_plain.into(),
+            is_wide: (shape.packs > limit || shape.count > limit || shape.results > limit).into(),
+        },
+        targets: targets.iter().zip(operator.results()).map(target),
+        leaves: leaf_params.iter().copied(),
+        reduced: axis_params(&axes.reduced, leaves),
+        kept: axis_params(&axes.kept, leaves),
+        scalars: source.scalars().iter().copied(),
+        extra: source.extra(),
     }
-    let mut plain = axes.reduced.len() == 1;
-    for (number, leaf) in leaves.iter().enumerate() {
-        let address = bases[number];
-        let kind = if leaf.is_place {
-            0
-        } else {
-            leaf_kind(axes, number, leaf.dtype, address, shape.shift, policy.width as usize)
-        };
-        plain &= leaf.is_place || kind == PACKED;
-        words.extend_from_slice(&[address, kind]);
-    }
-    words[plain_word] = plain.into();
-    for list in [&axes.reduced, &axes.kept] {
-        for axis in list {
-            words.extend_from_slice(&[axis.length as u64, divisor(axis.length.max(1))]);
-            words.extend(axis.steps.iter().map(|&step| step as u64));
-        }
-        let empty = (MAX_AXES - list.len()) * (3 + bases.len());
-        words.extend(std::iter::repeat_n(0, empty));
-    }
-    words.extend_from_slice(source.scalars());
-    words.extend(source.extra());
+    .write(&mut words);
     words
+}
+
+fn axis_params<'a>(axes: &'a [Axis], leaves: &Leaves<'_>) -> impl Iterator<Item = AxisParams<'a>> {
+    AxisParams::list(axes.iter().map(|axis| AxisParams::new(axis.length, &axis.steps)), 1 + leaves.len())
+}
+
+/// Text for a kernel's program that compares its parameters with those that are passed; `value` is the structure of the source.
+pub(crate) fn check_text(source: &impl Source, operator: &Operator, value: &str) -> String {
+    let leaves = source.leaves().len();
+    let axes = MAX_AXES * AxisParams::words(1 + leaves);
+    let (scalars, extra) = (source.scalars().len().max(1), source.extra().len().max(1));
+    let lists = [operator.results().len(), 2 * leaves.max(1), axes, axes, scalars, extra];
+    ReduceHead::check(&format!("gpu::reduce::ReduceParams<{value}, {}>", operator.text()), lists)
 }

@@ -25,12 +25,15 @@ use smallvec::SmallVec;
 use super::{
     axes::Axes,
     behind::SCANNED,
-    plan::{ACROSS, FLAGS, KEYS, LINES, Leaves, Lie, OP, PLAIN, Target},
+    plan::{ACROSS, Leaves, Lie, OP, Target},
     policy::{Bytes, Form, Policy},
 };
 use crate::{
     Result,
-    device::{HEADERS, TILES},
+    device::{
+        HEADERS, TILES,
+        params::{FLAGS, KEYS, LINES, PLAIN, TILE_PARAMS, check_text},
+    },
     launch::{resident, unique, with_headers},
     reduce::{Operator, Source},
 };
@@ -121,7 +124,7 @@ impl Job<'_> {
         let resident = resident(&generated, threads + helpers, shared_bytes, stream.device())?;
         // A slot has a word with a mark for each four bytes of a state.
         let slot = 8 * self.operator.state_bytes().div_ceil(4);
-        let launch = lie.launch(shape, &leaves, &kernel.policy, slot, resident, scalars.chain(extra))?;
+        let launch = lie.launch(shape, &leaves, &kernel.policy, slot, resident, scalars, extra)?;
         let homes = unique(self.sources().flat_map(|source| source.homes()).chain(target_home));
         // SAFETY: the words fulfil the kernel's contract: `Lie` made them of the axes. Every offset lies within the views that leaves and target were
         // made from. These are borrowed (the target exclusively) until this call returns, and their homes come before the launch.
@@ -254,11 +257,17 @@ impl Kernel<'_> {
             "gpu::scan::{kernel}<{value}, {heads}{behind}, {operator}, {how}, {threads}, {width}, {unroll}{more}>"
         );
         let custom = job.operator.definition();
-        let text = format!("#include \"{header}\"\n{custom}{text}");
+        let segments = if heads.is_empty() { "gpu::scan::Nothing" } else { heads.trim_end_matches(", ") };
+        let check = check_text(job.sources(), [value, segments, behind]);
+        let text = format!("#include \"{header}\"\n{custom}{text}{check}");
         let program = Program::new("scan.cu", text).option("-default-device").overlapping().name_expression(name);
         with_headers(
             program,
-            headers.into_iter().chain(HEADERS).chain([TILES, SCANNED, SCAN]).chain(includes.iter().copied()),
+            headers
+                .into_iter()
+                .chain(HEADERS)
+                .chain([TILE_PARAMS, TILES, SCANNED, SCAN])
+                .chain(includes.iter().copied()),
         )
     }
 }

@@ -13,10 +13,11 @@ use smallvec::SmallVec;
 use super::{
     behind::{Behind, results},
     launch::{Heads, Job},
-    plan::{EXCLUSIVE, OP, Target},
+    plan::{OP, Target},
 };
 use crate::{
     AlgoError, Result,
+    device::params::EXCLUSIVE,
     reduce::{Operator, Source, allocate},
     shape::{dim_of, in_order, same_shape},
 };

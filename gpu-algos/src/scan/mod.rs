@@ -28,11 +28,12 @@ pub use in_place::{InPlace, ScansInPlace};
 pub use lazy::Scan;
 pub use methods::Scans;
 
+pub(crate) use crate::device::params::PLAIN;
 /// Parts that compactions and scans of a user's text need too.
 pub(crate) use {
     axes::Axes,
     behind::SCANNED,
     launch::{MOST_SHARED_BYTES, SCAN},
-    plan::{DESK, FLAGS, KEYS, Leaves, Lie, OP, PLAIN, Target},
+    plan::{Leaves, Lie, OP, Selection, Target},
     policy::{Form, Policy},
 };

@@ -1,8 +1,10 @@
 //! From the axes of a scan to a launch: its mode, its grid and its words.
 
+use std::mem::offset_of;
+
 use gpu_array::{
     DType,
-    expression::{MAX_AXES, divisor},
+    expression::{AxisParams, LeafParams, MAX_AXES, PACKED, divisor},
     gpu_driver::LaunchConfig,
 };
 use smallvec::SmallVec;
@@ -14,24 +16,18 @@ use super::{
 pub(crate) use crate::reduce::axes::Leaves;
 use crate::{
     AlgoError, Result,
+    device::params::{BACKWARD, DESK_BYTES, LINES, PLAIN, TileHead, TileParams},
     launch::{Launch, MOST_BLOCKS, Scratch, Words},
+    reduce::axes::Axis,
 };
 
 pub(crate) const OP: &str = "a scan";
 
-/// Flags of a scan's mode, as in `tiles.cuh`.
-pub(crate) const EXCLUSIVE: u32 = 1;
-pub(crate) const BACKWARD: u32 = 2;
-pub(crate) const PLAIN: u32 = 4;
-pub(crate) const LINES: u32 = 8;
-pub(crate) const FLAGS: u32 = 16;
-pub(crate) const KEYS: u32 = 32;
 /// Neighbours lie along another axis than the scanned one. Kernels of such scans have no other flag but `EXCLUSIVE`.
 pub(crate) const ACROSS: u32 = 64;
 
-/// Indices in [`Launch::words`] of the number of tiles and of the address of the scratch memory.
-const TILES: usize = 3;
-const SCRATCH_WORD: usize = 4;
+/// Index in [`Launch::words`] of the address of the scratch memory.
+const SCRATCH_WORD: usize = offset_of!(TileHead, scratch) / size_of::<u64>();
 
 /// Destination of a scan.
 #[derive(Clone, Copy, Debug)]
@@ -53,6 +49,19 @@ pub(crate) struct Lie {
     pub(crate) how: u32,
     /// Name of the operation in errors.
     op: &'static str,
+    pub(crate) selection: Selection,
+}
+
+/// Addresses of a selection's other outputs: nothing in a scan.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Selection {
+    /// The address of the number of selected values.
+    pub(crate) count: u64,
+    /// From one element of the target to the next, in elements.
+    pub(crate) step: i64,
+    /// The addresses of places beside values, and of lengths of runs.
+    pub(crate) places: u64,
+    pub(crate) lengths: u64,
 }
 
 impl Lie {
@@ -80,7 +89,7 @@ impl Lie {
                 how |= PLAIN | BACKWARD;
             }
         }
-        Self { axes, bases, bytes, how, op }
+        Self { axes, bases, bytes, how, op, selection: Selection::default() }
     }
 
     /// The layout of a scan with [`Axes::across`].
@@ -134,6 +143,7 @@ impl Lie {
         slot: usize,
         resident: usize,
         scalars: impl Iterator<Item = u64>,
+        extra: impl Iterator<Item = u64>,
     ) -> Result<Launch> {
         for list in [&self.axes.scanned, &self.axes.lines] {
             if list.len() > MAX_AXES {
@@ -143,33 +153,30 @@ impl Lie {
         let too_large = || AlgoError::TooLarge { op: self.op, shape: shape.to_vec() };
         let Cut { head, blocks, scratch } = match policy.form {
             Form::Lines | Form::Ring { .. } => self.lines(leaves, policy, slot, resident),
-            Form::Wave { parts } => self.lines(leaves, policy, slot, resident).map(|cut| {
-                let tiles = cut.head[TILES] as usize;
-                Cut { blocks: tiles.div_ceil(parts as usize), ..cut }
-            }),
+            Form::Wave { parts } => self
+                .lines(leaves, policy, slot, resident)
+                .map(|cut| Cut { blocks: (cut.head.tiles as usize).div_ceil(parts as usize), ..cut }),
             Form::Along => self.along(leaves, policy, resident),
             Form::Columns => self.columns(leaves, policy, slot, resident, 32),
             Form::Down { lanes } => self.columns(leaves, policy, slot, 0, lanes as usize),
         }
         .filter(|cut| cut.blocks <= MOST_BLOCKS)
         .ok_or_else(too_large)?;
-        let mut words = Words::new();
-        words.extend(head);
         // If lines continue one another, the first step is that of all values.
-        let steps_along = self.axes.step_along().filter(|_| self.how & PLAIN != 0);
-        for &base in &self.bases[1..] {
-            words.extend([base, 0]);
+        let along = self.axes.step_along().filter(|_| self.how & PLAIN != 0);
+        let first = self.axes.scanned.first().map(|axis| AxisParams::new(axis.length, along.unwrap_or(&axis.steps)));
+        let others = self.axes.scanned.iter().skip(1).map(axis_params);
+        let scanned: SmallVec<[_; 4]> = first.into_iter().chain(others).collect();
+        let mut words = Words::new();
+        TileParams {
+            head,
+            leaves: self.bases[1..].iter().map(|&address| LeafParams { address, kind: PACKED }),
+            scanned: AxisParams::list(scanned.into_iter(), self.bases.len()),
+            lines: AxisParams::list(self.axes.lines.iter().map(axis_params), self.bases.len()),
+            scalars,
+            extra,
         }
-        for list in [&self.axes.scanned, &self.axes.lines] {
-            for axis in list {
-                words.extend([axis.length as u64, divisor(axis.length.max(1))]);
-                let is_first = std::ptr::eq(axis, &self.axes.scanned[0]);
-                let steps = steps_along.filter(|_| is_first).unwrap_or(&axis.steps);
-                words.extend(steps.iter().map(|&step| step as u64));
-            }
-            words.extend(std::iter::repeat_n(0, (MAX_AXES - list.len()) * (2 + self.bases.len())));
-        }
-        words.extend(scalars);
+        .write(&mut words);
         let block = policy.threads + policy.helpers;
         let config =
             LaunchConfig { grid: (blocks as u32).into(), block: block.into(), shared_bytes: policy.shared_bytes };
@@ -184,24 +191,16 @@ impl Lie {
         let shift = self.shift_of_packs(leaves, width);
         let whole = |operand: usize| self.whole(operand, width, shift);
         let tiles = (count + shift).div_ceil(policy.tile());
-        u32::try_from(tiles).ok()?;
-        let wide = count + width > i32::MAX as usize;
-        let ranks = [self.axes.scanned.len(), self.axes.lines.len()].map(|rank| rank as u64);
-        let head = [
-            count as u64,
-            length as u64,
-            divisor(length),
-            tiles as u64,
-            0,
-            shift as u64,
-            wide.into(),
-            self.bases[0],
-            whole(0).into(),
-            ranks[0],
-            ranks[1],
-            in_memory(leaves).all(whole).into(),
-        ];
-        let scratch = if tiles > 1 { Scratch::Cleared(DESK + tiles.checked_mul(slot)?) } else { Scratch::None };
+        let head = TileHead {
+            count: count as u64,
+            length: length as u64,
+            length_divisor: divisor(length),
+            shift: shift as u64,
+            tiles: u32::try_from(tiles).ok()?,
+            is_wide: (count + width > i32::MAX as usize).into(),
+            ..self.head(leaves, whole)
+        };
+        let scratch = if tiles > 1 { Scratch::Cleared(DESK_BYTES + tiles.checked_mul(slot)?) } else { Scratch::None };
         Some(Cut { head, blocks: tiles.min(resident), scratch })
     }
 
@@ -209,8 +208,33 @@ impl Lie {
     fn along(&self, leaves: &Leaves<'_>, policy: &Policy, resident: usize) -> Option<Cut> {
         let lines = self.axes.line_count();
         let mut cut = self.lines(leaves, policy, 0, resident)?;
-        cut.head[TILES] = u32::try_from(self.axes.length().div_ceil(policy.tile())).ok()?.into();
+        cut.head.tiles = u32::try_from(self.axes.length().div_ceil(policy.tile())).ok()?;
         Some(Cut { blocks: lines.min(resident), scratch: Scratch::None, ..cut })
+    }
+
+    /// The fields that all kernels have, where `whole` says whether packs of an operand are aligned; zeros in the others.
+    fn head(&self, leaves: &Leaves<'_>, whole: impl Fn(usize) -> bool) -> TileHead {
+        TileHead {
+            target: self.bases[0],
+            selected: self.selection.count,
+            step: self.selection.step,
+            places: self.selection.places,
+            lengths: self.selection.lengths,
+            scanned_rank: self.axes.scanned.len() as u32,
+            line_rank: self.axes.lines.len() as u32,
+            is_target_packed: whole(0).into(),
+            are_leaves_packed: in_memory(leaves).all(whole).into(),
+            count: 0,
+            length: 0,
+            length_divisor: 0,
+            packs: 0,
+            row_divisor: 0,
+            scratch: 0,
+            shift: 0,
+            tiles: 0,
+            log_lanes: 0,
+            is_wide: 0,
+        }
     }
 
     /// Whether the operand's packs of columns are aligned in every row.
@@ -245,26 +269,19 @@ impl Lie {
         let lanes = if is_shared { packs.next_power_of_two().min(most_lanes) } else { most_lanes };
         let groups = packs.div_ceil(lanes);
         let tiles = rows.div_ceil(threads as usize / lanes * unroll as usize);
-        u32::try_from(tiles).ok()?;
-        let whole = |operand: usize| self.is_whole_in_rows(operand, width);
-        let head = [
-            rows as u64,
-            packs as u64,
-            divisor(row_packs),
-            tiles as u64,
-            0,
-            lanes.trailing_zeros().into(),
-            (packs > i32::MAX as usize).into(),
-            self.bases[0],
-            whole(0).into(),
-            self.axes.scanned.len() as u64,
-            self.axes.lines.len() as u64,
-            in_memory(leaves).all(whole).into(),
-        ];
+        let head = TileHead {
+            count: rows as u64,
+            packs: packs as u64,
+            row_divisor: divisor(row_packs),
+            tiles: u32::try_from(tiles).ok()?,
+            log_lanes: lanes.trailing_zeros(),
+            is_wide: (packs > i32::MAX as usize).into(),
+            ..self.head(leaves, |operand| self.is_whole_in_rows(operand, width))
+        };
         let of_group = (resident / groups).clamp(1, tiles);
         let scratch = if of_group > 1 {
             let slots = groups.checked_mul(tiles)?.checked_mul(lanes * width)?.checked_mul(slot)?;
-            Scratch::Cleared(groups * DESK + slots)
+            Scratch::Cleared(groups * DESK_BYTES + slots)
         } else {
             Scratch::None
         };
@@ -277,15 +294,16 @@ fn in_memory(leaves: &Leaves<'_>) -> impl Iterator<Item = usize> {
     (1..).zip(leaves).filter(|(_, leaf)| !leaf.is_place).map(|(operand, _)| operand)
 }
 
-/// The first words of a kernel, as its contract says, with the number of blocks and the scratch memory.
+fn axis_params(axis: &Axis) -> AxisParams<'_> {
+    AxisParams::new(axis.length, &axis.steps)
+}
+
+/// The first parameters of a kernel, with the number of blocks and the scratch memory.
 struct Cut {
-    head: [u64; 12],
+    head: TileHead,
     blocks: usize,
     scratch: Scratch,
 }
-
-/// Bytes of the counters at the head of a group's scratch memory.
-pub(crate) const DESK: usize = 16;
 
 #[cfg(test)]
 mod tests {
@@ -306,13 +324,13 @@ mod tests {
         let leaves: Leaves<'_> = [leaf].into_iter().collect();
         let policy = Policy { form, ..Policy::new(128, 16, 4) };
         let lie = Lie::of(OP, axes, &leaves, &target);
-        let launch = lie.launch(&shape, &leaves, &policy, 16, 1000, std::iter::empty());
-        launch.expect("a launch").words[..12].to_vec()
+        let launch = lie.launch(&shape, &leaves, &policy, 16, 1000, std::iter::empty(), std::iter::empty());
+        launch.expect("a launch").words[..size_of::<TileHead>() / size_of::<u64>()].to_vec()
     }
 
     #[test]
     fn places_beyond_31_bits_are_found_by_wide_division() {
-        const WIDE: usize = 6;
+        const WIDE: usize = offset_of!(TileHead, is_wide) / size_of::<u64>();
         for form in [Form::Lines, Form::Columns] {
             assert_eq!(head([1000, 1000, 64], form)[WIDE], 0, "{form:?}");
         }

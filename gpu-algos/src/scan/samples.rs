@@ -4,10 +4,13 @@ use gpu_array::{DType, gpu_driver::Registry};
 
 use super::{
     launch::{Heads, Job, Kernel, SCAN},
-    plan::{ACROSS, BACKWARD, EXCLUSIVE, LINES, Leaves, PLAIN, Target},
+    plan::{ACROSS, Leaves, Target},
     policy::Policy,
 };
-use crate::reduce::{Kind, Operator, Source, samples::Sample};
+use crate::{
+    device::params::{BACKWARD, EXCLUSIVE, FLAGS, KEYS, LINES, PLAIN},
+    reduce::{Kind, Operator, Source, samples::Sample},
+};
 
 /// Flags of samples: tiles are in shared memory, one after another or all at once.
 const STAGED: u32 = 1 << 31;
@@ -51,8 +54,8 @@ pub(crate) fn add_to(registry: Registry) -> Registry {
         let target = Target { address: 0, dtype: operator.results()[0], strides: &[1] };
         let how = how
             | match heads {
-                Some((_, Heads::Flags)) => super::plan::FLAGS,
-                Some((_, Heads::Keys)) => super::plan::KEYS,
+                Some((_, Heads::Flags)) => FLAGS,
+                Some((_, Heads::Keys)) => KEYS,
                 None => 0,
             };
         let leaves = source.leaves();

@@ -53,7 +53,10 @@ mod source;
 use gpu_driver::Stream;
 use smallvec::SmallVec;
 
-pub use device::{CONSTANT, HEADERS, KERNELS, MAX_AXES, PACKED, Precompile, SPACED, divisor, pack_bytes, precompile};
+pub use device::{
+    AxisParams, CONSTANT, HEADERS, KERNELS, LeafParams, MAX_AXES, PACKED, Precompile, SPACED, divisor, pack_bytes,
+    precompile,
+};
 pub use expr::{Expr, IntoExpr, Operand, Rhs, constant, host};
 pub use functions::where_;
 pub(crate) use job::Job;

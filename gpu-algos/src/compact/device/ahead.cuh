@@ -15,7 +15,7 @@
 // memory. STEP is 1. The block is THREADS + 32, with Segments::ALL bytes of dynamic shared memory.
 // WIDTH * UNROLL is the number of rows of a warp: a multiple of 4 such that 16 bits tell the places
 // of a tile. With REJECTED there is one slot more than tiles, for their sum.
-// Words: those of `kept`.
+// Parameters: those of `kept`.
 #pragma once
 #include "compact.cuh"
 
@@ -80,13 +80,13 @@ template <class E, class F, int HOW, uint64_t SAME, int WARPS, int WIDTH, int RO
 
     // Starts the warp's copies of leaf K and of all later leaves. The first value is number `start`
     // of `count`.
-    template <int K = 0> __device__ __forceinline__ void start_copies(const uint64_t *word, int stage, int64_t start, int64_t count) const {
+    template <int K = 0> __device__ __forceinline__ void start_copies(const TileParams<E, F, Nothing> &params, int stage, int64_t start, int64_t count) const {
         if constexpr (K < LEAVES) {
             if constexpr (bytes<K>() > 0) {
                 typedef typename Stored<typename LeafOf<K, E, F>::type>::type T;
                 constexpr int BYTES = WIDTH * bytes<K>() < 16 ? WIDTH * bytes<K>() : 16, OF_COPY = BYTES / bytes<K>();
                 T *to = leaf<K>(stage);
-                const T *from = reinterpret_cast<const T *>(word[tiles::LEAVES + 2 * K]) + start;
+                const T *from = reinterpret_cast<const T *>(params.leaves[K].address) + start;
                 const int lane = threadIdx.x % 32;
                 constexpr int BEFORE = PAD > 0, COPIES = VALUES / OF_COPY, ROUNDS = (BEFORE + COPIES + 31) / 32;
                 if (start >= BEFORE * OF_COPY && start + VALUES <= count) {
@@ -100,21 +100,21 @@ template <class E, class F, int HOW, uint64_t SAME, int WARPS, int WIDTH, int RO
                     for (int at = lane - BEFORE * OF_COPY; at < VALUES; at += 32) to[at] = start + at >= 0 && start + at < count ? from[at] : T();
                 }
             }
-            start_copies<K + 1>(word, stage, start, count);
+            start_copies<K + 1>(params, stage, start, count);
         }
     }
 
     // Reads `N` rows of the leaves of X, the first of which has number FIRST. This lane's first
     // value is number i, at `at` in the warp's values.
     template <class X, class A, int FIRST, int N>
-    __device__ __forceinline__ void read(const uint64_t *word, int stage, int at, int64_t i, typename Wide<N, typename X::Leaves>::type &in) const {
+    __device__ __forceinline__ void read(const typename A::Params &params, int stage, int at, int64_t i, typename Wide<N, typename X::Leaves>::type &in) const {
         each(in, [&](auto k, auto &values) {
             constexpr int K = FIRST + decltype(k)::value;
             typedef typename LeafOf<K, E, F>::type T;
             if constexpr (same<T, Place>::value) {
-                const int64_t step = int64_t(word[A::SCANNED + 3 + K]);
+                const int64_t step = params.scanned[0].strides[1 + K];
 #pragma unroll
-                for (int u = 0; u < N; u++) values.lane[u].value = int64_t(word[tiles::LEAVES + 2 * K]) + (i + u * 32) * step;
+                for (int u = 0; u < N; u++) values.lane[u].value = int64_t(params.leaves[K].address) + (i + u * 32) * step;
             } else if constexpr (bytes<K>() > 0) {
                 const auto *from = leaf<K>(stage) + at;
 #pragma unroll
@@ -178,9 +178,9 @@ template <class E, class F, int HOW, int THREADS, int WIDTH> struct Counting {
     Desk *desk;
     Slot<uint32_t> *sum;
 
-    static __device__ __forceinline__ uint32_t parts_of(const uint64_t *word) { return uint32_t((int64_t(word[COUNT]) + int64_t(word[SHIFT]) + PART - 1) / PART); }
+    static __device__ __forceinline__ uint32_t parts_of(const typename A::Params &params) { return uint32_t((int64_t(params.count) + int64_t(params.shift) + PART - 1) / PART); }
     // Number of kept values of a part that this thread counts.
-    template <bool WHOLE> static __device__ __forceinline__ uint32_t of_part(const uint64_t *word, int64_t start, int64_t count) {
+    template <bool WHOLE> static __device__ __forceinline__ uint32_t of_part(const typename A::Params &params, int64_t start, int64_t count) {
         uint32_t kept = 0;
 #pragma unroll 1
         for (int round = 0; round < ROUNDS; round++) {
@@ -190,14 +190,14 @@ template <class E, class F, int HOW, int THREADS, int WIDTH> struct Counting {
             for (int u = 0; u < PACKS; u++) {
                 const int64_t i = first + u * THREADS * WIDTH;
                 if constexpr (WHOLE) {
-                    in[u] = read_whole<F, A, A::F_LEAVES, WIDTH, (HOW & BACKWARD) != 0>(word, i);
+                    in[u] = read_whole<F, A, A::F_LEAVES, WIDTH, (HOW & BACKWARD) != 0>(params, i);
                 } else {
-                    in[u] = read<F, A, A::F_LEAVES, WIDTH, HOW>(word, i, i >= 0 && i + WIDTH <= count);
+                    in[u] = read<F, A, A::F_LEAVES, WIDTH, HOW>(params, i, i >= 0 && i + WIDTH <= count);
                 }
             }
 #pragma unroll
             for (int u = 0; u < PACKS; u++) {
-                const auto flags = values_of<F, WIDTH>(word + A::F_SCALARS, word + A::F_EXTRA, in[u]);
+                const auto flags = values_of<F, WIDTH>(params.scalars.at + A::F_SCALARS, params.extra.at + A::F_EXTRA, in[u]);
                 uint32_t bits = 0;
 #pragma unroll
                 for (int k = 0; k < WIDTH; k++) bits |= uint32_t(bool(flags.lane[k])) << k;
@@ -207,9 +207,9 @@ template <class E, class F, int HOW, int THREADS, int WIDTH> struct Counting {
         return kept;
     }
     // All threads of the block call it; those of the last warp count nothing.
-    __device__ __forceinline__ void add(const uint64_t *word, uint32_t *drawn) const {
-        const uint32_t parts = parts_of(word);
-        const int64_t count = int64_t(word[COUNT]);
+    __device__ __forceinline__ void add(const typename A::Params &params, uint32_t *drawn) const {
+        const uint32_t parts = parts_of(params);
+        const int64_t count = int64_t(params.count);
         uint32_t kept = 0, own_parts = 0;
         while (true) {
             __syncthreads();
@@ -219,12 +219,12 @@ template <class E, class F, int HOW, int THREADS, int WIDTH> struct Counting {
             if (part >= parts) break;
             own_parts++;
             if (threadIdx.x >= THREADS) continue;
-            const int64_t start = int64_t(part) * PART - int64_t(word[SHIFT]);
+            const int64_t start = int64_t(part) * PART - int64_t(params.shift);
             // A part without cut packs is read without a branch for each pack.
             if (start >= 0 && start + PART <= count) {
-                kept += of_part<true>(word, start, count);
+                kept += of_part<true>(params, start, count);
             } else {
-                kept += of_part<false>(word, start, count);
+                kept += of_part<false>(params, start, count);
             }
         }
         kept = __reduce_add_sync(0xffffffffu, kept);
@@ -236,8 +236,8 @@ template <class E, class F, int HOW, int THREADS, int WIDTH> struct Counting {
         }
     }
     // Waits for the counts of all parts, which running blocks have drawn.
-    __device__ __forceinline__ int64_t wait(const uint64_t *word) const {
-        const uint32_t parts = parts_of(word);
+    __device__ __forceinline__ int64_t wait(const typename A::Params &params) const {
+        const uint32_t parts = parts_of(params);
         while (__nv_atomic_load_n(&desk->parts_counted, __NV_ATOMIC_RELAXED, __NV_THREAD_SCOPE_DEVICE) < parts) __nanosleep(40);
         __threadfence();
         return int64_t(__nv_atomic_load_n(&sum->word[0], __NV_ATOMIC_RELAXED, __NV_THREAD_SCOPE_DEVICE));
@@ -252,7 +252,7 @@ template <class E, class F, int HOW, int THREADS, int WIDTH> struct Counting {
 template <int N> __device__ __forceinline__ int next_of(int place) { return place + 1 < N ? place + 1 : 0; }
 
 template <class E, class F, int HOW, uint64_t SAME, int THREADS, int WIDTH, int UNROLL, int AHEAD, int LOADING>
-__global__ void __launch_bounds__(THREADS + 32, 1) kept_ahead(const __grid_constant__ Words<At<E, F, Nothing>::ALL + OWN_WORDS> words) {
+__global__ void __launch_bounds__(THREADS + 32, 1) kept_ahead(const __grid_constant__ TileParams<E, F, Nothing> params) {
     typedef At<E, F, Nothing> A;
     constexpr int WARPS = THREADS / 32, ROWS = WIDTH * UNROLL, STAGES = AHEAD + LOADING, OF_WARP = 32 * ROWS, TILE = THREADS * ROWS, DRAWN = 16;
     typedef Segments<E, F, HOW, SAME, WARPS, WIDTH, ROWS, STAGES, LOADING> S;
@@ -276,11 +276,10 @@ __global__ void __launch_bounds__(THREADS + 32, 1) kept_ahead(const __grid_const
     const int lane = threadIdx.x % 32, warp = int(of_all_lanes(threadIdx.x / 32));
     const bool is_worker = warp < WARPS;
     const S segments = {reinterpret_cast<unsigned char *>(dynamic), warp};
-    const uint64_t *word = words.word, *own = word + A::ALL;
-    const int64_t count = int64_t(word[COUNT]), shift = int64_t(word[SHIFT]);
-    const uint32_t tiles = uint32_t(word[TILES]);
-    Desk *desk = reinterpret_cast<Desk *>(word[SCRATCH]);
-    Slot<uint32_t> *of_tiles = reinterpret_cast<Slot<uint32_t> *>(word[SCRATCH] + sizeof(Desk));
+    const int64_t count = int64_t(params.count), shift = int64_t(params.shift);
+    const uint32_t tiles = params.tiles;
+    Desk *desk = reinterpret_cast<Desk *>(params.scratch);
+    Slot<uint32_t> *of_tiles = reinterpret_cast<Slot<uint32_t> *>(params.scratch + sizeof(Desk));
     const Counting<E, F, HOW, THREADS, WIDTH> counting = {desk, of_tiles + tiles};
     SHARED(int64_t, kept_of_all, [1]);
     // There are little more than four groups of slots between a block's tiles on an H200.
@@ -293,13 +292,13 @@ __global__ void __launch_bounds__(THREADS + 32, 1) kept_ahead(const __grid_const
     const auto first_of = [&](int64_t start) { return start >= 0 ? 0 : start > -OF_WARP ? int(-start) : OF_WARP; };
     const auto end_of = [&](int64_t start) { return count - start >= OF_WARP ? OF_WARP : count > start ? int(count - start) : 0; };
     const auto start_loading = [&](uint32_t tile, int stage) {
-        if (is_worker && tile < tiles) segments.start_copies(word, stage, start_of(tile), count);
+        if (is_worker && tile < tiles) segments.start_copies(params, stage, start_of(tile), count);
         end_batch_of_copies();
     };
 
     if (threadIdx.x < STAGES) arrived[threadIdx.x] = last_of_tile[threadIdx.x] = 0;
     gpu::wait_for_stream();
-    if constexpr ((HOW & REJECTED) != 0) counting.add(word, drawn);
+    if constexpr ((HOW & REJECTED) != 0) counting.add(params, drawn);
     // Blocks draw in rounds, so that the first tiles of all blocks come before their second ones.
 #pragma unroll 1
     for (int number = 0; number < LOADING; number++) {
@@ -325,7 +324,7 @@ __global__ void __launch_bounds__(THREADS + 32, 1) kept_ahead(const __grid_const
             uint32_t ticket = 0;
             if (lane == 0) ticket = atomicAdd(&desk->drawn, 1u);
             if ((HOW & REJECTED) != 0 && number == -1) {
-                const int64_t all = counting.wait(word);
+                const int64_t all = counting.wait(params);
                 if (lane == 0) kept_of_all[0] = all;
             }
             const uint32_t next = number + 1 >= 0 ? drawn[uint32_t(number + 1) % DRAWN] : tiles;
@@ -343,16 +342,16 @@ __global__ void __launch_bounds__(THREADS + 32, 1) kept_ahead(const __grid_const
             const int64_t start = start_of(coming_tile);
             typename Wide<ROWS, typename E::Leaves>::type of_e;
             typename Wide<ROWS, typename F::Leaves>::type of_f;
-            segments.template read<E, A, A::E_LEAVES, ROWS>(word, coming, lane, start + lane, of_e);
-            segments.template read<F, A, A::F_LEAVES, ROWS>(word, coming, lane, start + lane, of_f);
+            segments.template read<E, A, A::E_LEAVES, ROWS>(params, coming, lane, start + lane, of_e);
+            segments.template read<F, A, A::F_LEAVES, ROWS>(params, coming, lane, start + lane, of_f);
             take_same<SAME>(of_e, of_f);
-            const auto heads = values_of<F, ROWS>(word + A::F_SCALARS, word + A::F_EXTRA, of_f);
+            const auto heads = values_of<F, ROWS>(params.scalars.at + A::F_SCALARS, params.extra.at + A::F_EXTRA, of_f);
             // Indexed by row: a bit for each lane whose value is kept.
             uint32_t votes[ROWS];
             if constexpr ((HOW & KEYS) != 0) {
                 typename Wide<1, typename F::Leaves>::type of_before;
-                segments.template read<F, A, A::F_LEAVES, 1>(word, coming, -1, start - 1, of_before);
-                auto earlier = values_of<F, 1>(word + A::F_SCALARS, word + A::F_EXTRA, of_before).lane[0];
+                segments.template read<F, A, A::F_LEAVES, 1>(params, coming, -1, start - 1, of_before);
+                auto earlier = values_of<F, 1>(params.scalars.at + A::F_SCALARS, params.extra.at + A::F_EXTRA, of_before).lane[0];
 #pragma unroll
                 for (int u = 0; u < ROWS; u++) {
                     // Each lane has the value of the lane before; lane 0 has the row's last value,
@@ -382,7 +381,7 @@ __global__ void __launch_bounds__(THREADS + 32, 1) kept_ahead(const __grid_const
                     if constexpr ((HOW & KEYS) != 0) {
                         return heads;
                     } else {
-                        return values_of<E, ROWS>(word + A::E_SCALARS, word + A::E_EXTRA, of_e);
+                        return values_of<E, ROWS>(params.scalars.at + A::E_SCALARS, params.extra.at + A::E_EXTRA, of_e);
                     }
                 }();
 #pragma unroll
@@ -438,7 +437,7 @@ __global__ void __launch_bounds__(THREADS + 32, 1) kept_ahead(const __grid_const
             const int64_t before = before_tile[number & 1].kept + __reduce_add_sync(0xffffffffu, lane < warp ? of_lane : 0u);
             if constexpr ((HOW & VALUES) != 0) {
                 const Kept *from = segments.kept(written);
-                Kept *to = reinterpret_cast<Kept *>(word[TARGET]);
+                Kept *to = reinterpret_cast<Kept *>(params.target);
                 write_side_by_side(to + before, of_warp, [&](int at) { return from[at]; });
                 if constexpr ((HOW & REJECTED) != 0) {
                     const int64_t start = start_of(written_tile), all = kept_of_all[0];
@@ -452,7 +451,7 @@ __global__ void __launch_bounds__(THREADS + 32, 1) kept_ahead(const __grid_const
             if constexpr ((HOW & PLACES) != 0) {
                 const uint16_t *from = segments.places(written);
                 const int64_t origin = int64_t(written_tile) * TILE - shift;
-                int64_t *to = reinterpret_cast<int64_t *>(S::BESIDE ? own[PLACES_AT] : word[TARGET]);
+                int64_t *to = reinterpret_cast<int64_t *>(S::BESIDE ? params.places : params.target);
                 write_side_by_side(to + before, of_warp, [&](int at) { return origin + from[at]; });
                 if constexpr ((HOW & LENGTHS) != 0) {
                     // The last kept value before the warp's values.
@@ -460,7 +459,7 @@ __global__ void __launch_bounds__(THREADS + 32, 1) kept_ahead(const __grid_const
                     const int64_t earlier = last > 0 ? origin + last - 1 : before_tile[number & 1].last;
                     // Each kept value ends the run of the one before it; the first of all ends
                     // none.
-                    int64_t *lengths = reinterpret_cast<int64_t *>(own[LENGTHS_AT]) + before - 1;
+                    int64_t *lengths = reinterpret_cast<int64_t *>(params.lengths) + before - 1;
                     const int none = before == 0 ? 1 : 0;
                     const auto length = [&](int at) { return origin + from[at + none] - (at + none > 0 ? origin + from[at + none - 1] : earlier); };
                     if (of_warp > 0) write_side_by_side(lengths + none, of_warp - none, length);
@@ -470,7 +469,7 @@ __global__ void __launch_bounds__(THREADS + 32, 1) kept_ahead(const __grid_const
                 }
             }
             const bool is_end = written_tile == tiles - 1 && warp == WARPS - 1 && lane == 0;
-            if (is_end) *reinterpret_cast<int64_t *>(own[COUNTED]) = before + of_warp;
+            if (is_end) *reinterpret_cast<int64_t *>(params.selected) = before + of_warp;
         }
     }
     wait_for_copies<0>();

@@ -11,7 +11,7 @@
 // Contract of `kept`: that of scan.cuh, for one line. The target has STEP elements from one value
 // to the next and room for all kept values (with REJECTED: for all values), and overlaps no leaf.
 // The number of all kept values is written to COUNTED.
-// Words: those of a scan whose target is in C order, then those below.
+// Parameters: TileParams (device/params.rs); the target is in C order.
 #pragma once
 #include "tiles.cuh"
 
@@ -20,22 +20,13 @@ namespace compact {
 
 using namespace tiles;
 
-// The output, as a set of flags beside those of a scan.
-constexpr int VALUES = 64;    // of E, or of F with KEYS
-constexpr int PLACES = 128;   // their places: at the target, or at PLACES_AT beside values
-constexpr int REJECTED = 256; // the values that are not kept too, behind the kept ones
-// Lengths of runs, from one kept value to the next, at LENGTHS_AT; beside VALUES and PLACES.
-constexpr int LENGTHS = 512;
+// The output is a set of flags beside those of a scan.
 constexpr int VALUES_AND_PLACES = VALUES | PLACES;
-
-// Words behind those of a scan: the address of the count, the step of the target, the addresses of
-// places beside values and of lengths.
-constexpr int COUNTED = 0, STEP = 1, PLACES_AT = 2, LENGTHS_AT = 3, OWN_WORDS = 4;
 
 // The leaf of E that leaf `k` of F repeats, or -1. Digit k of SAME, in base 16 from the lowest one,
 // is one more.
 constexpr int same_leaf(uint64_t same, int k) { return k >= 0 && k < 16 ? int(same >> (4 * k) & 15) - 1 : -1; }
-// Indices of the words where such leaves are read once.
+// Parameters where such leaves are read once.
 template <class E, class F, uint64_t SAME> struct AtSame : At<E, F, Nothing> {
     static constexpr int leaf(int k) { return same_leaf(SAME, k - E::Leaves::SIZE) >= 0 ? same_leaf(SAME, k - E::Leaves::SIZE) : k; }
 };
@@ -91,17 +82,17 @@ template <class E, class F, int HOW, bool ANY = (HOW & VALUES) != 0, bool OWN = 
 template <class E, class F, int HOW> struct Moved<E, F, HOW, true, true> {
     typedef typename FirstOf<typename E::Outputs>::type Value;
     typedef typename Stored<Value>::type Kept;
-    template <int WIDTH, class T> static __device__ __forceinline__ Pack<Value, WIDTH> of(const uint64_t *word, const T &tile, int u) {
+    template <int WIDTH, class T> static __device__ __forceinline__ Pack<Value, WIDTH> of(const TileParams<E, F, Nothing> &params, const T &tile, int u) {
         typedef At<E, F, Nothing> A;
-        return values_of<E, WIDTH>(word + A::E_SCALARS, word + A::E_EXTRA, tile.values[u]);
+        return values_of<E, WIDTH>(params.scalars.at + A::E_SCALARS, params.extra.at + A::E_EXTRA, tile.values[u]);
     }
 };
 template <class E, class F, int HOW> struct Moved<E, F, HOW, true, false> {
     typedef typename FirstOf<typename F::Outputs>::type Value;
     typedef typename Stored<Value>::type Kept;
-    template <int WIDTH, class T> static __device__ __forceinline__ Pack<Value, WIDTH> of(const uint64_t *word, const T &tile, int u) {
+    template <int WIDTH, class T> static __device__ __forceinline__ Pack<Value, WIDTH> of(const TileParams<E, F, Nothing> &params, const T &tile, int u) {
         typedef At<E, F, Nothing> A;
-        return values_of<F, WIDTH>(word + A::F_SCALARS, word + A::F_EXTRA, tile.heads[u]);
+        return values_of<F, WIDTH>(params.scalars.at + A::F_SCALARS, params.extra.at + A::F_EXTRA, tile.heads[u]);
     }
 };
 template <class E, class F, int HOW, bool OWN> struct Moved<E, F, HOW, false, OWN> {
@@ -157,7 +148,7 @@ template <int HOW, int THREADS> struct Resident {
 };
 
 template <class E, class F, int HOW, uint64_t SAME, int THREADS, int WIDTH, int UNROLL>
-__global__ void __launch_bounds__(THREADS, (Resident<HOW, THREADS>::BLOCKS)) kept(const __grid_constant__ Words<At<E, F, Nothing>::ALL + OWN_WORDS> words) {
+__global__ void __launch_bounds__(THREADS, (Resident<HOW, THREADS>::BLOCKS)) kept(const __grid_constant__ TileParams<E, F, Nothing> params) {
     typedef AtSame<E, F, SAME> A;
     typedef Moved<E, F, HOW> Moves;
     typedef typename Moves::Kept Kept;
@@ -173,13 +164,12 @@ __global__ void __launch_bounds__(THREADS, (Resident<HOW, THREADS>::BLOCKS)) kep
     SHARED(bool, is_last, [1]);
     Kept *values = reinterpret_cast<Kept *>(stage[0].bytes);
     uint16_t *places = reinterpret_cast<uint16_t *>(stage[0].bytes);
-    const uint64_t *word = words.word, *own = word + A::ALL;
-    const uint32_t tiles = uint32_t(word[TILES]);
+    const uint32_t tiles = params.tiles;
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-    const int64_t count = int64_t(word[COUNT]), step = int64_t(own[STEP]);
+    const int64_t count = int64_t(params.count), step = params.step;
 
-    Desk *desk = reinterpret_cast<Desk *>(word[SCRATCH]);
-    Slot<uint32_t> *of_tiles = reinterpret_cast<Slot<uint32_t> *>(word[SCRATCH] + sizeof(Desk));
+    Desk *desk = reinterpret_cast<Desk *>(params.scratch);
+    Slot<uint32_t> *of_tiles = reinterpret_cast<Slot<uint32_t> *>(params.scratch + sizeof(Desk));
     // The prefix of the block's last tile, which has the number `looked`; the number of all kept
     // values, once it is known.
     Seen before_tile = {0, -1};
@@ -192,7 +182,7 @@ __global__ void __launch_bounds__(THREADS, (Resident<HOW, THREADS>::BLOCKS)) kep
     const bool once = gridDim.x == tiles && !is_twice;
     uint32_t arrived = 0;
 
-    if (once && tiles > 1 && threadIdx.x == 0) ticket[0] = gpu::draw_before_stream(word[SCRATCH], tiles - 1);
+    if (once && tiles > 1 && threadIdx.x == 0) ticket[0] = gpu::draw_before_stream(params.scratch, tiles - 1);
     gpu::wait_for_stream();
     do {
         uint32_t tile = 0;
@@ -209,33 +199,33 @@ __global__ void __launch_bounds__(THREADS, (Resident<HOW, THREADS>::BLOCKS)) kep
             if (tile >= tiles) break;
         }
         // The first pack may begin before the first value.
-        const int64_t origin = int64_t(tile) * TILE - int64_t(word[SHIFT]);
+        const int64_t origin = int64_t(tile) * TILE - int64_t(params.shift);
         const int64_t first = origin > 0 ? origin : 0, end = origin + TILE < count ? origin + TILE : count;
         const int64_t start = origin + int64_t(warp * UNROLL * 32 + lane) * WIDTH;
         Tile<E, F, A, HOW, WIDTH, UNROLL> in;
         // A cut tile is read by code of its own, which blocks with whole tiles need not fetch.
-        const bool is_whole = (HOW & PLAIN) != 0 && origin >= 0 && origin + TILE <= count && word[LEAVES_PACKED];
+        const bool is_whole = (HOW & PLAIN) != 0 && origin >= 0 && origin + TILE <= count && params.are_leaves_packed;
         if (is_whole && is_written) {
 #pragma unroll
             for (int u = 0; u < UNROLL; u++) {
-                if constexpr ((HOW & PLAIN) != 0) in.template read_whole_pack<true>(word, start, u);
+                if constexpr ((HOW & PLAIN) != 0) in.template read_whole_pack<true>(params, start, u);
             }
         } else if (is_whole) {
 #pragma unroll
             for (int u = 0; u < UNROLL; u++) {
-                if constexpr ((HOW & PLAIN) != 0) in.template read_whole_pack<false>(word, start, u);
+                if constexpr ((HOW & PLAIN) != 0) in.template read_whole_pack<false>(params, start, u);
             }
         } else if (is_written) {
 #pragma unroll
-            for (int u = 0; u < UNROLL; u++) in.read_pack(word, start, u);
+            for (int u = 0; u < UNROLL; u++) in.read_pack(params, start, u);
         } else {
 #pragma unroll
-            for (int u = 0; u < UNROLL; u++) in.read_heads(word, start, u);
+            for (int u = 0; u < UNROLL; u++) in.read_heads(params, start, u);
         }
 
         // Bits of the kept values, and the rank of each pack in its warp.
         uint32_t kept[UNROLL];
-        in.begins(word, start, kept);
+        in.begins(params, start, kept);
         if (!is_whole || origin <= 0) {
 #pragma unroll
             for (int u = 0; u < UNROLL; u++) {
@@ -299,7 +289,7 @@ __global__ void __launch_bounds__(THREADS, (Resident<HOW, THREADS>::BLOCKS)) kep
         if constexpr ((HOW & VALUES) != 0) {
             Pack<typename Moves::Value, WIDTH> pack;
             each_written(
-                [&](int u) { pack = Moves::template of<WIDTH>(word, in, u); },
+                [&](int u) { pack = Moves::template of<WIDTH>(params, in, u); },
                 [&](uint32_t at, int, int k) { values[at] = Kept(pack.lane[k]); });
         } else {
             put_places();
@@ -309,7 +299,7 @@ __global__ void __launch_bounds__(THREADS, (Resident<HOW, THREADS>::BLOCKS)) kep
         constexpr int AT_ONCE = 2, OF_WARP = AT_ONCE * 32;
         Seen seen = {0, -1};
         for (uint32_t from = looked + warp * OF_WARP; from < tile; from += WARPS * OF_WARP) {
-            seen.add(look_at_tiles<HOW, TILE, AT_ONCE>(of_tiles, from, tile, int64_t(word[SHIFT])));
+            seen.add(look_at_tiles<HOW, TILE, AT_ONCE>(of_tiles, from, tile, int64_t(params.shift)));
         }
         looked = tile;
         if (is_twice && all < 0) {
@@ -330,10 +320,10 @@ __global__ void __launch_bounds__(THREADS, (Resident<HOW, THREADS>::BLOCKS)) kep
         }
         const int64_t offset = before_tile.kept;
         if (tiles == 1) all = of_tile;
-        if (threadIdx.x == 0 && tile == tiles - 1) *reinterpret_cast<int64_t *>(own[COUNTED]) = offset + of_tile;
+        if (threadIdx.x == 0 && tile == tiles - 1) *reinterpret_cast<int64_t *>(params.selected) = offset + of_tile;
 
         if constexpr ((HOW & VALUES) != 0) {
-            Kept *target = reinterpret_cast<Kept *>(word[TARGET]);
+            Kept *target = reinterpret_cast<Kept *>(params.target);
             put_dense<THREADS>(target + offset * step, values, of_tile, step);
             if constexpr ((HOW & REJECTED) != 0) {
                 // The rejected values before the tile are the values before it less the kept ones.
@@ -347,12 +337,12 @@ __global__ void __launch_bounds__(THREADS, (Resident<HOW, THREADS>::BLOCKS)) kep
         }
         if constexpr ((HOW & PLACES) != 0) {
             constexpr bool BESIDE = (HOW & VALUES) != 0;
-            int64_t *target = reinterpret_cast<int64_t *>(BESIDE ? own[PLACES_AT] : word[TARGET]);
+            int64_t *target = reinterpret_cast<int64_t *>(BESIDE ? params.places : params.target);
             for (uint32_t k = threadIdx.x; k < of_tile; k += THREADS) target[(offset + k) * (BESIDE ? 1 : step)] = origin + places[k];
             if constexpr ((HOW & LENGTHS) != 0) {
                 // Each kept value ends the run of the one before it, and the last value of all ends
                 // the last run.
-                int64_t *lengths = reinterpret_cast<int64_t *>(own[LENGTHS_AT]) + offset - 1;
+                int64_t *lengths = reinterpret_cast<int64_t *>(params.lengths) + offset - 1;
                 const bool is_end = tile == tiles - 1;
                 for (uint32_t k = threadIdx.x; k < of_tile + is_end; k += THREADS) {
                     const int64_t end_of_run = k < of_tile ? origin + places[k] : count;

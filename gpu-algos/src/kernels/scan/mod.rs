@@ -22,8 +22,9 @@ use super::{
 };
 use crate::{
     AlgoError, Result,
+    device::params::DESK_BYTES,
     launch::{Launch, Scratch, Words, resident},
-    scan::{DESK, OP},
+    scan::OP,
 };
 
 /// The keys of these kernels.
@@ -235,7 +236,7 @@ impl<T: DevicePod> ScanKernel<T> {
         own.into_iter().enumerate().for_each(|(number, word)| bound.set(number, word));
         // A slot has a word with a mark for each four bytes of a tile's aggregate.
         let slot = 8 * self.run_bytes().div_ceil(4);
-        let scratch = if tiles > 1 { Scratch::Cleared(DESK + tiles as usize * slot) } else { Scratch::None };
+        let scratch = if tiles > 1 { Scratch::Cleared(DESK_BYTES + tiles as usize * slot) } else { Scratch::None };
         let blocks = resident(kernel, policy.threads, 0, bound.stream.device())?.min(tiles as usize) as u32;
         let config = LaunchConfig { grid: blocks.into(), block: policy.threads.into(), shared_bytes: 0 };
         Ok(Launch { words: Words::from_slice(bound.words()), scratch_word: SCRATCH_WORD, scratch, config })

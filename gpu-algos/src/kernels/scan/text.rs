@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     Result,
-    device::{HEADERS, TILES},
+    device::{HEADERS, TILES, params::TILE_PARAMS},
     launch::with_headers,
     scan::{SCAN, SCANNED},
 };
@@ -61,5 +61,5 @@ pub(super) fn program<T: DevicePod>(kernel: &ScanKernel<T>, policy: Policy, all:
     let program = program.name_expression(policy.template("gpu_scan", all));
     let program = kernel.options.iter().fold(program, Program::option);
     let headers = expression::HEADERS.into_iter().chain(HEADERS);
-    Ok(with_headers(program, headers.chain([TILES, SCANNED, SCAN, ELEMENTWISE, PLACES])))
+    Ok(with_headers(program, headers.chain([TILE_PARAMS, TILES, SCANNED, SCAN, ELEMENTWISE, PLACES])))
 }

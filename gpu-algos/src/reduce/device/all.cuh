@@ -5,9 +5,8 @@
 // does nothing else. A multiprocessor waits for anything that it does for the first time, so that
 // warp does all of it once before there is anything to join.
 //
-// Contract: that of `rows` where RESULTS is 1, PLAIN is not 0 and O is COMMUTATIVE, with THREADS
-// for the result; grid SPLITS, block THREADS + 32.
-// Words: those of `rows`.
+// Contract: that of `rows` where `results` is 1, `is_plain` is not 0 and O is COMMUTATIVE, with THREADS
+// for the result; grid `splits`, block THREADS + 32.
 #pragma once
 #include "reduce.cuh"
 
@@ -50,18 +49,16 @@ template <class O> struct Collector {
 
 template <class E, class O, int THREADS, int WIDTH, int UNROLL>
 // Two blocks to a multiprocessor leave enough registers for all loads of a batch.
-__global__ void __launch_bounds__(THREADS + 32, 2) all(const __grid_constant__ Words<At<E, O>::ALL> words) {
-    typedef At<E, O> A;
+__global__ void __launch_bounds__(THREADS + 32, 2) all(const __grid_constant__ ReduceParams<E, O> params) {
     typedef typename O::State State;
     static_assert(O::COMMUTATIVE, "threads take packs in turns");
     constexpr int LOCALS = O::LANES ? WIDTH : 1, WARPS = THREADS / 32;
     typedef Room<State, WARPS> Shared;
     SHARED(Shared, room, [1]);
     State *shared = reinterpret_cast<State *>(room[0].bytes);
-    const uint64_t *word = words.word;
     const uint32_t split = blockIdx.x, splits = gridDim.x;
     const uint64_t step = uint64_t(splits) * THREADS, begin = uint64_t(split) * THREADS + threadIdx.x;
-    const int64_t count = int64_t(word[COUNT]), shift = int64_t(word[SHIFT]), place_step = int64_t(word[A::REDUCED + 2]);
+    const int64_t count = int64_t(params.count), shift = int64_t(params.shift), place_step = params.reduced[0].strides[0];
     // The thread takes whole packs here; the first one may begin before the first value.
     const uint64_t from = shift > 0 ? 1 : 0, to = uint64_t(count + shift) / WIDTH;
     const uint64_t begun = begin < from ? begin + step : begin;
@@ -82,23 +79,23 @@ __global__ void __launch_bounds__(THREADS + 32, 2) all(const __grid_constant__ W
             each(in[u], [&](auto k, auto &values) {
                 constexpr int K = decltype(k)::value;
                 typedef typename plain<decltype(values.lane[0])>::type T;
-                const int64_t leaf_step = same<T, Place>::value ? int64_t(word[A::REDUCED + 3 + K]) : 1;
-                load_whole(values, word[A::LEAVES + 2 * K], column * leaf_step, leaf_step);
+                const int64_t leaf_step = same<T, Place>::value ? params.reduced[0].strides[1 + K] : 1;
+                load_whole(values, params.leaves[K].address, column * leaf_step, leaf_step);
             });
         }
 #pragma unroll
         for (int u = 0; u < UNROLL; u++) {
             if (!decltype(whole)::value && i + u * step >= to) continue;
-            walk.take(locals, values_of<E, WIDTH>(word + A::SCALARS, word + A::EXTRA, in[u]), turn + u);
+            walk.take(locals, values_of<E, WIDTH>(params.scalars.at, params.extra.at, in[u]), turn + u);
         }
     };
-    Slot<State> *slots = reinterpret_cast<Slot<State> *>(word[SCRATCH]);
+    Slot<State> *slots = reinterpret_cast<Slot<State> *>(params.scratch);
     Collector<O> collector;
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     const bool is_collector = threadIdx.x >= THREADS, has_slots = is_collector && splits > 1 && split + 1 == splits;
     // The compiler must not know this value: it would make a second copy of the collector's code
     // for the first turn.
-    bool is_rehearsal = word[RESULTS] != 0;
+    bool is_rehearsal = params.results != 0;
     gpu::wait_for_stream();
     if (is_collector) gpu::let_next_start();
     while (true) {
@@ -118,10 +115,10 @@ __global__ void __launch_bounds__(THREADS + 32, 2) all(const __grid_constant__ W
                     typename Wide<1, typename E::Leaves>::type one;
                     each(one, [&](auto k, auto &values) {
                         constexpr int K = decltype(k)::value;
-                        const int64_t leaf_step = int64_t(word[A::REDUCED + 3 + K]);
-                        load(values, word[A::LEAVES + 2 * K], SPACED, column * leaf_step, leaf_step);
+                        const int64_t leaf_step = params.reduced[0].strides[1 + K];
+                        load(values, params.leaves[K].address, SPACED, column * leaf_step, leaf_step);
                     });
-                    O::take(locals[0], values_of<E, 1>(word + A::SCALARS, word + A::EXTRA, one).lane[0], column * place_step);
+                    O::take(locals[0], values_of<E, 1>(params.scalars.at, params.extra.at, one).lane[0], column * place_step);
                 }
             }
             gpu::let_next_start();
@@ -149,7 +146,7 @@ __global__ void __launch_bounds__(THREADS + 32, 2) all(const __grid_constant__ W
             __nanosleep(20);
         }
     }
-    if (lane == 0) write_results<E, O>(word, collector.all, 0);
+    if (lane == 0) write_results<E, O>(params, collector.all, 0);
 }
 
 } // namespace reduce

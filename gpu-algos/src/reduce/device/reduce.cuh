@@ -11,45 +11,24 @@
 // another then, since so many blocks need not be resident at once. Both join the states in the
 // order of the blocks, so results depend on the shape of the launch, and on nothing else.
 //
-// Contract of both: block THREADS, no dynamic shared memory. Scratch, with SPLITS > 1: if `rows`
-// has one result, SPLITS slots and BEHIND more, as `Stream::with_cleared_scratch` gives them.
+// Contract of both: block THREADS, no dynamic shared memory. Scratch, with `splits` > 1: if `rows`
+// has one result, `splits` slots and BEHIND more, as `Stream::with_cleared_scratch` gives them.
 // Otherwise it is as `Stream::with_scratch` gives it, with a counter for each group of results and
-// SPLITS states for each result; it may hold anything else. Axes are in the order in which they are
+// `splits` states for each result; it may hold anything else. Axes are in the order in which they are
 // walked, axis 0 first. If O is not COMMUTATIVE the reduced ones are in C order. Bytes moved: each
 // leaf is read as often as it is broadcast along kept axes, less the reads that the caches serve.
-// Words, common: see `Words of a reduction` below. An axis: length, divisor, own stride (of places
-// for a reduced axis, of results for a kept one), the stride of each leaf.
+// Parameters: ReduceParams (params.rs).
 #pragma once
 #include "handover.cuh"
 #include "operators.cuh"
+#include "reduce_params.cuh"
 #include "walk.cuh"
 
 namespace gpu {
 namespace reduce {
 
-// Words of a reduction.
-constexpr int RESULTS = 0, COUNT = 1, SPLITS = 2, SCRATCH = 3;
-constexpr int REDUCED_RANK = 4, KEPT_RANK = 5;
-// `rows`: packs of a result, threads of a result as a power of 2. `columns`: packs of kept places,
-// threads of a row of packs as a power of 2.
-constexpr int PACKS = 6, LOG_THREADS = 7;
-// Packs along axis 0 and their divisor; places from the start of the first pack to the first value;
-// whether some number of places has more than 31 bits.
-constexpr int ROW_PACKS = 8, ROW_DIVISOR = 9, SHIFT = 10, WIDE = 11;
-// Whether there is one reduced axis, and all leaves in memory are PACKED.
-constexpr int PLAIN = 12;
-constexpr int FIRST = 13;
-
-// Offset of the states, which follow the counters.
-constexpr uint64_t COUNTER_BYTES = 16384;
-
-template <class E, class O> struct At {
-    typedef decltype(O::finish(O::settle(O::neutral()), 0)) Results;
-    static constexpr int LEAVES = FIRST + Results::SIZE, LEAF_COUNT = E::Leaves::SIZE;
-    static constexpr int AXIS_WORDS = 3 + LEAF_COUNT;
-    static constexpr int REDUCED = LEAVES + 2 * LEAF_COUNT, KEPT = REDUCED + AXES * AXIS_WORDS;
-    static constexpr int SCALARS = KEPT + AXES * AXIS_WORDS, EXTRA = SCALARS + E::SCALARS, ALL = EXTRA + E::EXTRA;
-};
+// Offsets of a reduction's operands: the own one, then those of the leaves.
+template <class E> using OperandOffsets = Offsets<1 + E::Leaves::SIZE>;
 
 // Joins the states of groups of `width` lanes (a power of 2), in order, in the first lane of each.
 template <class O> __device__ __forceinline__ typename O::State join_lanes(typename O::State state, int width) {
@@ -80,12 +59,12 @@ template <class O, int THREADS> __device__ __forceinline__ typename O::State joi
 
 // Writes the results of one place.
 template <class E, class O>
-__device__ __forceinline__ void write_results(const uint64_t *word, const typename O::State &state, int64_t offset) {
-    auto results = O::finish(state, int64_t(word[COUNT]));
+__device__ __forceinline__ void write_results(const ReduceParams<E, O> &params, const typename O::State &state, int64_t offset) {
+    auto results = O::finish(state, int64_t(params.count));
     each(results, [&](auto k, auto &value) {
         typedef typename plain<decltype(value)>::type R;
         typedef typename Stored<R>::type S;
-        reinterpret_cast<S *>(word[FIRST + decltype(k)::value])[offset] = S(value);
+        reinterpret_cast<S *>(params.targets[decltype(k)::value])[offset] = S(value);
     });
 }
 
@@ -166,11 +145,10 @@ __device__ __forceinline__ void take_pack(typename O::Local (&locals)[LOCALS], c
     }
 }
 
-// Contract besides: grid groups * SPLITS. A group is the THREADS >> LOG_THREADS results of a block.
-// SPLITS > 1 only for groups of one result.
+// Contract besides: grid groups * `splits`. A group is the THREADS >> `log_threads` results of a block.
+// `splits` > 1 only for groups of one result.
 template <class E, class O, int THREADS, int WIDTH, int UNROLL>
-__global__ void __launch_bounds__(THREADS) rows(const __grid_constant__ Words<At<E, O>::ALL> words) {
-    typedef At<E, O> A;
+__global__ void __launch_bounds__(THREADS) rows(const __grid_constant__ ReduceParams<E, O> params) {
     typedef typename O::State State;
     constexpr int LOCALS = O::COMMUTATIVE && O::LANES ? WIDTH : 1;
     // Packs that are not plain carry more beside their values, and UNROLL of them would take
@@ -180,31 +158,30 @@ __global__ void __launch_bounds__(THREADS) rows(const __grid_constant__ Words<At
     SHARED(Shared, room, [1]);
     SHARED(bool, last_block, [1]);
     State *shared = reinterpret_cast<State *>(room[0].bytes);
-    const uint64_t *word = words.word;
-    const int log = int(word[LOG_THREADS]), threads = 1 << log;
-    const uint32_t splits = uint32_t(word[SPLITS]);
+    const int log = int(params.log_threads), threads = 1 << log;
+    const uint32_t splits = uint32_t(params.splits);
     const uint64_t group = blockIdx.x / splits;
     const uint32_t split = uint32_t(blockIdx.x - group * splits);
     const uint64_t result = group * (THREADS >> log) + (threadIdx.x >> log);
     const int lane = threadIdx.x & (threads - 1);
-    const bool wide = word[WIDE];
+    const bool wide = params.is_wide;
 
-    Offsets<A::LEAF_COUNT + 1> base;
+    OperandOffsets<E> base;
 #pragma unroll
-    for (int k = 0; k <= A::LEAF_COUNT; k++) base.of[k] = 0;
+    for (int k = 0; k <= E::Leaves::SIZE; k++) base.of[k] = 0;
     typename O::Local locals[LOCALS];
 #pragma unroll
     for (int k = 0; k < LOCALS; k++) locals[k] = O::neutral();
     State ordered = O::settle(O::neutral());
 
-    if (result < word[RESULTS]) add_place<A>(base, word + A::KEPT, 0, int(word[KEPT_RANK]), result, wide);
+    if (result < params.results) add_place(base, params.kept.at, 0, int(params.kept_rank), result, wide);
     const int64_t result_offset = base.of[0];
     base.of[0] = 0;
 
     // The packs of this thread: from `begin` in steps of `step`, below `end`. If order matters each
     // warp has neighbouring packs to itself, and its lanes take equal numbers of turns, since they
     // meet in each.
-    const uint64_t packs = word[PACKS];
+    const uint64_t packs = params.packs;
     uint64_t begin = uint64_t(split) * threads + lane, step = uint64_t(splits) * threads, end = packs, turns = ~uint64_t(0);
     if constexpr (!O::COMMUTATIVE) {
         const int walkers_of_block = threads > 32 ? threads / 32 : 1;
@@ -215,18 +192,18 @@ __global__ void __launch_bounds__(THREADS) rows(const __grid_constant__ Words<At
         step = threads < 32 ? threads : 32;
         turns = (share + step * SLOW_UNROLL - 1) / (step * SLOW_UNROLL);
     }
-    if (result >= word[RESULTS]) end = 0;
-    const int rank = int(word[REDUCED_RANK]);
-    const int64_t length = int64_t(word[A::REDUCED]), shift = int64_t(word[SHIFT]);
-    const uint64_t *reduced = word + A::REDUCED;
+    if (result >= params.results) end = 0;
+    const int rank = int(params.reduced_rank);
+    const int64_t length = int64_t(params.reduced[0].length), shift = int64_t(params.shift);
+    const auto &steps = params.reduced[0].strides;
 
     gpu::wait_for_stream();
     // Whole packs of plain leaves: all loads of a batch precede the first use, and only addresses
     // are computed in between. The first pack and the last one are left over if they are cut.
     if constexpr (O::COMMUTATIVE) {
-        if (word[PLAIN] && begin < end) {
+        if (params.is_plain && begin < end) {
             const uint64_t from = shift > 0 ? 1 : 0, to = uint64_t(length + shift) / WIDTH;
-            const int64_t place_step = int64_t(reduced[2]);
+            const int64_t place_step = steps[0];
             const uint64_t begun = begin < from ? begin + step : begin;
             uint64_t i = begun;
             uint32_t turn = 0;
@@ -240,14 +217,14 @@ __global__ void __launch_bounds__(THREADS) rows(const __grid_constant__ Words<At
                     each(in[u], [&](auto k, auto &values) {
                         constexpr int K = decltype(k)::value;
                         typedef typename plain<decltype(values.lane[0])>::type T;
-                        const int64_t leaf_step = same<T, Place>::value ? int64_t(reduced[3 + K]) : 1;
-                        load_whole(values, word[A::LEAVES + 2 * K], base.of[K + 1] + column * leaf_step, leaf_step);
+                        const int64_t leaf_step = same<T, Place>::value ? steps[1 + K] : 1;
+                        load_whole(values, params.leaves[K].address, base.of[K + 1] + column * leaf_step, leaf_step);
                     });
                 }
 #pragma unroll
                 for (int u = 0; u < UNROLL; u++) {
                     if (!decltype(whole)::value && i + u * step >= to) continue;
-                    const auto values = values_of<E, WIDTH>(word + A::SCALARS, word + A::EXTRA, in[u]);
+                    const auto values = values_of<E, WIDTH>(params.scalars.at, params.extra.at, in[u]);
                     walk.take(locals, values, turn + u);
                 }
             };
@@ -273,20 +250,21 @@ __global__ void __launch_bounds__(THREADS) rows(const __grid_constant__ Words<At
             if (pack >= end) continue;
             uint64_t row = 0, column_pack = pack;
             if (rank > 1) {
-                row = quotient(pack, word[ROW_PACKS], word[ROW_DIVISOR], wide);
-                column_pack = pack - row * word[ROW_PACKS];
+                row = quotient(pack, params.row_packs, params.row_divisor, wide);
+                column_pack = pack - row * params.row_packs;
             }
             const int64_t column = int64_t(column_pack) * WIDTH - shift;
             first[u] = column < 0 ? int(-column) : 0;
             last[u] = length - column < WIDTH ? int(length - column) - 1 : WIDTH - 1;
-            Offsets<A::LEAF_COUNT + 1> offsets = base;
-            if (rank > 1) add_place<A>(offsets, reduced, 1, rank, row, wide);
+            OperandOffsets<E> offsets = base;
+            if (rank > 1) add_place(offsets, params.reduced.at, 1, rank, row, wide);
 #pragma unroll
-            for (int k = 0; k <= A::LEAF_COUNT; k++) offsets.of[k] += column * int64_t(reduced[2 + k]);
+            for (int k = 0; k <= E::Leaves::SIZE; k++) offsets.of[k] += column * steps[k];
             place[u] = offsets.of[0];
             each(in[u], [&](auto k, auto &values) {
-                constexpr int K = decltype(k)::value, LEAF = A::LEAVES + 2 * K;
-                load(values, word[LEAF], word[LEAF + 1], offsets.of[K + 1], int64_t(reduced[3 + K]), first[u], last[u]);
+                constexpr int K = decltype(k)::value;
+                const LeafParams &leaf = params.leaves[K];
+                load(values, leaf.address, leaf.kind, offsets.of[K + 1], steps[1 + K], first[u], last[u]);
             });
         }
 #pragma unroll
@@ -294,8 +272,8 @@ __global__ void __launch_bounds__(THREADS) rows(const __grid_constant__ Words<At
             if (O::COMMUTATIVE && last[u] < first[u]) continue;
             if constexpr (!O::COMMUTATIVE) locals[0] = O::neutral();
             if (last[u] >= first[u]) {
-                const auto values = values_of<E, WIDTH>(word + A::SCALARS, word + A::EXTRA, in[u]);
-                take_pack<O>(locals, values, first[u], last[u], place[u], int64_t(reduced[2]));
+                const auto values = values_of<E, WIDTH>(params.scalars.at, params.extra.at, in[u]);
+                take_pack<O>(locals, values, first[u], last[u], place[u], steps[0]);
             }
             if constexpr (!O::COMMUTATIVE) {
                 const State next = join_lanes<O>(O::settle(locals[0]), threads < 32 ? threads : 32);
@@ -315,11 +293,11 @@ __global__ void __launch_bounds__(THREADS) rows(const __grid_constant__ Words<At
     }
     state = join_threads<O, THREADS>(state, log, shared);
     if (splits == 1) {
-        if (lane == 0 && result < word[RESULTS]) write_results<E, O>(word, state, result_offset);
+        if (lane == 0 && result < params.results) write_results<E, O>(params, state, result_offset);
         return;
     }
     if (gridDim.x == splits) {
-        Slot<State> *slots = reinterpret_cast<Slot<State> *>(word[SCRATCH]);
+        Slot<State> *slots = reinterpret_cast<Slot<State> *>(params.scratch);
         if (split + 1 < splits) {
             if (threadIdx.x == 0) slots[split].put(state);
             return;
@@ -328,55 +306,54 @@ __global__ void __launch_bounds__(THREADS) rows(const __grid_constant__ Words<At
         // 2^20 f32: by 0.5 of 2.5 us).
         if (threadIdx.x >= 32) return;
         const State others = join_slots<O>(slots, splits - 1);
-        if (threadIdx.x == 0) write_results<E, O>(word, O::join(others, state), result_offset);
+        if (threadIdx.x == 0) write_results<E, O>(params, O::join(others, state), result_offset);
         return;
     }
-    State *states = reinterpret_cast<State *>(word[SCRATCH] + COUNTER_BYTES) + group * splits;
+    State *states = reinterpret_cast<State *>(params.scratch + COUNTER_BYTES) + group * splits;
     if (threadIdx.x == 0) states[split] = state;
-    if (!is_last(word[SCRATCH], group, splits, last_block[0])) return;
+    if (!is_last(params.scratch, group, splits, last_block[0])) return;
     // Each thread joins neighbouring states.
     const uint32_t share = (splits + THREADS - 1) / THREADS, from = threadIdx.x * share, to = from + share < splits ? from + share : splits;
     state = O::settle(O::neutral());
     for (uint32_t k = from; k < to; k++) state = O::join(state, states[k]);
     state = join_threads<O, THREADS>(state, log, shared);
-    if (threadIdx.x == 0) write_results<E, O>(word, state, result_offset);
+    if (threadIdx.x == 0) write_results<E, O>(params, state, result_offset);
 }
 
-// Contract besides: grid groups * SPLITS. A group is the WIDTH << LOG_THREADS results of a block.
+// Contract besides: grid groups * `splits`. A group is the WIDTH << `log_threads` results of a block.
 template <class E, class O, int THREADS, int WIDTH, int UNROLL>
-__global__ void __launch_bounds__(THREADS, 512 / THREADS) columns(const __grid_constant__ Words<At<E, O>::ALL> words) {
-    typedef At<E, O> A;
+__global__ void __launch_bounds__(THREADS, 512 / THREADS) columns(const __grid_constant__ ReduceParams<E, O> params) {
     typedef typename O::State State;
     typedef Room<State, THREADS * WIDTH> Shared;
     SHARED(Shared, room, [1]);
     SHARED(bool, last_block, [1]);
     State *shared = reinterpret_cast<State *>(room[0].bytes);
-    const uint64_t *word = words.word;
-    const int log = int(word[LOG_THREADS]), wide_lanes = 1 << log, walkers_of_block = THREADS >> log;
-    const uint32_t splits = uint32_t(word[SPLITS]);
+    const int log = int(params.log_threads), wide_lanes = 1 << log, walkers_of_block = THREADS >> log;
+    const uint32_t splits = uint32_t(params.splits);
     const uint64_t group = blockIdx.x / splits;
     const uint32_t split = uint32_t(blockIdx.x - group * splits);
     const int lane = threadIdx.x & (wide_lanes - 1), walker = threadIdx.x >> log;
     const uint64_t pack = (group << log) + lane;
-    const bool wide = word[WIDE], exists = pack < word[PACKS];
+    const bool wide = params.is_wide, exists = pack < params.packs;
 
     // The kept places of this thread.
-    const uint64_t *kept = word + A::KEPT, *reduced = word + A::REDUCED;
+    const auto &kept = params.kept[0];
+    const auto &steps = params.reduced[0].strides;
     uint64_t row = 0, column_pack = pack;
-    if (int(word[KEPT_RANK]) > 1) {
-        row = quotient(pack, word[ROW_PACKS], word[ROW_DIVISOR], wide);
-        column_pack = pack - row * word[ROW_PACKS];
+    if (int(params.kept_rank) > 1) {
+        row = quotient(pack, params.row_packs, params.row_divisor, wide);
+        column_pack = pack - row * params.row_packs;
     }
-    const int64_t column = int64_t(column_pack) * WIDTH, left = int64_t(kept[0]) - column;
+    const int64_t column = int64_t(column_pack) * WIDTH, left = int64_t(kept.length) - column;
     const int last = left < WIDTH ? int(left) - 1 : WIDTH - 1;
-    Offsets<A::LEAF_COUNT + 1> base;
+    OperandOffsets<E> base;
 #pragma unroll
-    for (int k = 0; k <= A::LEAF_COUNT; k++) base.of[k] = column * int64_t(kept[2 + k]);
-    add_place<A>(base, kept, 1, int(word[KEPT_RANK]), row, wide);
+    for (int k = 0; k <= E::Leaves::SIZE; k++) base.of[k] = column * kept.strides[k];
+    add_place(base, params.kept.at, 1, int(params.kept_rank), row, wide);
     const int64_t result_offset = base.of[0];
     base.of[0] = 0;
 
-    const uint64_t places = exists ? word[COUNT] : 0, walkers = uint64_t(splits) * walkers_of_block;
+    const uint64_t places = exists ? params.count : 0, walkers = uint64_t(splits) * walkers_of_block;
     const uint64_t number = uint64_t(split) * walkers_of_block + walker;
     uint64_t begin = number, step = walkers, end = places;
     if constexpr (!O::COMMUTATIVE) {
@@ -385,12 +362,12 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) columns(const __grid_c
         end = begin + share < places ? begin + share : places;
         step = 1;
     }
-    const int rank = int(word[REDUCED_RANK]);
+    const int rank = int(params.reduced_rank);
     typename O::Local locals[WIDTH];
 #pragma unroll
     for (int k = 0; k < WIDTH; k++) locals[k] = O::neutral();
     gpu::wait_for_stream();
-    if (word[PLAIN] && last == WIDTH - 1) {
+    if (params.is_plain && last == WIDTH - 1) {
         const uint64_t first = begin;
         uint32_t turn = 0;
         Walk<O, WIDTH> walk;
@@ -402,19 +379,19 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) columns(const __grid_c
                 const int64_t place = int64_t(begin + u * step);
                 each(in[u], [&](auto k, auto &values) {
                     constexpr int K = decltype(k)::value;
-                    load_whole(values, word[A::LEAVES + 2 * K], base.of[K + 1] + place * int64_t(reduced[3 + K]), int64_t(kept[3 + K]));
+                    load_whole(values, params.leaves[K].address, base.of[K + 1] + place * steps[1 + K], kept.strides[1 + K]);
                 });
             }
 #pragma unroll
             for (int u = 0; u < UNROLL; u++) {
                 if (!decltype(whole)::value && begin + u * step >= end) continue;
-                const auto values = values_of<E, WIDTH>(word + A::SCALARS, word + A::EXTRA, in[u]);
+                const auto values = values_of<E, WIDTH>(params.scalars.at, params.extra.at, in[u]);
                 walk.take(locals, values, turn + u);
             }
         };
         for (; begin + (UNROLL - 1) * step < end; begin += UNROLL * step, turn += UNROLL) batch(Number<1>{});
         if (begin < end) batch(Number<0>{});
-        if (first < end) walk.end(locals, int64_t(first) * int64_t(reduced[2]), int64_t(step) * int64_t(reduced[2]), 0);
+        if (first < end) walk.end(locals, int64_t(first) * steps[0], int64_t(step) * steps[0], 0);
         begin = end;
     }
     for (uint64_t i = begin; i < end; i += step * UNROLL) {
@@ -423,18 +400,19 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) columns(const __grid_c
 #pragma unroll
         for (int u = 0; u < UNROLL; u++) {
             if (i + u * step >= end) continue;
-            Offsets<A::LEAF_COUNT + 1> offsets = base;
-            add_place<A>(offsets, reduced, 0, rank, i + u * step, wide);
+            OperandOffsets<E> offsets = base;
+            add_place(offsets, params.reduced.at, 0, rank, i + u * step, wide);
             place[u] = offsets.of[0];
             each(in[u], [&](auto k, auto &values) {
-                constexpr int K = decltype(k)::value, LEAF = A::LEAVES + 2 * K;
-                load(values, word[LEAF], word[LEAF + 1], offsets.of[K + 1], int64_t(kept[3 + K]), 0, last);
+                constexpr int K = decltype(k)::value;
+                const LeafParams &leaf = params.leaves[K];
+                load(values, leaf.address, leaf.kind, offsets.of[K + 1], kept.strides[1 + K], 0, last);
             });
         }
 #pragma unroll
         for (int u = 0; u < UNROLL; u++) {
             if (i + u * step >= end) continue;
-            const auto values = values_of<E, WIDTH>(word + A::SCALARS, word + A::EXTRA, in[u]);
+            const auto values = values_of<E, WIDTH>(params.scalars.at, params.extra.at, in[u]);
             take_pack<O>(locals, values, 0, last, place[u], 0);
         }
     }
@@ -458,12 +436,12 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) columns(const __grid_c
     };
     join_walkers();
     if (splits > 1) {
-        State *left_states = reinterpret_cast<State *>(word[SCRATCH] + COUNTER_BYTES) + (group << log) * splits * WIDTH;
+        State *left_states = reinterpret_cast<State *>(params.scratch + COUNTER_BYTES) + (group << log) * splits * WIDTH;
         if (walker == 0) {
 #pragma unroll
             for (int k = 0; k < WIDTH; k++) left_states[(uint64_t(split) * WIDTH + k) * wide_lanes + lane] = states[k];
         }
-        if (!is_last(word[SCRATCH], group, splits, last_block[0])) return;
+        if (!is_last(params.scratch, group, splits, last_block[0])) return;
         const uint32_t share = (splits + walkers_of_block - 1) / walkers_of_block;
 #pragma unroll
         for (int k = 0; k < WIDTH; k++) {
@@ -477,7 +455,7 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) columns(const __grid_c
     if (walker == 0 && exists) {
 #pragma unroll
         for (int k = 0; k < WIDTH; k++) {
-            if (k <= last) write_results<E, O>(word, states[k], result_offset + k * int64_t(kept[2]));
+            if (k <= last) write_results<E, O>(params, states[k], result_offset + k * kept.strides[0]);
         }
     }
 }

@@ -11,7 +11,7 @@
 // differences. There is one scanned axis, along which all leaves are contiguous from an aligned
 // pack on, in each line. M reads nothing in memory. The grid is at most the number of lines, with
 // Rooms::ALL bytes of dynamic shared memory.
-// Words: those of `lines`, but TILES is the number of tiles of a line.
+// Parameters: those of `lines`, but `tiles` is the number of tiles of a line.
 #pragma once
 #include "staged.cuh"
 
@@ -22,7 +22,7 @@ namespace scan {
 constexpr int COMING = 2, TILES_OF_BLOCK = COMING + 1;
 
 template <class E, class M, class O, int HOW, int THREADS, int WIDTH, int CHUNKS>
-__global__ void __launch_bounds__(THREADS) along(const __grid_constant__ Words<At<E, Nothing, M>::ALL> words) {
+__global__ void __launch_bounds__(THREADS) along(const __grid_constant__ TileParams<E, Nothing, M> params) {
     typedef At<E, Nothing, M> A;
     constexpr int WARPS = THREADS / 32, VALUES = WIDTH * CHUNKS, TILE = THREADS * VALUES;
     typedef typename O::State State;
@@ -34,12 +34,11 @@ __global__ void __launch_bounds__(THREADS) along(const __grid_constant__ Words<A
     SHARED(Shared, room, [1]);
     const Staged staged = {reinterpret_cast<unsigned char *>(dynamic)};
     State *sums = reinterpret_cast<State *>(room[0].bytes);
-    const uint64_t *word = words.word;
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-    const int64_t length = int64_t(word[LENGTH]);
-    const uint64_t lines = word[COUNT] / word[LENGTH];
-    const uint32_t pieces = uint32_t(word[TILES]);
-    const bool wide = word[WIDE];
+    const int64_t length = int64_t(params.length);
+    const uint64_t lines = params.count / params.length;
+    const uint32_t pieces = params.tiles;
+    const bool wide = params.is_wide;
 
     // A tile: its line, its number in the line, and the offsets of the line.
     struct Where {
@@ -50,7 +49,7 @@ __global__ void __launch_bounds__(THREADS) along(const __grid_constant__ Words<A
     auto enter = [&](Where &at) {
 #pragma unroll
         for (int k = 0; k <= A::LEAF_COUNT; k++) at.base.of[k] = 0;
-        add_place<A>(at.base, word + A::LINE_AXES, 0, int(word[LINES_RANK]), at.line, wide);
+        add_place(at.base, params.lines.at, 0, int(params.line_rank), at.line, wide);
     };
     auto go_on = [&](Where &at) {
         if (++at.piece < pieces) return;
@@ -64,7 +63,7 @@ __global__ void __launch_bounds__(THREADS) along(const __grid_constant__ Words<A
             for (int u = 0; u < CHUNKS; u++) {
                 const int pack = (warp * CHUNKS + u) * 32 + lane;
                 const int64_t i = int64_t(at.piece) * TILE + pack * WIDTH;
-                start_copies<0, E, Nothing, A, HOW, WIDTH, CHUNKS>(word, at.base, staged, number, pack, i, length);
+                start_copies<0, E, Nothing, A, HOW, WIDTH, CHUNKS>(params, at.base, staged, number, pack, i, length);
             }
         }
         end_batch_of_copies();
@@ -88,8 +87,8 @@ __global__ void __launch_bounds__(THREADS) along(const __grid_constant__ Words<A
         const int64_t start = int64_t(at.piece) * TILE, first = start + int64_t(threadIdx.x) * VALUES;
 #pragma unroll
         for (int u = 0; u < CHUNKS; u++) {
-            const auto in = read_staged<E, E, Nothing, A, A::E_LEAVES, HOW, WIDTH, CHUNKS>(word, at.base, staged, number, pack + u, first + u * WIDTH);
-            const auto lifted = values_of<E, WIDTH>(word + A::E_SCALARS, word + A::E_EXTRA, in);
+            const auto in = read_staged<E, E, Nothing, A, A::E_LEAVES, HOW, WIDTH, CHUNKS>(params, at.base, staged, number, pack + u, first + u * WIDTH);
+            const auto lifted = values_of<E, WIDTH>(params.scalars.at + A::E_SCALARS, params.extra.at + A::E_EXTRA, in);
 #pragma unroll
             for (int k = 0; k < WIDTH; k++) {
                 values[u * WIDTH + k] = first + u * WIDTH + k < length ? O::lift(lifted.lane[k]) : O::settle(O::neutral());
@@ -130,8 +129,8 @@ __global__ void __launch_bounds__(THREADS) along(const __grid_constant__ Words<A
             Pack<Result, WIDTH> results;
 #pragma unroll
             for (int k = 0; k < WIDTH; k++) results.lane[k] = get<0>(O::finish(of_pack.lane[k], 0));
-            const Pack<typename Last::Out, WIDTH> &out = Last::of(word, results, i, i + WIDTH <= length);
-            write_staged<A, HOW>(word, out, at.base.of[0], i, length);
+            const Pack<typename Last::Out, WIDTH> &out = Last::of(params, results, i, i + WIDTH <= length);
+            write_staged<A, HOW>(params, out, at.base.of[0], i, length);
         }
         // The copies of a later tile overwrite this one.
         __syncwarp();

@@ -11,31 +11,27 @@
 // is one scanned axis. With several blocks to a group SCRATCH is as `Stream::with_cleared_scratch`
 // gives it and has a Desk for each group, then, group by group and tile by tile, a slot for each
 // column. The target is one of the leaves or overlaps none.
-// Words: those of `lines`, some of them with other meanings, see below; an axis as there.
+// Parameters: TileParams (device/params.rs).
 #pragma once
 #include "scan.cuh"
 
 namespace gpu {
 namespace scan {
 
-// Rows; packs of all columns, and the divisor for packs of a row of them; tiles of a group; threads
-// of a row of packs as a power of 2.
-constexpr int ROWS = COUNT, PACKS = LENGTH, PACKS_DIVISOR = DIVISOR, GROUP_TILES = TILES, LOG_LANES = SHIFT;
-
 // A pack of each of X's leaves in a row. Its elements up to `last` exist.
 template <class X, class A, int FIRST, int WIDTH>
-__device__ __forceinline__ typename Wide<WIDTH, typename X::Leaves>::type read_row(const uint64_t *word, const Offsets<A::LEAF_COUNT + 1> &base, int64_t row,
+__device__ __forceinline__ typename Wide<WIDTH, typename X::Leaves>::type read_row(const typename A::Params &params, const Offsets<A::LEAF_COUNT + 1> &base, int64_t row,
                                                                                    int last) {
     typename Wide<WIDTH, typename X::Leaves>::type in;
-    const uint64_t *scanned = word + A::SCANNED, *kept = word + A::LINE_AXES;
-    const bool whole = word[LEAVES_PACKED] && last == WIDTH - 1;
+    const auto &row_steps = params.scanned[0].strides, &column_steps = params.lines[0].strides;
+    const bool whole = params.are_leaves_packed && last == WIDTH - 1;
     each(in, [&](auto k, auto &values) {
         constexpr int K = FIRST + decltype(k)::value;
-        const int64_t offset = base.of[1 + K] + row * int64_t(scanned[3 + K]), step = int64_t(kept[3 + K]);
+        const int64_t offset = base.of[1 + K] + row * row_steps[1 + K], step = column_steps[1 + K];
         if (whole) {
-            load_whole(values, word[LEAVES + 2 * K], offset, step);
+            load_whole(values, params.leaves[K].address, offset, step);
         } else {
-            load(values, word[LEAVES + 2 * K], SPACED, offset, step, 0, last);
+            load(values, params.leaves[K].address, SPACED, offset, step, 0, last);
         }
     });
     return in;
@@ -44,21 +40,21 @@ __device__ __forceinline__ typename Wide<WIDTH, typename X::Leaves>::type read_r
 // The epilogue: M of a pack of results.
 template <class M, class A, class R, int WIDTH> struct BehindRow {
     typedef typename FirstOf<typename M::Outputs>::type Out;
-    static __device__ __forceinline__ Pack<Out, WIDTH> of(const uint64_t *word, const Pack<R, WIDTH> &results, const Offsets<A::LEAF_COUNT + 1> &base,
+    static __device__ __forceinline__ Pack<Out, WIDTH> of(const typename A::Params &params, const Pack<R, WIDTH> &results, const Offsets<A::LEAF_COUNT + 1> &base,
                                                           int64_t row, int last) {
-        return computed<M, A>(word, results, read_row<M, A, A::M_LEAVES, WIDTH>(word, base, row, last));
+        return computed<M, A>(params, results, read_row<M, A, A::M_LEAVES, WIDTH>(params, base, row, last));
     }
 };
 template <class A, class R, int WIDTH> struct BehindRow<Nothing, A, R, WIDTH> {
     typedef R Out;
-    static __device__ __forceinline__ const Pack<R, WIDTH> &of(const uint64_t *, const Pack<R, WIDTH> &results, const Offsets<A::LEAF_COUNT + 1> &, int64_t,
+    static __device__ __forceinline__ const Pack<R, WIDTH> &of(const typename A::Params &, const Pack<R, WIDTH> &results, const Offsets<A::LEAF_COUNT + 1> &, int64_t,
                                                                int) {
         return results;
     }
 };
 
 template <class E, class M, class O, int HOW, int THREADS, int WIDTH, int UNROLL>
-__global__ void __launch_bounds__(THREADS) columns(const __grid_constant__ Words<At<E, Nothing, M>::ALL> words) {
+__global__ void __launch_bounds__(THREADS) columns(const __grid_constant__ TileParams<E, Nothing, M> params) {
     typedef At<E, Nothing, M> A;
     typedef typename O::State S;
     typedef typename FirstOf<decltype(O::finish(O::settle(O::neutral()), 0))>::type Result;
@@ -68,27 +64,27 @@ __global__ void __launch_bounds__(THREADS) columns(const __grid_constant__ Words
     SHARED(uint32_t, ticket, [1]);
     SHARED(bool, is_last, [1]);
     S *shared = reinterpret_cast<S *>(room[0].bytes);
-    const uint64_t *word = words.word, *kept = word + A::LINE_AXES;
-    const int log = int(word[LOG_LANES]), lanes = 1 << log, walkers = THREADS >> log;
+    const auto &columns_axis = params.lines[0];
+    const int log = int(params.log_lanes), lanes = 1 << log, walkers = THREADS >> log;
     const int lane = threadIdx.x & (lanes - 1), walker = threadIdx.x >> log;
-    const uint32_t groups = uint32_t((word[PACKS] + lanes - 1) >> log), group = blockIdx.x % groups, tiles = uint32_t(word[GROUP_TILES]);
+    const uint32_t groups = uint32_t((params.packs + lanes - 1) >> log), group = blockIdx.x % groups, tiles = params.tiles;
     const bool alone = gridDim.x == groups;
-    const int64_t rows = int64_t(word[ROWS]);
+    const int64_t rows = int64_t(params.count);
 
     // The columns of this thread.
-    const uint64_t pack = (uint64_t(group) << log) + lane, row_packs = (kept[0] + WIDTH - 1) / WIDTH;
-    const bool exists = pack < word[PACKS];
-    const uint64_t outer = int(word[LINES_RANK]) > 1 ? quotient(pack, row_packs, word[PACKS_DIVISOR], word[WIDE]) : 0;
-    const int64_t column = int64_t(pack - outer * row_packs) * WIDTH, left = int64_t(kept[0]) - column;
+    const uint64_t pack = (uint64_t(group) << log) + lane, row_packs = (columns_axis.length + WIDTH - 1) / WIDTH;
+    const bool exists = pack < params.packs;
+    const uint64_t outer = int(params.line_rank) > 1 ? quotient(pack, row_packs, params.row_divisor, params.is_wide) : 0;
+    const int64_t column = int64_t(pack - outer * row_packs) * WIDTH, left = int64_t(columns_axis.length) - column;
     const int last = left < WIDTH ? int(left) - 1 : WIDTH - 1;
     Offsets<A::LEAF_COUNT + 1> base;
 #pragma unroll
-    for (int k = 0; k <= A::LEAF_COUNT; k++) base.of[k] = column * int64_t(kept[2 + k]);
-    add_place<A>(base, kept, 1, int(word[LINES_RANK]), outer, word[WIDE]);
+    for (int k = 0; k <= A::LEAF_COUNT; k++) base.of[k] = column * columns_axis.strides[k];
+    add_place(base, params.lines.at, 1, int(params.line_rank), outer, params.is_wide);
 
-    Desk *desk = reinterpret_cast<Desk *>(word[SCRATCH]) + group;
+    Desk *desk = reinterpret_cast<Desk *>(params.scratch) + group;
     const int columns_of_group = lanes * WIDTH;
-    Slot<S> *slots = reinterpret_cast<Slot<S> *>(word[SCRATCH] + groups * sizeof(Desk)) + uint64_t(group) * tiles * columns_of_group;
+    Slot<S> *slots = reinterpret_cast<Slot<S> *>(params.scratch + groups * sizeof(Desk)) + uint64_t(group) * tiles * columns_of_group;
 
     // The sum of all tiles before `done`.
     S sum[WIDTH];
@@ -107,13 +103,13 @@ __global__ void __launch_bounds__(THREADS) columns(const __grid_constant__ Words
         typename Wide<WIDTH, typename E::Leaves>::type in[UNROLL];
 #pragma unroll
         for (int u = 0; u < UNROLL; u++) {
-            if (exists && first + u < rows) in[u] = read_row<E, A, A::E_LEAVES, WIDTH>(word, base, first + u, last);
+            if (exists && first + u < rows) in[u] = read_row<E, A, A::E_LEAVES, WIDTH>(params, base, first + u, last);
         }
         S values[UNROLL][WIDTH];
 #pragma unroll
         for (int u = 0; u < UNROLL; u++) {
             const bool here = exists && first + u < rows;
-            const auto lifted = values_of<E, WIDTH>(word + A::E_SCALARS, word + A::E_EXTRA, in[u]);
+            const auto lifted = values_of<E, WIDTH>(params.scalars.at + A::E_SCALARS, params.extra.at + A::E_EXTRA, in[u]);
 #pragma unroll
             for (int k = 0; k < WIDTH; k++) {
                 const S one = here && k <= last ? O::lift(lifted.lane[k]) : O::settle(O::neutral());
@@ -204,9 +200,9 @@ __global__ void __launch_bounds__(THREADS) columns(const __grid_constant__ Words
                 }
                 results.lane[k] = get<0>(O::finish(state, 0));
             }
-            const Pack<typename Last::Out, WIDTH> &out = Last::of(word, results, base, row, last);
-            const int64_t offset = base.of[0] + row * int64_t(word[A::SCANNED + 2]);
-            store<true>(out, word[TARGET], word[TARGET_PACKED] != 0, offset, int64_t(kept[2]), 0, last);
+            const Pack<typename Last::Out, WIDTH> &out = Last::of(params, results, base, row, last);
+            const int64_t offset = base.of[0] + row * params.scanned[0].strides[0];
+            store<true>(out, params.target, params.is_target_packed != 0, offset, columns_axis.strides[0], 0, last);
         }
         // The next tile's states overwrite this one's.
         __syncthreads();

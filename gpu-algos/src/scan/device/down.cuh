@@ -12,7 +12,7 @@
 // Contract: that of `columns` (columns.cuh), with these differences. Packs of all leaves of E and
 // of the target are aligned in every row. M reads nothing in memory. The grid has one block for
 // each LANES packs. Dynamic shared memory holds the packs of COMING tiles.
-// Words: those of `columns`.
+// Parameters: those of `columns`.
 #pragma once
 #include "along.cuh"
 #include "columns.cuh"
@@ -21,7 +21,7 @@ namespace gpu {
 namespace scan {
 
 template <class E, class M, class O, int HOW, int THREADS, int WIDTH, int UNROLL, int LANES>
-__global__ void __launch_bounds__(THREADS) down(const __grid_constant__ Words<At<E, Nothing, M>::ALL> words) {
+__global__ void __launch_bounds__(THREADS) down(const __grid_constant__ TileParams<E, Nothing, M> params) {
     typedef At<E, Nothing, M> A;
     typedef typename O::State S;
     typedef typename FirstOf<decltype(O::finish(O::settle(O::neutral()), 0))>::type Result;
@@ -32,20 +32,21 @@ __global__ void __launch_bounds__(THREADS) down(const __grid_constant__ Words<At
     SHARED_DYNAMIC(uint4, dynamic);
     SHARED(Shared, room, [1]);
     const Staged staged = {reinterpret_cast<unsigned char *>(dynamic)};
-    const uint64_t *word = words.word, *kept = word + A::LINE_AXES, *scanned = word + A::SCANNED;
+    const auto &columns_axis = params.lines[0];
+    const auto &row_steps = params.scanned[0].strides;
     const int lane = threadIdx.x % LANES, warp = threadIdx.x / 32, walker = threadIdx.x % 32 / LANES;
-    const int64_t rows = int64_t(word[ROWS]);
+    const int64_t rows = int64_t(params.count);
 
     // The columns of this thread.
-    const uint64_t pack = uint64_t(blockIdx.x) * LANES + lane, row_packs = (kept[0] + WIDTH - 1) / WIDTH;
-    const bool exists = pack < word[PACKS];
-    const uint64_t outer = int(word[LINES_RANK]) > 1 ? quotient(pack, row_packs, word[PACKS_DIVISOR], word[WIDE]) : 0;
-    const int64_t column = int64_t(pack - outer * row_packs) * WIDTH, left = int64_t(kept[0]) - column;
+    const uint64_t pack = uint64_t(blockIdx.x) * LANES + lane, row_packs = (columns_axis.length + WIDTH - 1) / WIDTH;
+    const bool exists = pack < params.packs;
+    const uint64_t outer = int(params.line_rank) > 1 ? quotient(pack, row_packs, params.row_divisor, params.is_wide) : 0;
+    const int64_t column = int64_t(pack - outer * row_packs) * WIDTH, left = int64_t(columns_axis.length) - column;
     const int last = left < WIDTH ? int(left) - 1 : WIDTH - 1;
     Offsets<A::LEAF_COUNT + 1> base;
 #pragma unroll
-    for (int k = 0; k <= A::LEAF_COUNT; k++) base.of[k] = column * int64_t(kept[2 + k]);
-    add_place<A>(base, kept, 1, int(word[LINES_RANK]), outer, word[WIDE]);
+    for (int k = 0; k <= A::LEAF_COUNT; k++) base.of[k] = column * columns_axis.strides[k];
+    add_place(base, params.lines.at, 1, int(params.line_rank), outer, params.is_wide);
 
     const int64_t tiles = (rows + WALKERS * UNROLL - 1) / (WALKERS * UNROLL);
     auto row_of = [&](int64_t tile) { return (tile * WALKERS + warp * WALKERS_OF_WARP + walker) * UNROLL; };
@@ -55,10 +56,10 @@ __global__ void __launch_bounds__(THREADS) down(const __grid_constant__ Words<At
             const int64_t row = row_of(tile) + u;
             Offsets<A::LEAF_COUNT + 1> at = base;
 #pragma unroll
-            for (int k = 0; k <= A::LEAF_COUNT; k++) at.of[k] += row * int64_t(scanned[2 + k]);
+            for (int k = 0; k <= A::LEAF_COUNT; k++) at.of[k] += row * row_steps[k];
             // The copy stops behind the pack's last column that exists.
             const int64_t columns = exists && row < rows ? last + 1 : 0;
-            start_copies<0, E, Nothing, A, 0, WIDTH, 1>(word, at, staged, int(tile % COMING), u * THREADS + int(threadIdx.x), 0, columns);
+            start_copies<0, E, Nothing, A, 0, WIDTH, 1>(params, at, staged, int(tile % COMING), u * THREADS + int(threadIdx.x), 0, columns);
         }
         end_batch_of_copies();
     };
@@ -76,13 +77,13 @@ __global__ void __launch_bounds__(THREADS) down(const __grid_constant__ Words<At
             const bool here = exists && first + u < rows;
             Offsets<A::LEAF_COUNT + 1> at = base;
 #pragma unroll
-            for (int k = 0; k <= A::LEAF_COUNT; k++) at.of[k] += (first + u) * int64_t(scanned[2 + k]);
+            for (int k = 0; k <= A::LEAF_COUNT; k++) at.of[k] += (first + u) * row_steps[k];
             typename Wide<WIDTH, typename E::Leaves>::type in;
             each(in, [&](auto k, auto &values) {
                 constexpr int K = decltype(k)::value;
                 typedef typename LeafOf<K, E, Nothing>::type T;
                 if constexpr (same<T, Place>::value) {
-                    load_whole(values, word[LEAVES + 2 * K], at.of[1 + K], int64_t(kept[3 + K]));
+                    load_whole(values, params.leaves[K].address, at.of[1 + K], columns_axis.strides[1 + K]);
                 } else {
                     const auto stored = load_pack<typename Stored<T>::type, WIDTH>(staged.template leaf<K>(int(tile % COMING)) +
                                                                                    (u * THREADS + int(threadIdx.x)) * WIDTH);
@@ -90,7 +91,7 @@ __global__ void __launch_bounds__(THREADS) down(const __grid_constant__ Words<At
                     for (int k = 0; k < WIDTH; k++) values.lane[k] = from_stored<T>(stored.lane[k]);
                 }
             });
-            const auto lifted = values_of<E, WIDTH>(word + A::E_SCALARS, word + A::E_EXTRA, in);
+            const auto lifted = values_of<E, WIDTH>(params.scalars.at + A::E_SCALARS, params.extra.at + A::E_EXTRA, in);
 #pragma unroll
             for (int k = 0; k < WIDTH; k++) {
                 const S one = here && k <= last ? O::lift(lifted.lane[k]) : O::settle(O::neutral());
@@ -149,9 +150,9 @@ __global__ void __launch_bounds__(THREADS) down(const __grid_constant__ Words<At
                 }
                 results.lane[k] = get<0>(O::finish(state, 0));
             }
-            const Pack<typename Last::Out, WIDTH> &out = Last::of(word, results, base, row, last);
-            const int64_t offset = base.of[0] + row * int64_t(scanned[2]);
-            store<true>(out, word[TARGET], word[TARGET_PACKED] != 0, offset, int64_t(kept[2]), 0, last);
+            const Pack<typename Last::Out, WIDTH> &out = Last::of(params, results, base, row, last);
+            const int64_t offset = base.of[0] + row * row_steps[0];
+            store<true>(out, params.target, params.is_target_packed != 0, offset, columns_axis.strides[0], 0, last);
         }
     }
     gpu::let_next_start();

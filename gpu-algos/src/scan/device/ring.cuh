@@ -20,7 +20,7 @@
 // several tiles. The layout is PLAIN and not LINES. Packs of all leaves of E and F are aligned in
 // memory, and M has no leaves there. AHEAD is at least 1. The block is THREADS + 64, with
 // Rooms::ALL bytes of dynamic shared memory. VALUES is a power of 2, at most 32 and eight packs.
-// Words: those of `lines`.
+// Parameters: those of `lines`.
 #pragma once
 #include "staged.cuh"
 
@@ -81,7 +81,7 @@ template <class R, class S> struct Lookback {
 };
 
 template <class E, class F, class M, class O, int HOW, int THREADS, int WIDTH, int CHUNKS, int AHEAD>
-__global__ void __launch_bounds__(THREADS + 64, 1) ring(const __grid_constant__ Words<At<E, F, M>::ALL> words) {
+__global__ void __launch_bounds__(THREADS + 64, 1) ring(const __grid_constant__ TileParams<E, F, M> params) {
     typedef At<E, F, M> A;
     constexpr bool SEGMENTS = (HOW & (FLAGS | KEYS)) != 0;
     constexpr int WARPS = THREADS / 32, TILE = THREADS * WIDTH * CHUNKS, STAGES = AHEAD + LOADING;
@@ -101,13 +101,12 @@ __global__ void __launch_bounds__(THREADS + 64, 1) ring(const __grid_constant__ 
     SHARED(bool, is_last, [1]);
     const Staged staged = {reinterpret_cast<unsigned char *>(dynamic)};
     S *sums_of_warps = reinterpret_cast<S *>(room[0].bytes), *sums_before = sums_of_warps + 2 * WARPS;
-    const uint64_t *word = words.word;
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     const bool is_worker = warp < WARPS, is_drawer = warp == WARPS;
-    const int64_t count = int64_t(word[COUNT]), shift = int64_t(word[SHIFT]);
-    const uint32_t tiles = uint32_t(word[TILES]);
-    Desk *desk = reinterpret_cast<Desk *>(word[SCRATCH]);
-    Lookback<R, S> lookback = {Sums<R, S>(word[SCRATCH])};
+    const int64_t count = int64_t(params.count), shift = int64_t(params.shift);
+    const uint32_t tiles = params.tiles;
+    Desk *desk = reinterpret_cast<Desk *>(params.scratch);
+    Lookback<R, S> lookback = {Sums<R, S>(params.scratch)};
 
     Offsets<A::LEAF_COUNT + 1> nothing;
 #pragma unroll
@@ -121,10 +120,10 @@ __global__ void __launch_bounds__(THREADS + 64, 1) ring(const __grid_constant__ 
 #pragma unroll
             for (int u = 0; u < CHUNKS; u++) {
                 const int pack = u * THREADS + int(threadIdx.x);
-                start_copies<0, E, F, A, HOW, WIDTH, CHUNKS>(word, nothing, staged, number, pack, start_of(tile) + pack * WIDTH, count);
+                start_copies<0, E, F, A, HOW, WIDTH, CHUNKS>(params, nothing, staged, number, pack, start_of(tile) + pack * WIDTH, count);
             }
             if constexpr ((HOW & KEYS) != 0) {
-                if (threadIdx.x == 0 && start_of(tile) > 0) next_key_before = read_at<F, A, A::F_LEAVES, true>(word, start_of(tile) - 1);
+                if (threadIdx.x == 0 && start_of(tile) > 0) next_key_before = read_at<F, A, A::F_LEAVES, true>(params, start_of(tile) - 1);
             }
         }
         end_batch_of_copies();
@@ -154,7 +153,7 @@ __global__ void __launch_bounds__(THREADS + 64, 1) ring(const __grid_constant__ 
         if (is_drawer && lane == 0 && loading + 1 >= STAGES) ticket = atomicAdd(&desk->drawn, 1u);
         if (is_worker && coming_tile < tiles) {
             int head;
-            const S sum = own.template scan<R, TILE>(word, nothing, staged, coming, start_of(coming_tile), count, is_whole(coming_tile), key_before, head);
+            const S sum = own.template scan<R, TILE>(params, nothing, staged, coming, start_of(coming_tile), count, is_whole(coming_tile), key_before, head);
             if (SEGMENTS && lane == 0) heads_of_warps[parity][warp] = head;
             if (lane == 31) sums_of_warps[parity * WARPS + warp] = sum;
         } else if (!is_worker && !is_drawer && written_tile > 0) {
@@ -190,7 +189,7 @@ __global__ void __launch_bounds__(THREADS + 64, 1) ring(const __grid_constant__ 
                     const int pack = u * THREADS + int(threadIdx.x);
                     const int64_t i = start_of(written_tile) + pack * WIDTH;
                     const Pack<State, WIDTH> states = load_pack<State, WIDTH>(from + placed<CHUNKS>(pack) * WIDTH);
-                    write_joined<E, F, M, O, A, HOW>(word, states, before, pack * WIDTH, end, i, count);
+                    write_joined<E, F, M, O, A, HOW>(params, states, before, pack * WIDTH, end, i, count);
                 }
             }
         }

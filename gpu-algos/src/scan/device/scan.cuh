@@ -13,8 +13,7 @@
 // Contract: grid of at most TILES blocks of THREADS, no dynamic shared memory. With several tiles
 // SCRATCH is as `Stream::with_cleared_scratch` gives it and has a Desk and a slot for each tile.
 // The target is one of the leaves or overlaps none.
-// Words: see below. An axis: length, divisor, stride of the target, of each leaf of E, F and M; the
-// scanned axes and those of the lines, the innermost first.
+// Parameters: TileParams (device/params.rs).
 #pragma once
 #include "operators.cuh"
 #include "scanned.cuh"
@@ -64,18 +63,18 @@ template <class O> struct Runs<O, true> {
 // M of a pack of results, with the leaves that it reads. The results replace the extra words that
 // is_result selects.
 template <class M, class A, class R, int WIDTH>
-__device__ __forceinline__ Pack<typename FirstOf<typename M::Outputs>::type, WIDTH> computed(const uint64_t *word, const Pack<R, WIDTH> &results,
+__device__ __forceinline__ Pack<typename FirstOf<typename M::Outputs>::type, WIDTH> computed(const typename A::Params &params, const Pack<R, WIDTH> &results,
                                                                                              const typename Wide<WIDTH, typename M::Leaves>::type &in) {
     Pack<typename FirstOf<typename M::Outputs>::type, WIDTH> out;
 #pragma unroll
     for (int lane = 0; lane < WIDTH; lane++) {
         uint64_t extra[M::EXTRA + 1];
 #pragma unroll
-        for (int k = 0; k < M::EXTRA; k++) extra[k] = M::is_result(k) ? as_word(results.lane[lane]) : word[A::M_EXTRA + k];
+        for (int k = 0; k < M::EXTRA; k++) extra[k] = M::is_result(k) ? as_word(results.lane[lane]) : params.extra[A::M_EXTRA + k];
         typename M::Leaves x;
         typename M::Outputs y;
         each(x, [&](auto k, auto &value) { value = get<decltype(k)::value>(in).lane[lane]; });
-        M::apply(word + A::M_SCALARS, extra, x, y);
+        M::apply(params.scalars.at + A::M_SCALARS, extra, x, y);
         out.lane[lane] = get<0>(y);
     }
     return out;
@@ -84,39 +83,39 @@ __device__ __forceinline__ Pack<typename FirstOf<typename M::Outputs>::type, WID
 // The epilogue of the results from number i on. Without M they stay as they are.
 template <class M, class A, class R, int WIDTH, int HOW> struct Behind {
     typedef typename FirstOf<typename M::Outputs>::type Out;
-    static __device__ __forceinline__ Pack<Out, WIDTH> of(const uint64_t *word, const Pack<R, WIDTH> &results, int64_t i, bool whole) {
-        return computed<M, A>(word, results, read<M, A, A::M_LEAVES, WIDTH, HOW>(word, i, whole));
+    static __device__ __forceinline__ Pack<Out, WIDTH> of(const typename A::Params &params, const Pack<R, WIDTH> &results, int64_t i, bool whole) {
+        return computed<M, A>(params, results, read<M, A, A::M_LEAVES, WIDTH, HOW>(params, i, whole));
     }
 };
 template <class A, class R, int WIDTH, int HOW> struct Behind<Nothing, A, R, WIDTH, HOW> {
     typedef R Out;
-    static __device__ __forceinline__ const Pack<R, WIDTH> &of(const uint64_t *, const Pack<R, WIDTH> &results, int64_t, bool) { return results; }
+    static __device__ __forceinline__ const Pack<R, WIDTH> &of(const typename A::Params &, const Pack<R, WIDTH> &results, int64_t, bool) { return results; }
 };
 
 // Writes a pack of results to the target.
 template <class A, int HOW, class T, int WIDTH>
-__device__ __forceinline__ void write(const uint64_t *word, const Pack<T, WIDTH> &out, int64_t i, bool whole) {
+__device__ __forceinline__ void write(const typename A::Params &params, const Pack<T, WIDTH> &out, int64_t i, bool whole) {
     if constexpr ((HOW & PLAIN) != 0) {
-        if (whole && word[TARGET_PACKED]) {
+        if (whole && params.is_target_packed) {
             if constexpr ((HOW & BACKWARD) != 0) {
                 Pack<T, WIDTH> turned;
 #pragma unroll
                 for (int k = 0; k < WIDTH; k++) turned.lane[k] = out.lane[WIDTH - 1 - k];
-                store<true>(turned, word[TARGET], true, -(i + WIDTH - 1), 1);
+                store<true>(turned, params.target, true, -(i + WIDTH - 1), 1);
             } else {
-                store<true>(out, word[TARGET], true, i, 1);
+                store<true>(out, params.target, true, i, 1);
             }
             return;
         }
     }
 #pragma unroll
     for (int k = 0; k < WIDTH; k++) {
-        if (i + k < 0 || i + k >= int64_t(word[COUNT])) continue;
-        int64_t offset = (i + k) * int64_t(word[A::SCANNED + 2]);
-        if constexpr ((HOW & PLAIN) == 0) offset = offsets_at<A>(word, i + k).of[0];
+        if (i + k < 0 || i + k >= int64_t(params.count)) continue;
+        int64_t offset = (i + k) * params.scanned[0].strides[0];
+        if constexpr ((HOW & PLAIN) == 0) offset = offsets_at<A>(params, i + k).of[0];
         Pack<T, 1> one;
         one.lane[0] = out.lane[k];
-        store(one, word[TARGET], false, offset, 1);
+        store(one, params.target, false, offset, 1);
     }
 }
 
@@ -127,7 +126,7 @@ template <class O, int HOW, int THREADS, int VALUES> struct Resident {
 };
 
 template <class E, class F, class M, class O, int HOW, int THREADS, int WIDTH, int UNROLL>
-__global__ void __launch_bounds__(THREADS, (Resident<O, HOW, THREADS, WIDTH * UNROLL>::BLOCKS)) lines(const __grid_constant__ Words<At<E, F, M>::ALL> words) {
+__global__ void __launch_bounds__(THREADS, (Resident<O, HOW, THREADS, WIDTH * UNROLL>::BLOCKS)) lines(const __grid_constant__ TileParams<E, F, M> params) {
     typedef At<E, F, M> A;
     constexpr bool SEGMENTS = (HOW & (LINES | FLAGS | KEYS)) != 0;
     constexpr int WARPS = THREADS / 32, TILE = THREADS * WIDTH * UNROLL;
@@ -140,13 +139,12 @@ __global__ void __launch_bounds__(THREADS, (Resident<O, HOW, THREADS, WIDTH * UN
     SHARED(uint32_t, ticket, [1]);
     SHARED(bool, is_last, [1]);
     S *shared = reinterpret_cast<S *>(room[0].bytes);
-    const uint64_t *word = words.word;
-    const uint32_t tiles = uint32_t(word[TILES]);
+    const uint32_t tiles = params.tiles;
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-    const int64_t count = int64_t(word[COUNT]);
+    const int64_t count = int64_t(params.count);
 
-    Desk *desk = reinterpret_cast<Desk *>(word[SCRATCH]);
-    Sums<R, S> sums(word[SCRATCH]);
+    Desk *desk = reinterpret_cast<Desk *>(params.scratch);
+    Sums<R, S> sums(params.scratch);
     // Blocks with more than one tile come here again for the next one. They draw it late, since all
     // later tiles wait for its sum.
     const bool once = gridDim.x == tiles;
@@ -154,7 +152,7 @@ __global__ void __launch_bounds__(THREADS, (Resident<O, HOW, THREADS, WIDTH * UN
     const bool few = once && tiles <= WARPS * GROUP;
     uint32_t place = 0;
 
-    if (once && tiles > 1 && threadIdx.x == 0) ticket[0] = gpu::draw_before_stream(word[SCRATCH], tiles - 1);
+    if (once && tiles > 1 && threadIdx.x == 0) ticket[0] = gpu::draw_before_stream(params.scratch, tiles - 1);
     gpu::wait_for_stream();
     do {
         uint32_t tile = 0;
@@ -164,12 +162,12 @@ __global__ void __launch_bounds__(THREADS, (Resident<O, HOW, THREADS, WIDTH * UN
             tile = ticket[0];
             if (tile >= tiles) break;
         }
-        const int64_t start = int64_t(tile) * TILE + int64_t(warp * UNROLL * 32 + lane) * WIDTH - int64_t(word[SHIFT]);
+        const int64_t start = int64_t(tile) * TILE + int64_t(warp * UNROLL * 32 + lane) * WIDTH - int64_t(params.shift);
         Tile<E, F, A, HOW, WIDTH, UNROLL> in;
 #pragma unroll
-        for (int u = 0; u < UNROLL; u++) in.read_pack(word, start, u);
+        for (int u = 0; u < UNROLL; u++) in.read_pack(params, start, u);
         uint32_t heads[UNROLL];
-        if constexpr (SEGMENTS) in.begins(word, start, heads);
+        if constexpr (SEGMENTS) in.begins(params, start, heads);
 
         // Scans each pack by itself, then the packs of a row, then the rows of the warp.
         typename O::State values[UNROLL][WIDTH];
@@ -178,7 +176,7 @@ __global__ void __launch_bounds__(THREADS, (Resident<O, HOW, THREADS, WIDTH * UN
 #pragma unroll
         for (int u = 0; u < UNROLL; u++) {
             const int64_t i = start + u * 32 * WIDTH;
-            const auto lifted = values_of<E, WIDTH>(word + A::E_SCALARS, word + A::E_EXTRA, in.values[u]);
+            const auto lifted = values_of<E, WIDTH>(params.scalars.at + A::E_SCALARS, params.extra.at + A::E_EXTRA, in.values[u]);
 #pragma unroll
             for (int k = 0; k < WIDTH; k++) {
                 const bool exists = i + k >= 0 && i + k < count;
@@ -273,8 +271,8 @@ __global__ void __launch_bounds__(THREADS, (Resident<O, HOW, THREADS, WIDTH * UN
                 results.lane[k] = get<0>(O::finish(state, 0));
             }
             const bool whole = i >= 0 && i + WIDTH <= count;
-            const Pack<typename Last::Out, WIDTH> &out = Last::of(word, results, i, whole);
-            write<A, HOW>(word, out, i, whole);
+            const Pack<typename Last::Out, WIDTH> &out = Last::of(params, results, i, whole);
+            write<A, HOW>(params, out, i, whole);
         }
         // The next tile's states overwrite this one's.
         __syncthreads();

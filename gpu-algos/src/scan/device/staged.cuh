@@ -46,7 +46,7 @@ template <int CHUNKS> __device__ __forceinline__ int placed(int pack) {
 // Starts the copies of pack `pack` of a tile, for leaf K and all later ones. Its first value is
 // number i of `count`, which lie behind `base`.
 template <int K, class E, class F, class A, int HOW, int WIDTH, int CHUNKS, class Rooms>
-__device__ __forceinline__ void start_copies(const uint64_t *word, const Offsets<A::LEAF_COUNT + 1> &base, const Rooms &rooms, int number, int pack, int64_t i,
+__device__ __forceinline__ void start_copies(const typename A::Params &params, const Offsets<A::LEAF_COUNT + 1> &base, const Rooms &rooms, int number, int pack, int64_t i,
                                              int64_t count) {
     if constexpr (K < Rooms::LEAVES) {
         typedef typename Stored<typename LeafOf<K, E, F>::type>::type T;
@@ -54,7 +54,7 @@ __device__ __forceinline__ void start_copies(const uint64_t *word, const Offsets
         constexpr bool BACK = (HOW & BACKWARD) != 0;
         if constexpr (BYTES > 0) {
             T *to = rooms.template leaf<K>(number) + placed<CHUNKS>(pack) * WIDTH;
-            const T *from = reinterpret_cast<const T *>(word[LEAVES + 2 * K]) + base.of[1 + K];
+            const T *from = reinterpret_cast<const T *>(params.leaves[K].address) + base.of[1 + K];
             if (i >= 0 && i + WIDTH <= count) {
                 copy_to_shared<BYTES>(to, BACK ? from - (i + WIDTH - 1) : from + i);
             } else {
@@ -65,21 +65,21 @@ __device__ __forceinline__ void start_copies(const uint64_t *word, const Offsets
                 }
             }
         }
-        start_copies<K + 1, E, F, A, HOW, WIDTH, CHUNKS>(word, base, rooms, number, pack, i, count);
+        start_copies<K + 1, E, F, A, HOW, WIDTH, CHUNKS>(params, base, rooms, number, pack, i, count);
     }
 }
 
 // A pack of X's leaves from shared memory; the first leaf has number FIRST.
 template <class X, class E, class F, class A, int FIRST, int HOW, int WIDTH, int CHUNKS, class Rooms>
-__device__ __forceinline__ typename Wide<WIDTH, typename X::Leaves>::type read_staged(const uint64_t *word, const Offsets<A::LEAF_COUNT + 1> &base,
+__device__ __forceinline__ typename Wide<WIDTH, typename X::Leaves>::type read_staged(const typename A::Params &params, const Offsets<A::LEAF_COUNT + 1> &base,
                                                                                       const Rooms &rooms, int number, int pack, int64_t i) {
     typename Wide<WIDTH, typename X::Leaves>::type in;
     each(in, [&](auto k, auto &values) {
         constexpr int K = FIRST + decltype(k)::value;
         typedef typename LeafOf<K, E, F>::type T;
         if constexpr (same<T, Place>::value) {
-            const int64_t step = int64_t(word[A::SCANNED + 3 + K]);
-            load_whole(values, word[LEAVES + 2 * K], base.of[1 + K] + i * step, step);
+            const int64_t step = params.scanned[0].strides[1 + K];
+            load_whole(values, params.leaves[K].address, base.of[1 + K] + i * step, step);
         } else {
             const auto stored = load_pack<typename Stored<T>::type, WIDTH>(rooms.template leaf<K>(number) + placed<CHUNKS>(pack) * WIDTH);
 #pragma unroll
@@ -140,15 +140,15 @@ __device__ __forceinline__ void put_states(typename O::State *room, const typena
 
 // Writes a pack of results to the target behind `base`: from number i on, of `count` in all.
 template <class A, int HOW, class T, int WIDTH>
-__device__ __forceinline__ void write_staged(const uint64_t *word, const Pack<T, WIDTH> &out, int64_t base, int64_t i, int64_t count) {
-    if (i >= 0 && i + WIDTH <= count && word[TARGET_PACKED]) {
+__device__ __forceinline__ void write_staged(const typename A::Params &params, const Pack<T, WIDTH> &out, int64_t base, int64_t i, int64_t count) {
+    if (i >= 0 && i + WIDTH <= count && params.is_target_packed) {
         if constexpr ((HOW & BACKWARD) != 0) {
             Pack<T, WIDTH> turned;
 #pragma unroll
             for (int k = 0; k < WIDTH; k++) turned.lane[k] = out.lane[WIDTH - 1 - k];
-            store<true>(turned, word[TARGET], true, base - (i + WIDTH - 1), 1);
+            store<true>(turned, params.target, true, base - (i + WIDTH - 1), 1);
         } else {
-            store<true>(out, word[TARGET], true, base + i, 1);
+            store<true>(out, params.target, true, base + i, 1);
         }
         return;
     }
@@ -157,7 +157,7 @@ __device__ __forceinline__ void write_staged(const uint64_t *word, const Pack<T,
         if (i + k < 0 || i + k >= count) continue;
         Pack<T, 1> one;
         one.lane[0] = out.lane[k];
-        store(one, word[TARGET], false, base + (i + k) * int64_t(word[A::SCANNED + 2]), 1);
+        store(one, params.target, false, base + (i + k) * params.scanned[0].strides[0], 1);
     }
 }
 
@@ -179,7 +179,7 @@ template <class E, class F, class A, class O, int HOW, int WIDTH, int CHUNKS> st
     // first value is value `first` of `count`. Returns the sum of the warp, in lane 31. `head` is
     // the place in the tile of the warp's first segment head, or TILE. All lanes of a warp call it.
     template <class R, int TILE, class Rooms, class Key>
-    __device__ __forceinline__ typename R::State scan(const uint64_t *word, const Offsets<A::LEAF_COUNT + 1> &nothing, const Rooms &staged, int number, int64_t first,
+    __device__ __forceinline__ typename R::State scan(const typename A::Params &params, const Offsets<A::LEAF_COUNT + 1> &nothing, const Rooms &staged, int number, int64_t first,
                                                       int64_t count, bool is_whole, const Key &key_before, int &head) {
         const int pack = int(threadIdx.x) * CHUNKS, lane = threadIdx.x % 32;
         const int64_t start = first + int64_t(threadIdx.x) * VALUES;
@@ -187,8 +187,8 @@ template <class E, class F, class A, class O, int HOW, int WIDTH, int CHUNKS> st
         if constexpr ((HOW & FLAGS) != 0) {
 #pragma unroll
             for (int u = 0; u < CHUNKS; u++) {
-                const auto in = read_staged<F, E, F, A, A::F_LEAVES, HOW, WIDTH, CHUNKS>(word, nothing, staged, number, pack + u, start + u * WIDTH);
-                const auto flags = values_of<F, WIDTH>(word + A::F_SCALARS, word + A::F_EXTRA, in);
+                const auto in = read_staged<F, E, F, A, A::F_LEAVES, HOW, WIDTH, CHUNKS>(params, nothing, staged, number, pack + u, start + u * WIDTH);
+                const auto flags = values_of<F, WIDTH>(params.scalars.at + A::F_SCALARS, params.extra.at + A::F_EXTRA, in);
 #pragma unroll
                 for (int k = 0; k < WIDTH; k++) heads |= uint32_t(bool(flags.lane[k])) << (u * WIDTH + k);
             }
@@ -196,15 +196,15 @@ template <class E, class F, class A, class O, int HOW, int WIDTH, int CHUNKS> st
         } else if constexpr ((HOW & KEYS) != 0) {
             typename FirstOf<typename F::Outputs>::type key;
             if (threadIdx.x == 0) {
-                key = values_of<F, 1>(word + A::F_SCALARS, word + A::F_EXTRA, key_before).lane[0];
+                key = values_of<F, 1>(params.scalars.at + A::F_SCALARS, params.extra.at + A::F_EXTRA, key_before).lane[0];
             } else {
-                const auto in = read_staged<F, E, F, A, A::F_LEAVES, HOW, WIDTH, CHUNKS>(word, nothing, staged, number, pack - 1, start - WIDTH);
-                key = values_of<F, WIDTH>(word + A::F_SCALARS, word + A::F_EXTRA, in).lane[WIDTH - 1];
+                const auto in = read_staged<F, E, F, A, A::F_LEAVES, HOW, WIDTH, CHUNKS>(params, nothing, staged, number, pack - 1, start - WIDTH);
+                key = values_of<F, WIDTH>(params.scalars.at + A::F_SCALARS, params.extra.at + A::F_EXTRA, in).lane[WIDTH - 1];
             }
 #pragma unroll
             for (int u = 0; u < CHUNKS; u++) {
-                const auto in = read_staged<F, E, F, A, A::F_LEAVES, HOW, WIDTH, CHUNKS>(word, nothing, staged, number, pack + u, start + u * WIDTH);
-                const auto keys = values_of<F, WIDTH>(word + A::F_SCALARS, word + A::F_EXTRA, in);
+                const auto in = read_staged<F, E, F, A, A::F_LEAVES, HOW, WIDTH, CHUNKS>(params, nothing, staged, number, pack + u, start + u * WIDTH);
+                const auto keys = values_of<F, WIDTH>(params.scalars.at + A::F_SCALARS, params.extra.at + A::F_EXTRA, in);
 #pragma unroll
                 for (int k = 0; k < WIDTH; k++) {
                     heads |= uint32_t(keys.lane[k] != key) << (u * WIDTH + k);
@@ -217,8 +217,8 @@ template <class E, class F, class A, class O, int HOW, int WIDTH, int CHUNKS> st
 #pragma unroll
         for (int u = 0; u < CHUNKS; u++) {
             const int64_t i = start + u * WIDTH;
-            const auto in = read_staged<E, E, F, A, A::E_LEAVES, HOW, WIDTH, CHUNKS>(word, nothing, staged, number, pack + u, i);
-            const auto lifted = values_of<E, WIDTH>(word + A::E_SCALARS, word + A::E_EXTRA, in);
+            const auto in = read_staged<E, E, F, A, A::E_LEAVES, HOW, WIDTH, CHUNKS>(params, nothing, staged, number, pack + u, i);
+            const auto lifted = values_of<E, WIDTH>(params.scalars.at + A::E_SCALARS, params.extra.at + A::E_EXTRA, in);
 #pragma unroll
             for (int k = 0; k < WIDTH; k++) values[u * WIDTH + k] = O::lift(lifted.lane[k]);
         }
@@ -272,7 +272,7 @@ template <int WARPS, int TILE> __device__ __forceinline__ int first_of_heads(con
 // Joins the tile's prefix `before` to the states of a pack that are before `end`, and writes the
 // results. The pack begins at place `place` of the tile.
 template <class E, class F, class M, class O, class A, int HOW, int WIDTH>
-__device__ __forceinline__ void write_joined(const uint64_t *word, const Pack<typename O::State, WIDTH> &states, const typename O::State &before, int place, int end,
+__device__ __forceinline__ void write_joined(const typename A::Params &params, const Pack<typename O::State, WIDTH> &states, const typename O::State &before, int place, int end,
                                              int64_t i, int64_t count) {
     typedef typename FirstOf<decltype(O::finish(O::settle(O::neutral()), 0))>::type Result;
     typedef Behind<M, A, Result, WIDTH, HOW> Last;
@@ -283,8 +283,8 @@ __device__ __forceinline__ void write_joined(const uint64_t *word, const Pack<ty
         if (place + k < end) state = (HOW & EXCLUSIVE) != 0 && place + k == 0 ? before : O::join(before, state);
         results.lane[k] = get<0>(O::finish(state, 0));
     }
-    const Pack<typename Last::Out, WIDTH> &out = Last::of(word, results, i, i >= 0 && i + WIDTH <= count);
-    write_staged<A, HOW>(word, out, 0, i, count);
+    const Pack<typename Last::Out, WIDTH> &out = Last::of(params, results, i, i >= 0 && i + WIDTH <= count);
+    write_staged<A, HOW>(params, out, 0, i, count);
 }
 
 } // namespace scan

@@ -18,7 +18,7 @@
 // Contract: that of `ring`, with these differences. The block is THREADS. There are at most
 // MOST_GROUPS groups of tiles, and for each block at most MOST_PARTS tiles, each with Rooms::ALL
 // bytes of dynamic shared memory.
-// Words: those of `lines`.
+// Parameters: those of `lines`.
 #pragma once
 #include "staged.cuh"
 
@@ -42,7 +42,7 @@ template <class O, int THREADS, int VALUES> struct Present {
 };
 
 template <class E, class F, class M, class O, int HOW, int THREADS, int WIDTH, int CHUNKS>
-__global__ void __launch_bounds__(THREADS, (Present<O, THREADS, WIDTH * CHUNKS>::BLOCKS)) wave(const __grid_constant__ Words<At<E, F, M>::ALL> words) {
+__global__ void __launch_bounds__(THREADS, (Present<O, THREADS, WIDTH * CHUNKS>::BLOCKS)) wave(const __grid_constant__ TileParams<E, F, M> params) {
     typedef At<E, F, M> A;
     constexpr bool SEGMENTS = (HOW & (FLAGS | KEYS)) != 0;
     constexpr int WARPS = THREADS / 32, TILE = THREADS * WIDTH * CHUNKS;
@@ -61,12 +61,11 @@ __global__ void __launch_bounds__(THREADS, (Present<O, THREADS, WIDTH * CHUNKS>:
     SHARED(int, heads_of_warps, [2][WARPS]);
     SHARED(bool, is_last, [1]);
     S *sums_of_warps = reinterpret_cast<S *>(room[0].bytes), *sums_of_groups = sums_of_warps + 2 * WARPS, *last_sums = sums_of_groups + MOST_GROUPS;
-    const uint64_t *word = words.word;
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-    const int64_t count = int64_t(word[COUNT]), shift = int64_t(word[SHIFT]);
-    const uint32_t tiles = uint32_t(word[TILES]), parts = (tiles + gridDim.x - 1) / gridDim.x;
-    Desk *desk = reinterpret_cast<Desk *>(word[SCRATCH]);
-    Sums<R, S> sums(word[SCRATCH]);
+    const int64_t count = int64_t(params.count), shift = int64_t(params.shift);
+    const uint32_t tiles = params.tiles, parts = (tiles + gridDim.x - 1) / gridDim.x;
+    Desk *desk = reinterpret_cast<Desk *>(params.scratch);
+    Sums<R, S> sums(params.scratch);
 
     const auto staged_of = [&](uint32_t part) { return Staged{reinterpret_cast<unsigned char *>(dynamic) + part * Staged::ALL}; };
     const auto start_of = [&](uint32_t tile) { return int64_t(tile) * TILE - shift; };
@@ -77,12 +76,12 @@ __global__ void __launch_bounds__(THREADS, (Present<O, THREADS, WIDTH * CHUNKS>:
     typename Wide<1, typename F::Leaves>::type key_before, next_key_before;
     const auto read_key_before = [&](uint32_t tile) {
         if constexpr ((HOW & KEYS) != 0) {
-            if (threadIdx.x == 0 && tile < tiles && start_of(tile) > 0) next_key_before = read_at<F, A, A::F_LEAVES, true>(word, start_of(tile) - 1);
+            if (threadIdx.x == 0 && tile < tiles && start_of(tile) > 0) next_key_before = read_at<F, A, A::F_LEAVES, true>(params, start_of(tile) - 1);
         }
     };
 
     if (threadIdx.x == 0) {
-        for (uint32_t part = 0; part < parts; part++) drawn[part] = gpu::draw_before_stream(word[SCRATCH], gridDim.x * parts - 1);
+        for (uint32_t part = 0; part < parts; part++) drawn[part] = gpu::draw_before_stream(params.scratch, gridDim.x * parts - 1);
     }
     gpu::wait_for_stream();
     __syncthreads();
@@ -95,7 +94,7 @@ __global__ void __launch_bounds__(THREADS, (Present<O, THREADS, WIDTH * CHUNKS>:
 #pragma unroll
             for (int u = 0; u < CHUNKS; u++) {
                 const int pack = u * THREADS + int(threadIdx.x);
-                start_copies<0, E, F, A, HOW, WIDTH, CHUNKS>(word, nothing, staged, 0, pack, start_of(tile) + pack * WIDTH, count);
+                start_copies<0, E, F, A, HOW, WIDTH, CHUNKS>(params, nothing, staged, 0, pack, start_of(tile) + pack * WIDTH, count);
             }
         }
         end_batch_of_copies();
@@ -114,7 +113,7 @@ __global__ void __launch_bounds__(THREADS, (Present<O, THREADS, WIDTH * CHUNKS>:
         Neighbours<E, F, A, O, HOW, WIDTH, CHUNKS> own;
         const bool is_whole = start_of(tile) >= 0 && start_of(tile) + TILE <= count;
         int head;
-        const S sum = own.template scan<R, TILE>(word, nothing, staged, 0, start_of(tile), count, is_whole, key_before, head);
+        const S sum = own.template scan<R, TILE>(params, nothing, staged, 0, start_of(tile), count, is_whole, key_before, head);
         if (SEGMENTS && lane == 0) heads_of_warps[parity][warp] = head;
         if (lane == 31) sums_of_warps[parity * WARPS + warp] = sum;
         __syncthreads();
@@ -161,7 +160,7 @@ __global__ void __launch_bounds__(THREADS, (Present<O, THREADS, WIDTH * CHUNKS>:
         for (int u = 0; u < CHUNKS; u++) {
             const int pack = u * THREADS + int(threadIdx.x);
             const Pack<State, WIDTH> of_pack = load_pack<State, WIDTH>(states + placed<CHUNKS>(pack) * WIDTH);
-            write_joined<E, F, M, O, A, HOW>(word, of_pack, before, pack * WIDTH, end, start_of(tile) + pack * WIDTH, count);
+            write_joined<E, F, M, O, A, HOW>(params, of_pack, before, pack * WIDTH, end, start_of(tile) + pack * WIDTH, count);
         }
     }
 

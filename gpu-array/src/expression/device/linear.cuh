@@ -2,10 +2,8 @@
 //
 // Packs of WIDTH places begin `shift` places before the first, so that they are aligned in the
 // outputs' memory.
-// Contract: grid ceil((n + shift) / (THREADS * WIDTH * UNROLL)), block THREADS, no shared memory.
-// Words: n; shift, less than WIDTH; the address of each output; address and kind of each leaf (for
-// Place leaves the first value and the step); the scalars; the extra words. Each output has n
-// elements, and its address less shift elements is aligned to packs; so is that of each PACKED
+// Contract: grid ceil((count + shift) / (THREADS * WIDTH * UNROLL)), block THREADS, no shared
+// memory. Parameters: LinearParams (params.rs). Each output has `count` elements, and its address less shift elements is aligned to packs; so is that of each PACKED
 // leaf. The packs of a SPACED leaf are not aligned. Bytes moved: each element is read once and
 // written once. An output may be one of the leaves.
 #pragma once
@@ -13,27 +11,20 @@
 
 namespace gpu {
 
-template <class E> struct LinearWords {
-    static constexpr int OUTPUTS = 2, LEAVES = OUTPUTS + E::Outputs::SIZE, SCALARS = LEAVES + 2 * E::Leaves::SIZE;
-    static constexpr int EXTRA = SCALARS + E::SCALARS, COUNT = EXTRA + E::EXTRA;
-};
-
 // Loads the leaf's values at the places from i on. Only those from `first` to `last` exist.
 template <class T, int WIDTH>
-__device__ __forceinline__ void linear_load(Pack<T, WIDTH> &values, uint64_t address, uint64_t kind, int64_t i, int first, int last) {
-    load(values, address, kind, kind == CONSTANT ? 0 : i, 1, first, last);
+__device__ __forceinline__ void linear_load(Pack<T, WIDTH> &values, const LeafParams &leaf, int64_t, int64_t i, int first, int last) {
+    load(values, leaf.address, leaf.kind, leaf.kind == CONSTANT ? 0 : i, 1, first, last);
 }
 template <int WIDTH>
-__device__ __forceinline__ void linear_load(Pack<Place, WIDTH> &values, uint64_t start, uint64_t step, int64_t i, int first, int last) {
-    load(values, start, SPACED, int64_t(i * step), int64_t(step), first, last);
+__device__ __forceinline__ void linear_load(Pack<Place, WIDTH> &values, const LeafParams &leaf, int64_t step, int64_t i, int first, int last) {
+    load(values, leaf.address, SPACED, i * step, step, first, last);
 }
 
 template <class E, int THREADS, int WIDTH, int UNROLL>
-__global__ void __launch_bounds__(THREADS) linear(const __grid_constant__ Words<LinearWords<E>::COUNT> words) {
-    typedef LinearWords<E> At;
+__global__ void __launch_bounds__(THREADS) linear(const __grid_constant__ LinearParams<E> params) {
     gpu::wait_for_stream();
-    const uint64_t *word = words.word;
-    const int64_t n = int64_t(word[0]), shift = int64_t(word[1]);
+    const int64_t n = int64_t(params.count), shift = int64_t(params.shift);
 
     // All loads precede the first use.
     typename Wide<WIDTH, typename E::Leaves>::type in[UNROLL];
@@ -48,16 +39,16 @@ __global__ void __launch_bounds__(THREADS) linear(const __grid_constant__ Words<
         if (i >= n) last[u] = -1;
         if (last[u] < first[u]) continue;
         each(in[u], [&](auto k, auto &values) {
-            constexpr int LEAF = At::LEAVES + 2 * decltype(k)::value;
-            linear_load(values, word[LEAF], word[LEAF + 1], i, first[u], last[u]);
+            constexpr int K = decltype(k)::value;
+            linear_load(values, params.leaves[K], params.steps[K], i, first[u], last[u]);
         });
     }
 #pragma unroll
     for (int u = 0; u < UNROLL; u++) {
         if (last[u] < first[u]) continue;
         typename Wide<WIDTH, typename E::Outputs>::type out;
-        apply<E, WIDTH>(word + At::SCALARS, word + At::EXTRA, in[u], out);
-        each(out, [&](auto k, auto &values) { store(values, word[At::OUTPUTS + decltype(k)::value], true, place[u], 1, first[u], last[u]); });
+        apply<E, WIDTH>(params.scalars.at, params.extra.at, in[u], out);
+        each(out, [&](auto k, auto &values) { store(values, params.outputs[decltype(k)::value], true, place[u], 1, first[u], last[u]); });
     }
 }
 

@@ -6,18 +6,10 @@
 //   SCALARS, EXTRA        numbers of words: scalars; addresses of tables and words of sources
 //   apply(scalars, extra, leaves, outputs)   the operations, on the values of one place
 #pragma once
+#include "expression_params.cuh"
 #include "operations.cuh"
 
 namespace gpu {
-
-// The most axes of a launch, after joining.
-constexpr int AXES = 8;
-
-// Kinds of leaves, along the axis that threads go along.
-constexpr uint64_t PACKED = 0;  // neighbours, aligned to packs
-constexpr uint64_t SPACED = 1;  // at a distance
-constexpr uint64_t CONSTANT = 2; // one element for all
-constexpr uint64_t CROSSED = 3; // neighbours along another axis, through shared memory (tiled.cuh)
 
 // The quotient by `length`. `divisor` makes it a multiplication and a shift where 31 bits are
 // enough (Granlund and Montgomery 1994).

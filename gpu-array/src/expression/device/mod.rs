@@ -6,6 +6,7 @@
 
 mod axes;
 mod batch;
+mod params;
 mod plan;
 mod policy;
 mod samples;
@@ -15,7 +16,8 @@ use gpu_driver::{Device, DevicePod, DeviceVec, KernelSpace, PARAMETER_BYTES, Pro
 use smallvec::SmallVec;
 
 pub use batch::{Precompile, precompile};
-pub use plan::{CONSTANT, MAX_AXES, PACKED, SPACED, divisor, pack_bytes};
+pub use params::{AxisParams, CONSTANT, LeafParams, MAX_AXES, PACKED, SPACED};
+pub use plan::{divisor, pack_bytes};
 pub use samples::KERNELS;
 pub use text::HEADERS;
 pub(crate) use {plan::extra, text::functor};

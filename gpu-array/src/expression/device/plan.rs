@@ -5,22 +5,16 @@ use smallvec::SmallVec;
 
 use super::{
     axes::Axes,
+    params::{
+        AxisParams, CONSTANT, CROSSED, LeafParams, LinearHead, LinearParams, MAX_AXES, PACKED, SPACED, SharedTile,
+        StridedHead, StridedParams, TiledHead, TiledParams,
+    },
     policy::{Loop, Policy},
 };
 use crate::{
     ArrayError, Result,
-    expression::{Code, Memory},
+    expression::{Code, Leaf, Memory},
 };
-
-/// The most axes of a launch, after joining; as in `loop.cuh`.
-pub const MAX_AXES: usize = 8;
-/// Kind of a leaf along the axis that threads go along, as in `loop.cuh`: neighbours, aligned to packs.
-pub const PACKED: u64 = 0;
-/// Kind of a leaf: elements at a distance.
-pub const SPACED: u64 = 1;
-/// Kind of a leaf: one element for all.
-pub const CONSTANT: u64 = 2;
-const CROSSED: u64 = 3;
 
 /// Shared memory that a block has without opting in.
 const SHARED_BYTES: usize = 48 * 1024;
@@ -71,14 +65,38 @@ pub(crate) fn choose(code: &Code<'_>, axes: &mut Axes) -> Loop {
 }
 
 /// Number of words of a loop's parameter: `COUNT` of the structures in the `.cuh` files.
-pub(crate) fn words(code: &Code<'_>, which: Loop) -> usize {
+pub(crate) fn list_words(code: &Code<'_>, which: Loop) -> [usize; 5] {
     let leaves = code.leaves.len();
-    let own = match which {
-        Loop::Linear => 2,
-        Loop::Strided => 5 + MAX_AXES * (3 + leaves),
-        Loop::Tiled => 3 + MAX_AXES * (2 + leaves),
+    let of_axes = match which {
+        Loop::Linear => leaves.max(1),
+        Loop::Strided | Loop::Tiled => MAX_AXES * AxisParams::words(1 + leaves),
     };
-    own + code.outputs.len() + 2 * leaves + code.scalars.len() + extra(code).count()
+    // An empty list has an element in C++.
+    [code.outputs.len(), 2 * leaves.max(1), of_axes, code.scalars.len().max(1), extra(code).count().max(1)]
+}
+
+/// Words of a loop's parameters.
+pub(crate) fn words(code: &Code<'_>, which: Loop) -> usize {
+    let (head, tiles) = match which {
+        Loop::Linear => (size_of::<LinearHead>(), 0),
+        Loop::Strided => (size_of::<StridedHead>(), 0),
+        Loop::Tiled => (size_of::<TiledHead>(), code.leaves.len().max(1)),
+    };
+    head / size_of::<u64>() + tiles + list_words(code, which).iter().sum::<usize>()
+}
+
+/// Text that compares the parameters of the loop over the structure `expression` with those that the launch passes.
+pub(crate) fn check_text(code: &Code<'_>, which: Loop, expression: &str) -> String {
+    let words = list_words(code, which);
+    match which {
+        Loop::Linear => LinearHead::check(&format!("gpu::LinearParams<{expression}>"), words),
+        Loop::Strided => StridedHead::check(&format!("gpu::StridedParams<{expression}>"), words),
+        Loop::Tiled => {
+            let [outputs, leaves, axes, scalars, extra] = words;
+            let words = [outputs, leaves, code.leaves.len().max(1), axes, scalars, extra];
+            TiledHead::check(&format!("gpu::TiledParams<{expression}>"), words)
+        }
+    }
 }
 
 /// Calls `launch` with each launch of a loop. There is one, unless the expression needs more axes than a kernel takes.
@@ -128,11 +146,6 @@ pub(crate) fn extra<'c>(code: &'c Code<'_>) -> impl Iterator<Item = u64> + 'c {
     tables.chain(code.sources.iter().flat_map(|source| source.words().iter().copied()))
 }
 
-fn push_rest(code: &Code<'_>, words: &mut Words) {
-    words.extend_from_slice(&code.scalars);
-    words.extend(extra(code));
-}
-
 /// The size of a launch.
 struct Size {
     blocks: usize,
@@ -151,26 +164,38 @@ fn linear(code: &Code<'_>, axes: &Axes, policy: &Policy, target: &Target<'_>, wo
     let out = output_address(axes, target, 0);
     // Several outputs are new and all aligned.
     let shift = out % pack_bytes(policy.width as usize, target.sizes[0]) / target.sizes[0] as u64;
-    words.extend_from_slice(&[n as u64, shift]);
-    words.extend((0..target.addresses.len()).map(|output| output_address(axes, target, output)));
-    for (number, leaf) in code.leaves.iter().enumerate() {
-        let stride = if axes.rank() == 0 { 0 } else { axes.strides(0)[number + 1] };
+    let leaf = |(number, leaf): (usize, &_)| {
         let address = leaf_address(code, axes, number);
-        let kind = match leaf.memory {
-            Memory::Nowhere => stride as u64,
-            _ if stride == 0 => CONSTANT,
-            _ => {
-                let bytes = leaf.dtype.bytes();
-                let aligned =
-                    address.wrapping_sub(shift * bytes as u64).is_multiple_of(pack_bytes(policy.width as usize, bytes));
-                if aligned { PACKED } else { SPACED }
-            }
-        };
-        words.extend_from_slice(&[address, kind]);
+        LeafParams { address, kind: linear_kind(axes, policy, shift, number, leaf, address) }
+    };
+    LinearParams {
+        head: LinearHead { count: n as u64, shift },
+        outputs: (0..target.addresses.len()).map(|output| output_address(axes, target, output)),
+        leaves: code.leaves.iter().enumerate().map(leaf),
+        steps: (0..code.leaves.len()).map(|leaf| step_along(axes, leaf) as i64),
+        scalars: code.scalars.iter().copied(),
+        extra: extra(code),
     }
-    push_rest(code, words);
+    .write(words);
     let tile = (policy.threads * policy.width * policy.unroll) as usize;
     Size { blocks: (n + shift as usize).div_ceil(tile), shared_bytes: 0 }
+}
+
+/// The step of a leaf along the one axis that there is, or 0 where there is none.
+fn step_along(axes: &Axes, leaf: usize) -> isize {
+    if axes.rank() == 0 { 0 } else { axes.strides(0)[leaf + 1] }
+}
+
+fn linear_kind(axes: &Axes, policy: &Policy, shift: u64, number: usize, leaf: &Leaf<'_>, address: u64) -> u64 {
+    if matches!(leaf.memory, Memory::Nowhere) {
+        return SPACED;
+    }
+    if step_along(axes, number) == 0 {
+        return CONSTANT;
+    }
+    let bytes = leaf.dtype.bytes();
+    let first_pack = address.wrapping_sub(shift * bytes as u64);
+    if first_pack.is_multiple_of(pack_bytes(policy.width as usize, bytes)) { PACKED } else { SPACED }
 }
 
 /// Whether packs along an axis are aligned everywhere: stride 1 there, and all other strides whole packs.
@@ -218,26 +243,34 @@ fn strided(code: &Code<'_>, axes: &Axes, policy: &Policy, target: &Target<'_>, w
     let per_row = length.div_ceil(policy.width as usize);
     let rows: usize = (1..rank).map(|axis| axes.length(axis)).product();
     let items = rows * per_row;
-    let packed = outputs_packed(axes, policy, target);
-    let wide = items > i32::MAX as usize;
-    words.extend([items as u64, rank as u64 | u64::from(packed) << 8 | u64::from(wide) << 16, length as u64]);
-    words.extend([per_row as u64, divisor(per_row)]);
-    words.extend((0..target.addresses.len()).map(|output| output_address(axes, target, output)));
-    for leaf in 0..code.leaves.len() {
+    let leaf = |leaf| {
         let address = leaf_address(code, axes, leaf);
-        words.extend([address, leaf_kind(code, axes, policy, leaf, address)]);
+        LeafParams { address, kind: leaf_kind(code, axes, policy, leaf, address) }
+    };
+    StridedParams {
+        head: StridedHead {
+            items: items as u64,
+            length: length as u64,
+            row_packs: per_row as u64,
+            row_divisor: divisor(per_row),
+            rank: rank as u32,
+            is_packed: outputs_packed(axes, policy, target).into(),
+            is_wide: (items > i32::MAX as usize).into(),
+        },
+        outputs: (0..target.addresses.len()).map(|output| output_address(axes, target, output)),
+        leaves: (0..code.leaves.len()).map(leaf),
+        axes: axis_params(code, axes),
+        scalars: code.scalars.iter().copied(),
+        extra: extra(code),
     }
-    for axis in 0..MAX_AXES {
-        if axis < rank {
-            words.extend([axes.length(axis) as u64, divisor(axes.length(axis))]);
-            words.extend(axes.strides(axis).iter().map(|&stride| stride as u64));
-        } else {
-            words.extend(std::iter::repeat_n(0, 3 + code.leaves.len()));
-        }
-    }
-    push_rest(code, words);
+    .write(words);
     let block = (policy.threads * policy.unroll) as usize;
     Size { blocks: items.div_ceil(block), shared_bytes: 0 }
+}
+
+fn axis_params<'a>(code: &Code<'_>, axes: &'a Axes) -> impl Iterator<Item = AxisParams<'a>> {
+    let there = (0..axes.rank()).map(|axis| AxisParams::new(axes.length(axis), axes.strides(axis)));
+    AxisParams::list(there, 1 + code.leaves.len())
 }
 
 fn tiled(code: &Code<'_>, axes: &Axes, policy: &Policy, target: &Target<'_>, words: &mut Words) -> Size {
@@ -245,34 +278,39 @@ fn tiled(code: &Code<'_>, axes: &Axes, policy: &Policy, target: &Target<'_>, wor
     let tile = policy.tile as usize;
     let tiles = [axes.length(0).div_ceil(tile), axes.length(1).div_ceil(tile)];
     let outer: usize = (2..rank).map(|axis| axes.length(axis)).product();
-    let packed = outputs_packed(axes, policy, target);
-    words.extend([rank as u64 | u64::from(packed) << 8, tiles[0] as u64, tiles[1] as u64]);
-    words.extend((0..target.addresses.len()).map(|output| output_address(axes, target, output)));
     let mut shared_bytes = 0;
-    for (number, leaf) in code.leaves.iter().enumerate() {
+    let mut shared_tiles: SmallVec<[SharedTile; 4]> = SmallVec::new();
+    let mut leaf = |number: usize| {
+        let leaf = &code.leaves[number];
         let address = leaf_address(code, axes, number);
         let (along, across) = (axes.strides(0)[number + 1], axes.strides(1)[number + 1]);
         let bytes = leaf.dtype.bytes();
         let room = (tile * (tile + 1) * bytes).next_multiple_of(16);
         let crosses = !matches!(leaf.memory, Memory::Nowhere) && along != 0 && along != 1 && across == 1;
-        let kind = if crosses && shared_bytes + room <= SHARED_BYTES {
-            let aligned = is_packed(axes, 1, number + 1, address, bytes, policy);
-            let kind = CROSSED | u64::from(aligned) << 8 | (shared_bytes as u64) << 16;
-            shared_bytes += room;
-            kind
-        } else {
-            leaf_kind(code, axes, policy, number, address)
-        };
-        words.extend([address, kind]);
-    }
-    for axis in 0..MAX_AXES {
-        if axis < rank {
-            words.push(axes.length(axis) as u64);
-            words.extend(axes.strides(axis).iter().map(|&stride| stride as u64));
-        } else {
-            words.extend(std::iter::repeat_n(0, 2 + code.leaves.len()));
+        if !crosses || shared_bytes + room > SHARED_BYTES {
+            shared_tiles.push(SharedTile { offset: 0, is_packed: 0 });
+            return LeafParams { address, kind: leaf_kind(code, axes, policy, number, address) };
         }
+        let is_packed = is_packed(axes, 1, number + 1, address, bytes, policy).into();
+        shared_tiles.push(SharedTile { offset: shared_bytes as u32, is_packed });
+        shared_bytes += room;
+        LeafParams { address, kind: CROSSED }
+    };
+    let leaves: SmallVec<[LeafParams; 4]> = (0..code.leaves.len()).map(&mut leaf).collect();
+    TiledParams {
+        head: TiledHead {
+            rank: rank as u32,
+            is_packed: outputs_packed(axes, policy, target).into(),
+            tiles_0: tiles[0] as u32,
+            tiles_1: tiles[1] as u32,
+        },
+        outputs: (0..target.addresses.len()).map(|output| output_address(axes, target, output)),
+        leaves,
+        tiles: shared_tiles,
+        axes: axis_params(code, axes),
+        scalars: code.scalars.iter().copied(),
+        extra: extra(code),
     }
-    push_rest(code, words);
+    .write(words);
     Size { blocks: tiles[0] * tiles[1] * outer, shared_bytes }
 }

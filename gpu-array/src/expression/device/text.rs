@@ -2,10 +2,11 @@
 
 use std::fmt::Write;
 
-use gpu_driver::{Header, Program};
+use gpu_driver::{Header, LIST, Program};
 
 use super::{
-    plan::extra,
+    params::PARAMS,
+    plan::{check_text, extra},
     policy::{Loop, Policy},
 };
 use crate::expression::{Code, Memory, Op, Step};
@@ -20,7 +21,7 @@ const TILED: Header = Header { name: "tiled.cuh", text: include_str!("tiled.cuh"
 /// The headers of expressions, for kernels of one's own. The first one includes the others.
 ///
 /// They hold the functions in namespace `gpu` that operations call (`operations.cuh`), tuples, and packs of neighbours with their loads and stores.
-pub const HEADERS: [Header; 3] = [LOOP, OPERATIONS, TUPLE];
+pub const HEADERS: [Header; 5] = [LOOP, OPERATIONS, TUPLE, PARAMS, LIST];
 
 impl Loop {
     pub(crate) fn header(self) -> Header {
@@ -56,7 +57,9 @@ impl Text {
             self.include(source.header());
         }
         let _ = writeln!(self.text, "namespace {name} {{\n{}}}", functor(code, "Expression"));
-        self.names.push(format!("gpu::{}", policy.template(which, &format!("{name}::Expression"))));
+        let expression = format!("{name}::Expression");
+        self.text += &check_text(code, which, &expression);
+        self.names.push(format!("gpu::{}", policy.template(which, &expression)));
     }
 
     fn include(&mut self, header: Header) {

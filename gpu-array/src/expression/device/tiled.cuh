@@ -4,22 +4,13 @@
 //
 // The outputs lie along axis 0, the CROSSED leaves along axis 1 (stride 1); the other axes follow.
 // Contract: grid tiles along axis 0 * tiles along axis 1 * lengths of the other axes, block
-// THREADS. Shared memory: a tile of TILE * PITCH elements for each CROSSED leaf, at the byte offset
-// that its word gives. Words: rank + 256 * (outputs are packed); tiles along axes 0 and 1; the
-// address of each output; address and kind of each leaf, for CROSSED ones + 256 * (its packs are
-// aligned) + 65536 * offset of its tile; AXES axes: length, the outputs' stride, that of each leaf;
-// the scalars; the extra words. PACKED leaves and outputs are aligned as in strided.cuh.
+// THREADS. Shared memory: a tile of TILE * PITCH elements for each CROSSED leaf, where its SharedTile
+// says. Parameters: TiledParams (params.rs). PACKED leaves and outputs are aligned as in strided.cuh.
 // Bytes moved: those of outputs and leaves, in rows of TILE elements.
 #pragma once
 #include "loop.cuh"
 
 namespace gpu {
-
-template <class E> struct TiledWords {
-    static constexpr int OUTPUTS = 3, LEAVES = OUTPUTS + E::Outputs::SIZE, AXIS = LEAVES + 2 * E::Leaves::SIZE;
-    static constexpr int AXIS_WORDS = 2 + E::Leaves::SIZE;
-    static constexpr int SCALARS = AXIS + AXES * AXIS_WORDS, EXTRA = SCALARS + E::SCALARS, COUNT = EXTRA + E::EXTRA;
-};
 
 // Copies the part of a leaf that a block needs to its tile. The element of (i, j) stands at j *
 // PITCH + i.
@@ -62,46 +53,47 @@ __device__ __forceinline__ void load_staged(Pack<T, WIDTH> &values, const unsign
 template <int PITCH, int WIDTH>
 __device__ __forceinline__ void load_staged(Pack<Place, WIDTH> &, const unsigned char *, int, int, int) {}
 
+// Tiles of bytes alone: without a bound NVRTC 13.0 takes 64 registers for a copy, in place of 48.
+template <class E, int TILE> constexpr int blocks_of_tiles() { return E::Leaves::SIZE == 1 && TILE > 64 ? 5 : 0; }
+
 template <class E, int THREADS, int TILE, int WIDTH>
-__global__ void __launch_bounds__(THREADS) tiled(const __grid_constant__ Words<TiledWords<E>::COUNT> words) {
-    typedef TiledWords<E> At;
+__global__ void __launch_bounds__(THREADS, (blocks_of_tiles<E, TILE>())) tiled(const __grid_constant__ TiledParams<E> params) {
     constexpr int LEAVES = E::Leaves::SIZE, PITCH = TILE + 1, PACKS = TILE / WIDTH;
     static_assert(TILE * PACKS % THREADS == 0 && THREADS % PACKS == 0, "whole rows of packs");
     SHARED_DYNAMIC(unsigned char, shared);
     gpu::wait_for_stream();
-    const uint64_t *word = words.word;
-    const int rank = int(word[0] & 255);
-    const bool packed = word[0] & 256;
+    const int rank = int(params.rank);
+    const bool packed = params.is_packed;
+    const auto &axes = params.axes;
 
     // Offsets of the tile's first element, for the outputs and for each leaf.
-    const uint64_t *axis = word + At::AXIS;
     uint32_t rest = blockIdx.x;
-    uint32_t next = rest / uint32_t(word[1]);
-    const int64_t i0 = int64_t(rest - next * uint32_t(word[1])) * TILE;
+    uint32_t next = rest / params.tiles_0;
+    const int64_t i0 = int64_t(rest - next * params.tiles_0) * TILE;
     rest = next;
-    next = rest / uint32_t(word[2]);
-    const int64_t j0 = int64_t(rest - next * uint32_t(word[2])) * TILE;
+    next = rest / params.tiles_1;
+    const int64_t j0 = int64_t(rest - next * params.tiles_1) * TILE;
     rest = next;
     int64_t offset[LEAVES + 1];
 #pragma unroll
-    for (int k = 0; k <= LEAVES; k++) offset[k] = i0 * int64_t(axis[1 + k]) + j0 * int64_t(axis[At::AXIS_WORDS + 1 + k]);
+    for (int k = 0; k <= LEAVES; k++) offset[k] = i0 * axes[0].strides[k] + j0 * axes[1].strides[k];
     for (int d = 2; d < rank; d++) {
-        const uint64_t *outer = axis + d * At::AXIS_WORDS;
-        next = rest / uint32_t(outer[0]);
-        const int64_t c = rest - next * uint32_t(outer[0]);
+        const uint32_t length = uint32_t(axes[d].length);
+        next = rest / length;
+        const int64_t c = rest - next * length;
         rest = next;
 #pragma unroll
-        for (int k = 0; k <= LEAVES; k++) offset[k] += c * int64_t(outer[1 + k]);
+        for (int k = 0; k <= LEAVES; k++) offset[k] += c * axes[d].strides[k];
     }
-    const int64_t rows = int64_t(axis[0]) - i0, columns = int64_t(axis[At::AXIS_WORDS]) - j0;
+    const int64_t rows = int64_t(axes[0].length) - i0, columns = int64_t(axes[1].length) - j0;
 
     typename E::Leaves types;
     each(types, [&](auto k, auto &type) {
-        constexpr int K = decltype(k)::value, LEAF = At::LEAVES + 2 * K;
-        const uint64_t kind = word[LEAF + 1];
-        if ((kind & 255) == CROSSED) {
-            stage<THREADS, TILE, PITCH, WIDTH>(type, shared + (kind >> 16), word[LEAF], kind & 256, offset[K + 1], int64_t(axis[2 + K]), rows,
-                                               columns);
+        constexpr int K = decltype(k)::value;
+        const LeafParams &leaf = params.leaves[K];
+        if (leaf.kind == CROSSED) {
+            stage<THREADS, TILE, PITCH, WIDTH>(type, shared + params.tiles[K].offset, leaf.address, params.tiles[K].is_packed,
+                                               offset[K + 1], axes[0].strides[K + 1], rows, columns);
         }
     });
     __syncthreads();
@@ -114,21 +106,20 @@ __global__ void __launch_bounds__(THREADS) tiled(const __grid_constant__ Words<T
         if (j >= columns) return;
         typename Wide<WIDTH, typename E::Leaves>::type in;
         each(in, [&](auto k, auto &values) {
-            constexpr int K = decltype(k)::value, LEAF = At::LEAVES + 2 * K;
-            const uint64_t kind = word[LEAF + 1];
-            if ((kind & 255) == CROSSED) {
-                load_staged<PITCH>(values, shared + (kind >> 16), i, j, count - 1);
+            constexpr int K = decltype(k)::value;
+            const LeafParams &leaf = params.leaves[K];
+            if (leaf.kind == CROSSED) {
+                load_staged<PITCH>(values, shared + params.tiles[K].offset, i, j, count - 1);
             } else {
-                const int64_t step = int64_t(axis[2 + K]);
-                load(values, word[LEAF], kind, offset[K + 1] + i * step + j * int64_t(axis[At::AXIS_WORDS + 2 + K]), step, 0, count - 1);
+                const int64_t step = axes[0].strides[K + 1];
+                load(values, leaf.address, leaf.kind, offset[K + 1] + i * step + j * axes[1].strides[K + 1], step, 0, count - 1);
             }
         });
         typename Wide<WIDTH, typename E::Outputs>::type out;
-        apply<E, WIDTH>(word + At::SCALARS, word + At::EXTRA, in, out);
+        apply<E, WIDTH>(params.scalars.at, params.extra.at, in, out);
         each(out, [&](auto k, auto &values) {
-            const int64_t step = int64_t(axis[1]);
-            store<true>(values, word[At::OUTPUTS + decltype(k)::value], packed, offset[0] + i * step + j * int64_t(axis[At::AXIS_WORDS + 1]), step, 0,
-                        count - 1);
+            const int64_t step = axes[0].strides[0];
+            store<true>(values, params.outputs[decltype(k)::value], packed, offset[0] + i * step + j * axes[1].strides[0], step, 0, count - 1);
         });
     }
 }

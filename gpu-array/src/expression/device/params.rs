@@ -1,0 +1,178 @@
+//! Parameters of the loops over an expression's places, and the constants that host and kernels share.
+
+use gpu_driver::{Header, ListElement, joined_text, kernel_constants, kernel_params, kernel_struct};
+
+use super::divisor;
+
+kernel_constants! {
+    const CONSTANTS: &str;
+    /// Most axes of a launch, after joining.
+    pub const MAX_AXES: usize = 8;
+    /// A leaf of neighbours along the axis that threads go along, aligned to packs.
+    pub const PACKED: u64 = 0;
+    /// A leaf whose elements are at a distance along that axis.
+    pub const SPACED: u64 = 1;
+    /// A leaf with one element for all places of that axis.
+    pub const CONSTANT: u64 = 2;
+    /// A leaf of neighbours along another axis: it comes through shared memory (`tiled.cuh`).
+    pub const CROSSED: u64 = 3;
+}
+
+kernel_struct! {
+    /// A leaf in memory; for a leaf of places, the first place.
+    pub struct LeafParams {
+        /// The address of the first element, or the first place itself.
+        address: u64,
+        /// How it lies along the axis that threads go along: [`PACKED`] or one of the constants beside it.
+        kind: u64,
+    }
+}
+
+kernel_struct! {
+    /// The tile of a crossed leaf in shared memory.
+    pub(super) struct SharedTile {
+        /// The tile's first byte.
+        offset: u32,
+        /// Whether packs of the leaf are aligned along the axis that its neighbours lie along.
+        is_packed: u32,
+    }
+}
+
+/// An axis: its length, its divisor, and the stride of each operand along it.
+#[derive(Clone, Copy, Debug)]
+pub struct AxisParams<'a> {
+    length: usize,
+    /// Of the loop's own operand, then of each leaf.
+    strides: &'a [isize],
+    /// Operands of an axis that is not there; 0 for one that is.
+    missing: usize,
+}
+
+const AXIS: &str = "\
+template <int OPERANDS> struct AxisParams {
+    uint64_t length, divisor;
+    int64_t strides[OPERANDS];
+};
+";
+
+impl<'a> AxisParams<'a> {
+    /// An axis of these strides.
+    pub fn new(length: usize, strides: &'a [isize]) -> Self {
+        Self { length, strides, missing: 0 }
+    }
+
+    /// `MAX_AXES` axes of `operands` operands: these, and others that are not there.
+    pub fn list(axes: impl ExactSizeIterator<Item = Self>, operands: usize) -> impl Iterator<Item = Self> {
+        let missing = MAX_AXES.saturating_sub(axes.len());
+        axes.chain(std::iter::repeat_n(Self { length: 0, strides: &[], missing: operands }, missing))
+    }
+
+    /// Words of an axis of so many operands.
+    pub const fn words(operands: usize) -> usize {
+        2 + operands
+    }
+}
+
+impl ListElement for AxisParams<'_> {
+    const CUDA_NAME: &'static str = "AxisParams";
+    const WORDS: usize = 0;
+
+    fn for_each_word(self, mut each: impl FnMut(u64)) {
+        each(self.length as u64);
+        each(divisor(self.length.max(1)));
+        self.strides.iter().for_each(|&stride| each(stride as u64));
+        (0..self.missing).for_each(|_| each(0));
+    }
+}
+
+kernel_params! {
+    /// The parameters of `linear.cuh`.
+    pub(super) struct LinearParams<"class E">, LinearHead {
+        /// Places.
+        count: u64,
+        /// Places before the first, fewer than a pack, so that packs are aligned in the outputs.
+        shift: u64;
+        /// The address of each output.
+        outputs: ["uint64_t"; "E::Outputs::SIZE"],
+        /// The leaves.
+        leaves: ["LeafParams"; "E::Leaves::SIZE"],
+        /// The step of each leaf of places.
+        steps: ["int64_t"; "E::Leaves::SIZE"],
+        /// The scalars of the expression.
+        scalars: ["uint64_t"; "E::SCALARS"],
+        /// Addresses of tables, and words of sources.
+        extra: ["uint64_t"; "E::EXTRA"],
+    }
+}
+
+kernel_params! {
+    /// The parameters of `strided.cuh`.
+    pub(super) struct StridedParams<"class E">, StridedHead {
+        /// Packs of all rows.
+        items: u64,
+        /// Places of a row.
+        length: u64,
+        /// Packs of a row.
+        row_packs: u64,
+        /// The divisor of `row_packs`.
+        row_divisor: u64,
+        /// Axes, the one that threads go along among them.
+        rank: u32,
+        /// Whether packs of all outputs are aligned.
+        is_packed: u32,
+        /// Whether some number of items has more than 31 bits.
+        is_wide: u64;
+        /// The address of each output.
+        outputs: ["uint64_t"; "E::Outputs::SIZE"],
+        /// The leaves.
+        leaves: ["LeafParams"; "E::Leaves::SIZE"],
+        /// The axes, from the one that threads go along outwards; the strides are those of the outputs and of each leaf.
+        axes: ["AxisParams<1 + E::Leaves::SIZE>"; "MAX_AXES"],
+        /// The scalars of the expression.
+        scalars: ["uint64_t"; "E::SCALARS"],
+        /// Addresses of tables, and words of sources.
+        extra: ["uint64_t"; "E::EXTRA"],
+    }
+}
+
+kernel_params! {
+    /// The parameters of `tiled.cuh`.
+    pub(super) struct TiledParams<"class E">, TiledHead {
+        /// Axes.
+        rank: u32,
+        /// Whether packs of all outputs are aligned.
+        is_packed: u32,
+        /// Tiles along axis 0.
+        tiles_0: u32,
+        /// Tiles along axis 1.
+        tiles_1: u32;
+        /// The address of each output.
+        outputs: ["uint64_t"; "E::Outputs::SIZE"],
+        /// The leaves.
+        leaves: ["LeafParams"; "E::Leaves::SIZE"],
+        /// The tiles of crossed leaves; those of other leaves are not read.
+        tiles: ["SharedTile"; "E::Leaves::SIZE"],
+        /// The axes: the one that the outputs lie along, the one that crossed leaves lie along, and the others.
+        axes: ["AxisParams<1 + E::Leaves::SIZE>"; "MAX_AXES"],
+        /// The scalars of the expression.
+        scalars: ["uint64_t"; "E::SCALARS"],
+        /// Addresses of tables, and words of sources.
+        extra: ["uint64_t"; "E::EXTRA"],
+    }
+}
+
+/// The header that all loops over expressions include.
+pub(crate) const PARAMS: Header = Header {
+    name: "expression_params.cuh",
+    text: joined_text![
+        "#pragma once\n#include \"list.cuh\"\nnamespace gpu {\n",
+        CONSTANTS,
+        LeafParams::DEFINITION,
+        SharedTile::DEFINITION,
+        AXIS,
+        LinearHead::DEFINITION,
+        StridedHead::DEFINITION,
+        TiledHead::DEFINITION,
+        "} // namespace gpu\n",
+    ],
+};
