@@ -1,7 +1,7 @@
 //! Random numbers: streams in cuRAND's order on a device and on the CPU, and cuRAND's own.
 
 use gpu_driver::{DevicePod, DeviceVec};
-use gpu_random::{Generator, Order, PhiloxRng, Recipe, Xorwow, XorwowRng};
+use gpu_random::{Engine, Generator, Order, PhiloxRng, Xorwow, XorwowRng};
 
 use crate::{
     harness::{Check, Figure, Harness, Work},
@@ -92,7 +92,7 @@ macro_rules! figure {
 }
 
 /// The fills of one generator: those of cuRAND at all lengths, others at the longest.
-fn of_generator<R: Recipe>(harness: &mut Harness, name: &str) {
+fn of_generator<R: Engine>(harness: &mut Harness, name: &str) {
     let lengths = lengths(harness);
     let (bits, uniform, normal) = (format!("{name}-bits"), format!("{name}-uniform"), format!("{name}-normal"));
     for &n in lengths {

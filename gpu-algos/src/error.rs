@@ -47,7 +47,7 @@ pub enum AlgoError {
     },
     /// The array to write may be too small for the result, whose length only the device knows.
     #[error("there are {needed} values to make room for, the array that they are written into has {got}")]
-    Room {
+    OutputTooSmall {
         /// Upper bound of the number of results.
         needed: usize,
         /// Number of elements of the array.
@@ -170,7 +170,7 @@ pub enum AlgoError {
     },
     /// The places are not all indices of the arrays, or their step is 0.
     #[error("kernel `{kernel}`: the places {places} of arrays of {len} elements: {why}")]
-    Places {
+    IndexRange {
         /// Name of the kernel.
         kernel: String,
         /// The places.

@@ -1,4 +1,4 @@
-//! Code that the launches of reductions, scans and compactions share.
+//! Code that the launches of reductions, scans and selections share.
 #![expect(unsafe_code, reason = "the launch of a generated kernel, for which callers vouch")]
 
 use gpu_array::{
@@ -9,7 +9,7 @@ use smallvec::SmallVec;
 
 use crate::Result;
 
-/// Slots after the last one that blocks may read: see `handover.cuh`.
+/// Slots after the last one that blocks may read: see `tile_status.cuh`.
 pub(crate) const SLOTS_BEHIND: usize = 256;
 
 /// The most blocks of a grid.
@@ -23,7 +23,7 @@ pub(crate) type Homes<'s> = SmallVec<[&'s Stream; 4]>;
 /// A launch, complete but for the address of the scratch memory.
 #[derive(Clone, Debug)]
 pub(crate) struct Launch {
-    pub(crate) words: Words,
+    pub(crate) params: Words,
     /// Index of the word that holds that address.
     pub(crate) scratch_word: usize,
     pub(crate) scratch: Scratch,
@@ -48,18 +48,18 @@ impl Launch {
     /// `TooManyArguments`; the driver's errors.
     ///
     /// # Safety
-    /// The words and the configuration fulfil the kernel's contract, except that the address of the scratch memory is still missing, whose size is
+    /// The params and the configuration fulfil the kernel's contract, except that the address of the scratch memory is still missing, whose size is
     /// right. All memory that they name stays borrowed until this returns, and belongs to one of the homes.
     pub(crate) unsafe fn enqueue(self, kernel: &GeneratedKernel, homes: &[&Stream], stream: &Stream) -> Result<()> {
-        let Self { mut words, scratch_word, scratch, config } = self;
-        let (limit, got) = (PARAMETER_BYTES, size_of_val(&words[..]));
+        let Self { mut params, scratch_word, scratch, config } = self;
+        let (limit, got) = (PARAMETER_BYTES, size_of_val(&params[..]));
         if got > limit {
             return Err(ArrayError::TooManyArguments { limit, got }.into());
         }
         let mut enqueue = |address: u64| {
-            words[scratch_word] = address;
+            params[scratch_word] = address;
             // SAFETY: as the caller promises; the scratch memory is the stream's own, and no other launch of the stream uses it meanwhile.
-            unsafe { kernel.launch(config, &words, homes, stream) }
+            unsafe { kernel.launch(config, &params, homes, stream) }
         };
         match scratch {
             Scratch::None => enqueue(0)?,

@@ -1,8 +1,8 @@
 //! Reductions, scans, sorts and their relatives over whole arrays.
 //!
 //! The crate has [reductions](Reductions) and [scans](Scans) on a GPU, over all axes or some, in one kernel with the expression that they read;
-//! [compactions](compact) of the values that a mask selects; [kernels of one's own](kernels) from a line of CUDA C++, elementwise, reductions or
-//! scans; and on the host [`reference`](mod@reference), with reductions, scans and compaction of arrays of any layout. All of them give the same bits
+//! [selections](select) of the values that a mask selects; [kernels of one's own](kernels) from a line of CUDA C++, elementwise, reductions or
+//! scans; and on the host [`reference`](mod@reference), with reductions, scans and selection of arrays of any layout. All of them give the same bits
 //! from run to run, those of the host for any number of threads.
 //!
 //! ```no_run
@@ -36,14 +36,13 @@
 //! use ndarray::{Axis, array};
 //!
 //! let x = array![[3.0_f32, 4.0], [f32::NAN, 1.0]];
-//! assert_eq!(reference::nan_sum(&x), 8.0);
+//! assert_eq!(reference::nansum(&x), 8.0);
 //! assert_eq!(reference::argmax(&x)?, 2); // as NumPy: NaN comes first
 //! assert_eq!(reduce_axes(&Sum::new(), &x, &[Axis(1)])?[0], 7.0);
 //! # Ok::<(), gpu_algos::AlgoError>(())
 //! ```
 #![deny(unsafe_code)]
 
-pub mod compact;
 mod device;
 mod error;
 pub mod kernels;
@@ -52,6 +51,7 @@ pub mod reduce;
 pub mod reference;
 mod registry;
 pub mod scan;
+pub mod select;
 mod shape;
 
 pub use gpu_array;
@@ -59,9 +59,9 @@ pub use gpu_array;
 /// The extension traits: `use gpu_algos::prelude::*`.
 pub mod prelude {
     pub use crate::{
-        compact::Compaction,
         reduce::Reductions,
         scan::{Scans, ScansInPlace},
+        select::Select,
     };
 }
 

@@ -99,7 +99,7 @@ impl Device {
     /// # Errors
     /// Those of [`Device::first`]; `NoNvrtc` or `NoCompiler` when there is a device and nothing to compile kernels with.
     pub fn for_tests() -> Result<Self> {
-        sys::loader::wish(sys::loader::Wish::StandIn);
+        sys::loader::wish(sys::loader::Requested::StandIn);
         let device = Self::first()?;
         if device.is_emulated() {
             emulated::toolchain()?;

@@ -63,7 +63,7 @@ pub trait Entry: 'static {
     const SOURCE: &'static Source;
     /// The kernel's name in it.
     const NAME: &'static str;
-    /// Whether every thread calls `gpu::wait_for_stream()` before it touches memory, and reads none through `const __restrict__` pointers
+    /// Whether every thread calls `gpu::grid_dependency_wait()` before it touches memory, and reads none through `const __restrict__` pointers
     /// ([`Program::overlapping`] says why).
     const OVERLAPS: bool = false;
 

@@ -1,4 +1,4 @@
-//! Memory of a stream for kernels whose blocks hand partial results to each other.
+//! ScratchMemory of a stream for kernels whose blocks hand partial results to each other.
 //!
 //! A stream's work runs in order, so one piece of memory serves all of its kernels. Work that is captured may be replayed on any stream:
 //! it has memory of its own, which the graph keeps.
@@ -23,7 +23,7 @@ use crate::{
 /// Bytes at the head of a stream's scratch memory that are zero whenever a kernel starts: see [`Stream::with_scratch`].
 pub const SCRATCH_COUNTERS: usize = 16384;
 
-/// Bytes before the address of cleared memory, so that it is aligned: the last four are the counter of `gpu::draw_before_stream`.
+/// Bytes before the address of cleared memory, so that it is aligned: the last four are the counter of `gpu::claim_before_dependency`.
 const DRAWN: usize = 256;
 
 /// Sizes are multiples of this, so that calls of about one size do not each grow the memory.
@@ -38,7 +38,7 @@ impl Stream {
     /// * The address is good for what `work` enqueues on this stream, and for no other stream.
     /// * The counters are zero when a kernel starts, and every kernel leaves them zero when it ends. The bytes behind them hold anything.
     /// * A kernel that overlaps with the work before it ([`crate::Entry::OVERLAPS`]) touches the memory only behind
-    ///   `gpu::wait_for_stream()`.
+    ///   `gpu::grid_dependency_wait()`.
     /// * A lock is held while `work` runs: two threads with one stream enqueue one after the other. So `work` must not wait for the
     ///   device or for another thread, nor call `with_scratch` on this stream again, which is an error.
     ///
@@ -100,18 +100,18 @@ impl Stream {
         bytes: usize,
         work: impl FnOnce(u64) -> Result<R, E>,
     ) -> Result<R, E> {
-        self.with_memory(Kind::Counted, bytes, work)
+        self.with_memory(ScratchKind::Counted, bytes, work)
     }
 
     /// Runs `work` with the address of `bytes` bytes that belong to this stream and are zero whenever a kernel starts, aligned to 256 bytes.
     ///
     /// For kernels whose blocks wait for each other's words, such as scans: a word that no block has written yet is 0. All else is as with
     /// [`Stream::with_scratch`], but the memory is another and has no counters at its head: every kernel leaves **all** that it wrote zero when
-    /// it ends. Before the memory there is a counter for `gpu::draw_before_stream(address, last)` of the prelude, by which the blocks of a kernel
-    /// that overlaps draw numbers before they call `gpu::wait_for_stream()`.
+    /// it ends. Before the memory there is a counter for `gpu::claim_before_dependency(address, last)` of the prelude, by which the blocks of a kernel
+    /// that overlaps draw numbers before they call `gpu::grid_dependency_wait()`.
     ///
     /// # Cost
-    /// As `with_scratch`. Memory that grows is zeroed as a whole, in the order of the stream.
+    /// As `with_scratch`. ScratchMemory that grows is zeroed as a whole, in the order of the stream.
     ///
     /// # Errors
     /// As `with_scratch`; neither may be called within the other on the same stream.
@@ -129,12 +129,12 @@ impl Stream {
         bytes: usize,
         work: impl FnOnce(u64) -> Result<R, E>,
     ) -> Result<R, E> {
-        self.with_memory(Kind::Cleared, bytes, work)
+        self.with_memory(ScratchKind::Cleared, bytes, work)
     }
 
     fn with_memory<R, E: From<DriverError>>(
         &self,
-        kind: Kind,
+        kind: ScratchKind,
         bytes: usize,
         work: impl FnOnce(u64) -> Result<R, E>,
     ) -> Result<R, E> {
@@ -149,14 +149,14 @@ impl Stream {
 
 /// A kind of scratch memory; a stream has one of each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+enum ScratchKind {
     /// Counters, which are zero between kernels, and bytes that hold anything.
     Counted,
     /// All of it is zero between kernels.
     Cleared,
 }
 
-impl Kind {
+impl ScratchKind {
     /// The offset in bytes of the address that callers get.
     fn start(self) -> usize {
         match self {
@@ -185,15 +185,15 @@ impl Kind {
 /// The scratch memory of one stream.
 #[derive(Default)]
 pub(crate) struct Scratch {
-    /// The memory of each [`Kind`].
-    memory: Mutex<[Memory; 2]>,
+    /// The memory of each [`ScratchKind`].
+    memory: Mutex<[ScratchMemory; 2]>,
     /// The thread that holds the lock, 0 for none. A thread finds itself here only when it does.
     owner: AtomicUsize,
 }
 
 /// Address 0 for none.
 #[derive(Default)]
-struct Memory {
+struct ScratchMemory {
     address: CUdeviceptr,
     bytes: usize,
 }
@@ -203,7 +203,7 @@ struct Held<'a> {
     address: CUdeviceptr,
     owner: &'a AtomicUsize,
     /// Unlocked behind the change of `owner`.
-    _memory: MutexGuard<'a, [Memory; 2]>,
+    _memory: MutexGuard<'a, [ScratchMemory; 2]>,
 }
 
 impl Drop for Held<'_> {
@@ -213,7 +213,7 @@ impl Drop for Held<'_> {
 }
 
 impl Scratch {
-    fn hold(&self, stream: &Stream, kind: Kind, bytes: usize) -> Result<Held<'_>> {
+    fn hold(&self, stream: &Stream, kind: ScratchKind, bytes: usize) -> Result<Held<'_>> {
         let here = this_thread();
         if self.owner.load(Ordering::Relaxed) == here {
             return Err(DriverError::NestedScratch);
@@ -246,9 +246,9 @@ impl Scratch {
     }
 }
 
-impl Memory {
+impl ScratchMemory {
     /// Other memory of at least `bytes` bytes. After an error there is none.
-    fn grow(&mut self, stream: &Stream, kind: Kind, bytes: usize, current: &Current) -> Result<()> {
+    fn grow(&mut self, stream: &Stream, kind: ScratchKind, bytes: usize, current: &Current) -> Result<()> {
         let device = stream.device();
         let twice = 2 * self.bytes;
         let wanted = if twice <= device.0.memory_bytes { bytes.max(twice) } else { bytes };
@@ -302,16 +302,22 @@ impl Scratches {
     }
 }
 
-/// Memory of one stream within one capture. It stays when a later call needs more: the work of earlier ones uses it.
+/// ScratchMemory of one stream within one capture. It stays when a later call needs more: the work of earlier ones uses it.
 struct OfCapture {
     capture: u64,
-    kind: Kind,
+    kind: ScratchKind,
     stream: usize,
     address: CUdeviceptr,
     bytes: usize,
 }
 
-fn of_capture(stream: &Stream, capture: u64, kind: Kind, bytes: usize, current: &Current) -> Result<CUdeviceptr> {
+fn of_capture(
+    stream: &Stream,
+    capture: u64,
+    kind: ScratchKind,
+    bytes: usize,
+    current: &Current,
+) -> Result<CUdeviceptr> {
     let device = stream.device();
     let all = &device.0.scratches.of_captures;
     let this = stream.as_raw() as usize;

@@ -15,7 +15,7 @@ use std::{error::Error, fmt::Display, io::Write};
 
 use clap::{Parser, ValueEnum};
 use gpu_driver::{Device, DevicePod, DeviceVec};
-use gpu_random::{Generator, PhiloxRng, Recipe, XorwowRng};
+use gpu_random::{Engine, Generator, PhiloxRng, XorwowRng};
 use of_thread::{Normal, Twin, Uniform, numbers};
 
 /// Prints the first numbers of a generator.
@@ -70,7 +70,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
 }
 
-fn generate<R: Recipe + Twin>(options: &Options) -> Result<(), Box<dyn Error>> {
+fn generate<R: Engine + Twin>(options: &Options) -> Result<(), Box<dyn Error>> {
     let device = match options.device {
         Place::Cpu => None,
         Place::Cuda => Some(Device::first()?),

@@ -7,7 +7,7 @@ use std::{
     io::{ErrorKind, Write},
 };
 
-use gpu_random::{Generator, PhiloxRng, Recipe, XorwowRng};
+use gpu_random::{Engine, Generator, PhiloxRng, XorwowRng};
 
 /// Words that are written at a time.
 const PART: usize = 1 << 20;
@@ -21,7 +21,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
 }
 
-fn write<R: Recipe>(mut rng: Generator<R>) -> Result<(), Box<dyn Error>> {
+fn write<R: Engine>(mut rng: Generator<R>) -> Result<(), Box<dyn Error>> {
     let (mut words, mut out) = (vec![0; PART], std::io::stdout().lock());
     loop {
         rng.fill_bits(&mut words)?;

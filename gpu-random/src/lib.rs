@@ -63,7 +63,7 @@ pub use error::{RandomError, Result};
 pub use generator::{Generator, Position};
 pub use order::Order;
 pub use philox::{PhiloxRng, philox4x32};
-pub use recipe::Recipe;
+pub use recipe::Engine;
 pub use seeds::{rand, random_seed, seed_getter_uniform, seed_getter_unique};
 pub use target::{Memory, Target};
 pub use xorwow::XorwowRng;

@@ -6,14 +6,14 @@ use crate::{
     PhiloxRng, Result, XorwowRng,
     distribution::Distribution,
     generator::Seed,
-    turns::{Call, Turn, Turns},
+    turns::{Call, StreamPosition, Turn},
 };
 
 /// A kind of generator: [`XorwowRng`] or [`PhiloxRng`].
 #[expect(private_bounds, reason = "sealed")]
-pub trait Recipe: Rules {}
-impl Recipe for XorwowRng {}
-impl Recipe for PhiloxRng {}
+pub trait Engine: Rules {}
+impl Engine for XorwowRng {}
+impl Engine for PhiloxRng {}
 
 pub(crate) trait Rules: Sized + 'static {
     /// The name of its streams.
@@ -42,7 +42,7 @@ pub(crate) trait Rules: Sized + 'static {
 /// A stream that is about to fill.
 pub(crate) struct Stream<'a, R: Rules> {
     pub(crate) seed: &'a Seed,
-    pub(crate) turns: &'a Turns,
+    pub(crate) turns: &'a StreamPosition,
     pub(crate) call: Call,
     /// The states' mark before and after the fill: those with another one are not of this place of the stream.
     pub(crate) step: u64,

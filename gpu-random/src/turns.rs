@@ -31,7 +31,7 @@ struct Begun {
 
 /// The progress of a stream: the draws of each generator, and the cursor.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Turns {
+pub(crate) struct StreamPosition {
     generators: u32,
     cursor: u32,
     begun: Option<Begun>,
@@ -48,15 +48,15 @@ pub(crate) struct Call {
     pub(crate) dropped: u32,
     /// Values of the first turn that were given before.
     pub(crate) skip: u32,
-    /// Turns that give values.
+    /// StreamPosition that give values.
     pub(crate) turns: u64,
-    /// Turns that have given all of theirs then: all, or all but the last.
+    /// StreamPosition that have given all of theirs then: all, or all but the last.
     pub(crate) complete: u64,
     /// Units that a turn draws.
     pub(crate) draws: u32,
 }
 
-impl Turns {
+impl StreamPosition {
     /// A stream at its start.
     pub(crate) fn new(generators: u32) -> Self {
         Self { generators, cursor: 0, begun: None, pieces: vec![Piece { from: 0, draws: 0 }] }
@@ -207,7 +207,7 @@ mod tests {
             (7, [PAIR, TWO_WORDS, WORD]),
             (7, [WIDE_PAIR, FOUR_WORDS, TWO_WORDS]),
         ] {
-            let (mut slow, mut turns) = (Slow::new(generators), Turns::new(generators));
+            let (mut slow, mut turns) = (Slow::new(generators), StreamPosition::new(generators));
             let mut random = 1_u64;
             for _ in 0..2000 {
                 random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
@@ -228,8 +228,8 @@ mod tests {
 
     #[test]
     fn calls_of_one_kind_are_one_call() {
-        let whole = Turns::after(4096, WORD, 5 + 7 + 4096 + 1 + 100 + 8193);
-        let mut turns = Turns::new(4096);
+        let whole = StreamPosition::after(4096, WORD, 5 + 7 + 4096 + 1 + 100 + 8193);
+        let mut turns = StreamPosition::new(4096);
         for values in [5, 7, 4096, 1, 100, 8193] {
             let call = turns.call(WORD, values);
             assert_eq!((call.turns, call.complete, call.skip, call.dropped), (values, values, 0, 0));
@@ -237,6 +237,6 @@ mod tests {
         }
         assert_eq!(turns, whole);
         assert_eq!(turns.pieces.len(), 2);
-        assert_eq!(Turns::after(4096, WORD, u64::MAX).drawn(0), 1 << 52);
+        assert_eq!(StreamPosition::after(4096, WORD, u64::MAX).drawn(0), 1 << 52);
     }
 }

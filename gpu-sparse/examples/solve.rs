@@ -2,12 +2,12 @@
 //!
 //! `cargo run --release -p gpu-sparse --example solve` solves a built-in system; `-- --help` lists the options.
 
+#[path = "solve/place.rs"]
+mod backend;
 #[path = "solve/options.rs"]
 mod options;
 #[path = "solve/output.rs"]
 mod output;
-#[path = "solve/place.rs"]
-mod place;
 #[path = "solve/plot.rs"]
 mod plot;
 #[path = "solve/progress.rs"]
@@ -32,8 +32,8 @@ use gpu_sparse::{
     linalg::{self, Cg, Jacobi, LinearOperator, Solution},
 };
 
+use backend::Backend;
 use options::{Options, Precond};
-use place::Place;
 use report::Report;
 use system::System;
 
@@ -61,7 +61,7 @@ fn main() -> ExitCode {
 /// Solves and reports; whether it converged.
 fn run(options: &Options) -> Outcome<bool> {
     gpu_sparse::start_threads()?;
-    let place = Place::choose(options.device)?;
+    let place = Backend::choose(options.device)?;
     let started = Instant::now();
     let (name, a) = matrix(options.matrix.as_deref())?;
     let b = right_hand_side(&a, options.rhs.as_deref())?;

@@ -61,7 +61,7 @@ fn permute(harness: &mut Harness, side: usize) {
     let assign = |out: &mut GpuArray<f32, Ix3>, x: &GpuArray<f32, Ix1>| {
         out.assign(x.reshape((side, side, side))?.permuted_axes((2, 0, 1))?)
     };
-    // Place (a, b, c) of the result is (b, c, a) of the cube.
+    // Element (a, b, c) of the result is (b, c, a) of the cube.
     moved(figure, &x, Ix3(side, side, side), assign, |i| i % (side * side) * side + i / (side * side));
 }
 

@@ -1,8 +1,8 @@
-//! Primitives on a device: reductions, scans and compactions.
+//! Primitives on a device: reductions, scans and selections.
 
-mod compactions;
 mod reductions;
 mod scans;
+mod selections;
 
 use crate::harness::Harness;
 
@@ -12,5 +12,5 @@ const BY: &str = "gpu-algos";
 pub fn figures(harness: &mut Harness) {
     reductions::figures(harness);
     scans::figures(harness);
-    compactions::figures(harness);
+    selections::figures(harness);
 }

@@ -1,4 +1,4 @@
-//! Headers that the kernels of reductions, scans and compactions share.
+//! Headers that the kernels of reductions, scans and selections share.
 
 pub(crate) mod params;
 
@@ -6,10 +6,10 @@ use gpu_array::gpu_driver::Header;
 
 /// Headers that need those of expressions (`loop.cuh` and its includes).
 pub(crate) const HEADERS: [Header; 3] = [
-    Header { name: "handover.cuh", text: include_str!("handover.cuh") },
+    Header { name: "tile_status.cuh", text: include_str!("tile_status.cuh") },
     Header { name: "operators.cuh", text: include_str!("operators.cuh") },
     Header { name: "walk.cuh", text: include_str!("walk.cuh") },
 ];
 
-/// Header of kernels that process tiles, which are scans and compactions. It needs [`HEADERS`].
+/// Header of kernels that process tiles, which are scans and selections. It needs [`HEADERS`].
 pub(crate) const TILES: Header = Header { name: "tiles.cuh", text: include_str!("tiles.cuh") };

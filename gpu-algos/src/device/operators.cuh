@@ -3,18 +3,20 @@
 // An operator O has
 //   Local, State                      the state that a thread carries along its values, and the
 //                                     state that threads exchange; plain data
-//   neutral()                         the Local of no value
+//   identity()                         the Local of no value
 //   take(local, value, place)         adds one value; places count the reduced axes in C order
-//   settle(local)                     the State of a Local
-//   join(earlier, later)              the State of both, associative; with COMMUTATIVE values and
+//   to_partial(local)                     the State of a Local
+//   combine(earlier, later)              the State of both, associative; with COMMUTATIVE values
+//   and
 //                                     states come in any order
-//   finish(state, count)              a Tuple of results, of count values
-//   lift(value)                       the State of one value, in operators that are scanned
-//   TOTAL                             whether join may be called on States of any bits, not of
+//   finalize(state, count)              a Tuple of results, of count values
+//   make_state(value)                       the State of one value, in operators that are scanned
+//   TOTAL                             whether combine may be called on States of any bits, not of
 //                                     values alone (its result is then discarded)
 //   LANES                             whether a thread carries a Local for each lane of its packs,
 //                                     or one for all (large ones)
-//   PLACES                            whether places matter; the operator then has besides, for a
+//   NEEDS_INDEX                            whether places matter; the operator then has besides,
+//   for a
 //                                     thread that walks in even steps:
 //   Seen, unseen()                    a value with the turn that it was seen at, and the Seen of no
 //                                     value
@@ -30,16 +32,19 @@ namespace reduce {
 template <class L> struct Plain {
     typedef L Local;
     typedef L State;
-    static constexpr bool COMMUTATIVE = true, LANES = true, PLACES = false, TOTAL = true;
-    static __device__ __forceinline__ State settle(const Local &local) { return local; }
+    static constexpr bool COMMUTATIVE = true, LANES = true, NEEDS_INDEX = false, TOTAL = true;
+    static __device__ __forceinline__ State to_partial(const Local &local) { return local; }
 };
 
 template <class T> struct Bounds;
-template <> struct Bounds<bool> { static __device__ constexpr bool least() { return false; } static __device__ constexpr bool most() { return true; } };
-#define GPU_BOUNDS(T, LEAST, MOST)                                                                                    \
-    template <> struct Bounds<T> {                                                                                    \
-        static __device__ constexpr T least() { return LEAST; }                                                       \
-        static __device__ constexpr T most() { return MOST; }                                                         \
+template <> struct Bounds<bool> {
+    static __device__ constexpr bool least() { return false; }
+    static __device__ constexpr bool most() { return true; }
+};
+#define GPU_BOUNDS(T, LEAST, MOST)                                                                 \
+    template <> struct Bounds<T> {                                                                 \
+        static __device__ constexpr T least() { return LEAST; }                                    \
+        static __device__ constexpr T most() { return MOST; }                                      \
     }
 GPU_BOUNDS(int8_t, -128, 127);
 GPU_BOUNDS(int16_t, -32768, 32767);
@@ -57,53 +62,73 @@ template <> struct Bounds<float> {
 };
 template <> struct Bounds<double> {
     static __device__ __forceinline__ double least() { return -most(); }
-    static __device__ __forceinline__ double most() { return __longlong_as_double(0x7ff0000000000000LL); }
-    static __device__ __forceinline__ double nan() { return __longlong_as_double(0x7ff8000000000000LL); }
+    static __device__ __forceinline__ double most() {
+        return __longlong_as_double(0x7ff0000000000000LL);
+    }
+    static __device__ __forceinline__ double nan() {
+        return __longlong_as_double(0x7ff8000000000000LL);
+    }
 };
 
 template <class T> __device__ __forceinline__ bool is_nan(T x) { return x != x; }
 template <> __device__ __forceinline__ bool is_nan<bool>(bool) { return false; }
 
 // Whether a value is left out: a NaN with IGNORE.
-template <bool IGNORE, class T> __device__ __forceinline__ bool skipped(T x) { return IGNORE && is_nan(x); }
+template <bool IGNORE, class T> __device__ __forceinline__ bool skipped(T x) {
+    return IGNORE && is_nan(x);
+}
 
 // The sum of values V, carried in A, returned as R.
 template <class V, class A, class R, bool IGNORE> struct Sum : Plain<A> {
-    static __device__ __forceinline__ A neutral() { return A(0); }
-    static __device__ __forceinline__ void take(A &sum, V x, int64_t) { sum += skipped<IGNORE>(x) ? A(0) : A(x); }
-    static __device__ __forceinline__ A lift(V x) { return skipped<IGNORE>(x) ? A(0) : A(x); }
-    static __device__ __forceinline__ A join(A a, A b) { return a + b; }
-    static __device__ __forceinline__ Tuple<R> finish(A sum, int64_t) { return {R(sum)}; }
+    static __device__ __forceinline__ A identity() { return A(0); }
+    static __device__ __forceinline__ void take(A &sum, V x, int64_t) {
+        sum += skipped<IGNORE>(x) ? A(0) : A(x);
+    }
+    static __device__ __forceinline__ A make_state(V x) { return skipped<IGNORE>(x) ? A(0) : A(x); }
+    static __device__ __forceinline__ A combine(A a, A b) { return a + b; }
+    static __device__ __forceinline__ Tuple<R> finalize(A sum, int64_t) { return {R(sum)}; }
 };
 
 template <class V, class A, class R, bool IGNORE> struct Product : Plain<A> {
-    static __device__ __forceinline__ A neutral() { return A(1); }
-    static __device__ __forceinline__ void take(A &product, V x, int64_t) { product *= skipped<IGNORE>(x) ? A(1) : A(x); }
-    static __device__ __forceinline__ A lift(V x) { return skipped<IGNORE>(x) ? A(1) : A(x); }
-    static __device__ __forceinline__ A join(A a, A b) { return a * b; }
-    static __device__ __forceinline__ Tuple<R> finish(A product, int64_t) { return {R(product)}; }
+    static __device__ __forceinline__ A identity() { return A(1); }
+    static __device__ __forceinline__ void take(A &product, V x, int64_t) {
+        product *= skipped<IGNORE>(x) ? A(1) : A(x);
+    }
+    static __device__ __forceinline__ A make_state(V x) { return skipped<IGNORE>(x) ? A(1) : A(x); }
+    static __device__ __forceinline__ A combine(A a, A b) { return a * b; }
+    static __device__ __forceinline__ Tuple<R> finalize(A product, int64_t) { return {R(product)}; }
 };
 
 // The number of values that are neither 0 nor false.
 template <class V> struct Count : Plain<int64_t> {
-    static __device__ __forceinline__ int64_t neutral() { return 0; }
-    static __device__ __forceinline__ void take(int64_t &count, V x, int64_t) { count += x != V(0); }
-    static __device__ __forceinline__ int64_t join(int64_t a, int64_t b) { return a + b; }
-    static __device__ __forceinline__ Tuple<int64_t> finish(int64_t count, int64_t) { return {count}; }
+    static __device__ __forceinline__ int64_t identity() { return 0; }
+    static __device__ __forceinline__ void take(int64_t &count, V x, int64_t) {
+        count += x != V(0);
+    }
+    static __device__ __forceinline__ int64_t combine(int64_t a, int64_t b) { return a + b; }
+    static __device__ __forceinline__ Tuple<int64_t> finalize(int64_t count, int64_t) {
+        return {count};
+    }
 };
 
 template <class V, bool ALL> struct Logical : Plain<int32_t> {
-    static __device__ __forceinline__ int32_t neutral() { return ALL; }
+    static __device__ __forceinline__ int32_t identity() { return ALL; }
     static __device__ __forceinline__ void take(int32_t &holds, V x, int64_t) {
         int32_t one = x != V(0);
         holds = ALL ? holds & one : holds | one;
     }
-    static __device__ __forceinline__ int32_t join(int32_t a, int32_t b) { return ALL ? a & b : a | b; }
-    static __device__ __forceinline__ Tuple<bool> finish(int32_t holds, int64_t) { return {holds != 0}; }
+    static __device__ __forceinline__ int32_t combine(int32_t a, int32_t b) {
+        return ALL ? a & b : a | b;
+    }
+    static __device__ __forceinline__ Tuple<bool> finalize(int32_t holds, int64_t) {
+        return {holds != 0};
+    }
 };
 
 // Whether x comes before y in a search for the least, or the greatest. False if one is NaN.
-template <bool GREATEST, class V> __device__ __forceinline__ bool beats(V x, V y) { return GREATEST ? x > y : x < y; }
+template <bool GREATEST, class V> __device__ __forceinline__ bool beats(V x, V y) {
+    return GREATEST ? x > y : x < y;
+}
 
 // The value that is worse than none.
 template <bool GREATEST, class V> __device__ __forceinline__ V worst() {
@@ -135,25 +160,27 @@ template <bool GREATEST, bool IGNORE> __device__ __forceinline__ float better(fl
 
 // The least or greatest value; a NaN if there is one, or with IGNORE if there is nothing else.
 template <class V, bool GREATEST, bool IGNORE> struct Extreme : Plain<V> {
-    static __device__ __forceinline__ V neutral() {
+    static __device__ __forceinline__ V identity() {
         if constexpr (IGNORE) {
             return Bounds<V>::nan();
         } else {
             return worst<GREATEST, V>();
         }
     }
-    static __device__ __forceinline__ void take(V &best, V x, int64_t) { best = better<GREATEST, IGNORE>(best, x); }
-    static __device__ __forceinline__ V lift(V x) { return x; }
-    static __device__ __forceinline__ V join(V a, V b) {
+    static __device__ __forceinline__ void take(V &best, V x, int64_t) {
+        best = better<GREATEST, IGNORE>(best, x);
+    }
+    static __device__ __forceinline__ V make_state(V x) { return x; }
+    static __device__ __forceinline__ V combine(V a, V b) {
         take(a, b, 0);
         return a;
     }
-    static __device__ __forceinline__ Tuple<V> finish(V best, int64_t) { return {best}; }
+    static __device__ __forceinline__ Tuple<V> finalize(V best, int64_t) { return {best}; }
 };
 
 // The greatest of values that are not below 0; 0 for no values.
 template <class V> struct NormMax : Extreme<V, true, false> {
-    static __device__ __forceinline__ V neutral() { return V(0); }
+    static __device__ __forceinline__ V identity() { return V(0); }
 };
 
 template <class V> struct Both {
@@ -162,15 +189,17 @@ template <class V> struct Both {
 template <class V, bool IGNORE> struct MinMax : Plain<Both<V>> {
     typedef Extreme<V, false, IGNORE> Min;
     typedef Extreme<V, true, IGNORE> Max;
-    static __device__ __forceinline__ Both<V> neutral() { return {Min::neutral(), Max::neutral()}; }
+    static __device__ __forceinline__ Both<V> identity() {
+        return {Min::identity(), Max::identity()};
+    }
     static __device__ __forceinline__ void take(Both<V> &both, V x, int64_t) {
         Min::take(both.least, x, 0);
         Max::take(both.greatest, x, 0);
     }
-    static __device__ __forceinline__ Both<V> join(Both<V> a, Both<V> b) {
-        return {Min::join(a.least, b.least), Max::join(a.greatest, b.greatest)};
+    static __device__ __forceinline__ Both<V> combine(Both<V> a, Both<V> b) {
+        return {Min::combine(a.least, b.least), Max::combine(a.greatest, b.greatest)};
     }
-    static __device__ __forceinline__ Tuple<V, V> finish(Both<V> both, int64_t) {
+    static __device__ __forceinline__ Tuple<V, V> finalize(Both<V> both, int64_t) {
         Tuple<V, V> results;
         get<0>(results) = both.least;
         get<1>(results) = both.greatest;
@@ -185,9 +214,11 @@ template <class V> struct Found {
     int64_t place;
 };
 template <class V, bool GREATEST, bool IGNORE> struct ArgExtreme : Plain<Found<V>> {
-    static constexpr bool PLACES = true;
+    static constexpr bool NEEDS_INDEX = true;
     static constexpr int64_t NOWHERE = 9223372036854775807LL;
-    static __device__ __forceinline__ Found<V> neutral() { return {worst<GREATEST, V>(), NOWHERE}; }
+    static __device__ __forceinline__ Found<V> identity() {
+        return {worst<GREATEST, V>(), NOWHERE};
+    }
     static __device__ __forceinline__ void take(Found<V> &best, V x, int64_t place) {
         if (skipped<IGNORE>(x)) return;
         const bool wins = beats<GREATEST>(x, best.value) || (is_nan(x) && !is_nan(best.value));
@@ -217,12 +248,15 @@ template <class V, bool GREATEST, bool IGNORE> struct ArgExtreme : Plain<Found<V
         best.value = wins ? x : best.value;
         best.turn = wins ? turn : best.turn;
     }
-    static __device__ __forceinline__ void take_seen(Found<V> &best, const Seen &seen, int64_t place) { take(best, seen.value, place); }
-    static __device__ __forceinline__ Found<V> join(Found<V> a, Found<V> b) {
+    static __device__ __forceinline__ void take_seen(Found<V> &best, const Seen &seen,
+                                                     int64_t place) {
+        take(best, seen.value, place);
+    }
+    static __device__ __forceinline__ Found<V> combine(Found<V> a, Found<V> b) {
         if (b.place != NOWHERE) take(a, b.value, b.place);
         return a;
     }
-    static __device__ __forceinline__ Tuple<int64_t> finish(Found<V> best, int64_t) {
+    static __device__ __forceinline__ Tuple<int64_t> finalize(Found<V> best, int64_t) {
         return {best.place == NOWHERE ? int64_t(-1) : best.place};
     }
 };
@@ -243,20 +277,28 @@ template <> __device__ __forceinline__ uint32_t ordered_bits<float>(float x) {
 // number wins: the value's bits are in its upper half, the inverted bits of the place in its lower
 // half. 0 stands for no place.
 template <class V, bool GREATEST, bool IGNORE> struct ArgExtremeNarrow : Plain<uint64_t> {
-    static constexpr bool PLACES = true;
+    static constexpr bool NEEDS_INDEX = true;
     typedef ArgExtreme<V, GREATEST, IGNORE> Wide;
     typedef typename Wide::Seen Seen;
-    static __device__ __forceinline__ uint64_t neutral() { return 0; }
+    static __device__ __forceinline__ uint64_t identity() { return 0; }
     static __device__ __forceinline__ void take(uint64_t &best, V x, int64_t place) {
         if (skipped<IGNORE>(x)) return;
         const uint32_t bits = ordered_bits(x);
-        best = join(best, uint64_t(GREATEST || is_nan(x) ? bits : ~bits) << 32 | ~uint32_t(place));
+        best =
+            combine(best, uint64_t(GREATEST || is_nan(x) ? bits : ~bits) << 32 | ~uint32_t(place));
     }
     static __device__ __forceinline__ Seen unseen() { return Wide::unseen(); }
-    static __device__ __forceinline__ void see(Seen &best, V x, uint32_t turn) { Wide::see(best, x, turn); }
-    static __device__ __forceinline__ void take_seen(uint64_t &best, const Seen &seen, int64_t place) { take(best, seen.value, place); }
-    static __device__ __forceinline__ uint64_t join(uint64_t a, uint64_t b) { return a > b ? a : b; }
-    static __device__ __forceinline__ Tuple<int64_t> finish(uint64_t best, int64_t) {
+    static __device__ __forceinline__ void see(Seen &best, V x, uint32_t turn) {
+        Wide::see(best, x, turn);
+    }
+    static __device__ __forceinline__ void take_seen(uint64_t &best, const Seen &seen,
+                                                     int64_t place) {
+        take(best, seen.value, place);
+    }
+    static __device__ __forceinline__ uint64_t combine(uint64_t a, uint64_t b) {
+        return a > b ? a : b;
+    }
+    static __device__ __forceinline__ Tuple<int64_t> finalize(uint64_t best, int64_t) {
         return {best == 0 ? int64_t(-1) : int64_t(uint32_t(~uint32_t(best)))};
     }
 };
@@ -268,8 +310,8 @@ template <class V, class R, bool IGNORE> struct Mean {
         int64_t count;
     };
     typedef State Local;
-    static constexpr bool COMMUTATIVE = true, LANES = !IGNORE, PLACES = false, TOTAL = true;
-    static __device__ __forceinline__ State neutral() { return {0, 0}; }
+    static constexpr bool COMMUTATIVE = true, LANES = !IGNORE, NEEDS_INDEX = false, TOTAL = true;
+    static __device__ __forceinline__ State identity() { return {0, 0}; }
     static __device__ __forceinline__ void take(State &state, V x, int64_t) {
         if constexpr (IGNORE) {
             state.sum += is_nan(x) ? 0.0 : double(x);
@@ -278,9 +320,11 @@ template <class V, class R, bool IGNORE> struct Mean {
             state.sum += double(x);
         }
     }
-    static __device__ __forceinline__ State settle(const Local &local) { return local; }
-    static __device__ __forceinline__ State join(const State &a, const State &b) { return {a.sum + b.sum, a.count + b.count}; }
-    static __device__ __forceinline__ Tuple<R> finish(const State &state, int64_t count) {
+    static __device__ __forceinline__ State to_partial(const Local &local) { return local; }
+    static __device__ __forceinline__ State combine(const State &a, const State &b) {
+        return {a.sum + b.sum, a.count + b.count};
+    }
+    static __device__ __forceinline__ Tuple<R> finalize(const State &state, int64_t count) {
         return {R(state.sum / double(IGNORE ? state.count : count))};
     }
 };
@@ -317,8 +361,8 @@ template <class V, bool IGNORE> struct WithMoments {
         int64_t count;
     };
     typedef Moments State;
-    static constexpr bool COMMUTATIVE = true, LANES = false, PLACES = false, TOTAL = true;
-    static __device__ __forceinline__ Local neutral() { return {0, 0, 0, 0}; }
+    static constexpr bool COMMUTATIVE = true, LANES = false, NEEDS_INDEX = false, TOTAL = true;
+    static __device__ __forceinline__ Local identity() { return {0, 0, 0, 0}; }
     static __device__ __forceinline__ void take(Local &local, V value, int64_t) {
         if (skipped<IGNORE>(value)) return;
         const double x = double(value);
@@ -328,7 +372,7 @@ template <class V, bool IGNORE> struct WithMoments {
         local.squares = fma(distance, distance, local.squares);
         local.count++;
     }
-    static __device__ __forceinline__ State settle(const Local &local) {
+    static __device__ __forceinline__ State to_partial(const Local &local) {
         if (local.count == 0) return {0, 0, 0, 0};
         const double count = double(local.count);
         // An infinite or NaN mean is the sum's, and the variance is NaN. Values so far apart that
@@ -340,7 +384,7 @@ template <class V, bool IGNORE> struct WithMoments {
         return {count, local.origin, mean, squares < 0 ? 0 : squares};
     }
     // This has no branch, so that no lane waits for one side and then for the other.
-    static __device__ __forceinline__ State join(const State &a, const State &b) {
+    static __device__ __forceinline__ State combine(const State &a, const State &b) {
         const double count = a.count + b.count, share = over_count(b.count, count);
         const double distance = (b.origin - a.origin) + (b.offset - a.offset);
         const double squares = a.squares + b.squares + distance * distance * a.count * share;
@@ -351,8 +395,14 @@ template <class V, bool IGNORE> struct WithMoments {
         const double from_b = b.offset - distance * over_count(a.count, count);
         const bool only_a = b.count == 0, only_b = a.count == 0;
         const bool is_near_a = !finite || fabs(from_a) <= fabs(from_b);
-        return {count, only_b || !(only_a || is_near_a) ? b.origin : a.origin, only_b ? b.offset : only_a ? a.offset : is_near_a ? from_a : from_b,
-                only_b ? b.squares : only_a ? a.squares : squares};
+        return {count, only_b || !(only_a || is_near_a) ? b.origin : a.origin,
+                only_b      ? b.offset
+                : only_a    ? a.offset
+                : is_near_a ? from_a
+                            : from_b,
+                only_b   ? b.squares
+                : only_a ? a.squares
+                         : squares};
     }
 };
 template <int DDOF> __device__ __forceinline__ double variance(const Moments &moments) {
@@ -360,15 +410,17 @@ template <int DDOF> __device__ __forceinline__ double variance(const Moments &mo
     return freedom > 0 ? 4 * (moments.squares / freedom) : Bounds<double>::nan();
 }
 template <class V, class R, int DDOF, bool IGNORE> struct Variance : WithMoments<V, IGNORE> {
-    static __device__ __forceinline__ Tuple<R> finish(const Moments &moments, int64_t) { return {R(variance<DDOF>(moments))}; }
+    static __device__ __forceinline__ Tuple<R> finalize(const Moments &moments, int64_t) {
+        return {R(variance<DDOF>(moments))};
+    }
 };
 template <class V, class R, int DDOF, bool IGNORE> struct Deviation : WithMoments<V, IGNORE> {
-    static __device__ __forceinline__ Tuple<R> finish(const Moments &moments, int64_t) {
+    static __device__ __forceinline__ Tuple<R> finalize(const Moments &moments, int64_t) {
         return {R(sqrt(variance<DDOF>(moments)))};
     }
 };
 template <class V, class R, int DDOF, bool IGNORE> struct MeanVariance : WithMoments<V, IGNORE> {
-    static __device__ __forceinline__ Tuple<R, R> finish(const Moments &moments, int64_t) {
+    static __device__ __forceinline__ Tuple<R, R> finalize(const Moments &moments, int64_t) {
         Tuple<R, R> results;
         get<0>(results) = moments.count > 0 ? R(moments.mean()) : R(Bounds<double>::nan());
         get<1>(results) = R(variance<DDOF>(moments));
@@ -385,7 +437,7 @@ struct Squares {
 struct NormL2 : Plain<Squares> {
     static constexpr bool LANES = false;
     static constexpr double BELOW = 0x1p-480, ABOVE = 0x1p480, UP = 0x1p600, DOWN = 0x1p-600;
-    static __device__ __forceinline__ Squares neutral() { return {0, 0, 0}; }
+    static __device__ __forceinline__ Squares identity() { return {0, 0, 0}; }
     static __device__ __forceinline__ void take(Squares &sums, double x, int64_t) {
         const double size = fabs(x);
         // NaN goes to the middle.
@@ -397,10 +449,10 @@ struct NormL2 : Plain<Squares> {
             sums.middle = fma(x, x, sums.middle);
         }
     }
-    static __device__ __forceinline__ Squares join(Squares a, Squares b) {
+    static __device__ __forceinline__ Squares combine(Squares a, Squares b) {
         return {a.small + b.small, a.middle + b.middle, a.large + b.large};
     }
-    static __device__ __forceinline__ Tuple<double> finish(Squares sums, int64_t) {
+    static __device__ __forceinline__ Tuple<double> finalize(Squares sums, int64_t) {
         if (is_nan(sums.middle)) return {sums.middle};
         if (sums.large > 0) return {sqrt(sums.large + sums.middle * DOWN * DOWN) / DOWN};
         if (sums.middle > 0) return {sqrt(sums.middle + sums.small / UP / UP)};
@@ -408,10 +460,14 @@ struct NormL2 : Plain<Squares> {
     }
 };
 template <class V> struct NormL2Of : Plain<double> {
-    static __device__ __forceinline__ double neutral() { return 0; }
-    static __device__ __forceinline__ void take(double &sum, V x, int64_t) { sum = fma(double(x), double(x), sum); }
-    static __device__ __forceinline__ double join(double a, double b) { return a + b; }
-    static __device__ __forceinline__ Tuple<V> finish(double sum, int64_t) { return {V(sqrt(sum))}; }
+    static __device__ __forceinline__ double identity() { return 0; }
+    static __device__ __forceinline__ void take(double &sum, V x, int64_t) {
+        sum = fma(double(x), double(x), sum);
+    }
+    static __device__ __forceinline__ double combine(double a, double b) { return a + b; }
+    static __device__ __forceinline__ Tuple<V> finalize(double sum, int64_t) {
+        return {V(sqrt(sum))};
+    }
 };
 
 } // namespace reduce

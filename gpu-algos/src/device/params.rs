@@ -14,15 +14,15 @@ kernel_constants! {
     /// All leaves and the target are walked from the last element to the first.
     pub(crate) const BACKWARD: u32 = 2;
     /// All leaves are, along all lines, neighbours in memory.
-    pub(crate) const PLAIN: u32 = 4;
+    pub(crate) const CONTIGUOUS: u32 = 4;
     /// There are several lines.
     pub(crate) const LINES: u32 = 8;
     /// `F` is true where a segment begins.
     pub(crate) const FLAGS: u32 = 16;
     /// A segment begins where `F` differs from the value before.
     pub(crate) const KEYS: u32 = 32;
-    /// Bytes of a `Desk`, at the head of a group's scratch memory.
-    pub(crate) const DESK_BYTES: usize = 16;
+    /// Bytes of a `GridCounters`, at the head of a group's scratch memory.
+    pub(crate) const GRID_COUNTERS_BYTES: usize = 16;
 }
 
 kernel_constants! {
@@ -30,10 +30,10 @@ kernel_constants! {
     /// Values are written: those of `E`, or of `F` where `KEYS`.
     pub(crate) const VALUES: u32 = 64;
     /// Places are written: at the target, or beside values.
-    pub(crate) const PLACES: u32 = 128;
+    pub(crate) const INDICES: u32 = 128;
     /// Values that are not selected are written too, behind the selected ones.
     pub(crate) const REJECTED: u32 = 256;
-    /// Lengths of runs are written, from one selected value to the next; beside `VALUES` and `PLACES`.
+    /// Lengths of runs are written, from one selected value to the next; beside `VALUES` and `INDICES`.
     pub(crate) const LENGTHS: u32 = 512;
 }
 
@@ -53,7 +53,7 @@ kernel_params! {
         /// The address of the scratch memory.
         scratch: u64,
         /// Values before the first that make the packs of the first leaf whole.
-        shift: u64,
+        peel: u64,
         /// The address of the target.
         target: u64,
         /// A selection: the address of the number of selected values.
@@ -64,7 +64,7 @@ kernel_params! {
         places: u64,
         /// A selection: the address of lengths of runs.
         lengths: u64,
-        /// Tiles, or tiles of a group across rows; of one line in `along`.
+        /// Tiles, or tiles of a group across rows; of one line in `scan_rows`.
         tiles: u32,
         /// Scanned axes.
         scanned_rank: u32,
@@ -98,9 +98,9 @@ pub(crate) const TILE_PARAMS: Header = Header {
         "#pragma once\n#include \"expression_params.cuh\"\nnamespace gpu {\nnamespace tiles {\n",
         SCAN_FLAGS,
         TileHead::DEFINITION,
-        "} // namespace tiles\nnamespace compact {\n",
+        "} // namespace tiles\nnamespace select {\n",
         SELECT_FLAGS,
-        "} // namespace compact\n} // namespace gpu\n",
+        "} // namespace select\n} // namespace gpu\n",
     ],
 };
 

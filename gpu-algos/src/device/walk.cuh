@@ -1,7 +1,7 @@
 // Parts that the loops of this crate share: places on axes, packs of an expression's values, states
 // that go from thread to thread.
 #pragma once
-#include "handover.cuh"
+#include "tile_status.cuh"
 #include "loop.cuh"
 
 namespace gpu {
@@ -12,9 +12,10 @@ template <int N> struct Offsets {
 };
 
 // Adds the offsets of a linear place on axes, from axis `first` on.
-template <int OPERANDS>
-__device__ __forceinline__ void add_place(Offsets<OPERANDS> &offsets, const AxisParams<OPERANDS> *axes, int first, int rank, uint64_t place,
-                                          bool wide) {
+template <int OPERANDS> __device__ __forceinline__ void add_place(Offsets<OPERANDS> &offsets,
+                                                                  const AxisParams<OPERANDS> *axes,
+                                                                  int first, int rank,
+                                                                  uint64_t place, bool wide) {
     for (int d = first; d < rank; d++) {
         const AxisParams<OPERANDS> &axis = axes[d];
         uint64_t c = place;
@@ -29,11 +30,13 @@ __device__ __forceinline__ void add_place(Offsets<OPERANDS> &offsets, const Axis
 }
 
 // States move between threads as words.
-template <class S> __device__ __forceinline__ S shuffled_down(const S &state, int delta, int width) {
+template <class S>
+__device__ __forceinline__ S shuffled_down(const S &state, int delta, int width) {
     const WordsOf<S> words(state);
     WordsOf<S> other;
 #pragma unroll
-    for (int k = 0; k < WordsOf<S>::COUNT; k++) other.word[k] = __shfl_down_sync(0xffffffffu, words.word[k], delta, width);
+    for (int k = 0; k < WordsOf<S>::COUNT; k++)
+        other.word[k] = __shfl_down_sync(0xffffffffu, words.word[k], delta, width);
     return other.value;
 }
 
@@ -41,42 +44,51 @@ template <class S> __device__ __forceinline__ S shuffled_up(const S &state, int 
     const WordsOf<S> words(state);
     WordsOf<S> other;
 #pragma unroll
-    for (int k = 0; k < WordsOf<S>::COUNT; k++) other.word[k] = __shfl_up_sync(0xffffffffu, words.word[k], delta);
+    for (int k = 0; k < WordsOf<S>::COUNT; k++)
+        other.word[k] = __shfl_up_sync(0xffffffffu, words.word[k], delta);
     return other.value;
 }
 template <class S> __device__ __forceinline__ S shuffled(const S &state, int lane) {
     const WordsOf<S> words(state);
     WordsOf<S> other;
 #pragma unroll
-    for (int k = 0; k < WordsOf<S>::COUNT; k++) other.word[k] = __shfl_sync(0xffffffffu, words.word[k], lane);
+    for (int k = 0; k < WordsOf<S>::COUNT; k++)
+        other.word[k] = __shfl_sync(0xffffffffu, words.word[k], lane);
     return other.value;
 }
 
 // Shared memory for states, which have no constructors there.
-template <class S, int N> struct Room {
+template <class S, int N> struct TempStorage {
     alignas(16) unsigned char bytes[N * sizeof(S)];
 };
 
 // The values of an expression with one output at the places of a pack.
-template <class E, int WIDTH>
-__device__ __forceinline__ Pack<typename plain<decltype(get<0>(*static_cast<typename E::Outputs *>(nullptr)))>::type, WIDTH>
-values_of(const uint64_t *scalars, const uint64_t *extra, const typename Wide<WIDTH, typename E::Leaves>::type &in) {
-    typename Wide<WIDTH, typename E::Outputs>::type out;
-    apply<E, WIDTH>(scalars, extra, in, out);
+template <class E, int VECTOR_SIZE> __device__ __forceinline__
+Pack<typename plain<decltype(get<0>(*static_cast<typename E::Outputs *>(nullptr)))>::type,
+     VECTOR_SIZE>
+values_of(const uint64_t *scalars, const uint64_t *extra,
+          const typename Wide<VECTOR_SIZE, typename E::Leaves>::type &in) {
+    typename Wide<VECTOR_SIZE, typename E::Outputs>::type out;
+    apply<E, VECTOR_SIZE>(scalars, extra, in, out);
     return get<0>(out);
 }
 
 // Loads the whole pack of a PACKED leaf, whose first value is `offset` elements from its address.
 // Places begin at `offset` and go in steps from there.
-template <class T, int WIDTH> __device__ __forceinline__ void load_whole(Pack<T, WIDTH> &values, uint64_t address, int64_t offset, int64_t) {
+template <class T, int VECTOR_SIZE> __device__ __forceinline__ void
+load_whole(Pack<T, VECTOR_SIZE> &values, uint64_t address, int64_t offset, int64_t) {
     typedef typename Stored<T>::type S;
-    const Pack<S, WIDTH> stored = load_pack<S, WIDTH>(reinterpret_cast<const S *>(address) + offset);
+    const Pack<S, VECTOR_SIZE> stored =
+        load_pack<S, VECTOR_SIZE>(reinterpret_cast<const S *>(address) + offset);
 #pragma unroll
-    for (int lane = 0; lane < WIDTH; lane++) values.lane[lane] = from_stored<T>(stored.lane[lane]);
+    for (int lane = 0; lane < VECTOR_SIZE; lane++)
+        values.lane[lane] = from_stored<T>(stored.lane[lane]);
 }
-template <int WIDTH> __device__ __forceinline__ void load_whole(Pack<Place, WIDTH> &values, uint64_t start, int64_t offset, int64_t step) {
+template <int VECTOR_SIZE> __device__ __forceinline__ void
+load_whole(Pack<Index, VECTOR_SIZE> &values, uint64_t start, int64_t offset, int64_t step) {
 #pragma unroll
-    for (int lane = 0; lane < WIDTH; lane++) values.lane[lane].value = int64_t(start) + offset + lane * step;
+    for (int lane = 0; lane < VECTOR_SIZE; lane++)
+        values.lane[lane].value = int64_t(start) + offset + lane * step;
 }
 
 } // namespace gpu

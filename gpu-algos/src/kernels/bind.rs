@@ -11,7 +11,7 @@ use smallvec::SmallVec;
 use super::{
     arguments::{Given, KernelArg},
     declaration::{Declared, Role},
-    places::{Places, Progression},
+    places::{IndexRange, Progression},
     types::Types,
 };
 use crate::{AlgoError, Result};
@@ -124,15 +124,20 @@ impl Bound<'_> {
     /// The `n` of the text, and the places in arrays of length `n`.
     ///
     /// # Errors
-    /// `ArgumentLength` if the places need arrays of one length and the lengths differ; `Places`.
-    pub(crate) fn places(&self, kernel: &str, declared: &[Declared], places: Places) -> Result<(usize, Progression)> {
+    /// `ArgumentLength` if the places need arrays of one length and the lengths differ; `IndexRange`.
+    pub(crate) fn places(
+        &self,
+        kernel: &str,
+        declared: &[Declared],
+        places: IndexRange,
+    ) -> Result<(usize, Progression)> {
         let n = match places.is_range() {
             true => self.lengths.iter().map(|&(_, len)| len).min().unwrap_or(0),
             false => self.common_length(kernel, declared)?,
         };
         let progression = places.of(n).map_err(|why| {
             let (kernel, places) = (kernel.to_owned(), places.to_string());
-            AlgoError::Places { kernel, places, len: n, why }
+            AlgoError::IndexRange { kernel, places, len: n, why }
         })?;
         Ok((n, progression))
     }

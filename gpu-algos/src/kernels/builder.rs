@@ -48,14 +48,14 @@ impl Declaration {
     pub fn reduction<T: DevicePod>(
         self,
         name: &str,
-        neutral: &str,
+        identity: &str,
         reduce: &str,
         map: &str,
     ) -> Result<ReductionKernel<T>> {
         match self.error {
             Some(error) => Err(error),
             None => {
-                let texts = [neutral, reduce, map].map(str::to_owned);
+                let texts = [identity, reduce, map].map(str::to_owned);
                 Ok(ReductionKernel::of(self.arguments, self.types, texts)?.name(name))
             }
         }
@@ -64,7 +64,7 @@ impl Declaration {
     pub fn scan<T: DevicePod>(
         self,
         name: &str,
-        neutral: &str,
+        identity: &str,
         scan: &str,
         input: &str,
         output: &str,
@@ -72,7 +72,7 @@ impl Declaration {
         match self.error {
             Some(error) => Err(error),
             None => {
-                let texts = [neutral, scan, input, output].map(str::to_owned);
+                let texts = [identity, scan, input, output].map(str::to_owned);
                 Ok(ScanKernel::of(self.arguments, self.types, texts)?.name(name))
             }
         }

@@ -32,7 +32,7 @@
 /// A kernel `f` gives:
 /// * `f(…)`: the call for all places, which returns `Result<()>` (cost and errors:
 ///   [`ElementwiseKernel::call`](crate::kernels::ElementwiseKernel::call));
-/// * `f::over(places, …)`: the call for some [`Places`](crate::kernels::Places);
+/// * `f::over(places, …)`: the call for some [`IndexRange`](crate::kernels::IndexRange);
 /// * `f::kernel()`: the kernel itself, for instance to compile it ahead.
 ///
 /// # Safety
@@ -86,7 +86,7 @@ macro_rules! elementwise_kernel {
 /// gpu_algos::reduction_kernel! {
 ///     /// `sum x y`.
 ///     pub fn dot(x: &[f32], y: &[f32]) -> f32 {
-///         unsafe { neutral: "0"; reduce: "a + b"; commutative: true; map: "x[i] * y[i]" }
+///         unsafe { identity: "0"; reduce: "a + b"; commutative: true; map: "x[i] * y[i]" }
 ///     }
 /// }
 /// ```
@@ -96,7 +96,7 @@ macro_rules! elementwise_kernel {
 ///
 /// A kernel `f` with a result of type `T` gives:
 /// * `f(…)`: the result over all places, a [`DeviceVec<T>`](gpu_array::gpu_driver::DeviceVec) of one element;
-/// * `f::over(places, …)`: the result over some [`Places`](crate::kernels::Places);
+/// * `f::over(places, …)`: the result over some [`IndexRange`](crate::kernels::IndexRange);
 /// * `f::kernel()`: the kernel itself.
 ///
 /// # Safety
@@ -126,7 +126,7 @@ macro_rules! reduction_kernel {
 ///     pub fn recurrence(first: f32, c: &[f32], d: &[f32], y: &mut [f32]) {
 ///         unsafe {
 ///             state: Affine;
-///             neutral: "Affine{1, 0}";
+///             identity: "Affine{1, 0}";
 ///             scan: "Affine{a.c * b.c, a.d * b.c + b.d}";
 ///             input: "Affine{c[i], d[i]}";
 ///             output: "y[i] = item.c * first + item.d"
@@ -137,7 +137,7 @@ macro_rules! reduction_kernel {
 /// gpu_algos::scan_kernel! {
 ///     /// Sums of what is before each place, from where `starts` is true on.
 ///     pub fn sums_before(x: &[f64], starts: &[bool], sums: &mut [f64]) {
-///         unsafe { state: f64; neutral: "0"; scan: "a + b"; segments: "starts[i]"; input: "x[i]"; output: "sums[i] = prev_item" }
+///         unsafe { state: f64; identity: "0"; scan: "a + b"; segments: "starts[i]"; input: "x[i]"; output: "sums[i] = prev_item" }
 ///     }
 /// }
 ///
@@ -156,14 +156,14 @@ macro_rules! reduction_kernel {
 ///
 /// A kernel `f` gives:
 /// * `f(…)`: the scan of all places, which returns `Result<()>` ([`ScanKernel::call`](crate::kernels::ScanKernel::call) tells cost and errors);
-/// * `f::over(places, …)`: the scan of some [`Places`](crate::kernels::Places), in their order;
+/// * `f::over(places, …)`: the scan of some [`IndexRange`](crate::kernels::IndexRange), in their order;
 /// * `f::kernel()`: the kernel itself.
 ///
 /// # Safety
 /// As of [`elementwise_kernel!`](crate::elementwise_kernel). Either the function is `unsafe` or its text stands in an `unsafe` block:
 /// ```compile_fail
 /// gpu_algos::scan_kernel! {
-///     fn unchecked(x: &mut [f64]) { state: f64; neutral: "0"; scan: "a + b"; input: "x[i]"; output: "x[i] = item" }
+///     fn unchecked(x: &mut [f64]) { state: f64; identity: "0"; scan: "a + b"; input: "x[i]"; output: "x[i] = item" }
 /// }
 /// ```
 ///
@@ -172,7 +172,7 @@ macro_rules! reduction_kernel {
 /// # use gpu_array::GpuArray;
 /// # fn test(x: GpuArray<f64, ndarray::Ix1>, mut z: GpuArray<f32, ndarray::Ix1>) -> gpu_algos::Result<()> {
 /// gpu_algos::scan_kernel! {
-///     fn sums(x: &[f32], z: &mut [f32]) { unsafe { state: f32; neutral: "0"; scan: "a + b"; input: "x[i]"; output: "z[i] = item" } }
+///     fn sums(x: &[f32], z: &mut [f32]) { unsafe { state: f32; identity: "0"; scan: "a + b"; input: "x[i]"; output: "z[i] = item" } }
 /// }
 /// sums(&x, &mut z)
 /// # }
@@ -182,7 +182,7 @@ macro_rules! reduction_kernel {
 /// # use gpu_array::GpuArray;
 /// # fn test(mut z: GpuArray<f32, ndarray::Ix1>) -> gpu_algos::Result<()> {
 /// gpu_algos::scan_kernel! {
-///     fn sums(x: &[f32], z: &mut [f32]) { unsafe { state: f32; neutral: "0"; scan: "a + b"; input: "x[i]"; output: "z[i] = item" } }
+///     fn sums(x: &[f32], z: &mut [f32]) { unsafe { state: f32; identity: "0"; scan: "a + b"; input: "x[i]"; output: "z[i] = item" } }
 /// }
 /// sums(&z, &mut z)
 /// # }
@@ -190,7 +190,7 @@ macro_rules! reduction_kernel {
 /// A state is plain data of the device:
 /// ```compile_fail,E0277
 /// gpu_algos::scan_kernel! {
-///     fn sums(x: &[f32], z: &mut [f32]) { unsafe { state: String; neutral: "0"; scan: "a + b"; input: "x[i]"; output: "z[i] = item" } }
+///     fn sums(x: &[f32], z: &mut [f32]) { unsafe { state: String; identity: "0"; scan: "a + b"; input: "x[i]"; output: "z[i] = item" } }
 /// }
 /// ```
 #[macro_export]
@@ -288,12 +288,12 @@ macro_rules! __elementwise_kernel {
             #[doc = ::core::concat!("As [`", ::core::stringify!($name), "()`], for these places.")]
             ///
             /// # Errors
-            /// As there, and `Places` if an array lacks some of them.
+            /// As there, and `IndexRange` if an array lacks some of them.
             ///
             /// # Safety
             /// As there.
             #[allow(clippy::too_many_arguments, clippy::unnecessary_safety_doc)]
-            $vis $($unsafe)* fn over<'gpu>(places: $crate::kernels::Places, $($parameters)*) -> $crate::Result<$output> {
+            $vis $($unsafe)* fn over<'gpu>(places: $crate::kernels::IndexRange, $($parameters)*) -> $crate::Result<$output> {
                 let arguments = [$($values)*];
                 // SAFETY: promised where the kernel is declared, or by the caller.
                 unsafe { Self::kernel()?.call_over(places, &arguments) }
@@ -301,18 +301,18 @@ macro_rules! __elementwise_kernel {
         }
     };
     (@reduction $declared:ident $name:ident $output:ty, [
-        $(preamble: $preamble:expr;)? neutral: $neutral:expr; reduce: $reduce:expr; $(commutative: $commutative:literal;)? map: $map:expr $(;)?
+        $(preamble: $preamble:expr;)? identity: $identity:expr; reduce: $reduce:expr; $(commutative: $commutative:literal;)? map: $map:expr $(;)?
     ]) => {
-        ::core::result::Result::map($declared.reduction::<$output>(::core::stringify!($name), $neutral, $reduce, $map), |kernel| {
+        ::core::result::Result::map($declared.reduction::<$output>(::core::stringify!($name), $identity, $reduce, $map), |kernel| {
             $(let kernel = kernel.preamble($preamble);)?
             $(let kernel = if $commutative { kernel.commutative() } else { kernel };)?
             kernel
         })
     };
     (@scan $declared:ident $name:ident $state:ty, [
-        $(preamble: $preamble:expr;)? neutral: $neutral:expr; scan: $scan:expr; $(segments: $segments:expr;)? input: $input:expr; output: $output:expr $(;)?
+        $(preamble: $preamble:expr;)? identity: $identity:expr; scan: $scan:expr; $(segments: $segments:expr;)? input: $input:expr; output: $output:expr $(;)?
     ]) => {
-        ::core::result::Result::map($declared.scan::<$state>(::core::stringify!($name), $neutral, $scan, $input, $output), |kernel| {
+        ::core::result::Result::map($declared.scan::<$state>(::core::stringify!($name), $identity, $scan, $input, $output), |kernel| {
             $(let kernel = kernel.preamble($preamble);)?
             $(let kernel = kernel.segments($segments);)?
             kernel

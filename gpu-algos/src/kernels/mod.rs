@@ -51,8 +51,8 @@
 //! 7. The text terminates, and C++ defines its behaviour: no division of an integer by 0, no overflow of a signed integer, no shift by the width of a
 //!    type or more.
 //!
-//! 8. The operator of a reduction or a scan is defined for all combinations of places' values and `neutral`, also where no result needs them. If a
-//!    scan's `item` or `prev_item` is an index, or decides whether something is written, the operator is associative and `neutral` is its identity;
+//! 8. The operator of a reduction or a scan is defined for all combinations of places' values and `identity`, also where no result needs them. If a
+//!    scan's `item` or `prev_item` is an index, or decides whether something is written, the operator is associative and `identity` is its identity;
 //!    otherwise their values are unspecified.
 //!
 //! A place's own reads and writes are ordered: a scan's input and segments are computed before the output of the same place.
@@ -106,7 +106,7 @@ pub use arguments::{Input, KernelArg, Output};
 #[doc(hidden)]
 pub use builder::Declaration;
 pub use elementwise::ElementwiseKernel;
-pub use places::Places;
+pub use places::IndexRange;
 pub use reduction::ReductionKernel;
 pub use scan::{ArrayScanKernel, ScanKernel};
 

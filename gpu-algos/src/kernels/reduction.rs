@@ -18,7 +18,7 @@ use gpu_array::{
 use smallvec::SmallVec;
 
 use super::{
-    KernelArg, Output, Places,
+    IndexRange, KernelArg, Output,
     arguments::Given,
     bind,
     declaration::{self, Declared, Role},
@@ -36,7 +36,7 @@ use crate::{
 /// `map` can use `i`, `n` and the arguments, as an [`ElementwiseKernel`](super::ElementwiseKernel)'s operation can. `reduce` is an expression of `a`
 /// and `b`. Each is a value of `map` or an earlier combination, `a` from earlier places than `b`. `reduce` is associative. It need not be
 /// commutative: values are combined in the order of their places, unless [`ReductionKernel::commutative`] declares that the order does not matter,
-/// which is faster. `neutral` is the identity of `reduce` and the result over no places. `T` is a number or a structure with [`DevicePod`].
+/// which is faster. `identity` is the identity of `reduce` and the result over no places. `T` is a number or a structure with [`DevicePod`].
 ///
 /// ```no_run
 /// use gpu_algos::kernels::ReductionKernel;
@@ -82,11 +82,11 @@ impl<T: DevicePod> ReductionKernel<T> {
     /// `Argument`, also for an array that is not declared `const`.
     pub fn new(
         arguments: &str,
-        neutral: impl Into<String>,
+        identity: impl Into<String>,
         reduce: impl Into<String>,
         map: impl Into<String>,
     ) -> Result<Self> {
-        let texts = [neutral.into(), reduce.into(), map.into()];
+        let texts = [identity.into(), reduce.into(), map.into()];
         Self::of(declaration::parse(arguments)?, Types::default(), texts)
     }
 
@@ -153,17 +153,17 @@ impl<T: DevicePod> ReductionKernel<T> {
     /// The texts fulfil the [requirements](super#requirements-on-the-text) with these arguments.
     pub unsafe fn call(&self, arguments: &[KernelArg<'_>]) -> Result<DeviceVec<T>> {
         // SAFETY: as the caller promises.
-        unsafe { self.call_over(Places::all(), arguments) }
+        unsafe { self.call_over(IndexRange::all(), arguments) }
     }
 
     /// Reduces these places only, in their order; otherwise as [`ReductionKernel::call`]. `n` is the length of the shortest array.
     ///
     /// # Errors
-    /// As there, and `Places` if an array lacks some of them.
+    /// As there, and `IndexRange` if an array lacks some of them.
     ///
     /// # Safety
     /// As there.
-    pub unsafe fn call_over(&self, places: Places, arguments: &[KernelArg<'_>]) -> Result<DeviceVec<T>> {
+    pub unsafe fn call_over(&self, places: IndexRange, arguments: &[KernelArg<'_>]) -> Result<DeviceVec<T>> {
         let (source, stream) = self.bound(places, arguments)?;
         // SAFETY: the reduction writes the one element; where the launch fails the memory is dropped unread.
         let result = unsafe { DeviceVec::uninitialized(stream, 1)? };
@@ -181,7 +181,7 @@ impl<T: DevicePod> ReductionKernel<T> {
     pub unsafe fn call_into<'t>(
         &self,
         target: impl Into<Output<'t, T>>,
-        places: Places,
+        places: IndexRange,
         arguments: &[KernelArg<'_>],
     ) -> Result<()>
     where
@@ -204,7 +204,7 @@ impl<T: DevicePod> ReductionKernel<T> {
         reduce_custom(source, &source.made.operator, address, target_home, stream)
     }
 
-    fn bound<'k>(&'k self, places: Places, arguments: &[KernelArg<'k>]) -> Result<(Bound<'k>, &'k Stream)> {
+    fn bound<'k>(&'k self, places: IndexRange, arguments: &[KernelArg<'k>]) -> Result<(Bound<'k>, &'k Stream)> {
         let made = self.made()?;
         let bound = bind::bind(&self.name, &self.arguments, &self.types, arguments, &[0])?;
         let (n, Progression { count, start, step }) = bound.places(&self.name, &self.arguments, places)?;
@@ -223,9 +223,9 @@ impl<T: DevicePod> ReductionKernel<T> {
     }
 
     fn make(&self) -> Result<Made> {
-        let [neutral, reduce, map] = &self.texts;
+        let [identity, reduce, map] = &self.texts;
         let (names, words) = named(&self.name, &self.arguments, &self.types, 1)?;
-        let beginning = beginning(&self.types, &self.preamble, T::CUDA_NAME, neutral, reduce);
+        let beginning = beginning(&self.types, &self.preamble, T::CUDA_NAME, identity, reduce);
         let definition = beginning + &operator(self.commutative);
         let value = value(words, &names, map);
         let (commutative, options) = (self.commutative, self.options.clone());
@@ -253,12 +253,12 @@ fn operator(commutative: bool) -> String {
         "namespace gpu_user {{\n\
          struct Operator {{\n\
          \x20   typedef gpu_state Local;\n    typedef gpu_state State;\n\
-         \x20   static constexpr bool COMMUTATIVE = {commutative}, LANES = true, PLACES = false, TOTAL = false;\n\
-         \x20   static __device__ State neutral() {{ return gpu_neutral(); }}\n\
-         \x20   static __device__ State join(const State &a, const State &b) {{ return gpu_join(a, b); }}\n\
-         \x20   static __device__ void take(State &all, const State &next, int64_t) {{ all = gpu_join(all, next); }}\n\
-         \x20   static __device__ State settle(const State &local) {{ return local; }}\n\
-         \x20   static __device__ gpu::Tuple<State> finish(const State &state, int64_t) {{\n\
+         \x20   static constexpr bool COMMUTATIVE = {commutative}, LANES = true, NEEDS_INDEX = false, TOTAL = false;\n\
+         \x20   static __device__ State identity() {{ return gpu_neutral(); }}\n\
+         \x20   static __device__ State combine(const State &a, const State &b) {{ return gpu_combine(a, b); }}\n\
+         \x20   static __device__ void take(State &all, const State &next, int64_t) {{ all = gpu_combine(all, next); }}\n\
+         \x20   static __device__ State to_partial(const State &local) {{ return local; }}\n\
+         \x20   static __device__ gpu::Tuple<State> finalize(const State &state, int64_t) {{\n\
          \x20       gpu::Tuple<State> results;\n        gpu::get<0>(results) = state;\n        return results;\n    }}\n}};\n}}\n"
     )
 }
@@ -268,7 +268,7 @@ fn value(words: usize, names: &str, map: &str) -> String {
     format!(
         "static __device__ __forceinline__ gpu_state gpu_map(const uint64_t *gpu_words, const int64_t i) {{\n\
          \x20       [[maybe_unused]] const int64_t n = int64_t(gpu_words[0]);\n{names}        return {map};\n}}\n\
-         struct Value {{\n    typedef gpu::Tuple<gpu::Place> Leaves;\n    typedef gpu::Tuple<gpu_state> Outputs;\n\
+         struct Value {{\n    typedef gpu::Tuple<gpu::Index> Leaves;\n    typedef gpu::Tuple<gpu_state> Outputs;\n\
          \x20   static constexpr int SCALARS = 0, EXTRA = {words};\n\
          \x20   static __device__ void apply(const uint64_t *, const uint64_t *words, const Leaves &place, Outputs &out) {{\n\
          \x20       gpu::get<0>(out) = gpu_map(words, gpu::get<0>(place).value);\n    }}\n}};\n"
@@ -313,7 +313,7 @@ impl Source for Bound<'_> {
 impl<T> fmt::Debug for ReductionKernel<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let arguments = declaration::listed(&self.arguments);
-        let [neutral, reduce, map] = &self.texts;
-        write!(f, "ReductionKernel({}({arguments}): {map}, {reduce}, {neutral})", self.name)
+        let [identity, reduce, map] = &self.texts;
+        write!(f, "ReductionKernel({}({arguments}): {map}, {reduce}, {identity})", self.name)
     }
 }

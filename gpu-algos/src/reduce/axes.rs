@@ -9,13 +9,13 @@ use super::operator::Operator;
 pub(crate) type Leaves<'l> = SmallVec<[LoweredLeaf<'l>; 4]>;
 
 /// Distances of neighbours along an axis, in elements: that of the operation itself, then that of each leaf.
-/// The first is of indices along a reduced axis, of results along a kept axis and in a scan.
+/// The first is of indices along a reduced axis, of results along an outer axis and in a scan.
 pub(crate) type Steps = SmallVec<[isize; 5]>;
 
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Axis {
     pub(crate) length: usize,
-    pub(crate) kept: bool,
+    pub(crate) outer: bool,
     pub(crate) steps: Steps,
 }
 
@@ -24,35 +24,35 @@ pub(crate) struct Axis {
 pub(crate) struct Axes {
     /// The innermost axis first.
     pub(crate) reduced: SmallVec<[Axis; 4]>,
-    pub(crate) kept: SmallVec<[Axis; 4]>,
+    pub(crate) outer: SmallVec<[Axis; 4]>,
     /// Offset of the first result, in elements; `leaf_offsets` has that of each leaf's first element.
     pub(crate) result_offset: isize,
     pub(crate) leaf_offsets: SmallVec<[isize; 4]>,
-    /// Whether threads go along a kept axis.
-    pub(crate) along_kept: bool,
+    /// Whether threads go along an outer axis.
+    pub(crate) along_outer: bool,
 }
 
 impl Axes {
-    /// The axes of `shape` with these leaves; `kept_strides` are those of the results along each kept axis, in order.
+    /// The axes of `shape` with these leaves; `outer_strides` are those of the results along each outer axis, in order.
     pub(crate) fn of(
         shape: &[usize],
         leaves: &Leaves<'_>,
         is_kept: &[bool],
-        kept_strides: &[isize],
+        outer_strides: &[isize],
         operator: &Operator,
     ) -> Self {
         let mut all: SmallVec<[Axis; 4]> = SmallVec::new();
-        let mut strides_left = kept_strides.iter();
-        for (number, (&length, &kept)) in shape.iter().zip(is_kept).enumerate() {
-            let own = if kept { strides_left.next().copied().unwrap_or(0) } else { 0 };
+        let mut strides_left = outer_strides.iter();
+        for (number, (&length, &outer)) in shape.iter().zip(is_kept).enumerate() {
+            let own = if outer { strides_left.next().copied().unwrap_or(0) } else { 0 };
             let mut steps = Steps::new();
             steps.push(own);
             steps.extend(leaves.iter().map(|leaf| leaf.strides[number]));
-            all.push(Axis { length, kept, steps });
+            all.push(Axis { length, outer, steps });
         }
         if operator.wants_places() {
             let mut next = 1;
-            for axis in all.iter_mut().rev().filter(|axis| !axis.kept) {
+            for axis in all.iter_mut().rev().filter(|axis| !axis.outer) {
                 axis.steps[0] = next;
                 next = next.wrapping_mul(axis.length.max(1) as isize);
             }
@@ -70,15 +70,15 @@ impl Axes {
         if operator.is_commutative() {
             // Axes along which the main leaf does not advance come last.
             all.sort_by_key(distance);
-            axes.along_kept = all.first().is_some_and(|axis| axis.kept);
-            (axes.kept, axes.reduced) = all.into_iter().partition(|axis| axis.kept);
+            axes.along_outer = all.first().is_some_and(|axis| axis.outer);
+            (axes.outer, axes.reduced) = all.into_iter().partition(|axis| axis.outer);
         } else {
-            let nearest = |kept: bool| all.iter().filter(|axis| axis.kept == kept).map(distance).min();
-            axes.along_kept = nearest(true) < nearest(false).or(Some(usize::MAX)) && nearest(true).is_some();
-            (axes.kept, axes.reduced) = all.into_iter().partition(|axis| axis.kept);
-            axes.kept.sort_by_key(distance);
+            let nearest = |outer: bool| all.iter().filter(|axis| axis.outer == outer).map(distance).min();
+            axes.along_outer = nearest(true) < nearest(false).or(Some(usize::MAX)) && nearest(true).is_some();
+            (axes.outer, axes.reduced) = all.into_iter().partition(|axis| axis.outer);
+            axes.outer.sort_by_key(distance);
         }
-        join(&mut axes.kept);
+        join(&mut axes.outer);
         join(&mut axes.reduced);
         axes
     }
@@ -88,7 +88,7 @@ impl Axes {
         let Some(main) = main else { return };
         for axis in all.iter_mut().filter(|axis| axis.steps[main + 1] < 0) {
             let last = axis.length as isize - 1;
-            if axis.kept {
+            if axis.outer {
                 self.result_offset += last * axis.steps[0];
             }
             for (offset, &step) in self.leaf_offsets.iter_mut().zip(&axis.steps[1..]) {

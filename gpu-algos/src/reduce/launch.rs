@@ -15,10 +15,10 @@ use smallvec::SmallVec;
 
 use super::{
     axes::Axes,
-    operator::{Custom, Kind, Operator},
+    operator::{Custom, Operator, OperatorKind},
     params::PARAMS,
     plan::{check_text, is_all, plan},
-    policy::{Form, Policy},
+    policy::{Algorithm, Policy},
     source::Source,
 };
 use crate::{
@@ -28,7 +28,7 @@ use crate::{
 };
 
 pub(crate) const REDUCE: Header = Header { name: "reduce.cuh", text: include_str!("device/reduce.cuh") };
-const ALL: Header = Header { name: "all.cuh", text: include_str!("device/all.cuh") };
+const ALL: Header = Header { name: "reduce_all.cuh", text: include_str!("device/reduce_all.cuh") };
 
 /// The keys of kernels of reductions.
 static SPACE: KernelSpace = KernelSpace::new();
@@ -36,33 +36,34 @@ static SPACE: KernelSpace = KernelSpace::new();
 /// Allocates an array without initialising it. The next kernel writes its elements.
 pub(crate) fn allocate<T: Element, K: Dimension>(stream: &Stream, dim: K) -> Result<GpuArray<T, K>> {
     let len = dim.size();
-    // SAFETY: a reduction writes each of its results, and a compaction reports the number of its results; if the launch fails the memory is dropped
+    // SAFETY: a reduction writes each of its results, and a selection reports the number of its results; if the launch fails the memory is dropped
     // unread.
     let data = unsafe { DeviceVec::uninitialized(stream, len)? };
     Ok(GpuArray::from_device_vec(data, dim)?)
 }
 
-/// Enqueues the reduction of `source` over the axes that are not kept. Does not wait.
-/// The results go to the elements at `targets`, with `kept_strides` along the kept axes, in the order of `stream`.
+/// Enqueues the reduction of `source` over the axes that are not outer. Does not wait.
+/// The results go to the elements at `targets`, with `outer_strides` along the outer axes, in the order of `stream`.
 pub(crate) fn run(
     source: &impl Source,
     operator: &Operator,
     is_kept: &[bool],
-    kept_strides: &[isize],
+    outer_strides: &[isize],
     targets: &[u64],
     target_homes: &[&Stream],
     stream: &Stream,
 ) -> Result<()> {
     let leaves = source.leaves();
-    let lengths =
-        |kept: bool| source.shape().iter().zip(is_kept).filter(move |(_, is)| **is == kept).map(|(&length, _)| length);
+    let lengths = |outer: bool| {
+        source.shape().iter().zip(is_kept).filter(move |(_, is)| **is == outer).map(|(&length, _)| length)
+    };
     let (count, results) = (lengths(false).product(), lengths(true).product());
     let device = stream.device();
-    let axes = Axes::of(source.shape(), &leaves, is_kept, kept_strides, operator);
-    let operator = &operator.carried(count, results, axes.along_kept);
-    let mut policy = Policy::of(&leaves, operator, axes.along_kept);
+    let axes = Axes::of(source.shape(), &leaves, is_kept, outer_strides, operator);
+    let operator = &operator.carried(count, results, axes.along_outer);
+    let mut policy = Policy::of(&leaves, operator, axes.along_outer);
     if is_all(&leaves, &axes, operator, &policy) {
-        policy.form = Form::All;
+        policy.algorithm = Algorithm::All;
     }
     let kernel = kernel(source, operator, &policy, device)?;
 
@@ -71,7 +72,7 @@ pub(crate) fn run(
     let Some(launch) = plan(source, &leaves, &axes, operator, &policy, targets, count, threads)? else { return Ok(()) };
 
     let homes = unique(source.homes().into_iter().chain(target_homes.iter().copied()));
-    // SAFETY: the words fulfil the kernel's contract: `plan` made them of the axes. Every offset lies within the views that leaves and targets were
+    // SAFETY: the params fulfil the kernel's contract: `plan` made them of the axes. Every offset lies within the views that leaves and targets were
     // made from. These are borrowed (the targets exclusively) until this call returns, and their homes come before the launch.
     unsafe { launch.enqueue(&kernel, &homes, stream) }
 }
@@ -93,25 +94,25 @@ pub(crate) fn compile_custom(source: &impl Source, operator: &Arc<Custom>, devic
     let mut policy = Policy::of(&source.leaves(), &operator, false);
     // Places are neighbours.
     if operator.is_for_all() {
-        policy.form = Form::All;
+        policy.algorithm = Algorithm::All;
     }
     kernel(source, &operator, &policy, device).map(drop)
 }
 
 fn custom(operator: &Arc<Custom>) -> Operator {
-    Operator::new(Kind::Custom(operator.clone()), DType::U8, false)
+    Operator::new(OperatorKind::Custom(operator.clone()), DType::U8, false)
 }
 
 fn kernel(source: &impl Source, operator: &Operator, policy: &Policy, device: &Device) -> Result<GeneratedKernel> {
     let mut key: SmallVec<[u64; 64]> = SmallVec::new();
-    key.extend_from_slice(&[SPACE.word(), policy.form as u64, operator.key()]);
+    key.extend_from_slice(&[SPACE.word(), policy.algorithm as u64, operator.key()]);
     source.add_key(&mut key);
     Ok(device.generated_kernel(&SPACE, &key, || Ok(program(source, operator, policy)))?)
 }
 
 pub(crate) fn program(source: &impl Source, operator: &Operator, policy: &Policy) -> Program {
     let name = policy.template("Value", &operator.text());
-    let more = (policy.form == Form::All).then_some(ALL);
+    let more = (policy.algorithm == Algorithm::All).then_some(ALL);
     let header = more.map_or(REDUCE.name, |header| header.name);
     let bytes = operator.state_bytes().next_multiple_of(8);
     let (value, headers) = source.text("Value");

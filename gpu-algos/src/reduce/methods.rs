@@ -7,7 +7,7 @@ use gpu_array::{
 use ndarray::{Dimension, Ix1};
 
 use super::{
-    operator::{Kind, Operator},
+    operator::{Operator, OperatorKind},
     reduction::{Pair, Reduction},
 };
 
@@ -33,7 +33,11 @@ summable! {
     u8: u64, f64; u16: u64, f64; u32: u64, f64; u64: u64, f64; f32: f32, f32; f64: f64, f64;
 }
 
-fn of<'a, E: IntoExpr<'a, Place = Gpu>, O>(value: E, kind: Kind, ignores_nan: bool) -> Reduction<'a, O, E::Dim> {
+fn of<'a, E: IntoExpr<'a, Backend = Gpu>, O>(
+    value: E,
+    kind: OperatorKind,
+    ignores_nan: bool,
+) -> Reduction<'a, O, E::Dim> {
     Reduction::new(value.into_expr().lower(), Operator::new(kind, E::Elem::DTYPE, ignores_nan))
 }
 
@@ -56,7 +60,7 @@ macro_rules! reductions {
         /// -0.0.
         /// # Cost
         /// Each value is read once, in one launch. Only the result is allocated, and the host does not wait. See [`Reduction::eval`].
-        pub trait Reductions<'a>: IntoExpr<'a, Place = Gpu> + Sized {
+        pub trait Reductions<'a>: IntoExpr<'a, Backend = Gpu> + Sized {
             $(
                 $(#[doc = $doc])*
                 fn $name(self $(, $argument: $type)?) -> Reduction<'a, $output, Self::Dim>
@@ -73,15 +77,15 @@ macro_rules! reductions {
                 Self::Elem: Float,
             {
                 let (dtype, carried) = (Self::Elem::DTYPE, DType::F64);
-                Reduction::new(self.into_expr().abs().lower(), Operator::new(Kind::Sum { carried, result: dtype }, dtype, false))
+                Reduction::new(self.into_expr().abs().lower(), Operator::new(OperatorKind::Sum { carried, result: dtype }, dtype, false))
             }
 
             /// The greatest |x|, the maximum norm of a vector; NaN if there is a NaN, 0 for no values.
-            fn norm_max(self) -> Reduction<'a, Self::Elem, Self::Dim>
+            fn norm_inf(self) -> Reduction<'a, Self::Elem, Self::Dim>
             where
                 Self::Elem: Float,
             {
-                Reduction::new(self.into_expr().abs().lower(), Operator::new(Kind::NormMax, Self::Elem::DTYPE, false))
+                Reduction::new(self.into_expr().abs().lower(), Operator::new(OperatorKind::NormMax, Self::Elem::DTYPE, false))
             }
 
             /// `sum x[i] * y[i]` of two vectors of one length, in their common type.
@@ -92,7 +96,7 @@ macro_rules! reductions {
             fn dot<R>(self, other: R) -> Reduction<'a, Common<Self::Elem, R::Elem>, Ix1>
             where
                 Self: IntoExpr<'a, Dim = Ix1>,
-                R: IntoExpr<'a, Dim = Ix1, Place = Gpu>,
+                R: IntoExpr<'a, Dim = Ix1, Backend = Gpu>,
                 Self::Elem: Promote<R::Elem, Output: Number>,
             {
                 self.vdot(other)
@@ -105,18 +109,18 @@ macro_rules! reductions {
             /// `eval` reports `Operands` for arrays of different shapes.
             fn vdot<R>(self, other: R) -> Reduction<'a, Common<Self::Elem, R::Elem>, Self::Dim>
             where
-                R: IntoExpr<'a, Dim = Self::Dim, Place = Gpu>,
+                R: IntoExpr<'a, Dim = Self::Dim, Backend = Gpu>,
                 Self::Elem: Promote<R::Elem, Output: Number>,
             {
                 let dtype = Common::<Self::Elem, R::Elem>::DTYPE;
-                let operator = Operator::new(Kind::Sum { carried: dtype, result: dtype }, dtype, false);
+                let operator = Operator::new(OperatorKind::Sum { carried: dtype, result: dtype }, dtype, false);
                 Reduction::new(products(self.into_expr(), other.into_expr()), operator)
             }
         }
     };
 }
 
-impl<'a, E: IntoExpr<'a, Place = Gpu>> Reductions<'a> for E {}
+impl<'a, E: IntoExpr<'a, Backend = Gpu>> Reductions<'a> for E {}
 
 /// The common type of two operands.
 pub type Common<A, B> = <A as Promote<B>>::Output;
@@ -136,16 +140,16 @@ where
     (x * y).lower()
 }
 
-pub(crate) fn sum<T: Summable>() -> Kind {
-    Kind::Sum { carried: T::Sum::DTYPE, result: T::Sum::DTYPE }
+pub(crate) fn sum<T: Summable>() -> OperatorKind {
+    OperatorKind::Sum { carried: T::Sum::DTYPE, result: T::Sum::DTYPE }
 }
 
-pub(crate) fn product<T: Summable>() -> Kind {
-    Kind::Product { carried: T::Sum::DTYPE, result: T::Sum::DTYPE }
+pub(crate) fn product_of<T: Summable>() -> OperatorKind {
+    OperatorKind::Product { carried: T::Sum::DTYPE, result: T::Sum::DTYPE }
 }
 
 /// Carries the values in f64, and rounds once.
-fn carried(mut kind: Kind) -> Kind {
+fn carried(mut kind: OperatorKind) -> OperatorKind {
     kind.carry_in_f64();
     kind
 }
@@ -162,59 +166,59 @@ reductions! {
     ///
     /// The order of the factors is not NumPy's: if some factors overflow and another is 0 or others underflow, the result may be NaN, 0 or infinite
     /// where another order gives another of these.
-    fn product() -> <Self::Elem as Summable>::Sum where Summable, carried(product::<Self::Elem>()), false;
+    fn prod() -> <Self::Elem as Summable>::Sum where Summable, carried(product_of::<Self::Elem>()), false;
     /// The product of the values that are not NaN.
-    fn nanproduct() -> <Self::Elem as Summable>::Sum where Summable, carried(product::<Self::Elem>()), true;
+    fn nanprod() -> <Self::Elem as Summable>::Sum where Summable, carried(product_of::<Self::Elem>()), true;
     /// The mean, carried in f64.
-    fn mean() -> <Self::Elem as Summable>::Mean where Summable, Kind::Mean { result: mean::<Self::Elem>() }, false;
+    fn mean() -> <Self::Elem as Summable>::Mean where Summable, OperatorKind::Mean { result: mean::<Self::Elem>() }, false;
     /// The mean of the values that are not NaN; NaN if there is none.
-    fn nanmean() -> <Self::Elem as Summable>::Mean where Summable, Kind::Mean { result: mean::<Self::Elem>() }, true;
+    fn nanmean() -> <Self::Elem as Summable>::Mean where Summable, OperatorKind::Mean { result: mean::<Self::Elem>() }, true;
     /// The variance `sum (x - mean)^2 / (n - ddof)`, in one pass; NaN unless n > ddof.
     ///
     /// It is carried in f64 around values of the array, so that nothing cancels.
-    fn var(ddof: u32) -> <Self::Elem as Summable>::Mean where Summable, Kind::Variance { result: mean::<Self::Elem>(), ddof }, false;
+    fn var(ddof: u32) -> <Self::Elem as Summable>::Mean where Summable, OperatorKind::Variance { result: mean::<Self::Elem>(), ddof }, false;
     /// The variance of the values that are not NaN.
-    fn nanvar(ddof: u32) -> <Self::Elem as Summable>::Mean where Summable, Kind::Variance { result: mean::<Self::Elem>(), ddof }, true;
+    fn nanvar(ddof: u32) -> <Self::Elem as Summable>::Mean where Summable, OperatorKind::Variance { result: mean::<Self::Elem>(), ddof }, true;
     /// The standard deviation, the root of the variance.
-    fn std(ddof: u32) -> <Self::Elem as Summable>::Mean where Summable, Kind::Deviation { result: mean::<Self::Elem>(), ddof }, false;
+    fn std(ddof: u32) -> <Self::Elem as Summable>::Mean where Summable, OperatorKind::Deviation { result: mean::<Self::Elem>(), ddof }, false;
     /// The standard deviation of the values that are not NaN.
-    fn nanstd(ddof: u32) -> <Self::Elem as Summable>::Mean where Summable, Kind::Deviation { result: mean::<Self::Elem>(), ddof }, true;
+    fn nanstd(ddof: u32) -> <Self::Elem as Summable>::Mean where Summable, OperatorKind::Deviation { result: mean::<Self::Elem>(), ddof }, true;
     /// The mean and the variance, in one pass; the error of the mean is about 1e-15 times the greatest absolute value.
     ///
     /// If a value is infinite the variance is NaN, and the mean is NumPy's, that infinity or NaN. Values so far apart that the square of their
     /// distance is beyond f64 have an infinite variance. If the sum of the values is beyond f64 the mean may be infinite, as NumPy's is, and the
     /// variance NaN.
-    fn mean_var(ddof: u32) -> Pair<<Self::Elem as Summable>::Mean, <Self::Elem as Summable>::Mean> where Summable, Kind::MeanVariance { result: mean::<Self::Elem>(), ddof }, false;
+    fn mean_var(ddof: u32) -> Pair<<Self::Elem as Summable>::Mean, <Self::Elem as Summable>::Mean> where Summable, OperatorKind::MeanVariance { result: mean::<Self::Elem>(), ddof }, false;
     /// The mean and the variance of the values that are not NaN; infinite values are treated as in `mean_var`.
-    fn nanmean_var(ddof: u32) -> Pair<<Self::Elem as Summable>::Mean, <Self::Elem as Summable>::Mean> where Summable, Kind::MeanVariance { result: mean::<Self::Elem>(), ddof }, true;
+    fn nanmean_var(ddof: u32) -> Pair<<Self::Elem as Summable>::Mean, <Self::Elem as Summable>::Mean> where Summable, OperatorKind::MeanVariance { result: mean::<Self::Elem>(), ddof }, true;
     /// The least value; NaN if there is a NaN.
-    fn min() -> Self::Elem where Element, Kind::Extreme { greatest: false }, false;
+    fn min() -> Self::Elem where Element, OperatorKind::Extreme { greatest: false }, false;
     /// The greatest value; NaN if there is a NaN.
-    fn max() -> Self::Elem where Element, Kind::Extreme { greatest: true }, false;
+    fn max() -> Self::Elem where Element, OperatorKind::Extreme { greatest: true }, false;
     /// The least of the values that are not NaN; NaN if there is none.
-    fn nanmin() -> Self::Elem where Element, Kind::Extreme { greatest: false }, true;
+    fn nanmin() -> Self::Elem where Element, OperatorKind::Extreme { greatest: false }, true;
     /// The greatest of the values that are not NaN; NaN if there is none.
-    fn nanmax() -> Self::Elem where Element, Kind::Extreme { greatest: true }, true;
+    fn nanmax() -> Self::Elem where Element, OperatorKind::Extreme { greatest: true }, true;
     /// The least and the greatest value, in one pass.
-    fn min_max() -> Pair<Self::Elem, Self::Elem> where Element, Kind::MinMax, false;
+    fn min_max() -> Pair<Self::Elem, Self::Elem> where Element, OperatorKind::MinMax, false;
     /// The least and the greatest of the values that are not NaN, in one pass.
-    fn nanmin_max() -> Pair<Self::Elem, Self::Elem> where Element, Kind::MinMax, true;
+    fn nanmin_max() -> Pair<Self::Elem, Self::Elem> where Element, OperatorKind::MinMax, true;
     /// The index of the first least value, or of the first NaN; indices count the reduced axes in C order.
-    fn argmin() -> i64 where Element, Kind::ArgExtreme { greatest: false, narrow: false }, false;
+    fn argmin() -> i64 where Element, OperatorKind::ArgExtreme { greatest: false, narrow: false }, false;
     /// The index of the first greatest value, or of the first NaN; indices count the reduced axes in C order.
-    fn argmax() -> i64 where Element, Kind::ArgExtreme { greatest: true, narrow: false }, false;
+    fn argmax() -> i64 where Element, OperatorKind::ArgExtreme { greatest: true, narrow: false }, false;
     /// The index of the first least value among those that are not NaN; -1 if there is none (NumPy raises an error).
-    fn nanargmin() -> i64 where Element, Kind::ArgExtreme { greatest: false, narrow: false }, true;
+    fn nanargmin() -> i64 where Element, OperatorKind::ArgExtreme { greatest: false, narrow: false }, true;
     /// The index of the first greatest value among those that are not NaN; -1 if there is none (NumPy raises an error).
-    fn nanargmax() -> i64 where Element, Kind::ArgExtreme { greatest: true, narrow: false }, true;
+    fn nanargmax() -> i64 where Element, OperatorKind::ArgExtreme { greatest: true, narrow: false }, true;
     /// Whether any value is not 0. NaN is not 0.
-    fn any() -> bool where Element, Kind::Logical { all: false }, false;
+    fn any() -> bool where Element, OperatorKind::Logical { all: false }, false;
     /// Whether no value is 0.
-    fn all() -> bool where Element, Kind::Logical { all: true }, false;
+    fn all() -> bool where Element, OperatorKind::Logical { all: true }, false;
     /// The number of values that are not 0.
-    fn count() -> i64 where Element, Kind::Count, false;
+    fn count() -> i64 where Element, OperatorKind::Count, false;
     /// The root of the sum of squares, the 2-norm of a vector, carried in f64. For f64 no square overflows or underflows.
-    fn norm_l2() -> Self::Elem where Float, Kind::NormL2, false;
+    fn norm_l2() -> Self::Elem where Float, OperatorKind::NormL2, false;
 }
 
 fn mean<T: Summable>() -> DType {

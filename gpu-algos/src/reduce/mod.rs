@@ -10,7 +10,7 @@
 //! let total: f32 = x.sum().get()?;
 //! let distance = (&x - 1.0).abs().max().eval()?; // an array of rank 0 on the device
 //! let of_columns = x.mean().axis(Axis(0)).eval()?; // 300 means
-//! let centred = (&x - x.mean().axis(Axis(1)).keep_axes().eval()?.view()).eval()?;
+//! let centred = (&x - x.mean().axis(Axis(1)).keep_dims().eval()?.view()).eval()?;
 //! # Ok::<(), gpu_algos::AlgoError>(())
 //! ```
 //!
@@ -34,8 +34,8 @@ pub use reduction::{Pair, Reduction, Results};
 
 pub(crate) use {
     launch::{allocate, compile_custom, reduce_custom},
-    methods::{product, sum},
-    operator::{Custom, Kind, Operator},
+    methods::{product_of, sum},
+    operator::{Custom, Operator, OperatorKind},
     samples::identity,
     source::Source,
 };

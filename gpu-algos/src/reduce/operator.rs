@@ -8,7 +8,7 @@ use smallvec::{SmallVec, smallvec};
 /// A reduction's operator over values of one type.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Operator {
-    pub(crate) kind: Kind,
+    pub(crate) kind: OperatorKind,
     /// The type of the values.
     pub(crate) value: DType,
     /// Whether NaN is left out, which only floats can have.
@@ -30,7 +30,7 @@ pub(crate) struct Custom {
 
 /// The kind of an operator, with the type that sums are carried in and the type of results.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Kind {
+pub(crate) enum OperatorKind {
     Sum {
         carried: DType,
         result: DType,
@@ -73,7 +73,7 @@ pub(crate) enum Kind {
     Custom(Arc<Custom>),
 }
 
-impl Kind {
+impl OperatorKind {
     /// Carries sums and products of f32 in f64.
     pub(crate) fn carry_in_f64(&mut self) {
         if let Self::Sum { carried, .. } | Self::Product { carried, .. } = self
@@ -88,8 +88,8 @@ impl Kind {
 ///
 /// No thread then adds more than 32 values one after another, so that the error keeps to [`Reductions::sum`](super::Reductions::sum)'s bound. Beyond
 /// that, f64 costs no time: memory does. (H200: carried in f64, the sum of 2^20 takes 2.69 us and not 2.42, that of 2^28 as long as in f32.)
-fn most_in_f32(results: usize, along_kept: bool) -> usize {
-    match (results, along_kept) {
+fn most_in_f32(results: usize, along_outer: bool) -> usize {
+    match (results, along_outer) {
         (1, false) => 1 << 21,
         (_, false) => 1 << 14,
         (_, true) => 1 << 8,
@@ -97,7 +97,7 @@ fn most_in_f32(results: usize, along_kept: bool) -> usize {
 }
 
 impl Operator {
-    pub(crate) fn new(kind: Kind, value: DType, ignores_nan: bool) -> Self {
+    pub(crate) fn new(kind: OperatorKind, value: DType, ignores_nan: bool) -> Self {
         Self { kind, value, ignores_nan: ignores_nan && value.is_float() }
     }
 
@@ -106,75 +106,77 @@ impl Operator {
         let (value, ignore) = (self.value.cuda_name(), self.ignores_nan);
         let of = |result: DType| format!("{value}, {}", result.cuda_name());
         let arguments = match &self.kind {
-            Kind::Sum { carried, result } | Kind::Product { carried, result } => {
+            OperatorKind::Sum { carried, result } | OperatorKind::Product { carried, result } => {
                 format!("{}, {}, {ignore}", of(*carried), result.cuda_name())
             }
-            Kind::Count => value.to_owned(),
-            Kind::Logical { all } => format!("{value}, {all}"),
-            Kind::Extreme { greatest } | Kind::ArgExtreme { greatest, .. } => format!("{value}, {greatest}, {ignore}"),
-            Kind::MinMax => format!("{value}, {ignore}"),
-            Kind::Mean { result } => format!("{}, {ignore}", of(*result)),
-            Kind::Variance { result, ddof }
-            | Kind::Deviation { result, ddof }
-            | Kind::MeanVariance { result, ddof } => {
+            OperatorKind::Count => value.to_owned(),
+            OperatorKind::Logical { all } => format!("{value}, {all}"),
+            OperatorKind::Extreme { greatest } | OperatorKind::ArgExtreme { greatest, .. } => {
+                format!("{value}, {greatest}, {ignore}")
+            }
+            OperatorKind::MinMax => format!("{value}, {ignore}"),
+            OperatorKind::Mean { result } => format!("{}, {ignore}", of(*result)),
+            OperatorKind::Variance { result, ddof }
+            | OperatorKind::Deviation { result, ddof }
+            | OperatorKind::MeanVariance { result, ddof } => {
                 format!("{}, {ddof}, {ignore}", of(*result))
             }
-            Kind::NormL2 if self.value == DType::F64 => return "gpu::reduce::NormL2".to_owned(),
-            Kind::Custom(_) => return "gpu_user::Operator".to_owned(),
-            Kind::NormL2 | Kind::NormMax => value.to_owned(),
+            OperatorKind::NormL2 if self.value == DType::F64 => return "gpu::reduce::NormL2".to_owned(),
+            OperatorKind::Custom(_) => return "gpu_user::Operator".to_owned(),
+            OperatorKind::NormL2 | OperatorKind::NormMax => value.to_owned(),
         };
         format!("gpu::reduce::{}<{arguments}>", self.structure())
     }
 
     /// The text that defines a user's operator.
     pub(crate) fn definition(&self) -> &str {
-        if let Kind::Custom(custom) = &self.kind { &custom.definition } else { "" }
+        if let OperatorKind::Custom(custom) = &self.kind { &custom.definition } else { "" }
     }
 
     /// Options of the compiler for a user's operator.
     pub(crate) fn options(&self) -> &[String] {
-        if let Kind::Custom(custom) = &self.kind { &custom.options } else { &[] }
+        if let OperatorKind::Custom(custom) = &self.kind { &custom.options } else { &[] }
     }
 
     fn structure(&self) -> &'static str {
         match &self.kind {
-            Kind::Sum { .. } => "Sum",
-            Kind::Product { .. } => "Product",
-            Kind::Count => "Count",
-            Kind::Logical { .. } => "Logical",
-            Kind::Extreme { .. } => "Extreme",
-            Kind::MinMax => "MinMax",
-            Kind::ArgExtreme { narrow: true, .. } => "ArgExtremeNarrow",
-            Kind::ArgExtreme { .. } => "ArgExtreme",
-            Kind::Mean { .. } => "Mean",
-            Kind::Variance { .. } => "Variance",
-            Kind::Deviation { .. } => "Deviation",
-            Kind::MeanVariance { .. } => "MeanVariance",
-            Kind::NormL2 => "NormL2Of",
-            Kind::NormMax => "NormMax",
-            Kind::Custom(_) => "",
+            OperatorKind::Sum { .. } => "Sum",
+            OperatorKind::Product { .. } => "Product",
+            OperatorKind::Count => "Count",
+            OperatorKind::Logical { .. } => "Logical",
+            OperatorKind::Extreme { .. } => "Extreme",
+            OperatorKind::MinMax => "MinMax",
+            OperatorKind::ArgExtreme { narrow: true, .. } => "ArgExtremeNarrow",
+            OperatorKind::ArgExtreme { .. } => "ArgExtreme",
+            OperatorKind::Mean { .. } => "Mean",
+            OperatorKind::Variance { .. } => "Variance",
+            OperatorKind::Deviation { .. } => "Deviation",
+            OperatorKind::MeanVariance { .. } => "MeanVariance",
+            OperatorKind::NormL2 => "NormL2Of",
+            OperatorKind::NormMax => "NormMax",
+            OperatorKind::Custom(_) => "",
         }
     }
 
     /// A key for everything that the text depends on, except the type of the values.
     pub(crate) fn key(&self) -> u64 {
         let (number, types, more) = match &self.kind {
-            Kind::Sum { carried, result } => (0, [*carried, *result], 0),
-            Kind::Product { carried, result } => (1, [*carried, *result], 0),
-            Kind::Count => (2, [DType::I64; 2], 0),
-            Kind::Logical { all } => (3, [DType::Bool; 2], u32::from(*all)),
-            Kind::Extreme { greatest } => (4, [self.value; 2], u32::from(*greatest)),
-            Kind::MinMax => (5, [self.value; 2], 0),
-            Kind::ArgExtreme { greatest, narrow } => {
+            OperatorKind::Sum { carried, result } => (0, [*carried, *result], 0),
+            OperatorKind::Product { carried, result } => (1, [*carried, *result], 0),
+            OperatorKind::Count => (2, [DType::I64; 2], 0),
+            OperatorKind::Logical { all } => (3, [DType::Bool; 2], u32::from(*all)),
+            OperatorKind::Extreme { greatest } => (4, [self.value; 2], u32::from(*greatest)),
+            OperatorKind::MinMax => (5, [self.value; 2], 0),
+            OperatorKind::ArgExtreme { greatest, narrow } => {
                 (6, [DType::I64; 2], u32::from(*greatest) | u32::from(*narrow) << 1)
             }
-            Kind::Mean { result } => (7, [*result; 2], 0),
-            Kind::Variance { result, ddof } => (8, [*result; 2], *ddof),
-            Kind::Deviation { result, ddof } => (9, [*result; 2], *ddof),
-            Kind::MeanVariance { result, ddof } => (10, [*result; 2], *ddof),
-            Kind::NormL2 => (11, [self.value; 2], 0),
-            Kind::NormMax => (12, [self.value; 2], 0),
-            Kind::Custom(_) => (13, [self.value; 2], 0),
+            OperatorKind::Mean { result } => (7, [*result; 2], 0),
+            OperatorKind::Variance { result, ddof } => (8, [*result; 2], *ddof),
+            OperatorKind::Deviation { result, ddof } => (9, [*result; 2], *ddof),
+            OperatorKind::MeanVariance { result, ddof } => (10, [*result; 2], *ddof),
+            OperatorKind::NormL2 => (11, [self.value; 2], 0),
+            OperatorKind::NormMax => (12, [self.value; 2], 0),
+            OperatorKind::Custom(_) => (13, [self.value; 2], 0),
         };
         let [carried, result] = types.map(|dtype| dtype as u64);
         number | u64::from(self.ignores_nan) << 8 | carried << 16 | result << 24 | u64::from(more) << 32
@@ -183,14 +185,14 @@ impl Operator {
     /// Bytes of a state that blocks exchange, at least.
     pub(crate) fn state_bytes(&self) -> usize {
         match &self.kind {
-            Kind::Sum { carried, .. } | Kind::Product { carried, .. } => carried.bytes(),
-            Kind::Logical { .. } => 4,
-            Kind::Count | Kind::ArgExtreme { narrow: true, .. } => 8,
-            Kind::Extreme { .. } | Kind::NormMax => self.value.bytes(),
-            Kind::ArgExtreme { .. } | Kind::MinMax | Kind::Mean { .. } => 16,
-            Kind::NormL2 => 24,
-            Kind::Custom(custom) => custom.state_bytes,
-            Kind::Variance { .. } | Kind::Deviation { .. } | Kind::MeanVariance { .. } => 32,
+            OperatorKind::Sum { carried, .. } | OperatorKind::Product { carried, .. } => carried.bytes(),
+            OperatorKind::Logical { .. } => 4,
+            OperatorKind::Count | OperatorKind::ArgExtreme { narrow: true, .. } => 8,
+            OperatorKind::Extreme { .. } | OperatorKind::NormMax => self.value.bytes(),
+            OperatorKind::ArgExtreme { .. } | OperatorKind::MinMax | OperatorKind::Mean { .. } => 16,
+            OperatorKind::NormL2 => 24,
+            OperatorKind::Custom(custom) => custom.state_bytes,
+            OperatorKind::Variance { .. } | OperatorKind::Deviation { .. } | OperatorKind::MeanVariance { .. } => 32,
         }
     }
 
@@ -200,14 +202,14 @@ impl Operator {
     }
 
     /// The operator with the narrowest state that suffices for `results` results of `count` values each.
-    /// `along_kept` is [`Axes::along_kept`](super::axes::Axes::along_kept).
-    pub(crate) fn carried(&self, count: usize, results: usize, along_kept: bool) -> Self {
+    /// `along_outer` is [`Axes::along_outer`](super::axes::Axes::along_outer).
+    pub(crate) fn carried(&self, count: usize, results: usize, along_outer: bool) -> Self {
         let mut operator = self.clone();
-        if let Kind::ArgExtreme { narrow, .. } = &mut operator.kind {
+        if let OperatorKind::ArgExtreme { narrow, .. } = &mut operator.kind {
             *narrow = self.value.bytes() <= 4 && count <= i32::MAX as usize;
         }
-        if let Kind::Sum { .. } = operator.kind
-            && count > most_in_f32(results, along_kept)
+        if let OperatorKind::Sum { .. } = operator.kind
+            && count > most_in_f32(results, along_outer)
         {
             operator.kind.carry_in_f64();
         }
@@ -216,7 +218,7 @@ impl Operator {
 
     /// Whether the order of values does not matter.
     pub(crate) fn is_commutative(&self) -> bool {
-        !matches!(&self.kind, Kind::Custom(custom) if !custom.commutative)
+        !matches!(&self.kind, OperatorKind::Custom(custom) if !custom.commutative)
     }
 
     /// Whether the kernel `all` supports the operator. Large states would leave too few registers for two blocks per multiprocessor.
@@ -226,35 +228,35 @@ impl Operator {
 
     /// Whether the operator uses indices.
     pub(crate) fn wants_places(&self) -> bool {
-        matches!(self.kind, Kind::ArgExtreme { .. })
+        matches!(self.kind, OperatorKind::ArgExtreme { .. })
     }
 
     /// The types of the results.
     pub(crate) fn results(&self) -> SmallVec<[DType; 2]> {
         match &self.kind {
-            Kind::Sum { result, .. }
-            | Kind::Product { result, .. }
-            | Kind::Mean { result }
-            | Kind::Variance { result, .. }
-            | Kind::Deviation { result, .. } => smallvec![*result],
-            Kind::MeanVariance { result, .. } => smallvec![*result; 2],
-            Kind::Count | Kind::ArgExtreme { .. } => smallvec![DType::I64],
-            Kind::Logical { .. } => smallvec![DType::Bool],
-            Kind::Extreme { .. } | Kind::NormL2 | Kind::NormMax => smallvec![self.value],
-            Kind::MinMax => smallvec![self.value; 2],
+            OperatorKind::Sum { result, .. }
+            | OperatorKind::Product { result, .. }
+            | OperatorKind::Mean { result }
+            | OperatorKind::Variance { result, .. }
+            | OperatorKind::Deviation { result, .. } => smallvec![*result],
+            OperatorKind::MeanVariance { result, .. } => smallvec![*result; 2],
+            OperatorKind::Count | OperatorKind::ArgExtreme { .. } => smallvec![DType::I64],
+            OperatorKind::Logical { .. } => smallvec![DType::Bool],
+            OperatorKind::Extreme { .. } | OperatorKind::NormL2 | OperatorKind::NormMax => smallvec![self.value],
+            OperatorKind::MinMax => smallvec![self.value; 2],
             // The one result stands at an address of its own, without an offset in elements.
-            Kind::Custom(_) => smallvec![DType::U8],
+            OperatorKind::Custom(_) => smallvec![DType::U8],
         }
     }
 
     /// The operator's name if it has no result for no values.
     pub(crate) fn fails_on_nothing(&self) -> Option<&'static str> {
         match &self.kind {
-            Kind::Extreme { greatest: true } => Some("max"),
-            Kind::Extreme { .. } => Some("min"),
-            Kind::MinMax => Some("min_max"),
-            Kind::ArgExtreme { greatest: true, .. } => Some("argmax"),
-            Kind::ArgExtreme { .. } => Some("argmin"),
+            OperatorKind::Extreme { greatest: true } => Some("max"),
+            OperatorKind::Extreme { .. } => Some("min"),
+            OperatorKind::MinMax => Some("min_max"),
+            OperatorKind::ArgExtreme { greatest: true, .. } => Some("argmax"),
+            OperatorKind::ArgExtreme { .. } => Some("argmin"),
             _ => None,
         }
     }

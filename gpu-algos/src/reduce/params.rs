@@ -19,34 +19,34 @@ kernel_params! {
         count: u64,
         /// The address of the scratch memory.
         scratch: u64,
-        /// Along a reduced axis: packs of a result. Along a kept one: packs of kept places.
+        /// Along a reduced axis: packs of a result. Along an outer one: packs of outer places.
         packs: u64,
         /// Packs along axis 0.
         row_packs: u64,
         /// The divisor of `row_packs`.
         row_divisor: u64,
         /// Places before the first pack's first.
-        shift: u64,
+        peel: u64,
         /// Blocks of a result. As 32 bits it makes NVRTC 13.0 spill registers of `rows` on sm_90.
-        splits: u64,
-        /// Threads of a result, or of a row of packs of kept places, as a power of 2.
+        blocks_per_result: u64,
+        /// Threads of a result, or of a row of packs of outer places, as a power of 2.
         log_threads: u32,
         /// Reduced axes.
         reduced_rank: u32,
         /// Kept axes.
-        kept_rank: u32,
+        outer_rank: u32,
         /// Whether there is one reduced axis, and all leaves in memory are `PACKED`.
         is_plain: u32,
         /// Whether some number of places has more than 31 bits.
         is_wide: u64;
         /// The address of each result of the operator.
-        targets: ["uint64_t"; "decltype(O::finish(O::settle(O::neutral()), 0))::SIZE"],
+        targets: ["uint64_t"; "decltype(O::finalize(O::to_partial(O::identity()), 0))::SIZE"],
         /// The leaves.
         leaves: ["LeafParams"; "E::Leaves::SIZE"],
         /// The reduced axes, in the order in which they are walked; their own strides are those of places.
         reduced: ["AxisParams<1 + E::Leaves::SIZE>"; "MAX_AXES"],
-        /// The kept axes; their own strides are those of results.
-        kept: ["AxisParams<1 + E::Leaves::SIZE>"; "MAX_AXES"],
+        /// The outer axes; their own strides are those of results.
+        outer: ["AxisParams<1 + E::Leaves::SIZE>"; "MAX_AXES"],
         /// The scalars of the expression.
         scalars: ["uint64_t"; "E::SCALARS"],
         /// Addresses of tables, and words of sources.

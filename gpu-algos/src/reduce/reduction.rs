@@ -31,7 +31,7 @@ pub struct Reduction<'a, O, D, K = Ix0> {
     _types: Types<O, D, K>,
 }
 
-/// Whether each axis is kept.
+/// Whether each axis is outer.
 type Kept = SmallVec<[bool; 4]>;
 
 /// Marker for the parameters that only the type has.
@@ -71,7 +71,8 @@ impl<'a, O, D: Dimension, K: Dimension> Reduction<'a, O, D, K> {
     }
 
     /// Keeps each reduced axis with length 1, so that the result broadcasts against the reduced expression (NumPy's `keepdims`).
-    pub fn keep_axes(self) -> Reduction<'a, O, D, D> {
+    #[doc(alias = "keepdims")]
+    pub fn keep_dims(self) -> Reduction<'a, O, D, D> {
         let reduced = self.reduced.clone();
         self.over(reduced, true)
     }
@@ -89,37 +90,37 @@ impl<'a, O, D: Dimension, K: Dimension> Reduction<'a, O, D, K> {
         self
     }
 
-    /// Whether each axis is kept.
+    /// Whether each axis is outer.
     fn is_kept(&self, ndim: usize) -> Result<Kept> {
-        let mut kept = SmallVec::from_elem(matches!(self.reduced, Reduced::These(_)), ndim);
+        let mut outer = SmallVec::from_elem(matches!(self.reduced, Reduced::These(_)), ndim);
         if let Reduced::These(axes) = &self.reduced {
             for &axis in axes {
-                let flag = kept.get_mut(axis).ok_or(ArrayError::Axis { op: "a reduction", axis, ndim })?;
+                let flag = outer.get_mut(axis).ok_or(ArrayError::Axis { op: "a reduction", axis, ndim })?;
                 if !std::mem::take(flag) {
                     return Err(AlgoError::RepeatedAxis { op: "a reduction", axis });
                 }
             }
         }
-        Ok(kept)
+        Ok(outer)
     }
 
-    /// The reduced expression, the kept axes, and the shape of the result.
+    /// The reduced expression, the outer axes, and the shape of the result.
     fn prepare(&self) -> Result<(&Lowered<'a>, Kept, K)> {
         let lowered = self.lowered.as_ref().map_err(Clone::clone)?;
         let shape = lowered.shape();
-        let kept = self.is_kept(shape.len())?;
+        let outer = self.is_kept(shape.len())?;
         if let Some(op) = self.operator.fails_on_nothing()
-            && shape.iter().zip(&kept).any(|(&length, &kept)| length == 0 && !kept)
-            && !shape.iter().zip(&kept).any(|(&length, &kept)| length == 0 && kept)
+            && shape.iter().zip(&outer).any(|(&length, &outer)| length == 0 && !outer)
+            && !shape.iter().zip(&outer).any(|(&length, &outer)| length == 0 && outer)
         {
             return Err(AlgoError::Empty { op });
         }
         let lengths: SmallVec<[usize; 4]> = match self.keeps_axes {
-            true => shape.iter().zip(&kept).map(|(&length, &kept)| if kept { length } else { 1 }).collect(),
-            false => shape.iter().zip(&kept).filter(|(_, kept)| **kept).map(|(&length, _)| length).collect(),
+            true => shape.iter().zip(&outer).map(|(&length, &outer)| if outer { length } else { 1 }).collect(),
+            false => shape.iter().zip(&outer).filter(|(_, outer)| **outer).map(|(&length, _)| length).collect(),
         };
         let dim = dim_of("a reduction", &lengths)?;
-        Ok((lowered, kept, dim))
+        Ok((lowered, outer, dim))
     }
 
     /// The stream to compute on.
@@ -145,11 +146,11 @@ impl<'a, O, D: Dimension, K: Dimension> Reduction<'a, O, D, K> {
     where
         O: Results,
     {
-        let (lowered, kept, dim) = self.prepare()?;
+        let (lowered, outer, dim) = self.prepare()?;
         let stream = self.stream(lowered)?;
         let arrays = O::allocate(stream, dim)?;
-        let strides = kept_strides(O::strides(&arrays), &kept, self.keeps_axes);
-        run(lowered, &self.operator, &kept, &strides, &O::addresses(&arrays), &[], stream)?;
+        let strides = outer_strides(O::strides(&arrays), &outer, self.keeps_axes);
+        run(lowered, &self.operator, &outer, &strides, &O::addresses(&arrays), &[], stream)?;
         Ok(arrays)
     }
 }
@@ -220,15 +221,15 @@ impl<A: Element, B: Element, D: Dimension, K: Dimension> Reduction<'_, Pair<A, B
 impl<O, D: Dimension, K: Dimension> Reduction<'_, O, D, K> {
     /// Computes the results into these targets, which have equal strides.
     fn write<const N: usize>(&self, targets: [LoweredTarget<'_>; N]) -> Result<()> {
-        let (lowered, kept, dim) = self.prepare()?;
+        let (lowered, outer, dim) = self.prepare()?;
         if let Some(other) = targets.iter().find(|target| target.shape != dim.slice()) {
             return Err(AlgoError::OutShape { expected: dim.slice().to_vec(), got: other.shape.to_vec() });
         }
         let stream = self.home.as_ref().unwrap_or(targets[0].home);
-        let strides = kept_strides(targets[0].strides, &kept, self.keeps_axes);
+        let strides = outer_strides(targets[0].strides, &outer, self.keeps_axes);
         let (addresses, homes) =
             (targets.each_ref().map(|target| target.address), targets.each_ref().map(|target| target.home));
-        run(lowered, &self.operator, &kept, &strides, &addresses, &homes, stream)
+        run(lowered, &self.operator, &outer, &strides, &addresses, &homes, stream)
     }
 }
 
@@ -238,12 +239,12 @@ impl<O, D, K> fmt::Debug for Reduction<'_, O, D, K> {
     }
 }
 
-/// The strides of the result along each kept axis.
-fn kept_strides(strides: &[isize], kept: &[bool], keeps_axes: bool) -> SmallVec<[isize; 4]> {
+/// The strides of the result along each outer axis.
+fn outer_strides(strides: &[isize], outer: &[bool], keeps_axes: bool) -> SmallVec<[isize; 4]> {
     if !keeps_axes {
         return strides.into();
     }
-    strides.iter().zip(kept).filter(|(_, kept)| **kept).map(|(&stride, _)| stride).collect()
+    strides.iter().zip(outer).filter(|(_, outer)| **outer).map(|(&stride, _)| stride).collect()
 }
 
 /// Result types of reductions: an element type, or a [`Pair`] of them.

@@ -9,41 +9,41 @@ use smallvec::SmallVec;
 
 use super::{
     launch::{REDUCE, program},
-    operator::{Kind, Operator},
-    policy::{Form, Policy},
+    operator::{Operator, OperatorKind},
+    policy::{Algorithm, Policy},
     source::Source,
 };
 
 /// Adds a reduction of arrays of each kind.
 pub(crate) fn add_to(registry: Registry) -> Registry {
     use DType::{Bool, F32, F64, I32, I64};
-    let sum = |carried| Kind::Sum { carried, result: F32 };
-    let moments = Kind::MeanVariance { result: F32, ddof: 0 };
+    let sum = |carried| OperatorKind::Sum { carried, result: F32 };
+    let moments = OperatorKind::MeanVariance { result: F32, ddof: 0 };
     let samples = [
         (sum(F32), F32, false, false),
         (sum(F32), F32, false, true),
         (sum(F64), F32, true, false),
-        (Kind::Product { carried: I64, result: I64 }, I32, false, false),
-        (Kind::Extreme { greatest: true }, F32, false, false),
-        (Kind::Extreme { greatest: false }, F64, true, true),
-        (Kind::MinMax, F32, false, false),
-        (Kind::ArgExtreme { greatest: true, narrow: true }, F32, false, false),
-        (Kind::ArgExtreme { greatest: false, narrow: false }, F32, true, true),
-        (Kind::Logical { all: true }, Bool, false, false),
-        (Kind::Count, I32, false, true),
-        (Kind::Mean { result: F32 }, F32, true, true),
+        (OperatorKind::Product { carried: I64, result: I64 }, I32, false, false),
+        (OperatorKind::Extreme { greatest: true }, F32, false, false),
+        (OperatorKind::Extreme { greatest: false }, F64, true, true),
+        (OperatorKind::MinMax, F32, false, false),
+        (OperatorKind::ArgExtreme { greatest: true, narrow: true }, F32, false, false),
+        (OperatorKind::ArgExtreme { greatest: false, narrow: false }, F32, true, true),
+        (OperatorKind::Logical { all: true }, Bool, false, false),
+        (OperatorKind::Count, I32, false, true),
+        (OperatorKind::Mean { result: F32 }, F32, true, true),
         (moments.clone(), F32, false, false),
         (moments, F32, false, true),
-        (Kind::NormL2, F64, false, false),
+        (OperatorKind::NormL2, F64, false, false),
     ];
-    samples.into_iter().fold(registry, |registry, (kind, value, ignores_nan, along_kept)| {
+    samples.into_iter().fold(registry, |registry, (kind, value, ignores_nan, along_outer)| {
         let (source, operator) = (Sample(value), Operator::new(kind, value, ignores_nan));
-        let mut policy = Policy::of(&source.leaves(), &operator, along_kept);
+        let mut policy = Policy::of(&source.leaves(), &operator, along_outer);
         let registry = registry.with_sample(REDUCE.name, program(&source, &operator, &policy));
-        if along_kept || !operator.is_for_all() {
+        if along_outer || !operator.is_for_all() {
             return registry;
         }
-        policy.form = Form::All;
+        policy.algorithm = Algorithm::All;
         registry.with_sample(REDUCE.name, program(&source, &operator, &policy))
     })
 }

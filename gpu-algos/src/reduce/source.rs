@@ -1,4 +1,4 @@
-//! The input of reductions, scans and compactions: an expression of arrays, or a user's text.
+//! The input of reductions, scans and selections: an expression of arrays, or a user's text.
 
 use gpu_array::{
     expression::{Lowered, LoweredLeaf},

@@ -1,4 +1,4 @@
-//! Reductions of axes that are slower in memory than one that is kept: a row of states takes row after row.
+//! Reductions of axes that are slower in memory than one that is outer: a row of states takes row after row.
 
 use ndarray::{ArrayView2, ArrayViewD, Axis};
 
@@ -20,14 +20,14 @@ const TOGETHER: usize = 16;
 /// reading two or three rows of values.
 const BLOCKS: usize = 16;
 
-/// The kept axis that is the fastest of all in memory, as its index in `kept`, where it is long enough to be worth a row of states.
+/// The outer axis that is the fastest of all in memory, as its index in `outer`, where it is long enough to be worth a row of states.
 #[inline(never)]
-pub(super) fn fastest_kept<T>(view: &ArrayViewD<'_, T>, kept: &[usize], reduced: &[usize]) -> Option<usize> {
+pub(super) fn fastest_outer<T>(view: &ArrayViewD<'_, T>, outer: &[usize], reduced: &[usize]) -> Option<usize> {
     let stride = |axis: usize| view.stride_of(Axis(axis)).unsigned_abs();
     let long = |axis: &&usize| view.shape()[**axis] > 1;
     let slower = reduced.iter().filter(long).map(|&axis| stride(axis)).min()?;
-    let fastest = (0..kept.len()).filter(|&at| long(&&kept[at])).min_by_key(|&at| stride(kept[at]))?;
-    (stride(kept[fastest]) < slower && view.shape()[kept[fastest]] >= LANES).then_some(fastest)
+    let fastest = (0..outer.len()).filter(|&at| long(&&outer[at])).min_by_key(|&at| stride(outer[at]))?;
+    (stride(outer[fastest]) < slower && view.shape()[outer[fastest]] >= LANES).then_some(fastest)
 }
 
 /// The states of all results, the columns being the fastest. No axis is empty.
@@ -41,7 +41,7 @@ fn row_of_states<O: Operator>(op: &O, part: &Part<'_, O::Value>, columns: usize)
     let width = columns.div_ceil(columns.div_ceil(TILE)).next_multiple_of(LANES);
     let at_once = rows.div_ceil(BLOCKS).clamp(2 * REDUCED_AT_ONCE / width, 64 * REDUCED_AT_ONCE / width);
     let block = |block: usize| {
-        let mut states = vec![op.neutral(); columns];
+        let mut states = vec![op.identity(); columns];
         parallel::fill(&mut states, width, &|first, states| {
             part.planes(block * at_once, rows.min((block + 1) * at_once), |_, plane, places| {
                 let plane = plane.slice_move(ndarray::s![.., first..first + states.len()]);
@@ -52,7 +52,7 @@ fn row_of_states<O: Operator>(op: &O, part: &Part<'_, O::Value>, columns: usize)
     };
     parallel::tree(0..rows.div_ceil(at_once), &block, &|mut earlier, later| {
         parallel::fill(&mut earlier, width, &|first, states| {
-            states.iter_mut().zip(&later[first..]).for_each(|(state, &later)| *state = op.join(*state, later));
+            states.iter_mut().zip(&later[first..]).for_each(|(state, &later)| *state = op.combine(*state, later));
         });
         earlier
     })

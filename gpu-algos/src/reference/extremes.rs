@@ -28,7 +28,7 @@ macro_rules! extreme {
             const NAME: &'static str = $name;
             const COMMUTATIVE: bool = true;
             #[inline(always)]
-            fn neutral(&self) -> T {
+            fn identity(&self) -> T {
                 T::$worst
             }
             #[inline(always)]
@@ -36,10 +36,10 @@ macro_rules! extreme {
                 state.$pick(value)
             }
             #[inline(always)]
-            fn join(&self, earlier: T, later: T) -> T {
+            fn combine(&self, earlier: T, later: T) -> T {
                 earlier.$pick(later)
             }
-            fn finish(&self, state: T, count: u64) -> Option<T> {
+            fn finalize(&self, state: T, count: u64) -> Option<T> {
                 (count > 0).then_some(state)
             }
             #[inline(always)]
@@ -156,7 +156,7 @@ macro_rules! arg {
             const NAME: &'static str = $name;
             const COMMUTATIVE: bool = true;
             #[inline(always)]
-            fn neutral(&self) -> Found<T> {
+            fn identity(&self) -> Found<T> {
                 Found { value: T::$worst, place: i64::MAX }
             }
             #[inline(always)]
@@ -164,10 +164,10 @@ macro_rules! arg {
                 state.or(Found { value, place }, $better)
             }
             #[inline(always)]
-            fn join(&self, earlier: Found<T>, later: Found<T>) -> Found<T> {
+            fn combine(&self, earlier: Found<T>, later: Found<T>) -> Found<T> {
                 earlier.or(later, $better)
             }
-            fn finish(&self, state: Found<T>, count: u64) -> Option<i64> {
+            fn finalize(&self, state: Found<T>, count: u64) -> Option<i64> {
                 (count > 0).then_some(state.place)
             }
             #[inline(always)]

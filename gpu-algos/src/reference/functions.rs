@@ -28,7 +28,7 @@ total! {
     /// ```
     sum() -> T::Sum = Sum;
     /// [`Product`] of all elements.
-    product() -> T::Sum = Product;
+    prod() -> T::Sum = Product;
     /// [`Mean`] of all elements.
     mean() -> T::Real = Mean;
     /// [`Variance`] of all elements.
@@ -56,17 +56,17 @@ total! {
     /// [`NormL2`] of all elements.
     norm_l2() -> T::Real = NormL2;
     /// [`NormMax`] of all elements.
-    norm_max() -> T::Real = NormMax;
+    norm_inf() -> T::Real = NormMax;
     /// [`NanSum`] of all elements.
-    nan_sum() -> T::Sum = NanSum;
+    nansum() -> T::Sum = NanSum;
     /// [`NanProduct`] of all elements.
-    nan_product() -> T::Sum = NanProduct;
+    nanprod() -> T::Sum = NanProduct;
     /// [`NanMean`] of all elements.
-    nan_mean() -> T::Real = NanMean;
+    nanmean() -> T::Real = NanMean;
     /// [`NanVariance`] of all elements.
-    nan_var(ddof: u64) -> T::Real = NanVariance;
+    nanvar(ddof: u64) -> T::Real = NanVariance;
     /// [`NanStandardDeviation`] of all elements.
-    nan_std(ddof: u64) -> T::Real = NanStandardDeviation;
+    nanstd(ddof: u64) -> T::Real = NanStandardDeviation;
 }
 
 /// Functions of operators that have none.
@@ -92,13 +92,13 @@ partial! {
     /// [`ArgMax`] of all elements: a position in C order.
     argmax -> i64 = ArgMax;
     /// [`NanMin`] of all elements.
-    nan_min -> T = NanMin;
+    nanmin -> T = NanMin;
     /// [`NanMax`] of all elements.
-    nan_max -> T = NanMax;
+    nanmax -> T = NanMax;
     /// [`NanArgMin`] of all elements: a position in C order, -1 where all are NaN.
-    nan_argmin -> i64 = NanArgMin;
+    nanargmin -> i64 = NanArgMin;
     /// [`NanArgMax`] of all elements: a position in C order, -1 where all are NaN.
-    nan_argmax -> i64 = NanArgMax;
+    nanargmax -> i64 = NanArgMax;
 }
 
 /// `sum x[i] * y[i]` over all positions of two arrays of one shape and any layouts: [`dot`] of their elements in C order.

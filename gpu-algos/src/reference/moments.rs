@@ -129,7 +129,7 @@ macro_rules! spreads {
             const NAME: &'static str = $name;
             const COMMUTATIVE: bool = true;
             #[inline(always)]
-            fn neutral(&self) -> Moments {
+            fn identity(&self) -> Moments {
                 Moments::default()
             }
             #[inline(always)]
@@ -137,10 +137,10 @@ macro_rules! spreads {
                 state.with(value.to_f64())
             }
             #[inline(always)]
-            fn join(&self, earlier: Moments, later: Moments) -> Moments {
+            fn combine(&self, earlier: Moments, later: Moments) -> Moments {
                 earlier.and(later)
             }
-            fn finish(&self, $moments: Moments, _: u64) -> Option<$Output> {
+            fn finalize(&self, $moments: Moments, _: u64) -> Option<$Output> {
                 let $ddof = self.ddof;
                 Some($finish)
             }

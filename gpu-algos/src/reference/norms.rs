@@ -27,7 +27,7 @@ impl<T: Operand> Operator for NormMax<T> {
     const NAME: &'static str = "max norm";
     const COMMUTATIVE: bool = true;
     #[inline(always)]
-    fn neutral(&self) -> T::Real {
+    fn identity(&self) -> T::Real {
         T::real(0.0)
     }
     #[inline(always)]
@@ -35,10 +35,10 @@ impl<T: Operand> Operator for NormMax<T> {
         state.larger(value.magnitude())
     }
     #[inline(always)]
-    fn join(&self, earlier: T::Real, later: T::Real) -> T::Real {
+    fn combine(&self, earlier: T::Real, later: T::Real) -> T::Real {
         earlier.larger(later)
     }
-    fn finish(&self, state: T::Real, _: u64) -> Option<T::Real> {
+    fn finalize(&self, state: T::Real, _: u64) -> Option<T::Real> {
         Some(state)
     }
     #[inline(always)]
@@ -117,7 +117,7 @@ impl<T: Operand> Operator for NormL2<T> {
     const NAME: &'static str = "l2 norm";
     const COMMUTATIVE: bool = true;
     #[inline(always)]
-    fn neutral(&self) -> Squares {
+    fn identity(&self) -> Squares {
         Squares::default()
     }
     #[inline(always)]
@@ -125,10 +125,10 @@ impl<T: Operand> Operator for NormL2<T> {
         state.with(value.to_f64())
     }
     #[inline(always)]
-    fn join(&self, a: Squares, b: Squares) -> Squares {
+    fn combine(&self, a: Squares, b: Squares) -> Squares {
         Squares { small: a.small + b.small, medium: a.medium + b.medium, large: a.large + b.large }
     }
-    fn finish(&self, state: Squares, _: u64) -> Option<T::Real> {
+    fn finalize(&self, state: Squares, _: u64) -> Option<T::Real> {
         Some(T::real(state.root()))
     }
     #[inline(always)]

@@ -1,12 +1,12 @@
-//! The parts of a reduction: a neutral state, how it takes a value, how two states join, and the result of the last.
+//! The parts of a reduction: an identity state, how it takes a value, how two states join, and the result of the last.
 
 use super::vector_units::with_vectors;
 
 /// A reduction: the one definition that the host runs here, and that a structure of the same members mirrors on a device.
 ///
-/// `neutral` is the state before any value, `take` brings a value into a state, `join` makes one state of two, where all values of `earlier`
-/// come before all of `later`. `join` is associative with `neutral` as its neutral element, and `take(s, v, p)` is
-/// `join(s, take(neutral, v, p))`; for floats all that within rounding. Then the result does not depend on how the values were grouped.
+/// `identity` is the state before any value, `take` brings a value into a state, `combine` makes one state of two, where all values of `earlier`
+/// come before all of `later`. `combine` is associative with `identity` as its identity element, and `take(s, v, p)` is
+/// `combine(s, take(identity, v, p))`; for floats all that within rounding. Then the result does not depend on how the values were grouped.
 ///
 /// ```
 /// use gpu_algos::reference::{Operator, reduce};
@@ -19,16 +19,16 @@ use super::vector_units::with_vectors;
 ///     type State = Option<i32>;
 ///     type Output = i32;
 ///     const NAME: &'static str = "last";
-///     fn neutral(&self) -> Option<i32> {
+///     fn identity(&self) -> Option<i32> {
 ///         None
 ///     }
 ///     fn take(&self, _: Option<i32>, value: i32, _place: i64) -> Option<i32> {
 ///         Some(value)
 ///     }
-///     fn join(&self, earlier: Option<i32>, later: Option<i32>) -> Option<i32> {
+///     fn combine(&self, earlier: Option<i32>, later: Option<i32>) -> Option<i32> {
 ///         later.or(earlier)
 ///     }
-///     fn finish(&self, state: Option<i32>, _count: u64) -> Option<i32> {
+///     fn finalize(&self, state: Option<i32>, _count: u64) -> Option<i32> {
 ///         state
 ///     }
 /// }
@@ -51,7 +51,7 @@ pub trait Operator: Sync {
     const COMMUTATIVE: bool = false;
 
     /// The state of no values.
-    fn neutral(&self) -> Self::State;
+    fn identity(&self) -> Self::State;
 
     /// The state with one value more. `place` is its position among the values of the result, counted in C order of the reduced axes.
     #[must_use]
@@ -59,17 +59,17 @@ pub trait Operator: Sync {
 
     /// The state of the values of both.
     #[must_use]
-    fn join(&self, earlier: Self::State, later: Self::State) -> Self::State;
+    fn combine(&self, earlier: Self::State, later: Self::State) -> Self::State;
 
     /// The result of the state of `count` values. None where no values have none, and only then: an error of the caller.
-    fn finish(&self, state: Self::State, count: u64) -> Option<Self::Output>;
+    fn finalize(&self, state: Self::State, count: u64) -> Option<Self::Output>;
 
     /// The state with all of `values`: the one that a loop over `take` gives (floats: within rounding), by whatever is fastest.
     #[must_use]
     #[inline(always)]
     fn take_run(&self, state: Self::State, values: &[Self::Value], places: Places) -> Self::State {
         if Self::COMMUTATIVE && values.len() >= 2 * LANES {
-            return self.join(state, in_lanes(self, values, places));
+            return self.combine(state, in_lanes(self, values, places));
         }
         one_by_one(self, state, values, places)
     }
@@ -130,7 +130,7 @@ pub(super) fn one_by_one<O: Operator + ?Sized>(
 /// The state of `values`, the value of index `i` taken by state `i % LANES`.
 #[inline(always)]
 fn in_lanes<O: Operator + ?Sized>(op: &O, values: &[O::Value], places: Places) -> O::State {
-    let mut states = [op.neutral(); LANES];
+    let mut states = [op.identity(); LANES];
     let (chunks, rest) = values.as_chunks::<LANES>();
     for (i, chunk) in chunks.iter().enumerate() {
         for lane in 0..LANES {
@@ -140,7 +140,7 @@ fn in_lanes<O: Operator + ?Sized>(op: &O, values: &[O::Value], places: Places) -
     for (lane, &value) in rest.iter().enumerate() {
         states[lane] = op.take(states[lane], value, places.at(chunks.len() * LANES + lane));
     }
-    halved(&mut states, |a, b| op.join(a, b))
+    halved(&mut states, |a, b| op.combine(a, b))
 }
 
 /// All lanes joined, the lower half with the upper one again and again. Not inlined: the compiler would lay out the loop before it for these few

@@ -13,7 +13,7 @@ use crate::{AlgoError, Result};
 /// Elements whose states are joined with those of others: whatever the number of threads.
 pub(super) const REDUCED_AT_ONCE: usize = 1 << 15;
 
-/// `finish(take(... take(take(neutral, x[0], 0), x[1], 1) ...))`, the elements in C order: the definition of a reduction, on one thread.
+/// `finalize(take(... take(take(identity, x[0], 0), x[1], 1) ...))`, the elements in C order: the definition of a reduction, on one thread.
 ///
 /// # Errors
 /// `Empty` where the operator has no result of no values.
@@ -28,8 +28,8 @@ pub fn reduce_serial<'a, O: Operator<Value: 'a>, D: Dimension>(
     view: impl Into<ArrayView<'a, O::Value, D>>,
 ) -> Result<O::Output> {
     let view = view.into();
-    let state = view.iter().zip(0..).fold(op.neutral(), |state, (&value, place)| op.take(state, value, place));
-    finish(op, state, view.len())
+    let state = view.iter().zip(0..).fold(op.identity(), |state, (&value, place)| op.take(state, value, place));
+    finalize(op, state, view.len())
 }
 
 /// The result of [`reduce_serial`], computed on all threads, for an array of any rank and layout, or for anything that views as one, such as `&array`
@@ -58,18 +58,18 @@ pub fn reduce<'a, O: Operator<Value: 'a>, D: Dimension>(
 ) -> Result<O::Output> {
     let view = view.into().into_dyn();
     if view.is_empty() {
-        return finish(op, op.neutral(), 0);
+        return finalize(op, op.identity(), 0);
     }
     let walk = Walk::new(view, 0, O::COMMUTATIVE);
     let part = walk.part(0);
-    finish(op, state_of(op, &part), part.len())
+    finalize(op, state_of(op, &part), part.len())
 }
 
 /// The reduction over any set of axes: for each position of the others, in order, the result of [`reduce`] for the elements there.
 ///
 /// Shapes: the result has the axes that are not in `axes`, as they stand in `view`; with no axes each element is reduced alone. Places count in
 /// C order of the reduced axes, in the order of the array, whatever the order of `axes`.
-/// Determinism and cost: as [`reduce`]. Where a kept axis is the fastest in memory, rows are taken by a row of states; scratch is then a
+/// Determinism and cost: as [`reduce`]. Where an outer axis is the fastest in memory, rows are taken by a row of states; scratch is then a
 /// few rows of states per thread.
 ///
 /// # Errors
@@ -92,11 +92,11 @@ pub fn reduce_axes<'a, O: Operator<Value: 'a>, D: Dimension>(
 ) -> Result<ArrayD<O::Output>> {
     let plan = Plan::new(view.into().into_dyn(), axes, O::NAME, O::COMMUTATIVE)?;
     let states = match &plan.walk {
-        None => vec![op.neutral(); plan.results],
+        None => vec![op.identity(); plan.results],
         Some(walk) if plan.fastest.is_some() => columns::states(op, walk),
         Some(walk) => states(op, walk, plan.results),
     };
-    let outputs = states.into_iter().map(|state| finish(op, state, plan.count)).collect::<Result<Vec<_>>>()?;
+    let outputs = states.into_iter().map(|state| finalize(op, state, plan.count)).collect::<Result<Vec<_>>>()?;
     let array = ArrayD::from_shape_vec(IxDyn(&plan.shape), outputs).expect("a result for each position");
     Ok(match plan.fastest {
         Some(fastest) => in_order(array, fastest),
@@ -120,20 +120,20 @@ struct Plan<'a, T> {
 impl<'a, T: Copy> Plan<'a, T> {
     #[inline(never)]
     fn new(view: ArrayViewD<'a, T>, axes: &[Axis], op: &'static str, commutative: bool) -> Result<Self> {
-        let mut kept = kept_axes(op, view.ndim(), axes)?;
-        let reduced: Vec<usize> = (0..view.ndim()).filter(|axis| !kept.contains(axis)).collect();
-        let fastest = columns::fastest_kept(&view, &kept, &reduced);
+        let mut outer = outer_axes(op, view.ndim(), axes)?;
+        let reduced: Vec<usize> = (0..view.ndim()).filter(|axis| !outer.contains(axis)).collect();
+        let fastest = columns::fastest_outer(&view, &outer, &reduced);
         if let Some(fastest) = fastest {
-            let axis = kept.remove(fastest);
-            kept.push(axis);
+            let axis = outer.remove(fastest);
+            outer.push(axis);
         }
-        let shape: Vec<usize> = kept.iter().map(|&axis| view.shape()[axis]).collect();
+        let shape: Vec<usize> = outer.iter().map(|&axis| view.shape()[axis]).collect();
         let count = reduced.iter().map(|&axis| view.shape()[axis]).product();
-        let order: Vec<usize> = kept.iter().chain(&reduced).copied().collect();
+        let order: Vec<usize> = outer.iter().chain(&reduced).copied().collect();
         let view = view.permuted_axes(order);
         let walk = (!view.is_empty()).then(|| match fastest {
-            Some(_) => Walk::over_rows(view, kept.len(), commutative),
-            None => Walk::new(view, kept.len(), commutative),
+            Some(_) => Walk::over_rows(view, outer.len(), commutative),
+            None => Walk::new(view, outer.len(), commutative),
         });
         Ok(Self { walk, results: shape.iter().product(), shape, count, fastest })
     }
@@ -149,7 +149,7 @@ fn in_order<T: Clone>(array: ArrayD<T>, to: usize) -> ArrayD<T> {
 }
 
 /// The axes that are not reduced.
-fn kept_axes(op: &'static str, rank: usize, axes: &[Axis]) -> Result<Vec<usize>> {
+fn outer_axes(op: &'static str, rank: usize, axes: &[Axis]) -> Result<Vec<usize>> {
     for (i, axis) in axes.iter().enumerate() {
         if axis.index() >= rank {
             return Err(gpu_array::ArrayError::Axis { op, axis: axis.index(), ndim: rank }.into());
@@ -173,7 +173,7 @@ fn states<O: Operator>(op: &O, walk: &Walk<'_, O::Value>, results: usize) -> Vec
 fn states_of_rows<O: Operator>(op: &O, walk: &Walk<'_, O::Value>) -> Option<Vec<O::State>> {
     let rows = walk.as_rows().filter(|rows| rows.ncols() <= REDUCED_AT_ONCE)?;
     let at_once = REDUCED_AT_ONCE / rows.ncols();
-    let mut states = vec![op.neutral(); rows.nrows()];
+    let mut states = vec![op.identity(); rows.nrows()];
     parallel::fill(&mut states, at_once, &|first, states| {
         for (i, state) in states.iter_mut().enumerate() {
             let row = rows.row(first + i);
@@ -195,9 +195,9 @@ fn state_of<O: Operator>(op: &O, part: &Part<'_, O::Value>) -> O::State {
         return block(0);
     }
     let states = parallel::collect(blocks, &block);
-    states[1..].iter().fold(states[0], |earlier, &later| op.join(earlier, later))
+    states[1..].iter().fold(states[0], |earlier, &later| op.combine(earlier, later))
 }
 
-fn finish<O: Operator>(op: &O, state: O::State, count: usize) -> Result<O::Output> {
-    op.finish(state, count as u64).ok_or(AlgoError::Empty { op: O::NAME })
+fn finalize<O: Operator>(op: &O, state: O::State, count: usize) -> Result<O::Output> {
+    op.finalize(state, count as u64).ok_or(AlgoError::Empty { op: O::NAME })
 }

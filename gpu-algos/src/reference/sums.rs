@@ -56,7 +56,7 @@ unit_operators! {
 
 /// `State`, `Output` and the methods of an operator whose states join as they are, in any order.
 macro_rules! commutative {
-    ($Name:ident, $name:literal, $State:ty, $Output:ty, $neutral:expr, |$s:ident, $x:ident| $take:expr, |$a:ident, $b:ident| $join:expr,
+    ($Name:ident, $name:literal, $State:ty, $Output:ty, $identity:expr, |$s:ident, $x:ident| $take:expr, |$a:ident, $b:ident| $join:expr,
      |$last:ident, $count:ident| $finish:expr) => {
         impl<T: Operand> Operator for $Name<T> {
             type Value = T;
@@ -65,18 +65,18 @@ macro_rules! commutative {
             const NAME: &'static str = $name;
             const COMMUTATIVE: bool = true;
             #[inline(always)]
-            fn neutral(&self) -> $State {
-                $neutral
+            fn identity(&self) -> $State {
+                $identity
             }
             #[inline(always)]
             fn take(&self, $s: $State, $x: T, _: i64) -> $State {
                 $take
             }
             #[inline(always)]
-            fn join(&self, $a: $State, $b: $State) -> $State {
+            fn combine(&self, $a: $State, $b: $State) -> $State {
                 $join
             }
-            fn finish(&self, $last: $State, $count: u64) -> Option<$Output> {
+            fn finalize(&self, $last: $State, $count: u64) -> Option<$Output> {
                 $finish
             }
         }
@@ -96,7 +96,7 @@ commutative!(
 );
 commutative!(
     Product,
-    "product",
+    "prod",
     T::Accumulator,
     T::Sum,
     T::Accumulator::ONE,

@@ -14,19 +14,19 @@ impl Operator for Ordered {
     type State = Matrix;
     type Output = Matrix;
     const NAME: &'static str = "ordered";
-    fn neutral(&self) -> Matrix {
+    fn identity(&self) -> Matrix {
         [1, 0, 0, 1]
     }
     fn take(&self, state: Matrix, value: i32, place: i64) -> Matrix {
-        self.join(state, [i64::from(value), place.wrapping_mul(place), place + 2, 1])
+        self.combine(state, [i64::from(value), place.wrapping_mul(place), place + 2, 1])
     }
-    fn join(&self, a: Matrix, b: Matrix) -> Matrix {
+    fn combine(&self, a: Matrix, b: Matrix) -> Matrix {
         let entry = |row: usize, column: usize| {
             a[2 * row].wrapping_mul(b[column]).wrapping_add(a[2 * row + 1].wrapping_mul(b[2 + column]))
         };
         [entry(0, 0), entry(0, 1), entry(1, 0), entry(1, 1)]
     }
-    fn finish(&self, state: Matrix, _: u64) -> Option<Matrix> {
+    fn finalize(&self, state: Matrix, _: u64) -> Option<Matrix> {
         Some(state)
     }
 }
@@ -39,16 +39,16 @@ impl Operator for Placed {
     type Output = i64;
     const NAME: &'static str = "placed";
     const COMMUTATIVE: bool = true;
-    fn neutral(&self) -> i64 {
+    fn identity(&self) -> i64 {
         0
     }
     fn take(&self, state: i64, value: i32, place: i64) -> i64 {
         state.wrapping_add(i64::from(value).wrapping_mul(place.wrapping_mul(place)))
     }
-    fn join(&self, a: i64, b: i64) -> i64 {
+    fn combine(&self, a: i64, b: i64) -> i64 {
         a.wrapping_add(b)
     }
-    fn finish(&self, state: i64, _: u64) -> Option<i64> {
+    fn finalize(&self, state: i64, _: u64) -> Option<i64> {
         Some(state)
     }
 }
@@ -101,11 +101,11 @@ fn random_axes(rank: usize, rng: &mut Rng) -> Vec<Axis> {
 
 /// [`reduce_axes`] as it is defined: the elements of each result one after another.
 fn axes_serial<O: Operator>(op: &O, view: &ArrayViewD<'_, O::Value>, axes: &[Axis]) -> Result<ArrayD<O::Output>> {
-    let kept: Vec<usize> = (0..view.ndim()).filter(|&axis| !axes.contains(&Axis(axis))).collect();
-    let shape: Vec<usize> = kept.iter().map(|&axis| view.shape()[axis]).collect();
+    let outer: Vec<usize> = (0..view.ndim()).filter(|&axis| !axes.contains(&Axis(axis))).collect();
+    let shape: Vec<usize> = outer.iter().map(|&axis| view.shape()[axis]).collect();
     let results = ndarray::indices(IxDyn(&shape)).into_iter().map(|at| {
         let mut part = view.view();
-        for (&axis, &i) in kept.iter().zip(ndarray::Dimension::slice(&at)) {
+        for (&axis, &i) in outer.iter().zip(ndarray::Dimension::slice(&at)) {
             part.collapse_axis(Axis(axis), i);
         }
         reduce_serial(op, part)
@@ -271,7 +271,7 @@ fn bits_do_not_depend_on_the_number_of_threads() {
     let run = |threads| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         pool.install(|| {
-            let mut bits = vec![sum(&x), var(&x, 0), norm_l2(x.t()), nan_mean(&x)];
+            let mut bits = vec![sum(&x), var(&x, 0), norm_l2(x.t()), nanmean(&x)];
             for axes in [&[Axis(0)][..], &[Axis(2)], &[Axis(0), Axis(1)], &[Axis(2), Axis(0)]] {
                 bits.extend(reduce_axes(&Mean::new(), &x, axes).unwrap());
                 bits.extend(reduce_axes(&StandardDeviation::new(1), x.t(), axes).unwrap());
@@ -290,9 +290,9 @@ fn types_are_those_of_numpy_and_integers_wrap() {
     let (i, u): (i64, u64) = (sum(&[i8::MIN; 300]), sum(&[u8::MAX; 300]));
     assert_eq!((i, u, sum(&[true; 300])), (-38_400, 76_500, 300));
     assert_eq!(sum(&[i64::MAX, 2]), i64::MIN + 1);
-    assert_eq!(product(&[1_u64 << 63, 2]), 0);
+    assert_eq!(prod(&[1_u64 << 63, 2]), 0);
     assert_eq!((sum(&[0.1_f32; 10]), mean(&[1_u8, 2])), (1.0, 1.5));
-    assert_eq!(norm_max(&[i64::MIN]), 9_223_372_036_854_775_808.0);
+    assert_eq!(norm_inf(&[i64::MIN]), 9_223_372_036_854_775_808.0);
     // Rounded once: f32 sums alone would stop at 2^24, and overflow on the way.
     assert_eq!(sum(&vec![1.0_f32; (1 << 24) + 2]), 16_777_218.0);
     assert_eq!(sum(&[f32::MAX, f32::MAX, -f32::MAX]), f32::MAX);
@@ -301,12 +301,12 @@ fn types_are_those_of_numpy_and_integers_wrap() {
 #[test]
 fn nothing_has_results_or_errors() {
     let none = Array1::<f32>::zeros(0);
-    assert_eq!((sum(&none), product(&none), any(&none), all(&none), count_nonzero(&none)), (0.0, 1.0, false, true, 0));
-    assert_eq!((norm_l1(&none), norm_l2(&none), norm_max(&none)), (0.0, 0.0, 0.0));
-    assert!(mean(&none).is_nan() && var(&none, 0).is_nan() && std(&none, 0).is_nan() && nan_mean(&none).is_nan());
+    assert_eq!((sum(&none), prod(&none), any(&none), all(&none), count_nonzero(&none)), (0.0, 1.0, false, true, 0));
+    assert_eq!((norm_l1(&none), norm_l2(&none), norm_inf(&none)), (0.0, 0.0, 0.0));
+    assert!(mean(&none).is_nan() && var(&none, 0).is_nan() && std(&none, 0).is_nan() && nanmean(&none).is_nan());
     assert!(matches!(min(&none), Err(AlgoError::Empty { op: "min" })));
     assert!(matches!(argmax(&none), Err(AlgoError::Empty { op: "argmax" })));
-    assert!(matches!(nan_max(&none), Err(AlgoError::Empty { op: "max" })));
+    assert!(matches!(nanmax(&none), Err(AlgoError::Empty { op: "max" })));
     assert!(reduce_serial(&Max::new(), &none).is_err());
     // A result of no values is an error, no result is none.
     let flat = ndarray::Array2::<f32>::zeros((0, 3));
@@ -319,16 +319,16 @@ fn nothing_has_results_or_errors() {
 fn nan_alone_and_too_few() {
     let nan = [f32::NAN; 40];
     assert_eq!(
-        (nan_sum(&nan), nan_product(&nan), nan_argmin(&nan).ok(), nan_argmax(&nan).ok()),
+        (nansum(&nan), nanprod(&nan), nanargmin(&nan).ok(), nanargmax(&nan).ok()),
         (0.0, 1.0, Some(-1), Some(-1))
     );
-    assert!(nan_min(&nan).unwrap().is_nan() && nan_max(&nan).unwrap().is_nan());
-    assert!(nan_mean(&nan).is_nan() && nan_var(&nan, 0).is_nan() && nan_std(&nan, 0).is_nan());
+    assert!(nanmin(&nan).unwrap().is_nan() && nanmax(&nan).unwrap().is_nan());
+    assert!(nanmean(&nan).is_nan() && nanvar(&nan, 0).is_nan() && nanstd(&nan, 0).is_nan());
     assert!(
-        var(&[1.0_f64, 2.0], 2).is_nan() && var(&[1.0_f64], 5).is_nan() && nan_var(&[1.0_f64, f64::NAN], 1).is_nan()
+        var(&[1.0_f64, 2.0], 2).is_nan() && var(&[1.0_f64], 5).is_nan() && nanvar(&[1.0_f64, f64::NAN], 1).is_nan()
     );
     assert_eq!(argmax(&[1.0, f64::NAN, f64::INFINITY, f64::NAN]).ok(), Some(1));
-    assert_eq!(nan_argmax(&[f64::NAN, 1.0, f64::INFINITY, f64::INFINITY]).ok(), Some(2));
+    assert_eq!(nanargmax(&[f64::NAN, 1.0, f64::INFINITY, f64::INFINITY]).ok(), Some(2));
     assert_eq!((any(&[f32::NAN]), any(&[-0.0_f32]), count_nonzero(&[f64::NAN, 0.0, 1.0])), (true, false, 2));
     assert_eq!(
         (argmin(&[0.0, -0.0]).ok(), min(&[0.0, -0.0]).ok().map(f64::to_bits)),
@@ -363,8 +363,8 @@ fn norms_survive_scales() {
     let mixed = [3e200_f64, 1e-300, 4e200, 1.0];
     assert!((norm_l2(&mixed) / 5e200 - 1.0).abs() < 1e-15);
     assert_eq!(norm_l2(&[1.0_f64, f64::NEG_INFINITY]), f64::INFINITY);
-    assert!(norm_l2(&[f64::INFINITY, f64::NAN]).is_nan() && norm_max(&[1.0, f64::NAN, 2.0]).is_nan());
-    assert_eq!((norm_l2(&[3.0_f32, 4.0]), norm_l1(&[3_i32, -4]), norm_max(&[3_u8, 4])), (5.0, 7.0, 4.0));
+    assert!(norm_l2(&[f64::INFINITY, f64::NAN]).is_nan() && norm_inf(&[1.0, f64::NAN, 2.0]).is_nan());
+    assert_eq!((norm_l2(&[3.0_f32, 4.0]), norm_l1(&[3_i32, -4]), norm_inf(&[3_u8, 4])), (5.0, 7.0, 4.0));
 }
 
 #[test]

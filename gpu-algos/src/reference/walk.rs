@@ -9,36 +9,36 @@ use super::operator::{LANES, Operator, Places, take_run};
 /// An array whose first axes are those of the result and whose others are reduced, brought into an order that is good to read. The last axis of
 /// all may be one of columns, which belongs to the result too.
 pub(super) struct Walk<'a, T> {
-    /// Some axes that are kept, two or more that are reduced, the last of them the fastest, and then the columns if there are.
+    /// Some axes that are outer, two or more that are reduced, the last of them the fastest, and then the columns if there are.
     view: ArrayViewD<'a, T>,
-    /// How many are kept.
-    kept: usize,
+    /// How many are outer.
+    outer: usize,
     /// The place of the first element of each result, and how far it goes along each reduced axis.
     first: i64,
     steps: Vec<i64>,
 }
 
 impl<'a, T: Copy> Walk<'a, T> {
-    /// `view` with its first `kept` axes kept, all others reduced; an operator that is not commutative takes them in the order in which they are.
-    pub(super) fn new(view: ArrayViewD<'a, T>, kept: usize, commutative: bool) -> Self {
-        let reduced = view.ndim() - kept;
-        Self::of_reduced(view, kept, reduced, commutative)
+    /// `view` with its first `outer` axes outer, all others reduced; an operator that is not commutative takes them in the order in which they are.
+    pub(super) fn new(view: ArrayViewD<'a, T>, outer: usize, commutative: bool) -> Self {
+        let reduced = view.ndim() - outer;
+        Self::of_reduced(view, outer, reduced, commutative)
     }
 
-    /// [`Walk::new`] with the last of the `kept` axes as that of the columns.
-    pub(super) fn over_rows(view: ArrayViewD<'a, T>, kept: usize, commutative: bool) -> Self {
+    /// [`Walk::new`] with the last of the `outer` axes as that of the columns.
+    pub(super) fn over_rows(view: ArrayViewD<'a, T>, outer: usize, commutative: bool) -> Self {
         let rank = view.ndim();
-        let axes: Vec<usize> = (0..rank).filter(|&axis| axis != kept - 1).chain([kept - 1]).collect();
-        Self::of_reduced(view.permuted_axes(axes), kept - 1, rank - kept, commutative)
+        let axes: Vec<usize> = (0..rank).filter(|&axis| axis != outer - 1).chain([outer - 1]).collect();
+        Self::of_reduced(view.permuted_axes(axes), outer - 1, rank - outer, commutative)
     }
 
     #[inline(never)]
-    fn of_reduced(view: ArrayViewD<'a, T>, kept: usize, reduced: usize, commutative: bool) -> Self {
+    fn of_reduced(view: ArrayViewD<'a, T>, outer: usize, reduced: usize, commutative: bool) -> Self {
         let mut steps = vec![1; reduced];
         for axis in (1..steps.len()).rev() {
-            steps[axis - 1] = steps[axis] * view.len_of(Axis(kept + axis)) as i64;
+            steps[axis - 1] = steps[axis] * view.len_of(Axis(outer + axis)) as i64;
         }
-        let mut walk = Self { view, kept, first: 0, steps };
+        let mut walk = Self { view, outer, first: 0, steps };
         walk.drop_single();
         if commutative {
             walk.forwards();
@@ -47,21 +47,21 @@ impl<'a, T: Copy> Walk<'a, T> {
         walk.merge_reduced();
         walk.merge_kept();
         while walk.steps.len() < 2 {
-            walk.view.insert_axis_inplace(Axis(walk.kept));
+            walk.view.insert_axis_inplace(Axis(walk.outer));
             walk.steps.insert(0, 0);
         }
         walk
     }
 
     fn len_of(&self, reduced: usize) -> usize {
-        self.view.len_of(Axis(self.kept + reduced))
+        self.view.len_of(Axis(self.outer + reduced))
     }
 
     /// Leaves out the reduced axes of length 1.
     fn drop_single(&mut self) {
         for axis in (0..self.steps.len()).rev() {
             if self.len_of(axis) == 1 {
-                self.view.index_axis_inplace(Axis(self.kept + axis), 0);
+                self.view.index_axis_inplace(Axis(self.outer + axis), 0);
                 self.steps.remove(axis);
             }
         }
@@ -70,8 +70,8 @@ impl<'a, T: Copy> Walk<'a, T> {
     /// Turns round the axes that go down in memory.
     fn forwards(&mut self) {
         for axis in 0..self.steps.len() {
-            if self.view.stride_of(Axis(self.kept + axis)) < 0 {
-                self.view.invert_axis(Axis(self.kept + axis));
+            if self.view.stride_of(Axis(self.outer + axis)) < 0 {
+                self.view.invert_axis(Axis(self.outer + axis));
                 self.first += self.steps[axis] * (self.len_of(axis) as i64 - 1);
                 self.steps[axis] = -self.steps[axis];
             }
@@ -80,7 +80,7 @@ impl<'a, T: Copy> Walk<'a, T> {
 
     /// The axis with the smallest stride becomes the fastest, unless it is so short that a longer one is better.
     fn in_memory_order(&mut self) {
-        let stride = |axis: usize| self.view.stride_of(Axis(self.kept + axis)).unsigned_abs();
+        let stride = |axis: usize| self.view.stride_of(Axis(self.outer + axis)).unsigned_abs();
         let mut order: Vec<usize> = (0..self.steps.len()).collect();
         order.sort_by_key(|&axis| std::cmp::Reverse(stride(axis)));
         let long_enough = order.iter().rposition(|&axis| self.len_of(axis) >= LANES);
@@ -90,14 +90,14 @@ impl<'a, T: Copy> Walk<'a, T> {
         }
         self.steps = order.iter().map(|&axis| self.steps[axis]).collect();
         let mut axes: Vec<usize> = (0..self.view.ndim()).collect();
-        axes[self.kept..].iter_mut().zip(&order).for_each(|(to, axis)| *to = self.kept + axis);
+        axes[self.outer..].iter_mut().zip(&order).for_each(|(to, axis)| *to = self.outer + axis);
         self.view = self.view.clone().permuted_axes(axes);
     }
 
     /// Makes one axis of two that are one, in memory and in places.
     fn merge_reduced(&mut self) {
         for axis in (1..self.steps.len()).rev() {
-            let (slow, fast) = (Axis(self.kept + axis - 1), Axis(self.kept + axis));
+            let (slow, fast) = (Axis(self.outer + axis - 1), Axis(self.outer + axis));
             if self.steps[axis - 1] == self.steps[axis] * self.view.len_of(fast) as i64
                 && self.view.merge_axes(slow, fast)
             {
@@ -108,10 +108,10 @@ impl<'a, T: Copy> Walk<'a, T> {
     }
 
     fn merge_kept(&mut self) {
-        for axis in (1..self.kept).rev() {
+        for axis in (1..self.outer).rev() {
             if self.view.merge_axes(Axis(axis - 1), Axis(axis)) {
                 self.view.index_axis_inplace(Axis(axis - 1), 0);
-                self.kept -= 1;
+                self.outer -= 1;
             }
         }
     }
@@ -119,16 +119,16 @@ impl<'a, T: Copy> Walk<'a, T> {
     /// The matrix whose rows are the elements of each result, if it is one and each row is a slice.
     #[inline(never)]
     pub(super) fn as_rows(&self) -> Option<ArrayView2<'_, T>> {
-        if self.kept != 1 || self.view.ndim() != 3 || self.view.shape()[1] != 1 {
+        if self.outer != 1 || self.view.ndim() != 3 || self.view.shape()[1] != 1 {
             return None;
         }
         let rows = self.view.view().index_axis_move(Axis(1), 0).into_dimensionality::<Ix2>().ok()?;
         rows.row(0).is_standard_layout().then_some(rows)
     }
 
-    /// The number of kept positions, without columns.
+    /// The number of outer positions, without columns.
     pub(super) fn outer(&self) -> usize {
-        self.view.shape()[..self.kept].iter().product()
+        self.view.shape()[..self.outer].iter().product()
     }
 
     /// The length of the last axis.
@@ -136,11 +136,11 @@ impl<'a, T: Copy> Walk<'a, T> {
         self.view.len_of(Axis(self.view.ndim() - 1))
     }
 
-    /// The part of one result, by its number in the order of the kept axes.
+    /// The part of one result, by its number in the order of the outer axes.
     #[inline(never)]
     pub(super) fn part(&self, result: usize) -> Part<'_, T> {
-        let kept = &self.view.shape()[..self.kept];
-        Part { view: at(self.view.view(), kept, result), first: self.first, steps: &self.steps }
+        let outer = &self.view.shape()[..self.outer];
+        Part { view: at(self.view.view(), outer, result), first: self.first, steps: &self.steps }
     }
 
     /// The places along the fastest axis.
@@ -158,7 +158,7 @@ fn at<'a, T>(mut view: ArrayViewD<'a, T>, lengths: &[usize], mut position: usize
     view
 }
 
-/// The reduced axes, and the columns, at one position of the kept axes.
+/// The reduced axes, and the columns, at one position of the outer axes.
 pub(super) struct Part<'w, T> {
     view: ArrayViewD<'w, T>,
     /// The place of the first element, as in [`Walk`].
@@ -175,7 +175,7 @@ impl<T: Copy> Part<'_, T> {
     /// The state of the elements with those numbers in the order of the walk.
     pub(super) fn fold<O: Operator<Value = T>>(&self, op: &O, range: Range<usize>) -> O::State {
         let fast = self.view.len_of(Axis(self.view.ndim() - 1));
-        let mut state = op.neutral();
+        let mut state = op.identity();
         self.lanes(range.start / fast, range.end.div_ceil(fast), |lane, values, places| {
             let from = range.start.saturating_sub(lane * fast);
             let to = (range.end - lane * fast).min(fast);

@@ -35,8 +35,8 @@ impl<O: SkipsNan> Operator for WithoutNan<O> {
     const COMMUTATIVE: bool = O::COMMUTATIVE;
 
     #[inline(always)]
-    fn neutral(&self) -> Self::State {
-        Skipping { state: self.0.neutral(), left_out: 0 }
+    fn identity(&self) -> Self::State {
+        Skipping { state: self.0.identity(), left_out: 0 }
     }
 
     #[inline(always)]
@@ -48,15 +48,15 @@ impl<O: SkipsNan> Operator for WithoutNan<O> {
     }
 
     #[inline(always)]
-    fn join(&self, earlier: Self::State, later: Self::State) -> Self::State {
-        Skipping { state: self.0.join(earlier.state, later.state), left_out: earlier.left_out + later.left_out }
+    fn combine(&self, earlier: Self::State, later: Self::State) -> Self::State {
+        Skipping { state: self.0.combine(earlier.state, later.state), left_out: earlier.left_out + later.left_out }
     }
 
-    fn finish(&self, state: Self::State, count: u64) -> Option<O::Output> {
+    fn finalize(&self, state: Self::State, count: u64) -> Option<O::Output> {
         if count > 0 && state.left_out == count {
             return self.0.of_nan_alone();
         }
-        self.0.finish(state.state, count - state.left_out)
+        self.0.finalize(state.state, count - state.left_out)
     }
 
     /// Runs without NaN, which are most, go to `O` as they are.
@@ -95,15 +95,15 @@ macro_rules! without_nan {
 }
 without_nan! {
     /// [`Sum`] without NaN: 0 where all are.
-    NanSum = Sum(), |op| op.finish(op.neutral(), 0);
+    NanSum = Sum(), |op| op.finalize(op.identity(), 0);
     /// [`Product`] without NaN: 1 where all are.
-    NanProduct = Product(), |op| op.finish(op.neutral(), 0);
+    NanProduct = Product(), |op| op.finalize(op.identity(), 0);
     /// [`Mean`] of those that are not NaN: NaN where all are.
-    NanMean = Mean(), |op| op.finish(op.neutral(), 0);
+    NanMean = Mean(), |op| op.finalize(op.identity(), 0);
     /// [`Variance`] of those that are not NaN, whose number stands for `n`.
-    NanVariance = Variance(ddof: u64), |op| op.finish(op.neutral(), 0);
+    NanVariance = Variance(ddof: u64), |op| op.finalize(op.identity(), 0);
     /// [`StandardDeviation`] of those that are not NaN, whose number stands for `n`.
-    NanStandardDeviation = StandardDeviation(ddof: u64), |op| op.finish(op.neutral(), 0);
+    NanStandardDeviation = StandardDeviation(ddof: u64), |op| op.finalize(op.identity(), 0);
     /// [`Min`] without NaN: NaN where all are.
     NanMin = Min(), |_op| Some(T::NAN);
     /// [`Max`] without NaN: NaN where all are.

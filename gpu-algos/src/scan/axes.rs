@@ -1,4 +1,4 @@
-//! The axes of a scan: the scanned ones, and those along which the lines lie.
+//! The axes of a scan: the scanned ones, and those along which the lines layout.
 
 use smallvec::SmallVec;
 
@@ -29,12 +29,12 @@ impl Axes {
         join(&mut axes.scanned);
         join(&mut axes.lines);
         if axes.scanned.is_empty() {
-            axes.scanned.push(Axis { length: 1, kept: false, steps: SmallVec::from_elem(0, 1 + leaves.len()) });
+            axes.scanned.push(Axis { length: 1, outer: false, steps: SmallVec::from_elem(0, 1 + leaves.len()) });
         }
         axes
     }
 
-    /// The axes of a scan along `axis` if neighbours in memory lie along another axis, which is then the innermost axis of the lines.
+    /// The axes of a scan along `axis` if neighbours in memory layout along another axis, which is then the innermost axis of the lines.
     /// None if they do not, or if lines have one value.
     pub(crate) fn across(
         shape: &[usize],
@@ -74,9 +74,9 @@ impl Axes {
                     *step = -*step;
                 }
             }
-            let kept = axis.is_some_and(|axis| axis != number);
-            let list = if kept { &mut axes.lines } else { &mut axes.scanned };
-            list.push(Axis { length, kept, steps });
+            let outer = axis.is_some_and(|axis| axis != number);
+            let list = if outer { &mut axes.lines } else { &mut axes.scanned };
+            list.push(Axis { length, outer, steps });
         }
         axes
     }

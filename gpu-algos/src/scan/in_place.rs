@@ -10,10 +10,10 @@ use gpu_array::{
 use ndarray::{Axis, Dimension};
 use smallvec::SmallVec;
 
-use super::{launch::Job, lazy::Way, methods::extreme, plan::Target};
+use super::{launch::Job, lazy::ScanOptions, methods::extreme, plan::Target};
 use crate::{
     Result,
-    reduce::{Kind, Operator, Source, Summable, identity, product, sum},
+    reduce::{Operator, OperatorKind, Source, Summable, identity, product_of, sum},
 };
 
 /// A scan of an array in its own memory that has not run.
@@ -23,7 +23,7 @@ use crate::{
 pub struct InPlace<'t, T: Element, D: Dimension> {
     target: GpuViewMut<'t, T, D>,
     operator: Operator,
-    way: Way,
+    options: ScanOptions,
 }
 
 /// Scans of arrays and views in their own memory, for element types that their sums have too.
@@ -52,7 +52,7 @@ pub trait ScansInPlace<'t, T: Element, D: Dimension>: Into<GpuViewMut<'t, T, D>>
     where
         T: Summable<Sum = T> + Number,
     {
-        InPlace::new(self, product::<T>())
+        InPlace::new(self, product_of::<T>())
     }
 
     /// The greatest value so far.
@@ -70,25 +70,25 @@ impl<'t, T: Element, D: Dimension> ScansInPlace<'t, T, D> for &'t mut GpuArray<T
 impl<'t, T: Element, D: Dimension> ScansInPlace<'t, T, D> for GpuViewMut<'t, T, D> {}
 
 impl<'t, T: Element, D: Dimension> InPlace<'t, T, D> {
-    fn new(target: impl Into<GpuViewMut<'t, T, D>>, kind: Kind) -> Self {
-        Self { target: target.into(), operator: Operator::new(kind, T::DTYPE, false), way: Way::default() }
+    fn new(target: impl Into<GpuViewMut<'t, T, D>>, kind: OperatorKind) -> Self {
+        Self { target: target.into(), operator: Operator::new(kind, T::DTYPE, false), options: ScanOptions::default() }
     }
 
     /// Scans along one axis, each line by itself. Without an axis all values are scanned in C order.
     pub fn axis(mut self, axis: Axis) -> Self {
-        self.way.axis = Some(axis.index());
+        self.options.axis = Some(axis.index());
         self
     }
 
     /// Makes the scan exclusive, as [`Scan::exclusive`](super::Scan::exclusive) does.
     pub fn exclusive(mut self) -> Self {
-        self.way.exclusive = true;
+        self.options.exclusive = true;
         self
     }
 
     /// Scans from the last value to the first, as [`Scan::reverse`](super::Scan::reverse) does.
     pub fn reverse(mut self) -> Self {
-        self.way.reverse = true;
+        self.options.reverse = true;
         self
     }
 
@@ -97,21 +97,21 @@ impl<'t, T: Element, D: Dimension> InPlace<'t, T, D> {
     /// # Errors
     /// As [`Scan::write_into`](super::Scan::write_into). After an error the array is unchanged.
     pub fn run(mut self) -> Result<()> {
-        let Way { axis, reverse, .. } = self.way;
+        let ScanOptions { axis, reverse, .. } = self.options;
         let target = self.target.lower_mut()?;
-        self.way.check(target.shape)?;
-        let source = Memory(target);
-        let (how, operator) = (self.way.how(), &self.operator);
-        let job = Job { source: &source, heads: None, behind: None, operator, how, axis, reverse };
+        self.options.check(target.shape)?;
+        let source = OfTarget(target);
+        let (mode, operator) = (self.options.mode(), &self.operator);
+        let job = Job { source: &source, heads: None, epilogue: None, operator, mode, axis, reverse };
         let place = Target { address: target.address, dtype: T::DTYPE, strides: target.strides };
         job.run(&place, Some(target.home), target.home)
     }
 }
 
 /// The values of an array, as a source.
-struct Memory<'t>(LoweredTarget<'t>);
+struct OfTarget<'t>(LoweredTarget<'t>);
 
-impl Source for Memory<'_> {
+impl Source for OfTarget<'_> {
     fn shape(&self) -> &[usize] {
         self.0.shape
     }
@@ -139,6 +139,6 @@ impl Source for Memory<'_> {
 
 impl<T: Element, D: Dimension> fmt::Debug for InPlace<'_, T, D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "InPlace({}, {:?})", self.operator.text(), self.way)
+        write!(f, "InPlace({}, {:?})", self.operator.text(), self.options)
     }
 }

@@ -11,7 +11,7 @@ use ndarray::{Axis, Dimension, Ix1};
 use smallvec::SmallVec;
 
 use super::{
-    behind::{Behind, results},
+    epilogue::{Epilogue, results},
     launch::{Heads, Job},
     plan::{OP, Target},
 };
@@ -33,16 +33,16 @@ pub struct Scan<'a, O: Element, D: Dimension, K = Ix1> {
     values: Result<Lowered<'a>, ArrayError>,
     heads: Option<(Result<Lowered<'a>, ArrayError>, Heads)>,
     /// The epilogue, an expression of the results.
-    behind: Option<Result<Expr<'a, O, D>, ArrayError>>,
+    epilogue: Option<Result<Expr<'a, O, D>, ArrayError>>,
     operator: Operator,
-    way: Way,
+    options: ScanOptions,
     home: Option<Stream>,
     _rank: PhantomData<fn() -> K>,
 }
 
 /// The axis, the kind and the direction of a scan.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Way {
+pub(crate) struct ScanOptions {
     pub(crate) axis: Option<usize>,
     pub(crate) exclusive: bool,
     pub(crate) reverse: bool,
@@ -50,15 +50,15 @@ pub(crate) struct Way {
 
 impl<'a, O: Element, D: Dimension> Scan<'a, O, D, Ix1> {
     pub(crate) fn new(values: Result<Lowered<'a>, ArrayError>, operator: Operator) -> Self {
-        let (heads, behind, way, home) = (None, None, Way::default(), None);
-        Self { values, heads, behind, operator, way, home, _rank: PhantomData }
+        let (heads, epilogue, options, home) = (None, None, ScanOptions::default(), None);
+        Self { values, heads, epilogue, operator, options, home, _rank: PhantomData }
     }
 
     /// Scans along one axis, each line by itself: the result has the shape of the array.
     pub fn axis(self, axis: Axis) -> Scan<'a, O, D, D> {
-        let way = Way { axis: Some(axis.index()), ..self.way };
-        let Self { values, heads, behind, operator, home, .. } = self;
-        Scan { values, heads, behind, operator, way, home, _rank: PhantomData }
+        let options = ScanOptions { axis: Some(axis.index()), ..self.options };
+        let Self { values, heads, epilogue, operator, home, .. } = self;
+        Scan { values, heads, epilogue, operator, options, home, _rank: PhantomData }
     }
 }
 
@@ -68,7 +68,7 @@ impl<'a, O: Element, D: Dimension, K: Dimension> Scan<'a, O, D, K> {
     /// The first result of a line or segment is the identity of the operator: 0 or 1, or for the greatest and least so far the bound that every value
     /// passes, which is infinite for floats.
     pub fn exclusive(mut self) -> Self {
-        self.way.exclusive = true;
+        self.options.exclusive = true;
         self
     }
 
@@ -76,18 +76,18 @@ impl<'a, O: Element, D: Dimension, K: Dimension> Scan<'a, O, D, K> {
     ///
     /// The walk through segments is reversed too: a set flag begins a segment of the reversed walk, so that the segment ends there in C order.
     pub fn reverse(mut self) -> Self {
-        self.way.reverse = true;
+        self.options.reverse = true;
         self
     }
 
     /// Restarts the scan at each set flag. Flags have the shape of the values.
-    pub fn segments(mut self, flags: impl IntoExpr<'a, Elem = bool, Dim = D, Place = Gpu>) -> Self {
+    pub fn segments(mut self, flags: impl IntoExpr<'a, Elem = bool, Dim = D, Backend = Gpu>) -> Self {
         self.heads = Some((flags.into_expr().lower(), Heads::Flags));
         self
     }
 
     /// Restarts the scan at each key that differs from the key before it. Keys have the shape of the values; a NaN equals no key.
-    pub fn by_key<T: Element>(mut self, keys: impl IntoExpr<'a, Elem = T, Dim = D, Place = Gpu>) -> Self {
+    pub fn by_key<T: Element>(mut self, keys: impl IntoExpr<'a, Elem = T, Dim = D, Backend = Gpu>) -> Self {
         self.heads = Some((keys.into_expr().lower(), Heads::Keys));
         self
     }
@@ -96,13 +96,13 @@ impl<'a, O: Element, D: Dimension, K: Dimension> Scan<'a, O, D, K> {
     ///
     /// The expression that `map` receives is valid only within the result of `map`.
     pub fn map<P: Element>(self, map: impl FnOnce(Expr<'a, O, D>) -> Expr<'a, P, D>) -> Scan<'a, P, D, K> {
-        let Self { values, heads, behind: earlier, operator, way, home, .. } = self;
+        let Self { values, heads, epilogue: earlier, operator, options, home, .. } = self;
         let results = match (earlier, &values) {
             (Some(earlier), _) => earlier,
             (None, Ok(values)) => dim_of(OP, values.shape()).map(results),
             (None, Err(error)) => Err(error.clone()),
         };
-        Scan { values, heads, behind: Some(results.map(map)), operator, way, home, _rank: PhantomData }
+        Scan { values, heads, epilogue: Some(results.map(map)), operator, options, home, _rank: PhantomData }
     }
 
     /// Runs the scan on this stream, or on a device's main stream, which is then the home of a new result.
@@ -122,11 +122,11 @@ impl<'a, O: Element, D: Dimension, K: Dimension> Scan<'a, O, D, K> {
     fn prepare(&self) -> Result<(&Lowered<'a>, K)> {
         let values = self.values.as_ref().map_err(Clone::clone)?;
         let shape = values.shape();
-        self.way.check(shape)?;
+        self.options.check(shape)?;
         if let Some((heads, _)) = &self.heads {
             same_shape("the segments of a scan", shape, heads.as_ref().map_err(Clone::clone)?.shape())?;
         }
-        let dim = match self.way.axis {
+        let dim = match self.options.axis {
             Some(_) => dim_of(OP, shape)?,
             None => dim_of(OP, &[shape.iter().product()])?,
         };
@@ -138,16 +138,16 @@ impl<'a, O: Element, D: Dimension, K: Dimension> Scan<'a, O, D, K> {
             Some((heads, kind)) => Some((heads.as_ref().map_err(Clone::clone)? as &dyn Source, *kind)),
             None => None,
         };
-        let behind = match &self.behind {
-            Some(behind) => Some(Behind::of(behind.as_ref().map_err(Clone::clone)?)?),
+        let epilogue = match &self.epilogue {
+            Some(epilogue) => Some(Epilogue::of(epilogue.as_ref().map_err(Clone::clone)?)?),
             None => None,
         };
-        if let Some(behind) = &behind {
-            same_shape("the map behind a scan", values.shape(), behind.lowered.shape())?;
+        if let Some(epilogue) = &epilogue {
+            same_shape("the map epilogue a scan", values.shape(), epilogue.lowered.shape())?;
         }
-        let behind = behind.as_ref().map(|behind| (&behind.lowered as &dyn Source, &behind.holes[..]));
-        let (how, Way { axis, reverse, .. }) = (self.way.how(), self.way);
-        let job = Job { source: values, heads, behind, operator: &self.operator, how, axis, reverse };
+        let epilogue = epilogue.as_ref().map(|epilogue| (&epilogue.lowered as &dyn Source, &epilogue.placeholders[..]));
+        let (mode, ScanOptions { axis, reverse, .. }) = (self.options.mode(), self.options);
+        let job = Job { source: values, heads, epilogue, operator: &self.operator, mode, axis, reverse };
         job.run(target, home, stream)
     }
 
@@ -170,7 +170,7 @@ impl<'a, O: Element, D: Dimension, K: Dimension> Scan<'a, O, D, K> {
         };
         let array = allocate::<O, K>(stream, dim)?;
         let address = array.as_device_vec().as_raw();
-        let strides = self.way.strides(values.shape(), array.strides());
+        let strides = self.options.strides(values.shape(), array.strides());
         let target = Target { address, dtype: O::DTYPE, strides: &strides };
         self.run(values, &target, None, stream)?;
         Ok(array)
@@ -195,13 +195,13 @@ impl<'a, O: Element, D: Dimension, K: Dimension> Scan<'a, O, D, K> {
             return Err(AlgoError::OutShape { expected: dim.slice().to_vec(), got: target.shape.to_vec() });
         }
         let stream = self.home.as_ref().unwrap_or(target.home);
-        let strides = self.way.strides(values.shape(), target.strides);
+        let strides = self.options.strides(values.shape(), target.strides);
         let place = Target { address: target.address, dtype: O::DTYPE, strides: &strides };
         self.run(values, &place, Some(target.home), stream)
     }
 }
 
-impl Way {
+impl ScanOptions {
     pub(crate) fn check(&self, shape: &[usize]) -> Result<()> {
         match self.axis {
             Some(axis) if axis >= shape.len() => Err(ArrayError::Axis { op: OP, axis, ndim: shape.len() }.into()),
@@ -209,7 +209,7 @@ impl Way {
         }
     }
 
-    pub(crate) fn how(&self) -> u32 {
+    pub(crate) fn mode(&self) -> u32 {
         if self.exclusive { EXCLUSIVE } else { 0 }
     }
 
@@ -224,6 +224,6 @@ impl Way {
 
 impl<O: Element, D: Dimension, K> fmt::Debug for Scan<'_, O, D, K> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Scan({}, {:?})", self.operator.text(), self.way)
+        write!(f, "Scan({}, {:?})", self.operator.text(), self.options)
     }
 }

@@ -6,10 +6,10 @@ use gpu_array::{
 };
 
 use super::lazy::Scan;
-use crate::reduce::{Kind, Operator, Summable, product, sum};
+use crate::reduce::{Operator, OperatorKind, Summable, product_of, sum};
 
-pub(crate) fn extreme(greatest: bool) -> Kind {
-    Kind::Extreme { greatest }
+pub(crate) fn extreme(greatest: bool) -> OperatorKind {
+    OperatorKind::Extreme { greatest }
 }
 
 macro_rules! scans {
@@ -41,7 +41,7 @@ macro_rules! scans {
         /// assert_eq!(x.cumsum().eval()?.to_ndarray()?, ndarray::array![1i64, 3, 6, 10]);
         /// # Ok::<(), gpu_algos::AlgoError>(())
         /// ```
-        pub trait Scans<'a>: IntoExpr<'a, Place = Gpu> + Sized {
+        pub trait Scans<'a>: IntoExpr<'a, Backend = Gpu> + Sized {
             $(
                 $(#[doc = $doc])*
                 fn $name(self) -> Scan<'a, $output, Self::Dim>
@@ -55,7 +55,7 @@ macro_rules! scans {
     };
 }
 
-impl<'a, E: IntoExpr<'a, Place = Gpu>> Scans<'a> for E {}
+impl<'a, E: IntoExpr<'a, Backend = Gpu>> Scans<'a> for E {}
 
 scans! {
     /// Sums from the first value on.
@@ -66,9 +66,9 @@ scans! {
     ///
     /// They are combined in tiles, not in NumPy's order: if some factors overflow and another is 0 or others underflow, results may be NaN, 0 or
     /// infinite where another order gives another of these.
-    fn cumprod -> <Self::Elem as Summable>::Sum where Summable, product::<Self::Elem>(), false;
+    fn cumprod -> <Self::Elem as Summable>::Sum where Summable, product_of::<Self::Elem>(), false;
     /// Products of the values that are not NaN.
-    fn nancumprod -> <Self::Elem as Summable>::Sum where Summable, product::<Self::Elem>(), true;
+    fn nancumprod -> <Self::Elem as Summable>::Sum where Summable, product_of::<Self::Elem>(), true;
     /// The greatest value so far.
     fn cummax -> Self::Elem where Element, extreme(true), false;
     /// The least value so far.

@@ -12,10 +12,10 @@
 //! # Ok::<(), gpu_algos::AlgoError>(())
 //! ```
 //!
-//! One launch reads and writes each value once; see `device/scan.cuh`.
+//! One launch reads and writes each value once; see `device/scan_single_pass.cuh`.
 
 mod axes;
-mod behind;
+mod epilogue;
 mod in_place;
 mod launch;
 mod lazy;
@@ -28,12 +28,12 @@ pub use in_place::{InPlace, ScansInPlace};
 pub use lazy::Scan;
 pub use methods::Scans;
 
-pub(crate) use crate::device::params::PLAIN;
-/// Parts that compactions and scans of a user's text need too.
+pub(crate) use crate::device::params::CONTIGUOUS;
+/// Parts that selections and scans of a user's text need too.
 pub(crate) use {
     axes::Axes,
-    behind::SCANNED,
-    launch::{MOST_SHARED_BYTES, SCAN},
-    plan::{Leaves, Lie, OP, Selection, Target},
-    policy::{Form, Policy},
+    epilogue::SCANNED,
+    launch::{MOST_SHARED_BYTES, SINGLE_PASS},
+    plan::{Leaves, MemoryLayout, OP, Selection, Target},
+    policy::{Algorithm, Policy},
 };

@@ -4,25 +4,25 @@ use gpu_array::expression::LoweredLeaf;
 
 /// The kernel that scans.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Form {
-    /// Values in registers, tile by tile: `lines`, and `kept` of compactions.
-    Lines,
-    /// Values in shared memory, tile by tile: `ring`, and `kept_ahead` of compactions. `ahead` tiles wait for those before them.
-    Ring { ahead: u32 },
-    /// Values in shared memory, all at once: `wave`, with `parts` tiles for a block.
-    Wave { parts: u32 },
-    /// A block for each line: `along`.
-    Along,
-    /// Blocks that share columns: `columns`.
+pub(crate) enum Algorithm {
+    /// Values in registers, tile by tile: `scan_single_pass`, and `select_single_pass` of selections.
+    SinglePass,
+    /// Values in shared memory, tile by tile: `scan_pipelined`, and `select_pipelined` of selections. `ahead` tiles wait for those before them.
+    Pipelined { ahead: u32 },
+    /// Values in shared memory, all at once: `scan_single_wave`, with `parts` tiles for a block.
+    SingleWave { parts: u32 },
+    /// A block for each line: `scan_rows`.
+    Rows,
+    /// Blocks that share columns: `scan_columns`.
     Columns,
-    /// A block for `lanes` packs of columns: `down`.
-    Down { lanes: u32 },
+    /// A block for `lanes` packs of columns: `scan_column_strips`.
+    ColumnStrips { lanes: u32 },
 }
 
 /// The template arguments of a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Policy {
-    pub(crate) form: Form,
+    pub(crate) algorithm: Algorithm,
     /// Threads of a block.
     pub(crate) threads: u32,
     /// Neighbours that a thread takes at once, as one pack.
@@ -41,14 +41,14 @@ const THREADS: u32 = 256;
 const REGISTERS: usize = 32;
 /// Number of tiles that keeps a device busy.
 const BUSY: usize = 100;
-/// Constants of `ring.cuh`: bytes of a thread's states in a tile, or of the values that they are made of.
+/// Constants of `scan_pipelined.cuh`: bytes of a thread's states in a tile, or of the values that they are made of.
 /// The others are pairs of the threads of a block and the tiles that wait, the best first, of which the first is for states of a word; the tiles
 /// whose copies are in flight; and further shared memory.
 const RING_BYTES: usize = 128;
 const RINGS: [(usize, usize); 5] = [(352, 3), (416, 2), (384, 2), (256, 2), (128, 2)];
 const LOADING: usize = 2;
 const RING_BESIDES: usize = 4096;
-/// Constants of `wave.cuh`: threads of a block; values of a thread in a tile; most tiles of a block, and of all.
+/// Constants of `scan_single_wave.cuh`: threads of a block; values of a thread in a tile; most tiles of a block, and of all.
 ///
 /// On an H200, 2^20 values, f32 / f64 / f32 by key in us: 4.4 / 6.2 / 5.6 (CUB 3.0.1 6.7 / 7.8 / 7.5). Half as many values 5.4 / 7.2 / 7.2, twice as
 /// many 4.6 / - / 6.9; twice as many threads with half as many values 5.0 / 6.6 / 6.4, half as many with twice as many 4.3 / 7.6 / 5.4.
@@ -56,20 +56,20 @@ const WAVE_THREADS: usize = 512;
 const WAVE_VALUES: usize = 16;
 const MOST_PARTS: usize = 8;
 const MOST_TILES: usize = 64 * 32;
-/// Constants of `along.cuh`: bytes of a thread's states in a tile, and tiles of a block, in hand and in flight.
+/// Constants of `scan_rows.cuh`: bytes of a thread's states in a tile, and tiles of a block, in hand and in flight.
 const ALONG_BYTES: usize = 64;
 const TILES_OF_BLOCK: usize = 3;
-/// Constants of `down.cuh`: threads of a block; tiles; shared memory by which warps exchange states.
+/// Constants of `scan_column_strips.cuh`: threads of a block; tiles; shared memory by which warps exchange states.
 const DOWN_THREADS: usize = 512;
 const DOWN_TILES: usize = 2;
 const DOWN_BESIDES: usize = 32 << 10;
 
 impl Policy {
     pub(crate) fn new(threads: u32, width: u32, unroll: u32) -> Self {
-        Self { form: Form::Lines, threads, width, unroll, helpers: 0, shared_bytes: 0 }
+        Self { algorithm: Algorithm::SinglePass, threads, width, unroll, helpers: 0, shared_bytes: 0 }
     }
 
-    /// The policy of the kernel `ring`.
+    /// The policy of the kernel `scan_pipelined`.
     /// None if the tiles do not fit `most_shared` bytes, or packs have less than 4 bytes.
     pub(crate) fn ring(leaves: &[LoweredLeaf<'_>], bytes: Bytes, most_shared: usize) -> Option<Self> {
         let staged = Staged::of(leaves, bytes, |_| RING_BYTES)?;
@@ -77,11 +77,11 @@ impl Policy {
         let shared = |(threads, ahead): (usize, usize)| threads * staged.values * of_value(ahead);
         let rings = &RINGS[if bytes.state <= 4 { 0 } else { 1 }..];
         let ring = rings.iter().copied().find(|&ring| shared(ring) + RING_BESIDES <= most_shared)?;
-        let policy = staged.policy(Form::Ring { ahead: ring.1 as u32 }, ring.0, shared(ring));
+        let policy = staged.policy(Algorithm::Pipelined { ahead: ring.1 as u32 }, ring.0, shared(ring));
         Some(Self { helpers: 64, ..policy })
     }
 
-    /// The policy of the kernel `wave` for `count` values; None if they do not fit the multiprocessors' shared memory.
+    /// The policy of the kernel `scan_single_wave` for `count` values; None if they do not fit the multiprocessors' shared memory.
     pub(crate) fn wave(
         leaves: &[LoweredLeaf<'_>],
         bytes: Bytes,
@@ -94,18 +94,18 @@ impl Policy {
         let parts = (count + staged.width).div_ceil(tile).div_ceil(multiprocessors);
         let shared = parts.checked_mul(tile * (staged.main + staged.others))?;
         let fits = parts <= MOST_PARTS && parts * multiprocessors <= MOST_TILES && shared + RING_BESIDES <= most_shared;
-        fits.then(|| staged.policy(Form::Wave { parts: parts as u32 }, WAVE_THREADS, shared))
+        fits.then(|| staged.policy(Algorithm::SingleWave { parts: parts as u32 }, WAVE_THREADS, shared))
     }
 
-    /// The policy of the kernel `along` for lines of `length` values; None if lines are too short or tiles do not fit.
+    /// The policy of the kernel `scan_rows` for lines of `length` values; None if lines are too short or tiles do not fit.
     pub(crate) fn along(leaves: &[LoweredLeaf<'_>], bytes: Bytes, length: usize, most_shared: usize) -> Option<Self> {
         let staged = Staged::of(leaves, bytes, |_| ALONG_BYTES)?;
         let threads = [256, 128, 64, 32].into_iter().find(|threads| threads * staged.values <= length)?;
         let shared = threads * staged.values * TILES_OF_BLOCK * (staged.main + staged.others);
-        (shared + RING_BESIDES <= most_shared).then(|| staged.policy(Form::Along, threads, shared))
+        (shared + RING_BESIDES <= most_shared).then(|| staged.policy(Algorithm::Rows, threads, shared))
     }
 
-    /// The policy of the kernel `down` for `columns` columns; None if they are too few for blocks of their own, or do not fit.
+    /// The policy of the kernel `scan_column_strips` for `scan_columns` columns; None if they are too few for blocks of their own, or do not fit.
     pub(crate) fn down(
         leaves: &[LoweredLeaf<'_>],
         bytes: Bytes,
@@ -126,10 +126,10 @@ impl Policy {
             return None;
         }
         let policy = Self::new(DOWN_THREADS as u32, width as u32, unroll as u32);
-        Some(Self { form: Form::Down { lanes: lanes as u32 }, shared_bytes: shared as u32, ..policy })
+        Some(Self { algorithm: Algorithm::ColumnStrips { lanes: lanes as u32 }, shared_bytes: shared as u32, ..policy })
     }
 
-    /// The policy of the kernel `lines` for `count` values of these leaves, with states and results of these sizes.
+    /// The policy of the kernel `scan_single_pass` for `count` values of these leaves, with states and results of these sizes.
     pub(crate) fn of(
         leaves: &[LoweredLeaf<'_>],
         state_bytes: usize,
@@ -156,14 +156,14 @@ impl Policy {
         Self::new(THREADS, width as u32, unroll as u32)
     }
 
-    /// The policy of the kernel `columns`, for scans along an axis across which neighbours lie.
+    /// The policy of the kernel `scan_columns`, for scans along an axis across which neighbours layout.
     pub(crate) fn across(leaves: &[LoweredLeaf<'_>], state_bytes: usize, result_bytes: usize) -> Self {
         let in_memory = || leaves.iter().filter(|leaf| !leaf.is_place);
         let widest = in_memory().map(|leaf| leaf.dtype.bytes()).max().unwrap_or(4).max(result_bytes);
         let words = state_bytes.div_ceil(4).max(1);
         let width = (16 / widest).clamp(1, 8).min(REGISTERS / words.min(REGISTERS));
         let unroll = REGISTERS / (width * words.max(in_memory().count())).min(REGISTERS);
-        Self { form: Form::Columns, ..Self::new(THREADS, width as u32, unroll as u32) }
+        Self { algorithm: Algorithm::Columns, ..Self::new(THREADS, width as u32, unroll as u32) }
     }
 
     /// Values of a tile.
@@ -207,8 +207,8 @@ impl Staged {
         Some(Self { width, values, main, others: bytes().skip(1).sum() })
     }
 
-    fn policy(&self, form: Form, threads: usize, shared_bytes: usize) -> Policy {
+    fn policy(&self, algorithm: Algorithm, threads: usize, shared_bytes: usize) -> Policy {
         let policy = Policy::new(threads as u32, self.width as u32, (self.values / self.width) as u32);
-        Policy { form, shared_bytes: shared_bytes as u32, ..policy }
+        Policy { algorithm, shared_bytes: shared_bytes as u32, ..policy }
     }
 }

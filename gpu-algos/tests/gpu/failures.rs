@@ -15,7 +15,7 @@ use gpu_algos::{
             },
         },
     },
-    kernels::{ArrayScanKernel, ElementwiseKernel, Places, ReductionKernel, ScanKernel},
+    kernels::{ArrayScanKernel, ElementwiseKernel, IndexRange, ReductionKernel, ScanKernel},
     prelude::*,
 };
 use ndarray::{Array1, Array2, Axis, Ix0, Ix1, Ix2, array, s};
@@ -96,7 +96,7 @@ fn column_sums(rows: usize) -> Array1<i64> {
     host(rows).mapv(i64::from).sum_axis(Axis(0))
 }
 
-/// What compactions keep is above it.
+/// What selections keep is above it.
 const LIMIT: i32 = 20;
 
 /// Runs of equal neighbours in [`host`] of [`SMALL`] rows: each row begins with what the one before it ends with.
@@ -106,7 +106,7 @@ fn above_limit(rows: usize) -> Array1<i32> {
     host(rows).into_iter().filter(|&x| x > LIMIT).collect()
 }
 
-/// Asks a compaction of a few values something that is true.
+/// Asks a selection of a few values something that is true.
 fn compacted(call: Call, operation: impl Fn(&GpuArray<i32, Ix2>) -> Result<bool>) -> Result<u64, Box<dyn Error>> {
     reduces(call, SMALL, operation, |&holds| {
         ensure!(holds);
@@ -428,9 +428,9 @@ static OPERATIONS: &[Operation<Call>] = &[
         sweep: |call| compacted(call, |x| Ok(x.select(x.gt(LIMIT)).eval()?.to_ndarray()? == above_limit(SMALL))),
     },
     Operation {
-        name: "Partitioned::kept",
+        name: "Partitioned::selected",
         makes: &[(Allocation, 2), (ModuleLoad, 1), (Launch, 1), (Copy, 1)],
-        sweep: |call| compacted(call, |x| Ok(x.partition(x.gt(LIMIT)).eval()?.kept()? == above_limit(SMALL).len())),
+        sweep: |call| compacted(call, |x| Ok(x.partition(x.gt(LIMIT)).eval()?.selected()? == above_limit(SMALL).len())),
     },
     Operation {
         name: "Partitioned::views",
@@ -485,7 +485,7 @@ static OPERATIONS: &[Operation<Call>] = &[
             let flat = |x: &GpuArray<i32, Ix2>| -> Result<_> {
                 let x = x.reshape(SMALL * COLUMNS)?;
                 // SAFETY: as above.
-                unsafe { sum.call_over(Places::range(0, 2, 1), &[x.into()]) }
+                unsafe { sum.call_over(IndexRange::range(0, 2, 1), &[x.into()]) }
             };
             reduces(call, SMALL, flat, |got| {
                 ensure_eq!(got.to_vec()?, vec![1]);
@@ -503,7 +503,7 @@ static OPERATIONS: &[Operation<Call>] = &[
             let sum = user_sum()?;
             let into = |(x, target): &mut (GpuArray<i32, Ix1>, GpuArray<i64, Ix1>)| {
                 // SAFETY: as above.
-                unsafe { sum.call_into(target.slice_mut(s![1..])?, Places::all(), &[(&*x).into()]) }
+                unsafe { sum.call_into(target.slice_mut(s![1..])?, IndexRange::all(), &[(&*x).into()]) }
             };
             sweep(call, prepare, into, |(x, target), done| {
                 let want = array![-1, if done.is_some() { 6 } else { -1 }];
@@ -532,7 +532,7 @@ static OPERATIONS: &[Operation<Call>] = &[
         sweep: |call| {
             let scan = user_scan()?;
             // SAFETY: as above.
-            steps(call, |x| unsafe { scan.call_over(Places::range(1, 4, 2), &[x.into()]) }, array![1, 2, 3, 6])
+            steps(call, |x| unsafe { scan.call_over(IndexRange::range(1, 4, 2), &[x.into()]) }, array![1, 2, 3, 6])
         },
     },
     Operation {
@@ -547,7 +547,7 @@ static OPERATIONS: &[Operation<Call>] = &[
             let sums = user_sums()?;
             let flat = |x: &GpuArray<i32, Ix2>| -> Result<_> {
                 let x = x.reshape(LARGE * COLUMNS)?;
-                // SAFETY: the texts are an associative operator and its neutral element.
+                // SAFETY: the texts are an associative operator and its identity element.
                 unsafe { sums.call(x) }
             };
             reduces(call, LARGE, flat, |got| {
@@ -606,7 +606,7 @@ static OPERATIONS: &[Operation<Call>] = &[
         sweep: |call| {
             let step = user_step()?;
             // SAFETY: as above.
-            steps(call, |x| unsafe { step.call_over(Places::range(1, 4, 2), &[x.into()]) }, array![1, 3, 3, 5])
+            steps(call, |x| unsafe { step.call_over(IndexRange::range(1, 4, 2), &[x.into()]) }, array![1, 3, 3, 5])
         },
     },
     Operation {
@@ -641,10 +641,10 @@ pub fn cases() -> impl Iterator<Item = (String, impl FnOnce(&()) -> Outcome + Se
 /// Those of the reference are of the host alone.
 pub fn no_fallible_function_is_forgotten(_: &()) -> Outcome {
     let sources = [
-        include_str!("../../src/compact/launch.rs"),
-        include_str!("../../src/compact/methods.rs"),
-        include_str!("../../src/compact/results.rs"),
-        include_str!("../../src/compact/selection.rs"),
+        include_str!("../../src/select/launch.rs"),
+        include_str!("../../src/select/methods.rs"),
+        include_str!("../../src/select/results.rs"),
+        include_str!("../../src/select/selection.rs"),
         include_str!("../../src/kernels/arguments.rs"),
         include_str!("../../src/kernels/bind.rs"),
         include_str!("../../src/kernels/builder.rs"),

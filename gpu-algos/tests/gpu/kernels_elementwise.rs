@@ -2,7 +2,7 @@
 
 use gpu_algos::{
     AlgoError, elementwise_kernel,
-    kernels::{ElementwiseKernel, KernelArg, Places},
+    kernels::{ElementwiseKernel, IndexRange, KernelArg},
 };
 use gpu_array::{ArrayError, GpuArray};
 use gpu_driver::{
@@ -41,7 +41,7 @@ pub const COUNTS: &[Test<()>] =
 
 pub const LARGE: &[Test<Device>] = tests![more_than_2_to_the_32_places];
 
-/// Places that a block takes at once.
+/// IndexRange that a block takes at once.
 const TILE: usize = 1024;
 
 elementwise_kernel! {
@@ -110,7 +110,7 @@ fn declared_kernels_are_the_same(device: &Device) -> Outcome {
     let mut z = GpuArray::zeros(device, 3000)?;
     lin_comb(5.0, &dx, 6.0, &dy, &mut z)?;
     ensure_eq!(z.to_ndarray()?, 5.0 * &x + 6.0 * &y);
-    lin_comb::over(Places::slice(None, None, 7), -1.0, dx.view(), 0.0, dy.as_device_vec(), z.view_mut())?;
+    lin_comb::over(IndexRange::slice(None, None, 7), -1.0, dx.view(), 0.0, dy.as_device_vec(), z.view_mut())?;
     for (i, &got) in z.to_ndarray()?.iter().enumerate() {
         ensure_eq!(got, if i % 7 == 0 { -x[i] } else { 5.0 * x[i] + 6.0 * y[i] });
     }
@@ -139,7 +139,8 @@ fn slices_as_python_has_them(device: &Device) -> Outcome {
         fn set_to_seven(x: &mut [f32]) { unsafe { "x[i] = 7" } }
     }
     let n = 50_000;
-    let of = |start: Option<i64>, stop: Option<i64>, step: i64| (Places::slice(start, stop, step), start, stop, step);
+    let of =
+        |start: Option<i64>, stop: Option<i64>, step: i64| (IndexRange::slice(start, stop, step), start, stop, step);
     let slices = [
         of(Some(5), Some(20_000), 1),
         of(Some(5), Some(20_000), 17),
@@ -162,8 +163,8 @@ fn slices_as_python_has_them(device: &Device) -> Outcome {
         ensure!(x.to_ndarray()? == want, "{places}");
     }
     let mut x = GpuArray::<f32, _>::zeros(device, 10)?;
-    set_to_seven::over(Places::slice(8, 3, 1), &mut x)?;
-    set_to_seven::over(Places::range(3, 3, 1), &mut x)?;
+    set_to_seven::over(IndexRange::slice(8, 3, 1), &mut x)?;
+    set_to_seven::over(IndexRange::range(3, 3, 1), &mut x)?;
     ensure_eq!(x.to_ndarray()?.sum(), 0.0);
     Ok(())
 }
@@ -174,16 +175,20 @@ fn ranges_of_arrays_of_different_lengths(device: &Device) -> Outcome {
     }
     let x = GpuArray::arange(device, 0i64, 5000, 1)?;
     let (mut length, mut z) = (GpuArray::zeros(device, 4000)?, GpuArray::full(device, 6000, -1i64)?);
-    copy::over(Places::range(3999, 0, -3), &x, &mut length, &mut z)?;
+    copy::over(IndexRange::range(3999, 0, -3), &x, &mut length, &mut z)?;
     let want = Array1::from_iter((0..6000).map(|i| if i % 3 == 0 && i > 0 && i < 4000 { i } else { -1 }));
     ensure_eq!(z.to_ndarray()?, want);
     ensure_eq!(length.to_ndarray()?, want.slice(s![..4000]).mapv(|i| if i < 0 { 0 } else { 4000 }));
-    for places in [Places::range(0, 4001, 1), Places::range(-1, 5, 1), Places::range(5, -2, -1), Places::range(0, 5, 0)]
-    {
+    for places in [
+        IndexRange::range(0, 4001, 1),
+        IndexRange::range(-1, 5, 1),
+        IndexRange::range(5, -2, -1),
+        IndexRange::range(0, 5, 0),
+    ] {
         let error = copy::over(places, &x, &mut length, &mut z).err();
-        ensure!(matches!(error, Some(AlgoError::Places { len: 4000, .. })), "{places}: {error:?}");
+        ensure!(matches!(error, Some(AlgoError::IndexRange { len: 4000, .. })), "{places}: {error:?}");
     }
-    let error = copy::over(Places::slice(0, 5, 1), &x, &mut length, &mut z).err();
+    let error = copy::over(IndexRange::slice(0, 5, 1), &x, &mut length, &mut z).err();
     ensure!(matches!(error, Some(AlgoError::ArgumentLength { expected: 5000, got: 4000, .. })), "{error:?}");
     Ok(())
 }
@@ -205,7 +210,7 @@ fn every_length_and_alignment(device: &Device) -> Outcome {
         // Each place is visited once.
         let mut counts = GpuArray::zeros(device, n)?;
         add_places(&mut counts)?;
-        add_places::over(Places::slice(None, None, -1), &mut counts)?;
+        add_places::over(IndexRange::slice(None, None, -1), &mut counts)?;
         ensure!(counts.to_ndarray()? == Array1::from_iter((0..n as i64).map(|i| 2 * (i + 1))), "n = {n}");
     }
     Ok(())
@@ -401,7 +406,7 @@ fn texts_around_the_loop(device: &Device) -> Outcome {
         ensure!(all == n, "n = {n}: {all} places were counted by the threads");
         ensure!(n < 40_000 || most > 1, "n = {n}: no thread has more than {most}");
     }
-    let defined = ElementwiseKernel::new("int *x", "x[i] = WIDTH")?.option("-DWIDTH=12");
+    let defined = ElementwiseKernel::new("int *x", "x[i] = VECTOR_SIZE")?.option("-DWIDTH=12");
     let mut x = GpuArray::<i32, _>::zeros(device, 5)?;
     // SAFETY: each place has an element of its own.
     unsafe { defined.call(&[(&mut x).into()])? };
@@ -607,7 +612,7 @@ fn more_than_2_to_the_32_places(device: &Device) -> Outcome {
     let byte = |i: usize| (i ^ i >> 8 ^ i >> 17 ^ i >> 29) as u8;
     let n = (1usize << 32) + 1029;
     let mut x = GpuArray::<u8, _>::zeros(device, n)?;
-    for places in [Places::all(), Places::slice(None, None, -1)] {
+    for places in [IndexRange::all(), IndexRange::slice(None, None, -1)] {
         x.fill(0)?;
         number::over(places, &mut x)?;
         for at in [0, (1 << 31) - 50, (1 << 32) - 50, n - 1200] {

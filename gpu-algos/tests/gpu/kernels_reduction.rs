@@ -9,7 +9,7 @@ use gpu_algos::{
             emulated::{Call::ModuleLoad, Emulated},
         },
     },
-    kernels::{Places, ReductionKernel},
+    kernels::{IndexRange, ReductionKernel},
     reduction_kernel,
 };
 use ndarray::{Array1, Array2, Axis};
@@ -55,7 +55,7 @@ reduction_kernel! {
     /// The product of 2x2 matrices, modulo 2^32.
     fn matrix_product(x: &[Matrix]) -> Matrix {
         unsafe {
-            neutral: "Matrix{1, 0, 0, 1}";
+            identity: "Matrix{1, 0, 0, 1}";
             reduce: "Matrix{a.a * b.a + a.b * b.c, a.a * b.b + a.b * b.d, a.c * b.a + a.d * b.c, a.c * b.b + a.d * b.d}";
             map: "x[i]"
         }
@@ -98,7 +98,7 @@ pub fn operators_see_values_of_places_alone(device: &Device) -> Outcome {
         for n in lengths(device).into_iter().chain([100_000]) {
             let x: Vec<u32> = (0..n as u32).map(|i| 1 + i % 7).collect();
             let on_device = DeviceVec::from_slice(&device.stream(), &x)?;
-            // SAFETY: the texts are an operator of positive numbers in any order and its neutral element.
+            // SAFETY: the texts are an operator of positive numbers in any order and its identity element.
             let got = unsafe { multiple.call(&[(&on_device).into()])? }.to_vec()?;
             let want = [1, 1, 2, 6, 12, 60, 60, 420][n.min(7)];
             ensure_eq!((n, got), (n, vec![want]));
@@ -187,7 +187,7 @@ reduction_kernel! {
         unsafe {
             preamble: "Extrema merged(Extrema a, Extrema b) { return Extrema{a.least < b.least ? a.least : b.least, \
                        a.greatest > b.greatest ? a.greatest : b.greatest}; }";
-            neutral: "Extrema{2147483647, -2147483647 - 1}";
+            identity: "Extrema{2147483647, -2147483647 - 1}";
             reduce: "merged(a, b)";
             commutative: true;
             map: "Extrema{x[i], x[i]}"
@@ -213,12 +213,12 @@ pub fn pycuda_reduce_out_and_dot(device: &Device) -> Outcome {
     let mut out = GpuArray::<f32, _>::zeros(device, 20)?;
     for (row, part) in (0..20).map(|row| (row, on_device.index_axis(Axis(0), row))) {
         // SAFETY: the text reads place i of its array.
-        unsafe { largest.call_into(out.index_axis_mut(Axis(0), row)?, Places::all(), &[part?.into()])? };
+        unsafe { largest.call_into(out.index_axis_mut(Axis(0), row)?, IndexRange::all(), &[part?.into()])? };
     }
     ensure_eq!(out.to_ndarray()?, x.map_axis(Axis(1), |row| row.iter().copied().fold(-1e30, f32::max)));
     // A function of the preamble may be called what the kernel around it calls its own.
-    let joined = ReductionKernel::<f32>::new("const float *x", "neutral()", "join(a, b)", "map(x[i])")?
-        .preamble("float neutral() { return -1e30f; } float join(float a, float b) { return a > b ? a : b; } float map(float x) { return x; }");
+    let joined = ReductionKernel::<f32>::new("const float *x", "identity()", "join(a, b)", "map(x[i])")?
+        .preamble("float identity() { return -1e30f; } float join(float a, float b) { return a > b ? a : b; } float map(float x) { return x; }");
     // SAFETY: as above.
     let got = unsafe { joined.call(&[on_device.index_axis(Axis(0), 3)?.into()])? };
     ensure_eq!(got.to_vec()?, vec![100.0]);
@@ -226,7 +226,7 @@ pub fn pycuda_reduce_out_and_dot(device: &Device) -> Outcome {
     let side = Stream::new(device)?;
     let there = GpuArray::from_ndarray(&side, &x.row(3))?;
     // SAFETY: as above.
-    unsafe { largest.call_into(out.index_axis_mut(Axis(0), 0)?, Places::all(), &[(&there).into()])? };
+    unsafe { largest.call_into(out.index_axis_mut(Axis(0), 0)?, IndexRange::all(), &[(&there).into()])? };
     ensure_eq!(out.to_ndarray()?[0], 100.0);
     let dot = ReductionKernel::<f32>::new("const float *x, const float *y", "0", "a + b", "x[i] * y[i]")?.commutative();
     for n in [2, 20, 333] {
@@ -243,11 +243,11 @@ pub fn places_in_their_order(device: &Device) -> Outcome {
     let last = ReductionKernel::<i64>::new("const long *x", "-1", "b < 0 ? a : b", "x[i] + n * 0")?;
     let x = GpuArray::from_ndarray(device, &Array1::from_iter(0..10_000i64))?;
     let cases = [
-        (Places::range(5, 9000, 7), 8993),
-        (Places::slice(None, None, -1), 0),
-        (Places::slice(-3, None, 1), 9999),
-        (Places::slice(9000, 100, -13), 108),
-        (Places::range(4, 4, 1), -1),
+        (IndexRange::range(5, 9000, 7), 8993),
+        (IndexRange::slice(None, None, -1), 0),
+        (IndexRange::slice(-3, None, 1), 9999),
+        (IndexRange::slice(9000, 100, -13), 108),
+        (IndexRange::range(4, 4, 1), -1),
     ];
     for (places, want) in cases {
         // SAFETY: the text reads place i of its array.
@@ -269,9 +269,9 @@ pub fn wrong_reductions_are_errors(device: &Device) -> Outcome {
     unsafe {
         ensure!(matches!(sum.call(&[(&doubles).into()]), Err(AlgoError::ArgumentType { .. })));
         ensure!(matches!(sum.call(&[]), Err(AlgoError::ArgumentCount { .. })));
-        let outside = sum.call_over(Places::range(0, 6, 1), &[(&x).into()]);
-        ensure!(matches!(outside, Err(AlgoError::Places { .. })));
-        let wide = sum.call_into(&mut two, Places::all(), &[(&x).into()]);
+        let outside = sum.call_over(IndexRange::range(0, 6, 1), &[(&x).into()]);
+        ensure!(matches!(outside, Err(AlgoError::IndexRange { .. })));
+        let wide = sum.call_into(&mut two, IndexRange::all(), &[(&x).into()]);
         ensure!(matches!(wide, Err(AlgoError::ArgumentLength { .. })));
         let broken = ReductionKernel::<f32>::new("const float *x", "0", "a + ", "x[i]")?;
         let refused = broken.call(&[(&x).into()]);

@@ -8,7 +8,7 @@ use gpu_algos::{
         ArrayError, GpuArray,
         gpu_driver::{self, Device, DevicePod, DeviceVec, Stream},
     },
-    kernels::{Places, ScanKernel},
+    kernels::{IndexRange, ScanKernel},
     reference::{Associative, Scan, scan, segmented_scan},
     scan_kernel,
 };
@@ -35,7 +35,7 @@ pub const TESTS: &[Test<Device>] = tests![
 
 pub const LARGE: &[Test<Device>] = tests![pycuda_big_array_scan];
 
-/// Places of a tile where a state, with its mark in segments, has up to 8 bytes, 16, 32, or more.
+/// IndexRange of a tile where a state, with its mark in segments, has up to 8 bytes, 16, 32, or more.
 const TILES: [usize; 4] = [3840, 1792, 768, 256];
 
 fn lengths(device: &Device, tile: usize) -> Vec<usize> {
@@ -75,7 +75,7 @@ pub fn pycuda_scan(device: &Device) -> Outcome {
             let want = scan(&Associative::new(0, |a: i32, b| a + b), &x, Axis(0), how)?.to_vec();
             let mut on_device = GpuArray::from_ndarray(device, &x)?;
             let mut out = GpuArray::<i32, _>::full(device, n, -1)?;
-            // SAFETY: the texts are an associative operator and its neutral element.
+            // SAFETY: the texts are an associative operator and its identity element.
             unsafe {
                 same(&kernel.call(&on_device)?.to_vec()?, &want, n)?;
                 kernel.call_into(&on_device, &mut out)?;
@@ -120,7 +120,7 @@ scan_kernel! {
     fn products(x: &[Matrix], with: &mut [Matrix], without: &mut [Matrix]) {
         unsafe {
             state: Matrix;
-            neutral: "Matrix{1, 0, 0, 1}";
+            identity: "Matrix{1, 0, 0, 1}";
             scan: TIMES;
             input: "x[i]";
             output: "with[i] = item; without[i] = prev_item";
@@ -143,7 +143,7 @@ pub fn scanned_matrices_keep_their_order(device: &Device) -> Outcome {
         same(&with.to_vec()?, &want, n)?;
         let want = scan(&operator, &x[..], Axis(0), Scan::EXCLUSIVE)?.to_vec();
         same(&without.to_vec()?, &want, n)?;
-        // SAFETY: the texts are an associative operator and its neutral element.
+        // SAFETY: the texts are an associative operator and its identity element.
         same(&unsafe { exclusive.call(&on_device)? }.to_vec()?, &want, n)?;
     }
     Ok(())
@@ -172,7 +172,7 @@ scan_kernel! {
         unsafe {
             state: Affine;
             preamble: "unsigned of(Affine map, unsigned y) { return map.c * y + map.d; }";
-            neutral: "Affine{1, 0}";
+            identity: "Affine{1, 0}";
             scan: "Affine{a.c * b.c, of(b, a.d)}";
             segments: "starts[i]";
             input: "Affine{c[i], d[i]}";
@@ -217,7 +217,7 @@ scan_kernel! {
                            const int64_t line = i / length, step = reverse ? length - 1 - i % length : i % length;
                            return (line / inner * length + step) * inner + line % inner;
                        }";
-            neutral: "Affine{1, 0}";
+            identity: "Affine{1, 0}";
             scan: "Affine{a.c * b.c, b.c * a.d + b.d}";
             segments: "i % length == 0";
             input: "Affine{c[at(i, length, inner, reverse)], d[at(i, length, inner, reverse)]}";
@@ -317,7 +317,7 @@ pub fn states_of_any_size(device: &Device) -> Outcome {
             })
             .collect();
         let on_device = DeviceVec::from_slice(&stream, &x)?;
-        // SAFETY: the texts are an associative operator and its neutral element.
+        // SAFETY: the texts are an associative operator and its identity element.
         let got = unsafe { wide.call(&on_device)? };
         let want = scan(&Associative::new(none, join), &x[..], Axis(0), Scan::INCLUSIVE)?;
         same(&got.to_vec()?, &want.to_vec(), n)?;
@@ -364,11 +364,11 @@ scan_kernel! {
     /// The values above `limit` in their order, and how many there are.
     ///
     /// # Safety
-    /// `kept` has room for them, and `count` for a number.
-    unsafe fn copy_if(limit: i32, x: &[i32], kept: &mut [i32; _], count: &mut [i64; _]) {
+    /// `outer` has room for them, and `count` for a number.
+    unsafe fn copy_if(limit: i32, x: &[i32], outer: &mut [i32; _], count: &mut [i64; _]) {
         state: i64;
-        neutral: "0"; scan: "a + b"; input: "x[i] > limit";
-        output: "if (item != prev_item) kept[prev_item] = x[i]; if (i + 1 == n) count[0] = item"
+        identity: "0"; scan: "a + b"; input: "x[i] > limit";
+        output: "if (item != prev_item) outer[prev_item] = x[i]; if (i + 1 == n) count[0] = item"
     }
 }
 
@@ -379,7 +379,7 @@ scan_kernel! {
     /// `starts` has room for all runs.
     unsafe fn runs(x: &[i32], run: &mut [i32], starts: &mut [i64; _]) {
         state: i32;
-        neutral: "0"; scan: "a + b"; input: "i == 0 || x[i] != x[i - 1]";
+        identity: "0"; scan: "a + b"; input: "i == 0 || x[i] != x[i - 1]";
         output: "run[i] = item - 1; if (item == prev_item) return; starts[prev_item] = i"
     }
 }
@@ -390,19 +390,19 @@ pub fn pyopencl_copy_if_and_unique(device: &Device) -> Outcome {
     for n in lengths(device, TILES[0]) {
         let x: Vec<i32> = (0..n).map(|_| rng.below(4) as i32).collect();
         let on_device = DeviceVec::from_slice(&stream, &x)?;
-        let mut kept = GpuArray::<i32, _>::full(device, n, -1)?;
+        let mut outer = GpuArray::<i32, _>::full(device, n, -1)?;
         let mut count = GpuArray::<i64, _>::zeros(device, 1)?;
         let (mut run, mut starts) = (GpuArray::<i32, _>::zeros(device, n)?, GpuArray::<i64, _>::full(device, n, -1)?);
         // SAFETY: there is room for all values and all runs.
         unsafe {
-            copy_if(1, &on_device, &mut kept, &mut count)?;
+            copy_if(1, &on_device, &mut outer, &mut count)?;
             runs(&on_device, &mut run, &mut starts)?;
         }
         let want: Vec<i32> = x.iter().copied().filter(|&x| x > 1).collect();
         ensure_eq!((n, count.to_ndarray()?[0]), (n, want.len() as i64));
-        let kept = kept.to_ndarray()?.to_vec();
-        same(&kept[..want.len()], &want, n)?;
-        ensure!(kept[want.len()..].iter().all(|&x| x == -1));
+        let outer = outer.to_ndarray()?.to_vec();
+        same(&outer[..want.len()], &want, n)?;
+        ensure!(outer[want.len()..].iter().all(|&x| x == -1));
         let mut want = Vec::new();
         let mut run_of = Vec::new();
         for i in 0..n {
@@ -453,12 +453,12 @@ pub fn scanned_places_in_their_order(device: &Device) -> Outcome {
     let last = ScanKernel::<i32>::new("const int *x, int *out", "0", "b != 0 ? b : a", "x[i]", "out[i] = item")?;
     let x: Vec<i32> = (0..10_000).map(|i| if i % 7 == 0 { i } else { 0 }).collect();
     let on_device = DeviceVec::from_slice(&device.stream(), &x)?;
-    let cases: [(Places, Vec<usize>); 5] = [
-        (Places::range(5, 9000, 3), (5..9000).step_by(3).collect()),
-        (Places::slice(None, None, -1), (0..10_000).rev().collect()),
-        (Places::slice(-3, None, 1), vec![9997, 9998, 9999]),
-        (Places::range(9000, 100, -13), (101..=9000).rev().step_by(13).collect()),
-        (Places::range(4, 4, 1), Vec::new()),
+    let cases: [(IndexRange, Vec<usize>); 5] = [
+        (IndexRange::range(5, 9000, 3), (5..9000).step_by(3).collect()),
+        (IndexRange::slice(None, None, -1), (0..10_000).rev().collect()),
+        (IndexRange::slice(-3, None, 1), vec![9997, 9998, 9999]),
+        (IndexRange::range(9000, 100, -13), (101..=9000).rev().step_by(13).collect()),
+        (IndexRange::range(4, 4, 1), Vec::new()),
     ];
     for (places, visited) in cases {
         let mut out = DeviceVec::from_slice(&device.stream(), &vec![-1; 10_000])?;
@@ -477,7 +477,7 @@ pub fn scanned_places_in_their_order(device: &Device) -> Outcome {
     let c = DeviceVec::from_slice(&device.stream(), &[1; 5])?;
     let (d, mut before) = (c.try_clone()?, DeviceVec::zeros(&device.stream(), 5)?);
     let flags = GpuArray::from_ndarray(device, &Array1::from(vec![false; 5]))?;
-    recurrences::over(Places::slice(None, None, -1), 0, &c, &d, &flags, &mut before, &mut y)?;
+    recurrences::over(IndexRange::slice(None, None, -1), 0, &c, &d, &flags, &mut before, &mut y)?;
     ensure_eq!((y.to_vec()?, before.to_vec()?), (vec![5, 4, 3, 2, 1], vec![4, 3, 2, 1, 0]));
     ensure!(format!("{:?}", recurrences::kernel()?).contains("uint32_t first"));
     Ok(())
@@ -493,7 +493,7 @@ pub fn any_places_of_any_length(device: &Device) -> Outcome {
         let count = rng.below(room / distance.unsigned_abs() + 2);
         let at = |k: usize| start as i64 + (k as isize * step) as i64;
         let visited: Vec<usize> = (0..count).map(|k| at(k) as usize).collect();
-        let places = Places::range(start as i64, at(count), step as i64);
+        let places = IndexRange::range(start as i64, at(count), step as i64);
 
         let numbers = |rng: &mut Rng| Array1::from_shape_fn(n, |_| rng.next_u64() as u32);
         let (c, d) = (numbers(&mut rng), numbers(&mut rng));
@@ -524,7 +524,7 @@ pub fn arrays_of_several_streams(device: &Device) -> Outcome {
     for round in 0..4 {
         let x = GpuArray::from_ndarray(&one, &Array1::from_elem(n, round + 1))?;
         let mut out = GpuArray::<i64, _>::zeros(&two, n)?;
-        // SAFETY: the texts are an associative operator and its neutral element.
+        // SAFETY: the texts are an associative operator and its identity element.
         unsafe {
             sums.call_into(&x, &mut out)?;
             sums.in_place(&mut out)?;
@@ -542,7 +542,7 @@ pub fn a_captured_scan_is_replayed(device: &Device) -> Outcome {
     let sums = ScanKernel::<i32>::exclusive("a + b", "0")?;
     let mut x = GpuArray::from_ndarray(&stream, &Array1::from_elem(n, 1))?;
     let mut out = GpuArray::<i32, _>::zeros(&stream, n)?;
-    // SAFETY: the texts are an associative operator and its neutral element.
+    // SAFETY: the texts are an associative operator and its identity element.
     unsafe { sums.call_into(&x, &mut out)? };
     // SAFETY: as above.
     let (graph, ()) = stream.capture(|| unsafe { sums.call_into(&x, &mut out) })?;
@@ -594,10 +594,10 @@ struct State {
 
 pub fn names_of_users_are_theirs(device: &Device) -> Outcome {
     let preamble = "State join(State a, State b) { return State{a.value + b.value}; } State input(int x) { return State{x}; } \
-                    State neutral() { return State{0}; } int output(State item) { return item.value; } bool begins(int x) { return x < 0; }";
+                    State identity() { return State{0}; } int output(State item) { return item.value; } bool begins(int x) { return x < 0; }";
     let kernel = ScanKernel::<State>::new(
         "const int *words, const State *word, int *before, int *shared",
-        "neutral()",
+        "identity()",
         "join(a, b)",
         "input(words[i] + word[i].value)",
         "before[i] = output(prev_item); shared[i] = output(item)",
@@ -657,8 +657,8 @@ pub fn wrong_scan_kernels_are_errors(device: &Device) -> Outcome {
         ensure!(matches!(unknown.call(&[(&mut x).into(), matrix]), Err(AlgoError::UnknownType { .. })));
         let none = constant.call(&[1f32.into(), (&x).into()]);
         ensure!(matches!(none, Err(AlgoError::NoArray { .. })));
-        let outside = sums.call_over(Places::range(0, 6, 1), &[(&mut x).into()]);
-        ensure!(matches!(outside, Err(AlgoError::Places { .. })));
+        let outside = sums.call_over(IndexRange::range(0, 6, 1), &[(&mut x).into()]);
+        ensure!(matches!(outside, Err(AlgoError::IndexRange { .. })));
         let mut four = GpuArray::<f32, _>::zeros(device, 4)?;
         ensure!(matches!(sum.call_into(&x, &mut four), Err(AlgoError::ArgumentLength { .. })));
         let gaps = sum.in_place(rows.slice_mut(s![.., ..2])?);
@@ -687,7 +687,7 @@ pub fn pycuda_big_array_scan(device: &Device) -> Outcome {
     let n = (1usize << 32) + 12;
     let mut x = GpuArray::full(device, n, 1u8)?;
     let kernel = ScanKernel::<u8>::inclusive("a + b", "0")?;
-    // SAFETY: the texts are an associative operator and its neutral element.
+    // SAFETY: the texts are an associative operator and its identity element.
     unsafe { kernel.in_place(&mut x)? };
     for at in [0, 255, (1 << 31) - 1, 1 << 31, (1 << 32) - 1, 1 << 32, n - 1] {
         ensure_eq!((at, x.slice(s![at..=at])?.to_ndarray()?[0]), (at, (at + 1) as u8));

@@ -7,7 +7,6 @@ use gpu_algos::KERNELS;
 use gpu_driver::{Device, emulated::Emulated, nvrtc};
 use testkit::{Suite, tests};
 
-mod compaction;
 mod failures;
 mod kernels_elementwise;
 mod kernels_reduction;
@@ -19,6 +18,7 @@ mod reductions_random;
 mod reductions_streams;
 mod scans;
 mod scans_large;
+mod selections;
 
 const NEEDS_A_GPU: &str = "the emulated device has not the memory, nor the time";
 
@@ -42,7 +42,7 @@ fn main() -> ExitCode {
         .group("device", device.clone(), "GPU_TESTS", reductions_streams::TESTS)
         .group("device", device.clone(), "GPU_TESTS", reductions_random::TESTS)
         .group("device", device.clone(), "GPU_TESTS", scans::TESTS)
-        .group("device", device.clone(), "GPU_TESTS", compaction::TESTS)
+        .group("device", device.clone(), "GPU_TESTS", selections::TESTS)
         .group("device", device.clone(), "GPU_TESTS", kernels_reduction::TESTS)
         .group("device", device.clone(), "GPU_TESTS", kernels_scan::TESTS)
         .group("device", device.clone(), "GPU_TESTS", kernels_elementwise::TESTS)

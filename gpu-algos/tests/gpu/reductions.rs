@@ -2,7 +2,7 @@
 
 use gpu_algos::gpu_array::{
     ArrayError, Element, GpuArray, GpuView,
-    expression::{Outside, take},
+    expression::{Gpu, Outside, index, take},
     gpu_driver::{Device, Stream},
 };
 use gpu_algos::{
@@ -10,7 +10,7 @@ use gpu_algos::{
     prelude::*,
     reference::{self, MeanVariance, Variance, reduce_serial},
 };
-use ndarray::{Array, Array1, Array2, ArrayD, ArrayViewD, Axis, Dimension, IxDyn, s};
+use ndarray::{Array, Array1, Array2, ArrayD, ArrayViewD, Axis, Dimension, Ix2, IxDyn, s};
 use testkit::{Outcome, Rng, Test, ensure, ensure_eq, tests};
 
 pub const TESTS: &[Test<Device>] = tests![
@@ -20,17 +20,18 @@ pub const TESTS: &[Test<Device>] = tests![
     means_and_deviations,
     means_and_deviations_of_any_values,
     sums_of_f32_keep_their_bound,
-    norms_and_products
+    norms_and_products,
+    reduced_indices_beside_values,
 ];
 
 /// What a reduction gives, by its definition: over the values of the reduced places in C order.
 fn define<T: Clone, R: Clone>(view: &ArrayViewD<'_, T>, axes: &[usize], definition: impl Fn(&[T]) -> R) -> ArrayD<R> {
-    let kept: Vec<usize> = (0..view.ndim()).filter(|axis| !axes.contains(axis)).collect();
-    let mut order = kept.clone();
+    let outer: Vec<usize> = (0..view.ndim()).filter(|axis| !axes.contains(axis)).collect();
+    let mut order = outer.clone();
     let mut reduced: Vec<usize> = axes.to_vec();
     reduced.sort_unstable();
     order.extend(&reduced);
-    let shape: Vec<usize> = kept.iter().map(|&axis| view.len_of(Axis(axis))).collect();
+    let shape: Vec<usize> = outer.iter().map(|&axis| view.len_of(Axis(axis))).collect();
     let turned = view.clone().permuted_axes(order);
     ArrayD::from_shape_fn(IxDyn(&shape), |place| {
         let mut part = turned.view();
@@ -93,10 +94,7 @@ pub fn whole_arrays_of_awkward_lengths(device: &Device) -> Outcome {
         ensure_eq!(twice, 2.0 * sum(&x.to_vec()));
     }
     let none = GpuArray::<f32, _>::zeros(device, 0)?;
-    ensure_eq!(
-        (none.sum().get()?, none.product().get()?, none.any().get()?, none.all().get()?),
-        (0.0, 1.0, false, true)
-    );
+    ensure_eq!((none.sum().get()?, none.prod().get()?, none.any().get()?, none.all().get()?), (0.0, 1.0, false, true));
     ensure!(none.mean().get()?.is_nan() && matches!(none.max().get(), Err(AlgoError::Empty { op: "max" })));
     ensure!(matches!(none.argmin().eval(), Err(AlgoError::Empty { op: "argmin" })));
     Ok(())
@@ -372,15 +370,32 @@ pub fn sums_of_f32_keep_their_bound(device: &Device) -> Outcome {
         }
         let near_one: Vec<f32> = values.iter().map(|x| 1.0 + (x / 1.1e6 - 0.5) / n as f32).collect();
         let exact = near_one.iter().map(|&x| f64::from(x)).product::<f64>();
-        let got = GpuArray::from_ndarray(device, &Array1::from(near_one))?.product().get()?;
+        let got = GpuArray::from_ndarray(device, &Array1::from(near_one))?.prod().get()?;
         ensure!(rounded(got, exact), "{n}: {got}, not {exact}");
+    }
+    Ok(())
+}
+
+/// An index as an expression's second operand, along either axis.
+pub fn reduced_indices_beside_values(device: &Device) -> Outcome {
+    for (rows, columns) in [(3, 4), (5, 1000), (700, 64), (2, 9001)] {
+        let x = Array2::from_shape_fn((rows, columns), |(i, j)| (i * 7 + j * 3) as i64 % 11);
+        let a = GpuArray::from_ndarray(device, &x)?;
+        for with in [0, 1] {
+            let weighted = Array2::from_shape_fn((rows, columns), |(i, j)| x[(i, j)] - [i, j][with] as i64);
+            for along in [0, 1] {
+                let got = (&a - index::<Ix2, Gpu>(Axis(with))).sum().axis(Axis(along)).eval()?;
+                ensure_eq!(got.to_ndarray()?, weighted.sum_axis(Axis(along)));
+            }
+            ensure_eq!((&a - index::<Ix2, Gpu>(Axis(with))).sum().get()?, weighted.sum());
+        }
     }
     Ok(())
 }
 
 pub fn norms_and_products(device: &Device) -> Outcome {
     let x = GpuArray::from_ndarray(device, &Array1::from(vec![3f64, -4.0, 0.0]))?;
-    ensure_eq!((x.norm_l1().get()?, x.norm_l2().get()?, x.norm_max().get()?), (7.0, 5.0, 4.0));
+    ensure_eq!((x.norm_l1().get()?, x.norm_l2().get()?, x.norm_inf().get()?), (7.0, 5.0, 4.0));
     for scale in [1e-200, 1e-310, 1e200, 1e300] {
         let got = (&x * scale).norm_l2().get()?;
         ensure!((got / (5.0 * scale) - 1.0).abs() < 1e-9, "{got}");
@@ -408,7 +423,7 @@ pub fn norms_and_products(device: &Device) -> Outcome {
     ensure_eq!(out.to_ndarray()?, ndarray::array![[85, 60, 35, 10], [10, 35, 60, 85]]);
     let refused = matrix.sum().axis(Axis(0)).write_into(out.index_axis_mut(Axis(0), 1)?);
     ensure!(matches!(refused, Err(AlgoError::OutShape { .. })));
-    let means = matrix.mean().axis(Axis(1)).keep_axes().eval()?;
+    let means = matrix.mean().axis(Axis(1)).keep_dims().eval()?;
     ensure_eq!(means.shape(), [4, 1]);
     ensure_eq!((&matrix - &means).sum().get()?, 0.0);
     ensure!(matches!(matrix.sum().axes(&[Axis(1), Axis(1)]).eval(), Err(AlgoError::RepeatedAxis { axis: 1, .. })));

@@ -111,7 +111,7 @@ fn columns_of_more_than_2_to_the_31_places(device: &Device) -> Outcome {
     let rows = ROWS as u64;
     ensure_eq!(x.sum().axis(Axis(0)).eval()?.to_ndarray()?, array![rows + 1, rows + 2, rows]);
     ensure_eq!(x.argmax().axis(Axis(0)).eval()?.to_ndarray()?, array![ROWS as i64 - 2, 1 << 31, 0]);
-    ensure_eq!(x.argmax().axis(Axis(1)).keep_axes().eval()?.slice(s![1usize << 31, ..])?.to_ndarray()?, array![1]);
+    ensure_eq!(x.argmax().axis(Axis(1)).keep_dims().eval()?.slice(s![1usize << 31, ..])?.to_ndarray()?, array![1]);
     ensure_eq!(x.t().sum().axis(Axis(1)).eval()?.to_ndarray()?, array![rows + 1, rows + 2, rows]);
     ensure_eq!((x.sum().get()?, x.argmax().get()?), (3 * rows + 3, 3 * (1 << 31) + 1));
     Ok(())

@@ -126,7 +126,7 @@ impl<'a, T: Operand> Case<'a, T> {
 
     fn on_device<O: Results>(&self, reduction: Reduction<'_, O, IxDyn>) -> gpu_algos::Result<O::Arrays<IxDyn>> {
         let reduction = reduction.axes(&self.axes);
-        if self.keep { reduction.keep_axes().eval() } else { reduction.eval() }
+        if self.keep { reduction.keep_dims().eval() } else { reduction.eval() }
     }
 
     /// An operator with one result.
@@ -253,7 +253,7 @@ const OF_F32: &[Check<f32>] = &[
     |c| c.one(c.x.sum(), &Sum::new(), sum),
     |c| c.one(c.x.nansum(), &NanSum::new(), sum),
     |c| c.one(c.x.sum().accumulate_f64(), &Sum::new(), carried),
-    |c| c.one(c.x.product(), &Product::new(), product),
+    |c| c.one(c.x.prod(), &Product::new(), product),
     |c| c.one(c.x.mean(), &Mean::new(), mean),
     |c| c.one(c.x.nanvar(1), &NanVariance::new(1), spread),
     |c| c.moments(c.x.mean_var(0), &Mean::new(), &Variance::new(0)),
@@ -266,11 +266,11 @@ const OF_F32: &[Check<f32>] = &[
     |c| c.one(c.x.count(), &Count::new(), exact),
     |c| c.one(c.x.norm_l1(), &NormL1::new(), carried),
     |c| c.one(c.x.norm_l2(), &NormL2::new(), norm),
-    |c| c.one(c.x.norm_max(), &NormMax::new(), exact),
+    |c| c.one(c.x.norm_inf(), &NormMax::new(), exact),
 ];
 
 const OF_F64: &[Check<f64>] = &[
-    |c| c.one(c.x.nanproduct(), &NanProduct::new(), product),
+    |c| c.one(c.x.nanprod(), &NanProduct::new(), product),
     |c| c.one(c.x.nanmean(), &NanMean::new(), mean),
     |c| c.one(c.x.var(0), &Variance::new(0), spread),
     |c| c.one(c.x.std(1), &StandardDeviation::new(1), deviation),
@@ -294,7 +294,7 @@ const OF_U8: &[Check<u8>] = &[|c| c.one(c.x.sum(), &Sum::new(), exact), |c| c.on
 const OF_U16: &[Check<u16>] =
     &[|c| c.moments(c.x.mean_var(0), &Mean::new(), &Variance::new(0)), |c| c.min_max(c.x.min_max(), false)];
 const OF_U64: &[Check<u64>] =
-    &[|c| c.one(c.x.product(), &Product::new(), exact), |c| c.one(c.x.argmin(), &ArgMin::new(), exact)];
+    &[|c| c.one(c.x.prod(), &Product::new(), exact), |c| c.one(c.x.argmin(), &ArgMin::new(), exact)];
 const OF_BOOL: &[Check<bool>] = &[
     |c| c.one(c.x.sum(), &Sum::new(), exact),
     |c| c.one(c.x.all(), &All::new(), exact),

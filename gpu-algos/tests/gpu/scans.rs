@@ -7,7 +7,7 @@ use gpu_algos::{
     gpu_array::{
         ArrayError, GpuArray,
         expression::Outside,
-        expression::{index, take},
+        expression::{Gpu, index, take},
         gpu_driver::{Device, Stream},
     },
     prelude::*,
@@ -23,6 +23,7 @@ pub const TESTS: &[Test<Device>] = tests![
     keys_that_repeat,
     scanned_types_and_nan,
     maps_in_front_and_behind,
+    scanned_indices_beside_values,
     scans_in_place,
     wrong_scans_are_errors,
     a_captured_scan_is_replayed_on_another_stream,
@@ -42,17 +43,17 @@ fn whole(rng: &mut Rng, n: usize) -> Vec<f32> {
 fn define<T: Copy>(
     x: &[T],
     heads: &[bool],
-    neutral: T,
+    identity: T,
     join: impl Fn(T, T) -> T,
     exclusive: bool,
     reverse: bool,
 ) -> Vec<T> {
     let mut out = x.to_vec();
-    let mut so_far = neutral;
+    let mut so_far = identity;
     for step in 0..x.len() {
         let i = if reverse { x.len() - 1 - step } else { step };
         if step == 0 || heads[i] {
-            so_far = neutral;
+            so_far = identity;
         }
         let next = join(so_far, x[i]);
         out[i] = if exclusive { so_far } else { next };
@@ -334,6 +335,21 @@ pub fn maps_in_front_and_behind(device: &Device) -> Outcome {
     let i = GpuArray::from_ndarray(device, &Array1::from(indices))?;
     let got = take(&x, &i, Outside::Wrap).cumsum().eval()?;
     same(&got.to_ndarray()?.to_vec(), &sums(&chosen, false, false), "")?;
+    Ok(())
+}
+
+/// An index as an expression's second operand: its first value and its step are its own, from either end.
+pub fn scanned_indices_beside_values(device: &Device) -> Outcome {
+    let mut rng = Rng(13);
+    for n in [1, 700, 9001, 60_000] {
+        let values: Vec<i64> = (0..n).map(|_| rng.below(9) as i64).collect();
+        let x = GpuArray::from_ndarray(device, &Array1::from(values.clone()))?;
+        let weighted = || &x - index::<Ix1, Gpu>(Axis(0)) * 3;
+        let with_index: Vec<i64> = (0..).zip(&values).map(|(i, x)| x - 3 * i).collect();
+        let define = |reverse| define(&with_index, &vec![false; n], 0, |a, b| a + b, false, reverse);
+        same(&weighted().cumsum().eval()?.to_ndarray()?.to_vec(), &define(false), n)?;
+        same(&weighted().cumsum().reverse().eval()?.to_ndarray()?.to_vec(), &define(true), n)?;
+    }
     Ok(())
 }
 

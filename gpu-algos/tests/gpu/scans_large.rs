@@ -1,4 +1,4 @@
-//! Scans and compactions of more than 2^31 and 2^32 elements: on a GPU alone, since they need its memory.
+//! Scans and selections of more than 2^31 and 2^32 elements: on a GPU alone, since they need its memory.
 
 use gpu_algos::{
     gpu_array::{GpuArray, expression::index, gpu_driver::Device},
@@ -11,7 +11,7 @@ pub const TESTS: &[Test<Device>] = tests![
     scans_around_2_to_the_31_and_32,
     lines_of_more_than_2_to_the_32_values,
     segments_that_begin_at_every_place_of_a_tile,
-    compactions_around_2_to_the_31_and_32,
+    selections_around_2_to_the_31_and_32,
 ];
 
 const LENGTHS: [usize; 3] = [(1 << 31) - 1, (1 << 31) + 1, (1 << 32) + 7];
@@ -105,7 +105,7 @@ fn segments_that_begin_at_every_place_of_a_tile(device: &Device) -> Outcome {
     Ok(())
 }
 
-fn compactions_around_2_to_the_31_and_32(device: &Device) -> Outcome {
+fn selections_around_2_to_the_31_and_32(device: &Device) -> Outcome {
     for n in LENGTHS {
         let odd: Vec<(usize, u8)> = places(n).into_iter().zip(7..).collect();
         let x = bytes(device, n, 1, &odd)?;
@@ -123,7 +123,7 @@ fn compactions_around_2_to_the_31_and_32(device: &Device) -> Outcome {
         let runs = x.unique().eval()?.to_ndarray()?;
         ensure_eq!((n, runs[0], runs[runs.len() - 1]), (n, 7, 6 + odd.len() as u8));
     }
-    // Places take eight times as much memory as the bytes that they are of.
+    // IndexRange take eight times as much memory as the bytes that they are of.
     let n = LENGTHS[1];
     let x = bytes(device, n, 0, &[(3, 1), (n - 1, 1)])?;
     ensure_eq!(x.nonzero().eval()?.to_ndarray()?, array![3, n as i64 - 1]);

@@ -13,7 +13,7 @@ use std::{
 
 use ndarray::Dimension;
 
-use super::{Expr, IntoExpr, Op, Rhs, job, node::Value, place::Gpu};
+use super::{Expr, IntoExpr, Op, Rhs, backend::Gpu, job, node::Value};
 use crate::{ArrayError, Bits, Element, Float, GpuArray, GpuViewMut, Integer, Number, Promote, Result};
 
 /// The error of an operator, which could not return it: `x += …` has no result.
@@ -76,7 +76,7 @@ impl<T: Element, D: Dimension> GpuArray<T, D> {
     /// ```
     pub fn assign<'a, E>(&mut self, value: E) -> Result<()>
     where
-        E: IntoExpr<'a, Elem = T, Place = Gpu>,
+        E: IntoExpr<'a, Elem = T, Backend = Gpu>,
     {
         job::assign(&self.view_mut(), &value.into_expr().value)
     }
@@ -87,7 +87,7 @@ impl<T: Element, D: Dimension> GpuArray<T, D> {
     /// The errors of [`GpuArray::assign`].
     pub fn update<'s, R>(&'s mut self, function: impl FnOnce(Expr<'s, T, D>) -> R) -> Result<()>
     where
-        R: IntoExpr<'s, Elem = T, Place = Gpu>,
+        R: IntoExpr<'s, Elem = T, Backend = Gpu>,
     {
         self.view_mut().update(function)
     }
@@ -100,7 +100,7 @@ impl<'v, T: Element, D: Dimension> GpuViewMut<'v, T, D> {
     /// The errors of [`GpuArray::assign`].
     pub fn assign<'a, E>(&mut self, value: E) -> Result<()>
     where
-        E: IntoExpr<'a, Elem = T, Place = Gpu>,
+        E: IntoExpr<'a, Elem = T, Backend = Gpu>,
     {
         job::assign(self, &value.into_expr().value)
     }
@@ -112,7 +112,7 @@ impl<'v, T: Element, D: Dimension> GpuViewMut<'v, T, D> {
     pub fn update<'s, R>(self, function: impl FnOnce(Expr<'s, T, D>) -> R) -> Result<()>
     where
         'v: 's,
-        R: IntoExpr<'s, Elem = T, Place = Gpu>,
+        R: IntoExpr<'s, Elem = T, Backend = Gpu>,
     {
         // The value reads an element where it is written, by the same thread of the kernel: its shape is the view's.
         let own: Expr<'s, T, D> = self.own_elements();

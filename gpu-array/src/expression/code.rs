@@ -2,7 +2,7 @@
 
 use smallvec::SmallVec;
 
-use super::{Leaf, Op, Table};
+use super::{Leaf, Op, TakeTable};
 use crate::{DType, expression::source::AnySource};
 
 /// Lengths of axes.
@@ -30,7 +30,7 @@ pub(crate) struct Code<'a> {
     /// The scalars, by the numbers in [`Op::Scalar`], as [`crate::Element::to_word`] gives them.
     pub(crate) scalars: SmallVec<[u64; 8]>,
     /// The tables, by the numbers in [`Op::Gather`].
-    pub(crate) tables: SmallVec<[Table<'a>; 1]>,
+    pub(crate) tables: SmallVec<[TakeTable<'a>; 1]>,
     /// The sources, by the numbers in [`Op::Source`].
     pub(crate) sources: SmallVec<[AnySource; 1]>,
     /// The places.

@@ -7,11 +7,11 @@ use ndarray::{ArrayView, DimMax, Dimension};
 use smallvec::SmallVec;
 
 use super::{
-    Code, Leaf, Memory, Op, Pending,
+    Code, Leaf, LeafMemory, Op, Pending,
+    backend::{Backend, Gpu, Host},
     graph::assemble,
     job,
     node::Value,
-    place::{Gpu, Host, Place},
 };
 use crate::{Element, GpuArray, GpuView, GpuViewMut, Result, layout::Layout};
 
@@ -71,7 +71,7 @@ use crate::{Element, GpuArray, GpuView, GpuViewMut, Result, layout::Layout};
 /// ```
 /// # Semantics
 /// Those of NumPy, with types known at compile time; the crate's page has the table of them.
-pub struct Expr<'a, T: Element, D: Dimension, P: Place = Gpu> {
+pub struct Expr<'a, T: Element, D: Dimension, P: Backend = Gpu> {
     pub(crate) value: Value<'a>,
     _value: PhantomData<Types<T, D, P>>,
 }
@@ -79,7 +79,7 @@ pub struct Expr<'a, T: Element, D: Dimension, P: Place = Gpu> {
 /// The types that an expression has no value of; a function type, so that any thread may have the expression.
 type Types<T, D, P> = fn() -> (T, D, P);
 
-impl<'a, T: Element, D: Dimension, P: Place> Expr<'a, T, D, P> {
+impl<'a, T: Element, D: Dimension, P: Backend> Expr<'a, T, D, P> {
     pub(crate) fn of(value: Value<'a>) -> Self {
         Self { value, _value: PhantomData }
     }
@@ -123,14 +123,14 @@ impl<'a, T: Element, D: Dimension, P: Place> Expr<'a, T, D, P> {
     }
 }
 
-impl<T: Element, D: Dimension, P: Place> Clone for Expr<'_, T, D, P> {
+impl<T: Element, D: Dimension, P: Backend> Clone for Expr<'_, T, D, P> {
     /// Another reference to the same value.
     fn clone(&self) -> Self {
         Self::of(self.value.clone())
     }
 }
 
-impl<T: Element, D: Dimension, P: Place> fmt::Debug for Expr<'_, T, D, P> {
+impl<T: Element, D: Dimension, P: Backend> fmt::Debug for Expr<'_, T, D, P> {
     /// Writes the value as a formula, cut off where it gets long.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Expr<{}>({})", T::DTYPE, self.value)
@@ -148,10 +148,10 @@ pub trait IntoExpr<'a> {
     /// Its rank.
     type Dim: Dimension;
     /// The place of its arrays.
-    type Place: Place;
+    type Backend: Backend;
 
     /// The expression.
-    fn into_expr(self) -> Expr<'a, Self::Elem, Self::Dim, Self::Place>;
+    fn into_expr(self) -> Expr<'a, Self::Elem, Self::Dim, Self::Backend>;
 }
 
 /// The right operand of an operation whose left one has elements of type `T`, rank `D` and place `P`: an array, a view or an expression of that
@@ -162,7 +162,7 @@ pub trait IntoExpr<'a> {
     note = "a scalar has the array's own element type (`2.0 * &x` for floats, `2 * &x` for integers); `.cast::<f64>()` makes another",
     note = "arrays are taken as `&x`; arrays on the host and on a GPU do not mix: `GpuArray::from_ndarray` and `to_ndarray` copy"
 )]
-pub trait Rhs<'a, T: Element, D: Dimension, P: Place> {
+pub trait Rhs<'a, T: Element, D: Dimension, P: Backend> {
     /// Its element type.
     type Elem: Element;
     /// The rank of the result.
@@ -183,7 +183,7 @@ impl fmt::Debug for Operand<'_> {
     }
 }
 
-impl<'a, T: Element, D: Dimension, P: Place> Rhs<'a, T, D, P> for T {
+impl<'a, T: Element, D: Dimension, P: Backend> Rhs<'a, T, D, P> for T {
     type Elem = T;
     type Dim = D;
     fn into_value(self) -> Operand<'a> {
@@ -197,7 +197,7 @@ macro_rules! expressions {
         impl<'a, $($generics)*, U: Element, E: Dimension> IntoExpr<'a> for $type {
             type Elem = U;
             type Dim = E;
-            type Place = $place;
+            type Backend = $place;
             fn into_expr(self) -> Expr<'a, U, E, $place> {
                 self.to_expr()
             }
@@ -214,8 +214,8 @@ macro_rules! expressions {
 }
 
 expressions! {
-    [P: Place] Expr<'a, U, E, P>, P;
-    ['r, P: Place] &'r Expr<'a, U, E, P>, P;
+    [P: Backend] Expr<'a, U, E, P>, P;
+    ['r, P: Backend] &'r Expr<'a, U, E, P>, P;
     ['r] &'a GpuArray<U, E>, Gpu;
     ['r] GpuView<'a, U, E>, Gpu;
     ['r] &'r GpuView<'a, U, E>, Gpu;
@@ -234,12 +234,12 @@ expressions! {
 pub fn host<'a, T: Element, D: Dimension>(array: impl Into<ArrayView<'a, T, D>>) -> Expr<'a, T, D, Host> {
     let view = array.into();
     let (shape, strides) = (SmallVec::from_slice(view.shape()), SmallVec::from_slice(view.strides()));
-    let memory = Memory::Host(T::host_view(view.into_dyn()));
+    let memory = LeafMemory::Host(T::host_view(view.into_dyn()));
     Expr::of(Value::leaf(Leaf { memory, dtype: T::DTYPE, offset: 0, shape, strides }))
 }
 
 /// The value is the same everywhere: a scalar as an expression of rank 0.
-pub fn constant<T: Element, P: Place>(value: T) -> Expr<'static, T, ndarray::Ix0, P> {
+pub fn constant<T: Element, P: Backend>(value: T) -> Expr<'static, T, ndarray::Ix0, P> {
     Expr::of(Value::scalar(value))
 }
 
@@ -252,7 +252,7 @@ fn leaf<'a, T: Element, D: Dimension>(
     if let Err(error) = layout.lies_within(data.len()) {
         return Value::failed(error, T::DTYPE);
     }
-    let memory = Memory::Device { address: data.as_raw(), home: data.home(), pending };
+    let memory = LeafMemory::Device { address: data.as_raw(), home: data.home(), pending };
     let (shape, strides) = (SmallVec::from_slice(layout.shape()), SmallVec::from_slice(layout.strides()));
     let offset = layout.offset() as isize;
     Value::leaf(Leaf { memory, dtype: T::DTYPE, offset, shape, strides })

@@ -8,29 +8,29 @@ use ndarray::Dimension;
 
 use super::{
     Expr, Op, Rhs,
+    backend::{Backend, Gpu},
     node::Value,
     operators::{Common, binary},
-    place::{Gpu, Place},
 };
 use crate::{Element, Float, GpuArray, GpuView, GpuViewMut, Number, Promote};
 
 /// A function of one operand that is brought to the type of its value.
-fn unary<'a, T: Element, V: Element, D: Dimension, P: Place>(op: Op, x: Expr<'a, T, D, P>) -> Expr<'a, V, D, P> {
+fn unary<'a, T: Element, V: Element, D: Dimension, P: Backend>(op: Op, x: Expr<'a, T, D, P>) -> Expr<'a, V, D, P> {
     Expr::of(Value::unary(op, V::DTYPE, x.value.cast(V::DTYPE)))
 }
 
 /// A function of one operand that stays as it is.
-fn of_same<'a, T: Element, V: Element, D: Dimension, P: Place>(op: Op, x: Expr<'a, T, D, P>) -> Expr<'a, V, D, P> {
+fn of_same<'a, T: Element, V: Element, D: Dimension, P: Backend>(op: Op, x: Expr<'a, T, D, P>) -> Expr<'a, V, D, P> {
     Expr::of(Value::unary(op, V::DTYPE, x.value))
 }
 
 /// Rounding: integers are whole already.
-fn rounded<'a, T: Element, D: Dimension, P: Place>(op: Op, x: Expr<'a, T, D, P>) -> Expr<'a, T, D, P> {
+fn rounded<'a, T: Element, D: Dimension, P: Backend>(op: Op, x: Expr<'a, T, D, P>) -> Expr<'a, T, D, P> {
     if T::DTYPE.is_float() { of_same(op, x) } else { x }
 }
 
 /// x to the power `n > 0`, by squaring: from the highest bit of n down, each step squares, and multiplies by x where the bit is 1.
-fn squared<'a, T: Number, D: Dimension, P: Place>(x: &Expr<'a, T, D, P>, n: u32) -> Expr<'a, T, D, P> {
+fn squared<'a, T: Number, D: Dimension, P: Backend>(x: &Expr<'a, T, D, P>, n: u32) -> Expr<'a, T, D, P> {
     let multiply = |a: &Expr<'a, T, D, P>, b: &Expr<'a, T, D, P>| {
         Expr::of(Value::binary(Op::Multiply, T::DTYPE, T::DTYPE, a.value.clone(), b.value.clone()))
     };
@@ -334,7 +334,7 @@ macro_rules! functions {
     };
 }
 
-functions! { impl ['a, T: Element, D: Dimension, P: Place] Expr<'a, T, D, P>, P, fn [], [&] self }
+functions! { impl ['a, T: Element, D: Dimension, P: Backend] Expr<'a, T, D, P>, P, fn [], [&] self }
 functions! { impl [T: Element, D: Dimension] GpuArray<T, D>, Gpu, fn ['a,], [&'a] self }
 functions! { impl ['a, T: Element, D: Dimension] GpuView<'a, T, D>, Gpu, fn [], [&] self }
 functions! { impl ['v, T: Element, D: Dimension] GpuViewMut<'v, T, D>, Gpu, fn ['a,], [&'a] self }
@@ -348,12 +348,13 @@ functions! { impl ['v, T: Element, D: Dimension] GpuViewMut<'v, T, D>, Gpu, fn [
 /// assert_eq!(where_(x.ge(0.0), x.sqrt(), 0.0).eval()?, ndarray::array![0.0, 2.0, 3.0]);
 /// # Ok::<(), gpu_array::ArrayError>(())
 /// ```
-pub fn where_<'a, T, C, A, B>(condition: C, a: A, b: B) -> Expr<'a, T, B::Dim, C::Place>
+#[doc(alias = "where")]
+pub fn where_<'a, T, C, A, B>(condition: C, a: A, b: B) -> Expr<'a, T, B::Dim, C::Backend>
 where
     T: Element,
     C: super::IntoExpr<'a, Elem = bool>,
-    A: Rhs<'a, T, C::Dim, C::Place, Elem = T>,
-    B: Rhs<'a, T, A::Dim, C::Place, Elem = T>,
+    A: Rhs<'a, T, C::Dim, C::Backend, Elem = T>,
+    B: Rhs<'a, T, A::Dim, C::Backend, Elem = T>,
 {
     let args = [condition.into_expr().value, a.into_value().0, b.into_value().0];
     Expr::of(Value::ternary(Op::Select, T::DTYPE, args))

@@ -5,8 +5,8 @@ use std::{collections::HashMap, sync::Arc};
 use smallvec::SmallVec;
 
 use super::{
-    Code, Leaf, Memory, Op, Shape, Step, Strides,
-    node::{Kind, Node, Value},
+    Code, Leaf, LeafMemory, Op, Shape, Step, Strides,
+    node::{Node, NodeKind, Value},
 };
 use crate::{
     ArrayError, DType, Result,
@@ -32,16 +32,16 @@ struct Assembler<'c, 'a> {
     /// The steps of the first leaves.
     step_of_leaf: SmallVec<[u32; 8]>,
     /// Places in the shape of the whole: their steps. Strides follow at the end, when the shape is known.
-    places: SmallVec<[(Place, u32); 2]>,
+    places: SmallVec<[(IndexLeaf, u32); 2]>,
 }
 
 #[derive(Clone, Copy, PartialEq)]
-enum Place {
+enum IndexLeaf {
     FromLast(usize),
     FromFirst(usize),
 }
 
-impl Place {
+impl IndexLeaf {
     /// The axis in a shape, counted from the first.
     fn axis(self, shape: &[usize]) -> Result<usize> {
         let (axis, found) = match self {
@@ -79,16 +79,16 @@ impl Shared {
 }
 
 /// A node whose operands are being visited.
-struct Frame<'n, 'a> {
+struct ShapeFrame<'n, 'a> {
     node: &'n Arc<Node<'a>>,
     next: usize,
     args: [u32; 3],
-    /// The shape that places count in: that of the innermost [`Kind::Broadcast`] around, or [`ANY`] for that of the whole.
+    /// The shape that places count in: that of the innermost [`NodeKind::Broadcast`] around, or [`ANY`] for that of the whole.
     within: ShapeId,
 }
 
 /// A value before its operands are visited: its step, or the node that they belong to.
-enum Found<'n, 'a> {
+enum FoundNode<'n, 'a> {
     Step(u32),
     /// The operands must be visited.
     Node(&'n Arc<Node<'a>>),
@@ -151,10 +151,10 @@ impl<'c, 'a> Assembler<'c, 'a> {
 
     /// The step of a value.
     fn visit(&mut self, root: &Value<'a>) -> Result<u32> {
-        let mut frames: SmallVec<[Frame<'_, 'a>; 16]> = SmallVec::new();
+        let mut frames: SmallVec<[ShapeFrame<'_, 'a>; 16]> = SmallVec::new();
         match self.find(root, ANY)? {
-            Found::Step(step) => return Ok(step),
-            Found::Node(node) => frames.push(Frame { node, next: 0, args: [0; 3], within: ANY }),
+            FoundNode::Step(step) => return Ok(step),
+            FoundNode::Node(node) => frames.push(ShapeFrame { node, next: 0, args: [0; 3], within: ANY }),
         }
         loop {
             // Never empty here: the last frame returns.
@@ -162,15 +162,15 @@ impl<'c, 'a> Assembler<'c, 'a> {
             let (node, within) = (frame.node, frame.within);
             if let Some(arg) = node.args.get(frame.next).and_then(Option::as_ref) {
                 let within = match &node.kind {
-                    Kind::Broadcast(shape) => self.intern(shape),
+                    NodeKind::Broadcast(shape) => self.intern(shape),
                     _ => within,
                 };
                 match self.find(arg, within)? {
-                    Found::Step(step) => {
+                    FoundNode::Step(step) => {
                         frame.args[frame.next] = step;
                         frame.next += 1;
                     }
-                    Found::Node(node) => frames.push(Frame { node, next: 0, args: [0; 3], within }),
+                    FoundNode::Node(node) => frames.push(ShapeFrame { node, next: 0, args: [0; 3], within }),
                 }
                 continue;
             }
@@ -187,29 +187,29 @@ impl<'c, 'a> Assembler<'c, 'a> {
     }
 
     /// The step of a value that needs no visit of operands.
-    fn find<'n>(&mut self, value: &'n Value<'a>, within: ShapeId) -> Result<Found<'n, 'a>> {
+    fn find<'n>(&mut self, value: &'n Value<'a>, within: ShapeId) -> Result<FoundNode<'n, 'a>> {
         Ok(match value {
             Value::Scalar(dtype, word) => {
                 self.code.scalars.push(*word);
-                Found::Step(self.push(Op::Scalar, *dtype, [self.code.scalars.len() as u32 - 1, 0, 0], ANY))
+                FoundNode::Step(self.push(Op::Scalar, *dtype, [self.code.scalars.len() as u32 - 1, 0, 0], ANY))
             }
             Value::Leaf(leaf) => {
                 let key = (Arc::strong_count(leaf) > 1).then(|| (Arc::as_ptr(leaf).cast(), ANY));
                 match key.and_then(|key| self.shared.get(key)) {
-                    Some(step) => Found::Step(step),
+                    Some(step) => FoundNode::Step(step),
                     None => {
                         let step = self.leaf(leaf)?;
                         if let Some(key) = key {
                             self.shared.insert(key, step);
                         }
-                        Found::Step(step)
+                        FoundNode::Step(step)
                     }
                 }
             }
             Value::Node(node) => match self.known(node, within) {
-                Some(step) => Found::Step(step),
-                None if node.args[0].is_none() => Found::Step(self.enter(node, [0; 3], within)?),
-                None => Found::Node(node),
+                Some(step) => FoundNode::Step(step),
+                None if node.args[0].is_none() => FoundNode::Step(self.enter(node, [0; 3], within)?),
+                None => FoundNode::Node(node),
             },
         })
     }
@@ -226,9 +226,9 @@ impl<'c, 'a> Assembler<'c, 'a> {
     /// The step of a node whose operands have theirs.
     fn enter(&mut self, node: &Arc<Node<'a>>, args: [u32; 3], within: ShapeId) -> Result<u32> {
         let step = match &node.kind {
-            Kind::FromLast(axis) => self.place(Place::FromLast(*axis), within)?,
-            Kind::FromFirst(axis) => self.place(Place::FromFirst(*axis), within)?,
-            Kind::Broadcast(shape) => {
+            NodeKind::FromLast(axis) => self.place(IndexLeaf::FromLast(*axis), within)?,
+            NodeKind::FromFirst(axis) => self.place(IndexLeaf::FromFirst(*axis), within)?,
+            NodeKind::Broadcast(shape) => {
                 let (wanted, own) = (self.intern(shape), self.shape_of[args[0] as usize]);
                 if self.join(wanted, own) != Some(wanted) {
                     return Err(self.mismatch(&Value::Node(node.clone()), wanted, own));
@@ -236,22 +236,22 @@ impl<'c, 'a> Assembler<'c, 'a> {
                 // A step of its own, so that the operand keeps its shape where it is used elsewhere.
                 self.push(Op::Copy, node.dtype, args, wanted)
             }
-            Kind::Step(op) => {
+            NodeKind::Step(op) => {
                 let shape = self.joined(node, &args)?;
                 self.push(*op, node.dtype, args, shape)
             }
-            Kind::Gather(table) => {
+            NodeKind::Gather(table) => {
                 table.memory.check()?;
                 let shape = self.joined(node, &args)?;
                 self.code.tables.push((**table).clone());
                 self.push(Op::Gather, node.dtype, [self.code.tables.len() as u32 - 1, args[0], args[1]], shape)
             }
-            Kind::Source(source) => {
+            NodeKind::Source(source) => {
                 let shape = self.joined(node, &args)?;
                 self.code.sources.push(source.clone());
                 self.push(Op::Source, node.dtype, [self.code.sources.len() as u32 - 1, args[0], 0], shape)
             }
-            Kind::Failed(error) => return Err((**error).clone()),
+            NodeKind::Failed(error) => return Err((**error).clone()),
         };
         if Arc::strong_count(node) > 1 {
             self.shared.insert(Self::key(node, within), step);
@@ -276,7 +276,7 @@ impl<'c, 'a> Assembler<'c, 'a> {
     }
 
     /// The place along an axis of the shape `within`, or of that of the whole.
-    fn place(&mut self, place: Place, within: ShapeId) -> Result<u32> {
+    fn place(&mut self, place: IndexLeaf, within: ShapeId) -> Result<u32> {
         if within == ANY {
             if let Some(&(_, step)) = self.places.iter().find(|(known, _)| *known == place) {
                 return Ok(step);
@@ -293,7 +293,7 @@ impl<'c, 'a> Assembler<'c, 'a> {
         (shape[axis], strides[axis]) = (whole[axis], 1);
         let own = self.intern(&shape);
         let same = |(leaf, _): &(&Leaf<'_>, &u32)| {
-            matches!(leaf.memory, Memory::Nowhere) && leaf.shape == shape && leaf.strides == strides
+            matches!(leaf.memory, LeafMemory::Nowhere) && leaf.shape == shape && leaf.strides == strides
         };
         if let Some((_, &step)) = self.code.leaves.iter().zip(&self.step_of_leaf).find(same) {
             return Ok(step);
@@ -302,7 +302,7 @@ impl<'c, 'a> Assembler<'c, 'a> {
     }
 
     fn push_place(&mut self, shape: Shape, strides: Strides, id: ShapeId) -> u32 {
-        let leaf = Leaf { memory: Memory::Nowhere, dtype: DType::I64, offset: 0, shape, strides };
+        let leaf = Leaf { memory: LeafMemory::Nowhere, dtype: DType::I64, offset: 0, shape, strides };
         self.push_leaf(leaf, Op::Index, id)
     }
 

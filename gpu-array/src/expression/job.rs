@@ -14,7 +14,7 @@
 //!    C++ structure, and the program instantiates the loop in `linear.cuh`, `strided.cuh` or `tiled.cuh` for it.
 //! 6. `GeneratedKernel::launch` orders the launch with the home streams of all arrays.
 //!
-//! Reductions, scans and compactions share steps 1 and 2. Then `lower.rs` gives them the structure's text, the leaves, the scalars and the
+//! Reductions, scans and selections share steps 1 and 2. Then `lower.rs` gives them the structure's text, the leaves, the scalars and the
 //! key for a loop of their own.
 
 use std::fmt;
@@ -24,11 +24,12 @@ use ndarray::{Array, Dimension, ShapeBuilder};
 use smallvec::SmallVec;
 
 use super::{
-    Code, Expr, IntoExpr, Memory, Pending, Place, Strides, device,
+    Backend, Code, Expr, IntoExpr, LeafMemory, Pending, Strides,
+    backend::INTERNAL,
+    device,
     graph::{assemble, assemble_into},
     host,
     node::Value,
-    place::INTERNAL,
 };
 use crate::{
     ArrayError, DType, Element, GpuArray, GpuViewMut, Result,
@@ -134,7 +135,7 @@ impl<'a> Code<'a> {
     /// The streams of the arrays in device memory, in order and with repetitions.
     pub(crate) fn homes(&self) -> impl Iterator<Item = &'a Stream> {
         let memories = self.leaves.iter().map(|leaf| &leaf.memory).chain(self.tables.iter().map(|table| &table.memory));
-        memories.filter_map(Memory::home)
+        memories.filter_map(LeafMemory::home)
     }
 }
 
@@ -158,7 +159,7 @@ fn is_fortran(code: &Code<'_>) -> bool {
         return false;
     }
     let mut found = false;
-    for leaf in code.leaves.iter().filter(|leaf| !matches!(leaf.memory, Memory::Nowhere)) {
+    for leaf in code.leaves.iter().filter(|leaf| !matches!(leaf.memory, LeafMemory::Nowhere)) {
         // Those that are broadcast have no say.
         if leaf.strides.iter().zip(shape).any(|(&stride, &length)| stride == 0 && length > 1) {
             continue;
@@ -192,7 +193,7 @@ impl<'a, T: Element, D: Dimension> Expr<'a, T, D> {
 }
 
 /// Computes one value as a new array.
-pub(crate) fn evaluate<T: Element, D: Dimension, P: Place>(
+pub(crate) fn evaluate<T: Element, D: Dimension, P: Backend>(
     expr: &Expr<'_, T, D, P>,
     home: Option<&Stream>,
 ) -> Result<P::Owned<T, D>> {
@@ -234,10 +235,10 @@ pub fn eval_all<'a, V: Values<'a>>(values: V) -> Result<V::Arrays> {
 
 macro_rules! values {
     ($($first:ident $($other:ident)*;)*) => {$(
-        impl<'a, $first: IntoExpr<'a>, $($other: IntoExpr<'a, Place = $first::Place>),*> Values<'a> for ($first, $($other),*) {
+        impl<'a, $first: IntoExpr<'a>, $($other: IntoExpr<'a, Backend = $first::Backend>),*> Values<'a> for ($first, $($other),*) {
             type Arrays = (
-                <$first::Place as Place>::Owned<$first::Elem, $first::Dim>,
-                $(<$first::Place as Place>::Owned<$other::Elem, $other::Dim>),*
+                <$first::Backend as Backend>::Owned<$first::Elem, $first::Dim>,
+                $(<$first::Backend as Backend>::Owned<$other::Elem, $other::Dim>),*
             );
 
             #[expect(non_snake_case, reason = "values are named as their types")]
@@ -246,13 +247,13 @@ macro_rules! values {
                 let ($first, $($other),*) = ($first.into_expr(), $($other.into_expr()),*);
                 let mut job = Job::new(None);
                 job.take(&[&$first.value, $(&$other.value),*], <$first::Dim as Dimension>::NDIM)?;
-                let mut $first = <$first::Place as Place>::allocate::<$first::Elem, $first::Dim>(&job, INTERNAL)?;
-                $(let mut $other = <$first::Place as Place>::allocate::<$other::Elem, $other::Dim>(&job, INTERNAL)?;)*
+                let mut $first = <$first::Backend as Backend>::allocate::<$first::Elem, $first::Dim>(&job, INTERNAL)?;
+                $(let mut $other = <$first::Backend as Backend>::allocate::<$other::Elem, $other::Dim>(&job, INTERNAL)?;)*
                 let targets = [
-                    <$first::Place as Place>::target(&mut $first, INTERNAL),
-                    $(<$first::Place as Place>::target(&mut $other, INTERNAL)),*
+                    <$first::Backend as Backend>::target(&mut $first, INTERNAL),
+                    $(<$first::Backend as Backend>::target(&mut $other, INTERNAL)),*
                 ];
-                <$first::Place as Place>::run(&job, SmallVec::from_iter(targets), INTERNAL)?;
+                <$first::Backend as Backend>::run(&job, SmallVec::from_iter(targets), INTERNAL)?;
                 Ok(($first, $($other),*))
             }
         }

@@ -3,7 +3,7 @@
 use gpu_driver::{Header, Stream};
 use ndarray::Dimension;
 
-use super::{Code, Expr, Memory, Pending, device, graph::assemble};
+use super::{Code, Expr, LeafMemory, Pending, device, graph::assemble};
 use crate::{ArrayError, DType, Element, GpuViewMut, Result, layout::checked_len};
 
 /// An expression as a C++ structure, with all that a kernel needs to evaluate it at a place.
@@ -14,7 +14,7 @@ use crate::{ArrayError, DType, Element, GpuViewMut, Result, layout::checked_len}
 /// [`Lowered::key`]. The header `loop.cuh` describes the members of the structure:
 /// ```text
 /// struct NAME {
-///     typedef gpu::Tuple<float, gpu::Place, …> Leaves;    the values of the leaves at a place, in their order
+///     typedef gpu::Tuple<float, gpu::Backend, …> Leaves;    the values of the leaves at a place, in their order
 ///     typedef gpu::Tuple<double, …> Outputs;
 ///     static constexpr int SCALARS = …, EXTRA = …;
 ///     static __device__ void apply(const uint64_t *scalars, const uint64_t *extra, const Leaves &, Outputs &);
@@ -30,7 +30,7 @@ pub struct LoweredLeaf<'l> {
     pub address: u64,
     /// The element type; `bool` stands in memory as a byte that is 0 or not.
     pub dtype: DType,
-    /// Whether the values are linear functions of the place themselves (`gpu::Place`), and not in memory.
+    /// Whether the values are linear functions of the place themselves (`gpu::Backend`), and not in memory.
     pub is_place: bool,
     /// Distances of neighbours along each axis of [`Lowered::shape`], in elements; 0 where it is broadcast.
     pub strides: &'l [isize],
@@ -120,7 +120,7 @@ impl<'a> Lowered<'a> {
     /// The operands that it reads, in the order of the structure's `Leaves`.
     pub fn leaves(&self) -> impl ExactSizeIterator<Item = LoweredLeaf<'_>> {
         self.0.leaves.iter().map(|leaf| {
-            let is_place = matches!(leaf.memory, Memory::Nowhere);
+            let is_place = matches!(leaf.memory, LeafMemory::Nowhere);
             LoweredLeaf { address: leaf.address(leaf.offset), dtype: leaf.dtype, is_place, strides: &leaf.strides }
         })
     }

@@ -4,8 +4,8 @@ use ndarray::{Axis, Dimension, Ix1, Ix2};
 use smallvec::SmallVec;
 
 use super::{
-    Expr, IntoExpr, Op, Place, Shape, Source, Table,
-    node::{Kind, Value},
+    Backend, Expr, IntoExpr, Op, Shape, Source, TakeTable,
+    node::{NodeKind, Value},
     where_,
 };
 use crate::{ArrayError, DType, Element, Number, Result};
@@ -20,11 +20,11 @@ use crate::{ArrayError, DType, Element, Number, Result};
 /// assert_eq!(where_(row.ge(column), host(&x), 0).eval()?, array![[1, 0], [3, 4]]);
 /// # Ok::<(), gpu_array::ArrayError>(())
 /// ```
-pub fn index<D: Dimension, P: Place>(axis: Axis) -> Expr<'static, i64, D, P> {
+pub fn index<D: Dimension, P: Backend>(axis: Axis) -> Expr<'static, i64, D, P> {
     let kind = match D::NDIM {
-        None => Kind::FromFirst(axis.0),
-        Some(ndim) if axis.0 < ndim => Kind::FromLast(ndim - 1 - axis.0),
-        Some(ndim) => Kind::Failed(Box::new(ArrayError::Axis { op: "index", axis: axis.0, ndim })),
+        None => NodeKind::FromFirst(axis.0),
+        Some(ndim) if axis.0 < ndim => NodeKind::FromLast(ndim - 1 - axis.0),
+        Some(ndim) => NodeKind::Failed(Box::new(ArrayError::Axis { op: "index", axis: axis.0, ndim })),
     };
     Expr::of(Value::new(kind, DType::I64))
 }
@@ -53,10 +53,10 @@ pub enum Outside<T> {
 /// assert_eq!(take(host(&x), host(&i), Outside::Wrap).eval()?, ndarray::array![30.0, 10.0, 30.0]);
 /// # Ok::<(), gpu_array::ArrayError>(())
 /// ```
-pub fn take<'a, A, I>(array: A, index: I, outside: Outside<A::Elem>) -> Expr<'a, A::Elem, I::Dim, A::Place>
+pub fn take<'a, A, I>(array: A, index: I, outside: Outside<A::Elem>) -> Expr<'a, A::Elem, I::Dim, A::Backend>
 where
     A: IntoExpr<'a, Dim = Ix1>,
-    I: IntoExpr<'a, Elem = i64, Place = A::Place>,
+    I: IntoExpr<'a, Elem = i64, Backend = A::Backend>,
 {
     gather(array, &[index.into_expr()], outside)
 }
@@ -67,9 +67,9 @@ where
 /// `eval` reports `NotAnArray` when `array` is not an array or a view, `Ndim` unless there is an index for each axis.
 pub fn gather<'a, A, D: Dimension>(
     array: A,
-    indices: &[Expr<'a, i64, D, A::Place>],
+    indices: &[Expr<'a, i64, D, A::Backend>],
     outside: Outside<A::Elem>,
-) -> Expr<'a, A::Elem, D, A::Place>
+) -> Expr<'a, A::Elem, D, A::Backend>
 where
     A: IntoExpr<'a>,
 {
@@ -109,8 +109,8 @@ fn gathered<'a, T: Element>(array: &Value<'a>, indices: &[Index<'a>], outside: O
         let step = Value::binary(Op::Multiply, DType::I64, DType::I64, within, stride);
         offset = Value::binary(Op::Add, DType::I64, DType::I64, offset, step);
     }
-    let table = Table { memory: leaf.memory.clone(), dtype: leaf.dtype, offset: leaf.offset };
-    let taken = Value::from(Kind::Gather(Box::new(table)), T::DTYPE, [offset, inside.clone()]);
+    let table = TakeTable { memory: leaf.memory.clone(), dtype: leaf.dtype, offset: leaf.offset };
+    let taken = Value::from(NodeKind::Gather(Box::new(table)), T::DTYPE, [offset, inside.clone()]);
     Ok(match outside {
         Outside::Value(value) => Value::ternary(Op::Select, T::DTYPE, [inside, taken, Value::scalar(value)]),
         _ => taken,
@@ -118,7 +118,7 @@ fn gathered<'a, T: Element>(array: &Value<'a>, indices: &[Index<'a>], outside: O
 }
 
 /// An expression of a source's values, one for each place of the shape, in C order.
-pub fn source<T: Element, D: Dimension, P: Place>(
+pub fn source<T: Element, D: Dimension, P: Backend>(
     source: impl Source<T>,
     shape: impl ndarray::IntoDimension<Dim = D>,
 ) -> Expr<'static, T, D, P> {
@@ -126,12 +126,12 @@ pub fn source<T: Element, D: Dimension, P: Place>(
     let mut place = Value::scalar(0i64);
     let mut stride = 1i64;
     for axis in (0..dim.ndim()).rev() {
-        let along = Value::new(Kind::FromLast(dim.ndim() - 1 - axis), DType::I64);
+        let along = Value::new(NodeKind::FromLast(dim.ndim() - 1 - axis), DType::I64);
         let step = Value::binary(Op::Multiply, DType::I64, DType::I64, along, Value::scalar(stride));
         place = Value::binary(Op::Add, DType::I64, DType::I64, place, step);
         stride = stride.wrapping_mul(dim.slice()[axis] as i64);
     }
-    let values = Value::from(Kind::Source(super::source::erased(source)), T::DTYPE, [place]);
+    let values = Value::from(NodeKind::Source(super::source::erased(source)), T::DTYPE, [place]);
     Expr::of(values.broadcast(dim.slice()))
 }
 
@@ -139,13 +139,13 @@ pub fn source<T: Element, D: Dimension, P: Place>(
 ///
 /// # Errors
 /// `Range` for a step of zero or a number of values that is not finite.
-pub fn arange<T: Number, P: Place>(start: T, stop: T, step: T) -> Result<Expr<'static, T, Ix1, P>> {
+pub fn arange<T: Number, P: Backend>(start: T, stop: T, step: T) -> Result<Expr<'static, T, Ix1, P>> {
     let n = T::range_len(start, stop, step)?;
     Ok(progression(start, step).broadcast(n))
 }
 
 /// `start + i * step` at place i: integers wrap, floats are computed in f64 and rounded once.
-fn progression<T: Number, P: Place>(start: T, step: T) -> Expr<'static, T, Ix1, P> {
+fn progression<T: Number, P: Backend>(start: T, step: T) -> Expr<'static, T, Ix1, P> {
     let computed = if T::DTYPE.is_float() { DType::F64 } else { T::DTYPE };
     let place = index::<Ix1, P>(Axis(0)).value.cast(computed);
     let (start, step) = (Value::scalar(start).cast(computed), Value::scalar(step).cast(computed));
@@ -155,7 +155,7 @@ fn progression<T: Number, P: Place>(start: T, step: T) -> Expr<'static, T, Ix1, 
 
 /// `n` values from `start` to `stop`, both included, as NumPy's `linspace`: `start + i * ((stop - start) / (n - 1))` in f64, rounded once, and
 /// `stop` itself at the end.
-pub fn linspace<T: crate::Float, P: Place>(start: T, stop: T, n: usize) -> Expr<'static, T, Ix1, P> {
+pub fn linspace<T: crate::Float, P: Backend>(start: T, stop: T, n: usize) -> Expr<'static, T, Ix1, P> {
     let wide = |value: T| num_traits::ToPrimitive::to_f64(&value).unwrap_or(f64::NAN);
     let (first, last) = (wide(start), wide(stop));
     let step = (last - first) / n.saturating_sub(1).max(1) as f64;
@@ -168,13 +168,13 @@ pub fn linspace<T: crate::Float, P: Place>(start: T, stop: T, n: usize) -> Expr<
 }
 
 /// The identity matrix of n rows.
-pub fn eye<T: Number, P: Place>(n: usize) -> Expr<'static, T, Ix2, P> {
+pub fn eye<T: Number, P: Backend>(n: usize) -> Expr<'static, T, Ix2, P> {
     let diagonal = index::<Ix2, P>(Axis(0)).eq(index::<Ix2, P>(Axis(1)));
     Expr::<T, Ix2, P>::of(diagonal.value.cast(T::DTYPE)).broadcast((n, n))
 }
 
 /// A matrix with zeros above its k-th diagonal (0 is the main one, 1 the one above it), NumPy's `tril`.
-pub fn tril<'a, A>(matrix: A, k: i64) -> Expr<'a, A::Elem, A::Dim, A::Place>
+pub fn tril<'a, A>(matrix: A, k: i64) -> Expr<'a, A::Elem, A::Dim, A::Backend>
 where
     A: IntoExpr<'a>,
 {
@@ -182,7 +182,7 @@ where
 }
 
 /// A matrix with zeros below its k-th diagonal, NumPy's `triu`.
-pub fn triu<'a, A>(matrix: A, k: i64) -> Expr<'a, A::Elem, A::Dim, A::Place>
+pub fn triu<'a, A>(matrix: A, k: i64) -> Expr<'a, A::Elem, A::Dim, A::Backend>
 where
     A: IntoExpr<'a>,
 {
@@ -190,7 +190,7 @@ where
 }
 
 /// The elements where `column - row`, along the last two axes, compares with k; 0 elsewhere.
-fn triangle<'a, T: Element, D: Dimension, P: Place>(
+fn triangle<'a, T: Element, D: Dimension, P: Backend>(
     matrix: Expr<'a, T, D, P>,
     compare: Op,
     k: i64,
@@ -198,7 +198,7 @@ fn triangle<'a, T: Element, D: Dimension, P: Place>(
     if let Some(ndim @ 0..2) = D::NDIM {
         return Expr::of(Value::failed(ArrayError::Ndim { op: "tril, triu", expected: 2, got: ndim }, T::DTYPE));
     }
-    let place = |axis| Value::new(Kind::FromLast(axis), DType::I64);
+    let place = |axis| Value::new(NodeKind::FromLast(axis), DType::I64);
     let distance = Value::binary(Op::Subtract, DType::I64, DType::I64, place(0), place(1));
     let keeps = Value::binary(compare, DType::Bool, DType::I64, distance, Value::scalar(k));
     let zero = Value::scalar(T::ZERO);
@@ -214,7 +214,7 @@ fn along<'a, A>(
     length: impl FnOnce(usize) -> Option<usize>,
     source: impl FnOnce(Value<'a>, usize) -> Index<'a>,
     outside: Outside<A::Elem>,
-) -> Expr<'a, A::Elem, A::Dim, A::Place>
+) -> Expr<'a, A::Elem, A::Dim, A::Backend>
 where
     A: IntoExpr<'a>,
 {
@@ -228,7 +228,7 @@ where
         let mut shape = Shape::from_slice(&leaf.shape);
         shape[axis.0] = length(own).ok_or_else(|| ArrayError::TooLarge { shape: leaf.shape.to_vec() })?;
         let mut indices: SmallVec<[Index<'a>; 4]> = SmallVec::new();
-        indices.extend((0..ndim).map(|axis| (Value::new(Kind::FromLast(ndim - 1 - axis), DType::I64), false)));
+        indices.extend((0..ndim).map(|axis| (Value::new(NodeKind::FromLast(ndim - 1 - axis), DType::I64), false)));
         indices[axis.0] = source(indices[axis.0].0.clone(), own);
         let taken = gathered(&array, &indices, outside)?;
         Ok(taken.broadcast(&shape))
@@ -248,7 +248,7 @@ fn integers<'a>(op: Op, a: Value<'a>, b: i64) -> Value<'a> {
 /// assert_eq!(roll(host(&x), 1, ndarray::Axis(0)).eval()?, ndarray::array![4, 1, 2, 3]);
 /// # Ok::<(), gpu_array::ArrayError>(())
 /// ```
-pub fn roll<'a, A: IntoExpr<'a>>(array: A, shift: i64, axis: Axis) -> Expr<'a, A::Elem, A::Dim, A::Place> {
+pub fn roll<'a, A: IntoExpr<'a>>(array: A, shift: i64, axis: Axis) -> Expr<'a, A::Elem, A::Dim, A::Backend> {
     let source = |place, length: usize| {
         // Within the length, so that a place is moved beyond one end at most.
         let shift = shift.checked_rem_euclid(length as i64).unwrap_or(0);
@@ -261,7 +261,7 @@ pub fn roll<'a, A: IntoExpr<'a>>(array: A, shift: i64, axis: Axis) -> Expr<'a, A
 }
 
 /// The array backwards along an axis: NumPy's `flip`. A view does the same without a copy: `slice(s![..;-1])`.
-pub fn flip<'a, A: IntoExpr<'a>>(array: A, axis: Axis) -> Expr<'a, A::Elem, A::Dim, A::Place> {
+pub fn flip<'a, A: IntoExpr<'a>>(array: A, axis: Axis) -> Expr<'a, A::Elem, A::Dim, A::Backend> {
     let source = |place, length: usize| {
         (Value::binary(Op::Subtract, DType::I64, DType::I64, Value::scalar(length as i64 - 1), place), false)
     };
@@ -269,12 +269,12 @@ pub fn flip<'a, A: IntoExpr<'a>>(array: A, axis: Axis) -> Expr<'a, A::Elem, A::D
 }
 
 /// The array `times` times behind itself along an axis: NumPy's `tile`.
-pub fn tile<'a, A: IntoExpr<'a>>(array: A, times: usize, axis: Axis) -> Expr<'a, A::Elem, A::Dim, A::Place> {
+pub fn tile<'a, A: IntoExpr<'a>>(array: A, times: usize, axis: Axis) -> Expr<'a, A::Elem, A::Dim, A::Backend> {
     along("tile", array, axis, |length| length.checked_mul(times), |place, _| (place, true), Outside::Wrap)
 }
 
 /// Each element `times` times behind itself along an axis: NumPy's `repeat`.
-pub fn repeat<'a, A: IntoExpr<'a>>(array: A, times: usize, axis: Axis) -> Expr<'a, A::Elem, A::Dim, A::Place> {
+pub fn repeat<'a, A: IntoExpr<'a>>(array: A, times: usize, axis: Axis) -> Expr<'a, A::Elem, A::Dim, A::Backend> {
     let source = |place, _| (integers(Op::FloorDivide, place, times.max(1) as i64), false);
     along("repeat", array, axis, |length| length.checked_mul(times), source, Outside::Clip)
 }
@@ -287,13 +287,13 @@ pub fn pad<'a, A: IntoExpr<'a>>(
     after: usize,
     axis: Axis,
     outside: Outside<A::Elem>,
-) -> Expr<'a, A::Elem, A::Dim, A::Place> {
+) -> Expr<'a, A::Elem, A::Dim, A::Backend> {
     let source = |place, _| (integers(Op::Subtract, place, before as i64), true);
     along("pad", array, axis, |length| length.checked_add(before)?.checked_add(after), source, outside)
 }
 
 /// The differences of neighbours along an axis, which is one shorter in the result: NumPy's `diff`.
-pub fn diff<'a, A>(array: A, axis: Axis) -> Expr<'a, A::Elem, A::Dim, A::Place>
+pub fn diff<'a, A>(array: A, axis: Axis) -> Expr<'a, A::Elem, A::Dim, A::Backend>
 where
     A: IntoExpr<'a, Elem: Number>,
 {

@@ -35,6 +35,7 @@
 //! limit.
 
 mod assign;
+mod backend;
 mod code;
 pub(crate) mod device;
 mod expr;
@@ -47,14 +48,14 @@ mod make;
 mod node;
 mod op;
 mod operators;
-mod place;
 mod source;
 
 use gpu_driver::Stream;
 use smallvec::SmallVec;
 
+pub use backend::{Backend, Gpu, Host};
 pub use device::{
-    AxisParams, CONSTANT, HEADERS, KERNELS, LeafParams, MAX_AXES, PACKED, Precompile, SPACED, divisor, pack_bytes,
+    AxisParams, CONSTANT, HEADERS, KERNELS, LeafParams, MAX_AXES, PACKED, Precompile, STRIDED, divisor, pack_bytes,
     precompile,
 };
 pub use expr::{Expr, IntoExpr, Operand, Rhs, constant, host};
@@ -65,7 +66,6 @@ pub use lower::{Lowered, LoweredLeaf, LoweredTarget};
 pub use make::{
     Outside, arange, diff, eye, flip, gather, index, linspace, pad, repeat, roll, source, take, tile, tril, triu,
 };
-pub use place::{Gpu, Host, Place};
 pub use source::Source;
 
 pub(crate) use assign::Pending;
@@ -81,7 +81,7 @@ pub(crate) type Strides = SmallVec<[isize; 4]>;
 
 /// The memory that has the elements of a leaf.
 #[derive(Clone, Debug)]
-pub(crate) enum Memory<'a> {
+pub(crate) enum LeafMemory<'a> {
     /// A buffer in device memory.
     Device { address: u64, home: &'a Stream, pending: Option<&'a Pending> },
     /// An array in host memory; its first element (by index, not by address) is element 0.
@@ -93,7 +93,7 @@ pub(crate) enum Memory<'a> {
 /// The elements that an expression reads: at the place with the coordinates `c` that at `offset + sum(strides * c)` in `memory`.
 #[derive(Clone, Debug)]
 pub(crate) struct Leaf<'a> {
-    pub(crate) memory: Memory<'a>,
+    pub(crate) memory: LeafMemory<'a>,
     pub(crate) dtype: DType,
     pub(crate) offset: isize,
     pub(crate) shape: Shape,
@@ -102,14 +102,14 @@ pub(crate) struct Leaf<'a> {
 
 /// Elements that an expression reads at computed offsets from the first.
 #[derive(Clone, Debug)]
-pub(crate) struct Table<'a> {
-    pub(crate) memory: Memory<'a>,
+pub(crate) struct TakeTable<'a> {
+    pub(crate) memory: LeafMemory<'a>,
     pub(crate) dtype: DType,
     /// The offset of the first element.
     pub(crate) offset: isize,
 }
 
-impl<'a> Memory<'a> {
+impl<'a> LeafMemory<'a> {
     /// The stream that orders it.
     fn home(&self) -> Option<&'a Stream> {
         match self {

@@ -4,7 +4,7 @@ use std::{fmt, sync::Arc};
 
 use smallvec::SmallVec;
 
-use super::{AnySource, Leaf, Op, Shape, Table};
+use super::{AnySource, Leaf, Op, Shape, TakeTable};
 use crate::{ArrayError, DType, Element};
 
 /// A value at each place, of a type, rank and place that the compiler checked. Cheap to clone; a clone is known as the same value.
@@ -20,7 +20,7 @@ pub(crate) enum Value<'a> {
 
 /// A value by the operation and the operands that it is computed from. Shapes are checked when the graph is assembled.
 pub(crate) struct Node<'a> {
-    pub(crate) kind: Kind<'a>,
+    pub(crate) kind: NodeKind<'a>,
     /// The element type of the value.
     pub(crate) dtype: DType,
     /// Whether its value depends on the shape around it: a place is counted in it, and no shape is given within.
@@ -32,7 +32,7 @@ pub(crate) struct Node<'a> {
 }
 
 /// The kind of a node. Small, since it is moved: large parts are in a box.
-pub(crate) enum Kind<'a> {
+pub(crate) enum NodeKind<'a> {
     /// i64: the place along an axis, counted from the last one backwards, of whatever shape there is.
     FromLast(usize),
     /// i64: the place along an axis, counted from the first one.
@@ -42,7 +42,7 @@ pub(crate) enum Kind<'a> {
     /// An operation.
     Step(Op),
     /// Elements of an array at computed offsets.
-    Gather(Box<Table<'a>>),
+    Gather(Box<TakeTable<'a>>),
     /// The values of a source at computed places.
     Source(AnySource),
     /// A mistake in building, told when the expression is evaluated.
@@ -60,45 +60,45 @@ impl<'a> Value<'a> {
     }
 
     /// A value that is computed from no other value.
-    pub(crate) fn new(kind: Kind<'a>, dtype: DType) -> Self {
-        let counts_places = matches!(kind, Kind::FromLast(_) | Kind::FromFirst(_));
+    pub(crate) fn new(kind: NodeKind<'a>, dtype: DType) -> Self {
+        let counts_places = matches!(kind, NodeKind::FromLast(_) | NodeKind::FromFirst(_));
         Self::Node(Arc::new(Node { kind, dtype, counts_places, height: 1, args: [None, None, None] }))
     }
 
-    fn with(kind: Kind<'a>, dtype: DType, args: [Option<Self>; 3]) -> Self {
+    fn with(kind: NodeKind<'a>, dtype: DType, args: [Option<Self>; 3]) -> Self {
         let nodes = || args.iter().flatten().filter_map(Self::node);
-        let counts_places = nodes().any(|arg| arg.counts_places) && !matches!(kind, Kind::Broadcast(_));
+        let counts_places = nodes().any(|arg| arg.counts_places) && !matches!(kind, NodeKind::Broadcast(_));
         let height = nodes().map(|arg| arg.height).max().unwrap_or(0).saturating_add(1);
         Self::Node(Arc::new(Node { kind, dtype, counts_places, height, args }))
     }
 
     /// A value that is computed from one other value, or a few.
-    pub(crate) fn from(kind: Kind<'a>, dtype: DType, args: impl IntoIterator<Item = Self>) -> Self {
+    pub(crate) fn from(kind: NodeKind<'a>, dtype: DType, args: impl IntoIterator<Item = Self>) -> Self {
         let mut args = args.into_iter();
         Self::with(kind, dtype, [args.next(), args.next(), args.next()])
     }
 
     /// The value in at least that shape.
     pub(crate) fn broadcast(self, shape: &[usize]) -> Self {
-        let (kind, dtype) = (Kind::Broadcast(Box::new(Shape::from_slice(shape))), self.dtype());
+        let (kind, dtype) = (NodeKind::Broadcast(Box::new(Shape::from_slice(shape))), self.dtype());
         Self::from(kind, dtype, [self])
     }
 
     pub(crate) fn failed(error: ArrayError, dtype: DType) -> Self {
-        Self::new(Kind::Failed(Box::new(error)), dtype)
+        Self::new(NodeKind::Failed(Box::new(error)), dtype)
     }
 
     pub(crate) fn unary(op: Op, dtype: DType, a: Self) -> Self {
-        Self::with(Kind::Step(op), dtype, [Some(a), None, None])
+        Self::with(NodeKind::Step(op), dtype, [Some(a), None, None])
     }
 
     /// An operation on two values of the type `common`, to which they are brought.
     pub(crate) fn binary(op: Op, dtype: DType, common: DType, a: Self, b: Self) -> Self {
-        Self::with(Kind::Step(op), dtype, [Some(a.cast(common)), Some(b.cast(common)), None])
+        Self::with(NodeKind::Step(op), dtype, [Some(a.cast(common)), Some(b.cast(common)), None])
     }
 
     pub(crate) fn ternary(op: Op, dtype: DType, args: [Self; 3]) -> Self {
-        Self::with(Kind::Step(op), dtype, args.map(Some))
+        Self::with(NodeKind::Step(op), dtype, args.map(Some))
     }
 
     /// The value in another type.
@@ -170,13 +170,13 @@ impl Value<'_> {
             Self::Node(node) => node,
         };
         match &node.kind {
-            Kind::FromFirst(axis) => write!(f, "index({axis})"),
-            Kind::FromLast(axis) => write!(f, "index(-{})", axis + 1),
-            Kind::Failed(_) => f.write_str("?"),
-            Kind::Broadcast(shape) => node.write_call(f, &format!("broadcast{:?}", shape.as_slice()), depth),
-            Kind::Gather(_) => node.write_call(f, "take", depth),
-            Kind::Source(source) => node.write_call(f, source.function(), depth),
-            Kind::Step(op) => match (symbol(*op), &node.args) {
+            NodeKind::FromFirst(axis) => write!(f, "index({axis})"),
+            NodeKind::FromLast(axis) => write!(f, "index(-{})", axis + 1),
+            NodeKind::Failed(_) => f.write_str("?"),
+            NodeKind::Broadcast(shape) => node.write_call(f, &format!("broadcast{:?}", shape.as_slice()), depth),
+            NodeKind::Gather(_) => node.write_call(f, "take", depth),
+            NodeKind::Source(source) => node.write_call(f, source.function(), depth),
+            NodeKind::Step(op) => match (symbol(*op), &node.args) {
                 (Some(symbol), [Some(a), Some(b), None]) => {
                     f.write_str("(")?;
                     a.write(f, depth - 1)?;

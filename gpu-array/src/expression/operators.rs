@@ -6,8 +6,8 @@ use ndarray::Dimension;
 
 use super::{
     Expr, Op, Rhs,
+    backend::{Backend, Gpu},
     node::Value,
-    place::{Gpu, Place},
 };
 use crate::{Bits, Element, GpuArray, GpuView, Integer, Number, Promote};
 
@@ -23,7 +23,7 @@ pub(crate) fn binary<'a, C: Element, V: Element, T, D, P, R>(
 where
     T: Element,
     D: Dimension,
-    P: Place,
+    P: Backend,
     R: Rhs<'a, T, D, P>,
 {
     Expr::of(Value::binary(op, V::DTYPE, C::DTYPE, a.value, b.into_value().0))
@@ -79,8 +79,8 @@ macro_rules! left {
     };
 }
 
-left!([P: Place] Expr<'a, T, D, P>, P);
-left!(['r, P: Place] &'r Expr<'a, T, D, P>, P);
+left!([P: Backend] Expr<'a, T, D, P>, P);
+left!(['r, P: Backend] &'r Expr<'a, T, D, P>, P);
 left!(['r] &'a GpuArray<T, D>, Gpu);
 left!(['r] GpuView<'a, T, D>, Gpu);
 left!(['r] &'r GpuView<'a, T, D>, Gpu);
@@ -89,8 +89,8 @@ left!(['r] &'r GpuView<'a, T, D>, Gpu);
 macro_rules! scalars {
     (@scalar $scalar:ty, ($($trait:ident $method:ident $op:ident $value:ident),*)) => {
         $(
-            scalars!(@one $scalar, $trait $method $op $value, [P: Place] Expr<'a, $scalar, D, P>, P);
-            scalars!(@one $scalar, $trait $method $op $value, ['r, P: Place] &'r Expr<'a, $scalar, D, P>, P);
+            scalars!(@one $scalar, $trait $method $op $value, [P: Backend] Expr<'a, $scalar, D, P>, P);
+            scalars!(@one $scalar, $trait $method $op $value, ['r, P: Backend] &'r Expr<'a, $scalar, D, P>, P);
             scalars!(@one $scalar, $trait $method $op $value, ['r] &'a GpuArray<$scalar, D>, Gpu);
             scalars!(@one $scalar, $trait $method $op $value, ['r] GpuView<'a, $scalar, D>, Gpu);
             scalars!(@one $scalar, $trait $method $op $value, ['r] &'r GpuView<'a, $scalar, D>, Gpu);

@@ -85,7 +85,7 @@ impl<D: Dimension> Layout<D> {
         unsafe { std::slice::from_raw_parts(strides.as_ptr().cast(), strides.len()) }
     }
 
-    /// Place of the first element.
+    /// Index of the first element.
     pub(crate) fn offset(&self) -> usize {
         self.offset
     }

@@ -3,7 +3,7 @@
 use gpu_array::{
     Element, GpuArray, Result,
     expression::{
-        Expr, Gpu, Host, Outside, Place, diff, eval_all, eye, flip, gather, host, index, linspace, pad, precompile,
+        Backend, Expr, Gpu, Host, Outside, diff, eval_all, eye, flip, gather, host, index, linspace, pad, precompile,
         repeat, roll, take, tile, tril, triu, where_,
     },
 };
@@ -16,6 +16,7 @@ use crate::random::Any;
 pub const TESTS: &[Test<Device>] = tests![
     every_misalignment_writes_its_places_and_no_other,
     several_values_come_from_one_kernel,
+    signs_of_integers,
     arrays_are_updated_in_place,
     operators_assign,
     views_of_negative_strides_are_updated,
@@ -53,10 +54,10 @@ fn every_misalignment_writes_its_places_and_no_other(device: &Device) -> Outcome
     check(device, |i| i as f64 / 3.0, -1.0)
 }
 
-type Three<P, D> = (<P as Place>::Owned<f64, D>, <P as Place>::Owned<bool, D>, <P as Place>::Owned<u8, D>);
+type Three<P, D> = (<P as Backend>::Owned<f64, D>, <P as Backend>::Owned<bool, D>, <P as Backend>::Owned<u8, D>);
 
 /// Values of three types that share a part.
-fn three<P: Place, D>(x: &Expr<'_, f32, D, P>, y: &Expr<'_, u8, D, P>) -> Result<Three<P, D>>
+fn three<P: Backend, D>(x: &Expr<'_, f32, D, P>, y: &Expr<'_, u8, D, P>) -> Result<Three<P, D>>
 where
     D: Dimension + ndarray::DimMax<D, Output = D>,
 {
@@ -91,8 +92,22 @@ fn several_values_come_from_one_kernel(device: &Device) -> Outcome {
     Ok(())
 }
 
-fn as_expr<'a, E: gpu_array::expression::IntoExpr<'a>>(x: E) -> Expr<'a, E::Elem, E::Dim, E::Place> {
+fn as_expr<'a, E: gpu_array::expression::IntoExpr<'a>>(x: E) -> Expr<'a, E::Elem, E::Dim, E::Backend> {
     x.into_expr()
+}
+
+fn signs_of_integers(device: &Device) -> Outcome {
+    fn check<T: gpu_array::Number<Storage = T> + DevicePod>(device: &Device, values: [T; 4]) -> Outcome {
+        let x = Array1::from(values.to_vec());
+        let got = GpuArray::from_ndarray(device, &x)?.sign().eval()?.to_ndarray()?;
+        ensure_eq!(got, host(&x).sign().eval()?);
+        Ok(())
+    }
+    check(device, [-3i8, 0, 9, i8::MIN])?;
+    check(device, [-3i16, 0, 9, i16::MIN])?;
+    check(device, [-3i32, 0, 9, i32::MIN])?;
+    check(device, [-3i64, 0, 9, i64::MIN])?;
+    check(device, [3u32, 0, 9, u32::MAX])
 }
 
 fn arrays_are_updated_in_place(device: &Device) -> Outcome {
@@ -162,7 +177,7 @@ fn views_of_negative_strides_are_updated(device: &Device) -> Outcome {
 }
 
 /// An expression of any rank, as one of dynamic rank.
-fn any<'a, T: Element, D: Dimension, P: Place>(x: Expr<'a, T, D, P>) -> Result<Any<'a, P>>
+fn any<'a, T: Element, D: Dimension, P: Backend>(x: Expr<'a, T, D, P>) -> Result<Any<'a, P>>
 where
     Any<'a, P>: From<Expr<'a, T, IxDyn, P>>,
 {
@@ -170,7 +185,7 @@ where
     Ok(x.broadcast(IxDyn(&shape)).into())
 }
 
-fn made<'a, P: Place>(
+fn made<'a, P: Backend>(
     x: &'a P::Owned<f32, ndarray::Ix3>,
     v: &'a P::Owned<f64, Ix1>,
     i: &'a P::Owned<i64, Ix1>,
@@ -253,7 +268,7 @@ fn orders_of_results(device: &Device) -> Outcome {
 }
 
 /// The steps of a damped oscillator, for any place.
-fn oscillate<P: Place>(x: &P::Owned<f64, IxDyn>, v: &P::Owned<f64, IxDyn>) -> Result<P::Owned<f64, IxDyn>> {
+fn oscillate<P: Backend>(x: &P::Owned<f64, IxDyn>, v: &P::Owned<f64, IxDyn>) -> Result<P::Owned<f64, IxDyn>> {
     let (mut x, mut v) = (P::expr(x), P::expr(v));
     for _ in 0..10 {
         v = &v - &x * 0.1 - &v * 0.01;

@@ -459,7 +459,7 @@ pub fn no_fallible_function_is_forgotten(_: &()) -> Outcome {
         include_str!("../../src/expression/make.rs"),
         include_str!("../../src/expression/mod.rs"),
         include_str!("../../src/expression/operators.rs"),
-        include_str!("../../src/expression/place.rs"),
+        include_str!("../../src/expression/backend.rs"),
         include_str!("../../src/expression/source.rs"),
         include_str!("../../src/layout/mod.rs"),
         include_str!("../../src/methods/read.rs"),

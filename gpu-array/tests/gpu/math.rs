@@ -2,7 +2,7 @@
 
 use gpu_array::{
     DType, Element, Float, GpuArray, Result,
-    expression::{Expr, Gpu, Host, Place, host, precompile},
+    expression::{Backend, Expr, Gpu, Host, host, precompile},
 };
 use gpu_driver::Device;
 use ndarray::{Array1, ArrayD, IxDyn};
@@ -104,7 +104,7 @@ fn ulps(got: f64, want: f64, dtype: DType) -> f64 {
     (got - want).abs() / 2f64.powi(exponent / 2) / 2f64.powi(exponent - exponent / 2)
 }
 
-fn all_of<'a, T: Float, P: Place>(x: &Expr<'a, T, IxDyn, P>) -> Vec<Expr<'a, T, IxDyn, P>> {
+fn all_of<'a, T: Float, P: Backend>(x: &Expr<'a, T, IxDyn, P>) -> Vec<Expr<'a, T, IxDyn, P>> {
     Math::ALL.iter().map(|&op| build::math(op, x)).collect()
 }
 
@@ -159,7 +159,10 @@ fn functions_of_f64_are_near(device: &Device) -> Outcome {
     Ok(())
 }
 
-fn of_two<'a, T: Float, P: Place>(a: &Expr<'a, T, IxDyn, P>, b: &Expr<'a, T, IxDyn, P>) -> [Expr<'a, T, IxDyn, P>; 3] {
+fn of_two<'a, T: Float, P: Backend>(
+    a: &Expr<'a, T, IxDyn, P>,
+    b: &Expr<'a, T, IxDyn, P>,
+) -> [Expr<'a, T, IxDyn, P>; 3] {
     [a.pow(b), a.atan2(b), a.hypot(b)]
 }
 

@@ -23,7 +23,7 @@ template <class E> __global__ void total(const __grid_constant__ gpu::Words<64> 
             gpu::each(x, [&](auto k, auto &value) {
                 const uint64_t *own = leaf + 3 * decltype(k)::value;
                 gpu::Pack<typename gpu::plain<decltype(value)>::type, 1> one;
-                gpu::load(one, own[0], gpu::SPACED, int64_t(i * own[1] + j * own[2]), 1);
+                gpu::load(one, own[0], gpu::STRIDED, int64_t(i * own[1] + j * own[2]), 1);
                 value = one.lane[0];
             });
             E::apply(scalars, extra, x, y);

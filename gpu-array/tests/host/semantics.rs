@@ -20,7 +20,7 @@ fn of<T: Element>(values: &[T]) -> Expr<'_, T, Ix1, Host> {
 
 /// With the sign of zeros, and NaN where it should be.
 #[track_caller]
-fn gives<'a, T: Element, D: Dimension>(got: impl IntoExpr<'a, Elem = T, Dim = D, Place = Host>, want: &[T]) {
+fn gives<'a, T: Element, D: Dimension>(got: impl IntoExpr<'a, Elem = T, Dim = D, Backend = Host>, want: &[T]) {
     let got: Vec<T> = got.into_expr().eval().unwrap().iter().copied().collect();
     assert_eq!(text(&got), text(want));
 }

@@ -2,7 +2,7 @@
 
 use gpu_array::{
     DType, Element, GpuArray, Result,
-    expression::{Expr, Gpu, Host, Place, host},
+    expression::{Backend, Expr, Gpu, Host, host},
 };
 use gpu_driver::Device;
 use ndarray::{ArrayD, IxDyn};
@@ -19,7 +19,7 @@ pub trait Known: Element {
 macro_rules! types {
     ($($name:ident $type:ident, $known:ident, |$x:ident| $into:expr, $from:expr;)*) => {
         #[derive(Clone)]
-        pub enum Any<'a, P: Place> { $($name(Expr<'a, $type, IxDyn, P>),)* }
+        pub enum Any<'a, P: Backend> { $($name(Expr<'a, $type, IxDyn, P>),)* }
 
         #[derive(Clone, Debug)]
         pub enum AnyArray { $($name(ArrayD<$type>),)* }
@@ -27,7 +27,7 @@ macro_rules! types {
         pub enum AnyGpu { $($name(GpuArray<$type, IxDyn>),)* }
 
         $(
-            impl<'a, P: Place> From<Expr<'a, $type, IxDyn, P>> for Any<'a, P> {
+            impl<'a, P: Backend> From<Expr<'a, $type, IxDyn, P>> for Any<'a, P> {
                 fn from(expr: Expr<'a, $type, IxDyn, P>) -> Self {
                     Self::$name(expr)
                 }
@@ -53,13 +53,13 @@ macro_rules! types {
             }
         )*
 
-        impl<P: Place> Any<'_, P> {
+        impl<P: Backend> Any<'_, P> {
             pub fn dtype(&self) -> DType {
                 match self { $(Self::$name(_) => DType::$name,)* }
             }
         }
 
-        impl<P: Place> std::fmt::Debug for Any<'_, P> {
+        impl<P: Backend> std::fmt::Debug for Any<'_, P> {
             fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 match self { $(Self::$name(x) => write!(f, "{x:?}"),)* }
             }

@@ -2,7 +2,7 @@
 
 use gpu_array::{
     Bits, DType, Element, Float, Integer, Number, Promote,
-    expression::{Expr, Place, Rhs, where_},
+    expression::{Backend, Expr, Rhs, where_},
 };
 use ndarray::IxDyn;
 
@@ -15,7 +15,7 @@ use super::{
 type E<'a, T, P> = Expr<'a, T, IxDyn, P>;
 
 /// The values of all steps.
-pub fn build_all<'a, P: Place>(program: &Program, leaves: &[Any<'a, P>]) -> Vec<Any<'a, P>> {
+pub fn build_all<'a, P: Backend>(program: &Program, leaves: &[Any<'a, P>]) -> Vec<Any<'a, P>> {
     let mut steps: Vec<Any<'a, P>> = Vec::new();
     for step in &program.steps {
         let value = build_step(step, &steps, leaves);
@@ -26,11 +26,11 @@ pub fn build_all<'a, P: Place>(program: &Program, leaves: &[Any<'a, P>]) -> Vec<
 }
 
 /// The value of the last step.
-pub fn build<'a, P: Place>(program: &Program, leaves: &[Any<'a, P>]) -> Any<'a, P> {
+pub fn build<'a, P: Backend>(program: &Program, leaves: &[Any<'a, P>]) -> Any<'a, P> {
     build_all(program, leaves).pop().expect("a step")
 }
 
-fn build_step<'a, P: Place>(step: &Step, steps: &[Any<'a, P>], leaves: &[Any<'a, P>]) -> Any<'a, P> {
+fn build_step<'a, P: Backend>(step: &Step, steps: &[Any<'a, P>], leaves: &[Any<'a, P>]) -> Any<'a, P> {
     match step.kind {
         Kind::Leaf(leaf) => leaves[leaf].clone(),
         Kind::Unary(op, x) => unary(op, &steps[x]),
@@ -54,10 +54,10 @@ fn build_step<'a, P: Place>(step: &Step, steps: &[Any<'a, P>], leaves: &[Any<'a,
 
 /// What every element type here has.
 pub trait Typed: Known {
-    fn get<'x, 'a, P: Place>(any: &'x Any<'a, P>) -> &'x E<'a, Self, P>;
+    fn get<'x, 'a, P: Backend>(any: &'x Any<'a, P>) -> &'x E<'a, Self, P>;
 }
 
-fn step_of<'x, 'a, T: Typed, P: Place>(arg: Arg, steps: &'x [Any<'a, P>]) -> Result<&'x E<'a, T, P>, T> {
+fn step_of<'x, 'a, T: Typed, P: Backend>(arg: Arg, steps: &'x [Any<'a, P>]) -> Result<&'x E<'a, T, P>, T> {
     match arg {
         Arg::Step(step) => Ok(T::get(&steps[step])),
         Arg::Scalar(value) => Err(T::of(value)),
@@ -86,7 +86,7 @@ macro_rules! each {
 macro_rules! typed {
     ($($name:ident $type:ident)*) => {
         $(impl Typed for $type {
-            fn get<'x, 'a, P: Place>(any: &'x Any<'a, P>) -> &'x E<'a, Self, P> {
+            fn get<'x, 'a, P: Backend>(any: &'x Any<'a, P>) -> &'x E<'a, Self, P> {
                 match any {
                     Any::$name(x) => x,
                     _ => unreachable!("{} as {}", any.dtype(), Self::DTYPE),
@@ -94,8 +94,8 @@ macro_rules! typed {
             }
         })*
 
-        fn cast<'a, P: Place>(x: &Any<'a, P>, to: DType) -> Any<'a, P> {
-            fn of<'a, T: Element, P: Place>(x: &E<'a, T, P>, to: DType) -> Any<'a, P> {
+        fn cast<'a, P: Backend>(x: &Any<'a, P>, to: DType) -> Any<'a, P> {
+            fn of<'a, T: Element, P: Backend>(x: &E<'a, T, P>, to: DType) -> Any<'a, P> {
                 match to {
                     $(DType::$name => x.cast::<$type>().into(),)*
                     _ => unreachable!("{to}"),
@@ -104,7 +104,7 @@ macro_rules! typed {
             each!(numbers x, x => of(x, to), bool => of(x, to))
         }
 
-        fn select<'a, P: Place>(c: &E<'a, bool, P>, a: Arg, b: Arg, dtype: DType, steps: &[Any<'a, P>]) -> Any<'a, P> {
+        fn select<'a, P: Backend>(c: &E<'a, bool, P>, a: Arg, b: Arg, dtype: DType, steps: &[Any<'a, P>]) -> Any<'a, P> {
             match dtype {
                 $(DType::$name => match (step_of::<$type, P>(a, steps), step_of::<$type, P>(b, steps)) {
                     (Ok(a), Ok(b)) => where_(c, a, b).into(),
@@ -120,7 +120,7 @@ macro_rules! typed {
 
 typed! { Bool bool I8 i8 I16 i16 I32 i32 I64 i64 U8 u8 U16 u16 U32 u32 U64 u64 F32 f32 F64 f64 }
 
-fn unary<'a, P: Place>(op: Unary, x: &Any<'a, P>) -> Any<'a, P> {
+fn unary<'a, P: Backend>(op: Unary, x: &Any<'a, P>) -> Any<'a, P> {
     match (op, x) {
         (Unary::Not, Any::Bool(x)) => (!x).into(),
         (Unary::Not, Any::I8(x)) => (!x).into(),
@@ -139,7 +139,7 @@ fn unary<'a, P: Place>(op: Unary, x: &Any<'a, P>) -> Any<'a, P> {
     }
 }
 
-fn number<'a, T: Number, P: Place>(op: Unary, x: &E<'a, T, P>) -> Any<'a, P>
+fn number<'a, T: Number, P: Backend>(op: Unary, x: &E<'a, T, P>) -> Any<'a, P>
 where
     Any<'a, P>: From<E<'a, T, P>> + From<E<'a, T::Float, P>>,
 {
@@ -159,7 +159,7 @@ where
     }
 }
 
-pub fn math<'a, T: Number, P: Place>(op: Math, x: &E<'a, T, P>) -> E<'a, T::Float, P> {
+pub fn math<'a, T: Number, P: Backend>(op: Math, x: &E<'a, T, P>) -> E<'a, T::Float, P> {
     match op {
         Math::Sqrt => x.sqrt(),
         Math::Exp => x.exp(),
@@ -183,7 +183,7 @@ pub fn math<'a, T: Number, P: Place>(op: Math, x: &E<'a, T, P>) -> E<'a, T::Floa
 }
 
 /// Of one type on both sides.
-fn binary<'a, P: Place>(op: Binary, a: Arg, b: Arg, steps: &[Any<'a, P>]) -> Any<'a, P> {
+fn binary<'a, P: Backend>(op: Binary, a: Arg, b: Arg, steps: &[Any<'a, P>]) -> Any<'a, P> {
     let some = match (a, b) {
         (Arg::Step(step), _) | (_, Arg::Step(step)) => &steps[step],
         _ => unreachable!("two scalars"),
@@ -244,7 +244,7 @@ fn binary<'a, P: Place>(op: Binary, a: Arg, b: Arg, steps: &[Any<'a, P>]) -> Any
     }
 }
 
-fn bits<'a, T: Bits, P: Place, R>(op: Binary, a: &E<'a, T, P>, b: R) -> Any<'a, P>
+fn bits<'a, T: Bits, P: Backend, R>(op: Binary, a: &E<'a, T, P>, b: R) -> Any<'a, P>
 where
     R: Rhs<'a, T, IxDyn, P, Elem = T, Dim = IxDyn>,
     Any<'a, P>: From<E<'a, T, P>>,
@@ -259,7 +259,7 @@ where
     }
 }
 
-fn integers<'a, T: Integer, P: Place, R>(op: Binary, a: &E<'a, T, P>, b: R) -> Any<'a, P>
+fn integers<'a, T: Integer, P: Backend, R>(op: Binary, a: &E<'a, T, P>, b: R) -> Any<'a, P>
 where
     R: Rhs<'a, T, IxDyn, P, Elem = T, Dim = IxDyn>,
     Any<'a, P>: From<E<'a, T, P>> + From<E<'a, T::Float, P>>,
@@ -272,7 +272,7 @@ where
     }
 }
 
-fn floats<'a, T: Float, P: Place, R>(op: Binary, a: &E<'a, T, P>, b: R) -> Any<'a, P>
+fn floats<'a, T: Float, P: Backend, R>(op: Binary, a: &E<'a, T, P>, b: R) -> Any<'a, P>
 where
     R: Rhs<'a, T, IxDyn, P, Elem = T, Dim = IxDyn>,
     Any<'a, P>: From<E<'a, T, P>>,
@@ -284,7 +284,7 @@ where
     }
 }
 
-fn numbers<'a, T: Number, P: Place, R>(op: Binary, a: &E<'a, T, P>, b: R) -> Any<'a, P>
+fn numbers<'a, T: Number, P: Backend, R>(op: Binary, a: &E<'a, T, P>, b: R) -> Any<'a, P>
 where
     R: Rhs<'a, T, IxDyn, P, Elem = T, Dim = IxDyn>,
     Any<'a, P>: From<E<'a, T, P>> + From<E<'a, T::Float, P>>,
@@ -306,7 +306,7 @@ where
 }
 
 /// What is also tried between different types.
-fn of_two_types<'a, T, U: Element, C: Number, P: Place, R>(op: Binary, a: &E<'a, T, P>, b: R) -> Any<'a, P>
+fn of_two_types<'a, T, U: Element, C: Number, P: Backend, R>(op: Binary, a: &E<'a, T, P>, b: R) -> Any<'a, P>
 where
     T: Promote<U, Output = C>,
     R: Rhs<'a, T, IxDyn, P, Elem = U, Dim = IxDyn>,
@@ -327,7 +327,7 @@ where
 /// One row per left type, with all right types but itself.
 macro_rules! pairs {
     ($($left:ident => $($right:ident)*;)*) => {
-        fn mixed<'a, P: Place>(op: Binary, a: &Any<'a, P>, b: &Any<'a, P>) -> Any<'a, P> {
+        fn mixed<'a, P: Backend>(op: Binary, a: &Any<'a, P>, b: &Any<'a, P>) -> Any<'a, P> {
             match a {
                 $(Any::$left(a) => match b {
                     $(Any::$right(b) => of_two_types(op, a, b),)*
@@ -352,8 +352,8 @@ pairs! {
     F64 => Bool I8 I16 I32 I64 U8 U16 U32 U64 F32;
 }
 
-fn clamp<'a, P: Place>(x: &Any<'a, P>, low: Arg, high: Arg, steps: &[Any<'a, P>]) -> Any<'a, P> {
-    fn of<'a, T: Number + Typed, P: Place>(x: &E<'a, T, P>, low: Arg, high: Arg, steps: &[Any<'a, P>]) -> Any<'a, P>
+fn clamp<'a, P: Backend>(x: &Any<'a, P>, low: Arg, high: Arg, steps: &[Any<'a, P>]) -> Any<'a, P> {
+    fn of<'a, T: Number + Typed, P: Backend>(x: &E<'a, T, P>, low: Arg, high: Arg, steps: &[Any<'a, P>]) -> Any<'a, P>
     where
         Any<'a, P>: From<E<'a, T, P>>,
     {
@@ -368,7 +368,7 @@ fn clamp<'a, P: Place>(x: &Any<'a, P>, low: Arg, high: Arg, steps: &[Any<'a, P>]
     each!(numbers x, x => of(x, low, high, steps), bool => unreachable!("clamp of {x:?}"))
 }
 
-fn fma<'a, T: Float + Typed, P: Place>(x: &E<'a, T, P>, b: Arg, c: Arg, steps: &[Any<'a, P>]) -> Any<'a, P>
+fn fma<'a, T: Float + Typed, P: Backend>(x: &E<'a, T, P>, b: Arg, c: Arg, steps: &[Any<'a, P>]) -> Any<'a, P>
 where
     Any<'a, P>: From<E<'a, T, P>>,
 {

@@ -71,7 +71,7 @@ pub(super) struct Runtime {
     pub(super) fence: unsafe extern "C" fn(c_uint, *const c_char, c_uint),
     pub(super) clock: unsafe extern "C" fn(c_uint) -> c_ulonglong,
     pub(super) nanosleep: unsafe extern "C" fn(c_uint),
-    pub(super) wait_for_stream: unsafe extern "C" fn(),
+    pub(super) grid_dependency_wait: unsafe extern "C" fn(),
     pub(super) tick: unsafe extern "C" fn(*const c_void),
     pub(super) enter: unsafe extern "C" fn(c_uint, c_uint),
     pub(super) trap: unsafe extern "C" fn(*const c_char, c_uint) -> !,

@@ -167,11 +167,11 @@ impl Drop for Claim {
     }
 }
 
-type Place = (PathBuf, Option<tempfile::TempPath>, Option<Claim>);
+type Placed = (PathBuf, Option<tempfile::TempPath>, Option<Claim>);
 
 /// A file with these bytes that is mapped nowhere in this process. Named by its contents where there is a cache, so that a
 /// debugger finds it again.
-fn place(bytes: &[u8]) -> std::io::Result<Place> {
+fn place(bytes: &[u8]) -> std::io::Result<Placed> {
     let loaded = cache::usable_part("emulated").map(|folder| folder.join("loaded"));
     if let Some(place) = loaded.and_then(|folder| place_in(&folder, bytes)) {
         return Ok(place);
@@ -188,7 +188,7 @@ fn place(bytes: &[u8]) -> std::io::Result<Place> {
 /// and its path has no links, so that nobody but this user and root can give that name to another file. To open
 /// `/proc/self/fd/…` in its place would be no safer, and two images could share a name: numbers of open files are used again, and
 /// the dynamic linker takes equal names for one library. Debuggers would look in their own `/proc/self`.
-fn place_in(folder: &Path, bytes: &[u8]) -> Option<Place> {
+fn place_in(folder: &Path, bytes: &[u8]) -> Option<Placed> {
     let folder = private::make_folder(folder).ok()?;
     let name = cache::Key::of_bytes([bytes]).hex() + ".so";
     let path = folder.join(&name);

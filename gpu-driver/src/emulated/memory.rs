@@ -24,7 +24,7 @@ const POISON: u8 = 0xff;
 
 /// The kind of an allocation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum MemoryKind {
     Device,
     /// Host memory that the device may access.
     Pinned,
@@ -45,7 +45,7 @@ pub(super) struct Allocation {
     pub(super) life: Life,
     /// Its release was asked for; the memory goes when its stream gets there.
     pub(super) is_freed: bool,
-    pub(super) kind: Kind,
+    pub(super) kind: MemoryKind,
     /// Handle of the context.
     pub(super) context: usize,
     /// Pool it counts for; 0 for none.
@@ -111,7 +111,7 @@ impl Memory {
     }
 
     /// Gives out addresses for `bytes` (not 0); memory comes with [`Memory::begin`].
-    pub(super) fn reserve(&mut self, bytes: usize, kind: Kind, context: usize, pool: usize) -> Option<usize> {
+    pub(super) fn reserve(&mut self, bytes: usize, kind: MemoryKind, context: usize, pool: usize) -> Option<usize> {
         let pages = bytes.div_ceil(PAGE) + 1;
         let first = self.take_pages(pages)?;
         let start = self.base + first * PAGE;
@@ -250,7 +250,7 @@ impl Memory {
             && bytes <= allocation.bytes
             && address - allocation.start <= allocation.bytes - bytes;
         // Pinned memory is in every context's address space.
-        let own = allocation.context == context || allocation.kind == Kind::Pinned;
+        let own = allocation.context == context || allocation.kind == MemoryKind::Pinned;
         if inside && allocation.life == Life::Live && own {
             return Ok(());
         }
@@ -303,7 +303,7 @@ impl Memory {
             self.set_of_graph(all.start, false);
             self.release(all.start);
         }
-        let counted = left.iter().filter(|all| all.kind == Kind::Device && !all.is_freed);
+        let counted = left.iter().filter(|all| all.kind == MemoryKind::Device && !all.is_freed);
         counted.map(|all| (all.bytes, all.pool)).collect()
     }
 }
@@ -328,7 +328,7 @@ mod tests {
     const CONTEXT: usize = 7;
 
     fn live(memory: &mut Memory, bytes: usize) -> usize {
-        let address = memory.reserve(bytes, Kind::Device, CONTEXT, 0).unwrap();
+        let address = memory.reserve(bytes, MemoryKind::Device, CONTEXT, 0).unwrap();
         assert!(memory.begin(address));
         address
     }

@@ -130,7 +130,7 @@ mod stack;
 mod state;
 mod sweep;
 
-pub(crate) use compile::{Checks, Job, compile, lexer, toolchain};
+pub(crate) use compile::{Checks, CompileJob, compile, lexer, toolchain};
 pub(crate) use driver::address;
 pub use sweep::{Borne, NotBorne};
 
@@ -250,7 +250,7 @@ impl Emulated {
     /// `GPU_EMULATED_DEVICES=0`; `NoSuchDevice`;
     /// `Setting` for an environment variable that makes no sense.
     pub fn open(self) -> Result<Device> {
-        loader::wish(loader::Wish::Emulated);
+        loader::wish(loader::Requested::Emulated);
         if !loader::is_emulated() {
             return Err(DriverError::NotEmulated);
         }

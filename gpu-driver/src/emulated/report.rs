@@ -8,7 +8,7 @@ use super::{
     block::{Block, Site, Wait, text},
     compile,
     launch::Launch,
-    memory::{Allocation, Kind, Refused},
+    memory::{Allocation, MemoryKind, Refused},
     signal as signals, stack,
 };
 use crate::device::lock;
@@ -101,7 +101,7 @@ pub(super) fn refused(launch: &Launch, address: usize, bytes: usize, kind: u32, 
 
 fn describe(address: usize, refused: &Refused) -> String {
     let which = |allocation: &Allocation| {
-        let kind = if allocation.kind == Kind::Pinned { "a pinned allocation" } else { "an allocation" };
+        let kind = if allocation.kind == MemoryKind::Pinned { "a pinned allocation" } else { "an allocation" };
         format!("{kind} of {} bytes at {:#x}", allocation.bytes, allocation.start)
     };
     match refused {

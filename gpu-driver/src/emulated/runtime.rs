@@ -40,7 +40,7 @@ pub(super) static RUNTIME: Runtime = Runtime {
     fence,
     clock,
     nanosleep,
-    wait_for_stream,
+    grid_dependency_wait,
     tick,
     enter,
     trap,
@@ -131,8 +131,10 @@ fn check(launch: &mut Launch, address: usize, bytes: usize, kind: u32, site: Sit
     }
     let refused = match launch.memory().check(address, bytes, launch.context) {
         Ok(()) if launch.order.overlaps && !launch.thread().waited_for_stream => {
-            let text =
-                format!("{} memory before it waited for its stream (gpu::wait_for_stream)", report::verb(kind, bytes));
+            let text = format!(
+                "{} memory before it waited for its stream (gpu::grid_dependency_wait)",
+                report::verb(kind, bytes)
+            );
             fail(launch, LAUNCH_FAILED, &text, site);
         }
         Ok(()) => return,
@@ -437,7 +439,7 @@ unsafe extern "C" fn nanosleep(nanoseconds: c_uint) {
     interrupt(launch);
 }
 
-unsafe extern "C" fn wait_for_stream() {
+unsafe extern "C" fn grid_dependency_wait() {
     // SAFETY: see `access`.
     let launch = unsafe { current() };
     leave_probe(launch);

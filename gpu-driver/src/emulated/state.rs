@@ -22,7 +22,7 @@ use super::{
     graph::{Capture, Graph, Node},
     image::Image,
     launch::{self, Order, Surroundings, Workshop},
-    memory::{Kind, Life, Memory, Refused},
+    memory::{Life, Memory, MemoryKind, Refused},
     random::Random,
     report::Fault,
     settings::{Machine, Settings},
@@ -721,13 +721,13 @@ impl State {
     }
 
     /// An allocation of its own, usable at once.
-    pub(super) fn allocate(&mut self, context: usize, bytes: usize, kind: Kind) -> Outcome<usize> {
+    pub(super) fn allocate(&mut self, context: usize, bytes: usize, kind: MemoryKind) -> Outcome<usize> {
         self.count(context, Call::Allocation)?;
         if bytes == 0 {
             return Err(INVALID_VALUE);
         }
         let device = self.context(context)?.device;
-        if kind == Kind::Device && bytes as u64 > (MEMORY_BYTES as u64).saturating_sub(self.used(device)) {
+        if kind == MemoryKind::Device && bytes as u64 > (MEMORY_BYTES as u64).saturating_sub(self.used(device)) {
             return Err(OUT_OF_MEMORY);
         }
         let address = self.memory.reserve(bytes, kind, context, 0).ok_or(OUT_OF_MEMORY)?;
@@ -735,7 +735,7 @@ impl State {
             self.memory.release(address);
             return Err(OUT_OF_MEMORY);
         }
-        if kind == Kind::Device {
+        if kind == MemoryKind::Device {
             self.context(context)?.used += bytes as u64;
         }
         Ok(address)
@@ -757,7 +757,7 @@ impl State {
         if used.max(this.reserved) + others > MEMORY_BYTES as u64 {
             return Err(OUT_OF_MEMORY);
         }
-        let address = self.memory.reserve(bytes, Kind::Device, context, pool).ok_or(OUT_OF_MEMORY)?;
+        let address = self.memory.reserve(bytes, MemoryKind::Device, context, pool).ok_or(OUT_OF_MEMORY)?;
         self.enqueue(stream, Op::Begin(address)).inspect_err(|_| self.memory.release(address))?;
         if self.stream_state(stream)?.capture.is_some() {
             // The graph's memory, which no pool counts.
@@ -770,7 +770,7 @@ impl State {
     }
 
     /// The start of an allocation that is not released.
-    pub(super) fn allocation_at(&self, address: usize) -> Outcome<(usize, usize, Kind)> {
+    pub(super) fn allocation_at(&self, address: usize) -> Outcome<(usize, usize, MemoryKind)> {
         let found = self.memory.find(address).filter(|all| all.start == address && !all.is_freed);
         found.map(|all| (all.bytes, all.pool, all.kind)).ok_or(INVALID_VALUE)
     }
@@ -794,13 +794,13 @@ impl State {
 
     /// Whether host memory is pinned, so that copies read it only when they run.
     pub(super) fn is_pinned(&self, address: usize) -> bool {
-        self.memory.find(address).is_some_and(|all| all.kind == Kind::Pinned && all.life == Life::Live)
+        self.memory.find(address).is_some_and(|all| all.kind == MemoryKind::Pinned && all.life == Life::Live)
             || self.registered.iter().any(|range| range.contains(&address))
     }
 
     /// Whether an address is device memory: an allocation, or a variable of a module.
     pub(super) fn is_device(&self, address: usize) -> bool {
-        self.memory.find(address).is_some_and(|all| all.kind == Kind::Device)
+        self.memory.find(address).is_some_and(|all| all.kind == MemoryKind::Device)
             || self.modules.values().any(|module| module.image.contains(address))
     }
 

@@ -3,7 +3,7 @@
 //! Compilers put continued lines together first, but not in raw strings. A text is looked at both ways, and what one of them
 //! finds counts: a program that is taken to read files is compiled anew each time, which costs time and nothing else.
 
-use crate::emulated::lexer::{Kind, Token, spliced, tokens};
+use crate::emulated::lexer::{Token, TokenKind, spliced, tokens};
 
 /// Words by which a text reads a file, or asks for one, outside of `#include`; and other spellings of `#` and `\` in old standards.
 const READING: [&str; 4] = ["__has_include", "__has_embed", "??=", "??/"];
@@ -28,7 +28,7 @@ pub(crate) fn assembly_may_read_files(text: &str) -> bool {
 }
 
 fn includes(text: &str, held: impl Fn(&str) -> bool) -> bool {
-    tokens(text).into_iter().any(|token| token.kind == Kind::Directive && reads(&text[token.range()], &held))
+    tokens(text).into_iter().any(|token| token.kind == TokenKind::Directive && reads(&text[token.range()], &held))
 }
 
 fn reads(directive: &str, held: impl Fn(&str) -> bool) -> bool {
@@ -75,7 +75,7 @@ fn has_directives(text: &str) -> bool {
     let may = |text: &str, all: &[Token]| {
         (0..all.len()).any(|at| ASM.contains(&&text[all[at].range()]) && !is_plain(text, &all[at + 1..]))
     };
-    let mut macros = all.iter().filter(|token| token.kind == Kind::Directive).map(|token| &text[token.range()]);
+    let mut macros = all.iter().filter(|token| token.kind == TokenKind::Directive).map(|token| &text[token.range()]);
     may(text, &all)
         || macros.any(|directive| {
             // The word in front keeps the rest from being a directive once more.

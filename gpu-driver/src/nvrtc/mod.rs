@@ -190,9 +190,9 @@ impl Program {
         self
     }
 
-    /// Says of the program's kernels that every thread calls `gpu::wait_for_stream()` of the prelude before it touches memory: a launch may then
+    /// Says of the program's kernels that every thread calls `gpu::grid_dependency_wait()` of the prelude before it touches memory: a launch may then
     /// start while earlier work of its stream still runs (programmatic dependent launch; architectures from 9.0 on, drivers from 12.3 on). The
-    /// emulated device refuses an access before the call. Only `gpu::draw_before_stream` may come first, and `gpu::let_next_start` comes behind
+    /// emulated device refuses an access before the call. Only `gpu::claim_before_dependency` may come first, and `gpu::trigger_dependents` comes behind
     /// it.
     ///
     /// Such a kernel does not read through `const __restrict__` pointers: the compiler takes the memory behind them for constant while the kernel
@@ -247,7 +247,8 @@ impl Program {
         let mut options = vec![format!("-D__CUDA_ARCH__={}0", arch.number())];
         options.extend(self.options.iter().cloned());
         let checks = emulated::Checks::from_environment()?;
-        let compiled = emulated::compile(&emulated::Job { name, text, headers, options: &options, names, checks })?;
+        let compiled =
+            emulated::compile(&emulated::CompileJob { name, text, headers, options: &options, names, checks })?;
         let origin = if compiled.is_cached { Origin::Cache } else { Origin::Compiled };
         let (image, names, log) = (compiled.image, compiled.names, compiled.log);
         Ok(Binary { image, kind: BinaryKind::SharedObject, names, log, origin })

@@ -1,7 +1,7 @@
 // The prelude of every kernel of this workspace: definitions that NVRTC does not bring by itself.
 //
-// NVRTC from the pip wheel has no headers, so the fixed-width integers are defined here, and kernels include nothing else
-// unless their crate passes it along.
+// NVRTC from the pip wheel has no headers, so the fixed-width integers are defined here, and
+// kernels include nothing else unless their crate passes it along.
 #pragma once
 
 typedef signed char int8_t;
@@ -13,70 +13,83 @@ typedef unsigned int uint32_t;
 typedef long long int64_t;
 typedef unsigned long long uint64_t;
 
-static_assert(sizeof(int16_t) == 2 && sizeof(int32_t) == 4 && sizeof(int64_t) == 8, "integer widths");
-static_assert(sizeof(float) == 4 && sizeof(double) == 8 && sizeof(void *) == 8, "the host's layout");
+static_assert(sizeof(int16_t) == 2 && sizeof(int32_t) == 4 && sizeof(int64_t) == 8,
+              "integer widths");
+static_assert(sizeof(float) == 4 && sizeof(double) == 8 && sizeof(void *) == 8,
+              "the host's layout");
 
 // Shared memory is always declared through this macro: SHARED(float, tile, [32][33]);
 // Dynamic shared memory, whose size the launch gives: SHARED_DYNAMIC(float, tile); then tile[i].
 #ifdef GPU_EMULATED
 // On the emulated device both name a place in the arena of the block that runs.
-#define SHARED(type, name, dims)                                                                                      \
-    typedef type gpu_shared_type_##name dims;                                                                         \
+#define SHARED(type, name, dims)                                                                   \
+    typedef type gpu_shared_type_##name dims;                                                      \
     GPU_EMULATED_SHARED(gpu_shared_type_##name, name)
 #define SHARED_DYNAMIC(type, name) type *name = static_cast<type *>(gpu_emulated::dynamic_shared())
 #else
 #define SHARED(type, name, dims) __shared__ type name dims
-#define SHARED_DYNAMIC(type, name)                                                                                    \
-    extern __shared__ __align__(16) unsigned char gpu_dynamic_shared[];                                               \
+#define SHARED_DYNAMIC(type, name)                                                                 \
+    extern __shared__ __align__(16) unsigned char gpu_dynamic_shared[];                            \
     type *name = reinterpret_cast<type *>(gpu_dynamic_shared)
 #endif
 
 namespace gpu {
 
 // Whether two types are one.
-template <class A, class B> struct same { static constexpr bool value = false; };
-template <class A> struct same<A, A> { static constexpr bool value = true; };
+template <class A, class B> struct same {
+    static constexpr bool value = false;
+};
+template <class A> struct same<A, A> {
+    static constexpr bool value = true;
+};
 
-// The number of this thread in a one-dimensional grid, and the number of threads: the grid-stride loop's start and step.
+// The number of this thread in a one-dimensional grid, and the number of threads: the grid-stride
+// loop's start and step.
 __device__ inline uint64_t first_index() { return uint64_t(blockIdx.x) * blockDim.x + threadIdx.x; }
 __device__ inline uint64_t index_step() { return uint64_t(gridDim.x) * blockDim.x; }
 
-// Waits until the work that the stream held before this launch has run and its writes are visible. A kernel that is launched to overlap with
-// that work (programmatic dependent launch: `Entry::OVERLAPS`, `Program::overlapping`) calls it in every thread, before it touches memory; in
-// any other launch it does nothing. Between two small kernels it saves about a microsecond (H200). Such a kernel does not read through
-// restricted pointers to constants: the compiler may put those loads before the wait.
-__device__ inline void wait_for_stream() {
+// Waits until the work that the stream held before this launch has run and its writes are visible.
+// A kernel that is launched to overlap with that work (programmatic dependent launch:
+// `Entry::OVERLAPS`, `Program::overlapping`) calls it in every thread, before it touches memory; in
+// any other launch it does nothing. Between two small kernels it saves about a microsecond (H200).
+// Such a kernel does not read through restricted pointers to constants: the compiler may put those
+// loads before the wait.
+__device__ inline void grid_dependency_wait() {
 #ifdef GPU_EMULATED
-    gpu_emulated::wait_for_stream();
+    gpu_emulated::grid_dependency_wait();
 #elif defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
     asm volatile("griddepcontrol.wait;" ::: "memory");
 #endif
 }
 
-// Lets the next kernel of the stream be started, if it is one that overlaps: it still waits for the end of this one, but its blocks are there
-// by then. Called behind `wait_for_stream`, when every block of this kernel is running and little is left to do, since the blocks of the next
-// one take their place beside it. The next kernel starts when one thread of each block has called this, or all have ended.
-__device__ inline void let_next_start() {
+// Lets the next kernel of the stream be started, if it is one that overlaps: it still waits for the
+// end of this one, but its blocks are there by then. Called behind `grid_dependency_wait`, when
+// every block of this kernel is running and little is left to do, since the blocks of the next one
+// take their place beside it. The next kernel starts when one thread of each block has called this,
+// or all have ended.
+__device__ inline void trigger_dependents() {
 #if !defined(GPU_EMULATED) && defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
     asm volatile("griddepcontrol.launch_dependents;");
 #endif
 }
 
-// Draws a number for a block, from 0 to `last`, each once in a launch. `scratch` is the address that `Stream::with_cleared_scratch` gives. Called
-// before `wait_for_stream`, so that it takes no time of its own where the kernel before this one is still at work (H200: 0.6 us of a launch).
-// The counter stands before the scratch memory, where only this function finds it, and is 0 again when the last number is drawn. A kernel that
-// draws draws all numbers in each of its launches, before any thread calls `let_next_start`; a barrier behind the draw ensures that. So no
+// Draws a number for a block, from 0 to `last`, each once in a launch. `scratch` is the address
+// that `Stream::with_cleared_scratch` gives. Called before `grid_dependency_wait`, so that it takes
+// no time of its own where the kernel before this one is still at work (H200: 0.6 us of a launch).
+// The counter stands before the scratch memory, where only this function finds it, and is 0 again
+// when the last number is drawn. A kernel that draws draws all numbers in each of its launches,
+// before any thread calls `trigger_dependents`; a barrier behind the draw ensures that. So no
 // kernel draws while another one may.
-__device__ inline uint32_t draw_before_stream(uint64_t scratch, uint32_t last) {
+__device__ inline uint32_t claim_before_dependency(uint64_t scratch, uint32_t last) {
 #ifdef GPU_EMULATED
     // There one launch comes after the other.
-    gpu_emulated::wait_for_stream();
+    gpu_emulated::grid_dependency_wait();
 #endif
     return atomicInc(reinterpret_cast<uint32_t *>(scratch) - 1, last);
 }
 
-// sqrtf(x), the same bits, for x that is 0 or between 1e-30 and 1e30: without the branch for values beyond. Newton's step from the approximate
-// reciprocal root is exact to rounding there.
+// sqrtf(x), the same bits, for x that is 0 or between 1e-30 and 1e30: without the branch for values
+// beyond. Newton's step from the approximate reciprocal root is exact to rounding there.
 __device__ __forceinline__ float sqrt_of_moderate(float x) {
 #ifdef GPU_EMULATED
     return sqrtf(x);
@@ -89,8 +102,9 @@ __device__ __forceinline__ float sqrt_of_moderate(float x) {
 #endif
 }
 
-// sqrt(x), the same bits, for x that is 0 or from 1e-290 up: the arithmetic of sqrt there, from the same first approximation, without the branch for
-// values below, behind which nothing else can be begun.
+// sqrt(x), the same bits, for x that is 0 or from 1e-290 up: the arithmetic of sqrt there, from the
+// same first approximation, without the branch for values below, behind which nothing else can be
+// begun.
 __device__ __forceinline__ double sqrt_of_moderate(double x) {
 #ifdef GPU_EMULATED
     return sqrt(x);
@@ -102,16 +116,19 @@ __device__ __forceinline__ double sqrt_of_moderate(double x) {
     const double error = __fma_rn(x, -__dmul_rn(inverse, inverse), 1.0);
     inverse = __fma_rn(__fma_rn(error, 0.375, 0.5), __dmul_rn(inverse, error), inverse);
     const double root = __dmul_rn(x, inverse);
-    const double half = __hiloint2double(__double2hiint(inverse) - 0x00100000, __double2loint(inverse));
+    const double half =
+        __hiloint2double(__double2hiint(inverse) - 0x00100000, __double2loint(inverse));
     const double exact = __fma_rn(__fma_rn(-root, root, x), half, root);
     return high <= 0 ? x : exact;
 #endif
 }
 
-// Adds 1 to a counter in device memory and returns its value before. This thread's earlier writes are seen by every thread that sees the
-// addition, in any block. Writes of other threads before their additions to the counter up to this one are seen by this thread after it.
+// Adds 1 to a counter in device memory and returns its value before. This thread's earlier writes
+// are seen by every thread that sees the addition, in any block. Writes of other threads before
+// their additions to the counter up to this one are seen by this thread after it.
 //
-// In PTX because an atomic operation with both orders costs half of one between two fences (H200: 1.6 us of a pass with a sum).
+// In PTX because an atomic operation with both orders costs half of one between two fences
+// (H200: 1.6 us of a pass with a sum).
 __device__ inline uint32_t arrive(uint32_t *counter) {
 #ifdef GPU_EMULATED
     __threadfence();
@@ -120,25 +137,33 @@ __device__ inline uint32_t arrive(uint32_t *counter) {
     return before;
 #else
     uint32_t before;
-    asm volatile("atom.add.acq_rel.gpu.global.u32 %0, [%1], 1;" : "=r"(before) : "l"(counter) : "memory");
+    asm volatile("atom.add.acq_rel.gpu.global.u32 %0, [%1], 1;"
+                 : "=r"(before)
+                 : "l"(counter)
+                 : "memory");
     return before;
 #endif
 }
 
 // Words that other blocks write while this one looks; each by itself is old or new.
-template <int COUNT> __device__ inline void look_at_words(uint64_t *from, uint64_t (&words)[COUNT]) {
+template <int COUNT>
+__device__ inline void look_at_words(uint64_t *from, uint64_t (&words)[COUNT]) {
 #if !defined(GPU_EMULATED)
     if constexpr (COUNT == 2) {
         // One access: a look takes as long as it has accesses.
-        asm volatile("ld.relaxed.gpu.v2.b64 {%0, %1}, [%2];" : "=l"(words[0]), "=l"(words[1]) : "l"(from) : "memory");
+        asm volatile("ld.relaxed.gpu.v2.b64 {%0, %1}, [%2];"
+                     : "=l"(words[0]), "=l"(words[1])
+                     : "l"(from)
+                     : "memory");
     } else
 #endif
-        for (int k = 0; k < COUNT; k++) words[k] = __nv_atomic_load_n(from + k, __NV_ATOMIC_RELAXED, __NV_THREAD_SCOPE_DEVICE);
+        for (int k = 0; k < COUNT; k++)
+            words[k] = __nv_atomic_load_n(from + k, __NV_ATOMIC_RELAXED, __NV_THREAD_SCOPE_DEVICE);
 }
 
-// Copies BYTES, which are 4, 8 or 16 and to which both addresses are aligned, from device memory to shared memory while the thread goes on: no
-// register holds them on the way. They are there for this thread behind `wait_for_copies`, and for the block's others behind a barrier after
-// that.
+// Copies BYTES, which are 4, 8 or 16 and to which both addresses are aligned, from device memory to
+// shared memory while the thread goes on: no register holds them on the way. They are there for
+// this thread behind `wait_for_copies`, and for the block's others behind a barrier after that.
 template <int BYTES> __device__ inline void copy_to_shared(void *shared, const void *global) {
     static_assert(BYTES == 4 || BYTES == 8 || BYTES == 16, "cp.async copies 4, 8 or 16 bytes");
 #if !defined(GPU_EMULATED) && defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
@@ -146,10 +171,12 @@ template <int BYTES> __device__ inline void copy_to_shared(void *shared, const v
     if (BYTES == 16) {
         asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(global) : "memory");
     } else {
-        asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(to), "l"(global), "n"(BYTES) : "memory");
+        asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(to), "l"(global), "n"(BYTES)
+                     : "memory");
     }
 #else
-    for (int k = 0; k < BYTES / 4; k++) static_cast<uint32_t *>(shared)[k] = static_cast<const uint32_t *>(global)[k];
+    for (int k = 0; k < BYTES / 4; k++)
+        static_cast<uint32_t *>(shared)[k] = static_cast<const uint32_t *>(global)[k];
 #endif
 }
 
@@ -169,9 +196,10 @@ template <int LEFT> __device__ inline void wait_for_copies() {
 
 } // namespace gpu
 
-// Checks that a kernel instantiation has the parameter types that the Rust side passes; one line per instantiation is
-// appended to its program. KERNEL is in parentheses because it may hold commas.
+// Checks that a kernel instantiation has the parameter types that the Rust side passes; one line
+// per instantiation is appended to its program. KERNEL is in parentheses because it may hold
+// commas.
 #define GPU_UNWRAP(...) __VA_ARGS__
-#define GPU_CHECK_SIGNATURE(KERNEL, TYPES)                                                                            \
-    static_assert(gpu::same<decltype(&GPU_UNWRAP KERNEL), void (*)TYPES>::value,                                      \
+#define GPU_CHECK_SIGNATURE(KERNEL, TYPES)                                                         \
+    static_assert(gpu::same<decltype(&GPU_UNWRAP KERNEL), void(*) TYPES>::value,                   \
                   "the kernel's parameters are not those that Rust passes: " #TYPES)

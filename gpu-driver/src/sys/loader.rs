@@ -57,12 +57,12 @@ pub(crate) fn is_emulated() -> bool {
 }
 
 /// The driver that a program asked for before its first call; `GPU_DEVICE` goes before it.
-static WISH: AtomicU8 = AtomicU8::new(Wish::Cuda as u8);
+static REQUESTED: AtomicU8 = AtomicU8::new(Requested::Cuda as u8);
 
 /// See [`wish`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
-pub(crate) enum Wish {
+pub(crate) enum Requested {
     Cuda,
     /// The emulated device where there is no CUDA device.
     StandIn,
@@ -70,8 +70,8 @@ pub(crate) enum Wish {
 }
 
 /// Asks for a driver. Has an effect before the first call of the driver only, and where `GPU_DEVICE` does not decide.
-pub(crate) fn wish(wish: Wish) {
-    WISH.store(wish as u8, Ordering::Relaxed);
+pub(crate) fn wish(wish: Requested) {
+    REQUESTED.store(wish as u8, Ordering::Relaxed);
 }
 
 /// The driver that fills the table.
@@ -104,9 +104,9 @@ fn address(library: &Library, name: &str) -> usize {
 fn choose() -> Result<Driver> {
     environment::waits_after_launches()?;
     match environment::text("GPU_DEVICE", "cuda, emulated or none")?.as_deref() {
-        None => match WISH.load(Ordering::Relaxed) {
-            wish if wish == Wish::Emulated as u8 => Ok(Driver::Emulated),
-            wish if wish == Wish::StandIn as u8 => match open() {
+        None => match REQUESTED.load(Ordering::Relaxed) {
+            wish if wish == Requested::Emulated as u8 => Ok(Driver::Emulated),
+            wish if wish == Requested::StandIn as u8 => match open() {
                 Ok(library) if has_device(&library) => Ok(Driver::Cuda(library)),
                 _ => Ok(Driver::Emulated),
             },

@@ -63,9 +63,9 @@ pub fn a_kernel_that_overlaps_must_wait_before_it_touches_memory(_: &()) -> Outc
     let text = "#include \"prelude.cuh\"\nstruct Words { unsigned long long word[1]; };\n\
         template <int WHEN> __global__ void twice(const __grid_constant__ Words words) {\n\
             unsigned *x = (unsigned *)words.word[0] + threadIdx.x;\n\
-            if (WHEN == 0 || (WHEN == 1 && threadIdx.x < 2)) gpu::wait_for_stream();\n\
+            if (WHEN == 0 || (WHEN == 1 && threadIdx.x < 2)) gpu::grid_dependency_wait();\n\
             *x *= 2;\n\
-            if (WHEN == 2) gpu::wait_for_stream();\n}\n";
+            if (WHEN == 2) gpu::grid_dependency_wait();\n}\n";
     for when in 0..4u64 {
         let device = Emulated::new().open()?;
         let program = Program::new("twice.cu", text).name_expression(format!("twice<{when}>"));

@@ -234,7 +234,7 @@ pub fn kernels_that_overlap_keep_the_order_of_their_stream(device: &Device) -> O
     const N: usize = 5000;
     let text = "#include \"prelude.cuh\"\nstruct Words { unsigned long long word[3]; };\n\
         template <bool WAITS> __global__ void step(const __grid_constant__ Words words) {\n\
-            if (WAITS) gpu::wait_for_stream();\n\
+            if (WAITS) gpu::grid_dependency_wait();\n\
             const unsigned *x = (const unsigned *)words.word[0];\n\
             unsigned n = unsigned(words.word[2]), i = blockIdx.x * blockDim.x + threadIdx.x;\n\
             if (i < n) ((unsigned *)words.word[1])[i] = 3 * x[(i * 37 + 1) % n] + i;\n}\n";

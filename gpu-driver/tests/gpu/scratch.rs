@@ -137,13 +137,13 @@ pub fn numbers_are_drawn_before_the_stream(device: &Device) -> Outcome {
     let text = "#include \"prelude.cuh\"\nstruct Words { unsigned long long word[4]; };\n\
         extern \"C\" __global__ void draw(const __grid_constant__ Words words) {\n\
             unsigned number = 0;\n\
-            if (threadIdx.x == 0) number = gpu::draw_before_stream(words.word[0], gridDim.x - 1);\n\
-            gpu::wait_for_stream();\n\
+            if (threadIdx.x == 0) number = gpu::claim_before_dependency(words.word[0], gridDim.x - 1);\n\
+            gpu::grid_dependency_wait();\n\
             unsigned *desk = (unsigned *)words.word[0];\n\
             if (threadIdx.x > 0) return;\n\
             unsigned *drawn = (unsigned *)words.word[1] + words.word[2] + number;\n\
             atomicAdd(drawn, 1u);\n\
-            gpu::let_next_start();\n\
+            gpu::trigger_dependents();\n\
             atomicAdd(desk, 1u);\n\
             if (atomicAdd(desk + 1, 1u) == gridDim.x - 1) desk[0] = desk[1] = 0;\n}\n";
     let kernel = device.generated_kernel(&SPACE, &[SPACE.word(), 200], || {

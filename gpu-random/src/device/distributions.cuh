@@ -14,24 +14,38 @@ struct Parameters {
 };
 
 // Without a fused multiply-add, so that the bits are the host's.
-__device__ __forceinline__ float scaled(float low, float width, float u) { return __fadd_rn(low, __fmul_rn(width, u)); }
-__device__ __forceinline__ double scaled(double low, double width, double u) { return __dadd_rn(low, __dmul_rn(width, u)); }
+__device__ __forceinline__ float scaled(float low, float width, float u) {
+    return __fadd_rn(low, __fmul_rn(width, u));
+}
+__device__ __forceinline__ double scaled(double low, double width, double u) {
+    return __dadd_rn(low, __dmul_rn(width, u));
+}
 
 // The functions of a real type.
 template <class T> struct Real;
 template <> struct Real<float> {
     static constexpr int WORDS = 1;
     static __device__ __forceinline__ float uniform(const uint32_t *w) { return uniform_f32(w[0]); }
-    static __device__ __forceinline__ float half_open(const uint32_t *w) { return half_open_f32(w[0]); }
-    static __device__ __forceinline__ Pair<float> normal(const uint32_t *w) { return normal_f32(w[0], w[1]); }
+    static __device__ __forceinline__ float half_open(const uint32_t *w) {
+        return half_open_f32(w[0]);
+    }
+    static __device__ __forceinline__ Pair<float> normal(const uint32_t *w) {
+        return normal_f32(w[0], w[1]);
+    }
     static __device__ __forceinline__ float exponential(float x) { return expf(x); }
     static __device__ __forceinline__ float logarithm(float x) { return logf(x); }
 };
 template <> struct Real<double> {
     static constexpr int WORDS = 2;
-    static __device__ __forceinline__ double uniform(const uint32_t *w) { return uniform_f64(w[0], w[1]); }
-    static __device__ __forceinline__ double half_open(const uint32_t *w) { return half_open_f64(w[0], w[1]); }
-    static __device__ __forceinline__ Pair<double> normal(const uint32_t *w) { return normal_f64(w[0], w[1], w[2], w[3]); }
+    static __device__ __forceinline__ double uniform(const uint32_t *w) {
+        return uniform_f64(w[0], w[1]);
+    }
+    static __device__ __forceinline__ double half_open(const uint32_t *w) {
+        return half_open_f64(w[0], w[1]);
+    }
+    static __device__ __forceinline__ Pair<double> normal(const uint32_t *w) {
+        return normal_f64(w[0], w[1], w[2], w[3]);
+    }
     static __device__ __forceinline__ double exponential(double x) { return exp(x); }
     static __device__ __forceinline__ double logarithm(double x) { return log(x); }
 };
@@ -46,14 +60,18 @@ struct Bits {
     typedef uint32_t Value;
     static constexpr int WORDS = 1, VALUES = 1, UNROLL = 20;
     __device__ explicit Bits(Parameters) {}
-    __device__ __forceinline__ void operator()(const uint32_t *w, uint32_t *out) const { out[0] = w[0]; }
+    __device__ __forceinline__ void operator()(const uint32_t *w, uint32_t *out) const {
+        out[0] = w[0];
+    }
 };
 
 template <class T> struct Uniform {
     typedef T Value;
     static constexpr int WORDS = Real<T>::WORDS, VALUES = 1, UNROLL = 20 / WORDS;
     __device__ explicit Uniform(Parameters) {}
-    __device__ __forceinline__ void operator()(const uint32_t *w, T *out) const { out[0] = Real<T>::uniform(w); }
+    __device__ __forceinline__ void operator()(const uint32_t *w, T *out) const {
+        out[0] = Real<T>::uniform(w);
+    }
 };
 
 template <class T> struct HalfOpen {
@@ -61,7 +79,8 @@ template <class T> struct HalfOpen {
     static constexpr int WORDS = Real<T>::WORDS, VALUES = 1, UNROLL = 20 / WORDS;
     T low, width, most;
     __device__ explicit HalfOpen(Parameters p)
-        : low(T(__longlong_as_double(p.a))), width(T(__longlong_as_double(p.b))), most(T(__longlong_as_double(p.c))) {}
+        : low(T(__longlong_as_double(p.a))), width(T(__longlong_as_double(p.b))),
+          most(T(__longlong_as_double(p.c))) {}
     __device__ __forceinline__ void operator()(const uint32_t *w, T *out) const {
         T value = scaled(low, width, Real<T>::half_open(w));
         out[0] = value > most ? most : value;
@@ -82,7 +101,8 @@ template <class T> struct Normal {
     typedef T Value;
     static constexpr int WORDS = 2 * Real<T>::WORDS, VALUES = 2, UNROLL = 5;
     T mean, deviation;
-    __device__ explicit Normal(Parameters p) : mean(T(__longlong_as_double(p.a))), deviation(T(__longlong_as_double(p.b))) {}
+    __device__ explicit Normal(Parameters p)
+        : mean(T(__longlong_as_double(p.a))), deviation(T(__longlong_as_double(p.b))) {}
     __device__ __forceinline__ void operator()(const uint32_t *w, T *out) const {
         Pair<T> pair = Real<T>::normal(w);
         out[0] = mean + deviation * pair.first;
@@ -136,8 +156,11 @@ struct Poisson {
     static constexpr int WORDS = 2, VALUES = 1, UNROLL = 1;
     double lambda, of_lambda, root;
     __device__ explicit Poisson(Parameters p)
-        : lambda(__longlong_as_double(p.a)), of_lambda(__longlong_as_double(p.b)), root(__longlong_as_double(p.c)) {}
-    __device__ void operator()(const uint32_t *w, uint32_t *out) const { out[0] = lambda < 10.0 ? by_products(w) : by_rejection(w); }
+        : lambda(__longlong_as_double(p.a)), of_lambda(__longlong_as_double(p.b)),
+          root(__longlong_as_double(p.c)) {}
+    __device__ void operator()(const uint32_t *w, uint32_t *out) const {
+        out[0] = lambda < 10.0 ? by_products(w) : by_rejection(w);
+    }
 
   private:
     __device__ uint32_t by_products(const uint32_t *w) const {
@@ -160,7 +183,8 @@ struct Poisson {
         double squeeze = 0.9277 - 3.6224 / (b - 2.0);
         for (uint32_t attempt = 0;; attempt++) {
             Four more = more_words(w, WORDS, attempt);
-            double u = uniform_f64(more.word[0], more.word[1]) - 0.5, v = uniform_f64(more.word[2], more.word[3]);
+            double u = uniform_f64(more.word[0], more.word[1]) - 0.5,
+                   v = uniform_f64(more.word[2], more.word[3]);
             double from_edge = 0.5 - fabs(u);
             double count = floor((2.0 * a / from_edge + b) * u + lambda + 0.43);
             if (from_edge >= 0.07 && v <= squeeze) return uint32_t(count);
@@ -177,7 +201,9 @@ struct Poisson {
             return log(product);
         }
         double inverse = 1.0 / k, square = inverse * inverse;
-        double series = inverse * (1.0 / 12.0 - square * (1.0 / 360.0 - square * (1.0 / 1260.0 - square / 1680.0)));
+        double series =
+            inverse *
+            (1.0 / 12.0 - square * (1.0 / 360.0 - square * (1.0 / 1260.0 - square / 1680.0)));
         return (k + 0.5) * log(k) - k + 0.9189385332046728 + series;
     }
 };

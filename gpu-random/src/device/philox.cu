@@ -29,7 +29,9 @@ template <class V> __device__ __forceinline__ void store_whole(V *out, const V &
 struct AtOne {
     uint64_t below, others;
     uint32_t split;
-    __device__ __forceinline__ uint64_t operator()(uint32_t generator) const { return generator < split ? below : others; }
+    __device__ __forceinline__ uint64_t operator()(uint32_t generator) const {
+        return generator < split ? below : others;
+    }
 };
 
 // The same number after fills of several kinds. For each piece of generators `pieces` has the first
@@ -41,8 +43,10 @@ struct AtMany {
         uint32_t low = 0, high = count;
         while (high - low > 1) {
             uint32_t middle = (low + high) / 2;
-            if (pieces[2 * middle] <= generator) low = middle;
-            else high = middle;
+            if (pieces[2 * middle] <= generator)
+                low = middle;
+            else
+                high = middle;
         }
         return pieces[2 * low + 1];
     }
@@ -53,8 +57,10 @@ constexpr int THREADS = 256, BLOCKS = 4;
 // Makes BLOCKS blocks of words for each thread, 256 apart. A turn gives four values, of DRAWS
 // blocks.
 template <class D, uint32_t GENERATORS, class Made>
-__device__ __forceinline__ void fill_part(typename D::Value *out, uint64_t n, uint64_t seed, const uint32_t *seeds, uint32_t generators,
-                                          uint32_t cursor, uint32_t skip, bool whole, const D &distribution, Made made) {
+__device__ __forceinline__ void fill_part(typename D::Value *out, uint64_t n, uint64_t seed,
+                                          const uint32_t *seeds, uint32_t generators,
+                                          uint32_t cursor, uint32_t skip, bool whole,
+                                          const D &distribution, Made made) {
     typedef OfBlock<D> Of;
     constexpr uint32_t DRAWS = D::WORDS / D::VALUES;
     if (GENERATORS != 0) generators = GENERATORS;
@@ -71,9 +77,10 @@ __device__ __forceinline__ void fill_part(typename D::Value *out, uint64_t n, ui
         uint64_t block = made(uint32_t(generator)) + round * DRAWS + number % DRAWS;
         Four words = philox_block(seeds != nullptr ? seeds[generator] : seed, generator, block);
 #pragma unroll
-        for (int j = 0; j < Of::VALUES / D::VALUES; j++) distribution(words.word + j * D::WORDS, values[i].value + j * D::VALUES);
+        for (int j = 0; j < Of::VALUES / D::VALUES; j++)
+            distribution(words.word + j * D::WORDS, values[i].value + j * D::VALUES);
     }
-    gpu::wait_for_stream();
+    gpu::grid_dependency_wait();
 #pragma unroll
     for (int i = 0; i < BLOCKS; i++) {
         if (whole && place[i] < n && n - place[i] >= Of::VALUES) {
@@ -91,14 +98,16 @@ __device__ __forceinline__ void fill_part(typename D::Value *out, uint64_t n, ui
 // those of cuRAND's order. A block of threads has them in one row, so little is left to compute for
 // each. Returns false, and does nothing, if the part is cut.
 template <class D>
-__device__ __forceinline__ bool fill_whole_part(typename D::Value *out, uint64_t n, uint64_t seed, uint32_t cursor, uint32_t skip, const D &distribution,
-                                                const AtOne &made) {
+__device__ __forceinline__ bool fill_whole_part(typename D::Value *out, uint64_t n, uint64_t seed,
+                                                uint32_t cursor, uint32_t skip,
+                                                const D &distribution, const AtOne &made) {
     typedef OfBlock<D> Of;
     constexpr uint32_t DRAWS = D::WORDS / D::VALUES, GENERATORS = 65536, OF_ALL = THREADS * BLOCKS;
     static_assert(GENERATORS * DRAWS % OF_ALL == 0, "a block of threads stays in a row");
     const uint64_t number = uint64_t(blockIdx.x) * OF_ALL, begin = number * Of::VALUES - skip;
     if (begin >= n || n - begin < OF_ALL * Of::VALUES) return false;
-    const uint64_t turn = number / DRAWS, drawn = turn / GENERATORS * DRAWS + (DRAWS > 1 ? threadIdx.x % DRAWS : 0);
+    const uint64_t turn = number / DRAWS,
+                   drawn = turn / GENERATORS * DRAWS + (DRAWS > 1 ? threadIdx.x % DRAWS : 0);
     const uint32_t first = uint32_t(turn % GENERATORS) + cursor + threadIdx.x / DRAWS;
     typename Of::Values values[BLOCKS];
 #pragma unroll
@@ -106,9 +115,10 @@ __device__ __forceinline__ bool fill_whole_part(typename D::Value *out, uint64_t
         const uint32_t generator = (first + i * (THREADS / DRAWS)) % GENERATORS;
         const Four words = philox_block(seed, generator, made(generator) + drawn);
 #pragma unroll
-        for (int j = 0; j < Of::VALUES / D::VALUES; j++) distribution(words.word + j * D::WORDS, values[i].value + j * D::VALUES);
+        for (int j = 0; j < Of::VALUES / D::VALUES; j++)
+            distribution(words.word + j * D::WORDS, values[i].value + j * D::VALUES);
     }
-    gpu::wait_for_stream();
+    gpu::grid_dependency_wait();
     typename Of::Values *to = reinterpret_cast<typename Of::Values *>(out + begin) + threadIdx.x;
 #pragma unroll
     for (int i = 0; i < BLOCKS; i++) store_whole(to + i * THREADS, values[i]);
@@ -124,9 +134,10 @@ __device__ __forceinline__ bool fill_whole_part(typename D::Value *out, uint64_t
 //   whole         1 where out - skip is aligned to 16 bytes
 //   below, others blocks that each generator below `split`, and each other one, has made
 //   bytes         n values written
-template <class D>
-__global__ void __launch_bounds__(256) philox_fill(typename D::Value *out, uint64_t n, uint64_t seed, uint32_t cursor, uint32_t skip, uint32_t whole,
-                                            uint64_t below, uint64_t others, uint32_t split, uint64_t a, uint64_t b, uint64_t c) {
+template <class D> __global__ void __launch_bounds__(256)
+    philox_fill(typename D::Value *out, uint64_t n, uint64_t seed, uint32_t cursor, uint32_t skip,
+                uint32_t whole, uint64_t below, uint64_t others, uint32_t split, uint64_t a,
+                uint64_t b, uint64_t c) {
     D distribution(Parameters{a, b, c});
     const AtOne made = {below, others, split};
     if (whole != 0 && fill_whole_part(out, n, seed, cursor, skip, distribution, made)) return;
@@ -138,11 +149,13 @@ __global__ void __launch_bounds__(256) philox_fill(typename D::Value *out, uint6
 //                 each generator of the piece has made
 //   seeds         one for each generator if `each` is 1, else `seed` is that of all
 //   others        as in `philox_fill`
-template <class D>
-__global__ void __launch_bounds__(256) philox_fill_any(typename D::Value *out, uint64_t n, uint64_t seed, const uint32_t *seeds, uint32_t each,
-                                                uint32_t generators, uint32_t cursor, uint32_t skip, uint32_t whole, const uint64_t *pieces,
-                                                uint32_t count, uint64_t a, uint64_t b, uint64_t c) {
+template <class D> __global__ void __launch_bounds__(256)
+    philox_fill_any(typename D::Value *out, uint64_t n, uint64_t seed, const uint32_t *seeds,
+                    uint32_t each, uint32_t generators, uint32_t cursor, uint32_t skip,
+                    uint32_t whole, const uint64_t *pieces, uint32_t count, uint64_t a, uint64_t b,
+                    uint64_t c) {
     D distribution(Parameters{a, b, c});
-    gpu::wait_for_stream();
-    fill_part<D, 0>(out, n, seed, each ? seeds : nullptr, generators, cursor, skip, whole != 0, distribution, AtMany{pieces, count});
+    gpu::grid_dependency_wait();
+    fill_part<D, 0>(out, n, seed, each ? seeds : nullptr, generators, cursor, skip, whole != 0,
+                    distribution, AtMany{pieces, count});
 }

@@ -31,7 +31,8 @@ __device__ __forceinline__ Four philox4x32(Four counter, uint32_t key0, uint32_t
 
 // Block `block` of a subsequence.
 __device__ __forceinline__ Four philox_block(uint64_t seed, uint64_t subsequence, uint64_t block) {
-    Four counter = {{uint32_t(block), uint32_t(block >> 32), uint32_t(subsequence), uint32_t(subsequence >> 32)}};
+    Four counter = {{uint32_t(block), uint32_t(block >> 32), uint32_t(subsequence),
+                     uint32_t(subsequence >> 32)}};
     return philox4x32(counter, uint32_t(seed), uint32_t(seed >> 32));
 }
 
@@ -53,7 +54,10 @@ class Philox : public Numbers<Philox> {
     }
 
     __device__ uint32_t next() {
-        uint32_t word = used == 0 ? words.word[0] : used == 1 ? words.word[1] : used == 2 ? words.word[2] : words.word[3];
+        uint32_t word = used == 0   ? words.word[0]
+                        : used == 1 ? words.word[1]
+                        : used == 2 ? words.word[2]
+                                    : words.word[3];
         if (++used == 4) {
             used = 0;
             block++;
@@ -64,7 +68,9 @@ class Philox : public Numbers<Philox> {
     }
 
     // As curand_uniform_double: made of one word, in (0, 1].
-    __device__ double uniform_double() { return next() * 2.3283064365386963e-10 + 2.3283064365386963e-10; }
+    __device__ double uniform_double() {
+        return next() * 2.3283064365386963e-10 + 2.3283064365386963e-10;
+    }
 };
 
 } // namespace gpu_random

@@ -12,7 +12,7 @@ use crate::{
     distribution::Distribution,
     generator::Seed,
     recipe::{Rules, Stream},
-    turns::Turns,
+    turns::StreamPosition,
 };
 
 /// Blocks of words that a block of threads makes.
@@ -76,7 +76,7 @@ pub(crate) fn fill<D: Distribution>(
 
 /// The blocks that generators below a bound, and from there on, have made, where the stream is in cuRAND's order and that is all there is
 /// to know.
-fn in_curand_order(turns: &Turns) -> Option<(u64, u64, u32)> {
+fn in_curand_order(turns: &StreamPosition) -> Option<(u64, u64, u32)> {
     if turns.generators() != PhiloxRng::GENERATORS {
         return None;
     }

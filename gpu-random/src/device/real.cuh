@@ -10,13 +10,17 @@ template <class T> struct Pair {
 };
 
 // (0, 1]
-__device__ __forceinline__ float uniform_f32(uint32_t x) { return x * 2.3283064e-10f + 2.3283064e-10f / 2.0f; }
+__device__ __forceinline__ float uniform_f32(uint32_t x) {
+    return x * 2.3283064e-10f + 2.3283064e-10f / 2.0f;
+}
 __device__ __forceinline__ double uniform_f64(uint32_t x, uint32_t y) {
     uint64_t bits = uint64_t(x) ^ (uint64_t(y) << 21);
     return bits * 1.1102230246251565e-16 + 1.1102230246251565e-16 / 2.0;
 }
 // [0, 1)
-__device__ __forceinline__ float half_open_f32(uint32_t x) { return (x >> 8) * (1.0f / 16777216.0f); }
+__device__ __forceinline__ float half_open_f32(uint32_t x) {
+    return (x >> 8) * (1.0f / 16777216.0f);
+}
 __device__ __forceinline__ double half_open_f64(uint32_t x, uint32_t y) {
     uint64_t bits = uint64_t(x) ^ (uint64_t(y) << 21);
     return bits * 1.1102230246251565e-16;
@@ -33,7 +37,8 @@ __device__ __forceinline__ Pair<float> normal_f32(uint32_t x, uint32_t y) {
     __sincosf(w, &sine, &cosine);
     return {sine * s, cosine * s};
 }
-__device__ __forceinline__ Pair<double> normal_f64(uint32_t x0, uint32_t x1, uint32_t y0, uint32_t y1) {
+__device__ __forceinline__ Pair<double> normal_f64(uint32_t x0, uint32_t x1, uint32_t y0,
+                                                   uint32_t y1) {
     double u = uniform_f64(x0, x1);
     uint64_t bits = uint64_t(y0) ^ (uint64_t(y1) << 21);
     double w = bits * 2.2204460492503131e-16 + 2.2204460492503131e-16 / 2.0;

@@ -13,14 +13,16 @@ using namespace gpu_random;
 
 namespace {
 
-__device__ __forceinline__ State load_state(const uint32_t *states, uint32_t generators, uint32_t generator) {
+__device__ __forceinline__ State load_state(const uint32_t *states, uint32_t generators,
+                                            uint32_t generator) {
     State state;
 #pragma unroll
     for (int i = 0; i < 5; i++) state.v[i] = states[uint64_t(i) * generators + generator];
     state.d = states[uint64_t(5) * generators + generator];
     return state;
 }
-__device__ __forceinline__ void store_state(uint32_t *states, uint32_t generators, uint32_t generator, const State &state) {
+__device__ __forceinline__ void store_state(uint32_t *states, uint32_t generators,
+                                            uint32_t generator, const State &state) {
 #pragma unroll
     for (int i = 0; i < 5; i++) states[uint64_t(i) * generators + generator] = state.v[i];
     states[uint64_t(5) * generators + generator] = state.d;
@@ -48,7 +50,8 @@ __device__ __forceinline__ void skip_draws(State &state, uint32_t draws) {
 }
 
 // Computes the values of a turn.
-template <class D> __device__ __forceinline__ void turn(const D &distribution, State &state, typename D::Value *out) {
+template <class D>
+__device__ __forceinline__ void turn(const D &distribution, State &state, typename D::Value *out) {
     uint32_t words[D::WORDS];
 #pragma unroll
     for (int i = 0; i < D::WORDS; i++) words[i] = draw(state);
@@ -57,7 +60,8 @@ template <class D> __device__ __forceinline__ void turn(const D &distribution, S
 
 // Writes the wanted values of a turn: value j of turn t stands at place VALUES t + j - skip.
 template <class D>
-__device__ __forceinline__ void store_some(typename D::Value *out, const typename D::Value *values, uint64_t number, uint64_t skip, uint64_t n) {
+__device__ __forceinline__ void store_some(typename D::Value *out, const typename D::Value *values,
+                                           uint64_t number, uint64_t skip, uint64_t n) {
 #pragma unroll
     for (int j = 0; j < D::VALUES; j++) {
         uint64_t place = number * D::VALUES + j - skip;
@@ -74,11 +78,13 @@ __device__ __forceinline__ void store_some(typename D::Value *out, const typenam
 //   digits        the polynomial of `draws` draws, which all generators have made; those below
 //                 `split` have made `more` besides, fewer than 64
 //   bytes         24 written for each generator
-__global__ void xorwow_start(uint64_t seed, const uint32_t *seeds, uint32_t each, const uint32_t *jumps, uint32_t own, uint32_t *states,
-                             uint32_t generators, uint64_t digits0, uint64_t digits1, uint64_t digits2, uint64_t digits3, uint64_t draws,
-                             uint32_t split, uint32_t more) {
+__global__ void xorwow_start(uint64_t seed, const uint32_t *seeds, uint32_t each,
+                             const uint32_t *jumps, uint32_t own, uint32_t *states,
+                             uint32_t generators, uint64_t digits0, uint64_t digits1,
+                             uint64_t digits2, uint64_t digits3, uint64_t draws, uint32_t split,
+                             uint32_t more) {
     uint64_t generator = gpu::first_index();
-    gpu::wait_for_stream();
+    gpu::grid_dependency_wait();
     if (generator >= generators) return;
     State state = seeded(each ? seeds[generator] : seed);
     const uint32_t *low = jumps + generator % own * 8, *high = jumps + (own + generator / own) * 8;
@@ -91,7 +97,8 @@ __global__ void xorwow_start(uint64_t seed, const uint32_t *seeds, uint32_t each
         });
     }
     state.d += WEYL * uint32_t(draws);
-    for (uint32_t draws_more = generator < split ? more : 0; draws_more > 0; draws_more--) draw(state);
+    for (uint32_t draws_more = generator < split ? more : 0; draws_more > 0; draws_more--)
+        draw(state);
     store_state(states, generators, uint32_t(generator), state);
 }
 
@@ -103,7 +110,7 @@ __global__ void xorwow_start(uint64_t seed, const uint32_t *seeds, uint32_t each
 //   bytes         20480 written for each
 __global__ void __launch_bounds__(256) xorwow_tables(const uint32_t *jumps, uint32_t *tables) {
     SHARED(uint32_t, columns, [160][5]);
-    gpu::wait_for_stream();
+    gpu::grid_dependency_wait();
     const uint32_t *digits = jumps + uint64_t(blockIdx.x) * 8;
     if (threadIdx.x < 160) {
         uint32_t v[5];
@@ -189,11 +196,11 @@ template <class D> struct Two {
 //   chunk_rows    rows of a chunk; chunks * chunk_rows is at least complete / 4096
 //   bytes         n values written, 24 read and 24 written for each generator, and 20480 read for
 //                 each block
-template <class D, bool EXACT>
-__global__ void __launch_bounds__(256)
-xorwow_fill(const uint32_t *states, uint32_t *next, const uint32_t *tables, typename D::Value *out, uint64_t n, uint64_t turns,
-            uint64_t complete, uint32_t cursor, uint32_t skip, uint32_t dropped, uint64_t chunk_rows, uint32_t chunks, uint64_t a, uint64_t b,
-            uint64_t c) {
+template <class D, bool EXACT> __global__ void __launch_bounds__(256)
+    xorwow_fill(const uint32_t *states, uint32_t *next, const uint32_t *tables,
+                typename D::Value *out, uint64_t n, uint64_t turns, uint64_t complete,
+                uint32_t cursor, uint32_t skip, uint32_t dropped, uint64_t chunk_rows,
+                uint32_t chunks, uint64_t a, uint64_t b, uint64_t c) {
     typedef typename D::Value Value;
     constexpr uint32_t GENERATORS = 4096, THREADS = 256, BLOCKS = GENERATORS / 2 / THREADS;
     constexpr uint64_t ROW = uint64_t(GENERATORS) * D::VALUES;
@@ -201,12 +208,14 @@ xorwow_fill(const uint32_t *states, uint32_t *next, const uint32_t *tables, type
     uint32_t chunk = blockIdx.x / BLOCKS;
     uint32_t first = Two<D>::first(blockIdx.x % BLOCKS * THREADS + threadIdx.x);
     D distribution(Parameters{a, b, c});
-    gpu::wait_for_stream();
+    gpu::grid_dependency_wait();
 
     if (chunk > 0) {
-        const uint4 *own = reinterpret_cast<const uint4 *>(tables + uint64_t(chunk - 1) * (1024 * 5));
+        const uint4 *own =
+            reinterpret_cast<const uint4 *>(tables + uint64_t(chunk - 1) * (1024 * 5));
 #pragma unroll
-        for (uint32_t i = 0; i < 5; i++) table[i * THREADS + threadIdx.x] = own[i * THREADS + threadIdx.x];
+        for (uint32_t i = 0; i < 5; i++)
+            table[i * THREADS + threadIdx.x] = own[i * THREADS + threadIdx.x];
     }
     State state[2];
 #pragma unroll
@@ -273,7 +282,8 @@ xorwow_fill(const uint32_t *states, uint32_t *next, const uint32_t *tables, type
             turn(distribution, after, values);
             store_some<D>(out, values, number, skip, n);
         }
-        store_state(next, GENERATORS, (cursor + rank) % GENERATORS, choose(number < complete, after, state[k]));
+        store_state(next, GENERATORS, (cursor + rank) % GENERATORS,
+                    choose(number < complete, after, state[k]));
     }
 }
 
@@ -285,9 +295,10 @@ xorwow_fill(const uint32_t *states, uint32_t *next, const uint32_t *tables, type
 //   out           VALUES * turns values, aligned to VALUES of them
 //   part_rows     rows of a part; (parts - 1) * part_rows is at most turns / 4096
 //   bytes         n values written, 24 read and 24 written for each generator
-template <class D>
-__global__ void __launch_bounds__(64) xorwow_fill_few(const uint32_t *states, uint32_t *next, typename D::Value *out, uint32_t turns, uint32_t cursor,
-                                                      uint32_t part_rows, uint32_t parts, uint64_t a, uint64_t b, uint64_t c) {
+template <class D> __global__ void __launch_bounds__(64)
+    xorwow_fill_few(const uint32_t *states, uint32_t *next, typename D::Value *out, uint32_t turns,
+                    uint32_t cursor, uint32_t part_rows, uint32_t parts, uint64_t a, uint64_t b,
+                    uint64_t c) {
     typedef typename D::Value Value;
     constexpr uint32_t GENERATORS = 4096, BLOCKS = GENERATORS / 64;
     constexpr uint64_t ROW = uint64_t(GENERATORS) * D::VALUES;
@@ -298,8 +309,8 @@ __global__ void __launch_bounds__(64) xorwow_fill_few(const uint32_t *states, ui
     const uint32_t generator = (cursor + rank) % GENERATORS, before = part * part_rows;
     const bool is_last = part + 1 == parts;
     D distribution(Parameters{a, b, c});
-    gpu::wait_for_stream();
-    gpu::let_next_start();
+    gpu::grid_dependency_wait();
+    gpu::trigger_dependents();
     State state = load_state(states, GENERATORS, generator);
     skip_draws(state, before * D::WORDS);
     uint32_t rows = is_last ? (turns + GENERATORS - 1 - rank) / GENERATORS - before : part_rows;
@@ -320,17 +331,17 @@ __global__ void __launch_bounds__(64) xorwow_fill_few(const uint32_t *states, ui
 //   others        as in `xorwow_fill`
 //   bytes         as there; stores of neighbouring threads lie side by side if there are many
 //                 generators, and are of 16 bytes if there is one
-template <class D>
-__global__ void __launch_bounds__(128)
-xorwow_fill_any(const uint32_t *states, uint32_t *next, const uint32_t *jumps, typename D::Value *out, uint64_t n, uint64_t turns,
-                uint64_t complete, uint32_t cursor, uint32_t skip, uint32_t dropped, uint64_t chunk_rows, uint32_t generators, uint32_t chunks,
-                uint64_t a, uint64_t b, uint64_t c) {
+template <class D> __global__ void __launch_bounds__(128)
+    xorwow_fill_any(const uint32_t *states, uint32_t *next, const uint32_t *jumps,
+                    typename D::Value *out, uint64_t n, uint64_t turns, uint64_t complete,
+                    uint32_t cursor, uint32_t skip, uint32_t dropped, uint64_t chunk_rows,
+                    uint32_t generators, uint32_t chunks, uint64_t a, uint64_t b, uint64_t c) {
     typedef typename D::Value Value;
     uint64_t thread = gpu::first_index();
     uint32_t chunk = uint32_t(thread / generators), rank = uint32_t(thread % generators);
     uint32_t generator = uint32_t((uint64_t(cursor) + rank) % generators);
     D distribution(Parameters{a, b, c});
-    gpu::wait_for_stream();
+    gpu::grid_dependency_wait();
     if (thread >= uint64_t(generators) * chunks) return;
 
     State state = load_state(states, generators, generator);
@@ -348,7 +359,8 @@ xorwow_fill_any(const uint32_t *states, uint32_t *next, const uint32_t *jumps, t
     // The values of a single generator lie side by side, so that a thread stores 16 bytes at a
     // time.
     constexpr int PACK = 16 / sizeof(Value), TURNS = PACK / D::VALUES;
-    if (generators == 1 && skip == 0 && reinterpret_cast<uint64_t>(out + number * D::VALUES) % 16 == 0) {
+    if (generators == 1 && skip == 0 &&
+        reinterpret_cast<uint64_t>(out + number * D::VALUES) % 16 == 0) {
 #pragma unroll 1
         for (; rows >= TURNS; rows -= TURNS) {
             struct alignas(16) Pack {
@@ -356,7 +368,8 @@ xorwow_fill_any(const uint32_t *states, uint32_t *next, const uint32_t *jumps, t
             } pack;
 #pragma unroll
             for (int i = 0; i < TURNS; i++) turn(distribution, state, pack.value + i * D::VALUES);
-            *reinterpret_cast<uint4 *>(out + number * D::VALUES) = *reinterpret_cast<const uint4 *>(&pack);
+            *reinterpret_cast<uint4 *>(out + number * D::VALUES) =
+                *reinterpret_cast<const uint4 *>(&pack);
             number += TURNS;
         }
     }

@@ -30,11 +30,15 @@ __device__ __forceinline__ uint32_t draw(State &state) {
 
 // The state of curand_init(seed, 0, 0).
 __device__ __forceinline__ State seeded(uint64_t seed) {
-    uint32_t t0 = (uint32_t(seed) ^ 0xaad26b49u) * 1099087573u, t1 = (uint32_t(seed >> 32) ^ 0xf7dcefddu) * 2591861531u;
-    State state = {{123456789u + t0, 362436069u ^ t0, 521288629u + t1, 88675123u ^ t1, 5783321u + t0}, 6615241u + t1 + t0};
+    uint32_t t0 = (uint32_t(seed) ^ 0xaad26b49u) * 1099087573u,
+             t1 = (uint32_t(seed >> 32) ^ 0xf7dcefddu) * 2591861531u;
+    State state = {
+        {123456789u + t0, 362436069u ^ t0, 521288629u + t1, 88675123u ^ t1, 5783321u + t0},
+        6615241u + t1 + t0};
     // A state of zeros would stay so.
     if ((state.v[0] | state.v[1] | state.v[2] | state.v[3] | state.v[4]) == 0) {
-        state.v[0] = 123456789u, state.v[1] = 362436069u, state.v[2] = 521288629u, state.v[3] = 88675123u, state.v[4] = 5783321u;
+        state.v[0] = 123456789u, state.v[1] = 362436069u, state.v[2] = 521288629u,
+        state.v[3] = 88675123u, state.v[4] = 5783321u;
     }
     return state;
 }

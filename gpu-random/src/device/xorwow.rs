@@ -15,7 +15,7 @@ use crate::{
     distribution::Distribution,
     generator::Seed,
     recipe::{Rules, Stream},
-    turns::{Call, Turns},
+    turns::{Call, StreamPosition},
     xorwow::{jump::Polynomial, start},
 };
 
@@ -161,7 +161,7 @@ impl Chain {
         tables: &StateTables,
         context: &FillContext<'_>,
         seed: &Seed,
-        turns: &Turns,
+        turns: &StreamPosition,
         step: u64,
     ) -> Result<()> {
         if self.step == Some(step) {

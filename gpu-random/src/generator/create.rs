@@ -11,7 +11,7 @@ use super::Generator;
 use crate::{
     Result,
     distribution::{Ranged, Real},
-    recipe::Recipe,
+    recipe::Engine,
 };
 
 /// A new array that `fill` writes, all of it.
@@ -30,7 +30,7 @@ fn filled<T: Element, Sh: ShapeBuilder>(
     Ok(GpuArray::from_device_vec(data, shape)?)
 }
 
-impl<R: Recipe> Generator<R> {
+impl<R: Engine> Generator<R> {
     /// A new array of random words; see [`Generator::fill_bits`].
     ///
     /// # Errors

@@ -1,8 +1,8 @@
 //! Fills of memory that exists.
 //!
 //! # From `fill_normal` to a launch
-//! 1. A method checks the parameters. `Generator::fill` asks `Turns::call` (`turns.rs`) which turns of which generators give the values,
-//!    and hands the call to the recipe with the memory that the target names. `Turns::advance` moves the stream only after the recipe has
+//! 1. A method checks the parameters. `Generator::fill` asks `StreamPosition::call` (`turns.rs`) which turns of which generators give the values,
+//!    and hands the call to the recipe with the memory that the target names. `StreamPosition::advance` moves the stream only after the recipe has
 //!    succeeded.
 //! 2. On the host `xorwow/host.rs` steps all generators side by side, row after row. Threads take chunks of rows, each after a jump.
 //! 3. On a device `device/xorwow.rs` takes the states that the last fill left. Otherwise the kernel `xorwow_start` makes them, or the host
@@ -21,11 +21,11 @@ use crate::{
         Bernoulli, Bits, Distribution, Exponential, HalfOpen, LogNormal, Normal, Poisson, Ranged, Real, Uniform,
         integers,
     },
-    recipe::{Recipe, Stream},
+    recipe::{Engine, Stream},
     target::{Memory, Target},
 };
 
-impl<R: Recipe> Generator<R> {
+impl<R: Engine> Generator<R> {
     /// Random words: cuRAND's `curandGenerate`.
     ///
     /// # Errors

@@ -5,7 +5,7 @@ mod fill;
 
 use std::{fmt, sync::Arc};
 
-use crate::{Order, RandomError, Result, recipe::Recipe, turns::Turns};
+use crate::{Order, RandomError, Result, recipe::Engine, turns::StreamPosition};
 
 /// A stream of random numbers, in cuRAND's order, that fills arrays of devices and of the host: [`crate::Xorwow`] or [`crate::Philox`].
 ///
@@ -29,9 +29,9 @@ use crate::{Order, RandomError, Result, recipe::Recipe, turns::Turns};
 /// stream, which goes on behind it. With XORWOW the graph's first fill makes the states anew. The graph owns all that its fills use, so the
 /// generator may go, or go on elsewhere. A fill of the same kind and length ahead of the capture makes tables for which the capture then
 /// need not wait.
-pub struct Generator<R: Recipe> {
+pub struct Generator<R: Engine> {
     pub(crate) seed: Seed,
-    pub(crate) turns: Turns,
+    pub(crate) turns: StreamPosition,
     /// Changes with every fill and move.
     pub(crate) step: u64,
     pub(crate) states: R::States,
@@ -48,11 +48,11 @@ pub(crate) enum Seed {
 /// The position of a stream: a checkpoint, from [`Generator::position`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Position {
-    turns: Turns,
+    turns: StreamPosition,
     of: &'static str,
 }
 
-impl<R: Recipe> Generator<R> {
+impl<R: Engine> Generator<R> {
     /// The stream of a seed, in cuRAND's order, at its start.
     pub fn new(seed: u64) -> Self {
         Self::of(Seed::One(seed), R::GENERATORS)
@@ -79,7 +79,7 @@ impl<R: Recipe> Generator<R> {
     }
 
     pub(crate) fn of(seed: Seed, generators: u32) -> Self {
-        Self { seed, turns: Turns::new(generators), step: 0, states: R::States::default() }
+        Self { seed, turns: StreamPosition::new(generators), step: 0, states: R::States::default() }
     }
 
     /// The stream of the same seed in that order, at its start.
@@ -105,7 +105,7 @@ impl<R: Recipe> Generator<R> {
 
     /// Goes to the position `offset` words from the stream's start: [`Generator::fill_bits`] gives element `offset` next.
     pub fn set_offset(&mut self, offset: u64) {
-        self.turns = Turns::after(self.turns.generators(), R::WORD, offset);
+        self.turns = StreamPosition::after(self.turns.generators(), R::WORD, offset);
         self.step += 1;
     }
 
@@ -143,21 +143,21 @@ impl<R: Recipe> Generator<R> {
     }
 }
 
-impl<R: Recipe> Clone for Generator<R> {
+impl<R: Engine> Clone for Generator<R> {
     /// A stream that gives the same numbers; it makes states of its own.
     fn clone(&self) -> Self {
         Self { turns: self.turns.clone(), ..Self::of(self.seed.clone(), self.generators()) }
     }
 }
 
-impl<R: Recipe> PartialEq for Generator<R> {
+impl<R: Engine> PartialEq for Generator<R> {
     /// Whether both give the same numbers from here on.
     fn eq(&self, other: &Self) -> bool {
         self.seed == other.seed && self.turns == other.turns
     }
 }
 
-impl<R: Recipe> fmt::Debug for Generator<R> {
+impl<R: Engine> fmt::Debug for Generator<R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} of {} subsequences", R::NAME, self.generators())
     }

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     generator::Seed,
-    turns::{Piece, Turns},
+    turns::{Piece, StreamPosition},
 };
 
 /// Most generators with a jump of their own; further ones share these, and take a second jump.
@@ -31,7 +31,7 @@ pub(crate) fn subsequences(generators: u32) -> (Vec<Polynomial>, u32) {
 }
 
 /// The states of all generators: six rows, of `v0` to `v4` and of `d`.
-pub(crate) fn states(seed: &Seed, turns: &Turns) -> Vec<u32> {
+pub(crate) fn states(seed: &Seed, turns: &StreamPosition) -> Vec<u32> {
     let count = turns.generators() as usize;
     let (jumps, own) = subsequences(turns.generators());
     let own = own as usize;
@@ -66,7 +66,7 @@ mod tests {
     #[test]
     fn states_are_those_of_single_generators() {
         const PAIR: Turn = Turn { draws: 2, values: 2, shared: false };
-        let turns = Turns::after(4200, PAIR, 2 * (3 * 4200 + 70));
+        let turns = StreamPosition::after(4200, PAIR, 2 * (3 * 4200 + 70));
         let all = states(&Seed::One(77), &turns);
         for generator in [0, 1, 63, 64, 69, 70, 4095, 4199] {
             let drawn = turns.drawn(generator as u32) as u64;
@@ -74,7 +74,7 @@ mod tests {
             let got: Vec<u32> = all.chunks(4200).map(|row| row[generator]).collect();
             assert_eq!((&got[..5], got[5]), (&v[..], d), "generator {generator}");
         }
-        let each = states(&Seed::Each([5, 6].into()), &Turns::new(2));
+        let each = states(&Seed::Each([5, 6].into()), &StreamPosition::new(2));
         let want: Vec<_> = [(5, 0), (6, 1)].map(|(seed, generator)| XorwowRng::new(seed, generator, 0).state()).into();
         assert_eq!([each[0], each[2], each[10]], [want[0].0[0], want[0].0[1], want[0].1]);
         assert_eq!([each[1], each[3], each[11]], [want[1].0[0], want[1].0[1], want[1].1]);

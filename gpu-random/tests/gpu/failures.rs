@@ -11,7 +11,7 @@ use gpu_driver::{
         Emulated,
     },
 };
-use gpu_random::{Generator, Order, Philox, RandomError, Recipe, Result, Xorwow, rand};
+use gpu_random::{Engine, Generator, Order, Philox, RandomError, Result, Xorwow, rand};
 use testkit::{Operation, Outcome, ensure, ensure_eq, fallible_functions, none_forgotten, sweeps};
 
 const KINDS: [Call; 5] = [Allocation, Launch, ModuleLoad, Copy, Event];
@@ -34,7 +34,7 @@ fn sweep<S, T>(
 const N: usize = 5;
 
 /// Fills an array from a stream that is kept; where it fails the stream stays where it was.
-fn fills<R: Recipe, T: DevicePod + Default + PartialEq>(
+fn fills<R: Engine, T: DevicePod + Default + PartialEq>(
     call: Call,
     n: usize,
     start: impl Fn() -> Result<Generator<R>>,

@@ -5,7 +5,7 @@ use std::fmt::Debug;
 
 use gpu_array::GpuArray;
 use gpu_driver::{Device, DevicePod, DeviceVec, Stream, emulated::Emulated};
-use gpu_random::{Generator, Order, Philox, PhiloxRng, Recipe, Result, Xorwow, XorwowRng};
+use gpu_random::{Engine, Generator, Order, Philox, PhiloxRng, Result, Xorwow, XorwowRng};
 use testkit::{Outcome, ensure, ensure_eq};
 
 /// A fill, of host or device.
@@ -52,7 +52,7 @@ impl Near for f64 {
 }
 
 /// The same calls on both sides; `exact` where the bits must be equal.
-fn compare<R: Recipe, T: Near>(
+fn compare<R: Engine, T: Near>(
     device: &Device,
     order: Order,
     lengths: &[usize],
@@ -145,7 +145,7 @@ pub fn discrete_numbers_are_those_of_the_host(device: &Device) -> Outcome {
 }
 
 /// A call of one kind or another, on either side.
-fn one_of<R: Recipe>(rng: &mut Generator<R>, kind: usize, n: usize, home: Option<&Device>) -> Result<Vec<f64>> {
+fn one_of<R: Engine>(rng: &mut Generator<R>, kind: usize, n: usize, home: Option<&Device>) -> Result<Vec<f64>> {
     fn made<T: DevicePod + Default + Into<f64>>(
         n: usize,
         home: Option<&Device>,
@@ -176,7 +176,7 @@ fn one_of<R: Recipe>(rng: &mut Generator<R>, kind: usize, n: usize, home: Option
     }
 }
 
-fn mixed<R: Recipe>(device: &Device, order: Order, most: usize, place: impl Fn(usize) -> bool) -> Outcome {
+fn mixed<R: Engine>(device: &Device, order: Order, most: usize, place: impl Fn(usize) -> bool) -> Outcome {
     let mut of_host = Generator::<R>::new(5).with_order(order)?.with_offset(3);
     let mut other = of_host.clone();
     let mut random = testkit::Rng(7);
@@ -215,7 +215,7 @@ pub fn any_number_of_generators(device: &Device) -> Outcome {
     compare::<XorwowRng, u32>(device, Order::Sequential, &[1, 100_000], true, fill!(rng, out => rng.fill_bits(out)))
 }
 
-fn seeds_of_their_own<R: Recipe>(device: &Device) -> Outcome {
+fn seeds_of_their_own<R: Engine>(device: &Device) -> Outcome {
     let mut of_host = Generator::<R>::with_seeds(&[7, 5, 1, 9, 4_000_000_000])?.with_offset(2);
     let mut of_device = of_host.clone();
     for n in [3, 2000] {
@@ -235,7 +235,7 @@ pub fn streams_move_between_places(device: &Device) -> Outcome {
 
 /// Places that are not aligned, odd lengths, and nothing beside them written.
 pub fn parts_of_arrays_are_filled(device: &Device) -> Outcome {
-    fn part<R: Recipe>(device: &Device, from: usize, n: usize) -> Outcome {
+    fn part<R: Engine>(device: &Device, from: usize, n: usize) -> Outcome {
         let mut out = DeviceVec::from_slice(&device.stream(), &vec![-77.0_f32; n + from + 5])?;
         Generator::<R>::new(1).fill_normal(out.slice_mut(from..from + n)?)?;
         let mut want = vec![0.0_f32; n];
@@ -287,7 +287,7 @@ pub fn odd_normal_numbers_before_other_kinds(device: &Device) -> Outcome {
 
 /// A graph of fills does at each launch what its calls would have done.
 pub fn fills_are_captured(device: &Device) -> Outcome {
-    fn captured<R: Recipe>(device: &Device) -> Outcome {
+    fn captured<R: Engine>(device: &Device) -> Outcome {
         // A stream of its own: what other threads do on the device's stream cannot be captured.
         let stream = Stream::new(device)?;
         let mut rng = Generator::<R>::new(8);
@@ -332,7 +332,7 @@ pub fn fills_are_captured(device: &Device) -> Outcome {
 
 /// A graph of fills has all that they read: the generator may go, start anew, or fill elsewhere, and memory that is allocated next is another.
 pub fn a_graph_of_fills_outlives_its_generator(device: &Device) -> Outcome {
-    fn outlives<R: Recipe>(
+    fn outlives<R: Engine>(
         device: &Device,
         start: &dyn Fn() -> Result<Generator<R>>,
         lengths: &[usize],
@@ -371,7 +371,7 @@ pub fn a_graph_of_fills_outlives_its_generator(device: &Device) -> Outcome {
         }
         Ok(())
     }
-    fn each<R: Recipe>(device: &Device, elsewhere: Option<&Device>) -> Outcome {
+    fn each<R: Engine>(device: &Device, elsewhere: Option<&Device>) -> Outcome {
         let long = 4096 * 40 + 77;
         let starts: [&dyn Fn() -> Result<Generator<R>>; 4] = [
             &|| Ok(Generator::new(8)),
@@ -410,7 +410,7 @@ pub fn a_graph_of_fills_outlives_its_generator(device: &Device) -> Outcome {
 
 /// More elements, and more bytes, than 32 bits count.
 pub fn more_than_32_bits_count(device: &Device) -> Outcome {
-    fn long<R: Recipe>(device: &Device, order: Order) -> Outcome {
+    fn long<R: Engine>(device: &Device, order: Order) -> Outcome {
         let n = (1_usize << 32) + 4099;
         let start = || Generator::<R>::new(3).with_order(order);
         let mut out = DeviceVec::<u32>::zeros(&device.stream(), n)?;
@@ -430,7 +430,7 @@ pub fn more_than_32_bits_count(device: &Device) -> Outcome {
 
 /// A fill on a stream that is not captured runs at once, though the fills before it were on the stream that is.
 pub fn fills_beside_a_capture_stay_out_of_it(device: &Device) -> Outcome {
-    fn beside<R: Recipe>(device: &Device, start: &dyn Fn() -> Result<Generator<R>>) -> Outcome {
+    fn beside<R: Engine>(device: &Device, start: &dyn Fn() -> Result<Generator<R>>) -> Outcome {
         const N: usize = 5000;
         let (captured, other) = (Stream::new(device)?, Stream::new(device)?);
         let (mut rng, mut of_host) = (start()?, start()?);

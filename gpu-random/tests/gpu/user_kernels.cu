@@ -1,10 +1,12 @@
-// Each thread: a generator of its own, and some numbers of every kind in an order that keeps and drops second normal numbers.
+// Each thread: a generator of its own, and some numbers of every kind in an order that keeps and
+// drops second normal numbers.
 //   grid    one block
 //   words   4 for each thread; single 8, wide 7
 #include "philox.cuh"
 #include "xorwow_rng.cuh"
 
-template <class Rng> __global__ void numbers(uint64_t seed, uint64_t offset, uint32_t *words, float *single, double *wide) {
+template <class Rng> __global__ void numbers(uint64_t seed, uint64_t offset, uint32_t *words,
+                                             float *single, double *wide) {
     Rng rng;
     rng.init(seed, uint64_t(threadIdx.x) * 0x100000001ull, offset);
     uint32_t *w = words + threadIdx.x * 4;

@@ -1,6 +1,6 @@
 //! What cuRAND's host API gives, as hashes and first values of its output (cuRAND 10.4).
 
-use gpu_random::{Generator, Order, Philox, PhiloxRng, Recipe, Result, Xorwow, XorwowRng};
+use gpu_random::{Engine, Generator, Order, Philox, PhiloxRng, Result, Xorwow, XorwowRng};
 use rand::Rng;
 use sha2::{Digest, Sha256};
 
@@ -19,19 +19,19 @@ macro_rules! bytes {
     };
 }
 
-fn bits<R: Recipe>(rng: &mut Generator<R>, n: usize) -> Vec<u32> {
+fn bits<R: Engine>(rng: &mut Generator<R>, n: usize) -> Vec<u32> {
     let mut out = vec![0; n];
     rng.fill_bits(&mut out).expect("host memory");
     out
 }
 
-fn uniform_f64<R: Recipe>(rng: &mut Generator<R>, n: usize) -> Vec<f64> {
+fn uniform_f64<R: Engine>(rng: &mut Generator<R>, n: usize) -> Vec<f64> {
     let mut out = vec![0.0; n];
     rng.fill_uniform(&mut out).expect("host memory");
     out
 }
 
-fn uniform_f32<R: Recipe>(rng: &mut Generator<R>, n: usize) -> Vec<f32> {
+fn uniform_f32<R: Engine>(rng: &mut Generator<R>, n: usize) -> Vec<f32> {
     let mut out = vec![0.0; n];
     rng.fill_uniform(&mut out).expect("host memory");
     out
@@ -39,7 +39,7 @@ fn uniform_f32<R: Recipe>(rng: &mut Generator<R>, n: usize) -> Vec<f32> {
 
 const SEEDS: [u64; 3] = [0, 1234, 0xdead_beef_cafe_f00d];
 
-fn first_bits<R: Recipe>(want: [&str; 3]) {
+fn first_bits<R: Engine>(want: [&str; 3]) {
     for (seed, want) in SEEDS.into_iter().zip(want) {
         let got = bits(&mut Generator::<R>::new(seed), LONG);
         assert_eq!(hash([&bytes!(got)[..]]), want, "seed {seed:#x}");
@@ -114,7 +114,7 @@ fn offsets() {
 }
 
 /// Calls of several kinds, the integers and uniform numbers among them hashed.
-fn mixed<R: Recipe>() -> String {
+fn mixed<R: Engine>() -> String {
     let mut rng = Generator::<R>::new(99);
     let mut parts = vec![
         bytes!(bits(&mut rng, 5)),
@@ -185,7 +185,7 @@ fn normal_numbers() {
 }
 
 /// Calls of these lengths against one call.
-fn split<R: Recipe, T: Copy + PartialEq + Default + std::fmt::Debug>(
+fn split<R: Engine, T: Copy + PartialEq + Default + std::fmt::Debug>(
     order: Order,
     lengths: &[usize],
     fill: impl Fn(&mut Generator<R>, &mut [T]) -> Result<()>,

@@ -4,7 +4,7 @@ use crate::{Outcome, options::Device};
 use gpu_driver::{self as driver, emulated::Emulated, nvrtc};
 
 /// The place chosen.
-pub(crate) enum Place {
+pub(crate) enum Backend {
     Cpu {
         why: String,
     },
@@ -15,7 +15,7 @@ pub(crate) enum Place {
     },
 }
 
-impl Place {
+impl Backend {
     /// Finds the place asked for. `auto` takes CUDA when a device and the compiler are both there, never the emulated
     /// device.
     pub(crate) fn choose(asked: Device) -> Outcome<Self> {

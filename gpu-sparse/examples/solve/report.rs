@@ -6,8 +6,8 @@ use gpu_sparse::{Description, linalg::Solution, linalg::Status};
 use serde_json::json;
 
 use crate::{
+    backend::Backend,
     options::{Options, Precond},
-    place::Place,
     system::System,
 };
 
@@ -34,7 +34,7 @@ pub(crate) struct Report {
 impl Report {
     pub(crate) fn new(
         matrix: String,
-        place: &Place,
+        place: &Backend,
         system: &System<'_>,
         options: &Options,
         solution: &Solution<f64>,

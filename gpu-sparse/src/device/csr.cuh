@@ -28,7 +28,8 @@ struct BlockHead {
 };
 
 template <class T> __device__ BlockHead load_head(const Csr<T> &a, uint64_t block) {
-    return {a.blocks[block], a.blocks[block + 1], a.block_entries[block], a.block_entries[block + 1]};
+    return {a.blocks[block], a.blocks[block + 1], a.block_entries[block],
+            a.block_entries[block + 1]};
 }
 
 // Calls finish.after(row, sum of the row's entries times x, finish.before(row), results so far) in
@@ -41,8 +42,8 @@ template <class T> __device__ BlockHead load_head(const Csr<T> &a, uint64_t bloc
 //
 // Source: the stream kernel of Greathouse and Daga, "Efficient sparse matrix-vector multiplication
 // on GPUs using the CSR storage format", SC 2014, doi 10.1109/SC.2014.68.
-template <int THREADS, class T, class Finish>
-__device__ double for_each_row(const Csr<T> &a, const T *x, uint32_t first, uint32_t step, Finish finish) {
+template <int THREADS, class T, class Finish> __device__ double
+for_each_row(const Csr<T> &a, const T *x, uint32_t first, uint32_t step, Finish finish) {
     constexpr uint32_t ITEMS = Csr<T>::ITEMS;
     static_assert(ITEMS % THREADS == 0, "each thread has as many entries");
     SHARED(double, products, [ITEMS]);
@@ -65,13 +66,16 @@ __device__ double for_each_row(const Csr<T> &a, const T *x, uint32_t first, uint
             T value[PER_THREAD], factor[PER_THREAD];
             uint32_t column[PER_THREAD], last = uint32_t(entries) - 1;
 #pragma unroll
-            for (int i = 0; i < PER_THREAD; i++) column[i] = __ldcs(columns + min(i * THREADS + threadIdx.x, last));
+            for (int i = 0; i < PER_THREAD; i++)
+                column[i] = __ldcs(columns + min(i * THREADS + threadIdx.x, last));
 #pragma unroll
-            for (int i = 0; i < PER_THREAD; i++) value[i] = __ldcs(values + min(i * THREADS + threadIdx.x, last));
+            for (int i = 0; i < PER_THREAD; i++)
+                value[i] = __ldcs(values + min(i * THREADS + threadIdx.x, last));
 #pragma unroll
             for (int i = 0; i < PER_THREAD; i++) factor[i] = x[column[i]];
 #pragma unroll
-            for (int i = 0; i < PER_THREAD; i++) products[i * THREADS + threadIdx.x] = double(value[i]) * double(factor[i]);
+            for (int i = 0; i < PER_THREAD; i++)
+                products[i * THREADS + threadIdx.x] = double(value[i]) * double(factor[i]);
         }
         __syncthreads();
         uint32_t lanes = 1;
@@ -86,8 +90,11 @@ __device__ double for_each_row(const Csr<T> &a, const T *x, uint32_t first, uint
             uint32_t end = inside ? uint32_t(a.row_starts[row + 1] - begin) : 0;
             T before = inside && lane == 0 ? finish.before(row) : T(0);
             double sum = 0;
-            for (uint32_t i = inside ? uint32_t(a.row_starts[row] - begin) + lane : 0; i < end; i += lanes) sum += products[i];
-            for (uint32_t half = lanes / 2; half > 0; half /= 2) sum += __shfl_down_sync(0xffffffffu, sum, half, lanes);
+            for (uint32_t i = inside ? uint32_t(a.row_starts[row] - begin) + lane : 0; i < end;
+                 i += lanes)
+                sum += products[i];
+            for (uint32_t half = lanes / 2; half > 0; half /= 2)
+                sum += __shfl_down_sync(0xffffffffu, sum, half, lanes);
             if (inside && lane == 0) results = finish.after(row, sum, before, results);
         }
         __syncthreads(); // the next block's products wait for these reads

@@ -30,10 +30,11 @@ struct LongRowsScratch {
 // One block sums one segment: each thread sums its entries with stride THREADS, then the block sums
 // those. The block that completes a row adds the row's segments from first to last. Returns true in
 // that block's thread 0, with the number of the long row and its sum.
-template <int THREADS, class T>
-__device__ bool sum_segment(const LongRows<T> &a, uint32_t segment, const T *x, LongRowsScratch scratch, uint32_t &number,
-                            double &sum) {
-    uint32_t i = a.owners[segment], first = a.first_segments[i], count = a.first_segments[i + 1] - first;
+template <int THREADS, class T> __device__ bool sum_segment(const LongRows<T> &a, uint32_t segment,
+                                                            const T *x, LongRowsScratch scratch,
+                                                            uint32_t &number, double &sum) {
+    uint32_t i = a.owners[segment], first = a.first_segments[i],
+             count = a.first_segments[i + 1] - first;
     uint64_t begin = a.begins[i] + (segment - first) * LongRows<T>::SEGMENT;
     uint64_t end = min(begin + LongRows<T>::SEGMENT, a.ends[i]);
     double mine = 0;

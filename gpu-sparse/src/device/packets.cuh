@@ -34,33 +34,37 @@ static_assert(sizeof(Packets<float>) == 136, "as the host passes it");
 struct NarrowColumns {
     const uint16_t *deltas; // of this row
     const uint32_t *bases;
-    struct Place {
+    struct EntryColumns {
         uint32_t base, delta;
         __device__ bool holds_entry() const { return delta != 0xffffu; }
         // The column of the entry, or some column of the slot without one.
         __device__ uint32_t column() const { return holds_entry() ? base + delta : base; }
     };
-    __device__ Place load(uint32_t slot) const { return {bases[slot], __ldcs(deltas + uint64_t(slot) * 32)}; }
+    __device__ EntryColumns load(uint32_t slot) const {
+        return {bases[slot], __ldcs(deltas + uint64_t(slot) * 32)};
+    }
 };
 
 // The columns of a wide slice, as one of its rows sees them.
 struct WideColumns {
     const uint32_t *columns; // of this row
-    struct Place {
+    struct EntryColumns {
         uint32_t stored;
         __device__ bool holds_entry() const { return stored != 0xffffffffu; }
         __device__ uint32_t column() const { return holds_entry() ? stored : 0; }
     };
-    __device__ Place load(uint32_t slot) const { return {__ldcs(columns + uint64_t(slot) * 32)}; }
+    __device__ EntryColumns load(uint32_t slot) const {
+        return {__ldcs(columns + uint64_t(slot) * 32)};
+    }
 };
 
 // Adds SLOTS slots of a row to its sum. All loads of a kind are in flight before the first is used,
 // and none depends on a branch. Without an entry an element of x is read and not used: one that the
 // slot's other rows need, or the first.
-template <int SLOTS, class T, class Columns>
-__device__ void add_slots(const T *values, const T *x, const Columns &columns, uint32_t slot, double &sum) {
+template <int SLOTS, class T, class Columns> __device__ void
+add_slots(const T *values, const T *x, const Columns &columns, uint32_t slot, double &sum) {
     T value[SLOTS], factor[SLOTS];
-    typename Columns::Place place[SLOTS];
+    typename Columns::EntryColumns place[SLOTS];
 #pragma unroll
     for (int i = 0; i < SLOTS; i++) place[i] = columns.load(slot + i);
 #pragma unroll
@@ -74,18 +78,33 @@ __device__ void add_slots(const T *values, const T *x, const Columns &columns, u
 }
 
 // A row's sum within its slice of `width` slots.
-template <class T, class Columns> __device__ double sum_slots(const T *values, const T *x, const Columns &columns, uint32_t width) {
+template <class T, class Columns>
+__device__ double sum_slots(const T *values, const T *x, const Columns &columns, uint32_t width) {
     double sum = 0;
     uint32_t slot = 0;
     for (; slot + 8 <= width; slot += 8) add_slots<8>(values, x, columns, slot, sum);
     switch (width - slot) {
-    case 1: add_slots<1>(values, x, columns, slot, sum); break;
-    case 2: add_slots<2>(values, x, columns, slot, sum); break;
-    case 3: add_slots<3>(values, x, columns, slot, sum); break;
-    case 4: add_slots<4>(values, x, columns, slot, sum); break;
-    case 5: add_slots<5>(values, x, columns, slot, sum); break;
-    case 6: add_slots<6>(values, x, columns, slot, sum); break;
-    case 7: add_slots<7>(values, x, columns, slot, sum); break;
+    case 1:
+        add_slots<1>(values, x, columns, slot, sum);
+        break;
+    case 2:
+        add_slots<2>(values, x, columns, slot, sum);
+        break;
+    case 3:
+        add_slots<3>(values, x, columns, slot, sum);
+        break;
+    case 4:
+        add_slots<4>(values, x, columns, slot, sum);
+        break;
+    case 5:
+        add_slots<5>(values, x, columns, slot, sum);
+        break;
+    case 6:
+        add_slots<6>(values, x, columns, slot, sum);
+        break;
+    case 7:
+        add_slots<7>(values, x, columns, slot, sum);
+        break;
     }
     return sum;
 }
@@ -99,7 +118,8 @@ struct SliceHead {
 
 template <class T> __device__ SliceHead load_head(const Packets<T> &a, uint64_t slice) {
     constexpr uint32_t SLICES = Packets<T>::PACKET_ROWS / 32;
-    return {a.slice_slots[slice], a.slice_slots[slice + 1], a.slice_columns[slice], a.packet_orders[slice / SLICES]};
+    return {a.slice_slots[slice], a.slice_slots[slice + 1], a.slice_columns[slice],
+            a.packet_orders[slice / SLICES]};
 }
 
 // Calls finish.after(row, sum of the row's entries times x, finish.before(row), results so far) in
@@ -111,13 +131,14 @@ template <class T> __device__ SliceHead load_head(const Packets<T> &a, uint64_t 
 // Sources: the sliced layout of Monakov, Lokhmotov and Avetisyan, HiPEAC 2010, and of Kreutzer et
 // al., SIAM J. Sci. Comput. 36 (2014), doi 10.1137/130930352; packets of rows and their 16-bit
 // columns go back to Bell and Garland, SC 2009, doi 10.1145/1654059.1654078.
-template <int THREADS, class T, class Finish>
-__device__ double for_each_row(const Packets<T> &a, const T *x, uint32_t first, uint32_t blocks, Finish finish) {
+template <int THREADS, class T, class Finish> __device__ double
+for_each_row(const Packets<T> &a, const T *x, uint32_t first, uint32_t blocks, Finish finish) {
     using P = Packets<T>;
     constexpr uint32_t WARPS = THREADS / 32, SLICES = P::PACKET_ROWS / 32;
     uint32_t lane = threadIdx.x % 32;
     double results = 0;
-    uint64_t share = (uint64_t(a.slices) + uint64_t(blocks) * WARPS - 1) / (uint64_t(blocks) * WARPS) * WARPS;
+    uint64_t share =
+        (uint64_t(a.slices) + uint64_t(blocks) * WARPS - 1) / (uint64_t(blocks) * WARPS) * WARPS;
     uint64_t end = min(uint64_t(a.slices), (first + 1) * share);
     uint64_t slice = first * share + threadIdx.x / 32;
     if (slice >= end) return 0;
@@ -126,7 +147,8 @@ __device__ double for_each_row(const Packets<T> &a, const T *x, uint32_t first, 
         // The loads of the next slice's head are in flight meanwhile.
         SliceHead head = next;
         next = load_head(a, min(slice + WARPS, end - 1));
-        uint32_t begin = head.begin, width = head.end - begin, place = head.place, order = head.order;
+        uint32_t begin = head.begin, width = head.end - begin, place = head.place,
+                 order = head.order;
         uint32_t packet = uint32_t(slice / SLICES);
         uint32_t local = uint32_t(slice % SLICES) * 32 + lane;
         if (order != P::NATURAL) local = a.order[uint64_t(order) * P::PACKET_ROWS + local];

@@ -77,8 +77,8 @@ template <class T> struct StoreAndDot {
 // Finishes each row once, and returns the sum of the results of this thread. The result of a long
 // row goes to its place behind those of the blocks in `partials`, since any block may complete the
 // row.
-template <int THREADS, class Matrix, class T, class Finish>
-__device__ double sweep(const Matrix &a, const T *x, LongRowsScratch scratch, double *partials, Finish finish) {
+template <int THREADS, class Matrix, class T, class Finish> __device__ double
+sweep(const Matrix &a, const T *x, LongRowsScratch scratch, double *partials, Finish finish) {
     uint32_t main = gridDim.x - a.long_rows.segments;
     if (blockIdx.x < main) return for_each_row<THREADS>(a, x, blockIdx.x, main, finish);
     uint32_t number;
@@ -94,9 +94,11 @@ __device__ double sweep(const Matrix &a, const T *x, LongRowsScratch scratch, do
 // A sweep whose results are added over all rows: it leaves the sums of the blocks and of long rows
 // in `partials`.
 template <int THREADS, class Matrix, class T, class Finish>
-__device__ void sweep_and_leave(const Matrix &a, const T *x, LongRowsScratch scratch, double *partials, Finish finish) {
+__device__ void sweep_and_leave(const Matrix &a, const T *x, LongRowsScratch scratch,
+                                double *partials, Finish finish) {
     double mine = block_sum<THREADS>(sweep<THREADS>(a, x, scratch, partials, finish));
-    if (threadIdx.x == 0 && blockIdx.x < gridDim.x - a.long_rows.segments) partials[blockIdx.x] = mine;
+    if (threadIdx.x == 0 && blockIdx.x < gridDim.x - a.long_rows.segments)
+        partials[blockIdx.x] = mine;
 }
 
 // Adds up the sums that all blocks have left. Returns true in the last block, whose thread 0 has
@@ -104,13 +106,15 @@ __device__ void sweep_and_leave(const Matrix &a, const T *x, LongRowsScratch scr
 template <int THREADS, class Matrix>
 __device__ bool gather(const Matrix &a, const double *partials, uint32_t *arrived, double &total) {
     if (!last_block(arrived)) return false;
-    total = sum_partials<THREADS>(partials, uint64_t(gridDim.x - a.long_rows.segments) + a.long_rows.count);
+    total = sum_partials<THREADS>(partials,
+                                  uint64_t(gridDim.x - a.long_rows.segments) + a.long_rows.count);
     return true;
 }
 
 // Leaves one sum for the next pass, if there are so many that each of its blocks should not have to
 // add them.
-template <int THREADS, class Matrix> __device__ void gather_in_place(const Matrix &a, double *partials, uint32_t *arrived) {
+template <int THREADS, class Matrix>
+__device__ void gather_in_place(const Matrix &a, double *partials, uint32_t *arrived) {
     double total;
     if (gather<THREADS>(a, partials, arrived, total) && threadIdx.x == 0) partials[0] = total;
 }
@@ -121,24 +125,25 @@ template <int THREADS, class Matrix> __device__ void gather_in_place(const Matri
 template <class Matrix, class T, int THREADS>
 __global__ void __launch_bounds__(THREADS, Matrix::BLOCKS_PER_SM)
     product(Matrix a, const T *x, T *y, double *totals, uint32_t *rows_arrived) {
-    gpu::wait_for_stream();
+    gpu::grid_dependency_wait();
     sweep<THREADS>(a, x, {totals, rows_arrived}, nullptr, Store<T>{y});
 }
 
 // y = alpha A x + beta y. Reads y besides, unless beta is 0.
 template <class Matrix, class T, int THREADS>
 __global__ void __launch_bounds__(THREADS, Matrix::BLOCKS_PER_SM)
-    product_axpby(Matrix a, T alpha, const T *x, T beta, T *y, double *totals, uint32_t *rows_arrived) {
-    gpu::wait_for_stream();
+    product_axpby(Matrix a, T alpha, const T *x, T beta, T *y, double *totals,
+                  uint32_t *rows_arrived) {
+    gpu::grid_dependency_wait();
     sweep<THREADS>(a, x, {totals, rows_arrived}, nullptr, Combine<T>{alpha, beta, y});
 }
 
 // r = b - A x; state.total = r . r. Reads b besides.
 template <class Matrix, class T, int THREADS>
 __global__ void __launch_bounds__(THREADS, Matrix::BLOCKS_PER_SM)
-    residual(Matrix a, const T *x, const T *b, T *r, State *state, double *partials, uint32_t *arrived, double *totals,
-             uint32_t *rows_arrived) {
-    gpu::wait_for_stream();
+    residual(Matrix a, const T *x, const T *b, T *r, State *state, double *partials,
+             uint32_t *arrived, double *totals, uint32_t *rows_arrived) {
+    gpu::grid_dependency_wait();
     sweep_and_leave<THREADS>(a, x, {totals, rows_arrived}, partials, Subtract<T>{b, r});
     double total;
     if (gather<THREADS>(a, partials, arrived, total) && threadIdx.x == 0) state->total = total;
@@ -147,9 +152,9 @@ __global__ void __launch_bounds__(THREADS, Matrix::BLOCKS_PER_SM)
 // The first pass of an iteration: computes q = A p, and leaves p . q. Reads p once more.
 template <class Matrix, class T, int THREADS>
 __global__ void __launch_bounds__(THREADS, Matrix::BLOCKS_PER_SM)
-    curvature(Matrix a, const T *p, T *q, const State *state, double *partials, uint32_t *arrived, uint32_t gathered, double *totals,
-              uint32_t *rows_arrived) {
-    gpu::wait_for_stream();
+    curvature(Matrix a, const T *p, T *q, const State *state, double *partials, uint32_t *arrived,
+              uint32_t gathered, double *totals, uint32_t *rows_arrived) {
+    gpu::grid_dependency_wait();
     if (state->start.stop != RUNNING) return;
     sweep_and_leave<THREADS>(a, p, {totals, rows_arrived}, partials, StoreAndDot<T>{p, q});
     if (gathered) gather_in_place<THREADS>(a, partials, arrived);
@@ -159,9 +164,10 @@ __global__ void __launch_bounds__(THREADS, Matrix::BLOCKS_PER_SM)
 // unless the solve ends with the present r. `residual_sums` are those of r . r. Reads r once more.
 template <class Matrix, class T, int THREADS>
 __global__ void __launch_bounds__(THREADS, Matrix::BLOCKS_PER_SM)
-    precondition(Matrix m, const T *r, T *z, const State *state, const double *residual_sums, uint64_t residual_count,
-                 double *partials, uint32_t *arrived, uint32_t gathered, double *totals, uint32_t *rows_arrived) {
-    gpu::wait_for_stream();
+    precondition(Matrix m, const T *r, T *z, const State *state, const double *residual_sums,
+                 uint64_t residual_count, double *partials, uint32_t *arrived, uint32_t gathered,
+                 double *totals, uint32_t *rows_arrived) {
+    gpu::grid_dependency_wait();
     if (state->step.stop != RUNNING) return;
     SHARED(bool, goes_on, [1]);
     double square = sum_partials<THREADS>(residual_sums, residual_count);

@@ -24,14 +24,14 @@ enum Stop : uint32_t {
 };
 
 struct Scalars {
-    double rho;       // r . z
-    double square;    // r . r
-    double curvature; // p . q
+    double rho;               // r . z
+    double square;            // r . r
+    double curvature;         // p . q
     double alpha, step, beta; // rounded to the vectors' type
-    double evidence;  // the number that stopped the solve, if there is one
-    double scale;     // unit of r, p, q, z
-    double limit;     // a norm of r, in the caller's unit, at which to stop
-    double growth;    // the most by which the norm of r may grow in an iteration
+    double evidence;          // the number that stopped the solve, if there is one
+    double scale;             // unit of r, p, q, z
+    double limit;             // a norm of r, in the caller's unit, at which to stop
+    double growth;            // the most by which the norm of r may grow in an iteration
     uint64_t iteration, maxiter;
     uint32_t stop;      // a Stop
     uint32_t wants_rho; // set by a probe for the host: 1 when r . z of the new residual is wanted
@@ -39,9 +39,9 @@ struct Scalars {
 
 struct State {
     static constexpr uint32_t HISTORY = 64;
-    Scalars start; // of an iteration: left by its last pass, read by its first two
-    Scalars step;  // with alpha and step: left by the second pass, read by those after it
-    double total;  // a sum that is for the host alone
+    Scalars start;           // of an iteration: left by its last pass, read by its first two
+    Scalars step;            // with alpha and step: left by the second pass, read by those after it
+    double total;            // a sum that is for the host alone
     double history[HISTORY]; // r . r after iteration i, at i % HISTORY
 };
 static_assert(sizeof(State) == 216 + 8 * State::HISTORY, "as the host passes it");

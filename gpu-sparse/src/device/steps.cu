@@ -32,7 +32,10 @@ template <int THREADS, int BATCH, class Element, class Load> struct Elements {
     uint64_t n, first;
     Element batch[BATCH];
 
-    __device__ Elements(Load load, uint64_t n) : load(load), n(n), first(uint64_t(blockIdx.x) * THREADS * BATCH + threadIdx.x) { fetch(); }
+    __device__ Elements(Load load, uint64_t n)
+        : load(load), n(n), first(uint64_t(blockIdx.x) * THREADS * BATCH + threadIdx.x) {
+        fetch();
+    }
 
     __device__ void fetch() {
         if (first >= n) return;
@@ -68,7 +71,8 @@ template <int THREADS, int BATCH, class Load> __device__ auto elements(uint64_t 
 }
 
 // The end of a pass that makes one sum for the host.
-template <int THREADS> __device__ void finish_total(double sum, State *state, double *partials, uint32_t *arrived) {
+template <int THREADS>
+__device__ void finish_total(double sum, State *state, double *partials, uint32_t *arrived) {
     leave_sum<THREADS>(sum, partials);
     if (!last_block(arrived)) return;
     double total = sum_partials<THREADS>(partials, gridDim.x);
@@ -77,7 +81,8 @@ template <int THREADS> __device__ void finish_total(double sum, State *state, do
 
 // The start of the second pass: decides the step, from the sums that the first pass has left.
 // Returns false when the solve has stopped.
-template <class T, int THREADS> __device__ bool take_step(State *state, const double *curvature_sums, uint64_t count, T &alpha) {
+template <class T, int THREADS>
+__device__ bool take_step(State *state, const double *curvature_sums, uint64_t count, T &alpha) {
     SHARED(Scalars, agreed, [1]);
     double curvature = sum_partials<THREADS>(curvature_sums, count);
     if (threadIdx.x == 0) {
@@ -99,8 +104,9 @@ template <class T> struct Turn {
 
 // The start of the last pass: decides the end of the solve or its next direction, from r . r and r
 // . z, which are equal if their sums are the same array.
-template <class T, int THREADS>
-__device__ Turn<T> turn(State *state, const double *residual_sums, uint64_t count, const double *rho_sums, uint64_t rho_count) {
+template <class T, int THREADS> __device__ Turn<T> turn(State *state, const double *residual_sums,
+                                                        uint64_t count, const double *rho_sums,
+                                                        uint64_t rho_count) {
     SHARED(Turn<T>, agreed, [1]);
     double square = sum_partials<THREADS>(residual_sums, count);
     double rho = rho_sums != residual_sums ? sum_partials<THREADS>(rho_sums, rho_count) : square;
@@ -124,10 +130,10 @@ __device__ Turn<T> turn(State *state, const double *residual_sums, uint64_t coun
 } // namespace
 
 // The second pass: decides the step from p . q, computes r -= alpha q, and leaves r . r. 3n.
-template <class T, int THREADS, int BATCH>
-__global__ void __launch_bounds__(THREADS, 4)
-    update_residual(const T *q, T *r, State *state, const double *curvature_sums, uint64_t count, double *partials, uint64_t n) {
-    gpu::wait_for_stream();
+template <class T, int THREADS, int BATCH> __global__ void __launch_bounds__(THREADS, 4)
+    update_residual(const T *q, T *r, State *state, const double *curvature_sums, uint64_t count,
+                    double *partials, uint64_t n) {
+    gpu::grid_dependency_wait();
     auto all = elements<THREADS, BATCH>(n, [=](uint64_t i) { return Two<T>{r[i], q[i]}; });
     T alpha;
     if (!take_step<T, THREADS>(state, curvature_sums, count, alpha)) return;
@@ -141,12 +147,13 @@ __global__ void __launch_bounds__(THREADS, 4)
 }
 
 // The second pass with z = D r, D diagonal, which is not stored: leaves r . r, then r . D r. 4n.
-template <class T, int THREADS, int BATCH>
-__global__ void __launch_bounds__(THREADS, 4)
-    update_residual_diagonal(const T *q, const T *diagonal, T *r, State *state, const double *curvature_sums, uint64_t count,
-                             double *partials, uint64_t n) {
-    gpu::wait_for_stream();
-    auto all = elements<THREADS, BATCH>(n, [=](uint64_t i) { return Three<T>{r[i], q[i], diagonal[i]}; });
+template <class T, int THREADS, int BATCH> __global__ void __launch_bounds__(THREADS, 4)
+    update_residual_diagonal(const T *q, const T *diagonal, T *r, State *state,
+                             const double *curvature_sums, uint64_t count, double *partials,
+                             uint64_t n) {
+    gpu::grid_dependency_wait();
+    auto all =
+        elements<THREADS, BATCH>(n, [=](uint64_t i) { return Three<T>{r[i], q[i], diagonal[i]}; });
     T alpha;
     if (!take_step<T, THREADS>(state, curvature_sums, count, alpha)) return;
     double square = 0, rho = 0;
@@ -163,11 +170,10 @@ __global__ void __launch_bounds__(THREADS, 4)
 // The last pass: decides the direction from r . r (and r . z, if z is not r), then computes x +=
 // step p and p = z + beta p. The iteration that stops the solve computes x alone. 5n. rho_sums are
 // residual_sums if z is r.
-template <class T, int THREADS, int BATCH>
-__global__ void __launch_bounds__(THREADS, 4)
-    update_direction(const T *z, T *x, T *p, State *state, const double *residual_sums, uint64_t count, const double *rho_sums,
-                     uint64_t rho_count, uint64_t n) {
-    gpu::wait_for_stream();
+template <class T, int THREADS, int BATCH> __global__ void __launch_bounds__(THREADS, 4)
+    update_direction(const T *z, T *x, T *p, State *state, const double *residual_sums,
+                     uint64_t count, const double *rho_sums, uint64_t rho_count, uint64_t n) {
+    gpu::grid_dependency_wait();
     auto all = elements<THREADS, BATCH>(n, [=](uint64_t i) { return Three<T>{p[i], x[i], z[i]}; });
     Turn<T> now = turn<T, THREADS>(state, residual_sums, count, rho_sums, rho_count);
     if (!now.moves_x) return;
@@ -178,12 +184,12 @@ __global__ void __launch_bounds__(THREADS, 4)
 }
 
 // The last pass with z = D r, D diagonal. 6n.
-template <class T, int THREADS, int BATCH>
-__global__ void __launch_bounds__(THREADS, 4)
-    update_direction_diagonal(const T *diagonal, const T *r, T *x, T *p, State *state, const double *residual_sums, uint64_t count,
-                              uint64_t n) {
-    gpu::wait_for_stream();
-    auto all = elements<THREADS, BATCH>(n, [=](uint64_t i) { return Four<T>{p[i], x[i], r[i], diagonal[i]}; });
+template <class T, int THREADS, int BATCH> __global__ void __launch_bounds__(THREADS, 4)
+    update_direction_diagonal(const T *diagonal, const T *r, T *x, T *p, State *state,
+                              const double *residual_sums, uint64_t count, uint64_t n) {
+    gpu::grid_dependency_wait();
+    auto all = elements<THREADS, BATCH>(
+        n, [=](uint64_t i) { return Four<T>{p[i], x[i], r[i], diagonal[i]}; });
     Turn<T> now = turn<T, THREADS>(state, residual_sums, count, residual_sums + count, count);
     if (!now.moves_x) return;
     all.for_each([&](uint64_t i, Four<T> of) {
@@ -194,9 +200,9 @@ __global__ void __launch_bounds__(THREADS, 4)
 
 // Between the second pass and the last, for a preconditioner on the host: decides whether r . z is
 // wanted. One block.
-template <class T, int THREADS, int BATCH>
-__global__ void __launch_bounds__(THREADS, 4) probe(State *state, const double *residual_sums, uint64_t count) {
-    gpu::wait_for_stream();
+template <class T, int THREADS, int BATCH> __global__ void __launch_bounds__(THREADS, 4)
+    probe(State *state, const double *residual_sums, uint64_t count) {
+    gpu::grid_dependency_wait();
     double square = sum_partials<THREADS>(residual_sums, count);
     if (threadIdx.x != 0) return;
     Scalars scalars = state->step;
@@ -205,9 +211,9 @@ __global__ void __launch_bounds__(THREADS, 4) probe(State *state, const double *
 }
 
 // Leaves r . z, for a z that was made elsewhere. 2n.
-template <class T, int THREADS, int BATCH>
-__global__ void __launch_bounds__(THREADS, 4) leave_dot(const T *r, const T *z, double *partials, uint64_t n) {
-    gpu::wait_for_stream();
+template <class T, int THREADS, int BATCH> __global__ void __launch_bounds__(THREADS, 4)
+    leave_dot(const T *r, const T *z, double *partials, uint64_t n) {
+    gpu::grid_dependency_wait();
     double sum = 0;
     auto all = elements<THREADS, BATCH>(n, [=](uint64_t i) { return Two<T>{r[i], z[i]}; });
     all.for_each([&](uint64_t, Two<T> of) { sum = fma(double(of.a), double(of.b), sum); });
@@ -215,10 +221,9 @@ __global__ void __launch_bounds__(THREADS, 4) leave_dot(const T *r, const T *z, 
 }
 
 // state.total = r . z. 2n.
-template <class T, int THREADS, int BATCH>
-__global__ void __launch_bounds__(THREADS, 4)
+template <class T, int THREADS, int BATCH> __global__ void __launch_bounds__(THREADS, 4)
     dot(const T *r, const T *z, State *state, double *partials, uint32_t *arrived, uint64_t n) {
-    gpu::wait_for_stream();
+    gpu::grid_dependency_wait();
     double sum = 0;
     auto all = elements<THREADS, BATCH>(n, [=](uint64_t i) { return Two<T>{r[i], z[i]}; });
     all.for_each([&](uint64_t, Two<T> of) { sum = fma(double(of.a), double(of.b), sum); });
@@ -226,10 +231,10 @@ __global__ void __launch_bounds__(THREADS, 4)
 }
 
 // p = D r, D diagonal; state.total = r . D r. 3n.
-template <class T, int THREADS, int BATCH>
-__global__ void __launch_bounds__(THREADS, 4)
-    scaled_direction(const T *diagonal, const T *r, T *p, State *state, double *partials, uint32_t *arrived, uint64_t n) {
-    gpu::wait_for_stream();
+template <class T, int THREADS, int BATCH> __global__ void __launch_bounds__(THREADS, 4)
+    scaled_direction(const T *diagonal, const T *r, T *p, State *state, double *partials,
+                     uint32_t *arrived, uint64_t n) {
+    gpu::grid_dependency_wait();
     double sum = 0;
     auto all = elements<THREADS, BATCH>(n, [=](uint64_t i) { return Two<T>{diagonal[i], r[i]}; });
     all.for_each([&](uint64_t i, Two<T> of) {
@@ -240,10 +245,9 @@ __global__ void __launch_bounds__(THREADS, 4)
 }
 
 // r *= factor, rounded once; state.total = r . r. 2n.
-template <class T, int THREADS, int BATCH>
-__global__ void __launch_bounds__(THREADS, 4)
+template <class T, int THREADS, int BATCH> __global__ void __launch_bounds__(THREADS, 4)
     rescale(double factor, T *r, State *state, double *partials, uint32_t *arrived, uint64_t n) {
-    gpu::wait_for_stream();
+    gpu::grid_dependency_wait();
     double sum = 0;
     auto all = elements<THREADS, BATCH>(n, [=](uint64_t i) { return r[i]; });
     all.for_each([&](uint64_t i, T of) {

@@ -7,9 +7,11 @@ namespace gpu_sparse {
 // warps from first to last. Every thread of the block must call it. It may be called again at once:
 // the barrier at the start ends the reads of the call before.
 template <int THREADS> __device__ double block_sum(double value) {
-    static_assert(THREADS % 32 == 0 && THREADS <= 1024, "whole warps, as every thread takes part in the shuffles");
+    static_assert(THREADS % 32 == 0 && THREADS <= 1024,
+                  "whole warps, as every thread takes part in the shuffles");
     SHARED(double, warp_sums, [THREADS / 32]);
-    for (int offset = 16; offset > 0; offset /= 2) value += __shfl_down_sync(0xffffffffu, value, offset);
+    for (int offset = 16; offset > 0; offset /= 2)
+        value += __shfl_down_sync(0xffffffffu, value, offset);
     __syncthreads();
     if (threadIdx.x % 32 == 0) warp_sums[threadIdx.x / 32] = value;
     __syncthreads();

@@ -26,13 +26,13 @@ fn left_by<T: Scalar>(storage: &Storage<T>) -> (u64, u32) {
 }
 
 /// Sums that the blocks of a pass leave for the pass after it.
-struct Left {
+struct Partials {
     partials: DeviceVec<f64>,
     /// How many the pass that ran last has left of each sum.
     count: u64,
 }
 
-impl Left {
+impl Partials {
     fn new(stream: &Stream, most: usize) -> Result<Self> {
         Ok(Self { partials: DeviceVec::zeros(stream, most)?, count: 0 })
     }
@@ -49,11 +49,11 @@ pub(crate) struct Workspace<'a, T: Scalar> {
     matrices: Vec<&'a DeviceMatrix<T>>,
     state: DeviceVec<State>,
     /// Sums that the blocks of the first pass leave for the second: `p . q`. Also those of passes that make a sum for the host.
-    curvature: Left,
+    curvature: Partials,
     /// Sums that the blocks of the second pass leave for the last: `r . r`, and with Jacobi `r . z` behind it.
-    residual: Left,
+    residual: Partials,
     /// Sums that the blocks of a preconditioner leave for the last pass: `r . z`.
-    rho: Left,
+    rho: Partials,
     arrived: DeviceVec<u32>,
     rows: RowScratch,
 }
@@ -65,9 +65,9 @@ impl<'a, T: Scalar> Workspace<'a, T> {
         let sums = matrices.iter().map(|a| places(a.storage())).fold(vector_sums, usize::max);
         Ok(Self {
             state: DeviceVec::from_slice(&stream, &[State::new(Scalars::START)])?,
-            curvature: Left::new(&stream, sums)?,
-            residual: Left::new(&stream, 2 * vector_sums)?,
-            rho: Left::new(&stream, sums)?,
+            curvature: Partials::new(&stream, sums)?,
+            residual: Partials::new(&stream, 2 * vector_sums)?,
+            rho: Partials::new(&stream, sums)?,
             arrived: DeviceVec::zeros(&stream, 1)?,
             rows: RowScratch::new(&stream, &matrices)?,
             n,

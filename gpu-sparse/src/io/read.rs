@@ -182,7 +182,7 @@ fn read_body<T: Scalar>(
             entries.push(row, col, value)
         })?,
         MatrixMarketFormat::Array => {
-            let mut place = Place::first(header);
+            let mut place = Position::first(header);
             for_each_entry(lines, header.entries, |line| {
                 let mut words = Words::new(line.bytes);
                 let value = value(&mut words)?;
@@ -261,14 +261,14 @@ fn check_place(row: u64, col: u64, header: &MatrixMarketHeader) -> Result<(), Ki
 }
 
 /// The place in the matrix of an array file's next value: down the columns, from where the symmetry lets each begin.
-struct Place {
+struct Position {
     row: u32,
     col: u32,
     rows: u32,
     symmetry: MatrixMarketSymmetry,
 }
 
-impl Place {
+impl Position {
     fn first(header: &MatrixMarketHeader) -> Self {
         let mut place = Self { row: 0, col: 0, rows: header.rows as u32, symmetry: header.symmetry };
         place.row = place.top();

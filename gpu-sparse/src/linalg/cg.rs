@@ -14,12 +14,12 @@ use std::fmt;
 use std::time::Instant;
 
 use super::LinearOperator;
+use super::backend::{Host, IntoView, VectorBackend};
 use super::cpu::Cpu;
 use super::cuda::{Cuda, MAX_BLOCK};
 use super::engine::{Callback, Engine, Log, Monitor};
 use super::method::{Method, Outcome};
 use super::outcome::{Progress, Quantity, ResidualNorm, Solution, Status};
-use super::place::{Host, IntoView, Place};
 use super::preconditioner::{Identity, Preconditioner, Prepared};
 use crate::csr::check_length;
 use crate::{Result, Scalar, SparseError, start_threads};
@@ -38,7 +38,7 @@ use crate::{Result, Scalar, SparseError, start_threads};
 /// assert!(solution.is_converged() && solution.iterations == 50);
 /// # Ok::<(), gpu_sparse::SparseError>(())
 /// ```
-pub fn cg<'a, T: Scalar, B: IntoView<'a, T>>(a: &'a impl LinearOperator<T>, b: B) -> Cg<'a, T, B::Place> {
+pub fn cg<'a, T: Scalar, B: IntoView<'a, T>>(a: &'a impl LinearOperator<T>, b: B) -> Cg<'a, T, B::Backend> {
     Cg {
         a,
         b: b.into_view(),
@@ -95,7 +95,7 @@ pub fn cg<'a, T: Scalar, B: IntoView<'a, T>>(a: &'a impl LinearOperator<T>, b: B
 /// the host look after each iteration, and costs a copy of `x` where it asks for it; a monitor does not. A preconditioner that
 /// is an operator costs a copy of `r` and one of `z` and two looks per iteration, unless it is a `DeviceMatrix` on the same device.
 #[must_use = "nothing is computed before solve()"]
-pub struct Cg<'a, T: Scalar, P: Place = Host> {
+pub struct Cg<'a, T: Scalar, P: VectorBackend = Host> {
     a: &'a dyn LinearOperator<T>,
     b: P::View<'a, T>,
     x0: Option<P::View<'a, T>>,
@@ -108,7 +108,7 @@ pub struct Cg<'a, T: Scalar, P: Place = Host> {
     check_every: Option<usize>,
 }
 
-impl<T: Scalar, P: Place> fmt::Debug for Cg<'_, T, P> {
+impl<T: Scalar, P: VectorBackend> fmt::Debug for Cg<'_, T, P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { rtol, atol, maxiter, .. } = self;
         let mut out = f.debug_struct("Cg");
@@ -117,9 +117,9 @@ impl<T: Scalar, P: Place> fmt::Debug for Cg<'_, T, P> {
     }
 }
 
-impl<'a, T: Scalar, P: Place> Cg<'a, T, P> {
+impl<'a, T: Scalar, P: VectorBackend> Cg<'a, T, P> {
     /// The initial guess, at the place of `b`; zeros by default.
-    pub fn x0(mut self, x0: impl IntoView<'a, T, Place = P>) -> Self {
+    pub fn x0(mut self, x0: impl IntoView<'a, T, Backend = P>) -> Self {
         self.x0 = Some(x0.into_view());
         self
     }

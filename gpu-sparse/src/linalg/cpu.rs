@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use gpu_algos::reference::{dot, norm2};
 
-use super::engine::{End, Engine, Log, Segment};
+use super::engine::{End, Engine, Log, WorkSegment};
 use super::outcome::Approximation;
 use super::preconditioner::Prepared;
 use super::stepwise::{self, Passes};
@@ -64,7 +64,7 @@ impl<T: Scalar> Engine<T> for Cpu<'_, '_, T> {
         Ok(norm2(&self.r).powi(2))
     }
 
-    fn iterate(&mut self, segment: Segment, log: &mut Log<'_, T>) -> Result<End> {
+    fn iterate(&mut self, segment: WorkSegment, log: &mut Log<'_, T>) -> Result<End> {
         stepwise::iterate(self, segment, log)
     }
 

@@ -25,7 +25,7 @@ use gpu_algos::reference::norm2;
 use gpu_driver::{DeviceVec, Graph, Pending, PinnedVec, Stream};
 
 use super::LinearOperator;
-use super::engine::{End, Engine, Log, Segment, growth_limit};
+use super::engine::{End, Engine, Log, WorkSegment, growth_limit};
 use super::outcome::{Approximation, Quantity, Status};
 use super::preconditioner::Prepared;
 use super::stepwise::judge_rho;
@@ -311,8 +311,8 @@ impl<T: Scalar> Engine<T> for Cuda<'_, T> {
         self.work.total()
     }
 
-    fn iterate(&mut self, segment: Segment, log: &mut Log<'_, T>) -> Result<End> {
-        let Segment { scale, square, limit, maxiter } = segment;
+    fn iterate(&mut self, segment: WorkSegment, log: &mut Log<'_, T>) -> Result<End> {
+        let WorkSegment { scale, square, limit, maxiter } = segment;
         let rho = self.first_direction(square)?;
         if let Some(status) = judge_rho(rho, log.iterations()) {
             return Ok(End::Ended(status));

@@ -31,7 +31,7 @@ pub(super) trait Engine<T: Scalar>: Approximation<T> + Sized {
     fn rescale(&mut self, unit: f64) -> Result<f64>;
 
     /// Iterates from the present `r` on until the residual meets the limit or something ends the solve; records each iteration.
-    fn iterate(&mut self, segment: Segment, log: &mut Log<'_, T>) -> Result<End>;
+    fn iterate(&mut self, segment: WorkSegment, log: &mut Log<'_, T>) -> Result<End>;
 
     /// `x`, at the end.
     fn into_solution(self) -> Result<Self::Vector>;
@@ -42,7 +42,7 @@ pub(super) trait Engine<T: Scalar>: Approximation<T> + Sized {
 
 /// A sequence of iterations between two looks at the true residual.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Segment {
+pub(super) struct WorkSegment {
     /// The unit of `r`, `p`, `q`, `z`.
     pub(super) scale: f64,
     /// `r . r`

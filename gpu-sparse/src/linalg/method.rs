@@ -4,9 +4,9 @@ use std::time::Instant;
 
 use gpu_algos::reference::power_of_two_below;
 
-use super::engine::{End, Engine, Log, Segment};
+use super::backend::VectorBackend;
+use super::engine::{End, Engine, Log, WorkSegment};
 use super::outcome::{Quantity, Solution, Status};
-use super::place::Place;
 use crate::{Result, Scalar};
 
 /// How often a solve starts again from the true residual.
@@ -37,7 +37,7 @@ pub(super) struct Outcome<V> {
 }
 
 impl<V> Outcome<V> {
-    pub(super) fn into_solution<T: Scalar, P: Place>(
+    pub(super) fn into_solution<T: Scalar, P: VectorBackend>(
         self,
         started: Instant,
         place: impl FnOnce(V) -> Result<P::Vector<T>>,
@@ -111,6 +111,6 @@ impl Method {
         if log.iterations() >= self.maxiter {
             return Ok(End::Ended(Status::MaxIterations));
         }
-        engine.iterate(Segment { scale, square, limit, maxiter: self.maxiter }, log)
+        engine.iterate(WorkSegment { scale, square, limit, maxiter: self.maxiter }, log)
     }
 }

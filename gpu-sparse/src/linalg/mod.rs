@@ -31,6 +31,7 @@
 //! The outcome of a solve is a value, [`Status`]; an `Err` means that the input makes no sense (shapes, negative tolerances). A
 //! matrix need not exist as one: whatever implements [`LinearOperator`] will do, a closure among them ([`from_fn`]).
 
+mod backend;
 mod cg;
 mod cpu;
 mod cuda;
@@ -39,15 +40,14 @@ mod method;
 mod operator;
 mod outcome;
 mod passes;
-mod place;
 mod preconditioner;
 mod stepwise;
 
 #[cfg(test)]
 mod tests;
 
+pub use backend::{Host, IntoView, OnDevice, VectorBackend};
 pub use cg::{Cg, cg};
 pub use operator::{FromFn, LinearOperator, from_fn};
 pub use outcome::{Progress, Quantity, ResidualNorm, Solution, Status};
-pub use place::{Host, IntoView, OnDevice, Place};
 pub use preconditioner::{Identity, Jacobi, Preconditioner, Prepared};

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use ndarray::{Array1, ArrayView1, CowArray, Ix1};
 
-use super::place::{Host, Place};
+use super::backend::{Host, VectorBackend};
 use crate::{Result, Scalar};
 
 /// How a solve ended.
@@ -154,7 +154,7 @@ impl<T: Clone> fmt::Debug for Progress<'_, T> {
 /// The result of a solve, converged or not.
 #[derive(Debug)]
 #[non_exhaustive]
-pub struct Solution<T: Scalar, P: Place = Host> {
+pub struct Solution<T: Scalar, P: VectorBackend = Host> {
     /// The approximate solution, where `b` was; the initial guess where no iteration could be completed.
     pub x: P::Vector<T>,
     /// Iterations completed, those after restarts included.
@@ -181,7 +181,7 @@ impl<T: Scalar> Clone for Solution<T> {
     }
 }
 
-impl<T: Scalar, P: Place> Solution<T, P> {
+impl<T: Scalar, P: VectorBackend> Solution<T, P> {
     /// Whether the tolerance was met.
     pub fn is_converged(&self) -> bool {
         self.status == Status::Converged
@@ -202,7 +202,7 @@ impl<T: Scalar, P: Place> Solution<T, P> {
     }
 }
 
-impl<T: Scalar, P: Place> fmt::Display for Solution<T, P> {
+impl<T: Scalar, P: VectorBackend> fmt::Display for Solution<T, P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { status, iterations, residual_norm, relative_residual, .. } = self;
         let ms = self.elapsed.as_secs_f64() * 1e3;

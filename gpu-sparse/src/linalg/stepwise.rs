@@ -1,7 +1,7 @@
 //! A sequence of iterations with every decision taken here, between passes: the plain version, and the reference for the device, which
 //! takes the same decisions itself (`state.cuh`).
 
-use super::engine::{End, Log, Segment, growth_limit};
+use super::engine::{End, Log, WorkSegment, growth_limit};
 use super::outcome::{Approximation, Quantity, Status};
 use crate::{Result, Scalar};
 
@@ -28,8 +28,12 @@ pub(super) trait Passes<T: Scalar>: Approximation<T> {
 }
 
 /// Conjugate gradients from the present `r` on.
-pub(super) fn iterate<T: Scalar, E: Passes<T>>(passes: &mut E, segment: Segment, log: &mut Log<'_, T>) -> Result<End> {
-    let Segment { scale, mut square, limit, maxiter } = segment;
+pub(super) fn iterate<T: Scalar, E: Passes<T>>(
+    passes: &mut E,
+    segment: WorkSegment,
+    log: &mut Log<'_, T>,
+) -> Result<End> {
+    let WorkSegment { scale, mut square, limit, maxiter } = segment;
     let mut rho = passes.precondition(square)?;
     if let Some(status) = judge_rho(rho, log.iterations()) {
         return Ok(End::Ended(status));

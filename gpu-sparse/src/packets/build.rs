@@ -51,7 +51,7 @@ impl PacketPlan {
         let parts = self.split(&mut packets);
         let finite = parts
             .into_par_iter()
-            .map_init(Scratch::default, |scratch, part| part.fill(matrix, self.cap, scratch))
+            .map_init(BuildBuffers::default, |scratch, part| part.fill(matrix, self.cap, scratch))
             .try_reduce(|| true, |a, b| Ok(a & b))?;
         packets.finite = finite;
         packets.cut_into_blocks();
@@ -140,14 +140,14 @@ struct Part<'a, T> {
 
 /// Memory that a thread uses for one packet after another.
 #[derive(Default)]
-struct Scratch {
+struct BuildBuffers {
     positions: Vec<u16>,
     columns: Vec<[u32; SLICE_ROWS]>,
 }
 
 impl<T: Scalar> Part<'_, T> {
     /// Fills it; returns whether all its entries are finite.
-    fn fill(mut self, matrix: &CsrMatrix<T>, cap: usize, scratch: &mut Scratch) -> Result<bool> {
+    fn fill(mut self, matrix: &CsrMatrix<T>, cap: usize, scratch: &mut BuildBuffers) -> Result<bool> {
         let rows = PacketRows::new(matrix.row_starts(), self.packet, cap);
         self.fill_long_rows(matrix, rows)?;
         rows.arrange(self.shape.order, &mut scratch.positions);
@@ -160,7 +160,7 @@ impl<T: Scalar> Part<'_, T> {
         for (slots, &column) in self.slice_slots.windows(2).zip(self.slice_columns) {
             let (width, wide) = ((slots[1] - slots[0]) as usize, column & WIDE != 0);
             let values = take(&mut self.values, width * SLICE_ROWS).as_chunks_mut().0;
-            let source = Source { matrix, rows, lanes: lanes.next().unwrap_or_default() };
+            let source = Entries { matrix, rows, lanes: lanes.next().unwrap_or_default() };
             if wide {
                 let columns = take(&mut self.wide_columns, width * SLICE_ROWS).as_chunks_mut().0;
                 source.transpose(columns, values)?;
@@ -200,13 +200,13 @@ impl<T: Scalar> Part<'_, T> {
 }
 
 /// The rows of one slice.
-struct Source<'a, T> {
+struct Entries<'a, T> {
     matrix: &'a CsrMatrix<T>,
     rows: PacketRows<'a>,
     lanes: &'a [u16],
 }
 
-impl<T: Scalar> Source<'_, T> {
+impl<T: Scalar> Entries<'_, T> {
     /// Writes entry `k` of each row to slot `k`. Values must be zero before.
     fn transpose(&self, columns: &mut [[u32; SLICE_ROWS]], values: &mut [[T; SLICE_ROWS]]) -> Result<()> {
         columns.fill([NO_COLUMN; SLICE_ROWS]);

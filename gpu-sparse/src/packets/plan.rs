@@ -72,7 +72,7 @@ impl PacketPlan {
         let packets: Vec<PacketShape> = slices
             .par_chunks_mut(PACKET_SLICES)
             .enumerate()
-            .map_init(Scratch::default, |scratch, (packet, slices)| {
+            .map_init(PlanBuffers::default, |scratch, (packet, slices)| {
                 let rows = PacketRows::new(matrix.row_starts(), packet, cap);
                 Packet { rows, columns: matrix.columns(), value_bytes: size_of::<T>() as u64 }.shape(slices, scratch)
             })
@@ -118,7 +118,7 @@ impl PacketPlan {
 
 /// The starts of the slices, and the number of slots of each kind.
 #[derive(Debug)]
-pub(super) struct Placed {
+pub(super) struct PlacedSlice {
     pub(super) slots: Vec<u32>,
     pub(super) columns: Vec<u32>,
     pub(super) narrow_slots: usize,
@@ -126,7 +126,7 @@ pub(super) struct Placed {
 }
 
 /// Puts slice after slice.
-pub(super) fn place(slices: &[SliceShape]) -> Result<Placed> {
+pub(super) fn place(slices: &[SliceShape]) -> Result<PlacedSlice> {
     // At most 2^32 slots in each of 2^27 slices: no sum overflows.
     let total = slices.iter().map(|slice| u64::from(slice.width)).sum::<u64>();
     if total > MAX_SLOTS {
@@ -140,12 +140,12 @@ pub(super) fn place(slices: &[SliceShape]) -> Result<Placed> {
         *(if slice.wide { &mut wide } else { &mut narrow }) += slice.width;
     }
     slots.push(narrow + wide);
-    Ok(Placed { slots, columns, narrow_slots: narrow as usize, wide_slots: wide as usize })
+    Ok(PlacedSlice { slots, columns, narrow_slots: narrow as usize, wide_slots: wide as usize })
 }
 
 /// Memory that a thread uses for one packet after another.
 #[derive(Default)]
-struct Scratch {
+struct PlanBuffers {
     positions: Vec<u16>,
     sorted: Vec<SliceShape>,
     smallest: Vec<u32>,
@@ -161,7 +161,7 @@ struct Packet<'a> {
 
 impl Packet<'_> {
     /// Chooses the order of the rows and shapes the slices.
-    fn shape(&self, slices: &mut [SliceShape], scratch: &mut Scratch) -> PacketShape {
+    fn shape(&self, slices: &mut [SliceShape], scratch: &mut PlanBuffers) -> PacketShape {
         let (mut long_rows, mut long_entries) = (0, 0);
         for row in self.rows.long_rows() {
             long_rows += 1;
@@ -203,7 +203,7 @@ impl Packet<'_> {
     }
 
     /// Shapes the slices for rows in `order`; returns the bytes of their slots.
-    fn measure(&self, order: RowOrder, slices: &mut [SliceShape], scratch: &mut Scratch) -> u64 {
+    fn measure(&self, order: RowOrder, slices: &mut [SliceShape], scratch: &mut PlanBuffers) -> u64 {
         let mut positions = std::mem::take(&mut scratch.positions);
         self.rows.arrange(order, &mut positions);
         let mut rows = positions.chunks(SLICE_ROWS);
@@ -216,9 +216,9 @@ impl Packet<'_> {
         bytes
     }
 
-    fn measure_slice(&self, rows: &[u16], scratch: &mut Scratch) -> SliceShape {
+    fn measure_slice(&self, rows: &[u16], scratch: &mut PlanBuffers) -> SliceShape {
         let width = rows.iter().map(|&row| self.rows.length(row.into())).max().unwrap_or(0);
-        let Scratch { smallest, largest, .. } = scratch;
+        let PlanBuffers { smallest, largest, .. } = scratch;
         smallest.clear();
         smallest.resize(width, u32::MAX);
         largest.clear();

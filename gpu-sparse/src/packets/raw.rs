@@ -56,8 +56,8 @@ impl<T: Scalar> PacketMatrix<T> {
         }
         let found = parts.into_par_iter().enumerate().map(|(packet, part)| packets.check_packet(packet, part));
         let found = found.try_reduce(
-            || Found { entries: 0, finite: true },
-            |a, b| Ok(Found { entries: a.entries + b.entries, finite: a.finite & b.finite }),
+            || Violation { entries: 0, finite: true },
+            |a, b| Ok(Violation { entries: a.entries + b.entries, finite: a.finite & b.finite }),
         )?;
         (packets.diagonal, packets.finite, packets.nnz) = (diagonal, found.finite, found.entries);
         packets.description = Description::of_packets(&packets.counts());
@@ -85,10 +85,10 @@ impl<T: Scalar> PacketMatrix<T> {
     }
 
     /// Checks the rows of a packet, whose arrays may be indexed, and sets its part of the diagonal.
-    fn check_packet(&self, packet: usize, diagonal: &mut [T]) -> Result<Found> {
+    fn check_packet(&self, packet: usize, diagonal: &mut [T]) -> Result<Violation> {
         let rows = self.packet_rows(packet);
         self.check_order(packet)?;
-        let mut found = Found { entries: 0, finite: true };
+        let mut found = Violation { entries: 0, finite: true };
         for (first, slice) in self.packet_slices(packet) {
             let counts = slice.columns.count();
             for (lane, &count) in counts.iter().enumerate() {
@@ -155,7 +155,7 @@ impl<T: Scalar> PacketMatrix<T> {
 }
 
 /// The number of entries of a packet, and whether all are finite.
-struct Found {
+struct Violation {
     entries: usize,
     finite: bool,
 }

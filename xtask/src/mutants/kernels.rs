@@ -29,7 +29,7 @@ pub(crate) const AREAS: [(&str, &str); 7] = [
     ("gpu-algos/src/device", "gpu-algos"),
     ("gpu-algos/src/reduce/device", "gpu-algos"),
     ("gpu-algos/src/scan/device", "gpu-algos"),
-    ("gpu-algos/src/compact/device", "gpu-algos"),
+    ("gpu-algos/src/select/device", "gpu-algos"),
     ("gpu-random/src/device", "gpu-random"),
     ("gpu-sparse/src/device", "gpu-sparse"),
 ];

@@ -11,7 +11,7 @@ use gpu_array::gpu_driver::{Device, DevicePod, GeneratedKernel, KernelSpace, Pro
 
 use self::policy::Policy;
 use super::{
-    KernelArg, Places,
+    IndexRange, KernelArg,
     bind::{self, Bound},
     declaration::{self, Declared},
     places::Progression,
@@ -75,7 +75,7 @@ impl ElementwiseKernel {
     }
 
     pub(super) fn of(arguments: Vec<Declared>, types: Types, operation: String) -> Result<Self> {
-        declaration::check_names(&arguments, &["i", "n", "THREADS", "UNROLL", "ALL"])?;
+        declaration::check_names(&arguments, &["i", "n", "THREADS", "VECTORS_PER_THREAD", "ALL"])?;
         let (preamble, loop_prep, after_loop) = Default::default();
         let (name, options, made) = ("elementwise_kernel".to_owned(), Vec::new(), Default::default());
         Ok(Self { name, arguments, types, operation, preamble, loop_prep, after_loop, options, made })
@@ -150,17 +150,17 @@ impl ElementwiseKernel {
     /// The text fulfils the [requirements](super#requirements-on-the-text) with these arguments.
     pub unsafe fn call(&self, arguments: &[KernelArg<'_>]) -> Result<()> {
         // SAFETY: as the caller promises.
-        unsafe { self.call_over(Places::all(), arguments) }
+        unsafe { self.call_over(IndexRange::all(), arguments) }
     }
 
     /// Runs the operation for these places only; otherwise as [`ElementwiseKernel::call`]. `n` is the length of the shortest array.
     ///
     /// # Errors
-    /// As there, and `Places` if an array lacks some of them.
+    /// As there, and `IndexRange` if an array lacks some of them.
     ///
     /// # Safety
     /// As there.
-    pub unsafe fn call_over(&self, places: Places, arguments: &[KernelArg<'_>]) -> Result<()> {
+    pub unsafe fn call_over(&self, places: IndexRange, arguments: &[KernelArg<'_>]) -> Result<()> {
         let mut bound = bind::bind(&self.name, &self.arguments, &self.types, arguments, &[0; text::OWN.len()])?;
         let (n, Progression { count, start, step }) = bound.places(&self.name, &self.arguments, places)?;
         if count == 0 {

@@ -31,7 +31,7 @@ pub(super) fn program(kernel: &ElementwiseKernel, policy: Policy, all: bool) -> 
     let parameters: Vec<String> = own.chain(kernel.arguments.iter().map(|argument| argument.parameter())).collect();
     let _ = write!(
         text,
-        "template <int THREADS, int UNROLL, bool ALL>\n__global__ void __launch_bounds__(THREADS) {name}(\n    {}) {{\n",
+        "template <int THREADS, int VECTORS_PER_THREAD, bool ALL>\n__global__ void __launch_bounds__(THREADS) {name}(\n    {}) {{\n",
         parameters.join(",\n    ")
     );
     for argument in &kernel.arguments {
@@ -44,7 +44,7 @@ pub(super) fn program(kernel: &ElementwiseKernel, policy: Policy, all: bool) -> 
     }
     let _ = write!(
         text,
-        "{loop_prep}\n;   gpu::for_each_place<THREADS, UNROLL, ALL>(gpu_count, gpu_start, gpu_step, [&](const int64_t i) {{\n{operation}\n;   }});\n\
+        "{loop_prep}\n;   gpu::for_each_place<THREADS, VECTORS_PER_THREAD, ALL>(gpu_count, gpu_start, gpu_step, [&](const int64_t i) {{\n{operation}\n;   }});\n\
          {after_loop}\n;}}\n"
     );
     // Functions of the preamble need no `__device__`. The launch does not overlap the work before it (`Program::overlapping`): the compiler may move

@@ -26,7 +26,7 @@ use crate::{AlgoError, Result};
 /// let so_far = ScanKernel::<i32>::inclusive("a > b ? a : b", "-2147483647 - 1")?;
 /// let device = Device::first()?;
 /// let mut x = GpuArray::from_ndarray(&device, &ndarray::array![3, 1, 4, 1, 5])?;
-/// // SAFETY: the texts are an associative operator and its neutral element.
+/// // SAFETY: the texts are an associative operator and its identity element.
 /// let greatest = unsafe { so_far.call(&x)? };
 /// assert_eq!(greatest.to_vec()?, [3, 3, 4, 4, 5]);
 /// // SAFETY: as above.
@@ -45,23 +45,23 @@ impl<T: DevicePod> ScanKernel<T> {
     ///
     /// # Errors
     /// As [`ScanKernel::new`].
-    pub fn inclusive(scan: &str, neutral: &str) -> Result<ArrayScanKernel<T>> {
-        ArrayScanKernel::of(scan, neutral, "item").map(|kernel| kernel.name("inclusive_scan"))
+    pub fn inclusive(scan: &str, identity: &str) -> Result<ArrayScanKernel<T>> {
+        ArrayScanKernel::of(scan, identity, "item").map(|kernel| kernel.name("inclusive_scan"))
     }
 
-    /// An exclusive scan of one array: result i is x(0) ∘ … ∘ x(i - 1), and the first result is `neutral`.
+    /// An exclusive scan of one array: result i is x(0) ∘ … ∘ x(i - 1), and the first result is `identity`.
     ///
     /// # Errors
     /// As [`ScanKernel::new`].
-    pub fn exclusive(scan: &str, neutral: &str) -> Result<ArrayScanKernel<T>> {
-        ArrayScanKernel::of(scan, neutral, "prev_item").map(|kernel| kernel.name("exclusive_scan"))
+    pub fn exclusive(scan: &str, identity: &str) -> Result<ArrayScanKernel<T>> {
+        ArrayScanKernel::of(scan, identity, "prev_item").map(|kernel| kernel.name("exclusive_scan"))
     }
 }
 
 impl<T: DevicePod> ArrayScanKernel<T> {
-    fn of(scan: &str, neutral: &str, result: &str) -> Result<Self> {
+    fn of(scan: &str, identity: &str, result: &str) -> Result<Self> {
         let kernel = |arguments: Vec<Declared>, target: &str| {
-            let texts = [neutral.to_owned(), scan.to_owned(), "x[i]".to_owned(), format!("{target}[i] = {result}")];
+            let texts = [identity.to_owned(), scan.to_owned(), "x[i]".to_owned(), format!("{target}[i] = {result}")];
             ScanKernel::of(arguments, Types::default(), texts)
         };
         let argument = |name, role| Declared::of::<T>(name, role, false);

@@ -13,7 +13,7 @@ use gpu_array::gpu_driver::{Device, DevicePod, GeneratedKernel, KernelSpace, Lau
 pub use self::array::ArrayScanKernel;
 use self::policy::{MOST_STATE_BYTES, Policy, run_bytes};
 use super::{
-    KernelArg, Places,
+    IndexRange, KernelArg,
     bind::{self, Bound},
     declaration::{self, Declared},
     places::Progression,
@@ -22,7 +22,7 @@ use super::{
 };
 use crate::{
     AlgoError, Result,
-    device::params::DESK_BYTES,
+    device::params::GRID_COUNTERS_BYTES,
     launch::{Launch, Scratch, Words, resident},
     scan::OP,
 };
@@ -35,12 +35,12 @@ static SPACE: KernelSpace = KernelSpace::new();
 /// `input` gives the value v of a place; `scan` combines two values, `a` from earlier places than `b`. `output` runs at each place, with
 ///
 /// * `item` = v(0) ∘ v(1) ∘ … ∘ v(i), the inclusive result, and
-/// * `prev_item` = v(0) ∘ … ∘ v(i - 1), the exclusive result, which is `neutral` at the first place,
+/// * `prev_item` = v(0) ∘ … ∘ v(i - 1), the exclusive result, which is `identity` at the first place,
 ///
 /// where ∘ is `scan`. `output` may do anything with them and with the arrays. `scan` is associative; it need not be commutative, since values are
-/// combined in the order of their places. `neutral` is the identity of `scan`. `T`, the type of `item`, `a` and `b`, is a number or a structure with
+/// combined in the order of their places. `identity` is the identity of `scan`. `T`, the type of `item`, `a` and `b`, is a number or a structure with
 /// [`DevicePod`] of at most 1024 bytes. `input` and `output` can use `i`, `n` and the arguments, as an
-/// [`ElementwiseKernel`](super::ElementwiseKernel)'s operation can; `scan` and `neutral` can use the preamble. There is no total over all places,
+/// [`ElementwiseKernel`](super::ElementwiseKernel)'s operation can; `scan` and `identity` can use the preamble. There is no total over all places,
 /// since it would have to wait for the last of them: it is `item` where `i == n - 1`.
 ///
 /// ```no_run
@@ -64,7 +64,7 @@ static SPACE: KernelSpace = KernelSpace::new();
 /// # Ok::<(), gpu_algos::AlgoError>(())
 /// ```
 /// A scan in place reads and writes one array: `"int *x", "0", "a + b", "x[i]", "x[i] = item"`. [`ScanKernel::inclusive`] and
-/// [`ScanKernel::exclusive`] make scans of one array from `scan` and `neutral` alone.
+/// [`ScanKernel::exclusive`] make scans of one array from `scan` and `identity` alone.
 ///
 /// The text chooses the element of a place: `n - 1 - i` counts from the end. For the columns of a matrix in C order the places of a column follow one
 /// another, and each column is a segment. (Threads then read elements that lie apart; sums, products and extremes along any axis are faster by
@@ -120,12 +120,12 @@ impl<T: DevicePod> ScanKernel<T> {
     /// `Argument`; `StateTooLarge` for a `T` of more than 1024 bytes.
     pub fn new(
         arguments: &str,
-        neutral: impl Into<String>,
+        identity: impl Into<String>,
         scan: impl Into<String>,
         input: impl Into<String>,
         output: impl Into<String>,
     ) -> Result<Self> {
-        let texts = [neutral.into(), scan.into(), input.into(), output.into()];
+        let texts = [identity.into(), scan.into(), input.into(), output.into()];
         Self::of(declaration::parse(arguments)?, Types::default(), texts)
     }
 
@@ -144,7 +144,7 @@ impl<T: DevicePod> ScanKernel<T> {
         self.with(|kernel| kernel.name = name.to_owned())
     }
 
-    /// Splits the scan into segments: it restarts where `begins` is true, and `prev_item` is `neutral` there.
+    /// Splits the scan into segments: it restarts where `begins` is true, and `prev_item` is `identity` there.
     /// `begins` is an expression that can use the same names as `input`.
     pub fn segments(self, begins: impl Into<String>) -> Self {
         self.with(|kernel| kernel.segments = Some(begins.into()))
@@ -194,18 +194,18 @@ impl<T: DevicePod> ScanKernel<T> {
     /// The texts fulfil the [requirements](super#requirements-on-the-text) with these arguments.
     pub unsafe fn call(&self, arguments: &[KernelArg<'_>]) -> Result<()> {
         // SAFETY: as the caller promises.
-        unsafe { self.call_over(Places::all(), arguments) }
+        unsafe { self.call_over(IndexRange::all(), arguments) }
     }
 
     /// Scans these places only, in their order; otherwise as [`ScanKernel::call`].
-    /// `Places::slice(None, None, -1)` scans from the last place to the first. `n` is the length of the shortest array.
+    /// `IndexRange::slice(None, None, -1)` scans from the last place to the first. `n` is the length of the shortest array.
     ///
     /// # Errors
-    /// As there, and `Places` if an array lacks some of them.
+    /// As there, and `IndexRange` if an array lacks some of them.
     ///
     /// # Safety
     /// As there.
-    pub unsafe fn call_over(&self, places: Places, arguments: &[KernelArg<'_>]) -> Result<()> {
+    pub unsafe fn call_over(&self, places: IndexRange, arguments: &[KernelArg<'_>]) -> Result<()> {
         let made = self.made(places.is_all())?;
         let mut bound = bind::bind(&self.name, &self.arguments, &self.types, arguments, &[0; text::OWN])?;
         let (n, progression) = bound.places(&self.name, &self.arguments, places)?;
@@ -236,10 +236,11 @@ impl<T: DevicePod> ScanKernel<T> {
         own.into_iter().enumerate().for_each(|(number, word)| bound.set(number, word));
         // A slot has a word with a mark for each four bytes of a tile's aggregate.
         let slot = 8 * self.run_bytes().div_ceil(4);
-        let scratch = if tiles > 1 { Scratch::Cleared(DESK_BYTES + tiles as usize * slot) } else { Scratch::None };
+        let scratch =
+            if tiles > 1 { Scratch::Cleared(GRID_COUNTERS_BYTES + tiles as usize * slot) } else { Scratch::None };
         let blocks = resident(kernel, policy.threads, 0, bound.stream.device())?.min(tiles as usize) as u32;
         let config = LaunchConfig { grid: blocks.into(), block: policy.threads.into(), shared_bytes: 0 };
-        Ok(Launch { words: Words::from_slice(bound.words()), scratch_word: SCRATCH_WORD, scratch, config })
+        Ok(Launch { params: Words::from_slice(bound.words()), scratch_word: SCRATCH_WORD, scratch, config })
     }
 
     /// Compiles the kernel for a device ahead of the first [`ScanKernel::call`], or loads it from the cache on disk.
@@ -273,7 +274,7 @@ impl<T: DevicePod> ScanKernel<T> {
 impl<T> fmt::Debug for ScanKernel<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let arguments = declaration::listed(&self.arguments);
-        let [neutral, scan, input, output] = &self.texts;
-        write!(f, "ScanKernel({}({arguments}): {input}, {scan}, {neutral}, {output})", self.name)
+        let [identity, scan, input, output] = &self.texts;
+        write!(f, "ScanKernel({}({arguments}): {input}, {scan}, {identity}, {output})", self.name)
     }
 }

@@ -1,7 +1,8 @@
 // Scans of the values that a user's text computes at each place, in one launch.
 //
 // U is the user's structure, generated:
-//   State, neutral(), join(a, b)   the scanned type, its identity, and the operator: associative,
+//   State, identity(), combine(a, b)   the scanned type, its identity, and the operator:
+//   associative,
 //                                  in the order of places
 //   WORDS                          number of words of the kernel's parameter
 //   SEGMENTS, begins(word, i)      whether there are segments, and whether one begins at place i
@@ -9,42 +10,42 @@
 //   output(word, i, item, prev)    uses the results: that of all places of the segment up to this
 //                                  one, and that of those before it
 //
-// Input, begins and output run once for each place. A warp has 32 UNROLL places to itself. It reads
-// and writes them in rows of 32, so that its accesses are contiguous. In between the states change
-// hands in shared memory, and each thread joins neighbouring ones. That takes two joins for a
-// place, and moves a state by four accesses. Rows of shuffles would take six joins and five
-// shuffles of each word, but states may be large and joins expensive. UNROLL is odd, so that
-// threads with neighbouring values use different banks. The result before a place is the one that
-// stands before its own.
+// Input, begins and output run once for each place. A warp has 32 VECTORS_PER_THREAD places to
+// itself. It reads and writes them in rows of 32, so that its accesses are contiguous. In between
+// the states change hands in shared memory, and each thread joins neighbouring ones. That takes two
+// joins for a place, and moves a state by four accesses. Rows of shuffles would take six joins and
+// five shuffles of each word, but states may be large and joins expensive. VECTORS_PER_THREAD is
+// odd, so that threads with neighbouring values use different banks. The result before a place is
+// the one that stands before its own.
 //
 // tiles.cuh describes the tiles of the blocks, and the aggregates that they publish.
 //
 // Contract: grid of at most TILES blocks of THREADS, no dynamic shared memory. The places are START
 // + k STEP for k below COUNT; ALL says that START is 0 and STEP 1. With several tiles SCRATCH is as
-// `Stream::with_cleared_scratch` gives it and has a Desk and a slot for each tile. Bytes moved:
-// those that the texts move.
+// `Stream::with_cleared_scratch` gives it and has a GridCounters and a slot for each tile. Bytes
+// moved: those that the texts move.
 #pragma once
-#include "scan.cuh"
+#include "scan_single_pass.cuh"
 
 namespace gpu {
 namespace places {
 
-using tiles::Desk;
-using tiles::Sums;
+using tiles::GridCounters;
+using tiles::TilePrefix;
 
 // The words before the arguments; LENGTH is the n of the texts.
 constexpr int COUNT = 0, START = 1, STEP = 2, TILES = 3, SCRATCH = 4, LENGTH = 5;
 
-template <class U, bool ALL, int THREADS, int UNROLL>
+template <class U, bool ALL, int THREADS, int VECTORS_PER_THREAD>
 __global__ void __launch_bounds__(THREADS) scan(const __grid_constant__ Words<U::WORDS> words) {
-    static_assert(UNROLL % 2 == 1 && UNROLL < 32, "see above");
-    typedef gpu::scan::Runs<U, U::SEGMENTS> R;
+    static_assert(VECTORS_PER_THREAD % 2 == 1 && VECTORS_PER_THREAD < 32, "see above");
+    typedef gpu::scan::SegmentedOperator<U, U::SEGMENTS> R;
     typedef typename R::State S;
-    constexpr int WARPS = THREADS / 32, OF_WARP = 32 * UNROLL;
+    constexpr int WARPS = THREADS / 32, OF_WARP = 32 * VECTORS_PER_THREAD;
     // Each warp has the state before its places, then those of its places. Totals are the sums of
     // all warps, and of the tiles before.
-    typedef Room<S, WARPS *(OF_WARP + 1)> Values;
-    typedef Room<S, WARPS + 1> Totals;
+    typedef TempStorage<S, WARPS *(OF_WARP + 1)> Values;
+    typedef TempStorage<S, WARPS + 1> Totals;
     SHARED(Values, values_room, [1]);
     SHARED(Totals, totals_room, [1]);
     SHARED(uint32_t, ticket, [1]);
@@ -53,55 +54,60 @@ __global__ void __launch_bounds__(THREADS) scan(const __grid_constant__ Words<U:
     const uint32_t tiles = uint32_t(word[TILES]);
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     const int64_t count = int64_t(word[COUNT]);
-    const auto place = [&](int64_t k) { return ALL ? k : int64_t(word[START]) + k * int64_t(word[STEP]); };
-    S *shared = reinterpret_cast<S *>(values_room[0].bytes) + warp * (OF_WARP + 1), *totals = reinterpret_cast<S *>(totals_room[0].bytes);
+    const auto place = [&](int64_t k) {
+        return ALL ? k : int64_t(word[START]) + k * int64_t(word[STEP]);
+    };
+    S *shared = reinterpret_cast<S *>(values_room[0].bytes) + warp * (OF_WARP + 1),
+      *totals = reinterpret_cast<S *>(totals_room[0].bytes);
 
-    Desk *desk = reinterpret_cast<Desk *>(word[SCRATCH]);
-    Sums<R, S> sums(word[SCRATCH]);
+    GridCounters *counters = reinterpret_cast<GridCounters *>(word[SCRATCH]);
+    TilePrefix<R, S> sums(word[SCRATCH]);
     const bool once = gridDim.x == tiles;
-    uint32_t drawn = 0;
+    uint32_t arrived = 0;
 
-    if (once && tiles > 1 && threadIdx.x == 0) ticket[0] = gpu::draw_before_stream(word[SCRATCH], tiles - 1);
-    gpu::wait_for_stream();
+    if (once && tiles > 1 && threadIdx.x == 0)
+        ticket[0] = gpu::claim_before_dependency(word[SCRATCH], tiles - 1);
+    gpu::grid_dependency_wait();
     do {
         uint32_t tile = 0;
         if (tiles > 1) {
-            if (!once && threadIdx.x == 0) ticket[0] = atomicAdd(&desk->drawn, 1u);
+            if (!once && threadIdx.x == 0) ticket[0] = atomicAdd(&counters->next_tile, 1u);
             __syncthreads();
             tile = ticket[0];
             if (tile >= tiles) break;
         }
         // A thread reads all its rows before it joins anything. Row u has a place if u * 32 < rest.
         const int64_t first = (int64_t(tile) * WARPS + warp) * OF_WARP + lane;
-        const int rest = count - first < OF_WARP ? int(count - first < 0 ? 0 : count - first) : OF_WARP;
-        S values[UNROLL];
+        const int rest =
+            count - first < OF_WARP ? int(count - first < 0 ? 0 : count - first) : OF_WARP;
+        S values[VECTORS_PER_THREAD];
         uint32_t begins = 0;
 #pragma unroll
-        for (int u = 0; u < UNROLL; u++) {
+        for (int u = 0; u < VECTORS_PER_THREAD; u++) {
             if (u * 32 < rest) {
                 const int64_t i = place(first + u * 32);
                 const bool begins_here = U::SEGMENTS && U::begins(word, i);
                 begins |= uint32_t(begins_here) << u;
                 values[u] = R::make(U::input(word, i), begins_here);
             } else {
-                values[u] = R::make(U::neutral(), false);
+                values[u] = R::make(U::identity(), false);
             }
         }
 #pragma unroll
-        for (int u = 0; u < UNROLL; u++) shared[1 + u * 32 + lane] = values[u];
+        for (int u = 0; u < VECTORS_PER_THREAD; u++) shared[1 + u * 32 + lane] = values[u];
         __syncwarp();
 
         // Joins neighbours, then the lanes, the warps of the block, and the tiles.
 #pragma unroll
-        for (int u = 0; u < UNROLL; u++) {
-            values[u] = shared[1 + lane * UNROLL + u];
-            if (u > 0) values[u] = R::join(values[u > 0 ? u - 1 : 0], values[u]);
+        for (int u = 0; u < VECTORS_PER_THREAD; u++) {
+            values[u] = shared[1 + lane * VECTORS_PER_THREAD + u];
+            if (u > 0) values[u] = R::combine(values[u > 0 ? u - 1 : 0], values[u]);
         }
-        S sum = values[UNROLL - 1];
+        S sum = values[VECTORS_PER_THREAD - 1];
 #pragma unroll
         for (int delta = 1; delta < 32; delta *= 2) {
             const S earlier = shuffled_up(sum, delta);
-            if (lane >= delta) sum = R::join(earlier, sum);
+            if (lane >= delta) sum = R::combine(earlier, sum);
         }
         const S before = shuffled_up(sum, 1);
         if (lane == 31) totals[warp] = sum;
@@ -109,46 +115,51 @@ __global__ void __launch_bounds__(THREADS) scan(const __grid_constant__ Words<U:
         S base = totals[0];
         if (warp == 0) {
 #pragma unroll
-            for (int k = 1; k < WARPS; k++) base = R::join(base, totals[k]);
+            for (int k = 1; k < WARPS; k++) base = R::combine(base, totals[k]);
             if (tiles > 1) {
                 if (lane == 0) sums.of_tiles[tile].put(base);
                 // The prefix is of no use to a tile that begins with a segment.
-                const bool is_needed = __shfl_sync(0xffffffffu, !U::SEGMENTS || (begins & 1) == 0, 0);
+                const bool is_needed =
+                    __shfl_sync(0xffffffffu, !U::SEGMENTS || (begins & 1) == 0, 0);
                 if (tile > 0 && is_needed) base = sums.before(tile);
                 if (lane == 0) {
                     totals[WARPS] = base;
-                    if (once) drawn = arrive(&desk->left);
+                    if (once) arrived = arrive(&counters->blocks_done);
                 }
             }
         } else {
 #pragma unroll
             for (int k = 1; k < WARPS; k++) {
-                if (k < warp) base = R::join(base, totals[k]);
+                if (k < warp) base = R::combine(base, totals[k]);
             }
         }
-        gpu::let_next_start();
+        gpu::trigger_dependents();
         if (tiles > 1) {
             __syncthreads();
-            if (tile > 0) base = warp == 0 ? totals[WARPS] : R::join(totals[WARPS], base);
+            if (tile > 0) base = warp == 0 ? totals[WARPS] : R::combine(totals[WARPS], base);
         }
 
         // The results go back to rows.
         const bool has_base = tile > 0 || warp > 0, has_all = has_base || lane > 0;
-        const S all = lane == 0 ? base : has_base ? R::join(base, before) : before;
-        if (lane == 0) shared[0] = has_base ? base : R::make(U::neutral(), false);
+        const S all = lane == 0 ? base : has_base ? R::combine(base, before) : before;
+        if (lane == 0) shared[0] = has_base ? base : R::make(U::identity(), false);
 #pragma unroll
-        for (int u = 0; u < UNROLL; u++) shared[1 + lane * UNROLL + u] = has_all ? R::join(all, values[u]) : values[u];
+        for (int u = 0; u < VECTORS_PER_THREAD; u++)
+            shared[1 + lane * VECTORS_PER_THREAD + u] =
+                has_all ? R::combine(all, values[u]) : values[u];
         __syncwarp();
-        S earlier[UNROLL];
+        S earlier[VECTORS_PER_THREAD];
 #pragma unroll
-        for (int u = 0; u < UNROLL; u++) {
+        for (int u = 0; u < VECTORS_PER_THREAD; u++) {
             values[u] = shared[1 + u * 32 + lane];
             earlier[u] = shared[u * 32 + lane];
         }
 #pragma unroll
-        for (int u = 0; u < UNROLL; u++) {
+        for (int u = 0; u < VECTORS_PER_THREAD; u++) {
             const bool begins_here = (begins >> u & 1) != 0;
-            if (u * 32 < rest) U::output(word, place(first + u * 32), R::value(values[u]), begins_here ? U::neutral() : R::value(earlier[u]));
+            if (u * 32 < rest)
+                U::output(word, place(first + u * 32), R::value(values[u]),
+                          begins_here ? U::identity() : R::value(earlier[u]));
         }
         // The next tile's states overwrite this one's.
         __syncthreads();
@@ -157,13 +168,13 @@ __global__ void __launch_bounds__(THREADS) scan(const __grid_constant__ Words<U:
 
     // The last block that has polled slots zeroes them for the next launch.
     if (threadIdx.x == 0) {
-        if (!once) drawn = arrive(&desk->left);
-        is_last[0] = drawn == gridDim.x - 1;
+        if (!once) arrived = arrive(&counters->blocks_done);
+        is_last[0] = arrived == gridDim.x - 1;
     }
     __syncthreads();
     if (!is_last[0]) return;
     sums.clear(tiles, THREADS);
-    if (threadIdx.x == 0) desk->drawn = desk->left = 0;
+    if (threadIdx.x == 0) counters->next_tile = counters->blocks_done = 0;
 }
 
 } // namespace places

@@ -8,11 +8,11 @@ use super::{
         vector_units::with_vectors,
     },
     operator::Cumulative,
-    split::{self, Piece},
+    split::{self, LanePiece},
 };
 
 /// Columns of a piece, at least, where there are as many: rows of these are long enough to be read well.
-const WIDTH: usize = 512;
+const STRIP_WIDTH: usize = 512;
 
 /// The axis, of all but the last, that is the fastest of all in memory, where it is long enough to be worth a row of states.
 pub(super) fn fastest<T>(view: &ArrayViewD<'_, T>) -> Option<usize> {
@@ -30,7 +30,7 @@ pub(super) fn scan<O: Cumulative>(
     places: Places,
     out: ArrayViewMutD<'_, O::Output>,
 ) {
-    split::pieces(Piece { view, borders: None, out }, WIDTH, &|Piece { view, out, .. }| {
+    split::pieces(LanePiece { view, borders: None, out }, STRIP_WIDTH, &|LanePiece { view, out, .. }| {
         each_plane(view, out, &mut |view, out| scan_plane(op, view, (exclusive, places), out));
     });
 }
@@ -55,7 +55,7 @@ fn scan_plane<O: Cumulative>(
     (exclusive, places): (bool, Places),
     out: ArrayViewMutD<'_, O::Output>,
 ) {
-    let mut states = vec![op.neutral(); view.len_of(Axis(0))];
+    let mut states = vec![op.identity(); view.len_of(Axis(0))];
     let (Ok(view), Ok(mut out)) = (view.into_dimensionality::<Ix2>(), out.into_dimensionality::<Ix2>()) else { return };
     for (i, (row, mut out)) in view.columns().into_iter().zip(out.columns_mut()).enumerate() {
         let place = places.at(i);

@@ -7,7 +7,7 @@ use ndarray::{ArrayView1, ArrayViewD, ArrayViewMut1, ArrayViewMutD, Axis, s};
 use super::{
     super::{operator::Places, parallel, reduce::REDUCED_AT_ONCE},
     operator::Cumulative,
-    split::{self, Piece},
+    split::{self, LanePiece},
     tile::{self, Stretch, TILE, Tile},
 };
 
@@ -22,14 +22,14 @@ pub(super) fn scan<O: Cumulative>(
     let last = Axis(view.ndim() - 1);
     let long = view.len_of(last) > REDUCED_AT_ONCE;
     let how = How { exclusive, places };
-    split::pieces(Piece { view, borders, out }, 1, &|Piece { view, borders, mut out }| {
-        let mut scratch = Scratch::new(op);
+    split::pieces(LanePiece { view, borders, out }, 1, &|LanePiece { view, borders, mut out }| {
+        let mut scratch = LaneBuffers::new(op);
         let mut borders = borders.as_ref().map(|borders| borders.lanes(last).into_iter());
         for (values, out) in view.lanes(last).into_iter().zip(out.lanes_mut(last)) {
             let lane = Lane { values, borders: borders.as_mut().and_then(Iterator::next) };
             match long {
                 true => scan_long(op, how, lane, out),
-                false => _ = scan_part(op, how, &lane, 0, op.neutral(), out, &mut scratch),
+                false => _ = scan_part(op, how, &lane, 0, op.identity(), out, &mut scratch),
             }
         }
     });
@@ -49,15 +49,15 @@ struct Lane<'v, V> {
 }
 
 /// Room for a tile.
-struct Scratch<O: Cumulative> {
+struct LaneBuffers<O: Cumulative> {
     states: Vec<O::State>,
     outputs: Vec<O::Output>,
     gathered: Gathered<O::Value>,
 }
 
-impl<O: Cumulative> Scratch<O> {
+impl<O: Cumulative> LaneBuffers<O> {
     fn new(op: &O) -> Self {
-        Self { states: vec![op.neutral(); TILE], outputs: Vec::new(), gathered: Gathered::new() }
+        Self { states: vec![op.identity(); TILE], outputs: Vec::new(), gathered: Gathered::new() }
     }
 }
 
@@ -122,7 +122,7 @@ fn scan_part<O: Cumulative>(
     first: usize,
     mut carry: O::State,
     mut out: ArrayViewMut1<'_, O::Output>,
-    scratch: &mut Scratch<O>,
+    scratch: &mut LaneBuffers<O>,
 ) -> O::State {
     for at in (0..out.len()).step_by(TILE) {
         let n = TILE.min(out.len() - at);
@@ -130,7 +130,7 @@ fn scan_part<O: Cumulative>(
         match out.as_slice_mut() {
             Some(out) => carry = tile::write(op, how.exclusive, carry, tile, &mut scratch.states, &mut out[at..at + n]),
             None => {
-                scratch.outputs.resize(n, op.output(op.neutral()));
+                scratch.outputs.resize(n, op.output(op.identity()));
                 carry = tile::write(op, how.exclusive, carry, tile, &mut scratch.states, &mut scratch.outputs);
                 scatter(&scratch.outputs, out.slice_mut(s![at..at + n]));
             }
@@ -155,14 +155,14 @@ fn scan_long<O: Cumulative>(op: &O, how: How, lane: Lane<'_, O::Value>, mut out:
     };
     // Nothing follows the last block.
     let stretches: Vec<_> = parallel::collect(n.div_ceil(REDUCED_AT_ONCE) - 1, &stretches);
-    let mut carries = vec![op.neutral()];
-    let mut carry = op.neutral();
+    let mut carries = vec![op.identity()];
+    let mut carry = op.identity();
     for stretches in &stretches {
         carry = stretches.iter().fold(carry, |carry, &stretch| tile::carried(op, carry, stretch));
         carries.push(carry);
     }
     let parts: Vec<_> = out.axis_chunks_iter_mut(Axis(0), REDUCED_AT_ONCE).collect();
     parallel::each(parts, &|block, out| {
-        scan_part(op, how, &lane, block * REDUCED_AT_ONCE, carries[block], out, &mut Scratch::new(op));
+        scan_part(op, how, &lane, block * REDUCED_AT_ONCE, carries[block], out, &mut LaneBuffers::new(op));
     });
 }

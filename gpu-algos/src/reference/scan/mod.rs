@@ -31,9 +31,9 @@ use crate::{AlgoError, Result, shape::same_shape};
 /// | | |
 /// |---|---|
 /// | [`INCLUSIVE`](Self::INCLUSIVE) | `[x0, x0 + x1, x0 + x1 + x2]` |
-/// | [`EXCLUSIVE`](Self::EXCLUSIVE) | `[neutral, x0, x0 + x1]` |
+/// | [`EXCLUSIVE`](Self::EXCLUSIVE) | `[identity, x0, x0 + x1]` |
 /// | `INCLUSIVE.reversed()` | `[x0 + x1 + x2, x1 + x2, x2]` |
-/// | `EXCLUSIVE.reversed()` | `[x1 + x2, x2, neutral]` |
+/// | `EXCLUSIVE.reversed()` | `[x1 + x2, x2, identity]` |
 ///
 /// Values are joined in their order, also in reversed scans.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -12,7 +12,7 @@ use super::super::{
 /// The operator need not commute. [`Sum`], [`Product`], [`Max`], [`Min`], [`Any`], [`All`] and [`Count`] are such operators, [`Associative`]
 /// makes one of a closure.
 pub trait Cumulative: Operator {
-    /// The result of a state; of no values that of the neutral state.
+    /// The result of a state; of no values that of the identity state.
     fn output(&self, state: Self::State) -> Self::Output;
 }
 
@@ -36,11 +36,11 @@ cumulative! {
     Count, |state| state;
 }
 
-/// An associative function with its neutral element, as an operator: `f(f(a, b), c) = f(a, f(b, c))` and `f(neutral, a) = f(a, neutral) = a`.
+/// An associative function with its identity element, as an operator: `f(f(a, b), c) = f(a, f(b, c))` and `f(identity, a) = f(a, identity) = a`.
 /// It need not commute.
 ///
 /// ```
-/// use gpu_algos::reference::{Associative, Scan, reduce, scan};
+/// use gpu_algos::reference::{Associative, Scan, reduce, scan, select};
 /// use ndarray::Axis;
 ///
 /// // The last value that is not 0.
@@ -51,14 +51,14 @@ cumulative! {
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Associative<T, F> {
-    neutral: T,
+    identity: T,
     function: F,
 }
 
 impl<T: Copy + Send + Sync, F: Fn(T, T) -> T + Sync> Associative<T, F> {
     /// An operator of `function(earlier, later)`.
-    pub const fn new(neutral: T, function: F) -> Self {
-        Self { neutral, function }
+    pub const fn new(identity: T, function: F) -> Self {
+        Self { identity, function }
     }
 }
 
@@ -68,18 +68,18 @@ impl<T: Copy + Send + Sync, F: Fn(T, T) -> T + Sync> Operator for Associative<T,
     type Output = T;
     const NAME: &'static str = "associative function";
     #[inline(always)]
-    fn neutral(&self) -> T {
-        self.neutral
+    fn identity(&self) -> T {
+        self.identity
     }
     #[inline(always)]
     fn take(&self, state: T, value: T, _: i64) -> T {
         (self.function)(state, value)
     }
     #[inline(always)]
-    fn join(&self, earlier: T, later: T) -> T {
+    fn combine(&self, earlier: T, later: T) -> T {
         (self.function)(earlier, later)
     }
-    fn finish(&self, state: T, _: u64) -> Option<T> {
+    fn finalize(&self, state: T, _: u64) -> Option<T> {
         Some(state)
     }
 }
@@ -101,22 +101,22 @@ impl<O: Operator> Operator for Backwards<'_, O> {
     const NAME: &'static str = O::NAME;
     const COMMUTATIVE: bool = O::COMMUTATIVE;
     #[inline(always)]
-    fn neutral(&self) -> O::State {
-        self.0.neutral()
+    fn identity(&self) -> O::State {
+        self.0.identity()
     }
     #[inline(always)]
     fn take(&self, state: O::State, value: O::Value, place: i64) -> O::State {
         match O::COMMUTATIVE {
             true => self.0.take(state, value, place),
-            false => self.0.join(self.0.take(self.0.neutral(), value, place), state),
+            false => self.0.combine(self.0.take(self.0.identity(), value, place), state),
         }
     }
     #[inline(always)]
-    fn join(&self, earlier: O::State, later: O::State) -> O::State {
-        self.0.join(later, earlier)
+    fn combine(&self, earlier: O::State, later: O::State) -> O::State {
+        self.0.combine(later, earlier)
     }
-    fn finish(&self, state: O::State, count: u64) -> Option<O::Output> {
-        self.0.finish(state, count)
+    fn finalize(&self, state: O::State, count: u64) -> Option<O::Output> {
+        self.0.finalize(state, count)
     }
 }
 

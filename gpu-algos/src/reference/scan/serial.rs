@@ -63,17 +63,17 @@ fn scan_of_segments<O: Cumulative<Output: Default>, M, D: Dimension>(
     let mut out = Array::from_elem(view.raw_dim(), O::Output::default());
     for ((x, marks), mut out) in view.lanes(axis).into_iter().zip(marks.lanes(axis)).zip(out.lanes_mut(axis)) {
         let n = x.len();
-        let mut state = op.neutral();
+        let mut state = op.identity();
         for step in 0..n {
             let i = if scan.reversed { n - 1 - step } else { step };
             // Between this element and the one that was taken before it.
             let border = if scan.reversed { i + 1 } else { i };
             if step > 0 && begins(&marks[border - 1], &marks[border]) {
-                state = op.neutral();
+                state = op.identity();
             }
             let before = state;
             state = match scan.reversed {
-                true => op.join(op.take(op.neutral(), x[i], i as i64), state),
+                true => op.combine(op.take(op.identity(), x[i], i as i64), state),
                 false => op.take(state, x[i], i as i64),
             };
             out[i] = op.output(if scan.exclusive { before } else { state });

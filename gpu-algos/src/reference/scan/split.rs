@@ -5,13 +5,13 @@ use ndarray::{ArrayViewD, ArrayViewMutD, Axis};
 use super::super::reduce::REDUCED_AT_ONCE;
 
 /// The arrays that are read and the one that is written, all with the same axes.
-pub(super) struct Piece<'a, V, R> {
+pub(super) struct LanePiece<'a, V, R> {
     pub(super) view: ArrayViewD<'a, V>,
     pub(super) borders: Option<ArrayViewD<'a, bool>>,
     pub(super) out: ArrayViewMutD<'a, R>,
 }
 
-impl<'a, V, R> Piece<'a, V, R> {
+impl<'a, V, R> LanePiece<'a, V, R> {
     fn at(self, axis: Axis, index: usize) -> (Self, Self) {
         let (view, view_behind) = self.view.split_at(axis, index);
         let (out, out_behind) = self.out.split_at(axis, index);
@@ -34,7 +34,11 @@ impl<'a, V, R> Piece<'a, V, R> {
 }
 
 /// Calls with pieces of at most some elements, where the axes but the last allow it.
-pub(super) fn pieces<V: Sync, R: Send>(piece: Piece<'_, V, R>, width: usize, call: &(dyn Fn(Piece<'_, V, R>) + Sync)) {
+pub(super) fn pieces<V: Sync, R: Send>(
+    piece: LanePiece<'_, V, R>,
+    width: usize,
+    call: &(dyn Fn(LanePiece<'_, V, R>) + Sync),
+) {
     match piece.cut(width) {
         None => call(piece),
         Some((axis, index)) => {

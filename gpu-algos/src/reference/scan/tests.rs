@@ -26,16 +26,16 @@ impl Operator for Placed {
     type State = Matrix;
     type Output = Matrix;
     const NAME: &'static str = "placed";
-    fn neutral(&self) -> Matrix {
+    fn identity(&self) -> Matrix {
         [1, 0, 0, 1]
     }
     fn take(&self, state: Matrix, value: i32, place: i64) -> Matrix {
         product(state, [i64::from(value), place.wrapping_mul(place), place + 2, 1])
     }
-    fn join(&self, a: Matrix, b: Matrix) -> Matrix {
+    fn combine(&self, a: Matrix, b: Matrix) -> Matrix {
         product(a, b)
     }
-    fn finish(&self, state: Matrix, _: u64) -> Option<Matrix> {
+    fn finalize(&self, state: Matrix, _: u64) -> Option<Matrix> {
         Some(state)
     }
 }

@@ -7,7 +7,7 @@ use super::{
 
 /// Elements of a run, which are taken one after another.
 const RUN: usize = 256;
-/// Runs side by side.
+/// RunLanes side by side.
 const RUNS: usize = 8;
 /// Elements of a tile: their states stay in a first-level cache.
 pub(super) const TILE: usize = RUN * RUNS;
@@ -39,7 +39,7 @@ pub(super) struct Stretch<S> {
 /// The state carried past a stretch.
 #[inline(always)]
 pub(super) fn carried<O: Cumulative>(op: &O, before: O::State, stretch: Stretch<O::State>) -> O::State {
-    if stretch.headed { stretch.state } else { op.join(before, stretch.state) }
+    if stretch.headed { stretch.state } else { op.combine(before, stretch.state) }
 }
 
 /// The stretches of a tile: of its runs, or one where it is not full.
@@ -58,7 +58,7 @@ fn add_stretches<O: Cumulative, const SEGMENTED: bool>(
     with_vectors!(<O: [Cumulative], const SEGMENTED: bool>(op: &O, tile: Tile<'_, O::Value>, stretches: &mut Vec<Stretch<O::State>>) -> () {
         match tile.values.first_chunk::<TILE>() {
             Some(values) => {
-                let runs: Runs<O::State, RUNS> = take_runs::<O, RUNS, SEGMENTED>(op, values, RUN, tile, |_, _| {}, |_, _| {});
+                let runs: RunLanes<O::State, RUNS> = take_runs::<O, RUNS, SEGMENTED>(op, values, RUN, tile, |_, _| {}, |_, _| {});
                 stretches.extend((0..RUNS).map(|r| runs.stretch(r, RUN)));
             }
             None => {
@@ -111,20 +111,20 @@ fn write_as<O: Cumulative, const SEGMENTED: bool, const EXCLUSIVE: bool>(
 }
 
 /// `N` runs of `run` elements after they were taken.
-struct Runs<S, const N: usize> {
+struct RunLanes<S, const N: usize> {
     states: [S; N],
     /// The index of the first head of each run; `run` where there is none.
     heads: [usize; N],
 }
 
-impl<S: Copy, const N: usize> Runs<S, N> {
+impl<S: Copy, const N: usize> RunLanes<S, N> {
     #[inline(always)]
     fn stretch(&self, r: usize, run: usize) -> Stretch<S> {
         Stretch { state: self.states[r], headed: self.heads[r] < run }
     }
 }
 
-/// Takes `N` runs at the same time, each from the neutral state, and calls before and after each element.
+/// Takes `N` runs at the same time, each from the identity state, and calls before and after each element.
 #[inline(always)]
 fn take_runs<O: Cumulative, const N: usize, const SEGMENTED: bool>(
     op: &O,
@@ -133,15 +133,15 @@ fn take_runs<O: Cumulative, const N: usize, const SEGMENTED: bool>(
     tile: Tile<'_, O::Value>,
     mut before: impl FnMut(usize, O::State),
     mut after: impl FnMut(usize, O::State),
-) -> Runs<O::State, N> {
-    let mut runs = Runs { states: [op.neutral(); N], heads: [run; N] };
+) -> RunLanes<O::State, N> {
+    let mut runs = RunLanes { states: [op.identity(); N], heads: [run; N] };
     let heads = if SEGMENTED { &tile.heads[..N * run] } else { &[] };
     let values = &values[..N * run];
     for i in 0..run {
         for r in 0..N {
             let at = r * run + i;
             if SEGMENTED && heads[at] {
-                runs.states[r] = op.neutral();
+                runs.states[r] = op.identity();
                 runs.heads[r] = runs.heads[r].min(i);
             }
             before(at, runs.states[r]);
@@ -160,7 +160,7 @@ fn kept_runs<O: Cumulative, const N: usize, const SEGMENTED: bool, const EXCLUSI
     run: usize,
     tile: Tile<'_, O::Value>,
     states: &mut [O::State],
-) -> Runs<O::State, N> {
+) -> RunLanes<O::State, N> {
     let states = &mut states[..N * run];
     match EXCLUSIVE {
         true => take_runs::<O, N, SEGMENTED>(op, values, run, tile, |at, state| states[at] = state, |_, _| {}),
@@ -173,7 +173,7 @@ fn kept_runs<O: Cumulative, const N: usize, const SEGMENTED: bool, const EXCLUSI
 fn joined_to<O: Cumulative, const N: usize>(
     op: &O,
     mut carry: O::State,
-    runs: &Runs<O::State, N>,
+    runs: &RunLanes<O::State, N>,
     run: usize,
     states: &[O::State],
     out: &mut [O::Output],
@@ -183,7 +183,7 @@ fn joined_to<O: Cumulative, const N: usize>(
         let head = runs.heads[r].min(run);
         let ((states, own), (out, own_out)) = (states.split_at(head), out.split_at_mut(head));
         for (out, &state) in out.iter_mut().zip(states) {
-            *out = op.output(op.join(carry, state));
+            *out = op.output(op.combine(carry, state));
         }
         for (out, &state) in own_out.iter_mut().zip(own) {
             *out = op.output(state);

@@ -1,18 +1,19 @@
 // Parts of scans whose tiles come into shared memory by copies that hold no registers, while the
 // block does something else.
 #pragma once
-#include "scan.cuh"
+#include "scan_single_pass.cuh"
 
 namespace gpu {
 namespace scan {
 
 // Layout of a block's tiles in shared memory. States overwrite the first leaf, which has STAGES
 // buffers. Each other leaf has LOADING buffers of its own.
-template <class E, class F, class S, int TILE, int STAGES, int LOADING> struct Rooms {
+template <class E, class F, class S, int TILE, int STAGES, int LOADING> struct StageBuffers {
     static constexpr int LEAVES = E::Leaves::SIZE + F::Leaves::SIZE;
     static constexpr int main() {
         int bytes = int(sizeof(S));
-        if constexpr (LEAVES > 0) bytes = LeafOf<0, E, F>::BYTES > bytes ? LeafOf<0, E, F>::BYTES : bytes;
+        if constexpr (LEAVES > 0)
+            bytes = LeafOf<0, E, F>::BYTES > bytes ? LeafOf<0, E, F>::BYTES : bytes;
         return bytes * TILE;
     }
     template <int K> static constexpr int start() {
@@ -28,132 +29,154 @@ template <class E, class F, class S, int TILE, int STAGES, int LOADING> struct R
 
     unsigned char *room;
     // The states of the block's tile `number`.
-    __device__ __forceinline__ S *states(int number) const { return reinterpret_cast<S *>(room + number % STAGES * main()); }
-    template <int K> __device__ __forceinline__ typename Stored<typename LeafOf<K, E, F>::type>::type *leaf(int number) const {
+    __device__ __forceinline__ S *states(int number) const {
+        return reinterpret_cast<S *>(room + number % STAGES * main());
+    }
+    template <int K> __device__ __forceinline__
+    typename Stored<typename LeafOf<K, E, F>::type>::type *
+    leaf(int number) const {
         typedef LeafOf<K, E, F> L;
-        const int at = K == 0 ? number % STAGES * main() : start<K>() + number % LOADING * TILE * L::BYTES;
+        const int at =
+            K == 0 ? number % STAGES * main() : start<K>() + number % LOADING * TILE * L::BYTES;
         return reinterpret_cast<typename Stored<typename L::type>::type *>(room + at);
     }
 };
 
-// Position of pack `pack` of a tile in its buffer. Neither neighbours nor every CHUNKS-th pack
-// share a bank.
-template <int CHUNKS> __device__ __forceinline__ int placed(int pack) {
-    static_assert(CHUNKS <= 8 && (CHUNKS & (CHUNKS - 1)) == 0, "packs of a thread are told apart by the low bits of a place");
-    return pack ^ ((pack >> 3) & (CHUNKS - 1));
+// Position of pack `pack` of a tile in its buffer. Neither neighbours nor every
+// VECTORS_PER_THREAD-th pack share a bank.
+template <int VECTORS_PER_THREAD> __device__ __forceinline__ int placed(int pack) {
+    static_assert(VECTORS_PER_THREAD <= 8 && (VECTORS_PER_THREAD & (VECTORS_PER_THREAD - 1)) == 0,
+                  "packs of a thread are told apart by the low bits of a place");
+    return pack ^ ((pack >> 3) & (VECTORS_PER_THREAD - 1));
 }
 
 // Starts the copies of pack `pack` of a tile, for leaf K and all later ones. Its first value is
 // number i of `count`, which lie behind `base`.
-template <int K, class E, class F, class A, int HOW, int WIDTH, int CHUNKS, class Rooms>
-__device__ __forceinline__ void start_copies(const typename A::Params &params, const Offsets<A::LEAF_COUNT + 1> &base, const Rooms &rooms, int number, int pack, int64_t i,
-                                             int64_t count) {
-    if constexpr (K < Rooms::LEAVES) {
+template <int K, class E, class F, class A, int MODE, int VECTOR_SIZE, int VECTORS_PER_THREAD,
+          class StageBuffers>
+__device__ __forceinline__ void
+start_copies(const typename A::Params &params, const Offsets<A::LEAF_COUNT + 1> &base,
+             const StageBuffers &buffers, int number, int pack, int64_t i, int64_t count) {
+    if constexpr (K < StageBuffers::LEAVES) {
         typedef typename Stored<typename LeafOf<K, E, F>::type>::type T;
-        constexpr int BYTES = WIDTH * LeafOf<K, E, F>::BYTES;
-        constexpr bool BACK = (HOW & BACKWARD) != 0;
+        constexpr int BYTES = VECTOR_SIZE * LeafOf<K, E, F>::BYTES;
+        constexpr bool BACK = (MODE & BACKWARD) != 0;
         if constexpr (BYTES > 0) {
-            T *to = rooms.template leaf<K>(number) + placed<CHUNKS>(pack) * WIDTH;
+            T *to =
+                buffers.template leaf<K>(number) + placed<VECTORS_PER_THREAD>(pack) * VECTOR_SIZE;
             const T *from = reinterpret_cast<const T *>(params.leaves[K].address) + base.of[1 + K];
-            if (i >= 0 && i + WIDTH <= count) {
-                copy_to_shared<BYTES>(to, BACK ? from - (i + WIDTH - 1) : from + i);
+            if (i >= 0 && i + VECTOR_SIZE <= count) {
+                copy_to_shared<BYTES>(to, BACK ? from - (i + VECTOR_SIZE - 1) : from + i);
             } else {
 #pragma unroll
-                for (int k = 0; k < WIDTH; k++) {
+                for (int k = 0; k < VECTOR_SIZE; k++) {
                     const bool exists = i + k >= 0 && i + k < count;
-                    to[BACK ? WIDTH - 1 - k : k] = exists ? from[BACK ? -(i + k) : i + k] : T();
+                    to[BACK ? VECTOR_SIZE - 1 - k : k] =
+                        exists ? from[BACK ? -(i + k) : i + k] : T();
                 }
             }
         }
-        start_copies<K + 1, E, F, A, HOW, WIDTH, CHUNKS>(params, base, rooms, number, pack, i, count);
+        start_copies<K + 1, E, F, A, MODE, VECTOR_SIZE, VECTORS_PER_THREAD>(params, base, buffers,
+                                                                            number, pack, i, count);
     }
 }
 
 // A pack of X's leaves from shared memory; the first leaf has number FIRST.
-template <class X, class E, class F, class A, int FIRST, int HOW, int WIDTH, int CHUNKS, class Rooms>
-__device__ __forceinline__ typename Wide<WIDTH, typename X::Leaves>::type read_staged(const typename A::Params &params, const Offsets<A::LEAF_COUNT + 1> &base,
-                                                                                      const Rooms &rooms, int number, int pack, int64_t i) {
-    typename Wide<WIDTH, typename X::Leaves>::type in;
+template <class X, class E, class F, class A, int FIRST, int MODE, int VECTOR_SIZE,
+          int VECTORS_PER_THREAD, class StageBuffers>
+__device__ __forceinline__ typename Wide<VECTOR_SIZE, typename X::Leaves>::type
+read_staged(const typename A::Params &params, const Offsets<A::LEAF_COUNT + 1> &base,
+            const StageBuffers &buffers, int number, int pack, int64_t i) {
+    typename Wide<VECTOR_SIZE, typename X::Leaves>::type in;
     each(in, [&](auto k, auto &values) {
         constexpr int K = FIRST + decltype(k)::value;
         typedef typename LeafOf<K, E, F>::type T;
-        if constexpr (same<T, Place>::value) {
+        if constexpr (same<T, Index>::value) {
             const int64_t step = params.scanned[0].strides[1 + K];
             load_whole(values, params.leaves[K].address, base.of[1 + K] + i * step, step);
         } else {
-            const auto stored = load_pack<typename Stored<T>::type, WIDTH>(rooms.template leaf<K>(number) + placed<CHUNKS>(pack) * WIDTH);
+            const auto stored = load_pack<typename Stored<T>::type, VECTOR_SIZE>(
+                buffers.template leaf<K>(number) + placed<VECTORS_PER_THREAD>(pack) * VECTOR_SIZE);
 #pragma unroll
-            for (int k = 0; k < WIDTH; k++) values.lane[k] = from_stored<T>(stored.lane[(HOW & BACKWARD) != 0 ? WIDTH - 1 - k : k]);
+            for (int k = 0; k < VECTOR_SIZE; k++)
+                values.lane[k] =
+                    from_stored<T>(stored.lane[(MODE & BACKWARD) != 0 ? VECTOR_SIZE - 1 - k : k]);
         }
     });
     return in;
 }
 
 // Scans the VALUES neighbouring states of a thread. Each head begins anew.
-template <class O, int VALUES> __device__ __forceinline__ void scan_thread(typename O::State (&values)[VALUES], uint32_t heads) {
+template <class O, int VALUES>
+__device__ __forceinline__ void scan_thread(typename O::State (&values)[VALUES], uint32_t heads) {
 #pragma unroll
     for (int k = 1; k < VALUES; k++) {
-        if ((heads >> k & 1) == 0) values[k] = O::join(values[k - 1], values[k]);
+        if ((heads >> k & 1) == 0) values[k] = O::combine(values[k - 1], values[k]);
     }
 }
 // The sum of the lanes up to this one, from lane `since` on.
-template <class O> __device__ __forceinline__ typename O::State scan_lanes(typename O::State sum, int since) {
+template <class O>
+__device__ __forceinline__ typename O::State scan_lanes(typename O::State sum, int since) {
     const int lane = threadIdx.x % 32;
 #pragma unroll
     for (int delta = 1; delta < 32; delta *= 2) {
         const typename O::State other = shuffled_up(sum, delta);
-        if (lane >= delta && lane - delta >= since) sum = O::join(other, sum);
+        if (lane >= delta && lane - delta >= since) sum = O::combine(other, sum);
     }
     return sum;
 }
 // Joins the prefix of the thread to its values before its first head.
-template <class O, int VALUES>
-__device__ __forceinline__ void join_base(typename O::State (&values)[VALUES], const typename O::State &base, uint32_t heads) {
+template <class O, int VALUES> __device__ __forceinline__ void
+join_base(typename O::State (&values)[VALUES], const typename O::State &base, uint32_t heads) {
 #pragma unroll
     for (int k = 0; k < VALUES; k++) {
-        if ((heads & ((2u << k) - 1)) == 0) values[k] = O::join(base, values[k]);
+        if ((heads & ((2u << k) - 1)) == 0) values[k] = O::combine(base, values[k]);
     }
 }
 
 // Puts the thread's states into the buffer of the tile; its first pack is `pack`. With EXCLUSIVE
 // each state leaves its own value out.
-template <class O, int HOW, int WIDTH, int CHUNKS>
-__device__ __forceinline__ void put_states(typename O::State *room, const typename O::State (&values)[WIDTH * CHUNKS], const typename O::State &base, bool has_base,
-                                           uint32_t heads, int pack) {
+template <class O, int MODE, int VECTOR_SIZE, int VECTORS_PER_THREAD> __device__
+__forceinline__ void
+put_states(typename O::State *room,
+           const typename O::State (&values)[VECTOR_SIZE * VECTORS_PER_THREAD],
+           const typename O::State &base, bool has_base, uint32_t heads, int pack) {
 #pragma unroll
-    for (int u = 0; u < CHUNKS; u++) {
-        Pack<typename O::State, WIDTH> out;
+    for (int u = 0; u < VECTORS_PER_THREAD; u++) {
+        Pack<typename O::State, VECTOR_SIZE> out;
 #pragma unroll
-        for (int k = 0; k < WIDTH; k++) {
-            const int v = u * WIDTH + k;
-            if constexpr ((HOW & EXCLUSIVE) == 0) {
+        for (int k = 0; k < VECTOR_SIZE; k++) {
+            const int v = u * VECTOR_SIZE + k;
+            if constexpr ((MODE & EXCLUSIVE) == 0) {
                 out.lane[k] = values[v];
             } else if ((heads >> v & 1) != 0 || (v == 0 && !has_base)) {
-                out.lane[k] = O::settle(O::neutral());
+                out.lane[k] = O::to_partial(O::identity());
             } else {
                 out.lane[k] = v == 0 ? base : values[v > 0 ? v - 1 : 0];
             }
         }
-        store_pack<false>(room + placed<CHUNKS>(pack + u) * WIDTH, out);
+        store_pack<false>(room + placed<VECTORS_PER_THREAD>(pack + u) * VECTOR_SIZE, out);
     }
 }
 
 // Writes a pack of results to the target behind `base`: from number i on, of `count` in all.
-template <class A, int HOW, class T, int WIDTH>
-__device__ __forceinline__ void write_staged(const typename A::Params &params, const Pack<T, WIDTH> &out, int64_t base, int64_t i, int64_t count) {
-    if (i >= 0 && i + WIDTH <= count && params.is_target_packed) {
-        if constexpr ((HOW & BACKWARD) != 0) {
-            Pack<T, WIDTH> turned;
+template <class A, int MODE, class T, int VECTOR_SIZE>
+__device__ __forceinline__ void write_staged(const typename A::Params &params,
+                                             const Pack<T, VECTOR_SIZE> &out, int64_t base,
+                                             int64_t i, int64_t count) {
+    if (i >= 0 && i + VECTOR_SIZE <= count && params.is_target_packed) {
+        if constexpr ((MODE & BACKWARD) != 0) {
+            Pack<T, VECTOR_SIZE> turned;
 #pragma unroll
-            for (int k = 0; k < WIDTH; k++) turned.lane[k] = out.lane[WIDTH - 1 - k];
-            store<true>(turned, params.target, true, base - (i + WIDTH - 1), 1);
+            for (int k = 0; k < VECTOR_SIZE; k++) turned.lane[k] = out.lane[VECTOR_SIZE - 1 - k];
+            store<true>(turned, params.target, true, base - (i + VECTOR_SIZE - 1), 1);
         } else {
             store<true>(out, params.target, true, base + i, 1);
         }
         return;
     }
 #pragma unroll
-    for (int k = 0; k < WIDTH; k++) {
+    for (int k = 0; k < VECTOR_SIZE; k++) {
         if (i + k < 0 || i + k >= count) continue;
         Pack<T, 1> one;
         one.lane[0] = out.lane[k];
@@ -163,10 +186,11 @@ __device__ __forceinline__ void write_staged(const typename A::Params &params, c
 
 // A thread's part of a tile in shared memory, which is neighbouring values. SEGMENTS may begin
 // among them.
-template <class E, class F, class A, class O, int HOW, int WIDTH, int CHUNKS> struct Neighbours {
+template <class E, class F, class A, class O, int MODE, int VECTOR_SIZE, int VECTORS_PER_THREAD>
+struct Neighbours {
     typedef typename O::State State;
-    static constexpr int VALUES = WIDTH * CHUNKS;
-    static constexpr bool SEGMENTS = (HOW & (FLAGS | KEYS)) != 0;
+    static constexpr int VALUES = VECTOR_SIZE * VECTORS_PER_THREAD;
+    static constexpr bool SEGMENTS = (MODE & (FLAGS | KEYS)) != 0;
     static_assert(VALUES <= 32, "heads of a thread in a word");
 
     State values[VALUES];
@@ -178,54 +202,74 @@ template <class E, class F, class A, class O, int HOW, int WIDTH, int CHUNKS> st
     // Scans the thread's part of tile `number` by itself, then the lanes of the warp. The tile's
     // first value is value `first` of `count`. Returns the sum of the warp, in lane 31. `head` is
     // the place in the tile of the warp's first segment head, or TILE. All lanes of a warp call it.
-    template <class R, int TILE, class Rooms, class Key>
-    __device__ __forceinline__ typename R::State scan(const typename A::Params &params, const Offsets<A::LEAF_COUNT + 1> &nothing, const Rooms &staged, int number, int64_t first,
-                                                      int64_t count, bool is_whole, const Key &key_before, int &head) {
-        const int pack = int(threadIdx.x) * CHUNKS, lane = threadIdx.x % 32;
+    template <class R, int TILE, class StageBuffers, class Key> __device__ __forceinline__
+    typename R::State
+    scan(const typename A::Params &params, const Offsets<A::LEAF_COUNT + 1> &nothing,
+         const StageBuffers &staged, int number, int64_t first, int64_t count, bool is_whole,
+         const Key &key_before, int &head) {
+        const int pack = int(threadIdx.x) * VECTORS_PER_THREAD, lane = threadIdx.x % 32;
         const int64_t start = first + int64_t(threadIdx.x) * VALUES;
         heads = begun = 0;
-        if constexpr ((HOW & FLAGS) != 0) {
+        if constexpr ((MODE & FLAGS) != 0) {
 #pragma unroll
-            for (int u = 0; u < CHUNKS; u++) {
-                const auto in = read_staged<F, E, F, A, A::F_LEAVES, HOW, WIDTH, CHUNKS>(params, nothing, staged, number, pack + u, start + u * WIDTH);
-                const auto flags = values_of<F, WIDTH>(params.scalars.at + A::F_SCALARS, params.extra.at + A::F_EXTRA, in);
+            for (int u = 0; u < VECTORS_PER_THREAD; u++) {
+                const auto in =
+                    read_staged<F, E, F, A, A::F_LEAVES, MODE, VECTOR_SIZE, VECTORS_PER_THREAD>(
+                        params, nothing, staged, number, pack + u, start + u * VECTOR_SIZE);
+                const auto flags = values_of<F, VECTOR_SIZE>(params.scalars.at + A::F_SCALARS,
+                                                             params.extra.at + A::F_EXTRA, in);
 #pragma unroll
-                for (int k = 0; k < WIDTH; k++) heads |= uint32_t(bool(flags.lane[k])) << (u * WIDTH + k);
+                for (int k = 0; k < VECTOR_SIZE; k++)
+                    heads |= uint32_t(bool(flags.lane[k])) << (u * VECTOR_SIZE + k);
             }
             if (start < 0) heads = start > -32 ? heads >> uint32_t(-start) << uint32_t(-start) : 0;
-        } else if constexpr ((HOW & KEYS) != 0) {
+        } else if constexpr ((MODE & KEYS) != 0) {
             typename FirstOf<typename F::Outputs>::type key;
             if (threadIdx.x == 0) {
-                key = values_of<F, 1>(params.scalars.at + A::F_SCALARS, params.extra.at + A::F_EXTRA, key_before).lane[0];
+                key = values_of<F, 1>(params.scalars.at + A::F_SCALARS,
+                                      params.extra.at + A::F_EXTRA, key_before)
+                          .lane[0];
             } else {
-                const auto in = read_staged<F, E, F, A, A::F_LEAVES, HOW, WIDTH, CHUNKS>(params, nothing, staged, number, pack - 1, start - WIDTH);
-                key = values_of<F, WIDTH>(params.scalars.at + A::F_SCALARS, params.extra.at + A::F_EXTRA, in).lane[WIDTH - 1];
+                const auto in =
+                    read_staged<F, E, F, A, A::F_LEAVES, MODE, VECTOR_SIZE, VECTORS_PER_THREAD>(
+                        params, nothing, staged, number, pack - 1, start - VECTOR_SIZE);
+                key = values_of<F, VECTOR_SIZE>(params.scalars.at + A::F_SCALARS,
+                                                params.extra.at + A::F_EXTRA, in)
+                          .lane[VECTOR_SIZE - 1];
             }
 #pragma unroll
-            for (int u = 0; u < CHUNKS; u++) {
-                const auto in = read_staged<F, E, F, A, A::F_LEAVES, HOW, WIDTH, CHUNKS>(params, nothing, staged, number, pack + u, start + u * WIDTH);
-                const auto keys = values_of<F, WIDTH>(params.scalars.at + A::F_SCALARS, params.extra.at + A::F_EXTRA, in);
+            for (int u = 0; u < VECTORS_PER_THREAD; u++) {
+                const auto in =
+                    read_staged<F, E, F, A, A::F_LEAVES, MODE, VECTOR_SIZE, VECTORS_PER_THREAD>(
+                        params, nothing, staged, number, pack + u, start + u * VECTOR_SIZE);
+                const auto keys = values_of<F, VECTOR_SIZE>(params.scalars.at + A::F_SCALARS,
+                                                            params.extra.at + A::F_EXTRA, in);
 #pragma unroll
-                for (int k = 0; k < WIDTH; k++) {
-                    heads |= uint32_t(keys.lane[k] != key) << (u * WIDTH + k);
+                for (int k = 0; k < VECTOR_SIZE; k++) {
+                    heads |= uint32_t(keys.lane[k] != key) << (u * VECTOR_SIZE + k);
                     key = keys.lane[k];
                 }
             }
             // Neither the first value of all nor the places before it begin a segment.
-            if (start <= 0) heads = start > -31 ? heads >> uint32_t(1 - start) << uint32_t(1 - start) : 0;
+            if (start <= 0)
+                heads = start > -31 ? heads >> uint32_t(1 - start) << uint32_t(1 - start) : 0;
         }
 #pragma unroll
-        for (int u = 0; u < CHUNKS; u++) {
-            const int64_t i = start + u * WIDTH;
-            const auto in = read_staged<E, E, F, A, A::E_LEAVES, HOW, WIDTH, CHUNKS>(params, nothing, staged, number, pack + u, i);
-            const auto lifted = values_of<E, WIDTH>(params.scalars.at + A::E_SCALARS, params.extra.at + A::E_EXTRA, in);
+        for (int u = 0; u < VECTORS_PER_THREAD; u++) {
+            const int64_t i = start + u * VECTOR_SIZE;
+            const auto in =
+                read_staged<E, E, F, A, A::E_LEAVES, MODE, VECTOR_SIZE, VECTORS_PER_THREAD>(
+                    params, nothing, staged, number, pack + u, i);
+            const auto lifted = values_of<E, VECTOR_SIZE>(params.scalars.at + A::E_SCALARS,
+                                                          params.extra.at + A::E_EXTRA, in);
 #pragma unroll
-            for (int k = 0; k < WIDTH; k++) values[u * WIDTH + k] = O::lift(lifted.lane[k]);
+            for (int k = 0; k < VECTOR_SIZE; k++)
+                values[u * VECTOR_SIZE + k] = O::make_state(lifted.lane[k]);
         }
         if (!is_whole) {
 #pragma unroll
             for (int k = 0; k < VALUES; k++) {
-                if (start + k < 0 || start + k >= count) values[k] = O::settle(O::neutral());
+                if (start + k < 0 || start + k >= count) values[k] = O::to_partial(O::identity());
             }
         }
         scan_thread<O>(values, heads);
@@ -237,7 +281,8 @@ template <class E, class F, class A, class O, int HOW, int WIDTH, int CHUNKS> st
             since = 31 - __clz(int(with_head & (0xffffffffu >> (31 - lane))));
             begun = with_head & ((1u << lane) - 1);
             const int of_lane = int(threadIdx.x) * VALUES + __ffs(int(heads)) - 1;
-            const int of_warp = __shfl_sync(0xffffffffu, of_lane, with_head != 0 ? __ffs(int(with_head)) - 1 : 0);
+            const int of_warp =
+                __shfl_sync(0xffffffffu, of_lane, with_head != 0 ? __ffs(int(with_head)) - 1 : 0);
             head = with_head != 0 ? of_warp : TILE;
         }
         const State sum = scan_lanes<O>(values[VALUES - 1], since);
@@ -246,24 +291,27 @@ template <class E, class F, class A, class O, int HOW, int WIDTH, int CHUNKS> st
     }
     // Joins the warps before, then the lanes, both only as far as the segment goes, and puts the
     // states into the tile's buffer.
-    template <class R, int WARPS> __device__ __forceinline__ void put(State *room, const typename R::State *sums_of_warps) {
+    template <class R, int WARPS>
+    __device__ __forceinline__ void put(State *room, const typename R::State *sums_of_warps) {
         const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
         typename R::State of_warps = sums_of_warps[0];
 #pragma unroll
         for (int k = 1; k < WARPS; k++) {
             const typename R::State of_warp = sums_of_warps[k];
-            if (k < warp) of_warps = R::join(of_warps, of_warp);
+            if (k < warp) of_warps = R::combine(of_warps, of_warp);
         }
         const bool has_base = warp > 0 || lane > 0;
         State base = R::value(of_warps);
-        if (lane > 0) base = warp > 0 && begun == 0 ? O::join(base, earlier) : earlier;
+        if (lane > 0) base = warp > 0 && begun == 0 ? O::combine(base, earlier) : earlier;
         if (has_base) join_base<O>(values, base, heads);
-        put_states<O, HOW, WIDTH, CHUNKS>(room, values, base, has_base, heads, int(threadIdx.x) * CHUNKS);
+        put_states<O, MODE, VECTOR_SIZE, VECTORS_PER_THREAD>(room, values, base, has_base, heads,
+                                                             int(threadIdx.x) * VECTORS_PER_THREAD);
     }
 };
 
 // The place of the tile's first segment head. All lanes of a warp call it.
-template <int WARPS, int TILE> __device__ __forceinline__ int first_of_heads(const int *heads_of_warps) {
+template <int WARPS, int TILE>
+__device__ __forceinline__ int first_of_heads(const int *heads_of_warps) {
     const int lane = threadIdx.x % 32, head = lane < WARPS ? heads_of_warps[lane] : TILE;
     const uint32_t with_head = __ballot_sync(0xffffffffu, head < TILE);
     return __shfl_sync(0xffffffffu, head, with_head != 0 ? __ffs(int(with_head)) - 1 : 0);
@@ -271,20 +319,23 @@ template <int WARPS, int TILE> __device__ __forceinline__ int first_of_heads(con
 
 // Joins the tile's prefix `before` to the states of a pack that are before `end`, and writes the
 // results. The pack begins at place `place` of the tile.
-template <class E, class F, class M, class O, class A, int HOW, int WIDTH>
-__device__ __forceinline__ void write_joined(const typename A::Params &params, const Pack<typename O::State, WIDTH> &states, const typename O::State &before, int place, int end,
-                                             int64_t i, int64_t count) {
-    typedef typename FirstOf<decltype(O::finish(O::settle(O::neutral()), 0))>::type Result;
-    typedef Behind<M, A, Result, WIDTH, HOW> Last;
-    Pack<Result, WIDTH> results;
+template <class E, class F, class M, class O, class A, int MODE, int VECTOR_SIZE> __device__
+__forceinline__ void
+write_joined(const typename A::Params &params, const Pack<typename O::State, VECTOR_SIZE> &states,
+             const typename O::State &before, int place, int end, int64_t i, int64_t count) {
+    typedef typename FirstOf<decltype(O::finalize(O::to_partial(O::identity()), 0))>::type Result;
+    typedef Epilogue<M, A, Result, VECTOR_SIZE, MODE> Last;
+    Pack<Result, VECTOR_SIZE> results;
 #pragma unroll
-    for (int k = 0; k < WIDTH; k++) {
+    for (int k = 0; k < VECTOR_SIZE; k++) {
         typename O::State state = states.lane[k];
-        if (place + k < end) state = (HOW & EXCLUSIVE) != 0 && place + k == 0 ? before : O::join(before, state);
-        results.lane[k] = get<0>(O::finish(state, 0));
+        if (place + k < end)
+            state = (MODE & EXCLUSIVE) != 0 && place + k == 0 ? before : O::combine(before, state);
+        results.lane[k] = get<0>(O::finalize(state, 0));
     }
-    const Pack<typename Last::Out, WIDTH> &out = Last::of(params, results, i, i >= 0 && i + WIDTH <= count);
-    write_staged<A, HOW>(params, out, 0, i, count);
+    const Pack<typename Last::Out, VECTOR_SIZE> &out =
+        Last::of(params, results, i, i >= 0 && i + VECTOR_SIZE <= count);
+    write_staged<A, MODE>(params, out, 0, i, count);
 }
 
 } // namespace scan

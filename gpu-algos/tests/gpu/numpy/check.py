@@ -35,15 +35,15 @@ def want(case, x, axes):
     op, ddof = case["op"], case["ddof"]
     if "cum" in op:
         return scan(op, x, case["axes"][0])
-    compacted = compaction(case, x)
+    compacted = selection(case, x)
     if compacted is not None:
         return compacted
     float_type = np.float64 if x.dtype.kind == "f" else None
     real = x.dtype if x.dtype.kind == "f" else np.float64
-    total = {"sum": np.sum, "product": np.prod, "nan_sum": np.nansum, "nan_product": np.nanprod}
-    wide = {"mean": np.mean, "var": np.var, "std": np.std, "nan_mean": np.nanmean, "nan_var": np.nanvar, "nan_std": np.nanstd}
-    plain = {"min": np.min, "max": np.max, "nan_min": np.nanmin, "nan_max": np.nanmax, "any": np.any, "all": np.all}
-    place = {"argmin": np.argmin, "argmax": np.argmax, "nan_argmin": np.nanargmin, "nan_argmax": np.nanargmax}
+    total = {"sum": np.sum, "product": np.prod, "nansum": np.nansum, "nanprod": np.nanprod}
+    wide = {"mean": np.mean, "var": np.var, "std": np.std, "nanmean": np.nanmean, "nanvar": np.nanvar, "nanstd": np.nanstd}
+    plain = {"min": np.min, "max": np.max, "nanmin": np.nanmin, "nanmax": np.nanmax, "any": np.any, "all": np.all}
+    place = {"argmin": np.argmin, "argmax": np.argmax, "nanargmin": np.nanargmin, "nanargmax": np.nanargmax}
     if op in total:
         result = total[op](x, axis=axes, dtype=float_type)
         return result.astype(x.dtype) if float_type else result
@@ -63,12 +63,12 @@ def want(case, x, axes):
 
 
 def scan(op, x, axis):
-    """A scan by its NumPy function; `exclusive` puts the neutral element in front, `reversed` begins at the end."""
+    """A scan by its NumPy function; `exclusive` puts the identity element in front, `reversed` begins at the end."""
     if op.startswith("reversed_"):
         return np.flip(scan(op.removeprefix("reversed_"), np.flip(x, axis), axis), axis)
     if op.startswith("exclusive_"):
         inclusive = scan(op.removeprefix("exclusive_"), x, axis)
-        first = np.full_like(inclusive.take([0], axis), neutral(op.removeprefix("exclusive_"), inclusive.dtype))
+        first = np.full_like(inclusive.take([0], axis), identity(op.removeprefix("exclusive_"), inclusive.dtype))
         return np.concatenate([first, inclusive.take(range(x.shape[axis] - 1), axis)], axis)
     if op in ("cummax", "cummin"):
         return (np.maximum if op == "cummax" else np.minimum).accumulate(x, axis)
@@ -76,7 +76,7 @@ def scan(op, x, axis):
     return result.astype(x.dtype) if x.dtype.kind == "f" else result
 
 
-def neutral(op, dtype):
+def identity(op, dtype):
     if op in ("cumsum", "cumprod"):
         return op == "cumprod"
     least = op == "cummax"
@@ -87,7 +87,7 @@ def neutral(op, dtype):
     return np.iinfo(dtype).min if least else np.iinfo(dtype).max
 
 
-def compaction(case, x):
+def selection(case, x):
     op, axis = case["op"], case["axes"][0]
     flat = x.ravel()
     heads = np.concatenate([[True], flat[1:] != flat[:-1]])

@@ -1,4 +1,4 @@
-//! Reductions, scans and compaction against NumPy: values, types of results, NaN, infinities and zeros of both signs.
+//! Reductions, scans and selection against NumPy: values, types of results, NaN, infinities and zeros of both signs.
 
 mod scans;
 
@@ -25,7 +25,7 @@ pub fn python() -> Result<Python, String> {
     testkit::python(&["numpy"])
 }
 
-/// 40 arrays of most types, with each reduction, scan and compaction.
+/// 40 arrays of most types, with each reduction, scan and selection.
 fn reference(python: &Python) -> Outcome {
     let mut cases = String::new();
     for seed in 0..40 {
@@ -99,15 +99,15 @@ fn of_type<T: Operand>(cases: &mut String, rng: &mut Rng, mut element: impl FnMu
 
 /// The forms that leave NaN out; of the other types they are the plain ones.
 fn without_nan<T: Operand>(cases: &mut String, case: &Case<'_, T>) {
-    case.write(cases, "nan_sum", &NanSum::new());
-    case.write(cases, "nan_product", &NanProduct::new());
-    case.write(cases, "nan_mean", &NanMean::new());
-    case.write(cases, "nan_var", &NanVariance::new(case.ddof));
-    case.write(cases, "nan_std", &NanStandardDeviation::new(case.ddof));
-    case.write(cases, "nan_min", &NanMin::new());
-    case.write(cases, "nan_max", &NanMax::new());
-    case.write(cases, "nan_argmin", &NanArgMin::new());
-    case.write(cases, "nan_argmax", &NanArgMax::new());
+    case.write(cases, "nansum", &NanSum::new());
+    case.write(cases, "nanprod", &NanProduct::new());
+    case.write(cases, "nanmean", &NanMean::new());
+    case.write(cases, "nanvar", &NanVariance::new(case.ddof));
+    case.write(cases, "nanstd", &NanStandardDeviation::new(case.ddof));
+    case.write(cases, "nanmin", &NanMin::new());
+    case.write(cases, "nanmax", &NanMax::new());
+    case.write(cases, "nanargmin", &NanArgMin::new());
+    case.write(cases, "nanargmax", &NanArgMax::new());
 }
 
 struct Case<'a, T> {

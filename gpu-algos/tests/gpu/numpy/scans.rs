@@ -1,4 +1,4 @@
-//! Scans and compaction of a case, along the first of its axes.
+//! Scans and selection of a case, along the first of its axes.
 
 use gpu_algos::reference::*;
 use ndarray::{Array1, Axis, concatenate};

@@ -8,7 +8,7 @@ use crate::{
     Element, Result,
     expression::{
         Expr, Job,
-        place::{INTERNAL, Internal},
+        backend::{INTERNAL, Internal},
     },
 };
 

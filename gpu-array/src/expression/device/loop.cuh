@@ -1,7 +1,7 @@
 // Parts that the three loops over the places of an expression share.
 //
 // An expression E is a structure, generated from the user's operations:
-//   Leaves, Outputs       Tuples of the types that it reads and gives; Place for a leaf whose
+//   Leaves, Outputs       Tuples of the types that it reads and gives; Index for a leaf whose
 //                         values are the places themselves
 //   SCALARS, EXTRA        numbers of words: scalars; addresses of tables and words of sources
 //   apply(scalars, extra, leaves, outputs)   the operations, on the values of one place
@@ -13,29 +13,32 @@ namespace gpu {
 
 // The quotient by `length`. `divisor` makes it a multiplication and a shift where 31 bits are
 // enough (Granlund and Montgomery 1994).
-__device__ __forceinline__ uint64_t quotient(uint64_t n, uint64_t length, uint64_t divisor, bool wide) {
+__device__ __forceinline__ uint64_t quotient(uint64_t n, uint64_t length, uint64_t divisor,
+                                             bool wide) {
     if (wide) return n / length;
     return (__umulhi(uint32_t(n), uint32_t(divisor)) + uint32_t(n)) >> uint32_t(divisor >> 32);
 }
 
 // Loads a pack, in accesses of up to 16 bytes.
-template <class T, int WIDTH> __device__ __forceinline__ Pack<T, WIDTH> load_pack(const T *at) {
-    constexpr int BYTES = WIDTH * int(sizeof(T));
-    Pack<T, WIDTH> pack;
+template <class T, int VECTOR_SIZE>
+__device__ __forceinline__ Pack<T, VECTOR_SIZE> load_pack(const T *at) {
+    constexpr int BYTES = VECTOR_SIZE * int(sizeof(T));
+    Pack<T, VECTOR_SIZE> pack;
     if constexpr (BYTES % 16 == 0) {
         const uint4 *from = reinterpret_cast<const uint4 *>(at);
         uint4 *to = reinterpret_cast<uint4 *>(&pack);
 #pragma unroll
         for (int part = 0; part < BYTES / 16; part++) to[part] = from[part];
     } else {
-        pack = *reinterpret_cast<const Pack<T, WIDTH> *>(at);
+        pack = *reinterpret_cast<const Pack<T, VECTOR_SIZE> *>(at);
     }
     return pack;
 }
 // Stores a pack. With STREAM written data leaves the caches first, which helps where reads meet the
 // same lines again (tiled.cuh).
-template <bool STREAM, class T, int WIDTH> __device__ __forceinline__ void store_pack(T *at, const Pack<T, WIDTH> &pack) {
-    constexpr int BYTES = WIDTH * int(sizeof(T));
+template <bool STREAM, class T, int VECTOR_SIZE>
+__device__ __forceinline__ void store_pack(T *at, const Pack<T, VECTOR_SIZE> &pack) {
+    constexpr int BYTES = VECTOR_SIZE * int(sizeof(T));
     if constexpr (BYTES % 16 == 0) {
         uint4 *to = reinterpret_cast<uint4 *>(at);
         const uint4 *from = reinterpret_cast<const uint4 *>(&pack);
@@ -48,66 +51,75 @@ template <bool STREAM, class T, int WIDTH> __device__ __forceinline__ void store
             }
         }
     } else {
-        *reinterpret_cast<Pack<T, WIDTH> *>(at) = pack;
+        *reinterpret_cast<Pack<T, VECTOR_SIZE> *>(at) = pack;
     }
 }
 
-// Loads WIDTH values of a leaf: at `offset` elements from its address and at multiples of `step`
-// from there. Only the values with the numbers `first` to `last` are read; these two stand for the
-// ones beyond.
-template <class T, int WIDTH>
-__device__ __forceinline__ void load(Pack<T, WIDTH> &values, uint64_t address, uint64_t kind, int64_t offset, int64_t step,
-                                     int first = 0, int last = WIDTH - 1) {
+// Loads VECTOR_SIZE values of a leaf: at `offset` elements from its address and at multiples of
+// `step` from there. Only the values with the numbers `first` to `last` are read; these two stand
+// for the ones beyond.
+template <class T, int VECTOR_SIZE>
+__device__ __forceinline__ void load(Pack<T, VECTOR_SIZE> &values, uint64_t address, uint64_t kind,
+                                     int64_t offset, int64_t step, int first = 0,
+                                     int last = VECTOR_SIZE - 1) {
     typedef typename Stored<T>::type S;
     const S *at = reinterpret_cast<const S *>(address) + offset;
-    Pack<S, WIDTH> stored;
-    if (kind == PACKED && last - first == WIDTH - 1) {
-        stored = load_pack<S, WIDTH>(at);
+    Pack<S, VECTOR_SIZE> stored;
+    if (kind == PACKED && last - first == VECTOR_SIZE - 1) {
+        stored = load_pack<S, VECTOR_SIZE>(at);
     } else if (kind == CONSTANT) {
         S one = *at;
 #pragma unroll
-        for (int lane = 0; lane < WIDTH; lane++) stored.lane[lane] = one;
+        for (int lane = 0; lane < VECTOR_SIZE; lane++) stored.lane[lane] = one;
     } else {
 #pragma unroll
-        for (int lane = 0; lane < WIDTH; lane++) stored.lane[lane] = at[(lane < first ? first : lane < last ? lane : last) * step];
+        for (int lane = 0; lane < VECTOR_SIZE; lane++)
+            stored.lane[lane] = at[(lane < first ? first : lane < last ? lane : last) * step];
     }
 #pragma unroll
-    for (int lane = 0; lane < WIDTH; lane++) values.lane[lane] = from_stored<T>(stored.lane[lane]);
+    for (int lane = 0; lane < VECTOR_SIZE; lane++)
+        values.lane[lane] = from_stored<T>(stored.lane[lane]);
 }
-template <int WIDTH>
-__device__ __forceinline__ void load(Pack<Place, WIDTH> &values, uint64_t start, uint64_t, int64_t offset, int64_t step,
-                                     int first = 0, int last = WIDTH - 1) {
+template <int VECTOR_SIZE>
+__device__ __forceinline__ void load(Pack<Index, VECTOR_SIZE> &values, uint64_t start, uint64_t,
+                                     int64_t offset, int64_t step, int first = 0,
+                                     int last = VECTOR_SIZE - 1) {
 #pragma unroll
-    for (int lane = 0; lane < WIDTH; lane++) {
-        values.lane[lane].value = int64_t(start) + offset + (lane < first ? first : lane < last ? lane : last) * step;
+    for (int lane = 0; lane < VECTOR_SIZE; lane++) {
+        values.lane[lane].value = int64_t(start) + offset +
+                                  (lane < first  ? first
+                                   : lane < last ? lane
+                                                 : last) *
+                                      step;
     }
 }
 
 // Stores the values with the numbers `first` to `last`, at the addresses that `load` would read.
-template <bool STREAM = false, class T, int WIDTH>
-__device__ __forceinline__ void store(const Pack<T, WIDTH> &values, uint64_t address, bool packed, int64_t offset, int64_t step,
-                                      int first = 0, int last = WIDTH - 1) {
+template <bool STREAM = false, class T, int VECTOR_SIZE>
+__device__ __forceinline__ void store(const Pack<T, VECTOR_SIZE> &values, uint64_t address,
+                                      bool packed, int64_t offset, int64_t step, int first = 0,
+                                      int last = VECTOR_SIZE - 1) {
     typedef typename Stored<T>::type S;
     S *at = reinterpret_cast<S *>(address) + offset;
-    Pack<S, WIDTH> stored;
+    Pack<S, VECTOR_SIZE> stored;
 #pragma unroll
-    for (int lane = 0; lane < WIDTH; lane++) stored.lane[lane] = S(values.lane[lane]);
-    if (packed && last - first == WIDTH - 1) {
+    for (int lane = 0; lane < VECTOR_SIZE; lane++) stored.lane[lane] = S(values.lane[lane]);
+    if (packed && last - first == VECTOR_SIZE - 1) {
         store_pack<STREAM>(at, stored);
     } else {
 #pragma unroll
-        for (int lane = 0; lane < WIDTH; lane++) {
+        for (int lane = 0; lane < VECTOR_SIZE; lane++) {
             if (lane >= first && lane <= last) at[lane * step] = stored.lane[lane];
         }
     }
 }
 // Applies the expression to each lane.
-template <class E, int WIDTH>
-__device__ __forceinline__ void apply(const uint64_t *scalars, const uint64_t *extra,
-                                      const typename Wide<WIDTH, typename E::Leaves>::type &in,
-                                      typename Wide<WIDTH, typename E::Outputs>::type &out) {
+template <class E, int VECTOR_SIZE> __device__ __forceinline__ void
+apply(const uint64_t *scalars, const uint64_t *extra,
+      const typename Wide<VECTOR_SIZE, typename E::Leaves>::type &in,
+      typename Wide<VECTOR_SIZE, typename E::Outputs>::type &out) {
 #pragma unroll
-    for (int lane = 0; lane < WIDTH; lane++) {
+    for (int lane = 0; lane < VECTOR_SIZE; lane++) {
         typename E::Leaves x;
         typename E::Outputs y;
         each(x, [&](auto k, auto &value) { value = get<decltype(k)::value>(in).lane[lane]; });

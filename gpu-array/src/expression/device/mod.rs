@@ -16,7 +16,7 @@ use gpu_driver::{Device, DevicePod, DeviceVec, KernelSpace, PARAMETER_BYTES, Pro
 use smallvec::SmallVec;
 
 pub use batch::{Precompile, precompile};
-pub use params::{AxisParams, CONSTANT, LeafParams, MAX_AXES, PACKED, SPACED};
+pub use params::{AxisParams, CONSTANT, LeafParams, MAX_AXES, PACKED, STRIDED};
 pub use plan::{divisor, pack_bytes};
 pub use samples::KERNELS;
 pub use text::HEADERS;
@@ -28,7 +28,7 @@ use self::{
     policy::{Loop, Policy},
     text::Text,
 };
-use super::{Code, Memory, Strides};
+use super::{Code, LeafMemory, Strides};
 use crate::{ArrayError, Result};
 
 /// The most steps of a kernel. Beyond it, compiling takes seconds.
@@ -91,7 +91,7 @@ pub(crate) fn check(code: &Code<'_>, stream: &Stream) -> Result<()> {
     check_steps(code)?;
     let device = stream.device();
     let other =
-        |memory: &Memory<'_>| memory.home().map(Stream::device).filter(|&home| home != device).map(Device::ordinal);
+        |memory: &LeafMemory<'_>| memory.home().map(Stream::device).filter(|&home| home != device).map(Device::ordinal);
     let leaves = code.leaves.iter().map(|leaf| {
         let text = || format!("an array of {} with shape {:?}", leaf.dtype, leaf.shape.as_slice());
         other(&leaf.memory).map(|ordinal| (ordinal, text()))

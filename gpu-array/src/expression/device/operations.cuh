@@ -15,12 +15,18 @@ template <> constexpr bool is_signed<bool> = false;
 
 // The unsigned type in which integers of type T are calculated: it wraps, and is not shorter than
 // int.
-template <int BYTES> struct Unsigned { typedef uint32_t type; };
-template <> struct Unsigned<8> { typedef uint64_t type; };
+template <int BYTES> struct Unsigned {
+    typedef uint32_t type;
+};
+template <> struct Unsigned<8> {
+    typedef uint64_t type;
+};
 template <class T> using Wrapping = typename Unsigned<sizeof(T)>::type;
 
 // The limits of an integer type.
-template <class T> constexpr T highest() { return is_signed<T> ? T(~(1ull << (8 * sizeof(T) - 1))) : T(~0ull); }
+template <class T> constexpr T highest() {
+    return is_signed<T> ? T(~(1ull << (8 * sizeof(T) - 1))) : T(~0ull);
+}
 template <class T> constexpr T lowest() { return is_signed<T> ? T(-highest<T>() - 1) : T(0); }
 
 template <class To, class From> __device__ __forceinline__ To cast(From x) {
@@ -36,10 +42,13 @@ template <class To, class From> __device__ __forceinline__ To cast(From x) {
     }
 }
 
-template <class T> __device__ __forceinline__ T where(bool condition, T a, T b) { return condition ? a : b; }
+template <class T> __device__ __forceinline__ T where(bool condition, T a, T b) {
+    return condition ? a : b;
+}
 
 // The element at an offset from the first; 0 if it is not inside.
-template <class T> __device__ __forceinline__ T take(uint64_t address, int64_t offset, bool inside) {
+template <class T>
+__device__ __forceinline__ T take(uint64_t address, int64_t offset, bool inside) {
     typedef typename Stored<T>::type S;
     return inside ? from_stored<T>(reinterpret_cast<const S *>(address)[offset]) : T(0);
 }
@@ -55,11 +64,13 @@ __device__ __forceinline__ int64_t clip(int64_t i, int64_t length) {
 __device__ __forceinline__ bool inside(int64_t i, int64_t length) { return i >= 0 && i < length; }
 
 // Arithmetic. Integers wrap.
-#define GPU_ARITHMETIC(name, symbol, intrinsic)                                                                       \
-    __device__ __forceinline__ float name(float a, float b) { return __f##intrinsic##_rn(a, b); }                     \
-    __device__ __forceinline__ double name(double a, double b) { return __d##intrinsic##_rn(a, b); }                  \
-    template <class T> __device__ __forceinline__ T name(T a, T b) {                                                  \
-        return T(Wrapping<T>(a) symbol Wrapping<T>(b));                                                               \
+#define GPU_ARITHMETIC(name, symbol, intrinsic)                                                    \
+    __device__ __forceinline__ float name(float a, float b) { return __f##intrinsic##_rn(a, b); }  \
+    __device__ __forceinline__ double name(double a, double b) {                                   \
+        return __d##intrinsic##_rn(a, b);                                                          \
+    }                                                                                              \
+    template <class T> __device__ __forceinline__ T name(T a, T b) {                               \
+        return T(Wrapping<T>(a) symbol Wrapping<T>(b));                                            \
     }
 GPU_ARITHMETIC(add, +, add)
 GPU_ARITHMETIC(subtract, -, sub)
@@ -113,7 +124,9 @@ template <class T> __device__ __forceinline__ T fmod(T a, T b) {
 __device__ __forceinline__ float floor(float x) { return ::floorf(x); }
 __device__ __forceinline__ double floor(double x) { return ::floor(x); }
 __device__ __forceinline__ float with_sign_of(float x, float sign) { return ::copysignf(x, sign); }
-__device__ __forceinline__ double with_sign_of(double x, double sign) { return ::copysign(x, sign); }
+__device__ __forceinline__ double with_sign_of(double x, double sign) {
+    return ::copysign(x, sign);
+}
 template <class T> __device__ __forceinline__ T remainder(T a, T b) {
     T rest = fmod(a, b);
     if constexpr (is_float<T>) {
@@ -148,8 +161,12 @@ template <class T> __device__ __forceinline__ T floor_divide(T a, T b) {
 }
 
 // Minima and maxima: a comparison chooses one of the two values, the first one if they are equal.
-template <class T> __device__ __forceinline__ T minimum(T a, T b) { return a <= b || a != a ? a : b; }
-template <class T> __device__ __forceinline__ T maximum(T a, T b) { return a >= b || a != a ? a : b; }
+template <class T> __device__ __forceinline__ T minimum(T a, T b) {
+    return a <= b || a != a ? a : b;
+}
+template <class T> __device__ __forceinline__ T maximum(T a, T b) {
+    return a >= b || a != a ? a : b;
+}
 template <class T> __device__ __forceinline__ T fmin(T a, T b) { return a <= b || b != b ? a : b; }
 template <class T> __device__ __forceinline__ T fmax(T a, T b) { return a >= b || b != b ? a : b; }
 
@@ -174,8 +191,8 @@ template <class T> __device__ __forceinline__ bool is_nan(T x) { return x != x; 
 template <class T> __device__ __forceinline__ bool is_finite(T x) { return subtract(x, x) == T(0); }
 
 // Functions that round to integers.
-#define GPU_FUNCTION(name, function)                                                                                  \
-    __device__ __forceinline__ float name(float x) { return ::function##f(x); }                                       \
+#define GPU_FUNCTION(name, function)                                                               \
+    __device__ __forceinline__ float name(float x) { return ::function##f(x); }                    \
     __device__ __forceinline__ double name(double x) { return ::function(x); }
 GPU_FUNCTION(ceil, ceil)
 GPU_FUNCTION(round, rint)
@@ -192,11 +209,11 @@ GPU_FUNCTION(log1p, log1p)
 // The reduction of large angles is long in machine code. It stands in a function of its own, once.
 // The library's function begins with the same comparison, and the rest of it is short behind this
 // one.
-#define GPU_ANGLE(name)                                                                                               \
-    __device__ __noinline__ float large_##name(float x) { return ::name##f(x); }                                      \
-    __device__ __forceinline__ float name(float x) {                                                                  \
-        return ::fabsf(x) >= 105615.0f ? large_##name(x) : ::name##f(x);                                              \
-    }                                                                                                                 \
+#define GPU_ANGLE(name)                                                                            \
+    __device__ __noinline__ float large_##name(float x) { return ::name##f(x); }                   \
+    __device__ __forceinline__ float name(float x) {                                               \
+        return ::fabsf(x) >= 105615.0f ? large_##name(x) : ::name##f(x);                           \
+    }                                                                                              \
     __device__ __forceinline__ double name(double x) { return ::name(x); }
 GPU_ANGLE(sin)
 GPU_ANGLE(cos)
@@ -210,8 +227,8 @@ GPU_FUNCTION(cosh, cosh)
 GPU_FUNCTION(tanh, tanh)
 GPU_FUNCTION(cbrt, cbrt)
 #undef GPU_FUNCTION
-#define GPU_FUNCTION(name, function)                                                                                  \
-    __device__ __forceinline__ float name(float a, float b) { return ::function##f(a, b); }                           \
+#define GPU_FUNCTION(name, function)                                                               \
+    __device__ __forceinline__ float name(float a, float b) { return ::function##f(a, b); }        \
     __device__ __forceinline__ double name(double a, double b) { return ::function(a, b); }
 GPU_FUNCTION(atan2, atan2)
 GPU_FUNCTION(hypot, hypot)

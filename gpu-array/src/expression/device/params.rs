@@ -11,11 +11,11 @@ kernel_constants! {
     /// A leaf of neighbours along the axis that threads go along, aligned to packs.
     pub const PACKED: u64 = 0;
     /// A leaf whose elements are at a distance along that axis.
-    pub const SPACED: u64 = 1;
+    pub const STRIDED: u64 = 1;
     /// A leaf with one element for all places of that axis.
     pub const CONSTANT: u64 = 2;
     /// A leaf of neighbours along another axis: it comes through shared memory (`tiled.cuh`).
-    pub const CROSSED: u64 = 3;
+    pub const TRANSPOSED: u64 = 3;
 }
 
 kernel_struct! {
@@ -42,7 +42,7 @@ kernel_struct! {
 #[derive(Clone, Copy, Debug)]
 pub struct AxisParams<'a> {
     length: usize,
-    /// Of the loop's own operand, then of each leaf.
+    /// Strides of the loop's own operand, then of each leaf.
     strides: &'a [isize],
     /// Operands of an axis that is not there; 0 for one that is.
     missing: usize,
@@ -91,7 +91,7 @@ kernel_params! {
         /// Places.
         count: u64,
         /// Places before the first, fewer than a pack, so that packs are aligned in the outputs.
-        shift: u64;
+        peel: u64;
         /// The address of each output.
         outputs: ["uint64_t"; "E::Outputs::SIZE"],
         /// The leaves.

@@ -6,14 +6,14 @@ use smallvec::SmallVec;
 use super::{
     axes::Axes,
     params::{
-        AxisParams, CONSTANT, CROSSED, LeafParams, LinearHead, LinearParams, MAX_AXES, PACKED, SPACED, SharedTile,
-        StridedHead, StridedParams, TiledHead, TiledParams,
+        AxisParams, CONSTANT, LeafParams, LinearHead, LinearParams, MAX_AXES, PACKED, STRIDED, SharedTile, StridedHead,
+        StridedParams, TRANSPOSED, TiledHead, TiledParams,
     },
     policy::{Loop, Policy},
 };
 use crate::{
     ArrayError, Result,
-    expression::{Code, Leaf, Memory},
+    expression::{Code, Leaf, LeafMemory},
 };
 
 /// Shared memory that a block has without opting in.
@@ -37,7 +37,7 @@ pub(crate) struct Target<'t> {
 /// Chooses the loop for the axes, and brings them into its order.
 pub(crate) fn choose(code: &Code<'_>, axes: &mut Axes) -> Loop {
     let unit = |stride: isize| stride == 1 || stride == 0;
-    let in_memory = |leaf: usize| !matches!(code.leaves[leaf].memory, Memory::Nowhere);
+    let in_memory = |leaf: usize| !matches!(code.leaves[leaf].memory, LeafMemory::Nowhere);
     if axes.rank() == 0 {
         return Loop::Linear;
     }
@@ -163,13 +163,13 @@ fn linear(code: &Code<'_>, axes: &Axes, policy: &Policy, target: &Target<'_>, wo
     let n = axes.places();
     let out = output_address(axes, target, 0);
     // Several outputs are new and all aligned.
-    let shift = out % pack_bytes(policy.width as usize, target.sizes[0]) / target.sizes[0] as u64;
+    let peel = out % pack_bytes(policy.width as usize, target.sizes[0]) / target.sizes[0] as u64;
     let leaf = |(number, leaf): (usize, &_)| {
         let address = leaf_address(code, axes, number);
-        LeafParams { address, kind: linear_kind(axes, policy, shift, number, leaf, address) }
+        LeafParams { address, kind: linear_kind(axes, policy, peel, number, leaf, address) }
     };
     LinearParams {
-        head: LinearHead { count: n as u64, shift },
+        head: LinearHead { count: n as u64, peel },
         outputs: (0..target.addresses.len()).map(|output| output_address(axes, target, output)),
         leaves: code.leaves.iter().enumerate().map(leaf),
         steps: (0..code.leaves.len()).map(|leaf| step_along(axes, leaf) as i64),
@@ -178,7 +178,7 @@ fn linear(code: &Code<'_>, axes: &Axes, policy: &Policy, target: &Target<'_>, wo
     }
     .write(words);
     let tile = (policy.threads * policy.width * policy.unroll) as usize;
-    Size { blocks: (n + shift as usize).div_ceil(tile), shared_bytes: 0 }
+    Size { blocks: (n + peel as usize).div_ceil(tile), shared_bytes: 0 }
 }
 
 /// The step of a leaf along the one axis that there is, or 0 where there is none.
@@ -186,16 +186,16 @@ fn step_along(axes: &Axes, leaf: usize) -> isize {
     if axes.rank() == 0 { 0 } else { axes.strides(0)[leaf + 1] }
 }
 
-fn linear_kind(axes: &Axes, policy: &Policy, shift: u64, number: usize, leaf: &Leaf<'_>, address: u64) -> u64 {
-    if matches!(leaf.memory, Memory::Nowhere) {
-        return SPACED;
+fn linear_kind(axes: &Axes, policy: &Policy, peel: u64, number: usize, leaf: &Leaf<'_>, address: u64) -> u64 {
+    if matches!(leaf.memory, LeafMemory::Nowhere) {
+        return STRIDED;
     }
     if step_along(axes, number) == 0 {
         return CONSTANT;
     }
     let bytes = leaf.dtype.bytes();
-    let first_pack = address.wrapping_sub(shift * bytes as u64);
-    if first_pack.is_multiple_of(pack_bytes(policy.width as usize, bytes)) { PACKED } else { SPACED }
+    let first_pack = address.wrapping_sub(peel * bytes as u64);
+    if first_pack.is_multiple_of(pack_bytes(policy.width as usize, bytes)) { PACKED } else { STRIDED }
 }
 
 /// Whether packs along an axis are aligned everywhere: stride 1 there, and all other strides whole packs.
@@ -213,14 +213,14 @@ fn outputs_packed(axes: &Axes, policy: &Policy, target: &Target<'_>) -> bool {
 }
 
 fn leaf_kind(code: &Code<'_>, axes: &Axes, policy: &Policy, leaf: usize, address: u64) -> u64 {
-    if matches!(code.leaves[leaf].memory, Memory::Nowhere) {
+    if matches!(code.leaves[leaf].memory, LeafMemory::Nowhere) {
         0
     } else if axes.strides(0)[leaf + 1] == 0 {
         CONSTANT
     } else if is_packed(axes, 0, leaf + 1, address, code.leaves[leaf].dtype.bytes(), policy) {
         PACKED
     } else {
-        SPACED
+        STRIDED
     }
 }
 
@@ -286,7 +286,7 @@ fn tiled(code: &Code<'_>, axes: &Axes, policy: &Policy, target: &Target<'_>, wor
         let (along, across) = (axes.strides(0)[number + 1], axes.strides(1)[number + 1]);
         let bytes = leaf.dtype.bytes();
         let room = (tile * (tile + 1) * bytes).next_multiple_of(16);
-        let crosses = !matches!(leaf.memory, Memory::Nowhere) && along != 0 && along != 1 && across == 1;
+        let crosses = !matches!(leaf.memory, LeafMemory::Nowhere) && along != 0 && along != 1 && across == 1;
         if !crosses || shared_bytes + room > SHARED_BYTES {
             shared_tiles.push(SharedTile { offset: 0, is_packed: 0 });
             return LeafParams { address, kind: leaf_kind(code, axes, policy, number, address) };
@@ -294,7 +294,7 @@ fn tiled(code: &Code<'_>, axes: &Axes, policy: &Policy, target: &Target<'_>, wor
         let is_packed = is_packed(axes, 1, number + 1, address, bytes, policy).into();
         shared_tiles.push(SharedTile { offset: shared_bytes as u32, is_packed });
         shared_bytes += room;
-        LeafParams { address, kind: CROSSED }
+        LeafParams { address, kind: TRANSPOSED }
     };
     let leaves: SmallVec<[LeafParams; 4]> = (0..code.leaves.len()).map(&mut leaf).collect();
     TiledParams {

@@ -4,7 +4,7 @@ use gpu_driver::Arch;
 
 use crate::{
     DType,
-    expression::{Code, Memory},
+    expression::{Code, LeafMemory},
 };
 
 /// The loops. At most these are compiled of an expression.
@@ -80,7 +80,7 @@ impl Policy {
 
 /// Bytes of the longest elements in memory.
 fn most_bytes(code: &Code<'_>) -> usize {
-    let leaves = code.leaves.iter().filter(|leaf| !matches!(leaf.memory, Memory::Nowhere)).map(|leaf| leaf.dtype);
+    let leaves = code.leaves.iter().filter(|leaf| !matches!(leaf.memory, LeafMemory::Nowhere)).map(|leaf| leaf.dtype);
     let outputs = code.outputs.iter().map(|&step| code.steps[step as usize].dtype);
     leaves.chain(outputs).map(DType::bytes).max().unwrap_or(1)
 }

@@ -9,7 +9,7 @@ use super::{
     plan::{check_text, extra},
     policy::{Loop, Policy},
 };
-use crate::expression::{Code, Memory, Op, Step};
+use crate::expression::{Code, LeafMemory, Op, Step};
 
 const TUPLE: Header = Header { name: "tuple.cuh", text: include_str!("tuple.cuh") };
 const OPERATIONS: Header = Header { name: "operations.cuh", text: include_str!("operations.cuh") };
@@ -80,7 +80,7 @@ impl Text {
 /// The structure of an expression, as `loop.cuh` describes it.
 pub(crate) fn functor(code: &Code<'_>, name: &str) -> String {
     let leaves = code.leaves.iter().map(|leaf| match leaf.memory {
-        Memory::Nowhere => "gpu::Place",
+        LeafMemory::Nowhere => "gpu::Index",
         _ => leaf.dtype.cuda_name(),
     });
     let leaves: Vec<_> = leaves.collect();

@@ -2,11 +2,11 @@
 // read in rows and written in rows, by way of a tile in shared memory (Ruetsch and Micikevicius,
 // Optimizing Matrix Transpose in CUDA, 2009).
 //
-// The outputs lie along axis 0, the CROSSED leaves along axis 1 (stride 1); the other axes follow.
-// Contract: grid tiles along axis 0 * tiles along axis 1 * lengths of the other axes, block
-// THREADS. Shared memory: a tile of TILE * PITCH elements for each CROSSED leaf, where its SharedTile
-// says. Parameters: TiledParams (params.rs). PACKED leaves and outputs are aligned as in strided.cuh.
-// Bytes moved: those of outputs and leaves, in rows of TILE elements.
+// The outputs lie along axis 0, the TRANSPOSED leaves along axis 1 (stride 1); the other axes
+// follow. Contract: grid tiles along axis 0 * tiles along axis 1 * lengths of the other axes, block
+// THREADS. Shared memory: a tile of TILE * PITCH elements for each TRANSPOSED leaf, where its
+// SharedTile says. Parameters: TiledParams (params.rs). PACKED leaves and outputs are aligned as in
+// strided.cuh. Bytes moved: those of outputs and leaves, in rows of TILE elements.
 #pragma once
 #include "loop.cuh"
 
@@ -14,54 +14,61 @@ namespace gpu {
 
 // Copies the part of a leaf that a block needs to its tile. The element of (i, j) stands at j *
 // PITCH + i.
-template <int THREADS, int TILE, int PITCH, int WIDTH, class T>
-__device__ __forceinline__ void stage(T, unsigned char *shared, uint64_t address, bool aligned, int64_t offset, int64_t step, int64_t rows,
-                                      int64_t columns) {
+template <int THREADS, int TILE, int PITCH, int VECTOR_SIZE, class T>
+__device__ __forceinline__ void stage(T, unsigned char *shared, uint64_t address, bool aligned,
+                                      int64_t offset, int64_t step, int64_t rows, int64_t columns) {
     typedef typename Stored<T>::type S;
-    constexpr int PACKS = TILE / WIDTH, STEPS = TILE * PACKS / THREADS;
+    constexpr int PACKS = TILE / VECTOR_SIZE, STEPS = TILE * PACKS / THREADS;
     const S *from = reinterpret_cast<const S *>(address) + offset;
     S *tile = reinterpret_cast<S *>(shared);
-    const int i = threadIdx.x / PACKS, j = threadIdx.x % PACKS * WIDTH;
+    const int i = threadIdx.x / PACKS, j = threadIdx.x % PACKS * VECTOR_SIZE;
     constexpr int ROWS = THREADS / PACKS;
     if (aligned && rows >= TILE && columns >= TILE) {
-        Pack<S, WIDTH> pack[STEPS];
+        Pack<S, VECTOR_SIZE> pack[STEPS];
 #pragma unroll
-        for (int s = 0; s < STEPS; s++) pack[s] = load_pack<S, WIDTH>(from + (i + s * ROWS) * step + j);
+        for (int s = 0; s < STEPS; s++)
+            pack[s] = load_pack<S, VECTOR_SIZE>(from + (i + s * ROWS) * step + j);
 #pragma unroll
         for (int s = 0; s < STEPS; s++) {
 #pragma unroll
-            for (int lane = 0; lane < WIDTH; lane++) tile[(j + lane) * PITCH + i + s * ROWS] = pack[s].lane[lane];
+            for (int lane = 0; lane < VECTOR_SIZE; lane++)
+                tile[(j + lane) * PITCH + i + s * ROWS] = pack[s].lane[lane];
         }
     } else {
         // Neighbouring threads read neighbours here.
         for (int at = threadIdx.x; at < TILE * TILE; at += THREADS) {
             const int row = at / TILE, column = at % TILE;
-            if (row < rows && column < columns) tile[column * PITCH + row] = from[row * step + column];
+            if (row < rows && column < columns)
+                tile[column * PITCH + row] = from[row * step + column];
         }
     }
 }
-template <int THREADS, int TILE, int PITCH, int WIDTH>
-__device__ __forceinline__ void stage(Place, unsigned char *, uint64_t, bool, int64_t, int64_t, int64_t, int64_t) {}
+template <int THREADS, int TILE, int PITCH, int VECTOR_SIZE> __device__ __forceinline__ void
+stage(Index, unsigned char *, uint64_t, bool, int64_t, int64_t, int64_t, int64_t) {}
 
-template <int PITCH, class T, int WIDTH>
-__device__ __forceinline__ void load_staged(Pack<T, WIDTH> &values, const unsigned char *shared, int i, int j, int last) {
+template <int PITCH, class T, int VECTOR_SIZE> __device__ __forceinline__ void
+load_staged(Pack<T, VECTOR_SIZE> &values, const unsigned char *shared, int i, int j, int last) {
     typedef typename Stored<T>::type S;
     const S *at = reinterpret_cast<const S *>(shared) + j * PITCH + i;
 #pragma unroll
-    for (int lane = 0; lane < WIDTH; lane++) values.lane[lane] = from_stored<T>(at[lane < last ? lane : last]);
+    for (int lane = 0; lane < VECTOR_SIZE; lane++)
+        values.lane[lane] = from_stored<T>(at[lane < last ? lane : last]);
 }
-template <int PITCH, int WIDTH>
-__device__ __forceinline__ void load_staged(Pack<Place, WIDTH> &, const unsigned char *, int, int, int) {}
+template <int PITCH, int VECTOR_SIZE> __device__ __forceinline__ void
+load_staged(Pack<Index, VECTOR_SIZE> &, const unsigned char *, int, int, int) {}
 
 // Tiles of bytes alone: without a bound NVRTC 13.0 takes 64 registers for a copy, in place of 48.
-template <class E, int TILE> constexpr int blocks_of_tiles() { return E::Leaves::SIZE == 1 && TILE > 64 ? 5 : 0; }
+template <class E, int TILE> constexpr int blocks_of_tiles() {
+    return E::Leaves::SIZE == 1 && TILE > 64 ? 5 : 0;
+}
 
-template <class E, int THREADS, int TILE, int WIDTH>
-__global__ void __launch_bounds__(THREADS, (blocks_of_tiles<E, TILE>())) tiled(const __grid_constant__ TiledParams<E> params) {
-    constexpr int LEAVES = E::Leaves::SIZE, PITCH = TILE + 1, PACKS = TILE / WIDTH;
+template <class E, int THREADS, int TILE, int VECTOR_SIZE>
+__global__ void __launch_bounds__(THREADS, (blocks_of_tiles<E, TILE>()))
+    tiled(const __grid_constant__ TiledParams<E> params) {
+    constexpr int LEAVES = E::Leaves::SIZE, PITCH = TILE + 1, PACKS = TILE / VECTOR_SIZE;
     static_assert(TILE * PACKS % THREADS == 0 && THREADS % PACKS == 0, "whole rows of packs");
     SHARED_DYNAMIC(unsigned char, shared);
-    gpu::wait_for_stream();
+    gpu::grid_dependency_wait();
     const int rank = int(params.rank);
     const bool packed = params.is_packed;
     const auto &axes = params.axes;
@@ -91,35 +98,38 @@ __global__ void __launch_bounds__(THREADS, (blocks_of_tiles<E, TILE>())) tiled(c
     each(types, [&](auto k, auto &type) {
         constexpr int K = decltype(k)::value;
         const LeafParams &leaf = params.leaves[K];
-        if (leaf.kind == CROSSED) {
-            stage<THREADS, TILE, PITCH, WIDTH>(type, shared + params.tiles[K].offset, leaf.address, params.tiles[K].is_packed,
-                                               offset[K + 1], axes[0].strides[K + 1], rows, columns);
+        if (leaf.kind == TRANSPOSED) {
+            stage<THREADS, TILE, PITCH, VECTOR_SIZE>(
+                type, shared + params.tiles[K].offset, leaf.address, params.tiles[K].is_packed,
+                offset[K + 1], axes[0].strides[K + 1], rows, columns);
         }
     });
     __syncthreads();
 
-    const int i = threadIdx.x % PACKS * WIDTH;
-    const int count = rows - i < WIDTH ? int(rows - i) : WIDTH;
+    const int i = threadIdx.x % PACKS * VECTOR_SIZE;
+    const int count = rows - i < VECTOR_SIZE ? int(rows - i) : VECTOR_SIZE;
     if (count <= 0) return;
 #pragma unroll
     for (int j = threadIdx.x / PACKS; j < TILE; j += THREADS / PACKS) {
         if (j >= columns) return;
-        typename Wide<WIDTH, typename E::Leaves>::type in;
+        typename Wide<VECTOR_SIZE, typename E::Leaves>::type in;
         each(in, [&](auto k, auto &values) {
             constexpr int K = decltype(k)::value;
             const LeafParams &leaf = params.leaves[K];
-            if (leaf.kind == CROSSED) {
+            if (leaf.kind == TRANSPOSED) {
                 load_staged<PITCH>(values, shared + params.tiles[K].offset, i, j, count - 1);
             } else {
                 const int64_t step = axes[0].strides[K + 1];
-                load(values, leaf.address, leaf.kind, offset[K + 1] + i * step + j * axes[1].strides[K + 1], step, 0, count - 1);
+                load(values, leaf.address, leaf.kind,
+                     offset[K + 1] + i * step + j * axes[1].strides[K + 1], step, 0, count - 1);
             }
         });
-        typename Wide<WIDTH, typename E::Outputs>::type out;
-        apply<E, WIDTH>(params.scalars.at, params.extra.at, in, out);
+        typename Wide<VECTOR_SIZE, typename E::Outputs>::type out;
+        apply<E, VECTOR_SIZE>(params.scalars.at, params.extra.at, in, out);
         each(out, [&](auto k, auto &values) {
             const int64_t step = axes[0].strides[0];
-            store<true>(values, params.outputs[decltype(k)::value], packed, offset[0] + i * step + j * axes[1].strides[0], step, 0, count - 1);
+            store<true>(values, params.outputs[decltype(k)::value], packed,
+                        offset[0] + i * step + j * axes[1].strides[0], step, 0, count - 1);
         });
     }
 }

@@ -6,11 +6,11 @@ use super::{
     HostSliceMut,
     lane::{Lane, Registers},
     loops::{self, Operand},
-    plan::{Place, Plan},
+    plan::{Location, Plan},
     read::Reader,
     scalar::Real,
 };
-use crate::expression::{Memory, Step};
+use crate::expression::{LeafMemory, Step};
 
 /// The places `start..start + len`.
 #[derive(Debug)]
@@ -24,31 +24,31 @@ pub(super) struct Frame<'f, 'c, 'a, 'o> {
 }
 
 /// The memory that a loop writes to, taken from the frame so that it can read the rest.
-enum Target<'o, T> {
+enum BlockTarget<'o, T> {
     Register(usize, Vec<T>),
     Output(usize, &'o mut [T]),
 }
 
 impl<'o> Frame<'_, '_, '_, 'o> {
     /// A result of `None`, here and below: the code is malformed.
-    fn take<T: Lane>(&mut self, to: Place) -> Option<Target<'o, T>> {
+    fn take<T: Lane>(&mut self, to: Location) -> Option<BlockTarget<'o, T>> {
         match to {
-            Place::Register(i) => {
+            Location::Register(i) => {
                 let register = T::registers_mut(self.registers).get_mut(i as usize)?;
-                Some(Target::Register(i as usize, mem::take(register)))
+                Some(BlockTarget::Register(i as usize, mem::take(register)))
             }
-            Place::Output(i) => {
+            Location::Output(i) => {
                 let output = self.outputs.get_mut(i as usize)?;
-                Some(Target::Output(i as usize, T::into_slice(mem::replace(output, HostSliceMut::Bool(&mut [])))?))
+                Some(BlockTarget::Output(i as usize, T::into_slice(mem::replace(output, HostSliceMut::Bool(&mut [])))?))
             }
             _ => None,
         }
     }
 
-    fn put<T: Lane>(&mut self, target: Target<'o, T>) {
+    fn put<T: Lane>(&mut self, target: BlockTarget<'o, T>) {
         match target {
-            Target::Register(i, values) => T::registers_mut(self.registers)[i] = values,
-            Target::Output(i, values) => self.outputs[i] = T::host_slice_mut(values),
+            BlockTarget::Register(i, values) => T::registers_mut(self.registers)[i] = values,
+            BlockTarget::Output(i, values) => self.outputs[i] = T::host_slice_mut(values),
         }
     }
 
@@ -56,7 +56,7 @@ impl<'o> Frame<'_, '_, '_, 'o> {
     pub(super) fn write<T: Lane>(
         &mut self,
         step: Step,
-        to: Place,
+        to: Location,
         fill: impl FnOnce(&Self, &mut [T]) -> Option<()>,
     ) -> Option<()> {
         if step.dtype != T::DTYPE {
@@ -64,8 +64,8 @@ impl<'o> Frame<'_, '_, '_, 'o> {
         }
         let mut target = self.take(to)?;
         let out = match &mut target {
-            Target::Register(_, values) => values.get_mut(..self.len)?,
-            Target::Output(_, values) => values,
+            BlockTarget::Register(_, values) => values.get_mut(..self.len)?,
+            BlockTarget::Output(_, values) => values,
         };
         let done = fill(self, out);
         self.put(target);
@@ -78,18 +78,20 @@ impl<'o> Frame<'_, '_, '_, 'o> {
             return None;
         }
         match *self.plan.places.get(step as usize)? {
-            Place::Register(i) => Some(Operand::Each(T::registers(self.registers).get(i as usize)?.get(..self.len)?)),
-            Place::Output(i) => Some(Operand::Each(T::slice(self.outputs.get(i as usize)?)?)),
-            Place::Same(i) => Some(Operand::Same(T::from_word(*self.plan.words.get(i as usize)?))),
-            Place::Leaf(i) => Some(Operand::Each(self.in_place(i)?)),
-            Place::Scaled { .. } | Place::Nowhere => None,
+            Location::Register(i) => {
+                Some(Operand::Each(T::registers(self.registers).get(i as usize)?.get(..self.len)?))
+            }
+            Location::Output(i) => Some(Operand::Each(T::slice(self.outputs.get(i as usize)?)?)),
+            Location::Same(i) => Some(Operand::Same(T::from_word(*self.plan.words.get(i as usize)?))),
+            Location::Leaf(i) => Some(Operand::Each(self.in_place(i)?)),
+            Location::Scaled { .. } | Location::Nowhere => None,
         }
     }
 
     /// The value of an earlier step without its factor, and that.
     fn scaled<T: Real + Lane>(&self, step: u32) -> Option<(Operand<'_, T>, T)> {
         match *self.plan.places.get(step as usize)? {
-            Place::Scaled { leaf, word } => {
+            Location::Scaled { leaf, word } => {
                 Some((Operand::Each(self.in_place(leaf)?), T::from_word(*self.plan.words.get(word as usize)?)))
             }
             _ => Some((self.value(step)?, T::one())),
@@ -135,14 +137,14 @@ impl<'o> Frame<'_, '_, '_, 'o> {
         })
     }
 
-    pub(super) fn unary<T: Lane, U: Lane>(&mut self, step: Step, to: Place, f: impl Fn(T) -> U) -> Option<()> {
+    pub(super) fn unary<T: Lane, U: Lane>(&mut self, step: Step, to: Location, f: impl Fn(T) -> U) -> Option<()> {
         self.write(step, to, |frame, out| {
             loops::unary(frame.value(step.args[0])?, out, f);
             Some(())
         })
     }
 
-    pub(super) fn binary<T: Lane, U: Lane>(&mut self, step: Step, to: Place, f: impl Fn(T, T) -> U) -> Option<()> {
+    pub(super) fn binary<T: Lane, U: Lane>(&mut self, step: Step, to: Location, f: impl Fn(T, T) -> U) -> Option<()> {
         self.write(step, to, |frame, out| {
             loops::binary(frame.value(step.args[0])?, frame.value(step.args[1])?, out, f);
             Some(())
@@ -150,9 +152,9 @@ impl<'o> Frame<'_, '_, '_, 'o> {
     }
 
     /// A sum or difference of floats.
-    pub(super) fn sum<T: Real + Lane>(&mut self, step: Step, to: Place, f: impl Fn(T, T) -> T) -> Option<()> {
+    pub(super) fn sum<T: Real + Lane>(&mut self, step: Step, to: Location, f: impl Fn(T, T) -> T) -> Option<()> {
         let [a, b, _] = step.args;
-        let scaled = |step: u32| matches!(self.plan.places.get(step as usize), Some(Place::Scaled { .. }));
+        let scaled = |step: u32| matches!(self.plan.places.get(step as usize), Some(Location::Scaled { .. }));
         if !scaled(a) && !scaled(b) {
             return self.binary(step, to, f);
         }
@@ -162,14 +164,19 @@ impl<'o> Frame<'_, '_, '_, 'o> {
         })
     }
 
-    pub(super) fn binary_slow<T: Lane, U: Lane>(&mut self, step: Step, to: Place, f: impl Fn(T, T) -> U) -> Option<()> {
+    pub(super) fn binary_slow<T: Lane, U: Lane>(
+        &mut self,
+        step: Step,
+        to: Location,
+        f: impl Fn(T, T) -> U,
+    ) -> Option<()> {
         self.write(step, to, |frame, out| {
             loops::binary_slow(frame.value(step.args[0])?, frame.value(step.args[1])?, out, f);
             Some(())
         })
     }
 
-    pub(super) fn ternary<T: Lane>(&mut self, step: Step, to: Place, f: impl Fn(T, T, T) -> T) -> Option<()> {
+    pub(super) fn ternary<T: Lane>(&mut self, step: Step, to: Location, f: impl Fn(T, T, T) -> T) -> Option<()> {
         let [a, b, c] = step.args;
         self.write(step, to, |frame, out| {
             loops::ternary([frame.value(a)?, frame.value(b)?, frame.value(c)?], out, f);
@@ -178,9 +185,9 @@ impl<'o> Frame<'_, '_, '_, 'o> {
     }
 }
 
-fn reader<'v, T: Lane>(memory: &'v Memory<'_>) -> Option<Reader<'v, T>> {
+fn reader<'v, T: Lane>(memory: &'v LeafMemory<'_>) -> Option<Reader<'v, T>> {
     match memory {
-        Memory::Host(view) => Reader::new(T::view(view)?),
-        Memory::Device { .. } | Memory::Nowhere => None,
+        LeafMemory::Host(view) => Reader::new(T::view(view)?),
+        LeafMemory::Device { .. } | LeafMemory::Nowhere => None,
     }
 }

@@ -7,12 +7,12 @@ use super::{
 };
 use crate::{
     ArrayError, DType, Element, Result,
-    expression::{Code, Memory, Op, Step},
+    expression::{Code, LeafMemory, Op, Step},
 };
 
 /// The place of a step's values while a chunk is computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum Location {
     /// Nobody needs them.
     Nowhere,
     /// A register of the step's type.
@@ -35,7 +35,7 @@ pub(super) enum Place {
 pub(super) struct Plan<'c, 'a> {
     pub(super) code: &'c Code<'a>,
     /// For each step.
-    pub(super) places: Vec<Place>,
+    pub(super) places: Vec<Location>,
     /// The values that are the same at all places.
     pub(super) words: Vec<u64>,
     /// For each leaf.
@@ -55,13 +55,13 @@ impl<'c, 'a> Plan<'c, 'a> {
     pub(super) fn new(code: &'c Code<'a>) -> Result<Self> {
         check(code)?;
         let rows = code.leaves.iter().map(|leaf| Rows::new(&code.shape, &leaf.strides, leaf.offset)).collect();
-        let places = vec![Place::Nowhere; code.steps.len()];
+        let places = vec![Location::Nowhere; code.steps.len()];
         let mut plan = Self { code, places, words: vec![], rows, order: vec![], copies: vec![], counts: EMPTY };
         let Uses { last: mut last_uses, summed } = uses(code);
         let mut free: [Vec<u32>; DType::ALL.len()] = Default::default();
         for (k, &output) in code.outputs.iter().enumerate() {
-            if plan.places[output as usize] == Place::Nowhere {
-                plan.places[output as usize] = Place::Output(k as u32);
+            if plan.places[output as usize] == Location::Nowhere {
+                plan.places[output as usize] = Location::Output(k as u32);
             }
         }
         for (i, &step) in code.steps.iter().enumerate() {
@@ -71,15 +71,16 @@ impl<'c, 'a> Plan<'c, 'a> {
             plan.place(i, step, summed[i], &mut free)?;
             for &operand in &step.args[step.op.operands()] {
                 if last_uses[operand as usize] == i as u32
-                    && let Place::Register(register) = plan.places[operand as usize]
+                    && let Location::Register(register) = plan.places[operand as usize]
                 {
                     free[code.steps[operand as usize].dtype as usize].push(register);
                     last_uses[operand as usize] = UNUSED;
                 }
             }
         }
-        let copied =
-            |(k, output): (usize, &u32)| (plan.places[*output as usize] != Place::Output(k as u32)).then_some(k as u32);
+        let copied = |(k, output): (usize, &u32)| {
+            (plan.places[*output as usize] != Location::Output(k as u32)).then_some(k as u32)
+        };
         plan.copies = code.outputs.iter().enumerate().filter_map(copied).collect();
         Ok(plan)
     }
@@ -92,21 +93,21 @@ impl<'c, 'a> Plan<'c, 'a> {
             } else {
                 self.uniform(step).ok_or_else(|| malformed(step))?
             };
-            self.places[i] = Place::Same(self.words.len() as u32);
+            self.places[i] = Location::Same(self.words.len() as u32);
             self.words.push(word);
             return Ok(());
         }
         if step.op == Op::Leaf && self.rows[step.args[0] as usize].contiguous().is_some() {
-            self.places[i] = Place::Leaf(step.args[0]);
+            self.places[i] = Location::Leaf(step.args[0]);
             return Ok(());
         }
         if let (true, Some(scaled)) = (summed, self.scaled(step)) {
             self.places[i] = scaled;
             return Ok(());
         }
-        if self.places[i] == Place::Nowhere {
+        if self.places[i] == Location::Nowhere {
             let count = &mut self.counts[step.dtype as usize];
-            self.places[i] = Place::Register(free[step.dtype as usize].pop().unwrap_or_else(|| {
+            self.places[i] = Location::Register(free[step.dtype as usize].pop().unwrap_or_else(|| {
                 *count += 1;
                 *count as u32 - 1
             }));
@@ -120,7 +121,7 @@ impl<'c, 'a> Plan<'c, 'a> {
         match step.op {
             Op::Scalar => true,
             Op::Leaf | Op::Index => self.rows[step.args[0] as usize].is_uniform(),
-            op => step.args[op.operands()].iter().all(|&arg| matches!(self.places[arg as usize], Place::Same(_))),
+            op => step.args[op.operands()].iter().all(|&arg| matches!(self.places[arg as usize], Location::Same(_))),
         }
     }
 
@@ -130,19 +131,19 @@ impl<'c, 'a> Plan<'c, 'a> {
         counts[step.dtype as usize] = 1;
         let mut scratch = Registers::new(&counts, 1);
         Frame { plan: self, registers: &mut scratch, outputs: &mut [], start: 0, len: 1 }
-            .run(step, Place::Register(0))?;
+            .run(step, Location::Register(0))?;
         by_type!(step.dtype, T => Some(T::registers(&scratch)[0][0].to_word()))
     }
 
     /// A product of a float leaf and a constant.
-    fn scaled(&self, step: Step) -> Option<Place> {
+    fn scaled(&self, step: Step) -> Option<Location> {
         let [a, b, _] = step.args;
         if [a, b].iter().any(|&arg| self.code.steps[arg as usize].dtype != step.dtype) {
             return None;
         }
         match (self.places[a as usize], self.places[b as usize]) {
-            (Place::Leaf(leaf), Place::Same(word)) | (Place::Same(word), Place::Leaf(leaf)) => {
-                Some(Place::Scaled { leaf, word })
+            (Location::Leaf(leaf), Location::Same(word)) | (Location::Same(word), Location::Leaf(leaf)) => {
+                Some(Location::Scaled { leaf, word })
             }
             _ => None,
         }
@@ -156,7 +157,7 @@ impl<'c, 'a> Plan<'c, 'a> {
         }
         for &k in &self.copies {
             let output = self.code.outputs[k as usize];
-            frame.copy(output, Place::Output(k)).ok_or_else(|| malformed(self.code.steps[output as usize]))?;
+            frame.copy(output, Location::Output(k)).ok_or_else(|| malformed(self.code.steps[output as usize]))?;
         }
         Ok(())
     }
@@ -241,7 +242,7 @@ fn check(code: &Code<'_>) -> Result<()> {
             Op::Source => code.sources.len(),
             _ => usize::MAX,
         };
-        let of_host = |leaf: u32| !matches!(code.leaves[leaf as usize].memory, Memory::Device { .. });
+        let of_host = |leaf: u32| !matches!(code.leaves[leaf as usize].memory, LeafMemory::Device { .. });
         let fits = (step.args[0] as usize) < entries
             && step.args[step.op.operands()].iter().all(|&operand| (operand as usize) < i)
             && (step.op != Op::Leaf || of_host(step.args[0]));

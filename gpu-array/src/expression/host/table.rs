@@ -8,7 +8,7 @@ use super::{
     frame::Frame,
     lane::{Lane, by_type},
     loops,
-    plan::Place,
+    plan::Location,
     scalar::{self, Arithmetic, CastTo, Integral, Real},
 };
 use crate::{
@@ -18,7 +18,7 @@ use crate::{
 
 impl Frame<'_, '_, '_, '_> {
     /// Computes a step for the chunk and writes its values; none where there is no such operation for its operands.
-    pub(super) fn run(&mut self, step: Step, to: Place) -> Option<()> {
+    pub(super) fn run(&mut self, step: Step, to: Location) -> Option<()> {
         match step.op {
             Op::Leaf => by_type!(step.dtype, T => self.read::<T>(step, to)),
             Op::Scalar => None,
@@ -36,7 +36,7 @@ impl Frame<'_, '_, '_, '_> {
     }
 
     /// Computes a step whose operands have one type.
-    fn compute(&mut self, step: Step, to: Place) -> Option<()> {
+    fn compute(&mut self, step: Step, to: Location) -> Option<()> {
         match self.dtype(step)? {
             DType::Bool => self.bits::<bool>(step, to),
             DType::I8 => self.integer::<i8>(step, to),
@@ -57,7 +57,7 @@ impl Frame<'_, '_, '_, '_> {
         Some(self.plan.code.steps.get(step.args[0] as usize)?.dtype)
     }
 
-    fn float<T: Real + Lane>(&mut self, step: Step, to: Place) -> Option<()> {
+    fn float<T: Real + Lane>(&mut self, step: Step, to: Location) -> Option<()> {
         match step.op {
             Op::Add => self.sum(step, to, <T as Arithmetic>::add),
             Op::Subtract => self.sum(step, to, <T as Arithmetic>::subtract),
@@ -93,7 +93,7 @@ impl Frame<'_, '_, '_, '_> {
         }
     }
 
-    fn integer<T>(&mut self, step: Step, to: Place) -> Option<()>
+    fn integer<T>(&mut self, step: Step, to: Location) -> Option<()>
     where
         T: Integral + BitAnd<Output = T> + BitOr<Output = T> + BitXor<Output = T> + Not<Output = T>,
     {
@@ -105,7 +105,7 @@ impl Frame<'_, '_, '_, '_> {
         }
     }
 
-    fn number<T: Arithmetic>(&mut self, step: Step, to: Place) -> Option<()> {
+    fn number<T: Arithmetic>(&mut self, step: Step, to: Location) -> Option<()> {
         match step.op {
             Op::Negate => self.unary(step, to, T::negate),
             Op::Absolute => self.unary(step, to, T::absolute),
@@ -121,7 +121,7 @@ impl Frame<'_, '_, '_, '_> {
         }
     }
 
-    fn bits<T>(&mut self, step: Step, to: Place) -> Option<()>
+    fn bits<T>(&mut self, step: Step, to: Location) -> Option<()>
     where
         T: Lane + BitAnd<Output = T> + BitOr<Output = T> + BitXor<Output = T> + Not<Output = T>,
     {
@@ -134,7 +134,7 @@ impl Frame<'_, '_, '_, '_> {
         }
     }
 
-    fn order<T: Lane>(&mut self, step: Step, to: Place) -> Option<()> {
+    fn order<T: Lane>(&mut self, step: Step, to: Location) -> Option<()> {
         match step.op {
             Op::Minimum => self.binary(step, to, scalar::minimum::<T>),
             Op::Maximum => self.binary(step, to, scalar::maximum::<T>),
@@ -150,7 +150,7 @@ impl Frame<'_, '_, '_, '_> {
         }
     }
 
-    fn cast<T>(&mut self, step: Step, to: Place) -> Option<()>
+    fn cast<T>(&mut self, step: Step, to: Location) -> Option<()>
     where
         T: Lane + CastTo<bool> + CastTo<i8> + CastTo<i16> + CastTo<i32> + CastTo<i64>,
         T: CastTo<u8> + CastTo<u16> + CastTo<u32> + CastTo<u64> + CastTo<f32> + CastTo<f64>,
@@ -158,7 +158,7 @@ impl Frame<'_, '_, '_, '_> {
         by_type!(step.dtype, U => self.unary(step, to, <T as CastTo<U>>::cast))
     }
 
-    fn select<T: Lane>(&mut self, step: Step, to: Place) -> Option<()> {
+    fn select<T: Lane>(&mut self, step: Step, to: Location) -> Option<()> {
         let [condition, a, b] = step.args;
         self.write(step, to, |frame, out: &mut [T]| {
             loops::select(frame.value(condition)?, frame.value(a)?, frame.value(b)?, out);
@@ -166,11 +166,11 @@ impl Frame<'_, '_, '_, '_> {
         })
     }
 
-    fn read<T: Lane>(&mut self, step: Step, to: Place) -> Option<()> {
+    fn read<T: Lane>(&mut self, step: Step, to: Location) -> Option<()> {
         self.write(step, to, |frame, out: &mut [T]| frame.read_leaf(step.args[0], out))
     }
 
-    fn index(&mut self, step: Step, to: Place) -> Option<()> {
+    fn index(&mut self, step: Step, to: Location) -> Option<()> {
         self.write(step, to, |frame, out: &mut [i64]| {
             frame.plan.rows.get(step.args[0] as usize)?.for_each(frame.start, out.len(), |places, offset, stride| {
                 for (i, out) in out[places].iter_mut().enumerate() {
@@ -181,7 +181,7 @@ impl Frame<'_, '_, '_, '_> {
         })
     }
 
-    fn gather<T: Lane>(&mut self, step: Step, to: Place) -> Option<()> {
+    fn gather<T: Lane>(&mut self, step: Step, to: Location) -> Option<()> {
         let [table, offset, inside] = step.args;
         self.write(step, to, |frame, out: &mut [T]| {
             let (offsets, inside) = (frame.value::<i64>(offset)?, frame.value::<bool>(inside)?);
@@ -193,7 +193,7 @@ impl Frame<'_, '_, '_, '_> {
         })
     }
 
-    fn source<T: Lane>(&mut self, step: Step, to: Place) -> Option<()> {
+    fn source<T: Lane>(&mut self, step: Step, to: Location) -> Option<()> {
         self.write(step, to, |frame, out: &mut [T]| {
             let source = frame.plan.code.sources.get(step.args[0] as usize)?;
             if source.dtype() != T::DTYPE {
@@ -208,7 +208,7 @@ impl Frame<'_, '_, '_, '_> {
     }
 
     /// Writes an earlier step's values once more.
-    pub(super) fn copy(&mut self, i: u32, to: Place) -> Option<()> {
+    pub(super) fn copy(&mut self, i: u32, to: Location) -> Option<()> {
         let step = *self.plan.code.steps.get(i as usize)?;
         by_type!(step.dtype, T => self.write(step, to, |frame, out: &mut [T]| {
             frame.value(i)?.copy_to(out);

@@ -2,7 +2,7 @@
 
 use super::{
     shared::{is_attribute, is_basic_type},
-    source::{Edits, Source},
+    source::{Edits, SourceFile},
 };
 
 /// A kernel's declaration or definition.
@@ -20,7 +20,7 @@ pub(super) struct Kernel<'a> {
 
 /// Reads the declaration that holds the `__global__` at `at` in the statement that begins at `start`. `None` where it
 /// cannot be read.
-pub(super) fn kernel<'a>(source: &'a Source<'a>, start: usize, at: usize) -> Option<Kernel<'a>> {
+pub(super) fn kernel<'a>(source: &'a SourceFile<'a>, start: usize, at: usize) -> Option<Kernel<'a>> {
     let mut reader = Reader { source, at, bounds: None, edits: Edits::default() };
     let is_template = source.word(start) == "template";
     let is_extern_c = reader.before(start, at)?;
@@ -35,7 +35,7 @@ pub(super) fn kernel<'a>(source: &'a Source<'a>, start: usize, at: usize) -> Opt
 }
 
 struct Reader<'a> {
-    source: &'a Source<'a>,
+    source: &'a SourceFile<'a>,
     at: usize,
     bounds: Option<String>,
     edits: Edits,

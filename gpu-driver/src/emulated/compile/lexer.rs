@@ -4,7 +4,7 @@ use std::{borrow::Cow, ops::Range};
 
 /// The kind of a token. White space and comments are no tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum TokenKind {
     /// Identifier or keyword.
     Word,
     /// A number, with its suffix and digit separators.
@@ -20,7 +20,7 @@ pub(crate) enum Kind {
 /// A token and where it stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Token {
-    pub(crate) kind: Kind,
+    pub(crate) kind: TokenKind,
     start: u32,
     end: u32,
 }
@@ -61,7 +61,7 @@ pub(crate) fn tokens(text: &str) -> Vec<Token> {
 enum Piece {
     Newline,
     Skipped,
-    Token(Kind),
+    Token(TokenKind),
 }
 
 /// The piece that begins at `at`, and its end, which lies beyond `at`.
@@ -72,15 +72,15 @@ fn piece(bytes: &[u8], at: usize, line_begins: bool) -> (Piece, usize) {
         b'\\' if splice(bytes, at).is_some() => (Piece::Skipped, splice(bytes, at).unwrap_or(at + 1)),
         b'/' if bytes.get(at + 1) == Some(&b'/') => (Piece::Skipped, line_end(bytes, at)),
         b'/' if bytes.get(at + 1) == Some(&b'*') => (Piece::Skipped, comment_end(bytes, at)),
-        b'#' if line_begins => (Piece::Token(Kind::Directive), directive_end(bytes, at)),
+        b'#' if line_begins => (Piece::Token(TokenKind::Directive), directive_end(bytes, at)),
         // The other spelling of `#`.
         b'%' if line_begins && bytes.get(at + 1) == Some(&b':') => {
-            (Piece::Token(Kind::Directive), directive_end(bytes, at))
+            (Piece::Token(TokenKind::Directive), directive_end(bytes, at))
         }
-        quote @ (b'"' | b'\'') => (Piece::Token(Kind::Literal), quoted_end(bytes, at, quote)),
+        quote @ (b'"' | b'\'') => (Piece::Token(TokenKind::Literal), quoted_end(bytes, at, quote)),
         first if is_word_byte(first) && !first.is_ascii_digit() => word(bytes, at),
-        _ if begins_number(bytes, at) => (Piece::Token(Kind::Number), number_end(bytes, at)),
-        _ => (Piece::Token(Kind::Punctuation), at + punctuation_length(bytes, at)),
+        _ if begins_number(bytes, at) => (Piece::Token(TokenKind::Number), number_end(bytes, at)),
+        _ => (Piece::Token(TokenKind::Punctuation), at + punctuation_length(bytes, at)),
     }
 }
 
@@ -148,8 +148,8 @@ fn word(bytes: &[u8], at: usize) -> (Piece, usize) {
     let end = at + bytes[at..].iter().take_while(|&&byte| is_word_byte(byte)).count();
     let is_prefix = matches!(&bytes[at..end], b"R" | b"u8R" | b"uR" | b"UR" | b"LR") && bytes.get(end) == Some(&b'"');
     match is_prefix.then(|| raw_string_end(bytes, end + 1)).flatten() {
-        Some(end) => (Piece::Token(Kind::Literal), end),
-        None => (Piece::Token(Kind::Word), end),
+        Some(end) => (Piece::Token(TokenKind::Literal), end),
+        None => (Piece::Token(TokenKind::Word), end),
     }
 }
 

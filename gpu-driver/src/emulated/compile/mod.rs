@@ -75,7 +75,7 @@ impl Checks {
 
 /// A program to compile.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Job<'a> {
+pub(crate) struct CompileJob<'a> {
     /// Its name in messages.
     pub(crate) name: &'a str,
     pub(crate) text: &'a str,
@@ -116,7 +116,7 @@ const LIMIT: Duration = Duration::from_secs(120);
 /// # Errors
 /// `NoCompiler`; `Compile` with the log when the text or an option is wrong; `Compiler` when the compiler itself fails;
 /// `Nul` when a text holds a NUL character.
-pub(crate) fn compile(job: &Job) -> Result<Compiled> {
+pub(crate) fn compile(job: &CompileJob) -> Result<Compiled> {
     let cache = cache::usable_part("emulated");
     let (headers, cache) = (headers::HEADERS, cache.as_deref());
     Build { job, headers, toolchain: toolchain()?, cache, limit: LIMIT }.run()
@@ -124,7 +124,7 @@ pub(crate) fn compile(job: &Job) -> Result<Compiled> {
 
 /// A compilation and all that it depends on.
 struct Build<'a> {
-    job: &'a Job<'a>,
+    job: &'a CompileJob<'a>,
     /// The emulated headers.
     headers: &'a [(&'a str, &'a str)],
     toolchain: &'a Toolchain,
@@ -154,7 +154,7 @@ impl Build<'_> {
 
     /// Whether the text or a header may include a file whose contents the key does not hold.
     fn text_reads_files(&self, options: &Options) -> bool {
-        let Job { text, headers, names, .. } = *self.job;
+        let CompileJob { text, headers, names, .. } = *self.job;
         let held = |name: &str| headers.iter().any(|(held, _)| held == name);
         let lines = options.lines.join("\n");
         let given = headers.iter().map(|(_, text)| text).chain(names).map(String::as_str);
@@ -168,7 +168,7 @@ impl Build<'_> {
     }
 
     fn refuse_what_c_cannot_hold(&self) -> Result<()> {
-        let Job { name, text, headers, options, names, .. } = self.job;
+        let CompileJob { name, text, headers, options, names, .. } = self.job;
         let headers = headers.iter().flat_map(|(name, text)| [("a header's name", name), ("a header", text)]);
         let options = options.iter().map(|option| ("an option", option));
         let names = names.iter().map(|name| ("a name expression", name));
@@ -263,7 +263,7 @@ impl Build<'_> {
     }
 
     fn rejected(&self, log: String) -> DriverError {
-        let Job { name, text, options, .. } = self.job;
+        let CompileJob { name, text, options, .. } = self.job;
         let (name, options, source) = ((*name).to_owned(), options.to_vec(), (*text).to_owned());
         DriverError::Compile(Box::new(CompileError { name, options, log, source }))
     }

@@ -8,8 +8,8 @@ use std::collections::HashSet;
 
 use super::{
     kernels::{self, Kernel},
-    shared::{self, Place, class_head},
-    source::{Edits, Source},
+    shared::{self, Scope, class_head},
+    source::{Edits, SourceFile},
 };
 
 /// A rewritten text, and the facts about its kernels.
@@ -34,7 +34,7 @@ pub(super) struct PlainKernel {
 
 /// Rewrites a program or a header.
 pub(super) fn rewrite(text: &str) -> Rewritten {
-    let source = Source::new(text);
+    let source = SourceFile::new(text);
     let mut rewriter = Rewriter::new(&source);
     rewriter.run();
     Rewritten {
@@ -69,18 +69,18 @@ enum FrameKind {
 
 /// The reader's position.
 #[derive(Clone, Copy, Debug, Default)]
-struct State {
+struct RewriteState {
     frame: Option<usize>,
     /// The first token of the present statement.
     statement: usize,
 }
 
 struct Rewriter<'a> {
-    source: &'a Source<'a>,
+    source: &'a SourceFile<'a>,
     frames: Vec<Frame>,
-    state: State,
+    state: RewriteState,
     /// The state before each `#if` that is open, and the number of tokens before it.
-    conditions: Vec<(State, usize)>,
+    conditions: Vec<(RewriteState, usize)>,
     /// The last statement whose shared memory, and whose kernel, was looked at: once is enough.
     shared_statement: Option<usize>,
     kernel_statement: Option<usize>,
@@ -94,11 +94,11 @@ struct Rewriter<'a> {
 }
 
 impl<'a> Rewriter<'a> {
-    fn new(source: &'a Source<'a>) -> Self {
+    fn new(source: &'a SourceFile<'a>) -> Self {
         Self {
             source,
             frames: Vec::new(),
-            state: State::default(),
+            state: RewriteState::default(),
             conditions: Vec::new(),
             shared_statement: None,
             kernel_statement: None,
@@ -136,8 +136,8 @@ impl<'a> Rewriter<'a> {
     }
 
     fn open(&mut self, at: usize, kind: FrameKind) {
-        let State { frame: parent, statement } = self.state;
-        self.state = State { frame: Some(self.frames.len()), statement: at + 1 };
+        let RewriteState { frame: parent, statement } = self.state;
+        self.state = RewriteState { frame: Some(self.frames.len()), statement: at + 1 };
         self.frames.push(Frame { kind, parent, statement, opening: at });
     }
 
@@ -147,7 +147,7 @@ impl<'a> Rewriter<'a> {
 
     fn close_group(&mut self) {
         if let Some(frame) = self.top().filter(|frame| frame.kind == FrameKind::Group) {
-            self.state = State { frame: frame.parent, statement: frame.statement };
+            self.state = RewriteState { frame: frame.parent, statement: frame.statement };
         }
     }
 
@@ -157,7 +157,8 @@ impl<'a> Rewriter<'a> {
         for _ in 0..MOST_GROUPS {
             let Some(frame) = self.top() else { break };
             let goes_on = frame.kind == FrameKind::Class;
-            self.state = State { frame: frame.parent, statement: if goes_on { frame.statement } else { at + 1 } };
+            self.state =
+                RewriteState { frame: frame.parent, statement: if goes_on { frame.statement } else { at + 1 } };
             if frame.kind != FrameKind::Group {
                 break;
             }
@@ -209,8 +210,8 @@ impl<'a> Rewriter<'a> {
 
     fn shared(&mut self, at: usize) {
         let place = match self.top().map(|frame| frame.kind) {
-            None | Some(FrameKind::Namespace | FrameKind::ExternC) => Place::Namespace,
-            Some(FrameKind::Block) => Place::Function,
+            None | Some(FrameKind::Namespace | FrameKind::ExternC) => Scope::Namespace,
+            Some(FrameKind::Block) => Scope::Function,
             Some(FrameKind::Group | FrameKind::Class) => return,
         };
         let statement = self.state.statement;
@@ -287,7 +288,7 @@ impl<'a> Rewriter<'a> {
     fn other_branch(&mut self, before: usize) {
         if let Some(&(state, first)) = self.conditions.last() {
             let statement = if state.statement == first { before } else { state.statement };
-            self.state = State { statement, ..state };
+            self.state = RewriteState { statement, ..state };
         }
     }
 

@@ -322,10 +322,10 @@ const SNIPPETS: &[&str] = &[
     "=",
 ];
 
-/// Numbers that look random and are the same in every run.
-struct Numbers(u64);
+/// NumbersText that look random and are the same in every run.
+struct NumbersText(u64);
 
-impl Numbers {
+impl NumbersText {
     fn below(&mut self, limit: usize) -> usize {
         self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
         (self.0 >> 33) as usize % limit
@@ -334,7 +334,7 @@ impl Numbers {
 
 #[test]
 fn lines_stay_where_they_are_for_any_snippets() {
-    let mut numbers = Numbers(1);
+    let mut numbers = NumbersText(1);
     for _ in 0..20_000 {
         let text: String = (0..numbers.below(30)).map(|_| SNIPPETS[numbers.below(SNIPPETS.len())]).collect();
         let got = rewrite(&text).text;
@@ -344,7 +344,7 @@ fn lines_stay_where_they_are_for_any_snippets() {
 
 #[test]
 fn text_without_cuda_words_stays_as_it_is() {
-    let mut numbers = Numbers(2);
+    let mut numbers = NumbersText(2);
     let plain: Vec<&&str> = SNIPPETS.iter().filter(|snippet| !snippet.contains("__")).collect();
     for _ in 0..5_000 {
         let text: String = (0..numbers.below(60)).map(|_| *plain[numbers.below(plain.len())]).collect();
@@ -354,7 +354,7 @@ fn text_without_cuda_words_stays_as_it_is() {
 
 #[test]
 fn no_text_makes_it_panic() {
-    let mut numbers = Numbers(3);
+    let mut numbers = NumbersText(3);
     for round in 0..6_000 {
         let mut bytes = SOURCES[round % SOURCES.len()].as_bytes().to_vec();
         for _ in 0..=numbers.below(6) {

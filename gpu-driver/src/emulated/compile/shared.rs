@@ -4,18 +4,18 @@
 //! one macro of the emulated headers for each name, which gives the variable its place in the block's memory. A typedef
 //! takes every declarator that a variable takes, so none needs to be understood beyond its name.
 
-use super::source::{Edits, Source};
+use super::source::{Edits, SourceFile};
 
 /// The scope of a declaration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum Scope {
     Namespace,
     Function,
 }
 
 /// Finds the declaration that holds the `__shared__` at `at` in the statement that begins at `start`. `None` where it is
 /// none that can be read; otherwise the changes to make.
-pub(super) fn declaration(source: &Source, start: usize, at: usize, place: Place) -> Option<Edits> {
+pub(super) fn declaration(source: &SourceFile, start: usize, at: usize, place: Scope) -> Option<Edits> {
     // Words that make it something else than a variable.
     if matches!(source.word(start), "typedef" | "using" | "template" | "friend") {
         return None;
@@ -26,7 +26,7 @@ pub(super) fn declaration(source: &Source, start: usize, at: usize, place: Place
 }
 
 struct Declaration<'a> {
-    source: &'a Source<'a>,
+    source: &'a SourceFile<'a>,
     start: usize,
     at: usize,
     edits: Edits,
@@ -39,14 +39,14 @@ struct Declaration<'a> {
 }
 
 impl<'a> Declaration<'a> {
-    fn new(source: &'a Source<'a>, start: usize) -> Self {
+    fn new(source: &'a SourceFile<'a>, start: usize) -> Self {
         let (edits, names) = (Edits::default(), Vec::new());
         let (alignments, complaints) = (String::new(), String::new());
         let (is_shared, is_extern, has_type) = (false, false, false);
         Self { source, start, at: start, edits, alignments, names, complaints, is_shared, is_extern, has_type }
     }
 
-    fn parse(mut self, place: Place) -> Option<Edits> {
+    fn parse(mut self, place: Scope) -> Option<Edits> {
         while self.specifier()? {}
         if !self.is_shared || !self.has_type {
             return None;
@@ -255,12 +255,12 @@ impl<'a> Declaration<'a> {
         Some(())
     }
 
-    fn macros(&self, place: Place) -> String {
+    fn macros(&self, place: Scope) -> String {
         let name = match (self.is_extern, place) {
-            (true, Place::Function) => "GPU_EMULATED_SHARED_DYNAMIC",
-            (true, Place::Namespace) => "GPU_EMULATED_SHARED_DYNAMIC_GLOBAL",
-            (false, Place::Function) => "GPU_EMULATED_SHARED",
-            (false, Place::Namespace) => "GPU_EMULATED_SHARED_GLOBAL",
+            (true, Scope::Function) => "GPU_EMULATED_SHARED_DYNAMIC",
+            (true, Scope::Namespace) => "GPU_EMULATED_SHARED_DYNAMIC_GLOBAL",
+            (false, Scope::Function) => "GPU_EMULATED_SHARED",
+            (false, Scope::Namespace) => "GPU_EMULATED_SHARED_GLOBAL",
         };
         let one = |variable: &&str| format!(" {name}(gpu_shared_type_{variable}, {variable});");
         self.names.iter().map(one).collect::<String>() + &self.complaints
@@ -269,7 +269,7 @@ impl<'a> Declaration<'a> {
 
 /// The token behind the head of a class, from its keyword at `at`: its `{`, or the token that follows its name. `None` where there
 /// is neither name nor body.
-pub(super) fn class_head(source: &Source, at: usize) -> Option<usize> {
+pub(super) fn class_head(source: &SourceFile, at: usize) -> Option<usize> {
     let mut now = at + 1;
     if source.word(at) == "enum" && matches!(source.word(now), "class" | "struct") {
         now += 1;
@@ -303,7 +303,7 @@ pub(super) fn class_head(source: &Source, at: usize) -> Option<usize> {
 }
 
 /// The `{` that follows the base classes, or the type of an enumeration.
-fn body_behind_bases(source: &Source, mut now: usize) -> Option<usize> {
+fn body_behind_bases(source: &SourceFile, mut now: usize) -> Option<usize> {
     const FAR: usize = 1000;
     let end = now + FAR;
     while source.word(now) != "{" {

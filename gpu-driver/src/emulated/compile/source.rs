@@ -2,10 +2,10 @@
 
 use std::ops::Range;
 
-use super::lexer::{Kind, Token, tokens};
+use super::lexer::{Token, TokenKind, tokens};
 
 /// Tokens of a text, each bracket with its partner.
-pub(super) struct Source<'a> {
+pub(super) struct SourceFile<'a> {
     text: &'a str,
     tokens: Vec<Token>,
     /// For each opening bracket the token that closes it; 0 where there is none.
@@ -14,12 +14,12 @@ pub(super) struct Source<'a> {
     directives: Vec<(usize, Range<usize>)>,
 }
 
-impl<'a> Source<'a> {
+impl<'a> SourceFile<'a> {
     pub(super) fn new(text: &'a str) -> Self {
         let (mut kept, mut directives) = (Vec::new(), Vec::new());
         for token in tokens(text) {
             match token.kind {
-                Kind::Directive => directives.push((kept.len(), token.range())),
+                TokenKind::Directive => directives.push((kept.len(), token.range())),
                 _ => kept.push(token),
             }
         }
@@ -71,11 +71,11 @@ impl<'a> Source<'a> {
 
     /// Whether a token is an identifier or a keyword.
     pub(super) fn is_word(&self, at: usize) -> bool {
-        self.tokens.get(at).is_some_and(|token| token.kind == Kind::Word)
+        self.tokens.get(at).is_some_and(|token| token.kind == TokenKind::Word)
     }
 
     pub(super) fn is_literal(&self, at: usize) -> bool {
-        self.tokens.get(at).is_some_and(|token| token.kind == Kind::Literal)
+        self.tokens.get(at).is_some_and(|token| token.kind == TokenKind::Literal)
     }
 
     /// The token behind the group that opens at `at`.
@@ -127,19 +127,19 @@ pub(super) struct Edits(Vec<(Range<usize>, String)>);
 
 impl Edits {
     /// Puts `text`, which has no line's end, before the token `at`.
-    pub(super) fn insert_before(&mut self, source: &Source, at: usize, text: impl Into<String>) {
+    pub(super) fn insert_before(&mut self, source: &SourceFile, at: usize, text: impl Into<String>) {
         let start = source.place(at..at + 1).start;
         self.0.push((start..start, text.into()));
     }
 
     /// Puts `text` behind the token `at`.
-    pub(super) fn insert_behind(&mut self, source: &Source, at: usize, text: impl Into<String>) {
+    pub(super) fn insert_behind(&mut self, source: &SourceFile, at: usize, text: impl Into<String>) {
         let end = source.place(at..at + 1).end;
         self.0.push((end..end, text.into()));
     }
 
     /// Removes tokens and the text between them; the line ends stay.
-    pub(super) fn remove(&mut self, source: &Source, tokens: Range<usize>) {
+    pub(super) fn remove(&mut self, source: &SourceFile, tokens: Range<usize>) {
         let place = source.place(tokens);
         let lines = source.text[place.clone()].matches('\n').count();
         self.0.push((place, "\n".repeat(lines)));

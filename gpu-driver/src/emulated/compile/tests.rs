@@ -16,12 +16,12 @@ const AXPY: &str = r#"
     extern "C" __global__ void double_all(float *x) { x[threadIdx.x] *= 2; }
 "#;
 
-fn job(text: &str) -> Job<'_> {
-    Job { name: "axpy.cu", text, headers: &[], options: &[], names: &[], checks: Checks::Access }
+fn job(text: &str) -> CompileJob<'_> {
+    CompileJob { name: "axpy.cu", text, headers: &[], options: &[], names: &[], checks: Checks::Access }
 }
 
 /// Tests that call it are ignored where there is no compiler when they are built.
-fn build(job: &Job, cache: Option<&Path>) -> Result<Compiled> {
+fn build(job: &CompileJob, cache: Option<&Path>) -> Result<Compiled> {
     Build { job, headers: STAND_IN, toolchain: toolchain()?, cache, limit: LIMIT }.run()
 }
 
@@ -69,7 +69,7 @@ fn names(loaded: &Loaded) -> Vec<&str> {
 fn a_program_becomes_a_library_whose_kernels_run() {
     let expressions = strings(&["axpy<float, 256>", "&axpy<double, 32 * (2 > 1)>"]);
     for checks in [Checks::Off, Checks::Access, Checks::Undefined] {
-        let job = Job { names: &expressions, checks, ..job(AXPY) };
+        let job = CompileJob { names: &expressions, checks, ..job(AXPY) };
         let compiled = build(&job, None);
         let compiled = compiled.unwrap();
         assert_eq!(compiled.log, "");
@@ -90,7 +90,7 @@ fn a_program_becomes_a_library_whose_kernels_run() {
 #[test]
 #[cfg_attr(not(has_cxx), ignore = "there was no C++ compiler when this was built")]
 fn no_runtime_of_a_sanitizer_is_linked() {
-    let compiled = build(&Job { checks: Checks::Undefined, ..job(AXPY) }, None);
+    let compiled = build(&CompileJob { checks: Checks::Undefined, ..job(AXPY) }, None);
     let image = compiled.unwrap().image;
     let contains = |text: &str| image.windows(text.len()).any(|window| window == text.as_bytes());
     assert!(contains("gpu_emulated_module") && !contains("libubsan") && !contains("libasan") && !contains("libstdc++"));
@@ -102,7 +102,7 @@ fn the_same_job_gives_the_same_bytes() {
     let headers = [("a/h.cuh".to_owned(), "namespace { inline int g() { return 3; } }".to_owned())];
     let text =
         format!("#include \"a/h.cuh\"\n{AXPY}__global__ void k(int *x) {{ *x = g() + __LINE__ + sizeof(__FILE__); }}");
-    let job = Job { headers: &headers, names: &strings(&["k"]), ..job(&text) };
+    let job = CompileJob { headers: &headers, names: &strings(&["k"]), ..job(&text) };
     let (one, two) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let first = build(&job, None);
     assert_eq!(first.unwrap(), build(&job, None).unwrap());
@@ -118,7 +118,7 @@ fn the_cache_keeps_sources_and_gives_back_what_is_whole() {
     let cache = tempfile::tempdir().unwrap();
     let headers = [("sub/h.cuh".to_owned(), "// header\n__global__ void h();\n".to_owned())];
     let text = format!("#include \"sub/h.cuh\"\n{AXPY}");
-    let job = Job { headers: &headers, name: "src/axpy.cu", ..job(&text) };
+    let job = CompileJob { headers: &headers, name: "src/axpy.cu", ..job(&text) };
     let first = build(&job, Some(cache.path()));
     let first = first.unwrap();
     let entries: Vec<_> = fs::read_dir(cache.path()).unwrap().map(|entry| entry.unwrap().path()).collect();
@@ -155,11 +155,11 @@ fn errors_name_the_lines_of_the_program() {
     assert!(error.contains("'unknown'"), "plain quotation marks: {error}");
 
     let wrong = strings(&["nothing<int>"]);
-    let error = build(&Job { names: &wrong, ..job("int x;") }, None).unwrap_err().to_string();
+    let error = build(&CompileJob { names: &wrong, ..job("int x;") }, None).unwrap_err().to_string();
     assert!(error.contains("kernels of axpy.cu:2:") && error.contains("nothing"), "{error}");
 
     let headers = [("h.cuh".to_owned(), "\n\nint y = wrong;".to_owned())];
-    let error = build(&Job { headers: &headers, ..job("#include <h.cuh>") }, None).unwrap_err().to_string();
+    let error = build(&CompileJob { headers: &headers, ..job("#include <h.cuh>") }, None).unwrap_err().to_string();
     assert!(error.contains("h.cuh:3:9: error") && error.contains("axpy.cu:1"), "{error}");
 
     let error = build(&job("void gone(); extern \"C\" __global__ void f() { gone(); }"), None).unwrap_err();
@@ -187,10 +187,10 @@ fn options_reach_the_program() {
         "-lineinfo",
         "-DTWICE(x)=2*(x)",
     ]);
-    let result = build(&Job { headers: &headers, options: &options, ..job(text) }, None);
+    let result = build(&CompileJob { headers: &headers, options: &options, ..job(text) }, None);
     result.unwrap();
     let options = strings(&["--frobnicate"]);
-    let error = build(&Job { options: &options, ..job("") }, None).unwrap_err().to_string();
+    let error = build(&CompileJob { options: &options, ..job("") }, None).unwrap_err().to_string();
     assert!(error.contains("the emulated device does not know the option `--frobnicate`"), "{error}");
 }
 
@@ -200,7 +200,7 @@ fn folders_of_the_user_are_searched_and_never_cached() {
     let (cache, folder) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let header = folder.path().join("user.h");
     let options = strings(&["-I", folder.path().to_str().unwrap()]);
-    let job = Job { options: &options, ..job("#include \"user.h\"\nint x = USER;") };
+    let job = CompileJob { options: &options, ..job("#include \"user.h\"\nint x = USER;") };
     fs::write(&header, "#define USER 1").unwrap();
     let first = build(&job, Some(cache.path()));
     fs::write(&header, "#define USER 2").unwrap();
@@ -220,8 +220,8 @@ fn files_that_a_text_names_by_path_or_macro_are_never_cached() {
     let held = [("held.h".to_owned(), literal.clone())];
     let jobs = [
         job(&literal),
-        Job { options: &macro_option, ..job(by_macro) },
-        Job { headers: &held, ..job("#include \"held.h\"") },
+        CompileJob { options: &macro_option, ..job(by_macro) },
+        CompileJob { headers: &held, ..job("#include \"held.h\"") },
         job(&digraph),
     ];
     for job in jobs {
@@ -261,7 +261,7 @@ fn files_that_the_assembler_reads_are_never_cached() {
 fn the_value_of_an_option_is_part_of_what_the_cache_knows() {
     let cache = tempfile::tempdir().unwrap();
     let options = [strings(&["-DLEVEL=1"]), strings(&["-DLEVEL=2"])];
-    let made = |options: &[String]| build(&Job { options, ..job("int x = LEVEL;") }, Some(cache.path()));
+    let made = |options: &[String]| build(&CompileJob { options, ..job("int x = LEVEL;") }, Some(cache.path()));
     let first = made(&options[0]);
     let second = made(&options[1]).unwrap();
     assert!(!second.is_cached && second.image != first.unwrap().image);
@@ -326,7 +326,7 @@ fn what_would_run_when_it_is_loaded_is_refused() {
     for checks in [Checks::Off, Checks::Access, Checks::Undefined] {
         for (text, named) in RUNS_EARLY {
             let text = format!("{text}\n{kernel}");
-            let result = build(&Job { checks, ..job(&text) }, None);
+            let result = build(&CompileJob { checks, ..job(&text) }, None);
             let DriverError::Compile(error) = result.expect_err(&text) else {
                 panic!("{text}: not the program's error")
             };
@@ -334,7 +334,7 @@ fn what_would_run_when_it_is_loaded_is_refused() {
             assert!(has("would run on the host when the program is loaded") && has(named), "{text}: {}", error.log);
         }
         let harmless = format!("constexpr int square(int x) {{ return x * x; }}\nint nine = square(3);\n{kernel}");
-        assert!(build(&Job { checks, ..job(&harmless) }, None).is_ok());
+        assert!(build(&CompileJob { checks, ..job(&harmless) }, None).is_ok());
     }
 }
 
@@ -345,11 +345,11 @@ fn an_image_gives_the_dynamic_linker_nothing_to_call() {
     let taken =
         format!("extern \"C\" __attribute__((constructor)) void _sub_I_00099_0() {{ __builtin_trap(); }}\n{AXPY}");
     for checks in [Checks::Off, Checks::Access, Checks::Undefined] {
-        let compiled = build(&Job { checks, ..job(AXPY) }, None);
+        let compiled = build(&CompileJob { checks, ..job(AXPY) }, None);
         let image = compiled.unwrap().image;
         let elf = crate::emulated::elf::Elf::new(&image).unwrap();
         assert_eq!(elf.called_by_the_linker(), [0usize; 0], "{checks:?}");
-        assert!(build(&Job { checks, ..job(&taken) }, None).is_err(), "{checks:?}");
+        assert!(build(&CompileJob { checks, ..job(&taken) }, None).is_err(), "{checks:?}");
     }
 }
 
@@ -381,7 +381,7 @@ fn kernels_that_an_if_leaves_out_have_no_name() {
         ("out.h".to_owned(), kernel("not_included")),
     ];
     let expressions = strings(&["here"]);
-    let job = Job { headers: &headers, names: &expressions, ..job(&text) };
+    let job = CompileJob { headers: &headers, names: &expressions, ..job(&text) };
     let compiled = build(&job, None);
     let loaded = load(&compiled.unwrap().image);
     assert_eq!(names(&loaded), ["here", "", "here", "inner", "plain", "guarded", ""]);
@@ -392,12 +392,12 @@ fn kernels_that_an_if_leaves_out_have_no_name() {
 fn names_that_leave_the_folder_are_refused() {
     for name in ["../h.h", "/tmp/h.h", ""] {
         let headers = [(name.to_owned(), String::new())];
-        let result = build(&Job { headers: &headers, ..job("") }, None);
+        let result = build(&CompileJob { headers: &headers, ..job("") }, None);
         assert!(result.unwrap_err().to_string().contains("must be relative"), "{name}");
     }
     // A program's name is only shown.
     for name in ["../../axpy.cu", "/tmp/a \"b\"\\\n.cu", "", ".gpu/program.cpp", "a/"] {
-        assert!(build(&Job { name, ..job("int x;") }, None).is_ok(), "{name}");
+        assert!(build(&CompileJob { name, ..job("int x;") }, None).is_ok(), "{name}");
     }
     let error = build(&job("int x;\0"), None).unwrap_err();
     assert!(matches!(error, DriverError::Nul { what: "the program" }), "{error}");

@@ -63,7 +63,7 @@ struct Runtime {
     unsigned long long (*clock)(unsigned kind);
     void (*nanosleep)(unsigned nanoseconds);
     // griddepcontrol.wait: from here on the thread may touch memory, where the launch overlaps with earlier ones.
-    void (*wait_for_stream)();
+    void (*grid_dependency_wait)();
     // The step budget is used up (see Module::budget): may switch to another thread, and refills it.
     void (*tick)(const void *pc);
     // First statement of every kernel: the values of __launch_bounds__, 0 where there are none.

@@ -51,7 +51,7 @@ namespace gpu_emulated {
     __builtin_unreachable();
 }
 
-GPU_EMULATED_QUIET inline void wait_for_stream() { gpu_emulated_runtime->wait_for_stream(); }
+GPU_EMULATED_QUIET inline void grid_dependency_wait() { gpu_emulated_runtime->grid_dependency_wait(); }
 
 // The first statement of a kernel; what __launch_bounds__ leaves out is 0. A third bound is the blocks of a cluster.
 GPU_EMULATED_QUIET inline void enter(unsigned max_threads = 0, unsigned min_blocks = 0, unsigned = 0) {

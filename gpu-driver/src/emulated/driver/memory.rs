@@ -5,7 +5,7 @@ use std::ffi::{c_int, c_uint, c_void};
 use super::{device::after_init, pointer, store, store_if_wanted, table};
 use crate::emulated::{
     Call,
-    memory::Kind,
+    memory::MemoryKind,
     state::{
         MEMORY_BYTES, Op, Outcome, Pool, State, call,
         code::{INVALID_VALUE, NOT_REGISTERED},
@@ -69,7 +69,7 @@ unsafe extern "C" fn cuMemGetInfo_v2(free: *mut usize, total: *mut usize) -> c_i
 unsafe extern "C" fn cuMemAlloc_v2(address: *mut Address, bytes: usize) -> c_int {
     call(|state| {
         let context = state.current()?;
-        let made = state.allocate(context, bytes, Kind::Device)?;
+        let made = state.allocate(context, bytes, MemoryKind::Device)?;
         // SAFETY: see above.
         unsafe { store(address, made as Address) }
     })
@@ -85,7 +85,7 @@ unsafe extern "C" fn cuMemAllocPitch_v2(
     call(|state| {
         let context = state.current()?;
         let row = width.checked_next_multiple_of(512).ok_or(INVALID_VALUE)?;
-        let made = state.allocate(context, row.checked_mul(height).ok_or(INVALID_VALUE)?, Kind::Device)?;
+        let made = state.allocate(context, row.checked_mul(height).ok_or(INVALID_VALUE)?, MemoryKind::Device)?;
         // SAFETY: see above.
         unsafe {
             store(address, made as Address)?;
@@ -96,7 +96,7 @@ unsafe extern "C" fn cuMemAllocPitch_v2(
 
 /// Releases an allocation. Device memory goes when all work of the context that allocated it has run; CUDA promises no such wait for pinned
 /// memory, so queued work that uses it is a fault.
-fn free(state: &mut State, address: usize, expected: Kind) -> Outcome {
+fn free(state: &mut State, address: usize, expected: MemoryKind) -> Outcome {
     state.current()?;
     let (bytes, pool, kind) = state.allocation_at(address)?;
     let context = state.memory.find(address).map(|found| found.context).ok_or(INVALID_VALUE)?;
@@ -104,7 +104,7 @@ fn free(state: &mut State, address: usize, expected: Kind) -> Outcome {
         return Err(INVALID_VALUE);
     }
     state.count(context, Call::Release)?;
-    if kind == Kind::Device {
+    if kind == MemoryKind::Device {
         state.drain(context)?;
         state.uncount(context, bytes, pool);
     }
@@ -113,7 +113,7 @@ fn free(state: &mut State, address: usize, expected: Kind) -> Outcome {
 }
 
 unsafe extern "C" fn cuMemFree_v2(address: Address) -> c_int {
-    call(|state| if address == 0 { Ok(()) } else { free(state, address as usize, Kind::Device) })
+    call(|state| if address == 0 { Ok(()) } else { free(state, address as usize, MemoryKind::Device) })
 }
 
 unsafe extern "C" fn cuMemGetAddressRange_v2(start: *mut Address, bytes: *mut usize, address: Address) -> c_int {
@@ -133,7 +133,7 @@ unsafe extern "C" fn cuMemGetAddressRange_v2(start: *mut Address, bytes: *mut us
 unsafe extern "C" fn cuMemHostAlloc(address: *mut *mut c_void, bytes: usize, _flags: c_uint) -> c_int {
     call(|state| {
         let context = state.current()?;
-        let made = state.allocate(context, bytes, Kind::Pinned)?;
+        let made = state.allocate(context, bytes, MemoryKind::Pinned)?;
         // SAFETY: see above.
         unsafe { store(address, pointer(made)) }
     })
@@ -145,7 +145,7 @@ unsafe extern "C" fn cuMemAllocHost_v2(address: *mut *mut c_void, bytes: usize) 
 }
 
 unsafe extern "C" fn cuMemFreeHost(address: *mut c_void) -> c_int {
-    call(|state| free(state, address as usize, Kind::Pinned))
+    call(|state| free(state, address as usize, MemoryKind::Pinned))
 }
 
 unsafe extern "C" fn cuMemHostGetDevicePointer_v2(address: *mut Address, host: *mut c_void, _flags: c_uint) -> c_int {
@@ -194,7 +194,7 @@ unsafe extern "C" fn cuMemAllocManaged(address: *mut Address, bytes: usize, _fla
     call(|state| {
         let context = state.current()?;
         // The host may touch it as it likes; memory of kind `Device` allows that here as well.
-        let made = state.allocate(context, bytes, Kind::Device)?;
+        let made = state.allocate(context, bytes, MemoryKind::Device)?;
         // SAFETY: see above.
         unsafe { store(address, made as Address) }
     })

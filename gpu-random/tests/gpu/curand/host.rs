@@ -1,7 +1,7 @@
 //! The host's numbers, against cuRAND's generators for host memory, which need no GPU: random cases. Integers and uniform numbers have the
 //! same bits; normal numbers are made with the library's own sines and logarithms.
 
-use gpu_random::{Generator, PhiloxRng, Recipe, XorwowRng};
+use gpu_random::{Engine, Generator, PhiloxRng, XorwowRng};
 use testkit::{Outcome, Rng, Test, ensure, tests};
 
 use super::library::{Curand, Kind, Number, PHILOX, Theirs, XORWOW};
@@ -28,7 +28,7 @@ fn random_cases(curand: &Curand) -> Outcome {
 }
 
 /// Some calls on one stream.
-fn calls<R: Recipe>(mut ours: Generator<R>, mut theirs: Theirs, random: &mut Rng, told: &str) -> Outcome {
+fn calls<R: Engine>(mut ours: Generator<R>, mut theirs: Theirs, random: &mut Rng, told: &str) -> Outcome {
     for _ in 0..random.below(6) + 1 {
         let most = [10, 100, 9000][random.below(3)];
         let n = 2 * random.below(most) + 2;

@@ -4,7 +4,7 @@
 use std::{marker::PhantomData, sync::LazyLock};
 
 use gpu_driver::{Device, DevicePod, DeviceVec, Dim3, Entry, In, InOut, Registry, Source};
-use gpu_random::{Generator, PhiloxRng, Recipe, Result, XorwowRng};
+use gpu_random::{Engine, Generator, PhiloxRng, Result, XorwowRng};
 use testkit::{Outcome, Test, ensure, tests};
 
 use super::library::{Curand, Kind, Number, PHILOX, XORWOW};
@@ -44,7 +44,7 @@ fn differing<T: DevicePod>(a: &DeviceVec<T>, b: &DeviceVec<T>) -> Result<u32, gp
 }
 
 /// Our stream, and cuRAND's on the same device.
-struct Both<'a, R: Recipe> {
+struct Both<'a, R: Engine> {
     device: &'a Device,
     curand: &'a Curand,
     kind: i32,
@@ -53,7 +53,7 @@ struct Both<'a, R: Recipe> {
     told: String,
 }
 
-impl<'a, R: Recipe> Both<'a, R> {
+impl<'a, R: Engine> Both<'a, R> {
     fn new(device: &'a Device, curand: &'a Curand, kind: i32, seed: u64, offset: u64) -> Outcome2<Self> {
         let _current = device.make_current()?;
         // SAFETY: the device's main stream lives as long as the device.
@@ -106,7 +106,7 @@ fn bits_uniform_and_normal_numbers((device, curand): &(Device, Curand)) -> Outco
 
 /// Calls of mixed kinds and lengths on one stream. Normal numbers of cuRAND come in even numbers.
 fn calls_in_turn((device, curand): &(Device, Curand)) -> Outcome {
-    fn of<R: Recipe>(device: &Device, curand: &Curand, kind: i32) -> Outcome {
+    fn of<R: Engine>(device: &Device, curand: &Curand, kind: i32) -> Outcome {
         let mut random = testkit::Rng(9);
         for seed in SEEDS {
             let mut both = Both::<R>::new(device, curand, kind, seed, seed % 5000)?;

@@ -1,6 +1,6 @@
 //! Values against their distributions.
 
-use gpu_random::{Generator, PhiloxRng, Recipe, Result, XorwowRng, distribution::Real};
+use gpu_random::{Engine, Generator, PhiloxRng, Result, XorwowRng, distribution::Real};
 
 use super::{is_fair, measures::*, special::normal_below};
 
@@ -12,7 +12,7 @@ pub const UNIFORM_MOMENTS: [(f64, f64); 4] =
 const NORMAL_MOMENTS: [(f64, f64); 4] =
     [(0.0, 1.0), (1.0, std::f64::consts::SQRT_2), (0.0, 3.872_983_3), (3.0, 9.797_959)];
 
-fn values<R: Recipe, T: Clone + Default + Into<f64>>(
+fn values<R: Engine, T: Clone + Default + Into<f64>>(
     seed: u64,
     fill: impl FnOnce(&mut Generator<R>, &mut Vec<T>) -> Result<()>,
 ) -> Vec<f64> {
@@ -25,7 +25,7 @@ fn fair(name: &str, probability: f64) {
     assert!(is_fair(probability), "{name}: {probability:e}");
 }
 
-fn reals<R: Recipe, T: Real + Into<f64>>() {
+fn reals<R: Engine, T: Real + Into<f64>>() {
     let narrow = |x: f64| T::from(x).expect("a float of any width");
     let uniform = values::<R, T>(1, |rng, out| rng.fill_uniform(out));
     fair("uniform", distance(&uniform, |x| x));
@@ -42,7 +42,7 @@ fn reals<R: Recipe, T: Real + Into<f64>>() {
     fair("exponential", distance(&exponential, |x| 1.0 - (-x / 2.0).exp()));
 }
 
-fn integers<R: Recipe>() {
+fn integers<R: Engine>() {
     let counts = |values: Vec<f64>, bins: usize| {
         let mut counts = vec![0; bins];
         values.into_iter().for_each(|value| counts[(value as usize).min(bins - 1)] += 1);

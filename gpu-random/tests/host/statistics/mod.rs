@@ -5,7 +5,7 @@ mod distributions;
 mod measures;
 mod special;
 
-use gpu_random::{Generator, Order, PhiloxRng, Recipe, XorwowRng};
+use gpu_random::{Engine, Generator, Order, PhiloxRng, XorwowRng};
 use rand::Rng;
 
 use measures::{birthday_spacings, correlation, gaps, high_bits, ranks, runs, serial_pairs};
@@ -33,14 +33,14 @@ const MEASURES: [Measure; 7] = [
     ("ranks", ranks),
 ];
 
-fn words<R: Recipe>(seed: u64, order: Order, n: usize) -> Vec<u32> {
+fn words<R: Engine>(seed: u64, order: Order, n: usize) -> Vec<u32> {
     let mut out = vec![0; n];
     let mut rng = Generator::<R>::new(seed).with_order(order).expect("a valid order");
     rng.fill_bits(&mut out).expect("host memory");
     out
 }
 
-fn streams<R: Recipe>() {
+fn streams<R: Engine>() {
     for order in [Order::Curand, Order::Sequential] {
         let words = words::<R>(20_260_101, order, LONG);
         for (name, measure) in MEASURES {
@@ -61,7 +61,7 @@ fn philox_is_fair() {
 }
 
 /// Neighbouring subsequences, parts of one, and the calls of a stream.
-fn independent<R: Recipe, G: Rng>(start: impl Fn(u64, u64) -> G) {
+fn independent<R: Engine, G: Rng>(start: impl Fn(u64, u64) -> G) {
     const N: usize = 1 << 16;
     let part = |subsequence: u64, offset: u64| -> Vec<u32> {
         let mut rng = start(subsequence, offset);

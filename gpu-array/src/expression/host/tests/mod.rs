@@ -11,7 +11,7 @@ use smallvec::smallvec;
 use super::{HostSliceMut, evaluate};
 use crate::{
     DType, Element, Result,
-    expression::{Code, Leaf, Memory, Op, Step, Table},
+    expression::{Code, Leaf, LeafMemory, Op, Step, TakeTable},
 };
 
 /// Makes a [`Code`] step by step.
@@ -50,7 +50,7 @@ impl<'a> Builder<'a> {
 
     pub(super) fn leaf_at<T: Element>(&mut self, view: ArrayViewD<'a, T>, offset: isize, strides: &[isize]) -> u32 {
         let (shape, strides) = (self.code.shape.clone(), strides.into());
-        let memory = Memory::Host(T::host_view(view));
+        let memory = LeafMemory::Host(T::host_view(view));
         self.code.leaves.push(Leaf { memory, dtype: T::DTYPE, offset, shape, strides });
         self.step(Op::Leaf, T::DTYPE, &[self.code.leaves.len() as u32 - 1])
     }
@@ -61,7 +61,7 @@ impl<'a> Builder<'a> {
 
     pub(super) fn index(&mut self, offset: isize, strides: &[isize]) -> u32 {
         let (shape, strides) = (self.code.shape.clone(), strides.into());
-        self.code.leaves.push(Leaf { memory: Memory::Nowhere, dtype: DType::I64, offset, shape, strides });
+        self.code.leaves.push(Leaf { memory: LeafMemory::Nowhere, dtype: DType::I64, offset, shape, strides });
         self.step(Op::Index, DType::I64, &[self.code.leaves.len() as u32 - 1])
     }
 
@@ -71,7 +71,7 @@ impl<'a> Builder<'a> {
     }
 
     pub(super) fn table<T: Element>(&mut self, view: ArrayViewD<'a, T>, offset: isize) -> u32 {
-        self.code.tables.push(Table { memory: Memory::Host(T::host_view(view)), dtype: T::DTYPE, offset });
+        self.code.tables.push(TakeTable { memory: LeafMemory::Host(T::host_view(view)), dtype: T::DTYPE, offset });
         self.code.tables.len() as u32 - 1
     }
 

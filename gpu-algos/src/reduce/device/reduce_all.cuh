@@ -1,0 +1,167 @@
+// Reductions of all values of contiguous arrays to one result, in one launch. `reduce_rows`
+// (reduce.cuh) does that too, with more work around it, which is most of the time if there are few
+// values.
+//
+// With several blocks each publishes its state in a slot. A warp of the last block joins them and
+// does nothing else. A multiprocessor waits for anything that it does for the first time, so that
+// warp does all of it once before there is anything to combine.
+//
+// Contract: that of `reduce_rows` where `results` is 1, `is_plain` is not 0 and O is COMMUTATIVE,
+// with THREADS for the result; grid `blocks_per_result`, block THREADS + 32.
+#pragma once
+#include "reduce.cuh"
+
+namespace gpu {
+namespace reduce {
+
+// A warp that joins the states in the first `count` slots, in its first lane, and clears the slots.
+template <class O> struct Collector {
+    typedef typename O::State State;
+    static constexpr uint32_t AT_ONCE = Slot<State>::WORDS > 2 ? 1 : 4;
+    State all = O::to_partial(O::identity());
+    uint32_t first = 0;
+
+    // Polls once, and returns whether all states are joined. A rehearsal has no effect.
+    __device__ __forceinline__ bool look(Slot<State> *slots, uint32_t count, bool is_rehearsal) {
+        const uint32_t lane = threadIdx.x % 32;
+        State states[AT_ONCE];
+        bool wanted[AT_ONCE];
+#pragma unroll
+        for (uint32_t k = 0; k < AT_ONCE; k++) wanted[k] = first + k * 32 + lane < count;
+        const bool here = look_at_all(slots + first + lane, wanted, states);
+        // With TOTAL states are joined whether they are there or not: that is sooner.
+        const bool are_joined = O::TOTAL || (here && !is_rehearsal);
+        State sum = O::to_partial(O::identity());
+#pragma unroll
+        for (uint32_t k = 0; k < AT_ONCE; k++) {
+            if (wanted[k] && are_joined) sum = O::combine(sum, states[k]);
+        }
+        sum = join_lanes<O>(sum, 32);
+        if (!here || is_rehearsal) return false;
+        all = O::combine(all, sum);
+#pragma unroll
+        for (uint32_t k = 0; k < AT_ONCE; k++) {
+            if (wanted[k]) slots[first + k * 32 + lane].clear();
+        }
+        first += 32 * AT_ONCE;
+        return first >= count;
+    }
+};
+
+template <class E, class O, int THREADS, int VECTOR_SIZE, int VECTORS_PER_THREAD>
+// Two blocks to a multiprocessor leave enough registers for all loads of a batch.
+__global__ void __launch_bounds__(THREADS + 32, 2)
+    reduce_all(const __grid_constant__ ReduceParams<E, O> params) {
+    typedef typename O::State State;
+    static_assert(O::COMMUTATIVE, "threads take packs in turns");
+    constexpr int LOCALS = O::LANES ? VECTOR_SIZE : 1, WARPS = THREADS / 32;
+    typedef TempStorage<State, WARPS> Shared;
+    SHARED(Shared, room, [1]);
+    State *shared = reinterpret_cast<State *>(room[0].bytes);
+    const uint32_t split = blockIdx.x, blocks_per_result = gridDim.x;
+    const uint64_t step = uint64_t(blocks_per_result) * THREADS,
+                   begin = uint64_t(split) * THREADS + threadIdx.x;
+    const int64_t count = int64_t(params.count), peel = int64_t(params.peel),
+                  place_step = params.reduced[0].strides[0];
+    // The thread takes whole packs here; the first one may begin before the first value.
+    const uint64_t from = peel > 0 ? 1 : 0, to = uint64_t(count + peel) / VECTOR_SIZE;
+    const uint64_t begun = begin < from ? begin + step : begin;
+
+    typename O::Local locals[LOCALS];
+#pragma unroll
+    for (int k = 0; k < LOCALS; k++) locals[k] = O::identity();
+    uint64_t i = begun;
+    uint32_t turn = 0;
+    Walk<O, LOCALS> walk;
+    // All loads precede the first use.
+    auto batch = [&](auto whole) {
+        typename Wide<VECTOR_SIZE, typename E::Leaves>::type in[VECTORS_PER_THREAD];
+#pragma unroll
+        for (int u = 0; u < VECTORS_PER_THREAD; u++) {
+            if (!decltype(whole)::value && i + u * step >= to) continue;
+            const int64_t column = int64_t((i + u * step) * VECTOR_SIZE) - peel;
+            each(in[u], [&](auto k, auto &values) {
+                constexpr int K = decltype(k)::value;
+                typedef typename plain<decltype(values.lane[0])>::type T;
+                const int64_t leaf_step =
+                    same<T, Index>::value ? params.reduced[0].strides[1 + K] : 1;
+                load_whole(values, params.leaves[K].address, column * leaf_step, leaf_step);
+            });
+        }
+#pragma unroll
+        for (int u = 0; u < VECTORS_PER_THREAD; u++) {
+            if (!decltype(whole)::value && i + u * step >= to) continue;
+            walk.take(locals, values_of<E, VECTOR_SIZE>(params.scalars.at, params.extra.at, in[u]),
+                      turn + u);
+        }
+    };
+    Slot<State> *slots = reinterpret_cast<Slot<State> *>(params.scratch);
+    Collector<O> collector;
+    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    const bool is_collector = threadIdx.x >= THREADS,
+               has_slots = is_collector && blocks_per_result > 1 && split + 1 == blocks_per_result;
+    // The compiler must not know this value: it would make a second copy of the collector's code
+    // for the first turn.
+    bool is_rehearsal = params.results != 0;
+    gpu::grid_dependency_wait();
+    if (is_collector) gpu::trigger_dependents();
+    while (true) {
+        if (is_collector) {
+            if (has_slots && collector.look(slots, blocks_per_result, is_rehearsal)) break;
+            if (!has_slots && !is_rehearsal) return;
+        } else if (is_rehearsal) {
+            for (; i + (VECTORS_PER_THREAD - 1) * step < to;
+                 i += VECTORS_PER_THREAD * step, turn += VECTORS_PER_THREAD)
+                batch(Number<1>{});
+            if (i < to) batch(Number<0>{});
+            if (begun < to)
+                walk.end(locals, (int64_t(begun * VECTOR_SIZE) - peel) * place_step,
+                         int64_t(step * VECTOR_SIZE) * place_step, place_step);
+            // The values at either end that fill no pack: each has a thread.
+            if (split == 0 && threadIdx.x < 2 * VECTOR_SIZE) {
+                const int lane = int(threadIdx.x) % VECTOR_SIZE;
+                const bool is_first = int(threadIdx.x) < VECTOR_SIZE;
+                const int64_t column = (is_first ? 0 : int64_t(to * VECTOR_SIZE)) + lane - peel;
+                if (column >= 0 && column < count && (is_first ? peel > 0 : to >= from)) {
+                    typename Wide<1, typename E::Leaves>::type one;
+                    each(one, [&](auto k, auto &values) {
+                        constexpr int K = decltype(k)::value;
+                        const int64_t leaf_step = params.reduced[0].strides[1 + K];
+                        load(values, params.leaves[K].address, STRIDED, column * leaf_step,
+                             leaf_step);
+                    });
+                    O::take(locals[0],
+                            values_of<E, 1>(params.scalars.at, params.extra.at, one).lane[0],
+                            column * place_step);
+                }
+            }
+            gpu::trigger_dependents();
+            State state = O::to_partial(locals[0]);
+#pragma unroll
+            for (int k = 1; k < LOCALS; k++) state = O::combine(state, O::to_partial(locals[k]));
+            state = join_lanes<O>(state, 32);
+            if (lane == 0) shared[warp] = state;
+        } else {
+            if (warp > 0) return;
+            State state = lane < WARPS ? shared[lane] : O::to_partial(O::identity());
+            state = join_lanes<O>(state, WARPS);
+            if (lane > 0) return;
+            if (blocks_per_result > 1) {
+                slots[split].put(state);
+                return;
+            }
+            collector.all = state;
+            break;
+        }
+        if (is_rehearsal) {
+            __syncthreads();
+            is_rehearsal = false;
+        } else {
+            __nanosleep(20);
+        }
+    }
+    if (lane == 0) write_results<E, O>(params, collector.all, 0);
+}
+
+} // namespace reduce
+} // namespace gpu

@@ -1,0 +1,110 @@
+//! Selections as methods of arrays, views and expressions.
+
+use gpu_array::{
+    GpuArray,
+    expression::{Gpu, IntoExpr},
+};
+
+use ndarray::{Axis, Ix1};
+
+use super::{
+    along,
+    launch::{FLAGS, INDICES, KEYS, LENGTHS, REJECTED, VALUES},
+    selection::{Partition, RunLengths, Selection},
+};
+use crate::Result;
+
+/// Selections of arrays, views and expressions on a GPU: the selected values, in C order and contiguous.
+///
+/// Values and masks are computed in the same kernel, so that a predicate is an expression: `x.select(x.gt(0.0))`.
+///
+/// Nothing is computed before `eval` or `write_into`, and these do not wait: the number of selected values stays on the device until it is asked for.
+/// The two methods that return arrays at once wait for it.
+///
+/// # Shapes
+/// A mask has the shape of the values. Results have one axis.
+///
+/// # Determinism
+/// Exact: values are moved and keep their order.
+///
+/// # Cost
+/// One launch, which reads each value and each mask once and writes the selected values; [`Select::partition`] reads the mask twice. See
+/// [`Selection::eval`].
+///
+/// # Example
+/// ```no_run
+/// use gpu_algos::{gpu_array::{GpuArray, gpu_driver::Device}, prelude::*};
+/// use ndarray::array;
+///
+/// let x = GpuArray::from_ndarray(&Device::first()?, &array![[1, 5], [7, 2]])?;
+/// let large = (&x * 10).select(x.gt(3)).eval()?;
+/// assert_eq!(large.to_ndarray()?, array![50, 70]);
+/// # Ok::<(), gpu_algos::AlgoError>(())
+/// ```
+#[doc(alias("compaction", "copy_if", "x[mask]"))]
+pub trait Select<'a>: IntoExpr<'a, Backend = Gpu> + Sized {
+    /// The values where `mask` is true: NumPy's `x[mask]`.
+    fn select<M>(self, mask: M) -> Selection<'a, Self::Elem>
+    where
+        M: IntoExpr<'a, Elem = bool, Dim = Self::Dim, Backend = Gpu>,
+    {
+        Selection::new(Some(self.into_expr().lower()), mask.into_expr().lower(), FLAGS | VALUES)
+    }
+
+    /// The values where `mask` is true, then the others, both in their order.
+    fn partition<M>(self, mask: M) -> Partition<'a, Self::Elem>
+    where
+        M: IntoExpr<'a, Elem = bool, Dim = Self::Dim, Backend = Gpu>,
+    {
+        let mode = FLAGS | VALUES | REJECTED;
+        Partition::new(Selection::new(Some(self.into_expr().lower()), mask.into_expr().lower(), mode))
+    }
+
+    /// The indices in C order of the values that are true or not 0: NumPy's `flatnonzero`. NaN is not 0.
+    #[doc(alias("flatnonzero", "argwhere"))]
+    fn nonzero(self) -> Selection<'a, i64> {
+        Selection::new(None, self.into_expr().lower(), FLAGS | INDICES)
+    }
+
+    /// The indices along each axis of the values that are not 0, in C order of the values: NumPy's `nonzero`.
+    /// Each array has one element for each such value.
+    ///
+    /// # Cost
+    /// Waits for [`Select::nonzero`], then one launch for each axis, which computes indices from the flat ones.
+    ///
+    /// # Errors
+    /// As [`Selection::eval`]; `Array` with `Axis` for a value without axes; `DeviceLost` when a kernel faulted.
+    fn nonzero_axes(self) -> Result<Vec<GpuArray<i64, Ix1>>> {
+        along::nonzero_axes(&self.into_expr())
+    }
+
+    /// The parts of an array or view at the positions of an axis where `mask` is true: NumPy's `compress`.
+    /// The result has the shape of the array, except along the axis.
+    ///
+    /// # Cost
+    /// Waits for [`Select::nonzero`] of the mask, whose number the result's shape needs, then one launch, which reads only the selected parts.
+    ///
+    /// # Errors
+    /// As [`Selection::eval`]; `Array` with `Axis` for an axis that does not exist, with `NotAnArray` for an expression that is no array; `Length` if
+    /// the mask and the axis have different lengths; `DeviceLost` when a kernel faulted.
+    fn compress<M>(self, mask: M, axis: Axis) -> Result<GpuArray<Self::Elem, Self::Dim>>
+    where
+        M: IntoExpr<'a, Elem = bool, Dim = Ix1, Backend = Gpu>,
+    {
+        along::compress(self.into_expr(), mask.into_expr(), axis)
+    }
+
+    /// The first value of each run of equal neighbours in C order, as `unique` of CUB and Thrust.
+    /// NumPy's `unique` sorts; this does not. NaN is not equal to NaN, so each NaN is a run of its own.
+    #[doc(alias = "unique_consecutive")]
+    fn unique(self) -> Selection<'a, Self::Elem> {
+        Selection::new(None, self.into_expr().lower(), KEYS | VALUES)
+    }
+
+    /// The runs of equal neighbours in C order: value, start and length of each. NaN is treated as in [`Select::unique`].
+    fn run_length_encode(self) -> RunLengths<'a, Self::Elem> {
+        RunLengths::new(Selection::new(None, self.into_expr().lower(), KEYS | VALUES | INDICES | LENGTHS))
+    }
+}
+
+impl<'a, E: IntoExpr<'a, Backend = Gpu>> Select<'a> for E {}
