@@ -1,11 +1,11 @@
 //! `cargo xtask ci` and `cargo xtask emulated`.
 
-use crate::{Outcome, bench, cargo, evidence, kernels, outside, run, symbols};
+use crate::{Outcome, bench, cargo, evidence, format, kernels, outside, run, symbols};
 
 /// Everything that must hold besides the tests, cheapest first. Commands name packages and features alike, so that cargo builds each crate once for
 /// all of them: of one package alone it would build the dependencies anew, with fewer features.
 pub(crate) fn all() -> Outcome {
-    run(&mut cargo(&["fmt", "--all", "--check"]))?;
+    format::all(true)?;
     symbols::run(true)?;
     bench::update_figures(true)?;
     run(&mut cargo(&[

@@ -11,6 +11,7 @@ mod bench;
 mod bundle;
 mod ci;
 mod evidence;
+mod format;
 mod kernels;
 mod machine;
 mod mutants;
@@ -36,6 +37,12 @@ enum Command {
     /// Format, generated files, clippy, docs, kernels and their budgets, the emulated device without checks, a crate outside the
     /// workspace, each benchmark once, the main program: all must pass.
     Ci,
+    /// Format Rust files with rustfmt and kernel text with clang-format.
+    Format {
+        /// Change nothing; fail when a file is not formatted.
+        #[arg(long)]
+        check: bool,
+    },
     /// Compile every kernel of every registry for sm_80, sm_90 and sm_100, print the resources that the machine code takes, and fail where it takes
     /// more than its recorded budget (says that it cannot without NVRTC).
     Kernels(kernels::Arguments),
@@ -83,6 +90,7 @@ impl Command {
         matches!(
             self,
             Self::Ci
+                | Self::Format { .. }
                 | Self::Emulated
                 | Self::Bundle { .. }
                 | Self::Outside
@@ -100,6 +108,7 @@ fn main() -> ExitCode {
     }
     let outcome = match command {
         Command::Ci => ci::all(),
+        Command::Format { check } => format::all(check),
         Command::Kernels(arguments) => kernels::run(&arguments),
         Command::Emulated => ci::emulated(),
         Command::Bundle { out } => bundle::create(&out),
