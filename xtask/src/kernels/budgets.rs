@@ -1,6 +1,10 @@
 //! The budgets: the resources that each kernel took when they were recorded, and may take since.
 
-use std::{collections::BTreeMap, fmt, fs, io, path::Path};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt, fs, io,
+    path::Path,
+};
 
 use serde::{Deserialize, Serialize};
 
@@ -14,12 +18,15 @@ pub(super) struct Budget {
     shared_bytes: u64,
     spill_store_bytes: u64,
     spill_load_bytes: u64,
+    /// The digest of the instructions.
+    #[serde(default)]
+    code: u64,
 }
 
 impl From<Usage> for Budget {
     fn from(usage: Usage) -> Self {
-        let Usage { registers, shared_bytes, spill_store_bytes, spill_load_bytes, .. } = usage;
-        Self { registers, shared_bytes, spill_store_bytes, spill_load_bytes }
+        let Usage { registers, shared_bytes, spill_store_bytes, spill_load_bytes, code, .. } = usage;
+        Self { registers, shared_bytes, spill_store_bytes, spill_load_bytes, code }
     }
 }
 
@@ -104,6 +111,10 @@ pub(super) struct Findings {
     /// How many take less than their budgets.
     below: usize,
     kernels: usize,
+    /// Instructions that are those of the record, whatever the kernel was called then; by architecture.
+    recorded_code: usize,
+    /// Instructions that are not.
+    new_code: usize,
 }
 
 impl Findings {
@@ -113,7 +124,18 @@ impl Findings {
         if budgets.nvrtc != nvrtc {
             findings.excused = Some(format!("the budgets are of NVRTC {}, this is {nvrtc}", budgets.nvrtc));
         }
+        let codes: BTreeSet<(&str, u64)> = budgets
+            .kernels
+            .values()
+            .flatten()
+            .filter(|(_, budget)| budget.code != 0)
+            .map(|(arch, budget)| (arch.as_str(), budget.code))
+            .collect();
         for kernel in kernels {
+            for (arch, usage) in &kernel.archs {
+                let is_recorded = usage.is_some_and(|usage| codes.contains(&(arch.as_str(), usage.code)));
+                *if is_recorded { &mut findings.recorded_code } else { &mut findings.new_code } += 1;
+            }
             let name = kernel.name();
             let of_kernel = budgets.kernels.get(&name);
             for (arch, usage) in in_order(&kernel.archs) {
@@ -147,7 +169,7 @@ impl Findings {
 
 impl fmt::Display for Findings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { exceeded, excused, without_budget, without_kernel, below, kernels } = self;
+        let Self { exceeded, excused, without_budget, without_kernel, below, kernels, recorded_code, new_code } = self;
         for what in exceeded {
             writeln!(f, "exceeded: {what}")?;
         }
@@ -161,6 +183,7 @@ impl fmt::Display for Findings {
         if *below > 0 {
             write!(f, "; below their budgets, which `--record` tightens: {below}")?;
         }
+        write!(f, "; machine code as recorded: {recorded_code} of {}", recorded_code + new_code)?;
         if let Some(why) = excused {
             write!(f, "; excesses are no failure, for {why}")?;
         }
@@ -208,6 +231,22 @@ mod tests {
         assert!(text.contains("exceeded: c::f sm_100: 5 bytes of registers spilled, the budget is 4\n"), "{text}");
         let same = Findings::of(&[kernel("f", 10, 4), kernel("g", 10, 4)], "13.0", &recorded, "");
         assert!(!same.fails() && same.below == 0, "{same}");
+    }
+
+    #[test]
+    fn machine_code_is_known_again_under_another_name() {
+        let of = |name: &str, code: u64| {
+            let mut kernel = kernel(name, 10, 4);
+            kernel.archs.values_mut().flatten().for_each(|usage| usage.code = code);
+            kernel
+        };
+        let recorded = budgets(&[of("f", 7), of("g", 8)]);
+        let findings = Findings::of(&[of("renamed", 7), of("g", 9)], "13.0", &recorded, "");
+        assert_eq!((findings.recorded_code, findings.new_code), (2, 2));
+        assert!(findings.to_string().contains("machine code as recorded: 2 of 4"), "{findings}");
+        // A record of before has no digests.
+        let old = budgets(&[of("f", 0)]);
+        assert_eq!(Findings::of(&[of("f", 0)], "13.0", &old, "").recorded_code, 0);
     }
 
     #[test]

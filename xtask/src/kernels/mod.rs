@@ -61,6 +61,9 @@ struct Usage {
     spill_store_bytes: u64,
     spill_load_bytes: u64,
     constant_bytes: u64,
+    /// A digest of the instructions alone: names play no part. 0 where it is not told.
+    #[serde(default)]
+    code: u64,
 }
 
 /// The digest of each kernel, none of which is compiled.
@@ -129,21 +132,21 @@ fn table(kernels: &[Kernel]) -> String {
         for (at, (arch, usage)) in in_order(&kernel.archs).into_iter().enumerate() {
             let name = if at == 0 { kernel.name() } else { String::new() };
             text += &format!("{name:width$}  {arch:6}  ");
-            text +=
-                &usage.map_or("no machine code by this NVRTC".to_owned(), |usage| {
-                    let Usage {
-                        registers,
-                        shared_bytes,
-                        stack_bytes,
-                        spill_store_bytes,
-                        spill_load_bytes,
-                        constant_bytes,
-                    } = usage;
-                    format!(
-                        "{registers:9}  {shared_bytes:6}  {stack_bytes:5}  {:>18}  {constant_bytes:8}",
-                        format!("{spill_store_bytes}, {spill_load_bytes}")
-                    )
-                });
+            text += &usage.map_or("no machine code by this NVRTC".to_owned(), |usage| {
+                let Usage {
+                    registers,
+                    shared_bytes,
+                    stack_bytes,
+                    spill_store_bytes,
+                    spill_load_bytes,
+                    constant_bytes,
+                    ..
+                } = usage;
+                format!(
+                    "{registers:9}  {shared_bytes:6}  {stack_bytes:5}  {:>18}  {constant_bytes:8}",
+                    format!("{spill_store_bytes}, {spill_load_bytes}")
+                )
+            });
             text.push('\n');
         }
     }

@@ -2,9 +2,10 @@
 //!
 //! `{"crate", "kernel", "source", "digest"}`; the digest changes when anything changes that the kernel is compiled from. With
 //! `--compile` the object has `nvrtc`, the compiler's version, and `archs`, where each architecture has the figures of `ptxas` for the machine code:
-//! see [`ptxas::Usage`]. Nothing is launched, so no GPU is needed. `cargo xtask kernels` reads it.
+//! see [`ptxas::Usage`], and [`code::digest`]. Nothing is launched, so no GPU is needed. `cargo xtask kernels` reads it.
 #![forbid(unsafe_code)]
 
+mod code;
 mod ptxas;
 
 use std::{env, error::Error, process::ExitCode};
@@ -96,5 +97,7 @@ fn usage(instance: &Instance, arch: Arch) -> Result<Value, Box<dyn Error + Send 
     let kernel = binary.names().first().map_or(instance.expression(), |(_, mangled)| mangled);
     let usage = ptxas::usage(binary.log(), kernel);
     let usage = usage.ok_or_else(|| format!("{arch}: the compiler's log tells nothing of it:\n{}", binary.log()))?;
-    Ok(usage.to_json())
+    let mut line = usage.to_json();
+    line["code"] = code::digest(binary.image()).into();
+    Ok(line)
 }
