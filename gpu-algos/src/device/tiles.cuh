@@ -15,6 +15,23 @@
 namespace gpu {
 namespace tiles {
 
+// The numbers that the host's policy chooses for a kernel: the threads of its block, the elements
+// of a pack, and the packs that a thread takes of a tile.
+template <int BLOCK, int SIZE, int NUMBER> struct Policy {
+    static constexpr int THREADS = BLOCK, VECTOR_SIZE = SIZE, VECTORS_PER_THREAD = NUMBER;
+};
+// Besides, of a kernel that keeps several tiles in shared memory: those that wait for their prefix,
+// and those in flight.
+template <int BLOCK, int SIZE, int NUMBER, int WAITING, int IN_FLIGHT> struct PipelinePolicy
+    : Policy<BLOCK, SIZE, NUMBER> {
+    static constexpr int AHEAD = WAITING, LOADING = IN_FLIGHT;
+};
+// Besides, of a kernel whose block takes a strip of columns: the packs of a row of the strip.
+template <int BLOCK, int SIZE, int NUMBER, int PACKS> struct StripPolicy
+    : Policy<BLOCK, SIZE, NUMBER> {
+    static constexpr int LANES = PACKS;
+};
+
 // The absence of an expression.
 struct Nothing {
     typedef Tuple<> Leaves;

@@ -26,7 +26,7 @@ use super::{
     axes::Axes,
     epilogue::SCANNED,
     plan::{ACROSS, Leaves, MemoryLayout, OP, Target},
-    policy::{Algorithm, Bytes, Policy},
+    policy::{Algorithm, Bytes, LOADING, Policy},
 };
 use crate::{
     Result,
@@ -245,22 +245,30 @@ impl Kernel<'_> {
             epilogue = "Epilogue";
         }
         let Policy { threads, width, unroll, .. } = self.policy;
+        let numbers = format!("{threads}, {width}, {unroll}");
+        let of_block = format!("gpu::tiles::Policy<{numbers}>");
         let one_line = format!("{heads}, ");
-        let (includes, kernel, heads, more): (&[Header], _, _, _) = match self.policy.algorithm {
-            Algorithm::SinglePass => (&[SINGLE_PASS], "scan_single_pass", one_line, String::new()),
-            Algorithm::Pipelined { ahead } => (&[STAGED, PIPELINED], "scan_pipelined", one_line, format!(", {ahead}")),
-            Algorithm::SingleWave { .. } => (&[STAGED, SINGLE_WAVE], "scan_single_wave", one_line, String::new()),
-            Algorithm::Rows => (&[STAGED, ROWS], "scan_rows", String::new(), String::new()),
-            Algorithm::Columns => (&[COLUMNS], "scan_columns", String::new(), String::new()),
-            Algorithm::ColumnStrips { lanes } => {
-                (&[STAGED, ROWS, COLUMNS, COLUMN_STRIPS], "scan_column_strips", String::new(), format!(", {lanes}"))
-            }
+        let (includes, kernel, heads, policy): (&[Header], _, _, _) = match self.policy.algorithm {
+            Algorithm::SinglePass => (&[SINGLE_PASS], "scan_single_pass", one_line, of_block),
+            Algorithm::Pipelined { ahead } => (
+                &[STAGED, PIPELINED],
+                "scan_pipelined",
+                one_line,
+                format!("gpu::tiles::PipelinePolicy<{numbers}, {ahead}, {LOADING}>"),
+            ),
+            Algorithm::SingleWave { .. } => (&[STAGED, SINGLE_WAVE], "scan_single_wave", one_line, of_block),
+            Algorithm::Rows => (&[STAGED, ROWS], "scan_rows", String::new(), of_block),
+            Algorithm::Columns => (&[COLUMNS], "scan_columns", String::new(), of_block),
+            Algorithm::ColumnStrips { lanes } => (
+                &[STAGED, ROWS, COLUMNS, COLUMN_STRIPS],
+                "scan_column_strips",
+                String::new(),
+                format!("gpu::tiles::StripPolicy<{numbers}, {lanes}>"),
+            ),
         };
         let header = includes.last().map_or(SINGLE_PASS.name, |header| header.name);
         let mode = self.mode & !ACROSS;
-        let name = format!(
-            "gpu::scan::{kernel}<{value}, {heads}{epilogue}, {operator}, {mode}, {threads}, {width}, {unroll}{more}>"
-        );
+        let name = format!("gpu::scan::{kernel}<{value}, {heads}{epilogue}, {operator}, {mode}, {policy}>");
         let custom = job.operator.definition();
         let segments = if heads.is_empty() { "gpu::scan::Nothing" } else { heads.trim_end_matches(", ") };
         let check = check_text(job.sources(), [value, segments, epilogue]);

@@ -41,13 +41,14 @@ const THREADS: u32 = 256;
 const REGISTERS: usize = 32;
 /// Number of tiles that keeps a device busy.
 const BUSY: usize = 100;
-/// Constants of `scan_pipelined.cuh`: bytes of a thread's states in a tile, or of the values that they are made of.
-/// The others are pairs of the threads of a block and the tiles that wait, the best first, of which the first is for states of a word; the tiles
-/// whose copies are in flight; and further shared memory.
-const RING_BYTES: usize = 128;
-const RINGS: [(usize, usize); 5] = [(352, 3), (416, 2), (384, 2), (256, 2), (128, 2)];
-const LOADING: usize = 2;
-const RING_BESIDES: usize = 4096;
+/// Bytes of a thread's states in a tile of `scan_pipelined`, or of the values that they are made of.
+const PIPELINE_BYTES: usize = 128;
+/// Threads of a block and tiles that wait, the best pair first; the first is for states of a word.
+const PIPELINES: [(usize, usize); 5] = [(352, 3), (416, 2), (384, 2), (256, 2), (128, 2)];
+/// Tiles of a block of `scan_pipelined` that are in flight, or are scanned just now.
+pub(super) const LOADING: usize = 2;
+/// Shared memory of `scan_pipelined` besides its tiles.
+const PIPELINE_BESIDES: usize = 4096;
 /// Constants of `scan_single_wave.cuh`: threads of a block; values of a thread in a tile; most tiles of a block, and of all.
 ///
 /// On an H200, 2^20 values, f32 / f64 / f32 by key in us: 4.4 / 6.2 / 5.6 (CUB 3.0.1 6.7 / 7.8 / 7.5). Half as many values 5.4 / 7.2 / 7.2, twice as
@@ -57,12 +58,12 @@ const WAVE_VALUES: usize = 16;
 const MOST_PARTS: usize = 8;
 const MOST_TILES: usize = 64 * 32;
 /// Constants of `scan_rows.cuh`: bytes of a thread's states in a tile, and tiles of a block, in hand and in flight.
-const ALONG_BYTES: usize = 64;
+const ROWS_BYTES: usize = 64;
 const TILES_OF_BLOCK: usize = 3;
 /// Constants of `scan_column_strips.cuh`: threads of a block; tiles; shared memory by which warps exchange states.
-const DOWN_THREADS: usize = 512;
-const DOWN_TILES: usize = 2;
-const DOWN_BESIDES: usize = 32 << 10;
+const STRIP_THREADS: usize = 512;
+const STRIP_TILES: usize = 2;
+const STRIP_BESIDES: usize = 32 << 10;
 
 impl Policy {
     pub(crate) fn new(threads: u32, width: u32, unroll: u32) -> Self {
@@ -72,11 +73,11 @@ impl Policy {
     /// The policy of the kernel `scan_pipelined`.
     /// None if the tiles do not fit `most_shared` bytes, or packs have less than 4 bytes.
     pub(crate) fn ring(leaves: &[LoweredLeaf<'_>], bytes: Bytes, most_shared: usize) -> Option<Self> {
-        let staged = Staged::of(leaves, bytes, |_| RING_BYTES)?;
+        let staged = Staged::of(leaves, bytes, |_| PIPELINE_BYTES)?;
         let of_value = |ahead: usize| (ahead + LOADING) * staged.main + LOADING * staged.others;
         let shared = |(threads, ahead): (usize, usize)| threads * staged.values * of_value(ahead);
-        let rings = &RINGS[if bytes.state <= 4 { 0 } else { 1 }..];
-        let ring = rings.iter().copied().find(|&ring| shared(ring) + RING_BESIDES <= most_shared)?;
+        let rings = &PIPELINES[if bytes.state <= 4 { 0 } else { 1 }..];
+        let ring = rings.iter().copied().find(|&ring| shared(ring) + PIPELINE_BESIDES <= most_shared)?;
         let policy = staged.policy(Algorithm::Pipelined { ahead: ring.1 as u32 }, ring.0, shared(ring));
         Some(Self { helpers: 64, ..policy })
     }
@@ -93,16 +94,17 @@ impl Policy {
         let tile = WAVE_THREADS * staged.values;
         let parts = (count + staged.width).div_ceil(tile).div_ceil(multiprocessors);
         let shared = parts.checked_mul(tile * (staged.main + staged.others))?;
-        let fits = parts <= MOST_PARTS && parts * multiprocessors <= MOST_TILES && shared + RING_BESIDES <= most_shared;
+        let fits =
+            parts <= MOST_PARTS && parts * multiprocessors <= MOST_TILES && shared + PIPELINE_BESIDES <= most_shared;
         fits.then(|| staged.policy(Algorithm::SingleWave { parts: parts as u32 }, WAVE_THREADS, shared))
     }
 
     /// The policy of the kernel `scan_rows` for lines of `length` values; None if lines are too short or tiles do not fit.
     pub(crate) fn along(leaves: &[LoweredLeaf<'_>], bytes: Bytes, length: usize, most_shared: usize) -> Option<Self> {
-        let staged = Staged::of(leaves, bytes, |_| ALONG_BYTES)?;
+        let staged = Staged::of(leaves, bytes, |_| ROWS_BYTES)?;
         let threads = [256, 128, 64, 32].into_iter().find(|threads| threads * staged.values <= length)?;
         let shared = threads * staged.values * TILES_OF_BLOCK * (staged.main + staged.others);
-        (shared + RING_BESIDES <= most_shared).then(|| staged.policy(Algorithm::Rows, threads, shared))
+        (shared + PIPELINE_BESIDES <= most_shared).then(|| staged.policy(Algorithm::Rows, threads, shared))
     }
 
     /// The policy of the kernel `scan_column_strips` for `scan_columns` columns; None if they are too few for blocks of their own, or do not fit.
@@ -113,19 +115,19 @@ impl Policy {
         multiprocessors: usize,
         most_shared: usize,
     ) -> Option<Self> {
-        let staged = Staged::of(leaves, bytes, |_| RING_BYTES)?;
+        let staged = Staged::of(leaves, bytes, |_| PIPELINE_BYTES)?;
         let width = staged.width;
         let enough = |lanes: &usize| columns.div_ceil(width * lanes) * 10 >= multiprocessors * 9;
         let lanes = [16, 8].into_iter().find(enough)?;
-        let of_warps = 2 * DOWN_THREADS / 32 * lanes * width * bytes.state;
+        let of_warps = 2 * STRIP_THREADS / 32 * lanes * width * bytes.state;
         let in_memory = leaves.iter().filter(|leaf| !leaf.is_place).count().max(1);
         let unroll = (REGISTERS / (width * bytes.state.div_ceil(4) * in_memory)).clamp(1, 8);
         let of_leaves: usize = leaves.iter().filter(|leaf| !leaf.is_place).map(|leaf| leaf.dtype.bytes()).sum();
-        let shared = DOWN_THREADS * unroll * width * DOWN_TILES * of_leaves.max(1);
-        if of_warps > DOWN_BESIDES || shared + of_warps + RING_BESIDES > most_shared {
+        let shared = STRIP_THREADS * unroll * width * STRIP_TILES * of_leaves.max(1);
+        if of_warps > STRIP_BESIDES || shared + of_warps + PIPELINE_BESIDES > most_shared {
             return None;
         }
-        let policy = Self::new(DOWN_THREADS as u32, width as u32, unroll as u32);
+        let policy = Self::new(STRIP_THREADS as u32, width as u32, unroll as u32);
         Some(Self { algorithm: Algorithm::ColumnStrips { lanes: lanes as u32 }, shared_bytes: shared as u32, ..policy })
     }
 

@@ -212,15 +212,13 @@ impl<'k> Kernel<'k> {
         let (mode, same) = (self.mode, self.same);
         let (header, name) = match self.policy.algorithm {
             Algorithm::Pipelined { ahead } => {
-                let of_block = format!("{threads}, {width}, {unroll}, {ahead}, {LOADING}");
-                (PIPELINED, format!("gpu::select::select_pipelined<{value}, {heads}, {mode}, {same}ull, {of_block}>"))
+                let policy = format!("gpu::tiles::PipelinePolicy<{threads}, {width}, {unroll}, {ahead}, {LOADING}>");
+                (PIPELINED, format!("gpu::select::select_pipelined<{value}, {heads}, {mode}, {same}ull, {policy}>"))
             }
-            _ => (
-                SINGLE_PASS,
-                format!(
-                    "gpu::select::select_single_pass<{value}, {heads}, {mode}, {same}ull, {threads}, {width}, {unroll}>"
-                ),
-            ),
+            _ => {
+                let policy = format!("gpu::tiles::Policy<{threads}, {width}, {unroll}>");
+                (SINGLE_PASS, format!("gpu::select::select_single_pass<{value}, {heads}, {mode}, {same}ull, {policy}>"))
+            }
         };
         text += &check_text(self.job.sources(), [value, heads, "gpu::tiles::Nothing"]);
         program(header.name, &text, &headers, name)

@@ -20,10 +20,12 @@
 namespace gpu {
 namespace scan {
 
-template <class E, class M, class O, int MODE, int THREADS, int VECTOR_SIZE, int VECTORS_PER_THREAD,
-          int LANES>
-__global__ void __launch_bounds__(THREADS)
+template <class E, class M, class O, int MODE, class P>
+__global__ void __launch_bounds__(P::THREADS)
     scan_column_strips(const __grid_constant__ TileParams<E, Nothing, M> params) {
+    constexpr int THREADS = P::THREADS, VECTOR_SIZE = P::VECTOR_SIZE,
+                  VECTORS_PER_THREAD = P::VECTORS_PER_THREAD;
+    constexpr int LANES = P::LANES;
     typedef At<E, Nothing, M> A;
     typedef typename O::State S;
     typedef typename FirstOf<decltype(O::finalize(O::to_partial(O::identity()), 0))>::type Result;

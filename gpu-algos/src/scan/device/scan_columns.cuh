@@ -57,9 +57,11 @@ template <class A, class R, int VECTOR_SIZE> struct BehindRow<Nothing, A, R, VEC
     }
 };
 
-template <class E, class M, class O, int MODE, int THREADS, int VECTOR_SIZE, int VECTORS_PER_THREAD>
-__global__ void __launch_bounds__(THREADS)
+template <class E, class M, class O, int MODE, class P>
+__global__ void __launch_bounds__(P::THREADS)
     scan_columns(const __grid_constant__ TileParams<E, Nothing, M> params) {
+    constexpr int THREADS = P::THREADS, VECTOR_SIZE = P::VECTOR_SIZE,
+                  VECTORS_PER_THREAD = P::VECTORS_PER_THREAD;
     typedef At<E, Nothing, M> A;
     typedef typename O::State S;
     typedef typename FirstOf<decltype(O::finalize(O::to_partial(O::identity()), 0))>::type Result;

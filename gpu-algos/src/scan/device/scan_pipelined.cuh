@@ -28,9 +28,6 @@
 namespace gpu {
 namespace scan {
 
-// Number of tiles of a block that are in flight, or are scanned just now.
-constexpr int LOADING = 2;
-
 // The sum of all tiles before one, for a warp that goes on from tile to tile. It polls several
 // groups of slots at once.
 template <class R, class S> struct Lookback {
@@ -82,10 +79,12 @@ template <class R, class S> struct Lookback {
     }
 };
 
-template <class E, class F, class M, class O, int MODE, int THREADS, int VECTOR_SIZE,
-          int VECTORS_PER_THREAD, int AHEAD>
-__global__ void __launch_bounds__(THREADS + 64, 1)
+template <class E, class F, class M, class O, int MODE, class P>
+__global__ void __launch_bounds__(P::THREADS + 64, 1)
     scan_pipelined(const __grid_constant__ TileParams<E, F, M> params) {
+    constexpr int THREADS = P::THREADS, VECTOR_SIZE = P::VECTOR_SIZE,
+                  VECTORS_PER_THREAD = P::VECTORS_PER_THREAD;
+    constexpr int AHEAD = P::AHEAD, LOADING = P::LOADING;
     typedef At<E, F, M> A;
     constexpr bool SEGMENTS = (MODE & (FLAGS | KEYS)) != 0;
     constexpr int WARPS = THREADS / 32, TILE = THREADS * VECTOR_SIZE * VECTORS_PER_THREAD,

@@ -21,9 +21,11 @@ namespace scan {
 // Number of tiles in flight, and of these with the one in hand.
 constexpr int COMING = 2, TILES_OF_BLOCK = COMING + 1;
 
-template <class E, class M, class O, int MODE, int THREADS, int VECTOR_SIZE, int VECTORS_PER_THREAD>
-__global__ void __launch_bounds__(THREADS)
+template <class E, class M, class O, int MODE, class P>
+__global__ void __launch_bounds__(P::THREADS)
     scan_rows(const __grid_constant__ TileParams<E, Nothing, M> params) {
+    constexpr int THREADS = P::THREADS, VECTOR_SIZE = P::VECTOR_SIZE,
+                  VECTORS_PER_THREAD = P::VECTORS_PER_THREAD;
     typedef At<E, Nothing, M> A;
     constexpr int WARPS = THREADS / 32, VALUES = VECTOR_SIZE * VECTORS_PER_THREAD,
                   TILE = THREADS * VALUES;

@@ -32,8 +32,12 @@ template <class V> struct SegmentedState {
 
 template <class V> struct Parts<scan::SegmentedState<V>> {
     typedef V Value;
-    static __device__ __forceinline__ const V &value(const scan::SegmentedState<V> &run) { return run.value; }
-    static __device__ __forceinline__ bool flag(const scan::SegmentedState<V> &run) { return run.begins != 0; }
+    static __device__ __forceinline__ const V &value(const scan::SegmentedState<V> &run) {
+        return run.value;
+    }
+    static __device__ __forceinline__ bool flag(const scan::SegmentedState<V> &run) {
+        return run.begins != 0;
+    }
     static __device__ __forceinline__ scan::SegmentedState<V> make(const V &value, bool begins) {
         return {value, begins};
     }
@@ -148,11 +152,12 @@ template <class O, int MODE, int THREADS, int VALUES> struct Resident {
         (VALUES * WordsOf<typename R::State>::COUNT > 32 ? 512 : 768) / THREADS;
 };
 
-template <class E, class F, class M, class O, int MODE, int THREADS, int VECTOR_SIZE,
-          int VECTORS_PER_THREAD>
-__global__ void
-__launch_bounds__(THREADS, (Resident<O, MODE, THREADS, VECTOR_SIZE * VECTORS_PER_THREAD>::BLOCKS))
+template <class E, class F, class M, class O, int MODE, class P> __global__ void
+__launch_bounds__(P::THREADS,
+                  (Resident<O, MODE, P::THREADS, P::VECTOR_SIZE * P::VECTORS_PER_THREAD>::BLOCKS))
     scan_single_pass(const __grid_constant__ TileParams<E, F, M> params) {
+    constexpr int THREADS = P::THREADS, VECTOR_SIZE = P::VECTOR_SIZE,
+                  VECTORS_PER_THREAD = P::VECTORS_PER_THREAD;
     typedef At<E, F, M> A;
     constexpr bool SEGMENTS = (MODE & (LINES | FLAGS | KEYS)) != 0;
     constexpr int WARPS = THREADS / 32, TILE = THREADS * VECTOR_SIZE * VECTORS_PER_THREAD;

@@ -41,11 +41,12 @@ template <class O, int THREADS, int VALUES> struct Present {
         (VALUES * WordsOf<typename O::State>::COUNT > 16 ? 512 : 1024) / THREADS;
 };
 
-template <class E, class F, class M, class O, int MODE, int THREADS, int VECTOR_SIZE,
-          int VECTORS_PER_THREAD>
-__global__ void __launch_bounds__(THREADS,
-                                  (Present<O, THREADS, VECTOR_SIZE * VECTORS_PER_THREAD>::BLOCKS))
+template <class E, class F, class M, class O, int MODE, class P> __global__ void
+__launch_bounds__(P::THREADS,
+                  (Present<O, P::THREADS, P::VECTOR_SIZE * P::VECTORS_PER_THREAD>::BLOCKS))
     scan_single_wave(const __grid_constant__ TileParams<E, F, M> params) {
+    constexpr int THREADS = P::THREADS, VECTOR_SIZE = P::VECTOR_SIZE,
+                  VECTORS_PER_THREAD = P::VECTORS_PER_THREAD;
     typedef At<E, F, M> A;
     constexpr bool SEGMENTS = (MODE & (FLAGS | KEYS)) != 0;
     constexpr int WARPS = THREADS / 32, TILE = THREADS * VECTOR_SIZE * VECTORS_PER_THREAD;

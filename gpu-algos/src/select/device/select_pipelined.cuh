@@ -295,10 +295,12 @@ template <int N> __device__ __forceinline__ int next_of(int place) {
     return place + 1 < N ? place + 1 : 0;
 }
 
-template <class E, class F, int MODE, uint64_t SAME, int THREADS, int VECTOR_SIZE,
-          int VECTORS_PER_THREAD, int AHEAD, int LOADING>
-__global__ void __launch_bounds__(THREADS + 32, 1)
+template <class E, class F, int MODE, uint64_t SAME, class P>
+__global__ void __launch_bounds__(P::THREADS + 32, 1)
     select_pipelined(const __grid_constant__ TileParams<E, F, Nothing> params) {
+    constexpr int THREADS = P::THREADS, VECTOR_SIZE = P::VECTOR_SIZE,
+                  VECTORS_PER_THREAD = P::VECTORS_PER_THREAD;
+    constexpr int AHEAD = P::AHEAD, LOADING = P::LOADING;
     typedef At<E, F, Nothing> A;
     constexpr int WARPS = THREADS / 32, ROWS = VECTOR_SIZE * VECTORS_PER_THREAD,
                   STAGES = AHEAD + LOADING, OF_WARP = 32 * ROWS, TILE = THREADS * ROWS,

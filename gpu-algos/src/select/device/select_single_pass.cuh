@@ -167,10 +167,11 @@ template <int MODE, int THREADS> struct Resident {
     static constexpr int BLOCKS = ((MODE & (REJECTED | LENGTHS)) != 0 ? 768 : 1024) / THREADS;
 };
 
-template <class E, class F, int MODE, uint64_t SAME, int THREADS, int VECTOR_SIZE,
-          int VECTORS_PER_THREAD>
-__global__ void __launch_bounds__(THREADS, (Resident<MODE, THREADS>::BLOCKS))
+template <class E, class F, int MODE, uint64_t SAME, class P>
+__global__ void __launch_bounds__(P::THREADS, (Resident<MODE, P::THREADS>::BLOCKS))
     select_single_pass(const __grid_constant__ TileParams<E, F, Nothing> params) {
+    constexpr int THREADS = P::THREADS, VECTOR_SIZE = P::VECTOR_SIZE,
+                  VECTORS_PER_THREAD = P::VECTORS_PER_THREAD;
     typedef AtSame<E, F, SAME> A;
     typedef Moved<E, F, MODE> Moves;
     typedef typename Moves::Item Item;
