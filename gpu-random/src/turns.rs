@@ -48,9 +48,9 @@ pub(crate) struct Call {
     pub(crate) dropped: u32,
     /// Values of the first turn that were given before.
     pub(crate) skip: u32,
-    /// StreamPosition that give values.
+    /// Turns that give values.
     pub(crate) turns: u64,
-    /// StreamPosition that have given all of theirs then: all, or all but the last.
+    /// Turns that have given all of theirs then: all, or all but the last.
     pub(crate) complete: u64,
     /// Units that a turn draws.
     pub(crate) draws: u32,

@@ -15,7 +15,7 @@
 //! knows the number of its tiles from the start draws them while the kernel before it still runs (`gpu::claim_before_dependency`). In
 //! `scan_rows` and `scan_column_strips` a block has a line or a strip of columns to itself and needs no other block.
 //!
-//! Scans of a user's text (`kernels/scan`) have a kernel of their own, `places.cuh`, because their output is a statement and their states
+//! Scans of a user's text (`kernels/scan`) have a kernel of their own, `scan_kernel.cuh`, because their output is a statement and their states
 //! have any size. It shares the tiles of `tiles.cuh` and the slots and segments of `scan_single_pass.cuh`.
 #![expect(unsafe_code, reason = "the launch of a generated kernel")]
 

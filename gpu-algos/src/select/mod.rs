@@ -1,4 +1,4 @@
-//! Select: the selected values, contiguous and in their order.
+//! Selections: the selected values, contiguous and in their order.
 //!
 //! ```no_run
 //! use gpu_algos::{gpu_array::{GpuArray, gpu_driver::Device}, prelude::*};

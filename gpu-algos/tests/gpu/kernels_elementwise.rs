@@ -41,7 +41,7 @@ pub const COUNTS: &[Test<()>] =
 
 pub const LARGE: &[Test<Device>] = tests![more_than_2_to_the_32_places];
 
-/// IndexRange that a block takes at once.
+/// Places that a block takes at once.
 const TILE: usize = 1024;
 
 elementwise_kernel! {

@@ -35,7 +35,7 @@ pub const TESTS: &[Test<Device>] = tests![
 
 pub const LARGE: &[Test<Device>] = tests![pycuda_big_array_scan];
 
-/// IndexRange of a tile where a state, with its mark in segments, has up to 8 bytes, 16, 32, or more.
+/// Places of a tile where a state, with its mark in segments, has up to 8 bytes, 16, 32, or more.
 const TILES: [usize; 4] = [3840, 1792, 768, 256];
 
 fn lengths(device: &Device, tile: usize) -> Vec<usize> {

@@ -123,7 +123,7 @@ fn selections_around_2_to_the_31_and_32(device: &Device) -> Outcome {
         let runs = x.unique().eval()?.to_ndarray()?;
         ensure_eq!((n, runs[0], runs[runs.len() - 1]), (n, 7, 6 + odd.len() as u8));
     }
-    // IndexRange take eight times as much memory as the bytes that they are of.
+    // Places take eight times as much memory as the bytes that they are of.
     let n = LENGTHS[1];
     let x = bytes(device, n, 0, &[(3, 1), (n - 1, 1)])?;
     ensure_eq!(x.nonzero().eval()?.to_ndarray()?, array![3, n as i64 - 1]);

@@ -14,7 +14,7 @@ use crate::{ArrayError, DType, Element, GpuViewMut, Result, layout::checked_len}
 /// [`Lowered::key`]. The header `loop.cuh` describes the members of the structure:
 /// ```text
 /// struct NAME {
-///     typedef gpu::Tuple<float, gpu::Backend, …> Leaves;    the values of the leaves at a place, in their order
+///     typedef gpu::Tuple<float, gpu::Index, …> Leaves;    the values of the leaves at a place, in their order
 ///     typedef gpu::Tuple<double, …> Outputs;
 ///     static constexpr int SCALARS = …, EXTRA = …;
 ///     static __device__ void apply(const uint64_t *scalars, const uint64_t *extra, const Leaves &, Outputs &);

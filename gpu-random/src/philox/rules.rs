@@ -15,7 +15,7 @@ use crate::{
 
 /// Values of a turn.
 pub(crate) const VALUES: usize = 4;
-/// StreamPosition that a thread takes at a time.
+/// Turns that a thread takes at a time.
 const PART: usize = 1 << 14;
 
 impl Rules for PhiloxRng {

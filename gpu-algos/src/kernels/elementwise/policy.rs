@@ -9,7 +9,7 @@ use crate::Result;
 pub(super) struct Policy {
     /// Threads of a block.
     threads: u32,
-    /// IndexRange of a thread whose loads are in flight at once.
+    /// Places of a thread whose loads are in flight at once.
     unroll: u32,
 }
 

@@ -2,16 +2,20 @@
 #![expect(unsafe_code, reason = "the launch of a kernel whose text nobody has checked, and what leads to it")]
 
 mod array;
+mod params;
 mod policy;
 pub(crate) mod samples;
 mod text;
 
-use std::{fmt, marker::PhantomData, sync::OnceLock};
+use std::{fmt, marker::PhantomData, mem::offset_of, sync::OnceLock};
 
 use gpu_array::gpu_driver::{Device, DevicePod, GeneratedKernel, KernelSpace, LaunchConfig, Program};
 
 pub use self::array::ArrayScanKernel;
-use self::policy::{MOST_STATE_BYTES, Policy, run_bytes};
+use self::{
+    params::{ScanKernelHead, ScanKernelParams},
+    policy::{MOST_STATE_BYTES, Policy, run_bytes},
+};
 use super::{
     IndexRange, KernelArg,
     bind::{self, Bound},
@@ -102,7 +106,7 @@ pub struct ScanKernel<T> {
 }
 
 /// Index of the word with the address of the scratch memory.
-const SCRATCH_WORD: usize = 4;
+const SCRATCH_WORD: usize = offset_of!(ScanKernelHead, scratch) / size_of::<u64>();
 
 /// A program and its key.
 #[derive(Debug)]
@@ -207,13 +211,13 @@ impl<T: DevicePod> ScanKernel<T> {
     /// As there.
     pub unsafe fn call_over(&self, places: IndexRange, arguments: &[KernelArg<'_>]) -> Result<()> {
         let made = self.made(places.is_all())?;
-        let mut bound = bind::bind(&self.name, &self.arguments, &self.types, arguments, &[0; text::OWN])?;
+        let bound = bind::bind(&self.name, &self.arguments, &self.types, arguments, &[])?;
         let (n, progression) = bound.places(&self.name, &self.arguments, places)?;
         if progression.count == 0 {
             return Ok(());
         }
         let kernel = self.kernel(made, bound.stream.device())?;
-        let launch = self.launch(made.policy, &mut bound, n, progression, &kernel)?;
+        let launch = self.launch(made.policy, &bound, n, progression, &kernel)?;
         // SAFETY: the words fulfil the kernel's contract: its own words, and those of the arguments, of the types that `bind` has checked. The arrays
         // are borrowed until this call returns, the written ones exclusively, and their homes come before the launch. The effects of the texts are
         // the caller's promise.
@@ -224,7 +228,7 @@ impl<T: DevicePod> ScanKernel<T> {
     fn launch(
         &self,
         policy: Policy,
-        bound: &mut Bound<'_>,
+        bound: &Bound<'_>,
         n: usize,
         Progression { count, start, step }: Progression,
         kernel: &GeneratedKernel,
@@ -232,15 +236,16 @@ impl<T: DevicePod> ScanKernel<T> {
         let tiles = count.div_ceil(policy.tile() as u64);
         let too_large = |_| AlgoError::TooLarge { op: OP, shape: vec![count as usize] };
         let tiles = u32::try_from(tiles).map_err(too_large)?;
-        let own = [count, start.cast_unsigned(), step.cast_unsigned(), tiles.into(), 0, n as u64];
-        own.into_iter().enumerate().for_each(|(number, word)| bound.set(number, word));
+        let head = ScanKernelHead { count, start, step, tiles: tiles.into(), scratch: 0, length: n as u64 };
+        let mut params = Words::new();
+        ScanKernelParams { head, arguments: bound.words().iter().copied() }.write(&mut params);
         // A slot has a word with a mark for each four bytes of a tile's aggregate.
         let slot = 8 * self.run_bytes().div_ceil(4);
         let scratch =
             if tiles > 1 { Scratch::Cleared(GRID_COUNTERS_BYTES + tiles as usize * slot) } else { Scratch::None };
         let blocks = resident(kernel, policy.threads, 0, bound.stream.device())?.min(tiles as usize) as u32;
         let config = LaunchConfig { grid: blocks.into(), block: policy.threads.into(), shared_bytes: 0 };
-        Ok(Launch { params: Words::from_slice(bound.words()), scratch_word: SCRATCH_WORD, scratch, config })
+        Ok(Launch { params, scratch_word: SCRATCH_WORD, scratch, config })
     }
 
     /// Compiles the kernel for a device ahead of the first [`ScanKernel::call`], or loads it from the cache on disk.

@@ -5,7 +5,7 @@
 pub(super) struct Policy {
     /// Threads of a block.
     pub(super) threads: u32,
-    /// IndexRange of a thread. The number is odd, so that threads with neighbouring places use different banks of shared memory.
+    /// Places of a thread. The number is odd, so that threads with neighbouring places use different banks of shared memory.
     pub(super) unroll: u32,
 }
 
@@ -37,14 +37,14 @@ impl Policy {
         run_bytes * (self.tile() + self.threads as usize / 32 * 2 + 1)
     }
 
-    /// IndexRange of a tile.
+    /// Places of a tile.
     pub(super) fn tile(self) -> usize {
         (self.threads * self.unroll) as usize
     }
 
     /// The kernel with its template arguments, for the structure of that name.
     pub(super) fn template(self, structure: &str, all: bool) -> String {
-        format!("gpu::places::scan<{structure}, {all}, {}, {}>", self.threads, self.unroll)
+        format!("gpu::kernels::scan_kernel<{structure}, {all}, {}, {}>", self.threads, self.unroll)
     }
 }
 

@@ -5,7 +5,7 @@ use gpu_array::gpu_driver::{DevicePod, Registry};
 use super::{
     ScanKernel,
     policy::Policy,
-    text::{self, SCAN_INDICES},
+    text::{self, SCAN_KERNEL},
 };
 use crate::Result;
 
@@ -21,7 +21,7 @@ pub(crate) fn add_to(registry: Registry) -> Registry {
 fn add<T: DevicePod>(registry: Registry, kernel: Result<ScanKernel<T>>, all: bool) -> Registry {
     let program = kernel.and_then(|kernel| text::program(&kernel, Policy::of(kernel.run_bytes()), all));
     match program {
-        Ok(program) => registry.with_sample(SCAN_INDICES.name, program),
+        Ok(program) => registry.with_sample(SCAN_KERNEL.name, program),
         Err(_) => registry,
     }
 }

@@ -1,4 +1,4 @@
-//! The text of a scan: the user's texts as functions, which the loop of `places.cuh` calls.
+//! The text of a scan: the user's texts as functions, which the loop of `scan_kernel.cuh` calls.
 
 use gpu_array::{
     expression,
@@ -8,6 +8,7 @@ use gpu_array::{
 use super::{
     super::program::{ELEMENTWISE, beginning, named},
     ScanKernel,
+    params::{PARAMS, ScanKernelHead},
     policy::{Policy, run_bytes},
 };
 use crate::{
@@ -17,10 +18,7 @@ use crate::{
     scan::{SCANNED, SINGLE_PASS},
 };
 
-pub(super) const SCAN_INDICES: Header = Header { name: "places.cuh", text: include_str!("places.cuh") };
-
-/// Number of words before those of the arguments, as in `places.cuh`.
-pub(super) const OWN: usize = 6;
+pub(super) const SCAN_KERNEL: Header = Header { name: "scan_kernel.cuh", text: include_str!("scan_kernel.cuh") };
 
 /// The functions of the texts, in order: result type, name, and parameters besides the common ones.
 const FUNCTIONS: [(&str, &str, &str); 3] = [
@@ -32,28 +30,31 @@ const FUNCTIONS: [(&str, &str, &str); 3] = [
 /// The program of a kernel, over all places (`all`) or over selected ones.
 pub(super) fn program<T: DevicePod>(kernel: &ScanKernel<T>, policy: Policy, all: bool) -> Result<Program> {
     let [identity, scan, input, output] = &kernel.texts;
-    let (names, words) = named(&kernel.name, &kernel.arguments, &kernel.types, OWN)?;
-    let mut text = String::from("#include \"places.cuh\"\n");
+    let (names, words) = named(&kernel.name, &kernel.arguments, &kernel.types, 0)?;
+    let mut text = String::from("#include \"scan_kernel.cuh\"\n");
+    text += &format!("typedef gpu::kernels::ScanKernelParams<{words}> gpu_params;\n");
+    text += &ScanKernelHead::check("gpu_params", [words.max(1)]);
     text += &beginning(&kernel.types, &kernel.preamble, T::CUDA_NAME, identity, scan);
     let segments = kernel.segments.as_deref();
     let bodies =
         [format!("return {input};"), format!("return {};", segments.unwrap_or("false")), format!("{output}\n;")];
     for ((result, name, besides), body) in FUNCTIONS.into_iter().zip(bodies) {
         text += &format!(
-            "static __device__ __forceinline__ {result} {name}(const uint64_t *gpu_words, const int64_t i{besides}) {{\n\
-             \x20       [[maybe_unused]] const int64_t n = int64_t(gpu_words[gpu::places::LENGTH]);\n{names}        {body}\n}}\n"
+            "static __device__ __forceinline__ {result} {name}(const gpu_params &gpu_given, const int64_t i{besides}) {{\n\
+             \x20       [[maybe_unused]] const int64_t n = int64_t(gpu_given.length);\n\
+             \x20       [[maybe_unused]] const uint64_t *gpu_words = gpu_given.arguments.at;\n{names}        {body}\n}}\n"
         );
     }
     let (bytes, run) = (size_of::<T>(), run_bytes(size_of::<T>(), align_of::<T>(), segments.is_some()));
     text += &format!(
         "struct gpu_scan {{\n    typedef gpu_state State;\n\
-         \x20   static constexpr int WORDS = {words};\n    static constexpr bool SEGMENTS = {};\n\
+         \x20   typedef gpu_params Params;\n    static constexpr bool SEGMENTS = {};\n\
          \x20   static __device__ __forceinline__ State identity() {{ return gpu_neutral(); }}\n\
          \x20   static __device__ __forceinline__ State combine(const State &a, const State &b) {{ return gpu_combine(a, b); }}\n\
-         \x20   static __device__ __forceinline__ State input(const uint64_t *words, int64_t i) {{ return gpu_input(words, i); }}\n\
-         \x20   static __device__ __forceinline__ bool begins(const uint64_t *words, int64_t i) {{ return gpu_begins(words, i); }}\n\
-         \x20   static __device__ __forceinline__ void output(const uint64_t *words, int64_t i, const State &item, const State &before) {{\n\
-         \x20       gpu_output(words, i, item, before);\n    }}\n}};\n\
+         \x20   static __device__ __forceinline__ State input(const gpu_params &params, int64_t i) {{ return gpu_input(params, i); }}\n\
+         \x20   static __device__ __forceinline__ bool begins(const gpu_params &params, int64_t i) {{ return gpu_begins(params, i); }}\n\
+         \x20   static __device__ __forceinline__ void output(const gpu_params &params, int64_t i, const State &item, const State &before) {{\n\
+         \x20       gpu_output(params, i, item, before);\n    }}\n}};\n\
          static_assert(sizeof(gpu_state) == {bytes} && sizeof(gpu::scan::SegmentedOperator<gpu_scan, gpu_scan::SEGMENTS>::State) <= {run}, \"the sizes in Rust\");\n",
         segments.is_some()
     );
@@ -61,5 +62,8 @@ pub(super) fn program<T: DevicePod>(kernel: &ScanKernel<T>, policy: Policy, all:
     let program = program.name_expression(policy.template("gpu_scan", all));
     let program = kernel.options.iter().fold(program, Program::option);
     let headers = expression::HEADERS.into_iter().chain(HEADERS);
-    Ok(with_headers(program, headers.chain([TILE_PARAMS, TILES, SCANNED, SINGLE_PASS, ELEMENTWISE, SCAN_INDICES])))
+    Ok(with_headers(
+        program,
+        headers.chain([TILE_PARAMS, TILES, SCANNED, SINGLE_PASS, ELEMENTWISE, PARAMS, SCAN_KERNEL]),
+    ))
 }

@@ -1,4 +1,4 @@
-//! Select: elements that are selected, side by side and in their order.
+//! Selections: the selected elements, side by side and in their order.
 //!
 //! All of these take arrays of any layout and count in C order. Determinism: results are exact, so they are the same for any number of threads.
 //! Cost, unless an item says otherwise: two passes over a flag per element, which is a byte of scratch where it is not given, and one over the

@@ -1,14 +1,13 @@
 // Scans of the values that a user's text computes at each place, in one launch.
 //
 // U is the user's structure, generated:
-//   State, identity(), combine(a, b)   the scanned type, its identity, and the operator:
-//   associative,
-//                                  in the order of places
-//   WORDS                          number of words of the kernel's parameter
-//   SEGMENTS, begins(word, i)      whether there are segments, and whether one begins at place i
-//   input(word, i)                 the value of a place
-//   output(word, i, item, prev)    uses the results: that of all places of the segment up to this
-//                                  one, and that of those before it
+//   State, identity(), combine(a, b)  the scanned type, its identity, and the operator, which is
+//                                     associative: in the order of places
+//   Params                            ScanKernelParams of its arguments (params.rs)
+//   SEGMENTS, begins(params, i)       whether there are segments, and whether one begins at place i
+//   input(params, i)                  the value of a place
+//   output(params, i, item, prev)     uses the results: that of all places of the segment up to
+//                                     this one, and that of those before it
 //
 // Input, begins and output run once for each place. A warp has 32 VECTORS_PER_THREAD places to
 // itself. It reads and writes them in rows of 32, so that its accesses are contiguous. In between
@@ -20,24 +19,23 @@
 //
 // tiles.cuh describes the tiles of the blocks, and the aggregates that they publish.
 //
-// Contract: grid of at most TILES blocks of THREADS, no dynamic shared memory. The places are START
-// + k STEP for k below COUNT; ALL says that START is 0 and STEP 1. With several tiles SCRATCH is as
-// `Stream::with_cleared_scratch` gives it and has a GridCounters and a slot for each tile. Bytes
-// moved: those that the texts move.
+// Contract: grid of at most `tiles` blocks of THREADS, no dynamic shared memory. The places are
+// start + k step for k below `count`; ALL says that start is 0 and step 1. With several tiles
+// `scratch` is as `Stream::with_cleared_scratch` gives it and has a GridCounters and a slot for
+// each tile. Bytes moved: those that the texts move.
 #pragma once
+#include "scan_kernel_params.cuh"
 #include "scan_single_pass.cuh"
 
 namespace gpu {
-namespace places {
+namespace kernels {
 
 using tiles::GridCounters;
 using tiles::TilePrefix;
 
-// The words before the arguments; LENGTH is the n of the texts.
-constexpr int COUNT = 0, START = 1, STEP = 2, TILES = 3, SCRATCH = 4, LENGTH = 5;
-
 template <class U, bool ALL, int THREADS, int VECTORS_PER_THREAD>
-__global__ void __launch_bounds__(THREADS) scan(const __grid_constant__ Words<U::WORDS> words) {
+__global__ void __launch_bounds__(THREADS)
+    scan_kernel(const __grid_constant__ typename U::Params params) {
     static_assert(VECTORS_PER_THREAD % 2 == 1 && VECTORS_PER_THREAD < 32, "see above");
     typedef gpu::scan::SegmentedOperator<U, U::SEGMENTS> R;
     typedef typename R::State S;
@@ -50,23 +48,20 @@ __global__ void __launch_bounds__(THREADS) scan(const __grid_constant__ Words<U:
     SHARED(Totals, totals_room, [1]);
     SHARED(uint32_t, ticket, [1]);
     SHARED(bool, is_last, [1]);
-    const uint64_t *word = words.word;
-    const uint32_t tiles = uint32_t(word[TILES]);
+    const uint32_t tiles = uint32_t(params.tiles);
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-    const int64_t count = int64_t(word[COUNT]);
-    const auto place = [&](int64_t k) {
-        return ALL ? k : int64_t(word[START]) + k * int64_t(word[STEP]);
-    };
+    const int64_t count = int64_t(params.count);
+    const auto place = [&](int64_t k) { return ALL ? k : params.start + k * params.step; };
     S *shared = reinterpret_cast<S *>(values_room[0].bytes) + warp * (OF_WARP + 1),
       *totals = reinterpret_cast<S *>(totals_room[0].bytes);
 
-    GridCounters *counters = reinterpret_cast<GridCounters *>(word[SCRATCH]);
-    TilePrefix<R, S> sums(word[SCRATCH]);
+    GridCounters *counters = reinterpret_cast<GridCounters *>(params.scratch);
+    TilePrefix<R, S> sums(params.scratch);
     const bool once = gridDim.x == tiles;
     uint32_t arrived = 0;
 
     if (once && tiles > 1 && threadIdx.x == 0)
-        ticket[0] = gpu::claim_before_dependency(word[SCRATCH], tiles - 1);
+        ticket[0] = gpu::claim_before_dependency(params.scratch, tiles - 1);
     gpu::grid_dependency_wait();
     do {
         uint32_t tile = 0;
@@ -86,9 +81,9 @@ __global__ void __launch_bounds__(THREADS) scan(const __grid_constant__ Words<U:
         for (int u = 0; u < VECTORS_PER_THREAD; u++) {
             if (u * 32 < rest) {
                 const int64_t i = place(first + u * 32);
-                const bool begins_here = U::SEGMENTS && U::begins(word, i);
+                const bool begins_here = U::SEGMENTS && U::begins(params, i);
                 begins |= uint32_t(begins_here) << u;
-                values[u] = R::make(U::input(word, i), begins_here);
+                values[u] = R::make(U::input(params, i), begins_here);
             } else {
                 values[u] = R::make(U::identity(), false);
             }
@@ -158,7 +153,7 @@ __global__ void __launch_bounds__(THREADS) scan(const __grid_constant__ Words<U:
         for (int u = 0; u < VECTORS_PER_THREAD; u++) {
             const bool begins_here = (begins >> u & 1) != 0;
             if (u * 32 < rest)
-                U::output(word, place(first + u * 32), R::value(values[u]),
+                U::output(params, place(first + u * 32), R::value(values[u]),
                           begins_here ? U::identity() : R::value(earlier[u]));
         }
         // The next tile's states overwrite this one's.
@@ -177,5 +172,5 @@ __global__ void __launch_bounds__(THREADS) scan(const __grid_constant__ Words<U:
     if (threadIdx.x == 0) counters->next_tile = counters->blocks_done = 0;
 }
 
-} // namespace places
+} // namespace kernels
 } // namespace gpu

@@ -1,0 +1,33 @@
+//! Parameters of scans of a user's text.
+
+use gpu_array::gpu_driver::{Header, joined_text, kernel_params};
+
+kernel_params! {
+    /// The parameters of a scan whose arguments have `WORDS` words.
+    pub(super) struct ScanKernelParams<"int WORDS">, ScanKernelHead {
+        /// Places.
+        count: u64,
+        /// The first place.
+        start: i64,
+        /// From one place to the next.
+        step: i64,
+        /// Tiles.
+        tiles: u64,
+        /// The address of the scratch memory.
+        scratch: u64,
+        /// The `n` of the texts.
+        length: u64;
+        /// The words of the arguments, one argument after another.
+        arguments: ["uint64_t"; "WORDS"],
+    }
+}
+
+/// The header of the parameters.
+pub(super) const PARAMS: Header = Header {
+    name: "scan_kernel_params.cuh",
+    text: joined_text![
+        "#pragma once\n#include \"list.cuh\"\nnamespace gpu {\nnamespace kernels {\n",
+        ScanKernelHead::DEFINITION,
+        "} // namespace kernels\n} // namespace gpu\n",
+    ],
+};
