@@ -26,13 +26,13 @@ pub(crate) struct Launch {
     pub(crate) params: Words,
     /// Index of the word that holds that address.
     pub(crate) scratch_word: usize,
-    pub(crate) scratch: Scratch,
+    pub(crate) scratch: ScratchNeed,
     pub(crate) config: LaunchConfig,
 }
 
-/// Scratch memory by which the blocks of a launch exchange values, in bytes.
+/// ScratchNeed memory by which the blocks of a launch exchange values, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Scratch {
+pub(crate) enum ScratchNeed {
     /// Blocks exchange nothing.
     None,
     /// Blocks wait for each other. The memory is zero between launches.
@@ -62,9 +62,9 @@ impl Launch {
             unsafe { kernel.launch(config, &params, homes, stream) }
         };
         match scratch {
-            Scratch::None => enqueue(0)?,
-            Scratch::Cleared(bytes) => stream.with_cleared_scratch(bytes, enqueue)?,
-            Scratch::Counted(bytes) => stream.with_scratch(bytes, enqueue)?,
+            ScratchNeed::None => enqueue(0)?,
+            ScratchNeed::Cleared(bytes) => stream.with_cleared_scratch(bytes, enqueue)?,
+            ScratchNeed::Counted(bytes) => stream.with_scratch(bytes, enqueue)?,
         }
         Ok(())
     }

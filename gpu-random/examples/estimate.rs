@@ -21,7 +21,7 @@ use running::{Running, Snapshot};
 
 /// Estimates pi and an option's price.
 #[derive(Parser)]
-struct Options {
+struct Arguments {
     /// Points, and paths of the share, in all.
     #[arg(long, default_value_t = 1 << 24)]
     count: usize,
@@ -44,7 +44,7 @@ enum Place {
 type Moments = Result<(f64, f64), Box<dyn Error>>;
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let options = Options::parse();
+    let options = Arguments::parse();
     let device = match options.device {
         Place::Cpu => None,
         Place::Cuda => Some(Device::first()?),

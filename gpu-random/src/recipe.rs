@@ -6,7 +6,7 @@ use crate::{
     PhiloxRng, Result, XorwowRng,
     distribution::Distribution,
     generator::Seed,
-    turns::{Call, StreamPosition, Turn},
+    turns::{FillCall, StreamPosition, Turn},
 };
 
 /// A kind of generator: [`XorwowRng`] or [`PhiloxRng`].
@@ -43,7 +43,7 @@ pub(crate) trait Rules: Sized + 'static {
 pub(crate) struct Stream<'a, R: Rules> {
     pub(crate) seed: &'a Seed,
     pub(crate) turns: &'a StreamPosition,
-    pub(crate) call: Call,
+    pub(crate) call: FillCall,
     /// The states' mark before and after the fill: those with another one are not of this place of the stream.
     pub(crate) step: u64,
     pub(crate) states: &'a mut R::States,

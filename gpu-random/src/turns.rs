@@ -41,7 +41,7 @@ pub(crate) struct StreamPosition {
 
 /// The turns of a fill.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Call {
+pub(crate) struct FillCall {
     /// The generator of the first turn.
     pub(crate) cursor: u32,
     /// Units that the generator before it, the last of a round, draws first: those of a turn whose other values are dropped.
@@ -79,8 +79,8 @@ impl StreamPosition {
     }
 
     /// The turns of a fill of `values` values, at least one.
-    pub(crate) fn call(&self, turn: Turn, values: u64) -> Call {
-        let mut call = Call { cursor: self.cursor, dropped: 0, skip: 0, turns: 0, complete: 0, draws: turn.draws };
+    pub(crate) fn call(&self, turn: Turn, values: u64) -> FillCall {
+        let mut call = FillCall { cursor: self.cursor, dropped: 0, skip: 0, turns: 0, complete: 0, draws: turn.draws };
         match self.begun {
             Some(begun) if turn.shared || (begun.draws, begun.values) == (turn.draws, turn.values) => {
                 call.skip = begun.given
@@ -98,7 +98,7 @@ impl StreamPosition {
     }
 
     /// Moves on by the values of a call.
-    pub(crate) fn advance(&mut self, call: &Call, turn: Turn, values: u64) {
+    pub(crate) fn advance(&mut self, call: &FillCall, turn: Turn, values: u64) {
         if call.dropped > 0 {
             self.draw(self.cursor, 1, call.dropped.into());
         }

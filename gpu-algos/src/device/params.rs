@@ -5,7 +5,7 @@ use gpu_array::{
     gpu_driver::{Header, joined_text, kernel_constants, kernel_params},
 };
 
-use crate::reduce::Source;
+use crate::reduce::ValueSource;
 
 kernel_constants! {
     const SCAN_FLAGS: &str;
@@ -105,7 +105,7 @@ pub(crate) const TILE_PARAMS: Header = Header {
 };
 
 /// Text for a kernel's program that compares its parameters with those that are passed; the names are those of the structures of `E`, `F` and `M`.
-pub(crate) fn check_text<'s>(sources: impl Iterator<Item = &'s dyn Source>, [e, f, m]: [&str; 3]) -> String {
+pub(crate) fn check_text<'s>(sources: impl Iterator<Item = &'s dyn ValueSource>, [e, f, m]: [&str; 3]) -> String {
     let (mut leaves, mut scalars, mut extra) = (0, 0, 0);
     for source in sources {
         leaves += source.leaves().len();

@@ -28,7 +28,7 @@ use super::{
 };
 use crate::{
     AlgoError, Result,
-    reduce::{Custom, Source, reduce_custom},
+    reduce::{Custom, ValueSource, reduce_custom},
 };
 
 /// A reduction from a user's text: `reduce` combines the values that `map` gives at each place.
@@ -61,12 +61,12 @@ pub struct ReductionKernel<T> {
     preamble: String,
     options: Vec<String>,
     commutative: bool,
-    made: OnceLock<Made>,
+    made: OnceLock<CompiledReduction>,
     _result: PhantomData<fn() -> T>,
 }
 
 #[derive(Debug)]
-struct Made {
+struct CompiledReduction {
     operator: Arc<Custom>,
     value: String,
     /// Words of the arguments.
@@ -214,7 +214,7 @@ impl<T: DevicePod> ReductionKernel<T> {
         Ok((Bound { made, shape, start: start.cast_unsigned(), step, extra, homes: bound.homes }, bound.stream))
     }
 
-    fn made(&self) -> Result<&Made> {
+    fn made(&self) -> Result<&CompiledReduction> {
         if let Some(made) = self.made.get() {
             return Ok(made);
         }
@@ -222,7 +222,7 @@ impl<T: DevicePod> ReductionKernel<T> {
         Ok(self.made.get_or_init(|| made))
     }
 
-    fn make(&self) -> Result<Made> {
+    fn make(&self) -> Result<CompiledReduction> {
         let [identity, reduce, map] = &self.texts;
         let (names, words) = named(&self.name, &self.arguments, &self.types, 1)?;
         let beginning = beginning(&self.types, &self.preamble, T::CUDA_NAME, identity, reduce);
@@ -232,7 +232,7 @@ impl<T: DevicePod> ReductionKernel<T> {
         let texts = Program::new("", format!("{definition}{value}"));
         let key = hash(&options.iter().fold(texts, Program::option));
         let operator = Arc::new(Custom { definition, options, key, state_bytes: size_of::<T>(), commutative });
-        Ok(Made { operator, value, words, headers: HEADERS.into_iter().chain([ELEMENTWISE]).collect() })
+        Ok(CompiledReduction { operator, value, words, headers: HEADERS.into_iter().chain([ELEMENTWISE]).collect() })
     }
 
     /// Compiles the kernel for a device ahead of the first [`ReductionKernel::call`], or loads it from the cache on disk.
@@ -277,7 +277,7 @@ fn value(words: usize, names: &str, map: &str) -> String {
 
 /// A kernel with the arguments of a call.
 struct Bound<'k> {
-    made: &'k Made,
+    made: &'k CompiledReduction,
     shape: [usize; 1],
     start: u64,
     step: [isize; 1],
@@ -285,7 +285,7 @@ struct Bound<'k> {
     homes: SmallVec<[&'k Stream; 4]>,
 }
 
-impl Source for Bound<'_> {
+impl ValueSource for Bound<'_> {
     fn shape(&self) -> &[usize] {
         &self.shape
     }

@@ -19,7 +19,7 @@ use super::{
     params::PARAMS,
     plan::{check_text, is_all, plan},
     policy::{Algorithm, Policy},
-    source::Source,
+    source::ValueSource,
 };
 use crate::{
     Result,
@@ -45,7 +45,7 @@ pub(crate) fn allocate<T: Element, K: Dimension>(stream: &Stream, dim: K) -> Res
 /// Enqueues the reduction of `source` over the axes that are not outer. Does not wait.
 /// The results go to the elements at `targets`, with `outer_strides` along the outer axes, in the order of `stream`.
 pub(crate) fn run(
-    source: &impl Source,
+    source: &impl ValueSource,
     operator: &Operator,
     is_kept: &[bool],
     outer_strides: &[isize],
@@ -79,7 +79,7 @@ pub(crate) fn run(
 
 /// Enqueues a user's reduction over the places of `source`, into the element at `target`.
 pub(crate) fn reduce_custom(
-    source: &impl Source,
+    source: &impl ValueSource,
     operator: &Arc<Custom>,
     target: u64,
     target_home: Option<&Stream>,
@@ -89,7 +89,7 @@ pub(crate) fn reduce_custom(
 }
 
 /// Compiles or loads the kernel of [`reduce_custom`] in advance.
-pub(crate) fn compile_custom(source: &impl Source, operator: &Arc<Custom>, device: &Device) -> Result<()> {
+pub(crate) fn compile_custom(source: &impl ValueSource, operator: &Arc<Custom>, device: &Device) -> Result<()> {
     let operator = custom(operator);
     let mut policy = Policy::of(&source.leaves(), &operator, false);
     // Places are neighbours.
@@ -103,14 +103,14 @@ fn custom(operator: &Arc<Custom>) -> Operator {
     Operator::new(OperatorKind::Custom(operator.clone()), DType::U8, false)
 }
 
-fn kernel(source: &impl Source, operator: &Operator, policy: &Policy, device: &Device) -> Result<GeneratedKernel> {
+fn kernel(source: &impl ValueSource, operator: &Operator, policy: &Policy, device: &Device) -> Result<GeneratedKernel> {
     let mut key: SmallVec<[u64; 64]> = SmallVec::new();
     key.extend_from_slice(&[SPACE.word(), policy.algorithm as u64, operator.key()]);
     source.add_key(&mut key);
     Ok(device.generated_kernel(&SPACE, &key, || Ok(program(source, operator, policy)))?)
 }
 
-pub(crate) fn program(source: &impl Source, operator: &Operator, policy: &Policy) -> Program {
+pub(crate) fn program(source: &impl ValueSource, operator: &Operator, policy: &Policy) -> Program {
     let name = policy.template("Value", &operator.text());
     let more = (policy.algorithm == Algorithm::All).then_some(ALL);
     let header = more.map_or(REDUCE.name, |header| header.name);

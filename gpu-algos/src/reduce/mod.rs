@@ -37,5 +37,5 @@ pub(crate) use {
     methods::{product_of, sum},
     operator::{Custom, Operator, OperatorKind},
     samples::identity,
-    source::Source,
+    source::ValueSource,
 };

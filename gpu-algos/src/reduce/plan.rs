@@ -14,11 +14,11 @@ use super::{
     operator::Operator,
     params::{COUNTER_BYTES, ReduceHead, ReduceParams},
     policy::{Algorithm, Policy},
-    source::Source,
+    source::ValueSource,
 };
 use crate::{
     AlgoError, Result,
-    launch::{Launch, MOST_BLOCKS, SLOTS_BEHIND, Scratch, Words},
+    launch::{Launch, MOST_BLOCKS, SLOTS_BEHIND, ScratchNeed, Words},
 };
 
 /// Counters in the stream's scratch memory.
@@ -43,7 +43,7 @@ struct Shape {
 /// The launch of a reduction into elements at `targets`; None if there is no result.
 #[expect(clippy::too_many_arguments, reason = "what is reduced, how, to where: each of its own kind")]
 pub(crate) fn plan(
-    source: &impl Source,
+    source: &impl ValueSource,
     leaves: &Leaves<'_>,
     axes: &Axes,
     operator: &Operator,
@@ -83,10 +83,10 @@ pub(crate) fn plan(
     let config = LaunchConfig { grid: (blocks as u32).into(), block: policy.block().into(), shared_bytes: 0 };
     let state_bytes = operator.state_bytes().next_multiple_of(8);
     let scratch = match (shape.blocks_per_result, axes.along_outer, shape.groups) {
-        (1, ..) => Scratch::None,
+        (1, ..) => ScratchNeed::None,
         // Eight bytes for each four of a state.
-        (blocks_per_result, false, 1) => Scratch::Cleared((blocks_per_result + SLOTS_BEHIND) * 2 * state_bytes),
-        _ => Scratch::Counted(blocks * shape.states_of_block * state_bytes),
+        (blocks_per_result, false, 1) => ScratchNeed::Cleared((blocks_per_result + SLOTS_BEHIND) * 2 * state_bytes),
+        _ => ScratchNeed::Counted(blocks * shape.states_of_block * state_bytes),
     };
     let params = params(source, leaves, &axes, &shape, operator, policy, targets, &bases);
     Ok(Some(Launch { params, scratch_word: SCRATCH_WORD, scratch, config }))
@@ -221,7 +221,7 @@ fn leaf_kind(axes: &Axes, leaf: usize, dtype: DType, address: u64, peel: usize, 
 
 #[expect(clippy::too_many_arguments, reason = "what is reduced, how, to where: each of its own kind")]
 fn params(
-    source: &impl Source,
+    source: &impl ValueSource,
     leaves: &Leaves<'_>,
     axes: &Axes,
     shape: &Shape,
@@ -276,7 +276,7 @@ fn axis_params<'a>(axes: &'a [Axis], leaves: &Leaves<'_>) -> impl Iterator<Item 
 }
 
 /// Text for a kernel's program that compares its parameters with those that are passed; `value` is the structure of the source.
-pub(crate) fn check_text(source: &impl Source, operator: &Operator, value: &str) -> String {
+pub(crate) fn check_text(source: &impl ValueSource, operator: &Operator, value: &str) -> String {
     let leaves = source.leaves().len();
     let axes = MAX_AXES * AxisParams::words(1 + leaves);
     let (scalars, extra) = (source.scalars().len().max(1), source.extra().len().max(1));

@@ -11,7 +11,7 @@ use super::{
     launch::{REDUCE, program},
     operator::{Operator, OperatorKind},
     policy::{Algorithm, Policy},
-    source::Source,
+    source::ValueSource,
 };
 
 /// Adds a reduction of arrays of each kind.
@@ -51,7 +51,7 @@ pub(crate) fn add_to(registry: Registry) -> Registry {
 /// A source that is an array of one element type.
 pub(crate) struct Sample(pub(crate) DType);
 
-impl Source for Sample {
+impl ValueSource for Sample {
     fn shape(&self) -> &[usize] {
         &[1]
     }

@@ -9,7 +9,7 @@ use smallvec::SmallVec;
 use crate::launch::unique;
 
 /// An expression, as kernels and their launches need it.
-pub(crate) trait Source {
+pub(crate) trait ValueSource {
     /// The shape of the index space.
     fn shape(&self) -> &[usize];
     /// The operands that are read at each index.
@@ -24,7 +24,7 @@ pub(crate) trait Source {
     fn text(&self, name: &str) -> (String, Vec<Header>);
 }
 
-impl Source for Lowered<'_> {
+impl ValueSource for Lowered<'_> {
     fn shape(&self) -> &[usize] {
         self.shape()
     }

@@ -1,4 +1,4 @@
-//! The axes of a scan: the scanned ones, and those along which the lines layout.
+//! The axes of a scan: the scanned ones, and those along which the lines lie.
 
 use smallvec::SmallVec;
 
@@ -6,14 +6,14 @@ use crate::reduce::axes::{Axis, Steps, follows, join};
 
 /// The axes that a kernel walks, the innermost axis of each list first.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Axes {
+pub(crate) struct ScanAxes {
     pub(crate) scanned: SmallVec<[Axis; 4]>,
     pub(crate) lines: SmallVec<[Axis; 4]>,
     /// Offset of the first value, in elements: of the target, then of each leaf.
     pub(crate) offsets: Steps,
 }
 
-impl Axes {
+impl ScanAxes {
     /// The axes of a scan along `axis`, or of all values in C order; `target` and `leaves` are the strides of each operand.
     /// `reverse` walks from the last value to the first.
     pub(crate) fn of(
@@ -34,7 +34,7 @@ impl Axes {
         axes
     }
 
-    /// The axes of a scan along `axis` if neighbours in memory layout along another axis, which is then the innermost axis of the lines.
+    /// The axes of a scan along `axis` if neighbours in memory lie along another axis, which is then the innermost axis of the lines.
     /// None if they do not, or if lines have one value.
     pub(crate) fn across(
         shape: &[usize],

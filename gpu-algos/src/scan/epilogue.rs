@@ -12,7 +12,7 @@ use ndarray::Dimension;
 
 /// An expression of the results, as a kernel needs it.
 #[derive(Debug)]
-pub(crate) struct Epilogue<'a> {
+pub(crate) struct LoweredEpilogue<'a> {
     pub(crate) lowered: Lowered<'a>,
     /// Indices of the extra words that stand for the result.
     pub(crate) placeholders: Vec<usize>,
@@ -24,7 +24,7 @@ pub(crate) fn results<'a, O: Element, D: Dimension>(dim: D) -> Expr<'a, O, D> {
     source::<O, _, _>(Scanned(PhantomData), ()).broadcast(dim)
 }
 
-impl<'a> Epilogue<'a> {
+impl<'a> LoweredEpilogue<'a> {
     /// An expression of [`results`].
     pub(crate) fn of<P: Element, D: Dimension>(expression: &Expr<'a, P, D>) -> Result<Self, ArrayError> {
         let lowered = expression.lower()?;

@@ -10,10 +10,10 @@ use gpu_array::{
 use ndarray::{Axis, Dimension};
 use smallvec::SmallVec;
 
-use super::{launch::Job, lazy::ScanOptions, methods::extreme, plan::Target};
+use super::{launch::ScanJob, lazy::ScanOptions, methods::extreme, plan::ScanTarget};
 use crate::{
     Result,
-    reduce::{Operator, OperatorKind, Source, Summable, identity, product_of, sum},
+    reduce::{Operator, OperatorKind, Summable, ValueSource, identity, product_of, sum},
 };
 
 /// A scan of an array in its own memory that has not run.
@@ -102,8 +102,8 @@ impl<'t, T: Element, D: Dimension> InPlace<'t, T, D> {
         self.options.check(target.shape)?;
         let source = OfTarget(target);
         let (mode, operator) = (self.options.mode(), &self.operator);
-        let job = Job { source: &source, heads: None, epilogue: None, operator, mode, axis, reverse };
-        let place = Target { address: target.address, dtype: T::DTYPE, strides: target.strides };
+        let job = ScanJob { source: &source, heads: None, epilogue: None, operator, mode, axis, reverse };
+        let place = ScanTarget { address: target.address, dtype: T::DTYPE, strides: target.strides };
         job.run(&place, Some(target.home), target.home)
     }
 }
@@ -111,7 +111,7 @@ impl<'t, T: Element, D: Dimension> InPlace<'t, T, D> {
 /// The values of an array, as a source.
 struct OfTarget<'t>(LoweredTarget<'t>);
 
-impl Source for OfTarget<'_> {
+impl ValueSource for OfTarget<'_> {
     fn shape(&self) -> &[usize] {
         self.0.shape
     }

@@ -5,14 +5,14 @@
 //!
 //! 1. `methods.rs` lowers the scanned expression, and `Scan::by_key` (`lazy.rs`) the keys. `Scan::map` calls the closure with an expression
 //!    whose placeholder the kernel replaces by each result (`behind.rs`). The kernel is a template over these three and the operator.
-//! 2. `axes.rs` puts the scanned axes innermost, or finds that neighbours layout along another axis (`Axes::across`). A scan from the end
+//! 2. `axes.rs` puts the scanned axes innermost, or finds that neighbours lie along another axis (`ScanAxes::across`). A scan from the end
 //!    walks all axes from their ends.
-//! 3. `plan.rs` finds out how the operands layout in memory (`MemoryLayout`). If all are contiguous, threads read packs, else single values.
+//! 3. `plan.rs` finds out how the operands lie in memory (`MemoryLayout`). If all are contiguous, threads read packs, else single values.
 //! 4. This file chooses the kernel and its template arguments (`policy.rs`), and launches it.
 //!
-//! Blocks that share a line or columns (`scan_single_pass`, `scan_single_wave`, `scan_pipelined`, `scan_columns`) draw tiles in order. Each leaves the sum of its tile in a slot
-//! and adds up the sums of all tiles before it. The last block to end clears the slots for the next launch on the stream. A block that
-//! knows the number of its tiles from the start draws them while the kernel before it still runs (`gpu::claim_before_dependency`). In
+//! Blocks that share a line or columns (`scan_single_pass`, `scan_single_wave`, `scan_pipelined`, `scan_columns`) draw tiles in order. Each leaves the
+//! sum of its tile in a slot and adds up the sums of all tiles before it. The last block to end clears the slots for the next launch on the
+//! stream. A block that knows the number of its tiles from the start draws them while the kernel before it still runs (`gpu::claim_before_dependency`). In
 //! `scan_rows` and `scan_column_strips` a block has a line or a strip of columns to itself and needs no other block.
 //!
 //! Scans of a user's text (`kernels/scan`) have a kernel of their own, `scan_kernel.cuh`, because their output is a statement and their states
@@ -23,9 +23,9 @@ use gpu_array::gpu_driver::{Device, GeneratedKernel, Header, KernelSpace, Progra
 use smallvec::SmallVec;
 
 use super::{
-    axes::Axes,
+    axes::ScanAxes,
     epilogue::SCANNED,
-    plan::{ACROSS, Leaves, MemoryLayout, OP, Target},
+    plan::{ACROSS, Leaves, MemoryLayout, OP, ScanTarget},
     policy::{Algorithm, Bytes, LOADING, Policy},
 };
 use crate::{
@@ -35,7 +35,7 @@ use crate::{
         params::{CONTIGUOUS, FLAGS, KEYS, LINES, TILE_PARAMS, check_text},
     },
     launch::{resident, unique, with_headers},
-    reduce::{Operator, Source},
+    reduce::{Operator, ValueSource},
 };
 
 pub(crate) const SINGLE_PASS: Header =
@@ -69,11 +69,11 @@ pub(crate) enum Heads {
 }
 
 /// The operands of a scan, and its mode.
-pub(crate) struct Job<'j> {
-    pub(crate) source: &'j dyn Source,
-    pub(crate) heads: Option<(&'j dyn Source, Heads)>,
+pub(crate) struct ScanJob<'j> {
+    pub(crate) source: &'j dyn ValueSource,
+    pub(crate) heads: Option<(&'j dyn ValueSource, Heads)>,
     /// The epilogue, and the indices of its extra params that stand for the results.
-    pub(crate) epilogue: Option<(&'j dyn Source, &'j [usize])>,
+    pub(crate) epilogue: Option<(&'j dyn ValueSource, &'j [usize])>,
     pub(crate) operator: &'j Operator,
     /// `EXCLUSIVE` or nothing.
     pub(crate) mode: u32,
@@ -82,15 +82,15 @@ pub(crate) struct Job<'j> {
     pub(crate) reverse: bool,
 }
 
-impl Job<'_> {
-    fn sources(&self) -> impl Iterator<Item = &dyn Source> {
+impl ScanJob<'_> {
+    fn sources(&self) -> impl Iterator<Item = &dyn ValueSource> {
         [Some(self.source), self.heads.map(|(source, _)| source), self.epilogue.map(|(source, _)| source)]
             .into_iter()
             .flatten()
     }
 
     /// Enqueues the scan into the target, in the order of `stream`. Does not wait.
-    pub(crate) fn run(&self, target: &Target<'_>, target_home: Option<&Stream>, stream: &Stream) -> Result<()> {
+    pub(crate) fn run(&self, target: &ScanTarget<'_>, target_home: Option<&Stream>, stream: &Stream) -> Result<()> {
         let leaves: Leaves<'_> = self.sources().flat_map(|source| source.leaves()).collect();
         let strides: SmallVec<[&[isize]; 4]> = leaves.iter().map(|leaf| leaf.strides).collect();
         let shape = self.source.shape();
@@ -99,11 +99,11 @@ impl Job<'_> {
             return Ok(());
         }
         let across = self.axis.filter(|_| self.heads.is_none());
-        let across = across.and_then(|axis| Axes::across(shape, target.strides, &strides, axis, self.reverse));
+        let across = across.and_then(|axis| ScanAxes::across(shape, target.strides, &strides, axis, self.reverse));
         let layout = match across {
             Some(axes) => MemoryLayout::across(axes, &leaves, target),
             None => {
-                let axes = Axes::of(shape, target.strides, &strides, self.axis, self.reverse);
+                let axes = ScanAxes::of(shape, target.strides, &strides, self.axis, self.reverse);
                 MemoryLayout::of(OP, axes, &leaves, target)
             }
         };
@@ -118,7 +118,7 @@ impl Job<'_> {
             Some(policy) => policy,
             None => self.policy(&leaves, target, mode, count),
         };
-        let kernel = Kernel { job: self, mode, policy };
+        let kernel = KernelSpec { job: self, mode, policy };
         let scalars = self.sources().flat_map(|source| source.scalars().iter().copied());
         let extra = self.sources().flat_map(|source| source.extra());
         let generated = kernel.generated(stream.device())?;
@@ -133,12 +133,12 @@ impl Job<'_> {
         unsafe { launch.enqueue(&generated, &homes, stream) }
     }
 
-    pub(crate) fn bytes(&self, target: &Target<'_>) -> Bytes {
+    pub(crate) fn bytes(&self, target: &ScanTarget<'_>) -> Bytes {
         Bytes { state: self.operator.state_bytes(), result: target.dtype.bytes() }
     }
 
     /// The policy of a kernel with its tiles in registers.
-    pub(crate) fn policy(&self, leaves: &Leaves<'_>, target: &Target<'_>, mode: u32, count: usize) -> Policy {
+    pub(crate) fn policy(&self, leaves: &Leaves<'_>, target: &ScanTarget<'_>, mode: u32, count: usize) -> Policy {
         let Bytes { state, result } = self.bytes(target);
         match mode & ACROSS {
             0 => Policy::of(leaves, state, result, mode & CONTIGUOUS != 0, count),
@@ -152,7 +152,7 @@ impl Job<'_> {
         layout: &MemoryLayout,
         mode: u32,
         leaves: &Leaves<'_>,
-        target: &Target<'_>,
+        target: &ScanTarget<'_>,
         count: usize,
         device: &Device,
     ) -> Result<Option<Policy>> {
@@ -192,13 +192,13 @@ impl Job<'_> {
 pub(crate) const MOST_SHARED_BYTES: i32 = 97;
 
 /// The kernel of a job.
-pub(crate) struct Kernel<'k> {
-    pub(crate) job: &'k Job<'k>,
+pub(crate) struct KernelSpec<'k> {
+    pub(crate) job: &'k ScanJob<'k>,
     pub(crate) mode: u32,
     pub(crate) policy: Policy,
 }
 
-impl Kernel<'_> {
+impl KernelSpec<'_> {
     fn generated(&self, device: &Device) -> Result<GeneratedKernel> {
         let Policy { threads, width, unroll, .. } = self.policy;
         let mut key: SmallVec<[u64; 64]> = SmallVec::new();
@@ -225,7 +225,7 @@ impl Kernel<'_> {
         let operator = job.operator.text();
         let mut headers: Vec<Header> = Vec::new();
         let mut text = String::new();
-        let mut add = |source: Option<&dyn Source>, name: &'static str| {
+        let mut add = |source: Option<&dyn ValueSource>, name: &'static str| {
             let Some(source) = source else { return "gpu::scan::Nothing" };
             let (structure, includes) = source.text(name);
             text += &structure;

@@ -11,14 +11,14 @@ use ndarray::{Axis, Dimension, Ix1};
 use smallvec::SmallVec;
 
 use super::{
-    epilogue::{Epilogue, results},
-    launch::{Heads, Job},
-    plan::{OP, Target},
+    epilogue::{LoweredEpilogue, results},
+    launch::{Heads, ScanJob},
+    plan::{OP, ScanTarget},
 };
 use crate::{
     AlgoError, Result,
     device::params::EXCLUSIVE,
-    reduce::{Operator, Source, allocate},
+    reduce::{Operator, ValueSource, allocate},
     shape::{dim_of, in_order, same_shape},
 };
 
@@ -133,21 +133,22 @@ impl<'a, O: Element, D: Dimension, K: Dimension> Scan<'a, O, D, K> {
         Ok((values, dim))
     }
 
-    fn run(&self, values: &Lowered<'a>, target: &Target<'_>, home: Option<&Stream>, stream: &Stream) -> Result<()> {
+    fn run(&self, values: &Lowered<'a>, target: &ScanTarget<'_>, home: Option<&Stream>, stream: &Stream) -> Result<()> {
         let heads = match &self.heads {
-            Some((heads, kind)) => Some((heads.as_ref().map_err(Clone::clone)? as &dyn Source, *kind)),
+            Some((heads, kind)) => Some((heads.as_ref().map_err(Clone::clone)? as &dyn ValueSource, *kind)),
             None => None,
         };
         let epilogue = match &self.epilogue {
-            Some(epilogue) => Some(Epilogue::of(epilogue.as_ref().map_err(Clone::clone)?)?),
+            Some(epilogue) => Some(LoweredEpilogue::of(epilogue.as_ref().map_err(Clone::clone)?)?),
             None => None,
         };
         if let Some(epilogue) = &epilogue {
             same_shape("the map epilogue a scan", values.shape(), epilogue.lowered.shape())?;
         }
-        let epilogue = epilogue.as_ref().map(|epilogue| (&epilogue.lowered as &dyn Source, &epilogue.placeholders[..]));
+        let epilogue =
+            epilogue.as_ref().map(|epilogue| (&epilogue.lowered as &dyn ValueSource, &epilogue.placeholders[..]));
         let (mode, ScanOptions { axis, reverse, .. }) = (self.options.mode(), self.options);
-        let job = Job { source: values, heads, epilogue, operator: &self.operator, mode, axis, reverse };
+        let job = ScanJob { source: values, heads, epilogue, operator: &self.operator, mode, axis, reverse };
         job.run(target, home, stream)
     }
 
@@ -171,7 +172,7 @@ impl<'a, O: Element, D: Dimension, K: Dimension> Scan<'a, O, D, K> {
         let array = allocate::<O, K>(stream, dim)?;
         let address = array.as_device_vec().as_raw();
         let strides = self.options.strides(values.shape(), array.strides());
-        let target = Target { address, dtype: O::DTYPE, strides: &strides };
+        let target = ScanTarget { address, dtype: O::DTYPE, strides: &strides };
         self.run(values, &target, None, stream)?;
         Ok(array)
     }
@@ -196,7 +197,7 @@ impl<'a, O: Element, D: Dimension, K: Dimension> Scan<'a, O, D, K> {
         }
         let stream = self.home.as_ref().unwrap_or(target.home);
         let strides = self.options.strides(values.shape(), target.strides);
-        let place = Target { address: target.address, dtype: O::DTYPE, strides: &strides };
+        let place = ScanTarget { address: target.address, dtype: O::DTYPE, strides: &strides };
         self.run(values, &place, Some(target.home), stream)
     }
 }

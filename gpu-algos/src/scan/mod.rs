@@ -31,9 +31,9 @@ pub use methods::Scans;
 pub(crate) use crate::device::params::CONTIGUOUS;
 /// Parts that selections and scans of a user's text need too.
 pub(crate) use {
-    axes::Axes,
+    axes::ScanAxes,
     epilogue::SCANNED,
     launch::{MOST_SHARED_BYTES, SINGLE_PASS},
-    plan::{Leaves, MemoryLayout, OP, Selection, Target},
+    plan::{Leaves, MemoryLayout, OP, ScanTarget, Selection},
     policy::{Algorithm, Policy},
 };

@@ -10,20 +10,20 @@ use gpu_array::{
 use smallvec::SmallVec;
 
 use super::{
-    axes::Axes,
+    axes::ScanAxes,
     policy::{Algorithm, Policy},
 };
 pub(crate) use crate::reduce::axes::Leaves;
 use crate::{
     AlgoError, Result,
     device::params::{BACKWARD, CONTIGUOUS, GRID_COUNTERS_BYTES, LINES, TileHead, TileParams},
-    launch::{Launch, MOST_BLOCKS, Scratch, Words},
+    launch::{Launch, MOST_BLOCKS, ScratchNeed, Words},
     reduce::axes::Axis,
 };
 
 pub(crate) const OP: &str = "a scan";
 
-/// Neighbours layout along another axis than the scanned one. Kernels of such scans have no other flag but `EXCLUSIVE`.
+/// Neighbours lie along another axis than the scanned one. Kernels of such scans have no other flag but `EXCLUSIVE`.
 pub(crate) const ACROSS: u32 = 64;
 
 /// Index in [`Launch::params`] of the address of the scratch memory.
@@ -31,7 +31,7 @@ const SCRATCH_WORD: usize = offset_of!(TileHead, scratch) / size_of::<u64>();
 
 /// Destination of a scan.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Target<'t> {
+pub(crate) struct ScanTarget<'t> {
     pub(crate) address: u64,
     pub(crate) dtype: DType,
     /// Strides along the axes of the scanned expression.
@@ -41,7 +41,7 @@ pub(crate) struct Target<'t> {
 /// Memory layout of a scan's operands, in the order of the walk.
 #[derive(Clone, Debug)]
 pub(crate) struct MemoryLayout {
-    pub(crate) axes: Axes,
+    pub(crate) axes: ScanAxes,
     /// Addresses of the first value: of the target, then of each leaf.
     bases: SmallVec<[u64; 5]>,
     bytes: SmallVec<[usize; 5]>,
@@ -65,7 +65,7 @@ pub(crate) struct Selection {
 }
 
 impl MemoryLayout {
-    pub(crate) fn of(op: &'static str, axes: Axes, leaves: &Leaves<'_>, target: &Target<'_>) -> Self {
+    pub(crate) fn of(op: &'static str, axes: ScanAxes, leaves: &Leaves<'_>, target: &ScanTarget<'_>) -> Self {
         let dtypes = std::iter::once((target.dtype.bytes(), target.address));
         // The first value of a leaf without memory counts in steps of 1.
         let dtypes =
@@ -92,8 +92,8 @@ impl MemoryLayout {
         Self { axes, bases, bytes, mode, op, selection: Selection::default() }
     }
 
-    /// The layout of a scan with [`Axes::across`].
-    pub(crate) fn across(axes: Axes, leaves: &Leaves<'_>, target: &Target<'_>) -> Self {
+    /// The layout of a scan with [`ScanAxes::across`].
+    pub(crate) fn across(axes: ScanAxes, leaves: &Leaves<'_>, target: &ScanTarget<'_>) -> Self {
         Self { mode: ACROSS, ..Self::of(OP, axes, leaves, target) }
     }
 
@@ -200,8 +200,11 @@ impl MemoryLayout {
             is_wide: (count + width > i32::MAX as usize).into(),
             ..self.head(leaves, whole)
         };
-        let scratch =
-            if tiles > 1 { Scratch::Cleared(GRID_COUNTERS_BYTES + tiles.checked_mul(slot)?) } else { Scratch::None };
+        let scratch = if tiles > 1 {
+            ScratchNeed::Cleared(GRID_COUNTERS_BYTES + tiles.checked_mul(slot)?)
+        } else {
+            ScratchNeed::None
+        };
         Some(GridShape { head, blocks: tiles.min(resident), scratch })
     }
 
@@ -210,7 +213,7 @@ impl MemoryLayout {
         let lines = self.axes.line_count();
         let mut cut = self.lines(leaves, policy, 0, resident)?;
         cut.head.tiles = u32::try_from(self.axes.length().div_ceil(policy.tile())).ok()?;
-        Some(GridShape { blocks: lines.min(resident), scratch: Scratch::None, ..cut })
+        Some(GridShape { blocks: lines.min(resident), scratch: ScratchNeed::None, ..cut })
     }
 
     /// The fields that all kernels have, where `whole` says whether packs of an operand are aligned; zeros in the others.
@@ -282,9 +285,9 @@ impl MemoryLayout {
         let of_group = (resident / groups).clamp(1, tiles);
         let scratch = if of_group > 1 {
             let slots = groups.checked_mul(tiles)?.checked_mul(lanes * width)?.checked_mul(slot)?;
-            Scratch::Cleared(groups * GRID_COUNTERS_BYTES + slots)
+            ScratchNeed::Cleared(groups * GRID_COUNTERS_BYTES + slots)
         } else {
-            Scratch::None
+            ScratchNeed::None
         };
         Some(GridShape { head, blocks: groups.checked_mul(of_group)?, scratch })
     }
@@ -303,7 +306,7 @@ fn axis_params(axis: &Axis) -> AxisParams<'_> {
 struct GridShape {
     head: TileHead,
     blocks: usize,
-    scratch: Scratch,
+    scratch: ScratchNeed,
 }
 
 #[cfg(test)]
@@ -316,13 +319,13 @@ mod tests {
     fn head(shape: [usize; 3], algorithm: Algorithm) -> Vec<u64> {
         let strides = [(shape[1] * shape[2]) as isize, shape[2] as isize, 1];
         let broadcast = [shape[2] as isize, 0, 1];
-        let target = Target { address: 1 << 40, dtype: DType::U8, strides: &strides };
+        let target = ScanTarget { address: 1 << 40, dtype: DType::U8, strides: &strides };
         let leaf = LoweredLeaf { address: 1 << 41, dtype: DType::U8, is_place: false, strides: &broadcast };
         let axes = match algorithm {
             Algorithm::Columns => {
-                Axes::across(&shape, &strides, &[&broadcast], 0, false).expect("neighbours layout across")
+                ScanAxes::across(&shape, &strides, &[&broadcast], 0, false).expect("neighbours lie across")
             }
-            _ => Axes::of(&shape, &strides, &[&broadcast], Some(2), false),
+            _ => ScanAxes::of(&shape, &strides, &[&broadcast], Some(2), false),
         };
         let leaves: Leaves<'_> = [leaf].into_iter().collect();
         let policy = Policy { algorithm, ..Policy::new(128, 16, 4) };

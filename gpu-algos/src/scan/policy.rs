@@ -158,7 +158,7 @@ impl Policy {
         Self::new(THREADS, width as u32, unroll as u32)
     }
 
-    /// The policy of the kernel `scan_columns`, for scans along an axis across which neighbours layout.
+    /// The policy of the kernel `scan_columns`, for scans along an axis across which neighbours lie.
     pub(crate) fn across(leaves: &[LoweredLeaf<'_>], state_bytes: usize, result_bytes: usize) -> Self {
         let in_memory = || leaves.iter().filter(|leaf| !leaf.is_place);
         let widest = in_memory().map(|leaf| leaf.dtype.bytes()).max().unwrap_or(4).max(result_bytes);

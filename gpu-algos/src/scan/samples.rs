@@ -3,13 +3,13 @@
 use gpu_array::{DType, gpu_driver::Registry};
 
 use super::{
-    launch::{Heads, Job, Kernel, SINGLE_PASS},
-    plan::{ACROSS, Leaves, Target},
+    launch::{Heads, KernelSpec, SINGLE_PASS, ScanJob},
+    plan::{ACROSS, Leaves, ScanTarget},
     policy::Policy,
 };
 use crate::{
     device::params::{BACKWARD, CONTIGUOUS, EXCLUSIVE, FLAGS, KEYS, LINES},
-    reduce::{Operator, OperatorKind, Source, samples::Sample},
+    reduce::{Operator, OperatorKind, ValueSource, samples::Sample},
 };
 
 /// Flags of samples: tiles are in shared memory, one after another or all at once.
@@ -49,10 +49,17 @@ pub(crate) fn add_to(registry: Registry) -> Registry {
     samples.into_iter().fold(registry, |registry, (kind, value, mode, heads)| {
         let (source, operator) = (Sample(value), Operator::new(kind, value, false));
         let keys = heads.map(|(dtype, kind)| (Sample(dtype), kind));
-        let heads = keys.as_ref().map(|(keys, kind)| (keys as &dyn Source, *kind));
-        let job =
-            Job { source: &source, heads, epilogue: None, operator: &operator, mode: 0, axis: None, reverse: false };
-        let target = Target { address: 0, dtype: operator.results()[0], strides: &[1] };
+        let heads = keys.as_ref().map(|(keys, kind)| (keys as &dyn ValueSource, *kind));
+        let job = ScanJob {
+            source: &source,
+            heads,
+            epilogue: None,
+            operator: &operator,
+            mode: 0,
+            axis: None,
+            reverse: false,
+        };
+        let target = ScanTarget { address: 0, dtype: operator.results()[0], strides: &[1] };
         let mode = mode
             | match heads {
                 Some((_, Heads::Flags)) => FLAGS,
@@ -70,7 +77,7 @@ pub(crate) fn add_to(registry: Registry) -> Registry {
         };
         let (staged, mode) = (staged.filter(|_| mode & (STAGED | AT_ONCE) != 0), mode & !(STAGED | AT_ONCE));
         let policy = staged.unwrap_or_else(|| job.policy(&leaves, &target, mode, most));
-        let kernel = Kernel { job: &job, mode, policy };
+        let kernel = KernelSpec { job: &job, mode, policy };
         let program = kernel.program();
         registry.with_sample(SINGLE_PASS.name, program)
     })

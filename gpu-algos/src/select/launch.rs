@@ -17,8 +17,8 @@ use crate::{
         params::{TILE_PARAMS, check_text},
     },
     launch::{resident, unique, with_headers},
-    reduce::Source,
-    scan::{Algorithm, Axes, CONTIGUOUS, Leaves, MOST_SHARED_BYTES, MemoryLayout, Policy, Selection, Target},
+    reduce::ValueSource,
+    scan::{Algorithm, CONTIGUOUS, Leaves, MOST_SHARED_BYTES, MemoryLayout, Policy, ScanAxes, ScanTarget, Selection},
     shape::in_order,
 };
 
@@ -35,11 +35,11 @@ const SLOT_BYTES: usize = 8;
 const OP: &str = "a selection";
 
 /// The operands of a selection, and its mode.
-pub(crate) struct Job<'j> {
-    /// Source of the moved values, if it is not `heads`.
-    pub(crate) values: Option<&'j dyn Source>,
-    /// Source that decides which values are selected.
-    pub(crate) heads: &'j dyn Source,
+pub(crate) struct SelectJob<'j> {
+    /// ValueSource of the moved values, if it is not `heads`.
+    pub(crate) values: Option<&'j dyn ValueSource>,
+    /// ValueSource that decides which values are selected.
+    pub(crate) heads: &'j dyn ValueSource,
     /// `FLAGS` or `KEYS`, and the flags of the output.
     pub(crate) mode: u32,
 }
@@ -58,13 +58,13 @@ pub(crate) struct Out {
     pub(crate) count: u64,
 }
 
-impl Job<'_> {
+impl SelectJob<'_> {
     /// Number of leaves that belong to the moved values.
     pub(super) fn leaves_of_values(&self) -> usize {
         self.values.map_or(0, |values| values.leaves().len())
     }
 
-    fn sources(&self) -> impl Iterator<Item = &dyn Source> {
+    fn sources(&self) -> impl Iterator<Item = &dyn ValueSource> {
         self.values.into_iter().chain([self.heads])
     }
 
@@ -78,17 +78,18 @@ impl Job<'_> {
             return Ok(false);
         }
         let in_order = in_order(shape, 1);
-        let target = Target { address: out.address, dtype: out.dtype, strides: &in_order };
-        let mut layout = MemoryLayout::of(OP, Axes::of(shape, target.strides, &strides, None, false), &leaves, &target);
+        let target = ScanTarget { address: out.address, dtype: out.dtype, strides: &in_order };
+        let mut layout =
+            MemoryLayout::of(OP, ScanAxes::of(shape, target.strides, &strides, None, false), &leaves, &target);
         layout.selection =
             Selection { count: out.count, step: out.step as i64, places: out.places, lengths: out.lengths };
         let most_shared = stream.device().attribute(MOST_SHARED_BYTES)? as usize;
         let enough = TILES_OF_AHEAD * stream.device().multiprocessors()? as usize;
         let read = Read::of(&leaves, self.leaves_of_values());
-        let ahead = Kernel::ahead(self, &read, out.dtype, layout.mode, most_shared, |policy| {
+        let ahead = KernelSpec::ahead(self, &read, out.dtype, layout.mode, most_shared, |policy| {
             out.step == 1 && count / policy.tile() >= enough && layout.are_leaves_packed(&leaves, policy.width as usize)
         });
-        let kernel = ahead.unwrap_or_else(|| Kernel::of(self, &read, out.dtype, layout.mode, count));
+        let kernel = ahead.unwrap_or_else(|| KernelSpec::of(self, &read, out.dtype, layout.mode, count));
         let scalars = self.sources().flat_map(|source| source.scalars().iter().copied());
         let extra = self.sources().flat_map(|source| source.extra());
         let generated = kernel.generated(stream.device())?;
@@ -107,8 +108,8 @@ impl Job<'_> {
 }
 
 /// The kernel of a job.
-pub(crate) struct Kernel<'k> {
-    job: &'k Job<'k>,
+pub(crate) struct KernelSpec<'k> {
+    job: &'k SelectJob<'k>,
     mode: u32,
     policy: Policy,
     /// Leaves of the values that are leaves of `heads` too, encoded as in `select_single_pass.cuh`.
@@ -150,9 +151,9 @@ impl<'l> Read<'l> {
     }
 }
 
-impl<'k> Kernel<'k> {
+impl<'k> KernelSpec<'k> {
     /// The kernel for `count` values with the layout `layout`.
-    pub(super) fn of(job: &'k Job<'k>, read: &Read<'_>, value: DType, layout: u32, count: usize) -> Self {
+    pub(super) fn of(job: &'k SelectJob<'k>, read: &Read<'_>, value: DType, layout: u32, count: usize) -> Self {
         // An index in a tile takes two bytes.
         let value_bytes = if job.mode & VALUES != 0 { value.bytes() } else { 0 };
         let moved_bytes = if job.mode & INDICES != 0 { value_bytes.max(2) } else { value_bytes };
@@ -164,7 +165,7 @@ impl<'k> Kernel<'k> {
 
     /// The kernel with its tiles in shared memory, with the first policy that `fits` accepts; None if there is none.
     pub(super) fn ahead(
-        job: &'k Job<'k>,
+        job: &'k SelectJob<'k>,
         read: &Read<'_>,
         value: DType,
         layout: u32,
@@ -200,7 +201,7 @@ impl<'k> Kernel<'k> {
     pub(crate) fn program(&self) -> Program {
         let mut headers: Vec<Header> = Vec::new();
         let mut text = String::new();
-        let mut add = |source: Option<&dyn Source>, name: &'static str| {
+        let mut add = |source: Option<&dyn ValueSource>, name: &'static str| {
             let Some(source) = source else { return "gpu::tiles::Nothing" };
             let (structure, includes) = source.text(name);
             text += &structure;

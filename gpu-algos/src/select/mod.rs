@@ -15,8 +15,8 @@
 //! # Ok::<(), gpu_algos::AlgoError>(())
 //! ```
 //!
-//! One launch reads each value once and writes the selected values; see `device/select_single_pass.cuh`, and `device/select_pipelined.cuh` for many values. A partition
-//! counts first, in the same launch.
+//! One launch reads each value once and writes the selected values; see `device/select_single_pass.cuh`, and `device/select_pipelined.cuh` for many
+//! values. A partition counts first, in the same launch.
 
 mod along;
 mod launch;

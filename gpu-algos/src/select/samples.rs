@@ -2,9 +2,9 @@
 
 use gpu_array::{DType, gpu_driver::Registry};
 
-use super::launch::{FLAGS, INDICES, Job, KEYS, Kernel, LENGTHS, REJECTED, Read, SINGLE_PASS, VALUES};
+use super::launch::{FLAGS, INDICES, KEYS, KernelSpec, LENGTHS, REJECTED, Read, SINGLE_PASS, SelectJob, VALUES};
 use crate::{
-    reduce::{Source, samples::Sample},
+    reduce::{ValueSource, samples::Sample},
     scan::{CONTIGUOUS, Leaves},
 };
 
@@ -26,13 +26,13 @@ pub(crate) fn add_to(registry: Registry) -> Registry {
     ];
     samples.into_iter().fold(registry, |registry, (value, heads, mode, layout)| {
         let (values, heads) = (value.map(Sample), Sample(heads));
-        let job = Job { values: values.as_ref().map(|values| values as &dyn Source), heads: &heads, mode };
-        let leaves: Leaves<'_> = job.values.into_iter().chain([job.heads]).flat_map(Source::leaves).collect();
+        let job = SelectJob { values: values.as_ref().map(|values| values as &dyn ValueSource), heads: &heads, mode };
+        let leaves: Leaves<'_> = job.values.into_iter().chain([job.heads]).flat_map(ValueSource::leaves).collect();
         let written = if mode & VALUES == 0 { I64 } else { leaves[0].dtype };
         let read = Read::of(&leaves, job.leaves_of_values());
         let registry =
-            registry.with_sample(SINGLE_PASS.name, Kernel::of(&job, &read, written, layout, usize::MAX).program());
-        match Kernel::ahead(&job, &read, written, layout, MOST_SHARED, |_| true) {
+            registry.with_sample(SINGLE_PASS.name, KernelSpec::of(&job, &read, written, layout, usize::MAX).program());
+        match KernelSpec::ahead(&job, &read, written, layout, MOST_SHARED, |_| true) {
             Some(kernel) => registry.with_sample(SINGLE_PASS.name, kernel.program()),
             None => registry,
         }

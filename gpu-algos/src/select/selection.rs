@@ -10,13 +10,13 @@ use gpu_array::{
 use ndarray::{Ix0, Ix1};
 
 use super::{
-    launch::{Job, Out},
+    launch::{Out, SelectJob},
     results::{Partitioned, Runs, Selected},
 };
 use crate::{
     AlgoError, Result,
     launch::Homes,
-    reduce::{Source, allocate},
+    reduce::{ValueSource, allocate},
     shape::same_shape,
 };
 
@@ -88,8 +88,8 @@ impl<'a, T: Element> Selection<'a, T> {
 
     /// Computes the selection into `out`. Returns false if there are no values.
     fn run(&self, ready: &Ready<'_, 'a>, out: &Out, homes: &[&Stream], stream: &Stream) -> Result<bool> {
-        let values = ready.values.map(|values| values as &dyn Source);
-        Job { values, heads: ready.heads, mode: self.mode }.run(out, homes, stream)
+        let values = ready.values.map(|values| values as &dyn ValueSource);
+        SelectJob { values, heads: ready.heads, mode: self.mode }.run(out, homes, stream)
     }
 
     /// Allocates room for all values and for their number, and computes both. `places` and `lengths` are addresses of further outputs.
@@ -110,7 +110,7 @@ impl<'a, T: Element> Selection<'a, T> {
     ///
     /// # Cost
     /// One kernel. Only the result is allocated, with memory for all values however many are selected. The first selection of this form compiles or
-    /// loads its kernel, as the first expression of a form does. It is fastest if its inputs layout in memory in C order.
+    /// loads its kernel, as the first expression of a form does. It is fastest if its inputs lie in memory in C order.
     ///
     /// # Errors
     /// `Array` with the errors of [`gpu_array::expression::Expr::eval`] for shapes, devices and limits; `Shape` for a mask of another shape;

@@ -84,7 +84,7 @@ pub(super) struct Runtime {
 
 /// One kernel of a module.
 #[repr(C)]
-pub(super) struct Kernel {
+pub(super) struct AbiKernel {
     pub(super) name: *const c_char,
     pub(super) run: unsafe extern "C" fn(*mut *mut c_void),
     pub(super) sizes: *const c_ulong,
@@ -108,7 +108,7 @@ impl std::fmt::Display for Index {
 
 /// A module's description of itself.
 #[repr(C)]
-pub(super) struct Module {
+pub(super) struct AbiModule {
     pub(super) version: c_uint,
     pub(super) kernels_enter: c_uint,
     pub(super) runtime: *mut *const Runtime,
@@ -117,6 +117,6 @@ pub(super) struct Module {
     pub(super) block_size: *mut Index,
     pub(super) grid_size: *mut Index,
     pub(super) budget: *mut c_long,
-    pub(super) kernels: *const Kernel,
+    pub(super) kernels: *const AbiKernel,
     pub(super) kernel_count: c_uint,
 }

@@ -28,7 +28,7 @@ const OPERATING_SYSTEM: i32 = 304;
 
 /// A mapped module.
 pub(super) struct Image {
-    module: *const abi::Module,
+    module: *const abi::AbiModule,
     bytes: Vec<u8>,
     base: usize,
     segments: Vec<Range<usize>>,
@@ -73,7 +73,7 @@ impl Image {
         // SAFETY: a module of our own compiler step, which refuses programs that would run anything when they are loaded.
         let library = unsafe { Library::open(Some(&path), RTLD_NOW | RTLD_LOCAL) }.map_err(|_| INVALID_IMAGE)?;
         // SAFETY: the symbol has this type in every module; the version tells whether it is this layout.
-        let module = unsafe { library.get::<*const abi::Module>(abi::MODULE_SYMBOL) }.map_err(|_| INVALID_IMAGE)?;
+        let module = unsafe { library.get::<*const abi::AbiModule>(abi::MODULE_SYMBOL) }.map_err(|_| INVALID_IMAGE)?;
         // `get` reads the symbol's address as the value.
         let module = *module;
         let base = (module as usize).wrapping_sub(offset);
@@ -97,12 +97,12 @@ impl Image {
         Ok(image)
     }
 
-    pub(super) fn module(&self) -> &abi::Module {
+    pub(super) fn module(&self) -> &abi::AbiModule {
         // SAFETY: mapped as long as `self`.
         unsafe { &*self.module }
     }
 
-    pub(super) fn kernels(&self) -> &[abi::Kernel] {
+    pub(super) fn kernels(&self) -> &[abi::AbiKernel] {
         let module = self.module();
         if module.kernel_count == 0 {
             return &[];

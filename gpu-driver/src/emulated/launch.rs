@@ -28,7 +28,7 @@ use super::{
     random::{Affine, Random},
     report::{self, Fault},
     settings::Settings,
-    shared::{Arenas, Layout},
+    shared::{Arenas, SharedLayout},
     signal,
     stack::ThreadStack,
     state::LoadedModule,
@@ -132,7 +132,7 @@ pub(super) struct Launch {
     pub(super) resident: Vec<Block>,
     spare: Vec<Block>,
     pub(super) arenas: Arenas,
-    pub(super) layout: Layout,
+    pub(super) layout: SharedLayout,
     /// The variable that a module's slot number stands for in this launch.
     pub(super) slots: HashMap<usize, usize>,
     stacks: Vec<ThreadStack>,
@@ -230,7 +230,7 @@ impl Launch {
         let (memory, context) = (*memory, *context);
         let arenas = workshop.arenas.take().or_else(|| Arenas::new(MAX_RESIDENT));
         let arenas = arenas.ok_or_else(|| Fault::new(2, "no memory for the shared memory of the blocks".to_owned()))?;
-        let layout = Layout::new(order.dynamic_bytes as usize, order.raised);
+        let layout = SharedLayout::new(order.dynamic_bytes as usize, order.raised);
         if workshop.epochs > u32::MAX / 2 {
             // Before the numbers run out, the shadows that know old ones go.
             (workshop.blocks, workshop.epochs) = (Vec::new(), 0);

@@ -30,14 +30,14 @@ pub(super) struct Variable {
 }
 
 /// The variables of a launch; the first is the dynamic shared memory.
-pub(super) struct Layout {
+pub(super) struct SharedLayout {
     pub(super) variables: Vec<Variable>,
     end: usize,
     /// Bytes that the kernel may use, static and dynamic.
     most: usize,
 }
 
-impl Layout {
+impl SharedLayout {
     /// `raised`: the kernel was allowed more dynamic shared memory than every kernel has.
     pub(super) fn new(dynamic_bytes: usize, raised: bool) -> Self {
         let most = if raised { ARENA_BYTES } else { STATIC_BYTES };
@@ -365,7 +365,7 @@ mod tests {
 
     #[test]
     fn variables_have_gaps_and_a_limit() {
-        let mut layout = Layout::new(100, false);
+        let mut layout = SharedLayout::new(100, false);
         let first = layout.add("a".into(), 16, 16).unwrap();
         let second = layout.add("b".into(), 16, 4).unwrap();
         let (a, b) = (&layout.variables[first], &layout.variables[second]);

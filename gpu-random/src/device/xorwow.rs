@@ -15,7 +15,7 @@ use crate::{
     distribution::Distribution,
     generator::Seed,
     recipe::{Rules, Stream},
-    turns::{Call, StreamPosition},
+    turns::{FillCall, StreamPosition},
     xorwow::{jump::Polynomial, start},
 };
 
@@ -228,7 +228,7 @@ impl Progress {
         &mut self,
         made: &[Jumps],
         context: &FillContext<'_>,
-        call: Call,
+        call: FillCall,
         distribution: D,
         out: DeviceSliceMut<'_, D::Value>,
     ) -> Result<()> {
@@ -284,7 +284,7 @@ impl Progress {
         made: &[Jumps],
         context: &FillContext<'_>,
         generators: u32,
-        call: Call,
+        call: FillCall,
         distribution: D,
         out: DeviceSliceMut<'_, D::Value>,
     ) -> Result<()> {

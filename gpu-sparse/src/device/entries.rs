@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use gpu_driver::{Device, Dim3, DriverError, Entry, Header, In, InOut, Out, Registry, Source};
 
 use super::policy::{PRODUCTS, ProductPolicy, VECTORS, VectorPolicy};
-use super::state::State;
+use super::state::SolverState;
 use super::storage::{Raw, RawCsr, RawPackets, View};
 use crate::Scalar;
 
@@ -54,7 +54,7 @@ product_kernel!(
     In<'a, R::Element>,
     In<'a, R::Element>,
     Out<'a, R::Element>,
-    InOut<'a, State>,
+    InOut<'a, SolverState>,
     Out<'a, f64>,
     InOut<'a, u32>
 );
@@ -63,7 +63,7 @@ product_kernel!(
     "curvature",
     In<'a, R::Element>,
     Out<'a, R::Element>,
-    In<'a, State>,
+    In<'a, SolverState>,
     Out<'a, f64>,
     InOut<'a, u32>,
     u32
@@ -73,7 +73,7 @@ product_kernel!(
     "precondition",
     In<'a, R::Element>,
     Out<'a, R::Element>,
-    In<'a, State>,
+    In<'a, SolverState>,
     In<'a, f64>,
     u64,
     Out<'a, f64>,
@@ -100,7 +100,7 @@ macro_rules! step_kernel {
     };
     // With a sum for the host: the state, the sums of the blocks, and the count of blocks that have arrived.
     ($name:ident, $cuda:literal, $($args:ty),*; total) => {
-        step_kernel!($name, $cuda, $($args,)* InOut<'a, State>, Out<'a, f64>, InOut<'a, u32>, u64);
+        step_kernel!($name, $cuda, $($args,)* InOut<'a, SolverState>, Out<'a, f64>, InOut<'a, u32>, u64);
     };
 }
 
@@ -109,7 +109,7 @@ step_kernel!(
     "update_residual",
     In<'a, T>,
     InOut<'a, T>,
-    InOut<'a, State>,
+    InOut<'a, SolverState>,
     In<'a, f64>,
     u64,
     Out<'a, f64>,
@@ -121,7 +121,7 @@ step_kernel!(
     In<'a, T>,
     In<'a, T>,
     InOut<'a, T>,
-    InOut<'a, State>,
+    InOut<'a, SolverState>,
     In<'a, f64>,
     u64,
     Out<'a, f64>,
@@ -133,7 +133,7 @@ step_kernel!(
     In<'a, T>,
     InOut<'a, T>,
     InOut<'a, T>,
-    InOut<'a, State>,
+    InOut<'a, SolverState>,
     In<'a, f64>,
     u64,
     In<'a, f64>,
@@ -147,12 +147,12 @@ step_kernel!(
     In<'a, T>,
     InOut<'a, T>,
     InOut<'a, T>,
-    InOut<'a, State>,
+    InOut<'a, SolverState>,
     In<'a, f64>,
     u64,
     u64
 );
-step_kernel!(Probe, "probe", InOut<'a, State>, In<'a, f64>, u64);
+step_kernel!(Probe, "probe", InOut<'a, SolverState>, In<'a, f64>, u64);
 step_kernel!(LeaveDot, "leave_dot", In<'a, T>, In<'a, T>, Out<'a, f64>, u64);
 step_kernel!(Dot, "dot", In<'a, T>, In<'a, T>; total);
 step_kernel!(ScaledDirection, "scaled_direction", In<'a, T>, In<'a, T>, Out<'a, T>; total);

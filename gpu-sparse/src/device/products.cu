@@ -141,7 +141,7 @@ __global__ void __launch_bounds__(THREADS, Matrix::BLOCKS_PER_SM)
 // r = b - A x; state.total = r . r. Reads b besides.
 template <class Matrix, class T, int THREADS>
 __global__ void __launch_bounds__(THREADS, Matrix::BLOCKS_PER_SM)
-    residual(Matrix a, const T *x, const T *b, T *r, State *state, double *partials,
+    residual(Matrix a, const T *x, const T *b, T *r, SolverState *state, double *partials,
              uint32_t *arrived, double *totals, uint32_t *rows_arrived) {
     gpu::grid_dependency_wait();
     sweep_and_leave<THREADS>(a, x, {totals, rows_arrived}, partials, Subtract<T>{b, r});
@@ -152,7 +152,7 @@ __global__ void __launch_bounds__(THREADS, Matrix::BLOCKS_PER_SM)
 // The first pass of an iteration: computes q = A p, and leaves p . q. Reads p once more.
 template <class Matrix, class T, int THREADS>
 __global__ void __launch_bounds__(THREADS, Matrix::BLOCKS_PER_SM)
-    curvature(Matrix a, const T *p, T *q, const State *state, double *partials, uint32_t *arrived,
+    curvature(Matrix a, const T *p, T *q, const SolverState *state, double *partials, uint32_t *arrived,
               uint32_t gathered, double *totals, uint32_t *rows_arrived) {
     gpu::grid_dependency_wait();
     if (state->start.stop != RUNNING) return;
@@ -164,7 +164,7 @@ __global__ void __launch_bounds__(THREADS, Matrix::BLOCKS_PER_SM)
 // unless the solve ends with the present r. `residual_sums` are those of r . r. Reads r once more.
 template <class Matrix, class T, int THREADS>
 __global__ void __launch_bounds__(THREADS, Matrix::BLOCKS_PER_SM)
-    precondition(Matrix m, const T *r, T *z, const State *state, const double *residual_sums,
+    precondition(Matrix m, const T *r, T *z, const SolverState *state, const double *residual_sums,
                  uint64_t residual_count, double *partials, uint32_t *arrived, uint32_t gathered,
                  double *totals, uint32_t *rows_arrived) {
     gpu::grid_dependency_wait();

@@ -37,14 +37,14 @@ struct Scalars {
     uint32_t wants_rho; // set by a probe for the host: 1 when r . z of the new residual is wanted
 };
 
-struct State {
+struct SolverState {
     static constexpr uint32_t HISTORY = 64;
     Scalars start;           // of an iteration: left by its last pass, read by its first two
     Scalars step;            // with alpha and step: left by the second pass, read by those after it
     double total;            // a sum that is for the host alone
     double history[HISTORY]; // r . r after iteration i, at i % HISTORY
 };
-static_assert(sizeof(State) == 216 + 8 * State::HISTORY, "as the host passes it");
+static_assert(sizeof(SolverState) == 216 + 8 * SolverState::HISTORY, "as the host passes it");
 
 __device__ inline void stop(Scalars &s, Stop reason, double evidence) {
     s.stop = reason;

@@ -3,7 +3,7 @@
 
 use gpu_driver::DevicePod;
 
-/// Iterations whose residuals the state remembers; `State::HISTORY` in state.cuh.
+/// Iterations whose residuals the state remembers; `SolverState::HISTORY` in state.cuh.
 pub(crate) const HISTORY: usize = 64;
 
 /// Twin of `Scalars` in state.cuh, which explains the fields.
@@ -26,10 +26,10 @@ pub(crate) struct Scalars {
     pub(crate) wants_rho: u32,
 }
 
-/// Twin of `State` there.
+/// Twin of `SolverState` there.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct State {
+pub(crate) struct SolverState {
     pub(crate) start: Scalars,
     pub(crate) step: Scalars,
     pub(crate) total: f64,
@@ -37,11 +37,11 @@ pub(crate) struct State {
 }
 
 // SAFETY: numbers alone, without padding: twice twelve of 8 bytes and two of 4, then 1 + HISTORY of 8. state.cuh asserts the same size.
-unsafe impl DevicePod for State {
-    const CUDA_NAME: &'static str = "gpu_sparse::State";
+unsafe impl DevicePod for SolverState {
+    const CUDA_NAME: &'static str = "gpu_sparse::SolverState";
 }
 
-const _: () = assert!(size_of::<State>() == 216 + 8 * HISTORY);
+const _: () = assert!(size_of::<SolverState>() == 216 + 8 * HISTORY);
 
 /// Why a solve on the device stopped; `Stop` in state.cuh.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,7 +91,7 @@ impl Scalars {
     }
 }
 
-impl State {
+impl SolverState {
     /// Before a sequence of iterations that starts with these scalars.
     pub(crate) const fn new(start: Scalars) -> Self {
         Self { start, step: start, total: 0.0, history: [0.0; HISTORY] }

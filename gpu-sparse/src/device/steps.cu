@@ -1,5 +1,5 @@
 // The vector passes of conjugate gradients (Hestenes and Stiefel 1952), fused so that each vector
-// moves once per pass. Their scalars are in the State, which the pass before has made.
+// moves once per pass. Their scalars are in the SolverState, which the pass before has made.
 //
 // Contract of all:
 //   grid      one-dimensional, any size: blocks stride over the elements
@@ -72,7 +72,7 @@ template <int THREADS, int BATCH, class Load> __device__ auto elements(uint64_t 
 
 // The end of a pass that makes one sum for the host.
 template <int THREADS>
-__device__ void finish_total(double sum, State *state, double *partials, uint32_t *arrived) {
+__device__ void finish_total(double sum, SolverState *state, double *partials, uint32_t *arrived) {
     leave_sum<THREADS>(sum, partials);
     if (!last_block(arrived)) return;
     double total = sum_partials<THREADS>(partials, gridDim.x);
@@ -82,7 +82,7 @@ __device__ void finish_total(double sum, State *state, double *partials, uint32_
 // The start of the second pass: decides the step, from the sums that the first pass has left.
 // Returns false when the solve has stopped.
 template <class T, int THREADS>
-__device__ bool take_step(State *state, const double *curvature_sums, uint64_t count, T &alpha) {
+__device__ bool take_step(SolverState *state, const double *curvature_sums, uint64_t count, T &alpha) {
     SHARED(Scalars, agreed, [1]);
     double curvature = sum_partials<THREADS>(curvature_sums, count);
     if (threadIdx.x == 0) {
@@ -104,7 +104,7 @@ template <class T> struct Turn {
 
 // The start of the last pass: decides the end of the solve or its next direction, from r . r and r
 // . z, which are equal if their sums are the same array.
-template <class T, int THREADS> __device__ Turn<T> turn(State *state, const double *residual_sums,
+template <class T, int THREADS> __device__ Turn<T> turn(SolverState *state, const double *residual_sums,
                                                         uint64_t count, const double *rho_sums,
                                                         uint64_t rho_count) {
     SHARED(Turn<T>, agreed, [1]);
@@ -118,7 +118,7 @@ template <class T, int THREADS> __device__ Turn<T> turn(State *state, const doub
             if (scalars.stop == RUNNING) decide_direction<T>(scalars, rho);
         }
         if (blockIdx.x == 0) {
-            if (counts) state->history[scalars.iteration % State::HISTORY] = square;
+            if (counts) state->history[scalars.iteration % SolverState::HISTORY] = square;
             state->start = scalars;
         }
         agreed[0] = {T(scalars.step), T(scalars.beta), counts, scalars.stop == RUNNING};
@@ -131,7 +131,7 @@ template <class T, int THREADS> __device__ Turn<T> turn(State *state, const doub
 
 // The second pass: decides the step from p . q, computes r -= alpha q, and leaves r . r. 3n.
 template <class T, int THREADS, int BATCH> __global__ void __launch_bounds__(THREADS, 4)
-    update_residual(const T *q, T *r, State *state, const double *curvature_sums, uint64_t count,
+    update_residual(const T *q, T *r, SolverState *state, const double *curvature_sums, uint64_t count,
                     double *partials, uint64_t n) {
     gpu::grid_dependency_wait();
     auto all = elements<THREADS, BATCH>(n, [=](uint64_t i) { return Two<T>{r[i], q[i]}; });
@@ -148,7 +148,7 @@ template <class T, int THREADS, int BATCH> __global__ void __launch_bounds__(THR
 
 // The second pass with z = D r, D diagonal, which is not stored: leaves r . r, then r . D r. 4n.
 template <class T, int THREADS, int BATCH> __global__ void __launch_bounds__(THREADS, 4)
-    update_residual_diagonal(const T *q, const T *diagonal, T *r, State *state,
+    update_residual_diagonal(const T *q, const T *diagonal, T *r, SolverState *state,
                              const double *curvature_sums, uint64_t count, double *partials,
                              uint64_t n) {
     gpu::grid_dependency_wait();
@@ -171,7 +171,7 @@ template <class T, int THREADS, int BATCH> __global__ void __launch_bounds__(THR
 // step p and p = z + beta p. The iteration that stops the solve computes x alone. 5n. rho_sums are
 // residual_sums if z is r.
 template <class T, int THREADS, int BATCH> __global__ void __launch_bounds__(THREADS, 4)
-    update_direction(const T *z, T *x, T *p, State *state, const double *residual_sums,
+    update_direction(const T *z, T *x, T *p, SolverState *state, const double *residual_sums,
                      uint64_t count, const double *rho_sums, uint64_t rho_count, uint64_t n) {
     gpu::grid_dependency_wait();
     auto all = elements<THREADS, BATCH>(n, [=](uint64_t i) { return Three<T>{p[i], x[i], z[i]}; });
@@ -185,7 +185,7 @@ template <class T, int THREADS, int BATCH> __global__ void __launch_bounds__(THR
 
 // The last pass with z = D r, D diagonal. 6n.
 template <class T, int THREADS, int BATCH> __global__ void __launch_bounds__(THREADS, 4)
-    update_direction_diagonal(const T *diagonal, const T *r, T *x, T *p, State *state,
+    update_direction_diagonal(const T *diagonal, const T *r, T *x, T *p, SolverState *state,
                               const double *residual_sums, uint64_t count, uint64_t n) {
     gpu::grid_dependency_wait();
     auto all = elements<THREADS, BATCH>(
@@ -201,7 +201,7 @@ template <class T, int THREADS, int BATCH> __global__ void __launch_bounds__(THR
 // Between the second pass and the last, for a preconditioner on the host: decides whether r . z is
 // wanted. One block.
 template <class T, int THREADS, int BATCH> __global__ void __launch_bounds__(THREADS, 4)
-    probe(State *state, const double *residual_sums, uint64_t count) {
+    probe(SolverState *state, const double *residual_sums, uint64_t count) {
     gpu::grid_dependency_wait();
     double square = sum_partials<THREADS>(residual_sums, count);
     if (threadIdx.x != 0) return;
@@ -222,7 +222,7 @@ template <class T, int THREADS, int BATCH> __global__ void __launch_bounds__(THR
 
 // state.total = r . z. 2n.
 template <class T, int THREADS, int BATCH> __global__ void __launch_bounds__(THREADS, 4)
-    dot(const T *r, const T *z, State *state, double *partials, uint32_t *arrived, uint64_t n) {
+    dot(const T *r, const T *z, SolverState *state, double *partials, uint32_t *arrived, uint64_t n) {
     gpu::grid_dependency_wait();
     double sum = 0;
     auto all = elements<THREADS, BATCH>(n, [=](uint64_t i) { return Two<T>{r[i], z[i]}; });
@@ -232,7 +232,7 @@ template <class T, int THREADS, int BATCH> __global__ void __launch_bounds__(THR
 
 // p = D r, D diagonal; state.total = r . D r. 3n.
 template <class T, int THREADS, int BATCH> __global__ void __launch_bounds__(THREADS, 4)
-    scaled_direction(const T *diagonal, const T *r, T *p, State *state, double *partials,
+    scaled_direction(const T *diagonal, const T *r, T *p, SolverState *state, double *partials,
                      uint32_t *arrived, uint64_t n) {
     gpu::grid_dependency_wait();
     double sum = 0;
@@ -246,7 +246,7 @@ template <class T, int THREADS, int BATCH> __global__ void __launch_bounds__(THR
 
 // r *= factor, rounded once; state.total = r . r. 2n.
 template <class T, int THREADS, int BATCH> __global__ void __launch_bounds__(THREADS, 4)
-    rescale(double factor, T *r, State *state, double *partials, uint32_t *arrived, uint64_t n) {
+    rescale(double factor, T *r, SolverState *state, double *partials, uint32_t *arrived, uint64_t n) {
     gpu::grid_dependency_wait();
     double sum = 0;
     auto all = elements<THREADS, BATCH>(n, [=](uint64_t i) { return r[i]; });

@@ -6,7 +6,7 @@ use gpu_driver::{DeviceVec, Graph, Pending, PinnedVec, Stream};
 use super::entries::*;
 use super::launch::{RowScratch, grid, product_on};
 use super::policy::{PRODUCTS, VECTORS};
-use super::state::{Scalars, State};
+use super::state::{Scalars, SolverState};
 use super::storage::{RawCsr, RawPackets, View};
 use super::{DeviceMatrix, Storage};
 use crate::csr::check_length;
@@ -47,7 +47,7 @@ pub(crate) struct Workspace<'a, T: Scalar> {
     n: usize,
     stream: Stream,
     matrices: Vec<&'a DeviceMatrix<T>>,
-    state: DeviceVec<State>,
+    state: DeviceVec<SolverState>,
     /// Sums that the blocks of the first pass leave for the second: `p . q`. Also those of passes that make a sum for the host.
     curvature: Partials,
     /// Sums that the blocks of the second pass leave for the last: `r . r`, and with Jacobi `r . z` behind it.
@@ -64,7 +64,7 @@ impl<'a, T: Scalar> Workspace<'a, T> {
         let vector_sums = VECTORS.blocks(n) as usize;
         let sums = matrices.iter().map(|a| places(a.storage())).fold(vector_sums, usize::max);
         Ok(Self {
-            state: DeviceVec::from_slice(&stream, &[State::new(Scalars::START)])?,
+            state: DeviceVec::from_slice(&stream, &[SolverState::new(Scalars::START)])?,
             curvature: Partials::new(&stream, sums)?,
             residual: Partials::new(&stream, 2 * vector_sums)?,
             rho: Partials::new(&stream, sums)?,
@@ -88,17 +88,17 @@ impl<'a, T: Scalar> Workspace<'a, T> {
 
     /// Replaces the scalars.
     pub(crate) fn set_scalars(&mut self, start: Scalars) -> Result<()> {
-        Ok(self.state.copy_from_slice(&[State::new(start)])?)
+        Ok(self.state.copy_from_slice(&[SolverState::new(start)])?)
     }
 
     /// Starts to copy the scalars, as the work enqueued so far leaves them.
-    pub(crate) fn read_state(&self, into: PinnedVec<State>) -> Result<Pending<PinnedVec<State>>> {
+    pub(crate) fn read_state(&self, into: PinnedVec<SolverState>) -> Result<Pending<PinnedVec<SolverState>>> {
         Ok(self.state.download(into)?)
     }
 
     /// The sum that the pass before made for the host. Waits.
     pub(crate) fn total(&self) -> Result<f64> {
-        let mut state = [State::new(Scalars::START)];
+        let mut state = [SolverState::new(Scalars::START)];
         self.state.copy_to_slice(&mut state)?;
         Ok(state[0].total)
     }

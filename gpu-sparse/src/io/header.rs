@@ -2,7 +2,7 @@
 
 use super::error::{MatrixMarketError, MatrixMarketErrorKind as Kind, excerpt};
 use super::lines::{Line, Lines};
-use super::number::{Words, parse_digits};
+use super::number::{NumberWords, parse_digits};
 
 /// How a file lists its entries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,7 +91,7 @@ impl MatrixMarketHeader {
         symmetry: MatrixMarketSymmetry,
         line: Line<'_>,
     ) -> Result<Self, Kind> {
-        let mut words = Words::new(line.bytes);
+        let mut words = NumberWords::new(line.bytes);
         let rows = read_size(&mut words, "rows", u32::MAX.into())?;
         let cols = read_size(&mut words, "columns", u32::MAX.into())?;
         if rows != cols && symmetry != MatrixMarketSymmetry::General {
@@ -115,7 +115,7 @@ impl MatrixMarketHeader {
 type Banner = (MatrixMarketFormat, MatrixMarketField, MatrixMarketSymmetry);
 
 fn read_banner(line: &[u8]) -> Result<Banner, Kind> {
-    let mut words = Words::new(line);
+    let mut words = NumberWords::new(line);
     if !words.next_word().eq_ignore_ascii_case(b"%%MatrixMarket") {
         return Err(Kind::NotABanner { found: excerpt(line) });
     }
@@ -158,7 +158,7 @@ fn read_banner(line: &[u8]) -> Result<Banner, Kind> {
 
 /// The meaning of the next word of the banner; upper and lower case are the same.
 fn banner_word<M: Copy>(
-    words: &mut Words<'_>,
+    words: &mut NumberWords<'_>,
     word: &'static str,
     supported: &'static str,
     meanings: &[(&str, M)],
@@ -198,7 +198,7 @@ fn refuse_contradiction(
     Ok(())
 }
 
-fn read_size(words: &mut Words<'_>, what: &'static str, limit: u64) -> Result<u64, Kind> {
+fn read_size(words: &mut NumberWords<'_>, what: &'static str, limit: u64) -> Result<u64, Kind> {
     let word = words.next_word();
     match parse_digits(word) {
         Some(value) if value <= limit => Ok(value),

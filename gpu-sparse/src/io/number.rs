@@ -6,11 +6,11 @@ use super::error::{MatrixMarketErrorKind as Kind, excerpt};
 use super::lines::is_blank;
 
 /// Takes the words of a line one by one.
-pub(super) struct Words<'a> {
+pub(super) struct NumberWords<'a> {
     rest: &'a [u8],
 }
 
-impl<'a> Words<'a> {
+impl<'a> NumberWords<'a> {
     /// Starts at the first byte of a trimmed line.
     pub(super) fn new(line: &'a [u8]) -> Self {
         Self { rest: line }

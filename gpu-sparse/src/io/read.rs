@@ -10,7 +10,7 @@ use super::entries::Entries;
 use super::error::{MatrixMarketError, MatrixMarketErrorKind as Kind, excerpt};
 use super::header::{MatrixMarketField, MatrixMarketFormat, MatrixMarketHeader, MatrixMarketSymmetry};
 use super::lines::{Line, Lines};
-use super::number::{Words, parse_digits, parse_integer, parse_real};
+use super::number::{NumberWords, parse_digits, parse_integer, parse_real};
 
 /// Reads a Matrix Market file, compressed with gzip or not, ready for products.
 ///
@@ -173,7 +173,7 @@ fn read_body<T: Scalar>(
     lines: &mut Lines<'_>,
     header: &MatrixMarketHeader,
     zeros: ArrayZeros,
-    value: impl Fn(&mut Words<'_>) -> Result<T, Kind>,
+    value: impl Fn(&mut NumberWords<'_>) -> Result<T, Kind>,
 ) -> Result<Entries<T>, MatrixMarketError> {
     let mut entries = Entries::new(header.symmetry, header.entries);
     match header.format {
@@ -184,7 +184,7 @@ fn read_body<T: Scalar>(
         MatrixMarketFormat::Array => {
             let mut place = Position::first(header);
             for_each_entry(lines, header.entries, |line| {
-                let mut words = Words::new(line.bytes);
+                let mut words = NumberWords::new(line.bytes);
                 let value = value(&mut words)?;
                 words.finish("value")?;
                 if zeros == ArrayZeros::Keep || value != T::zero() {
@@ -223,9 +223,9 @@ fn for_each_entry(
 fn parse_triplet<T: Scalar>(
     line: &[u8],
     header: &MatrixMarketHeader,
-    value: impl Fn(&mut Words<'_>) -> Result<T, Kind>,
+    value: impl Fn(&mut NumberWords<'_>) -> Result<T, Kind>,
 ) -> Result<(u32, u32, T), Kind> {
-    let mut words = Words::new(line);
+    let mut words = NumberWords::new(line);
     let row = parse_index(&mut words, "row index")?;
     let col = parse_index(&mut words, "column index")?;
     let value = value(&mut words)?;
@@ -236,7 +236,7 @@ fn parse_triplet<T: Scalar>(
 }
 
 #[inline]
-fn parse_index(words: &mut Words<'_>, what: &'static str) -> Result<u64, Kind> {
+fn parse_index(words: &mut NumberWords<'_>, what: &'static str) -> Result<u64, Kind> {
     let word = words.next_word();
     match parse_digits(word) {
         Some(index) => Ok(index),

@@ -6,15 +6,15 @@
 //!
 //! # A solve
 //! 1. `Cuda::new` makes a stream for the solve and a `Workspace` (`device/workspace.rs`). That stream follows the streams of the matrices,
-//!    and they follow it at the end. `iterate` makes the first direction and writes the scalars, a `State`, to device memory.
+//!    and they follow it at the end. `iterate` makes the first direction and writes the scalars, a `SolverState`, to device memory.
 //! 2. `iterate_in_blocks` captures a block: the kernels `curvature` (`products.cu`), `update_residual` and `update_direction` (`steps.cu`),
-//!    and `precondition` if the preconditioner is a matrix. It enqueues two blocks, each followed by a copy of the `State` to pinned memory,
+//!    and `precondition` if the preconditioner is a matrix. It enqueues two blocks, each followed by a copy of the `SolverState` to pinned memory,
 //!    and reads one while the next runs.
 //! 3. Each block of a pass leaves its sum (`sums.cuh`). Each block of the next pass adds up all of them in one order while its loads are
 //!    under way, and takes the same decision by the functions of `state.cuh`, operation by operation those of `stepwise.rs`. Block 0
-//!    writes it down: `update_residual` from `State::start` to `State::step`, `update_direction` back to `State::start`. So no block writes
+//!    writes it down: `update_residual` from `SolverState::start` to `SolverState::step`, `update_direction` back to `SolverState::start`. So no block writes
 //!    scalars that another one reads in the same pass.
-//! 4. The host takes the residuals of a block from `State::history`, calls monitor and callback, and ends when the state has stopped. With
+//! 4. The host takes the residuals of a block from `SolverState::history`, calls monitor and callback, and ends when the state has stopped. With
 //!    a callback a block is one iteration, and one block is in flight. A preconditioner on the host (`iterate_with_host`) is applied
 //!    between passes, without graphs.
 
@@ -30,7 +30,7 @@ use super::outcome::{Approximation, Quantity, Status};
 use super::preconditioner::Prepared;
 use super::stepwise::judge_rho;
 use crate::device::DeviceMatrix;
-use crate::device::state::{HISTORY, Scalars, State, Stop};
+use crate::device::state::{HISTORY, Scalars, SolverState, Stop};
 use crate::device::workspace::Workspace;
 use crate::{Result, Scalar};
 
@@ -55,7 +55,7 @@ pub(super) struct Cuda<'s, T: Scalar> {
     /// A captured block, and its length.
     graph: Option<(usize, Graph)>,
     /// Buffers for the scalars that are not in use.
-    pinned: Vec<PinnedVec<State>>,
+    pinned: Vec<PinnedVec<SolverState>>,
 }
 
 /// A preconditioner in the form in which the device applies it.
@@ -177,7 +177,7 @@ impl<'s, T: Scalar> Cuda<'s, T> {
     }
 
     /// The scalars as the work enqueued so far leaves them, once they are there.
-    fn start_reading(&mut self) -> Result<Pending<PinnedVec<State>>> {
+    fn start_reading(&mut self) -> Result<Pending<PinnedVec<SolverState>>> {
         let buffer = match self.pinned.pop() {
             Some(buffer) => buffer,
             None => PinnedVec::zeros(self.a.device(), 1)?,
@@ -185,7 +185,7 @@ impl<'s, T: Scalar> Cuda<'s, T> {
         self.work.read_state(buffer)
     }
 
-    fn finish_reading(&mut self, pending: Pending<PinnedVec<State>>) -> Result<State> {
+    fn finish_reading(&mut self, pending: Pending<PinnedVec<SolverState>>) -> Result<SolverState> {
         let buffer = pending.wait()?;
         let state = buffer[0];
         self.pinned.push(buffer);
@@ -193,7 +193,7 @@ impl<'s, T: Scalar> Cuda<'s, T> {
     }
 
     /// Records the iterations that `state` knows of and the log does not.
-    fn record(&self, state: &State, log: &mut Log<'_, T>) {
+    fn record(&self, state: &SolverState, log: &mut Log<'_, T>) {
         while (log.iterations() as u64) < state.start.iteration {
             let square = state.square_after(log.iterations() as u64 + 1);
             log.record(square.sqrt() * state.start.scale, self);

@@ -51,12 +51,12 @@ pub struct ElementwiseKernel {
     after_loop: String,
     options: Vec<String>,
     /// The programs over selected places and over all places, in this order.
-    made: [OnceLock<Made>; 2],
+    made: [OnceLock<CompiledLoop>; 2],
 }
 
 /// A program and its key.
 #[derive(Debug)]
-struct Made {
+struct CompiledLoop {
     program: Program,
     key: [u64; 5],
 }
@@ -198,14 +198,14 @@ impl ElementwiseKernel {
         Ok(device.generated_kernel(&SPACE, &made.key, || Ok(made.program.clone()))?)
     }
 
-    fn made(&self, all: bool) -> Result<&Made> {
+    fn made(&self, all: bool) -> Result<&CompiledLoop> {
         let slot = &self.made[usize::from(all)];
         if let Some(made) = slot.get() {
             return Ok(made);
         }
         let program = text::program(self, POLICY, all)?;
         let key = key(&program);
-        Ok(slot.get_or_init(|| Made { program, key }))
+        Ok(slot.get_or_init(|| CompiledLoop { program, key }))
     }
 
     /// Bytes of an argument's value, or of one of its elements.

@@ -27,7 +27,7 @@ use super::{
 use crate::{
     AlgoError, Result,
     device::params::GRID_COUNTERS_BYTES,
-    launch::{Launch, Scratch, Words, resident},
+    launch::{Launch, ScratchNeed, Words, resident},
     scan::OP,
 };
 
@@ -101,7 +101,7 @@ pub struct ScanKernel<T> {
     preamble: String,
     options: Vec<String>,
     /// The programs over selected places and over all places, in this order.
-    made: [OnceLock<Made>; 2],
+    made: [OnceLock<CompiledScan>; 2],
     _state: PhantomData<fn() -> T>,
 }
 
@@ -110,7 +110,7 @@ const SCRATCH_WORD: usize = offset_of!(ScanKernelHead, scratch) / size_of::<u64>
 
 /// A program and its key.
 #[derive(Debug)]
-struct Made {
+struct CompiledScan {
     program: Program,
     key: [u64; 5],
     policy: Policy,
@@ -241,8 +241,11 @@ impl<T: DevicePod> ScanKernel<T> {
         ScanKernelParams { head, arguments: bound.words().iter().copied() }.write(&mut params);
         // A slot has a word with a mark for each four bytes of a tile's aggregate.
         let slot = 8 * self.run_bytes().div_ceil(4);
-        let scratch =
-            if tiles > 1 { Scratch::Cleared(GRID_COUNTERS_BYTES + tiles as usize * slot) } else { Scratch::None };
+        let scratch = if tiles > 1 {
+            ScratchNeed::Cleared(GRID_COUNTERS_BYTES + tiles as usize * slot)
+        } else {
+            ScratchNeed::None
+        };
         let blocks = resident(kernel, policy.threads, 0, bound.stream.device())?.min(tiles as usize) as u32;
         let config = LaunchConfig { grid: blocks.into(), block: policy.threads.into(), shared_bytes: 0 };
         Ok(Launch { params, scratch_word: SCRATCH_WORD, scratch, config })
@@ -256,7 +259,7 @@ impl<T: DevicePod> ScanKernel<T> {
         self.kernel(self.made(true)?, device).map(drop)
     }
 
-    fn kernel(&self, made: &Made, device: &Device) -> Result<GeneratedKernel> {
+    fn kernel(&self, made: &CompiledScan, device: &Device) -> Result<GeneratedKernel> {
         Ok(device.generated_kernel(&SPACE, &made.key, || Ok(made.program.clone()))?)
     }
 
@@ -264,7 +267,7 @@ impl<T: DevicePod> ScanKernel<T> {
         run_bytes(size_of::<T>(), align_of::<T>(), self.segments.is_some())
     }
 
-    fn made(&self, all: bool) -> Result<&Made> {
+    fn made(&self, all: bool) -> Result<&CompiledScan> {
         let slot = &self.made[usize::from(all)];
         if let Some(made) = slot.get() {
             return Ok(made);
@@ -272,7 +275,7 @@ impl<T: DevicePod> ScanKernel<T> {
         let policy = Policy::of(self.run_bytes());
         let program = text::program(self, policy, all)?;
         let [a, b, c, d] = hash(&program);
-        Ok(slot.get_or_init(|| Made { program, key: [SPACE.word(), a, b, c, d], policy }))
+        Ok(slot.get_or_init(|| CompiledScan { program, key: [SPACE.word(), a, b, c, d], policy }))
     }
 }
 

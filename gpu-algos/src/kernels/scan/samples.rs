@@ -34,19 +34,19 @@ fn sums() -> Result<ScanKernel<f32>> {
 #[repr(C)]
 #[derive(Clone, Copy, Debug, DevicePod)]
 #[device_pod(crate = gpu_array::gpu_driver)]
-struct Affine {
+struct AffineMap {
     c: f64,
     d: f64,
 }
 
-fn recurrences() -> Result<ScanKernel<Affine>> {
+fn recurrences() -> Result<ScanKernel<AffineMap>> {
     let arguments = "double first, const double *c, const double *d, const bool *starts, double *before, double *after";
     let output = "before[i] = prev_item.c * first + prev_item.d; after[i] = item.c * first + item.d";
     let kernel = ScanKernel::new(
         arguments,
-        "Affine{1, 0}",
-        "Affine{a.c * b.c, fma(a.d, b.c, b.d)}",
-        "Affine{c[i], d[i]}",
+        "AffineMap{1, 0}",
+        "AffineMap{a.c * b.c, fma(a.d, b.c, b.d)}",
+        "AffineMap{c[i], d[i]}",
         output,
     )?;
     Ok(kernel.segments("starts[i]"))
@@ -62,21 +62,21 @@ struct Four {
     d: u32,
 }
 
-/// Counts of each of 16 digits so far.
+/// CountStates of each of 16 digits so far.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, DevicePod)]
 #[device_pod(crate = gpu_array::gpu_driver)]
-struct Counts {
+struct CountStates {
     a: Four,
     b: Four,
     c: Four,
     d: Four,
 }
 
-fn large() -> Result<ScanKernel<Counts>> {
-    let preamble = "unsigned of(const Counts &counts, int k) { return reinterpret_cast<const unsigned *>(&counts)[k]; }\n\
-                    Counts one(int digit) { Counts one; for (int k = 0; k < 16; k++) reinterpret_cast<unsigned *>(&one)[k] = k == digit; return one; }\n\
-                    Counts sum(Counts a, const Counts &b) { for (int k = 0; k < 16; k++) reinterpret_cast<unsigned *>(&a)[k] += of(b, k); return a; }";
+fn large() -> Result<ScanKernel<CountStates>> {
+    let preamble = "unsigned of(const CountStates &counts, int k) { return reinterpret_cast<const unsigned *>(&counts)[k]; }\n\
+                    CountStates one(int digit) { CountStates one; for (int k = 0; k < 16; k++) reinterpret_cast<unsigned *>(&one)[k] = k == digit; return one; }\n\
+                    CountStates sum(CountStates a, const CountStates &b) { for (int k = 0; k < 16; k++) reinterpret_cast<unsigned *>(&a)[k] += of(b, k); return a; }";
     let arguments = "const unsigned char *digits, unsigned *earlier";
     let output = "earlier[i] = of(prev_item, digits[i] & 15)";
     let kernel = ScanKernel::new(arguments, "one(-1)", "sum(a, b)", "one(digits[i] & 15)", output)?;

@@ -24,7 +24,7 @@ pub(crate) use {plan::extra, text::functor};
 
 use self::{
     axes::Axes,
-    plan::Target,
+    plan::LaunchTarget,
     policy::{Loop, Policy},
     text::Text,
 };
@@ -53,7 +53,7 @@ pub(crate) fn run(code: &Code<'_>, stream: &Stream, addresses: &[u64], strides: 
     check_words(code, which)?;
     let policy = Policy::of(stream.device().arch(), which, code);
     let sizes = code.outputs.iter().map(|&step| code.steps[step as usize].dtype.bytes()).collect();
-    let target = Target { addresses, sizes };
+    let target = LaunchTarget { addresses, sizes };
     let mut key = Key::new();
     write_key(&mut key, code, which);
     let kernel = stream.device().generated_kernel(&SPACE, &key, || Ok(program(code, which, &policy)))?;

@@ -29,7 +29,7 @@ const SHORTEST_TILED: usize = 16;
 pub(crate) type Words = SmallVec<[u64; 64]>;
 
 /// Destination of the values: an address for each output, all with the same strides.
-pub(crate) struct Target<'t> {
+pub(crate) struct LaunchTarget<'t> {
     pub(crate) addresses: &'t [u64],
     pub(crate) sizes: SmallVec<[usize; 2]>,
 }
@@ -105,7 +105,7 @@ pub(crate) fn for_each_launch(
     axes: &Axes,
     which: Loop,
     policy: &Policy,
-    target: &Target<'_>,
+    target: &LaunchTarget<'_>,
     launch: &dyn Fn(&[u64], LaunchConfig) -> Result<()>,
 ) -> Result<()> {
     if axes.rank() > MAX_AXES {
@@ -126,7 +126,7 @@ pub(crate) fn for_each_launch(
 }
 
 /// The address of the first element of an output.
-fn output_address(axes: &Axes, target: &Target<'_>, output: usize) -> u64 {
+fn output_address(axes: &Axes, target: &LaunchTarget<'_>, output: usize) -> u64 {
     target.addresses[output].wrapping_add_signed((axes.offsets[0] * target.sizes[output] as isize) as i64)
 }
 
@@ -159,7 +159,7 @@ impl Size {
     }
 }
 
-fn linear(code: &Code<'_>, axes: &Axes, policy: &Policy, target: &Target<'_>, words: &mut Words) -> Size {
+fn linear(code: &Code<'_>, axes: &Axes, policy: &Policy, target: &LaunchTarget<'_>, words: &mut Words) -> Size {
     let n = axes.places();
     let out = output_address(axes, target, 0);
     // Several outputs are new and all aligned.
@@ -206,7 +206,7 @@ fn is_packed(axes: &Axes, axis: usize, operand: usize, address: u64, bytes: usiz
     axes.strides(axis)[operand] == 1 && address.is_multiple_of(pack) && others.all(whole)
 }
 
-fn outputs_packed(axes: &Axes, policy: &Policy, target: &Target<'_>) -> bool {
+fn outputs_packed(axes: &Axes, policy: &Policy, target: &LaunchTarget<'_>) -> bool {
     let packed =
         |output: usize| is_packed(axes, 0, 0, output_address(axes, target, output), target.sizes[output], policy);
     (0..target.addresses.len()).all(packed)
@@ -237,7 +237,7 @@ pub fn divisor(length: usize) -> u64 {
     multiplier | shift << 32
 }
 
-fn strided(code: &Code<'_>, axes: &Axes, policy: &Policy, target: &Target<'_>, words: &mut Words) -> Size {
+fn strided(code: &Code<'_>, axes: &Axes, policy: &Policy, target: &LaunchTarget<'_>, words: &mut Words) -> Size {
     let rank = axes.rank();
     let length = axes.length(0);
     let per_row = length.div_ceil(policy.width as usize);
@@ -273,7 +273,7 @@ fn axis_params<'a>(code: &Code<'_>, axes: &'a Axes) -> impl Iterator<Item = Axis
     AxisParams::list(there, 1 + code.leaves.len())
 }
 
-fn tiled(code: &Code<'_>, axes: &Axes, policy: &Policy, target: &Target<'_>, words: &mut Words) -> Size {
+fn tiled(code: &Code<'_>, axes: &Axes, policy: &Policy, target: &LaunchTarget<'_>, words: &mut Words) -> Size {
     let rank = axes.rank();
     let tile = policy.tile as usize;
     let tiles = [axes.length(0).div_ceil(tile), axes.length(1).div_ceil(tile)];

@@ -9,10 +9,10 @@ namespace gpu {
 template <int K> struct Number {
     static constexpr int value = K;
 };
-template <int... I> struct Numbers {};
+template <int... I> struct IndexList {};
 template <int N, int... I> struct Below : Below<N - 1, N - 1, I...> {};
 template <int... I> struct Below<0, I...> {
-    typedef Numbers<I...> type;
+    typedef IndexList<I...> type;
 };
 
 // Values of the types T. Each is a base of its own, found by its number: finding one is one step,
@@ -21,7 +21,7 @@ template <int K, class T> struct Item {
     T value;
 };
 template <class I, class... T> struct Items;
-template <int... I, class... T> struct Items<Numbers<I...>, T...> : Item<I, T>... {};
+template <int... I, class... T> struct Items<IndexList<I...>, T...> : Item<I, T>... {};
 template <class... T> struct Tuple : Items<typename Below<int(sizeof...(T))>::type, T...> {
     static constexpr int SIZE = sizeof...(T);
 };
@@ -33,7 +33,7 @@ template <int K, class T> __device__ __forceinline__ const T &get(const Item<K, 
 
 // f(Number<0>, element 0), f(Number<1>, element 1), ...
 template <class F, int... I, class... T>
-__device__ __forceinline__ void each(Items<Numbers<I...>, T...> &tuple, const F &f) {
+__device__ __forceinline__ void each(Items<IndexList<I...>, T...> &tuple, const F &f) {
     (f(Number<I>{}, static_cast<Item<I, T> &>(tuple).value), ...);
 }
 

@@ -5,10 +5,10 @@ use std::mem;
 use super::{
     HostSliceMut,
     lane::{Lane, Registers},
-    loops::{self, Operand},
+    loops::{self, LoopOperand},
     plan::{Location, Plan},
     read::Reader,
-    scalar::Real,
+    scalar::RealScalar,
 };
 use crate::expression::{LeafMemory, Step};
 
@@ -73,26 +73,26 @@ impl<'o> Frame<'_, '_, '_, 'o> {
     }
 
     /// The value of an earlier step.
-    pub(super) fn value<T: Lane>(&self, step: u32) -> Option<Operand<'_, T>> {
+    pub(super) fn value<T: Lane>(&self, step: u32) -> Option<LoopOperand<'_, T>> {
         if self.plan.code.steps.get(step as usize)?.dtype != T::DTYPE {
             return None;
         }
         match *self.plan.places.get(step as usize)? {
             Location::Register(i) => {
-                Some(Operand::Each(T::registers(self.registers).get(i as usize)?.get(..self.len)?))
+                Some(LoopOperand::Each(T::registers(self.registers).get(i as usize)?.get(..self.len)?))
             }
-            Location::Output(i) => Some(Operand::Each(T::slice(self.outputs.get(i as usize)?)?)),
-            Location::Same(i) => Some(Operand::Same(T::from_word(*self.plan.words.get(i as usize)?))),
-            Location::Leaf(i) => Some(Operand::Each(self.in_place(i)?)),
+            Location::Output(i) => Some(LoopOperand::Each(T::slice(self.outputs.get(i as usize)?)?)),
+            Location::Same(i) => Some(LoopOperand::Same(T::from_word(*self.plan.words.get(i as usize)?))),
+            Location::Leaf(i) => Some(LoopOperand::Each(self.in_place(i)?)),
             Location::Scaled { .. } | Location::Nowhere => None,
         }
     }
 
     /// The value of an earlier step without its factor, and that.
-    fn scaled<T: Real + Lane>(&self, step: u32) -> Option<(Operand<'_, T>, T)> {
+    fn scaled<T: RealScalar + Lane>(&self, step: u32) -> Option<(LoopOperand<'_, T>, T)> {
         match *self.plan.places.get(step as usize)? {
             Location::Scaled { leaf, word } => {
-                Some((Operand::Each(self.in_place(leaf)?), T::from_word(*self.plan.words.get(word as usize)?)))
+                Some((LoopOperand::Each(self.in_place(leaf)?), T::from_word(*self.plan.words.get(word as usize)?)))
             }
             _ => Some((self.value(step)?, T::one())),
         }
@@ -152,7 +152,7 @@ impl<'o> Frame<'_, '_, '_, 'o> {
     }
 
     /// A sum or difference of floats.
-    pub(super) fn sum<T: Real + Lane>(&mut self, step: Step, to: Location, f: impl Fn(T, T) -> T) -> Option<()> {
+    pub(super) fn sum<T: RealScalar + Lane>(&mut self, step: Step, to: Location, f: impl Fn(T, T) -> T) -> Option<()> {
         let [a, b, _] = step.args;
         let scaled = |step: u32| matches!(self.plan.places.get(step as usize), Some(Location::Scaled { .. }));
         if !scaled(a) && !scaled(b) {

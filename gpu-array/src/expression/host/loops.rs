@@ -2,13 +2,13 @@
 
 /// A value of a step over a chunk.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Operand<'a, T> {
+pub(super) enum LoopOperand<'a, T> {
     Each(&'a [T]),
     Same(T),
 }
-use Operand::{Each, Same};
+use LoopOperand::{Each, Same};
 
-impl<T: Copy> Operand<'_, T> {
+impl<T: Copy> LoopOperand<'_, T> {
     /// The value at a place of the chunk.
     pub(super) fn at(&self, i: usize) -> T {
         match self {
@@ -25,7 +25,7 @@ impl<T: Copy> Operand<'_, T> {
     }
 }
 
-pub(super) fn unary<T: Copy, U: Copy>(a: Operand<'_, T>, out: &mut [U], f: impl Fn(T) -> U) {
+pub(super) fn unary<T: Copy, U: Copy>(a: LoopOperand<'_, T>, out: &mut [U], f: impl Fn(T) -> U) {
     match a {
         Each(a) => out.iter_mut().zip(a).for_each(|(out, &a)| *out = f(a)),
         Same(a) => out.fill(f(a)),
@@ -33,7 +33,12 @@ pub(super) fn unary<T: Copy, U: Copy>(a: Operand<'_, T>, out: &mut [U], f: impl 
 }
 
 /// For operations of which a processor does several at once.
-pub(super) fn binary<T: Copy, U: Copy>(a: Operand<'_, T>, b: Operand<'_, T>, out: &mut [U], f: impl Fn(T, T) -> U) {
+pub(super) fn binary<T: Copy, U: Copy>(
+    a: LoopOperand<'_, T>,
+    b: LoopOperand<'_, T>,
+    out: &mut [U],
+    f: impl Fn(T, T) -> U,
+) {
     match (a, b) {
         (Each(a), Each(b)) => out.iter_mut().zip(a).zip(b).for_each(|((out, &a), &b)| *out = f(a, b)),
         (Each(a), Same(b)) => out.iter_mut().zip(a).for_each(|(out, &a)| *out = f(a, b)),
@@ -44,8 +49,8 @@ pub(super) fn binary<T: Copy, U: Copy>(a: Operand<'_, T>, b: Operand<'_, T>, out
 
 /// [`binary`] of values times factors. A factor of 1 changes nothing: one loop for products on either side or both.
 pub(super) fn scaled<T: num_traits::Float>(
-    (a, factor_a): (Operand<'_, T>, T),
-    (b, factor_b): (Operand<'_, T>, T),
+    (a, factor_a): (LoopOperand<'_, T>, T),
+    (b, factor_b): (LoopOperand<'_, T>, T),
     out: &mut [T],
     f: impl Fn(T, T) -> T,
 ) {
@@ -55,8 +60,8 @@ pub(super) fn scaled<T: num_traits::Float>(
 
 /// For operations beside which a branch for each element does not count; less code.
 pub(super) fn binary_slow<T: Copy, U: Copy>(
-    a: Operand<'_, T>,
-    b: Operand<'_, T>,
+    a: LoopOperand<'_, T>,
+    b: LoopOperand<'_, T>,
     out: &mut [U],
     f: impl Fn(T, T) -> U,
 ) {
@@ -66,12 +71,17 @@ pub(super) fn binary_slow<T: Copy, U: Copy>(
     }
 }
 
-pub(super) fn ternary<T: Copy>(operands: [Operand<'_, T>; 3], out: &mut [T], f: impl Fn(T, T, T) -> T) {
+pub(super) fn ternary<T: Copy>(operands: [LoopOperand<'_, T>; 3], out: &mut [T], f: impl Fn(T, T, T) -> T) {
     let [a, b, c] = operands;
     out.iter_mut().enumerate().for_each(|(i, out)| *out = f(a.at(i), b.at(i), c.at(i)));
 }
 
-pub(super) fn select<T: Copy>(condition: Operand<'_, bool>, a: Operand<'_, T>, b: Operand<'_, T>, out: &mut [T]) {
+pub(super) fn select<T: Copy>(
+    condition: LoopOperand<'_, bool>,
+    a: LoopOperand<'_, T>,
+    b: LoopOperand<'_, T>,
+    out: &mut [T],
+) {
     let choose = |condition: bool, a: T, b: T| if condition { a } else { b };
     match (condition, a, b) {
         (Same(condition), _, _) => if condition { a } else { b }.copy_to(out),

@@ -23,7 +23,7 @@ pub(super) trait Integral: Arithmetic {
 }
 
 /// The further operations of floats, beside those of [`num_traits::Float`].
-pub(super) trait Real: Arithmetic + Float {
+pub(super) trait RealScalar: Arithmetic + Float {
     fn divide(self, other: Self) -> Self;
     fn round_even(self) -> Self;
 }
@@ -173,7 +173,7 @@ macro_rules! floats {
                 self.powf(other)
             }
         }
-        impl Real for $type {
+        impl RealScalar for $type {
             fn divide(self, other: Self) -> Self {
                 self / other
             }

@@ -9,7 +9,7 @@ use super::{
     lane::{Lane, by_type},
     loops,
     plan::Location,
-    scalar::{self, Arithmetic, CastTo, Integral, Real},
+    scalar::{self, Arithmetic, CastTo, Integral, RealScalar},
 };
 use crate::{
     DType,
@@ -57,7 +57,7 @@ impl Frame<'_, '_, '_, '_> {
         Some(self.plan.code.steps.get(step.args[0] as usize)?.dtype)
     }
 
-    fn float<T: Real + Lane>(&mut self, step: Step, to: Location) -> Option<()> {
+    fn float<T: RealScalar + Lane>(&mut self, step: Step, to: Location) -> Option<()> {
         match step.op {
             Op::Add => self.sum(step, to, <T as Arithmetic>::add),
             Op::Subtract => self.sum(step, to, <T as Arithmetic>::subtract),
@@ -200,8 +200,8 @@ impl Frame<'_, '_, '_, '_> {
                 return None;
             }
             match frame.value::<i64>(step.args[1])? {
-                loops::Operand::Each(places) => source.fill(places, T::host_slice_mut(out)),
-                loops::Operand::Same(place) => source.fill(&vec![place; out.len()], T::host_slice_mut(out)),
+                loops::LoopOperand::Each(places) => source.fill(places, T::host_slice_mut(out)),
+                loops::LoopOperand::Same(place) => source.fill(&vec![place; out.len()], T::host_slice_mut(out)),
             }
             Some(())
         })

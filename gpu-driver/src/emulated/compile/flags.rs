@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::{
     Checks,
-    options::{OLDEST_STANDARD, Options},
+    options::{CompilerOptions, OLDEST_STANDARD},
     toolchain::Toolchain,
 };
 
@@ -62,12 +62,12 @@ const ACCESS_CLANG: &[&str] = &[
 const UNDEFINED: &str = "-fsanitize=shift,integer-divide-by-zero,unreachable,return,null,signed-integer-overflow,bounds,\
                          alignment,bool,enum,pointer-overflow,builtin";
 
-/// Options of the linker's step. Sanitizers are not named here, or their run-time libraries would be linked; a missing
+/// CompilerOptions of the linker's step. Sanitizers are not named here, or their run-time libraries would be linked; a missing
 /// symbol is an error now and not when the module is loaded. The start files of the C library hold code that runs at load.
 pub(super) const LINK: &[&str] = &["-shared", "-nostartfiles", "-Wl,--as-needed", "-Wl,-z,defs"];
 
 /// The options of the compiling step besides files and folders. `key` takes the place of random names.
-pub(super) fn flags(options: &Options, checks: Checks, toolchain: &Toolchain, key: &str) -> Vec<String> {
+pub(super) fn flags(options: &CompilerOptions, checks: Checks, toolchain: &Toolchain, key: &str) -> Vec<String> {
     let mut flags: Vec<&str> = ALWAYS.to_vec();
     let (no_caret, access) = match toolchain.is_clang {
         true => ("-fno-caret-diagnostics", ACCESS_CLANG),

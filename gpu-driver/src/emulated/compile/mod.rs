@@ -16,7 +16,7 @@ use crate::{
     nvrtc::{PRELUDE, cache, includes},
 };
 use folder::{Folder, INNER};
-use options::{Files, Options};
+use options::{CompilerOptions, Files};
 use program::Program;
 
 mod constructors;
@@ -81,7 +81,7 @@ pub(crate) struct CompileJob<'a> {
     pub(crate) text: &'a str,
     /// Names and texts of the headers that it may include.
     pub(crate) headers: &'a [(String, String)],
-    /// Options of the run-time compiler.
+    /// CompilerOptions of the run-time compiler.
     pub(crate) options: &'a [String],
     /// Name expressions of kernels.
     pub(crate) names: &'a [String],
@@ -153,7 +153,7 @@ impl Build<'_> {
     }
 
     /// Whether the text or a header may include a file whose contents the key does not hold.
-    fn text_reads_files(&self, options: &Options) -> bool {
+    fn text_reads_files(&self, options: &CompilerOptions) -> bool {
         let CompileJob { text, headers, names, .. } = *self.job;
         let held = |name: &str| headers.iter().any(|(held, _)| held == name);
         let lines = options.lines.join("\n");
@@ -190,7 +190,7 @@ impl Build<'_> {
     }
 
     /// A hash of all that the image depends on.
-    fn key(&self, program: &Program, options: &Options) -> cache::Key {
+    fn key(&self, program: &Program, options: &CompilerOptions) -> cache::Key {
         let flags = flags::flags(options, self.job.checks, self.toolchain, "");
         let counts = format!("{} {} {}", self.headers.len(), program.headers.len(), flags.len());
         let identity = self.toolchain.identity();
@@ -203,7 +203,7 @@ impl Build<'_> {
         cache::Key::of(parts)
     }
 
-    fn compile(&self, folder: &Folder, program: Program, options: &Options, key: &str) -> Result<Compiled> {
+    fn compile(&self, folder: &Folder, program: Program, options: &CompilerOptions, key: &str) -> Result<Compiled> {
         self.write(folder, &program).map_err(|error| self.failed(&format!("{}: {error}", folder.path().display())))?;
         let mut compiling = self.command(folder);
         compiling.args(flags::flags(options, self.job.checks, self.toolchain, key));

@@ -4,7 +4,7 @@ use std::path::Path;
 
 /// The effect of the user's options.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Options {
+pub(super) struct CompilerOptions {
     /// Lines of the program that stand before its text: macros and headers. As options of the compiler they would come
     /// before the emulated headers, and a macro named `N` would change those.
     pub(super) lines: Vec<String>,
@@ -19,7 +19,7 @@ pub(super) struct Options {
 /// The oldest standard that the emulated headers can be compiled with.
 pub(super) const OLDEST_STANDARD: u32 = 17;
 
-/// Options that say how code for a GPU is made, and which messages are shown: they mean nothing here.
+/// CompilerOptions that say how code for a GPU is made, and which messages are shown: they mean nothing here.
 const WITHOUT_EFFECT: &[&str] = &[
     "G",
     "device-debug",
@@ -59,7 +59,7 @@ const WITHOUT_EFFECT: &[&str] = &[
     "minimal",
 ];
 
-/// Options without effect whose value may stand in the next option.
+/// CompilerOptions without effect whose value may stand in the next option.
 const VALUE_WITHOUT_EFFECT: &[&str] = &[
     "gpu-architecture",
     "arch",
@@ -89,8 +89,8 @@ pub(super) struct Files<'a> {
 ///
 /// # Errors
 /// The message, where an option is not known.
-pub(super) fn translate(options: &[String], files: &Files) -> Result<Options, String> {
-    let mut all = Options::default();
+pub(super) fn translate(options: &[String], files: &Files) -> Result<CompilerOptions, String> {
+    let mut all = CompilerOptions::default();
     let mut rest = options.iter().map(|option| option.trim()).filter(|option| !option.is_empty()).peekable();
     while let Some(option) = rest.next() {
         let (name, mut value) = split(option);
@@ -124,7 +124,7 @@ fn split(option: &str) -> (&str, Option<&str>) {
 }
 
 /// Adds one option; `None` where it is not known.
-fn apply(all: &mut Options, name: &str, value: Option<&str>, files: &Files) -> Option<()> {
+fn apply(all: &mut CompilerOptions, name: &str, value: Option<&str>, files: &Files) -> Option<()> {
     match name {
         "D" => all.lines.push(definition(value?)),
         "U" => all.lines.push(format!("#undef {}", one_line(value?))),
@@ -175,7 +175,7 @@ fn standard(value: &str) -> Option<u32> {
 mod tests {
     use super::*;
 
-    fn read(options: &[&str]) -> Result<Options, String> {
+    fn read(options: &[&str]) -> Result<CompilerOptions, String> {
         let options: Vec<String> = options.iter().map(|&option| option.to_owned()).collect();
         translate(&options, &Files { base: Path::new("/base"), is_held: &|name| name != "b.h" })
     }
@@ -216,7 +216,7 @@ mod tests {
             "-default-device",
             "",
         ]);
-        assert_eq!(got, Ok(Options::default()));
+        assert_eq!(got, Ok(CompilerOptions::default()));
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::{collections::HashSet, fmt::Write};
 use super::{
     CompileJob,
     lexer::tokens,
-    options::Options,
+    options::CompilerOptions,
     rewrite::{PlainKernel, Rewritten, rewrite},
 };
 
@@ -26,7 +26,7 @@ pub(super) struct Program {
 }
 
 /// Rewrites the program and its headers, and lists the kernels behind it.
-pub(super) fn program(job: &CompileJob, options: &Options) -> Program {
+pub(super) fn program(job: &CompileJob, options: &CompilerOptions) -> Program {
     let main = rewrite(job.text);
     let headers: Vec<(&String, Rewritten)> = job.headers.iter().map(|(name, text)| (name, rewrite(text))).collect();
     let all_enter = main.all_kernels_enter && headers.iter().all(|(_, header)| header.all_kernels_enter);

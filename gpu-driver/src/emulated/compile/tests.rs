@@ -30,14 +30,14 @@ fn strings(texts: &[&str]) -> Vec<String> {
 }
 
 /// The stand-in's module, loaded.
-struct Loaded {
+struct LoadedImage {
     kernels: Vec<(String, *const ())>,
     enter: u32,
     bounds: *const [u32; 2],
     _library: libloading::Library,
 }
 
-fn load(image: &[u8]) -> Loaded {
+fn load(image: &[u8]) -> LoadedImage {
     #[repr(C)]
     struct Module {
         kernels: *const (*const std::ffi::c_char, *const ()),
@@ -57,10 +57,10 @@ fn load(image: &[u8]) -> Loaded {
         let name = |name| std::ffi::CStr::from_ptr(name).to_str().unwrap().to_owned();
         (kernels.map(|&(n, run)| (name(n), run)).collect(), module.enter, module.bounds)
     };
-    Loaded { kernels, enter, bounds, _library: library }
+    LoadedImage { kernels, enter, bounds, _library: library }
 }
 
-fn names(loaded: &Loaded) -> Vec<&str> {
+fn names(loaded: &LoadedImage) -> Vec<&str> {
     loaded.kernels.iter().map(|(name, _)| name.as_str()).collect()
 }
 
