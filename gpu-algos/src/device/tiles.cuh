@@ -154,6 +154,36 @@ template <class R, class S, class H = S> struct TilePrefix {
 
 static_assert(sizeof(GridCounters) == GRID_COUNTERS_BYTES, "as the host has it");
 
+// Claims a tile for the block, unless `has_ticket`: then `ticket` in shared memory has it already.
+// Thread CLAIMER draws the ticket. All threads of the block call it and get the tile; it
+// synchronises them.
+template <int CLAIMER> __device__ __forceinline__ uint32_t claim_tile(GridCounters *counters,
+                                                                      uint32_t *ticket,
+                                                                      bool has_ticket) {
+    if (!has_ticket && threadIdx.x == CLAIMER) ticket[0] = atomicAdd(&counters->next_tile, 1u);
+    __syncthreads();
+    return ticket[0];
+}
+
+// Clears the slots and counters for the next launch, if this block is the last one that polls them;
+// with CLAIMS the counter of tiles too. If the block has arrived, thread 0 passes the number of
+// blocks before it as `place`. All THREADS of the block call it; it synchronises them.
+template <int THREADS, bool CLAIMS, class R, class S, class H> __device__ __forceinline__ void
+reset_by_last_block(GridCounters *counters, TilePrefix<R, S, H> &prefix, uint32_t tiles,
+                    bool has_arrived, uint32_t place, bool *is_last) {
+    if (threadIdx.x == 0) {
+        if (!has_arrived) place = arrive(&counters->blocks_done);
+        is_last[0] = place == gridDim.x - 1;
+    }
+    __syncthreads();
+    if (!is_last[0]) return;
+    prefix.clear(tiles, THREADS);
+    if (threadIdx.x == 0) {
+        counters->blocks_done = 0;
+        if constexpr (CLAIMS) counters->next_tile = 0;
+    }
+}
+
 // Offsets of all operands at value i.
 template <class A> __device__ __forceinline__ Offsets<A::LEAF_COUNT + 1>
 offsets_at(const typename A::Params &params, int64_t i) {

@@ -406,7 +406,7 @@ fn texts_around_the_loop(device: &Device) -> Outcome {
         ensure!(all == n, "n = {n}: {all} places were counted by the threads");
         ensure!(n < 40_000 || most > 1, "n = {n}: no thread has more than {most}");
     }
-    let defined = ElementwiseKernel::new("int *x", "x[i] = VECTOR_SIZE")?.option("-DWIDTH=12");
+    let defined = ElementwiseKernel::new("int *x", "x[i] = WIDTH")?.option("-DWIDTH=12");
     let mut x = GpuArray::<i32, _>::zeros(device, 5)?;
     // SAFETY: each place has an element of its own.
     unsafe { defined.call(&[(&mut x).into()])? };

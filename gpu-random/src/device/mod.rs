@@ -56,16 +56,19 @@ mod tests {
         let powers = (0..64).map(|power| Polynomial::steps(1 << power));
         let subsequences = (0..64).map(|power| Polynomial::subsequences(1 << power));
         let mut text = String::from(
-            "// Jumps of XORWOW: x^(2^i) modulo the characteristic polynomial of a step for i below 64, then x^(2^(67 + i)), in the digits that\n\
-             // `jump` takes. Written by the test `jumps_in_kernels_are_those_of_the_host`.\n\
+            "// Jumps of XORWOW: x^(2^i) modulo the characteristic polynomial of a step for i below 64, then\n\
+             // x^(2^(67 + i)), in the digits that `jump` takes. Written by the test\n\
+             // `jumps_in_kernels_are_those_of_the_host`.\n\
              #pragma once\n#include \"prelude.cuh\"\n\nnamespace gpu_random {\n\n\
              __device__ const uint32_t XORWOW_JUMPS[128][8] = {\n",
         );
         for jump in powers.chain(subsequences) {
-            let words = jump.digits().map(|word| format!("{word:#010x}")).join(", ");
-            writeln!(text, "    {{{words}}},").expect("a string takes it");
+            let digits = jump.digits().map(|word| format!("{word:#010x}"));
+            // As clang-format breaks the line.
+            let (line, last) = (digits[..7].join(", "), &digits[7]);
+            writeln!(text, "    {{{line},\n     {last}}},").expect("a string takes it");
         }
-        text += "};\n\n__device__ __forceinline__ uint32_t xorwow_jump(int power, int word) { return XORWOW_JUMPS[power][word]; }\n\n\
+        text += "};\n\n__device__ __forceinline__ uint32_t xorwow_jump(int power, int word) {\n    return XORWOW_JUMPS[power][word];\n}\n\n\
                  } // namespace gpu_random\n";
         text
     }

@@ -152,8 +152,8 @@ __global__ void __launch_bounds__(THREADS, Matrix::BLOCKS_PER_SM)
 // The first pass of an iteration: computes q = A p, and leaves p . q. Reads p once more.
 template <class Matrix, class T, int THREADS>
 __global__ void __launch_bounds__(THREADS, Matrix::BLOCKS_PER_SM)
-    curvature(Matrix a, const T *p, T *q, const SolverState *state, double *partials, uint32_t *arrived,
-              uint32_t gathered, double *totals, uint32_t *rows_arrived) {
+    curvature(Matrix a, const T *p, T *q, const SolverState *state, double *partials,
+              uint32_t *arrived, uint32_t gathered, double *totals, uint32_t *rows_arrived) {
     gpu::grid_dependency_wait();
     if (state->start.stop != RUNNING) return;
     sweep_and_leave<THREADS>(a, p, {totals, rows_arrived}, partials, StoreAndDot<T>{p, q});

@@ -81,8 +81,8 @@ __device__ void finish_total(double sum, SolverState *state, double *partials, u
 
 // The start of the second pass: decides the step, from the sums that the first pass has left.
 // Returns false when the solve has stopped.
-template <class T, int THREADS>
-__device__ bool take_step(SolverState *state, const double *curvature_sums, uint64_t count, T &alpha) {
+template <class T, int THREADS> __device__ bool
+take_step(SolverState *state, const double *curvature_sums, uint64_t count, T &alpha) {
     SHARED(Scalars, agreed, [1]);
     double curvature = sum_partials<THREADS>(curvature_sums, count);
     if (threadIdx.x == 0) {
@@ -104,9 +104,9 @@ template <class T> struct Turn {
 
 // The start of the last pass: decides the end of the solve or its next direction, from r . r and r
 // . z, which are equal if their sums are the same array.
-template <class T, int THREADS> __device__ Turn<T> turn(SolverState *state, const double *residual_sums,
-                                                        uint64_t count, const double *rho_sums,
-                                                        uint64_t rho_count) {
+template <class T, int THREADS>
+__device__ Turn<T> turn(SolverState *state, const double *residual_sums, uint64_t count,
+                        const double *rho_sums, uint64_t rho_count) {
     SHARED(Turn<T>, agreed, [1]);
     double square = sum_partials<THREADS>(residual_sums, count);
     double rho = rho_sums != residual_sums ? sum_partials<THREADS>(rho_sums, rho_count) : square;
@@ -131,8 +131,8 @@ template <class T, int THREADS> __device__ Turn<T> turn(SolverState *state, cons
 
 // The second pass: decides the step from p . q, computes r -= alpha q, and leaves r . r. 3n.
 template <class T, int THREADS, int BATCH> __global__ void __launch_bounds__(THREADS, 4)
-    update_residual(const T *q, T *r, SolverState *state, const double *curvature_sums, uint64_t count,
-                    double *partials, uint64_t n) {
+    update_residual(const T *q, T *r, SolverState *state, const double *curvature_sums,
+                    uint64_t count, double *partials, uint64_t n) {
     gpu::grid_dependency_wait();
     auto all = elements<THREADS, BATCH>(n, [=](uint64_t i) { return Two<T>{r[i], q[i]}; });
     T alpha;
@@ -222,7 +222,8 @@ template <class T, int THREADS, int BATCH> __global__ void __launch_bounds__(THR
 
 // state.total = r . z. 2n.
 template <class T, int THREADS, int BATCH> __global__ void __launch_bounds__(THREADS, 4)
-    dot(const T *r, const T *z, SolverState *state, double *partials, uint32_t *arrived, uint64_t n) {
+    dot(const T *r, const T *z, SolverState *state, double *partials, uint32_t *arrived,
+        uint64_t n) {
     gpu::grid_dependency_wait();
     double sum = 0;
     auto all = elements<THREADS, BATCH>(n, [=](uint64_t i) { return Two<T>{r[i], z[i]}; });
@@ -246,7 +247,8 @@ template <class T, int THREADS, int BATCH> __global__ void __launch_bounds__(THR
 
 // r *= factor, rounded once; state.total = r . r. 2n.
 template <class T, int THREADS, int BATCH> __global__ void __launch_bounds__(THREADS, 4)
-    rescale(double factor, T *r, SolverState *state, double *partials, uint32_t *arrived, uint64_t n) {
+    rescale(double factor, T *r, SolverState *state, double *partials, uint32_t *arrived,
+            uint64_t n) {
     gpu::grid_dependency_wait();
     double sum = 0;
     auto all = elements<THREADS, BATCH>(n, [=](uint64_t i) { return r[i]; });

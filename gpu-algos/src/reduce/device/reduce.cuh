@@ -159,6 +159,265 @@ __device__ __forceinline__ void take_pack(typename O::Local (&locals)[LOCALS], c
     }
 }
 
+// The block is number `split` of the `blocks` blocks that compute the results of group `group`.
+struct GroupBlock {
+    uint32_t blocks, split;
+    uint64_t group;
+    __device__ __forceinline__ explicit GroupBlock(uint64_t blocks_per_result)
+        : blocks(uint32_t(blocks_per_result)) {
+        group = blockIdx.x / blocks;
+        split = uint32_t(blockIdx.x - group * blocks);
+    }
+};
+
+// The packs or places that a thread takes: from `begin` in steps of `step`, below `end`.
+struct Share {
+    uint64_t begin, step, end;
+};
+
+// The progress of a thread along its share: the next pack or place, and the turn that takes it.
+struct Progress {
+    uint64_t next;
+    uint32_t turn;
+};
+
+// Returns the state of all locals of a thread. It does not synchronise.
+template <class O, int LOCALS> __device__ __forceinline__ typename O::State
+combine_locals(const typename O::Local (&locals)[LOCALS]) {
+    typename O::State state = O::to_partial(locals[0]);
+#pragma unroll
+    for (int k = 1; k < LOCALS; k++) state = O::combine(state, O::to_partial(locals[k]));
+    return state;
+}
+
+// Takes the whole packs of a share by `walk`, each of them loaded by `load(pack, number)`. All
+// loads of a batch precede the first use. Each thread calls it for itself, and it does not
+// synchronise.
+template <int VECTOR_SIZE, int VECTORS_PER_THREAD, class E, class O, int LOCALS, class Load>
+__device__ __forceinline__ void
+take_whole_packs(const ReduceParams<E, O> &params, Walk<O, LOCALS> &walk,
+                 typename O::Local (&locals)[LOCALS], const Share &share, Progress &progress,
+                 const Load &load) {
+    const uint64_t step = share.step, end = share.end;
+    uint64_t &i = progress.next;
+    uint32_t &turn = progress.turn;
+    auto batch = [&](auto whole) {
+        typename Wide<VECTOR_SIZE, typename E::Leaves>::type in[VECTORS_PER_THREAD];
+#pragma unroll
+        for (int u = 0; u < VECTORS_PER_THREAD; u++) {
+            if (!decltype(whole)::value && i + u * step >= end) continue;
+            load(in[u], i + u * step);
+        }
+#pragma unroll
+        for (int u = 0; u < VECTORS_PER_THREAD; u++) {
+            if (!decltype(whole)::value && i + u * step >= end) continue;
+            const auto values =
+                values_of<E, VECTOR_SIZE>(params.scalars.at, params.extra.at, in[u]);
+            walk.take(locals, values, turn + u);
+        }
+    };
+    for (; i + (VECTORS_PER_THREAD - 1) * step < end;
+         i += VECTORS_PER_THREAD * step, turn += VECTORS_PER_THREAD)
+        batch(Number<1>{});
+    if (i < end) batch(Number<0>{});
+}
+
+// Takes the whole packs of a share along the only reduced axis, where leaves are plain and begin at
+// the offsets `base`. It does not synchronise.
+template <int VECTOR_SIZE, int VECTORS_PER_THREAD, class E, class O, int LOCALS> __device__
+__forceinline__ void
+take_whole_row_packs(const ReduceParams<E, O> &params, const OperandOffsets<E> &base,
+                     Walk<O, LOCALS> &walk, typename O::Local (&locals)[LOCALS], const Share &share,
+                     Progress &progress) {
+    const int64_t peel = int64_t(params.peel);
+    const auto &steps = params.reduced[0].strides;
+    take_whole_packs<VECTOR_SIZE, VECTORS_PER_THREAD>(
+        params, walk, locals, share, progress, [&](auto &in, uint64_t pack) {
+            // Only addresses are computed between the loads.
+            const int64_t column = int64_t(pack * VECTOR_SIZE) - peel;
+            each(in, [&](auto k, auto &values) {
+                constexpr int K = decltype(k)::value;
+                typedef typename plain<decltype(values.lane[0])>::type T;
+                const int64_t leaf_step = same<T, Index>::value ? steps[1 + K] : 1;
+                load_whole(values, params.leaves[K].address, base.of[K + 1] + column * leaf_step,
+                           leaf_step);
+            });
+        });
+    if (share.begin < share.end)
+        walk.end(locals, (int64_t(share.begin * VECTOR_SIZE) - peel) * steps[0],
+                 int64_t(share.step * VECTOR_SIZE) * steps[0], steps[0]);
+}
+
+// Takes the whole packs of plain leaves of a share of `reduce_rows`. The share then has the packs
+// that are left over: the first pack and the last one, where they are cut. It does not synchronise.
+template <int VECTOR_SIZE, int VECTORS_PER_THREAD, class E, class O, int LOCALS> __device__
+__forceinline__ void
+take_plain_packs(const ReduceParams<E, O> &params, const OperandOffsets<E> &base,
+                 typename O::Local (&locals)[LOCALS], Share &share) {
+    const int64_t length = int64_t(params.reduced[0].length), peel = int64_t(params.peel);
+    const uint64_t packs = params.packs, begin = share.begin, step = share.step, end = share.end;
+    const uint64_t from = peel > 0 ? 1 : 0, to = uint64_t(length + peel) / VECTOR_SIZE;
+    const Share whole{begin < from ? begin + step : begin, step, to};
+    Progress progress{whole.begin, 0};
+    Walk<O, LOCALS> walk;
+    take_whole_row_packs<VECTOR_SIZE, VECTORS_PER_THREAD>(params, base, walk, locals, whole,
+                                                          progress);
+    const bool has_first = from > 0 && begin == 0 && to > 0,
+               has_last = to < packs && begin == (packs - 1) % step;
+    share.begin = has_first ? 0 : has_last ? packs - 1 : end;
+    share.step = has_first && has_last ? packs - 1 : end;
+}
+
+// A pack of `reduce_rows` that may be cut. Its values `first` to `last` belong to the result, and
+// its value 0 has the place `place`.
+template <class E, int VECTOR_SIZE> struct CutPack {
+    typename Wide<VECTOR_SIZE, typename E::Leaves>::type in;
+    int first, last;
+    int64_t place;
+
+    __device__ __forceinline__ bool is_empty() const { return last < first; }
+
+    // Removes all values from the pack.
+    __device__ __forceinline__ void clear() {
+        first = 0;
+        last = -1;
+    }
+
+    // Loads pack number `pack` of a result whose operands begin at the offsets `base`. It does not
+    // synchronise.
+    template <class O> __device__ __forceinline__ void load_from(const ReduceParams<E, O> &params,
+                                                                 const OperandOffsets<E> &base,
+                                                                 uint64_t pack, int rank,
+                                                                 bool wide) {
+        const int64_t length = int64_t(params.reduced[0].length);
+        const auto &steps = params.reduced[0].strides;
+        uint64_t row = 0, column_pack = pack;
+        if (rank > 1) {
+            row = quotient(pack, params.row_packs, params.row_divisor, wide);
+            column_pack = pack - row * params.row_packs;
+        }
+        const int64_t column = int64_t(column_pack) * VECTOR_SIZE - int64_t(params.peel);
+        first = column < 0 ? int(-column) : 0;
+        last = length - column < VECTOR_SIZE ? int(length - column) - 1 : VECTOR_SIZE - 1;
+        OperandOffsets<E> offsets = base;
+        if (rank > 1) add_place(offsets, params.reduced.at, 1, rank, row, wide);
+#pragma unroll
+        for (int k = 0; k <= E::Leaves::SIZE; k++) offsets.of[k] += column * steps[k];
+        place = offsets.of[0];
+        each(in, [&](auto k, auto &values) {
+            constexpr int K = decltype(k)::value;
+            const LeafParams &leaf = params.leaves[K];
+            load(values, leaf.address, leaf.kind, offsets.of[K + 1], steps[1 + K], first, last);
+        });
+    }
+};
+
+// The packs that a thread of `reduce_rows` takes, and the number of its turns if order matters.
+struct RowShare : Share {
+    uint64_t turns;
+};
+
+// Returns the share of thread `lane` of the `threads` threads of a result, of `packs` packs. If
+// order matters each warp has neighbouring packs to itself, and its lanes take equal numbers of
+// turns of `at_once` packs, since they meet in each.
+template <class O> __device__ __forceinline__ RowShare find_row_share(const GroupBlock &block,
+                                                                      uint64_t packs, int threads,
+                                                                      int lane, int at_once) {
+    RowShare share;
+    share.begin = uint64_t(block.split) * threads + lane;
+    share.step = uint64_t(block.blocks) * threads;
+    share.end = packs;
+    share.turns = ~uint64_t(0);
+    if constexpr (!O::COMMUTATIVE) {
+        const int walkers_of_block = threads > 32 ? threads / 32 : 1;
+        const uint64_t walkers = uint64_t(block.blocks) * walkers_of_block,
+                       walker = uint64_t(block.split) * walkers_of_block + lane / 32;
+        const uint64_t size = (packs + walkers - 1) / walkers;
+        share.begin = walker * size + lane % 32;
+        share.end = (walker + 1) * size < packs ? (walker + 1) * size : packs;
+        share.step = threads < 32 ? threads : 32;
+        share.turns = (size + share.step * at_once - 1) / (share.step * at_once);
+    }
+    return share;
+}
+
+// Takes the packs of a share of `reduce_rows`, of which AT_ONCE are in flight. If order matters the
+// first lane of each warp combines the states of each turn in `ordered`, and all lanes of a warp
+// must call it together. Otherwise it does not synchronise.
+template <int VECTOR_SIZE, int AT_ONCE, class E, class O, int LOCALS> __device__
+__forceinline__ void
+take_cut_packs(const ReduceParams<E, O> &params, const OperandOffsets<E> &base,
+               typename O::Local (&locals)[LOCALS], typename O::State &ordered, RowShare &share,
+               int threads, int rank, bool wide) {
+    const uint64_t step = share.step, end = share.end;
+    for (uint64_t i = share.begin; O::COMMUTATIVE ? i < end : share.turns > 0;
+         i += step * AT_ONCE, share.turns--) {
+        CutPack<E, VECTOR_SIZE> packs[AT_ONCE];
+#pragma unroll
+        for (int u = 0; u < AT_ONCE; u++) {
+            packs[u].clear();
+            if (i + u * step < end) packs[u].load_from(params, base, i + u * step, rank, wide);
+        }
+#pragma unroll
+        for (int u = 0; u < AT_ONCE; u++) {
+            const CutPack<E, VECTOR_SIZE> &pack = packs[u];
+            if (O::COMMUTATIVE && pack.is_empty()) continue;
+            if constexpr (!O::COMMUTATIVE) locals[0] = O::identity();
+            if (!pack.is_empty()) {
+                const auto values =
+                    values_of<E, VECTOR_SIZE>(params.scalars.at, params.extra.at, pack.in);
+                take_pack<O>(locals, values, pack.first, pack.last, pack.place,
+                             params.reduced[0].strides[0]);
+            }
+            if constexpr (!O::COMMUTATIVE) {
+                const typename O::State next =
+                    join_lanes<O>(O::to_partial(locals[0]), threads < 32 ? threads : 32);
+                if ((threadIdx.x & (threads - 1)) % 32 == 0) ordered = O::combine(ordered, next);
+            }
+        }
+    }
+}
+
+// Combines the states of the blocks of the only result by slots. All threads of all blocks call it,
+// and it returns whether the thread has the combined state, as thread 0 of the last block has. Only
+// a warp of that block waits for other blocks; there is no barrier.
+template <class O> __device__ __forceinline__ bool
+combine_by_slots(uint64_t scratch, const GroupBlock &block, typename O::State &state) {
+    typedef typename O::State State;
+    Slot<State> *slots = reinterpret_cast<Slot<State> *>(scratch);
+    if (block.split + 1 < block.blocks) {
+        if (threadIdx.x == 0) slots[block.split].put(state);
+        return false;
+    }
+    // One warp, all of whose polls are in flight at once, is done sooner than a block (H200,
+    // 2^20 f32: by 0.5 of 2.5 us).
+    if (threadIdx.x >= 32) return false;
+    const State others = join_slots<O>(slots, block.blocks - 1);
+    if (threadIdx.x > 0) return false;
+    state = O::combine(others, state);
+    return true;
+}
+
+// Combines the states of the blocks of a group of one result. All threads of a block call it, and
+// it synchronises them. It returns whether the thread has the combined state, as thread 0 of the
+// last block to arrive has.
+template <class O, int THREADS>
+__device__ __forceinline__ bool combine_by_last_block(uint64_t scratch, const GroupBlock &block,
+                                                      typename O::State &state, int log,
+                                                      typename O::State *shared, bool &last_block) {
+    typedef typename O::State State;
+    State *states = reinterpret_cast<State *>(scratch + COUNTER_BYTES) + block.group * block.blocks;
+    if (threadIdx.x == 0) states[block.split] = state;
+    if (!is_last(scratch, block.group, block.blocks, last_block)) return false;
+    // Each thread combines neighbouring states.
+    const uint32_t share = (block.blocks + THREADS - 1) / THREADS, from = threadIdx.x * share,
+                   to = from + share < block.blocks ? from + share : block.blocks;
+    state = O::to_partial(O::identity());
+    for (uint32_t k = from; k < to; k++) state = O::combine(state, states[k]);
+    state = join_threads<O, THREADS>(state, log, shared);
+    return threadIdx.x == 0;
+}
+
 // Contract besides: grid groups * `blocks_per_result`. A group is the THREADS >> `log_threads`
 // results of a block. `blocks_per_result` > 1 only for groups of one result.
 template <class E, class O, int THREADS, int VECTOR_SIZE, int VECTORS_PER_THREAD>
@@ -175,183 +434,200 @@ __global__ void __launch_bounds__(THREADS)
     SHARED(Shared, room, [1]);
     SHARED(bool, last_block, [1]);
     State *shared = reinterpret_cast<State *>(room[0].bytes);
-    const int log = int(params.log_threads), threads = 1 << log;
-    const uint32_t blocks_per_result = uint32_t(params.blocks_per_result);
-    const uint64_t group = blockIdx.x / blocks_per_result;
-    const uint32_t split = uint32_t(blockIdx.x - group * blocks_per_result);
-    const uint64_t result = group * (THREADS >> log) + (threadIdx.x >> log);
-    const int lane = threadIdx.x & (threads - 1);
-    const bool wide = params.is_wide;
 
+    // The result and the packs of this thread.
+    const int log = int(params.log_threads), threads = 1 << log, lane = threadIdx.x & (threads - 1);
+    const bool wide = params.is_wide;
+    const GroupBlock block(params.blocks_per_result);
+    const uint64_t result = block.group * (THREADS >> log) + (threadIdx.x >> log);
     OperandOffsets<E> base;
 #pragma unroll
     for (int k = 0; k <= E::Leaves::SIZE; k++) base.of[k] = 0;
-    typename O::Local locals[LOCALS];
-#pragma unroll
-    for (int k = 0; k < LOCALS; k++) locals[k] = O::identity();
-    State ordered = O::to_partial(O::identity());
-
     if (result < params.results)
         add_place(base, params.outer.at, 0, int(params.outer_rank), result, wide);
     const int64_t result_offset = base.of[0];
     base.of[0] = 0;
-
-    // The packs of this thread: from `begin` in steps of `step`, below `end`. If order matters each
-    // warp has neighbouring packs to itself, and its lanes take equal numbers of turns, since they
-    // meet in each.
-    const uint64_t packs = params.packs;
-    uint64_t begin = uint64_t(split) * threads + lane, step = uint64_t(blocks_per_result) * threads,
-             end = packs, turns = ~uint64_t(0);
-    if constexpr (!O::COMMUTATIVE) {
-        const int walkers_of_block = threads > 32 ? threads / 32 : 1;
-        const uint64_t walkers = uint64_t(blocks_per_result) * walkers_of_block,
-                       walker = uint64_t(split) * walkers_of_block + lane / 32;
-        const uint64_t share = (packs + walkers - 1) / walkers;
-        begin = walker * share + lane % 32;
-        end = (walker + 1) * share < packs ? (walker + 1) * share : packs;
-        step = threads < 32 ? threads : 32;
-        turns = (share + step * SLOW_VECTORS - 1) / (step * SLOW_VECTORS);
-    }
-    if (result >= params.results) end = 0;
+    RowShare share = find_row_share<O>(block, params.packs, threads, lane, SLOW_VECTORS);
+    if (result >= params.results) share.end = 0;
     const int rank = int(params.reduced_rank);
-    const int64_t length = int64_t(params.reduced[0].length), peel = int64_t(params.peel);
-    const auto &steps = params.reduced[0].strides;
 
+    // The values of these packs: whole packs of plain leaves first.
+    typename O::Local locals[LOCALS];
+#pragma unroll
+    for (int k = 0; k < LOCALS; k++) locals[k] = O::identity();
+    State ordered = O::to_partial(O::identity());
     gpu::grid_dependency_wait();
-    // Whole packs of plain leaves: all loads of a batch precede the first use, and only addresses
-    // are computed in between. The first pack and the last one are left over if they are cut.
     if constexpr (O::COMMUTATIVE) {
-        if (params.is_plain && begin < end) {
-            const uint64_t from = peel > 0 ? 1 : 0, to = uint64_t(length + peel) / VECTOR_SIZE;
-            const int64_t place_step = steps[0];
-            const uint64_t begun = begin < from ? begin + step : begin;
-            uint64_t i = begun;
-            uint32_t turn = 0;
-            Walk<O, LOCALS> walk;
-            auto batch = [&](auto whole) {
-                typename Wide<VECTOR_SIZE, typename E::Leaves>::type in[VECTORS_PER_THREAD];
-#pragma unroll
-                for (int u = 0; u < VECTORS_PER_THREAD; u++) {
-                    if (!decltype(whole)::value && i + u * step >= to) continue;
-                    const int64_t column = int64_t((i + u * step) * VECTOR_SIZE) - peel;
-                    each(in[u], [&](auto k, auto &values) {
-                        constexpr int K = decltype(k)::value;
-                        typedef typename plain<decltype(values.lane[0])>::type T;
-                        const int64_t leaf_step = same<T, Index>::value ? steps[1 + K] : 1;
-                        load_whole(values, params.leaves[K].address,
-                                   base.of[K + 1] + column * leaf_step, leaf_step);
-                    });
-                }
-#pragma unroll
-                for (int u = 0; u < VECTORS_PER_THREAD; u++) {
-                    if (!decltype(whole)::value && i + u * step >= to) continue;
-                    const auto values =
-                        values_of<E, VECTOR_SIZE>(params.scalars.at, params.extra.at, in[u]);
-                    walk.take(locals, values, turn + u);
-                }
-            };
-            for (; i + (VECTORS_PER_THREAD - 1) * step < to;
-                 i += VECTORS_PER_THREAD * step, turn += VECTORS_PER_THREAD)
-                batch(Number<1>{});
-            if (i < to) batch(Number<0>{});
-            if (begun < to)
-                walk.end(locals, (int64_t(begun * VECTOR_SIZE) - peel) * place_step,
-                         int64_t(step * VECTOR_SIZE) * place_step, place_step);
-            // The packs that are left over: pack 0 and the last one.
-            const bool has_first = from > 0 && begin == 0 && to > 0,
-                       has_last = to < packs && begin == (packs - 1) % step;
-            begin = has_first ? 0 : has_last ? packs - 1 : end;
-            step = has_first && has_last ? packs - 1 : end;
-        }
+        if (params.is_plain && share.begin < share.end)
+            take_plain_packs<VECTOR_SIZE, VECTORS_PER_THREAD>(params, base, locals, share);
     }
-
-    for (uint64_t i = begin; O::COMMUTATIVE ? i < end : turns > 0;
-         i += step * SLOW_VECTORS, turns--) {
-        typename Wide<VECTOR_SIZE, typename E::Leaves>::type in[SLOW_VECTORS];
-        int first[SLOW_VECTORS], last[SLOW_VECTORS];
-        int64_t place[SLOW_VECTORS];
-#pragma unroll
-        for (int u = 0; u < SLOW_VECTORS; u++) {
-            const uint64_t pack = i + u * step;
-            first[u] = 0;
-            last[u] = -1;
-            if (pack >= end) continue;
-            uint64_t row = 0, column_pack = pack;
-            if (rank > 1) {
-                row = quotient(pack, params.row_packs, params.row_divisor, wide);
-                column_pack = pack - row * params.row_packs;
-            }
-            const int64_t column = int64_t(column_pack) * VECTOR_SIZE - peel;
-            first[u] = column < 0 ? int(-column) : 0;
-            last[u] = length - column < VECTOR_SIZE ? int(length - column) - 1 : VECTOR_SIZE - 1;
-            OperandOffsets<E> offsets = base;
-            if (rank > 1) add_place(offsets, params.reduced.at, 1, rank, row, wide);
-#pragma unroll
-            for (int k = 0; k <= E::Leaves::SIZE; k++) offsets.of[k] += column * steps[k];
-            place[u] = offsets.of[0];
-            each(in[u], [&](auto k, auto &values) {
-                constexpr int K = decltype(k)::value;
-                const LeafParams &leaf = params.leaves[K];
-                load(values, leaf.address, leaf.kind, offsets.of[K + 1], steps[1 + K], first[u],
-                     last[u]);
-            });
-        }
-#pragma unroll
-        for (int u = 0; u < SLOW_VECTORS; u++) {
-            if (O::COMMUTATIVE && last[u] < first[u]) continue;
-            if constexpr (!O::COMMUTATIVE) locals[0] = O::identity();
-            if (last[u] >= first[u]) {
-                const auto values =
-                    values_of<E, VECTOR_SIZE>(params.scalars.at, params.extra.at, in[u]);
-                take_pack<O>(locals, values, first[u], last[u], place[u], steps[0]);
-            }
-            if constexpr (!O::COMMUTATIVE) {
-                const State next =
-                    join_lanes<O>(O::to_partial(locals[0]), threads < 32 ? threads : 32);
-                if (lane % 32 == 0) ordered = O::combine(ordered, next);
-            }
-        }
-    }
-
+    take_cut_packs<VECTOR_SIZE, SLOW_VECTORS>(params, base, locals, ordered, share, threads, rank,
+                                              wide);
     gpu::trigger_dependents();
+
+    // The state of the block's threads of the result.
     State state = ordered;
     if constexpr (O::COMMUTATIVE) {
-        state = O::to_partial(locals[0]);
-#pragma unroll
-        for (int k = 1; k < LOCALS; k++) state = O::combine(state, O::to_partial(locals[k]));
+        state = combine_locals<O>(locals);
     } else if (lane % 32 != 0) {
         state = O::to_partial(O::identity());
     }
     state = join_threads<O, THREADS>(state, log, shared);
-    if (blocks_per_result == 1) {
+
+    // The state of all blocks of the result, and the results.
+    if (block.blocks == 1) {
         if (lane == 0 && result < params.results) write_results<E, O>(params, state, result_offset);
-        return;
+    } else if (gridDim.x == block.blocks) {
+        if (combine_by_slots<O>(params.scratch, block, state))
+            write_results<E, O>(params, state, result_offset);
+    } else if (combine_by_last_block<O, THREADS>(params.scratch, block, state, log, shared,
+                                                 last_block[0])) {
+        write_results<E, O>(params, state, result_offset);
     }
-    if (gridDim.x == blocks_per_result) {
-        Slot<State> *slots = reinterpret_cast<Slot<State> *>(params.scratch);
-        if (split + 1 < blocks_per_result) {
-            if (threadIdx.x == 0) slots[split].put(state);
-            return;
-        }
-        // One warp, all of whose polls are in flight at once, is done sooner than a block (H200,
-        // 2^20 f32: by 0.5 of 2.5 us).
-        if (threadIdx.x >= 32) return;
-        const State others = join_slots<O>(slots, blocks_per_result - 1);
-        if (threadIdx.x == 0) write_results<E, O>(params, O::combine(others, state), result_offset);
-        return;
-    }
-    State *states =
-        reinterpret_cast<State *>(params.scratch + COUNTER_BYTES) + group * blocks_per_result;
-    if (threadIdx.x == 0) states[split] = state;
-    if (!is_last(params.scratch, group, blocks_per_result, last_block[0])) return;
-    // Each thread joins neighbouring states.
-    const uint32_t share = (blocks_per_result + THREADS - 1) / THREADS, from = threadIdx.x * share,
-                   to = from + share < blocks_per_result ? from + share : blocks_per_result;
-    state = O::to_partial(O::identity());
-    for (uint32_t k = from; k < to; k++) state = O::combine(state, states[k]);
-    state = join_threads<O, THREADS>(state, log, shared);
-    if (threadIdx.x == 0) write_results<E, O>(params, state, result_offset);
 }
+
+// The threads of a block of `reduce_columns` are `walkers` rows of `lanes`, and this thread has the
+// number `lane` in row `walker`. Each row walks along the reduced axes.
+struct WalkerThread {
+    int lanes, walkers, lane, walker;
+    __device__ __forceinline__ WalkerThread(int threads, int log)
+        : lanes(1 << log), walkers(threads >> log), lane(threadIdx.x & (lanes - 1)),
+          walker(threadIdx.x >> log) {}
+};
+
+// The neighbouring results of a thread of `reduce_columns`: the offsets at which their leaves
+// begin, the offset of the first result, and the number of the last result within the pack.
+template <class E, int VECTOR_SIZE> struct ResultPack {
+    OperandOffsets<E> base;
+    int64_t offset;
+    int last;
+
+    // Finds pack number `pack` of the results. It does not synchronise.
+    template <class O> __device__ __forceinline__ ResultPack(const ReduceParams<E, O> &params,
+                                                             uint64_t pack, bool wide) {
+        const auto &outer = params.outer[0];
+        uint64_t row = 0, column_pack = pack;
+        if (int(params.outer_rank) > 1) {
+            row = quotient(pack, params.row_packs, params.row_divisor, wide);
+            column_pack = pack - row * params.row_packs;
+        }
+        const int64_t column = int64_t(column_pack) * VECTOR_SIZE,
+                      left = int64_t(outer.length) - column;
+        last = left < VECTOR_SIZE ? int(left) - 1 : VECTOR_SIZE - 1;
+#pragma unroll
+        for (int k = 0; k <= E::Leaves::SIZE; k++) base.of[k] = column * outer.strides[k];
+        add_place(base, params.outer.at, 1, int(params.outer_rank), row, wide);
+        offset = base.of[0];
+        base.of[0] = 0;
+    }
+};
+
+// Returns the places of the reduced axes that a thread of `reduce_columns` takes, of `places`
+// places. If order matters they are neighbours.
+template <class O> __device__ __forceinline__ Share find_column_share(const GroupBlock &block,
+                                                                      const WalkerThread &thread,
+                                                                      uint64_t places) {
+    const uint64_t walkers = uint64_t(block.blocks) * thread.walkers,
+                   number = uint64_t(block.split) * thread.walkers + thread.walker;
+    Share share{number, walkers, places};
+    if constexpr (!O::COMMUTATIVE) {
+        const uint64_t size = (places + walkers - 1) / walkers;
+        share.begin = number * size;
+        share.end = share.begin + size < places ? share.begin + size : places;
+        share.step = 1;
+    }
+    return share;
+}
+
+// Loads the values of a pack of results at place number `number` of the reduced axes, and returns
+// that place in C order. It does not synchronise.
+template <class E, class O, int VECTOR_SIZE> __device__ __forceinline__ int64_t load_at(
+    const ReduceParams<E, O> &params, const ResultPack<E, VECTOR_SIZE> &results, uint64_t number,
+    int rank, bool wide, typename Wide<VECTOR_SIZE, typename E::Leaves>::type &in) {
+    OperandOffsets<E> offsets = results.base;
+    add_place(offsets, params.reduced.at, 0, rank, number, wide);
+    each(in, [&](auto k, auto &values) {
+        constexpr int K = decltype(k)::value;
+        const LeafParams &leaf = params.leaves[K];
+        load(values, leaf.address, leaf.kind, offsets.of[K + 1], params.outer[0].strides[1 + K], 0,
+             results.last);
+    });
+    return offsets.of[0];
+}
+
+// Takes the values of whole packs of results at the places of a share, where leaves are plain. It
+// does not synchronise.
+template <int VECTORS_PER_THREAD, class E, class O, int VECTOR_SIZE> __device__ __forceinline__ void
+take_plain_columns(const ReduceParams<E, O> &params, const ResultPack<E, VECTOR_SIZE> &results,
+                   typename O::Local (&locals)[VECTOR_SIZE], const Share &share) {
+    const auto &outer = params.outer[0];
+    const auto &steps = params.reduced[0].strides;
+    Progress progress{share.begin, 0};
+    Walk<O, VECTOR_SIZE> walk;
+    take_whole_packs<VECTOR_SIZE, VECTORS_PER_THREAD>(
+        params, walk, locals, share, progress, [&](auto &in, uint64_t number) {
+            const int64_t place = int64_t(number);
+            each(in, [&](auto k, auto &values) {
+                constexpr int K = decltype(k)::value;
+                load_whole(values, params.leaves[K].address,
+                           results.base.of[K + 1] + place * steps[1 + K], outer.strides[1 + K]);
+            });
+        });
+    if (share.begin < share.end)
+        walk.end(locals, int64_t(share.begin) * steps[0], int64_t(share.step) * steps[0], 0);
+}
+
+// Joins the states of the walkers of a block, in order, in the first walker. All threads of the
+// block call it, and it synchronises them.
+template <class O, int THREADS, int VECTOR_SIZE>
+__device__ __forceinline__ void join_walkers(typename O::State (&states)[VECTOR_SIZE],
+                                             const WalkerThread &thread,
+                                             typename O::State *shared) {
+    for (int half = 1; half < thread.walkers; half *= 2) {
+        __syncthreads();
+#pragma unroll
+        for (int k = 0; k < VECTOR_SIZE; k++) shared[k * THREADS + threadIdx.x] = states[k];
+        __syncthreads();
+        if (thread.walker % (2 * half) == 0) {
+#pragma unroll
+            for (int k = 0; k < VECTOR_SIZE; k++)
+                states[k] =
+                    O::combine(states[k], shared[k * THREADS + threadIdx.x + half * thread.lanes]);
+        }
+    }
+}
+
+// The states of a group of `reduce_columns` in scratch memory: one of each block for each result.
+template <class O, int VECTOR_SIZE> struct ColumnPartials {
+    typedef typename O::State State;
+    State *states;
+    const WalkerThread &thread;
+
+    __device__ __forceinline__ State &at(uint32_t split, int k) const {
+        return states[(uint64_t(split) * VECTOR_SIZE + k) * thread.lanes + thread.lane];
+    }
+
+    // Stores the states of block `split`, which the first walker of that block has.
+    __device__ __forceinline__ void store(uint32_t split, const State (&from)[VECTOR_SIZE]) const {
+        if (thread.walker == 0) {
+#pragma unroll
+            for (int k = 0; k < VECTOR_SIZE; k++) at(split, k) = from[k];
+        }
+    }
+
+    // Combines the stored states of neighbouring blocks, a share of the `blocks` for each walker.
+    // It does not synchronise.
+    __device__ __forceinline__ void combine(uint32_t blocks, State (&to)[VECTOR_SIZE]) const {
+        const uint32_t share = (blocks + thread.walkers - 1) / thread.walkers;
+#pragma unroll
+        for (int k = 0; k < VECTOR_SIZE; k++) {
+            to[k] = O::to_partial(O::identity());
+            for (uint32_t s = thread.walker * share; s < (thread.walker + 1) * share && s < blocks;
+                 s++)
+                to[k] = O::combine(to[k], at(s, k));
+        }
+    }
+};
 
 // Contract besides: grid groups * `blocks_per_result`. A group is the VECTOR_SIZE << `log_threads`
 // results of a block.
@@ -363,150 +639,68 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS)
     SHARED(Shared, room, [1]);
     SHARED(bool, last_block, [1]);
     State *shared = reinterpret_cast<State *>(room[0].bytes);
-    const int log = int(params.log_threads), wide_lanes = 1 << log,
-              walkers_of_block = THREADS >> log;
-    const uint32_t blocks_per_result = uint32_t(params.blocks_per_result);
-    const uint64_t group = blockIdx.x / blocks_per_result;
-    const uint32_t split = uint32_t(blockIdx.x - group * blocks_per_result);
-    const int lane = threadIdx.x & (wide_lanes - 1), walker = threadIdx.x >> log;
-    const uint64_t pack = (group << log) + lane;
-    const bool wide = params.is_wide, exists = pack < params.packs;
 
-    // The outer places of this thread.
+    // The results of this thread, and its places of the reduced axes.
+    const int log = int(params.log_threads), rank = int(params.reduced_rank);
+    const bool wide = params.is_wide;
+    const GroupBlock block(params.blocks_per_result);
+    const WalkerThread thread(THREADS, log);
+    const uint64_t pack = (block.group << log) + thread.lane;
+    const bool exists = pack < params.packs;
+    const ResultPack<E, VECTOR_SIZE> results(params, pack, wide);
     const auto &outer = params.outer[0];
-    const auto &steps = params.reduced[0].strides;
-    uint64_t row = 0, column_pack = pack;
-    if (int(params.outer_rank) > 1) {
-        row = quotient(pack, params.row_packs, params.row_divisor, wide);
-        column_pack = pack - row * params.row_packs;
-    }
-    const int64_t column = int64_t(column_pack) * VECTOR_SIZE,
-                  left = int64_t(outer.length) - column;
-    const int last = left < VECTOR_SIZE ? int(left) - 1 : VECTOR_SIZE - 1;
-    OperandOffsets<E> base;
-#pragma unroll
-    for (int k = 0; k <= E::Leaves::SIZE; k++) base.of[k] = column * outer.strides[k];
-    add_place(base, params.outer.at, 1, int(params.outer_rank), row, wide);
-    const int64_t result_offset = base.of[0];
-    base.of[0] = 0;
-
-    const uint64_t places = exists ? params.count : 0,
-                   walkers = uint64_t(blocks_per_result) * walkers_of_block;
-    const uint64_t number = uint64_t(split) * walkers_of_block + walker;
-    uint64_t begin = number, step = walkers, end = places;
-    if constexpr (!O::COMMUTATIVE) {
-        const uint64_t share = (places + walkers - 1) / walkers;
-        begin = number * share;
-        end = begin + share < places ? begin + share : places;
-        step = 1;
-    }
-    const int rank = int(params.reduced_rank);
+    Share share = find_column_share<O>(block, thread, exists ? params.count : 0);
     typename O::Local locals[VECTOR_SIZE];
 #pragma unroll
     for (int k = 0; k < VECTOR_SIZE; k++) locals[k] = O::identity();
     gpu::grid_dependency_wait();
-    if (params.is_plain && last == VECTOR_SIZE - 1) {
-        const uint64_t first = begin;
-        uint32_t turn = 0;
-        Walk<O, VECTOR_SIZE> walk;
-        auto batch = [&](auto whole) {
-            typename Wide<VECTOR_SIZE, typename E::Leaves>::type in[VECTORS_PER_THREAD];
-#pragma unroll
-            for (int u = 0; u < VECTORS_PER_THREAD; u++) {
-                if (!decltype(whole)::value && begin + u * step >= end) continue;
-                const int64_t place = int64_t(begin + u * step);
-                each(in[u], [&](auto k, auto &values) {
-                    constexpr int K = decltype(k)::value;
-                    load_whole(values, params.leaves[K].address,
-                               base.of[K + 1] + place * steps[1 + K], outer.strides[1 + K]);
-                });
-            }
-#pragma unroll
-            for (int u = 0; u < VECTORS_PER_THREAD; u++) {
-                if (!decltype(whole)::value && begin + u * step >= end) continue;
-                const auto values =
-                    values_of<E, VECTOR_SIZE>(params.scalars.at, params.extra.at, in[u]);
-                walk.take(locals, values, turn + u);
-            }
-        };
-        for (; begin + (VECTORS_PER_THREAD - 1) * step < end;
-             begin += VECTORS_PER_THREAD * step, turn += VECTORS_PER_THREAD)
-            batch(Number<1>{});
-        if (begin < end) batch(Number<0>{});
-        if (first < end) walk.end(locals, int64_t(first) * steps[0], int64_t(step) * steps[0], 0);
-        begin = end;
+
+    // Whole packs of plain leaves.
+    if (params.is_plain && results.last == VECTOR_SIZE - 1) {
+        take_plain_columns<VECTORS_PER_THREAD>(params, results, locals, share);
+        share.begin = share.end;
     }
-    for (uint64_t i = begin; i < end; i += step * VECTORS_PER_THREAD) {
+
+    // Packs of any leaves. In a function of its own the loop takes more registers (NVRTC 13.0, f64:
+    // 90 for 80).
+    for (uint64_t i = share.begin; i < share.end; i += share.step * VECTORS_PER_THREAD) {
         typename Wide<VECTOR_SIZE, typename E::Leaves>::type in[VECTORS_PER_THREAD];
         int64_t place[VECTORS_PER_THREAD];
 #pragma unroll
         for (int u = 0; u < VECTORS_PER_THREAD; u++) {
-            if (i + u * step >= end) continue;
-            OperandOffsets<E> offsets = base;
-            add_place(offsets, params.reduced.at, 0, rank, i + u * step, wide);
-            place[u] = offsets.of[0];
-            each(in[u], [&](auto k, auto &values) {
-                constexpr int K = decltype(k)::value;
-                const LeafParams &leaf = params.leaves[K];
-                load(values, leaf.address, leaf.kind, offsets.of[K + 1], outer.strides[1 + K], 0,
-                     last);
-            });
+            if (i + u * share.step >= share.end) continue;
+            place[u] = load_at(params, results, i + u * share.step, rank, wide, in[u]);
         }
 #pragma unroll
         for (int u = 0; u < VECTORS_PER_THREAD; u++) {
-            if (i + u * step >= end) continue;
+            if (i + u * share.step >= share.end) continue;
             const auto values =
                 values_of<E, VECTOR_SIZE>(params.scalars.at, params.extra.at, in[u]);
-            take_pack<O>(locals, values, 0, last, place[u], 0);
+            take_pack<O>(locals, values, 0, results.last, place[u], 0);
         }
     }
-
     gpu::trigger_dependents();
-    // The states of the walkers are joined in order; the first walker has the block's states.
+
+    // The states of the block, then those of all blocks of the group.
     State states[VECTOR_SIZE];
 #pragma unroll
     for (int k = 0; k < VECTOR_SIZE; k++) states[k] = O::to_partial(locals[k]);
-    auto join_walkers = [&]() {
-        for (int half = 1; half < walkers_of_block; half *= 2) {
-            __syncthreads();
-#pragma unroll
-            for (int k = 0; k < VECTOR_SIZE; k++) shared[k * THREADS + threadIdx.x] = states[k];
-            __syncthreads();
-            if (walker % (2 * half) == 0) {
-#pragma unroll
-                for (int k = 0; k < VECTOR_SIZE; k++)
-                    states[k] = O::combine(states[k],
-                                           shared[k * THREADS + threadIdx.x + half * wide_lanes]);
-            }
-        }
-    };
-    join_walkers();
-    if (blocks_per_result > 1) {
-        State *left_states = reinterpret_cast<State *>(params.scratch + COUNTER_BYTES) +
-                             (group << log) * blocks_per_result * VECTOR_SIZE;
-        if (walker == 0) {
-#pragma unroll
-            for (int k = 0; k < VECTOR_SIZE; k++)
-                left_states[(uint64_t(split) * VECTOR_SIZE + k) * wide_lanes + lane] = states[k];
-        }
-        if (!is_last(params.scratch, group, blocks_per_result, last_block[0])) return;
-        const uint32_t share = (blocks_per_result + walkers_of_block - 1) / walkers_of_block;
-#pragma unroll
-        for (int k = 0; k < VECTOR_SIZE; k++) {
-            states[k] = O::to_partial(O::identity());
-            for (uint32_t s = walker * share; s < (walker + 1) * share && s < blocks_per_result;
-                 s++) {
-                states[k] = O::combine(
-                    states[k], left_states[(uint64_t(s) * VECTOR_SIZE + k) * wide_lanes + lane]);
-            }
-        }
-        join_walkers();
+    join_walkers<O, THREADS>(states, thread, shared);
+    if (block.blocks > 1) {
+        const ColumnPartials<O, VECTOR_SIZE> partials{
+            reinterpret_cast<State *>(params.scratch + COUNTER_BYTES) +
+                (block.group << log) * block.blocks * VECTOR_SIZE,
+            thread};
+        partials.store(block.split, states);
+        if (!is_last(params.scratch, block.group, block.blocks, last_block[0])) return;
+        partials.combine(block.blocks, states);
+        join_walkers<O, THREADS>(states, thread, shared);
     }
-    if (walker == 0 && exists) {
+    if (thread.walker == 0 && exists) {
 #pragma unroll
         for (int k = 0; k < VECTOR_SIZE; k++) {
-            if (k <= last)
-                write_results<E, O>(params, states[k], result_offset + k * outer.strides[0]);
+            if (k <= results.last)
+                write_results<E, O>(params, states[k], results.offset + k * outer.strides[0]);
         }
     }
 }

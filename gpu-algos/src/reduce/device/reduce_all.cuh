@@ -48,6 +48,27 @@ template <class O> struct Collector {
     }
 };
 
+// Takes a value at either end of the array, if it fills no whole pack. The first 2 * VECTOR_SIZE
+// threads of one block call it, each for a value of its own; `from` and `to` bound the whole packs.
+// It does not synchronise.
+template <int VECTOR_SIZE, class E, class O> __device__ __forceinline__ void
+take_end_value(const ReduceParams<E, O> &params, typename O::Local &local, int64_t count,
+               int64_t peel, uint64_t from, uint64_t to, int64_t place_step) {
+    const int lane = int(threadIdx.x) % VECTOR_SIZE;
+    const bool is_first = int(threadIdx.x) < VECTOR_SIZE;
+    const int64_t column = (is_first ? 0 : int64_t(to * VECTOR_SIZE)) + lane - peel;
+    if (column >= 0 && column < count && (is_first ? peel > 0 : to >= from)) {
+        typename Wide<1, typename E::Leaves>::type one;
+        each(one, [&](auto k, auto &values) {
+            constexpr int K = decltype(k)::value;
+            const int64_t leaf_step = params.reduced[0].strides[1 + K];
+            load(values, params.leaves[K].address, STRIDED, column * leaf_step, leaf_step);
+        });
+        O::take(local, values_of<E, 1>(params.scalars.at, params.extra.at, one).lane[0],
+                column * place_step);
+    }
+}
+
 template <class E, class O, int THREADS, int VECTOR_SIZE, int VECTORS_PER_THREAD>
 // Two blocks to a multiprocessor leave enough registers for all loads of a batch.
 __global__ void __launch_bounds__(THREADS + 32, 2)
@@ -58,43 +79,26 @@ __global__ void __launch_bounds__(THREADS + 32, 2)
     typedef TempStorage<State, WARPS> Shared;
     SHARED(Shared, room, [1]);
     State *shared = reinterpret_cast<State *>(room[0].bytes);
+
+    // The whole packs of this thread; the first pack may begin before the first value.
     const uint32_t split = blockIdx.x, blocks_per_result = gridDim.x;
     const uint64_t step = uint64_t(blocks_per_result) * THREADS,
                    begin = uint64_t(split) * THREADS + threadIdx.x;
     const int64_t count = int64_t(params.count), peel = int64_t(params.peel),
                   place_step = params.reduced[0].strides[0];
-    // The thread takes whole packs here; the first one may begin before the first value.
     const uint64_t from = peel > 0 ? 1 : 0, to = uint64_t(count + peel) / VECTOR_SIZE;
-    const uint64_t begun = begin < from ? begin + step : begin;
-
+    const Share share{begin < from ? begin + step : begin, step, to};
+    OperandOffsets<E> base;
+#pragma unroll
+    for (int k = 0; k <= E::Leaves::SIZE; k++) base.of[k] = 0;
     typename O::Local locals[LOCALS];
 #pragma unroll
     for (int k = 0; k < LOCALS; k++) locals[k] = O::identity();
-    uint64_t i = begun;
-    uint32_t turn = 0;
+
+    // These stand outside the loop below: NVRTC 13.0 makes longer code of them inside it.
+    Progress progress{share.begin, 0};
     Walk<O, LOCALS> walk;
-    // All loads precede the first use.
-    auto batch = [&](auto whole) {
-        typename Wide<VECTOR_SIZE, typename E::Leaves>::type in[VECTORS_PER_THREAD];
-#pragma unroll
-        for (int u = 0; u < VECTORS_PER_THREAD; u++) {
-            if (!decltype(whole)::value && i + u * step >= to) continue;
-            const int64_t column = int64_t((i + u * step) * VECTOR_SIZE) - peel;
-            each(in[u], [&](auto k, auto &values) {
-                constexpr int K = decltype(k)::value;
-                typedef typename plain<decltype(values.lane[0])>::type T;
-                const int64_t leaf_step =
-                    same<T, Index>::value ? params.reduced[0].strides[1 + K] : 1;
-                load_whole(values, params.leaves[K].address, column * leaf_step, leaf_step);
-            });
-        }
-#pragma unroll
-        for (int u = 0; u < VECTORS_PER_THREAD; u++) {
-            if (!decltype(whole)::value && i + u * step >= to) continue;
-            walk.take(locals, values_of<E, VECTOR_SIZE>(params.scalars.at, params.extra.at, in[u]),
-                      turn + u);
-        }
-    };
+
     Slot<State> *slots = reinterpret_cast<Slot<State> *>(params.scratch);
     Collector<O> collector;
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
@@ -110,38 +114,16 @@ __global__ void __launch_bounds__(THREADS + 32, 2)
             if (has_slots && collector.look(slots, blocks_per_result, is_rehearsal)) break;
             if (!has_slots && !is_rehearsal) return;
         } else if (is_rehearsal) {
-            for (; i + (VECTORS_PER_THREAD - 1) * step < to;
-                 i += VECTORS_PER_THREAD * step, turn += VECTORS_PER_THREAD)
-                batch(Number<1>{});
-            if (i < to) batch(Number<0>{});
-            if (begun < to)
-                walk.end(locals, (int64_t(begun * VECTOR_SIZE) - peel) * place_step,
-                         int64_t(step * VECTOR_SIZE) * place_step, place_step);
-            // The values at either end that fill no pack: each has a thread.
-            if (split == 0 && threadIdx.x < 2 * VECTOR_SIZE) {
-                const int lane = int(threadIdx.x) % VECTOR_SIZE;
-                const bool is_first = int(threadIdx.x) < VECTOR_SIZE;
-                const int64_t column = (is_first ? 0 : int64_t(to * VECTOR_SIZE)) + lane - peel;
-                if (column >= 0 && column < count && (is_first ? peel > 0 : to >= from)) {
-                    typename Wide<1, typename E::Leaves>::type one;
-                    each(one, [&](auto k, auto &values) {
-                        constexpr int K = decltype(k)::value;
-                        const int64_t leaf_step = params.reduced[0].strides[1 + K];
-                        load(values, params.leaves[K].address, STRIDED, column * leaf_step,
-                             leaf_step);
-                    });
-                    O::take(locals[0],
-                            values_of<E, 1>(params.scalars.at, params.extra.at, one).lane[0],
-                            column * place_step);
-                }
-            }
+            // The state of each warp.
+            take_whole_row_packs<VECTOR_SIZE, VECTORS_PER_THREAD>(params, base, walk, locals, share,
+                                                                  progress);
+            if (split == 0 && threadIdx.x < 2 * VECTOR_SIZE)
+                take_end_value<VECTOR_SIZE>(params, locals[0], count, peel, from, to, place_step);
             gpu::trigger_dependents();
-            State state = O::to_partial(locals[0]);
-#pragma unroll
-            for (int k = 1; k < LOCALS; k++) state = O::combine(state, O::to_partial(locals[k]));
-            state = join_lanes<O>(state, 32);
+            const State state = join_lanes<O>(combine_locals<O>(locals), 32);
             if (lane == 0) shared[warp] = state;
         } else {
+            // The state of the block.
             if (warp > 0) return;
             State state = lane < WARPS ? shared[lane] : O::to_partial(O::identity());
             state = join_lanes<O>(state, WARPS);

@@ -20,6 +20,83 @@
 namespace gpu {
 namespace scan {
 
+// Offsets of a row of the thread's columns.
+template <class A, int VECTOR_SIZE> __device__ __forceinline__ Offsets<A::LEAF_COUNT + 1>
+offsets_of_row(const typename A::Params &params, const ColumnPack<A, VECTOR_SIZE> &columns,
+               int64_t row) {
+    Offsets<A::LEAF_COUNT + 1> at = columns.base;
+#pragma unroll
+    for (int k = 0; k <= A::LEAF_COUNT; k++) at.of[k] += row * params.scanned[0].strides[k];
+    return at;
+}
+
+// Starts the copies of a thread's rows of a tile, from row `first` on, into buffer `number`. Each
+// thread calls it, also without a row, since its batches of copies are counted. It does not
+// synchronise.
+template <class E, class P, class A, int VECTOR_SIZE, class StageBuffers> __device__
+__forceinline__ void
+start_loading_rows(const typename A::Params &params, const ColumnPack<A, VECTOR_SIZE> &columns,
+                   const StageBuffers &staged, int number, int64_t first) {
+#pragma unroll
+    for (int u = 0; u < P::VECTORS_PER_THREAD; u++) {
+        const int64_t row = first + u;
+        // The copy stops behind the pack's last column that exists.
+        const int64_t count = columns.exists && row < columns.rows ? columns.last + 1 : 0;
+        start_copies<0, E, Nothing, A, 0, VECTOR_SIZE, 1>(
+            params, offsets_of_row(params, columns, row), staged, number,
+            u * P::THREADS + int(threadIdx.x), 0, count);
+    }
+    end_batch_of_copies();
+}
+
+// Loads a row of E's leaves from pack `pack` of buffer `number`, which the thread has copied
+// itself. Each thread calls it behind its wait for the copies; it does not synchronise.
+template <class E, class A, int VECTOR_SIZE, class StageBuffers> __device__ __forceinline__
+typename Wide<VECTOR_SIZE, typename E::Leaves>::type
+load_staged_row(const typename A::Params &params, const ColumnPack<A, VECTOR_SIZE> &columns,
+                const StageBuffers &staged, int number, int pack, int64_t row) {
+    const Offsets<A::LEAF_COUNT + 1> at = offsets_of_row(params, columns, row);
+    typename Wide<VECTOR_SIZE, typename E::Leaves>::type in;
+    each(in, [&](auto k, auto &values) {
+        constexpr int K = decltype(k)::value;
+        typedef typename LeafOf<K, E, Nothing>::type T;
+        if constexpr (same<T, Index>::value) {
+            load_whole(values, params.leaves[K].address, at.of[1 + K],
+                       params.lines[0].strides[1 + K]);
+        } else {
+            const auto stored = load_pack<typename Stored<T>::type, VECTOR_SIZE>(
+                staged.template leaf<K>(number) + pack * VECTOR_SIZE);
+#pragma unroll
+            for (int k = 0; k < VECTOR_SIZE; k++) values.lane[k] = from_stored<T>(stored.lane[k]);
+        }
+    });
+    return in;
+}
+
+// Scans the sums of a warp's walkers, of LANES lanes each: the sums of the walkers before in
+// `earlier`, and those of the warp in `of_warps`. All lanes of a warp call it. It shuffles, and the
+// caller needs a barrier before it reads `of_warps`.
+template <class O, int LANES, int VECTOR_SIZE>
+__device__ __forceinline__ void scan_walkers(const typename O::State (&sums)[VECTOR_SIZE],
+                                             typename O::State *of_warps,
+                                             typename O::State (&earlier)[VECTOR_SIZE]) {
+    typedef typename O::State S;
+    constexpr int WALKERS_OF_WARP = 32 / LANES;
+    const int lane = threadIdx.x % LANES, warp = threadIdx.x / 32,
+              walker = threadIdx.x % 32 / LANES;
+#pragma unroll
+    for (int k = 0; k < VECTOR_SIZE; k++) {
+        S sum = sums[k];
+#pragma unroll
+        for (int distance = 1; distance < WALKERS_OF_WARP; distance *= 2) {
+            const S other = shuffled_up(sum, distance * LANES);
+            if (walker >= distance) sum = O::combine(other, sum);
+        }
+        if (WALKERS_OF_WARP > 1) earlier[k] = shuffled_up(sum, LANES % 32);
+        if (walker == WALKERS_OF_WARP - 1) of_warps[(warp * LANES + lane) * VECTOR_SIZE + k] = sum;
+    }
+}
+
 template <class E, class M, class O, int MODE, class P>
 __global__ void __launch_bounds__(P::THREADS)
     scan_column_strips(const __grid_constant__ TileParams<E, Nothing, M> params) {
@@ -29,53 +106,27 @@ __global__ void __launch_bounds__(P::THREADS)
     typedef At<E, Nothing, M> A;
     typedef typename O::State S;
     typedef typename FirstOf<decltype(O::finalize(O::to_partial(O::identity()), 0))>::type Result;
-    typedef BehindRow<M, A, Result, VECTOR_SIZE> Last;
     constexpr int WARPS = THREADS / 32, WALKERS_OF_WARP = 32 / LANES, WALKERS = THREADS / LANES,
-                  PACKS_OF_TILE = THREADS * VECTORS_PER_THREAD;
+                  PACKS_OF_TILE = THREADS * VECTORS_PER_THREAD,
+                  STATES_OF_WARP = LANES * VECTOR_SIZE;
     typedef StageBuffers<E, Nothing, uint8_t, PACKS_OF_TILE * VECTOR_SIZE, COMING, COMING> Staged;
-    typedef TempStorage<S, 2 * WARPS * LANES * VECTOR_SIZE> Shared;
+    typedef TempStorage<S, 2 * WARPS * STATES_OF_WARP> Shared;
     SHARED_DYNAMIC(uint4, dynamic);
     SHARED(Shared, room, [1]);
     const Staged staged = {reinterpret_cast<unsigned char *>(dynamic)};
-    const auto &columns_axis = params.lines[0];
-    const auto &row_steps = params.scanned[0].strides;
     const int lane = threadIdx.x % LANES, warp = threadIdx.x / 32,
               walker = threadIdx.x % 32 / LANES;
-    const int64_t rows = int64_t(params.count);
-
-    // The columns of this thread.
-    const uint64_t pack = uint64_t(blockIdx.x) * LANES + lane,
-                   row_packs = (columns_axis.length + VECTOR_SIZE - 1) / VECTOR_SIZE;
-    const bool exists = pack < params.packs;
-    const uint64_t outer = int(params.line_rank) > 1
-                               ? quotient(pack, row_packs, params.row_divisor, params.is_wide)
-                               : 0;
-    const int64_t column = int64_t(pack - outer * row_packs) * VECTOR_SIZE,
-                  left = int64_t(columns_axis.length) - column;
-    const int last = left < VECTOR_SIZE ? int(left) - 1 : VECTOR_SIZE - 1;
-    Offsets<A::LEAF_COUNT + 1> base;
-#pragma unroll
-    for (int k = 0; k <= A::LEAF_COUNT; k++) base.of[k] = column * columns_axis.strides[k];
-    add_place(base, params.lines.at, 1, int(params.line_rank), outer, params.is_wide);
-
+    const ColumnPack<A, VECTOR_SIZE> columns(params, uint64_t(blockIdx.x) * LANES + lane);
+    const bool exists = columns.exists;
+    const int64_t rows = columns.rows;
     const int64_t tiles =
         (rows + WALKERS * VECTORS_PER_THREAD - 1) / (WALKERS * VECTORS_PER_THREAD);
     auto row_of = [&](int64_t tile) {
         return (tile * WALKERS + warp * WALKERS_OF_WARP + walker) * VECTORS_PER_THREAD;
     };
+
     auto start_loading = [&](int64_t tile) {
-#pragma unroll
-        for (int u = 0; u < VECTORS_PER_THREAD; u++) {
-            const int64_t row = row_of(tile) + u;
-            Offsets<A::LEAF_COUNT + 1> at = base;
-#pragma unroll
-            for (int k = 0; k <= A::LEAF_COUNT; k++) at.of[k] += row * row_steps[k];
-            // The copy stops behind the pack's last column that exists.
-            const int64_t columns = exists && row < rows ? last + 1 : 0;
-            start_copies<0, E, Nothing, A, 0, VECTOR_SIZE, 1>(
-                params, at, staged, int(tile % COMING), u * THREADS + int(threadIdx.x), 0, columns);
-        }
-        end_batch_of_copies();
+        start_loading_rows<E, P>(params, columns, staged, int(tile % COMING), row_of(tile));
     };
 
     gpu::grid_dependency_wait();
@@ -84,72 +135,34 @@ __global__ void __launch_bounds__(P::THREADS)
     start_loading(0);
     for (int64_t tile = 0; tile < tiles; tile++) {
         wait_for_copies<0>();
+        const int number = int(tile % COMING);
         const int64_t first = row_of(tile);
         S values[VECTORS_PER_THREAD][VECTOR_SIZE];
 #pragma unroll
         for (int u = 0; u < VECTORS_PER_THREAD; u++) {
-            const bool here = exists && first + u < rows;
-            Offsets<A::LEAF_COUNT + 1> at = base;
-#pragma unroll
-            for (int k = 0; k <= A::LEAF_COUNT; k++) at.of[k] += (first + u) * row_steps[k];
-            typename Wide<VECTOR_SIZE, typename E::Leaves>::type in;
-            each(in, [&](auto k, auto &values) {
-                constexpr int K = decltype(k)::value;
-                typedef typename LeafOf<K, E, Nothing>::type T;
-                if constexpr (same<T, Index>::value) {
-                    load_whole(values, params.leaves[K].address, at.of[1 + K],
-                               columns_axis.strides[1 + K]);
-                } else {
-                    const auto stored = load_pack<typename Stored<T>::type, VECTOR_SIZE>(
-                        staged.template leaf<K>(int(tile % COMING)) +
-                        (u * THREADS + int(threadIdx.x)) * VECTOR_SIZE);
-#pragma unroll
-                    for (int k = 0; k < VECTOR_SIZE; k++)
-                        values.lane[k] = from_stored<T>(stored.lane[k]);
-                }
-            });
+            const bool has_row = exists && first + u < rows;
+            const auto in = load_staged_row<E>(params, columns, staged, number,
+                                               u * THREADS + int(threadIdx.x), first + u);
             const auto lifted = values_of<E, VECTOR_SIZE>(params.scalars.at + A::E_SCALARS,
                                                           params.extra.at + A::E_EXTRA, in);
+            const auto states = states_of_row<O>(lifted, has_row, columns.last);
 #pragma unroll
-            for (int k = 0; k < VECTOR_SIZE; k++) {
-                const S one = here && k <= last ? O::make_state(lifted.lane[k])
-                                                : O::to_partial(O::identity());
-                values[u][k] = u > 0 ? O::combine(values[u > 0 ? u - 1 : 0][k], one) : one;
-            }
+            for (int k = 0; k < VECTOR_SIZE; k++)
+                values[u][k] = u > 0 ? O::combine(values[u > 0 ? u - 1 : 0][k], states.lane[k])
+                                     : states.lane[k];
         }
         start_loading(tile + 1);
 
-        // Prefixes over the walkers of the warp, over the warps, and over the tiles before.
-        S earlier[VECTOR_SIZE];
-        S *of_warps =
-            reinterpret_cast<S *>(room[0].bytes) + (tile % 2) * WARPS * LANES * VECTOR_SIZE;
-#pragma unroll
-        for (int k = 0; k < VECTOR_SIZE; k++) {
-            S sum = values[VECTORS_PER_THREAD - 1][k];
-#pragma unroll
-            for (int distance = 1; distance < WALKERS_OF_WARP; distance *= 2) {
-                const S other = shuffled_up(sum, distance * LANES);
-                if (walker >= distance) sum = O::combine(other, sum);
-            }
-            if (WALKERS_OF_WARP > 1) earlier[k] = shuffled_up(sum, LANES % 32);
-            if (walker == WALKERS_OF_WARP - 1)
-                of_warps[(warp * LANES + lane) * VECTOR_SIZE + k] = sum;
-        }
+        // Scans the walkers of the warp, then the warps of the block.
+        S *of_warps = reinterpret_cast<S *>(room[0].bytes) + (tile % 2) * WARPS * STATES_OF_WARP;
+        S prefix[VECTOR_SIZE];
+        scan_walkers<O, LANES>(values[VECTORS_PER_THREAD - 1], of_warps, prefix);
         __syncthreads();
-        const bool has_base = tile > 0 || warp > 0 || walker > 0;
+        const bool has_prefix = tile > 0 || warp > 0 || walker > 0;
 #pragma unroll
         for (int k = 0; k < VECTOR_SIZE; k++) {
-            S all = of_warps[lane * VECTOR_SIZE + k], from = carry[k];
-            if (tile > 0) all = O::combine(carry[k], all);
-            if (warp > 0) from = all;
-#pragma unroll
-            for (int w = 1; w < WARPS; w++) {
-                all = O::combine(all, of_warps[(w * LANES + lane) * VECTOR_SIZE + k]);
-                if (w < warp) from = all;
-            }
-            carry[k] = all;
-            if (walker > 0) from = tile > 0 || warp > 0 ? O::combine(from, earlier[k]) : earlier[k];
-            earlier[k] = from;
+            prefix[k] = prefix_of_thread<O, WARPS, STATES_OF_WARP>(
+                of_warps + lane * VECTOR_SIZE + k, tile > 0, carry[k], walker > 0, prefix[k]);
         }
 #pragma unroll
         for (int u = 0; u < VECTORS_PER_THREAD; u++) {
@@ -158,24 +171,11 @@ __global__ void __launch_bounds__(P::THREADS)
             Pack<Result, VECTOR_SIZE> results;
 #pragma unroll
             for (int k = 0; k < VECTOR_SIZE; k++) {
-                S state;
-                if constexpr ((MODE & EXCLUSIVE) != 0) {
-                    if (u == 0) {
-                        state = has_base ? earlier[k] : O::to_partial(O::identity());
-                    } else {
-                        const S &before = values[u > 0 ? u - 1 : 0][k];
-                        state = has_base ? O::combine(earlier[k], before) : before;
-                    }
-                } else {
-                    state = has_base ? O::combine(earlier[k], values[u][k]) : values[u][k];
-                }
+                const S state = join_prefix<O, MODE>(has_prefix, prefix[k], u == 0,
+                                                     values[u > 0 ? u - 1 : 0][k], values[u][k]);
                 results.lane[k] = get<0>(O::finalize(state, 0));
             }
-            const Pack<typename Last::Out, VECTOR_SIZE> &out =
-                Last::of(params, results, base, row, last);
-            const int64_t offset = base.of[0] + row * row_steps[0];
-            store<true>(out, params.target, params.is_target_packed != 0, offset,
-                        columns_axis.strides[0], 0, last);
+            store_row<M>(params, columns, row, results);
         }
     }
     gpu::trigger_dependents();

@@ -77,74 +77,53 @@ template <class R, class S> struct Lookback {
             start(tile);
         }
     }
+    // Puts the prefix of `tile` into shared memory. One whole warp calls it; the caller
+    // synchronises the block.
+    __device__ __forceinline__ void resolve(uint32_t tile, S *prefix) {
+        const S all = before(tile);
+        if (threadIdx.x % 32 == 0) *prefix = all;
+    }
 };
 
 template <class E, class F, class M, class O, int MODE, class P>
 __global__ void __launch_bounds__(P::THREADS + 64, 1)
     scan_pipelined(const __grid_constant__ TileParams<E, F, M> params) {
-    constexpr int THREADS = P::THREADS, VECTOR_SIZE = P::VECTOR_SIZE,
-                  VECTORS_PER_THREAD = P::VECTORS_PER_THREAD;
-    constexpr int AHEAD = P::AHEAD, LOADING = P::LOADING;
-    typedef At<E, F, M> A;
-    constexpr bool SEGMENTS = (MODE & (FLAGS | KEYS)) != 0;
-    constexpr int WARPS = THREADS / 32, TILE = THREADS * VECTOR_SIZE * VECTORS_PER_THREAD,
-                  STAGES = AHEAD + LOADING;
-    static_assert(WARPS <= 32, "sums of warps by a warp");
-    typedef SegmentedOperator<O, SEGMENTS> R;
-    typedef typename R::State S;
+    typedef StagedScan<E, F, M, O, MODE, P> Scan;
+    typedef typename Scan::R R;
+    typedef typename Scan::S S;
     typedef typename O::State State;
-    typedef StageBuffers<E, F, State, TILE, STAGES, LOADING> Staged;
+    constexpr int AHEAD = P::AHEAD, LOADING = P::LOADING, STAGES = AHEAD + LOADING,
+                  WARPS = Scan::WARPS;
+    typedef StageBuffers<E, F, State, Scan::TILE, STAGES, LOADING> Staged;
     typedef TempStorage<S, 2 * WARPS + 2> Shared;
     SHARED_DYNAMIC(uint4, dynamic);
     SHARED(Shared, room, [1]);
-    // Indexed by the number of the block's tile: the tile; the place of its first segment head.
-    // Indexed by that and the warp: the place of the warp's first segment head.
+    // By the number of the block's tile: the tile; the place of its first head, and of each warp's.
     SHARED(uint32_t, claimed, [STAGES + 1]);
     SHARED(int, first_head, [STAGES]);
     SHARED(int, heads_of_warps, [2][WARPS]);
     SHARED(bool, is_last, [1]);
     const Staged staged = {reinterpret_cast<unsigned char *>(dynamic)};
-    S *sums_of_warps = reinterpret_cast<S *>(room[0].bytes),
-      *sums_before = sums_of_warps + 2 * WARPS;
+    S *sums_of_warps = reinterpret_cast<S *>(room[0].bytes), *prefix = sums_of_warps + 2 * WARPS;
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     const bool is_worker = warp < WARPS, is_drawer = warp == WARPS;
-    const int64_t count = int64_t(params.count), peel = int64_t(params.peel);
     const uint32_t tiles = params.tiles;
     GridCounters *counters = reinterpret_cast<GridCounters *>(params.scratch);
     Lookback<R, S> lookback = {TilePrefix<R, S>(params.scratch)};
-
-    Offsets<A::LEAF_COUNT + 1> nothing;
-#pragma unroll
-    for (int k = 0; k <= A::LEAF_COUNT; k++) nothing.of[k] = 0;
+    const Scan scan(params, sums_of_warps, heads_of_warps[0]);
     // Key before the tile's first value; valid in thread 0, loaded one tile ahead.
-    typename Wide<1, typename F::Leaves>::type key_before, next_key_before;
-    auto start_of = [&](uint32_t tile) { return int64_t(tile) * TILE - peel; };
-    auto is_whole = [&](uint32_t tile) {
-        return start_of(tile) >= 0 && start_of(tile) + TILE <= count;
-    };
+    typename Scan::Key key_before, next_key_before;
     auto start_loading = [&](uint32_t tile, int number) {
-        if (is_worker && tile < tiles) {
-#pragma unroll
-            for (int u = 0; u < VECTORS_PER_THREAD; u++) {
-                const int pack = u * THREADS + int(threadIdx.x);
-                start_copies<0, E, F, A, MODE, VECTOR_SIZE, VECTORS_PER_THREAD>(
-                    params, nothing, staged, number, pack, start_of(tile) + pack * VECTOR_SIZE,
-                    count);
-            }
-            if constexpr ((MODE & KEYS) != 0) {
-                if (threadIdx.x == 0 && start_of(tile) > 0)
-                    next_key_before = read_at<F, A, A::F_LEAVES, true>(params, start_of(tile) - 1);
-            }
-        }
+        if (is_worker && tile < tiles)
+            scan.start_loading_with_key(staged, tile, number, next_key_before);
         end_batch_of_copies();
     };
 
     gpu::grid_dependency_wait();
     // Blocks draw in rounds, so that the first tiles of all blocks come before their second ones.
     for (int number = 0; number < STAGES; number++) {
-        if (is_drawer && lane == 0) claimed[number] = atomicAdd(&counters->next_tile, 1u);
-        __syncthreads();
-        if (number < LOADING - 1) start_loading(claimed[number], number);
+        const uint32_t tile = claim_tile<P::THREADS>(counters, claimed + number, false);
+        if (number < LOADING - 1) start_loading(tile, number);
     }
 
     uint32_t ticket = 0;
@@ -160,66 +139,35 @@ __global__ void __launch_bounds__(P::THREADS + 64, 1)
         key_before = next_key_before;
         start_loading(claimed[loading % (STAGES + 1)], loading);
 
-        Neighbours<E, F, A, O, MODE, VECTOR_SIZE, VECTORS_PER_THREAD> own;
+        typename Scan::Own own;
         if (is_drawer && lane == 0 && loading + 1 >= STAGES)
             ticket = atomicAdd(&counters->next_tile, 1u);
-        if (is_worker && coming_tile < tiles) {
-            int head;
-            const S sum =
-                own.template scan<R, TILE>(params, nothing, staged, coming, start_of(coming_tile),
-                                           count, is_whole(coming_tile), key_before, head);
-            if (SEGMENTS && lane == 0) heads_of_warps[parity][warp] = head;
-            if (lane == 31) sums_of_warps[parity * WARPS + warp] = sum;
-        } else if (!is_worker && !is_drawer && written_tile > 0) {
-            const S before = lookback.before(written_tile);
-            if (lane == 0) sums_before[parity] = before;
-        }
+        if (is_worker && coming_tile < tiles)
+            scan.scan(own, staged, coming_tile, coming, parity, key_before);
+        else if (!is_worker && !is_drawer && written_tile > 0)
+            lookback.resolve(written_tile, prefix + parity);
         __syncthreads();
 
         if (is_drawer) {
-            if (coming_tile < tiles) {
-                S sum = sums_of_warps[parity * WARPS + (lane < WARPS ? lane : 0)];
-                sum = TilePrefix<R, S>::of_lanes(sum, WARPS);
-                if (lane == 0) lookback.sums.of_tiles[coming_tile].put(sum);
-                if constexpr (SEGMENTS) {
-                    const int first = first_of_heads<WARPS, TILE>(heads_of_warps[parity]);
-                    if (lane == 0) first_head[coming % STAGES] = first;
-                }
-            }
+            if (coming_tile < tiles)
+                scan.publish_aggregate(lookback.sums.of_tiles + coming_tile, parity,
+                                       first_head + coming % STAGES);
         } else if (!is_worker) {
             const uint32_t next = number + 1 >= 0 ? claimed[(number + 1) % (STAGES + 1)] : 0;
             if (next > 0 && next < tiles) lookback.start(next);
         } else {
-            if (coming_tile < tiles)
-                own.template put<R, WARPS>(staged.states(coming), sums_of_warps + parity * WARPS);
+            if (coming_tile < tiles) scan.put(own, staged.states(coming), parity);
             if (number >= 0) {
-                const bool has_before = written_tile > 0;
                 State before;
-                if (has_before) before = R::value(sums_before[parity]);
-                // The prefix goes as far as the tile's first segment head.
-                const int end = !has_before ? 0 : SEGMENTS ? first_head[number % STAGES] : TILE;
-                const State *from = staged.states(number);
-#pragma unroll
-                for (int u = 0; u < VECTORS_PER_THREAD; u++) {
-                    const int pack = u * THREADS + int(threadIdx.x);
-                    const int64_t i = start_of(written_tile) + pack * VECTOR_SIZE;
-                    const Pack<State, VECTOR_SIZE> states = load_pack<State, VECTOR_SIZE>(
-                        from + placed<VECTORS_PER_THREAD>(pack) * VECTOR_SIZE);
-                    write_joined<E, F, M, O, A, MODE>(params, states, before, pack * VECTOR_SIZE,
-                                                      end, i, count);
-                }
+                if (written_tile > 0) before = R::value(prefix[parity]);
+                scan.store(staged.states(number), before, written_tile,
+                           first_head + number % STAGES);
             }
         }
     }
     wait_for_copies<0>();
     gpu::trigger_dependents();
-
-    // The last block that has polled slots zeroes them for the next launch.
-    if (threadIdx.x == 0) is_last[0] = arrive(&counters->blocks_done) == gridDim.x - 1;
-    __syncthreads();
-    if (!is_last[0]) return;
-    lookback.sums.clear(tiles, THREADS + 64);
-    if (threadIdx.x == 0) counters->next_tile = counters->blocks_done = 0;
+    reset_by_last_block<P::THREADS + 64, true>(counters, lookback.sums, tiles, false, 0, is_last);
 }
 
 } // namespace scan

@@ -21,6 +21,134 @@ namespace scan {
 // Number of tiles in flight, and of these with the one in hand.
 constexpr int COMING = 2, TILES_OF_BLOCK = COMING + 1;
 
+// The number of lines, and whether their offsets need 64-bit divisions. The kernel reads the flag
+// once, since the compiler makes other code of flags that are read in the loop.
+struct Lines {
+    uint64_t count;
+    bool is_wide;
+};
+
+// A tile of a line, and the offsets of the line. Each thread has its own and calls the methods
+// without synchronising.
+template <class A> struct LineTile {
+    uint64_t line;
+    // The number of the tile in its line.
+    uint32_t tile;
+    Offsets<A::LEAF_COUNT + 1> base;
+
+    // Computes the offsets of the line.
+    __device__ __forceinline__ void enter(const typename A::Params &params, const Lines &lines) {
+#pragma unroll
+        for (int k = 0; k <= A::LEAF_COUNT; k++) base.of[k] = 0;
+        add_place(base, params.lines.at, 0, int(params.line_rank), line, lines.is_wide);
+    }
+    // Goes on to the block's next tile; behind the last one `line` is at least `lines.count`.
+    __device__ __forceinline__ void advance(const typename A::Params &params, const Lines &lines) {
+        if (++tile < params.tiles) return;
+        tile = 0;
+        line += gridDim.x;
+        if (line < lines.count) enter(params, lines);
+    }
+};
+
+// Starts the copies of the block's tile `number`, and goes on to the tile after it. Each thread
+// calls it also when no tile is left, since its batches of copies are counted. It does not
+// synchronise.
+template <class E, int MODE, class P, class A, class StageBuffers>
+__device__ __forceinline__ void start_loading_line(const typename A::Params &params,
+                                                   const StageBuffers &staged, int number,
+                                                   const Lines &lines, LineTile<A> &coming) {
+    constexpr int VECTOR_SIZE = P::VECTOR_SIZE, VECTORS_PER_THREAD = P::VECTORS_PER_THREAD,
+                  TILE = P::THREADS * VECTOR_SIZE * VECTORS_PER_THREAD;
+    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    if (coming.line < lines.count) {
+#pragma unroll
+        for (int u = 0; u < VECTORS_PER_THREAD; u++) {
+            const int pack = (warp * VECTORS_PER_THREAD + u) * 32 + lane;
+            const int64_t i = int64_t(coming.tile) * TILE + pack * VECTOR_SIZE;
+            start_copies<0, E, Nothing, A, MODE, VECTOR_SIZE, VECTORS_PER_THREAD>(
+                params, coming.base, staged, number, pack, i, int64_t(params.length));
+        }
+    }
+    end_batch_of_copies();
+    if (coming.line < lines.count) coming.advance(params, lines);
+}
+
+// Loads the thread's neighbouring values of tile `number` from shared memory, as states. Values
+// behind the end of the line are the identity. It needs the warp's copies and does not synchronise.
+template <class E, class O, int MODE, class P, class A, class StageBuffers, int VALUES> __device__
+__forceinline__ void
+load_states(const typename A::Params &params, const StageBuffers &staged, int number,
+            const LineTile<A> &at, typename O::State (&values)[VALUES]) {
+    constexpr int VECTOR_SIZE = P::VECTOR_SIZE, VECTORS_PER_THREAD = P::VECTORS_PER_THREAD,
+                  TILE = P::THREADS * VALUES;
+    const int pack = int(threadIdx.x) * VECTORS_PER_THREAD;
+    const int64_t first = int64_t(at.tile) * TILE + int64_t(threadIdx.x) * VALUES;
+#pragma unroll
+    for (int u = 0; u < VECTORS_PER_THREAD; u++) {
+        const auto in =
+            read_staged<E, E, Nothing, A, A::E_LEAVES, MODE, VECTOR_SIZE, VECTORS_PER_THREAD>(
+                params, at.base, staged, number, pack + u, first + u * VECTOR_SIZE);
+        const auto lifted = values_of<E, VECTOR_SIZE>(params.scalars.at + A::E_SCALARS,
+                                                      params.extra.at + A::E_EXTRA, in);
+#pragma unroll
+        for (int k = 0; k < VECTOR_SIZE; k++) {
+            values[u * VECTOR_SIZE + k] = first + u * VECTOR_SIZE + k < int64_t(params.length)
+                                              ? O::make_state(lifted.lane[k])
+                                              : O::to_partial(O::identity());
+        }
+    }
+}
+
+// The prefix of a thread: `carry`, the warps before, whose aggregates are STRIDE states apart, and
+// `earlier` of its own warp. Adds all warps to `carry` for the next tile. Each thread calls it
+// behind a barrier; it does not synchronise.
+template <class O, int WARPS, int STRIDE> __device__ __forceinline__ typename O::State
+prefix_of_thread(const typename O::State *of_warps, bool has_carry, typename O::State &carry,
+                 bool has_earlier, const typename O::State &earlier) {
+    const int warp = threadIdx.x / 32;
+    typename O::State all = of_warps[0], prefix = carry;
+    if (has_carry) all = O::combine(carry, all);
+    if (warp > 0) prefix = all;
+#pragma unroll
+    for (int w = 1; w < WARPS; w++) {
+        all = O::combine(all, of_warps[w * STRIDE]);
+        if (w < warp) prefix = all;
+    }
+    carry = all;
+    if (has_earlier) prefix = has_carry || warp > 0 ? O::combine(prefix, earlier) : earlier;
+    return prefix;
+}
+
+// Applies the epilogue to the states of a tile in shared memory, and stores the results. All lanes
+// of a warp call it when the warp's states are there; it does not synchronise.
+template <class M, class O, int MODE, class P, class A>
+__device__ __forceinline__ void store_line(const typename A::Params &params,
+                                           const typename O::State *states, const LineTile<A> &at) {
+    constexpr int VECTOR_SIZE = P::VECTOR_SIZE, VECTORS_PER_THREAD = P::VECTORS_PER_THREAD,
+                  TILE = P::THREADS * VECTOR_SIZE * VECTORS_PER_THREAD;
+    typedef typename O::State State;
+    typedef typename FirstOf<decltype(O::finalize(O::to_partial(O::identity()), 0))>::type Result;
+    typedef Epilogue<M, A, Result, VECTOR_SIZE, MODE> Last;
+    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    const int64_t length = int64_t(params.length);
+#pragma unroll
+    for (int u = 0; u < VECTORS_PER_THREAD; u++) {
+        const int pack = (warp * VECTORS_PER_THREAD + u) * 32 + lane;
+        const int64_t i = int64_t(at.tile) * TILE + pack * VECTOR_SIZE;
+        if (i >= length) continue;
+        const Pack<State, VECTOR_SIZE> of_pack =
+            load_pack<State, VECTOR_SIZE>(states + placed<VECTORS_PER_THREAD>(pack) * VECTOR_SIZE);
+        Pack<Result, VECTOR_SIZE> results;
+#pragma unroll
+        for (int k = 0; k < VECTOR_SIZE; k++)
+            results.lane[k] = get<0>(O::finalize(of_pack.lane[k], 0));
+        const Pack<typename Last::Out, VECTOR_SIZE> &out =
+            Last::of(params, results, i, i + VECTOR_SIZE <= length);
+        write_staged<A, MODE>(params, out, at.base.of[0], i, length);
+    }
+}
+
 template <class E, class M, class O, int MODE, class P>
 __global__ void __launch_bounds__(P::THREADS)
     scan_rows(const __grid_constant__ TileParams<E, Nothing, M> params) {
@@ -30,8 +158,6 @@ __global__ void __launch_bounds__(P::THREADS)
     constexpr int WARPS = THREADS / 32, VALUES = VECTOR_SIZE * VECTORS_PER_THREAD,
                   TILE = THREADS * VALUES;
     typedef typename O::State State;
-    typedef typename FirstOf<decltype(O::finalize(O::to_partial(O::identity()), 0))>::type Result;
-    typedef Epilogue<M, A, Result, VECTOR_SIZE, MODE> Last;
     typedef StageBuffers<E, Nothing, State, TILE, TILES_OF_BLOCK, TILES_OF_BLOCK> Staged;
     typedef TempStorage<State, 2 * WARPS> Shared;
     SHARED_DYNAMIC(uint4, dynamic);
@@ -39,117 +165,43 @@ __global__ void __launch_bounds__(P::THREADS)
     const Staged staged = {reinterpret_cast<unsigned char *>(dynamic)};
     State *sums = reinterpret_cast<State *>(room[0].bytes);
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-    const int64_t length = int64_t(params.length);
-    const uint64_t lines = params.count / params.length;
-    const uint32_t pieces = params.tiles;
-    const bool wide = params.is_wide;
+    const Lines lines = {params.count / params.length, params.is_wide != 0};
 
-    // A tile: its line, its number in the line, and the offsets of the line.
-    struct Where {
-        uint64_t line;
-        uint32_t piece;
-        Offsets<A::LEAF_COUNT + 1> base;
-    };
-    auto enter = [&](Where &at) {
-#pragma unroll
-        for (int k = 0; k <= A::LEAF_COUNT; k++) at.base.of[k] = 0;
-        add_place(at.base, params.lines.at, 0, int(params.line_rank), at.line, wide);
-    };
-    auto go_on = [&](Where &at) {
-        if (++at.piece < pieces) return;
-        at.piece = 0;
-        at.line += gridDim.x;
-        if (at.line < lines) enter(at);
-    };
-    auto start_loading = [&](const Where &at, int number) {
-        if (at.line < lines) {
-#pragma unroll
-            for (int u = 0; u < VECTORS_PER_THREAD; u++) {
-                const int pack = (warp * VECTORS_PER_THREAD + u) * 32 + lane;
-                const int64_t i = int64_t(at.piece) * TILE + pack * VECTOR_SIZE;
-                start_copies<0, E, Nothing, A, MODE, VECTOR_SIZE, VECTORS_PER_THREAD>(
-                    params, at.base, staged, number, pack, i, length);
-            }
-        }
-        end_batch_of_copies();
-    };
-
-    Where at = {blockIdx.x, 0, {}}, coming;
-    enter(at);
+    LineTile<A> at = {blockIdx.x, 0, {}}, coming;
+    at.enter(params, lines);
     coming = at;
     gpu::grid_dependency_wait();
-    for (int number = 0; number < COMING; number++) {
-        start_loading(coming, number);
-        if (coming.line < lines) go_on(coming);
-    }
+    for (int number = 0; number < COMING; number++)
+        start_loading_line<E, MODE, P>(params, staged, number, lines, coming);
     // The sum of the line's earlier tiles.
     State carry;
-    for (int number = 0; at.line < lines; number++) {
+    for (int number = 0; at.line < lines.count; number++) {
         wait_for_copies<COMING - 1>();
         __syncwarp();
         State values[VALUES];
-        const int pack = int(threadIdx.x) * VECTORS_PER_THREAD;
-        const int64_t start = int64_t(at.piece) * TILE,
-                      first = start + int64_t(threadIdx.x) * VALUES;
-#pragma unroll
-        for (int u = 0; u < VECTORS_PER_THREAD; u++) {
-            const auto in =
-                read_staged<E, E, Nothing, A, A::E_LEAVES, MODE, VECTOR_SIZE, VECTORS_PER_THREAD>(
-                    params, at.base, staged, number, pack + u, first + u * VECTOR_SIZE);
-            const auto lifted = values_of<E, VECTOR_SIZE>(params.scalars.at + A::E_SCALARS,
-                                                          params.extra.at + A::E_EXTRA, in);
-#pragma unroll
-            for (int k = 0; k < VECTOR_SIZE; k++) {
-                values[u * VECTOR_SIZE + k] = first + u * VECTOR_SIZE + k < length
-                                                  ? O::make_state(lifted.lane[k])
-                                                  : O::to_partial(O::identity());
-            }
-        }
+        load_states<E, O, MODE, P>(params, staged, number, at, values);
+
+        // Scans the values of the thread, the lanes of the warp, and the warps of the block.
         scan_thread<O>(values, 0);
         const State sum = scan_lanes<O>(values[VALUES - 1], -1), earlier = shuffled_up(sum, 1);
         State *of_warps = sums + (number & 1) * WARPS;
         if (lane == 31) of_warps[warp] = sum;
         __syncthreads();
-        start_loading(coming, number + COMING);
-        if (coming.line < lines) go_on(coming);
+        start_loading_line<E, MODE, P>(params, staged, number + COMING, lines, coming);
+        const bool has_prefix = at.tile > 0 || warp > 0 || lane > 0;
+        const State prefix =
+            prefix_of_thread<O, WARPS, 1>(of_warps, at.tile > 0, carry, lane > 0, earlier);
+        if (has_prefix) join_base<O>(values, prefix, 0);
 
-        // The prefix of the warp, and that of the next tile.
-        State base = carry, all = of_warps[0];
-        if (at.piece > 0) all = O::combine(carry, all);
-        bool has_base = at.piece > 0;
-        if (warp > 0) base = all;
-#pragma unroll
-        for (int k = 1; k < WARPS; k++) {
-            all = O::combine(all, of_warps[k]);
-            if (k < warp) base = all;
-        }
-        carry = all;
-        has_base = has_base || warp > 0;
-        if (lane > 0) base = has_base ? O::combine(base, earlier) : earlier;
-        has_base = has_base || lane > 0;
-        if (has_base) join_base<O>(values, base, 0);
+        // The states go through shared memory, so that neighbouring lanes store neighbouring packs.
         State *states = staged.states(number);
-        put_states<O, MODE, VECTOR_SIZE, VECTORS_PER_THREAD>(states, values, base, has_base, 0,
-                                                             pack);
+        put_states<O, MODE, VECTOR_SIZE, VECTORS_PER_THREAD>(states, values, prefix, has_prefix, 0,
+                                                             int(threadIdx.x) * VECTORS_PER_THREAD);
         __syncwarp();
-#pragma unroll
-        for (int u = 0; u < VECTORS_PER_THREAD; u++) {
-            const int pack = (warp * VECTORS_PER_THREAD + u) * 32 + lane;
-            const int64_t i = start + pack * VECTOR_SIZE;
-            if (i >= length) continue;
-            const Pack<State, VECTOR_SIZE> of_pack = load_pack<State, VECTOR_SIZE>(
-                states + placed<VECTORS_PER_THREAD>(pack) * VECTOR_SIZE);
-            Pack<Result, VECTOR_SIZE> results;
-#pragma unroll
-            for (int k = 0; k < VECTOR_SIZE; k++)
-                results.lane[k] = get<0>(O::finalize(of_pack.lane[k], 0));
-            const Pack<typename Last::Out, VECTOR_SIZE> &out =
-                Last::of(params, results, i, i + VECTOR_SIZE <= length);
-            write_staged<A, MODE>(params, out, at.base.of[0], i, length);
-        }
+        store_line<M, O, MODE, P>(params, states, at);
         // The copies of a later tile overwrite this one.
         __syncwarp();
-        go_on(at);
+        at.advance(params, lines);
     }
     wait_for_copies<0>();
     gpu::trigger_dependents();

@@ -152,24 +152,177 @@ template <class O, int MODE, int THREADS, int VALUES> struct Resident {
         (VALUES * WordsOf<typename R::State>::COUNT > 32 ? 512 : 768) / THREADS;
 };
 
+// Combines the first `end` of COUNT sums in shared memory, one by one; there is at least one. Any
+// thread calls it, behind the barrier that follows their writes; it does not synchronise.
+template <class R, int COUNT>
+__device__ __forceinline__ typename R::State combine_sums(const typename R::State *sums, int end) {
+    typename R::State sum = sums[0];
+#pragma unroll
+    for (int k = 1; k < COUNT; k++) {
+        if (k < end) sum = R::combine(sum, sums[k]);
+    }
+    return sum;
+}
+
+// Polls the slots of a group of tiles before `tile` per warp, and puts their sum into
+// `sums_of_groups`. All warps of the block call it; it does not synchronise them.
+template <class R, class S> __device__ __forceinline__ void
+poll_groups(TilePrefix<R, S> &sums, uint32_t tile, uint32_t groups, S *sums_of_groups) {
+    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    if (uint32_t(warp) < groups) {
+        const S group = sums.of_group(warp, tile);
+        if (lane == 0) sums_of_groups[warp] = group;
+    }
+}
+
+// A thread's part of a tile in registers: packs that are 32 packs apart.
+template <class E, class F, class M, class O, int MODE, class P> struct RegisterTile {
+    static constexpr int VECTOR_SIZE = P::VECTOR_SIZE, VECTORS_PER_THREAD = P::VECTORS_PER_THREAD,
+                         TILE = P::THREADS * VECTOR_SIZE * VECTORS_PER_THREAD;
+    static constexpr bool SEGMENTS = (MODE & (LINES | FLAGS | KEYS)) != 0;
+    typedef At<E, F, M> A;
+    typedef SegmentedOperator<O, SEGMENTS> R;
+    typedef typename R::State S;
+    typedef typename O::State State;
+    typedef typename FirstOf<decltype(O::finalize(O::to_partial(O::identity()), 0))>::type Result;
+    typedef Epilogue<M, A, Result, VECTOR_SIZE, MODE> Last;
+    typedef Tile<E, F, A, MODE, VECTOR_SIZE, VECTORS_PER_THREAD> Inputs;
+
+    const typename A::Params &params;
+    // Number of the thread's first value, and of all values.
+    const int64_t start, count;
+    // Bits of the values of each pack that begin a segment.
+    uint32_t heads[VECTORS_PER_THREAD];
+    // Each pack scanned by itself, and the sum of the warp's packs before it.
+    State values[VECTORS_PER_THREAD][VECTOR_SIZE];
+    S before[VECTORS_PER_THREAD];
+
+    // The kernel computes `start` with `first_value`, and reads `count` once before its first tile.
+    __device__ __forceinline__ RegisterTile(const typename A::Params &params, int64_t start,
+                                            int64_t count)
+        : params(params), start(start), count(count) {}
+
+    // Number of the thread's first value of a tile.
+    static __device__ __forceinline__ int64_t first_value(const typename A::Params &params,
+                                                          uint32_t tile) {
+        const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+        return int64_t(tile) * TILE + int64_t(warp * VECTORS_PER_THREAD * 32 + lane) * VECTOR_SIZE -
+               int64_t(params.peel);
+    }
+
+    // Loads the thread's packs and finds the heads of segments. All lanes of a warp call it.
+    __device__ __forceinline__ void load(Inputs &in) {
+#pragma unroll
+        for (int u = 0; u < VECTORS_PER_THREAD; u++) in.read_pack(params, start, u);
+        if constexpr (SEGMENTS) in.begins(params, start, heads);
+    }
+
+    // Scans pack u by itself, and returns its sum.
+    __device__ __forceinline__ S scan_pack(const Inputs &in, int u) {
+        const int64_t i = start + u * 32 * VECTOR_SIZE;
+        const auto lifted = values_of<E, VECTOR_SIZE>(params.scalars.at + A::E_SCALARS,
+                                                      params.extra.at + A::E_EXTRA, in.values[u]);
+#pragma unroll
+        for (int k = 0; k < VECTOR_SIZE; k++) {
+            const bool exists = i + k >= 0 && i + k < count;
+            values[u][k] = exists ? O::make_state(lifted.lane[k]) : O::to_partial(O::identity());
+            if (k > 0 && !(SEGMENTS && (heads[u] >> k & 1) != 0))
+                values[u][k] = O::combine(values[u][k - 1], values[u][k]);
+        }
+        return R::make(values[u][VECTOR_SIZE - 1], SEGMENTS && heads[u] != 0);
+    }
+
+    // Scans each pack by itself, then the packs of a row, then the rows of the warp. Returns the
+    // sum of the warp. All lanes of a warp call it.
+    __device__ __forceinline__ S scan_warp(const Inputs &in) {
+        const int lane = threadIdx.x % 32;
+        S rows;
+#pragma unroll
+        for (int u = 0; u < VECTORS_PER_THREAD; u++) {
+            S sum = scan_pack(in, u);
+#pragma unroll
+            for (int delta = 1; delta < 32; delta *= 2) {
+                const S earlier = shuffled_up(sum, delta);
+                if (lane >= delta) sum = R::combine(earlier, sum);
+            }
+            const S row = shuffled(sum, 31), packs = shuffled_up(sum, 1);
+            if (u == 0) {
+                before[u] = packs;
+                rows = row;
+            } else {
+                before[u] = lane > 0 ? R::combine(rows, packs) : rows;
+                rows = R::combine(rows, row);
+            }
+        }
+        return rows;
+    }
+
+    // Whether the tile's first value continues the segment before it. All lanes of warp 0 call it.
+    __device__ __forceinline__ bool is_prefix_needed() const {
+        return __shfl_sync(0xffffffffu, !SEGMENTS || (heads[0] & 1) == 0, 0);
+    }
+
+    // The results of pack u. `all` is the sum of all values before the pack, if there are any.
+    __device__ __forceinline__ Pack<Result, VECTOR_SIZE> results_of(int u, const S &all,
+                                                                    bool has_all) const {
+        const int64_t i = start + u * 32 * VECTOR_SIZE;
+        Pack<Result, VECTOR_SIZE> results;
+#pragma unroll
+        for (int k = 0; k < VECTOR_SIZE; k++) {
+            const bool begun = SEGMENTS && (heads[u] & ((2u << k) - 1)) != 0,
+                       begins_here = SEGMENTS && (heads[u] >> k & 1) != 0;
+            State state;
+            if constexpr ((MODE & EXCLUSIVE) != 0) {
+                const bool begun_before = SEGMENTS && (heads[u] & ((1u << k) - 1)) != 0;
+                if (begins_here || (k == 0 && !has_all)) {
+                    state = O::to_partial(O::identity());
+                } else if (k == 0) {
+                    state = R::value(all);
+                } else {
+                    const State &here = values[u][k > 0 ? k - 1 : 0];
+                    state = begun_before || !has_all ? here : O::combine(R::value(all), here);
+                }
+                // The first value of all, if packs begin before it.
+                if (i + k == 0) state = O::to_partial(O::identity());
+            } else {
+                state = begun || !has_all ? values[u][k] : O::combine(R::value(all), values[u][k]);
+            }
+            results.lane[k] = get<0>(O::finalize(state, 0));
+        }
+        return results;
+    }
+
+    // Joins the sum of all values before the warp to its scanned values, if there are any, and
+    // stores the results of the epilogue. It does not synchronise.
+    __device__ __forceinline__ void store(const S &base, bool has_base) const {
+        const int lane = threadIdx.x % 32;
+#pragma unroll
+        for (int u = 0; u < VECTORS_PER_THREAD; u++) {
+            const int64_t i = start + u * 32 * VECTOR_SIZE;
+            const bool is_first = u == 0 && lane == 0;
+            const S all = is_first ? base : has_base ? R::combine(base, before[u]) : before[u];
+            const auto results = results_of(u, all, has_base || !is_first);
+            const bool whole = i >= 0 && i + VECTOR_SIZE <= count;
+            const Pack<typename Last::Out, VECTOR_SIZE> &out = Last::of(params, results, i, whole);
+            write<A, MODE>(params, out, i, whole);
+        }
+    }
+};
+
 template <class E, class F, class M, class O, int MODE, class P> __global__ void
 __launch_bounds__(P::THREADS,
                   (Resident<O, MODE, P::THREADS, P::VECTOR_SIZE * P::VECTORS_PER_THREAD>::BLOCKS))
     scan_single_pass(const __grid_constant__ TileParams<E, F, M> params) {
-    constexpr int THREADS = P::THREADS, VECTOR_SIZE = P::VECTOR_SIZE,
-                  VECTORS_PER_THREAD = P::VECTORS_PER_THREAD;
-    typedef At<E, F, M> A;
-    constexpr bool SEGMENTS = (MODE & (LINES | FLAGS | KEYS)) != 0;
-    constexpr int WARPS = THREADS / 32, TILE = THREADS * VECTOR_SIZE * VECTORS_PER_THREAD;
-    typedef SegmentedOperator<O, SEGMENTS> R;
+    typedef RegisterTile<E, F, M, O, MODE, P> Own;
+    typedef typename Own::R R;
     typedef typename R::State S;
-    typedef typename FirstOf<decltype(O::finalize(O::to_partial(O::identity()), 0))>::type Result;
-    typedef Epilogue<M, A, Result, VECTOR_SIZE, MODE> Last;
+    constexpr int THREADS = P::THREADS, WARPS = THREADS / 32;
     typedef TempStorage<S, 2 * WARPS + 1> Shared;
     SHARED(Shared, room, [1]);
     SHARED(uint32_t, ticket, [1]);
     SHARED(bool, is_last, [1]);
-    S *shared = reinterpret_cast<S *>(room[0].bytes);
+    S *sums_of_warps = reinterpret_cast<S *>(room[0].bytes), *prefix = sums_of_warps + WARPS,
+      *sums_of_groups = prefix + 1;
     const uint32_t tiles = params.tiles;
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     const int64_t count = int64_t(params.count);
@@ -189,146 +342,53 @@ __launch_bounds__(P::THREADS,
     do {
         uint32_t tile = 0;
         if (tiles > 1) {
-            if (!once && threadIdx.x == 0) ticket[0] = atomicAdd(&counters->next_tile, 1u);
-            __syncthreads();
-            tile = ticket[0];
+            tile = claim_tile<0>(counters, ticket, once);
             if (tile >= tiles) break;
         }
-        const int64_t start = int64_t(tile) * TILE +
-                              int64_t(warp * VECTORS_PER_THREAD * 32 + lane) * VECTOR_SIZE -
-                              int64_t(params.peel);
-        Tile<E, F, A, MODE, VECTOR_SIZE, VECTORS_PER_THREAD> in;
-#pragma unroll
-        for (int u = 0; u < VECTORS_PER_THREAD; u++) in.read_pack(params, start, u);
-        uint32_t heads[VECTORS_PER_THREAD];
-        if constexpr (SEGMENTS) in.begins(params, start, heads);
-
-        // Scans each pack by itself, then the packs of a row, then the rows of the warp.
-        typename O::State values[VECTORS_PER_THREAD][VECTOR_SIZE];
-        S before[VECTORS_PER_THREAD];
-        S rows;
-#pragma unroll
-        for (int u = 0; u < VECTORS_PER_THREAD; u++) {
-            const int64_t i = start + u * 32 * VECTOR_SIZE;
-            const auto lifted = values_of<E, VECTOR_SIZE>(
-                params.scalars.at + A::E_SCALARS, params.extra.at + A::E_EXTRA, in.values[u]);
-#pragma unroll
-            for (int k = 0; k < VECTOR_SIZE; k++) {
-                const bool exists = i + k >= 0 && i + k < count;
-                values[u][k] =
-                    exists ? O::make_state(lifted.lane[k]) : O::to_partial(O::identity());
-                if (k > 0 && !(SEGMENTS && (heads[u] >> k & 1) != 0))
-                    values[u][k] = O::combine(values[u][k - 1], values[u][k]);
-            }
-            S sum = R::make(values[u][VECTOR_SIZE - 1], SEGMENTS && heads[u] != 0);
-#pragma unroll
-            for (int delta = 1; delta < 32; delta *= 2) {
-                const S earlier = shuffled_up(sum, delta);
-                if (lane >= delta) sum = R::combine(earlier, sum);
-            }
-            const S row = shuffled(sum, 31), packs = shuffled_up(sum, 1);
-            if (u == 0) {
-                before[u] = packs;
-                rows = row;
-            } else {
-                before[u] = lane > 0 ? R::combine(rows, packs) : rows;
-                rows = R::combine(rows, row);
-            }
-        }
-        if (lane == 0) shared[warp] = rows;
+        const int64_t start = Own::first_value(params, tile);
+        Own own(params, start, count);
+        typename Own::Inputs in;
+        own.load(in);
+        const S sum = own.scan_warp(in);
+        if (lane == 0) sums_of_warps[warp] = sum;
         __syncthreads();
 
-        // Prefixes over the warps of the block, and over the tiles.
-        S base = shared[0];
+        // Warp 0 publishes the aggregate, and resolves the prefix. The others scan over the block.
+        S base;
         if (warp == 0) {
-#pragma unroll
-            for (int k = 1; k < WARPS; k++) base = R::combine(base, shared[k]);
+            base = combine_sums<R, WARPS>(sums_of_warps, WARPS);
             if (tiles > 1) {
                 if (lane == 0) sums.of_tiles[tile].put(base);
                 // The prefix is of no use to a tile that begins with a segment.
-                const bool is_needed =
-                    __shfl_sync(0xffffffffu, !SEGMENTS || (heads[0] & 1) == 0, 0);
+                const bool is_needed = own.is_prefix_needed();
                 if (tile > 0 && is_needed && !few) base = sums.before(tile);
                 if (lane == 0) {
-                    shared[WARPS] = base;
+                    prefix[0] = base;
                     if (once && !few) place = arrive(&counters->blocks_done);
                 }
             }
         } else {
-#pragma unroll
-            for (int k = 1; k < WARPS; k++) {
-                if (k < warp) base = R::combine(base, shared[k]);
-            }
+            base = combine_sums<R, WARPS>(sums_of_warps, warp);
         }
         gpu::trigger_dependents();
         if (tiles > 1) {
             const uint32_t groups = (tile + GROUP - 1) / GROUP;
-            if (few && uint32_t(warp) < groups) {
-                const S group = sums.of_group(warp, tile);
-                if (lane == 0) shared[WARPS + 1 + warp] = group;
-            }
+            if (few) poll_groups(sums, tile, groups, sums_of_groups);
             __syncthreads();
             if (few && threadIdx.x == 0) place = arrive(&counters->blocks_done);
             if (tile > 0) {
-                S before_tile = few ? shared[WARPS + 1] : shared[WARPS];
-#pragma unroll
-                for (int k = 1; k < WARPS; k++) {
-                    if (few && uint32_t(k) < groups)
-                        before_tile = R::combine(before_tile, shared[WARPS + 1 + k]);
-                }
+                const S before_tile =
+                    few ? combine_sums<R, WARPS>(sums_of_groups, int(groups)) : prefix[0];
                 base = warp == 0 ? before_tile : R::combine(before_tile, base);
             }
         }
-        const bool has_base = tile > 0 || warp > 0;
-
-#pragma unroll
-        for (int u = 0; u < VECTORS_PER_THREAD; u++) {
-            const int64_t i = start + u * 32 * VECTOR_SIZE;
-            const bool is_first = u == 0 && lane == 0;
-            S all = is_first ? base : has_base ? R::combine(base, before[u]) : before[u];
-            const bool has_all = has_base || !is_first;
-            Pack<Result, VECTOR_SIZE> results;
-#pragma unroll
-            for (int k = 0; k < VECTOR_SIZE; k++) {
-                const bool begun = SEGMENTS && (heads[u] & ((2u << k) - 1)) != 0,
-                           begins_here = SEGMENTS && (heads[u] >> k & 1) != 0;
-                typename O::State state;
-                if constexpr ((MODE & EXCLUSIVE) != 0) {
-                    const bool begun_before = SEGMENTS && (heads[u] & ((1u << k) - 1)) != 0;
-                    if (begins_here || (k == 0 && !has_all)) {
-                        state = O::to_partial(O::identity());
-                    } else if (k == 0) {
-                        state = R::value(all);
-                    } else {
-                        const typename O::State &here = values[u][k > 0 ? k - 1 : 0];
-                        state = begun_before || !has_all ? here : O::combine(R::value(all), here);
-                    }
-                    // The first value of all, if packs begin before it.
-                    if (i + k == 0) state = O::to_partial(O::identity());
-                } else {
-                    state =
-                        begun || !has_all ? values[u][k] : O::combine(R::value(all), values[u][k]);
-                }
-                results.lane[k] = get<0>(O::finalize(state, 0));
-            }
-            const bool whole = i >= 0 && i + VECTOR_SIZE <= count;
-            const Pack<typename Last::Out, VECTOR_SIZE> &out = Last::of(params, results, i, whole);
-            write<A, MODE>(params, out, i, whole);
-        }
+        own.store(base, tile > 0 || warp > 0);
         // The next tile's states overwrite this one's.
         __syncthreads();
     } while (!once);
     if (tiles == 1) return;
 
-    // The last block that has polled slots zeroes them for the next launch.
-    if (threadIdx.x == 0) {
-        if (!once) place = arrive(&counters->blocks_done);
-        is_last[0] = place == gridDim.x - 1;
-    }
-    __syncthreads();
-    if (!is_last[0]) return;
-    sums.clear(tiles, THREADS);
-    if (threadIdx.x == 0) counters->next_tile = counters->blocks_done = 0;
+    reset_by_last_block<THREADS, true>(counters, sums, tiles, once, place, is_last);
 }
 
 } // namespace scan

@@ -34,6 +34,47 @@ template <int LEFT = MOST_PARTS - 1> __device__ __forceinline__ void wait_for_co
     wait_for_copies<LEFT>();
 }
 
+// The prefixes of a block's tiles, from the sums of all groups of tiles before. The warps of the
+// block share the groups, and exchange the sums by shared memory.
+template <class R, class S, int WARPS> struct WavePrefix {
+    TilePrefix<R, S> sums;
+    // Of the whole groups; of the tiles behind the last whole group, for either parity.
+    S *sums_of_groups, *last_sums;
+    // Number of whole groups before, and their sum.
+    uint32_t groups;
+    S of_groups;
+
+    __device__ __forceinline__ WavePrefix(uint64_t scratch, S *shared)
+        : sums(scratch), sums_of_groups(shared), last_sums(shared + MOST_GROUPS), groups(0) {}
+
+    // Polls the slots of the tiles before `tile` that no earlier call polled. All warps of the
+    // block call it; it does not synchronise them.
+    __device__ __forceinline__ void poll(uint32_t tile, uint32_t parity) {
+        const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+        const uint32_t whole = tile / GROUP;
+        S *last_sum = last_sums + parity;
+        for (uint32_t group = groups + warp; group * GROUP < tile; group += WARPS) {
+            const S of_group = sums.of_group(group, tile);
+            if (lane == 0) *(group < whole ? sums_of_groups + group : last_sum) = of_group;
+        }
+    }
+    // The prefix of `tile`, unless it is the first. All threads call it, behind a barrier that
+    // follows `poll`; it does not synchronise them.
+    template <class State>
+    __device__ __forceinline__ void resolve(uint32_t tile, uint32_t parity, State &before) {
+        const uint32_t whole = tile / GROUP;
+        const S *last_sum = last_sums + parity;
+        for (; groups < whole; groups++)
+            of_groups =
+                groups > 0 ? R::combine(of_groups, sums_of_groups[groups]) : sums_of_groups[groups];
+        if (tile % GROUP != 0) {
+            before = R::value(whole > 0 ? R::combine(of_groups, *last_sum) : *last_sum);
+        } else if (tile > 0) {
+            before = R::value(of_groups);
+        }
+    }
+};
+
 // Blocks that should fit a multiprocessor. The next launch's blocks then come beside this one's, if
 // the values of a thread leave it the registers.
 template <class O, int THREADS, int VALUES> struct Present {
@@ -45,16 +86,11 @@ template <class E, class F, class M, class O, int MODE, class P> __global__ void
 __launch_bounds__(P::THREADS,
                   (Present<O, P::THREADS, P::VECTOR_SIZE * P::VECTORS_PER_THREAD>::BLOCKS))
     scan_single_wave(const __grid_constant__ TileParams<E, F, M> params) {
-    constexpr int THREADS = P::THREADS, VECTOR_SIZE = P::VECTOR_SIZE,
-                  VECTORS_PER_THREAD = P::VECTORS_PER_THREAD;
-    typedef At<E, F, M> A;
-    constexpr bool SEGMENTS = (MODE & (FLAGS | KEYS)) != 0;
-    constexpr int WARPS = THREADS / 32, TILE = THREADS * VECTOR_SIZE * VECTORS_PER_THREAD;
-    static_assert(WARPS <= 32, "sums of warps by a warp");
-    typedef SegmentedOperator<O, SEGMENTS> R;
-    typedef typename R::State S;
-    typedef typename O::State State;
-    typedef StageBuffers<E, F, State, TILE, 1, 1> Staged;
+    typedef StagedScan<E, F, M, O, MODE, P> Scan;
+    typedef typename Scan::R R;
+    typedef typename Scan::S S;
+    constexpr int THREADS = P::THREADS, WARPS = Scan::WARPS;
+    typedef StageBuffers<E, F, typename O::State, Scan::TILE, 1, 1> Staged;
     typedef TempStorage<S, 2 * WARPS + MOST_GROUPS + 2> Shared;
     SHARED_DYNAMIC(uint4, dynamic);
     SHARED(Shared, room, [1]);
@@ -64,28 +100,13 @@ __launch_bounds__(P::THREADS,
     SHARED(int, first_head, [MOST_PARTS]);
     SHARED(int, heads_of_warps, [2][WARPS]);
     SHARED(bool, is_last, [1]);
-    S *sums_of_warps = reinterpret_cast<S *>(room[0].bytes),
-      *sums_of_groups = sums_of_warps + 2 * WARPS, *last_sums = sums_of_groups + MOST_GROUPS;
-    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-    const int64_t count = int64_t(params.count), peel = int64_t(params.peel);
+    S *sums_of_warps = reinterpret_cast<S *>(room[0].bytes);
     const uint32_t tiles = params.tiles, parts = (tiles + gridDim.x - 1) / gridDim.x;
     GridCounters *counters = reinterpret_cast<GridCounters *>(params.scratch);
-    TilePrefix<R, S> sums(params.scratch);
-
+    const Scan scan(params, sums_of_warps, heads_of_warps[0]);
+    WavePrefix<R, S, WARPS> prefix(params.scratch, sums_of_warps + 2 * WARPS);
     const auto staged_of = [&](uint32_t part) {
         return Staged{reinterpret_cast<unsigned char *>(dynamic) + part * Staged::ALL};
-    };
-    const auto start_of = [&](uint32_t tile) { return int64_t(tile) * TILE - peel; };
-    Offsets<A::LEAF_COUNT + 1> nothing;
-#pragma unroll
-    for (int k = 0; k <= A::LEAF_COUNT; k++) nothing.of[k] = 0;
-    // Key before the tile's first value; valid in thread 0, loaded one tile ahead.
-    typename Wide<1, typename F::Leaves>::type key_before, next_key_before;
-    const auto read_key_before = [&](uint32_t tile) {
-        if constexpr ((MODE & KEYS) != 0) {
-            if (threadIdx.x == 0 && tile < tiles && start_of(tile) > 0)
-                next_key_before = read_at<F, A, A::F_LEAVES, true>(params, start_of(tile) - 1);
-        }
     };
 
     if (threadIdx.x == 0) {
@@ -97,94 +118,45 @@ __launch_bounds__(P::THREADS,
     // Tiles that do not exist are the last ones.
 #pragma unroll 1
     for (uint32_t part = 0; part < parts; part++) {
-        const uint32_t tile = claimed[part];
-        if (tile < tiles) {
-            const Staged staged = staged_of(part);
-#pragma unroll
-            for (int u = 0; u < VECTORS_PER_THREAD; u++) {
-                const int pack = u * THREADS + int(threadIdx.x);
-                start_copies<0, E, F, A, MODE, VECTOR_SIZE, VECTORS_PER_THREAD>(
-                    params, nothing, staged, 0, pack, start_of(tile) + pack * VECTOR_SIZE, count);
-            }
-        }
+        if (claimed[part] < tiles) scan.start_loading(staged_of(part), claimed[part], 0);
         end_batch_of_copies();
     }
 
-    read_key_before(claimed[0]);
+    // Key before the tile's first value; valid in thread 0, loaded one tile ahead.
+    typename Scan::Key key_before, next_key_before;
+    if (claimed[0] < tiles) scan.load_key_before(claimed[0], next_key_before);
 #pragma unroll 1
     for (uint32_t part = 0; part < parts; part++) {
         const uint32_t tile = claimed[part], parity = part % 2;
         if (tile >= tiles) break;
         const Staged staged = staged_of(part);
         key_before = next_key_before;
-        if (part + 1 < parts) read_key_before(claimed[part + 1]);
+        if (part + 1 < parts && claimed[part + 1] < tiles)
+            scan.load_key_before(claimed[part + 1], next_key_before);
         wait_for_copies_but(int(parts - 1 - part));
         __syncthreads();
-        Neighbours<E, F, A, O, MODE, VECTOR_SIZE, VECTORS_PER_THREAD> own;
-        const bool is_whole = start_of(tile) >= 0 && start_of(tile) + TILE <= count;
-        int head;
-        const S sum = own.template scan<R, TILE>(params, nothing, staged, 0, start_of(tile), count,
-                                                 is_whole, key_before, head);
-        if (SEGMENTS && lane == 0) heads_of_warps[parity][warp] = head;
-        if (lane == 31) sums_of_warps[parity * WARPS + warp] = sum;
+        typename Scan::Own own;
+        scan.scan(own, staged, tile, 0, parity, key_before);
         __syncthreads();
-        if (warp == 0) {
-            S of_tile = sums_of_warps[parity * WARPS + (lane < WARPS ? lane : 0)];
-            of_tile = TilePrefix<R, S>::of_lanes(of_tile, WARPS);
-            if (lane == 0) sums.of_tiles[tile].put(of_tile);
-            if constexpr (SEGMENTS) {
-                const int first = first_of_heads<WARPS, TILE>(heads_of_warps[parity]);
-                if (lane == 0) first_head[part] = first;
-            }
-        }
-        own.template put<R, WARPS>(staged.states(0), sums_of_warps + parity * WARPS);
+        if (threadIdx.x / 32 == 0)
+            scan.publish_aggregate(prefix.sums.of_tiles + tile, parity, first_head + part);
+        scan.put(own, staged.states(0), parity);
     }
     gpu::trigger_dependents();
 
-    uint32_t place = 0, groups = 0;
-    // The sum of all whole groups before.
-    S of_groups;
+    uint32_t place = 0;
 #pragma unroll 1
     for (uint32_t part = 0; part < parts; part++) {
-        const uint32_t tile = claimed[part], whole = tile / GROUP;
-        // The sum of the tiles behind the last whole group.
-        S *last_sum = last_sums + part % 2;
-        if (tile < tiles) {
-            for (uint32_t group = groups + warp; group * GROUP < tile; group += WARPS) {
-                const S of_group = sums.of_group(group, tile);
-                if (lane == 0) *(group < whole ? sums_of_groups + group : last_sum) = of_group;
-            }
-        }
+        const uint32_t tile = claimed[part];
+        if (tile < tiles) prefix.poll(tile, part % 2);
         __syncthreads();
         if (part + 1 == parts && threadIdx.x == 0) place = arrive(&counters->blocks_done);
         if (tile >= tiles) continue;
-        for (; groups < whole; groups++)
-            of_groups =
-                groups > 0 ? R::combine(of_groups, sums_of_groups[groups]) : sums_of_groups[groups];
-        State before;
-        if (tile % GROUP != 0) {
-            before = R::value(whole > 0 ? R::combine(of_groups, *last_sum) : *last_sum);
-        } else if (tile > 0) {
-            before = R::value(of_groups);
-        }
-        const int end = tile == 0 ? 0 : SEGMENTS ? first_head[part] : TILE;
-        const State *states = staged_of(part).states(0);
-#pragma unroll
-        for (int u = 0; u < VECTORS_PER_THREAD; u++) {
-            const int pack = u * THREADS + int(threadIdx.x);
-            const Pack<State, VECTOR_SIZE> of_pack = load_pack<State, VECTOR_SIZE>(
-                states + placed<VECTORS_PER_THREAD>(pack) * VECTOR_SIZE);
-            write_joined<E, F, M, O, A, MODE>(params, of_pack, before, pack * VECTOR_SIZE, end,
-                                              start_of(tile) + pack * VECTOR_SIZE, count);
-        }
+        typename O::State before;
+        prefix.resolve(tile, part % 2, before);
+        scan.store(staged_of(part).states(0), before, tile, first_head + part);
     }
-
-    // The last block that has polled slots zeroes them for the next launch.
-    if (threadIdx.x == 0) is_last[0] = place == gridDim.x - 1;
-    __syncthreads();
-    if (!is_last[0]) return;
-    sums.clear(tiles, THREADS);
-    if (threadIdx.x == 0) counters->blocks_done = 0;
+    reset_by_last_block<THREADS, false>(counters, prefix.sums, tiles, true, place, is_last);
 }
 
 } // namespace scan

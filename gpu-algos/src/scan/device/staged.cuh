@@ -338,5 +338,112 @@ write_joined(const typename A::Params &params, const Pack<typename O::State, VEC
     write_staged<A, MODE>(params, out, 0, i, count);
 }
 
+// The steps of a block's scan of tiles in shared memory, for kernels that take them in an order of
+// their own. Two tiles may be between `scan` and `publish_aggregate`: those of either `parity`.
+template <class E, class F, class M, class O, int MODE, class P> struct StagedScan {
+    static constexpr int THREADS = P::THREADS, VECTOR_SIZE = P::VECTOR_SIZE,
+                         VECTORS_PER_THREAD = P::VECTORS_PER_THREAD, WARPS = THREADS / 32,
+                         TILE = THREADS * VECTOR_SIZE * VECTORS_PER_THREAD;
+    static constexpr bool SEGMENTS = (MODE & (FLAGS | KEYS)) != 0;
+    static_assert(WARPS <= 32, "sums of warps by a warp");
+    typedef At<E, F, M> A;
+    typedef SegmentedOperator<O, SEGMENTS> R;
+    typedef typename R::State S;
+    typedef typename O::State State;
+    typedef Neighbours<E, F, A, O, MODE, VECTOR_SIZE, VECTORS_PER_THREAD> Own;
+    typedef typename Wide<1, typename F::Leaves>::type Key;
+
+    const typename A::Params &params;
+    const int64_t count, peel;
+    // In shared memory, by parity and warp: the sum of the warp, and the place of its first head.
+    S *sums_of_warps;
+    int *heads_of_warps;
+    // Leaves begin at their addresses.
+    Offsets<A::LEAF_COUNT + 1> nothing;
+
+    __device__ __forceinline__ StagedScan(const typename A::Params &params, S *sums_of_warps,
+                                          int *heads_of_warps)
+        : params(params), count(int64_t(params.count)), peel(int64_t(params.peel)),
+          sums_of_warps(sums_of_warps), heads_of_warps(heads_of_warps) {
+#pragma unroll
+        for (int k = 0; k <= A::LEAF_COUNT; k++) nothing.of[k] = 0;
+    }
+
+    // Number of the tile's first value.
+    __device__ __forceinline__ int64_t start_of(uint32_t tile) const {
+        return int64_t(tile) * TILE - peel;
+    }
+    // Starts the copies of a tile to its buffer. All THREADS call it; it does not synchronise.
+    template <class StageBuffers> __device__ __forceinline__ void
+    start_loading(const StageBuffers &staged, uint32_t tile, int number) const {
+#pragma unroll
+        for (int u = 0; u < VECTORS_PER_THREAD; u++) {
+            const int pack = u * THREADS + int(threadIdx.x);
+            start_copies<0, E, F, A, MODE, VECTOR_SIZE, VECTORS_PER_THREAD>(
+                params, nothing, staged, number, pack, start_of(tile) + pack * VECTOR_SIZE, count);
+        }
+    }
+    // Loads the key before the tile's first value, in thread 0. Any thread may call it.
+    __device__ __forceinline__ void load_key_before(uint32_t tile, Key &key) const {
+        if constexpr ((MODE & KEYS) != 0) {
+            if (threadIdx.x == 0 && start_of(tile) > 0)
+                key = read_at<F, A, A::F_LEAVES, true>(params, start_of(tile) - 1);
+        }
+    }
+    // Does both of these, with the same callers as `start_loading`.
+    template <class StageBuffers> __device__ __forceinline__ void
+    start_loading_with_key(const StageBuffers &staged, uint32_t tile, int number, Key &key) const {
+        start_loading(staged, tile, number);
+        load_key_before(tile, key);
+    }
+    // Scans the tile within each thread and each warp, and puts the sums of warps into shared
+    // memory. All THREADS call it when the tile is there; it does not synchronise them.
+    template <class StageBuffers>
+    __device__ __forceinline__ void scan(Own &own, const StageBuffers &staged, uint32_t tile,
+                                         int number, int parity, const Key &key_before) const {
+        const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+        const bool is_whole = start_of(tile) >= 0 && start_of(tile) + TILE <= count;
+        int head;
+        const S sum = own.template scan<R, TILE>(params, nothing, staged, number, start_of(tile),
+                                                 count, is_whole, key_before, head);
+        if (SEGMENTS && lane == 0) heads_of_warps[parity * WARPS + warp] = head;
+        if (lane == 31) sums_of_warps[parity * WARPS + warp] = sum;
+    }
+    // Combines the sums of warps, and publishes them as the tile's aggregate. With SEGMENTS it
+    // finds the place of the tile's first head too. One whole warp calls it, behind a barrier that
+    // follows `scan`.
+    __device__ __forceinline__ void publish_aggregate(Slot<S> *slot, int parity,
+                                                      int *first_head) const {
+        const int lane = threadIdx.x % 32;
+        S sum = sums_of_warps[parity * WARPS + (lane < WARPS ? lane : 0)];
+        sum = TilePrefix<R, S>::of_lanes(sum, WARPS);
+        if (lane == 0) slot->put(sum);
+        if constexpr (SEGMENTS) {
+            const int first = first_of_heads<WARPS, TILE>(heads_of_warps + parity * WARPS);
+            if (lane == 0) *first_head = first;
+        }
+    }
+    // Scans the tile over the block, behind the same barrier, and puts the states into the tile's
+    // buffer. All THREADS call it; it does not synchronise them.
+    __device__ __forceinline__ void put(Own &own, State *states, int parity) const {
+        own.template put<R, WARPS>(states, sums_of_warps + parity * WARPS);
+    }
+    // Joins the tile's prefix `before` to its states up to the first segment head, and stores the
+    // results of the epilogue. All THREADS call it, behind a barrier that follows `put`; it does
+    // not synchronise them.
+    __device__ __forceinline__ void store(const State *states, const State &before, uint32_t tile,
+                                          const int *first_head) const {
+        const int end = tile == 0 ? 0 : SEGMENTS ? *first_head : TILE;
+#pragma unroll
+        for (int u = 0; u < VECTORS_PER_THREAD; u++) {
+            const int pack = u * THREADS + int(threadIdx.x);
+            const Pack<State, VECTOR_SIZE> of_pack = load_pack<State, VECTOR_SIZE>(
+                states + placed<VECTORS_PER_THREAD>(pack) * VECTOR_SIZE);
+            write_joined<E, F, M, O, A, MODE>(params, of_pack, before, pack * VECTOR_SIZE, end,
+                                              start_of(tile) + pack * VECTOR_SIZE, count);
+        }
+    }
+};
+
 } // namespace scan
 } // namespace gpu
