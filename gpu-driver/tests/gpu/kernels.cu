@@ -1,5 +1,4 @@
-// Kernels for the tests of gpu-driver. Each runs on any one-dimensional grid unless it says
-// otherwise.
+// Kernels for the tests of gpu-driver. Each runs on any one-dimensional grid unless it says otherwise.
 #include "prelude.cuh"
 
 // y = a x + y over n elements.
@@ -10,8 +9,7 @@ template <class T> __global__ void axpy(T a, const T *x, T *y, uint64_t n) {
 // Waits about `cycles` clock cycles, then writes value to out[0..n).
 __global__ void slow_fill(uint64_t cycles, uint32_t value, uint32_t *out, uint64_t n) {
     long long start = clock64();
-    while (uint64_t(clock64() - start) < cycles) {
-    }
+    while (uint64_t(clock64() - start) < cycles) {}
     for (uint64_t i = gpu::first_index(); i < n; i += gpu::index_step()) out[i] = value;
 }
 
@@ -30,10 +28,8 @@ __global__ void fault(uint32_t kind, uint32_t *out) {
     if (kind == 2) *reinterpret_cast<volatile uint32_t *>(reinterpret_cast<char *>(out) + 1) = 1;
 }
 
-// out[0] = sum of x[0..n) in one launch: `counters` is a ticket, zero before and after; `partial`
-// has room for a sum of each thread.
-__global__ void total(const uint32_t *x, uint64_t n, uint64_t counters, uint64_t partial,
-                      uint64_t *out) {
+// out[0] = sum of x[0..n) in one launch: `counters` is a ticket, zero before and after; `partial` has room for a sum of each thread.
+__global__ void total(const uint32_t *x, uint64_t n, uint64_t counters, uint64_t partial, uint64_t *out) {
     uint32_t *ticket = reinterpret_cast<uint32_t *>(counters);
     volatile uint64_t *sums = reinterpret_cast<uint64_t *>(partial);
     SHARED(bool, is_last, [1]);

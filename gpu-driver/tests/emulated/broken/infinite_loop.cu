@@ -6,6 +6,5 @@ extern "C" __global__ void infinite_loop(unsigned *x) {
 #else
     unsigned awaited = 1;
 #endif
-    while (*first != awaited) {
-    } // BROKEN
+    while (*first != awaited) {} // BROKEN
 }

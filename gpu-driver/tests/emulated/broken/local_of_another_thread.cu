@@ -1,5 +1,4 @@
-// A variable of one thread's own is read by the others; on a GPU the same address is their own
-// variable there.
+// A variable of one thread's own is read by the others; on a GPU the same address is their own variable there.
 extern "C" __global__ void local_of_another_thread(unsigned *x) {
     __shared__ unsigned *published;
 #ifdef FIXED

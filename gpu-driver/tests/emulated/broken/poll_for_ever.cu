@@ -5,8 +5,7 @@ extern "C" __global__ void poll_for_ever(unsigned *x) {
     if (t == 0) atomicExch(&x[0], 1u);
 #endif
     if (t == 1) {
-        while (atomicAdd(&x[0], 0u) == 0) {
-        } // BROKEN
+        while (atomicAdd(&x[0], 0u) == 0) {} // BROKEN
         x[1] = 7;
     }
 }

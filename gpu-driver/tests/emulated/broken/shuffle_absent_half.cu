@@ -7,6 +7,6 @@ extern "C" __global__ void shuffle_absent_half(unsigned *x) {
     unsigned mask = 0xffffffff;
 #endif
     if (t < 16) value += __shfl_down_sync(mask, value, 8, 16); // BROKEN
-    __syncthreads();                                           // BROKEN
+    __syncthreads(); // BROKEN
     x[t] = value;
 }

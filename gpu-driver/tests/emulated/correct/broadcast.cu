@@ -1,9 +1,6 @@
 // One thread writes, all read, several times over.
 extern "C" __global__ void broadcast(unsigned *x) {
-    __shared__ struct {
-        unsigned value;
-        unsigned char from;
-    } chosen;
+    __shared__ struct { unsigned value; unsigned char from; } chosen;
     unsigned t = threadIdx.x, sum = 0;
     for (unsigned from = 0; from < 64; from += 9) {
         if (t == from) {

@@ -1,5 +1,4 @@
-// Shared memory written as words and read as bytes, and the other way round; neighbouring bytes are
-// different threads' own.
+// Shared memory written as words and read as bytes, and the other way round; neighbouring bytes are different threads' own.
 extern "C" __global__ void bytes_and_words(unsigned *x) {
     __shared__ unsigned words[32];
     unsigned t = threadIdx.x;

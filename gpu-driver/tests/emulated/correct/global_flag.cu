@@ -8,8 +8,7 @@ extern "C" __global__ void global_flag(unsigned *x) {
         atomicExch(&x[0], 1u);
     }
     if (t == 32) {
-        while (atomicAdd(&x[0], 0u) == 0) {
-        }
+        while (atomicAdd(&x[0], 0u) == 0) {}
         __threadfence_block();
         x[1] = data + 1;
     }

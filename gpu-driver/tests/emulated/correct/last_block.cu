@@ -1,5 +1,5 @@
-// Every block writes its sum; the one that is last, by a counter, adds them up. x[0..256) are the
-// elements, then come four sums, then the counter, which starts at 260.
+// Every block writes its sum; the one that is last, by a counter, adds them up. x[0..256) are the elements, then come four
+// sums, then the counter, which starts at 260.
 extern "C" __global__ void last_block(unsigned *x) {
     __shared__ unsigned sum;
     __shared__ bool last;

@@ -1,5 +1,4 @@
-// Addresses of a thread's own variables go through functions, arrays and shared memory that no
-// other thread reads.
+// Addresses of a thread's own variables go through functions, arrays and shared memory that no other thread reads.
 __device__ void add_to(unsigned *where, unsigned what) { *where += what; }
 
 extern "C" __global__ void own_locals(unsigned *x) {

@@ -1,5 +1,5 @@
-// 100 elements, blocks of 64: the last threads have none. Votes are taken by all, then by those
-// that have one; shuffles read lanes of the mask alone.
+// 100 elements, blocks of 64: the last threads have none. Votes are taken by all, then by those that have one; shuffles read
+// lanes of the mask alone.
 extern "C" __global__ void partial_block(unsigned *x) {
     const unsigned n = 100;
     unsigned i = blockIdx.x * blockDim.x + threadIdx.x, lane = threadIdx.x % 32;

@@ -1,5 +1,4 @@
-// Atomic operations of all threads, then plain reads behind a barrier; several rounds over the same
-// word.
+// Atomic operations of all threads, then plain reads behind a barrier; several rounds over the same word.
 extern "C" __global__ void shared_counter(unsigned *x) {
     __shared__ unsigned count;
     unsigned t = threadIdx.x, sum = 0;

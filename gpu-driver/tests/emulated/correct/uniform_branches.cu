@@ -1,5 +1,4 @@
-// Barriers in branches and loops that are the same for a whole block, and in a function called from
-// two places.
+// Barriers in branches and loops that are the same for a whole block, and in a function called from two places.
 __device__ unsigned left_neighbour(unsigned *tile, unsigned value) {
     tile[threadIdx.x] = value;
     __syncthreads();

@@ -11,8 +11,7 @@ extern "C" __global__ void volatile_flag(unsigned *x) {
         flag = 1;
     }
     if (t == 32) {
-        while (flag == 0) {
-        }
+        while (flag == 0) {}
         __threadfence_block();
         x[0] = data;
     }

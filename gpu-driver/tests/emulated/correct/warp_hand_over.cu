@@ -1,5 +1,5 @@
-// One lane of a warp hands over what all of its lanes wrote, to one lane of another warp, whose
-// lanes all read it: the warp-wide operations carry the order from lane to lane.
+// One lane of a warp hands over what all of its lanes wrote, to one lane of another warp, whose lanes all read it: the
+// warp-wide operations carry the order from lane to lane.
 extern "C" __global__ void warp_hand_over(unsigned *x) {
     __shared__ unsigned data[32], flag;
     unsigned t = threadIdx.x, lane = t % 32;
@@ -14,8 +14,7 @@ extern "C" __global__ void warp_hand_over(unsigned *x) {
         }
     } else {
         if (lane == 0) {
-            while (atomicAdd(&flag, 0u) == 0) {
-            }
+            while (atomicAdd(&flag, 0u) == 0) {}
             __threadfence_block();
         }
         __syncwarp();

@@ -6,8 +6,7 @@ extern "C" __global__ void warps_exit(unsigned *x) {
     __syncthreads();
     if (warp != 2) return;
     unsigned value = x[t] + last[0] + last[3];
-    for (int mask = 16; mask > 0; mask /= 2)
-        value = max(value, __shfl_xor_sync(0xffffffff, value, mask));
+    for (int mask = 16; mask > 0; mask /= 2) value = max(value, __shfl_xor_sync(0xffffffff, value, mask));
     __syncwarp();
     x[t] = value;
 }

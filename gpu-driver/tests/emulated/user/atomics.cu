@@ -1,7 +1,6 @@
-// Every atomic function once per thread on words of its own kind; out starts as the host sets it.
-// old[i] = what thread i of the grid got from the counter.
-extern "C" __global__ void atomics(unsigned *out, unsigned long long *wide, float *single,
-                                   double *twice, unsigned *old) {
+// Every atomic function once per thread on words of its own kind; out starts as the host sets it. old[i] = what thread i of
+// the grid got from the counter.
+extern "C" __global__ void atomics(unsigned *out, unsigned long long *wide, float *single, double *twice, unsigned *old) {
     unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
     old[i] = atomicAdd(&out[0], 1u);
     atomicSub(&out[1], 2u);

@@ -1,5 +1,4 @@
-// A 5 x 5 convolution; outside the picture everything is 0. Blocks of 16 x 16 threads, which load
-// 20 x 20 pixels.
+// A 5 x 5 convolution; outside the picture everything is 0. Blocks of 16 x 16 threads, which load 20 x 20 pixels.
 __constant__ float COEFFICIENTS[5][5] = {
     {1, 4, 6, 4, 1}, {4, 16, 24, 16, 4}, {6, 24, -476, 24, 6}, {4, 16, 24, 16, 4}, {1, 4, 6, 4, 2},
 };
@@ -20,8 +19,7 @@ extern "C" __global__ void convolution(const float *from, float *to, int width, 
 #pragma unroll
     for (int dy = 0; dy < 5; dy++) {
 #pragma unroll
-        for (int dx = 0; dx < 5; dx++)
-            sum += COEFFICIENTS[4 - dy][4 - dx] * tile[threadIdx.y + dy][threadIdx.x + dx];
+        for (int dx = 0; dx < 5; dx++) sum += COEFFICIENTS[4 - dy][4 - dx] * tile[threadIdx.y + dy][threadIdx.x + dx];
     }
     to[y * width + x] = sum;
 }

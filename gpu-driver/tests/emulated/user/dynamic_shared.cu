@@ -1,5 +1,4 @@
-// Two arrays of different types in one piece of dynamic shared memory: 8 bytes per double, then 2
-// per short.
+// Two arrays of different types in one piece of dynamic shared memory: 8 bytes per double, then 2 per short.
 extern "C" __global__ void dynamic_shared(const double *x, double *reversed, short *ranks) {
     extern __shared__ __align__(16) unsigned char memory[];
     double *values = reinterpret_cast<double *>(memory);

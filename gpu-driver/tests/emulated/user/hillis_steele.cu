@@ -1,5 +1,5 @@
-// The inclusive sums of each block's elements by themselves, after Hillis and Steele; the block
-// needs two numbers of dynamic shared memory per thread.
+// The inclusive sums of each block's elements by themselves, after Hillis and Steele; the block needs two numbers of dynamic
+// shared memory per thread.
 extern __shared__ unsigned buffers[];
 
 extern "C" __global__ void hillis_steele(const unsigned *x, unsigned *y, unsigned n) {

@@ -3,8 +3,7 @@ extern "C" __global__ void histogram(const unsigned char *x, unsigned n, unsigne
     __shared__ unsigned own[256];
     for (unsigned bin = threadIdx.x; bin < 256; bin += blockDim.x) own[bin] = 0;
     __syncthreads();
-    for (unsigned i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x)
-        atomicAdd(&own[x[i]], 1u);
+    for (unsigned i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) atomicAdd(&own[x[i]], 1u);
     __syncthreads();
     for (unsigned bin = threadIdx.x; bin < 256; bin += blockDim.x) {
         if (own[bin] != 0) atomicAdd(&bins[bin], own[bin]);

@@ -1,6 +1,5 @@
 // Integer functions of pairs of numbers, one row of 20 results per pair.
-extern "C" __global__ void intrinsics(const unsigned *a, const unsigned *b, unsigned *out,
-                                      unsigned n) {
+extern "C" __global__ void intrinsics(const unsigned *a, const unsigned *b, unsigned *out, unsigned n) {
     unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= n) return;
     unsigned x = a[i], y = b[i], *row = out + 20 * i;

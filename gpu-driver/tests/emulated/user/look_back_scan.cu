@@ -1,6 +1,5 @@
-// y = the inclusive sums of the n elements of x in one pass, by decoupled look-back (Merrill and
-// Garland 2016). Tiles are handed out by a ticket, so that a tile waits only for tiles that run
-// already. ticket and flags start as zeros.
+// y = the inclusive sums of the n elements of x in one pass, by decoupled look-back (Merrill and Garland 2016). Tiles are
+// handed out by a ticket, so that a tile waits only for tiles that run already. ticket and flags start as zeros.
 #define NOTHING 0
 #define SUM 1
 #define PREFIX 2
@@ -14,8 +13,8 @@ __device__ unsigned warp_scan(unsigned value, unsigned lane) {
 }
 
 // Tells the sum of this tile, and returns the sum of all tiles before it. One thread.
-__device__ unsigned look_back(unsigned tile, unsigned sum, volatile unsigned *flags,
-                              volatile unsigned *sums, volatile unsigned *prefixes) {
+__device__ unsigned look_back(unsigned tile, unsigned sum, volatile unsigned *flags, volatile unsigned *sums,
+                              volatile unsigned *prefixes) {
     if (tile > 0) {
         sums[tile] = sum;
         __threadfence();
@@ -24,9 +23,7 @@ __device__ unsigned look_back(unsigned tile, unsigned sum, volatile unsigned *fl
     unsigned before = 0;
     for (unsigned at = tile; at > 0; at--) {
         unsigned flag;
-        do {
-            flag = flags[at - 1];
-        } while (flag == NOTHING);
+        do { flag = flags[at - 1]; } while (flag == NOTHING);
         __threadfence();
         before += flag == PREFIX ? prefixes[at - 1] : sums[at - 1];
         if (flag == PREFIX) break;
@@ -37,9 +34,8 @@ __device__ unsigned look_back(unsigned tile, unsigned sum, volatile unsigned *fl
     return before;
 }
 
-extern "C" __global__ void look_back_scan(const unsigned *x, unsigned *y, unsigned n,
-                                          unsigned *ticket, unsigned *flags, unsigned *sums,
-                                          unsigned *prefixes) {
+extern "C" __global__ void look_back_scan(const unsigned *x, unsigned *y, unsigned n, unsigned *ticket, unsigned *flags,
+                                          unsigned *sums, unsigned *prefixes) {
     __shared__ unsigned tile, before;
     __shared__ unsigned of_warp[32];
     unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32, warps = blockDim.x / 32;

@@ -8,7 +8,5 @@ struct Line {
 
 extern "C" __global__ void struct_argument(unsigned n, Line line, char last) {
     unsigned i = threadIdx.x;
-    if (i < n)
-        line.out[i] =
-            float(line.slope * i + line.offsets[i % 3]) + (line.kind == 'a' ? 0 : 1000) + last;
+    if (i < n) line.out[i] = float(line.slope * i + line.offsets[i % 3]) + (line.kind == 'a' ? 0 : 1000) + last;
 }

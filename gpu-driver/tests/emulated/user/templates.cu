@@ -1,5 +1,4 @@
-// Kernels that only a name expression can name: in a namespace, with types, values and functors as
-// arguments.
+// Kernels that only a name expression can name: in a namespace, with types, values and functors as arguments.
 #include "prelude.cuh"
 
 namespace user {
@@ -14,8 +13,7 @@ struct Largest {
 };
 
 // out[i] = the combination of x[i * WIDTH..][..WIDTH].
-template <class T, class Op, int WIDTH, bool NEGATE = false>
-__global__ void combine(const T *x, T *out, uint64_t n) {
+template <class T, class Op, int WIDTH, bool NEGATE = false> __global__ void combine(const T *x, T *out, uint64_t n) {
     Op op;
     for (uint64_t i = gpu::first_index(); i < n; i += gpu::index_step()) {
         T all = T(Op::NEUTRAL);

@@ -1,6 +1,5 @@
 // Loads and stores of vector types; n counts groups of four floats.
-extern "C" __global__ void vector_types(const float4 *x, float2 *halves, double2 *sums,
-                                        uchar4 *bytes, unsigned n) {
+extern "C" __global__ void vector_types(const float4 *x, float2 *halves, double2 *sums, uchar4 *bytes, unsigned n) {
     unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= n) return;
     float4 four = x[i];

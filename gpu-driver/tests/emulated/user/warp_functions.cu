@@ -25,9 +25,9 @@ extern "C" __global__ void warp_functions(const int *x, unsigned *out) {
     put(__reduce_or_sync(ALL, unsigned(value)));
     put(__reduce_xor_sync(ALL, unsigned(value)));
     put(__shfl_sync(ALL, value, 5));
-    put(__shfl_sync(ALL, value, lane + 1)); // wraps round
-    put(__shfl_sync(ALL, value, 3, 8));     // lane 3 of each eight
-    put(__shfl_up_sync(ALL, value, 3));     // the first three keep their own
+    put(__shfl_sync(ALL, value, lane + 1));     // wraps round
+    put(__shfl_sync(ALL, value, 3, 8));         // lane 3 of each eight
+    put(__shfl_up_sync(ALL, value, 3));         // the first three keep their own
     put(__shfl_up_sync(ALL, value, 1, 4));
     put(__shfl_down_sync(ALL, value, 9));
     put(__shfl_down_sync(ALL, value, 2, 16));
