@@ -10,9 +10,8 @@ use crate::{Outcome, cargo, run, workspace_root};
 /// The major version whose format the kernels have: another one breaks lines elsewhere.
 const VERSION: &str = "23";
 
-/// Formats all files, or with `check` fails where one differs. Texts whose lines tests name have a `.clang-format` that leaves them as they are.
-/// Kernel text is left out, visibly, where there is no clang-format;
-/// with `GPU_CLANG_FORMAT` it has to be there.
+/// Formats all files, or with `check` fails where one differs. Texts whose lines tests name have a `.clang-format` that leaves them as
+/// they are. Kernel text is left out, visibly, where there is no clang-format; with `GPU_CLANG_FORMAT` it has to be there.
 pub(crate) fn all(check: bool) -> Outcome {
     let mut rust = cargo(&["fmt", "--all"]);
     if check {

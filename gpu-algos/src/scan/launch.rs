@@ -236,12 +236,7 @@ impl KernelSpec<'_> {
         let heads = add(job.heads.map(|(source, _)| source), "Heads");
         let mut epilogue = add(job.epilogue.map(|(source, _)| source), "Expression");
         if let Some((_, placeholders)) = job.epilogue {
-            let placeholders: Vec<String> =
-                placeholders.iter().map(|placeholder| format!(" || k == {placeholder}")).collect();
-            let placeholders = placeholders.concat();
-            text += &format!(
-                "struct Epilogue : Expression {{\n    static __device__ constexpr bool is_result(int k) {{ return false{placeholders}; }}\n}};\n"
-            );
+            text += &epilogue_text(placeholders);
             epilogue = "Epilogue";
         }
         let Policy { threads, width, unroll, .. } = self.policy;
@@ -283,4 +278,12 @@ impl KernelSpec<'_> {
                 .chain(includes.iter().copied()),
         )
     }
+}
+
+/// The text of the structure `Epilogue`, whose extra parameters of these indices stand for the results.
+fn epilogue_text(results: &[usize]) -> String {
+    let tests: String = results.iter().map(|result| format!(" || k == {result}")).collect();
+    format!(
+        "struct Epilogue : Expression {{\n    static __device__ constexpr bool is_result(int k) {{ return false{tests}; }}\n}};\n"
+    )
 }

@@ -66,9 +66,7 @@ __global__ void __launch_bounds__(THREADS)
     do {
         uint32_t tile = 0;
         if (tiles > 1) {
-            if (!once && threadIdx.x == 0) ticket[0] = atomicAdd(&counters->next_tile, 1u);
-            __syncthreads();
-            tile = ticket[0];
+            tile = tiles::claim_tile<0>(counters, ticket, once);
             if (tile >= tiles) break;
         }
         // A thread reads all its rows before it joins anything. Row u has a place if u * 32 < rest.
@@ -160,16 +158,7 @@ __global__ void __launch_bounds__(THREADS)
         __syncthreads();
     } while (!once);
     if (tiles == 1) return;
-
-    // The last block that has polled slots zeroes them for the next launch.
-    if (threadIdx.x == 0) {
-        if (!once) arrived = arrive(&counters->blocks_done);
-        is_last[0] = arrived == gridDim.x - 1;
-    }
-    __syncthreads();
-    if (!is_last[0]) return;
-    sums.clear(tiles, THREADS);
-    if (threadIdx.x == 0) counters->next_tile = counters->blocks_done = 0;
+    tiles::reset_by_last_block<THREADS, true>(counters, sums, tiles, once, arrived, is_last);
 }
 
 } // namespace kernels

@@ -159,9 +159,7 @@ template <class O, class P> struct ColumnGroup {
     // Claims the group's next tile for the block. It has a barrier, behind which all threads read
     // the ticket.
     __device__ __forceinline__ uint32_t claim_tile(uint32_t *ticket) const {
-        if (threadIdx.x == 0) ticket[0] = atomicAdd(&counters->next_tile, 1u);
-        __syncthreads();
-        return ticket[0];
+        return tiles::claim_tile<0>(counters, ticket, false);
     }
 
     // Scans the sums of the walkers over the block: the sums up to each walker, those before it,

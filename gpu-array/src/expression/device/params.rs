@@ -78,10 +78,13 @@ impl ListElement for AxisParams<'_> {
     const WORDS: usize = 0;
 
     fn for_each_word(self, mut each: impl FnMut(u64)) {
+        if self.missing > 0 {
+            (0..Self::words(self.missing)).for_each(|_| each(0));
+            return;
+        }
         each(self.length as u64);
         each(divisor(self.length.max(1)));
         self.strides.iter().for_each(|&stride| each(stride as u64));
-        (0..self.missing).for_each(|_| each(0));
     }
 }
 

@@ -64,8 +64,8 @@ pub(crate) fn choose(code: &Code<'_>, axes: &mut Axes) -> Loop {
     }
 }
 
-/// Number of words of a loop's parameter: `COUNT` of the structures in the `.cuh` files.
-pub(crate) fn list_words(code: &Code<'_>, which: Loop) -> [usize; 5] {
+/// Words of the lists that all loops have: outputs, leaves, steps or axes, scalars and extra words.
+fn list_words(code: &Code<'_>, which: Loop) -> [usize; 5] {
     let leaves = code.leaves.len();
     let of_axes = match which {
         Loop::Linear => leaves.max(1),
