@@ -1,10 +1,10 @@
 //! Typed kernels: one Rust type per kernel of a crate, a registry of instantiations, a checked launch.
 //!
 //! # From a typed call to the driver
-//! The example is `DeviceMatrix::matvec_into` in `gpu-sparse/src/device`.
+//! The example is `DeviceMatrix::matvec_into` in `gpu-sparse/src/product/device`.
 //!
-//! 1. `entries.rs` implements [`Entry`] for each kernel and lists the instantiations in `KERNELS`. `launch.rs` asks for one of them by
-//!    `KERNELS.kernel::<…>(device, &policy)`.
+//! 1. `entries.rs` implements [`Entry`] for each kernel, and the crate's `registry.rs` lists the instantiations in `KERNELS`. `launch.rs` asks
+//!    for one of them by `KERNELS.kernel::<…>(device, &policy)`.
 //! 2. [`Registry::kernel`] finds the instance or fails. If the context has not loaded it, the first caller compiles it:
 //!    [`Instance::program`] appends a `static_assert` on the kernel's parameters, and [`Program::compile`] asks the cache on disk, then
 //!    the compiler. `module.rs` loads the result.

@@ -60,13 +60,16 @@ pub mod linalg;
 mod memory;
 mod packets;
 mod partition;
+mod product;
+mod registry;
 mod scalar;
 mod threads;
 
 pub use coo::CooMatrix;
 pub use csr::{CsrMatrix, Symmetry};
-pub use device::{DeviceMatrix, KERNELS};
+pub use device::DeviceMatrix;
 pub use error::{Result, SparseError};
 pub use packets::{Description, Format, PacketMatrix, PacketPlan};
+pub use registry::KERNELS;
 pub use scalar::Scalar;
 pub use threads::start_threads;

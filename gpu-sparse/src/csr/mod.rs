@@ -2,14 +2,12 @@
 
 mod build;
 mod convert;
-mod product;
 mod structure;
 
 #[cfg(test)]
 mod tests;
 
 pub(crate) use build::{Emit, from_row_function};
-pub(crate) use product::{axpby, check_length, contiguous, on_slices};
 pub use structure::Symmetry;
 
 use std::ops::Range;
@@ -36,13 +34,13 @@ use crate::{Result, Scalar, SparseError};
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct CsrMatrix<T> {
-    rows: usize,
-    cols: usize,
-    row_starts: Vec<u64>,
-    columns: Vec<u32>,
-    values: Vec<T>,
+    pub(crate) rows: usize,
+    pub(crate) cols: usize,
+    pub(crate) row_starts: Vec<u64>,
+    pub(crate) columns: Vec<u32>,
+    pub(crate) values: Vec<T>,
     /// Boundaries of the blocks of rows that products run in parallel.
-    blocks: Vec<usize>,
+    pub(crate) blocks: Vec<usize>,
 }
 
 impl<T: Scalar> CsrMatrix<T> {
@@ -192,7 +190,7 @@ impl<T: Scalar> CsrMatrix<T> {
     }
 
     /// The positions of the entries of `row`, which must exist.
-    fn entries(&self, row: usize) -> Range<usize> {
+    pub(crate) fn entries(&self, row: usize) -> Range<usize> {
         self.row_starts[row] as usize..self.row_starts[row + 1] as usize
     }
 }

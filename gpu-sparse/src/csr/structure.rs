@@ -27,6 +27,11 @@ impl<T: Scalar> CsrMatrix<T> {
         (0..n).map(|i| self.get(i, i).unwrap_or(T::zero())).collect()
     }
 
+    /// Whether no value is a NaN or an infinity.
+    pub(crate) fn holds_finite_values(&self) -> bool {
+        self.values.par_chunks(1 << 16).all(|values| values.iter().all(|v| v.is_finite()))
+    }
+
     /// The transpose. Cost: linear in rows, columns and entries, serial.
     pub fn transpose(&self) -> Self {
         // Entries come row by row, so within a column of A (a row of the result) they are in order already.

@@ -1,23 +1,16 @@
 //! Matrices in GPU memory.
 
-mod entries;
-#[macro_use]
-mod launch;
-mod policy;
-pub(crate) mod state;
 mod storage;
-pub(crate) mod workspace;
 
 use std::fmt;
 
-use gpu_array::GpuArray;
-use gpu_driver::{Device, DeviceVec, Stream};
-use ndarray::Ix1;
+use gpu_driver::{Device, Stream};
 
-pub use entries::KERNELS;
-use storage::{Csr, LongRows, Packets, Stored};
+#[cfg(test)]
+pub(crate) use storage::{CSR_ITEMS, SEGMENT};
+use storage::{Csr, LongRows, Packets};
+pub(crate) use storage::{Raw, RawCsr, RawPackets, Stored, SweepUnits, View};
 
-use crate::linalg::LinearOperator;
 use crate::{CsrMatrix, Description, Format, PacketMatrix, PacketPlan, Result, Scalar};
 
 /// A sparse matrix in GPU memory, in either [`Format`]; it serves any number of products and solves.
@@ -44,31 +37,43 @@ pub struct DeviceMatrix<T: Scalar> {
     home: Stream,
     description: Description,
     /// The diagonal, on the host: solvers ask for it, and for `finite`, before they start.
-    diagonal: Vec<T>,
-    finite: bool,
+    pub(crate) diagonal: Vec<T>,
+    pub(crate) finite: bool,
 }
 
 /// The arrays of the matrix, in its format.
-enum Storage<T: Scalar> {
+pub(crate) enum Storage<T: Scalar> {
     Csr(Box<Csr<T>>),
     Packets(Box<Packets<T>>),
 }
 
 impl<T: Scalar> Storage<T> {
-    fn main_blocks(&self) -> u32 {
-        match self {
-            Self::Csr(stored) => stored.main_blocks(),
-            Self::Packets(stored) => stored.main_blocks(),
-        }
-    }
-
-    fn long_rows(&self) -> &LongRows {
+    pub(crate) fn long_rows(&self) -> &LongRows {
         match self {
             Self::Csr(stored) => stored.long_rows(),
             Self::Packets(stored) => stored.long_rows(),
         }
     }
 }
+
+/// Runs `$body`, whatever the format, with `$stored` as the matrix's arrays and `$Raw` as the structure that kernels take.
+macro_rules! in_its_format {
+    ($a:expr, $stored:ident: $Raw:ident => $body:expr) => {
+        match $a.storage() {
+            $crate::device::Storage::Csr($stored) => {
+                type $Raw<T> = $crate::device::RawCsr<T>;
+                let $stored = &**$stored;
+                $body
+            }
+            $crate::device::Storage::Packets($stored) => {
+                type $Raw<T> = $crate::device::RawPackets<T>;
+                let $stored = &**$stored;
+                $body
+            }
+        }
+    };
+}
+pub(crate) use in_its_format;
 
 impl<T: Scalar> CsrMatrix<T> {
     /// A copy in the memory of a device, as compressed rows, with the device's main stream or the stream given as its home.
@@ -86,7 +91,7 @@ impl<T: Scalar> CsrMatrix<T> {
             home,
             description: Description::of_csr(self.rows(), self.cols(), self.nnz(), size_of::<T>()),
             diagonal: self.diagonal().to_vec(),
-            finite: LinearOperator::is_finite(self),
+            finite: self.holds_finite_values(),
         })
     }
 }
@@ -165,74 +170,6 @@ impl<T: Scalar> DeviceMatrix<T> {
         self.home.device()
     }
 
-    /// Compiles and loads the kernels that products and solves with this matrix launch, so that the first of them does not
-    /// pay for it. Takes some 20 to 80 ms a kernel, and next to nothing when they are in the cache on disk or loaded.
-    ///
-    /// # Errors
-    /// `Driver`: no NVRTC, a lost device.
-    pub fn load_kernels(&self) -> Result<()> {
-        launch::load_kernels(self)
-    }
-
-    /// `A x`, in a new array of the matrix's stream. Does not wait.
-    ///
-    /// A row is summed in f64 and rounded once. Only stored entries touch `x`: a NaN in `x` reaches a result only through an
-    /// entry in its column.
-    ///
-    /// Shapes: `x` has `cols()` elements. Determinism: bitwise. Cost: one pass over the matrix, one kernel; 8 bytes of scratch for every
-    /// 4096 entries of rows that are longer than that.
-    ///
-    /// # Errors
-    /// `Shape` when the length of `x` is not `cols()`; `Driver`.
-    pub fn matvec(&self, x: &GpuArray<T, Ix1>) -> Result<GpuArray<T, Ix1>> {
-        let mut y = GpuArray::zeros(self.stream(), self.rows())?;
-        self.matvec_into(x, &mut y)?;
-        Ok(y)
-    }
-
-    /// `y = A x`, on the stream of `y`; otherwise as [`matvec`](Self::matvec).
-    ///
-    /// # Errors
-    /// `Shape` when `x` does not have `cols()` elements or `y` not `rows()`; `Driver`.
-    ///
-    /// ```no_run
-    /// # let device = gpu_driver::Device::first()?;
-    /// use gpu_array::GpuArray;
-    /// let a = gpu_sparse::CsrMatrix::<f64>::identity(2)?.to_device(&device)?;
-    /// let (x, mut y) = (GpuArray::from_ndarray(&device, &ndarray::array![1.0, 2.0])?, GpuArray::zeros(&device, 2)?);
-    /// a.matvec_into(&x, &mut y)?;
-    /// assert_eq!(y.to_ndarray()?.to_vec(), [1.0, 2.0]);
-    /// # Ok::<(), gpu_sparse::SparseError>(())
-    /// ```
-    pub fn matvec_into(&self, x: &GpuArray<T, Ix1>, y: &mut GpuArray<T, Ix1>) -> Result<()> {
-        x.take_error()?;
-        y.take_error()?;
-        launch::product(self, x.as_device_vec(), y.as_mut_device_vec())
-    }
-
-    /// `y = alpha A x + beta y`, on the stream of `y`. Each operation is rounded to f64 and the result once to `T`, as
-    /// [`CsrMatrix::axpby_into`] does. With `beta` zero the old `y` is not read, so it may hold NaN.
-    ///
-    /// Cost: as [`matvec`](Self::matvec), and one read of `y`.
-    ///
-    /// # Errors
-    /// `Shape` when `x` does not have `cols()` elements or `y` not `rows()`; `Driver`.
-    ///
-    /// ```no_run
-    /// # let device = gpu_driver::Device::first()?;
-    /// use gpu_array::GpuArray;
-    /// let a = gpu_sparse::CsrMatrix::<f64>::identity(2)?.to_device(&device)?;
-    /// let (x, mut y) = (GpuArray::full(&device, 2, 1.0)?, GpuArray::full(&device, 2, 5.0)?);
-    /// a.axpby_into(-1.0, &x, 2.0, &mut y)?;
-    /// assert_eq!(y.to_ndarray()?.to_vec(), [9.0, 9.0]);
-    /// # Ok::<(), gpu_sparse::SparseError>(())
-    /// ```
-    pub fn axpby_into(&self, alpha: T, x: &GpuArray<T, Ix1>, beta: T, y: &mut GpuArray<T, Ix1>) -> Result<()> {
-        x.take_error()?;
-        y.take_error()?;
-        launch::product_axpby(self, (alpha, beta), x.as_device_vec(), y.as_mut_device_vec())
-    }
-
     /// The matrix on the host again, as compressed rows: the matrix it was made of, bit for bit.
     ///
     /// Cost: a copy of everything, and for packets their decoding on the CPU's threads. Waits.
@@ -246,7 +183,8 @@ impl<T: Scalar> DeviceMatrix<T> {
         }
     }
 
-    fn storage(&self) -> &Storage<T> {
+    /// The arrays.
+    pub(crate) fn storage(&self) -> &Storage<T> {
         &self.storage
     }
 }
@@ -255,32 +193,5 @@ impl<T: Scalar> fmt::Debug for DeviceMatrix<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (shape, nnz, device) = ((self.rows(), self.cols()), self.nnz(), self.device().ordinal());
         write!(f, "DeviceMatrix<{}>({}, shape {shape:?}, {nnz} entries, device {device})", T::DTYPE, self.format())
-    }
-}
-
-/// An operator on host vectors: right, and slow, for each application copies `x` to the device and `y` back. Solvers that can
-/// run on the device ask [`on_device`](LinearOperator::on_device) and do not come here.
-impl<T: Scalar> LinearOperator<T> for DeviceMatrix<T> {
-    fn shape(&self) -> (usize, usize) {
-        (self.rows(), self.cols())
-    }
-
-    fn apply(&self, x: &[T], y: &mut [T]) -> Result<()> {
-        let x = DeviceVec::from_slice(self.stream(), x)?;
-        let mut product = DeviceVec::zeros(self.stream(), y.len())?;
-        launch::product(self, &x, &mut product)?;
-        Ok(product.copy_to_slice(y)?)
-    }
-
-    fn diagonal(&self) -> Option<Vec<T>> {
-        Some(self.diagonal.clone())
-    }
-
-    fn is_finite(&self) -> bool {
-        self.finite
-    }
-
-    fn on_device(&self) -> Option<&DeviceMatrix<T>> {
-        Some(self)
     }
 }

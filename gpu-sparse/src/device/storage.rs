@@ -6,37 +6,51 @@ use std::marker::PhantomData;
 
 use gpu_driver::{Argument, DeviceVec, Stream};
 
-use super::policy::{CSR_ITEMS, PRODUCTS, SEGMENT};
 use crate::packets::RawPackets as HostPackets;
 use crate::partition::row_blocks_of;
 use crate::{CsrMatrix, PacketMatrix, Result, Scalar, SparseError};
 
+/// Entries that a block of the product in compressed rows takes at a time; `Csr::ITEMS` in csr.cuh.
+pub(crate) const CSR_ITEMS: u64 = 2048;
+
+/// Entries of a segment of a long row; `LongRows::SEGMENT` in long_rows.cuh.
+pub(crate) const SEGMENT: u64 = 4096;
+
 /// A structure in which a kernel takes a matrix: a format and an element type.
-pub(super) trait Raw: Copy + 'static {
+pub(crate) trait Raw: Copy + 'static {
     type Element: Scalar;
     /// The structure's name in CUDA C++.
     fn cuda_name() -> String;
 }
 
 /// The arrays of a format in device memory.
-pub(super) trait Stored {
+pub(crate) trait Stored {
     type Raw: Raw;
     /// The addresses, good while this is.
     fn raw(&self) -> Self::Raw;
-    /// Blocks that sweep the rows that are not long.
-    fn main_blocks(&self) -> u32;
+    /// The units in which blocks of a product take the rows that are not long.
+    fn sweep_units(&self) -> SweepUnits;
     fn long_rows(&self) -> &LongRows;
 }
 
+/// The rows of a matrix, but for the long ones, in the units that a product's blocks take, and the number of units.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum SweepUnits {
+    /// Blocks of compressed rows, one for each block of threads.
+    RowBlocks(usize),
+    /// Slices of packets, one for each warp.
+    Slices(usize),
+}
+
 /// A matrix as a kernel's argument, ordered by `home`.
-pub(super) struct View<'a, R> {
+pub(crate) struct View<'a, R> {
     raw: R,
     home: &'a Stream,
 }
 
 impl<'a, R: Raw> View<'a, R> {
     /// `home` orders the memory of `matrix`: its own stream, or one that it will follow.
-    pub(super) fn new(matrix: &'a impl Stored<Raw = R>, home: &'a Stream) -> Self {
+    pub(crate) fn new(matrix: &'a impl Stored<Raw = R>, home: &'a Stream) -> Self {
         Self { raw: matrix.raw(), home }
     }
 }
@@ -74,7 +88,7 @@ struct RawLongRows {
 const MAX_SEGMENTS: u64 = (1 << 31) - (1 << 16);
 
 /// The long rows, and their cut into segments.
-pub(super) struct LongRows {
+pub(crate) struct LongRows {
     rows: DeviceVec<u32>,
     begins: DeviceVec<u64>,
     ends: DeviceVec<u64>,
@@ -109,16 +123,16 @@ impl LongRows {
         })
     }
 
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.rows.len()
     }
 
-    pub(super) fn segments(&self) -> u32 {
+    pub(crate) fn segments(&self) -> u32 {
         self.owners.len() as u32
     }
 
     /// Rows and segments that need a place for the sums that blocks leave for each other: none where each row has one segment.
-    pub(super) fn scratch(&self) -> (usize, usize) {
+    pub(crate) fn scratch(&self) -> (usize, usize) {
         if self.divided { (self.rows.len(), self.owners.len()) } else { (0, 0) }
     }
 
@@ -138,7 +152,7 @@ impl LongRows {
 }
 
 /// Compressed rows.
-pub(super) struct Csr<T: Scalar> {
+pub(crate) struct Csr<T: Scalar> {
     row_starts: DeviceVec<u64>,
     columns: DeviceVec<u32>,
     values: DeviceVec<T>,
@@ -150,7 +164,7 @@ pub(super) struct Csr<T: Scalar> {
 /// `Csr` in csr.cuh.
 #[repr(C)]
 #[derive(Clone, Copy)]
-pub(super) struct RawCsr<T> {
+pub(crate) struct RawCsr<T> {
     row_starts: u64,
     blocks: u64,
     block_entries: u64,
@@ -170,7 +184,7 @@ impl<T: Scalar> Raw for RawCsr<T> {
 }
 
 impl<T: Scalar> Csr<T> {
-    pub(super) fn upload(home: &Stream, a: &CsrMatrix<T>) -> Result<Self> {
+    pub(crate) fn upload(home: &Stream, a: &CsrMatrix<T>) -> Result<Self> {
         let starts = a.row_starts();
         let blocks = row_blocks_of(starts, CSR_ITEMS);
         let length = |row: usize| starts[row + 1] - starts[row];
@@ -192,7 +206,7 @@ impl<T: Scalar> Csr<T> {
         })
     }
 
-    pub(super) fn download(&self, cols: usize) -> Result<CsrMatrix<T>> {
+    pub(crate) fn download(&self, cols: usize) -> Result<CsrMatrix<T>> {
         let rows = self.row_starts.len() - 1;
         CsrMatrix::from_parts(rows, cols, self.row_starts.to_vec()?, self.columns.to_vec()?, self.values.to_vec()?)
     }
@@ -213,8 +227,8 @@ impl<T: Scalar> Stored for Csr<T> {
         }
     }
 
-    fn main_blocks(&self) -> u32 {
-        PRODUCTS.csr_blocks(self.blocks.len() - 1)
+    fn sweep_units(&self) -> SweepUnits {
+        SweepUnits::RowBlocks(self.blocks.len() - 1)
     }
 
     fn long_rows(&self) -> &LongRows {
@@ -223,7 +237,7 @@ impl<T: Scalar> Stored for Csr<T> {
 }
 
 /// Packets.
-pub(super) struct Packets<T: Scalar> {
+pub(crate) struct Packets<T: Scalar> {
     slice_slots: DeviceVec<u32>,
     slice_columns: DeviceVec<u32>,
     bases: DeviceVec<u32>,
@@ -241,7 +255,7 @@ pub(super) struct Packets<T: Scalar> {
 /// `Packets` in packets.cuh.
 #[repr(C)]
 #[derive(Clone, Copy)]
-pub(super) struct RawPackets<T> {
+pub(crate) struct RawPackets<T> {
     slice_slots: u64,
     slice_columns: u64,
     bases: u64,
@@ -266,7 +280,7 @@ impl<T: Scalar> Raw for RawPackets<T> {
 }
 
 impl<T: Scalar> Packets<T> {
-    pub(super) fn upload(home: &Stream, a: &PacketMatrix<T>) -> Result<Self> {
+    pub(crate) fn upload(home: &Stream, a: &PacketMatrix<T>) -> Result<Self> {
         let starts = &a.long_starts;
         Ok(Self {
             slice_slots: DeviceVec::from_slice(home, &a.slice_slots)?,
@@ -284,7 +298,7 @@ impl<T: Scalar> Packets<T> {
         })
     }
 
-    pub(super) fn download(&self, cols: usize) -> Result<PacketMatrix<T>> {
+    pub(crate) fn download(&self, cols: usize) -> Result<PacketMatrix<T>> {
         let mut long_starts = self.long_rows.begins.to_vec()?;
         long_starts.push(self.long_values.len() as u64);
         PacketMatrix::from_raw(HostPackets {
@@ -326,8 +340,8 @@ impl<T: Scalar> Stored for Packets<T> {
         }
     }
 
-    fn main_blocks(&self) -> u32 {
-        PRODUCTS.packet_blocks(self.slice_columns.len())
+    fn sweep_units(&self) -> SweepUnits {
+        SweepUnits::Slices(self.slice_columns.len())
     }
 
     fn long_rows(&self) -> &LongRows {

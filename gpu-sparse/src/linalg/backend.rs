@@ -7,7 +7,7 @@ use gpu_array::GpuArray;
 use gpu_driver::{DeviceVec, Stream};
 use ndarray::{Array1, ArrayBase, ArrayView1, Data, Ix1};
 
-use crate::csr::contiguous;
+use crate::product::contiguous;
 use crate::{Result, Scalar};
 
 /// The place of a solve's vectors, for its caller: [`Host`] or [`OnDevice`]. The solution comes back where `b` was.

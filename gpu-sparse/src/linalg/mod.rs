@@ -32,19 +32,11 @@
 //! matrix need not exist as one: whatever implements [`LinearOperator`] will do, a closure among them ([`from_fn`]).
 
 mod backend;
-mod cg;
-mod cpu;
-mod cuda;
-mod engine;
-mod method;
+pub(crate) mod cg;
+mod log;
 mod operator;
 mod outcome;
-mod passes;
 mod preconditioner;
-mod stepwise;
-
-#[cfg(test)]
-mod tests;
 
 pub use backend::{Host, IntoView, OnDevice, VectorBackend};
 pub use cg::{Cg, cg};

@@ -4,14 +4,14 @@ use std::fmt;
 use std::marker::PhantomData;
 
 use gpu_algos::reference::dot;
-use rayon::prelude::*;
+use gpu_driver::DeviceVec;
 
-use crate::csr::{CsrMatrix, check_length};
-use crate::{DeviceMatrix, Result, Scalar};
+use crate::product::{check_length, device};
+use crate::{CsrMatrix, DeviceMatrix, PacketMatrix, Result, Scalar};
 
 /// A linear map that can be applied to a vector.
 ///
-/// Implemented for [`CsrMatrix`], [`PacketMatrix`](crate::PacketMatrix) and [`DeviceMatrix`], for references to operators, and for
+/// Implemented for [`CsrMatrix`], [`PacketMatrix`] and [`DeviceMatrix`], for references to operators, and for
 /// closures through [`from_fn`]. Only `shape` and `apply` are required; the rest has defaults, to be replaced where the operator knows better.
 pub trait LinearOperator<T: Scalar> {
     /// (rows, columns).
@@ -81,7 +81,63 @@ impl<T: Scalar> LinearOperator<T> for CsrMatrix<T> {
     }
 
     fn is_finite(&self) -> bool {
-        self.values().par_chunks(1 << 16).all(|values| values.iter().all(|v| v.is_finite()))
+        self.holds_finite_values()
+    }
+}
+
+/// Products on the CPU, with the bits of a device's.
+impl<T: Scalar> LinearOperator<T> for PacketMatrix<T> {
+    fn shape(&self) -> (usize, usize) {
+        (self.rows(), self.cols())
+    }
+
+    fn apply(&self, x: &[T], y: &mut [T]) -> Result<()> {
+        self.matvec_into(x, y)
+    }
+
+    fn apply_dot(&self, x: &[T], y: &mut [T]) -> Result<f64> {
+        check_length("PacketMatrix::apply_dot", "the matrix's rows", self.rows(), self.cols())?;
+        self.matvec_into(x, &mut *y)?;
+        Ok(dot(x, y)?)
+    }
+
+    fn residual(&self, x: &[T], b: &[T], r: &mut [T]) -> Result<()> {
+        self.residual_into(x, b, r)
+    }
+
+    fn diagonal(&self) -> Option<Vec<T>> {
+        Some(self.diagonal.clone())
+    }
+
+    fn is_finite(&self) -> bool {
+        self.finite
+    }
+}
+
+/// An operator on host vectors: right, and slow, for each application copies `x` to the device and `y` back. Solvers that can
+/// run on the device ask [`on_device`](LinearOperator::on_device) and do not come here.
+impl<T: Scalar> LinearOperator<T> for DeviceMatrix<T> {
+    fn shape(&self) -> (usize, usize) {
+        (self.rows(), self.cols())
+    }
+
+    fn apply(&self, x: &[T], y: &mut [T]) -> Result<()> {
+        let x = DeviceVec::from_slice(self.stream(), x)?;
+        let mut product = DeviceVec::zeros(self.stream(), y.len())?;
+        device::product(self, &x, &mut product)?;
+        Ok(product.copy_to_slice(y)?)
+    }
+
+    fn diagonal(&self) -> Option<Vec<T>> {
+        Some(self.diagonal.clone())
+    }
+
+    fn is_finite(&self) -> bool {
+        self.finite
+    }
+
+    fn on_device(&self) -> Option<&DeviceMatrix<T>> {
+        Some(self)
     }
 }
 

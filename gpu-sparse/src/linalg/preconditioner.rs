@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::LinearOperator;
-use crate::csr::check_length;
+use crate::product::check_length;
 use crate::{Result, Scalar, SparseError};
 
 /// SciPy's `M`: an approximation of `A^-1`, symmetric and positive definite for conjugate gradients.

@@ -7,8 +7,6 @@
 
 use std::fmt;
 
-use super::describe::{Description, Format};
-
 /// Bytes a microsecond.
 const BANDWIDTH: f64 = 4.0e6;
 /// Microseconds a slot of the longest slice.
@@ -63,21 +61,6 @@ enum Cause {
 }
 
 impl Traffic {
-    /// The traffic of packets so described.
-    pub(super) fn of(packets: &Description) -> Self {
-        let share = |part: u64, rest: u64| part as f64 / (part + rest).max(1) as f64;
-        Self {
-            slices: (packets.bytes - packets.long_rows_bytes) as f64,
-            long_rows: packets.long_rows_bytes as f64,
-            csr: packets.csr_bytes as f64,
-            vectors: (packets.rows + packets.cols.min(packets.nnz)) as f64 * packets.value_bytes as f64,
-            longest_slice: packets.longest_slice as f64,
-            padding: share(packets.padding_bytes, packets.values_bytes),
-            wide: share(packets.columns32_bytes, packets.columns16_bytes),
-            empty: packets.nnz == 0,
-        }
-    }
-
     /// Packets pay when they are faster and smaller.
     pub(super) fn verdict(&self) -> Verdict {
         let bytes = self.slices + self.long_rows;
@@ -97,8 +80,9 @@ impl Traffic {
 }
 
 impl Verdict {
-    pub(super) fn format(&self) -> Format {
-        if self.cause == Cause::Faster { Format::Packets } else { Format::Csr }
+    /// Whether packets are expected to be faster.
+    pub(super) fn packets_pay(&self) -> bool {
+        self.cause == Cause::Faster
     }
 }
 

@@ -161,8 +161,23 @@ impl Description {
             ..csr
         };
         packets.bytes = packets.parts().iter().map(|(_, bytes)| bytes).sum();
-        packets.verdict = Some(Traffic::of(&packets).verdict());
+        packets.verdict = Some(packets.traffic().verdict());
         packets
+    }
+
+    /// The traffic of a product with the packets described.
+    fn traffic(&self) -> Traffic {
+        let share = |part: u64, rest: u64| part as f64 / (part + rest).max(1) as f64;
+        Traffic {
+            slices: (self.bytes - self.long_rows_bytes) as f64,
+            long_rows: self.long_rows_bytes as f64,
+            csr: self.csr_bytes as f64,
+            vectors: (self.rows + self.cols.min(self.nnz)) as f64 * self.value_bytes as f64,
+            longest_slice: self.longest_slice as f64,
+            padding: share(self.padding_bytes, self.values_bytes),
+            wide: share(self.columns32_bytes, self.columns16_bytes),
+            empty: self.nnz == 0,
+        }
     }
 
     /// The description of this matrix in compressed rows, which were preferred to the packets described.
@@ -172,7 +187,11 @@ impl Description {
 
     /// The format in which products are expected to be faster.
     pub(super) fn advice(&self) -> Format {
-        self.verdict.map_or(self.format, |verdict| verdict.format())
+        match &self.verdict {
+            None => self.format,
+            Some(verdict) if verdict.packets_pay() => Format::Packets,
+            Some(_) => Format::Csr,
+        }
     }
 
     /// Entries of the long rows.

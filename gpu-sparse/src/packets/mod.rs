@@ -10,10 +10,8 @@ mod advice;
 mod build;
 mod decode;
 mod describe;
-mod fused;
 mod order;
 mod plan;
-mod product;
 mod raw;
 mod slice;
 
@@ -22,9 +20,8 @@ mod tests;
 
 pub use describe::{Description, Format};
 pub use plan::PacketPlan;
-#[cfg(test)]
-pub(crate) use product::{SEGMENT, SEGMENT_LANES};
 pub(crate) use raw::RawPackets;
+pub(crate) use slice::{Columns, Slice, narrow_column, wide_column};
 
 use crate::{CsrMatrix, Result, Scalar};
 
@@ -97,7 +94,7 @@ pub struct PacketMatrix<T> {
     pub(crate) finite: bool,
     description: Description,
     /// Boundaries, in rows, of the blocks of packets that run in parallel.
-    blocks: Vec<usize>,
+    pub(crate) blocks: Vec<usize>,
 }
 
 impl<T: Scalar> PacketMatrix<T> {

@@ -421,7 +421,9 @@ pub fn cases() -> impl Iterator<Item = (String, impl FnOnce(&()) -> Outcome + Se
 pub fn no_fallible_function_is_forgotten(_: &()) -> Outcome {
     let sources = [
         include_str!("../../src/device/mod.rs"),
-        include_str!("../../src/linalg/cg.rs"),
+        include_str!("../../src/product/device/mod.rs"),
+        include_str!("../../src/registry.rs"),
+        include_str!("../../src/linalg/cg/mod.rs"),
         include_str!("../../src/linalg/outcome.rs"),
     ];
     let mut found: Vec<String> = sources.into_iter().flat_map(fallible_functions).collect();

@@ -24,14 +24,15 @@ use crate::{
 };
 
 /// Folders of kernels, and the package whose test program `gpu` has the nearest tests.
-pub(crate) const AREAS: [(&str, &str); 7] = [
+pub(crate) const AREAS: [(&str, &str); 8] = [
     ("gpu-array/src/expression/device", "gpu-array"),
     ("gpu-algos/src/device", "gpu-algos"),
     ("gpu-algos/src/reduce/device", "gpu-algos"),
     ("gpu-algos/src/scan/device", "gpu-algos"),
     ("gpu-algos/src/select/device", "gpu-algos"),
     ("gpu-random/src/device", "gpu-random"),
-    ("gpu-sparse/src/device", "gpu-sparse"),
+    ("gpu-sparse/src/linalg/cg/device", "gpu-sparse"),
+    ("gpu-sparse/src/product/device", "gpu-sparse"),
 ];
 
 /// Patterns, and the text that replaces each. Blanks around operators keep templates, pointers and references apart.

@@ -3,7 +3,7 @@ use std::{fs, process::Command, time::Instant};
 use super::*;
 
 /// The kernels of this workspace.
-const SOURCES: [&str; 15] = [
+const SOURCES: [&str; 17] = [
     include_str!("../../../tests/gpu/kernels.cu"),
     include_str!("../../prelude/prelude.cuh"),
     include_str!("../../../../gpu-array/src/expression/device/tuple.cuh"),
@@ -12,13 +12,15 @@ const SOURCES: [&str; 15] = [
     include_str!("../../../../gpu-array/src/expression/device/linear.cuh"),
     include_str!("../../../../gpu-array/src/expression/device/strided.cuh"),
     include_str!("../../../../gpu-array/src/expression/device/tiled.cuh"),
-    include_str!("../../../../gpu-sparse/src/device/products.cu"),
-    include_str!("../../../../gpu-sparse/src/device/steps.cu"),
-    include_str!("../../../../gpu-sparse/src/device/state.cuh"),
-    include_str!("../../../../gpu-sparse/src/device/sums.cuh"),
-    include_str!("../../../../gpu-sparse/src/device/long_rows.cuh"),
-    include_str!("../../../../gpu-sparse/src/device/csr.cuh"),
-    include_str!("../../../../gpu-sparse/src/device/packets.cuh"),
+    include_str!("../../../../gpu-sparse/src/product/device/product.cu"),
+    include_str!("../../../../gpu-sparse/src/product/device/sweep.cuh"),
+    include_str!("../../../../gpu-sparse/src/product/device/sums.cuh"),
+    include_str!("../../../../gpu-sparse/src/product/device/long_rows.cuh"),
+    include_str!("../../../../gpu-sparse/src/product/device/csr.cuh"),
+    include_str!("../../../../gpu-sparse/src/product/device/packets.cuh"),
+    include_str!("../../../../gpu-sparse/src/linalg/cg/device/cg_products.cu"),
+    include_str!("../../../../gpu-sparse/src/linalg/cg/device/cg_steps.cu"),
+    include_str!("../../../../gpu-sparse/src/linalg/cg/device/cg_state.cuh"),
 ];
 
 /// The rewritten inside of a function.

@@ -17,7 +17,7 @@
 // The loads of a thread's first elements are in flight before the pass knows whether the solve has
 // stopped.
 #include "prelude.cuh"
-#include "state.cuh"
+#include "cg_state.cuh"
 #include "sums.cuh"
 
 using namespace gpu_sparse;

@@ -4,9 +4,10 @@ use std::time::Instant;
 
 use gpu_algos::reference::power_of_two_below;
 
-use super::backend::VectorBackend;
-use super::engine::{End, Engine, Log, WorkSegment};
-use super::outcome::{Quantity, Solution, Status};
+use super::engine::{End, Engine, WorkSegment};
+use crate::linalg::backend::VectorBackend;
+use crate::linalg::log::Log;
+use crate::linalg::outcome::{Quantity, Solution, Status};
 use crate::{Result, Scalar};
 
 /// How often a solve starts again from the true residual.

@@ -1,22 +1,27 @@
-//! Conjugate gradients on a CUDA device, which takes the decisions of an iteration itself.
+//! The engine of a CUDA device, which takes the decisions of an iteration itself.
 //!
 //! Some iterations at a time are enqueued as one captured graph, and the host reads the scalars of one such block while the next runs. A
 //! solve that stops within a block freezes: the rest of the enqueued work changes nothing, so iterations, `x` and the
 //! residual are those of the very iteration that met the limit, whatever the length of a block.
 //!
 //! # A solve
-//! 1. `Cuda::new` makes a stream for the solve and a `Workspace` (`device/workspace.rs`). That stream follows the streams of the matrices,
+//! 1. `DeviceEngine::new` makes a stream for the solve and a `Workspace` (`workspace.rs`). That stream follows the streams of the matrices,
 //!    and they follow it at the end. `iterate` makes the first direction and writes the scalars, a `SolverState`, to device memory.
-//! 2. `iterate_in_blocks` captures a block: the kernels `curvature` (`products.cu`), `update_residual` and `update_direction` (`steps.cu`),
+//! 2. `iterate_in_blocks` captures a block: the kernels `curvature` (`cg_products.cu`), `update_residual` and `update_direction` (`cg_steps.cu`),
 //!    and `precondition` if the preconditioner is a matrix. It enqueues two blocks, each followed by a copy of the `SolverState` to pinned memory,
 //!    and reads one while the next runs.
 //! 3. Each block of a pass leaves its sum (`sums.cuh`). Each block of the next pass adds up all of them in one order while its loads are
-//!    under way, and takes the same decision by the functions of `state.cuh`, operation by operation those of `stepwise.rs`. Block 0
+//!    under way, and takes the same decision by the functions of `cg_state.cuh`, operation by operation those of `stepwise.rs`. Block 0
 //!    writes it down: `update_residual` from `SolverState::start` to `SolverState::step`, `update_direction` back to `SolverState::start`. So no block writes
 //!    scalars that another one reads in the same pass.
 //! 4. The host takes the residuals of a block from `SolverState::history`, calls monitor and callback, and ends when the state has stopped. With
 //!    a callback a block is one iteration, and one block is in flight. A preconditioner on the host (`iterate_with_host`) is applied
 //!    between passes, without graphs.
+
+mod entries;
+mod policy;
+mod state;
+mod workspace;
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
@@ -24,15 +29,17 @@ use std::collections::VecDeque;
 use gpu_algos::reference::norm2;
 use gpu_driver::{DeviceVec, Graph, Pending, PinnedVec, Stream};
 
-use super::LinearOperator;
-use super::engine::{End, Engine, Log, WorkSegment, growth_limit};
-use super::outcome::{Approximation, Quantity, Status};
-use super::preconditioner::Prepared;
+pub(crate) use entries::{matrix_kernels, vector_kernels};
+use state::{HISTORY, Scalars, SolverState, Stop};
+use workspace::Workspace;
+
+use super::engine::{End, Engine, WorkSegment, growth_limit};
 use super::stepwise::judge_rho;
-use crate::device::DeviceMatrix;
-use crate::device::state::{HISTORY, Scalars, SolverState, Stop};
-use crate::device::workspace::Workspace;
-use crate::{Result, Scalar};
+use crate::linalg::log::Log;
+use crate::linalg::operator::LinearOperator;
+use crate::linalg::outcome::{Approximation, Quantity, Status};
+use crate::linalg::preconditioner::Prepared;
+use crate::{DeviceMatrix, Result, Scalar};
 
 /// Most iterations of a block: as many residuals as the state remembers.
 pub(super) const MAX_BLOCK: usize = HISTORY;
@@ -41,7 +48,7 @@ pub(super) const MAX_BLOCK: usize = HISTORY;
 const BLOCKS_IN_FLIGHT: usize = 2;
 
 /// Vectors in device memory, ordered by a stream of the solve's own. `x` and `b` are in the caller's unit.
-pub(super) struct Cuda<'s, T: Scalar> {
+pub(super) struct DeviceEngine<'s, T: Scalar> {
     work: Workspace<'s, T>,
     a: &'s DeviceMatrix<T>,
     preconditioner: Applied<'s, T>,
@@ -70,7 +77,7 @@ enum Applied<'s, T: Scalar> {
     Host { m: &'s dyn LinearOperator<T>, z: DeviceVec<T>, r_on_host: Vec<T>, z_on_host: Vec<T> },
 }
 
-impl<'s, T: Scalar> Cuda<'s, T> {
+impl<'s, T: Scalar> DeviceEngine<'s, T> {
     /// `block`: iterations between two looks of the host; chosen when not given.
     pub(super) fn new(
         a: &'s DeviceMatrix<T>,
@@ -278,7 +285,7 @@ fn block_length<T: Scalar>(a: &DeviceMatrix<T>, preconditioner: &Applied<'_, T>)
     ((BLOCK_US / iteration_us) as usize).clamp(4, MAX_BLOCK)
 }
 
-impl<T: Scalar> Engine<T> for Cuda<'_, T> {
+impl<T: Scalar> Engine<T> for DeviceEngine<'_, T> {
     type Vector = DeviceVec<T>;
 
     fn norm_of_b(&mut self) -> Result<f64> {
@@ -356,7 +363,7 @@ fn meaning(end: &Scalars, iteration: usize) -> End {
     })
 }
 
-impl<T: Scalar> Approximation<T> for Cuda<'_, T> {
+impl<T: Scalar> Approximation<T> for DeviceEngine<'_, T> {
     fn on_host(&self) -> Result<Cow<'_, [T]>> {
         Ok(self.x.to_vec()?.into())
     }

@@ -1,8 +1,9 @@
 //! A sequence of iterations with every decision taken here, between passes: the plain version, and the reference for the device, which
-//! takes the same decisions itself (`state.cuh`).
+//! takes the same decisions itself (`cg_state.cuh`).
 
-use super::engine::{End, Log, WorkSegment, growth_limit};
-use super::outcome::{Approximation, Quantity, Status};
+use super::engine::{End, WorkSegment, growth_limit};
+use crate::linalg::log::Log;
+use crate::linalg::outcome::{Approximation, Quantity, Status};
 use crate::{Result, Scalar};
 
 /// The passes of an iteration. Scalars of the vectors' type are rounded once, here.

@@ -1,7 +1,7 @@
 //! Every outcome of a solve, on systems small enough to know the answer.
 
-use super::*;
 use crate::gallery::{Poisson, wathen_random};
+use crate::linalg::*;
 use crate::{CooMatrix, CsrMatrix, Result, Scalar, SparseError};
 
 fn sine(n: usize) -> Vec<f64> {

@@ -1,15 +1,12 @@
-//! Products with a dense vector, on rayon's threads: the definition of a device's products.
+//! Products of packets, on rayon's threads: the definition of a device's products, with the same bits.
 
-use gpu_algos::reference::dot;
 use ndarray::{Array1, ArrayView1, ArrayViewMut1};
 use rayon::prelude::*;
 
 use super::fused::{Work, fused};
-use super::slice::{Columns, Slice, narrow_column, wide_column};
-use super::{PACKET_ROWS, PACKET_SLICES, PacketMatrix, SLICE_ROWS};
-use crate::csr::{axpby, check_length, on_slices};
-use crate::linalg::LinearOperator;
-use crate::partition::{row_blocks, sum_over_blocks};
+use super::{axpby, check_length, on_slices};
+use crate::packets::{Columns, PACKET_ROWS, PacketMatrix, SLICE_ROWS, Slice, narrow_column, wide_column};
+use crate::partition::sum_over_blocks;
 use crate::{Result, Scalar};
 
 /// Entries of a long row that are added up together.
@@ -89,6 +86,16 @@ impl<T: Scalar> PacketMatrix<T> {
         });
     }
 
+    /// `r = b - A x`, rounded once.
+    pub(crate) fn residual_into(&self, x: &[T], b: &[T], r: &mut [T]) -> Result<()> {
+        const OP: &str = "PacketMatrix::residual";
+        check_length(OP, "x", x.len(), self.cols)?;
+        check_length(OP, "b", b.len(), self.rows)?;
+        check_length(OP, "r", r.len(), self.rows)?;
+        self.sweep(x, r, |sum, row, r| *r = T::from_f64(b[row].into() - sum));
+        Ok(())
+    }
+
     fn sweep_packet(&self, packet: usize, x: &[T], y: &mut [T], finish: &impl Fn(f64, usize, &mut T)) {
         let start = packet * PACKET_ROWS;
         for (first, slice) in self.packet_slices(packet) {
@@ -104,21 +111,6 @@ impl<T: Scalar> PacketMatrix<T> {
             let sum = long_row_sum(&self.long_columns[entries.clone()], &self.long_values[entries], x);
             finish(sum, row, &mut y[row - start]);
         }
-    }
-
-    /// Cuts the packets into blocks by their rows, slots and long rows.
-    pub(super) fn cut_into_blocks(&mut self) {
-        let mut work = Vec::with_capacity(self.packets() + 1);
-        work.push(0);
-        for packet in 0..self.packets() {
-            let first = packet * PACKET_SLICES;
-            let end = (first + PACKET_SLICES).min(self.slice_columns.len());
-            let places = u64::from(self.slice_slots[end] - self.slice_slots[first]) * SLICE_ROWS as u64;
-            let long = self.long_rows_of(packet);
-            let long = self.long_starts[long.end] - self.long_starts[long.start];
-            work.push(work[packet] + self.packet_rows(packet).len() as u64 + places + long);
-        }
-        self.blocks = row_blocks(&work).into_iter().map(|packet| (packet * PACKET_ROWS).min(self.rows)).collect();
     }
 }
 
@@ -211,39 +203,5 @@ impl<T: Scalar> Work for Segment<'_, T> {
             total += warp[0];
         }
         total
-    }
-}
-
-/// Products on the CPU, with the bits of a device's.
-impl<T: Scalar> LinearOperator<T> for PacketMatrix<T> {
-    fn shape(&self) -> (usize, usize) {
-        (self.rows, self.cols)
-    }
-
-    fn apply(&self, x: &[T], y: &mut [T]) -> Result<()> {
-        self.matvec_into(x, y)
-    }
-
-    fn apply_dot(&self, x: &[T], y: &mut [T]) -> Result<f64> {
-        check_length("PacketMatrix::apply_dot", "the matrix's rows", self.rows, self.cols)?;
-        self.matvec_into(x, &mut *y)?;
-        Ok(dot(x, y)?)
-    }
-
-    fn residual(&self, x: &[T], b: &[T], r: &mut [T]) -> Result<()> {
-        const OP: &str = "PacketMatrix::residual";
-        check_length(OP, "x", x.len(), self.cols)?;
-        check_length(OP, "b", b.len(), self.rows)?;
-        check_length(OP, "r", r.len(), self.rows)?;
-        self.sweep(x, r, |sum, row, r| *r = T::from_f64(b[row].into() - sum));
-        Ok(())
-    }
-
-    fn diagonal(&self) -> Option<Vec<T>> {
-        Some(self.diagonal.clone())
-    }
-
-    fn is_finite(&self) -> bool {
-        self.finite
     }
 }

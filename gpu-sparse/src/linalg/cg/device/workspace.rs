@@ -4,17 +4,17 @@
 use gpu_driver::{DeviceVec, Graph, Pending, PinnedVec, Stream};
 
 use super::entries::*;
-use super::launch::{RowScratch, grid, product_on};
-use super::policy::{PRODUCTS, VECTORS};
+use super::policy::VECTORS;
 use super::state::{Scalars, SolverState};
-use super::storage::{RawCsr, RawPackets, View};
-use super::{DeviceMatrix, Storage};
-use crate::csr::check_length;
-use crate::{Result, Scalar};
+use crate::device::{Storage, View, in_its_format};
+use crate::product::check_length;
+use crate::product::device::{PRODUCTS, RowScratch, grid, main_blocks, product_on};
+use crate::registry::KERNELS;
+use crate::{DeviceMatrix, Result, Scalar};
 
 /// Places for the sums that a product leaves: of its sweeping blocks, and of each long row.
 fn places<T: Scalar>(storage: &Storage<T>) -> usize {
-    storage.main_blocks() as usize + storage.long_rows().len()
+    main_blocks(storage) as usize + storage.long_rows().len()
 }
 
 /// How many sums a product leaves for the pass after it, and whether it has to gather them in one first.
@@ -42,7 +42,7 @@ impl Partials {
 ///
 /// Vectors have the stream as their home, so that the passes can be captured. The matrices are whole before it begins, since their
 /// upload waits; their own streams, which order their release, follow it where it ends with passes that may still run (Drop).
-pub(crate) struct Workspace<'a, T: Scalar> {
+pub(super) struct Workspace<'a, T: Scalar> {
     /// Elements of each vector.
     n: usize,
     stream: Stream,
@@ -60,7 +60,7 @@ pub(crate) struct Workspace<'a, T: Scalar> {
 
 impl<'a, T: Scalar> Workspace<'a, T> {
     /// A workspace for vectors of `n` elements on a new stream, and for products with these matrices.
-    pub(crate) fn new(n: usize, matrices: Vec<&'a DeviceMatrix<T>>, stream: Stream) -> Result<Self> {
+    pub(super) fn new(n: usize, matrices: Vec<&'a DeviceMatrix<T>>, stream: Stream) -> Result<Self> {
         let vector_sums = VECTORS.blocks(n) as usize;
         let sums = matrices.iter().map(|a| places(a.storage())).fold(vector_sums, usize::max);
         Ok(Self {
@@ -77,48 +77,48 @@ impl<'a, T: Scalar> Workspace<'a, T> {
     }
 
     /// Tells that the last pass has ended, since its sum was waited for: the matrices may go at once.
-    pub(crate) fn finish(&mut self) {
+    pub(super) fn finish(&mut self) {
         self.matrices.clear();
     }
 
     /// The stream of the solve.
-    pub(crate) fn stream(&self) -> &Stream {
+    pub(super) fn stream(&self) -> &Stream {
         &self.stream
     }
 
     /// Replaces the scalars.
-    pub(crate) fn set_scalars(&mut self, start: Scalars) -> Result<()> {
+    pub(super) fn set_scalars(&mut self, start: Scalars) -> Result<()> {
         Ok(self.state.copy_from_slice(&[SolverState::new(start)])?)
     }
 
     /// Starts to copy the scalars, as the work enqueued so far leaves them.
-    pub(crate) fn read_state(&self, into: PinnedVec<SolverState>) -> Result<Pending<PinnedVec<SolverState>>> {
+    pub(super) fn read_state(&self, into: PinnedVec<SolverState>) -> Result<Pending<PinnedVec<SolverState>>> {
         Ok(self.state.download(into)?)
     }
 
     /// The sum that the pass before made for the host. Waits.
-    pub(crate) fn total(&self) -> Result<f64> {
+    pub(super) fn total(&self) -> Result<f64> {
         let mut state = [SolverState::new(Scalars::START)];
         self.state.copy_to_slice(&mut state)?;
         Ok(state[0].total)
     }
 
     /// Enqueues captured passes again.
-    pub(crate) fn replay(&self, passes: &Graph) -> Result<()> {
+    pub(super) fn replay(&self, passes: &Graph) -> Result<()> {
         // SAFETY: the graph consists of passes of this workspace, over buffers that live as long as the solve and that its stream
         // orders; the matrices' streams are joined at both ends. One thread runs a solve.
         unsafe { Ok(passes.launch(&self.stream)?) }
     }
 
     /// `y = A x`.
-    pub(crate) fn product(&mut self, a: &DeviceMatrix<T>, x: &DeviceVec<T>, y: &mut DeviceVec<T>) -> Result<()> {
+    pub(super) fn product(&mut self, a: &DeviceMatrix<T>, x: &DeviceVec<T>, y: &mut DeviceVec<T>) -> Result<()> {
         check_length("product", "x", x.len(), a.cols())?;
         check_length("product", "y", y.len(), a.rows())?;
         product_on(a, &self.stream, x, y, &mut self.rows)
     }
 
     /// `r = b - A x`; the total is `r . r`.
-    pub(crate) fn residual(
+    pub(super) fn residual(
         &mut self,
         a: &DeviceMatrix<T>,
         x: &DeviceVec<T>,
@@ -146,7 +146,7 @@ impl<'a, T: Scalar> Workspace<'a, T> {
     }
 
     /// The first pass: `q = A p`, `p . q`.
-    pub(crate) fn curvature(&mut self, a: &DeviceMatrix<T>, p: &DeviceVec<T>, q: &mut DeviceVec<T>) -> Result<()> {
+    pub(super) fn curvature(&mut self, a: &DeviceMatrix<T>, p: &DeviceVec<T>, q: &mut DeviceVec<T>) -> Result<()> {
         self.check_square("curvature", a, [("p", p.len()), ("q", q.len())])?;
         let (count, gathered) = left_by(a.storage());
         in_its_format!(a, stored: Raw => {
@@ -170,7 +170,7 @@ impl<'a, T: Scalar> Workspace<'a, T> {
     }
 
     /// After the second pass: `z = M r`, `r . z`.
-    pub(crate) fn precondition(&mut self, m: &DeviceMatrix<T>, r: &DeviceVec<T>, z: &mut DeviceVec<T>) -> Result<()> {
+    pub(super) fn precondition(&mut self, m: &DeviceMatrix<T>, r: &DeviceVec<T>, z: &mut DeviceVec<T>) -> Result<()> {
         self.check_square("precondition", m, [("r", r.len()), ("z", z.len())])?;
         let (count, gathered) = left_by(m.storage());
         in_its_format!(m, stored: Raw => {
@@ -196,7 +196,7 @@ impl<'a, T: Scalar> Workspace<'a, T> {
     }
 
     /// The second pass: `r -= alpha q`, `r . r`.
-    pub(crate) fn update_residual(&mut self, q: &DeviceVec<T>, r: &mut DeviceVec<T>) -> Result<()> {
+    pub(super) fn update_residual(&mut self, q: &DeviceVec<T>, r: &mut DeviceVec<T>) -> Result<()> {
         let n = self.same_length("update_residual", ("r", r.len()), [("q", q.len())])?;
         let kernel = KERNELS.kernel::<UpdateResidual<T>>(self.stream.device(), &VECTORS)?;
         let arguments = (
@@ -216,7 +216,7 @@ impl<'a, T: Scalar> Workspace<'a, T> {
     }
 
     /// The second pass with Jacobi: `r -= alpha q`, `r . r`, `r . D r`.
-    pub(crate) fn update_residual_diagonal(
+    pub(super) fn update_residual_diagonal(
         &mut self,
         q: &DeviceVec<T>,
         diagonal: &DeviceVec<T>,
@@ -245,7 +245,7 @@ impl<'a, T: Scalar> Workspace<'a, T> {
     }
 
     /// The last pass: `x += step p`, then `p = z + beta p`. With `stored`, `r . z` is the sum that the preconditioner left, else `r . r`.
-    pub(crate) fn update_direction(
+    pub(super) fn update_direction(
         &mut self,
         z: &DeviceVec<T>,
         x: &mut DeviceVec<T>,
@@ -272,7 +272,7 @@ impl<'a, T: Scalar> Workspace<'a, T> {
     }
 
     /// The last pass with Jacobi: `x += step p`, then `p = D r + beta p`.
-    pub(crate) fn update_direction_diagonal(
+    pub(super) fn update_direction_diagonal(
         &mut self,
         (diagonal, r): (&DeviceVec<T>, &DeviceVec<T>),
         x: &mut DeviceVec<T>,
@@ -297,7 +297,7 @@ impl<'a, T: Scalar> Workspace<'a, T> {
     }
 
     /// After the second pass: whether `r . z` is wanted, in the state.
-    pub(crate) fn probe(&mut self) -> Result<()> {
+    pub(super) fn probe(&mut self) -> Result<()> {
         let kernel = KERNELS.kernel::<Probe<T>>(self.stream.device(), &VECTORS)?;
         let arguments = (self.state.in_out(), self.residual.partials.input(), self.residual.count);
         // SAFETY: as in `update_direction`.
@@ -306,7 +306,7 @@ impl<'a, T: Scalar> Workspace<'a, T> {
     }
 
     /// After the second pass: `r . z` of a `z` that was made elsewhere.
-    pub(crate) fn leave_rho(&mut self, r: &DeviceVec<T>, z: &DeviceVec<T>) -> Result<()> {
+    pub(super) fn leave_rho(&mut self, r: &DeviceVec<T>, z: &DeviceVec<T>) -> Result<()> {
         let n = self.same_length("leave_rho", ("r", r.len()), [("z", z.len())])?;
         let kernel = KERNELS.kernel::<LeaveDot<T>>(self.stream.device(), &VECTORS)?;
         // SAFETY: as in `update_residual`.
@@ -322,7 +322,7 @@ impl<'a, T: Scalar> Workspace<'a, T> {
     }
 
     /// The total is `r . z`.
-    pub(crate) fn dot(&mut self, r: &DeviceVec<T>, z: &DeviceVec<T>) -> Result<()> {
+    pub(super) fn dot(&mut self, r: &DeviceVec<T>, z: &DeviceVec<T>) -> Result<()> {
         let n = self.same_length("dot", ("r", r.len()), [("z", z.len())])?;
         let kernel = KERNELS.kernel::<Dot<T>>(self.stream.device(), &VECTORS)?;
         let sums = (self.state.in_out(), self.curvature.partials.output(), self.arrived.in_out());
@@ -334,7 +334,7 @@ impl<'a, T: Scalar> Workspace<'a, T> {
     }
 
     /// `p = D r`; the total is `r . D r`.
-    pub(crate) fn scaled_direction(
+    pub(super) fn scaled_direction(
         &mut self,
         diagonal: &DeviceVec<T>,
         r: &DeviceVec<T>,
@@ -351,7 +351,7 @@ impl<'a, T: Scalar> Workspace<'a, T> {
     }
 
     /// `r *= factor`; the total is `r . r`.
-    pub(crate) fn rescale(&mut self, factor: f64, r: &mut DeviceVec<T>) -> Result<()> {
+    pub(super) fn rescale(&mut self, factor: f64, r: &mut DeviceVec<T>) -> Result<()> {
         let n = self.same_length("rescale", ("r", r.len()), [])?;
         let kernel = KERNELS.kernel::<Rescale<T>>(self.stream.device(), &VECTORS)?;
         let sums = (self.state.in_out(), self.curvature.partials.output(), self.arrived.in_out());

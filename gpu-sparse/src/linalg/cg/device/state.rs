@@ -3,10 +3,10 @@
 
 use gpu_driver::DevicePod;
 
-/// Iterations whose residuals the state remembers; `SolverState::HISTORY` in state.cuh.
+/// Iterations whose residuals the state remembers; `SolverState::HISTORY` in cg_state.cuh.
 pub(crate) const HISTORY: usize = 64;
 
-/// Twin of `Scalars` in state.cuh, which explains the fields.
+/// Twin of `Scalars` in cg_state.cuh, which explains the fields.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Scalars {
@@ -36,14 +36,14 @@ pub(crate) struct SolverState {
     pub(crate) history: [f64; HISTORY],
 }
 
-// SAFETY: numbers alone, without padding: twice twelve of 8 bytes and two of 4, then 1 + HISTORY of 8. state.cuh asserts the same size.
+// SAFETY: numbers alone, without padding: twice twelve of 8 bytes and two of 4, then 1 + HISTORY of 8. cg_state.cuh asserts the same size.
 unsafe impl DevicePod for SolverState {
     const CUDA_NAME: &'static str = "gpu_sparse::SolverState";
 }
 
 const _: () = assert!(size_of::<SolverState>() == 216 + 8 * HISTORY);
 
-/// Why a solve on the device stopped; `Stop` in state.cuh.
+/// Why a solve on the device stopped; `Stop` in cg_state.cuh.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stop {
     Reached,
@@ -110,7 +110,7 @@ mod tests {
     /// The constants on the CUDA side, read from its text.
     #[test]
     fn both_sides_name_the_same_stops() {
-        let text = include_str!("state.cuh");
+        let text = include_str!("cg_state.cuh");
         let list = text.split("enum Stop : uint32_t {").nth(1).unwrap().split('}').next().unwrap();
         let names: Vec<String> = list.split(',').map(|name| name.trim().replace('_', "").to_lowercase()).collect();
         assert_eq!(names[0], "running");

@@ -1,18 +1,21 @@
-//! The passes of conjugate gradients on the CPU's threads.
+//! The engine of the host: passes on the CPU's threads, decisions between them (`stepwise.rs`).
 
 use std::borrow::Cow;
 
 use gpu_algos::reference::{dot, norm2};
 
-use super::engine::{End, Engine, Log, WorkSegment};
-use super::outcome::Approximation;
-use super::preconditioner::Prepared;
+use super::engine::{End, Engine, WorkSegment};
 use super::stepwise::{self, Passes};
-use super::{LinearOperator, passes};
+use crate::linalg::log::Log;
+use crate::linalg::operator::LinearOperator;
+use crate::linalg::outcome::Approximation;
+use crate::linalg::preconditioner::Prepared;
 use crate::{Result, Scalar};
 
+mod passes;
+
 /// Vectors in host memory, passes by rayon, the matrix through its operator.
-pub(super) struct Cpu<'a, 'm, T: Scalar> {
+pub(super) struct HostEngine<'a, 'm, T: Scalar> {
     a: &'a dyn LinearOperator<T>,
     b: Cow<'a, [T]>,
     preconditioner: Prepared<'m, T>,
@@ -24,7 +27,7 @@ pub(super) struct Cpu<'a, 'm, T: Scalar> {
     z: Vec<T>,
 }
 
-impl<'a, 'm, T: Scalar> Cpu<'a, 'm, T> {
+impl<'a, 'm, T: Scalar> HostEngine<'a, 'm, T> {
     pub(super) fn new(
         a: &'a dyn LinearOperator<T>,
         b: Cow<'a, [T]>,
@@ -37,7 +40,7 @@ impl<'a, 'm, T: Scalar> Cpu<'a, 'm, T> {
     }
 }
 
-impl<T: Scalar> Engine<T> for Cpu<'_, '_, T> {
+impl<T: Scalar> Engine<T> for HostEngine<'_, '_, T> {
     type Vector = Vec<T>;
 
     fn norm_of_b(&mut self) -> Result<f64> {
@@ -77,7 +80,7 @@ impl<T: Scalar> Engine<T> for Cpu<'_, '_, T> {
     }
 }
 
-impl<T: Scalar> Passes<T> for Cpu<'_, '_, T> {
+impl<T: Scalar> Passes<T> for HostEngine<'_, '_, T> {
     fn precondition(&mut self, square: f64) -> Result<f64> {
         match &self.preconditioner {
             Prepared::Identity => Ok(square),
@@ -131,7 +134,7 @@ impl<T: Scalar> Passes<T> for Cpu<'_, '_, T> {
     }
 }
 
-impl<T: Scalar> Approximation<T> for Cpu<'_, '_, T> {
+impl<T: Scalar> Approximation<T> for HostEngine<'_, '_, T> {
     fn on_host(&self) -> Result<Cow<'_, [T]>> {
         Ok(Cow::Borrowed(&self.x))
     }

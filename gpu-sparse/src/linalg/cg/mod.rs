@@ -1,27 +1,39 @@
 //! Conjugate gradients (Hestenes & Stiefel 1952): the builder that a caller sees. The method itself is in `method.rs`.
 //!
 //! # From `cg(&a, &b)` to the answer
-//! 1. `Cg::solve` checks shapes and tolerances, prepares the preconditioner (`preconditioner.rs`) and chooses the engine: the device's if
-//!    `LinearOperator::on_device` returns a matrix there, else the CPU's. The type of `b` tells where the solution goes (`place.rs`).
+//! 1. `Cg::solve` checks shapes and tolerances, prepares the preconditioner (`../preconditioner.rs`) and chooses the engine: the device's if
+//!    `LinearOperator::on_device` returns a matrix there, else the CPU's. The type of `b` tells where the solution goes (`../backend.rs`).
 //! 2. `Cg::run` answers the cases that need no iteration, such as a right-hand side of zeros.
 //! 3. `method.rs` makes a sequence of iterations, confirms the residual on `b - A x`, and starts again from there if it has drifted. It
 //!    works through the trait `Engine` (`engine.rs`), whose implementation owns the vectors.
-//! 4. On the CPU `stepwise.rs` takes the decisions between the passes that `cpu.rs` makes with rayon. On a device the kernels take the
-//!    same decisions (`cuda.rs`).
-//! 5. `outcome.rs` holds the `Solution` with its `Status`. The callback's `Progress` fetches `x` only on request.
+//! 4. On the CPU `stepwise.rs` takes the decisions between the passes that `host/` makes with rayon. On a device the kernels take the
+//!    same decisions (`device/`).
+//! 5. `../outcome.rs` holds the `Solution` with its `Status`. The callback's `Progress` fetches `x` only on request.
+
+mod device;
+mod engine;
+mod host;
+mod method;
+mod stepwise;
+
+#[cfg(test)]
+mod tests;
 
 use std::fmt;
 use std::time::Instant;
 
+use device::{DeviceEngine, MAX_BLOCK};
+pub(crate) use device::{matrix_kernels, vector_kernels};
+use engine::Engine;
+use host::HostEngine;
+use method::{Method, Outcome};
+
 use super::LinearOperator;
 use super::backend::{Host, IntoView, VectorBackend};
-use super::cpu::Cpu;
-use super::cuda::{Cuda, MAX_BLOCK};
-use super::engine::{Callback, Engine, Log, Monitor};
-use super::method::{Method, Outcome};
+use super::log::{Callback, Log, Monitor};
 use super::outcome::{Progress, Quantity, ResidualNorm, Solution, Status};
 use super::preconditioner::{Identity, Preconditioner, Prepared};
-use crate::csr::check_length;
+use crate::product::check_length;
 use crate::{Result, Scalar, SparseError, start_threads};
 
 /// Begins the solution of `A x = b` for a symmetric positive definite `A`, by conjugate gradients.
@@ -186,7 +198,7 @@ impl<'a, T: Scalar, P: VectorBackend> Cg<'a, T, P> {
         }
         let Some(a) = self.a.on_device() else {
             let x0 = self.x0.as_ref().map(P::on_host).transpose()?;
-            let engine = Cpu::new(self.a, P::on_host(&self.b)?, x0, preconditioner);
+            let engine = HostEngine::new(self.a, P::on_host(&self.b)?, x0, preconditioner);
             return self.run(engine, log)?.into_solution(started, |x| P::from_host(x, &self.b));
         };
         if (a.rows(), a.cols()) != self.a.shape() {
@@ -195,7 +207,7 @@ impl<'a, T: Scalar, P: VectorBackend> Cg<'a, T, P> {
                 (format!("{rows} x {cols} on the device, as the operator"), format!("{got_rows} x {got_cols}"));
             return Err(SparseError::Shape { op: "linalg::cg", expected, got });
         }
-        let engine = Cuda::new(a, preconditioner, self.check_every, |stream| {
+        let engine = DeviceEngine::new(a, preconditioner, self.check_every, |stream| {
             let x0 = self.x0.as_ref().map(|x0| P::on_stream(x0, stream)).transpose()?;
             Ok((P::on_stream(&self.b, stream)?, x0))
         })?;

@@ -1,15 +1,15 @@
-//! Products with a dense vector, on rayon's threads.
+//! Products of compressed rows, on rayon's threads.
 
-use std::borrow::Cow;
 use std::ops::Range;
 
 use gpu_algos::reference::dot_block;
 use ndarray::{Array1, ArrayView1, ArrayViewMut1};
 use rayon::prelude::*;
 
-use super::CsrMatrix;
+use super::{axpby, check_length, contiguous, on_slices};
+use crate::csr::CsrMatrix;
 use crate::partition::sum_over_blocks;
-use crate::{Result, Scalar, SparseError, start_threads};
+use crate::{Result, Scalar, start_threads};
 
 impl<T: Scalar> CsrMatrix<T> {
     /// `A x`, in a new array.
@@ -154,45 +154,4 @@ fn row_sum<T: Scalar>(columns: &[u32], values: &[T], x: &[T]) -> f64 {
         sum += value.into() * x[column as usize].into();
     }
     sum
-}
-
-/// The elements in one piece, copied only when they are not.
-pub(crate) fn contiguous<'a, T: Clone>(view: &ArrayView1<'a, T>) -> Cow<'a, [T]> {
-    view.to_slice().map_or_else(|| Cow::Owned(view.to_vec()), Cow::Borrowed)
-}
-
-/// Runs a product of a matrix of that shape on slices: checks the lengths, and packs vectors that are not in one piece.
-pub(crate) fn on_slices<T: Scalar>(
-    op: &'static str,
-    (rows, cols): (usize, usize),
-    x: ArrayView1<'_, T>,
-    mut y: ArrayViewMut1<'_, T>,
-    product: impl FnOnce(&[T], &mut [T]),
-) -> Result<()> {
-    start_threads()?;
-    check_length(op, "x", x.len(), cols)?;
-    check_length(op, "y", y.len(), rows)?;
-    let x = contiguous(&x);
-    if let Some(y) = y.as_slice_mut() {
-        product(&x, y);
-        return Ok(());
-    }
-    let mut packed = y.to_vec();
-    product(&x, &mut packed);
-    y.assign(&ArrayView1::from(&packed));
-    Ok(())
-}
-
-/// The step of `y = alpha A x + beta y` from a row's sum and an element of `y`, which is not read where `beta` is zero.
-pub(crate) fn axpby<T: Scalar>(alpha: T, beta: T) -> impl Fn(f64, &mut T) + Sync {
-    let (alpha, scale): (f64, f64) = (alpha.into(), beta.into());
-    move |sum, y| *y = T::from_f64(if beta.is_zero() { alpha * sum } else { alpha * sum + scale * (*y).into() })
-}
-
-pub(crate) fn check_length(op: &'static str, what: &'static str, got: usize, expected: usize) -> Result<()> {
-    if got == expected {
-        return Ok(());
-    }
-    let (expected, got) = (format!("{what} of length {expected}"), got.to_string());
-    Err(SparseError::Shape { op, expected, got })
 }

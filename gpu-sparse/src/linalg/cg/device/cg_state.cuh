@@ -1,6 +1,6 @@
 // The scalars of a solve by conjugate gradients, and every decision about them.
 //
-// The decisions are those of linalg/stepwise.rs, in the same order and with the same operations,
+// The decisions are those of linalg/cg/stepwise.rs, in the same order and with the same operations,
 // each correctly rounded. A pass leaves sums of its blocks. Every block of the next pass adds them
 // up, in one order, and comes to the same decision, so that no block waits for another and nothing
 // goes through one block. Block 0 writes the decision down. A solve that has stopped changes
@@ -10,7 +10,7 @@
 
 namespace gpu_sparse {
 
-// Why a solve stopped. The host's twin: device/state.rs.
+// Why a solve stopped. The host's twin: state.rs.
 enum Stop : uint32_t {
     RUNNING,
     REACHED,

@@ -1,47 +1,37 @@
-//! Products for users: each checks lengths, so that a call cannot reach beyond its buffers, and enqueues one kernel.
+//! Launches of products: each checks lengths, so that a call cannot reach beyond its buffers, and enqueues one kernel.
 #![expect(unsafe_code, reason = "one block per kernel launch")]
 
 use gpu_driver::{DeviceVec, Stream};
 
-use super::entries::*;
+use super::entries::{Product, ProductAxpby};
 use super::policy::PRODUCTS;
-use super::storage::{RawCsr, RawPackets, Stored, View};
-use super::{DeviceMatrix, Storage};
-use crate::csr::check_length;
-use crate::{Result, Scalar};
-
-/// Runs `$body`, whatever the format, with `$stored` as the matrix's arrays and `$Raw` as the structure that kernels take.
-macro_rules! in_its_format {
-    ($a:expr, $stored:ident: $Raw:ident => $body:expr) => {
-        match $a.storage() {
-            Storage::Csr($stored) => {
-                type $Raw<T> = RawCsr<T>;
-                let $stored = &**$stored;
-                $body
-            }
-            Storage::Packets($stored) => {
-                type $Raw<T> = RawPackets<T>;
-                let $stored = &**$stored;
-                $body
-            }
-        }
-    };
-}
+use crate::device::{Storage, Stored, View, in_its_format};
+use crate::product::check_length;
+use crate::registry::KERNELS;
+use crate::{DeviceMatrix, Result, Scalar};
 
 /// Blocks of a product's grid: those that sweep, and those that sum segments of long rows.
-pub(super) fn grid(stored: &impl Stored) -> u32 {
-    stored.main_blocks() + stored.long_rows().segments()
+pub(crate) fn grid(stored: &impl Stored) -> u32 {
+    PRODUCTS.sweep_blocks(stored.sweep_units()) + stored.long_rows().segments()
+}
+
+/// Blocks of that grid that sweep.
+pub(crate) fn main_blocks<T: Scalar>(storage: &Storage<T>) -> u32 {
+    PRODUCTS.sweep_blocks(match storage {
+        Storage::Csr(stored) => stored.sweep_units(),
+        Storage::Packets(stored) => stored.sweep_units(),
+    })
 }
 
 /// The sums of the segments of long rows, and how many of each row have arrived; empty where no long row is divided.
-pub(super) struct RowScratch {
-    pub(super) totals: DeviceVec<f64>,
-    pub(super) arrived: DeviceVec<u32>,
+pub(crate) struct RowScratch {
+    pub(crate) totals: DeviceVec<f64>,
+    pub(crate) arrived: DeviceVec<u32>,
 }
 
 impl RowScratch {
     /// Scratch with room for any of these matrices.
-    pub(super) fn new<T: Scalar>(stream: &Stream, matrices: &[&DeviceMatrix<T>]) -> Result<Self> {
+    pub(crate) fn new<T: Scalar>(stream: &Stream, matrices: &[&DeviceMatrix<T>]) -> Result<Self> {
         let needs = matrices.iter().map(|a| a.storage().long_rows().scratch());
         let (rows, segments) = needs.fold((0, 0), |most, need| (most.0.max(need.0), most.1.max(need.1)));
         Ok(Self { totals: DeviceVec::zeros(stream, segments)?, arrived: DeviceVec::zeros(stream, rows)? })
@@ -57,7 +47,7 @@ pub(crate) fn product<T: Scalar>(a: &DeviceMatrix<T>, x: &DeviceVec<T>, y: &mut 
 }
 
 /// `y = A x` on the stream of `y`, with the matrix ordered by `home`. Lengths are checked.
-pub(super) fn product_on<T: Scalar>(
+pub(crate) fn product_on<T: Scalar>(
     a: &DeviceMatrix<T>,
     home: &Stream,
     x: &DeviceVec<T>,
@@ -100,11 +90,4 @@ pub(crate) fn product_axpby<T: Scalar>(
         unsafe { kernel.launch(grid(stored), arguments, &stream)? };
     });
     Ok(())
-}
-
-/// Compiles and loads the kernels of products and solves with `a`.
-pub(crate) fn load_kernels<T: Scalar>(a: &DeviceMatrix<T>) -> Result<()> {
-    let load = Load { device: a.device(), outcome: Ok(()) };
-    let load = in_its_format!(a, _stored: Raw => of_format::<Raw<T>, _>(load));
-    Ok(of_steps::<T, _>(load).outcome?)
 }

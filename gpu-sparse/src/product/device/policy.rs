@@ -1,34 +1,6 @@
-//! How the kernels are cut into blocks: functions of the problem alone, so that results have the same bits on every device.
+//! How products are cut into blocks: functions of the matrix alone, so that results have the same bits on every device.
 
-/// Entries that a block of the product in compressed rows takes at a time; `Csr::ITEMS` in csr.cuh.
-pub(crate) const CSR_ITEMS: u64 = 2048;
-
-/// Entries of a segment of a long row; `LongRows::SEGMENT` in long_rows.cuh.
-pub(crate) const SEGMENT: u64 = 4096;
-
-/// Tuning of the vector passes.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct VectorPolicy {
-    pub(crate) threads: u32,
-    /// Elements that a thread loads at a time.
-    pub(crate) batch: u32,
-    /// Most blocks of a grid; kernels stride beyond.
-    max_blocks: u32,
-}
-
-/// Measured on an H200 (132 multiprocessors), where 4 elements at a time reach 4.1 TB/s for any grid from 2000 blocks on.
-pub(crate) const VECTORS: VectorPolicy = VectorPolicy {
-    threads: 256,
-    batch: 4,
-    max_blocks: 2112, // tune gpu-sparse.vector_blocks: 1056 2112 4224; cg200.*/f64/poisson.*/wall
-};
-
-impl VectorPolicy {
-    /// Blocks for `n` elements.
-    pub(crate) fn blocks(&self, n: usize) -> u32 {
-        blocks(n.div_ceil((self.threads * self.batch) as usize), self.max_blocks)
-    }
-}
+use crate::device::SweepUnits;
 
 /// Tuning of the products.
 #[derive(Clone, Copy, Debug)]
@@ -54,26 +26,36 @@ pub(crate) const PRODUCTS: ProductPolicy = ProductPolicy {
 };
 
 impl ProductPolicy {
+    /// Blocks that sweep these units.
+    pub(crate) fn sweep_blocks(&self, units: SweepUnits) -> u32 {
+        match units {
+            SweepUnits::RowBlocks(count) => self.csr_blocks(count),
+            SweepUnits::Slices(count) => self.packet_blocks(count),
+        }
+    }
+
     /// Blocks that sweep a matrix in compressed rows cut into that many blocks of rows.
-    pub(crate) fn csr_blocks(&self, row_blocks: usize) -> u32 {
+    fn csr_blocks(&self, row_blocks: usize) -> u32 {
         blocks(row_blocks, self.max_csr_blocks)
     }
 
     /// Blocks that sweep that many slices, one for each warp.
-    pub(crate) fn packet_blocks(&self, slices: usize) -> u32 {
+    fn packet_blocks(&self, slices: usize) -> u32 {
         let wanted = slices.div_ceil(self.threads as usize / 32);
         let little_work = wanted <= self.few_packet_blocks as usize * self.slices_per_warp;
         blocks(wanted, if little_work { self.few_packet_blocks } else { self.many_packet_blocks })
     }
 }
 
-fn blocks(wanted: usize, most: u32) -> u32 {
+/// As many blocks as wanted, but at least one and not more than `most`.
+pub(crate) fn blocks(wanted: usize, most: u32) -> u32 {
     u32::try_from(wanted).unwrap_or(most).clamp(1, most)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::device::{CSR_ITEMS, SEGMENT};
 
     /// The constants on the CUDA side, read from its text.
     #[test]
@@ -82,15 +64,14 @@ mod tests {
         assert!(csr.contains(&format!("ITEMS = {CSR_ITEMS};")));
         let long_rows = include_str!("long_rows.cuh");
         assert!(long_rows.contains(&format!("SEGMENT = {SEGMENT};")));
-        assert_eq!(SEGMENT, crate::packets::SEGMENT as u64);
-        assert_eq!(PRODUCTS.threads as usize, crate::packets::SEGMENT_LANES);
+        assert_eq!(SEGMENT, crate::product::packets::SEGMENT as u64);
+        assert_eq!(PRODUCTS.threads as usize, crate::product::packets::SEGMENT_LANES);
         let packets = include_str!("packets.cuh");
         assert!(packets.contains(&format!("PACKET_ROWS = {};", crate::packets::PACKET_ROWS)));
     }
 
     #[test]
     fn grids_cover_small_problems_and_are_bounded() {
-        assert_eq!([0, 1, 1024, 1025, 1 << 24, usize::MAX].map(|n| VECTORS.blocks(n)), [1, 1, 1, 2, 2112, 2112]);
         assert_eq!([0, 1, 8, 9, 1 << 14, usize::MAX].map(|n| PRODUCTS.packet_blocks(n)), [1, 1, 1, 2, 528, 2112]);
         assert_eq!([0, 1, 7, 1057].map(|n| PRODUCTS.csr_blocks(n)), [1, 1, 7, 1056]);
     }

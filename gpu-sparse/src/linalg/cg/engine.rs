@@ -1,15 +1,13 @@
 //! The operations that conjugate gradients need: the seam between the method and the place where its vectors live.
 
-use super::outcome::{Approximation, Progress, ResidualNorm, Status};
+use crate::linalg::log::Log;
+use crate::linalg::outcome::{Approximation, Status};
 use crate::{Result, Scalar};
-
-pub(super) type Callback<'a, T> = Box<dyn FnMut(&Progress<'_, T>) + 'a>;
-pub(super) type Monitor<'a> = Box<dyn FnMut(&ResidualNorm) + 'a>;
 
 /// The vectors of a solve (`x`, `r`, `p`, `q = A p`, and `z = M r` where it must be stored) and the work on them.
 ///
 /// `method.rs` decides when to confirm, to start again and to give up. Within a sequence of iterations, `stepwise.rs` decides for vectors in
-/// host memory, and the device by the same rules for vectors there (`state.cuh`). `r`, `p`, `q` and `z` are in a unit that the method
+/// host memory, and the device by the same rules for vectors there (`cg_state.cuh`). `r`, `p`, `q` and `z` are in a unit that the method
 /// chooses; `x` and `b` are in the caller's. Sums are carried in f64 and have the same bits each time.
 pub(super) trait Engine<T: Scalar>: Approximation<T> + Sized {
     /// The type of the solution.
@@ -64,37 +62,4 @@ pub(super) enum End {
 /// By how much the norm of `r` may grow in one iteration.
 pub(super) fn growth_limit<T: Scalar>() -> f64 {
     (16.0 * T::epsilon().into()).recip()
-}
-
-/// The history of a solve so far, and its listeners.
-pub(super) struct Log<'a, T: Scalar> {
-    pub(super) norm_b: f64,
-    /// Norms of the recursive residual: before the first iteration, then after each.
-    pub(super) history: Vec<f64>,
-    pub(super) callback: Option<Callback<'a, T>>,
-    pub(super) monitor: Option<Monitor<'a>>,
-}
-
-impl<T: Scalar> Log<'_, T> {
-    /// Iterations completed.
-    pub(super) fn iterations(&self) -> usize {
-        self.history.len().saturating_sub(1)
-    }
-
-    /// Whether someone may look at `x` after each iteration.
-    pub(super) fn shows_x(&self) -> bool {
-        self.callback.is_some()
-    }
-
-    /// Records an iteration that left a residual of that norm.
-    pub(super) fn record(&mut self, residual_norm: f64, solution: &dyn Approximation<T>) {
-        self.history.push(residual_norm);
-        let (iteration, relative_residual) = (self.iterations(), residual_norm / self.norm_b);
-        if let Some(monitor) = &mut self.monitor {
-            monitor(&ResidualNorm { iteration, residual_norm, relative_residual });
-        }
-        if let Some(callback) = &mut self.callback {
-            callback(&Progress { iteration, residual_norm, relative_residual, solution });
-        }
-    }
 }

@@ -1,0 +1,154 @@
+//! The typed side of the `.cu` files.
+
+use std::marker::PhantomData;
+
+use gpu_driver::{Dim3, Entry, Header, In, InOut, Out, Source};
+
+use super::policy::{VECTORS, VectorPolicy};
+use super::state::SolverState;
+use crate::Scalar;
+use crate::device::Raw;
+use crate::product::device::{
+    CSR_HEADER, LONG_ROWS_HEADER, List, PACKETS_HEADER, PRODUCTS, SUMS_HEADER, SWEEP_HEADER, product_kernel,
+};
+
+const STATE_HEADER: Header = Header { name: "cg_state.cuh", text: include_str!("cg_state.cuh") };
+
+static PRODUCTS_SOURCE: Source = Source {
+    name: "cg_products.cu",
+    text: include_str!("cg_products.cu"),
+    headers: &[SUMS_HEADER, LONG_ROWS_HEADER, CSR_HEADER, PACKETS_HEADER, SWEEP_HEADER, STATE_HEADER],
+};
+static STEPS_SOURCE: Source =
+    Source { name: "cg_steps.cu", text: include_str!("cg_steps.cu"), headers: &[SUMS_HEADER, STATE_HEADER] };
+
+product_kernel!(
+    Residual,
+    PRODUCTS_SOURCE,
+    "residual",
+    In<'a, R::Element>,
+    In<'a, R::Element>,
+    Out<'a, R::Element>,
+    InOut<'a, SolverState>,
+    Out<'a, f64>,
+    InOut<'a, u32>
+);
+product_kernel!(
+    Curvature,
+    PRODUCTS_SOURCE,
+    "curvature",
+    In<'a, R::Element>,
+    Out<'a, R::Element>,
+    In<'a, SolverState>,
+    Out<'a, f64>,
+    InOut<'a, u32>,
+    u32
+);
+product_kernel!(
+    Precondition,
+    PRODUCTS_SOURCE,
+    "precondition",
+    In<'a, R::Element>,
+    Out<'a, R::Element>,
+    In<'a, SolverState>,
+    In<'a, f64>,
+    u64,
+    Out<'a, f64>,
+    InOut<'a, u32>,
+    u32
+);
+
+macro_rules! step_kernel {
+    ($name:ident, $cuda:literal, $($args:ty),*) => {
+        pub(super) struct $name<T>(PhantomData<T>);
+        impl<T: Scalar> Entry for $name<T> {
+            type Policy = VectorPolicy;
+            type Args<'a> = ($($args,)*);
+            const SOURCE: &'static Source = &STEPS_SOURCE;
+            const NAME: &'static str = $cuda;
+            const OVERLAPS: bool = true;
+            fn template(policy: &VectorPolicy) -> String {
+                format!("{}, {}, {}", T::CUDA_NAME, policy.threads, policy.batch)
+            }
+            fn block(policy: &VectorPolicy) -> Dim3 {
+                policy.threads.into()
+            }
+        }
+    };
+    // With a sum for the host: the state, the sums of the blocks, and the count of blocks that have arrived.
+    ($name:ident, $cuda:literal, $($args:ty),*; total) => {
+        step_kernel!($name, $cuda, $($args,)* InOut<'a, SolverState>, Out<'a, f64>, InOut<'a, u32>, u64);
+    };
+}
+
+step_kernel!(
+    UpdateResidual,
+    "update_residual",
+    In<'a, T>,
+    InOut<'a, T>,
+    InOut<'a, SolverState>,
+    In<'a, f64>,
+    u64,
+    Out<'a, f64>,
+    u64
+);
+step_kernel!(
+    UpdateResidualDiagonal,
+    "update_residual_diagonal",
+    In<'a, T>,
+    In<'a, T>,
+    InOut<'a, T>,
+    InOut<'a, SolverState>,
+    In<'a, f64>,
+    u64,
+    Out<'a, f64>,
+    u64
+);
+step_kernel!(
+    UpdateDirection,
+    "update_direction",
+    In<'a, T>,
+    InOut<'a, T>,
+    InOut<'a, T>,
+    InOut<'a, SolverState>,
+    In<'a, f64>,
+    u64,
+    In<'a, f64>,
+    u64,
+    u64
+);
+step_kernel!(
+    UpdateDirectionDiagonal,
+    "update_direction_diagonal",
+    In<'a, T>,
+    In<'a, T>,
+    InOut<'a, T>,
+    InOut<'a, T>,
+    InOut<'a, SolverState>,
+    In<'a, f64>,
+    u64,
+    u64
+);
+step_kernel!(Probe, "probe", InOut<'a, SolverState>, In<'a, f64>, u64);
+step_kernel!(LeaveDot, "leave_dot", In<'a, T>, In<'a, T>, Out<'a, f64>, u64);
+step_kernel!(Dot, "dot", In<'a, T>, In<'a, T>; total);
+step_kernel!(ScaledDirection, "scaled_direction", In<'a, T>, In<'a, T>, Out<'a, T>; total);
+step_kernel!(Rescale, "rescale", f64, InOut<'a, T>; total);
+
+/// The passes of one format that multiply with its matrix.
+pub(crate) fn matrix_kernels<R: Raw, L: List>(list: L) -> L {
+    list.and::<Residual<R>>(&PRODUCTS).and::<Curvature<R>>(&PRODUCTS).and::<Precondition<R>>(&PRODUCTS)
+}
+
+/// The vector passes of one element type.
+pub(crate) fn vector_kernels<T: Scalar, L: List>(list: L) -> L {
+    list.and::<UpdateResidual<T>>(&VECTORS)
+        .and::<UpdateResidualDiagonal<T>>(&VECTORS)
+        .and::<UpdateDirection<T>>(&VECTORS)
+        .and::<UpdateDirectionDiagonal<T>>(&VECTORS)
+        .and::<Probe<T>>(&VECTORS)
+        .and::<LeaveDot<T>>(&VECTORS)
+        .and::<Dot<T>>(&VECTORS)
+        .and::<ScaledDirection<T>>(&VECTORS)
+        .and::<Rescale<T>>(&VECTORS)
+}
