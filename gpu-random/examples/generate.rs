@@ -16,7 +16,7 @@ use std::{error::Error, fmt::Display, io::Write};
 use clap::{Parser, ValueEnum};
 use gpu_driver::{Device, DevicePod, DeviceVec};
 use gpu_random::{Engine, Generator, PhiloxRng, XorwowRng};
-use of_thread::{Normal, Twin, Uniform, numbers};
+use of_thread::{NormalNumbers, Twin, UniformNumbers, numbers};
 
 /// Prints the first numbers of a generator.
 #[derive(Parser)]
@@ -79,11 +79,11 @@ fn generate<R: Engine + Twin>(options: &Options) -> Result<(), Box<dyn Error>> {
         let (start, n) = ((options.seed, subsequence, options.offset), options.count);
         let device = device.as_ref();
         return match options.kind {
-            Numbers::U32 => print(numbers::<R, of_thread::Bits>(start, n, device)?),
-            Numbers::UniformF32 => print(numbers::<R, Uniform<f32>>(start, n, device)?),
-            Numbers::UniformF64 => print(numbers::<R, Uniform<f64>>(start, n, device)?),
-            Numbers::NormalF32 => print(numbers::<R, Normal<f32>>(start, n, device)?),
-            Numbers::NormalF64 => print(numbers::<R, Normal<f64>>(start, n, device)?),
+            Numbers::U32 => print(numbers::<R, of_thread::RawBits>(start, n, device)?),
+            Numbers::UniformF32 => print(numbers::<R, UniformNumbers<f32>>(start, n, device)?),
+            Numbers::UniformF64 => print(numbers::<R, UniformNumbers<f64>>(start, n, device)?),
+            Numbers::NormalF32 => print(numbers::<R, NormalNumbers<f32>>(start, n, device)?),
+            Numbers::NormalF64 => print(numbers::<R, NormalNumbers<f64>>(start, n, device)?),
         };
     }
     let rng = &mut Generator::<R>::new(options.seed).with_offset(options.offset);

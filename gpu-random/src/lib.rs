@@ -48,22 +48,22 @@
 
 mod device;
 pub mod distribution;
+mod engine;
 mod error;
 mod generator;
 mod order;
 mod philox;
-mod recipe;
 mod seeds;
 mod target;
 mod turns;
 mod xorwow;
 
 pub use device::{HEADERS, KERNELS};
+pub use engine::Engine;
 pub use error::{RandomError, Result};
 pub use generator::{Generator, Position};
 pub use order::Order;
 pub use philox::{PhiloxRng, philox4x32};
-pub use recipe::Engine;
 pub use seeds::{rand, random_seed, seed_getter_uniform, seed_getter_unique};
 pub use target::{Memory, Target};
 pub use xorwow::XorwowRng;

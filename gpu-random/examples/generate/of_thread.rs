@@ -50,9 +50,9 @@ pub(crate) trait Draw: 'static {
     fn draw<R: Twin>(rng: &mut R, out: &mut Vec<Self::Value>);
 }
 
-pub(crate) struct Bits;
-pub(crate) struct Uniform<T>(PhantomData<T>);
-pub(crate) struct Normal<T>(PhantomData<T>);
+pub(crate) struct RawBits;
+pub(crate) struct UniformNumbers<T>(PhantomData<T>);
+pub(crate) struct NormalNumbers<T>(PhantomData<T>);
 
 macro_rules! draw {
     ($kind:ty, $value:ty, $cuda:literal, $rng:ident => $numbers:expr) => {
@@ -65,11 +65,11 @@ macro_rules! draw {
         }
     };
 }
-draw!(Bits, u32, "Bits", rng => [rng.next_u32()]);
-draw!(Uniform<f32>, f32, "UniformFloat", rng => [uniform_f32(rng.next_u32())]);
-draw!(Uniform<f64>, f64, "UniformDouble", rng => [rng.uniform_f64()]);
-draw!(Normal<f32>, f32, "NormalFloat", rng => normal_f32(rng.next_u32(), rng.next_u32()));
-draw!(Normal<f64>, f64, "NormalDouble", rng => normal_f64(std::array::from_fn(|_| rng.next_u32())));
+draw!(RawBits, u32, "Bits", rng => [rng.next_u32()]);
+draw!(UniformNumbers<f32>, f32, "UniformFloat", rng => [uniform_f32(rng.next_u32())]);
+draw!(UniformNumbers<f64>, f64, "UniformDouble", rng => [rng.uniform_f64()]);
+draw!(NormalNumbers<f32>, f32, "NormalFloat", rng => normal_f32(rng.next_u32(), rng.next_u32()));
+draw!(NormalNumbers<f64>, f64, "NormalDouble", rng => normal_f64(std::array::from_fn(|_| rng.next_u32())));
 
 static SOURCE: Source = Source { name: "of_thread.cu", text: include_str!("of_thread.cu"), headers: &HEADERS };
 

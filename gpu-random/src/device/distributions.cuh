@@ -29,7 +29,7 @@ template <> struct Real<float> {
     static __device__ __forceinline__ float half_open(const uint32_t *w) {
         return half_open_f32(w[0]);
     }
-    static __device__ __forceinline__ Pair<float> normal(const uint32_t *w) {
+    static __device__ __forceinline__ NormalPair<float> normal(const uint32_t *w) {
         return normal_f32(w[0], w[1]);
     }
     static __device__ __forceinline__ float exponential(float x) { return expf(x); }
@@ -43,7 +43,7 @@ template <> struct Real<double> {
     static __device__ __forceinline__ double half_open(const uint32_t *w) {
         return half_open_f64(w[0], w[1]);
     }
-    static __device__ __forceinline__ Pair<double> normal(const uint32_t *w) {
+    static __device__ __forceinline__ NormalPair<double> normal(const uint32_t *w) {
         return normal_f64(w[0], w[1], w[2], w[3]);
     }
     static __device__ __forceinline__ double exponential(double x) { return exp(x); }
@@ -104,7 +104,7 @@ template <class T> struct Normal {
     __device__ explicit Normal(Parameters p)
         : mean(T(__longlong_as_double(p.a))), deviation(T(__longlong_as_double(p.b))) {}
     __device__ __forceinline__ void operator()(const uint32_t *w, T *out) const {
-        Pair<T> pair = Real<T>::normal(w);
+        NormalPair<T> pair = Real<T>::normal(w);
         out[0] = mean + deviation * pair.first;
         out[1] = mean + deviation * pair.second;
     }

@@ -6,7 +6,7 @@ use gpu_driver::{Dim3, Entry, In, Out, Registry, Source};
 
 use super::{DISTRIBUTIONS, NUMBERS, PHILOX, REAL, XORWOW};
 use crate::distribution::{
-    Bernoulli, Bits, Distribution, Exponential, HalfOpen, LogNormal, Normal, Poisson, Uniform, integers::Integers,
+    Bernoulli, Distribution, Exponential, HalfOpen, LogNormal, Normal, Poisson, RandomBits, Uniform, integers::Integers,
 };
 
 static XORWOW_SOURCE: Source = Source {
@@ -78,7 +78,7 @@ kernel!(
 /// The kernels of this crate.
 pub static KERNELS: LazyLock<Registry> = LazyLock::new(|| {
     let mut registry = Registry::new("gpu-random").with::<Start>(&()).with::<Tables>(&());
-    registry = of::<Bernoulli>(of::<Poisson>(of::<Bits>(registry)));
+    registry = of::<Bernoulli>(of::<Poisson>(of::<RandomBits>(registry)));
     registry = of::<Integers<u32>>(of::<Integers<i32>>(of::<Integers<u64>>(of::<Integers<i64>>(registry))));
     registry = of::<Uniform<f32>>(of::<HalfOpen<f32>>(of::<Normal<f32>>(of::<LogNormal<f32>>(registry))));
     registry = of::<Uniform<f64>>(of::<HalfOpen<f64>>(of::<Normal<f64>>(of::<LogNormal<f64>>(registry))));

@@ -31,7 +31,7 @@ template <class Rng> class Numbers {
             kept_float = NOTHING;
             return other_float;
         }
-        Pair<float> pair = normal_pair();
+        NormalPair<float> pair = normal_pair();
         kept_float = NORMAL;
         other_float = pair.second;
         return pair.first;
@@ -41,7 +41,7 @@ template <class Rng> class Numbers {
             kept_double = NOTHING;
             return other_double;
         }
-        Pair<double> pair = normal_pair_double();
+        NormalPair<double> pair = normal_pair_double();
         kept_double = NORMAL;
         other_double = pair.second;
         return pair.first;
@@ -52,7 +52,7 @@ template <class Rng> class Numbers {
             kept_float = NOTHING;
             return other_float;
         }
-        Pair<float> pair = normal_pair();
+        NormalPair<float> pair = normal_pair();
         kept_float = LOG_NORMAL;
         other_float = expf(mean + deviation * pair.second);
         return expf(mean + deviation * pair.first);
@@ -62,18 +62,18 @@ template <class Rng> class Numbers {
             kept_double = NOTHING;
             return other_double;
         }
-        Pair<double> pair = normal_pair_double();
+        NormalPair<double> pair = normal_pair_double();
         kept_double = LOG_NORMAL;
         other_double = exp(mean + deviation * pair.second);
         return exp(mean + deviation * pair.first);
     }
 
     // Both numbers of a pair; a kept number is not used.
-    __device__ Pair<float> normal_pair() {
+    __device__ NormalPair<float> normal_pair() {
         uint32_t x = rng().next();
         return normal_f32(x, rng().next());
     }
-    __device__ Pair<double> normal_pair_double() {
+    __device__ NormalPair<double> normal_pair_double() {
         uint32_t x0 = rng().next();
         uint32_t x1 = rng().next();
         uint32_t y0 = rng().next();

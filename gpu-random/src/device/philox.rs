@@ -10,8 +10,7 @@ use super::{
 use crate::{
     PhiloxRng, Result,
     distribution::Distribution,
-    generator::Seed,
-    recipe::{Rules, Stream},
+    engine::{FillRequest, Rules, Seed},
     turns::StreamPosition,
 };
 
@@ -24,11 +23,11 @@ pub(crate) struct DeviceStates;
 
 /// Fills `out`.
 pub(crate) fn fill<D: Distribution>(
-    stream: Stream<'_, PhiloxRng>,
+    request: FillRequest<'_, PhiloxRng>,
     distribution: D,
     out: DeviceSliceMut<'_, D::Value>,
 ) -> Result<()> {
-    let Stream { seed, turns, call, .. } = stream;
+    let FillRequest { seed, turns, call, .. } = request;
     let queue = out.home().clone();
     let n = out.len() as u64;
     let begins_at = u64::from(call.skip) * size_of::<D::Value>() as u64;

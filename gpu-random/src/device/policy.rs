@@ -81,18 +81,18 @@ fn chunked(rows: u64, chunks: u64, least: u64) -> Chunks {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::distribution::{Bits, Normal};
+    use crate::distribution::{Normal, RandomBits};
 
     #[test]
     fn parts_of_short_fills_cover_all_rows() {
         for rows in 0..=256 {
-            let parts = few::<Bits>(rows).expect("a short one");
+            let parts = few::<RandomBits>(rows).expect("a short one");
             assert!(
                 parts.rows * u64::from(parts.count) >= rows && parts.rows * u64::from(parts.count - 1) <= rows,
                 "{rows}"
             );
         }
-        assert_eq!(few::<Bits>(257), None);
+        assert_eq!(few::<RandomBits>(257), None);
         assert_eq!(few::<Normal<f64>>(128), Some(Chunks { rows: 16, count: 8 }));
         assert_eq!(few::<Normal<f64>>(129), None);
     }
@@ -111,8 +111,8 @@ mod tests {
                 assert!(digits <= 4, "{rows}: {cut:?}");
             }
         }
-        assert_eq!(curand_order::<Bits>(1 << 16), Chunks { rows: 4096, count: 16 });
-        assert_eq!(curand_order::<Bits>(256), Chunks { rows: 32, count: 8 });
-        assert_eq!(curand_order::<Bits>(0), Chunks { rows: 32, count: 1 });
+        assert_eq!(curand_order::<RandomBits>(1 << 16), Chunks { rows: 4096, count: 16 });
+        assert_eq!(curand_order::<RandomBits>(256), Chunks { rows: 32, count: 8 });
+        assert_eq!(curand_order::<RandomBits>(0), Chunks { rows: 32, count: 1 });
     }
 }

@@ -5,7 +5,7 @@
 
 namespace gpu_random {
 
-template <class T> struct Pair {
+template <class T> struct NormalPair {
     T first, second;
 };
 
@@ -27,7 +27,7 @@ __device__ __forceinline__ double half_open_f64(uint32_t x, uint32_t y) {
 }
 
 // The transform of Box and Muller: sine first.
-__device__ __forceinline__ Pair<float> normal_f32(uint32_t x, uint32_t y) {
+__device__ __forceinline__ NormalPair<float> normal_f32(uint32_t x, uint32_t y) {
     constexpr float TURN = 2.3283064e-10f * 6.2831855f;
     float u = uniform_f32(x);
     float w = y * TURN + TURN / 2.0f;
@@ -37,8 +37,8 @@ __device__ __forceinline__ Pair<float> normal_f32(uint32_t x, uint32_t y) {
     __sincosf(w, &sine, &cosine);
     return {sine * s, cosine * s};
 }
-__device__ __forceinline__ Pair<double> normal_f64(uint32_t x0, uint32_t x1, uint32_t y0,
-                                                   uint32_t y1) {
+__device__ __forceinline__ NormalPair<double> normal_f64(uint32_t x0, uint32_t x1, uint32_t y0,
+                                                         uint32_t y1) {
     double u = uniform_f64(x0, x1);
     uint64_t bits = uint64_t(y0) ^ (uint64_t(y1) << 21);
     double w = bits * 2.2204460492503131e-16 + 2.2204460492503131e-16 / 2.0;

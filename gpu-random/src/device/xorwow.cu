@@ -13,24 +13,25 @@ using namespace gpu_random;
 
 namespace {
 
-__device__ __forceinline__ State load_state(const uint32_t *states, uint32_t generators,
-                                            uint32_t generator) {
-    State state;
+__device__ __forceinline__ XorwowState load_state(const uint32_t *states, uint32_t generators,
+                                                  uint32_t generator) {
+    XorwowState state;
 #pragma unroll
     for (int i = 0; i < 5; i++) state.v[i] = states[uint64_t(i) * generators + generator];
     state.d = states[uint64_t(5) * generators + generator];
     return state;
 }
 __device__ __forceinline__ void store_state(uint32_t *states, uint32_t generators,
-                                            uint32_t generator, const State &state) {
+                                            uint32_t generator, const XorwowState &state) {
 #pragma unroll
     for (int i = 0; i < 5; i++) states[uint64_t(i) * generators + generator] = state.v[i];
     states[uint64_t(5) * generators + generator] = state.d;
 }
 
 // Chooses field by field: a choice between two structures as such would put both into memory.
-__device__ __forceinline__ State choose(bool first, const State &a, const State &b) {
-    State chosen;
+__device__ __forceinline__ XorwowState choose(bool first, const XorwowState &a,
+                                              const XorwowState &b) {
+    XorwowState chosen;
 #pragma unroll
     for (int i = 0; i < 5; i++) chosen.v[i] = first ? a.v[i] : b.v[i];
     chosen.d = first ? a.d : b.d;
@@ -38,7 +39,7 @@ __device__ __forceinline__ State choose(bool first, const State &a, const State 
 }
 
 // Advances the state by `draws` draws, one after another.
-__device__ __forceinline__ void skip_draws(State &state, uint32_t draws) {
+__device__ __forceinline__ void skip_draws(XorwowState &state, uint32_t draws) {
     state.d += WEYL * draws;
 #pragma unroll 1
     for (; draws >= 5; draws -= 5) {
@@ -50,8 +51,8 @@ __device__ __forceinline__ void skip_draws(State &state, uint32_t draws) {
 }
 
 // Computes the values of a turn.
-template <class D>
-__device__ __forceinline__ void turn(const D &distribution, State &state, typename D::Value *out) {
+template <class D> __device__ __forceinline__ void turn(const D &distribution, XorwowState &state,
+                                                        typename D::Value *out) {
     uint32_t words[D::WORDS];
 #pragma unroll
     for (int i = 0; i < D::WORDS; i++) words[i] = draw(state);
@@ -86,7 +87,7 @@ __global__ void xorwow_start(uint64_t seed, const uint32_t *seeds, uint32_t each
     uint64_t generator = gpu::first_index();
     gpu::grid_dependency_wait();
     if (generator >= generators) return;
-    State state = seeded(each ? seeds[generator] : seed);
+    XorwowState state = seeded(each ? seeds[generator] : seed);
     const uint32_t *low = jumps + generator % own * 8, *high = jumps + (own + generator / own) * 8;
     jump(state.v, [&](int w) { return low[w]; });
     if (generator >= own) jump(state.v, [&](int w) { return high[w]; });
@@ -137,7 +138,7 @@ __global__ void __launch_bounds__(256) xorwow_tables(const uint32_t *jumps, uint
 namespace {
 
 // Applies the jump of a table to a state.
-__device__ __forceinline__ void jump_by_table(State &state, const uint32_t *table) {
+__device__ __forceinline__ void jump_by_table(XorwowState &state, const uint32_t *table) {
     uint32_t sum[5] = {0, 0, 0, 0, 0};
 #pragma unroll
     for (int window = 0; window < 32; window++) {
@@ -217,7 +218,7 @@ template <class D, bool EXACT> __global__ void __launch_bounds__(256)
         for (uint32_t i = 0; i < 5; i++)
             table[i * THREADS + threadIdx.x] = own[i * THREADS + threadIdx.x];
     }
-    State state[2];
+    XorwowState state[2];
 #pragma unroll
     for (int k = 0; k < 2; k++) {
         uint32_t rank = first + k * Two<D>::APART;
@@ -276,7 +277,7 @@ template <class D, bool EXACT> __global__ void __launch_bounds__(256)
     for (int k = 0; k < 2; k++) {
         uint32_t rank = first + k * Two<D>::APART;
         uint64_t number = full * GENERATORS + rank;
-        State after = state[k];
+        XorwowState after = state[k];
         if (number < turns) {
             Value values[2];
             turn(distribution, after, values);
@@ -311,7 +312,7 @@ template <class D> __global__ void __launch_bounds__(64)
     D distribution(Parameters{a, b, c});
     gpu::grid_dependency_wait();
     gpu::trigger_dependents();
-    State state = load_state(states, GENERATORS, generator);
+    XorwowState state = load_state(states, GENERATORS, generator);
     skip_draws(state, before * D::WORDS);
     uint32_t rows = is_last ? (turns + GENERATORS - 1 - rank) / GENERATORS - before : part_rows;
     Value *at = out + before * ROW + uint64_t(rank) * D::VALUES;
@@ -344,7 +345,7 @@ template <class D> __global__ void __launch_bounds__(128)
     gpu::grid_dependency_wait();
     if (thread >= uint64_t(generators) * chunks) return;
 
-    State state = load_state(states, generators, generator);
+    XorwowState state = load_state(states, generators, generator);
     if (rank == generators - 1) {
         for (uint32_t i = 0; i < dropped; i++) draw(state);
     }
@@ -381,7 +382,7 @@ template <class D> __global__ void __launch_bounds__(128)
         number += generators;
     }
     if (chunk != chunks - 1) return;
-    State after = state;
+    XorwowState after = state;
     if (number < turns) {
         Value values[2];
         turn(distribution, after, values);

@@ -11,7 +11,7 @@ namespace gpu_random {
 
 constexpr uint32_t WEYL = 362437;
 
-struct State {
+struct XorwowState {
     uint32_t v[5], d;
 };
 
@@ -22,17 +22,17 @@ __device__ __forceinline__ void linear_step(uint32_t (&v)[5]) {
     v[0] = v[1], v[1] = v[2], v[2] = v[3], v[3] = v[4], v[4] = last;
 }
 
-__device__ __forceinline__ uint32_t draw(State &state) {
+__device__ __forceinline__ uint32_t draw(XorwowState &state) {
     linear_step(state.v);
     state.d += WEYL;
     return state.v[4] + state.d;
 }
 
 // The state of curand_init(seed, 0, 0).
-__device__ __forceinline__ State seeded(uint64_t seed) {
+__device__ __forceinline__ XorwowState seeded(uint64_t seed) {
     uint32_t t0 = (uint32_t(seed) ^ 0xaad26b49u) * 1099087573u,
              t1 = (uint32_t(seed >> 32) ^ 0xf7dcefddu) * 2591861531u;
-    State state = {
+    XorwowState state = {
         {123456789u + t0, 362436069u ^ t0, 521288629u + t1, 88675123u ^ t1, 5783321u + t0},
         6615241u + t1 + t0};
     // A state of zeros would stay so.

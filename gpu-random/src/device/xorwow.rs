@@ -13,8 +13,7 @@ use super::{
 use crate::{
     Result, XorwowRng,
     distribution::Distribution,
-    generator::Seed,
-    recipe::{Rules, Stream},
+    engine::{FillRequest, Rules, Seed},
     turns::{FillCall, StreamPosition},
     xorwow::{jump::Polynomial, start},
 };
@@ -39,10 +38,10 @@ struct OnDevice {
     device: Device,
     tables: StateTables,
     /// The states of fills that run.
-    running: Option<Progress>,
+    running: Option<StatesAndJumps>,
     /// The states of the capture that was filled in last. A graph makes its states itself, so that it gives the same numbers at each
     /// launch, and a stream whose capture came to nothing has lost none; their memory is the graph's.
-    captured: Option<(u64, Progress)>,
+    captured: Option<(u64, StatesAndJumps)>,
 }
 
 /// Tables from which states are made.
@@ -56,7 +55,7 @@ struct StateTables {
 }
 
 /// States that fills hand to each other, and the jumps within them.
-struct Progress {
+struct StatesAndJumps {
     chain: Chain,
     /// The last ones used, latest last.
     jumps: Vec<Jumps>,
@@ -83,11 +82,11 @@ struct Jumps {
 
 /// Fills `out`.
 pub(crate) fn fill<D: Distribution>(
-    stream: Stream<'_, XorwowRng>,
+    request: FillRequest<'_, XorwowRng>,
     distribution: D,
     out: DeviceSliceMut<'_, D::Value>,
 ) -> Result<()> {
-    let Stream { seed, turns, call, step, states } = stream;
+    let FillRequest { seed, turns, call, step, states } = request;
     let queue = out.home().clone();
     let context = FillContext::new(&queue)?;
     let slot = &mut states.device.0;
@@ -96,8 +95,8 @@ pub(crate) fn fill<D: Distribution>(
         *slot = Some(OnDevice::new(&context, seed, turns.generators())?);
     }
     let Some(OnDevice { tables, running, captured, .. }) = slot.as_mut() else { return Ok(()) };
-    let new = || Progress::new(&queue, turns.generators());
-    let (progress, made): (&mut Progress, &[Jumps]) = match context.capture {
+    let new = || StatesAndJumps::new(&queue, turns.generators());
+    let (progress, made): (&mut StatesAndJumps, &[Jumps]) = match context.capture {
         None => {
             let known = running.take();
             (running.insert(known.map_or_else(new, Ok)?), &[])
@@ -216,7 +215,7 @@ impl Chain {
     }
 }
 
-impl Progress {
+impl StatesAndJumps {
     fn new(queue: &Queue, generators: u32) -> Result<Self> {
         let words = 6 * generators as usize;
         // SAFETY: states are read once they have been made, by a kernel or a copy that writes all of them.

@@ -9,7 +9,7 @@ namespace gpu_random {
 // some 2 us per set bit of subsequence and offset: if kernels follow one another, keep the
 // generators in memory.
 class Xorwow : public Numbers<Xorwow> {
-    State state;
+    XorwowState state;
 
     __device__ void jump_powers(uint64_t count, int first) {
         for (int power = first; count != 0; power++, count >>= 1) {

@@ -8,9 +8,9 @@ use crate::{RandomError, Result};
 
 /// The words themselves.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Bits;
+pub(crate) struct RandomBits;
 
-impl Distribution for Bits {
+impl Distribution for RandomBits {
     type Value = u32;
     const WORDS: usize = 1;
     const VALUES: usize = 1;

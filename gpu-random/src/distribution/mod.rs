@@ -24,7 +24,7 @@ pub use integers::Ranged;
 pub use normal::{normal_f32, normal_f64};
 pub use uniform::{half_open_f32, half_open_f64, uniform_f32, uniform_f64};
 
-pub(crate) use discrete::{Bernoulli, Bits, Poisson};
+pub(crate) use discrete::{Bernoulli, Poisson, RandomBits};
 pub(crate) use normal::{LogNormal, Normal};
 pub(crate) use uniform::{Exponential, HalfOpen, Uniform};
 

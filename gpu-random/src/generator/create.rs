@@ -11,7 +11,7 @@ use super::Generator;
 use crate::{
     Result,
     distribution::{Ranged, Real},
-    recipe::Engine,
+    engine::Engine,
 };
 
 /// A new array that `fill` writes, all of it.

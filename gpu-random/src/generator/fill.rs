@@ -2,7 +2,7 @@
 //!
 //! # From `fill_normal` to a launch
 //! 1. A method checks the parameters. `Generator::fill` asks `StreamPosition::call` (`turns.rs`) which turns of which generators give the values,
-//!    and hands the call to the recipe with the memory that the target names. `StreamPosition::advance` moves the stream only after the recipe has
+//!    and hands the call to the engine with the memory that the target names. `StreamPosition::advance` moves the stream only after the engine has
 //!    succeeded.
 //! 2. On the host `xorwow/host.rs` steps all generators side by side, row after row. Threads take chunks of rows, each after a jump.
 //! 3. On a device `device/xorwow.rs` takes the states that the last fill left. Otherwise the kernel `xorwow_start` makes them, or the host
@@ -18,10 +18,10 @@ use super::Generator;
 use crate::{
     RandomError, Result,
     distribution::{
-        Bernoulli, Bits, Distribution, Exponential, HalfOpen, LogNormal, Normal, Poisson, Ranged, Real, Uniform,
+        Bernoulli, Distribution, Exponential, HalfOpen, LogNormal, Normal, Poisson, RandomBits, Ranged, Real, Uniform,
         integers,
     },
-    recipe::{Engine, Stream},
+    engine::{Engine, FillRequest},
     target::{Memory, Target},
 };
 
@@ -32,7 +32,7 @@ impl<R: Engine> Generator<R> {
     /// The errors of every fill: `Driver` (`NoNvrtc`, `OutOfMemory`, …) on a device, `Gaps` for a host array with gaps. The stream then stays
     /// where it is.
     pub fn fill_bits<'a>(&mut self, out: impl Target<'a, u32>) -> Result<()> {
-        self.fill(Bits, out)
+        self.fill(RandomBits, out)
     }
 
     /// Uniform numbers in (0, 1]: cuRAND's `curandGenerateUniform` and `curandGenerateUniformDouble`. 0 does not occur and 1 does;
@@ -127,10 +127,10 @@ impl<R: Engine> Generator<R> {
         let turn = R::turn::<D>();
         let call = self.turns.call(turn, values);
         let (seed, turns, step, states) = (&self.seed, &self.turns, self.step, &mut self.states);
-        let stream = Stream { seed, turns, call, step, states };
+        let request = FillRequest { seed, turns, call, step, states };
         match memory {
-            Memory::Host(out) => R::fill_host(stream, distribution, out),
-            Memory::Device(out) => R::fill_device(stream, distribution, out)?,
+            Memory::Host(out) => R::fill_host(request, distribution, out),
+            Memory::Device(out) => R::fill_device(request, distribution, out)?,
         }
         self.turns.advance(&call, turn, values);
         self.step += 1;

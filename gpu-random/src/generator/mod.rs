@@ -3,9 +3,13 @@
 mod create;
 mod fill;
 
-use std::{fmt, sync::Arc};
+use std::fmt;
 
-use crate::{Order, RandomError, Result, recipe::Engine, turns::StreamPosition};
+use crate::{
+    Order, RandomError, Result,
+    engine::{Engine, Seed},
+    turns::StreamPosition,
+};
 
 /// A stream of random numbers, in cuRAND's order, that fills arrays of devices and of the host: [`crate::Xorwow`] or [`crate::Philox`].
 ///
@@ -35,14 +39,6 @@ pub struct Generator<R: Engine> {
     /// Changes with every fill and move.
     pub(crate) step: u64,
     pub(crate) states: R::States,
-}
-
-/// The seeds from which the generators of a stream start.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Seed {
-    One(u64),
-    /// One for each generator.
-    Each(Arc<[u32]>),
 }
 
 /// The position of a stream: a checkpoint, from [`Generator::position`].

@@ -1,4 +1,4 @@
-//! Philox as the recipe of a stream: a turn is one block for four values, or as many blocks as it takes words for one.
+//! Philox as the engine of a stream: a turn is one block for four values, or as many blocks as it takes words for one.
 
 use gpu_driver::DeviceSliceMut;
 use rayon::prelude::*;
@@ -8,8 +8,7 @@ use crate::{
     Result,
     device::philox as device,
     distribution::Distribution,
-    generator::Seed,
-    recipe::{Rules, Stream},
+    engine::{Engine, FillRequest, Rules, Seed},
     turns::Turn,
 };
 
@@ -17,6 +16,8 @@ use crate::{
 pub(crate) const VALUES: usize = 4;
 /// Turns that a thread takes at a time.
 const PART: usize = 1 << 14;
+
+impl Engine for PhiloxRng {}
 
 impl Rules for PhiloxRng {
     const NAME: &'static str = "Philox4x32-10";
@@ -28,29 +29,29 @@ impl Rules for PhiloxRng {
         Turn { draws: (D::WORDS / D::VALUES) as u32, ..Self::WORD }
     }
 
-    fn fill_host<D: Distribution>(stream: Stream<'_, Self>, distribution: D, out: &mut [D::Value]) {
-        let skip = stream.call.skip as usize;
+    fn fill_host<D: Distribution>(request: FillRequest<'_, Self>, distribution: D, out: &mut [D::Value]) {
+        let skip = request.call.skip as usize;
         let (head, body) = out.split_at_mut(((VALUES - skip) % VALUES).min(out.len()));
         // A turn that was begun before, then whole ones.
         let begun = usize::from(skip > 0);
         if begun > 0 {
-            let values = turn_values(&stream, distribution, 0);
+            let values = turn_values(&request, distribution, 0);
             head.copy_from_slice(&values[skip..][..head.len()]);
         }
         body.par_chunks_mut(VALUES * PART).enumerate().for_each(|(part, out)| {
             for (at, out) in out.chunks_mut(VALUES).enumerate() {
-                let values = turn_values(&stream, distribution, (begun + part * PART + at) as u64);
+                let values = turn_values(&request, distribution, (begun + part * PART + at) as u64);
                 out.copy_from_slice(&values[..out.len()]);
             }
         });
     }
 
     fn fill_device<D: Distribution>(
-        stream: Stream<'_, Self>,
+        request: FillRequest<'_, Self>,
         distribution: D,
         out: DeviceSliceMut<'_, D::Value>,
     ) -> Result<()> {
-        device::fill(stream, distribution, out)
+        device::fill(request, distribution, out)
     }
 }
 
@@ -63,14 +64,18 @@ pub(crate) fn seed_of(seed: &Seed, generator: u32) -> u64 {
 }
 
 /// The values of a turn of a fill.
-fn turn_values<D: Distribution>(stream: &Stream<'_, PhiloxRng>, distribution: D, turn: u64) -> [D::Value; VALUES] {
-    let generators = u64::from(stream.turns.generators());
-    let generator = ((u64::from(stream.call.cursor) + turn % generators) % generators) as u32;
-    let earlier = u128::from(turn / generators) * u128::from(stream.call.draws);
-    let first = stream.turns.drawn(generator) + earlier;
-    let seed = seed_of(stream.seed, generator);
+fn turn_values<D: Distribution>(
+    request: &FillRequest<'_, PhiloxRng>,
+    distribution: D,
+    turn: u64,
+) -> [D::Value; VALUES] {
+    let generators = u64::from(request.turns.generators());
+    let generator = ((u64::from(request.call.cursor) + turn % generators) % generators) as u32;
+    let earlier = u128::from(turn / generators) * u128::from(request.call.draws);
+    let first = request.turns.drawn(generator) + earlier;
+    let seed = seed_of(request.seed, generator);
     let mut words = [0; 16];
-    for (at, four) in words.chunks_exact_mut(4).enumerate().take(stream.call.draws as usize) {
+    for (at, four) in words.chunks_exact_mut(4).enumerate().take(request.call.draws as usize) {
         four.copy_from_slice(&block(seed, generator.into(), first + at as u128));
     }
     let mut values = [D::Value::default(); VALUES];

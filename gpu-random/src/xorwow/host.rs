@@ -7,7 +7,7 @@ use super::{
     jump::{Polynomial, Table},
     start,
 };
-use crate::{XorwowRng, distribution::Distribution, recipe::Stream};
+use crate::{XorwowRng, distribution::Distribution, engine::FillRequest};
 
 /// Values that make a chunk worth its jumps.
 const CHUNK_VALUES: u64 = 1 << 20;
@@ -23,16 +23,16 @@ pub(crate) struct HostStates {
 
 /// Fills `out`.
 pub(crate) fn fill<D: Distribution>(
-    stream: &Stream<'_, XorwowRng>,
+    request: &FillRequest<'_, XorwowRng>,
     kept: &mut HostStates,
     distribution: D,
     out: &mut [D::Value],
 ) {
-    let Stream { call, step, .. } = *stream;
+    let FillRequest { call, step, .. } = *request;
     if kept.step != Some(step) {
-        kept.rows = start::states(stream.seed, stream.turns);
+        kept.rows = start::states(request.seed, request.turns);
     }
-    let generators = stream.turns.generators() as usize;
+    let generators = request.turns.generators() as usize;
     let mut lanes = Lanes::of(&kept.rows, generators, call.cursor as usize);
     lanes.skip(generators - 1, call.dropped);
 

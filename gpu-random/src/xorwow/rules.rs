@@ -1,4 +1,4 @@
-//! XORWOW as the recipe of a stream.
+//! XORWOW as the engine of a stream.
 
 use gpu_driver::DeviceSliceMut;
 
@@ -7,7 +7,7 @@ use crate::{
     Result,
     device::xorwow as device,
     distribution::Distribution,
-    recipe::{Rules, Stream},
+    engine::{Engine, FillRequest, Rules},
     turns::Turn,
 };
 
@@ -17,6 +17,8 @@ pub(crate) struct States {
     host: HostStates,
     pub(crate) device: device::DeviceStates,
 }
+
+impl Engine for XorwowRng {}
 
 impl Rules for XorwowRng {
     const NAME: &'static str = "XORWOW";
@@ -28,17 +30,17 @@ impl Rules for XorwowRng {
         Turn { draws: D::WORDS as u32, values: D::VALUES as u32, shared: false }
     }
 
-    fn fill_host<D: Distribution>(stream: Stream<'_, Self>, distribution: D, out: &mut [D::Value]) {
-        let mut host = std::mem::take(&mut stream.states.host);
-        super::host::fill(&stream, &mut host, distribution, out);
-        stream.states.host = host;
+    fn fill_host<D: Distribution>(request: FillRequest<'_, Self>, distribution: D, out: &mut [D::Value]) {
+        let mut host = std::mem::take(&mut request.states.host);
+        super::host::fill(&request, &mut host, distribution, out);
+        request.states.host = host;
     }
 
     fn fill_device<D: Distribution>(
-        stream: Stream<'_, Self>,
+        request: FillRequest<'_, Self>,
         distribution: D,
         out: DeviceSliceMut<'_, D::Value>,
     ) -> Result<()> {
-        device::fill(stream, distribution, out)
+        device::fill(request, distribution, out)
     }
 }

@@ -10,7 +10,7 @@ use super::{
     seeded,
 };
 use crate::{
-    generator::Seed,
+    engine::Seed,
     turns::{Piece, StreamPosition},
 };
 

@@ -1,19 +1,18 @@
 //! The interface between a stream and its kind of generator.
 
+use std::sync::Arc;
+
 use gpu_driver::DeviceSliceMut;
 
 use crate::{
-    PhiloxRng, Result, XorwowRng,
+    Result,
     distribution::Distribution,
-    generator::Seed,
     turns::{FillCall, StreamPosition, Turn},
 };
 
-/// A kind of generator: [`XorwowRng`] or [`PhiloxRng`].
+/// A kind of generator: [`XorwowRng`](crate::XorwowRng) or [`PhiloxRng`](crate::PhiloxRng).
 #[expect(private_bounds, reason = "sealed")]
 pub trait Engine: Rules {}
-impl Engine for XorwowRng {}
-impl Engine for PhiloxRng {}
 
 pub(crate) trait Rules: Sized + 'static {
     /// The name of its streams.
@@ -29,18 +28,26 @@ pub(crate) trait Rules: Sized + 'static {
     fn turn<D: Distribution>() -> Turn;
 
     /// Fills host memory, of at least one element.
-    fn fill_host<D: Distribution>(stream: Stream<'_, Self>, distribution: D, out: &mut [D::Value]);
+    fn fill_host<D: Distribution>(request: FillRequest<'_, Self>, distribution: D, out: &mut [D::Value]);
 
     /// Fills device memory, of at least one element.
     fn fill_device<D: Distribution>(
-        stream: Stream<'_, Self>,
+        request: FillRequest<'_, Self>,
         distribution: D,
         out: DeviceSliceMut<'_, D::Value>,
     ) -> Result<()>;
 }
 
-/// A stream that is about to fill.
-pub(crate) struct Stream<'a, R: Rules> {
+/// The seeds from which the generators of a stream start.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Seed {
+    One(u64),
+    /// One for each generator.
+    Each(Arc<[u32]>),
+}
+
+/// One fill of a stream: the position and the states from which it goes on.
+pub(crate) struct FillRequest<'a, R: Rules> {
     pub(crate) seed: &'a Seed,
     pub(crate) turns: &'a StreamPosition,
     pub(crate) call: FillCall,
