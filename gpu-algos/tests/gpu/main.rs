@@ -11,6 +11,7 @@ mod failures;
 mod kernels_elementwise;
 mod kernels_reduction;
 mod kernels_scan;
+mod layouts;
 mod numpy;
 mod reductions;
 mod reductions_large;
