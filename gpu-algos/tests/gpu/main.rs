@@ -19,7 +19,9 @@ mod reductions_random;
 mod reductions_streams;
 mod scans;
 mod scans_large;
+mod scans_random;
 mod selections;
+mod selections_random;
 
 const NEEDS_A_GPU: &str = "the emulated device has not the memory, nor the time";
 
@@ -43,7 +45,9 @@ fn main() -> ExitCode {
         .group("device", device.clone(), "GPU_TESTS", reductions_streams::TESTS)
         .group("device", device.clone(), "GPU_TESTS", reductions_random::TESTS)
         .group("device", device.clone(), "GPU_TESTS", scans::TESTS)
+        .group("device", device.clone(), "GPU_TESTS", scans_random::TESTS)
         .group("device", device.clone(), "GPU_TESTS", selections::TESTS)
+        .group("device", device.clone(), "GPU_TESTS", selections_random::TESTS)
         .group("device", device.clone(), "GPU_TESTS", kernels_reduction::TESTS)
         .group("device", device.clone(), "GPU_TESTS", kernels_scan::TESTS)
         .group("device", device.clone(), "GPU_TESTS", kernels_elementwise::TESTS)
