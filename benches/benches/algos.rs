@@ -2,8 +2,8 @@
 
 use std::process::ExitCode;
 
-use benches::{algos, harness::Harness};
+use benches::{harness::Harness, programs};
 
 fn main() -> ExitCode {
-    Harness::run(algos::figures)
+    Harness::run(programs::algos)
 }

@@ -2,8 +2,8 @@
 
 use std::process::ExitCode;
 
-use benches::{arrays, harness::Harness};
+use benches::{harness::Harness, programs};
 
 fn main() -> ExitCode {
-    Harness::run(arrays::figures)
+    Harness::run(programs::arrays)
 }

@@ -2,8 +2,8 @@
 
 use std::process::ExitCode;
 
-use benches::{harness::Harness, memory};
+use benches::{harness::Harness, programs};
 
 fn main() -> ExitCode {
-    Harness::run(memory::figures)
+    Harness::run(programs::memory)
 }

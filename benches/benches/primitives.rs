@@ -2,8 +2,8 @@
 
 use std::process::ExitCode;
 
-use benches::{harness::Harness, primitives};
+use benches::{harness::Harness, programs};
 
 fn main() -> ExitCode {
-    Harness::run(primitives::figures)
+    Harness::run(programs::primitives)
 }

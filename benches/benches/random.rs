@@ -2,8 +2,8 @@
 
 use std::process::ExitCode;
 
-use benches::{harness::Harness, random};
+use benches::{harness::Harness, programs};
 
 fn main() -> ExitCode {
-    Harness::run(random::figures)
+    Harness::run(programs::random)
 }

@@ -2,8 +2,8 @@
 
 use std::process::ExitCode;
 
-use benches::{harness::Harness, sparse};
+use benches::{harness::Harness, programs};
 
 fn main() -> ExitCode {
-    Harness::run(sparse::figures)
+    Harness::run(programs::sparse)
 }

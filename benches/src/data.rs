@@ -1,7 +1,12 @@
-//! Inputs: functions of the index alone, so that every program makes the same.
+//! Inputs, which are functions of the index alone, so that every program makes the same; and the names of their types.
 
 use gpu_sparse::Scalar;
 use rayon::prelude::*;
+
+/// The name of an element type in ids: `f32` or `f64`.
+pub fn dtype<T: Scalar>() -> &'static str {
+    if size_of::<T>() == 4 { "f32" } else { "f64" }
+}
 
 /// One step of SplitMix64 (Steele, Lea & Flood 2014) from the state `i`.
 fn mixed(i: u64) -> u64 {

@@ -1,12 +1,9 @@
-//! Random numbers: streams in cuRAND's order on a device and on the CPU, and cuRAND's own.
+//! Random numbers: streams in cuRAND's order on a device and on the CPU.
 
 use gpu_driver::{DevicePod, DeviceVec};
 use gpu_random::{Engine, Generator, Order, PhiloxRng, Xorwow, XorwowRng};
 
-use crate::{
-    harness::{Check, Figure, Harness, Work},
-    peers,
-};
+use crate::harness::{Check, Figure, Harness, Work};
 
 const BY: &str = "gpu-random";
 /// The seed of all streams, ours and the peers'.
@@ -14,12 +11,11 @@ pub(crate) const SEED: u64 = 1234;
 /// Numbers that are looked at.
 const SAMPLE: usize = 1 << 16;
 
-/// Both generators on a device or on the CPU, and cuRAND's.
+/// Both generators on a device or on the CPU.
 pub fn figures(harness: &mut Harness) {
     of_generator::<XorwowRng>(harness, "xorwow");
     of_generator::<PhiloxRng>(harness, "philox");
     sequential(harness);
-    peers::random(harness);
 }
 
 /// How many numbers are drawn at a time, here and by the peers.

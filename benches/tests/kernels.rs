@@ -1,4 +1,4 @@
-//! The list of kernels; what needs NVRTC is reported as ignored where there is none.
+//! The list of kernels. Tests that need NVRTC are reported as ignored where there is none.
 #![allow(missing_docs)]
 
 use std::{

@@ -1,14 +1,9 @@
 //! The owned array.
 
 use gpu_driver::{DeviceSlice, DeviceVec, Stream};
-use ndarray::{ArrayBase, Data, Dimension, IntoDimension, Ix1, IxDyn, Order, ShapeBuilder};
+use ndarray::{Dimension, IntoDimension, IxDyn, Order, ShapeBuilder};
 
-use crate::{
-    ArrayError, Element, GpuViewMut, Number, Result,
-    expression::{self, Pending, device},
-    layout::Layout,
-    transfer,
-};
+use crate::{ArrayError, Element, GpuView, GpuViewMut, Result, layout::Layout, pending::Pending};
 
 /// An owned n-dimensional array in GPU memory.
 ///
@@ -19,7 +14,7 @@ use crate::{
 /// A shape is given as ndarray takes it: `(3, 4)`, `[3, 4]`, `IxDyn(&[3, 4])`, and `(3, 4).f()` (with `ndarray::ShapeBuilder`) for
 /// Fortran order.
 ///
-/// Slices, transposes and other parts are [`GpuView`](crate::GpuView)s, or [`GpuViewMut`]s to write.
+/// Slices, transposes and other parts are [`GpuView`]s, or [`GpuViewMut`]s to write.
 pub struct GpuArray<T: Element, D: Dimension> {
     data: DeviceVec<T::Storage>,
     /// Dense, from offset 0.
@@ -32,24 +27,6 @@ impl<T: Element, D: Dimension> GpuArray<T, D> {
     /// An array over a buffer that the layout fills without gaps.
     pub(crate) fn from_parts(data: DeviceVec<T::Storage>, layout: Layout<D>) -> Self {
         Self { data, layout, pending: Pending::default() }
-    }
-
-    /// A copy of an ndarray array or view of any layout; in Fortran order where the source is, else in C order.
-    ///
-    /// # Cost
-    /// One copy to the device, after one on the host when the source is in neither order. Returns when it has run.
-    ///
-    /// # Errors
-    /// Those of the driver, such as `OutOfMemory`.
-    ///
-    /// ```no_run
-    /// # let device = gpu_driver::Device::first()?;
-    /// let host = ndarray::Array2::<f64>::eye(3);
-    /// let x = gpu_array::GpuArray::from_ndarray(&device, &host.t())?;
-    /// # Ok::<(), gpu_array::ArrayError>(())
-    /// ```
-    pub fn from_ndarray<S: Data<Elem = T>>(home: impl Into<Stream>, source: &ArrayBase<S, D>) -> Result<Self> {
-        transfer::from_ndarray(&home.into(), source.view())
     }
 
     /// An array of zeros.
@@ -67,17 +44,6 @@ impl<T: Element, D: Dimension> GpuArray<T, D> {
     pub fn zeros(home: impl Into<Stream>, shape: impl ShapeBuilder<Dim = D>) -> Result<Self> {
         let layout = Layout::of(shape)?;
         Ok(Self::from_parts(DeviceVec::zeros(&home.into(), layout.len())?, layout))
-    }
-
-    /// An array with `value` in each place.
-    ///
-    /// # Errors
-    /// `TooLarge`, or the driver's; `NoNvrtc` where the fill kernel cannot be compiled.
-    pub fn full(home: impl Into<Stream>, shape: impl ShapeBuilder<Dim = D>, value: T) -> Result<Self> {
-        let layout = Layout::of(shape)?;
-        let mut array = Self::from_parts(device::allocate(&home.into(), layout.len())?, layout);
-        array.fill(value)?;
-        Ok(array)
     }
 
     /// An array over a buffer that holds its elements in C order, or in Fortran order for a shape such as `(3, 4).f()`.
@@ -177,22 +143,14 @@ impl<T: Element, D: Dimension> GpuArray<T, D> {
     }
 }
 
-impl<T: Number> GpuArray<T, Ix1> {
-    /// The values `start + i * step` before `stop`, as NumPy's `arange`.
-    ///
-    /// Floats are computed in f64 and rounded once, so a long f32 range does not drift; the number of values is
-    /// `ceil((stop - start) / step)`. Same bits as [`reference::arange`](crate::reference::arange).
-    ///
-    /// # Errors
-    /// `Range` for a step of zero or a number of values that is not finite; the driver's; `NoNvrtc`.
-    ///
-    /// ```no_run
-    /// # let device = gpu_driver::Device::first()?;
-    /// let x = gpu_array::GpuArray::arange(&device, 0.0, 1.0, 0.25)?;
-    /// assert_eq!(x.to_ndarray()?.to_vec(), [0.0, 0.25, 0.5, 0.75]);
-    /// # Ok::<(), gpu_array::ArrayError>(())
-    /// ```
-    pub fn arange(home: impl Into<Stream>, start: T, stop: T, step: T) -> Result<Self> {
-        expression::arange(start, stop, step)?.eval_on(home)
+impl<'a, T: Element, D: Dimension> From<&'a GpuArray<T, D>> for GpuView<'a, T, D> {
+    fn from(array: &'a GpuArray<T, D>) -> Self {
+        array.view()
+    }
+}
+
+impl<'a, T: Element, D: Dimension> From<&'a mut GpuArray<T, D>> for GpuViewMut<'a, T, D> {
+    fn from(array: &'a mut GpuArray<T, D>) -> Self {
+        array.view_mut()
     }
 }

@@ -2,7 +2,7 @@
 
 use gpu_driver::DriverError;
 
-use crate::DType;
+use crate::{DType, INFER};
 
 /// `Result` with [`ArrayError`].
 pub type Result<T, E = ArrayError> = std::result::Result<T, E>;
@@ -245,6 +245,6 @@ fn end_text(end: &Option<isize>) -> String {
 
 /// A shape with names for the lengths to be found.
 fn shape_text(shape: &[usize]) -> String {
-    let lengths = shape.iter().map(|&len| if len == crate::INFER { "INFER".to_owned() } else { len.to_string() });
+    let lengths = shape.iter().map(|&len| if len == INFER { "INFER".to_owned() } else { len.to_string() });
     format!("[{}]", lengths.collect::<Vec<_>>().join(", "))
 }

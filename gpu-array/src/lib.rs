@@ -32,14 +32,18 @@
 
 mod array;
 mod chunks;
+mod create;
 mod dense;
+mod dtype;
 mod element;
 mod error;
 pub mod expression;
 mod layout;
 mod methods;
+mod pending;
 mod pinned;
 pub mod reference;
+mod shape;
 mod transfer;
 mod view;
 
@@ -47,9 +51,10 @@ pub use gpu_driver;
 
 pub use array::GpuArray;
 pub use chunks::{Chunks, ChunksMut};
-pub use element::{Bits, DType, Element, Float, Integer, Number, Promote, promote};
+pub use dtype::DType;
+pub use element::{Bits, Element, Float, Integer, Number, Promote, promote};
 pub use error::{ArrayError, Result};
 pub use expression::KERNELS;
-pub use layout::INFER;
 pub use pinned::{PendingArray, PinnedArray};
+pub use shape::INFER;
 pub use view::{GpuView, GpuViewMut};

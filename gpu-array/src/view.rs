@@ -5,11 +5,12 @@ use std::marker::PhantomData;
 use gpu_driver::{DeviceSlice, DeviceSliceMut};
 use ndarray::{Dimension, IxDyn};
 
-use crate::{ArrayError, Element, GpuArray, Result, expression::Pending, layout::Layout};
+use crate::{ArrayError, Element, Result, layout::Layout, pending::Pending};
 
-/// A borrowed array: any part of a [`GpuArray`], with any strides, to read.
+/// A borrowed array: any part of a [`GpuArray`](crate::GpuArray), with any strides, to read.
 ///
-/// Made by [`GpuArray::view`], [`GpuArray::slice`] and the methods beside them; they copy nothing and start no work on the device.
+/// Made by [`GpuArray::view`](crate::GpuArray::view), [`GpuArray::slice`](crate::GpuArray::slice) and the methods beside them; they copy nothing
+/// and start no work on the device.
 /// A view can be copied, as `&` can.
 ///
 /// ```no_run
@@ -48,10 +49,10 @@ pub struct GpuView<'a, T: Element, D: Dimension> {
     pending: Option<&'a Pending>,
 }
 
-/// A borrowed array: any part of a [`GpuArray`], with any strides, to write.
+/// A borrowed array: any part of a [`GpuArray`](crate::GpuArray), with any strides, to write.
 ///
-/// Made by [`GpuArray::view_mut`], [`GpuArray::slice_mut`] and the methods beside them. No two of its elements have the same place, and
-/// no other view that can be used at the same time leads to them.
+/// Made by [`GpuArray::view_mut`](crate::GpuArray::view_mut), [`GpuArray::slice_mut`](crate::GpuArray::slice_mut) and the methods beside them.
+/// No two of its elements have the same place, and no other view that can be used at the same time leads to them.
 ///
 /// ```no_run
 /// # let device = gpu_driver::Device::first()?;
@@ -259,16 +260,4 @@ fn in_c_order<D: Dimension>(op: &'static str, layout: &Layout<D>) -> Result<()> 
         return Ok(());
     }
     Err(ArrayError::NotInCOrder { op, shape: layout.shape().to_vec(), strides: layout.strides().to_vec() })
-}
-
-impl<'a, T: Element, D: Dimension> From<&'a GpuArray<T, D>> for GpuView<'a, T, D> {
-    fn from(array: &'a GpuArray<T, D>) -> Self {
-        array.view()
-    }
-}
-
-impl<'a, T: Element, D: Dimension> From<&'a mut GpuArray<T, D>> for GpuViewMut<'a, T, D> {
-    fn from(array: &'a mut GpuArray<T, D>) -> Self {
-        array.view_mut()
-    }
 }

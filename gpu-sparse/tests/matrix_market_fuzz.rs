@@ -1,7 +1,7 @@
 //! No text makes the Matrix Market reader panic, lie about lines, or take memory that the text does not back.
 //!
 //! Files from `tests/wellformed` and `tests/malformed` are damaged at random, but with a sense for what matters in them.
-//! `GPU_FUZZ_SEED` repeats a run, `GPU_FUZZ_INPUTS` sets its length.
+//! `GPU_TESTS_SEED` repeats a run, `GPU_FUZZ_INPUTS` sets its length.
 #![allow(unsafe_code, reason = "memory is measured by an allocator of our own")]
 
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -16,6 +16,7 @@ use flate2::read::MultiGzDecoder;
 use flate2::write::GzEncoder;
 use gpu_sparse::io::{parse_header, parse_matrix_market_coo, parse_vector, write_matrix_market_coo_to};
 use gpu_sparse::{CooMatrix, Result, SparseError};
+use testkit::Rng;
 
 /// The system's allocator, counting the bytes of each thread.
 struct Counting;
@@ -80,21 +81,13 @@ const WORST: usize = 32;
 const VECTOR_SLACK: usize = SLACK + (8 << 20);
 const VECTOR_WORST: usize = WORST + 16 * 8 / 4;
 
-/// SplitMix64.
-struct Random(u64);
+/// Choices of the damage.
+struct Random(Rng);
 
 impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
     /// Below `n`, and 0 when there is nothing to choose from.
     fn below(&mut self, n: usize) -> usize {
-        (self.next() % n.max(1) as u64) as usize
+        self.0.below(n.max(1))
     }
 
     fn pick<'a, T>(&mut self, items: &'a [T]) -> &'a T {
@@ -167,7 +160,7 @@ fn damage(text: &mut Vec<u8>, other: &[u8], random: &mut Random) {
         }
         3 => {
             let at = random.below(text.len() + 1);
-            let bytes: Vec<u8> = (0..random.below(9)).map(|_| random.next() as u8).collect();
+            let bytes: Vec<u8> = (0..random.below(9)).map(|_| random.0.next_u64() as u8).collect();
             text.splice(at..at, bytes);
         }
         4 => *text = String::from_utf8_lossy(text).replace('\n', "\r\n").into_bytes(),
@@ -313,15 +306,15 @@ fn check_round_trip(matrix: &CooMatrix<f64>) {
 
 #[test]
 fn damaged_files_are_read_or_refused() {
-    let seed = testkit::number("GPU_FUZZ_SEED", 20_261_121);
+    let seed = testkit::number("GPU_TESTS_SEED", 20_261_121);
     let inputs = testkit::number("GPU_FUZZ_INPUTS", 150_000);
     let seeds = seeds();
     let mut outcomes = Outcomes::new();
     for number in 0..inputs {
-        let mut random = Random(seed.wrapping_add(number));
+        let mut random = Random(Rng(seed.wrapping_add(number)));
         let input = make_input(&seeds, &mut random);
         let checked = catch_unwind(AssertUnwindSafe(|| check(&input, &mut outcomes)));
-        assert!(checked.is_ok(), "GPU_FUZZ_SEED={} fails: \"{}\"", seed.wrapping_add(number), input.escape_ascii());
+        assert!(checked.is_ok(), "GPU_TESTS_SEED={} fails: \"{}\"", seed.wrapping_add(number), input.escape_ascii());
     }
     eprintln!("{outcomes:?}");
     if inputs >= 20_000 {

@@ -16,8 +16,17 @@ use std::{
 
 use libtest_mimic::{Arguments, Failed, Trial};
 
+mod compare;
+mod failures;
+mod layout;
+mod lengths;
+mod seed;
 mod sweep;
 
+pub use compare::same;
+pub use layout::Layout;
+pub use lengths::{AWKWARD_LENGTHS, lengths_around};
+pub use seed::{rng, seeds};
 pub use sweep::{Operation, fallible_functions, none_forgotten, sweeps};
 
 /// The result of a test; the error says why it failed.
@@ -106,7 +115,10 @@ impl Suite {
         for (name, test) in cases {
             let needed = needed.clone();
             let ignored = needed.is_err() && !must_run;
-            let run = move || test(&needed?).map_err(|error| Failed::from(error.to_string()));
+            let run = move || {
+                let needed = needed?;
+                seed::told(|| test(&needed)).map_err(|error| Failed::from(error.to_string()))
+            };
             self.trials.push(Trial::test(format!("{group}::{name}"), run).with_ignored_flag(ignored));
         }
         self
@@ -120,7 +132,7 @@ impl Suite {
                 test();
                 Ok(())
             };
-            // `--ignored` filters out what has no such flag.
+            // `--ignored` filters out tests without this flag.
             self.trials.push(Trial::test(format!("{group}::{name}"), run).with_ignored_flag(true));
         }
         self
@@ -211,9 +223,6 @@ macro_rules! ensure_eq {
     };
 }
 
-/// Lengths that find mistakes at the edges of warps, blocks and vector widths.
-pub const AWKWARD_LENGTHS: [usize; 16] = [0, 1, 2, 3, 31, 32, 33, 127, 255, 256, 257, 1000, 1023, 1024, 1025, 65_537];
-
 /// A small reproducible generator (SplitMix64, Steele, Lea and Flood 2014) for test data and orders.
 #[derive(Clone, Debug)]
 pub struct Rng(pub u64);
@@ -236,6 +245,11 @@ impl Rng {
     /// Uniform in [0, 1).
     pub fn uniform(&mut self) -> f64 {
         (self.next_u64() >> 11) as f64 / (1u64 << 53) as f64
+    }
+
+    /// Whole numbers from -8 to 8, whose sums as floats are exact in any order.
+    pub fn whole_numbers(&mut self, n: usize) -> Vec<f32> {
+        (0..n).map(|_| self.below(17) as f32 - 8.0).collect()
     }
 
     /// Brings the items into a random order.

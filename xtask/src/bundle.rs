@@ -51,10 +51,10 @@ fn copy_program(program: &Program, to: &Path) -> Outcome {
 /// the examples.
 fn build() -> Outcome<Vec<Program>> {
     let mut programs = Vec::new();
-    for what in [&["test", "--no-run", "--tests"][..], &["build", "--examples", "--benches", "--bins"]] {
+    for command in [&["test", "--no-run", "--tests"][..], &["build", "--examples", "--benches", "--bins"]] {
         programs.extend(programs::built(
             true,
-            &[what, &["--workspace", "--exclude", "xtask", "--features", "benches/peers"]].concat(),
+            &[command, &["--workspace", "--exclude", "xtask", "--features", "benches/peers"]].concat(),
         )?);
     }
     programs::once(&mut programs);

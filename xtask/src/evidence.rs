@@ -168,9 +168,9 @@ impl fmt::Display for Compared<'_> {
         let Changes { same, changed, new, removed } = &self.changes;
         let counts = format!("{} changed, {} new, {} removed", changed.len(), new.len(), removed.len());
         writeln!(f, "  kernels since they last ran there: {same} as they were, {counts}")?;
-        for (what, names) in [("changed", changed), ("new", new), ("removed", removed)] {
+        for (change, names) in [("changed", changed), ("new", new), ("removed", removed)] {
             for (name, instances) in by_template(names) {
-                writeln!(f, "    {what}: {name} ({instances})")?;
+                writeln!(f, "    {change}: {name} ({instances})")?;
             }
         }
         Ok(())

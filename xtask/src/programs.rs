@@ -139,7 +139,8 @@ pub(crate) fn is_listed(folder: &Path) -> bool {
 pub(crate) fn listed(folder: &Path) -> Outcome<Vec<Program>> {
     let list = folder.join(LIST);
     let text = fs::read_to_string(&list).map_err(|error| format!("{}: {error}", list.display()))?;
-    let parse = |line| parse_line(folder, line).ok_or_else(|| format!("{}: what is `{line}`?", list.display()).into());
+    let parse =
+        |line| parse_line(folder, line).ok_or_else(|| format!("{}: unknown line `{line}`", list.display()).into());
     text.lines().filter(|line| !line.trim().is_empty()).map(parse).collect()
 }
 
@@ -227,8 +228,8 @@ mod tests {
     fn a_list_of_something_else_is_an_error() -> Outcome {
         let folder = tempfile::tempdir()?;
         assert!(listed(folder.path()).unwrap_err().to_string().contains(LIST));
-        fs::write(folder.path().join(LIST), "test gpu-array deps/gpu-array--gpu\n\nwhat is this\n")?;
-        assert!(listed(folder.path()).unwrap_err().to_string().contains("`what is this`"));
+        fs::write(folder.path().join(LIST), "test gpu-array deps/gpu-array--gpu\n\nnot a program\n")?;
+        assert!(listed(folder.path()).unwrap_err().to_string().contains("`not a program`"));
         Ok(())
     }
 

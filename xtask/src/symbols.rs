@@ -22,7 +22,8 @@ pub(crate) fn run(check: bool) -> Outcome {
     if fs::read_to_string(path)? == text {
         return Ok(());
     }
-    Err(format!("{TARGET} is not what `cargo xtask symbols` generates; run it and commit the result").into())
+    Err(format!("{TARGET} differs from the text that `cargo xtask symbols` generates; run it and commit the result")
+        .into())
 }
 
 /// Path of cust_raw's bindings, as cargo resolved the dependency.

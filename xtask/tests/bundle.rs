@@ -10,7 +10,7 @@ use std::{
 
 use serde_json::{Value, json};
 
-/// Lists or runs tests as a suite of ours does, and notes what it is started with; fails where there is a file `fail`.
+/// Lists or runs tests as a suite of ours does, and notes its arguments; fails where there is a file `fail`.
 const GPU: &str = r#"#!/bin/sh
 case "$*" in *--list*)
     echo 'device::fill: test'; echo 'device::error_none: test'; echo 'kernels::fill sm_90: test'; echo
@@ -181,7 +181,7 @@ fn tools_that_find_nothing_are_added_to_the_evidence() {
     assert!(bundle.xtask(&["sanitize", "fill"], &[]).ok);
     assert!(bundle.notes().ends_with("cuda fill --test-threads 1 --skip kernels::fill sm_90\n"), "{}", bundle.notes());
     assert_eq!(of(&bundle.evidence().unwrap(), "filter"), [Value::Null, Value::Null, "fill".into()]);
-    // Another build's begin anew, and the suite's stays what it was.
+    // Another build's begin anew, and the suite's stays as it was.
     bundle.build("def", "2");
     assert!(bundle.xtask(&["sanitize", "--tool", "synccheck"], &[]).ok);
     let evidence = bundle.evidence().unwrap();

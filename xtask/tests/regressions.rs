@@ -48,7 +48,7 @@ struct Ended {
 }
 
 impl Ended {
-    /// What is said of a figure.
+    /// The verdict on a figure.
     fn of(&self, case: &str) -> &str {
         let id = format!("spin/u64/{case}/xtask/cpu");
         self.text.lines().find(|line| line.starts_with(&id)).unwrap_or("")
@@ -128,7 +128,7 @@ fn repeats_of_one_build_are_the_same_on_a_quiet_machine() {
     }
 }
 
-/// On the clock of this machine, whoever else uses it: what it disturbs may be left unjudged, and is never called slower.
+/// On the clock of this machine, whoever else uses it: figures that it disturbs may be left unjudged, and are never called slower.
 #[test]
 fn repeats_of_one_build_raise_no_alarm_idle_or_under_load() {
     let _alone = alone();

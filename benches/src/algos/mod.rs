@@ -13,8 +13,6 @@ use rayon::prelude::*;
 use crate::{
     data,
     harness::{Check, Harness, Work},
-    peers,
-    sparse::dtype,
 };
 
 /// Lengths of vectors of that type.
@@ -24,13 +22,12 @@ pub fn lengths<T>(harness: &Harness) -> Vec<usize> {
     harness.set().pick(vec![1 << 12], vec![1 << 20], full.to_vec())
 }
 
-/// `dot`, `norm2`, reductions and scans, ours on the CPU's threads, and the peers'.
+/// `dot`, `norm2`, reductions and scans on the CPU's threads.
 pub fn figures(harness: &mut Harness) {
     of_type::<f32>(harness);
     of_type::<f64>(harness);
     reductions::figures(harness);
     scans::figures(harness);
-    peers::dense(harness);
 }
 
 fn of_type<T: Scalar>(harness: &mut Harness) {
@@ -41,12 +38,12 @@ fn of_type<T: Scalar>(harness: &mut Harness) {
 
 fn of_length<T: Scalar>(harness: &mut Harness, n: usize) {
     let vectors = move || (data::uniform::<T>(n), data::uniform_from::<T>(n, n));
-    harness.figure("dot", dtype::<T>(), n, "gpu-algos-rayon").work(dot_work::<T>(n)).on_cpu(
+    harness.figure("dot", data::dtype::<T>(), n, "gpu-algos-rayon").work(dot_work::<T>(n)).on_cpu(
         || Ok(vectors()),
         |(x, y)| Ok(reference::dot(x, y)?),
         |(x, y), got| Ok(check_dot(x, y, got)),
     );
-    harness.figure("norm2", dtype::<T>(), n, "gpu-algos-rayon").work(norm_work::<T>(n)).on_cpu(
+    harness.figure("norm2", data::dtype::<T>(), n, "gpu-algos-rayon").work(norm_work::<T>(n)).on_cpu(
         || Ok(data::uniform::<T>(n)),
         |x| Ok(reference::norm2(x)),
         |x, got| Ok(check_norm(x, got)),

@@ -8,7 +8,6 @@ use rayon::prelude::*;
 use crate::{
     data,
     harness::{Check, Harness, Outcome, Work},
-    sparse::dtype,
 };
 
 /// Sums over an axis.
@@ -62,16 +61,20 @@ pub(crate) fn reductions_by<T: Scalar>(harness: &mut Harness, who: &Reduced<T>) 
     let work = Work::reads((n * size_of::<T>()) as u64);
     let x = move || Ok(Array1::from_vec(data::uniform::<T>(n)));
     for (name, call, check) in wholes {
-        let figure = harness.figure(name, dtype::<T>(), n, who.by).work(work);
+        let figure = harness.figure(name, data::dtype::<T>(), n, who.by).work(work);
         figure.on_cpu(x, |x| call(x), |x, got| Ok(check(elements(x), got)));
     }
-    let figure = harness.figure("reduce-mean-var", dtype::<T>(), n, who.by).work(work);
+    let figure = harness.figure("reduce-mean-var", data::dtype::<T>(), n, who.by).work(work);
     figure.on_cpu(x, |x| (who.mean_var)(x), |x, got| Ok(check_mean_var(elements(x), got)));
     // 2500 rows of 4000 in the full set.
     let columns = harness.set().pick(64, 1000, 4000);
     for (axis, call) in who.axis.iter().enumerate() {
-        let figure =
-            harness.figure(&format!("reduce-axis{axis}"), dtype::<T>(), format!("{}x{columns}", n / columns), who.by);
+        let figure = harness.figure(
+            &format!("reduce-axis{axis}"),
+            data::dtype::<T>(),
+            format!("{}x{columns}", n / columns),
+            who.by,
+        );
         figure.work(work).on_cpu(
             || Ok(Array2::from_shape_vec((n / columns, columns), data::uniform::<T>(n))?),
             |x| call(x),

@@ -7,7 +7,6 @@ use ndarray::{Array1, Array2, Axis};
 use crate::{
     data,
     harness::{Check, Harness, Outcome, Work},
-    sparse::dtype,
 };
 
 /// Cumulative sums along an axis, into an array that is there.
@@ -47,7 +46,7 @@ pub(crate) fn scans_by<T: Scalar>(harness: &mut Harness, who: &Scanned<T>) {
     let bytes = (n * size_of::<T>()) as u64;
     let x = move || Array1::from_vec(data::uniform::<T>(n));
     if let Some(cumsum) = who.cumsum {
-        harness.figure("scan-cumsum", dtype::<T>(), n, who.by).work(Work::copies(2 * bytes)).on_cpu(
+        harness.figure("scan-cumsum", data::dtype::<T>(), n, who.by).work(Work::copies(2 * bytes)).on_cpu(
             || Ok((x(), x())),
             |(x, out)| cumsum(x, out),
             |(x, out), ()| Ok(check_cumsum(x.iter().zip(&*out))),
@@ -55,7 +54,7 @@ pub(crate) fn scans_by<T: Scalar>(harness: &mut Harness, who: &Scanned<T>) {
     }
     if let Some(select) = who.select {
         // Half of them are kept.
-        harness.figure("select", dtype::<T>(), n, who.by).work(Work::copies(bytes + bytes / 2)).on_cpu(
+        harness.figure("select", data::dtype::<T>(), n, who.by).work(Work::copies(bytes + bytes / 2)).on_cpu(
             || Ok(x()),
             |x| select(x),
             |x, got| {
@@ -69,7 +68,7 @@ pub(crate) fn scans_by<T: Scalar>(harness: &mut Harness, who: &Scanned<T>) {
     let columns = harness.set().pick(64, 1000, 4000);
     for axis in [Axis(0), Axis(1)] {
         let case = format!("{}x{columns}", n / columns);
-        let figure = harness.figure(&format!("scan-axis{}", axis.index()), dtype::<T>(), case, who.by);
+        let figure = harness.figure(&format!("scan-axis{}", axis.index()), data::dtype::<T>(), case, who.by);
         let matrix = || Array2::from_shape_vec((n / columns, columns), data::uniform::<T>(n));
         figure.work(Work::copies(2 * bytes)).on_cpu(
             || Ok((matrix()?, matrix()?)),

@@ -14,7 +14,7 @@ pub(crate) use computing::elements;
 pub(crate) use host::{lengths, lincomb, wave};
 pub(crate) use input::{Input, Pair, Random};
 
-use crate::{harness::Harness, peers};
+use crate::harness::Harness;
 
 /// Figures on a device, and of the evaluator on the host.
 pub fn figures(harness: &mut Harness) {
@@ -26,5 +26,4 @@ pub fn figures(harness: &mut Harness) {
     }
     overhead::figures(harness);
     host::figures(harness);
-    peers::arrays(harness);
 }

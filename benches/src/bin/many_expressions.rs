@@ -1,7 +1,7 @@
 //! A program of 300 expressions, no two alike, for the time that they take the compiler:
 //!
 //! ```text
-//! cargo build --release -p benches --bin many_expressions    # what it is built from
+//! cargo build --release -p benches --bin many_expressions    # the build
 //! touch benches/src/bin/many_expressions.rs
 //! time cargo build --release -p benches --bin many_expressions
 //! ```

@@ -98,7 +98,7 @@ fn what_is_wrong_or_fails_is_a_failure_and_the_rest_goes_on() -> Outcome {
     assert!(reason(2).contains("the device has gone") && reason(3).contains("as planned"), "{:?}", left.lines);
     assert_eq!(left.sampled, ["one/i32/right/gpu-test/cpu"]);
     let right = left.of("figure").into_iter().find(|line| line["id"] == "one/i32/right/gpu-test/cpu");
-    let right = right.ok_or("no line of what is right")?;
+    let right = right.ok_or("no line of a right answer")?;
     assert_eq!((&right["error"], &right["flops"], &right["bytes"]), (&json!(0.0), &json!(1), &Value::Null));
     assert_eq!(right["peer"], json!(false));
     Ok(())

@@ -2,7 +2,7 @@
 //
 // Contract: grid any one-dimensional, block THREADS (a power of two, at least 32), no dynamic
 // shared memory. words[0..n) is readable and aligned to 16 bytes, partials[0..grid) writable; block
-// b writes partials[b] and nothing else. Bytes moved: 16 per word, and 4 per block. What is read is
+// b writes partials[b] and nothing else. Bytes moved: 16 per word, and 4 per block. The words are
 // added up, modulo 2^32, so that no load can be left out: the sum of partials is the sum of the 4 n
 // integers.
 #include "prelude.cuh"

@@ -12,7 +12,6 @@ use super::library::{self, Library};
 use crate::{
     algos, data,
     harness::{Check, Gpu, Harness, Outcome, Work},
-    sparse::dtype,
 };
 
 static LIBRARY: Library = Library {
@@ -56,7 +55,7 @@ pub(super) fn figures(harness: &mut Harness) {
 }
 
 fn gemm<T: Blas>(harness: &mut Harness, n: usize) {
-    harness.figure("gemm", dtype::<T>(), n, "cublas").work(Work::computes(2 * (n as u64).pow(3))).on_gpu(
+    harness.figure("gemm", data::dtype::<T>(), n, "cublas").work(Work::computes(2 * (n as u64).pow(3))).on_gpu(
         |gpu| {
             let (handle, a, b) = (Handle::new(gpu)?, data::uniform::<T>(n * n), data::uniform_from(n * n, n * n));
             let (on_a, on_b) = (DeviceVec::from_slice(gpu.stream(), &a)?, DeviceVec::from_slice(gpu.stream(), &b)?);
@@ -92,7 +91,7 @@ fn sums<T: Blas>(harness: &mut Harness, n: usize) {
     let vector = move |gpu: &Gpu, from: usize| -> Outcome<DeviceVec<T>> {
         Ok(DeviceVec::from_slice(gpu.stream(), &data::uniform_from::<T>(from, n))?)
     };
-    harness.figure("dot", dtype::<T>(), n, "cublas").work(algos::dot_work::<T>(n)).on_gpu(
+    harness.figure("dot", data::dtype::<T>(), n, "cublas").work(algos::dot_work::<T>(n)).on_gpu(
         |gpu| Ok((vector(gpu, 0)?, vector(gpu, n)?, DeviceVec::<T>::zeros(gpu.stream(), 1)?, Handle::new(gpu)?)),
         |(x, y, result, handle)| T::dot(handle, x, y, result),
         |(_, _, result, _), ()| {
@@ -100,7 +99,7 @@ fn sums<T: Blas>(harness: &mut Harness, n: usize) {
             Ok(algos::check_dot(&x, &y, Scalar::to_f64(result.to_vec()?[0])))
         },
     );
-    harness.figure("norm2", dtype::<T>(), n, "cublas").work(algos::norm_work::<T>(n)).on_gpu(
+    harness.figure("norm2", data::dtype::<T>(), n, "cublas").work(algos::norm_work::<T>(n)).on_gpu(
         |gpu| Ok((vector(gpu, 0)?, DeviceVec::<T>::zeros(gpu.stream(), 1)?, Handle::new(gpu)?)),
         |(x, result, handle)| T::norm2(handle, x, result),
         |(_, result, _), ()| Ok(algos::check_norm(&data::uniform::<T>(n), Scalar::to_f64(result.to_vec()?[0]))),

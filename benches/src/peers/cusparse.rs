@@ -9,8 +9,9 @@ use gpu_sparse::{CsrMatrix, Scalar};
 
 use super::library::{self, Library};
 use crate::{
+    data,
     harness::{Gpu, Harness, Outcome},
-    sparse::{Input, Operation, check_product, dtype},
+    sparse::{Input, Operation, check_product},
 };
 
 static LIBRARY: Library = Library {
@@ -48,7 +49,7 @@ pub(super) fn products<T: Scalar>(harness: &mut Harness, input: &Input<'_, T>) {
     let (alg1, alg2) = (Algorithm::CUSPARSE_SPMV_CSR_ALG1, Algorithm::CUSPARSE_SPMV_CSR_ALG2);
     for (by, algorithm) in [("cusparse-alg1", alg1), ("cusparse-alg2", alg2)] {
         harness
-            .figure("spmv", dtype::<T>(), &input.case().name, by)
+            .figure("spmv", data::dtype::<T>(), &input.case().name, by)
             .work_of(|| {
                 let a = input.matrix()?;
                 input.work_of(Operation::Spmv, (a.nnz() * (size_of::<T>() + 4) + 4 * (a.rows() + 1)) as u64)
@@ -60,7 +61,7 @@ pub(super) fn products<T: Scalar>(harness: &mut Harness, input: &Input<'_, T>) {
             );
     }
     harness
-        .figure("spmv", dtype::<T>(), &input.case().name, "cusparse-sell32")
+        .figure("spmv", data::dtype::<T>(), &input.case().name, "cusparse-sell32")
         .work_of(|| {
             let (starts, rows) = (slice_starts(input.matrix()?), input.matrix()?.rows());
             let places = starts.last().copied().unwrap_or(0) as usize;

@@ -13,8 +13,9 @@ use gpu_sparse::{CsrMatrix, Scalar, linalg};
 
 use super::Real;
 use crate::{
+    data,
     harness::{Check, Harness, Outcome, Work},
-    sparse::{ITERATIONS, Input, Operation, check_product, check_solve, dtype},
+    sparse::{ITERATIONS, Input, Operation, check_product, check_solve},
 };
 
 /// The matrix is also stored by rows, with 32-bit indices.
@@ -40,7 +41,7 @@ fn threads() -> Par {
 pub(super) fn figures<T: Real>(harness: &mut Harness, input: &Input<'_, T>) {
     let (name, operations) = (&input.case().name, input.case().operations);
     if operations.contains(&Operation::Spmv) {
-        harness.figure("spmv", dtype::<T>(), name, "faer").work_of(|| work(input, Operation::Spmv)).on_cpu(
+        harness.figure("spmv", data::dtype::<T>(), name, "faer").work_of(|| work(input, Operation::Spmv)).on_cpu(
             || Ok((matrix(input.matrix()?)?, input.x()?, input.b()?)),
             |(a, x, y)| {
                 let (x, y) = (ColRef::from_slice(x).as_mat(), ColMut::from_slice_mut(y).as_mat_mut());
@@ -51,7 +52,7 @@ pub(super) fn figures<T: Real>(harness: &mut Harness, input: &Input<'_, T>) {
         );
     }
     if operations.contains(&Operation::Cg) {
-        harness.figure("cg200", dtype::<T>(), name, "faer").work_of(|| work(input, Operation::Cg)).on_cpu(
+        harness.figure("cg200", data::dtype::<T>(), name, "faer").work_of(|| work(input, Operation::Cg)).on_cpu(
             || {
                 if input.matrix()?.nnz() > MOST_ENTRIES {
                     return Err(format!("left out: beyond {MOST_ENTRIES} entries a solve takes seconds").into());

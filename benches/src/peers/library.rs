@@ -135,7 +135,7 @@ mod tests {
             false
         }
         unsafe fn never() -> &'static libloading::Library {
-            unreachable!("only what is present is opened")
+            unreachable!("only libraries that are present are opened")
         }
         let library = Library { name: "cunothing", is_present: nowhere, opened: never, functions: &["cuNothing"] };
         let error = library.open().unwrap_err();

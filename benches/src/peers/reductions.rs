@@ -8,7 +8,6 @@ use crate::{
     algos::{self, Reduced, reductions_by},
     data,
     harness::Harness,
-    sparse::dtype,
 };
 
 const BY: &str = "ndarray-rayon";
@@ -69,7 +68,7 @@ fn dot<T: Scalar + std::iter::Sum>(harness: &mut Harness, n: usize)
 where
     for<'a> ArrayView1<'a, T>: Dot<ArrayView1<'a, T>, Output = T>,
 {
-    harness.figure("dot", dtype::<T>(), n, BY).work(algos::dot_work::<T>(n)).on_cpu(
+    harness.figure("dot", data::dtype::<T>(), n, BY).work(algos::dot_work::<T>(n)).on_cpu(
         || Ok((Array1::from_vec(data::uniform::<T>(n)), Array1::from_vec(data::uniform_from::<T>(n, n)))),
         |(x, y)| {
             let parts = x.axis_chunks_iter(Axis(0), PART).into_par_iter().zip(y.axis_chunks_iter(Axis(0), PART));

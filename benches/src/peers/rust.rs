@@ -7,7 +7,7 @@ use super::Real;
 use crate::{
     algos, arrays, data,
     harness::Harness,
-    sparse::{Input, Operation, check_product, dtype},
+    sparse::{Input, Operation, check_product},
 };
 
 /// `sprs`: products on one thread.
@@ -17,7 +17,7 @@ pub(super) fn products<T: Real>(harness: &mut Harness, input: &Input<'_, T>) {
         return;
     }
     harness
-        .figure("spmv", dtype::<T>(), &case.name, "sprs")
+        .figure("spmv", data::dtype::<T>(), &case.name, "sprs")
         .work_of(|| {
             let a = input.matrix()?;
             // It counts and points in usize.
@@ -48,7 +48,7 @@ fn dot<T: Scalar>(harness: &mut Harness, n: usize)
 where
     Array1<T>: Dot<Array1<T>, Output = T>,
 {
-    harness.figure("dot", dtype::<T>(), n, "ndarray").work(algos::dot_work::<T>(n)).on_cpu(
+    harness.figure("dot", data::dtype::<T>(), n, "ndarray").work(algos::dot_work::<T>(n)).on_cpu(
         || Ok((Array1::from_vec(data::uniform::<T>(n)), Array1::from_vec(data::uniform_from::<T>(n, n)))),
         |(x, y)| Ok(x.dot(&*y)),
         |(x, y), got| {

@@ -10,7 +10,7 @@ use gpu_sparse::{CsrMatrix, Scalar};
 use rayon::prelude::*;
 use serde_json::json;
 
-use super::{Case, dtype};
+use super::Case;
 use crate::{data, harness::Outcome};
 
 /// A number with a fixed place in a raw file.
@@ -61,7 +61,7 @@ pub fn export<T: Scalar + Raw>(folder: &Path, case: &Case) -> Outcome {
     raw_file(&folder.join("b.bin"), &data::sines::<T>(a.rows()), |&b| b)?;
     let facts = json!({
         "matrix": case.name,
-        "dtype": dtype::<T>(),
+        "dtype": data::dtype::<T>(),
         "operations": case.operations.iter().map(|operation| operation.name()).collect::<Vec<_>>(),
         "rows": a.rows(),
         "cols": a.cols(),

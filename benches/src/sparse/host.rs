@@ -8,7 +8,6 @@ use gpu_sparse::{
 use super::{
     Input, Operation,
     answers::{check_product, check_solve, largest_error, product_bound},
-    dtype,
     input::ITERATIONS,
     on_device::{cut_off, half},
 };
@@ -32,7 +31,7 @@ pub(super) fn figures<T: Scalar>(harness: &mut Harness, input: &Input<'_, T>) {
 fn products<T: Scalar>(harness: &mut Harness, input: &Input<'_, T>) {
     let (operation, name) = (Operation::Spmv, &input.case().name);
     harness
-        .figure(operation.name(), dtype::<T>(), name, "gpu-sparse-csr")
+        .figure(operation.name(), data::dtype::<T>(), name, "gpu-sparse-csr")
         .work_of(|| input.work(operation, Format::Csr))
         .on_cpu(
             || Ok((input.matrix()?, input.x()?, input.b()?)),
@@ -40,7 +39,7 @@ fn products<T: Scalar>(harness: &mut Harness, input: &Input<'_, T>) {
             |(a, x, y), ()| Ok(check_product(a, x, y)),
         );
     harness
-        .figure(operation.name(), dtype::<T>(), name, "gpu-sparse-packets")
+        .figure(operation.name(), data::dtype::<T>(), name, "gpu-sparse-packets")
         .work_of(|| input.work(operation, Format::Packets))
         .on_cpu(
             || Ok((input.packets()?, input.x()?, input.b()?)),
@@ -53,7 +52,7 @@ fn axpby<T: Scalar>(harness: &mut Harness, input: &Input<'_, T>) {
     let (operation, name) = (Operation::Axpby, &input.case().name);
     let (alpha, beta) = (half::<T>(), -half::<T>() * half());
     harness
-        .figure(operation.name(), dtype::<T>(), name, "gpu-sparse-csr")
+        .figure(operation.name(), data::dtype::<T>(), name, "gpu-sparse-csr")
         .work_of(|| input.work(operation, Format::Csr))
         .on_cpu(
             || Ok((input.matrix()?, input.x()?, input.b()?)),
@@ -64,7 +63,7 @@ fn axpby<T: Scalar>(harness: &mut Harness, input: &Input<'_, T>) {
 
 fn solves<T: Scalar>(harness: &mut Harness, input: &Input<'_, T>, operation: Operation) {
     harness
-        .figure(operation.name(), dtype::<T>(), &input.case().name, "gpu-sparse-csr")
+        .figure(operation.name(), data::dtype::<T>(), &input.case().name, "gpu-sparse-csr")
         .work_of(|| input.work(operation, Format::Csr))
         .on_cpu(
             || Ok((input.matrix()?, input.b()?)),
@@ -82,7 +81,7 @@ fn solves<T: Scalar>(harness: &mut Harness, input: &Input<'_, T>, operation: Ope
 
 /// Entries to compressed rows, compressed rows to packets, and Matrix Market files in memory.
 fn conversions<T: Scalar>(harness: &mut Harness, input: &Input<'_, T>) {
-    let (name, dtype) = (&input.case().name, dtype::<T>());
+    let (name, dtype) = (&input.case().name, data::dtype::<T>());
     let bytes = (size_of::<T>() + 8) as u64;
     let entries = || Ok(Work::moves(bytes * input.matrix()?.nnz() as u64));
     harness.figure("coo-to-csr", dtype, name, "gpu-sparse").work_of(entries).on_cpu(

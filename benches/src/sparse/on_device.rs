@@ -10,10 +10,12 @@ use ndarray::{Ix1, aview1};
 use super::{
     Input, Operation,
     answers::{check_product, check_solve, largest_error, product_bound},
-    dtype,
     input::ITERATIONS,
 };
-use crate::harness::{Check, Gpu, Harness, Outcome};
+use crate::{
+    data,
+    harness::{Check, Gpu, Harness, Outcome},
+};
 
 /// Products and solves on a device with one matrix, in both formats.
 pub(super) fn figures<T: Scalar>(harness: &mut Harness, input: &Input<'_, T>) {
@@ -21,7 +23,7 @@ pub(super) fn figures<T: Scalar>(harness: &mut Harness, input: &Input<'_, T>) {
     for (format, by) in [(Format::Csr, "gpu-sparse-csr"), (Format::Packets, "gpu-sparse-packets")] {
         for &operation in case.operations {
             let figure = harness
-                .figure(operation.name(), dtype::<T>(), &case.name, by)
+                .figure(operation.name(), data::dtype::<T>(), &case.name, by)
                 .work_of(|| input.work(operation, format));
             match operation {
                 Operation::Spmv => figure.on_gpu(

@@ -9,9 +9,8 @@ use std::{
 };
 
 use benches::{
-    algos, arrays,
     harness::{Check, Gpu, Harness, Work},
-    memory, primitives, random, sparse,
+    programs,
 };
 use gpu_driver::{Device, DeviceVec, nvrtc};
 use serde_json::{Value, json};
@@ -20,12 +19,12 @@ use testkit::{Outcome, Suite, ensure, ensure_eq, tests};
 const RUN: &str = "BENCHES_TEST_RUN";
 type Program = (&'static str, fn(&mut Harness));
 const PROGRAMS: [Program; 7] = [
-    ("memory", memory::figures),
-    ("arrays", arrays::figures),
-    ("sparse", sparse::figures),
-    ("algos", algos::figures),
-    ("primitives", primitives::figures),
-    ("random", random::figures),
+    ("memory", programs::memory),
+    ("arrays", programs::arrays),
+    ("sparse", programs::sparse),
+    ("algos", programs::algos),
+    ("primitives", programs::primitives),
+    ("random", programs::random),
     ("clocks", clocks),
 ];
 
@@ -38,7 +37,7 @@ fn main() -> ExitCode {
         tests![programs_measure_on_a_device, short_calls_are_timed_in_graphs, peers_that_are_missing_are_gaps];
     let anywhere =
         tests![programs_measure_on_the_cpu, peers_on_the_cpu_are_checked, settings_that_mean_nothing_end_a_program];
-    let kernels = memory::KERNELS
+    let kernels = benches::memory::KERNELS
         .checks()
         .map(|(name, instance, arch)| (name, move |_: &()| Ok(instance.compile(arch).map(drop)?)));
     Suite::new()
@@ -48,7 +47,7 @@ fn main() -> ExitCode {
         .run()
 }
 
-/// What a program left: its facts, and whether it ended well.
+/// The output of a program: its facts, and whether it ended well.
 struct Left {
     lines: Vec<Value>,
     success: bool,

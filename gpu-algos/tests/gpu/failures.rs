@@ -9,10 +9,7 @@ use gpu_algos::{
         ArrayError, GpuArray, GpuViewMut,
         gpu_driver::{
             Device, Stream,
-            emulated::{
-                Call::{self, Allocation, Copy, Event, Launch, ModuleLoad},
-                Emulated,
-            },
+            emulated::Call::{self, Allocation, Copy, Event, Launch, ModuleLoad},
         },
     },
     kernels::{ArrayScanKernel, ElementwiseKernel, IndexRange, ReductionKernel, ScanKernel},
@@ -21,21 +18,7 @@ use gpu_algos::{
 use ndarray::{Array1, Array2, Axis, Ix0, Ix1, Ix2, array, s};
 use testkit::{Operation, Outcome, ensure, ensure_eq, fallible_functions, none_forgotten, sweeps};
 
-const KINDS: [Call; 5] = [Allocation, Launch, ModuleLoad, Copy, Event];
-
-fn sweep<S, T>(
-    call: Call,
-    prepare: impl Fn(&Device) -> Result<S>,
-    operation: impl Fn(&mut S) -> Result<T>,
-    check: impl Fn(&S, Option<&T>) -> Outcome,
-) -> Result<u64, Box<dyn Error>> {
-    let expected = |error: &AlgoError| match error {
-        AlgoError::Driver(error) | AlgoError::Array(ArrayError::Driver(error)) => call.leads_to(error),
-        _ => false,
-    };
-    let prepare = |device: &Device| Ok(prepare(device)?);
-    Ok(Emulated::new().fail_each(call, prepare, operation, check, expected)?.calls)
-}
+testkit::failure_sweep!(AlgoError, error in AlgoError::Driver(error) | AlgoError::Array(ArrayError::Driver(error)));
 
 /// Columns such that several blocks work on each of their sums, and on that of all.
 const COLUMNS: usize = 8;

@@ -13,7 +13,7 @@ use gpu_algos::{
     reduction_kernel,
 };
 use ndarray::{Array1, Array2, Axis};
-use testkit::{Outcome, Rng, Test, ensure, ensure_eq, tests};
+use testkit::{Outcome, Rng, Test, ensure, ensure_eq, lengths_around, rng, tests};
 
 pub const TESTS: &[Test<Device>] = tests![
     products_of_matrices_keep_their_order,
@@ -67,7 +67,8 @@ const ONE: Matrix = Matrix { a: 1, b: 0, c: 0, d: 1 };
 /// Around the tiles of both kernels.
 fn lengths(device: &Device) -> Vec<usize> {
     let tile = 256 * 4 * 8;
-    let mut all = vec![0, 1, 2, 31, 32, 33, 127, 1021, tile - 1, tile, tile + 1, 2 * tile + 1, 5 * tile - 7, 40_009];
+    let mut all = lengths_around(tile);
+    all.push(40_009);
     if !device.is_emulated() {
         all.extend([1_000_003, 10_000_019]);
     }
@@ -75,7 +76,7 @@ fn lengths(device: &Device) -> Vec<usize> {
 }
 
 pub fn products_of_matrices_keep_their_order(device: &Device) -> Outcome {
-    let mut rng = Rng(7);
+    let mut rng = rng(7);
     for n in lengths(device) {
         let matrix = |rng: &mut Rng| {
             let mut next = || rng.next_u64() as u32 | 1;
@@ -149,7 +150,7 @@ pub fn operators_that_do_not_commute(device: &Device) -> Outcome {
         "scale * table[at[i]]",
     )?;
     let picked = picked.name("picked").commutative();
-    let mut rng = Rng(8);
+    let mut rng = rng(8);
     for n in lengths(device) {
         let x: Vec<i32> = (0..n).map(|i| if rng.below(1000) == 0 { i as i32 } else { 0 }).collect();
         let bytes: Vec<u8> = (0..n).map(|_| u8::from(rng.below(20_000) < 100)).collect();
@@ -196,7 +197,7 @@ reduction_kernel! {
 }
 
 pub fn pycuda_struct_reduce(device: &Device) -> Outcome {
-    let mut rng = Rng(9);
+    let mut rng = rng(9);
     for n in lengths(device) {
         let x = Array1::from_shape_fn(n, |_| rng.next_u64() as i32);
         let on_device = GpuArray::from_ndarray(device, &x)?;

@@ -1,6 +1,6 @@
 //! Scans from text against the definitions on the host: operators that do not commute, structures, segments, places, errors.
 
-use std::fmt::{Debug, Display};
+use std::fmt::Debug;
 
 use gpu_algos::{
     AlgoError,
@@ -13,7 +13,7 @@ use gpu_algos::{
     scan_kernel,
 };
 use ndarray::{Array1, Array3, Axis, s};
-use testkit::{Outcome, Rng, Test, ensure, ensure_eq, tests};
+use testkit::{Outcome, Rng, Test, ensure, ensure_eq, lengths_around, rng, same, tests};
 
 pub const TESTS: &[Test<Device>] = tests![
     pycuda_scan,
@@ -39,32 +39,19 @@ pub const LARGE: &[Test<Device>] = tests![pycuda_big_array_scan];
 const TILES: [usize; 4] = [3840, 1792, 768, 256];
 
 fn lengths(device: &Device, tile: usize) -> Vec<usize> {
-    let mut all = vec![0, 1, 2, 31, 32, 33, 1021, tile - 1, tile, tile + 1, 2 * tile + 1, 35 * tile - 7];
+    let mut all = lengths_around(tile);
+    all.push(35 * tile - 7);
     if !device.is_emulated() {
         all.extend([1_000_003, 10_000_019]);
     }
     all
 }
 
-/// Tells the first difference, not all of thousands of values.
-fn same<T: PartialEq + Debug>(got: &[T], want: &[T], what: impl Display) -> Outcome {
-    let at = got.iter().zip(want).position(|(got, want)| got != want);
-    ensure!(
-        at.is_none() && got.len() == want.len(),
-        "{what}: {} of {}, at {at:?} {:?}, not {:?}",
-        got.len(),
-        want.len(),
-        at.map(|i| &got[i]),
-        at.map(|i| &want[i])
-    );
-    Ok(())
-}
-
 pub fn pycuda_scan(device: &Device) -> Outcome {
     let kernels =
         [ScanKernel::<i32>::inclusive("a + b", "0")?, ScanKernel::exclusive("a+b", "0")?.name("before").preamble("")];
     kernels[0].compile(device)?;
-    let mut rng = Rng(21);
+    let mut rng = rng(21);
     let mut sizes = vec![0, 10, (1 << 10) - 5, 1 << 10, (1 << 10) + 5, 100_003];
     if !device.is_emulated() {
         sizes.extend([(1 << 20) - (1 << 18), (1 << 20) - (1 << 18) + 5, (1 << 20) + 5, 1 << 20, 1 << 24]);
@@ -129,7 +116,7 @@ scan_kernel! {
 }
 
 pub fn scanned_matrices_keep_their_order(device: &Device) -> Outcome {
-    let mut rng = Rng(22);
+    let mut rng = rng(22);
     let stream = device.stream();
     let exclusive = ScanKernel::<Matrix>::exclusive(TIMES, "Matrix{1, 0, 0, 1}")?;
     let operator = Associative::new(ONE, times);
@@ -182,7 +169,7 @@ scan_kernel! {
 }
 
 pub fn segments_of_recurrences(device: &Device) -> Outcome {
-    let mut rng = Rng(23);
+    let mut rng = rng(23);
     let operator = affine();
     for n in lengths(device, TILES[1]) {
         let maps: Vec<Affine> = (0..n).map(|_| Affine { c: rng.next_u64() as u32, d: rng.next_u64() as u32 }).collect();
@@ -227,7 +214,7 @@ scan_kernel! {
 }
 
 pub fn any_operator_along_any_axis(device: &Device) -> Outcome {
-    let mut rng = Rng(24);
+    let mut rng = rng(24);
     for shape in [[3, 5, 7], [1, 40, 33], [65, 2, 90], [4, 4000, 1]] {
         let maps = Array3::from_shape_fn(shape, |_| Affine { c: rng.next_u64() as u32, d: rng.next_u64() as u32 });
         let c = GpuArray::from_ndarray(device, &maps.map(|map| map.c))?;
@@ -274,7 +261,7 @@ struct Odd {
 }
 
 pub fn states_of_any_size(device: &Device) -> Outcome {
-    let mut rng = Rng(24);
+    let mut rng = rng(24);
     let stream = device.stream();
     // One byte: a sum that stays at 255, alone and in segments; two of them.
     let add = "a + b > 255 ? 255 : a + b";
@@ -385,7 +372,7 @@ scan_kernel! {
 }
 
 pub fn pyopencl_copy_if_and_unique(device: &Device) -> Outcome {
-    let mut rng = Rng(25);
+    let mut rng = rng(25);
     let stream = device.stream();
     for n in lengths(device, TILES[0]) {
         let x: Vec<i32> = (0..n).map(|_| rng.below(4) as i32).collect();
@@ -484,7 +471,7 @@ pub fn scanned_places_in_their_order(device: &Device) -> Outcome {
 }
 
 pub fn any_places_of_any_length(device: &Device) -> Outcome {
-    let mut rng = Rng(27);
+    let mut rng = rng(27);
     let (rounds, most) = if device.is_emulated() { (40, 9000) } else { (300, 900_000) };
     for round in 0..rounds {
         let n = 1 + rng.below(most);
@@ -558,7 +545,7 @@ pub fn a_captured_scan_is_replayed(device: &Device) -> Outcome {
 }
 
 pub fn scanned_floats_have_the_same_bits_in_every_order_of_blocks(device: &Device) -> Outcome {
-    let mut rng = Rng(26);
+    let mut rng = rng(26);
     let n = if device.is_emulated() { 200_000 } else { 20_000_000 };
     let values: Vec<f32> = (0..n).map(|_| (rng.below(1 << 24) as f32 / 3.0).sin()).collect();
     let x = DeviceVec::from_slice(&device.stream(), &values)?;

@@ -11,6 +11,7 @@ mod failures;
 mod kernels_elementwise;
 mod kernels_reduction;
 mod kernels_scan;
+mod layouts;
 mod numpy;
 mod reductions;
 mod reductions_large;
@@ -18,7 +19,9 @@ mod reductions_random;
 mod reductions_streams;
 mod scans;
 mod scans_large;
+mod scans_random;
 mod selections;
+mod selections_random;
 
 const NEEDS_A_GPU: &str = "the emulated device has not the memory, nor the time";
 
@@ -42,7 +45,9 @@ fn main() -> ExitCode {
         .group("device", device.clone(), "GPU_TESTS", reductions_streams::TESTS)
         .group("device", device.clone(), "GPU_TESTS", reductions_random::TESTS)
         .group("device", device.clone(), "GPU_TESTS", scans::TESTS)
+        .group("device", device.clone(), "GPU_TESTS", scans_random::TESTS)
         .group("device", device.clone(), "GPU_TESTS", selections::TESTS)
+        .group("device", device.clone(), "GPU_TESTS", selections_random::TESTS)
         .group("device", device.clone(), "GPU_TESTS", kernels_reduction::TESTS)
         .group("device", device.clone(), "GPU_TESTS", kernels_scan::TESTS)
         .group("device", device.clone(), "GPU_TESTS", kernels_elementwise::TESTS)

@@ -11,7 +11,9 @@ use gpu_algos::{
     reference::{self, MeanVariance, Variance, reduce_serial},
 };
 use ndarray::{Array, Array1, Array2, ArrayD, ArrayViewD, Axis, Dimension, Ix2, IxDyn, s};
-use testkit::{Outcome, Rng, Test, ensure, ensure_eq, tests};
+use testkit::{Layout, Outcome, Test, ensure, ensure_eq, lengths_around, rng, tests};
+
+use crate::layouts::{base, of_gpu};
 
 pub const TESTS: &[Test<Device>] = tests![
     whole_arrays_of_awkward_lengths,
@@ -43,11 +45,6 @@ fn define<T: Clone, R: Clone>(view: &ArrayViewD<'_, T>, axes: &[usize], definiti
     })
 }
 
-/// Whole numbers, so that sums of floats are exact in any order.
-fn whole(rng: &mut Rng, n: usize) -> Vec<f32> {
-    (0..n).map(|_| rng.below(17) as f32 - 8.0).collect()
-}
-
 fn sum(values: &[f32]) -> f32 {
     values.iter().sum()
 }
@@ -66,15 +63,15 @@ fn first_of(values: &[f32], better: impl Fn(f32, f32) -> bool) -> i64 {
 }
 
 pub fn whole_arrays_of_awkward_lengths(device: &Device) -> Outcome {
-    let mut rng = Rng(1);
+    let mut rng = rng(1);
     let tile = 512 * 4;
-    let mut lengths =
-        vec![0, 1, 2, 3, 4, 5, 31, 32, 33, 127, 1021, tile - 1, tile, tile + 1, 8 * tile - 1, 8 * tile + 1, 65_537];
+    let mut lengths = lengths_around(tile);
+    lengths.extend([4, 8 * tile - 1, 8 * tile + 1]);
     if !device.is_emulated() {
         lengths.extend([1 << 20, (1 << 20) + 1, 12_345_677, 1 << 24]);
     }
     for n in lengths {
-        let x = Array1::from(whole(&mut rng, n + 3));
+        let x = Array1::from(rng.whole_numbers(n + 3));
         let dx = GpuArray::from_ndarray(device, &x)?;
         for start in 0..4 {
             let (part, on_device) = (x.slice(s![start..]), dx.slice(s![start..])?);
@@ -123,21 +120,18 @@ where
 }
 
 pub fn any_axes_of_any_layout(device: &Device) -> Outcome {
-    let mut rng = Rng(2);
+    let mut rng = rng(2);
     let shapes = [[2, 3, 5], [1, 40, 33], [64, 7, 4], [3, 1, 130], [9, 70, 1], [5, 4, 64]];
     for shape in shapes {
         let n = shape.iter().product();
-        let x = Array::from_shape_vec(IxDyn(&shape), whole(&mut rng, n))?;
+        let x = Array::from_shape_vec(IxDyn(&shape), rng.whole_numbers(n))?;
         let dx = GpuArray::from_ndarray(device, &x)?;
-        let views = [
-            (x.view(), dx.view()),
-            (x.view().permuted_axes(vec![2, 0, 1]), dx.permuted_axes(IxDyn(&[2, 0, 1]))?),
-            (x.slice(s![.., ..;-1, ..;2]).into_dyn(), dx.slice(s![.., ..;-1, ..;2])?.into_dyn()),
-            (x.slice(s![..;-1, 0..1, ..;-1]).into_dyn(), dx.slice(s![..;-1, 0..1, ..;-1])?.into_dyn()),
-        ];
-        for (host, view) in &views {
-            over_all_axes(host, view, |x| x.sum(), sum)?;
-            over_all_axes(host, view, |x| x.argmax(), |values| first_of(values, |x, y| x > y))?;
+        for (_, layout) in Layout::each(&shape) {
+            let values = base(&layout, &mut rng, |rng| rng.below(17) as f32 - 8.0);
+            let on_device = GpuArray::from_ndarray(device, &values)?;
+            let (host, view) = (layout.of_host(values.view()), of_gpu(&layout, &on_device)?);
+            over_all_axes(&host, &view, |x| x.sum(), sum)?;
+            over_all_axes(&host, &view, |x| x.argmax(), |values| first_of(values, |x, y| x > y))?;
         }
         let wide = x.view().insert_axis(Axis(1));
         let wide = wide.broadcast(IxDyn(&[shape[0], 3, shape[1], shape[2]])).ok_or("broadcast")?;
@@ -200,7 +194,7 @@ pub fn places_and_nan(device: &Device) -> Outcome {
 }
 
 pub fn means_and_deviations(device: &Device) -> Outcome {
-    let mut rng = Rng(3);
+    let mut rng = rng(3);
     // Far from 0, so that a difference of large squares would lose all digits; and one far away, in front.
     for (offset, first) in [(0.0, 0.0), (1e7, 0.0), (-3e9, 1e12)] {
         let mut x = Array2::from_shape_fn((37, 301), |_| offset + rng.below(1000) as f64 / 500.0);
@@ -323,7 +317,7 @@ pub fn means_and_deviations_of_any_values(device: &Device) -> Outcome {
 /// Sums of f32 keep to one bound on a device and on the host, whatever their length and layout. Those of `accumulate_f64` and of the
 /// host are rounded once, and so are products.
 pub fn sums_of_f32_keep_their_bound(device: &Device) -> Outcome {
-    let mut rng = Rng(41);
+    let mut rng = rng(41);
     // Around the lengths from which on they are carried in f64.
     let more = if device.is_emulated() { (1 << 21) + 1 } else { (1 << 25) + 1 };
     for n in [3, 100, 256, 257, 5000, 16_384, 16_385, 70_001, 1 << 20, more] {

@@ -8,8 +8,10 @@ use gpu_algos::{
     prelude::*,
     reference::*,
 };
-use ndarray::{ArrayD, Axis, IxDyn, SliceInfoElem};
-use testkit::{Outcome, Rng, Test, ensure, tests};
+use ndarray::{ArrayD, Axis, IxDyn};
+use testkit::{Layout, Outcome, Rng, Test, ensure, rng, tests};
+
+use crate::layouts::{base, of_gpu};
 
 pub const TESTS: &[Test<Device>] =
     tests![random_reductions_of_f32, random_reductions_of_f64, random_reductions_of_whole_numbers];
@@ -32,60 +34,7 @@ fn real(rng: &mut Rng, flavour: usize) -> f64 {
     }
 }
 
-/// How an array becomes a view: its axes permuted, then sliced, then broadcast.
-#[derive(Debug)]
-struct Layout {
-    base: Vec<usize>,
-    axes: Vec<usize>,
-    slices: Vec<SliceInfoElem>,
-    shape: Vec<usize>,
-}
-
-impl Layout {
-    fn random(rng: &mut Rng) -> Self {
-        let most = if rng.below(10) == 0 { 40_000 } else { 3000 };
-        let mut shape = Vec::new();
-        for _ in 0..rng.below(5) {
-            let length = [0, 1, 2, 3, 4, 5, 7, 16, 31, 32, 33, 64, 101, 257, 1021, 2053][rng.below(16)];
-            let length = if length == 0 && rng.below(3) > 0 { 17_011 } else { length };
-            // What has no elements is part of something that may have.
-            let others: usize = shape.iter().map(|&length: &usize| length.max(1)).product();
-            shape.push(if others * length > most { 1 + rng.below(3) } else { length });
-        }
-        let rank = shape.len();
-        let mut own = shape.clone();
-        own.iter_mut().for_each(|length| *length = if rng.below(8) == 0 { 1 } else { *length });
-        let mut memory: Vec<usize> = (0..rank).collect();
-        match rng.below(4) {
-            0 => rng.shuffle(&mut memory),
-            1 => memory.reverse(),
-            _ => {}
-        }
-        let gaps = rng.below(2) == 0;
-        let (mut base, mut axes, mut slices) = (vec![0; rank], vec![0; rank], Vec::new());
-        for (axis, &length) in own.iter().enumerate() {
-            let step: isize = if gaps { [1, 1, -1, 2, -2, 3][rng.below(6)] } else { 1 };
-            let (before, after) = if gaps { (rng.below(3), rng.below(2)) } else { (0, 0) };
-            let span = if length == 0 { 0 } else { (length - 1) * step.unsigned_abs() + 1 };
-            slices.push(SliceInfoElem::Slice { start: before as isize, end: Some((before + span) as isize), step });
-            axes[axis] = memory[axis];
-            base[memory[axis]] = before + span + after;
-        }
-        Self { base, axes, slices, shape }
-    }
-
-    fn of_host<T: Clone>(&self, base: &ArrayD<T>) -> ArrayD<T> {
-        let view = base.view().permuted_axes(self.axes.clone());
-        let view = view.slice_move(&self.slices[..]);
-        view.broadcast(IxDyn(&self.shape)).expect("own lengths are those of the shape or 1").to_owned()
-    }
-
-    fn of_gpu<'a, T: Element>(&self, base: &'a GpuArray<T, IxDyn>) -> gpu_array::Result<GpuView<'a, T, IxDyn>> {
-        base.view().permuted_axes(IxDyn(&self.axes))?.slice(&self.slices[..])?.broadcast(IxDyn(&self.shape))
-    }
-}
-
-/// What is reduced, and how.
+/// A reduction: its values and axes.
 struct Case<'a, T: Element> {
     x: &'a GpuView<'a, T, IxDyn>,
     host: ArrayD<T>,
@@ -96,7 +45,7 @@ struct Case<'a, T: Element> {
     greatest: ArrayD<f64>,
 }
 
-/// What the rounding of a result depends on.
+/// The facts that the rounding of a result depends on.
 struct Size {
     want: f64,
     /// Of its type.
@@ -313,11 +262,11 @@ fn check<T: Operand>(
     for check in checks.iter().flat_map(|check| [check; CASES]) {
         // Half of all numbers are any.
         let flavour = rng.below(8).saturating_sub(3);
-        let layout = Layout::random(rng);
-        let base = ArrayD::from_shape_simple_fn(IxDyn(&layout.base), || element(rng, flavour));
+        let layout = Layout::random_of_any_shape(rng);
+        let base = base(&layout, rng, |rng| element(rng, flavour));
         let on_device = GpuArray::from_ndarray(device, &base)?;
-        let view = layout.of_gpu(&on_device)?;
-        let case = Case::random(rng, &view, layout.of_host(&base))?;
+        let view = of_gpu(&layout, &on_device)?;
+        let case = Case::random(rng, &view, layout.of_host(base.view()).to_owned())?;
         let context = |error: Box<dyn Error>| {
             format!("flavour {flavour}, {layout:?}, {:?}, keep {}: {error}", case.axes, case.keep)
         };
@@ -326,28 +275,24 @@ fn check<T: Operand>(
     Ok(())
 }
 
-/// A run with `GPU_TESTS_SEED` set has the numbers of an earlier one.
-fn seeded(test: impl FnOnce(&mut Rng) -> Outcome) -> Outcome {
-    let seed = testkit::number("GPU_TESTS_SEED", 20_011);
-    test(&mut Rng(seed)).map_err(|error| format!("seed {seed}: {error}").into())
-}
+/// The seed of all tests here.
+const SEED: u64 = 20_011;
 
 fn random_reductions_of_f32(device: &Device) -> Outcome {
-    seeded(|rng| check(device, rng, |rng, flavour| real(rng, flavour) as f32, OF_F32))
+    check(device, &mut rng(SEED), |rng, flavour| real(rng, flavour) as f32, OF_F32)
 }
 
 fn random_reductions_of_f64(device: &Device) -> Outcome {
-    seeded(|rng| check(device, rng, real, OF_F64))
+    check(device, &mut rng(SEED), real, OF_F64)
 }
 
 fn random_reductions_of_whole_numbers(device: &Device) -> Outcome {
-    seeded(|rng| {
-        check(device, rng, |rng, flavour| whole(rng, flavour) as i8, OF_I8)?;
-        check(device, rng, |rng, flavour| whole(rng, flavour) as i32, OF_I32)?;
-        check(device, rng, |rng, flavour| whole(rng, flavour) as i64, OF_I64)?;
-        check(device, rng, |rng, flavour| whole(rng, flavour) as u8, OF_U8)?;
-        check(device, rng, |rng, flavour| whole(rng, flavour) as u16, OF_U16)?;
-        check(device, rng, whole, OF_U64)?;
-        check(device, rng, |rng, flavour| rng.below(if flavour == 0 { 2 } else { 500 }) != 0, OF_BOOL)
-    })
+    let rng = &mut rng(SEED);
+    check(device, rng, |rng, flavour| whole(rng, flavour) as i8, OF_I8)?;
+    check(device, rng, |rng, flavour| whole(rng, flavour) as i32, OF_I32)?;
+    check(device, rng, |rng, flavour| whole(rng, flavour) as i64, OF_I64)?;
+    check(device, rng, |rng, flavour| whole(rng, flavour) as u8, OF_U8)?;
+    check(device, rng, |rng, flavour| whole(rng, flavour) as u16, OF_U16)?;
+    check(device, rng, whole, OF_U64)?;
+    check(device, rng, |rng, flavour| rng.below(if flavour == 0 { 2 } else { 500 }) != 0, OF_BOOL)
 }

@@ -11,7 +11,7 @@ use gpu_algos::{
     prelude::*,
 };
 use ndarray::{Array1, Array2, Axis, Ix0, Ix1};
-use testkit::{Outcome, Rng, Test, ensure_eq, tests};
+use testkit::{Outcome, Rng, Test, ensure_eq, rng, tests};
 
 pub const TESTS: &[Test<Device>] = tests![
     a_captured_reduction_is_replayed_on_another_stream,
@@ -44,7 +44,7 @@ fn column_sums(x: &Array2<f32>) -> Array1<f32> {
 }
 
 pub fn a_captured_reduction_is_replayed_on_another_stream(device: &Device) -> Outcome {
-    let mut rng = Rng(41);
+    let mut rng = rng(41);
     let (stream, other) = (Stream::new(device)?, Stream::new(device)?);
     let (first, busy) = (matrix(device, &mut rng), matrix(device, &mut rng));
     let ahead = GpuArray::from_ndarray(device, &first)?;
@@ -125,7 +125,7 @@ pub fn threads_with_one_stream(device: &Device) -> Outcome {
 }
 
 pub fn what_one_reduction_leaves_is_no_other_s(device: &Device) -> Outcome {
-    let mut rng = Rng(43);
+    let mut rng = rng(43);
     let stream = Stream::new(device)?;
     let x = matrix(device, &mut rng);
     let bytes = Array1::from_shape_fn(90_001, |_| 1 + rng.below(250) as u8);
@@ -178,7 +178,7 @@ fn same<T: PartialEq + std::fmt::Debug>(what: &str, got: T, want: T) -> Outcome 
 }
 
 pub fn arrays_and_targets_of_three_streams(device: &Device) -> Outcome {
-    let mut rng = Rng(44);
+    let mut rng = rng(44);
     let (home, worker, third) = (Stream::new(device)?, Stream::new(device)?, Stream::new(device)?);
     for _ in 0..3 {
         let x = matrix(device, &mut rng);
@@ -201,7 +201,7 @@ pub fn arrays_and_targets_of_three_streams(device: &Device) -> Outcome {
 }
 
 pub fn floats_have_the_same_bits_each_time(device: &Device) -> Outcome {
-    let mut rng = Rng(45);
+    let mut rng = rng(45);
     let n = if device.is_emulated() { 1 } else { 100 };
     let x = Array2::from_shape_fn((n * 701, COLUMNS), |_| (rng.uniform() - 0.3) as f32);
     let on_device = GpuArray::from_ndarray(device, &x)?;

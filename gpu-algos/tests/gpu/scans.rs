@@ -1,7 +1,5 @@
 //! Scans against definitions in plain loops.
 
-use std::fmt::{Debug, Display};
-
 use gpu_algos::{
     AlgoError,
     gpu_array::{
@@ -12,8 +10,10 @@ use gpu_algos::{
     },
     prelude::*,
 };
-use ndarray::{Array1, Array2, Axis, Ix1, Ix2, s};
-use testkit::{Outcome, Rng, Test, ensure, ensure_eq, tests};
+use ndarray::{Array1, Array2, Axis, Ix1, Ix2, Ix3, s};
+use testkit::{Layout, Outcome, Rng, Test, ensure, ensure_eq, lengths_around, rng, same, tests};
+
+use crate::layouts::{base, of_gpu};
 
 pub const TESTS: &[Test<Device>] = tests![
     lines_of_awkward_lengths,
@@ -34,13 +34,8 @@ pub const TESTS: &[Test<Device>] = tests![
     many_lines_and_wide_rows,
 ];
 
-/// Whole numbers, so that sums of floats are exact in any order.
-fn whole(rng: &mut Rng, n: usize) -> Vec<f32> {
-    (0..n).map(|_| rng.below(17) as f32 - 8.0).collect()
-}
-
 /// A scan by its definition: from each head on.
-fn define<T: Copy>(
+pub fn define<T: Copy>(
     x: &[T],
     heads: &[bool],
     identity: T,
@@ -62,33 +57,19 @@ fn define<T: Copy>(
     out
 }
 
-/// Tells the first difference, not all of thousands of values.
-fn same<T: PartialEq + Debug>(got: &[T], want: &[T], what: impl Display) -> Outcome {
-    let at = got.iter().zip(want).position(|(got, want)| got != want);
-    ensure!(
-        at.is_none() && got.len() == want.len(),
-        "{what}: {} of {}, at {at:?} {:?}, not {:?}",
-        got.len(),
-        want.len(),
-        at.map(|i| &got[i]),
-        at.map(|i| &want[i])
-    );
-    Ok(())
-}
-
 fn sums(x: &[f32], exclusive: bool, reverse: bool) -> Vec<f32> {
     define(x, &vec![false; x.len()], 0.0, |a, b| a + b, exclusive, reverse)
 }
 
 pub fn lines_of_awkward_lengths(device: &Device) -> Outcome {
-    let mut rng = Rng(7);
-    for n in [0, 1, 2, 31, 32, 33, 127, 129, 2047, 2048, 2049, 4095, 6151, 20_011] {
+    let mut rng = rng(7);
+    for n in lengths_around(2048).into_iter().chain([129]) {
         // Misaligned too, by less than a pack and more.
         for from in [0, 1, 3, 6] {
             if from > 0 && n % 2 == 0 {
                 continue;
             }
-            let values = whole(&mut rng, from + n);
+            let values = rng.whole_numbers(from + n);
             let x = GpuArray::from_ndarray(device, &Array1::from(values.clone()))?;
             let x = x.slice(s![from..])?;
             for (exclusive, reverse) in [(false, false), (true, false), (false, true), (true, true)] {
@@ -112,7 +93,7 @@ pub fn lines_of_awkward_lengths(device: &Device) -> Outcome {
     }
     // More tiles than a group has.
     let n = 128 * 2048 + 5000;
-    let values = whole(&mut rng, n);
+    let values = rng.whole_numbers(n);
     let x = GpuArray::from_ndarray(device, &Array1::from(values.clone()))?;
     same(&x.cumsum().eval()?.to_ndarray()?.to_vec(), &sums(&values, false, false), "")?;
     same(&x.cumsum().exclusive().reverse().eval()?.to_ndarray()?.to_vec(), &sums(&values, true, true), "")?;
@@ -120,19 +101,14 @@ pub fn lines_of_awkward_lengths(device: &Device) -> Outcome {
 }
 
 pub fn any_axis_of_any_layout(device: &Device) -> Outcome {
-    let mut rng = Rng(8);
+    let mut rng = rng(8);
     for shape in [[3, 5, 7], [1, 40, 33], [64, 4, 16], [2, 1, 1000], [70, 90, 1], [5, 0, 4]] {
-        let values = Array1::from(whole(&mut rng, shape.iter().product())).into_shape_with_order(shape)?;
-        let whole_array = GpuArray::from_ndarray(device, &values)?;
-        for layout in 0..5 {
-            let (view, host) = match layout {
-                0 => (whole_array.view(), values.view()),
-                1 => (whole_array.view().permuted_axes([2, 0, 1])?, values.view().permuted_axes([2, 0, 1])),
-                2 => (whole_array.slice(s![..;-1, .., ..])?, values.slice(s![..;-1, .., ..])),
-                3 => (whole_array.slice(s![.., .., ..;2])?, values.slice(s![.., .., ..;2])),
-                _ => (whole_array.slice(s![..;-1, ..;-1, ..;-1])?, values.slice(s![..;-1, ..;-1, ..;-1])),
-            };
-            let reverse = layout % 2 == 1;
+        for (number, (name, layout)) in Layout::each(&shape).into_iter().enumerate() {
+            let values = base(&layout, &mut rng, |rng| rng.below(17) as f32 - 8.0);
+            let on_device = GpuArray::from_ndarray(device, &values)?;
+            let view = of_gpu(&layout, &on_device)?.into_dimensionality::<Ix3>()?;
+            let host = layout.of_host(values.view()).into_dimensionality::<Ix3>()?;
+            let reverse = number % 2 == 1;
             for axis in 0..3 {
                 let mut want = host.to_owned();
                 for mut lane in want.lanes_mut(Axis(axis)) {
@@ -141,7 +117,7 @@ pub fn any_axis_of_any_layout(device: &Device) -> Outcome {
                 }
                 let scan = view.cumsum().axis(Axis(axis));
                 let got = if reverse { scan.reverse().eval()? } else { scan.eval()? };
-                ensure!(got.to_ndarray()? == want, "{shape:?}, layout {layout}, axis {axis}");
+                ensure!(got.to_ndarray()? == want, "{shape:?}, {name}, axis {axis}");
                 let (d0, d1, d2) = want.dim();
                 let mut target = GpuArray::<f32, _>::full(device, (d2, d1, d0), -1.0)?;
                 let scan = view.cumsum().axis(Axis(axis));
@@ -162,11 +138,11 @@ pub fn any_axis_of_any_layout(device: &Device) -> Outcome {
 
 /// Rows of many lengths, so that several blocks or one are on a column, and columns that are fewer and more than a block's.
 pub fn rows_down_columns(device: &Device) -> Outcome {
-    let mut rng = Rng(16);
+    let mut rng = rng(16);
     for (rows, columns) in
         [(1000, 4), (777, 3), (65, 130), (64, 128), (129, 257), (40, 3000), (3, 9000), (2, 1), (5000, 20)]
     {
-        let values = Array2::from_shape_vec((rows, columns + 1), whole(&mut rng, rows * (columns + 1)))?;
+        let values = Array2::from_shape_vec((rows, columns + 1), rng.whole_numbers(rows * (columns + 1)))?;
         let x = GpuArray::from_ndarray(device, &values)?;
         for from in [0, 1] {
             let part = values.slice(s![.., from..from + columns]);
@@ -193,7 +169,7 @@ pub fn rows_down_columns(device: &Device) -> Outcome {
         ensure!(wide == want, "integers: {rows} x {columns}");
     }
     // Columns of columns, and rows that lie like columns.
-    let values = Array1::from(whole(&mut rng, 6 * 70 * 40)).into_shape_with_order((6, 70, 40))?;
+    let values = Array1::from(rng.whole_numbers(6 * 70 * 40)).into_shape_with_order((6, 70, 40))?;
     let x = GpuArray::from_ndarray(device, &values)?;
     let mut want = values.clone();
     want.accumulate_axis_inplace(Axis(1), |&earlier, x| *x += earlier);
@@ -204,9 +180,9 @@ pub fn rows_down_columns(device: &Device) -> Outcome {
 }
 
 pub fn segments_begin_anywhere(device: &Device) -> Outcome {
-    let mut rng = Rng(9);
+    let mut rng = rng(9);
     let n = 5000;
-    let values = whole(&mut rng, n);
+    let values = rng.whole_numbers(n);
     let x = GpuArray::from_ndarray(device, &Array1::from(values.clone()))?;
     let around = [0, 1, 2, 3, 4, 127, 128, 129, 255, 1023, 1024, 1025, 2047, 2048, 2049, 4095, 4096, 4097, 4998, 4999];
     let one = |at: usize| (0..n).map(|i| i == at).collect::<Vec<_>>();
@@ -237,7 +213,7 @@ pub fn segments_begin_anywhere(device: &Device) -> Outcome {
 }
 
 pub fn keys_that_repeat(device: &Device) -> Outcome {
-    let mut rng = Rng(10);
+    let mut rng = rng(10);
     for n in [1, 33, 2049, 7001] {
         for most in [1, 3, 40, 3000] {
             let mut keys = Vec::new();
@@ -246,7 +222,7 @@ pub fn keys_that_repeat(device: &Device) -> Outcome {
                 keys.extend(std::iter::repeat_n(key, run));
             }
             keys.truncate(n);
-            let values = whole(&mut rng, n);
+            let values = rng.whole_numbers(n);
             let heads: Vec<bool> = (0..n).map(|i| i == 0 || keys[i] != keys[i - 1]).collect();
             let behind: Vec<bool> = (0..n).map(|i| i + 1 == n || keys[i] != keys[i + 1]).collect();
             let x = GpuArray::from_ndarray(device, &Array1::from(values.clone()))?;
@@ -310,10 +286,10 @@ pub fn scanned_types_and_nan(device: &Device) -> Outcome {
 }
 
 pub fn maps_in_front_and_behind(device: &Device) -> Outcome {
-    let mut rng = Rng(11);
+    let mut rng = rng(11);
     let (rows, columns) = (60, 77);
     let n = rows * columns;
-    let (a, b) = (whole(&mut rng, n), whole(&mut rng, n));
+    let (a, b) = (rng.whole_numbers(n), rng.whole_numbers(n));
     let x = GpuArray::from_ndarray(device, &Array1::from(a.clone()))?;
     let y = GpuArray::from_ndarray(device, &Array1::from(b.clone()))?;
     let products: Vec<f32> = a.iter().zip(&b).map(|(a, b)| a * b + 1.0).collect();
@@ -340,7 +316,7 @@ pub fn maps_in_front_and_behind(device: &Device) -> Outcome {
 
 /// An index as an expression's second operand: its first value and its step are its own, from either end.
 pub fn scanned_indices_beside_values(device: &Device) -> Outcome {
-    let mut rng = Rng(13);
+    let mut rng = rng(13);
     for n in [1, 700, 9001, 60_000] {
         let values: Vec<i64> = (0..n).map(|_| rng.below(9) as i64).collect();
         let x = GpuArray::from_ndarray(device, &Array1::from(values.clone()))?;
@@ -354,9 +330,9 @@ pub fn scanned_indices_beside_values(device: &Device) -> Outcome {
 }
 
 pub fn scans_in_place(device: &Device) -> Outcome {
-    let mut rng = Rng(12);
+    let mut rng = rng(12);
     for n in [1, 2048, 9001] {
-        let values = whole(&mut rng, n);
+        let values = rng.whole_numbers(n);
         let mut x = GpuArray::from_ndarray(device, &Array1::from(values.clone()))?;
         x.cumsum_in_place().run()?;
         same(&x.to_ndarray()?.to_vec(), &sums(&values, false, false), "")?;
@@ -364,7 +340,7 @@ pub fn scans_in_place(device: &Device) -> Outcome {
         x.slice_mut(s![..;-1])?.cumsum_in_place().exclusive().run()?;
         same(&x.to_ndarray()?.to_vec(), &sums(&values, true, true), "")?;
     }
-    let values = whole(&mut rng, 40 * 50);
+    let values = rng.whole_numbers(40 * 50);
     let mut x = GpuArray::from_ndarray(device, &Array2::from_shape_vec((40, 50), values.clone())?)?;
     x.view_mut().cummax_in_place().axis(Axis(0)).reverse().run()?;
     let got = x.to_ndarray()?;
@@ -394,16 +370,16 @@ pub fn wrong_scans_are_errors(device: &Device) -> Outcome {
 }
 
 pub fn a_captured_scan_is_replayed_on_another_stream(device: &Device) -> Outcome {
-    let mut rng = Rng(13);
+    let mut rng = rng(13);
     let (stream, other) = (Stream::new(device)?, Stream::new(device)?);
     let n = if device.is_emulated() { 10_000 } else { 3_000_000 };
-    let values = whole(&mut rng, n);
+    let values = rng.whole_numbers(n);
     let mut x = GpuArray::from_ndarray(&stream, &Array1::from(values))?;
     let mut sums_of_x = GpuArray::<f32, _>::full(&stream, n, -1.0)?;
     x.cumsum().write_into(&mut sums_of_x)?;
     let (graph, ()) = stream.capture(|| x.cumsum().write_into(&mut sums_of_x))?;
     for _ in 0..4 {
-        let values = whole(&mut rng, n);
+        let values = rng.whole_numbers(n);
         x.copy_from_ndarray(&Array1::from(values.clone()))?;
         sums_of_x.fill(-1.0)?;
         stream.synchronize()?;
@@ -421,11 +397,11 @@ pub fn a_captured_scan_is_replayed_on_another_stream(device: &Device) -> Outcome
 
 /// Scans and reductions of many sizes and types, one behind the other on one stream.
 pub fn what_a_scan_leaves_is_no_other_s(device: &Device) -> Outcome {
-    let mut rng = Rng(14);
+    let mut rng = rng(14);
     let stream = Stream::new(device)?;
     for round in 0..3 {
         for n in [7000, 30_000, 2500] {
-            let values = whole(&mut rng, n + round);
+            let values = rng.whole_numbers(n + round);
             let x = GpuArray::from_ndarray(&stream, &Array1::from(values.clone()))?;
             let total: f32 = values.iter().sum();
             ensure_eq!(x.sum().get()?, total);
@@ -439,7 +415,7 @@ pub fn what_a_scan_leaves_is_no_other_s(device: &Device) -> Outcome {
 }
 
 pub fn floats_have_the_same_bits_in_every_order_of_blocks(device: &Device) -> Outcome {
-    let mut rng = Rng(15);
+    let mut rng = rng(15);
     let n = if device.is_emulated() { 300_000 } else { 20_000_000 };
     let values: Vec<f32> = (0..n).map(|_| (rng.below(1 << 24) as f32 / 3.0).sin()).collect();
     let x = GpuArray::from_ndarray(device, &Array1::from(values))?;
@@ -462,9 +438,9 @@ fn many(device: &Device) -> Result<usize, AlgoError> {
 const OF_WAVE: usize = 8192;
 
 pub fn many_values(device: &Device) -> Outcome {
-    let mut rng = Rng(16);
+    let mut rng = rng(16);
     let (most, blocks) = (many(device)?, device.multiprocessors()? as usize);
-    let values = whole(&mut rng, most + 3);
+    let values = rng.whole_numbers(most + 3);
     let x = GpuArray::from_ndarray(device, &Array1::from(values.clone()))?;
     let of_all = OF_WAVE * blocks;
     let around = [OF_WAVE - 1, OF_WAVE, OF_WAVE + 1, 2 * OF_WAVE + 1, of_all - 5, of_all + 1, 3 * of_all + 5003];
@@ -515,9 +491,9 @@ fn many_of_other_types(device: &Device, values: &[f32]) -> Outcome {
 }
 
 pub fn many_values_in_segments(device: &Device) -> Outcome {
-    let mut rng = Rng(17);
+    let mut rng = rng(17);
     let (many, of_all) = (many(device)?, OF_WAVE * device.multiprocessors()? as usize);
-    let values = whole(&mut rng, many.max(430_080) + 1);
+    let values = rng.whole_numbers(many.max(430_080) + 1);
     let x = GpuArray::from_ndarray(device, &Array1::from(values.clone()))?;
     // By the share of them.
     let some = |n: usize| {
@@ -565,13 +541,13 @@ pub fn many_values_in_segments(device: &Device) -> Outcome {
 }
 
 pub fn many_lines_and_wide_rows(device: &Device) -> Outcome {
-    let mut rng = Rng(18);
+    let mut rng = rng(18);
     let blocks = device.multiprocessors()? as usize;
     // Lines for each block, with whole tiles and without; strips of columns, the last one cut.
     let shapes = [(2 * blocks + 3, 5000), (2 * blocks, 512), (300, 64 * blocks + 8), (1030, 32 * blocks + 20)];
     for (rows, columns) in shapes {
         let n = rows * columns;
-        let values = Array2::from_shape_vec((rows, columns), whole(&mut rng, n))?;
+        let values = Array2::from_shape_vec((rows, columns), rng.whole_numbers(n))?;
         let x = GpuArray::from_ndarray(device, &values)?;
         let wide = GpuArray::from_ndarray(device, &values.mapv(f64::from))?;
         for axis in [0, 1] {

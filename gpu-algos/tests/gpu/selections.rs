@@ -1,7 +1,5 @@
 //! Selections against the reference.
 
-use std::fmt::{Debug, Display};
-
 use gpu_algos::{
     AlgoError,
     gpu_array::{
@@ -12,8 +10,10 @@ use gpu_algos::{
     prelude::*,
     reference,
 };
-use ndarray::{Array0, Array1, Array3, Axis, Ix1, arr0, array, s};
-use testkit::{Outcome, Rng, Test, ensure, ensure_eq, tests};
+use ndarray::{Array0, Array1, Array3, Axis, Ix1, Ix3, arr0, array, s};
+use testkit::{Layout, Outcome, Rng, Test, ensure, ensure_eq, lengths_around, rng, same, tests};
+
+use crate::layouts::{base, of_gpu};
 
 pub const TESTS: &[Test<Device>] = tests![
     awkward_lengths_and_shares,
@@ -39,17 +39,6 @@ pub const TESTS: &[Test<Device>] = tests![
 
 type Failure = Box<dyn std::error::Error>;
 
-/// Around borders of warps, packs and the tiles of few values.
-const LENGTHS: [usize; 19] = [0, 1, 2, 3, 4, 5, 31, 32, 33, 255, 257, 1023, 1024, 1025, 2047, 2048, 2049, 6143, 20_011];
-
-fn same<T: PartialEq + Debug>(got: &[T], want: &[T], what: impl Display) -> Result<(), Failure> {
-    if let Some(at) = (0..got.len().max(want.len())).find(|&at| got.get(at) != want.get(at)) {
-        let (of, to) = (got.len(), want.len());
-        return Err(format!("{what}: {:?} at {at} of {of}, not {:?} of {to}", got.get(at), want.get(at)).into());
-    }
-    Ok(())
-}
-
 fn flags(rng: &mut Rng, n: usize, percent: usize) -> Array1<bool> {
     (0..n).map(|_| rng.below(100) < percent).collect()
 }
@@ -71,8 +60,9 @@ fn by_mask(device: &Device, x: &Array1<f32>, mask: &Array1<bool>, what: &str) ->
 }
 
 pub fn awkward_lengths_and_shares(device: &Device) -> Outcome {
-    let mut rng = Rng(21);
-    for n in LENGTHS {
+    let mut rng = rng(21);
+    // Around borders of warps, packs and the tiles of few values.
+    for n in lengths_around(2048).into_iter().chain([4, 6143]) {
         for percent in [0, 50, 100] {
             let mask = flags(&mut rng, n, percent);
             by_mask(device, &Array1::from_shape_fn(n, |i| i as f32), &mask, &format!("{n}, {percent} %"))?;
@@ -109,38 +99,32 @@ pub fn one_that_is_selected_anywhere(device: &Device) -> Outcome {
 }
 
 pub fn any_layout_and_expression(device: &Device) -> Outcome {
-    let mut rng = Rng(22);
+    let mut rng = rng(22);
     for shape in [[3, 5, 7], [1, 40, 33], [64, 4, 16], [70, 90, 1], [5, 0, 4]] {
-        let n = shape.iter().product();
-        let x = Array3::from_shape_vec(shape, (0..n).map(|_| rng.below(9) as f32 - 4.0).collect())?;
-        let m = flags(&mut rng, n, 50).into_shape_with_order(shape)?;
-        let (a, b) = (GpuArray::from_ndarray(device, &x)?, GpuArray::from_ndarray(device, &m)?);
-        macro_rules! check {
-            ($(|$v:ident| $layout:expr, $on_host:expr;)*) => {$({
-                let (device_x, device_m) = ({ let $v = &a; $layout }, { let $v = &b; $layout });
-                let (host_x, host_m) = ({ let $v = &x; $on_host }, { let $v = &m; $on_host });
-                let what = format!("{shape:?} {}", stringify!($layout));
-                let want = reference::select(host_x, host_m)?;
-                same(&device_x.select(&device_m).eval()?.to_ndarray()?.to_vec(), &want.to_vec(), &what)?;
-                // A view beside what is not one.
-                let dense = GpuArray::from_ndarray(device, &host_m.to_owned())?;
-                same(&device_x.select(&dense).eval()?.to_ndarray()?.to_vec(), &want.to_vec(), &what)?;
-                let got = device_x.nonzero().eval()?.to_ndarray()?;
-                same(&got.to_vec(), &reference::flat_nonzero(host_x).to_vec(), &what)?;
-                let flat: Array1<f32> = host_x.iter().copied().collect();
-                let got = device_x.unique().eval()?.to_ndarray()?;
-                same(&got.to_vec(), &reference::unique(&flat).to_vec(), &what)?;
-                let want = reference::copy_if(&flat.mapv(|x| x * 2.0), |&x| x > 0.0);
-                let got = (&device_x * 2.0).select(device_x.gt(0.0)).eval()?.to_ndarray()?;
-                same(&got.to_vec(), &want.to_vec(), &what)?;
-            })*};
-        }
-        check! {
-            |v| v.view(), v.view();
-            |v| v.view().permuted_axes([2, 0, 1])?, v.view().permuted_axes([2, 0, 1]);
-            |v| v.slice(s![..;-1, .., ..])?, v.slice(s![..;-1, .., ..]);
-            |v| v.slice(s![..;-1, ..;-1, ..;-1])?, v.slice(s![..;-1, ..;-1, ..;-1]);
-            |v| v.slice(s![.., .., ..;2])?, v.slice(s![.., .., ..;2]);
+        for (name, layout) in Layout::each(&shape) {
+            let (x, m) = (
+                base(&layout, &mut rng, |rng| rng.below(9) as f32 - 4.0),
+                base(&layout, &mut rng, |rng| rng.below(2) == 0),
+            );
+            let (a, b) = (GpuArray::from_ndarray(device, &x)?, GpuArray::from_ndarray(device, &m)?);
+            let device_x = of_gpu(&layout, &a)?.into_dimensionality::<Ix3>()?;
+            let device_m = of_gpu(&layout, &b)?.into_dimensionality::<Ix3>()?;
+            let host_x = layout.of_host(x.view()).into_dimensionality::<Ix3>()?;
+            let host_m = layout.of_host(m.view()).into_dimensionality::<Ix3>()?;
+            let what = format!("{shape:?} {name}");
+            let want = reference::select(host_x, host_m)?;
+            same(&device_x.select(&device_m).eval()?.to_ndarray()?.to_vec(), &want.to_vec(), &what)?;
+            // A view beside an array.
+            let dense = GpuArray::from_ndarray(device, &host_m.to_owned())?;
+            same(&device_x.select(&dense).eval()?.to_ndarray()?.to_vec(), &want.to_vec(), &what)?;
+            let got = device_x.nonzero().eval()?.to_ndarray()?;
+            same(&got.to_vec(), &reference::flat_nonzero(host_x).to_vec(), &what)?;
+            let flat: Array1<f32> = host_x.iter().copied().collect();
+            let got = device_x.unique().eval()?.to_ndarray()?;
+            same(&got.to_vec(), &reference::unique(&flat).to_vec(), &what)?;
+            let want = reference::copy_if(&flat.mapv(|x| x * 2.0), |&x| x > 0.0);
+            let got = (&device_x * 2.0).select(device_x.gt(0.0)).eval()?.to_ndarray()?;
+            same(&got.to_vec(), &want.to_vec(), &what)?;
         }
     }
     // Packs that do not begin where memory is aligned, of values and masks that do not begin at the same place.
@@ -187,7 +171,7 @@ fn of_type<T: Element + PartialEq>(device: &Device, x: &Array1<T>, mask: &Array1
 }
 
 pub fn selected_types_and_nan(device: &Device) -> Outcome {
-    let mut rng = Rng(23);
+    let mut rng = rng(23);
     let n = 9001;
     let numbers: Vec<usize> = (0..n).map(|_| rng.below(3)).collect();
     let mask = flags(&mut rng, n, 30);
@@ -213,7 +197,7 @@ pub fn selected_types_and_nan(device: &Device) -> Outcome {
 }
 
 pub fn runs_of_any_length(device: &Device) -> Outcome {
-    let mut rng = Rng(24);
+    let mut rng = rng(24);
     for n in [0, 1, 2, 33, 1025, 2049, 9001, 150_003] {
         for most in [1, 3, 40, 3000, 100_000] {
             let mut keys = Vec::new();
@@ -317,7 +301,7 @@ fn runs_into_arrays(device: &Device) -> Outcome {
 }
 
 pub fn axes_of_places_and_parts(device: &Device) -> Outcome {
-    let mut rng = Rng(29);
+    let mut rng = rng(29);
     for shape in [[3, 5, 7], [1, 40, 33], [5, 0, 4]] {
         let n = shape.iter().product();
         let x = Array3::from_shape_vec(shape, (0..n).map(|_| rng.below(3) as f32).collect())?;
@@ -377,7 +361,7 @@ pub fn results_of_every_kind(device: &Device) -> Outcome {
 }
 
 pub fn into_existing_memory(device: &Device) -> Outcome {
-    let mut rng = Rng(25);
+    let mut rng = rng(25);
     for n in [0, 5, 3000, 9001] {
         let (x, m) = (Array1::from_shape_fn(n, |i| i as i32), flags(&mut rng, n, 50));
         let (a, b) = (GpuArray::from_ndarray(device, &x)?, GpuArray::from_ndarray(device, &m)?);
@@ -406,7 +390,7 @@ pub fn into_existing_memory(device: &Device) -> Outcome {
 }
 
 pub fn two_streams(device: &Device) -> Outcome {
-    let mut rng = Rng(26);
+    let mut rng = rng(26);
     let (one, two) = (Stream::new(device)?, Stream::new(device)?);
     let n = 9001;
     for _ in 0..3 {
@@ -428,7 +412,7 @@ pub fn two_streams(device: &Device) -> Outcome {
 }
 
 pub fn a_captured_selection_is_replayed_on_another_stream(device: &Device) -> Outcome {
-    let mut rng = Rng(27);
+    let mut rng = rng(27);
     let (stream, other) = (Stream::new(device)?, Stream::new(device)?);
     let n = if device.is_emulated() { 10_000 } else { 3_000_000 };
     let x = Array1::from_shape_fn(n, |i| i as f32);
@@ -458,7 +442,7 @@ pub fn a_captured_selection_is_replayed_on_another_stream(device: &Device) -> Ou
 
 /// Selections, scans and reductions of many sizes, one behind the other on one stream.
 pub fn what_a_selection_leaves_is_no_other_s(device: &Device) -> Outcome {
-    let mut rng = Rng(28);
+    let mut rng = rng(28);
     let stream = Stream::new(device)?;
     for n in [7000, 30_000, 2500, 7001] {
         let mask = flags(&mut rng, n, 40);
@@ -504,7 +488,7 @@ fn many(device: &Device) -> Result<usize, Failure> {
 }
 
 pub fn many_selected_around_tiles(device: &Device) -> Outcome {
-    let mut rng = Rng(31);
+    let mut rng = rng(31);
     // Where kernels with small tiles begin, and those with large ones.
     let (less, n) = (many(device)? / 2, many(device)?);
     let lengths = [less - 1, less, less + 8191, n - 1, n, n + 511, n + 16383];
@@ -561,7 +545,7 @@ pub fn many_selected_with_flags_at_every_position(device: &Device) -> Outcome {
 }
 
 pub fn many_selected_of_any_type(device: &Device) -> Outcome {
-    let mut rng = Rng(32);
+    let mut rng = rng(32);
     let n = many(device)? + 77;
     let mut numbers = vec![3usize];
     while numbers.len() < n {
@@ -591,7 +575,7 @@ pub fn many_selected_of_any_type(device: &Device) -> Outcome {
 }
 
 pub fn many_selected_that_are_not_aligned(device: &Device) -> Outcome {
-    let mut rng = Rng(33);
+    let mut rng = rng(33);
     let n = many(device)? + 40;
     let (x, m) = (Array1::from_shape_fn(n, |i| (i / 3) as f32), flags(&mut rng, n, 50));
     let (a, b) = (GpuArray::from_ndarray(device, &x)?, GpuArray::from_ndarray(device, &m)?);
@@ -611,7 +595,7 @@ pub fn many_selected_that_are_not_aligned(device: &Device) -> Outcome {
 }
 
 pub fn many_selected_on_two_streams_and_replayed(device: &Device) -> Outcome {
-    let mut rng = Rng(34);
+    let mut rng = rng(34);
     let (stream, other) = (Stream::new(device)?, Stream::new(device)?);
     let n = many(device)? + 3;
     let x = Array1::from_shape_fn(n, |i| i as f32);

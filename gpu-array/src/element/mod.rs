@@ -1,107 +1,19 @@
 //! The element types of arrays.
 
+mod host_memory;
 mod promotion;
 mod range;
 
-use std::fmt::{self, Debug, Display};
+use std::fmt::{Debug, Display};
 
 use gpu_driver::DevicePod;
 use ndarray::ArrayViewD;
 
-use crate::expression::host::{HostPart, HostSliceMut, HostView};
+use crate::DType;
 
+pub(crate) use host_memory::{HostPart, HostSliceMut, HostView};
 pub use promotion::{Promote, promote};
 pub use range::Number;
-
-/// An element type as a value, under its NumPy name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[non_exhaustive]
-#[expect(missing_docs, reason = "the names say it")]
-pub enum DType {
-    Bool,
-    I8,
-    I16,
-    I32,
-    I64,
-    U8,
-    U16,
-    U32,
-    U64,
-    F32,
-    F64,
-}
-
-impl DType {
-    /// All of them.
-    pub const ALL: [Self; 11] = [
-        Self::Bool,
-        Self::I8,
-        Self::I16,
-        Self::I32,
-        Self::I64,
-        Self::U8,
-        Self::U16,
-        Self::U32,
-        Self::U64,
-        Self::F32,
-        Self::F64,
-    ];
-
-    /// The NumPy name, such as `float32`.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Bool => "bool",
-            Self::I8 => "int8",
-            Self::I16 => "int16",
-            Self::I32 => "int32",
-            Self::I64 => "int64",
-            Self::U8 => "uint8",
-            Self::U16 => "uint16",
-            Self::U32 => "uint32",
-            Self::U64 => "uint64",
-            Self::F32 => "float32",
-            Self::F64 => "float64",
-        }
-    }
-
-    /// The type of a value in CUDA C++ (after the prelude).
-    pub const fn cuda_name(self) -> &'static str {
-        match self {
-            Self::Bool => "bool",
-            Self::I8 => "int8_t",
-            Self::I16 => "int16_t",
-            Self::I32 => "int32_t",
-            Self::I64 => "int64_t",
-            Self::U8 => "uint8_t",
-            Self::U16 => "uint16_t",
-            Self::U32 => "uint32_t",
-            Self::U64 => "uint64_t",
-            Self::F32 => "float",
-            Self::F64 => "double",
-        }
-    }
-
-    /// Bytes of an element in memory.
-    pub const fn bytes(self) -> usize {
-        match self {
-            Self::Bool | Self::I8 | Self::U8 => 1,
-            Self::I16 | Self::U16 => 2,
-            Self::I32 | Self::U32 | Self::F32 => 4,
-            Self::I64 | Self::U64 | Self::F64 => 8,
-        }
-    }
-
-    /// Whether it is f32 or f64.
-    pub const fn is_float(self) -> bool {
-        matches!(self, Self::F32 | Self::F64)
-    }
-}
-
-impl Display for DType {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
-    }
-}
 
 /// A type that arrays can hold: `bool`, the integers of 8 to 64 bits, `f32`, `f64`.
 #[diagnostic::on_unimplemented(

@@ -1,6 +1,7 @@
 //! The type of an operation between two element types.
 
-use super::{DType, Element};
+use super::Element;
+use crate::DType;
 
 /// `Self` beside `U` in one operation gives `Output`, as NumPy's `promote_types`: the smallest type that holds the values of both, where a
 /// 32-bit or longer integer beside f32 asks for f64.

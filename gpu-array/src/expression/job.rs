@@ -1,12 +1,12 @@
-//! The evaluation of expressions: where each is computed, and whether into a new array or an existing one.
+//! Where an expression is computed, and whether into a new array or an existing one.
 //!
 //! # From an expression to its launch
 //! The example is `(5.0 * &x + y.sin()).eval()`.
 //!
-//! 1. Operators (`operators.rs`) and functions (`functions.rs`) check types by traits and build a graph of values (`node.rs`): scalars,
-//!    arrays, and nodes with an operation and operands. Nothing is computed, and no shape is compared.
-//! 2. `eval` assembles the graph (`graph.rs`) without recursion. Each shared node becomes one step and each array one leaf, with strides
-//!    for the common shape. The result is the list of steps in `code.rs`, which both evaluators run.
+//! 1. Operators (`syntax/operators.rs`) and functions (`syntax/functions.rs`) check types by traits and build a graph of values
+//!    (`graph/value.rs`): scalars, arrays, and nodes with an operation and operands. Nothing is computed, and no shape is compared.
+//! 2. `eval` (`syntax/evaluate.rs`) assembles the graph (`graph/assemble.rs`) without recursion. Each shared node becomes one step and each
+//!    array one leaf, with strides for the common shape. The result is the list of steps in `graph/code.rs`, which both evaluators run.
 //! 3. On the host `host/plan.rs` assigns registers, and `host/table.rs` chooses the loop that runs each step over chunks.
 //! 4. On a device `device/axes.rs` brings the axes into the order of the result's memory and joins them. `device/plan.rs` chooses the loop
 //!    and writes the kernel's one parameter: addresses, strides, scalars. `device/mod.rs` makes the key of steps, types and loop.
@@ -14,7 +14,7 @@
 //!    C++ structure, and the program instantiates the loop in `linear.cuh`, `strided.cuh` or `tiled.cuh` for it.
 //! 6. `GeneratedKernel::launch` orders the launch with the home streams of all arrays.
 //!
-//! Reductions, scans and selections share steps 1 and 2. Then `lower.rs` gives them the structure's text, the leaves, the scalars and the
+//! Reductions, scans and selections share steps 1 and 2. Then `device/lower.rs` gives them the structure's text, the leaves, the scalars and the
 //! key for a loop of their own.
 
 use std::fmt;
@@ -24,16 +24,15 @@ use ndarray::{Array, Dimension, ShapeBuilder};
 use smallvec::SmallVec;
 
 use super::{
-    Backend, Code, Expr, IntoExpr, LeafMemory, Pending, Strides,
-    backend::INTERNAL,
     device,
-    graph::{assemble, assemble_into},
-    host,
-    node::Value,
+    graph::{Code, LeafMemory, Value, assemble, assemble_into},
 };
 use crate::{
     ArrayError, DType, Element, GpuArray, GpuViewMut, Result,
+    element::HostSliceMut,
     layout::{Layout, checked_len, dense_strides, in_sequence},
+    pending::Pending,
+    shape::Strides,
 };
 
 /// An expression that is about to be computed.
@@ -62,7 +61,7 @@ pub(crate) enum TargetKind<'t> {
     /// In device memory.
     Device { address: u64, len: usize, dtype: DType },
     /// All elements, in C order.
-    Host(host::HostSliceMut<'t>),
+    Host(HostSliceMut<'t>),
 }
 
 impl<'a> Job<'a> {
@@ -131,14 +130,6 @@ impl<'a> Job<'a> {
     }
 }
 
-impl<'a> Code<'a> {
-    /// The streams of the arrays in device memory, in order and with repetitions.
-    pub(crate) fn homes(&self) -> impl Iterator<Item = &'a Stream> {
-        let memories = self.leaves.iter().map(|leaf| &leaf.memory).chain(self.tables.iter().map(|table| &table.memory));
-        memories.filter_map(LeafMemory::home)
-    }
-}
-
 /// Bytes from which on a system may refuse.
 const REFUSED_SOMETIMES: usize = 1 << 28;
 
@@ -171,96 +162,6 @@ fn is_fortran(code: &Code<'_>) -> bool {
     }
     found
 }
-
-impl<'a, T: Element, D: Dimension> Expr<'a, T, D> {
-    /// [`Expr::eval`] on a stream of one's own, or a device's main stream: the result has it for home. Needed where no array of the expression
-    /// has one.
-    ///
-    /// # Errors
-    /// The errors of [`Expr::eval`].
-    ///
-    /// ```no_run
-    /// use gpu_array::expression::{Gpu, index};
-    /// use ndarray::{Axis, Ix2};
-    /// # let device = gpu_array::gpu_driver::Device::first()?;
-    /// let products = index::<Ix2, Gpu>(Axis(0)) * index::<Ix2, Gpu>(Axis(1));
-    /// let table = products.broadcast((10, 10)).eval_on(&device)?;
-    /// # Ok::<(), gpu_array::ArrayError>(())
-    /// ```
-    pub fn eval_on(&self, home: impl Into<Stream>) -> Result<GpuArray<T, D>> {
-        evaluate(self, Some(&home.into()))
-    }
-}
-
-/// Computes one value as a new array.
-pub(crate) fn evaluate<T: Element, D: Dimension, P: Backend>(
-    expr: &Expr<'_, T, D, P>,
-    home: Option<&Stream>,
-) -> Result<P::Owned<T, D>> {
-    let mut job = Job::new(home);
-    job.take(&[&expr.value], D::NDIM)?;
-    let mut value = P::allocate::<T, D>(&job, INTERNAL)?;
-    P::run(&job, SmallVec::from_iter([P::target(&mut value, INTERNAL)]), INTERNAL)?;
-    Ok(value)
-}
-
-/// Several values of one shape, for [`eval_all`]: a tuple of two to six expressions or arrays of one place.
-pub trait Values<'a> {
-    /// The arrays.
-    type Arrays;
-
-    /// [`eval_all`].
-    ///
-    /// # Errors
-    /// The errors of [`eval_all`].
-    fn eval_all(self) -> Result<Self::Arrays>;
-}
-
-/// Computes several values together, in one kernel or one pass: parts that they share are computed once, and arrays that they share are read once.
-///
-/// # Errors
-/// The errors of [`Expr::eval`]; `Outputs` unless all have one shape.
-///
-/// ```
-/// use gpu_array::expression::{eval_all, host};
-/// let x = ndarray::array![0f64, 1.0, 2.0];
-/// let e = host(&x).exp();
-/// let (sinh, cosh) = eval_all(((&e - 1.0 / &e) / 2.0, (&e + 1.0 / &e) / 2.0))?;
-/// assert_eq!((sinh[0], cosh[0]), (0.0, 1.0));
-/// # Ok::<(), gpu_array::ArrayError>(())
-/// ```
-pub fn eval_all<'a, V: Values<'a>>(values: V) -> Result<V::Arrays> {
-    values.eval_all()
-}
-
-macro_rules! values {
-    ($($first:ident $($other:ident)*;)*) => {$(
-        impl<'a, $first: IntoExpr<'a>, $($other: IntoExpr<'a, Backend = $first::Backend>),*> Values<'a> for ($first, $($other),*) {
-            type Arrays = (
-                <$first::Backend as Backend>::Owned<$first::Elem, $first::Dim>,
-                $(<$first::Backend as Backend>::Owned<$other::Elem, $other::Dim>),*
-            );
-
-            #[expect(non_snake_case, reason = "values are named as their types")]
-            fn eval_all(self) -> Result<Self::Arrays> {
-                let ($first, $($other),*) = self;
-                let ($first, $($other),*) = ($first.into_expr(), $($other.into_expr()),*);
-                let mut job = Job::new(None);
-                job.take(&[&$first.value, $(&$other.value),*], <$first::Dim as Dimension>::NDIM)?;
-                let mut $first = <$first::Backend as Backend>::allocate::<$first::Elem, $first::Dim>(&job, INTERNAL)?;
-                $(let mut $other = <$first::Backend as Backend>::allocate::<$other::Elem, $other::Dim>(&job, INTERNAL)?;)*
-                let targets = [
-                    <$first::Backend as Backend>::target(&mut $first, INTERNAL),
-                    $(<$first::Backend as Backend>::target(&mut $other, INTERNAL)),*
-                ];
-                <$first::Backend as Backend>::run(&job, SmallVec::from_iter(targets), INTERNAL)?;
-                Ok(($first, $($other),*))
-            }
-        }
-    )*};
-}
-
-values! { A B; A B C; A B C E; A B C E F; A B C E F G; }
 
 /// Writes a value to each place: by the driver where it can, else by a kernel.
 pub(crate) fn fill<T: Element, D: Dimension>(mut target: GpuViewMut<'_, T, D>, value: T) -> Result<()> {

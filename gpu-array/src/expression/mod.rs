@@ -33,129 +33,25 @@
 //! # Limits
 //! A kernel has at most 4096 operations, and its arrays and scalars fit into 4096 bytes of parameters; beyond, `eval` is an error. The CPU has no
 //! limit.
+//!
+//! # Modules
+//! `syntax` has the types, operators and functions by which users write expressions. `graph` has the values behind them without their types, and
+//! the steps into which they are assembled. `host` and `device` evaluate steps. `job` lies between: it allocates results and starts an evaluator.
 
-mod assign;
-mod backend;
-mod code;
 pub(crate) mod device;
-mod expr;
-mod functions;
 mod graph;
-pub(crate) mod host;
+mod host;
 pub(crate) mod job;
-mod lower;
-mod make;
-mod node;
-mod op;
-mod operators;
-mod source;
+mod samples;
+mod syntax;
 
-use gpu_driver::Stream;
-use smallvec::SmallVec;
-
-pub use backend::{Backend, Gpu, Host};
 pub use device::{
-    AxisParams, CONSTANT, HEADERS, KERNELS, LeafParams, MAX_AXES, PACKED, Precompile, STRIDED, divisor, pack_bytes,
-    precompile,
+    AxisParams, CONSTANT, HEADERS, LeafParams, Lowered, LoweredLeaf, LoweredTarget, MAX_AXES, PACKED, STRIDED, divisor,
+    pack_bytes,
 };
-pub use expr::{Expr, IntoExpr, Operand, Rhs, constant, host};
-pub use functions::where_;
-pub(crate) use job::Job;
-pub use job::{Values, eval_all};
-pub use lower::{Lowered, LoweredLeaf, LoweredTarget};
-pub use make::{
-    Outside, arange, diff, eye, flip, gather, index, linspace, pad, repeat, roll, source, take, tile, tril, triu,
+pub use graph::Source;
+pub use samples::KERNELS;
+pub use syntax::{
+    Backend, Expr, Gpu, Host, IntoExpr, Operand, Outside, Precompile, Rhs, Values, arange, constant, diff, eval_all,
+    eye, flip, gather, host, index, linspace, pad, precompile, repeat, roll, source, take, tile, tril, triu, where_,
 };
-pub use source::Source;
-
-pub(crate) use assign::Pending;
-pub(crate) use code::{Code, Shape, Step};
-pub(crate) use op::Op;
-pub(crate) use source::AnySource;
-
-use crate::{DType, Result};
-use host::HostView;
-
-/// Distances of neighbours along each axis, in elements.
-pub(crate) type Strides = SmallVec<[isize; 4]>;
-
-/// The memory that has the elements of a leaf.
-#[derive(Clone, Debug)]
-pub(crate) enum LeafMemory<'a> {
-    /// A buffer in device memory.
-    Device { address: u64, home: &'a Stream, pending: Option<&'a Pending> },
-    /// An array in host memory; its first element (by index, not by address) is element 0.
-    Host(HostView<'a>),
-    /// Nowhere: the values are the offsets themselves ([`Op::Index`]).
-    Nowhere,
-}
-
-/// The elements that an expression reads: at the place with the coordinates `c` that at `offset + sum(strides * c)` in `memory`.
-#[derive(Clone, Debug)]
-pub(crate) struct Leaf<'a> {
-    pub(crate) memory: LeafMemory<'a>,
-    pub(crate) dtype: DType,
-    pub(crate) offset: isize,
-    pub(crate) shape: Shape,
-    pub(crate) strides: Strides,
-}
-
-/// Elements that an expression reads at computed offsets from the first.
-#[derive(Clone, Debug)]
-pub(crate) struct TakeTable<'a> {
-    pub(crate) memory: LeafMemory<'a>,
-    pub(crate) dtype: DType,
-    /// The offset of the first element.
-    pub(crate) offset: isize,
-}
-
-impl<'a> LeafMemory<'a> {
-    /// The stream that orders it.
-    fn home(&self) -> Option<&'a Stream> {
-        match self {
-            Self::Device { home, .. } => Some(home),
-            _ => None,
-        }
-    }
-
-    /// Reports the error that an operator on the array could not return.
-    fn check(&self) -> Result<()> {
-        match self {
-            Self::Device { pending: Some(pending), .. } => pending.check(),
-            _ => Ok(()),
-        }
-    }
-
-    /// The address in device memory of the element at an offset; outside device memory the offset itself.
-    fn address(&self, offset: isize, dtype: DType) -> u64 {
-        match self {
-            Self::Device { address, .. } => address.wrapping_add_signed((offset * dtype.bytes() as isize) as i64),
-            _ => offset as u64,
-        }
-    }
-
-    /// Whether both begin at one place of one memory.
-    fn same_as(&self, other: &Self) -> bool {
-        match (self, other) {
-            (Self::Device { address: a, .. }, Self::Device { address: b, .. }) => a == b,
-            (Self::Host(a), Self::Host(b)) => a.address() == b.address(),
-            _ => false,
-        }
-    }
-}
-
-impl Leaf<'_> {
-    /// The address in device memory of the element at an offset; outside device memory the offset itself.
-    fn address(&self, offset: isize) -> u64 {
-        self.memory.address(offset, self.dtype)
-    }
-
-    /// Whether both are the same elements in the same shape.
-    fn same_as(&self, other: &Self) -> bool {
-        self.dtype == other.dtype
-            && self.offset == other.offset
-            && self.memory.same_as(&other.memory)
-            && self.shape == other.shape
-            && self.strides == other.strides
-    }
-}

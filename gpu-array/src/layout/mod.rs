@@ -13,8 +13,7 @@ use ndarray::{Array, Axis, Dimension, IxDyn, ShapeBuilder};
 
 use crate::{ArrayError, Result};
 
-pub use reshape::INFER;
-pub(crate) use shapes::{broadcast, broadcast_strides, dense_strides};
+pub(crate) use shapes::{broadcast, broadcast_strides, dense_strides, extent};
 
 /// Lengths and strides of the axes, and the place of the first element.
 ///

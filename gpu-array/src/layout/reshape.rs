@@ -4,10 +4,7 @@ use ndarray::{Dimension, Order};
 use smallvec::SmallVec;
 
 use super::{Layout, checked_len};
-use crate::{ArrayError, Result};
-
-/// In a shape for `reshape`: the length that the number of elements leaves for this axis, NumPy's -1.
-pub const INFER: usize = usize::MAX;
+use crate::{ArrayError, INFER, Result};
 
 impl<D: Dimension> Layout<D> {
     /// A layout of the same elements, counted in C order (or Fortran order), in another shape; an error where strides cannot say it.

@@ -2,7 +2,7 @@
 
 use smallvec::SmallVec;
 
-use crate::expression::{Shape, Strides};
+use crate::shape::{Shape, Strides};
 
 /// The shape of an operation between two, as NumPy has it: axes are matched from the last one, and a length of 1 fits any.
 pub(crate) fn broadcast(a: &[usize], b: &[usize]) -> Option<Shape> {
@@ -39,4 +39,15 @@ pub(crate) fn dense_strides(shape: &[usize], fortran: bool) -> Strides {
         next *= shape[axis].max(1) as isize;
     }
     strides
+}
+
+/// The least and the greatest of `offset + sum(strides * c)`; none where there are no coordinates or an offset does not fit.
+pub(crate) fn extent(lens: &[usize], strides: &[isize], offset: isize) -> Option<(isize, isize)> {
+    let (mut least, mut greatest) = (offset, offset);
+    for (&len, &stride) in lens.iter().zip(strides) {
+        let reach = stride.checked_mul(isize::try_from(len.checked_sub(1)?).ok()?)?;
+        let bound = if reach < 0 { &mut least } else { &mut greatest };
+        *bound = bound.checked_add(reach)?;
+    }
+    Some((least, greatest))
 }

@@ -5,7 +5,7 @@ use std::fmt;
 use gpu_driver::{Device, Stream};
 use ndarray::{Array, ArrayBase, Axis, DataMut, Dimension, IntoDimension, Ix1, IxDyn, Order, RemoveAxis, SliceArg};
 
-use crate::{ArrayError, Chunks, Element, GpuArray, GpuView, GpuViewMut, Result, dense, expression::Pending, transfer};
+use crate::{ArrayError, Chunks, Element, GpuArray, GpuView, GpuViewMut, Result, dense, pending::Pending, transfer};
 
 /// The methods of `$type` for reading; views of it live for `$life`. It has `layout()` and `data()`.
 macro_rules! read_only {

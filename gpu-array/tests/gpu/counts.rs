@@ -1,4 +1,4 @@
-//! What evaluating costs in driver calls, and the order of streams.
+//! The cost of evaluation in driver calls, and the order of streams.
 
 use gpu_array::{
     ArrayError, GpuArray, Result,

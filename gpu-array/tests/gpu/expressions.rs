@@ -1,4 +1,4 @@
-//! Expressions on a device: heads and tails, several outputs, in place, and what is made rather than read, against the CPU.
+//! Expressions on a device: heads and tails, several outputs, in place, and values that are made rather than read, against the CPU.
 
 use gpu_array::{
     Element, GpuArray, Result,

@@ -18,20 +18,9 @@ use gpu_driver::{
 use ndarray::{Array, Array2, Dimension, Ix1, Ix2, array, s};
 use testkit::{Operation, Outcome, ensure, ensure_eq, fallible_functions, none_forgotten, sweeps};
 
-const KINDS: [Call; 5] = [Allocation, Launch, ModuleLoad, Copy, Call::Event];
+testkit::failure_sweep!(ArrayError, error in ArrayError::Driver(error));
 
-fn sweep<S, T>(
-    call: Call,
-    prepare: impl Fn(&Device) -> Result<S>,
-    operation: impl Fn(&mut S) -> Result<T>,
-    check: impl Fn(&S, Option<&T>) -> Outcome,
-) -> Result<u64, Box<dyn Error>> {
-    let expected = |error: &ArrayError| matches!(error, ArrayError::Driver(error) if call.leads_to(error));
-    let prepare = |device: &Device| Ok(prepare(device)?);
-    Ok(Emulated::new().fail_each(call, prepare, operation, check, expected)?.calls)
-}
-
-/// A new array holds what it should.
+/// A new array holds the elements of `want`.
 fn makes<D: Dimension>(
     call: Call,
     make: impl Fn(&Device) -> Result<GpuArray<i32, D>>,
@@ -68,7 +57,7 @@ fn works<T>(
     })
 }
 
-/// A new array in pinned memory holds what it should.
+/// A new array in pinned memory holds the elements of `want`.
 fn pins(
     call: Call,
     make: impl Fn(&Device) -> Result<PinnedArray<i32, Ix2>>,
@@ -104,7 +93,7 @@ fn writes_to_a_view(
     })
 }
 
-/// What makes driver calls that can be made to fail.
+/// Operations with driver calls that can be made to fail.
 static OPERATIONS: &[Operation<Call>] = &[
     Operation {
         name: "GpuArray::from_ndarray",
@@ -402,6 +391,7 @@ static OPERATIONS: &[Operation<Call>] = &[
 
 /// Public functions that make no driver call that can be made to fail.
 const OTHERS: &[&str] = &[
+    "Expr::lower",
     "Expr::shape",
     "GpuArray::from_device_vec",
     "GpuArray::take_error",
@@ -412,6 +402,8 @@ const OTHERS: &[&str] = &[
     "GpuView::into_dimensionality",
     "GpuViewMut::into_device_slice_mut",
     "GpuViewMut::into_dimensionality",
+    "GpuViewMut::lower_mut",
+    "Lowered::stream",
     "PendingArray::is_done",
     "PendingArray::wait",
     "any::broadcast",
@@ -447,20 +439,25 @@ pub fn no_fallible_function_is_forgotten(_: &()) -> Outcome {
     let sources = [
         include_str!("../../src/array.rs"),
         include_str!("../../src/chunks.rs"),
+        include_str!("../../src/create.rs"),
         include_str!("../../src/dense.rs"),
         include_str!("../../src/element/mod.rs"),
         include_str!("../../src/element/range.rs"),
-        include_str!("../../src/expression/assign.rs"),
         include_str!("../../src/expression/device/batch.rs"),
+        include_str!("../../src/expression/device/lower.rs"),
         include_str!("../../src/expression/device/mod.rs"),
-        include_str!("../../src/expression/expr.rs"),
-        include_str!("../../src/expression/functions.rs"),
+        include_str!("../../src/expression/graph/source.rs"),
         include_str!("../../src/expression/job.rs"),
-        include_str!("../../src/expression/make.rs"),
         include_str!("../../src/expression/mod.rs"),
-        include_str!("../../src/expression/operators.rs"),
-        include_str!("../../src/expression/backend.rs"),
-        include_str!("../../src/expression/source.rs"),
+        include_str!("../../src/expression/syntax/arrays.rs"),
+        include_str!("../../src/expression/syntax/assign.rs"),
+        include_str!("../../src/expression/syntax/backend.rs"),
+        include_str!("../../src/expression/syntax/evaluate.rs"),
+        include_str!("../../src/expression/syntax/expr.rs"),
+        include_str!("../../src/expression/syntax/functions.rs"),
+        include_str!("../../src/expression/syntax/make.rs"),
+        include_str!("../../src/expression/syntax/operators.rs"),
+        include_str!("../../src/expression/syntax/precompile.rs"),
         include_str!("../../src/layout/mod.rs"),
         include_str!("../../src/methods/read.rs"),
         include_str!("../../src/methods/write.rs"),

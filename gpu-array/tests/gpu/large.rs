@@ -6,7 +6,7 @@ use gpu_array::{
 };
 use gpu_driver::Device;
 use ndarray::{Array1, Axis, Ix1, Ix2, s};
-use testkit::{Outcome, Rng, Test, ensure, tests};
+use testkit::{Outcome, Test, ensure, rng, tests};
 
 pub const TESTS: &[Test<Device>] = tests![
     bytes_that_lie_behind_one_another,
@@ -15,7 +15,7 @@ pub const TESTS: &[Test<Device>] = tests![
     a_transposed_matrix,
 ];
 
-/// What the element with this number is to be.
+/// The value that the element with this number is to have.
 fn byte(i: usize) -> u8 {
     (i ^ i >> 8 ^ i >> 17 ^ i >> 29) as u8
 }
@@ -28,7 +28,7 @@ fn bytes(device: &Device, n: usize) -> gpu_array::Result<GpuArray<u8, Ix1>> {
 
 /// Compares pieces at both ends, around powers of two, and at 200 other places.
 fn compare<T: Element>(x: &GpuArray<T, Ix1>, want: impl Fn(usize) -> T) -> Outcome {
-    let mut rng = Rng(32);
+    let mut rng = rng(32);
     let around = (20..40).map(|power| 1usize << power).filter(|&at| at < x.len());
     let others = (0..200).map(|_| rng.below(x.len()));
     for at in around.chain(others).chain([0, x.len()]) {

@@ -6,7 +6,7 @@ use gpu_array::{
 };
 use gpu_driver::Device;
 use ndarray::{Array1, ArrayD, IxDyn};
-use testkit::{Outcome, Rng, Test, ensure, ensure_eq, tests};
+use testkit::{Outcome, Test, ensure, ensure_eq, rng, tests};
 
 use crate::random::{
     any::Known,
@@ -18,7 +18,7 @@ use crate::random::{
 pub const TESTS: &[Test<Device>] =
     tests![functions_of_f32_are_near, functions_of_f64_are_near, functions_of_two_are_near, integers_become_f64];
 
-/// What the documentation of the method allows on a device.
+/// The error that the documentation of the method allows on a device.
 fn bound(op: Math, dtype: DType) -> f64 {
     use Math::*;
     match (op, dtype) {
@@ -52,7 +52,7 @@ fn bound_on(device: &Device, op: Math, dtype: DType) -> f64 {
 
 /// Small, huge, near where something happens, and special.
 fn arguments(n: usize) -> Vec<f64> {
-    let mut rng = Rng(7);
+    let mut rng = rng(7);
     let mut all =
         vec![0.0, -0.0, f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 5e-324, -5e-324, 1e-45, -1e-45, 1.0, -1.0];
     all.extend([

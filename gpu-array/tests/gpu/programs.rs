@@ -4,7 +4,7 @@ use gpu_array::{DType, expression::precompile};
 use gpu_driver::Device;
 use testkit::{Outcome, Rng, Test, ensure, tests};
 
-use crate::random::{Any, AnyArray, Program, View, any::AnyGpu, build, program::Choice};
+use crate::random::{Any, AnyArray, Layout, Program, any::AnyGpu, build, program::Choice};
 
 pub const TESTS: &[Test<Device>] =
     tests![random_programs_of_few_types, random_programs_of_all_types, random_programs_are_assigned_to_any_view,];
@@ -13,13 +13,19 @@ pub const TESTS: &[Test<Device>] =
 struct Case {
     seed: u64,
     program: Program,
-    views: Vec<View>,
+    views: Vec<Layout>,
     arrays: Vec<AnyArray>,
     on_device: Vec<AnyGpu>,
 }
 
 impl Case {
-    fn new(device: &Device, seed: u64, program: &Program, views: Vec<View>, rng: &mut Rng) -> gpu_array::Result<Self> {
+    fn new(
+        device: &Device,
+        seed: u64,
+        program: &Program,
+        views: Vec<Layout>,
+        rng: &mut Rng,
+    ) -> gpu_array::Result<Self> {
         let leaves = program.leaves().into_iter().zip(&views);
         let arrays: Vec<_> = leaves.map(|(dtype, view)| AnyArray::random(dtype, &view.base, rng)).collect();
         let on_device = arrays.iter().map(|array| array.to_gpu(device)).collect::<Result<_, _>>()?;
@@ -39,20 +45,20 @@ impl Case {
 }
 
 /// Arrays of one axis without gaps, at any place of their buffers: the linear loop, aligned and not.
-fn linear(leaves: usize, rng: &mut Rng) -> Vec<View> {
+fn linear(leaves: usize, rng: &mut Rng) -> Vec<Layout> {
     let n = [1, 2, 7, 31, 100, 513, 1025, 4099][rng.below(8)];
     let aligned = rng.below(3) == 0;
     let one = |rng: &mut Rng| match rng.below(8) {
-        0 => View::whole(&[1]),
-        _ => View::of(&[n], vec![0], &[(if aligned { 0 } else { rng.below(17) }, 1, rng.below(2))]),
+        0 => Layout::whole(&[1]),
+        _ => Layout::of(&[n], vec![0], &[(if aligned { 0 } else { rng.below(17) }, 1, rng.below(2))]),
     };
     let mut views: Vec<_> = (0..leaves).map(|_| one(rng)).collect();
-    views[0] = View::of(&[n], vec![0], &[(if aligned { 0 } else { rng.below(17) }, 1, 0)]);
+    views[0] = Layout::of(&[n], vec![0], &[(if aligned { 0 } else { rng.below(17) }, 1, 0)]);
     views
 }
 
 /// Arrays of two or three axes, some of which lie across the others: the tiled loop, with full and partial tiles.
-fn tiled(leaves: usize, rng: &mut Rng) -> Vec<View> {
+fn tiled(leaves: usize, rng: &mut Rng) -> Vec<Layout> {
     let shape: &[usize] =
         [&[67, 130][..], &[128, 64], &[16, 257], &[3, 20, 70], &[33, 2, 40], &[64, 129]][rng.below(6)];
     let rank = shape.len();
@@ -61,21 +67,21 @@ fn tiled(leaves: usize, rng: &mut Rng) -> Vec<View> {
     };
     let mut views: Vec<_> = (0..leaves)
         .map(|_| match rng.below(4) {
-            0 => View::whole(&shape[1..]),
-            1 => View::of(shape, (0..rank).rev().collect(), &gaps(rng)),
-            2 => View::of(shape, (0..rank).collect(), &gaps(rng)),
-            _ => View::whole(shape),
+            0 => Layout::whole(&shape[1..]),
+            1 => Layout::of(shape, (0..rank).rev().collect(), &gaps(rng)),
+            2 => Layout::of(shape, (0..rank).collect(), &gaps(rng)),
+            _ => Layout::whole(shape),
         })
         .collect();
     let mut order: Vec<_> = (0..rank).collect();
     order.swap(0, rank - 1);
     let cuts = if rng.below(2) == 0 { vec![(0, 1, 0); rank] } else { vec![(1, 1, 2); rank] };
-    views[0] = View::of(shape, order, &cuts);
+    views[0] = Layout::of(shape, order, &cuts);
     views
 }
 
 /// Any views of one shape: the strided loop more often than not.
-fn strided(leaves: usize, rng: &mut Rng) -> Vec<View> {
+fn strided(leaves: usize, rng: &mut Rng) -> Vec<Layout> {
     let shapes: [&[usize]; 10] = [
         &[],
         &[5],
@@ -89,13 +95,13 @@ fn strided(leaves: usize, rng: &mut Rng) -> Vec<View> {
         &[37, 12],
     ];
     let shape = shapes[rng.below(10)];
-    (0..leaves).map(|_| View::random(shape, rng)).collect()
+    (0..leaves).map(|_| Layout::random(shape, rng)).collect()
 }
 
 /// Each program in each of the loops with several layouts; all compiled together.
 fn check(device: &Device, choice: Choice<'_>, seeds: std::ops::Range<u64>) -> Outcome {
     let mut cases = Vec::new();
-    for seed in seeds {
+    for seed in testkit::seeds(seeds) {
         let mut rng = Rng(seed);
         let leaves = 1 + rng.below(3);
         let size = 1 + rng.below(8);
@@ -131,7 +137,7 @@ fn random_programs_of_all_types(device: &Device) -> Outcome {
 
 fn random_programs_are_assigned_to_any_view(device: &Device) -> Outcome {
     let choice = Choice { dtypes: &[DType::F32, DType::F64, DType::U8, DType::I64], exact: true };
-    for seed in 2000..2005 {
+    for seed in testkit::seeds(2000..2005) {
         let mut rng = Rng(seed);
         let program = Program::random(choice, 2, 3, &mut rng);
         for layouts in [linear, strided, tiled, tiled] {
@@ -144,7 +150,7 @@ fn random_programs_are_assigned_to_any_view(device: &Device) -> Outcome {
                 rng.shuffle(&mut order);
                 let cut = |rng: &mut Rng| (rng.below(20), [1, 1, -1, 2, -3][rng.below(5)], rng.below(3));
                 let cuts: Vec<_> = shape.iter().map(|_| cut(&mut rng)).collect();
-                let target = View::of(&shape, order, &cuts);
+                let target = Layout::of(&shape, order, &cuts);
                 let mut want = AnyArray::random(program.dtype(), &target.base, &mut rng);
                 let mut array = want.to_gpu(device)?;
                 array.assign(&target, &case.on_device()?)?;

@@ -6,7 +6,7 @@ use gpu_array::{
 };
 use gpu_driver::{Device, emulated::Emulated};
 use ndarray::{Array1, Array2, Array3, Array4, Axis, Ix1, Ix2, ShapeBuilder, Slice, arr0, array, s};
-use testkit::{Outcome, Rng, Test, ensure, ensure_eq, tests};
+use testkit::{Outcome, Test, ensure, ensure_eq, rng, tests};
 
 pub const TESTS: &[Test<Device>] = tests![
     pow_array,
@@ -59,7 +59,7 @@ fn tens() -> Array1<f32> {
 
 /// In [0, 1), the same each time.
 fn random(n: usize) -> Array1<f32> {
-    let mut rng = Rng(n as u64);
+    let mut rng = rng(n as u64);
     Array1::from_shape_simple_fn(n, || rng.uniform() as f32)
 }
 
@@ -211,7 +211,7 @@ fn scalar_comparisons(device: &Device) -> Outcome {
 
 fn nan_arithmetic(device: &Device) -> Outcome {
     let n = 1 << 20;
-    let mut rng = Rng(1);
+    let mut rng = rng(1);
     let mut spoilt = |mut a: Array1<f32>| {
         (0..n / 10).for_each(|_| a[rng.below(n)] = f32::NAN);
         a
@@ -279,7 +279,7 @@ fn reverse(device: &Device) -> Outcome {
 fn slice(device: &Device) -> Outcome {
     let a = random(20_000);
     let x = GpuArray::from_ndarray(device, &a)?;
-    let mut rng = Rng(5);
+    let mut rng = rng(5);
     for _ in 0..200 {
         let start = rng.below(20_000);
         let end = start + rng.below(20_000 - start);
@@ -293,7 +293,7 @@ fn two_axes_slice_c_and_f(device: &Device) -> Outcome {
     let a = random(300_000).into_shape_with_order((1000, 300))?;
     let x = GpuArray::from_ndarray(device, &a)?;
     let f = GpuArray::from_ndarray(device, &a)?.reversed_axes();
-    let mut rng = Rng(6);
+    let mut rng = rng(6);
     for _ in 0..100 {
         let start = rng.below(1000);
         let end = start + rng.below(1000 - start);
@@ -455,7 +455,7 @@ fn binary_ops_with_unequal_dtypes(device: &Device) -> Outcome {
         left: fn(i8) -> T,
         right: fn(i8) -> U,
     ) -> Outcome {
-        let mut rng = Rng(3);
+        let mut rng = rng(3);
         let mut small = || rng.below(84) as i8 - 42;
         let a = Array2::from_shape_simple_fn((10, 4), || left(small()));
         let b = Array2::from_shape_simple_fn((10, 4), || right(small()));

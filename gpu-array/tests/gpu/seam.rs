@@ -1,4 +1,4 @@
-//! What other crates build on: expressions in loops of their own, and values that are made.
+//! The seams that other crates build on: expressions in loops of their own, and values that are made.
 
 use gpu_array::{
     GpuArray,

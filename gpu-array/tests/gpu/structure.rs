@@ -1,4 +1,4 @@
-//! Large graphs on a device, errors, and what an operator could not return.
+//! Large graphs on a device, errors, and errors that an operator could not return.
 
 use gpu_array::{
     ArrayError, DType, GpuArray, PinnedArray, Result,
@@ -30,10 +30,10 @@ fn exchanged_buffers_are_errors(device: &Device) -> Outcome {
         std::mem::swap(large.as_mut_device_vec(), small.as_mut_device_vec());
         Ok((large, small))
     };
-    let is_told = |outcome: Result<()>, what: &str| {
+    let is_told = |outcome: Result<()>, call: &str| {
         let right = matches!(&outcome, Err(ArrayError::Length { expected: 12, got: 5, .. }))
             || matches!(&outcome, Err(ArrayError::Driver(DriverError::Length { .. })));
-        if right { Ok(()) } else { Err(format!("{what}: {outcome:?}")) }
+        if right { Ok(()) } else { Err(format!("{call}: {outcome:?}")) }
     };
     let (mut wrong, right) = exchanged()?;
     let other = GpuArray::full(device, (3, 4), 3f32)?;
@@ -176,7 +176,7 @@ fn host() -> Array2<f32> {
 
 type Call = (&'static str, fn(&mut GpuArray<f32, Ix2>) -> Result<()>);
 
-/// What reads or writes an array.
+/// Calls that read or write an array.
 const CALLS: &[Call] = &[
     ("to_ndarray", |x| x.to_ndarray().map(drop)),
     ("copy_to_ndarray", |x| x.copy_to_ndarray(&mut Array2::zeros((2, 3)))),
@@ -235,7 +235,7 @@ fn failed_assignments_leave_the_array(device: &Device) -> Outcome {
     ensure!(x.assign(&wide).is_err());
     ensure!(x.update(|x| x + &five).is_err());
     ensure!(x.slice_mut(s![.., ..1])?.assign(&wide).is_err());
-    // An array is not broadcast by what is assigned to it.
+    // An array is not broadcast by a value that is assigned to it.
     let mut row = GpuArray::<f32, _>::zeros(device, (1, 3))?;
     ensure!(row.assign(&x).is_err());
     ensure_eq!((x.to_ndarray()?, row.to_ndarray()?), (host(), Array2::zeros((1, 3))));

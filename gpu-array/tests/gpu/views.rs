@@ -1,4 +1,4 @@
-//! Views, orders and transfers, compared with what ndarray does.
+//! Views, orders and transfers, compared with ndarray's.
 #![expect(clippy::reversed_empty_ranges, reason = "ends below 0 count from the end")]
 
 use gpu_array::{ArrayError, GpuArray, INFER, PinnedArray};
@@ -105,7 +105,7 @@ fn writes_to_views_change_their_elements_only(device: &Device) -> Outcome {
 }
 
 fn random_views_round_trip(device: &Device) -> Outcome {
-    for seed in 0..200 {
+    for seed in testkit::seeds(0..200) {
         let mut rng = Rng(seed);
         let mut range = |len: usize| {
             let (a, b) = (rng.below(len + 1), rng.below(len + 1));

@@ -1,9 +1,9 @@
 //! Random programs against their definition.
 
 use gpu_array::DType;
-use testkit::Rng;
+use testkit::{Rng, seeds};
 
-use crate::random::{AnyArray, Grid, Program, View, build, build::build_all, program::Choice};
+use crate::random::{AnyArray, Grid, Layout, Program, build, build::build_all, program::Choice};
 
 /// A shape of up to five axes and a few hundred places, sometimes none.
 fn shape(rng: &mut Rng) -> Vec<usize> {
@@ -18,7 +18,7 @@ fn one(seed: u64, choice: Choice<'_>) {
     let leaves = 1 + rng.below(4);
     let size = 1 + rng.below(25);
     let program = Program::random(choice, leaves, size, &mut rng);
-    let views: Vec<View> = program.leaves().iter().map(|_| View::random(&shape, &mut rng)).collect();
+    let views: Vec<Layout> = program.leaves().iter().map(|_| Layout::random(&shape, &mut rng)).collect();
     let arrays: Vec<AnyArray> = program
         .leaves()
         .iter()
@@ -33,7 +33,7 @@ fn one(seed: u64, choice: Choice<'_>) {
     // The first step that is wrong says more.
     for ((step, got), want) in program.steps.iter().zip(build_all(&program, &leaves)).zip(program.compute_all(&values))
     {
-        if let Some(difference) = got.eval().expect("a part of what has a value").difference(&want) {
+        if let Some(difference) = got.eval().expect("a part of an expression with a value").difference(&want) {
             panic!("seed {seed}: {difference} in {:?}\n{got:?}", step.kind);
         }
     }
@@ -42,15 +42,14 @@ fn one(seed: u64, choice: Choice<'_>) {
 
 #[test]
 fn random_expressions_of_all_types() {
-    (0..20_000).for_each(|seed| one(seed, Choice { dtypes: &DType::ALL, exact: false }));
+    seeds(0..20_000).for_each(|seed| one(seed, Choice { dtypes: &DType::ALL, exact: false }));
 }
 
 /// Of few types: longer runs without a cast, which more operations take as they are.
 #[test]
 fn random_expressions_of_few_types() {
     for (i, &dtype) in DType::ALL.iter().enumerate() {
-        (0..1000).for_each(|seed| {
-            one(seed + 1_000_000 * (1 + i as u64), Choice { dtypes: &[dtype, DType::Bool], exact: false })
-        });
+        let first = 1_000_000 * (1 + i as u64);
+        seeds(first..first + 1000).for_each(|seed| one(seed, Choice { dtypes: &[dtype, DType::Bool], exact: false }));
     }
 }

@@ -1,4 +1,4 @@
-//! What each operation means, one by one. The values are those that NumPy 2.4 prints, where nothing else is said.
+//! The meaning of each operation, one by one. The values are those that NumPy 2.4 prints, where nothing else is said.
 
 use std::fmt::Debug;
 
@@ -31,7 +31,7 @@ fn text<T: Debug>(values: &[T]) -> String {
 
 #[test]
 fn results_have_numpys_types() {
-    // What the compiler takes is the test; the values are beside it.
+    // The test is that the compiler accepts them; the values are beside it.
     fn expect<V: Element>(value: Expr<'_, V, Ix1, Host>, want: &[V]) {
         gives(value, want);
     }

@@ -1,4 +1,4 @@
-//! Large graphs, sharing, and what cannot be computed.
+//! Large graphs, sharing, and values that cannot be computed.
 
 use gpu_array::{
     ArrayError, DType, Result,
@@ -97,7 +97,7 @@ fn only_arrays_are_read_at_computed_places() {
     let one_index = gather(host(&Array2::<u8>::zeros((2, 2))), &[host(&i)], Outside::Clip).eval();
     assert!(matches!(one_index, Err(ArrayError::Ndim { expected: 2, got: 1, .. })), "{one_index:?}");
     assert!(matches!(tril(host(&x), 0).eval(), Err(ArrayError::Ndim { expected: 2, got: 1, .. })));
-    // The error stays in what is made of it.
+    // The error stays in values that are made of it.
     let more = (roll(-host(&x), 1, Axis(0)) * 2.0).sqrt();
     assert!(matches!(more.eval(), Err(ArrayError::NotAnArray { .. })));
 }
@@ -112,7 +112,7 @@ fn values_of_different_shapes_are_not_computed_together() {
 
 #[test]
 fn places_count_in_their_own_shape() {
-    // What has one place along an axis is repeated along it, whatever its value was computed from.
+    // A value with one place along an axis is repeated along it, whatever its value was computed from.
     let ones = array![1i64, 1, 1, 1];
     let y = || host(&ones);
     let (x, two) = (array![5i64], array![3i64, 10]);

@@ -8,7 +8,11 @@ use gpu_driver::Device;
 use ndarray::{ArrayD, IxDyn};
 use testkit::Rng;
 
-use super::{Grid, Value, View, value};
+use super::{
+    Grid, Layout, Value,
+    layout::{of_gpu, with_gpu_mut},
+    value,
+};
 
 /// An element type that is one of [`Value`]'s.
 pub trait Known: Element {
@@ -107,18 +111,18 @@ macro_rules! types {
             }
 
             /// The view's elements as a new array, by ndarray.
-            pub fn viewed(&self, view: &View) -> Self {
+            pub fn viewed(&self, view: &Layout) -> Self {
                 match self { $(Self::$name(x) => Self::$name(view.of_host(x.view()).to_owned()),)* }
             }
 
-            pub fn leaf<'a>(&'a self, view: &View) -> Any<'a, Host> {
+            pub fn leaf<'a>(&'a self, view: &Layout) -> Any<'a, Host> {
                 match self { $(Self::$name(x) => Any::$name(host(view.of_host(x.view()))),)* }
             }
         }
 
         impl AnyArray {
             /// Overwrites the view of the array with values.
-            pub fn write(&mut self, view: &View, values: &Self) {
+            pub fn write(&mut self, view: &Layout, values: &Self) {
                 match (self, values) {
                     $((Self::$name(x), Self::$name(values)) => view.of_host_mut(x.view_mut()).assign(values),)*
                     _ => unreachable!("another type"),
@@ -134,9 +138,9 @@ macro_rules! types {
 
         impl AnyGpu {
             /// Overwrites the view of the array with an expression.
-            pub fn assign(&mut self, view: &View, value: &Any<'_, Gpu>) -> Result<()> {
+            pub fn assign(&mut self, view: &Layout, value: &Any<'_, Gpu>) -> Result<()> {
                 match (self, value) {
-                    $((Self::$name(x), Any::$name(value)) => view.with_gpu_mut(&mut x.view_mut(), |x| x.assign(value)),)*
+                    $((Self::$name(x), Any::$name(value)) => with_gpu_mut(view, &mut x.view_mut(), |x| x.assign(value)),)*
                     _ => unreachable!("another type"),
                 }
             }
@@ -145,9 +149,9 @@ macro_rules! types {
                 Ok(match self { $(Self::$name(x) => AnyArray::$name(x.to_ndarray()?),)* })
             }
 
-            pub fn leaf<'a>(&'a self, view: &View) -> Result<Any<'a, Gpu>> {
+            pub fn leaf<'a>(&'a self, view: &Layout) -> Result<Any<'a, Gpu>> {
                 use gpu_array::expression::IntoExpr;
-                Ok(match self { $(Self::$name(x) => Any::$name(view.of_gpu(x.view())?.into_expr()),)* })
+                Ok(match self { $(Self::$name(x) => Any::$name(of_gpu(view, x.view())?.into_expr()),)* })
             }
         }
     };

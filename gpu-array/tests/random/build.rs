@@ -52,7 +52,7 @@ fn build_step<'a, P: Backend>(step: &Step, steps: &[Any<'a, P>], leaves: &[Any<'
     }
 }
 
-/// What every element type here has.
+/// The methods that every element type here has.
 pub trait Typed: Known {
     fn get<'x, 'a, P: Backend>(any: &'x Any<'a, P>) -> &'x E<'a, Self, P>;
 }
@@ -305,7 +305,7 @@ where
     }
 }
 
-/// What is also tried between different types.
+/// The operations that are also tried between different types.
 fn of_two_types<'a, T, U: Element, C: Number, P: Backend, R>(op: Binary, a: &E<'a, T, P>, b: R) -> Any<'a, P>
 where
     T: Promote<U, Output = C>,

@@ -9,6 +9,6 @@ pub mod value;
 
 pub use any::{Any, AnyArray};
 pub use build::build;
-pub use layout::View;
 pub use program::{Kind, Program};
+pub use testkit::Layout;
 pub use value::{Grid, Value};

@@ -1,4 +1,4 @@
-//! Random programs, and what they compute by definition.
+//! Random programs, and their values by definition.
 
 use gpu_array::{DType, promote};
 use testkit::Rng;
@@ -143,11 +143,11 @@ pub struct Program {
     pub steps: Vec<Step>,
 }
 
-/// What random programs are made of.
+/// The types and operations of random programs.
 #[derive(Clone, Copy, Debug)]
 pub struct Choice<'c> {
     pub dtypes: &'c [DType],
-    /// Only what has the same bits on every machine.
+    /// Only operations with the same bits on every machine.
     pub exact: bool,
 }
 

@@ -6,29 +6,12 @@ use std::error::Error;
 use gpu_array::ArrayError;
 use gpu_driver::{
     Device, DevicePod, DeviceVec, Stream,
-    emulated::{
-        Call::{self, Allocation, Copy, Event, Launch, ModuleLoad},
-        Emulated,
-    },
+    emulated::Call::{self, Allocation, Copy, Event, Launch, ModuleLoad},
 };
 use gpu_random::{Engine, Generator, Order, Philox, RandomError, Result, Xorwow, rand};
 use testkit::{Operation, Outcome, ensure, ensure_eq, fallible_functions, none_forgotten, sweeps};
 
-const KINDS: [Call; 5] = [Allocation, Launch, ModuleLoad, Copy, Event];
-
-fn sweep<S, T>(
-    call: Call,
-    prepare: impl Fn(&Device) -> Result<S>,
-    operation: impl Fn(&mut S) -> Result<T>,
-    check: impl Fn(&S, Option<&T>) -> Outcome,
-) -> Result<u64, Box<dyn Error>> {
-    let expected = |error: &RandomError| match error {
-        RandomError::Driver(error) | RandomError::Array(ArrayError::Driver(error)) => call.leads_to(error),
-        _ => false,
-    };
-    let prepare = |device: &Device| Ok(prepare(device)?);
-    Ok(Emulated::new().fail_each(call, prepare, operation, check, expected)?.calls)
-}
+testkit::failure_sweep!(RandomError, error in RandomError::Driver(error) | RandomError::Array(ArrayError::Driver(error)));
 
 /// Five numbers, unless it is said otherwise.
 const N: usize = 5;

@@ -179,7 +179,7 @@ fn one_of<R: Engine>(rng: &mut Generator<R>, kind: usize, n: usize, home: Option
 fn mixed<R: Engine>(device: &Device, order: Order, most: usize, place: impl Fn(usize) -> bool) -> Outcome {
     let mut of_host = Generator::<R>::new(5).with_order(order)?.with_offset(3);
     let mut other = of_host.clone();
-    let mut random = testkit::Rng(7);
+    let mut random = testkit::rng(7);
     for call in 0..24 {
         let (kind, n) = (random.below(4), random.below(most));
         let want = one_of(&mut of_host, kind, n, None)?;

@@ -16,21 +16,7 @@ use gpu_sparse::{CsrMatrix, DeviceMatrix, Result, Scalar, SparseError};
 use ndarray::Ix1;
 use testkit::{Operation, Outcome, ensure, ensure_eq, fallible_functions, none_forgotten, sweeps};
 
-const KINDS: [Call; 5] = [Allocation, Launch, ModuleLoad, Copy, Call::Event];
-
-fn sweep<S, T>(
-    call: Call,
-    prepare: impl Fn(&Device) -> Result<S>,
-    operation: impl Fn(&mut S) -> Result<T>,
-    check: impl Fn(&S, Option<&T>) -> Outcome,
-) -> Result<u64, Box<dyn Error>> {
-    let expected = |error: &SparseError| match error {
-        SparseError::Driver(error) | SparseError::Array(ArrayError::Driver(error)) => call.leads_to(error),
-        _ => false,
-    };
-    let prepare = |device: &Device| Ok(prepare(device)?);
-    Ok(Emulated::new().fail_each(call, prepare, operation, check, expected)?.calls)
-}
+testkit::failure_sweep!(SparseError, error in SparseError::Driver(error) | SparseError::Array(ArrayError::Driver(error)));
 
 /// [[4, 1, 0], [1, 3, 0], [0, 0, 2]]: positive definite, with three distinct eigenvalues.
 fn matrix<T: Scalar>() -> Result<CsrMatrix<T>> {

@@ -7,13 +7,13 @@ use gpu_sparse::io::read_matrix_market;
 use gpu_sparse::linalg::LinearOperator;
 use gpu_sparse::{CsrMatrix, DeviceMatrix, Format, Scalar, SparseError};
 use ndarray::{Array1, s};
-use testkit::{Outcome, Rng, ensure, ensure_eq};
+use testkit::{Outcome, ensure, ensure_eq, rng};
 
 use crate::cases;
 
 /// Row `i` gets `length(i)` entries in random columns (fewer where two fall on one place), values in [-1, 1).
 fn random(rows: usize, cols: usize, length: impl Fn(usize) -> usize) -> Result<CsrMatrix<f64>, SparseError> {
-    let mut rng = Rng(rows as u64 * 31 + cols as u64);
+    let mut rng = rng(rows as u64 * 31 + cols as u64);
     let (mut starts, mut columns) = (vec![0], Vec::new());
     for row in 0..rows {
         columns.extend((0..length(row)).map(|_| rng.below(cols) as u32));
@@ -24,7 +24,7 @@ fn random(rows: usize, cols: usize, length: impl Fn(usize) -> usize) -> Result<C
 }
 
 fn vector<T: Scalar>(n: usize) -> Array1<T> {
-    let mut rng = Rng(n as u64);
+    let mut rng = rng(n as u64);
     (0..n).map(|_| T::from_f64(2.0 * rng.uniform() - 1.0)).collect()
 }
 

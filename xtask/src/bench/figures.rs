@@ -27,7 +27,7 @@ struct Tables {
 #[derive(Debug, Deserialize)]
 struct Row {
     /// The work, in words.
-    what: String,
+    work: String,
     /// The full id of ours.
     figure: String,
     /// By whom; the fastest of them counts.
@@ -67,7 +67,7 @@ fn replace(path: &Path, text: &str, check: bool) -> Outcome {
     }
     if check {
         return Err(format!(
-            "{} is not what `cargo xtask figures` writes; run it and commit the result",
+            "{} differs from the text that `cargo xtask figures` writes; run it and commit the result",
             path.display()
         )
         .into());
@@ -128,7 +128,7 @@ fn cells(run: &Run, row: &Row) -> Vec<String> {
         (Some(ratio), _) => said(ratio),
     };
     vec![
-        row.what.clone(),
+        row.work.clone(),
         figure.map_or_else(|| "gap".to_owned(), |figure| time(by, figure)),
         peer.map_or_else(|| "gap".to_owned(), |(by, figure)| time(by, figure)),
         ratio_text,
@@ -237,7 +237,7 @@ mod tests {
 
     fn row(floor: f64) -> Row {
         Row {
-            what: "y = A x".to_owned(),
+            work: "y = A x".to_owned(),
             figure: "spmv/f64/a/packets/device".to_owned(),
             peers: vec!["alg1".to_owned()],
             limit: None,

@@ -218,7 +218,7 @@ impl Place {
             ("host", host(self), host(other)),
         ];
         let different = pairs.into_iter().filter(|(_, this, base)| this != base);
-        let said: Vec<String> = different.map(|(what, this, base)| format!("{what} {this}, baseline {base}")).collect();
+        let said: Vec<String> = different.map(|(fact, this, base)| format!("{fact} {this}, baseline {base}")).collect();
         (!said.is_empty()).then(|| said.join("; "))
     }
 }

@@ -106,7 +106,7 @@ pub(crate) fn run(options: &Options) -> Outcome {
 /// All tunables of the checkout.
 fn list() -> Outcome {
     if programs::is_bundle() {
-        return Err("which? the folder tune has what this bundle can measure".into());
+        return Err("which? the folder tune lists the ranges that this bundle can measure".into());
     }
     for Tunable { name, file, value, candidates, filter } in all(&workspace_root())? {
         println!("{name} = {value}, candidates {candidates:?}, figures {filter} ({})", file.display());

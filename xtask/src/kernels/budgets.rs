@@ -154,10 +154,10 @@ impl Findings {
         findings
     }
 
-    fn compare(&mut self, what: &str, got: Budget, budget: Budget) {
+    fn compare(&mut self, resource: &str, got: Budget, budget: Budget) {
         let pairs = || got.measures().into_iter().zip(budget.measures());
         for ((got, unit), (budget, _)) in pairs().filter(|((got, _), (budget, _))| got > budget) {
-            self.exceeded.push(format!("{what}: {got} {unit}, the budget is {budget}"));
+            self.exceeded.push(format!("{resource}: {got} {unit}, the budget is {budget}"));
         }
         self.below += usize::from(pairs().any(|((got, _), (budget, _))| got < budget));
     }
@@ -170,14 +170,14 @@ impl Findings {
 impl fmt::Display for Findings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { exceeded, excused, without_budget, without_kernel, below, kernels, recorded_code, new_code } = self;
-        for what in exceeded {
-            writeln!(f, "exceeded: {what}")?;
+        for resource in exceeded {
+            writeln!(f, "exceeded: {resource}")?;
         }
-        for what in without_budget {
-            writeln!(f, "no budget: {what} (`cargo xtask kernels --record` makes one)")?;
+        for kernel in without_budget {
+            writeln!(f, "no budget: {kernel} (`cargo xtask kernels --record` makes one)")?;
         }
-        for what in without_kernel {
-            writeln!(f, "no kernel: there is a budget for {what} (`--record` drops it)")?;
+        for kernel in without_kernel {
+            writeln!(f, "no kernel: there is a budget for {kernel} (`--record` drops it)")?;
         }
         write!(f, "kernels: {kernels}; excesses: {}; without a budget: {}", exceeded.len(), without_budget.len())?;
         if *below > 0 {

@@ -164,9 +164,15 @@ fn in_order<T>(archs: &BTreeMap<String, T>) -> Vec<(&str, &T)> {
 mod tests {
     use super::*;
 
-    const LINES: &str = r#"{"archs":{"sm_100":null,"sm_80":{"constant_bytes":424,"registers":64,"shared_bytes":76,"spill_load_bytes":8,"spill_store_bytes":4,"stack_bytes":16}},"crate":"gpu-sparse","digest":"83","kernel":"dot<double, 256, 4>","nvrtc":"13.0","source":"steps.cu"}
-{"crate":"gpu-array","digest":"84","kernel":"gpu::linear<copy_u8::Expression, 256, 16, 1>","source":"linear.cuh"}
-"#;
+    const LINES: &str = concat!(
+        r#"{"archs":{"sm_100":null,"sm_80":{"constant_bytes":424,"registers":64,"shared_bytes":76,"#,
+        r#""spill_load_bytes":8,"spill_store_bytes":4,"stack_bytes":16}},"#,
+        r#""crate":"gpu-sparse","digest":"83","kernel":"dot<double, 256, 4>","nvrtc":"13.0","source":"steps.cu"}"#,
+        "\n",
+        r#"{"crate":"gpu-array","digest":"84","kernel":"gpu::linear<copy_u8::Expression, 256, 16, 1>","#,
+        r#""source":"linear.cuh"}"#,
+        "\n",
+    );
 
     #[test]
     fn lines_are_read_and_shown() -> Outcome {

@@ -22,9 +22,9 @@ impl Counts {
             if let Some(result) = line.strip_prefix("test result: ") {
                 counts.results += 1;
                 let result = result.split_once(". ").map_or("", |(_, numbers)| numbers);
-                for (number, what) in result.split(';').filter_map(|part| part.trim().split_once(' ')) {
+                for (number, outcome) in result.split(';').filter_map(|part| part.trim().split_once(' ')) {
                     let number = number.parse().unwrap_or(0);
-                    match what {
+                    match outcome {
                         "passed" => counts.passed += number,
                         "failed" => counts.failed += number,
                         "ignored" => counts.ignored += number,
@@ -68,6 +68,6 @@ mod tests {
     #[test]
     fn a_program_that_dies_has_no_result() {
         assert_eq!(Counts::of("running 3 tests\ntest a ... ok\n"), Counts::default());
-        assert_eq!(Counts::of("test result: what\n"), Counts { results: 1, ..Counts::default() });
+        assert_eq!(Counts::of("test result: none\n"), Counts { results: 1, ..Counts::default() });
     }
 }

@@ -240,9 +240,9 @@ impl Verdict {
         }
         let mut verdict = None;
         for (_, numbers) in lines().filter_map(|line| line.split_once("SUMMARY: ")) {
-            let number = |what| {
+            let number = |word| {
                 let words: Vec<&str> = numbers.split([' ', '(', ')', ',']).filter(|word| !word.is_empty()).collect();
-                words.windows(2).find(|pair| pair[1].starts_with(what)).and_then(|pair| pair[0].parse::<u64>().ok())
+                words.windows(2).find(|pair| pair[1].starts_with(word)).and_then(|pair| pair[0].parse::<u64>().ok())
             };
             if number("error") != Some(0) {
                 return Err(numbers.to_owned());

@@ -43,14 +43,14 @@ pub(crate) fn usage(log: &str, kernel: &str) -> Option<Usage> {
         } else if let Some((_, function)) = line.split_once("Function properties for ") {
             of_itself = function.trim() == kernel;
         } else if of_kernel {
-            for (number, what) in line.split(',').filter_map(figure) {
-                match what {
+            for (number, resource) in line.split(',').filter_map(figure) {
+                match resource {
                     "registers" => registers = Some(number),
                     "bytes smem" => usage.shared += number,
                     "bytes stack frame" if of_itself => usage.stack = number,
                     "bytes spill stores" => usage.spill_stores += number,
                     "bytes spill loads" => usage.spill_loads += number,
-                    what if what.starts_with("bytes cmem[") => usage.constant += number,
+                    resource if resource.starts_with("bytes cmem[") => usage.constant += number,
                     _ => {}
                 }
             }
@@ -62,8 +62,8 @@ pub(crate) fn usage(log: &str, kernel: &str) -> Option<Usage> {
 /// 32 and `registers` of `ptxas info    : Used 32 registers`: the first word that is a number, and the text after it.
 fn figure(text: &str) -> Option<(u64, &str)> {
     let at = text.split_inclusive(' ').take_while(|word| word.trim_end().parse::<u64>().is_err()).map(str::len).sum();
-    let (number, what) = text[at..].split_once(' ')?;
-    Some((number.parse().ok()?, what.trim_end()))
+    let (number, resource) = text[at..].split_once(' ')?;
+    Some((number.parse().ok()?, resource.trim_end()))
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use smallvec::{SmallVec, smallvec};
 
-use crate::expression::{Code, Strides};
+use crate::{expression::graph::Code, shape::Strides};
 
 /// Axes with the strides of the output and of each leaf; the output's neighbours lie along the first.
 #[derive(Clone, Debug, PartialEq)]

@@ -6,21 +6,20 @@
 
 mod axes;
 mod batch;
+mod lower;
 mod params;
 mod plan;
-mod policy;
-mod samples;
-mod text;
+pub(super) mod policy;
+pub(super) mod text;
 
 use gpu_driver::{Device, DevicePod, DeviceVec, KernelSpace, PARAMETER_BYTES, Program, Stream};
 use smallvec::SmallVec;
 
-pub use batch::{Precompile, precompile};
-pub use params::{AxisParams, CONSTANT, LeafParams, MAX_AXES, PACKED, STRIDED};
-pub use plan::{divisor, pack_bytes};
-pub use samples::KERNELS;
+pub(crate) use batch::Batch;
+pub use lower::{Lowered, LoweredLeaf, LoweredTarget};
+pub use params::{AxisParams, CONSTANT, LeafParams, MAX_AXES, PACKED, STRIDED, divisor};
+pub use plan::pack_bytes;
 pub use text::HEADERS;
-pub(crate) use {plan::extra, text::functor};
 
 use self::{
     axes::Axes,
@@ -28,11 +27,8 @@ use self::{
     policy::{Loop, Policy},
     text::Text,
 };
-use super::{Code, LeafMemory, Strides};
-use crate::{ArrayError, Result};
-
-/// The most steps of a kernel. Beyond it, compiling takes seconds.
-const MOST_STEPS: usize = 4096;
+use super::graph::{Code, LeafMemory};
+use crate::{ArrayError, Result, shape::Strides};
 
 /// The keys of expressions' kernels.
 static SPACE: KernelSpace = KernelSpace::new();
@@ -78,17 +74,9 @@ fn check_words(code: &Code<'_>, which: Loop) -> Result<()> {
     if got > PARAMETER_BYTES { Err(ArrayError::TooManyArguments { limit: PARAMETER_BYTES, got }) } else { Ok(()) }
 }
 
-/// Checks that a code is short enough to become a kernel. Only such codes get keys and texts.
-pub(crate) fn check_steps(code: &Code<'_>) -> Result<()> {
-    if code.steps.len() > MOST_STEPS {
-        return Err(ArrayError::TooManyOperations { limit: MOST_STEPS, got: code.steps.len() });
-    }
-    Ok(())
-}
-
 /// Checks that a code can become a kernel on the stream's device.
 pub(crate) fn check(code: &Code<'_>, stream: &Stream) -> Result<()> {
-    check_steps(code)?;
+    code.check_steps()?;
     let device = stream.device();
     let other =
         |memory: &LeafMemory<'_>| memory.home().map(Stream::device).filter(|&home| home != device).map(Device::ordinal);
@@ -110,26 +98,7 @@ pub(crate) fn check(code: &Code<'_>, stream: &Stream) -> Result<()> {
 /// Writes everything that the text of a kernel depends on.
 fn write_key(key: &mut Key, code: &Code<'_>, which: Loop) {
     key.extend_from_slice(&[SPACE.word(), which as u64]);
-    key.extend(steps_key(code));
-}
-
-/// Words for everything that the structure's text depends on.
-pub(crate) fn steps_key<'c>(code: &'c Code<'_>) -> impl Iterator<Item = u64> + 'c {
-    let counts = code.leaves.len() as u64 | (code.outputs.len() as u64) << 16 | (code.steps.len() as u64) << 32;
-    let outputs = code.outputs.iter().map(|&step| u64::from(step));
-    let steps = code.steps.iter().map(|step| {
-        let [a, b, c] = step.args.map(u64::from);
-        // Arguments are less than `MOST_STEPS`, so all of it fits into one word.
-        step.op as u64 | (step.dtype as u64) << 8 | a << 16 | b << 32 | c << 48
-    });
-    // The address and the length identify a static text.
-    let text = |text: &'static str| [text.as_ptr() as u64, text.len() as u64];
-    let sources = code.sources.iter().flat_map(move |source| {
-        let header = source.header();
-        let texts = [source.function(), header.name, header.text];
-        texts.into_iter().flat_map(text).chain([source.words().len() as u64])
-    });
-    std::iter::once(counts).chain(outputs).chain(steps).chain(sources)
+    key.extend(code.key());
 }
 
 fn program(code: &Code<'_>, which: Loop, policy: &Policy) -> Program {

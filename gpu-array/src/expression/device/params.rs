@@ -2,8 +2,6 @@
 
 use gpu_driver::{Header, ListElement, joined_text, kernel_constants, kernel_params, kernel_struct};
 
-use super::divisor;
-
 kernel_constants! {
     const CONSTANTS: &str;
     /// Most axes of a launch, after joining.
@@ -86,6 +84,19 @@ impl ListElement for AxisParams<'_> {
         each(divisor(self.length.max(1)));
         self.strides.iter().for_each(|&stride| each(stride as u64));
     }
+}
+
+/// The word by which `quotient` in `loop.cuh` divides by a length of at least 1.
+///
+/// It serves dividends of at most 31 bits (Granlund and Montgomery, Division by Invariant Integers using Multiplication, 1994).
+pub fn divisor(length: usize) -> u64 {
+    let d = length as u64;
+    if d > i32::MAX as u64 {
+        return 0; // then the items are not counted in 31 bits either
+    }
+    let shift = u64::from(d.next_power_of_two().trailing_zeros());
+    let multiplier = ((1u64 << 32) * ((1u64 << shift) - d)) / d + 1;
+    multiplier | shift << 32
 }
 
 kernel_params! {

@@ -7,13 +7,13 @@ use super::{
     axes::Axes,
     params::{
         AxisParams, CONSTANT, LeafParams, LinearHead, LinearParams, MAX_AXES, PACKED, STRIDED, SharedTile, StridedHead,
-        StridedParams, TRANSPOSED, TiledHead, TiledParams,
+        StridedParams, TRANSPOSED, TiledHead, TiledParams, divisor,
     },
     policy::{Loop, Policy},
 };
 use crate::{
     ArrayError, Result,
-    expression::{Code, Leaf, LeafMemory},
+    expression::graph::{Code, Leaf, LeafMemory},
 };
 
 /// Shared memory that a block has without opting in.
@@ -222,19 +222,6 @@ fn leaf_kind(code: &Code<'_>, axes: &Axes, policy: &Policy, leaf: usize, address
     } else {
         STRIDED
     }
-}
-
-/// The word by which `quotient` in `loop.cuh` divides by a length of at least 1.
-///
-/// It serves dividends of at most 31 bits (Granlund and Montgomery, Division by Invariant Integers using Multiplication, 1994).
-pub fn divisor(length: usize) -> u64 {
-    let d = length as u64;
-    if d > i32::MAX as u64 {
-        return 0; // then the items are not counted in 31 bits either
-    }
-    let shift = u64::from(d.next_power_of_two().trailing_zeros());
-    let multiplier = ((1u64 << 32) * ((1u64 << shift) - d)) / d + 1;
-    multiplier | shift << 32
 }
 
 fn strided(code: &Code<'_>, axes: &Axes, policy: &Policy, target: &LaunchTarget<'_>, words: &mut Words) -> Size {

@@ -4,7 +4,7 @@ use gpu_driver::Arch;
 
 use crate::{
     DType,
-    expression::{Code, LeafMemory},
+    expression::graph::{Code, LeafMemory},
 };
 
 /// The loops. At most these are compiled of an expression.

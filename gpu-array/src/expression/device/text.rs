@@ -9,7 +9,7 @@ use super::{
     plan::{check_text, extra},
     policy::{Loop, Policy},
 };
-use crate::expression::{Code, LeafMemory, Op, Step};
+use crate::expression::graph::{Code, LeafMemory, Op, Step};
 
 const TUPLE: Header = Header { name: "tuple.cuh", text: include_str!("tuple.cuh") };
 const OPERATIONS: Header = Header { name: "operations.cuh", text: include_str!("operations.cuh") };

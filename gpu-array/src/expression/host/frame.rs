@@ -3,19 +3,21 @@
 use std::mem;
 
 use super::{
-    HostSliceMut,
     lane::{Lane, Registers},
+    location::{Located, Location},
     loops::{self, LoopOperand},
-    plan::{Location, Plan},
     read::Reader,
     scalar::RealScalar,
 };
-use crate::expression::{LeafMemory, Step};
+use crate::{
+    element::HostSliceMut,
+    expression::graph::{LeafMemory, Step},
+};
 
 /// The places `start..start + len`.
 #[derive(Debug)]
 pub(super) struct Frame<'f, 'c, 'a, 'o> {
-    pub(super) plan: &'f Plan<'c, 'a>,
+    pub(super) located: &'f Located<'c, 'a>,
     pub(super) registers: &'f mut Registers,
     /// The parts of the outputs that the chunk fills, of `len` elements each.
     pub(super) outputs: &'f mut [HostSliceMut<'o>],
@@ -74,15 +76,15 @@ impl<'o> Frame<'_, '_, '_, 'o> {
 
     /// The value of an earlier step.
     pub(super) fn value<T: Lane>(&self, step: u32) -> Option<LoopOperand<'_, T>> {
-        if self.plan.code.steps.get(step as usize)?.dtype != T::DTYPE {
+        if self.located.code.steps.get(step as usize)?.dtype != T::DTYPE {
             return None;
         }
-        match *self.plan.places.get(step as usize)? {
+        match *self.located.places.get(step as usize)? {
             Location::Register(i) => {
                 Some(LoopOperand::Each(T::registers(self.registers).get(i as usize)?.get(..self.len)?))
             }
             Location::Output(i) => Some(LoopOperand::Each(T::slice(self.outputs.get(i as usize)?)?)),
-            Location::Same(i) => Some(LoopOperand::Same(T::from_word(*self.plan.words.get(i as usize)?))),
+            Location::Same(i) => Some(LoopOperand::Same(T::from_word(*self.located.words.get(i as usize)?))),
             Location::Leaf(i) => Some(LoopOperand::Each(self.in_place(i)?)),
             Location::Scaled { .. } | Location::Nowhere => None,
         }
@@ -90,9 +92,9 @@ impl<'o> Frame<'_, '_, '_, 'o> {
 
     /// The value of an earlier step without its factor, and that.
     fn scaled<T: RealScalar + Lane>(&self, step: u32) -> Option<(LoopOperand<'_, T>, T)> {
-        match *self.plan.places.get(step as usize)? {
+        match *self.located.places.get(step as usize)? {
             Location::Scaled { leaf, word } => {
-                Some((LoopOperand::Each(self.in_place(leaf)?), T::from_word(*self.plan.words.get(word as usize)?)))
+                Some((LoopOperand::Each(self.in_place(leaf)?), T::from_word(*self.located.words.get(word as usize)?)))
             }
             _ => Some((self.value(step)?, T::one())),
         }
@@ -100,7 +102,7 @@ impl<'o> Frame<'_, '_, '_, 'o> {
 
     /// The elements of a leaf where they stand one behind the other.
     fn in_place<T: Lane>(&self, leaf: u32) -> Option<&[T]> {
-        let first = self.plan.rows.get(leaf as usize)?.contiguous()?.checked_add_unsigned(self.start)?;
+        let first = self.located.rows.get(leaf as usize)?.contiguous()?.checked_add_unsigned(self.start)?;
         #[expect(unsafe_code, reason = "the rows of a leaf lead to its elements")]
         // SAFETY: the rows were made of the leaf's own shape and strides, those of a view of its array; chunks lie within the shape.
         unsafe {
@@ -110,7 +112,7 @@ impl<'o> Frame<'_, '_, '_, 'o> {
 
     /// Copies the elements of a leaf at the chunk's places.
     pub(super) fn read_leaf<T: Lane>(&self, leaf: u32, out: &mut [T]) -> Option<()> {
-        let rows = self.plan.rows.get(leaf as usize)?;
+        let rows = self.located.rows.get(leaf as usize)?;
         #[expect(unsafe_code, reason = "the rows of a leaf lead to its elements")]
         // SAFETY: as in `in_place`.
         unsafe {
@@ -119,12 +121,12 @@ impl<'o> Frame<'_, '_, '_, 'o> {
     }
 
     fn leaf<T: Lane>(&self, i: u32) -> Option<Reader<'_, T>> {
-        reader(&self.plan.code.leaves.get(i as usize)?.memory)
+        reader(&self.located.code.leaves.get(i as usize)?.memory)
     }
 
     /// Reads elements of a table by their offsets from its first; none outside of it.
     pub(super) fn table<T: Lane>(&self, i: u32) -> Option<impl Fn(i64) -> Option<T>> {
-        let table = self.plan.code.tables.get(i as usize)?;
+        let table = self.located.code.tables.get(i as usize)?;
         let (first, reader) = (table.offset, reader::<T>(&table.memory));
         Some(move |offset: i64| {
             let offset = first.checked_add(offset as isize)?;
@@ -154,7 +156,7 @@ impl<'o> Frame<'_, '_, '_, 'o> {
     /// A sum or difference of floats.
     pub(super) fn sum<T: RealScalar + Lane>(&mut self, step: Step, to: Location, f: impl Fn(T, T) -> T) -> Option<()> {
         let [a, b, _] = step.args;
-        let scaled = |step: u32| matches!(self.plan.places.get(step as usize), Some(Location::Scaled { .. }));
+        let scaled = |step: u32| matches!(self.located.places.get(step as usize), Some(Location::Scaled { .. }));
         if !scaled(a) && !scaled(b) {
             return self.binary(step, to, f);
         }

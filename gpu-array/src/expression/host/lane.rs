@@ -1,7 +1,9 @@
 //! The element types, as the loops and the registers need them.
 
-use super::{HostSliceMut, HostView, memory::HostPart};
-use crate::{DType, Element};
+use crate::{
+    DType, Element,
+    element::{HostPart, HostSliceMut, HostView},
+};
 
 /// An element type of the evaluator: the way from types as values to types.
 pub(super) trait Lane: Element + PartialOrd + Default {

@@ -1,7 +1,7 @@
 //! Expressions on the CPU.
 //!
 //! # Definitions
-//! Those of [`super::Op`]; the other evaluator follows the rules here too, to the bit unless a bound is named.
+//! Those of [`super::graph::Op`]; the other evaluator follows the rules here too, to the bit unless a bound is named.
 //!
 //! - Integers wrap (two's complement). `a // b` is `floor(a / b)` and `a % b` is `a - (a // b) * b`; both are 0 for b = 0; for b = -1 the
 //!   least integer gives itself and 0.
@@ -14,7 +14,7 @@
 //!               a % b  = m
 //!               a // b = copysign(0, a / b) if q == 0, else floor(q), and one more if q - floor(q) > 0.5
 //!   ```
-//! - Minimum and maximum are comparisons, as [`super::Op`] writes them: of two zeros the first one, of two NaN the first one.
+//! - Minimum and maximum are comparisons, as [`super::graph::Op`] writes them: of two zeros the first one, of two NaN the first one.
 //! - `round` takes halves to the even integer, `sign` of either zero is +0, `fma` rounds once, nothing else is contracted.
 //! - Integer powers wrap as repeated products do; for a negative exponent `1 / a^|b|` is cut towards 0, and 0 to it is 0.
 //! - Casts are Rust's `as`.
@@ -31,8 +31,8 @@
 
 mod frame;
 mod lane;
+mod location;
 mod loops;
-mod memory;
 mod plan;
 mod read;
 mod rows;
@@ -41,15 +41,13 @@ mod table;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use memory::{HostPart, HostSliceMut, HostView};
-
 use frame::Frame;
 use plan::{LEAST_CHUNK, Plan};
 use rayon::prelude::*;
 use smallvec::SmallVec;
 
-use super::Code;
-use crate::{ArrayError, Result};
+use super::graph::Code;
+use crate::{ArrayError, Result, element::HostSliceMut};
 
 /// Writes the values of step `code.outputs[k]` at all places, in C order, to `outputs[k]`.
 ///
@@ -105,7 +103,7 @@ fn piece(plan: &Plan<'_, '_>, mut start: usize, mut outputs: Outputs<'_>, chunk:
     while rest > 0 {
         let len = chunk.min(rest);
         let mut outputs: Outputs<'_> = outputs.iter_mut().map(|output| output.take_first(len)).collect();
-        plan.run(Frame { plan, registers: &mut registers, outputs: &mut outputs, start, len })?;
+        plan.run(Frame { located: &plan.located, registers: &mut registers, outputs: &mut outputs, start, len })?;
         (start, rest) = (start + len, rest - len);
     }
     Ok(())

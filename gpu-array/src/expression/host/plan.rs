@@ -3,43 +3,19 @@
 use super::{
     frame::Frame,
     lane::{Lane, Registers, by_type},
+    location::{Located, Location},
     rows::Rows,
 };
 use crate::{
     ArrayError, DType, Element, Result,
-    expression::{Code, LeafMemory, Op, Step},
+    expression::graph::{Code, Leaf, LeafMemory, Op, Step},
 };
-
-/// The place of a step's values while a chunk is computed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Location {
-    /// Nobody needs them.
-    Nowhere,
-    /// A register of the step's type.
-    Register(u32),
-    Output(u32),
-    /// A leaf whose elements stand one behind the other: they are read where they are.
-    Leaf(u32),
-    /// Each has the same; it is a word.
-    Same(u32),
-    /// The elements of such a leaf times a word: the sum or difference that they go into computes the product on its way.
-    Scaled {
-        leaf: u32,
-        word: u32,
-    },
-}
 
 /// A [`Code`] made ready: steps that nobody needs are left out, values that are the same at all places are computed, and a register is used again
 /// after the last step that reads it.
 #[derive(Debug)]
 pub(super) struct Plan<'c, 'a> {
-    pub(super) code: &'c Code<'a>,
-    /// For each step.
-    pub(super) places: Vec<Location>,
-    /// The values that are the same at all places.
-    pub(super) words: Vec<u64>,
-    /// For each leaf.
-    pub(super) rows: Vec<Rows>,
+    pub(super) located: Located<'c, 'a>,
     /// The steps that are computed chunk by chunk.
     order: Vec<u32>,
     /// Outputs that are copies: of leaves, of constants, of outputs before them.
@@ -56,12 +32,13 @@ impl<'c, 'a> Plan<'c, 'a> {
         check(code)?;
         let rows = code.leaves.iter().map(|leaf| Rows::new(&code.shape, &leaf.strides, leaf.offset)).collect();
         let places = vec![Location::Nowhere; code.steps.len()];
-        let mut plan = Self { code, places, words: vec![], rows, order: vec![], copies: vec![], counts: EMPTY };
+        let located = Located { code, places, words: vec![], rows };
+        let mut plan = Self { located, order: vec![], copies: vec![], counts: EMPTY };
         let Uses { last: mut last_uses, summed } = uses(code);
         let mut free: [Vec<u32>; DType::ALL.len()] = Default::default();
         for (k, &output) in code.outputs.iter().enumerate() {
-            if plan.places[output as usize] == Location::Nowhere {
-                plan.places[output as usize] = Location::Output(k as u32);
+            if plan.located.places[output as usize] == Location::Nowhere {
+                plan.located.places[output as usize] = Location::Output(k as u32);
             }
         }
         for (i, &step) in code.steps.iter().enumerate() {
@@ -71,7 +48,7 @@ impl<'c, 'a> Plan<'c, 'a> {
             plan.place(i, step, summed[i], &mut free)?;
             for &operand in &step.args[step.op.operands()] {
                 if last_uses[operand as usize] == i as u32
-                    && let Location::Register(register) = plan.places[operand as usize]
+                    && let Location::Register(register) = plan.located.places[operand as usize]
                 {
                     free[code.steps[operand as usize].dtype as usize].push(register);
                     last_uses[operand as usize] = UNUSED;
@@ -79,7 +56,7 @@ impl<'c, 'a> Plan<'c, 'a> {
             }
         }
         let copied = |(k, output): (usize, &u32)| {
-            (plan.places[*output as usize] != Location::Output(k as u32)).then_some(k as u32)
+            (plan.located.places[*output as usize] != Location::Output(k as u32)).then_some(k as u32)
         };
         plan.copies = code.outputs.iter().enumerate().filter_map(copied).collect();
         Ok(plan)
@@ -89,25 +66,25 @@ impl<'c, 'a> Plan<'c, 'a> {
     fn place(&mut self, i: usize, step: Step, summed: bool, free: &mut [Vec<u32>]) -> Result<()> {
         if self.is_uniform(step) {
             let word = if step.op == Op::Scalar {
-                self.code.scalars[step.args[0] as usize]
+                self.located.code.scalars[step.args[0] as usize]
             } else {
                 self.uniform(step).ok_or_else(|| malformed(step))?
             };
-            self.places[i] = Location::Same(self.words.len() as u32);
-            self.words.push(word);
+            self.located.places[i] = Location::Same(self.located.words.len() as u32);
+            self.located.words.push(word);
             return Ok(());
         }
-        if step.op == Op::Leaf && self.rows[step.args[0] as usize].contiguous().is_some() {
-            self.places[i] = Location::Leaf(step.args[0]);
+        if step.op == Op::Leaf && self.located.rows[step.args[0] as usize].contiguous().is_some() {
+            self.located.places[i] = Location::Leaf(step.args[0]);
             return Ok(());
         }
         if let (true, Some(scaled)) = (summed, self.scaled(step)) {
-            self.places[i] = scaled;
+            self.located.places[i] = scaled;
             return Ok(());
         }
-        if self.places[i] == Location::Nowhere {
+        if self.located.places[i] == Location::Nowhere {
             let count = &mut self.counts[step.dtype as usize];
-            self.places[i] = Location::Register(free[step.dtype as usize].pop().unwrap_or_else(|| {
+            self.located.places[i] = Location::Register(free[step.dtype as usize].pop().unwrap_or_else(|| {
                 *count += 1;
                 *count as u32 - 1
             }));
@@ -120,8 +97,10 @@ impl<'c, 'a> Plan<'c, 'a> {
     fn is_uniform(&self, step: Step) -> bool {
         match step.op {
             Op::Scalar => true,
-            Op::Leaf | Op::Index => self.rows[step.args[0] as usize].is_uniform(),
-            op => step.args[op.operands()].iter().all(|&arg| matches!(self.places[arg as usize], Location::Same(_))),
+            Op::Leaf | Op::Index => self.located.rows[step.args[0] as usize].is_uniform(),
+            op => step.args[op.operands()]
+                .iter()
+                .all(|&arg| matches!(self.located.places[arg as usize], Location::Same(_))),
         }
     }
 
@@ -130,7 +109,7 @@ impl<'c, 'a> Plan<'c, 'a> {
         let mut counts = EMPTY;
         counts[step.dtype as usize] = 1;
         let mut scratch = Registers::new(&counts, 1);
-        Frame { plan: self, registers: &mut scratch, outputs: &mut [], start: 0, len: 1 }
+        Frame { located: &self.located, registers: &mut scratch, outputs: &mut [], start: 0, len: 1 }
             .run(step, Location::Register(0))?;
         by_type!(step.dtype, T => Some(T::registers(&scratch)[0][0].to_word()))
     }
@@ -138,10 +117,10 @@ impl<'c, 'a> Plan<'c, 'a> {
     /// A product of a float leaf and a constant.
     fn scaled(&self, step: Step) -> Option<Location> {
         let [a, b, _] = step.args;
-        if [a, b].iter().any(|&arg| self.code.steps[arg as usize].dtype != step.dtype) {
+        if [a, b].iter().any(|&arg| self.located.code.steps[arg as usize].dtype != step.dtype) {
             return None;
         }
-        match (self.places[a as usize], self.places[b as usize]) {
+        match (self.located.places[a as usize], self.located.places[b as usize]) {
             (Location::Leaf(leaf), Location::Same(word)) | (Location::Same(word), Location::Leaf(leaf)) => {
                 Some(Location::Scaled { leaf, word })
             }
@@ -152,12 +131,14 @@ impl<'c, 'a> Plan<'c, 'a> {
     /// Computes the outputs of a chunk.
     pub(super) fn run(&self, mut frame: Frame<'_, '_, '_, '_>) -> Result<()> {
         for &i in &self.order {
-            let step = self.code.steps[i as usize];
-            frame.run(step, self.places[i as usize]).ok_or_else(|| malformed(step))?;
+            let step = self.located.code.steps[i as usize];
+            frame.run(step, self.located.places[i as usize]).ok_or_else(|| malformed(step))?;
         }
         for &k in &self.copies {
-            let output = self.code.outputs[k as usize];
-            frame.copy(output, Location::Output(k)).ok_or_else(|| malformed(self.code.steps[output as usize]))?;
+            let output = self.located.code.outputs[k as usize];
+            frame
+                .copy(output, Location::Output(k))
+                .ok_or_else(|| malformed(self.located.code.steps[output as usize]))?;
         }
         Ok(())
     }
@@ -165,7 +146,8 @@ impl<'c, 'a> Plan<'c, 'a> {
     /// Places of a chunk: as many as keep a register in the first cache, fewer where many registers must share the second.
     pub(super) fn chunk(&self) -> usize {
         let widest = DType::ALL.iter().filter(|dtype| self.counts[**dtype as usize] > 0).map(|dtype| dtype.bytes());
-        let outputs = self.code.outputs.iter().map(|output| self.code.steps[*output as usize].dtype.bytes());
+        let outputs =
+            self.located.code.outputs.iter().map(|output| self.located.code.steps[*output as usize].dtype.bytes());
         let one = CHUNK_BYTES / widest.chain(outputs).max().unwrap_or(1);
         let all: usize = DType::ALL.iter().map(|dtype| self.counts[*dtype as usize] * dtype.bytes()).sum();
         one.min(SCRATCH_BYTES / all.max(1)).max(LEAST_CHUNK)
@@ -178,7 +160,7 @@ impl<'c, 'a> Plan<'c, 'a> {
 
     /// The cost of a place, roughly, in operations of which a processor does several at once.
     pub(super) fn cost(&self) -> usize {
-        let cost = |step: &u32| match self.code.steps[*step as usize].op {
+        let cost = |step: &u32| match self.located.code.steps[*step as usize].op {
             op if (Op::Exp as u8..=Op::Cbrt as u8).contains(&(op as u8)) => 20,
             Op::Source | Op::Power | Op::Atan2 | Op::Hypot | Op::FloorDivide | Op::Remainder | Op::Fmod => 20,
             _ => 1,
@@ -250,7 +232,7 @@ fn check(code: &Code<'_>) -> Result<()> {
             return Err(malformed(*step));
         }
     }
-    let shaped = |leaf: &crate::expression::Leaf<'_>| leaf.strides.len() == code.shape.len();
+    let shaped = |leaf: &Leaf<'_>| leaf.strides.len() == code.shape.len();
     let wanted = |output: &u32| (*output as usize) < code.steps.len();
     if code.leaves.iter().all(shaped) && code.outputs.iter().all(wanted) {
         Ok(())

@@ -4,7 +4,8 @@
     reason = "an expression's leaf may be broadcast, reversed or cut otherwise than the array that it reads"
 )]
 
-use super::{memory::HostPart, rows::Rows};
+use super::rows::Rows;
+use crate::element::HostPart;
 
 /// A host array that is read at offsets (in elements) from its first element.
 ///

@@ -4,6 +4,8 @@ use std::ops::Range;
 
 use smallvec::SmallVec;
 
+use crate::layout::extent;
+
 /// The offsets `offset + sum(strides * c)` of all places of a shape; neighbouring axes that run on into each other are one.
 #[derive(Clone, Debug)]
 pub(super) struct Rows {
@@ -76,15 +78,4 @@ impl Rows {
             }
         }
     }
-}
-
-/// The least and the greatest of `offset + sum(strides * c)`; none where there are no coordinates or an offset does not fit.
-pub(super) fn extent(lens: &[usize], strides: &[isize], offset: isize) -> Option<(isize, isize)> {
-    let (mut least, mut greatest) = (offset, offset);
-    for (&len, &stride) in lens.iter().zip(strides) {
-        let reach = stride.checked_mul(isize::try_from(len.checked_sub(1)?).ok()?)?;
-        let bound = if reach < 0 { &mut least } else { &mut greatest };
-        *bound = bound.checked_add(reach)?;
-    }
-    Some((least, greatest))
 }

@@ -7,13 +7,13 @@ use num_traits::Float;
 use super::{
     frame::Frame,
     lane::{Lane, by_type},
+    location::Location,
     loops,
-    plan::Location,
     scalar::{self, Arithmetic, CastTo, Integral, RealScalar},
 };
 use crate::{
     DType,
-    expression::{Op, Step},
+    expression::graph::{Op, Step},
 };
 
 impl Frame<'_, '_, '_, '_> {
@@ -54,7 +54,7 @@ impl Frame<'_, '_, '_, '_> {
 
     /// The type of the first operand.
     fn dtype(&self, step: Step) -> Option<DType> {
-        Some(self.plan.code.steps.get(step.args[0] as usize)?.dtype)
+        Some(self.located.code.steps.get(step.args[0] as usize)?.dtype)
     }
 
     fn float<T: RealScalar + Lane>(&mut self, step: Step, to: Location) -> Option<()> {
@@ -172,11 +172,15 @@ impl Frame<'_, '_, '_, '_> {
 
     fn index(&mut self, step: Step, to: Location) -> Option<()> {
         self.write(step, to, |frame, out: &mut [i64]| {
-            frame.plan.rows.get(step.args[0] as usize)?.for_each(frame.start, out.len(), |places, offset, stride| {
-                for (i, out) in out[places].iter_mut().enumerate() {
-                    *out = offset.wrapping_add(stride.wrapping_mul(i as isize)) as i64;
-                }
-            });
+            frame.located.rows.get(step.args[0] as usize)?.for_each(
+                frame.start,
+                out.len(),
+                |places, offset, stride| {
+                    for (i, out) in out[places].iter_mut().enumerate() {
+                        *out = offset.wrapping_add(stride.wrapping_mul(i as isize)) as i64;
+                    }
+                },
+            );
             Some(())
         })
     }
@@ -195,7 +199,7 @@ impl Frame<'_, '_, '_, '_> {
 
     fn source<T: Lane>(&mut self, step: Step, to: Location) -> Option<()> {
         self.write(step, to, |frame, out: &mut [T]| {
-            let source = frame.plan.code.sources.get(step.args[0] as usize)?;
+            let source = frame.located.code.sources.get(step.args[0] as usize)?;
             if source.dtype() != T::DTYPE {
                 return None;
             }
@@ -209,7 +213,7 @@ impl Frame<'_, '_, '_, '_> {
 
     /// Writes an earlier step's values once more.
     pub(super) fn copy(&mut self, i: u32, to: Location) -> Option<()> {
-        let step = *self.plan.code.steps.get(i as usize)?;
+        let step = *self.located.code.steps.get(i as usize)?;
         by_type!(step.dtype, T => self.write(step, to, |frame, out: &mut [T]| {
             frame.value(i)?.copy_to(out);
             Some(())

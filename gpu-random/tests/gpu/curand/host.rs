@@ -2,7 +2,7 @@
 //! same bits; normal numbers are made with the library's own sines and logarithms.
 
 use gpu_random::{Engine, Generator, PhiloxRng, XorwowRng};
-use testkit::{Outcome, Rng, Test, ensure, tests};
+use testkit::{Outcome, Rng, Test, ensure, rng, tests};
 
 use super::library::{Curand, Kind, Number, PHILOX, Theirs, XORWOW};
 
@@ -11,7 +11,7 @@ pub const HOST: &[Test<Curand>] = tests![random_cases];
 const CASES: usize = 1000;
 
 fn random_cases(curand: &Curand) -> Outcome {
-    let mut random = Rng(20);
+    let mut random = rng(20);
     for case in 0..CASES {
         let seed = [random.next_u64(), random.next_u64() >> 40][random.below(2)];
         let offset = [0, random.below(10_000) as u64, random.next_u64() >> random.below(60)][random.below(3)];

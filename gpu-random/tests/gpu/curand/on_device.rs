@@ -107,7 +107,7 @@ fn bits_uniform_and_normal_numbers((device, curand): &(Device, Curand)) -> Outco
 /// Calls of mixed kinds and lengths on one stream. Normal numbers of cuRAND come in even numbers.
 fn calls_in_turn((device, curand): &(Device, Curand)) -> Outcome {
     fn of<R: Engine>(device: &Device, curand: &Curand, kind: i32) -> Outcome {
-        let mut random = testkit::Rng(9);
+        let mut random = testkit::rng(9);
         for seed in SEEDS {
             let mut both = Both::<R>::new(device, curand, kind, seed, seed % 5000)?;
             for _ in 0..60 {

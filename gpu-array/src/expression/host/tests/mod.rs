@@ -1,4 +1,4 @@
-//! Each operation against plain definitions, and what the evaluator does around them.
+//! Each operation against plain definitions, and the evaluator's work around them.
 
 mod floats;
 mod integers;
@@ -8,10 +8,11 @@ mod structure;
 use ndarray::ArrayViewD;
 use smallvec::smallvec;
 
-use super::{HostSliceMut, evaluate};
+use super::evaluate;
 use crate::{
     DType, Element, Result,
-    expression::{Code, Leaf, LeafMemory, Op, Step, TakeTable},
+    element::HostSliceMut,
+    expression::graph::{Code, Leaf, LeafMemory, Op, Step, TakeTable},
 };
 
 /// Makes a [`Code`] step by step.
@@ -137,7 +138,7 @@ pub(super) fn pairs<T: Element, U: Element + Default>(
     all.into_iter().zip(got).map(|((a, b), got)| (a, b, got)).collect()
 }
 
-/// All operations of operands of one type, by what they are defined for.
+/// All operations of operands of one type, by the types that they are defined for.
 pub(super) const NUMBERS: &[Op] = &[
     Op::Negate,
     Op::Absolute,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use gpu_driver::Header;
 
 use super::*;
-use crate::expression::{host::plan::Plan, source::ErasedSource};
+use crate::expression::{graph::ErasedSource, host::plan::Plan};
 
 #[test]
 fn plain_expression() {

@@ -7,12 +7,13 @@
 use ndarray::Dimension;
 
 use super::{
-    Expr, Op, Rhs,
-    backend::{Backend, Gpu},
-    node::Value,
+    expr::{Backend, Expr, Gpu, IntoExpr, Rhs},
     operators::{Common, binary},
 };
-use crate::{Element, Float, GpuArray, GpuView, GpuViewMut, Number, Promote};
+use crate::{
+    Element, Float, GpuArray, GpuView, GpuViewMut, Number, Promote,
+    expression::graph::{Op, Value},
+};
 
 /// A function of one operand that is brought to the type of its value.
 fn unary<'a, T: Element, V: Element, D: Dimension, P: Backend>(op: Op, x: Expr<'a, T, D, P>) -> Expr<'a, V, D, P> {
@@ -352,7 +353,7 @@ functions! { impl ['v, T: Element, D: Dimension] GpuViewMut<'v, T, D>, Gpu, fn [
 pub fn where_<'a, T, C, A, B>(condition: C, a: A, b: B) -> Expr<'a, T, B::Dim, C::Backend>
 where
     T: Element,
-    C: super::IntoExpr<'a, Elem = bool>,
+    C: IntoExpr<'a, Elem = bool>,
     A: Rhs<'a, T, C::Dim, C::Backend, Elem = T>,
     B: Rhs<'a, T, A::Dim, C::Backend, Elem = T>,
 {

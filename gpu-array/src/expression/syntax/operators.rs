@@ -4,12 +4,11 @@ use std::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Neg, Not, Rem, Shl, Shr, Su
 
 use ndarray::Dimension;
 
-use super::{
-    Expr, Op, Rhs,
-    backend::{Backend, Gpu},
-    node::Value,
+use super::expr::{Backend, Expr, Gpu, Rhs};
+use crate::{
+    Bits, Element, GpuArray, GpuView, Integer, Number, Promote,
+    expression::graph::{Op, Value},
 };
-use crate::{Bits, Element, GpuArray, GpuView, Integer, Number, Promote};
 
 /// The common type of two operands.
 pub(crate) type Common<A, B> = <A as Promote<B>>::Output;

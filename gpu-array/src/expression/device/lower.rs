@@ -3,8 +3,17 @@
 use gpu_driver::{Header, Stream};
 use ndarray::Dimension;
 
-use super::{Code, Expr, LeafMemory, Pending, device, graph::assemble};
-use crate::{ArrayError, DType, Element, GpuViewMut, Result, layout::checked_len};
+use super::{
+    check,
+    plan::extra,
+    text::{HEADERS, functor},
+};
+use crate::{
+    ArrayError, DType, Element, GpuViewMut, Result,
+    expression::graph::{Code, LeafMemory, Value, assemble},
+    layout::checked_len,
+    pending::Pending,
+};
 
 /// An expression as a C++ structure, with all that a kernel needs to evaluate it at a place.
 ///
@@ -30,7 +39,7 @@ pub struct LoweredLeaf<'l> {
     pub address: u64,
     /// The element type; `bool` stands in memory as a byte that is 0 or not.
     pub dtype: DType,
-    /// Whether the values are linear functions of the place themselves (`gpu::Backend`), and not in memory.
+    /// Whether the values are linear functions of the place themselves (`gpu::Index`), and not in memory.
     pub is_place: bool,
     /// Distances of neighbours along each axis of [`Lowered::shape`], in elements; 0 where it is broadcast.
     pub strides: &'l [isize],
@@ -72,24 +81,19 @@ impl<T: Element, D: Dimension> GpuViewMut<'_, T, D> {
     }
 }
 
-impl<'a, T: Element, D: Dimension> Expr<'a, T, D> {
-    /// The expression for a loop of one's own; it has one output.
-    ///
-    /// # Errors
-    /// The errors of [`Expr::eval`] for shapes; `TooManyOperations`; `Devices`.
-    pub fn lower(&self) -> Result<Lowered<'a>> {
-        let mut code = Box::<Code<'_>>::default();
-        assemble(&mut code, &[&self.value], D::NDIM.unwrap_or(0))?;
-        checked_len(&code.shape)?;
-        device::check_steps(&code)?;
-        if let Some(stream) = code.homes().next() {
-            device::check(&code, stream)?;
-        }
-        Ok(Lowered(code))
-    }
-}
-
 impl<'a> Lowered<'a> {
+    /// The steps of a value, in a shape of `rank` axes at least.
+    pub(crate) fn of(value: &Value<'a>, rank: usize) -> Result<Self> {
+        let mut code = Box::<Code<'_>>::default();
+        assemble(&mut code, &[value], rank)?;
+        checked_len(&code.shape)?;
+        code.check_steps()?;
+        if let Some(stream) = code.homes().next() {
+            check(&code, stream)?;
+        }
+        Ok(Self(code))
+    }
+
     /// The shape of the places.
     pub fn shape(&self) -> &[usize] {
         &self.0.shape
@@ -103,18 +107,18 @@ impl<'a> Lowered<'a> {
 
     /// The structure, under that name.
     pub fn functor(&self, name: &str) -> String {
-        device::functor(&self.0, name)
+        functor(&self.0, name)
     }
 
     /// The headers that the structure includes; the first is `loop.cuh`, which includes the others of this crate.
     pub fn headers(&self) -> Vec<Header> {
         let sources = self.0.sources.iter().map(|source| source.header());
-        device::HEADERS.into_iter().chain(sources).collect()
+        HEADERS.into_iter().chain(sources).collect()
     }
 
     /// All that the structure's text depends on.
     pub fn key(&self) -> impl Iterator<Item = u64> + '_ {
-        device::steps_key(&self.0)
+        self.0.key()
     }
 
     /// The operands that it reads, in the order of the structure's `Leaves`.
@@ -132,7 +136,7 @@ impl<'a> Lowered<'a> {
 
     /// The second argument of `apply`.
     pub fn extra(&self) -> Vec<u64> {
-        device::extra(&self.0).collect()
+        extra(&self.0).collect()
     }
 
     /// The streams of the arrays that it reads, with repetitions: the homes of a launch.

@@ -4,11 +4,14 @@ use ndarray::{Axis, Dimension, Ix1, Ix2};
 use smallvec::SmallVec;
 
 use super::{
-    Backend, Expr, IntoExpr, Op, Shape, Source, TakeTable,
-    node::{NodeKind, Value},
-    where_,
+    expr::{Backend, Expr, IntoExpr},
+    functions::where_,
 };
-use crate::{ArrayError, DType, Element, Number, Result};
+use crate::{
+    ArrayError, DType, Element, Number, Result,
+    expression::graph::{NodeKind, Op, Source, TakeTable, Value, erased},
+    shape::Shape,
+};
 
 /// The place along an axis, counted from 0, in whatever shape the expression around it has.
 ///
@@ -131,7 +134,7 @@ pub fn source<T: Element, D: Dimension, P: Backend>(
         place = Value::binary(Op::Add, DType::I64, DType::I64, place, step);
         stride = stride.wrapping_mul(dim.slice()[axis] as i64);
     }
-    let values = Value::from(NodeKind::Source(super::source::erased(source)), T::DTYPE, [place]);
+    let values = Value::from(NodeKind::Source(erased(source)), T::DTYPE, [place]);
     Expr::of(values.broadcast(dim.slice()))
 }
 

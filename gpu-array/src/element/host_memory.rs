@@ -8,8 +8,7 @@ use std::marker::PhantomData;
 
 use ndarray::ArrayViewD;
 
-use super::rows::extent;
-use crate::DType;
+use crate::{DType, layout::extent};
 
 /// A borrowed array: where its first element is, and how far the others are from it.
 #[derive(Clone, Copy, Debug)]
@@ -32,11 +31,11 @@ impl<'a, T> HostPart<'a, T> {
         Self { first: view.as_ptr(), extent, _elements: PhantomData }
     }
 
-    pub(super) fn first(&self) -> *const T {
+    pub(crate) fn first(&self) -> *const T {
         self.first
     }
 
-    pub(super) fn extent(&self) -> Option<(isize, isize)> {
+    pub(crate) fn extent(&self) -> Option<(isize, isize)> {
         self.extent
     }
 }
@@ -76,7 +75,7 @@ macro_rules! types {
 
         impl<'a> HostSliceMut<'a> {
             /// Cuts off the first `len` elements, or all where there are fewer.
-            pub(super) fn take_first(&mut self, len: usize) -> Self {
+            pub(crate) fn take_first(&mut self, len: usize) -> Self {
                 match self {
                     $(Self::$variant(slice) => {
                         let len = len.min(slice.len());

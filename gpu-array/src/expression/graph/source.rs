@@ -5,8 +5,7 @@ use std::{fmt::Debug, marker::PhantomData, sync::Arc};
 
 use gpu_driver::Header;
 
-use super::host::HostSliceMut;
-use crate::{DType, Element};
+use crate::{DType, Element, element::HostSliceMut};
 
 /// A sequence of values, one for each place of an expression (in C order), computed by a function of the place.
 ///

@@ -1,54 +1,21 @@
 //! Expressions into existing arrays.
 
-use std::{
-    ops::{
-        AddAssign, BitAndAssign, BitOrAssign, BitXorAssign, DivAssign, MulAssign, RemAssign, ShlAssign, ShrAssign,
-        SubAssign,
-    },
-    sync::{
-        Mutex, PoisonError,
-        atomic::{AtomicBool, Ordering},
-    },
+use std::ops::{
+    AddAssign, BitAndAssign, BitOrAssign, BitXorAssign, DivAssign, MulAssign, RemAssign, ShlAssign, ShrAssign,
+    SubAssign,
 };
 
 use ndarray::Dimension;
 
-use super::{Expr, IntoExpr, Op, Rhs, backend::Gpu, job, node::Value};
-use crate::{ArrayError, Bits, Element, Float, GpuArray, GpuViewMut, Integer, Number, Promote, Result};
-
-/// The error of an operator, which could not return it: `x += …` has no result.
-#[derive(Debug, Default)]
-pub(crate) struct Pending {
-    is_set: AtomicBool,
-    error: Mutex<Option<Box<ArrayError>>>,
-}
-
-impl Pending {
-    fn set(&self, error: ArrayError) {
-        let mut slot = self.error.lock().unwrap_or_else(PoisonError::into_inner);
-        // The first error is the cause of later ones.
-        slot.get_or_insert(Box::new(error));
-        self.is_set.store(true, Ordering::Release);
-    }
-
-    /// The error of an operator, which stays to be returned.
-    pub(crate) fn peek(&self) -> Option<ArrayError> {
-        if !self.is_set.load(Ordering::Acquire) {
-            return None;
-        }
-        self.error.lock().unwrap_or_else(PoisonError::into_inner).as_deref().cloned()
-    }
-
-    /// The error of an operator, once.
-    pub(crate) fn check(&self) -> Result<()> {
-        if !self.is_set.load(Ordering::Acquire) {
-            return Ok(());
-        }
-        let mut slot = self.error.lock().unwrap_or_else(PoisonError::into_inner);
-        self.is_set.store(false, Ordering::Release);
-        slot.take().map_or(Ok(()), |error| Err(*error))
-    }
-}
+use super::expr::{Expr, Gpu, IntoExpr, Rhs};
+use crate::{
+    Bits, Element, Float, GpuArray, GpuViewMut, Integer, Number, Promote, Result,
+    expression::{
+        graph::{Op, Value},
+        job,
+    },
+    pending::Pending,
+};
 
 impl<T: Element, D: Dimension> GpuArray<T, D> {
     /// The error that an operator such as `+=` could not return, once. Every call that reads or writes elements begins with it; who takes the

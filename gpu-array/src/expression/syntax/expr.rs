@@ -1,19 +1,20 @@
 //! Expressions as the compiler sees them: element type, rank, place; the types that become one; where they are evaluated.
 
-use std::{fmt, marker::PhantomData};
+use std::{
+    fmt::{self, Debug},
+    marker::PhantomData,
+};
 
-use gpu_driver::DeviceSlice;
-use ndarray::{ArrayView, DimMax, Dimension};
+use ndarray::Dimension;
 use smallvec::SmallVec;
 
-use super::{
-    Code, Leaf, LeafMemory, Op, Pending,
-    backend::{Backend, Gpu, Host},
-    graph::assemble,
-    job,
-    node::Value,
+use crate::{
+    Element, Result,
+    expression::{
+        graph::{Code, Value, assemble},
+        job::{Job, Target},
+    },
 };
-use crate::{Element, GpuArray, GpuView, GpuViewMut, Result, layout::Layout};
 
 /// A value at each place of an array that does not exist yet: operators and functions on arrays, views, scalars and other expressions build
 /// it, and [`Expr::eval`] computes it, in one kernel on a GPU or one pass over the CPU's threads.
@@ -82,22 +83,6 @@ type Types<T, D, P> = fn() -> (T, D, P);
 impl<'a, T: Element, D: Dimension, P: Backend> Expr<'a, T, D, P> {
     pub(crate) fn of(value: Value<'a>) -> Self {
         Self { value, _value: PhantomData }
-    }
-
-    /// Computes the value as a new array, on the device (and in the order of the stream) that the first of its arrays has for home, or on
-    /// the CPU. Does not wait for a device.
-    ///
-    /// The result is in C order; on a device it is in Fortran order where all arrays of the full shape are.
-    ///
-    /// # Cost
-    /// One kernel, nothing allocated but the result; on the CPU one pass in chunks that stay in the cache. The first time that an expression of this
-    /// form comes (operations, types and sharing; not shapes and scalars), its kernel is compiled (some 100 ms) or loaded from the cache on disk.
-    ///
-    /// # Errors
-    /// `Operands` for shapes that do not fit; `Devices` for arrays of several devices; `NoHome` and `NoShape` for an expression without any array;
-    /// `TooManyOperations`, `TooManyArguments`; `TooLarge`; the errors of the functions that made it (`NotAnArray`, `Axis`, `Ndim`); the driver's.
-    pub fn eval(&self) -> Result<P::Owned<T, D>> {
-        job::evaluate(self, None)
     }
 
     /// The shape of the value.
@@ -191,94 +176,64 @@ impl<'a, T: Element, D: Dimension, P: Backend> Rhs<'a, T, D, P> for T {
     }
 }
 
-/// Both traits for a type that has a method `to_expr`.
-macro_rules! expressions {
-    ($([$($generics:tt)*] $type:ty, $place:ty;)*) => {$(
-        impl<'a, $($generics)*, U: Element, E: Dimension> IntoExpr<'a> for $type {
-            type Elem = U;
-            type Dim = E;
-            type Backend = $place;
-            fn into_expr(self) -> Expr<'a, U, E, $place> {
-                self.to_expr()
-            }
-        }
-
-        impl<'a, $($generics)*, U: Element, E: Dimension, T: Element, D: DimMax<E> + Dimension> Rhs<'a, T, D, $place> for $type {
-            type Elem = U;
-            type Dim = <D as DimMax<E>>::Output;
-            fn into_value(self) -> Operand<'a> {
-                Operand(self.to_expr().value)
-            }
-        }
-    )*};
-}
-
-expressions! {
-    [P: Backend] Expr<'a, U, E, P>, P;
-    ['r, P: Backend] &'r Expr<'a, U, E, P>, P;
-    ['r] &'a GpuArray<U, E>, Gpu;
-    ['r] GpuView<'a, U, E>, Gpu;
-    ['r] &'r GpuView<'a, U, E>, Gpu;
-    ['r] &'a GpuViewMut<'r, U, E>, Gpu;
-}
-
-/// An array on the host, or a view of one, as an expression that is evaluated by the CPU's threads.
+/// A place of arrays: [`Gpu`] or [`Host`]. A function that is generic over it works on either.
 ///
 /// ```
-/// use gpu_array::expression::host;
-/// let (x, y) = (ndarray::array![1f64, 2.0, 3.0], ndarray::array![4f64, 5.0, 6.0]);
-/// let z = (5.0 * host(&x) + host(&y).sqrt()).eval()?;
-/// assert_eq!(z, ndarray::array![7.0, 10.0 + 5f64.sqrt(), 15.0 + 6f64.sqrt()]);
+/// use gpu_array::{Result, expression::{Expr, Host, Backend}};
+/// use ndarray::{Array1, Ix1, array};
+/// fn smooth_step<P: Backend>(x: &P::Owned<f64, Ix1>) -> Result<P::Owned<f64, Ix1>> {
+///     let t = P::expr(x).clamp(0.0, 1.0);
+///     (&t * &t * (3.0 - 2.0 * &t)).eval()
+/// }
+/// let x: Array1<f64> = array![-1.0, 0.5, 2.0];
+/// assert_eq!(smooth_step::<Host>(&x)?, array![0.0, 0.5, 1.0]);
 /// # Ok::<(), gpu_array::ArrayError>(())
 /// ```
-pub fn host<'a, T: Element, D: Dimension>(array: impl Into<ArrayView<'a, T, D>>) -> Expr<'a, T, D, Host> {
-    let view = array.into();
-    let (shape, strides) = (SmallVec::from_slice(view.shape()), SmallVec::from_slice(view.strides()));
-    let memory = LeafMemory::Host(T::host_view(view.into_dyn()));
-    Expr::of(Value::leaf(Leaf { memory, dtype: T::DTYPE, offset: 0, shape, strides }))
+pub trait Backend: Copy + Debug + Sized + 'static + sealed::SealedBackend {
+    /// An owned array there.
+    type Owned<T: Element, D: Dimension>;
+
+    /// An array as an expression.
+    fn expr<T: Element, D: Dimension>(array: &Self::Owned<T, D>) -> Expr<'_, T, D, Self>;
+
+    #[doc(hidden)]
+    fn allocate<T: Element, D: Dimension>(job: &Job<'_>, internal: Internal) -> Result<Self::Owned<T, D>>;
+
+    #[doc(hidden)]
+    fn target<T: Element, D: Dimension>(array: &mut Self::Owned<T, D>, internal: Internal) -> Target<'_>;
+
+    #[doc(hidden)]
+    fn run(job: &Job<'_>, targets: SmallVec<[Target<'_>; 2]>, internal: Internal) -> Result<()>;
+
+    /// Overwrites an array with a value of its shape (or one that is broadcast to it).
+    ///
+    /// # Errors
+    /// The errors of [`Expr::eval`], and `Operands` for a shape that cannot be broadcast to the array's; it is as it was then.
+    fn assign<T: Element, D: Dimension>(array: &mut Self::Owned<T, D>, value: &Expr<'_, T, D, Self>) -> Result<()>;
 }
 
-/// The value is the same everywhere: a scalar as an expression of rank 0.
-pub fn constant<T: Element, P: Backend>(value: T) -> Expr<'static, T, ndarray::Ix0, P> {
-    Expr::of(Value::scalar(value))
-}
+pub(super) mod sealed {
+    pub trait SealedBackend {}
+    impl SealedBackend for super::Gpu {}
+    impl SealedBackend for super::Host {}
 
-/// The elements that a layout leads to.
-fn leaf<'a, T: Element, D: Dimension>(
-    data: DeviceSlice<'a, T::Storage>,
-    layout: &Layout<D>,
-    pending: Option<&'a Pending>,
-) -> Value<'a> {
-    if let Err(error) = layout.lies_within(data.len()) {
-        return Value::failed(error, T::DTYPE);
-    }
-    let memory = LeafMemory::Device { address: data.as_raw(), home: data.home(), pending };
-    let (shape, strides) = (SmallVec::from_slice(layout.shape()), SmallVec::from_slice(layout.strides()));
-    let offset = layout.offset() as isize;
-    Value::leaf(Leaf { memory, dtype: T::DTYPE, offset, shape, strides })
+    /// A value that only this crate can make: methods of public traits that take one cannot be called from elsewhere.
+    ///
+    /// ```compile_fail,E0603
+    /// use gpu_array::expression::syntax::expr::Internal;
+    /// ```
+    #[derive(Clone, Copy, Debug)]
+    pub struct Internal(pub(in crate::expression) ());
 }
+pub(super) use sealed::Internal;
 
-impl<'a, T: Element, D: Dimension> GpuView<'a, T, D> {
-    pub(crate) fn to_expr(&self) -> Expr<'a, T, D> {
-        Expr::of(leaf::<T, D>(self.data(), self.layout(), self.pending()))
-    }
-}
+/// The value of [`Internal`].
+pub(super) const INTERNAL: Internal = Internal(());
 
-impl<T: Element, D: Dimension> GpuArray<T, D> {
-    pub(crate) fn to_expr(&self) -> Expr<'_, T, D> {
-        Expr::of(leaf::<T, D>(self.data(), self.layout(), self.pending()))
-    }
-}
+/// Arrays are in the memory of a GPU (or of the emulated device): [`GpuArray`](crate::GpuArray).
+#[derive(Clone, Copy, Debug)]
+pub struct Gpu;
 
-impl<'a, T: Element, D: Dimension> GpuViewMut<'a, T, D> {
-    pub(crate) fn to_expr(&self) -> Expr<'_, T, D> {
-        Expr::of(leaf::<T, D>(self.data(), self.layout(), self.pending()))
-    }
-
-    /// Its own elements, each to be read where it is written. Functions that read at computed places do not take it for an array: another thread of
-    /// the kernel may have written there.
-    pub(crate) fn own_elements(&self) -> Expr<'a, T, D> {
-        let (data, pending) = self.own();
-        Expr::of(Value::unary(Op::Copy, T::DTYPE, leaf::<T, D>(data, self.layout(), pending)))
-    }
-}
+/// Arrays are in the memory of the host: ndarray's [`Array`](ndarray::Array).
+#[derive(Clone, Copy, Debug)]
+pub struct Host;

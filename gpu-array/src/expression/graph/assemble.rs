@@ -5,12 +5,15 @@ use std::{collections::HashMap, sync::Arc};
 use smallvec::SmallVec;
 
 use super::{
-    Code, Leaf, LeafMemory, Op, Shape, Step, Strides,
-    node::{Node, NodeKind, Value},
+    code::{Code, Step},
+    leaf::{Leaf, LeafMemory},
+    op::Op,
+    value::{Node, NodeKind, Value},
 };
 use crate::{
     ArrayError, DType, Result,
     layout::{broadcast, broadcast_strides},
+    shape::{Shape, Strides},
 };
 
 /// The number of a shape in [`Assembler::shapes`].

@@ -5,11 +5,15 @@ use std::sync::LazyLock;
 use gpu_driver::{Arch, Registry};
 use ndarray::{Array1, ArrayD, Axis, IxDyn};
 
-use super::{policy::Loop, policy::Policy, text::Text};
-use crate::{
-    Element,
-    expression::{Code, Expr, Host, Outside, graph::assemble, host, index, roll, take, where_},
+use super::{
+    device::{
+        policy::{Loop, Policy},
+        text::Text,
+    },
+    graph::{Code, assemble},
+    syntax::{Expr, Host, Outside, constant, host, index, roll, take, where_},
 };
+use crate::Element;
 
 /// Kernels of expressions, one of each kind.
 ///
@@ -46,7 +50,7 @@ impl Samples {
             .with("sum", Loop::Tiled, &(&x + &y))
             .with("sum_of_8", Loop::Linear, &sum)
             .with("sum_of_8", Loop::Strided, &sum)
-            .with("constant", Loop::Linear, &crate::expression::constant::<u8, Host>(7).broadcast(IxDyn(&[5])))
+            .with("constant", Loop::Linear, &constant::<u8, Host>(7).broadcast(IxDyn(&[5])))
     }
 
     fn copies(self) -> Self {

@@ -4,8 +4,12 @@ use std::{fmt, sync::Arc};
 
 use smallvec::SmallVec;
 
-use super::{AnySource, Leaf, Op, Shape, TakeTable};
-use crate::{ArrayError, DType, Element};
+use super::{
+    leaf::{Leaf, TakeTable},
+    op::Op,
+    source::AnySource,
+};
+use crate::{ArrayError, DType, Element, shape::Shape};
 
 /// A value at each place, of a type, rank and place that the compiler checked. Cheap to clone; a clone is known as the same value.
 #[derive(Clone)]

@@ -1,0 +1,78 @@
+//! Expressions as a list of steps, which both evaluators run.
+
+use gpu_driver::Stream;
+use smallvec::SmallVec;
+
+use super::{
+    leaf::{Leaf, LeafMemory, TakeTable},
+    op::Op,
+    source::AnySource,
+};
+use crate::{ArrayError, DType, Result, shape::Shape};
+
+/// The most steps of a kernel. Beyond it, compiling takes seconds.
+const MOST_STEPS: usize = 4096;
+
+/// One operation on the values of earlier steps. [`Op`] tells the meaning of its arguments.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Step {
+    pub(crate) op: Op,
+    /// The type of its value.
+    pub(crate) dtype: DType,
+    /// Numbers of earlier steps, or of entries in a list of [`Code`]; 0 where there is none.
+    pub(crate) args: [u32; 3],
+}
+
+/// Expressions in single assignment: each value is computed once. All of it is evaluated at each place of `shape`.
+#[derive(Debug, Default)]
+pub(crate) struct Code<'a> {
+    /// Each refers to earlier ones only.
+    pub(crate) steps: SmallVec<[Step; 16]>,
+    /// The steps whose values are wanted.
+    pub(crate) outputs: SmallVec<[u32; 2]>,
+    /// The leaves, by the numbers in [`Op::Leaf`] and [`Op::Index`]; their strides are those for `shape`, 0 along axes that they are broadcast over.
+    pub(crate) leaves: SmallVec<[Leaf<'a>; 4]>,
+    /// The scalars, by the numbers in [`Op::Scalar`], as [`crate::Element::to_word`] gives them.
+    pub(crate) scalars: SmallVec<[u64; 8]>,
+    /// The tables, by the numbers in [`Op::Gather`].
+    pub(crate) tables: SmallVec<[TakeTable<'a>; 1]>,
+    /// The sources, by the numbers in [`Op::Source`].
+    pub(crate) sources: SmallVec<[AnySource; 1]>,
+    /// The places.
+    pub(crate) shape: Shape,
+}
+
+impl<'a> Code<'a> {
+    /// The streams of the arrays in device memory, in order and with repetitions.
+    pub(crate) fn homes(&self) -> impl Iterator<Item = &'a Stream> {
+        let memories = self.leaves.iter().map(|leaf| &leaf.memory).chain(self.tables.iter().map(|table| &table.memory));
+        memories.filter_map(LeafMemory::home)
+    }
+
+    /// Checks that there are few enough steps for a kernel. Only such codes get keys and texts.
+    pub(crate) fn check_steps(&self) -> Result<()> {
+        if self.steps.len() > MOST_STEPS {
+            return Err(ArrayError::TooManyOperations { limit: MOST_STEPS, got: self.steps.len() });
+        }
+        Ok(())
+    }
+
+    /// The key of the steps: words for everything that their C++ text depends on.
+    pub(crate) fn key(&self) -> impl Iterator<Item = u64> + '_ {
+        let counts = self.leaves.len() as u64 | (self.outputs.len() as u64) << 16 | (self.steps.len() as u64) << 32;
+        let outputs = self.outputs.iter().map(|&step| u64::from(step));
+        let steps = self.steps.iter().map(|step| {
+            let [a, b, c] = step.args.map(u64::from);
+            // Arguments are less than `MOST_STEPS`, so all of it fits into one word.
+            step.op as u64 | (step.dtype as u64) << 8 | a << 16 | b << 32 | c << 48
+        });
+        // The address and the length identify a static text.
+        let text = |text: &'static str| [text.as_ptr() as u64, text.len() as u64];
+        let sources = self.sources.iter().flat_map(move |source| {
+            let header = source.header();
+            let texts = [source.function(), header.name, header.text];
+            texts.into_iter().flat_map(text).chain([source.words().len() as u64])
+        });
+        std::iter::once(counts).chain(outputs).chain(steps).chain(sources)
+    }
+}

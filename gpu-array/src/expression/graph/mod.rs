@@ -1,0 +1,23 @@
+//! Values without their types: the graph that operators build, and the steps into which it is assembled.
+//!
+//! `value.rs` has the graph, whose nodes are operations (`op.rs`) with operands: other nodes, arrays (`leaf.rs`) or sources (`source.rs`).
+//! `assemble.rs` makes of it a list of steps in single assignment (`code.rs`), with one shape for all and a key.
+
+mod assemble;
+mod code;
+mod leaf;
+mod op;
+mod source;
+mod value;
+
+#[cfg(test)]
+pub(crate) use source::ErasedSource;
+pub use source::Source;
+pub(crate) use {
+    assemble::{assemble, assemble_into},
+    code::{Code, Step},
+    leaf::{Leaf, LeafMemory, TakeTable},
+    op::Op,
+    source::erased,
+    value::{NodeKind, Value},
+};

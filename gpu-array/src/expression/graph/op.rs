@@ -1,0 +1,168 @@
+//! The operations of expressions.
+
+/// Defines [`Op`] of its operations, each with the name that it has in C++ (in the namespace `gpu`) and in messages.
+macro_rules! operations {
+    ($($(#[$doc:meta])* $op:ident $name:literal,)*) => {
+        /// An operation. Its operands have one common element type unless it says otherwise; so has its result.
+        ///
+        /// Both evaluators follow the definitions here, to the bit where an operation is exact: each rounds once, as IEEE 754 says, and none is
+        /// contracted with its neighbours. Which NaN a float operation gives is not told.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[repr(u8)]
+        pub(crate) enum Op {
+            $($(#[$doc])* $op,)*
+        }
+
+        impl Op {
+            /// Its name in C++ (in the namespace `gpu`) and in messages.
+            pub(crate) const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$op => $name,)*
+                }
+            }
+        }
+    };
+}
+
+operations! {
+    // Operations without operands; the first argument is a number in a list.
+    /// An element of an array.
+    Leaf "leaf",
+    /// A value that is the same at each place.
+    Scalar "scalar",
+    /// i64: a linear function of the place.
+    Index "index",
+
+    /// The operand.
+    Copy "copy",
+
+    // Operations with operands of other types than the result.
+    /// To the result's type. Integers wrap; float to integer cuts and saturates, NaN gives 0; integer to float rounds to nearest even;
+    /// to bool: whether it is not 0.
+    Cast "cast",
+    /// `[condition: bool, a, b]`: a where the condition holds, else b.
+    Select "where",
+    /// `[table, offset: i64, inside: bool]`: the element of an array at that offset (in elements, from its first), 0 where not inside.
+    Gather "take",
+    /// `[source, place: i64]`: the value of a source there.
+    Source "source",
+
+    // i64 and i64 to i64 or bool: an index and the (positive) length of its axis.
+    /// The index brought into `0..length` by adding a multiple of the length; 0 for a length of 0.
+    Wrap "wrap",
+    /// The index limited to `0..length`; 0 for a length of 0.
+    Clip "clip",
+    /// bool: whether the index is in `0..length`.
+    Inside "inside",
+
+    // Of one operand, exact.
+    /// Integers wrap.
+    Negate "negate",
+    /// Integers wrap: the least one stays.
+    Absolute "absolute",
+    /// -1, 0, 1; 0 for a zero of either sign, NaN for NaN.
+    Sign "sign",
+    /// Logical not of bool, bitwise not of integers.
+    Not "invert",
+    Floor "floor",
+    Ceil "ceil",
+    /// To the nearest integer, halves to the even one.
+    Round "round",
+    Truncate "truncate",
+    Sqrt "sqrt",
+    /// bool.
+    IsNan "is_nan",
+    /// bool.
+    IsFinite "is_finite",
+
+    // Of one float operand, within an error bound.
+    Exp "exp",
+    Exp2 "exp2",
+    Expm1 "expm1",
+    Log "log",
+    Log2 "log2",
+    Log10 "log10",
+    Log1p "log1p",
+    Sin "sin",
+    Cos "cos",
+    Tan "tan",
+    Asin "asin",
+    Acos "acos",
+    Atan "atan",
+    Sinh "sinh",
+    Cosh "cosh",
+    Tanh "tanh",
+    Cbrt "cbrt",
+
+    // Of two operands, exact.
+    /// Integers wrap, as in the next two.
+    Add "add",
+    Subtract "subtract",
+    Multiply "multiply",
+    /// Floats only.
+    Divide "divide",
+    /// NumPy's `//`: the floor of the quotient. Integers: 0 for a divisor of 0, wraps for the least one by -1. Floats: see
+    /// [`host`](mod@crate::expression::host).
+    FloorDivide "floor_divide",
+    /// NumPy's `%`: has the divisor's sign. Integers: 0 for a divisor of 0.
+    Remainder "remainder",
+    /// C's `fmod`: has the dividend's sign; Rust's `%`. Integers: 0 for a divisor of 0.
+    Fmod "fmod",
+    /// a where `a <= b` or a is NaN, else b.
+    Minimum "minimum",
+    /// a where `a >= b` or a is NaN, else b.
+    Maximum "maximum",
+    /// a where `a <= b` or b is NaN, else b.
+    Fmin "fmin",
+    /// a where `a >= b` or b is NaN, else b.
+    Fmax "fmax",
+    And "bit_and",
+    Or "bit_or",
+    Xor "bit_xor",
+    /// 0 where the second is not in `0..bits`, as in the next.
+    ShiftLeft "shift_left",
+    /// Keeps the sign.
+    ShiftRight "shift_right",
+    /// Integers to an integer power, wrapping; for a negative power 1 for a base of 1, 1 or -1 for -1, else 0. Floats: within a bound.
+    Power "power",
+    // bool.
+    Equal "equal",
+    NotEqual "not_equal",
+    Less "less",
+    LessEqual "less_equal",
+    Greater "greater",
+    GreaterEqual "greater_equal",
+
+    // Of two floats, within a bound.
+    Atan2 "atan2",
+    Hypot "hypot",
+
+    // Of three floats, exact.
+    /// a * b + c, rounded once.
+    Fma "fma",
+}
+
+impl Op {
+    /// Number of arguments that are values of other steps, and the position of the first of them.
+    pub(crate) const fn operands(self) -> std::ops::Range<usize> {
+        match self {
+            Self::Leaf | Self::Scalar | Self::Index => 0..0,
+            Self::Gather => 1..3,
+            Self::Source => 1..2,
+            Self::Select | Self::Fma => 0..3,
+            Self::Copy
+            | Self::Cast
+            | Self::Negate
+            | Self::Absolute
+            | Self::Sign
+            | Self::Not
+            | Self::Floor
+            | Self::Ceil => 0..1,
+            Self::Round | Self::Truncate | Self::Sqrt | Self::IsNan | Self::IsFinite => 0..1,
+            Self::Exp | Self::Exp2 | Self::Expm1 | Self::Log | Self::Log2 | Self::Log10 | Self::Log1p => 0..1,
+            Self::Sin | Self::Cos | Self::Tan | Self::Asin | Self::Acos | Self::Atan => 0..1,
+            Self::Sinh | Self::Cosh | Self::Tanh | Self::Cbrt => 0..1,
+            _ => 0..2,
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! The two places where arrays are and expressions are evaluated.
+
+use ndarray::{Array, Dimension};
+use smallvec::SmallVec;
+
+use super::{
+    arrays::host,
+    expr::{Backend, Expr, Gpu, Host, INTERNAL, Internal},
+};
+use crate::{
+    Element, GpuArray, Result,
+    expression::{
+        host::evaluate,
+        job::{Job, Target, TargetKind},
+    },
+};
+
+impl Backend for Gpu {
+    type Owned<T: Element, D: Dimension> = GpuArray<T, D>;
+
+    fn expr<T: Element, D: Dimension>(array: &GpuArray<T, D>) -> Expr<'_, T, D> {
+        array.to_expr()
+    }
+
+    fn allocate<T: Element, D: Dimension>(job: &Job<'_>, _: Internal) -> Result<GpuArray<T, D>> {
+        job.new_device_array()
+    }
+
+    fn target<T: Element, D: Dimension>(array: &mut GpuArray<T, D>, _: Internal) -> Target<'_> {
+        let data = array.as_device_vec();
+        Target(TargetKind::Device { address: data.as_raw(), len: data.len(), dtype: T::DTYPE })
+    }
+
+    fn run(job: &Job<'_>, targets: SmallVec<[Target<'_>; 2]>, _: Internal) -> Result<()> {
+        job.run_on_device(&targets)
+    }
+
+    fn assign<T: Element, D: Dimension>(array: &mut GpuArray<T, D>, value: &Expr<'_, T, D>) -> Result<()> {
+        array.assign(value)
+    }
+}
+
+impl Backend for Host {
+    type Owned<T: Element, D: Dimension> = Array<T, D>;
+
+    fn expr<T: Element, D: Dimension>(array: &Array<T, D>) -> Expr<'_, T, D, Self> {
+        host(array)
+    }
+
+    fn allocate<T: Element, D: Dimension>(job: &Job<'_>, _: Internal) -> Result<Array<T, D>> {
+        job.new_host_array()
+    }
+
+    fn target<T: Element, D: Dimension>(array: &mut Array<T, D>, _: Internal) -> Target<'_> {
+        // New arrays are in C order.
+        Target(TargetKind::Host(T::host_slice_mut(array.as_slice_mut().unwrap_or_default())))
+    }
+
+    fn run(job: &Job<'_>, targets: SmallVec<[Target<'_>; 2]>, _: Internal) -> Result<()> {
+        let slices = targets.into_iter().filter_map(|target| match target.0 {
+            TargetKind::Host(slice) => Some(slice),
+            TargetKind::Device { .. } => None,
+        });
+        evaluate(&job.code, slices.collect())
+    }
+
+    fn assign<T: Element, D: Dimension>(array: &mut Array<T, D>, value: &Expr<'_, T, D, Self>) -> Result<()> {
+        let whole = value.broadcast(array.raw_dim());
+        if !array.is_standard_layout() {
+            array.assign(&whole.eval()?);
+            return Ok(());
+        }
+        let mut job = Job::new(None);
+        job.take(&[&whole.value], D::NDIM)?;
+        Self::run(&job, SmallVec::from_iter([Self::target(array, INTERNAL)]), INTERNAL)
+    }
+}

@@ -1,0 +1,23 @@
+//! The types, operators and functions by which users write expressions.
+//!
+//! `expr.rs` has the types, and `arrays.rs` makes expressions of arrays. `operators.rs`, `functions.rs` and `make.rs` build larger ones of them.
+//! `evaluate.rs`, `assign.rs` and `precompile.rs` hand them over to the evaluators of a backend (`backend.rs`).
+
+mod arrays;
+mod assign;
+mod backend;
+mod evaluate;
+mod expr;
+mod functions;
+mod make;
+mod operators;
+mod precompile;
+
+pub use arrays::{constant, host};
+pub use evaluate::{Values, eval_all};
+pub use expr::{Backend, Expr, Gpu, Host, IntoExpr, Operand, Rhs};
+pub use functions::where_;
+pub use make::{
+    Outside, arange, diff, eye, flip, gather, index, linspace, pad, repeat, roll, source, take, tile, tril, triu,
+};
+pub use precompile::{Precompile, precompile};
