@@ -6,17 +6,18 @@ use std::{
     marker::PhantomData,
     ptr::{NonNull, null_mut},
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError, Weak,
+        Arc, Mutex, Once, Weak,
         atomic::{AtomicBool, AtomicI32, Ordering},
     },
 };
 
 use cust::sys::{CUcontext, CUdevice, CUmemoryPool, CUmodule, CUstream};
+use gpu_driver_core::lock;
+use gpu_driver_emulated::{self as emulated, Control};
 
 use crate::{
     CudaCode, CudaVersion, DriverError, Event, Result, Stream,
     capture::{Captures, Resource},
-    emulated::{self, Emulation},
     loaded::KernelCache,
     nvrtc::{self, Arch},
     pinned::Kept,
@@ -48,7 +49,7 @@ pub(crate) struct Context {
     ordinal: usize,
     device: CUdevice,
     raw: CUcontext,
-    /// Whether it is a context of its own ([`emulated::Emulated`]), not the device's primary one.
+    /// Whether it is a context of its own ([`crate::emulated::Emulated`]), not the device's primary one.
     own: bool,
     /// The stream that [`Device::stream`] returns; destroyed with the context.
     pub(crate) main_stream: CUstream,
@@ -102,8 +103,8 @@ impl Device {
         sys::loader::wish(sys::loader::Requested::StandIn);
         let device = Self::first()?;
         if device.is_emulated() {
-            emulated::toolchain()?;
-            emulated::announce();
+            emulated::find_compiler()?;
+            announce_seed();
         } else {
             nvrtc::version()?;
         }
@@ -182,11 +183,6 @@ impl Device {
     /// Whether it is the emulated device ([`crate::emulated`]).
     pub fn is_emulated(&self) -> bool {
         self.0.is_emulated()
-    }
-
-    /// The control of an emulated device: failures on demand, counts. None for a CUDA device.
-    pub fn emulation(&self) -> Option<Emulation> {
-        Emulation::of(self)
     }
 
     /// Number of streaming multiprocessors.
@@ -403,8 +399,8 @@ impl Context {
 
     /// The error of a lost device.
     fn lost_error(&self, code: CudaCode) -> DriverError {
-        let known = if self.is_emulated() { emulated::report(self.raw) } else { None };
-        let (kernel, report) = known.map_or((None, None), |(kernel, report)| (kernel, Some(report)));
+        let known = if self.is_emulated() { Control::of(self.raw.cast()).loss() } else { None };
+        let (kernel, report) = known.map_or((None, None), |loss| (loss.kernel, Some(loss.report)));
         DriverError::DeviceLost { code, kernel, report }
     }
 
@@ -503,7 +499,7 @@ impl Drop for Context {
         }
         let lost = self.lost.load(Ordering::Relaxed) != 0;
         if self.is_emulated() && (self.own || lost) {
-            emulated::close(self.raw);
+            Control::of(self.raw.cast()).close();
         } else if !lost {
             // SAFETY: retained once in `retain`.
             let _unreportable = unsafe { sys::cuDevicePrimaryCtxRelease_v2(self.device) };
@@ -621,7 +617,12 @@ fn name_of(device: CUdevice) -> Result<String> {
     Ok(String::from_utf8_lossy(&name[..end]).into_owned())
 }
 
-/// A lock whose data stays right when a thread panics with it: each holder leaves it whole.
-pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+/// Prints the seed that repeats this process's orders on the emulated device, once.
+fn announce_seed() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        if let Some(seed) = emulated::seed() {
+            eprintln!("emulated device: GPU_EMULATED_SEED={seed}");
+        }
+    });
 }

@@ -20,8 +20,8 @@
 
 use std::ffi::{c_char, c_int};
 
-pub(crate) mod codes;
-pub(crate) mod launch;
+use gpu_driver_core::codes;
+
 pub(crate) mod loader;
 
 /// Returned by every function when there is no driver.
