@@ -9,7 +9,7 @@ use std::{
 
 use gpu_driver_core::lock;
 
-use crate::{CudaCode, Device, DevicePod, DriverError, Event, Result, Stream, device::Current, memory::byte_len, sys};
+use crate::{CudaCode, Device, DevicePod, DriverError, Event, Result, Stream, device::Current, pod::byte_len, sys};
 
 /// The driver aligns pinned memory to a page.
 const ALIGNMENT: usize = 4096;

@@ -2,7 +2,7 @@
 
 use std::{fmt::Debug, slice};
 
-use crate::{Definitions, Result};
+use crate::{Definitions, DriverError, Result};
 
 pub use gpu_driver_derive::DevicePod;
 
@@ -154,6 +154,12 @@ mod sealed {
     pub trait Sealed {}
     impl<T: super::DevicePod> Sealed for T {}
     impl Sealed for bool {}
+}
+
+/// Bytes of `len` elements, where they can be addressed.
+pub(crate) fn byte_len<T>(len: usize) -> Result<usize> {
+    let bytes = len.checked_mul(size_of::<T>()).filter(|&bytes| isize::try_from(bytes).is_ok());
+    bytes.ok_or(DriverError::TooLarge { elements: len, element_bytes: size_of::<T>() })
 }
 
 #[cfg(test)]

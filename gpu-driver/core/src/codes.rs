@@ -1,6 +1,46 @@
 //! Names and plain descriptions of the driver's result codes, up to CUDA 13.
 
-use std::ffi::CStr;
+use std::{ffi::CStr, fmt};
+
+/// A result code of the CUDA driver.
+///
+/// Kept as the plain number, so a code that is newer than this library is still reported truthfully.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct CudaCode(pub i32);
+
+impl CudaCode {
+    /// `CUDA_ERROR_OUT_OF_MEMORY`.
+    pub const OUT_OF_MEMORY: CudaCode = CudaCode(2);
+    /// `CUDA_ERROR_NO_DEVICE`.
+    pub const NO_DEVICE: CudaCode = CudaCode(100);
+    /// `CUDA_ERROR_NOT_FOUND`.
+    pub const NOT_FOUND: CudaCode = CudaCode(500);
+    /// `CUDA_ERROR_NOT_READY`.
+    pub const NOT_READY: CudaCode = CudaCode(600);
+
+    /// The name that the driver's documentation uses, such as `CUDA_ERROR_ILLEGAL_ADDRESS`.
+    pub fn name(self) -> &'static str {
+        name_c(self.0).to_str().unwrap_or_default()
+    }
+
+    /// One plain sentence about the code.
+    pub fn description(self) -> &'static str {
+        description_c(self.0).to_str().unwrap_or_default()
+    }
+
+    /// Whether the code is final: a kernel faulted, and every later CUDA call of this process will fail.
+    ///
+    /// Measured with driver 580: neither destroying the context nor making a new one recovers; only a new process does.
+    pub fn is_fatal(self) -> bool {
+        matches!(self.0, 214 | 220 | 226 | 700 | 702 | 709 | 710 | 714..=719 | 721)
+    }
+}
+
+impl fmt::Display for CudaCode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ({}): {}", self.name(), self.0, self.description())
+    }
+}
 
 /// (code, name, description), ascending by code.
 const CODES: &[(i32, &CStr, &CStr)] = &[

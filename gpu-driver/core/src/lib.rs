@@ -21,7 +21,8 @@ pub mod private;
 /// The name of the header that every kernel may include.
 pub const PRELUDE_NAME: &str = "prelude.cuh";
 
-pub use error::{CompileError, CudaCode, CudaVersion, DriverError, Result};
+pub use codes::CudaCode;
+pub use error::{CompileError, CudaVersion, DriverError, Result};
 
 /// A lock whose data stays right when a thread panics with it: each holder leaves it whole.
 pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
