@@ -46,7 +46,6 @@
 
 mod arguments;
 mod capture;
-mod definitions;
 mod device;
 pub mod emulated;
 mod environment;
@@ -70,7 +69,6 @@ mod sys;
 pub use cust;
 
 pub use arguments::{Argument, Arguments, In, InOut, Out};
-pub use definitions::Definitions;
 pub use device::{CurrentGuard, Device, OLDEST_DRIVER};
 pub use event::Event;
 pub use generated::{GeneratedKernel, KernelSpace, PARAMETER_BYTES};
@@ -83,7 +81,7 @@ pub use module::{Dim3, Function, LaunchConfig, Module};
 pub use nvrtc::{Arch, Binary, BinaryKind, Header, Origin, Program};
 pub use params::{LIST, ListElement};
 pub use pinned::{Pending, PinnedVec};
-pub use pod::{DevicePod, KernelType};
+pub use pod::{Definitions, DevicePod, KernelType};
 pub use pool::PoolUse;
 pub use scratch::SCRATCH_COUNTERS;
 pub use stream::Stream;

@@ -1,15 +1,16 @@
 //! The emulated device of `gpu-driver`: CUDA's driver functions, answered on the CPU.
 //!
-//! [`address`] gives the function of a name with the signature of `cuda.h`; `gpu-driver` fills its table of driver functions with these where
-//! `GPU_DEVICE=emulated`. [`compile()`] makes of CUDA C++ the shared objects that `cuModuleLoadData` takes. [`Control`] has the calls that no driver has.
-//! The page of `gpu_driver::emulated` is the manual: what is caught, what differs from a GPU, and the variables.
+//! [`address`] gives the function of a name with the signature of `cuda.h`. With `GPU_DEVICE=emulated` these functions fill the table of
+//! `gpu-driver`. [`compile()`] makes of CUDA C++ the shared objects that `cuModuleLoadData` takes. [`Control`] has the calls that no
+//! driver has. The page of `gpu_driver::emulated` is the manual: the mistakes that are caught, the differences from a GPU, the variables.
 //!
 //! # From a kernel's text to a report
 //! 1. `compile/` rewrites `__shared__` declarations and launch bounds into macros (`rewrite.rs`), puts the headers of `cuda/` before the
 //!    text and a table of its kernels after it (`program.rs`), and runs the machine's compiler with checks that announce each access by a
 //!    call (`flags.rs`). The headers define these calls, so no sanitizer library takes part.
 //! 2. `driver/` answers the driver's C functions with the state in `state/`, behind one lock. Calls only queue work; `run_one` chooses a
-//!    stream at random when a call waits. `memory.rs` knows each byte of device memory, `image.rs` maps modules, `work/` holds operations and captures.
+//!    stream at random when a call waits. `memory.rs` knows each byte of device memory, `image.rs` maps modules, and `work/`
+//!    holds operations and captures.
 //! 3. `launch/` runs each thread of a block as a coroutine (`stack.rs`). Kernels call the functions of `runtime/` through the table in
 //!    `cuda/abi.h` (in Rust `abi.rs`): these check, wait (`block.rs`) or give way. `shared.rs` shadows shared memory, and `signal.rs` turns
 //!    a segmentation fault of a kernel into a fault of the launch.

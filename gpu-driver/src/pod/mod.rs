@@ -2,8 +2,11 @@
 
 use std::{fmt::Debug, slice};
 
-use crate::{Definitions, DriverError, Result};
+use crate::{DriverError, Result};
 
+mod definitions;
+
+pub use definitions::Definitions;
 pub use gpu_driver_derive::DevicePod;
 
 /// A type whose bytes mean the same on host and device, and that any bytes are a valid value of.
