@@ -2,8 +2,7 @@
 
 use std::sync::Arc;
 
-use super::State;
-use super::objects::Stream;
+use super::{State, objects::Stream};
 use crate::{
     code::{CAPTURE_INVALIDATED, CAPTURE_UNSUPPORTED, CONTEXT_IS_DESTROYED, INVALID_VALUE, Outcome, UNKNOWN},
     work::{Mark, Node, Op},

@@ -2,8 +2,7 @@
 
 use std::sync::Arc;
 
-use super::State;
-use super::{CYCLES_PER_MS, IN_HOST_CALL};
+use super::{CYCLES_PER_MS, IN_HOST_CALL, State};
 use crate::{
     code::{CONTEXT_IS_DESTROYED, ILLEGAL_ADDRESS, INVALID_HANDLE, LAUNCH_FAILED, Outcome, UNKNOWN},
     image::Image,
