@@ -46,11 +46,9 @@
 
 mod arguments;
 mod capture;
-mod definitions;
 mod device;
 pub mod emulated;
 mod environment;
-mod error;
 mod event;
 mod generated;
 mod graph;
@@ -71,11 +69,11 @@ mod sys;
 pub use cust;
 
 pub use arguments::{Argument, Arguments, In, InOut, Out};
-pub use definitions::Definitions;
 pub use device::{CurrentGuard, Device, OLDEST_DRIVER};
-pub use error::{CompileError, CudaCode, CudaVersion, DriverError, Result};
 pub use event::Event;
 pub use generated::{GeneratedKernel, KernelSpace, PARAMETER_BYTES};
+#[doc(inline)]
+pub use gpu_driver_core::{CompileError, CudaCode, CudaVersion, DriverError, Result};
 pub use graph::Graph;
 pub use kernel::{CHECKED_ARCHS, Entry, Instance, Kernel, Registry, Source};
 pub use memory::{DeviceSlice, DeviceSliceMut, DeviceVec};
@@ -83,7 +81,7 @@ pub use module::{Dim3, Function, LaunchConfig, Module};
 pub use nvrtc::{Arch, Binary, BinaryKind, Header, Origin, Program};
 pub use params::{LIST, ListElement};
 pub use pinned::{Pending, PinnedVec};
-pub use pod::{DevicePod, KernelType};
+pub use pod::{Definitions, DevicePod, KernelType};
 pub use pool::PoolUse;
 pub use scratch::SCRATCH_COUNTERS;
 pub use stream::Stream;

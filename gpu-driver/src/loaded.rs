@@ -10,11 +10,11 @@ use std::{
 };
 
 use cust::sys::{CUfunction, CUmodule};
+use gpu_driver_core::lock;
 use rustc_hash::FxBuildHasher;
 
 use crate::{
     Device, DriverError, LaunchConfig, Program, Result, Stream,
-    device::lock,
     module::{SharedLimit, find, launch_raw, load_raw},
     sys,
 };

@@ -8,15 +8,13 @@ use std::{
 };
 
 use cust::sys::{CUfunction, CUmodule};
+use gpu_driver_core::{
+    launch::{self, Attribute},
+    lock,
+};
 
 use crate::{
-    Binary, BinaryKind, CudaCode, CudaVersion, Device, DriverError, Result, Stream,
-    device::{Current, lock},
-    nvrtc,
-    sys::{
-        self,
-        launch::{self, Attribute},
-    },
+    Binary, BinaryKind, CudaCode, CudaVersion, Device, DriverError, Result, Stream, device::Current, nvrtc, sys,
 };
 
 /// Threads or blocks along x, y and z.
@@ -183,7 +181,14 @@ pub(crate) unsafe fn launch_raw(
         static OVERLAP: Attribute = Attribute::new(launch::OVERLAP, 1);
         let stream = stream.as_raw();
         let (grid, block) = (grid.into(), block.into());
-        let config = launch::Config { grid, block, shared_bytes, stream, attributes: &OVERLAP, attribute_count: 1 };
+        let config = launch::Config {
+            grid,
+            block,
+            shared_bytes,
+            stream: stream.cast(),
+            attributes: &OVERLAP,
+            attribute_count: 1,
+        };
         // SAFETY: as the caller promises; the driver copies configuration and argument values before it returns.
         let code =
             unsafe { sys::cuLaunchKernelEx((&raw const config).cast(), function, arguments.as_mut_ptr(), null_mut()) };

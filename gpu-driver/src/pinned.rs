@@ -7,12 +7,9 @@ use std::{
     sync::Mutex,
 };
 
-use crate::{
-    CudaCode, Device, DevicePod, DriverError, Event, Result, Stream,
-    device::{Current, lock},
-    memory::byte_len,
-    sys,
-};
+use gpu_driver_core::lock;
+
+use crate::{CudaCode, Device, DevicePod, DriverError, Event, Result, Stream, device::Current, pod::byte_len, sys};
 
 /// The driver aligns pinned memory to a page.
 const ALIGNMENT: usize = 4096;

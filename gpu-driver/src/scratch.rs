@@ -12,11 +12,12 @@ use std::{
 };
 
 use cust::sys::{CUdeviceptr, CUstream};
+use gpu_driver_core::lock;
 
 use crate::{
     DriverError, Result, Stream,
     capture::Resource,
-    device::{Context, Current, lock},
+    device::{Context, Current},
     pool, sys,
 };
 

@@ -63,10 +63,10 @@ fn build() -> Outcome<Vec<Program>> {
 
 /// Copies the files that the package's tests read.
 fn copy_test_data(package: &str, out: &Path) -> Outcome {
-    let from = workspace_root().join(package).join("tests");
-    let to = out.join(package).join("tests");
+    let folder = programs::folder_of(package);
+    let (from, to) = (workspace_root().join(&folder).join("tests"), out.join(&folder).join("tests"));
     // Each program is started in its package's folder.
-    fs::create_dir_all(out.join(package))?;
+    fs::create_dir_all(out.join(&folder))?;
     if from.is_dir() && !to.exists() { copy_data(&from, &to) } else { Ok(()) }
 }
 

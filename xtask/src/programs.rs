@@ -53,7 +53,7 @@ impl fmt::Display for Kind {
 /// A program that can be started.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Program {
-    /// The package, which is also the folder under [`root`] that the program is to be started in.
+    /// The package. The program is to be started in its folder ([`folder_of`]) under [`root`].
     pub(crate) package: String,
     /// Name of the target; `unit` for the unit tests of a library, with `unit-` before it for those of a program.
     pub(crate) name: String,
@@ -81,8 +81,14 @@ impl Program {
 
     /// The folder to start it in.
     pub(crate) fn folder(&self) -> PathBuf {
-        root().join(&self.package)
+        root().join(folder_of(&self.package))
     }
+}
+
+/// The folder of a package, in the workspace or in a bundle. Crates that serve `gpu-driver` stand below it, without its name before theirs.
+pub(crate) fn folder_of(package: &str) -> PathBuf {
+    let below = package.strip_prefix("gpu-driver-").or((package == "testkit").then_some(package));
+    below.map_or_else(|| package.into(), |name| Path::new("gpu-driver").join(name))
 }
 
 /// The bundle that this program lies in, if it lies in one.
@@ -185,8 +191,7 @@ pub(crate) fn once(programs: &mut Vec<Program>) {
 /// The program that a message of cargo announces, if it does.
 fn announced(message: &serde_json::Value) -> Option<Program> {
     let path = PathBuf::from(message["executable"].as_str()?);
-    let manifest = PathBuf::from(message["manifest_path"].as_str()?);
-    let package = manifest.parent()?.file_name()?.to_str()?.to_owned();
+    let package = package_of(message["package_id"].as_str()?)?.to_owned();
     let target = message["target"]["name"].as_str()?;
     let is_test = message["profile"]["test"] == true;
     let (kind, name) = match Kind::parse(message["target"]["kind"][0].as_str()?)? {
@@ -195,6 +200,13 @@ fn announced(message: &serde_json::Value) -> Option<Program> {
         kind => (kind, target.to_owned()),
     };
     Some(Program { package, name, kind, path })
+}
+
+/// The package's name in an identifier of cargo's: `path+file:///w/gpu-array#0.1.0`, or `…/w/gpu-driver/core#gpu-driver-core@0.1.0` where the folder
+/// has another name.
+fn package_of(identifier: &str) -> Option<&str> {
+    let (folder, version) = identifier.rsplit_once('#')?;
+    version.split_once('@').map(|(name, _)| name).or_else(|| folder.rsplit('/').next())
 }
 
 #[cfg(test)]
@@ -234,10 +246,18 @@ mod tests {
     }
 
     #[test]
+    fn each_package_has_a_folder() {
+        let folders = ["gpu-driver", "gpu-driver-emulated", "testkit"].map(folder_of);
+        assert_eq!(folders, ["gpu-driver", "gpu-driver/emulated", "gpu-driver/testkit"].map(PathBuf::from));
+        assert_eq!(package_of("path+file:///w/gpu-driver/core#gpu-driver-core@0.1.0"), Some("gpu-driver-core"));
+        assert_eq!(package_of("path+file:///w/gpu-array#0.1.0"), Some("gpu-array"));
+    }
+
+    #[test]
     fn messages_of_cargo_announce_programs() {
         let message = |kind: &str, name: &str, test: bool| {
             announced(&serde_json::json!({
-                "reason": "compiler-artifact", "manifest_path": "/w/gpu-array/Cargo.toml", "executable": "/t/x-12ab",
+                "reason": "compiler-artifact", "package_id": "path+file:///w/gpu-array#0.1.0", "executable": "/t/x-12ab",
                 "target": {"kind": [kind], "name": name}, "profile": {"test": test},
             }))
         };

@@ -45,7 +45,7 @@ fn render(bindings: &str) -> String {
          // Every enum is passed as the C integer it is, so values newer than cust_raw are no undefined behaviour.\n\n\
          use std::ffi::{c_char, c_int, c_uchar, c_uint, c_ulonglong, c_ushort, c_void};\n\n\
          use cust::sys::*;\n\n\
-         use super::{known_or_unknown, loader};\n\n\
+         use super::{known_or_unknown, target};\n\n\
          forward! {\n",
     );
     for (name, parameters) in functions(bindings).filter(|(name, _)| !OWN.contains(&name.as_str())) {

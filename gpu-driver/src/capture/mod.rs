@@ -24,10 +24,11 @@ use std::{
 };
 
 use cust::sys::CUstream;
+use gpu_driver_core::lock;
 
 use crate::{
     CudaCode, DriverError, Result, Stream,
-    device::{Context, Current, lock},
+    device::{Context, Current},
     sys,
 };
 

@@ -3,10 +3,11 @@
 use std::{any::Any, collections::HashMap, fmt, sync::Arc};
 
 use cust::sys::{CUdeviceptr, CUmodule, CUstream};
+use gpu_driver_core::lock;
 
 use crate::{
     Device, DriverError, Result, Stream,
-    device::{Context, Current, lock},
+    device::{Context, Current},
     pool, sys,
 };
 

@@ -82,107 +82,21 @@
 //! `threadIdx`, `blockIdx`, `blockDim` and `gridDim` are plain variables. To stop where a fault is found, break on
 //! `gpu_emulated_fault`. `GPU_EMULATED_CHECKS=off` and a fixed seed keep the steps short.
 //!
-//! # From a kernel's text to a report
-//! 1. `compile/` rewrites `__shared__` declarations and launch bounds into macros (`rewrite.rs`), puts the headers of `cuda/` before the
-//!    text and a table of its kernels after it (`program.rs`), and runs the machine's compiler with checks that announce each access by a
-//!    call (`flags.rs`). The headers define these calls, so no sanitizer library takes part.
-//! 2. `driver/` answers the driver's C functions with the state in `state.rs`, behind one lock. Calls only queue work; `run_one` chooses a
-//!    stream at random when a call waits. `memory.rs` knows each byte of device memory, `image.rs` maps modules, `graph.rs` holds captures.
-//! 3. `launch.rs` runs each thread of a block as a coroutine (`stack.rs`). Kernels call the functions of `runtime.rs` through the table in
-//!    `cuda/abi.h` (in Rust `abi.rs`): these check, wait (`block.rs`) or give way. `shared.rs` shadows shared memory, and `signal.rs` turns
-//!    a segmentation fault of a kernel into a fault of the launch.
-//! 4. `report.rs` finds the source line and the position of each warp. The context is lost, and the report becomes the text of
-//!    [`DriverError::DeviceLost`].
-//!
-//! Three rules hold throughout. A suspended coroutine is reset and never unwound, so no function on a kernel's stack holds a value with a
-//! destructor across a suspension (the text of a fault is leaked). Handles are numbers that are never used twice. An access check reports
-//! nothing that CUDA's rules allow.
-//!
-//! # Sources
-//! Running CUDA blocks as coroutines on a CPU follows MCUDA (Stratton, Stone and Hwu, LCPC 2008) and HIP-CPU; the checks are
-//! those of NVIDIA's compute-sanitizer (memcheck, racecheck, synccheck, initcheck) as far as a CPU can see them.
+//! # Inside
+//! The device is the crate `gpu-driver-emulated`; its page follows a kernel from its text to a report. Here are the handles by which
+//! programs open such a device and control it.
 
-use std::{
-    ops::Range,
-    sync::{Arc, Once},
-    time::Duration,
-};
+use std::{ops::Range, sync::Arc, time::Duration};
+
+use gpu_driver_emulated::{Control, Overrides};
 
 use crate::{CudaCode, Device, DriverError, Result, device::Context, sys::loader};
 
-mod abi;
-mod block;
-mod compile;
-#[allow(non_snake_case, reason = "the names are the driver's")]
-mod driver;
-mod elf;
-mod graph;
-mod image;
-mod launch;
-mod memory;
-mod random;
-mod report;
-mod runtime;
-mod settings;
-mod shared;
-mod signal;
-mod stack;
-mod state;
 mod sweep;
 
-pub(crate) use compile::{Checks, CompileJob, compile, lexer, toolchain};
-pub(crate) use driver::address;
+#[doc(inline)]
+pub use gpu_driver_emulated::{Blocks, Call, Failure, Schedule};
 pub use sweep::{Borne, NotBorne};
-
-/// The order in which the threads of a block, and the blocks of a grid, run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Schedule {
-    /// From the first to the last, each as far as it comes.
-    Ascending,
-    /// From the last to the first.
-    Descending,
-    /// At random by the seed, with threads interrupted anywhere.
-    Random,
-}
-
-/// How blocks share the device.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Blocks {
-    /// One after another; a block that only waits lets further ones in beside it.
-    Sequential,
-    /// Several at once, switching at atomic operations and fences.
-    Interleaved,
-}
-
-/// A kind of driver call that can be made to fail.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Call {
-    /// Device and pinned memory, in stream order or not.
-    Allocation,
-    /// Launches of kernels.
-    Launch,
-    /// Loads of compiled code.
-    ModuleLoad,
-    /// Copies between host and device, or on the device.
-    Copy,
-    /// The release of device and pinned memory, in stream order or not; memory whose release failed stays allocated.
-    Release,
-    /// The creation of an event, its record on a stream, and a stream's wait for it.
-    Event,
-}
-
-/// A failure on demand.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Failure {
-    /// The kind of call that fails.
-    pub call: Call,
-    /// The number of the call among those of its kind, from 1.
-    pub at: u64,
-    /// Whether the later ones fail too.
-    pub and_later: bool,
-    /// The code that the call returns; a fatal one loses the device.
-    pub code: CudaCode,
-}
 
 /// An emulated device of one's own: with its own settings, and lost by nobody else's faults.
 ///
@@ -198,10 +112,7 @@ pub struct Failure {
 #[must_use]
 pub struct Emulated {
     ordinal: usize,
-    schedule: Option<Schedule>,
-    blocks: Option<Blocks>,
-    seed: Option<u64>,
-    timeout: Option<Duration>,
+    chosen: Overrides,
 }
 
 impl Emulated {
@@ -218,25 +129,25 @@ impl Emulated {
 
     /// The order of threads and blocks.
     pub fn schedule(mut self, schedule: Schedule) -> Self {
-        self.schedule = Some(schedule);
+        self.chosen.schedule = Some(schedule);
         self
     }
 
     /// How blocks share the device.
     pub fn blocks(mut self, blocks: Blocks) -> Self {
-        self.blocks = Some(blocks);
+        self.chosen.blocks = Some(blocks);
         self
     }
 
     /// The seed of every random order. With one thread of the host the same seed gives the same run.
     pub fn seed(mut self, seed: u64) -> Self {
-        self.seed = Some(seed);
+        self.chosen.seed = Some(seed);
         self
     }
 
     /// How long a launch may run without the end of any thread; zero for no limit.
     pub fn timeout(mut self, timeout: Duration) -> Self {
-        self.timeout = Some(timeout);
+        self.chosen.timeout = Some(timeout);
         self
     }
 
@@ -261,18 +172,16 @@ impl Emulated {
         if self.ordinal >= count {
             return Err(DriverError::NoSuchDevice { ordinal: self.ordinal, count });
         }
-        let made = state::answer(|state| {
-            let mut settings = state.machine.defaults.clone();
-            settings.schedule = self.schedule.unwrap_or(settings.schedule);
-            settings.blocks = self.blocks.unwrap_or(settings.blocks);
-            settings.seed = self.seed.unwrap_or(settings.seed);
-            if let Some(timeout) = self.timeout {
-                settings.timeout = (!timeout.is_zero()).then_some(timeout);
-            }
-            Ok(state.create_context(self.ordinal, settings, 0))
-        });
-        let raw = made.map_err(|code| DriverError::Cuda { call: "cuCtxCreate", code: CudaCode(code) })?;
-        Ok(Device(Arc::new(Context::adopt(self.ordinal, raw as cust::sys::CUcontext)?)))
+        let made = Control::open(self.ordinal, &self.chosen);
+        let made = made.map_err(|code| DriverError::Cuda { call: "cuCtxCreate", code })?;
+        Ok(Device(Arc::new(Context::adopt(self.ordinal, made.as_raw().cast())?)))
+    }
+}
+
+impl Device {
+    /// The control of an emulated device: failures on demand, counts. None for a CUDA device.
+    pub fn emulation(&self) -> Option<Emulation> {
+        self.is_emulated().then(|| Emulation { device: self.clone() })
     }
 }
 
@@ -283,14 +192,8 @@ pub struct Emulation {
 }
 
 impl Emulation {
-    pub(crate) fn of(device: &Device) -> Option<Self> {
-        loader::is_emulated().then(|| Self { device: device.clone() })
-    }
-
-    fn with<T>(&self, work: impl FnOnce(&mut state::State, usize) -> state::Outcome<T>) -> Result<T> {
-        let context = self.device.as_raw_context() as usize;
-        let outcome = state::answer(|state| work(state, context));
-        outcome.map_err(|code| DriverError::Cuda { call: "an emulated device's control", code: CudaCode(code) })
+    fn control(&self) -> Control {
+        Control::of(self.device.as_raw_context().cast())
     }
 
     /// Makes calls fail from now on: the `at`-th of its kind after this call, counted from 1, and the later ones if asked.
@@ -306,12 +209,7 @@ impl Emulation {
     /// # Errors
     /// When the device's context is gone.
     pub fn fail_with(&self, call: Call, at: u64, and_later: bool, code: CudaCode) -> Result<()> {
-        self.with(|state, context| {
-            let state = state.context(context)?;
-            let so_far = state.calls.get(&call).copied().unwrap_or(0);
-            state.settings.failures.push(Failure { call, at: so_far + at, and_later, code });
-            Ok(())
-        })
+        answered(self.control().fail(Failure { call, at, and_later, code }))
     }
 
     /// Ends all failures on demand.
@@ -319,10 +217,7 @@ impl Emulation {
     /// # Errors
     /// When the device's context is gone.
     pub fn stop_failing(&self) -> Result<()> {
-        self.with(|state, context| {
-            state.context(context)?.settings.failures.clear();
-            Ok(())
-        })
+        answered(self.control().stop_failing())
     }
 
     /// How many calls of a kind were made, failed ones included.
@@ -330,7 +225,7 @@ impl Emulation {
     /// # Errors
     /// When the device's context is gone.
     pub fn calls(&self, call: Call) -> Result<u64> {
-        self.with(|state, context| Ok(state.context(context)?.calls.get(&call).copied().unwrap_or(0)))
+        answered(self.control().calls(call))
     }
 
     /// Allocations that are not released, pinned ones included, after all queued work has run. Memory that streams keep for their next calls
@@ -340,7 +235,7 @@ impl Emulation {
     /// `DeviceLost`.
     pub fn live_allocations(&self) -> Result<usize> {
         self.device.synchronize()?;
-        self.with(|state, context| Ok(state.live_allocations(context).saturating_sub(self.device.0.scratches.live())))
+        Ok(answered(self.control().live_allocations())?.saturating_sub(self.device.0.scratches.live()))
     }
 
     /// Lets launches run only these blocks, by their linear number (x fastest); nothing for all. For tests of index
@@ -350,47 +245,10 @@ impl Emulation {
     /// When the device's context is gone.
     pub fn run_only_blocks(&self, blocks: &[Range<u64>]) -> Result<()> {
         self.device.synchronize()?;
-        self.with(|state, context| {
-            state.context(context)?.chosen_blocks = blocks.to_vec();
-            Ok(())
-        })
+        answered(self.control().run_only_blocks(blocks))
     }
 }
 
-/// The cause of a context's loss, if it is lost: the kernel, where it is known, and the report.
-pub(crate) fn report(context: cust::sys::CUcontext) -> Option<(Option<String>, String)> {
-    let found = state::answer(|state| {
-        let lost = state.context(context as usize)?.lost.as_ref();
-        Ok(lost.map(|lost| (lost.kernel.clone(), lost.report.clone())))
-    });
-    found.ok().flatten()
-}
-
-/// Destroys a context that [`Emulated::open`] made.
-pub(crate) fn close(context: cust::sys::CUcontext) {
-    // A context that is gone already needs nothing more.
-    let _ = state::answer(|state| {
-        state.destroy_context(context as usize);
-        Ok(())
-    });
-}
-
-/// Prints the seed that repeats this process's orders, once.
-pub(crate) fn announce() {
-    static ONCE: Once = Once::new();
-    ONCE.call_once(|| {
-        let seed = state::answer(|state| Ok(state.machine.defaults.seed));
-        if let Ok(seed) = seed {
-            eprintln!("emulated device: GPU_EMULATED_SEED={seed}");
-        }
-    });
-}
-
-/// Whether the settings in the environment make sense.
-///
-/// # Errors
-/// `Setting` for the first that does not.
-pub(crate) fn check_environment() -> Result<()> {
-    settings::Machine::from_environment()?;
-    Checks::from_environment().map(drop)
+fn answered<T>(outcome: std::result::Result<T, CudaCode>) -> Result<T> {
+    outcome.map_err(|code| DriverError::Cuda { call: "an emulated device's control", code })
 }

@@ -3,7 +3,7 @@
 use std::{error::Error, fmt};
 
 use super::{Call, Emulated, Emulation};
-use crate::{CudaCode, Device, DriverError};
+use crate::{Device, DriverError};
 
 /// How an operation bore the failures of [`Emulated::fail_each`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,29 +35,6 @@ impl fmt::Display for NotBorne {
 }
 
 impl Error for NotBorne {}
-
-impl Call {
-    /// Whether the failure of such a call leads to this error.
-    pub fn leads_to(self, error: &DriverError) -> bool {
-        match (self, error) {
-            (Self::Allocation, DriverError::OutOfMemory { .. } | DriverError::OutOfPinnedMemory { .. }) => true,
-            (Self::Launch, DriverError::Launch { code, .. }) => *code == self.usual_code(),
-            (Self::ModuleLoad, DriverError::Cuda { call, code }) => {
-                call.starts_with("cuModule") && *code == CudaCode::OUT_OF_MEMORY
-            }
-            (Self::Copy, DriverError::Cuda { call, code }) => {
-                call.starts_with("cuMemcpy") && *code == self.usual_code()
-            }
-            (Self::Event, DriverError::Cuda { call, code }) => {
-                (call.starts_with("cuEvent") || *call == "cuStreamWaitEvent") && *code == self.usual_code()
-            }
-            (Self::Release, DriverError::InDrop { source, .. }) => {
-                matches!(&**source, DriverError::Cuda { call, code } if call.starts_with("cuMemFree") && *code == self.usual_code())
-            }
-            _ => false,
-        }
-    }
-}
 
 impl Emulated {
     /// Fails each call of a kind that an operation makes, one run after the other, and checks that the operation bears it.

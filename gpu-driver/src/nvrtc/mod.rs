@@ -2,17 +2,23 @@
 
 use std::{ffi::CString, fmt, path::PathBuf};
 
-use crate::{CompileError, CudaVersion, DriverError, Result, emulated};
+use gpu_driver_core::{
+    PRELUDE_NAME,
+    cache::{Key, usable},
+    includes,
+};
+use gpu_driver_emulated as emulated;
 
-pub(crate) mod cache;
-pub(crate) mod includes;
-pub(crate) mod private;
+use crate::{CompileError, CudaVersion, DriverError, Result};
+
+mod cache;
 mod sys;
 
-pub use cache::folder as cache_folder;
+#[doc(inline)]
+pub use gpu_driver_core::cache::folder as cache_folder;
 
 /// Name and text of the header that every program may include without passing it along.
-pub const PRELUDE: Header = Header { name: "prelude.cuh", text: include_str!("../prelude/prelude.cuh") };
+pub const PRELUDE: Header = Header { name: PRELUDE_NAME, text: include_str!("../prelude/prelude.cuh") };
 
 /// A header held in memory: `#include "name"` finds it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -229,7 +235,7 @@ impl Program {
         let nvrtc = sys::nvrtc()?;
         let (kind, options) = self.target(arch, nvrtc)?;
         let key = self.key(&nvrtc.identity(), &options);
-        let folder = cache::usable();
+        let folder = usable();
         // Programs that may read files have no entry, so one that has an entry need not be looked at.
         if let Some(binary) = folder.as_ref().and_then(|folder| cache::load(folder, key)) {
             return Ok(binary);
@@ -246,9 +252,8 @@ impl Program {
         let Self { name, text, headers, names, .. } = self;
         let mut options = vec![format!("-D__CUDA_ARCH__={}0", arch.number())];
         options.extend(self.options.iter().cloned());
-        let checks = emulated::Checks::from_environment()?;
-        let compiled =
-            emulated::compile(&emulated::CompileJob { name, text, headers, options: &options, names, checks })?;
+        let job = emulated::CompileJob { name, text, headers, options: &options, names };
+        let compiled = emulated::compile(&job)?;
         let origin = if compiled.is_cached { Origin::Cache } else { Origin::Compiled };
         let (image, names, log) = (compiled.image, compiled.names, compiled.log);
         Ok(Binary { image, kind: BinaryKind::SharedObject, names, log, origin })
@@ -307,18 +312,18 @@ impl Program {
         self.hash(&[], &self.options).hex()
     }
 
-    fn key(&self, compiler: &str, options: &[String]) -> cache::Key {
+    fn key(&self, compiler: &str, options: &[String]) -> Key {
         self.hash(&[env!("CARGO_PKG_VERSION"), compiler], options)
     }
 
-    fn hash(&self, before: &[&str], options: &[String]) -> cache::Key {
+    fn hash(&self, before: &[&str], options: &[String]) -> Key {
         // The counts keep the lists apart.
         let counts = format!("{} {} {}", self.headers.len(), options.len(), self.names.len());
         let mut parts = before.to_vec();
         parts.extend([counts.as_str(), &self.name, &self.text]);
         parts.extend(self.headers.iter().flat_map(|(name, text)| [name.as_str(), text.as_str()]));
         parts.extend(options.iter().chain(&self.names).map(String::as_str));
-        cache::Key::of(parts)
+        Key::of(parts)
     }
 
     fn run(&self, kind: BinaryKind, options: &[String]) -> Result<Binary> {
@@ -358,6 +363,12 @@ fn c(what: &'static str, text: &str) -> Result<CString> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Else no program of the emulated device would be kept.
+    #[test]
+    fn the_assembly_of_the_prelude_reads_no_file() {
+        assert!(!includes::assembly_may_read_files(PRELUDE.text));
+    }
 
     #[test]
     fn a_digest_tells_everything_apart() {

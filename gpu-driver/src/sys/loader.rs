@@ -10,10 +10,12 @@ use std::{
     },
 };
 
+use gpu_driver_core::environment;
+use gpu_driver_emulated as emulated;
 use libloading::Library;
 
 use super::{NO_DEVICE, NOT_SUPPORTED, symbols::NAMES};
-use crate::{DriverError, Result, emulated, environment};
+use crate::{DriverError, Result, environment::waits_after_launches};
 
 /// The places where the driver library is looked for, in this order, unless `GPU_LIBCUDA` names one.
 const CANDIDATES: [&str; 6] = [
@@ -102,7 +104,7 @@ fn address(library: &Library, name: &str) -> usize {
 
 /// The driver that `GPU_DEVICE` asks for, else the program's wish.
 fn choose() -> Result<Driver> {
-    environment::waits_after_launches()?;
+    waits_after_launches()?;
     match environment::text("GPU_DEVICE", "cuda, emulated or none")?.as_deref() {
         None => match REQUESTED.load(Ordering::Relaxed) {
             wish if wish == Requested::Emulated as u8 => Ok(Driver::Emulated),

@@ -20,8 +20,8 @@
 
 use std::ffi::{c_char, c_int};
 
-pub(crate) mod codes;
-pub(crate) mod launch;
+use gpu_driver_core::codes;
+
 pub(crate) mod loader;
 
 /// Returned by every function when there is no driver.
@@ -46,7 +46,7 @@ macro_rules! forward {
             /// # Safety
             /// As the driver's documentation asks: pointers valid, handles alive.
             pub(crate) unsafe fn $name($($arg: $type),*) -> c_int {
-                match loader::target(Slot::$name as usize) {
+                match target(Slot::$name as usize) {
                     Ok(address) => {
                         // SAFETY: the address is that of the driver's function of this name, whose C signature cust_raw
                         // declares; the caller vouches for the arguments.
@@ -79,6 +79,8 @@ macro_rules! forward {
 #[allow(non_snake_case, dead_code, clippy::too_many_arguments)]
 mod symbols;
 pub(crate) use symbols::*;
+
+use loader::target;
 
 /// `code` if cust_raw's enum has it, else `CUDA_ERROR_UNKNOWN`.
 fn known_or_unknown(code: c_int) -> c_int {

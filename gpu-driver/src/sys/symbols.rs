@@ -5,7 +5,7 @@ use std::ffi::{c_char, c_int, c_uchar, c_uint, c_ulonglong, c_ushort, c_void};
 
 use cust::sys::*;
 
-use super::{known_or_unknown, loader};
+use super::{known_or_unknown, target};
 
 forward! {
     fn cuInit(Flags: c_uint);

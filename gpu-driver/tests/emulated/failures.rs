@@ -576,12 +576,15 @@ pub fn cases() -> impl Iterator<Item = (String, impl FnOnce(&()) -> Outcome + Se
 pub fn no_fallible_function_is_forgotten(_: &()) -> Outcome {
     let sources = [
         include_str!("../../src/capture/mod.rs"),
-        include_str!("../../src/device.rs"),
+        include_str!("../../src/device/context.rs"),
+        include_str!("../../src/device/current.rs"),
+        include_str!("../../src/device/mod.rs"),
         include_str!("../../src/event.rs"),
         include_str!("../../src/generated.rs"),
         include_str!("../../src/graph.rs"),
         include_str!("../../src/kernel.rs"),
-        include_str!("../../src/memory.rs"),
+        include_str!("../../src/memory/mod.rs"),
+        include_str!("../../src/memory/slices.rs"),
         include_str!("../../src/module.rs"),
         include_str!("../../src/pinned.rs"),
         include_str!("../../src/pool.rs"),

@@ -181,7 +181,7 @@ pub fn printf_reaches_the_standard_output(device: &Device) -> Outcome {
     Ok(())
 }
 
-pub const SELF_TEST: &str = "src/emulated/cuda/tests/selftest.sh";
+pub const SELF_TEST: &str = "emulated/src/cuda/tests/selftest.sh";
 
 /// CUDA's functions against brute force and against values from a GPU, in every mode of the compiler.
 pub fn headers_pass_their_own_test(_: &()) -> Outcome {

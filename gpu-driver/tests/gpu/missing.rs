@@ -10,7 +10,7 @@ use std::{
     process::{Command, ExitCode},
 };
 
-use gpu_driver::{Device, Module, Program, cust, emulated::Emulated, nvrtc};
+use gpu_driver::{Device, DriverError, Module, Program, cust, emulated::Emulated, nvrtc};
 use testkit::{Outcome, ensure, ensure_eq};
 
 const CHILD: &str = "GPU_DRIVER_MISSING_CHILD";
@@ -166,8 +166,8 @@ pub fn a_cache_that_others_can_write_is_refused(_: &()) -> Outcome {
 }
 
 /// Whether kernels can be compiled for the emulated device.
-pub fn cxx() -> Result<(), &'static str> {
-    if cfg!(has_cxx) { Ok(()) } else { Err("there was no C++ compiler when this was built") }
+pub fn cxx() -> Result<(), DriverError> {
+    gpu_driver_emulated::find_compiler()
 }
 
 /// Compiles and loads a kernel in a child that lets everybody write to what it makes. What it says is what failed, and its messages.

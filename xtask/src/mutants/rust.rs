@@ -2,7 +2,7 @@
 
 use std::{
     collections::BTreeSet,
-    env, fs,
+    env, fs, iter,
     path::Path,
     process::{Command, Stdio},
     time::{Duration, Instant},
@@ -18,7 +18,15 @@ use crate::{Outcome, programs, workspace_root};
 const UNSAFE: &str = "unsafe {";
 
 /// The folders of each crate's code.
-const FOLDERS: [&str; 5] = ["gpu-driver/src", "gpu-array/src", "gpu-algos/src", "gpu-random/src", "gpu-sparse/src"];
+const FOLDERS: [&str; 7] = [
+    "gpu-driver/core/src",
+    "gpu-driver/emulated/src",
+    "gpu-driver/src",
+    "gpu-array/src",
+    "gpu-algos/src",
+    "gpu-random/src",
+    "gpu-sparse/src",
+];
 
 /// The tests of a package that are run, as cargo knows them, and their surroundings.
 const TESTS: [&str; 2] = ["--lib", "--tests"];
@@ -91,23 +99,37 @@ pub(super) fn run(arguments: &Arguments) -> Outcome<Vec<Tried>> {
         for package in packages(&batch) {
             println!("{package} without mutants");
             // As `cargo mutants` builds: with the examples, which some tests start.
-            crate::run(cargo(&root).args(["test", "--no-run", "--package", package]))?;
+            let mut build = cargo(&root);
+            build.args(["test", "--no-run"]).args(tested_by(package).map(|name| format!("--package={name}")));
+            crate::run(&mut build)?;
             passes(package, &mut tests_of(&root, package), limit(arguments))?;
         }
-        tried.extend(try_all(arguments, &root, &batch)?);
+        for package in packages(&batch) {
+            tried.extend(try_all(arguments, &root, package, &batch)?);
+        }
     }
 }
 
-/// The packages that the mutants are in: the folder of each has its name.
+/// The packages that the mutants are in: the folder of each has its name. Crates below `gpu-driver` count as parts of it.
 fn packages(batch: &[Listed]) -> BTreeSet<&str> {
-    batch.iter().filter_map(|mutant| mutant.file.split('/').next()).collect()
+    batch.iter().filter_map(|mutant| package_of(&mutant.file)).collect()
+}
+
+fn package_of(file: &str) -> Option<&str> {
+    file.split('/').next()
 }
 
 /// The command that `cargo mutants` tries each mutant of a package with.
 fn tests_of(root: &Path, package: &str) -> Command {
     let mut command = cargo(root);
-    command.args(["test", "--package", package]).args(TESTS).envs(VARIABLES);
+    command.arg("test").args(tested_by(package).map(|name| format!("--package={name}"))).args(TESTS).envs(VARIABLES);
     command
+}
+
+/// The packages whose tests look for the mutants of a package, and of the crates below it.
+fn tested_by(package: &str) -> impl Iterator<Item = &str> {
+    let below: &[&str] = if package == "gpu-driver" { &["gpu-driver-core", "gpu-driver-emulated"] } else { &[] };
+    iter::once(package).chain(below.iter().copied())
 }
 
 /// Checks that a package's tests pass as they are, and in time: else every mutant would count as caught.
@@ -149,13 +171,15 @@ fn listed(arguments: &Arguments, root: &Path) -> Outcome<Vec<Listed>> {
     Ok(all.into_iter().filter(|mutant| holds_unsafe(mutant) == Some(true)).collect())
 }
 
-fn try_all(arguments: &Arguments, root: &Path, batch: &[Listed]) -> Outcome<Vec<Tried>> {
+/// Tries the mutants of a batch that are in a package, or below it.
+fn try_all(arguments: &Arguments, root: &Path, package: &str, batch: &[Listed]) -> Outcome<Vec<Tried>> {
     let out = tempfile::tempdir()?;
     let mut command = mutants(root);
     // In place, since a copy would be built from nothing. Its baseline would not name the package that fails; `passes` has done so.
     command.args(["--in-place", "--baseline", "skip", "--no-shuffle", "--timeout", &arguments.limit.to_string()]);
     command.args(["--build-timeout", &arguments.limit.to_string()]).arg("--output").arg(out.path());
-    for mutant in batch {
+    command.args(tested_by(package).map(|name| format!("--test-package={name}")));
+    for mutant in batch.iter().filter(|mutant| package_of(&mutant.file) == Some(package)) {
         command.args(["--file", &mutant.file, "--re", &format!("^{}$", regex::escape(&mutant.name))]);
     }
     command.arg("--").args(TESTS).envs(VARIABLES);
@@ -212,7 +236,7 @@ mod tests {
 
     #[test]
     fn each_package_of_a_batch_is_named_once() {
-        let files = ["gpu-driver/src/buffer.rs", "gpu-array/src/pool.rs", "gpu-driver/src/emulated/image.rs"];
+        let files = ["gpu-driver/src/buffer.rs", "gpu-array/src/pool.rs", "gpu-driver/emulated/src/image.rs"];
         let batch = files.map(mutant);
         assert_eq!(packages(&batch).into_iter().collect::<Vec<_>>(), ["gpu-array", "gpu-driver"]);
     }

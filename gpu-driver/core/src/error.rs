@@ -1,0 +1,425 @@
+//! The one error type of the driver's layer.
+
+use std::fmt;
+
+use crate::codes::CudaCode;
+
+/// `Result` with [`DriverError`].
+pub type Result<T, E = DriverError> = std::result::Result<T, E>;
+
+/// Version of the driver or of NVRTC as CUDA counts it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct CudaVersion {
+    /// 13 in CUDA 13.0.
+    pub major: u32,
+    /// 0 in CUDA 13.0.
+    pub minor: u32,
+}
+
+impl fmt::Display for CudaVersion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.major, self.minor)
+    }
+}
+
+/// An error of this library, of the driver or of a compiler.
+///
+/// After `OutOfMemory`, `Launch`, `Compile` and the argument errors everything stays usable. After `DeviceLost` the process
+/// cannot use CUDA any more (that is CUDA's rule); every later call says so at once.
+#[derive(Clone, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum DriverError {
+    /// No driver library could be opened.
+    #[error(
+        "no CUDA driver: libcuda.so.1 could not be opened.\n  searched: {}\n  Install NVIDIA's driver (in a container: start it with the GPU made visible), or name the file in GPU_LIBCUDA.",
+        .searched.join("\n            ")
+    )]
+    NoDriver {
+        /// Each place that was tried, and why it did not do.
+        searched: Vec<String>,
+    },
+    /// `GPU_DEVICE=none` hides every device.
+    #[error("GPU use is switched off by GPU_DEVICE=none")]
+    Disabled,
+    /// `GPU_DEVICE` has a value that means nothing.
+    #[error("GPU_DEVICE={value} is not known; use cuda (the default), emulated or none")]
+    UnknownDeviceKind {
+        /// Its value.
+        value: String,
+    },
+    /// An emulated device was asked for in a process that uses CUDA's driver, or none.
+    #[error("this process uses another driver than the emulated one; start it with GPU_DEVICE=emulated")]
+    NotEmulated,
+    /// An environment variable has a value that means nothing.
+    #[error("{name}={value} is not known; expected {expected}")]
+    Setting {
+        /// The variable.
+        name: &'static str,
+        /// Its value.
+        value: String,
+        /// The values that it can have.
+        expected: &'static str,
+    },
+    /// Another user could have put code into the folder of compiled kernels.
+    #[error(
+        "the cache of compiled kernels is not used, since {why}. `chmod go-w` it, or name another folder in GPU_CACHE_DIR (off for none)."
+    )]
+    UnsafeCache {
+        /// The folder.
+        folder: std::path::PathBuf,
+        /// The path at fault, and the reason.
+        why: String,
+    },
+    /// Code was made for another kind of device: for a GPU and loaded on the emulated one, or the reverse.
+    #[error("a program compiled for {compiled} cannot be loaded on {device}; compile it for the device's `arch()`")]
+    WrongKind {
+        /// The kind of device that it was compiled for.
+        compiled: &'static str,
+        /// The kind of device that it was to be loaded on.
+        device: &'static str,
+    },
+    /// The driver is there, and no device is.
+    #[error(
+        "the CUDA driver found no device. Is one installed, visible to this container, and not hidden by CUDA_VISIBLE_DEVICES? `nvidia-smi` shows what the driver sees."
+    )]
+    NoDevice,
+    /// A device of that number does not exist.
+    #[error("there is no device {ordinal}; the driver has {count}, counted from 0")]
+    NoSuchDevice {
+        /// The number asked for.
+        ordinal: usize,
+        /// How many there are.
+        count: usize,
+    },
+    /// The driver is older than the version that is needed.
+    #[error("the CUDA driver supports CUDA {found}, but {needed_by} needs {needed}. Update the driver{hint}.")]
+    DriverTooOld {
+        /// The CUDA version that the driver supports.
+        found: CudaVersion,
+        /// The least that is needed.
+        needed: CudaVersion,
+        /// The component that needs it.
+        needed_by: &'static str,
+        /// Another remedy, or an empty text.
+        hint: String,
+    },
+    /// A driver call failed.
+    #[error("{call} failed: {code}")]
+    Cuda {
+        /// The driver function.
+        call: &'static str,
+        /// Its result.
+        code: CudaCode,
+    },
+    /// An operation that no graph can hold was called on a stream that is being captured. Nothing was done, and the capture goes on.
+    #[error(
+        "{op} cannot be captured: a graph holds no wait, no other graph and no copy between device and borrowed host memory; call it before the capture or after it"
+    )]
+    InCapture {
+        /// The operation.
+        op: &'static str,
+    },
+    /// The device has too little free memory, also after the pool gave back its unused memory.
+    #[error("out of device memory: {requested_bytes} bytes were requested{}", free_text(.free_bytes))]
+    OutOfMemory {
+        /// Bytes that were asked for.
+        requested_bytes: usize,
+        /// Bytes the driver then reported as free.
+        free_bytes: Option<usize>,
+    },
+    /// A kernel faulted. CUDA allows nothing more in this process.
+    #[error("the device is lost: {code}{}. {}", kernel_text(.kernel), lost_text(*.code, .report))]
+    DeviceLost {
+        /// The fault.
+        code: CudaCode,
+        /// The kernel, where it is known (with `GPU_SYNC=1`, for a kernel outside a `Graph`; from the emulated device
+        /// in any case).
+        kernel: Option<String>,
+        /// The emulated device's report: kernel, block, thread, line and the mistake.
+        report: Option<String>,
+    },
+    /// The driver refused a launch. Nothing ran.
+    #[error(
+        "launch of `{kernel}` with grid {grid:?}, block {block:?} and {shared_bytes} bytes of dynamic shared memory was refused: {code}"
+    )]
+    Launch {
+        /// Name of the kernel.
+        kernel: String,
+        /// Blocks along x, y, z.
+        grid: [u32; 3],
+        /// Threads of a block along x, y, z.
+        block: [u32; 3],
+        /// Dynamic shared memory of a block.
+        shared_bytes: u32,
+        /// The driver's code.
+        code: CudaCode,
+    },
+    /// A kernel asks for more dynamic shared memory than the device gives to a block.
+    #[error(
+        "kernel `{kernel}` asks for {shared_bytes} bytes of dynamic shared memory, which the driver refused: {code}"
+    )]
+    SharedMemory {
+        /// Name of the kernel.
+        kernel: String,
+        /// The bytes that it asks for.
+        shared_bytes: u32,
+        /// The driver's code.
+        code: CudaCode,
+    },
+    /// Pinned host memory could not be had.
+    #[error("out of pinned host memory: {requested_bytes} bytes were requested")]
+    OutOfPinnedMemory {
+        /// Bytes that were asked for.
+        requested_bytes: usize,
+    },
+    /// NVRTC, the run-time compiler, could not be opened.
+    #[error(
+        "no NVRTC: libnvrtc, which compiles kernels at run time, could not be opened.\n  searched: {}\n  Install it (`pip install nvidia-cuda-nvrtc`, or the CUDA toolkit), or name the file in GPU_NVRTC.",
+        .searched.join("\n            ")
+    )]
+    NoNvrtc {
+        /// Each place that was tried, and why it did not do.
+        searched: Vec<String>,
+    },
+    /// The emulated device compiles kernels with a C++ compiler, and there is none.
+    #[error(
+        "no C++ compiler: the emulated device needs one to compile kernels.\n  searched: {}\n  Install g++ or clang++ (Debian: `apt install g++`), or name one in CXX.",
+        .searched.join("\n            ")
+    )]
+    NoCompiler {
+        /// Each command that was tried, and why it did not do.
+        searched: Vec<String>,
+    },
+    /// The C++ compiler failed for another reason than the program's text.
+    #[error("the C++ compiler failed ({command}): {message}")]
+    Compiler {
+        /// The command.
+        command: String,
+        /// The cause.
+        message: String,
+    },
+    /// An NVRTC call failed for another reason than the program's text.
+    #[error("{call} failed: {message}")]
+    Nvrtc {
+        /// The NVRTC function.
+        call: &'static str,
+        /// NVRTC's message, or the cause in this library's words.
+        message: String,
+    },
+    /// A program does not compile.
+    #[error(transparent)]
+    Compile(Box<CompileError>),
+    /// NVRTC is too old to make code that this device can run.
+    #[error("NVRTC {nvrtc} cannot compile for {arch}; the oldest architecture it knows is sm_{oldest}")]
+    UnsupportedArch {
+        /// The device's architecture.
+        arch: String,
+        /// Version of NVRTC.
+        nvrtc: CudaVersion,
+        /// The oldest architecture that NVRTC knows.
+        oldest: u32,
+    },
+    /// A kernel was asked for that its crate's registry does not list.
+    #[error("kernel {kernel} is not in the registry of {registry}; add it there so that it is compiled by the checks")]
+    NotRegistered {
+        /// The instantiation.
+        kernel: String,
+        /// The registry.
+        registry: &'static str,
+    },
+    /// A program has no kernel of the name that was asked for.
+    #[error("the program has no kernel `{name}`; {}", match known.as_slice() {
+        [] => "it names none: ask for an `extern \"C\"` name, or give Program::name_expression".to_owned(),
+        known => format!("it names `{}`", known.join("`, `")),
+    })]
+    NoKernel {
+        /// The name that was asked for.
+        name: String,
+        /// The program's name expressions.
+        known: Vec<String>,
+    },
+    /// A text that goes to C holds a NUL character.
+    #[error("{what} holds a NUL character")]
+    Nul {
+        /// The kind of text, such as a header.
+        what: &'static str,
+    },
+    /// Two structures of one kernel have the same name in CUDA C++.
+    #[error("two structures are named {name}:\n{first}{second}")]
+    TypeName {
+        /// The name.
+        name: &'static str,
+        /// The definition of one, in C++.
+        first: String,
+        /// The definition of the other, in C++.
+        second: String,
+    },
+    /// Two lengths that must agree do not, or a range lies outside.
+    #[error("{op}: expected {expected}, got {got}")]
+    Length {
+        /// The operation.
+        op: &'static str,
+        /// The length that it needs, or another requirement.
+        expected: String,
+        /// The value that it was given.
+        got: String,
+    },
+    /// A size in bytes does not fit the address space.
+    #[error("{elements} elements of {element_bytes} bytes are more than can be addressed")]
+    TooLarge {
+        /// Number of elements.
+        elements: usize,
+        /// Size of one.
+        element_bytes: usize,
+    },
+    /// `Stream::with_scratch` within itself, on one stream: both would use one memory.
+    #[error("Stream::with_scratch was called within with_scratch on the same stream")]
+    NestedScratch,
+    /// Two objects that must be on one device are on two.
+    #[error("{op}: objects on device {expected} and on device {got} cannot be used together")]
+    WrongDevice {
+        /// The operation.
+        op: &'static str,
+        /// Device of the operation.
+        expected: usize,
+        /// Device of the other object.
+        got: usize,
+    },
+    /// Something failed while it was dropped, where nothing can be returned; the next call on the device reports it.
+    #[error("while dropping {what}: {source}")]
+    InDrop {
+        /// The object that was dropped.
+        what: &'static str,
+        /// The failure.
+        source: Box<DriverError>,
+    },
+}
+
+fn free_text(free: &Option<usize>) -> String {
+    free.map(|free| format!(", {free} are free")).unwrap_or_default()
+}
+
+fn lost_text(code: CudaCode, report: &Option<String>) -> String {
+    const CONTEXT_IS_DESTROYED: CudaCode = CudaCode(709);
+    match report {
+        Some(report) => report.clone(),
+        None if code == CONTEXT_IS_DESTROYED => {
+            "Other code of this process reset or destroyed the device's primary context while it was in use.".to_owned()
+        }
+        None => "Restart the process; set GPU_SYNC=1 to learn which kernel faulted.".to_owned(),
+    }
+}
+
+fn kernel_text(kernel: &Option<String>) -> String {
+    kernel.as_ref().map(|kernel| format!(", in kernel `{kernel}`")).unwrap_or_default()
+}
+
+/// A program that the compiler rejects: its log beside the numbered source.
+#[derive(Clone, Debug)]
+pub struct CompileError {
+    /// Name of the program, as it stands in the log.
+    pub name: String,
+    /// The options it was compiled with.
+    pub options: Vec<String>,
+    /// The compiler's log.
+    pub log: String,
+    /// The whole program text.
+    pub source: String,
+}
+
+impl CompileError {
+    /// The whole program, each line behind its number.
+    pub fn numbered_source(&self) -> String {
+        let lines = self.source.lines().enumerate();
+        lines.map(|(at, line)| format!("{:>5} | {line}\n", at + 1)).collect()
+    }
+
+    /// The lines of the program that the log names, from 1: as `name(12)` by NVRTC, as `name:12:` by C++ compilers.
+    fn lines_in_log(&self) -> Vec<usize> {
+        let numbers = self.log.match_indices(&self.name).filter_map(|(at, name)| {
+            let (before, behind) = (&self.log[..at], &self.log[at + name.len()..]);
+            // `instance of axpy.cu` and `src/axpy.cu` are other texts with lines of their own.
+            let is_other =
+                before.ends_with(" of ") || before.ends_with(|c: char| c.is_alphanumeric() || "/_-.".contains(c));
+            let end = if behind.starts_with('(') { ')' } else { ':' };
+            let number = behind.strip_prefix(['(', ':'])?.split(end).next()?;
+            number.parse().ok().filter(|_| !is_other)
+        });
+        let mut lines: Vec<usize> = numbers.collect();
+        lines.sort_unstable();
+        lines.dedup();
+        lines
+    }
+}
+
+impl fmt::Display for CompileError {
+    /// The log, then the numbered lines around each place it names; the whole text when it names none.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const AROUND: usize = 3;
+        writeln!(f, "`{}` does not compile ({}):\n{}", self.name, self.options.join(" "), self.log.trim_end())?;
+        let named = self.lines_in_log();
+        let mut gap = false;
+        for (at, line) in self.source.lines().enumerate() {
+            let number = at + 1;
+            if named.is_empty() || named.iter().any(|&n| number.abs_diff(n) <= AROUND) {
+                let mark = if named.contains(&number) { '>' } else { ' ' };
+                write!(f, "\n{mark}{number:>5} | {line}")?;
+                gap = true;
+            } else if std::mem::take(&mut gap) {
+                write!(f, "\n       ...")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for CompileError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_compile_error_shows_the_lines_it_names() {
+        let source: String = (1..=20).map(|n| format!("line {n}\n")).collect();
+        let log = "axpy.cu(10): error: expected a \";\"\n".to_owned();
+        let error = CompileError { name: "axpy.cu".into(), options: vec!["-arch=sm_90".into()], log, source };
+        let text = error.to_string();
+        assert!(text.contains(">   10 | line 10") && text.contains("     7 | line 7"), "{text}");
+        assert!(!text.contains("line 6\n"), "{text}");
+        assert!(error.numbered_source().contains("   20 | line 20"));
+    }
+
+    #[test]
+    fn lines_are_found_in_the_logs_of_all_compilers() {
+        let lines = |log: &str| {
+            let (name, source) = ("axpy.cu".to_owned(), String::new());
+            CompileError { name, options: Vec::new(), log: log.to_owned(), source }.lines_in_log()
+        };
+        assert_eq!(lines("axpy.cu(10): error: a\naxpy.cu(2): error: b, see axpy.cu(10)"), [2, 10]);
+        assert_eq!(lines("axpy.cu:12:5: error: a\nIn file included from axpy.cu:3:\naxpy.cu: In function"), [3, 12]);
+        assert_eq!(lines("kernels of axpy.cu:3:1: a\ninstance of axpy.cu(4): b\nsrc/axpy.cu:5: c"), [0; 0]);
+        assert_eq!(lines("axpy.cu:"), [0; 0]);
+    }
+
+    #[test]
+    fn every_error_prints_and_names_its_remedy() {
+        let text = DriverError::NoDriver { searched: vec!["libcuda.so.1 (no such file)".into()] }.to_string();
+        assert!(text.contains("libcuda.so.1 (no such file)") && text.contains("GPU_LIBCUDA"), "{text}");
+        let text = DriverError::NoNvrtc { searched: vec!["a".into(), "b".into()] }.to_string();
+        assert!(text.contains("GPU_NVRTC") && text.contains("pip install"), "{text}");
+        let text = DriverError::NoKernel { name: "g".into(), known: vec!["f<1>".into(), "h".into()] }.to_string();
+        assert!(text.contains("kernel `g`") && text.contains("`f<1>`, `h`"), "{text}");
+        let text = DriverError::NoKernel { name: "g".into(), known: Vec::new() }.to_string();
+        assert!(text.contains("name_expression"), "{text}");
+        let text = DriverError::InCapture { op: "DeviceVec::to_vec" }.to_string();
+        assert!(text.contains("DeviceVec::to_vec") && text.contains("before the capture or after it"), "{text}");
+        let folder = std::path::PathBuf::from("/tmp/k");
+        let text = DriverError::UnsafeCache { folder, why: "/tmp/k belongs to user 7".into() }.to_string();
+        assert!(text.contains("/tmp/k belongs to user 7") && text.contains("GPU_CACHE_DIR"), "{text}");
+        let lost = |code| DriverError::DeviceLost { code: CudaCode(code), kernel: None, report: None }.to_string();
+        assert!(lost(700).contains("GPU_SYNC=1") && lost(709).contains("reset or destroyed"));
+        let code = CudaCode(4242);
+        assert!(code.to_string().contains("4242") && !code.is_fatal());
+    }
+}

@@ -1,0 +1,124 @@
+//! Control of a context besides the driver's functions: its settings, failures on demand, counts, and why it was lost.
+
+use std::{ffi::c_void, ops::Range};
+
+use gpu_driver_core::CudaCode;
+
+use crate::{
+    code::Outcome,
+    kinds::{Call, Failure},
+    settings::Overrides,
+    state::{self, State},
+};
+
+/// A context of the emulated device. It may be gone; then every call says so.
+#[derive(Clone, Copy, Debug)]
+pub struct Control {
+    context: usize,
+}
+
+/// Why a context was lost.
+#[derive(Clone, Debug)]
+pub struct Loss {
+    /// The kernel, when one ran.
+    pub kernel: Option<String>,
+    /// Block, thread, line and mistake.
+    pub report: String,
+}
+
+impl Control {
+    /// Makes a context of its own, with these settings, on a device.
+    ///
+    /// # Errors
+    /// The driver's code: `CUDA_ERROR_INVALID_DEVICE` for a number beyond the devices.
+    pub fn open(ordinal: usize, chosen: &Overrides) -> Result<Self, CudaCode> {
+        answer(|state| {
+            let device = state.device(i32::try_from(ordinal).unwrap_or(i32::MAX))?;
+            let settings = state.machine.defaults.clone().with(chosen);
+            Ok(Self { context: state.create_context(device, settings, 0) })
+        })
+    }
+
+    /// The control of the context that this `CUcontext` stands for.
+    pub fn of(context: *mut c_void) -> Self {
+        Self { context: context as usize }
+    }
+
+    /// The context as a `CUcontext`.
+    pub fn as_raw(self) -> *mut c_void {
+        self.context as *mut c_void
+    }
+
+    /// Ends the context. One that is gone already needs nothing more.
+    pub fn close(self) {
+        let _ = answer(|state| {
+            state.destroy_context(self.context);
+            Ok(())
+        });
+    }
+
+    /// Makes calls fail from now on: the `at`-th of its kind after this call, counted from 1, and the later ones if asked.
+    ///
+    /// # Errors
+    /// When the context is gone.
+    pub fn fail(self, failure: Failure) -> Result<(), CudaCode> {
+        self.with(|state| {
+            let so_far = state.calls.get(&failure.call).copied().unwrap_or(0);
+            state.settings.failures.push(Failure { at: so_far + failure.at, ..failure });
+        })
+    }
+
+    /// Ends all failures on demand.
+    ///
+    /// # Errors
+    /// When the context is gone.
+    pub fn stop_failing(self) -> Result<(), CudaCode> {
+        self.with(|state| state.settings.failures.clear())
+    }
+
+    /// Number of calls of a kind that were made, failed ones included.
+    ///
+    /// # Errors
+    /// When the context is gone.
+    pub fn calls(self, call: Call) -> Result<u64, CudaCode> {
+        self.with(|state| state.calls.get(&call).copied().unwrap_or(0))
+    }
+
+    /// Allocations that are not released, pinned ones included.
+    ///
+    /// # Errors
+    /// In a child of fork, and within a host function of a stream.
+    pub fn live_allocations(self) -> Result<usize, CudaCode> {
+        answer(|state| Ok(state.live_allocations(self.context)))
+    }
+
+    /// Lets launches run only these blocks, by their linear number (x fastest); nothing for all.
+    ///
+    /// # Errors
+    /// When the context is gone.
+    pub fn run_only_blocks(self, blocks: &[Range<u64>]) -> Result<(), CudaCode> {
+        self.with(|state| state.chosen_blocks = blocks.to_vec())
+    }
+
+    /// The cause of the context's loss, if it is lost.
+    pub fn loss(self) -> Option<Loss> {
+        let found = self.with(|state| {
+            let lost = state.lost.as_ref();
+            lost.map(|lost| Loss { kernel: lost.kernel.clone(), report: lost.report.clone() })
+        });
+        found.ok().flatten()
+    }
+
+    fn with<T>(self, work: impl FnOnce(&mut state::Context) -> T) -> Result<T, CudaCode> {
+        answer(|state| Ok(work(state.context(self.context)?)))
+    }
+}
+
+/// The seed that repeats this process's orders, where the settings make sense.
+pub fn seed() -> Option<u64> {
+    answer(|state| Ok(state.machine.defaults.seed)).ok()
+}
+
+fn answer<T>(work: impl FnOnce(&mut State) -> Outcome<T>) -> Result<T, CudaCode> {
+    state::answer(work).map_err(CudaCode)
+}

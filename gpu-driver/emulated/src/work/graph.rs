@@ -1,0 +1,103 @@
+//! Captured work, and graphs made of it.
+
+use super::Op;
+use crate::random::Random;
+
+/// Why a capture gives no graph.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum CaptureError {
+    Invalidated,
+    Unjoined,
+}
+
+/// One operation, and the nodes that must run before it.
+#[derive(Clone)]
+pub(crate) struct Node {
+    pub(crate) op: Op,
+    pub(crate) after: Vec<usize>,
+}
+
+/// A capture under way.
+#[derive(Clone, Default)]
+pub(crate) struct Capture {
+    pub(crate) origin: usize,
+    pub(crate) nodes: Vec<Node>,
+    /// Something was done that a capture does not allow.
+    pub(crate) invalid: bool,
+}
+
+/// Work to run again and again. A node comes behind those it depends on.
+#[derive(Clone, Default)]
+pub(crate) struct Graph {
+    pub(crate) nodes: Vec<Node>,
+}
+
+impl Capture {
+    /// The graph, when all that was captured is joined to `last`.
+    pub(crate) fn finish(self, last: &[usize]) -> Result<Graph, CaptureError> {
+        if self.invalid {
+            return Err(CaptureError::Invalidated);
+        }
+        let mut reached = vec![false; self.nodes.len()];
+        let mut open = last.to_vec();
+        while let Some(node) = open.pop() {
+            if !std::mem::replace(&mut reached[node], true) {
+                open.extend(&self.nodes[node].after);
+            }
+        }
+        if reached.iter().all(|&reached| reached) {
+            Ok(Graph { nodes: self.nodes })
+        } else {
+            Err(CaptureError::Unjoined)
+        }
+    }
+}
+
+impl Graph {
+    /// An order that the dependencies allow, chosen at random.
+    pub(crate) fn random_order(&self, random: &mut Random) -> Vec<usize> {
+        let mut missing: Vec<usize> = self.nodes.iter().map(|node| node.after.len()).collect();
+        let mut followers = vec![Vec::new(); self.nodes.len()];
+        for (at, node) in self.nodes.iter().enumerate() {
+            node.after.iter().for_each(|&before| followers[before].push(at));
+        }
+        let mut ready: Vec<usize> = (0..self.nodes.len()).filter(|&at| missing[at] == 0).collect();
+        let mut order = Vec::with_capacity(self.nodes.len());
+        while !ready.is_empty() {
+            let chosen = ready.swap_remove(random.below(ready.len() as u64) as usize);
+            order.push(chosen);
+            for &follower in &followers[chosen] {
+                missing[follower] -= 1;
+                if missing[follower] == 0 {
+                    ready.push(follower);
+                }
+            }
+        }
+        order
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn diamond() -> Capture {
+        let node = |after: &[usize]| Node { op: Op::Release(0), after: after.to_vec() };
+        Capture { nodes: vec![node(&[]), node(&[0]), node(&[0]), node(&[1, 2])], ..Capture::default() }
+    }
+
+    #[test]
+    fn orders_respect_dependencies_and_differ() {
+        let graph = diamond().finish(&[3]).ok().unwrap();
+        let orders: Vec<_> = (0..50).map(|seed| graph.random_order(&mut Random::new(seed))).collect();
+        assert!(orders.iter().all(|order| order[0] == 0 && order[3] == 3));
+        assert!(orders.contains(&vec![0, 1, 2, 3]) && orders.contains(&vec![0, 2, 1, 3]));
+    }
+
+    #[test]
+    fn forks_that_never_join_are_errors() {
+        assert!(matches!(diamond().finish(&[1]), Err(CaptureError::Unjoined)));
+        let invalid = Capture { invalid: true, ..diamond() };
+        assert!(matches!(invalid.finish(&[3]), Err(CaptureError::Invalidated)));
+    }
+}

@@ -1,0 +1,282 @@
+//! Contexts: made, made current, lost and released, with all that calls of one device share.
+
+use std::{
+    ffi::c_int,
+    ptr::{NonNull, null_mut},
+    sync::{
+        Arc, Mutex, Weak,
+        atomic::{AtomicBool, AtomicI32, Ordering},
+    },
+};
+
+use cust::sys::{CUcontext, CUdevice, CUmemoryPool, CUmodule, CUstream};
+use gpu_driver_core::lock;
+use gpu_driver_emulated::Control;
+
+use super::{
+    Device,
+    current::{Current, plain},
+};
+use crate::{
+    CudaCode, CudaVersion, DriverError, Result,
+    capture::{Captures, Resource},
+    loaded::KernelCache,
+    nvrtc::Arch,
+    pinned::Kept,
+    pool,
+    scratch::Scratches,
+    stream, sys,
+};
+
+/// The oldest driver that can also capture a launch that overlaps with the work before it.
+const OVERLAPS_IN_CAPTURES: CudaVersion = CudaVersion { major: 12, minor: 3 };
+
+/// A retained primary context, its main stream and pool, and its caches.
+pub(crate) struct Context {
+    pub(super) ordinal: usize,
+    pub(super) device: CUdevice,
+    pub(super) raw: CUcontext,
+    /// Whether it is a context of its own ([`crate::emulated::Emulated`]), not the device's primary one.
+    own: bool,
+    /// The stream that [`Device::stream`] returns; destroyed with the context.
+    pub(crate) main_stream: CUstream,
+    /// Null where the device has no stream-ordered allocation.
+    pub(crate) pool: CUmemoryPool,
+    /// All memory of the device, used or not.
+    pub(crate) memory_bytes: usize,
+    pub(super) name: String,
+    pub(super) arch: Arch,
+    /// Whether a kernel that waits for its stream itself may start before earlier work has ended.
+    pub(crate) overlaps: bool,
+    pub(crate) kernels: KernelCache,
+    pub(crate) pinned: Kept,
+    pub(crate) scratches: Scratches,
+    pub(crate) captures: Captures,
+    /// The streams of [`Stream::new`] that are alive.
+    pub(super) streams: Mutex<Vec<Weak<stream::Owned>>>,
+    /// A fatal code, once seen; 0 before.
+    pub(super) lost: AtomicI32,
+    /// Errors of Drops that wait to be reported.
+    dropped_errors: Mutex<Vec<DriverError>>,
+    has_dropped_errors: AtomicBool,
+}
+
+// SAFETY: the driver's handles may be used from any thread; the rest is Sync by itself.
+unsafe impl Send for Context {}
+
+// SAFETY: as above.
+unsafe impl Sync for Context {}
+
+impl Context {
+    pub(super) fn retain(ordinal: usize) -> Result<Self> {
+        let device = device_of(ordinal)?;
+        let mut raw = null_mut();
+        // SAFETY: the pointer is valid for the call; released in Drop.
+        plain("cuDevicePrimaryCtxRetain", unsafe { sys::cuDevicePrimaryCtxRetain(&mut raw, device) })?;
+        Self::around(ordinal, device, raw, false)
+    }
+
+    /// A context of its own, destroyed when the last handle goes.
+    pub(crate) fn adopt(ordinal: usize, raw: CUcontext) -> Result<Self> {
+        Self::around(ordinal, device_of(ordinal)?, raw, true)
+    }
+
+    fn around(ordinal: usize, device: CUdevice, raw: CUcontext, own: bool) -> Result<Self> {
+        let number = device;
+        // From here on Drop releases the parts that were made.
+        let mut context = Self {
+            ordinal,
+            device,
+            raw,
+            own,
+            main_stream: null_mut(),
+            pool: null_mut(),
+            memory_bytes: 0,
+            name: String::new(),
+            arch: Arch::new(0, 0),
+            overlaps: false,
+            kernels: KernelCache::default(),
+            pinned: Kept::default(),
+            scratches: Scratches::default(),
+            captures: Captures::default(),
+            streams: Mutex::default(),
+            lost: AtomicI32::new(0),
+            dropped_errors: Mutex::default(),
+            has_dropped_errors: AtomicBool::new(false),
+        };
+        let _current = context.enter()?;
+        context.name = name_of(device)?;
+        let (major, minor) = (attribute_of(device, 75)?, attribute_of(device, 76)?);
+        context.arch = if context.is_emulated() { Arch::emulated(major, minor) } else { Arch::new(major, minor) };
+        context.overlaps = context.arch.number() >= 90 && Device::driver_version()? >= OVERLAPS_IN_CAPTURES;
+        // SAFETY: the pointer is valid for the call.
+        plain("cuDeviceTotalMem", unsafe { sys::cuDeviceTotalMem_v2(&mut context.memory_bytes, device) })?;
+        const NON_BLOCKING: u32 = 1;
+        // SAFETY: the pointer is valid for the call; destroyed in Drop.
+        let code = unsafe { sys::cuStreamCreate(&mut context.main_stream, NON_BLOCKING) };
+        context.check("cuStreamCreate", code)?;
+        const MEMORY_POOLS_SUPPORTED: i32 = 115;
+        if attribute_of(device, MEMORY_POOLS_SUPPORTED)? != 0 {
+            context.pool = pool::create(&context, number)?;
+        }
+        Ok(context)
+    }
+
+    pub(crate) fn is_emulated(&self) -> bool {
+        sys::loader::is_emulated()
+    }
+
+    pub(crate) fn raw(&self) -> CUcontext {
+        self.raw
+    }
+
+    pub(crate) fn is_lost(&self) -> bool {
+        self.lost.load(Ordering::Relaxed) != 0
+    }
+
+    /// Registers a new stream, for waits while another thread captures.
+    pub(crate) fn register(&self, stream: &Arc<stream::Owned>) {
+        let mut streams = lock(&self.streams);
+        if streams.len() == streams.capacity() {
+            streams.retain(|stream| stream.strong_count() > 0);
+        }
+        streams.push(Arc::downgrade(stream));
+    }
+
+    /// Unloads a module once the device is idle and no capture is under way.
+    pub(crate) fn unload(&self, module: CUmodule) {
+        self.release_when_idle([Resource::Module(module)]);
+    }
+
+    /// The error of a lost device.
+    fn lost_error(&self, code: CudaCode) -> DriverError {
+        let known = if self.is_emulated() { Control::of(self.raw.cast()).loss() } else { None };
+        let (kernel, report) = known.map_or((None, None), |loss| (loss.kernel, Some(loss.report)));
+        DriverError::DeviceLost { code, kernel, report }
+    }
+
+    /// See [`Device::enter`].
+    pub(crate) fn enter(&self) -> Result<Current> {
+        let current = self.enter_quietly()?;
+        if self.has_dropped_errors.load(Ordering::Relaxed) {
+            let mut errors = lock(&self.dropped_errors);
+            let first = (!errors.is_empty()).then(|| errors.remove(0));
+            self.has_dropped_errors.store(!errors.is_empty(), Ordering::Relaxed);
+            if let Some(error) = first {
+                return Err(error);
+            }
+        }
+        Ok(current)
+    }
+
+    /// [`Context::enter`] without the report of failures in a Drop, for waits that must not be skipped.
+    pub(crate) fn enter_quietly(&self) -> Result<Current> {
+        let lost = self.lost.load(Ordering::Relaxed);
+        if lost != 0 {
+            return Err(self.lost_error(CudaCode(lost)));
+        }
+        Current::of(self.raw)
+    }
+
+    /// Whether a pinned buffer of `bytes` bytes that is dropped is kept for the next one. Not on the emulated device, which finds
+    /// who still uses it.
+    pub(crate) fn keeps_pinned(&self, bytes: usize, buffer: NonNull<u8>) -> bool {
+        !self.is_emulated() && self.lost.load(Ordering::Relaxed) == 0 && self.pinned.keep(bytes, buffer)
+    }
+
+    /// Runs `release` with the context current and keeps its failure for the next call. On a lost device nothing is done:
+    /// the driver refuses every call, and the process's end frees all.
+    pub(crate) fn in_drop(&self, what: &'static str, call: &'static str, release: impl FnOnce() -> c_int) {
+        if self.lost.load(Ordering::Relaxed) != 0 {
+            return;
+        }
+        if let Err(error) = Current::of(self.raw).and_then(|_current| self.check(call, release())) {
+            self.report_later(what, error);
+        }
+    }
+
+    /// Keeps a failure in a Drop for the next call; nothing on a lost device, whose every call reports the loss.
+    pub(crate) fn report_later(&self, what: &'static str, error: DriverError) {
+        if !matches!(error, DriverError::DeviceLost { .. }) {
+            let mut errors = lock(&self.dropped_errors);
+            errors.push(DriverError::InDrop { what, source: Box::new(error) });
+            self.has_dropped_errors.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// The code as a result; a fatal one marks the device as lost.
+    pub(crate) fn check(&self, call: &'static str, code: c_int) -> Result<()> {
+        if code == 0 {
+            return Ok(());
+        }
+        let code = CudaCode(code);
+        if code.is_fatal() {
+            self.lost.store(code.0, Ordering::Relaxed);
+            return Err(self.lost_error(code));
+        }
+        Err(DriverError::Cuda { call, code })
+    }
+}
+
+impl Drop for Context {
+    fn drop(&mut self) {
+        self.scratches.main.release(self, self.main_stream);
+        // Waits for work that still runs, so that nothing is freed under a kernel.
+        // SAFETY: no arguments.
+        self.in_drop("a device", "cuCtxSynchronize", || unsafe { sys::cuCtxSynchronize() });
+        let modules = self.kernels.take_modules().into_iter().map(Resource::Module);
+        for resource in modules.chain(self.captures.take_all()) {
+            // SAFETY: whatever could use it held this context, so nothing is left, and nothing runs any more.
+            unsafe { self.destroy(resource) };
+        }
+        for buffer in self.pinned.empty() {
+            // SAFETY: nobody has the buffer, and nothing runs any more.
+            self.in_drop("pinned memory", "cuMemFreeHost", || unsafe { sys::cuMemFreeHost(buffer.as_ptr().cast()) });
+        }
+        if !self.pool.is_null() {
+            // SAFETY: every buffer held this context, so none is left.
+            self.in_drop("a memory pool", "cuMemPoolDestroy", || unsafe { sys::cuMemPoolDestroy(self.pool) });
+        }
+        if !self.main_stream.is_null() {
+            // SAFETY: every user of the stream held this context, so none is left.
+            self.in_drop("a stream", "cuStreamDestroy", || unsafe { sys::cuStreamDestroy_v2(self.main_stream) });
+        }
+        let mut current = null_mut();
+        // SAFETY: the pointer is valid for the call; null is always allowed.
+        unsafe {
+            if sys::cuCtxGetCurrent(&mut current) == 0 && current == self.raw {
+                sys::cuCtxSetCurrent(null_mut());
+            }
+        }
+        let lost = self.lost.load(Ordering::Relaxed) != 0;
+        if self.is_emulated() && (self.own || lost) {
+            Control::of(self.raw.cast()).close();
+        } else if !lost {
+            // SAFETY: retained once in `retain`.
+            let _unreportable = unsafe { sys::cuDevicePrimaryCtxRelease_v2(self.device) };
+        }
+    }
+}
+
+pub(super) fn attribute_of(device: CUdevice, attribute: i32) -> Result<u32> {
+    let mut value = 0;
+    // SAFETY: the pointer is valid for the call; the driver checks the number.
+    plain("cuDeviceGetAttribute", unsafe { sys::cuDeviceGetAttribute(&mut value, attribute, device) })?;
+    Ok(u32::try_from(value).unwrap_or(0))
+}
+
+pub(super) fn device_of(ordinal: usize) -> Result<CUdevice> {
+    let mut device = 0;
+    let number = c_int::try_from(ordinal).unwrap_or(c_int::MAX);
+    // SAFETY: the pointer is valid for the call.
+    plain("cuDeviceGet", unsafe { sys::cuDeviceGet(&mut device, number) })?;
+    Ok(device)
+}
+
+fn name_of(device: CUdevice) -> Result<String> {
+    let mut name = [0u8; 256];
+    // SAFETY: the buffer has the length that is passed; the driver ends the text with NUL.
+    plain("cuDeviceGetName", unsafe { sys::cuDeviceGetName(name.as_mut_ptr().cast(), name.len() as c_int, device) })?;
+    let end = name.iter().position(|&byte| byte == 0).unwrap_or(name.len());
+    Ok(String::from_utf8_lossy(&name[..end]).into_owned())
+}

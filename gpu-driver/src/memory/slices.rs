@@ -1,0 +1,258 @@
+//! Borrowed parts of device memory, to read or to write.
+
+use std::{fmt, marker::PhantomData, ops::RangeBounds};
+
+use cust::sys::CUdeviceptr;
+
+use super::{DeviceVec, bounds, offset, same_len};
+use crate::{DevicePod, DriverError, In, InOut, Out, Result, Stream, sys};
+
+/// A borrowed part of a [`DeviceVec`], to read.
+#[derive(Clone, Copy)]
+pub struct DeviceSlice<'a, T: DevicePod> {
+    pub(super) address: CUdeviceptr,
+    pub(super) len: usize,
+    pub(super) home: &'a Stream,
+    pub(super) _elements: PhantomData<&'a T>,
+}
+
+/// A borrowed part of a [`DeviceVec`], to write.
+pub struct DeviceSliceMut<'a, T: DevicePod> {
+    pub(super) address: CUdeviceptr,
+    pub(super) len: usize,
+    pub(super) home: &'a Stream,
+    pub(super) _elements: PhantomData<&'a mut T>,
+}
+
+impl<'a, T: DevicePod> DeviceSlice<'a, T> {
+    /// The stream that orders the buffer's work.
+    pub fn home(&self) -> &'a Stream {
+        self.home
+    }
+
+    /// Number of elements.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether it holds no element.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// The slice as a kernel's input.
+    pub fn input(self) -> In<'a, T> {
+        In::new(self.address, self.home)
+    }
+
+    /// Part of the slice.
+    ///
+    /// # Errors
+    /// `Length` when the range lies outside.
+    pub fn slice(&self, range: impl RangeBounds<usize>) -> Result<Self> {
+        let (start, len) = bounds("DeviceSlice::slice", range, self.len)?;
+        Ok(Self { address: offset::<T>(self.address, start), len, ..*self })
+    }
+
+    /// The slice with another home: launches on that stream are not ordered with the buffer's own.
+    ///
+    /// For data that graphs of several streams share, since a capture cannot wait for a stream that it is no part of.
+    ///
+    /// # Safety
+    /// All work that writes the elements has run, and nothing changes or releases them before the work that uses the slice has run: for captured
+    /// work, before its graph has gone ([`Stream::retain_in_graph`]).
+    pub unsafe fn with_home(self, home: &'a Stream) -> Self {
+        Self { home, ..self }
+    }
+
+    /// The slice to write.
+    ///
+    /// # Safety
+    /// It came from [`DeviceSliceMut::into_slice`] or is part of such a slice, and while the result is used nothing else on the host
+    /// leads to its elements.
+    pub unsafe fn into_mut(self) -> DeviceSliceMut<'a, T> {
+        DeviceSliceMut { address: self.address, len: self.len, home: self.home, _elements: PhantomData }
+    }
+
+    /// The device address, for launches with unchecked arguments and other libraries; 0 when the buffer is empty.
+    pub fn as_raw(&self) -> CUdeviceptr {
+        self.address
+    }
+
+    /// A new buffer with the same elements and home.
+    ///
+    /// # Errors
+    /// `OutOfMemory`, `DeviceLost`.
+    pub fn try_clone(&self) -> Result<DeviceVec<T>> {
+        // SAFETY: every element is written next.
+        let mut copy = unsafe { DeviceVec::uninitialized(self.home, self.len)? };
+        copy.copy_from(*self)?;
+        Ok(copy)
+    }
+
+    /// Overwrites `host` with the slice, after waiting for the home stream.
+    ///
+    /// # Errors
+    /// `Length` unless both have the same number of elements; `InCapture`; `DeviceLost`.
+    pub fn copy_to_slice(&self, host: &mut [T]) -> Result<()> {
+        same_len("copy_to_slice", self.len, host.len())?;
+        let device = self.home.device();
+        let current = device.enter()?;
+        self.home.not_captured("copy_to_slice", &current)?;
+        if self.len > 0 {
+            let bytes = size_of_val(host);
+            // SAFETY: both have that many bytes, and the copy ends before this function returns.
+            let code =
+                unsafe { sys::cuMemcpyDtoHAsync_v2(host.as_mut_ptr().cast(), self.address, bytes, self.home.as_raw()) };
+            device.check("cuMemcpyDtoHAsync", code)?;
+        }
+        self.home.synchronize_entered(&current)
+    }
+
+    /// The elements on the host, after waiting for the home stream.
+    ///
+    /// # Errors
+    /// `InCapture`; `DeviceLost`.
+    pub fn to_vec(&self) -> Result<Vec<T>> {
+        // SAFETY: zero bytes are a valid value of a `DevicePod`.
+        let mut host = vec![unsafe { std::mem::zeroed() }; self.len];
+        self.copy_to_slice(&mut host)?;
+        Ok(host)
+    }
+}
+
+impl<'a, T: DevicePod> DeviceSliceMut<'a, T> {
+    /// The stream that orders the buffer's work.
+    pub fn home(&self) -> &'a Stream {
+        self.home
+    }
+
+    /// Number of elements.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether it holds no element.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// The device address, for launches with unchecked arguments and other libraries; 0 when the buffer is empty.
+    pub fn as_raw(&self) -> CUdeviceptr {
+        self.address
+    }
+
+    /// The slice to read, for as long as it was borrowed to write.
+    pub fn into_slice(self) -> DeviceSlice<'a, T> {
+        DeviceSlice { address: self.address, len: self.len, home: self.home, _elements: PhantomData }
+    }
+
+    /// The slice as a kernel's output.
+    pub fn output(self) -> Out<'a, T> {
+        Out::new(self.address, self.home)
+    }
+
+    /// The slice as a kernel's input and output.
+    pub fn in_out(self) -> InOut<'a, T> {
+        InOut::new(self.address, self.home)
+    }
+
+    /// Overwrites every element with `value`, at the speed of memory writes and without a kernel. Returns at once.
+    ///
+    /// False, and nothing done, where the driver has no such pattern: for elements of 8 bytes whose halves differ, and for longer ones.
+    ///
+    /// # Errors
+    /// `DeviceLost`.
+    pub fn fill(&mut self, value: T) -> Result<bool> {
+        let mut words = [0u32; 2];
+        if size_of::<T>() > size_of_val(&words) {
+            return Ok(false);
+        }
+        // SAFETY: both have that many bytes; a `DevicePod` has no padding.
+        unsafe {
+            let bytes = std::ptr::from_ref(&value).cast::<u8>();
+            std::ptr::copy_nonoverlapping(bytes, words.as_mut_ptr().cast::<u8>(), size_of::<T>());
+        }
+        let [low, high] = words;
+        if size_of::<T>() == 8 && low != high {
+            return Ok(false);
+        }
+        if self.len == 0 {
+            return Ok(true);
+        }
+        let device = self.home.device();
+        let _current = device.enter()?;
+        let (at, len, stream) = (self.address, self.len, self.home.as_raw());
+        // SAFETY: the slice has that many elements, and is aligned to them.
+        let (call, code) = unsafe {
+            match size_of::<T>() {
+                1 => ("cuMemsetD8Async", sys::cuMemsetD8Async(at, low as u8, len, stream)),
+                2 => ("cuMemsetD16Async", sys::cuMemsetD16Async(at, low as u16, len, stream)),
+                4 => ("cuMemsetD32Async", sys::cuMemsetD32Async(at, low, len, stream)),
+                8 => ("cuMemsetD32Async", sys::cuMemsetD32Async(at, low, 2 * len, stream)),
+                _ => return Ok(false),
+            }
+        };
+        device.check(call, code).map(|()| true)
+    }
+
+    /// Overwrites the slice with `host`. Returns when `host` has been read.
+    ///
+    /// # Errors
+    /// `Length` unless both have the same number of elements; `InCapture`; `DeviceLost`.
+    pub fn copy_from_slice(&mut self, host: &[T]) -> Result<()> {
+        same_len("copy_from_slice", self.len, host.len())?;
+        if host.is_empty() {
+            return Ok(());
+        }
+        let device = self.home.device();
+        let current = device.enter()?;
+        self.home.not_captured("copy_from_slice", &current)?;
+        let bytes = size_of_val(host);
+        // SAFETY: both have that many bytes. The wait below ends the copy before `host` can change: for memory that
+        // happens to be pinned the driver would otherwise read it after this function has returned.
+        let code = unsafe { sys::cuMemcpyHtoDAsync_v2(self.address, host.as_ptr().cast(), bytes, self.home.as_raw()) };
+        device.check("cuMemcpyHtoDAsync", code)?;
+        self.home.synchronize_entered(&current)
+    }
+
+    /// Overwrites the slice with device memory. Returns at once; ordered with both home streams.
+    ///
+    /// # Errors
+    /// `Length` unless both have the same number of elements; `WrongDevice`; `DeviceLost`.
+    pub fn copy_from(&mut self, source: DeviceSlice<'_, T>) -> Result<()> {
+        same_len("copy_from", self.len, source.len)?;
+        let device = self.home.device();
+        if source.home.device() != device {
+            let (expected, got) = (device.ordinal(), source.home.device().ordinal());
+            return Err(DriverError::WrongDevice { op: "copy_from", expected, got });
+        }
+        if self.len == 0 {
+            return Ok(());
+        }
+        let current = device.enter()?;
+        self.home.follow_entered(source.home, &current)?;
+        let bytes = self.len * size_of::<T>();
+        // SAFETY: both have that many bytes and cannot overlap, as one is borrowed mutably.
+        let code = unsafe { sys::cuMemcpyDtoDAsync_v2(self.address, source.address, bytes, self.home.as_raw()) };
+        device.check("cuMemcpyDtoDAsync", code)?;
+        let joined = source.home.follow_entered(self.home, &current);
+        if joined.is_err() {
+            // The source's home does not know of the copy: only its end makes a release of the source safe.
+            self.home.synchronize_entered(&current)?;
+        }
+        joined
+    }
+}
+
+impl<T: DevicePod> fmt::Debug for DeviceSlice<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "DeviceSlice<{}>(len {})", T::CUDA_NAME, self.len)
+    }
+}
+
+impl<T: DevicePod> fmt::Debug for DeviceSliceMut<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "DeviceSliceMut<{}>(len {})", T::CUDA_NAME, self.len)
+    }
+}
