@@ -55,8 +55,8 @@ use smallvec::SmallVec;
 
 pub use backend::{Backend, Gpu, Host};
 pub use device::{
-    AxisParams, CONSTANT, HEADERS, KERNELS, LeafParams, MAX_AXES, PACKED, Precompile, STRIDED, divisor, pack_bytes,
-    precompile,
+    AxisParams, CONSTANT, HEADERS, KERNELS, LeafParams, MAX_AXES, PACKED, PACKS, Precompile, STRIDED, divisor,
+    pack_bytes, precompile,
 };
 pub use expr::{Expr, IntoExpr, Operand, Rhs, constant, host};
 pub use functions::where_;

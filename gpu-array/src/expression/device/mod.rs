@@ -19,7 +19,7 @@ pub use batch::{Precompile, precompile};
 pub use params::{AxisParams, CONSTANT, LeafParams, MAX_AXES, PACKED, STRIDED};
 pub use plan::{divisor, pack_bytes};
 pub use samples::KERNELS;
-pub use text::HEADERS;
+pub use text::{HEADERS, PACKS};
 pub(crate) use {plan::extra, text::functor};
 
 use self::{
