@@ -9,7 +9,7 @@ use smallvec::SmallVec;
 
 use crate::Result;
 
-/// Slots after the last one that blocks may read: see `tile_status.cuh`.
+/// Slots after the last one that blocks may read: see `block/tile_status.cuh`.
 pub(crate) const SLOTS_BEHIND: usize = 256;
 
 /// The most blocks of a grid.

@@ -2,7 +2,7 @@
 //!
 //! The crate has [reductions](Reductions) and [scans](Scans) on a GPU, over all axes or some, in one kernel with the expression that they read;
 //! [selections](select) of the values that a mask selects; [kernels of one's own](kernels) from a line of CUDA C++, elementwise, reductions or
-//! scans; and on the host [`reference`](mod@reference), with reductions, scans and selection of arrays of any layout. All of them give the same bits
+//! scans; [pieces of kernels](block) as headers, which the kernels of this crate are made of; and on the host [`reference`](mod@reference), with reductions, scans and selection of arrays of any layout. All of them give the same bits
 //! from run to run, those of the host for any number of threads.
 //!
 //! ```no_run
@@ -43,6 +43,7 @@
 //! ```
 #![deny(unsafe_code)]
 
+pub mod block;
 mod device;
 mod error;
 pub mod kernels;

@@ -4,10 +4,10 @@ use std::sync::LazyLock;
 
 use gpu_array::gpu_driver::Registry;
 
-use crate::{kernels, reduce, scan, select};
+use crate::{block, kernels, reduce, scan, select};
 
 /// All kernels of this crate. Samples stand for the kernels that are made from a user's text.
 pub static KERNELS: LazyLock<Registry> = LazyLock::new(|| {
-    let registry = kernels::samples::add_to(Registry::new("gpu-algos"));
+    let registry = block::add_to(kernels::samples::add_to(Registry::new("gpu-algos")));
     select::samples::add_to(scan::samples::add_to(reduce::samples::add_to(registry)))
 });

@@ -4,6 +4,8 @@
 //! lengths the template knows. [`kernel_params!`](crate::kernel_params) makes the Rust structure, the C++ definition and the assertions that compare
 //! the two; [`kernel_constants!`](crate::kernel_constants) does the same for flags and modes.
 
+use smallvec::{Array, SmallVec};
+
 use crate::{DevicePod, Header, KernelType};
 
 /// The C++ template `gpu::List<T, N>`, which lists of parameters are: `N` elements by index, and one that nobody reads where `N` is 0.
@@ -22,6 +24,36 @@ template <class T, int N> struct List {
 ",
 };
 
+/// The 64-bit words of a kernel's parameters, as they are written: a `Vec` or a `SmallVec`.
+pub trait ParamWords {
+    /// Appends a word.
+    fn push(&mut self, word: u64);
+    /// Appends words that are 0.
+    fn push_zeros(&mut self, count: usize);
+}
+
+impl ParamWords for Vec<u64> {
+    #[inline]
+    fn push(&mut self, word: u64) {
+        Vec::push(self, word);
+    }
+
+    fn push_zeros(&mut self, count: usize) {
+        self.resize(self.len() + count, 0);
+    }
+}
+
+impl<A: Array<Item = u64>> ParamWords for SmallVec<A> {
+    #[inline]
+    fn push(&mut self, word: u64) {
+        SmallVec::push(self, word);
+    }
+
+    fn push_zeros(&mut self, count: usize) {
+        self.resize(self.len() + count, 0);
+    }
+}
+
 /// An element of a list of parameters: a whole number of 64-bit words.
 pub trait ListElement: Sized {
     /// The name of its type in C++, without arguments of a template.
@@ -29,8 +61,8 @@ pub trait ListElement: Sized {
     /// Words of an element that stands where the list is empty.
     const WORDS: usize;
 
-    /// Calls `each` with the words of the element.
-    fn for_each_word(self, each: impl FnMut(u64));
+    /// Appends the words of the element.
+    fn write(self, words: &mut impl ParamWords);
 }
 
 impl<T: DevicePod> ListElement for T {
@@ -40,8 +72,9 @@ impl<T: DevicePod> ListElement for T {
         size_of::<T>() / size_of::<u64>()
     };
 
-    fn for_each_word(self, each: impl FnMut(u64)) {
-        KernelType::for_each_word(self, each);
+    #[inline]
+    fn write(self, words: &mut impl ParamWords) {
+        KernelType::for_each_word(self, |word| words.push(word));
     }
 }
 
@@ -64,20 +97,20 @@ constant_types! { u32 => "uint32_t", i32 => "int32_t", u64 => "uint64_t", i64 =>
 
 /// Appends the words of a structure.
 #[doc(hidden)]
-pub fn write_head(head: impl DevicePod, words: &mut impl Extend<u64>) {
-    KernelType::for_each_word(head, |word| words.extend([word]));
+pub fn write_head(head: impl DevicePod, words: &mut impl ParamWords) {
+    KernelType::for_each_word(head, |word| words.push(word));
 }
 
 /// Appends the elements of a list.
 #[doc(hidden)]
-pub fn write_list<T: ListElement>(list: impl IntoIterator<Item = T>, words: &mut impl Extend<u64>) {
+pub fn write_list<T: ListElement>(list: impl IntoIterator<Item = T>, words: &mut impl ParamWords) {
     let mut is_empty = true;
     for element in list {
-        element.for_each_word(|word| words.extend([word]));
+        element.write(words);
         is_empty = false;
     }
     if is_empty {
-        words.extend(std::iter::repeat_n(0, T::WORDS));
+        words.push_zeros(T::WORDS);
     }
 }
 
@@ -307,7 +340,7 @@ macro_rules! kernel_params {
         #[allow(non_camel_case_types, reason = "the type of a list has the list's name")]
         impl<$($list: IntoIterator<Item: $crate::params::ListElement>),+> $name<$($list),+> {
             /// Appends the 64-bit words of the parameters.
-            $vis fn write(self, words: &mut impl Extend<u64>) {
+            $vis fn write(self, words: &mut impl $crate::params::ParamWords) {
                 $(const {
                     let name = <<$list as IntoIterator>::Item as $crate::params::ListElement>::CUDA_NAME;
                     assert!($crate::params::names($element, name), "elements of another type");

@@ -4,12 +4,15 @@ pub(crate) mod params;
 
 use gpu_array::gpu_driver::Header;
 
+use crate::block;
+
 /// Headers that need those of expressions (`loop.cuh` and its includes).
-pub(crate) const HEADERS: [Header; 3] = [
-    Header { name: "tile_status.cuh", text: include_str!("tile_status.cuh") },
-    Header { name: "operators.cuh", text: include_str!("operators.cuh") },
-    Header { name: "walk.cuh", text: include_str!("walk.cuh") },
-];
+pub(crate) const HEADERS: [Header; 8] = {
+    let [_, state, reduce, scan, tile_status, tile_prefix, _, staged_tiles] = block::HEADERS;
+    let operators = Header { name: "operators.cuh", text: include_str!("operators.cuh") };
+    let walk = Header { name: "walk.cuh", text: include_str!("walk.cuh") };
+    [state, reduce, scan, tile_status, tile_prefix, staged_tiles, operators, walk]
+};
 
 /// Header of kernels that process tiles, which are scans and selections. It needs [`HEADERS`].
 pub(crate) const TILES: Header = Header { name: "tiles.cuh", text: include_str!("tiles.cuh") };

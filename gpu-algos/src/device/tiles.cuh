@@ -1,19 +1,17 @@
 // Tiles of values, and the aggregates that blocks publish of them: for scans (scan_single_pass.cuh)
 // and selections (select_single_pass.cuh).
 //
-// A block has a tile in registers: each warp has neighbouring rows of packs to itself. Blocks draw
-// tiles by a ticket, so all tiles before a block's tile belong to running blocks: a block may wait
-// for them. It publishes the sum of its tile in a slot (tile_status.cuh). It adds up the slots of
-// all earlier tiles by itself, from its last tile to its present one. Blocks publish only sums of
-// single tiles. So no block waits for a sum that another still adds up, unlike with the prefixes of
-// decoupled look-back (Merrill and Garland, Single-pass Parallel Prefix Scan with Decoupled
-// Look-back, 2016), and the order of additions depends on the number of values alone.
+// A block has a tile in registers: each warp has neighbouring rows of packs to itself. Tiles are
+// claimed, and their aggregates published and resolved, as block/tile_prefix.cuh describes.
 #pragma once
+#include "block/tile_prefix.cuh"
 #include "tile_params.cuh"
 #include "walk.cuh"
 
 namespace gpu {
 namespace tiles {
+
+using namespace block;
 
 // The numbers that the host's policy chooses for a kernel: the threads of its block, the elements
 // of a pack, and the packs that a thread takes of a tile.
@@ -67,122 +65,7 @@ template <int K, class E, class F> struct LeafOf {
         same<type, Index>::value ? 0 : int(sizeof(typename Stored<type>::type));
 };
 
-// Number of tiles that are added up together: one for each lane of a warp.
-constexpr uint32_t GROUP = 32;
-
-// The head of the scratch memory: the next tile that a block claims, and the number of blocks that
-// poll no more slots; the next part that is claimed, and the number of parts that are counted
-// (select_pipelined.cuh).
-struct GridCounters {
-    uint32_t next_tile, blocks_done, next_part, parts_counted;
-};
-
-// The sum of all tiles up to some group, for a warp that goes on from group to group. Lane 0 has
-// it. S is the state of all, H that of a tile or a group, which may be narrower; R::combine joins
-// two of either.
-template <class R, class S, class H = S> struct TilePrefix {
-    Slot<H> *of_tiles;
-    S sum;
-    uint32_t groups;
-
-    __device__ __forceinline__ explicit TilePrefix(uint64_t scratch)
-        : of_tiles(reinterpret_cast<Slot<H> *>(scratch + sizeof(GridCounters))), groups(0) {}
-
-    __device__ __forceinline__ void add(const H &group) {
-        sum = groups > 0 ? R::combine(sum, S(group)) : S(group);
-        groups++;
-    }
-    // The sum of the first `count` lanes' states, in lane 0.
-    static __device__ __forceinline__ H of_lanes(H state, uint32_t count) {
-        const uint32_t lane = threadIdx.x % 32;
-#pragma unroll
-        for (uint32_t delta = 1; delta < 32; delta *= 2) {
-            const H later = shuffled_down(state, int(delta), 32);
-            if (lane % (2 * delta) == 0 && lane + delta < count) state = R::combine(state, later);
-        }
-        return state;
-    }
-    // The sum of the tiles of a group that come before `tile`; there is at least one.
-    __device__ __forceinline__ H of_group(uint32_t group, uint32_t tile) {
-        const uint32_t lane = threadIdx.x % 32,
-                       count = tile - group * GROUP < GROUP ? tile - group * GROUP : GROUP;
-        H state;
-        if (lane < count) state = of_tiles[group * GROUP + lane].wait();
-        __syncwarp();
-        return of_lanes(state, count);
-    }
-    // Goes on to `group`, several groups at a time.
-    __device__ __forceinline__ void advance(uint32_t group) {
-        constexpr uint32_t AT_ONCE = Slot<H>::WORDS > 1 ? 1 : 2;
-        const uint32_t lane = threadIdx.x % 32;
-        while (groups < group) {
-            H states[AT_ONCE];
-            bool here[AT_ONCE];
-#pragma unroll
-            for (uint32_t k = 0; k < AT_ONCE; k++)
-                here[k] =
-                    groups + k >= group || of_tiles[(groups + k) * GROUP + lane].look(states[k]);
-            const uint32_t end = group - groups < AT_ONCE ? group - groups : AT_ONCE;
-#pragma unroll
-            for (uint32_t k = 0; k < AT_ONCE; k++) {
-                if (k >= end) continue;
-                if (!here[k]) states[k] = of_tiles[groups * GROUP + lane].wait();
-                __syncwarp();
-                add(of_lanes(states[k], GROUP));
-            }
-        }
-    }
-    // The sum of all tiles before `tile`, which is not the first; valid in all lanes.
-    __device__ __forceinline__ S before(uint32_t tile) {
-        const uint32_t group = tile / GROUP, count = tile % GROUP, lane = threadIdx.x % 32;
-        advance(group);
-        S all = sum;
-        if (count > 0) {
-            H state;
-            if (lane < count) state = of_tiles[group * GROUP + lane].wait();
-            __syncwarp();
-            state = of_lanes(state, count);
-            all = group > 0 ? R::combine(sum, S(state)) : S(state);
-        }
-        return shuffled(all, 0);
-    }
-    // Clears the slots for the next launch. The last block that has polled calls it.
-    __device__ __forceinline__ void clear(uint32_t tiles, uint32_t threads) {
-        for (uint32_t k = threadIdx.x; k < tiles; k += threads) of_tiles[k].clear();
-    }
-};
-
 static_assert(sizeof(GridCounters) == GRID_COUNTERS_BYTES, "as the host has it");
-
-// Claims a tile for the block, unless `has_ticket`: then `ticket` in shared memory has it already.
-// Thread CLAIMER draws the ticket. All threads of the block call it and get the tile; it
-// synchronises them.
-template <int CLAIMER> __device__ __forceinline__ uint32_t claim_tile(GridCounters *counters,
-                                                                      uint32_t *ticket,
-                                                                      bool has_ticket) {
-    if (!has_ticket && threadIdx.x == CLAIMER) ticket[0] = atomicAdd(&counters->next_tile, 1u);
-    __syncthreads();
-    return ticket[0];
-}
-
-// Clears the slots and counters for the next launch, if this block is the last one that polls them;
-// with CLAIMS the counter of tiles too. If the block has arrived, thread 0 passes the number of
-// blocks before it as `place`. All THREADS of the block call it; it synchronises them.
-template <int THREADS, bool CLAIMS, class R, class S, class H> __device__ __forceinline__ void
-reset_by_last_block(GridCounters *counters, TilePrefix<R, S, H> &prefix, uint32_t tiles,
-                    bool has_arrived, uint32_t place, bool *is_last) {
-    if (threadIdx.x == 0) {
-        if (!has_arrived) place = arrive(&counters->blocks_done);
-        is_last[0] = place == gridDim.x - 1;
-    }
-    __syncthreads();
-    if (!is_last[0]) return;
-    prefix.clear(tiles, THREADS);
-    if (threadIdx.x == 0) {
-        counters->blocks_done = 0;
-        if constexpr (CLAIMS) counters->next_tile = 0;
-    }
-}
 
 // Offsets of all operands at value i.
 template <class A> __device__ __forceinline__ Offsets<A::LEAF_COUNT + 1>

@@ -1,7 +1,6 @@
-// Parts that the loops of this crate share: places on axes, packs of an expression's values, states
-// that go from thread to thread.
+// Parts that the loops of this crate share: places on axes, and packs of an expression's values.
 #pragma once
-#include "tile_status.cuh"
+#include "block/state.cuh"
 #include "loop.cuh"
 
 namespace gpu {
@@ -28,39 +27,6 @@ template <int OPERANDS> __device__ __forceinline__ void add_place(Offsets<OPERAN
         for (int k = 0; k < OPERANDS; k++) offsets.of[k] += int64_t(c) * axis.strides[k];
     }
 }
-
-// States move between threads as words.
-template <class S>
-__device__ __forceinline__ S shuffled_down(const S &state, int delta, int width) {
-    const WordsOf<S> words(state);
-    WordsOf<S> other;
-#pragma unroll
-    for (int k = 0; k < WordsOf<S>::COUNT; k++)
-        other.word[k] = __shfl_down_sync(0xffffffffu, words.word[k], delta, width);
-    return other.value;
-}
-
-template <class S> __device__ __forceinline__ S shuffled_up(const S &state, int delta) {
-    const WordsOf<S> words(state);
-    WordsOf<S> other;
-#pragma unroll
-    for (int k = 0; k < WordsOf<S>::COUNT; k++)
-        other.word[k] = __shfl_up_sync(0xffffffffu, words.word[k], delta);
-    return other.value;
-}
-template <class S> __device__ __forceinline__ S shuffled(const S &state, int lane) {
-    const WordsOf<S> words(state);
-    WordsOf<S> other;
-#pragma unroll
-    for (int k = 0; k < WordsOf<S>::COUNT; k++)
-        other.word[k] = __shfl_sync(0xffffffffu, words.word[k], lane);
-    return other.value;
-}
-
-// Shared memory for states, which have no constructors there.
-template <class S, int N> struct TempStorage {
-    alignas(16) unsigned char bytes[N * sizeof(S)];
-};
 
 // The values of an expression with one output at the places of a pack.
 template <class E, int VECTOR_SIZE> __device__ __forceinline__

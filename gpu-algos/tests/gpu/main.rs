@@ -7,6 +7,7 @@ use gpu_algos::KERNELS;
 use gpu_driver::{Device, emulated::Emulated, nvrtc};
 use testkit::{Suite, tests};
 
+mod block;
 mod failures;
 mod kernels_elementwise;
 mod kernels_reduction;
@@ -51,6 +52,7 @@ fn main() -> ExitCode {
         .group("device", device.clone(), "GPU_TESTS", kernels_reduction::TESTS)
         .group("device", device.clone(), "GPU_TESTS", kernels_scan::TESTS)
         .group("device", device.clone(), "GPU_TESTS", kernels_elementwise::TESTS)
+        .group("device", device.clone(), "GPU_TESTS", block::TESTS)
         .group("counts", emulated(), require, kernels_elementwise::COUNTS)
         .group("counts", emulated(), require, kernels_reduction::COUNTS)
         .group("device", device.clone(), "GPU_TESTS", reductions_large::FEW_BLOCKS)

@@ -46,7 +46,7 @@ mod samples;
 mod syntax;
 
 pub use device::{
-    AxisParams, CONSTANT, HEADERS, LeafParams, Lowered, LoweredLeaf, LoweredTarget, MAX_AXES, PACKED, STRIDED, divisor,
+    AxisParams, CONSTANT, HEADERS, LeafParams, Lowered, LoweredLeaf, LoweredTarget, MAX_AXES, PACKED, PACKS, STRIDED, divisor,
     pack_bytes,
 };
 pub use graph::Source;

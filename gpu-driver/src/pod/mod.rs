@@ -127,10 +127,15 @@ impl<T: DevicePod> KernelType for T {
         T::define(definitions)
     }
 
-    fn for_each_word(self, each: impl FnMut(u64)) {
+    #[inline]
+    fn for_each_word(self, mut each: impl FnMut(u64)) {
         // SAFETY: a plain type has no padding, so all of its bytes are there to be read.
         let bytes = unsafe { slice::from_raw_parts((&raw const self).cast::<u8>(), size_of::<T>()) };
-        bytes.chunks(size_of::<u64>()).map(word).for_each(each);
+        let (whole, rest) = bytes.as_chunks();
+        whole.iter().for_each(|&bytes| each(u64::from_ne_bytes(bytes)));
+        if !rest.is_empty() {
+            each(word(rest));
+        }
     }
 }
 

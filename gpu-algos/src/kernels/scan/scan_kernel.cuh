@@ -110,11 +110,11 @@ __global__ void __launch_bounds__(THREADS)
 #pragma unroll
             for (int k = 1; k < WARPS; k++) base = R::combine(base, totals[k]);
             if (tiles > 1) {
-                if (lane == 0) sums.of_tiles[tile].put(base);
+                if (lane == 0) sums.publish(tile, base);
                 // The prefix is of no use to a tile that begins with a segment.
                 const bool is_needed =
                     __shfl_sync(0xffffffffu, !U::SEGMENTS || (begins & 1) == 0, 0);
-                if (tile > 0 && is_needed) base = sums.before(tile);
+                if (tile > 0 && is_needed) base = sums.resolve(tile);
                 if (lane == 0) {
                     totals[WARPS] = base;
                     if (once) arrived = arrive(&counters->blocks_done);

@@ -21,7 +21,8 @@
 // broadcast along outer axes, less the reads that the caches serve. Parameters: ReduceParams
 // (params.rs).
 #pragma once
-#include "tile_status.cuh"
+#include "block/reduce.cuh"
+#include "block/tile_status.cuh"
 #include "operators.cuh"
 #include "reduce_params.cuh"
 #include "walk.cuh"
@@ -32,34 +33,7 @@ namespace reduce {
 // Offsets of a reduction's operands: the own one, then those of the leaves.
 template <class E> using OperandOffsets = Offsets<1 + E::Leaves::SIZE>;
 
-// Joins the states of groups of `width` lanes (a power of 2), in order, in the first lane of each.
-template <class O>
-__device__ __forceinline__ typename O::State join_lanes(typename O::State state, int width) {
-    for (int delta = 1; delta < width; delta *= 2) {
-        const typename O::State later = shuffled_down(state, delta, width);
-        // Lanes beyond the end get their own state back; nobody uses theirs.
-        state = O::combine(state, later);
-    }
-    return state;
-}
-
-// Joins the states of groups of `1 << log` threads of the block, in order, in the first thread of
-// each.
-template <class O, int THREADS> __device__ __forceinline__ typename O::State
-join_threads(typename O::State state, int log, typename O::State *shared) {
-    state = join_lanes<O>(state, log < 5 ? 1 << log : 32);
-    if (log <= 5) return state;
-    const int warps = 1 << (log - 5), warp = threadIdx.x / 32;
-    __syncthreads();
-    if (threadIdx.x % 32 == 0) shared[warp] = state;
-    __syncthreads();
-    if (warp % warps == 0) {
-        const int lane = threadIdx.x % 32;
-        state = lane < warps ? shared[warp + lane] : O::to_partial(O::identity());
-        state = join_lanes<O>(state, warps);
-    }
-    return state;
-}
+using namespace block;
 
 // Writes the results of one place.
 template <class E, class O> __device__ __forceinline__ void
@@ -92,12 +66,12 @@ join_slots(Slot<typename O::State> *slots, uint32_t count) {
             } else {
                 states[k] = O::to_partial(O::identity());
             }
-            if constexpr (!O::COMMUTATIVE) states[k] = join_lanes<O>(states[k], 32);
+            if constexpr (!O::COMMUTATIVE) states[k] = reduce_lanes<O>(states[k], 32);
         }
 #pragma unroll
         for (uint32_t k = 0; k < AT_ONCE; k++) all = O::combine(all, states[k]);
     }
-    return O::COMMUTATIVE ? join_lanes<O>(all, 32) : all;
+    return O::COMMUTATIVE ? reduce_lanes<O>(all, 32) : all;
 }
 
 // Whether this block is the last of its group to arrive. It then sees all earlier writes of the
@@ -371,7 +345,7 @@ take_cut_packs(const ReduceParams<E, O> &params, const OperandOffsets<E> &base,
             }
             if constexpr (!O::COMMUTATIVE) {
                 const typename O::State next =
-                    join_lanes<O>(O::to_partial(locals[0]), threads < 32 ? threads : 32);
+                    reduce_lanes<O>(O::to_partial(locals[0]), threads < 32 ? threads : 32);
                 if ((threadIdx.x & (threads - 1)) % 32 == 0) ordered = O::combine(ordered, next);
             }
         }
@@ -414,7 +388,7 @@ __device__ __forceinline__ bool combine_by_last_block(uint64_t scratch, const Gr
                    to = from + share < block.blocks ? from + share : block.blocks;
     state = O::to_partial(O::identity());
     for (uint32_t k = from; k < to; k++) state = O::combine(state, states[k]);
-    state = join_threads<O, THREADS>(state, log, shared);
+    state = reduce_groups<O>(state, log, shared);
     return threadIdx.x == 0;
 }
 
@@ -433,7 +407,7 @@ __global__ void __launch_bounds__(THREADS)
     typedef TempStorage<State, THREADS / 32> Shared;
     SHARED(Shared, room, [1]);
     SHARED(bool, last_block, [1]);
-    State *shared = reinterpret_cast<State *>(room[0].bytes);
+    State *shared = room[0].states();
 
     // The result and the packs of this thread.
     const int log = int(params.log_threads), threads = 1 << log, lane = threadIdx.x & (threads - 1);
@@ -472,7 +446,7 @@ __global__ void __launch_bounds__(THREADS)
     } else if (lane % 32 != 0) {
         state = O::to_partial(O::identity());
     }
-    state = join_threads<O, THREADS>(state, log, shared);
+    state = reduce_groups<O>(state, log, shared);
 
     // The state of all blocks of the result, and the results.
     if (block.blocks == 1) {
@@ -638,7 +612,7 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS)
     typedef TempStorage<State, THREADS * VECTOR_SIZE> Shared;
     SHARED(Shared, room, [1]);
     SHARED(bool, last_block, [1]);
-    State *shared = reinterpret_cast<State *>(room[0].bytes);
+    State *shared = room[0].states();
 
     // The results of this thread, and its places of the reduced axes.
     const int log = int(params.log_threads), rank = int(params.reduced_rank);

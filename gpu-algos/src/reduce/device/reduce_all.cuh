@@ -36,7 +36,7 @@ template <class O> struct Collector {
         for (uint32_t k = 0; k < AT_ONCE; k++) {
             if (wanted[k] && are_joined) sum = O::combine(sum, states[k]);
         }
-        sum = join_lanes<O>(sum, 32);
+        sum = reduce_lanes<O>(sum, 32);
         if (!here || is_rehearsal) return false;
         all = O::combine(all, sum);
 #pragma unroll
@@ -78,7 +78,7 @@ __global__ void __launch_bounds__(THREADS + 32, 2)
     constexpr int LOCALS = O::LANES ? VECTOR_SIZE : 1, WARPS = THREADS / 32;
     typedef TempStorage<State, WARPS> Shared;
     SHARED(Shared, room, [1]);
-    State *shared = reinterpret_cast<State *>(room[0].bytes);
+    State *shared = room[0].states();
 
     // The whole packs of this thread; the first pack may begin before the first value.
     const uint32_t split = blockIdx.x, blocks_per_result = gridDim.x;
@@ -120,13 +120,13 @@ __global__ void __launch_bounds__(THREADS + 32, 2)
             if (split == 0 && threadIdx.x < 2 * VECTOR_SIZE)
                 take_end_value<VECTOR_SIZE>(params, locals[0], count, peel, from, to, place_step);
             gpu::trigger_dependents();
-            const State state = join_lanes<O>(combine_locals<O>(locals), 32);
+            const State state = reduce_lanes<O>(combine_locals<O>(locals), 32);
             if (lane == 0) shared[warp] = state;
         } else {
             // The state of the block.
             if (warp > 0) return;
             State state = lane < WARPS ? shared[lane] : O::to_partial(O::identity());
-            state = join_lanes<O>(state, WARPS);
+            state = reduce_lanes<O>(state, WARPS);
             if (lane > 0) return;
             if (blocks_per_result > 1) {
                 slots[split].put(state);

@@ -154,7 +154,7 @@ __global__ void __launch_bounds__(P::THREADS)
         start_loading(tile + 1);
 
         // Scans the walkers of the warp, then the warps of the block.
-        S *of_warps = reinterpret_cast<S *>(room[0].bytes) + (tile % 2) * WARPS * STATES_OF_WARP;
+        S *of_warps = room[0].states() + (tile % 2) * WARPS * STATES_OF_WARP;
         S prefix[VECTOR_SIZE];
         scan_walkers<O, LANES>(values[VECTORS_PER_THREAD - 1], of_warps, prefix);
         __syncthreads();

@@ -275,7 +275,7 @@ __global__ void __launch_bounds__(P::THREADS)
     SHARED(Shared, room, [1]);
     SHARED(uint32_t, ticket, [1]);
     SHARED(bool, is_last, [1]);
-    S *shared = reinterpret_cast<S *>(room[0].bytes);
+    S *shared = room[0].states();
     const ColumnGroup<O, P> group(params);
     const ColumnPack<A, VECTOR_SIZE> columns(params,
                                              uint64_t(group.group) * group.lanes + group.lane);

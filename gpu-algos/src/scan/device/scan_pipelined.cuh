@@ -104,7 +104,7 @@ __global__ void __launch_bounds__(P::THREADS + 64, 1)
     SHARED(int, heads_of_warps, [2][WARPS]);
     SHARED(bool, is_last, [1]);
     const Staged staged = {reinterpret_cast<unsigned char *>(dynamic)};
-    S *sums_of_warps = reinterpret_cast<S *>(room[0].bytes), *prefix = sums_of_warps + 2 * WARPS;
+    S *sums_of_warps = room[0].states(), *prefix = sums_of_warps + 2 * WARPS;
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     const bool is_worker = warp < WARPS, is_drawer = warp == WARPS;
     const uint32_t tiles = params.tiles;

@@ -137,8 +137,8 @@ __device__ __forceinline__ void store_line(const typename A::Params &params,
         const int pack = (warp * VECTORS_PER_THREAD + u) * 32 + lane;
         const int64_t i = int64_t(at.tile) * TILE + pack * VECTOR_SIZE;
         if (i >= length) continue;
-        const Pack<State, VECTOR_SIZE> of_pack =
-            load_pack<State, VECTOR_SIZE>(states + placed<VECTORS_PER_THREAD>(pack) * VECTOR_SIZE);
+        const Pack<State, VECTOR_SIZE> of_pack = load_pack<State, VECTOR_SIZE>(
+            states + swizzled<VECTORS_PER_THREAD>(pack) * VECTOR_SIZE);
         Pack<Result, VECTOR_SIZE> results;
 #pragma unroll
         for (int k = 0; k < VECTOR_SIZE; k++)
@@ -163,7 +163,7 @@ __global__ void __launch_bounds__(P::THREADS)
     SHARED_DYNAMIC(uint4, dynamic);
     SHARED(Shared, room, [1]);
     const Staged staged = {reinterpret_cast<unsigned char *>(dynamic)};
-    State *sums = reinterpret_cast<State *>(room[0].bytes);
+    State *sums = room[0].states();
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     const Lines lines = {params.count / params.length, params.is_wide != 0};
 

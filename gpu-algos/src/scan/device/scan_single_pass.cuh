@@ -15,6 +15,7 @@
 // tile. The target is one of the leaves or overlaps none. Parameters: TileParams
 // (device/params.rs).
 #pragma once
+#include "block/scan.cuh"
 #include "operators.cuh"
 #include "scanned.cuh"
 #include "tiles.cuh"
@@ -152,18 +153,6 @@ template <class O, int MODE, int THREADS, int VALUES> struct Resident {
         (VALUES * WordsOf<typename R::State>::COUNT > 32 ? 512 : 768) / THREADS;
 };
 
-// Combines the first `end` of COUNT sums in shared memory, one by one; there is at least one. Any
-// thread calls it, behind the barrier that follows their writes; it does not synchronise.
-template <class R, int COUNT>
-__device__ __forceinline__ typename R::State combine_sums(const typename R::State *sums, int end) {
-    typename R::State sum = sums[0];
-#pragma unroll
-    for (int k = 1; k < COUNT; k++) {
-        if (k < end) sum = R::combine(sum, sums[k]);
-    }
-    return sum;
-}
-
 // Polls the slots of a group of tiles before `tile` per warp, and puts their sum into
 // `sums_of_groups`. All warps of the block call it; it does not synchronise them.
 template <class R, class S> __device__ __forceinline__ void
@@ -239,12 +228,7 @@ template <class E, class F, class M, class O, int MODE, class P> struct Register
         S rows;
 #pragma unroll
         for (int u = 0; u < VECTORS_PER_THREAD; u++) {
-            S sum = scan_pack(in, u);
-#pragma unroll
-            for (int delta = 1; delta < 32; delta *= 2) {
-                const S earlier = shuffled_up(sum, delta);
-                if (lane >= delta) sum = R::combine(earlier, sum);
-            }
+            const S sum = scan_lanes<R>(scan_pack(in, u));
             const S row = shuffled(sum, 31), packs = shuffled_up(sum, 1);
             if (u == 0) {
                 before[u] = packs;
@@ -321,7 +305,7 @@ __launch_bounds__(P::THREADS,
     SHARED(Shared, room, [1]);
     SHARED(uint32_t, ticket, [1]);
     SHARED(bool, is_last, [1]);
-    S *sums_of_warps = reinterpret_cast<S *>(room[0].bytes), *prefix = sums_of_warps + WARPS,
+    S *sums_of_warps = room[0].states(), *prefix = sums_of_warps + WARPS,
       *sums_of_groups = prefix + 1;
     const uint32_t tiles = params.tiles;
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
@@ -356,19 +340,19 @@ __launch_bounds__(P::THREADS,
         // Warp 0 publishes the aggregate, and resolves the prefix. The others scan over the block.
         S base;
         if (warp == 0) {
-            base = combine_sums<R, WARPS>(sums_of_warps, WARPS);
+            base = combine_first<R, WARPS>(sums_of_warps, WARPS);
             if (tiles > 1) {
-                if (lane == 0) sums.of_tiles[tile].put(base);
+                if (lane == 0) sums.publish(tile, base);
                 // The prefix is of no use to a tile that begins with a segment.
                 const bool is_needed = own.is_prefix_needed();
-                if (tile > 0 && is_needed && !few) base = sums.before(tile);
+                if (tile > 0 && is_needed && !few) base = sums.resolve(tile);
                 if (lane == 0) {
                     prefix[0] = base;
                     if (once && !few) place = arrive(&counters->blocks_done);
                 }
             }
         } else {
-            base = combine_sums<R, WARPS>(sums_of_warps, warp);
+            base = combine_first<R, WARPS>(sums_of_warps, warp);
         }
         gpu::trigger_dependents();
         if (tiles > 1) {
@@ -378,7 +362,7 @@ __launch_bounds__(P::THREADS,
             if (few && threadIdx.x == 0) place = arrive(&counters->blocks_done);
             if (tile > 0) {
                 const S before_tile =
-                    few ? combine_sums<R, WARPS>(sums_of_groups, int(groups)) : prefix[0];
+                    few ? combine_first<R, WARPS>(sums_of_groups, int(groups)) : prefix[0];
                 base = warp == 0 ? before_tile : R::combine(before_tile, base);
             }
         }

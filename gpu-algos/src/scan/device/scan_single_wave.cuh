@@ -100,7 +100,7 @@ __launch_bounds__(P::THREADS,
     SHARED(int, first_head, [MOST_PARTS]);
     SHARED(int, heads_of_warps, [2][WARPS]);
     SHARED(bool, is_last, [1]);
-    S *sums_of_warps = reinterpret_cast<S *>(room[0].bytes);
+    S *sums_of_warps = room[0].states();
     const uint32_t tiles = params.tiles, parts = (tiles + gridDim.x - 1) / gridDim.x;
     GridCounters *counters = reinterpret_cast<GridCounters *>(params.scratch);
     const Scan scan(params, sums_of_warps, heads_of_warps[0]);

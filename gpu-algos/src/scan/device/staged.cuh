@@ -1,6 +1,7 @@
 // Parts of scans whose tiles come into shared memory by copies that hold no registers, while the
 // block does something else.
 #pragma once
+#include "block/staged_tiles.cuh"
 #include "scan_single_pass.cuh"
 
 namespace gpu {
@@ -42,14 +43,6 @@ template <class E, class F, class S, int TILE, int STAGES, int LOADING> struct S
     }
 };
 
-// Position of pack `pack` of a tile in its buffer. Neither neighbours nor every
-// VECTORS_PER_THREAD-th pack share a bank.
-template <int VECTORS_PER_THREAD> __device__ __forceinline__ int placed(int pack) {
-    static_assert(VECTORS_PER_THREAD <= 8 && (VECTORS_PER_THREAD & (VECTORS_PER_THREAD - 1)) == 0,
-                  "packs of a thread are told apart by the low bits of a place");
-    return pack ^ ((pack >> 3) & (VECTORS_PER_THREAD - 1));
-}
-
 // Starts the copies of pack `pack` of a tile, for leaf K and all later ones. Its first value is
 // number i of `count`, which lie behind `base`.
 template <int K, class E, class F, class A, int MODE, int VECTOR_SIZE, int VECTORS_PER_THREAD,
@@ -63,7 +56,7 @@ start_copies(const typename A::Params &params, const Offsets<A::LEAF_COUNT + 1> 
         constexpr bool BACK = (MODE & BACKWARD) != 0;
         if constexpr (BYTES > 0) {
             T *to =
-                buffers.template leaf<K>(number) + placed<VECTORS_PER_THREAD>(pack) * VECTOR_SIZE;
+                buffers.template leaf<K>(number) + swizzled<VECTORS_PER_THREAD>(pack) * VECTOR_SIZE;
             const T *from = reinterpret_cast<const T *>(params.leaves[K].address) + base.of[1 + K];
             if (i >= 0 && i + VECTOR_SIZE <= count) {
                 copy_to_shared<BYTES>(to, BACK ? from - (i + VECTOR_SIZE - 1) : from + i);
@@ -96,7 +89,8 @@ read_staged(const typename A::Params &params, const Offsets<A::LEAF_COUNT + 1> &
             load_whole(values, params.leaves[K].address, base.of[1 + K] + i * step, step);
         } else {
             const auto stored = load_pack<typename Stored<T>::type, VECTOR_SIZE>(
-                buffers.template leaf<K>(number) + placed<VECTORS_PER_THREAD>(pack) * VECTOR_SIZE);
+                buffers.template leaf<K>(number) +
+                swizzled<VECTORS_PER_THREAD>(pack) * VECTOR_SIZE);
 #pragma unroll
             for (int k = 0; k < VECTOR_SIZE; k++)
                 values.lane[k] =
@@ -116,7 +110,7 @@ __device__ __forceinline__ void scan_thread(typename O::State (&values)[VALUES],
 }
 // The sum of the lanes up to this one, from lane `since` on.
 template <class O>
-__device__ __forceinline__ typename O::State scan_lanes(typename O::State sum, int since) {
+__device__ __forceinline__ typename O::State scan_lanes_since(typename O::State sum, int since) {
     const int lane = threadIdx.x % 32;
 #pragma unroll
     for (int delta = 1; delta < 32; delta *= 2) {
@@ -155,7 +149,7 @@ put_states(typename O::State *room,
                 out.lane[k] = v == 0 ? base : values[v > 0 ? v - 1 : 0];
             }
         }
-        store_pack<false>(room + placed<VECTORS_PER_THREAD>(pack + u) * VECTOR_SIZE, out);
+        store_pack<false>(room + swizzled<VECTORS_PER_THREAD>(pack + u) * VECTOR_SIZE, out);
     }
 }
 
@@ -285,7 +279,7 @@ struct Neighbours {
                 __shfl_sync(0xffffffffu, of_lane, with_head != 0 ? __ffs(int(with_head)) - 1 : 0);
             head = with_head != 0 ? of_warp : TILE;
         }
-        const State sum = scan_lanes<O>(values[VALUES - 1], since);
+        const State sum = scan_lanes_since<O>(values[VALUES - 1], since);
         earlier = shuffled_up(sum, 1);
         return R::make(sum, with_head != 0);
     }
@@ -438,7 +432,7 @@ template <class E, class F, class M, class O, int MODE, class P> struct StagedSc
         for (int u = 0; u < VECTORS_PER_THREAD; u++) {
             const int pack = u * THREADS + int(threadIdx.x);
             const Pack<State, VECTOR_SIZE> of_pack = load_pack<State, VECTOR_SIZE>(
-                states + placed<VECTORS_PER_THREAD>(pack) * VECTOR_SIZE);
+                states + swizzled<VECTORS_PER_THREAD>(pack) * VECTOR_SIZE);
             write_joined<E, F, M, O, A, MODE>(params, of_pack, before, pack * VECTOR_SIZE, end,
                                               start_of(tile) + pack * VECTOR_SIZE, count);
         }

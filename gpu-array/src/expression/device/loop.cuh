@@ -19,42 +19,6 @@ __device__ __forceinline__ uint64_t quotient(uint64_t n, uint64_t length, uint64
     return (__umulhi(uint32_t(n), uint32_t(divisor)) + uint32_t(n)) >> uint32_t(divisor >> 32);
 }
 
-// Loads a pack, in accesses of up to 16 bytes.
-template <class T, int VECTOR_SIZE>
-__device__ __forceinline__ Pack<T, VECTOR_SIZE> load_pack(const T *at) {
-    constexpr int BYTES = VECTOR_SIZE * int(sizeof(T));
-    Pack<T, VECTOR_SIZE> pack;
-    if constexpr (BYTES % 16 == 0) {
-        const uint4 *from = reinterpret_cast<const uint4 *>(at);
-        uint4 *to = reinterpret_cast<uint4 *>(&pack);
-#pragma unroll
-        for (int part = 0; part < BYTES / 16; part++) to[part] = from[part];
-    } else {
-        pack = *reinterpret_cast<const Pack<T, VECTOR_SIZE> *>(at);
-    }
-    return pack;
-}
-// Stores a pack. With STREAM written data leaves the caches first, which helps where reads meet the
-// same lines again (tiled.cuh).
-template <bool STREAM, class T, int VECTOR_SIZE>
-__device__ __forceinline__ void store_pack(T *at, const Pack<T, VECTOR_SIZE> &pack) {
-    constexpr int BYTES = VECTOR_SIZE * int(sizeof(T));
-    if constexpr (BYTES % 16 == 0) {
-        uint4 *to = reinterpret_cast<uint4 *>(at);
-        const uint4 *from = reinterpret_cast<const uint4 *>(&pack);
-#pragma unroll
-        for (int part = 0; part < BYTES / 16; part++) {
-            if constexpr (STREAM) {
-                __stcs(to + part, from[part]);
-            } else {
-                to[part] = from[part];
-            }
-        }
-    } else {
-        *reinterpret_cast<Pack<T, VECTOR_SIZE> *>(at) = pack;
-    }
-}
-
 // Loads VECTOR_SIZE values of a leaf: at `offset` elements from its address and at multiples of
 // `step` from there. Only the values with the numbers `first` to `last` are read; these two stand
 // for the ones beyond.

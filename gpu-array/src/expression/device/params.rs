@@ -1,6 +1,6 @@
 //! Parameters of the loops over an expression's places, and the constants that host and kernels share.
 
-use gpu_driver::{Header, ListElement, joined_text, kernel_constants, kernel_params, kernel_struct};
+use gpu_driver::{Header, ListElement, ParamWords, joined_text, kernel_constants, kernel_params, kernel_struct};
 
 kernel_constants! {
     const CONSTANTS: &str;
@@ -42,8 +42,8 @@ pub struct AxisParams<'a> {
     length: usize,
     /// Strides of the loop's own operand, then of each leaf.
     strides: &'a [isize],
-    /// Operands of an axis that is not there; 0 for one that is.
-    missing: usize,
+    /// Words of the axes that are not there, which follow the others as one element; 0 for an axis.
+    missing_words: usize,
 }
 
 const AXIS: &str = "\
@@ -56,13 +56,14 @@ template <int OPERANDS> struct AxisParams {
 impl<'a> AxisParams<'a> {
     /// An axis of these strides.
     pub fn new(length: usize, strides: &'a [isize]) -> Self {
-        Self { length, strides, missing: 0 }
+        Self { length, strides, missing_words: 0 }
     }
 
-    /// `MAX_AXES` axes of `operands` operands: these, and others that are not there.
+    /// The words of `MAX_AXES` axes of `operands` operands: these axes, then zeros.
     pub fn list(axes: impl ExactSizeIterator<Item = Self>, operands: usize) -> impl Iterator<Item = Self> {
-        let missing = MAX_AXES.saturating_sub(axes.len());
-        axes.chain(std::iter::repeat_n(Self { length: 0, strides: &[], missing: operands }, missing))
+        let missing_words = MAX_AXES.saturating_sub(axes.len()) * Self::words(operands);
+        let missing = (missing_words > 0).then_some(Self { length: 0, strides: &[], missing_words });
+        axes.chain(missing)
     }
 
     /// Words of an axis of so many operands.
@@ -75,14 +76,14 @@ impl ListElement for AxisParams<'_> {
     const CUDA_NAME: &'static str = "AxisParams";
     const WORDS: usize = 0;
 
-    fn for_each_word(self, mut each: impl FnMut(u64)) {
-        if self.missing > 0 {
-            (0..Self::words(self.missing)).for_each(|_| each(0));
-            return;
+    #[inline]
+    fn write(self, words: &mut impl ParamWords) {
+        if self.missing_words > 0 {
+            return words.push_zeros(self.missing_words);
         }
-        each(self.length as u64);
-        each(divisor(self.length.max(1)));
-        self.strides.iter().for_each(|&stride| each(stride as u64));
+        words.push(self.length as u64);
+        words.push(divisor(self.length.max(1)));
+        self.strides.iter().for_each(|&stride| words.push(stride as u64));
     }
 }
 

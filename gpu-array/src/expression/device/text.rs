@@ -11,6 +11,8 @@ use super::{
 };
 use crate::expression::graph::{Code, LeafMemory, Op, Step};
 
+/// Packs of neighbours that a thread loads and stores at once. The header needs no other than the prelude.
+pub const PACKS: Header = Header { name: "packs.cuh", text: include_str!("packs.cuh") };
 const TUPLE: Header = Header { name: "tuple.cuh", text: include_str!("tuple.cuh") };
 const OPERATIONS: Header = Header { name: "operations.cuh", text: include_str!("operations.cuh") };
 const LOOP: Header = Header { name: "loop.cuh", text: include_str!("loop.cuh") };
@@ -21,7 +23,7 @@ const TILED: Header = Header { name: "tiled.cuh", text: include_str!("tiled.cuh"
 /// The headers of expressions, for kernels of one's own. The first one includes the others.
 ///
 /// They hold the functions in namespace `gpu` that operations call (`operations.cuh`), tuples, and packs of neighbours with their loads and stores.
-pub const HEADERS: [Header; 5] = [LOOP, OPERATIONS, TUPLE, PARAMS, LIST];
+pub const HEADERS: [Header; 6] = [LOOP, OPERATIONS, TUPLE, PACKS, PARAMS, LIST];
 
 impl Loop {
     pub(crate) fn header(self) -> Header {

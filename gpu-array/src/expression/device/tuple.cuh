@@ -1,6 +1,6 @@
-// Tuples of values of different types, and the packs of neighbours that threads load and store.
+// Tuples of values of different types.
 #pragma once
-#include "prelude.cuh"
+#include "packs.cuh"
 
 namespace gpu {
 
@@ -61,13 +61,6 @@ template <class T> __device__ __forceinline__ T from_stored(typename Stored<T>::
     return T(x);
 }
 template <> __device__ __forceinline__ bool from_stored<bool>(uint8_t x) { return x != 0; }
-
-// Neighbours in memory that a thread moves at once, in accesses of up to 16 bytes.
-constexpr int pack_alignment(int bytes) { return bytes < 16 ? bytes : 16; }
-template <class T, int VECTOR_SIZE> struct alignas(pack_alignment(VECTOR_SIZE *int(sizeof(T))))
-    Pack {
-    T lane[VECTOR_SIZE];
-};
 
 // VECTOR_SIZE values of each type.
 template <int VECTOR_SIZE, class T> struct Wide;

@@ -6,23 +6,9 @@
 // and words may arrive separately. Half of the moved bits are marks, which is nothing beside the
 // tiles that are summed up here.
 #pragma once
-#include "tuple.cuh"
+#include "block/state.cuh"
 
 namespace gpu {
-
-// A value as 32-bit words.
-template <class S> struct WordsOf {
-    static constexpr int COUNT = int((sizeof(S) + 3) / 4);
-    union {
-        S value;
-        uint32_t word[COUNT];
-    };
-    __device__ __forceinline__ WordsOf() {}
-    explicit __device__ __forceinline__ WordsOf(const S &from) {
-        if constexpr (sizeof(S) % 4 != 0) word[COUNT - 1] = 0;
-        value = from;
-    }
-};
 
 // The parts of an S in a slot: a value, and a flag beside the first mark. Most types have no flag.
 template <class S> struct Parts {

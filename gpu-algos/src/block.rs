@@ -1,0 +1,95 @@
+//! Pieces of kernels: what the threads of a block do together, as headers for kernels of one's own.
+//!
+//! The kernels of this crate are made of these pieces. A kernel that includes one is compiled with [`HEADERS`]. The head of each file has the
+//! contract of its functions (who calls them, whether they synchronise, the memory that they need), its cost, its sources and an example.
+//!
+//! | header | pieces |
+//! |---|---|
+//! | `block/state.cuh` | shuffles of states of any size, shared memory for them |
+//! | `block/reduce.cuh` | `gpu::block::Reduce`: reduction over a block; `reduce_lanes`, `reduce_groups` |
+//! | `block/scan.cuh` | `gpu::block::Scan`: inclusive and exclusive scan over a block, several values to a thread; `scan_lanes` |
+//! | `block/tile_status.cuh` | `gpu::Slot`: a value that one block publishes and others wait for |
+//! | `block/tile_prefix.cuh` | `gpu::block::TilePrefix`: scans over all blocks of one launch: `claim_tile`, `publish`, `resolve`, `reset_by_last_block` |
+//! | `block/vector_io.cuh` | `gpu::block::VectorTile`: loads and stores of tiles, several neighbours at an access |
+//! | `block/staged_tiles.cuh` | `gpu::block::StagedTiles`: tiles that come into shared memory while the block does something else |
+//!
+//! Operators are structures with a `State`, an `identity()` and an associative `combine(earlier, later)`. States are combined in order, so operators
+//! need not commute, and every launch gives the same bits.
+//!
+//! # Example
+//! The sums of blocks of 256 values:
+//! ```no_run
+//! use gpu_algos::{block, gpu_array::gpu_driver::{Device, Module, Program}};
+//!
+//! let text = r#"
+//!     #include "block/reduce.cuh"
+//!     struct Sum {
+//!         typedef float State;
+//!         static __device__ float identity() { return 0.0f; }
+//!         static __device__ float combine(float a, float b) { return a + b; }
+//!     };
+//!     extern "C" __global__ void __launch_bounds__(256) sums(const float *x, float *out) {
+//!         typedef gpu::block::Reduce<Sum, 256> Reduce;
+//!         SHARED(Reduce::Storage, storage, [1]);
+//!         const float sum = Reduce::all(x[blockIdx.x * 256 + threadIdx.x], storage[0]);
+//!         if (threadIdx.x == 0) out[blockIdx.x] = sum;
+//!     }
+//! "#;
+//! let device = Device::first()?;
+//! let program = block::add_headers(Program::new("sums.cu", text));
+//! let sums = Module::load(&device, &program.compile(device.arch())?)?.function("sums")?;
+//! # let _ = sums;
+//! # Ok::<(), gpu_algos::gpu_array::gpu_driver::DriverError>(())
+//! ```
+//!
+//! # Sources
+//! Block-wide pieces with a contract of their own follow CUB (Merrill, NVIDIA) and moderngpu (Baxter); the prefixes of tiles are a variant of
+//! decoupled look-back (Merrill and Garland 2016).
+
+use gpu_array::{
+    expression::PACKS,
+    gpu_driver::{Header, Program, Registry},
+};
+
+/// The headers of this module, for [`Program::header`]. Each includes the ones that it needs; the prelude belongs to every program.
+pub const HEADERS: [Header; 8] = [
+    PACKS,
+    Header { name: "block/state.cuh", text: include_str!("device/block/state.cuh") },
+    Header { name: "block/reduce.cuh", text: include_str!("device/block/reduce.cuh") },
+    Header { name: "block/scan.cuh", text: include_str!("device/block/scan.cuh") },
+    Header { name: "block/tile_status.cuh", text: include_str!("device/block/tile_status.cuh") },
+    Header { name: "block/tile_prefix.cuh", text: include_str!("device/block/tile_prefix.cuh") },
+    Header { name: "block/vector_io.cuh", text: include_str!("device/block/vector_io.cuh") },
+    Header { name: "block/staged_tiles.cuh", text: include_str!("device/block/staged_tiles.cuh") },
+];
+
+/// Bytes of `gpu::block::GridCounters`.
+const COUNTER_BYTES: usize = 16;
+
+/// The program with [`HEADERS`].
+pub fn add_headers(program: Program) -> Program {
+    HEADERS.into_iter().fold(program, |program, header| program.header(header.name, header.text))
+}
+
+/// Bytes of scratch memory of a `gpu::block::TilePrefix` for so many tiles, whose states have so many bytes:
+/// 16 + 8 ⌈`state_bytes` / 4⌉ `tiles`. `usize::MAX` where that is not a number of bytes, which no allocation grants.
+///
+/// The memory comes from [`Stream::with_cleared_scratch`](gpu_array::gpu_driver::Stream::with_cleared_scratch).
+pub const fn tile_prefix_bytes(tiles: usize, state_bytes: usize) -> usize {
+    let slot = state_bytes.div_ceil(4).saturating_mul(8);
+    slot.saturating_mul(tiles).saturating_add(COUNTER_BYTES)
+}
+
+/// Adds the examples of the headers to a registry.
+pub(crate) fn add_to(registry: Registry) -> Registry {
+    let examples = Program::new("examples.cu", include_str!("device/block/examples.cu")).option("-default-device");
+    let names = [
+        "reduce_blocks<96>",
+        "scan_blocks<256, 4, false>",
+        "scan_blocks<256, 4, true>",
+        "scan_all<128>",
+        "increment<float, 256, 4>",
+    ];
+    let examples = names.into_iter().fold(add_headers(examples), Program::name_expression);
+    registry.with_sample("examples.cu", examples)
+}

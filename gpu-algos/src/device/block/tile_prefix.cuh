@@ -1,0 +1,185 @@
+// Prefixes of tiles: a block learns the combined state of all tiles before its own, in one launch.
+//
+// #include "block/tile_prefix.cuh"
+//
+// The values of a launch are cut into tiles. Each block claims tiles in turn (`claim_tile`),
+// combines the values of a tile and publishes that aggregate (`TilePrefix::publish`), resolves its
+// prefix, which combines the aggregates of all tiles before it (`TilePrefix::resolve`), and writes
+// its results. At the end the last block clears the memory for the next launch
+// (`reset_by_last_block`).
+//
+// Tiles are claimed by a ticket, so all tiles before a block's tile belong to running blocks: a
+// block may wait for them. It publishes an aggregate in a slot (block/tile_status.cuh). It combines
+// the aggregates of all earlier tiles by itself, from its last tile to its present one. Blocks
+// publish only aggregates of single tiles. So no block waits for a sum that another still adds up,
+// unlike with the prefixes of decoupled look-back (Merrill and Garland, Single-pass Parallel Prefix
+// Scan with Decoupled Look-back, 2016). The order in which aggregates are combined depends on their
+// number alone, so each launch gives the same bits.
+//
+// Memory: `scratch` is the address that `Stream::with_cleared_scratch` gives, with
+// `gpu_algos::block::tile_prefix_bytes(tiles, state_bytes)` bytes. A launch leaves it zero.
+//
+// Running sums of `count` values, in blocks of 256 threads, of any number:
+//
+//   extern "C" __global__ void __launch_bounds__(256)
+//       running(const float *x, float *out, int64_t count, uint32_t tiles, uint64_t scratch) {
+//       typedef gpu::block::Scan<Sum, 256, 4> Scan;
+//       typedef gpu::block::TilePrefix<Sum> Prefix;
+//       SHARED(Scan::Storage, storage, [1]);
+//       SHARED(float, before, [1]);
+//       SHARED(uint32_t, ticket, [1]);
+//       SHARED(bool, is_last, [1]);
+//       gpu::block::GridCounters *counters = Prefix::counters(scratch);
+//       Prefix prefix(scratch);
+//       while (true) {
+//           const uint32_t tile = gpu::block::claim_tile<0>(counters, ticket, false);
+//           if (tile >= tiles) break;
+//           const int64_t first = (int64_t(tile) * 256 + threadIdx.x) * 4;
+//           float values[4], all;
+//           for (int k = 0; k < 4; k++) values[k] = first + k < count ? x[first + k] : 0.0f;
+//           Scan::inclusive(values, storage[0], all);
+//           if (threadIdx.x == 0) prefix.publish(tile, all);
+//           if (threadIdx.x < 32 && tile > 0) {
+//               const float sum = prefix.resolve(tile);
+//               if (threadIdx.x == 0) before[0] = sum;
+//           }
+//           __syncthreads();
+//           for (int k = 0; k < 4; k++)
+//               if (first + k < count) out[first + k] = tile > 0 ? before[0] + values[k] :
+//               values[k];
+//           __syncthreads();
+//       }
+//       gpu::block::reset_by_last_block<256, true>(counters, prefix, tiles, false, 0, is_last);
+//   }
+#pragma once
+#include "block/tile_status.cuh"
+
+namespace gpu {
+namespace block {
+
+// Number of tiles that are added up together: one for each lane of a warp.
+constexpr uint32_t GROUP = 32;
+
+// The head of the scratch memory: the next tile that a block claims, and the number of blocks that
+// poll no more slots; the next part that is claimed, and the number of parts that are counted, for
+// kernels that count all values first.
+struct GridCounters {
+    uint32_t next_tile, blocks_done, next_part, parts_counted;
+};
+
+// The state of all tiles up to some group, for a warp that goes on from group to group. Lane 0 has
+// it. S is the state of all, H that of a tile or a group, which may be narrower; R::combine joins
+// two of either. R is an operator as block/reduce.cuh describes it, without need of an identity.
+template <class R, class S = typename R::State, class H = S> struct TilePrefix {
+    Slot<H> *of_tiles;
+    S sum;
+    uint32_t groups;
+
+    __device__ __forceinline__ explicit TilePrefix(uint64_t scratch)
+        : of_tiles(reinterpret_cast<Slot<H> *>(scratch + sizeof(GridCounters))), groups(0) {}
+
+    // The counters before the slots.
+    static __device__ __forceinline__ GridCounters *counters(uint64_t scratch) {
+        return reinterpret_cast<GridCounters *>(scratch);
+    }
+    // Publishes the aggregate of a tile, once in a launch. One thread calls it.
+    __device__ __forceinline__ void publish(uint32_t tile, const H &aggregate) {
+        of_tiles[tile].put(aggregate);
+    }
+    __device__ __forceinline__ void add(const H &group) {
+        sum = groups > 0 ? R::combine(sum, S(group)) : S(group);
+        groups++;
+    }
+    // The sum of the first `count` lanes' states, in lane 0.
+    static __device__ __forceinline__ H of_lanes(H state, uint32_t count) {
+        const uint32_t lane = threadIdx.x % 32;
+#pragma unroll
+        for (uint32_t delta = 1; delta < 32; delta *= 2) {
+            const H later = shuffled_down(state, int(delta), 32);
+            if (lane % (2 * delta) == 0 && lane + delta < count) state = R::combine(state, later);
+        }
+        return state;
+    }
+    // The sum of the tiles of a group that come before `tile`; there is at least one.
+    __device__ __forceinline__ H of_group(uint32_t group, uint32_t tile) {
+        const uint32_t lane = threadIdx.x % 32,
+                       count = tile - group * GROUP < GROUP ? tile - group * GROUP : GROUP;
+        H state;
+        if (lane < count) state = of_tiles[group * GROUP + lane].wait();
+        __syncwarp();
+        return of_lanes(state, count);
+    }
+    // Goes on to `group`, several groups at a time.
+    __device__ __forceinline__ void advance(uint32_t group) {
+        constexpr uint32_t AT_ONCE = Slot<H>::WORDS > 1 ? 1 : 2;
+        const uint32_t lane = threadIdx.x % 32;
+        while (groups < group) {
+            H states[AT_ONCE];
+            bool here[AT_ONCE];
+#pragma unroll
+            for (uint32_t k = 0; k < AT_ONCE; k++)
+                here[k] =
+                    groups + k >= group || of_tiles[(groups + k) * GROUP + lane].look(states[k]);
+            const uint32_t end = group - groups < AT_ONCE ? group - groups : AT_ONCE;
+#pragma unroll
+            for (uint32_t k = 0; k < AT_ONCE; k++) {
+                if (k >= end) continue;
+                if (!here[k]) states[k] = of_tiles[groups * GROUP + lane].wait();
+                __syncwarp();
+                add(of_lanes(states[k], GROUP));
+            }
+        }
+    }
+    // The state of all tiles before `tile`, which is not the first; valid in all lanes. Waits for
+    // their aggregates. All lanes of one warp of the block call it, for tiles in increasing order.
+    __device__ __forceinline__ S resolve(uint32_t tile) {
+        const uint32_t group = tile / GROUP, count = tile % GROUP, lane = threadIdx.x % 32;
+        advance(group);
+        S all = sum;
+        if (count > 0) {
+            H state;
+            if (lane < count) state = of_tiles[group * GROUP + lane].wait();
+            __syncwarp();
+            state = of_lanes(state, count);
+            all = group > 0 ? R::combine(sum, S(state)) : S(state);
+        }
+        return shuffled(all, 0);
+    }
+    // Clears the slots for the next launch. The last block that has polled calls it.
+    __device__ __forceinline__ void clear(uint32_t tiles, uint32_t threads) {
+        for (uint32_t k = threadIdx.x; k < tiles; k += threads) of_tiles[k].clear();
+    }
+};
+
+// Claims a tile for the block, unless `has_ticket`: then `ticket` in shared memory has it already.
+// Thread CLAIMER draws the ticket. All threads of the block call it and get the tile; it
+// synchronises them.
+template <int CLAIMER> __device__ __forceinline__ uint32_t claim_tile(GridCounters *counters,
+                                                                      uint32_t *ticket,
+                                                                      bool has_ticket) {
+    if (!has_ticket && threadIdx.x == CLAIMER) ticket[0] = atomicAdd(&counters->next_tile, 1u);
+    __syncthreads();
+    return ticket[0];
+}
+
+// Clears the slots and counters for the next launch, if this block is the last one that polls them;
+// with CLAIMS the counter of tiles too. If the block has arrived, thread 0 passes the number of
+// blocks before it as `place`. All THREADS of the block call it; it synchronises them.
+template <int THREADS, bool CLAIMS, class R, class S, class H> __device__ __forceinline__ void
+reset_by_last_block(GridCounters *counters, TilePrefix<R, S, H> &prefix, uint32_t tiles,
+                    bool has_arrived, uint32_t place, bool *is_last) {
+    if (threadIdx.x == 0) {
+        if (!has_arrived) place = arrive(&counters->blocks_done);
+        is_last[0] = place == gridDim.x - 1;
+    }
+    __syncthreads();
+    if (!is_last[0]) return;
+    prefix.clear(tiles, THREADS);
+    if (threadIdx.x == 0) {
+        counters->blocks_done = 0;
+        if constexpr (CLAIMS) counters->next_tile = 0;
+    }
+}
+
+} // namespace block
+} // namespace gpu
