@@ -126,6 +126,14 @@ template <class X, class A, int FIRST, int VECTOR_SIZE, bool ALONG> __device__ _
 typename Wide<VECTOR_SIZE, typename X::Leaves>::type
 read_cut(const typename A::Params &params, int64_t i) {
     typename Wide<VECTOR_SIZE, typename X::Leaves>::type in;
+    // Bytes that are not read are 0: a flag of other bits would set those of its neighbours.
+    each(in, [](auto, auto &values) {
+        typedef typename plain<decltype(values.lane[0])>::type T;
+        if constexpr (sizeof(T) == 1) {
+#pragma unroll
+            for (int lane = 0; lane < VECTOR_SIZE; lane++) values.lane[lane] = T();
+        }
+    });
     const int64_t count = int64_t(params.count);
 #pragma unroll
     for (int lane = 0; lane < VECTOR_SIZE; lane++) {

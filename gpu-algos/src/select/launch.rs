@@ -26,6 +26,13 @@ pub(crate) const SINGLE_PASS: Header =
     Header { name: "select_single_pass.cuh", text: include_str!("device/select_single_pass.cuh") };
 const PIPELINED: Header = Header { name: "select_pipelined.cuh", text: include_str!("device/select_pipelined.cuh") };
 
+/// Parts of both kernels, and of the second one.
+const PARTS: [Header; 3] = [
+    Header { name: "selected.cuh", text: include_str!("device/selected.cuh") },
+    Header { name: "select_staged.cuh", text: include_str!("device/select_staged.cuh") },
+    Header { name: "select_counting.cuh", text: include_str!("device/select_counting.cuh") },
+];
+
 /// The keys of kernels of selections.
 static SPACE: KernelSpace = KernelSpace::new();
 
@@ -112,13 +119,13 @@ pub(crate) struct KernelSpec<'k> {
     job: &'k SelectJob<'k>,
     mode: u32,
     policy: Policy,
-    /// Leaves of the values that are leaves of `heads` too, encoded as in `select_single_pass.cuh`.
+    /// Leaves of the values that are leaves of `heads` too, encoded as in `selected.cuh`.
     same: u64,
 }
 
 /// The leaves that a kernel reads.
 pub(super) struct Read<'l> {
-    /// Leaves of the values that are leaves of `heads` too, encoded as in `select_single_pass.cuh`.
+    /// Leaves of the values that are leaves of `heads` too, encoded as in `selected.cuh`.
     same: u64,
     /// The leaves without those repetitions.
     leaves: SmallVec<[LoweredLeaf<'l>; 4]>,
@@ -229,5 +236,8 @@ impl<'k> KernelSpec<'k> {
 fn program(header: &str, text: &str, headers: &[Header], name: String) -> Program {
     let text = format!("#include \"{header}\"\n{text}");
     let program = Program::new("compact.cu", text).option("-default-device").overlapping().name_expression(name);
-    with_headers(program, headers.iter().copied().chain(HEADERS).chain([TILE_PARAMS, TILES, SINGLE_PASS, PIPELINED]))
+    with_headers(
+        program,
+        headers.iter().copied().chain(HEADERS).chain([TILE_PARAMS, TILES, SINGLE_PASS, PIPELINED]).chain(PARTS),
+    )
 }

@@ -180,7 +180,48 @@ template <class D> struct Two {
             __stcs(out + APART, b[0]);
         }
     }
+    // Draws a turn of each generator, and stores both.
+    static __device__ __forceinline__ void turns(const D &distribution, XorwowState (&state)[2],
+                                                 Value *out) {
+        Value values[2][2];
+        turn(distribution, state[0], values[0]);
+        turn(distribution, state[1], values[1]);
+        store(out, values[0], values[1]);
+    }
 };
+
+// Loads the states of a thread's two generators, the first of which has rank `first`. The generator
+// before the cursor drops its first draws. Any thread calls it; it does not synchronise.
+template <class D> __device__ __forceinline__ void load_two(XorwowState (&state)[2],
+                                                            const uint32_t *states,
+                                                            uint32_t generators, uint32_t first,
+                                                            uint32_t cursor, uint32_t dropped) {
+#pragma unroll
+    for (int k = 0; k < 2; k++) {
+        uint32_t rank = first + k * Two<D>::APART;
+        state[k] = load_state(states, generators, (cursor + rank) % generators);
+        if (rank == generators - 1) {
+            for (uint32_t i = 0; i < dropped; i++) draw(state[k]);
+        }
+    }
+}
+
+// Writes `rows` whole turns of a thread's two generators; `row` values stand from one to the next.
+// Any thread calls it; it does not synchronise.
+template <class D>
+__device__ __forceinline__ void fill_rows(const D &distribution, XorwowState (&state)[2],
+                                          typename D::Value *at, uint64_t rows, uint64_t row) {
+    for (; rows >= D::UNROLL; rows -= D::UNROLL) {
+#pragma unroll
+        for (int i = 0; i < D::UNROLL; i++) Two<D>::turns(distribution, state, at + i * row);
+        at += D::UNROLL * row;
+    }
+#pragma unroll 1
+    for (; rows > 0; rows--) {
+        Two<D>::turns(distribution, state, at);
+        at += row;
+    }
+}
 
 } // namespace
 
@@ -219,14 +260,7 @@ template <class D, bool EXACT> __global__ void __launch_bounds__(256)
             table[i * THREADS + threadIdx.x] = own[i * THREADS + threadIdx.x];
     }
     XorwowState state[2];
-#pragma unroll
-    for (int k = 0; k < 2; k++) {
-        uint32_t rank = first + k * Two<D>::APART;
-        state[k] = load_state(states, GENERATORS, (cursor + rank) % GENERATORS);
-        if (rank == GENERATORS - 1) {
-            for (uint32_t i = 0; i < dropped; i++) draw(state[k]);
-        }
-    }
+    load_two<D>(state, states, GENERATORS, first, cursor, dropped);
     if (chunk > 0) {
         __syncthreads();
 #pragma unroll
@@ -240,25 +274,7 @@ template <class D, bool EXACT> __global__ void __launch_bounds__(256)
     uint64_t end = chunk == chunks - 1 ? full : row + chunk_rows;
     if constexpr (EXACT) {
         Value *at = out + row * ROW + uint64_t(first) * D::VALUES;
-        uint64_t rows = end - row;
-        for (; rows >= D::UNROLL; rows -= D::UNROLL) {
-#pragma unroll
-            for (int i = 0; i < D::UNROLL; i++) {
-                Value values[2][2];
-                turn(distribution, state[0], values[0]);
-                turn(distribution, state[1], values[1]);
-                Two<D>::store(at + i * ROW, values[0], values[1]);
-            }
-            at += D::UNROLL * ROW;
-        }
-#pragma unroll 1
-        for (; rows > 0; rows--) {
-            Value values[2][2];
-            turn(distribution, state[0], values[0]);
-            turn(distribution, state[1], values[1]);
-            Two<D>::store(at, values[0], values[1]);
-            at += ROW;
-        }
+        fill_rows(distribution, state, at, end - row, ROW);
     } else {
 #pragma unroll 1
         for (; row < end; row++) {

@@ -33,13 +33,112 @@ namespace kernels {
 using tiles::GridCounters;
 using tiles::TilePrefix;
 
-template <class U, bool ALL, int THREADS, int VECTORS_PER_THREAD>
-__global__ void __launch_bounds__(THREADS)
-    scan_kernel(const __grid_constant__ typename U::Params params) {
+// A thread's part of a tile: places that are 32 places apart, then neighbouring ones. The warp's
+// states stand in shared memory, behind the state before its places.
+template <class U, bool ALL, int THREADS, int VECTORS_PER_THREAD> struct RowsOfPlaces {
     static_assert(VECTORS_PER_THREAD % 2 == 1 && VECTORS_PER_THREAD < 32, "see above");
     typedef gpu::scan::SegmentedOperator<U, U::SEGMENTS> R;
     typedef typename R::State S;
-    constexpr int WARPS = THREADS / 32, OF_WARP = 32 * VECTORS_PER_THREAD;
+    static constexpr int WARPS = THREADS / 32, OF_WARP = 32 * VECTORS_PER_THREAD;
+
+    const typename U::Params &params;
+    S *const shared;
+    // Number of the thread's first place. Row u has a place if u * 32 < rest.
+    const int64_t first;
+    const int rest;
+    // Bits of the rows whose places begin a segment.
+    uint32_t begins;
+
+    __device__ __forceinline__ RowsOfPlaces(const typename U::Params &params, S *shared,
+                                            int64_t first, int64_t count)
+        : params(params), shared(shared), first(first),
+          rest(count - first < OF_WARP ? int(count - first < 0 ? 0 : count - first) : OF_WARP),
+          begins(0) {}
+
+    __device__ __forceinline__ int64_t place(int u) const {
+        const int64_t k = first + u * 32;
+        return ALL ? k : params.start + k * params.step;
+    }
+
+    // Computes the values of the thread's places, and puts them into shared memory. A thread reads
+    // all its rows before it joins anything. Any thread calls it; it does not synchronise.
+    __device__ __forceinline__ void load(S (&values)[VECTORS_PER_THREAD]) {
+#pragma unroll
+        for (int u = 0; u < VECTORS_PER_THREAD; u++) {
+            if (u * 32 < rest) {
+                const int64_t i = place(u);
+                const bool begins_here = U::SEGMENTS && U::begins(params, i);
+                begins |= uint32_t(begins_here) << u;
+                values[u] = R::make(U::input(params, i), begins_here);
+            } else {
+                values[u] = R::make(U::identity(), false);
+            }
+        }
+#pragma unroll
+        for (int u = 0; u < VECTORS_PER_THREAD; u++)
+            shared[1 + u * 32 + threadIdx.x % 32] = values[u];
+    }
+
+    // Joins neighbours, then the lanes. Returns the sum of the lanes up to this one. All lanes of a
+    // warp call it, when `load` has synchronised them.
+    __device__ __forceinline__ S scan_warp(S (&values)[VECTORS_PER_THREAD]) {
+        const int lane = threadIdx.x % 32;
+#pragma unroll
+        for (int u = 0; u < VECTORS_PER_THREAD; u++) {
+            values[u] = shared[1 + lane * VECTORS_PER_THREAD + u];
+            if (u > 0) values[u] = R::combine(values[u > 0 ? u - 1 : 0], values[u]);
+        }
+        S sum = values[VECTORS_PER_THREAD - 1];
+#pragma unroll
+        for (int delta = 1; delta < 32; delta *= 2) {
+            const S earlier = shuffled_up(sum, delta);
+            if (lane >= delta) sum = R::combine(earlier, sum);
+        }
+        return sum;
+    }
+
+    // Whether the tile's first place continues the segment before it. All lanes of warp 0 call it.
+    __device__ __forceinline__ bool is_prefix_needed() const {
+        return __shfl_sync(0xffffffffu, !U::SEGMENTS || (begins & 1) == 0, 0);
+    }
+
+    // Joins the totals of warp 1 to before `end` to that of warp 0. Any thread calls it, behind the
+    // barrier that follows their writes; it does not synchronise.
+    static __device__ __forceinline__ S add_totals(S base, const S *totals, int end) {
+#pragma unroll
+        for (int k = 1; k < WARPS; k++) {
+            if (k < end) base = R::combine(base, totals[k]);
+        }
+        return base;
+    }
+
+    // Uses the results, which stand in shared memory. All lanes of a warp call it, when they are
+    // synchronised behind the writes of the results.
+    __device__ __forceinline__ void store(S (&values)[VECTORS_PER_THREAD]) const {
+        const int lane = threadIdx.x % 32;
+        S earlier[VECTORS_PER_THREAD];
+#pragma unroll
+        for (int u = 0; u < VECTORS_PER_THREAD; u++) {
+            values[u] = shared[1 + u * 32 + lane];
+            earlier[u] = shared[u * 32 + lane];
+        }
+#pragma unroll
+        for (int u = 0; u < VECTORS_PER_THREAD; u++) {
+            const bool begins_here = (begins >> u & 1) != 0;
+            if (u * 32 < rest)
+                U::output(params, place(u), R::value(values[u]),
+                          begins_here ? U::identity() : R::value(earlier[u]));
+        }
+    }
+};
+
+template <class U, bool ALL, int THREADS, int VECTORS_PER_THREAD>
+__global__ void __launch_bounds__(THREADS)
+    scan_kernel(const __grid_constant__ typename U::Params params) {
+    typedef RowsOfPlaces<U, ALL, THREADS, VECTORS_PER_THREAD> Own;
+    typedef typename Own::R R;
+    typedef typename R::State S;
+    constexpr int WARPS = Own::WARPS, OF_WARP = Own::OF_WARP;
     // Each warp has the state before its places, then those of its places. Totals are the sums of
     // all warps, and of the tiles before.
     typedef TempStorage<S, WARPS *(OF_WARP + 1)> Values;
@@ -51,7 +150,6 @@ __global__ void __launch_bounds__(THREADS)
     const uint32_t tiles = uint32_t(params.tiles);
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     const int64_t count = int64_t(params.count);
-    const auto place = [&](int64_t k) { return ALL ? k : params.start + k * params.step; };
     S *shared = reinterpret_cast<S *>(values_room[0].bytes) + warp * (OF_WARP + 1),
       *totals = reinterpret_cast<S *>(totals_room[0].bytes);
 
@@ -69,51 +167,24 @@ __global__ void __launch_bounds__(THREADS)
             tile = tiles::claim_tile<0>(counters, ticket, once);
             if (tile >= tiles) break;
         }
-        // A thread reads all its rows before it joins anything. Row u has a place if u * 32 < rest.
         const int64_t first = (int64_t(tile) * WARPS + warp) * OF_WARP + lane;
-        const int rest =
-            count - first < OF_WARP ? int(count - first < 0 ? 0 : count - first) : OF_WARP;
+        Own own(params, shared, first, count);
         S values[VECTORS_PER_THREAD];
-        uint32_t begins = 0;
-#pragma unroll
-        for (int u = 0; u < VECTORS_PER_THREAD; u++) {
-            if (u * 32 < rest) {
-                const int64_t i = place(first + u * 32);
-                const bool begins_here = U::SEGMENTS && U::begins(params, i);
-                begins |= uint32_t(begins_here) << u;
-                values[u] = R::make(U::input(params, i), begins_here);
-            } else {
-                values[u] = R::make(U::identity(), false);
-            }
-        }
-#pragma unroll
-        for (int u = 0; u < VECTORS_PER_THREAD; u++) shared[1 + u * 32 + lane] = values[u];
+        own.load(values);
         __syncwarp();
-
-        // Joins neighbours, then the lanes, the warps of the block, and the tiles.
-#pragma unroll
-        for (int u = 0; u < VECTORS_PER_THREAD; u++) {
-            values[u] = shared[1 + lane * VECTORS_PER_THREAD + u];
-            if (u > 0) values[u] = R::combine(values[u > 0 ? u - 1 : 0], values[u]);
-        }
-        S sum = values[VECTORS_PER_THREAD - 1];
-#pragma unroll
-        for (int delta = 1; delta < 32; delta *= 2) {
-            const S earlier = shuffled_up(sum, delta);
-            if (lane >= delta) sum = R::combine(earlier, sum);
-        }
+        const S sum = own.scan_warp(values);
         const S before = shuffled_up(sum, 1);
         if (lane == 31) totals[warp] = sum;
         __syncthreads();
+
+        // Warp 0 publishes the aggregate, and resolves the prefix. The others scan over the block.
         S base = totals[0];
         if (warp == 0) {
-#pragma unroll
-            for (int k = 1; k < WARPS; k++) base = R::combine(base, totals[k]);
+            base = Own::add_totals(base, totals, WARPS);
             if (tiles > 1) {
                 if (lane == 0) sums.publish(tile, base);
                 // The prefix is of no use to a tile that begins with a segment.
-                const bool is_needed =
-                    __shfl_sync(0xffffffffu, !U::SEGMENTS || (begins & 1) == 0, 0);
+                const bool is_needed = own.is_prefix_needed();
                 if (tile > 0 && is_needed) base = sums.resolve(tile);
                 if (lane == 0) {
                     totals[WARPS] = base;
@@ -121,10 +192,7 @@ __global__ void __launch_bounds__(THREADS)
                 }
             }
         } else {
-#pragma unroll
-            for (int k = 1; k < WARPS; k++) {
-                if (k < warp) base = R::combine(base, totals[k]);
-            }
+            base = Own::add_totals(base, totals, warp);
         }
         gpu::trigger_dependents();
         if (tiles > 1) {
@@ -132,7 +200,7 @@ __global__ void __launch_bounds__(THREADS)
             if (tile > 0) base = warp == 0 ? totals[WARPS] : R::combine(totals[WARPS], base);
         }
 
-        // The results go back to rows.
+        // The results go back to rows. A method for it would cost large states registers.
         const bool has_base = tile > 0 || warp > 0, has_all = has_base || lane > 0;
         const S all = lane == 0 ? base : has_base ? R::combine(base, before) : before;
         if (lane == 0) shared[0] = has_base ? base : R::make(U::identity(), false);
@@ -141,19 +209,7 @@ __global__ void __launch_bounds__(THREADS)
             shared[1 + lane * VECTORS_PER_THREAD + u] =
                 has_all ? R::combine(all, values[u]) : values[u];
         __syncwarp();
-        S earlier[VECTORS_PER_THREAD];
-#pragma unroll
-        for (int u = 0; u < VECTORS_PER_THREAD; u++) {
-            values[u] = shared[1 + u * 32 + lane];
-            earlier[u] = shared[u * 32 + lane];
-        }
-#pragma unroll
-        for (int u = 0; u < VECTORS_PER_THREAD; u++) {
-            const bool begins_here = (begins >> u & 1) != 0;
-            if (u * 32 < rest)
-                U::output(params, place(first + u * 32), R::value(values[u]),
-                          begins_here ? U::identity() : R::value(earlier[u]));
-        }
+        own.store(values);
         // The next tile's states overwrite this one's.
         __syncthreads();
     } while (!once);
