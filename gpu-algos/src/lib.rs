@@ -44,16 +44,16 @@
 #![deny(unsafe_code)]
 
 pub mod block;
+mod common;
 mod device;
 mod error;
 pub mod kernels;
-mod launch;
 pub mod reduce;
 pub mod reference;
 mod registry;
 pub mod scan;
 pub mod select;
-mod shape;
+mod tiles;
 
 pub use gpu_array;
 

@@ -5,7 +5,7 @@ use gpu_array::{
     gpu_driver::{Header, joined_text, kernel_constants, kernel_params},
 };
 
-use crate::reduce::ValueSource;
+use crate::common::source::ValueSource;
 
 kernel_constants! {
     const SCAN_FLAGS: &str;

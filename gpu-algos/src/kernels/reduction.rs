@@ -28,7 +28,8 @@ use super::{
 };
 use crate::{
     AlgoError, Result,
-    reduce::{Custom, ValueSource, reduce_custom},
+    common::{operator::Custom, source::ValueSource},
+    reduce::reduce_custom,
 };
 
 /// A reduction from a user's text: `reduce` combines the values that `map` gives at each place.

@@ -1,23 +1,11 @@
 //! The axes of a reduction, in the order in which a kernel walks them.
 
-use gpu_array::expression::LoweredLeaf;
 use smallvec::SmallVec;
 
-use super::operator::Operator;
-
-/// The leaves of an expression.
-pub(crate) type Leaves<'l> = SmallVec<[LoweredLeaf<'l>; 4]>;
-
-/// Distances of neighbours along an axis, in elements: that of the operation itself, then that of each leaf.
-/// The first is of indices along a reduced axis, of results along an outer axis and in a scan.
-pub(crate) type Steps = SmallVec<[isize; 5]>;
-
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Axis {
-    pub(crate) length: usize,
-    pub(crate) outer: bool,
-    pub(crate) steps: Steps,
-}
+use crate::common::{
+    axes::{Axis, Leaves, Steps, join},
+    operator::Operator,
+};
 
 /// The axes that a kernel walks.
 #[derive(Clone, Debug, Default)]
@@ -80,7 +68,20 @@ impl Axes {
         }
         join(&mut axes.outer);
         join(&mut axes.reduced);
+        if !axes.along_outer && axes.reduced.is_empty() {
+            let steps = SmallVec::from_elem(0, 1 + leaves.len());
+            axes.reduced.push(Axis { length: 1, outer: false, steps });
+        }
         axes
+    }
+
+    /// Number of values of a result.
+    pub(crate) fn count(&self) -> usize {
+        self.reduced.iter().map(|axis| axis.length).product()
+    }
+
+    pub(crate) fn results(&self) -> usize {
+        self.outer.iter().map(|axis| axis.length).product()
     }
 
     /// Reverses the axes along which the main leaf has a negative stride.
@@ -110,24 +111,4 @@ fn main_leaf(leaves: &Leaves<'_>, all: &[Axis]) -> Option<usize> {
         Some(best) if elements(best) >= elements(next) => Some(best),
         _ => Some(next),
     })
-}
-
-/// Joins axes that are contiguous for every operand.
-pub(crate) fn join(axes: &mut SmallVec<[Axis; 4]>) {
-    let mut joined: SmallVec<[Axis; 4]> = SmallVec::new();
-    for axis in axes.drain(..) {
-        match joined.last_mut() {
-            Some(inner) if follows(&axis, inner) => inner.length *= axis.length,
-            _ => joined.push(axis),
-        }
-    }
-    *axes = joined;
-}
-
-/// Whether `axis` continues where `inner` ends, for every operand.
-pub(crate) fn follows(axis: &Axis, inner: &Axis) -> bool {
-    axis.steps
-        .iter()
-        .zip(&inner.steps)
-        .all(|(&outer, &inner_step)| Some(outer) == inner_step.checked_mul(inner.length as isize))
 }

@@ -6,32 +6,11 @@ use gpu_array::{
 };
 use ndarray::{Dimension, Ix1};
 
-use super::{
+use super::reduction::{Pair, Reduction};
+use crate::common::{
     operator::{Operator, OperatorKind},
-    reduction::{Pair, Reduction},
+    summable::{Summable, product_of, sum},
 };
-
-/// An element type that can be added up.
-pub trait Summable: Element {
-    /// The type of sums and products, NumPy's: `i64` for signed integers and `bool`, `u64` for unsigned integers, a float's own.
-    type Sum: Number;
-    /// The type of means and standard deviations: `f64` for integers and `bool`, a float's own.
-    type Mean: Float;
-}
-
-macro_rules! summable {
-    ($($element:ty: $sum:ty, $mean:ty;)*) => {$(
-        impl Summable for $element {
-            type Sum = $sum;
-            type Mean = $mean;
-        }
-    )*};
-}
-
-summable! {
-    bool: i64, f64; i8: i64, f64; i16: i64, f64; i32: i64, f64; i64: i64, f64;
-    u8: u64, f64; u16: u64, f64; u32: u64, f64; u64: u64, f64; f32: f32, f32; f64: f64, f64;
-}
 
 fn of<'a, E: IntoExpr<'a, Backend = Gpu>, O>(
     value: E,
@@ -138,14 +117,6 @@ where
         return Err(ArrayError::Operands { left, left_dtype, right, right_dtype, expression });
     }
     (x * y).lower()
-}
-
-pub(crate) fn sum<T: Summable>() -> OperatorKind {
-    OperatorKind::Sum { carried: T::Sum::DTYPE, result: T::Sum::DTYPE }
-}
-
-pub(crate) fn product_of<T: Summable>() -> OperatorKind {
-    OperatorKind::Product { carried: T::Sum::DTYPE, result: T::Sum::DTYPE }
 }
 
 /// Carries the values in f64, and rounds once.

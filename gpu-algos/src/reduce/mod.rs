@@ -18,24 +18,20 @@
 //! result combines the states that the others left in the stream's scratch memory, so that one launch is enough (the single-pass scheme of the CUDA
 //! sample `threadFenceReduction`).
 
-pub(crate) mod axes;
+mod axes;
+#[cfg(test)]
+mod choices;
 mod launch;
+mod leaves;
 mod methods;
-mod operator;
 mod params;
 mod plan;
 mod policy;
 mod reduction;
 pub(crate) mod samples;
-pub(crate) mod source;
 
-pub use methods::{Common, Reductions, Summable};
+pub use methods::{Common, Reductions};
 pub use reduction::{Pair, Reduction, Results};
 
-pub(crate) use {
-    launch::{allocate, compile_custom, reduce_custom},
-    methods::{product_of, sum},
-    operator::{Custom, Operator, OperatorKind},
-    samples::identity,
-    source::ValueSource,
-};
+pub use crate::common::summable::Summable;
+pub(crate) use launch::{compile_custom, reduce_custom};

@@ -1,6 +1,24 @@
 //! Parameters of the kernels of reductions.
 
-use gpu_array::gpu_driver::{Header, joined_text, kernel_constants, kernel_params};
+use std::mem::offset_of;
+
+use gpu_array::{
+    DType,
+    expression::{AxisParams, LeafParams, MAX_AXES, PACKED, divisor},
+    gpu_driver::{Header, LaunchConfig, joined_text, kernel_constants, kernel_params},
+};
+use smallvec::SmallVec;
+
+use super::{
+    leaves::Located,
+    plan::{ReducePlan, ReduceProblem},
+};
+use crate::common::{
+    axes::Axis,
+    launch::{Launch, Words},
+    operator::Operator,
+    source::ValueSource,
+};
 
 kernel_constants! {
     const CONSTANTS: &str;
@@ -64,3 +82,68 @@ pub(super) const PARAMS: Header = Header {
         "} // namespace reduce\n} // namespace gpu\n",
     ],
 };
+
+/// Index in [`Launch::params`] of the address of the scratch memory.
+const SCRATCH_WORD: usize = offset_of!(ReduceHead, scratch) / size_of::<u64>();
+
+/// The launch of a plan, with the first result of each output at `targets`.
+pub(super) fn launch<K>(
+    source: &impl ValueSource,
+    problem: &ReduceProblem<'_>,
+    plan: &ReducePlan<K>,
+    targets: &[u64],
+) -> Launch {
+    let ReduceProblem { leaves, axes, .. } = *problem;
+    let ReducePlan { operator, policy, grid, .. } = plan;
+    let (count, results, limit) = (axes.count(), axes.results(), i32::MAX as usize);
+    let located = Located::of(leaves, axes);
+    let leaf_params: SmallVec<[LeafParams; 4]> = (0..leaves.len())
+        .map(|leaf| LeafParams {
+            address: located.bases[leaf],
+            kind: located.kind(leaf, grid.peel, policy.vector_size as usize),
+        })
+        .collect();
+    let is_plain = axes.reduced.len() == 1 && leaf_params.iter().all(|leaf| leaf.kind == PACKED);
+    let target =
+        |(&target, dtype): (&u64, DType)| target.wrapping_add_signed(axes.result_offset as i64 * dtype.bytes() as i64);
+    let mut params = Words::new();
+    ReduceParams {
+        head: ReduceHead {
+            results: results as u64,
+            count: count as u64,
+            scratch: 0,
+            packs: grid.packs as u64,
+            row_packs: grid.row_packs as u64,
+            row_divisor: divisor(grid.row_packs.max(1)),
+            peel: grid.peel as u64,
+            blocks_per_result: grid.blocks_per_result as u64,
+            log_threads: grid.log_threads,
+            reduced_rank: axes.reduced.len() as u32,
+            outer_rank: axes.outer.len() as u32,
+            is_plain: is_plain.into(),
+            is_wide: (grid.packs > limit || count > limit || results > limit).into(),
+        },
+        targets: targets.iter().zip(operator.results()).map(target),
+        leaves: leaf_params.iter().copied(),
+        reduced: axis_params(&axes.reduced, leaves.len()),
+        outer: axis_params(&axes.outer, leaves.len()),
+        scalars: source.scalars().iter().copied(),
+        extra: source.extra(),
+    }
+    .write(&mut params);
+    let config = LaunchConfig { grid: (grid.blocks as u32).into(), block: policy.block().into(), shared_bytes: 0 };
+    Launch { params, scratch_word: SCRATCH_WORD, scratch: grid.scratch, config }
+}
+
+fn axis_params(axes: &[Axis], leaves: usize) -> impl Iterator<Item = AxisParams<'_>> {
+    AxisParams::list(axes.iter().map(|axis| AxisParams::new(axis.length, &axis.steps)), 1 + leaves)
+}
+
+/// Text for a kernel's program that compares its parameters with those that are passed; `value` is the structure of the source.
+pub(super) fn check_text(source: &impl ValueSource, operator: &Operator, value: &str) -> String {
+    let leaves = source.leaves().len();
+    let axes = MAX_AXES * AxisParams::words(1 + leaves);
+    let (scalars, extra) = (source.scalars().len().max(1), source.extra().len().max(1));
+    let lists = [operator.results().len(), 2 * leaves.max(1), axes, axes, scalars, extra];
+    ReduceHead::check(&format!("gpu::reduce::ReduceParams<{value}, {}>", operator.text()), lists)
+}

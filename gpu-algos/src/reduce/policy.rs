@@ -1,86 +1,170 @@
-//! Tuning of reductions: plain data, chosen from element types, passed as template arguments.
+//! The kernel of a reduction and its template arguments: plain data, chosen from the layout, the operator and the device.
 
-use super::{
-    axes::Leaves,
+use gpu_array::{expression::LoweredLeaf, gpu_driver::Arch};
+
+use super::{axes::Axes, leaves::Located};
+use crate::common::{
+    launch::tuned,
     operator::{Operator, OperatorKind},
 };
 
 /// The kernel that reduces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Algorithm {
-    /// All values, contiguous in memory, go to one result: `all`.
+pub(crate) enum ReduceAlgorithm {
+    /// All values, contiguous in memory, go to one result: `reduce_all`.
     All,
-    /// Threads go along a reduced axis: `rows`.
+    /// Threads go along a reduced axis: `reduce_rows`.
     Rows,
-    /// Threads go along an outer axis: `columns`.
+    /// Threads go along an outer axis: `reduce_columns`.
     Columns,
 }
 
-/// The template arguments of a kernel.
+/// The kernel with its template arguments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Policy {
-    pub(crate) algorithm: Algorithm,
+pub(crate) struct ReducePolicy {
+    pub(crate) algorithm: ReduceAlgorithm,
     /// Threads of a block that read values.
     pub(crate) threads: u32,
     /// Most blocks per multiprocessor; so many keep its memory busy.
     pub(crate) most_blocks: u32,
     /// Neighbours that a thread takes at once, as one pack.
-    pub(crate) width: u32,
+    pub(crate) vector_size: u32,
     /// Packs of a thread whose loads are in flight at once.
-    pub(crate) unroll: u32,
+    pub(crate) vectors_per_thread: u32,
 }
 
-impl Policy {
-    /// The policy for an operator over these leaves.
-    ///
-    /// Measured on an H200, f32, 2^28: a sum at 0.987 of the bandwidth of reads, the place of the greatest at 0.97, variance at 0.96, a dot product
-    /// at 1.00. More blocks than are there at once cost 3 to 10 %, 128 bytes under way for each thread and leaf are better than 64 and 256, so few
-    /// registers that four blocks of `rows` fit make it slower by a fifth; cache hints change nothing.
-    pub(crate) fn of(leaves: &Leaves<'_>, operator: &Operator, along_outer: bool) -> Self {
-        let bytes = leaves.iter().filter(|leaf| !leaf.is_place).map(|leaf| leaf.dtype.bytes()).max().unwrap_or(4);
-        let leaves = leaves.len();
-        let width = (16 / bytes).min(match leaves {
-            0..=8 => 16,
-            9..=16 => 4,
-            17..=32 => 2,
-            _ => 1,
-        });
-        // A user's text reads no leaf but indices: neighbouring threads take neighbouring indices, unless each combines some in order.
-        let width =
-            if matches!(&operator.kind, OperatorKind::Custom(custom) if custom.commutative) { 1 } else { width };
-        let unroll = match leaves {
-            0..=2 => 8, // tune gpu-algos.reduce_unroll: 4 8 16; (reduce-)?(sum|dot)/.*/gpu-algos/device
-            3..=4 => 4,
-            5..=8 => 2,
-            _ => 1,
-        };
-        // A value of one byte occupies a register of its own once it is read.
-        let unroll = if bytes == 1 { unroll.min(4) } else { unroll };
-        if along_outer {
-            let threads = 256; // tune gpu-algos.columns_threads: 128 256 512; reduce-axis0/.*/gpu-algos/device
-            // A thread has a state for each element of a pack.
-            let (most_width, most_unroll) = if operator.is_large() { (2, 4) } else { (8, 8) };
-            let (width, unroll) = (width.min(most_width) as u32, unroll.min(most_unroll));
-            return Self { algorithm: Algorithm::Columns, threads, most_blocks: 512 / threads, width, unroll };
+/// Numbers that depend on the architecture.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ReduceTuning {
+    /// Packs of a thread in flight, of at most two leaves.
+    vectors_per_thread: usize,
+    /// Threads of a block of `reduce_columns`.
+    column_threads: u32,
+    /// Threads of a block of `reduce_rows` and `reduce_all` that read values.
+    row_threads: u32,
+    /// Threads of a multiprocessor that keep its memory busy, in these kernels.
+    busy_column_threads: u32,
+    busy_row_threads: u32,
+}
+
+/// Measured on an H200, f32, 2^28: a sum at 0.987 of the bandwidth of reads, the index of the greatest at 0.97, variance at 0.96, a dot product
+/// at 1.00. More blocks than are there at once cost 3 to 10 %, 128 bytes in flight for each thread and leaf are better than 64 and 256, so few
+/// registers that four blocks of `reduce_rows` fit make it slower by a fifth; cache hints change nothing.
+const SM_90: ReduceTuning = ReduceTuning {
+    vectors_per_thread: 8, // tune gpu-algos.reduce_unroll: 4 8 16; (reduce-)?(sum|dot)/.*/gpu-algos/device
+    column_threads: 256,   // tune gpu-algos.columns_threads: 128 256 512; reduce-axis0/.*/gpu-algos/device
+    row_threads: 256,      // tune gpu-algos.rows_threads: 256 512 1024; (reduce-)?(sum|argmax)/.*/gpu-algos/device
+    busy_column_threads: 512, // tune gpu-algos.busy_columns: 512 1024 2048; reduce-axis0/.*/gpu-algos/device
+    busy_row_threads: 1024, // tune gpu-algos.busy_rows: 512 1024 2048; (reduce-)?(sum|argmax)/.*/gpu-algos/device
+};
+
+/// By architecture, the oldest first.
+static TUNING: [(Arch, ReduceTuning); 1] = [(Arch::new(9, 0), SM_90)];
+
+impl ReduceTuning {
+    pub(super) fn of(arch: Arch) -> &'static Self {
+        tuned(&TUNING, arch)
+    }
+}
+
+/// The most values per result of a sum of f32 that is carried in f32.
+///
+/// No thread then adds more than 32 values one after another, so that the error keeps to [`Reductions::sum`](super::Reductions::sum)'s bound. Beyond
+/// that, f64 costs no time: memory does. (H200: carried in f64, the sum of 2^20 takes 2.69 us and not 2.42, that of 2^28 as long as in f32.)
+fn most_in_f32(results: usize, along_outer: bool) -> usize {
+    match (results, along_outer) {
+        (1, false) => 1 << 21,
+        (_, false) => 1 << 14,
+        (_, true) => 1 << 8,
+    }
+}
+
+/// The operator with the narrowest state that suffices for the values of these axes.
+pub(super) fn carried(operator: &Operator, axes: &Axes) -> Operator {
+    let (mut operator, count) = (operator.clone(), axes.count());
+    if let OperatorKind::ArgExtreme { narrow, .. } = &mut operator.kind {
+        *narrow = operator.value.bytes() <= 4 && count <= i32::MAX as usize;
+    }
+    if let OperatorKind::Sum { .. } = operator.kind
+        && count > most_in_f32(axes.results(), axes.along_outer)
+    {
+        operator.kind.carry_in_f64();
+    }
+    operator
+}
+
+/// Whether the kernel `reduce_all` supports the operator. Large states would leave too few registers for two blocks per multiprocessor.
+pub(super) fn is_for_all(operator: &Operator) -> bool {
+    operator.is_commutative() && !operator.is_large()
+}
+
+impl ReducePolicy {
+    /// The policy for a [`carried`] operator over these leaves.
+    pub(super) fn of(leaves: &[LoweredLeaf<'_>], axes: &Axes, operator: &Operator, tuning: &ReduceTuning) -> Self {
+        if axes.along_outer {
+            return Self::columns(leaves, operator, tuning);
         }
-        let threads = 256; // tune gpu-algos.rows_threads: 256 512 1024; (reduce-)?(sum|argmax)/.*/gpu-algos/device
-        let most_blocks = 1024 / threads;
-        Self { algorithm: Algorithm::Rows, threads, most_blocks, width: width as u32, unroll }
+        let rows = Self::rows(leaves, operator, tuning);
+        let algorithm = match is_for_all(operator) && Located::of(leaves, axes).is_contiguous(rows.vector_size as usize)
+        {
+            true => ReduceAlgorithm::All,
+            false => ReduceAlgorithm::Rows,
+        };
+        Self { algorithm, ..rows }
     }
 
-    /// Threads of a block; `all` has the collecting warp besides.
+    /// The policy of the kernel `reduce_rows`; `reduce_all` has the same numbers.
+    pub(super) fn rows(leaves: &[LoweredLeaf<'_>], operator: &Operator, tuning: &ReduceTuning) -> Self {
+        let ((width, packs), threads) = (pack(leaves, operator, tuning), tuning.row_threads);
+        let (vector_size, vectors_per_thread) = (width as u32, packs as u32);
+        let most_blocks = tuning.busy_row_threads / threads;
+        Self { algorithm: ReduceAlgorithm::Rows, threads, most_blocks, vector_size, vectors_per_thread }
+    }
+
+    /// The policy of the kernel `reduce_columns`.
+    pub(super) fn columns(leaves: &[LoweredLeaf<'_>], operator: &Operator, tuning: &ReduceTuning) -> Self {
+        let ((width, packs), threads) = (pack(leaves, operator, tuning), tuning.column_threads);
+        // A thread has a state for each element of a pack.
+        let (most_width, most_packs) = if operator.is_large() { (2, 4) } else { (8, 8) };
+        let (vector_size, vectors_per_thread) = (width.min(most_width) as u32, packs.min(most_packs) as u32);
+        let most_blocks = tuning.busy_column_threads / threads;
+        Self { algorithm: ReduceAlgorithm::Columns, threads, most_blocks, vector_size, vectors_per_thread }
+    }
+
+    /// Threads of a block; `reduce_all` has the collecting warp besides.
     pub(crate) fn block(&self) -> u32 {
-        self.threads + if self.algorithm == Algorithm::All { 32 } else { 0 }
+        self.threads + if self.algorithm == ReduceAlgorithm::All { 32 } else { 0 }
     }
 
     /// The kernel with its template arguments.
     pub(crate) fn template(&self, expression: &str, operator: &str) -> String {
-        let Self { algorithm, threads, width, unroll, .. } = self;
+        let Self { algorithm, threads, vector_size, vectors_per_thread, .. } = self;
         let kernel = match algorithm {
-            Algorithm::All => "reduce_all",
-            Algorithm::Rows => "reduce_rows",
-            Algorithm::Columns => "reduce_columns",
+            ReduceAlgorithm::All => "reduce_all",
+            ReduceAlgorithm::Rows => "reduce_rows",
+            ReduceAlgorithm::Columns => "reduce_columns",
         };
-        format!("gpu::reduce::{kernel}<{expression}, {operator}, {threads}, {width}, {unroll}>")
+        format!("gpu::reduce::{kernel}<{expression}, {operator}, {threads}, {vector_size}, {vectors_per_thread}>")
     }
+}
+
+/// Elements of a pack, and packs of a thread in flight.
+fn pack(leaves: &[LoweredLeaf<'_>], operator: &Operator, tuning: &ReduceTuning) -> (usize, usize) {
+    let bytes = leaves.iter().filter(|leaf| !leaf.is_place).map(|leaf| leaf.dtype.bytes()).max().unwrap_or(4);
+    let width = (16 / bytes).min(match leaves.len() {
+        0..=8 => 16,
+        9..=16 => 4,
+        17..=32 => 2,
+        _ => 1,
+    });
+    // A user's text reads no leaf but indices: neighbouring threads take neighbouring indices, unless each combines some in order.
+    let is_text = matches!(&operator.kind, OperatorKind::Custom(custom) if custom.commutative);
+    let packs = match leaves.len() {
+        0..=2 => tuning.vectors_per_thread,
+        3..=4 => 4,
+        5..=8 => 2,
+        _ => 1,
+    };
+    // A value of one byte occupies a register of its own once it is read.
+    (if is_text { 1 } else { width }, if bytes == 1 { packs.min(4) } else { packs })
 }

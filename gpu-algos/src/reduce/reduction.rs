@@ -10,11 +10,11 @@ use gpu_array::{
 use ndarray::{Axis, Dimension, Ix0, IxDyn, RemoveAxis};
 use smallvec::{SmallVec, smallvec};
 
-use super::{
-    launch::{allocate, run},
-    operator::Operator,
+use super::launch::run;
+use crate::{
+    AlgoError, Result,
+    common::{launch::allocate, operator::Operator, shape::dim_of},
 };
-use crate::{AlgoError, Result, shape::dim_of};
 
 /// A reduction that has not been computed.
 ///
@@ -248,7 +248,7 @@ fn outer_strides(strides: &[isize], outer: &[bool], keeps_axes: bool) -> SmallVe
 }
 
 /// Result types of reductions: an element type, or a [`Pair`] of them.
-pub trait Results: sealed::Sealed {
+pub trait Results: sealed::SealedResults {
     /// Arrays of the results.
     type Arrays<K: Dimension>;
     /// The values on the host.
@@ -264,9 +264,9 @@ pub trait Results: sealed::Sealed {
 }
 
 mod sealed {
-    pub trait Sealed {}
-    impl<T: gpu_array::Element> Sealed for T {}
-    impl<A: gpu_array::Element, B: gpu_array::Element> Sealed for super::Pair<A, B> {}
+    pub trait SealedResults {}
+    impl<T: gpu_array::Element> SealedResults for T {}
+    impl<A: gpu_array::Element, B: gpu_array::Element> SealedResults for super::Pair<A, B> {}
 }
 
 impl<T: Element> Results for T {

@@ -2,17 +2,21 @@
 
 use gpu_array::{
     DType,
-    expression::{HEADERS, LoweredLeaf},
-    gpu_driver::{Header, Registry, Stream},
+    gpu_driver::{Arch, Registry},
 };
-use smallvec::SmallVec;
 
 use super::{
     launch::{REDUCE, program},
+    policy::{ReduceAlgorithm, ReducePolicy, ReduceTuning, is_for_all},
+};
+use crate::common::{
     operator::{Operator, OperatorKind},
-    policy::{Algorithm, Policy},
+    samples::Sample,
     source::ValueSource,
 };
+
+/// The architecture of the samples.
+const ARCH: Arch = Arch::new(9, 0);
 
 /// Adds a reduction of arrays of each kind.
 pub(crate) fn add_to(registry: Registry) -> Registry {
@@ -38,47 +42,16 @@ pub(crate) fn add_to(registry: Registry) -> Registry {
     ];
     samples.into_iter().fold(registry, |registry, (kind, value, ignores_nan, along_outer)| {
         let (source, operator) = (Sample(value), Operator::new(kind, value, ignores_nan));
-        let mut policy = Policy::of(&source.leaves(), &operator, along_outer);
+        let (leaves, tuning) = (source.leaves(), ReduceTuning::of(ARCH));
+        let policy = match along_outer {
+            true => ReducePolicy::columns(&leaves, &operator, tuning),
+            false => ReducePolicy::rows(&leaves, &operator, tuning),
+        };
         let registry = registry.with_sample(REDUCE.name, program(&source, &operator, &policy));
-        if along_outer || !operator.is_for_all() {
+        if along_outer || !is_for_all(&operator) {
             return registry;
         }
-        policy.algorithm = Algorithm::All;
+        let policy = ReducePolicy { algorithm: ReduceAlgorithm::All, ..policy };
         registry.with_sample(REDUCE.name, program(&source, &operator, &policy))
     })
-}
-
-/// A source that is an array of one element type.
-pub(crate) struct Sample(pub(crate) DType);
-
-impl ValueSource for Sample {
-    fn shape(&self) -> &[usize] {
-        &[1]
-    }
-    fn leaves(&self) -> SmallVec<[LoweredLeaf<'_>; 4]> {
-        SmallVec::from_iter([LoweredLeaf { address: 0, dtype: self.0, is_place: false, strides: &[1] }])
-    }
-    fn scalars(&self) -> &[u64] {
-        &[]
-    }
-    fn extra(&self) -> SmallVec<[u64; 4]> {
-        SmallVec::new()
-    }
-    fn homes(&self) -> SmallVec<[&Stream; 4]> {
-        SmallVec::new()
-    }
-    fn add_key(&self, _key: &mut SmallVec<[u64; 64]>) {}
-    fn text(&self, structure: &str) -> (String, Vec<Header>) {
-        (identity(structure, self.0), HEADERS.to_vec())
-    }
-}
-
-/// The structure of the expression that is an array itself.
-pub(crate) fn identity(structure: &str, dtype: DType) -> String {
-    let name = dtype.cuda_name();
-    format!(
-        "struct {structure} {{\n    typedef gpu::Tuple<{name}> Leaves;\n    typedef gpu::Tuple<{name}> Outputs;\n    \
-             static constexpr int SCALARS = 0, EXTRA = 0;\n    static __device__ __forceinline__ void apply(const uint64_t *, \
-             const uint64_t *, const Leaves &x, Outputs &y) {{ gpu::get<0>(y) = gpu::get<0>(x); }}\n}};\n"
-    )
 }

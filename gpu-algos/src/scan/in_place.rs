@@ -10,10 +10,15 @@ use gpu_array::{
 use ndarray::{Axis, Dimension};
 use smallvec::SmallVec;
 
-use super::{launch::ScanJob, lazy::ScanOptions, methods::extreme, plan::ScanTarget};
+use super::{launch::ScanJob, lazy::ScanOptions, methods::extreme};
 use crate::{
     Result,
-    reduce::{Operator, OperatorKind, Summable, ValueSource, identity, product_of, sum},
+    common::{
+        operator::{Operator, OperatorKind},
+        source::{ValueSource, identity},
+        summable::{Summable, product_of, sum},
+    },
+    tiles::layout::TileTarget,
 };
 
 /// A scan of an array in its own memory that has not run.
@@ -103,7 +108,7 @@ impl<'t, T: Element, D: Dimension> InPlace<'t, T, D> {
         let source = OfTarget(target);
         let (mode, operator) = (self.options.mode(), &self.operator);
         let job = ScanJob { source: &source, heads: None, epilogue: None, operator, mode, axis, reverse };
-        let place = ScanTarget { address: target.address, dtype: T::DTYPE, strides: target.strides };
+        let place = TileTarget { address: target.address, dtype: T::DTYPE, strides: target.strides };
         job.run(&place, Some(target.home), target.home)
     }
 }

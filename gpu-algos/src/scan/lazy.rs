@@ -13,13 +13,18 @@ use smallvec::SmallVec;
 use super::{
     epilogue::{LoweredEpilogue, results},
     launch::{Heads, ScanJob},
-    plan::{OP, ScanTarget},
+    plan::OP,
 };
 use crate::{
     AlgoError, Result,
+    common::{
+        launch::allocate,
+        operator::Operator,
+        shape::{dim_of, in_order, same_shape},
+        source::ValueSource,
+    },
     device::params::EXCLUSIVE,
-    reduce::{Operator, ValueSource, allocate},
-    shape::{dim_of, in_order, same_shape},
+    tiles::layout::TileTarget,
 };
 
 /// A scan that has not been computed.
@@ -133,7 +138,7 @@ impl<'a, O: Element, D: Dimension, K: Dimension> Scan<'a, O, D, K> {
         Ok((values, dim))
     }
 
-    fn run(&self, values: &Lowered<'a>, target: &ScanTarget<'_>, home: Option<&Stream>, stream: &Stream) -> Result<()> {
+    fn run(&self, values: &Lowered<'a>, target: &TileTarget<'_>, home: Option<&Stream>, stream: &Stream) -> Result<()> {
         let heads = match &self.heads {
             Some((heads, kind)) => Some((heads.as_ref().map_err(Clone::clone)? as &dyn ValueSource, *kind)),
             None => None,
@@ -172,7 +177,7 @@ impl<'a, O: Element, D: Dimension, K: Dimension> Scan<'a, O, D, K> {
         let array = allocate::<O, K>(stream, dim)?;
         let address = array.as_device_vec().as_raw();
         let strides = self.options.strides(values.shape(), array.strides());
-        let target = ScanTarget { address, dtype: O::DTYPE, strides: &strides };
+        let target = TileTarget { address, dtype: O::DTYPE, strides: &strides };
         self.run(values, &target, None, stream)?;
         Ok(array)
     }
@@ -197,7 +202,7 @@ impl<'a, O: Element, D: Dimension, K: Dimension> Scan<'a, O, D, K> {
         }
         let stream = self.home.as_ref().unwrap_or(target.home);
         let strides = self.options.strides(values.shape(), target.strides);
-        let place = ScanTarget { address: target.address, dtype: O::DTYPE, strides: &strides };
+        let place = TileTarget { address: target.address, dtype: O::DTYPE, strides: &strides };
         self.run(values, &place, Some(target.home), stream)
     }
 }

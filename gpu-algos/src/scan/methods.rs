@@ -6,7 +6,10 @@ use gpu_array::{
 };
 
 use super::lazy::Scan;
-use crate::reduce::{Operator, OperatorKind, Summable, product_of, sum};
+use crate::common::{
+    operator::{Operator, OperatorKind},
+    summable::{Summable, product_of, sum},
+};
 
 pub(crate) fn extreme(greatest: bool) -> OperatorKind {
     OperatorKind::Extreme { greatest }

@@ -14,7 +14,8 @@
 //!
 //! One launch reads and writes each value once; see `device/scan_single_pass.cuh`.
 
-mod axes;
+#[cfg(test)]
+mod choices;
 mod epilogue;
 mod in_place;
 mod launch;
@@ -28,12 +29,5 @@ pub use in_place::{InPlace, ScansInPlace};
 pub use lazy::Scan;
 pub use methods::Scans;
 
-pub(crate) use crate::device::params::CONTIGUOUS;
-/// Parts that selections and scans of a user's text need too.
-pub(crate) use {
-    axes::ScanAxes,
-    epilogue::SCANNED,
-    launch::{MOST_SHARED_BYTES, SINGLE_PASS},
-    plan::{Leaves, MemoryLayout, OP, ScanTarget, Selection},
-    policy::{Algorithm, Policy},
-};
+/// Parts that scans of a user's text need too.
+pub(crate) use {epilogue::SCANNED, launch::SINGLE_PASS, plan::OP};

@@ -1,16 +1,23 @@
-//! Tuning of scans: plain data, chosen from element types, passed as template arguments.
+//! The kernel of a scan and its template arguments: plain data, chosen from the layout, the element types and the device.
 
-use gpu_array::expression::LoweredLeaf;
+use gpu_array::{expression::LoweredLeaf, gpu_driver::Arch};
+
+use super::plan::ScanProblem;
+use crate::{
+    common::launch::{DeviceLimits, tuned},
+    device::params::{CONTIGUOUS, FLAGS, KEYS, LINES},
+    tiles::policy::TilePolicy,
+};
 
 /// The kernel that scans.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Algorithm {
-    /// Values in registers, tile by tile: `scan_single_pass`, and `select_single_pass` of selections.
+pub(crate) enum ScanAlgorithm {
+    /// Values in registers, tile by tile: `scan_single_pass`.
     SinglePass,
-    /// Values in shared memory, tile by tile: `scan_pipelined`, and `select_pipelined` of selections. `ahead` tiles wait for those before them.
-    Pipelined { ahead: u32 },
-    /// Values in shared memory, all at once: `scan_single_wave`, with `parts` tiles for a block.
-    SingleWave { parts: u32 },
+    /// Values in shared memory, tile by tile: `scan_pipelined`. `tiles_ahead` tiles wait for those before them.
+    Pipelined { tiles_ahead: u32 },
+    /// Values in shared memory, all at once: `scan_single_wave`, with at most `tiles_per_block` tiles for a block.
+    SingleWave { tiles_per_block: u32 },
     /// A block for each line: `scan_rows`.
     Rows,
     /// Blocks that share columns: `scan_columns`.
@@ -19,170 +26,261 @@ pub(crate) enum Algorithm {
     ColumnStrips { lanes: u32 },
 }
 
-/// The template arguments of a kernel.
+/// The kernel with its template arguments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Policy {
-    pub(crate) algorithm: Algorithm,
-    /// Threads of a block.
-    pub(crate) threads: u32,
-    /// Neighbours that a thread takes at once, as one pack.
-    pub(crate) width: u32,
-    /// Packs of a thread in a tile.
-    pub(crate) unroll: u32,
-    /// Threads of the service warps of a block.
-    pub(crate) helpers: u32,
-    /// Dynamic shared memory of a block.
-    pub(crate) shared_bytes: u32,
+pub(crate) struct ScanPolicy {
+    pub(crate) algorithm: ScanAlgorithm,
+    pub(crate) tile: TilePolicy,
 }
 
-/// Threads of a block.
-const THREADS: u32 = 256;
-/// Registers for the values of a tile.
-const REGISTERS: usize = 32;
-/// Number of tiles that keeps a device busy.
-const BUSY: usize = 100;
-/// Bytes of a thread's states in a tile of `scan_pipelined`, or of the values that they are made of.
-const PIPELINE_BYTES: usize = 128;
-/// Threads of a block and tiles that wait, the best pair first; the first is for states of a word.
+/// Numbers that depend on the architecture, by which kernels and tiles are chosen.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ScanTuning {
+    /// Threads of a block of `scan_single_pass` and `scan_columns`.
+    threads: usize,
+    /// Registers for the values of a tile of these kernels.
+    registers: usize,
+    /// Number of tiles that keeps a device busy.
+    busy_tiles: usize,
+    /// Bytes of a thread's states in a tile of `scan_pipelined`, or of the values that they are made of.
+    pipelined_bytes: usize,
+    /// Tiles per multiprocessor from which on `scan_pipelined` pays.
+    pipelined_tiles: usize,
+    /// `scan_single_wave` pays if at least one multiprocessor in this many has a tile.
+    wave_share: usize,
+    /// Bytes of a thread's states in a tile of `scan_rows`.
+    row_bytes: usize,
+    /// Lines per multiprocessor from which on `scan_rows` pays.
+    rows: usize,
+    /// Rows from which on `scan_column_strips` pays.
+    strip_rows: usize,
+}
+
+/// Measured on an H200.
+const SM_90: ScanTuning = ScanTuning {
+    threads: 256,    // tune gpu-algos.scan_threads: 128 256 512; (segmented-scan|scan-axis0)/.*/gpu-algos/device
+    registers: 32,   // tune gpu-algos.scan_registers: 16 32 64; (segmented-scan|scan-axis0)/.*/gpu-algos/device
+    busy_tiles: 100, // tune gpu-algos.scan_busy_tiles: 50 100 200; (inclusive|exclusive)-scan/.*/gpu-algos/device
+    pipelined_bytes: 128, // tune gpu-algos.pipelined_bytes: 64 128; (inclusive|exclusive)-scan/.*/gpu-algos/device
+    pipelined_tiles: 4, // tune gpu-algos.pipelined_tiles: 2 4 8; (inclusive|exclusive)-scan/.*/gpu-algos/device
+    wave_share: 8,   // tune gpu-algos.wave_share: 4 8 16; (inclusive|exclusive)-scan/.*/gpu-algos/device
+    row_bytes: 64,   // tune gpu-algos.scan_row_bytes: 32 64 128; scan-axis1/.*/gpu-algos/device
+    rows: 2,         // tune gpu-algos.scan_rows: 1 2 4; scan-axis1/.*/gpu-algos/device
+    strip_rows: 256, // tune gpu-algos.strip_rows: 128 256 512; scan-axis0/.*/gpu-algos/device
+};
+
+/// By architecture, the oldest first.
+static TUNING: [(Arch, ScanTuning); 1] = [(Arch::new(9, 0), SM_90)];
+
+/// Threads of a block of `scan_pipelined` and tiles ahead, the best pair first; the first is for states of a word.
 const PIPELINES: [(usize, usize); 5] = [(352, 3), (416, 2), (384, 2), (256, 2), (128, 2)];
 /// Tiles of a block of `scan_pipelined` that are in flight, or are scanned just now.
 pub(super) const LOADING: usize = 2;
-/// Shared memory of `scan_pipelined` besides its tiles.
-const PIPELINE_BESIDES: usize = 4096;
+/// Shared memory of the kernels with tiles in shared memory besides these tiles.
+const SHARED_BESIDES: usize = 4096;
 /// Constants of `scan_single_wave.cuh`: threads of a block; values of a thread in a tile; most tiles of a block, and of all.
 ///
 /// On an H200, 2^20 values, f32 / f64 / f32 by key in us: 4.4 / 6.2 / 5.6 (CUB 3.0.1 6.7 / 7.8 / 7.5). Half as many values 5.4 / 7.2 / 7.2, twice as
 /// many 4.6 / - / 6.9; twice as many threads with half as many values 5.0 / 6.6 / 6.4, half as many with twice as many 4.3 / 7.6 / 5.4.
 const WAVE_THREADS: usize = 512;
 const WAVE_VALUES: usize = 16;
-const MOST_PARTS: usize = 8;
-const MOST_TILES: usize = 64 * 32;
-/// Constants of `scan_rows.cuh`: bytes of a thread's states in a tile, and tiles of a block, in hand and in flight.
-const ROWS_BYTES: usize = 64;
-const TILES_OF_BLOCK: usize = 3;
+const WAVE_TILES_PER_BLOCK: usize = 8;
+const WAVE_TILES: usize = 64 * 32;
+/// Tiles of a block of `scan_rows`, in hand and in flight: a constant of `scan_rows.cuh`.
+const ROW_TILES_PER_BLOCK: usize = 3;
 /// Constants of `scan_column_strips.cuh`: threads of a block; tiles; shared memory by which warps exchange states.
 const STRIP_THREADS: usize = 512;
 const STRIP_TILES: usize = 2;
 const STRIP_BESIDES: usize = 32 << 10;
 
-impl Policy {
-    pub(crate) fn new(threads: u32, width: u32, unroll: u32) -> Self {
-        Self { algorithm: Algorithm::SinglePass, threads, width, unroll, helpers: 0, shared_bytes: 0 }
+impl ScanTuning {
+    pub(super) fn of(arch: Arch) -> &'static Self {
+        tuned(&TUNING, arch)
+    }
+}
+
+/// The operands of a scan, by which tiles are cut.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ScanOperands<'o, 'l> {
+    pub(super) leaves: &'o [LoweredLeaf<'l>],
+    pub(super) state_bytes: usize,
+    pub(super) result_bytes: usize,
+}
+
+impl ScanPolicy {
+    /// The policy for a problem: tiles in shared memory if such a kernel fits and has enough work for the device, else tiles in registers.
+    pub(super) fn of(problem: &ScanProblem<'_>, device: &DeviceLimits) -> Self {
+        let ScanProblem { layout, operands, .. } = *problem;
+        let tuning = ScanTuning::of(device.arch);
+        let staged = Self::staged(problem, device, tuning);
+        let in_registers = || match layout.is_across {
+            true => Self::columns(&operands, tuning),
+            false => Self::single_pass(&operands, layout.mode & CONTIGUOUS != 0, layout.count(), tuning),
+        };
+        staged.unwrap_or_else(in_registers)
+    }
+
+    /// The policy of a kernel with its tiles in shared memory.
+    fn staged(problem: &ScanProblem<'_>, device: &DeviceLimits, tuning: &ScanTuning) -> Option<Self> {
+        let ScanProblem { layout, operands, mode, epilogue_reads, .. } = *problem;
+        // The kernel would wait for operands that the epilogue reads.
+        if epilogue_reads {
+            return None;
+        }
+        let &DeviceLimits { multiprocessors, most_shared_bytes, .. } = device;
+        let (leaves, length, lines) = (operands.leaves, layout.axes.length(), layout.axes.line_count());
+        let width = |policy: &Self| policy.tile.vector_size as usize;
+        let is_packed = |policy: &Self| layout.is_packed(leaves, width(policy));
+        if layout.is_across {
+            let policy = Self::column_strips(&operands, lines, multiprocessors, most_shared_bytes, tuning)?;
+            return (length >= tuning.strip_rows && layout.is_packed_in_rows(leaves, width(&policy))).then_some(policy);
+        }
+        match mode & (CONTIGUOUS | LINES) {
+            CONTIGUOUS => {
+                let tiles = |policy: &Self| layout.count() / policy.tile.values();
+                let pipelined = Self::pipelined(&operands, most_shared_bytes, tuning)
+                    .filter(|policy| tiles(policy) >= tuning.pipelined_tiles * multiprocessors);
+                let single_wave = || {
+                    Self::single_wave(&operands, layout.count(), multiprocessors, most_shared_bytes).filter(|policy| {
+                        layout.count() > policy.tile.values() && tiles(policy) * tuning.wave_share >= multiprocessors
+                    })
+                };
+                pipelined.or_else(single_wave).filter(is_packed)
+            }
+            _ if mode & (CONTIGUOUS | LINES | FLAGS | KEYS) == CONTIGUOUS | LINES => {
+                let policy = Self::rows(&operands, length, most_shared_bytes, tuning)?;
+                let width = width(&policy);
+                let is_whole = length.is_multiple_of(width) && layout.is_aligned(leaves, width);
+                (lines >= tuning.rows * multiprocessors && is_whole && is_packed(&policy)).then_some(policy)
+            }
+            _ => None,
+        }
     }
 
     /// The policy of the kernel `scan_pipelined`.
     /// None if the tiles do not fit `most_shared` bytes, or packs have less than 4 bytes.
-    pub(crate) fn ring(leaves: &[LoweredLeaf<'_>], bytes: Bytes, most_shared: usize) -> Option<Self> {
-        let staged = Staged::of(leaves, bytes, |_| PIPELINE_BYTES)?;
+    pub(super) fn pipelined(operands: &ScanOperands<'_, '_>, most_shared: usize, tuning: &ScanTuning) -> Option<Self> {
+        let staged = StagedTile::of(operands, |_| tuning.pipelined_bytes)?;
         let of_value = |ahead: usize| (ahead + LOADING) * staged.main + LOADING * staged.others;
         let shared = |(threads, ahead): (usize, usize)| threads * staged.values * of_value(ahead);
-        let rings = &PIPELINES[if bytes.state <= 4 { 0 } else { 1 }..];
-        let ring = rings.iter().copied().find(|&ring| shared(ring) + PIPELINE_BESIDES <= most_shared)?;
-        let policy = staged.policy(Algorithm::Pipelined { ahead: ring.1 as u32 }, ring.0, shared(ring));
-        Some(Self { helpers: 64, ..policy })
+        let pipelines = &PIPELINES[if operands.state_bytes <= 4 { 0 } else { 1 }..];
+        let pipeline = pipelines.iter().copied().find(|&one| shared(one) + SHARED_BESIDES <= most_shared)?;
+        let (threads, tiles_ahead) = (pipeline.0, pipeline.1 as u32);
+        let tile = TilePolicy { service_threads: 64, ..staged.policy(threads, shared(pipeline)) };
+        Some(Self { algorithm: ScanAlgorithm::Pipelined { tiles_ahead }, tile })
     }
 
     /// The policy of the kernel `scan_single_wave` for `count` values; None if they do not fit the multiprocessors' shared memory.
-    pub(crate) fn wave(
-        leaves: &[LoweredLeaf<'_>],
-        bytes: Bytes,
+    pub(super) fn single_wave(
+        operands: &ScanOperands<'_, '_>,
         count: usize,
         multiprocessors: usize,
         most_shared: usize,
     ) -> Option<Self> {
-        let staged = Staged::of(leaves, bytes, |bytes| WAVE_VALUES * bytes)?;
-        let tile = WAVE_THREADS * staged.values;
-        let parts = (count + staged.width).div_ceil(tile).div_ceil(multiprocessors);
-        let shared = parts.checked_mul(tile * (staged.main + staged.others))?;
-        let fits =
-            parts <= MOST_PARTS && parts * multiprocessors <= MOST_TILES && shared + PIPELINE_BESIDES <= most_shared;
-        fits.then(|| staged.policy(Algorithm::SingleWave { parts: parts as u32 }, WAVE_THREADS, shared))
+        let staged = StagedTile::of(operands, |bytes| WAVE_VALUES * bytes)?;
+        let values = WAVE_THREADS * staged.values;
+        let tiles = (count + staged.width).div_ceil(values).div_ceil(multiprocessors);
+        let shared = tiles.checked_mul(values * (staged.main + staged.others))?;
+        let fits = tiles <= WAVE_TILES_PER_BLOCK
+            && tiles * multiprocessors <= WAVE_TILES
+            && shared + SHARED_BESIDES <= most_shared;
+        let algorithm = ScanAlgorithm::SingleWave { tiles_per_block: tiles as u32 };
+        fits.then(|| Self { algorithm, tile: staged.policy(WAVE_THREADS, shared) })
     }
 
     /// The policy of the kernel `scan_rows` for lines of `length` values; None if lines are too short or tiles do not fit.
-    pub(crate) fn along(leaves: &[LoweredLeaf<'_>], bytes: Bytes, length: usize, most_shared: usize) -> Option<Self> {
-        let staged = Staged::of(leaves, bytes, |_| ROWS_BYTES)?;
+    pub(super) fn rows(
+        operands: &ScanOperands<'_, '_>,
+        length: usize,
+        most_shared: usize,
+        tuning: &ScanTuning,
+    ) -> Option<Self> {
+        let staged = StagedTile::of(operands, |_| tuning.row_bytes)?;
         let threads = [256, 128, 64, 32].into_iter().find(|threads| threads * staged.values <= length)?;
-        let shared = threads * staged.values * TILES_OF_BLOCK * (staged.main + staged.others);
-        (shared + PIPELINE_BESIDES <= most_shared).then(|| staged.policy(Algorithm::Rows, threads, shared))
+        let shared = threads * staged.values * ROW_TILES_PER_BLOCK * (staged.main + staged.others);
+        let tile = staged.policy(threads, shared);
+        (shared + SHARED_BESIDES <= most_shared).then_some(Self { algorithm: ScanAlgorithm::Rows, tile })
     }
 
-    /// The policy of the kernel `scan_column_strips` for `scan_columns` columns; None if they are too few for blocks of their own, or do not fit.
-    pub(crate) fn down(
-        leaves: &[LoweredLeaf<'_>],
-        bytes: Bytes,
+    /// The policy of the kernel `scan_column_strips` for so many columns; None if they are too few for blocks of their own, or do not fit.
+    pub(super) fn column_strips(
+        operands: &ScanOperands<'_, '_>,
         columns: usize,
         multiprocessors: usize,
         most_shared: usize,
+        tuning: &ScanTuning,
     ) -> Option<Self> {
-        let staged = Staged::of(leaves, bytes, |_| PIPELINE_BYTES)?;
-        let width = staged.width;
+        let StagedTile { width, .. } = StagedTile::of(operands, |_| tuning.pipelined_bytes)?;
+        let &ScanOperands { leaves, state_bytes, .. } = operands;
         let enough = |lanes: &usize| columns.div_ceil(width * lanes) * 10 >= multiprocessors * 9;
         let lanes = [16, 8].into_iter().find(enough)?;
-        let of_warps = 2 * STRIP_THREADS / 32 * lanes * width * bytes.state;
+        let of_warps = 2 * STRIP_THREADS / 32 * lanes * width * state_bytes;
         let in_memory = leaves.iter().filter(|leaf| !leaf.is_place).count().max(1);
-        let unroll = (REGISTERS / (width * bytes.state.div_ceil(4) * in_memory)).clamp(1, 8);
+        let packs = (tuning.registers / (width * state_bytes.div_ceil(4) * in_memory)).clamp(1, 8);
         let of_leaves: usize = leaves.iter().filter(|leaf| !leaf.is_place).map(|leaf| leaf.dtype.bytes()).sum();
-        let shared = STRIP_THREADS * unroll * width * STRIP_TILES * of_leaves.max(1);
-        if of_warps > STRIP_BESIDES || shared + of_warps + PIPELINE_BESIDES > most_shared {
+        let shared = STRIP_THREADS * packs * width * STRIP_TILES * of_leaves.max(1);
+        if of_warps > STRIP_BESIDES || shared + of_warps + SHARED_BESIDES > most_shared {
             return None;
         }
-        let policy = Self::new(STRIP_THREADS as u32, width as u32, unroll as u32);
-        Some(Self { algorithm: Algorithm::ColumnStrips { lanes: lanes as u32 }, shared_bytes: shared as u32, ..policy })
+        let tile = TilePolicy { shared_bytes: shared as u32, ..TilePolicy::new(STRIP_THREADS, width, packs) };
+        Some(Self { algorithm: ScanAlgorithm::ColumnStrips { lanes: lanes as u32 }, tile })
     }
 
-    /// The policy of the kernel `scan_single_pass` for `count` values of these leaves, with states and results of these sizes.
-    pub(crate) fn of(
-        leaves: &[LoweredLeaf<'_>],
-        state_bytes: usize,
-        result_bytes: usize,
-        plain: bool,
+    /// The policy of the kernel `scan_single_pass` for `count` values.
+    pub(super) fn single_pass(
+        operands: &ScanOperands<'_, '_>,
+        is_contiguous: bool,
         count: usize,
+        tuning: &ScanTuning,
     ) -> Self {
-        let in_memory = || leaves.iter().filter(|leaf| !leaf.is_place);
-        let widest = in_memory().map(|leaf| leaf.dtype.bytes()).max().unwrap_or(4).max(result_bytes);
-        let words = state_bytes.div_ceil(4).max(1);
-        if !plain {
-            return Self::new(THREADS, 1, (8 / words).clamp(1, 8) as u32);
+        let &ScanTuning { threads, registers, busy_tiles, .. } = tuning;
+        let (words, in_memory) = (operands.state_words(), operands.in_memory());
+        let algorithm = ScanAlgorithm::SinglePass;
+        if !is_contiguous {
+            return Self { algorithm, tile: TilePolicy::new(threads, 1, (8 / words).clamp(1, 8)) };
         }
-        let width = (16 / widest).clamp(1, 16).min(REGISTERS / words.min(REGISTERS));
-        let shares = words.max(in_memory().count());
-        let unroll = |registers: usize| registers / (width * shares).min(registers);
-        let tiles = |unroll: usize| count / (THREADS as usize * width * unroll);
+        let width = (16 / operands.widest()).clamp(1, 16).min(registers / words.min(registers));
+        let shares = words.max(in_memory);
+        let packs = |registers: usize| registers / (width * shares).min(registers);
+        let tiles = |packs: usize| count / (threads * width * packs);
         // Larger tiles have fewer slots to poll, which matters if slots have more words. With few tiles, smaller tiles finish sooner.
-        let unroll = match () {
-            _ if shares > 1 && tiles(unroll(2 * REGISTERS)) >= 4 * BUSY => unroll(2 * REGISTERS),
-            _ if tiles(unroll(REGISTERS)) >= BUSY => unroll(REGISTERS),
-            _ => (unroll(REGISTERS) / 4).max(1),
+        let packs = match () {
+            _ if shares > 1 && tiles(packs(2 * registers)) >= 4 * busy_tiles => packs(2 * registers),
+            _ if tiles(packs(registers)) >= busy_tiles => packs(registers),
+            _ => (packs(registers) / 4).max(1),
         };
-        Self::new(THREADS, width as u32, unroll as u32)
+        Self { algorithm, tile: TilePolicy::new(threads, width, packs) }
     }
 
     /// The policy of the kernel `scan_columns`, for scans along an axis across which neighbours lie.
-    pub(crate) fn across(leaves: &[LoweredLeaf<'_>], state_bytes: usize, result_bytes: usize) -> Self {
-        let in_memory = || leaves.iter().filter(|leaf| !leaf.is_place);
-        let widest = in_memory().map(|leaf| leaf.dtype.bytes()).max().unwrap_or(4).max(result_bytes);
-        let words = state_bytes.div_ceil(4).max(1);
-        let width = (16 / widest).clamp(1, 8).min(REGISTERS / words.min(REGISTERS));
-        let unroll = REGISTERS / (width * words.max(in_memory().count())).min(REGISTERS);
-        Self { algorithm: Algorithm::Columns, ..Self::new(THREADS, width as u32, unroll as u32) }
-    }
-
-    /// Values of a tile.
-    pub(crate) fn tile(&self) -> usize {
-        (self.threads * self.width * self.unroll) as usize
+    pub(super) fn columns(operands: &ScanOperands<'_, '_>, tuning: &ScanTuning) -> Self {
+        let &ScanTuning { threads, registers, .. } = tuning;
+        let words = operands.state_words();
+        let width = (16 / operands.widest()).clamp(1, 8).min(registers / words.min(registers));
+        let packs = registers / (width * words.max(operands.in_memory())).min(registers);
+        Self { algorithm: ScanAlgorithm::Columns, tile: TilePolicy::new(threads, width, packs) }
     }
 }
 
-/// Bytes of a state, and of a result.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Bytes {
-    pub(crate) state: usize,
-    pub(crate) result: usize,
+impl ScanOperands<'_, '_> {
+    /// Bytes of the widest element that is read or written.
+    fn widest(&self) -> usize {
+        let in_memory = self.leaves.iter().filter(|leaf| !leaf.is_place);
+        in_memory.map(|leaf| leaf.dtype.bytes()).max().unwrap_or(4).max(self.result_bytes)
+    }
+
+    /// Number of leaves in memory.
+    fn in_memory(&self) -> usize {
+        self.leaves.iter().filter(|leaf| !leaf.is_place).count()
+    }
+
+    fn state_words(&self) -> usize {
+        self.state_bytes.div_ceil(4).max(1)
+    }
 }
 
-/// Layout of tiles in shared memory.
-struct Staged {
+/// Layout of a tile in shared memory.
+struct StagedTile {
     /// Values of a pack, and of a thread in a tile.
     width: usize,
     values: usize,
@@ -191,11 +289,11 @@ struct Staged {
     others: usize,
 }
 
-impl Staged {
+impl StagedTile {
     /// The layout; `of_thread` maps the bytes of a value to the bytes of a thread in a tile.
     /// None if packs have less than the 4 bytes of a copy, or the size of a state does not divide 16.
-    fn of(leaves: &[LoweredLeaf<'_>], bytes: Bytes, of_thread: impl Fn(usize) -> usize) -> Option<Self> {
-        let Bytes { state, result } = bytes;
+    fn of(operands: &ScanOperands<'_, '_>, of_thread: impl Fn(usize) -> usize) -> Option<Self> {
+        let &ScanOperands { leaves, state_bytes: state, result_bytes: result } = operands;
         let bytes = || leaves.iter().map(|leaf| if leaf.is_place { 0 } else { leaf.dtype.bytes() });
         let widest = bytes().max().filter(|&widest| widest > 0).unwrap_or(4).max(result);
         let width = 16 / widest;
@@ -209,8 +307,8 @@ impl Staged {
         Some(Self { width, values, main, others: bytes().skip(1).sum() })
     }
 
-    fn policy(&self, algorithm: Algorithm, threads: usize, shared_bytes: usize) -> Policy {
-        let policy = Policy::new(threads as u32, self.width as u32, (self.values / self.width) as u32);
-        Policy { algorithm, shared_bytes: shared_bytes as u32, ..policy }
+    fn policy(&self, threads: usize, shared_bytes: usize) -> TilePolicy {
+        let policy = TilePolicy::new(threads, self.width, self.values / self.width);
+        TilePolicy { shared_bytes: shared_bytes as u32, ..policy }
     }
 }

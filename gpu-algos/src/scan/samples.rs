@@ -1,22 +1,33 @@
 //! Samples of scans, for checks without a device.
 
-use gpu_array::{DType, gpu_driver::Registry};
+use gpu_array::{
+    DType,
+    gpu_driver::{Arch, Registry},
+};
 
 use super::{
-    launch::{Heads, KernelSpec, SINGLE_PASS, ScanJob},
-    plan::{ACROSS, Leaves, ScanTarget},
-    policy::Policy,
+    launch::{Heads, SINGLE_PASS, ScanJob},
+    policy::{ScanPolicy, ScanTuning},
 };
 use crate::{
+    common::{
+        axes::Leaves,
+        operator::{Operator, OperatorKind},
+        samples::Sample,
+        source::ValueSource,
+    },
     device::params::{BACKWARD, CONTIGUOUS, EXCLUSIVE, FLAGS, KEYS, LINES},
-    reduce::{Operator, OperatorKind, ValueSource, samples::Sample},
+    tiles::layout::TileTarget,
 };
 
 /// Flags of samples: tiles are in shared memory, one after another or all at once.
 const STAGED: u32 = 1 << 31;
 const AT_ONCE: u32 = 1 << 30;
+/// Neighbours lie along another axis than the scanned one.
+const ACROSS: u32 = 1 << 29;
 
-/// Shared memory that a block of compute capability 9.0 may have.
+/// The architecture of the samples, and the shared memory that a block of it may have.
+const ARCH: Arch = Arch::new(9, 0);
 const MOST_SHARED: usize = 227 << 10;
 
 /// Adds a scan of arrays of each kind.
@@ -59,7 +70,7 @@ pub(crate) fn add_to(registry: Registry) -> Registry {
             axis: None,
             reverse: false,
         };
-        let target = ScanTarget { address: 0, dtype: operator.results()[0], strides: &[1] };
+        let target = TileTarget { address: 0, dtype: operator.results()[0], strides: &[1] };
         let mode = mode
             | match heads {
                 Some((_, Heads::Flags)) => FLAGS,
@@ -68,17 +79,19 @@ pub(crate) fn add_to(registry: Registry) -> Registry {
             };
         let leaves = source.leaves();
         let leaves: Leaves<'_> = leaves.into_iter().chain(keys.iter().flat_map(|(keys, _)| keys.leaves())).collect();
-        let (bytes, most) = (job.bytes(&target), usize::MAX);
-        let staged = match mode & (LINES | ACROSS | AT_ONCE) {
-            AT_ONCE => Policy::wave(&leaves, bytes, 1, 1, MOST_SHARED),
-            0 => Policy::ring(&leaves, bytes, MOST_SHARED),
-            LINES => Policy::along(&leaves, bytes, most, MOST_SHARED),
-            _ => Policy::down(&leaves, bytes, most, 1, MOST_SHARED),
+        let (operands, tuning, most) = (job.operands(&leaves, &target), ScanTuning::of(ARCH), usize::MAX);
+        let staged = match mode & (LINES | ACROSS | AT_ONCE | STAGED) {
+            AT_ONCE => ScanPolicy::single_wave(&operands, 1, 1, MOST_SHARED),
+            STAGED => ScanPolicy::pipelined(&operands, MOST_SHARED, tuning),
+            mode if mode == LINES | STAGED => ScanPolicy::rows(&operands, most, MOST_SHARED, tuning),
+            mode if mode == ACROSS | STAGED => ScanPolicy::column_strips(&operands, most, 1, MOST_SHARED, tuning),
+            _ => None,
         };
-        let (staged, mode) = (staged.filter(|_| mode & (STAGED | AT_ONCE) != 0), mode & !(STAGED | AT_ONCE));
-        let policy = staged.unwrap_or_else(|| job.policy(&leaves, &target, mode, most));
-        let kernel = KernelSpec { job: &job, mode, policy };
-        let program = kernel.program();
+        let policy = staged.unwrap_or_else(|| match mode & ACROSS {
+            0 => ScanPolicy::single_pass(&operands, mode & CONTIGUOUS != 0, most, tuning),
+            _ => ScanPolicy::columns(&operands, tuning),
+        });
+        let program = job.kernel(mode & !(STAGED | AT_ONCE | ACROSS), policy).program();
         registry.with_sample(SINGLE_PASS.name, program)
     })
 }

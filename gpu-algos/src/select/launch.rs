@@ -8,18 +8,27 @@ use gpu_array::{
 };
 use smallvec::SmallVec;
 
-use super::policy::{LOADING, Staged, TILES_OF_AHEAD, policy};
+use super::{
+    plan::{OP, SelectPlan, SelectProblem, choose},
+    policy::{LOADING, SelectAlgorithm, SelectOperands, SelectPolicy},
+};
 pub(crate) use crate::device::params::{FLAGS, INDICES, KEYS, LENGTHS, REJECTED, VALUES};
 use crate::{
     Result,
+    common::{
+        axes::Leaves,
+        launch::{DeviceLimits, unique, with_headers},
+        shape::in_order,
+        source::ValueSource,
+    },
     device::{
         HEADERS, TILES,
-        params::{TILE_PARAMS, check_text},
+        params::{CONTIGUOUS, TILE_PARAMS, check_text},
     },
-    launch::{resident, unique, with_headers},
-    reduce::ValueSource,
-    scan::{Algorithm, CONTIGUOUS, Leaves, MOST_SHARED_BYTES, MemoryLayout, Policy, ScanAxes, ScanTarget, Selection},
-    shape::in_order,
+    tiles::{
+        axes::TileAxes,
+        layout::{MemoryLayout, SelectTargets, TileTarget},
+    },
 };
 
 pub(crate) const SINGLE_PASS: Header =
@@ -35,11 +44,6 @@ const PARTS: [Header; 3] = [
 
 /// The keys of kernels of selections.
 static SPACE: KernelSpace = KernelSpace::new();
-
-/// Bytes of a tile's slot: the tile's count, and the mark of a slot beside it.
-const SLOT_BYTES: usize = 8;
-
-const OP: &str = "a selection";
 
 /// The operands of a selection, and its mode.
 pub(crate) struct SelectJob<'j> {
@@ -71,46 +75,57 @@ impl SelectJob<'_> {
         self.values.map_or(0, |values| values.leaves().len())
     }
 
-    fn sources(&self) -> impl Iterator<Item = &dyn ValueSource> {
+    pub(super) fn sources(&self) -> impl Iterator<Item = &dyn ValueSource> {
         self.values.into_iter().chain([self.heads])
     }
 
     /// Enqueues the selection on `stream`. Returns false, and writes nothing, if there are no values. Does not wait.
     pub(crate) fn run(&self, out: &Out, out_homes: &[&Stream], stream: &Stream) -> Result<bool> {
-        let shape = self.heads.shape();
         let leaves: Leaves<'_> = self.sources().flat_map(|source| source.leaves()).collect();
-        let strides: SmallVec<[&[isize]; 4]> = leaves.iter().map(|leaf| leaf.strides).collect();
-        let count: usize = shape.iter().product();
-        if count == 0 {
+        if self.heads.shape().contains(&0) {
             return Ok(false);
         }
-        let in_order = in_order(shape, 1);
-        let target = ScanTarget { address: out.address, dtype: out.dtype, strides: &in_order };
-        let mut layout =
-            MemoryLayout::of(OP, ScanAxes::of(shape, target.strides, &strides, None, false), &leaves, &target);
-        layout.selection =
-            Selection { count: out.count, step: out.step as i64, places: out.places, lengths: out.lengths };
-        let most_shared = stream.device().attribute(MOST_SHARED_BYTES)? as usize;
-        let enough = TILES_OF_AHEAD * stream.device().multiprocessors()? as usize;
-        let read = Read::of(&leaves, self.leaves_of_values());
-        let ahead = KernelSpec::ahead(self, &read, out.dtype, layout.mode, most_shared, |policy| {
-            out.step == 1 && count / policy.tile() >= enough && layout.are_leaves_packed(&leaves, policy.width as usize)
-        });
-        let kernel = ahead.unwrap_or_else(|| KernelSpec::of(self, &read, out.dtype, layout.mode, count));
+        let (layout, read) = (self.layout(&leaves, out), Read::of(&leaves, self.leaves_of_values()));
+        let (problem, device) = (self.problem(&layout, &leaves, &read, out), stream.device());
+        let compile = |policy: &SelectPolicy| self.kernel(problem.mode, &read, *policy).generated(device);
+        let SelectPlan { kernel, policy, grid } = choose(&problem, &DeviceLimits::of(device)?, compile)?;
         let scalars = self.sources().flat_map(|source| source.scalars().iter().copied());
         let extra = self.sources().flat_map(|source| source.extra());
-        let generated = kernel.generated(stream.device())?;
-        let Policy { threads, helpers, shared_bytes, .. } = kernel.policy;
-        let resident = resident(&generated, threads + helpers, shared_bytes, stream.device())?;
-        // With REJECTED the total needs a slot after those of the tiles: two slots per tile leave room for it.
-        let slot = if self.mode & REJECTED != 0 { 2 * SLOT_BYTES } else { SLOT_BYTES };
-        let launch = layout.launch(shape, &leaves, &kernel.policy, slot, resident, (scalars, extra))?;
+        let launch = layout.launch(grid, &policy.tile, (scalars, extra));
         let homes = unique(self.sources().flat_map(|source| source.homes()).chain(out_homes.iter().copied()));
         // SAFETY: the params fulfil the kernel's contract: `MemoryLayout` made them of the axes. Every offset of a leaf lies within the views that leaves were
         // made from, and the targets have room for all values. All are borrowed (the targets exclusively) until this call returns, and their homes
         // come before the launch.
-        unsafe { launch.enqueue(&generated, &homes, stream)? };
+        unsafe { launch.enqueue(&kernel, &homes, stream)? };
         Ok(true)
+    }
+
+    /// The layout of the operands, in C order.
+    pub(super) fn layout(&self, leaves: &[LoweredLeaf<'_>], out: &Out) -> MemoryLayout {
+        let shape = self.heads.shape();
+        let strides: SmallVec<[&[isize]; 4]> = leaves.iter().map(|leaf| leaf.strides).collect();
+        let in_order = in_order(shape, 1);
+        let target = TileTarget { address: out.address, dtype: out.dtype, strides: &in_order };
+        let axes = TileAxes::of(shape, target.strides, &strides, None, false);
+        let Out { count, step, places, lengths, .. } = *out;
+        let selection = SelectTargets { count, step: step as i64, places, lengths };
+        MemoryLayout::of(OP, shape, axes, leaves, &target).with_selection(selection)
+    }
+
+    /// The problem for which a kernel and a grid are chosen.
+    pub(super) fn problem<'p>(
+        &self,
+        layout: &'p MemoryLayout,
+        leaves: &'p [LoweredLeaf<'p>],
+        read: &'p Read<'_>,
+        out: &Out,
+    ) -> SelectProblem<'p> {
+        let operands = SelectOperands::of(read, self.mode, out.dtype);
+        SelectProblem { layout, leaves, operands, mode: self.mode | layout.mode & CONTIGUOUS, step: out.step }
+    }
+
+    pub(super) fn kernel(&self, mode: u32, read: &Read<'_>, policy: SelectPolicy) -> KernelSpec<'_> {
+        KernelSpec { job: self, mode, policy, same: read.same }
     }
 }
 
@@ -118,7 +133,7 @@ impl SelectJob<'_> {
 pub(crate) struct KernelSpec<'k> {
     job: &'k SelectJob<'k>,
     mode: u32,
-    policy: Policy,
+    policy: SelectPolicy,
     /// Leaves of the values that are leaves of `heads` too, encoded as in `selected.cuh`.
     same: u64,
 }
@@ -126,11 +141,11 @@ pub(crate) struct KernelSpec<'k> {
 /// The leaves that a kernel reads.
 pub(super) struct Read<'l> {
     /// Leaves of the values that are leaves of `heads` too, encoded as in `selected.cuh`.
-    same: u64,
+    pub(super) same: u64,
     /// The leaves without those repetitions.
-    leaves: SmallVec<[LoweredLeaf<'l>; 4]>,
+    pub(super) leaves: SmallVec<[LoweredLeaf<'l>; 4]>,
     /// Bytes of a value of each leaf, or 0 if the leaf is not read.
-    bytes: SmallVec<[usize; 4]>,
+    pub(super) bytes: SmallVec<[usize; 4]>,
 }
 
 impl<'l> Read<'l> {
@@ -158,45 +173,11 @@ impl<'l> Read<'l> {
     }
 }
 
-impl<'k> KernelSpec<'k> {
-    /// The kernel for `count` values with the layout `layout`.
-    pub(super) fn of(job: &'k SelectJob<'k>, read: &Read<'_>, value: DType, layout: u32, count: usize) -> Self {
-        // An index in a tile takes two bytes.
-        let value_bytes = if job.mode & VALUES != 0 { value.bytes() } else { 0 };
-        let moved_bytes = if job.mode & INDICES != 0 { value_bytes.max(2) } else { value_bytes };
-        let plain = layout & CONTIGUOUS;
-        let heavy = job.mode & (REJECTED | LENGTHS) != 0;
-        let policy = policy(&read.leaves, moved_bytes, plain != 0, heavy, count);
-        Self { job, mode: job.mode | plain, policy, same: read.same }
-    }
-
-    /// The kernel with its tiles in shared memory, with the first policy that `fits` accepts; None if there is none.
-    pub(super) fn ahead(
-        job: &'k SelectJob<'k>,
-        read: &Read<'_>,
-        value: DType,
-        layout: u32,
-        most_shared: usize,
-        fits: impl FnMut(&Policy) -> bool,
-    ) -> Option<Self> {
-        if layout & CONTIGUOUS == 0 {
-            return None;
-        }
-        let mode = job.mode | CONTIGUOUS;
-        let bytes_if = |what: u32, bytes: usize| if mode & what != 0 { bytes } else { 0 };
-        let (of_values, of_places) = (bytes_if(VALUES, value.bytes()), bytes_if(INDICES, 2));
-        let (selected, beside) = if of_values > 0 { (of_values, of_places) } else { (of_places, 0) };
-        let staged = Staged { leaves: &read.bytes, selected, beside, keys: mode & KEYS != 0 };
-        let policy = staged.policies(most_shared).find(fits)?;
-        Some(Self { job, mode, policy, same: read.same })
-    }
-
+impl KernelSpec<'_> {
     fn generated(&self, device: &Device) -> Result<GeneratedKernel> {
-        let Policy { threads, width, unroll, .. } = self.policy;
         let mut key: SmallVec<[u64; 64]> = SmallVec::new();
-        let numbers = u64::from(threads) << 32 | u64::from(width) << 16 | u64::from(unroll);
-        let is_ahead = u64::from(matches!(self.policy.algorithm, Algorithm::Pipelined { .. }));
-        key.extend([SPACE.word(), is_ahead << 32 | u64::from(self.mode), numbers, self.same]);
+        let is_pipelined = u64::from(matches!(self.policy.algorithm, SelectAlgorithm::Pipelined { .. }));
+        key.extend([SPACE.word(), is_pipelined << 32 | u64::from(self.mode), self.policy.tile.key(), self.same]);
         for source in self.job.sources() {
             source.add_key(&mut key);
             // The word separates the keys of the sources.
@@ -216,15 +197,14 @@ impl<'k> KernelSpec<'k> {
             name
         };
         let (value, heads) = (add(self.job.values, "Value"), add(Some(self.job.heads), "Heads"));
-        let Policy { threads, width, unroll, .. } = self.policy;
-        let (mode, same) = (self.mode, self.same);
+        let (mode, same, numbers) = (self.mode, self.same, self.policy.tile.arguments());
         let (header, name) = match self.policy.algorithm {
-            Algorithm::Pipelined { ahead } => {
-                let policy = format!("gpu::tiles::PipelinePolicy<{threads}, {width}, {unroll}, {ahead}, {LOADING}>");
+            SelectAlgorithm::Pipelined { tiles_ahead } => {
+                let policy = format!("gpu::tiles::PipelinePolicy<{numbers}, {tiles_ahead}, {LOADING}>");
                 (PIPELINED, format!("gpu::select::select_pipelined<{value}, {heads}, {mode}, {same}ull, {policy}>"))
             }
-            _ => {
-                let policy = format!("gpu::tiles::Policy<{threads}, {width}, {unroll}>");
+            SelectAlgorithm::SinglePass => {
+                let policy = format!("gpu::tiles::Policy<{numbers}>");
                 (SINGLE_PASS, format!("gpu::select::select_single_pass<{value}, {heads}, {mode}, {same}ull, {policy}>"))
             }
         };

@@ -19,8 +19,11 @@
 //! values. A partition counts first, in the same launch.
 
 mod along;
+#[cfg(test)]
+mod choices;
 mod launch;
 mod methods;
+mod plan;
 mod policy;
 mod results;
 pub(crate) mod samples;

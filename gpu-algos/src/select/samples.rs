@@ -1,14 +1,21 @@
 //! Samples of selections, for checks without a device.
 
-use gpu_array::{DType, gpu_driver::Registry};
-
-use super::launch::{FLAGS, INDICES, KEYS, KernelSpec, LENGTHS, REJECTED, Read, SINGLE_PASS, SelectJob, VALUES};
-use crate::{
-    reduce::{ValueSource, samples::Sample},
-    scan::{CONTIGUOUS, Leaves},
+use gpu_array::{
+    DType,
+    gpu_driver::{Arch, Registry},
 };
 
-/// Shared memory of a block on the devices for which kernels are checked.
+use super::{
+    launch::{FLAGS, INDICES, KEYS, LENGTHS, REJECTED, Read, SINGLE_PASS, SelectJob, VALUES},
+    policy::{SelectOperands, SelectPolicy, SelectTuning},
+};
+use crate::{
+    common::{axes::Leaves, samples::Sample, source::ValueSource},
+    device::params::CONTIGUOUS,
+};
+
+/// The architecture of the samples, and the shared memory that a block of it may have.
+const ARCH: Arch = Arch::new(9, 0);
 const MOST_SHARED: usize = 227 << 10;
 
 /// Adds a selection of arrays of each kind.
@@ -30,11 +37,12 @@ pub(crate) fn add_to(registry: Registry) -> Registry {
         let leaves: Leaves<'_> = job.values.into_iter().chain([job.heads]).flat_map(ValueSource::leaves).collect();
         let written = if mode & VALUES == 0 { I64 } else { leaves[0].dtype };
         let read = Read::of(&leaves, job.leaves_of_values());
-        let registry =
-            registry.with_sample(SINGLE_PASS.name, KernelSpec::of(&job, &read, written, layout, usize::MAX).program());
-        match KernelSpec::ahead(&job, &read, written, layout, MOST_SHARED, |_| true) {
-            Some(kernel) => registry.with_sample(SINGLE_PASS.name, kernel.program()),
-            None => registry,
-        }
+        let (operands, tuning) = (SelectOperands::of(&read, mode, written), SelectTuning::of(ARCH));
+        let is_contiguous = layout & CONTIGUOUS != 0;
+        let pipelined = SelectPolicy::pipelined(&operands, MOST_SHARED, tuning).next().filter(|_| is_contiguous);
+        let policies = [Some(SelectPolicy::single_pass(&operands, is_contiguous, usize::MAX, tuning)), pipelined];
+        policies.into_iter().flatten().fold(registry, |registry, policy| {
+            registry.with_sample(SINGLE_PASS.name, job.kernel(mode | layout, &read, policy).program())
+        })
     })
 }

@@ -15,9 +15,11 @@ use super::{
 };
 use crate::{
     AlgoError, Result,
-    launch::Homes,
-    reduce::{ValueSource, allocate},
-    shape::same_shape,
+    common::{
+        launch::{Homes, allocate},
+        shape::same_shape,
+        source::ValueSource,
+    },
 };
 
 /// A selection that has not been computed; `T` is the element type of the selected values.

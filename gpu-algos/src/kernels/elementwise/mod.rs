@@ -9,7 +9,7 @@ use std::{fmt, sync::OnceLock};
 
 use gpu_array::gpu_driver::{Device, DevicePod, GeneratedKernel, KernelSpace, Program};
 
-use self::policy::Policy;
+use self::policy::POLICY;
 use super::{
     IndexRange, KernelArg,
     bind::{self, Bound},
@@ -22,8 +22,6 @@ use crate::{AlgoError, Result};
 
 /// The keys of these kernels.
 static SPACE: KernelSpace = KernelSpace::new();
-
-const POLICY: Policy = Policy::new();
 
 /// A kernel from a user's text, run for each place of arrays: `i` is the place, from 0 to `n - 1`.
 ///

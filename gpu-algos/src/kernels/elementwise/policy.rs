@@ -1,4 +1,4 @@
-//! Tuning of the loop over a kernel's places.
+//! The template arguments and the grid of the loop over a kernel's places.
 
 use gpu_array::gpu_driver::{Device, Dim3, LaunchConfig};
 
@@ -6,7 +6,7 @@ use crate::Result;
 
 /// The template arguments of the loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Policy {
+pub(super) struct ElementwisePolicy {
     /// Threads of a block.
     threads: u32,
     /// Places of a thread whose loads are in flight at once.
@@ -16,13 +16,13 @@ pub(super) struct Policy {
 /// Threads that a multiprocessor holds.
 const RESIDENT: u32 = 2048;
 
-impl Policy {
-    pub(super) const fn new() -> Self {
-        let threads = 256; // tune gpu-algos.elementwise_threads: 128 256 512; lincomb/.*/gpu-algos-kernel/device
-        let unroll = 4; // tune gpu-algos.elementwise_unroll: 1 2 4 8; lincomb/.*/gpu-algos-kernel/device
-        Self { threads, unroll }
-    }
+/// Measured on an H200; for all architectures.
+pub(super) const POLICY: ElementwisePolicy = ElementwisePolicy {
+    threads: 256, // tune gpu-algos.elementwise_threads: 128 256 512; lincomb/.*/gpu-algos-kernel/device
+    unroll: 4,    // tune gpu-algos.elementwise_unroll: 1 2 4 8; lincomb/.*/gpu-algos-kernel/device
+};
 
+impl ElementwisePolicy {
     /// The template arguments.
     pub(super) fn template(self, all: bool) -> String {
         format!("{}, {}, {all}", self.threads, self.unroll)

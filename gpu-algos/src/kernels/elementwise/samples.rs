@@ -2,7 +2,7 @@
 
 use gpu_array::gpu_driver::{DevicePod, Registry};
 
-use super::{super::program::ELEMENTWISE, ElementwiseKernel, POLICY, text};
+use super::{super::program::ELEMENTWISE, ElementwiseKernel, policy::POLICY, text};
 use crate::Result;
 
 /// Adds a kernel of each kind that is made from texts.

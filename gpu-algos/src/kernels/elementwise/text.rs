@@ -7,7 +7,7 @@ use gpu_array::{
     gpu_driver::{Header, Program},
 };
 
-use super::{super::program::ELEMENTWISE, ElementwiseKernel, policy::Policy};
+use super::{super::program::ELEMENTWISE, ElementwiseKernel, policy::ElementwisePolicy};
 use crate::Result;
 
 /// Declarations of the kernel's own parameters, in order.
@@ -15,7 +15,7 @@ pub(super) const OWN: [&str; 4] =
     ["const uint64_t gpu_count", "const int64_t gpu_start", "const int64_t gpu_step", "const int64_t n"];
 
 /// The program of a kernel, over all places (`all`) or over selected ones.
-pub(super) fn program(kernel: &ElementwiseKernel, policy: Policy, all: bool) -> Result<Program> {
+pub(super) fn program(kernel: &ElementwiseKernel, policy: ElementwisePolicy, all: bool) -> Result<Program> {
     let ElementwiseKernel { name, preamble, loop_prep, after_loop, operation, .. } = kernel;
     let mut text = format!("#include \"{}\"\n", ELEMENTWISE.name);
     // A user's macros may conflict with names in that header, so it is included only if a text mentions `gpu`.

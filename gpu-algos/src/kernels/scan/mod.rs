@@ -14,7 +14,7 @@ use gpu_array::gpu_driver::{Device, DevicePod, GeneratedKernel, KernelSpace, Lau
 pub use self::array::ArrayScanKernel;
 use self::{
     params::{ScanKernelHead, ScanKernelParams},
-    policy::{MOST_STATE_BYTES, Policy, run_bytes},
+    policy::{MOST_STATE_BYTES, ScanKernelPolicy, run_bytes},
 };
 use super::{
     IndexRange, KernelArg,
@@ -26,8 +26,8 @@ use super::{
 };
 use crate::{
     AlgoError, Result,
+    common::launch::{Launch, Occupancy, ScratchNeed, Words},
     device::params::GRID_COUNTERS_BYTES,
-    launch::{Launch, ScratchNeed, Words, resident},
     scan::OP,
 };
 
@@ -113,7 +113,7 @@ const SCRATCH_WORD: usize = offset_of!(ScanKernelHead, scratch) / size_of::<u64>
 struct CompiledScan {
     program: Program,
     key: [u64; 5],
-    policy: Policy,
+    policy: ScanKernelPolicy,
 }
 
 impl<T: DevicePod> ScanKernel<T> {
@@ -227,7 +227,7 @@ impl<T: DevicePod> ScanKernel<T> {
     /// The launch for at least one place.
     fn launch(
         &self,
-        policy: Policy,
+        policy: ScanKernelPolicy,
         bound: &Bound<'_>,
         n: usize,
         Progression { count, start, step }: Progression,
@@ -246,7 +246,8 @@ impl<T: DevicePod> ScanKernel<T> {
         } else {
             ScratchNeed::None
         };
-        let blocks = resident(kernel, policy.threads, 0, bound.stream.device())?.min(tiles as usize) as u32;
+        let resident = kernel.blocks(policy.threads, 0)? * bound.stream.device().multiprocessors()? as usize;
+        let blocks = resident.min(tiles as usize) as u32;
         let config = LaunchConfig { grid: blocks.into(), block: policy.threads.into(), shared_bytes: 0 };
         Ok(Launch { params, scratch_word: SCRATCH_WORD, scratch, config })
     }
@@ -272,7 +273,7 @@ impl<T: DevicePod> ScanKernel<T> {
         if let Some(made) = slot.get() {
             return Ok(made);
         }
-        let policy = Policy::of(self.run_bytes());
+        let policy = ScanKernelPolicy::of(self.run_bytes());
         let program = text::program(self, policy, all)?;
         let [a, b, c, d] = hash(&program);
         Ok(slot.get_or_init(|| CompiledScan { program, key: [SPACE.word(), a, b, c, d], policy }))

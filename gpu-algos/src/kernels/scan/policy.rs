@@ -1,8 +1,8 @@
-//! Tuning of scans of a user's text.
+//! The template arguments of scans of a user's text.
 
 /// The template arguments of the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Policy {
+pub(super) struct ScanKernelPolicy {
     /// Threads of a block.
     pub(super) threads: u32,
     /// Places of a thread. The number is odd, so that threads with neighbouring places use different banks of shared memory.
@@ -15,7 +15,7 @@ const SHARED_BYTES: usize = 48 * 1024 - 64;
 /// The largest state: the states of one warp fit into shared memory.
 pub(super) const MOST_STATE_BYTES: usize = 1024;
 
-impl Policy {
+impl ScanKernelPolicy {
     /// The policy for aggregates of `run_bytes` bytes.
     pub(super) fn of(run_bytes: usize) -> Self {
         // States stand in registers before they go to shared memory.
@@ -62,7 +62,7 @@ mod tests {
     fn every_state_has_room() {
         for bytes in 1..=MOST_STATE_BYTES {
             for run in [bytes, run_bytes(bytes, 16, true)] {
-                let policy = Policy::of(run);
+                let policy = ScanKernelPolicy::of(run);
                 assert!(policy.shared_bytes(run) <= SHARED_BYTES, "{bytes}: {policy:?}");
                 assert!(policy.threads >= 32 && policy.unroll % 2 == 1 && policy.unroll < 32);
             }

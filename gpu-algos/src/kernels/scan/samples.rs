@@ -4,7 +4,7 @@ use gpu_array::gpu_driver::{DevicePod, Registry};
 
 use super::{
     ScanKernel,
-    policy::Policy,
+    policy::ScanKernelPolicy,
     text::{self, SCAN_KERNEL},
 };
 use crate::Result;
@@ -19,7 +19,7 @@ pub(crate) fn add_to(registry: Registry) -> Registry {
 
 /// Adds a sample. The declarations are valid: the test counts the samples.
 fn add<T: DevicePod>(registry: Registry, kernel: Result<ScanKernel<T>>, all: bool) -> Registry {
-    let program = kernel.and_then(|kernel| text::program(&kernel, Policy::of(kernel.run_bytes()), all));
+    let program = kernel.and_then(|kernel| text::program(&kernel, ScanKernelPolicy::of(kernel.run_bytes()), all));
     match program {
         Ok(program) => registry.with_sample(SCAN_KERNEL.name, program),
         Err(_) => registry,

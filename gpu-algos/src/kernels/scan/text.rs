@@ -9,12 +9,12 @@ use super::{
     super::program::{ELEMENTWISE, beginning, named},
     ScanKernel,
     params::{PARAMS, ScanKernelHead},
-    policy::{Policy, run_bytes},
+    policy::{ScanKernelPolicy, run_bytes},
 };
 use crate::{
     Result,
+    common::launch::with_headers,
     device::{HEADERS, TILES, params::TILE_PARAMS},
-    launch::with_headers,
     scan::{SCANNED, SINGLE_PASS},
 };
 
@@ -28,7 +28,7 @@ const FUNCTIONS: [(&str, &str, &str); 3] = [
 ];
 
 /// The program of a kernel, over all places (`all`) or over selected ones.
-pub(super) fn program<T: DevicePod>(kernel: &ScanKernel<T>, policy: Policy, all: bool) -> Result<Program> {
+pub(super) fn program<T: DevicePod>(kernel: &ScanKernel<T>, policy: ScanKernelPolicy, all: bool) -> Result<Program> {
     let [identity, scan, input, output] = &kernel.texts;
     let (names, words) = named(&kernel.name, &kernel.arguments, &kernel.types, 0)?;
     let mut text = String::from("#include \"scan_kernel.cuh\"\n");

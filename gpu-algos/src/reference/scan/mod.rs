@@ -24,7 +24,7 @@ use super::{
     reduce::REDUCED_AT_ONCE,
     sums::{Product, Sum},
 };
-use crate::{AlgoError, Result, shape::same_shape};
+use crate::{AlgoError, Result, common::shape::same_shape};
 
 /// The values that make each result of a scan: `[x0, x1, x2]` gives
 ///

@@ -20,7 +20,7 @@ pub use serial::{
     run_length_encode_serial, select_serial, unique_serial,
 };
 
-use crate::{Result, shape::same_shape};
+use crate::{Result, common::shape::same_shape};
 
 /// The elements where `mask` is true, in C order: NumPy's `x[mask]`.
 ///

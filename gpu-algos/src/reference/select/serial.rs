@@ -7,7 +7,7 @@ use super::{
     Runs,
     places::{check_has_axes, check_mask_of_axis},
 };
-use crate::{Result, shape::same_shape};
+use crate::{Result, common::shape::same_shape};
 
 /// The definition of [`select`](super::select).
 ///

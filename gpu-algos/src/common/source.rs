@@ -1,12 +1,13 @@
 //! The input of reductions, scans and selections: an expression of arrays, or a user's text.
 
 use gpu_array::{
+    DType,
     expression::{Lowered, LoweredLeaf},
     gpu_driver::{Header, Stream},
 };
 use smallvec::SmallVec;
 
-use crate::launch::unique;
+use super::launch::unique;
 
 /// An expression, as kernels and their launches need it.
 pub(crate) trait ValueSource {
@@ -46,4 +47,14 @@ impl ValueSource for Lowered<'_> {
     fn text(&self, name: &str) -> (String, Vec<Header>) {
         (self.functor(name), self.headers())
     }
+}
+
+/// The structure of the expression that is an array itself.
+pub(crate) fn identity(structure: &str, dtype: DType) -> String {
+    let name = dtype.cuda_name();
+    format!(
+        "struct {structure} {{\n    typedef gpu::Tuple<{name}> Leaves;\n    typedef gpu::Tuple<{name}> Outputs;\n    \
+             static constexpr int SCALARS = 0, EXTRA = 0;\n    static __device__ __forceinline__ void apply(const uint64_t *, \
+             const uint64_t *, const Leaves &x, Outputs &y) {{ gpu::get<0>(y) = gpu::get<0>(x); }}\n}};\n"
+    )
 }

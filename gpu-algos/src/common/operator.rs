@@ -1,11 +1,11 @@
-//! Operators of reductions on the host. The device's side is `device/operators.cuh`.
+//! Operators of reductions and scans on the host. The device's side is `device/operators.cuh`.
 
 use std::sync::Arc;
 
 use gpu_array::DType;
 use smallvec::{SmallVec, smallvec};
 
-/// A reduction's operator over values of one type.
+/// The operator of a reduction or scan over values of one type.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Operator {
     pub(crate) kind: OperatorKind,
@@ -81,18 +81,6 @@ impl OperatorKind {
         {
             *carried = DType::F64;
         }
-    }
-}
-
-/// The most values per result of a sum of f32 that is carried in f32.
-///
-/// No thread then adds more than 32 values one after another, so that the error keeps to [`Reductions::sum`](super::Reductions::sum)'s bound. Beyond
-/// that, f64 costs no time: memory does. (H200: carried in f64, the sum of 2^20 takes 2.69 us and not 2.42, that of 2^28 as long as in f32.)
-fn most_in_f32(results: usize, along_outer: bool) -> usize {
-    match (results, along_outer) {
-        (1, false) => 1 << 21,
-        (_, false) => 1 << 14,
-        (_, true) => 1 << 8,
     }
 }
 
@@ -201,29 +189,9 @@ impl Operator {
         self.state_bytes() > 16
     }
 
-    /// The operator with the narrowest state that suffices for `results` results of `count` values each.
-    /// `along_outer` is [`Axes::along_outer`](super::axes::Axes::along_outer).
-    pub(crate) fn carried(&self, count: usize, results: usize, along_outer: bool) -> Self {
-        let mut operator = self.clone();
-        if let OperatorKind::ArgExtreme { narrow, .. } = &mut operator.kind {
-            *narrow = self.value.bytes() <= 4 && count <= i32::MAX as usize;
-        }
-        if let OperatorKind::Sum { .. } = operator.kind
-            && count > most_in_f32(results, along_outer)
-        {
-            operator.kind.carry_in_f64();
-        }
-        operator
-    }
-
     /// Whether the order of values does not matter.
     pub(crate) fn is_commutative(&self) -> bool {
         !matches!(&self.kind, OperatorKind::Custom(custom) if !custom.commutative)
-    }
-
-    /// Whether the kernel `all` supports the operator. Large states would leave too few registers for two blocks per multiprocessor.
-    pub(crate) fn is_for_all(&self) -> bool {
-        self.is_commutative() && !self.is_large()
     }
 
     /// Whether the operator uses indices.

@@ -1,10 +1,14 @@
 //! Code that the launches of reductions, scans and selections share.
-#![expect(unsafe_code, reason = "the launch of a generated kernel, for which callers vouch")]
+#![expect(
+    unsafe_code,
+    reason = "the launch of a generated kernel, for which callers vouch, and memory that it fills before anyone reads it"
+)]
 
 use gpu_array::{
-    ArrayError,
-    gpu_driver::{Device, GeneratedKernel, Header, LaunchConfig, PARAMETER_BYTES, Program, Stream},
+    ArrayError, Element, GpuArray,
+    gpu_driver::{Arch, Device, DeviceVec, GeneratedKernel, Header, LaunchConfig, PARAMETER_BYTES, Program, Stream},
 };
+use ndarray::Dimension;
 use smallvec::SmallVec;
 
 use crate::Result;
@@ -70,6 +74,25 @@ impl Launch {
     }
 }
 
+/// The facts about a device on which the choice of a kernel depends.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct DeviceLimits {
+    pub(crate) arch: Arch,
+    pub(crate) multiprocessors: usize,
+    /// The most dynamic shared memory of a block.
+    pub(crate) most_shared_bytes: usize,
+}
+
+/// `CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN`.
+const MOST_SHARED_BYTES: i32 = 97;
+
+impl DeviceLimits {
+    pub(crate) fn of(device: &Device) -> Result<Self> {
+        let (arch, multiprocessors) = (device.arch(), device.multiprocessors()? as usize);
+        Ok(Self { arch, multiprocessors, most_shared_bytes: device.attribute(MOST_SHARED_BYTES)? as usize })
+    }
+}
+
 /// The streams without repetitions.
 pub(crate) fn unique<'s>(streams: impl IntoIterator<Item = &'s Stream>) -> Homes<'s> {
     let mut homes = Homes::new();
@@ -81,9 +104,23 @@ pub(crate) fn unique<'s>(streams: impl IntoIterator<Item = &'s Stream>) -> Homes
     homes
 }
 
-/// Number of blocks of the kernel that a device runs at once, each with `shared_bytes` of dynamic shared memory.
-pub(crate) fn resident(kernel: &GeneratedKernel, threads: u32, shared_bytes: u32, device: &Device) -> Result<usize> {
-    Ok(kernel.resident_blocks(threads, shared_bytes)?.max(1) as usize * device.multiprocessors()? as usize)
+/// A compiled kernel, as the choice of a grid needs it.
+pub(crate) trait Occupancy {
+    /// Number of blocks that a multiprocessor runs at once, at least one, each with `shared_bytes` of dynamic shared memory.
+    fn blocks(&self, threads: u32, shared_bytes: u32) -> Result<usize>;
+}
+
+impl Occupancy for GeneratedKernel {
+    fn blocks(&self, threads: u32, shared_bytes: u32) -> Result<usize> {
+        Ok(self.resident_blocks(threads, shared_bytes)?.max(1) as usize)
+    }
+}
+
+/// The tuned numbers of an architecture, from a table with the oldest architecture first.
+/// They are those of the newest one that is not newer than `arch`, else of the first one.
+pub(crate) fn tuned<T>(table: &'static [(Arch, T)], arch: Arch) -> &'static T {
+    let not_newer = table.iter().rev().find(|(of, _)| of.number() <= arch.number());
+    &not_newer.unwrap_or(&table[0]).1
 }
 
 /// Adds these headers to the program, each once.
@@ -95,4 +132,27 @@ pub(crate) fn with_headers(program: Program, headers: impl IntoIterator<Item = H
         }
     }
     all.into_iter().fold(program, |program, header| program.header(header.name, header.text))
+}
+
+/// Allocates an array without initialising it. The next kernel writes its elements.
+pub(crate) fn allocate<T: Element, K: Dimension>(stream: &Stream, dim: K) -> Result<GpuArray<T, K>> {
+    let len = dim.size();
+    // SAFETY: a reduction writes each of its results, and a selection reports the number of its results; if the launch fails the memory is dropped
+    // unread.
+    let data = unsafe { DeviceVec::uninitialized(stream, len)? };
+    Ok(GpuArray::from_device_vec(data, dim)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_architecture_has_the_numbers_of_the_newest_one_before_it() {
+        static TABLE: [(Arch, u32); 2] = [(Arch::new(8, 0), 1), (Arch::new(9, 0), 2)];
+        let found =
+            [(7, 5), (8, 0), (8, 9), (9, 0), (12, 0)].map(|(major, minor)| *tuned(&TABLE, Arch::new(major, minor)));
+        assert_eq!(found, [1, 1, 1, 2, 2]);
+        assert_eq!(*tuned(&TABLE, Arch::emulated(9, 0)), 2);
+    }
 }

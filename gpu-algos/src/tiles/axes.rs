@@ -1,19 +1,19 @@
-//! The axes of a scan: the scanned ones, and those along which the lines lie.
+//! The axes of a scan or selection: the scanned ones, and those along which the lines lie.
 
 use smallvec::SmallVec;
 
-use crate::reduce::axes::{Axis, Steps, follows, join};
+use crate::common::axes::{Axis, Steps, follows, join};
 
 /// The axes that a kernel walks, the innermost axis of each list first.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct ScanAxes {
+pub(crate) struct TileAxes {
     pub(crate) scanned: SmallVec<[Axis; 4]>,
     pub(crate) lines: SmallVec<[Axis; 4]>,
     /// Offset of the first value, in elements: of the target, then of each leaf.
     pub(crate) offsets: Steps,
 }
 
-impl ScanAxes {
+impl TileAxes {
     /// The axes of a scan along `axis`, or of all values in C order; `target` and `leaves` are the strides of each operand.
     /// `reverse` walks from the last value to the first.
     pub(crate) fn of(

@@ -1,0 +1,11 @@
+//! Code that reductions, scans and selections share: sources, operators, axes, shapes, launches.
+
+pub(crate) mod axes;
+#[cfg(test)]
+pub(crate) mod choices;
+pub(crate) mod launch;
+pub(crate) mod operator;
+pub(crate) mod samples;
+pub(crate) mod shape;
+pub(crate) mod source;
+pub(crate) mod summable;

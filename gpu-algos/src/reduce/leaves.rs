@@ -1,0 +1,70 @@
+//! Leaves along the axes of a reduction: their first elements, and the packs that they are read in.
+
+use gpu_array::expression::{CONSTANT, LoweredLeaf, PACKED, STRIDED, pack_bytes};
+use smallvec::SmallVec;
+
+use super::axes::Axes;
+use crate::common::axes::Axis;
+
+/// Leaves with their addresses.
+pub(super) struct Located<'a> {
+    leaves: &'a [LoweredLeaf<'a>],
+    axes: &'a Axes,
+    /// The address of each leaf's first element, or the first index of a leaf without memory.
+    pub(super) bases: SmallVec<[u64; 4]>,
+}
+
+impl<'a> Located<'a> {
+    pub(super) fn of(leaves: &'a [LoweredLeaf<'a>], axes: &'a Axes) -> Self {
+        let each = leaves.iter().zip(&axes.leaf_offsets).map(|(leaf, &offset)| {
+            let step = if leaf.is_place { 1 } else { leaf.dtype.bytes() as i64 };
+            leaf.address.wrapping_add_signed(offset as i64 * step)
+        });
+        Self { leaves, axes, bases: each.collect() }
+    }
+
+    /// Whether all values go to one result, with all leaves contiguous and aligned alike.
+    pub(super) fn is_contiguous(&self, width: usize) -> bool {
+        let axes = self.axes;
+        if axes.along_outer || !axes.outer.is_empty() || axes.reduced.len() > 1 {
+            return false;
+        }
+        let peel = self.peel(width);
+        (0..self.leaves.len()).all(|leaf| self.kind(leaf, peel, width) == PACKED)
+    }
+
+    /// Elements before the first one that align the packs of the first leaf in memory, along the one reduced axis.
+    pub(super) fn peel(&self, width: usize) -> usize {
+        let axis = &self.axes.reduced[0];
+        let first = (self.leaves.iter().zip(&self.bases).zip(&axis.steps[1..]))
+            .find(|((leaf, _), step)| !leaf.is_place && **step == 1);
+        first.map_or(0, |((leaf, base), _)| {
+            let bytes = leaf.dtype.bytes();
+            (base % pack_bytes(width, bytes)) as usize / bytes
+        })
+    }
+
+    /// The kind of a leaf along the axis that threads go along.
+    pub(super) fn kind(&self, leaf: usize, peel: usize, width: usize) -> u64 {
+        let LoweredLeaf { dtype, is_place, .. } = self.leaves[leaf];
+        if is_place {
+            return PACKED;
+        }
+        let axes = self.axes;
+        let (along, others): (&Axis, _) = match axes.along_outer {
+            true => (&axes.outer[0], axes.outer[1..].iter().chain(&axes.reduced[..])),
+            false => (&axes.reduced[0], axes.reduced[1..].iter().chain(&axes.outer[..])),
+        };
+        let pack = pack_bytes(width, dtype.bytes());
+        match along.steps[leaf + 1] {
+            0 => CONSTANT,
+            1 => {
+                let start = self.bases[leaf].wrapping_sub((peel * dtype.bytes()) as u64);
+                let whole = |axis: &Axis| (axis.steps[leaf + 1] * dtype.bytes() as isize) % pack as isize == 0;
+                let mut others = others;
+                if start.is_multiple_of(pack) && others.all(whole) { PACKED } else { STRIDED }
+            }
+            _ => STRIDED,
+        }
+    }
+}
