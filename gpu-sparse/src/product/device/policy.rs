@@ -47,7 +47,7 @@ impl ProductPolicy {
     }
 }
 
-/// As many blocks as wanted, but at least one and not more than `most`.
+/// The number of blocks that are wanted, at least one and at most `most`.
 pub(crate) fn blocks(wanted: usize, most: u32) -> u32 {
     u32::try_from(wanted).unwrap_or(most).clamp(1, most)
 }
