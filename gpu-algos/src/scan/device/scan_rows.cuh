@@ -183,7 +183,7 @@ __global__ void __launch_bounds__(P::THREADS)
 
         // Scans the values of the thread, the lanes of the warp, and the warps of the block.
         scan_thread<O>(values, 0);
-        const State sum = scan_lanes<O>(values[VALUES - 1], -1), earlier = shuffled_up(sum, 1);
+        const State sum = scan_lanes<O>(values[VALUES - 1]), earlier = shuffled_up(sum, 1);
         State *of_warps = sums + (number & 1) * WARPS;
         if (lane == 31) of_warps[warp] = sum;
         __syncthreads();
