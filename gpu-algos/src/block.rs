@@ -1,7 +1,8 @@
 //! Pieces of kernels: what the threads of a block do together, as headers for kernels of one's own.
 //!
-//! The kernels of this crate are made of these pieces. A kernel that includes one is compiled with [`HEADERS`]. The head of each file has the
-//! contract of its functions (who calls them, whether they synchronise, the memory that they need), its cost, its sources and an example.
+//! The kernels of this crate are made of these pieces. A kernel that includes one is compiled with [`HEADERS`]. The head of each file and
+//! its functions say who calls them, whether they synchronise, which memory they need, and what they cost. Blocks and grids have one dimension.
+//! `device/block/examples.cu` has a kernel for each piece.
 //!
 //! | header | pieces |
 //! |---|---|

@@ -46,8 +46,8 @@ mod samples;
 mod syntax;
 
 pub use device::{
-    AxisParams, CONSTANT, HEADERS, LeafParams, Lowered, LoweredLeaf, LoweredTarget, MAX_AXES, PACKED, PACKS, STRIDED, divisor,
-    pack_bytes,
+    AxisParams, CONSTANT, HEADERS, LeafParams, Lowered, LoweredLeaf, LoweredTarget, MAX_AXES, PACKED, PACKS, STRIDED,
+    divisor, pack_bytes,
 };
 pub use graph::Source;
 pub use samples::KERNELS;

@@ -7,7 +7,8 @@
 //   combine(earlier, later)   the state of both, associative
 //   identity()                the state of no value
 // States are combined in the order of lanes and threads, so that `combine` need not commute, and
-// each launch gives the same bits. `combine` may be called on states whose result nobody uses.
+// each launch gives the same bits. `combine` may be called on states of any bits, also ones that
+// were never written; nobody uses the result. So it neither faults nor loops by what a state holds.
 //
 // The sum of each block's 256 values:
 //
@@ -24,7 +25,7 @@
 //   }
 //
 // Cost: ten shuffles for each 32 bits of a state, a state of shared memory for each warp, and two
-// barriers.
+// barriers; in a block of one warp half the shuffles and no barrier.
 #pragma once
 #include "block/state.cuh"
 
@@ -70,7 +71,7 @@ template <class O, int THREADS> struct Reduce {
     typedef TempStorage<State, WARPS> Storage;
 
     // Combines the states of all threads, in their order; the result is valid in thread 0. All
-    // THREADS call it, and it synchronises them before it uses `storage`.
+    // THREADS call it. If there are several warps, it synchronises them before it uses `storage`.
     static __device__ __forceinline__ State all(State state, Storage &storage) {
         constexpr int WIDTH = WARPS > 16  ? 32
                               : WARPS > 8 ? 16

@@ -6,7 +6,8 @@
 // values up to it, the exclusive one those before it. States are combined in order, so that
 // `combine` need not commute, and each launch gives the same bits.
 //
-// Running sums of each block's 1024 values, four neighbours to a thread:
+// Running sums of each block's 1024 values, four neighbours to a thread (Sum as in
+// block/reduce.cuh):
 //
 //   extern "C" __global__ void __launch_bounds__(256) running(const float *x, float *out) {
 //       typedef gpu::block::Scan<Sum, 256, 4> Scan;
@@ -19,7 +20,7 @@
 //   }
 //
 // Cost: six shuffles for each 32 bits of a state, a state of shared memory for each warp, two
-// barriers, and for each thread a `combine` for each warp of the block.
+// barriers, and for each thread at most two calls of `combine` for each warp of the block.
 #pragma once
 #include "block/state.cuh"
 

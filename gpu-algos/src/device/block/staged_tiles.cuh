@@ -4,7 +4,7 @@
 //
 // The copies hold no registers on the way. A block has several stages: while it works on the tile
 // of one, the tiles of others are in flight. A thread reads VECTORS_PER_THREAD neighbouring vectors
-// of VECTOR_SIZE values, which scans want, without conflicts of banks.
+// of VECTOR_SIZE values, which scans want; with vectors of 16 bytes without conflicts of banks.
 //
 //   typedef gpu::block::StagedTiles<float, 256, 4, 2, 3> Tiles;   // 3 stages of 2048 values
 //   SHARED_DYNAMIC(uint4, room);                                   // Tiles::BYTES bytes
@@ -28,7 +28,8 @@ namespace gpu {
 namespace block {
 
 // Position of vector `vector` of a tile in its buffer, for threads that read VECTORS_PER_THREAD
-// neighbours each. Neither neighbours nor every VECTORS_PER_THREAD-th vector share a bank.
+// neighbours each. Neither neighbours nor every VECTORS_PER_THREAD-th vector of 16 bytes share a
+// bank.
 template <int VECTORS_PER_THREAD> __device__ __forceinline__ int swizzled(int vector) {
     static_assert(VECTORS_PER_THREAD <= 8 && (VECTORS_PER_THREAD & (VECTORS_PER_THREAD - 1)) == 0,
                   "vectors of a thread are told apart by the low bits of a position");

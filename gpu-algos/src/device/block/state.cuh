@@ -3,7 +3,12 @@
 // #include "block/state.cuh"
 //
 // A state is plain data of any size: a number, a pair, a structure. It has no constructor that must
-// run, since shared memory and slots hold it as bytes. All lanes of a warp call the shuffles.
+// run, since shared memory and slots hold it as bytes. All lanes of a warp call the shuffles, each
+// of which takes a shuffle for every 32 bits of a state.
+//
+//   const float2 before = gpu::shuffled_up(sum, 1);   // the sum of the lane before
+//
+// Blocks and grids of this folder have one dimension.
 #pragma once
 #include "prelude.cuh"
 

@@ -1,5 +1,6 @@
 // Prefixes of tiles: a block learns the combined state of all tiles before its own, in one launch.
 //
+// #include "block/scan.cuh"
 // #include "block/tile_prefix.cuh"
 //
 // The values of a launch are cut into tiles. Each block claims tiles in turn (`claim_tile`),
@@ -19,7 +20,11 @@
 // Memory: `scratch` is the address that `Stream::with_cleared_scratch` gives, with
 // `gpu_algos::block::tile_prefix_bytes(tiles, state_bytes)` bytes. A launch leaves it zero.
 //
-// Running sums of `count` values, in blocks of 256 threads, of any number:
+// Cost: an atomic addition for each tile, and for each block a poll of 8 bytes for every 32 bits of
+// the state of every tile before its last one.
+//
+// Running sums of `count` values by any number of blocks of 256 threads (Sum as in
+// block/reduce.cuh):
 //
 //   extern "C" __global__ void __launch_bounds__(256)
 //       running(const float *x, float *out, int64_t count, uint32_t tiles, uint64_t scratch) {
@@ -131,7 +136,9 @@ template <class R, class S = typename R::State, class H = S> struct TilePrefix {
         }
     }
     // The state of all tiles before `tile`, which is not the first; valid in all lanes. Waits for
-    // their aggregates. All lanes of one warp of the block call it, for tiles in increasing order.
+    // their aggregates. All lanes of one warp of the block call it, the same warp each time, for
+    // tiles in increasing order. It calls R::combine on states of any bits, and uses no result of
+    // such.
     __device__ __forceinline__ S resolve(uint32_t tile) {
         const uint32_t group = tile / GROUP, count = tile % GROUP, lane = threadIdx.x % 32;
         advance(group);
@@ -153,7 +160,8 @@ template <class R, class S = typename R::State, class H = S> struct TilePrefix {
 
 // Claims a tile for the block, unless `has_ticket`: then `ticket` in shared memory has it already.
 // Thread CLAIMER draws the ticket. All threads of the block call it and get the tile; it
-// synchronises them.
+// synchronises them once the ticket is drawn. Between two calls the block passes another barrier:
+// else the second ticket could overwrite the first before all threads have read that.
 template <int CLAIMER> __device__ __forceinline__ uint32_t claim_tile(GridCounters *counters,
                                                                       uint32_t *ticket,
                                                                       bool has_ticket) {
@@ -164,7 +172,8 @@ template <int CLAIMER> __device__ __forceinline__ uint32_t claim_tile(GridCounte
 
 // Clears the slots and counters for the next launch, if this block is the last one that polls them;
 // with CLAIMS the counter of tiles too. If the block has arrived, thread 0 passes the number of
-// blocks before it as `place`. All THREADS of the block call it; it synchronises them.
+// blocks before it as `place`. All THREADS of the block call it, behind a barrier that follows the
+// block's last poll; it synchronises them.
 template <int THREADS, bool CLAIMS, class R, class S, class H> __device__ __forceinline__ void
 reset_by_last_block(GridCounters *counters, TilePrefix<R, S, H> &prefix, uint32_t tiles,
                     bool has_arrived, uint32_t place, bool *is_last) {

@@ -3,8 +3,9 @@
 //
 // A slot has a 64-bit word for each 32 bits of a value, with a mark beside them; the first word
 // also has a flag. So each word tells by itself whether it has been written: no fence is needed,
-// and words may arrive separately. Half of the moved bits are marks, which is nothing beside the
-// tiles that are summed up here.
+// and words may arrive separately. A slot orders no other memory: what a block has written besides
+// need not be visible to a thread that finds the value. Half of the moved bits are marks, which is
+// nothing beside the tiles that are summed up here.
 #pragma once
 #include "block/state.cuh"
 
@@ -24,6 +25,7 @@ template <class S> struct Slot {
     static constexpr uint64_t MARK = uint64_t(1) << 32, FLAG = uint64_t(1) << 33;
     alignas(WORDS == 2 ? 16 : 8) uint64_t word[WORDS];
 
+    // Publishes a value, once before the slot is cleared. One thread calls it.
     __device__ __forceinline__ void put(const S &value) {
         const WordsOf<Value> from(Parts<S>::value(value));
         const uint64_t flag = Parts<S>::flag(value) ? FLAG : 0;
@@ -71,10 +73,10 @@ template <class S> struct Slot {
 constexpr int BEHIND = 256;
 
 // Polls `slots[0]`, `slots[32]`, ...: whether all values that any lane of the warp wants are here,
-// and the values.
+// and the values. All lanes of a warp call it, each for its own slots.
 template <class S, int COUNT> __device__ __forceinline__ bool
 look_at_all(Slot<S> *slots, const bool (&wanted)[COUNT], S (&values)[COUNT]) {
-    static_assert(COUNT * 32 <= BEHIND, "poll go too far behind the last slot");
+    static_assert(COUNT * 32 <= BEHIND, "polls go too far behind the last slot");
     uint64_t seen[COUNT][Slot<S>::WORDS];
 #pragma unroll
     for (int k = 0; k < COUNT; k++) look_at_words(slots[k * 32].word, seen[k]);
@@ -110,7 +112,7 @@ template <class S, int COUNT> struct TileStatusPoll {
         return all;
     }
 };
-// Waits until the wanted values are there.
+// Waits until the wanted values are there. Any thread calls it.
 template <class S, int COUNT> __device__ __forceinline__ void
 wait_for_all(Slot<S> *slots, Slot<S> *other, const bool (&wanted)[COUNT], S (&values)[COUNT]) {
     TileStatusPoll<S, COUNT> poll;

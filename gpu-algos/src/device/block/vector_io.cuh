@@ -7,7 +7,9 @@
 // that the accesses of a warp are contiguous. Tiles may be cut at either end of the array.
 //
 // Accesses of whole vectors need addresses that are multiples of a vector's bytes (16 at most). So
-// the first tile begins `unaligned_before(array)` values before the array:
+// the first tile begins `unaligned_before(array)` values before the array. There are at most
+// ceil((count + VECTOR_SIZE - 1) / SIZE) tiles. A value has 1, 2, 4, 8 or 16 bytes, and a vector at
+// most 16 or a multiple of that:
 //
 //   typedef gpu::block::VectorTile<float, 256, 4, 2> Tile;   // 2048 values
 //   const int64_t start = int64_t(tile) * Tile::SIZE - Tile::unaligned_before(x);
@@ -27,6 +29,9 @@ namespace block {
 template <class T, int THREADS, int VECTOR_SIZE, int VECTORS_PER_THREAD> struct VectorTile {
     static constexpr int SIZE = THREADS * VECTOR_SIZE * VECTORS_PER_THREAD;
     static_assert(THREADS % 32 == 0, "whole warps");
+    static_assert((sizeof(T) & (sizeof(T) - 1)) == 0 &&
+                      sizeof(Pack<T, VECTOR_SIZE>) == VECTOR_SIZE * sizeof(T),
+                  "values whose bytes are a power of 2, in vectors without padding");
     Pack<T, VECTOR_SIZE> vectors[VECTORS_PER_THREAD];
 
     // Number of values between the last aligned vector that begins at or before `array`, and it.

@@ -17,7 +17,7 @@
 // odd, so that threads with neighbouring values use different banks. The result before a place is
 // the one that stands before its own.
 //
-// tiles.cuh describes the tiles of the blocks, and the aggregates that they publish.
+// block/tile_prefix.cuh describes the tiles of the blocks, and the aggregates that they publish.
 //
 // Contract: grid of at most `tiles` blocks of THREADS, no dynamic shared memory. The places are
 // start + k step for k below `count`; ALL says that start is 0 and step 1. With several tiles
@@ -80,7 +80,7 @@ template <class U, bool ALL, int THREADS, int VECTORS_PER_THREAD> struct RowsOfP
     }
 
     // Joins neighbours, then the lanes. Returns the sum of the lanes up to this one. All lanes of a
-    // warp call it, when `load` has synchronised them.
+    // warp call it, behind a synchronisation of the warp that follows `load`.
     __device__ __forceinline__ S scan_warp(S (&values)[VECTORS_PER_THREAD]) {
         const int lane = threadIdx.x % 32;
 #pragma unroll

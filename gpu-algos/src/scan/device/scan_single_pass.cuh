@@ -4,7 +4,7 @@
 // Each is read as the expression E of arrays, joined with all before it of its line or segment by
 // the operator O (operators.cuh), passed through the expression M and written once.
 //
-// tiles.cuh describes the tiles of the blocks, and the aggregates that they publish.
+// block/tile_prefix.cuh describes the tiles of the blocks, and the aggregates that they publish.
 //
 // Measured on an H200, 2^28 f32: 620 us; with four groups of slots read at once 656, with eight
 // 676, since more polls disturb the writers; with sums of groups published too, which are fewer to

@@ -1,6 +1,6 @@
 //! The headers that give CUDA C++ its meaning on a CPU.
 
-/// Name and text of each file of `emulated/cuda` that is named.
+/// Name and text of each file of `emulated/src/cuda` that is named.
 macro_rules! headers {
     ($($name:literal),* $(,)?) => {
         &[$(($name, include_str!(concat!("../cuda/", $name)))),*]
