@@ -97,8 +97,14 @@ fn or_said(folder: Result<Option<PathBuf>>) -> Option<PathBuf> {
 /// Writes a file of a folder, which is made where it is missing; a reader sees the whole file or none.
 ///
 /// # Errors
-/// `PermissionDenied` for a folder that is not trusted; else the system's error.
+/// `PermissionDenied` for a folder that is not trusted; `InvalidInput` for a name that leads elsewhere; else the system's error.
 pub fn write_whole(folder: &Path, name: &str, bytes: &[u8]) -> io::Result<()> {
+    if Path::new(name).file_name() != Some(name.as_ref()) {
+        return Err(io::Error::new(
+            io::ErrorKind::InvalidInput,
+            format!("`{name}` is no name of a file in the folder"),
+        ));
+    }
     let folder = private::make_folder(folder)?;
     let mut file = tempfile::NamedTempFile::new_in(&folder)?;
     file.write_all(bytes)?;

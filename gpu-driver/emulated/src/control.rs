@@ -50,7 +50,10 @@ impl Control {
     }
 
     /// Ends the context. One that is gone already needs nothing more.
-    pub fn close(self) {
+    ///
+    /// # Safety
+    /// Nothing that was made in the context is used afterwards: its memory goes, page-locked host memory too.
+    pub unsafe fn close(self) {
         let _ = answer(|state| {
             state.destroy_context(self.context);
             Ok(())
@@ -60,8 +63,12 @@ impl Control {
     /// Makes calls fail from now on: the `at`-th of its kind after this call, counted from 1, and the later ones if asked.
     ///
     /// # Errors
-    /// When the context is gone.
+    /// When the context is gone. `CUDA_ERROR_INVALID_VALUE` for the code of a success: a call that did nothing would look as if it had worked.
     pub fn fail(self, failure: Failure) -> Result<(), CudaCode> {
+        const INVALID_VALUE: CudaCode = CudaCode(1);
+        if failure.code == CudaCode(0) {
+            return Err(INVALID_VALUE);
+        }
         self.with(|state| {
             let so_far = state.calls.get(&failure.call).copied().unwrap_or(0);
             state.settings.failures.push(Failure { at: so_far + failure.at, ..failure });
@@ -121,4 +128,19 @@ pub fn seed() -> Option<u64> {
 
 fn answer<T>(work: impl FnOnce(&mut State) -> Outcome<T>) -> Result<T, CudaCode> {
     state::answer(work).map_err(CudaCode)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_success_is_no_failure() {
+        let control = Control::open(0, &Overrides::default()).unwrap();
+        let failure = |code| Failure { call: Call::Event, at: 1, and_later: false, code: CudaCode(code) };
+        assert_eq!(control.fail(failure(0)), Err(CudaCode(1)));
+        assert_eq!(control.fail(failure(2)), Ok(()));
+        // SAFETY: nothing was made in it.
+        unsafe { control.close() };
+    }
 }

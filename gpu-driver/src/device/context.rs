@@ -250,7 +250,8 @@ impl Drop for Context {
         }
         let lost = self.lost.load(Ordering::Relaxed) != 0;
         if self.is_emulated() && (self.own || lost) {
-            Control::of(self.raw.cast()).close();
+            // SAFETY: everything that was made in the context held it, so nothing is left.
+            unsafe { Control::of(self.raw.cast()).close() };
         } else if !lost {
             // SAFETY: retained once in `retain`.
             let _unreportable = unsafe { sys::cuDevicePrimaryCtxRelease_v2(self.device) };

@@ -207,7 +207,7 @@ impl Emulation {
     /// Makes calls fail, as [`Emulation::fail`] does, with a code of the caller's choice; a fatal one loses the device.
     ///
     /// # Errors
-    /// When the device's context is gone.
+    /// When the device's context is gone. `Cuda` with `CUDA_ERROR_INVALID_VALUE` for 0, the code of a success.
     pub fn fail_with(&self, call: Call, at: u64, and_later: bool, code: CudaCode) -> Result<()> {
         answered(self.control().fail(Failure { call, at, and_later, code }))
     }

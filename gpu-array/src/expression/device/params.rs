@@ -61,6 +61,7 @@ impl<'a> AxisParams<'a> {
 
     /// The words of `MAX_AXES` axes of `operands` operands: these axes, then zeros.
     pub fn list(axes: impl ExactSizeIterator<Item = Self>, operands: usize) -> impl Iterator<Item = Self> {
+        debug_assert!(axes.len() <= MAX_AXES, "callers refuse more axes");
         let missing_words = MAX_AXES.saturating_sub(axes.len()) * Self::words(operands);
         let missing = (missing_words > 0).then_some(Self { length: 0, strides: &[], missing_words });
         axes.chain(missing)

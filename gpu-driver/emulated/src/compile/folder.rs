@@ -65,7 +65,7 @@ impl Folder {
 
     /// Writes a source as the user wrote it, for debuggers. Where its name is no path inside the folder there is none.
     pub(super) fn write_original(&self, name: &str, text: &str) {
-        if is_inside(name) && !Path::new(name).starts_with(INNER) {
+        if is_inside(name) && !is_inner(name) {
             let path = self.path.join(name);
             let _ = path.parent().map_or(Ok(()), private::make_folders).and_then(|()| fs::write(path, text));
         }
@@ -124,6 +124,12 @@ pub(super) fn is_inside(name: &str) -> bool {
         && components.all(|part| matches!(part, Component::Normal(_) | Component::CurDir))
 }
 
+/// Whether a relative path leads into the folder of our own files, however it is written.
+fn is_inner(name: &str) -> bool {
+    let first = Path::new(name).components().find(|part| *part != Component::CurDir);
+    first == Some(Component::Normal(INNER.as_ref()))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -163,5 +169,9 @@ mod tests {
     fn names_stay_inside() {
         assert!(["a.h", "a/b.h", "./a.h", "a b", "..a"].iter().all(|name| is_inside(name)));
         assert!(["", "/a.h", "../a.h", "a/../../b.h", "a/", ".."].iter().all(|name| !is_inside(name)));
+        for inner in [format!("{INNER}/program.cpp"), format!("./{INNER}/a.h"), format!("././{INNER}")] {
+            assert!(is_inner(&inner), "{inner}");
+        }
+        assert!(["a.h", "a/.gpu/b.h", "./a"].iter().all(|name| !is_inner(name)));
     }
 }
