@@ -56,7 +56,7 @@ impl<T: Scalar> DeviceMatrix<T> {
     }
 
     /// `y = alpha A x + beta y`, on the stream of `y`. Each operation is rounded to f64 and the result once to `T`, as
-    /// [`CsrMatrix::axpby_into`] does. With `beta` zero the old `y` is not read, so it may hold NaN.
+    /// [`CsrMatrix::axpby_into`](crate::CsrMatrix::axpby_into) does. With `beta` zero the old `y` is not read, so it may hold NaN.
     ///
     /// Cost: as [`matvec`](Self::matvec), and one read of `y`.
     ///
