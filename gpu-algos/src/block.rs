@@ -1,7 +1,7 @@
-//! Pieces of kernels: what the threads of a block do together, as headers for kernels of one's own.
+//! Pieces of kernels: operations of all threads of a block, as headers for kernels of one's own.
 //!
 //! The kernels of this crate are made of these pieces. A kernel that includes one is compiled with [`HEADERS`]. The head of each file and
-//! its functions say who calls them, whether they synchronise, which memory they need, and what they cost. Blocks and grids have one dimension.
+//! its functions say who calls them, whether they synchronise, which memory they need, and their cost. Blocks and grids have one dimension.
 //! `device/block/examples.cu` has a kernel for each piece.
 //!
 //! | header | pieces |

@@ -63,15 +63,14 @@ impl ValueSource for Operands {
         &self.shape
     }
     fn leaves(&self) -> SmallVec<[LoweredLeaf<'_>; 4]> {
-        let leaf = |(operand, number): (&'_ Operand, usize)| {
-            let Operand { dtype, is_index, .. } = *operand;
-            (operand.address(number), dtype, is_index)
-        };
-        let each = self.operands.iter().zip(self.first..).map(move |(operand, number)| {
-            let (address, dtype, is_place) = leaf((operand, number));
-            LoweredLeaf { address, dtype, is_place, strides: &operand.strides }
+        let operands = self.operands.iter().zip(self.first..);
+        let leaves = operands.map(|(operand, number)| LoweredLeaf {
+            address: operand.address(number),
+            dtype: operand.dtype,
+            is_place: operand.is_index,
+            strides: &operand.strides,
         });
-        each.collect()
+        leaves.collect()
     }
     fn scalars(&self) -> &[u64] {
         &[]
