@@ -31,6 +31,10 @@ use crate::{
 /// The oldest driver that can also capture a launch that overlaps with the work before it.
 const OVERLAPS_IN_CAPTURES: CudaVersion = CudaVersion { major: 12, minor: 3 };
 
+/// The attributes that launches ask for each time, so they are read once: the number of multiprocessors, and the most dynamic shared memory
+/// of a block (`CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN`).
+pub(super) const OF_LAUNCHES: [i32; 2] = [16, 97];
+
 /// A retained primary context, its main stream and pool, and its caches.
 pub(crate) struct Context {
     pub(super) ordinal: usize,
@@ -46,6 +50,8 @@ pub(crate) struct Context {
     pub(crate) memory_bytes: usize,
     pub(super) name: String,
     pub(super) arch: Arch,
+    /// The attributes of [`OF_LAUNCHES`], in their order.
+    pub(super) of_launches: [u32; OF_LAUNCHES.len()],
     /// Whether a kernel that waits for its stream itself may start before earlier work has ended.
     pub(crate) overlaps: bool,
     pub(crate) kernels: KernelCache,
@@ -94,6 +100,7 @@ impl Context {
             memory_bytes: 0,
             name: String::new(),
             arch: Arch::new(0, 0),
+            of_launches: [0; OF_LAUNCHES.len()],
             overlaps: false,
             kernels: KernelCache::default(),
             pinned: Kept::default(),
@@ -108,6 +115,9 @@ impl Context {
         context.name = name_of(device)?;
         let (major, minor) = (attribute_of(device, 75)?, attribute_of(device, 76)?);
         context.arch = if context.is_emulated() { Arch::emulated(major, minor) } else { Arch::new(major, minor) };
+        for (value, attribute) in context.of_launches.iter_mut().zip(OF_LAUNCHES) {
+            *value = attribute_of(device, attribute)?;
+        }
         context.overlaps = context.arch.number() >= 90 && Device::driver_version()? >= OVERLAPS_IN_CAPTURES;
         // SAFETY: the pointer is valid for the call.
         plain("cuDeviceTotalMem", unsafe { sys::cuDeviceTotalMem_v2(&mut context.memory_bytes, device) })?;

@@ -17,7 +17,7 @@ use crate::{
     nvrtc::{self, Arch},
     sys,
 };
-use context::attribute_of;
+use context::{OF_LAUNCHES, attribute_of};
 use current::plain;
 
 mod context;
@@ -162,7 +162,10 @@ impl Device {
     /// # Errors
     /// `Cuda` with `INVALID_VALUE` for a number that the driver does not know.
     pub fn attribute(&self, attribute: i32) -> Result<u32> {
-        attribute_of(self.0.device, attribute)
+        match OF_LAUNCHES.iter().position(|&one| one == attribute) {
+            Some(at) => Ok(self.0.of_launches[at]),
+            None => attribute_of(self.0.device, attribute),
+        }
     }
 
     /// Free and total device memory in bytes, as the driver counts it (other processes included).
