@@ -25,7 +25,7 @@ const fn limits((major, minor): (u32, u32), multiprocessors: usize, shared_kb: u
 
 /// An operand: the offset of its first element, its element type and its strides. A stand-in for an array in memory.
 #[derive(Clone, Debug)]
-pub(crate) struct Operand {
+pub(crate) struct TableOperand {
     pub(crate) offset: usize,
     pub(crate) dtype: DType,
     pub(crate) strides: Vec<isize>,
@@ -33,7 +33,7 @@ pub(crate) struct Operand {
     pub(crate) is_index: bool,
 }
 
-impl Operand {
+impl TableOperand {
     /// An array in C order, whose first element is `offset` elements behind an aligned address.
     pub(crate) fn contiguous(dtype: DType, shape: &[usize], offset: usize) -> Self {
         let mut strides = vec![1; shape.len()];
@@ -53,7 +53,7 @@ impl Operand {
 #[derive(Clone, Debug)]
 pub(crate) struct Operands {
     pub(crate) shape: Vec<usize>,
-    pub(crate) operands: Vec<Operand>,
+    pub(crate) operands: Vec<TableOperand>,
     /// The number of the first operand, which tells the sources of one problem apart.
     pub(crate) first: usize,
 }

@@ -7,7 +7,7 @@ use smallvec::{SmallVec, smallvec};
 
 /// The operator of a reduction or scan over values of one type.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Operator {
+pub(crate) struct DeviceOperator {
     pub(crate) kind: OperatorKind,
     /// The type of the values.
     pub(crate) value: DType,
@@ -84,7 +84,7 @@ impl OperatorKind {
     }
 }
 
-impl Operator {
+impl DeviceOperator {
     pub(crate) fn new(kind: OperatorKind, value: DType, ignores_nan: bool) -> Self {
         Self { kind, value, ignores_nan: ignores_nan && value.is_float() }
     }

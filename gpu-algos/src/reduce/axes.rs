@@ -4,7 +4,7 @@ use smallvec::SmallVec;
 
 use crate::common::{
     axes::{Axis, Leaves, Steps, join},
-    operator::Operator,
+    operator::DeviceOperator,
 };
 
 /// The axes that a kernel walks.
@@ -27,7 +27,7 @@ impl Axes {
         leaves: &Leaves<'_>,
         is_kept: &[bool],
         outer_strides: &[isize],
-        operator: &Operator,
+        operator: &DeviceOperator,
     ) -> Self {
         let mut all: SmallVec<[Axis; 4]> = SmallVec::new();
         let mut strides_left = outer_strides.iter();

@@ -8,16 +8,16 @@ use super::{
     plan::{ReduceProblem, choose},
 };
 use crate::common::{
-    choices::{DEVICES, Operand, Operands, Uncompiled, compare, described},
+    choices::{DEVICES, Operands, TableOperand, Uncompiled, compare, described},
     launch::DeviceLimits,
-    operator::{Operator, OperatorKind},
+    operator::{DeviceOperator, OperatorKind},
     source::ValueSource,
 };
 
-fn chosen(source: &Operands, is_kept: &[bool], operator: &Operator, limits: &DeviceLimits) -> String {
+fn chosen(source: &Operands, is_kept: &[bool], operator: &DeviceOperator, limits: &DeviceLimits) -> String {
     let (leaves, shape) = (source.leaves(), source.shape());
     let outer: Vec<usize> = shape.iter().zip(is_kept).filter(|(_, kept)| **kept).map(|(&length, _)| length).collect();
-    let outer_strides = Operand::contiguous(DType::F32, &outer, 0).strides;
+    let outer_strides = TableOperand::contiguous(DType::F32, &outer, 0).strides;
     let axes = Axes::of(shape, &leaves, is_kept, &outer_strides, operator);
     if axes.results() == 0 {
         return "nothing".to_owned();
@@ -41,8 +41,8 @@ fn shapes() -> Vec<(Vec<usize>, Vec<bool>)> {
 }
 
 /// The operands of the table, with a name for each layout.
-fn operands(value: DType, shape: &[usize]) -> [(&'static str, Vec<Operand>); 7] {
-    let plain = |offset| Operand::contiguous(value, shape, offset);
+fn operands(value: DType, shape: &[usize]) -> [(&'static str, Vec<TableOperand>); 7] {
+    let plain = |offset| TableOperand::contiguous(value, shape, offset);
     let mut strided = plain(0);
     strided.strides.iter_mut().for_each(|stride| *stride *= 2);
     let mut reversed = plain(0);
@@ -61,7 +61,7 @@ fn operands(value: DType, shape: &[usize]) -> [(&'static str, Vec<Operand>); 7] 
 }
 
 /// The operators of the table over these values; the first one is the sum.
-fn operators(value: DType) -> [Operator; 5] {
+fn operators(value: DType) -> [DeviceOperator; 5] {
     let kinds = [
         OperatorKind::Sum { carried: value, result: value },
         OperatorKind::Extreme { greatest: true },
@@ -69,7 +69,7 @@ fn operators(value: DType) -> [Operator; 5] {
         OperatorKind::Variance { result: DType::F64, ddof: 1 },
         OperatorKind::NormL2,
     ];
-    kinds.map(|kind| Operator::new(kind, value, false))
+    kinds.map(|kind| DeviceOperator::new(kind, value, false))
 }
 
 #[test]

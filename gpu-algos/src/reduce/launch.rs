@@ -19,7 +19,7 @@ use crate::{
     Result,
     common::{
         launch::{DeviceLimits, unique, with_headers},
-        operator::{Custom, Operator, OperatorKind},
+        operator::{Custom, DeviceOperator, OperatorKind},
         source::ValueSource,
     },
     device::HEADERS,
@@ -35,7 +35,7 @@ static SPACE: KernelSpace = KernelSpace::new();
 /// The results go to the elements at `targets`, with `outer_strides` along the outer axes, in the order of `stream`.
 pub(crate) fn run(
     source: &impl ValueSource,
-    operator: &Operator,
+    operator: &DeviceOperator,
     is_kept: &[bool],
     outer_strides: &[isize],
     targets: &[u64],
@@ -49,7 +49,7 @@ pub(crate) fn run(
     }
     let problem = ReduceProblem { shape, leaves: &leaves, axes: &axes, operator };
     let device = stream.device();
-    let compile = |operator: &Operator, policy: &ReducePolicy| kernel(source, operator, policy, device);
+    let compile = |operator: &DeviceOperator, policy: &ReducePolicy| kernel(source, operator, policy, device);
     let plan = choose(&problem, &DeviceLimits::of(device)?, compile)?;
     let homes = unique(source.homes().into_iter().chain(target_homes.iter().copied()));
     // SAFETY: the params fulfil the kernel's contract: `launch` made them of the axes. Every offset lies within the views that leaves and targets were
@@ -77,13 +77,13 @@ pub(crate) fn compile_custom(source: &impl ValueSource, operator: &Arc<Custom>, 
     kernel(source, &operator, &policy, device).map(drop)
 }
 
-fn custom(operator: &Arc<Custom>) -> Operator {
-    Operator::new(OperatorKind::Custom(operator.clone()), DType::U8, false)
+fn custom(operator: &Arc<Custom>) -> DeviceOperator {
+    DeviceOperator::new(OperatorKind::Custom(operator.clone()), DType::U8, false)
 }
 
 fn kernel(
     source: &impl ValueSource,
-    operator: &Operator,
+    operator: &DeviceOperator,
     policy: &ReducePolicy,
     device: &Device,
 ) -> Result<GeneratedKernel> {
@@ -93,7 +93,7 @@ fn kernel(
     Ok(device.generated_kernel(&SPACE, &key, || Ok(program(source, operator, policy)))?)
 }
 
-pub(crate) fn program(source: &impl ValueSource, operator: &Operator, policy: &ReducePolicy) -> Program {
+pub(crate) fn program(source: &impl ValueSource, operator: &DeviceOperator, policy: &ReducePolicy) -> Program {
     let name = policy.template("Value", &operator.text());
     let more = (policy.algorithm == ReduceAlgorithm::All).then_some(ALL);
     let header = more.map_or(REDUCE.name, |header| header.name);

@@ -8,7 +8,7 @@ use ndarray::{Dimension, Ix1};
 
 use super::reduction::{Pair, Reduction};
 use crate::common::{
-    operator::{Operator, OperatorKind},
+    operator::{DeviceOperator, OperatorKind},
     summable::{Summable, product_of, sum},
 };
 
@@ -17,7 +17,7 @@ fn of<'a, E: IntoExpr<'a, Backend = Gpu>, O>(
     kind: OperatorKind,
     ignores_nan: bool,
 ) -> Reduction<'a, O, E::Dim> {
-    Reduction::new(value.into_expr().lower(), Operator::new(kind, E::Elem::DTYPE, ignores_nan))
+    Reduction::new(value.into_expr().lower(), DeviceOperator::new(kind, E::Elem::DTYPE, ignores_nan))
 }
 
 macro_rules! reductions {
@@ -56,7 +56,7 @@ macro_rules! reductions {
                 Self::Elem: Float,
             {
                 let (dtype, carried) = (Self::Elem::DTYPE, DType::F64);
-                Reduction::new(self.into_expr().abs().lower(), Operator::new(OperatorKind::Sum { carried, result: dtype }, dtype, false))
+                Reduction::new(self.into_expr().abs().lower(), DeviceOperator::new(OperatorKind::Sum { carried, result: dtype }, dtype, false))
             }
 
             /// The greatest |x|, the maximum norm of a vector; NaN if there is a NaN, 0 for no values.
@@ -64,7 +64,7 @@ macro_rules! reductions {
             where
                 Self::Elem: Float,
             {
-                Reduction::new(self.into_expr().abs().lower(), Operator::new(OperatorKind::NormMax, Self::Elem::DTYPE, false))
+                Reduction::new(self.into_expr().abs().lower(), DeviceOperator::new(OperatorKind::NormMax, Self::Elem::DTYPE, false))
             }
 
             /// `sum x[i] * y[i]` of two vectors of one length, in their common type.
@@ -92,7 +92,7 @@ macro_rules! reductions {
                 Self::Elem: Promote<R::Elem, Output: Number>,
             {
                 let dtype = Common::<Self::Elem, R::Elem>::DTYPE;
-                let operator = Operator::new(OperatorKind::Sum { carried: dtype, result: dtype }, dtype, false);
+                let operator = DeviceOperator::new(OperatorKind::Sum { carried: dtype, result: dtype }, dtype, false);
                 Reduction::new(products(self.into_expr(), other.into_expr()), operator)
             }
         }

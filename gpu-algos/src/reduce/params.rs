@@ -16,7 +16,7 @@ use super::{
 use crate::common::{
     axes::Axis,
     launch::{Launch, Words},
-    operator::Operator,
+    operator::DeviceOperator,
     source::ValueSource,
 };
 
@@ -140,7 +140,7 @@ fn axis_params(axes: &[Axis], leaves: usize) -> impl Iterator<Item = AxisParams<
 }
 
 /// Text for a kernel's program that compares its parameters with those that are passed; `value` is the structure of the source.
-pub(super) fn check_text(source: &impl ValueSource, operator: &Operator, value: &str) -> String {
+pub(super) fn check_text(source: &impl ValueSource, operator: &DeviceOperator, value: &str) -> String {
     let leaves = source.leaves().len();
     let axes = MAX_AXES * AxisParams::words(1 + leaves);
     let (scalars, extra) = (source.scalars().len().max(1), source.extra().len().max(1));

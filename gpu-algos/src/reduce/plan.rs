@@ -12,7 +12,7 @@ use crate::{
     AlgoError, Result,
     common::{
         launch::{DeviceLimits, MOST_BLOCKS, Occupancy, SLOTS_BEHIND, ScratchNeed},
-        operator::Operator,
+        operator::DeviceOperator,
     },
 };
 
@@ -29,14 +29,14 @@ pub(super) struct ReduceProblem<'p> {
     pub(super) leaves: &'p [LoweredLeaf<'p>],
     pub(super) axes: &'p Axes,
     /// The operator, whose state may be wider than is needed.
-    pub(super) operator: &'p Operator,
+    pub(super) operator: &'p DeviceOperator,
 }
 
 /// The chosen kernel, compiled, and its grid.
 pub(super) struct ReducePlan<K> {
     pub(super) kernel: K,
     /// The operator with the narrowest state that suffices.
-    pub(super) operator: Operator,
+    pub(super) operator: DeviceOperator,
     pub(super) policy: ReducePolicy,
     pub(super) grid: ReduceGrid,
 }
@@ -58,7 +58,7 @@ pub(super) struct ReduceGrid {
 }
 
 /// The operator and the policy for a problem.
-pub(super) fn kernel_of(problem: &ReduceProblem<'_>, tuning: &ReduceTuning) -> (Operator, ReducePolicy) {
+pub(super) fn kernel_of(problem: &ReduceProblem<'_>, tuning: &ReduceTuning) -> (DeviceOperator, ReducePolicy) {
     let operator = carried(problem.operator, problem.axes);
     let policy = ReducePolicy::of(problem.leaves, problem.axes, &operator, tuning);
     (operator, policy)
@@ -71,7 +71,7 @@ pub(super) fn kernel_of(problem: &ReduceProblem<'_>, tuning: &ReduceTuning) -> (
 pub(super) fn choose<K: Occupancy>(
     problem: &ReduceProblem<'_>,
     device: &DeviceLimits,
-    compile: impl FnOnce(&Operator, &ReducePolicy) -> Result<K>,
+    compile: impl FnOnce(&DeviceOperator, &ReducePolicy) -> Result<K>,
 ) -> Result<ReducePlan<K>> {
     let axes = problem.axes;
     let got = axes.outer.len().max(axes.reduced.len());
@@ -97,14 +97,14 @@ pub(super) fn choose<K: Occupancy>(
 }
 
 /// Bytes of a state in scratch memory.
-fn state_bytes(operator: &Operator) -> usize {
+fn state_bytes(operator: &DeviceOperator) -> usize {
     operator.state_bytes().next_multiple_of(8)
 }
 
 /// The grid where threads go along a reduced axis: a block has several results, one, or a part of one.
 fn row_grid(
     problem: &ReduceProblem<'_>,
-    operator: &Operator,
+    operator: &DeviceOperator,
     policy: &ReducePolicy,
     wanted_threads: usize,
 ) -> Option<ReduceGrid> {
@@ -144,7 +144,12 @@ fn row_grid(
 }
 
 /// The grid where threads go along an outer axis, and each walks some of the reduced indices.
-fn column_grid(axes: &Axes, operator: &Operator, policy: &ReducePolicy, wanted_threads: usize) -> Option<ReduceGrid> {
+fn column_grid(
+    axes: &Axes,
+    operator: &DeviceOperator,
+    policy: &ReducePolicy,
+    wanted_threads: usize,
+) -> Option<ReduceGrid> {
     let (count, width, threads) = (axes.count(), policy.vector_size as usize, policy.threads as usize);
     let row_packs = axes.outer[0].length.div_ceil(width);
     let outer: usize = axes.outer[1..].iter().map(|axis| axis.length).product();

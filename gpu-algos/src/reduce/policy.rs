@@ -5,7 +5,7 @@ use gpu_array::{expression::LoweredLeaf, gpu_driver::Arch};
 use super::{axes::Axes, leaves::Located};
 use crate::common::{
     launch::tuned,
-    operator::{Operator, OperatorKind},
+    operator::{DeviceOperator, OperatorKind},
 };
 
 /// The kernel that reduces.
@@ -80,7 +80,7 @@ fn most_in_f32(results: usize, along_outer: bool) -> usize {
 }
 
 /// The operator with the narrowest state that suffices for the values of these axes.
-pub(super) fn carried(operator: &Operator, axes: &Axes) -> Operator {
+pub(super) fn carried(operator: &DeviceOperator, axes: &Axes) -> DeviceOperator {
     let (mut operator, count) = (operator.clone(), axes.count());
     if let OperatorKind::ArgExtreme { narrow, .. } = &mut operator.kind {
         *narrow = operator.value.bytes() <= 4 && count <= i32::MAX as usize;
@@ -94,13 +94,18 @@ pub(super) fn carried(operator: &Operator, axes: &Axes) -> Operator {
 }
 
 /// Whether the kernel `reduce_all` supports the operator. Large states would leave too few registers for two blocks per multiprocessor.
-pub(super) fn is_for_all(operator: &Operator) -> bool {
+pub(super) fn is_for_all(operator: &DeviceOperator) -> bool {
     operator.is_commutative() && !operator.is_large()
 }
 
 impl ReducePolicy {
     /// The policy for a [`carried`] operator over these leaves.
-    pub(super) fn of(leaves: &[LoweredLeaf<'_>], axes: &Axes, operator: &Operator, tuning: &ReduceTuning) -> Self {
+    pub(super) fn of(
+        leaves: &[LoweredLeaf<'_>],
+        axes: &Axes,
+        operator: &DeviceOperator,
+        tuning: &ReduceTuning,
+    ) -> Self {
         if axes.along_outer {
             return Self::columns(leaves, operator, tuning);
         }
@@ -114,7 +119,7 @@ impl ReducePolicy {
     }
 
     /// The policy of the kernel `reduce_rows`; `reduce_all` has the same numbers.
-    pub(super) fn rows(leaves: &[LoweredLeaf<'_>], operator: &Operator, tuning: &ReduceTuning) -> Self {
+    pub(super) fn rows(leaves: &[LoweredLeaf<'_>], operator: &DeviceOperator, tuning: &ReduceTuning) -> Self {
         let ((width, packs), threads) = (pack(leaves, operator, tuning), tuning.row_threads);
         let (vector_size, vectors_per_thread) = (width as u32, packs as u32);
         let most_blocks = tuning.busy_row_threads / threads;
@@ -122,7 +127,7 @@ impl ReducePolicy {
     }
 
     /// The policy of the kernel `reduce_columns`.
-    pub(super) fn columns(leaves: &[LoweredLeaf<'_>], operator: &Operator, tuning: &ReduceTuning) -> Self {
+    pub(super) fn columns(leaves: &[LoweredLeaf<'_>], operator: &DeviceOperator, tuning: &ReduceTuning) -> Self {
         let ((width, packs), threads) = (pack(leaves, operator, tuning), tuning.column_threads);
         // A thread has a state for each element of a pack.
         let (most_width, most_packs) = if operator.is_large() { (2, 4) } else { (8, 8) };
@@ -149,7 +154,7 @@ impl ReducePolicy {
 }
 
 /// Elements of a pack, and packs of a thread in flight.
-fn pack(leaves: &[LoweredLeaf<'_>], operator: &Operator, tuning: &ReduceTuning) -> (usize, usize) {
+fn pack(leaves: &[LoweredLeaf<'_>], operator: &DeviceOperator, tuning: &ReduceTuning) -> (usize, usize) {
     let bytes = leaves.iter().filter(|leaf| !leaf.is_place).map(|leaf| leaf.dtype.bytes()).max().unwrap_or(4);
     let width = (16 / bytes).min(match leaves.len() {
         0..=8 => 16,

@@ -13,7 +13,7 @@ use smallvec::{SmallVec, smallvec};
 use super::launch::run;
 use crate::{
     AlgoError, Result,
-    common::{launch::allocate, operator::Operator, shape::dim_of},
+    common::{launch::allocate, operator::DeviceOperator, shape::dim_of},
 };
 
 /// A reduction that has not been computed.
@@ -24,7 +24,7 @@ use crate::{
 #[must_use = "it is computed by `eval`"]
 pub struct Reduction<'a, O, D, K = Ix0> {
     lowered: Result<Lowered<'a>, ArrayError>,
-    operator: Operator,
+    operator: DeviceOperator,
     reduced: Reduced,
     keeps_axes: bool,
     home: Option<Stream>,
@@ -45,7 +45,7 @@ enum Reduced {
 }
 
 impl<'a, O, D: Dimension> Reduction<'a, O, D, Ix0> {
-    pub(crate) fn new(lowered: Result<Lowered<'a>, ArrayError>, operator: Operator) -> Self {
+    pub(crate) fn new(lowered: Result<Lowered<'a>, ArrayError>, operator: DeviceOperator) -> Self {
         let (reduced, keeps_axes, home) = (Reduced::All, false, None);
         Self { lowered, operator, reduced, keeps_axes, home, _types: PhantomData }
     }

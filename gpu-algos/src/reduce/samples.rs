@@ -10,7 +10,7 @@ use super::{
     policy::{ReduceAlgorithm, ReducePolicy, ReduceTuning, is_for_all},
 };
 use crate::common::{
-    operator::{Operator, OperatorKind},
+    operator::{DeviceOperator, OperatorKind},
     samples::Sample,
     source::ValueSource,
 };
@@ -41,7 +41,7 @@ pub(crate) fn add_to(registry: Registry) -> Registry {
         (OperatorKind::NormL2, F64, false, false),
     ];
     samples.into_iter().fold(registry, |registry, (kind, value, ignores_nan, along_outer)| {
-        let (source, operator) = (Sample(value), Operator::new(kind, value, ignores_nan));
+        let (source, operator) = (Sample(value), DeviceOperator::new(kind, value, ignores_nan));
         let (leaves, tuning) = (source.leaves(), ReduceTuning::of(ARCH));
         let policy = match along_outer {
             true => ReducePolicy::columns(&leaves, &operator, tuning),

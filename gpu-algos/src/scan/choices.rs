@@ -10,9 +10,9 @@ use super::{
 use crate::{
     common::{
         axes::Leaves,
-        choices::{DEVICES, Operand, Operands, Uncompiled, compare, described},
+        choices::{DEVICES, Operands, TableOperand, Uncompiled, compare, described},
         launch::DeviceLimits,
-        operator::{Operator, OperatorKind},
+        operator::{DeviceOperator, OperatorKind},
         source::ValueSource,
     },
     tiles::{layout::TileTarget, policy::TilePolicy},
@@ -23,11 +23,11 @@ struct Problem {
     shape: Vec<usize>,
     axis: Option<usize>,
     reverse: bool,
-    operator: Operator,
-    values: Vec<Operand>,
-    heads: Option<(Operand, Heads)>,
-    epilogue: Option<Operand>,
-    target: Operand,
+    operator: DeviceOperator,
+    values: Vec<TableOperand>,
+    heads: Option<(TableOperand, Heads)>,
+    epilogue: Option<TableOperand>,
+    target: TableOperand,
 }
 
 impl Problem {
@@ -35,7 +35,8 @@ impl Problem {
         let Self { shape, axis, reverse, operator, .. } = self;
         let source = Operands { shape: shape.clone(), operands: self.values.clone(), first: 1 };
         let next = self.values.len() + 1;
-        let of = |operand: &Operand, first| Operands { shape: shape.clone(), operands: vec![operand.clone()], first };
+        let of =
+            |operand: &TableOperand, first| Operands { shape: shape.clone(), operands: vec![operand.clone()], first };
         let heads = self.heads.as_ref().map(|(operand, kind)| (of(operand, next), *kind));
         let epilogue = self.epilogue.as_ref().map(|operand| of(operand, next + 1));
         let job = ScanJob {
@@ -78,14 +79,15 @@ impl Problem {
 }
 
 /// The operators of the table, with the type of their values.
-fn operators() -> [(DType, Operator); 5] {
-    let sum = |value, carried, result| (value, Operator::new(OperatorKind::Sum { carried, result }, value, false));
+fn operators() -> [(DType, DeviceOperator); 5] {
+    let sum =
+        |value, carried, result| (value, DeviceOperator::new(OperatorKind::Sum { carried, result }, value, false));
     [
         sum(DType::F32, DType::F32, DType::F32),
         sum(DType::F32, DType::F64, DType::F32),
         sum(DType::F64, DType::F64, DType::F64),
         sum(DType::U8, DType::U64, DType::U64),
-        (DType::I32, Operator::new(OperatorKind::Extreme { greatest: true }, DType::I32, false)),
+        (DType::I32, DeviceOperator::new(OperatorKind::Extreme { greatest: true }, DType::I32, false)),
     ]
 }
 
@@ -106,7 +108,7 @@ fn choices_are_those_of_the_file() {
         for (shape, axis) in shapes() {
             for (number, (value, operator)) in operators().into_iter().enumerate() {
                 let result = operator.results()[0];
-                let plain = |offset| Operand::contiguous(value, &shape, offset);
+                let plain = |offset| TableOperand::contiguous(value, &shape, offset);
                 let problem = || Problem {
                     shape: shape.clone(),
                     axis,
@@ -115,9 +117,9 @@ fn choices_are_those_of_the_file() {
                     values: vec![plain(0)],
                     heads: None,
                     epilogue: None,
-                    target: Operand::contiguous(result, &shape, 0),
+                    target: TableOperand::contiguous(result, &shape, 0),
                 };
-                let heads = |dtype, kind| Some((Operand::contiguous(dtype, &shape, 0), kind));
+                let heads = |dtype, kind| Some((TableOperand::contiguous(dtype, &shape, 0), kind));
                 let mut strided = plain(0);
                 strided.strides.iter_mut().for_each(|stride| *stride *= 2);
                 let mut transposed = problem();
@@ -129,10 +131,10 @@ fn choices_are_those_of_the_file() {
                     ("reverse", Problem { reverse: true, ..problem() }),
                     ("flags", Problem { heads: heads(DType::Bool, Heads::Flags), ..problem() }),
                     ("offset", Problem { values: vec![plain(1)], ..problem() }),
-                    ("offset target", Problem { target: Operand::contiguous(result, &shape, 1), ..problem() }),
+                    ("offset target", Problem { target: TableOperand::contiguous(result, &shape, 1), ..problem() }),
                     ("strided", Problem { values: vec![strided], ..problem() }),
                     ("two", Problem { values: vec![plain(0), plain(0)], ..problem() }),
-                    ("epilogue", Problem { epilogue: Some(Operand::contiguous(value, &shape, 0)), ..problem() }),
+                    ("epilogue", Problem { epilogue: Some(TableOperand::contiguous(value, &shape, 0)), ..problem() }),
                     ("transposed", transposed),
                 ];
                 // All devices see all operators, and the first device all layouts with the first operator.

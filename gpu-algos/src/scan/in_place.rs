@@ -14,7 +14,7 @@ use super::{launch::ScanJob, lazy::ScanOptions, methods::extreme};
 use crate::{
     Result,
     common::{
-        operator::{Operator, OperatorKind},
+        operator::{DeviceOperator, OperatorKind},
         source::{ValueSource, identity},
         summable::{Summable, product_of, sum},
     },
@@ -27,7 +27,7 @@ use crate::{
 #[must_use = "it is computed by `run`"]
 pub struct InPlace<'t, T: Element, D: Dimension> {
     target: GpuViewMut<'t, T, D>,
-    operator: Operator,
+    operator: DeviceOperator,
     options: ScanOptions,
 }
 
@@ -76,7 +76,11 @@ impl<'t, T: Element, D: Dimension> ScansInPlace<'t, T, D> for GpuViewMut<'t, T, 
 
 impl<'t, T: Element, D: Dimension> InPlace<'t, T, D> {
     fn new(target: impl Into<GpuViewMut<'t, T, D>>, kind: OperatorKind) -> Self {
-        Self { target: target.into(), operator: Operator::new(kind, T::DTYPE, false), options: ScanOptions::default() }
+        Self {
+            target: target.into(),
+            operator: DeviceOperator::new(kind, T::DTYPE, false),
+            options: ScanOptions::default(),
+        }
     }
 
     /// Scans along one axis, each line by itself. Without an axis all values are scanned in C order.

@@ -35,7 +35,7 @@ use crate::{
     common::{
         axes::Leaves,
         launch::{DeviceLimits, unique, with_headers},
-        operator::Operator,
+        operator::DeviceOperator,
         source::ValueSource,
     },
     device::{
@@ -76,7 +76,7 @@ pub(crate) struct ScanJob<'j> {
     pub(crate) heads: Option<(&'j dyn ValueSource, Heads)>,
     /// The epilogue, and the indices of its extra params that stand for the results.
     pub(crate) epilogue: Option<(&'j dyn ValueSource, &'j [usize])>,
-    pub(crate) operator: &'j Operator,
+    pub(crate) operator: &'j DeviceOperator,
     /// `EXCLUSIVE` or nothing.
     pub(crate) mode: u32,
     /// The scanned axis; None for all axes in C order.

@@ -19,7 +19,7 @@ use crate::{
     AlgoError, Result,
     common::{
         launch::allocate,
-        operator::Operator,
+        operator::DeviceOperator,
         shape::{dim_of, in_order, same_shape},
         source::ValueSource,
     },
@@ -39,7 +39,7 @@ pub struct Scan<'a, O: Element, D: Dimension, K = Ix1> {
     heads: Option<(Result<Lowered<'a>, ArrayError>, Heads)>,
     /// The epilogue, an expression of the results.
     epilogue: Option<Result<Expr<'a, O, D>, ArrayError>>,
-    operator: Operator,
+    operator: DeviceOperator,
     options: ScanOptions,
     home: Option<Stream>,
     _rank: PhantomData<fn() -> K>,
@@ -54,7 +54,7 @@ pub(crate) struct ScanOptions {
 }
 
 impl<'a, O: Element, D: Dimension> Scan<'a, O, D, Ix1> {
-    pub(crate) fn new(values: Result<Lowered<'a>, ArrayError>, operator: Operator) -> Self {
+    pub(crate) fn new(values: Result<Lowered<'a>, ArrayError>, operator: DeviceOperator) -> Self {
         let (heads, epilogue, options, home) = (None, None, ScanOptions::default(), None);
         Self { values, heads, epilogue, operator, options, home, _rank: PhantomData }
     }

@@ -7,7 +7,7 @@ use gpu_array::{
 
 use super::lazy::Scan;
 use crate::common::{
-    operator::{Operator, OperatorKind},
+    operator::{DeviceOperator, OperatorKind},
     summable::{Summable, product_of, sum},
 };
 
@@ -51,7 +51,7 @@ macro_rules! scans {
                 where
                     Self::Elem: $bound,
                 {
-                    Scan::new(self.into_expr().lower(), Operator::new($kind, Self::Elem::DTYPE, $nan))
+                    Scan::new(self.into_expr().lower(), DeviceOperator::new($kind, Self::Elem::DTYPE, $nan))
                 }
             )*
         }

@@ -12,7 +12,7 @@ use super::{
 use crate::{
     common::{
         axes::Leaves,
-        operator::{Operator, OperatorKind},
+        operator::{DeviceOperator, OperatorKind},
         samples::Sample,
         source::ValueSource,
     },
@@ -58,7 +58,7 @@ pub(crate) fn add_to(registry: Registry) -> Registry {
         (sum(F32, F32), F32, CONTIGUOUS | EXCLUSIVE, Some((I32, Heads::Keys))),
     ];
     samples.into_iter().fold(registry, |registry, (kind, value, mode, heads)| {
-        let (source, operator) = (Sample(value), Operator::new(kind, value, false));
+        let (source, operator) = (Sample(value), DeviceOperator::new(kind, value, false));
         let keys = heads.map(|(dtype, kind)| (Sample(dtype), kind));
         let heads = keys.as_ref().map(|(keys, kind)| (keys as &dyn ValueSource, *kind));
         let job = ScanJob {

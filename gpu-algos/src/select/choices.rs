@@ -10,7 +10,7 @@ use super::{
 use crate::{
     common::{
         axes::Leaves,
-        choices::{DEVICES, Operand, Operands, Uncompiled, compare, described},
+        choices::{DEVICES, Operands, TableOperand, Uncompiled, compare, described},
         launch::DeviceLimits,
         source::ValueSource,
     },
@@ -20,8 +20,8 @@ use crate::{
 /// A selection of the table.
 struct Problem {
     shape: Vec<usize>,
-    values: Option<Operand>,
-    heads: Operand,
+    values: Option<TableOperand>,
+    heads: TableOperand,
     mode: u32,
     written: DType,
     step: isize,
@@ -32,7 +32,8 @@ struct Problem {
 impl Problem {
     fn chosen(&self, limits: &DeviceLimits) -> String {
         let Self { shape, mode, .. } = self;
-        let of = |operand: &Operand, first| Operands { shape: shape.clone(), operands: vec![operand.clone()], first };
+        let of =
+            |operand: &TableOperand, first| Operands { shape: shape.clone(), operands: vec![operand.clone()], first };
         let (values, heads) =
             (self.values.as_ref().map(|values| of(values, 1)), of(&self.heads, 2 - usize::from(self.is_same)));
         let values = values.as_ref().map(|values| values as &dyn ValueSource);
@@ -89,8 +90,8 @@ fn choices_are_those_of_the_file() {
                 let written = if mode & VALUES == 0 { DType::I64 } else { value.unwrap_or(decides) };
                 let problem = |offset| Problem {
                     shape: shape.clone(),
-                    values: value.map(|value| Operand::contiguous(value, shape, offset)),
-                    heads: Operand::contiguous(decides, shape, 0),
+                    values: value.map(|value| TableOperand::contiguous(value, shape, offset)),
+                    heads: TableOperand::contiguous(decides, shape, 0),
                     mode,
                     written,
                     step: 1,

@@ -25,7 +25,7 @@ fn lin_comb() -> Result<ElementwiseKernel> {
 #[repr(C)]
 #[derive(Clone, Copy, Debug, DevicePod)]
 #[device_pod(crate = gpu_array::gpu_driver)]
-struct Pair {
+struct KeyValue {
     key: i64,
     value: f64,
 }
@@ -35,24 +35,26 @@ struct Pair {
 #[derive(Clone, Copy, Debug, DevicePod)]
 #[device_pod(crate = gpu_array::gpu_driver)]
 struct Entry {
-    pair: Pair,
-    counts: Counts,
+    pair: KeyValue,
+    counts: Mixed,
 }
 
 #[repr(C)]
 #[derive(Clone, Copy, Debug, DevicePod)]
 #[device_pod(crate = gpu_array::gpu_driver)]
-struct Counts {
+struct Mixed {
     a: u32,
     b: f32,
     c: u64,
 }
 
 fn everything() -> Result<ElementwiseKernel> {
-    let arguments = "bool flip, Entry entry, const Pair *pairs, const bool *mask, const size_t table[], unsigned char *low, bool *chosen, Entry *entries";
+    let arguments = "bool flip, Entry entry, const KeyValue *pairs, const bool *mask, const size_t table[], unsigned char *low, bool *chosen, Entry *entries";
     let operation = "chosen[i] = mask[i] != flip; if (chosen[i]) low[i] = low_byte(table[own & 1]); own += pairs[i].key; entries[i] = entry";
-    let kernel =
-        ElementwiseKernel::new(arguments, operation)?.name("everything")?.with_type::<Entry>()?.with_type::<Pair>()?;
+    let kernel = ElementwiseKernel::new(arguments, operation)?
+        .name("everything")?
+        .with_type::<Entry>()?
+        .with_type::<KeyValue>()?;
     let kernel = kernel.preamble("unsigned char low_byte(uint64_t x) { return (unsigned char)(x & 255); }");
     Ok(kernel
         .loop_prep("long long own = gpu::maximum(0, int(n))")
