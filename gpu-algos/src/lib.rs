@@ -2,8 +2,9 @@
 //!
 //! The crate has [reductions](Reductions) and [scans](Scans) on a GPU, over all axes or some, in one kernel with the expression that they read;
 //! [selections](select) of the values that a mask selects; [kernels of one's own](kernels) from a line of CUDA C++, elementwise, reductions or
-//! scans; [pieces of kernels](block) as headers, which the kernels of this crate are made of; and on the host [`reference`](mod@reference), with reductions, scans and selection of arrays of any layout. All of them give the same bits
-//! from run to run, those of the host for any number of threads.
+//! scans; and [pieces of kernels](block) as headers, which the kernels of this crate are made of. On the host, [`host`] has reductions, scans,
+//! selections and dot products of arrays of any layout on all threads, and [`reference`](mod@reference) defines them in serial loops, over the
+//! [`operators`] of both. All of them give the same bits from run to run, those of the host for any number of threads.
 //!
 //! ```no_run
 //! use gpu_algos::{gpu_array::{GpuArray, gpu_driver::Device}, prelude::*};
@@ -32,12 +33,12 @@
 //! # Ok::<(), gpu_algos::AlgoError>(())
 //! ```
 //! ```
-//! use gpu_algos::reference::{self, Sum, reduce_axes};
+//! use gpu_algos::host::{self, Sum, reduce_axes};
 //! use ndarray::{Axis, array};
 //!
 //! let x = array![[3.0_f32, 4.0], [f32::NAN, 1.0]];
-//! assert_eq!(reference::nansum(&x), 8.0);
-//! assert_eq!(reference::argmax(&x)?, 2); // as NumPy: NaN comes first
+//! assert_eq!(host::nansum(&x), 8.0);
+//! assert_eq!(host::argmax(&x)?, 2); // as NumPy: NaN comes first
 //! assert_eq!(reduce_axes(&Sum::new(), &x, &[Axis(1)])?[0], 7.0);
 //! # Ok::<(), gpu_algos::AlgoError>(())
 //! ```
@@ -47,7 +48,9 @@ pub mod block;
 mod common;
 mod device;
 mod error;
+pub mod host;
 pub mod kernels;
+pub mod operators;
 pub mod reduce;
 pub mod reference;
 mod registry;

@@ -26,7 +26,7 @@ use std::{
 };
 
 use clap::Parser;
-use gpu_algos::reference::norm2;
+use gpu_algos::host::norm2;
 use gpu_sparse::{
     CsrMatrix, gallery, io,
     linalg::{self, Cg, Jacobi, LinearOperator, Solution},

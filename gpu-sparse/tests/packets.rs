@@ -308,7 +308,7 @@ fn what_solvers_ask_is_that_of_compressed_rows(_: &()) -> Outcome {
     let (mut y, mut want) = (vec![0.0; a.rows()], vec![0.0; a.rows()]);
     let (got, want_dot) = (packets.apply_dot(&x, &mut y)?, a.apply_dot(&x, &mut want)?);
     ensure_eq!(y, packets.matvec(&x)?.to_vec());
-    ensure_eq!(got.to_bits(), gpu_algos::reference::dot(&x, &y)?.to_bits());
+    ensure_eq!(got.to_bits(), gpu_algos::host::dot(&x, &y)?.to_bits());
     ensure!((got - want_dot).abs() <= 1e-12 * want_dot.abs(), "{got} for {want_dot}");
     Ok(())
 }

@@ -6,7 +6,7 @@ mod scans;
 pub(crate) use reductions::{Reduced, reductions_by};
 pub(crate) use scans::{Scanned, scans_by};
 
-use gpu_algos::reference;
+use gpu_algos::host;
 use gpu_sparse::Scalar;
 use rayon::prelude::*;
 
@@ -40,12 +40,12 @@ fn of_length<T: Scalar>(harness: &mut Harness, n: usize) {
     let vectors = move || (data::uniform::<T>(n), data::uniform_from::<T>(n, n));
     harness.figure("dot", data::dtype::<T>(), n, "gpu-algos-rayon").work(dot_work::<T>(n)).on_cpu(
         || Ok(vectors()),
-        |(x, y)| Ok(reference::dot(x, y)?),
+        |(x, y)| Ok(host::dot(x, y)?),
         |(x, y), got| Ok(check_dot(x, y, got)),
     );
     harness.figure("norm2", data::dtype::<T>(), n, "gpu-algos-rayon").work(norm_work::<T>(n)).on_cpu(
         || Ok(data::uniform::<T>(n)),
-        |x| Ok(reference::norm2(x)),
+        |x| Ok(host::norm2(x)),
         |x, got| Ok(check_norm(x, got)),
     );
 }

@@ -1,6 +1,6 @@
 //! Reductions of an array on the CPU's threads: ours, and whoever has them.
 
-use gpu_algos::reference::{self, Operand, Sum, reduce_axes};
+use gpu_algos::host::{self, Operand, Sum, reduce_axes};
 use gpu_sparse::Scalar;
 use ndarray::{Array1, Array2, Axis};
 use rayon::prelude::*;
@@ -39,11 +39,11 @@ fn ours<T: Scalar + Operand<Sum = T, Real = T>>() -> Reduced<T> {
     }
     Reduced {
         by: "gpu-algos-rayon",
-        sum: |x| Ok(Operand::to_f64(reference::sum(x))),
-        max: |x| Ok(Operand::to_f64(reference::max(x)?)),
-        argmax: |x| Ok(reference::argmax(x)? as f64),
+        sum: |x| Ok(Operand::to_f64(host::sum(x))),
+        max: |x| Ok(Operand::to_f64(host::max(x)?)),
+        argmax: |x| Ok(host::argmax(x)? as f64),
         mean_var: |x| {
-            let (mean, variance) = reference::mean_var(x, 0);
+            let (mean, variance) = host::mean_var(x, 0);
             Ok((Operand::to_f64(mean), Operand::to_f64(variance)))
         },
         axis: [|x| axis(x, 0), |x| axis(x, 1)],

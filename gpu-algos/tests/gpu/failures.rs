@@ -621,7 +621,7 @@ pub fn cases() -> impl Iterator<Item = (String, impl FnOnce(&()) -> Outcome + Se
     sweeps(OPERATIONS, &KINDS)
 }
 
-/// Those of the reference are of the host alone.
+/// The modules `host` and `reference` make no driver call.
 pub fn no_fallible_function_is_forgotten(_: &()) -> Outcome {
     let sources = [
         include_str!("../../src/select/launch.rs"),

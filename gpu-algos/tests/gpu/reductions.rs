@@ -5,11 +5,7 @@ use gpu_algos::gpu_array::{
     expression::{Gpu, Outside, index, take},
     gpu_driver::{Device, Stream},
 };
-use gpu_algos::{
-    AlgoError, Reduction, Results,
-    prelude::*,
-    reference::{self, MeanVariance, Variance, reduce_serial},
-};
+use gpu_algos::{AlgoError, Reduction, Results, host, prelude::*, reference};
 use ndarray::{Array, Array1, Array2, ArrayD, ArrayViewD, Axis, Dimension, Ix2, IxDyn, s};
 use testkit::{Layout, Outcome, Test, ensure, ensure_eq, lengths_around, rng, tests};
 
@@ -256,7 +252,8 @@ pub fn means_and_deviations(device: &Device) -> Outcome {
     Ok(())
 }
 
-/// Of values that are all alike, far from 0, far apart, or not finite: on the device as by the references, and as NumPy has it.
+/// Values that are all alike, far from 0, far apart, or not finite have NumPy's mean and variance on the device, on the host's threads and by the
+/// definition. All three promise this answer, so `host` stands beside `reference` here.
 pub fn means_and_deviations_of_any_values(device: &Device) -> Outcome {
     let (inf, nan, most) = (f64::INFINITY, f64::NAN, 1e300);
     let same = |got: f64, want: f64| got == want || (got.is_nan() && want.is_nan());
@@ -286,8 +283,8 @@ pub fn means_and_deviations_of_any_values(device: &Device) -> Outcome {
                 let all = [
                     on_device.mean_var(0).get()?,
                     (of_column.0.to_ndarray()?[0], of_column.1.to_ndarray()?[0]),
+                    host::mean_var(&values, 0),
                     reference::mean_var(&values, 0),
-                    reduce_serial(&MeanVariance::new(0), &values)?,
                 ];
                 for (k, (mean, variance)) in all.into_iter().enumerate() {
                     // The definition takes one value after another, and rounds each time.
@@ -304,9 +301,7 @@ pub fn means_and_deviations_of_any_values(device: &Device) -> Outcome {
         for offset in [0.0, 1e9, -1e12, 1e15] {
             let values: Vec<f64> = (0..2 * n).map(|i| offset + (i * 7 % (2 * n) % 2) as f64).collect();
             let on_device = GpuArray::from_ndarray(device, &Array1::from(values.clone()))?;
-            for variance in
-                [on_device.var(0).get()?, reference::var(&values, 0), reduce_serial(&Variance::new(0), &values)?]
-            {
+            for variance in [on_device.var(0).get()?, host::var(&values, 0), reference::var(&values, 0)] {
                 ensure!((variance - 0.25).abs() < 1e-13, "{n} around {offset:e}: {variance}");
             }
         }
@@ -315,7 +310,7 @@ pub fn means_and_deviations_of_any_values(device: &Device) -> Outcome {
 }
 
 /// Sums of f32 keep to one bound on a device and on the host, whatever their length and layout. Those of `accumulate_f64` and of the
-/// host are rounded once, and so are products.
+/// host are rounded once, and so are products. The bound is a promise of `host::sum` too, so it stands beside the definition here.
 pub fn sums_of_f32_keep_their_bound(device: &Device) -> Outcome {
     let mut rng = rng(41);
     // Around the lengths from which on they are carried in f64.
@@ -340,6 +335,7 @@ pub fn sums_of_f32_keep_their_bound(device: &Device) -> Outcome {
             x.dot(&ones).get()?,
             x.vdot(&ones).get()?,
             column.sum().axis(Axis(0)).eval()?.to_ndarray()?[0],
+            host::sum(&values),
             reference::sum(&values),
         ];
         all.extend(columns.sum().axis(Axis(0)).eval()?.to_ndarray()?);
@@ -359,7 +355,7 @@ pub fn sums_of_f32_keep_their_bound(device: &Device) -> Outcome {
             all.iter().all(|&got| (f64::from(got) - exact).abs() <= bound),
             "{n}: {all:?}, not {exact} within {bound:e}"
         );
-        for got in [x.sum().accumulate_f64().get()?, reference::sum(&values)] {
+        for got in [x.sum().accumulate_f64().get()?, host::sum(&values), reference::sum(&values)] {
             ensure!(rounded(got, exact), "{n}: {got}, not {exact}");
         }
         let near_one: Vec<f32> = values.iter().map(|x| 1.0 + (x / 1.1e6 - 0.5) / n as f32).collect();

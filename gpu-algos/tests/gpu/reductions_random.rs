@@ -1,4 +1,4 @@
-//! Random reductions of random layouts, against those of the host.
+//! Random reductions of random layouts, against the definition.
 
 use std::error::Error;
 
@@ -55,7 +55,7 @@ struct Size {
     greatest: f64,
 }
 
-/// How far a float may be from that of the host.
+/// How far a float may be from that of the definition.
 type Bound = fn(&Size) -> f64;
 
 impl<'a, T: Operand> Case<'a, T> {
@@ -69,7 +69,7 @@ impl<'a, T: Operand> Case<'a, T> {
         Ok(Self { x, host, axes, keep: rng.below(3) == 0, sums, greatest })
     }
 
-    fn on_host<O: Operator<Value = T>>(&self, op: &O) -> gpu_algos::Result<ArrayD<O::Output>> {
+    fn by_definition<O: Operator<Value = T>>(&self, op: &O) -> gpu_algos::Result<ArrayD<O::Output>> {
         reduce_axes(op, &self.host, &self.axes)
     }
 
@@ -86,7 +86,7 @@ impl<'a, T: Operand> Case<'a, T> {
         bound: Bound,
     ) -> Outcome {
         let name = format!("{reduction:?}");
-        match (self.on_device(reduction), self.on_host(op)) {
+        match (self.on_device(reduction), self.by_definition(op)) {
             (Err(AlgoError::Empty { .. }), Err(AlgoError::Empty { .. })) => Ok(()),
             (got, want) => self.compare(&name, &got?, want?, bound),
         }
@@ -95,8 +95,8 @@ impl<'a, T: Operand> Case<'a, T> {
     fn min_max(&self, reduction: Reduction<'_, Pair<T, T>, IxDyn>, nan: bool) -> Outcome {
         let name = format!("{reduction:?}");
         let (least, greatest) = match nan {
-            true => (self.on_host(&NanMin::new()), self.on_host(&NanMax::new())),
-            false => (self.on_host(&Min::new()), self.on_host(&Max::new())),
+            true => (self.by_definition(&NanMin::new()), self.by_definition(&NanMax::new())),
+            false => (self.by_definition(&Min::new()), self.by_definition(&Max::new())),
         };
         match (self.on_device(reduction), least, greatest) {
             (Err(AlgoError::Empty { .. }), Err(AlgoError::Empty { .. }), _) => Ok(()),
@@ -116,7 +116,7 @@ impl<'a, T: Operand> Case<'a, T> {
     ) -> Outcome {
         let name = format!("{reduction:?}");
         let got = self.on_device(reduction)?;
-        let mut means = self.on_host(mean)?;
+        let mut means = self.by_definition(mean)?;
         for ((want, &got), greatest) in means.iter_mut().zip(&got.0.to_ndarray()?).zip(&self.greatest) {
             // Of infinite values it is NaN or infinite, as their distances happen to be taken.
             if greatest.is_infinite() && !got.to_f64().is_finite() {
@@ -124,7 +124,7 @@ impl<'a, T: Operand> Case<'a, T> {
             }
         }
         self.compare(&name, &got.0, means, updated_mean)?;
-        self.compare(&name, &got.1, self.on_host(variance)?, spread)
+        self.compare(&name, &got.1, self.by_definition(variance)?, spread)
     }
 
     fn compare<O: Operand>(&self, name: &str, got: &GpuArray<O, IxDyn>, mut want: ArrayD<O>, bound: Bound) -> Outcome {

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::marker::PhantomData;
 
-use gpu_algos::reference::dot;
+use gpu_algos::host::dot;
 use gpu_driver::DeviceVec;
 
 use crate::product::{check_length, device};

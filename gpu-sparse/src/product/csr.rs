@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use gpu_algos::reference::dot_block;
+use gpu_algos::host::dot_block;
 use ndarray::{Array1, ArrayView1, ArrayViewMut1};
 use rayon::prelude::*;
 

@@ -1,4 +1,5 @@
-//! Reductions, scans and selection against NumPy: values, types of results, NaN, infinities and zeros of both signs.
+//! Reductions, scans and selection on the host against NumPy: values, types of results, NaN, infinities and zeros of both signs. The fast code and
+//! the definitions are compared with it side by side, since each promises NumPy's results, and a device is compared with the definitions alone.
 
 mod scans;
 
@@ -11,7 +12,9 @@ use std::{
 
 use gpu_algos::{
     gpu_array::{DType, Element},
-    reference::*,
+    host,
+    operators::*,
+    reference,
 };
 use ndarray::{Array, ArrayD, ArrayViewD, Axis, Dimension, IxDyn, Slice};
 use testkit::{Outcome, Rng, Test, ensure, ensure_eq, tests};
@@ -19,14 +22,14 @@ use testkit::{Outcome, Rng, Test, ensure, ensure_eq, tests};
 /// A Python that has NumPy.
 type Python = PathBuf;
 
-pub const TESTS: &[Test<Python>] = tests![reference];
+pub const TESTS: &[Test<Python>] = tests![host_and_reference];
 
 pub fn python() -> Result<Python, String> {
     testkit::python(&["numpy"])
 }
 
-/// 40 arrays of most types, with each reduction, scan and selection.
-fn reference(python: &Python) -> Outcome {
+/// 40 arrays of most types, with each reduction, scan and selection, on all threads and by the definition.
+fn host_and_reference(python: &Python) -> Outcome {
     let mut cases = String::new();
     for seed in 0..40 {
         let mut rng = Rng(seed);
@@ -117,10 +120,11 @@ struct Case<'a, T> {
 }
 
 impl<T: Operand> Case<'_, T> {
-    /// A reduction, as a line for the script.
+    /// A reduction, as lines for the script.
     fn write<O: Operator<Value = T, Output: Element>>(&self, cases: &mut String, name: &str, op: &O) {
-        let got = reduce_axes(op, &self.view, self.axes).expect("there are elements");
-        self.line(cases, name, &got, &[]);
+        for got in [host::reduce_axes(op, &self.view, self.axes), reference::reduce_axes(op, &self.view, self.axes)] {
+            self.line(cases, name, &got.expect("there are elements"), &[]);
+        }
     }
 
     /// What was got, and the mask that it is about.

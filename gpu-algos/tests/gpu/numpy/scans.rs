@@ -1,6 +1,6 @@
 //! Scans and selection of a case, along the first of its axes.
 
-use gpu_algos::reference::*;
+use gpu_algos::{host, operators::*, reference};
 use ndarray::{Array1, Axis, concatenate};
 use testkit::Rng;
 
@@ -14,19 +14,31 @@ pub(crate) fn of_case<T: Operand>(cases: &mut String, rng: &mut Rng, case: &Case
     scans(cases, case, "cummin", &Min::new());
     // NumPy's own masks: in C order, true where an element is above 0.
     let mask = view.mapv(|x| x > T::ZERO);
-    case.line(cases, "select", &select(view, &mask).expect("of one shape"), &[]);
-    case.line(cases, "partition", &partition(view, |x| *x > T::ZERO).0, &[]);
-    let places: Vec<Array1<i64>> = nonzero(view).expect("there are axes");
-    let views: Vec<_> = places.iter().map(|along| along.view()).collect();
-    case.line(cases, "nonzero", &concatenate(Axis(0), &views).expect("of one length"), &[]);
+    for got in [host::select(view, &mask), reference::select(view, &mask)] {
+        case.line(cases, "select", &got.expect("of one shape"), &[]);
+    }
+    let keep = |x: &T| *x > T::ZERO;
+    for (got, _) in [host::partition(view, keep), reference::partition(view, keep)] {
+        case.line(cases, "partition", &got, &[]);
+    }
+    for got in [host::nonzero(view), reference::nonzero(view)] {
+        let places: Vec<Array1<i64>> = got.expect("there are axes");
+        let views: Vec<_> = places.iter().map(|along| along.view()).collect();
+        case.line(cases, "nonzero", &concatenate(Axis(0), &views).expect("of one length"), &[]);
+    }
     let mask: Vec<bool> = (0..view.len_of(axis)).map(|_| rng.below(2) == 0).collect();
-    case.line(cases, "compress", &compress(view, &mask, axis).expect("as long as the axis"), &mask);
+    for got in [host::compress(view, &mask, axis), reference::compress(view, &mask, axis)] {
+        case.line(cases, "compress", &got.expect("as long as the axis"), &mask);
+    }
     let flat: Array1<T> = view.iter().copied().collect();
-    let runs = run_length_encode(&flat);
-    case.line(cases, "unique", &unique(&flat), &[]);
-    case.line(cases, "run_values", &runs.values, &[]);
-    case.line(cases, "run_offsets", &runs.offsets, &[]);
-    case.line(cases, "run_lengths", &runs.lengths, &[]);
+    for got in [host::unique(&flat), reference::unique(&flat)] {
+        case.line(cases, "unique", &got, &[]);
+    }
+    for runs in [host::run_length_encode(&flat), reference::run_length_encode(&flat)] {
+        case.line(cases, "run_values", &runs.values, &[]);
+        case.line(cases, "run_offsets", &runs.offsets, &[]);
+        case.line(cases, "run_lengths", &runs.lengths, &[]);
+    }
 }
 
 fn scans<T: Operand, O: Cumulative<Value = T, Output: gpu_array::Element + Default>>(
@@ -42,7 +54,9 @@ fn scans<T: Operand, O: Cumulative<Value = T, Output: gpu_array::Element + Defau
         ("reversed_exclusive_", Scan::EXCLUSIVE.reversed()),
     ];
     for (kind, how) in kinds {
-        let got = scan(op, &case.view, case.axes[0], how).expect("the axis is there");
-        case.line(cases, &format!("{kind}{name}"), &got, &[]);
+        let axis = case.axes[0];
+        for got in [host::scan(op, &case.view, axis, how), reference::scan(op, &case.view, axis, how)] {
+            case.line(cases, &format!("{kind}{name}"), &got.expect("the axis is there"), &[]);
+        }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use gpu_algos::reference::power_of_two_below;
+use gpu_algos::host::power_of_two_below;
 
 use super::engine::{End, Engine, WorkSegment};
 use crate::linalg::backend::VectorBackend;

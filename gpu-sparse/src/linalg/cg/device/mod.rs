@@ -26,7 +26,7 @@ mod workspace;
 use std::borrow::Cow;
 use std::collections::VecDeque;
 
-use gpu_algos::reference::norm2;
+use gpu_algos::host::norm2;
 use gpu_driver::{DeviceVec, Graph, Pending, PinnedVec, Stream};
 
 pub(crate) use entries::{matrix_kernels, vector_kernels};

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use gpu_algos::reference::{dot, norm2};
+use gpu_algos::host::{dot, norm2};
 
 use super::engine::{End, Engine, WorkSegment};
 use super::stepwise::{self, Passes};

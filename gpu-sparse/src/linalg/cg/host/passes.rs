@@ -3,7 +3,7 @@
 //! Each runs over blocks of [`BLOCK`] elements, a unit that depends on nothing but this constant, so that sums have the same
 //! bits on any number of threads. A block is written and, still in the cache, summed. One block runs without rayon.
 
-use gpu_algos::reference::{BLOCK, dot_block, weighted_square_block};
+use gpu_algos::host::{BLOCK, dot_block, weighted_square_block};
 use rayon::prelude::*;
 
 use crate::Scalar;

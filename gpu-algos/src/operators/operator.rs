@@ -2,14 +2,14 @@
 
 use super::vector_units::with_vectors;
 
-/// A reduction: the one definition that the host runs here, and that a structure of the same members mirrors on a device.
+/// A reduction: the one definition for the host, which a structure of the same members mirrors on a device.
 ///
 /// `identity` is the state before any value, `take` brings a value into a state, `combine` makes one state of two, where all values of `earlier`
 /// come before all of `later`. `combine` is associative with `identity` as its identity element, and `take(s, v, p)` is
 /// `combine(s, take(identity, v, p))`; for floats all that within rounding. Then the result does not depend on how the values were grouped.
 ///
 /// ```
-/// use gpu_algos::reference::{Operator, reduce};
+/// use gpu_algos::{operators::Operator, reference::reduce};
 /// use ndarray::array;
 ///
 /// /// The last value: associative, but not commutative.
@@ -100,13 +100,13 @@ impl Places {
 }
 
 /// States side by side: enough to keep the vector units busy.
-pub(super) const LANES: usize = 16;
+pub(crate) const LANES: usize = 16;
 
 /// Values that an operator may look at twice, since they stay in the first-level cache.
 pub(super) const RUN: usize = 1024;
 
 /// [`Operator::take_run`], for the vector units that are there.
-pub(super) fn take_run<O: Operator>(op: &O, state: O::State, values: &[O::Value], places: Places) -> O::State {
+pub(crate) fn take_run<O: Operator>(op: &O, state: O::State, values: &[O::Value], places: Places) -> O::State {
     with_vectors!(<O: [Operator]>(op: &O, state: O::State, values: &[O::Value], places: Places) -> O::State {
         op.take_run(state, values, places)
     })

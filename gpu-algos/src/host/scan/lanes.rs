@@ -5,11 +5,11 @@ use std::ops::Range;
 use ndarray::{ArrayView1, ArrayViewD, ArrayViewMut1, ArrayViewMutD, Axis, s};
 
 use super::{
-    super::{operator::Places, parallel, reduce::REDUCED_AT_ONCE},
-    operator::Cumulative,
+    super::parallel::{self, REDUCED_AT_ONCE},
     split::{self, LanePiece},
     tile::{self, Stretch, TILE, Tile},
 };
+use crate::operators::{Cumulative, Places};
 
 /// Scans along the last axis. `borders` are true between elements of two segments; one less than the elements.
 pub(super) fn scan<O: Cumulative>(

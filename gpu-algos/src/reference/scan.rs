@@ -1,16 +1,22 @@
-//! The definitions of scans, on one thread.
+//! The definitions of scans.
 
 use ndarray::{Array, ArrayView, Axis, Dimension};
 
-use super::{Cumulative, Scan, check_axis, check_shapes};
-use crate::Result;
+use crate::{
+    Result,
+    operators::{
+        Cumulative, Scan,
+        checks::{check_axis, check_axis_and_shape},
+        named::named_scans,
+    },
+};
 
-/// `out[i] = x[0] op ... op x[i]` of each lane along an axis, and its variants by [`Scan`]: the definition of a scan, on one thread. A reversed
-/// scan begins at the end and puts each value before those that it has: `out[i] = x[i] op ... op x[n - 1]`.
+/// `out[i] = x[0] op ... op x[i]` of each lane along an axis, and its variants by [`Scan`]. A reversed scan begins at the end and puts each value
+/// before those that it has: `out[i] = x[i] op ... op x[n - 1]`.
 ///
 /// # Errors
 /// `Axis` for an axis that the array does not have.
-pub fn scan_serial<'a, O: Cumulative<Value: 'a, Output: Default>, D: Dimension>(
+pub fn scan<'a, O: Cumulative<Value: 'a, Output: Default>, D: Dimension>(
     op: &O,
     view: impl Into<ArrayView<'a, O::Value, D>>,
     axis: Axis,
@@ -19,14 +25,15 @@ pub fn scan_serial<'a, O: Cumulative<Value: 'a, Output: Default>, D: Dimension>(
     let view = view.into();
     check_axis(O::NAME, axis, view.ndim())?;
     let flags = Array::from_elem(view.raw_dim(), false);
-    segmented_scan_serial(op, view, &flags, axis, scan)
+    segmented_scan(op, view, &flags, axis, scan)
 }
 
-/// The definition of [`segmented_scan`](super::segmented_scan), on one thread.
+/// [`scan()`] that begins anew at each element `i` with `flags[i]`, and at the first of a lane. A reversed scan begins anew at the last element of
+/// each segment.
 ///
 /// # Errors
 /// `Axis` for an axis that the array does not have, `Shape` for flags of another shape.
-pub fn segmented_scan_serial<'a, 'f, O: Cumulative<Value: 'a, Output: Default>, D: Dimension>(
+pub fn segmented_scan<'a, 'f, O: Cumulative<Value: 'a, Output: Default>, D: Dimension>(
     op: &O,
     view: impl Into<ArrayView<'a, O::Value, D>>,
     flags: impl Into<ArrayView<'f, bool, D>>,
@@ -36,11 +43,11 @@ pub fn segmented_scan_serial<'a, 'f, O: Cumulative<Value: 'a, Output: Default>, 
     scan_of_segments(op, view.into(), flags.into(), axis, scan, |_, flag| *flag)
 }
 
-/// The definition of [`scan_by_key`](super::scan_by_key), on one thread.
+/// [`segmented_scan`] whose segments begin where `keys[i] != keys[i - 1]` along the axis. NaN differs from NaN.
 ///
 /// # Errors
 /// `Axis` for an axis that the array does not have, `Shape` for keys of another shape.
-pub fn scan_by_key_serial<'a, 'k, O: Cumulative<Value: 'a, Output: Default>, K: PartialEq + 'k, D: Dimension>(
+pub fn scan_by_key<'a, 'k, O: Cumulative<Value: 'a, Output: Default>, K: PartialEq + 'k, D: Dimension>(
     op: &O,
     view: impl Into<ArrayView<'a, O::Value, D>>,
     keys: impl Into<ArrayView<'k, K, D>>,
@@ -49,6 +56,8 @@ pub fn scan_by_key_serial<'a, 'k, O: Cumulative<Value: 'a, Output: Default>, K: 
 ) -> Result<Array<O::Output, D>> {
     scan_of_segments(op, view.into(), keys.into(), axis, scan, |before, key| key != before)
 }
+
+named_scans!(reference);
 
 /// A segment begins at an element where `begins(mark before it, its mark)`.
 fn scan_of_segments<O: Cumulative<Output: Default>, M, D: Dimension>(
@@ -59,7 +68,7 @@ fn scan_of_segments<O: Cumulative<Output: Default>, M, D: Dimension>(
     scan: Scan,
     begins: impl Fn(&M, &M) -> bool,
 ) -> Result<Array<O::Output, D>> {
-    check_shapes(O::NAME, axis, view.shape(), marks.shape())?;
+    check_axis_and_shape(O::NAME, axis, view.shape(), marks.shape())?;
     let mut out = Array::from_elem(view.raw_dim(), O::Output::default());
     for ((x, marks), mut out) in view.lanes(axis).into_iter().zip(marks.lanes(axis)).zip(out.lanes_mut(axis)) {
         let n = x.len();

@@ -2,14 +2,8 @@
 
 use ndarray::{ArrayViewD, ArrayViewMutD, Axis, Ix2};
 
-use super::{
-    super::{
-        operator::{LANES, Places},
-        vector_units::with_vectors,
-    },
-    operator::Cumulative,
-    split::{self, LanePiece},
-};
+use super::split::{self, LanePiece};
+use crate::operators::{Cumulative, LANES, Places, vector_units::with_vectors};
 
 /// Columns of a piece, at least, where there are as many: rows of these are long enough to be read well.
 const STRIP_WIDTH: usize = 512;

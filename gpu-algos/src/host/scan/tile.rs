@@ -1,9 +1,6 @@
 //! Some elements of a lane that are side by side: runs of them are scanned at the same time, so that no addition waits for the one before it.
 
-use super::{
-    super::{operator::Places, vector_units::with_vectors},
-    operator::Cumulative,
-};
+use crate::operators::{Cumulative, Places, vector_units::with_vectors};
 
 /// Elements of a run, which are taken one after another.
 const RUN: usize = 256;

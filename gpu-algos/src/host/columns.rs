@@ -3,12 +3,10 @@
 use ndarray::{ArrayView2, ArrayViewD, Axis};
 
 use super::{
-    operator::{LANES, Operator, Places},
-    parallel,
-    reduce::REDUCED_AT_ONCE,
-    vector_units::with_vectors,
+    parallel::{self, REDUCED_AT_ONCE},
     walk::{Part, Walk},
 };
+use crate::operators::{LANES, Operator, Places, vector_units::with_vectors};
 
 /// States side by side: those of f64 leave room in a first-level cache for the rows that pass by.
 const TILE: usize = 4096;

@@ -1,9 +1,14 @@
 //! Elements that are selected, side by side: counts of blocks, where each block begins, then the blocks.
 
-use ndarray::Array1;
+use ndarray::{Array1, CowArray, Dimension};
 use rayon::prelude::*;
 
-use super::super::{parallel, reduce::REDUCED_AT_ONCE};
+use super::super::parallel::{self, REDUCED_AT_ONCE};
+
+/// The elements of an array in standard layout.
+pub(super) fn elements<'v, T, D: Dimension>(array: &'v CowArray<'_, T, D>) -> &'v [T] {
+    array.as_slice().expect("standard layout is one slice")
+}
 
 /// Whether each of `n` is selected, asked once.
 pub(super) fn flags(n: usize, keep: impl Fn(usize) -> bool + Sync) -> Vec<bool> {

@@ -1,11 +1,40 @@
-//! The operators that can be scanned.
+//! The operators that can be scanned, and the kinds of scans.
 
-use super::super::{
+use super::{
     extremes::{Max, Min},
     operand::Operand,
     operator::Operator,
     sums::{All, Any, Count, Product, Sum},
 };
+
+/// The values that make each result of a scan: `[x0, x1, x2]` gives
+///
+/// | | |
+/// |---|---|
+/// | [`INCLUSIVE`](Self::INCLUSIVE) | `[x0, x0 + x1, x0 + x1 + x2]` |
+/// | [`EXCLUSIVE`](Self::EXCLUSIVE) | `[identity, x0, x0 + x1]` |
+/// | `INCLUSIVE.reversed()` | `[x0 + x1 + x2, x1 + x2, x2]` |
+/// | `EXCLUSIVE.reversed()` | `[x1 + x2, x2, identity]` |
+///
+/// Values are joined in their order, also in reversed scans.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Scan {
+    pub(crate) exclusive: bool,
+    pub(crate) reversed: bool,
+}
+
+impl Scan {
+    /// All elements up to that of the result, and this one.
+    pub const INCLUSIVE: Self = Self { exclusive: false, reversed: false };
+    /// All elements before that of the result.
+    pub const EXCLUSIVE: Self = Self { exclusive: true, reversed: false };
+
+    /// From the other end: all elements from that of the result on, or behind it.
+    #[must_use]
+    pub const fn reversed(self) -> Self {
+        Self { reversed: !self.reversed, ..self }
+    }
+}
 
 /// An operator that has a result after any number of values, also after none, as a scan needs. Its `place` is the index along the axis.
 ///
@@ -40,7 +69,7 @@ cumulative! {
 /// It need not commute.
 ///
 /// ```
-/// use gpu_algos::reference::{Associative, Scan, reduce, scan, select};
+/// use gpu_algos::{operators::{Associative, Scan}, reference::{reduce, scan}};
 /// use ndarray::Axis;
 ///
 /// // The last value that is not 0.
@@ -88,41 +117,5 @@ impl<T: Copy + Send + Sync, F: Fn(T, T) -> T + Sync> Cumulative for Associative<
     #[inline(always)]
     fn output(&self, state: T) -> T {
         state
-    }
-}
-
-/// `O` for values that come in the opposite order.
-pub(super) struct Backwards<'a, O>(pub(super) &'a O);
-
-impl<O: Operator> Operator for Backwards<'_, O> {
-    type Value = O::Value;
-    type State = O::State;
-    type Output = O::Output;
-    const NAME: &'static str = O::NAME;
-    const COMMUTATIVE: bool = O::COMMUTATIVE;
-    #[inline(always)]
-    fn identity(&self) -> O::State {
-        self.0.identity()
-    }
-    #[inline(always)]
-    fn take(&self, state: O::State, value: O::Value, place: i64) -> O::State {
-        match O::COMMUTATIVE {
-            true => self.0.take(state, value, place),
-            false => self.0.combine(self.0.take(self.0.identity(), value, place), state),
-        }
-    }
-    #[inline(always)]
-    fn combine(&self, earlier: O::State, later: O::State) -> O::State {
-        self.0.combine(later, earlier)
-    }
-    fn finalize(&self, state: O::State, count: u64) -> Option<O::Output> {
-        self.0.finalize(state, count)
-    }
-}
-
-impl<O: Cumulative> Cumulative for Backwards<'_, O> {
-    #[inline(always)]
-    fn output(&self, state: O::State) -> O::Output {
-        self.0.output(state)
     }
 }

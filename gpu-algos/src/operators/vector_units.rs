@@ -26,4 +26,4 @@ macro_rules! with_vectors {
         wherever_it_is::<$G $(, $C)*>($($argument),*)
     }};
 }
-pub(super) use with_vectors;
+pub(crate) use with_vectors;

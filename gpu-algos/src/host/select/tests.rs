@@ -1,12 +1,11 @@
-//! The parallel selections against their definitions.
+//! Selections on all threads against their definitions.
 
 use gpu_array::ArrayError;
 use ndarray::{Array1, ArrayD, Axis, IxDyn, Slice, array, s};
 use testkit::{AWKWARD_LENGTHS, Rng};
 
-use super::*;
-use crate::AlgoError;
-use crate::reference::reduce::REDUCED_AT_ONCE as BLOCK;
+use super::{super::parallel::REDUCED_AT_ONCE as BLOCK, *};
+use crate::{AlgoError, reference};
 
 fn told<T>(result: Result<T>) -> Result<T, String> {
     result.map_err(|error| error.to_string())
@@ -22,17 +21,17 @@ fn awkward_lengths_and_shares() {
             let x = Array1::from_shape_simple_fn(n, || rng.below(100) as i32);
             let keep = |x: &i32| (*x as usize) < share;
             let mask = x.mapv(|x| keep(&x));
-            let want = copy_if_serial(&x, keep);
+            let want = reference::copy_if(&x, keep);
             assert_eq!(copy_if(&x, keep), want, "n = {n}, {share} %");
             assert_eq!(told(select(&x, &mask)), Ok(want.clone()), "n = {n}, {share} %");
             assert_eq!(told(compress(&x, &mask, Axis(0))), Ok(want), "n = {n}, {share} %");
-            let want = partition_serial(&x, keep);
+            let want = reference::partition(&x, keep);
             assert_eq!(partition(&x, keep), want, "n = {n}, {share} %");
             assert_eq!(told(partition_by_mask(&x, &mask)), Ok(want.clone()), "n = {n}, {share} %");
-            assert_eq!(told(partition_by_mask_serial(&x, &mask)), Ok(want), "n = {n}, {share} %");
-            assert_eq!(told(nonzero(&mask)), told(nonzero_serial(&mask)), "n = {n}, {share} %");
-            assert_eq!(run_length_encode(&mask), run_length_encode_serial(&mask), "n = {n}, {share} %");
-            assert_eq!(unique(&mask), unique_serial(&mask), "n = {n}, {share} %");
+            assert_eq!(told(reference::partition_by_mask(&x, &mask)), Ok(want), "n = {n}, {share} %");
+            assert_eq!(told(nonzero(&mask)), told(reference::nonzero(&mask)), "n = {n}, {share} %");
+            assert_eq!(run_length_encode(&mask), reference::run_length_encode(&mask), "n = {n}, {share} %");
+            assert_eq!(unique(&mask), reference::unique(&mask), "n = {n}, {share} %");
         }
     }
 }
@@ -74,12 +73,13 @@ fn layouts() {
         let repeated = view.broadcast(IxDyn(&repeated)).unwrap();
         for view in [view.view(), repeated] {
             let mask = view.mapv(|x| x == 1);
-            assert_eq!(told(select(&view, &mask)), told(select_serial(&view, &mask)), "seed {seed}");
-            assert_eq!(partition(&view, |x| *x == 0), partition_serial(&view, |x| *x == 0), "seed {seed}");
-            assert_eq!(told(nonzero(&view)), told(nonzero_serial(&view)), "seed {seed}");
+            assert_eq!(told(select(&view, &mask)), told(reference::select(&view, &mask)), "seed {seed}");
+            assert_eq!(partition(&view, |x| *x == 0), reference::partition(&view, |x| *x == 0), "seed {seed}");
+            assert_eq!(told(nonzero(&view)), told(reference::nonzero(&view)), "seed {seed}");
+            assert_eq!(flat_nonzero(&view), reference::flat_nonzero(&view), "seed {seed}");
             for axis in (0..view.ndim()).map(Axis) {
                 let mask: Vec<bool> = (0..view.len_of(axis)).map(|_| rng.below(2) == 0).collect();
-                let want = told(compress_serial(&view, &mask, axis));
+                let want = told(reference::compress(&view, &mask, axis));
                 assert_eq!(told(compress(&view, &mask, axis)), want, "seed {seed}");
             }
         }
@@ -91,8 +91,8 @@ fn nan_is_true_and_a_run_of_its_own() {
     let x = [f32::NAN, f32::NAN, 0.0, -0.0, 1.0];
     let runs = run_length_encode(&x);
     assert_eq!((runs.offsets.to_vec(), runs.lengths.to_vec()), (vec![0, 1, 2, 4], vec![1, 1, 2, 1]));
-    assert_eq!(run_length_encode_serial(&x).offsets, runs.offsets);
-    assert!(unique(&x).len() == 4 && unique_serial(&x).len() == 4);
+    assert_eq!(reference::run_length_encode(&x).offsets, runs.offsets);
+    assert!(unique(&x).len() == 4 && reference::unique(&x).len() == 4);
     assert_eq!(flat_nonzero(&x).to_vec(), [0, 1, 4]);
 }
 
@@ -109,18 +109,20 @@ fn the_predicate_sees_each_element_once() {
 fn wrong_masks_and_axes_are_errors() {
     let x = array![[1, 2, 3], [4, 5, 6]];
     assert!(matches!(select(&x, &x.t().mapv(|_| true)), Err(AlgoError::Shape { op: "select", .. })));
-    assert!(select_serial(&x, &x.t().mapv(|_| true)).is_err() && partition_by_mask(&x, &x.t().mapv(|_| true)).is_err());
+    assert!(
+        reference::select(&x, &x.t().mapv(|_| true)).is_err() && partition_by_mask(&x, &x.t().mapv(|_| true)).is_err()
+    );
     assert!(matches!(compress(&x, &[true], Axis(1)), Err(AlgoError::Length { op: "compress", left: 3, right: 1 })));
     assert!(matches!(
         compress(&x, &[true], Axis(2)),
         Err(AlgoError::Array(ArrayError::Axis { op: "compress", axis: 2, ndim: 2 }))
     ));
-    assert!(compress_serial(&x, &[true], Axis(1)).is_err() && compress_serial(&x, &[true], Axis(2)).is_err());
+    assert!(reference::compress(&x, &[true], Axis(1)).is_err() && reference::compress(&x, &[true], Axis(2)).is_err());
     assert!(matches!(
         nonzero(&ndarray::arr0(1)),
         Err(AlgoError::Array(ArrayError::Axis { op: "nonzero", axis: 0, ndim: 0 }))
     ));
-    assert!(nonzero_serial(&ndarray::arr0(1)).is_err());
+    assert!(reference::nonzero(&ndarray::arr0(1)).is_err());
     let none = x.slice(s![.., ..0]);
     assert_eq!(told(compress(none, &[true, false], Axis(0))).map(|x| x.dim()), Ok((1, 0)));
     assert_eq!(told(compress(&x, &[false; 3], Axis(1))).map(|x| x.dim()), Ok((2, 0)));

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use ndarray::{ArrayView1, ArrayView2, ArrayViewD, Axis, Ix2};
 
-use super::operator::{LANES, Operator, Places, take_run};
+use crate::operators::{LANES, Operator, Places, take_run};
 
 /// An array whose first axes are those of the result and whose others are reduced, brought into an order that is good to read. The last axis of
 /// all may be one of columns, which belongs to the result too.

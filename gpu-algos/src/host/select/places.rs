@@ -1,13 +1,18 @@
 //! Where elements are, and elements at such places of an axis.
 
-use gpu_array::ArrayError;
 use ndarray::{Array, Array1, ArrayView, ArrayView1, Axis, Dimension};
 
 use super::{
-    super::{operand::Operand, parallel, reduce::REDUCED_AT_ONCE},
-    elements, gather,
+    super::parallel::{self, REDUCED_AT_ONCE},
+    gather::{self, elements},
 };
-use crate::{AlgoError, Result};
+use crate::{
+    Result,
+    operators::{
+        Operand,
+        checks::{check_has_axes, check_mask_of_axis},
+    },
+};
 
 /// The places of the elements other than 0 (NaN is one): for each axis the indices along it, in C order of the elements, as NumPy's `nonzero`.
 ///
@@ -16,7 +21,7 @@ use crate::{AlgoError, Result};
 ///
 /// ```
 /// use ndarray::array;
-/// let places = gpu_algos::reference::nonzero(&array![[0.0, 2.0], [3.0, 4.0]])?;
+/// let places = gpu_algos::host::nonzero(&array![[0.0, 2.0], [3.0, 4.0]])?;
 /// assert_eq!(places, [array![0_i64, 1, 1], array![1, 0, 1]]);
 /// # Ok::<(), gpu_algos::AlgoError>(())
 /// ```
@@ -45,7 +50,7 @@ pub fn nonzero<'a, T: Operand, D: Dimension>(view: impl Into<ArrayView<'a, T, D>
 /// The positions in C order of the elements other than 0 (NaN is one), as NumPy's `flatnonzero`.
 ///
 /// ```
-/// assert_eq!(gpu_algos::reference::flat_nonzero(&[0, 7, 0, -1]).to_vec(), [1, 3]);
+/// assert_eq!(gpu_algos::host::flat_nonzero(&[0, 7, 0, -1]).to_vec(), [1, 3]);
 /// ```
 pub fn flat_nonzero<'a, T: Operand, D: Dimension>(view: impl Into<ArrayView<'a, T, D>>) -> Array1<i64> {
     let view = view.into();
@@ -64,7 +69,7 @@ pub fn flat_nonzero<'a, T: Operand, D: Dimension>(view: impl Into<ArrayView<'a, 
 /// ```
 /// use ndarray::{Axis, array};
 /// let x = array![[1, 2, 3], [4, 5, 6]];
-/// assert_eq!(gpu_algos::reference::compress(&x, &[true, false, true], Axis(1))?, array![[1, 3], [4, 6]]);
+/// assert_eq!(gpu_algos::host::compress(&x, &[true, false, true], Axis(1))?, array![[1, 3], [4, 6]]);
 /// # Ok::<(), gpu_algos::AlgoError>(())
 /// ```
 pub fn compress<'a, 'm, T: Copy + Send + Sync + 'a, D: Dimension>(
@@ -93,17 +98,4 @@ pub fn compress<'a, 'm, T: Copy + Send + Sync + 'a, D: Dimension>(
         });
     }
     Ok(Array::from_shape_vec(shape, out).expect("one for each position"))
-}
-
-pub(super) fn check_has_axes(rank: usize) -> Result<()> {
-    if rank > 0 { Ok(()) } else { Err(ArrayError::Axis { op: "nonzero", axis: 0, ndim: rank }.into()) }
-}
-
-pub(super) fn check_mask_of_axis(shape: &[usize], mask: usize, axis: Axis) -> Result<()> {
-    let op = "compress";
-    match shape.get(axis.index()) {
-        None => Err(ArrayError::Axis { op, axis: axis.index(), ndim: shape.len() }.into()),
-        Some(&left) if left != mask => Err(AlgoError::Length { op, left, right: mask }),
-        Some(_) => Ok(()),
-    }
 }

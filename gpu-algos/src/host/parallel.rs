@@ -4,6 +4,9 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
+/// Elements of a block, whose states are joined with those of other blocks: whatever the number of threads.
+pub(super) const REDUCED_AT_ONCE: usize = 1 << 15;
+
 /// `state(i)` for each `i` below `n`, in order.
 pub(super) fn collect<S: Send>(n: usize, state: &(dyn Fn(usize) -> S + Sync)) -> Vec<S> {
     (0..n).into_par_iter().map(state).collect()

@@ -2,24 +2,14 @@
 
 use ndarray::{Array1, ArrayView1};
 
-use super::{elements, gather};
-
-/// Runs of equal neighbours, in order.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Runs<T> {
-    /// The first element of each run.
-    pub values: Array1<T>,
-    /// The place of each run's first element.
-    pub offsets: Array1<i64>,
-    /// The number of elements of each run.
-    pub lengths: Array1<i64>,
-}
+use super::gather::{self, elements};
+use crate::reference::Runs;
 
 /// The first element of each run of equal neighbours, as CUB's and Thrust's `unique` and not as NumPy's, which sorts. NaN is not equal to NaN, so
 /// each is a run of its own.
 ///
 /// ```
-/// assert_eq!(gpu_algos::reference::unique(&[3, 3, 1, 3, 3, 3]).to_vec(), [3, 1, 3]);
+/// assert_eq!(gpu_algos::host::unique(&[3, 3, 1, 3, 3, 3]).to_vec(), [3, 1, 3]);
 /// ```
 pub fn unique<'a, T: Copy + PartialEq + Send + Sync + 'a>(view: impl Into<ArrayView1<'a, T>>) -> Array1<T> {
     let view = view.into();
@@ -33,7 +23,7 @@ pub fn unique<'a, T: Copy + PartialEq + Send + Sync + 'a>(view: impl Into<ArrayV
 /// Cost: as [`unique`], and a pass over the flags and the runs more.
 ///
 /// ```
-/// let runs = gpu_algos::reference::run_length_encode(&[3, 3, 1, 3, 3, 3]);
+/// let runs = gpu_algos::host::run_length_encode(&[3, 3, 1, 3, 3, 3]);
 /// assert_eq!(runs.values.to_vec(), [3, 1, 3]);
 /// assert_eq!(runs.offsets.to_vec(), [0, 2, 3]);
 /// assert_eq!(runs.lengths.to_vec(), [2, 1, 3]);

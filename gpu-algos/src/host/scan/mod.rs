@@ -1,61 +1,28 @@
 //! Scans (cumulative reductions) along an axis: whole, of segments, and of runs of equal keys.
 
+mod backwards;
 mod columns;
 mod lanes;
-mod operator;
-mod serial;
 mod split;
 #[cfg(test)]
 mod tests;
 mod tile;
 
-use gpu_array::ArrayError;
 use ndarray::{Array, ArrayView, ArrayViewD, ArrayViewMut, ArrayViewMutD, Axis, Dimension, Slice};
 
-use operator::Backwards;
-pub use operator::{Associative, Cumulative};
-pub use serial::{scan_by_key_serial, scan_serial, segmented_scan_serial};
+use backwards::Backwards;
 
-use super::{
-    extremes::{Max, Min},
-    operand::Operand,
-    operator::Places,
-    parallel,
-    reduce::REDUCED_AT_ONCE,
-    sums::{Product, Sum},
+use super::parallel::{self, REDUCED_AT_ONCE};
+use crate::{
+    AlgoError, Result,
+    operators::{
+        Cumulative, Places, Scan,
+        checks::{check_axis, check_axis_and_shape},
+        named::named_scans,
+    },
 };
-use crate::{AlgoError, Result, common::shape::same_shape};
 
-/// The values that make each result of a scan: `[x0, x1, x2]` gives
-///
-/// | | |
-/// |---|---|
-/// | [`INCLUSIVE`](Self::INCLUSIVE) | `[x0, x0 + x1, x0 + x1 + x2]` |
-/// | [`EXCLUSIVE`](Self::EXCLUSIVE) | `[identity, x0, x0 + x1]` |
-/// | `INCLUSIVE.reversed()` | `[x0 + x1 + x2, x1 + x2, x2]` |
-/// | `EXCLUSIVE.reversed()` | `[x1 + x2, x2, identity]` |
-///
-/// Values are joined in their order, also in reversed scans.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Scan {
-    exclusive: bool,
-    reversed: bool,
-}
-
-impl Scan {
-    /// All elements up to that of the result, and this one.
-    pub const INCLUSIVE: Self = Self { exclusive: false, reversed: false };
-    /// All elements before that of the result.
-    pub const EXCLUSIVE: Self = Self { exclusive: true, reversed: false };
-
-    /// From the other end: all elements from that of the result on, or behind it.
-    #[must_use]
-    pub const fn reversed(self) -> Self {
-        Self { reversed: !self.reversed, ..self }
-    }
-}
-
-/// The scan along an axis, on all threads: for each lane the results of [`scan_serial`].
+/// The scan along an axis, on all threads: for each lane the results of [`reference::scan`](crate::reference::scan()).
 ///
 /// Shapes: the result has that of the array, in C order; arrays of any layout.
 /// Determinism: bitwise the same for any number of threads, since lanes are cut into blocks of a fixed size. Results that do not round are those
@@ -66,7 +33,7 @@ impl Scan {
 /// `Axis` for an axis that the array does not have.
 ///
 /// ```
-/// use gpu_algos::reference::{Max, Scan, Sum, scan};
+/// use gpu_algos::host::{Max, Scan, Sum, scan};
 /// use ndarray::{Axis, array};
 ///
 /// let x = array![[1_i32, 2, 3], [4, 5, 6]];
@@ -90,7 +57,7 @@ pub fn scan<'a, O: Cumulative<Value: 'a, Output: Default>, D: Dimension>(
 /// `Axis` for an axis that the array does not have, `OutShape` for a target of another shape.
 ///
 /// ```
-/// use gpu_algos::reference::{Scan, Sum, scan_into};
+/// use gpu_algos::host::{Scan, Sum, scan_into};
 /// let mut out = ndarray::Array1::zeros(3);
 /// scan_into(&Sum::new(), &[1.0_f32, 2.0, 3.0], ndarray::Axis(0), Scan::INCLUSIVE, out.view_mut())?;
 /// assert_eq!(out.to_vec(), [1.0, 3.0, 6.0]);
@@ -121,7 +88,7 @@ pub fn scan_into<'a, O: Cumulative<Value: 'a>, D: Dimension>(
 /// `Axis` for an axis that the array does not have, `Shape` for flags of another shape.
 ///
 /// ```
-/// use gpu_algos::reference::{Scan, Sum, segmented_scan};
+/// use gpu_algos::host::{Scan, Sum, segmented_scan};
 /// let (x, flags) = ([1_i64, 2, 3, 4, 5], [false, false, true, false, true]);
 /// let got = segmented_scan(&Sum::new(), &x, &flags, ndarray::Axis(0), Scan::INCLUSIVE)?;
 /// assert_eq!(got.to_vec(), [1, 3, 3, 7, 5]);
@@ -135,7 +102,7 @@ pub fn segmented_scan<'a, 'f, O: Cumulative<Value: 'a, Output: Default>, D: Dime
     scan: Scan,
 ) -> Result<Array<O::Output, D>> {
     let (view, flags) = (view.into(), flags.into().into_dyn());
-    check_shapes(O::NAME, axis, view.shape(), flags.shape())?;
+    check_axis_and_shape(O::NAME, axis, view.shape(), flags.shape())?;
     let borders = from_second(flags, axis);
     allocated(op, view, Some(borders), axis, scan)
 }
@@ -149,7 +116,7 @@ pub fn segmented_scan<'a, 'f, O: Cumulative<Value: 'a, Output: Default>, D: Dime
 /// `Axis` for an axis that the array does not have, `Shape` for keys of another shape.
 ///
 /// ```
-/// use gpu_algos::reference::{Scan, Sum, scan_by_key};
+/// use gpu_algos::host::{Scan, Sum, scan_by_key};
 /// let (x, keys) = ([1_i64, 2, 3, 4, 5], [7_u8, 7, 4, 4, 7]);
 /// let got = scan_by_key(&Sum::new(), &x, &keys, ndarray::Axis(0), Scan::INCLUSIVE.reversed())?;
 /// assert_eq!(got.to_vec(), [3, 2, 7, 4, 5]);
@@ -163,52 +130,12 @@ pub fn scan_by_key<'a, 'k, O: Cumulative<Value: 'a, Output: Default>, K: Copy + 
     scan: Scan,
 ) -> Result<Array<O::Output, D>> {
     let (view, keys) = (view.into(), keys.into());
-    check_shapes(O::NAME, axis, view.shape(), keys.shape())?;
+    check_axis_and_shape(O::NAME, axis, view.shape(), keys.shape())?;
     let flags = changes(&keys, axis);
     allocated(op, view, Some(from_second(flags.view().into_dyn(), axis)), axis, scan)
 }
 
-/// Functions of the inclusive scans that NumPy has.
-macro_rules! cumulative {
-    ($($(#[$doc:meta])* $name:ident -> $Output:ty = $Op:ident;)*) => {$(
-        $(#[$doc])*
-        ///
-        /// # Errors
-        /// `Axis` for an axis that the array does not have.
-        pub fn $name<'a, T: Operand, D: Dimension>(
-            view: impl Into<ArrayView<'a, T, D>>,
-            axis: Axis,
-        ) -> Result<Array<$Output, D>> {
-            scan(&$Op::<T>::new(), view, axis, Scan::INCLUSIVE)
-        }
-    )*};
-}
-cumulative! {
-    /// [`Sum`] of all elements up to each. Signed integers and bool give i64, unsigned ones u64, both of which wrap; floats keep their type, are
-    /// added in f64, and each result is rounded once.
-    ///
-    /// ```
-    /// use ndarray::Axis;
-    /// assert_eq!(gpu_algos::reference::cumsum(&[true, true, false, true], Axis(0))?.to_vec(), [1_i64, 2, 2, 3]);
-    /// # Ok::<(), gpu_algos::AlgoError>(())
-    /// ```
-    cumsum -> T::Sum = Sum;
-    /// [`Product`] of all elements up to each, whose order is not NumPy's; types as in [`cumsum`].
-    cumprod -> T::Sum = Product;
-    /// [`Max`] of all elements up to each: NaN from the first NaN on.
-    cummax -> T = Max;
-    /// [`Min`] of all elements up to each: NaN from the first NaN on.
-    cummin -> T = Min;
-}
-
-fn check_axis(op: &'static str, axis: Axis, rank: usize) -> Result<()> {
-    if axis.index() < rank { Ok(()) } else { Err(ArrayError::Axis { op, axis: axis.index(), ndim: rank }.into()) }
-}
-
-fn check_shapes(op: &'static str, axis: Axis, left: &[usize], right: &[usize]) -> Result<()> {
-    check_axis(op, axis, left.len())?;
-    same_shape(op, left, right)
-}
+named_scans!(host);
 
 /// Whether each element but the first along the axis begins a segment; so it is a border from both sides.
 fn from_second(mut flags: ArrayViewD<'_, bool>, axis: Axis) -> ArrayViewD<'_, bool> {

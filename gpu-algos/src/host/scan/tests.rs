@@ -1,11 +1,14 @@
-//! The parallel scans against the definition: lengths, layouts, kinds, segments, operators that do not commute, numbers of threads.
+//! Scans on all threads against the definition: lengths, layouts, kinds, segments, operators that do not commute, numbers of threads.
 
 use gpu_array::ArrayError;
 use ndarray::{Array, Array1, Array2, ArrayD, ArrayViewD, Axis, IxDyn, Slice, s};
 use testkit::{AWKWARD_LENGTHS, Rng};
 
-use super::{super::*, tile::TILE};
-use crate::{AlgoError, reference::reduce::REDUCED_AT_ONCE as BLOCK};
+use super::{
+    super::{parallel::REDUCED_AT_ONCE as BLOCK, *},
+    tile::TILE,
+};
+use crate::{AlgoError, reference};
 
 const KINDS: [Scan; 4] = [Scan::INCLUSIVE, Scan::EXCLUSIVE, Scan::INCLUSIVE.reversed(), Scan::EXCLUSIVE.reversed()];
 
@@ -69,9 +72,9 @@ fn check<O: Cumulative<Output: Default + PartialEq + std::fmt::Debug>>(
             let wrong = got.indexed_iter().zip(&want).find(|((_, got), want)| got != want);
             assert!(wrong.is_none(), "{wrong:?}: {}", about());
         };
-        same(scan(op, view, axis, kind), scan_serial(op, view, axis, kind));
-        same(segmented_scan(op, view, flags, axis, kind), segmented_scan_serial(op, view, flags, axis, kind));
-        same(scan_by_key(op, view, flags, axis, kind), scan_by_key_serial(op, view, flags, axis, kind));
+        same(scan(op, view, axis, kind), reference::scan(op, view, axis, kind));
+        same(segmented_scan(op, view, flags, axis, kind), reference::segmented_scan(op, view, flags, axis, kind));
+        same(scan_by_key(op, view, flags, axis, kind), reference::scan_by_key(op, view, flags, axis, kind));
     }
 }
 
@@ -167,7 +170,7 @@ fn into_arrays_of_any_layout() {
     let x = Array2::from_shape_simple_fn((50, 70), || rng.below(100) as i32);
     for kind in KINDS {
         for axis in [Axis(0), Axis(1)] {
-            let want = scan_serial(&Sum::new(), &x, axis, kind).unwrap();
+            let want = reference::scan(&Sum::new(), &x, axis, kind).unwrap();
             let mut wide = Array2::from_elem((70, 150), -1_i64);
             scan_into(&Sum::new(), &x, axis, kind, wide.slice_mut(s![.., ..100;-2]).reversed_axes()).unwrap();
             assert_eq!(wide.slice(s![.., ..100;-2]).t(), want);
@@ -183,7 +186,8 @@ fn into_arrays_of_any_layout() {
 fn floats_round_once_and_never_fall() {
     let mut rng = Rng(1);
     let x = Array1::from_shape_simple_fn(300_007, || rng.uniform() as f32);
-    let (got, want) = (cumsum(&x, Axis(0)).unwrap(), scan_serial(&Sum::new(), &x, Axis(0), Scan::INCLUSIVE).unwrap());
+    let (got, want) =
+        (cumsum(&x, Axis(0)).unwrap(), reference::scan(&Sum::new(), &x, Axis(0), Scan::INCLUSIVE).unwrap());
     assert!(got.iter().zip(&want).all(|(got, want)| (got - want).abs() <= want * f32::EPSILON));
     assert_eq!(got[300_006], sum(&x));
     let wide = cumsum(&x.mapv(|x| f64::from(x).exp() / 3.0), Axis(0)).unwrap();
@@ -248,7 +252,7 @@ fn the_definition_is_the_definition() {
     let matrix = |i: usize| [i64::from(x[i]), (i * i) as i64, i as i64 + 2, 1];
     let all = |range: std::ops::Range<usize>| range.fold([1, 0, 0, 1], |state, i| product(state, matrix(i)));
     let wanted = |range: &dyn Fn(usize) -> std::ops::Range<usize>| (0..40).map(|i| all(range(i))).collect::<Vec<_>>();
-    let got = |kind| scan_serial(&Placed, &x, Axis(0), kind).unwrap().to_vec();
+    let got = |kind| reference::scan(&Placed, &x, Axis(0), kind).unwrap().to_vec();
     assert_eq!(got(KINDS[0]), wanted(&|i| 0..i + 1));
     assert_eq!(got(KINDS[1]), wanted(&|i| 0..i));
     assert_eq!(got(KINDS[2]), wanted(&|i| i..40));
@@ -259,11 +263,13 @@ fn the_definition_is_the_definition() {
 fn wrong_axes_and_shapes_are_errors() {
     let x = Array2::<f32>::zeros((2, 3));
     assert!(matches!(cumsum(&x, Axis(2)), Err(AlgoError::Array(ArrayError::Axis { op: "sum", axis: 2, ndim: 2 }))));
-    assert!(cumsum(&ndarray::arr0(1.0), Axis(0)).is_err() && scan_serial(&Max::new(), &x, Axis(3), KINDS[0]).is_err());
+    assert!(
+        cumsum(&ndarray::arr0(1.0), Axis(0)).is_err() && reference::scan(&Max::new(), &x, Axis(3), KINDS[0]).is_err()
+    );
     let flags = Array2::from_elem((3, 2), true);
     let got = segmented_scan(&Sum::new(), &x, &flags, Axis(0), KINDS[0]);
     assert!(matches!(got, Err(AlgoError::Shape { op: "sum", .. })));
     assert!(scan_by_key(&Sum::new(), &x, &flags, Axis(0), KINDS[0]).is_err());
-    assert!(scan_by_key_serial(&Sum::new(), &x, &flags, Axis(0), KINDS[0]).is_err());
+    assert!(reference::scan_by_key(&Sum::new(), &x, &flags, Axis(0), KINDS[0]).is_err());
     assert!(segmented_scan(&Sum::new(), &x, &x.mapv(|x| x > 0.0), Axis(2), KINDS[0]).is_err());
 }

@@ -7,18 +7,14 @@
 mod gather;
 mod places;
 mod runs;
-mod serial;
 #[cfg(test)]
 mod tests;
 
-use ndarray::{Array1, ArrayView, CowArray, Dimension};
+use ndarray::{Array1, ArrayView, Dimension};
 
+use gather::elements;
 pub use places::{compress, flat_nonzero, nonzero};
-pub use runs::{Runs, run_length_encode, unique};
-pub use serial::{
-    compress_serial, copy_if_serial, nonzero_serial, partition_by_mask_serial, partition_serial,
-    run_length_encode_serial, select_serial, unique_serial,
-};
+pub use runs::{run_length_encode, unique};
 
 use crate::{Result, common::shape::same_shape};
 
@@ -30,7 +26,7 @@ use crate::{Result, common::shape::same_shape};
 /// ```
 /// use ndarray::array;
 /// let x = array![[1, 2], [3, 4]];
-/// let selected = gpu_algos::reference::select(&x, &array![[true, false], [false, true]])?;
+/// let selected = gpu_algos::host::select(&x, &array![[true, false], [false, true]])?;
 /// assert_eq!(selected, array![1, 4]);
 /// # Ok::<(), gpu_algos::AlgoError>(())
 /// ```
@@ -48,7 +44,7 @@ pub fn select<'a, 'm, T: Copy + Send + Sync + 'a, D: Dimension>(
 /// The elements that `keep` accepts, in C order. Each is shown to it once, in any order and by any thread.
 ///
 /// ```
-/// let even = gpu_algos::reference::copy_if(&[1, 2, 3, 4], |&x| x % 2 == 0);
+/// let even = gpu_algos::host::copy_if(&[1, 2, 3, 4], |&x| x % 2 == 0);
 /// assert_eq!(even.to_vec(), [2, 4]);
 /// ```
 pub fn copy_if<'a, T: Copy + Send + Sync + 'a, D: Dimension>(
@@ -66,7 +62,7 @@ pub fn copy_if<'a, T: Copy + Send + Sync + 'a, D: Dimension>(
 /// Cost: a pass over the elements more than [`copy_if`].
 ///
 /// ```
-/// let (x, selected) = gpu_algos::reference::partition(&[1, 2, 3, 4], |&x| x > 2);
+/// let (x, selected) = gpu_algos::host::partition(&[1, 2, 3, 4], |&x| x > 2);
 /// assert_eq!((x.to_vec(), selected), (vec![3, 4, 1, 2], 2));
 /// ```
 pub fn partition<'a, T: Copy + Send + Sync + 'a, D: Dimension>(
@@ -92,9 +88,4 @@ pub fn partition_by_mask<'a, 'm, T: Copy + Send + Sync + 'a, D: Dimension>(
     let (view, mask) = (view.as_standard_layout(), mask.as_standard_layout());
     let x = elements(&view);
     Ok(gather::parted(elements(&mask), |i| x[i]))
-}
-
-/// The elements of an array in standard layout.
-fn elements<'v, T, D: Dimension>(array: &'v CowArray<'_, T, D>) -> &'v [T] {
-    array.as_slice().expect("standard layout is one slice")
 }

@@ -1,10 +1,10 @@
-//! The parallel reductions against the definition, over layouts, axes, lengths and numbers of threads.
+//! Reductions on all threads against the definition, over layouts, axes, lengths and numbers of threads.
 
 use ndarray::{Array1, ArrayD, ArrayViewD, Axis, IxDyn, Slice};
 use testkit::{AWKWARD_LENGTHS, Rng};
 
-use super::{reduce::REDUCED_AT_ONCE, *};
-use crate::{AlgoError, Result};
+use super::{parallel::REDUCED_AT_ONCE, *};
+use crate::{AlgoError, Result, reference};
 
 /// Products of 2 x 2 matrices: associative, and every exchange of two values shows. Each is made of a value and its place.
 struct Ordered;
@@ -54,7 +54,7 @@ impl Operator for Placed {
 }
 
 /// A view of up to four axes of any strides, with the array that it is a view of.
-struct Layout {
+struct RandomView {
     base: Vec<usize>,
     order: Vec<usize>,
     slices: Vec<Slice>,
@@ -62,7 +62,7 @@ struct Layout {
     repeats: Option<usize>,
 }
 
-impl Layout {
+impl RandomView {
     fn random(rng: &mut Rng) -> Self {
         let rank = rng.below(5);
         let most = [1, 100_000, 400, 60, 20][rank];
@@ -99,21 +99,6 @@ fn random_axes(rank: usize, rng: &mut Rng) -> Vec<Axis> {
     axes
 }
 
-/// [`reduce_axes`] as it is defined: the elements of each result one after another.
-fn axes_serial<O: Operator>(op: &O, view: &ArrayViewD<'_, O::Value>, axes: &[Axis]) -> Result<ArrayD<O::Output>> {
-    let outer: Vec<usize> = (0..view.ndim()).filter(|&axis| !axes.contains(&Axis(axis))).collect();
-    let shape: Vec<usize> = outer.iter().map(|&axis| view.shape()[axis]).collect();
-    let results = ndarray::indices(IxDyn(&shape)).into_iter().map(|at| {
-        let mut part = view.view();
-        for (&axis, &i) in outer.iter().zip(ndarray::Dimension::slice(&at)) {
-            part.collapse_axis(Axis(axis), i);
-        }
-        reduce_serial(op, part)
-    });
-    let results: Vec<_> = results.collect::<Result<_>>()?;
-    Ok(ArrayD::from_shape_vec(IxDyn(&shape), results).expect("one for each"))
-}
-
 /// Whole and over random axes, against the definition, by `same`.
 fn check<O: Operator<Output: std::fmt::Debug>>(
     op: &O,
@@ -122,14 +107,14 @@ fn check<O: Operator<Output: std::fmt::Debug>>(
     same: impl Fn(&O::Output, &O::Output) -> bool,
 ) {
     let about = || format!("{} of {:?}, strides {:?}, axes {axes:?}", O::NAME, view.shape(), view.strides());
-    match (reduce(op, view), reduce_serial(op, view)) {
+    match (reduce(op, view), reference::reduce(op, view)) {
         (Ok(got), Ok(want)) => assert!(same(&got, &want), "{got:?} for {want:?}: {}", about()),
         (got, want) => {
             let told = |error: AlgoError| error.to_string();
             assert_eq!(got.err().map(told), want.err().map(told), "{}", about());
         }
     }
-    match (reduce_axes(op, view, axes), axes_serial(op, view, axes)) {
+    match (reduce_axes(op, view, axes), reference::reduce_axes(op, view, axes)) {
         (Ok(got), Ok(want)) => {
             assert_eq!(got.shape(), want.shape(), "{}", about());
             assert!(got.is_standard_layout(), "{}", about());
@@ -175,7 +160,7 @@ fn floats(shape: &[usize], rng: &mut Rng) -> ArrayD<f64> {
 fn integers_of_any_layout_are_exact() {
     for seed in 0..1000 {
         let mut rng = Rng(seed);
-        let layout = Layout::random(&mut rng);
+        let layout = RandomView::random(&mut rng);
         let array = ArrayD::from_shape_simple_fn(IxDyn(&layout.base), || rng.below(100) as i32 - 50);
         layout.with(&array, |view| {
             let axes = random_axes(view.ndim(), &mut rng);
@@ -194,7 +179,7 @@ fn integers_of_any_layout_are_exact() {
 fn floats_of_any_layout_agree_with_the_definition() {
     for seed in 10_000..10_600 {
         let mut rng = Rng(seed);
-        let layout = Layout::random(&mut rng);
+        let layout = RandomView::random(&mut rng);
         let array = floats(&layout.base, &mut rng);
         layout.with(&array, |view| {
             let axes = random_axes(view.ndim(), &mut rng);
@@ -307,7 +292,7 @@ fn nothing_has_results_or_errors() {
     assert!(matches!(min(&none), Err(AlgoError::Empty { op: "min" })));
     assert!(matches!(argmax(&none), Err(AlgoError::Empty { op: "argmax" })));
     assert!(matches!(nanmax(&none), Err(AlgoError::Empty { op: "max" })));
-    assert!(reduce_serial(&Max::new(), &none).is_err());
+    assert!(reference::reduce(&Max::new(), &none).is_err());
     // A result of no values is an error, no result is none.
     let flat = ndarray::Array2::<f32>::zeros((0, 3));
     assert_eq!(reduce_axes(&Sum::new(), &flat, &[Axis(0)]).unwrap(), ndarray::array![0.0, 0.0, 0.0].into_dyn());
@@ -355,7 +340,7 @@ fn norms_survive_scales() {
         let unit: Vec<f64> = (0..n).map(|i| 1.0 + f64::from(i as u32).sin()).collect();
         for scale in [1e300, 1e-300, 1e-310, 1e200, 1e-150, 1.0] {
             let x: Vec<f64> = unit.iter().map(|x| x * scale).collect();
-            for got in [norm_l2(&x), reduce_serial(&NormL2::new(), &x).unwrap()] {
+            for got in [norm_l2(&x), reference::reduce(&NormL2::new(), &x).unwrap()] {
                 assert!((got / scale / norm2(&unit) - 1.0).abs() < 1e-12, "n = {n}, scale = {scale:e}: {got:e}");
             }
         }
@@ -384,5 +369,7 @@ fn vdot_of_any_layout() {
     let want: f64 = x.iter().zip(x.slice(ndarray::s![..;-1, ..]).iter()).map(|(a, b)| a * b).sum();
     let told = |got: Result<f64>| got.map_err(|error| error.to_string());
     assert_eq!(told(vdot(&x, x.slice(ndarray::s![..;-1, ..]))), Ok(want)); // integers: exact
+    assert_eq!(told(reference::vdot(&x, x.slice(ndarray::s![..;-1, ..]))), Ok(want));
+    assert!(reference::vdot(&x, x.t()).is_err());
     assert_eq!(told(vdot(&x.slice(ndarray::s![.., ..0]), x.slice(ndarray::s![.., ..0]))), Ok(0.0));
 }

@@ -2,7 +2,7 @@
 
 use ndarray::{ArrayViewD, ArrayViewMutD, Axis};
 
-use super::super::reduce::REDUCED_AT_ONCE;
+use super::super::parallel::REDUCED_AT_ONCE;
 
 /// The arrays that are read and the one that is written, all with the same axes.
 pub(super) struct LanePiece<'a, V, R> {
