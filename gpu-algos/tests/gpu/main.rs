@@ -8,6 +8,7 @@ use gpu_driver::{Device, emulated::Emulated, nvrtc};
 use testkit::{Suite, tests};
 
 mod block;
+mod digests;
 mod failures;
 mod kernels_elementwise;
 mod kernels_reduction;
@@ -53,6 +54,7 @@ fn main() -> ExitCode {
         .group("device", device.clone(), "GPU_TESTS", kernels_scan::TESTS)
         .group("device", device.clone(), "GPU_TESTS", kernels_elementwise::TESTS)
         .group("device", device.clone(), "GPU_TESTS", block::TESTS)
+        .group("device", digests::recorded(device.clone().map_err(|error| error.to_string())), "", digests::TESTS)
         .group("counts", emulated(), require, kernels_elementwise::COUNTS)
         .group("counts", emulated(), require, kernels_reduction::COUNTS)
         .group("device", device.clone(), "GPU_TESTS", reductions_large::FEW_BLOCKS)
