@@ -5,7 +5,7 @@ use std::time::Duration;
 use gpu_driver_core::{CudaVersion, Result, environment::parse};
 
 use crate::{
-    compile::Checks,
+    compile::{Checks, DebugInfo},
     kinds::{Blocks, Failure, Schedule},
 };
 
@@ -128,7 +128,8 @@ fn failures(text: &str) -> Option<Vec<Failure>> {
 /// `Setting` for the first that does not.
 pub fn check_environment() -> Result<()> {
     Machine::from_environment()?;
-    Checks::from_environment().map(drop)
+    Checks::from_environment()?;
+    DebugInfo::from_environment().map(drop)
 }
 
 #[cfg(test)]

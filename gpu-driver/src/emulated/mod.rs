@@ -60,6 +60,7 @@
 //! | `GPU_EMULATED_TIMEOUT` | seconds without a thread's end until a launch is given up, 60; 0 for none (as under a debugger) |
 //! | `GPU_EMULATED_DEVICES` | how many devices there are, 1; 0 for a driver without any |
 //! | `GPU_EMULATED_ARCH`, `GPU_EMULATED_DRIVER` | compute capability (9.0) and CUDA version (13.0) to report |
+//! | `GPU_EMULATED_DEBUG` | debug information of kernels: `lines` (default), which reports need, or `variables`, for a debugger |
 //! | `GPU_EMULATED_FAIL` | calls to fail, such as `allocation:3,launch:2+`; also `module`, `copy`, `release`, `event` |
 //!
 //! # Failures on demand
@@ -72,7 +73,7 @@
 //! Kernels are shared objects with debug information, and the compiler leaves the text it was given beside them in the
 //! cache (`GPU_CACHE_DIR`), where gdb finds it:
 //! ```text
-//! GPU_DEVICE=emulated GPU_EMULATED_SCHEDULE=ascending GPU_EMULATED_TIMEOUT=0 gdb --args target/debug/examples/my_program
+//! GPU_DEVICE=emulated GPU_EMULATED_DEBUG=variables GPU_EMULATED_SCHEDULE=ascending GPU_EMULATED_TIMEOUT=0 gdb --args target/debug/examples/my_program
 //! (gdb) set language c++
 //! (gdb) set breakpoint pending on
 //! (gdb) break my_kernel.cu:42 if threadIdx.x == 3 && blockIdx.x == 0

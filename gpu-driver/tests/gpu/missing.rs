@@ -53,6 +53,7 @@ fn answer_raw(question: &str, variables: &[(&str, &OsStr)]) -> Result<String, Bo
         .env(CHILD, question)
         .env_remove("GPU_DEVICE")
         .env_remove("GPU_EMULATED_CHECKS")
+        .env_remove("GPU_EMULATED_DEBUG")
         .env_remove("GPU_LIBCUDA")
         .env_remove("GPU_SYNC")
         .env_remove("GPU_NVRTC");
@@ -88,6 +89,8 @@ pub fn hidden_and_unknown_devices_are_errors(_: &()) -> Outcome {
     ensure!(seed.contains("GPU_EMULATED_SEED=seven is not known; expected a number"), "{seed}");
     let checks = answer("device", &[("GPU_DEVICE", "emulated"), ("GPU_EMULATED_CHECKS", "some")])?;
     ensure!(checks.contains("GPU_EMULATED_CHECKS=some"), "{checks}");
+    let debug = answer("device", &[("GPU_DEVICE", "emulated"), ("GPU_EMULATED_DEBUG", "some")])?;
+    ensure!(debug.contains("GPU_EMULATED_DEBUG=some is not known; expected lines or variables"), "{debug}");
     Ok(())
 }
 
@@ -111,6 +114,7 @@ pub fn values_that_mean_nothing_are_errors(_: &()) -> Outcome {
         ("GPU_EMULATED_SCHEDULE", NO_TEXT),
         ("GPU_EMULATED_BLOCKS", b"both"),
         ("GPU_EMULATED_CHECKS", NO_TEXT),
+        ("GPU_EMULATED_DEBUG", NO_TEXT),
         ("GPU_EMULATED_FAIL", NO_TEXT),
     ] {
         let said = answer_raw("device", &[emulated, (name, OsStr::from_bytes(value))])?;

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::{
-    Checks,
+    Checks, DebugInfo,
     options::{CompilerOptions, OLDEST_STANDARD},
     toolchain::Toolchain,
 };
@@ -18,7 +18,6 @@ const ALWAYS: &[&str] = &[
     "-x",
     "c++",
     "-O1",
-    "-g",
     "-fPIC",
     "-fvisibility=hidden",
     "-fno-exceptions",
@@ -67,8 +66,17 @@ const UNDEFINED: &str = "-fsanitize=shift,integer-divide-by-zero,unreachable,ret
 pub(super) const LINK: &[&str] = &["-shared", "-nostartfiles", "-Wl,--as-needed", "-Wl,-z,defs"];
 
 /// The options of the compiling step besides files and folders. `key` takes the place of random names.
-pub(super) fn flags(options: &CompilerOptions, checks: Checks, toolchain: &Toolchain, key: &str) -> Vec<String> {
+pub(super) fn flags(
+    options: &CompilerOptions,
+    (checks, debug): (Checks, DebugInfo),
+    toolchain: &Toolchain,
+    key: &str,
+) -> Vec<String> {
     let mut flags: Vec<&str> = ALWAYS.to_vec();
+    flags.push(match debug {
+        DebugInfo::Lines => "-g1",
+        DebugInfo::Variables => "-g",
+    });
     let (no_caret, access) = match toolchain.is_clang {
         true => ("-fno-caret-diagnostics", ACCESS_CLANG),
         false => ("-fno-diagnostics-show-caret", ACCESS_GCC),
@@ -82,7 +90,7 @@ pub(super) fn flags(options: &CompilerOptions, checks: Checks, toolchain: &Toolc
         }
         Checks::Undefined => {
             flags.extend(access);
-            flags.push(UNDEFINED);
+            flags.extend([UNDEFINED, "-DGPU_EMULATED_CHECKS_UNDEFINED"]);
         }
     }
     if checks != Checks::Off && toolchain.gcc_major().is_some_and(|major| major >= 11) {

@@ -70,6 +70,30 @@ impl Checks {
     }
 }
 
+/// The debug information of kernels.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum DebugInfo {
+    /// Files and lines, which reports name.
+    #[default]
+    Lines,
+    /// Variables and types besides, for a debugger. A kernel takes a fifth longer to compile.
+    Variables,
+}
+
+impl DebugInfo {
+    /// The information that `GPU_EMULATED_DEBUG` asks for.
+    ///
+    /// # Errors
+    /// `Setting` when it says something else than lines or variables.
+    pub(crate) fn from_environment() -> Result<Self> {
+        environment::parse("GPU_EMULATED_DEBUG", "lines or variables", "lines", |value| match value {
+            "lines" => Some(Self::Lines),
+            "variables" => Some(Self::Variables),
+            _ => None,
+        })
+    }
+}
+
 /// A program to compile.
 #[derive(Clone, Copy, Debug)]
 pub struct CompileJob<'a> {
@@ -111,12 +135,13 @@ const LIMIT: Duration = Duration::from_secs(120);
 /// Compiles a program, or takes the result from the cache.
 ///
 /// # Errors
-/// `Setting` for checks that do not exist; `NoCompiler`; `Compile` with the log when the text or an option is wrong; `Compiler` when the compiler itself fails;
+/// `Setting` for checks or debug information that do not exist; `NoCompiler`; `Compile` with the log when the text or an option is wrong; `Compiler` when the compiler itself fails;
 /// `Nul` when a text holds a NUL character.
 pub fn compile(job: &CompileJob) -> Result<Compiled> {
     let cache = cache::usable_part("emulated");
     let (headers, cache) = (headers::HEADERS, cache.as_deref());
-    Build { job, checks: Checks::from_environment()?, headers, toolchain: toolchain()?, cache, limit: LIMIT }.run()
+    let (checks, debug) = (Checks::from_environment()?, DebugInfo::from_environment()?);
+    Build { job, checks, debug, headers, toolchain: toolchain()?, cache, limit: LIMIT }.run()
 }
 
 /// Whether there is a C++ compiler.
@@ -131,6 +156,7 @@ pub fn find_compiler() -> Result<()> {
 struct Build<'a> {
     job: &'a CompileJob<'a>,
     checks: Checks,
+    debug: DebugInfo,
     /// The emulated headers.
     headers: &'a [(&'a str, &'a str)],
     toolchain: &'a Toolchain,
@@ -197,7 +223,7 @@ impl Build<'_> {
 
     /// A hash of all that the image depends on.
     fn key(&self, program: &Program, options: &CompilerOptions) -> cache::Key {
-        let flags = flags::flags(options, self.checks, self.toolchain, "");
+        let flags = flags::flags(options, (self.checks, self.debug), self.toolchain, "");
         let counts = format!("{} {} {}", self.headers.len(), program.headers.len(), flags.len());
         let identity = self.toolchain.identity();
         let mut parts =
@@ -212,7 +238,7 @@ impl Build<'_> {
     fn compile(&self, folder: &Folder, program: Program, options: &CompilerOptions, key: &str) -> Result<Compiled> {
         self.write(folder, &program).map_err(|error| self.failed(&format!("{}: {error}", folder.path().display())))?;
         let mut compiling = self.command(folder);
-        compiling.args(flags::flags(options, self.checks, self.toolchain, key));
+        compiling.args(flags::flags(options, (self.checks, self.debug), self.toolchain, key));
         compiling.arg(flags::debug_folder(folder.path(), &folder.place()));
         for part in ["include", "cuda"] {
             compiling.arg(format!("-I{INNER}/{part}"));

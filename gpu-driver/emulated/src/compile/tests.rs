@@ -26,7 +26,8 @@ fn build(job: &CompileJob, cache: Option<&Path>) -> Result<Compiled> {
 }
 
 fn build_with(checks: Checks, job: &CompileJob, cache: Option<&Path>) -> Result<Compiled> {
-    Build { job, checks, headers: STAND_IN, toolchain: toolchain()?, cache, limit: LIMIT }.run()
+    Build { job, checks, debug: DebugInfo::Lines, headers: STAND_IN, toolchain: toolchain()?, cache, limit: LIMIT }
+        .run()
 }
 
 fn strings(texts: &[&str]) -> Vec<String> {
@@ -414,9 +415,16 @@ fn a_compiler_that_does_not_end_is_ended() {
     let toolchain = Toolchain { path: "/bin/sh".into(), arguments, version: String::new(), is_clang: false };
     let limit = Duration::from_millis(300);
     let start = Instant::now();
-    let result =
-        Build { job: &job(AXPY), checks: Checks::Access, headers: STAND_IN, toolchain: &toolchain, cache: None, limit }
-            .run();
+    let result = Build {
+        job: &job(AXPY),
+        checks: Checks::Access,
+        debug: DebugInfo::Lines,
+        headers: STAND_IN,
+        toolchain: &toolchain,
+        cache: None,
+        limit,
+    }
+    .run();
     assert!(
         matches!(&result, Err(DriverError::Compiler { message, .. }) if message.contains("was ended")),
         "{result:?}"

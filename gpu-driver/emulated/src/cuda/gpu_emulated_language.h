@@ -18,7 +18,8 @@
 #define __host__
 #define __constant__
 #define __managed__
-#define __forceinline__
+// As in CUDA: `inline` is part of it, so a function that is not called is not compiled.
+#define __forceinline__ inline
 #define __noinline__
 #define __grid_constant__
 #define __launch_bounds__(...)

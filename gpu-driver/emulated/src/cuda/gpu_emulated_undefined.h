@@ -69,6 +69,9 @@ GPU_EMULATED_HOOK void __ubsan_handle_type_mismatch_v1_abort(const gpu_emulated:
     gpu_emulated::report_mismatch(data, address);
 }
 
+// Of the other checks there is a handler only where they are asked for.
+#ifdef GPU_EMULATED_CHECKS_UNDEFINED
+
 // The further arguments of a handler (operands, an index) are left where the caller put them.
 #define GPU_EMULATED_UNDEFINED_ONCE(name, what)                                                                              \
     GPU_EMULATED_HOOK void __ubsan_handle_##name(const gpu_emulated::SourcePlace *place) {                                   \
@@ -111,3 +114,5 @@ GPU_EMULATED_UNDEFINED_RETURN(nonnull_return_v1_abort)
 GPU_EMULATED_UNDEFINED_RETURN(nullability_return_v1)
 GPU_EMULATED_UNDEFINED_RETURN(nullability_return_v1_abort)
 #undef GPU_EMULATED_UNDEFINED_RETURN
+
+#endif

@@ -23,7 +23,7 @@ for mode in plain checked undefined; do
     case $mode in
     plain) flags=$plain ;;
     checked) flags=$checked ;;
-    undefined) flags="$checked -fsanitize=undefined -fno-sanitize=vptr" ;;
+    undefined) flags="$checked -fsanitize=undefined -fno-sanitize=vptr -DGPU_EMULATED_CHECKS_UNDEFINED" ;;
     esac
     # The flags are words.
     # shellcheck disable=SC2086
