@@ -147,6 +147,12 @@ impl Instance {
         source.headers.iter().fold(program, |program, header| program.header(header.name, header.text))
     }
 
+    /// The kernel in the memory of `device`: compiled (or read from the cache) and loaded by the first caller.
+    pub(crate) fn load(&self, device: &Device, key: &Key) -> Result<Arc<Loaded>> {
+        let load = || Loaded::compile(device, &self.expression, &self.program());
+        device.0.kernels.typed.fill(key, || key.clone(), load)
+    }
+
     /// Compiles for `arch`, or takes the result from the cache.
     ///
     /// # Errors
@@ -159,12 +165,15 @@ impl Instance {
 /// The architectures that every kernel is compiled for by the checks: Ampere, Hopper, Blackwell.
 pub const CHECKED_ARCHS: [Arch; 3] = [Arch::new(8, 0), Arch::new(9, 0), Arch::new(10, 0)];
 
+/// A kernel of a registry, and its template arguments.
+pub(crate) type Key = (TypeId, String);
+
 /// All kernel instantiations of a crate. A launch finds its kernel here or fails, so the checks compile exactly the
 /// kernels that run.
 #[derive(Debug)]
 pub struct Registry {
     name: &'static str,
-    instances: HashMap<(TypeId, String), Instance>,
+    instances: HashMap<Key, Instance>,
 }
 
 impl Registry {
@@ -207,22 +216,26 @@ impl Registry {
         })
     }
 
+    /// The key and the instantiation of a kernel.
+    pub(crate) fn find<E: Entry>(&self, policy: &E::Policy) -> Result<(Key, &Instance)> {
+        let key = (TypeId::of::<E>(), E::template(policy));
+        match self.instances.get(&key) {
+            Some(instance) => Ok((key, instance)),
+            None => {
+                let kernel = format!("{}<{}> ({})", E::NAME, key.1, type_name::<E>());
+                Err(DriverError::NotRegistered { kernel, registry: self.name })
+            }
+        }
+    }
+
     /// The kernel for `device`: compiled (or read from the cache) and loaded at the first call, then kept.
     ///
     /// # Errors
     /// `NotRegistered`; those of [`Program::compile`] and [`crate::Module::load`].
     pub fn kernel<E: Entry>(&self, device: &Device, policy: &E::Policy) -> Result<Kernel<E>> {
-        let key = (TypeId::of::<E>(), E::template(policy));
-        let Some(instance) = self.instances.get(&key) else {
-            let kernel = format!("{}<{}> ({})", E::NAME, key.1, type_name::<E>());
-            return Err(DriverError::NotRegistered { kernel, registry: self.name });
-        };
+        let (key, instance) = self.find::<E>(policy)?;
         let shared_bytes = E::shared_bytes(policy);
-        let function = device.0.kernels.typed.fill(
-            &key,
-            || key.clone(),
-            || Loaded::compile(device, &instance.expression, &instance.program()),
-        )?;
+        let function = instance.load(device, &key)?;
         function.allow_shared(device, shared_bytes)?;
         let (device, block) = (device.clone(), E::block(policy));
         Ok(Kernel { function, device, block, shared_bytes, _entry: PhantomData })

@@ -70,7 +70,7 @@ fn run(options: &Options) -> Outcome<bool> {
     let started = Instant::now();
     let system = System::build(&a, &place, options.format)?;
     let build_s = started.elapsed().as_secs_f64();
-    let solution = solve(system.operator.as_ref(), &b, options)?;
+    let (solution, compile_s) = solve(system.operator.as_ref(), &b, options)?;
     let true_residual = true_residual(&a, &b, &solution)?;
 
     if let Some(path) = &options.out {
@@ -80,7 +80,7 @@ fn run(options: &Options) -> Outcome<bool> {
         let svg = plot::residuals(&name, &solution.history, norm2(&b))?;
         output::text(path, &svg)
     });
-    let report = Report::new(name, &place, &system, options, &solution, true_residual, [read_s, build_s]);
+    let report = Report::new(name, &place, &system, options, &solution, true_residual, [read_s, build_s, compile_s]);
     output::line(&if options.json { report.json().to_string() } else { report.to_string() })?;
     // A picture that cannot be written is told behind the report, and loses nothing.
     picture.transpose()?;
@@ -132,7 +132,8 @@ fn check_symmetric(a: &CsrMatrix<f64>) -> Outcome<()> {
     Ok(())
 }
 
-fn solve(system: &dyn LinearOperator<f64>, b: &[f64], options: &Options) -> Outcome<Solution<f64>> {
+/// The solution, and the seconds that the kernels took to compile and load before it.
+fn solve(system: &dyn LinearOperator<f64>, b: &[f64], options: &Options) -> Outcome<(Solution<f64>, f64)> {
     let progress = progress::Bar::new(options.rtol);
     let mut cg: Cg<'_, f64> = linalg::cg(&system, b).rtol(options.rtol).monitor(|state| progress.show(state));
     if let Some(maxiter) = options.maxiter {
@@ -141,7 +142,10 @@ fn solve(system: &dyn LinearOperator<f64>, b: &[f64], options: &Options) -> Outc
     if options.precond == Precond::Jacobi {
         cg = cg.preconditioner(Jacobi);
     }
-    Ok(cg.solve()?)
+    let started = Instant::now();
+    cg.load_kernels()?;
+    let compile_s = started.elapsed().as_secs_f64();
+    Ok((cg.solve()?, compile_s))
 }
 
 /// |b - A x| / |b|, computed on the CPU from the solver's `x`.

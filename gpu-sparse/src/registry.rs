@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use gpu_driver::{Device, DriverError, Entry, Registry};
+use gpu_driver::{Preload, Registry};
 
 use crate::device::{Raw, RawCsr, RawPackets, in_its_format};
 use crate::linalg::cg;
@@ -24,28 +24,16 @@ fn of_format<R: Raw, L: List>(list: L) -> L {
     cg::matrix_kernels::<R, _>(product_kernels::<R, _>(list))
 }
 
-/// Compiles and loads kernels, up to the first error.
-struct Load<'a> {
-    device: &'a Device,
-    outcome: Result<(), DriverError>,
-}
-
-impl List for Load<'_> {
-    fn and<E: Entry>(self, policy: &E::Policy) -> Self {
-        let outcome = self.outcome.and_then(|()| KERNELS.kernel::<E>(self.device, policy).map(drop));
-        Self { outcome, ..self }
-    }
-}
-
 impl<T: Scalar> DeviceMatrix<T> {
-    /// Compiles and loads the kernels that products and solves with this matrix launch, so that the first of them does not
-    /// pay for it. Takes some 20 to 80 ms a kernel, and next to nothing when they are in the cache on disk or loaded.
+    /// Compiles and loads the kernels that products and solves with this matrix launch, side by side on all processors, so that the first of them
+    /// does not wait for the compiler. Takes next to nothing when they are in the cache on disk or loaded.
     ///
     /// # Errors
     /// `Driver`: no NVRTC, a lost device.
     pub fn load_kernels(&self) -> Result<()> {
-        let load = Load { device: self.device(), outcome: Ok(()) };
-        let load = in_its_format!(self, _stored: Raw => of_format::<Raw<T>, _>(load));
-        Ok(cg::vector_kernels::<T, _>(load).outcome?)
+        let preload = Preload::new(&KERNELS, self.device());
+        // Those that sweep a matrix take longest to compile.
+        let preload = in_its_format!(self, _stored: Raw => of_format::<Raw<T>, _>(preload));
+        Ok(cg::vector_kernels::<T, _>(preload).run()?)
     }
 }

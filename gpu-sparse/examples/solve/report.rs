@@ -28,6 +28,7 @@ pub(crate) struct Report {
     true_residual: f64,
     read_s: f64,
     build_s: f64,
+    compile_s: f64,
     solve_s: f64,
 }
 
@@ -39,7 +40,7 @@ impl Report {
         options: &Options,
         solution: &Solution<f64>,
         true_residual: f64,
-        [read_s, build_s]: [f64; 2],
+        [read_s, build_s, compile_s]: [f64; 3],
     ) -> Self {
         let stored = system.description.clone();
         let (precond, vectors) = match options.precond {
@@ -61,6 +62,7 @@ impl Report {
             true_residual,
             read_s,
             build_s,
+            compile_s,
             solve_s: solution.elapsed.as_secs_f64(),
         }
     }
@@ -93,6 +95,7 @@ impl Report {
             "true_residual": self.true_residual,
             "read_s": self.read_s,
             "build_s": self.build_s,
+            "compile_s": self.compile_s,
             "solve_s": self.solve_s,
             "ms_per_iteration": self.ms_per_iteration(),
             "gb_per_s": self.gigabytes_per_s(),
@@ -121,6 +124,7 @@ impl fmt::Display for Report {
         row("true residual", format!("{:.3e} |b| (tolerance {:.0e})", self.true_residual, self.rtol))?;
         row("read/generate", format!("{:.3} s", self.read_s))?;
         row("build", format!("{:.3} s", self.build_s))?;
+        row("kernels", format!("{:.3} s", self.compile_s))?;
         row("solve", format!("{:.3} s", self.solve_s))?;
         row("per iteration", format!("{:.4} ms", self.ms_per_iteration()))?;
         write!(f, "{:<15} {:.1} GB/s", "throughput", self.gigabytes_per_s())

@@ -13,7 +13,7 @@ pub(crate) struct System<'a> {
 }
 
 impl<'a> System<'a> {
-    /// Puts the matrix where it is solved; on a device the kernels are compiled, too.
+    /// Puts the matrix where it is solved.
     pub(crate) fn build(a: &'a CsrMatrix<f64>, place: &Backend, asked: options::Format) -> Outcome<Self> {
         let (plan, why) = choose(a, place, asked)?;
         let packets = plan.map(|plan| plan.build(a)).transpose()?;
@@ -27,7 +27,6 @@ impl<'a> System<'a> {
             }
             (Backend::Device { device, .. }, packets) => {
                 let placed = packets.map_or_else(|| a.to_device(device), |packets| packets.to_device(device))?;
-                placed.load_kernels()?;
                 device.synchronize()?;
                 let description = placed.description().clone();
                 (Box::new(placed), description)

@@ -170,7 +170,7 @@ pub struct Solution<T: Scalar, P: VectorBackend = Host> {
     pub history: Vec<f64>,
     /// How the solve ended.
     pub status: Status,
-    /// Time spent in `solve`.
+    /// Time spent in `solve`; with that of the compiler, where it had to compile kernels first.
     pub elapsed: Duration,
 }
 

@@ -2,7 +2,7 @@
 
 use std::marker::PhantomData;
 
-use gpu_driver::{Dim3, Entry, Header, In, InOut, Out, Registry, Source};
+use gpu_driver::{Dim3, Entry, Header, In, InOut, Out, Preload, Registry, Source};
 
 use super::policy::PRODUCTS;
 use crate::device::Raw;
@@ -51,7 +51,7 @@ product_kernel!(
     InOut<'a, R::Element>
 );
 
-/// A receiver of kernels, one after another: the registry, to know them, and one that loads them.
+/// A receiver of kernels, one after another: the registry, to know them, and [`Preload`], to load them.
 pub(crate) trait List: Sized {
     fn and<E: Entry>(self, policy: &E::Policy) -> Self;
 }
@@ -59,6 +59,12 @@ pub(crate) trait List: Sized {
 impl List for Registry {
     fn and<E: Entry>(self, policy: &E::Policy) -> Self {
         self.with::<E>(policy)
+    }
+}
+
+impl List for Preload<'_> {
+    fn and<E: Entry>(self, policy: &E::Policy) -> Self {
+        self.and::<E>(policy)
     }
 }
 

@@ -11,7 +11,8 @@ use gpu_array::GpuArray;
 use ndarray::Ix1;
 
 pub(crate) use entries::{
-    CSR_HEADER, LONG_ROWS_HEADER, List, PACKETS_HEADER, SUMS_HEADER, SWEEP_HEADER, product_kernel, product_kernels,
+    CSR_HEADER, LONG_ROWS_HEADER, List, PACKETS_HEADER, Product, SUMS_HEADER, SWEEP_HEADER, product_kernel,
+    product_kernels,
 };
 pub(crate) use launch::{RowScratch, grid, main_blocks, product, product_on};
 pub(crate) use policy::{PRODUCTS, ProductPolicy, blocks};

@@ -2,15 +2,16 @@
 
 use std::marker::PhantomData;
 
-use gpu_driver::{Dim3, Entry, Header, In, InOut, Out, Source};
+use gpu_driver::{Dim3, Entry, Header, In, InOut, Out, Preload, Source};
 
 use super::policy::{VECTORS, VectorPolicy};
 use super::state::SolverState;
-use crate::Scalar;
-use crate::device::Raw;
+use crate::device::{Raw, in_its_format};
+use crate::linalg::preconditioner::Prepared;
 use crate::product::device::{
-    CSR_HEADER, LONG_ROWS_HEADER, List, PACKETS_HEADER, PRODUCTS, SUMS_HEADER, SWEEP_HEADER, product_kernel,
+    CSR_HEADER, LONG_ROWS_HEADER, List, PACKETS_HEADER, PRODUCTS, Product, SUMS_HEADER, SWEEP_HEADER, product_kernel,
 };
+use crate::{DeviceMatrix, Scalar};
 
 const STATE_HEADER: Header = Header { name: "cg_state.cuh", text: include_str!("cg_state.cuh") };
 
@@ -151,4 +152,28 @@ pub(crate) fn vector_kernels<T: Scalar, L: List>(list: L) -> L {
         .and::<Dot<T>>(&VECTORS)
         .and::<ScaledDirection<T>>(&VECTORS)
         .and::<Rescale<T>>(&VECTORS)
+}
+
+/// The kernels of a solve with `a`, those that take longest to compile first; without `rescale`, which few solves need.
+pub(super) fn add_kernels_of_a_solve<'k, T: Scalar>(
+    kernels: Preload<'k>,
+    a: &DeviceMatrix<T>,
+    preconditioner: &Prepared<'_, T>,
+) -> Preload<'k> {
+    let kernels = in_its_format!(a, _stored: Raw => kernels.and::<Curvature<Raw<T>>>(&PRODUCTS).and::<Residual<Raw<T>>>(&PRODUCTS));
+    let kernels = kernels.and::<Dot<T>>(&VECTORS);
+    let of_vectors =
+        |kernels: Preload<'k>| kernels.and::<UpdateResidual<T>>(&VECTORS).and::<UpdateDirection<T>>(&VECTORS);
+    match preconditioner {
+        Prepared::Identity => of_vectors(kernels),
+        Prepared::Diagonal(_) => kernels
+            .and::<UpdateResidualDiagonal<T>>(&VECTORS)
+            .and::<UpdateDirectionDiagonal<T>>(&VECTORS)
+            .and::<ScaledDirection<T>>(&VECTORS),
+        Prepared::Operator(m) => of_vectors(match m.on_device().filter(|m| m.device() == a.device()) {
+            Some(m) => in_its_format!(m, _stored: Raw =>
+                kernels.and::<Precondition<Raw<T>>>(&PRODUCTS).and::<Product<Raw<T>>>(&PRODUCTS)),
+            None => kernels.and::<Probe<T>>(&VECTORS).and::<LeaveDot<T>>(&VECTORS),
+        }),
+    }
 }

@@ -5,7 +5,7 @@
 //! residual are those of the very iteration that met the limit, whatever the length of a block.
 //!
 //! # A solve
-//! 1. `DeviceEngine::new` makes a stream for the solve and a `Workspace` (`workspace.rs`). That stream follows the streams of the matrices,
+//! 1. `DeviceEngine::new` compiles the kernels that are not loaded yet, and makes a stream for the solve and a `Workspace` (`workspace.rs`). That stream follows the streams of the matrices,
 //!    and they follow it at the end. `iterate` makes the first direction and writes the scalars, a `SolverState`, to device memory.
 //! 2. `iterate_in_blocks` captures a block: the kernels `curvature` (`cg_products.cu`), `update_residual` and `update_direction` (`cg_steps.cu`),
 //!    and `precondition` if the preconditioner is a matrix. It enqueues two blocks, each followed by a copy of the `SolverState` to pinned memory,
@@ -27,8 +27,9 @@ use std::borrow::Cow;
 use std::collections::VecDeque;
 
 use gpu_algos::host::norm2;
-use gpu_driver::{DeviceVec, Graph, Pending, PinnedVec, Stream};
+use gpu_driver::{DeviceVec, Graph, Pending, PinnedVec, Preload, Stream};
 
+use entries::add_kernels_of_a_solve;
 pub(crate) use entries::{matrix_kernels, vector_kernels};
 use state::{HISTORY, Scalars, SolverState, Stop};
 use workspace::Workspace;
@@ -39,6 +40,7 @@ use crate::linalg::log::Log;
 use crate::linalg::operator::LinearOperator;
 use crate::linalg::outcome::{Approximation, Quantity, Status};
 use crate::linalg::preconditioner::Prepared;
+use crate::registry::KERNELS;
 use crate::{DeviceMatrix, Result, Scalar};
 
 /// Most iterations of a block: as many residuals as the state remembers.
@@ -65,6 +67,11 @@ pub(super) struct DeviceEngine<'s, T: Scalar> {
     pinned: Vec<PinnedVec<SolverState>>,
 }
 
+/// Compiles and loads the kernels of a solve with `a`, side by side.
+pub(super) fn load_kernels<T: Scalar>(a: &DeviceMatrix<T>, preconditioner: &Prepared<'_, T>) -> Result<()> {
+    Ok(add_kernels_of_a_solve(Preload::new(&KERNELS, a.device()), a, preconditioner).run()?)
+}
+
 /// A preconditioner in the form in which the device applies it.
 enum Applied<'s, T: Scalar> {
     /// `z = r`.
@@ -85,6 +92,7 @@ impl<'s, T: Scalar> DeviceEngine<'s, T> {
         block: Option<usize>,
         vectors: impl FnOnce(&Stream) -> Result<(DeviceVec<T>, Option<DeviceVec<T>>)>,
     ) -> Result<Self> {
+        load_kernels(a, &preconditioner)?;
         let n = a.rows();
         let stream = Stream::new(a.device())?;
         let mut matrices = vec![a];
