@@ -18,10 +18,21 @@ const END: &str = "<!-- written by `cargo xtask figures`: end -->";
 /// `benches/figures.json`: the parts of the tables that do not come from the record.
 #[derive(Debug, Default, Deserialize)]
 struct Tables {
-    /// Figures that have a floor, or stand in the README.
+    /// The rows of the README. Each is set against the fastest peer that the record has for the work, whoever that is.
+    readme: Vec<Shown>,
+    /// Figures that have a floor.
     rows: Vec<Row>,
     /// Why a peer is faster, by the beginning of the group's name.
     losses: BTreeMap<String, String>,
+}
+
+/// A row of the README.
+#[derive(Debug, Deserialize)]
+struct Shown {
+    /// The work, in words.
+    work: String,
+    /// The full id of ours.
+    figure: String,
 }
 
 #[derive(Debug, Deserialize)]
@@ -39,8 +50,6 @@ struct Row {
     /// How many times as long the fastest peer is to take, at least; of a limit, the part of it that is to be reached.
     #[serde(default)]
     floor: Option<f64>,
-    #[serde(default)]
-    readme: bool,
 }
 
 /// Writes the tables; with `check` changes nothing and fails when a file would change.
@@ -85,21 +94,36 @@ fn words(words: &[&str]) -> Vec<String> {
     words.iter().map(|word| (*word).to_owned()).collect()
 }
 
-impl Row {
-    /// Whether the run measured such figures: on the CPU or on a device, and no operation that is newer than the run, whoever else had it.
-    fn is_of(&self, run: &Run) -> bool {
-        let done_by = |id: &str| (id.split('/').next().map(str::to_owned), Id::parse(id).by.to_owned());
-        self.figure.ends_with("/cpu") == (run.place.backend == "cpu")
-            && run.figures.keys().any(|id| done_by(id) == done_by(&self.figure))
-    }
+/// Whether the run measured figures as this one: on the CPU or on a device, and no operation that is newer than the run, whoever else had it.
+fn is_of(figure: &str, run: &Run) -> bool {
+    let done_by = |id: &str| (id.split('/').next().map(str::to_owned), Id::parse(id).by.to_owned());
+    figure.ends_with("/cpu") == (run.place.backend == "cpu")
+        && run.figures.keys().any(|id| done_by(id) == done_by(figure))
 }
 
-/// The part of the README: the origin of the figures, and the rows that it shows.
+/// The part of the README: the origin of the figures, and its rows.
 fn summary(run: &Run, tables: &Tables) -> String {
-    let shown = |row: &&Row| row.readme && row.is_of(run);
-    let rows: Vec<Vec<String>> = tables.rows.iter().filter(shown).map(|row| cells(run, row)).collect();
-    let head = words(&["", "ours", "peer", "ratio", "of ceiling", "floor"]);
-    format!("{}\n\n{}", source(run), markdown_table(&head, &rows))
+    let rows: Vec<Vec<String>> =
+        tables.readme.iter().filter(|row| is_of(&row.figure, run)).map(|row| shown(run, row)).collect();
+    format!(
+        "{}\n\n{}",
+        source(run),
+        markdown_table(&words(&["", "ours", "fastest peer", "ratio", "of ceiling"]), &rows)
+    )
+}
+
+/// One row of the README.
+fn shown(run: &Run, row: &Shown) -> Vec<String> {
+    let figure = run.figures.get(&row.figure);
+    let peer = groups(run).remove(&Id::parse(&row.figure).group).and_then(|group| group.best_peer());
+    let ratio = figure.zip(peer).map(|(figure, (_, peer))| units::times(peer.median / figure.median));
+    vec![
+        row.work.clone(),
+        figure.map_or_else(|| "gap".to_owned(), |figure| units::time(figure.median)),
+        peer.map_or_else(|| "none".to_owned(), |(by, figure)| format!("{} ({by})", units::time(figure.median))),
+        ratio.unwrap_or_default(),
+        figure.and_then(|figure| run.of_ceiling(figure)).map_or_else(String::new, units::percent),
+    ]
 }
 
 /// The origin of the figures: place, revision, day, rounds and the versions of peers.
@@ -156,7 +180,7 @@ fn page(run: &Run, tables: &Tables) -> String {
     if !ceilings.is_empty() {
         parts.push(format!("The machine's own ceilings: {}.", ceilings.join(", ")));
     }
-    let has_floor = |row: &&Row| row.floor.is_some() && row.is_of(run);
+    let has_floor = |row: &&Row| row.floor.is_some() && is_of(&row.figure, run);
     let rows: Vec<Vec<String>> = tables.rows.iter().filter(has_floor).map(|row| cells(run, row)).collect();
     if !rows.is_empty() {
         let head = words(&["floors", "ours", "peer", "ratio", "of ceiling", "floor"]);
@@ -242,7 +266,6 @@ mod tests {
             peers: vec!["alg1".to_owned()],
             limit: None,
             floor: Some(floor),
-            readme: true,
         }
     }
 
@@ -273,24 +296,36 @@ mod tests {
         assert_eq!(cells(&run, &of_limit(0.97))[3..], ["80.0 % (short)", "", "≥ 97.0 %"]);
     }
 
+    /// The peer that the floor's row does not name is twice as fast as ours.
+    #[test]
+    fn a_row_of_the_readme_is_set_against_the_fastest_peer() {
+        let row = Shown { work: "y = A x".to_owned(), figure: "spmv/f64/a/packets/device".to_owned() };
+        assert_eq!(shown(&run(), &row)[1..], ["2.000 ms", "1.000 ms (sell)", "0.50x", ""]);
+        let mut faster = run();
+        let figure = Figure { rounds: vec![5e-4], peer: true, ..Figure::default() };
+        faster.figures.insert("spmv/f64/a/planted/device".to_owned(), figure);
+        faster.derive();
+        assert_eq!(shown(&faster, &row)[2..4], ["500.0 us (planted)", "0.25x"]);
+        let alone = Shown { figure: "spmv/f64/b/packets/device".to_owned(), ..row };
+        assert_eq!(shown(&run(), &alone)[1..], ["gap", "none", "", ""]);
+    }
+
     #[test]
     fn rows_are_of_what_a_run_measured() {
-        let newer = Row { figure: "sum/f32/9/ours/device".to_owned(), ..row(1.0) };
-        let on_cpu = Row { figure: "spmv/f64/a/packets/cpu".to_owned(), ..row(1.0) };
-        assert!(row(1.0).is_of(&run()) && !newer.is_of(&run()) && !on_cpu.is_of(&run()));
-        let others = Row { figure: "spmv/f64/a/ours/device".to_owned(), ..row(1.0) };
-        let another_case = Row { figure: "spmv/f64/b/packets/device".to_owned(), ..row(1.0) };
-        assert!(!others.is_of(&run()) && another_case.is_of(&run()));
+        let (measured, newer) = ("spmv/f64/a/packets/device", "sum/f32/9/ours/device");
+        let (on_cpu, others) = ("spmv/f64/a/packets/cpu", "spmv/f64/a/ours/device");
+        assert!(is_of(measured, &run()) && !is_of(newer, &run()) && !is_of(on_cpu, &run()));
+        assert!(!is_of(others, &run()) && is_of("spmv/f64/b/packets/device", &run()), "another case of the same work");
         let mut run = run();
         run.place.backend = "cpu".to_owned();
-        assert!(!row(1.0).is_of(&run) && on_cpu.is_of(&run));
+        assert!(!is_of(measured, &run) && is_of(on_cpu, &run));
     }
 
     #[test]
     fn what_is_lost_is_said_with_the_reason() {
         let losses =
             [("spmv".to_owned(), "less special".to_owned()), ("spmv/f64".to_owned(), "columns".to_owned())].into();
-        let said = page(&run(), &Tables { rows: vec![row(1.4)], losses });
+        let said = page(&run(), &Tables { rows: vec![row(1.4)], losses, ..Tables::default() });
         assert!(said.contains("- columns: `spmv/f64/a/device` 0.50x (sell)"), "{said}");
         assert!(page(&run(), &Tables::default()).contains("not looked into yet"));
     }

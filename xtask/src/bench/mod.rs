@@ -81,6 +81,13 @@ pub(crate) struct Options {
     /// Write `DIR/<device>/<date>-<revision>.json`, by default below benches/record. Implies `--set full --peers`.
     #[arg(long, value_name = "DIR", require_equals = true, conflicts_with = "filter")]
     record: Option<Option<PathBuf>>,
+    /// Measure, for a record, only figures whose full id this regular expression matches, and the ceilings: a run has a limit of time on some machines.
+    /// The file's name begins with `part-`; `--merge` makes a record of all parts.
+    #[arg(long, value_name = "PATTERN", requires = "record", conflicts_with = "filter")]
+    part: Option<String>,
+    /// Measure nothing: make one record of the parts in these files, below benches/record. They agree on device, driver, NVRTC, host and revision.
+    #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with_all = ["filter", "save", "against", "load", "record"])]
+    merge: Vec<PathBuf>,
     /// Seconds of each figure in each round; the default is 0.3, and 0.06 for a record.
     #[arg(long)]
     seconds: Option<f64>,
@@ -129,6 +136,9 @@ const RESULTS: &str = "results.json";
 
 /// Runs the command with these options.
 pub(crate) fn run(options: &Options) -> Outcome<Ending> {
+    if !options.merge.is_empty() {
+        return merged(&options.merge);
+    }
     let folder = folder();
     let filter = options.filter.as_deref().map(Regex::new).transpose()?;
     let base = match &options.against {
@@ -161,6 +171,19 @@ pub(crate) fn run(options: &Options) -> Outcome<Ending> {
         (Ending::Clean, Some(why)) => no_baseline(&why),
         (ending, _) => ending,
     })
+}
+
+/// Makes a record of parts, and says which figures the newest record of the place has besides.
+fn merged(paths: &[PathBuf]) -> Outcome<Ending> {
+    let parts = paths.iter().map(|path| Run::load(path)).collect::<Outcome<Vec<Run>>>()?;
+    let run = Run::merge(parts)?;
+    let newest = newest(Some(&run))?;
+    let path = run.record_path(&programs::record());
+    run.save(&path)?;
+    say(&format!("recorded: {}, {} figures", path.display(), run.figures.len()));
+    let missing = newest.iter().flat_map(|newest| newest.figures.keys()).filter(|id| !run.figures.contains_key(*id));
+    missing.for_each(|id| say(&format!("not in it, but in the newest record: {id}")));
+    Ok(Ending::Clean)
 }
 
 /// Reports and judges.
@@ -279,6 +302,7 @@ fn measured<'a>(
     }
     if let Some(record) = &options.record {
         let record = record.clone().unwrap_or_else(programs::record);
+        this.part = options.part.clone();
         let path = this.record_path(&record);
         this.save(&path)?;
         say(&format!("recorded: {}", path.display()));
@@ -350,6 +374,9 @@ mod tests {
         assert_eq!(record(&["--record", "--backend", "cpu"]), Ok(Some(None)));
         assert_eq!(record(&["--record=here"]), Ok(Some(Some(PathBuf::from("here")))));
         assert!(record(&["--record", "spmv"]).is_err(), "a part is no record");
+        assert_eq!(record(&["--record", "--part", "spmv"]), Ok(Some(None)));
+        assert!(record(&["--part", "spmv"]).is_err(), "a part of nothing");
         assert!(record(&["--load", "a", "--save", "b"]).is_err());
+        assert!(record(&["--merge", "a", "b", "--record"]).is_err());
     }
 }

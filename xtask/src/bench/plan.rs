@@ -60,7 +60,7 @@ pub(super) fn plan(options: &Options, base: Option<&Base>, so_far: PathBuf) -> O
     }
     Ok(Plan {
         rounds,
-        filter: options.filter.clone(),
+        filter: options.filter.clone().or_else(|| options.part.clone()),
         backend: options.backend.clone(),
         set,
         seconds,

@@ -8,7 +8,10 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use super::statistics::{median, spread};
+use super::{
+    groups::Id,
+    statistics::{median, spread},
+};
 use crate::{
     Outcome,
     machine::{Host, slug},
@@ -37,6 +40,9 @@ pub(crate) struct Run {
     /// The versions of the peers.
     #[serde(default)]
     pub(crate) versions: BTreeMap<String, String>,
+    /// The pattern of its ids, where it is a part of a record.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) part: Option<String>,
     /// The set of cases.
     #[serde(default)]
     pub(crate) set: Option<String>,
@@ -193,7 +199,53 @@ impl Run {
     /// The folder of the device in the record, and the file's name.
     pub(crate) fn record_path(&self, record: &Path) -> PathBuf {
         let day = self.date.get(..10).unwrap_or(&self.date);
-        record.join(self.place.folder()).join(format!("{day}-{}.json", self.revision))
+        let name = match &self.part {
+            None => format!("{day}-{}.json", self.revision),
+            Some(pattern) => format!("part-{day}-{}-{}.json", self.revision, slug(pattern)),
+        };
+        record.join(self.place.folder()).join(name)
+    }
+
+    /// One run of parts that were measured one after another.
+    ///
+    /// Ceilings that several parts measured keep the rounds of all. The run has the day of the first part and as many rounds as the shortest.
+    pub(crate) fn merge(parts: Vec<Self>) -> Outcome<Self> {
+        let mut parts = parts.into_iter().enumerate();
+        let Some((_, mut whole)) = parts.next() else { return Err("a record has one part at least".into()) };
+        whole.clocks = of_part(0, std::mem::take(&mut whole.clocks));
+        for (number, part) in parts {
+            whole.add(number, part)?;
+        }
+        whole.part = None;
+        whole.derive();
+        Ok(whole)
+    }
+
+    fn add(&mut self, number: usize, part: Self) -> Outcome {
+        let facts = |run: &Self| (run.revision.clone(), run.compiler.clone(), run.set.clone(), run.seconds_each);
+        if let Some(difference) = self.place.differs(&part.place) {
+            return Err(format!("part {} is of another place: {difference}", number + 1).into());
+        }
+        if facts(self) != facts(&part) {
+            let (first, other) = (facts(self), facts(&part));
+            return Err(format!("part {} differs from the first: {other:?}, {first:?}", number + 1).into());
+        }
+        for (id, figure) in part.figures {
+            match self.figures.get_mut(&id) {
+                None => drop(self.figures.insert(id, figure)),
+                Some(known) if Id::parse(&id).by == MACHINE => known.rounds.extend(figure.rounds),
+                Some(_) => return Err(format!("{id} is in two parts").into()),
+            }
+        }
+        self.clocks.extend(of_part(number, part.clocks));
+        self.versions.extend(part.versions);
+        self.compile.extend(part.compile);
+        self.failures.extend(part.failures);
+        self.gaps.extend(part.gaps.into_iter().filter(|gap| !self.gaps.contains(gap)).collect::<Vec<_>>());
+        self.notes.extend(part.notes.into_iter().filter(|note| !self.notes.contains(note)).collect::<Vec<_>>());
+        self.rounds = self.rounds.min(part.rounds);
+        self.seconds = self.seconds.zip(part.seconds).map(|(one, other)| one + other);
+        Ok(())
     }
 }
 
@@ -223,6 +275,11 @@ impl Place {
     }
 }
 
+/// The clocks of a part, by its number.
+fn of_part(number: usize, clocks: BTreeMap<String, String>) -> BTreeMap<String, String> {
+    clocks.into_iter().map(|(name, value)| (format!("{name}, part {}", number + 1), value)).collect()
+}
+
 /// The runs in a folder of the record, oldest first; none where there is no folder. A file that cannot be read is said and passed over:
 /// it must not hide the figures that were just measured.
 pub(crate) fn history(folder: &Path) -> Vec<Run> {
@@ -244,14 +301,16 @@ pub(crate) fn newest_of_each(record: &Path) -> Outcome<Vec<Run>> {
     Ok(newest)
 }
 
+/// Whether a file has the name of a whole run.
+fn is_run(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    name.ends_with(".json") && name.starts_with(|c: char| c.is_ascii_digit())
+}
+
 /// `<date>-<revision>.json`.
 fn files(folder: &Path) -> Vec<PathBuf> {
     let paths = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
-    let is_run = |path: &PathBuf| {
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        name.ends_with(".json") && name.starts_with(|c: char| c.is_ascii_digit())
-    };
-    paths.filter(is_run).collect()
+    paths.filter(|path| is_run(path)).collect()
 }
 
 #[cfg(test)]
@@ -293,6 +352,39 @@ mod tests {
         assert_eq!(history(path.parent().unwrap()).len(), 1);
         fs::write(&path, "{\"format\": 7}").unwrap();
         assert!(Run::load(&path).is_err() && history(path.parent().unwrap()).is_empty());
+    }
+
+    #[test]
+    fn parts_become_one_record() {
+        let part = |pattern: &str, id: &str, rounds: usize| {
+            let (mut run, figure) = (run(), Figure { rounds: vec![1.0; rounds], ..Figure::default() });
+            run.figures.retain(|id, _| id.contains("/machine/"));
+            run.figures.insert(id.to_owned(), figure);
+            run.clocks = BTreeMap::from([("clocks.sm before".to_owned(), pattern.to_owned())]);
+            Run { part: Some(pattern.to_owned()), rounds, seconds: Some(10.0), ..run }
+        };
+        let parts = || [part("^sum/", "sum/f32/9/ours/device", 3), part("^scan/", "scan/f32/9/ours/device", 2)];
+        let path = parts()[0].record_path(Path::new(""));
+        assert!(!is_run(&path), "a part is none of the runs of a record: {path:?}");
+        let whole = Run::merge(parts().into()).unwrap();
+        assert_eq!((whole.rounds, whole.seconds, whole.part.clone(), whole.figures.len()), (2, Some(20.0), None, 4));
+        assert_eq!(whole.figures["copy/bytes/9/machine/device"].rounds.len(), 6);
+        assert_eq!(whole.clocks["clocks.sm before, part 2"], "^scan/");
+        assert_eq!(whole.ceilings, BTreeMap::from([("copy".to_owned(), 4.0)]));
+        assert_eq!(Run::merge(vec![whole.clone()]).unwrap().figures.len(), 4);
+
+        let twice = [parts()[0].clone(), parts()[0].clone()];
+        assert!(Run::merge(twice.into()).unwrap_err().to_string().contains("sum/f32/9/ours/device is in two parts"));
+        let [first, mut second] = parts();
+        second.revision = "def".to_owned();
+        assert!(Run::merge(vec![first.clone(), second.clone()]).is_err(), "another revision");
+        second.revision = first.revision.clone();
+        second.compiler.nvrtc = Some("13.1".to_owned());
+        assert!(Run::merge(vec![first.clone(), second.clone()]).is_err(), "another NVRTC");
+        second.compiler = first.compiler.clone();
+        second.place.driver = Some("600".to_owned());
+        assert!(Run::merge(vec![first, second]).unwrap_err().to_string().contains("another place"));
+        assert!(Run::merge(Vec::new()).is_err());
     }
 
     #[test]

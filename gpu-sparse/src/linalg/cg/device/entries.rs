@@ -154,14 +154,14 @@ pub(crate) fn vector_kernels<T: Scalar, L: List>(list: L) -> L {
         .and::<Rescale<T>>(&VECTORS)
 }
 
-/// The kernels of a solve with `a`, those that take longest to compile first; without `rescale`, which few solves need.
+/// The kernels of a solve with `a`, those that take longest to compile first.
 pub(super) fn add_kernels_of_a_solve<'k, T: Scalar>(
     kernels: Preload<'k>,
     a: &DeviceMatrix<T>,
     preconditioner: &Prepared<'_, T>,
 ) -> Preload<'k> {
     let kernels = in_its_format!(a, _stored: Raw => kernels.and::<Curvature<Raw<T>>>(&PRODUCTS).and::<Residual<Raw<T>>>(&PRODUCTS));
-    let kernels = kernels.and::<Dot<T>>(&VECTORS);
+    let kernels = kernels.and::<Dot<T>>(&VECTORS).and::<Rescale<T>>(&VECTORS);
     let of_vectors =
         |kernels: Preload<'k>| kernels.and::<UpdateResidual<T>>(&VECTORS).and::<UpdateDirection<T>>(&VECTORS);
     match preconditioner {
