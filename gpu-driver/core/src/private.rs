@@ -24,6 +24,11 @@ const GROUP_WRITES: u32 = 0o020;
 fn distrust(of: &Metadata, is_above: bool) -> Option<String> {
     // SAFETY: these calls take nothing and cannot fail.
     let (user, group) = unsafe { (libc::geteuid(), libc::getegid()) };
+    distrust_of_user(user, group, of, is_above)
+}
+
+/// [`distrust`] of the user and group with these numbers.
+fn distrust_of_user(user: u32, group: u32, of: &Metadata, is_above: bool) -> Option<String> {
     if of.uid() != user && of.uid() != 0 {
         return Some(format!("belongs to user {}", of.uid()));
     }
@@ -245,5 +250,19 @@ mod tests {
         assert!(reason(folder.path()).contains("belongs to user 12345"));
         // Nor one that is not there yet, where he could make it.
         assert!(reason(&folder.path().join("not/there")).contains("belongs to user 12345"));
+    }
+
+    /// The users are arguments: to tests that run as root, a file of root's is their own.
+    #[test]
+    fn every_user_trusts_his_own_files_and_root_s() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        write(&path, b"bytes").unwrap();
+        let (own, of_root) = (path.metadata().unwrap(), Path::new("/etc/passwd").metadata().unwrap());
+        assert_eq!(of_root.uid(), 0);
+        let (user, other) = (own.uid(), own.uid() + 1);
+        let distrust = |user, of: &Metadata| distrust_of_user(user, user, of, false);
+        assert_eq!((distrust(user, &own), distrust(user, &of_root), distrust(other, &of_root)), (None, None, None));
+        assert_eq!(distrust(other, &own).is_some(), user != 0);
     }
 }

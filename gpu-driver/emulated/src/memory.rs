@@ -378,4 +378,12 @@ mod tests {
         // SAFETY: within the allocation.
         assert_eq!(unsafe { (start as *const u64).read() }, 0);
     }
+
+    #[test]
+    fn addresses_are_given_back() {
+        // Some thirty that kept theirs would fill the address space.
+        for _ in 0..100 {
+            assert!(Memory::new().is_some());
+        }
+    }
 }

@@ -4,7 +4,10 @@
 use std::fmt::Debug;
 
 use gpu_array::GpuArray;
-use gpu_driver::{Device, DevicePod, DeviceVec, Stream, emulated::Emulated};
+use gpu_driver::{
+    Device, DevicePod, DeviceVec, Stream,
+    emulated::{Call, Emulated},
+};
 use gpu_random::{Engine, Generator, Order, Philox, PhiloxRng, Result, Xorwow, XorwowRng};
 use testkit::{Outcome, ensure, ensure_eq};
 
@@ -457,4 +460,18 @@ pub fn fills_beside_a_capture_stay_out_of_it(device: &Device) -> Outcome {
     beside::<XorwowRng>(device, &|| Ok(Generator::new(8)))?;
     beside::<XorwowRng>(device, &|| Generator::new(8).with_order(Order::Generators(1000)))?;
     beside::<PhiloxRng>(device, &|| Generator::with_seeds(&[4, 5, 6]))
+}
+
+/// Generators of which the first are a few draws ahead start as those that are level do: their states are not copied from the host.
+pub fn generators_a_little_ahead_start_on_the_device(_: &()) -> Outcome {
+    let device = Emulated::new().open()?;
+    let emulation = device.emulation().ok_or("emulated")?;
+    let copies = |offset| -> Result<u64> {
+        let mut out = DeviceVec::<u32>::zeros(&device.stream(), 5)?;
+        let before = emulation.calls(Call::Copy)?;
+        Xorwow::new(8).with_offset(offset).fill_bits(&mut out)?;
+        Ok(emulation.calls(Call::Copy)? - before)
+    };
+    ensure_eq!(copies(3)?, copies(0)?);
+    Ok(())
 }

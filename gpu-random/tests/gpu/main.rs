@@ -79,6 +79,7 @@ fn main() -> ExitCode {
     Suite::new()
         .cases("device", device(), "GPU_TESTS", on_device.iter().copied().map(beside_curand))
         .group("large", large, if on_gpu.is_some() { "GPU_TESTS" } else { "" }, tests![more_than_32_bits_count])
+        .group("counts", emulated(), require_emulated, tests![generators_a_little_ahead_start_on_the_device])
         .cases("failures", emulated(), require_emulated, cases())
         .group("failures", emulated(), require_emulated, tests![no_fallible_function_is_forgotten])
         .group("curand on the host", library, "GPU_CURAND_TESTS", curand::HOST)
