@@ -5,7 +5,7 @@ use std::{error::Error, marker::PhantomData, sync::LazyLock};
 
 use gpu_driver::{
     CudaCode, Device, DevicePod, DeviceVec, Dim3, DriverError, Entry, Event, Function, In, Kernel, LaunchConfig,
-    Module, Out, PinnedVec, Program, Registry, Result, SCRATCH_COUNTERS, Source, Stream, cust,
+    Module, Out, PinnedVec, Preload, Program, Registry, Result, SCRATCH_COUNTERS, Source, Stream, cust,
     emulated::{
         Call::{self, Allocation, Copy, Launch, ModuleLoad, Release},
         Emulated,
@@ -457,6 +457,15 @@ static OPERATIONS: &[Operation<Call>] = &[
             sweep(call, prepare, |device| KERNELS.kernel::<Twice<u32>>(device, &()), |_, _| Ok(()))
         },
     },
+    Operation {
+        name: "Preload::run",
+        makes: &[(ModuleLoad, 1)],
+        sweep: |call| {
+            let prepare = |device: &Device| Ok(device.clone());
+            let preload = |device: &mut Device| Preload::new(&KERNELS, device).and::<Twice<u32>>(&()).run();
+            sweep(call, prepare, preload, |_, _| Ok(()))
+        },
+    },
     Operation { name: "Kernel::launch", makes: &[(Launch, 1)], sweep: |call| launches(call, false, typed) },
     Operation {
         name: "Kernel::launch, of buffers with homes elsewhere",
@@ -588,6 +597,7 @@ pub fn no_fallible_function_is_forgotten(_: &()) -> Outcome {
         include_str!("../../src/module.rs"),
         include_str!("../../src/pinned.rs"),
         include_str!("../../src/pool.rs"),
+        include_str!("../../src/preload.rs"),
         include_str!("../../src/scratch.rs"),
         include_str!("../../src/stream.rs"),
     ];

@@ -273,6 +273,14 @@ static OPERATIONS: &[Operation<Call>] = &[
             })
         },
     },
+    Operation {
+        name: "Cg::load_kernels",
+        makes: &[(ModuleLoad, 6)],
+        sweep: |call| {
+            let prepare = |device: &Device| matrix::<f64>()?.to_device(device);
+            sweep(call, prepare, |a| cg(&*a, &B).load_kernels(), |a, _| is_whole(a))
+        },
+    },
     // b, x, r, p, q, the scalars and three buffers for sums, pinned memory; five kernels; a captured launch for each pass.
     Operation {
         name: "Cg::solve",
