@@ -52,6 +52,9 @@ use gpu_array::{
     gpu_driver::{Header, Program, Registry},
 };
 
+// A new piece is `device/block/<name>.cuh` (contract and example at its top), a row of the table above, a header in `HEADERS` (`device/mod.rs` takes
+// them apart by place), a kernel in `device/block/examples.cu`, its name in `add_to`, and a test in `tests/gpu/block.rs`.
+
 /// The headers of this module, for [`Program::header`]. Each includes the ones that it needs; the prelude belongs to every program.
 pub const HEADERS: [Header; 8] = [
     PACKS,

@@ -1,4 +1,4 @@
-//! Reductions, scans, sorts and their relatives over whole arrays.
+//! Reductions, scans and selections over whole arrays.
 //!
 //! The crate has [reductions](Reductions) and [scans](Scans) on a GPU, over all axes or some, in one kernel with the expression that they read;
 //! [selections](select) of the values that a mask selects; [kernels of one's own](kernels) from a line of CUDA C++, elementwise, reductions or

@@ -112,7 +112,7 @@ impl Stream {
     /// that overlaps draw numbers before they call `gpu::grid_dependency_wait()`.
     ///
     /// # Cost
-    /// As `with_scratch`. ScratchMemory that grows is zeroed as a whole, in the order of the stream.
+    /// As `with_scratch`. Memory that grows is zeroed as a whole, in the order of the stream.
     ///
     /// # Errors
     /// As `with_scratch`; neither may be called within the other on the same stream.

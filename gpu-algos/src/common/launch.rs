@@ -34,7 +34,7 @@ pub(crate) struct Launch {
     pub(crate) config: LaunchConfig,
 }
 
-/// ScratchNeed memory by which the blocks of a launch exchange values, in bytes.
+/// The memory by which the blocks of a launch exchange values, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ScratchNeed {
     /// Blocks exchange nothing.

@@ -1,4 +1,5 @@
-//! Operators of reductions and scans on the host. The device's side is `device/operators.cuh`.
+//! The host's description of a device's operator: its C++ text, key, the bytes of its state, its results. The operators themselves are structures of
+//! `device/operators.cuh`.
 
 use std::sync::Arc;
 

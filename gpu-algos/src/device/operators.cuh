@@ -3,20 +3,18 @@
 // An operator O has
 //   Local, State                      the state that a thread carries along its values, and the
 //                                     state that threads exchange; plain data
-//   identity()                         the Local of no value
+//   identity()                        the Local of no value
 //   take(local, value, place)         adds one value; places count the reduced axes in C order
-//   to_partial(local)                     the State of a Local
-//   combine(earlier, later)              the State of both, associative; with COMMUTATIVE values
-//   and
+//   to_partial(local)                 the State of a Local
+//   combine(earlier, later)           the State of both, associative; with COMMUTATIVE values and
 //                                     states come in any order
-//   finalize(state, count)              a Tuple of results, of count values
-//   make_state(value)                       the State of one value, in operators that are scanned
+//   finalize(state, count)            a Tuple of results, of count values
+//   make_state(value)                 the State of one value, in operators that are scanned
 //   TOTAL                             whether combine may be called on States of any bits, not of
 //                                     values alone (its result is then discarded)
 //   LANES                             whether a thread carries a Local for each lane of its packs,
 //                                     or one for all (large ones)
-//   NEEDS_INDEX                            whether places matter; the operator then has besides,
-//   for a
+//   NEEDS_INDEX                       whether places matter; the operator then has besides, for a
 //                                     thread that walks in even steps:
 //   Seen, unseen()                    a value with the turn that it was seen at, and the Seen of no
 //                                     value

@@ -12,7 +12,7 @@
 //! # Ok::<(), gpu_algos::AlgoError>(())
 //! ```
 //!
-//! One launch reads and writes each value once; see `device/scan_single_pass.cuh`.
+//! One launch reads and writes each value once. There are six kernels; `policy.rs` chooses, and `device/scan_single_pass.cuh` is the plainest.
 
 #[cfg(test)]
 mod choices;

@@ -89,6 +89,9 @@ macro_rules! lines {
                 add("sum of every third", &[n], digest(&(&every_third * 3.0).sum().eval()?)?);
                 add("cumsum of every third", &[n], digest(&every_third.cumsum().exclusive().reverse().eval()?)?);
             }
+            // Several tiles for each multiprocessor: the kernel is `scan_pipelined`.
+            let n = if large { 9_000_011 } else { 400_009 };
+            add("cumsum", &[n], digest(&array(n)?.cumsum().eval()?)?);
             let shapes: [&[usize]; 4] = [&[37, 1003], &[1003, 37], &[5, 40, 99], &[300, 256]];
             let large: [&[usize]; 3] = [&[2048, 2048], &[200_000, 17], &[17, 200_000]];
             for &shape in shapes.iter().chain(if device.is_emulated() { &[][..] } else { &large[..] }) {

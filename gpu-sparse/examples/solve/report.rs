@@ -124,7 +124,9 @@ impl fmt::Display for Report {
         row("true residual", format!("{:.3e} |b| (tolerance {:.0e})", self.true_residual, self.rtol))?;
         row("read/generate", format!("{:.3} s", self.read_s))?;
         row("build", format!("{:.3} s", self.build_s))?;
-        row("kernels", format!("{:.3} s", self.compile_s))?;
+        if self.compile_s > 0.0 {
+            row("kernels", format!("{:.3} s", self.compile_s))?;
+        }
         row("solve", format!("{:.3} s", self.solve_s))?;
         row("per iteration", format!("{:.4} ms", self.ms_per_iteration()))?;
         write!(f, "{:<15} {:.1} GB/s", "throughput", self.gigabytes_per_s())

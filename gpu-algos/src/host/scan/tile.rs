@@ -4,7 +4,7 @@ use crate::operators::{Cumulative, Places, vector_units::with_vectors};
 
 /// Elements of a run, which are taken one after another.
 const RUN: usize = 256;
-/// RunLanes side by side.
+/// Runs side by side.
 const RUNS: usize = 8;
 /// Elements of a tile: their states stay in a first-level cache.
 pub(super) const TILE: usize = RUN * RUNS;

@@ -1,27 +1,33 @@
 // Scans of many contiguous values, in one launch, with tiles in shared memory.
 //
-// Values, operator, segments and epilogue are those of `scan_single_pass` (scan_single_pass.cuh). A
-// tile comes into shared memory by copies that hold no registers. When it has arrived it is scanned
-// by itself, and its aggregate is published in a slot at once. The sum of all earlier tiles is
-// joined to it AHEAD tiles of its block later, when it is known as a rule. So a block that waits
-// for a sum delays no other block, and reads and writes meanwhile. There are two service warps. One
-// draws tickets and publishes aggregates. The other adds up the aggregates of earlier tiles: it
-// polls slots while the workers write a tile, and adds up the polled values while they scan the
-// next one.
+// Values E, operator O, segments F and epilogue M are those of `scan_single_pass`
+// (scan_single_pass.cuh). A tile comes into shared memory by copies that hold no registers. When it
+// has arrived it is scanned by itself, and its aggregate is published in a slot at once. The sum of
+// all earlier tiles is joined to it AHEAD tiles of its block later, when it is known as a rule. So
+// a block that waits for a sum delays no other block: its own aggregates were published before. It
+// reads and writes meanwhile. There are two service warps. One claims tiles and publishes
+// aggregates. The other adds up the aggregates of earlier tiles: it polls slots while the workers
+// write a tile, and adds up the polled values while they scan the next one.
+//
+// In turn `number` the block stores its tile `number`, scans tile `number + AHEAD` and starts the
+// copies of tile `number + AHEAD + LOADING - 1`. A turn has two barriers. After the first one the
+// copies of the tile to scan are visible to all, and so is the number of the tile to load. After
+// the second one the sums of the warps and the prefix of the tile to store are there.
 //
 // Measured on an H200, us for 2^28 f32, 2^27 f64, 2^28 f32 by key: 529, 538, 821 (CUB 3.0.1 697,
 // 664, 1060; `scan_single_pass` 600; a copy of the bytes of either of the first two 512). A tile
 // more ahead, and tiles of 44 KB in place of 48, took f32 from 561 to 529; tiles of 52 KB f64 from
 // 579 to 538, of 56 KB to 571. A kernel is faster if it does not wait for the slowest block and has
-// fewer slots to poll, not if it reads more at once (two tiles on their way: 560 to 750, 640 to
-// 1300). Slower too: two blocks to a multiprocessor; AHEAD 1; four warps that only write; each warp
-// with values of its own, and one barrier to a tile; tiles of 32 KB or less.
+// fewer slots to poll, not if it reads more at once (with two tiles in flight f32 took 560 to 750,
+// f64 640 to 1300). Slower too: two blocks to a multiprocessor; AHEAD 1; four warps that only
+// write; each warp with values of its own, and one barrier to a tile; tiles of 32 KB or less.
 //
-// Contract: that of `scan_single_pass`, with tiles of THREADS * VALUES, and with these differences.
-// There are several tiles. The layout is CONTIGUOUS and not LINES. Packs of all leaves of E and F
-// are aligned in memory, and M has no leaves there. AHEAD is at least 1. The block is THREADS + 64,
-// with StageBuffers::ALL bytes of dynamic shared memory. VALUES is a power of 2, at most 32 and
-// eight packs. Parameters: those of `scan_single_pass`.
+// Contract: that of `scan_single_pass`, with tiles of THREADS * VALUES, where VALUES is VECTOR_SIZE
+// * VECTORS_PER_THREAD, and with these differences. There are several tiles. The layout is
+// CONTIGUOUS and not LINES. Packs of all leaves of E and F are aligned in memory, and M has no
+// leaves there. AHEAD is at least 1. The block is THREADS + 64, with StageBuffers::ALL bytes of
+// dynamic shared memory. VALUES is a power of 2, at most 32 and eight packs. Parameters: those of
+// `scan_single_pass`.
 #pragma once
 #include "staged.cuh"
 
@@ -29,8 +35,8 @@ namespace gpu {
 namespace scan {
 
 // The sum of all tiles before one, for a warp that goes on from tile to tile. It polls several
-// groups of slots at once.
-template <class R, class S> struct Lookback {
+// groups of slots at once. Unlike `TilePrefix::resolve` one warp calls it, and the block goes on.
+template <class R, class S> struct PolledPrefix {
     // There are little more than four groups between a block's tiles on an H200. With 5 at once it
     // takes 2 % longer.
     static constexpr int AT_ONCE = 6;
@@ -98,18 +104,20 @@ __global__ void __launch_bounds__(P::THREADS + 64, 1)
     typedef TempStorage<S, 2 * WARPS + 2> Shared;
     SHARED_DYNAMIC(uint4, dynamic);
     SHARED(Shared, room, [1]);
-    // By the number of the block's tile: the tile; the place of its first head, and of each warp's.
+    // The tile that is the block's `number`-th, at number % (STAGES + 1).
     SHARED(uint32_t, claimed, [STAGES + 1]);
+    // Where its first segment begins, at number % STAGES.
     SHARED(int, first_head, [STAGES]);
+    // Where the first segment of each warp begins, of the tiles of two turns.
     SHARED(int, heads_of_warps, [2][WARPS]);
     SHARED(bool, is_last, [1]);
     const Staged staged = {reinterpret_cast<unsigned char *>(dynamic)};
     S *sums_of_warps = room[0].states(), *prefix = sums_of_warps + 2 * WARPS;
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-    const bool is_worker = warp < WARPS, is_drawer = warp == WARPS;
+    const bool is_worker = warp < WARPS, is_claimer = warp == WARPS;
     const uint32_t tiles = params.tiles;
     GridCounters *counters = reinterpret_cast<GridCounters *>(params.scratch);
-    Lookback<R, S> lookback = {TilePrefix<R, S>(params.scratch)};
+    PolledPrefix<R, S> earlier = {TilePrefix<R, S>(params.scratch)};
     const Scan scan(params, sums_of_warps, heads_of_warps[0]);
     // Key before the tile's first value; valid in thread 0, loaded one tile ahead.
     typename Scan::Key key_before, next_key_before;
@@ -120,18 +128,17 @@ __global__ void __launch_bounds__(P::THREADS + 64, 1)
     };
 
     gpu::grid_dependency_wait();
-    // Blocks draw in rounds, so that the first tiles of all blocks come before their second ones.
+    // Blocks claim in rounds, so that the first tiles of all blocks come before their second ones.
     for (int number = 0; number < STAGES; number++) {
         const uint32_t tile = claim_tile<P::THREADS>(counters, claimed + number, false);
         if (number < LOADING - 1) start_loading(tile, number);
     }
 
     uint32_t ticket = 0;
-    // Tile `number` is written while tile `number + AHEAD` is scanned.
     for (int number = -AHEAD;; number++) {
         const int coming = number + AHEAD, loading = coming + LOADING - 1, parity = number & 1;
         wait_for_copies<LOADING - 2>();
-        if (is_drawer && lane == 0 && loading >= STAGES) claimed[loading % (STAGES + 1)] = ticket;
+        if (is_claimer && lane == 0 && loading >= STAGES) claimed[loading % (STAGES + 1)] = ticket;
         __syncthreads();
         const uint32_t written_tile = number >= 0 ? claimed[number % (STAGES + 1)] : 0,
                        coming_tile = claimed[coming % (STAGES + 1)];
@@ -140,21 +147,21 @@ __global__ void __launch_bounds__(P::THREADS + 64, 1)
         start_loading(claimed[loading % (STAGES + 1)], loading);
 
         typename Scan::Own own;
-        if (is_drawer && lane == 0 && loading + 1 >= STAGES)
+        if (is_claimer && lane == 0 && loading + 1 >= STAGES)
             ticket = atomicAdd(&counters->next_tile, 1u);
         if (is_worker && coming_tile < tiles)
             scan.scan(own, staged, coming_tile, coming, parity, key_before);
-        else if (!is_worker && !is_drawer && written_tile > 0)
-            lookback.resolve(written_tile, prefix + parity);
+        else if (!is_worker && !is_claimer && written_tile > 0)
+            earlier.resolve(written_tile, prefix + parity);
         __syncthreads();
 
-        if (is_drawer) {
+        if (is_claimer) {
             if (coming_tile < tiles)
-                scan.publish_aggregate(lookback.sums.of_tiles + coming_tile, parity,
+                scan.publish_aggregate(earlier.sums.of_tiles + coming_tile, parity,
                                        first_head + coming % STAGES);
         } else if (!is_worker) {
             const uint32_t next = number + 1 >= 0 ? claimed[(number + 1) % (STAGES + 1)] : 0;
-            if (next > 0 && next < tiles) lookback.start(next);
+            if (next > 0 && next < tiles) earlier.start(next);
         } else {
             if (coming_tile < tiles) scan.put(own, staged.states(coming), parity);
             if (number >= 0) {
@@ -167,7 +174,7 @@ __global__ void __launch_bounds__(P::THREADS + 64, 1)
     }
     wait_for_copies<0>();
     gpu::trigger_dependents();
-    reset_by_last_block<P::THREADS + 64, true>(counters, lookback.sums, tiles, false, 0, is_last);
+    reset_by_last_block<P::THREADS + 64, true>(counters, earlier.sums, tiles, false, 0, is_last);
 }
 
 } // namespace scan
