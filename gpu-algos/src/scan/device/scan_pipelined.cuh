@@ -104,12 +104,10 @@ __global__ void __launch_bounds__(P::THREADS + 64, 1)
     typedef TempStorage<S, 2 * WARPS + 2> Shared;
     SHARED_DYNAMIC(uint4, dynamic);
     SHARED(Shared, room, [1]);
-    // The tile that is the block's `number`-th, at number % (STAGES + 1).
+    // The block's tile `number`, and where its first segment begins: at number modulo the size.
     SHARED(uint32_t, claimed, [STAGES + 1]);
-    // Where its first segment begins, at number % STAGES.
     SHARED(int, first_head, [STAGES]);
-    // Where the first segment of each warp begins, of the tiles of two turns.
-    SHARED(int, heads_of_warps, [2][WARPS]);
+    SHARED(int, heads_of_warps, [2][WARPS]); // the same of each warp, for two turns
     SHARED(bool, is_last, [1]);
     const Staged staged = {reinterpret_cast<unsigned char *>(dynamic)};
     S *sums_of_warps = room[0].states(), *prefix = sums_of_warps + 2 * WARPS;
