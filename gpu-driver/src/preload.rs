@@ -42,14 +42,16 @@ impl<'a> Preload<'a> {
         self
     }
 
-    /// Compiles and loads the kernels, one on each processor at a time, and waits for all. A kernel that is loaded already costs next to nothing,
-    /// one in the cache on disk well under a millisecond.
+    /// Compiles and loads the kernels, one on each processor at a time, and waits for all. A kernel that is loaded already costs a look into a table,
+    /// one in the cache on disk well under a millisecond. Threads are started only where two kernels or more are not loaded.
     ///
     /// # Errors
     /// The first, in the order of the kernels, of those of [`Registry::kernel`]. The others are loaded all the same.
     pub fn run(self) -> Result<()> {
         let Self { device, kernels, .. } = self;
-        in_parallel(&kernels?, |(key, instance)| instance.load(device, key).map(drop))
+        let mut kernels = kernels?;
+        kernels.retain(|(key, _)| device.0.kernels.typed.find(key).is_none());
+        in_parallel(&kernels, |(key, instance)| instance.load(device, key).map(drop))
     }
 }
 

@@ -71,10 +71,9 @@ impl Checks {
 }
 
 /// The debug information of kernels.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum DebugInfo {
     /// Files and lines, which reports name.
-    #[default]
     Lines,
     /// Variables and types besides, for a debugger. A kernel takes a fifth longer to compile.
     Variables,
@@ -135,8 +134,8 @@ const LIMIT: Duration = Duration::from_secs(120);
 /// Compiles a program, or takes the result from the cache.
 ///
 /// # Errors
-/// `Setting` for checks or debug information that do not exist; `NoCompiler`; `Compile` with the log when the text or an option is wrong; `Compiler` when the compiler itself fails;
-/// `Nul` when a text holds a NUL character.
+/// `Setting` for checks or debug information that do not exist; `NoCompiler`; `Compile` with the log when the text or an option is wrong; `Compiler`
+/// when the compiler itself fails; `Nul` when a text holds a NUL character.
 pub fn compile(job: &CompileJob) -> Result<Compiled> {
     let cache = cache::usable_part("emulated");
     let (headers, cache) = (headers::HEADERS, cache.as_deref());

@@ -7,6 +7,7 @@ use gpu_driver::{Dim3, Entry, Header, In, InOut, Out, Preload, Source};
 use super::policy::{VECTORS, VectorPolicy};
 use super::state::SolverState;
 use crate::device::{Raw, in_its_format};
+use crate::linalg::operator::LinearOperator;
 use crate::linalg::preconditioner::Prepared;
 use crate::product::device::{
     CSR_HEADER, LONG_ROWS_HEADER, List, PACKETS_HEADER, PRODUCTS, Product, SUMS_HEADER, SWEEP_HEADER, product_kernel,
@@ -154,6 +155,11 @@ pub(crate) fn vector_kernels<T: Scalar, L: List>(list: L) -> L {
         .and::<Rescale<T>>(&VECTORS)
 }
 
+/// The matrix that `m` is, if it is on the device of `a`; else `m` is applied on the host.
+pub(super) fn beside<'m, T: Scalar>(a: &DeviceMatrix<T>, m: &'m dyn LinearOperator<T>) -> Option<&'m DeviceMatrix<T>> {
+    m.on_device().filter(|m| m.device() == a.device())
+}
+
 /// The kernels of a solve with `a`, those that take longest to compile first.
 pub(super) fn add_kernels_of_a_solve<'k, T: Scalar>(
     kernels: Preload<'k>,
@@ -170,7 +176,7 @@ pub(super) fn add_kernels_of_a_solve<'k, T: Scalar>(
             .and::<UpdateResidualDiagonal<T>>(&VECTORS)
             .and::<UpdateDirectionDiagonal<T>>(&VECTORS)
             .and::<ScaledDirection<T>>(&VECTORS),
-        Prepared::Operator(m) => of_vectors(match m.on_device().filter(|m| m.device() == a.device()) {
+        Prepared::Operator(m) => of_vectors(match beside(a, *m) {
             Some(m) => in_its_format!(m, _stored: Raw =>
                 kernels.and::<Precondition<Raw<T>>>(&PRODUCTS).and::<Product<Raw<T>>>(&PRODUCTS)),
             None => kernels.and::<Probe<T>>(&VECTORS).and::<LeaveDot<T>>(&VECTORS),

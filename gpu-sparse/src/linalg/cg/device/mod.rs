@@ -5,8 +5,8 @@
 //! residual are those of the very iteration that met the limit, whatever the length of a block.
 //!
 //! # A solve
-//! 1. `DeviceEngine::new` compiles the kernels that are not loaded yet, and makes a stream for the solve and a `Workspace` (`workspace.rs`). That stream follows the streams of the matrices,
-//!    and they follow it at the end. `iterate` makes the first direction and writes the scalars, a `SolverState`, to device memory.
+//! 1. `DeviceEngine::new` compiles the kernels that are not loaded yet, and makes a stream for the solve and a `Workspace` (`workspace.rs`). That
+//!    stream follows the streams of the matrices, and they follow it at the end. `iterate` makes the first direction and writes the scalars, a `SolverState`, to device memory.
 //! 2. `iterate_in_blocks` captures a block: the kernels `curvature` (`cg_products.cu`), `update_residual` and `update_direction` (`cg_steps.cu`),
 //!    and `precondition` if the preconditioner is a matrix. It enqueues two blocks, each followed by a copy of the `SolverState` to pinned memory,
 //!    and reads one while the next runs.
@@ -29,7 +29,7 @@ use std::collections::VecDeque;
 use gpu_algos::host::norm2;
 use gpu_driver::{DeviceVec, Graph, Pending, PinnedVec, Preload, Stream};
 
-use entries::add_kernels_of_a_solve;
+use entries::{add_kernels_of_a_solve, beside};
 pub(crate) use entries::{matrix_kernels, vector_kernels};
 use state::{HISTORY, Scalars, SolverState, Stop};
 use workspace::Workspace;
@@ -100,12 +100,12 @@ impl<'s, T: Scalar> DeviceEngine<'s, T> {
         let preconditioner = match preconditioner {
             Prepared::Identity => Applied::Identity,
             Prepared::Diagonal(inverse) => Applied::Diagonal(DeviceVec::from_slice(&stream, &inverse)?),
-            Prepared::Operator(m) => match m.on_device() {
-                Some(m) if m.device() == a.device() => {
+            Prepared::Operator(m) => match beside(a, m) {
+                Some(m) => {
                     matrices.push(m);
                     Applied::Matrix(m, zeros()?)
                 }
-                _ => Applied::Host { m, z: zeros()?, r_on_host: vec![T::zero(); n], z_on_host: vec![T::zero(); n] },
+                None => Applied::Host { m, z: zeros()?, r_on_host: vec![T::zero(); n], z_on_host: vec![T::zero(); n] },
             },
         };
         let (b, x0) = vectors(&stream)?;
