@@ -1,8 +1,17 @@
 //! `cargo xtask sanitize`: the device tests under compute-sanitizer.
 
-use std::{env, ffi::OsString, fmt, path::PathBuf, thread};
+use std::{
+    collections::VecDeque,
+    env,
+    ffi::OsString,
+    fmt,
+    path::PathBuf,
+    sync::{Mutex, PoisonError},
+    thread,
+    time::Instant,
+};
 
-use super::{Surroundings, gpu, is_of_device, record, running, summary};
+use super::{Surroundings, gpu, is_of_device, record, running, running::Ran, summary};
 use crate::{
     Outcome,
     evidence::{self, Evidence, Sanitized},
@@ -52,9 +61,22 @@ pub(crate) struct Arguments {
     /// Only programs of this package, or of these: the evidence names them.
     #[arg(long = "package", value_delimiter = ',')]
     packages: Vec<String>,
-    /// In how many processes a program's tests run at once, each with a share of them. Racecheck takes some hundred times as long as the tests alone.
+    /// How many processes run tests at once. Racecheck takes some hundred times as long as the tests alone.
     #[arg(long, default_value_t = 1)]
     jobs: usize,
+    /// How many tests a process runs, one after another, before it ends; with one job, all of them.
+    #[arg(long, default_value_t = 8)]
+    batch: usize,
+    /// Leaves out these tests too, by how their names begin; the evidence names them.
+    #[arg(long = "skip", value_delimiter = ',')]
+    skipped: Vec<String>,
+}
+
+impl Arguments {
+    /// How the names of tests begin that are left out.
+    fn skipped(&self) -> Vec<String> {
+        SKIPPED.iter().map(|&start| start.to_owned()).chain(self.skipped.iter().cloned()).collect()
+    }
 }
 
 /// Runs each tool over the tests of every program, also after one that fails.
@@ -64,22 +86,19 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     programs.retain(|program| is_of_device(program) && is_asked(program));
     let surroundings = Surroundings::new(true)?;
     let filter = arguments.tests.filter.as_deref().unwrap_or_default();
-    let mut selections = Vec::new();
-    for program in programs {
-        let parts = Selection::of(&names(&program, &surroundings)?, filter, arguments.jobs);
-        if parts.iter().any(|part| !part.tests.is_empty()) {
-            selections.push((program, parts));
-        }
+    let (skipped, at_once) = (arguments.skipped(), if arguments.jobs > 1 { arguments.batch.max(1) } else { usize::MAX });
+    let mut batches = Vec::new();
+    for program in &programs {
+        let names = names(program, &surroundings)?;
+        batches.extend(selected(&names, filter, &skipped).chunks(at_once).map(|tests| Batch::of(program, &names, tests)));
     }
-    if selections.is_empty() {
+    if batches.is_empty() {
         return Err(format!("there is no device test whose name contains `{filter}`").into());
     }
     if arguments.tests.list {
-        let names = |(program, parts): &(Program, Vec<Selection>)| {
-            let tests = parts.iter().flat_map(|part| &part.tests);
-            tests.for_each(|test| println!("{} {test}", program.title()));
-        };
-        selections.iter().for_each(names);
+        for Batch { program, tests, .. } in &batches {
+            tests.iter().for_each(|test| println!("{} {test}", program.title()));
+        }
         return Ok(());
     }
     let sanitizer = sanitizer()?;
@@ -87,9 +106,9 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         gpu::real().ok_or("compute-sanitizer wants a real GPU; nvidia-smi knows of none, or GPU_DEVICE hides it")?;
     let (kernels, revision) = (kernels::digests()?, Build::at_hand()?.revision);
     let mut failed = Vec::new();
-    for tool in &arguments.tools {
+    for &tool in &arguments.tools {
         println!("== {tool}");
-        match run_tool(*tool, &sanitizer, &selections, &surroundings) {
+        match run_tool(tool, &sanitizer, &batches, arguments.jobs, &surroundings) {
             Ok((passed, warnings)) => {
                 let entry = Sanitized {
                     tool: tool.to_string(),
@@ -97,7 +116,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
                     date: machine::today(),
                     filter: arguments.tests.filter.clone(),
                     packages: arguments.packages.clone(),
-                    skipped: SKIPPED.map(str::to_owned).into(),
+                    skipped: skipped.clone(),
                     passed,
                     warnings,
                 };
@@ -109,38 +128,29 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     if failed.is_empty() { Ok(()) } else { Err(failed.join("; ").into()) }
 }
 
-/// How many tests passed, and the warnings.
+/// Runs the batches in `jobs` processes at a time: how many tests passed, and the warnings.
 fn run_tool(
     tool: Tool,
     sanitizer: &OsString,
-    selections: &[(Program, Vec<Selection>)],
+    batches: &[Batch],
+    jobs: usize,
     surroundings: &Surroundings,
 ) -> Outcome<(u64, u64)> {
     let below = [sanitizer.clone(), "--tool".into(), tool.to_string().into(), "--error-exitcode".into(), "9".into()];
-    let run_part = |program: &Program, part: &Selection| {
-        let mut command = surroundings.start(program, Some(&below));
-        let (mut ran, text) = running::run_and_read(program.title(), command.args(part.arguments()));
-        let mut warnings = 0;
-        match Verdict::of(&text) {
-            Ok(verdict) => warnings = verdict.warnings,
-            Err(why) => ran.failure = ran.failure.or(Some(why)),
+    let (waiting, ended) = (Mutex::new(batches.iter().collect::<VecDeque<_>>()), Mutex::new(Vec::new()));
+    let next = || waiting.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
+    let work = || {
+        while let Some(batch) = next() {
+            let start = Instant::now();
+            let ran = batch.run(surroundings, &below);
+            let left = waiting.lock().unwrap_or_else(PoisonError::into_inner).len();
+            println!("== {tool}: {:.0} s, {left} batches left: {}", start.elapsed().as_secs_f64(), batch.tests.join(" "));
+            ended.lock().unwrap_or_else(PoisonError::into_inner).push(ran);
         }
-        let (passed, wanted) = (ran.counts.passed, part.tests.len());
-        if passed != wanted as u64 {
-            ran.failure = ran.failure.or_else(|| Some(format!("{passed} of {wanted} tests passed")));
-        }
-        (ran, warnings)
     };
-    let mut all = Vec::new();
-    for (program, parts) in selections {
-        println!("== {} under {tool}", program.title());
-        thread::scope(|scope| {
-            let wanted = parts.iter().filter(|part| !part.tests.is_empty());
-            let running: Vec<_> = wanted.map(|part| scope.spawn(|| run_part(program, part))).collect();
-            all.extend(running.into_iter().filter_map(|part| part.join().ok()));
-        });
-    }
-    let (all, warnings): (Vec<_>, Vec<u64>) = all.into_iter().unzip();
+    thread::scope(|scope| (0..jobs.max(1)).for_each(|_| drop(scope.spawn(work))));
+    let (all, warnings): (Vec<_>, Vec<u64>) =
+        ended.into_inner().unwrap_or_else(PoisonError::into_inner).into_iter().unzip();
     summary(&all)?;
     Ok((all.iter().map(|ran| ran.counts.passed).sum(), warnings.iter().sum()))
 }
@@ -182,44 +192,48 @@ fn names(program: &Program, surroundings: &Surroundings) -> Outcome<Vec<String>>
     Ok(text.lines().filter_map(|line| line.strip_suffix(": test")).map(str::to_owned).collect())
 }
 
-/// The tests to run, and how to say so to a suite, which takes one part of names to run and many to skip.
-#[derive(Debug, PartialEq, Eq)]
-struct Selection {
-    tests: Vec<String>,
-    /// A part of the names, unless `skip` has whole ones.
-    filter: Option<String>,
-    skip: Vec<String>,
+/// The device tests whose names contain `filter` and begin with none of `skipped`.
+fn selected(names: &[String], filter: &str, skipped: &[String]) -> Vec<String> {
+    let is_wanted = |name: &&String| {
+        name.starts_with(GROUP) && name.contains(filter) && !skipped.iter().any(|start| name.starts_with(start))
+    };
+    names.iter().filter(is_wanted).cloned().collect()
 }
 
-impl Selection {
-    /// The wanted tests in `jobs` parts.
-    fn of(names: &[String], filter: &str, jobs: usize) -> Vec<Self> {
-        let filter = if filter.is_empty() { GROUP } else { filter };
-        let matching = names.iter().filter(|name| name.contains(filter)).cloned();
-        let is_wanted = |name: &String| name.starts_with(GROUP) && !SKIPPED.iter().any(|start| name.starts_with(start));
-        let (tests, others) = matching.partition(is_wanted);
-        let skip =
-            |name: String| SKIPPED.iter().find(|start| name.starts_with(**start)).map_or(name, |s| (*s).to_owned());
-        let mut skip: Vec<String> = Vec::<String>::into_iter(others).map(skip).collect();
-        skip.sort();
-        skip.dedup();
-        if jobs <= 1 {
-            return vec![Self { tests, filter: Some(filter.to_owned()), skip }];
-        }
-        let part = |job: usize| {
-            let of_job: Vec<String> = tests.iter().skip(job).step_by(jobs).cloned().collect();
-            let skip = names.iter().filter(|name| !of_job.contains(name)).cloned().collect();
-            Self { tests: of_job, filter: None, skip }
-        };
-        (0..jobs).map(part).collect()
+/// Tests of a program that one process runs.
+struct Batch<'p> {
+    program: &'p Program,
+    tests: Vec<String>,
+    /// The program's other tests: a suite takes one name to run and any number to skip.
+    others: Vec<String>,
+}
+
+impl<'p> Batch<'p> {
+    fn of(program: &'p Program, names: &[String], tests: &[String]) -> Self {
+        let others = names.iter().filter(|name| !tests.contains(name)).cloned().collect();
+        Self { program, tests: tests.to_vec(), others }
     }
 
-    fn arguments(&self) -> Vec<String> {
+    /// Runs the tests below a tool: the outcome, and the number of the tool's warnings.
+    fn run(&self, surroundings: &Surroundings, below: &[OsString]) -> (Ran, u64) {
+        let mut command = surroundings.start(self.program, Some(below));
+        let (mut ran, text) = running::run_and_read(self.program.title(), command.args(self.arguments()));
+        let mut warnings = 0;
+        match Verdict::of(&text) {
+            Ok(verdict) => warnings = verdict.warnings,
+            Err(why) => ran.failure = ran.failure.or(Some(why)),
+        }
+        let (passed, wanted) = (ran.counts.passed, self.tests.len());
+        if passed != wanted as u64 {
+            ran.failure = ran.failure.or_else(|| Some(format!("{passed} of {wanted} tests passed")));
+        }
+        (ran, warnings)
+    }
+
+    fn arguments(&self) -> impl Iterator<Item = &str> {
         // One at a time: racecheck stops making progress when several threads launch.
-        let mut arguments = vec![self.filter.clone().unwrap_or_else(|| "--exact".to_owned())];
-        arguments.extend(["--test-threads", "1"].map(str::to_owned));
-        arguments.extend(self.skip.iter().flat_map(|name| ["--skip".to_owned(), name.clone()]));
-        arguments
+        let skip = self.others.iter().flat_map(|name| ["--skip", name]);
+        ["--exact", "--test-threads", "1"].into_iter().chain(skip)
     }
 }
 
@@ -265,24 +279,15 @@ mod tests {
             "device::error_one",
             "device::error_two",
             "device::fault_trap",
+            "device::long",
             "kernels::fill sm_90",
             "other_device::x",
         ];
-        let names = names.map(str::to_owned);
-        let [all] = &Selection::of(&names, "", 1)[..] else { panic!("one part") };
-        assert_eq!(all.tests, ["device::fill"]);
-        assert_eq!(all.skip, ["device::error_", "device::fault_", "other_device::x"]);
-        let [fill] = &Selection::of(&names, "fill", 1)[..] else { panic!("one part") };
-        assert_eq!(fill.arguments(), ["fill", "--test-threads", "1", "--skip", "kernels::fill sm_90"]);
-        assert!(Selection::of(&names, "trap", 1)[0].tests.is_empty());
-        let parts =
-            Selection::of(&["device::a", "device::ab", "device::b", "device::error_c"].map(str::to_owned), "", 2);
-        let tests: Vec<_> = parts.iter().map(|part| part.tests.join(" ")).collect();
-        assert_eq!(tests, ["device::a device::b", "device::ab"]);
-        assert_eq!(
-            parts[1].arguments().join(" "),
-            "--exact --test-threads 1 --skip device::a --skip device::b --skip device::error_c"
-        );
+        let [names, skipped] = [&names[..], &["device::error_", "device::fault_", "device::lo"]]
+            .map(|names| names.iter().map(|&name| name.to_owned()).collect::<Vec<_>>());
+        assert_eq!(selected(&names, "", &skipped), ["device::fill"]);
+        assert_eq!(selected(&names, "fill", &[]), ["device::fill"]);
+        assert_eq!(selected(&names, "trap", &skipped), [""; 0]);
     }
 
     #[test]
