@@ -246,7 +246,7 @@ pub fn runs_of_equal_values_from_any_position(device: &Device) -> Outcome {
 
 /// Runs of an expression with two operands of different sizes.
 pub fn runs_of_two_arrays(device: &Device) -> Outcome {
-    for n in [33, 2049, 20_011, 150_003] {
+    for n in [33, 2049, 20_011, 150_003, many(device)? + 5] {
         let (x, y) = (Array1::from_iter((0..n).map(|i| (i / 5) as f32)), Array1::from_iter((0..n).map(|i| i % 3 == 0)));
         let sums = Array1::from_iter(x.iter().zip(&y).map(|(x, &y)| x + f32::from(u8::from(y))));
         let (a, b) = (GpuArray::from_ndarray(device, &x)?, GpuArray::from_ndarray(device, &y)?);
