@@ -1,6 +1,6 @@
 //! `cargo xtask ci` and `cargo xtask emulated`.
 
-use crate::{Outcome, bench, cargo, evidence, format, kernels, outside, run, symbols};
+use crate::{Outcome, bench, cargo, evidence, format, kernels, outside, package, run, symbols};
 
 /// Everything that must hold besides the tests, cheapest first. Commands name packages and features alike, so that cargo builds each crate once for
 /// all of them: of one package alone it would build the dependencies anew, with fewer features.
@@ -8,6 +8,7 @@ pub(crate) fn all() -> Outcome {
     format::all(true)?;
     symbols::run(true)?;
     bench::update_figures(true)?;
+    package::run()?;
     run(&mut cargo(&[
         "clippy",
         "--workspace",

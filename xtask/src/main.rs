@@ -16,6 +16,7 @@ mod kernels;
 mod machine;
 mod mutants;
 mod outside;
+mod package;
 mod programs;
 mod provenance;
 mod suite;
@@ -34,7 +35,7 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Format, generated files, clippy, docs, kernels and their budgets, the emulated device without checks, a crate outside the
+    /// Format, generated files, packages, clippy, docs, kernels and their budgets, the emulated device without checks, a crate outside the
     /// workspace, each benchmark once, the main program: all must pass.
     Ci,
     /// Format Rust files with rustfmt and kernel text with clang-format.
@@ -74,6 +75,8 @@ enum Command {
     Mutants(mutants::Arguments),
     /// Print which kernels have changed since they last ran on a real GPU.
     Evidence,
+    /// Pack each crate as it would be published; fail at a warning, or where a crate needs a file outside of itself.
+    Package,
     /// Build and run a crate outside the workspace that depends on ours, with CUDA_LIBRARY_PATH alone.
     Outside,
     /// Generate gpu-driver's forwarders of the CUDA driver API from cust_raw's declarations.
@@ -93,6 +96,7 @@ impl Command {
                 | Self::Format { .. }
                 | Self::Emulated
                 | Self::Bundle { .. }
+                | Self::Package
                 | Self::Outside
                 | Self::Symbols { .. }
                 | Self::Figures { .. }
@@ -130,6 +134,7 @@ fn main() -> ExitCode {
             evidence::report();
             Ok(())
         }
+        Command::Package => package::run(),
         Command::Outside => outside::run(),
         Command::Symbols { check } => symbols::run(check),
     };
