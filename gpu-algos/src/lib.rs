@@ -42,6 +42,11 @@
 //! assert_eq!(reduce_axes(&Sum::new(), &x, &[Axis(1)])?[0], 7.0);
 //! # Ok::<(), gpu_algos::AlgoError>(())
 //! ```
+//! Arrays, and expressions of them, are the crate `gpu-array`'s; random numbers are in `gpu-random`, sparse matrices and solvers in `gpu-sparse`.
+//!
+//! # In a crate of your own
+//! On a machine without the CUDA toolkit the build script of `cust`, below these crates, asks for a folder with a `lib64`; nothing in it is used:
+//! `CUDA_LIBRARY_PATH=/usr cargo build`, or the same variable under `[env]` in `.cargo/config.toml`.
 #![deny(unsafe_code)]
 
 pub mod block;

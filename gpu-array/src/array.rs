@@ -1,6 +1,6 @@
 //! The owned array.
 
-use gpu_driver::{DeviceSlice, DeviceVec, Stream};
+use gpu_driver::{DevicePod, DeviceSlice, DeviceVec, Stream};
 use ndarray::{Dimension, IntoDimension, IxDyn, Order, ShapeBuilder};
 
 use crate::{ArrayError, Element, GpuView, GpuViewMut, Result, layout::Layout, pending::Pending};
@@ -15,6 +15,12 @@ use crate::{ArrayError, Element, GpuView, GpuViewMut, Result, layout::Layout, pe
 /// Fortran order.
 ///
 /// Slices, transposes and other parts are [`GpuView`]s, or [`GpuViewMut`]s to write.
+#[doc(alias = "sum")]
+#[doc(alias = "mean")]
+#[doc(alias = "max")]
+#[doc(alias = "argmax")]
+#[doc(alias = "cumsum")]
+#[doc(alias = "reduction")]
 pub struct GpuArray<T: Element, D: Dimension> {
     data: DeviceVec<T::Storage>,
     /// Dense, from offset 0.
@@ -50,7 +56,25 @@ impl<T: Element, D: Dimension> GpuArray<T, D> {
     ///
     /// # Errors
     /// `Length` unless the buffer has as many elements as the shape; the buffer is dropped then.
-    pub fn from_device_vec(data: DeviceVec<T::Storage>, shape: impl ShapeBuilder<Dim = D>) -> Result<Self> {
+    ///
+    /// ```no_run
+    /// use gpu_array::{GpuArray, gpu_driver::{Device, DeviceVec}};
+    /// let device = Device::first()?;
+    /// let x = GpuArray::from_device_vec(DeviceVec::from_slice(&device.stream(), &[1.0, 2.0, 3.0, 4.0])?, (2, 2))?;
+    /// # Ok::<(), gpu_array::ArrayError>(())
+    /// ```
+    pub fn from_device_vec(data: DeviceVec<T>, shape: impl ShapeBuilder<Dim = D>) -> Result<Self>
+    where
+        T: Element<Storage = T> + DevicePod,
+    {
+        Self::from_storage(data, shape)
+    }
+
+    /// [`GpuArray::from_device_vec`] of elements as memory holds them, which are bytes where `T` is `bool`.
+    ///
+    /// # Errors
+    /// The errors of [`GpuArray::from_device_vec`].
+    pub fn from_storage(data: DeviceVec<T::Storage>, shape: impl ShapeBuilder<Dim = D>) -> Result<Self> {
         let layout = Layout::of(shape)?;
         let (expected, got) = (layout.len(), data.len());
         if expected == got {

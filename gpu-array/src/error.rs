@@ -156,6 +156,18 @@ pub enum ArrayError {
         /// The strides.
         strides: Vec<isize>,
     },
+    /// The elements of a view do not lie side by side.
+    #[error(
+        "{op}: the elements of an array of shape {shape:?} with strides {strides:?} do not lie side by side in memory"
+    )]
+    Gaps {
+        /// Name of the operation.
+        op: &'static str,
+        /// The view's shape.
+        shape: Vec<usize>,
+        /// Its strides, in elements.
+        strides: Vec<isize>,
+    },
     /// Shapes of two operands that do not fit: axes are matched from the last one, and lengths differ where neither is 1.
     #[error("shapes {left:?} ({left_dtype}) and {right:?} ({right_dtype}) do not fit in {expression}")]
     Operands {

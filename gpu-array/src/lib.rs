@@ -27,6 +27,15 @@
 //! The crate has owned arrays in C, Fortran or any other order of their axes, their creation, views of any part of them ([`GpuView`], [`GpuViewMut`])
 //! with ndarray's slices and NumPy's reshaping and broadcasting, and copies from and to ndarray, through pinned memory ([`PinnedArray`]) also while
 //! the host goes on; [expressions](expression) of arrays on a GPU or on the host. Mistakes at which ndarray panics are an [`ArrayError`].
+//!
+//! # Sums, products, sorted values
+//! `x.sum()`, `mean`, `argmax`, `cumsum`, `select` and their like are methods of the crate `gpu-algos`: `use gpu_algos::prelude::*;` brings
+//! them in. Without it the compiler says that a `GpuArray` is not an iterator. Random numbers are in `gpu-random`, sparse matrices and solvers
+//! in `gpu-sparse`, kernels from strings in `gpu-algos` (`kernels`) and `gpu-driver`.
+//!
+//! # In a crate of your own
+//! On a machine without the CUDA toolkit the build script of `cust`, below these crates, asks for a folder with a `lib64`; nothing in it is used:
+//! `CUDA_LIBRARY_PATH=/usr cargo build`, or the same variable under `[env]` in `.cargo/config.toml`.
 
 #![deny(unsafe_code)]
 

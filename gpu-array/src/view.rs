@@ -234,6 +234,23 @@ impl<'a, T: Element, D: Dimension> GpuViewMut<'a, T, D> {
         self.into_covering_mut()
     }
 
+    /// Whether the elements are all that lies between the first and the last in memory, in any order of axes and directions.
+    pub fn is_dense(&self) -> bool {
+        self.layout.span().len() == self.layout.len()
+    }
+
+    /// The elements as a mutable part of device memory in the order of that memory, as ndarray's `as_slice_memory_order_mut`.
+    ///
+    /// # Errors
+    /// `Gaps` unless [`GpuViewMut::is_dense`]; that of an operator such as `+=` on the array.
+    pub fn into_memory_order_slice_mut(self) -> Result<DeviceSliceMut<'a, T::Storage>> {
+        if self.is_dense() {
+            return self.into_covering_mut();
+        }
+        let (shape, strides) = (self.layout.shape().to_vec(), self.layout.strides().to_vec());
+        Err(ArrayError::Gaps { op: "into_memory_order_slice_mut", shape, strides })
+    }
+
     /// A view of the same elements with a dynamic number of axes.
     pub fn into_dyn(self) -> GpuViewMut<'a, T, IxDyn> {
         let layout = self.layout.clone().into_dyn();

@@ -51,9 +51,6 @@ pub enum RandomError {
         /// The kind of this stream.
         got: &'static str,
     },
-    /// Host memory to fill is not one run of elements.
-    #[error("an array of the host is filled in its memory's order, and this one's elements do not lie side by side")]
-    Gaps,
     /// The driver, the run-time compiler or the device failed.
     #[error(transparent)]
     Driver(#[from] gpu_driver::DriverError),

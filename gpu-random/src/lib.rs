@@ -41,11 +41,16 @@
 //! # In kernels of one's own
 //! [`HEADERS`] bring the same generators to CUDA C++: `init`, `next`, `uniform`, `normal`, as cuRAND's device API has them.
 //!
+//! # In a crate of your own
+//! On a machine without the CUDA toolkit the build script of `cust`, below these crates, asks for a folder with a `lib64`; nothing in it is used:
+//! `CUDA_LIBRARY_PATH=/usr cargo build`, or the same variable under `[env]` in `.cargo/config.toml`.
+//!
 //! # Stability of the numbers
 //! Which numbers a seed gives is part of this crate's version: no release but a new major one changes them. Words, uniform numbers in (0, 1],
 //! normal and log-normal numbers are cuRAND's; the other distributions are ours.
 #![deny(unsafe_code)]
 
+pub mod curandom;
 mod device;
 pub mod distribution;
 mod engine;
@@ -53,19 +58,18 @@ mod error;
 mod generator;
 mod order;
 mod philox;
-mod seeds;
 mod target;
 mod turns;
 mod xorwow;
 
+pub use curandom::random_seed;
 pub use device::{HEADERS, KERNELS};
 pub use engine::Engine;
 pub use error::{RandomError, Result};
 pub use generator::{Generator, Position};
 pub use order::Order;
 pub use philox::{PhiloxRng, philox4x32};
-pub use seeds::{rand, random_seed, seed_getter_uniform, seed_getter_unique};
-pub use target::{Memory, Target};
+pub use target::{Memory, Strided, Target};
 pub use xorwow::XorwowRng;
 
 /// XORWOW in cuRAND's order: its numbers, bit for bit.

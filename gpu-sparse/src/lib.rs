@@ -48,6 +48,10 @@
 //! [`linalg::Cg`] documents the iteration, the stopping test and the cost; [`linalg::LinearOperator`] lets an operator of your
 //! own take a matrix's place; [`Description`] lists the arrays of a format and their bytes; `gpu_driver` has devices and streams, and in its
 //! module `emulated` a device for machines without a GPU. The example `solve` does all of this from the command line.
+//!
+//! # In a crate of your own
+//! On a machine without the CUDA toolkit the build script of `cust`, below these crates, asks for a folder with a `lib64`; nothing in it is used:
+//! `CUDA_LIBRARY_PATH=/usr cargo build`, or the same variable under `[env]` in `.cargo/config.toml`.
 #![deny(unsafe_code)]
 
 mod coo;

@@ -22,7 +22,7 @@ pub(crate) fn all() -> Outcome {
     run(cargo(&["doc", "--workspace", "--no-deps", "--features", "benches/peers"]).env("RUSTDOCFLAGS", "-D warnings"))?;
     kernels::run(&kernels::Arguments::default())?;
     emulated()?;
-    outside::run()?;
+    outside::run(&outside::Arguments::default())?;
     benches()?;
     evidence::report();
     Ok(())

@@ -77,8 +77,8 @@ enum Command {
     Evidence,
     /// Pack each crate as it would be published; fail at a warning, or where a crate needs a file outside of itself.
     Package,
-    /// Build and run a crate outside the workspace that depends on ours, with CUDA_LIBRARY_PATH alone.
-    Outside,
+    /// Build and run a crate outside the workspace that depends on ours, by the line that README and the crates' pages give.
+    Outside(outside::Arguments),
     /// Generate gpu-driver's forwarders of the CUDA driver API from cust_raw's declarations.
     Symbols {
         /// Change nothing; fail when the generated file is out of date.
@@ -97,7 +97,7 @@ impl Command {
                 | Self::Emulated
                 | Self::Bundle { .. }
                 | Self::Package
-                | Self::Outside
+                | Self::Outside(_)
                 | Self::Symbols { .. }
                 | Self::Figures { .. }
         )
@@ -135,7 +135,7 @@ fn main() -> ExitCode {
             Ok(())
         }
         Command::Package => package::run(),
-        Command::Outside => outside::run(),
+        Command::Outside(arguments) => outside::run(&arguments),
         Command::Symbols { check } => symbols::run(check),
     };
     match outcome {

@@ -169,7 +169,12 @@ fn tools_that_find_nothing_are_added_to_the_evidence() {
     assert!(clean.ok, "{}", clean.text);
     let notes = bundle.notes();
     assert!(notes.contains("sanitizer --tool memcheck --error-exitcode 9\n"), "{notes}");
-    assert!(notes.ends_with("require require cuda device:: --test-threads 1 --skip device::error_\n"), "{notes}");
+    assert!(
+        notes.ends_with(
+            "require require cuda --exact --test-threads 1 --skip device::error_none --skip kernels::fill sm_90\n"
+        ),
+        "{notes}"
+    );
     let of = |evidence: &Value, key: &str| -> Vec<Value> {
         evidence["sanitizer"].as_array().unwrap().iter().map(|entry| entry[key].clone()).collect()
     };
@@ -179,7 +184,13 @@ fn tools_that_find_nothing_are_added_to_the_evidence() {
     assert_eq!(of(&evidence, "skipped")[0], json!(["device::error_", "device::fault_"]));
     // A part is recorded as one, beside the whole.
     assert!(bundle.xtask(&["sanitize", "fill"], &[]).ok);
-    assert!(bundle.notes().ends_with("cuda fill --test-threads 1 --skip kernels::fill sm_90\n"), "{}", bundle.notes());
+    assert!(
+        bundle
+            .notes()
+            .ends_with("cuda --exact --test-threads 1 --skip device::error_none --skip kernels::fill sm_90\n"),
+        "{}",
+        bundle.notes()
+    );
     assert_eq!(of(&bundle.evidence().unwrap(), "filter"), [Value::Null, Value::Null, "fill".into()]);
     // Another build's begin anew, and the suite's stays as it was.
     bundle.build("def", "2");

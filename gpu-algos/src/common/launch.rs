@@ -140,7 +140,7 @@ pub(crate) fn allocate<T: Element, K: Dimension>(stream: &Stream, dim: K) -> Res
     // SAFETY: a reduction writes each of its results, and a selection reports the number of its results; if the launch fails the memory is dropped
     // unread.
     let data = unsafe { DeviceVec::uninitialized(stream, len)? };
-    Ok(GpuArray::from_device_vec(data, dim)?)
+    Ok(GpuArray::from_storage(data, dim)?)
 }
 
 #[cfg(test)]

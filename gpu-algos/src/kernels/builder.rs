@@ -56,7 +56,7 @@ impl Declaration {
             Some(error) => Err(error),
             None => {
                 let texts = [identity, reduce, map].map(str::to_owned);
-                Ok(ReductionKernel::of(self.arguments, self.types, texts)?.name(name))
+                ReductionKernel::of(self.arguments, self.types, texts)?.name(name)
             }
         }
     }
@@ -73,7 +73,7 @@ impl Declaration {
             Some(error) => Err(error),
             None => {
                 let texts = [identity, scan, input, output].map(str::to_owned);
-                Ok(ScanKernel::of(self.arguments, self.types, texts)?.name(name))
+                ScanKernel::of(self.arguments, self.types, texts)?.name(name)
             }
         }
     }

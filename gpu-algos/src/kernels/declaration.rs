@@ -175,6 +175,21 @@ pub(crate) fn is_identifier(name: &str) -> bool {
         && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
 }
 
+/// Checks the name of a kernel with these arguments.
+///
+/// # Errors
+/// `KernelName` unless C++ can have the name, and for that of an argument.
+pub(crate) fn check_name(name: &str, arguments: &[Declared]) -> Result<()> {
+    let refuse = |why| Err(AlgoError::KernelName { name: name.to_owned(), why });
+    if !is_identifier(name) {
+        return refuse("it is no name in C++");
+    }
+    if arguments.iter().any(|argument| argument.name == name) {
+        return refuse("an argument has it");
+    }
+    Ok(())
+}
+
 /// The arguments in C, separated by commas.
 pub(crate) fn parse(text: &str) -> Result<Vec<Declared>> {
     if text.trim().is_empty() {

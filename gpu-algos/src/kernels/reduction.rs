@@ -104,8 +104,12 @@ impl<T: DevicePod> ReductionKernel<T> {
     }
 
     /// The kernel under a name of its own, which stands in errors.
-    pub fn name(self, name: &str) -> Self {
-        self.with(|kernel| kernel.name = name.to_owned())
+    ///
+    /// # Errors
+    /// `KernelName` unless C++ can have the name, and for that of an argument.
+    pub fn name(self, name: &str) -> Result<Self> {
+        declaration::check_name(name, &self.arguments)?;
+        Ok(self.with(|kernel| kernel.name = name.to_owned()))
     }
 
     /// Text before the kernel: functions and types that it uses. Functions need no `__device__`.

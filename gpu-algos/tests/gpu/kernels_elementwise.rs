@@ -342,7 +342,7 @@ fn bools_are_bytes_in_memory(device: &Device) -> Outcome {
     // Any byte but 0 is true.
     let bytes = DeviceVec::from_slice(&device.stream(), &[0u8, 1, 2, 255])?;
     let mut z = GpuArray::zeros(device, 4)?;
-    choose(&GpuArray::<bool, Ix1>::from_device_vec(bytes, 4)?, &mut z)?;
+    choose(&GpuArray::<bool, Ix1>::from_storage(bytes, 4)?, &mut z)?;
     ensure_eq!(z.to_ndarray()?, array![3.0, 1.0, 1.0, 1.0]);
     Ok(())
 }

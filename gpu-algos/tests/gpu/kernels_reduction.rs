@@ -149,7 +149,7 @@ pub fn operators_that_do_not_commute(device: &Device) -> Outcome {
         "a + b",
         "scale * table[at[i]]",
     )?;
-    let picked = picked.name("picked").commutative();
+    let picked = picked.name("picked")?.commutative();
     let mut rng = rng(8);
     for n in lengths(device) {
         let x: Vec<i32> = (0..n).map(|i| if rng.below(1000) == 0 { i as i32 } else { 0 }).collect();

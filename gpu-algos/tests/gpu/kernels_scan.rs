@@ -49,7 +49,7 @@ fn lengths(device: &Device, tile: usize) -> Vec<usize> {
 
 pub fn pycuda_scan(device: &Device) -> Outcome {
     let kernels =
-        [ScanKernel::<i32>::inclusive("a + b", "0")?, ScanKernel::exclusive("a+b", "0")?.name("before").preamble("")];
+        [ScanKernel::<i32>::inclusive("a + b", "0")?, ScanKernel::exclusive("a+b", "0")?.name("before")?.preamble("")];
     kernels[0].compile(device)?;
     let mut rng = rng(21);
     let mut sizes = vec![0, 10, (1 << 10) - 5, 1 << 10, (1 << 10) + 5, 100_003];
@@ -589,7 +589,7 @@ pub fn names_of_users_are_theirs(device: &Device) -> Outcome {
         "input(words[i] + word[i].value)",
         "before[i] = output(prev_item); shared[i] = output(item)",
     )?;
-    let kernel = kernel.preamble(preamble).segments("begins(words[i])").name("named").option("-DUSED");
+    let kernel = kernel.preamble(preamble).segments("begins(words[i])").name("named")?.option("-DUSED");
     let words = DeviceVec::from_slice(&device.stream(), &[1, 2, -3, 4, 5])?;
     let word = DeviceVec::from_slice(&device.stream(), &[State { value: 1 }; 5])?;
     let (mut before, mut shared) = (words.try_clone()?, words.try_clone()?);
@@ -629,7 +629,7 @@ pub fn wrong_scan_kernels_are_errors(device: &Device) -> Outcome {
     let much = ScanKernel::<Much>::inclusive("a", "b");
     ensure!(matches!(much, Err(AlgoError::StateTooLarge { limit: 1024, got: 8000, .. })));
     let unknown = new("float *x, Matrix m")?;
-    let sums = new("float *x")?.name("sums");
+    let sums = new("float *x")?.name("sums")?;
     let doubles = GpuArray::<f64, _>::zeros(device, 5)?;
     let mut x = GpuArray::<f32, _>::zeros(device, 5)?;
     let mut rows = GpuArray::<f32, _>::zeros(device, (4, 4))?;

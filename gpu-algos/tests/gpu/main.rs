@@ -9,6 +9,7 @@ use testkit::{Suite, tests};
 
 mod block;
 mod digests;
+mod examples;
 mod failures;
 mod kernels_elementwise;
 mod kernels_reduction;
@@ -54,6 +55,7 @@ fn main() -> ExitCode {
         .group("device", device.clone(), "GPU_TESTS", kernels_scan::TESTS)
         .group("device", device.clone(), "GPU_TESTS", kernels_elementwise::TESTS)
         .group("device", device.clone(), "GPU_TESTS", block::TESTS)
+        .group("device", device.clone(), "GPU_TESTS", examples::TESTS)
         .group("device", digests::recorded(device.clone().map_err(|error| error.to_string())), "", digests::TESTS)
         .group("counts", emulated(), require, kernels_elementwise::COUNTS)
         .group("counts", emulated(), require, kernels_reduction::COUNTS)

@@ -9,6 +9,7 @@ use ndarray::{Array, Array1, Array2, Array3, ArrayD, Ix1, IxDyn, s};
 use testkit::{AWKWARD_LENGTHS, Outcome, Suite, ensure, ensure_eq, tests};
 
 mod counts;
+mod examples;
 mod expressions;
 mod failures;
 mod large;
@@ -58,6 +59,7 @@ fn main() -> ExitCode {
         .group("device", device.clone(), "GPU_TESTS", expressions::TESTS)
         .group("device", device.clone(), "GPU_TESTS", math::TESTS)
         .group("device", device.clone(), "GPU_TESTS", structure::TESTS)
+        .group("device", device.clone(), "GPU_TESTS", examples::TESTS)
         .group("pycuda", device.clone(), "GPU_TESTS", pycuda::TESTS)
         .group("large", gpu, if on_gpu { "GPU_TESTS" } else { "" }, large::TESTS)
         .group("counts", emulated(), require, counts::TESTS)
@@ -170,9 +172,9 @@ fn arrays_print(device: &Device) -> Outcome {
 fn wrong_shapes_are_errors(device: &Device) -> Outcome {
     ensure!(matches!(GpuArray::<f64, _>::zeros(device, (usize::MAX, 2)), Err(ArrayError::TooLarge { .. })));
     let data = GpuArray::<f32, _>::zeros(device, 6)?.into_device_vec();
-    let array = GpuArray::<f32, _>::from_device_vec(data, (2, 3))?;
+    let array = GpuArray::from_device_vec(data, (2, 3))?;
     ensure_eq!(array.shape(), [2, 3]);
-    let wrong = GpuArray::<f32, _>::from_device_vec(array.into_device_vec(), (2, 2));
+    let wrong = GpuArray::from_device_vec(array.into_device_vec(), (2, 2));
     ensure!(matches!(wrong, Err(ArrayError::Length { expected: 4, got: 6, .. })));
     Ok(())
 }

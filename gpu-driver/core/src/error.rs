@@ -31,7 +31,7 @@ impl fmt::Display for CudaVersion {
 pub enum DriverError {
     /// No driver library could be opened.
     #[error(
-        "no CUDA driver: libcuda.so.1 could not be opened.\n  searched: {}\n  Install NVIDIA's driver (in a container: start it with the GPU made visible), or name the file in GPU_LIBCUDA.",
+        "no CUDA driver: libcuda.so.1 could not be opened.\n  searched: {}\n  Install NVIDIA's driver (in a container: start it with the GPU made visible), or name the file in GPU_LIBCUDA.\n  Without a GPU, GPU_DEVICE=emulated runs kernels on the CPU.",
         .searched.join("\n            ")
     )]
     NoDriver {

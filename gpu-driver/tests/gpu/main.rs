@@ -11,6 +11,7 @@ use testkit::{Suite, tests};
 
 mod compile;
 mod device;
+mod examples;
 mod fake;
 mod faults;
 mod graphs;
@@ -129,6 +130,7 @@ fn main() -> ExitCode {
         .checks()
         .map(|(name, instance, arch)| (name, move |_: &()| Ok(instance.compile(arch).map(drop)?)));
     Suite::new()
+        .group("device", device.clone(), "GPU_TESTS", examples::TESTS)
         .cases("device", device, "GPU_TESTS", on_device.iter().map(|&case| in_turn(case)))
         .group("nvrtc", compiler(), "GPU_COMPILE", compiling)
         .cases("kernels", compiler(), "GPU_COMPILE", kernels)

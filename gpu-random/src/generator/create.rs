@@ -27,7 +27,7 @@ fn filled<T: Element, Sh: ShapeBuilder>(
     // SAFETY: `fill` writes every element, or the array is not returned.
     let mut data = unsafe { DeviceVec::uninitialized(&home.into(), len)? };
     fill(&mut data)?;
-    Ok(GpuArray::from_device_vec(data, shape)?)
+    Ok(GpuArray::from_storage(data, shape)?)
 }
 
 impl<R: Engine> Generator<R> {
@@ -93,6 +93,20 @@ impl<R: Engine> Generator<R> {
         shape: Sh,
     ) -> Result<GpuArray<T, Sh::Dim>> {
         filled(home, shape, |out| self.fill_normal(out))
+    }
+
+    /// A new array of normal numbers `mean + deviation z`; see [`Generator::fill_normal_with`].
+    ///
+    /// # Errors
+    /// `Parameter` unless both are finite and the deviation is at least 0; the errors of [`Generator::gen_bits`].
+    pub fn gen_normal_with<T: Real, Sh: ShapeBuilder>(
+        &mut self,
+        home: impl Into<Stream>,
+        shape: Sh,
+        mean: T,
+        deviation: T,
+    ) -> Result<GpuArray<T, Sh::Dim>> {
+        filled(home, shape, |out| self.fill_normal_with(out, mean, deviation))
     }
 
     /// A new array of log-normal numbers; see [`Generator::fill_log_normal`].

@@ -14,6 +14,8 @@
 
 use std::ops::Range;
 
+use gpu_driver::DeviceVec;
+
 use super::Generator;
 use crate::{
     RandomError, Result,
@@ -22,14 +24,14 @@ use crate::{
         integers,
     },
     engine::{Engine, FillRequest},
-    target::{Memory, Target},
+    target::{Memory, Strided, Target, Write},
 };
 
 impl<R: Engine> Generator<R> {
     /// Random words: cuRAND's `curandGenerate`.
     ///
     /// # Errors
-    /// The errors of every fill: `Driver` (`NoNvrtc`, `OutOfMemory`, …) on a device, `Gaps` for a host array with gaps. The stream then stays
+    /// The errors of every fill: `Driver` (`NoNvrtc`, `OutOfMemory`, …) on a device, those of an earlier operation on the array. The stream then stays
     /// where it is.
     pub fn fill_bits<'a>(&mut self, out: impl Target<'a, u32>) -> Result<()> {
         self.fill(RandomBits, out)
@@ -120,6 +122,7 @@ impl<R: Engine> Generator<R> {
         let values = match &memory {
             Memory::Host(out) => out.len(),
             Memory::Device(out) => out.len(),
+            Memory::Strided(out) => out.len,
         } as u64;
         if values == 0 {
             return Ok(());
@@ -131,6 +134,22 @@ impl<R: Engine> Generator<R> {
         match memory {
             Memory::Host(out) => R::fill_host(request, distribution, out),
             Memory::Device(out) => R::fill_device(request, distribution, out)?,
+            Memory::Strided(Strided { len, write: Write::Host(write) }) => {
+                let mut numbers = vec![D::Value::default(); len];
+                R::fill_host(request, distribution, &mut numbers);
+                write(numbers);
+            }
+            Memory::Strided(Strided { len, write: Write::Device(stream, write) }) => {
+                // SAFETY: the fill writes every element, or the buffer is dropped.
+                #[expect(unsafe_code, reason = "a buffer that is written whole")]
+                let mut numbers = unsafe { DeviceVec::uninitialized(&stream, len)? };
+                R::fill_device(request, distribution, numbers.as_mut_slice())?;
+                if let Err(error) = write(numbers) {
+                    // The states of the device are behind numbers that are lost: no step to come has theirs.
+                    self.step += 2;
+                    return Err(error);
+                }
+            }
         }
         self.turns.advance(&call, turn, values);
         self.step += 1;

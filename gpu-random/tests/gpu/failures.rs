@@ -3,12 +3,13 @@
 
 use std::error::Error;
 
-use gpu_array::ArrayError;
+use gpu_array::{ArrayError, GpuArray};
 use gpu_driver::{
     Device, DevicePod, DeviceVec, Stream,
     emulated::Call::{self, Allocation, Copy, Event, Launch, ModuleLoad},
 };
-use gpu_random::{Engine, Generator, Order, Philox, RandomError, Result, Xorwow, rand};
+use gpu_random::{Engine, Generator, Order, Philox, RandomError, Result, Xorwow, curandom::rand};
+use ndarray::s;
 use testkit::{Operation, Outcome, ensure, ensure_eq, fallible_functions, none_forgotten, sweeps};
 
 testkit::failure_sweep!(RandomError, error in RandomError::Driver(error) | RandomError::Array(ArrayError::Driver(error)));
@@ -176,6 +177,21 @@ static OPERATIONS: &[Operation<Call>] = &[
         sweep: |call| makes(call, |rng, stream| rng.gen_normal::<f32, _>(stream, N)),
     },
     Operation {
+        name: "Generator::gen_normal_with",
+        makes: MAKES,
+        sweep: |call| makes(call, |rng, stream| rng.gen_normal_with(stream, N, 1.0_f32, 2.0)),
+    },
+    Operation {
+        name: "Generator::fill_normal, into columns",
+        makes: &[(Allocation, 2), (Launch, 2), (ModuleLoad, 2)],
+        sweep: |call| {
+            makes(call, |rng, stream| {
+                let mut x = GpuArray::<f32, _>::zeros(stream, (N, 4))?;
+                rng.fill_normal(&mut x.slice_mut(s![.., 1..3])?)
+            })
+        },
+    },
+    Operation {
         name: "Generator::gen_log_normal",
         makes: MAKES,
         sweep: |call| makes(call, |rng, stream| rng.gen_log_normal(stream, N, 1.0_f32, 2.0)),
@@ -218,7 +234,7 @@ pub fn no_fallible_function_is_forgotten(_: &()) -> Outcome {
         include_str!("../../src/generator/mod.rs"),
         include_str!("../../src/generator/fill.rs"),
         include_str!("../../src/generator/create.rs"),
-        include_str!("../../src/seeds.rs"),
+        include_str!("../../src/curandom.rs"),
     ];
     let found: Vec<String> = sources.into_iter().flat_map(fallible_functions).collect();
     none_forgotten(&found, OPERATIONS, OTHERS)

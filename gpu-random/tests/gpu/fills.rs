@@ -9,6 +9,7 @@ use gpu_driver::{
     emulated::{Call, Emulated},
 };
 use gpu_random::{Engine, Generator, Order, Philox, PhiloxRng, Result, Xorwow, XorwowRng};
+use ndarray::{Array2, ShapeBuilder, s};
 use testkit::{Outcome, ensure, ensure_eq};
 
 /// A fill, of host or device.
@@ -288,6 +289,61 @@ pub fn odd_normal_numbers_before_other_kinds(device: &Device) -> Outcome {
     Ok(())
 }
 
+/// A fill whose numbers do not arrive leaves the stream where it was, also on its device.
+pub fn a_view_that_cannot_be_written_leaves_the_stream(_: &()) -> Outcome {
+    let device = Emulated::new().open()?;
+    let emulation = device.emulation().ok_or("it is emulated")?;
+    let mut all = vec![0; 30_700];
+    Xorwow::new(1).fill_bits(&mut all)?;
+    // The last launch that can fail is the copy into the columns.
+    for launch in 1.. {
+        let mut x = GpuArray::<u32, _>::zeros(&device, (5000, 3))?;
+        let mut rng = Xorwow::new(1);
+        rng.fill_bits(&mut x)?;
+        emulation.fail(Call::Launch, launch, false)?;
+        let outcome = rng.fill_bits(&mut x.slice_mut(s![.., ..2])?);
+        emulation.stop_failing()?;
+        if outcome.is_ok() {
+            ensure!(launch > 2, "a fill and a copy");
+            return Ok(());
+        }
+        let mut few = vec![0; 700];
+        rng.fill_bits(&mut few)?;
+        ensure_eq!(few, all[15_000..15_700]);
+        rng.fill_bits(&mut x)?;
+        ensure!(x.to_ndarray()?.iter().eq(&all[15_700..]), "launch {launch}");
+    }
+    Ok(())
+}
+
+/// Views that lie side by side are filled where they are, others in C order; what is beside them stays.
+pub fn views_of_any_layout_are_filled(device: &Device) -> Outcome {
+    let parts = [s![.., ..], s![3..9, ..], s![.., 2..5], s![..;-1, ..], s![1..;3, ..;-2], s![4..4, ..], s![.., 3..4]];
+    for part in parts {
+        let mut host = Array2::<f32>::zeros((20, 7));
+        let mut x = GpuArray::from_ndarray(device, &host)?;
+        let (mut here, mut there) = (Philox::new(3), Philox::new(3));
+        here.fill_normal(&mut host.slice_mut(part))?;
+        there.fill_normal(&mut x.slice_mut(part)?)?;
+        let near = |a: &Array2<f32>, b: &Array2<f32>| a.iter().zip(b).all(|(a, &b)| a.near(b));
+        ensure!(near(&x.to_ndarray()?, &host), "{part:?}");
+        // The stream has gone on by as many numbers.
+        ensure_eq!(here.position(), there.position());
+        let mut turned = GpuArray::<f32, _>::zeros(device, (20, 7).f())?;
+        there.fill_normal(turned.slice_mut(part)?)?;
+        let mut numbers = Array2::<f32>::zeros((20, 7).f());
+        here.fill_normal(&mut numbers.slice_mut(part))?;
+        ensure!(near(&turned.to_ndarray()?, &numbers), "{part:?} of columns");
+    }
+    // A bool is a byte in memory.
+    let mut coins = GpuArray::<bool, _>::full(device, (30, 4), true)?;
+    Philox::new(5).fill_bernoulli(&mut coins.slice_mut(s![.., 1..3])?, 0.0)?;
+    ensure_eq!(coins.to_ndarray()?, Array2::from_shape_fn((30, 4), |(_, j)| j == 0 || j == 3));
+    let x = Philox::new(6).gen_normal_with::<f64, _>(device, (2, 50), 10.0, 0.0)?;
+    ensure_eq!(x.to_ndarray()?, Array2::from_elem((2, 50), 10.0));
+    Ok(())
+}
+
 /// A graph of fills does at each launch what its calls would have done.
 pub fn fills_are_captured(device: &Device) -> Outcome {
     fn captured<R: Engine>(device: &Device) -> Outcome {
@@ -320,7 +376,7 @@ pub fn fills_are_captured(device: &Device) -> Outcome {
         // What was captured and came to nothing has moved the stream on, and nothing else.
         let failed = stream.capture(|| -> Result<()> {
             rng.fill_normal(&mut next)?;
-            Err(gpu_random::RandomError::Gaps)
+            Err(gpu_random::RandomError::Generators { got: 0, most: 1 })
         });
         ensure!(failed.is_err());
         rng.fill_normal(&mut next)?;

@@ -51,6 +51,7 @@ fn main() -> ExitCode {
         calls_of_any_kind_and_length_continue,
         any_number_of_generators,
         parts_of_arrays_are_filled,
+        views_of_any_layout_are_filled,
         streams_move_between_places,
         odd_normal_numbers_before_other_kinds,
         fills_are_captured,
@@ -79,7 +80,12 @@ fn main() -> ExitCode {
     Suite::new()
         .cases("device", device(), "GPU_TESTS", on_device.iter().copied().map(beside_curand))
         .group("large", large, if on_gpu.is_some() { "GPU_TESTS" } else { "" }, tests![more_than_32_bits_count])
-        .group("counts", emulated(), require_emulated, tests![generators_a_little_ahead_start_on_the_device])
+        .group(
+            "counts",
+            emulated(),
+            require_emulated,
+            tests![generators_a_little_ahead_start_on_the_device, a_view_that_cannot_be_written_leaves_the_stream],
+        )
         .cases("failures", emulated(), require_emulated, cases())
         .group("failures", emulated(), require_emulated, tests![no_fallible_function_is_forgotten])
         .group("curand on the host", library, "GPU_CURAND_TESTS", curand::HOST)

@@ -9,6 +9,7 @@ use testkit::{Outcome, Suite, tests};
 
 #[path = "../cases/mod.rs"]
 mod cases;
+mod examples;
 mod failures;
 mod outcomes;
 mod products;
@@ -78,6 +79,7 @@ fn main() -> ExitCode {
     let kernels = kernels.map(|(name, instance, arch)| (name, move |_: &()| Ok(instance.compile(arch).map(drop)?)));
     let suite = Suite::new()
         .group("device", device(), "GPU_TESTS", on_device)
+        .group("device", device(), "GPU_TESTS", examples::TESTS)
         .cases("device", device(), "GPU_TESTS", awkward_cases())
         .cases("failures", emulated(), require_emulated, cases())
         .group("failures", emulated(), require_emulated, by_failure)

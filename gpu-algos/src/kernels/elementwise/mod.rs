@@ -18,7 +18,7 @@ use super::{
     program::hash,
     types::Types,
 };
-use crate::{AlgoError, Result};
+use crate::Result;
 
 /// The keys of these kernels.
 static SPACE: KernelSpace = KernelSpace::new();
@@ -84,12 +84,7 @@ impl ElementwiseKernel {
     /// # Errors
     /// `KernelName` unless C++ can have the name.
     pub fn name(self, name: &str) -> Result<Self> {
-        if !declaration::is_identifier(name) {
-            return Err(AlgoError::KernelName { name: name.to_owned(), why: "it is no name in C++" });
-        }
-        if self.arguments.iter().any(|argument| argument.name == name) {
-            return Err(AlgoError::KernelName { name: name.to_owned(), why: "an argument has it" });
-        }
+        declaration::check_name(name, &self.arguments)?;
         Ok(self.with(|kernel| kernel.name = name.to_owned()))
     }
 

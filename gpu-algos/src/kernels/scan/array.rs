@@ -46,7 +46,7 @@ impl<T: DevicePod> ScanKernel<T> {
     /// # Errors
     /// As [`ScanKernel::new`].
     pub fn inclusive(scan: &str, identity: &str) -> Result<ArrayScanKernel<T>> {
-        ArrayScanKernel::of(scan, identity, "item").map(|kernel| kernel.name("inclusive_scan"))
+        ArrayScanKernel::of(scan, identity, "item").and_then(|kernel| kernel.name("inclusive_scan"))
     }
 
     /// An exclusive scan of one array: result i is x(0) ∘ … ∘ x(i - 1), and the first result is `identity`.
@@ -54,7 +54,7 @@ impl<T: DevicePod> ScanKernel<T> {
     /// # Errors
     /// As [`ScanKernel::new`].
     pub fn exclusive(scan: &str, identity: &str) -> Result<ArrayScanKernel<T>> {
-        ArrayScanKernel::of(scan, identity, "prev_item").map(|kernel| kernel.name("exclusive_scan"))
+        ArrayScanKernel::of(scan, identity, "prev_item").and_then(|kernel| kernel.name("exclusive_scan"))
     }
 }
 
@@ -75,8 +75,12 @@ impl<T: DevicePod> ArrayScanKernel<T> {
     }
 
     /// The kernel under a name of its own, which stands in errors.
-    pub fn name(self, name: &str) -> Self {
-        self.map(|kernel| kernel.name(name))
+    ///
+    /// # Errors
+    /// `KernelName` unless C++ can have the name.
+    pub fn name(self, name: &str) -> Result<Self> {
+        let [to_another, in_place] = self.kernels;
+        Ok(Self { kernels: [to_another.name(name)?, in_place.name(name)?] })
     }
 
     /// Text before the kernel: functions and types that it uses. Functions need no `__device__`.

@@ -144,8 +144,12 @@ impl<T: DevicePod> ScanKernel<T> {
     }
 
     /// The kernel under a name of its own, which stands in errors.
-    pub fn name(self, name: &str) -> Self {
-        self.with(|kernel| kernel.name = name.to_owned())
+    ///
+    /// # Errors
+    /// `KernelName` unless C++ can have the name, and for that of an argument.
+    pub fn name(self, name: &str) -> Result<Self> {
+        declaration::check_name(name, &self.arguments)?;
+        Ok(self.with(|kernel| kernel.name = name.to_owned()))
     }
 
     /// Splits the scan into segments: it restarts where `begins` is true, and `prev_item` is `identity` there.

@@ -1,4 +1,4 @@
-//! Seeds, and PyCUDA's short ways to random arrays.
+//! Seeds, and the short way to random arrays, by the names of PyCUDA's module `curandom`.
 
 use std::{
     hash::{BuildHasher, RandomState},
@@ -39,7 +39,7 @@ pub fn seed_getter_unique(n: usize) -> Vec<u32> {
 ///
 /// ```no_run
 /// let device = gpu_driver::Device::first()?;
-/// let x = gpu_random::rand::<f32, _>(&device, (3, 4))?;
+/// let x = gpu_random::curandom::rand::<f32, _>(&device, (3, 4))?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn rand<T: Real, Sh: ShapeBuilder>(home: impl Into<Stream>, shape: Sh) -> Result<GpuArray<T, Sh::Dim>> {
