@@ -24,7 +24,7 @@
 //! use gpu_array::GpuArray;
 //! use gpu_sparse::{DeviceMatrix, PacketPlan, gallery::Poisson, linalg};
 //!
-//! let a = Poisson::three_d(100, 100, 100).build::<f64>()?;
+//! let a = Poisson::three_d(16, 16, 16).build::<f64>()?; // seconds on the emulated device, too
 //! println!("{}", PacketPlan::new(&a)?.description());
 //!
 //! let device = gpu_driver::Device::first()?;
