@@ -601,6 +601,7 @@ static OPERATIONS: &[Operation<Call>] = &[
 
 /// Public functions that make no driver call that can be made to fail.
 const OTHERS: &[&str] = &[
+    "ArrayScanKernel::name",
     "ArrayScanKernel::with_type",
     "Declaration::kernel",
     "Declaration::reduction",
@@ -608,10 +609,12 @@ const OTHERS: &[&str] = &[
     "ElementwiseKernel::name",
     "ElementwiseKernel::new",
     "ElementwiseKernel::with_type",
+    "ReductionKernel::name",
     "ReductionKernel::new",
     "ReductionKernel::with_type",
     "ScanKernel::exclusive",
     "ScanKernel::inclusive",
+    "ScanKernel::name",
     "ScanKernel::new",
     "ScanKernel::with_type",
 ];
