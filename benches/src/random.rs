@@ -107,7 +107,14 @@ fn of_generator<R: Engine>(harness: &mut Harness, name: &str) {
     figure!(harness, R, &format!("{name}-lognormal"), f32, n, rng, out => rng.fill_log_normal(out, 0.0, 1.0));
     figure!(harness, R, &format!("{name}-exponential"), f32, n, rng, out => rng.fill_exponential(out, 1.0));
     figure!(harness, R, &format!("{name}-range"), u32, n, rng, out => rng.fill_range(out, 0..1000));
-    figure!(harness, R, &format!("{name}-poisson"), u32, n, rng, out => rng.fill_poisson(out, 10.0));
+    // Whole calls: each makes its table.
+    macro_rules! poisson {
+        ($($mean:literal),*) => {$(
+            let operation = format!("{name}-poisson-{}", $mean);
+            figure!(harness, R, &operation, u32, n, Figure::whole_calls, rng, out => rng.fill_poisson(out, $mean.into()));
+        )*};
+    }
+    poisson!(1, 10, 100, 10_000);
 }
 
 /// One subsequence alone.

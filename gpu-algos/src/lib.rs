@@ -62,6 +62,7 @@ mod registry;
 pub mod scan;
 pub mod select;
 mod tiles;
+mod warm;
 
 pub use gpu_array;
 
@@ -78,3 +79,4 @@ pub use error::{AlgoError, Result};
 pub use reduce::{Pair, Reduction, Reductions, Results, Summable};
 pub use registry::KERNELS;
 pub use scan::{InPlace, Scan, Scans, ScansInPlace};
+pub use warm::warm;

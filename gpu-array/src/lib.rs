@@ -55,6 +55,7 @@ pub mod reference;
 mod shape;
 mod transfer;
 mod view;
+mod warm;
 
 pub use gpu_driver;
 
@@ -67,3 +68,4 @@ pub use expression::KERNELS;
 pub use pinned::{PendingArray, PinnedArray};
 pub use shape::INFER;
 pub use view::{GpuView, GpuViewMut};
+pub use warm::warm;

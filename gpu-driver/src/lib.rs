@@ -42,6 +42,7 @@
 //! |---|---|
 //! | `GPU_DEVICE` | `cuda` (the default), `emulated` ([`emulated`]: on the CPU, to test kernels), or `none`, which hides every device |
 //! | `GPU_LIBCUDA`, `GPU_NVRTC` | the file to open in place of the search |
+//! | `GPU_NVRTC_OPTIONS` | further options of NVRTC for each kernel that is compiled for a GPU, such as `-lineinfo` for a profiler |
 //! | `GPU_CACHE_DIR` | folder of compiled kernels, `off` for none; else `gpu-driver` in the user's cache folder |
 //! | `GPU_SYNC` | `0` (the default) or `1`: wait after each launch, so that a fault names its kernel |
 //!

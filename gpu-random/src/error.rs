@@ -27,6 +27,16 @@ pub enum RandomError {
         /// The range, as text.
         range: String,
     },
+    /// Weights that are no distribution.
+    #[error("a distribution of {count} weights: {why}{}", .index.map_or(String::new(), |index| format!(" (weight {index})")))]
+    Weights {
+        /// The weight that is wrong, if it is one.
+        index: Option<usize>,
+        /// Their number.
+        count: usize,
+        /// The reason.
+        why: &'static str,
+    },
     /// An order needs at least one generator, and has bounds.
     #[error("{got} generators: must be 1 to {most}")]
     Generators {

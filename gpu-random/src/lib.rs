@@ -63,7 +63,8 @@ mod turns;
 mod xorwow;
 
 pub use curandom::random_seed;
-pub use device::{HEADERS, KERNELS};
+pub use device::{HEADERS, KERNELS, warm};
+pub use distribution::Discrete;
 pub use engine::Engine;
 pub use error::{RandomError, Result};
 pub use generator::{Generator, Position};

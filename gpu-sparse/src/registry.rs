@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use gpu_driver::{Preload, Registry};
+use gpu_driver::{Device, Preload, Registry};
 
 use crate::device::{Raw, RawCsr, RawPackets, in_its_format};
 use crate::linalg::cg;
@@ -14,6 +14,24 @@ pub static KERNELS: LazyLock<Registry> = LazyLock::new(|| {
     let registry = Registry::new("gpu-sparse");
     with_element::<f64, _>(with_element::<f32, _>(registry))
 });
+
+/// Compiles and loads all kernels of this crate, side by side on all processors: those of products and of solves, of `f32` and `f64`, for both formats
+/// that a [`DeviceMatrix`] has. [`DeviceMatrix::load_kernels`] does so for those of one matrix.
+///
+/// # Cost
+/// Some seconds of one processor's time where nothing is in the cache on disk (`GPU_CACHE_DIR`, which can be shipped), else the loading of the kernels.
+///
+/// # Errors
+/// `Driver`: no NVRTC, a lost device.
+///
+/// ```no_run
+/// let device = gpu_driver::Device::first()?;
+/// gpu_sparse::warm(&device)?;
+/// # Ok::<(), gpu_sparse::SparseError>(())
+/// ```
+pub fn warm(device: &Device) -> Result<()> {
+    Ok(with_element::<f64, _>(with_element::<f32, _>(Preload::new(&KERNELS, device))).run()?)
+}
 
 fn with_element<T: Scalar, L: List>(list: L) -> L {
     cg::vector_kernels::<T, _>(of_format::<RawPackets<T>, _>(of_format::<RawCsr<T>, _>(list)))

@@ -30,6 +30,7 @@ static LIBRARY: Library = Library {
         "curandGenerateUniformDouble",
         "curandGenerateNormal",
         "curandGenerateNormalDouble",
+        "curandGeneratePoisson",
     ],
 };
 
@@ -75,6 +76,12 @@ pub(super) fn figures(harness: &mut Harness) {
         // Seeding is no part of a captured graph.
         let first = Draw { name: "reseed", dtype: "u32", generate: reseeded, check: are_bits };
         figure(harness, name, kind, first_length(harness), first);
+        let Some(&n) = lengths(harness).last() else { continue };
+        let draw = |name, generate, check| Draw { name, dtype: "u32", generate, check };
+        figure(harness, name, kind, n, draw("poisson-1", poisson::<1>, are_poisson::<1>));
+        figure(harness, name, kind, n, draw("poisson-10", poisson::<10>, are_poisson::<10>));
+        figure(harness, name, kind, n, draw("poisson-100", poisson::<100>, are_poisson::<100>));
+        figure(harness, name, kind, n, draw("poisson-10000", poisson::<10_000>, are_poisson::<10_000>));
     }
 }
 
@@ -91,7 +98,9 @@ fn figure<T: DevicePod>(harness: &mut Harness, generator: &str, kind: Kind, n: u
     let operation = format!("{generator}-{}", draw.name);
     for (by, order) in ORDERS {
         let figure = harness.figure(&operation, draw.dtype, n, by).work(Work::fills((n * size_of::<T>()) as u64));
-        let figure = if draw.name == "reseed" { figure.whole_calls() } else { figure };
+        // Neither seeding nor the making of a table is part of a captured graph.
+        let is_whole = draw.name == "reseed" || draw.name.starts_with("poisson");
+        let figure = if is_whole { figure.whole_calls() } else { figure };
         figure.on_gpu(
             |gpu| Ok((DeviceVec::<T>::zeros(gpu.stream(), n)?, Generator::new(gpu, kind, order)?)),
             |(numbers, generator)| {
@@ -137,6 +146,22 @@ unsafe fn normal_f32(generator: sys::curandGenerator_t, to: *mut f32, n: usize) 
 unsafe fn normal_f64(generator: sys::curandGenerator_t, to: *mut f64, n: usize) -> sys::curandStatus_t {
     // SAFETY: the caller's promise.
     unsafe { sys::curandGenerateNormalDouble(generator, to, n, 0.0, 1.0) }
+}
+
+/// Numbers of Poisson's distribution.
+///
+/// # Safety
+/// As the library's function: room for `n` numbers.
+unsafe fn poisson<const MEAN: u32>(generator: sys::curandGenerator_t, to: *mut u32, n: usize) -> sys::curandStatus_t {
+    // SAFETY: the caller's promise.
+    unsafe { sys::curandGeneratePoisson(generator, to, n, MEAN.into()) }
+}
+
+/// Mean and variance of Poisson's distribution.
+fn are_poisson<const MEAN: u32>(got: &[u32], _: Kind) -> bool {
+    let (want, n) = (f64::from(MEAN), got.len());
+    let variance = got.iter().map(|&x| (f64::from(x) - want).powi(2)).sum::<f64>() / n as f64;
+    is_near(mean(got, |x| x), want, want.sqrt(), n) && is_near(variance, want, (want + 2.0 * want * want).sqrt(), n)
 }
 
 /// Half the bits are ones; XORWOW begins as ours does.
@@ -224,6 +249,9 @@ mod tests {
         assert!(are_uniform(&uniform, kind) && !are_normal(&uniform, kind));
         bits.reverse();
         assert!(!are_bits(&bits, kind) && !are_bits(&[0; 10_000], Kind::CURAND_RNG_PSEUDO_PHILOX4_32_10));
+        let mut counts = vec![0u32; 10_000];
+        gpu_random::Philox::new(3).fill_poisson(&mut counts, 10.0).unwrap();
+        assert!(are_poisson::<10>(&counts, kind) && !are_poisson::<11>(&counts, kind));
         assert!(!are_uniform(&[1.5_f32; 100], kind) && !are_uniform(&[0.25_f32; 10_000], kind));
     }
 }

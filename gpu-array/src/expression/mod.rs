@@ -31,7 +31,7 @@
 //! in. Compiling takes some 100 ms, loading from the cache on disk well under one; [`precompile`] does it ahead, for many at once.
 //!
 //! # Limits
-//! A kernel has at most 4096 operations, and its arrays and scalars fit into 4096 bytes of parameters; beyond, `eval` is an error. The CPU has no
+//! A kernel has at most 4096 operations (arrays and scalars are none), and its arrays and scalars fit into 4096 bytes of parameters; beyond, `eval` is an error. The CPU has no
 //! limit.
 //!
 //! # Modules

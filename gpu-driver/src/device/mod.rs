@@ -270,8 +270,11 @@ impl fmt::Debug for Device {
 
 impl fmt::Display for Device {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let kind = if self.is_emulated() { "Device" } else { "CUDA device" };
-        write!(f, "{kind} {}: {} ({})", self.0.ordinal, self.0.name, self.0.arch)
+        let Self(device) = self;
+        if self.is_emulated() {
+            return write!(f, "emulated device {} (sm_{})", device.ordinal, device.arch.number());
+        }
+        write!(f, "CUDA device {}: {} ({})", device.ordinal, device.name, device.arch)
     }
 }
 

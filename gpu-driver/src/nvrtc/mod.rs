@@ -5,7 +5,7 @@ use std::{ffi::CString, fmt, path::PathBuf};
 use gpu_driver_core::{
     PRELUDE_NAME,
     cache::{Key, usable},
-    includes,
+    environment, includes,
 };
 use gpu_driver_emulated as emulated;
 
@@ -147,7 +147,7 @@ const KNOWS_NO_SOURCE_INCLUDE: CudaVersion = CudaVersion { major: 12, minor: 0 }
 ///
 /// The result is cached on disk under a hash of all of these, the architecture and NVRTC's version; `GPU_CACHE_DIR` moves
 /// the cache (`off` for none, [`nvrtc::cache_folder`](crate::nvrtc::cache_folder) says where it is). A program that may read files is never
-/// cached: by its options (`-I…`, `-include …`), or by its text, which includes a path that is absolute or leads upwards, or a macro. Else
+/// cached: by its options (`-I…`, `-include …`, those of `GPU_NVRTC_OPTIONS` too), or by its text, which includes a path that is absolute or leads upwards, or a macro. Else
 /// `#include` finds only the headers given here. Compiling a small kernel takes 20 to 80 ms, a cache hit well under one.
 ///
 /// ```
@@ -241,7 +241,7 @@ impl Program {
             return Ok(binary);
         }
         let binary = self.run(kind, &options)?;
-        if let Some(folder) = folder.filter(|_| !self.reads_files(nvrtc.version)) {
+        if let Some(folder) = folder.filter(|_| !self.reads_files(nvrtc.version, &options)) {
             cache::store(&folder, key, &binary);
         }
         Ok(binary)
@@ -260,11 +260,11 @@ impl Program {
     }
 
     /// Whether NVRTC may read files, whose contents the cache's key does not hold.
-    fn reads_files(&self, nvrtc: CudaVersion) -> bool {
+    fn reads_files(&self, nvrtc: CudaVersion, options: &[String]) -> bool {
         const READING: [&str; 5] = ["-I", "--include-path", "-include", "--pre-include", "--use-pch"];
         let by_option = |option: &String| READING.iter().any(|reading| option.trim_start().starts_with(reading));
         // An older NVRTC looks for headers in the present folder, too.
-        nvrtc < KNOWS_NO_SOURCE_INCLUDE || self.options.iter().any(by_option) || self.text_reads_files()
+        nvrtc < KNOWS_NO_SOURCE_INCLUDE || options.iter().any(by_option) || self.text_reads_files()
     }
 
     /// Whether the text or a header may include a file of the machine.
@@ -292,6 +292,8 @@ impl Program {
             options.push("--no-source-include".to_owned());
         }
         options.extend(self.options.iter().cloned());
+        let more = environment::text("GPU_NVRTC_OPTIONS", "options of NVRTC")?;
+        options.extend(more.iter().flat_map(|more| more.split_whitespace()).map(str::to_owned));
         Ok((kind, options))
     }
 

@@ -110,6 +110,7 @@ fn main() -> ExitCode {
         the_second_compilation_comes_from_the_cache,
         a_file_that_is_named_by_its_path_is_read_each_time,
         sixteen_threads_compile_at_once,
+        options_of_the_environment_are_given_to_nvrtc,
     ];
     let anywhere = tests![
         no_driver_says_what_was_searched,
@@ -119,7 +120,11 @@ fn main() -> ExitCode {
         a_cache_that_others_can_write_is_refused,
         cust_itself_reports_no_device,
     ];
-    let with_cxx = tests![a_cache_is_made_for_this_user_alone, a_part_of_the_cache_that_others_can_write_is_not_used];
+    let with_cxx = tests![
+        a_cache_is_made_for_this_user_alone,
+        a_cache_that_cannot_be_written_serves,
+        a_part_of_the_cache_that_others_can_write_is_not_used
+    ];
     let with_fake = tests![
         an_old_driver_is_named_with_what_is_needed,
         a_driver_without_devices_says_so,

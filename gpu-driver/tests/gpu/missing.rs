@@ -10,7 +10,7 @@ use std::{
     process::{Command, ExitCode},
 };
 
-use gpu_driver::{Device, DriverError, Module, Program, cust, emulated::Emulated, nvrtc};
+use gpu_driver::{Arch, Device, DriverError, Module, Program, cust, emulated::Emulated, nvrtc};
 use testkit::{Outcome, ensure, ensure_eq};
 
 const CHILD: &str = "GPU_DRIVER_MISSING_CHILD";
@@ -28,6 +28,10 @@ pub fn run_as_child() -> Option<ExitCode> {
         "compile" => {
             let program = Program::new("k.cu", "extern \"C\" __global__ void k() {}");
             print(Device::first().and_then(|device| Module::load(&device, &program.compile(device.arch())?)))
+        }
+        "options" => {
+            let text = "#if LEVEL != 4\n#error LEVEL is to be 4\n#endif\n__global__ void k() {}";
+            print(Program::new("k.cu", text).compile(Arch::new(9, 0)))
         }
         "cust" => print(cust::init(cust::CudaFlags::empty())),
         _ => return None,
@@ -91,6 +95,41 @@ pub fn hidden_and_unknown_devices_are_errors(_: &()) -> Outcome {
     ensure!(checks.contains("GPU_EMULATED_CHECKS=some"), "{checks}");
     let debug = answer("device", &[("GPU_DEVICE", "emulated"), ("GPU_EMULATED_DEBUG", "some")])?;
     ensure!(debug.contains("GPU_EMULATED_DEBUG=some is not known; expected lines or variables"), "{debug}");
+    Ok(())
+}
+
+/// Of kernels that are compiled here and of those in the cache alike.
+pub fn options_of_the_environment_are_given_to_nvrtc(_: &()) -> Outcome {
+    let nvrtc = env::var_os("GPU_NVRTC").unwrap_or_default();
+    let said = |options: &[u8]| {
+        answer_raw("options", &[("GPU_NVRTC", &nvrtc), ("GPU_NVRTC_OPTIONS", OsStr::from_bytes(options))])
+    };
+    for _ in 0..2 {
+        let with = said(b" -lineinfo  -DLEVEL=4")?;
+        ensure!(with.contains("no error"), "{with}");
+        let without = said(b"")?;
+        ensure!(without.contains("LEVEL is to be 4"), "{without}");
+    }
+    let no_text = said(b"\xff")?;
+    ensure!(no_text.contains("is not known; expected options of NVRTC"), "{no_text}");
+    Ok(())
+}
+
+/// A folder of kernels can be shipped with a program, for users who may not write to it.
+pub fn a_cache_that_cannot_be_written_serves(_: &()) -> Outcome {
+    let cache = tempfile::tempdir()?;
+    compile_without_mask(cache.path())?;
+    let all = |mode| {
+        for folder in [cache.path().to_owned(), cache.path().join("emulated"), cache.path().join("emulated/loaded")] {
+            set_mode(&folder, mode)?;
+        }
+        Ok::<_, std::io::Error>(())
+    };
+    all(0o555)?;
+    let said = compile_without_mask(cache.path());
+    all(0o755)?;
+    let said = said?;
+    ensure!(said.trim() == "no error", "{said}");
     Ok(())
 }
 

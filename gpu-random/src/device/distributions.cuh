@@ -149,33 +149,64 @@ struct Bernoulli {
     }
 };
 
-// Knuth's method below 10, Hörmann's transformed rejection (PTRS, Insurance: Mathematics and
-// Economics 12(1), 1993) from there on.
-struct Poisson {
+// A table of 2^bits columns (distribution/table.rs): the highest bits of a word choose a column,
+// and the other bits, compared with its number of words, the value. Kernels call `prepare` before
+// the first value.
+struct Discrete {
     typedef uint32_t Value;
-    static constexpr int WORDS = 2, VALUES = 1, UNROLL = 1;
-    double lambda, of_lambda, root;
-    __device__ explicit Poisson(Parameters p)
-        : lambda(__longlong_as_double(p.a)), of_lambda(__longlong_as_double(p.b)),
-          root(__longlong_as_double(p.c)) {}
-    __device__ void operator()(const uint32_t *w, uint32_t *out) const {
-        out[0] = lambda < 10.0 ? by_products(w) : by_rejection(w);
+    static constexpr int WORDS = 1, VALUES = 1, UNROLL = 10;
+    // Tables of at most so many columns are read from shared memory.
+    static constexpr uint32_t SHARED_COLUMNS = 4096;
+    const uint32_t *table;
+    uint32_t base, bits;
+    __device__ explicit Discrete(Parameters p)
+        : table(reinterpret_cast<const uint32_t *>(p.a)), base(uint32_t(p.b)), bits(uint32_t(p.c)) {
+    }
+    __device__ __forceinline__ void operator()(const uint32_t *w, uint32_t *out) const {
+        const uint32_t column = w[0] >> (32 - bits), rest = w[0] << bits >> bits;
+        const uint32_t entry = is_shared() ? columns()[column] : __ldg(table + column);
+        out[0] = base + (rest < entry >> bits ? column : entry & ((1u << bits) - 1));
+    }
+    // Copies the table to shared memory. All threads of the block call it, behind the work of the
+    // stream that writes the table; it synchronises them.
+    __device__ __forceinline__ void load() const {
+        if (!is_shared()) return;
+        for (uint32_t i = threadIdx.x; i < 1u << bits; i += blockDim.x) columns()[i] = table[i];
+        __syncthreads();
     }
 
   private:
-    __device__ uint32_t by_products(const uint32_t *w) const {
-        double product = 1.0;
-        uint32_t count = 0;
-        for (uint32_t attempt = 0;; attempt++) {
-            Four more = more_words(w, WORDS, attempt);
-            product *= uniform_f64(more.word[0], more.word[1]);
-            if (product <= of_lambda) return count;
-            product *= uniform_f64(more.word[2], more.word[3]);
-            if (product <= of_lambda) return count + 1;
-            count += 2;
-        }
+    __device__ __forceinline__ bool is_shared() const { return 1u << bits <= SHARED_COLUMNS; }
+    static __device__ __forceinline__ uint32_t *columns() {
+        SHARED(uint32_t, shared, [SHARED_COLUMNS]);
+        return shared;
     }
+};
 
+// Whether a distribution has a table.
+template <class D> struct HasTable {
+    static constexpr bool VALUE = false;
+};
+template <> struct HasTable<Discrete> {
+    static constexpr bool VALUE = true;
+};
+
+// Makes a distribution ready: all threads of the block call it once, behind the work of the stream.
+template <class D> __device__ __forceinline__ void prepare(const D &distribution) {
+    if constexpr (HasTable<D>::VALUE) distribution.load();
+}
+
+// Hörmann's transformed rejection (PTRS, Insurance: Mathematics and Economics 12(1), 1993).
+struct LargePoisson {
+    typedef uint32_t Value;
+    static constexpr int WORDS = 2, VALUES = 1, UNROLL = 1;
+    double lambda, ln_lambda, root;
+    __device__ explicit LargePoisson(Parameters p)
+        : lambda(__longlong_as_double(p.a)), ln_lambda(__longlong_as_double(p.b)),
+          root(__longlong_as_double(p.c)) {}
+    __device__ void operator()(const uint32_t *w, uint32_t *out) const { out[0] = by_rejection(w); }
+
+  private:
     __device__ uint32_t by_rejection(const uint32_t *w) const {
         double b = 0.931 + 2.53 * root;
         double a = -0.059 + 0.02483 * b;
@@ -190,7 +221,7 @@ struct Poisson {
             if (from_edge >= 0.07 && v <= squeeze) return uint32_t(count);
             if (count < 0.0 || (from_edge < 0.013 && v > from_edge)) continue;
             double height = log(v * inverse_alpha / (a / (from_edge * from_edge) + b));
-            if (height <= count * of_lambda - lambda - ln_factorial(count)) return uint32_t(count);
+            if (height <= count * ln_lambda - lambda - ln_factorial(count)) return uint32_t(count);
         }
     }
 

@@ -2,12 +2,14 @@
 
 use std::{marker::PhantomData, sync::LazyLock};
 
-use gpu_driver::{Dim3, Entry, In, Out, Registry, Source};
+use gpu_driver::{Device, Dim3, Entry, In, Out, Preload, Registry, Source};
 
 use super::{DISTRIBUTIONS, NUMBERS, PHILOX, REAL, XORWOW};
 use crate::distribution::{
-    Bernoulli, Distribution, Exponential, HalfOpen, LogNormal, Normal, Poisson, RandomBits, Uniform, integers::Integers,
+    Bernoulli, Discrete, Distribution, Exponential, HalfOpen, LargePoisson, LogNormal, Normal, RandomBits, Uniform,
+    integers::Integers,
 };
+use crate::xorwow::start::SeedSequence;
 
 static XORWOW_SOURCE: Source = Source {
     name: "xorwow.cu",
@@ -60,6 +62,11 @@ kernel!(
     (In<'a, u32>, Out<'a, u32>, Out<'a, D::Value>, u32, u32, u32, u32, u64, u64, u64)
 );
 kernel!(
+    /// Seed, subsequences, next, out; turns, rows of a part, parts; parameters.
+    FillFirst<D>, XORWOW_SOURCE, "xorwow_fill_first", |_policy: ()| D::cuda(), 256,
+    (SeedSequence, In<'a, u32>, Out<'a, u32>, Out<'a, D::Value>, u32, u32, u32, u64, u64, u64)
+);
+kernel!(
     /// The arguments of [`Fill`], with jumps for tables, and the number of generators before that of chunks.
     FillAny<D>, XORWOW_SOURCE, "xorwow_fill_any", |_policy: ()| D::cuda(), 128,
     (In<'a, u32>, Out<'a, u32>, In<'a, u32>, Out<'a, D::Value>, u64, u64, u64, u32, u32, u32, u64, u32, u32, u64, u64, u64)
@@ -78,7 +85,8 @@ kernel!(
 /// The kernels of this crate.
 pub static KERNELS: LazyLock<Registry> = LazyLock::new(|| {
     let mut registry = Registry::new("gpu-random").with::<Start>(&()).with::<Tables>(&());
-    registry = of::<Bernoulli>(of::<Poisson>(of::<RandomBits>(registry)));
+    registry = of::<Bernoulli>(of::<LargePoisson>(of::<RandomBits>(registry)));
+    registry = of::<Discrete>(registry);
     registry = of::<Integers<u32>>(of::<Integers<i32>>(of::<Integers<u64>>(of::<Integers<i64>>(registry))));
     registry = of::<Uniform<f32>>(of::<HalfOpen<f32>>(of::<Normal<f32>>(of::<LogNormal<f32>>(registry))));
     registry = of::<Uniform<f64>>(of::<HalfOpen<f64>>(of::<Normal<f64>>(of::<LogNormal<f64>>(registry))));
@@ -87,10 +95,40 @@ pub static KERNELS: LazyLock<Registry> = LazyLock::new(|| {
 
 /// The kernels of a distribution.
 fn of<D: Distribution>(registry: Registry) -> Registry {
-    let registry = registry.with::<Fill<D>>(&true).with::<FillFew<D>>(&()).with::<FillAny<D>>(&());
+    let registry =
+        registry.with::<Fill<D>>(&true).with::<FillFew<D>>(&()).with::<FillFirst<D>>(&()).with::<FillAny<D>>(&());
     let registry = registry.with::<PhiloxFill<D>>(&()).with::<PhiloxFillAny<D>>(&());
     // With one value to a turn every fill is exact.
     if D::VALUES == 1 { registry } else { registry.with::<Fill<D>>(&false) }
+}
+
+/// Compiles and loads the kernels that most programs begin with, side by side on all processors: words, and uniform and normal numbers of `f32` and
+/// `f64`, of [`Philox`](crate::Philox) and [`Xorwow`](crate::Xorwow).
+///
+/// The others are compiled at their first use. A program that has run once finds all of its kernels in the cache on disk (`GPU_CACHE_DIR`), which can
+/// be shipped with it.
+///
+/// # Cost
+/// About 3 s of one processor's time where nothing is in the cache, else the loading of 24 kernels.
+///
+/// # Errors
+/// `Driver`: no NVRTC, a lost device.
+///
+/// ```no_run
+/// let device = gpu_driver::Device::first()?;
+/// gpu_random::warm(&device)?;
+/// # Ok::<(), gpu_random::RandomError>(())
+/// ```
+pub fn warm(device: &Device) -> crate::Result<()> {
+    let normal = usual::<Normal<f32>>(usual::<Normal<f64>>(Preload::new(&KERNELS, device)));
+    let uniform = usual::<Uniform<f32>>(usual::<Uniform<f64>>(normal));
+    Ok(usual::<RandomBits>(uniform).and::<Start>(&()).and::<Tables>(&()).run()?)
+}
+
+/// The kernels of a distribution in cuRAND's order.
+fn usual<D: Distribution>(all: Preload<'_>) -> Preload<'_> {
+    let all = all.and::<Fill<D>>(&true).and::<FillFew<D>>(&()).and::<FillFirst<D>>(&()).and::<PhiloxFill<D>>(&());
+    if D::VALUES == 1 { all } else { all.and::<Fill<D>>(&false) }
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ pub(crate) mod xorwow;
 
 use gpu_driver::Header;
 
-pub use entries::KERNELS;
+pub use entries::{KERNELS, warm};
 
 const REAL: Header = Header { name: "real.cuh", text: include_str!("real.cuh") };
 const NUMBERS: Header = Header { name: "numbers.cuh", text: include_str!("numbers.cuh") };

@@ -139,6 +139,10 @@ template <class D> __global__ void __launch_bounds__(256)
                 uint32_t whole, uint64_t below, uint64_t others, uint32_t split, uint64_t a,
                 uint64_t b, uint64_t c) {
     D distribution(Parameters{a, b, c});
+    if constexpr (HasTable<D>::VALUE) {
+        gpu::grid_dependency_wait();
+        prepare(distribution);
+    }
     const AtOne made = {below, others, split};
     if (whole != 0 && fill_whole_part(out, n, seed, cursor, skip, distribution, made)) return;
     fill_part<D, 65536>(out, n, seed, nullptr, 0, cursor, skip, whole != 0, distribution, made);
@@ -156,6 +160,7 @@ template <class D> __global__ void __launch_bounds__(256)
                     uint64_t c) {
     D distribution(Parameters{a, b, c});
     gpu::grid_dependency_wait();
+    prepare(distribution);
     fill_part<D, 0>(out, n, seed, each ? seeds : nullptr, generators, cursor, skip, whole != 0,
                     distribution, AtMany{pieces, count});
 }

@@ -5,7 +5,7 @@ use gpu_driver::DeviceSliceMut;
 
 use super::{
     entries::{KERNELS, PhiloxFill, PhiloxFillAny},
-    table::FillContext,
+    table::{FillContext, Parameters},
 };
 use crate::{
     PhiloxRng, Result,
@@ -33,7 +33,11 @@ pub(crate) fn fill<D: Distribution>(
     let begins_at = u64::from(call.skip) * size_of::<D::Value>() as u64;
     let whole = u32::from(out.as_raw().wrapping_sub(begins_at) % 16 == 0);
     let grid = (call.turns * u64::from(call.draws)).div_ceil(BLOCKS) as u32;
-    let [a, b, c] = distribution.parameters();
+    // A fill without tables need not ask whether it is captured.
+    let context = (!distribution.table().is_empty()).then(|| FillContext::new(&queue)).transpose()?;
+    let without = || Ok(Parameters::of(&distribution));
+    let parameters = context.as_ref().map_or_else(without, |context| context.parameters(&distribution))?;
+    let [a, b, c] = parameters.words;
     if let (Seed::One(seed), Some((below, others, split))) = (seed, in_curand_order(turns)) {
         let kernel = KERNELS.kernel::<PhiloxFill<D>>(queue.device(), &())?;
         let arguments = (out.output(), n, *seed, call.cursor, call.skip, whole, below, others, split, a, b, c);
@@ -41,7 +45,7 @@ pub(crate) fn fill<D: Distribution>(
         unsafe { kernel.launch(grid, arguments, &queue)? };
         return Ok(());
     }
-    let context = FillContext::new(&queue)?;
+    let context = context.map_or_else(|| FillContext::new(&queue), Ok)?;
     let (one, each, seeds): (_, _, &[u32]) = match seed {
         Seed::One(seed) => (*seed, 0, &[]),
         Seed::Each(seeds) => (0, 1, seeds),

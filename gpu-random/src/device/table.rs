@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use gpu_driver::{DevicePod, DeviceSlice, DeviceVec, Event, Stream as Queue};
 
-use crate::Result;
+use crate::{Result, distribution::Distribution};
 
 /// Device memory that is written once.
 #[derive(Debug)]
@@ -33,6 +33,19 @@ impl<T: DevicePod> DeviceTable<T> {
     }
 }
 
+/// The parameters of a distribution, as kernels take them. They live until the launch, with the table that they name.
+pub(super) struct Parameters {
+    pub(super) words: [u64; 3],
+    _table: Option<Arc<DeviceTable<u32>>>,
+}
+
+impl Parameters {
+    /// Those of a distribution without a table.
+    pub(super) fn of<D: Distribution>(distribution: &D) -> Self {
+        Self { words: distribution.parameters(), _table: None }
+    }
+}
+
 impl<'q> FillContext<'q> {
     pub(super) fn new(queue: &'q Queue) -> Result<Self> {
         let capture = queue.capture_number()?;
@@ -48,6 +61,17 @@ impl<'q> FillContext<'q> {
     /// A table of these values.
     pub(super) fn table<T: DevicePod>(&self, values: &[T]) -> Result<Arc<DeviceTable<T>>> {
         self.written(DeviceVec::from_slice(self.maker(), values)?)
+    }
+
+    /// The parameters of a distribution for kernels on the stream.
+    pub(super) fn parameters<D: Distribution>(&self, distribution: &D) -> Result<Parameters> {
+        let (parameters @ [_, b, c], values) = (distribution.parameters(), distribution.table());
+        if values.is_empty() {
+            return Ok(Parameters { words: parameters, _table: None });
+        }
+        let table = self.table(values)?;
+        let address = self.read(&table)?.as_raw();
+        Ok(Parameters { words: [address, b, c], _table: Some(table) })
     }
 
     /// A table of data that the maker's work enqueued so far writes.

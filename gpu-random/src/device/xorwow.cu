@@ -251,6 +251,7 @@ template <class D, bool EXACT> __global__ void __launch_bounds__(256)
     uint32_t first = Two<D>::first(blockIdx.x % BLOCKS * THREADS + threadIdx.x);
     D distribution(Parameters{a, b, c});
     gpu::grid_dependency_wait();
+    prepare(distribution);
 
     if (chunk > 0) {
         const uint4 *own =
@@ -304,6 +305,35 @@ template <class D, bool EXACT> __global__ void __launch_bounds__(256)
     }
 }
 
+namespace {
+
+// Writes rows of a short fill of `turns` turns, those of the generator of that rank from row
+// `before` on: so many, or, if that is 0, all up to the last. Any thread calls it; it does not
+// synchronise.
+template <class D>
+__device__ __forceinline__ void fill_column(const D &distribution, XorwowState &state,
+                                            typename D::Value *out, uint32_t turns, uint32_t rank,
+                                            uint32_t before, uint32_t rows) {
+    typedef typename D::Value Value;
+    constexpr uint32_t GENERATORS = 4096;
+    constexpr uint64_t ROW = uint64_t(GENERATORS) * D::VALUES;
+    struct alignas(D::VALUES * sizeof(Value)) Turn {
+        Value value[D::VALUES];
+    };
+    skip_draws(state, before * D::WORDS);
+    if (rows == 0) rows = (turns + GENERATORS - 1 - rank) / GENERATORS - before;
+    Value *at = out + before * ROW + uint64_t(rank) * D::VALUES;
+#pragma unroll 5
+    for (; rows > 0; rows--) {
+        Turn values;
+        turn(distribution, state, values.value);
+        *reinterpret_cast<Turn *>(at) = values;
+        at += ROW;
+    }
+}
+
+} // namespace
+
 // A short fill from the 4096 generators of cuRAND's order. Each generator has a thread, or a few
 // that step to their first row, since a jump by a table takes longer than that.
 //   grid          64 blocks for each part
@@ -316,30 +346,71 @@ template <class D> __global__ void __launch_bounds__(64)
     xorwow_fill_few(const uint32_t *states, uint32_t *next, typename D::Value *out, uint32_t turns,
                     uint32_t cursor, uint32_t part_rows, uint32_t parts, uint64_t a, uint64_t b,
                     uint64_t c) {
-    typedef typename D::Value Value;
     constexpr uint32_t GENERATORS = 4096, BLOCKS = GENERATORS / 64;
-    constexpr uint64_t ROW = uint64_t(GENERATORS) * D::VALUES;
-    struct alignas(D::VALUES * sizeof(Value)) Turn {
-        Value value[D::VALUES];
-    };
     const uint32_t part = blockIdx.x / BLOCKS, rank = blockIdx.x % BLOCKS * 64 + threadIdx.x;
-    const uint32_t generator = (cursor + rank) % GENERATORS, before = part * part_rows;
-    const bool is_last = part + 1 == parts;
+    const uint32_t generator = (cursor + rank) % GENERATORS;
     D distribution(Parameters{a, b, c});
     gpu::grid_dependency_wait();
+    prepare(distribution);
     gpu::trigger_dependents();
     XorwowState state = load_state(states, GENERATORS, generator);
-    skip_draws(state, before * D::WORDS);
-    uint32_t rows = is_last ? (turns + GENERATORS - 1 - rank) / GENERATORS - before : part_rows;
-    Value *at = out + before * ROW + uint64_t(rank) * D::VALUES;
-#pragma unroll 5
-    for (; rows > 0; rows--) {
-        Turn values;
-        turn(distribution, state, values.value);
-        *reinterpret_cast<Turn *>(at) = values;
-        at += ROW;
+    fill_column(distribution, state, out, turns, rank, part * part_rows,
+                part + 1 == parts ? 0 : part_rows);
+    if (part + 1 == parts) store_state(next, GENERATORS, generator, state);
+}
+
+// The first fill of a seed's stream, if it is a short one: as `xorwow_fill_few`, but a block makes
+// the states of its generators itself. A jump by a polynomial from the seed's state is the sum of
+// those words of its sequence that the coefficients choose.
+//   grid          a block for each 32 generators
+//   block         256; eight threads add up a state, then a warp writes each part
+//   shared        1296 bytes
+//   subsequences  a polynomial of 8 words for each generator
+//   next          the states behind the fill
+//   out, turns    as in `xorwow_fill_few`; so are the others, and there are at most 8 parts
+//   bytes         n values written, 32 read and 24 written for each generator
+template <class D> __global__ void __launch_bounds__(256)
+    xorwow_fill_first(SeedSequence seed, const uint32_t *subsequences, uint32_t *next,
+                      typename D::Value *out, uint32_t turns, uint32_t part_rows, uint32_t parts,
+                      uint64_t a, uint64_t b, uint64_t c) {
+    constexpr uint32_t GENERATORS = 4096;
+    SHARED(uint32_t, sequence, [SeedSequence::LENGTH]);
+    SHARED(uint32_t, states, [5][32]);
+    D distribution(Parameters{a, b, c});
+    if (threadIdx.x < SeedSequence::LENGTH) sequence[threadIdx.x] = seed.words[threadIdx.x];
+    gpu::grid_dependency_wait();
+    prepare(distribution);
+    gpu::trigger_dependents();
+    const uint32_t digits = subsequences[blockIdx.x * 256 + threadIdx.x];
+    __syncthreads();
+
+    uint32_t sum[5] = {0, 0, 0, 0, 0};
+    const uint32_t eighth = threadIdx.x % 8, *own = sequence + 20 * eighth;
+#pragma unroll
+    for (int k = 0; k < 20; k++) {
+        const uint32_t mask = 0u - (digits >> (8 * (k / 5) + k % 5) & 1u);
+#pragma unroll
+        for (int i = 0; i < 5; i++) sum[i] ^= own[k + i] & mask;
     }
-    if (is_last) store_state(next, GENERATORS, generator, state);
+#pragma unroll
+    for (int i = 0; i < 5; i++) {
+#pragma unroll
+        for (uint32_t lanes = 1; lanes < 8; lanes *= 2)
+            sum[i] ^= __shfl_xor_sync(0xffffffffu, sum[i], lanes);
+        if (eighth == 0) states[i][threadIdx.x / 8] = sum[i];
+    }
+    __syncthreads();
+
+    const uint32_t part = threadIdx.x / 32, of_block = threadIdx.x % 32;
+    if (part >= parts) return;
+    XorwowState state;
+#pragma unroll
+    for (int i = 0; i < 5; i++) state.v[i] = states[i][of_block];
+    state.d = seed.d;
+    const uint32_t rank = blockIdx.x * 32 + of_block;
+    fill_column(distribution, state, out, turns, rank, part * part_rows,
+                part + 1 == parts ? 0 : part_rows);
+    if (part + 1 == parts) store_state(next, GENERATORS, rank, state);
 }
 
 // A fill from any number of generators.
@@ -359,6 +430,7 @@ template <class D> __global__ void __launch_bounds__(128)
     uint32_t generator = uint32_t((uint64_t(cursor) + rank) % generators);
     D distribution(Parameters{a, b, c});
     gpu::grid_dependency_wait();
+    prepare(distribution);
     if (thread >= uint64_t(generators) * chunks) return;
 
     XorwowState state = load_state(states, generators, generator);

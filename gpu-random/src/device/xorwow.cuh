@@ -32,16 +32,17 @@ __device__ __forceinline__ uint32_t draw(XorwowState &state) {
 __device__ __forceinline__ XorwowState seeded(uint64_t seed) {
     uint32_t t0 = (uint32_t(seed) ^ 0xaad26b49u) * 1099087573u,
              t1 = (uint32_t(seed >> 32) ^ 0xf7dcefddu) * 2591861531u;
-    XorwowState state = {
-        {123456789u + t0, 362436069u ^ t0, 521288629u + t1, 88675123u ^ t1, 5783321u + t0},
-        6615241u + t1 + t0};
-    // A state of zeros would stay so.
-    if ((state.v[0] | state.v[1] | state.v[2] | state.v[3] | state.v[4]) == 0) {
-        state.v[0] = 123456789u, state.v[1] = 362436069u, state.v[2] = 521288629u,
-        state.v[3] = 88675123u, state.v[4] = 5783321u;
-    }
-    return state;
+    return {{123456789u + t0, 362436069u ^ t0, 521288629u + t1, 88675123u ^ t1, 5783321u + t0},
+            6615241u + t1 + t0};
 }
+
+// The linear parts of a seed's state and of those up to 159 steps behind it: words k to k + 4 are
+// that of k steps.
+struct SeedSequence {
+    static constexpr uint32_t LENGTH = 164;
+    uint32_t words[LENGTH], d;
+};
+static_assert(sizeof(SeedSequence) == 660, "as in xorwow/start.rs");
 
 // Computes the state p(A) v, where A is the linear step. The polynomial p, below degree 160, stands
 // in digits of five bits, lowest first: digit(w) gives digits 4 w to 4 w + 3 in the bytes of a

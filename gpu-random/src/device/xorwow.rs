@@ -3,10 +3,10 @@
 
 use std::sync::Arc;
 
-use gpu_driver::{Device, DeviceSliceMut, DeviceVec, Stream as Queue};
+use gpu_driver::{Device, DevicePod, DeviceSliceMut, DeviceVec, Stream as Queue};
 
 use super::{
-    entries::{Fill, FillAny, FillFew, KERNELS, Start, Tables},
+    entries::{Fill, FillAny, FillFew, FillFirst, KERNELS, Start, Tables},
     policy::{self, Chunks},
     table::{DeviceTable, FillContext},
 };
@@ -14,8 +14,11 @@ use crate::{
     Result, XorwowRng,
     distribution::Distribution,
     engine::{FillRequest, Rules, Seed},
-    turns::{FillCall, StreamPosition},
-    xorwow::{jump::Polynomial, start},
+    turns::{FillCall, Piece, StreamPosition},
+    xorwow::{
+        jump::Polynomial,
+        start::{self, SeedSequence},
+    },
 };
 
 /// Words of the table of a jump.
@@ -29,6 +32,8 @@ const THREADS: u64 = 128;
 /// Blocks to a chunk of `xorwow_fill`, and to a part of `xorwow_fill_few`.
 const BLOCKS: u32 = 8;
 const BLOCKS_OF_FEW: u32 = 64;
+/// Generators of a block of `xorwow_fill_first`.
+const GENERATORS_OF_FIRST: u32 = 32;
 
 /// The states of a stream's generators on the device that it was filled on last.
 #[derive(Default)]
@@ -107,16 +112,54 @@ pub(crate) fn fill<D: Distribution>(
             (progress, running.as_ref().map_or(&[], |running| &running.jumps))
         }
     };
-    progress.chain.bring(tables, &context, seed, turns, step)?;
-    if turns.generators() == XorwowRng::GENERATORS {
-        progress.curand_order(made, &context, call, distribution, out)?;
-    } else {
-        progress.any_order(made, &context, turns.generators(), call, distribution, out)?;
+    let is_in_curand_order = turns.generators() == XorwowRng::GENERATORS;
+    let short = if is_in_curand_order { ShortFill::new::<D>(call, &out) } else { None };
+    match (short, seed, turns.pieces()) {
+        (Some(fill), Seed::One(seed), [Piece { draws: 0, .. }]) if progress.chain.step != Some(step) => {
+            progress.chain.first(tables, &context, *seed, fill, distribution, out)?;
+        }
+        (Some(fill), ..) => {
+            progress.chain.bring(tables, &context, seed, turns, step)?;
+            progress.chain.few(&context, fill, distribution, out)?;
+        }
+        (None, ..) => {
+            progress.chain.bring(tables, &context, seed, turns, step)?;
+            if is_in_curand_order {
+                progress.curand_order(made, &context, call, distribution, out)?;
+            } else {
+                progress.any_order(made, &context, turns.generators(), call, distribution, out)?;
+            }
+        }
     }
     let Chain { step: at, now, next } = &mut progress.chain;
     std::mem::swap(now, next);
     *at = Some(step + 1);
     Ok(())
+}
+
+// SAFETY: 165 words without padding, as the structure in xorwow.cuh, which asserts its size.
+unsafe impl DevicePod for SeedSequence {
+    const CUDA_NAME: &'static str = "gpu_random::SeedSequence";
+}
+
+/// A short fill in cuRAND's order, of whole turns.
+struct ShortFill {
+    turns: u32,
+    cursor: u32,
+    parts: Chunks,
+}
+
+impl ShortFill {
+    fn new<D: Distribution>(call: FillCall, out: &DeviceSliceMut<'_, D::Value>) -> Option<Self> {
+        let parts = policy::few::<D>(call.complete / u64::from(XorwowRng::GENERATORS))?;
+        let is_whole = is_exact::<D>(call, out) && call.dropped == 0;
+        is_whole.then_some(Self { turns: call.turns as u32, cursor: call.cursor, parts })
+    }
+}
+
+/// Whether a fill has whole turns, and its values are aligned for stores of several at a time.
+fn is_exact<D: Distribution>(call: FillCall, out: &DeviceSliceMut<'_, D::Value>) -> bool {
+    call.skip == 0 && call.turns == call.complete && (D::VALUES == 1 || out.as_raw() % 16 == 0)
 }
 
 impl OnDevice {
@@ -213,6 +256,51 @@ impl Chain {
         self.step = Some(step);
         Ok(())
     }
+
+    /// A short fill, the first one of a seed's stream: makes the states in the same launch.
+    fn first<D: Distribution>(
+        &mut self,
+        tables: &StateTables,
+        context: &FillContext<'_>,
+        seed: u64,
+        ShortFill { turns, parts, .. }: ShortFill,
+        distribution: D,
+        out: DeviceSliceMut<'_, D::Value>,
+    ) -> Result<()> {
+        self.step = None;
+        let parameters = context.parameters(&distribution)?;
+        let [a, b, c] = parameters.words;
+        let subsequences = context.read(&tables.subsequences)?.input();
+        let (sequence, next) = (SeedSequence::new(seed), self.next.output());
+        let arguments = (sequence, subsequences, next, out.output(), turns, parts.rows as u32, parts.count, a, b, c);
+        let queue = context.queue;
+        let kernel = KERNELS.kernel::<FillFirst<D>>(queue.device(), &())?;
+        // SAFETY: 32 generators to a block; each of the 4096 has a polynomial in `subsequences`, since it has its own, and six words in `next`; `out`
+        // has room for the values of the turns, and is aligned to a turn where it gives two values; there are at most 8 parts, and all but
+        // the last are of whole rows.
+        unsafe { kernel.launch(XorwowRng::GENERATORS / GENERATORS_OF_FIRST, arguments, queue)? };
+        Ok(())
+    }
+
+    /// A short fill from the states that there are.
+    fn few<D: Distribution>(
+        &mut self,
+        context: &FillContext<'_>,
+        ShortFill { turns, cursor, parts }: ShortFill,
+        distribution: D,
+        out: DeviceSliceMut<'_, D::Value>,
+    ) -> Result<()> {
+        let parameters = context.parameters(&distribution)?;
+        let [a, b, c] = parameters.words;
+        let (now, next) = (self.now.input(), self.next.output());
+        let arguments = (now, next, out.output(), turns, cursor, parts.rows as u32, parts.count, a, b, c);
+        let queue = context.queue;
+        let kernel = KERNELS.kernel::<FillFew<D>>(queue.device(), &())?;
+        // SAFETY: 64 blocks to a part; `now` and `next` have six words for each of 4096 generators; `out` has room for the values of the turns, and
+        // is aligned to a turn where it gives two values; all parts but the last are of whole rows.
+        unsafe { kernel.launch(BLOCKS_OF_FEW * parts.count, arguments, queue)? };
+        Ok(())
+    }
 }
 
 impl StatesAndJumps {
@@ -233,23 +321,11 @@ impl StatesAndJumps {
     ) -> Result<()> {
         let generators = u64::from(XorwowRng::GENERATORS);
         let n = out.len() as u64;
-        let rows = call.complete / generators;
-        let is_whole = call.skip == 0 && call.turns == call.complete;
-        let exact = is_whole && (D::VALUES == 1 || out.as_raw() % 16 == 0);
-        let [a, b, c] = distribution.parameters();
+        let exact = is_exact::<D>(call, &out);
+        let parameters = context.parameters(&distribution)?;
+        let [a, b, c] = parameters.words;
         let queue = context.queue;
-        if let Some(parts) = policy::few::<D>(rows).filter(|_| exact && call.dropped == 0) {
-            let (turns, part_rows) = (call.turns as u32, parts.rows as u32);
-            let Chain { now, next, .. } = &mut self.chain;
-            let arguments =
-                (now.input(), next.output(), out.output(), turns, call.cursor, part_rows, parts.count, a, b, c);
-            let kernel = KERNELS.kernel::<FillFew<D>>(queue.device(), &())?;
-            // SAFETY: 64 blocks to a part; `now` and `next` have six words for each of 4096 generators; `out` has room for the values of the
-            // turns, and is aligned to a turn where it gives two values; all parts but the last are of whole rows.
-            unsafe { kernel.launch(BLOCKS_OF_FEW * parts.count, arguments, queue)? };
-            return Ok(());
-        }
-        let chunks = policy::curand_order::<D>(rows);
+        let chunks = policy::curand_order::<D>(call.complete / generators);
         let jumps = self.jumps(made, context, chunks, D::WORDS, JumpKind::Tables)?;
         let Chain { now, next, .. } = &mut self.chain;
         let tables = context.read(&jumps)?.input();
@@ -292,7 +368,8 @@ impl StatesAndJumps {
         let queue = context.queue;
         let jumps = self.jumps(made, context, chunks, D::WORDS, JumpKind::Polynomials)?;
         let Chain { now, next, .. } = &mut self.chain;
-        let [a, b, c] = distribution.parameters();
+        let parameters = context.parameters(&distribution)?;
+        let [a, b, c] = parameters.words;
         let jumps = context.read(&jumps)?.input();
         let counts = (call.turns, call.complete, call.cursor, call.skip, call.dropped, chunks.rows);
         let arguments = (

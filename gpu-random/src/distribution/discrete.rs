@@ -60,48 +60,28 @@ impl Distribution for Bernoulli {
 
 /// The greatest expected value of a Poisson distribution.
 pub const MOST_EXPECTED: f64 = 1e9;
-/// Below this products of uniform numbers are counted, from here on candidates rejected.
-const FEW: f64 = 10.0;
+/// The least expected value of the transformed rejection.
+const LEAST_EXPECTED: f64 = 10.0;
 
-/// Poisson's distribution, all in f64.
-///
-/// Below an expected value of 10 by Knuth: how many uniform numbers can be multiplied before the product falls below `exp(-lambda)`. From 10 on
-/// by transformed rejection with squeeze (PTRS). A value takes two words of the stream; further ones are a function of these.
+/// Poisson's distribution of an expected value for which no table is made, all in f64, by transformed rejection with squeeze (PTRS). A value takes two
+/// words of the stream; further ones are a function of these.
 ///
 /// Source: W. Hörmann, "The transformed rejection method for generating Poisson random variables", Insurance: Mathematics and Economics
 /// 12(1), 1993, doi:10.1016/0167-6687(93)90997-4.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Poisson {
+pub(crate) struct LargePoisson {
     lambda: f64,
-    /// `exp(-lambda)` below [`FEW`], else `ln lambda`.
-    of_lambda: f64,
+    ln_lambda: f64,
     root: f64,
 }
 
-impl Poisson {
+impl LargePoisson {
     pub(crate) fn new(lambda: f64) -> Result<Self> {
-        if lambda > 0.0 && lambda <= MOST_EXPECTED {
-            let of_lambda = if lambda < FEW { (-lambda).exp() } else { lambda.ln() };
-            return Ok(Self { lambda, of_lambda, root: lambda.sqrt() });
+        if (LEAST_EXPECTED..=MOST_EXPECTED).contains(&lambda) {
+            return Ok(Self { lambda, ln_lambda: lambda.ln(), root: lambda.sqrt() });
         }
         let (distribution, name, range) = ("Poisson", "lambda", "above 0 and at most 1e9");
         Err(RandomError::Parameter { distribution, name, value: lambda, range })
-    }
-
-    fn by_products(&self, words: [u32; 4]) -> u32 {
-        let mut product = 1.0;
-        let mut count = 0;
-        for attempt in 0.. {
-            let [a, b, c, d] = more_words(words, attempt);
-            for uniform in [uniform_f64(a, b), uniform_f64(c, d)] {
-                product *= uniform;
-                if product <= self.of_lambda {
-                    return count;
-                }
-                count += 1;
-            }
-        }
-        count
     }
 
     fn by_rejection(&self, words: [u32; 4]) -> u32 {
@@ -121,7 +101,7 @@ impl Poisson {
                 continue;
             }
             let height = (v * inverse_alpha / (a / (from_edge * from_edge) + b)).ln();
-            if height <= count * self.of_lambda - self.lambda - ln_factorial(count) {
+            if height <= count * self.ln_lambda - self.lambda - ln_factorial(count) {
                 return count as u32;
             }
         }
@@ -146,18 +126,18 @@ fn ln_factorial(k: f64) -> f64 {
     (k + 0.5) * k.ln() - k + 0.918_938_533_204_672_8 + series
 }
 
-impl Distribution for Poisson {
+impl Distribution for LargePoisson {
     type Value = u32;
     const WORDS: usize = 2;
     const VALUES: usize = 1;
     fn cuda() -> String {
-        "Poisson".to_owned()
+        "LargePoisson".to_owned()
     }
     fn parameters(&self) -> [u64; 3] {
-        [self.lambda, self.of_lambda, self.root].map(f64::to_bits)
+        [self.lambda, self.ln_lambda, self.root].map(f64::to_bits)
     }
     fn values(&self, words: [u32; 4]) -> [u32; 2] {
-        [if self.lambda < FEW { self.by_products(words) } else { self.by_rejection(words) }, 0]
+        [self.by_rejection(words), 0]
     }
 }
 
@@ -189,7 +169,7 @@ mod tests {
             assert!(matches!(Bernoulli::new(p), Err(RandomError::Parameter { .. })));
         }
         for lambda in [0.0, -1.0, f64::NAN, f64::INFINITY, 2e9] {
-            assert!(matches!(Poisson::new(lambda), Err(RandomError::Parameter { .. })));
+            assert!(matches!(LargePoisson::new(lambda), Err(RandomError::Parameter { .. })));
         }
     }
 }

@@ -13,6 +13,7 @@
 mod discrete;
 pub(crate) mod integers;
 mod normal;
+mod table;
 mod uniform;
 
 use gpu_driver::DevicePod;
@@ -22,14 +23,16 @@ use crate::philox::philox4x32;
 pub use discrete::MOST_EXPECTED;
 pub use integers::Ranged;
 pub use normal::{normal_f32, normal_f64};
+pub use table::Discrete;
 pub use uniform::{half_open_f32, half_open_f64, uniform_f32, uniform_f64};
 
-pub(crate) use discrete::{Bernoulli, Poisson, RandomBits};
+pub(crate) use discrete::{Bernoulli, LargePoisson, RandomBits};
 pub(crate) use normal::{LogNormal, Normal};
+pub(crate) use table::MOST_VARIANCE;
 pub(crate) use uniform::{Exponential, HalfOpen, Uniform};
 
 /// How the words of a turn become values. The kernels have a structure of the same name, made of the same parameters.
-pub(crate) trait Distribution: Copy + Send + Sync + 'static {
+pub(crate) trait Distribution: Clone + Send + Sync + 'static {
     /// The type of a value.
     type Value: DevicePod + Default;
     /// Words that a turn takes: 1, 2 or 4.
@@ -40,8 +43,13 @@ pub(crate) trait Distribution: Copy + Send + Sync + 'static {
     /// The structure in C++, such as `Uniform<float>`.
     fn cuda() -> String;
 
-    /// The parameters, as the kernels take them.
+    /// The parameters, as the kernels take them. If there is a table, the first one stands for its address.
     fn parameters(&self) -> [u64; 3];
+
+    /// The table that goes with the parameters; most distributions have none.
+    fn table(&self) -> &[u32] {
+        &[]
+    }
 
     /// The values of a turn, of which the first [`Distribution::VALUES`] count; likewise the first [`Distribution::WORDS`] words, the
     /// others are 0.

@@ -10,7 +10,7 @@ use ndarray::{Dimension, ShapeBuilder};
 use super::Generator;
 use crate::{
     Result,
-    distribution::{Ranged, Real},
+    distribution::{Discrete, Ranged, Real},
     engine::Engine,
 };
 
@@ -160,5 +160,33 @@ impl<R: Engine> Generator<R> {
         lambda: f64,
     ) -> Result<GpuArray<u32, Sh::Dim>> {
         filled(home, shape, |out| self.fill_poisson(out, lambda))
+    }
+
+    /// A new array of the binomial distribution; see [`Generator::fill_binomial`].
+    ///
+    /// # Errors
+    /// The errors of [`Discrete::binomial`] and [`Generator::gen_bits`].
+    pub fn gen_binomial<Sh: ShapeBuilder>(
+        &mut self,
+        home: impl Into<Stream>,
+        shape: Sh,
+        n: u32,
+        p: f64,
+    ) -> Result<GpuArray<u32, Sh::Dim>> {
+        filled(home, shape, |out| self.fill_binomial(out, n, p))
+    }
+
+    /// A new array of a discrete distribution; see [`Generator::fill_discrete`].
+    ///
+    /// # Errors
+    /// The errors of [`Generator::gen_bits`].
+    #[doc(alias = "choice")]
+    pub fn gen_discrete<Sh: ShapeBuilder>(
+        &mut self,
+        home: impl Into<Stream>,
+        shape: Sh,
+        distribution: &Discrete,
+    ) -> Result<GpuArray<u32, Sh::Dim>> {
+        filled(home, shape, |out| self.fill_discrete(out, distribution))
     }
 }

@@ -20,8 +20,8 @@ use super::Generator;
 use crate::{
     RandomError, Result,
     distribution::{
-        Bernoulli, Distribution, Exponential, HalfOpen, LogNormal, Normal, Poisson, RandomBits, Ranged, Real, Uniform,
-        integers,
+        Bernoulli, Discrete, Distribution, Exponential, HalfOpen, LargePoisson, LogNormal, MOST_VARIANCE, Normal,
+        RandomBits, Ranged, Real, Uniform, integers,
     },
     engine::{Engine, FillRequest},
     target::{Memory, Strided, Target, Write},
@@ -111,10 +111,34 @@ impl<R: Engine> Generator<R> {
 
     /// Poisson's distribution with expected value `lambda`. The distribution is cuRAND's, the numbers are our own.
     ///
+    /// # Cost
+    /// Up to 80,000 as of [`Discrete`], with one word for a number; a table is made at each call, which takes some microseconds and, for
+    /// device memory, a copy: keep a [`Discrete::poisson`] for many short fills. Above that by transformed rejection, with two words.
+    ///
     /// # Errors
     /// `Parameter` unless `lambda` is above 0 and at most 1e9; the errors of [`Generator::fill_bits`].
     pub fn fill_poisson<'a>(&mut self, out: impl Target<'a, u32>, lambda: f64) -> Result<()> {
-        self.fill(Poisson::new(lambda)?, out)
+        if lambda > 0.0 && lambda <= MOST_VARIANCE {
+            return self.fill(Discrete::poisson(lambda)?, out);
+        }
+        self.fill(LargePoisson::new(lambda)?, out)
+    }
+
+    /// Successes among `n` trials of probability `p`: the binomial distribution.
+    ///
+    /// # Errors
+    /// The errors of [`Discrete::binomial`] and [`Generator::fill_bits`].
+    pub fn fill_binomial<'a>(&mut self, out: impl Target<'a, u32>, n: u32, p: f64) -> Result<()> {
+        self.fill(Discrete::binomial(n, p)?, out)
+    }
+
+    /// Numbers of any discrete distribution: NumPy's `choice` with `p`, as indices.
+    ///
+    /// # Errors
+    /// The errors of [`Generator::fill_bits`].
+    #[doc(alias = "choice")]
+    pub fn fill_discrete<'a>(&mut self, out: impl Target<'a, u32>, distribution: &Discrete) -> Result<()> {
+        self.fill(distribution.clone(), out)
     }
 
     pub(super) fn fill<'a, D: Distribution>(&mut self, distribution: D, out: impl Target<'a, D::Value>) -> Result<()> {

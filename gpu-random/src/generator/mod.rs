@@ -20,8 +20,8 @@ use crate::{
 /// The numbers depend on seed, order and the calls before, on nothing else. Integers and uniform numbers have the same bits on every device
 /// and on the host, and on a GPU those of cuRAND, as have normal numbers there. Numbers that take logarithms and the like agree between GPU
 /// and host up to rounding: standard normal ones `z` within 32 ulps (f32; f64: 8) of `max(1, abs(z))`, log-normal ones of deviation `s`
-/// within 34 (10) of `x * max(1, s * abs(z))`, exponential ones within 2 of themselves; those of Poisson's distribution from a mean of 10
-/// up compare such numbers, so that one in very many may be another one there.
+/// within 34 (10) of `x * max(1, s * abs(z))`, exponential ones within 2 of themselves; those of Poisson's distribution of a mean
+/// above 80,000 compare such numbers, so that one in very many may be another one there.
 ///
 /// # Cost
 /// A fill of device memory is one launch and returns at once. The first one on a device, and the first after the stream was moved, makes the

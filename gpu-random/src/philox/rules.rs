@@ -35,12 +35,12 @@ impl Rules for PhiloxRng {
         // A turn that was begun before, then whole ones.
         let begun = usize::from(skip > 0);
         if begun > 0 {
-            let values = turn_values(&request, distribution, 0);
+            let values = turn_values(&request, &distribution, 0);
             head.copy_from_slice(&values[skip..][..head.len()]);
         }
         body.par_chunks_mut(VALUES * PART).enumerate().for_each(|(part, out)| {
             for (at, out) in out.chunks_mut(VALUES).enumerate() {
-                let values = turn_values(&request, distribution, (begun + part * PART + at) as u64);
+                let values = turn_values(&request, &distribution, (begun + part * PART + at) as u64);
                 out.copy_from_slice(&values[..out.len()]);
             }
         });
@@ -66,7 +66,7 @@ pub(crate) fn seed_of(seed: &Seed, generator: u32) -> u64 {
 /// The values of a turn of a fill.
 fn turn_values<D: Distribution>(
     request: &FillRequest<'_, PhiloxRng>,
-    distribution: D,
+    distribution: &D,
     turn: u64,
 ) -> [D::Value; VALUES] {
     let generators = u64::from(request.turns.generators());

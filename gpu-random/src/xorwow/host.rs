@@ -52,7 +52,7 @@ pub(crate) fn fill<D: Distribution>(
             let mut lanes = lanes.clone();
             lanes.jump(u128::from(first) * D::WORDS as u128);
             let mut work = Work {
-                distribution,
+                distribution: &distribution,
                 skip: if at == 0 { call.skip as usize } else { 0 },
                 lanes,
                 out: part,
@@ -155,7 +155,7 @@ impl Lanes {
 
 /// A chunk of rows.
 struct Work<'a, D: Distribution> {
-    distribution: D,
+    distribution: &'a D,
     /// Values of the first turn that are left out.
     skip: usize,
     lanes: Lanes,

@@ -6,7 +6,7 @@ use rayon::prelude::*;
 
 use super::{
     WEYL,
-    jump::{Polynomial, Words},
+    jump::{Polynomial, Words, step},
     seeded,
 };
 use crate::{
@@ -28,6 +28,23 @@ pub(crate) fn subsequences(generators: u32) -> (Vec<Polynomial>, u32) {
     let own = generators.min(MOST_JUMPS);
     let shared = powers(Polynomial::subsequences(own.into()), generators.div_ceil(own));
     (all.iter().copied().take(own as usize).chain(shared).collect(), own)
+}
+
+/// The linear parts of a seed's state and of those up to 159 steps behind it: words `k` to `k + 4` are that of `k` steps. By these a kernel takes a
+/// jump as a sum of words.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub(crate) struct SeedSequence {
+    words: [u32; 164],
+    d: u32,
+}
+
+impl SeedSequence {
+    pub(crate) fn new(seed: u64) -> Self {
+        let (v, d) = seeded(seed);
+        let mut states = std::iter::successors(Some(v), |&v| Some(step(v)));
+        Self { words: std::array::from_fn(|_| states.next().map_or(0, |[word, ..]| word)), d }
+    }
 }
 
 /// The states of all generators: six rows, of `v0` to `v4` and of `d`.

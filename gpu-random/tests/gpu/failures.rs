@@ -8,7 +8,7 @@ use gpu_driver::{
     Device, DevicePod, DeviceVec, Stream,
     emulated::Call::{self, Allocation, Copy, Event, Launch, ModuleLoad},
 };
-use gpu_random::{Engine, Generator, Order, Philox, RandomError, Result, Xorwow, curandom::rand};
+use gpu_random::{Discrete, Engine, Generator, Order, Philox, RandomError, Result, Xorwow, curandom::rand};
 use ndarray::s;
 use testkit::{Operation, Outcome, ensure, ensure_eq, fallible_functions, none_forgotten, sweeps};
 
@@ -64,6 +64,10 @@ fn philox() -> Result<Philox> {
 /// What a fill from Philox makes.
 const LAUNCHES: &[(Call, u64)] = &[(Launch, 1), (ModuleLoad, 1)];
 const MAKES: &[(Call, u64)] = &[(Allocation, 1), (Launch, 1), (ModuleLoad, 1)];
+
+/// A fill by a table.
+const TABLE_LAUNCHES: &[(Call, u64)] = &[(Allocation, 1), (Launch, 1), (ModuleLoad, 1), (Copy, 1), (Event, 2)];
+const TABLE_MAKES: &[(Call, u64)] = &[(Allocation, 2), (Launch, 1), (ModuleLoad, 1), (Copy, 1), (Event, 2)];
 
 static OPERATIONS: &[Operation<Call>] = &[
     Operation {
@@ -147,8 +151,28 @@ static OPERATIONS: &[Operation<Call>] = &[
         sweep: |call| fills(call, N, philox, |rng, out| rng.fill_bernoulli(out, 0.9)),
     },
     Operation {
+        name: "Generator::fill_discrete",
+        makes: TABLE_LAUNCHES,
+        sweep: |call| fills(call, N, philox, |rng, out| rng.fill_discrete(out, &Discrete::new(&[1.0, 2.0])?)),
+    },
+    Operation {
+        name: "Generator::fill_binomial",
+        makes: &[(Allocation, 4), (Launch, 1), (ModuleLoad, 1), (Copy, 2), (Event, 6)],
+        sweep: |call| fills(call, N, xorwow, |rng, out| rng.fill_binomial(out, 9, 0.5)),
+    },
+    Operation {
+        name: "Generator::gen_discrete",
+        makes: TABLE_MAKES,
+        sweep: |call| makes(call, |rng, stream| rng.gen_discrete(stream, N, &Discrete::new(&[1.0, 2.0])?)),
+    },
+    Operation {
+        name: "Generator::gen_binomial",
+        makes: TABLE_MAKES,
+        sweep: |call| makes(call, |rng, stream| rng.gen_binomial(stream, N, 9, 0.5)),
+    },
+    Operation {
         name: "Generator::fill_poisson",
-        makes: LAUNCHES,
+        makes: TABLE_LAUNCHES,
         sweep: |call| fills(call, N, philox, |rng, out| rng.fill_poisson(out, 5.0)),
     },
     Operation {
@@ -208,7 +232,7 @@ static OPERATIONS: &[Operation<Call>] = &[
     },
     Operation {
         name: "Generator::gen_poisson",
-        makes: MAKES,
+        makes: TABLE_MAKES,
         sweep: |call| makes(call, |rng, stream| rng.gen_poisson(stream, N, 5.0)),
     },
     Operation {

@@ -8,7 +8,7 @@ use gpu_driver::{
     Device, DevicePod, DeviceVec, Stream,
     emulated::{Call, Emulated},
 };
-use gpu_random::{Engine, Generator, Order, Philox, PhiloxRng, Result, Xorwow, XorwowRng};
+use gpu_random::{Discrete, Engine, Generator, Order, Philox, PhiloxRng, Result, Xorwow, XorwowRng};
 use ndarray::{Array2, ShapeBuilder, s};
 use testkit::{Outcome, ensure, ensure_eq};
 
@@ -145,7 +145,59 @@ pub fn discrete_numbers_are_those_of_the_host(device: &Device) -> Outcome {
     both!(device, u8, true, rng, out => rng.fill_bernoulli(out, 0.3));
     both!(device, u32, true, rng, out => rng.fill_poisson(out, 3.5));
     both!(device, u32, true, rng, out => rng.fill_poisson(out, 40.0));
+    both!(device, u32, true, rng, out => rng.fill_poisson(out, 7e4));
+    both!(device, u32, true, rng, out => rng.fill_poisson(out, 1e6));
+    both!(device, u32, true, rng, out => rng.fill_binomial(out, 1000, 0.3));
+    both!(device, u32, true, rng, out => rng.fill_discrete(out, &Discrete::new(&[1.0])?));
+    // A table that kernels read from shared memory, and one that they do not.
+    both!(device, u32, true, rng, out => rng.fill_discrete(out, &ramp(4096)?));
+    both!(device, u32, true, rng, out => rng.fill_discrete(out, &ramp(40_000)?));
+    for order in [Order::Sequential, Order::Generators(7), Order::Generators(100_000)] {
+        let lengths = [5, 20_000, 1];
+        compare::<XorwowRng, u32>(
+            device,
+            order,
+            &lengths,
+            true,
+            fill!(rng, out => rng.fill_discrete(out, &ramp(100)?)),
+        )?;
+        compare::<PhiloxRng, u32>(
+            device,
+            order,
+            &lengths,
+            true,
+            fill!(rng, out => rng.fill_discrete(out, &ramp(100)?)),
+        )?;
+    }
     Ok(())
+}
+
+fn ramp(n: u32) -> Result<Discrete> {
+    Discrete::new(&(0..n).map(f64::from).collect::<Vec<_>>())
+}
+
+/// A graph keeps the table of a captured fill, in the memory where the fill found it.
+pub fn a_graph_keeps_the_tables_of_its_fills(device: &Device) -> Outcome {
+    fn check<R: Engine>(device: &Device) -> Outcome {
+        let stream = Stream::new(device)?;
+        let mut out = DeviceVec::<u32>::zeros(&stream, 9000)?;
+        let mut rng = Generator::<R>::new(11);
+        let (graph, ()) = stream.capture(|| -> Result<()> { rng.fill_discrete(&mut out, &ramp(300)?) })?;
+        drop(rng);
+        // What others have written since to memory that was free.
+        let others = DeviceVec::from_slice(&stream, &vec![!0u32; 1 << 16])?;
+        let mut want = vec![0; 9000];
+        Generator::<R>::new(11).fill_discrete(&mut want, &ramp(300)?)?;
+        for _ in 0..2 {
+            // SAFETY: `out` is alive, and nothing else uses it.
+            unsafe { graph.launch(&stream)? };
+            ensure_eq!(out.to_vec()?, want);
+        }
+        drop(others);
+        Ok(())
+    }
+    check::<XorwowRng>(device)?;
+    check::<PhiloxRng>(device)
 }
 
 /// A call of one kind or another, on either side.
@@ -217,6 +269,28 @@ pub fn any_number_of_generators(device: &Device) -> Outcome {
     seeds_of_their_own::<XorwowRng>(device)?;
     seeds_of_their_own::<PhiloxRng>(device)?;
     compare::<XorwowRng, u32>(device, Order::Sequential, &[1, 100_000], true, fill!(rng, out => rng.fill_bits(out)))
+}
+
+/// The first short fill of a seed's stream makes the states of its generators itself, whatever was drawn before, and in how many parts it is cut.
+pub fn a_seed_can_be_set_before_each_fill(device: &Device) -> Outcome {
+    let (mut rng, mut host) = (Xorwow::new(1), Xorwow::new(1));
+    let seeds = [0, 1, 0x5555_aaad_26b4_9000, u64::MAX];
+    for (i, n) in [1, 4095, 4096, 4097, 8192, 3 * 4096 + 5, 30 * 4096, 300 * 4096].into_iter().enumerate() {
+        rng.set_seed(seeds[i % seeds.len()]);
+        host.set_seed(seeds[i % seeds.len()]);
+        for n in [n, 10_000] {
+            let mut want = vec![0u32; n];
+            host.fill_bits(&mut want)?;
+            ensure_eq!(rng.gen_bits(device, n)?.to_ndarray()?.into_raw_vec_and_offset().0, want);
+        }
+        // The pair-wise kinds, from the start of the next seed.
+        rng.set_seed(n as u64);
+        host.set_seed(n as u64);
+        let mut want = vec![0.0f64; 2 * n];
+        host.fill_uniform(&mut want)?;
+        ensure_eq!(rng.gen_uniform::<f64, _>(device, 2 * n)?.to_ndarray()?.into_raw_vec_and_offset().0, want);
+    }
+    Ok(())
 }
 
 fn seeds_of_their_own<R: Engine>(device: &Device) -> Outcome {

@@ -20,8 +20,12 @@ static CAPTURES: RwLock<()> = RwLock::new(());
 
 /// The test, run while no test of cuRAND runs if it captures.
 fn beside_curand((name, test): testkit::Test<Device>) -> (String, impl FnOnce(&Device) -> testkit::Outcome) {
-    const CAPTURING: [&str; 3] =
-        ["fills_are_captured", "a_graph_of_fills_outlives_its_generator", "fills_beside_a_capture_stay_out_of_it"];
+    const CAPTURING: [&str; 4] = [
+        "fills_are_captured",
+        "a_graph_of_fills_outlives_its_generator",
+        "a_graph_keeps_the_tables_of_its_fills",
+        "fills_beside_a_capture_stay_out_of_it",
+    ];
     let run = move |device: &Device| {
         let _shared = CAPTURING.contains(&name).then(|| CAPTURES.read().unwrap_or_else(PoisonError::into_inner));
         test(device)
@@ -49,6 +53,7 @@ fn main() -> ExitCode {
         long_fills_are_those_of_the_host,
         discrete_numbers_are_those_of_the_host,
         calls_of_any_kind_and_length_continue,
+        a_seed_can_be_set_before_each_fill,
         any_number_of_generators,
         parts_of_arrays_are_filled,
         views_of_any_layout_are_filled,
@@ -56,6 +61,7 @@ fn main() -> ExitCode {
         odd_normal_numbers_before_other_kinds,
         fills_are_captured,
         a_graph_of_fills_outlives_its_generator,
+        a_graph_keeps_the_tables_of_its_fills,
         fills_beside_a_capture_stay_out_of_it,
         generators_in_kernels_are_those_of_the_host,
         generators_in_kernels_are_those_of_curand,

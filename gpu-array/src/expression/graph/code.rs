@@ -10,8 +10,10 @@ use super::{
 };
 use crate::{ArrayError, DType, Result, shape::Shape};
 
-/// The most steps of a kernel. Beyond it, compiling takes seconds.
-const MOST_STEPS: usize = 4096;
+/// The most operations of a kernel. Beyond it, compiling takes seconds.
+const MOST_OPERATIONS: usize = 4096;
+/// An operation takes three arrays or scalars at most, each a step of its own.
+const MOST_STEPS: usize = 4 * MOST_OPERATIONS;
 
 /// One operation on the values of earlier steps. [`Op`] tells the meaning of its arguments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -49,12 +51,20 @@ impl<'a> Code<'a> {
         memories.filter_map(LeafMemory::home)
     }
 
-    /// Checks that there are few enough steps for a kernel. Only such codes get keys and texts.
+    /// Checks that there are few enough operations for a kernel, without arrays and scalars. Only such codes get keys and texts.
     pub(crate) fn check_steps(&self) -> Result<()> {
-        if self.steps.len() > MOST_STEPS {
-            return Err(ArrayError::TooManyOperations { limit: MOST_STEPS, got: self.steps.len() });
+        let steps = self.steps.len();
+        let got = if steps > MOST_OPERATIONS { self.operations() } else { steps };
+        // So many arrays fit into no kernel's parameters: they are counted as operations on their values.
+        let got = if steps > MOST_STEPS { got.max(steps / 4 + 1) } else { got };
+        if got > MOST_OPERATIONS {
+            return Err(ArrayError::TooManyOperations { limit: MOST_OPERATIONS, got });
         }
         Ok(())
+    }
+
+    fn operations(&self) -> usize {
+        self.steps.iter().filter(|step| !step.op.operands().is_empty()).count()
     }
 
     /// The key of the steps: words for everything that their C++ text depends on.

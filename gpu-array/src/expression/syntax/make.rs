@@ -8,7 +8,7 @@ use super::{
     functions::where_,
 };
 use crate::{
-    ArrayError, DType, Element, Number, Result,
+    ArrayError, DType, Element, Integer, Number, Result,
     expression::graph::{NodeKind, Op, Source, TakeTable, Value, erased},
     shape::Shape,
 };
@@ -59,7 +59,7 @@ pub enum Outside<T> {
 pub fn take<'a, A, I>(array: A, index: I, outside: Outside<A::Elem>) -> Expr<'a, A::Elem, I::Dim, A::Backend>
 where
     A: IntoExpr<'a, Dim = Ix1>,
-    I: IntoExpr<'a, Elem = i64, Backend = A::Backend>,
+    I: IntoExpr<'a, Elem: Integer, Backend = A::Backend>,
 {
     gather(array, &[index.into_expr()], outside)
 }
@@ -68,19 +68,31 @@ where
 ///
 /// # Errors
 /// `eval` reports `NotAnArray` when `array` is not an array or a view, `Ndim` unless there is an index for each axis.
-pub fn gather<'a, A, D: Dimension>(
+pub fn gather<'a, A, I: Integer, D: Dimension>(
     array: A,
-    indices: &[Expr<'a, i64, D, A::Backend>],
+    indices: &[Expr<'a, I, D, A::Backend>],
     outside: Outside<A::Elem>,
 ) -> Expr<'a, A::Elem, D, A::Backend>
 where
     A: IntoExpr<'a>,
 {
-    let nodes: Vec<_> = indices.iter().map(|index| (index.value.clone(), true)).collect();
+    let nodes: Vec<_> = indices.iter().map(|index| (as_i64(&index.value, I::DTYPE), true)).collect();
     Expr::of(
         gathered(&array.into_expr().value, &nodes, outside)
             .unwrap_or_else(|error| Value::failed(error, A::Elem::DTYPE)),
     )
+}
+
+/// An index of any integer type. One above 2^63 - 1 counts as that, which no array has.
+fn as_i64<'a>(index: &Value<'a>, dtype: DType) -> Value<'a> {
+    match dtype {
+        DType::I64 => index.clone(),
+        DType::U64 => {
+            let most = Value::scalar(i64::MAX as u64);
+            Value::binary(Op::Minimum, DType::U64, DType::U64, index.clone(), most).cast(DType::I64)
+        }
+        _ => index.clone().cast(DType::I64),
+    }
 }
 
 /// An index, and whether it may be outside of its axis.

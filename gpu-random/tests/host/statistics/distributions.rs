@@ -1,6 +1,6 @@
 //! Values against their distributions.
 
-use gpu_random::{Engine, Generator, PhiloxRng, Result, XorwowRng, distribution::Real};
+use gpu_random::{Discrete, Engine, Generator, PhiloxRng, Result, XorwowRng, distribution::Real};
 
 use super::{is_fair, measures::*, special::normal_below};
 
@@ -53,10 +53,28 @@ fn integers<R: Engine>() {
     fair("range", fit(&dice, &[n / 6.0; 6]));
     let coins = counts(values::<R, u8>(8, |rng, out| rng.fill_bernoulli(out, 0.3)), 2);
     fair("Bernoulli", fit(&coins, &[0.7 * n, 0.3 * n]));
-    for (lambda, bins) in [(0.1, 8), (3.5, 25), (9.9, 40), (10.0, 40), (40.0, 100), (300.0, 500)] {
+    for (lambda, bins) in
+        [(0.1, 8), (1.0, 12), (3.5, 25), (10.0, 40), (40.0, 100), (100.0, 200), (300.0, 500), (1e4, 11_000)]
+    {
         let got = counts(values::<R, u32>(9, |rng, out| rng.fill_poisson(out, lambda)), bins);
         fair("Poisson", fit(&got, &poisson(lambda, bins, n)));
     }
+    let heads = counts(values::<R, u32>(11, |rng, out| rng.fill_binomial(out, 20, 0.3)), 21);
+    let mut ways = 1.0;
+    let expected = |k: i32| {
+        let probability = ways * 0.3f64.powi(k) * 0.7f64.powi(20 - k);
+        ways *= f64::from(20 - k) / f64::from(k + 1);
+        n * probability
+    };
+    fair("binomial", fit(&heads, &(0..=20).map(expected).collect::<Vec<_>>()));
+    let weights = [3.0, 0.0, 1.0, 4.0, 1.0, 5.0];
+    let chosen = counts(
+        values::<R, u32>(12, |rng, out| rng.fill_discrete(out, &Discrete::new(&[3.0, 0.0, 1.0, 4.0, 1.0, 5.0])?)),
+        6,
+    );
+    assert_eq!(chosen[1], 0);
+    let of = |all: &[u64]| [0, 2, 3, 4, 5].map(|i: usize| all[i]);
+    fair("discrete", fit(&of(&chosen), &[0, 2, 3, 4, 5].map(|i: usize| n * weights[i] / 14.0)));
     let large = values::<R, u32>(10, |rng, out| rng.fill_poisson(out, 1e8));
     fair("Poisson of 1e8", distance(&large, |x| normal_below((x + 0.5 - 1e8) / 1e4)));
 }

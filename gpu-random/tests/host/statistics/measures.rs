@@ -91,13 +91,14 @@ pub fn birthday_spacings(words: &[u32]) -> f64 {
 
 /// Expected counts of Poisson's distribution; the last one is of all that is more.
 pub fn poisson(lambda: f64, bins: usize, all: f64) -> Vec<f64> {
-    let mut probability = (-lambda).exp();
+    // The logarithm, since the probability of 0 may be too small for a number.
+    let mut logarithm = -lambda;
     let mut left = 1.0;
     let mut expected = Vec::with_capacity(bins);
     for k in 0..bins - 1 {
-        expected.push(all * probability);
-        left -= probability;
-        probability *= lambda / (k + 1) as f64;
+        expected.push(all * logarithm.exp());
+        left -= logarithm.exp();
+        logarithm += (lambda / (k + 1) as f64).ln();
     }
     expected.push(all * f64::max(left, 0.0));
     expected
