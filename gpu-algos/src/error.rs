@@ -140,6 +140,21 @@ pub enum AlgoError {
         /// Description of the argument that was given.
         got: String,
     },
+    /// The elements of an array that a kernel takes do not lie in C order without gaps.
+    #[error(
+        "kernel `{kernel}`: `{argument}` was given an array of shape {shape:?} with strides {strides:?}; it takes arrays in C order without \
+         gaps: pass a copy of it"
+    )]
+    ArgumentLayout {
+        /// Name of the kernel.
+        kernel: String,
+        /// The argument, as it was declared.
+        argument: String,
+        /// The array's shape.
+        shape: Vec<usize>,
+        /// Its strides.
+        strides: Vec<isize>,
+    },
     /// The arrays of a kernel do not have one length.
     #[error("kernel `{kernel}`: `{argument}` has {got} elements, the first array {expected}")]
     ArgumentLength {

@@ -64,7 +64,7 @@ pub(crate) fn bind<'a>(
                     homes.push(home);
                 }
             }
-            Given::Wrong(error) => return Err(error.clone()),
+            Given::Wrong(error) => return Err(wrong(kernel, declared, error)),
         }
     }
     let stream = written.or(homes.first().copied()).filter(|_| !lengths.is_empty());
@@ -84,13 +84,24 @@ fn check(kernel: &str, declared: &Declared, types: &Types, given: &KernelArg<'_>
         Given::Value { of, .. } => declared.role == Role::Value && of.id == expected,
         Given::Array { of, role: Role::Output, .. } => declared.role != Role::Value && of.id == expected,
         Given::Array { of, .. } => declared.role == Role::Input && of.id == expected,
-        Given::Wrong(error) => return Err(error.clone()),
+        Given::Wrong(error) => return Err(wrong(kernel, declared, error)),
     };
     if fits {
         return Ok(());
     }
     let (argument, got) = (declared.to_string(), given.describe());
     Err(AlgoError::ArgumentType { kernel: kernel.to_owned(), argument, got })
+}
+
+/// The error of an argument that cannot be passed, which says where it was to be passed.
+pub(crate) fn wrong(kernel: &str, declared: &Declared, error: &AlgoError) -> AlgoError {
+    match error {
+        AlgoError::Array(ArrayError::NotInCOrder { shape, strides, .. }) => {
+            let (kernel, argument) = (kernel.to_owned(), declared.to_string());
+            AlgoError::ArgumentLayout { kernel, argument, shape: shape.clone(), strides: strides.clone() }
+        }
+        other => other.clone(),
+    }
 }
 
 fn same_device(homes: &[&Stream], stream: &Stream) -> Result<()> {

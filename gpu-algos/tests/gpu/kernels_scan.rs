@@ -5,7 +5,7 @@ use std::fmt::Debug;
 use gpu_algos::{
     AlgoError,
     gpu_array::{
-        ArrayError, GpuArray,
+        GpuArray,
         gpu_driver::{self, Device, DevicePod, DeviceVec, Stream},
     },
     kernels::{IndexRange, ScanKernel},
@@ -649,9 +649,9 @@ pub fn wrong_scan_kernels_are_errors(device: &Device) -> Outcome {
         let mut four = GpuArray::<f32, _>::zeros(device, 4)?;
         ensure!(matches!(sum.call_into(&x, &mut four), Err(AlgoError::ArgumentLength { .. })));
         let gaps = sum.in_place(rows.slice_mut(s![.., ..2])?);
-        ensure!(matches!(gaps, Err(AlgoError::Array(ArrayError::NotInCOrder { .. }))), "{gaps:?}");
+        ensure!(matches!(gaps, Err(AlgoError::ArgumentLayout { .. })), "{gaps:?}");
         let gaps = sum.call(rows.slice(s![.., ..2])?);
-        ensure!(matches!(gaps, Err(AlgoError::Array(ArrayError::NotInCOrder { .. }))));
+        ensure!(matches!(gaps, Err(AlgoError::ArgumentLayout { .. })));
         let broken = [
             ScanKernel::<f32>::new("float *x", "0", "a +", "x[i]", "x[i] = item")?,
             ScanKernel::<f32>::new("float *x", "", "a + b", "x[i]", "x[i] = item")?,

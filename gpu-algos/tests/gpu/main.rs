@@ -25,6 +25,7 @@ mod scans_large;
 mod scans_random;
 mod selections;
 mod selections_random;
+mod warm;
 
 const NEEDS_A_GPU: &str = "the emulated device has not the memory, nor the time";
 
@@ -56,9 +57,11 @@ fn main() -> ExitCode {
         .group("device", device.clone(), "GPU_TESTS", kernels_elementwise::TESTS)
         .group("device", device.clone(), "GPU_TESTS", block::TESTS)
         .group("device", device.clone(), "GPU_TESTS", examples::TESTS)
+        .group("device", device.clone(), "GPU_TESTS", warm::TESTS)
         .group("device", digests::recorded(device.clone().map_err(|error| error.to_string())), "", digests::TESTS)
         .group("counts", emulated(), require, kernels_elementwise::COUNTS)
         .group("counts", emulated(), require, kernels_reduction::COUNTS)
+        .group("counts", emulated(), require, warm::COUNTS)
         .group("device", device.clone(), "GPU_TESTS", reductions_large::FEW_BLOCKS)
         .group("large", gpu.clone(), if on_gpu { "GPU_TESTS" } else { "" }, reductions_large::TESTS)
         .group("large", gpu.clone(), if on_gpu { "GPU_TESTS" } else { "" }, scans_large::TESTS)

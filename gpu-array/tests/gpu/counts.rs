@@ -112,6 +112,12 @@ fn what_is_precompiled_is_loaded_once(_: &()) -> Outcome {
     ensure_eq!((counts[1], counts[2]), (4, 0));
     let (counts, ()) = calls(&device, || precompile(&device, &[&all[0], &all[3]]))?;
     ensure_eq!(counts[2], 0);
+    let device = Emulated::new().open()?;
+    gpu_array::warm(&device)?;
+    let (x, y) =
+        (GpuArray::from_ndarray(&device, &array![1.0, 4.0])?, GpuArray::from_ndarray(&device, &array![2.0, 4.0])?);
+    let (counts, _) = calls(&device, || (&x / &y).eval().and((&x - 7.0).eval()))?;
+    ensure_eq!((counts[1], counts[2]), (2, 0));
     ensure!(precompile(&device, &[&(&x + &GpuArray::<f32, _>::zeros(&device, 5)?)]).is_err());
     precompile(&device, &[])?;
     Ok(())

@@ -200,6 +200,8 @@ fn made<'a, P: Backend>(
         ("take, clipped", any(take(&v, &i, Outside::Clip))?),
         ("take, or a value", any(take(&v, &i, Outside::Value(f64::NAN)))?),
         ("take of a computed place", any(take(&v, (&i * 3) % 11, Outside::Wrap) + 1.0)?),
+        ("take by bytes", any(take(&v, &m, Outside::Wrap))?),
+        ("take by words", any(take(&v, i.cast::<u64>(), Outside::Clip))?),
         ("gather", any(gather(&m, &[i.clone(), &i + 1], Outside::Wrap))?),
         ("gather, or a value", any(gather(&m, &[i.clone(), &i + 1], Outside::Value(9)))?),
         ("roll", any(roll(&x, 2, Axis(0)))?),

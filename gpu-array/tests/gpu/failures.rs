@@ -347,6 +347,11 @@ static OPERATIONS: &[Operation<Call>] = &[
         },
     },
     Operation {
+        name: "warm",
+        makes: &[(ModuleLoad, 1), (Allocation, 4)],
+        sweep: |call| works(call, |array| gpu_array::warm(array.stream().device()), host(), |()| Ok(())),
+    },
+    Operation {
         name: "GpuArray::assign",
         makes: &[(ModuleLoad, 1), (Launch, 1)],
         sweep: |call| {
@@ -460,6 +465,7 @@ pub fn no_fallible_function_is_forgotten(_: &()) -> Outcome {
         include_str!("../../src/expression/syntax/make.rs"),
         include_str!("../../src/expression/syntax/operators.rs"),
         include_str!("../../src/expression/syntax/precompile.rs"),
+        include_str!("../../src/warm.rs"),
         include_str!("../../src/layout/mod.rs"),
         include_str!("../../src/methods/read.rs"),
         include_str!("../../src/methods/write.rs"),

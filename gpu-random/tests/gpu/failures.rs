@@ -151,6 +151,11 @@ static OPERATIONS: &[Operation<Call>] = &[
         sweep: |call| fills(call, N, philox, |rng, out| rng.fill_bernoulli(out, 0.9)),
     },
     Operation {
+        name: "warm",
+        makes: &[(ModuleLoad, 24)],
+        sweep: |call| sweep(call, |device| Ok(device.clone()), |device| gpu_random::warm(device), |_, _| Ok(())),
+    },
+    Operation {
         name: "Generator::fill_discrete",
         makes: TABLE_LAUNCHES,
         sweep: |call| fills(call, N, philox, |rng, out| rng.fill_discrete(out, &Discrete::new(&[1.0, 2.0])?)),
@@ -259,6 +264,7 @@ pub fn no_fallible_function_is_forgotten(_: &()) -> Outcome {
         include_str!("../../src/generator/fill.rs"),
         include_str!("../../src/generator/create.rs"),
         include_str!("../../src/curandom.rs"),
+        include_str!("../../src/device/entries.rs"),
     ];
     let found: Vec<String> = sources.into_iter().flat_map(fallible_functions).collect();
     none_forgotten(&found, OPERATIONS, OTHERS)

@@ -155,6 +155,11 @@ static OPERATIONS: &[Operation<Call>] = &[
         },
     },
     Operation {
+        name: "warm",
+        makes: &[(ModuleLoad, 24)],
+        sweep: |call| sweep(call, |device| Ok(device.clone()), |device| gpu_sparse::warm(device), |_, _| Ok(())),
+    },
+    Operation {
         name: "DeviceMatrix::load_kernels",
         makes: &[(ModuleLoad, 12)],
         sweep: |call| {

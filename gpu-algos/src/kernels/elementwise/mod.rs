@@ -136,7 +136,7 @@ impl ElementwiseKernel {
     /// call on a device compiles the kernel, or loads it from the cache on disk; kernels of the same text share one.
     ///
     /// # Errors
-    /// `ArgumentCount`, `ArgumentType`, `ArgumentLength`, `NoArray`, `UnknownType`; `NotInCOrder` of an array; `WrongDevice`; `Compile` with the
+    /// `ArgumentCount`, `ArgumentType`, `ArgumentLength`, `NoArray`, `UnknownType`; `ArgumentLayout`; `WrongDevice`; `Compile` with the
     /// compiler's log and the text; the driver's.
     ///
     /// # Safety

@@ -10,6 +10,7 @@ use super::{
     super::{
         Input, KernelArg, Output,
         arguments::Given,
+        bind,
         declaration::{Declared, Role},
         types::Types,
     },
@@ -120,7 +121,10 @@ impl<T: DevicePod> ArrayScanKernel<T> {
         let mut out = match &x.0 {
             // SAFETY: the scan writes every element; where the launch fails the memory is dropped unread.
             Given::Array { len, home, .. } => unsafe { DeviceVec::uninitialized(home, *len)? },
-            Given::Wrong(error) => return Err(error.clone()),
+            Given::Wrong(error) => {
+                let kernel = &self.kernels[0];
+                return Err(bind::wrong(&kernel.name, &kernel.arguments[0], error));
+            }
             // An `Input` is never a value.
             Given::Value { .. } => return Err(AlgoError::NoArray { kernel: self.kernels[0].name.clone() }),
         };
