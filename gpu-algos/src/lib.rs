@@ -47,6 +47,9 @@
 //! # In a crate of your own
 //! On a machine without the CUDA toolkit the build script of `cust`, below these crates, asks for a folder with a `lib64`; nothing in it is used:
 //! `CUDA_LIBRARY_PATH=/usr cargo build`, or the same variable under `[env]` in `.cargo/config.toml`.
+//!
+//! Debug builds run the emulated device about five times slower unless two of its crates are optimised in `Cargo.toml`, as
+//! [`gpu_driver::emulated`](gpu_array::gpu_driver::emulated) shows.
 #![deny(unsafe_code)]
 
 pub mod block;

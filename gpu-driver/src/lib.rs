@@ -30,6 +30,9 @@
 //! On a machine without the CUDA toolkit the build script of `cust`, below these crates, asks for a folder with a `lib64`; nothing in it is used:
 //! `CUDA_LIBRARY_PATH=/usr cargo build`, or the same variable under `[env]` in `.cargo/config.toml`.
 //!
+//! Debug builds run the emulated device about five times slower unless two of its crates are optimised in `Cargo.toml`, as
+//! [`emulated`] shows.
+//!
 //! # Rules for all calls
 //! * Handles are Send, may be dropped in any order and on any thread: each keeps its context alive, and every call makes
 //!   that context current first.

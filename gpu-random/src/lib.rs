@@ -45,6 +45,9 @@
 //! On a machine without the CUDA toolkit the build script of `cust`, below these crates, asks for a folder with a `lib64`; nothing in it is used:
 //! `CUDA_LIBRARY_PATH=/usr cargo build`, or the same variable under `[env]` in `.cargo/config.toml`.
 //!
+//! Debug builds run the emulated device about five times slower unless two of its crates are optimised in `Cargo.toml`, as
+//! [`gpu_driver::emulated`] shows.
+//!
 //! # Stability of the numbers
 //! Which numbers a seed gives is part of this crate's version: no release but a new major one changes them. Words, uniform numbers in (0, 1],
 //! normal and log-normal numbers are cuRAND's; the other distributions are ours.

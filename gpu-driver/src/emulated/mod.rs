@@ -50,6 +50,16 @@
 //! * Where a GPU's answer is unspecified the host's rules hold: an integer division by zero ends the launch. `new` and
 //!   `malloc` in kernels are not there. An `extern "C"` kernel that a macro defines is found by a name expression alone.
 //!
+//! # In a crate of your own
+//! Debug builds run the emulated device about five times slower unless `Cargo.toml` of your crate has
+//! ```toml
+//! [profile.dev.package.gpu-driver-emulated]
+//! opt-level = 3
+//!
+//! [profile.dev.package.gpu-driver-core]
+//! opt-level = 3
+//! ```
+//!
 //! # Environment
 //! | variable | meaning |
 //! |---|---|
