@@ -101,6 +101,7 @@ impl<T: Element, D: Dimension> GpuArray<T, D> {
     }
 
     /// The elements in memory order: C order, unless the array was made in another one.
+    #[doc(alias("as_ptr", "data_ptr"))]
     pub fn as_device_vec(&self) -> &DeviceVec<T::Storage> {
         &self.data
     }
@@ -119,6 +120,7 @@ impl<T: Element, D: Dimension> GpuArray<T, D> {
     ///
     /// # Errors
     /// `OutOfMemory`, `DeviceLost`.
+    #[doc(alias("clone", "copy"))]
     pub fn try_clone(&self) -> Result<Self> {
         self.pending.check()?;
         Ok(Self::from_parts(self.data.try_clone()?, self.layout.clone()))

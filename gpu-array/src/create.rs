@@ -25,6 +25,7 @@ impl<T: Element, D: Dimension> GpuArray<T, D> {
     /// let x = gpu_array::GpuArray::from_ndarray(&device, &host.t())?;
     /// # Ok::<(), gpu_array::ArrayError>(())
     /// ```
+    #[doc(alias("array", "asarray", "from_vec", "from_slice"))]
     pub fn from_ndarray<S: Data<Elem = T>>(home: impl Into<Stream>, source: &ArrayBase<S, D>) -> Result<Self> {
         transfer::from_ndarray(&home.into(), source.view())
     }

@@ -107,6 +107,7 @@ impl Event {
     ///
     /// # Errors
     /// `WrongDevice`; `Cuda` with `INVALID_HANDLE` when one of them was never recorded; `DeviceLost`.
+    #[doc(alias = "get_elapsed_time")]
     pub fn elapsed_ms_since(&self, start: &Event) -> Result<f32> {
         if start.device != self.device {
             let (expected, got) = (self.device.ordinal(), start.device.ordinal());

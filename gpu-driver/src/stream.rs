@@ -134,6 +134,7 @@ impl Stream {
     ///
     /// # Errors
     /// `WrongDevice` for an event of another device; else the driver's error.
+    #[doc(alias = "wait_event")]
     pub fn wait(&self, event: &Event) -> Result<()> {
         if event.device() != &self.device {
             let (expected, got) = (self.device.ordinal(), event.device().ordinal());

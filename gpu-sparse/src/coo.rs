@@ -29,6 +29,7 @@ impl<T: Scalar> CooMatrix<T> {
     /// assert_eq!(a.nnz(), 2);
     /// # Ok::<(), gpu_sparse::SparseError>(())
     /// ```
+    #[doc(alias = "coo_matrix")]
     pub fn from_triplets(
         rows: usize,
         cols: usize,

@@ -21,7 +21,7 @@ fn of<'a, E: IntoExpr<'a, Backend = Gpu>, O>(
 }
 
 macro_rules! reductions {
-    ($($(#[doc = $doc:literal])* fn $name:ident($($argument:ident: $type:ty)?) -> $output:ty where $bound:path, $kind:expr, $nan:literal;)*) => {
+    ($($(#[$attribute:meta])* fn $name:ident($($argument:ident: $type:ty)?) -> $output:ty where $bound:path, $kind:expr, $nan:literal;)*) => {
         /// Reductions of arrays, views and expressions on a GPU: over all axes, or over some by [`Reduction::axis`] and [`Reduction::axes`].
         ///
         /// The kernel computes the expression too: `(&x - &y).abs().max()` reads x and y once and writes one value.
@@ -41,7 +41,7 @@ macro_rules! reductions {
         /// Each value is read once, in one launch. Only the result is allocated, and the host does not wait. See [`Reduction::eval`].
         pub trait Reductions<'a>: IntoExpr<'a, Backend = Gpu> + Sized {
             $(
-                $(#[doc = $doc])*
+                $(#[$attribute])*
                 fn $name(self $(, $argument: $type)?) -> Reduction<'a, $output, Self::Dim>
                 where
                     Self::Elem: $bound,
@@ -187,8 +187,10 @@ reductions! {
     /// Whether no value is 0.
     fn all() -> bool where Element, OperatorKind::Logical { all: true }, false;
     /// The number of values that are not 0.
+    #[doc(alias = "count_nonzero")]
     fn count() -> i64 where Element, OperatorKind::Count, false;
     /// The root of the sum of squares, the 2-norm of a vector, carried in f64. For f64 no square overflows or underflows.
+    #[doc(alias = "norm")]
     fn norm_l2() -> Self::Elem where Float, OperatorKind::NormL2, false;
 }
 

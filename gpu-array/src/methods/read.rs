@@ -161,6 +161,7 @@ macro_rules! read_only {
             ///
             /// # Errors
             /// `Axis` where there is no such axis, `Index` where it does not reach so far.
+            #[doc(alias("row", "column"))]
             pub fn index_axis(&self, axis: Axis, index: usize) -> Result<GpuView<$life, T, D::Smaller>>
             where
                 D: RemoveAxis,
@@ -195,6 +196,7 @@ macro_rules! read_only {
             ///
             /// # Errors
             /// `Axis` where there is no such axis, `Chunk` for a size of 0.
+            #[doc(alias("outer_iter", "split"))]
             pub fn chunks(&self, axis: Axis, size: usize) -> Result<Chunks<$life, T, D>> {
                 Chunks::new(self.view(), axis, size)
             }
@@ -206,6 +208,7 @@ macro_rules! read_only {
             ///
             /// # Errors
             /// `NotOneElement`; `DeviceLost`.
+            #[doc(alias = "item")]
             pub fn get(&self) -> Result<T> {
                 self.pending().map_or(Ok(()), Pending::check)?;
                 let missing = || ArrayError::NotOneElement { shape: self.shape().to_vec() };
@@ -233,6 +236,7 @@ macro_rules! read_only {
             ///
             /// # Errors
             /// `DeviceLost` when a kernel faulted.
+            #[doc(alias("asnumpy", "to_vec", "get"))]
             pub fn to_ndarray(&self) -> Result<Array<T, D>> {
                 transfer::to_ndarray(&self.view())
             }

@@ -172,6 +172,7 @@ impl Device {
     ///
     /// # Errors
     /// The driver's error.
+    #[doc(alias = "mem_info")]
     pub fn memory(&self) -> Result<(usize, usize)> {
         let _current = self.enter()?;
         let (mut free, mut total) = (0, 0);

@@ -50,6 +50,7 @@ impl<R: Engine> Generator<R> {
     ///
     /// # Errors
     /// The errors of [`Generator::gen_bits`].
+    #[doc(alias("rand", "random"))]
     pub fn gen_uniform<T: Real, Sh: ShapeBuilder>(
         &mut self,
         home: impl Into<Stream>,
@@ -74,6 +75,7 @@ impl<R: Engine> Generator<R> {
     ///
     /// # Errors
     /// The errors of [`Generator::gen_bits`].
+    #[doc(alias("randint", "integers"))]
     pub fn gen_range<T: Ranged + Element<Storage = T>, Sh: ShapeBuilder>(
         &mut self,
         home: impl Into<Stream>,
@@ -87,6 +89,7 @@ impl<R: Engine> Generator<R> {
     ///
     /// # Errors
     /// The errors of [`Generator::gen_bits`].
+    #[doc(alias("randn", "standard_normal"))]
     pub fn gen_normal<T: Real, Sh: ShapeBuilder>(
         &mut self,
         home: impl Into<Stream>,

@@ -21,6 +21,7 @@ impl<T: Scalar> CooMatrix<T> {
     ///
     /// # Panics
     /// When the system refuses memory or threads, which are errors of [`CooMatrix::try_to_csr`].
+    #[doc(alias = "tocsr")]
     pub fn to_csr(&self) -> CsrMatrix<T> {
         self.try_to_csr().expect("memory and threads for a matrix in compressed rows")
     }
@@ -85,6 +86,7 @@ impl<T: Scalar> CsrMatrix<T> {
     ///
     /// # Errors
     /// `TooLarge` when memory for `rows * cols` elements cannot be had.
+    #[doc(alias("toarray", "todense"))]
     pub fn to_dense(&self) -> Result<Array2<T>> {
         let elements = self.rows as u64 * self.cols as u64; // both fit u32
         let limit = isize::MAX as u64 / size_of::<T>() as u64;

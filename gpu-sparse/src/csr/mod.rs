@@ -50,6 +50,7 @@ impl<T: Scalar> CsrMatrix<T> {
     /// # Errors
     /// `Shape` when the arrays' lengths do not fit, `RowStarts`, `IndexOutOfRange` or `UnsortedColumns` for the first
     /// row or entry that breaks the invariant (an entry twice in a row is unsorted, too), `TooLarge` for a dimension above `u32::MAX`.
+    #[doc(alias = "csr_matrix")]
     pub fn from_parts(
         rows: usize,
         cols: usize,
@@ -129,16 +130,19 @@ impl<T: Scalar> CsrMatrix<T> {
     }
 
     /// The start of each row in `columns` and `values`, and at the end their length: `rows() + 1` numbers.
+    #[doc(alias = "indptr")]
     pub fn row_starts(&self) -> &[u64] {
         &self.row_starts
     }
 
     /// The column of each entry, row after row.
+    #[doc(alias = "indices")]
     pub fn columns(&self) -> &[u32] {
         &self.columns
     }
 
     /// The value of each entry, row after row.
+    #[doc(alias = "data")]
     pub fn values(&self) -> &[T] {
         &self.values
     }

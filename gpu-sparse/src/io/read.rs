@@ -19,6 +19,7 @@ use super::number::{NumberWords, parse_digits, parse_integer, parse_real};
 /// # Errors
 /// The errors of [`read_matrix_market_coo`]; also `ImplausibleRows` when the rows exceed 2^20 + 16 times the entries, because the
 /// memory for the row starts would come from the header alone; `OutOfMemory`, `Threads`.
+#[doc(alias = "mmread")]
 pub fn read_matrix_market<T: Scalar>(path: impl AsRef<Path>) -> Result<CsrMatrix<T>> {
     with_file(path.as_ref(), |file| parse_matrix_market(file))
 }

@@ -42,6 +42,7 @@ pub fn write_matrix_market_coo<T: Scalar>(path: impl AsRef<Path>, matrix: &CooMa
 /// # std::fs::remove_file(path).ok();
 /// # Ok::<(), gpu_sparse::SparseError>(())
 /// ```
+#[doc(alias = "mmwrite")]
 pub fn write_matrix_market<T: Scalar>(path: impl AsRef<Path>, matrix: &CsrMatrix<T>) -> Result<()> {
     let entries = (0..matrix.rows() as u32).flat_map(|row| {
         let (cols, values) = matrix.row(row as usize).unwrap_or_default();

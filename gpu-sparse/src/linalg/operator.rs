@@ -188,6 +188,7 @@ pub struct FromFn<T, F> {
 /// assert_eq!(solution.x.to_vec(), [1.0, 2.0, 3.0]);
 /// # Ok::<(), gpu_sparse::SparseError>(())
 /// ```
+#[doc(alias = "aslinearoperator")]
 pub fn from_fn<T: Scalar, F: Fn(&[T], &mut [T])>(n: usize, apply: F) -> FromFn<T, F> {
     FromFn { n, apply, element: PhantomData }
 }

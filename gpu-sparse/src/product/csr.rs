@@ -21,6 +21,7 @@ impl<T: Scalar> CsrMatrix<T> {
     ///
     /// # Errors
     /// `Shape` when the length of `x` is not `cols()`.
+    #[doc(alias("dot", "spmv", "A @ x"))]
     pub fn matvec<'x>(&self, x: impl Into<ArrayView1<'x, T>>) -> Result<Array1<T>> {
         let mut y = vec![T::zero(); self.rows];
         self.matvec_into(x, y.as_mut_slice())?;

@@ -90,6 +90,7 @@ macro_rules! functions {
         impl<$($generics)*> $type {
             /// In another element type: integers wrap, floats are cut to integers and saturate (NaN gives 0), integers are rounded to the
             /// nearest float; to `bool` every value but 0 gives true.
+            #[doc(alias = "astype")]
             #[must_use = "it is computed by `eval`"]
             pub fn cast<$($life)* U: Element>($($ref)* $self) -> Expr<'a, U, D, $place> {
                 Expr::of($self.to_expr().value.cast(U::DTYPE))
@@ -201,6 +202,7 @@ macro_rules! functions {
             }
 
             /// Whether each element is NaN.
+            #[doc(alias = "isnan")]
             #[must_use = "it is computed by `eval`"]
             pub fn is_nan<$($life)*>($($ref)* $self) -> Expr<'a, bool, D, $place>
             where

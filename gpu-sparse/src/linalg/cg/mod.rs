@@ -155,6 +155,7 @@ impl<'a, T: Scalar, P: VectorBackend> Cg<'a, T, P> {
     }
 
     /// An approximation of `A^-1`: [`Jacobi`](super::Jacobi), or an operator such as `&matrix`.
+    #[doc(alias = "M")]
     pub fn preconditioner(mut self, preconditioner: impl Preconditioner<T> + 'a) -> Self {
         self.preconditioner = Box::new(preconditioner);
         self

@@ -30,6 +30,7 @@ impl<T: Scalar> DeviceMatrix<T> {
     ///
     /// # Errors
     /// `Shape` when the length of `x` is not `cols()`; `Driver`.
+    #[doc(alias("dot", "spmv", "A @ x"))]
     pub fn matvec(&self, x: &GpuArray<T, Ix1>) -> Result<GpuArray<T, Ix1>> {
         let mut y = GpuArray::zeros(self.stream(), self.rows())?;
         self.matvec_into(x, &mut y)?;
