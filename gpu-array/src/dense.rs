@@ -2,7 +2,11 @@
 
 use ndarray::Dimension;
 
-use crate::{Element, GpuArray, GpuView, Result, layout::Layout};
+use crate::{
+    Element, GpuArray, GpuView, Result,
+    expression::{device, job},
+    layout::Layout,
+};
 
 /// A new array on the same stream with the same elements, in Fortran order where these are, else in C order: a copy by the driver, or a kernel
 /// where they lie otherwise.
@@ -14,4 +18,15 @@ pub(crate) fn to_dense<T: Element, D: Dimension>(view: &GpuView<'_, T, D>) -> Re
         (false, false) => return view.to_expr().eval(),
     };
     Ok(GpuArray::from_parts(view.covering()?.try_clone()?, dense))
+}
+
+/// A new array on the same stream with the same elements, in C order: a copy by the driver, or a kernel where they lie otherwise.
+pub(crate) fn to_standard_layout<T: Element, D: Dimension>(view: &GpuView<'_, T, D>) -> Result<GpuArray<T, D>> {
+    let layout = Layout::c(view.raw_dim())?;
+    if view.layout().is_c_contiguous() {
+        return Ok(GpuArray::from_parts(view.covering()?.try_clone()?, layout));
+    }
+    let mut copy = GpuArray::from_parts(device::allocate(view.stream(), layout.len())?, layout);
+    job::assign(&copy.view_mut(), &view.to_expr().value)?;
+    Ok(copy)
 }

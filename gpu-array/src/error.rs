@@ -121,7 +121,9 @@ pub enum ArrayError {
         to: Vec<usize>,
     },
     /// Another shape for which the elements would have to move.
-    #[error("shape {from:?} with strides {strides:?} cannot become {to:?} in place: copy it first, as to_owned does")]
+    #[error(
+        "shape {from:?} with strides {strides:?} cannot become {to:?} in place: copy it first by to_standard_layout"
+    )]
     ReshapeNeedsCopy {
         /// The shape there is.
         from: Vec<usize>,

@@ -125,9 +125,11 @@ macro_rules! read_only {
 
             /// The elements, counted in C order, in another shape, of which one length may be [`INFER`](crate::INFER).
             ///
+            /// Borrows; [`GpuArray::into_shape`] keeps the array.
+            ///
             /// # Errors
             /// `Reshape` for another number of elements; `Infer` where no length fits; `ReshapeNeedsCopy` where the strides of the array do
-            /// not allow it without moving elements (`to_owned` makes a copy that does).
+            /// not allow it without moving elements ([`to_standard_layout`](Self::to_standard_layout) makes a copy whose strides do).
             pub fn reshape<E: IntoDimension>(&self, shape: E) -> Result<GpuView<$life, T, E::Dim>> {
                 self.reshape_with_order(shape, Order::RowMajor)
             }
@@ -226,6 +228,26 @@ macro_rules! read_only {
             /// `OutOfMemory`, `DeviceLost`.
             pub fn to_owned(&self) -> Result<GpuArray<T, D>> {
                 dense::to_dense(&self.view())
+            }
+
+            /// A new array on the same stream with the same elements, in C order.
+            ///
+            /// # Cost
+            /// A copy by the driver where the elements are in C order, else one kernel. Does not wait.
+            ///
+            /// # Errors
+            /// `OutOfMemory`, `DeviceLost`; `NoNvrtc` where the kernel cannot be compiled.
+            ///
+            /// ```no_run
+            /// # let device = gpu_driver::Device::first()?;
+            /// let x = gpu_array::GpuArray::from_ndarray(&device, &ndarray::array![[1, 2, 3], [4, 5, 6]])?;
+            /// let flat = x.t().to_standard_layout()?.into_shape(6)?; // `to_owned` keeps Fortran order
+            /// assert_eq!(flat.to_ndarray()?.to_vec(), [1, 4, 2, 5, 3, 6]);
+            /// # Ok::<(), gpu_array::ArrayError>(())
+            /// ```
+            #[doc(alias("as_standard_layout", "ascontiguousarray", "ravel", "flatten"))]
+            pub fn to_standard_layout(&self) -> Result<GpuArray<T, D>> {
+                dense::to_standard_layout(&self.view())
             }
 
             /// The array on the host, after waiting for the home stream; in Fortran order where it is so on the device, else in

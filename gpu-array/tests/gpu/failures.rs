@@ -210,6 +210,21 @@ static OPERATIONS: &[Operation<Call>] = &[
         },
     },
     Operation {
+        name: "any::to_standard_layout",
+        makes: &[(Allocation, 1), (ModuleLoad, 1), (Launch, 1)],
+        sweep: |call| {
+            works(
+                call,
+                |array| array.t().to_standard_layout(),
+                host(),
+                |got| {
+                    ensure_eq!(got.to_ndarray()?, host().reversed_axes());
+                    Ok(())
+                },
+            )
+        },
+    },
+    Operation {
         name: "any::get",
         makes: &[(Copy, 1)],
         sweep: |call| {

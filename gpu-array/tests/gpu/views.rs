@@ -13,6 +13,7 @@ pub const TESTS: &[Test<Device>] = tests![
     random_views_round_trip,
     copies_go_to_any_layout,
     both_orders_are_kept,
+    copies_in_c_order_can_take_any_shape,
     owned_arrays_change_their_shape,
     parts_can_be_written_side_by_side,
     pinned_arrays_round_trip,
@@ -173,6 +174,37 @@ fn both_orders_are_kept(device: &Device) -> Outcome {
     ensure_eq!(GpuArray::full(device, (2, 3).f(), 7u8)?.to_ndarray()?, Array2::from_elem((2, 3), 7));
     let x = GpuArray::<f64, _>::from_device_vec(x.into_device_vec(), IxDyn(&[2, 3]).f())?;
     ensure_eq!(x.to_ndarray()?, h.into_dyn());
+    Ok(())
+}
+
+fn copies_in_c_order_can_take_any_shape(device: &Device) -> Outcome {
+    let (h, x) = (host(), GpuArray::from_ndarray(device, &host())?);
+    ensure!(matches!(x.t().to_owned()?.into_shape(120), Err(ArrayError::ReshapeNeedsCopy { .. })));
+    let needs_copy = x.t().reshape(120).err().ok_or("a transpose has no other shape in place")?;
+    ensure!(needs_copy.to_string().contains("to_standard_layout"), "{needs_copy}");
+    let views = [
+        (x.view(), h.view()),
+        (x.t(), h.t()),
+        (x.slice(s![..;-1, 1..3, ..;2])?, h.slice(s![..;-1, 1..3, ..;2])),
+        (x.slice(s![.., 2..2, ..])?, h.slice(s![.., 2..2, ..])),
+        (x.slice(s![..1, .., ..])?.broadcast((4, 5, 6))?, h.slice(s![..1, .., ..])),
+    ];
+    for (view, want) in views {
+        let copy = view.to_standard_layout()?;
+        ensure!(copy.is_standard_layout(), "{view:?}");
+        let want: Vec<i32> = want.broadcast(copy.raw_dim()).ok_or("shape")?.iter().copied().collect();
+        ensure_eq!(copy.into_shape(INFER)?.to_ndarray()?.to_vec(), want);
+    }
+    let mask = h.mapv(|x| x % 3 == 0);
+    let mut of_mask = GpuArray::from_ndarray(device, &mask)?;
+    ensure_eq!(
+        of_mask.view_mut().permuted_axes([1, 2, 0])?.to_standard_layout()?.to_ndarray()?,
+        mask.permuted_axes([1, 2, 0])
+    );
+    // An error that an operator could not return is reported here, too.
+    let mut wrong = x.try_clone()?;
+    wrong += &GpuArray::<i32, Ix3>::zeros(device, (7, 7, 7))?;
+    ensure!(wrong.t().to_standard_layout().is_err());
     Ok(())
 }
 
