@@ -1,7 +1,7 @@
 //! The owned array.
 
 use gpu_driver::{DevicePod, DeviceSlice, DeviceVec, Stream};
-use ndarray::{Dimension, IntoDimension, IxDyn, Order, ShapeBuilder};
+use ndarray::{Dimension, IntoDimension, Ix1, Ix2, Ix3, IxDyn, Order, ShapeBuilder};
 
 use crate::{ArrayError, Element, GpuView, GpuViewMut, Result, layout::Layout, pending::Pending};
 
@@ -28,6 +28,24 @@ pub struct GpuArray<T: Element, D: Dimension> {
     /// The error of an operator such as `+=`, which could not return it.
     pending: Pending,
 }
+
+/// An array with one axis.
+///
+/// ```no_run
+/// use gpu_array::{GpuArray1, gpu_driver::Device};
+/// struct Particles {
+///     mass: GpuArray1<f32>,
+/// }
+/// let particles = Particles { mass: GpuArray1::zeros(&Device::first()?, 100)? };
+/// # Ok::<(), gpu_array::ArrayError>(())
+/// ```
+pub type GpuArray1<T> = GpuArray<T, Ix1>;
+/// An array with two axes.
+pub type GpuArray2<T> = GpuArray<T, Ix2>;
+/// An array with three axes.
+pub type GpuArray3<T> = GpuArray<T, Ix3>;
+/// An array with a dynamic number of axes.
+pub type GpuArrayD<T> = GpuArray<T, IxDyn>;
 
 impl<T: Element, D: Dimension> GpuArray<T, D> {
     /// An array over a buffer that the layout fills without gaps.

@@ -62,7 +62,7 @@ mod warm;
 
 pub use gpu_driver;
 
-pub use array::GpuArray;
+pub use array::{GpuArray, GpuArray1, GpuArray2, GpuArray3, GpuArrayD};
 pub use chunks::{Chunks, ChunksMut};
 pub use dtype::DType;
 pub use element::{Bits, Element, Float, Integer, Number, Promote, promote};
