@@ -53,6 +53,36 @@ impl<T: Scalar> CooMatrix<T> {
         Ok(Self { rows, cols, row_indices, col_indices, values })
     }
 
+    /// Makes a matrix of entries (row, column, value), counted from 0, as an assembly yields them.
+    ///
+    /// # Errors
+    /// `IndexOutOfRange` for the first entry outside the matrix, `TooLarge` when a dimension exceeds `u32::MAX`.
+    ///
+    /// ```
+    /// let springs = (0..3).flat_map(|i| [(i, i, 1.0), (i + 1, i + 1, 1.0), (i, i + 1, -1.0), (i + 1, i, -1.0)]);
+    /// let a = gpu_sparse::CooMatrix::from_entries(4, 4, springs)?.to_csr();
+    /// assert_eq!((a.nnz(), a.get(1, 1)), (10, Some(2.0)));
+    /// # Ok::<(), gpu_sparse::SparseError>(())
+    /// ```
+    pub fn from_entries(
+        rows: usize,
+        cols: usize,
+        entries: impl IntoIterator<Item = (usize, usize, T)>,
+    ) -> Result<Self> {
+        check_dimensions(rows, cols)?;
+        let mut matrix = Self { rows, cols, row_indices: Vec::new(), col_indices: Vec::new(), values: Vec::new() };
+        for (entry, (row, col, value)) in entries.into_iter().enumerate() {
+            if row >= rows || col >= cols {
+                return Err(SparseError::IndexOutOfRange { entry, row: row as u64, col: col as u64, rows, cols });
+            }
+            // Both fit, as the dimensions do.
+            matrix.row_indices.push(row as u32);
+            matrix.col_indices.push(col as u32);
+            matrix.values.push(value);
+        }
+        Ok(matrix)
+    }
+
     /// Number of rows.
     pub fn rows(&self) -> usize {
         self.rows

@@ -173,6 +173,20 @@ fn duplicates_are_added_in_input_order_and_zeros_kept() {
 }
 
 #[test]
+fn entries_are_triplets_and_no_index_is_cut() {
+    let entries = [(1, 1, 2.0), (0, 2, 0.0), (1, 1, 1.0)];
+    let want = CooMatrix::from_triplets(2, 3, vec![1, 0, 1], vec![1, 2, 1], vec![2.0, 0.0, 1.0]).unwrap();
+    assert_eq!(CooMatrix::from_entries(2, 3, entries).unwrap(), want);
+    let wrong = |row, col| CooMatrix::from_entries(2, 3, [(0, 0, 1.0), (row, col, 1.0)]).unwrap_err();
+    assert!(matches!(wrong(2, 0), SparseError::IndexOutOfRange { entry: 1, row: 2, col: 0, rows: 2, cols: 3 }));
+    // Both would be 1 in u32.
+    let far = (1 << 32) + 1;
+    assert!(matches!(wrong(far, 0), SparseError::IndexOutOfRange { row: 0x1_0000_0001, .. }));
+    assert!(matches!(wrong(0, far), SparseError::IndexOutOfRange { col: 0x1_0000_0001, .. }));
+    assert!(matches!(CooMatrix::<f64>::from_entries(1 << 32, 1, []), Err(SparseError::TooLarge { .. })));
+}
+
+#[test]
 fn many_triplets_in_any_order() {
     // Against a dense sum, enough of them for several blocks.
     let (n, count) = (200_u64, 90_000_u64);
