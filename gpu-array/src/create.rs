@@ -53,7 +53,7 @@ impl<T: Number> GpuArray<T, Ix1> {
     ///
     /// ```no_run
     /// # let device = gpu_driver::Device::first()?;
-    /// let x = gpu_array::GpuArray::arange(&device, 0.0, 1.0, 0.25)?;
+    /// let x = gpu_array::GpuArray::arange(&device, 0.0f32, 1.0, 0.25)?;
     /// assert_eq!(x.to_ndarray()?.to_vec(), [0.0, 0.25, 0.5, 0.75]);
     /// # Ok::<(), gpu_array::ArrayError>(())
     /// ```

@@ -22,8 +22,11 @@
 /// }
 /// ```
 /// `&[T]` is an array that the kernel reads, `const T *` in C++; `&mut [T]` is one that it may write, `T *`. They have an element for each place, all
-/// one length; `&[T; _]` and `&mut [T; _]` have any length. Any other type is a value. `T` is a number, `bool`, or a structure with
-/// [`DevicePod`](gpu_array::gpu_driver::DevicePod). The arguments of a call are arrays, views and buffers, by way of [`Input`](crate::kernels::Input)
+/// one length; `&[T; _]` and `&mut [T; _]` have any length. Arrays are in C order without gaps, and nothing is broadcast:
+/// [`to_standard_layout`](gpu_array::GpuView::to_standard_layout) copies a view of another layout, and a broadcast one.
+/// Any other type is a value. `T` is a number, `bool`, or a structure with [`DevicePod`](gpu_array::gpu_driver::DevicePod).
+///
+/// The arguments of a call are arrays, views and buffers, by way of [`Input`](crate::kernels::Input)
 /// and [`Output`](crate::kernels::Output). The C++ parameters are made of the Rust types, so both agree.
 ///
 /// Texts `preamble: …;`, `loop_prep: …;` and `after_loop: …;` may precede the operation, in this order.
@@ -90,9 +93,12 @@ macro_rules! elementwise_kernel {
 ///     }
 /// }
 /// ```
-/// The arguments are those of [`elementwise_kernel!`](crate::elementwise_kernel), and arrays are only read. The texts are those of
-/// [`ReductionKernel`](crate::kernels::ReductionKernel); `preamble: …;` may precede them. Without `commutative: true;` values are combined in the
-/// order of their places.
+/// The arguments are those of [`elementwise_kernel!`](crate::elementwise_kernel), and arrays are only read. The result is one value of all places,
+/// and nothing is computed from it: there are no axes and no text after the reduction. [`Reductions`](crate::reduce::Reductions) of expressions have
+/// axes, and an expression computes from their result.
+///
+/// The texts are those of [`ReductionKernel`](crate::kernels::ReductionKernel); `preamble: …;` may precede them. Without `commutative: true;` values
+/// are combined in the order of their places.
 ///
 /// A kernel `f` with a result of type `T` gives:
 /// * `f(…)`: the result over all places, a [`DeviceVec<T>`](gpu_array::gpu_driver::DeviceVec) of one element;

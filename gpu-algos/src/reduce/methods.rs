@@ -26,6 +26,9 @@ macro_rules! reductions {
         ///
         /// The kernel computes the expression too: `(&x - &y).abs().max()` reads x and y once and writes one value.
         ///
+        /// Give literals a type, `0.0f32`: with `0.0` alone rustc says "`?` operator has incompatible types: expected `f64`, found `!`". A result with
+        /// a type, `let s: f64 = x.sum().get()?`, helps too.
+        ///
         /// A subset given by indices is an expression: `take(&x, &indices, Outside::Wrap).sum()`.
         ///
         /// # Semantics
@@ -67,11 +70,12 @@ macro_rules! reductions {
                 Reduction::new(self.into_expr().abs().lower(), DeviceOperator::new(OperatorKind::NormMax, Self::Elem::DTYPE, false))
             }
 
-            /// `sum x[i] * y[i]` of two vectors of one length, in their common type.
+            /// `sum x[i] * y[i]` of two vectors of one length, in their common type. There is no product of matrices yet.
             ///
             /// Products wrap or round in that type; the sum of floats has the error of `sum`.
             ///
             /// `eval` reports `Operands` for vectors of different lengths.
+            #[doc(alias = "inner")]
             fn dot<R>(self, other: R) -> Reduction<'a, Common<Self::Elem, R::Elem>, Ix1>
             where
                 Self: IntoExpr<'a, Dim = Ix1>,

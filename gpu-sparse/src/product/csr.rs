@@ -12,7 +12,7 @@ use crate::partition::sum_over_blocks;
 use crate::{Result, Scalar, start_threads};
 
 impl<T: Scalar> CsrMatrix<T> {
-    /// `A x`, in a new array.
+    /// `A x`, in a new array. Several vectors take a loop, `for j in 0..k { a.matvec(x.column(j))?; }` over the columns of a matrix `x`.
     ///
     /// A row's products are formed and added in f64, from the first column to the last, and rounded once. Only stored entries
     /// touch `x`: a NaN in `x` reaches a result only through an entry in its column.

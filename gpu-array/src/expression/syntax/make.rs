@@ -43,7 +43,7 @@ pub enum Outside<T> {
     Value(T),
 }
 
-/// The elements of an array of rank 1 at computed places, NumPy's `take`.
+/// The elements of an array of rank 1 at computed places, NumPy's `take`. Indices are of any integer type.
 ///
 /// The device cannot report an index that is outside, so `outside` gives its meaning beforehand.
 ///
@@ -64,7 +64,9 @@ where
     gather(array, &[index.into_expr()], outside)
 }
 
-/// The elements of an array at computed places, an index for each axis: NumPy's `array[i, j, …]`. The indices are broadcast.
+/// The elements of an array at computed places, an index for each axis: NumPy's `array[i, j, …]`.
+///
+/// The indices are of any integer type, one for all axes, and are broadcast.
 ///
 /// # Errors
 /// `eval` reports `NotAnArray` when `array` is not an array or a view, `Ndim` unless there is an index for each axis.
@@ -170,6 +172,14 @@ fn progression<T: Number, P: Backend>(start: T, step: T) -> Expr<'static, T, Ix1
 
 /// `n` values from `start` to `stop`, both included, as NumPy's `linspace`: `start + i * ((stop - start) / (n - 1))` in f64, rounded once, and
 /// `stop` itself at the end.
+///
+/// ```no_run
+/// # let device = gpu_array::gpu_driver::Device::first()?;
+/// use gpu_array::expression::linspace;
+/// let x = linspace(0.0f32, 1.0, 5).eval_on(&device)?;
+/// assert_eq!(x.to_ndarray()?.to_vec(), [0.0, 0.25, 0.5, 0.75, 1.0]);
+/// # Ok::<(), gpu_array::ArrayError>(())
+/// ```
 pub fn linspace<T: crate::Float, P: Backend>(start: T, stop: T, n: usize) -> Expr<'static, T, Ix1, P> {
     let wide = |value: T| num_traits::ToPrimitive::to_f64(&value).unwrap_or(f64::NAN);
     let (first, last) = (wide(start), wide(stop));
@@ -183,6 +193,14 @@ pub fn linspace<T: crate::Float, P: Backend>(start: T, stop: T, n: usize) -> Exp
 }
 
 /// The identity matrix of n rows.
+///
+/// ```no_run
+/// # let device = gpu_array::gpu_driver::Device::first()?;
+/// use gpu_array::{GpuArray, expression::eye};
+/// let unit: GpuArray<f32, _> = eye(3).eval_on(&device)?;
+/// assert_eq!(unit.to_ndarray()?, ndarray::Array2::eye(3));
+/// # Ok::<(), gpu_array::ArrayError>(())
+/// ```
 pub fn eye<T: Number, P: Backend>(n: usize) -> Expr<'static, T, Ix2, P> {
     let diagonal = index::<Ix2, P>(Axis(0)).eq(index::<Ix2, P>(Axis(1)));
     Expr::<T, Ix2, P>::of(diagonal.value.cast(T::DTYPE)).broadcast((n, n))

@@ -42,6 +42,9 @@ use crate::{Result, Scalar, SparseError, start_threads};
 /// on its device, else on the CPU's threads. `b` is a slice, an array or a vector on the host, or a `&GpuArray`; the solution comes back
 /// where `b` is. The builder's methods are SciPy's keywords, with SciPy's defaults; [`solve`](Cg::solve) does the work.
 ///
+/// Several right-hand sides take a loop, `for j in 0..k { linalg::cg(&a, b.column(j)).solve()?; }`; column `j` of a matrix on the device is
+/// `&b.slice(s![.., j])?.to_owned()?`.
+///
 /// ```
 /// use gpu_sparse::{gallery, linalg};
 ///

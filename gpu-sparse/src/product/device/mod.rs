@@ -22,6 +22,8 @@ use crate::{DeviceMatrix, Result, Scalar};
 impl<T: Scalar> DeviceMatrix<T> {
     /// `A x`, in a new array of the matrix's stream. Does not wait.
     ///
+    /// Several vectors take a loop, `for j in 0..k { a.matvec(&x.slice(s![.., j])?.to_owned()?)?; }` over the columns of a matrix `x` on the device.
+    ///
     /// A row is summed in f64 and rounded once. Only stored entries touch `x`: a NaN in `x` reaches a result only through an
     /// entry in its column.
     ///
