@@ -33,6 +33,24 @@
 //! them in. Without it the compiler says that a `GpuArray` is not an iterator. Random numbers are in `gpu-random`, sparse matrices and solvers
 //! in `gpu-sparse`, kernels from strings in `gpu-algos` (`kernels`) and `gpu-driver`.
 //!
+//! # From NumPy and CuPy
+//! | NumPy, CuPy | here |
+//! |---|---|
+//! | `asarray(h)`, `asnumpy(x)`, `x.item()` | [`GpuArray::from_ndarray`]`(&device, &h)?`, `x.to_ndarray()?`, `x.get()?` |
+//! | `zeros`, `full`, `arange` | `GpuArray::<f32, _>::zeros(&device, (2, 3))?`, `full(&device, (2, 3), 1.0f32)?`, `arange(&device, 0, 10, 1)?` |
+//! | `linspace(0, 1, 5)`, `eye(3)` | [`linspace`](expression::linspace)`(0.0f32, 1.0, 5).eval_on(&device)?`, [`eye`](expression::eye) |
+//! | `x.astype(float32)`, `isnan(x)` | `x.cast::<f32>().eval()?`, `x.is_nan().eval()?` |
+//! | `x[1:, ::2]`, `x[:, 1] = 0` | `x.slice(s![1.., ..;2])?`, `x.slice_mut(s![.., 1])?.fill(0.0)?` |
+//! | `x.T`, `x.reshape(3, -1)`, `x.ravel()` | `x.t()`, `x.reshape((3, INFER))?`, `x.to_standard_layout()?.into_shape(INFER)?` |
+//! | `where(x > 0, x, y)`, `x[i]` with integers | [`where_`](expression::where_)`(x.gt(0.0), &x, &y).eval()?`, [`take`](expression::take) |
+//! | `x.copy()`, `y[...] = x` | `x.try_clone()?`, `y.assign(&x)?` |
+//! | `x.sum(axis=0)`, `cumsum`, `x[mask]` | in `gpu-algos`: `x.sum().axis(Axis(0)).eval()?`, `x.cumsum().eval()?`, `x.select(&mask).eval()?` |
+//!
+//! # Errors of several crates
+//! A program that uses several of these crates returns `Box<dyn std::error::Error>` from `main`. In a function that returns one crate's `Result`,
+//! `?` turns errors of the crates below into its own: those of `gpu-driver` into an [`ArrayError`], both of these into the error of `gpu-algos`, and
+//! all three into that of `gpu-sparse`.
+//!
 //! # In a crate of your own
 //! On a machine without the CUDA toolkit the build script of `cust`, below these crates, asks for a folder with a `lib64`; nothing in it is used:
 //! `CUDA_LIBRARY_PATH=/usr cargo build`, or the same variable under `[env]` in `.cargo/config.toml`.

@@ -49,6 +49,24 @@
 //! own take a matrix's place; [`Description`] lists the arrays of a format and their bytes; `gpu_driver` has devices and streams, and in its
 //! module `emulated` a device for machines without a GPU. The example `solve` does all of this from the command line.
 //!
+//! # From SciPy
+//! | SciPy | here |
+//! |---|---|
+//! | `csr_matrix((data, indices, indptr), shape)` | [`CsrMatrix::from_parts`]`(rows, cols, indptr, indices, data)?` |
+//! | `a.indptr`, `a.indices`, `a.data` | `a.row_starts()`, `a.columns()`, `a.values()` |
+//! | `coo_matrix((data, (i, j)), shape).tocsr()` | [`CooMatrix::from_triplets`]`(rows, cols, i, j, data)?.to_csr()`, or [`CooMatrix::from_entries`] |
+//! | `mmread`, `mmwrite` | [`io::read_matrix_market`], [`io::write_matrix_market`] |
+//! | `A @ x`, `A.T @ x`, `A.toarray()` | `a.matvec(&x)?`, `a.matvec_transpose(&x)?`, `a.to_dense()?` |
+//! | `cg(A, b)` | [`linalg::cg`]`(&a, &b).solve()?`; on a GPU with a [`DeviceMatrix`] |
+//! | its `x0`, `rtol`, `atol`, `maxiter` | `.x0(&guess)`, `.rtol(1e-8)`, `.atol(0.0)`, `.maxiter(1000)` |
+//! | its `M`, `callback` | `.preconditioner(linalg::Jacobi)` or `(&m)`; `.callback(\|progress\| …)`, or `monitor`, for which no device waits |
+//! | its `info` | `solution.status`, `solution.is_converged()` |
+//! | `LinearOperator((n, n), matvec=f)` | [`linalg::from_fn`]`(n, f)` |
+//!
+//! # Errors of several crates
+//! A program that uses several of these crates returns `Box<dyn std::error::Error>` from `main`. In a function that returns [`Result`], `?`
+//! turns the errors of `gpu-driver`, `gpu-array` and `gpu-algos` into a [`SparseError`].
+//!
 //! # In a crate of your own
 //! On a machine without the CUDA toolkit the build script of `cust`, below these crates, asks for a folder with a `lib64`; nothing in it is used:
 //! `CUDA_LIBRARY_PATH=/usr cargo build`, or the same variable under `[env]` in `.cargo/config.toml`.
