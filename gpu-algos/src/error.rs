@@ -6,7 +6,7 @@ use gpu_array::{ArrayError, gpu_driver::DriverError};
 pub type Result<T, E = AlgoError> = std::result::Result<T, E>;
 
 /// Errors of algorithms and of users' kernels.
-#[derive(Clone, Debug, thiserror::Error)]
+#[derive(Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum AlgoError {
     /// An error of the driver, the compiler or the device.
@@ -195,4 +195,11 @@ pub enum AlgoError {
         /// The reason.
         why: &'static str,
     },
+}
+
+gpu_array::gpu_driver::debug_by_text! {
+    AlgoError:
+    Driver, Array, Empty, RepeatedAxis, OutShape, OutStrides, OutputTooSmall, TooManyAxes, TooLarge, Length, Shape,
+    KernelName, Argument, UnknownType, ArgumentCount, ArgumentType, ArgumentLength, NoArray, StateTooLarge,
+    IndexRange,
 }

@@ -8,7 +8,7 @@ use crate::{DType, INFER};
 pub type Result<T, E = ArrayError> = std::result::Result<T, E>;
 
 /// The errors of arrays.
-#[derive(Clone, Debug, thiserror::Error)]
+#[derive(Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum ArrayError {
     /// The driver, the compiler or the device.
@@ -250,6 +250,13 @@ pub enum ArrayError {
         /// The shape, with [`INFER`](crate::INFER) where a length is to be found.
         shape: Vec<usize>,
     },
+}
+
+gpu_driver::debug_by_text! {
+    ArrayError:
+    Driver, TooLarge, Length, Range, Axis, Index, Slice, Chunk, Ndim, Permutation, Broadcast, Reshape,
+    ReshapeNeedsCopy, Shape, NotOneElement, NotInCOrder, Gaps, Operands, Devices, Outputs, NoHome, NoShape,
+    TooManyOperations, TooManyArguments, NotAnArray, Operation, Infer,
 }
 
 /// The end of a slice, as in `s![..]`.

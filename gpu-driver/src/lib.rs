@@ -81,6 +81,8 @@ pub use arguments::{Argument, Arguments, In, InOut, Out};
 pub use device::{CurrentGuard, Device, OLDEST_DRIVER};
 pub use event::Event;
 pub use generated::{GeneratedKernel, KernelSpace, PARAMETER_BYTES};
+#[doc(hidden)]
+pub use gpu_driver_core::debug_by_text;
 #[doc(inline)]
 pub use gpu_driver_core::{CompileError, CudaCode, CudaVersion, DriverError, Result};
 pub use graph::Graph;

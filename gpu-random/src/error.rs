@@ -4,7 +4,7 @@
 pub type Result<T, E = RandomError> = std::result::Result<T, E>;
 
 /// An error of a request for random numbers.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum RandomError {
     /// A parameter of a distribution lies outside its range, or is NaN.
@@ -67,4 +67,9 @@ pub enum RandomError {
     /// An array in GPU memory could not be made.
     #[error(transparent)]
     Array(#[from] gpu_array::ArrayError),
+}
+
+gpu_driver::debug_by_text! {
+    RandomError:
+    Parameter, EmptyRange, Weights, Generators, Position, PositionKind, Driver, Array,
 }

@@ -8,7 +8,7 @@ use crate::io::MatrixMarketError;
 pub type Result<T, E = SparseError> = std::result::Result<T, E>;
 
 /// An error of a matrix, a vector or a file handed to this crate, or of a device.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum SparseError {
     /// Two shapes that must agree do not.
@@ -135,4 +135,10 @@ pub enum SparseError {
     /// An array in GPU memory could not be made or copied.
     #[error(transparent)]
     Array(#[from] gpu_array::ArrayError),
+}
+
+gpu_driver::debug_by_text! {
+    SparseError:
+    Shape, IndexOutOfRange, TooLarge, OutOfMemory, Threads, MatrixMarket, File, RowStarts, UnsortedColumns, Packets,
+    Diagonal, NoDiagonal, Parameter, Operator, Algo, Driver, Array,
 }

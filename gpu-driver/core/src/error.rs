@@ -22,11 +22,29 @@ impl fmt::Display for CudaVersion {
     }
 }
 
+/// Implements `Debug` for an error type of which these are all variants: the variant's name, then the text of `Display`. So what `main` returns
+/// and what `unwrap` panics at name the remedy.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! debug_by_text {
+    ($error:ident: $($variant:ident),* $(,)?) => {
+        impl ::core::fmt::Debug for $error {
+            /// The variant's name, then the text of `Display`.
+            fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+                let name = match self {
+                    $(Self::$variant { .. } => ::core::stringify!($variant),)*
+                };
+                ::core::write!(f, "{name}: {self}")
+            }
+        }
+    };
+}
+
 /// An error of this library, of the driver or of a compiler.
 ///
 /// After `OutOfMemory`, `Launch`, `Compile` and the argument errors everything stays usable. After `DeviceLost` the process
 /// cannot use CUDA any more (that is CUDA's rule); every later call says so at once.
-#[derive(Clone, Debug, thiserror::Error)]
+#[derive(Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum DriverError {
     /// No driver library could be opened.
@@ -295,6 +313,14 @@ pub enum DriverError {
     },
 }
 
+debug_by_text! {
+    DriverError:
+    NoDriver, Disabled, UnknownDeviceKind, NotEmulated, Setting, UnsafeCache, WrongKind, NoDevice, NoSuchDevice,
+    DriverTooOld, Cuda, InCapture, OutOfMemory, DeviceLost, Launch, SharedMemory, OutOfPinnedMemory, NoNvrtc,
+    NoCompiler, Compiler, Nvrtc, Compile, UnsupportedArch, NotRegistered, NoKernel, Nul, TypeName, Length, TooLarge,
+    NestedScratch, WrongDevice, InDrop,
+}
+
 fn free_text(free: &Option<usize>) -> String {
     free.map(|free| format!(", {free} are free")).unwrap_or_default()
 }
@@ -400,6 +426,17 @@ mod tests {
         assert_eq!(lines("axpy.cu:12:5: error: a\nIn file included from axpy.cu:3:\naxpy.cu: In function"), [3, 12]);
         assert_eq!(lines("kernels of axpy.cu:3:1: a\ninstance of axpy.cu(4): b\nsrc/axpy.cu:5: c"), [0; 0]);
         assert_eq!(lines("axpy.cu:"), [0; 0]);
+    }
+
+    #[test]
+    fn debug_shows_the_variant_and_the_text() {
+        let (error, code) = (DriverError::NoSuchDevice { ordinal: 2, count: 1 }, CudaCode(700));
+        assert_eq!(format!("{error:?}"), format!("NoSuchDevice: {error}"));
+        let lost = DriverError::DeviceLost { code, kernel: None, report: None };
+        let in_drop = DriverError::InDrop { what: "a stream", source: Box::new(lost) };
+        assert_eq!(format!("{:?}", Some(&in_drop)), format!("Some(InDrop: {in_drop})"));
+        let boxed: Box<dyn std::error::Error> = DriverError::NoNvrtc { searched: vec!["a".into()] }.into();
+        assert!(format!("{boxed:?}").starts_with("NoNvrtc: no NVRTC") && format!("{boxed:#?}").contains("GPU_NVRTC"));
     }
 
     #[test]

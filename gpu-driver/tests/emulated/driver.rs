@@ -203,7 +203,7 @@ pub fn the_environment_says_what_the_device_is(_: &()) -> Outcome {
     says(&[("GPU_EMULATED_ARCH", "8.0")], &["emulated device 0 (sm_80)", "13.0 800"])?;
     says(&[("GPU_EMULATED_ARCH", "12.1"), ("GPU_EMULATED_DRIVER", "12.8")], &["(sm_121)", "12.8 1210"])?;
     says(&[("GPU_EMULATED_DRIVER", "11.8")], &["supports CUDA 11.8", "needs 12.0", "DriverTooOld"])?;
-    says(&[("GPU_EMULATED_DEVICES", "0")], &["found no device", "Some(NoDevice)"])?;
+    says(&[("GPU_EMULATED_DEVICES", "0")], &["found no device", "Some(NoDevice: "])?;
     says(&[("GPU_EMULATED_DEVICES", "many")], &["GPU_EMULATED_DEVICES=many is not known"])?;
     says(&[("GPU_EMULATED_FAIL", "flight:1")], &["GPU_EMULATED_FAIL=flight:1 is not known"])
 }
