@@ -200,6 +200,6 @@ pub enum AlgoError {
 gpu_array::gpu_driver::debug_by_text! {
     AlgoError:
     Driver, Array, Empty, RepeatedAxis, OutShape, OutStrides, OutputTooSmall, TooManyAxes, TooLarge, Length, Shape,
-    KernelName, Argument, UnknownType, ArgumentCount, ArgumentType, ArgumentLength, NoArray, StateTooLarge,
+    KernelName, Argument, UnknownType, ArgumentCount, ArgumentType, ArgumentLayout, ArgumentLength, NoArray, StateTooLarge,
     IndexRange,
 }
