@@ -32,8 +32,8 @@
 //! device each new form of expression costs one run of the C++ compiler, about 0.2 s; after that it is in the cache on disk.
 //!
 //! # Limits
-//! A kernel has at most 4096 operations (arrays and scalars are none), and its arrays and scalars fit into 4096 bytes of parameters; beyond, `eval` is an error. The CPU has no
-//! limit.
+//! A kernel has at most 4096 operations (arrays and scalars are none), and its arrays and scalars fit into 4096 bytes of parameters; beyond, `eval`
+//! is an error. The CPU has no limit.
 //!
 //! # Modules
 //! `syntax` has the types, operators and functions by which users write expressions. `graph` has the values behind them without their types, and

@@ -22,24 +22,6 @@ impl fmt::Display for CudaVersion {
     }
 }
 
-/// Implements `Debug` for an error type of which these are all variants: the variant's name, then the text of `Display`. So what `main` returns
-/// and what `unwrap` panics at name the remedy.
-#[doc(hidden)]
-#[macro_export]
-macro_rules! debug_by_text {
-    ($error:ident: $($variant:ident),* $(,)?) => {
-        impl ::core::fmt::Debug for $error {
-            /// The variant's name, then the text of `Display`.
-            fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
-                let name = match self {
-                    $(Self::$variant { .. } => ::core::stringify!($variant),)*
-                };
-                ::core::write!(f, "{name}: {self}")
-            }
-        }
-    };
-}
-
 /// An error of this library, of the driver or of a compiler.
 ///
 /// After `OutOfMemory`, `Launch`, `Compile` and the argument errors everything stays usable. After `DeviceLost` the process
@@ -313,7 +295,7 @@ pub enum DriverError {
     },
 }
 
-debug_by_text! {
+crate::debug_by_text! {
     DriverError:
     NoDriver, Disabled, UnknownDeviceKind, NotEmulated, Setting, UnsafeCache, WrongKind, NoDevice, NoSuchDevice,
     DriverTooOld, Cuda, InCapture, OutOfMemory, DeviceLost, Launch, SharedMemory, OutOfPinnedMemory, NoNvrtc,

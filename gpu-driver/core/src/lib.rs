@@ -11,6 +11,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 pub mod cache;
 pub mod codes;
+mod debug_by_text;
 pub mod environment;
 mod error;
 pub mod includes;

@@ -4,7 +4,7 @@ use std::{marker::PhantomData, sync::LazyLock};
 
 use gpu_driver::{Device, Dim3, Entry, In, Out, Preload, Registry, Source};
 
-use super::{DISTRIBUTIONS, NUMBERS, PHILOX, REAL, XORWOW};
+use super::{DISTRIBUTIONS, NUMBERS, PHILOX, REAL, XORWOW, XORWOW_STATES};
 use crate::distribution::{
     Bernoulli, Discrete, Distribution, Exponential, HalfOpen, LargePoisson, LogNormal, Normal, RandomBits, Uniform,
     integers::Integers,
@@ -14,7 +14,12 @@ use crate::xorwow::start::SeedSequence;
 static XORWOW_SOURCE: Source = Source {
     name: "xorwow.cu",
     text: include_str!("xorwow.cu"),
-    headers: &[REAL, NUMBERS, PHILOX, XORWOW, DISTRIBUTIONS],
+    headers: &[REAL, NUMBERS, PHILOX, XORWOW, XORWOW_STATES, DISTRIBUTIONS],
+};
+static START_SOURCE: Source = Source {
+    name: "xorwow_start.cu",
+    text: include_str!("xorwow_start.cu"),
+    headers: &[REAL, NUMBERS, XORWOW, XORWOW_STATES],
 };
 static PHILOX_SOURCE: Source =
     Source { name: "philox.cu", text: include_str!("philox.cu"), headers: &[REAL, NUMBERS, PHILOX, DISTRIBUTIONS] };
@@ -43,12 +48,12 @@ macro_rules! kernel {
 
 kernel!(
     /// Seed, seeds, each; jumps, own, states, generators; the digits of a polynomial, draws, split, more.
-    Start, XORWOW_SOURCE, "xorwow_start", |_policy: ()| String::new(), 128,
+    Start, START_SOURCE, "xorwow_start", |_policy: ()| String::new(), 128,
     (u64, In<'a, u32>, u32, In<'a, u32>, u32, Out<'a, u32>, u32, u64, u64, u64, u64, u64, u32, u32)
 );
 kernel!(
     /// Jumps, tables.
-    Tables, XORWOW_SOURCE, "xorwow_tables", |_policy: ()| String::new(), 256,
+    Tables, START_SOURCE, "xorwow_tables", |_policy: ()| String::new(), 256,
     (In<'a, u32>, Out<'a, u32>)
 );
 kernel!(

@@ -1,6 +1,7 @@
 //! Fills of device memory.
 
 mod entries;
+mod jumps;
 pub(crate) mod philox;
 mod policy;
 mod table;
@@ -14,6 +15,7 @@ const REAL: Header = Header { name: "real.cuh", text: include_str!("real.cuh") }
 const NUMBERS: Header = Header { name: "numbers.cuh", text: include_str!("numbers.cuh") };
 const PHILOX: Header = Header { name: "philox.cuh", text: include_str!("philox.cuh") };
 const XORWOW: Header = Header { name: "xorwow.cuh", text: include_str!("xorwow.cuh") };
+const XORWOW_STATES: Header = Header { name: "xorwow_states.cuh", text: include_str!("xorwow_states.cuh") };
 const XORWOW_JUMPS: Header = Header { name: "xorwow_jumps.cuh", text: include_str!("xorwow_jumps.cuh") };
 const XORWOW_RNG: Header = Header { name: "xorwow_rng.cuh", text: include_str!("xorwow_rng.cuh") };
 const DISTRIBUTIONS: Header = Header { name: "distributions.cuh", text: include_str!("distributions.cuh") };

@@ -40,7 +40,7 @@ pub(super) struct Parameters {
 }
 
 impl Parameters {
-    /// Those of a distribution without a table.
+    /// The parameters of a distribution without a table.
     pub(super) fn of<D: Distribution>(distribution: &D) -> Self {
         Self { words: distribution.parameters(), _table: None }
     }

@@ -1,4 +1,4 @@
-//! Launches of `xorwow.cu`.
+//! Launches of `xorwow.cu`, and of the kernel in `xorwow_start.cu` that makes states.
 #![expect(unsafe_code, reason = "one block per kernel launch")]
 
 use std::sync::Arc;
@@ -6,7 +6,8 @@ use std::sync::Arc;
 use gpu_driver::{Device, DevicePod, DeviceSliceMut, DeviceVec, Stream as Queue};
 
 use super::{
-    entries::{Fill, FillAny, FillFew, FillFirst, KERNELS, Start, Tables},
+    entries::{Fill, FillAny, FillFew, FillFirst, KERNELS, Start},
+    jumps::{JumpKind, Jumps},
     policy::{self, Chunks},
     table::{DeviceTable, FillContext},
 };
@@ -21,8 +22,6 @@ use crate::{
     },
 };
 
-/// Words of the table of a jump.
-const TABLE: usize = 1024 * 5;
 /// Jumps that are kept for later fills.
 const KEPT: usize = 6;
 /// Draws that some generators may be ahead of others without a jump of their own.
@@ -72,17 +71,6 @@ struct Chain {
     now: DeviceVec<u32>,
     /// The states that a fill leaves; then the two change places.
     next: DeviceVec<u32>,
-}
-
-/// Jumps to chunks.
-#[derive(Clone)]
-struct Jumps {
-    /// Draws between two chunks.
-    draws: u128,
-    /// Chunks that can be jumped to.
-    chunks: u32,
-    /// Tables, or polynomials in any order.
-    data: Arc<DeviceTable<u32>>,
 }
 
 /// Fills `out`.
@@ -424,38 +412,5 @@ impl StatesAndJumps {
         let data = jumps.data.clone();
         self.jumps.push(jumps);
         Ok(data)
-    }
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum JumpKind {
-    /// A table for each chunk but the first.
-    Tables,
-    /// Polynomials of 8 words: 256 for the chunk modulo 256, and one for each 256 chunks.
-    Polynomials,
-}
-
-impl JumpKind {
-    fn make(self, context: &FillContext<'_>, draws: u128, chunks: u32) -> Result<Arc<DeviceTable<u32>>> {
-        let queue = context.maker();
-        let powers = |base: Polynomial, count: u32| {
-            let all = std::iter::successors(Some(Polynomial::ONE), move |power| Some(power.times(base)));
-            all.take(count as usize).flat_map(Polynomial::digits).collect::<Vec<u32>>()
-        };
-        let one = Polynomial::steps(draws);
-        if self == Self::Polynomials {
-            let many = powers(Polynomial::steps(256 * draws), chunks.div_ceil(256));
-            return context.table(&[powers(one, 256), many].concat());
-        }
-        let count = chunks as usize - 1;
-        let jumps = DeviceVec::from_slice(queue, &powers(one, chunks)[8..])?;
-        // SAFETY: the kernel writes every word.
-        let mut tables = unsafe { DeviceVec::uninitialized(queue, count * TABLE)? };
-        if count > 0 {
-            let kernel = KERNELS.kernel::<Tables>(queue.device(), &())?;
-            // SAFETY: a block for each jump, of which each has 8 words in `jumps` and a table.
-            unsafe { kernel.launch(count as u32, (jumps.input(), tables.output()), queue)? };
-        }
-        context.written(tables)
     }
 }

@@ -1,0 +1,19 @@
+//! `Debug` of the error types.
+
+/// Implements `Debug` for an error type of which these are all variants: the variant's name, then the text of `Display`. So what `main` returns
+/// and what `unwrap` panics at name the remedy.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! debug_by_text {
+    ($error:ident: $($variant:ident),* $(,)?) => {
+        impl ::core::fmt::Debug for $error {
+            /// The variant's name, then the text of `Display`.
+            fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+                let name = match self {
+                    $(Self::$variant { .. } => ::core::stringify!($variant),)*
+                };
+                ::core::write!(f, "{name}: {self}")
+            }
+        }
+    };
+}
