@@ -1,4 +1,4 @@
-//! What the first call of a kind costs a new process: `cargo run --release -p benches --bin first_use [--device emulated]`.
+//! The cost of the first call of each kind in a new process: `cargo run --release -p benches --bin first_use [--device emulated]`.
 //!
 //! The program starts itself for each call, with a new cache folder and then with the kernels that are there. A start opens the device and makes the
 //! arrays before the clock runs; the time is that until the result is there, with NVRTC opened, the kernel compiled and loaded.

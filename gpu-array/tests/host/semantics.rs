@@ -241,7 +241,7 @@ fn elements_are_taken() {
     gives(take(&x, of(&i), Outside::Wrap), &[30, 30, 10, 30, 30]);
     gives(take(&x, of(&i), Outside::Clip), &[10, 10, 10, 30, 30]);
     gives(take(&x, of(&i), Outside::Value(-1)), &[-1, -1, 10, 30, -1]);
-    // Any integer type; what no i64 holds is behind the end.
+    // Any integer type; an index that no i64 holds is behind the end.
     gives(take(&x, of(&[-4i8, -1, 5]), Outside::Clip), &[10, 10, 30]);
     gives(take(&x, of(&[0u8, 2, 255]), Outside::Value(-1)), &[10, 30, -1]);
     gives(take(&x, of(&[2u64, u64::MAX, 1 << 63]), Outside::Clip), &[30, 30, 30]);

@@ -100,9 +100,11 @@ pub fn hidden_and_unknown_devices_are_errors(_: &()) -> Outcome {
 
 /// Of kernels that are compiled here and of those in the cache alike.
 pub fn options_of_the_environment_are_given_to_nvrtc(_: &()) -> Outcome {
-    let nvrtc = env::var_os("GPU_NVRTC").unwrap_or_default();
+    let nvrtc = env::var_os("GPU_NVRTC");
     let said = |options: &[u8]| {
-        answer_raw("options", &[("GPU_NVRTC", &nvrtc), ("GPU_NVRTC_OPTIONS", OsStr::from_bytes(options))])
+        let mut variables = vec![("GPU_NVRTC_OPTIONS", OsStr::from_bytes(options))];
+        variables.extend(nvrtc.as_deref().map(|nvrtc| ("GPU_NVRTC", nvrtc)));
+        answer_raw("options", &variables)
     };
     for _ in 0..2 {
         let with = said(b" -lineinfo  -DLEVEL=4")?;

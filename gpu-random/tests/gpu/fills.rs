@@ -184,7 +184,7 @@ pub fn a_graph_keeps_the_tables_of_its_fills(device: &Device) -> Outcome {
         let mut rng = Generator::<R>::new(11);
         let (graph, ()) = stream.capture(|| -> Result<()> { rng.fill_discrete(&mut out, &ramp(300)?) })?;
         drop(rng);
-        // What others have written since to memory that was free.
+        // Others write to memory that is free since.
         let others = DeviceVec::from_slice(&stream, &vec![!0u32; 1 << 16])?;
         let mut want = vec![0; 9000];
         Generator::<R>::new(11).fill_discrete(&mut want, &ramp(300)?)?;

@@ -15,11 +15,18 @@ fn instance(expression: &str) -> Result<Instance, String> {
 }
 
 /// The kernel as PTX: of an architecture that NVRTC does not know it gives that of the newest one below. Images would have the options in them too.
+/// NVRTC puts eight digits that change from second to second into the names of what a file has to itself; they are left out.
 fn code(instance: &Instance, options: &[&str]) -> Result<String, String> {
     let program = options.iter().fold(instance.program(), |program, &option| program.option(option));
     let compiled = program.compile(Arch::new(9, 9)).map_err(|error| error.to_string())?;
-    let text = String::from_utf8_lossy(compiled.image()).into_owned();
-    text.contains(".entry").then_some(text).ok_or_else(|| "what NVRTC gave is no PTX".to_owned())
+    let text = String::from_utf8_lossy(compiled.image());
+    if !text.contains(".entry") {
+        return Err(format!("NVRTC gave no PTX: {text}"));
+    }
+    let without = |part: &str| part.get(8..).unwrap_or(part).to_owned();
+    let mut parts = text.split("xorwow_cu_").map(str::to_owned);
+    let first = parts.next().unwrap_or_default();
+    Ok(parts.fold(first, |text, part| text + &without(&part)))
 }
 
 const NORMAL: [&str; 2] = ["xorwow_fill<Normal<float>, true>", "xorwow_fill<Normal<double>, true>"];
