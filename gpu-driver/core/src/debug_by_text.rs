@@ -1,7 +1,7 @@
 //! `Debug` of the error types.
 
-/// Implements `Debug` for an error type of which these are all variants: the variant's name, then the text of `Display`. So what `main` returns
-/// and what `unwrap` panics at name the remedy.
+/// Implements `Debug` for an error type of which these are all variants: the variant's name, then the text of `Display`. So an error
+/// that `main` returns names the remedy, and so does one at which `unwrap` panics.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! debug_by_text {
