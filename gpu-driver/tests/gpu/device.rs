@@ -45,7 +45,10 @@ pub fn device_describes_itself(device: &Device) -> Outcome {
     ensure!(device.arch().major >= 5, "{}", device.arch());
     let (free, total) = device.memory()?;
     ensure!(0 < free && free <= total);
-    ensure!(device.to_string().contains(device.name()));
+    // Once, whatever the driver calls it.
+    let (text, arch) = (device.to_string(), format!("sm_{}", device.arch().number()));
+    ensure!(device.is_emulated() || text.contains(device.name()), "{text}");
+    ensure_eq!((text.matches("emulated").count(), text.matches(&arch).count()), (device.is_emulated().into(), 1));
     let count = Device::count()?;
     let wrong = Device::new(count).unwrap_err();
     ensure!(matches!(wrong, DriverError::NoSuchDevice { .. }), "{wrong}");
