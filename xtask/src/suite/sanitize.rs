@@ -32,6 +32,25 @@ const SKIPPED_BY_RACECHECK: [&str; 5] = [
     "device::sixteen_threads_at_once",
     "device::two_solves_at_once",
 ];
+/// Tests that take racecheck a minute and a half or more, by the ends of their names. They begin first, so that the others fill the time beside them.
+const SLOW_UNDER_RACECHECK: [&str; 16] = [
+    "::many_selected_around_tiles",
+    "::random_extremes_of_u8",
+    "::many_selected_of_any_type",
+    "::many_selected_that_are_not_aligned",
+    "::many_selected_with_flags_at_every_position",
+    "::poisson_as_on_the_cpu",
+    "::wathen_as_on_the_cpu",
+    "::states_of_any_size",
+    "::many_selected_on_two_streams_and_replayed",
+    "::segments_of_recurrences",
+    "::any_places_of_any_length",
+    "::pycuda_scan",
+    "::variable_coefficients_as_on_the_cpu",
+    "::scanned_floats_have_the_same_bits_in_every_order_of_blocks",
+    "::many_lines_and_wide_rows",
+    "::scanned_matrices_keep_their_order",
+];
 /// The group of tests that run on a device.
 const GROUP: &str = "device::";
 
@@ -104,7 +123,11 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     }
     let of_tool = |&tool: &Tool| {
         let skipped = arguments.skipped(tool);
-        (tool, batches(&of_programs, filter, &skipped, batch), skipped)
+        let mut batches = batches(&of_programs, filter, &skipped, batch);
+        if tool == Tool::Racecheck {
+            slow_first(&mut batches);
+        }
+        (tool, batches, skipped)
     };
     let of_tools: Vec<_> = arguments.tools.iter().map(of_tool).collect();
     if let Some((tool, ..)) = of_tools.iter().find(|(_, batches, _)| batches.is_empty()) {
@@ -234,6 +257,12 @@ fn batches<'p>(
     batches
 }
 
+/// Puts the batches with a slow test before the others; either keep their order.
+fn slow_first(batches: &mut [Batch<'_>]) {
+    let is_slow = |test: &String| SLOW_UNDER_RACECHECK.iter().any(|end| test.ends_with(end));
+    batches.sort_by_key(|batch| !batch.tests.iter().any(is_slow));
+}
+
 /// Tests of a program that one process runs.
 struct Batch<'p> {
     program: &'p Program,
@@ -322,6 +351,18 @@ mod tests {
         assert_eq!(selected(&names, "", &skipped), ["device::fill"]);
         assert_eq!(selected(&names, "fill", &[]), ["device::fill"]);
         assert_eq!(selected(&names, "trap", &skipped), [""; 0]);
+    }
+
+    #[test]
+    fn slow_tests_begin_first() {
+        let names =
+            ["device::fill", "device::states_of_any_size", "device::sum", "device::pycuda_scan"].map(str::to_owned);
+        let program =
+            Program { package: "p".into(), name: "gpu".into(), kind: programs::Kind::Test, path: "gpu".into() };
+        let mut batches: Vec<_> = names.chunks(1).map(|tests| Batch::of(&program, &names, tests)).collect();
+        slow_first(&mut batches);
+        let order: Vec<&str> = batches.iter().flat_map(|batch| &batch.tests).map(String::as_str).collect();
+        assert_eq!(order, ["device::states_of_any_size", "device::pycuda_scan", "device::fill", "device::sum"]);
     }
 
     #[test]
