@@ -37,7 +37,7 @@ pub(crate) fn fill<D: Distribution>(
     let context = (!distribution.table().is_empty()).then(|| FillContext::new(&queue)).transpose()?;
     let without = || Ok(Parameters::of(&distribution));
     let parameters = context.as_ref().map_or_else(without, |context| context.parameters(&distribution))?;
-    let [a, b, c] = parameters.words;
+    let [a, b, c] = parameters.values;
     if let (Seed::One(seed), Some((below, others, split))) = (seed, in_curand_order(turns)) {
         let kernel = KERNELS.kernel::<PhiloxFill<D>>(queue.device(), &())?;
         let arguments = (out.output(), n, *seed, call.cursor, call.skip, whole, below, others, split, a, b, c);

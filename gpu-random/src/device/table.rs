@@ -35,14 +35,14 @@ impl<T: DevicePod> DeviceTable<T> {
 
 /// The parameters of a distribution, as kernels take them. They live until the launch, with the table that they name.
 pub(super) struct Parameters {
-    pub(super) words: [u64; 3],
+    pub(super) values: [u64; 3],
     _table: Option<Arc<DeviceTable<u32>>>,
 }
 
 impl Parameters {
     /// The parameters of a distribution without a table.
     pub(super) fn of<D: Distribution>(distribution: &D) -> Self {
-        Self { words: distribution.parameters(), _table: None }
+        Self { values: distribution.parameters(), _table: None }
     }
 }
 
@@ -67,11 +67,11 @@ impl<'q> FillContext<'q> {
     pub(super) fn parameters<D: Distribution>(&self, distribution: &D) -> Result<Parameters> {
         let (parameters @ [_, b, c], values) = (distribution.parameters(), distribution.table());
         if values.is_empty() {
-            return Ok(Parameters { words: parameters, _table: None });
+            return Ok(Parameters { values: parameters, _table: None });
         }
         let table = self.table(values)?;
         let address = self.read(&table)?.as_raw();
-        Ok(Parameters { words: [address, b, c], _table: Some(table) })
+        Ok(Parameters { values: [address, b, c], _table: Some(table) })
     }
 
     /// A table of data that the maker's work enqueued so far writes.

@@ -257,7 +257,7 @@ impl Chain {
     ) -> Result<()> {
         self.step = None;
         let parameters = context.parameters(&distribution)?;
-        let [a, b, c] = parameters.words;
+        let [a, b, c] = parameters.values;
         let subsequences = context.read(&tables.subsequences)?.input();
         let (sequence, next) = (SeedSequence::new(seed), self.next.output());
         let arguments = (sequence, subsequences, next, out.output(), turns, parts.rows as u32, parts.count, a, b, c);
@@ -279,7 +279,7 @@ impl Chain {
         out: DeviceSliceMut<'_, D::Value>,
     ) -> Result<()> {
         let parameters = context.parameters(&distribution)?;
-        let [a, b, c] = parameters.words;
+        let [a, b, c] = parameters.values;
         let (now, next) = (self.now.input(), self.next.output());
         let arguments = (now, next, out.output(), turns, cursor, parts.rows as u32, parts.count, a, b, c);
         let queue = context.queue;
@@ -311,7 +311,7 @@ impl StatesAndJumps {
         let n = out.len() as u64;
         let exact = is_exact::<D>(call, &out);
         let parameters = context.parameters(&distribution)?;
-        let [a, b, c] = parameters.words;
+        let [a, b, c] = parameters.values;
         let queue = context.queue;
         let chunks = policy::curand_order::<D>(call.complete / generators);
         let jumps = self.jumps(made, context, chunks, D::WORDS, JumpKind::Tables)?;
@@ -357,7 +357,7 @@ impl StatesAndJumps {
         let jumps = self.jumps(made, context, chunks, D::WORDS, JumpKind::Polynomials)?;
         let Chain { now, next, .. } = &mut self.chain;
         let parameters = context.parameters(&distribution)?;
-        let [a, b, c] = parameters.words;
+        let [a, b, c] = parameters.values;
         let jumps = context.read(&jumps)?.input();
         let counts = (call.turns, call.complete, call.cursor, call.skip, call.dropped, chunks.rows);
         let arguments = (

@@ -15,7 +15,7 @@ fn instance(expression: &str) -> Result<Instance, String> {
 }
 
 /// The kernel as PTX: of an architecture that NVRTC does not know it gives that of the newest one below. Images would have the options in them too.
-/// NVRTC puts eight digits that change from second to second into the names of what a file has to itself; they are left out.
+/// NVRTC puts eight digits that change from second to second into names that a file has to itself; they are left out.
 fn code(instance: &Instance, options: &[&str]) -> Result<String, String> {
     let program = options.iter().fold(instance.program(), |program, &option| program.option(option));
     let compiled = program.compile(Arch::new(9, 9)).map_err(|error| error.to_string())?;
