@@ -107,7 +107,7 @@ fn of_generator<R: Engine>(harness: &mut Harness, name: &str) {
     figure!(harness, R, &format!("{name}-lognormal"), f32, n, rng, out => rng.fill_log_normal(out, 0.0, 1.0));
     figure!(harness, R, &format!("{name}-exponential"), f32, n, rng, out => rng.fill_exponential(out, 1.0));
     figure!(harness, R, &format!("{name}-range"), u32, n, rng, out => rng.fill_range(out, 0..1000));
-    // Whole calls: each makes its table.
+    // Whole calls: each copies its table to the device.
     macro_rules! poisson {
         ($($mean:literal),*) => {$(
             let operation = format!("{name}-poisson-{}", $mean);

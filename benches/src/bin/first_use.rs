@@ -70,7 +70,7 @@ fn main() -> ExitCode {
     )
 }
 
-/// Starts this program for each call, with empty caches and with the kernels that the last of these starts left.
+/// Starts this program for each call, with empty caches, then with the kernels that the first of these starts left.
 fn in_children(options: &Options) -> Outcome {
     println!("{:<18} {:>14} {:>14} {:>14}", "first call", "at first, ms", "compiled, ms", "cached, ms");
     for (name, _) in CALLS {

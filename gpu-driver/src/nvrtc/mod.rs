@@ -148,7 +148,8 @@ const KNOWS_NO_SOURCE_INCLUDE: CudaVersion = CudaVersion { major: 12, minor: 0 }
 /// The result is cached on disk under a hash of all of these, the architecture and NVRTC's version; `GPU_CACHE_DIR` moves
 /// the cache (`off` for none, [`nvrtc::cache_folder`](crate::nvrtc::cache_folder) says where it is). A program that may read files is never
 /// cached: by its options (`-I…`, `-include …`, those of `GPU_NVRTC_OPTIONS` too), or by its text, which
-/// includes a path that is absolute or leads upwards, or a macro. Else `#include` finds only the headers given here. Compiling a small kernel takes 20 to 80 ms, a cache hit well under one.
+/// includes a path that is absolute or leads upwards, or a macro. Else `#include` finds only the headers given here. Compiling a small kernel
+/// takes 20 to 80 ms, a cache hit well under one.
 ///
 /// ```
 /// use gpu_driver::{Arch, Program};

@@ -98,7 +98,7 @@ pub fn hidden_and_unknown_devices_are_errors(_: &()) -> Outcome {
     Ok(())
 }
 
-/// Of kernels that are compiled here and of those in the cache alike.
+/// They tell kernels in the cache apart, too: either outcome comes twice.
 pub fn options_of_the_environment_are_given_to_nvrtc(_: &()) -> Outcome {
     let nvrtc = env::var_os("GPU_NVRTC");
     let said = |options: &[u8]| {

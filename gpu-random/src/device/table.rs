@@ -40,7 +40,7 @@ pub(super) struct Parameters {
 }
 
 impl Parameters {
-    /// The parameters of a distribution without a table.
+    /// The parameters without a table.
     pub(super) fn of<D: Distribution>(distribution: &D) -> Self {
         Self { values: distribution.parameters(), _table: None }
     }
@@ -65,13 +65,13 @@ impl<'q> FillContext<'q> {
 
     /// The parameters of a distribution for kernels on the stream.
     pub(super) fn parameters<D: Distribution>(&self, distribution: &D) -> Result<Parameters> {
-        let (parameters @ [_, b, c], values) = (distribution.parameters(), distribution.table());
-        if values.is_empty() {
-            return Ok(Parameters { values: parameters, _table: None });
+        let mut parameters = Parameters::of(distribution);
+        if !distribution.table().is_empty() {
+            let table = self.table(distribution.table())?;
+            parameters.values[0] = self.read(&table)?.as_raw();
+            parameters._table = Some(table);
         }
-        let table = self.table(values)?;
-        let address = self.read(&table)?.as_raw();
-        Ok(Parameters { values: [address, b, c], _table: Some(table) })
+        Ok(parameters)
     }
 
     /// A table of data that the maker's work enqueued so far writes.

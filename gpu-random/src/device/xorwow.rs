@@ -102,22 +102,19 @@ pub(crate) fn fill<D: Distribution>(
     };
     let is_in_curand_order = turns.generators() == XorwowRng::GENERATORS;
     let short = if is_in_curand_order { ShortFill::new::<D>(call, &out) } else { None };
-    match (short, seed, turns.pieces()) {
-        (Some(fill), Seed::One(seed), [Piece { draws: 0, .. }]) if progress.chain.step != Some(step) => {
-            progress.chain.first(tables, &context, *seed, fill, distribution, out)?;
-        }
-        (Some(fill), ..) => {
-            progress.chain.bring(tables, &context, seed, turns, step)?;
-            progress.chain.few(&context, fill, distribution, out)?;
-        }
-        (None, ..) => {
-            progress.chain.bring(tables, &context, seed, turns, step)?;
-            if is_in_curand_order {
-                progress.curand_order(made, &context, call, distribution, out)?;
-            } else {
-                progress.any_order(made, &context, turns.generators(), call, distribution, out)?;
-            }
-        }
+    // The seed of a stream at its start, whose states nobody has made.
+    let unmade = match (seed, turns.pieces()) {
+        (Seed::One(seed), [Piece { draws: 0, .. }]) if progress.chain.step != Some(step) => Some(*seed),
+        _ => None,
+    };
+    if short.is_none() || unmade.is_none() {
+        progress.chain.bring(tables, &context, seed, turns, step)?;
+    }
+    match (short, unmade) {
+        (Some(fill), Some(seed)) => progress.chain.first(tables, &context, seed, fill, distribution, out)?,
+        (Some(fill), None) => progress.chain.few(&context, fill, distribution, out)?,
+        _ if is_in_curand_order => progress.curand_order(made, &context, call, distribution, out)?,
+        _ => progress.any_order(made, &context, turns.generators(), call, distribution, out)?,
     }
     let Chain { step: at, now, next } = &mut progress.chain;
     std::mem::swap(now, next);
