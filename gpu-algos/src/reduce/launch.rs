@@ -105,7 +105,8 @@ pub(crate) fn program(source: &impl ValueSource, operator: &DeviceOperator, poli
         operator.text(),
         check_text(source, operator, "Value"),
     );
-    let program = Program::new("reduction.cu", text).option("-default-device").overlapping().name_expression(name);
+    let program = Program::new("reduction.cu", text).option("-default-device").minimal();
+    let program = program.overlapping().name_expression(name);
     let program = operator.options().iter().fold(program, Program::option);
     with_headers(program, headers.into_iter().chain(HEADERS).chain([PARAMS, REDUCE]).chain(more))
 }

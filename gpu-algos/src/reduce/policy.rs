@@ -20,6 +20,9 @@ pub(crate) enum ReduceAlgorithm {
 }
 
 /// The kernel with its template arguments.
+///
+/// Measured on an H200: NVRTC's option `--Ofast-compile=mid` compiles these kernels in 0.2 s in place of 0.3 to 1.3 s, and all of them run 5 to 9 times
+/// slower.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ReducePolicy {
     pub(crate) algorithm: ReduceAlgorithm,

@@ -79,6 +79,7 @@ impl<'a, O, D: Dimension, K: Dimension> Reduction<'a, O, D, K> {
 
     /// Runs the reduction on this stream, or on a device's main stream, which is then the home of a new result.
     /// It is needed if no array is reduced.
+    #[doc(alias = "eval_on")]
     pub fn on(mut self, home: impl Into<Stream>) -> Self {
         self.home = Some(home.into());
         self

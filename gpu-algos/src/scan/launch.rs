@@ -225,7 +225,8 @@ impl KernelSpec<'_> {
         let segments = if heads.is_empty() { "gpu::scan::Nothing" } else { heads.trim_end_matches(", ") };
         let check = check_text(job.sources(), [value, segments, epilogue]);
         let text = format!("#include \"{header}\"\n{custom}{text}{check}");
-        let program = Program::new("scan.cu", text).option("-default-device").overlapping().name_expression(name);
+        let program =
+            Program::new("scan.cu", text).option("-default-device").minimal().overlapping().name_expression(name);
         with_headers(
             program,
             headers

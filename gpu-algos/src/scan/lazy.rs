@@ -112,6 +112,7 @@ impl<'a, O: Element, D: Dimension, K: Dimension> Scan<'a, O, D, K> {
 
     /// Runs the scan on this stream, or on a device's main stream, which is then the home of a new result.
     /// It is needed if no array is scanned.
+    #[doc(alias = "eval_on")]
     pub fn on(mut self, home: impl Into<Stream>) -> Self {
         self.home = Some(home.into());
         self

@@ -215,7 +215,8 @@ impl KernelSpec<'_> {
 
 fn program(header: &str, text: &str, headers: &[Header], name: String) -> Program {
     let text = format!("#include \"{header}\"\n{text}");
-    let program = Program::new("compact.cu", text).option("-default-device").overlapping().name_expression(name);
+    let program =
+        Program::new("compact.cu", text).option("-default-device").minimal().overlapping().name_expression(name);
     with_headers(
         program,
         headers.iter().copied().chain(HEADERS).chain([TILE_PARAMS, TILES, SINGLE_PASS, PIPELINED]).chain(PARTS),

@@ -65,6 +65,7 @@ impl<'a, T: Element> Selection<'a, T> {
 
     /// Runs the selection on this stream, or on a device's main stream, which is then the home of a new result.
     /// It is needed if no array takes part.
+    #[doc(alias = "eval_on")]
     pub fn on(mut self, home: impl Into<Stream>) -> Self {
         self.home = Some(home.into());
         self
@@ -176,6 +177,7 @@ impl<'a, T: Element> Partition<'a, T> {
     }
 
     /// Sets the stream, as [`Selection::on`] does.
+    #[doc(alias = "eval_on")]
     pub fn on(self, home: impl Into<Stream>) -> Self {
         Self(self.0.on(home))
     }
@@ -217,6 +219,7 @@ impl<'a, T: Element> RunLengths<'a, T> {
     }
 
     /// Sets the stream, as [`Selection::on`] does.
+    #[doc(alias = "eval_on")]
     pub fn on(self, home: impl Into<Stream>) -> Self {
         Self(self.0.on(home))
     }

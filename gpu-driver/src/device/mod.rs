@@ -96,7 +96,7 @@ impl Device {
         if let Some(context) = of_ordinal.find(usable) {
             return Ok(Self(context));
         }
-        let context = Arc::new(Context::retain(ordinal)?);
+        let context = Arc::new(nvrtc::early::beside(|| Context::retain(ordinal))?);
         contexts.push((ordinal, Arc::downgrade(&context)));
         Ok(Self(context))
     }

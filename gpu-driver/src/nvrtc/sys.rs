@@ -234,10 +234,9 @@ impl Drop for Session {
     }
 }
 
-/// The paths at which NVRTC is looked for: `GPU_NVRTC` alone when it is set, else the system, toolkits, and Python environments.
+/// The paths at which NVRTC is looked for: `GPU_NVRTC` alone when it is set and not empty, else the system, toolkits, and Python environments.
 fn candidates() -> Vec<PathBuf> {
-    if let Some(path) = env::var_os("GPU_NVRTC") {
-        let path = PathBuf::from(path);
+    if let Some(path) = env::var_os("GPU_NVRTC").filter(|path| !path.is_empty()).map(PathBuf::from) {
         return if path.is_dir() { in_folder(&path) } else { vec![path] };
     }
     let mut found: Vec<PathBuf> = ["libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"].map(PathBuf::from).to_vec();

@@ -137,7 +137,7 @@ fn has_device(library: &Library) -> bool {
 }
 
 fn open() -> Result<Library> {
-    let asked = env::var_os("GPU_LIBCUDA");
+    let asked = env::var_os("GPU_LIBCUDA").filter(|path| !path.is_empty());
     let candidates: Vec<OsString> = match &asked {
         Some(path) => vec![path.clone()],
         None => CANDIDATES.iter().map(OsString::from).collect(),

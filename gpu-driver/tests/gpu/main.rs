@@ -115,6 +115,7 @@ fn main() -> ExitCode {
     let anywhere = tests![
         no_driver_says_what_was_searched,
         no_nvrtc_says_what_was_searched,
+        empty_paths_of_the_environment_are_as_none,
         hidden_and_unknown_devices_are_errors,
         values_that_mean_nothing_are_errors,
         a_cache_that_others_can_write_is_refused,

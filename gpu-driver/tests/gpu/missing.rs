@@ -80,6 +80,13 @@ pub fn no_nvrtc_says_what_was_searched(_: &()) -> Outcome {
     Ok(())
 }
 
+pub fn empty_paths_of_the_environment_are_as_none(_: &()) -> Outcome {
+    for (question, variable) in [("device", "GPU_LIBCUDA"), ("nvrtc", "GPU_NVRTC")] {
+        ensure_eq!(answer(question, &[(variable, "")])?, answer(question, &[])?);
+    }
+    Ok(())
+}
+
 pub fn hidden_and_unknown_devices_are_errors(_: &()) -> Outcome {
     let hidden = answer("device", &[("GPU_DEVICE", "none")])?;
     ensure!(hidden.contains("GPU_DEVICE=none"), "{hidden}");

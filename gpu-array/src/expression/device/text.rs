@@ -73,7 +73,7 @@ impl Text {
 
     pub(crate) fn program(self) -> Program {
         // Lambdas carry no `__device__`.
-        let program = Program::new("expression.cu", self.text).option("-default-device").overlapping();
+        let program = Program::new("expression.cu", self.text).option("-default-device").minimal().overlapping();
         let program = self.headers.iter().fold(program, |program, header| program.header(header.name, header.text));
         self.names.into_iter().fold(program, Program::name_expression)
     }
