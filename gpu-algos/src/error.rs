@@ -93,6 +93,32 @@ pub enum AlgoError {
         right: Vec<usize>,
     },
 
+    /// A matrix product of a value without axes.
+    #[error("{op} of a value without axes; `*` multiplies by a scalar")]
+    NoAxes {
+        /// The operation that was asked for.
+        op: &'static str,
+    },
+    /// The matrices of a product do not fit: a row of the first has another length than a column of the second.
+    #[error("{op}: a has {columns} columns, b has {rows} rows")]
+    InnerLength {
+        /// The operation that was asked for.
+        op: &'static str,
+        /// Columns of the first matrix, or elements of the first vector.
+        columns: usize,
+        /// Rows of the second matrix, or elements of the second vector.
+        rows: usize,
+    },
+    /// The stacks of matrices of a product do not broadcast.
+    #[error("{op}: stacks of matrices of shapes {left:?} and {right:?} do not broadcast")]
+    Stacks {
+        /// The operation that was asked for.
+        op: &'static str,
+        /// Shape of the first array.
+        left: Vec<usize>,
+        /// Shape of the second array.
+        right: Vec<usize>,
+    },
     /// The name cannot be the name of a kernel.
     #[error("`{name}` cannot be the name of a kernel: {why}")]
     KernelName {
@@ -200,6 +226,6 @@ pub enum AlgoError {
 gpu_array::gpu_driver::debug_by_text! {
     AlgoError:
     Driver, Array, Empty, RepeatedAxis, OutShape, OutStrides, OutputTooSmall, TooManyAxes, TooLarge, Length, Shape,
-    KernelName, Argument, UnknownType, ArgumentCount, ArgumentType, ArgumentLayout, ArgumentLength, NoArray, StateTooLarge,
+    NoAxes, InnerLength, Stacks, KernelName, Argument, UnknownType, ArgumentCount, ArgumentType, ArgumentLayout, ArgumentLength, NoArray, StateTooLarge,
     IndexRange,
 }

@@ -1,7 +1,7 @@
-//! Reductions, scans and selections over whole arrays.
+//! Reductions, scans, selections and matrix products over whole arrays.
 //!
 //! The crate has [reductions](Reductions) and [scans](Scans) on a GPU, over all axes or some, in one kernel with the expression that they read;
-//! [selections](select) of the values that a mask selects; [kernels of one's own](kernels) from a line of CUDA C++, elementwise, reductions or
+//! [selections](select) of the values that a mask selects; [matrix products](mod@matmul); [kernels of one's own](kernels) from a line of CUDA C++, elementwise, reductions or
 //! scans; and [pieces of kernels](block) as headers, which the kernels of this crate are made of. On the host, [`host`] has reductions, scans,
 //! selections and dot products of arrays of any layout on all threads, and [`reference`](mod@reference) defines them in serial loops, over the
 //! [`operators`] of both. All of them give the same bits from run to run, those of the host for any number of threads.
@@ -61,6 +61,7 @@ mod device;
 mod error;
 pub mod host;
 pub mod kernels;
+pub mod matmul;
 pub mod operators;
 pub mod reduce;
 pub mod reference;
@@ -75,6 +76,7 @@ pub use gpu_array;
 /// The extension traits: `use gpu_algos::prelude::*`.
 pub mod prelude {
     pub use crate::{
+        matmul::Matmul,
         reduce::Reductions,
         scan::{Scans, ScansInPlace},
         select::Select,
@@ -82,6 +84,7 @@ pub mod prelude {
 }
 
 pub use error::{AlgoError, Result};
+pub use matmul::{Matmul, MatrixProduct};
 pub use reduce::{Pair, Reduction, Reductions, Results, Summable};
 pub use registry::KERNELS;
 pub use scan::{InPlace, Scan, Scans, ScansInPlace};

@@ -70,7 +70,7 @@ macro_rules! reductions {
                 Reduction::new(self.into_expr().abs().lower(), DeviceOperator::new(OperatorKind::NormMax, Self::Elem::DTYPE, false))
             }
 
-            /// `sum x[i] * y[i]` of two vectors of one length, in their common type. There is no product of matrices yet.
+            /// `sum x[i] * y[i]` of two vectors of one length, in their common type. [`Matmul::matmul`](crate::Matmul::matmul) multiplies matrices.
             ///
             /// Products wrap or round in that type; the sum of floats has the error of `sum`.
             ///

@@ -34,4 +34,4 @@ pub use methods::{Common, Reductions};
 pub use reduction::{Pair, Reduction, Results};
 
 pub use crate::common::summable::Summable;
-pub(crate) use launch::{compile_custom, reduce_custom};
+pub(crate) use launch::{compile_custom, reduce_custom, run};

@@ -4,6 +4,7 @@
 //! any layout; elements are taken in C order, one after another, so sums of floats are rounded once per element. The types of results, and their
 //! rounding, are those of the [operators](crate::operators).
 
+pub(crate) mod matmul;
 mod reduce;
 mod scan;
 mod select;
@@ -11,6 +12,7 @@ mod vectors;
 
 #[doc(no_inline)]
 pub use crate::operators::*;
+pub use matmul::matmul;
 pub use reduce::*;
 pub use scan::*;
 pub use select::*;

@@ -13,7 +13,9 @@ use gpu_algos::{
         },
     },
     kernels::{ArrayScanKernel, ElementwiseKernel, IndexRange, ReductionKernel, ScanKernel},
+    matmul::gemm,
     prelude::*,
+    reference,
 };
 use ndarray::{Array1, Array2, Axis, Ix0, Ix1, Ix2, array, s};
 use testkit::{Operation, Outcome, ensure, ensure_eq, fallible_functions, none_forgotten, sweeps};
@@ -69,6 +71,37 @@ fn writes(call: Call, rows: usize, another: bool) -> Result<u64, Box<dyn Error>>
         ensure_eq!(x.to_ndarray()?, host(rows));
         Ok(())
     })
+}
+
+/// Writes the product of columns by columns into the middle of an array, whose other elements stay as they were in any case, as all do where the
+/// operation fails.
+fn multiplies(
+    call: Call,
+    rows: usize,
+    factor: i32,
+    operation: impl Fn(&GpuArray<i32, Ix2>, GpuViewMut<'_, i32, Ix2>) -> Result<()>,
+) -> Result<u64, Box<dyn Error>> {
+    type Arrays = (GpuArray<i32, Ix2>, GpuArray<i32, Ix2>);
+    let prepare = |device: &Device| {
+        let stream = Stream::new(device)?;
+        Ok((GpuArray::from_ndarray(&stream, &host(rows))?, GpuArray::full(&stream, (COLUMNS + 2, COLUMNS), 3)?))
+    };
+    let write = |(x, target): &mut Arrays| operation(x, target.slice_mut(s![1..=COLUMNS, ..])?);
+    sweep(call, prepare, write, |(x, target), done| {
+        let mut want = Array2::from_elem((COLUMNS + 2, COLUMNS), 3);
+        if done.is_some() {
+            let mut part = want.slice_mut(s![1..=COLUMNS, ..]);
+            part *= factor;
+            part += &column_products(rows);
+        }
+        ensure_eq!(target.to_ndarray()?, want);
+        ensure_eq!(x.to_ndarray()?, host(rows));
+        Ok(())
+    })
+}
+
+fn column_products(rows: usize) -> Array2<i32> {
+    reference::matmul(host(rows).t(), &host(rows)).unwrap_or_default()
 }
 
 fn total(rows: usize) -> i64 {
@@ -275,6 +308,66 @@ static OPERATIONS: &[Operation<Call>] = &[
         name: "Reduction::write_into, of another stream by several blocks",
         makes: &[(Allocation, 1), (ModuleLoad, 1), (Launch, 1), (Event, 1)],
         sweep: |call| writes(call, LARGE, true),
+    },
+    Operation {
+        name: "MatrixProduct::eval",
+        makes: &[(Allocation, 1), (ModuleLoad, 1), (Launch, 1)],
+        sweep: |call| {
+            reduces(
+                call,
+                SMALL,
+                |x| x.t().matmul(x).eval(),
+                |got| {
+                    ensure_eq!(got.to_ndarray()?, column_products(SMALL));
+                    Ok(())
+                },
+            )
+        },
+    },
+    Operation {
+        name: "MatrixProduct::eval, by several blocks of an expression",
+        makes: &[(Allocation, 3), (ModuleLoad, 2), (Launch, 2)],
+        sweep: |call| {
+            reduces(
+                call,
+                LARGE,
+                |x| x.t().matmul(x * 1).eval(),
+                |got| {
+                    ensure_eq!(got.to_ndarray()?, column_products(LARGE));
+                    Ok(())
+                },
+            )
+        },
+    },
+    Operation {
+        name: "MatrixProduct::get",
+        makes: &[(Allocation, 1), (ModuleLoad, 1), (Launch, 1), (Copy, 1)],
+        sweep: |call| {
+            reduces(
+                call,
+                SMALL,
+                |x| x.index_axis(Axis(1), 0)?.matmul(x.index_axis(Axis(1), 1)?).get(),
+                |&got| {
+                    ensure_eq!(got, column_products(SMALL)[[0, 1]]);
+                    Ok(())
+                },
+            )
+        },
+    },
+    Operation {
+        name: "MatrixProduct::write_into",
+        makes: &[(ModuleLoad, 1), (Launch, 1)],
+        sweep: |call| multiplies(call, SMALL, 0, |x, target| x.t().matmul(x).write_into(target)),
+    },
+    Operation {
+        name: "gemm",
+        makes: &[(ModuleLoad, 1), (Launch, 1)],
+        sweep: |call| multiplies(call, SMALL, 2, |x, target| gemm(1, x.t(), x, 2, target)),
+    },
+    Operation {
+        name: "gemm, by several blocks",
+        makes: &[(Allocation, 1), (ModuleLoad, 1), (Launch, 1)],
+        sweep: |call| multiplies(call, LARGE, 2, |x, target| gemm(1, x.t(), x, 2, target)),
     },
     Operation {
         name: "Scan::eval",
@@ -646,6 +739,9 @@ pub fn no_fallible_function_is_forgotten(_: &()) -> Outcome {
         include_str!("../../src/kernels/scan/samples.rs"),
         include_str!("../../src/kernels/scan/text.rs"),
         include_str!("../../src/kernels/types.rs"),
+        include_str!("../../src/matmul/launch.rs"),
+        include_str!("../../src/matmul/methods.rs"),
+        include_str!("../../src/matmul/product.rs"),
         include_str!("../../src/reduce/launch.rs"),
         include_str!("../../src/reduce/methods.rs"),
         include_str!("../../src/reduce/mod.rs"),

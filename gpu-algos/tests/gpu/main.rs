@@ -15,6 +15,8 @@ mod kernels_elementwise;
 mod kernels_reduction;
 mod kernels_scan;
 mod layouts;
+mod matmul;
+mod matmul_random;
 mod numpy;
 mod reductions;
 mod reductions_large;
@@ -52,6 +54,8 @@ fn main() -> ExitCode {
         .group("device", device.clone(), "GPU_TESTS", scans_random::TESTS)
         .group("device", device.clone(), "GPU_TESTS", selections::TESTS)
         .group("device", device.clone(), "GPU_TESTS", selections_random::TESTS)
+        .group("device", device.clone(), "GPU_TESTS", matmul::TESTS)
+        .group("device", device.clone(), "GPU_TESTS", matmul_random::TESTS)
         .group("device", device.clone(), "GPU_TESTS", kernels_reduction::TESTS)
         .group("device", device.clone(), "GPU_TESTS", kernels_scan::TESTS)
         .group("device", device.clone(), "GPU_TESTS", kernels_elementwise::TESTS)

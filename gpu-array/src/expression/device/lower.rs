@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     ArrayError, DType, Element, GpuViewMut, Result,
-    expression::graph::{Code, LeafMemory, Value, assemble},
+    expression::graph::{Code, LeafMemory, Op, Step, Value, assemble},
     layout::checked_len,
     pending::Pending,
 };
@@ -127,6 +127,12 @@ impl<'a> Lowered<'a> {
             let is_place = matches!(leaf.memory, LeafMemory::Nowhere);
             LoweredLeaf { address: leaf.address(leaf.offset), dtype: leaf.dtype, is_place, strides: &leaf.strides }
         })
+    }
+
+    /// The array or view in memory that the expression is itself; None for any other expression.
+    pub fn array(&self) -> Option<LoweredLeaf<'_>> {
+        let is_leaf = matches!(self.0.steps[..], [Step { op: Op::Leaf, .. }]);
+        self.leaves().next().filter(|_| is_leaf)
     }
 
     /// The first argument of `apply`.

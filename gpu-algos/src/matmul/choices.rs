@@ -1,0 +1,81 @@
+//! The kernels and launches that products choose.
+
+use gpu_array::DType;
+
+use super::{
+    params::launch,
+    plan::choose,
+    problem::{MatmulProblem, MatmulShape, Operand},
+};
+use crate::common::{
+    choices::{DEVICES, TableOperand, compare, described},
+    launch::DeviceLimits,
+    shape::in_order,
+};
+
+/// An operand of the table: a transposed one has its columns as neighbours.
+fn operand(shape: &[usize], number: usize, offset: usize, is_transposed: bool) -> (u64, Vec<isize>) {
+    let mut operand = TableOperand::contiguous(DType::F32, shape, offset);
+    if is_transposed && let [.., rows, columns] = *shape {
+        let last = shape.len() - 1;
+        (operand.strides[last - 1], operand.strides[last]) = (1, rows as isize);
+        operand.strides[..last - 1].copy_from_slice(&in_order(&shape[..last - 1], (rows * columns) as isize));
+    }
+    (operand.address(number), operand.strides)
+}
+
+fn chosen(dtype: DType, [a, b]: [&[usize]; 2], layout: usize, limits: &DeviceLimits) -> String {
+    let shape = match MatmulShape::of("matmul", a, b) {
+        Ok(shape) => shape,
+        Err(error) => return error.to_string(),
+    };
+    let result = shape.result();
+    let offset = usize::from(layout == 4);
+    let (left, a_strides) = operand(a, 0, offset, layout & 1 != 0);
+    let (right, b_strides) = operand(b, 1, offset, layout & 2 != 0);
+    let (target, c_strides) = operand(&result, 2, 0, false);
+    let a = shape.left(&Operand { address: left, shape: a, strides: &a_strides });
+    let b = shape.right(&Operand { address: right, shape: b, strides: &b_strides });
+    let c = shape.target(&Operand { address: target, shape: &result, strides: &c_strides });
+    let problem = MatmulProblem::new(dtype, &shape, [a, b, c], (1, 0));
+    match choose("matmul", &problem, limits) {
+        Ok(plan) => {
+            let (kernel, splits) = (plan.policy.template(dtype), plan.grid.splits);
+            format!("{kernel} splits {splits} {}", described(&launch(&problem, &plan)))
+        }
+        Err(error) => error.to_string(),
+    }
+}
+
+#[test]
+fn choices_are_those_of_the_file() {
+    let square = |n: usize| vec![vec![n, n], vec![n, n]];
+    let shapes: Vec<Vec<Vec<usize>>> = [2, 8, 33, 70, 256, 512, 1024, 2048, 4096, 8192]
+        .map(square)
+        .into_iter()
+        .chain([
+            vec![vec![8192, 8192], vec![8192, 32]],
+            vec![vec![131_072, 64], vec![64, 64]],
+            vec![vec![257, 1031], vec![1031, 4093]],
+            vec![vec![16, 1 << 20], vec![1 << 20, 16]],
+            vec![vec![5, 0], vec![0, 7]],
+            vec![vec![1 << 20, 8, 8], vec![1 << 20, 8, 8]],
+            vec![vec![65_536, 32, 32], vec![65_536, 32, 32]],
+            vec![vec![100, 32, 32], vec![32, 32]],
+            vec![vec![1 << 32, 8, 8], vec![1 << 32, 8, 8]],
+        ])
+        .collect();
+    let mut lines = Vec::new();
+    for (device, limits) in DEVICES.iter().enumerate() {
+        for shape in &shapes {
+            // The first device sees all layouts and types.
+            for layout in 0..if device == 0 { 5 } else { 1 } {
+                for dtype in [DType::F32, DType::F64].into_iter().take(if device == 0 && layout == 0 { 2 } else { 1 }) {
+                    let (name, choice) = (dtype.name(), chosen(dtype, [&shape[0], &shape[1]], layout, limits));
+                    lines.push(format!("{device} {shape:?} {name} layout {layout}: {choice}"));
+                }
+            }
+        }
+    }
+    compare(&lines, include_str!("choices.txt"));
+}

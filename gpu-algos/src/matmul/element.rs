@@ -1,0 +1,70 @@
+//! Element types of matrix products.
+
+use gpu_array::Number;
+use ndarray::{ArrayView2, ArrayViewMut2, Zip, linalg::general_mat_mul};
+
+/// An element type of matrices that are multiplied: f32, f64, i32, i64, u32 or u64.
+#[diagnostic::on_unimplemented(
+    message = "matrices of `{Self}` cannot be multiplied",
+    note = "products are defined for f32, f64, i32, i64, u32 and u64; `.cast::<f32>()` makes one of them"
+)]
+pub trait MatmulElement: Number + sealed::Arithmetic {}
+
+mod sealed {
+    use ndarray::{ArrayView2, ArrayViewMut2};
+
+    /// The arithmetic of products on the host.
+    pub trait Arithmetic: Sized {
+        /// The type of sums in the definition.
+        type Sum: Copy;
+        const NO_TERMS: Self::Sum;
+        fn add_product(sum: Self::Sum, a: Self, b: Self) -> Self::Sum;
+        fn rounded(sum: Self::Sum) -> Self;
+        /// Writes a b into c, whose elements are 0.
+        fn multiply(a: ArrayView2<'_, Self>, b: ArrayView2<'_, Self>, c: ArrayViewMut2<'_, Self>);
+    }
+}
+
+macro_rules! floats {
+    ($($float:ty),*) => {$(
+        impl MatmulElement for $float {}
+        impl sealed::Arithmetic for $float {
+            type Sum = f64;
+            const NO_TERMS: f64 = 0.0;
+            fn add_product(sum: f64, a: Self, b: Self) -> f64 {
+                sum + f64::from(a) * f64::from(b)
+            }
+            fn rounded(sum: f64) -> Self {
+                sum as Self
+            }
+            fn multiply(a: ArrayView2<'_, Self>, b: ArrayView2<'_, Self>, mut c: ArrayViewMut2<'_, Self>) {
+                general_mat_mul(1.0, &a, &b, 0.0, &mut c);
+            }
+        }
+    )*};
+}
+floats! { f32, f64 }
+
+macro_rules! integers {
+    ($($integer:ty),*) => {$(
+        impl MatmulElement for $integer {}
+        impl sealed::Arithmetic for $integer {
+            type Sum = Self;
+            const NO_TERMS: Self = 0;
+            fn add_product(sum: Self, a: Self, b: Self) -> Self {
+                sum.wrapping_add(a.wrapping_mul(b))
+            }
+            fn rounded(sum: Self) -> Self {
+                sum
+            }
+            fn multiply(a: ArrayView2<'_, Self>, b: ArrayView2<'_, Self>, mut c: ArrayViewMut2<'_, Self>) {
+                for (a, mut c) in a.rows().into_iter().zip(c.rows_mut()) {
+                    for (&a, b) in a.iter().zip(b.rows()) {
+                        Zip::from(&mut c).and(&b).for_each(|c, &b| *c = Self::add_product(*c, a, b));
+                    }
+                }
+            }
+        }
+    )*};
+}
+integers! { i32, i64, u32, u64 }

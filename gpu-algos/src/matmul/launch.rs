@@ -1,0 +1,58 @@
+//! The launch of the kernel of matrix products.
+#![expect(unsafe_code, reason = "the launch of a generated kernel")]
+
+use gpu_array::{
+    DType,
+    expression::{HEADERS, MAX_AXES},
+    gpu_driver::{Device, GeneratedKernel, Header, KernelSpace, Program, Stream},
+};
+use smallvec::SmallVec;
+
+use super::{
+    params::{PARAMS, check_text, launch},
+    plan::choose,
+    policy::MatmulPolicy,
+    problem::MatmulProblem,
+};
+use crate::{
+    AlgoError, Result,
+    common::launch::{DeviceLimits, with_headers},
+};
+
+pub(super) const MATMUL: Header = Header { name: "matmul.cuh", text: include_str!("device/matmul.cuh") };
+
+/// The keys of kernels of products.
+static SPACE: KernelSpace = KernelSpace::new();
+
+/// Enqueues the product on `stream`, after the work of `homes`. Does not wait.
+///
+/// # Errors
+/// `TooManyAxes`, `TooLarge`; those of the compiler and of the launch.
+pub(super) fn run(op: &'static str, problem: &MatmulProblem, homes: &[&Stream], stream: &Stream) -> Result<()> {
+    let got = problem.batch.len();
+    if got > MAX_AXES {
+        return Err(AlgoError::TooManyAxes { op, limit: MAX_AXES, got });
+    }
+    if problem.m == 0 || problem.n == 0 || problem.matrices() == 0 {
+        return Ok(());
+    }
+    let device = stream.device();
+    let plan = choose(op, problem, &DeviceLimits::of(device)?)?;
+    let kernel = kernel(problem.dtype, &plan.policy, device)?;
+    // SAFETY: the params fulfil the kernel's contract: every offset lies within the views that the three matrices were made from, and no two elements
+    // of c have one place. The views are borrowed (that of c exclusively) until this call returns, and their homes come before the launch.
+    unsafe { launch(problem, &plan).enqueue(&kernel, homes, stream) }
+}
+
+fn kernel(dtype: DType, policy: &MatmulPolicy, device: &Device) -> Result<GeneratedKernel> {
+    let key: SmallVec<[u64; 8]> = [SPACE.word()].into_iter().chain(policy.key(dtype)).collect();
+    Ok(device.generated_kernel(&SPACE, &key, || Ok(program(dtype, policy)))?)
+}
+
+/// The program of a kernel.
+pub(super) fn program(dtype: DType, policy: &MatmulPolicy) -> Program {
+    let text = format!("#include \"{}\"\n{}", MATMUL.name, check_text());
+    let program =
+        Program::new("matmul.cu", text).option("-default-device").overlapping().name_expression(policy.template(dtype));
+    with_headers(program, HEADERS.into_iter().chain([PARAMS, MATMUL]))
+}

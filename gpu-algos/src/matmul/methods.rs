@@ -1,0 +1,125 @@
+//! Matrix products as a method of arrays, views and expressions, and as the function `gemm`.
+
+use gpu_array::{
+    GpuArray, GpuViewMut,
+    expression::{Gpu, IntoExpr},
+    gpu_driver::Stream,
+};
+use ndarray::Dimension;
+
+use super::{
+    dims::MatmulDim,
+    element::MatmulElement,
+    product::{Factor, MatrixProduct, multiply},
+};
+use crate::Result;
+
+/// Matrix products of arrays, views and expressions on a GPU.
+///
+/// Nothing is computed before [`MatrixProduct::eval`] or [`MatrixProduct::write_into`], and these do not wait.
+///
+/// # Shapes
+/// NumPy's. Two matrices of shapes (m, k) and (k, n) give (m, n). A vector on the left is a row and one on the right a column, without that axis in
+/// the result; two vectors give a scalar. Axes before the last two are a stack of matrices, and stacks are broadcast. The outer product of
+/// vectors is the expression `&x.insert_axis(Axis(1))? * &y`.
+///
+/// # Layouts
+/// Arrays and views of any strides are read where they are: transposed, reversed, with gaps, broadcast. Other expressions are computed into an
+/// array first.
+///
+/// # Element types
+/// [`MatmulElement`]: f32, f64, and integers of 32 and 64 bits, the same on both sides. Floats are multiplied and added in their own type, with
+/// fused multiply-adds; integers wrap.
+///
+/// # Rounding
+/// |error| <= gamma_k |a| |b| with gamma_k = k u / (1 - k u), where u is 2^-24 for f32 and 2^-53 for f64. NaN and infinities propagate as the
+/// additions and multiplications propagate them. With k = 0 the result is 0.
+///
+/// # Determinism
+/// Bitwise the same from run to run on one device for one shape and layout, since these alone decide the order of additions. Another device may
+/// add in another order.
+///
+/// # Example
+/// ```no_run
+/// use gpu_algos::{gpu_array::{GpuArray, gpu_driver::Device}, prelude::*};
+/// use ndarray::array;
+///
+/// let device = Device::first()?;
+/// let a = GpuArray::from_ndarray(&device, &array![[1.0f32, 2.0], [3.0, 4.0]])?;
+/// let x = GpuArray::from_ndarray(&device, &array![1.0f32, -1.0])?;
+/// assert_eq!(a.matmul(a.t()).eval()?.to_ndarray()?, array![[5.0, 11.0], [11.0, 25.0]]);
+/// assert_eq!(a.matmul(&x).eval()?.to_ndarray()?, array![-1.0, -1.0]);
+/// # Ok::<(), gpu_algos::AlgoError>(())
+/// ```
+#[doc(alias("gemm", "gemv", "@"))]
+pub trait Matmul<'a>: IntoExpr<'a, Backend = Gpu> + Sized {
+    /// The matrix product with `other`: NumPy's `a @ b`.
+    fn matmul<R>(self, other: R) -> MatrixProduct<'a, Self::Elem, <Self::Dim as MatmulDim<R::Dim>>::Product>
+    where
+        R: IntoExpr<'a, Elem = Self::Elem, Backend = Gpu>,
+        Self::Elem: MatmulElement,
+        Self::Dim: MatmulDim<R::Dim>,
+    {
+        MatrixProduct::new(Factor::new(self.into_expr()), Factor::new(other.into_expr()))
+    }
+}
+
+impl<'a, E: IntoExpr<'a, Backend = Gpu>> Matmul<'a> for E {}
+
+/// `c = alpha a b + beta c`, with the matrix product of [`Matmul::matmul`]: BLAS's gemm and gemv, for stacks too. Does not wait.
+///
+/// The product is rounded first, then its multiple by alpha, and the sum with `beta c`, which is a fused multiply-add for matrices and two roundings
+/// for vectors. If beta is 0, c is not read, so NaN in it does not reach the result. If alpha is 0, NaN and infinities of a and b do reach it.
+///
+/// # Shapes
+/// c has the shape of the product, and is not broadcast. Its strides are any.
+///
+/// # Determinism
+/// As [`Matmul`].
+///
+/// # Cost
+/// One launch on the stream of c. If the matrices of c have one row or one column, the product is one launch into a new array, and a second one writes
+/// c, unless alpha is 1 and beta is 0.
+///
+/// # Errors
+/// As [`MatrixProduct::write_into`].
+///
+/// # Example
+/// ```no_run
+/// use gpu_algos::{gpu_array::{GpuArray, gpu_driver::Device}, matmul::gemm};
+/// use ndarray::array;
+///
+/// let device = Device::first()?;
+/// let a = GpuArray::from_ndarray(&device, &array![[1.0f64, 2.0], [3.0, 4.0]])?;
+/// let mut c = GpuArray::full(&device, (2, 2), 1.0)?;
+/// gemm(2.0, &a, a.t(), -1.0, &mut c)?;
+/// assert_eq!(c.to_ndarray()?, array![[9.0, 21.0], [21.0, 49.0]]);
+/// # Ok::<(), gpu_algos::AlgoError>(())
+/// ```
+///
+/// c cannot be a or b:
+/// ```compile_fail,E0502
+/// # use gpu_algos::{gpu_array::GpuArray, matmul::gemm};
+/// # fn test(mut a: GpuArray<f64, ndarray::Ix2>) -> gpu_algos::Result<()> {
+/// gemm(1.0, &a, &a, 0.0, &mut a)?;
+/// # Ok(())
+/// # }
+/// ```
+#[doc(alias("general_mat_mul", "gemv"))]
+pub fn gemm<'a, 'c, T, A, B, K>(alpha: T, a: A, b: B, beta: T, c: impl Into<GpuViewMut<'c, T, K>>) -> Result<()>
+where
+    T: MatmulElement,
+    A: IntoExpr<'a, Elem = T, Dim: MatmulDim<B::Dim, Product = K>, Backend = Gpu>,
+    B: IntoExpr<'a, Elem = T, Backend = Gpu>,
+    K: Dimension + 'c,
+{
+    let mut c = c.into();
+    let (a, b) = (Factor::new(a.into_expr()), Factor::new(b.into_expr()));
+    let stream: Stream = c.stream().clone();
+    let is_whole = multiply("gemm", [&a, &b], &stream, (alpha, beta), c.lower_mut()?)?;
+    if is_whole {
+        return Ok(());
+    }
+    let product: GpuArray<T, K> = MatrixProduct::new(a, b).on(&stream).eval()?;
+    if beta == T::ZERO { Ok(c.assign(&product * alpha)?) } else { Ok(c.update(|c| c * beta + &product * alpha)?) }
+}

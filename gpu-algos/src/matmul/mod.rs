@@ -1,0 +1,41 @@
+//! Matrix products: NumPy's `a @ b` for vectors, matrices and stacks of matrices, and BLAS's gemm.
+//!
+//! ```no_run
+//! use gpu_algos::{gpu_array::{GpuArray, gpu_driver::Device}, matmul::gemm, prelude::*};
+//! use ndarray::{Axis, s};
+//!
+//! let device = Device::first()?;
+//! let a = GpuArray::<f32, _>::full(&device, (300, 200), 1.0)?;
+//! let b = GpuArray::<f32, _>::full(&device, (200, 400), 2.0)?;
+//! let c = a.matmul(&b).eval()?; // (300, 400)
+//! let squares = a.t().matmul(&a).eval()?; // a transposed view is read where it is
+//! let y = a.matmul(b.index_axis(Axis(1), 0)?).eval()?; // a column of b: 300 values
+//! let mut d = GpuArray::zeros(&device, (301, 400))?;
+//! a.matmul(&b).write_into(d.slice_mut(s![1.., ..])?)?; // into a view
+//! gemm(0.5, &a, &b, 1.0, d.slice_mut(s![1.., ..])?)?; // d[1..] += 0.5 a b
+//! # Ok::<(), gpu_algos::AlgoError>(())
+//! ```
+//!
+//! `problem.rs` has NumPy's rules for shapes, and brings operands into the order of the kernel. `policy.rs` estimates the time of each tile and
+//! grid, and `plan.rs` takes the least. `launch.rs` compiles and launches `device/matmul.cuh`. Products with vectors are reductions (`vectors.rs`).
+
+#[cfg(test)]
+mod choices;
+mod dims;
+mod element;
+mod launch;
+mod methods;
+mod params;
+mod plan;
+mod policy;
+mod problem;
+mod product;
+pub(crate) mod samples;
+mod vectors;
+
+pub use dims::MatmulDim;
+pub use element::MatmulElement;
+pub use methods::{Matmul, gemm};
+pub use product::MatrixProduct;
+
+pub(crate) use problem::MatmulShape;

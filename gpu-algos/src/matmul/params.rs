@@ -1,0 +1,131 @@
+//! Parameters of the kernel of matrix products.
+
+use std::mem::offset_of;
+
+use gpu_array::{
+    expression::{AxisParams, MAX_AXES},
+    gpu_driver::{Header, LaunchConfig, joined_text, kernel_constants, kernel_params},
+};
+
+use super::{plan::MatmulPlan, problem::MatmulProblem};
+use crate::common::launch::{Launch, Words};
+
+kernel_constants! {
+    const CONSTANTS: &str;
+    /// Threads copy packs of 16 bytes along the outer axis of an operand: rows of a, columns of b.
+    pub(super) const PACKS: u32 = 0;
+    /// Neighbouring threads copy neighbours along the outer axis.
+    pub(super) const ALONG_OUTER: u32 = 1;
+    /// Neighbouring threads copy neighbours along k.
+    pub(super) const ALONG_K: u32 = 2;
+    /// Bytes of the counters at the head of `Stream::with_scratch`, behind which the sums begin.
+    pub(super) const COUNTER_BYTES: usize = 16384;
+}
+const _: () =
+    assert!(COUNTER_BYTES == gpu_array::gpu_driver::SCRATCH_COUNTERS, "the counters of a stream's scratch memory");
+
+kernel_params! {
+    /// The parameters of a product `c = alpha a b + beta c` of stacks of matrices with at most `AXES` axes.
+    pub(super) struct MatmulParams<"int AXES">, MatmulHead {
+        /// Rows of a and c.
+        m: u64,
+        /// Columns of b and c.
+        n: u64,
+        /// Columns of a, rows of b.
+        k: u64,
+        /// The address of the first element of a.
+        a: u64,
+        /// The address of the first element of b.
+        b: u64,
+        /// The address of the first element of c.
+        c: u64,
+        /// From one row of a to the next.
+        a_outer: i64,
+        /// From one column of a to the next.
+        a_inner: i64,
+        /// From one column of b to the next.
+        b_outer: i64,
+        /// From one row of b to the next.
+        b_inner: i64,
+        /// From one row of c to the next.
+        c_row: i64,
+        /// From one column of c to the next.
+        c_column: i64,
+        /// The bits of alpha.
+        alpha: u64,
+        /// The bits of beta.
+        beta: u64,
+        /// The address of the scratch memory.
+        scratch: u64,
+        /// Values along k that a block sums.
+        k_per_split: u64,
+        /// Rows of tiles of a matrix.
+        tiles_m: u32,
+        /// Columns of tiles of a matrix.
+        tiles_n: u32,
+        /// Blocks that share a tile.
+        splits: u32,
+        /// Axes of the stack.
+        batch_rank: u32,
+        /// Whether packs of 16 bytes along the rows of c are whole and aligned.
+        is_c_packed: u64;
+        /// The axes of the stack, the innermost first; strides are those of c, a and b.
+        batch: ["AxisParams<3>"; "AXES"],
+    }
+}
+
+/// The header of the parameters.
+pub(super) const PARAMS: Header = Header {
+    name: "matmul_params.cuh",
+    text: joined_text![
+        "#pragma once\n#include \"expression_params.cuh\"\nnamespace gpu {\nnamespace matmul {\n",
+        CONSTANTS,
+        MatmulHead::DEFINITION,
+        "} // namespace matmul\n} // namespace gpu\n",
+    ],
+};
+
+/// Index in [`Launch::params`] of the address of the scratch memory.
+const SCRATCH_WORD: usize = offset_of!(MatmulHead, scratch) / size_of::<u64>();
+
+/// The launch of a plan.
+pub(super) fn launch(problem: &MatmulProblem, plan: &MatmulPlan) -> Launch {
+    let MatmulPlan { policy, grid } = plan;
+    let (a, b, c) = (&problem.a, &problem.b, &problem.c);
+    let mut params = Words::new();
+    MatmulParams {
+        head: MatmulHead {
+            m: problem.m as u64,
+            n: problem.n as u64,
+            k: problem.k as u64,
+            a: a.address,
+            b: b.address,
+            c: c.address,
+            a_outer: a.row as i64,
+            a_inner: a.column as i64,
+            b_outer: b.column as i64,
+            b_inner: b.row as i64,
+            c_row: c.row as i64,
+            c_column: c.column as i64,
+            alpha: problem.alpha,
+            beta: problem.beta,
+            scratch: 0,
+            k_per_split: grid.k_per_split as u64,
+            tiles_m: grid.tiles_m as u32,
+            tiles_n: grid.tiles_n as u32,
+            splits: grid.splits as u32,
+            batch_rank: problem.batch.len() as u32,
+            is_c_packed: policy.is_c_packed.into(),
+        },
+        batch: AxisParams::list(problem.batch.iter().map(|axis| AxisParams::new(axis.length, &axis.steps)), 3),
+    }
+    .write(&mut params);
+    let (block, shared_bytes) = (policy.tile.threads().into(), policy.tile.shared_bytes(problem.dtype) as u32);
+    let config = LaunchConfig { grid: (grid.blocks as u32).into(), block, shared_bytes };
+    Launch { params, scratch_word: SCRATCH_WORD, scratch: grid.scratch, config }
+}
+
+/// Text for a kernel's program that compares its parameters with those that are passed.
+pub(super) fn check_text() -> String {
+    MatmulHead::check("gpu::matmul::MatmulParams<gpu::MAX_AXES>", [MAX_AXES * AxisParams::words(3)])
+}

@@ -1,0 +1,228 @@
+//! Tiles and loads of a product: plain data, chosen from shape, strides, element type and device.
+
+use std::iter;
+
+use gpu_array::{DType, gpu_driver::Arch};
+
+use super::{
+    params::{ALONG_K, ALONG_OUTER, COUNTER_BYTES, PACKS},
+    plan::MatmulGrid,
+    problem::MatmulProblem,
+};
+use crate::common::launch::{DeviceLimits, MOST_BLOCKS, ScratchNeed, tuned};
+
+/// The tile of a block, and the facts by which its speed is estimated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct MatmulTile {
+    block_m: usize,
+    block_n: usize,
+    block_k: usize,
+    /// Sums of a thread: rows and columns.
+    thread_m: usize,
+    thread_n: usize,
+    /// Tiles in shared memory, those that are being copied among them.
+    stages: usize,
+    /// Blocks of a multiprocessor, for which the compiler limits registers.
+    resident: usize,
+    /// Blocks that keep a multiprocessor busy: fewer are not done sooner.
+    busy: usize,
+    /// Share of the arithmetic units that it uses, in percent.
+    efficiency: usize,
+}
+
+/// Rows and columns of threads in a warp.
+const WARP: (usize, usize) = (4, 8);
+
+/// Bytes of a pack.
+const PACK_BYTES: usize = 16;
+
+impl MatmulTile {
+    const fn new([block_m, block_n, block_k]: [usize; 3], (thread_m, thread_n): (usize, usize), stages: usize) -> Self {
+        Self { block_m, block_n, block_k, thread_m, thread_n, stages, resident: 1, busy: 1, efficiency: 100 }
+    }
+
+    const fn speed(self, resident: usize, busy: usize, efficiency: usize) -> Self {
+        Self { resident, busy, efficiency, ..self }
+    }
+
+    /// Threads of a block.
+    pub(super) fn threads(&self) -> u32 {
+        let warps = (self.block_m / (WARP.0 * self.thread_m)) * (self.block_n / (WARP.1 * self.thread_n));
+        32 * warps as u32
+    }
+
+    /// Dynamic shared memory of a block.
+    pub(super) fn shared_bytes(&self, dtype: DType) -> usize {
+        let pad = PACK_BYTES / dtype.bytes();
+        self.stages * self.block_k * (self.block_m + self.block_n + 2 * pad) * dtype.bytes()
+    }
+
+    /// The C++ type.
+    fn text(&self) -> String {
+        let Self { block_m, block_n, block_k, thread_m, thread_n, stages, resident, .. } = self;
+        format!("gpu::matmul::Tile<{block_m}, {block_n}, {block_k}, {thread_m}, {thread_n}, {stages}, {resident}>")
+    }
+
+    /// The fields of the C++ type, as words of a key.
+    fn key(&self) -> [u64; 3] {
+        let Self { block_m, block_n, block_k, thread_m, thread_n, stages, resident, .. } = *self;
+        let pair = |high: usize, low: usize| (high as u64) << 32 | low as u64;
+        [pair(block_m, block_n), pair(block_k, stages << 8 | resident), pair(thread_m, thread_n)]
+    }
+}
+
+/// The kernel's template arguments.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct MatmulPolicy {
+    pub(super) tile: MatmulTile,
+    pub(super) load_a: u32,
+    pub(super) load_b: u32,
+    /// Whether c is written in packs. It is a parameter of the kernel.
+    pub(super) is_c_packed: bool,
+}
+
+impl MatmulPolicy {
+    pub(super) fn new(problem: &MatmulProblem, tile: MatmulTile) -> Self {
+        let (load_a, load_b) = (load_of(problem, 1), load_of(problem, 2));
+        let is_c_packed = problem.is_packed(0, PACK_BYTES / problem.dtype.bytes());
+        Self { tile, load_a, load_b, is_c_packed }
+    }
+
+    /// The C++ expression of the kernel.
+    pub(super) fn template(&self, dtype: DType) -> String {
+        let (element, tile, Self { load_a, load_b, .. }) = (cuda_element(dtype), self.tile.text(), self);
+        format!("gpu::matmul::matmul<{element}, {tile}, {load_a}, {load_b}>")
+    }
+
+    /// All that the program depends on.
+    pub(super) fn key(&self, dtype: DType) -> impl Iterator<Item = u64> {
+        let loads = u64::from(self.load_a) << 32 | u64::from(self.load_b);
+        let element = u64::from(dtype.is_float()) << 32 | dtype.bytes() as u64;
+        self.tile.key().into_iter().chain([loads, element])
+    }
+}
+
+/// The way in which the tiles of an operand (1 is a, 2 is b) come into shared memory.
+fn load_of(problem: &MatmulProblem, operand: usize) -> u32 {
+    let (outer, inner) = match operand {
+        1 => (problem.a.row, problem.a.column),
+        _ => (problem.b.column, problem.b.row),
+    };
+    if problem.is_packed(operand, PACK_BYTES / problem.dtype.bytes()) {
+        PACKS
+    } else if inner.unsigned_abs() < outer.unsigned_abs() {
+        ALONG_K
+    } else {
+        ALONG_OUTER
+    }
+}
+
+/// The type that the kernel computes in: integers wrap, so signed ones are computed as unsigned ones.
+fn cuda_element(dtype: DType) -> &'static str {
+    match (dtype.is_float(), dtype.bytes()) {
+        (true, 4) => "float",
+        (true, _) => "double",
+        (false, 4) => "uint32_t",
+        (false, _) => "uint64_t",
+    }
+}
+
+/// Numbers that depend on the architecture, by which tiles are chosen.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct MatmulTuning {
+    /// Tiles for elements of 4 and of 8 bytes, the largest first.
+    narrow: &'static [MatmulTile],
+    wide: &'static [MatmulTile],
+    /// Steps along k that begin and end of a block are worth.
+    overhead: usize,
+    /// The fewest values along k for which a block shares a tile with others.
+    least_share: usize,
+}
+
+/// The largest tile has 16 x 8 sums of a thread: 128 multiplications for 6 accesses of 16 bytes to shared memory, and 1024 of 1120 instructions of a
+/// step (NVRTC 13.0, sm_90). The smaller ones have 8 x 8, 8 x 4 and 4 x 4. Efficiencies are estimates from these shares.
+const NARROW: &[MatmulTile] = &[
+    MatmulTile::new([128, 256, 8], (16, 8), 3).speed(1, 1, 92),
+    MatmulTile::new([128, 128, 8], (8, 8), 3).speed(2, 2, 85),
+    MatmulTile::new([64, 64, 8], (8, 4), 4).speed(5, 2, 70),
+    MatmulTile::new([128, 32, 16], (8, 4), 3).speed(3, 2, 68),
+    MatmulTile::new([32, 32, 16], (4, 4), 3).speed(8, 4, 50),
+    MatmulTile::new([16, 32, 8], (4, 4), 3).speed(16, 8, 45),
+];
+const WIDE: &[MatmulTile] = &[
+    MatmulTile::new([128, 128, 8], (8, 8), 3).speed(1, 1, 90),
+    MatmulTile::new([64, 64, 8], (8, 4), 3).speed(4, 2, 80),
+    MatmulTile::new([32, 32, 8], (4, 4), 3).speed(8, 4, 60),
+    MatmulTile::new([16, 32, 8], (4, 4), 3).speed(16, 8, 50),
+];
+
+const SM_90: MatmulTuning = MatmulTuning {
+    narrow: NARROW,
+    wide: WIDE,
+    overhead: 32,     // tune gpu-algos.matmul_overhead: 16 32 64; gemm/.*/gpu-algos/device
+    least_share: 128, // tune gpu-algos.matmul_least_share: 64 128 256; gemm/.*/gpu-algos/device
+};
+
+/// By architecture, the oldest first.
+static TUNING: [(Arch, MatmulTuning); 1] = [(Arch::new(9, 0), SM_90)];
+
+/// Numbers of blocks that may share a tile.
+const SPLITS: [usize; 18] = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512];
+
+/// Steps along k that a block could take while it adds the sums of another one.
+const COMBINED: usize = 8;
+
+impl MatmulTuning {
+    pub(super) fn of(arch: Arch) -> &'static Self {
+        tuned(&TUNING, arch)
+    }
+
+    /// The tiles for elements of a type, the largest first.
+    pub(super) fn tiles(&self, dtype: DType) -> &'static [MatmulTile] {
+        if dtype.bytes() == 4 { self.narrow } else { self.wide }
+    }
+
+    /// The tile and the grid with the least estimated time; None if no grid is small enough.
+    pub(super) fn fastest(&self, problem: &MatmulProblem, device: &DeviceLimits) -> Option<(MatmulTile, MatmulGrid)> {
+        let fitting = self.tiles(problem.dtype).iter();
+        let fitting = fitting.filter(|tile| tile.shared_bytes(problem.dtype) <= device.most_shared_bytes);
+        let plans = fitting.flat_map(|tile| iter::repeat(tile).zip(self.grids(problem, tile, device)));
+        let plans = plans.map(|(tile, grid)| (self.time(problem, tile, &grid, device), tile, grid));
+        // The first of the fastest, which has the largest tile.
+        plans.min_by_key(|(time, ..)| *time).map(|(_, &tile, grid)| (tile, grid))
+    }
+
+    /// The grids of a tile, without and with several blocks for each.
+    fn grids(
+        &self,
+        problem: &MatmulProblem,
+        tile: &MatmulTile,
+        device: &DeviceLimits,
+    ) -> impl Iterator<Item = MatmulGrid> {
+        let (tiles_m, tiles_n) = (problem.m.div_ceil(tile.block_m), problem.n.div_ceil(tile.block_n));
+        let tiles = tiles_m.checked_mul(tiles_n).and_then(|tiles| tiles.checked_mul(problem.matrices()));
+        let tiles = tiles.filter(|&tiles| tiles <= MOST_BLOCKS);
+        let few = tiles.is_some_and(|tiles| tiles < device.multiprocessors * tile.resident);
+        let shared = tiles.is_some_and(|tiles| tiles <= COUNTER_BYTES / size_of::<u32>()) && few;
+        let most = if shared { (problem.k / self.least_share).max(1) } else { 1 };
+        let (k, step, bytes) = (problem.k, tile.block_k, tile.block_m * tile.block_n * problem.dtype.bytes());
+        tiles.into_iter().flat_map(move |tiles| {
+            SPLITS.into_iter().take_while(move |&wanted| wanted <= most).map(move |wanted| {
+                let k_per_split = k.div_ceil(wanted).next_multiple_of(step).max(step);
+                let splits = k.div_ceil(k_per_split).max(1);
+                let blocks = tiles * splits;
+                let scratch = if splits > 1 { ScratchNeed::Counted(blocks * bytes) } else { ScratchNeed::None };
+                MatmulGrid { tiles_m, tiles_n, splits, k_per_split, blocks, scratch }
+            })
+        })
+    }
+
+    /// The estimated time: the work of a multiprocessor.
+    fn time(&self, problem: &MatmulProblem, tile: &MatmulTile, grid: &MatmulGrid, device: &DeviceLimits) -> u128 {
+        let blocks = grid.blocks.div_ceil(device.multiprocessors).max(tile.busy);
+        let combining = if grid.splits > 1 { COMBINED * (grid.splits + 1) } else { 0 };
+        let steps = grid.k_per_split.min(problem.k) + self.overhead + combining;
+        let area = (tile.block_m * tile.block_n) as u128;
+        blocks as u128 * area * steps as u128 * 100 / tile.efficiency as u128
+    }
+}

@@ -1,0 +1,86 @@
+//! Products with vectors: sums of the products of two arrays along one axis, by the kernels of reductions, which read the matrix once.
+
+use gpu_array::{
+    DType,
+    expression::{HEADERS, LoweredLeaf},
+    gpu_driver::{Header, KernelSpace, Stream},
+};
+use smallvec::SmallVec;
+
+use super::problem::{Lengths, MatmulShape, Matrix, Strides};
+use crate::{
+    Result,
+    common::{
+        operator::{DeviceOperator, OperatorKind},
+        source::ValueSource,
+    },
+    reduce,
+};
+
+/// The word in keys that tells these products from expressions.
+static PRODUCTS: KernelSpace = KernelSpace::new();
+
+/// The products `a[.., i, k] * b[.., k, j]`, with the axes of the stack, then i, j and k.
+struct Products {
+    dtype: DType,
+    shape: Lengths,
+    a: (u64, Strides),
+    b: (u64, Strides),
+}
+
+/// Enqueues c = a b as a reduction on `stream`, after the work of `homes`.
+///
+/// # Errors
+/// Those of reductions.
+pub(super) fn run(
+    dtype: DType,
+    shape: &MatmulShape,
+    [a, b, c]: [&Matrix; 3],
+    homes: &[&Stream],
+    stream: &Stream,
+) -> Result<()> {
+    let axes = |matrix: &Matrix, last: [isize; 3]| matrix.batch.iter().copied().chain(last).collect::<Strides>();
+    let source = Products {
+        dtype,
+        shape: shape.batch.iter().copied().chain([shape.m, shape.n, shape.k]).collect(),
+        a: (a.address, axes(a, [a.row, 0, a.column])),
+        b: (b.address, axes(b, [0, b.column, b.row])),
+    };
+    let mut is_kept: SmallVec<[bool; 8]> = SmallVec::from_elem(true, source.shape.len());
+    is_kept[source.shape.len() - 1] = false;
+    let target = axes(c, [c.row, c.column, 0]);
+    let operator = DeviceOperator::new(OperatorKind::Sum { carried: dtype, result: dtype }, dtype, false);
+    reduce::run(&source, &operator, &is_kept, &target[..target.len() - 1], &[c.address], homes, stream)
+}
+
+impl ValueSource for Products {
+    fn shape(&self) -> &[usize] {
+        &self.shape
+    }
+    fn leaves(&self) -> SmallVec<[LoweredLeaf<'_>; 4]> {
+        let factors = [&self.a, &self.b].into_iter();
+        let leaf = |(address, strides)| LoweredLeaf { address, dtype: self.dtype, is_place: false, strides };
+        factors.map(|(address, strides)| leaf((*address, &strides[..]))).collect()
+    }
+    fn scalars(&self) -> &[u64] {
+        &[]
+    }
+    fn extra(&self) -> SmallVec<[u64; 4]> {
+        SmallVec::new()
+    }
+    fn homes(&self) -> SmallVec<[&Stream; 4]> {
+        SmallVec::new()
+    }
+    fn add_key(&self, key: &mut SmallVec<[u64; 64]>) {
+        key.extend([PRODUCTS.word(), self.dtype as u64]);
+    }
+    fn text(&self, name: &str) -> (String, Vec<Header>) {
+        let element = self.dtype.cuda_name();
+        let text = format!(
+            "struct {name} {{\n    typedef gpu::Tuple<{element}, {element}> Leaves;\n    typedef gpu::Tuple<{element}> Outputs;\n    \
+             static constexpr int SCALARS = 0, EXTRA = 0;\n    static __device__ __forceinline__ void apply(const uint64_t *, \
+             const uint64_t *, const Leaves &x, Outputs &y) {{ gpu::get<0>(y) = gpu::multiply(gpu::get<0>(x), gpu::get<1>(x)); }}\n}};\n"
+        );
+        (text, HEADERS.to_vec())
+    }
+}

@@ -1,0 +1,65 @@
+//! The definition of matrix products.
+
+use ndarray::{Array, ArrayView, ArrayView2, ArrayViewD, Axis, Dimension, Ix2, IxDyn, indices};
+
+use crate::{
+    Result,
+    common::shape::dim_of,
+    matmul::{MatmulDim, MatmulElement, MatmulShape},
+};
+
+/// NumPy's `a @ b`: `sum a[.., i, k] * b[.., k, j]` over k, from left to right, for vectors, matrices and stacks of matrices.
+///
+/// Sums of floats are carried in f64 and rounded once; integers wrap.
+///
+/// # Errors
+/// `NoAxes`, `InnerLength`, `Stacks`, as [`Matmul::matmul`](crate::Matmul::matmul).
+///
+/// ```
+/// use gpu_algos::reference;
+/// use ndarray::array;
+/// let (a, x) = (array![[1, 2], [3, 4]], array![1, -1]);
+/// assert_eq!(reference::matmul(&a, &x)?, array![-1, -1]);
+/// # Ok::<(), gpu_algos::AlgoError>(())
+/// ```
+pub fn matmul<'a, 'b, T, D, E>(
+    a: impl Into<ArrayView<'a, T, D>>,
+    b: impl Into<ArrayView<'b, T, E>>,
+) -> Result<Array<T, D::Product>>
+where
+    T: MatmulElement,
+    D: MatmulDim<E>,
+    E: Dimension,
+{
+    let (a, b) = (a.into().into_dyn(), b.into().into_dyn());
+    let shape = MatmulShape::of("matmul", a.shape(), b.shape())?;
+    let (a, b) = (shape.left_on_host(a), shape.right_on_host(b));
+    let mut c = Vec::new();
+    for at in indices(IxDyn(&shape.batch)) {
+        let (a, b) = (matrix_at(&a, at.slice()), matrix_at(&b, at.slice()));
+        for row in a.rows() {
+            for column in b.columns() {
+                let terms = row.iter().zip(column);
+                c.push(T::rounded(terms.fold(T::NO_TERMS, |sum, (&x, &y)| T::add_product(sum, x, y))));
+            }
+        }
+    }
+    in_shape(&shape, c)
+}
+
+/// The matrix of a stack at an index of the broadcast stack.
+pub(crate) fn matrix_at<'v, T>(stack: &ArrayViewD<'v, T>, at: &[usize]) -> ArrayView2<'v, T> {
+    let axes = stack.ndim() - 2;
+    let of = |view: ArrayViewD<'v, T>, &i: &usize| {
+        let index = if view.len_of(Axis(0)) == 1 { 0 } else { i };
+        view.index_axis_move(Axis(0), index)
+    };
+    let matrix = at[at.len() - axes..].iter().fold(stack.clone(), of);
+    matrix.into_dimensionality::<Ix2>().unwrap_or_else(|_| unreachable!("two axes are left"))
+}
+
+/// The results as an array, in C order.
+pub(crate) fn in_shape<T, K: Dimension>(shape: &MatmulShape, c: Vec<T>) -> Result<Array<T, K>> {
+    let dim = dim_of::<K>("matmul", &shape.result())?;
+    Ok(Array::from_shape_vec(dim, c).unwrap_or_else(|_| unreachable!("a value for each place")))
+}

@@ -1,0 +1,445 @@
+//! Matrix products against the reference.
+
+use gpu_algos::{
+    AlgoError, MatrixProduct,
+    gpu_array::{
+        ArrayError, GpuArray,
+        expression::{Expr, eye},
+        gpu_driver::{Device, Stream},
+    },
+    matmul::{MatmulElement, gemm},
+    prelude::*,
+    reference,
+};
+use ndarray::{Array, Array1, Array2, ArrayD, ArrayViewD, Axis, Dimension, Ix1, Ix2, Ix3, IxDyn, arr0, array, s};
+use testkit::{Layout, Outcome, Rng, Test, ensure, ensure_eq, rng, same, tests};
+
+use crate::layouts::{base, of_gpu};
+
+pub const TESTS: &[Test<Device>] = tests![
+    products_of_awkward_sizes,
+    products_of_several_tiles,
+    products_of_every_layout,
+    ranks_of_products_follow_numpy,
+    products_of_stacks_are_broadcast,
+    products_with_vectors,
+    products_go_into_views,
+    products_are_scaled_and_added,
+    products_for_beta_0_do_not_read_c,
+    products_of_nothing,
+    products_propagate_nan_and_infinities,
+    products_of_integers_wrap,
+    products_of_many_terms,
+    products_have_the_same_bits_again,
+    products_of_expressions,
+    products_on_two_streams,
+    captured_products_are_replayed,
+    wrong_products_are_errors,
+];
+
+type Failure = Box<dyn std::error::Error>;
+
+/// A float type and the rounding of its sums.
+pub trait Real: MatmulElement + Into<f64> {
+    const ROUNDING: f64;
+    fn of(x: f64) -> Self;
+}
+impl Real for f32 {
+    const ROUNDING: f64 = f32::EPSILON as f64 / 2.0;
+    fn of(x: f64) -> Self {
+        x as f32
+    }
+}
+impl Real for f64 {
+    const ROUNDING: f64 = f64::EPSILON / 2.0;
+    fn of(x: f64) -> Self {
+        x
+    }
+}
+
+fn element<T: Real>(rng: &mut Rng) -> T {
+    T::of(2.0 * rng.uniform() - 1.0)
+}
+
+/// Compares a product with the definition: each sum of k terms is within gamma_k of the sum of their sizes.
+pub fn near<T: Real>(got: ArrayViewD<'_, T>, a: ArrayViewD<'_, T>, b: ArrayViewD<'_, T>, case: &str) -> Outcome {
+    let wide = |x: &ArrayViewD<'_, T>| x.mapv(Into::<f64>::into);
+    let (a, b) = (wide(&a), wide(&b));
+    let want = reference::matmul(&a, &b)?;
+    let sizes = reference::matmul(&a.mapv(f64::abs), &b.mapv(f64::abs))?;
+    ensure_eq!((case, got.shape()), (case, want.shape()));
+    let terms = a.shape().last().copied().unwrap_or(1) as f64 + 2.0;
+    // Of f64 the definition has the same error.
+    let bound = 2.0 * terms * T::ROUNDING / (1.0 - terms * T::ROUNDING);
+    for (at, ((&got, &want), &size)) in got.iter().zip(&want).zip(&sizes).enumerate() {
+        let got: f64 = got.into();
+        ensure!((got - want).abs() <= bound * size, "{case}: value {at} is {got}, want {want} within {bound} {size}");
+    }
+    Ok(())
+}
+
+/// Multiplies arrays of these shapes in C order.
+fn of_shapes<T: Real>(device: &Device, rng: &mut Rng, a: &[usize], b: &[usize]) -> Outcome {
+    let (x, y) = (base(&Layout::whole(a), rng, element::<T>), base(&Layout::whole(b), rng, element::<T>));
+    let (on_x, on_y) = (GpuArray::from_ndarray(device, &x)?, GpuArray::from_ndarray(device, &y)?);
+    let got = on_x.matmul(&on_y).eval()?.to_ndarray()?;
+    near(got.view(), x.view(), y.view(), &format!("{a:?} by {b:?}"))
+}
+
+pub fn products_of_awkward_sizes(device: &Device) -> Outcome {
+    let mut rng = rng(41);
+    let lengths = [2, 3, 4, 7, 8, 9, 15, 16, 17, 31, 32, 33, 47, 64, 65, 70];
+    for (i, &m) in lengths.iter().enumerate() {
+        for (j, &n) in lengths.iter().enumerate() {
+            let k = if (i + j) % 5 == 0 { 1 } else { lengths[(3 * i + 5 * j) % lengths.len()] };
+            of_shapes::<f32>(device, &mut rng, &[m, k], &[k, n])?;
+            if (i + j) % 4 == 0 {
+                of_shapes::<f64>(device, &mut rng, &[m, k], &[k, n])?;
+            }
+        }
+    }
+    Ok(())
+}
+
+pub fn products_of_several_tiles(device: &Device) -> Outcome {
+    let mut rng = rng(42);
+    let mut shapes = vec![[130, 19, 60], [257, 43, 131], [90, 7, 300], [250, 20, 500], [256, 16, 512], [300, 9, 1030]];
+    if !device.is_emulated() {
+        shapes.extend([[1000, 500, 3000], [2048, 64, 4096], [4099, 257, 1031], [1024, 1024, 1024]]);
+    }
+    for [m, k, n] in shapes {
+        of_shapes::<f32>(device, &mut rng, &[m, k], &[k, n])?;
+        of_shapes::<f64>(device, &mut rng, &[m, k], &[k, n])?;
+    }
+    Ok(())
+}
+
+pub fn products_of_every_layout(device: &Device) -> Outcome {
+    let mut rng = rng(43);
+    // Packs of 16 bytes are whole in the first.
+    for [m, k, n] in [[36, 24, 44], [37, 19, 41]] {
+        for (left, on_left) in Layout::each(&[m, k]) {
+            let x = base(&on_left, &mut rng, element::<f32>);
+            let a = GpuArray::from_ndarray(device, &x)?;
+            let (a, x) = (of_gpu(&on_left, &a)?, on_left.of_host(x.view()));
+            for (right, on_right) in Layout::each(&[k, n]) {
+                let y = base(&on_right, &mut rng, element::<f32>);
+                let b = GpuArray::from_ndarray(device, &y)?;
+                let (b, y) = (of_gpu(&on_right, &b)?, on_right.of_host(y.view()));
+                let got = (&a).matmul(&b).eval()?.to_ndarray()?;
+                near(got.view(), x.view(), y.view(), &format!("{left} by {right}, k = {k}"))?;
+            }
+        }
+        // A row and a column that stand for all.
+        let (x, y) = (base(&Layout::whole(&[k]), &mut rng, element::<f32>), array![1.5f32]);
+        let (a, b) = (GpuArray::from_ndarray(device, &x)?, GpuArray::from_ndarray(device, &y)?);
+        let got = a.broadcast((m, k))?.matmul(b.broadcast((k, n))?).eval()?.to_ndarray()?.into_dyn();
+        let (x, y) = (x.broadcast(IxDyn(&[m, k])).ok_or("shape")?, y.broadcast(IxDyn(&[k, n])).ok_or("shape")?);
+        near(got.view(), x, y, "broadcast")?;
+    }
+    Ok(())
+}
+
+/// The numbers 0, 1, 2, ….
+fn counted<D: Dimension>(shape: D) -> Array<i64, D> {
+    let mut next = -1;
+    Array::from_shape_simple_fn(shape, || {
+        next += 1;
+        next
+    })
+}
+
+pub fn ranks_of_products_follow_numpy(device: &Device) -> Outcome {
+    let (row, matrix, stack) = (counted(Ix1(3)), counted(Ix2(3, 3)), counted(Ix3(2, 3, 3)));
+    let [x, a] = [counted(IxDyn(&[3])), counted(IxDyn(&[3, 3]))].map(|x| GpuArray::from_ndarray(device, &x));
+    let (x, a) = (x?, a?);
+    let (x1, a2) = (x.view().into_dimensionality::<Ix1>()?, a.view().into_dimensionality::<Ix2>()?);
+    let s3 = GpuArray::from_ndarray(device, &stack)?;
+    ensure_eq!(x1.matmul(&x1).eval()?.to_ndarray()?, arr0(5));
+    ensure_eq!(x1.matmul(&x1).get()?, 5);
+    ensure_eq!(x1.matmul(&x1).get()?, x1.dot(&x1).get()?);
+    ensure_eq!(a2.matmul(&x1).eval()?.to_ndarray()?, array![5, 14, 23]);
+    ensure_eq!(x1.matmul(&a2).eval()?.to_ndarray()?, array![15, 18, 21]);
+    ensure_eq!(a2.matmul(&a2).eval()?.to_ndarray()?, array![[15, 18, 21], [42, 54, 66], [69, 90, 111]]);
+    ensure_eq!(s3.matmul(&x1).eval()?.to_ndarray()?, array![[5, 14, 23], [32, 41, 50]]);
+    ensure_eq!(x1.matmul(&s3).eval()?.to_ndarray()?, reference::matmul(&row, &stack)?);
+    ensure_eq!(s3.matmul(&a2).eval()?.to_ndarray()?, reference::matmul(&stack, &matrix)?);
+    ensure_eq!(a2.matmul(&s3).eval()?.to_ndarray()?, reference::matmul(&matrix, &stack)?);
+    ensure_eq!(a.matmul(&x1).eval()?.to_ndarray()?, array![5, 14, 23].into_dyn());
+    ensure_eq!(x.matmul(&x).eval()?.to_ndarray()?, arr0(5).into_dyn());
+    Ok(())
+}
+
+pub fn products_of_stacks_are_broadcast(device: &Device) -> Outcome {
+    let mut rng = rng(44);
+    let cases: [(&[usize], &[usize]); 9] = [
+        (&[40, 8, 8], &[40, 8, 8]),
+        (&[9, 16, 5], &[5, 16]),
+        (&[16, 5], &[9, 5, 16]),
+        (&[3, 1, 6, 7], &[4, 7, 5]),
+        (&[2, 1, 3, 4, 9], &[5, 1, 9, 6]),
+        (&[1, 33, 20], &[6, 20, 34]),
+        (&[2, 3, 1, 5], &[3, 5, 4]),
+        (&[70, 4, 4], &[1, 4, 4]),
+        (&[5, 7], &[2, 3, 7, 1]),
+    ];
+    for (a, b) in cases {
+        of_shapes::<f32>(device, &mut rng, a, b)?;
+    }
+    // Every other matrix from the last backwards, transposed.
+    let x = base(&Layout::whole(&[9, 12, 10]), &mut rng, element::<f32>).into_dimensionality::<Ix3>()?;
+    let a = GpuArray::from_ndarray(device, &x)?;
+    let (part, on_host) = (a.slice(s![..;-2, .., ..])?, x.slice(s![..;-2, .., ..]));
+    let got = part.swap_axes(Axis(1), Axis(2))?.matmul(&part).eval()?.to_ndarray()?.into_dyn();
+    near(got.view(), on_host.permuted_axes([0, 2, 1]).into_dyn(), on_host.into_dyn(), "strided stacks")
+}
+
+pub fn products_with_vectors(device: &Device) -> Outcome {
+    let mut rng = rng(45);
+    for [m, k] in [[1, 1], [1, 50], [50, 1], [33, 64], [64, 33], [200, 1000], [1000, 200], [3, 20_000]] {
+        of_shapes::<f32>(device, &mut rng, &[m, k], &[k])?;
+        of_shapes::<f32>(device, &mut rng, &[k], &[k, m])?;
+        of_shapes::<f64>(device, &mut rng, &[m, k], &[k, 1])?;
+        of_shapes::<f32>(device, &mut rng, &[1, k], &[k, m])?;
+        of_shapes::<f32>(device, &mut rng, &[k], &[k])?;
+        of_shapes::<f32>(device, &mut rng, &[3, m, k], &[k])?;
+        of_shapes::<f32>(device, &mut rng, &[2, 1, 1, k], &[3, k, m])?;
+    }
+    for (name, layout) in Layout::each(&[37, 45]) {
+        let (x, y) = (base(&layout, &mut rng, element::<f64>), Array1::from_shape_simple_fn(45, || element(&mut rng)));
+        let (a, v) = (GpuArray::from_ndarray(device, &x)?, GpuArray::from_ndarray(device, &y)?);
+        let a = of_gpu(&layout, &a)?;
+        let got = a.matmul(v.slice(s![..;-1])?).eval()?.to_ndarray()?;
+        near(got.view(), layout.of_host(x.view()), y.slice(s![..;-1]).into_dyn(), name)?;
+    }
+    Ok(())
+}
+
+pub fn products_go_into_views(device: &Device) -> Outcome {
+    let mut rng = rng(46);
+    for [m, k, n] in [[20, 12, 28], [37, 9, 21], [130, 11, 60], [1, 30, 40], [40, 30, 1]] {
+        let x = base(&Layout::whole(&[m, k]), &mut rng, element::<f32>);
+        let y = base(&Layout::whole(&[k, n]), &mut rng, element::<f32>);
+        let (a, b) = (GpuArray::from_ndarray(device, &x)?, GpuArray::from_ndarray(device, &y)?);
+        for (name, layout) in Layout::each(&[m, n]) {
+            let old = ArrayD::from_elem(IxDyn(&layout.base), 7.5f32);
+            let mut target = GpuArray::from_ndarray(device, &old)?;
+            a.matmul(&b).write_into(target.permuted_axes_mut(layout.axes())?.slice_mut(&layout.slices()[..])?)?;
+            let mut got = target.to_ndarray()?;
+            near(layout.of_host(got.view()), x.view(), y.view(), &format!("{m} x {n}, {name}"))?;
+            layout.of_host_mut(got.view_mut()).fill(7.5);
+            ensure!(got == old, "{m} x {n}, {name}: elements beside the view were written");
+        }
+    }
+    Ok(())
+}
+
+pub fn products_are_scaled_and_added(device: &Device) -> Outcome {
+    let mut rng = rng(47);
+    for (m, n) in [(20, 36), (37, 21), (1, 30), (30, 1)] {
+        let k = 17;
+        let mut small = |shape| Array2::from_shape_simple_fn(shape, || rng.below(9) as f32 - 4.0);
+        let (x, y, old) = (small((m, k)), small((k, n)), small((m, n)));
+        let (a, b) = (GpuArray::from_ndarray(device, &x)?, GpuArray::from_ndarray(device, &y)?);
+        for (alpha, beta) in [(1.0, 0.0), (2.0, 0.0), (1.0, 1.0), (-0.5, 3.0), (0.0, 2.0)] {
+            // Whole numbers are exact.
+            let want = reference::matmul(&x, &y)? * alpha + &old * beta;
+            let mut c = GpuArray::from_ndarray(device, &old)?;
+            gemm(alpha, &a, &b, beta, &mut c)?;
+            ensure_eq!((m, n, alpha, beta, c.to_ndarray()?), (m, n, alpha, beta, want.clone()));
+            // A view by columns, from the second element on.
+            let mut padded = GpuArray::full(device, (n, m + 1), 0.0f32)?;
+            let mut c = padded.slice_mut(s![.., 1..])?;
+            c.t_mut().copy_from_ndarray(&old)?;
+            gemm(alpha, &a, &b, beta, c.t_mut())?;
+            ensure_eq!(c.t_mut().to_ndarray()?, want);
+            ensure!(padded.to_ndarray()?.index_axis(Axis(1), 0).iter().all(|&x| x == 0.0));
+        }
+    }
+    Ok(())
+}
+
+pub fn products_for_beta_0_do_not_read_c(device: &Device) -> Outcome {
+    let a = GpuArray::from_ndarray(device, &array![[1.0f32, 2.0], [3.0, 4.0]])?;
+    let x = a.index_axis(Axis(0), 0)?;
+    let mut c = GpuArray::full(device, (2, 2), f32::NAN)?;
+    gemm(2.0, &a, &a, 0.0, &mut c)?;
+    ensure_eq!(c.to_ndarray()?, array![[14.0, 20.0], [30.0, 44.0]]);
+    let mut y = GpuArray::full(device, 2, f32::NAN)?;
+    gemm(2.0, &a, &x, 0.0, &mut y)?;
+    ensure_eq!(y.to_ndarray()?, array![10.0, 22.0]);
+    gemm(1.0, &a, &a, 1.0, &mut c)?;
+    ensure_eq!(c.to_ndarray()?, array![[21.0, 30.0], [45.0, 66.0]]);
+    c.fill(f32::NAN)?;
+    gemm(1.0, &a, &a, 1.0, &mut c)?;
+    ensure!(c.to_ndarray()?.iter().all(|x| x.is_nan()));
+    Ok(())
+}
+
+pub fn products_of_nothing(device: &Device) -> Outcome {
+    let zeros = |shape: &[usize]| GpuArray::<f64, _>::zeros(device, IxDyn(shape));
+    for (a, b) in [
+        (&[0, 3][..], &[3, 4][..]),
+        (&[3, 4], &[4, 0]),
+        (&[3, 0], &[0, 4]),
+        (&[0, 2, 3], &[3, 4]),
+        (&[2, 3, 0], &[2, 0, 5]),
+        (&[0], &[0]),
+        (&[4, 0], &[0]),
+        (&[0], &[0, 4]),
+        (&[0, 4], &[4]),
+    ] {
+        let got = zeros(a)?.matmul(&zeros(b)?).eval()?.to_ndarray()?;
+        let want = reference::matmul(&ArrayD::<f64>::zeros(a), &ArrayD::<f64>::zeros(b))?;
+        ensure_eq!((a, b, got), (a, b, want));
+    }
+    let (a, b) = (zeros(&[3, 0])?, zeros(&[0, 2])?);
+    let mut c = GpuArray::full(device, IxDyn(&[3, 2]), 5.0)?;
+    gemm(1.0, &a, &b, 2.0, &mut c)?;
+    ensure!(c.to_ndarray()?.iter().all(|&x| x == 10.0));
+    a.matmul(&b).write_into(&mut c)?;
+    ensure!(c.to_ndarray()?.iter().all(|&x| x == 0.0));
+    Ok(())
+}
+
+pub fn products_propagate_nan_and_infinities(device: &Device) -> Outcome {
+    let (m, k, n) = (33, 21, 40);
+    let mut x = Array2::from_elem((m, k), 1.0f32);
+    let mut y = Array2::from_elem((k, n), 2.0f32);
+    (x[[5, 20]], x[[6, 0]], x[[32, 3]]) = (f32::NAN, f32::INFINITY, f32::NEG_INFINITY);
+    (y[[3, 39]], y[[7, 1]]) = (0.0, f32::INFINITY);
+    let (a, b) = (GpuArray::from_ndarray(device, &x)?, GpuArray::from_ndarray(device, &y)?);
+    let got = a.matmul(&b).eval()?.to_ndarray()?;
+    let want = reference::matmul(&x, &y)?;
+    for (at, want) in want.indexed_iter() {
+        let is_same = got[at] == *want || (got[at].is_nan() && want.is_nan());
+        ensure!(is_same, "{at:?}: got {}, want {want}", got[at]);
+    }
+    ensure_eq!(got.iter().filter(|x| x.is_nan()).count(), want.iter().filter(|x| x.is_nan()).count());
+    Ok(())
+}
+
+pub fn products_of_integers_wrap(device: &Device) -> Outcome {
+    fn check<T: MatmulElement>(device: &Device, of: fn(u64) -> T) -> Outcome {
+        let mut rng = rng(48);
+        for [m, k, n] in [[33, 50, 20], [16, 8, 32], [5, 700, 6], [40, 9, 1]] {
+            let x = base(&Layout::whole(&[m, k]), &mut rng, |rng| of(rng.next_u64()));
+            let y = base(&Layout::whole(&[n, k]), &mut rng, |rng| of(rng.next_u64())).reversed_axes();
+            let (a, b) = (GpuArray::from_ndarray(device, &x)?, GpuArray::from_ndarray(device, &y)?);
+            let got = a.matmul(&b).eval()?.to_ndarray()?;
+            let want = reference::matmul(&x, &y)?;
+            ensure_eq!(got.shape(), want.shape());
+            same(&got.iter().copied().collect::<Vec<T>>(), &want.into_iter().collect::<Vec<T>>(), T::DTYPE)?;
+        }
+        Ok(())
+    }
+    check(device, |bits| bits as i32)?;
+    check(device, |bits| bits as u32)?;
+    check(device, |bits| bits as i64)?;
+    check(device, |bits| bits)
+}
+
+pub fn products_of_many_terms(device: &Device) -> Outcome {
+    let mut rng = rng(49);
+    // Several blocks share a tile; the last part of k is shorter.
+    for [m, k, n] in [[2, 1000, 3], [16, 2048, 32], [33, 1537, 9], [70, 700, 40], [17, 10_007, 5]] {
+        of_shapes::<f32>(device, &mut rng, &[m, k], &[k, n])?;
+        of_shapes::<f64>(device, &mut rng, &[3, m, k], &[3, k, n])?;
+    }
+    let x = Array2::from_shape_fn((4, 5000), |(i, j)| (i * j % 7) as f32);
+    let a = GpuArray::from_ndarray(device, &x)?;
+    let mut c = GpuArray::full(device, (4, 4), 1.0f32)?;
+    gemm(1.0, &a, a.t(), 2.0, &mut c)?;
+    ensure_eq!(c.to_ndarray()?, reference::matmul(&x, x.t())? + 2.0);
+    Ok(())
+}
+
+pub fn products_have_the_same_bits_again(device: &Device) -> Outcome {
+    let mut rng = rng(50);
+    for [m, k, n] in [[70, 90, 50], [5, 3000, 6], [250, 40, 130], [1, 9000, 40]] {
+        let x = base(&Layout::whole(&[m, k]), &mut rng, element::<f32>);
+        let y = base(&Layout::whole(&[k, n]), &mut rng, element::<f32>);
+        let (a, b) = (GpuArray::from_ndarray(device, &x)?, GpuArray::from_ndarray(device, &y)?);
+        let product = a.matmul(&b);
+        let first = product.eval()?.to_ndarray()?.mapv(f32::to_bits);
+        for _ in 0..3 {
+            ensure!(product.eval()?.to_ndarray()?.mapv(f32::to_bits) == first, "{m}, {k}, {n}: other bits");
+        }
+    }
+    Ok(())
+}
+
+pub fn products_of_expressions(device: &Device) -> Outcome {
+    let x = Array2::from_shape_fn((20, 30), |(i, j)| (i + 2 * j) as f32);
+    let a = GpuArray::from_ndarray(device, &x)?;
+    let got = (&a - 1.0).matmul(a.t() * 2.0f32).eval()?.to_ndarray()?;
+    let want = reference::matmul(&(&x - 1.0), &(&x.t() * 2.0))?;
+    ensure_eq!(got, want);
+    let unit: Expr<'_, f32, Ix2> = eye(30);
+    ensure_eq!(a.matmul(&unit).eval()?.to_ndarray()?, x);
+    let error = eye::<f32, _>(3).matmul(eye(3)).eval().err();
+    ensure!(matches!(error, Some(AlgoError::Array(ArrayError::NoHome))), "{error:?}");
+    ensure_eq!(eye::<f32, _>(3).matmul(eye(3)).on(device).eval()?.to_ndarray()?, Array2::<f32>::eye(3));
+    Ok(())
+}
+
+pub fn products_on_two_streams(device: &Device) -> Outcome {
+    let (one, two) = (Stream::new(device)?, Stream::new(device)?);
+    let x = Array2::from_shape_fn((40, 600), |(i, j)| ((i + j) % 5) as f32);
+    let want = reference::matmul(&x, x.t())?;
+    for _ in 0..3 {
+        let (a, b) = (GpuArray::from_ndarray(&one, &x)?, GpuArray::from_ndarray(&two, &x)?);
+        let product = a.matmul(b.t()).eval()?;
+        ensure_eq!(product.stream(), &one);
+        let mut target = GpuArray::full(&two, (40, 40), -1.0f32)?;
+        a.matmul(b.t()).write_into(&mut target)?;
+        let third = a.matmul(b.t()).on(&two).eval()?;
+        ensure_eq!(third.stream(), &two);
+        for got in [product, target, third] {
+            ensure!(got.to_ndarray()? == want);
+        }
+    }
+    Ok(())
+}
+
+pub fn captured_products_are_replayed(device: &Device) -> Outcome {
+    let (one, two) = (Stream::new(device)?, Stream::new(device)?);
+    // Several blocks share a tile: scratch memory belongs to the graph.
+    let x = Array2::from_shape_fn((10, 3000), |(i, j)| ((i + j) % 5) as f32);
+    let mut a = GpuArray::from_ndarray(&one, &x)?;
+    let mut c = GpuArray::full(&one, (10, 10), 0.0f32)?;
+    let (graph, ()) = one.capture(|| a.matmul(a.t()).write_into(&mut c))?;
+    for factor in [1.0f32, 2.0] {
+        a.copy_from_ndarray(&(&x * factor))?;
+        one.synchronize()?;
+        // SAFETY: the arrays are alive, and nothing else uses them.
+        unsafe { graph.launch(&two)? };
+        two.synchronize()?;
+        ensure_eq!(c.to_ndarray()?, reference::matmul(&x, x.t())? * (factor * factor));
+    }
+    Ok(())
+}
+
+pub fn wrong_products_are_errors(device: &Device) -> Outcome {
+    let zeros = |shape: &[usize]| GpuArray::<f32, _>::zeros(device, IxDyn(shape));
+    let message = |a: &[usize], b: &[usize]| -> Result<String, Failure> {
+        let (a, b) = (zeros(a)?, zeros(b)?);
+        Ok(a.matmul(&b).eval().err().map(|error| error.to_string()).unwrap_or_default())
+    };
+    ensure_eq!(message(&[2, 3], &[4, 5])?, "matmul: a has 3 columns, b has 4 rows");
+    ensure_eq!(message(&[3], &[4])?, "matmul: a has 3 columns, b has 4 rows");
+    ensure_eq!(message(&[], &[4])?, "matmul of a value without axes; `*` multiplies by a scalar");
+    let stacks = "matmul: stacks of matrices of shapes [2, 3, 4] and [3, 4, 5] do not broadcast";
+    ensure_eq!(message(&[2, 3, 4], &[3, 4, 5])?, stacks);
+    let (a, mut c) = (zeros(&[2, 2])?, GpuArray::full(device, IxDyn(&[2, 3]), 1.0f32)?);
+    let error = a.matmul(&a).write_into(&mut c).err();
+    ensure!(matches!(error, Some(AlgoError::OutShape { .. })), "{error:?}");
+    let error = gemm(1.0, &a, &a, 1.0, &mut c).err();
+    ensure!(matches!(error, Some(AlgoError::OutShape { .. })), "{error:?}");
+    let error = gemm(1.0, &a, &zeros(&[3, 2])?, 1.0, &mut c).err();
+    ensure_eq!(error.ok_or("no error")?.to_string(), "gemm: a has 2 columns, b has 3 rows");
+    ensure!(c.to_ndarray()?.iter().all(|&x| x == 1.0));
+    let product: MatrixProduct<'_, f32, IxDyn> = a.matmul(&c);
+    ensure_eq!(format!("{product:?}"), "MatrixProduct(Ok([2, 2]) by Ok([2, 3]))");
+    Ok(())
+}
