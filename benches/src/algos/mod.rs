@@ -1,8 +1,10 @@
 //! Reductions: sums over vectors, extremes and their places, moments, and those of the axes of a matrix. Scans and selections.
 
+mod products;
 mod reductions;
 mod scans;
 
+pub(crate) use products::Product;
 pub(crate) use reductions::{Reduced, reductions_by};
 pub(crate) use scans::{Scanned, scans_by};
 

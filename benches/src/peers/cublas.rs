@@ -6,12 +6,12 @@ use std::{ffi::c_int, mem::MaybeUninit};
 use cudarc::cublas::sys;
 use gpu_driver::{CurrentGuard, DeviceVec};
 use gpu_sparse::Scalar;
-use rayon::prelude::*;
 
 use super::library::{self, Library};
 use crate::{
-    algos, data,
-    harness::{Check, Gpu, Harness, Outcome, Work},
+    algos::{self, Product},
+    data,
+    harness::{Gpu, Harness, Outcome},
 };
 
 static LIBRARY: Library = Library {
@@ -26,6 +26,10 @@ static LIBRARY: Library = Library {
         "cublasSetPointerMode_v2",
         "cublasSgemm_v2",
         "cublasDgemm_v2",
+        "cublasSgemmStridedBatched",
+        "cublasDgemmStridedBatched",
+        "cublasSgemv_v2",
+        "cublasDgemv_v2",
         "cublasSdot_v2",
         "cublasDdot_v2",
         "cublasSnrm2_v2",
@@ -40,10 +44,8 @@ pub(super) fn figures(harness: &mut Harness) {
         Ok(version) => harness.version("cublas", &version),
         Err(reason) => return harness.gap("cublas", None, &reason.to_string()),
     }
-    for &n in harness.set().pick(&[64][..], &[512], &[512, 4096]) {
-        gemm::<f32>(harness, n);
-        gemm::<f64>(harness, n);
-    }
+    products::<f32>(harness);
+    products::<f64>(harness);
     // And a vector that a launch takes longer than.
     let short = harness.set().pick(None, None, Some(1 << 14));
     for n in short.into_iter().chain(algos::lengths::<f32>(harness)) {
@@ -54,37 +56,23 @@ pub(super) fn figures(harness: &mut Harness) {
     }
 }
 
-fn gemm<T: Blas>(harness: &mut Harness, n: usize) {
-    harness.figure("gemm", data::dtype::<T>(), n, "cublas").work(Work::computes(2 * (n as u64).pow(3))).on_gpu(
-        |gpu| {
-            let (handle, a, b) = (Handle::new(gpu)?, data::uniform::<T>(n * n), data::uniform_from(n * n, n * n));
-            let (on_a, on_b) = (DeviceVec::from_slice(gpu.stream(), &a)?, DeviceVec::from_slice(gpu.stream(), &b)?);
-            Ok((on_a, on_b, DeviceVec::<T>::zeros(gpu.stream(), n * n)?, handle))
-        },
-        |(a, b, c, handle)| T::gemm(handle, n, a, b, c),
-        |(_, _, c, _), ()| Ok(check_gemm(n, &c.to_vec()?)),
-    );
-}
-
-/// Three columns of `C = A B`, stored by columns, relative to `|A| |B|`.
-fn check_gemm<T: Scalar>(n: usize, c: &[T]) -> Check {
-    let (a, b) = (data::uniform::<T>(n * n), data::uniform_from::<T>(n * n, n * n));
-    let error = [0, n / 2, n - 1].into_par_iter().map(|j| {
-        let (mut sums, mut sizes) = (vec![0.0; n], vec![0.0; n]);
-        for k in 0..n {
-            let b_kj = Scalar::to_f64(b[k + j * n]);
-            for (i, &a_ik) in a[k * n..(k + 1) * n].iter().enumerate() {
-                let term = Scalar::to_f64(a_ik) * b_kj;
-                sums[i] += term;
-                sizes[i] += term.abs();
-            }
-        }
-        let got = &c[j * n..(j + 1) * n];
-        let errors = got.iter().zip(sums).zip(sizes).map(|((&c, sum), size)| (Scalar::to_f64(c) - sum).abs() / size);
-        errors.fold(0.0, Check::larger)
-    });
-    let error = error.reduce(|| 0.0, Check::larger);
-    Check::within(error, 4.0 * (n as f64).sqrt() * Scalar::to_f64(T::epsilon()))
+fn products<T: Blas>(harness: &mut Harness) {
+    for product in Product::cases(harness.set(), size_of::<T>()) {
+        let (operation, case) = (product.operation(), product.name());
+        harness.figure(operation, data::dtype::<T>(), case, "cublas").work(product.work::<T>()).on_gpu(
+            |gpu| {
+                let ([a, b], stream) = (product.factors::<T>(), gpu.stream());
+                let (a, b) = (DeviceVec::from_slice(stream, &a)?, DeviceVec::from_slice(stream, &b)?);
+                let c = DeviceVec::<T>::zeros(stream, product.matrices * product.m * product.n)?;
+                Ok((a, b, c, Handle::new(gpu)?))
+            },
+            |(a, b, c, handle)| match product.operation() {
+                "gemv" => T::gemv(handle, &product, a, b, c),
+                _ => T::gemm(handle, &product, a, b, c),
+            },
+            |(_, _, c, _), ()| Ok(product.check(&c.to_vec()?)),
+        );
+    }
 }
 
 fn sums<T: Blas>(harness: &mut Harness, n: usize) {
@@ -108,6 +96,14 @@ fn sums<T: Blas>(harness: &mut Harness, n: usize) {
 
 fn ok(call: &str, status: sys::cublasStatus_t) -> Outcome {
     library::check(call, status, sys::cublasStatus_t::CUBLAS_STATUS_SUCCESS)
+}
+
+/// The operation that makes a matrix of so many rows and columns of one that lies by columns, and the length of its columns in memory.
+fn seen(is_transposed: bool, rows: c_int, columns: c_int) -> (sys::cublasOperation_t, c_int) {
+    match is_transposed {
+        true => (sys::cublasOperation_t::CUBLAS_OP_T, columns),
+        false => (sys::cublasOperation_t::CUBLAS_OP_N, rows),
+    }
 }
 
 /// The library's state, which leaves scalar results on the device.
@@ -152,27 +148,91 @@ impl Drop for Handle {
 
 /// The functions of one element type.
 trait Blas: Scalar {
-    fn gemm(handle: &Handle, n: usize, a: &DeviceVec<Self>, b: &DeviceVec<Self>, c: &mut DeviceVec<Self>) -> Outcome;
+    fn gemm(
+        handle: &Handle,
+        product: &Product,
+        a: &DeviceVec<Self>,
+        b: &DeviceVec<Self>,
+        c: &mut DeviceVec<Self>,
+    ) -> Outcome;
+    fn gemv(
+        handle: &Handle,
+        product: &Product,
+        a: &DeviceVec<Self>,
+        x: &DeviceVec<Self>,
+        y: &mut DeviceVec<Self>,
+    ) -> Outcome;
     fn dot(handle: &Handle, x: &DeviceVec<Self>, y: &DeviceVec<Self>, result: &mut DeviceVec<Self>) -> Outcome;
     fn norm2(handle: &Handle, x: &DeviceVec<Self>, result: &mut DeviceVec<Self>) -> Outcome;
 }
 
 macro_rules! blas {
-    ($T:ty, $gemm:ident, $dot:ident, $norm2:ident) => {
+    ($T:ty, $gemm:ident, $batched:ident, $gemv:ident, $dot:ident, $norm2:ident) => {
         impl Blas for $T {
             fn gemm(
                 handle: &Handle,
-                n: usize,
+                product: &Product,
                 a: &DeviceVec<Self>,
                 b: &DeviceVec<Self>,
                 c: &mut DeviceVec<Self>,
             ) -> Outcome {
-                let (rows, one, zero) = (c_int::try_from(n)?, 1.0, 0.0);
-                let plain = sys::cublasOperation_t::CUBLAS_OP_N;
+                let (one, zero) = (1.0, 0.0);
+                let [m, k, n] = [product.m, product.k, product.n].map(c_int::try_from);
+                let (m, k, n) = (m?, k?, n?);
+                // Matrices in C order are transposed ones by columns: c' = b' a'.
+                let (left, left_length) = seen(product.is_right_transposed, n, k);
+                let (right, right_length) = seen(product.is_left_transposed, k, m);
                 let (a, b, c) = (a.as_raw() as *const Self, b.as_raw() as *const Self, c.as_raw() as *mut Self);
-                // SAFETY: three square matrices of n rows on the device; the factors are read before the call returns.
-                ok(stringify!($gemm), unsafe {
-                    sys::$gemm(handle.raw, plain, plain, rows, rows, rows, &one, a, rows, b, rows, &zero, c, rows)
+                if product.matrices == 1 {
+                    // SAFETY: three matrices of these shapes on the device; the factors are read before the call returns.
+                    return ok(stringify!($gemm), unsafe {
+                        sys::$gemm(handle.raw, left, right, n, m, k, &one, b, left_length, a, right_length, &zero, c, n)
+                    });
+                }
+                let (of_a, of_b, of_c) =
+                    (i64::from(m) * i64::from(k), i64::from(k) * i64::from(n), i64::from(m) * i64::from(n));
+                let matrices = c_int::try_from(product.matrices)?;
+                // SAFETY: as above, for stacks.
+                ok(stringify!($batched), unsafe {
+                    sys::$batched(
+                        handle.raw,
+                        left,
+                        right,
+                        n,
+                        m,
+                        k,
+                        &one,
+                        b,
+                        left_length,
+                        of_b,
+                        a,
+                        right_length,
+                        of_a,
+                        &zero,
+                        c,
+                        n,
+                        of_c,
+                        matrices,
+                    )
+                })
+            }
+
+            fn gemv(
+                handle: &Handle,
+                product: &Product,
+                a: &DeviceVec<Self>,
+                x: &DeviceVec<Self>,
+                y: &mut DeviceVec<Self>,
+            ) -> Outcome {
+                let (one, zero) = (1.0, 0.0);
+                let (m, k) = (c_int::try_from(product.m)?, c_int::try_from(product.k)?);
+                let (a, x, y) = (a.as_raw() as *const Self, x.as_raw() as *const Self, y.as_raw() as *mut Self);
+                let plain = product.is_left_transposed;
+                let (rows, columns) = if plain { (m, k) } else { (k, m) };
+                let (operation, _) = seen(!plain, rows, columns);
+                // SAFETY: a matrix and two vectors of these shapes on the device; the factors are read before the call returns.
+                ok(stringify!($gemv), unsafe {
+                    sys::$gemv(handle.raw, operation, rows, columns, &one, a, rows, x, 1, &zero, y, 1)
                 })
             }
 
@@ -195,21 +255,5 @@ macro_rules! blas {
     };
 }
 
-blas!(f32, cublasSgemm_v2, cublasSdot_v2, cublasSnrm2_v2);
-blas!(f64, cublasDgemm_v2, cublasDdot_v2, cublasDnrm2_v2);
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn products_of_matrices_are_checked() {
-        let n = 8;
-        let (a, b) = (data::uniform::<f64>(n * n), data::uniform_from::<f64>(n * n, n * n));
-        let entry = |i: usize, j: usize| (0..n).map(|k| a[i + k * n] * b[k + j * n]).sum::<f64>();
-        let mut c: Vec<f64> = (0..n * n).map(|at| entry(at % n, at / n)).collect();
-        assert!(check_gemm(n, &c).is_right());
-        c[(n - 1) * n + 3] += 1e-6;
-        assert!(!check_gemm(n, &c).is_right());
-    }
-}
+blas!(f32, cublasSgemm_v2, cublasSgemmStridedBatched, cublasSgemv_v2, cublasSdot_v2, cublasSnrm2_v2);
+blas!(f64, cublasDgemm_v2, cublasDgemmStridedBatched, cublasDgemv_v2, cublasDdot_v2, cublasDnrm2_v2);

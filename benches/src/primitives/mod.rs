@@ -1,5 +1,6 @@
-//! Primitives on a device: reductions, scans and selections.
+//! Primitives on a device: reductions, scans, selections and matrix products.
 
+mod products;
 mod reductions;
 mod scans;
 mod selections;
@@ -13,4 +14,5 @@ pub fn figures(harness: &mut Harness) {
     reductions::figures(harness);
     scans::figures(harness);
     selections::figures(harness);
+    products::figures(harness);
 }

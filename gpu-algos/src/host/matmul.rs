@@ -63,3 +63,86 @@ where
     });
     in_shape(&shape, c)
 }
+
+#[cfg(test)]
+mod tests {
+    use ndarray::{ArrayD, IxDyn, array};
+    use testkit::{Layout, Rng};
+
+    use super::*;
+    use crate::reference;
+
+    fn random<T>(shape: &[usize], rng: &mut Rng, element: fn(&mut Rng) -> T) -> ArrayD<T> {
+        ArrayD::from_shape_simple_fn(IxDyn(shape), || element(rng))
+    }
+
+    /// Shapes of factors: vectors, blocks of rows with one more and one less, stacks, and no elements.
+    const SHAPES: [(&[usize], &[usize]); 12] = [
+        (&[5], &[5]),
+        (&[64, 5], &[5]),
+        (&[5], &[5, 130]),
+        (&[63, 17], &[17, 9]),
+        (&[65, 30], &[30, 33]),
+        (&[200, 3], &[3, 1]),
+        (&[2, 1, 70, 6], &[3, 6, 8]),
+        (&[7, 6], &[4, 6, 5]),
+        (&[0, 3], &[3, 4]),
+        (&[3, 0], &[0, 4]),
+        (&[2, 0, 3], &[3, 4]),
+        (&[0], &[0]),
+    ];
+
+    #[test]
+    fn products_are_those_of_the_definition() {
+        let mut rng = Rng(71);
+        for (a, b) in SHAPES {
+            let [x, y] = [a, b].map(|shape| random(shape, &mut rng, |rng| rng.next_u64() as i32));
+            assert_eq!(matmul(&x, &y).unwrap(), reference::matmul(&x, &y).unwrap(), "{a:?} {b:?}");
+            let [x, y] = [a, b].map(|shape| random(shape, &mut rng, |rng| rng.uniform() as f32 - 0.5));
+            let (got, want) = (matmul(&x, &y).unwrap(), reference::matmul(&x, &y).unwrap());
+            let sizes = reference::matmul(&x.mapv(f32::abs), &y.mapv(f32::abs)).unwrap();
+            let bound = (x.shape()[x.ndim() - 1] as f32 + 2.0) * f32::EPSILON;
+            assert_eq!(got.shape(), want.shape());
+            for ((got, want), size) in got.iter().zip(&want).zip(&sizes) {
+                assert!((got - want).abs() <= bound * size, "{a:?} {b:?}: got {got}, want {want}");
+            }
+        }
+    }
+
+    #[test]
+    fn layouts_change_no_integer() {
+        let mut rng = Rng(72);
+        for (left, on_left) in Layout::each(&[70, 9]) {
+            let x = random(&on_left.base, &mut rng, |rng| rng.next_u64() as i64);
+            for (right, on_right) in Layout::each(&[9, 11]) {
+                let y = random(&on_right.base, &mut rng, |rng| rng.next_u64() as i64);
+                let (x, y) = (on_left.of_host(x.view()), on_right.of_host(y.view()));
+                let want = reference::matmul(x.view(), y.view()).unwrap();
+                assert_eq!(matmul(x, y).unwrap(), want, "{left} by {right}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_number_of_threads_changes_no_bit() {
+        let mut rng = Rng(73);
+        let [x, y] = [[3, 301, 45], [3, 45, 67]].map(|shape| random(&shape, &mut rng, |rng| rng.uniform() as f32));
+        let run = |threads| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            pool.install(|| matmul(&x, &y).unwrap().mapv(f32::to_bits))
+        };
+        let want = run(1);
+        for threads in [2, 3, 5] {
+            assert!(run(threads) == want, "{threads} threads");
+        }
+    }
+
+    #[test]
+    fn nan_and_wrong_shapes_are_told() {
+        let (a, b) = (array![[f32::NAN, 1.0], [0.0, 2.0]], array![[0.0, 1.0], [f32::INFINITY, 3.0]]);
+        let got = matmul(&a, &b).unwrap();
+        assert!(got[[0, 0]].is_nan() && got[[0, 1]].is_nan() && got[[1, 0]] == f32::INFINITY && got[[1, 1]] == 6.0);
+        let error = matmul(&a, &array![1.0, 2.0, 3.0]).unwrap_err();
+        assert_eq!(error.to_string(), "matmul: a has 2 columns, b has 3 rows");
+    }
+}

@@ -144,7 +144,7 @@ pub(super) struct MatmulTuning {
 const NARROW: &[MatmulTile] = &[
     MatmulTile::new([128, 256, 8], (16, 8), 3).speed(1, 1, 92),
     MatmulTile::new([128, 128, 8], (8, 8), 3).speed(2, 2, 85),
-    MatmulTile::new([64, 64, 8], (8, 4), 4).speed(5, 2, 70),
+    MatmulTile::new([64, 64, 8], (8, 4), 4).speed(4, 2, 70),
     MatmulTile::new([128, 32, 16], (8, 4), 3).speed(3, 2, 68),
     MatmulTile::new([32, 32, 16], (4, 4), 3).speed(8, 4, 50),
     MatmulTile::new([16, 32, 8], (4, 4), 3).speed(16, 8, 45),

@@ -1,0 +1,154 @@
+//! Products of dense matrices: the cases that all libraries compute, their names and their answers.
+
+use gpu_sparse::Scalar;
+use rayon::prelude::*;
+
+use crate::{
+    data,
+    harness::{Check, Set, Work},
+};
+
+/// A product of stacks of matrices in C order: a of m rows, b of n columns.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Product {
+    pub(crate) matrices: usize,
+    pub(crate) m: usize,
+    pub(crate) k: usize,
+    pub(crate) n: usize,
+    /// Whether a lies in memory by columns.
+    pub(crate) is_left_transposed: bool,
+    /// Whether b lies in memory by columns.
+    pub(crate) is_right_transposed: bool,
+}
+
+impl Product {
+    fn of(m: usize, k: usize, n: usize) -> Self {
+        Self { matrices: 1, m, k, n, is_left_transposed: false, is_right_transposed: false }
+    }
+
+    fn transposed(self, is_left_transposed: bool, is_right_transposed: bool) -> Self {
+        Self { is_left_transposed, is_right_transposed, ..self }
+    }
+
+    /// The cases of a set, of elements of 4 or of 8 bytes.
+    pub(crate) fn cases(set: Set, element_bytes: usize) -> Vec<Self> {
+        let square = |n: usize| Self::of(n, n, n);
+        let stack = |n: usize, matrices: usize| Self { matrices, ..square(n) };
+        match set {
+            Set::Tiny => vec![square(64), stack(8, 20)],
+            Set::Quick => vec![square(512)],
+            Set::Full if element_bytes == 8 => [512, 1024, 4096, 8192].map(square).to_vec(),
+            Set::Full => {
+                let squares = [512, 1024, 4096, 8192].map(square);
+                let layouts = [(false, true), (true, false), (true, true)];
+                let layouts = layouts.map(|(left, right)| square(4096).transposed(left, right));
+                let flat = [Self::of(8192, 8192, 32), Self::of(131_072, 64, 64), Self::of(257, 1031, 4093)];
+                let vectors = [Self::of(8192, 8192, 1), Self::of(8192, 8192, 1).transposed(true, false)];
+                let stacks = [(8, 1 << 20), (16, 1 << 18), (32, 1 << 16), (64, 1 << 14)];
+                let stacks = stacks.map(|(n, matrices)| stack(n, matrices));
+                squares.into_iter().chain(layouts).chain(flat).chain(vectors).chain(stacks).collect()
+            }
+        }
+    }
+
+    /// The name of the operation.
+    pub(crate) fn operation(&self) -> &'static str {
+        match (self.matrices, self.n) {
+            (_, 1) => "gemv",
+            (1, _) => "gemm",
+            _ => "gemm-batched",
+        }
+    }
+
+    /// The name of the case: a length, or three, with `t` for factors that lie by columns, and the number of matrices.
+    pub(crate) fn name(&self) -> String {
+        let Self { matrices, m, k, n, .. } = *self;
+        let lengths = if m == k && k == n { n.to_string() } else { format!("{m}x{k}x{n}") };
+        let layout = match (self.is_left_transposed, self.is_right_transposed) {
+            (false, false) => "",
+            (false, true) => "-nt",
+            (true, false) => "-tn",
+            (true, true) => "-tt",
+        };
+        let stack = if matrices > 1 { format!("-by-{matrices}") } else { String::new() };
+        format!("{lengths}{layout}{stack}")
+    }
+
+    /// Operations, and bytes where the matrices are small or flat, so that memory may be the bound.
+    pub(crate) fn work<T>(&self) -> Work {
+        let Self { matrices, m, k, n, .. } = *self;
+        let flops = 2 * (matrices * m * n) as u64 * k as u64;
+        let bytes = (matrices * (m * k + k * n + m * n) * size_of::<T>()) as u64;
+        match self.operation() {
+            "gemm" => Work::computes(flops),
+            "gemv" => Work::reads(bytes).with_flops(flops),
+            _ => Work::copies(bytes).with_flops(flops),
+        }
+    }
+
+    /// The elements of a and of b, in the order of memory.
+    pub(crate) fn factors<T: Scalar>(&self) -> [Vec<T>; 2] {
+        let (left, right) = (self.matrices * self.m * self.k, self.matrices * self.k * self.n);
+        [data::uniform(left), data::uniform_from(left, right)]
+    }
+
+    /// Some rows of the first and the last matrix of c, in C order, relative to |a| |b|.
+    pub(crate) fn check<T: Scalar>(&self, c: &[T]) -> Check {
+        let Self { matrices, m, k, n, .. } = *self;
+        let [a, b] = self.factors::<T>();
+        let place = |matrix: usize, row: usize, column: usize, rows: usize, columns: usize, by_columns: bool| {
+            matrix * rows * columns + if by_columns { column * rows + row } else { row * columns + column }
+        };
+        let rows = [0, matrices - 1].into_par_iter().flat_map(|matrix| [(matrix, 0), (matrix, m / 2), (matrix, m - 1)]);
+        let error = rows.map(|(matrix, row)| {
+            let (mut sums, mut sizes) = (vec![0.0; n], vec![0.0; n]);
+            for at in 0..k {
+                let left = Scalar::to_f64(a[place(matrix, row, at, m, k, self.is_left_transposed)]);
+                for (column, (sum, size)) in sums.iter_mut().zip(&mut sizes).enumerate() {
+                    let right = Scalar::to_f64(b[place(matrix, at, column, k, n, self.is_right_transposed)]);
+                    *sum += left * right;
+                    *size += (left * right).abs();
+                }
+            }
+            let got = &c[(matrix * m + row) * n..][..n];
+            let errors =
+                got.iter().zip(sums).zip(sizes).map(|((&c, sum), size)| (Scalar::to_f64(c) - sum).abs() / size);
+            errors.fold(0.0, Check::larger)
+        });
+        let error = error.reduce(|| 0.0, Check::larger);
+        Check::within(error, 4.0 * (k as f64).sqrt() * Scalar::to_f64(T::epsilon()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn products_of_matrices_are_checked() {
+        let whole = Product { matrices: 2, ..Product::of(5, 7, 3) };
+        for (left, right) in [(false, false), (false, true), (true, false), (true, true)] {
+            let product = whole.transposed(left, right);
+            let Product { matrices, m, k, n, .. } = product;
+            let [a, b] = product.factors::<f64>();
+            let entry = |matrix: usize, i: usize, j: usize| {
+                let a = |p: usize| a[matrix * m * k + if left { p * m + i } else { i * k + p }];
+                let b = |p: usize| b[matrix * k * n + if right { j * k + p } else { p * n + j }];
+                (0..k).map(|p| a(p) * b(p)).sum::<f64>()
+            };
+            let mut c: Vec<f64> = (0..matrices * m * n).map(|at| entry(at / (m * n), at / n % m, at % n)).collect();
+            assert!(product.check(&c).is_right());
+            c[(matrices * m - 1) * n + 1] += 1e-6;
+            assert!(!product.check(&c).is_right());
+        }
+    }
+
+    #[test]
+    fn names_tell_shapes_and_layouts() {
+        let name = |product: Product| format!("{}/{}", product.operation(), product.name());
+        assert_eq!(name(Product::of(8, 8, 8)), "gemm/8");
+        assert_eq!(name(Product::of(8, 8, 8).transposed(false, true)), "gemm/8-nt");
+        assert_eq!(name(Product::of(9, 8, 1)), "gemv/9x8x1");
+        assert_eq!(name(Product { matrices: 5, ..Product::of(8, 8, 8) }), "gemm-batched/8-by-5");
+    }
+}
