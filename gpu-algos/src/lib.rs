@@ -1,10 +1,11 @@
 //! Reductions, scans, selections and matrix products over whole arrays.
 //!
 //! The crate has [reductions](Reductions) and [scans](Scans) on a GPU, over all axes or some, in one kernel with the expression that they read;
-//! [selections](select) of the values that a mask selects; [matrix products](mod@matmul); [kernels of one's own](kernels) from a line of CUDA C++, elementwise, reductions or
-//! scans; and [pieces of kernels](block) as headers, which the kernels of this crate are made of. On the host, [`host`] has reductions, scans,
-//! selections and dot products of arrays of any layout on all threads, and [`reference`](mod@reference) defines them in serial loops, over the
-//! [`operators`] of both. All of them give the same bits from run to run, those of the host for any number of threads.
+//! [selections](select) of the values that a mask selects; [matrix products](mod@matmul) of any layout; [kernels of one's own](kernels) from a line of
+//! CUDA C++, elementwise, reductions or scans; and [pieces of kernels](block) as headers, which the kernels of this crate are made of. On the host,
+//! [`host`] has reductions, scans, selections, matrix and dot products of arrays of any layout on all threads, and
+//! [`reference`](mod@reference) defines them in serial loops, over the [`operators`] of both. All of them give the same bits from run to run, those of
+//! the host for any number of threads.
 //!
 //! ```no_run
 //! use gpu_algos::{gpu_array::{GpuArray, gpu_driver::Device}, prelude::*};

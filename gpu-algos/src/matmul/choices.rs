@@ -5,7 +5,7 @@ use gpu_array::DType;
 use super::{
     params::launch,
     plan::choose,
-    problem::{MatmulProblem, MatmulShape, Operand},
+    problem::{ArrayLayout, MatmulProblem, MatmulShape},
 };
 use crate::common::{
     choices::{DEVICES, TableOperand, compare, described},
@@ -34,9 +34,9 @@ fn chosen(dtype: DType, [a, b]: [&[usize]; 2], layout: usize, limits: &DeviceLim
     let (left, a_strides) = operand(a, 0, offset, layout & 1 != 0);
     let (right, b_strides) = operand(b, 1, offset, layout & 2 != 0);
     let (target, c_strides) = operand(&result, 2, 0, false);
-    let a = shape.left(&Operand { address: left, shape: a, strides: &a_strides });
-    let b = shape.right(&Operand { address: right, shape: b, strides: &b_strides });
-    let c = shape.target(&Operand { address: target, shape: &result, strides: &c_strides });
+    let a = shape.left(&ArrayLayout { address: left, shape: a, strides: &a_strides });
+    let b = shape.right(&ArrayLayout { address: right, shape: b, strides: &b_strides });
+    let c = shape.target(&ArrayLayout { address: target, shape: &result, strides: &c_strides });
     let problem = MatmulProblem::new(dtype, &shape, [a, b, c], (1, 0));
     match choose("matmul", &problem, limits) {
         Ok(plan) => {

@@ -60,10 +60,12 @@ impl MatmulTile {
     /// The C++ type.
     fn text(&self) -> String {
         let Self { block_m, block_n, block_k, thread_m, thread_n, stages, resident, .. } = self;
-        format!("gpu::matmul::Tile<{block_m}, {block_n}, {block_k}, {thread_m}, {thread_n}, {stages}, {resident}>")
+        format!(
+            "gpu::matmul::MatmulTile<{block_m}, {block_n}, {block_k}, {thread_m}, {thread_n}, {stages}, {resident}>"
+        )
     }
 
-    /// The fields of the C++ type, as words of a key.
+    /// The fields of the C++ type, for a key.
     fn key(&self) -> [u64; 3] {
         let Self { block_m, block_n, block_k, thread_m, thread_n, stages, resident, .. } = *self;
         let pair = |high: usize, low: usize| (high as u64) << 32 | low as u64;

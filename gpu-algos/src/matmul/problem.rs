@@ -60,17 +60,17 @@ impl MatmulShape {
     }
 
     /// The left operand, with strides for the axes of the stack, the rows and the columns.
-    pub(super) fn left(&self, operand: &Operand<'_>) -> Matrix {
+    pub(super) fn left(&self, operand: &ArrayLayout<'_>) -> Matrix {
         self.matrix(operand, self.has_rows, true)
     }
 
     /// The right operand.
-    pub(super) fn right(&self, operand: &Operand<'_>) -> Matrix {
+    pub(super) fn right(&self, operand: &ArrayLayout<'_>) -> Matrix {
         self.matrix(operand, true, self.has_columns)
     }
 
     /// The result.
-    pub(super) fn target(&self, operand: &Operand<'_>) -> Matrix {
+    pub(super) fn target(&self, operand: &ArrayLayout<'_>) -> Matrix {
         self.matrix(operand, self.has_rows, self.has_columns)
     }
 
@@ -85,8 +85,8 @@ impl MatmulShape {
         if self.has_columns { b } else { b.insert_axis(last) }
     }
 
-    fn matrix(&self, operand: &Operand<'_>, has_rows: bool, has_columns: bool) -> Matrix {
-        let Operand { address, shape, strides } = *operand;
+    fn matrix(&self, operand: &ArrayLayout<'_>, has_rows: bool, has_columns: bool) -> Matrix {
+        let ArrayLayout { address, shape, strides } = *operand;
         let mut axes = shape.iter().zip(strides).rev();
         let mut next = |exists: bool| if exists { axes.next().map_or(0, |(_, &stride)| stride) } else { 0 };
         let column = next(has_columns);
@@ -116,7 +116,7 @@ fn broadcast(a: &[usize], b: &[usize]) -> Option<Lengths> {
 
 /// An array in memory: the address of the element at index 0 of every axis, lengths and strides.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Operand<'o> {
+pub(super) struct ArrayLayout<'o> {
     pub(super) address: u64,
     pub(super) shape: &'o [usize],
     pub(super) strides: &'o [isize],
@@ -268,9 +268,9 @@ mod tests {
             (c[last], c[last - 1]) = (result[last - 1] as isize, 1);
         }
         let (sa, sb) = (strides(a), strides(b));
-        let a = whole.left(&Operand { address: 1 << 20, shape: a, strides: &sa });
-        let b = whole.right(&Operand { address: 1 << 21, shape: b, strides: &sb });
-        let c = whole.target(&Operand { address: 1 << 22, shape: &result, strides: &c });
+        let a = whole.left(&ArrayLayout { address: 1 << 20, shape: a, strides: &sa });
+        let b = whole.right(&ArrayLayout { address: 1 << 21, shape: b, strides: &sb });
+        let c = whole.target(&ArrayLayout { address: 1 << 22, shape: &result, strides: &c });
         MatmulProblem::new(DType::F32, &whole, [a, b, c], (1, 0))
     }
 

@@ -12,7 +12,7 @@ use ndarray::{Dimension, Ix0, IxDyn};
 use super::{
     element::MatmulElement,
     launch,
-    problem::{MatmulProblem, MatmulShape, Operand},
+    problem::{ArrayLayout, MatmulProblem, MatmulShape},
     vectors,
 };
 use crate::{
@@ -62,7 +62,7 @@ impl<'a, T: MatmulElement> Factor<'a, T> {
     }
 
     /// The array in memory and its streams: that which was computed, or the factor itself.
-    fn array<'s>(&'s self, computed: Option<&'s Lowered<'_>>) -> Result<(Operand<'s>, Homes<'s>)> {
+    fn array<'s>(&'s self, computed: Option<&'s Lowered<'_>>) -> Result<(ArrayLayout<'s>, Homes<'s>)> {
         match computed {
             Some(lowered) => array(lowered),
             None => array(self.lowered()?),
@@ -70,11 +70,14 @@ impl<'a, T: MatmulElement> Factor<'a, T> {
     }
 }
 
-fn array<'l>(lowered: &'l Lowered<'_>) -> Result<(Operand<'l>, Homes<'l>)> {
+fn array<'l>(lowered: &'l Lowered<'_>) -> Result<(ArrayLayout<'l>, Homes<'l>)> {
     let Some(LoweredLeaf { address, strides, .. }) = lowered.array() else {
         unreachable!("a factor is an array or has become one");
     };
-    Ok((Operand { address, shape: lowered.shape(), strides }, unique(lowered.homes().map(|home| -> &Stream { home }))))
+    Ok((
+        ArrayLayout { address, shape: lowered.shape(), strides },
+        unique(lowered.homes().map(|home| -> &Stream { home })),
+    ))
 }
 
 /// Enqueues `target = alpha a b + beta target` on `stream`. Nothing is enqueued, and the result is false, if a vector is multiplied and alpha is not 1
@@ -103,7 +106,7 @@ pub(super) fn multiply<T: MatmulElement>(
     let (on_left, on_right) = (on_left.transpose()?, on_right.transpose()?);
     let ((left, left_homes), (right, right_homes)) = (a.array(on_left.as_ref())?, b.array(on_right.as_ref())?);
     let (left, right) = (shape.left(&left), shape.right(&right));
-    let result = shape.target(&Operand { address: target.address, shape: target.shape, strides: target.strides });
+    let result = shape.target(&ArrayLayout { address: target.address, shape: target.shape, strides: target.strides });
     let homes = unique(left_homes.into_iter().chain(right_homes).chain([target.home]));
     if shape.is_of_vectors() {
         vectors::run(T::DTYPE, &shape, [&left, &right, &result], &homes, stream)?;

@@ -16,7 +16,7 @@
 // of 1, and whole, aligned packs of 16 bytes everywhere. With `splits` > 1 there are at most
 // COUNTER_BYTES / 4 tiles, and scratch is as `Stream::with_scratch` gives it, with BLOCK_M *
 // BLOCK_N sums for each block. Bytes moved: a once for each column of tiles, b once for each row of
-// tiles, less what the caches serve; c once. Parameters: MatmulParams (params.rs).
+// tiles, less the reads that the caches serve; c once. Parameters: MatmulParams (params.rs).
 //
 // Sources: tiles in registers and shared memory after Volkov and Demmel, Benchmarking GPUs to Tune
 // Dense Linear Algebra, 2008; places of the threads of a warp after Gray's SGEMM (maxas); parts of
@@ -34,7 +34,8 @@ constexpr int WARP_ROWS = 4, WARP_COLUMNS = 8;
 // Rows of tiles whose blocks run side by side, so that they find the same columns of b in L2.
 constexpr uint32_t RASTER_ROWS = 8;
 
-template <int M, int N, int K, int ROWS, int COLUMNS, int STAGES_, int RESIDENT_> struct Tile {
+template <int M, int N, int K, int ROWS, int COLUMNS, int STAGES_, int RESIDENT_>
+struct MatmulTile {
     static constexpr int BLOCK_M = M, BLOCK_N = N, BLOCK_K = K;
     static constexpr int THREAD_M = ROWS, THREAD_N = COLUMNS, STAGES = STAGES_;
     static constexpr int RESIDENT = RESIDENT_; // blocks of a multiprocessor
@@ -162,19 +163,20 @@ template <class T, int LENGTH, int BLOCK_K, int THREADS, uint32_t LOAD> struct O
 // as the NEIGHBOURS threads of the warp that share the row or column reach.
 template <int NEIGHBOURS, class T, int COUNT>
 __device__ __forceinline__ void load_fragment(T (&to)[COUNT], const T *from) {
-    constexpr int WIDTH = 16 / int(sizeof(T));
-    static_assert(COUNT % WIDTH == 0, "whole packs");
+    constexpr int VECTOR_SIZE = 16 / int(sizeof(T));
+    static_assert(COUNT % VECTOR_SIZE == 0, "whole packs");
 #pragma unroll
-    for (int part = 0; part < COUNT / WIDTH; part++) {
-        const auto pack = load_pack<T, WIDTH>(from + part * NEIGHBOURS * WIDTH);
+    for (int part = 0; part < COUNT / VECTOR_SIZE; part++) {
+        const auto pack = load_pack<T, VECTOR_SIZE>(from + part * NEIGHBOURS * VECTOR_SIZE);
 #pragma unroll
-        for (int lane = 0; lane < WIDTH; lane++) to[part * WIDTH + lane] = pack.lane[lane];
+        for (int lane = 0; lane < VECTOR_SIZE; lane++)
+            to[part * VECTOR_SIZE + lane] = pack.lane[lane];
     }
 }
 
 // The sums of a thread, and their rows and columns in the tile of the block.
 template <class T, class Tile> struct Sums {
-    static constexpr int WIDTH = 16 / int(sizeof(T));
+    static constexpr int VECTOR_SIZE = 16 / int(sizeof(T));
     static constexpr uint64_t AREA = uint64_t(Tile::BLOCK_M) * Tile::BLOCK_N;
     T at[Tile::THREAD_M][Tile::THREAD_N];
     int first_row, first_column;
@@ -183,8 +185,9 @@ template <class T, class Tile> struct Sums {
         const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
         // Lanes that read at once, the halves of a warp, have few different rows.
         const int lane_row = (lane & 1) | (lane >> 4 << 1), lane_column = lane >> 1 & 7;
-        first_row = warp / Tile::WARPS_N * WARP_ROWS * Tile::THREAD_M + lane_row * WIDTH;
-        first_column = warp % Tile::WARPS_N * WARP_COLUMNS * Tile::THREAD_N + lane_column * WIDTH;
+        first_row = warp / Tile::WARPS_N * WARP_ROWS * Tile::THREAD_M + lane_row * VECTOR_SIZE;
+        first_column =
+            warp % Tile::WARPS_N * WARP_COLUMNS * Tile::THREAD_N + lane_column * VECTOR_SIZE;
 #pragma unroll
         for (int i = 0; i < Tile::THREAD_M; i++) {
 #pragma unroll
@@ -192,10 +195,10 @@ template <class T, class Tile> struct Sums {
         }
     }
     static __device__ __forceinline__ constexpr int row(int i) {
-        return i / WIDTH * WARP_ROWS * WIDTH + i % WIDTH;
+        return i / VECTOR_SIZE * WARP_ROWS * VECTOR_SIZE + i % VECTOR_SIZE;
     }
     static __device__ __forceinline__ constexpr int column(int j) {
-        return j / WIDTH * WARP_COLUMNS * WIDTH + j % WIDTH;
+        return j / VECTOR_SIZE * WARP_COLUMNS * VECTOR_SIZE + j % VECTOR_SIZE;
     }
 
     // Adds the products of two tiles in shared memory.
@@ -226,10 +229,10 @@ template <class T, class Tile> struct Sums {
                first * params.c_column;
         const T alpha = from_word<T>(params.alpha), beta = from_word<T>(params.beta);
 #pragma unroll
-        for (int j = 0; j < Tile::THREAD_N; j += WIDTH) {
-            Pack<T, WIDTH> values;
+        for (int j = 0; j < Tile::THREAD_N; j += VECTOR_SIZE) {
+            Pack<T, VECTOR_SIZE> values;
 #pragma unroll
-            for (int lane = 0; lane < WIDTH; lane++) {
+            for (int lane = 0; lane < VECTOR_SIZE; lane++) {
                 values.lane[lane] = alpha * sums[j + lane];
                 if (beta != T(0) && column(j) + lane < columns) {
                     const T old = c[(column(j) + lane) * params.c_column];
@@ -241,7 +244,7 @@ template <class T, class Tile> struct Sums {
                 continue;
             }
 #pragma unroll
-            for (int lane = 0; lane < WIDTH; lane++) {
+            for (int lane = 0; lane < VECTOR_SIZE; lane++) {
                 if (column(j) + lane < columns)
                     c[(column(j) + lane) * params.c_column] = values.lane[lane];
             }
