@@ -1,10 +1,10 @@
 //! Arrays that a kernel fills, or a copy from ndarray.
 
-use gpu_driver::Stream;
-use ndarray::{ArrayBase, Data, Dimension, Ix1, ShapeBuilder};
+use gpu_driver::{DeviceVec, Stream};
+use ndarray::{ArrayBase, Data, Dimension, Ix1, Ix2, ShapeBuilder};
 
 use crate::{
-    Element, GpuArray, Number, Result,
+    ArrayError, Element, Float, GpuArray, Number, Result,
     expression::{self, device},
     layout::Layout,
     transfer,
@@ -25,7 +25,7 @@ impl<T: Element, D: Dimension> GpuArray<T, D> {
     /// let x = gpu_array::GpuArray::from_ndarray(&device, &host.t())?;
     /// # Ok::<(), gpu_array::ArrayError>(())
     /// ```
-    #[doc(alias("array", "asarray", "from_vec", "from_slice"))]
+    #[doc(alias("array", "asarray"))]
     pub fn from_ndarray<S: Data<Elem = T>>(home: impl Into<Stream>, source: &ArrayBase<S, D>) -> Result<Self> {
         transfer::from_ndarray(&home.into(), source.view())
     }
@@ -39,6 +39,121 @@ impl<T: Element, D: Dimension> GpuArray<T, D> {
         let mut array = Self::from_parts(device::allocate(&home.into(), layout.len())?, layout);
         array.fill(value)?;
         Ok(array)
+    }
+
+    /// An array with 1 in each place.
+    ///
+    /// # Errors
+    /// The errors of [`GpuArray::full`].
+    ///
+    /// ```no_run
+    /// # let device = gpu_driver::Device::first()?;
+    /// let x = gpu_array::GpuArray::<f32, _>::ones(&device, (2, 3))?;
+    /// assert_eq!(x.to_ndarray()?, ndarray::Array2::ones((2, 3)));
+    /// # Ok::<(), gpu_array::ArrayError>(())
+    /// ```
+    pub fn ones(home: impl Into<Stream>, shape: impl ShapeBuilder<Dim = D>) -> Result<Self>
+    where
+        T: Number,
+    {
+        Self::full(home, shape, T::one())
+    }
+
+    /// A copy of elements in C order, or in Fortran order for a shape such as `(3, 4).f()`.
+    ///
+    /// # Cost
+    /// One copy to the device. Returns when it has run.
+    ///
+    /// # Errors
+    /// `Length` unless there are as many elements as the shape asks for; `TooLarge`; the driver's, such as `OutOfMemory`.
+    ///
+    /// ```no_run
+    /// # let device = gpu_driver::Device::first()?;
+    /// let x = gpu_array::GpuArray::from_shape_vec(&device, (2, 2), vec![1, 2, 3, 4])?;
+    /// assert_eq!(x.to_ndarray()?, ndarray::array![[1, 2], [3, 4]]);
+    /// # Ok::<(), gpu_array::ArrayError>(())
+    /// ```
+    pub fn from_shape_vec(
+        home: impl Into<Stream>,
+        shape: impl ShapeBuilder<Dim = D>,
+        elements: impl AsRef<[T]>,
+    ) -> Result<Self> {
+        let (layout, elements) = (Layout::of(shape)?, elements.as_ref());
+        let (expected, got) = (layout.len(), elements.len());
+        if expected != got {
+            return Err(ArrayError::Length { shape: layout.shape().to_vec(), expected, got });
+        }
+        Ok(Self::from_parts(DeviceVec::from_slice(&home.into(), &T::to_storage_slice(elements))?, layout))
+    }
+}
+
+impl<T: Element> GpuArray<T, Ix1> {
+    /// A copy of the elements of a `Vec`, a slice or an array of Rust.
+    ///
+    /// # Errors
+    /// The driver's, such as `OutOfMemory`.
+    ///
+    /// ```no_run
+    /// # let device = gpu_driver::Device::first()?;
+    /// let x = gpu_array::GpuArray::from_vec(&device, vec![1.0, 2.0, 3.0])?;
+    /// assert_eq!(x.shape(), [3]);
+    /// # Ok::<(), gpu_array::ArrayError>(())
+    /// ```
+    #[doc(alias("from_slice", "arr1"))]
+    pub fn from_vec(home: impl Into<Stream>, elements: impl AsRef<[T]>) -> Result<Self> {
+        Self::from_shape_vec(home, elements.as_ref().len(), elements)
+    }
+}
+
+impl<T: Float> GpuArray<T, Ix1> {
+    /// `n` values from `start` to `stop`, both included: [`linspace`](expression::linspace) computed at once.
+    ///
+    /// # Errors
+    /// `TooLarge`, or the driver's; `NoNvrtc` where the kernel cannot be compiled.
+    ///
+    /// ```no_run
+    /// # let device = gpu_driver::Device::first()?;
+    /// let x = gpu_array::GpuArray::linspace(&device, 0.0f32, 1.0, 5)?;
+    /// assert_eq!(x.to_ndarray()?.to_vec(), [0.0, 0.25, 0.5, 0.75, 1.0]);
+    /// # Ok::<(), gpu_array::ArrayError>(())
+    /// ```
+    pub fn linspace(home: impl Into<Stream>, start: T, stop: T, n: usize) -> Result<Self> {
+        expression::linspace(start, stop, n).eval_on(home)
+    }
+
+    /// `n` values from `start` on, with the distances of n + 1 values of which `stop` would be the last: NumPy's `linspace` with
+    /// `endpoint=False`, and [`linspace_without_end`](expression::linspace_without_end) computed at once.
+    ///
+    /// # Errors
+    /// The errors of [`GpuArray::linspace`].
+    ///
+    /// ```no_run
+    /// # let device = gpu_driver::Device::first()?;
+    /// let x = gpu_array::GpuArray::linspace_without_end(&device, 0.0f32, 1.0, 4)?;
+    /// assert_eq!(x.to_ndarray()?.to_vec(), [0.0, 0.25, 0.5, 0.75]);
+    /// # Ok::<(), gpu_array::ArrayError>(())
+    /// ```
+    #[doc(alias = "endpoint")]
+    pub fn linspace_without_end(home: impl Into<Stream>, start: T, stop: T, n: usize) -> Result<Self> {
+        expression::linspace_without_end(start, stop, n).eval_on(home)
+    }
+}
+
+impl<T: Number> GpuArray<T, Ix2> {
+    /// The identity matrix of n rows: [`eye`](expression::eye) computed at once.
+    ///
+    /// # Errors
+    /// `TooLarge`, or the driver's; `NoNvrtc` where the kernel cannot be compiled.
+    ///
+    /// ```no_run
+    /// # let device = gpu_driver::Device::first()?;
+    /// let unit = gpu_array::GpuArray::<f64, _>::eye(&device, 3)?;
+    /// assert_eq!(unit.to_ndarray()?, ndarray::Array2::eye(3));
+    /// # Ok::<(), gpu_array::ArrayError>(())
+    /// ```
+    #[doc(alias = "identity")]
+    pub fn eye(home: impl Into<Stream>, n: usize) -> Result<Self> {
+        expression::eye(n).eval_on(home)
     }
 }
 

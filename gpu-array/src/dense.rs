@@ -1,12 +1,17 @@
 //! Elements of any layout to memory without gaps.
 
-use ndarray::Dimension;
+use ndarray::{Dimension, Shape, ShapeBuilder};
 
 use crate::{
     Element, GpuArray, GpuView, Result,
     expression::{device, job},
     layout::Layout,
 };
+
+/// The shape of a new array like one of that layout: in Fortran order where it is in that order alone, else in C order.
+pub(crate) fn shape_of<D: Dimension>(layout: &Layout<D>) -> Shape<D> {
+    layout.dim().clone().set_f(layout.is_f_contiguous() && !layout.is_c_contiguous())
+}
 
 /// A new array on the same stream with the same elements, in Fortran order where these are, else in C order: a copy by the driver, or a kernel
 /// where they lie otherwise.

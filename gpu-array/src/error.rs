@@ -86,6 +86,18 @@ pub enum ArrayError {
         /// Its length.
         len: usize,
     },
+    /// Parts into which an axis cannot be split.
+    #[error("{op}: {parts} parts of axis {axis}, which has length {len}")]
+    Split {
+        /// The operation.
+        op: &'static str,
+        /// The axis.
+        axis: usize,
+        /// Its length.
+        len: usize,
+        /// Number of parts.
+        parts: usize,
+    },
     /// Another number of axes than there must be.
     #[error("{op}: {got} axes in place of {expected}")]
     Ndim {
@@ -111,6 +123,28 @@ pub enum ArrayError {
         from: Vec<usize>,
         /// The shape it should take.
         to: Vec<usize>,
+    },
+    /// No arrays to join, which would give no shape.
+    #[error("{op}: no arrays, one is needed at least")]
+    NoArrays {
+        /// The operation.
+        op: &'static str,
+    },
+    /// An array whose shape differs from the first one's along another axis than that of joining.
+    #[error(
+        "{op}: array {number} has shape {got:?}, which does not fit the first one's {expected:?} outside axis {axis}"
+    )]
+    Join {
+        /// The operation.
+        op: &'static str,
+        /// The axis along which arrays are joined.
+        axis: usize,
+        /// The array, counted from 0.
+        number: usize,
+        /// Shape of the first array.
+        expected: Vec<usize>,
+        /// Shape of this array.
+        got: Vec<usize>,
     },
     /// Another shape with another number of elements.
     #[error("shape {from:?} cannot become {to:?}, which has another number of elements")]
@@ -254,7 +288,7 @@ pub enum ArrayError {
 
 gpu_driver::debug_by_text! {
     ArrayError:
-    Driver, TooLarge, Length, Range, Axis, Index, Slice, Chunk, Ndim, Permutation, Broadcast, Reshape,
+    Driver, TooLarge, Length, Range, Axis, Index, Slice, Chunk, Split, Ndim, Permutation, Broadcast, NoArrays, Join, Reshape,
     ReshapeNeedsCopy, Shape, NotOneElement, NotInCOrder, Gaps, Operands, Devices, Outputs, NoHome, NoShape,
     TooManyOperations, TooManyArguments, NotAnArray, Operation, Infer,
 }

@@ -24,9 +24,10 @@
 //! y += 2.0 * &z;
 //! # Ok::<(), gpu_array::ArrayError>(())
 //! ```
-//! The crate has owned arrays in C, Fortran or any other order of their axes, their creation, views of any part of them ([`GpuView`], [`GpuViewMut`])
-//! with ndarray's slices and NumPy's reshaping and broadcasting, and copies from and to ndarray, through pinned memory ([`PinnedArray`]) also while
-//! the host goes on; [expressions](expression) of arrays on a GPU or on the host. Mistakes at which ndarray panics are an [`ArrayError`].
+//! The crate has owned arrays in C, Fortran or any other order of their axes, their creation, views of any part of them ([`GpuView`],
+//! [`GpuViewMut`]) with ndarray's slices and NumPy's reshaping and broadcasting, and copies from and to ndarray, through pinned memory
+//! ([`PinnedArray`]) also while the host goes on; [joined arrays](concatenate()) and their parts; [expressions](expression) of arrays on a GPU
+//! or on the host. Mistakes at which ndarray panics are an [`ArrayError`].
 //!
 //! # Sums, products, sorted values
 //! `x.sum()`, `mean`, `argmax`, `cumsum`, `select` and their like are methods of the crate `gpu-algos`: `use gpu_algos::prelude::*;` brings
@@ -38,7 +39,14 @@
 //! |---|---|
 //! | `asarray(h)`, `asnumpy(x)`, `x.item()` | [`GpuArray::from_ndarray`]`(&device, &h)?`, `x.to_ndarray()?`, `x.get()?` |
 //! | `zeros`, `full`, `arange` | `GpuArray::<f32, _>::zeros(&device, (2, 3))?`, `full(&device, (2, 3), 1.0f32)?`, `arange(&device, 0, 10, 1)?` |
-//! | `linspace(0, 1, 5)`, `eye(3)` | [`linspace`](expression::linspace)`(0.0f32, 1.0, 5).eval_on(&device)?`, [`eye`](expression::eye) |
+//! | `ones`, `linspace(0, 1, 5)`, `eye(3)` | `ones(&device, (2, 3))?`, `linspace(&device, 0.0f32, 1.0, 5)?`, `eye(&device, 3)?` |
+//! | `array([1, 2])`, `zeros_like(x)`, `full_like(x, 7)` | [`GpuArray::from_vec`]`(&device, vec![1, 2])?`, `x.zeros_like()?`, `x.full_like(7)?` |
+//! | `empty`, `empty_like` | not here: safe code never reads memory that nobody wrote; `zeros` costs one fill |
+//! | `concatenate((x, y), axis=1)`, `stack`, `hstack`, `vstack` | [`concatenate`]`(Axis(1), [&x, &y])?`, [`stack`], [`hstack`], [`vstack`] |
+//! | `split(x, 3)`, `array_split(x, 3)` | `x.split(Axis(0), 3)?`, `x.array_split(Axis(0), 3)?` |
+//! | `split(x, [2, 5])` | `x.split_at_indices(Axis(0), &[2, 5])?` |
+//! | `meshgrid(x, y)` | [`meshgrid`]`([&x, &y], MeshIndex::XY)?`, as views |
+//! | `tile`, `repeat`, `pad`, `roll`, `flip`, `diff(x, n)` | [`tile`](expression::tile)`(&x, 2, Axis(0)).eval()?` and its like, [`diff_n`](expression::diff_n) |
 //! | `x.astype(float32)`, `isnan(x)` | `x.cast::<f32>().eval()?`, `x.is_nan().eval()?` |
 //! | `x[1:, ::2]`, `x[:, 1] = 0` | `x.slice(s![1.., ..;2])?`, `x.slice_mut(s![.., 1])?.fill(0.0)?` |
 //! | `x.T`, `x.reshape(3, -1)`, `x.ravel()` | `x.t()`, `x.reshape((3, INFER))?`, `x.to_standard_layout()?.into_shape(INFER)?` |
@@ -62,6 +70,7 @@
 
 mod array;
 mod chunks;
+mod concatenate;
 mod create;
 mod dense;
 mod dtype;
@@ -69,6 +78,7 @@ mod element;
 mod error;
 pub mod expression;
 mod layout;
+mod meshgrid;
 mod methods;
 mod pending;
 mod pinned;
@@ -82,10 +92,12 @@ pub use gpu_driver;
 
 pub use array::{GpuArray, GpuArray1, GpuArray2, GpuArray3, GpuArrayD};
 pub use chunks::{Chunks, ChunksMut};
+pub use concatenate::{concatenate, hstack, stack, vstack};
 pub use dtype::DType;
 pub use element::{Bits, Element, Float, Integer, Number, Promote, promote};
 pub use error::{ArrayError, Result};
 pub use expression::KERNELS;
+pub use meshgrid::meshgrid;
 pub use pinned::{PendingArray, PinnedArray};
 pub use shape::INFER;
 pub use view::{GpuView, GpuViewMut};

@@ -146,6 +146,11 @@ impl<'a, T: Element, D: Dimension> GpuView<'a, T, D> {
         (Self { layout: a, ..self.clone() }, Self { layout: b, ..self })
     }
 
+    /// Some layouts of elements of this view.
+    pub(crate) fn with_each(self, layouts: Vec<Layout<D>>) -> Vec<Self> {
+        layouts.into_iter().map(|layout| self.clone().with(layout)).collect()
+    }
+
     /// A view of the same elements with a dynamic number of axes.
     pub fn into_dyn(self) -> GpuView<'a, T, IxDyn> {
         let layout = self.layout.clone().into_dyn();
@@ -277,4 +282,11 @@ fn in_c_order<D: Dimension>(op: &'static str, layout: &Layout<D>) -> Result<()> 
         return Ok(());
     }
     Err(ArrayError::NotInCOrder { op, shape: layout.shape().to_vec(), strides: layout.strides().to_vec() })
+}
+
+impl<'a, T: Element, D: Dimension> From<&GpuView<'a, T, D>> for GpuView<'a, T, D> {
+    /// Another view of the same elements.
+    fn from(view: &GpuView<'a, T, D>) -> Self {
+        view.clone()
+    }
 }

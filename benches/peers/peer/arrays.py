@@ -29,6 +29,7 @@ TRANSPOSES = sizes(
     [("f32", 512), ("f32", 1024), ("f64", 512), ("u8", 1024)],
     [("f32", 32), ("f32", 64), ("f64", 32), ("u8", 64)],
 )
+HUNDREDS = sizes([("f32", 100_000_000)], [("f32", 1_000_000)], [("f32", 4000)])
 CUBES = sizes([("f32", 256)], [("f32", 64)], [("f32", 16)])
 CASTS = sizes(
     [("f32", 1 << 27, "-to-f64"), ("u8", 1 << 28, "-to-f32")],
@@ -185,6 +186,9 @@ OPERATIONS = {
     ),
     "flip": Operation(moved(lambda v, i: v.n - 1 - i), twice, ceiling="copy", sizes=LONGEST, on_cpu=NOWHERE),
     "roll": Operation(moved(lambda v, i: (i - v.n // 3) % v.n), twice, ceiling="copy", sizes=LONGEST, on_cpu=NOWHERE),
+    "concatenate": Operation(
+        moved(lambda v, i: i), twice, ceiling="copy", sizes=HUNDREDS, on_cpu=NOWHERE, variants=("-from-100",)
+    ),
     "astype": Operation(answered(of_cast), cast_bytes, ceiling="copy", sizes=CASTS, on_cpu=NOWHERE),
     "expression-overhead": Operation(
         answered(of_lincomb), sizes=SHORT, on_cpu=NOWHERE, variants=("-eval", "-assign"), measures=("enqueue",)
@@ -257,6 +261,12 @@ class Eager:
     def roll(self, v):
         x, shift = self.vector(v, v.x), v.n // 3
         return lambda: self.module.roll(x, shift)
+
+    def concatenate(self, v):
+        x, part = self.vector(v, v.x), v.n // 100
+        # Sums are arrays of their own.
+        parts = [x[k * part : (k + 1) * part] + 0 for k in range(100)]
+        return lambda: self.module.concatenate(parts)
 
     def astype(self, v):
         x, dtype = self.vector(v, v.x), v.variant.removeprefix("-to-")

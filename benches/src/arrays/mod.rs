@@ -1,6 +1,7 @@
 //! Fused expressions, copies between layouts, and the cost of an expression to the host.
 //!
-//! A case is a length, or the side of a square matrix or cube. Results go into arrays that are there, but for cases that end in `-eval`.
+//! A case is a length, or the side of a square matrix or cube. Results go into arrays that are there, but for cases that end in `-eval`,
+//! and joined arrays.
 
 mod answers;
 mod computing;

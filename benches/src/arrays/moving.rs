@@ -1,4 +1,4 @@
-//! Expressions that only move elements: transposes, strided and reversed copies, casts, a rotation.
+//! Calls that only move elements: transposes, strided and reversed copies, casts, a rotation, joined arrays.
 
 use gpu_array::{GpuArray, Result, expression::roll};
 use ndarray::{Axis, Dimension, Ix1, Ix2, Ix3, s};
@@ -24,6 +24,7 @@ pub(super) fn figures(harness: &mut Harness, large: usize, longest: &Input<f32>)
     transpose(harness, side, &Input::<f32>::new(side * side));
     transpose(harness, side, &Input::<f64>::new(side * side));
     permute(harness, set.pick(16, 64, 256));
+    concatenate(harness, set.pick(4000, 1_000_000, 100_000_000));
 
     let bytes = Input::<u8>::new(large * large);
     transpose(harness, large, &bytes);
@@ -86,6 +87,21 @@ fn rotate(harness: &mut Harness, x: &Input<f32>) {
     let figure = harness.figure("roll", "f32", n, BY);
     let assign = |out: &mut GpuArray<f32, Ix1>, x: &GpuArray<f32, Ix1>| out.assign(roll(x, shift as i64, Axis(0)));
     moved(figure, x, Ix1(n), assign, |i| (i + n - shift) % n);
+}
+
+/// A hundred vectors, n elements together, one after the other in a new one.
+fn concatenate(harness: &mut Harness, n: usize) {
+    let (x, part) = (Input::<f32>::new(n), n / 100);
+    let figure = harness.figure("concatenate", "f32", format!("{n}-from-100"), BY);
+    figure.work(Work::copies(2 * x.bytes())).whole_calls().on_gpu(
+        |gpu| {
+            let x = x.on(gpu)?;
+            let parts = x.device.chunks(Axis(0), part)?.map(|part| part.to_owned());
+            Ok((x, parts.collect::<Result<Vec<_>>>()?))
+        },
+        |(_, parts)| Ok(gpu_array::concatenate(Axis(0), &*parts)?),
+        |(x, _), got| Ok(same(&elements(&got)?, n, |i| x.host[i])),
+    );
 }
 
 /// A vector in another element type, which has every value of the first one.

@@ -53,6 +53,7 @@ pub use device::{
 pub use graph::Source;
 pub use samples::KERNELS;
 pub use syntax::{
-    Backend, Expr, Gpu, Host, IntoExpr, Operand, Outside, Precompile, Rhs, Values, arange, constant, diff, eval_all,
-    eye, flip, gather, host, index, linspace, pad, precompile, repeat, roll, source, take, tile, tril, triu, where_,
+    Backend, Expr, Gpu, Host, IntoExpr, Operand, Outside, Precompile, Rhs, Values, arange, constant, diff, diff_n,
+    eval_all, eye, flip, gather, host, index, linspace, linspace_without_end, pad, precompile, repeat, roll, source,
+    take, tile, tril, triu, where_,
 };

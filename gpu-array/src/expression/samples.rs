@@ -13,14 +13,14 @@ use super::{
     graph::{Code, assemble},
     syntax::{Expr, Host, Outside, constant, host, index, roll, take, where_},
 };
-use crate::Element;
+use crate::{Element, concatenate};
 
-/// Kernels of expressions, one of each kind.
+/// Kernels of expressions, one of each kind, and those that join arrays.
 ///
 /// The project's checks compile them for every architecture and record their resources. Kernels that run are made from the same texts.
 pub static KERNELS: LazyLock<Registry> = LazyLock::new(|| {
     let samples = Samples(Registry::new("gpu-array"));
-    samples.arithmetic().copies().functions().0
+    concatenate::with_samples(samples.arithmetic().copies().functions().0)
 });
 
 struct Samples(Registry);

@@ -70,6 +70,40 @@ impl<D: Dimension> Layout<D> {
         Ok((self.part(axis, 0, index), self.part(axis, index, len)))
     }
 
+    /// Equal parts of an axis.
+    pub(crate) fn split(&self, axis: Axis, parts: usize) -> Result<Vec<Self>> {
+        let axis = self.checked_axis("split", axis)?;
+        let len = self.dim[axis];
+        if parts == 0 || !len.is_multiple_of(parts) {
+            return Err(ArrayError::Split { op: "split", axis, len, parts });
+        }
+        self.array_split(Axis(axis), parts)
+    }
+
+    /// Parts of an axis, of which the first ones have an index more where they cannot be equal.
+    pub(crate) fn array_split(&self, axis: Axis, parts: usize) -> Result<Vec<Self>> {
+        const OP: &str = "array_split";
+        let axis = self.checked_axis(OP, axis)?;
+        let len = self.dim[axis];
+        let refused = || ArrayError::Split { op: OP, axis, len, parts };
+        let (size, longer) = (len.checked_div(parts).ok_or_else(refused)?, len.checked_rem(parts).ok_or_else(refused)?);
+        let mut all = Vec::new();
+        // An allocation that fails would end the process.
+        all.try_reserve_exact(parts).map_err(|_| refused())?;
+        let start = |part: usize| part * size + part.min(longer);
+        all.extend((0..parts).map(|part| self.part(axis, start(part), start(part + 1))));
+        Ok(all)
+    }
+
+    /// The parts of an axis before, between and behind some indices.
+    pub(crate) fn split_at_indices(&self, axis: Axis, indices: &[usize]) -> Result<Vec<Self>> {
+        let axis = self.checked_axis("split_at_indices", axis)?;
+        let len = self.dim[axis];
+        let ends = indices.iter().copied().chain([len]).map(|end| end.min(len));
+        let starts = std::iter::once(0).chain(ends.clone());
+        Ok(starts.zip(ends).map(|(start, end)| self.part(axis, start, end.max(start))).collect())
+    }
+
     /// The length of an axis, where it can be cut into parts of `size`.
     pub(crate) fn checked_chunks(&self, axis: Axis, size: usize) -> Result<usize> {
         let axis = self.checked_axis("chunks", axis)?;
@@ -78,7 +112,7 @@ impl<D: Dimension> Layout<D> {
     }
 
     /// The indices `start..end` of an axis, which has them.
-    fn part(&self, axis: usize, start: usize, end: usize) -> Self {
+    pub(crate) fn part(&self, axis: usize, start: usize, end: usize) -> Self {
         let mut part = self.clone();
         part.dim[axis] = end - start;
         if start < end {

@@ -5,7 +5,9 @@ use std::fmt;
 use gpu_driver::{Device, Stream};
 use ndarray::{Array, ArrayBase, Axis, DataMut, Dimension, IntoDimension, Ix1, IxDyn, Order, RemoveAxis, SliceArg};
 
-use crate::{ArrayError, Chunks, Element, GpuArray, GpuView, GpuViewMut, Result, dense, pending::Pending, transfer};
+use crate::{
+    ArrayError, Chunks, Element, GpuArray, GpuView, GpuViewMut, Number, Result, dense, pending::Pending, transfer,
+};
 
 /// The methods of `$type` for reading; views of it live for `$life`. It has `layout()` and `data()`.
 macro_rules! read_only {
@@ -194,11 +196,59 @@ macro_rules! read_only {
                 Ok(self.view().with_both(before, after))
             }
 
+            /// Views of `parts` equal parts of an axis, as NumPy's `split`; nothing is copied.
+            ///
+            /// # Errors
+            /// `Axis` where there is no such axis; `Split` for no parts, or where the parts do not divide its length.
+            ///
+            /// ```no_run
+            /// # let device = gpu_driver::Device::first()?;
+            /// use ndarray::{Axis, array};
+            /// let x = gpu_array::GpuArray::arange(&device, 0, 6, 1)?;
+            /// let thirds = x.split(Axis(0), 3)?;
+            /// assert_eq!(thirds[1].to_ndarray()?, array![2, 3]);
+            /// # Ok::<(), gpu_array::ArrayError>(())
+            /// ```
+            #[doc(alias("hsplit", "vsplit"))]
+            pub fn split(&self, axis: Axis, parts: usize) -> Result<Vec<GpuView<$life, T, D>>> {
+                Ok(self.view().with_each(self.layout().split(axis, parts)?))
+            }
+
+            /// Views of `parts` parts of an axis, of which the first ones have an index more where the parts do not divide its length, as NumPy's
+            /// `array_split`; nothing is copied.
+            ///
+            /// # Errors
+            /// `Axis` where there is no such axis; `Split` for no parts, or for more than memory has room for.
+            pub fn array_split(&self, axis: Axis, parts: usize) -> Result<Vec<GpuView<$life, T, D>>> {
+                Ok(self.view().with_each(self.layout().array_split(axis, parts)?))
+            }
+
+            /// Views of the parts of an axis before, between and behind some indices, as NumPy's `split` with indices; nothing is copied.
+            ///
+            /// There is a part more than there are indices. An index beyond the axis counts as its end; a part whose end is not behind its start
+            /// is empty.
+            ///
+            /// # Errors
+            /// `Axis` where there is no such axis.
+            ///
+            /// ```no_run
+            /// # let device = gpu_driver::Device::first()?;
+            /// use ndarray::{Axis, array};
+            /// let x = gpu_array::GpuArray::arange(&device, 0, 6, 1)?;
+            /// let parts = x.split_at_indices(Axis(0), &[1, 4])?;
+            /// assert_eq!(parts[1].to_ndarray()?, array![1, 2, 3]);
+            /// # Ok::<(), gpu_array::ArrayError>(())
+            /// ```
+            #[doc(alias = "split")]
+            pub fn split_at_indices(&self, axis: Axis, indices: &[usize]) -> Result<Vec<GpuView<$life, T, D>>> {
+                Ok(self.view().with_each(self.layout().split_at_indices(axis, indices)?))
+            }
+
             /// Parts of `size` indices of an axis each, the last one maybe of fewer.
             ///
             /// # Errors
             /// `Axis` where there is no such axis, `Chunk` for a size of 0.
-            #[doc(alias("outer_iter", "split"))]
+            #[doc(alias = "outer_iter")]
             pub fn chunks(&self, axis: Axis, size: usize) -> Result<Chunks<$life, T, D>> {
                 Chunks::new(self.view(), axis, size)
             }
@@ -220,6 +270,42 @@ macro_rules! read_only {
                 let place = self.layout().offset();
                 let stored = self.data().slice(place..place + 1)?.to_vec()?;
                 stored.first().copied().map(T::from_storage).ok_or_else(missing)
+            }
+
+            /// A new array of zeros on the same stream in the same shape, in Fortran order where this one is, else in C order.
+            ///
+            /// # Errors
+            /// `TooLarge`, or the driver's.
+            ///
+            /// ```no_run
+            /// # let device = gpu_driver::Device::first()?;
+            /// let x = gpu_array::GpuArray::from_ndarray(&device, &ndarray::array![[1, 2, 3], [4, 5, 6]])?;
+            /// assert_eq!(x.zeros_like()?.to_ndarray()?, ndarray::Array2::zeros((2, 3)));
+            /// assert_eq!(x.t().full_like(7)?.strides(), [1, 3]);
+            /// # Ok::<(), gpu_array::ArrayError>(())
+            /// ```
+            #[doc(alias = "empty_like")]
+            pub fn zeros_like(&self) -> Result<GpuArray<T, D>> {
+                GpuArray::zeros(self.stream(), dense::shape_of(self.layout()))
+            }
+
+            /// A new array of ones, as by [`zeros_like`](Self::zeros_like).
+            ///
+            /// # Errors
+            /// The errors of [`full_like`](Self::full_like).
+            pub fn ones_like(&self) -> Result<GpuArray<T, D>>
+            where
+                T: Number,
+            {
+                self.full_like(T::one())
+            }
+
+            /// A new array with `value` in each place, as by [`zeros_like`](Self::zeros_like).
+            ///
+            /// # Errors
+            /// `TooLarge`, or the driver's; `NoNvrtc` where the fill kernel cannot be compiled.
+            pub fn full_like(&self, value: T) -> Result<GpuArray<T, D>> {
+                GpuArray::full(self.stream(), dense::shape_of(self.layout()), value)
             }
 
             /// A new array on the same stream with the same elements, in Fortran order where these are, else in C order.

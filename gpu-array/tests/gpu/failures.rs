@@ -4,18 +4,18 @@
 use std::error::Error;
 
 use gpu_array::{
-    ArrayError, GpuArray, GpuViewMut, PinnedArray, Result,
+    ArrayError, GpuArray, GpuViewMut, PinnedArray, Result, concatenate,
     expression::{Gpu, IntoExpr, constant, eval_all, eye, precompile},
-    reference,
+    hstack, reference, stack, vstack,
 };
 use gpu_driver::{
     Device, Stream,
     emulated::{
-        Call::{self, Allocation, Copy, Launch, ModuleLoad},
+        Call::{self, Allocation, Copy, Event, Launch, ModuleLoad},
         Emulated,
     },
 };
-use ndarray::{Array, Array2, Dimension, Ix1, Ix2, array, s};
+use ndarray::{Array, Array2, Axis, Dimension, Ix1, Ix2, ShapeBuilder, array, s};
 use testkit::{Operation, Outcome, ensure, ensure_eq, fallible_functions, none_forgotten, sweeps};
 
 testkit::failure_sweep!(ArrayError, error in ArrayError::Driver(error));
@@ -123,6 +123,90 @@ static OPERATIONS: &[Operation<Call>] = &[
         name: "GpuArray::arange",
         makes: &[(Allocation, 1), (ModuleLoad, 1), (Launch, 1)],
         sweep: |call| makes::<Ix1>(call, |device| GpuArray::arange(device, 3, 100, 7), reference::arange(3, 100, 7)?),
+    },
+    Operation {
+        name: "GpuArray::ones",
+        makes: &[(Allocation, 1)],
+        sweep: |call| makes(call, |device| GpuArray::ones(device, (2, 3)), Array2::ones((2, 3))),
+    },
+    Operation {
+        name: "GpuArray::from_shape_vec",
+        makes: &[(Allocation, 1), (Copy, 1)],
+        sweep: |call| {
+            let make = |device: &Device| GpuArray::from_shape_vec(device, (2, 3), [1, 2, 3, 4, 5, 6]);
+            makes(call, make, host())
+        },
+    },
+    Operation {
+        name: "GpuArray::from_vec",
+        makes: &[(Allocation, 1), (Copy, 1)],
+        sweep: |call| makes(call, |device| GpuArray::from_vec(device, vec![1, 2]), array![1, 2]),
+    },
+    Operation {
+        name: "GpuArray::eye",
+        makes: &[(Allocation, 1), (ModuleLoad, 1), (Launch, 1)],
+        sweep: |call| makes(call, |device| GpuArray::eye(device, 3), Array2::eye(3)),
+    },
+    Operation {
+        name: "GpuArray::linspace",
+        makes: &[(Allocation, 2), (ModuleLoad, 2), (Launch, 2)],
+        sweep: |call| {
+            let make = |device: &Device| GpuArray::linspace(device, 0.0f32, 4.0, 3)?.cast::<i32>().eval();
+            makes(call, make, array![0, 2, 4])
+        },
+    },
+    Operation {
+        name: "GpuArray::linspace_without_end",
+        makes: &[(Allocation, 2), (ModuleLoad, 2), (Launch, 2)],
+        sweep: |call| {
+            let make = |device: &Device| GpuArray::linspace_without_end(device, 0.0f64, 6.0, 3)?.cast::<i32>().eval();
+            makes(call, make, array![0, 2, 4])
+        },
+    },
+    Operation {
+        name: "any::zeros_like",
+        makes: &[(Allocation, 1)],
+        sweep: |call| {
+            works(
+                call,
+                |array| array.zeros_like(),
+                host(),
+                |got| {
+                    ensure_eq!(got.to_ndarray()?, Array2::zeros((2, 3)));
+                    Ok(())
+                },
+            )
+        },
+    },
+    Operation {
+        name: "any::ones_like",
+        makes: &[(Allocation, 1)],
+        sweep: |call| {
+            works(
+                call,
+                |array| array.ones_like(),
+                host(),
+                |got| {
+                    ensure_eq!(got.to_ndarray()?, Array2::ones((2, 3)));
+                    Ok(())
+                },
+            )
+        },
+    },
+    Operation {
+        name: "any::full_like",
+        makes: &[(Allocation, 1)],
+        sweep: |call| {
+            works(
+                call,
+                |array| array.t().full_like(7),
+                host(),
+                |got| {
+                    ensure_eq!(got.to_ndarray()?, Array2::from_elem((3, 2), 7));
+                    Ok(())
+                },
+            )
+        },
     },
     Operation {
         name: "GpuArray::try_clone",
@@ -398,6 +482,82 @@ static OPERATIONS: &[Operation<Call>] = &[
         },
     },
     Operation {
+        name: "concatenate",
+        makes: &[(Allocation, 1), (ModuleLoad, 1), (Launch, 1)],
+        sweep: |call| {
+            let join =
+                |array: &mut GpuArray<i32, Ix2>| concatenate(Axis(1), [array.view(), array.slice(s![.., ..;-1])?]);
+            works(call, join, host(), |got| {
+                ensure_eq!(got.to_ndarray()?, array![[1, 2, 3, 3, 2, 1], [4, 5, 6, 6, 5, 4]]);
+                Ok(())
+            })
+        },
+    },
+    Operation {
+        name: "concatenate, of arrays of several streams and of large transposed ones",
+        makes: &[(Allocation, 1), (ModuleLoad, 2), (Launch, 2), (Event, 6)],
+        sweep: |call| {
+            let across = || Array2::from_shape_fn((256, 256).f(), |(i, j)| (i * 1000 + j) as i32);
+            let prepare = |device: &Device| {
+                let (home, other) = (Stream::new(device)?, Stream::new(device)?);
+                Ok((GpuArray::full(&home, (256, 2), 7)?, GpuArray::from_ndarray(&other, &across())?))
+            };
+            let join = |(x, y): &mut (GpuArray<i32, Ix2>, GpuArray<i32, Ix2>)| concatenate(Axis(1), [&*x, &*y]);
+            sweep(call, prepare, join, |(x, y), joined| {
+                let seven = Array2::from_elem((256, 2), 7);
+                ensure!(x.to_ndarray()? == seven && y.to_ndarray()? == across());
+                let Some(joined) = joined else { return Ok(()) };
+                ensure!(joined.to_ndarray()? == ndarray::concatenate![Axis(1), seven, across()]);
+                Ok(())
+            })
+        },
+    },
+    Operation {
+        name: "stack",
+        makes: &[(Allocation, 1), (ModuleLoad, 1), (Launch, 1)],
+        sweep: |call| {
+            works(
+                call,
+                |array| stack(Axis(2), [&*array]),
+                host(),
+                |got| {
+                    ensure_eq!(got.to_ndarray()?, host().insert_axis(Axis(2)));
+                    Ok(())
+                },
+            )
+        },
+    },
+    Operation {
+        name: "hstack",
+        makes: &[(Allocation, 1), (ModuleLoad, 1), (Launch, 1)],
+        sweep: |call| {
+            works(
+                call,
+                |array| hstack([&*array, &*array]),
+                host(),
+                |got| {
+                    ensure_eq!(got.to_ndarray()?, array![[1, 2, 3, 1, 2, 3], [4, 5, 6, 4, 5, 6]]);
+                    Ok(())
+                },
+            )
+        },
+    },
+    Operation {
+        name: "vstack",
+        makes: &[(Allocation, 1), (ModuleLoad, 1), (Launch, 1)],
+        sweep: |call| {
+            works(
+                call,
+                |array| vstack([&*array, &*array]),
+                host(),
+                |got| {
+                    ensure_eq!(got.to_ndarray()?, array![[1, 2, 3], [4, 5, 6], [1, 2, 3], [4, 5, 6]]);
+                    Ok(())
+                },
+            )
+        },
+    },
+    Operation {
         name: "GpuViewMut::assign",
         makes: &[(ModuleLoad, 1), (Launch, 1)],
         sweep: |call| writes_to_a_view(call, |view| view.assign(constant::<i32, Gpu>(9)), array![9, 9]),
@@ -428,6 +588,7 @@ const OTHERS: &[&str] = &[
     "Lowered::stream",
     "PendingArray::is_done",
     "PendingArray::wait",
+    "any::array_split",
     "any::broadcast",
     "any::chunks",
     "any::chunks_mut",
@@ -445,11 +606,14 @@ const OTHERS: &[&str] = &[
     "any::reshape_with_order",
     "any::slice",
     "any::slice_mut",
+    "any::split",
     "any::split_at",
+    "any::split_at_indices",
     "any::split_at_mut",
     "any::swap_axes",
     "any::swap_axes_mut",
     "arange",
+    "meshgrid",
 ];
 
 /// A test for each operation.
@@ -461,6 +625,9 @@ pub fn no_fallible_function_is_forgotten(_: &()) -> Outcome {
     let sources = [
         include_str!("../../src/array.rs"),
         include_str!("../../src/chunks.rs"),
+        include_str!("../../src/concatenate/join.rs"),
+        include_str!("../../src/concatenate/launch.rs"),
+        include_str!("../../src/concatenate/mod.rs"),
         include_str!("../../src/create.rs"),
         include_str!("../../src/dense.rs"),
         include_str!("../../src/element/mod.rs"),
@@ -482,6 +649,7 @@ pub fn no_fallible_function_is_forgotten(_: &()) -> Outcome {
         include_str!("../../src/expression/syntax/precompile.rs"),
         include_str!("../../src/warm.rs"),
         include_str!("../../src/layout/mod.rs"),
+        include_str!("../../src/meshgrid.rs"),
         include_str!("../../src/methods/read.rs"),
         include_str!("../../src/methods/write.rs"),
         include_str!("../../src/pinned.rs"),

@@ -8,10 +8,12 @@ use gpu_driver::{Device, DevicePod, Stream, emulated::Emulated, nvrtc};
 use ndarray::{Array, Array1, Array2, Array3, ArrayD, Ix1, IxDyn, s};
 use testkit::{AWKWARD_LENGTHS, Outcome, Suite, ensure, ensure_eq, tests};
 
+mod apart;
 mod counts;
 mod examples;
 mod expressions;
 mod failures;
+mod joining;
 mod large;
 mod math;
 mod programs;
@@ -59,6 +61,8 @@ fn main() -> ExitCode {
         .group("device", device.clone(), "GPU_TESTS", expressions::TESTS)
         .group("device", device.clone(), "GPU_TESTS", math::TESTS)
         .group("device", device.clone(), "GPU_TESTS", structure::TESTS)
+        .group("device", device.clone(), "GPU_TESTS", joining::TESTS)
+        .group("device", device.clone(), "GPU_TESTS", apart::TESTS)
         .group("device", device.clone(), "GPU_TESTS", examples::TESTS)
         .group("pycuda", device.clone(), "GPU_TESTS", pycuda::TESTS)
         .group("large", gpu, if on_gpu { "GPU_TESTS" } else { "" }, large::TESTS)

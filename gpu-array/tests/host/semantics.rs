@@ -5,8 +5,8 @@ use std::fmt::Debug;
 use gpu_array::{
     ArrayError, Element,
     expression::{
-        Expr, Host, IntoExpr, Outside, arange, constant, diff, eye, flip, host, index, linspace, pad, repeat, roll,
-        take, tile, tril, triu, where_,
+        Expr, Host, IntoExpr, Outside, arange, constant, diff, diff_n, eye, flip, host, index, linspace,
+        linspace_without_end, pad, repeat, roll, take, tile, tril, triu, where_,
     },
 };
 use ndarray::{Array2, ArrayView1, Axis, Dimension, Ix1, Ix2, array, aview1};
@@ -260,6 +260,9 @@ fn elements_are_taken() {
     gives(repeat(host(corner), 2, Axis(1)), &[0, 0, 1, 1, 4, 4, 5, 5]);
     gives(pad(host(corner), 1, 2, Axis(1), Outside::Value(9)), &[9, 0, 1, 9, 9, 9, 4, 5, 9, 9]);
     gives(pad(host(corner), 1, 1, Axis(0), Outside::Clip), &[0, 1, 0, 1, 4, 5, 4, 5]);
+    gives(pad(of(&[1, 2, 3]), 4, 4, Axis(0), Outside::Reflect), &[1, 2, 3, 2, 1, 2, 3, 2, 1, 2, 3]);
+    gives(pad(of(&[7]), 1, 2, Axis(0), Outside::Reflect), &[7; 4]);
+    gives(pad(of(&none), 1, 1, Axis(0), Outside::Reflect), &[0; 2]);
     gives(pad(host(m.slice(ndarray::s![..1, ..3])), 2, 2, Axis(1), Outside::Wrap), &[1, 2, 0, 1, 2, 0, 1]);
 }
 
@@ -270,6 +273,13 @@ fn differences_and_triangles() {
     gives(diff(host(&squares), Axis(0)), &[16, 24, 32, 40, 48, 56, 64, 72]);
     gives(diff(of(&[5u8, 3, 200]), Axis(0)), &[254, 197]);
     gives(diff(of(&[1.0]), Axis(0)), &[]);
+    gives(diff_n(of(&[5u8, 3, 200, 7]), 3, Axis(0)), &[179]);
+    gives(diff_n(of(&[5u8, 3]), 0, Axis(0)), &[5, 3]);
+    gives(diff_n(of(&[5u8, 3]), 2, Axis(0)), &[]);
+    assert!(matches!(
+        diff_n(of(&[0u8; 200]), 91, Axis(0)).eval(),
+        Err(ArrayError::TooManyOperations { got: 4186, .. })
+    ));
     gives(tril(host(&m), 0), &[0, 0, 0, 0, 4, 5, 0, 0, 8, 9, 10, 0]);
     gives(triu(host(&m), 1), &[0, 1, 2, 3, 0, 0, 6, 7, 0, 0, 0, 11]);
     gives(tril(host(&m), -1), &[0, 0, 0, 0, 4, 0, 0, 0, 8, 9, 0, 0]);
@@ -279,6 +289,9 @@ fn differences_and_triangles() {
 #[test]
 fn ranges() -> Result<(), ArrayError> {
     gives(linspace::<f64, Host>(0.0, 1.0, 5), &[0.0, 0.25, 0.5, 0.75, 1.0]);
+    gives(linspace_without_end::<f64, Host>(0.0, 1.0, 4), &[0.0, 0.25, 0.5, 0.75]);
+    gives(linspace_without_end::<f32, Host>(1.0, 0.0, 1), &[1.0]);
+    gives(linspace_without_end::<f64, Host>(0.0, 1.0, 0), &[]);
     gives(linspace::<f64, Host>(0.0, 1.0, 1), &[0.0]);
     gives(linspace::<f64, Host>(0.0, 1.0, 0), &[]);
     gives(linspace::<f32, Host>(0.1, 0.7, 4), &[0.1, 0.3, 0.5, 0.7]);

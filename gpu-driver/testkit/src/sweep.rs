@@ -77,7 +77,7 @@ pub fn fallible_functions(source: &str) -> Vec<String> {
         };
         let name = rest.split(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap_or_default();
         let mut signature = rest.to_owned();
-        while !signature.contains(BODY) && !signature.contains(';') {
+        while !signature.contains(BODY) && !signature.ends_with(';') {
             let Some(next) = lines.next() else { break };
             signature += next;
         }
@@ -103,6 +103,7 @@ mod tests {
             "        &self,",
             "        a: u32,",
             "    ) -> DriverResult<()> {",
+            "    pub fn both<const N: usize>(parts: [u8; N]) -> Result<()> {",
             "    pub fn each(f: impl Fn() -> Result<()>) -> usize {",
             "impl Display for Other<'_> {",
             "    fn fmt(&self) -> Result<()> {",
@@ -112,7 +113,10 @@ mod tests {
             "pub fn fill(n: usize) -> Result<()> {",
             "pub(crate) fn hidden() -> Result<()> {",
         ];
-        assert_eq!(fallible_functions(&source.join("\n")), ["Buffer::zeros", "Buffer::launch", "Stream::new", "fill"]);
+        assert_eq!(
+            fallible_functions(&source.join("\n")),
+            ["Buffer::zeros", "Buffer::launch", "Buffer::both", "Stream::new", "fill"]
+        );
     }
 
     #[test]

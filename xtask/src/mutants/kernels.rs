@@ -24,7 +24,8 @@ use crate::{
 };
 
 /// Folders of kernels, and the package whose test program `gpu` has the nearest tests.
-pub(crate) const AREAS: [(&str, &str); 9] = [
+pub(crate) const AREAS: [(&str, &str); 10] = [
+    ("gpu-array/src/concatenate/device", "gpu-array"),
     ("gpu-array/src/expression/device", "gpu-array"),
     ("gpu-algos/src/device", "gpu-algos"),
     ("gpu-algos/src/matmul/device", "gpu-algos"),

@@ -11,7 +11,7 @@ use super::{
 use crate::{ArrayError, DType, Result, shape::Shape};
 
 /// The most operations of a kernel. Beyond it, compiling takes seconds.
-const MOST_OPERATIONS: usize = 4096;
+pub(crate) const MOST_OPERATIONS: usize = 4096;
 /// An operation takes three arrays or scalars at most, each a step of its own.
 const MOST_STEPS: usize = 4 * MOST_OPERATIONS;
 

@@ -15,7 +15,7 @@ pub(crate) use source::ErasedSource;
 pub use source::Source;
 pub(crate) use {
     assemble::{assemble, assemble_into},
-    code::{Code, Step},
+    code::{Code, MOST_OPERATIONS, Step},
     leaf::{Leaf, LeafMemory, TakeTable},
     op::Op,
     source::erased,

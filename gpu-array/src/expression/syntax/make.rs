@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     ArrayError, DType, Element, Integer, Number, Result,
-    expression::graph::{NodeKind, Op, Source, TakeTable, Value, erased},
+    expression::graph::{MOST_OPERATIONS, NodeKind, Op, Source, TakeTable, Value, erased},
     shape::Shape,
 };
 
@@ -39,6 +39,9 @@ pub enum Outside<T> {
     Wrap,
     /// The nearest end. An axis of length 0 has nothing to give: the value is 0.
     Clip,
+    /// The element at the same distance on the other side of the nearest end, and so on to and fro: -1 is element 1. An axis of length 1 has that
+    /// element everywhere, an axis of length 0 gives 0.
+    Reflect,
     /// No element, but this value.
     Value(T),
 }
@@ -116,6 +119,7 @@ fn gathered<'a, T: Element>(array: &Value<'a>, indices: &[Index<'a>], outside: O
             _ if !may_be_outside => index.clone(),
             Outside::Wrap => Value::binary(Op::Wrap, DType::I64, DType::I64, index.clone(), length),
             Outside::Clip => Value::binary(Op::Clip, DType::I64, DType::I64, index.clone(), length),
+            Outside::Reflect => reflected(index.clone(), leaf.shape[axis]),
             Outside::Value(_) => {
                 let here = Value::binary(Op::Inside, DType::Bool, DType::I64, index.clone(), length);
                 inside = Value::binary(Op::And, DType::Bool, DType::Bool, inside, here);
@@ -132,6 +136,15 @@ fn gathered<'a, T: Element>(array: &Value<'a>, indices: &[Index<'a>], outside: O
         Outside::Value(value) => Value::ternary(Op::Select, T::DTYPE, [inside, taken, Value::scalar(value)]),
         _ => taken,
     })
+}
+
+/// The index of the element that a path to and fro between the ends of an axis reaches.
+fn reflected(index: Value<'_>, length: usize) -> Value<'_> {
+    // A path there and back; no array has so many elements that this overflows.
+    let period = 2 * length.saturating_sub(1) as i64;
+    let along = Value::binary(Op::Wrap, DType::I64, DType::I64, index, Value::scalar(period));
+    let back = Value::binary(Op::Subtract, DType::I64, DType::I64, Value::scalar(period), along.clone());
+    Value::binary(Op::Minimum, DType::I64, DType::I64, along, back)
 }
 
 /// An expression of a source's values, one for each place of the shape, in C order.
@@ -181,7 +194,6 @@ fn progression<T: Number, P: Backend>(start: T, step: T) -> Expr<'static, T, Ix1
 /// # Ok::<(), gpu_array::ArrayError>(())
 /// ```
 pub fn linspace<T: crate::Float, P: Backend>(start: T, stop: T, n: usize) -> Expr<'static, T, Ix1, P> {
-    let wide = |value: T| num_traits::ToPrimitive::to_f64(&value).unwrap_or(f64::NAN);
     let (first, last) = (wide(start), wide(stop));
     let step = (last - first) / n.saturating_sub(1).max(1) as f64;
     let values: Expr<'static, f64, Ix1, P> = progression(first, step);
@@ -190,6 +202,25 @@ pub fn linspace<T: crate::Float, P: Backend>(start: T, stop: T, n: usize) -> Exp
     let end = if n == 1 { first } else { last };
     let values = where_(is_last, end, values);
     Expr::<T, Ix1, P>::of(values.value.cast(T::DTYPE)).broadcast(n)
+}
+
+/// `n` values from `start` on, `start + i * ((stop - start) / n)` in f64, rounded once: NumPy's `linspace` with `endpoint=False`.
+///
+/// ```
+/// use gpu_array::expression::{Host, linspace_without_end};
+/// let x = linspace_without_end::<f64, Host>(0.0, 1.0, 4).eval()?;
+/// assert_eq!(x.to_vec(), [0.0, 0.25, 0.5, 0.75]);
+/// # Ok::<(), gpu_array::ArrayError>(())
+/// ```
+#[doc(alias = "endpoint")]
+pub fn linspace_without_end<T: crate::Float, P: Backend>(start: T, stop: T, n: usize) -> Expr<'static, T, Ix1, P> {
+    let (first, last) = (wide(start), wide(stop));
+    let values: Expr<'static, f64, Ix1, P> = progression(first, (last - first) / n.max(1) as f64);
+    Expr::<T, Ix1, P>::of(values.value.cast(T::DTYPE)).broadcast(n)
+}
+
+fn wide<T: crate::Float>(value: T) -> f64 {
+    num_traits::ToPrimitive::to_f64(&value).unwrap_or(f64::NAN)
 }
 
 /// The identity matrix of n rows.
@@ -312,8 +343,8 @@ pub fn repeat<'a, A: IntoExpr<'a>>(array: A, times: usize, axis: Axis) -> Expr<'
     along("repeat", array, axis, |length| length.checked_mul(times), source, Outside::Clip)
 }
 
-/// The array with `before` and `after` places more along an axis, which `outside` fills: NumPy's `pad` with a constant value, `wrap`, or `edge`
-/// (clip).
+/// The array with `before` and `after` places more along an axis, which `outside` fills: NumPy's `pad` with a constant value,
+/// `wrap`, `edge` (`Clip`) or `reflect`.
 pub fn pad<'a, A: IntoExpr<'a>>(
     array: A,
     before: usize,
@@ -325,15 +356,71 @@ pub fn pad<'a, A: IntoExpr<'a>>(
     along("pad", array, axis, |length| length.checked_add(before)?.checked_add(after), source, outside)
 }
 
-/// The differences of neighbours along an axis, which is one shorter in the result: NumPy's `diff`.
+/// The differences of neighbours along an axis, which is one shorter in the result: NumPy's `diff`. Integers wrap.
+///
+/// # Errors
+/// `eval` reports `NotAnArray` when `array` is not an array or a view, `Axis` where there is no such axis.
+///
+/// ```
+/// use gpu_array::expression::{diff, host};
+/// let x = ndarray::array![1, 4, 9, 16];
+/// assert_eq!(diff(host(&x), ndarray::Axis(0)).eval()?, ndarray::array![3, 5, 7]);
+/// # Ok::<(), gpu_array::ArrayError>(())
+/// ```
 pub fn diff<'a, A>(array: A, axis: Axis) -> Expr<'a, A::Elem, A::Dim, A::Backend>
 where
     A: IntoExpr<'a, Elem: Number>,
 {
-    let array = array.into_expr();
-    let shorter = |length: usize| Some(length.saturating_sub(1));
-    let later = along("diff", &array, axis, shorter, |place, _| (integers(Op::Add, place, 1), false), Outside::Clip);
-    let earlier = along("diff", &array, axis, shorter, |place, _| (place, false), Outside::Clip);
-    let dtype = A::Elem::DTYPE;
-    Expr::of(Value::binary(Op::Subtract, dtype, dtype, later.value, earlier.value))
+    diff_n(array, 1, axis)
+}
+
+/// The n-th differences along an axis, which is n shorter in the result: [`diff`] n times over, NumPy's `diff(x, n)`.
+///
+/// # Cost
+/// One kernel, which reads n + 1 shifted views of the array and subtracts n (n + 1) / 2 times. `eval` reports `TooManyOperations` for n above 90,
+/// on the host too, and `TooManyArguments` from about 45 on for arrays with gaps: evaluate some of the differences first then.
+///
+/// # Errors
+/// The errors of [`diff`].
+///
+/// ```
+/// use gpu_array::expression::{diff_n, host};
+/// let x = ndarray::array![1, 4, 9, 16];
+/// assert_eq!(diff_n(host(&x), 2, ndarray::Axis(0)).eval()?, ndarray::array![2, 2]);
+/// # Ok::<(), gpu_array::ArrayError>(())
+/// ```
+#[doc(alias = "diff")]
+pub fn diff_n<'a, A>(array: A, n: usize, axis: Axis) -> Expr<'a, A::Elem, A::Dim, A::Backend>
+where
+    A: IntoExpr<'a, Elem: Number>,
+{
+    let array = array.into_expr().value;
+    Expr::of(differences(&array, n, axis).unwrap_or_else(|error| Value::failed(error, A::Elem::DTYPE)))
+}
+
+fn differences<'a>(array: &Value<'a>, n: usize, axis: Axis) -> Result<Value<'a>> {
+    let Value::Leaf(leaf) = array else {
+        return Err(ArrayError::NotAnArray { op: "diff", expression: array.to_string() });
+    };
+    let ndim = leaf.shape.len();
+    let length = *leaf.shape.get(axis.0).ok_or(ArrayError::Axis { op: "diff", axis: axis.0, ndim })?;
+    let shorter = length.saturating_sub(n);
+    let shifted = |by: usize| {
+        let mut part = leaf.as_ref().clone();
+        part.shape[axis.0] = shorter;
+        part.offset += by as isize * leaf.strides[axis.0];
+        Value::leaf(part)
+    };
+    if shorter == 0 {
+        return Ok(shifted(0));
+    }
+    let operations = n.saturating_mul(n.saturating_add(1)) / 2;
+    if operations > MOST_OPERATIONS {
+        return Err(ArrayError::TooManyOperations { limit: MOST_OPERATIONS, got: operations });
+    }
+    let subtract =
+        |pair: &[Value<'a>]| Value::binary(Op::Subtract, leaf.dtype, leaf.dtype, pair[1].clone(), pair[0].clone());
+    let shifts: Vec<Value<'a>> = (0..=n).map(shifted).collect();
+    let last = (0..n).fold(shifts, |values, _| values.windows(2).map(subtract).collect());
+    Ok(last.into_iter().next().unwrap_or_else(|| shifted(0)))
 }

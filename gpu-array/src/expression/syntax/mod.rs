@@ -18,6 +18,7 @@ pub use evaluate::{Values, eval_all};
 pub use expr::{Backend, Expr, Gpu, Host, IntoExpr, Operand, Rhs};
 pub use functions::where_;
 pub use make::{
-    Outside, arange, diff, eye, flip, gather, index, linspace, pad, repeat, roll, source, take, tile, tril, triu,
+    Outside, arange, diff, diff_n, eye, flip, gather, index, linspace, linspace_without_end, pad, repeat, roll, source,
+    take, tile, tril, triu,
 };
 pub use precompile::{Precompile, precompile};

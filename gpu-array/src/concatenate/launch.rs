@@ -1,0 +1,59 @@
+//! The kernel that joins arrays: its program, its key and its launch.
+#![expect(unsafe_code, reason = "the launch of the kernel")]
+
+use gpu_driver::{Header, KernelSpace, LIST, Program, Registry, Stream};
+
+use super::{
+    params::{ConcatenateHead, PARAMS},
+    plan::Launch,
+    policy::Policy,
+};
+use crate::{
+    Result,
+    expression::device::{MAX_AXES, PACKS},
+};
+
+/// The keys of the kernels.
+static SPACE: KernelSpace = KernelSpace::new();
+
+const KERNEL: Header = Header { name: "concatenate.cuh", text: include_str!("device/concatenate.cuh") };
+
+/// Enqueues the launch on `stream`. Does not wait.
+pub(super) fn enqueue(launch: &Launch<'_>, policy: &Policy, stream: &Stream) -> Result<()> {
+    let key = [SPACE.word(), policy.bytes as u64, policy.rank as u64, policy.parts as u64];
+    let kernel = stream.device().generated_kernel(&SPACE, &key, || Ok(program(policy)))?;
+    // SAFETY: the words fulfil the kernel's contract: `plan` made them of the parts. Each part lies within a view that borrows its elements, and
+    // its place within a new array that the caller has alone, until this call returns; the homes come after the launch. The kernel has as many
+    // words of parameters as the policy says, which the program asserts.
+    unsafe { kernel.launch(launch.config, &launch.words, &launch.homes, stream)? };
+    Ok(())
+}
+
+fn program(policy: &Policy) -> Program {
+    let instance = format!("gpu::ConcatenateParams<{}, {}>", policy.rank, policy.parts);
+    let check = ConcatenateHead::check(&instance, policy.list_words());
+    let text = format!("#include \"{}\"\n{check}", KERNEL.name);
+    // Lambdas carry no `__device__`.
+    let program = Program::new("concatenate.cu", text).option("-default-device").overlapping();
+    let headers = [KERNEL, PARAMS, LIST, PACKS];
+    let program = headers.iter().fold(program, |program, header| program.header(header.name, header.text));
+    program.name_expression(format!("gpu::{}", policy.template()))
+}
+
+/// Adds samples of the kernels: each size of elements and number of axes, for few parts and for many.
+pub(crate) fn with_samples(registry: Registry) -> Registry {
+    let policies = [
+        Policy::of(1, 1, 1),
+        Policy::of(2, 1, 1),
+        Policy::of(4, 1, 1),
+        Policy::of(8, 1, 1),
+        Policy::of(4, 1, usize::MAX),
+        Policy::of(1, 2, usize::MAX),
+        Policy::of(4, 2, 1),
+        Policy::of(4, 2, usize::MAX),
+        Policy::of(1, MAX_AXES, 1),
+        Policy::of(4, MAX_AXES, usize::MAX),
+        Policy::of(8, MAX_AXES, 1),
+    ];
+    policies.iter().fold(registry, |registry, policy| registry.with_sample(KERNEL.name, program(policy)))
+}

@@ -1,0 +1,87 @@
+//! Parameters of the kernel that joins arrays, among them the table of its parts.
+
+use gpu_driver::{Header, ListElement, ParamWords, joined_text, kernel_constants, kernel_params};
+
+kernel_constants! {
+    const CONSTANTS: &str;
+    /// In place of a peel: the part is copied element by element.
+    pub(super) const BY_ELEMENTS: u32 = 16;
+}
+
+/// An array that is copied to its place in the result.
+#[derive(Clone, Debug)]
+pub(super) struct PartParams<'a> {
+    /// The address of the first element, less the peel.
+    pub(super) from: u64,
+    /// The address of its place, less the peel.
+    pub(super) to: u64,
+    /// Length of the axis along which the lengths of the parts differ.
+    pub(super) length: u64,
+    /// The first block that copies it.
+    pub(super) first_block: u32,
+    /// Elements before the first aligned pack of 16 bytes, or [`BY_ELEMENTS`].
+    pub(super) peel: u32,
+    /// The strides of the array.
+    pub(super) strides: &'a [isize],
+    /// Axes that the parameters have room for.
+    pub(super) room: usize,
+}
+
+const PART: &str = "\
+template <int RANK> struct PartParams {
+    uint64_t from, to, length;
+    uint32_t first_block, peel;
+    int64_t strides[RANK];
+};
+";
+
+impl PartParams<'_> {
+    /// Words of a part with so many axes.
+    pub(super) const fn words(rank: usize) -> usize {
+        4 + rank
+    }
+}
+
+impl ListElement for PartParams<'_> {
+    const CUDA_NAME: &'static str = "PartParams";
+    const WORDS: usize = 0;
+
+    fn write(self, words: &mut impl ParamWords) {
+        [self.from, self.to, self.length].into_iter().for_each(|word| words.push(word));
+        words.push(u64::from(self.first_block) | u64::from(self.peel) << 32);
+        self.strides.iter().for_each(|&stride| words.push(stride as u64));
+        words.push_zeros(self.room.saturating_sub(self.strides.len()));
+    }
+}
+
+kernel_params! {
+    /// The parameters of `concatenate.cuh`.
+    pub(super) struct ConcatenateParams<"int RANK, int PARTS">, ConcatenateHead {
+        /// Number of parts, at least one.
+        count: u32,
+        /// Number of axes.
+        rank: u32,
+        /// The axis along which the lengths of the parts differ.
+        along: u32,
+        /// Whether a part has so many items that their number does not fit 32 bits.
+        is_wide: u32;
+        /// The lengths of the axes, from the contiguous one outwards; that of axis `along` is not read.
+        lengths: ["uint64_t"; "RANK"],
+        /// The strides of the result.
+        strides: ["int64_t"; "RANK"],
+        /// The parts, in the order of their blocks.
+        parts: ["PartParams<RANK>"; "PARTS"],
+    }
+}
+
+/// The header of the kernel's parameters.
+pub(super) const PARAMS: Header = Header {
+    name: "concatenate_params.cuh",
+    text: joined_text![
+        "#pragma once\n#include \"list.cuh\"\nnamespace gpu {\n",
+        CONSTANTS,
+        PART,
+        ConcatenateHead::DEFINITION,
+        "} // namespace gpu\n",
+    ],
+};

@@ -1,0 +1,105 @@
+//! From the parts of a result to a launch: which part goes by packs, the number of blocks, the words.
+
+use gpu_driver::{LaunchConfig, Stream};
+use smallvec::SmallVec;
+
+use super::{
+    Part,
+    axes::Axes,
+    params::{BY_ELEMENTS, ConcatenateHead, ConcatenateParams, PartParams},
+    policy::Policy,
+};
+use crate::shape::Strides;
+
+/// The most blocks of a grid.
+const MOST_BLOCKS: usize = i32::MAX as usize;
+
+/// A launch, and the streams of the memory that it reads.
+#[derive(Debug)]
+pub(super) struct Launch<'s> {
+    pub(super) words: Vec<u64>,
+    pub(super) config: LaunchConfig,
+    pub(super) homes: SmallVec<[&'s Stream; 4]>,
+}
+
+/// The steps in which a part is copied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Walk {
+    /// Elements before the first aligned pack; none where the part goes by elements.
+    peel: Option<usize>,
+    /// Packs, or elements.
+    items: usize,
+}
+
+impl Walk {
+    /// The walk over a part whose strides are `strides`.
+    fn of(part: &Part<'_>, strides: &[isize], axes: &Axes, policy: &Policy) -> Self {
+        let lengths: SmallVec<[usize; 8]> = axes.lengths_of(part).collect();
+        let rows: usize = lengths[1..].iter().product();
+        let whole = |stride: isize| (stride * policy.bytes as isize) % 16 == 0;
+        let mut outer = (1..axes.rank()).filter(|&axis| lengths[axis] > 1);
+        let is_packed = (strides[0] == 1 || lengths[0] == 1)
+            && part.from.abs_diff(part.to).is_multiple_of(16)
+            && outer.all(|axis| whole(strides[axis]) && whole(axes.strides[axis]));
+        if !is_packed {
+            return Self { peel: None, items: rows * lengths[0] };
+        }
+        let peel = (part.to % 16) as usize / policy.bytes;
+        Self { peel: Some(peel), items: rows * (lengths[0] + peel).div_ceil(policy.pack()) }
+    }
+
+    fn blocks(&self, policy: &Policy) -> usize {
+        self.items.div_ceil(policy.threads * policy.items)
+    }
+}
+
+/// The launch that copies `parts`, with the strides of each: one at least, and at most as many as the policy has room for. None where it
+/// would have more blocks than a grid.
+pub(super) fn launch<'s>(parts: &[Part<'s>], strides: &[Strides], axes: &Axes, policy: &Policy) -> Option<Launch<'s>> {
+    let mut homes: SmallVec<[&Stream; 4]> = SmallVec::new();
+    let mut table: Vec<PartParams<'_>> = Vec::with_capacity(parts.len());
+    let (mut blocks, mut most_items) = (0usize, 0);
+    for (part, strides) in parts.iter().zip(strides) {
+        if !homes.contains(&part.home) {
+            homes.push(part.home);
+        }
+        let walk = Walk::of(part, strides, axes, policy);
+        let before = (walk.peel.unwrap_or(0) * policy.bytes) as u64;
+        table.push(PartParams {
+            from: part.from - before,
+            to: part.to - before,
+            length: (part.length * axes.scale) as u64,
+            first_block: blocks as u32,
+            peel: walk.peel.map_or(BY_ELEMENTS, |peel| peel as u32),
+            strides,
+            room: policy.rank,
+        });
+        blocks = blocks.checked_add(walk.blocks(policy)).filter(|&blocks| blocks <= MOST_BLOCKS)?;
+        most_items = most_items.max(walk.items);
+    }
+    let words = words(table, axes, policy, most_items);
+    let config = LaunchConfig { grid: (blocks as u32).into(), block: (policy.threads as u32).into(), shared_bytes: 0 };
+    Some(Launch { words, config, homes })
+}
+
+fn words(table: Vec<PartParams<'_>>, axes: &Axes, policy: &Policy, most_items: usize) -> Vec<u64> {
+    let mut words = Vec::with_capacity(policy.words());
+    // The last block has numbers of items beyond the last one.
+    let is_wide = most_items > i32::MAX as usize;
+    let padding = policy.rank - axes.rank();
+    ConcatenateParams {
+        head: ConcatenateHead {
+            count: table.len() as u32,
+            rank: axes.rank() as u32,
+            along: axes.along as u32,
+            is_wide: is_wide.into(),
+        },
+        lengths: axes.lengths.iter().map(|&length| length as u64).chain(std::iter::repeat_n(1, padding)),
+        strides: axes.strides.iter().map(|&stride| stride as i64).chain(std::iter::repeat_n(0, padding)),
+        parts: table,
+    }
+    .write(&mut words);
+    // There is room for more parts.
+    words.resize(policy.words(), 0);
+    words
+}

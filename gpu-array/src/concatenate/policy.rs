@@ -1,0 +1,84 @@
+//! Tuning of joined arrays: plain data, passed as template arguments.
+
+use gpu_driver::PARAMETER_BYTES;
+
+use super::params::{ConcatenateHead, PartParams};
+use crate::expression::device::MAX_AXES;
+
+/// Parts of a launch that has few of them, whose parameters are short.
+const FEW_PARTS: usize = 4;
+
+/// Elements from which on a part that lies along another axis than the result gets a launch of its own, through shared memory. Below it the
+/// launch would take longer than the reads of single elements.
+pub(super) const TRANSPOSED_ELEMENTS: usize = 1 << 16;
+
+/// The template arguments of the kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Policy {
+    /// Bytes of an element.
+    pub(super) bytes: usize,
+    /// Axes that the parameters have room for.
+    pub(super) rank: usize,
+    /// Parts that they have room for.
+    pub(super) parts: usize,
+    /// Threads of a block.
+    pub(super) threads: usize,
+    /// Packs or elements of a thread.
+    pub(super) items: usize,
+}
+
+impl Policy {
+    /// The policy of some parts with that number of axes, at most `MAX_AXES`. There may be more parts than one launch has room for.
+    pub(super) fn of(bytes: usize, rank: usize, parts: usize) -> Self {
+        let rank = if rank < 3 { rank } else { MAX_AXES };
+        let parts = if parts > FEW_PARTS { most_parts(rank) } else { FEW_PARTS };
+        let threads = 256; // tune gpu-array.concatenate_threads: 128 256 512; concatenate/.*/gpu-array/device
+        let items = 4; // tune gpu-array.concatenate_items: 1 2 4 8; concatenate/.*/gpu-array/device
+        Self { bytes, rank, parts, threads, items }
+    }
+
+    /// Elements of a pack.
+    pub(super) fn pack(&self) -> usize {
+        16 / self.bytes
+    }
+
+    /// Words of the lists of parameters: lengths, strides, parts.
+    pub(super) fn list_words(&self) -> [usize; 3] {
+        [self.rank, self.rank, self.parts * PartParams::words(self.rank)]
+    }
+
+    /// Words of all parameters.
+    pub(super) fn words(&self) -> usize {
+        size_of::<ConcatenateHead>() / size_of::<u64>() + self.list_words().iter().sum::<usize>()
+    }
+
+    /// The kernel with its template arguments.
+    pub(super) fn template(&self) -> String {
+        let Self { bytes, rank, parts, threads, items } = self;
+        format!("concatenate<uint{}_t, {rank}, {parts}, {threads}, {items}>", 8 * bytes)
+    }
+}
+
+/// Parts that fit into a kernel's parameters.
+fn most_parts(rank: usize) -> usize {
+    let others = size_of::<ConcatenateHead>() / size_of::<u64>() + 2 * rank;
+    (PARAMETER_BYTES / size_of::<u64>() - others) / PartParams::words(rank)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parameters_fit_and_a_hundred_flat_arrays_are_one_launch() {
+        for rank in [1, 2, 3, MAX_AXES] {
+            for parts in [1, FEW_PARTS, FEW_PARTS + 1, 1000] {
+                let policy = Policy::of(4, rank, parts);
+                assert!(policy.words() * size_of::<u64>() <= PARAMETER_BYTES, "{policy:?}");
+                assert!(policy.rank >= rank, "{policy:?}");
+            }
+        }
+        assert!(most_parts(1) >= 100);
+        assert_eq!(Policy::of(2, 1, 1).template(), "concatenate<uint16_t, 1, 4, 256, 4>");
+    }
+}
