@@ -34,6 +34,8 @@ impl Policy {
         let parts = if parts > FEW_PARTS { most_parts(rank) } else { FEW_PARTS };
         let threads = 256; // tune gpu-array.concatenate_threads: 128 256 512; concatenate/.*/gpu-array/device
         let items = 4; // tune gpu-array.concatenate_items: 1 2 4 8; concatenate/.*/gpu-array/device
+        // Four packs of bytes and the offsets of many axes would spill on sm_100.
+        let items = if bytes == 1 && rank == MAX_AXES { items.min(2) } else { items };
         Self { bytes, rank, parts, threads, items }
     }
 
