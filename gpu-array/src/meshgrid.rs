@@ -20,7 +20,7 @@ use crate::{ArrayError, Element, GpuView, Result};
 /// use ndarray::{MeshIndex, array};
 /// let (x, y) = (GpuArray::arange(&device, 0, 3, 1)?, GpuArray::arange(&device, 0, 2, 1)?);
 /// let [columns, rows] = meshgrid([&x, &y], MeshIndex::XY)?;
-/// assert_eq!((10 * rows + columns).eval()?.to_ndarray()?, array![[0, 1, 2], [10, 11, 12]]);
+/// assert_eq!((rows * 10 + columns).eval()?.to_ndarray()?, array![[0, 1, 2], [10, 11, 12]]);
 /// # Ok::<(), gpu_array::ArrayError>(())
 /// ```
 #[doc(alias("mgrid", "ogrid"))]

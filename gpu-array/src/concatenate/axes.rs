@@ -2,12 +2,12 @@
 
 use smallvec::SmallVec;
 
-use super::Part;
+use super::JoinPart;
 use crate::shape::{Shape, Strides};
 
 /// Axes, innermost first. Axis 0 is contiguous in the result.
 #[derive(Debug, PartialEq)]
-pub(super) struct Axes {
+pub(super) struct JoinAxes {
     /// The lengths; 0 for the axis along which those of the parts differ.
     pub(super) lengths: Shape,
     /// The strides of the result.
@@ -20,10 +20,16 @@ pub(super) struct Axes {
     pub(super) parts: Vec<Strides>,
 }
 
-impl Axes {
+impl JoinAxes {
     /// The axes of copying `parts` to a result whose axes are `order`, innermost first. Lengths other than that of the axis `along` are those of
     /// `shape`, and none is 0.
-    pub(super) fn of(parts: &[Part<'_>], shape: &[usize], strides: &[isize], order: &[usize], along: usize) -> Self {
+    pub(super) fn of(
+        parts: &[JoinPart<'_>],
+        shape: &[usize],
+        strides: &[isize],
+        order: &[usize],
+        along: usize,
+    ) -> Self {
         let none = parts.iter().map(|_| Strides::new()).collect();
         let mut axes = Self { lengths: Shape::new(), strides: Strides::new(), along: 0, scale: 1, parts: none };
         // The lengths of 1 play no part.
@@ -44,7 +50,7 @@ impl Axes {
         axes
     }
 
-    fn push(&mut self, parts: &[Part<'_>], length: usize, stride: isize, axis: usize) {
+    fn push(&mut self, parts: &[JoinPart<'_>], length: usize, stride: isize, axis: usize) {
         self.lengths.push(length);
         self.strides.push(stride);
         for (own, part) in self.parts.iter_mut().zip(parts) {
@@ -53,7 +59,7 @@ impl Axes {
     }
 
     /// Whether an axis continues the last one, in the result and in each part.
-    fn continues(&self, parts: &[Part<'_>], strides: &[isize], axis: usize, along: usize) -> bool {
+    fn continues(&self, parts: &[JoinPart<'_>], strides: &[isize], axis: usize, along: usize) -> bool {
         let Some((&length, &inner)) = self.lengths.last().zip(self.strides.last()) else { return false };
         // Behind an axis whose lengths differ no two parts go on alike.
         if length == 0 || strides[axis] != inner * length as isize {
@@ -70,7 +76,7 @@ impl Axes {
     }
 
     /// The lengths of the axes of a part.
-    pub(super) fn lengths_of<'a>(&'a self, part: &Part<'_>) -> impl Iterator<Item = usize> + 'a {
+    pub(super) fn lengths_of<'a>(&'a self, part: &JoinPart<'_>) -> impl Iterator<Item = usize> + 'a {
         let own = part.length * self.scale;
         self.lengths.iter().enumerate().map(move |(axis, &length)| if axis == self.along { own } else { length })
     }

@@ -4,10 +4,10 @@ use ndarray::{Axis, Dimension};
 use smallvec::SmallVec;
 
 use super::{
-    Part,
-    axes::{Axes, memory_order},
+    JoinPart,
+    axes::{JoinAxes, memory_order},
     launch, plan,
-    policy::{Policy, TRANSPOSED_ELEMENTS},
+    policy::{JoinPolicy, TRANSPOSED_ELEMENTS},
 };
 use crate::{
     ArrayError, Element, GpuArray, GpuView, Result,
@@ -88,11 +88,11 @@ fn copy_all<T: Element, D: Dimension>(
             parts.push(part(result, axis, view, place));
         }
     }
-    let axes = Axes::of(&parts, &shape, &strides, &order, axis);
+    let axes = JoinAxes::of(&parts, &shape, &strides, &order, axis);
     if axes.rank() > MAX_AXES {
         apart = views.iter().zip(&places).collect();
     } else {
-        let policy = Policy::of(size_of::<T::Storage>(), axes.rank(), parts.len());
+        let policy = JoinPolicy::of(size_of::<T::Storage>(), axes.rank(), parts.len());
         for (parts, strides) in parts.chunks(policy.parts).zip(axes.parts.chunks(policy.parts)) {
             let too_large = || ArrayError::TooLarge { shape: shape.to_vec() };
             let launch = plan::launch(parts, strides, &axes, &policy).ok_or_else(too_large)?;
@@ -124,9 +124,9 @@ fn part<'s, T: Element, D: Dimension>(
     axis: usize,
     view: &GpuView<'s, T, D>,
     place: &Layout<D>,
-) -> Part<'s> {
+) -> JoinPart<'s> {
     let address = |start: u64, offset: usize| start + (offset * size_of::<T::Storage>()) as u64;
-    Part {
+    JoinPart {
         from: address(view.data().as_raw(), view.layout().offset()),
         to: address(result.data().as_raw(), place.offset()),
         length: view.shape()[axis],

@@ -5,8 +5,8 @@ use gpu_driver::{Header, KernelSpace, LIST, Program, Registry, Stream};
 
 use super::{
     params::{ConcatenateHead, PARAMS},
-    plan::Launch,
-    policy::Policy,
+    plan::JoinLaunch,
+    policy::JoinPolicy,
 };
 use crate::{
     Result,
@@ -19,7 +19,7 @@ static SPACE: KernelSpace = KernelSpace::new();
 const KERNEL: Header = Header { name: "concatenate.cuh", text: include_str!("device/concatenate.cuh") };
 
 /// Enqueues the launch on `stream`. Does not wait.
-pub(super) fn enqueue(launch: &Launch<'_>, policy: &Policy, stream: &Stream) -> Result<()> {
+pub(super) fn enqueue(launch: &JoinLaunch<'_>, policy: &JoinPolicy, stream: &Stream) -> Result<()> {
     let key = [SPACE.word(), policy.bytes as u64, policy.rank as u64, policy.parts as u64];
     let kernel = stream.device().generated_kernel(&SPACE, &key, || Ok(program(policy)))?;
     // SAFETY: the words fulfil the kernel's contract: `plan` made them of the parts. Each part lies within a view that borrows its elements, and
@@ -29,7 +29,7 @@ pub(super) fn enqueue(launch: &Launch<'_>, policy: &Policy, stream: &Stream) -> 
     Ok(())
 }
 
-fn program(policy: &Policy) -> Program {
+fn program(policy: &JoinPolicy) -> Program {
     let instance = format!("gpu::ConcatenateParams<{}, {}>", policy.rank, policy.parts);
     let check = ConcatenateHead::check(&instance, policy.list_words());
     let text = format!("#include \"{}\"\n{check}", KERNEL.name);
@@ -43,17 +43,17 @@ fn program(policy: &Policy) -> Program {
 /// Adds samples of the kernels: each size of elements and number of axes, for few parts and for many.
 pub(crate) fn with_samples(registry: Registry) -> Registry {
     let policies = [
-        Policy::of(1, 1, 1),
-        Policy::of(2, 1, 1),
-        Policy::of(4, 1, 1),
-        Policy::of(8, 1, 1),
-        Policy::of(4, 1, usize::MAX),
-        Policy::of(1, 2, usize::MAX),
-        Policy::of(4, 2, 1),
-        Policy::of(4, 2, usize::MAX),
-        Policy::of(1, MAX_AXES, 1),
-        Policy::of(4, MAX_AXES, usize::MAX),
-        Policy::of(8, MAX_AXES, 1),
+        JoinPolicy::of(1, 1, 1),
+        JoinPolicy::of(2, 1, 1),
+        JoinPolicy::of(4, 1, 1),
+        JoinPolicy::of(8, 1, 1),
+        JoinPolicy::of(4, 1, usize::MAX),
+        JoinPolicy::of(1, 2, usize::MAX),
+        JoinPolicy::of(4, 2, 1),
+        JoinPolicy::of(4, 2, usize::MAX),
+        JoinPolicy::of(1, MAX_AXES, 1),
+        JoinPolicy::of(4, MAX_AXES, usize::MAX),
+        JoinPolicy::of(8, MAX_AXES, 1),
     ];
     policies.iter().fold(registry, |registry, policy| registry.with_sample(KERNEL.name, program(policy)))
 }

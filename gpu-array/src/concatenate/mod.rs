@@ -26,7 +26,7 @@ pub(crate) use launch::with_samples;
 
 /// An array that is copied to its place in the result.
 #[derive(Clone, Debug)]
-struct Part<'s> {
+struct JoinPart<'s> {
     /// The address of its first element.
     from: u64,
     /// The address of the place of that element.

@@ -4,10 +4,10 @@ use gpu_driver::{LaunchConfig, Stream};
 use smallvec::SmallVec;
 
 use super::{
-    Part,
-    axes::Axes,
+    JoinPart,
+    axes::JoinAxes,
     params::{BY_ELEMENTS, ConcatenateHead, ConcatenateParams, PartParams},
-    policy::Policy,
+    policy::JoinPolicy,
 };
 use crate::shape::Strides;
 
@@ -16,7 +16,7 @@ const MOST_BLOCKS: usize = i32::MAX as usize;
 
 /// A launch, and the streams of the memory that it reads.
 #[derive(Debug)]
-pub(super) struct Launch<'s> {
+pub(super) struct JoinLaunch<'s> {
     pub(super) words: Vec<u64>,
     pub(super) config: LaunchConfig,
     pub(super) homes: SmallVec<[&'s Stream; 4]>,
@@ -24,16 +24,16 @@ pub(super) struct Launch<'s> {
 
 /// The steps in which a part is copied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Walk {
+struct PartWalk {
     /// Elements before the first aligned pack; none where the part goes by elements.
     peel: Option<usize>,
     /// Packs, or elements.
     items: usize,
 }
 
-impl Walk {
+impl PartWalk {
     /// The walk over a part whose strides are `strides`.
-    fn of(part: &Part<'_>, strides: &[isize], axes: &Axes, policy: &Policy) -> Self {
+    fn of(part: &JoinPart<'_>, strides: &[isize], axes: &JoinAxes, policy: &JoinPolicy) -> Self {
         let lengths: SmallVec<[usize; 8]> = axes.lengths_of(part).collect();
         let rows: usize = lengths[1..].iter().product();
         let whole = |stride: isize| (stride * policy.bytes as isize) % 16 == 0;
@@ -48,14 +48,19 @@ impl Walk {
         Self { peel: Some(peel), items: rows * (lengths[0] + peel).div_ceil(policy.pack()) }
     }
 
-    fn blocks(&self, policy: &Policy) -> usize {
+    fn blocks(&self, policy: &JoinPolicy) -> usize {
         self.items.div_ceil(policy.threads * policy.items)
     }
 }
 
 /// The launch that copies `parts`, with the strides of each: one at least, and at most as many as the policy has room for. None where it
 /// would have more blocks than a grid.
-pub(super) fn launch<'s>(parts: &[Part<'s>], strides: &[Strides], axes: &Axes, policy: &Policy) -> Option<Launch<'s>> {
+pub(super) fn launch<'s>(
+    parts: &[JoinPart<'s>],
+    strides: &[Strides],
+    axes: &JoinAxes,
+    policy: &JoinPolicy,
+) -> Option<JoinLaunch<'s>> {
     let mut homes: SmallVec<[&Stream; 4]> = SmallVec::new();
     let mut table: Vec<PartParams<'_>> = Vec::with_capacity(parts.len());
     let (mut blocks, mut most_items) = (0usize, 0);
@@ -63,7 +68,7 @@ pub(super) fn launch<'s>(parts: &[Part<'s>], strides: &[Strides], axes: &Axes, p
         if !homes.contains(&part.home) {
             homes.push(part.home);
         }
-        let walk = Walk::of(part, strides, axes, policy);
+        let walk = PartWalk::of(part, strides, axes, policy);
         let before = (walk.peel.unwrap_or(0) * policy.bytes) as u64;
         table.push(PartParams {
             from: part.from - before,
@@ -79,10 +84,10 @@ pub(super) fn launch<'s>(parts: &[Part<'s>], strides: &[Strides], axes: &Axes, p
     }
     let words = words(table, axes, policy, most_items);
     let config = LaunchConfig { grid: (blocks as u32).into(), block: (policy.threads as u32).into(), shared_bytes: 0 };
-    Some(Launch { words, config, homes })
+    Some(JoinLaunch { words, config, homes })
 }
 
-fn words(table: Vec<PartParams<'_>>, axes: &Axes, policy: &Policy, most_items: usize) -> Vec<u64> {
+fn words(table: Vec<PartParams<'_>>, axes: &JoinAxes, policy: &JoinPolicy, most_items: usize) -> Vec<u64> {
     let mut words = Vec::with_capacity(policy.words());
     // The last block has numbers of items beyond the last one.
     let is_wide = most_items > i32::MAX as usize;

@@ -14,7 +14,7 @@ pub(super) const TRANSPOSED_ELEMENTS: usize = 1 << 16;
 
 /// The template arguments of the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Policy {
+pub(super) struct JoinPolicy {
     /// Bytes of an element.
     pub(super) bytes: usize,
     /// Axes that the parameters have room for.
@@ -27,7 +27,7 @@ pub(super) struct Policy {
     pub(super) items: usize,
 }
 
-impl Policy {
+impl JoinPolicy {
     /// The policy of some parts with that number of axes, at most `MAX_AXES`. There may be more parts than one launch has room for.
     pub(super) fn of(bytes: usize, rank: usize, parts: usize) -> Self {
         let rank = if rank < 3 { rank } else { MAX_AXES };
@@ -75,12 +75,12 @@ mod tests {
     fn parameters_fit_and_a_hundred_flat_arrays_are_one_launch() {
         for rank in [1, 2, 3, MAX_AXES] {
             for parts in [1, FEW_PARTS, FEW_PARTS + 1, 1000] {
-                let policy = Policy::of(4, rank, parts);
+                let policy = JoinPolicy::of(4, rank, parts);
                 assert!(policy.words() * size_of::<u64>() <= PARAMETER_BYTES, "{policy:?}");
                 assert!(policy.rank >= rank, "{policy:?}");
             }
         }
         assert!(most_parts(1) >= 100);
-        assert_eq!(Policy::of(2, 1, 1).template(), "concatenate<uint16_t, 1, 4, 256, 4>");
+        assert_eq!(JoinPolicy::of(2, 1, 1).template(), "concatenate<uint16_t, 1, 4, 256, 4>");
     }
 }
