@@ -52,7 +52,10 @@ fn kernel(dtype: DType, policy: &MatmulPolicy, device: &Device) -> Result<Genera
 /// The program of a kernel.
 pub(super) fn program(dtype: DType, policy: &MatmulPolicy) -> Program {
     let text = format!("#include \"{}\"\n{}", MATMUL.name, check_text());
-    let program =
-        Program::new("matmul.cu", text).option("-default-device").overlapping().name_expression(policy.template(dtype));
+    let program = Program::new("matmul.cu", text)
+        .option("-default-device")
+        .minimal()
+        .overlapping()
+        .name_expression(policy.template(dtype));
     with_headers(program, HEADERS.into_iter().chain([PARAMS, MATMUL]))
 }

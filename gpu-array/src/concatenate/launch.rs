@@ -34,7 +34,7 @@ fn program(policy: &JoinPolicy) -> Program {
     let check = ConcatenateHead::check(&instance, policy.list_words());
     let text = format!("#include \"{}\"\n{check}", KERNEL.name);
     // Lambdas carry no `__device__`.
-    let program = Program::new("concatenate.cu", text).option("-default-device").overlapping();
+    let program = Program::new("concatenate.cu", text).option("-default-device").minimal().overlapping();
     let headers = [KERNEL, PARAMS, LIST, PACKS];
     let program = headers.iter().fold(program, |program, header| program.header(header.name, header.text));
     program.name_expression(format!("gpu::{}", policy.template()))
