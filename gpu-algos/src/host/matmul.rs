@@ -53,7 +53,7 @@ where
     let matrices = places.par_iter().zip(c.par_chunks_mut(m * n));
     let blocks = matrices.flat_map(|(at, c)| {
         let (a, b) = (matrix_at(&a, at.slice()), matrix_at(&b, at.slice()));
-        c.par_chunks_mut(ROWS * n).enumerate().map(move |(block, c)| (a.clone(), b.clone(), block * ROWS, c))
+        c.par_chunks_mut(ROWS * n).enumerate().map(move |(block, c)| (a, b, block * ROWS, c))
     });
     blocks.for_each(|(a, b, first, c)| {
         let rows = c.len() / n;
