@@ -28,8 +28,8 @@ use crate::Result;
 /// array first.
 ///
 /// # Element types
-/// [`MatmulElement`]: f32, f64, and integers of 32 and 64 bits, the same on both sides. Floats are multiplied and added in their own type, with
-/// fused multiply-adds; integers wrap.
+/// [`MatmulElement`]: f32, f64, and integers of 32 and 64 bits, the same on both sides. Floats are multiplied and added in their own type: with fused
+/// multiply-adds, and with two roundings where the result has one row or one column. Integers wrap.
 ///
 /// # Rounding
 /// |error| <= gamma_k |a| |b| with gamma_k = k u / (1 - k u), where u is 2^-24 for f32 and 2^-53 for f64. NaN and infinities propagate as the
@@ -79,7 +79,7 @@ impl<'a, E: IntoExpr<'a, Backend = Gpu>> Matmul<'a> for E {}
 ///
 /// # Cost
 /// One launch on the stream of c. If the matrices of c have one row or one column, the product is one launch into a new array, and a second one writes
-/// c, unless alpha is 1 and beta is 0.
+/// c, unless alpha is 1 and beta is 0. A factor that is an expression is computed before, by a launch into an array.
 ///
 /// # Errors
 /// As [`MatrixProduct::write_into`].

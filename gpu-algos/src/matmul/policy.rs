@@ -33,6 +33,9 @@ pub(super) struct MatmulTile {
 /// Rows and columns of threads in a warp.
 const WARP: (usize, usize) = (4, 8);
 
+/// Rows of tiles that the kernel walks together; it counts their tiles in 32 bits.
+const RASTER_ROWS: usize = 8;
+
 /// Bytes of a pack.
 const PACK_BYTES: usize = 16;
 
@@ -203,7 +206,7 @@ impl MatmulTuning {
     ) -> impl Iterator<Item = MatmulGrid> {
         let (tiles_m, tiles_n) = (problem.m.div_ceil(tile.block_m), problem.n.div_ceil(tile.block_n));
         let tiles = tiles_m.checked_mul(tiles_n).and_then(|tiles| tiles.checked_mul(problem.matrices()));
-        let tiles = tiles.filter(|&tiles| tiles <= MOST_BLOCKS);
+        let tiles = tiles.filter(|&tiles| tiles <= MOST_BLOCKS && tiles_n <= MOST_BLOCKS / RASTER_ROWS);
         let few = tiles.is_some_and(|tiles| tiles < device.multiprocessors * tile.resident);
         let shared = tiles.is_some_and(|tiles| tiles <= COUNTER_BYTES / size_of::<u32>()) && few;
         let most = if shared { (problem.k / self.least_share).max(1) } else { 1 };

@@ -1,6 +1,6 @@
 //! Shapes of products by NumPy's rules, and operands as the kernels walk them.
 
-use gpu_array::DType;
+use gpu_array::{ArrayError, DType};
 use ndarray::{ArrayViewD, Axis};
 use smallvec::SmallVec;
 
@@ -32,7 +32,7 @@ impl MatmulShape {
     /// The shape of the product of arrays of these shapes.
     ///
     /// # Errors
-    /// `NoAxes`, `InnerLength`, `Stacks`.
+    /// `NoAxes`, `InnerLength`, `Stacks`; `TooLarge` of arrays for a result of more elements than an array can have.
     pub(crate) fn of(op: &'static str, a: &[usize], b: &[usize]) -> Result<Self> {
         let ([.., k], [.., rows]) = (a, if b.len() > 1 { &b[..b.len() - 1] } else { b }) else {
             return Err(AlgoError::NoAxes { op });
@@ -45,7 +45,15 @@ impl MatmulShape {
         let (m, n) = (if has_rows { a[a.len() - 2] } else { 1 }, if has_columns { b[b.len() - 1] } else { 1 });
         let batch = broadcast(stack(a), stack(b));
         let batch = batch.ok_or_else(|| AlgoError::Stacks { op, left: a.to_vec(), right: b.to_vec() })?;
-        Ok(Self { batch, m, n, k, has_rows, has_columns })
+        let shape = Self { batch, m, n, k, has_rows, has_columns };
+        let result = shape.result();
+        // Both factors may be broadcast, and axes of no elements hide the others.
+        let mut lengths = result.iter().filter(|&&length| length > 0);
+        let len = lengths.try_fold(1usize, |len, &length| len.checked_mul(length));
+        if len.is_none_or(|len| len > isize::MAX as usize) {
+            return Err(ArrayError::TooLarge { shape: result.to_vec() }.into());
+        }
+        Ok(shape)
     }
 
     /// The shape of the result.

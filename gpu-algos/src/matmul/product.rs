@@ -141,8 +141,9 @@ impl<'a, T: MatmulElement, K: Dimension> MatrixProduct<'a, T, K> {
     ///
     /// # Errors
     /// `NoAxes` for a value without axes, `InnerLength` if the columns of a are not as many as the rows of b, `Stacks` for stacks that do not
-    /// broadcast; `TooManyAxes` if more than 8 axes of a stack remain after contiguous ones are joined, `TooLarge`; `Array` with the errors of
-    /// the factors, and with `NoHome` if there is no array and no stream; `Driver`.
+    /// broadcast; `TooManyAxes` if more than 8 axes of a stack remain after contiguous ones are joined (7, where the result has one row or one
+    /// column), `TooLarge`; `Array` with the errors of the factors, for a result that is too large, and with `NoHome` if there is no array and no
+    /// stream; `Driver`.
     pub fn eval(&self) -> Result<GpuArray<T, K>> {
         let (a, b) = (self.a.lowered()?, self.b.lowered()?);
         let shape = MatmulShape::of("matmul", a.shape(), b.shape())?;

@@ -7,6 +7,7 @@ use gpu_algos::{
         expression::{Expr, eye},
         gpu_driver::{Device, Stream},
     },
+    host,
     matmul::{MatmulElement, gemm},
     prelude::*,
     reference,
@@ -25,6 +26,7 @@ pub const TESTS: &[Test<Device>] = tests![
     products_with_vectors,
     products_go_into_views,
     products_are_scaled_and_added,
+    stacks_of_products_are_added_to_views,
     products_for_beta_0_do_not_read_c,
     products_of_nothing,
     products_propagate_nan_and_infinities,
@@ -259,6 +261,34 @@ pub fn products_are_scaled_and_added(device: &Device) -> Outcome {
     Ok(())
 }
 
+pub fn stacks_of_products_are_added_to_views(device: &Device) -> Outcome {
+    let mut rng = rng(48);
+    for [matrices, m, n] in [[3, 20, 28], [3, 37, 21]] {
+        let k = 11;
+        // One of the factors may be the same for all matrices of the stack.
+        for (left, right) in
+            [(&[matrices, m, k][..], &[matrices, k, n][..]), (&[matrices, m, k], &[k, n]), (&[m, k], &[matrices, k, n])]
+        {
+            let whole = |shape: &[usize], rng: &mut Rng| base(&Layout::whole(shape), rng, small);
+            let (x, y) = (whole(left, &mut rng), whole(right, &mut rng));
+            let (a, b) = (GpuArray::from_ndarray(device, &x)?, GpuArray::from_ndarray(device, &y)?);
+            let product = reference::matmul(&x, &y)?;
+            for (name, layout) in Layout::each(&[matrices, m, n]) {
+                let mut want = base(&layout, &mut rng, small);
+                let mut target = GpuArray::from_ndarray(device, &want)?;
+                gemm(-2, &a, &b, 3, target.permuted_axes_mut(layout.axes())?.slice_mut(&layout.slices()[..])?)?;
+                layout.of_host_mut(want.view_mut()).zip_mut_with(&product, |c, &product| *c = 3 * *c - 2 * product);
+                ensure!(target.to_ndarray()? == want, "{left:?} by {right:?}, {name}");
+            }
+        }
+    }
+    Ok(())
+}
+
+fn small(rng: &mut Rng) -> i64 {
+    rng.below(9) as i64 - 4
+}
+
 pub fn products_for_beta_0_do_not_read_c(device: &Device) -> Outcome {
     let a = GpuArray::from_ndarray(device, &array![[1.0f32, 2.0], [3.0, 4.0]])?;
     let x = a.index_axis(Axis(0), 0)?;
@@ -431,6 +461,14 @@ pub fn wrong_products_are_errors(device: &Device) -> Outcome {
     ensure_eq!(message(&[], &[4])?, "matmul of a value without axes; `*` multiplies by a scalar");
     let stacks = "matmul: stacks of matrices of shapes [2, 3, 4] and [3, 4, 5] do not broadcast";
     ensure_eq!(message(&[2, 3, 4], &[3, 4, 5])?, stacks);
+    // Broadcast factors, and a stack of no matrices.
+    let (long, one) = (1 << 40, zeros(&[1, 1])?);
+    let error = one.broadcast((long, 1))?.matmul(one.broadcast((1, long))?).eval().err();
+    ensure!(matches!(error, Some(AlgoError::Array(ArrayError::TooLarge { .. }))), "{error:?}");
+    let (x, y) = (ArrayD::<f32>::zeros(IxDyn(&[0, long, 1])), ArrayD::<f32>::zeros(IxDyn(&[0, 1, long])));
+    for error in [host::matmul(&x, &y).err(), reference::matmul(&x, &y).err()] {
+        ensure!(matches!(error, Some(AlgoError::Array(ArrayError::TooLarge { .. }))), "{error:?}");
+    }
     let (a, mut c) = (zeros(&[2, 2])?, GpuArray::full(device, IxDyn(&[2, 3]), 1.0f32)?);
     let error = a.matmul(&a).write_into(&mut c).err();
     ensure!(matches!(error, Some(AlgoError::OutShape { .. })), "{error:?}");

@@ -46,7 +46,7 @@ struct JoinPart<'s> {
 /// in Fortran order where all arrays are.
 ///
 /// # Determinism
-/// Elements are moved as they are: the bits are those of the arrays.
+/// Elements are moved as they are: the bits are those of the arrays. A `bool` whose byte a kernel set to another value than 0 and 1 may become 1.
 ///
 /// # Cost
 /// Each element is read once and written once, in accesses of 16 bytes where both sides allow it. One launch for about 100 contiguous arrays, 80
@@ -95,7 +95,6 @@ pub fn concatenate<'a, T: Element, D: Dimension, A: Into<GpuView<'a, T, D>>>(
 /// assert_eq!(stack(Axis(1), [&x, &y])?.to_ndarray()?, array![[0, 3], [1, 4], [2, 5]]);
 /// # Ok::<(), gpu_array::ArrayError>(())
 /// ```
-#[doc(alias = "dstack")]
 pub fn stack<'a, T: Element, D: Dimension, A: Into<GpuView<'a, T, D>>>(
     axis: Axis,
     arrays: impl IntoIterator<Item = A>,
@@ -121,7 +120,6 @@ pub fn stack<'a, T: Element, D: Dimension, A: Into<GpuView<'a, T, D>>>(
 /// assert_eq!(hstack([&x, &y])?.to_ndarray()?.to_vec(), [0, 1, 2, 3, 4]);
 /// # Ok::<(), gpu_array::ArrayError>(())
 /// ```
-#[doc(alias = "column_stack")]
 pub fn hstack<'a, T: Element, D: DimMax<Ix1> + Dimension, A: Into<GpuView<'a, T, D>>>(
     arrays: impl IntoIterator<Item = A>,
 ) -> Result<GpuArray<T, <D as DimMax<Ix1>>::Output>> {

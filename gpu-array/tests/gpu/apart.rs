@@ -2,7 +2,7 @@
 
 use gpu_array::{
     ArrayError, Element, GpuArray, GpuView, Number, Result,
-    expression::{Outside, diff, diff_n, host, pad},
+    expression::{Outside, diff, diff_n, host, pad, take},
     meshgrid,
 };
 use gpu_driver::{Device, Stream};
@@ -239,6 +239,9 @@ fn reflections_go_to_and_fro(device: &Device) -> Outcome {
     let x = GpuArray::from_vec(device, [1, 2, 3])?;
     let got = pad(&x, 4, 4, Axis(0), Outside::Reflect).eval()?.to_ndarray()?;
     ensure_eq!(got.to_vec(), [1, 2, 3, 2, 1, 2, 3, 2, 1, 2, 3]);
+    let same = x.slice(s![1..2])?.broadcast(usize::MAX / 2)?;
+    let places = GpuArray::from_vec(device, [0i64, -5, i64::MAX])?;
+    ensure_eq!(take(&same, &places, Outside::Reflect).eval()?.to_ndarray()?.to_vec(), [2, 2, 2]);
     let none = GpuArray::<i32, Ix2>::zeros(device, (0, 2))?;
     ensure_eq!(pad(&none, 1, 1, Axis(0), Outside::Reflect).eval()?.to_ndarray()?, Array2::zeros((2, 2)));
     Ok(())

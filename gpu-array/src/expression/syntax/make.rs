@@ -140,8 +140,8 @@ fn gathered<'a, T: Element>(array: &Value<'a>, indices: &[Index<'a>], outside: O
 
 /// The index of the element that a path to and fro between the ends of an axis reaches.
 fn reflected(index: Value<'_>, length: usize) -> Value<'_> {
-    // A path there and back; no array has so many elements that this overflows.
-    let period = 2 * length.saturating_sub(1) as i64;
+    // A path there and back. Only a broadcast axis is long enough for the limit, and all its elements are one.
+    let period = (length.saturating_sub(1) as i64).saturating_mul(2);
     let along = Value::binary(Op::Wrap, DType::I64, DType::I64, index, Value::scalar(period));
     let back = Value::binary(Op::Subtract, DType::I64, DType::I64, Value::scalar(period), along.clone());
     Value::binary(Op::Minimum, DType::I64, DType::I64, along, back)
