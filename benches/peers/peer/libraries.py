@@ -81,7 +81,7 @@ class OnCuPy(Library):
         return lambda side=side: graph.launch(self.stream)
 
     def vector(self, v, block):
-        return self.cupy.tile(self.cupy.asarray(block), v.repeats)
+        return self.cupy.tile(self.cupy.asarray(block), v.copies)[: v.n]
 
 
 class CuPyKernel(OnCuPy):
@@ -262,7 +262,7 @@ class Torch(Library, Eager, Reducing):
         return graph.replay
 
     def vector(self, v, block):
-        return self.torch.from_numpy(block).to("cuda").repeat(v.repeats)
+        return self.torch.from_numpy(block).to("cuda").repeat(v.copies)[: v.n]
 
     def contiguous(self, x):
         return x.contiguous()

@@ -52,6 +52,7 @@ class Vectors:
         self.dtype, self.n, self.variant = dtype, n, variant
         self.period = min(n, PERIOD)
         self.repeats = n // self.period
+        self.copies = -(-n // self.period)  # one more than repeats where the last is cut
         self.bytes = n * SIZE[dtype]
 
     def block(self, which):
