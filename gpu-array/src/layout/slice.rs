@@ -77,15 +77,17 @@ impl<D: Dimension> Layout<D> {
         if parts == 0 || !len.is_multiple_of(parts) {
             return Err(ArrayError::Split { op: "split", axis, len, parts });
         }
-        self.array_split(Axis(axis), parts)
+        self.parts("split", axis, parts)
     }
 
     /// Parts of an axis, of which the first ones have an index more where they cannot be equal.
     pub(crate) fn array_split(&self, axis: Axis, parts: usize) -> Result<Vec<Self>> {
-        const OP: &str = "array_split";
-        let axis = self.checked_axis(OP, axis)?;
+        self.parts("array_split", self.checked_axis("array_split", axis)?, parts)
+    }
+
+    fn parts(&self, op: &'static str, axis: usize, parts: usize) -> Result<Vec<Self>> {
         let len = self.dim[axis];
-        let refused = || ArrayError::Split { op: OP, axis, len, parts };
+        let refused = || ArrayError::Split { op, axis, len, parts };
         let (size, longer) = (len.checked_div(parts).ok_or_else(refused)?, len.checked_rem(parts).ok_or_else(refused)?);
         let mut all = Vec::new();
         // An allocation that fails would end the process.

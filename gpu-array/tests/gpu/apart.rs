@@ -18,6 +18,7 @@ pub const TESTS: &[Test<Device>] = tests![
     random_splits_put_together_are_the_array,
     axes_that_cannot_be_split_are_told,
     grids_are_views,
+    a_wrong_buffer_is_told_by_functions_of_arrays,
     differences_are_taken_again_and_again,
     reflections_go_to_and_fro,
 ];
@@ -154,6 +155,8 @@ fn axes_that_cannot_be_split_are_told(device: &Device) -> Outcome {
     let x = GpuArray::arange(device, 0, 7, 1)?;
     told(x.split(Axis(0), 3), "split: 3 parts of axis 0, which has length 7")?;
     told(x.split(Axis(0), 0), "split: 0 parts of axis 0, which has length 7")?;
+    let none = GpuArray::<u8, Ix2>::zeros(device, (0, 2))?;
+    told(none.split(Axis(0), usize::MAX), &format!("split: {} parts of axis 0, which has length 0", usize::MAX))?;
     told(x.array_split(Axis(0), 0), "array_split: 0 parts of axis 0, which has length 7")?;
     let many = usize::MAX;
     told(x.array_split(Axis(0), many), &format!("array_split: {many} parts of axis 0, which has length 7"))?;
@@ -181,6 +184,23 @@ fn grids_are_views(device: &Device) -> Outcome {
     let wide = x.slice(s![..1])?.broadcast(1 << 40)?;
     let huge = meshgrid([wide, wide], MeshIndex::IJ);
     told(huge, &format!("an array of shape {:?} has more elements than can be addressed", [1usize << 40; 2]))
+}
+
+fn a_wrong_buffer_is_told_by_functions_of_arrays(device: &Device) -> Outcome {
+    let mut x = GpuArray::arange(device, 0, 7, 1)?;
+    *x.as_mut_device_vec() = GpuArray::<i32, _>::zeros(device, 4)?.into_device_vec();
+    let places = GpuArray::from_vec(device, [0i64, 1])?;
+    for result in [
+        diff_n(&x, 1, Axis(0)).eval(),
+        pad(&x, 1, 1, Axis(0), Outside::Clip).eval(),
+        take(&x, &places, Outside::Clip).eval(),
+    ] {
+        ensure!(matches!(result, Err(ArrayError::Length { .. })), "{result:?}");
+    }
+    let x = GpuArray::arange(device, 0, 7, 1)?;
+    let sum = diff_n(&x + 1, 1, Axis(0)).eval();
+    ensure!(matches!(sum, Err(ArrayError::NotAnArray { op: "diff", .. })), "{sum:?}");
+    Ok(())
 }
 
 fn differences_are_taken_again_and_again(device: &Device) -> Outcome {

@@ -9,7 +9,7 @@ use super::{
     op::Op,
     source::AnySource,
 };
-use crate::{ArrayError, DType, Element, shape::Shape};
+use crate::{ArrayError, DType, Element, Result, shape::Shape};
 
 /// A value at each place, of a type, rank and place that the compiler checked. Cheap to clone; a clone is known as the same value.
 #[derive(Clone)]
@@ -116,6 +116,21 @@ impl<'a> Value<'a> {
             Self::Scalar(dtype, _) => *dtype,
             Self::Leaf(leaf) => leaf.dtype,
             Self::Node(node) => node.dtype,
+        }
+    }
+
+    /// The array that it is, for the operation `op` of arrays alone.
+    ///
+    /// # Errors
+    /// `NotAnArray`; the error of an array that could not be read.
+    pub(crate) fn as_array(&self, op: &'static str) -> Result<&Leaf<'a>> {
+        match self {
+            Self::Leaf(leaf) => Ok(leaf),
+            Self::Node(node) => match &node.kind {
+                NodeKind::Failed(error) => Err((**error).clone()),
+                _ => Err(ArrayError::NotAnArray { op, expression: self.to_string() }),
+            },
+            Self::Scalar(..) => Err(ArrayError::NotAnArray { op, expression: self.to_string() }),
         }
     }
 

@@ -104,9 +104,7 @@ fn as_i64<'a>(index: &Value<'a>, dtype: DType) -> Value<'a> {
 type Index<'a> = (Value<'a>, bool);
 
 fn gathered<'a, T: Element>(array: &Value<'a>, indices: &[Index<'a>], outside: Outside<T>) -> Result<Value<'a>> {
-    let Value::Leaf(leaf) = array else {
-        return Err(ArrayError::NotAnArray { op: "take", expression: array.to_string() });
-    };
+    let leaf = array.as_array("take")?;
     if indices.len() != leaf.shape.len() {
         return Err(ArrayError::Ndim { op: "take", expected: leaf.shape.len(), got: indices.len() });
     }
@@ -284,9 +282,7 @@ where
 {
     let array = array.into_expr().value;
     let build = || {
-        let Value::Leaf(leaf) = &array else {
-            return Err(ArrayError::NotAnArray { op, expression: array.to_string() });
-        };
+        let leaf = array.as_array(op)?;
         let ndim = leaf.shape.len();
         let own = *leaf.shape.get(axis.0).ok_or(ArrayError::Axis { op, axis: axis.0, ndim })?;
         let mut shape = Shape::from_slice(&leaf.shape);
@@ -399,14 +395,12 @@ where
 }
 
 fn differences<'a>(array: &Value<'a>, n: usize, axis: Axis) -> Result<Value<'a>> {
-    let Value::Leaf(leaf) = array else {
-        return Err(ArrayError::NotAnArray { op: "diff", expression: array.to_string() });
-    };
+    let leaf = array.as_array("diff")?;
     let ndim = leaf.shape.len();
     let length = *leaf.shape.get(axis.0).ok_or(ArrayError::Axis { op: "diff", axis: axis.0, ndim })?;
     let shorter = length.saturating_sub(n);
     let shifted = |by: usize| {
-        let mut part = leaf.as_ref().clone();
+        let mut part = leaf.clone();
         part.shape[axis.0] = shorter;
         part.offset += by as isize * leaf.strides[axis.0];
         Value::leaf(part)
