@@ -109,7 +109,7 @@ pub(super) fn multiply<T: MatmulElement>(
     let result = shape.target(&ArrayLayout { address: target.address, shape: target.shape, strides: target.strides });
     let homes = unique(left_homes.into_iter().chain(right_homes).chain([target.home]));
     if shape.is_of_vectors() {
-        vectors::run(T::DTYPE, &shape, [&left, &right, &result], &homes, stream)?;
+        vectors::run(op, T::DTYPE, &shape, [&left, &right, &result], &homes, stream)?;
         return Ok(true);
     }
     let problem = MatmulProblem::new(T::DTYPE, &shape, [left, right, result], (alpha.to_word(), beta.to_word()));

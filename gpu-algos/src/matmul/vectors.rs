@@ -9,7 +9,7 @@ use smallvec::SmallVec;
 
 use super::problem::{Lengths, MatmulShape, Matrix, Strides};
 use crate::{
-    Result,
+    AlgoError, Result,
     common::{
         operator::{DeviceOperator, OperatorKind},
         source::ValueSource,
@@ -31,8 +31,9 @@ struct Products {
 /// Enqueues c = a b as a reduction on `stream`, after the work of `homes`.
 ///
 /// # Errors
-/// Those of reductions.
+/// Those of reductions, which name `op`.
 pub(super) fn run(
+    op: &'static str,
     dtype: DType,
     shape: &MatmulShape,
     [a, b, c]: [&Matrix; 3],
@@ -50,7 +51,12 @@ pub(super) fn run(
     is_kept[source.shape.len() - 1] = false;
     let target = axes(c, [c.row, c.column, 0]);
     let operator = DeviceOperator::new(OperatorKind::Sum { carried: dtype, result: dtype }, dtype, false);
-    reduce::run(&source, &operator, &is_kept, &target[..target.len() - 1], &[c.address], homes, stream)
+    let run = reduce::run(&source, &operator, &is_kept, &target[..target.len() - 1], &[c.address], homes, stream);
+    run.map_err(|error| match error {
+        AlgoError::TooManyAxes { limit, got, .. } => AlgoError::TooManyAxes { op, limit, got },
+        AlgoError::TooLarge { .. } => AlgoError::TooLarge { op, shape: shape.result().to_vec() },
+        other => other,
+    })
 }
 
 impl ValueSource for Products {

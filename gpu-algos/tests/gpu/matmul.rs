@@ -12,7 +12,9 @@ use gpu_algos::{
     prelude::*,
     reference,
 };
-use ndarray::{Array, Array1, Array2, ArrayD, ArrayViewD, Axis, Dimension, Ix1, Ix2, Ix3, IxDyn, arr0, array, s};
+use ndarray::{
+    Array, Array1, Array2, ArrayD, ArrayViewD, Axis, Dimension, Ix1, Ix2, Ix3, IxDyn, SliceInfoElem, arr0, array, s,
+};
 use testkit::{Layout, Outcome, Rng, Test, ensure, ensure_eq, rng, same, tests};
 
 use crate::layouts::{base, of_gpu};
@@ -469,6 +471,11 @@ pub fn wrong_products_are_errors(device: &Device) -> Outcome {
     for error in [host::matmul(&x, &y).err(), reference::matmul(&x, &y).err()] {
         ensure!(matches!(error, Some(AlgoError::Array(ArrayError::TooLarge { .. }))), "{error:?}");
     }
+    // A stack of eight axes, none of which joins another, and rows of results.
+    let stack = zeros(&[4, 4, 4, 4, 4, 4, 4, 4, 3, 5])?;
+    let steps = [2, 2, 2, 2, 2, 2, 2, 2, 1, 1].map(|step| SliceInfoElem::Slice { start: 0, end: None, step });
+    let error = stack.slice(&steps[..])?.matmul(&zeros(&[5])?).eval().err();
+    ensure!(matches!(error, Some(AlgoError::TooManyAxes { op: "matmul", limit: 8, got: 9 })), "{error:?}");
     let (a, mut c) = (zeros(&[2, 2])?, GpuArray::full(device, IxDyn(&[2, 3]), 1.0f32)?);
     let error = a.matmul(&a).write_into(&mut c).err();
     ensure!(matches!(error, Some(AlgoError::OutShape { .. })), "{error:?}");
