@@ -144,7 +144,10 @@ pub fn version() -> Result<(CudaVersion, PathBuf)> {
 /// From this version on NVRTC has `--no-source-include`.
 const KNOWS_NO_SOURCE_INCLUDE: CudaVersion = CudaVersion { major: 12, minor: 0 };
 
-/// From this version on NVRTC has `--minimal`.
+/// NVRTC's option to omit declarations.
+const MINIMAL: &str = "--minimal";
+
+/// From this version on NVRTC has it.
 const KNOWS_MINIMAL: CudaVersion = CudaVersion { major: 12, minor: 4 };
 
 /// A CUDA C++ program to compile at run time: text, headers, options, and the kernels to find in it.
@@ -204,8 +207,9 @@ impl Program {
         self
     }
 
-    /// Says of the texts that they use no textures, surfaces, nor functions and types of the CUDA runtime (`cuda…`), nor launch kernels. NVRTC from
-    /// 12.4 on then omits the declarations of all these (its option `--minimal`), and compiles a small kernel some 8 ms sooner, to the same code.
+    /// Says of the texts that they hardly use textures, surfaces, functions and types of the CUDA runtime (`cuda…`), or launch kernels. NVRTC from 12.4
+    /// on then omits the declarations of all these (its option `--minimal`), and compiles a small kernel some 8 ms sooner, to the same code. A text that
+    /// does not compile without them is compiled with them.
     pub fn minimal(mut self) -> Self {
         self.minimal = true;
         self
@@ -255,7 +259,13 @@ impl Program {
         if let Some(binary) = folder.as_ref().and_then(|folder| cache::load(folder, key)) {
             return Ok(binary);
         }
-        let binary = self.run(kind, &options)?;
+        let binary = match self.run(kind, &options) {
+            Err(DriverError::Compile(_)) if self.minimal && options.iter().any(|option| option == MINIMAL) => {
+                let whole: Vec<String> = options.iter().filter(|&option| option != MINIMAL).cloned().collect();
+                self.run(kind, &whole)?
+            }
+            other => other?,
+        };
         if let Some(folder) = folder.filter(|_| !self.reads_files(nvrtc.version, &options)) {
             cache::store(&folder, key, &binary);
         }
@@ -307,7 +317,7 @@ impl Program {
             options.push("--no-source-include".to_owned());
         }
         if self.minimal && nvrtc.version >= KNOWS_MINIMAL {
-            options.push("--minimal".to_owned());
+            options.push(MINIMAL.to_owned());
         }
         options.extend(self.options.iter().cloned());
         let more = environment::text("GPU_NVRTC_OPTIONS", "options of NVRTC")?;

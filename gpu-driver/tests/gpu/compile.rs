@@ -25,6 +25,19 @@ pub fn headers_and_options_reach_the_compiler(_: &()) -> Outcome {
     Ok(())
 }
 
+pub fn a_minimal_program_has_all_declarations_that_it_needs(_: &()) -> Outcome {
+    let text = "extern \"C\" __global__ void f(cudaTextureObject_t t, float *x) { *x = tex2D<float>(t, 0.5f, 0.5f); }";
+    ensure!(Program::new("textured.cu", text).minimal().compile(HOPPER).is_ok());
+    let Err(DriverError::Compile(error)) = Program::new("f.cu", "undefined_thing").minimal().compile(HOPPER) else {
+        return Err("compiled".into());
+    };
+    ensure!(
+        error.log.contains("f.cu(1): error") && !error.options.iter().any(|option| option == "--minimal"),
+        "{error}"
+    );
+    Ok(())
+}
+
 pub fn an_error_keeps_log_name_and_numbered_source(_: &()) -> Outcome {
     let text = "extern \"C\" __global__ void f(float *x)\n{\n    x[0] = undefined_thing;\n}\n";
     let Err(DriverError::Compile(error)) = Program::new("broken.cu", text).compile(HOPPER) else {

@@ -100,6 +100,7 @@ fn main() -> ExitCode {
     let compiling = tests![
         templates_are_found_by_name_expression,
         headers_and_options_reach_the_compiler,
+        a_minimal_program_has_all_declarations_that_it_needs,
         an_error_keeps_log_name_and_numbered_source,
         a_registered_kernel_s_error_marks_its_own_lines,
         options_that_make_no_code_or_no_sense_are_errors,
