@@ -41,9 +41,7 @@ where
     D: MatmulDim<E>,
     E: Dimension,
 {
-    let (a, b) = (a.into().into_dyn(), b.into().into_dyn());
-    let shape = MatmulShape::of("matmul", a.shape(), b.shape())?;
-    let (a, b) = (shape.left_on_host(a), shape.right_on_host(b));
+    let (shape, a, b) = MatmulShape::on_host(a.into().into_dyn(), b.into().into_dyn())?;
     let MatmulShape { m, n, .. } = shape;
     let mut c = vec![T::ZERO; shape.batch.iter().product::<usize>() * m * n];
     if c.is_empty() {

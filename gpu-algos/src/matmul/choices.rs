@@ -3,8 +3,10 @@
 use gpu_array::DType;
 
 use super::{
+    launch::MATMUL,
     params::launch,
     plan::choose,
+    policy::RASTER_ROWS,
     problem::{ArrayLayout, MatmulProblem, MatmulShape},
 };
 use crate::common::{
@@ -45,6 +47,11 @@ fn chosen(dtype: DType, [a, b]: [&[usize]; 2], layout: usize, limits: &DeviceLim
         }
         Err(error) => error.to_string(),
     }
+}
+
+#[test]
+fn the_kernel_walks_as_many_rows_of_tiles_as_the_policy_says() {
+    assert!(MATMUL.text.contains(&format!("constexpr uint32_t RASTER_ROWS = {RASTER_ROWS};")));
 }
 
 #[test]

@@ -3,7 +3,7 @@
 
 use gpu_array::{
     DType,
-    expression::{HEADERS, MAX_AXES},
+    expression::{HEADERS, MAX_AXES, loop_program},
     gpu_driver::{Device, GeneratedKernel, Header, KernelSpace, Program, Stream},
 };
 use smallvec::SmallVec;
@@ -52,10 +52,6 @@ fn kernel(dtype: DType, policy: &MatmulPolicy, device: &Device) -> Result<Genera
 /// The program of a kernel.
 pub(super) fn program(dtype: DType, policy: &MatmulPolicy) -> Program {
     let text = format!("#include \"{}\"\n{}", MATMUL.name, check_text());
-    let program = Program::new("matmul.cu", text)
-        .option("-default-device")
-        .minimal()
-        .overlapping()
-        .name_expression(policy.template(dtype));
+    let program = loop_program("matmul.cu", text).name_expression(policy.template(dtype));
     with_headers(program, HEADERS.into_iter().chain([PARAMS, MATMUL]))
 }

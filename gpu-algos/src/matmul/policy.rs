@@ -34,7 +34,7 @@ pub(super) struct MatmulTile {
 const WARP: (usize, usize) = (4, 8);
 
 /// Rows of tiles that the kernel walks together; it counts their tiles in 32 bits.
-const RASTER_ROWS: usize = 8;
+pub(super) const RASTER_ROWS: usize = 8;
 
 /// Bytes of a pack.
 const PACK_BYTES: usize = 16;

@@ -1,6 +1,6 @@
 //! Shapes of products by NumPy's rules, and operands as the kernels walk them.
 
-use gpu_array::{ArrayError, DType};
+use gpu_array::{DType, expression::checked_len};
 use ndarray::{ArrayViewD, Axis};
 use smallvec::SmallVec;
 
@@ -46,13 +46,8 @@ impl MatmulShape {
         let batch = broadcast(stack(a), stack(b));
         let batch = batch.ok_or_else(|| AlgoError::Stacks { op, left: a.to_vec(), right: b.to_vec() })?;
         let shape = Self { batch, m, n, k, has_rows, has_columns };
-        let result = shape.result();
-        // Both factors may be broadcast, and axes of no elements hide the others.
-        let mut lengths = result.iter().filter(|&&length| length > 0);
-        let len = lengths.try_fold(1usize, |len, &length| len.checked_mul(length));
-        if len.is_none_or(|len| len > isize::MAX as usize) {
-            return Err(ArrayError::TooLarge { shape: result.to_vec() }.into());
-        }
+        // Both factors may be broadcast.
+        checked_len(&shape.result())?;
         Ok(shape)
     }
 
@@ -82,15 +77,19 @@ impl MatmulShape {
         self.matrix(operand, self.has_rows, self.has_columns)
     }
 
-    /// The left array on the host with axes of rows and of columns.
-    pub(crate) fn left_on_host<'v, T>(&self, a: ArrayViewD<'v, T>) -> ArrayViewD<'v, T> {
-        if self.has_rows { a } else { a.insert_axis(Axis(0)) }
-    }
-
-    /// The right array on the host with axes of rows and of columns.
-    pub(crate) fn right_on_host<'v, T>(&self, b: ArrayViewD<'v, T>) -> ArrayViewD<'v, T> {
+    /// The shape of the product of two arrays on the host, and both with axes of rows and of columns.
+    ///
+    /// # Errors
+    /// Those of [`MatmulShape::of`].
+    pub(crate) fn on_host<'a, 'b, T>(
+        a: ArrayViewD<'a, T>,
+        b: ArrayViewD<'b, T>,
+    ) -> Result<(Self, ArrayViewD<'a, T>, ArrayViewD<'b, T>)> {
+        let shape = Self::of("matmul", a.shape(), b.shape())?;
         let last = Axis(b.ndim());
-        if self.has_columns { b } else { b.insert_axis(last) }
+        let a = if shape.has_rows { a } else { a.insert_axis(Axis(0)) };
+        let b = if shape.has_columns { b } else { b.insert_axis(last) };
+        Ok((shape, a, b))
     }
 
     fn matrix(&self, operand: &ArrayLayout<'_>, has_rows: bool, has_columns: bool) -> Matrix {

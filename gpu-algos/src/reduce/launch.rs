@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use gpu_array::{
     DType,
+    expression::loop_program,
     gpu_driver::{Device, GeneratedKernel, Header, KernelSpace, Program, Stream},
 };
 use smallvec::SmallVec;
@@ -105,8 +106,7 @@ pub(crate) fn program(source: &impl ValueSource, operator: &DeviceOperator, poli
         operator.text(),
         check_text(source, operator, "Value"),
     );
-    let program = Program::new("reduction.cu", text).option("-default-device").minimal();
-    let program = program.overlapping().name_expression(name);
+    let program = loop_program("reduction.cu", text).name_expression(name);
     let program = operator.options().iter().fold(program, Program::option);
     with_headers(program, headers.into_iter().chain(HEADERS).chain([PARAMS, REDUCE]).chain(more))
 }

@@ -31,9 +31,7 @@ where
     D: MatmulDim<E>,
     E: Dimension,
 {
-    let (a, b) = (a.into().into_dyn(), b.into().into_dyn());
-    let shape = MatmulShape::of("matmul", a.shape(), b.shape())?;
-    let (a, b) = (shape.left_on_host(a), shape.right_on_host(b));
+    let (shape, a, b) = MatmulShape::on_host(a.into().into_dyn(), b.into().into_dyn())?;
     let mut c = Vec::new();
     for at in indices(IxDyn(&shape.batch)) {
         let (a, b) = (matrix_at(&a, at.slice()), matrix_at(&b, at.slice()));

@@ -20,7 +20,7 @@
 #![expect(unsafe_code, reason = "the launch of a generated kernel")]
 
 use gpu_array::{
-    expression::LoweredLeaf,
+    expression::{LoweredLeaf, loop_program},
     gpu_driver::{Device, GeneratedKernel, Header, KernelSpace, Program, Stream},
 };
 use smallvec::SmallVec;
@@ -225,8 +225,7 @@ impl KernelSpec<'_> {
         let segments = if heads.is_empty() { "gpu::scan::Nothing" } else { heads.trim_end_matches(", ") };
         let check = check_text(job.sources(), [value, segments, epilogue]);
         let text = format!("#include \"{header}\"\n{custom}{text}{check}");
-        let program =
-            Program::new("scan.cu", text).option("-default-device").minimal().overlapping().name_expression(name);
+        let program = loop_program("scan.cu", text).name_expression(name);
         with_headers(
             program,
             headers

@@ -3,7 +3,7 @@
 
 use gpu_array::{
     DType,
-    expression::LoweredLeaf,
+    expression::{LoweredLeaf, loop_program},
     gpu_driver::{Device, GeneratedKernel, Header, KernelSpace, Program, Stream},
 };
 use smallvec::SmallVec;
@@ -215,8 +215,7 @@ impl KernelSpec<'_> {
 
 fn program(header: &str, text: &str, headers: &[Header], name: String) -> Program {
     let text = format!("#include \"{header}\"\n{text}");
-    let program =
-        Program::new("compact.cu", text).option("-default-device").minimal().overlapping().name_expression(name);
+    let program = loop_program("compact.cu", text).name_expression(name);
     with_headers(
         program,
         headers.iter().copied().chain(HEADERS).chain([TILE_PARAMS, TILES, SINGLE_PASS, PIPELINED]).chain(PARTS),

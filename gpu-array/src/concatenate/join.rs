@@ -26,8 +26,8 @@ pub(super) fn join<T: Element, D: Dimension>(
     axis: Axis,
     views: &[GpuView<'_, T, D>],
 ) -> Result<GpuArray<T, D>> {
-    let dim = joined_dim(op, axis, views)?;
     let Some(first) = views.first() else { return Err(ArrayError::NoArrays { op }) };
+    let dim = joined_dim(op, axis, first, views)?;
     views.iter().try_for_each(|view| usable(first, view))?;
     let only_fortran = |view: &GpuView<'_, T, D>| view.layout().is_f_contiguous();
     let fortran = views.iter().all(only_fortran) && !views.iter().all(GpuView::is_standard_layout);
@@ -38,8 +38,12 @@ pub(super) fn join<T: Element, D: Dimension>(
 }
 
 /// The shape of the result.
-fn joined_dim<T: Element, D: Dimension>(op: &'static str, axis: Axis, views: &[GpuView<'_, T, D>]) -> Result<D> {
-    let Some(first) = views.first() else { return Err(ArrayError::NoArrays { op }) };
+fn joined_dim<T: Element, D: Dimension>(
+    op: &'static str,
+    axis: Axis,
+    first: &GpuView<'_, T, D>,
+    views: &[GpuView<'_, T, D>],
+) -> Result<D> {
     if axis.0 >= first.ndim() {
         return Err(ArrayError::Axis { op, axis: axis.0, ndim: first.ndim() });
     }

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     Result,
-    expression::device::{MAX_AXES, PACKS},
+    expression::device::{MAX_AXES, PACKS, loop_program},
 };
 
 /// The keys of the kernels.
@@ -33,8 +33,7 @@ fn program(policy: &JoinPolicy) -> Program {
     let instance = format!("gpu::ConcatenateParams<{}, {}>", policy.rank, policy.parts);
     let check = ConcatenateHead::check(&instance, policy.list_words());
     let text = format!("#include \"{}\"\n{check}", KERNEL.name);
-    // Lambdas carry no `__device__`.
-    let program = Program::new("concatenate.cu", text).option("-default-device").minimal().overlapping();
+    let program = loop_program("concatenate.cu", text);
     let headers = [KERNEL, PARAMS, LIST, PACKS];
     let program = headers.iter().fold(program, |program, header| program.header(header.name, header.text));
     program.name_expression(format!("gpu::{}", policy.template()))

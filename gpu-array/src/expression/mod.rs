@@ -46,9 +46,10 @@ pub(crate) mod job;
 mod samples;
 mod syntax;
 
+pub use crate::layout::checked_len;
 pub use device::{
     AxisParams, CONSTANT, HEADERS, LeafParams, Lowered, LoweredLeaf, LoweredTarget, MAX_AXES, PACKED, PACKS, STRIDED,
-    divisor, pack_bytes,
+    divisor, loop_program, pack_bytes,
 };
 pub use graph::Source;
 pub use samples::KERNELS;

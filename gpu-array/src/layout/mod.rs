@@ -168,7 +168,10 @@ impl<D: Dimension> Layout<D> {
 
 /// The number of elements of a shape, where lengths of it can be addressed: the product of those that are not 0 counts, as in
 /// ndarray.
-pub(crate) fn checked_len(shape: &[usize]) -> Result<usize> {
+///
+/// # Errors
+/// `TooLarge`.
+pub fn checked_len(shape: &[usize]) -> Result<usize> {
     let product = shape.iter().filter(|&&len| len != 0).try_fold(1usize, |product, &len| product.checked_mul(len));
     match product.filter(|&product| isize::try_from(product).is_ok()) {
         Some(_) if shape.contains(&0) => Ok(0),

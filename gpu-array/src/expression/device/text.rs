@@ -72,11 +72,15 @@ impl Text {
     }
 
     pub(crate) fn program(self) -> Program {
-        // Lambdas carry no `__device__`.
-        let program = Program::new("expression.cu", self.text).option("-default-device").minimal().overlapping();
+        let program = loop_program("expression.cu", self.text);
         let program = self.headers.iter().fold(program, |program, header| program.header(header.name, header.text));
         self.names.into_iter().fold(program, Program::name_expression)
     }
+}
+
+/// A program that instantiates a loop around an expression or an operator: lambdas carry no `__device__`, and the kernel waits for its stream itself.
+pub fn loop_program(name: &str, text: String) -> Program {
+    Program::new(name, text).option("-default-device").minimal().overlapping()
 }
 
 /// The structure of an expression, as `loop.cuh` describes it.

@@ -124,13 +124,12 @@ impl<'a> Value<'a> {
     /// # Errors
     /// `NotAnArray`; the error of an array that could not be read.
     pub(crate) fn as_array(&self, op: &'static str) -> Result<&Leaf<'a>> {
-        match self {
-            Self::Leaf(leaf) => Ok(leaf),
-            Self::Node(node) => match &node.kind {
-                NodeKind::Failed(error) => Err((**error).clone()),
-                _ => Err(ArrayError::NotAnArray { op, expression: self.to_string() }),
-            },
-            Self::Scalar(..) => Err(ArrayError::NotAnArray { op, expression: self.to_string() }),
+        if let Self::Leaf(leaf) = self {
+            return Ok(leaf);
+        }
+        match self.node().map(|node| &node.kind) {
+            Some(NodeKind::Failed(error)) => Err((**error).clone()),
+            _ => Err(ArrayError::NotAnArray { op, expression: self.to_string() }),
         }
     }
 
