@@ -588,6 +588,7 @@ const OTHERS: &[&str] = &[
     "Lowered::stream",
     "PendingArray::is_done",
     "PendingArray::wait",
+    "checked_len",
     "any::array_split",
     "any::broadcast",
     "any::chunks",
