@@ -16,7 +16,7 @@ reduction_kernel! {
     }
 }
 
-/// Computes on a device, and checks what comes back.
+/// Computes on a device, and checks the results.
 pub fn run(device: &Device) -> Result<(), Box<dyn Error>> {
     let x = GpuArray::from_ndarray(device, &array![[3.0f32, 1.0, 2.0], [6.0, 5.0, 4.0]])?;
     assert_eq!(x.sum().get()?, 21.0);

@@ -24,13 +24,13 @@
 //!
 //! let text = r#"
 //!     #include "block/reduce.cuh"
-//!     struct Sum {
+//!     struct Add {
 //!         typedef float State;
 //!         static __device__ float identity() { return 0.0f; }
 //!         static __device__ float combine(float a, float b) { return a + b; }
 //!     };
 //!     extern "C" __global__ void __launch_bounds__(256) sums(const float *x, float *out) {
-//!         typedef gpu::block::Reduce<Sum, 256> Reduce;
+//!         typedef gpu::block::Reduce<Add, 256> Reduce;
 //!         SHARED(Reduce::Storage, storage, [1]);
 //!         const float sum = Reduce::all(x[blockIdx.x * 256 + threadIdx.x], storage[0]);
 //!         if (threadIdx.x == 0) out[blockIdx.x] = sum;
@@ -52,23 +52,31 @@ use gpu_array::{
     gpu_driver::{Header, Program, Registry},
 };
 
-// A new piece is `device/block/<name>.cuh` (contract and example at its top), a row of the table above, a header in `HEADERS` (`device/mod.rs` takes
-// them apart by place), a kernel in `device/block/examples.cu`, its name in `add_to`, and a test in `tests/gpu/block.rs`.
+// A new piece is `device/block/<name>.cuh` (contract and example at its top), a row of the table above, a header in `HEADERS` (and by name in
+// `device/mod.rs` if kernels of this crate include it), a kernel in `device/block/examples.cu`, its name in `add_to`, and a test in `tests/gpu/block.rs`.
+
+pub(crate) const STATE: Header = Header { name: "block/state.cuh", text: include_str!("device/block/state.cuh") };
+pub(crate) const REDUCE: Header = Header { name: "block/reduce.cuh", text: include_str!("device/block/reduce.cuh") };
+pub(crate) const SCAN: Header = Header { name: "block/scan.cuh", text: include_str!("device/block/scan.cuh") };
+pub(crate) const TILE_STATUS: Header =
+    Header { name: "block/tile_status.cuh", text: include_str!("device/block/tile_status.cuh") };
+pub(crate) const TILE_PREFIX: Header =
+    Header { name: "block/tile_prefix.cuh", text: include_str!("device/block/tile_prefix.cuh") };
+pub(crate) const VECTOR_IO: Header =
+    Header { name: "block/vector_io.cuh", text: include_str!("device/block/vector_io.cuh") };
+pub(crate) const STAGED_TILES: Header =
+    Header { name: "block/staged_tiles.cuh", text: include_str!("device/block/staged_tiles.cuh") };
 
 /// The headers of this module, for [`Program::header`]. Each includes the ones that it needs; the prelude belongs to every program.
-pub const HEADERS: [Header; 8] = [
-    PACKS,
-    Header { name: "block/state.cuh", text: include_str!("device/block/state.cuh") },
-    Header { name: "block/reduce.cuh", text: include_str!("device/block/reduce.cuh") },
-    Header { name: "block/scan.cuh", text: include_str!("device/block/scan.cuh") },
-    Header { name: "block/tile_status.cuh", text: include_str!("device/block/tile_status.cuh") },
-    Header { name: "block/tile_prefix.cuh", text: include_str!("device/block/tile_prefix.cuh") },
-    Header { name: "block/vector_io.cuh", text: include_str!("device/block/vector_io.cuh") },
-    Header { name: "block/staged_tiles.cuh", text: include_str!("device/block/staged_tiles.cuh") },
-];
+pub const HEADERS: [Header; 8] = [PACKS, STATE, REDUCE, SCAN, TILE_STATUS, TILE_PREFIX, VECTOR_IO, STAGED_TILES];
 
-/// Bytes of `gpu::block::GridCounters`.
-const COUNTER_BYTES: usize = 16;
+/// Bytes of `gpu::block::GridCounters`, which `tiles.cuh` compares with the structure.
+pub(crate) const GRID_COUNTERS_BYTES: usize = 16;
+
+/// Bytes of a `gpu::Slot` for states of so many bytes: a word with a mark for each four bytes.
+pub(crate) const fn slot_bytes(state_bytes: usize) -> usize {
+    state_bytes.div_ceil(4).saturating_mul(8)
+}
 
 /// The program with [`HEADERS`].
 pub fn add_headers(program: Program) -> Program {
@@ -80,8 +88,7 @@ pub fn add_headers(program: Program) -> Program {
 ///
 /// The memory comes from [`Stream::with_cleared_scratch`](gpu_array::gpu_driver::Stream::with_cleared_scratch).
 pub const fn tile_prefix_bytes(tiles: usize, state_bytes: usize) -> usize {
-    let slot = state_bytes.div_ceil(4).saturating_mul(8);
-    slot.saturating_mul(tiles).saturating_add(COUNTER_BYTES)
+    slot_bytes(state_bytes).saturating_mul(tiles).saturating_add(GRID_COUNTERS_BYTES)
 }
 
 /// Adds the examples of the headers to a registry.

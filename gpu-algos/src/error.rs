@@ -5,6 +5,10 @@ use gpu_array::{ArrayError, gpu_driver::DriverError};
 /// `Result` with [`AlgoError`].
 pub type Result<T, E = AlgoError> = std::result::Result<T, E>;
 
+/// The numbers that need no definition in a kernel's text (`kernels/declaration.rs`).
+const NUMBERS: &str =
+    "bool, char, short, int, long, long long (signed or unsigned), int8_t to uint64_t, size_t, float, double";
+
 /// Errors of algorithms and of users' kernels.
 #[derive(Clone, thiserror::Error)]
 #[non_exhaustive]
@@ -138,7 +142,7 @@ pub enum AlgoError {
     /// An argument has a type that is neither a number nor a structure that the kernel knows.
     #[error(
         "kernel `{kernel}`: the type of `{argument}` is not known; `with_type` adds a structure, others are {}",
-        crate::kernels::NUMBERS
+        NUMBERS
     )]
     UnknownType {
         /// Name of the kernel.

@@ -20,8 +20,8 @@
 //! assert_eq!((total, mean, var), (600_000.0, 2.0, 0.0));
 //! # Ok::<(), gpu_algos::AlgoError>(())
 //! ```
-//! Give literals a type, `0.0f32`: with `0.0` alone rustc says "`?` operator has incompatible types: expected `f64`, found `!`". A result with a
-//! type, `let s: f64 = x.sum().get()?`, helps too.
+//! Arrays of float literals are of f64. Give integer literals a type, `1i64`: with `1` alone rustc says "`?` operator has incompatible types: expected
+//! `i64`, found `!`" at a sum. A result with a type, `let s: i64 = x.sum().get()?`, helps too.
 //!
 //! ```no_run
 //! use gpu_algos::{elementwise_kernel, gpu_array::{GpuArray, gpu_driver::Device}};

@@ -4,7 +4,7 @@ use std::error::Error;
 use gpu_array::{GpuArray, gpu_driver::Device};
 use ndarray::{array, s};
 
-/// Makes arrays on a device, and checks what comes back.
+/// Makes arrays on a device, and checks the results.
 pub fn run(device: &Device) -> Result<(), Box<dyn Error>> {
     let a = GpuArray::arange(device, 0, 15, 1)?.into_shape((3, 5))?;
     println!("{a}");
@@ -12,7 +12,7 @@ pub fn run(device: &Device) -> Result<(), Box<dyn Error>> {
     let b = (&a * 2 + &row).eval()?; // broadcast, one kernel
     assert_eq!(b.slice(s![1, ..])?.to_ndarray()?, array![20, 32, 44, 56, 68]);
 
-    // Parts are views: nothing is copied, and what is written to them is written to the array.
+    // Parts are views: nothing is copied, and writes to them are writes to the array.
     let mut c = GpuArray::zeros(device, (4, 4))?;
     c.slice_mut(s![1..3, ..;2])?.fill(1.0f32)?;
     c += 0.5;

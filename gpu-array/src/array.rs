@@ -105,6 +105,11 @@ impl<T: Element, D: Dimension> GpuArray<T, D> {
         &self.layout
     }
 
+    /// The buffer, which the layout leads into, and the error of an operator.
+    pub(crate) fn into_parts(self) -> (DeviceVec<T::Storage>, Layout<D>, Pending) {
+        (self.data, self.layout, self.pending)
+    }
+
     pub(crate) fn data(&self) -> DeviceSlice<'_, T::Storage> {
         self.data.as_slice()
     }
@@ -118,18 +123,21 @@ impl<T: Element, D: Dimension> GpuArray<T, D> {
         GpuViewMut::new(self.data.as_mut_slice(), self.layout.clone(), &self.pending)
     }
 
-    /// The elements in memory order: C order, unless the array was made in another one.
+    /// The elements in memory order: C order, unless the array was made in another one. The error of an operator such as `+=` stays with the
+    /// array; [`GpuArray::take_error`] tells it.
     #[doc(alias("as_ptr", "data_ptr"))]
     pub fn as_device_vec(&self) -> &DeviceVec<T::Storage> {
         &self.data
     }
 
-    /// The elements in memory order, to write.
+    /// The elements in memory order, to write. The error of an operator such as `+=` stays with the array, as it does in
+    /// [`GpuArray::as_device_vec`].
     pub fn as_mut_device_vec(&mut self) -> &mut DeviceVec<T::Storage> {
         &mut self.data
     }
 
-    /// Gives up the shape and keeps the elements, in memory order.
+    /// Gives up the shape and keeps the elements, in memory order. The error of an operator such as `+=`, if no call has returned it, is the
+    /// error of the next call on the device, as it is when an array is dropped.
     pub fn into_device_vec(self) -> DeviceVec<T::Storage> {
         self.data
     }

@@ -1,5 +1,7 @@
 //! The crate's one error type.
 
+use std::panic::Location;
+
 use gpu_driver::DriverError;
 
 use crate::{DType, INFER};
@@ -98,6 +100,16 @@ pub enum ArrayError {
         /// Number of parts.
         parts: usize,
     },
+    /// More parts of an axis than one list has room for.
+    #[error("{op}: {parts} parts, at most {limit} are made at once; `chunks` gives any number one by one")]
+    TooManyParts {
+        /// The operation.
+        op: &'static str,
+        /// Number of parts.
+        parts: usize,
+        /// The most.
+        limit: usize,
+    },
     /// Another number of axes than there must be.
     #[error("{op}: {got} axes in place of {expected}")]
     Ndim {
@@ -166,6 +178,18 @@ pub enum ArrayError {
         /// The shape it should take.
         to: Vec<usize>,
     },
+    /// An operator such as `+=` failed, which could not return its error, and left the array as it was: the error of each later use of the array,
+    /// until [`GpuArray::take_error`](crate::GpuArray::take_error) has returned it, or a call has, and `assign`, `fill` or a copy from the host then
+    /// overwrites all of it.
+    #[error("`{op}` at {location} failed and left the array as it was: {source}")]
+    Operator {
+        /// The operator.
+        op: &'static str,
+        /// Its place in the program.
+        location: &'static Location<'static>,
+        /// Its error.
+        source: Box<ArrayError>,
+    },
     /// Two shapes that must be the same.
     #[error("{op}: shape {got:?} in place of {expected:?}")]
     Shape {
@@ -203,6 +227,16 @@ pub enum ArrayError {
         shape: Vec<usize>,
         /// Its strides, in elements.
         strides: Vec<isize>,
+    },
+    /// Strides by which a shape leads out of an array.
+    #[error("as_strided: shape {shape:?} with strides {strides:?} leads out of an array of {len} elements")]
+    Strided {
+        /// The shape that was asked for.
+        shape: Vec<usize>,
+        /// Its strides, in elements.
+        strides: Vec<isize>,
+        /// Number of elements of the array.
+        len: usize,
     },
     /// Shapes of two operands that do not fit: axes are matched from the last one, and lengths differ where neither is 1.
     #[error("shapes {left:?} ({left_dtype}) and {right:?} ({right_dtype}) do not fit in {expression}")]
@@ -288,8 +322,8 @@ pub enum ArrayError {
 
 gpu_driver::debug_by_text! {
     ArrayError:
-    Driver, TooLarge, Length, Range, Axis, Index, Slice, Chunk, Split, Ndim, Permutation, Broadcast, NoArrays, Join, Reshape,
-    ReshapeNeedsCopy, Shape, NotOneElement, NotInCOrder, Gaps, Operands, Devices, Outputs, NoHome, NoShape,
+    Driver, TooLarge, Length, Range, Axis, Index, Slice, Chunk, Split, TooManyParts, Ndim, Permutation, Broadcast, NoArrays, Join, Reshape,
+    ReshapeNeedsCopy, Operator, Shape, NotOneElement, NotInCOrder, Gaps, Strided, Operands, Devices, Outputs, NoHome, NoShape,
     TooManyOperations, TooManyArguments, NotAnArray, Operation, Infer,
 }
 

@@ -22,6 +22,7 @@
 //! # let mut y = gpu_array::GpuArray::<f32, _>::zeros(&device, 100)?;
 //! let z = (5.0 * &x + y.sin() * 6.0).eval()?;
 //! y += 2.0 * &z;
+//! let w = z * 0.5 + y; // operands by value are given up, and their memory with the expression
 //! # Ok::<(), gpu_array::ArrayError>(())
 //! ```
 //! The crate has owned arrays in C, Fortran or any other order of their axes, their creation, views of any part of them ([`GpuView`],
@@ -49,6 +50,8 @@
 //! | `tile`, `repeat`, `pad`, `roll`, `flip`, `diff(x, n)` | [`tile`](expression::tile)`(&x, 2, Axis(0)).eval()?` and its like, [`diff_n`](expression::diff_n) |
 //! | `x.astype(float32)`, `isnan(x)` | `x.cast::<f32>().eval()?`, `x.is_nan().eval()?` |
 //! | `x[1:, ::2]`, `x[:, 1] = 0` | `x.slice(s![1.., ..;2])?`, `x.slice_mut(s![.., 1])?.fill(0.0)?` |
+//! | `x[mask] = 0`, `copyto(x, y, where=mask)` | `x.assign_where(&mask, 0.0)?`, `x.assign_where(&mask, &y)?` |
+//! | `as_strided(x, (n - 2, 3), …)` | `x.as_strided((n - 2, 3), &[1, 1])?`, checked, strides in elements |
 //! | `x.T`, `x.reshape(3, -1)`, `x.ravel()` | `x.t()`, `x.reshape((3, INFER))?`, `x.to_standard_layout()?.into_shape(INFER)?` |
 //! | `where(x > 0, x, y)`, `x[i]` with integers | [`where_`](expression::where_)`(x.gt(0.0), &x, &y).eval()?`, [`take`](expression::take) |
 //! | `x.copy()`, `y[...] = x` | `x.try_clone()?`, `y.assign(&x)?` |

@@ -123,9 +123,11 @@ impl<T: Element, D: Dimension> GpuArray<T, D> {
     /// # Errors
     /// `Shape` unless both have the same; `NotInCOrder` for an array in another order; `DeviceLost`. The pinned memory is dropped then.
     pub fn upload(&mut self, source: PinnedArray<T, D>) -> Result<PendingArray<T, D>> {
-        self.take_error()?;
+        self.view_mut().check_overwrite()?;
         transferable("upload", self.layout(), &source)?;
-        Ok(PendingArray { pending: self.as_mut_device_vec().upload(source.data)?, dim: source.dim })
+        let pending = self.as_mut_device_vec().upload(source.data)?;
+        self.view_mut().note_overwritten();
+        Ok(PendingArray { pending, dim: source.dim })
     }
 
     /// Starts to copy the array to pinned memory, which [`PendingArray::wait`] gives back filled, and returns at once.
@@ -136,7 +138,7 @@ impl<T: Element, D: Dimension> GpuArray<T, D> {
     /// # Errors
     /// The errors of [`GpuArray::upload`].
     pub fn download(&self, target: PinnedArray<T, D>) -> Result<PendingArray<T, D>> {
-        self.take_error()?;
+        self.view().covering()?;
         transferable("download", self.layout(), &target)?;
         Ok(PendingArray { pending: self.as_device_vec().download(target.data)?, dim: target.dim })
     }

@@ -28,7 +28,9 @@ pub(crate) fn copy_from_ndarray<T: Element, D: Dimension>(
     }
     let ordered = in_order(&source, !target.is_standard_layout());
     let stored = T::to_storage_slice(ordered.as_slice().unwrap_or_default());
-    Ok(target.covering_mut()?.copy_from_slice(&stored)?)
+    target.covering_mut()?.copy_from_slice(&stored)?;
+    target.note_overwritten();
+    Ok(())
 }
 
 pub(crate) fn to_ndarray<T: Element, D: Dimension>(view: &GpuView<'_, T, D>) -> Result<Array<T, D>> {

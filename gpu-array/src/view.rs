@@ -177,6 +177,25 @@ impl<'a, T: Element, D: Dimension> GpuViewMut<'a, T, D> {
         self.pending
     }
 
+    /// Whether it has all elements of the buffer, each once.
+    fn is_whole(&self) -> bool {
+        self.layout.len() == self.data.len()
+    }
+
+    /// Returns the error of an operator such as `+=` on the array, before all elements of the view are overwritten. Where these are all of the
+    /// array's, an error that a call has returned before is past.
+    pub(crate) fn check_overwrite(&self) -> Result<()> {
+        let check = if self.is_whole() { Pending::check_untold } else { Pending::check };
+        self.pending.map_or(Ok(()), check)
+    }
+
+    /// Notes that all elements of the view have been overwritten.
+    pub(crate) fn note_overwritten(&self) {
+        if let Some(pending) = self.pending.filter(|pending| pending.is_set() && self.is_whole()) {
+            pending.clear();
+        }
+    }
+
     pub(crate) fn layout(&self) -> &Layout<D> {
         &self.layout
     }
@@ -208,21 +227,29 @@ impl<'a, T: Element, D: Dimension> GpuViewMut<'a, T, D> {
         GpuViewMut { data: self.data, layout: self.layout.clone(), pending: self.pending, _exclusive: PhantomData }
     }
 
-    /// The part of the buffer that a contiguous view has alone.
+    /// The part of the buffer that a contiguous view has alone, to overwrite.
     ///
     /// # Errors
-    /// That of an operator such as `+=` on the array.
+    /// The errors of [`GpuViewMut::check_overwrite`].
     pub(crate) fn covering_mut(&mut self) -> Result<DeviceSliceMut<'_, T::Storage>> {
         debug_assert!(
             self.layout.is_c_contiguous() || self.layout.is_f_contiguous(),
             "others have gaps that are not theirs"
         );
-        self.view_mut().into_covering_mut()
+        self.check_overwrite()?;
+        self.view_mut().into_part_mut()
     }
 
-    /// [`GpuViewMut::covering_mut`] for as long as the elements were borrowed.
+    /// The part of the buffer for as long as the elements were borrowed, to read and write.
+    ///
+    /// # Errors
+    /// That of an operator such as `+=` on the array.
     fn into_covering_mut(self) -> Result<DeviceSliceMut<'a, T::Storage>> {
         self.pending.map_or(Ok(()), Pending::check)?;
+        self.into_part_mut()
+    }
+
+    fn into_part_mut(self) -> Result<DeviceSliceMut<'a, T::Storage>> {
         let part = self.data.slice(self.layout.span())?;
         #[expect(unsafe_code, reason = "which elements are whose is known to the layouts")]
         // SAFETY: `data` came from `into_slice`. This view has its elements alone and is given up, and without gaps they are all

@@ -1,8 +1,9 @@
-//! Events: marks in a stream, to order streams and to time them.
+//! Events: marks in a stream, to time its work; the order of streams, and the wait for all of them.
 
-use std::ptr::null_mut;
+use std::{ptr::null_mut, sync::Weak};
 
 use cust::sys::CUevent;
+use gpu_driver_core::lock;
 
 use crate::{CudaCode, Device, DriverError, Result, Stream, device::Current, sys};
 
@@ -128,6 +129,139 @@ impl Event {
 
     pub(crate) fn as_raw(&self) -> CUevent {
         self.raw
+    }
+}
+
+impl Stream {
+    /// A new event behind all that is enqueued now.
+    ///
+    /// # Errors
+    /// The driver's error.
+    pub fn record(&self) -> Result<Event> {
+        let event = Event::new(self.device())?;
+        event.record(self)?;
+        Ok(event)
+    }
+
+    /// Makes later work of this stream start after `event`. The host does not wait.
+    ///
+    /// # Errors
+    /// `WrongDevice` for an event of another device; else the driver's error.
+    #[doc(alias = "wait_event")]
+    pub fn wait(&self, event: &Event) -> Result<()> {
+        if event.device() != self.device() {
+            let (expected, got) = (self.device().ordinal(), event.device().ordinal());
+            return Err(DriverError::WrongDevice { op: "Stream::wait", expected, got });
+        }
+        let _current = self.device().enter()?;
+        self.wait_entered(event)
+    }
+
+    fn wait_entered(&self, event: &Event) -> Result<()> {
+        // An event of a captured stream makes this one part of the capture.
+        let _joining = self.device().0.captures.joining();
+        // SAFETY: stream and event are alive.
+        self.device().check("cuStreamWaitEvent", unsafe { sys::cuStreamWaitEvent(self.as_raw(), event.as_raw(), 0) })
+    }
+
+    /// Makes later work of this stream start after all that `other` holds now; nothing when both are one queue.
+    ///
+    /// # Errors
+    /// `WrongDevice`, or the driver's error.
+    pub fn follow(&self, other: &Stream) -> Result<()> {
+        let current = self.device().enter()?;
+        self.follow_of_same_device("Stream::follow", other, &current)
+    }
+
+    /// [`Stream::follow`] for a Drop, which has no way to return an error and must not stop for an older one.
+    ///
+    /// Later work of this stream starts after all that `other` holds now. The host does not wait, except where an event cannot be
+    /// had or the streams are of two devices: then it waits for `other`. Where that fails too, it is the error of the next call on
+    /// this stream's device, as [`DriverError::InDrop`]. On a lost device it does nothing.
+    ///
+    /// ```no_run
+    /// use gpu_driver::{DeviceVec, Stream};
+    /// struct Scratch {
+    ///     buffer: DeviceVec<f32>,
+    ///     /// Where `buffer` is used, beside its home.
+    ///     side: Stream,
+    /// }
+    /// impl Drop for Scratch {
+    ///     fn drop(&mut self) {
+    ///         // The buffer goes next, in the order of its home: behind the work of the side stream.
+    ///         self.buffer.home().follow_in_drop(&self.side);
+    ///     }
+    /// }
+    /// ```
+    pub fn follow_in_drop(&self, other: &Stream) {
+        let context = &self.device().0;
+        let followed = context
+            .enter_quietly()
+            .and_then(|current| self.follow_of_same_device("Stream::follow_in_drop", other, &current));
+        if matches!(followed, Ok(()) | Err(DriverError::DeviceLost { .. })) {
+            return;
+        }
+        // Without an event, only the end of all work of `other` gives the order.
+        let waited = other.device().0.enter_quietly().and_then(|current| other.synchronize_entered(&current));
+        if let Err(error) = waited {
+            context.report_later("the memory of two streams", error);
+        }
+    }
+
+    fn follow_of_same_device(&self, op: &'static str, other: &Stream, current: &Current) -> Result<()> {
+        if other.device() != self.device() {
+            let (expected, got) = (self.device().ordinal(), other.device().ordinal());
+            return Err(DriverError::WrongDevice { op, expected, got });
+        }
+        self.follow_entered(other, current)
+    }
+
+    /// [`Stream::follow`] within a call that has entered the device, and must not end half-way for an older error.
+    pub(crate) fn follow_entered(&self, other: &Stream, current: &Current) -> Result<()> {
+        if self == other {
+            return Ok(());
+        }
+        self.wait_entered(&Event::untimed_on(other, current)?)
+    }
+}
+
+impl Device {
+    /// Waits until everything enqueued on any stream of this device has run.
+    ///
+    /// While another thread captures, streams of other libraries are not waited for, since that would end the capture; nor is a stream that is
+    /// captured.
+    ///
+    /// # Errors
+    /// `DeviceLost` when a kernel faulted since; `InCapture` within a capture of this thread.
+    pub fn synchronize(&self) -> Result<()> {
+        if self.0.captures_here() {
+            return Err(DriverError::InCapture { op: "Device::synchronize" });
+        }
+        let current = self.enter()?;
+        let waited = match self.0.alone() {
+            // SAFETY: no arguments.
+            Some(_alone) => self.check("cuCtxSynchronize", unsafe { sys::cuCtxSynchronize() }),
+            None => self.synchronize_streams(&current),
+        };
+        self.0.release_left();
+        waited
+    }
+
+    /// Waits for the main stream and those of [`Stream::new`], but for those that are captured.
+    fn synchronize_streams(&self, current: &Current) -> Result<()> {
+        let owned: Vec<_> = lock(&self.0.streams).iter().filter_map(Weak::upgrade).collect();
+        let streams = owned.into_iter().map(|owned| Stream::of(self.clone(), owned));
+        // Marks behind the work of each: a capture may begin while this thread waits for them.
+        let mark = |stream: Stream| {
+            let _steady = self.0.captures.steady();
+            match self.0.capture_of(stream.as_raw(), current) {
+                Ok(None) => Event::untimed_on(&stream, current).map(Some),
+                Err(error @ DriverError::DeviceLost { .. }) => Err(error),
+                _ => Ok(None),
+            }
+        };
+        let marks = std::iter::once(self.stream()).chain(streams).map(mark).collect::<Result<Vec<_>>>()?;
+        marks.into_iter().flatten().try_for_each(|mark| mark.synchronize_quietly())
     }
 }
 

@@ -4,7 +4,7 @@ use std::{
     ffi::{CString, c_void},
     fmt,
     ptr::null_mut,
-    sync::{Arc, Mutex},
+    sync::Arc,
 };
 
 use cust::sys::{CUfunction, CUmodule};
@@ -14,7 +14,9 @@ use gpu_driver_core::{
 };
 
 use crate::{
-    Binary, BinaryKind, CudaCode, CudaVersion, Device, DriverError, Result, Stream, device::Current, nvrtc, sys,
+    Binary, BinaryKind, CudaCode, CudaVersion, Device, DriverError, Result, Stream,
+    device::{Current, SharedLimit},
+    nvrtc, sys,
 };
 
 /// Threads or blocks along x, y and z.
@@ -277,11 +279,6 @@ pub(crate) fn find(device: &Device, module: CUmodule, lowered: &str) -> Result<C
     device.check("cuModuleGetFunction", unsafe { sys::cuModuleGetFunction(&mut raw, module, name.as_ptr()) })?;
     Ok(raw)
 }
-
-/// How much dynamic shared memory a kernel may use, in bytes. Without asking it is the rest of 48 KiB beside the kernel's other shared memory,
-/// so the driver is asked for any. Its limit is one per kernel and the last word counts, so it is only ever raised.
-#[derive(Debug, Default)]
-pub(crate) struct SharedLimit(Mutex<u32>);
 
 impl SharedLimit {
     pub(crate) fn allow(&self, device: &Device, name: &str, function: CUfunction, bytes: u32) -> Result<()> {

@@ -93,7 +93,7 @@ macro_rules! constant_types {
     )*};
 }
 
-constant_types! { u32 => "uint32_t", i32 => "int32_t", u64 => "uint64_t", i64 => "int64_t", usize => "uint64_t" }
+constant_types! { u16 => "uint16_t", u32 => "uint32_t", i32 => "int32_t", u64 => "uint64_t", i64 => "int64_t", usize => "uint64_t" }
 
 /// Appends the words of a structure.
 #[doc(hidden)]

@@ -4,12 +4,14 @@ use std::{
     fmt,
     ops::{Deref, DerefMut},
     ptr::{NonNull, null_mut},
-    sync::Mutex,
 };
 
-use gpu_driver_core::lock;
-
-use crate::{CudaCode, Device, DevicePod, DriverError, Event, Result, Stream, device::Current, pod::byte_len, sys};
+use crate::{
+    CudaCode, Device, DevicePod, DriverError, Event, Result, Stream,
+    device::{Current, Kept},
+    pod::byte_len,
+    sys,
+};
 
 /// The driver aligns pinned memory to a page.
 const ALIGNMENT: usize = 4096;
@@ -126,46 +128,6 @@ fn allocate(device: &Device, bytes: usize) -> Result<NonNull<u8>> {
         other => other,
     })?;
     NonNull::new(raw.cast()).ok_or(DriverError::OutOfPinnedMemory { requested_bytes: bytes })
-}
-
-/// Small buffers that are not in use. The driver takes most of a millisecond to lock or unlock memory while the device works, longer than
-/// many a piece of work whose outcome a few bytes bring back.
-#[derive(Default)]
-pub(crate) struct Kept(Mutex<Vec<Free>>);
-
-/// Memory of [`Kept::LARGEST`] bytes that nothing refers to.
-struct Free(NonNull<u8>);
-
-// SAFETY: owned memory that nobody else knows of.
-unsafe impl Send for Free {}
-
-impl Kept {
-    /// Bytes up to which buffers are kept: a page.
-    const LARGEST: usize = 4096;
-    /// Most buffers to keep.
-    const MOST: usize = 64;
-
-    fn take(&self, bytes: usize) -> Option<NonNull<u8>> {
-        if bytes > Self::LARGEST {
-            return None;
-        }
-        lock(&self.0).pop().map(|free| free.0)
-    }
-
-    /// False when the buffer is to be freed.
-    pub(crate) fn keep(&self, bytes: usize, buffer: NonNull<u8>) -> bool {
-        let mut kept = lock(&self.0);
-        let room = bytes <= Self::LARGEST && kept.len() < Self::MOST;
-        if room {
-            kept.push(Free(buffer));
-        }
-        room
-    }
-
-    /// All that is kept, to be freed.
-    pub(crate) fn empty(&self) -> Vec<NonNull<u8>> {
-        std::mem::take(&mut *lock(&self.0)).into_iter().map(|free| free.0).collect()
-    }
 }
 
 impl<T: DevicePod> fmt::Debug for PinnedVec<T> {

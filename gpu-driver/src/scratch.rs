@@ -1,4 +1,4 @@
-//! ScratchMemory of a stream for kernels whose blocks hand partial results to each other.
+//! Scratch memory of a stream for kernels whose blocks hand partial results to each other.
 //!
 //! A stream's work runs in order, so one piece of memory serves all of its kernels. Work that is captured may be replayed on any stream:
 //! it has memory of its own, which the graph keeps.
@@ -6,7 +6,7 @@
 use std::{
     cell::Cell,
     sync::{
-        Mutex, MutexGuard,
+        MutexGuard,
         atomic::{AtomicUsize, Ordering},
     },
 };
@@ -17,7 +17,7 @@ use gpu_driver_core::lock;
 use crate::{
     DriverError, Result, Stream,
     capture::Resource,
-    device::{Context, Current},
+    device::{Context, Current, OfCapture, Scratch, ScratchKind, ScratchMemory},
     pool, sys,
 };
 
@@ -36,7 +36,7 @@ impl Stream {
     ///
     /// For kernels that hand partial results from block to block within one launch, such as reductions and scans: a call of theirs
     /// allocates nothing. `work` enqueues such kernels on this stream, and does nothing else:
-    /// * The address is good for what `work` enqueues on this stream, and for no other stream.
+    /// * The address is good for the kernels that `work` enqueues on this stream, and for no other stream.
     /// * The counters are zero when a kernel starts, and every kernel leaves them zero when it ends. The bytes behind them hold anything.
     /// * A kernel that overlaps with the work before it ([`crate::Entry::OVERLAPS`]) touches the memory only behind
     ///   `gpu::grid_dependency_wait()`.
@@ -61,7 +61,7 @@ impl Stream {
     /// ```no_run
     /// use gpu_driver::{Device, DeviceVec, DriverError, LaunchConfig, Module, Program, SCRATCH_COUNTERS};
     ///
-    /// // The block that takes the last ticket adds up what the others left, and puts the counter back to zero.
+    /// // The block that takes the last ticket adds up the sums that the others left, and puts the counter back to zero.
     /// let program = Program::new("total.cu", r#"extern "C" __global__
     /// void total(const unsigned *x, unsigned long long n, unsigned *ticket, unsigned *partial, unsigned *out) {
     ///     unsigned sum = 0;
@@ -148,15 +148,6 @@ impl Stream {
     }
 }
 
-/// A kind of scratch memory; a stream has one of each.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum ScratchKind {
-    /// Counters, which are zero between kernels, and bytes that hold anything.
-    Counted,
-    /// All of it is zero between kernels.
-    Cleared,
-}
-
 impl ScratchKind {
     /// The offset in bytes of the address that callers get.
     fn start(self) -> usize {
@@ -181,22 +172,6 @@ impl ScratchKind {
             Self::Cleared => bytes,
         }
     }
-}
-
-/// The scratch memory of one stream.
-#[derive(Default)]
-pub(crate) struct Scratch {
-    /// The memory of each [`ScratchKind`].
-    memory: Mutex<[ScratchMemory; 2]>,
-    /// The thread that holds the lock, 0 for none. A thread finds itself here only when it does.
-    owner: AtomicUsize,
-}
-
-/// Address 0 for none.
-#[derive(Default)]
-struct ScratchMemory {
-    address: CUdeviceptr,
-    bytes: usize,
 }
 
 /// The lock of a stream's scratch, and the address to use meanwhile.
@@ -278,38 +253,6 @@ fn this_thread() -> usize {
         static HERE: Cell<u8> = const { Cell::new(0) };
     }
     HERE.with(|here| std::ptr::from_ref(here) as usize)
-}
-
-/// The scratch memory of a context beside that of its streams.
-#[derive(Default)]
-pub(crate) struct Scratches {
-    /// The memory of the main stream.
-    pub(crate) main: Scratch,
-    /// The memory of captures under way.
-    of_captures: Mutex<Vec<OfCapture>>,
-    /// How many allocations streams have now.
-    live: AtomicUsize,
-}
-
-impl Scratches {
-    /// How many allocations streams keep for their next calls.
-    pub(crate) fn live(&self) -> usize {
-        self.live.load(Ordering::Relaxed)
-    }
-
-    /// Gives no memory of a capture that has ended any more: it is the graph's.
-    pub(crate) fn forget_capture(&self, number: u64) {
-        lock(&self.of_captures).retain(|memory| memory.capture != number);
-    }
-}
-
-/// ScratchMemory of one stream within one capture. It stays when a later call needs more: the work of earlier ones uses it.
-struct OfCapture {
-    capture: u64,
-    kind: ScratchKind,
-    stream: usize,
-    address: CUdeviceptr,
-    bytes: usize,
 }
 
 fn of_capture(

@@ -27,15 +27,15 @@ struct Arguments {
     count: usize,
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    #[arg(long, value_enum, default_value_t = Place::Cpu)]
-    device: Place,
+    #[arg(long, value_enum, default_value_t = Processor::Cpu)]
+    device: Processor,
     /// Draws how the intervals shrink.
     #[arg(long)]
     plot: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
-enum Place {
+enum Processor {
     Cpu,
     Cuda,
 }
@@ -46,8 +46,8 @@ type Moments = Result<(f64, f64), Box<dyn Error>>;
 fn main() -> Result<(), Box<dyn Error>> {
     let options = Arguments::parse();
     let device = match options.device {
-        Place::Cpu => None,
-        Place::Cuda => Some(Device::first()?),
+        Processor::Cpu => None,
+        Processor::Cuda => Some(Device::first()?),
     };
     let device = device.as_ref();
     let mut rng = Philox::new(options.seed);

@@ -35,8 +35,8 @@ struct Options {
     offset: u64,
     #[arg(long)]
     count: usize,
-    #[arg(long, value_enum, default_value_t = Place::Cpu)]
-    device: Place,
+    #[arg(long, value_enum, default_value_t = Processor::Cpu)]
+    device: Processor,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -56,7 +56,7 @@ enum Numbers {
 }
 
 #[derive(Clone, Copy, ValueEnum)]
-enum Place {
+enum Processor {
     Cpu,
     /// The first device: CUDA's, or the emulated one with GPU_DEVICE=emulated.
     Cuda,
@@ -72,8 +72,8 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 fn generate<R: Engine + Twin>(options: &Options) -> Result<(), Box<dyn Error>> {
     let device = match options.device {
-        Place::Cpu => None,
-        Place::Cuda => Some(Device::first()?),
+        Processor::Cpu => None,
+        Processor::Cuda => Some(Device::first()?),
     };
     if let Some(subsequence) = options.subsequence {
         let (start, n) = ((options.seed, subsequence, options.offset), options.count);

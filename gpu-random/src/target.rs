@@ -86,7 +86,8 @@ impl<'a, T: DevicePod> Target<'a, T> for DeviceSliceMut<'a, T> {
 
 impl<'a, E: Element, D: Dimension> Target<'a, E::Storage> for &'a mut GpuArray<E, D> {
     fn memory(self) -> Result<Memory<'a, E::Storage>> {
-        Ok(Memory::Device(self.as_mut_device_vec().as_mut_slice()))
+        // Not the buffer itself: the error of an operator comes first.
+        self.view_mut().memory()
     }
 }
 

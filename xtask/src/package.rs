@@ -1,6 +1,6 @@
 //! `cargo xtask package`: each crate can be packed as it would be published, and needs nothing outside of itself.
 //!
-//! Cargo's own check compiles every package once more. What that finds besides the clippy of CI is a file outside the package, so the files that
+//! Cargo's own check compiles every package once more. Its one finding besides those of clippy is a file outside the package, so the files that
 //! sources include are looked at instead.
 
 use std::{

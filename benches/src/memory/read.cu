@@ -18,12 +18,12 @@ template <int THREADS, int LOADS> __global__ void __launch_bounds__(THREADS)
     // LOADS loads are under way before the first is used.
     uint64_t i = gpu::first_index(), step = gpu::index_step();
     for (; i + (LOADS - 1) * step < n; i += LOADS * step) {
-        Word word[LOADS];
+        Word loaded[LOADS];
 #pragma unroll
-        for (int k = 0; k < LOADS; k++) word[k] = words[i + k * step];
+        for (int k = 0; k < LOADS; k++) loaded[k] = words[i + k * step];
 #pragma unroll
         for (int k = 0; k < LOADS; k++)
-            sum += word[k].part[0] + word[k].part[1] + word[k].part[2] + word[k].part[3];
+            sum += loaded[k].part[0] + loaded[k].part[1] + loaded[k].part[2] + loaded[k].part[3];
     }
     for (; i < n; i += step)
         sum += words[i].part[0] + words[i].part[1] + words[i].part[2] + words[i].part[3];

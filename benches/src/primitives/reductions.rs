@@ -5,7 +5,7 @@
 
 use gpu_algos::{Reduction, Summable, prelude::*};
 use gpu_array::{Element, GpuArray, Number, Promote};
-use ndarray::{Axis, Ix0, Ix1};
+use ndarray::{Axis, Ix0, Ix1, IxDyn};
 use rayon::prelude::*;
 
 use super::BY;
@@ -13,6 +13,9 @@ use crate::{
     arrays::{Input, Pair, Random, elements, near, rounding},
     harness::{Check, Harness, Work},
 };
+
+/// The side of the blocks of a matrix of which two axes are summed over.
+const BLOCK: usize = 32;
 
 pub(super) fn figures(harness: &mut Harness) {
     let set = harness.set();
@@ -27,7 +30,9 @@ pub(super) fn figures(harness: &mut Harness) {
         dot(harness, &x, &Input::behind(&x));
     }
     let side = set.pick(64, 1024, 8192);
-    along_axes(harness, &Input::new(side * side), side);
+    let matrix = Input::new(side * side);
+    along_axes(harness, &matrix, side);
+    over_two_axes(harness, &matrix, side);
     overhead(harness, &Input::new(set.pick(1 << 12, 1 << 14, 1 << 14)));
 }
 
@@ -128,6 +133,19 @@ fn along_axes(harness: &mut Harness, x: &Input<f32>, side: usize) {
     }
 }
 
+/// Sums of a square matrix that is taken as four axes, over two that are not neighbours: places along them are found by division.
+fn over_two_axes(harness: &mut Harness, x: &Input<f32>, side: usize) {
+    let shape = [side / BLOCK, BLOCK, side / BLOCK, BLOCK];
+    for (axis, name) in ["reduce-axes02", "reduce-axes13"].into_iter().enumerate() {
+        let (axes, results) = ([Axis(axis), Axis(axis + 2)], [shape[1 - axis], shape[3 - axis]]);
+        harness.figure(name, "f32", side, BY).work(Work::reads(x.bytes())).on_gpu(
+            |gpu| Ok((x.on(gpu)?, GpuArray::<f32, IxDyn>::zeros(gpu.stream(), &results[..])?)),
+            |(x, out)| Ok(x.device.reshape(shape)?.sum().axes(&axes).write_into(&mut *out)?),
+            |(x, out), ()| Ok(check_blocks(&x.host, side, axis, &out.to_ndarray()?.into_iter().collect::<Vec<_>>())),
+        );
+    }
+}
+
 /// A sum again and again, of an array so short that the device is done first.
 fn overhead(harness: &mut Harness, x: &Input<f32>) {
     let n = x.len();
@@ -183,6 +201,18 @@ fn check_axis(x: &[f32], side: usize, axis: usize, got: &[f32]) -> Check {
     })
 }
 
+/// Sums of a square matrix of blocks, in C order: over all blocks of each place in a block (axis 0), or of each block over its places.
+fn check_blocks(x: &[f32], side: usize, axis: usize, got: &[f32]) -> Check {
+    let (results, terms) = if axis == 0 { (BLOCK, side / BLOCK) } else { (side / BLOCK, BLOCK) };
+    let along = |result: usize, term: usize| if axis == 0 { term * BLOCK + result } else { result * BLOCK + term };
+    near(got, results * results, 4.0 * rounding::<f32>(), |i| {
+        (0..terms * terms).fold((0.0, 0.0), |(sum, size), k| {
+            let value = f64::from(x[along(i / results, k / terms) * side + along(i % results, k % terms)]);
+            (sum + value, size + value.abs())
+        })
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -198,5 +228,11 @@ mod tests {
         assert!(!check_mean_var(&x, 0.4376, variance).is_right() && !check_mean_var(&x, mean, f32::NAN).is_right());
         assert!(check_axis(&x, 2, 0, &[1.25, 0.5]).is_right() && check_axis(&x, 2, 1, &[0.25, 1.5]).is_right());
         assert!(!check_axis(&x, 2, 0, &[0.25, 1.5]).is_right() && !check_axis(&x, 2, 1, &[0.25]).is_right());
+        // Four blocks of which each has a value of its own.
+        let side = 2 * BLOCK;
+        let x: Vec<f32> = (0..side * side).map(|i| (i / side / BLOCK * 2 + i % side / BLOCK) as f32).collect();
+        let (sums, blocks) = ([6.0; BLOCK * BLOCK], [0.0, 1.0, 2.0, 3.0].map(|value| value * (BLOCK * BLOCK) as f32));
+        assert!(check_blocks(&x, side, 0, &sums).is_right() && check_blocks(&x, side, 1, &blocks).is_right());
+        assert!(!check_blocks(&x, side, 1, &sums[..4]).is_right() && !check_blocks(&x, side, 0, &sums[1..]).is_right());
     }
 }

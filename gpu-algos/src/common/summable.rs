@@ -12,6 +12,16 @@ pub trait Summable: Element {
     type Mean: Float;
 }
 
+/// f32 and f64. [`Summable`] is implemented for both at once: so the float type of a literal, which is not known yet, is known to be that of its sums.
+pub trait FloatSum: Float {}
+impl FloatSum for f32 {}
+impl FloatSum for f64 {}
+
+impl<T: FloatSum> Summable for T {
+    type Sum = T;
+    type Mean = T;
+}
+
 macro_rules! summable {
     ($($element:ty: $sum:ty, $mean:ty;)*) => {$(
         impl Summable for $element {
@@ -23,7 +33,7 @@ macro_rules! summable {
 
 summable! {
     bool: i64, f64; i8: i64, f64; i16: i64, f64; i32: i64, f64; i64: i64, f64;
-    u8: u64, f64; u16: u64, f64; u32: u64, f64; u64: u64, f64; f32: f32, f32; f64: f64, f64;
+    u8: u64, f64; u16: u64, f64; u32: u64, f64; u64: u64, f64;
 }
 
 pub(crate) fn sum<T: Summable>() -> OperatorKind {

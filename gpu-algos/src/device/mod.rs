@@ -8,10 +8,10 @@ use crate::block;
 
 /// Headers that need those of expressions (`loop.cuh` and its includes).
 pub(crate) const HEADERS: [Header; 8] = {
-    let [_, state, reduce, scan, tile_status, tile_prefix, _, staged_tiles] = block::HEADERS;
+    use block::{REDUCE, SCAN, STAGED_TILES, STATE, TILE_PREFIX, TILE_STATUS};
     let operators = Header { name: "operators.cuh", text: include_str!("operators.cuh") };
     let walk = Header { name: "walk.cuh", text: include_str!("walk.cuh") };
-    [state, reduce, scan, tile_status, tile_prefix, staged_tiles, operators, walk]
+    [STATE, REDUCE, SCAN, TILE_STATUS, TILE_PREFIX, STAGED_TILES, operators, walk]
 };
 
 /// Header of kernels that process tiles, which are scans and selections. It needs [`HEADERS`].

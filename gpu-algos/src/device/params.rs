@@ -5,7 +5,7 @@ use gpu_array::{
     gpu_driver::{Header, joined_text, kernel_constants, kernel_params},
 };
 
-use crate::common::source::ValueSource;
+use crate::{block, common::source::ValueSource};
 
 kernel_constants! {
     const SCAN_FLAGS: &str;
@@ -24,6 +24,7 @@ kernel_constants! {
     /// Bytes of a `GridCounters`, at the head of a group's scratch memory.
     pub(crate) const GRID_COUNTERS_BYTES: usize = 16;
 }
+const _: () = assert!(GRID_COUNTERS_BYTES == block::GRID_COUNTERS_BYTES, "kernels of users have the same counters");
 
 kernel_constants! {
     const SELECT_FLAGS: &str;

@@ -17,6 +17,8 @@ using namespace block;
 // of a pack, and the packs that a thread takes of a tile.
 template <int BLOCK, int SIZE, int NUMBER> struct Policy {
     static constexpr int THREADS = BLOCK, VECTOR_SIZE = SIZE, VECTORS_PER_THREAD = NUMBER;
+    // The values of a tile.
+    static constexpr int TILE = THREADS * VECTOR_SIZE * VECTORS_PER_THREAD;
 };
 // Besides, of a kernel that keeps several tiles in shared memory: those that wait for their prefix,
 // and those in flight.

@@ -22,7 +22,7 @@ pub(super) fn each<P: Send>(parts: Vec<P>, call: &(dyn Fn(usize, P) + Sync)) {
     parts.into_par_iter().enumerate().for_each(|(i, part)| call(i, part));
 }
 
-/// `state(i)` of each `i` of a range that is not empty, joined in order by a tree that depends on the range alone. Not many are kept at a time.
+/// `state(i)` of each `i` of a range that is not empty, joined in order by a tree that depends on the range alone. Few states exist at a time.
 pub(super) fn tree<S: Send>(
     range: Range<usize>,
     state: &(dyn Fn(usize) -> S + Sync),

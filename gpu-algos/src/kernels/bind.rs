@@ -19,7 +19,8 @@ use crate::{AlgoError, Result};
 /// Arguments that fit a kernel, as its launch takes them.
 #[derive(Debug)]
 pub(crate) struct Bound<'a> {
-    words: SmallVec<[u64; 16]>,
+    /// The 64-bit words of all parameters, one after another.
+    params: SmallVec<[u64; 16]>,
     /// The first word of each parameter.
     starts: SmallVec<[usize; 16]>,
     /// Argument number and length of each array that has an element for each place.
@@ -30,7 +31,7 @@ pub(crate) struct Bound<'a> {
     pub(crate) stream: &'a Stream,
 }
 
-/// Checks number, types and devices of the arguments. `before` are the kernel's own words, one per parameter, which come before the arguments.
+/// Checks number, types and devices of the arguments. `before` are the kernel's own parameters, of a word each, which come before the arguments.
 pub(crate) fn bind<'a>(
     kernel: &str,
     declared: &[Declared],
@@ -42,18 +43,18 @@ pub(crate) fn bind<'a>(
         let (expected, got) = (declared.len(), given.len());
         return Err(AlgoError::ArgumentCount { kernel: kernel.to_owned(), expected, got });
     }
-    let mut words = SmallVec::from_slice(before);
+    let mut params = SmallVec::from_slice(before);
     let mut starts = (0..before.len()).collect::<SmallVec<[usize; 16]>>();
     let mut lengths = SmallVec::<[(usize, usize); 8]>::new();
     let mut homes = SmallVec::<[&Stream; 4]>::new();
     let mut written = None;
     for (number, (declared, given)) in declared.iter().zip(given).enumerate() {
         check(kernel, declared, types, given)?;
-        starts.push(words.len());
+        starts.push(params.len());
         match &given.0 {
-            Given::Value { words: value, .. } => words.extend_from_slice(value),
+            Given::Value { words: value, .. } => params.extend_from_slice(value),
             Given::Array { address, len, home, .. } => {
-                words.push(*address);
+                params.push(*address);
                 if !declared.is_table {
                     lengths.push((number, *len));
                 }
@@ -70,11 +71,11 @@ pub(crate) fn bind<'a>(
     let stream = written.or(homes.first().copied()).filter(|_| !lengths.is_empty());
     let stream = stream.ok_or_else(|| AlgoError::NoArray { kernel: kernel.to_owned() })?;
     same_device(&homes, stream)?;
-    if words.len() * size_of::<u64>() > PARAMETER_BYTES {
-        let got = words.len() * size_of::<u64>();
+    if params.len() * size_of::<u64>() > PARAMETER_BYTES {
+        let got = params.len() * size_of::<u64>();
         return Err(ArrayError::TooManyArguments { limit: PARAMETER_BYTES, got }.into());
     }
-    Ok(Bound { words, starts, lengths, homes, stream })
+    Ok(Bound { params, starts, lengths, homes, stream })
 }
 
 /// Checks that an argument is as declared. A writable array may also be passed to be read.
@@ -118,18 +119,18 @@ fn same_device(homes: &[&Stream], stream: &Stream) -> Result<()> {
 impl Bound<'_> {
     /// Overwrites a word that came before the arguments.
     pub(crate) fn set(&mut self, number: usize, word: u64) {
-        self.words[number] = word;
+        self.params[number] = word;
     }
 
-    /// The words of all parameters, one behind the other.
-    pub(crate) fn words(&self) -> &[u64] {
-        &self.words
+    /// The 64-bit words of all parameters, one after another.
+    pub(crate) fn params(&self) -> &[u64] {
+        &self.params
     }
 
     /// The addresses of the parameters' values, valid until a word is set.
     pub(crate) fn values(&mut self) -> SmallVec<[*mut c_void; 16]> {
-        let words = &mut self.words;
-        self.starts.iter().map(|&start| (&raw mut words[start]).cast()).collect()
+        let params = &mut self.params;
+        self.starts.iter().map(|&start| (&raw mut params[start]).cast()).collect()
     }
 
     /// The `n` of the text, and the places in arrays of length `n`.

@@ -43,10 +43,6 @@ pub(crate) struct Declared {
     pub(crate) is_table: bool,
 }
 
-/// The numbers, for messages.
-pub(crate) const NUMBERS: &str =
-    "bool, char, short, int, long, long long (signed or unsigned), int8_t to uint64_t, size_t, float, double";
-
 /// The types that need no definition. Widths are those of 64-bit Linux, which the kernel's text asserts.
 #[rustfmt::skip]
 fn number(spelled: &str) -> Option<RustType> {
@@ -95,7 +91,7 @@ impl Declared {
         let strange = |c: char| !(c.is_ascii_alphanumeric() || c == '_' || c == ':' || c == '*' || c.is_whitespace());
         if text.contains(strange) {
             return Err(wrong(
-                "expected `type name`, `type *name` or `type name[]`, and `const` before what is only read",
+                "expected `type name`, `type *name` or `type name[]`, and `const` before an array that is only read",
             ));
         }
         let (before, after) = match text.split_once('*') {

@@ -141,7 +141,7 @@ macro_rules! reduction_kernel {
 /// }
 ///
 /// gpu_algos::scan_kernel! {
-///     /// Sums of what is before each place, from where `starts` is true on.
+///     /// Sums of the values before each place, from where `starts` is true on.
 ///     pub fn sums_before(x: &[f64], starts: &[bool], sums: &mut [f64]) {
 ///         unsafe { state: f64; identity: "0"; scan: "a + b"; segments: "starts[i]"; input: "x[i]"; output: "sums[i] = prev_item" }
 ///     }
@@ -210,7 +210,7 @@ macro_rules! scan_kernel {
             { [$(#[$meta])*] [$vis] [] $name, $crate::kernels::ScanKernel<$state>, (), scan $state, [$($body)*] } [] [] [] $($arguments)*, }
     };
     ($(#[$meta:meta])* $vis:vis fn $name:ident($($arguments:tt)*) { unsafe { $($body:tt)* } }) => {
-        ::core::compile_error!("a scan begins with the type of what it scans: `state: f32;`");
+        ::core::compile_error!("a scan begins with the type of its state: `state: f32;`");
     };
     ($(#[$meta:meta])* $vis:vis fn $name:ident($($arguments:tt)*) { $($body:tt)* }) => {
         ::core::compile_error!("nothing checks the text of a kernel: put it into `unsafe { … }`, or make the function `unsafe`");

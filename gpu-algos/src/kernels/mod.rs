@@ -110,8 +110,6 @@ pub use places::IndexRange;
 pub use reduction::ReductionKernel;
 pub use scan::{ArrayScanKernel, ScanKernel};
 
-pub(crate) use declaration::NUMBERS;
-
 /// Samples of kernels, for checks without a device.
 pub(crate) mod samples {
     use gpu_array::gpu_driver::Registry;

@@ -15,12 +15,12 @@ pub(super) const ELEMENTWISE: Header =
 /// Hash of everything that a program consists of.
 pub(super) fn hash(program: &Program) -> [u64; 4] {
     let digest = program.digest();
-    let mut words = [0; 4];
-    for (word, digits) in words.iter_mut().zip(digest.as_bytes().chunks(16)) {
+    let mut key = [0; 4];
+    for (word, digits) in key.iter_mut().zip(digest.as_bytes().chunks(16)) {
         let digits = std::str::from_utf8(digits).unwrap_or_default();
         *word = u64::from_str_radix(digits, 16).unwrap_or_default();
     }
-    words
+    key
 }
 
 /// The beginning of the texts of reductions and scans: includes, structures, the preamble and the operator.

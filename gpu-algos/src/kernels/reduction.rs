@@ -71,7 +71,7 @@ struct CompiledReduction {
     operator: Arc<Custom>,
     value: String,
     /// Words of the arguments.
-    words: usize,
+    argument_words: usize,
     headers: Vec<Header>,
 }
 
@@ -213,7 +213,7 @@ impl<T: DevicePod> ReductionKernel<T> {
         let made = self.made()?;
         let bound = bind::bind(&self.name, &self.arguments, &self.types, arguments, &[0])?;
         let (n, Progression { count, start, step }) = bound.places(&self.name, &self.arguments, places)?;
-        let mut extra = SmallVec::from_slice(bound.words());
+        let mut extra = SmallVec::from_slice(bound.params());
         extra[0] = n as u64;
         let (shape, step) = ([count as usize], [step as isize]);
         Ok((Bound { made, shape, start: start.cast_unsigned(), step, extra, homes: bound.homes }, bound.stream))
@@ -229,15 +229,20 @@ impl<T: DevicePod> ReductionKernel<T> {
 
     fn make(&self) -> Result<CompiledReduction> {
         let [identity, reduce, map] = &self.texts;
-        let (names, words) = named(&self.name, &self.arguments, &self.types, 1)?;
+        let (names, argument_words) = named(&self.name, &self.arguments, &self.types, 1)?;
         let beginning = beginning(&self.types, &self.preamble, T::CUDA_NAME, identity, reduce);
         let definition = beginning + &operator(self.commutative);
-        let value = value(words, &names, map);
+        let value = value(argument_words, &names, map);
         let (commutative, options) = (self.commutative, self.options.clone());
         let texts = Program::new("", format!("{definition}{value}"));
         let key = hash(&options.iter().fold(texts, Program::option));
         let operator = Arc::new(Custom { definition, options, key, state_bytes: size_of::<T>(), commutative });
-        Ok(CompiledReduction { operator, value, words, headers: HEADERS.into_iter().chain([ELEMENTWISE]).collect() })
+        Ok(CompiledReduction {
+            operator,
+            value,
+            argument_words,
+            headers: HEADERS.into_iter().chain([ELEMENTWISE]).collect(),
+        })
     }
 
     /// Compiles the kernel for a device ahead of the first [`ReductionKernel::call`], or loads it from the cache on disk.
@@ -246,7 +251,7 @@ impl<T: DevicePod> ReductionKernel<T> {
     /// `Compile` with the compiler's log and the text; `UnknownType`; the driver's.
     pub fn compile(&self, device: &Device) -> Result<()> {
         let made = self.made()?;
-        let extra = SmallVec::from_elem(0, made.words);
+        let extra = SmallVec::from_elem(0, made.argument_words);
         let source = Bound { made, shape: [1], start: 0, step: [1], extra, homes: SmallVec::new() };
         crate::reduce::compile_custom(&source, &made.operator, device)
     }
@@ -269,14 +274,14 @@ fn operator(commutative: bool) -> String {
 }
 
 /// The expression to reduce: a structure like those of expressions, with one leaf, the place.
-fn value(words: usize, names: &str, map: &str) -> String {
+fn value(argument_words: usize, names: &str, map: &str) -> String {
     format!(
         "static __device__ __forceinline__ gpu_state gpu_map(const uint64_t *gpu_words, const int64_t i) {{\n\
          \x20       [[maybe_unused]] const int64_t n = int64_t(gpu_words[0]);\n{names}        return {map};\n}}\n\
          struct Value {{\n    typedef gpu::Tuple<gpu::Index> Leaves;\n    typedef gpu::Tuple<gpu_state> Outputs;\n\
-         \x20   static constexpr int SCALARS = 0, EXTRA = {words};\n\
-         \x20   static __device__ void apply(const uint64_t *, const uint64_t *words, const Leaves &place, Outputs &out) {{\n\
-         \x20       gpu::get<0>(out) = gpu_map(words, gpu::get<0>(place).value);\n    }}\n}};\n"
+         \x20   static constexpr int SCALARS = 0, EXTRA = {argument_words};\n\
+         \x20   static __device__ void apply(const uint64_t *, const uint64_t *extra, const Leaves &place, Outputs &out) {{\n\
+         \x20       gpu::get<0>(out) = gpu_map(extra, gpu::get<0>(place).value);\n    }}\n}};\n"
     )
 }
 

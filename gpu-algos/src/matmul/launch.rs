@@ -1,4 +1,4 @@
-//! The launch of the kernel of matrix products.
+//! The launches of the kernels of matrix products.
 #![expect(unsafe_code, reason = "the launch of a generated kernel")]
 
 use gpu_array::{
@@ -13,6 +13,7 @@ use super::{
     plan::choose,
     policy::MatmulPolicy,
     problem::MatmulProblem,
+    stack::StackPolicy,
 };
 use crate::{
     AlgoError, Result,
@@ -20,6 +21,9 @@ use crate::{
 };
 
 pub(super) const MATMUL: Header = Header { name: "matmul.cuh", text: include_str!("device/matmul.cuh") };
+pub(super) const STACK: Header = Header { name: "matmul_stack.cuh", text: include_str!("device/matmul_stack.cuh") };
+const MULTIPLY: Header = Header { name: "multiply.cuh", text: include_str!("device/multiply.cuh") };
+const OPERAND_TILE: Header = Header { name: "operand_tile.cuh", text: include_str!("device/operand_tile.cuh") };
 
 /// The keys of kernels of products.
 static SPACE: KernelSpace = KernelSpace::new();
@@ -37,11 +41,16 @@ pub(super) fn run(op: &'static str, problem: &MatmulProblem, homes: &[&Stream], 
         return Ok(());
     }
     let device = stream.device();
-    let plan = choose(op, problem, &DeviceLimits::of(device)?)?;
-    let kernel = kernel(problem.dtype, &plan.policy, device)?;
+    let limits = DeviceLimits::of(device)?;
+    let (kernel, launch) = if let Some(policy) = StackPolicy::of(problem, &limits) {
+        (policy.kernel(problem.dtype, device)?, policy.launch(problem))
+    } else {
+        let plan = choose(op, problem, &limits)?;
+        (kernel(problem.dtype, &plan.policy, device)?, launch(problem, &plan))
+    };
     // SAFETY: the params fulfil the kernel's contract: every offset lies within the views that the three matrices were made from, and no two elements
     // of c have one place. The views are borrowed (that of c exclusively) until this call returns, and their homes come before the launch.
-    unsafe { launch(problem, &plan).enqueue(&kernel, homes, stream) }
+    unsafe { launch.enqueue(&kernel, homes, stream) }
 }
 
 fn kernel(dtype: DType, policy: &MatmulPolicy, device: &Device) -> Result<GeneratedKernel> {
@@ -49,9 +58,14 @@ fn kernel(dtype: DType, policy: &MatmulPolicy, device: &Device) -> Result<Genera
     Ok(device.generated_kernel(&SPACE, &key, || Ok(program(dtype, policy)))?)
 }
 
-/// The program of a kernel.
+/// The program of a kernel of tiles.
 pub(super) fn program(dtype: DType, policy: &MatmulPolicy) -> Program {
-    let text = format!("#include \"{}\"\n{}", MATMUL.name, check_text());
-    let program = loop_program("matmul.cu", text).name_expression(policy.template(dtype));
-    with_headers(program, HEADERS.into_iter().chain([PARAMS, MATMUL]))
+    program_of(MATMUL, policy.template(dtype))
+}
+
+/// The program of the kernel that `template` names in a header.
+pub(super) fn program_of(header: Header, template: String) -> Program {
+    let text = format!("#include \"{}\"\n{}", header.name, check_text());
+    let program = loop_program("matmul.cu", text).name_expression(template);
+    with_headers(program, HEADERS.into_iter().chain([PARAMS, OPERAND_TILE, MULTIPLY, header]))
 }

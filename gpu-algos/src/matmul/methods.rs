@@ -29,7 +29,8 @@ use crate::Result;
 ///
 /// # Element types
 /// [`MatmulElement`]: f32, f64, and integers of 32 and 64 bits, the same on both sides. Floats are multiplied and added in their own type: with fused
-/// multiply-adds, and with two roundings where the result has one row or one column. Integers wrap.
+/// multiply-adds, those of f64 on tensor cores where these know it (compute capability 8.0), and with two roundings where the result has one row or one
+/// column. Integers wrap.
 ///
 /// # Rounding
 /// |error| <= gamma_k |a| |b| with gamma_k = k u / (1 - k u), where u is 2^-24 for f32 and 2^-53 for f64. NaN and infinities propagate as the

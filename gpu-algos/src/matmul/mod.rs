@@ -17,7 +17,9 @@
 //! ```
 //!
 //! `problem.rs` has NumPy's rules for shapes, and brings operands into the order of the kernel. `policy.rs` estimates the time of each tile and
-//! grid, and `plan.rs` takes the least. `launch.rs` compiles and launches `device/matmul.cuh`. Products with vectors are reductions (`vectors.rs`).
+//! grid, and `plan.rs` takes the least. `launch.rs` compiles and launches `device/matmul.cuh`, which multiplies f64 on tensor cores where they know it.
+//! Stacks of matrices of up to 64 rows and columns have a kernel of their own (`stack.rs`, `device/matmul_stack.cuh`). Products with vectors are
+//! reductions (`vectors.rs`).
 
 #[cfg(test)]
 mod choices;
@@ -31,6 +33,7 @@ mod policy;
 mod problem;
 mod product;
 pub(crate) mod samples;
+mod stack;
 mod vectors;
 
 pub use dims::MatmulDim;

@@ -7,7 +7,10 @@ use gpu_array::{
     gpu_driver::{Header, LaunchConfig, joined_text, kernel_constants, kernel_params},
 };
 
-use super::{plan::MatmulPlan, problem::MatmulProblem};
+use super::{
+    plan::{MatmulGrid, MatmulPlan},
+    problem::MatmulProblem,
+};
 use crate::common::launch::{Launch, Words};
 
 kernel_constants! {
@@ -18,6 +21,12 @@ kernel_constants! {
     pub(super) const ALONG_OUTER: u32 = 1;
     /// Neighbouring threads copy neighbours along k.
     pub(super) const ALONG_K: u32 = 2;
+    /// Threads copy packs of 16 bytes along k.
+    pub(super) const PACKS_ALONG_K: u32 = 3;
+    /// Each thread multiplies on its own.
+    pub(super) const CUDA_CORES: u32 = 0;
+    /// The threads of a warp multiply together, in f64.
+    pub(super) const TENSOR_CORES: u32 = 1;
     /// Bytes of the counters at the head of `Stream::with_scratch`, behind which the sums begin.
     pub(super) const COUNTER_BYTES: usize = 16384;
 }
@@ -86,12 +95,12 @@ pub(super) const PARAMS: Header = Header {
 };
 
 /// Index in [`Launch::params`] of the address of the scratch memory.
-const SCRATCH_WORD: usize = offset_of!(MatmulHead, scratch) / size_of::<u64>();
+pub(super) const SCRATCH_WORD: usize = offset_of!(MatmulHead, scratch) / size_of::<u64>();
 
-/// The launch of a plan.
-pub(super) fn launch(problem: &MatmulProblem, plan: &MatmulPlan) -> Launch {
-    let MatmulPlan { policy, grid } = plan;
+/// The parameters of a problem, and of a grid of tiles where the kernel has one.
+pub(super) fn params_of(problem: &MatmulProblem, grid: Option<&MatmulGrid>, is_c_packed: bool) -> Words {
     let (a, b, c) = (&problem.a, &problem.b, &problem.c);
+    let of_grid = |number: fn(&MatmulGrid) -> usize| grid.map_or(0, number);
     let mut params = Words::new();
     MatmulParams {
         head: MatmulHead {
@@ -110,18 +119,25 @@ pub(super) fn launch(problem: &MatmulProblem, plan: &MatmulPlan) -> Launch {
             alpha: problem.alpha,
             beta: problem.beta,
             scratch: 0,
-            k_per_split: grid.k_per_split as u64,
-            tiles_m: grid.tiles_m as u32,
-            tiles_n: grid.tiles_n as u32,
-            splits: grid.splits as u32,
+            k_per_split: of_grid(|grid| grid.k_per_split) as u64,
+            tiles_m: of_grid(|grid| grid.tiles_m) as u32,
+            tiles_n: of_grid(|grid| grid.tiles_n) as u32,
+            splits: of_grid(|grid| grid.splits) as u32,
             batch_rank: problem.batch.len() as u32,
-            is_c_packed: policy.is_c_packed.into(),
+            is_c_packed: is_c_packed.into(),
         },
         batch: AxisParams::list(problem.batch.iter().map(|axis| AxisParams::new(axis.length, &axis.steps)), 3),
     }
     .write(&mut params);
+    params
+}
+
+/// The launch of a plan.
+pub(super) fn launch(problem: &MatmulProblem, plan: &MatmulPlan) -> Launch {
+    let MatmulPlan { policy, grid } = plan;
     let (block, shared_bytes) = (policy.tile.threads().into(), policy.tile.shared_bytes(problem.dtype) as u32);
     let config = LaunchConfig { grid: (grid.blocks as u32).into(), block, shared_bytes };
+    let params = params_of(problem, Some(grid), policy.is_c_packed);
     Launch { params, scratch_word: SCRATCH_WORD, scratch: grid.scratch, config }
 }
 

@@ -5,7 +5,7 @@ use std::iter;
 use gpu_array::{DType, gpu_driver::Arch};
 
 use super::{
-    params::{ALONG_K, ALONG_OUTER, COUNTER_BYTES, PACKS},
+    params::{ALONG_K, ALONG_OUTER, COUNTER_BYTES, CUDA_CORES, PACKS, PACKS_ALONG_K, TENSOR_CORES},
     plan::MatmulGrid,
     problem::MatmulProblem,
 };
@@ -28,51 +28,68 @@ pub(super) struct MatmulTile {
     busy: usize,
     /// Share of the arithmetic units that it uses, in percent.
     efficiency: usize,
+    /// The units that multiply: `CUDA_CORES` or `TENSOR_CORES`.
+    unit: u32,
 }
 
-/// Rows and columns of threads in a warp.
-const WARP: (usize, usize) = (4, 8);
-
-/// Rows of tiles that the kernel walks together; it counts their tiles in 32 bits.
-pub(super) const RASTER_ROWS: usize = 8;
-
 /// Bytes of a pack.
-const PACK_BYTES: usize = 16;
+pub(super) const PACK_BYTES: usize = 16;
 
 impl MatmulTile {
     const fn new([block_m, block_n, block_k]: [usize; 3], (thread_m, thread_n): (usize, usize), stages: usize) -> Self {
-        Self { block_m, block_n, block_k, thread_m, thread_n, stages, resident: 1, busy: 1, efficiency: 100 }
+        Self {
+            block_m,
+            block_n,
+            block_k,
+            thread_m,
+            thread_n,
+            stages,
+            resident: 1,
+            busy: 1,
+            efficiency: 100,
+            unit: CUDA_CORES,
+        }
+    }
+
+    const fn on_tensor_cores(self) -> Self {
+        Self { unit: TENSOR_CORES, ..self }
     }
 
     const fn speed(self, resident: usize, busy: usize, efficiency: usize) -> Self {
         Self { resident, busy, efficiency, ..self }
     }
 
+    /// Rows and columns of threads in a warp.
+    fn warp(&self) -> (usize, usize) {
+        if self.unit == TENSOR_CORES || self.block_n < 8 * self.thread_n { (8, 4) } else { (4, 8) }
+    }
+
     /// Threads of a block.
     pub(super) fn threads(&self) -> u32 {
-        let warps = (self.block_m / (WARP.0 * self.thread_m)) * (self.block_n / (WARP.1 * self.thread_n));
+        let (rows, columns) = self.warp();
+        let warps = (self.block_m / (rows * self.thread_m)) * (self.block_n / (columns * self.thread_n));
         32 * warps as u32
     }
 
     /// Dynamic shared memory of a block.
     pub(super) fn shared_bytes(&self, dtype: DType) -> usize {
-        let pad = PACK_BYTES / dtype.bytes();
+        let pad = if self.unit == TENSOR_CORES { 4 } else { PACK_BYTES / dtype.bytes() };
         self.stages * self.block_k * (self.block_m + self.block_n + 2 * pad) * dtype.bytes()
     }
 
     /// The C++ type.
     fn text(&self) -> String {
-        let Self { block_m, block_n, block_k, thread_m, thread_n, stages, resident, .. } = self;
+        let Self { block_m, block_n, block_k, thread_m, thread_n, stages, resident, unit, .. } = self;
         format!(
-            "gpu::matmul::MatmulTile<{block_m}, {block_n}, {block_k}, {thread_m}, {thread_n}, {stages}, {resident}>"
+            "gpu::matmul::MatmulTile<{block_m}, {block_n}, {block_k}, {thread_m}, {thread_n}, {stages}, {resident}, {unit}>"
         )
     }
 
     /// The fields of the C++ type, for a key.
     fn key(&self) -> [u64; 3] {
-        let Self { block_m, block_n, block_k, thread_m, thread_n, stages, resident, .. } = *self;
+        let Self { block_m, block_n, block_k, thread_m, thread_n, stages, resident, unit, .. } = *self;
         let pair = |high: usize, low: usize| (high as u64) << 32 | low as u64;
-        [pair(block_m, block_n), pair(block_k, stages << 8 | resident), pair(thread_m, thread_n)]
+        [pair(block_m, block_n), pair(block_k, stages << 8 | resident), pair(thread_m << 8 | thread_n, unit as usize)]
     }
 }
 
@@ -88,7 +105,7 @@ pub(super) struct MatmulPolicy {
 
 impl MatmulPolicy {
     pub(super) fn new(problem: &MatmulProblem, tile: MatmulTile) -> Self {
-        let (load_a, load_b) = (load_of(problem, 1), load_of(problem, 2));
+        let (load_a, load_b) = (load_of(problem, &tile, 1), load_of(problem, &tile, 2));
         let is_c_packed = problem.is_packed(0, PACK_BYTES / problem.dtype.bytes());
         Self { tile, load_a, load_b, is_c_packed }
     }
@@ -107,14 +124,18 @@ impl MatmulPolicy {
     }
 }
 
-/// The way in which the tiles of an operand (1 is a, 2 is b) come into shared memory.
-fn load_of(problem: &MatmulProblem, operand: usize) -> u32 {
+/// The way in which the tiles of an operand (1 is a, 2 is b) come into shared memory. Packs along k pass through registers, of which the threads of
+/// tensor cores have none left: with them 0.85 of cuBLAS's speed, without 0.94 (H200, f64, 4096 x 4096).
+fn load_of(problem: &MatmulProblem, tile: &MatmulTile, operand: usize) -> u32 {
     let (outer, inner) = match operand {
         1 => (problem.a.row, problem.a.column),
         _ => (problem.b.column, problem.b.row),
     };
-    if problem.is_packed(operand, PACK_BYTES / problem.dtype.bytes()) {
+    let width = PACK_BYTES / problem.dtype.bytes();
+    if problem.is_packed(operand, width) {
         PACKS
+    } else if tile.unit == CUDA_CORES && problem.is_packed_along_k(operand, width) {
+        PACKS_ALONG_K
     } else if inner.unsigned_abs() < outer.unsigned_abs() {
         ALONG_K
     } else {
@@ -123,7 +144,7 @@ fn load_of(problem: &MatmulProblem, operand: usize) -> u32 {
 }
 
 /// The type that the kernel computes in: integers wrap, so signed ones are computed as unsigned ones.
-fn cuda_element(dtype: DType) -> &'static str {
+pub(super) fn cuda_element(dtype: DType) -> &'static str {
     match (dtype.is_float(), dtype.bytes()) {
         (true, 4) => "float",
         (true, _) => "double",
@@ -135,41 +156,65 @@ fn cuda_element(dtype: DType) -> &'static str {
 /// Numbers that depend on the architecture, by which tiles are chosen.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct MatmulTuning {
-    /// Tiles for elements of 4 and of 8 bytes, the largest first.
+    /// Tiles for elements of 4 bytes and for integers of 8, the largest first.
     narrow: &'static [MatmulTile],
     wide: &'static [MatmulTile],
+    /// Tiles for f64.
+    double: &'static [MatmulTile],
     /// Steps along k that begin and end of a block are worth.
     overhead: usize,
     /// The fewest values along k for which a block shares a tile with others.
     least_share: usize,
 }
 
-/// The largest tile has 16 x 8 sums of a thread: 128 multiplications for 6 accesses of 16 bytes to shared memory, and 1024 of 1120 instructions of a
-/// step (NVRTC 13.0, sm_90). The smaller ones have 8 x 8, 8 x 4 and 4 x 4. Efficiencies are estimates from these shares.
+/// The largest tile has 16 x 8 sums of a thread: 128 multiplications for 6 accesses of 16 bytes to shared memory. About one multiplication in
+/// seven has its operands in one bank of registers (counted in the machine code of NVRTC 13.0, sm_90), more where the sums of a row are not walked to
+/// and fro; what bounds the kernel was not profiled.
+///
+/// H200, of cuBLAS 13.1's speed: 1.02, 1.06, 0.97 and 1.02 at 4096 (neither, a, b, both transposed), 1.03 at 8192, 1.06 at 1024 (64 x 128, two blocks
+/// a tile). At 4096: 0.94 with 32 steps along k and two stages, 0.93 with two blocks of 128 x 128 a multiprocessor, 0.96 without fragments that are
+/// read ahead. 8192 x 32 results of 8192 terms reach 0.94, 257 x 4093 of 1031 terms 0.84 (0.95 with 96 x 128 x 8, whose packs have no equal shares),
+/// 131072 x 64 of 64 terms 0.90 (128 x 64).
 const NARROW: &[MatmulTile] = &[
-    MatmulTile::new([128, 256, 8], (16, 8), 3).speed(1, 1, 92),
-    MatmulTile::new([128, 128, 8], (8, 8), 3).speed(2, 2, 85),
-    MatmulTile::new([64, 64, 8], (8, 4), 4).speed(4, 2, 70),
-    MatmulTile::new([128, 32, 16], (8, 4), 3).speed(3, 2, 68),
-    MatmulTile::new([32, 32, 16], (4, 4), 3).speed(8, 4, 50),
+    MatmulTile::new([128, 256, 16], (16, 8), 3).speed(1, 1, 96),
+    MatmulTile::new([128, 128, 16], (8, 8), 3).speed(1, 1, 88),
+    MatmulTile::new([64, 128, 16], (8, 8), 3).speed(2, 2, 89),
+    MatmulTile::new([128, 64, 16], (8, 8), 3).speed(3, 2, 80),
+    MatmulTile::new([64, 64, 16], (8, 4), 3).speed(4, 2, 72),
+    MatmulTile::new([128, 32, 16], (8, 4), 4).speed(4, 2, 70),
+    MatmulTile::new([32, 64, 16], (4, 4), 4).speed(4, 2, 64),
+    MatmulTile::new([32, 32, 16], (4, 4), 4).speed(8, 4, 55),
     MatmulTile::new([16, 32, 8], (4, 4), 3).speed(16, 8, 45),
 ];
+/// Integers of 8 bytes, and f64 where tensor cores do not know it.
 const WIDE: &[MatmulTile] = &[
     MatmulTile::new([128, 128, 8], (8, 8), 3).speed(1, 1, 90),
     MatmulTile::new([64, 64, 8], (8, 4), 3).speed(4, 2, 80),
     MatmulTile::new([32, 32, 8], (4, 4), 3).speed(8, 4, 60),
     MatmulTile::new([16, 32, 8], (4, 4), 3).speed(16, 8, 50),
 ];
+/// H200, of cuBLAS 13.1's speed: 0.93, 0.92, 0.86 and 0.90 at 4096 (neither, a, b, both transposed), 0.93 at 8192, 0.88 at 1024, 1.11 at 512. Warps of
+/// 64 x 32 instead of 32 x 64 reach 0.94, 0.89, 0.88 and 0.91 at 4096, warps of 32 x 32 0.69, 32 steps along k 0.75, and packs along k that stand
+/// together in shared memory 0.83 (neither transposed) and 0.74 (b transposed). Without fragments that are read ahead it is 0.61 to 0.65.
+const DOUBLE: &[MatmulTile] = &[
+    MatmulTile::new([128, 128, 16], (4, 16), 3).speed(1, 1, 95).on_tensor_cores(),
+    MatmulTile::new([64, 128, 16], (4, 8), 4).speed(1, 1, 90).on_tensor_cores(),
+    MatmulTile::new([64, 64, 16], (4, 8), 3).speed(2, 1, 72).on_tensor_cores(),
+    MatmulTile::new([32, 64, 16], (2, 4), 4).speed(2, 1, 60).on_tensor_cores(),
+    MatmulTile::new([32, 32, 16], (2, 4), 4).speed(4, 2, 50).on_tensor_cores(),
+];
 
-const SM_90: MatmulTuning = MatmulTuning {
+const SM_80: MatmulTuning = MatmulTuning {
     narrow: NARROW,
     wide: WIDE,
+    double: DOUBLE,
     overhead: 32,     // tune gpu-algos.matmul_overhead: 16 32 64; gemm/.*/gpu-algos/device
     least_share: 128, // tune gpu-algos.matmul_least_share: 64 128 256; gemm/.*/gpu-algos/device
 };
+const SM_70: MatmulTuning = MatmulTuning { double: WIDE, ..SM_80 };
 
-/// By architecture, the oldest first.
-static TUNING: [(Arch, MatmulTuning); 1] = [(Arch::new(9, 0), SM_90)];
+/// By architecture, the oldest first. Tensor cores know f64 from 8.0 on.
+static TUNING: [(Arch, MatmulTuning); 2] = [(Arch::new(7, 0), SM_70), (Arch::new(8, 0), SM_80)];
 
 /// Numbers of blocks that may share a tile.
 const SPLITS: [usize; 18] = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512];
@@ -184,7 +229,11 @@ impl MatmulTuning {
 
     /// The tiles for elements of a type, the largest first.
     pub(super) fn tiles(&self, dtype: DType) -> &'static [MatmulTile] {
-        if dtype.bytes() == 4 { self.narrow } else { self.wide }
+        match (dtype.bytes(), dtype.is_float()) {
+            (4, _) => self.narrow,
+            (_, true) => self.double,
+            (_, false) => self.wide,
+        }
     }
 
     /// The tile and the grid with the least estimated time; None if no grid is small enough.
@@ -206,7 +255,7 @@ impl MatmulTuning {
     ) -> impl Iterator<Item = MatmulGrid> {
         let (tiles_m, tiles_n) = (problem.m.div_ceil(tile.block_m), problem.n.div_ceil(tile.block_n));
         let tiles = tiles_m.checked_mul(tiles_n).and_then(|tiles| tiles.checked_mul(problem.matrices()));
-        let tiles = tiles.filter(|&tiles| tiles <= MOST_BLOCKS && tiles_n <= MOST_BLOCKS / RASTER_ROWS);
+        let tiles = tiles.filter(|&tiles| tiles <= MOST_BLOCKS);
         let few = tiles.is_some_and(|tiles| tiles < device.multiprocessors * tile.resident);
         let shared = tiles.is_some_and(|tiles| tiles <= COUNTER_BYTES / size_of::<u32>()) && few;
         let most = if shared { (problem.k / self.least_share).max(1) } else { 1 };
@@ -229,5 +278,35 @@ impl MatmulTuning {
         let steps = grid.k_per_split.min(problem.k) + self.overhead + combining;
         let area = (tile.block_m * tile.block_n) as u128;
         blocks as u128 * area * steps as u128 * 100 / tile.efficiency as u128
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn threads_have_equal_shares_of_the_copies_of_every_load() {
+        for (_, tuning) in &TUNING {
+            for dtype in [DType::F32, DType::F64, DType::U32, DType::U64] {
+                for tile in tuning.tiles(dtype) {
+                    let (threads, width) = (tile.threads() as usize, PACK_BYTES / dtype.bytes());
+                    assert!(threads.is_power_of_two(), "{tile:?}");
+                    for (load, along, x_pack, k_pack) in [
+                        (PACKS, 1, width, 1),
+                        (ALONG_OUTER, 1, 1, 1),
+                        (ALONG_K, 8, 1, 1),
+                        (PACKS_ALONG_K, if tile.unit == TENSOR_CORES { tile.block_k / width } else { 2 }, 1, width),
+                    ] {
+                        for length in [tile.block_m, tile.block_n] {
+                            let (items, items_k, across) = (length / x_pack, tile.block_k / k_pack, threads / along);
+                            assert!((items * items_k).is_multiple_of(threads), "{dtype:?} {tile:?} {load}");
+                            assert!(items_k.is_multiple_of(along), "{dtype:?} {tile:?} {load}");
+                            assert!(across.is_multiple_of(items) || items.is_multiple_of(across), "{tile:?} {load}");
+                        }
+                    }
+                }
+            }
+        }
     }
 }

@@ -214,11 +214,31 @@ impl MatmulProblem {
 
     /// Whether packs of `width` elements along an axis of `length` are whole and aligned in one operand: number 0 is c, 1 is a, 2 is b.
     pub(super) fn is_packed(&self, operand: usize, width: usize) -> bool {
-        let (address, along, across, length) = match operand {
-            0 => (self.c.address, self.c.column, self.c.row, self.n),
-            1 => (self.a.address, self.a.row, self.a.column, self.m),
-            _ => (self.b.address, self.b.column, self.b.row, self.n),
+        let (address, [along, across], length) = match operand {
+            0 => (self.c.address, [self.c.column, self.c.row], self.n),
+            1 => (self.a.address, [self.a.row, self.a.column], self.m),
+            _ => (self.b.address, [self.b.column, self.b.row], self.n),
         };
+        self.are_whole(operand, address, [along, across], length, width)
+    }
+
+    /// Whether packs of `width` elements along k are whole and aligned in one operand: number 1 is a, 2 is b.
+    pub(super) fn is_packed_along_k(&self, operand: usize, width: usize) -> bool {
+        let (address, steps) = match operand {
+            1 => (self.a.address, [self.a.column, self.a.row]),
+            _ => (self.b.address, [self.b.row, self.b.column]),
+        };
+        self.are_whole(operand, address, steps, self.k, width)
+    }
+
+    fn are_whole(
+        &self,
+        operand: usize,
+        address: u64,
+        [along, across]: [isize; 2],
+        length: usize,
+        width: usize,
+    ) -> bool {
         let is_multiple = |step: isize| step.unsigned_abs().is_multiple_of(width);
         along == 1
             && length.is_multiple_of(width)
@@ -301,6 +321,9 @@ mod tests {
     fn packs_are_whole_and_aligned() {
         let of = problem(&[8, 4], &[4, 12], false);
         assert_eq!([0, 1, 2].map(|operand| of.is_packed(operand, 4)), [true, false, true]);
+        assert_eq!([1, 2].map(|operand| of.is_packed_along_k(operand, 4)), [true, false]);
+        let odd = problem(&[8, 6], &[6, 12], false);
+        assert_eq!([1, 2].map(|operand| odd.is_packed_along_k(operand, 4)), [false; 2]);
         let odd = problem(&[8, 4], &[4, 13], false);
         assert_eq!([0, 1, 2].map(|operand| odd.is_packed(operand, 4)), [false; 3]);
     }

@@ -6,29 +6,36 @@ use gpu_array::{
 };
 
 use super::{
-    launch::{MATMUL, program},
-    params::{ALONG_K, ALONG_OUTER, PACKS},
+    launch::{MATMUL, STACK, program},
+    params::{ALONG_K, ALONG_OUTER, PACKS, PACKS_ALONG_K},
     policy::{MatmulPolicy, MatmulTuning},
+    stack::{StackPolicy, TILES},
 };
 
 /// The architecture of the samples.
 const ARCH: Arch = Arch::new(9, 0);
 
-/// Adds each tile with the loads of matrices in C order, and the largest one with the others.
+/// Adds each tile with the loads of matrices in C order, and the largest ones of floats with the others.
 pub(crate) fn add_to(registry: Registry) -> Registry {
     let types = [DType::F32, DType::F64, DType::U32, DType::U64];
     let tiles = types.into_iter().flat_map(|dtype| {
         let tiles = MatmulTuning::of(ARCH).tiles(dtype);
         let most = if dtype.is_float() { tiles.len() } else { 1 };
-        tiles[..most].iter().map(move |tile| (dtype, *tile, [ALONG_K, PACKS]))
+        // Tensor cores read no packs along k.
+        let along_k = if dtype == DType::F64 { ALONG_K } else { PACKS_ALONG_K };
+        tiles[..most].iter().map(move |tile| (dtype, *tile, [along_k, PACKS]))
     });
-    let loads = [[PACKS, PACKS], [ALONG_K, ALONG_K], [ALONG_OUTER, ALONG_OUTER]];
-    let largest = MatmulTuning::of(ARCH).tiles(DType::F32)[0];
-    tiles.chain(loads.map(|loads| (DType::F32, largest, loads))).fold(
-        registry,
-        |registry, (dtype, tile, [load_a, load_b])| {
-            let policy = MatmulPolicy { tile, load_a, load_b, is_c_packed: true };
-            registry.with_sample(MATMUL.name, program(dtype, &policy))
-        },
-    )
+    let others = [DType::F32, DType::F64].into_iter().flat_map(|dtype| {
+        let loads = [[PACKS, PACKS], [ALONG_K, ALONG_K], [ALONG_OUTER, ALONG_OUTER]];
+        loads.map(|loads| (dtype, MatmulTuning::of(ARCH).tiles(dtype)[0], loads))
+    });
+    let registry = tiles.chain(others).fold(registry, |registry, (dtype, tile, [load_a, load_b])| {
+        let policy = MatmulPolicy { tile, load_a, load_b, is_c_packed: true };
+        registry.with_sample(MATMUL.name, program(dtype, &policy))
+    });
+    let stacks = [DType::F32, DType::F64].into_iter().flat_map(|dtype| TILES.map(|tile| (dtype, tile)));
+    stacks.fold(registry, |registry, (dtype, tile)| {
+        let policy = StackPolicy { tile, is_a_packed: true, is_b_packed: true, is_c_packed: true };
+        registry.with_sample(STACK.name, policy.program(dtype))
+    })
 }

@@ -16,7 +16,7 @@ use crate::common::{
 
 fn chosen(source: &Operands, is_kept: &[bool], operator: &DeviceOperator, limits: &DeviceLimits) -> String {
     let (leaves, shape) = (source.leaves(), source.shape());
-    let outer: Vec<usize> = shape.iter().zip(is_kept).filter(|(_, kept)| **kept).map(|(&length, _)| length).collect();
+    let outer: Vec<usize> = shape.iter().zip(is_kept).filter(|(_, outer)| **outer).map(|(&length, _)| length).collect();
     let outer_strides = TableOperand::contiguous(DType::F32, &outer, 0).strides;
     let axes = Axes::of(shape, &leaves, is_kept, &outer_strides, operator);
     if axes.results() == 0 {
@@ -35,8 +35,8 @@ fn chosen(source: &Operands, is_kept: &[bool], operator: &DeviceOperator, limits
 fn shapes() -> Vec<(Vec<usize>, Vec<bool>)> {
     let lines = [0, 1, 31, 1000, 1 << 16, 1 << 20, (1 << 21) + 1, 1 << 28, 1 << 33].map(|n| (vec![n], vec![false]));
     let matrices = [[1000, 300], [1 << 20, 3], [3, 1 << 20], [1 << 12, 1 << 12], [64, 64]];
-    let matrices = matrices.map(|shape| [[true, false], [false, true]].map(|kept| (shape.to_vec(), kept.to_vec())));
-    let cubes = [[true, false, true], [false, true, false]].map(|kept| (vec![50, 60, 70], kept.to_vec()));
+    let matrices = matrices.map(|shape| [[true, false], [false, true]].map(|outer| (shape.to_vec(), outer.to_vec())));
+    let cubes = [[true, false, true], [false, true, false]].map(|outer| (vec![50, 60, 70], outer.to_vec()));
     lines.into_iter().chain(matrices.into_iter().flatten()).chain(cubes).collect()
 }
 

@@ -19,7 +19,7 @@ use super::{
 use crate::{
     Result,
     common::{
-        launch::{DeviceLimits, unique, with_headers},
+        launch::{DeviceLimits, SLOTS_BEHIND, unique, with_headers},
         operator::{Custom, DeviceOperator, OperatorKind},
         source::ValueSource,
     },
@@ -102,7 +102,9 @@ pub(crate) fn program(source: &impl ValueSource, operator: &DeviceOperator, poli
     let (value, headers) = source.text("Value");
     let custom = operator.definition();
     let text = format!(
-        "#include \"{header}\"\n{custom}{value}static_assert(sizeof({}::State) <= {bytes}, \"the room for states\");\n{}",
+        "#include \"{header}\"\n{custom}{value}static_assert(sizeof({0}::State) <= {bytes}, \"the room for states\");\n\
+         static_assert(sizeof(gpu::Slot<{0}::State>) <= 2 * {bytes}, \"the slots in Rust\");\n\
+         static_assert(gpu::BEHIND == {SLOTS_BEHIND}, \"slots that are polled beyond the last\");\n{1}",
         operator.text(),
         check_text(source, operator, "Value"),
     );

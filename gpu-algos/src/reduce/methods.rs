@@ -26,8 +26,8 @@ macro_rules! reductions {
         ///
         /// The kernel computes the expression too: `(&x - &y).abs().max()` reads x and y once and writes one value.
         ///
-        /// Give literals a type, `0.0f32`: with `0.0` alone rustc says "`?` operator has incompatible types: expected `f64`, found `!`". A result with
-        /// a type, `let s: f64 = x.sum().get()?`, helps too.
+        /// Arrays of float literals, such as `array![1.0, 2.0]`, are of f64. Integer literals need a type, `array![1i64, 2]`: with `1` alone rustc does
+        /// not know the type of the sum in time, and says "expected `i64`, found `!`". A result with a type, `let s: i64 = x.sum().get()?`, helps too.
         ///
         /// A subset given by indices is an expression: `take(&x, &indices, Outside::Wrap).sum()`.
         ///

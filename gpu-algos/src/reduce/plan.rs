@@ -1,11 +1,13 @@
 //! The one decision of a reduction: the operator, the kernel with its template arguments, and the grid.
 
-use gpu_array::expression::{LoweredLeaf, MAX_AXES};
+use gpu_array::{
+    expression::{LoweredLeaf, MAX_AXES},
+    gpu_driver::SCRATCH_COUNTERS,
+};
 
 use super::{
     axes::Axes,
     leaves::Located,
-    params::COUNTER_BYTES,
     policy::{ReduceAlgorithm, ReducePolicy, ReduceTuning, carried},
 };
 use crate::{
@@ -17,7 +19,7 @@ use crate::{
 };
 
 /// Counters in the stream's scratch memory.
-const COUNTERS: usize = COUNTER_BYTES / size_of::<u32>();
+const COUNTERS: usize = SCRATCH_COUNTERS / size_of::<u32>();
 
 /// The name of the operation in errors.
 pub(super) const OP: &str = "a reduction";

@@ -44,7 +44,7 @@ struct Scanned<T>(PhantomData<fn() -> T>);
 // SAFETY: the function reads its first word.
 unsafe impl<T: Element> Source<T> for Scanned<T> {
     fn header(&self) -> Header {
-        SCANNED
+        RESULT_WORD
     }
     fn function(&self) -> &'static str {
         match T::DTYPE {
@@ -73,4 +73,4 @@ unsafe impl<T: Element> Source<T> for Scanned<T> {
 }
 
 /// The header with the function of [`Scanned`], and with its inverse.
-pub(crate) const SCANNED: Header = Header { name: "scanned.cuh", text: include_str!("device/scanned.cuh") };
+pub(crate) const RESULT_WORD: Header = Header { name: "result_word.cuh", text: include_str!("device/result_word.cuh") };

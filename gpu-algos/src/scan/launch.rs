@@ -26,12 +26,13 @@ use gpu_array::{
 use smallvec::SmallVec;
 
 use super::{
-    epilogue::SCANNED,
-    plan::{OP, ScanPlan, ScanProblem, choose},
-    policy::{LOADING, ScanAlgorithm, ScanOperands, ScanPolicy},
+    epilogue::RESULT_WORD,
+    plan::{OP, ScanPlan, choose},
+    policy::{CONSTANTS_HEADER, LOADING, ScanAlgorithm, ScanOperands, ScanPolicy, ScanProblem},
 };
 use crate::{
     Result,
+    block::slot_bytes,
     common::{
         axes::Leaves,
         launch::{DeviceLimits, unique, with_headers},
@@ -51,6 +52,7 @@ use crate::{
 pub(crate) const SINGLE_PASS: Header =
     Header { name: "scan_single_pass.cuh", text: include_str!("device/scan_single_pass.cuh") };
 const STAGED: Header = Header { name: "staged.cuh", text: include_str!("device/staged.cuh") };
+const POLLED_PREFIX: Header = Header { name: "polled_prefix.cuh", text: include_str!("device/polled_prefix.cuh") };
 const PIPELINED: Header = Header { name: "scan_pipelined.cuh", text: include_str!("device/scan_pipelined.cuh") };
 const SINGLE_WAVE: Header = Header { name: "scan_single_wave.cuh", text: include_str!("device/scan_single_wave.cuh") };
 const ROWS: Header = Header { name: "scan_rows.cuh", text: include_str!("device/scan_rows.cuh") };
@@ -203,16 +205,18 @@ impl KernelSpec<'_> {
         let (includes, kernel, heads, policy): (&[Header], _, _, _) = match self.policy.algorithm {
             ScanAlgorithm::SinglePass => (&[SINGLE_PASS], "scan_single_pass", one_line, of_block),
             ScanAlgorithm::Pipelined { tiles_ahead } => (
-                &[STAGED, PIPELINED],
+                &[CONSTANTS_HEADER, STAGED, POLLED_PREFIX, PIPELINED],
                 "scan_pipelined",
                 one_line,
                 format!("gpu::tiles::PipelinePolicy<{numbers}, {tiles_ahead}, {LOADING}>"),
             ),
-            ScanAlgorithm::SingleWave { .. } => (&[STAGED, SINGLE_WAVE], "scan_single_wave", one_line, of_block),
-            ScanAlgorithm::Rows => (&[STAGED, ROWS], "scan_rows", String::new(), of_block),
+            ScanAlgorithm::SingleWave { .. } => {
+                (&[CONSTANTS_HEADER, STAGED, SINGLE_WAVE], "scan_single_wave", one_line, of_block)
+            }
+            ScanAlgorithm::Rows => (&[CONSTANTS_HEADER, STAGED, ROWS], "scan_rows", String::new(), of_block),
             ScanAlgorithm::Columns => (&[COLUMNS], "scan_columns", String::new(), of_block),
             ScanAlgorithm::ColumnStrips { lanes } => (
-                &[STAGED, ROWS, COLUMNS, COLUMN_STRIPS],
+                &[CONSTANTS_HEADER, STAGED, ROWS, COLUMNS, COLUMN_STRIPS],
                 "scan_column_strips",
                 String::new(),
                 format!("gpu::tiles::StripPolicy<{numbers}, {lanes}>"),
@@ -224,16 +228,38 @@ impl KernelSpec<'_> {
         let custom = job.operator.definition();
         let segments = if heads.is_empty() { "gpu::scan::Nothing" } else { heads.trim_end_matches(", ") };
         let check = check_text(job.sources(), [value, segments, epilogue]);
-        let text = format!("#include \"{header}\"\n{custom}{text}{check}");
+        let memory = self.memory_check([value, segments, &operator, &policy]);
+        let text = format!("#include \"{header}\"\n{custom}{text}{check}{memory}");
         let program = loop_program("scan.cu", text).name_expression(name);
         with_headers(
             program,
             headers
                 .into_iter()
                 .chain(HEADERS)
-                .chain([TILE_PARAMS, TILES, SCANNED, SINGLE_PASS])
+                .chain([TILE_PARAMS, TILES, RESULT_WORD, SINGLE_PASS])
                 .chain(includes.iter().copied()),
         )
+    }
+
+    /// Text that compares the memory of slots and tiles with the host's sizes; the names are those of C++.
+    fn memory_check(&self, [value, heads, operator, policy]: [&str; 4]) -> String {
+        let slot = slot_bytes(self.job.operator.state_bytes());
+        let mut text = format!(
+            "static_assert(sizeof(gpu::Slot<gpu::scan::SegmentedOperator<{operator}, true>::State>) == {slot}, \
+             \"the slots in Rust\");\n"
+        );
+        let (buffers, tiles) = match self.policy.algorithm {
+            ScanAlgorithm::SinglePass | ScanAlgorithm::Columns => return text,
+            ScanAlgorithm::Pipelined { .. } => (format!("PipelinedBuffers<{value}, {heads}, {operator}, {policy}>"), 1),
+            ScanAlgorithm::SingleWave { tiles_per_block } => {
+                (format!("WaveBuffers<{value}, {heads}, {operator}, {policy}>"), tiles_per_block)
+            }
+            ScanAlgorithm::Rows => (format!("RowBuffers<{value}, {operator}, {policy}>"), 1),
+            ScanAlgorithm::ColumnStrips { .. } => (format!("StripBuffers<{value}, {policy}>"), 1),
+        };
+        let bytes = self.policy.tile.shared_bytes / tiles;
+        text += &format!("static_assert(gpu::scan::{buffers}::ALL == {bytes}, \"the shared memory in Rust\");\n");
+        text
     }
 }
 

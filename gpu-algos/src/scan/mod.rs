@@ -30,4 +30,4 @@ pub use lazy::Scan;
 pub use methods::Scans;
 
 /// Parts that scans of a user's text need too.
-pub(crate) use {epilogue::SCANNED, launch::SINGLE_PASS, plan::OP};
+pub(crate) use {epilogue::RESULT_WORD, launch::SINGLE_PASS, plan::OP};

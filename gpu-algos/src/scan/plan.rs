@@ -2,30 +2,17 @@
 
 use gpu_array::expression::divisor;
 
-use super::policy::{ScanAlgorithm, ScanOperands, ScanPolicy};
+use super::policy::{ScanAlgorithm, ScanOperands, ScanPolicy, ScanProblem};
 use crate::{
     Result,
+    block::slot_bytes,
     common::launch::{DeviceLimits, Occupancy, ScratchNeed},
     device::params::{GRID_COUNTERS_BYTES, TileHead},
-    tiles::{
-        layout::{GridShape, MemoryLayout},
-        policy::TilePolicy,
-    },
+    tiles::{layout::GridShape, policy::TilePolicy},
 };
 
 /// The name of the operation in errors.
 pub(crate) const OP: &str = "a scan";
-
-/// A scan of at least one value.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct ScanProblem<'p> {
-    pub(super) layout: &'p MemoryLayout,
-    pub(super) operands: ScanOperands<'p, 'p>,
-    /// The flags of the kernel.
-    pub(super) mode: u32,
-    /// Whether the epilogue reads operands.
-    pub(super) epilogue_reads: bool,
-}
 
 /// The chosen kernel, compiled, and its grid.
 pub(super) struct ScanPlan<K> {
@@ -49,8 +36,7 @@ pub(super) fn choose<K: Occupancy>(
     let kernel = compile(&policy)?;
     let tile = &policy.tile;
     let resident = kernel.blocks(tile.block(), tile.shared_bytes)? * device.multiprocessors;
-    // A slot has a word with a mark for each four bytes of a state.
-    let slot = 8 * operands.state_bytes.div_ceil(4);
+    let slot = slot_bytes(operands.state_bytes);
     let grid = match policy.algorithm {
         ScanAlgorithm::SinglePass | ScanAlgorithm::Pipelined { .. } => {
             layout.tile_grid(operands.leaves, tile, slot, resident)?
@@ -119,7 +105,10 @@ mod tests {
     use gpu_array::{DType, expression::LoweredLeaf};
 
     use super::*;
-    use crate::tiles::{axes::TileAxes, layout::TileTarget};
+    use crate::tiles::{
+        axes::TileAxes,
+        layout::{MemoryLayout, TileTarget},
+    };
 
     /// Whether a scan of bytes, broadcast along the middle of three axes so that no axes can be joined, divides by wide numbers.
     fn is_wide(shape: [usize; 3], is_across: bool) -> u64 {

@@ -1,12 +1,14 @@
 //! The kernel of a scan and its template arguments: plain data, chosen from the layout, the element types and the device.
 
-use gpu_array::{expression::LoweredLeaf, gpu_driver::Arch};
+use gpu_array::{
+    expression::LoweredLeaf,
+    gpu_driver::{Arch, Header, joined_text, kernel_constants},
+};
 
-use super::plan::ScanProblem;
 use crate::{
     common::launch::{DeviceLimits, tuned},
     device::params::{CONTIGUOUS, FLAGS, KEYS, LINES},
-    tiles::policy::TilePolicy,
+    tiles::{layout::MemoryLayout, policy::TilePolicy},
 };
 
 /// The kernel that scans.
@@ -78,25 +80,54 @@ const PIPELINES: [(usize, usize); 5] = [(352, 3), (416, 2), (384, 2), (256, 2), 
 pub(super) const LOADING: usize = 2;
 /// Shared memory of the kernels with tiles in shared memory besides these tiles.
 const SHARED_BESIDES: usize = 4096;
-/// Constants of `scan_single_wave.cuh`: threads of a block; values of a thread in a tile; most tiles of a block, and of all.
+/// Threads of a block of `scan_single_wave`, and values of a thread in a tile.
 ///
 /// On an H200, 2^20 values, f32 / f64 / f32 by key in us: 4.4 / 6.2 / 5.6 (CUB 3.0.1 6.7 / 7.8 / 7.5). Half as many values 5.4 / 7.2 / 7.2, twice as
 /// many 4.6 / - / 6.9; twice as many threads with half as many values 5.0 / 6.6 / 6.4, half as many with twice as many 4.3 / 7.6 / 5.4.
 const WAVE_THREADS: usize = 512;
 const WAVE_VALUES: usize = 16;
-const WAVE_TILES_PER_BLOCK: usize = 8;
-const WAVE_TILES: usize = 64 * 32;
-/// Tiles of a block of `scan_rows`, in hand and in flight: a constant of `scan_rows.cuh`.
-const ROW_TILES_PER_BLOCK: usize = 3;
-/// Constants of `scan_column_strips.cuh`: threads of a block; tiles; shared memory by which warps exchange states.
+/// Threads of a block of `scan_column_strips`.
 const STRIP_THREADS: usize = 512;
-const STRIP_TILES: usize = 2;
-const STRIP_BESIDES: usize = 32 << 10;
+
+kernel_constants! {
+    const CONSTANTS: &str;
+    /// Most tiles of a block of `scan_single_wave`.
+    const WAVE_TILES_PER_BLOCK: i32 = 8;
+    /// Most tiles of `scan_single_wave`.
+    const WAVE_TILES: i32 = 2048;
+    /// Tiles of a block of `scan_rows` or `scan_column_strips` that are in flight.
+    const TILES_IN_FLIGHT: i32 = 2;
+    /// Tiles of a block of `scan_rows`, in hand and in flight.
+    const ROW_TILES_PER_BLOCK: i32 = 3;
+    /// Most bytes of shared memory by which the warps of `scan_column_strips` exchange states.
+    const STRIP_STATES_BYTES: i32 = 32768;
+}
+
+/// The header of these constants.
+pub(super) const CONSTANTS_HEADER: Header = Header {
+    name: "scan_constants.cuh",
+    text: joined_text![
+        "#pragma once\n#include \"prelude.cuh\"\nnamespace gpu {\nnamespace scan {\n",
+        CONSTANTS,
+        "} // namespace scan\n} // namespace gpu\n",
+    ],
+};
 
 impl ScanTuning {
     pub(super) fn of(arch: Arch) -> &'static Self {
         tuned(&TUNING, arch)
     }
+}
+
+/// A scan of at least one value.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ScanProblem<'p> {
+    pub(super) layout: &'p MemoryLayout,
+    pub(super) operands: ScanOperands<'p, 'p>,
+    /// The flags of the kernel.
+    pub(super) mode: u32,
+    /// Whether the epilogue reads operands.
+    pub(super) epilogue_reads: bool,
 }
 
 /// The operands of a scan, by which tiles are cut.
@@ -181,8 +212,8 @@ impl ScanPolicy {
         let values = WAVE_THREADS * staged.values;
         let tiles = (count + staged.width).div_ceil(values).div_ceil(multiprocessors);
         let shared = tiles.checked_mul(values * (staged.main + staged.others))?;
-        let fits = tiles <= WAVE_TILES_PER_BLOCK
-            && tiles * multiprocessors <= WAVE_TILES
+        let fits = tiles <= WAVE_TILES_PER_BLOCK as usize
+            && tiles * multiprocessors <= WAVE_TILES as usize
             && shared + SHARED_BESIDES <= most_shared;
         let algorithm = ScanAlgorithm::SingleWave { tiles_per_block: tiles as u32 };
         fits.then(|| Self { algorithm, tile: staged.policy(WAVE_THREADS, shared) })
@@ -197,7 +228,7 @@ impl ScanPolicy {
     ) -> Option<Self> {
         let staged = StagedTile::of(operands, |_| tuning.row_bytes)?;
         let threads = [256, 128, 64, 32].into_iter().find(|threads| threads * staged.values <= length)?;
-        let shared = threads * staged.values * ROW_TILES_PER_BLOCK * (staged.main + staged.others);
+        let shared = threads * staged.values * ROW_TILES_PER_BLOCK as usize * (staged.main + staged.others);
         let tile = staged.policy(threads, shared);
         (shared + SHARED_BESIDES <= most_shared).then_some(Self { algorithm: ScanAlgorithm::Rows, tile })
     }
@@ -217,9 +248,11 @@ impl ScanPolicy {
         let of_warps = 2 * STRIP_THREADS / 32 * lanes * width * state_bytes;
         let in_memory = leaves.iter().filter(|leaf| !leaf.is_place).count().max(1);
         let packs = (tuning.registers / (width * state_bytes.div_ceil(4) * in_memory)).clamp(1, 8);
-        let of_leaves: usize = leaves.iter().filter(|leaf| !leaf.is_place).map(|leaf| leaf.dtype.bytes()).sum();
-        let shared = STRIP_THREADS * packs * width * STRIP_TILES * of_leaves.max(1);
-        if of_warps > STRIP_BESIDES || shared + of_warps + SHARED_BESIDES > most_shared {
+        let mut bytes = leaves.iter().map(|leaf| if leaf.is_place { 0 } else { leaf.dtype.bytes() });
+        // The first leaf has a buffer also if it is not in memory.
+        let of_value = bytes.next().unwrap_or(0).max(1) + bytes.sum::<usize>();
+        let shared = STRIP_THREADS * packs * width * TILES_IN_FLIGHT as usize * of_value;
+        if of_warps > STRIP_STATES_BYTES as usize || shared + of_warps + SHARED_BESIDES > most_shared {
             return None;
         }
         let tile = TilePolicy { shared_bytes: shared as u32, ..TilePolicy::new(STRIP_THREADS, width, packs) };
@@ -234,13 +267,13 @@ impl ScanPolicy {
         tuning: &ScanTuning,
     ) -> Self {
         let &ScanTuning { threads, registers, busy_tiles, .. } = tuning;
-        let (words, in_memory) = (operands.state_words(), operands.in_memory());
+        let (state_words, in_memory) = (operands.state_words(), operands.in_memory());
         let algorithm = ScanAlgorithm::SinglePass;
         if !is_contiguous {
-            return Self { algorithm, tile: TilePolicy::new(threads, 1, (8 / words).clamp(1, 8)) };
+            return Self { algorithm, tile: TilePolicy::new(threads, 1, (8 / state_words).clamp(1, 8)) };
         }
-        let width = (16 / operands.widest()).clamp(1, 16).min(registers / words.min(registers));
-        let shares = words.max(in_memory);
+        let width = (16 / operands.widest()).clamp(1, 16).min(registers / state_words.min(registers));
+        let shares = state_words.max(in_memory);
         let packs = |registers: usize| registers / (width * shares).min(registers);
         let tiles = |packs: usize| count / (threads * width * packs);
         // Larger tiles have fewer slots to poll, which matters if slots have more words. With few tiles, smaller tiles finish sooner.
@@ -255,9 +288,9 @@ impl ScanPolicy {
     /// The policy of the kernel `scan_columns`, for scans along an axis across which neighbours lie.
     pub(super) fn columns(operands: &ScanOperands<'_, '_>, tuning: &ScanTuning) -> Self {
         let &ScanTuning { threads, registers, .. } = tuning;
-        let words = operands.state_words();
-        let width = (16 / operands.widest()).clamp(1, 8).min(registers / words.min(registers));
-        let packs = registers / (width * words.max(operands.in_memory())).min(registers);
+        let state_words = operands.state_words();
+        let width = (16 / operands.widest()).clamp(1, 8).min(registers / state_words.min(registers));
+        let packs = registers / (width * state_words.max(operands.in_memory())).min(registers);
         Self { algorithm: ScanAlgorithm::Columns, tile: TilePolicy::new(threads, width, packs) }
     }
 }

@@ -2,7 +2,7 @@
 
 use gpu_array::{
     DType,
-    gpu_driver::{Arch, Registry},
+    gpu_driver::{Arch, Program, Registry},
 };
 
 use super::{
@@ -58,40 +58,37 @@ pub(crate) fn add_to(registry: Registry) -> Registry {
         (sum(F32, F32), F32, CONTIGUOUS | EXCLUSIVE, Some((I32, Heads::Keys))),
     ];
     samples.into_iter().fold(registry, |registry, (kind, value, mode, heads)| {
-        let (source, operator) = (Sample(value), DeviceOperator::new(kind, value, false));
-        let keys = heads.map(|(dtype, kind)| (Sample(dtype), kind));
-        let heads = keys.as_ref().map(|(keys, kind)| (keys as &dyn ValueSource, *kind));
-        let job = ScanJob {
-            source: &source,
-            heads,
-            epilogue: None,
-            operator: &operator,
-            mode: 0,
-            axis: None,
-            reverse: false,
-        };
-        let target = TileTarget { address: 0, dtype: operator.results()[0], strides: &[1] };
-        let mode = mode
-            | match heads {
-                Some((_, Heads::Flags)) => FLAGS,
-                Some((_, Heads::Keys)) => KEYS,
-                None => 0,
-            };
-        let leaves = source.leaves();
-        let leaves: Leaves<'_> = leaves.into_iter().chain(keys.iter().flat_map(|(keys, _)| keys.leaves())).collect();
-        let (operands, tuning, most) = (job.operands(&leaves, &target), ScanTuning::of(ARCH), usize::MAX);
-        let staged = match mode & (LINES | ACROSS | AT_ONCE | STAGED) {
-            AT_ONCE => ScanPolicy::single_wave(&operands, 1, 1, MOST_SHARED),
-            STAGED => ScanPolicy::pipelined(&operands, MOST_SHARED, tuning),
-            mode if mode == LINES | STAGED => ScanPolicy::rows(&operands, most, MOST_SHARED, tuning),
-            mode if mode == ACROSS | STAGED => ScanPolicy::column_strips(&operands, most, 1, MOST_SHARED, tuning),
-            _ => None,
-        };
-        let policy = staged.unwrap_or_else(|| match mode & ACROSS {
-            0 => ScanPolicy::single_pass(&operands, mode & CONTIGUOUS != 0, most, tuning),
-            _ => ScanPolicy::columns(&operands, tuning),
-        });
-        let program = job.kernel(mode & !(STAGED | AT_ONCE | ACROSS), policy).program();
-        registry.with_sample(SINGLE_PASS.name, program)
+        registry.with_sample(SINGLE_PASS.name, program(kind, value, mode, heads))
     })
+}
+
+/// The program of a scan with this operator, the type of its values, the flags of its mode and its segments.
+fn program(kind: OperatorKind, value: DType, mode: u32, heads: Option<(DType, Heads)>) -> Program {
+    let (source, operator) = (Sample(value), DeviceOperator::new(kind, value, false));
+    let keys = heads.map(|(dtype, kind)| (Sample(dtype), kind));
+    let heads = keys.as_ref().map(|(keys, kind)| (keys as &dyn ValueSource, *kind));
+    let job =
+        ScanJob { source: &source, heads, epilogue: None, operator: &operator, mode: 0, axis: None, reverse: false };
+    let target = TileTarget { address: 0, dtype: operator.results()[0], strides: &[1] };
+    let mode = mode
+        | match heads {
+            Some((_, Heads::Flags)) => FLAGS,
+            Some((_, Heads::Keys)) => KEYS,
+            None => 0,
+        };
+    let leaves = source.leaves();
+    let leaves: Leaves<'_> = leaves.into_iter().chain(keys.iter().flat_map(|(keys, _)| keys.leaves())).collect();
+    let (operands, tuning, most) = (job.operands(&leaves, &target), ScanTuning::of(ARCH), usize::MAX);
+    let staged = match mode & (LINES | ACROSS | AT_ONCE | STAGED) {
+        AT_ONCE => ScanPolicy::single_wave(&operands, 1, 1, MOST_SHARED),
+        STAGED => ScanPolicy::pipelined(&operands, MOST_SHARED, tuning),
+        mode if mode == LINES | STAGED => ScanPolicy::rows(&operands, most, MOST_SHARED, tuning),
+        mode if mode == ACROSS | STAGED => ScanPolicy::column_strips(&operands, most, 1, MOST_SHARED, tuning),
+        _ => None,
+    };
+    let policy = staged.unwrap_or_else(|| match mode & ACROSS {
+        0 => ScanPolicy::single_pass(&operands, mode & CONTIGUOUS != 0, most, tuning),
+        _ => ScanPolicy::columns(&operands, tuning),
+    });
+    job.kernel(mode & !(STAGED | AT_ONCE | ACROSS), policy).program()
 }

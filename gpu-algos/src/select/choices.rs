@@ -3,7 +3,8 @@
 use gpu_array::DType;
 
 use super::{
-    launch::{FLAGS, INDICES, KEYS, LENGTHS, Out, REJECTED, Read, SelectJob, VALUES},
+    launch::{FLAGS, INDICES, KEYS, LENGTHS, Out, REJECTED, SelectJob, VALUES},
+    leaves::Read,
     plan::choose,
     policy::{SelectAlgorithm, SelectPolicy},
 };

@@ -9,8 +9,9 @@ use gpu_array::{
 use smallvec::SmallVec;
 
 use super::{
-    plan::{OP, SelectPlan, SelectProblem, choose},
-    policy::{LOADING, SelectAlgorithm, SelectOperands, SelectPolicy},
+    leaves::Read,
+    plan::{OP, SelectPlan, choose},
+    policy::{LOADING, SelectAlgorithm, SelectOperands, SelectPolicy, SelectProblem},
 };
 pub(crate) use crate::device::params::{FLAGS, INDICES, KEYS, LENGTHS, REJECTED, VALUES};
 use crate::{
@@ -138,41 +139,6 @@ pub(crate) struct KernelSpec<'k> {
     same: u64,
 }
 
-/// The leaves that a kernel reads.
-pub(super) struct Read<'l> {
-    /// Leaves of the values that are leaves of `heads` too, encoded as in `selected.cuh`.
-    pub(super) same: u64,
-    /// The leaves without those repetitions.
-    pub(super) leaves: SmallVec<[LoweredLeaf<'l>; 4]>,
-    /// Bytes of a value of each leaf, or 0 if the leaf is not read.
-    pub(super) bytes: SmallVec<[usize; 4]>,
-}
-
-impl<'l> Read<'l> {
-    /// Finds the repeated leaves; the first `of_values` leaves belong to the moved values.
-    pub(super) fn of(leaves: &Leaves<'l>, of_values: usize) -> Self {
-        let is_same = |one: &LoweredLeaf<'_>, other: &LoweredLeaf<'_>| {
-            let layout = |leaf: &LoweredLeaf<'_>| (leaf.address, leaf.dtype, leaf.is_place);
-            !one.is_place && layout(one) == layout(other) && one.strides == other.strides
-        };
-        // The encoding has a digit of 4 bits for each leaf.
-        let seen = &leaves[..of_values.min(15)];
-        let mut read = Self { same: 0, leaves: SmallVec::new(), bytes: SmallVec::new() };
-        for (number, leaf) in leaves.iter().enumerate() {
-            let digit = number.checked_sub(of_values).filter(|&digit| digit < 16);
-            let same = digit.and_then(|digit| Some((digit, seen.iter().position(|other| is_same(leaf, other))?)));
-            if let Some((digit, place)) = same {
-                read.same |= (place as u64 + 1) << (4 * digit);
-            } else {
-                read.leaves.push(*leaf);
-            }
-            let is_read = same.is_none() && !leaf.is_place;
-            read.bytes.push(if is_read { leaf.dtype.bytes() } else { 0 });
-        }
-        read
-    }
-}
-
 impl KernelSpec<'_> {
     fn generated(&self, device: &Device) -> Result<GeneratedKernel> {
         let mut key: SmallVec<[u64; 64]> = SmallVec::new();
@@ -201,7 +167,12 @@ impl KernelSpec<'_> {
         let (header, name) = match self.policy.algorithm {
             SelectAlgorithm::Pipelined { tiles_ahead } => {
                 let policy = format!("gpu::tiles::PipelinePolicy<{numbers}, {tiles_ahead}, {LOADING}>");
-                (PIPELINED, format!("gpu::select::select_pipelined<{value}, {heads}, {mode}, {same}ull, {policy}>"))
+                let arguments = format!("{value}, {heads}, {mode}, {same}ull, {policy}");
+                let bytes = self.policy.tile.shared_bytes;
+                text += &format!(
+                    "static_assert(gpu::select::Segments<{arguments}>::ALL == {bytes}, \"the shared memory in Rust\");\n"
+                );
+                (PIPELINED, format!("gpu::select::select_pipelined<{arguments}>"))
             }
             SelectAlgorithm::SinglePass => {
                 let policy = format!("gpu::tiles::Policy<{numbers}>");
@@ -215,7 +186,7 @@ impl KernelSpec<'_> {
 
 fn program(header: &str, text: &str, headers: &[Header], name: String) -> Program {
     let text = format!("#include \"{header}\"\n{text}");
-    let program = loop_program("compact.cu", text).name_expression(name);
+    let program = loop_program("select.cu", text).name_expression(name);
     with_headers(
         program,
         headers.iter().copied().chain(HEADERS).chain([TILE_PARAMS, TILES, SINGLE_PASS, PIPELINED]).chain(PARTS),

@@ -22,6 +22,7 @@ mod along;
 #[cfg(test)]
 mod choices;
 mod launch;
+mod leaves;
 mod methods;
 mod plan;
 mod policy;

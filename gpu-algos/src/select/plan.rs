@@ -1,15 +1,11 @@
 //! The one decision of a selection: the kernel with its template arguments, and the grid.
 
-use gpu_array::expression::LoweredLeaf;
-
-use super::{
-    launch::REJECTED,
-    policy::{SelectOperands, SelectPolicy},
-};
+use super::policy::{SelectPolicy, SelectProblem};
 use crate::{
     Result,
     common::launch::{DeviceLimits, Occupancy},
-    tiles::layout::{GridShape, MemoryLayout},
+    device::params::REJECTED,
+    tiles::layout::GridShape,
 };
 
 /// The name of the operation in errors.
@@ -17,18 +13,6 @@ pub(super) const OP: &str = "a selection";
 
 /// Bytes of a tile's slot: the tile's count, and the mark of a slot beside it.
 const SLOT_BYTES: usize = 8;
-
-/// A selection among at least one value.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct SelectProblem<'p> {
-    pub(super) layout: &'p MemoryLayout,
-    pub(super) leaves: &'p [LoweredLeaf<'p>],
-    pub(super) operands: SelectOperands<'p>,
-    /// The flags of the kernel.
-    pub(super) mode: u32,
-    /// Step between neighbouring values of the target, in elements.
-    pub(super) step: isize,
-}
 
 /// The chosen kernel, compiled, and its grid.
 pub(super) struct SelectPlan<K> {

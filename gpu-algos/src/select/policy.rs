@@ -2,14 +2,11 @@
 
 use gpu_array::{DType, expression::LoweredLeaf, gpu_driver::Arch};
 
-use super::{
-    launch::{INDICES, KEYS, LENGTHS, REJECTED, Read, VALUES},
-    plan::SelectProblem,
-};
+use super::leaves::Read;
 use crate::{
     common::launch::{DeviceLimits, tuned},
-    device::params::CONTIGUOUS,
-    tiles::policy::TilePolicy,
+    device::params::{CONTIGUOUS, INDICES, KEYS, LENGTHS, REJECTED, VALUES},
+    tiles::{layout::MemoryLayout, policy::TilePolicy},
 };
 
 /// The kernel that selects.
@@ -80,6 +77,18 @@ impl SelectTuning {
     }
 }
 
+/// A selection among at least one value.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct SelectProblem<'p> {
+    pub(super) layout: &'p MemoryLayout,
+    pub(super) leaves: &'p [LoweredLeaf<'p>],
+    pub(super) operands: SelectOperands<'p>,
+    /// The flags of the kernel.
+    pub(super) mode: u32,
+    /// Step between neighbouring values of the target, in elements.
+    pub(super) step: isize,
+}
+
 /// The operands of a selection, by which tiles are cut.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SelectOperands<'s> {
@@ -139,8 +148,8 @@ impl SelectPolicy {
         let width = (16 / in_memory().max().unwrap_or(4)).min(64 / moved_bytes).min(WIDEST);
         let width = if is_contiguous { width } else { 1 };
         // A value occupies registers of its own, however small it is.
-        let words: usize = in_memory().map(|bytes| bytes.div_ceil(4)).sum();
-        let by_registers = registers / (width * words.max(1));
+        let input_words: usize = in_memory().map(|bytes| bytes.div_ceil(4)).sum();
+        let by_registers = registers / (width * input_words.max(1));
         let most = if is_contiguous { MOST_PACKS } else { MOST_ROWS };
         let packs = |threads: usize| by_registers.min(SHARED / (threads * width * moved_bytes)).clamp(1, most);
         let tiles = |threads: usize| count / (threads * width * packs(threads));
@@ -174,8 +183,8 @@ impl SelectPolicy {
         let pads = if operands.has_keys { 16 * threads / 32 * (stages + LOADING * others().count()) } else { 0 };
         let room = most_shared.saturating_sub(SHARED_BESIDES + pads) / (of_value * threads);
         // Registers of a row: its values, the selected values and a vote.
-        let words: usize = 1 + leaf_bytes.iter().chain([&selected]).map(|bytes| bytes.div_ceil(4)).sum::<usize>();
-        let most = (pipelined_bytes / (threads * main)).min(pipelined_registers / words).min(room);
+        let row_words: usize = 1 + leaf_bytes.iter().chain([&selected]).map(|bytes| bytes.div_ceil(4)).sum::<usize>();
+        let most = (pipelined_bytes / (threads * main)).min(pipelined_registers / row_words).min(room);
         let rows = [16, 12, 8, 4].into_iter().find(|&rows| rows <= most).unwrap_or(0);
         let narrowest = leaf_bytes.iter().copied().filter(|&bytes| bytes > 0).min();
         let shared = rows * threads * of_value + pads;

@@ -6,7 +6,8 @@ use gpu_array::{
 };
 
 use super::{
-    launch::{FLAGS, INDICES, KEYS, LENGTHS, REJECTED, Read, SINGLE_PASS, SelectJob, VALUES},
+    launch::{FLAGS, INDICES, KEYS, LENGTHS, REJECTED, SINGLE_PASS, SelectJob, VALUES},
+    leaves::Read,
     policy::{SelectOperands, SelectPolicy, SelectTuning},
 };
 use crate::{

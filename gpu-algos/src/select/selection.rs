@@ -172,8 +172,8 @@ impl<'a, T: Element> Selection<'a, T> {
 }
 
 impl<'a, T: Element> Partition<'a, T> {
-    pub(crate) fn new(what: Selection<'a, T>) -> Self {
-        Self(what)
+    pub(crate) fn new(selection: Selection<'a, T>) -> Self {
+        Self(selection)
     }
 
     /// Sets the stream, as [`Selection::on`] does.
@@ -214,8 +214,8 @@ impl<'a, T: Element> Partition<'a, T> {
 }
 
 impl<'a, T: Element> RunLengths<'a, T> {
-    pub(crate) fn new(what: Selection<'a, T>) -> Self {
-        Self(what)
+    pub(crate) fn new(selection: Selection<'a, T>) -> Self {
+        Self(selection)
     }
 
     /// Sets the stream, as [`Selection::on`] does.

@@ -174,7 +174,7 @@ impl MemoryLayout {
         steps.is_some_and(|steps| steps[operand] != 0) && self.peel(operand, width) == peel
     }
 
-    /// The launch of a kernel with this grid. The last argument is what the expressions pass: their scalars, and their extra words.
+    /// The launch of a kernel with this grid. The last argument is the scalars of the expressions, and their extra words.
     pub(crate) fn launch(
         &self,
         grid: GridShape,

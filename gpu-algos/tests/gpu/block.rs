@@ -15,6 +15,7 @@ pub const TESTS: &[Test<Device>] = tests![
     block_reductions_of_groups,
     block_scans_keep_the_order,
     tile_prefixes_scan_over_blocks,
+    polled_prefixes_go_on_over_any_distance,
     vector_tiles_of_any_alignment,
     staged_tiles_arrive_whole,
 ];
@@ -142,6 +143,55 @@ fn tile_prefixes_scan_over_blocks(device: &Device) -> Outcome {
             })?;
             ensure!(output.to_vec()? == running(&x), "{count} maps by {blocks} blocks, round {round}");
         }
+    }
+    Ok(())
+}
+
+/// Kernel of two warps: one publishes the aggregates of all tiles, the last ones first, and the other asks for the prefixes of some tiles.
+const POLLED: &str = r#"
+    #include "polled_prefix.cuh"
+    struct Affine { uint32_t factor, offset; };
+    struct Compose {
+        typedef Affine State;
+        static __device__ Affine combine(const Affine &a, const Affine &b) {
+            return {a.factor * b.factor, a.offset * b.factor + b.offset};
+        }
+    };
+    extern "C" __global__ void __launch_bounds__(64)
+        polled(const Affine *aggregates, const uint32_t *tiles, Affine *prefixes, uint64_t count,
+               uint64_t asked, uint64_t scratch) {
+        gpu::block::TilePrefix<Compose> sums(scratch);
+        if (threadIdx.x >= 32) {
+            for (int k = int(count) - 1 - int(threadIdx.x % 32); k >= 0; k -= 32)
+                sums.publish(uint32_t(k), aggregates[k]);
+            return;
+        }
+        gpu::scan::PolledPrefix<Compose, Affine> polled = {sums};
+        for (uint64_t k = 0; k < asked; k++) {
+            polled.start(tiles[k]);
+            polled.resolve(tiles[k], prefixes + k);
+        }
+    }
+"#;
+
+/// A poll reads the slots of six groups of 32 tiles. Tiles that are farther apart take further turns, of which a launch has few.
+fn polled_prefixes_go_on_over_any_distance(device: &Device) -> Outcome {
+    let program = block::add_headers(Program::new("polled.cu", POLLED));
+    let program = program.header("polled_prefix.cuh", include_str!("../../src/scan/device/polled_prefix.cuh"));
+    let kernel = Module::load(device, &program.compile(device.arch())?)?.function("polled")?;
+    let stream = device.stream();
+    // Tiles within six groups of the last one, at their end and behind it, and many turns on; the last group is whole, or not.
+    for tiles in [vec![1, 2, 191, 383, 384, 385, 3000], vec![192, 384, 577, 769], vec![2560], vec![32, 224, 417]] {
+        let aggregates = maps(3000);
+        let (input, output) = arrays(&stream, &aggregates, tiles.len(), IDENTITY)?;
+        let asked = DeviceVec::from_slice(&stream, &tiles)?;
+        let slots =
+            DeviceVec::<u64>::zeros(&stream, block::tile_prefix_bytes(aggregates.len(), size_of::<Affine>()) / 8)?;
+        let lengths = [aggregates.len() as u64, tiles.len() as u64];
+        let words = [input.as_raw(), asked.as_raw(), output.as_raw(), lengths[0], lengths[1], slots.as_raw()];
+        launch(&kernel, 1, 64, 0, &words, &stream)?;
+        let want: Vec<_> = tiles.iter().map(|&tile| combined(&aggregates[..tile as usize])).collect();
+        ensure!(output.to_vec()? == want, "before {tiles:?}");
     }
     Ok(())
 }

@@ -123,7 +123,7 @@ fn above_limit(rows: usize) -> Array1<i32> {
 }
 
 /// Asks a selection of a few values something that is true.
-fn compacted(call: Call, operation: impl Fn(&GpuArray<i32, Ix2>) -> Result<bool>) -> Result<u64, Box<dyn Error>> {
+fn selected(call: Call, operation: impl Fn(&GpuArray<i32, Ix2>) -> Result<bool>) -> Result<u64, Box<dyn Error>> {
     reduces(call, SMALL, operation, |&holds| {
         ensure!(holds);
         Ok(())
@@ -479,62 +479,62 @@ static OPERATIONS: &[Operation<Call>] = &[
     Operation {
         name: "Selected::len",
         makes: &[(Allocation, 2), (ModuleLoad, 1), (Launch, 1), (Copy, 1)],
-        sweep: |call| compacted(call, |x| Ok(x.select(x.gt(LIMIT)).eval()?.len()? == above_limit(SMALL).len())),
+        sweep: |call| selected(call, |x| Ok(x.select(x.gt(LIMIT)).eval()?.len()? == above_limit(SMALL).len())),
     },
     Operation {
         name: "Selected::is_empty",
         makes: &[(Allocation, 2), (ModuleLoad, 1), (Launch, 1), (Copy, 1)],
-        sweep: |call| compacted(call, |x| Ok(!x.select(x.gt(LIMIT)).eval()?.is_empty()?)),
+        sweep: |call| selected(call, |x| Ok(!x.select(x.gt(LIMIT)).eval()?.is_empty()?)),
     },
     Operation {
         name: "Selected::view",
         makes: &[(Allocation, 2), (ModuleLoad, 1), (Launch, 1), (Copy, 1)],
-        sweep: |call| compacted(call, |x| Ok(x.select(x.gt(LIMIT)).eval()?.view()?.len() == above_limit(SMALL).len())),
+        sweep: |call| selected(call, |x| Ok(x.select(x.gt(LIMIT)).eval()?.view()?.len() == above_limit(SMALL).len())),
     },
     Operation {
         name: "Selected::into_array",
         makes: &[(Allocation, 3), (ModuleLoad, 1), (Launch, 1), (Copy, 2)],
         sweep: |call| {
-            compacted(call, |x| Ok(x.select(x.gt(LIMIT)).eval()?.into_array()?.len() == above_limit(SMALL).len()))
+            selected(call, |x| Ok(x.select(x.gt(LIMIT)).eval()?.into_array()?.len() == above_limit(SMALL).len()))
         },
     },
     Operation {
         name: "Selected::to_ndarray",
         makes: &[(Allocation, 2), (ModuleLoad, 1), (Launch, 1), (Copy, 2)],
-        sweep: |call| compacted(call, |x| Ok(x.select(x.gt(LIMIT)).eval()?.to_ndarray()? == above_limit(SMALL))),
+        sweep: |call| selected(call, |x| Ok(x.select(x.gt(LIMIT)).eval()?.to_ndarray()? == above_limit(SMALL))),
     },
     Operation {
         name: "Partitioned::selected",
         makes: &[(Allocation, 2), (ModuleLoad, 1), (Launch, 1), (Copy, 1)],
-        sweep: |call| compacted(call, |x| Ok(x.partition(x.gt(LIMIT)).eval()?.selected()? == above_limit(SMALL).len())),
+        sweep: |call| selected(call, |x| Ok(x.partition(x.gt(LIMIT)).eval()?.selected()? == above_limit(SMALL).len())),
     },
     Operation {
         name: "Partitioned::views",
         makes: &[(Allocation, 2), (ModuleLoad, 1), (Launch, 1), (Copy, 1)],
         sweep: |call| {
-            compacted(call, |x| Ok(x.partition(x.gt(LIMIT)).eval()?.views()?.0.len() == above_limit(SMALL).len()))
+            selected(call, |x| Ok(x.partition(x.gt(LIMIT)).eval()?.views()?.0.len() == above_limit(SMALL).len()))
         },
     },
     Operation {
         name: "Runs::len",
         makes: &[(Allocation, 4), (ModuleLoad, 1), (Launch, 1), (Copy, 1)],
-        sweep: |call| compacted(call, |x| Ok(x.run_length_encode().eval()?.len()? == RUNS)),
+        sweep: |call| selected(call, |x| Ok(x.run_length_encode().eval()?.len()? == RUNS)),
     },
     Operation {
         name: "Runs::is_empty",
         makes: &[(Allocation, 4), (ModuleLoad, 1), (Launch, 1), (Copy, 1)],
-        sweep: |call| compacted(call, |x| Ok(!x.run_length_encode().eval()?.is_empty()?)),
+        sweep: |call| selected(call, |x| Ok(!x.run_length_encode().eval()?.is_empty()?)),
     },
     Operation {
         name: "Runs::views",
         makes: &[(Allocation, 4), (ModuleLoad, 1), (Launch, 1), (Copy, 1)],
-        sweep: |call| compacted(call, |x| Ok(x.run_length_encode().eval()?.views()?.1.len() == RUNS)),
+        sweep: |call| selected(call, |x| Ok(x.run_length_encode().eval()?.views()?.1.len() == RUNS)),
     },
     Operation {
         name: "Runs::into_arrays",
         makes: &[(Allocation, 7), (ModuleLoad, 1), (Launch, 1), (Copy, 4)],
         sweep: |call| {
-            compacted(call, |x| Ok(x.gt(LIMIT).run_length_encode().eval()?.into_arrays()?.2.to_ndarray()?.sum() == 40))
+            selected(call, |x| Ok(x.gt(LIMIT).run_length_encode().eval()?.into_arrays()?.2.to_ndarray()?.sum() == 40))
         },
     },
     Operation {

@@ -12,7 +12,7 @@ use gpu_algos::{
     kernels::{IndexRange, ReductionKernel},
     reduction_kernel,
 };
-use ndarray::{Array1, Array2, Axis};
+use ndarray::{Array1, Array2, Axis, s};
 use testkit::{Outcome, Rng, Test, ensure, ensure_eq, lengths_around, rng, tests};
 
 pub const TESTS: &[Test<Device>] = tests![
@@ -266,8 +266,12 @@ pub fn wrong_reductions_are_errors(device: &Device) -> Outcome {
     let doubles = GpuArray::<f64, _>::zeros(device, 5)?;
     let x = GpuArray::<f32, _>::zeros(device, 5)?;
     let mut two = GpuArray::<f32, _>::zeros(device, 2)?;
+    let gaps = x.slice(s![..;2])?;
+    let named = new("const float *x")?.name("total")?;
     // SAFETY: none of these runs.
     unsafe {
+        let told = "kernel `total`: `const float *x` was given an array of shape [3] with strides [2]";
+        ensure!(named.call(&[(&gaps).into()]).is_err_and(|error| error.to_string().starts_with(told)));
         ensure!(matches!(sum.call(&[(&doubles).into()]), Err(AlgoError::ArgumentType { .. })));
         ensure!(matches!(sum.call(&[]), Err(AlgoError::ArgumentCount { .. })));
         let outside = sum.call_over(IndexRange::range(0, 6, 1), &[(&x).into()]);

@@ -8,7 +8,6 @@ use gpu_driver::{Device, emulated::Emulated, nvrtc};
 use testkit::{Suite, tests};
 
 mod block;
-mod digests;
 mod examples;
 mod failures;
 mod kernels_elementwise;
@@ -22,6 +21,7 @@ mod reductions;
 mod reductions_large;
 mod reductions_random;
 mod reductions_streams;
+mod result_hashes;
 mod scans;
 mod scans_large;
 mod scans_random;
@@ -62,7 +62,12 @@ fn main() -> ExitCode {
         .group("device", device.clone(), "GPU_TESTS", block::TESTS)
         .group("device", device.clone(), "GPU_TESTS", examples::TESTS)
         .group("device", device.clone(), "GPU_TESTS", warm::TESTS)
-        .group("device", digests::recorded(device.clone().map_err(|error| error.to_string())), "", digests::TESTS)
+        .group(
+            "device",
+            result_hashes::recorded(device.clone().map_err(|error| error.to_string())),
+            "",
+            result_hashes::TESTS,
+        )
         .group("counts", emulated(), require, kernels_elementwise::COUNTS)
         .group("counts", emulated(), require, kernels_reduction::COUNTS)
         .group("counts", emulated(), require, warm::COUNTS)

@@ -21,10 +21,12 @@ use crate::layouts::{base, of_gpu};
 
 pub const TESTS: &[Test<Device>] = tests![
     products_of_awkward_sizes,
+    products_at_edges_of_tiles,
     products_of_several_tiles,
     products_of_every_layout,
     ranks_of_products_follow_numpy,
     products_of_stacks_are_broadcast,
+    products_of_many_small_matrices,
     products_with_vectors,
     products_go_into_views,
     products_are_scaled_and_added,
@@ -105,6 +107,20 @@ pub fn products_of_awkward_sizes(device: &Device) -> Outcome {
     Ok(())
 }
 
+pub fn products_at_edges_of_tiles(device: &Device) -> Outcome {
+    let mut rng = rng(40);
+    // Packs of 16 bytes along k, along rows and along columns are whole in some.
+    for m in 1..=40 {
+        let (k, n) = ((7 * m) % 40 + 1, if m % 3 == 0 { (4 * m) % 41 + 3 } else { 41 - m });
+        of_shapes::<f32>(device, &mut rng, &[m, k], &[k, n])?;
+        of_shapes::<f64>(device, &mut rng, &[m, k], &[k, n])?;
+        if m % 4 == 0 {
+            of_shapes::<f64>(device, &mut rng, &[m, 2 * m], &[2 * m, 64 - m])?;
+        }
+    }
+    Ok(())
+}
+
 pub fn products_of_several_tiles(device: &Device) -> Outcome {
     let mut rng = rng(42);
     let mut shapes = vec![[130, 19, 60], [257, 43, 131], [90, 7, 300], [250, 20, 500], [256, 16, 512], [300, 9, 1030]];
@@ -119,15 +135,20 @@ pub fn products_of_several_tiles(device: &Device) -> Outcome {
 }
 
 pub fn products_of_every_layout(device: &Device) -> Outcome {
+    of_every_layout::<f32>(device)?;
+    of_every_layout::<f64>(device)
+}
+
+fn of_every_layout<T: Real>(device: &Device) -> Outcome {
     let mut rng = rng(43);
     // Packs of 16 bytes are whole in the first.
     for [m, k, n] in [[36, 24, 44], [37, 19, 41]] {
         for (left, on_left) in Layout::each(&[m, k]) {
-            let x = base(&on_left, &mut rng, element::<f32>);
+            let x = base(&on_left, &mut rng, element::<T>);
             let a = GpuArray::from_ndarray(device, &x)?;
             let (a, x) = (of_gpu(&on_left, &a)?, on_left.of_host(x.view()));
             for (right, on_right) in Layout::each(&[k, n]) {
-                let y = base(&on_right, &mut rng, element::<f32>);
+                let y = base(&on_right, &mut rng, element::<T>);
                 let b = GpuArray::from_ndarray(device, &y)?;
                 let (b, y) = (of_gpu(&on_right, &b)?, on_right.of_host(y.view()));
                 let got = (&a).matmul(&b).eval()?.to_ndarray()?;
@@ -135,7 +156,7 @@ pub fn products_of_every_layout(device: &Device) -> Outcome {
             }
         }
         // A row and a column that stand for all.
-        let (x, y) = (base(&Layout::whole(&[k]), &mut rng, element::<f32>), array![1.5f32]);
+        let (x, y) = (base(&Layout::whole(&[k]), &mut rng, element::<T>), array![T::of(1.5)]);
         let (a, b) = (GpuArray::from_ndarray(device, &x)?, GpuArray::from_ndarray(device, &y)?);
         let got = a.broadcast((m, k))?.matmul(b.broadcast((k, n))?).eval()?.to_ndarray()?.into_dyn();
         let (x, y) = (x.broadcast(IxDyn(&[m, k])).ok_or("shape")?, y.broadcast(IxDyn(&[k, n])).ok_or("shape")?);
@@ -196,6 +217,54 @@ pub fn products_of_stacks_are_broadcast(device: &Device) -> Outcome {
     let (part, on_host) = (a.slice(s![..;-2, .., ..])?, x.slice(s![..;-2, .., ..]));
     let got = part.swap_axes(Axis(1), Axis(2))?.matmul(&part).eval()?.to_ndarray()?.into_dyn();
     near(got.view(), on_host.permuted_axes([0, 2, 1]).into_dyn(), on_host.into_dyn(), "strided stacks")
+}
+
+pub fn products_of_many_small_matrices(device: &Device) -> Outcome {
+    of_small_matrices::<f32>(device)?;
+    of_small_matrices::<f64>(device)
+}
+
+fn of_small_matrices<T: Real>(device: &Device) -> Outcome {
+    let mut rng = rng(52);
+    let multiprocessors = device.multiprocessors()? as usize;
+    // As many as fill the blocks of a few waves, and a part of one. The last have the size of their tile, or are smaller in one direction.
+    for [length, per_block, m, k, n] in [
+        [8, 32, 8, 8, 8],
+        [8, 32, 5, 7, 6],
+        [8, 32, 4, 0, 4],
+        [16, 8, 16, 16, 16],
+        [16, 8, 9, 12, 8],
+        [16, 8, 13, 1, 11],
+        [32, 2, 32, 32, 32],
+        [32, 2, 29, 17, 31],
+        [64, 1, 64, 64, 64],
+        [64, 1, 33, 50, 40],
+    ] {
+        ensure!(m.max(k).max(n) <= length && m.max(k).max(n) > length / 2 || k == 0, "{length}: another tile");
+        let matrices = 4 * multiprocessors * per_block + 3;
+        let (a, b) = ([matrices, m, k], [matrices, k, n]);
+        of_shapes::<T>(device, &mut rng, &a, &b)?;
+    }
+    // One factor for all, transposed factors and a transposed result with gaps, scaled and added.
+    let (matrices, m, k, n) = (32 * 4 * multiprocessors + 1, 6, 8, 7);
+    let whole =
+        |shape: &[usize], rng: &mut Rng| base(&Layout::whole(shape), rng, |rng| T::of(rng.below(9) as f64 - 4.0));
+    let (x, y) = (whole(&[matrices, k, m], &mut rng), whole(&[n, k], &mut rng));
+    let mut want = whole(&[matrices, n, m + 1], &mut rng);
+    let (a, b) = (GpuArray::from_ndarray(device, &x)?, GpuArray::from_ndarray(device, &y)?);
+    let mut target = GpuArray::from_ndarray(device, &want)?;
+    let left = a.view().into_dimensionality::<Ix3>()?.permuted_axes([0, 2, 1])?;
+    let right = b.view().into_dimensionality::<Ix2>()?;
+    let mut part = target.slice_mut(s![.., .., 1..])?;
+    gemm(T::of(2.0), left, right.t(), T::of(-3.0), part.permuted_axes_mut([0, 2, 1])?)?;
+    // Whole numbers are exact.
+    let product = reference::matmul(&x.view().permuted_axes(IxDyn(&[0, 2, 1])), &y.t())?;
+    let mut part = want.slice_mut(s![.., .., 1..]).permuted_axes([0, 2, 1]).into_dyn();
+    part.zip_mut_with(&product, |c, &product| {
+        *c = T::of(2.0 * Into::<f64>::into(product) - 3.0 * Into::<f64>::into(*c));
+    });
+    ensure!(target.to_ndarray()? == want, "scaled and added");
+    Ok(())
 }
 
 pub fn products_with_vectors(device: &Device) -> Outcome {
@@ -292,19 +361,25 @@ fn small(rng: &mut Rng) -> i64 {
 }
 
 pub fn products_for_beta_0_do_not_read_c(device: &Device) -> Outcome {
-    let a = GpuArray::from_ndarray(device, &array![[1.0f32, 2.0], [3.0, 4.0]])?;
+    for_beta_0(device, f32::NAN)?;
+    for_beta_0(device, f64::NAN)
+}
+
+fn for_beta_0<T: Real>(device: &Device, nan: T) -> Outcome {
+    let of = |values: Array2<f64>| values.mapv(T::of);
+    let a = GpuArray::from_ndarray(device, &of(array![[1.0, 2.0], [3.0, 4.0]]))?;
     let x = a.index_axis(Axis(0), 0)?;
-    let mut c = GpuArray::full(device, (2, 2), f32::NAN)?;
-    gemm(2.0, &a, &a, 0.0, &mut c)?;
-    ensure_eq!(c.to_ndarray()?, array![[14.0, 20.0], [30.0, 44.0]]);
-    let mut y = GpuArray::full(device, 2, f32::NAN)?;
-    gemm(2.0, &a, &x, 0.0, &mut y)?;
-    ensure_eq!(y.to_ndarray()?, array![10.0, 22.0]);
-    gemm(1.0, &a, &a, 1.0, &mut c)?;
-    ensure_eq!(c.to_ndarray()?, array![[21.0, 30.0], [45.0, 66.0]]);
-    c.fill(f32::NAN)?;
-    gemm(1.0, &a, &a, 1.0, &mut c)?;
-    ensure!(c.to_ndarray()?.iter().all(|x| x.is_nan()));
+    let mut c = GpuArray::full(device, (2, 2), nan)?;
+    gemm(T::of(2.0), &a, &a, T::ZERO, &mut c)?;
+    ensure_eq!(c.to_ndarray()?, of(array![[14.0, 20.0], [30.0, 44.0]]));
+    let mut y = GpuArray::full(device, 2, nan)?;
+    gemm(T::of(2.0), &a, &x, T::ZERO, &mut y)?;
+    ensure_eq!(y.to_ndarray()?.mapv(Into::<f64>::into), array![10.0, 22.0]);
+    gemm(T::of(1.0), &a, &a, T::of(1.0), &mut c)?;
+    ensure_eq!(c.to_ndarray()?, of(array![[21.0, 30.0], [45.0, 66.0]]));
+    c.fill(nan)?;
+    gemm(T::of(1.0), &a, &a, T::of(1.0), &mut c)?;
+    ensure!(c.to_ndarray()?.iter().all(|&x| Into::<f64>::into(x).is_nan()));
     Ok(())
 }
 
@@ -335,14 +410,19 @@ pub fn products_of_nothing(device: &Device) -> Outcome {
 }
 
 pub fn products_propagate_nan_and_infinities(device: &Device) -> Outcome {
+    propagate_nan_and_infinities::<f32>(device)?;
+    propagate_nan_and_infinities::<f64>(device)
+}
+
+fn propagate_nan_and_infinities<T: Real>(device: &Device) -> Outcome {
     let (m, k, n) = (33, 21, 40);
-    let mut x = Array2::from_elem((m, k), 1.0f32);
-    let mut y = Array2::from_elem((k, n), 2.0f32);
-    (x[[5, 20]], x[[6, 0]], x[[32, 3]]) = (f32::NAN, f32::INFINITY, f32::NEG_INFINITY);
-    (y[[3, 39]], y[[7, 1]]) = (0.0, f32::INFINITY);
+    let mut x = Array2::from_elem((m, k), T::of(1.0));
+    let mut y = Array2::from_elem((k, n), T::of(2.0));
+    (x[[5, 20]], x[[6, 0]], x[[32, 3]]) = (T::of(f64::NAN), T::of(f64::INFINITY), T::of(f64::NEG_INFINITY));
+    (y[[3, 39]], y[[7, 1]]) = (T::ZERO, T::of(f64::INFINITY));
     let (a, b) = (GpuArray::from_ndarray(device, &x)?, GpuArray::from_ndarray(device, &y)?);
     let got = a.matmul(&b).eval()?.to_ndarray()?;
-    let want = reference::matmul(&x, &y)?;
+    let (got, want) = (got.mapv(Into::<f64>::into), reference::matmul(&x, &y)?.mapv(Into::<f64>::into));
     for (at, want) in want.indexed_iter() {
         let is_same = got[at] == *want || (got[at].is_nan() && want.is_nan());
         ensure!(is_same, "{at:?}: got {}, want {want}", got[at]);

@@ -6,7 +6,7 @@ use gpu_algos::gpu_array::{
     gpu_driver::{Device, Stream},
 };
 use gpu_algos::{AlgoError, Reduction, Results, host, prelude::*, reference};
-use ndarray::{Array, Array1, Array2, ArrayD, ArrayViewD, Axis, Dimension, Ix2, IxDyn, s};
+use ndarray::{Array, Array1, Array2, ArrayD, ArrayViewD, Axis, Dimension, Ix2, IxDyn, array, s};
 use testkit::{Layout, Outcome, Test, ensure, ensure_eq, lengths_around, rng, tests};
 
 use crate::layouts::{base, of_gpu};
@@ -20,7 +20,30 @@ pub const TESTS: &[Test<Device>] = tests![
     sums_of_f32_keep_their_bound,
     norms_and_products,
     reduced_indices_beside_values,
+    float_literals_need_no_type,
 ];
+
+/// No line tells a type: where the compiler cannot find one, this does not compile.
+fn float_literals_need_no_type(device: &Device) -> Outcome {
+    let x = GpuArray::from_ndarray(device, &array![[1.0, 2.0], [3.0, 6.0]])?;
+    let (sum, mean, deviation, variance) = (x.sum().get()?, x.mean().get()?, x.std(0).get()?, x.var(1).get()?);
+    ensure_eq!(format!("{sum} {mean} {deviation:.3} {variance:.3}"), "12 3 1.871 4.667");
+    let columns = x.mean().axis(Axis(0)).eval()?;
+    ensure_eq!(format!("{}", columns.to_ndarray()?), "[2, 4]");
+    let steps = GpuArray::arange(device, 0.0, 3.0, 0.5)?;
+    let (sum, norm) = (steps.sum().get()?, steps.dot(&steps).get()?);
+    ensure_eq!(format!("{sum} {norm}"), "7.5 13.75");
+    let ones = GpuArray::full(device, (2, 2), 1.0)?;
+    let (mean, product) = (ones.mean().get()?, ones.prod().axis(Axis(1)).eval()?.to_ndarray()?);
+    ensure_eq!(format!("{mean} {product}"), "1 [1, 1]");
+    // Through operators and functions.
+    let spread = (&x - 3.0).square().mean().get()?;
+    let (root, half) = (ones.sqrt().mean().get()?, (&ones / 2.0).mean().get()?);
+    let sums = x.cumsum().eval()?;
+    let last = sums.sum().get()?;
+    ensure_eq!(format!("{spread} {root} {half} {last}"), "3.5 1 0.5 22");
+    Ok(())
+}
 
 /// What a reduction gives, by its definition: over the values of the reduced places in C order.
 fn define<T: Clone, R: Clone>(view: &ArrayViewD<'_, T>, axes: &[usize], definition: impl Fn(&[T]) -> R) -> ArrayD<R> {

@@ -429,21 +429,29 @@ pub fn floats_have_the_same_bits_in_every_order_of_blocks(device: &Device) -> Ou
     Ok(())
 }
 
-/// As many values as go through shared memory: several tiles for each multiprocessor.
-fn many(device: &Device) -> Result<usize, AlgoError> {
+/// A number of values from which on `scan_pipelined` scans them: several tiles for each multiprocessor.
+fn values_of_pipelined(device: &Device) -> Result<usize, AlgoError> {
     Ok(4 * 12_288 * device.multiprocessors()? as usize + 5003)
 }
 
-/// Values of a tile where all tiles are in shared memory at once, a tile for each multiprocessor at least; the blocks have room for six.
-const OF_WAVE: usize = 8192;
+/// Values of a tile of `scan_single_wave`, whose blocks have room for six.
+const WAVE_TILE_VALUES: usize = 8192;
 
 pub fn many_values(device: &Device) -> Outcome {
     let mut rng = rng(16);
-    let (most, blocks) = (many(device)?, device.multiprocessors()? as usize);
+    let (most, blocks) = (values_of_pipelined(device)?, device.multiprocessors()? as usize);
     let values = rng.whole_numbers(most + 3);
     let x = GpuArray::from_ndarray(device, &Array1::from(values.clone()))?;
-    let of_all = OF_WAVE * blocks;
-    let around = [OF_WAVE - 1, OF_WAVE, OF_WAVE + 1, 2 * OF_WAVE + 1, of_all - 5, of_all + 1, 3 * of_all + 5003];
+    let of_all = WAVE_TILE_VALUES * blocks;
+    let around = [
+        WAVE_TILE_VALUES - 1,
+        WAVE_TILE_VALUES,
+        WAVE_TILE_VALUES + 1,
+        2 * WAVE_TILE_VALUES + 1,
+        of_all - 5,
+        of_all + 1,
+        3 * of_all + 5003,
+    ];
     for n in around.into_iter().chain([most]) {
         for (exclusive, reverse, from) in [(false, false, 1), (true, false, 0), (false, true, 3), (true, true, 2)] {
             // Misaligned as its target is.
@@ -492,7 +500,7 @@ fn many_of_other_types(device: &Device, values: &[f32]) -> Outcome {
 
 pub fn many_values_in_segments(device: &Device) -> Outcome {
     let mut rng = rng(17);
-    let (many, of_all) = (many(device)?, OF_WAVE * device.multiprocessors()? as usize);
+    let (many, of_all) = (values_of_pipelined(device)?, WAVE_TILE_VALUES * device.multiprocessors()? as usize);
     let values = rng.whole_numbers(many.max(430_080) + 1);
     let x = GpuArray::from_ndarray(device, &Array1::from(values.clone()))?;
     // By the share of them.
@@ -580,13 +588,16 @@ pub fn many_lines_and_wide_rows(device: &Device) -> Outcome {
         }
         // With places, into every array of a stack.
         let places = index::<Ix2, _>(Axis(0)).broadcast((rows, columns)).cast::<f32>() % 3.0f32;
-        let got = (&x + places).cumsum().axis(Axis(0)).eval()?.to_ndarray()?;
         let mut want = values.clone();
         for mut lane in want.lanes_mut(Axis(0)) {
             let line: Vec<f32> = lane.iter().enumerate().map(|(i, &x)| x + (i % 3) as f32).collect();
             lane.assign(&Array1::from(sums(&line, false, false)));
         }
-        same(got.flatten().as_slice().unwrap_or_default(), &want.into_raw_vec_and_offset().0, "places")?;
+        // The first operand shares its memory with the states, also if it is not read from memory.
+        for sum in [&x + &places, &places + &x] {
+            let got = sum.cumsum().axis(Axis(0)).eval()?.to_ndarray()?;
+            same(got.flatten().as_slice().unwrap_or_default(), want.as_slice().unwrap_or_default(), "places")?;
+        }
     }
     Ok(())
 }

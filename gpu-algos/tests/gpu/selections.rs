@@ -246,7 +246,7 @@ pub fn runs_of_equal_values_from_any_position(device: &Device) -> Outcome {
 
 /// Runs of an expression with two operands of different sizes.
 pub fn runs_of_two_arrays(device: &Device) -> Outcome {
-    for n in [33, 2049, 20_011, 150_003, many(device)? + 5] {
+    for n in [33, 2049, 20_011, 150_003, values_of_pipelined(device)? + 5] {
         let (x, y) = (Array1::from_iter((0..n).map(|i| (i / 5) as f32)), Array1::from_iter((0..n).map(|i| i % 3 == 0)));
         let sums = Array1::from_iter(x.iter().zip(&y).map(|(x, &y)| x + f32::from(u8::from(y))));
         let (a, b) = (GpuArray::from_ndarray(device, &x)?, GpuArray::from_ndarray(device, &y)?);
@@ -482,18 +482,21 @@ pub fn wrong_selections_are_errors(device: &Device) -> Outcome {
     Ok(())
 }
 
-/// Values that are enough for tiles in shared memory, however large these are.
-fn many(device: &Device) -> Result<usize, Failure> {
+/// A number of values from which on `select_pipelined` selects, however large they are.
+fn values_of_pipelined(device: &Device) -> Result<usize, Failure> {
     Ok(4 * device.multiprocessors()? as usize * 16384)
 }
 
 pub fn many_selected_around_tiles(device: &Device) -> Outcome {
     let mut rng = rng(31);
     // Where kernels with small tiles begin, and those with large ones.
-    let (less, n) = (many(device)? / 2, many(device)?);
+    let (less, n) = (values_of_pipelined(device)? / 2, values_of_pipelined(device)?);
     let lengths = [less - 1, less, less + 8191, n - 1, n, n + 511, n + 16383];
+    let shares = [0, 50, 100, 7, 1, 99, 30];
     for (number, len) in lengths.into_iter().enumerate() {
-        for percent in [[0, 50], [100, 7], [1, 99]][number % 3] {
+        // The emulated device takes a second for each.
+        let others = if device.is_emulated() { None } else { Some(shares[(number + 3) % shares.len()]) };
+        for percent in [shares[number]].into_iter().chain(others) {
             let mask = flags(&mut rng, len, percent);
             by_mask(device, &Array1::from_shape_fn(len, |i| i as f32), &mask, &format!("{len}, {percent} %"))?;
         }
@@ -533,7 +536,7 @@ pub fn many_selected_around_tiles(device: &Device) -> Outcome {
 }
 
 pub fn many_selected_with_flags_at_every_position(device: &Device) -> Outcome {
-    let n = many(device)? + 4097;
+    let n = values_of_pipelined(device)? + 4097;
     for tile in [6144, 8192, 12288] {
         let tiles = n / tile;
         let mask = Array1::from_shape_fn(n, |i| i % tile % tiles == i / tile % tiles);
@@ -546,7 +549,7 @@ pub fn many_selected_with_flags_at_every_position(device: &Device) -> Outcome {
 
 pub fn many_selected_of_any_type(device: &Device) -> Outcome {
     let mut rng = rng(32);
-    let n = many(device)? + 77;
+    let n = values_of_pipelined(device)? + 77;
     let mut numbers = vec![3usize];
     while numbers.len() < n {
         let most = [1, 3, 40, 70_000][rng.below(4)];
@@ -576,7 +579,7 @@ pub fn many_selected_of_any_type(device: &Device) -> Outcome {
 
 pub fn many_selected_that_are_not_aligned(device: &Device) -> Outcome {
     let mut rng = rng(33);
-    let n = many(device)? + 40;
+    let n = values_of_pipelined(device)? + 40;
     let (x, m) = (Array1::from_shape_fn(n, |i| (i / 3) as f32), flags(&mut rng, n, 50));
     let (a, b) = (GpuArray::from_ndarray(device, &x)?, GpuArray::from_ndarray(device, &m)?);
     let len = n - 32;
@@ -597,7 +600,7 @@ pub fn many_selected_that_are_not_aligned(device: &Device) -> Outcome {
 pub fn many_selected_on_two_streams_and_replayed(device: &Device) -> Outcome {
     let mut rng = rng(34);
     let (stream, other) = (Stream::new(device)?, Stream::new(device)?);
-    let n = many(device)? + 3;
+    let n = values_of_pipelined(device)? + 3;
     let x = Array1::from_shape_fn(n, |i| i as f32);
     let (a, of_other) = (GpuArray::from_ndarray(&stream, &x)?, GpuArray::from_ndarray(&other, &x)?);
     let mut m = GpuArray::from_ndarray(&stream, &flags(&mut rng, n, 50))?;

@@ -4,11 +4,11 @@
     reason = "an ndarray view ties its lifetime too tightly to stand in a graph: its pointer and borrow stand for it"
 )]
 
-use std::marker::PhantomData;
+use std::{any::Any, fmt, marker::PhantomData, sync::Arc};
 
-use ndarray::ArrayViewD;
+use ndarray::{ArrayD, ArrayViewD};
 
-use crate::{DType, layout::extent};
+use crate::{DType, Element, layout::extent};
 
 /// A borrowed array: where its first element is, and how far the others are from it.
 #[derive(Clone, Copy, Debug)]
@@ -26,6 +26,11 @@ unsafe impl<T: Sync> Send for HostPart<'_, T> {}
 unsafe impl<T: Sync> Sync for HostPart<'_, T> {}
 
 impl<'a, T> HostPart<'a, T> {
+    /// A part for as long as the caller keeps its elements.
+    fn of_kept<'k>(self) -> HostPart<'k, T> {
+        HostPart { first: self.first, extent: self.extent, _elements: PhantomData }
+    }
+
     pub(crate) fn new(view: &ArrayViewD<'a, T>) -> Self {
         let extent = extent(view.shape(), view.strides(), 0);
         Self { first: view.as_ptr(), extent, _elements: PhantomData }
@@ -37,6 +42,31 @@ impl<'a, T> HostPart<'a, T> {
 
     pub(crate) fn extent(&self) -> Option<(isize, isize)> {
         self.extent
+    }
+}
+
+/// An array that many may read and that goes with the last of them.
+#[derive(Clone)]
+pub(crate) struct OwnedHost {
+    /// A view of `_owner`, whose elements stay at their address. Nobody gets it for longer than this structure is borrowed.
+    view: HostView<'static>,
+    _owner: Arc<dyn Any + Send + Sync>,
+}
+
+impl OwnedHost {
+    pub(crate) fn new<T: Element>(array: ArrayD<T>) -> Self {
+        let owner = Arc::new(array);
+        Self { view: T::host_view(owner.view()).of_kept(), _owner: owner }
+    }
+
+    pub(crate) fn view(&self) -> &HostView<'_> {
+        &self.view
+    }
+}
+
+impl fmt::Debug for OwnedHost {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.view.fmt(f)
     }
 }
 
@@ -67,6 +97,11 @@ macro_rules! types {
         }
 
         impl HostView<'_> {
+            /// The view for as long as the caller keeps its array.
+            fn of_kept(self) -> HostView<'static> {
+                match self { $(Self::$variant(part) => HostView::$variant(part.of_kept()),)* }
+            }
+
             /// The address of its first element.
             pub(crate) fn address(&self) -> usize {
                 match self { $(Self::$variant(part) => part.first() as usize,)* }

@@ -11,7 +11,7 @@ use ndarray::ArrayViewD;
 
 use crate::DType;
 
-pub(crate) use host_memory::{HostPart, HostSliceMut, HostView};
+pub(crate) use host_memory::{HostPart, HostSliceMut, HostView, OwnedHost};
 pub use promotion::{Promote, promote};
 pub use range::Number;
 
@@ -146,8 +146,6 @@ pods! {
     note = "this is defined for f32 and f64; `.cast::<f64>()` makes one of them"
 )]
 pub trait Float: Number<Float = Self> + num_traits::Float {}
-impl Float for f32 {}
-impl Float for f64 {}
 
 /// An integer of 8 to 64 bits.
 #[diagnostic::on_unimplemented(

@@ -14,10 +14,15 @@ pub trait Promote<U: Element>: Element {
     type Output: Element;
 }
 
-/// One row per left type; the columns are the right types in the order of the head.
+/// One type with itself. For all types at once: so a type that is not known yet, but that of a literal, has a known common type with itself.
+impl<T: Element> Promote<T> for T {
+    type Output = T;
+}
+
+/// One row per left type; the columns are the right types in the order of the head. `_` is the type itself.
 macro_rules! table {
-    ($head:tt $($left:ident => $($output:ident)*;)*) => {
-        $(table!(@row $left $head $($output)*);)*
+    ($head:tt $($left:ident => $row:tt;)*) => {
+        $(table!(@row $left $head $row);)*
 
         /// [`Promote`] between types as values.
         ///
@@ -26,31 +31,40 @@ macro_rules! table {
         /// assert_eq!(promote(DType::I32, DType::F32), DType::F64);
         /// ```
         pub fn promote(left: DType, right: DType) -> DType {
-            const TABLE: [[DType; 11]; 11] = [$([$(<$output as Element>::DTYPE),*]),*];
+            const TABLE: [[DType; 11]; 11] = [$(table!(@types $left $row)),*];
             TABLE[left as usize][right as usize]
         }
     };
-    (@row $left:ident ($($right:ident)*) $($output:ident)*) => {
-        $(impl Promote<$right> for $left {
-            type Output = $output;
-        })*
+    (@row $left:ident ($($right:ident)*) ($($output:tt)*)) => {
+        $(table!(@cell $left $right $output);)*
     };
+    (@cell $left:ident $right:ident _) => {};
+    (@cell $left:ident $right:ident $output:ident) => {
+        impl Promote<$right> for $left {
+            type Output = $output;
+        }
+    };
+    (@types $left:ident ($($output:tt)*)) => {
+        [$(<table!(@type $left $output) as Element>::DTYPE),*]
+    };
+    (@type $left:ident _) => { $left };
+    (@type $left:ident $output:ident) => { $output };
 }
 
 #[rustfmt::skip]
 table! {
     (bool i8 i16 i32 i64 u8 u16 u32 u64 f32 f64)
-    bool => bool i8   i16  i32  i64  u8   u16  u32  u64  f32  f64;
-    i8   => i8   i8   i16  i32  i64  i16  i32  i64  f64  f32  f64;
-    i16  => i16  i16  i16  i32  i64  i16  i32  i64  f64  f32  f64;
-    i32  => i32  i32  i32  i32  i64  i32  i32  i64  f64  f64  f64;
-    i64  => i64  i64  i64  i64  i64  i64  i64  i64  f64  f64  f64;
-    u8   => u8   i16  i16  i32  i64  u8   u16  u32  u64  f32  f64;
-    u16  => u16  i32  i32  i32  i64  u16  u16  u32  u64  f32  f64;
-    u32  => u32  i64  i64  i64  i64  u32  u32  u32  u64  f64  f64;
-    u64  => u64  f64  f64  f64  f64  u64  u64  u64  u64  f64  f64;
-    f32  => f32  f32  f32  f64  f64  f32  f32  f64  f64  f32  f64;
-    f64  => f64  f64  f64  f64  f64  f64  f64  f64  f64  f64  f64;
+    bool => (_    i8   i16  i32  i64  u8   u16  u32  u64  f32  f64);
+    i8   => (i8   _    i16  i32  i64  i16  i32  i64  f64  f32  f64);
+    i16  => (i16  i16  _    i32  i64  i16  i32  i64  f64  f32  f64);
+    i32  => (i32  i32  i32  _    i64  i32  i32  i64  f64  f64  f64);
+    i64  => (i64  i64  i64  i64  _    i64  i64  i64  f64  f64  f64);
+    u8   => (u8   i16  i16  i32  i64  _    u16  u32  u64  f32  f64);
+    u16  => (u16  i32  i32  i32  i64  u16  _    u32  u64  f32  f64);
+    u32  => (u32  i64  i64  i64  i64  u32  u32  _    u64  f64  f64);
+    u64  => (u64  f64  f64  f64  f64  u64  u64  u64  _    f64  f64);
+    f32  => (f32  f32  f32  f64  f64  f32  f32  f64  f64  _    f64);
+    f64  => (f64  f64  f64  f64  f64  f64  f64  f64  f64  f64  _);
 }
 
 #[cfg(test)]

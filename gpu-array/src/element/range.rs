@@ -55,33 +55,54 @@ macro_rules! integers {
     )*};
 }
 
-macro_rules! floats {
-    ($($type:ty),*) => {$(
-        impl Number for $type {
-            type Float = Self;
-            fn range_len(start: Self, stop: Self, step: Self) -> Result<usize> {
-                if step == 0.0 {
-                    return Err(range_error(start, stop, step, "the step is zero"));
-                }
-                let len = ((f64::from(stop) - f64::from(start)) / f64::from(step)).ceil();
-                if !len.is_finite() || !step.is_finite() {
-                    return Err(range_error(start, stop, step, "the number of values is not finite"));
-                }
-                // 2^53: beyond it neighbouring values of i are not told apart.
-                if len > 9_007_199_254_740_992.0 {
-                    return Err(range_error(start, stop, step, "more values than can be addressed"));
-                }
-                Ok(len.max(0.0) as usize)
-            }
-            fn range_value(start: Self, step: Self, i: usize) -> Self {
-                (f64::from(start) + i as f64 * f64::from(step)) as Self
-            }
+/// f32 and f64. [`Number`] is implemented for all of them at once: so the float type of a literal, which is not known yet, is known to be its own
+/// [`Number::Float`].
+#[doc(hidden)]
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a type of number that this takes",
+    note = "arithmetic is defined for i8 to i64, u8 to u64, f32 and f64; functions of floats for f32 and f64",
+    note = "for masks there are `&`, `|`, `^`, `!` and `.cast::<i32>()`"
+)]
+pub trait AnyFloat: Element<Storage = Self> + DevicePod + num_traits::Float + Into<f64> {
+    fn rounded(value: f64) -> Self;
+}
+
+impl AnyFloat for f32 {
+    fn rounded(value: f64) -> Self {
+        value as Self
+    }
+}
+
+impl AnyFloat for f64 {
+    fn rounded(value: f64) -> Self {
+        value
+    }
+}
+
+impl<T: AnyFloat> Float for T {}
+
+impl<T: AnyFloat> Number for T {
+    type Float = T;
+    fn range_len(start: Self, stop: Self, step: Self) -> Result<usize> {
+        if step.is_zero() {
+            return Err(range_error(start, stop, step, "the step is zero"));
         }
-    )*};
+        let len = ((stop.into() - start.into()) / step.into()).ceil();
+        if !len.is_finite() || !step.is_finite() {
+            return Err(range_error(start, stop, step, "the number of values is not finite"));
+        }
+        // 2^53: beyond it neighbouring values of i are not told apart.
+        if len > 9_007_199_254_740_992.0 {
+            return Err(range_error(start, stop, step, "more values than can be addressed"));
+        }
+        Ok(len.max(0.0) as usize)
+    }
+    fn range_value(start: Self, step: Self, i: usize) -> Self {
+        Self::rounded(start.into() + i as f64 * step.into())
+    }
 }
 
 integers!(i8, i16, i32, i64, u8, u16, u32, u64);
-floats!(f32, f64);
 
 #[cfg(test)]
 mod tests {

@@ -31,7 +31,6 @@ use crate::{
     ArrayError, DType, Element, GpuArray, GpuViewMut, Result,
     element::HostSliceMut,
     layout::{Layout, checked_len, dense_strides, in_sequence},
-    pending::Pending,
     shape::Strides,
 };
 
@@ -168,18 +167,21 @@ pub(crate) fn fill<T: Element, D: Dimension>(mut target: GpuViewMut<'_, T, D>, v
     let layout = target.layout();
     let has_no_gaps = layout.is_c_contiguous() || layout.is_f_contiguous();
     if has_no_gaps && target.covering_mut()?.fill(value.to_storage())? {
+        target.note_overwritten();
         return Ok(());
     }
     assign(&target, &Value::scalar(value))
 }
 
-/// Overwrites a view with a value that has its shape, or is broadcast to it. First it reports the pending error of an operator on the array.
+/// Overwrites a view with a value that has its shape, or is broadcast to it. First it returns the pending error of an operator on the array.
 pub(crate) fn assign<T: Element, D: Dimension>(target: &GpuViewMut<'_, T, D>, value: &Value<'_>) -> Result<()> {
-    target.pending().map_or(Ok(()), Pending::check)?;
+    target.check_overwrite()?;
     let layout = target.layout();
     layout.lies_within(target.data().len())?;
     let mut code = Code::default();
     assemble_into(&mut code, value, layout.shape())?;
     let strides = Strides::from_slice(layout.strides());
-    device::run(&code, target.stream(), &[target.data().as_raw()], &strides, layout.offset() as isize)
+    device::run(&code, target.stream(), &[target.data().as_raw()], &strides, layout.offset() as isize)?;
+    target.note_overwritten();
+    Ok(())
 }

@@ -1,7 +1,8 @@
 //! Fused elementwise expressions: whole formulas as one kernel on a GPU, or as one pass of the CPU's threads.
 //!
-//! Operators and functions on `&GpuArray`, views, scalars and other expressions build an [`Expr`]; [`Expr::eval`] computes it, [`eval_all`] several
-//! together, [`GpuArray::assign`](crate::GpuArray::assign) and [`GpuArray::update`](crate::GpuArray::update) write in place, and so do `+=`
+//! Operators and functions on `&GpuArray`, views, scalars and other expressions build an [`Expr`], and so do operators on a `GpuArray` itself, which
+//! gives it up: `a.matvec(&p)? * 0.85`. [`Expr::eval`] computes the expression, [`eval_all`] several together,
+//! [`GpuArray::assign`](crate::GpuArray::assign) and [`GpuArray::update`](crate::GpuArray::update) write in place, and so do `+=`
 //! and its like. Arrays on the host are taken by [`host`](host()), and the same expression is evaluated by rayon.
 //!
 //! # Semantics
@@ -54,7 +55,7 @@ pub use device::{
 pub use graph::Source;
 pub use samples::KERNELS;
 pub use syntax::{
-    Backend, Expr, Gpu, Host, IntoExpr, Operand, Outside, Precompile, Rhs, Values, arange, constant, diff, diff_n,
-    eval_all, eye, flip, gather, host, index, linspace, linspace_without_end, pad, precompile, repeat, roll, source,
-    take, tile, tril, triu, where_,
+    Backend, Expr, Gpu, Host, IntoExpr, Operand, Operation, Outside, OwnedRhs, Precompile, Rhs, Values, arange,
+    constant, diff, diff_n, eval_all, eye, flip, gather, host, host_owned, index, linspace, linspace_without_end, pad,
+    precompile, repeat, roll, source, take, tile, tril, triu, where_,
 };

@@ -3,7 +3,7 @@
 use ndarray::{Dimension, Order};
 use smallvec::SmallVec;
 
-use super::{Layout, checked_len};
+use super::{Layout, checked_len, extent, in_sequence};
 use crate::{ArrayError, INFER, Result};
 
 impl<D: Dimension> Layout<D> {
@@ -30,6 +30,42 @@ impl<D: Dimension> Layout<D> {
             strides[axis] = stride as usize;
         }
         Ok(Layout { dim, strides, offset: self.offset })
+    }
+
+    /// The elements at any strides from the first one, all among those of a layout without gaps.
+    pub(crate) fn as_strided<E: Dimension>(&self, dim: E, strides: &[isize]) -> Result<Layout<E>> {
+        let (op, expected, got) = ("as_strided", dim.ndim(), strides.len());
+        if expected != got {
+            return Err(ArrayError::Ndim { op, expected, got });
+        }
+        checked_len(dim.slice())?;
+        let own = self.span();
+        if !self.is_each_place_once() {
+            return Err(ArrayError::Gaps { op, shape: self.shape().to_vec(), strides: self.strides().to_vec() });
+        }
+        let within = |(least, greatest)| least >= own.start as isize && greatest < own.end as isize;
+        let is_empty = dim.slice().contains(&0);
+        if !is_empty && !extent(dim.slice(), strides, self.offset as isize).is_some_and(within) {
+            let (shape, strides) = (dim.slice().to_vec(), strides.to_vec());
+            return Err(ArrayError::Strided { shape, strides, len: own.len() });
+        }
+        let axes = dim.slice().iter().zip(strides);
+        let is_walked = |len: usize| len > 1 && !is_empty;
+        Ok(Layout::build(self.offset, axes.map(|(&len, &stride)| (len, if is_walked(len) { stride } else { 0 }))))
+    }
+
+    /// Whether the elements are those of a stretch of memory, each of them once, in any order. (A broadcast view can have as many elements as its
+    /// stretch and leave out some of them.)
+    fn is_each_place_once(&self) -> bool {
+        let mut axes: SmallVec<[(usize, isize); 6]> = self
+            .shape()
+            .iter()
+            .zip(self.strides())
+            .map(|(&len, &stride)| (len, stride.unsigned_abs() as isize))
+            .filter(|&(len, _)| len != 1)
+            .collect();
+        axes.sort_by_key(|&(_, stride)| stride);
+        self.is_empty() || in_sequence(axes.into_iter())
     }
 
     /// The shape with the length in place of [`INFER`].

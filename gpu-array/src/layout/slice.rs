@@ -5,6 +5,9 @@ use ndarray::{Axis, Dimension, RemoveAxis, SliceArg, SliceInfoElem};
 use super::{Layout, from_end};
 use crate::{ArrayError, Result};
 
+/// The most parts of an axis in one list: some hundred megabytes.
+const MOST_PARTS: usize = 1 << 20;
+
 impl<D: Dimension> Layout<D> {
     /// The part that `s![…]` selects, by ndarray's rules.
     pub(crate) fn slice<I: SliceArg<D>>(&self, info: &I) -> Result<Layout<I::OutDim>> {
@@ -89,12 +92,12 @@ impl<D: Dimension> Layout<D> {
         let len = self.dim[axis];
         let refused = || ArrayError::Split { op, axis, len, parts };
         let (size, longer) = (len.checked_div(parts).ok_or_else(refused)?, len.checked_rem(parts).ok_or_else(refused)?);
-        let mut all = Vec::new();
-        // An allocation that fails would end the process.
-        all.try_reserve_exact(parts).map_err(|_| refused())?;
+        // The list would take memory before anyone could refuse it.
+        if parts > MOST_PARTS {
+            return Err(ArrayError::TooManyParts { op, parts, limit: MOST_PARTS });
+        }
         let start = |part: usize| part * size + part.min(longer);
-        all.extend((0..parts).map(|part| self.part(axis, start(part), start(part + 1))));
-        Ok(all)
+        Ok((0..parts).map(|part| self.part(axis, start(part), start(part + 1))).collect())
     }
 
     /// The parts of an axis before, between and behind some indices.

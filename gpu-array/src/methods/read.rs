@@ -148,6 +148,27 @@ macro_rules! read_only {
                 Ok(self.view().with(self.layout().reshape(shape.into_dimension(), order)?))
             }
 
+            /// The elements at any distances, NumPy's `as_strided`, but checked and in elements: element `(i, j, …)` is the one that lies
+            /// `i * strides[0] + j * strides[1] + …` elements of memory behind the first. An element may be part of the result many times, as in
+            /// sliding windows.
+            ///
+            /// # Errors
+            /// `Strided` where the result would lead out of the array; `Gaps` for a view among whose elements others lie; `Ndim` unless there is a
+            /// stride for each axis; `TooLarge`.
+            ///
+            /// ```no_run
+            /// # let device = gpu_driver::Device::first()?;
+            /// let x = gpu_array::GpuArray::arange(&device, 0, 5, 1)?;
+            /// let windows = x.as_strided((3, 3), &[1, 1])?;
+            /// assert_eq!(windows.to_ndarray()?, ndarray::array![[0, 1, 2], [1, 2, 3], [2, 3, 4]]);
+            /// assert!(x.as_strided((4, 3), &[1, 1]).is_err());
+            /// # Ok::<(), gpu_array::ArrayError>(())
+            /// ```
+            #[doc(alias("sliding_window_view", "windows"))]
+            pub fn as_strided<E: IntoDimension>(&self, shape: E, strides: &[isize]) -> Result<GpuView<$life, T, E::Dim>> {
+                Ok(self.view().with(self.layout().as_strided(shape.into_dimension(), strides)?))
+            }
+
             /// Without the axes of length 1.
             pub fn squeeze(&self) -> GpuView<$life, T, IxDyn> {
                 self.view().with(self.layout().squeeze())
@@ -199,7 +220,8 @@ macro_rules! read_only {
             /// Views of `parts` equal parts of an axis, as NumPy's `split`; nothing is copied.
             ///
             /// # Errors
-            /// `Axis` where there is no such axis; `Split` for no parts, or where the parts do not divide its length.
+            /// `Axis` where there is no such axis; `Split` for no parts, or where the parts do not divide its length; `TooManyParts` for more than
+            /// 2^20.
             ///
             /// ```no_run
             /// # let device = gpu_driver::Device::first()?;
@@ -218,7 +240,7 @@ macro_rules! read_only {
             /// `array_split`; nothing is copied.
             ///
             /// # Errors
-            /// `Axis` where there is no such axis; `Split` for no parts, or for more than memory has room for.
+            /// `Axis` where there is no such axis; `Split` for no parts; `TooManyParts` for more than 2^20.
             pub fn array_split(&self, axis: Axis, parts: usize) -> Result<Vec<GpuView<$life, T, D>>> {
                 Ok(self.view().with_each(self.layout().array_split(axis, parts)?))
             }

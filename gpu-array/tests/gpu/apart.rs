@@ -156,10 +156,15 @@ fn axes_that_cannot_be_split_are_told(device: &Device) -> Outcome {
     told(x.split(Axis(0), 3), "split: 3 parts of axis 0, which has length 7")?;
     told(x.split(Axis(0), 0), "split: 0 parts of axis 0, which has length 7")?;
     let none = GpuArray::<u8, Ix2>::zeros(device, (0, 2))?;
-    told(none.split(Axis(0), usize::MAX), &format!("split: {} parts of axis 0, which has length 0", usize::MAX))?;
+    let limit = |op, parts: usize| {
+        format!("{op}: {parts} parts, at most 1048576 are made at once; `chunks` gives any number one by one")
+    };
+    told(none.split(Axis(0), usize::MAX), &limit("split", usize::MAX))?;
     told(x.array_split(Axis(0), 0), "array_split: 0 parts of axis 0, which has length 7")?;
-    let many = usize::MAX;
-    told(x.array_split(Axis(0), many), &format!("array_split: {many} parts of axis 0, which has length 7"))?;
+    for many in [(1 << 20) + 1, 1_000_000_000, usize::MAX] {
+        told(x.array_split(Axis(0), many), &limit("array_split", many))?;
+    }
+    ensure_eq!(x.array_split(Axis(0), 1 << 20)?.len(), 1 << 20);
     told(x.split(Axis(1), 1), "split: no axis 1 among 1")?;
     told(x.array_split(Axis(1), 1), "array_split: no axis 1 among 1")?;
     told(x.split_at_indices(Axis(1), &[1]), "split_at_indices: no axis 1 among 1")

@@ -3,8 +3,8 @@
 use gpu_array::{
     Element, GpuArray, Result,
     expression::{
-        Backend, Expr, Gpu, Host, Outside, diff, eval_all, eye, flip, gather, host, index, linspace, pad, precompile,
-        repeat, roll, take, tile, tril, triu, where_,
+        Backend, Expr, Gpu, Host, Outside, constant, diff, eval_all, eye, flip, gather, host, index, linspace, pad,
+        precompile, repeat, roll, take, tile, tril, triu, where_,
     },
 };
 use gpu_driver::{Device, DevicePod};
@@ -23,7 +23,50 @@ pub const TESTS: &[Test<Device>] = tests![
     made_arrays_are_those_of_the_host,
     orders_of_results,
     one_function_runs_on_both_places,
+    masks_choose_the_elements_that_are_written,
 ];
+
+/// A value at the places of a mask, of an array at that place.
+fn masked<P: Backend>(
+    mut x: P::Owned<f32, Ix2>,
+    mask: &Expr<'_, bool, Ix2, P>,
+    value: &Expr<'_, f32, Ix1, P>,
+) -> Result<P::Owned<f32, Ix2>> {
+    P::assign_where(&mut x, mask, value)?;
+    Ok(x)
+}
+
+fn masks_choose_the_elements_that_are_written(device: &Device) -> Outcome {
+    let of = |(i, j): (usize, usize)| if (i + j) % 5 == 0 { f32::NAN } else { (i * 100 + j) as f32 };
+    for shape in [(1, 1), (3, 7), (33, 65), (0, 4)] {
+        let (h, row) = (Array2::from_shape_fn(shape, of), Array1::from_shape_fn(shape.1, |j| -(j as f32)));
+        let mask = h.mapv(|x| x.is_nan() || x as i32 % 3 == 0);
+        let want = Array2::from_shape_fn(shape, |(i, j)| if mask[(i, j)] { row[j] } else { h[(i, j)] });
+        let text = |x: &Array2<f32>| format!("{:?}", x.mapv(f32::to_bits));
+        let (x, m, r) = (
+            GpuArray::from_ndarray(device, &h)?,
+            GpuArray::from_ndarray(device, &mask)?,
+            GpuArray::from_ndarray(device, &row)?,
+        );
+        let got = masked::<Gpu>(x.try_clone()?, &Gpu::expr(&m), &Gpu::expr(&r))?.to_ndarray()?;
+        ensure_eq!(text(&got), text(&want));
+        ensure_eq!(text(&masked::<Host>(h.clone(), &host(&mask), &host(&row))?), text(&want));
+        // A scalar, and part of an array: what is beside it stays.
+        let mut y = GpuArray::full(device, (shape.0 * 2, shape.1 + 1), 9f32)?;
+        y.slice_mut(s![..;2, 1..])?.assign_where(&m, 5.0)?;
+        let mut want = Array2::from_elem((shape.0 * 2, shape.1 + 1), 9f32);
+        want.slice_mut(s![..;2, 1..]).zip_mut_with(&mask, |y, &mask| *y = if mask { 5.0 } else { *y });
+        ensure_eq!(y.to_ndarray()?, want);
+    }
+    // A row of masks is for all rows; a mask that does not fit is an error, and changes nothing.
+    let mut x = GpuArray::full(device, (2, 3), 1i64)?;
+    let (ends, four) = (GpuArray::from_vec(device, [true, false, true])?, GpuArray::full(device, 4, true)?);
+    x.assign_where(&ends, 0)?;
+    ensure!(x.assign_where(&four, 7).is_err() && x.assign_where(&ends, &GpuArray::full(device, 4, 7i64)?).is_err());
+    ensure!(x.assign_where(constant::<bool, Gpu>(true).broadcast((2, 2, 3)), 7).is_err());
+    ensure_eq!(x.to_ndarray()?, ndarray::array![[0, 1, 0], [0, 1, 0]]);
+    Ok(())
+}
 
 fn every_misalignment_writes_its_places_and_no_other(device: &Device) -> Outcome {
     fn check<T>(device: &Device, of: fn(usize) -> T, old: T) -> Outcome

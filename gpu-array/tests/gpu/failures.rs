@@ -5,7 +5,7 @@ use std::error::Error;
 
 use gpu_array::{
     ArrayError, GpuArray, GpuViewMut, PinnedArray, Result, concatenate,
-    expression::{Gpu, IntoExpr, constant, eval_all, eye, precompile},
+    expression::{Gpu, constant, eval_all, eye, index, precompile},
     hstack, reference, stack, vstack,
 };
 use gpu_driver::{
@@ -475,8 +475,11 @@ static OPERATIONS: &[Operation<Call>] = &[
         sweep: |call| {
             let operator = |array: &mut GpuArray<i32, Ix2>| {
                 *array |= 8;
-                // Reports the operator's error, without the device.
-                (&*array).into_expr().shape().map(drop)
+                // Without the device.
+                array.take_error().map_err(|error| match error {
+                    ArrayError::Operator { op: "|=", source, .. } => *source,
+                    other => other,
+                })
             };
             works(call, operator, host() | 8, |()| Ok(()))
         },
@@ -563,6 +566,22 @@ static OPERATIONS: &[Operation<Call>] = &[
         sweep: |call| writes_to_a_view(call, |view| view.assign(constant::<i32, Gpu>(9)), array![9, 9]),
     },
     Operation {
+        name: "GpuArray::assign_where",
+        makes: &[(ModuleLoad, 1), (Launch, 1)],
+        sweep: |call| {
+            let even = index::<Ix1, Gpu>(Axis(0)).ne(1);
+            works(call, move |array| array.assign_where(&even, 7), array![[7, 2, 7], [7, 5, 7]], |()| Ok(()))
+        },
+    },
+    Operation {
+        name: "GpuViewMut::assign_where",
+        makes: &[(ModuleLoad, 1), (Launch, 1)],
+        sweep: |call| {
+            let first = index::<Ix1, Gpu>(Axis(0)).eq(0);
+            writes_to_a_view(call, move |view| view.assign_where(&first, 7), array![7, 5])
+        },
+    },
+    Operation {
         name: "GpuViewMut::update",
         makes: &[(ModuleLoad, 1), (Launch, 1)],
         sweep: |call| writes_to_a_view(call, |view| view.view_mut().update(|x| x.maximum(4)), array![4, 5]),
@@ -590,6 +609,7 @@ const OTHERS: &[&str] = &[
     "PendingArray::wait",
     "checked_len",
     "any::array_split",
+    "any::as_strided",
     "any::broadcast",
     "any::chunks",
     "any::chunks_mut",

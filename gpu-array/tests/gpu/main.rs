@@ -16,6 +16,7 @@ mod failures;
 mod joining;
 mod large;
 mod math;
+mod owned;
 mod programs;
 mod pycuda;
 #[path = "../random/mod.rs"]
@@ -61,12 +62,14 @@ fn main() -> ExitCode {
         .group("device", device.clone(), "GPU_TESTS", expressions::TESTS)
         .group("device", device.clone(), "GPU_TESTS", math::TESTS)
         .group("device", device.clone(), "GPU_TESTS", structure::TESTS)
+        .group("device", device.clone(), "GPU_TESTS", owned::TESTS)
         .group("device", device.clone(), "GPU_TESTS", joining::TESTS)
         .group("device", device.clone(), "GPU_TESTS", apart::TESTS)
         .group("device", device.clone(), "GPU_TESTS", examples::TESTS)
         .group("pycuda", device.clone(), "GPU_TESTS", pycuda::TESTS)
         .group("large", gpu, if on_gpu { "GPU_TESTS" } else { "" }, large::TESTS)
         .group("counts", emulated(), require, counts::TESTS)
+        .group("counts", emulated(), require, owned::COUNTS)
         .cases("failures", emulated(), require, failures::cases())
         .group("failures", emulated(), require, by_failure)
         .cases("kernels", compiler(), "GPU_COMPILE", kernels)

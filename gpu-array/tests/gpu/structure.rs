@@ -15,8 +15,11 @@ pub const TESTS: &[Test<Device>] = tests![
     shapes_that_do_not_fit_are_told,
     what_has_no_array_needs_a_home,
     only_arrays_are_read_at_computed_places,
-    a_failed_operator_is_reported_once,
-    a_failed_operator_is_reported_by_values_made_before,
+    a_failed_operator_is_reported_by_every_later_use,
+    an_array_that_is_overwritten_has_no_failed_operator,
+    a_failed_operator_on_a_view_is_reported_by_its_array,
+    a_failed_operator_that_nobody_asked_about_is_reported_by_the_device,
+    a_failed_operator_is_reported_by_expressions,
     failed_assignments_leave_the_array,
     empty_arrays_and_single_values,
     exchanged_buffers_are_errors,
@@ -31,6 +34,10 @@ fn exchanged_buffers_are_errors(device: &Device) -> Outcome {
         Ok((large, small))
     };
     let is_told = |outcome: Result<()>, call: &str| {
+        let outcome = outcome.map_err(|error| match error {
+            ArrayError::Operator { source, .. } => *source,
+            other => other,
+        });
         let right = matches!(&outcome, Err(ArrayError::Length { expected: 12, got: 5, .. }))
             || matches!(&outcome, Err(ArrayError::Driver(DriverError::Length { .. })));
         if right { Ok(()) } else { Err(format!("{call}: {outcome:?}")) }
@@ -185,6 +192,7 @@ const CALLS: &[Call] = &[
     ("to_owned", |x| x.t().to_owned().map(drop)),
     ("try_clone", |x| x.try_clone().map(drop)),
     ("fill", |x| x.slice_mut(s![0, ..1])?.fill(1.0)),
+    ("fill of all", |x| x.fill(1.0)),
     ("upload", |x| x.upload(PinnedArray::from_ndarray(x.device(), &host())?)?.wait().map(drop)),
     ("download", |x| x.download(PinnedArray::zeros(x.device(), (2, 3))?)?.wait().map(drop)),
     ("eval", |x| (&*x + 1.0).eval().map(drop)),
@@ -197,34 +205,124 @@ const CALLS: &[Call] = &[
     ("update of a view", |x| x.slice_mut(s![.., 1])?.update(|x| x * 1.0)),
 ];
 
-fn a_failed_operator_is_reported_once(device: &Device) -> Outcome {
+/// Whether the error is that of `op` for an array of shape [2, 3] with one of shape [5], and tells the line on which it stands.
+fn is_of(outcome: &Result<()>, wanted: &str, line: u32) -> bool {
+    let Err(error @ ArrayError::Operator { op, location, source }) = outcome else { return false };
+    let shapes = matches!(&**source, ArrayError::Operands { left, right, .. } if *left == [2, 3] && *right == [5]);
+    let text = format!("`{wanted}` at {}:{line}:", file!());
+    shapes && *op == wanted && location.line() == line && error.to_string().starts_with(&text)
+}
+
+/// The calls of [`CALLS`] that overwrite all of an array.
+const OVERWRITING: [&str; 4] = ["copy_from_ndarray", "upload", "assign", "fill of all"];
+
+fn a_failed_operator_is_reported_by_every_later_use(device: &Device) -> Outcome {
     let five = GpuArray::<f32, _>::zeros(device, 5)?;
     for (name, call) in CALLS {
         let mut x = GpuArray::from_ndarray(device, &host())?;
+        let line = line!() + 1;
         x += &five;
         x *= 2.0; // not done either: the error comes first
         let first = call(&mut x);
-        let told = matches!(&first, Err(ArrayError::Operands { left, right, .. }) if *left == [2, 3] && *right == [5]);
-        ensure!(told, "{name}: {first:?}");
+        ensure!(is_of(&first, "+=", line), "{name}: {first:?}");
+        x -= 1.0; // nor is this
+        let printed = x.to_string();
+        ensure!(printed.contains("+=") && printed.contains("[5]"), "{name}: {printed}");
+        for (other, another) in CALLS.iter().filter(|(other, _)| !OVERWRITING.contains(other)) {
+            let later = another(&mut x);
+            ensure!(is_of(&later, "+=", line), "{name}, then {other}: {later:?}");
+        }
+        let taken = x.take_error();
+        ensure!(is_of(&taken, "+=", line) && x.take_error().is_ok(), "{name}: {taken:?}");
         ensure!(x.to_ndarray()? == host(), "{name}: {x}");
         let second = call(&mut x);
         ensure!(second.is_ok(), "{name}, again: {second:?}");
     }
+    // Each use told it, and the array is gone: nobody else is told.
+    drop(five);
+    device.synchronize()?;
     Ok(())
 }
 
-fn a_failed_operator_is_reported_by_values_made_before(device: &Device) -> Outcome {
+fn an_array_that_is_overwritten_has_no_failed_operator(device: &Device) -> Outcome {
+    let five = GpuArray::<f32, _>::zeros(device, 5)?;
+    for (name, call) in CALLS.iter().filter(|(name, _)| OVERWRITING.contains(name)) {
+        let mut x = GpuArray::from_ndarray(device, &host())?;
+        let line = line!() + 1;
+        x -= &five;
+        let first = call(&mut x);
+        ensure!(is_of(&first, "-=", line), "{name}: {first:?}");
+        call(&mut x)?;
+        x.to_ndarray()?;
+        x += 1.0;
+        x.take_error()?;
+    }
+    // A part is not all, and a value that reads the array is no new one.
+    let mut x = GpuArray::from_ndarray(device, &host())?;
+    x += &five;
+    ensure!(x.take_error().is_err());
+    x += &five;
+    ensure!(x.to_ndarray().is_err());
+    ensure!(x.slice_mut(s![.., 1..])?.fill(1.0).is_err() && x.update(|x| x * 0.0).is_err());
+    x.view_mut().assign(constant::<f32, Gpu>(1.0))?;
+    ensure_eq!(x.to_ndarray()?, Array2::ones((2, 3)));
+    Ok(())
+}
+
+fn a_failed_operator_on_a_view_is_reported_by_its_array(device: &Device) -> Outcome {
+    let mut x = GpuArray::from_ndarray(device, &host())?;
+    let five = GpuArray::<f32, _>::zeros(device, 5)?;
+    let mut column = x.slice_mut(s![.., ..;2])?;
+    column += 1.0;
+    column *= &GpuArray::full(device, 2, 10f32)?;
+    ensure_eq!(x.to_ndarray()?, array![[20.0, 2.0, 40.0], [50.0, 5.0, 70.0]]);
+    let mut all = x.t_mut();
+    let line = line!() + 1;
+    all /= &five;
+    ensure!(matches!(all.to_ndarray(), Err(ArrayError::Operator { op: "/=", .. })));
+    let Err(ArrayError::Operator { location, .. }) = x.to_ndarray() else { return Err("no error".into()) };
+    ensure_eq!((location.line(), location.file()), (line, file!()));
+    ensure!(x.take_error().is_err());
+    ensure_eq!(x.to_ndarray()?, array![[20.0, 2.0, 40.0], [50.0, 5.0, 70.0]]);
+    Ok(())
+}
+
+fn a_failed_operator_that_nobody_asked_about_is_reported_by_the_device(device: &Device) -> Outcome {
+    let lose: [fn(GpuArray<f32, Ix2>); 5] =
+        [drop, |x| drop(x.into_device_vec()), |x| drop(x.into_shape(7)), |x| drop(-x), |x| drop(-(x + 1.0))];
+    for lose in lose {
+        let (mut x, mut sound) = (GpuArray::from_ndarray(device, &host())?, GpuArray::from_ndarray(device, &host())?);
+        let line = line!() + 1;
+        x += &GpuArray::<f32, _>::zeros(device, 5)?;
+        lose(x);
+        // An operator has no result to return it by, and is not what failed.
+        sound += 1.0;
+        let text = device.synchronize().map_err(|error| error.to_string());
+        let place = format!("while dropping an array: `+=` at {}:{line}:", file!());
+        ensure!(matches!(&text, Err(text) if text.starts_with(&place) && text.contains("[5]")), "{text:?}");
+        device.synchronize()?;
+        ensure_eq!(sound.to_ndarray()?, host() + 1.0);
+    }
+    Ok(())
+}
+
+fn a_failed_operator_is_reported_by_expressions(device: &Device) -> Outcome {
     let (mut x, y) = (GpuArray::from_ndarray(device, &host())?, GpuArray::from_ndarray(device, &host())?);
     x -= &GpuArray::<f32, _>::zeros(device, 5)?;
     // Another array's expression that reads it, and one that does not.
     ensure_eq!((&y + &y).eval()?.to_ndarray()?, host() * 2.0);
-    ensure!(matches!((&y + &x).eval(), Err(ArrayError::Operands { .. })));
-    ensure_eq!((&y + &x).eval()?.to_ndarray()?, host() * 2.0);
-    // It stays with the array when that changes its shape.
-    x += &GpuArray::<f32, _>::zeros(device, 5)?;
+    ensure!(matches!((&y + &x).eval(), Err(ArrayError::Operator { .. })));
+    // It is the error of an operator that reads the array, too.
+    let mut z = y.try_clone()?;
+    z += &x;
+    let Err(ArrayError::Operator { op: "+=", source, .. }) = z.take_error() else { return Err("no error".into()) };
+    ensure!(matches!(*source, ArrayError::Operator { op: "-=", .. }), "{source:?}");
+    // It stays with the array when that changes its shape, or becomes part of an expression.
     let x = x.into_shape(6)?.into_dyn();
-    ensure!(matches!(x.to_ndarray(), Err(ArrayError::Operands { .. })));
-    ensure_eq!(x.to_ndarray()?.len(), 6);
+    ensure!(matches!(x.to_ndarray(), Err(ArrayError::Operator { .. })));
+    let sum = x + 1.0;
+    ensure!(matches!(sum.eval(), Err(ArrayError::Operator { .. })));
+    ensure!(matches!(sum.eval(), Err(ArrayError::Operator { .. })));
     Ok(())
 }
 

@@ -22,7 +22,51 @@ pub const TESTS: &[Test<Device>] = tests![
     views_print,
     what_has_no_view_is_an_error,
     views_keep_their_stream,
+    any_strides_within_an_array_have_a_view,
 ];
+
+/// Against sums of strides; those that lead out by one element are errors, on either side.
+fn any_strides_within_an_array_have_a_view(device: &Device) -> Outcome {
+    let flat = Array1::from_iter(0..60i32);
+    let x = GpuArray::from_ndarray(device, &flat)?;
+    for seed in testkit::seeds(0..60) {
+        let mut rng = Rng(seed);
+        let (shape, strides) =
+            ([1 + rng.below(5), 1 + rng.below(4)], [rng.below(19) as isize - 9, rng.below(19) as isize - 9]);
+        let (from, to) = (rng.below(30), 30 + rng.below(31));
+        let part = x.slice(s![from..to])?;
+        let reach = |sign: isize| (0..2).map(|k| (strides[k] * (shape[k] as isize - 1) * sign).max(0)).sum::<isize>();
+        let fits = reach(-1) == 0 && reach(1) < (to - from) as isize;
+        let got = part.as_strided(shape, &strides);
+        ensure_eq!(got.is_ok(), fits);
+        if let Ok(got) = got {
+            let at =
+                |(i, j): (usize, usize)| (from as isize + i as isize * strides[0] + j as isize * strides[1]) as i32;
+            ensure_eq!(got.to_ndarray()?, Array2::from_shape_fn((shape[0], shape[1]), at));
+            ensure_eq!(
+                (&got + 1).eval()?.to_ndarray()?,
+                Array2::from_shape_fn((shape[0], shape[1]), |place| at(place) + 1)
+            );
+        }
+    }
+    // From the last element backwards, nothing of nothing, and an element again and again.
+    ensure_eq!(x.slice(s![..;-1])?.as_strided((2, 3), &[-10, -1])?.to_ndarray()?, array![[59, 58, 57], [49, 48, 47]]);
+    ensure!(x.slice(s![..;-1])?.as_strided(2, &[1]).is_err());
+    ensure_eq!(x.slice(s![..0])?.as_strided((0, 3), &[isize::MAX, 1])?.shape().to_vec(), [0, 3]);
+    ensure!(x.slice(s![..0])?.as_strided(1, &[1]).is_err());
+    ensure_eq!(x.slice(s![7..8])?.as_strided((2, 1), &[0, 99])?.to_ndarray()?, array![[7], [7]]);
+    ensure!(matches!(x.slice(s![..;2])?.as_strided(3, &[1]), Err(ArrayError::Gaps { op: "as_strided", .. })));
+    // Four elements in a stretch of four, two of them twice and two not at all: another view may be writing those.
+    let mut pairs = GpuArray::from_ndarray(device, &flat)?.into_shape((20, 3))?;
+    let (left, _right) = pairs.split_at_mut(Axis(1), 1)?;
+    let twice = left.slice(s![..2, ..])?;
+    let twice = twice.broadcast((2, 2, 1))?;
+    ensure!(matches!(twice.as_strided((2, 2), &[2, 1]), Err(ArrayError::Gaps { .. })));
+    ensure!(matches!(x.as_strided(3, &[1, 1]), Err(ArrayError::Ndim { .. })));
+    ensure!(matches!(x.as_strided((3, 3), &[isize::MAX, isize::MAX]), Err(ArrayError::Strided { .. })));
+    ensure!(matches!(x.as_strided((usize::MAX, 3), &[0, 0]), Err(ArrayError::TooLarge { .. })));
+    Ok(())
+}
 
 fn host() -> Array3<i32> {
     Array3::from_shape_fn((4, 5, 6), |(i, j, k)| (i * 100 + j * 10 + k) as i32)

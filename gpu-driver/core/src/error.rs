@@ -293,6 +293,12 @@ pub enum DriverError {
         /// The failure.
         source: Box<DriverError>,
     },
+    /// The text of an error that a crate above this one could not return.
+    #[error("{text}")]
+    Unreported {
+        /// The error.
+        text: String,
+    },
 }
 
 crate::debug_by_text! {
@@ -300,7 +306,7 @@ crate::debug_by_text! {
     NoDriver, Disabled, UnknownDeviceKind, NotEmulated, Setting, UnsafeCache, WrongKind, NoDevice, NoSuchDevice,
     DriverTooOld, Cuda, InCapture, OutOfMemory, DeviceLost, Launch, SharedMemory, OutOfPinnedMemory, NoNvrtc,
     NoCompiler, Compiler, Nvrtc, Compile, UnsupportedArch, NotRegistered, NoKernel, Nul, TypeName, Length, TooLarge,
-    NestedScratch, WrongDevice, InDrop,
+    NestedScratch, WrongDevice, InDrop, Unreported,
 }
 
 fn free_text(free: &Option<usize>) -> String {

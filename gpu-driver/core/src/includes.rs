@@ -1,7 +1,7 @@
 //! Whether a text may read files that no hash of the program holds.
 //!
-//! Compilers put continued lines together first, but not in raw strings. A text is looked at both ways, and what one of them
-//! finds counts: a program that is taken to read files is compiled anew each time, which costs time and nothing else.
+//! Compilers put continued lines together first, but not in raw strings. A text is looked at both ways, and a finding of
+//! either counts: a program that is taken to read files is compiled anew each time, which costs time and nothing else.
 
 use crate::lexer::{Token, TokenKind, spliced, tokens};
 
@@ -84,7 +84,7 @@ fn has_directives(text: &str) -> bool {
         })
 }
 
-/// Whether what follows an `asm` is its text in literals, with no directive in it.
+/// Whether the tokens behind an `asm` are its text in literals, with no directive in it.
 fn is_plain(text: &str, behind: &[Token]) -> bool {
     let mut words = behind.iter().map(|token| &text[token.range()]).skip_while(|word| QUALIFIERS.contains(word));
     if words.next() != Some("(") {

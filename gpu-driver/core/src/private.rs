@@ -2,7 +2,7 @@
 //!
 //! The rules are those of ssh for its keys. A folder of the cache, each folder above it and each file in it belong to this user or to root, and no
 //! other user may write to them, except that a folder above may be one like `/tmp`, where nobody may rename files of another. Nobody else can turn a
-//! path without links whose folders are all of that kind, so what was looked at is what is used; a path with links is never used.
+//! path without links whose folders are all of that kind, so the file that was looked at is the file that is used; a path with links is never used.
 
 use std::{
     fs::{DirBuilder, File, Metadata, OpenOptions, Permissions},
@@ -67,7 +67,7 @@ pub fn checked(folder: &Path) -> io::Result<Checked> {
     Ok(Ok(real))
 }
 
-/// The path without links. What is not there yet keeps its name, below the nearest folder that is there.
+/// The path without links. A part that is not there yet keeps its name, below the nearest folder that is there.
 fn without_links(path: &Path) -> io::Result<PathBuf> {
     let named = std::path::absolute(path)?;
     for above in named.ancestors() {
@@ -186,7 +186,7 @@ mod tests {
         assert_eq!(make_folder(&folder).unwrap_err().kind(), io::ErrorKind::PermissionDenied);
         set_mode(&real.join("open"), 0o755);
         assert_eq!(make_folder(&folder).unwrap(), folder);
-        // What is no folder.
+        // A file is no folder.
         fs::write(real.join("file"), "").unwrap();
         assert!(reason(&real.join("file")).contains("is no folder"));
         assert!(checked(&real.join("file/cache")).is_err() && checked(Path::new("")).is_err());

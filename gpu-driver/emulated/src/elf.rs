@@ -1,4 +1,4 @@
-//! The few facts of a shared object that loading needs: its length, its segments, its symbols, and what would run. 64-bit little-endian ELF.
+//! The few facts of a shared object that loading needs: its length, its segments, its symbols, and its code that would run. 64-bit little-endian ELF.
 
 use std::ops::Range;
 

@@ -209,7 +209,7 @@ mod tests {
         let folder = cache.path().canonicalize().unwrap().join("loaded");
         let (path, ..) = place_in(&folder, b"image").unwrap();
         assert!(path.starts_with(&folder) && folder.metadata().unwrap().mode() & 0o777 == 0o700);
-        // What is not the image is written anew.
+        // A file that is not the image is written anew.
         fs::write(&path, "other").unwrap();
         assert!(place_in(&folder, b"image").is_some());
         assert_eq!(fs::read(&path).unwrap(), b"image");

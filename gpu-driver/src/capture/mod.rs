@@ -17,10 +17,7 @@ use std::{
     cell::RefCell,
     marker::PhantomData,
     mem::ManuallyDrop,
-    sync::{
-        Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, TryLockError,
-        atomic::{AtomicUsize, Ordering},
-    },
+    sync::{Arc, MutexGuard, PoisonError, RwLockReadGuard, RwLockWriteGuard, TryLockError, atomic::Ordering},
 };
 
 use cust::sys::CUstream;
@@ -33,25 +30,10 @@ use crate::{
 };
 
 mod resources;
+mod state;
 
-use resources::Owned;
-pub(crate) use resources::{GraphResources, Resource};
-
-/// The captures of a context.
-#[derive(Default)]
-pub(crate) struct Captures {
-    /// Held shared by captures, alone by waits for the whole context: see the head of this file.
-    gate: RwLock<()>,
-    /// Held by the one thread that tries to have `gate` alone.
-    turn: Mutex<()>,
-    /// See the head of this file.
-    joining: RwLock<()>,
-    /// Captures of [`Stream::capture`] under way, in any thread.
-    under_way: AtomicUsize,
-    owned: Mutex<Owned>,
-    /// Released when the device is idle and no capture is under way.
-    left: Mutex<Vec<Resource>>,
-}
+pub(crate) use resources::GraphResources;
+pub(crate) use state::{Captures, Resource};
 
 thread_local! {
     /// The contexts of the captures that this thread is in. Never destroyed: a module in another thread-local variable may
@@ -81,32 +63,6 @@ impl Drop for Capturing<'_> {
 pub(crate) struct Alone<'a> {
     _gate: RwLockWriteGuard<'a, ()>,
     _turn: MutexGuard<'a, ()>,
-}
-
-impl Captures {
-    /// Keeps streams from joining a capture until the guard goes.
-    pub(crate) fn steady(&self) -> RwLockReadGuard<'_, ()> {
-        self.joining.read().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Held while a stream becomes part of a capture. None where there is no capture to join.
-    pub(crate) fn joining(&self) -> Option<RwLockWriteGuard<'_, ()>> {
-        self.any().then(|| self.joining.write().unwrap_or_else(PoisonError::into_inner))
-    }
-
-    /// Whether [`Stream::capture`] runs in some thread.
-    pub(crate) fn any(&self) -> bool {
-        self.under_way.load(Ordering::Acquire) != 0
-    }
-
-    /// The scratch memory and whatever else is left at the context's end, when nothing runs any more.
-    pub(crate) fn take_all(&self) -> Vec<Resource> {
-        let owned = std::mem::take(&mut *lock(&self.owned));
-        let of_captures = owned.captures.into_values().flat_map(|resources| resources.list);
-        let shared = owned.shared.into_keys().map(Resource::Memory);
-        let left = std::mem::take(&mut *lock(&self.left));
-        of_captures.chain(shared).chain(left).collect()
-    }
 }
 
 impl Context {

@@ -1,61 +1,16 @@
 //! The resources that captures and their graphs own, and their release.
 
-use std::{any::Any, collections::HashMap, fmt, sync::Arc};
+use std::fmt;
 
-use cust::sys::{CUdeviceptr, CUmodule, CUstream};
+use cust::sys::{CUdeviceptr, CUstream};
 use gpu_driver_core::lock;
 
+use super::state::{Resource, Resources, Shared};
 use crate::{
     Device, DriverError, Result, Stream,
     device::{Context, Current},
     pool, sys,
 };
-
-/// A resource of a graph, or one that is released once the device is idle.
-pub(crate) enum Resource {
-    /// Device memory, from the pool or not.
-    Memory(CUdeviceptr),
-    Module(CUmodule),
-    Value(Arc<dyn Any + Send + Sync>),
-}
-
-// SAFETY: a handle of a module is no pointer to this process's memory; the driver takes it from any thread.
-unsafe impl Send for Resource {}
-// SAFETY: as above.
-unsafe impl Sync for Resource {}
-
-/// The resources of captures and graphs.
-#[derive(Default)]
-pub(super) struct Owned {
-    /// By the number of the capture that is under way. One that was not begun by [`Stream::capture`] has no end here and keeps its own.
-    pub(super) captures: HashMap<u64, Resources>,
-    /// Memory that a buffer and a graph share, or one of them has.
-    pub(super) shared: HashMap<CUdeviceptr, Shared>,
-}
-
-/// The resources of a capture.
-#[derive(Default)]
-pub(super) struct Resources {
-    /// Begun by [`Stream::capture`], whose graph takes the resources over.
-    is_ours: bool,
-    pub(super) list: Vec<Resource>,
-    /// Addresses in `Owned::shared`.
-    buffers: Vec<CUdeviceptr>,
-    /// Buffers that were released again within the capture: later work of their stream may have them.
-    reusable: Vec<Reusable>,
-}
-
-struct Reusable {
-    address: CUdeviceptr,
-    bytes: usize,
-    stream: usize,
-}
-
-pub(super) struct Shared {
-    bytes: usize,
-    buffer: bool,
-    graph: bool,
-}
 
 /// Whether a stream is part of a capture, while memory goes back in its order.
 enum CaptureState {
@@ -191,38 +146,6 @@ impl Context {
             }
             Resource::Value(value) => drop(value),
         }
-    }
-}
-
-impl Owned {
-    pub(super) fn is_ours(&self, number: u64) -> bool {
-        self.captures.get(&number).is_some_and(|resources| resources.is_ours)
-    }
-
-    /// Memory that a buffer of the same stream had earlier in the same capture, and that is not much larger than needed.
-    fn reuse(&mut self, number: u64, stream: usize, bytes: usize) -> Option<CUdeviceptr> {
-        let reusable = &mut self.captures.get_mut(&number)?.reusable;
-        let fits = |free: &Reusable| free.stream == stream && (bytes..=bytes.saturating_mul(2)).contains(&free.bytes);
-        let at = reusable.iter().rposition(fits)?;
-        let address = reusable.swap_remove(at).address;
-        self.shared.get_mut(&address)?.buffer = true;
-        Some(address)
-    }
-
-    /// Whether nobody has the memory any more once its buffer has gone, in a capture of that number or outside.
-    fn release(&mut self, number: Option<u64>, stream: usize, address: CUdeviceptr) -> bool {
-        let Some(shared) = self.shared.get_mut(&address) else { return false };
-        shared.buffer = false;
-        let bytes = shared.bytes;
-        if !shared.graph {
-            self.shared.remove(&address);
-            return true;
-        }
-        let of_capture = number.and_then(|number| self.captures.get_mut(&number));
-        if let Some(resources) = of_capture.filter(|resources| resources.buffers.contains(&address)) {
-            resources.reusable.push(Reusable { address, bytes, stream });
-        }
-        false
     }
 }
 

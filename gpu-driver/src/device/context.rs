@@ -9,23 +9,25 @@ use std::{
     },
 };
 
-use cust::sys::{CUcontext, CUdevice, CUmemoryPool, CUmodule, CUstream};
+use cust::sys::{
+    CUcontext, CUdevice, CUmemAllocationHandleType, CUmemAllocationType_enum, CUmemLocation_st, CUmemLocationType_enum,
+    CUmemPool_attribute_enum, CUmemPoolProps, CUmemoryPool, CUmodule, CUstream,
+};
 use gpu_driver_core::lock;
 use gpu_driver_emulated::Control;
 
 use super::{
     Device,
     current::{Current, plain},
+    kept::Kept,
+    kernels::KernelCache,
+    scratch_memory::{Scratch, Scratches},
 };
 use crate::{
     CudaCode, CudaVersion, DriverError, Result,
     capture::{Captures, Resource},
-    loaded::KernelCache,
     nvrtc::Arch,
-    pinned::Kept,
-    pool,
-    scratch::Scratches,
-    stream, sys,
+    sys,
 };
 
 /// The oldest driver that can also capture a launch that overlaps with the work before it.
@@ -58,8 +60,8 @@ pub(crate) struct Context {
     pub(crate) pinned: Kept,
     pub(crate) scratches: Scratches,
     pub(crate) captures: Captures,
-    /// The streams of [`Stream::new`] that are alive.
-    pub(super) streams: Mutex<Vec<Weak<stream::Owned>>>,
+    /// The streams of [`Stream::new`](crate::Stream::new) that are alive.
+    pub(crate) streams: Mutex<Vec<Weak<OwnedStream>>>,
     /// A fatal code, once seen; 0 before.
     pub(super) lost: AtomicI32,
     /// Errors of Drops that wait to be reported.
@@ -127,7 +129,7 @@ impl Context {
         context.check("cuStreamCreate", code)?;
         const MEMORY_POOLS_SUPPORTED: i32 = 115;
         if attribute_of(device, MEMORY_POOLS_SUPPORTED)? != 0 {
-            context.pool = pool::create(&context, number)?;
+            context.pool = create_pool(&context, number)?;
         }
         Ok(context)
     }
@@ -145,7 +147,7 @@ impl Context {
     }
 
     /// Registers a new stream, for waits while another thread captures.
-    pub(crate) fn register(&self, stream: &Arc<stream::Owned>) {
+    pub(crate) fn register(&self, stream: &Arc<OwnedStream>) {
         let mut streams = lock(&self.streams);
         if streams.len() == streams.capacity() {
             streams.retain(|stream| stream.strong_count() > 0);
@@ -266,6 +268,48 @@ impl Drop for Context {
             // SAFETY: retained once in `retain`.
             let _unreportable = unsafe { sys::cuDevicePrimaryCtxRelease_v2(self.device) };
         }
+    }
+}
+
+/// A pool of our own that keeps released memory: other libraries' settings of the default pool stay theirs.
+fn create_pool(context: &Context, ordinal: c_int) -> Result<CUmemoryPool> {
+    let props = CUmemPoolProps {
+        allocType: CUmemAllocationType_enum::CU_MEM_ALLOCATION_TYPE_PINNED,
+        handleTypes: CUmemAllocationHandleType::CU_MEM_HANDLE_TYPE_NONE,
+        location: CUmemLocation_st { type_: CUmemLocationType_enum::CU_MEM_LOCATION_TYPE_DEVICE, id: ordinal },
+        win32SecurityAttributes: null_mut(),
+        reserved: [0; 64],
+    };
+    let mut pool = null_mut();
+    // SAFETY: both pointers are valid for the call; destroyed in the context's Drop.
+    context.check("cuMemPoolCreate", unsafe { sys::cuMemPoolCreate(&mut pool, &props) })?;
+    let mut keep_all = u64::MAX;
+    let attribute = CUmemPool_attribute_enum::CU_MEMPOOL_ATTR_RELEASE_THRESHOLD as c_int;
+    // SAFETY: the attribute is a 64-bit count.
+    let code = unsafe { sys::cuMemPoolSetAttribute(pool, attribute, (&raw mut keep_all).cast()) };
+    context.check("cuMemPoolSetAttribute", code)?;
+    Ok(pool)
+}
+
+/// Destroys a stream that is not the main one; keeps the context until then.
+pub(crate) struct OwnedStream {
+    pub(crate) context: Arc<Context>,
+    pub(crate) raw: CUstream,
+    pub(crate) scratch: Scratch,
+}
+
+// SAFETY: the driver's stream functions may be called from any thread.
+unsafe impl Send for OwnedStream {}
+// SAFETY: as above; the handle is never changed.
+unsafe impl Sync for OwnedStream {}
+
+impl Drop for OwnedStream {
+    fn drop(&mut self) {
+        self.scratch.release(&self.context, self.raw);
+        // The driver destroys the queue once its work has run.
+        // SAFETY: made in `Stream::new`, destroyed once.
+        let destroy = || unsafe { sys::cuStreamDestroy_v2(self.raw) };
+        self.context.in_drop("a stream", "cuStreamDestroy", destroy);
     }
 }
 

@@ -13,7 +13,7 @@ use gpu_driver_core::lock;
 use gpu_driver_emulated as emulated;
 
 use crate::{
-    CudaCode, CudaVersion, DriverError, Event, Result, Stream,
+    CudaCode, CudaVersion, DriverError, Result,
     nvrtc::{self, Arch},
     sys,
 };
@@ -22,10 +22,16 @@ use current::plain;
 
 mod context;
 mod current;
+mod kept;
+mod kernels;
+mod scratch_memory;
 
-pub(crate) use context::Context;
+pub(crate) use context::{Context, OwnedStream};
 pub(crate) use current::Current;
 pub use current::CurrentGuard;
+pub(crate) use kept::Kept;
+pub(crate) use kernels::{Loaded, SharedLimit};
+pub(crate) use scratch_memory::{OfCapture, Scratch, ScratchKind, ScratchMemory};
 
 /// The oldest driver this library works with: CUDA 12.0 (driver 525).
 pub const OLDEST_DRIVER: CudaVersion = CudaVersion { major: 12, minor: 0 };
@@ -181,51 +187,6 @@ impl Device {
         Ok((free, total))
     }
 
-    /// The device's main stream: work that is enqueued there runs in order. Every array uses it unless told otherwise.
-    ///
-    /// It does not synchronise with the legacy default stream that other libraries may use.
-    pub fn stream(&self) -> Stream {
-        Stream::main(self.clone())
-    }
-
-    /// Waits until everything enqueued on any stream of this device has run.
-    ///
-    /// While another thread captures, streams of other libraries are not waited for, since that would end the capture; nor is a stream that is
-    /// captured.
-    ///
-    /// # Errors
-    /// `DeviceLost` when a kernel faulted since; `InCapture` within a capture of this thread.
-    pub fn synchronize(&self) -> Result<()> {
-        if self.0.captures_here() {
-            return Err(DriverError::InCapture { op: "Device::synchronize" });
-        }
-        let current = self.enter()?;
-        let waited = match self.0.alone() {
-            // SAFETY: no arguments.
-            Some(_alone) => self.check("cuCtxSynchronize", unsafe { sys::cuCtxSynchronize() }),
-            None => self.synchronize_streams(&current),
-        };
-        self.0.release_left();
-        waited
-    }
-
-    /// Waits for the main stream and those of [`Stream::new`], but for those that are captured.
-    fn synchronize_streams(&self, current: &Current) -> Result<()> {
-        let owned: Vec<_> = lock(&self.0.streams).iter().filter_map(Weak::upgrade).collect();
-        let streams = owned.into_iter().map(|owned| Stream::of(self.clone(), owned));
-        // Marks behind the work of each: a capture may begin while this thread waits for them.
-        let mark = |stream: Stream| {
-            let _steady = self.0.captures.steady();
-            match self.0.capture_of(stream.as_raw(), current) {
-                Ok(None) => Event::untimed_on(&stream, current).map(Some),
-                Err(error @ DriverError::DeviceLost { .. }) => Err(error),
-                _ => Ok(None),
-            }
-        };
-        let marks = std::iter::once(self.stream()).chain(streams).map(mark).collect::<Result<Vec<_>>>()?;
-        marks.into_iter().flatten().try_for_each(|mark| mark.synchronize_quietly())
-    }
-
     /// Makes the primary context current on this thread until the guard goes, for calls to `cust` or other libraries.
     /// This library's own calls need no such guard.
     ///
@@ -251,6 +212,12 @@ impl Device {
     /// The primary context's handle, for use with `cust` or other libraries. It lives as long as this device.
     pub fn as_raw_context(&self) -> CUcontext {
         self.0.raw
+    }
+
+    /// Keeps the error that the Drop of an `object` found, and no call has returned, for the next call on this device:
+    /// [`DriverError::InDrop`] of a [`DriverError::Unreported`] with its text. For crates that build upon this one.
+    pub fn report_in_drop(&self, object: &'static str, error: &dyn fmt::Display) {
+        self.0.report_later(object, DriverError::Unreported { text: error.to_string() });
     }
 
     /// Makes the context current until the guard goes, unless an error of a Drop waits: then that is the result.

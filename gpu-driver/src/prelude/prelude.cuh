@@ -175,8 +175,39 @@ template <int BYTES> __device__ inline void copy_to_shared(void *shared, const v
                      : "memory");
     }
 #else
-    for (int k = 0; k < BYTES / 4; k++)
-        static_cast<uint32_t *>(shared)[k] = static_cast<const uint32_t *>(global)[k];
+    // One access, which the alignment of all BYTES is asked of.
+    if (BYTES == 16) {
+        *static_cast<uint4 *>(shared) = *static_cast<const uint4 *>(global);
+    } else if (BYTES == 8) {
+        *static_cast<uint64_t *>(shared) = *static_cast<const uint64_t *>(global);
+    } else {
+        *static_cast<uint32_t *>(shared) = *static_cast<const uint32_t *>(global);
+    }
+#endif
+}
+
+// `copy_to_shared` if `is_there`; else the BYTES of shared memory become 0 and `global` is not
+// read. Without a branch, so that the copy can stand among other instructions.
+template <int BYTES>
+__device__ inline void copy_to_shared_if(void *shared, const void *global, bool is_there) {
+    static_assert(BYTES == 4 || BYTES == 8 || BYTES == 16, "cp.async copies 4, 8 or 16 bytes");
+#if !defined(GPU_EMULATED) && defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+    const uint32_t to = uint32_t(__cvta_generic_to_shared(shared)), bytes = is_there ? BYTES : 0;
+    if (BYTES == 16) {
+        asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(global),
+                     "r"(bytes)
+                     : "memory");
+    } else {
+        asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(to), "l"(global),
+                     "n"(BYTES), "r"(bytes)
+                     : "memory");
+    }
+#else
+    if (is_there) {
+        copy_to_shared<BYTES>(shared, global);
+    } else {
+        for (int k = 0; k < BYTES / 4; k++) static_cast<uint32_t *>(shared)[k] = 0;
+    }
 #endif
 }
 
@@ -191,6 +222,35 @@ __device__ inline void end_batch_of_copies() {
 template <int LEFT> __device__ inline void wait_for_copies() {
 #if !defined(GPU_EMULATED) && defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
     asm volatile("cp.async.wait_group %0;" ::"n"(LEFT) : "memory");
+#endif
+}
+
+// Adds a product of small matrices of doubles, c += a b, by a whole warp: a has 16 rows and 4
+// columns, b 8 columns. With lane = 4 g + t, the lane holds a[g][t] and a[g + 8][t], b[t][g], and
+// c[g][2 t], c[g][2 t + 1], c[g + 8][2 t], c[g + 8][2 t + 1]. Each sum is a chain of fused
+// multiply-adds in the order of k, whatever carries it out: tensor cores where they know doubles.
+__device__ inline void warp_multiply_add(double (&c)[4], const double (&a)[2], double b) {
+#if !defined(GPU_EMULATED) && defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("mma.sync.aligned.m16n8k4.row.col.f64.f64.f64.f64 "
+                 "{%0, %1, %2, %3}, {%4, %5}, {%6}, {%0, %1, %2, %3};"
+                 : "+d"(c[0]), "+d"(c[1]), "+d"(c[2]), "+d"(c[3])
+                 : "d"(a[0]), "d"(a[1]), "d"(b));
+#elif !defined(GPU_EMULATED) && defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+    for (int half = 0; half < 2; half++) {
+        asm volatile(
+            "mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%3}, {%0, %1};"
+            : "+d"(c[2 * half]), "+d"(c[2 * half + 1])
+            : "d"(a[half]), "d"(b));
+    }
+#else
+    const int row = threadIdx.x % 32 / 4 * 4, column = threadIdx.x % 4 * 8;
+    for (int k = 0; k < 4; k++) {
+        for (int i = 0; i < 4; i++) {
+            const double left = __shfl_sync(0xffffffffu, a[i / 2], row + k);
+            const double right = __shfl_sync(0xffffffffu, b, column + i % 2 * 4 + k);
+            c[i] = __fma_rn(left, right, c[i]);
+        }
+    }
 #endif
 }
 

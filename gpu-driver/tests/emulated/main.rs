@@ -14,6 +14,7 @@ mod failures;
 mod functions;
 mod harness;
 mod limits;
+mod prelude;
 mod scratch;
 mod streams;
 mod user;
@@ -46,7 +47,7 @@ fn main() -> ExitCode {
     if let Some(code) = functions::run_as_child().or_else(driver::run_as_child) {
         return code;
     }
-    use {broken::*, driver::*, failures::*, functions::*, limits::*, scratch::*, streams::*, user::*};
+    use {broken::*, driver::*, failures::*, functions::*, limits::*, prelude::*, scratch::*, streams::*, user::*};
     let compiler = nvrtc::version().map(|_| ());
     let device = Device::for_tests();
     // Where a GPU does the tests the emulated device is not asked for; elsewhere its absence is a failure like any other.
@@ -108,6 +109,9 @@ fn main() -> ExitCode {
     let of_driver = tests![
         objects_of_two_devices_do_not_mix,
         a_kernel_that_overlaps_must_wait_before_it_touches_memory,
+        copies_to_shared_memory_ask_for_the_alignment_of_the_whole,
+        copies_that_are_not_there_clear,
+        a_warp_multiplies_matrices,
         a_fault_stays_on_its_device,
         the_environment_says_what_the_device_is,
         two_devices_are_two,

@@ -17,7 +17,7 @@ pub(crate) fn intervals(path: &Path, series: &[(&str, Vec<Snapshot>)]) -> Result
     let root = SVGBackend::new(path, (800, 500)).into_drawing_area();
     root.fill(&WHITE).map_err(|error| wrong(&error))?;
     let mut chart = ChartBuilder::on(&root)
-        .caption("Estimates less what is true, relative; 95 % intervals", ("sans-serif", 20))
+        .caption("Relative errors of the estimates; 95 % intervals", ("sans-serif", 20))
         .margin(15)
         .x_label_area_size(40)
         .y_label_area_size(70)

@@ -133,7 +133,7 @@ template <class T> struct Integers {
         uint64_t bits = uint64_t(w[1]) << 32 | w[0];
         for (uint32_t attempt = 0; bits * span < threshold; attempt++) {
             Four more = more_words(w, WORDS, attempt);
-            bits = uint64_t(more.word[1]) << 32 | more.word[0];
+            bits = uint64_t(more.at[1]) << 32 | more.at[0];
         }
         out[0] = T(base + __umul64hi(bits, span));
     }
@@ -214,8 +214,8 @@ struct LargePoisson {
         double squeeze = 0.9277 - 3.6224 / (b - 2.0);
         for (uint32_t attempt = 0;; attempt++) {
             Four more = more_words(w, WORDS, attempt);
-            double u = uniform_f64(more.word[0], more.word[1]) - 0.5,
-                   v = uniform_f64(more.word[2], more.word[3]);
+            double u = uniform_f64(more.at[0], more.at[1]) - 0.5,
+                   v = uniform_f64(more.at[2], more.at[3]);
             double from_edge = 0.5 - fabs(u);
             double count = floor((2.0 * a / from_edge + b) * u + lambda + 0.43);
             if (from_edge >= 0.07 && v <= squeeze) return uint32_t(count);

@@ -4,7 +4,10 @@ use std::{marker::PhantomData, sync::LazyLock};
 
 use gpu_driver::{Device, Dim3, Entry, In, Out, Preload, Registry, Source};
 
-use super::{DISTRIBUTIONS, NUMBERS, PHILOX, REAL, XORWOW, XORWOW_STATES};
+use super::{
+    DISTRIBUTIONS, NUMBERS, PHILOX, REAL, XORWOW, XORWOW_STATES,
+    constants::{ANY_THREADS, CONSTANTS_HEADER, FEW_THREADS, FILL_THREADS, PHILOX_THREADS},
+};
 use crate::distribution::{
     Bernoulli, Discrete, Distribution, Exponential, HalfOpen, LargePoisson, LogNormal, Normal, RandomBits, Uniform,
     integers::Integers,
@@ -14,19 +17,25 @@ use crate::xorwow::start::SeedSequence;
 static XORWOW_SOURCE: Source = Source {
     name: "xorwow.cu",
     text: include_str!("xorwow.cu"),
-    headers: &[REAL, NUMBERS, PHILOX, XORWOW, XORWOW_STATES, DISTRIBUTIONS],
+    headers: &[CONSTANTS_HEADER, REAL, NUMBERS, PHILOX, XORWOW, XORWOW_STATES, DISTRIBUTIONS],
 };
 static START_SOURCE: Source = Source {
     name: "xorwow_start.cu",
     text: include_str!("xorwow_start.cu"),
-    headers: &[REAL, NUMBERS, XORWOW, XORWOW_STATES],
+    headers: &[CONSTANTS_HEADER, REAL, NUMBERS, XORWOW, XORWOW_STATES],
 };
-static PHILOX_SOURCE: Source =
-    Source { name: "philox.cu", text: include_str!("philox.cu"), headers: &[REAL, NUMBERS, PHILOX, DISTRIBUTIONS] };
+static PHILOX_SOURCE: Source = Source {
+    name: "philox.cu",
+    text: include_str!("philox.cu"),
+    headers: &[CONSTANTS_HEADER, REAL, NUMBERS, PHILOX, DISTRIBUTIONS],
+};
+
+/// Threads of a block of `xorwow_start`, which has one for each generator.
+pub(super) const START_THREADS: u32 = 128;
 
 /// A kernel: its type of policy, template arguments, threads of a block and parameters.
 macro_rules! kernel {
-    ($(#[$doc:meta])* $name:ident$(<$D:ident>)?, $source:ident, $cuda:literal, |$policy:ident: $Policy:ty| $template:expr, $threads:literal,
+    ($(#[$doc:meta])* $name:ident$(<$D:ident>)?, $source:ident, $cuda:literal, |$policy:ident: $Policy:ty| $template:expr, $threads:expr,
      ($($args:ty),* $(,)?)) => {
         $(#[$doc])*
         pub(super) struct $name$(<$D>)?($(PhantomData<$D>)?);
@@ -48,22 +57,22 @@ macro_rules! kernel {
 
 kernel!(
     /// Seed, seeds, each; jumps, own, states, generators; the digits of a polynomial, draws, split, more.
-    Start, START_SOURCE, "xorwow_start", |_policy: ()| String::new(), 128,
+    Start, START_SOURCE, "xorwow_start", |_policy: ()| String::new(), START_THREADS,
     (u64, In<'a, u32>, u32, In<'a, u32>, u32, Out<'a, u32>, u32, u64, u64, u64, u64, u64, u32, u32)
 );
 kernel!(
     /// Jumps, tables.
-    Tables, START_SOURCE, "xorwow_tables", |_policy: ()| String::new(), 256,
+    Tables, START_SOURCE, "xorwow_tables", |_policy: ()| String::new(), 256_u32,
     (In<'a, u32>, Out<'a, u32>)
 );
 kernel!(
     /// States, next, tables; out, n; turns, complete, cursor, skip, dropped; rows of a chunk, chunks; parameters. The policy is EXACT.
-    Fill<D>, XORWOW_SOURCE, "xorwow_fill", |exact: bool| format!("{}, {exact}", D::cuda()), 256,
+    Fill<D>, XORWOW_SOURCE, "xorwow_fill", |exact: bool| format!("{}, {exact}", D::cuda()), FILL_THREADS,
     (In<'a, u32>, Out<'a, u32>, In<'a, u32>, Out<'a, D::Value>, u64, u64, u64, u32, u32, u32, u64, u32, u64, u64, u64)
 );
 kernel!(
     /// States, next, out; turns, cursor, rows of a part, parts; parameters.
-    FillFew<D>, XORWOW_SOURCE, "xorwow_fill_few", |_policy: ()| D::cuda(), 64,
+    FillFew<D>, XORWOW_SOURCE, "xorwow_fill_few", |_policy: ()| D::cuda(), FEW_THREADS,
     (In<'a, u32>, Out<'a, u32>, Out<'a, D::Value>, u32, u32, u32, u32, u64, u64, u64)
 );
 kernel!(
@@ -73,17 +82,17 @@ kernel!(
 );
 kernel!(
     /// The arguments of [`Fill`], with jumps for tables, and the number of generators before that of chunks.
-    FillAny<D>, XORWOW_SOURCE, "xorwow_fill_any", |_policy: ()| D::cuda(), 128,
+    FillAny<D>, XORWOW_SOURCE, "xorwow_fill_any", |_policy: ()| D::cuda(), ANY_THREADS,
     (In<'a, u32>, Out<'a, u32>, In<'a, u32>, Out<'a, D::Value>, u64, u64, u64, u32, u32, u32, u64, u32, u32, u64, u64, u64)
 );
 kernel!(
     /// Out, n; seed, cursor, skip, whole; below, others, split; parameters.
-    PhiloxFill<D>, PHILOX_SOURCE, "philox_fill", |_policy: ()| D::cuda(), 256,
+    PhiloxFill<D>, PHILOX_SOURCE, "philox_fill", |_policy: ()| D::cuda(), PHILOX_THREADS,
     (Out<'a, D::Value>, u64, u64, u32, u32, u32, u64, u64, u32, u64, u64, u64)
 );
 kernel!(
     /// Out, n; seed, seeds, each, generators, cursor, skip, whole; pieces, their number; parameters.
-    PhiloxFillAny<D>, PHILOX_SOURCE, "philox_fill_any", |_policy: ()| D::cuda(), 256,
+    PhiloxFillAny<D>, PHILOX_SOURCE, "philox_fill_any", |_policy: ()| D::cuda(), PHILOX_THREADS,
     (Out<'a, D::Value>, u64, u64, In<'a, u32>, u32, u32, u32, u32, u32, In<'a, u64>, u32, u64, u64, u64)
 );
 

@@ -6,13 +6,11 @@ use std::sync::Arc;
 use gpu_driver::DeviceVec;
 
 use super::{
+    constants::JUMP_TABLE_WORDS,
     entries::{KERNELS, Tables},
     table::{DeviceTable, FillContext},
 };
 use crate::{Result, xorwow::jump::Polynomial};
-
-/// Words of the table of a jump.
-const TABLE: usize = 1024 * 5;
 
 /// Jumps to chunks.
 #[derive(Clone)]
@@ -48,7 +46,7 @@ impl JumpKind {
         let count = chunks as usize - 1;
         let jumps = DeviceVec::from_slice(queue, &powers(one, chunks)[8..])?;
         // SAFETY: the kernel writes every word.
-        let mut tables = unsafe { DeviceVec::uninitialized(queue, count * TABLE)? };
+        let mut tables = unsafe { DeviceVec::uninitialized(queue, count * JUMP_TABLE_WORDS)? };
         if count > 0 {
             let kernel = KERNELS.kernel::<Tables>(queue.device(), &())?;
             // SAFETY: a block for each jump, of which each has 8 words in `jumps` and a table.

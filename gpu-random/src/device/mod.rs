@@ -1,5 +1,6 @@
 //! Fills of device memory.
 
+mod constants;
 mod entries;
 mod jumps;
 pub(crate) mod philox;

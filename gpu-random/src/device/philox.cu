@@ -1,6 +1,7 @@
 // Philox into device memory, in the order of a stream: see ../turns.rs. There is no state: a block
 // of four words is a function of the seed, the generator and the number of blocks before it.
 #include "prelude.cuh"
+#include "constants.cuh"
 #include "distributions.cuh"
 
 using namespace gpu_random;
@@ -52,9 +53,9 @@ struct AtMany {
     }
 };
 
-constexpr int THREADS = 256, BLOCKS = 4;
+constexpr int THREADS = PHILOX_THREADS, BLOCKS = PHILOX_BLOCKS;
 
-// Makes BLOCKS blocks of words for each thread, 256 apart. A turn gives four values, of DRAWS
+// Makes BLOCKS blocks of words for each thread, THREADS apart. A turn gives four values, of DRAWS
 // blocks.
 template <class D, uint32_t GENERATORS, class Made>
 __device__ __forceinline__ void fill_part(typename D::Value *out, uint64_t n, uint64_t seed,
@@ -78,7 +79,7 @@ __device__ __forceinline__ void fill_part(typename D::Value *out, uint64_t n, ui
         Four words = philox_block(seeds != nullptr ? seeds[generator] : seed, generator, block);
 #pragma unroll
         for (int j = 0; j < Of::VALUES / D::VALUES; j++)
-            distribution(words.word + j * D::WORDS, values[i].value + j * D::VALUES);
+            distribution(words.at + j * D::WORDS, values[i].value + j * D::VALUES);
     }
     gpu::grid_dependency_wait();
 #pragma unroll
@@ -102,7 +103,8 @@ __device__ __forceinline__ bool fill_whole_part(typename D::Value *out, uint64_t
                                                 uint32_t cursor, uint32_t skip,
                                                 const D &distribution, const AtOne &made) {
     typedef OfBlock<D> Of;
-    constexpr uint32_t DRAWS = D::WORDS / D::VALUES, GENERATORS = 65536, OF_ALL = THREADS * BLOCKS;
+    constexpr uint32_t DRAWS = D::WORDS / D::VALUES, GENERATORS = PHILOX_GENERATORS,
+                       OF_ALL = THREADS * BLOCKS;
     static_assert(GENERATORS * DRAWS % OF_ALL == 0, "a block of threads stays in a row");
     const uint64_t number = uint64_t(blockIdx.x) * OF_ALL, begin = number * Of::VALUES - skip;
     if (begin >= n || n - begin < OF_ALL * Of::VALUES) return false;
@@ -116,7 +118,7 @@ __device__ __forceinline__ bool fill_whole_part(typename D::Value *out, uint64_t
         const Four words = philox_block(seed, generator, made(generator) + drawn);
 #pragma unroll
         for (int j = 0; j < Of::VALUES / D::VALUES; j++)
-            distribution(words.word + j * D::WORDS, values[i].value + j * D::VALUES);
+            distribution(words.at + j * D::WORDS, values[i].value + j * D::VALUES);
     }
     gpu::grid_dependency_wait();
     typename Of::Values *to = reinterpret_cast<typename Of::Values *>(out + begin) + threadIdx.x;
@@ -134,7 +136,7 @@ __device__ __forceinline__ bool fill_whole_part(typename D::Value *out, uint64_t
 //   whole         1 where out - skip is aligned to 16 bytes
 //   below, others blocks that each generator below `split`, and each other one, has made
 //   bytes         n values written
-template <class D> __global__ void __launch_bounds__(256)
+template <class D> __global__ void __launch_bounds__(PHILOX_THREADS)
     philox_fill(typename D::Value *out, uint64_t n, uint64_t seed, uint32_t cursor, uint32_t skip,
                 uint32_t whole, uint64_t below, uint64_t others, uint32_t split, uint64_t a,
                 uint64_t b, uint64_t c) {
@@ -145,7 +147,8 @@ template <class D> __global__ void __launch_bounds__(256)
     }
     const AtOne made = {below, others, split};
     if (whole != 0 && fill_whole_part(out, n, seed, cursor, skip, distribution, made)) return;
-    fill_part<D, 65536>(out, n, seed, nullptr, 0, cursor, skip, whole != 0, distribution, made);
+    fill_part<D, PHILOX_GENERATORS>(out, n, seed, nullptr, 0, cursor, skip, whole != 0,
+                                    distribution, made);
 }
 
 // A fill from any number of generators, which may be at any places.
@@ -153,7 +156,7 @@ template <class D> __global__ void __launch_bounds__(256)
 //                 each generator of the piece has made
 //   seeds         one for each generator if `each` is 1, else `seed` is that of all
 //   others        as in `philox_fill`
-template <class D> __global__ void __launch_bounds__(256)
+template <class D> __global__ void __launch_bounds__(PHILOX_THREADS)
     philox_fill_any(typename D::Value *out, uint64_t n, uint64_t seed, const uint32_t *seeds,
                     uint32_t each, uint32_t generators, uint32_t cursor, uint32_t skip,
                     uint32_t whole, const uint64_t *pieces, uint32_t count, uint64_t a, uint64_t b,

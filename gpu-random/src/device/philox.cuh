@@ -9,12 +9,12 @@
 namespace gpu_random {
 
 struct Four {
-    uint32_t word[4];
+    uint32_t at[4];
 };
 
 // Ten rounds on a counter of four words under a key of two.
 __device__ __forceinline__ Four philox4x32(Four counter, uint32_t key0, uint32_t key1) {
-    uint32_t c0 = counter.word[0], c1 = counter.word[1], c2 = counter.word[2], c3 = counter.word[3];
+    uint32_t c0 = counter.at[0], c1 = counter.at[1], c2 = counter.at[2], c3 = counter.at[3];
 #pragma unroll
     for (int round = 0; round < 10; round++) {
         uint32_t low_high = __umulhi(0xd2511f53u, c0), low = 0xd2511f53u * c0;
@@ -54,10 +54,10 @@ class Philox : public Numbers<Philox> {
     }
 
     __device__ uint32_t next() {
-        uint32_t word = used == 0   ? words.word[0]
-                        : used == 1 ? words.word[1]
-                        : used == 2 ? words.word[2]
-                                    : words.word[3];
+        uint32_t word = used == 0   ? words.at[0]
+                        : used == 1 ? words.at[1]
+                        : used == 2 ? words.at[2]
+                                    : words.at[3];
         if (++used == 4) {
             used = 0;
             block++;

@@ -4,6 +4,7 @@
 use gpu_driver::DeviceSliceMut;
 
 use super::{
+    constants::{PHILOX_BLOCKS, PHILOX_THREADS},
     entries::{KERNELS, PhiloxFill, PhiloxFillAny},
     table::{FillContext, Parameters},
 };
@@ -15,7 +16,7 @@ use crate::{
 };
 
 /// Blocks of words that a block of threads makes.
-const BLOCKS: u64 = 1024;
+const BLOCKS: u64 = (PHILOX_THREADS * PHILOX_BLOCKS) as u64;
 
 /// There is no state.
 #[derive(Default)]

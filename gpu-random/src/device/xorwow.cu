@@ -5,13 +5,19 @@
 // of rows, to which the states jump, so that there are more threads than generators. The last chunk
 // leaves the states after the fill in `next`.
 #include "prelude.cuh"
+#include "constants.cuh"
 #include "distributions.cuh"
 #include "xorwow.cuh"
 #include "xorwow_states.cuh"
 
 using namespace gpu_random;
 
+static_assert(sizeof(SeedSequence) == SEED_SEQUENCE_BYTES, "as the host passes it");
+
 namespace {
+
+// Generators of cuRAND's order.
+constexpr uint32_t GENERATORS = XORWOW_GENERATORS;
 
 // Chooses field by field: a choice between two structures as such would put both into memory.
 __device__ __forceinline__ XorwowState choose(bool first, const XorwowState &a,
@@ -160,15 +166,15 @@ __device__ __forceinline__ void fill_rows(const D &distribution, XorwowState (&s
 //   chunk_rows    rows of a chunk; chunks * chunk_rows is at least complete / 4096
 //   bytes         n values written, 24 read and 24 written for each generator, and 20480 read for
 //                 each block
-template <class D, bool EXACT> __global__ void __launch_bounds__(256)
+template <class D, bool EXACT> __global__ void __launch_bounds__(FILL_THREADS)
     xorwow_fill(const uint32_t *states, uint32_t *next, const uint32_t *tables,
                 typename D::Value *out, uint64_t n, uint64_t turns, uint64_t complete,
                 uint32_t cursor, uint32_t skip, uint32_t dropped, uint64_t chunk_rows,
                 uint32_t chunks, uint64_t a, uint64_t b, uint64_t c) {
     typedef typename D::Value Value;
-    constexpr uint32_t GENERATORS = 4096, THREADS = 256, BLOCKS = GENERATORS / 2 / THREADS;
+    constexpr uint32_t THREADS = FILL_THREADS, BLOCKS = GENERATORS / 2 / THREADS;
     constexpr uint64_t ROW = uint64_t(GENERATORS) * D::VALUES;
-    SHARED(uint4, table, [1024 * 5 / 4]);
+    SHARED(uint4, table, [JUMP_TABLE_WORDS / 4]);
     uint32_t chunk = blockIdx.x / BLOCKS;
     uint32_t first = Two<D>::first(blockIdx.x % BLOCKS * THREADS + threadIdx.x);
     D distribution(Parameters{a, b, c});
@@ -177,7 +183,7 @@ template <class D, bool EXACT> __global__ void __launch_bounds__(256)
 
     if (chunk > 0) {
         const uint4 *own =
-            reinterpret_cast<const uint4 *>(tables + uint64_t(chunk - 1) * (1024 * 5));
+            reinterpret_cast<const uint4 *>(tables + uint64_t(chunk - 1) * JUMP_TABLE_WORDS);
 #pragma unroll
         for (uint32_t i = 0; i < 5; i++)
             table[i * THREADS + threadIdx.x] = own[i * THREADS + threadIdx.x];
@@ -237,7 +243,6 @@ __device__ __forceinline__ void fill_column(const D &distribution, XorwowState &
                                             typename D::Value *out, uint32_t turns, uint32_t rank,
                                             uint32_t before, uint32_t rows) {
     typedef typename D::Value Value;
-    constexpr uint32_t GENERATORS = 4096;
     constexpr uint64_t ROW = uint64_t(GENERATORS) * D::VALUES;
     struct alignas(D::VALUES * sizeof(Value)) Turn {
         Value value[D::VALUES];
@@ -264,12 +269,12 @@ __device__ __forceinline__ void fill_column(const D &distribution, XorwowState &
 //   out           VALUES * turns values, aligned to VALUES of them
 //   part_rows     rows of a part; (parts - 1) * part_rows is at most turns / 4096
 //   bytes         n values written, 24 read and 24 written for each generator
-template <class D> __global__ void __launch_bounds__(64)
+template <class D> __global__ void __launch_bounds__(FEW_THREADS)
     xorwow_fill_few(const uint32_t *states, uint32_t *next, typename D::Value *out, uint32_t turns,
                     uint32_t cursor, uint32_t part_rows, uint32_t parts, uint64_t a, uint64_t b,
                     uint64_t c) {
-    constexpr uint32_t GENERATORS = 4096, BLOCKS = GENERATORS / 64;
-    const uint32_t part = blockIdx.x / BLOCKS, rank = blockIdx.x % BLOCKS * 64 + threadIdx.x;
+    constexpr uint32_t THREADS = FEW_THREADS, BLOCKS = GENERATORS / THREADS;
+    const uint32_t part = blockIdx.x / BLOCKS, rank = blockIdx.x % BLOCKS * THREADS + threadIdx.x;
     const uint32_t generator = (cursor + rank) % GENERATORS;
     D distribution(Parameters{a, b, c});
     gpu::grid_dependency_wait();
@@ -295,9 +300,8 @@ template <class D> __global__ void __launch_bounds__(256)
     xorwow_fill_first(SeedSequence seed, const uint32_t *subsequences, uint32_t *next,
                       typename D::Value *out, uint32_t turns, uint32_t part_rows, uint32_t parts,
                       uint64_t a, uint64_t b, uint64_t c) {
-    constexpr uint32_t GENERATORS = 4096;
     SHARED(uint32_t, sequence, [SeedSequence::LENGTH]);
-    SHARED(uint32_t, states, [5][32]);
+    SHARED(uint32_t, states, [5][FIRST_GENERATORS]);
     D distribution(Parameters{a, b, c});
     if (threadIdx.x < SeedSequence::LENGTH) sequence[threadIdx.x] = seed.words[threadIdx.x];
     gpu::grid_dependency_wait();
@@ -329,7 +333,7 @@ template <class D> __global__ void __launch_bounds__(256)
 #pragma unroll
     for (int i = 0; i < 5; i++) state.v[i] = states[i][of_block];
     state.d = seed.d;
-    const uint32_t rank = blockIdx.x * 32 + of_block;
+    const uint32_t rank = blockIdx.x * FIRST_GENERATORS + of_block;
     fill_column(distribution, state, out, turns, rank, part * part_rows,
                 part + 1 == parts ? 0 : part_rows);
     if (part + 1 == parts) store_state(next, GENERATORS, rank, state);
@@ -341,7 +345,7 @@ template <class D> __global__ void __launch_bounds__(256)
 //   others        as in `xorwow_fill`
 //   bytes         as there; stores of neighbouring threads lie side by side if there are many
 //                 generators, and are of 16 bytes if there is one
-template <class D> __global__ void __launch_bounds__(128)
+template <class D> __global__ void __launch_bounds__(ANY_THREADS)
     xorwow_fill_any(const uint32_t *states, uint32_t *next, const uint32_t *jumps,
                     typename D::Value *out, uint64_t n, uint64_t turns, uint64_t complete,
                     uint32_t cursor, uint32_t skip, uint32_t dropped, uint64_t chunk_rows,

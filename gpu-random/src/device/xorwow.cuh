@@ -42,7 +42,6 @@ struct SeedSequence {
     static constexpr uint32_t LENGTH = 164;
     uint32_t words[LENGTH], d;
 };
-static_assert(sizeof(SeedSequence) == 660, "as in xorwow/start.rs");
 
 // Computes the state p(A) v, where A is the linear step. The polynomial p, below degree 160, stands
 // in digits of five bits, lowest first: digit(w) gives digits 4 w to 4 w + 3 in the bytes of a

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use gpu_driver::{Device, DevicePod, DeviceSliceMut, DeviceVec, Stream as Queue};
 
 use super::{
-    entries::{Fill, FillAny, FillFew, FillFirst, KERNELS, Start},
+    constants::{ANY_THREADS, FEW_THREADS, FILL_THREADS, FIRST_GENERATORS, XORWOW_GENERATORS},
+    entries::{Fill, FillAny, FillFew, FillFirst, KERNELS, START_THREADS, Start},
     jumps::{JumpKind, Jumps},
     policy::{self, Chunks},
     table::{DeviceTable, FillContext},
@@ -26,13 +27,9 @@ use crate::{
 const KEPT: usize = 6;
 /// Draws that some generators may be ahead of others without a jump of their own.
 const AHEAD: u128 = 64;
-/// Threads of a block of `xorwow_start`, and of `xorwow_fill_any`.
-const THREADS: u64 = 128;
 /// Blocks to a chunk of `xorwow_fill`, and to a part of `xorwow_fill_few`.
-const BLOCKS: u32 = 8;
-const BLOCKS_OF_FEW: u32 = 64;
-/// Generators of a block of `xorwow_fill_first`.
-const GENERATORS_OF_FIRST: u32 = 32;
+const BLOCKS: u32 = XORWOW_GENERATORS / 2 / FILL_THREADS;
+const BLOCKS_OF_FEW: u32 = XORWOW_GENERATORS / FEW_THREADS;
 
 /// The states of a stream's generators on the device that it was filled on last.
 #[derive(Default)]
@@ -122,7 +119,7 @@ pub(crate) fn fill<D: Distribution>(
     Ok(())
 }
 
-// SAFETY: 165 words without padding, as the structure in xorwow.cuh, which asserts its size.
+// SAFETY: 165 words without padding, as the structure in xorwow.cuh, whose size xorwow.cu asserts.
 unsafe impl DevicePod for SeedSequence {
     const CUDA_NAME: &'static str = "gpu_random::SeedSequence";
 }
@@ -237,7 +234,7 @@ impl Chain {
         let kernel = KERNELS.kernel::<Start>(queue.device(), &())?;
         // SAFETY: a thread for each generator, of which each has six words in `now`, a polynomial in `subsequences`, which has `own` and one for
         // each `own` generators, and a seed where `each` says so.
-        unsafe { kernel.launch(u64::from(generators).div_ceil(THREADS) as u32, arguments, queue)? };
+        unsafe { kernel.launch(generators.div_ceil(START_THREADS), arguments, queue)? };
         self.step = Some(step);
         Ok(())
     }
@@ -263,7 +260,7 @@ impl Chain {
         // SAFETY: 32 generators to a block; each of the 4096 has a polynomial in `subsequences`, since it has its own, and six words in `next`; `out`
         // has room for the values of the turns, and is aligned to a turn where it gives two values; there are at most 8 parts, and all but
         // the last are of whole rows.
-        unsafe { kernel.launch(XorwowRng::GENERATORS / GENERATORS_OF_FIRST, arguments, queue)? };
+        unsafe { kernel.launch(XORWOW_GENERATORS / FIRST_GENERATORS, arguments, queue)? };
         Ok(())
     }
 
@@ -379,7 +376,7 @@ impl StatesAndJumps {
         let kernel = KERNELS.kernel::<FillAny<D>>(queue.device(), &())?;
         // SAFETY: a thread for each chunk of each generator, to which a polynomial each of the first 256 and of the others leads; `now` and `next`
         // have six words for each generator; `out` has n values; the chunks cover all whole rows.
-        unsafe { kernel.launch(threads.div_ceil(THREADS) as u32, arguments, queue)? };
+        unsafe { kernel.launch(threads.div_ceil(ANY_THREADS.into()) as u32, arguments, queue)? };
         Ok(())
     }
 

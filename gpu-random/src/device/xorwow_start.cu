@@ -1,5 +1,6 @@
 // The states that a fill from XORWOW begins with, and the tables of the jumps within it.
 #include "prelude.cuh"
+#include "constants.cuh"
 #include "xorwow.cuh"
 #include "xorwow_states.cuh"
 
@@ -55,7 +56,7 @@ __global__ void __launch_bounds__(256) xorwow_tables(const uint32_t *jumps, uint
         for (int i = 0; i < 5; i++) columns[threadIdx.x][i] = v[i];
     }
     __syncthreads();
-    uint32_t *own = tables + uint64_t(blockIdx.x) * (1024 * 5);
+    uint32_t *own = tables + uint64_t(blockIdx.x) * JUMP_TABLE_WORDS;
     for (uint32_t entry = threadIdx.x; entry < 1024; entry += 256) {
         uint32_t sum[5] = {0, 0, 0, 0, 0};
         for (uint32_t bit = 0; bit < 5; bit++) {

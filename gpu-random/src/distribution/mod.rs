@@ -9,6 +9,11 @@
 //! | standard normal `z`, of `max(1, abs(z))` | 32 (25) | 8 (2.3) |
 //! | log-normal `x` of deviation `s`, of `x * max(1, s * abs(z))` | 34 (25) | 10 (4.7) |
 //! | exponential, of the number | 2 (1) | 2 (1) |
+//!
+//! They are not the same bits because the device's are cuRAND's, which come from CUDA's `logf` and `log`, from `sincospi`, and in f32 from the
+//! multiprocessor's own sine and cosine (`__sincosf`). For these NVIDIA publishes bounds of the error and no algorithm that a host could repeat.
+//! Functions that both sides can repeat would give other numbers than cuRAND. The 25 ulp are the absolute error of `__sincosf`, multiplied by
+//! the radius. A program that needs the same bits on both sides makes uniform numbers or [`Discrete`] ones, or fills on one side and copies.
 
 mod discrete;
 pub(crate) mod integers;

@@ -3,12 +3,12 @@
 
 use std::fmt::Debug;
 
-use gpu_array::GpuArray;
+use gpu_array::{ArrayError, GpuArray};
 use gpu_driver::{
     Device, DevicePod, DeviceVec, Stream,
     emulated::{Call, Emulated},
 };
-use gpu_random::{Discrete, Engine, Generator, Order, Philox, PhiloxRng, Result, Xorwow, XorwowRng};
+use gpu_random::{Discrete, Engine, Generator, Order, Philox, PhiloxRng, RandomError, Result, Xorwow, XorwowRng};
 use ndarray::{Array2, ShapeBuilder, s};
 use testkit::{Outcome, ensure, ensure_eq};
 
@@ -399,6 +399,15 @@ pub fn views_of_any_layout_are_filled(device: &Device) -> Outcome {
         here.fill_normal(&mut numbers.slice_mut(part))?;
         ensure!(near(&turned.to_ndarray()?, &numbers), "{part:?} of columns");
     }
+    // An operator that failed is told first, and no number is drawn.
+    let mut x = GpuArray::<f32, _>::zeros(device, 3)?;
+    x += &GpuArray::<f32, _>::zeros(device, 5)?;
+    let mut rng = Philox::new(3);
+    for _ in 0..2 {
+        let told = rng.fill_normal(&mut x);
+        ensure!(matches!(told, Err(RandomError::Array(ArrayError::Operator { op: "+=", .. }))), "{told:?}");
+    }
+    ensure_eq!(rng.position(), Philox::new(3).position());
     // A bool is a byte in memory.
     let mut coins = GpuArray::<bool, _>::full(device, (30, 4), true)?;
     Philox::new(5).fill_bernoulli(&mut coins.slice_mut(s![.., 1..3])?, 0.0)?;

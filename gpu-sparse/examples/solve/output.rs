@@ -22,7 +22,7 @@ enum Destination {
     Stdout,
     /// The program's own standard error.
     Stderr,
-    /// A pipe, a device, or what some process has open: written to.
+    /// A pipe, a device, or a file that some process has open: written to.
     Stream,
 }
 
@@ -58,7 +58,7 @@ impl Destination {
     }
 }
 
-/// Whether the files of a folder are what a process has open: `/dev/fd`, `/proc/<process>/fd`, or a thread's.
+/// Whether the files of a folder are those that a process has open: `/dev/fd`, `/proc/<process>/fd`, or a thread's.
 fn holds_descriptors(folder: &Path) -> bool {
     folder == Path::new("/dev/fd") || (folder.starts_with("/proc") && folder.ends_with("fd"))
 }

@@ -6,10 +6,8 @@ use std::fmt;
 
 use gpu_driver::{Device, Stream};
 
-#[cfg(test)]
-pub(crate) use storage::{CSR_ITEMS, SEGMENT};
 use storage::{Csr, LongRows, Packets};
-pub(crate) use storage::{Raw, RawCsr, RawPackets, Stored, SweepUnits, View};
+pub(crate) use storage::{ROW_CONSTANTS, Raw, RawCsr, RawPackets, SEGMENT, Stored, SweepUnits, View};
 
 use crate::{CsrMatrix, Description, Format, PacketMatrix, PacketPlan, Result, Scalar};
 

@@ -4,17 +4,19 @@
 use std::ffi::c_void;
 use std::marker::PhantomData;
 
-use gpu_driver::{Argument, DeviceVec, Stream};
+use gpu_driver::{Argument, DeviceVec, Stream, kernel_constants};
 
 use crate::packets::RawPackets as HostPackets;
 use crate::partition::row_blocks_of;
 use crate::{CsrMatrix, PacketMatrix, Result, Scalar, SparseError};
 
-/// Entries that a block of the product in compressed rows takes at a time; `Csr::ITEMS` in csr.cuh.
-pub(crate) const CSR_ITEMS: u64 = 2048;
-
-/// Entries of a segment of a long row; `LongRows::SEGMENT` in long_rows.cuh.
-pub(crate) const SEGMENT: u64 = 4096;
+kernel_constants! {
+    pub(crate) const ROW_CONSTANTS: &str;
+    /// Entries that a block of the product in compressed rows takes at a time.
+    pub(crate) const CSR_ITEMS: u64 = 2048;
+    /// Entries of a segment of a long row.
+    pub(crate) const SEGMENT: u64 = 4096;
+}
 
 /// A structure in which a kernel takes a matrix: a format and an element type.
 pub(crate) trait Raw: Copy + 'static {

@@ -208,8 +208,8 @@ fn read_size(words: &mut NumberWords<'_>, what: &'static str, limit: u64) -> Res
     }
 }
 
-fn size_name(what: &'static str) -> &'static str {
-    match what {
+fn size_name(size: &'static str) -> &'static str {
+    match size {
         "rows" => "number of rows",
         "columns" => "number of columns",
         _ => "number of entries",

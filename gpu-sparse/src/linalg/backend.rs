@@ -1,10 +1,11 @@
 //! The place of a right-hand side, and with it of the solution.
 
 use std::borrow::Cow;
-use std::fmt::Debug;
+use std::fmt::{self, Debug};
 
-use gpu_array::GpuArray;
-use gpu_driver::{DeviceVec, Stream};
+use gpu_array::expression::Expr;
+use gpu_array::{ArrayError, GpuArray, GpuView, GpuViewMut};
+use gpu_driver::{DeviceSlice, DeviceVec, Stream};
 use ndarray::{Array1, ArrayBase, ArrayView1, Data, Ix1};
 
 use crate::product::contiguous;
@@ -33,10 +34,73 @@ impl VectorBackend for Host {
 
 impl VectorBackend for OnDevice {
     type Vector<T: Scalar> = GpuArray<T, Ix1>;
-    type View<'a, T: Scalar> = &'a GpuArray<T, Ix1>;
+    type View<'a, T: Scalar> = DeviceVector<'a, T>;
 }
 
-/// A vector that a solver takes: slices, arrays, `Vec`s and ndarray's arrays and views by reference, and `&GpuArray`.
+/// A vector on a device that a product or a solve reads: an array or a view, of any layout, or an expression.
+#[derive(Clone)]
+pub struct DeviceVector<'a, T: Scalar>(Reading<'a, T>);
+
+#[derive(Clone)]
+enum Reading<'a, T: Scalar> {
+    View(GpuView<'a, T, Ix1>),
+    Expr(Expr<'a, T, Ix1>),
+}
+
+impl<T: Scalar> fmt::Debug for DeviceVector<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            Reading::View(view) => view.fmt(f),
+            Reading::Expr(expr) => expr.fmt(f),
+        }
+    }
+}
+
+/// The elements of a [`DeviceVector`] in C order.
+pub(crate) enum Elements<'a, T: Scalar> {
+    /// In memory of the caller.
+    Borrowed(DeviceSlice<'a, T>),
+    /// Copied or computed.
+    Owned(DeviceVec<T>),
+}
+
+impl<T: Scalar> Elements<'_, T> {
+    pub(crate) fn as_slice(&self) -> DeviceSlice<'_, T> {
+        match self {
+            Self::Borrowed(elements) => *elements,
+            Self::Owned(elements) => elements.as_slice(),
+        }
+    }
+}
+
+impl<'a, T: Scalar> DeviceVector<'a, T> {
+    fn len(&self) -> Result<usize> {
+        match &self.0 {
+            Reading::View(view) => Ok(view.len()),
+            Reading::Expr(expr) => Ok(expr.shape()?.iter().product()),
+        }
+    }
+
+    /// The elements in C order; copied or computed where they do not lie so.
+    pub(crate) fn into_elements(self) -> Result<Elements<'a, T>> {
+        Ok(match self.0 {
+            Reading::View(view) if view.is_standard_layout() => Elements::Borrowed(view.as_device_slice()?),
+            Reading::View(view) => Elements::Owned(view.to_standard_layout()?.into_device_vec()),
+            Reading::Expr(expr) => Elements::Owned(expr.eval()?.into_device_vec()),
+        })
+    }
+
+    /// The stream of the vector; None for an expression of no array, which has none.
+    fn stream(&self) -> Option<Stream> {
+        match &self.0 {
+            Reading::View(view) => Some(view.stream().clone()),
+            Reading::Expr(expr) => expr.lower().ok()?.stream().ok().cloned(),
+        }
+    }
+}
+
+/// A vector that a solver or a product takes: slices, arrays, `Vec`s and ndarray's arrays and views by reference; on a device `&GpuArray`, views
+/// of any layout, and expressions.
 pub trait IntoView<'a, T: Scalar> {
     /// The vector's place.
     type Backend: VectorBackend;
@@ -71,11 +135,26 @@ macro_rules! slices {
 
 slices!([] [T], [] Vec<T>, [const N: usize] [T; N]);
 
-impl<'a, T: Scalar> IntoView<'a, T> for &'a GpuArray<T, Ix1> {
-    type Backend = OnDevice;
-    fn into_view(self) -> Self {
-        self
-    }
+macro_rules! on_device {
+    ($([$($life:lifetime),*] $vector:ty, |$given:ident| $source:expr;)*) => {$(
+        impl<'a, $($life,)* T: Scalar> IntoView<'a, T> for $vector {
+            type Backend = OnDevice;
+            fn into_view(self) -> DeviceVector<'a, T> {
+                let $given = self;
+                DeviceVector($source)
+            }
+        }
+    )*};
+}
+
+on_device! {
+    [] &'a GpuArray<T, Ix1>, |x| Reading::View(x.view());
+    [] &'a mut GpuArray<T, Ix1>, |x| Reading::View((*x).view());
+    [] GpuView<'a, T, Ix1>, |x| Reading::View(x);
+    ['r] &'r GpuView<'a, T, Ix1>, |x| Reading::View(*x);
+    ['r] &'a GpuViewMut<'r, T, Ix1>, |x| Reading::View(x.view());
+    [] Expr<'a, T, Ix1>, |x| Reading::Expr(x);
+    ['r] &'r Expr<'a, T, Ix1>, |x| Reading::Expr(x.clone());
 }
 
 mod sealed {
@@ -83,7 +162,7 @@ mod sealed {
 
     /// The operations on a place that the solver's engines need.
     pub trait VectorBackend {
-        fn length<T: Scalar>(view: &<Self as super::VectorBackend>::View<'_, T>) -> usize
+        fn length<T: Scalar>(view: &<Self as super::VectorBackend>::View<'_, T>) -> Result<usize>
         where
             Self: super::VectorBackend;
 
@@ -118,8 +197,8 @@ mod sealed {
     }
 
     impl VectorBackend for Host {
-        fn length<T: Scalar>(view: &ArrayView1<'_, T>) -> usize {
-            view.len()
+        fn length<T: Scalar>(view: &ArrayView1<'_, T>) -> Result<usize> {
+            Ok(view.len())
         }
 
         fn on_host<'v, T: Scalar>(view: &'v ArrayView1<'_, T>) -> Result<Cow<'v, [T]>> {
@@ -140,30 +219,33 @@ mod sealed {
     }
 
     impl VectorBackend for OnDevice {
-        fn length<T: Scalar>(view: &&GpuArray<T, Ix1>) -> usize {
+        fn length<T: Scalar>(view: &DeviceVector<'_, T>) -> Result<usize> {
             view.len()
         }
 
-        fn on_host<'v, T: Scalar>(view: &'v &GpuArray<T, Ix1>) -> Result<Cow<'v, [T]>> {
-            view.take_error()?;
-            Ok(view.as_device_vec().to_vec()?.into())
+        fn on_host<'v, T: Scalar>(view: &'v DeviceVector<'_, T>) -> Result<Cow<'v, [T]>> {
+            Ok(view.clone().into_elements()?.as_slice().to_vec()?.into())
         }
 
-        fn on_stream<T: Scalar>(view: &&GpuArray<T, Ix1>, stream: &Stream) -> Result<DeviceVec<T>> {
-            let mut copy = DeviceVec::zeros(stream, view.len())?;
-            view.take_error()?;
-            copy.copy_from(view.as_device_vec().as_slice())?;
-            Ok(copy)
+        fn on_stream<T: Scalar>(view: &DeviceVector<'_, T>, stream: &Stream) -> Result<DeviceVec<T>> {
+            let elements = view.clone().into_elements()?;
+            copy(elements.as_slice(), stream)
         }
 
-        fn from_host<T: Scalar>(x: Vec<T>, like: &&GpuArray<T, Ix1>) -> Result<GpuArray<T, Ix1>> {
-            let len = x.len();
-            Ok(GpuArray::from_device_vec(DeviceVec::from_slice(like.stream(), &x)?, len)?)
+        fn from_host<T: Scalar>(x: Vec<T>, like: &DeviceVector<'_, T>) -> Result<GpuArray<T, Ix1>> {
+            let (len, stream) = (x.len(), like.stream().ok_or(ArrayError::NoHome)?);
+            Ok(GpuArray::from_device_vec(DeviceVec::from_slice(&stream, &x)?, len)?)
         }
 
-        fn from_device<T: Scalar>(x: DeviceVec<T>, like: &&GpuArray<T, Ix1>) -> Result<GpuArray<T, Ix1>> {
-            let copy = Self::on_stream(&&GpuArray::from_device_vec(x, like.len())?, like.stream())?;
-            Ok(GpuArray::from_device_vec(copy, like.len())?)
+        fn from_device<T: Scalar>(x: DeviceVec<T>, like: &DeviceVector<'_, T>) -> Result<GpuArray<T, Ix1>> {
+            let (len, stream) = (x.len(), like.stream().ok_or(ArrayError::NoHome)?);
+            Ok(GpuArray::from_device_vec(copy(x.as_slice(), &stream)?, len)?)
         }
+    }
+
+    fn copy<T: Scalar>(elements: DeviceSlice<'_, T>, stream: &Stream) -> Result<DeviceVec<T>> {
+        let mut copy = DeviceVec::zeros(stream, elements.len())?;
+        copy.copy_from(elements)?;
+        Ok(copy)
     }
 }

@@ -38,7 +38,7 @@ mod operator;
 mod outcome;
 mod preconditioner;
 
-pub use backend::{Host, IntoView, OnDevice, VectorBackend};
+pub use backend::{DeviceVector, Host, IntoView, OnDevice, VectorBackend};
 pub use cg::{Cg, cg};
 pub use operator::{FromFn, LinearOperator, from_fn};
 pub use outcome::{Progress, Quantity, ResidualNorm, Solution, Status};

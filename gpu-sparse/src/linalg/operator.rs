@@ -124,7 +124,7 @@ impl<T: Scalar> LinearOperator<T> for DeviceMatrix<T> {
     fn apply(&self, x: &[T], y: &mut [T]) -> Result<()> {
         let x = DeviceVec::from_slice(self.stream(), x)?;
         let mut product = DeviceVec::zeros(self.stream(), y.len())?;
-        device::product(self, &x, &mut product)?;
+        device::product(self, x.as_slice(), product.as_mut_slice())?;
         Ok(product.copy_to_slice(y)?)
     }
 

@@ -103,7 +103,7 @@ impl fmt::Display for Verdict {
             Cause::LongRows => "most entries are in long rows, which stay compressed rows".to_owned(),
             Cause::Padding => format!("{:.0} % of the places in slices are empty", 100.0 * self.padding),
             Cause::Columns => "columns lie too far apart for 16 bits".to_owned(),
-            Cause::Heads => "slices hold too little for what it takes to find them".to_owned(),
+            Cause::Heads => "slices hold too little for the time that it takes to find them".to_owned(),
         };
         write!(f, "packets do not pay: {reason}")
     }

@@ -23,24 +23,29 @@ pub use plan::PacketPlan;
 pub(crate) use raw::RawPackets;
 pub(crate) use slice::{Columns, Slice, narrow_column, wide_column};
 
+use gpu_driver::kernel_constants;
+
 use crate::{CsrMatrix, Result, Scalar};
 
-/// Rows of a packet.
-pub(crate) const PACKET_ROWS: usize = 1024;
+kernel_constants! {
+    pub(crate) const PACKET_CONSTANTS: &str;
+    /// Rows of a packet.
+    pub(crate) const PACKET_ROWS: usize = 1024;
+    /// In `slice_columns`: the slice's columns take 32 bits.
+    pub(crate) const WIDE: u32 = 0x80000000;
+    /// In `packet_orders`: the packet's rows are in natural order.
+    pub(crate) const NATURAL: u32 = 0xffffffff;
+    /// In `order`: no row is here.
+    pub(crate) const NO_ROW: u16 = 0xffff;
+    /// In `deltas`: no entry is here.
+    pub(crate) const NO_DELTA: u16 = 0xffff;
+    /// In `wide_columns`: no entry is here.
+    pub(crate) const NO_COLUMN: u32 = 0xffffffff;
+}
 /// Rows of a slice, places of a slot.
 pub(crate) const SLICE_ROWS: usize = 32;
 /// Slices of a packet.
 pub(crate) const PACKET_SLICES: usize = PACKET_ROWS / SLICE_ROWS;
-/// In `slice_columns`: the slice's columns take 32 bits.
-pub(crate) const WIDE: u32 = 1 << 31;
-/// In `packet_orders`: the packet's rows are in natural order.
-pub(crate) const NATURAL: u32 = u32::MAX;
-/// In `order`: no row is here.
-pub(crate) const NO_ROW: u16 = u16::MAX;
-/// In `deltas`: no entry is here.
-pub(crate) const NO_DELTA: u16 = u16::MAX;
-/// In `wide_columns`: no entry is here.
-pub(crate) const NO_COLUMN: u32 = u32::MAX;
 /// Slots that a matrix can have.
 pub(crate) const MAX_SLOTS: u64 = (1 << 31) - 1;
 

@@ -1,6 +1,6 @@
 //! Products of a sparse matrix with a dense vector: one file for each format on the host, and `device` for both on a GPU.
 //!
-//! The methods `matvec`, `matvec_into` and `axpby_into` of the matrices stand here, and so does what solvers need of a product. Formats
+//! The methods `matvec`, `matvec_into` and `axpby_into` of the matrices stand here, with the parts of a product that solvers need. Formats
 //! know nothing of their products.
 
 use std::borrow::Cow;
@@ -47,10 +47,10 @@ pub(crate) fn axpby<T: Scalar>(alpha: T, beta: T) -> impl Fn(f64, &mut T) + Sync
     move |sum, y| *y = T::from_f64(if beta.is_zero() { alpha * sum } else { alpha * sum + scale * (*y).into() })
 }
 
-pub(crate) fn check_length(op: &'static str, what: &'static str, got: usize, expected: usize) -> Result<()> {
+pub(crate) fn check_length(op: &'static str, name: &'static str, got: usize, expected: usize) -> Result<()> {
     if got == expected {
         return Ok(());
     }
-    let (expected, got) = (format!("{what} of length {expected}"), got.to_string());
+    let (expected, got) = (format!("{name} of length {expected}"), got.to_string());
     Err(SparseError::Shape { op, expected, got })
 }

@@ -30,6 +30,7 @@ fn main() -> ExitCode {
         products_on_other_streams_and_into_old_memory,
         a_matrix_on_the_device_describes_itself,
         products_of_wrong_shape_are_errors,
+        views_and_expressions_are_multiplied,
         a_device_matrix_is_an_operator_on_host_vectors,
         poisson_as_on_the_cpu,
         wathen_as_on_the_cpu,

@@ -1,12 +1,12 @@
 //! `A x` on the device against the CPU's.
 
-use gpu_array::GpuArray;
+use gpu_array::{ArrayError, GpuArray};
 use gpu_driver::{Device, Stream};
 use gpu_sparse::gallery::Poisson;
 use gpu_sparse::io::read_matrix_market;
 use gpu_sparse::linalg::LinearOperator;
 use gpu_sparse::{CsrMatrix, DeviceMatrix, Format, Scalar, SparseError};
-use ndarray::{Array1, s};
+use ndarray::{Array1, Array2, Axis, s};
 use testkit::{Outcome, ensure, ensure_eq, rng};
 
 use crate::cases;
@@ -184,6 +184,48 @@ pub fn products_on_other_streams_and_into_old_memory(device: &Device) -> Outcome
     placed.axpby_into(2.0, &x, -1.0, &mut y)?;
     drop((placed, x));
     ensure_eq!(y.to_ndarray()?, want);
+    Ok(())
+}
+
+/// Contiguous and strided views, views to write, and expressions: the bits of an array of the same elements.
+pub fn views_and_expressions_are_multiplied(device: &Device) -> Outcome {
+    let a = random(50, 30, |row| row % 7)?;
+    let table = Array2::from_shape_fn((30, 4), |(i, j)| ((i * 7 + j * 3) as f64).sin());
+    let other = Stream::new(device)?;
+    for placed in in_both_formats(device, &a)? {
+        for home in [&device.stream(), &other] {
+            let mut x = GpuArray::from_ndarray(home, &table)?;
+            let wide =
+                GpuArray::from_ndarray(home, &table.column(2).iter().copied().chain([9.0; 5]).collect::<Array1<_>>())?;
+            let want = product(&placed, &table.column(2).to_owned())?;
+            ensure_eq!(placed.matvec(x.slice(s![.., 2])?)?.to_ndarray()?, want);
+            let third = &x.t().index_axis(Axis(0), 2)?;
+            ensure_eq!(placed.matvec(third)?.to_ndarray()?, want);
+            ensure_eq!(placed.matvec(wide.slice(s![..30])?)?.to_ndarray()?, want);
+            ensure_eq!(placed.matvec(&x.slice_mut(s![.., 2])?)?.to_ndarray()?, want);
+            let backwards = wide.slice(s![..30;-1])?.to_owned()?;
+            ensure_eq!(placed.matvec(backwards.slice(s![..;-1])?)?.to_ndarray()?, want);
+            let doubled = x.slice(s![.., 2])? * 2.0;
+            ensure_eq!(placed.matvec(&doubled)?.to_ndarray()?, &want * 2.0);
+            ensure_eq!((placed.matvec(doubled)? * 0.5).eval()?.to_ndarray()?, want);
+            let (mut y, mut z) = (GpuArray::full(home, 50, f64::NAN)?, GpuArray::full(home, 50, 1.0)?);
+            placed.matvec_into(x.slice(s![.., 2])?, &mut y)?;
+            placed.axpby_into(3.0, x.slice(s![.., 2])?, 0.0, &mut z)?;
+            ensure_eq!((y.to_ndarray()?, z.to_ndarray()?), (want.clone(), want.mapv(|y| 3.0 * y)));
+        }
+        let x = GpuArray::from_ndarray(device, &table)?;
+        ensure!(matches!(placed.matvec(x.slice(s![..29, 0])?), Err(SparseError::Shape { .. })));
+        let three = GpuArray::<f64, _>::zeros(device, 3)?;
+        let wrong = placed.matvec(x.slice(s![.., 0])? + &three).map(drop);
+        ensure!(matches!(wrong, Err(SparseError::Array(ArrayError::Operands { .. }))), "{wrong:?}");
+        // The error of an operator, each time.
+        let mut y = GpuArray::<f64, _>::zeros(device, 30)?;
+        y += &three;
+        for _ in 0..2 {
+            let wrong = placed.matvec(&y).map(drop);
+            ensure!(matches!(wrong, Err(SparseError::Array(ArrayError::Operator { op: "+=", .. }))), "{wrong:?}");
+        }
+    }
     Ok(())
 }
 

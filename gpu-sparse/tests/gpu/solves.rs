@@ -7,7 +7,7 @@ use gpu_driver::{Device, Stream};
 use gpu_sparse::gallery::{Poisson, wathen_random};
 use gpu_sparse::linalg::{Cg, Jacobi, Preconditioner, Quantity, Solution, Status, cg, from_fn};
 use gpu_sparse::{CooMatrix, CsrMatrix, DeviceMatrix, Scalar, SparseError};
-use ndarray::{Array1, s};
+use ndarray::{Array1, Array2, Axis, s};
 use testkit::{Outcome, ensure, ensure_eq};
 
 use crate::products::in_both_formats;
@@ -288,6 +288,23 @@ pub fn vectors_on_the_device_stay_there(device: &Device) -> Outcome {
         ensure!(cg(&placed, &GpuArray::zeros(device, 419)?).solve().is_err());
         ensure!(cg(&placed, &device_b).x0(&GpuArray::zeros(device, 421)?).solve().is_err());
     }
+    // Views of any layout and expressions: solved to the same bits, on the stream of the first array.
+    let columns = GpuArray::from_ndarray(&of_b, &Array2::from_shape_fn((420, 3), |(i, _)| b[i]))?;
+    for placed in in_both_formats(device, &a)? {
+        let want = cg(&placed, &device_b).x0(&device_guess).rtol(1e-9).solve()?.x.to_ndarray()?;
+        let column = columns.slice(s![.., 1])?;
+        let of_view = cg(&placed, &column).x0(device_guess.slice(s![..;-1])?).rtol(1e-9).solve()?;
+        ensure!(of_view.x.stream() == &of_b && of_view.x.to_ndarray()? == want);
+        let of_expression = cg(&placed, &column * 2.0 - &device_b).x0(&device_guess + 0.0).rtol(1e-9).solve()?;
+        ensure!(of_expression.x.stream() == &of_b && of_expression.x.to_ndarray()? == want);
+        ensure!(cg(&placed, columns.slice(s![..419, 0])?).solve().is_err());
+        ensure!(matches!(
+            cg(&placed, &device_b + columns.t().index_axis(Axis(1), 0)?).solve(),
+            Err(SparseError::Array(_))
+        ));
+    }
+    let (host, there) = (cg(&a, &b).rtol(1e-9).solve()?, cg(&a, columns.slice(s![.., 2])?).rtol(1e-9).solve()?);
+    ensure!(there.x.stream() == &of_b && there.x.to_ndarray()? == host.x);
     // A matrix on the host: solved there, and the solution brought back.
     let (host, there) = (cg(&a, &b).rtol(1e-9).solve()?, cg(&a, &device_b).rtol(1e-9).solve()?);
     ensure!(there.x.stream() == &of_b && there.x.to_ndarray()? == host.x);

@@ -7,8 +7,8 @@ use std::{
 };
 
 use super::{
-    measure::{Bench, Side},
     record::Run,
+    side::{Bench, Side},
 };
 use crate::{
     Outcome, machine,

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use regex::Regex;
 
 use super::{
-    groups::Id,
+    id::Id,
     record::{Figure, MACHINE, Run},
     statistics::{CONFIDENCE, Change, paired, unpaired},
 };

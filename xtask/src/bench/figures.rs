@@ -5,7 +5,8 @@ use std::{collections::BTreeMap, fs, path::Path};
 use serde::Deserialize;
 
 use super::{
-    groups::{Group, Id, against_peers, groups},
+    groups::{Group, against_peers, groups},
+    id::Id,
     record::{self, Figure, Run},
     report::{markdown_table, place, speeds},
     units,

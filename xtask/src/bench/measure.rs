@@ -3,7 +3,7 @@
 use std::{
     collections::{BTreeMap, HashSet},
     fs::{self, File},
-    path::{Path, PathBuf},
+    path::Path,
     process::{Command, ExitStatus, Stdio},
     thread,
     time::{Duration, Instant},
@@ -13,6 +13,7 @@ use super::{
     facts::{self, Fact, FigureFact},
     plan::Plan,
     record::{Compiler, FORMAT, Failure, Figure, Gap, MACHINE, Place, Run},
+    side::{Bench, Side},
 };
 use crate::{Outcome, machine};
 
@@ -32,36 +33,6 @@ const CEILINGS: &str = "memory";
 
 /// Seconds that a program has in any case, however little of the budget is left.
 const LEAST_LIMIT: f64 = 30.0;
-
-/// A program that measures.
-#[derive(Clone, Debug)]
-pub(super) struct Bench {
-    pub(super) name: String,
-    pub(super) path: PathBuf,
-    /// Before the options.
-    pub(super) arguments: Vec<String>,
-    /// It takes criterion's options; else `--filter` and `--seconds`.
-    pub(super) is_criterion: bool,
-    /// It runs in every so many rounds.
-    pub(super) every: usize,
-}
-
-impl Bench {
-    fn in_turn(&self, round: usize) -> bool {
-        round.is_multiple_of(self.every)
-    }
-}
-
-/// The programs of one revision.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Side {
-    pub(super) label: String,
-    pub(super) revision: String,
-    pub(super) rustc: Option<String>,
-    pub(super) benches: Vec<Bench>,
-    /// Peers run with it.
-    pub(super) peers: bool,
-}
 
 /// Measures the sides in turn. The first is always there; its failures are in its run.
 pub(super) fn measure(sides: &[Side], plan: &Plan) -> Outcome<Vec<Run>> {
@@ -332,6 +303,8 @@ fn align(collected: &mut [Collected]) {
 
 #[cfg(test)]
 mod tests {
+    use std::path::PathBuf;
+
     use super::*;
 
     fn collected(rounds: &[(usize, f64)]) -> Collected {

@@ -27,12 +27,14 @@ mod compare;
 mod facts;
 mod figures;
 mod groups;
+mod id;
 mod measure;
 mod page;
 mod peers;
 mod plan;
 mod record;
 mod report;
+mod side;
 mod statistics;
 pub(crate) mod tune;
 mod units;
@@ -41,10 +43,10 @@ pub(crate) use figures::update as update_figures;
 
 use baseline::{Base, Build};
 use compare::{Rules, Verdict, compare};
-use measure::Side;
 use plan::plan;
 use record::Run;
 use report::Report;
+use side::Side;
 
 /// Options of `cargo xtask bench`.
 #[derive(Args, Debug, Default)]

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use plotters::prelude::*;
 
-use super::{groups::Id, record::Run, report::Report};
+use super::{id::Id, record::Run, report::Report};
 use crate::Outcome;
 
 const SIZE: (u32, u32) = (640, 260);

@@ -4,9 +4,10 @@ use std::{env, fs, path::PathBuf, process::Command};
 
 use super::{
     baseline::Build,
-    measure::{Bench, Side, output},
+    measure::output,
     plan::Plan,
     record::Gap,
+    side::{Bench, Side},
 };
 use crate::{
     Outcome, machine,

@@ -9,7 +9,7 @@ use std::{
 use serde::{Deserialize, Serialize};
 
 use super::{
-    groups::Id,
+    id::Id,
     statistics::{median, spread},
 };
 use crate::{

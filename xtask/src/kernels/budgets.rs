@@ -18,7 +18,7 @@ pub(super) struct Budget {
     shared_bytes: u64,
     spill_store_bytes: u64,
     spill_load_bytes: u64,
-    /// The digest of the instructions.
+    /// The hash of the instructions.
     #[serde(default)]
     code: u64,
 }
@@ -244,7 +244,7 @@ mod tests {
         let findings = Findings::of(&[of("renamed", 7), of("g", 9)], "13.0", &recorded, "");
         assert_eq!((findings.recorded_code, findings.new_code), (2, 2));
         assert!(findings.to_string().contains("machine code as recorded: 2 of 4"), "{findings}");
-        // A record of before has no digests.
+        // A record of before has no hashes.
         let old = budgets(&[of("f", 0)]);
         assert_eq!(Findings::of(&[of("f", 0)], "13.0", &old, "").recorded_code, 0);
     }

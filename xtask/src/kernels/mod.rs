@@ -61,7 +61,7 @@ struct Usage {
     spill_store_bytes: u64,
     spill_load_bytes: u64,
     constant_bytes: u64,
-    /// A digest of the instructions alone: names play no part. 0 where it is not told.
+    /// A hash of the instructions alone: names play no part. 0 where it is not told.
     #[serde(default)]
     code: u64,
 }

@@ -1,10 +1,10 @@
-//! A digest of machine code, by which two builds are compared.
+//! A hash of machine code, by which two builds are compared.
 
 use sha2::{Digest, Sha256};
 
 /// The first 64 bits of the SHA-256 of the instructions in a cubin, which is an ELF file of 64 bits: all sections `.text.…`, in the order of their
 /// contents. Names play no part, so a kernel that was renamed keeps it. `None` if the image is no such file.
-pub(crate) fn digest(image: &[u8]) -> Option<u64> {
+pub(crate) fn hash(image: &[u8]) -> Option<u64> {
     let number = |at: usize, bytes: usize| -> Option<usize> {
         let field = image.get(at..at.checked_add(bytes)?)?;
         Some(field.iter().rev().fold(0, |all, &byte| all << 8 | usize::from(byte)))
@@ -69,20 +69,20 @@ mod tests {
 
     #[test]
     fn names_and_other_sections_play_no_part() {
-        let one = digest(&elf(&[(".text.a", b"code"), (".nv.info", b"1")]));
+        let one = hash(&elf(&[(".text.a", b"code"), (".nv.info", b"1")]));
         assert!(one.is_some());
-        assert_eq!(one, digest(&elf(&[(".nv.info", b"22"), (".text.renamed", b"code")])));
-        assert_ne!(one, digest(&elf(&[(".text.a", b"Code"), (".nv.info", b"1")])));
+        assert_eq!(one, hash(&elf(&[(".nv.info", b"22"), (".text.renamed", b"code")])));
+        assert_ne!(one, hash(&elf(&[(".text.a", b"Code"), (".nv.info", b"1")])));
         let two: [(&str, &[u8]); 2] = [(".text.a", b"code"), (".text.b", b"more")];
-        assert_eq!(digest(&elf(&two)), digest(&elf(&[(".text.b", b"code"), (".text.a", b"more")])));
-        assert_ne!(digest(&elf(&two)), digest(&elf(&[(".text.a", b"codemore")])));
+        assert_eq!(hash(&elf(&two)), hash(&elf(&[(".text.b", b"code"), (".text.a", b"more")])));
+        assert_ne!(hash(&elf(&two)), hash(&elf(&[(".text.a", b"codemore")])));
     }
 
     #[test]
     fn what_is_cut_off_has_none() {
         let whole = elf(&[(".text.a", b"code")]);
         // The rest of the last header is not read.
-        assert!((0..whole.len() - 0x18).all(|len| digest(&whole[..len]).is_none()));
-        assert_eq!(digest(b"// PTX"), None);
+        assert!((0..whole.len() - 0x18).all(|len| hash(&whole[..len]).is_none()));
+        assert_eq!(hash(b"// PTX"), None);
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! `{"crate", "kernel", "source", "digest"}`; the digest changes when anything changes that the kernel is compiled from. With
 //! `--compile` the object has `nvrtc`, the compiler's version, and `archs`, where each architecture has the figures of `ptxas` for the machine code:
-//! see [`ptxas::Usage`], and [`code::digest`]. Nothing is launched, so no GPU is needed. `cargo xtask kernels` reads it.
+//! see [`ptxas::Usage`], and [`code::hash`]. Nothing is launched, so no GPU is needed. `cargo xtask kernels` reads it.
 #![forbid(unsafe_code)]
 
 mod code;
@@ -98,6 +98,6 @@ fn usage(instance: &Instance, arch: Arch) -> Result<Value, Box<dyn Error + Send 
     let usage = ptxas::usage(binary.log(), kernel);
     let usage = usage.ok_or_else(|| format!("{arch}: the compiler's log tells nothing of it:\n{}", binary.log()))?;
     let mut line = usage.to_json();
-    line["code"] = code::digest(binary.image()).into();
+    line["code"] = code::hash(binary.image()).into();
     Ok(line)
 }

@@ -8,17 +8,18 @@
 //   identity()                the state of no value
 // States are combined in the order of lanes and threads, so that `combine` need not commute, and
 // each launch gives the same bits. `combine` may be called on states of any bits, also ones that
-// were never written; nobody uses the result. So it neither faults nor loops by what a state holds.
+// were never written; nobody uses the result. So it neither faults nor loops, whatever the
+// bits of a state.
 //
 // The sum of each block's 256 values:
 //
-//   struct Sum {
+//   struct Add {
 //       typedef float State;
 //       static __device__ float identity() { return 0.0f; }
 //       static __device__ float combine(float a, float b) { return a + b; }
 //   };
 //   extern "C" __global__ void __launch_bounds__(256) sums(const float *x, float *out) {
-//       typedef gpu::block::Reduce<Sum, 256> Reduce;
+//       typedef gpu::block::Reduce<Add, 256> Reduce;
 //       SHARED(Reduce::Storage, storage, [1]);
 //       const float sum = Reduce::all(x[blockIdx.x * 256 + threadIdx.x], storage[0]);
 //       if (threadIdx.x == 0) out[blockIdx.x] = sum;

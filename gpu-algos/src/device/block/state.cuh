@@ -19,11 +19,11 @@ template <class S> struct WordsOf {
     static constexpr int COUNT = int((sizeof(S) + 3) / 4);
     union {
         S value;
-        uint32_t word[COUNT];
+        uint32_t part[COUNT];
     };
     __device__ __forceinline__ WordsOf() {}
     explicit __device__ __forceinline__ WordsOf(const S &from) {
-        if constexpr (sizeof(S) % 4 != 0) word[COUNT - 1] = 0;
+        if constexpr (sizeof(S) % 4 != 0) part[COUNT - 1] = 0;
         value = from;
     }
 };
@@ -36,7 +36,7 @@ __device__ __forceinline__ S shuffled_down(const S &state, int delta, int width)
     WordsOf<S> other;
 #pragma unroll
     for (int k = 0; k < WordsOf<S>::COUNT; k++)
-        other.word[k] = __shfl_down_sync(0xffffffffu, words.word[k], delta, width);
+        other.part[k] = __shfl_down_sync(0xffffffffu, words.part[k], delta, width);
     return other.value;
 }
 // The state that lane `lane - delta` of the warp passes; before the first lane the lane's own.
@@ -45,7 +45,7 @@ template <class S> __device__ __forceinline__ S shuffled_up(const S &state, int 
     WordsOf<S> other;
 #pragma unroll
     for (int k = 0; k < WordsOf<S>::COUNT; k++)
-        other.word[k] = __shfl_up_sync(0xffffffffu, words.word[k], delta);
+        other.part[k] = __shfl_up_sync(0xffffffffu, words.part[k], delta);
     return other.value;
 }
 // The state that lane `lane` of the warp passes.
@@ -54,7 +54,7 @@ template <class S> __device__ __forceinline__ S shuffled(const S &state, int lan
     WordsOf<S> other;
 #pragma unroll
     for (int k = 0; k < WordsOf<S>::COUNT; k++)
-        other.word[k] = __shfl_sync(0xffffffffu, words.word[k], lane);
+        other.part[k] = __shfl_sync(0xffffffffu, words.part[k], lane);
     return other.value;
 }
 

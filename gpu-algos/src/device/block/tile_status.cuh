@@ -3,8 +3,8 @@
 //
 // A slot has a 64-bit word for each 32 bits of a value, with a mark beside them; the first word
 // also has a flag. So each word tells by itself whether it has been written: no fence is needed,
-// and words may arrive separately. A slot orders no other memory: what a block has written besides
-// need not be visible to a thread that finds the value. Half of the moved bits are marks, which is
+// and words may arrive separately. A slot orders no other memory: other writes of the block need
+// not be visible to a thread that finds the value. Half of the moved bits are marks, which is
 // nothing beside the tiles that are summed up here.
 #pragma once
 #include "block/state.cuh"
@@ -23,7 +23,7 @@ template <class S> struct Slot {
     typedef typename Parts<S>::Value Value;
     static constexpr int WORDS = WordsOf<Value>::COUNT;
     static constexpr uint64_t MARK = uint64_t(1) << 32, FLAG = uint64_t(1) << 33;
-    alignas(WORDS == 2 ? 16 : 8) uint64_t word[WORDS];
+    alignas(WORDS == 2 ? 16 : 8) uint64_t marked[WORDS];
 
     // Publishes a value, once before the slot is cleared. One thread calls it.
     __device__ __forceinline__ void put(const S &value) {
@@ -31,14 +31,14 @@ template <class S> struct Slot {
         const uint64_t flag = Parts<S>::flag(value) ? FLAG : 0;
 #pragma unroll
         for (int k = 0; k < WORDS; k++) {
-            const uint64_t marked = (k == 0 ? flag : 0) | MARK | from.word[k];
-            __nv_atomic_store_n(word + k, marked, __NV_ATOMIC_RELAXED, __NV_THREAD_SCOPE_DEVICE);
+            const uint64_t bits = (k == 0 ? flag : 0) | MARK | from.part[k];
+            __nv_atomic_store_n(marked + k, bits, __NV_ATOMIC_RELAXED, __NV_THREAD_SCOPE_DEVICE);
         }
     }
     // Polls the slot: whether a value has been put there, and the value.
     __device__ __forceinline__ bool look(S &value) {
         uint64_t seen[WORDS];
-        look_at_words(word, seen);
+        look_at_words(marked, seen);
         return decode(seen, value);
     }
     static __device__ __forceinline__ bool decode(const uint64_t (&seen)[WORDS], S &value) {
@@ -47,7 +47,7 @@ template <class S> struct Slot {
 #pragma unroll
         for (int k = 0; k < WORDS; k++) {
             all = all && (seen[k] & MARK) != 0;
-            to.word[k] = uint32_t(seen[k]);
+            to.part[k] = uint32_t(seen[k]);
         }
         value = Parts<S>::make(to.value, (seen[0] & FLAG) != 0);
         return all;
@@ -62,7 +62,7 @@ template <class S> struct Slot {
     // Clears the slot for the next launch, when nobody polls it any more.
     __device__ __forceinline__ void clear() {
 #pragma unroll
-        for (int k = 0; k < WORDS; k++) word[k] = 0;
+        for (int k = 0; k < WORDS; k++) marked[k] = 0;
     }
 };
 
@@ -79,7 +79,7 @@ look_at_all(Slot<S> *slots, const bool (&wanted)[COUNT], S (&values)[COUNT]) {
     static_assert(COUNT * 32 <= BEHIND, "polls go too far behind the last slot");
     uint64_t seen[COUNT][Slot<S>::WORDS];
 #pragma unroll
-    for (int k = 0; k < COUNT; k++) look_at_words(slots[k * 32].word, seen[k]);
+    for (int k = 0; k < COUNT; k++) look_at_words(slots[k * 32].marked, seen[k]);
     bool all = true;
 #pragma unroll
     for (int k = 0; k < COUNT; k++) {
@@ -98,7 +98,7 @@ template <class S, int COUNT> struct TileStatusPoll {
                                          const bool (&wanted)[COUNT]) {
 #pragma unroll
         for (int k = 0; k < COUNT; k++)
-            look_at_words((wanted[k] ? slots + k * 32 : other)->word, seen[k]);
+            look_at_words((wanted[k] ? slots + k * 32 : other)->marked, seen[k]);
     }
     // Whether the wanted values were there, and the values.
     __device__ __forceinline__ bool are_here(const bool (&wanted)[COUNT],

@@ -1,5 +1,5 @@
 //! Kernels that run an operation for each place of arrays.
-#![expect(unsafe_code, reason = "the launch of a kernel whose text nobody has checked, and what leads to it")]
+#![expect(unsafe_code, reason = "the launch of a kernel whose text nobody has checked, and the steps to it")]
 
 mod policy;
 pub(crate) mod samples;
@@ -171,7 +171,7 @@ impl ElementwiseKernel {
         let once = !(self.loop_prep.is_empty() && self.after_loop.is_empty());
         let config = POLICY.launch(device, count, once)?;
         let mut values = bound.values();
-        // SAFETY: the parameters are the kernel's own words and one for each argument, of the type that `bind` has checked. The arrays are borrowed
+        // SAFETY: the parameters are the kernel's own and one for each argument, of the type that `bind` has checked. The arrays are borrowed
         // until this call returns, the written ones exclusively, and their homes come after the launch. The effects of the text are the caller's
         // promise.
         unsafe { kernel.launch_with(config, &mut values, &bound.homes, bound.stream)? };

@@ -1,5 +1,5 @@
 //! Scans from a user's text.
-#![expect(unsafe_code, reason = "the launch of a kernel whose text nobody has checked, and what leads to it")]
+#![expect(unsafe_code, reason = "the launch of a kernel whose text nobody has checked, and the steps to it")]
 
 mod array;
 mod params;
@@ -26,6 +26,7 @@ use super::{
 };
 use crate::{
     AlgoError, Result,
+    block::slot_bytes,
     common::launch::{Launch, Occupancy, ScratchNeed, Words},
     device::params::GRID_COUNTERS_BYTES,
     scan::OP,
@@ -222,7 +223,7 @@ impl<T: DevicePod> ScanKernel<T> {
         }
         let kernel = self.kernel(made, bound.stream.device())?;
         let launch = self.launch(made.policy, &bound, n, progression, &kernel)?;
-        // SAFETY: the words fulfil the kernel's contract: its own words, and those of the arguments, of the types that `bind` has checked. The arrays
+        // SAFETY: the parameters fulfil the kernel's contract: its own, and those of the arguments, of the types that `bind` has checked. The arrays
         // are borrowed until this call returns, the written ones exclusively, and their homes come before the launch. The effects of the texts are
         // the caller's promise.
         unsafe { launch.enqueue(&kernel, &bound.homes, bound.stream) }
@@ -242,9 +243,8 @@ impl<T: DevicePod> ScanKernel<T> {
         let tiles = u32::try_from(tiles).map_err(too_large)?;
         let head = ScanKernelHead { count, start, step, tiles: tiles.into(), scratch: 0, length: n as u64 };
         let mut params = Words::new();
-        ScanKernelParams { head, arguments: bound.words().iter().copied() }.write(&mut params);
-        // A slot has a word with a mark for each four bytes of a tile's aggregate.
-        let slot = 8 * self.run_bytes().div_ceil(4);
+        ScanKernelParams { head, arguments: bound.params().iter().copied() }.write(&mut params);
+        let slot = slot_bytes(self.run_bytes());
         let scratch = if tiles > 1 {
             ScratchNeed::Cleared(GRID_COUNTERS_BYTES + tiles as usize * slot)
         } else {

@@ -13,9 +13,10 @@ use super::{
 };
 use crate::{
     Result,
+    block::slot_bytes,
     common::launch::with_headers,
     device::{HEADERS, TILES, params::TILE_PARAMS},
-    scan::{SCANNED, SINGLE_PASS},
+    scan::{RESULT_WORD, SINGLE_PASS},
 };
 
 pub(super) const SCAN_KERNEL: Header = Header { name: "scan_kernel.cuh", text: include_str!("scan_kernel.cuh") };
@@ -30,10 +31,10 @@ const FUNCTIONS: [(&str, &str, &str); 3] = [
 /// The program of a kernel, over all places (`all`) or over selected ones.
 pub(super) fn program<T: DevicePod>(kernel: &ScanKernel<T>, policy: ScanKernelPolicy, all: bool) -> Result<Program> {
     let [identity, scan, input, output] = &kernel.texts;
-    let (names, words) = named(&kernel.name, &kernel.arguments, &kernel.types, 0)?;
+    let (names, argument_words) = named(&kernel.name, &kernel.arguments, &kernel.types, 0)?;
     let mut text = String::from("#include \"scan_kernel.cuh\"\n");
-    text += &format!("typedef gpu::kernels::ScanKernelParams<{words}> gpu_params;\n");
-    text += &ScanKernelHead::check("gpu_params", [words.max(1)]);
+    text += &format!("typedef gpu::kernels::ScanKernelParams<{argument_words}> gpu_params;\n");
+    text += &ScanKernelHead::check("gpu_params", [argument_words.max(1)]);
     text += &beginning(&kernel.types, &kernel.preamble, T::CUDA_NAME, identity, scan);
     let segments = kernel.segments.as_deref();
     let bodies =
@@ -55,8 +56,11 @@ pub(super) fn program<T: DevicePod>(kernel: &ScanKernel<T>, policy: ScanKernelPo
          \x20   static __device__ __forceinline__ bool begins(const gpu_params &params, int64_t i) {{ return gpu_begins(params, i); }}\n\
          \x20   static __device__ __forceinline__ void output(const gpu_params &params, int64_t i, const State &item, const State &before) {{\n\
          \x20       gpu_output(params, i, item, before);\n    }}\n}};\n\
-         static_assert(sizeof(gpu_state) == {bytes} && sizeof(gpu::scan::SegmentedOperator<gpu_scan, gpu_scan::SEGMENTS>::State) <= {run}, \"the sizes in Rust\");\n",
-        segments.is_some()
+         typedef gpu::scan::SegmentedOperator<gpu_scan, gpu_scan::SEGMENTS>::State gpu_aggregate;\n\
+         static_assert(sizeof(gpu_state) == {bytes} && sizeof(gpu_aggregate) <= {run}, \"the sizes in Rust\");\n\
+         static_assert(sizeof(gpu::Slot<gpu_aggregate>) <= {}, \"the slots in Rust\");\n",
+        segments.is_some(),
+        slot_bytes(run)
     );
     let program = Program::new("scan.cu", text).option("-default-device").overlapping();
     let program = program.name_expression(policy.template("gpu_scan", all));
@@ -64,6 +68,6 @@ pub(super) fn program<T: DevicePod>(kernel: &ScanKernel<T>, policy: ScanKernelPo
     let headers = expression::HEADERS.into_iter().chain(HEADERS);
     Ok(with_headers(
         program,
-        headers.chain([TILE_PARAMS, TILES, SCANNED, SINGLE_PASS, ELEMENTWISE, PARAMS, SCAN_KERNEL]),
+        headers.chain([TILE_PARAMS, TILES, RESULT_WORD, SINGLE_PASS, ELEMENTWISE, PARAMS, SCAN_KERNEL]),
     ))
 }

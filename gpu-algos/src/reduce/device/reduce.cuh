@@ -609,6 +609,8 @@ template <class E, class O, int THREADS, int VECTOR_SIZE, int VECTORS_PER_THREAD
 __global__ void __launch_bounds__(THREADS, 512 / THREADS)
     reduce_columns(const __grid_constant__ ReduceParams<E, O> params) {
     typedef typename O::State State;
+    constexpr int SLOW_VECTORS =
+        VECTORS_PER_THREAD > 4 ? VECTORS_PER_THREAD / 2 : VECTORS_PER_THREAD;
     typedef TempStorage<State, THREADS * VECTOR_SIZE> Shared;
     SHARED(Shared, room, [1]);
     SHARED(bool, last_block, [1]);
@@ -637,16 +639,16 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS)
 
     // Packs of any leaves. In a function of its own the loop takes more registers (NVRTC 13.0, f64:
     // 90 for 80).
-    for (uint64_t i = share.begin; i < share.end; i += share.step * VECTORS_PER_THREAD) {
-        typename Wide<VECTOR_SIZE, typename E::Leaves>::type in[VECTORS_PER_THREAD];
-        int64_t place[VECTORS_PER_THREAD];
+    for (uint64_t i = share.begin; i < share.end; i += share.step * SLOW_VECTORS) {
+        typename Wide<VECTOR_SIZE, typename E::Leaves>::type in[SLOW_VECTORS];
+        int64_t place[SLOW_VECTORS];
 #pragma unroll
-        for (int u = 0; u < VECTORS_PER_THREAD; u++) {
+        for (int u = 0; u < SLOW_VECTORS; u++) {
             if (i + u * share.step >= share.end) continue;
             place[u] = load_at(params, results, i + u * share.step, rank, wide, in[u]);
         }
 #pragma unroll
-        for (int u = 0; u < VECTORS_PER_THREAD; u++) {
+        for (int u = 0; u < SLOW_VECTORS; u++) {
             if (i + u * share.step >= share.end) continue;
             const auto values =
                 values_of<E, VECTOR_SIZE>(params.scalars.at, params.extra.at, in[u]);

@@ -4,15 +4,15 @@
 // A strip is LANES packs wide, so that a row of it is some whole lines of memory. A walker is a run
 // of neighbouring threads, one for each lane, and has VECTORS_PER_THREAD neighbouring rows of a
 // tile. Tiles come into shared memory while earlier ones are scanned. Each thread reads only its
-// own copies, so the only barrier is the one behind which each walker knows the sums of the others.
+// own copies, so the only barrier is the one after which each walker knows the sums of the others.
 //
 // Measured on an H200, 8192^2 f32 in a prototype: 141 us down and 145 us along (scan_rows.cuh), of
 // which a copy takes 132; strips of 128 bytes 156 us, of 64 185.
 //
 // Contract: that of `scan_columns` (scan_columns.cuh), with these differences. Packs of all leaves
 // of E and of the target are aligned in every row. M reads nothing in memory. The grid has one
-// block for each LANES packs. Dynamic shared memory holds the packs of COMING tiles. Parameters:
-// those of `scan_columns`.
+// block for each LANES packs. Dynamic shared memory holds the packs of TILES_IN_FLIGHT tiles.
+// Parameters: those of `scan_columns`.
 #pragma once
 #include "scan_rows.cuh"
 #include "scan_columns.cuh"
@@ -40,7 +40,7 @@ start_loading_rows(const typename A::Params &params, const ColumnPack<A, VECTOR_
 #pragma unroll
     for (int u = 0; u < P::VECTORS_PER_THREAD; u++) {
         const int64_t row = first + u;
-        // The copy stops behind the pack's last column that exists.
+        // The copy stops after the pack's last column that exists.
         const int64_t count = columns.exists && row < columns.rows ? columns.last + 1 : 0;
         start_copies<0, E, Nothing, A, 0, VECTOR_SIZE, 1>(
             params, offsets_of_row(params, columns, row), staged, number,
@@ -50,7 +50,7 @@ start_loading_rows(const typename A::Params &params, const ColumnPack<A, VECTOR_
 }
 
 // Loads a row of E's leaves from pack `pack` of buffer `number`, which the thread has copied
-// itself. Each thread calls it behind its wait for the copies; it does not synchronise.
+// itself. Each thread calls it after its wait for the copies; it does not synchronise.
 template <class E, class A, int VECTOR_SIZE, class StageBuffers> __device__ __forceinline__
 typename Wide<VECTOR_SIZE, typename E::Leaves>::type
 load_staged_row(const typename A::Params &params, const ColumnPack<A, VECTOR_SIZE> &columns,
@@ -97,20 +97,24 @@ __device__ __forceinline__ void scan_walkers(const typename O::State (&sums)[VEC
     }
 }
 
+// The shared memory of a block's tiles, as the host passes it.
+template <class E, class P> using StripBuffers =
+    StageBuffers<E, Nothing, uint8_t, P::TILE, TILES_IN_FLIGHT, TILES_IN_FLIGHT>;
+
 template <class E, class M, class O, int MODE, class P>
 __global__ void __launch_bounds__(P::THREADS)
     scan_column_strips(const __grid_constant__ TileParams<E, Nothing, M> params) {
     constexpr int THREADS = P::THREADS, VECTOR_SIZE = P::VECTOR_SIZE,
-                  VECTORS_PER_THREAD = P::VECTORS_PER_THREAD;
-    constexpr int LANES = P::LANES;
+                  VECTORS_PER_THREAD = P::VECTORS_PER_THREAD, LANES = P::LANES;
     typedef At<E, Nothing, M> A;
     typedef typename O::State S;
     typedef typename FirstOf<decltype(O::finalize(O::to_partial(O::identity()), 0))>::type Result;
     constexpr int WARPS = THREADS / 32, WALKERS_OF_WARP = 32 / LANES, WALKERS = THREADS / LANES,
                   PACKS_OF_TILE = THREADS * VECTORS_PER_THREAD,
                   STATES_OF_WARP = LANES * VECTOR_SIZE;
-    typedef StageBuffers<E, Nothing, uint8_t, PACKS_OF_TILE * VECTOR_SIZE, COMING, COMING> Staged;
+    typedef StripBuffers<E, P> Staged;
     typedef TempStorage<S, 2 * WARPS * STATES_OF_WARP> Shared;
+    static_assert(sizeof(Shared) <= STRIP_STATES_BYTES, "the host leaves room for them");
     SHARED_DYNAMIC(uint4, dynamic);
     SHARED(Shared, room, [1]);
     const Staged staged = {reinterpret_cast<unsigned char *>(dynamic)};
@@ -126,7 +130,8 @@ __global__ void __launch_bounds__(P::THREADS)
     };
 
     auto start_loading = [&](int64_t tile) {
-        start_loading_rows<E, P>(params, columns, staged, int(tile % COMING), row_of(tile));
+        start_loading_rows<E, P>(params, columns, staged, int(tile % TILES_IN_FLIGHT),
+                                 row_of(tile));
     };
 
     gpu::grid_dependency_wait();
@@ -135,7 +140,7 @@ __global__ void __launch_bounds__(P::THREADS)
     start_loading(0);
     for (int64_t tile = 0; tile < tiles; tile++) {
         wait_for_copies<0>();
-        const int number = int(tile % COMING);
+        const int number = int(tile % TILES_IN_FLIGHT);
         const int64_t first = row_of(tile);
         S values[VECTORS_PER_THREAD][VECTOR_SIZE];
 #pragma unroll

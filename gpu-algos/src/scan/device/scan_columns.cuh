@@ -156,7 +156,7 @@ template <class O, class P> struct ColumnGroup {
     }
     __device__ __forceinline__ int columns() const { return lanes * VECTOR_SIZE; }
 
-    // Claims the group's next tile for the block. It has a barrier, behind which all threads read
+    // Claims the group's next tile for the block. It has a barrier, after which all threads read
     // the ticket.
     __device__ __forceinline__ uint32_t claim_tile(uint32_t *ticket) const {
         return tiles::claim_tile<0>(counters, ticket, false);

@@ -29,67 +29,15 @@
 // dynamic shared memory. VALUES is a power of 2, at most 32 and eight packs. Parameters: those of
 // `scan_single_pass`.
 #pragma once
+#include "polled_prefix.cuh"
 #include "staged.cuh"
 
 namespace gpu {
 namespace scan {
 
-// The sum of all tiles before one, for a warp that goes on from tile to tile. It polls several
-// groups of slots at once. Unlike `TilePrefix::resolve` one warp calls it, and the block goes on.
-template <class R, class S> struct PolledPrefix {
-    // There are little more than four groups between a block's tiles on an H200. With 5 at once it
-    // takes 2 % longer.
-    static constexpr int AT_ONCE = 6;
-    TilePrefix<R, S> sums;
-    TileStatusPoll<S, AT_ONCE> poll;
-
-    // Polls the slots before `tile`, and does not wait for the result.
-    __device__ __forceinline__ void start(uint32_t tile) {
-        const uint32_t first = sums.groups * GROUP + threadIdx.x % 32;
-        bool wanted[AT_ONCE];
-#pragma unroll
-        for (int g = 0; g < AT_ONCE; g++) wanted[g] = first + g * GROUP < tile;
-        poll.look(sums.of_tiles + first, sums.of_tiles, wanted);
-    }
-    // The sum of all tiles before `tile`, in lane 0. `tile` is not the first, and `start` was
-    // called for it.
-    __device__ __forceinline__ S before(uint32_t tile) {
-        const uint32_t group = tile / GROUP, count = tile % GROUP, lane = threadIdx.x % 32;
-        while (true) {
-            const uint32_t first = sums.groups * GROUP + lane;
-            S states[AT_ONCE];
-            bool wanted[AT_ONCE];
-#pragma unroll
-            for (int g = 0; g < AT_ONCE; g++) wanted[g] = first + g * GROUP < tile;
-            while (!poll.are_here(wanted, states)) {
-                __nanosleep(20);
-                poll.look(sums.of_tiles + first, sums.of_tiles, wanted);
-            }
-            __syncwarp();
-            const uint32_t full = group - sums.groups;
-            S all = sums.sum;
-#pragma unroll
-            for (int g = 0; g < AT_ONCE; g++) {
-                const S of_group =
-                    TilePrefix<R, S>::of_lanes(states[g], uint32_t(g) < full ? GROUP : count);
-                if (uint32_t(g) < full) {
-                    sums.add(of_group);
-                    all = sums.sum;
-                } else if (uint32_t(g) == full && count > 0) {
-                    all = sums.groups > 0 ? R::combine(sums.sum, of_group) : of_group;
-                }
-            }
-            if (full < AT_ONCE) return all;
-            start(tile);
-        }
-    }
-    // Puts the prefix of `tile` into shared memory. One whole warp calls it; the caller
-    // synchronises the block.
-    __device__ __forceinline__ void resolve(uint32_t tile, S *prefix) {
-        const S all = before(tile);
-        if (threadIdx.x % 32 == 0) *prefix = all;
-    }
-};
+// The shared memory of a block's tiles, as the host passes it.
+template <class E, class F, class O, class P> using PipelinedBuffers =
+    StageBuffers<E, F, typename O::State, P::TILE, P::AHEAD + P::LOADING, P::LOADING>;
 
 template <class E, class F, class M, class O, int MODE, class P>
 __global__ void __launch_bounds__(P::THREADS + 64, 1)
@@ -100,7 +48,7 @@ __global__ void __launch_bounds__(P::THREADS + 64, 1)
     typedef typename O::State State;
     constexpr int AHEAD = P::AHEAD, LOADING = P::LOADING, STAGES = AHEAD + LOADING,
                   WARPS = Scan::WARPS;
-    typedef StageBuffers<E, F, State, Scan::TILE, STAGES, LOADING> Staged;
+    typedef PipelinedBuffers<E, F, O, P> Staged;
     typedef TempStorage<S, 2 * WARPS + 2> Shared;
     SHARED_DYNAMIC(uint4, dynamic);
     SHARED(Shared, room, [1]);

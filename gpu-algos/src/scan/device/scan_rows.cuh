@@ -2,7 +2,7 @@
 // one after another, so no block waits for another.
 //
 // A tile is a part of a line. It comes into shared memory while earlier tiles are scanned
-// (staged.cuh). A warp reads only packs that it copied itself: the only barrier is the one behind
+// (staged.cuh). A warp reads only packs that it copied itself: the only barrier is the one after
 // which each warp knows the sums of the others.
 //
 // Measured on an H200: both axes of an 8192^2 f32 array, see scan_column_strips.cuh.
@@ -18,8 +18,10 @@
 namespace gpu {
 namespace scan {
 
-// Number of tiles in flight, and of these with the one in hand.
-constexpr int COMING = 2, TILES_OF_BLOCK = COMING + 1;
+// The shared memory of a block's tiles, in hand and in flight, as the host passes it.
+static_assert(ROW_TILES_PER_BLOCK == TILES_IN_FLIGHT + 1, "one tile is in hand");
+template <class E, class O, class P> using RowBuffers =
+    StageBuffers<E, Nothing, typename O::State, P::TILE, ROW_TILES_PER_BLOCK, ROW_TILES_PER_BLOCK>;
 
 // The number of lines, and whether their offsets need 64-bit divisions. The kernel reads the flag
 // once, since the compiler makes other code of flags that are read in the loop.
@@ -42,7 +44,7 @@ template <class A> struct LineTile {
         for (int k = 0; k <= A::LEAF_COUNT; k++) base.of[k] = 0;
         add_place(base, params.lines.at, 0, int(params.line_rank), line, lines.is_wide);
     }
-    // Goes on to the block's next tile; behind the last one `line` is at least `lines.count`.
+    // Goes on to the block's next tile; after the last one `line` is at least `lines.count`.
     __device__ __forceinline__ void advance(const typename A::Params &params, const Lines &lines) {
         if (++tile < params.tiles) return;
         tile = 0;
@@ -75,7 +77,7 @@ __device__ __forceinline__ void start_loading_line(const typename A::Params &par
 }
 
 // Loads the thread's neighbouring values of tile `number` from shared memory, as states. Values
-// behind the end of the line are the identity. It needs the warp's copies and does not synchronise.
+// after the end of the line are the identity. It needs the warp's copies and does not synchronise.
 template <class E, class O, int MODE, class P, class A, class StageBuffers, int VALUES> __device__
 __forceinline__ void
 load_states(const typename A::Params &params, const StageBuffers &staged, int number,
@@ -102,7 +104,7 @@ load_states(const typename A::Params &params, const StageBuffers &staged, int nu
 
 // The prefix of a thread: `carry`, the warps before, whose aggregates are STRIDE states apart, and
 // `earlier` of its own warp. Adds all warps to `carry` for the next tile. Each thread calls it
-// behind a barrier; it does not synchronise.
+// after a barrier; it does not synchronise.
 template <class O, int WARPS, int STRIDE> __device__ __forceinline__ typename O::State
 prefix_of_thread(const typename O::State *of_warps, bool has_carry, typename O::State &carry,
                  bool has_earlier, const typename O::State &earlier) {
@@ -158,7 +160,7 @@ __global__ void __launch_bounds__(P::THREADS)
     constexpr int WARPS = THREADS / 32, VALUES = VECTOR_SIZE * VECTORS_PER_THREAD,
                   TILE = THREADS * VALUES;
     typedef typename O::State State;
-    typedef StageBuffers<E, Nothing, State, TILE, TILES_OF_BLOCK, TILES_OF_BLOCK> Staged;
+    typedef RowBuffers<E, O, P> Staged;
     typedef TempStorage<State, 2 * WARPS> Shared;
     SHARED_DYNAMIC(uint4, dynamic);
     SHARED(Shared, room, [1]);
@@ -171,12 +173,12 @@ __global__ void __launch_bounds__(P::THREADS)
     at.enter(params, lines);
     coming = at;
     gpu::grid_dependency_wait();
-    for (int number = 0; number < COMING; number++)
+    for (int number = 0; number < TILES_IN_FLIGHT; number++)
         start_loading_line<E, MODE, P>(params, staged, number, lines, coming);
     // The sum of the line's earlier tiles.
     State carry;
     for (int number = 0; at.line < lines.count; number++) {
-        wait_for_copies<COMING - 1>();
+        wait_for_copies<TILES_IN_FLIGHT - 1>();
         __syncwarp();
         State values[VALUES];
         load_states<E, O, MODE, P>(params, staged, number, at, values);
@@ -187,7 +189,7 @@ __global__ void __launch_bounds__(P::THREADS)
         State *of_warps = sums + (number & 1) * WARPS;
         if (lane == 31) of_warps[warp] = sum;
         __syncthreads();
-        start_loading_line<E, MODE, P>(params, staged, number + COMING, lines, coming);
+        start_loading_line<E, MODE, P>(params, staged, number + TILES_IN_FLIGHT, lines, coming);
         const bool has_prefix = at.tile > 0 || warp > 0 || lane > 0;
         const State prefix =
             prefix_of_thread<O, WARPS, 1>(of_warps, at.tile > 0, carry, lane > 0, earlier);

@@ -1,6 +1,6 @@
 // Scans in one launch.
 //
-// Values stand in lines, one behind the other: value i is at place i % LENGTH of line i / LENGTH.
+// Values stand in lines, one after another: value i is at place i % LENGTH of line i / LENGTH.
 // Each is read as the expression E of arrays, joined with all before it of its line or segment by
 // the operator O (operators.cuh), passed through the expression M and written once.
 //
@@ -17,7 +17,7 @@
 #pragma once
 #include "block/scan.cuh"
 #include "operators.cuh"
-#include "scanned.cuh"
+#include "result_word.cuh"
 #include "tiles.cuh"
 
 namespace gpu {

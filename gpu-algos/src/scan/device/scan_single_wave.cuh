@@ -16,18 +16,23 @@
 // stream). Written with the default of the caches in place of the streaming one: 4.5, 6.2.
 //
 // Contract: that of `scan_pipelined`, with these differences. The block is THREADS. There are at
-// most MOST_GROUPS groups of tiles, and for each block at most MOST_PARTS tiles, each with
-// StageBuffers::ALL bytes of dynamic shared memory. Parameters: those of `scan_single_pass`.
+// most MOST_GROUPS groups of tiles, and for each block at most WAVE_TILES_PER_BLOCK tiles, each
+// with StageBuffers::ALL bytes of dynamic shared memory. Parameters: those of `scan_single_pass`.
 #pragma once
 #include "staged.cuh"
 
 namespace gpu {
 namespace scan {
 
-constexpr int MOST_PARTS = 8, MOST_GROUPS = 64;
+constexpr int MOST_GROUPS = WAVE_TILES / int(GROUP);
+
+// The shared memory of a block's tile; the host passes that of all tiles of a block.
+template <class E, class F, class O, class P> using WaveBuffers =
+    StageBuffers<E, F, typename O::State, P::TILE, 1, 1>;
 
 // Waits for all batches of copies but the last `left`.
-template <int LEFT = MOST_PARTS - 1> __device__ __forceinline__ void wait_for_copies_but(int left) {
+template <int LEFT = WAVE_TILES_PER_BLOCK - 1>
+__device__ __forceinline__ void wait_for_copies_but(int left) {
     if constexpr (LEFT > 0) {
         if (left < LEFT) return wait_for_copies_but<LEFT - 1>(left);
     }
@@ -38,7 +43,7 @@ template <int LEFT = MOST_PARTS - 1> __device__ __forceinline__ void wait_for_co
 // block share the groups, and exchange the sums by shared memory.
 template <class R, class S, int WARPS> struct WavePrefix {
     TilePrefix<R, S> sums;
-    // Of the whole groups; of the tiles behind the last whole group, for either parity.
+    // Of the whole groups; of the tiles after the last whole group, for either parity.
     S *sums_of_groups, *last_sums;
     // Number of whole groups before, and their sum.
     uint32_t groups;
@@ -58,7 +63,7 @@ template <class R, class S, int WARPS> struct WavePrefix {
             if (lane == 0) *(group < whole ? sums_of_groups + group : last_sum) = of_group;
         }
     }
-    // The prefix of `tile`, unless it is the first. All threads call it, behind a barrier that
+    // The prefix of `tile`, unless it is the first. All threads call it, after a barrier that
     // follows `poll`; it does not synchronise them.
     template <class State>
     __device__ __forceinline__ void resolve(uint32_t tile, uint32_t parity, State &before) {
@@ -90,14 +95,14 @@ __launch_bounds__(P::THREADS,
     typedef typename Scan::R R;
     typedef typename Scan::S S;
     constexpr int THREADS = P::THREADS, WARPS = Scan::WARPS;
-    typedef StageBuffers<E, F, typename O::State, Scan::TILE, 1, 1> Staged;
+    typedef WaveBuffers<E, F, O, P> Staged;
     typedef TempStorage<S, 2 * WARPS + MOST_GROUPS + 2> Shared;
     SHARED_DYNAMIC(uint4, dynamic);
     SHARED(Shared, room, [1]);
-    SHARED(uint32_t, claimed, [MOST_PARTS]);
+    SHARED(uint32_t, claimed, [WAVE_TILES_PER_BLOCK]);
     // The place of the first segment head of each tile; by the last bit of the tile's number, that
     // of each warp.
-    SHARED(int, first_head, [MOST_PARTS]);
+    SHARED(int, first_head, [WAVE_TILES_PER_BLOCK]);
     SHARED(int, heads_of_warps, [2][WARPS]);
     SHARED(bool, is_last, [1]);
     S *sums_of_warps = room[0].states();

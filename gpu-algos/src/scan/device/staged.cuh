@@ -2,6 +2,7 @@
 // block does something else.
 #pragma once
 #include "block/staged_tiles.cuh"
+#include "scan_constants.cuh"
 #include "scan_single_pass.cuh"
 
 namespace gpu {
@@ -44,7 +45,7 @@ template <class E, class F, class S, int TILE, int STAGES, int LOADING> struct S
 };
 
 // Starts the copies of pack `pack` of a tile, for leaf K and all later ones. Its first value is
-// number i of `count`, which lie behind `base`.
+// number i of `count`, which lie after `base`.
 template <int K, class E, class F, class A, int MODE, int VECTOR_SIZE, int VECTORS_PER_THREAD,
           class StageBuffers>
 __device__ __forceinline__ void
@@ -153,7 +154,7 @@ put_states(typename O::State *room,
     }
 }
 
-// Writes a pack of results to the target behind `base`: from number i on, of `count` in all.
+// Writes a pack of results to the target after `base`: from number i on, of `count` in all.
 template <class A, int MODE, class T, int VECTOR_SIZE>
 __device__ __forceinline__ void write_staged(const typename A::Params &params,
                                              const Pack<T, VECTOR_SIZE> &out, int64_t base,
@@ -404,7 +405,7 @@ template <class E, class F, class M, class O, int MODE, class P> struct StagedSc
         if (lane == 31) sums_of_warps[parity * WARPS + warp] = sum;
     }
     // Combines the sums of warps, and publishes them as the tile's aggregate. With SEGMENTS it
-    // finds the place of the tile's first head too. One whole warp calls it, behind a barrier that
+    // finds the place of the tile's first head too. One whole warp calls it, after a barrier that
     // follows `scan`.
     __device__ __forceinline__ void publish_aggregate(Slot<S> *slot, int parity,
                                                       int *first_head) const {
@@ -417,13 +418,13 @@ template <class E, class F, class M, class O, int MODE, class P> struct StagedSc
             if (lane == 0) *first_head = first;
         }
     }
-    // Scans the tile over the block, behind the same barrier, and puts the states into the tile's
+    // Scans the tile over the block, after the same barrier, and puts the states into the tile's
     // buffer. All THREADS call it; it does not synchronise them.
     __device__ __forceinline__ void put(Own &own, State *states, int parity) const {
         own.template put<R, WARPS>(states, sums_of_warps + parity * WARPS);
     }
     // Joins the tile's prefix `before` to its states up to the first segment head, and stores the
-    // results of the epilogue. All THREADS call it, behind a barrier that follows `put`; it does
+    // results of the epilogue. All THREADS call it, after a barrier that follows `put`; it does
     // not synchronise them.
     __device__ __forceinline__ void store(const State *states, const State &before, uint32_t tile,
                                           const int *first_head) const {

@@ -75,7 +75,7 @@ template <class E, class F, int MODE, int THREADS, int VECTOR_SIZE> struct Count
             }
         }
         selected = __reduce_add_sync(0xffffffffu, selected);
-        if (threadIdx.x % 32 == 0) atomicAdd(&sum->word[0], uint64_t(selected));
+        if (threadIdx.x % 32 == 0) atomicAdd(&sum->marked[0], uint64_t(selected));
         __syncthreads();
         if (threadIdx.x == 0) {
             __threadfence();
@@ -91,7 +91,7 @@ template <class E, class F, int MODE, int THREADS, int VECTOR_SIZE> struct Count
             __nanosleep(40);
         __threadfence();
         const int64_t selected = int64_t(
-            __nv_atomic_load_n(&sum->word[0], __NV_ATOMIC_RELAXED, __NV_THREAD_SCOPE_DEVICE));
+            __nv_atomic_load_n(&sum->marked[0], __NV_ATOMIC_RELAXED, __NV_THREAD_SCOPE_DEVICE));
         if (threadIdx.x % 32 == 0) *all = selected;
     }
     // Clears the count for the next launch. One thread of the last block calls it.

@@ -146,7 +146,7 @@ impl<'a> Lowered<'a> {
     }
 
     /// The streams of the arrays that it reads, with repetitions: the homes of a launch.
-    pub fn homes(&self) -> impl Iterator<Item = &'a Stream> {
+    pub fn homes(&self) -> impl Iterator<Item = &Stream> {
         self.0.homes()
     }
 
@@ -154,7 +154,7 @@ impl<'a> Lowered<'a> {
     ///
     /// # Errors
     /// `NoHome` where there is none.
-    pub fn stream(&self) -> Result<&'a Stream> {
+    pub fn stream(&self) -> Result<&Stream> {
         self.0.homes().next().ok_or(ArrayError::NoHome)
     }
 }

@@ -7,8 +7,9 @@ use smallvec::SmallVec;
 use super::{
     code::{Code, Step},
     leaf::{Leaf, LeafMemory},
+    node::NodeRef,
     op::Op,
-    value::{Node, NodeKind, Value},
+    value::{NodeKind, Value},
 };
 use crate::{
     ArrayError, DType, Result,
@@ -83,7 +84,7 @@ impl Shared {
 
 /// A node whose operands are being visited.
 struct ShapeFrame<'n, 'a> {
-    node: &'n Arc<Node<'a>>,
+    node: &'n NodeRef<'a>,
     next: usize,
     args: [u32; 3],
     /// The shape that places count in: that of the innermost [`NodeKind::Broadcast`] around, or [`ANY`] for that of the whole.
@@ -94,7 +95,7 @@ struct ShapeFrame<'n, 'a> {
 enum FoundNode<'n, 'a> {
     Step(u32),
     /// The operands must be visited.
-    Node(&'n Arc<Node<'a>>),
+    Node(&'n NodeRef<'a>),
 }
 
 /// Writes the steps of the values `roots`, whose shapes must be equal, into an empty `code`. A value of no shape of its own has that of a single
@@ -218,16 +219,16 @@ impl<'c, 'a> Assembler<'c, 'a> {
     }
 
     /// The key of a node. Where no place is counted in it, the shape around plays no part.
-    fn key(node: &Arc<Node<'a>>, within: ShapeId) -> Key {
-        (Arc::as_ptr(node).cast(), if node.counts_places { within } else { ANY })
+    fn key(node: &NodeRef<'a>, within: ShapeId) -> Key {
+        (node.address(), if node.counts_places { within } else { ANY })
     }
 
-    fn known(&self, node: &Arc<Node<'a>>, within: ShapeId) -> Option<u32> {
-        if Arc::strong_count(node) == 1 { None } else { self.shared.get(Self::key(node, within)) }
+    fn known(&self, node: &NodeRef<'a>, within: ShapeId) -> Option<u32> {
+        if node.is_shared() { self.shared.get(Self::key(node, within)) } else { None }
     }
 
     /// The step of a node whose operands have theirs.
-    fn enter(&mut self, node: &Arc<Node<'a>>, args: [u32; 3], within: ShapeId) -> Result<u32> {
+    fn enter(&mut self, node: &NodeRef<'a>, args: [u32; 3], within: ShapeId) -> Result<u32> {
         let step = match &node.kind {
             NodeKind::FromLast(axis) => self.place(IndexLeaf::FromLast(*axis), within)?,
             NodeKind::FromFirst(axis) => self.place(IndexLeaf::FromFirst(*axis), within)?,
@@ -256,7 +257,7 @@ impl<'c, 'a> Assembler<'c, 'a> {
             }
             NodeKind::Failed(error) => return Err((**error).clone()),
         };
-        if Arc::strong_count(node) > 1 {
+        if node.is_shared() {
             self.shared.insert(Self::key(node, within), step);
         }
         Ok(step)
@@ -329,7 +330,7 @@ impl<'c, 'a> Assembler<'c, 'a> {
     }
 
     /// The shape that a node's operands have together.
-    fn joined(&mut self, node: &Arc<Node<'a>>, args: &[u32]) -> Result<ShapeId> {
+    fn joined(&mut self, node: &NodeRef<'a>, args: &[u32]) -> Result<ShapeId> {
         let mut shape = ANY;
         for (&arg, _) in args.iter().zip(node.args.iter().flatten()) {
             let own = self.shape_of[arg as usize];

@@ -44,9 +44,9 @@ pub(crate) struct Code<'a> {
     pub(crate) shape: Shape,
 }
 
-impl<'a> Code<'a> {
+impl Code<'_> {
     /// The streams of the arrays in device memory, in order and with repetitions.
-    pub(crate) fn homes(&self) -> impl Iterator<Item = &'a Stream> {
+    pub(crate) fn homes(&self) -> impl Iterator<Item = &Stream> {
         let memories = self.leaves.iter().map(|leaf| &leaf.memory).chain(self.tables.iter().map(|table| &table.memory));
         memories.filter_map(LeafMemory::home)
     }

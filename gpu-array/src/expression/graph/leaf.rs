@@ -1,10 +1,12 @@
 //! The operands that an expression reads.
 
+use std::{fmt, sync::Arc};
+
 use gpu_driver::Stream;
 
 use crate::{
     DType, Result,
-    element::HostView,
+    element::{HostView, OwnedHost},
     pending::Pending,
     shape::{Shape, Strides},
 };
@@ -14,10 +16,24 @@ use crate::{
 pub(crate) enum LeafMemory<'a> {
     /// A buffer in device memory.
     Device { address: u64, home: &'a Stream, pending: Option<&'a Pending> },
+    /// A buffer in device memory that the expressions which read it own. It goes with the last of them, in the order of its home.
+    OwnedDevice(Arc<dyn OwnedBuffer>),
     /// An array in host memory; its first element (by index, not by address) is element 0.
     Host(HostView<'a>),
+    /// An array in host memory that the expressions which read it own.
+    OwnedHost(OwnedHost),
     /// Nowhere: the values are the offsets themselves ([`Op::Index`](super::Op::Index)).
     Nowhere,
+}
+
+/// The buffer of an array that an expression owns.
+pub(crate) trait OwnedBuffer: fmt::Debug + Send + Sync {
+    /// Its address.
+    fn address(&self) -> u64;
+    /// The stream that orders it.
+    fn home(&self) -> &Stream;
+    /// The error that an operator on the array could not return.
+    fn pending(&self) -> &Pending;
 }
 
 /// The elements that an expression reads: at the place with the coordinates `c` that at `offset + sum(strides * c)` in `memory`.
@@ -39,11 +55,35 @@ pub(crate) struct TakeTable<'a> {
     pub(crate) offset: isize,
 }
 
-impl<'a> LeafMemory<'a> {
+impl LeafMemory<'_> {
+    /// The address of a buffer in device memory.
+    fn device_address(&self) -> Option<u64> {
+        match self {
+            Self::Device { address, .. } => Some(*address),
+            Self::OwnedDevice(buffer) => Some(buffer.address()),
+            _ => None,
+        }
+    }
+
+    /// The address of an array in host memory.
+    fn host_address(&self) -> Option<usize> {
+        match self {
+            Self::Host(view) => Some(view.address()),
+            Self::OwnedHost(array) => Some(array.view().address()),
+            _ => None,
+        }
+    }
+
+    /// Whether it is in device memory.
+    pub(crate) fn is_on_device(&self) -> bool {
+        self.device_address().is_some()
+    }
+
     /// The stream that orders it.
-    pub(crate) fn home(&self) -> Option<&'a Stream> {
+    pub(crate) fn home(&self) -> Option<&Stream> {
         match self {
             Self::Device { home, .. } => Some(home),
+            Self::OwnedDevice(buffer) => Some(buffer.home()),
             _ => None,
         }
     }
@@ -52,24 +92,24 @@ impl<'a> LeafMemory<'a> {
     pub(crate) fn check(&self) -> Result<()> {
         match self {
             Self::Device { pending: Some(pending), .. } => pending.check(),
+            Self::OwnedDevice(buffer) => buffer.pending().check(),
             _ => Ok(()),
         }
     }
 
     /// The address in device memory of the element at an offset; outside device memory the offset itself.
     pub(crate) fn address(&self, offset: isize, dtype: DType) -> u64 {
-        match self {
-            Self::Device { address, .. } => address.wrapping_add_signed((offset * dtype.bytes() as isize) as i64),
-            _ => offset as u64,
+        match self.device_address() {
+            Some(address) => address.wrapping_add_signed((offset * dtype.bytes() as isize) as i64),
+            None => offset as u64,
         }
     }
 
     /// Whether both begin at one place of one memory.
     pub(crate) fn same_as(&self, other: &Self) -> bool {
-        match (self, other) {
-            (Self::Device { address: a, .. }, Self::Device { address: b, .. }) => a == b,
-            (Self::Host(a), Self::Host(b)) => a.address() == b.address(),
-            _ => false,
+        match (self.device_address(), other.device_address()) {
+            (None, None) => self.host_address().is_some() && self.host_address() == other.host_address(),
+            (a, b) => a == b,
         }
     }
 }

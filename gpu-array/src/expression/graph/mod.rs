@@ -1,11 +1,13 @@
 //! Values without their types: the graph that operators build, and the steps into which it is assembled.
 //!
-//! `value.rs` has the graph, whose nodes are operations (`op.rs`) with operands: other nodes, arrays (`leaf.rs`) or sources (`source.rs`).
+//! `value.rs` has the graph, whose nodes are operations (`op.rs`) with operands: other nodes, arrays (`leaf.rs`) or sources (`source.rs`). `node.rs`
+//! has the references to nodes.
 //! `assemble.rs` makes of it a list of steps in single assignment (`code.rs`), with one shape for all and a key.
 
 mod assemble;
 mod code;
 mod leaf;
+mod node;
 mod op;
 mod source;
 mod value;
@@ -16,7 +18,7 @@ pub use source::Source;
 pub(crate) use {
     assemble::{assemble, assemble_into},
     code::{Code, MOST_OPERATIONS, Step},
-    leaf::{Leaf, LeafMemory, TakeTable},
+    leaf::{Leaf, LeafMemory, OwnedBuffer, TakeTable},
     op::Op,
     source::erased,
     value::{NodeKind, Value},

@@ -6,6 +6,7 @@ use smallvec::SmallVec;
 
 use super::{
     leaf::{Leaf, TakeTable},
+    node::NodeRef,
     op::Op,
     source::AnySource,
 };
@@ -19,7 +20,7 @@ pub(crate) enum Value<'a> {
     /// Elements of an array.
     Leaf(Arc<Leaf<'a>>),
     /// A computed value.
-    Node(Arc<Node<'a>>),
+    Node(NodeRef<'a>),
 }
 
 /// A value by the operation and the operands that it is computed from. Shapes are checked when the graph is assembled.
@@ -66,14 +67,14 @@ impl<'a> Value<'a> {
     /// A value that is computed from no other value.
     pub(crate) fn new(kind: NodeKind<'a>, dtype: DType) -> Self {
         let counts_places = matches!(kind, NodeKind::FromLast(_) | NodeKind::FromFirst(_));
-        Self::Node(Arc::new(Node { kind, dtype, counts_places, height: 1, args: [None, None, None] }))
+        Self::Node(NodeRef::new(Node { kind, dtype, counts_places, height: 1, args: [None, None, None] }))
     }
 
     fn with(kind: NodeKind<'a>, dtype: DType, args: [Option<Self>; 3]) -> Self {
         let nodes = || args.iter().flatten().filter_map(Self::node);
         let counts_places = nodes().any(|arg| arg.counts_places) && !matches!(kind, NodeKind::Broadcast(_));
         let height = nodes().map(|arg| arg.height).max().unwrap_or(0).saturating_add(1);
-        Self::Node(Arc::new(Node { kind, dtype, counts_places, height, args }))
+        Self::Node(NodeRef::new(Node { kind, dtype, counts_places, height, args }))
     }
 
     /// A value that is computed from one other value, or a few.
@@ -162,7 +163,7 @@ impl Drop for Node<'_> {
             // The last owner of a node takes it apart.
             if let Value::Node(node) = next
                 && node.height > HIGHEST_RECURSION
-                && let Some(mut node) = Arc::into_inner(node)
+                && let Some(mut node) = node.into_inner()
             {
                 left.extend(node.args.iter_mut().filter_map(Option::take));
             }

@@ -190,6 +190,7 @@ impl<'o> Frame<'_, '_, '_, 'o> {
 fn reader<'v, T: Lane>(memory: &'v LeafMemory<'_>) -> Option<Reader<'v, T>> {
     match memory {
         LeafMemory::Host(view) => Reader::new(T::view(view)?),
-        LeafMemory::Device { .. } | LeafMemory::Nowhere => None,
+        LeafMemory::OwnedHost(array) => Reader::new(T::view(array.view())?),
+        LeafMemory::Device { .. } | LeafMemory::OwnedDevice(_) | LeafMemory::Nowhere => None,
     }
 }

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     ArrayError, DType, Element, Result,
-    expression::graph::{Code, Leaf, LeafMemory, Op, Step},
+    expression::graph::{Code, Leaf, Op, Step},
 };
 
 /// A [`Code`] made ready: steps that nobody needs are left out, values that are the same at all places are computed, and a register is used again
@@ -224,7 +224,7 @@ fn check(code: &Code<'_>) -> Result<()> {
             Op::Source => code.sources.len(),
             _ => usize::MAX,
         };
-        let of_host = |leaf: u32| !matches!(code.leaves[leaf as usize].memory, LeafMemory::Device { .. });
+        let of_host = |leaf: u32| !code.leaves[leaf as usize].memory.is_on_device();
         let fits = (step.args[0] as usize) < entries
             && step.args[step.op.operands()].iter().all(|&operand| (operand as usize) < i)
             && (step.op != Op::Leaf || of_host(step.args[0]));

@@ -1,13 +1,16 @@
 //! Arrays, views and scalars as expressions.
 
-use gpu_driver::DeviceSlice;
-use ndarray::{ArrayView, DimMax, Dimension};
+use std::{fmt, sync::Arc};
+
+use gpu_driver::{DevicePod, DeviceSlice, DeviceVec, Stream};
+use ndarray::{Array, ArrayView, DimMax, Dimension};
 use smallvec::SmallVec;
 
-use super::expr::{Backend, Expr, Gpu, Host, IntoExpr, Operand, Rhs};
+use super::expr::{Backend, Expr, Gpu, Host, IntoExpr, Operand, Operation, OwnedRhs, Rhs};
 use crate::{
-    Element, GpuArray, GpuView, GpuViewMut,
-    expression::graph::{Leaf, LeafMemory, Op, Value},
+    Element, GpuArray, GpuView, GpuViewMut, Result,
+    element::OwnedHost,
+    expression::graph::{Leaf, LeafMemory, Op, OwnedBuffer, Value},
     layout::Layout,
     pending::Pending,
 };
@@ -43,6 +46,46 @@ expressions! {
     ['r] &'a GpuViewMut<'r, U, E>, Gpu;
 }
 
+impl<'a, U: Element, E: Dimension, T: Element, D: DimMax<E> + Dimension> Rhs<'a, T, D, Gpu> for GpuArray<U, E> {
+    type Elem = U;
+    type Dim = <D as DimMax<E>>::Output;
+    fn into_value(self) -> Operand<'a> {
+        Operand(self.into_owned_expr().value)
+    }
+}
+
+/// [`OwnedRhs`] for a type that is [`Rhs`] for as long as `$life`.
+macro_rules! owned_rhs {
+    ($([$($generics:tt)*] $type:ty, $life:lifetime;)*) => {$(
+        impl<$($generics)* U: Element, E: Dimension, T: Element, D: DimMax<E> + Dimension> OwnedRhs<T, D> for $type {
+            type Elem = U;
+            type Expr<V: Element> = Expr<$life, V, <D as DimMax<E>>::Output>;
+            fn after<V: Element>(self, left: Operand<'static>, operation: Operation) -> Self::Expr<V> {
+                let right: Operand<$life> = Rhs::<T, D, Gpu>::into_value(self);
+                Expr::of(Value::binary(operation.op, V::DTYPE, operation.common, left.0, right.0))
+            }
+        }
+    )*};
+}
+
+owned_rhs! {
+    ['a,] Expr<'a, U, E>, 'a;
+    ['a, 'r,] &'r Expr<'a, U, E>, 'a;
+    [] GpuArray<U, E>, 'static;
+    ['a,] &'a GpuArray<U, E>, 'a;
+    ['a,] GpuView<'a, U, E>, 'a;
+    ['a, 'r,] &'r GpuView<'a, U, E>, 'a;
+    ['a, 'r,] &'a GpuViewMut<'r, U, E>, 'a;
+}
+
+impl<T: Element, D: Dimension> OwnedRhs<T, D> for T {
+    type Elem = T;
+    type Expr<V: Element> = Expr<'static, V, D>;
+    fn after<V: Element>(self, left: Operand<'static>, operation: Operation) -> Self::Expr<V> {
+        Expr::of(Value::binary(operation.op, V::DTYPE, operation.common, left.0, Value::scalar(self)))
+    }
+}
+
 /// An array on the host, or a view of one, as an expression that is evaluated by the CPU's threads.
 ///
 /// ```
@@ -59,6 +102,21 @@ pub fn host<'a, T: Element, D: Dimension>(array: impl Into<ArrayView<'a, T, D>>)
     Expr::of(Value::leaf(Leaf { memory, dtype: T::DTYPE, offset: 0, shape, strides }))
 }
 
+/// An array on the host as an expression that owns it, as an array on a GPU that is given by value.
+///
+/// ```
+/// use gpu_array::expression::{host, host_owned};
+/// let y = ndarray::array![3f64, 4.0];
+/// let sum = host_owned(ndarray::array![1f64, 2.0]) + host(&y);
+/// assert_eq!(sum.eval()?, ndarray::array![4.0, 6.0]);
+/// # Ok::<(), gpu_array::ArrayError>(())
+/// ```
+pub fn host_owned<T: Element, D: Dimension>(array: Array<T, D>) -> Expr<'static, T, D, Host> {
+    let (shape, strides) = (SmallVec::from_slice(array.shape()), SmallVec::from_slice(array.strides()));
+    let memory = LeafMemory::OwnedHost(OwnedHost::new(array.into_dyn()));
+    Expr::of(Value::leaf(Leaf { memory, dtype: T::DTYPE, offset: 0, shape, strides }))
+}
+
 /// The value is the same everywhere: a scalar as an expression of rank 0.
 pub fn constant<T: Element, P: Backend>(value: T) -> Expr<'static, T, ndarray::Ix0, P> {
     Expr::of(Value::scalar(value))
@@ -70,10 +128,43 @@ fn leaf<'a, T: Element, D: Dimension>(
     layout: &Layout<D>,
     pending: Option<&'a Pending>,
 ) -> Value<'a> {
-    if let Err(error) = layout.lies_within(data.len()) {
+    let memory = LeafMemory::Device { address: data.as_raw(), home: data.home(), pending };
+    leaf_of::<T, D>(memory, layout.lies_within(data.len()), layout)
+}
+
+/// The buffer of an array that an expression owns.
+struct DeviceBuffer<S: DevicePod> {
+    data: DeviceVec<S>,
+    pending: Pending,
+}
+
+impl<S: DevicePod> OwnedBuffer for DeviceBuffer<S> {
+    fn address(&self) -> u64 {
+        self.data.as_raw()
+    }
+    fn home(&self) -> &Stream {
+        self.data.home()
+    }
+    fn pending(&self) -> &Pending {
+        &self.pending
+    }
+}
+
+impl<S: DevicePod> fmt::Debug for DeviceBuffer<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.data.fmt(f)
+    }
+}
+
+/// The elements of a memory, unless the layout leads out of it.
+fn leaf_of<'a, T: Element, D: Dimension>(
+    memory: LeafMemory<'a>,
+    lies_within: Result<()>,
+    layout: &Layout<D>,
+) -> Value<'a> {
+    if let Err(error) = lies_within {
         return Value::failed(error, T::DTYPE);
     }
-    let memory = LeafMemory::Device { address: data.as_raw(), home: data.home(), pending };
     let (shape, strides) = (SmallVec::from_slice(layout.shape()), SmallVec::from_slice(layout.strides()));
     let offset = layout.offset() as isize;
     Value::leaf(Leaf { memory, dtype: T::DTYPE, offset, shape, strides })
@@ -88,6 +179,19 @@ impl<'a, T: Element, D: Dimension> GpuView<'a, T, D> {
 impl<T: Element, D: Dimension> GpuArray<T, D> {
     pub(crate) fn to_expr(&self) -> Expr<'_, T, D> {
         Expr::of(leaf::<T, D>(self.data(), self.layout(), self.pending()))
+    }
+}
+
+impl<T: Element, D: Dimension> GpuArray<T, D> {
+    /// An expression that owns the array.
+    pub(crate) fn into_owned_expr(self) -> Expr<'static, T, D> {
+        let (data, layout, pending) = self.into_parts();
+        let lies_within = layout.lies_within(data.len());
+        Expr::of(leaf_of::<T, D>(
+            LeafMemory::OwnedDevice(Arc::new(DeviceBuffer { data, pending })),
+            lies_within,
+            &layout,
+        ))
     }
 }
 

@@ -4,12 +4,13 @@ use ndarray::{Array, Dimension};
 use smallvec::SmallVec;
 
 use super::{
-    arrays::host,
+    arrays::{host, host_owned},
     expr::{Backend, Expr, Gpu, Host, INTERNAL, Internal},
 };
 use crate::{
     Element, GpuArray, Result,
     expression::{
+        graph::{Op, Value},
         host::evaluate,
         job::{Job, Target, TargetKind},
     },
@@ -20,6 +21,10 @@ impl Backend for Gpu {
 
     fn expr<T: Element, D: Dimension>(array: &GpuArray<T, D>) -> Expr<'_, T, D> {
         array.to_expr()
+    }
+
+    fn owned_expr<T: Element, D: Dimension>(array: GpuArray<T, D>) -> Expr<'static, T, D> {
+        array.into_owned_expr()
     }
 
     fn allocate<T: Element, D: Dimension>(job: &Job<'_>, _: Internal) -> Result<GpuArray<T, D>> {
@@ -38,6 +43,14 @@ impl Backend for Gpu {
     fn assign<T: Element, D: Dimension>(array: &mut GpuArray<T, D>, value: &Expr<'_, T, D>) -> Result<()> {
         array.assign(value)
     }
+
+    fn assign_where<T: Element, D: Dimension, M: Dimension, V: Dimension>(
+        array: &mut GpuArray<T, D>,
+        mask: &Expr<'_, bool, M>,
+        value: &Expr<'_, T, V>,
+    ) -> Result<()> {
+        array.view_mut().select(mask.value.clone(), value.value.clone())
+    }
 }
 
 impl Backend for Host {
@@ -45,6 +58,10 @@ impl Backend for Host {
 
     fn expr<T: Element, D: Dimension>(array: &Array<T, D>) -> Expr<'_, T, D, Self> {
         host(array)
+    }
+
+    fn owned_expr<T: Element, D: Dimension>(array: Array<T, D>) -> Expr<'static, T, D, Self> {
+        host_owned(array)
     }
 
     fn allocate<T: Element, D: Dimension>(job: &Job<'_>, _: Internal) -> Result<Array<T, D>> {
@@ -73,5 +90,17 @@ impl Backend for Host {
         let mut job = Job::new(None);
         job.take(&[&whole.value], D::NDIM)?;
         Self::run(&job, SmallVec::from_iter([Self::target(array, INTERNAL)]), INTERNAL)
+    }
+
+    fn assign_where<T: Element, D: Dimension, M: Dimension, V: Dimension>(
+        array: &mut Array<T, D>,
+        mask: &Expr<'_, bool, M, Self>,
+        value: &Expr<'_, T, V, Self>,
+    ) -> Result<()> {
+        let selected = [mask.value.clone(), value.value.clone(), host(&*array).value];
+        let selected = Value::ternary(Op::Select, T::DTYPE, selected).broadcast(array.shape());
+        let new = Expr::<T, D, Self>::of(selected).eval()?;
+        array.assign(&new);
+        Ok(())
     }
 }

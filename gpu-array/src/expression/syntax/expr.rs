@@ -9,9 +9,9 @@ use ndarray::Dimension;
 use smallvec::SmallVec;
 
 use crate::{
-    Element, Result,
+    DType, Element, Result,
     expression::{
-        graph::{Code, Value, assemble},
+        graph::{Code, Op, Value, assemble},
         job::{Job, Target},
     },
 };
@@ -22,8 +22,11 @@ use crate::{
 /// `T` is the element type of the value, `D` its rank, `P` where its arrays are: the compiler checks that all three fit. The operations
 /// themselves are not in the type, so expressions can be built in loops and be of any depth.
 ///
-/// Building one costs some 100 ns and cannot fail; `eval` reports shapes that do not fit. An expression borrows the arrays that it reads. A clone
-/// refers to the same value: a value that is used twice, by a clone or a reference, is computed once.
+/// Building one costs some 100 ns and cannot fail; `eval` reports shapes that do not fit. A clone refers to the same value: a value that is used
+/// twice, by a clone or a reference, is computed once.
+///
+/// An expression borrows the arrays that it is given as `&x`, until its last use. It owns those that it is given as `x`: they live for as long as an
+/// expression reads them, and go in the order of their streams.
 ///
 /// ```no_run
 /// # let device = gpu_array::gpu_driver::Device::first()?;
@@ -36,6 +39,7 @@ use crate::{
 ///     horner = (horner + 1.0) * &x;
 /// }
 /// let w = horner.eval()?;
+/// let y = y + w * 0.5; // gives up y and w
 /// # Ok::<(), gpu_array::ArrayError>(())
 /// ```
 /// Arrays on the host and on a GPU do not mix:
@@ -145,7 +149,8 @@ pub trait IntoExpr<'a> {
     message = "`{Self}` cannot be combined with an array of `{T}` on `{P}`",
     label = "neither an array or expression on `{P}` nor a scalar of type `{T}`",
     note = "a scalar has the array's own element type (`2.0 * &x` for floats, `2 * &x` for integers); `.cast::<f64>()` makes another",
-    note = "arrays are taken as `&x`; arrays on the host and on a GPU do not mix: `GpuArray::from_ndarray` and `to_ndarray` copy"
+    note = "arrays are taken as `&x`, or as `x` to give them up; arrays on the host and on a GPU do not mix: `GpuArray::from_ndarray` and \
+            `to_ndarray` copy"
 )]
 pub trait Rhs<'a, T: Element, D: Dimension, P: Backend> {
     /// Its element type.
@@ -155,6 +160,33 @@ pub trait Rhs<'a, T: Element, D: Dimension, P: Backend> {
 
     #[doc(hidden)]
     fn into_value(self) -> Operand<'a>;
+}
+
+/// The right operand of an operator whose left one is an owned array on a GPU: as [`Rhs`], which serves the left operands that borrow.
+///
+/// An owned array has no lifetime to give to the expression. So the right operand tells the expression's type: [`OwnedRhs::Expr`] has the
+/// lifetime of that operand.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be combined with an array of `{T}` on a GPU",
+    label = "neither an array or expression on a GPU nor a scalar of type `{T}`",
+    note = "a scalar has the array's own element type (`2.0 * x` for floats, `2 * x` for integers); `.cast::<f64>()` makes another"
+)]
+pub trait OwnedRhs<T: Element, D: Dimension> {
+    /// Its element type.
+    type Elem: Element;
+    /// The expression of both operands, with values of type `V`.
+    type Expr<V: Element>;
+
+    #[doc(hidden)]
+    fn after<V: Element>(self, left: Operand<'static>, operation: Operation) -> Self::Expr<V>;
+}
+
+/// An operation on two operands, after both have been brought to one type.
+#[derive(Clone, Copy, Debug)]
+#[doc(hidden)]
+pub struct Operation {
+    pub(super) op: Op,
+    pub(super) common: DType,
 }
 
 /// An operand without its types.
@@ -196,6 +228,20 @@ pub trait Backend: Copy + Debug + Sized + 'static + sealed::SealedBackend {
     /// An array as an expression.
     fn expr<T: Element, D: Dimension>(array: &Self::Owned<T, D>) -> Expr<'_, T, D, Self>;
 
+    /// An array as an expression that owns it, and keeps it for as long as an expression reads it.
+    ///
+    /// ```
+    /// use gpu_array::{Result, expression::{Expr, Host, Backend}};
+    /// use ndarray::{Array1, Ix1, array};
+    /// fn centred<P: Backend>(x: P::Owned<f64, Ix1>, middle: f64) -> Expr<'static, f64, Ix1, P> {
+    ///     P::owned_expr(x) - middle
+    /// }
+    /// let x: Array1<f64> = array![1.0, 2.0];
+    /// assert_eq!(centred::<Host>(x, 1.5).eval()?, array![-0.5, 0.5]);
+    /// # Ok::<(), gpu_array::ArrayError>(())
+    /// ```
+    fn owned_expr<T: Element, D: Dimension>(array: Self::Owned<T, D>) -> Expr<'static, T, D, Self>;
+
     #[doc(hidden)]
     fn allocate<T: Element, D: Dimension>(job: &Job<'_>, internal: Internal) -> Result<Self::Owned<T, D>>;
 
@@ -210,6 +256,26 @@ pub trait Backend: Copy + Debug + Sized + 'static + sealed::SealedBackend {
     /// # Errors
     /// The errors of [`Expr::eval`], and `Operands` for a shape that cannot be broadcast to the array's; it is as it was then.
     fn assign<T: Element, D: Dimension>(array: &mut Self::Owned<T, D>, value: &Expr<'_, T, D, Self>) -> Result<()>;
+
+    /// Overwrites the elements of an array at which a mask is true, with a value that has its shape (or is broadcast to it):
+    /// [`GpuArray::assign_where`](crate::GpuArray::assign_where).
+    ///
+    /// # Errors
+    /// The errors of [`Backend::assign`].
+    ///
+    /// ```
+    /// use gpu_array::expression::{Backend, Host, constant, host};
+    /// let mut x = ndarray::array![1.0, -2.0, 3.0];
+    /// let negative = host(&x).lt(0.0).eval()?;
+    /// Host::assign_where(&mut x, &host(&negative), &constant(0.0))?;
+    /// assert_eq!(x, ndarray::array![1.0, 0.0, 3.0]);
+    /// # Ok::<(), gpu_array::ArrayError>(())
+    /// ```
+    fn assign_where<T: Element, D: Dimension, M: Dimension, V: Dimension>(
+        array: &mut Self::Owned<T, D>,
+        mask: &Expr<'_, bool, M, Self>,
+        value: &Expr<'_, T, V, Self>,
+    ) -> Result<()>;
 }
 
 pub(super) mod sealed {

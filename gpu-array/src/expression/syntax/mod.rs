@@ -13,9 +13,9 @@ mod make;
 mod operators;
 mod precompile;
 
-pub use arrays::{constant, host};
+pub use arrays::{constant, host, host_owned};
 pub use evaluate::{Values, eval_all};
-pub use expr::{Backend, Expr, Gpu, Host, IntoExpr, Operand, Rhs};
+pub use expr::{Backend, Expr, Gpu, Host, IntoExpr, Operand, Operation, OwnedRhs, Rhs};
 pub use functions::where_;
 pub use make::{
     Outside, arange, diff, diff_n, eye, flip, gather, index, linspace, linspace_without_end, pad, repeat, roll, source,

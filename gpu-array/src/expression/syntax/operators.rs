@@ -4,7 +4,7 @@ use std::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Neg, Not, Rem, Shl, Shr, Su
 
 use ndarray::Dimension;
 
-use super::expr::{Backend, Expr, Gpu, Rhs};
+use super::expr::{Backend, Expr, Gpu, Operand, Operation, OwnedRhs, Rhs};
 use crate::{
     Bits, Element, GpuArray, GpuView, Integer, Number, Promote,
     expression::graph::{Op, Value},
@@ -84,6 +84,49 @@ left!(['r] &'a GpuArray<T, D>, Gpu);
 left!(['r] GpuView<'a, T, D>, Gpu);
 left!(['r] &'r GpuView<'a, T, D>, Gpu);
 
+/// The operators of an owned array on the left, which the expression owns then.
+macro_rules! owned_left {
+    ($($trait:ident $method:ident $op:ident, $kind:ident, $output:ty;)*) => {
+        $(impl<T, D: Dimension, R: OwnedRhs<T, D>> $trait<R> for GpuArray<T, D>
+        where
+            T: Element + Promote<R::Elem, Output: $kind>,
+        {
+            type Output = R::Expr<$output>;
+            fn $method(self, right: R) -> Self::Output {
+                let operation = Operation { op: Op::$op, common: <$output as Element>::DTYPE };
+                right.after(Operand(self.into_owned_expr().value), operation)
+            }
+        })*
+    };
+}
+
+owned_left! {
+    Add add Add, Number, Common<T, R::Elem>;
+    Sub sub Subtract, Number, Common<T, R::Elem>;
+    Mul mul Multiply, Number, Common<T, R::Elem>;
+    Div div Divide, Number, <Common<T, R::Elem> as Number>::Float;
+    Rem rem Remainder, Number, Common<T, R::Elem>;
+    BitAnd bitand And, Bits, Common<T, R::Elem>;
+    BitOr bitor Or, Bits, Common<T, R::Elem>;
+    BitXor bitxor Xor, Bits, Common<T, R::Elem>;
+    Shl shl ShiftLeft, Integer, Common<T, R::Elem>;
+    Shr shr ShiftRight, Integer, Common<T, R::Elem>;
+}
+
+impl<T: Number, D: Dimension> Neg for GpuArray<T, D> {
+    type Output = Expr<'static, T, D>;
+    fn neg(self) -> Self::Output {
+        -self.into_owned_expr()
+    }
+}
+
+impl<T: Bits, D: Dimension> Not for GpuArray<T, D> {
+    type Output = Expr<'static, T, D>;
+    fn not(self) -> Self::Output {
+        !self.into_owned_expr()
+    }
+}
+
 /// `scalar op right` for scalars of the right side's element type.
 macro_rules! scalars {
     (@scalar $scalar:ty, ($($trait:ident $method:ident $op:ident $value:ident),*)) => {
@@ -91,6 +134,7 @@ macro_rules! scalars {
             scalars!(@one $scalar, $trait $method $op $value, [P: Backend] Expr<'a, $scalar, D, P>, P);
             scalars!(@one $scalar, $trait $method $op $value, ['r, P: Backend] &'r Expr<'a, $scalar, D, P>, P);
             scalars!(@one $scalar, $trait $method $op $value, ['r] &'a GpuArray<$scalar, D>, Gpu);
+            scalars!(@owned $scalar, $trait $method $op $value);
             scalars!(@one $scalar, $trait $method $op $value, ['r] GpuView<'a, $scalar, D>, Gpu);
             scalars!(@one $scalar, $trait $method $op $value, ['r] &'r GpuView<'a, $scalar, D>, Gpu);
         )*
@@ -100,6 +144,20 @@ macro_rules! scalars {
     };
     (@one $scalar:ty, $trait:ident $method:ident $op:ident Float, [$($generics:tt)*] $right:ty, $place:ty) => {
         scalars!(@impl $scalar, $trait $method $op, <$scalar as Number>::Float, [$($generics)*] $right, $place);
+    };
+    (@owned $scalar:ty, $trait:ident $method:ident $op:ident Same) => {
+        scalars!(@owned_impl $scalar, $trait $method, $scalar);
+    };
+    (@owned $scalar:ty, $trait:ident $method:ident $op:ident Float) => {
+        scalars!(@owned_impl $scalar, $trait $method, <$scalar as Number>::Float);
+    };
+    (@owned_impl $scalar:ty, $trait:ident $method:ident, $value:ty) => {
+        impl<D: Dimension> $trait<GpuArray<$scalar, D>> for $scalar {
+            type Output = Expr<'static, $value, D>;
+            fn $method(self, right: GpuArray<$scalar, D>) -> Self::Output {
+                $trait::$method(self, right.into_owned_expr())
+            }
+        }
     };
     (@impl $scalar:ty, $trait:ident $method:ident $op:ident, $value:ty, [$($generics:tt)*] $right:ty, $place:ty) => {
         impl<'a, $($generics)*, D: Dimension> $trait<$right> for $scalar {

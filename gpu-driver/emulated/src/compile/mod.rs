@@ -304,13 +304,13 @@ impl Build<'_> {
     }
 }
 
-fn runs_early(what: &str) -> String {
+fn runs_early(code: &str) -> String {
     format!(
-        "{what} would run on the host when the program is loaded: a variable of a device has no dynamic initialisation"
+        "{code} would run on the host when the program is loaded: a variable of a device has no dynamic initialisation"
     )
 }
 
-/// The log, and what the linker cannot know of a name that the start files would define: destructors ask for it.
+/// The log, and the facts that the linker cannot know of a name that the start files would define: destructors ask for it.
 fn explained(log: String) -> String {
     let has_destructor = log.contains("__dso_handle");
     let more = if has_destructor { "a variable of a device that outlives its kernel has no destructor\n" } else { "" };

@@ -48,9 +48,9 @@ fn kernel_name(expression: &str) -> String {
 }
 
 /// A part of the program under its own name and with its own line numbers.
-fn lines(what: &str, name: &str, text: &str) -> String {
-    let newline = if what.starts_with('\n') { "\n" } else { "" };
-    format!("{newline}#line 1 {}\n{text}", quoted(&format!("{}{name}", what.trim_start())))
+fn lines(prefix: &str, name: &str, text: &str) -> String {
+    let newline = if prefix.starts_with('\n') { "\n" } else { "" };
+    format!("{newline}#line 1 {}\n{text}", quoted(&format!("{}{name}", prefix.trim_start())))
 }
 
 /// The kernels with C linkage. One in a header may not be included; a name expression says that it is there.

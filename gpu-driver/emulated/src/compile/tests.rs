@@ -288,7 +288,7 @@ fn a_cache_that_others_can_write_gives_nothing() {
     assert!(!build(&job, Some(cache.path())).unwrap().is_cached);
 }
 
-/// A text, and how the message names what would run.
+/// A text, and how the message names the code that would run.
 const RUNS_EARLY: [(&str, &str); 12] = [
     ("int f(int x);\nint y = f(3);\nint f(int x) { volatile int seen = x; return seen + 1; }", "`"),
     ("__attribute__((constructor)) void early() { __builtin_trap(); }", "early"),

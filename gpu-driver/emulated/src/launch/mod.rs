@@ -266,7 +266,7 @@ impl Launch {
     }
 
     /// A fault of the current thread, with the line it is at.
-    pub(crate) fn fault_here(&mut self, code: i32, what: &str, site: Site) -> Fault {
-        report::fault(self, code, what, site)
+    pub(crate) fn fault_here(&mut self, code: i32, message: &str, site: Site) -> Fault {
+        report::fault(self, code, message, site)
     }
 }

@@ -35,7 +35,7 @@ impl Fault {
 }
 
 /// A fault of the thread that runs.
-pub(crate) fn fault(launch: &Launch, code: i32, what: &str, site: Site) -> Fault {
+pub(crate) fn fault(launch: &Launch, code: i32, message: &str, site: Site) -> Fault {
     let (at, thread) = launch.at;
     let (mut place, mut who) = (line(launch, site), String::new());
     if let Some(block) = launch.resident.get(at) {
@@ -53,7 +53,7 @@ pub(crate) fn fault(launch: &Launch, code: i32, what: &str, site: Site) -> Fault
         Schedule::Random => format!("random, GPU_EMULATED_SEED={}", launch.seed),
     };
     let kernel = launch.order.name.clone();
-    let report = format!("{place}: kernel `{kernel}`{who}: {what} [schedule: {order}]");
+    let report = format!("{place}: kernel `{kernel}`{who}: {message} [schedule: {order}]");
     Fault { code, kernel: Some(kernel), report }
 }
 

@@ -19,8 +19,8 @@ impl Launch {
 
     /// A thread has ended, or has come too late, for a barrier that others wait at.
     pub(crate) fn missing_thread(&mut self, barrier: &Barrier) -> Fault {
-        let what = barrier.site.name();
-        let text = format!("{what} is not reached by every thread of the block; {}", report::waiting(self));
+        let name = barrier.site.name();
+        let text = format!("{name} is not reached by every thread of the block; {}", report::waiting(self));
         self.fault_here(LAUNCH_FAILED, &text, barrier.site)
     }
 

@@ -56,9 +56,9 @@ fn suspend(launch: &mut Launch) {
 }
 
 /// Ends the launch with a fault of the current thread; the thread never resumes.
-fn fail(launch: &mut Launch, code: i32, what: &str, site: Site) -> ! {
+fn fail(launch: &mut Launch, code: i32, message: &str, site: Site) -> ! {
     if launch.probe.is_none() {
-        launch.fault = Some(launch.fault_here(code, what, site));
+        launch.fault = Some(launch.fault_here(code, message, site));
     }
     gpu_emulated_fault();
     stop(launch)
@@ -157,12 +157,12 @@ unsafe extern "C" fn assert_failed(
     // SAFETY: see `access`.
     let launch = unsafe { current() };
     leave_probe(launch);
-    let what = format!("assertion `{}` failed in `{}`", text(expression), text(function));
-    fail(launch, ASSERT, &what, site(c"assert".as_ptr(), file, line))
+    let message = format!("assertion `{}` failed in `{}`", text(expression), text(function));
+    fail(launch, ASSERT, &message, site(c"assert".as_ptr(), file, line))
 }
 
 unsafe extern "C" fn undefined(
-    what: *const c_char,
+    message: *const c_char,
     file: *const c_char,
     line: c_uint,
     _column: c_uint,
@@ -172,14 +172,14 @@ unsafe extern "C" fn undefined(
     let launch = unsafe { current() };
     leave_probe(launch);
     let at = if address.is_null() { String::new() } else { format!(" at {address:p}") };
-    let what = text(what);
+    let message = text(message);
     // An index that leaves its array is an access out of bounds, found before it happens.
-    let code = if what.contains("out of bounds") || what.contains("null pointer") {
+    let code = if message.contains("out of bounds") || message.contains("null pointer") {
         ILLEGAL_ADDRESS
     } else {
         ILLEGAL_INSTRUCTION
     };
-    fail(launch, code, &format!("undefined behaviour: {what}{at}"), site(null_mut(), file, line))
+    fail(launch, code, &format!("undefined behaviour: {message}{at}"), site(null_mut(), file, line))
 }
 
 unsafe extern "C" fn misaligned(
@@ -194,11 +194,11 @@ unsafe extern "C" fn misaligned(
     let launch = unsafe { current() };
     leave_probe(launch);
     let does = if kind == kind::WRITE { "writes" } else { "accesses" };
-    let what = format!(
+    let message = format!(
         "{does} a {} at {address:p}, which is not a multiple of {alignment}: a misaligned access",
         text(type_name)
     );
-    fail(launch, MISALIGNED, &what, site(null_mut(), file, line))
+    fail(launch, MISALIGNED, &message, site(null_mut(), file, line))
 }
 
 unsafe extern "C" fn print(text: *const c_char, bytes: c_ulong) {

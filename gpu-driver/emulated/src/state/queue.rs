@@ -1,4 +1,4 @@
-//! The queues of streams: what goes in, and which operation runs next.
+//! The queues of streams: the operations that go in, and the one that runs next.
 
 use std::sync::Arc;
 

@@ -127,10 +127,10 @@ impl State {
     }
 
     /// Checks that device memory of an operation is there when it runs. Host addresses are taken as they are.
-    fn expect(&self, context: usize, address: usize, bytes: usize, what: &str) -> Result<(), Fault> {
+    fn expect(&self, context: usize, address: usize, bytes: usize, access: &str) -> Result<(), Fault> {
         let refused = match self.memory.check(address, bytes, context) {
             Err(Refused::Unknown) if self.unloaded.iter().any(|module| module.image.contains(address)) => {
-                let text = format!("{what} {bytes} bytes at {address:#x}, a variable of a module that was unloaded");
+                let text = format!("{access} {bytes} bytes at {address:#x}, a variable of a module that was unloaded");
                 return Err(Fault::new(ILLEGAL_ADDRESS, text));
             }
             Ok(()) | Err(Refused::Unknown | Refused::OtherContext(_)) => return Ok(()),
@@ -141,7 +141,7 @@ impl State {
             Refused::Released(_) => "that was released (use after free)",
             _ => "beyond its allocation",
         };
-        Err(Fault::new(ILLEGAL_ADDRESS, format!("{what} {bytes} bytes at {address:#x}, memory {state}")))
+        Err(Fault::new(ILLEGAL_ADDRESS, format!("{access} {bytes} bytes at {address:#x}, memory {state}")))
     }
 
     fn fill(&self, at: usize, value: u32, width: usize, count: usize) {

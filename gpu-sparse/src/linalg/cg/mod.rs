@@ -39,11 +39,11 @@ use crate::{Result, Scalar, SparseError, start_threads};
 /// Begins the solution of `A x = b` for a symmetric positive definite `A`, by conjugate gradients.
 ///
 /// `a` is a [`CsrMatrix`](crate::CsrMatrix) or any other [`LinearOperator`]. With a [`DeviceMatrix`](crate::DeviceMatrix) the solve runs
-/// on its device, else on the CPU's threads. `b` is a slice, an array or a vector on the host, or a `&GpuArray`; the solution comes back
-/// where `b` is. The builder's methods are SciPy's keywords, with SciPy's defaults; [`solve`](Cg::solve) does the work.
+/// on its device, else on the CPU's threads. `b` is a slice, an array or a vector on the host, or on a device a `&GpuArray`, a view of one or an
+/// expression; the solution comes back where `b` is. The builder's methods are SciPy's keywords, with SciPy's defaults; [`solve`](Cg::solve) does the work.
 ///
 /// Several right-hand sides take a loop, `for j in 0..k { linalg::cg(&a, b.column(j)).solve()?; }`; column `j` of a matrix on the device is
-/// `&b.slice(s![.., j])?.to_owned()?`.
+/// `b.slice(s![.., j])?`.
 ///
 /// ```
 /// use gpu_sparse::{gallery, linalg};
@@ -274,9 +274,9 @@ impl<'a, T: Scalar, P: VectorBackend> Cg<'a, T, P> {
                 got: format!("{n} x {cols}"),
             });
         }
-        check_length(OP, "b", P::length(&self.b), n)?;
+        check_length(OP, "b", P::length(&self.b)?, n)?;
         if let Some(x0) = &self.x0 {
-            check_length(OP, "x0", P::length(x0), n)?;
+            check_length(OP, "x0", P::length(x0)?, n)?;
         }
         for (name, value) in [("rtol", self.rtol), ("atol", self.atol)] {
             if value.is_nan() || value < 0.0 {

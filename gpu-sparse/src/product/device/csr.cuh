@@ -9,7 +9,7 @@ namespace gpu_sparse {
 // block_entries[k]. A block has at most ITEMS entries, or one row of more. Rows of more are the
 // long rows.
 template <class T> struct Csr {
-    static constexpr uint32_t ITEMS = 2048;
+    static constexpr uint32_t ITEMS = CSR_ITEMS;
     static constexpr int BLOCKS_PER_SM = 8;
     using Element = T;
     const uint64_t *row_starts;

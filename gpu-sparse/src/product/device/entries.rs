@@ -2,11 +2,22 @@
 
 use std::marker::PhantomData;
 
-use gpu_driver::{Dim3, Entry, Header, In, InOut, Out, Preload, Registry, Source};
+use gpu_driver::{Dim3, Entry, Header, In, InOut, Out, Preload, Registry, Source, joined_text};
 
 use super::policy::PRODUCTS;
-use crate::device::Raw;
+use crate::device::{ROW_CONSTANTS, Raw};
+use crate::packets::PACKET_CONSTANTS;
 
+/// The constants of both formats.
+pub(crate) const CONSTANTS_HEADER: Header = Header {
+    name: "constants.cuh",
+    text: joined_text![
+        "#pragma once\n#include \"prelude.cuh\"\nnamespace gpu_sparse {\n",
+        ROW_CONSTANTS,
+        PACKET_CONSTANTS,
+        "} // namespace gpu_sparse\n",
+    ],
+};
 pub(crate) const SUMS_HEADER: Header = Header { name: "sums.cuh", text: include_str!("sums.cuh") };
 pub(crate) const LONG_ROWS_HEADER: Header = Header { name: "long_rows.cuh", text: include_str!("long_rows.cuh") };
 pub(crate) const CSR_HEADER: Header = Header { name: "csr.cuh", text: include_str!("csr.cuh") };
@@ -16,7 +27,7 @@ pub(crate) const SWEEP_HEADER: Header = Header { name: "sweep.cuh", text: includ
 static SOURCE: Source = Source {
     name: "product.cu",
     text: include_str!("product.cu"),
-    headers: &[SUMS_HEADER, LONG_ROWS_HEADER, CSR_HEADER, PACKETS_HEADER, SWEEP_HEADER],
+    headers: &[CONSTANTS_HEADER, SUMS_HEADER, LONG_ROWS_HEADER, CSR_HEADER, PACKETS_HEADER, SWEEP_HEADER],
 };
 
 /// A kernel that sweeps a matrix. Its arguments: the matrix; the kernel's own; then the long rows' scratch.

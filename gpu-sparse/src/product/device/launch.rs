@@ -1,7 +1,7 @@
 //! Launches of products: each checks lengths, so that a call cannot reach beyond its buffers, and enqueues one kernel.
 #![expect(unsafe_code, reason = "one block per kernel launch")]
 
-use gpu_driver::{DeviceVec, Stream};
+use gpu_driver::{DeviceSlice, DeviceSliceMut, DeviceVec, Stream};
 
 use super::entries::{Product, ProductAxpby};
 use super::policy::PRODUCTS;
@@ -39,7 +39,7 @@ impl RowScratch {
 }
 
 /// `y = A x`, on the stream of `y`.
-pub(crate) fn product<T: Scalar>(a: &DeviceMatrix<T>, x: &DeviceVec<T>, y: &mut DeviceVec<T>) -> Result<()> {
+pub(crate) fn product<T: Scalar>(a: &DeviceMatrix<T>, x: DeviceSlice<'_, T>, y: DeviceSliceMut<'_, T>) -> Result<()> {
     check_length("DeviceMatrix::matvec_into", "x", x.len(), a.cols())?;
     check_length("DeviceMatrix::matvec_into", "y", y.len(), a.rows())?;
     let stream = y.home().clone();
@@ -50,8 +50,8 @@ pub(crate) fn product<T: Scalar>(a: &DeviceMatrix<T>, x: &DeviceVec<T>, y: &mut 
 pub(crate) fn product_on<T: Scalar>(
     a: &DeviceMatrix<T>,
     home: &Stream,
-    x: &DeviceVec<T>,
-    y: &mut DeviceVec<T>,
+    x: DeviceSlice<'_, T>,
+    y: DeviceSliceMut<'_, T>,
     scratch: &mut RowScratch,
 ) -> Result<()> {
     if a.rows() == 0 {
@@ -72,8 +72,8 @@ pub(crate) fn product_on<T: Scalar>(
 pub(crate) fn product_axpby<T: Scalar>(
     a: &DeviceMatrix<T>,
     (alpha, beta): (T, T),
-    x: &DeviceVec<T>,
-    y: &mut DeviceVec<T>,
+    x: DeviceSlice<'_, T>,
+    y: DeviceSliceMut<'_, T>,
 ) -> Result<()> {
     check_length("DeviceMatrix::axpby_into", "x", x.len(), a.cols())?;
     check_length("DeviceMatrix::axpby_into", "y", y.len(), a.rows())?;

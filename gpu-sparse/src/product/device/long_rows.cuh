@@ -1,5 +1,6 @@
 // Rows too long for the row sums of a format: they are cut into segments, with a block for each.
 #pragma once
+#include "constants.cuh"
 #include "sums.cuh"
 
 namespace gpu_sparse {
@@ -8,7 +9,6 @@ namespace gpu_sparse {
 // Its segments are [first_segments[i], first_segments[i + 1]), each of SEGMENT entries but the
 // last. Segment s belongs to the long row number owners[s].
 template <class T> struct LongRows {
-    static constexpr uint64_t SEGMENT = 4096;
     const uint32_t *columns;
     const T *values;
     const uint32_t *rows;
@@ -35,8 +35,8 @@ template <int THREADS, class T> __device__ bool sum_segment(const LongRows<T> &a
                                                             uint32_t &number, double &sum) {
     uint32_t i = a.owners[segment], first = a.first_segments[i],
              count = a.first_segments[i + 1] - first;
-    uint64_t begin = a.begins[i] + (segment - first) * LongRows<T>::SEGMENT;
-    uint64_t end = min(begin + LongRows<T>::SEGMENT, a.ends[i]);
+    uint64_t begin = a.begins[i] + (segment - first) * SEGMENT;
+    uint64_t end = min(begin + SEGMENT, a.ends[i]);
     double mine = 0;
     for (uint64_t entry = begin + threadIdx.x; entry < end; entry += THREADS) {
         mine = fma(double(__ldcs(a.values + entry)), double(x[__ldcs(a.columns + entry)]), mine);

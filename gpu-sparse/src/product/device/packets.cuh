@@ -12,9 +12,7 @@ namespace gpu_sparse {
 // packet_orders is their block of PACKET_ROWS in `order`, which holds the row's number within the
 // packet, or NO_ROW.
 template <class T> struct Packets {
-    static constexpr uint32_t PACKET_ROWS = 1024;
     static constexpr int BLOCKS_PER_SM = 4;
-    static constexpr uint32_t WIDE = 0x80000000u, NATURAL = 0xffffffffu, NO_ROW = 0xffffu;
     using Element = T;
     const uint32_t *slice_slots;
     const uint32_t *slice_columns;
@@ -36,7 +34,7 @@ struct NarrowColumns {
     const uint32_t *bases;
     struct EntryColumns {
         uint32_t base, delta;
-        __device__ bool holds_entry() const { return delta != 0xffffu; }
+        __device__ bool holds_entry() const { return delta != NO_DELTA; }
         // The column of the entry, or some column of the slot without one.
         __device__ uint32_t column() const { return holds_entry() ? base + delta : base; }
     };
@@ -50,7 +48,7 @@ struct WideColumns {
     const uint32_t *columns; // of this row
     struct EntryColumns {
         uint32_t stored;
-        __device__ bool holds_entry() const { return stored != 0xffffffffu; }
+        __device__ bool holds_entry() const { return stored != NO_COLUMN; }
         __device__ uint32_t column() const { return holds_entry() ? stored : 0; }
     };
     __device__ EntryColumns load(uint32_t slot) const {
@@ -117,7 +115,7 @@ struct SliceHead {
 };
 
 template <class T> __device__ SliceHead load_head(const Packets<T> &a, uint64_t slice) {
-    constexpr uint32_t SLICES = Packets<T>::PACKET_ROWS / 32;
+    constexpr uint32_t SLICES = PACKET_ROWS / 32;
     return {a.slice_slots[slice], a.slice_slots[slice + 1], a.slice_columns[slice],
             a.packet_orders[slice / SLICES]};
 }
@@ -134,7 +132,7 @@ template <class T> __device__ SliceHead load_head(const Packets<T> &a, uint64_t 
 template <int THREADS, class T, class Finish> __device__ double
 for_each_row(const Packets<T> &a, const T *x, uint32_t first, uint32_t blocks, Finish finish) {
     using P = Packets<T>;
-    constexpr uint32_t WARPS = THREADS / 32, SLICES = P::PACKET_ROWS / 32;
+    constexpr uint32_t WARPS = THREADS / 32, SLICES = PACKET_ROWS / 32;
     uint32_t lane = threadIdx.x % 32;
     double results = 0;
     uint64_t share =
@@ -151,14 +149,14 @@ for_each_row(const Packets<T> &a, const T *x, uint32_t first, uint32_t blocks, F
                  order = head.order;
         uint32_t packet = uint32_t(slice / SLICES);
         uint32_t local = uint32_t(slice % SLICES) * 32 + lane;
-        if (order != P::NATURAL) local = a.order[uint64_t(order) * P::PACKET_ROWS + local];
-        uint64_t row = uint64_t(packet) * P::PACKET_ROWS + local;
-        bool inside = local != P::NO_ROW && row < a.rows;
+        if (order != NATURAL) local = a.order[uint64_t(order) * PACKET_ROWS + local];
+        uint64_t row = uint64_t(packet) * PACKET_ROWS + local;
+        bool inside = local != NO_ROW && row < a.rows;
         T before = inside ? finish.before(uint32_t(row)) : T(0);
         const T *values = a.values + uint64_t(begin) * 32 + lane;
         double sum;
-        if (place & P::WIDE) {
-            WideColumns columns = {a.wide_columns + uint64_t(place - P::WIDE) * 32 + lane};
+        if (place & WIDE) {
+            WideColumns columns = {a.wide_columns + uint64_t(place - WIDE) * 32 + lane};
             sum = sum_slots(values, x, columns, width);
         } else {
             NarrowColumns columns = {a.deltas + uint64_t(place) * 32 + lane, a.bases + place};

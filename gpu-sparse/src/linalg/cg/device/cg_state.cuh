@@ -7,6 +7,7 @@
 // nothing any more, even if more passes are launched.
 #pragma once
 #include "prelude.cuh"
+#include "cg_constants.cuh"
 
 namespace gpu_sparse {
 
@@ -38,13 +39,12 @@ struct Scalars {
 };
 
 struct SolverState {
-    static constexpr uint32_t HISTORY = 64;
     Scalars start;           // of an iteration: left by its last pass, read by its first two
     Scalars step;            // with alpha and step: left by the second pass, read by those after it
     double total;            // a sum that is for the host alone
     double history[HISTORY]; // r . r after iteration i, at i % HISTORY
 };
-static_assert(sizeof(SolverState) == 216 + 8 * SolverState::HISTORY, "as the host passes it");
+static_assert(sizeof(SolverState) == 216 + 8 * HISTORY, "as the host passes it");
 
 __device__ inline void stop(Scalars &s, Stop reason, double evidence) {
     s.stop = reason;

@@ -118,7 +118,7 @@ __device__ Turn<T> turn(SolverState *state, const double *residual_sums, uint64_
             if (scalars.stop == RUNNING) decide_direction<T>(scalars, rho);
         }
         if (blockIdx.x == 0) {
-            if (counts) state->history[scalars.iteration % SolverState::HISTORY] = square;
+            if (counts) state->history[scalars.iteration % HISTORY] = square;
             state->start = scalars;
         }
         agreed[0] = {T(scalars.step), T(scalars.beta), counts, scalars.stop == RUNNING};

@@ -5,12 +5,13 @@ use std::marker::PhantomData;
 use gpu_driver::{Dim3, Entry, Header, In, InOut, Out, Preload, Source};
 
 use super::policy::{VECTORS, VectorPolicy};
-use super::state::SolverState;
+use super::state::{STATE_CONSTANTS, SolverState};
 use crate::device::{Raw, in_its_format};
 use crate::linalg::operator::LinearOperator;
 use crate::linalg::preconditioner::Prepared;
 use crate::product::device::{
-    CSR_HEADER, LONG_ROWS_HEADER, List, PACKETS_HEADER, PRODUCTS, Product, SUMS_HEADER, SWEEP_HEADER, product_kernel,
+    CONSTANTS_HEADER, CSR_HEADER, LONG_ROWS_HEADER, List, PACKETS_HEADER, PRODUCTS, Product, SUMS_HEADER, SWEEP_HEADER,
+    product_kernel,
 };
 use crate::{DeviceMatrix, Scalar};
 
@@ -19,10 +20,22 @@ const STATE_HEADER: Header = Header { name: "cg_state.cuh", text: include_str!("
 static PRODUCTS_SOURCE: Source = Source {
     name: "cg_products.cu",
     text: include_str!("cg_products.cu"),
-    headers: &[SUMS_HEADER, LONG_ROWS_HEADER, CSR_HEADER, PACKETS_HEADER, SWEEP_HEADER, STATE_HEADER],
+    headers: &[
+        CONSTANTS_HEADER,
+        SUMS_HEADER,
+        LONG_ROWS_HEADER,
+        CSR_HEADER,
+        PACKETS_HEADER,
+        SWEEP_HEADER,
+        STATE_CONSTANTS,
+        STATE_HEADER,
+    ],
 };
-static STEPS_SOURCE: Source =
-    Source { name: "cg_steps.cu", text: include_str!("cg_steps.cu"), headers: &[SUMS_HEADER, STATE_HEADER] };
+static STEPS_SOURCE: Source = Source {
+    name: "cg_steps.cu",
+    text: include_str!("cg_steps.cu"),
+    headers: &[SUMS_HEADER, STATE_CONSTANTS, STATE_HEADER],
+};
 
 product_kernel!(
     Residual,

@@ -1,10 +1,23 @@
 //! The scalars of a solve as they stand in device memory.
 #![expect(unsafe_code, reason = "the layout promise of a structure that kernels share")]
 
-use gpu_driver::DevicePod;
+use gpu_driver::{DevicePod, Header, joined_text, kernel_constants};
 
-/// Iterations whose residuals the state remembers; `SolverState::HISTORY` in cg_state.cuh.
-pub(crate) const HISTORY: usize = 64;
+kernel_constants! {
+    const CONSTANTS: &str;
+    /// Iterations whose residuals the state remembers.
+    pub(crate) const HISTORY: usize = 64;
+}
+
+/// The header of this constant.
+pub(super) const STATE_CONSTANTS: Header = Header {
+    name: "cg_constants.cuh",
+    text: joined_text![
+        "#pragma once\n#include \"prelude.cuh\"\nnamespace gpu_sparse {\n",
+        CONSTANTS,
+        "} // namespace gpu_sparse\n",
+    ],
+};
 
 /// Twin of `Scalars` in cg_state.cuh, which explains the fields.
 #[repr(C)]
@@ -119,6 +132,5 @@ mod tests {
             assert_eq!(format!("{stop:?}").to_lowercase(), *name);
         }
         assert_eq!(Scalars::START.stop(), None);
-        assert!(text.contains(&format!("HISTORY = {HISTORY};")));
     }
 }

@@ -114,7 +114,7 @@ impl<'a, T: Scalar> Workspace<'a, T> {
     pub(super) fn product(&mut self, a: &DeviceMatrix<T>, x: &DeviceVec<T>, y: &mut DeviceVec<T>) -> Result<()> {
         check_length("product", "x", x.len(), a.cols())?;
         check_length("product", "y", y.len(), a.rows())?;
-        product_on(a, &self.stream, x, y, &mut self.rows)
+        product_on(a, &self.stream, x.as_slice(), y.as_mut_slice(), &mut self.rows)
     }
 
     /// `r = b - A x`; the total is `r . r`.
@@ -380,8 +380,8 @@ impl<'a, T: Scalar> Workspace<'a, T> {
         first: (&'static str, usize),
         others: [(&'static str, usize); N],
     ) -> Result<usize> {
-        for (what, len) in std::iter::once(first).chain(others) {
-            check_length(op, what, len, self.n)?;
+        for (name, len) in std::iter::once(first).chain(others) {
+            check_length(op, name, len, self.n)?;
         }
         Ok(self.n)
     }

@@ -1,6 +1,6 @@
-//! Results that round, to the bit: digests of sums and scans of floats, which other tests hold to bounds only.
+//! Results that round, to the bit: hashes of sums and scans of floats, which other tests hold to bounds only.
 //!
-//! The order of additions depends on a device's architecture and its number of multiprocessors; `digests.txt` has the lines of some. They are of
+//! The order of additions depends on a device's architecture and its number of multiprocessors; `result_hashes.txt` has the lines of some. They are of
 //! the kernels before these were parted into the pieces of `gpu_algos::block`, which has changed no bit. Newer are the lines of sums of f32 that have
 //! been carried in f64 since, those of many values (`reduce/policy.rs`), and of four variances of f64, whose formula has become the host's. Who changes
 //! a bit on purpose replaces its lines by those that the test prints.
@@ -14,7 +14,7 @@ use testkit::{Outcome, Test, tests};
 
 pub const TESTS: &[Test<Device>] = tests![bits_are_those_on_record];
 
-const RECORD: &str = include_str!("digests.txt");
+const RECORD: &str = include_str!("result_hashes.txt");
 
 type Failure = Box<dyn std::error::Error>;
 
@@ -24,7 +24,7 @@ pub fn recorded(device: Result<Device, String>) -> Result<Device, String> {
     let kind = kind(&device).map_err(|error| error.to_string())?;
     match RECORD.lines().any(|line| line.starts_with(&kind)) {
         true => Ok(device),
-        false => Err(format!("digests.txt has no lines of {kind}")),
+        false => Err(format!("result_hashes.txt has no lines of {kind}")),
     }
 }
 
@@ -61,49 +61,49 @@ fn element(i: usize) -> f64 {
 }
 
 /// FNV-1a of the bits of all elements.
-fn digest<T: Element + Into<f64>, D: Dimension>(array: &GpuArray<T, D>) -> Result<u64, Failure> {
+fn hash<T: Element + Into<f64>, D: Dimension>(array: &GpuArray<T, D>) -> Result<u64, Failure> {
     let array = array.to_ndarray()?;
     let bits = array.iter().map(|&x| Into::<f64>::into(x).to_bits());
     Ok(bits.fold(0xcbf2_9ce4_8422_2325, |hash, bits| (hash ^ bits).wrapping_mul(0x0100_0000_01b3)))
 }
 
-/// A line for each operation and array: its name, shape and digest.
+/// A line for each operation and array: its name, shape and hash.
 macro_rules! lines {
     ($name:ident, $T:ty) => {
         fn $name(device: &Device) -> Result<Vec<String>, Failure> {
             let large = !device.is_emulated();
             let array = |n: usize| GpuArray::from_ndarray(device, &Array1::from_shape_fn(n, |i| element(i) as $T));
             let mut lines = Vec::new();
-            let mut add = |operation: &str, shape: &[usize], digest: u64| {
-                lines.push(format!("{} {operation} {shape:?} {digest:016x}", stringify!($T)));
+            let mut add = |operation: &str, shape: &[usize], hash: u64| {
+                lines.push(format!("{} {operation} {shape:?} {hash:016x}", stringify!($T)));
             };
             for n in [1, 1000, 20_011, 70_003].into_iter().chain(large.then_some(3_000_017)) {
                 let x = array(n)?;
-                add("sum", &[n], digest(&x.sum().eval()?)?);
-                add("mean", &[n], digest(&x.mean().eval()?)?);
-                add("std", &[n], digest(&x.std(0).eval()?)?);
-                add("norm_l2", &[n], digest(&x.norm_l2().eval()?)?);
-                add("dot", &[n], digest(&x.dot(&x).eval()?)?);
-                add("cumsum", &[n], digest(&x.cumsum().eval()?)?);
+                add("sum", &[n], hash(&x.sum().eval()?)?);
+                add("mean", &[n], hash(&x.mean().eval()?)?);
+                add("std", &[n], hash(&x.std(0).eval()?)?);
+                add("norm_l2", &[n], hash(&x.norm_l2().eval()?)?);
+                add("dot", &[n], hash(&x.dot(&x).eval()?)?);
+                add("cumsum", &[n], hash(&x.cumsum().eval()?)?);
                 let every_third = x.slice(ndarray::s![1..;3])?;
-                add("sum of every third", &[n], digest(&(&every_third * 3.0).sum().eval()?)?);
-                add("cumsum of every third", &[n], digest(&every_third.cumsum().exclusive().reverse().eval()?)?);
+                add("sum of every third", &[n], hash(&(&every_third * 3.0).sum().eval()?)?);
+                add("cumsum of every third", &[n], hash(&every_third.cumsum().exclusive().reverse().eval()?)?);
             }
             // Several tiles for each multiprocessor: the kernel is `scan_pipelined`.
             let n = if large { 9_000_011 } else { 400_009 };
-            add("cumsum", &[n], digest(&array(n)?.cumsum().eval()?)?);
+            add("cumsum", &[n], hash(&array(n)?.cumsum().eval()?)?);
             let shapes: [&[usize]; 4] = [&[37, 1003], &[1003, 37], &[5, 40, 99], &[300, 256]];
             let large: [&[usize]; 3] = [&[2048, 2048], &[200_000, 17], &[17, 200_000]];
             for &shape in shapes.iter().chain(if device.is_emulated() { &[][..] } else { &large[..] }) {
                 let x = array(shape.iter().product())?.into_shape(IxDyn(shape))?;
                 for axis in (0..shape.len()).map(Axis) {
-                    add(&format!("sum of axis {}", axis.0), shape, digest(&x.sum().axis(axis).eval()?)?);
-                    add(&format!("var of axis {}", axis.0), shape, digest(&x.var(1).axis(axis).eval()?)?);
-                    add(&format!("cumsum of axis {}", axis.0), shape, digest(&x.cumsum().axis(axis).eval()?)?);
+                    add(&format!("sum of axis {}", axis.0), shape, hash(&x.sum().axis(axis).eval()?)?);
+                    add(&format!("var of axis {}", axis.0), shape, hash(&x.var(1).axis(axis).eval()?)?);
+                    add(&format!("cumsum of axis {}", axis.0), shape, hash(&x.cumsum().axis(axis).eval()?)?);
                 }
                 let flags = x.gt(0.49);
                 let last = Axis(shape.len() - 1);
-                add("cumsum of segments", shape, digest(&x.cumsum().axis(last).segments(flags).eval()?)?);
+                add("cumsum of segments", shape, hash(&x.cumsum().axis(last).segments(flags).eval()?)?);
             }
             Ok(lines)
         }

@@ -13,8 +13,8 @@ template <> __device__ __forceinline__ uint64_t as_word<double>(double x) {
     return uint64_t(__double_as_longlong(x));
 }
 
-template <class T> __device__ __forceinline__ T scanned(const uint64_t *words, uint64_t) {
-    return word_as<T>(words[0]);
+template <class T> __device__ __forceinline__ T scanned(const uint64_t *extra, uint64_t) {
+    return word_as<T>(extra[0]);
 }
 
 } // namespace scan

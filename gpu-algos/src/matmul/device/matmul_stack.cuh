@@ -1,0 +1,117 @@
+// Products of stacks of small matrices, c = alpha a b + beta c, several of them in a block.
+//
+// A block copies whole matrices a and b into shared memory, each as it lies, with zeros around it
+// up to a tile of SIZE rows and columns. A thread has ROWS * COLUMNS sums of one c, in packs of 16
+// bytes; the threads of a matrix have every (SIZE / ROWS)th row. A thread adds the products of a
+// sum in the order of k.
+//
+// Contract: grid matrices of the stack / MATRICES, rounded up; block Tile::THREADS; dynamic shared
+// memory MATRICES * (A_SIZE + B_SIZE) elements. m, n and k are at most SIZE; the stack has one
+// axis. Strides are in elements and may be negative or 0; those of c lead to each element once.
+// With IS_A_PACKED, rows of a are whole, aligned packs of 16 bytes, and with IS_B_PACKED those of
+// b. Bytes moved: a, b and c once. Parameters: MatmulParams (params.rs), of which tiles, splits and
+// scratch are not read.
+#pragma once
+#include "multiply.cuh"
+
+namespace gpu {
+namespace matmul {
+
+template <int SIZE_, int ROWS_, int COLUMNS_, int MATRICES_, int RESIDENT_> struct StackTile {
+    static constexpr int SIZE = SIZE_, ROWS = ROWS_, COLUMNS = COLUMNS_, MATRICES = MATRICES_;
+    static constexpr int RESIDENT = RESIDENT_; // blocks of a multiprocessor
+    // Threads of a matrix along its rows and columns.
+    static constexpr int DOWN = SIZE / ROWS, ACROSS = SIZE / COLUMNS;
+    static constexpr int THREADS = DOWN * ACROSS * MATRICES;
+    static_assert(DOWN * ACROSS >= 8, "8 threads, which read at once, are of one matrix");
+};
+
+// Copies MATRICES matrices, of which `matrices` exist, to SIZE x SIZE elements each, rows PITCH
+// apart. Elements that are not there become 0.
+template <class T, class Tile, int PITCH, bool IS_PACKED>
+__device__ __forceinline__ void copy_matrices(T *to, const T *from, int64_t matrices,
+                                              const int64_t (&strides)[3],
+                                              const int (&lengths)[2]) {
+    constexpr int PACK = IS_PACKED ? 16 / int(sizeof(T)) : 1, PER_ROW = Tile::SIZE / PACK;
+    constexpr int ITEMS = Tile::SIZE * PER_ROW;
+#pragma unroll 8
+    for (int item = threadIdx.x; item < ITEMS * Tile::MATRICES; item += Tile::THREADS) {
+        const int matrix = item / ITEMS, row = item % ITEMS / PER_ROW,
+                  column = item % PER_ROW * PACK;
+        const bool is_there = matrix < matrices && row < lengths[0] && column < lengths[1];
+        copy_to_shared_if<PACK *int(sizeof(T))>(
+            to + (matrix * Tile::SIZE + row) * PITCH + column,
+            from + matrix * strides[0] + row * strides[1] + column * strides[2], is_there);
+    }
+}
+
+template <class T, class Tile, bool IS_A_PACKED, bool IS_B_PACKED>
+__global__ void __launch_bounds__(Tile::THREADS, Tile::RESIDENT)
+    matmul_stack(const __grid_constant__ MatmulParams<MAX_AXES> params) {
+    // The pad behind rows of a spreads rows that threads read at once over the banks.
+    constexpr int VECTOR_SIZE = 16 / int(sizeof(T)), SIZE = Tile::SIZE,
+                  A_PITCH = SIZE + VECTOR_SIZE;
+    constexpr int A_SIZE = SIZE * A_PITCH, B_SIZE = SIZE * SIZE;
+    SHARED_DYNAMIC(T, a);
+    T *const b = a + Tile::MATRICES * A_SIZE;
+    const int m = int(params.m), n = int(params.n), k = int(params.k);
+    const int64_t first = int64_t(blockIdx.x) * Tile::MATRICES;
+    const int64_t count = int64_t(params.batch[0].length) - first;
+    const int64_t *steps = params.batch[0].strides; // of c, a and b
+    gpu::grid_dependency_wait();
+    copy_matrices<T, Tile, A_PITCH, IS_A_PACKED>(
+        a, reinterpret_cast<const T *>(params.a) + first * steps[1], count,
+        {steps[1], params.a_outer, params.a_inner}, {m, k});
+    copy_matrices<T, Tile, SIZE, IS_B_PACKED>(
+        b, reinterpret_cast<const T *>(params.b) + first * steps[2], count,
+        {steps[2], params.b_inner, params.b_outer}, {k, n});
+    end_batch_of_copies();
+    wait_for_copies<0>();
+    __syncthreads();
+
+    const int matrix = threadIdx.x / (Tile::DOWN * Tile::ACROSS);
+    const int down = threadIdx.x / Tile::ACROSS % Tile::DOWN;
+    const int across = threadIdx.x % Tile::ACROSS * VECTOR_SIZE;
+    const T *rows = a + matrix * A_SIZE + down * A_PITCH, *columns = b + matrix * B_SIZE + across;
+    T sums[Tile::ROWS][Tile::COLUMNS];
+#pragma unroll
+    for (int i = 0; i < Tile::ROWS; i++) {
+#pragma unroll
+        for (int j = 0; j < Tile::COLUMNS; j++) sums[i][j] = T(0);
+    }
+#pragma unroll(SIZE > 32 ? 4 : SIZE / VECTOR_SIZE)
+    for (int at = 0; at < SIZE; at += VECTOR_SIZE) {
+        Pack<T, VECTOR_SIZE> left[Tile::ROWS];
+#pragma unroll
+        for (int i = 0; i < Tile::ROWS; i++)
+            left[i] = load_pack<T, VECTOR_SIZE>(rows + i * Tile::DOWN * A_PITCH + at);
+#pragma unroll
+        for (int step = 0; step < VECTOR_SIZE; step++) {
+            T right[Tile::COLUMNS];
+            load_fragment<Tile::ACROSS>(right, columns + (at + step) * SIZE);
+#pragma unroll
+            for (int i = 0; i < Tile::ROWS; i++) {
+#pragma unroll
+                for (int j = 0; j < Tile::COLUMNS; j++)
+                    sums[i][j] = multiply_add(left[i].lane[step], right[j], sums[i][j]);
+            }
+        }
+    }
+
+    if (matrix >= count) return;
+    T *c = reinterpret_cast<T *>(params.c) + (first + matrix) * steps[0];
+#pragma unroll
+    for (int i = 0; i < Tile::ROWS; i++) {
+        const int row = down + i * Tile::DOWN;
+        if (row >= m) break;
+#pragma unroll
+        for (int j = 0; j < Tile::COLUMNS; j += VECTOR_SIZE) {
+            const int column = across + j * Tile::ACROSS;
+            store_part<T, VECTOR_SIZE>(params, c + row * params.c_row + column * params.c_column,
+                                       n - column, &sums[i][j]);
+        }
+    }
+}
+
+} // namespace matmul
+} // namespace gpu
