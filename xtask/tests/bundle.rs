@@ -2,10 +2,11 @@
 #![allow(missing_docs)]
 
 use std::{
-    fs,
+    fs, io,
     os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
-    process::Command,
+    process::{Command, Stdio},
+    sync::{PoisonError, RwLock},
 };
 
 use serde_json::{Value, json};
@@ -36,6 +37,10 @@ echo '========= ERROR SUMMARY: 0 errors'
 "#;
 const NVIDIA_SMI: &str = "#!/bin/sh\necho 'NVIDIA H200, 580.95.05'\n";
 
+/// Taken to write a program, and shared to start one: a process inherits the files that other threads have open until it is
+/// another program, and a program that anybody has open for writing cannot be started ("text file busy").
+static PROGRAMS: RwLock<()> = RwLock::new(());
+
 struct Bundle(tempfile::TempDir);
 
 struct Ended {
@@ -46,7 +51,7 @@ struct Ended {
 impl Bundle {
     fn new() -> Self {
         let bundle = Self(tempfile::tempdir().unwrap());
-        fs::copy(env!("CARGO_BIN_EXE_xtask"), bundle.at("xtask")).unwrap();
+        bundle.program("xtask", |path| fs::copy(env!("CARGO_BIN_EXE_xtask"), path).map(drop));
         bundle
             .write("programs.txt", "test alpha deps/alpha--gpu\nlib alpha deps/alpha--unit\nbin benches bin/kernels\n");
         fs::create_dir_all(bundle.at("alpha")).unwrap();
@@ -77,10 +82,15 @@ impl Bundle {
     }
 
     fn script(&self, name: &str, text: &str) {
-        // Beside its place first: a program that is being written cannot be started.
-        self.write(&format!("{name}.new"), text);
-        fs::set_permissions(self.at(&format!("{name}.new")), fs::Permissions::from_mode(0o755)).unwrap();
-        fs::rename(self.at(&format!("{name}.new")), self.at(name)).unwrap();
+        self.program(name, |path| fs::write(path, text));
+    }
+
+    fn program(&self, name: &str, write: impl FnOnce(&Path) -> io::Result<()>) {
+        let path = self.at(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        let _alone = PROGRAMS.write().unwrap_or_else(PoisonError::into_inner);
+        write(&path).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
     }
 
     fn xtask(&self, arguments: &[&str], variables: &[(&str, &str)]) -> Ended {
@@ -89,7 +99,13 @@ impl Bundle {
             command.env_remove(variable);
         }
         command.env("PATH", format!("{}:/usr/bin:/bin", self.at("path").display())).env("NOTES", self.at("notes"));
-        let output = command.args(arguments).envs(variables.iter().copied()).current_dir("/").output().unwrap();
+        command.args(arguments).envs(variables.iter().copied()).current_dir("/");
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let started = {
+            let _shared = PROGRAMS.read().unwrap_or_else(PoisonError::into_inner);
+            command.spawn().unwrap()
+        };
+        let output = started.wait_with_output().unwrap();
         let text = [output.stdout, output.stderr].concat();
         Ended { ok: output.status.success(), text: String::from_utf8_lossy(&text).into_owned() }
     }
