@@ -74,9 +74,9 @@ kernel_params! {
         /// Across rows: threads of a row of packs as a power of 2.
         log_lanes: u32,
         /// Whether packs of the target are whole in memory.
-        is_target_packed: u32,
+        is_target_packed: u64,
         /// Whether packs of all leaves are whole in memory.
-        are_leaves_packed: u32,
+        are_leaves_packed: u64,
         /// Whether some number of places has more than 31 bits.
         is_wide: u64;
         /// The leaves of `E`, `F` and `M`.

@@ -39,16 +39,23 @@ __device__ __forceinline__ typename O::State scan_lanes(typename O::State state)
     return state;
 }
 
-// Combines the first `end` of COUNT states in shared memory, one by one; there is at least one. Any
-// thread calls it, behind the barrier that follows their writes; it does not synchronise.
+// Combines `first` with the states 1 to `end` - 1 of COUNT in shared memory, one by one. Any thread
+// calls it, behind the barrier that follows their writes; it does not synchronise.
 template <class O, int COUNT> __device__ __forceinline__ typename O::State
-combine_first(const typename O::State *states, int end) {
-    typename O::State all = states[0];
+combine_rest(const typename O::State &first, const typename O::State *states, int end) {
+    typename O::State all = first;
 #pragma unroll
     for (int k = 1; k < COUNT; k++) {
         if (k < end) all = O::combine(all, states[k]);
     }
     return all;
+}
+
+// Combines the first `end` of COUNT states in shared memory; there is at least one. All else is as
+// with `combine_rest`.
+template <class O, int COUNT> __device__ __forceinline__ typename O::State
+combine_first(const typename O::State *states, int end) {
+    return combine_rest<O, COUNT>(states[0], states, end);
 }
 
 // The scan over a block of THREADS, a multiple of 32, each of which has VALUES neighbours.
