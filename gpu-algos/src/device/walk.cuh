@@ -57,4 +57,13 @@ load_whole(Pack<Index, VECTOR_SIZE> &values, uint64_t start, int64_t offset, int
         values.lane[lane].value = int64_t(start) + offset + lane * step;
 }
 
+// Loads the first value alone of a pack of a CONSTANT leaf. Places have no such leaf.
+template <class T, int VECTOR_SIZE> __device__ __forceinline__ void
+load_first(Pack<T, VECTOR_SIZE> &values, uint64_t address, int64_t offset) {
+    typedef typename Stored<T>::type S;
+    values.lane[0] = from_stored<T>(reinterpret_cast<const S *>(address)[offset]);
+}
+template <int VECTOR_SIZE>
+__device__ __forceinline__ void load_first(Pack<Index, VECTOR_SIZE> &, uint64_t, int64_t) {}
+
 } // namespace gpu

@@ -41,7 +41,7 @@ fn shapes() -> Vec<(Vec<usize>, Vec<bool>)> {
 }
 
 /// The operands of the table, with a name for each layout.
-fn operands(value: DType, shape: &[usize]) -> [(&'static str, Vec<TableOperand>); 7] {
+fn operands(value: DType, shape: &[usize]) -> [(&'static str, Vec<TableOperand>); 8] {
     let plain = |offset| TableOperand::contiguous(value, shape, offset);
     let mut strided = plain(0);
     strided.strides.iter_mut().for_each(|stride| *stride *= 2);
@@ -49,6 +49,8 @@ fn operands(value: DType, shape: &[usize]) -> [(&'static str, Vec<TableOperand>)
     reversed.strides[0] *= -1;
     let mut broadcast = plain(0);
     broadcast.strides[0] = 0;
+    let mut repeated = plain(0);
+    repeated.strides[shape.len() - 1] = 0;
     [
         ("plain", vec![plain(0)]),
         ("offset", vec![plain(1)]),
@@ -57,6 +59,7 @@ fn operands(value: DType, shape: &[usize]) -> [(&'static str, Vec<TableOperand>)
         ("broadcast", vec![broadcast]),
         ("two", vec![plain(0), plain(0)]),
         ("six", vec![plain(3); 6]),
+        ("repeated", vec![plain(0), repeated]),
     ]
 }
 
@@ -79,7 +82,7 @@ fn choices_are_those_of_the_file() {
         for (shape, is_kept) in shapes() {
             // The first device sees all cases, and all values, layouts and operators with one of the others.
             let counts = if device == 0 {
-                [(DType::F32, 7, 5), (DType::U8, 2, 1), (DType::F64, 2, 1)]
+                [(DType::F32, 8, 5), (DType::U8, 2, 1), (DType::F64, 2, 1)]
             } else {
                 [(DType::F32, 1, 1); 3]
             };

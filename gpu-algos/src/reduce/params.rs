@@ -4,7 +4,7 @@ use std::mem::offset_of;
 
 use gpu_array::{
     DType,
-    expression::{AxisParams, LeafParams, MAX_AXES, PACKED, divisor},
+    expression::{AxisParams, CONSTANT, LeafParams, MAX_AXES, PACKED, divisor},
     gpu_driver::{Header, LaunchConfig, joined_text, kernel_constants, kernel_params},
 };
 use smallvec::SmallVec;
@@ -53,7 +53,7 @@ kernel_params! {
         reduced_rank: u32,
         /// Kept axes.
         outer_rank: u32,
-        /// Whether there is one reduced axis, and all leaves in memory are `PACKED`.
+        /// Whether there is one reduced axis, and all leaves in memory are `PACKED`. Along an outer axis some of several may be `CONSTANT`.
         is_plain: u32,
         /// Whether some number of places has more than 31 bits.
         is_wide: u64;
@@ -103,7 +103,11 @@ pub(super) fn launch<K>(
             kind: located.kind(leaf, grid.peel, policy.vector_size as usize),
         })
         .collect();
-    let is_plain = axes.reduced.len() == 1 && leaf_params.iter().all(|leaf| leaf.kind == PACKED);
+    let is_plain = axes.reduced.len() == 1
+        && leaf_params.iter().all(|leaf| {
+            let is_repeated = leaf.kind == CONSTANT && axes.along_outer && leaves.len() > 1;
+            leaf.kind == PACKED || is_repeated
+        });
     let target =
         |(&target, dtype): (&u64, DType)| target.wrapping_add_signed(axes.result_offset as i64 * dtype.bytes() as i64);
     let mut params = Words::new();

@@ -20,6 +20,7 @@ pub const TESTS: &[Test<Device>] = tests![
     sums_of_f32_keep_their_bound,
     norms_and_products,
     reduced_indices_beside_values,
+    columns_times_factors_of_their_rows,
     float_literals_need_no_type,
 ];
 
@@ -402,6 +403,36 @@ pub fn reduced_indices_beside_values(device: &Device) -> Outcome {
             }
             ensure_eq!((&a - index::<Ix2, Gpu>(Axis(with))).sum().get()?, weighted.sum());
         }
+    }
+    Ok(())
+}
+
+/// Factors stand for all columns of a row, a plain operand of `reduce_columns` beside the matrix.
+pub fn columns_times_factors_of_their_rows(device: &Device) -> Outcome {
+    let shapes = [(1, 4), (3, 1), (7, 8), (33, 64), (1000, 36), (129, 1001), (4099, 20)];
+    for (rows, columns) in shapes {
+        let x = Array2::from_shape_fn((rows, columns), |(i, j)| ((i * 7 + j * 3) % 11) as f32 - 5.0);
+        let w = Array2::from_shape_fn((rows, 1), |(i, _)| (i % 13) as f32 - 6.0);
+        let weighted = &x * &w;
+        let (a, b) = (GpuArray::from_ndarray(device, &x)?, GpuArray::from_ndarray(device, &w)?);
+        let of_columns = |view: ArrayViewD<'_, f32>, definition: fn(&[f32]) -> f32| define(&view, &[0], definition);
+        let least = |values: &[f32]| values.iter().copied().fold(f32::INFINITY, f32::min);
+        let name = format!("{rows} x {columns}");
+        // Sums of whole numbers are exact.
+        let got = (&a * &b).sum().axis(Axis(0)).eval()?.to_ndarray()?.into_dyn();
+        ensure!(got == of_columns(weighted.view().into_dyn(), |values| values.iter().sum()), "{name}");
+        let got = (&b * &a).min().axis(Axis(0)).eval()?.to_ndarray()?.into_dyn();
+        ensure!(got == of_columns(weighted.view().into_dyn(), least), "{name}");
+        let got = (&a * &b).argmax().axis(Axis(0)).eval()?.to_ndarray()?;
+        for (j, &place) in got.iter().enumerate() {
+            let column: Vec<f32> = weighted.column(j).to_vec();
+            ensure!(place == first_of(&column, |new, old| new > old), "{name}, column {j}");
+        }
+        // Two factors and no matrix; columns that begin at no pack.
+        let got = (&b * &b).broadcast((rows, columns)).sum().axis(Axis(0)).eval()?.to_ndarray()?;
+        ensure!(got == (&w * &w).broadcast((rows, columns)).ok_or("shape")?.sum_axis(Axis(0)), "{name}");
+        let got = (a.slice(s![.., 1..])? * &b).sum().axis(Axis(0)).eval()?.to_ndarray()?;
+        ensure!(got == weighted.slice(s![.., 1..]).sum_axis(Axis(0)), "{name}, from column 1 on");
     }
     Ok(())
 }

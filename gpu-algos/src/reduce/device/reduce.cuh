@@ -165,13 +165,14 @@ combine_locals(const typename O::Local (&locals)[LOCALS]) {
 }
 
 // Takes the whole packs of a share by `walk`, each of them loaded by `load(pack, number)`. All
-// loads of a batch precede the first use. Each thread calls it for itself, and it does not
-// synchronise.
-template <int VECTOR_SIZE, int VECTORS_PER_THREAD, class E, class O, int LOCALS, class Load>
+// loads of a batch precede the first use, which is `complete(pack)`. Each thread calls it for
+// itself, and it does not synchronise.
+template <int VECTOR_SIZE, int VECTORS_PER_THREAD, class E, class O, int LOCALS, class Load,
+          class Complete>
 __device__ __forceinline__ void
 take_whole_packs(const ReduceParams<E, O> &params, Walk<O, LOCALS> &walk,
                  typename O::Local (&locals)[LOCALS], const Share &share, Progress &progress,
-                 const Load &load) {
+                 const Load &load, const Complete &complete) {
     const uint64_t step = share.step, end = share.end;
     uint64_t &i = progress.next;
     uint32_t &turn = progress.turn;
@@ -185,6 +186,7 @@ take_whole_packs(const ReduceParams<E, O> &params, Walk<O, LOCALS> &walk,
 #pragma unroll
         for (int u = 0; u < VECTORS_PER_THREAD; u++) {
             if (!decltype(whole)::value && i + u * step >= end) continue;
+            complete(in[u]);
             const auto values =
                 values_of<E, VECTOR_SIZE>(params.scalars.at, params.extra.at, in[u]);
             walk.take(locals, values, turn + u);
@@ -205,18 +207,19 @@ take_whole_row_packs(const ReduceParams<E, O> &params, const OperandOffsets<E> &
                      Progress &progress) {
     const int64_t peel = int64_t(params.peel);
     const auto &steps = params.reduced[0].strides;
-    take_whole_packs<VECTOR_SIZE, VECTORS_PER_THREAD>(
-        params, walk, locals, share, progress, [&](auto &in, uint64_t pack) {
-            // Only addresses are computed between the loads.
-            const int64_t column = int64_t(pack * VECTOR_SIZE) - peel;
-            each(in, [&](auto k, auto &values) {
-                constexpr int K = decltype(k)::value;
-                typedef typename plain<decltype(values.lane[0])>::type T;
-                const int64_t leaf_step = same<T, Index>::value ? steps[1 + K] : 1;
-                load_whole(values, params.leaves[K].address, base.of[K + 1] + column * leaf_step,
-                           leaf_step);
-            });
+    const auto load = [&](auto &in, uint64_t pack) {
+        // Only addresses are computed between the loads.
+        const int64_t column = int64_t(pack * VECTOR_SIZE) - peel;
+        each(in, [&](auto k, auto &values) {
+            constexpr int K = decltype(k)::value;
+            typedef typename plain<decltype(values.lane[0])>::type T;
+            const int64_t leaf_step = same<T, Index>::value ? steps[1 + K] : 1;
+            load_whole(values, params.leaves[K].address, base.of[K + 1] + column * leaf_step,
+                       leaf_step);
         });
+    };
+    take_whole_packs<VECTOR_SIZE, VECTORS_PER_THREAD>(params, walk, locals, share, progress, load,
+                                                      [](auto &) {});
     if (share.begin < share.end)
         walk.end(locals, (int64_t(share.begin * VECTOR_SIZE) - peel) * steps[0],
                  int64_t(share.step * VECTOR_SIZE) * steps[0], steps[0]);
@@ -538,15 +541,34 @@ take_plain_columns(const ReduceParams<E, O> &params, const ResultPack<E, VECTOR_
     const auto &steps = params.reduced[0].strides;
     Progress progress{share.begin, 0};
     Walk<O, VECTOR_SIZE> walk;
-    take_whole_packs<VECTOR_SIZE, VECTORS_PER_THREAD>(
-        params, walk, locals, share, progress, [&](auto &in, uint64_t number) {
-            const int64_t place = int64_t(number);
-            each(in, [&](auto k, auto &values) {
-                constexpr int K = decltype(k)::value;
-                load_whole(values, params.leaves[K].address,
-                           results.base.of[K + 1] + place * steps[1 + K], outer.strides[1 + K]);
-            });
+    // A leaf that is the same in all columns is one of several.
+    const auto is_constant = [&](int k) {
+        return E::Leaves::SIZE > 1 && params.leaves[k].kind == CONSTANT;
+    };
+    const auto load = [&](auto &in, uint64_t number) {
+        const int64_t place = int64_t(number);
+        each(in, [&](auto k, auto &values) {
+            constexpr int K = decltype(k)::value;
+            const uint64_t address = params.leaves[K].address;
+            const int64_t offset = results.base.of[K + 1] + place * steps[1 + K];
+            if (is_constant(K)) {
+                load_first(values, address, offset);
+            } else {
+                load_whole(values, address, offset, outer.strides[1 + K]);
+            }
         });
+    };
+    // Behind the loads, since it waits for them.
+    const auto complete = [&](auto &in) {
+        each(in, [&](auto k, auto &values) {
+            const bool constant = is_constant(decltype(k)::value);
+#pragma unroll
+            for (int lane = 1; lane < VECTOR_SIZE; lane++)
+                if (constant) values.lane[lane] = values.lane[0];
+        });
+    };
+    take_whole_packs<VECTOR_SIZE, VECTORS_PER_THREAD>(params, walk, locals, share, progress, load,
+                                                      complete);
     if (share.begin < share.end)
         walk.end(locals, int64_t(share.begin) * steps[0], int64_t(share.step) * steps[0], 0);
 }
