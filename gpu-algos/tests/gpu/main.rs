@@ -14,6 +14,7 @@ mod kernels_elementwise;
 mod kernels_reduction;
 mod kernels_scan;
 mod layouts;
+mod lazies;
 mod matmul;
 mod matmul_random;
 mod numpy;
@@ -71,6 +72,7 @@ fn main() -> ExitCode {
         .group("counts", emulated(), require, kernels_elementwise::COUNTS)
         .group("counts", emulated(), require, kernels_reduction::COUNTS)
         .group("counts", emulated(), require, warm::COUNTS)
+        .group("counts", emulated(), require, lazies::TESTS)
         .group("device", device.clone(), "GPU_TESTS", reductions_large::FEW_BLOCKS)
         .group("large", gpu.clone(), if on_gpu { "GPU_TESTS" } else { "" }, reductions_large::TESTS)
         .group("large", gpu.clone(), if on_gpu { "GPU_TESTS" } else { "" }, scans_large::TESTS)

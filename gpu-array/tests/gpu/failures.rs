@@ -591,6 +591,7 @@ static OPERATIONS: &[Operation<Call>] = &[
 /// Public functions that make no driver call that can be made to fail.
 const OTHERS: &[&str] = &[
     "Expr::lower",
+    "Expr::lower_deferred",
     "Expr::shape",
     "GpuArray::from_device_vec",
     "GpuArray::from_storage",
@@ -604,6 +605,7 @@ const OTHERS: &[&str] = &[
     "GpuViewMut::into_memory_order_slice_mut",
     "GpuViewMut::into_dimensionality",
     "GpuViewMut::lower_mut",
+    "Lowered::check",
     "Lowered::stream",
     "PendingArray::is_done",
     "PendingArray::wait",
