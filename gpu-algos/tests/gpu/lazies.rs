@@ -20,9 +20,11 @@ pub const TESTS: &[Test<()>] = tests![
 ];
 
 type Array = GpuArray<f32, Ix1>;
+type Build = fn(&Array);
+type Evaluate = fn(&Array) -> Result<(), AlgoError>;
 
 /// Lazy values that read their argument, each built and dropped.
-const BUILT: [(&str, fn(&Array)); 9] = [
+const BUILT: [(&str, Build); 9] = [
     ("sum", |x| drop(x.sum())),
     ("norm_l1", |x| drop(x.norm_l1())),
     ("dot", |x| drop(x.dot(x))),
@@ -35,7 +37,7 @@ const BUILT: [(&str, fn(&Array)); 9] = [
 ];
 
 /// The same, evaluated.
-const EVALUATED: [(&str, fn(&Array) -> Result<(), AlgoError>); 8] = [
+const EVALUATED: [(&str, Evaluate); 8] = [
     ("sum", |x| x.sum().eval().map(drop)),
     ("norm_l1", |x| x.norm_l1().get().map(drop)),
     ("dot", |x| x.dot(x).eval().map(drop)),
