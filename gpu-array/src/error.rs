@@ -240,6 +240,23 @@ pub enum ArrayError {
         /// Its strides, in elements.
         strides: Vec<isize>,
     },
+    /// Bytes of an array that are no elements of another type.
+    #[error(
+        "view_as: shape {shape:?} with strides {strides:?} of {from} ({} bytes) is no view of {to} ({} bytes): {why}",
+        .from.bytes(), .to.bytes()
+    )]
+    ViewAs {
+        /// The array's shape.
+        shape: Vec<usize>,
+        /// Its strides, in elements.
+        strides: Vec<isize>,
+        /// Its element type.
+        from: DType,
+        /// The element type that was asked for.
+        to: DType,
+        /// The reason.
+        why: &'static str,
+    },
     /// Strides by which a shape leads out of an array.
     #[error("as_strided: shape {shape:?} with strides {strides:?} leads out of an array of {len} elements")]
     Strided {
@@ -335,7 +352,7 @@ pub enum ArrayError {
 gpu_driver::debug_by_text! {
     ArrayError:
     Driver, TooLarge, Length, Range, Axis, Index, OutOfBounds, Slice, Chunk, Split, TooManyParts, Ndim, Permutation, Broadcast, NoArrays, Join, Reshape,
-    ReshapeNeedsCopy, Operator, Shape, NotOneElement, NotInCOrder, Gaps, Strided, Operands, Devices, Outputs, NoHome, NoShape,
+    ReshapeNeedsCopy, Operator, Shape, NotOneElement, NotInCOrder, Gaps, ViewAs, Strided, Operands, Devices, Outputs, NoHome, NoShape,
     TooManyOperations, TooManyArguments, NotAnArray, Operation, Infer,
 }
 

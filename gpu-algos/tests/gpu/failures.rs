@@ -784,6 +784,8 @@ pub fn no_fallible_function_is_forgotten(_: &()) -> Outcome {
         include_str!("../../src/scan/methods.rs"),
         include_str!("../../src/scan/lazy.rs"),
     ];
-    let found: Vec<String> = sources.into_iter().flat_map(fallible_functions).collect();
+    // Methods of traits are not found in the sources.
+    let of_traits = ["AddAt::add_at".to_owned()];
+    let found: Vec<String> = sources.into_iter().flat_map(fallible_functions).chain(of_traits).collect();
     none_forgotten(&found, OPERATIONS, OTHERS)
 }

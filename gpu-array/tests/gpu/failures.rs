@@ -675,6 +675,8 @@ const OTHERS: &[&str] = &[
     "any::split_at_mut",
     "any::swap_axes",
     "any::swap_axes_mut",
+    "any::view_as",
+    "any::view_as_mut",
     "arange",
     "meshgrid",
     "place",

@@ -22,6 +22,7 @@ mod putting;
 mod pycuda;
 #[path = "../random/mod.rs"]
 mod random;
+mod retyped;
 mod seam;
 mod structure;
 mod views;
@@ -66,6 +67,7 @@ fn main() -> ExitCode {
         .group("device", device.clone(), "GPU_TESTS", owned::TESTS)
         .group("device", device.clone(), "GPU_TESTS", joining::TESTS)
         .group("device", device.clone(), "GPU_TESTS", putting::TESTS)
+        .group("device", device.clone(), "GPU_TESTS", retyped::TESTS)
         .group("device", device.clone(), "GPU_TESTS", apart::TESTS)
         .group("device", device.clone(), "GPU_TESTS", examples::TESTS)
         .group("pycuda", device.clone(), "GPU_TESTS", pycuda::TESTS)
