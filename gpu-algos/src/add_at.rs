@@ -4,7 +4,7 @@
 //! Integers of 32 and 64 bits are added by atomic operations, whose order plays no part: the kernel is gpu-array's (`put_add`). The sums of others
 //! are made of primitives, so that they are added in one order:
 //! 1. The indices are checked by one reduction, the number of the first wrong one, for which the host waits.
-//! 2. Words of place and position are sorted: a stable [`partition`](crate::Select::partition) for each bit of the places, from the lowest on.
+//! 2. Pairs of place and position, a word each, are sorted: a stable [`partition`](crate::Select::partition) for each bit of the places, from the lowest on.
 //! 3. A scan by key adds the values of each place, in the order of their positions ([`Scan::by_key`](crate::Scan::by_key)).
 //! 4. Elements and sums are added, and written by [`GpuArray::put`]. Of the sums of a place the last stays, which is that of all its values.
 
@@ -164,14 +164,14 @@ impl<T: Summable> Sums<T> {
         let position = index::<Ix1, Gpu>(Axis(0)).cast::<u64>();
         // Fewer than 64 bits: no array has so many elements.
         let unit = 1u64 << of_position;
-        let mut words = (place * unit + position).eval()?;
+        let mut pairs = (place * unit + position).eval()?;
         for bit in 0..of_place {
-            let is_clear = (&words & (unit << bit)).eq(0);
-            let parted = words.partition(is_clear).eval()?;
-            words = parted.into_parts().0;
+            let is_clear = (&pairs & (unit << bit)).eq(0);
+            let parted = pairs.partition(is_clear).eval()?;
+            pairs = parted.into_parts().0;
         }
-        let places = words.floor_divide(unit).cast::<i64>().eval()?;
-        let positions = (&words & (unit - 1)).cast::<i64>();
+        let places = pairs.floor_divide(unit).cast::<i64>().eval()?;
+        let positions = (&pairs & (unit - 1)).cast::<i64>();
         let sums = take(values, positions, Outside::Clip).cumsum().by_key(&places).accumulate_f64().eval()?;
         Ok(Self { places, sums })
     }

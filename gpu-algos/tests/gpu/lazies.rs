@@ -36,7 +36,7 @@ const BUILT: [(&str, Build); 9] = [
     ("matmul, printed", |x| drop(format!("{:?}", x.matmul(x * 2.0)))),
 ];
 
-/// The same, evaluated.
+/// Lazy values that read their argument, evaluated.
 const EVALUATED: [(&str, Evaluate); 8] = [
     ("sum", |x| x.sum().eval().map(drop)),
     ("norm_l1", |x| x.norm_l1().get().map(drop)),

@@ -54,7 +54,7 @@ impl<D: Dimension> Layout<D> {
         Ok(Layout::build(self.offset, axes.map(|(&len, &stride)| (len, if is_walked(len) { stride } else { 0 }))))
     }
 
-    /// The same bytes as elements of `to` bytes, where these have `from`: the last axis has more of them, or fewer.
+    /// The layout of the bytes as elements of `to` bytes, where these have `from`: the last axis has more of them, or fewer.
     ///
     /// # Errors
     /// The reason why they are none.

@@ -1,5 +1,5 @@
-// Writes at computed places: x[indices[k]] = values[k], of which the last one counts for each place,
-// and x[indices[k]] += values[k] for integers.
+// Writes at computed places: x[indices[k]] = values[k], of which the last one counts for each
+// place, and x[indices[k]] += values[k] for integers.
 //
 // 1. put_claim checks each index. The first wrong one goes into the report, as the complement of
 //    its number: the greatest complement is the first index. With CLAIMS each right index claims a
@@ -22,7 +22,8 @@
 namespace gpu {
 
 // The place of an index, counted in C order; -1 for an index outside.
-template <int RANK> __device__ __forceinline__ int64_t place_of(const PutParams<RANK> &params, uint64_t number) {
+template <int RANK>
+__device__ __forceinline__ int64_t place_of(const PutParams<RANK> &params, uint64_t number) {
     const int64_t length = int64_t(params.length);
     const int64_t index = reinterpret_cast<const int64_t *>(params.indices)[number];
     const int64_t place = index < 0 ? index + length : index;
@@ -30,7 +31,8 @@ template <int RANK> __device__ __forceinline__ int64_t place_of(const PutParams<
 }
 
 // The offset of a place from the target's first element.
-template <int RANK> __device__ __forceinline__ int64_t offset_of(const PutParams<RANK> &params, int64_t place) {
+template <int RANK>
+__device__ __forceinline__ int64_t offset_of(const PutParams<RANK> &params, int64_t place) {
     uint64_t rest = uint64_t(place);
     int64_t offset = 0;
     const int last = int(params.rank) - 1;
@@ -51,7 +53,8 @@ __device__ __forceinline__ uint64_t hashed(uint64_t place) {
 }
 
 // Makes `number` the last index of its place, unless a later one is already.
-template <int RANK> __device__ __forceinline__ void claim(const PutParams<RANK> &params, int64_t place, uint64_t number) {
+template <int RANK> __device__ __forceinline__ void claim(const PutParams<RANK> &params,
+                                                          int64_t place, uint64_t number) {
     unsigned long long *slots = reinterpret_cast<unsigned long long *>(params.report) + 2;
     const bool own_slots = params.slots == params.length;
     uint64_t slot = own_slots ? uint64_t(place) : hashed(uint64_t(place)) & (params.slots - 1);
@@ -67,14 +70,15 @@ template <int RANK> __device__ __forceinline__ void claim(const PutParams<RANK> 
     }
 }
 
-template <bool CLAIMS, int RANK, int THREADS>
-__global__ void __launch_bounds__(THREADS) put_claim(const __grid_constant__ PutParams<RANK> params) {
+template <bool CLAIMS, int RANK, int THREADS> __global__ void __launch_bounds__(THREADS)
+    put_claim(const __grid_constant__ PutParams<RANK> params) {
     gpu::grid_dependency_wait();
     const uint64_t number = uint64_t(blockIdx.x) * THREADS + threadIdx.x;
     if (number >= params.count) return;
     const int64_t place = place_of(params, number);
     if (place < 0) {
-        atomicMax(reinterpret_cast<unsigned long long *>(params.report), ~(unsigned long long)(number));
+        atomicMax(reinterpret_cast<unsigned long long *>(params.report),
+                  ~(unsigned long long)(number));
     } else if (CLAIMS) {
         claim(params, place, number);
     }
@@ -90,8 +94,8 @@ template <int RANK> __device__ __forceinline__ bool all_right(const PutParams<RA
     return wrong == 0;
 }
 
-template <class T, int RANK, int THREADS>
-__global__ void __launch_bounds__(THREADS) put_write(const __grid_constant__ PutParams<RANK> params) {
+template <class T, int RANK, int THREADS> __global__ void __launch_bounds__(THREADS)
+    put_write(const __grid_constant__ PutParams<RANK> params) {
     gpu::grid_dependency_wait();
     if (!all_right(params)) return;
     const uint64_t slot = uint64_t(blockIdx.x) * THREADS + threadIdx.x;
@@ -102,14 +106,15 @@ __global__ void __launch_bounds__(THREADS) put_write(const __grid_constant__ Put
     reinterpret_cast<T *>(params.target)[offset_of(params, place_of(params, taken - 1))] = value;
 }
 
-template <class T, int RANK, int THREADS>
-__global__ void __launch_bounds__(THREADS) put_add(const __grid_constant__ PutParams<RANK> params) {
+template <class T, int RANK, int THREADS> __global__ void __launch_bounds__(THREADS)
+    put_add(const __grid_constant__ PutParams<RANK> params) {
     gpu::grid_dependency_wait();
     if (!all_right(params)) return;
     const uint64_t number = uint64_t(blockIdx.x) * THREADS + threadIdx.x;
     if (number >= params.count) return;
     const T value = reinterpret_cast<const T *>(params.values)[number * params.value_step];
-    atomicAdd(reinterpret_cast<T *>(params.target) + offset_of(params, place_of(params, number)), value);
+    atomicAdd(reinterpret_cast<T *>(params.target) + offset_of(params, place_of(params, number)),
+              value);
 }
 
 } // namespace gpu
