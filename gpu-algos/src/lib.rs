@@ -1,11 +1,11 @@
 //! Reductions, scans, selections and matrix products over whole arrays.
 //!
 //! The crate has [reductions](Reductions) and [scans](Scans) on a GPU, over all axes or some, in one kernel with the expression that they read;
-//! [selections](select) of the values that a mask selects; [matrix products](mod@matmul) of any layout; [kernels of one's own](kernels) from a line of
-//! CUDA C++, elementwise, reductions or scans; and [pieces of kernels](block) as headers, which the kernels of this crate are made of. On the host,
-//! [`host`] has reductions, scans, selections, matrix and dot products of arrays of any layout on all threads, and
-//! [`reference`](mod@reference) defines them in serial loops, over the [`operators`] of both. All of them give the same bits from run to run, those of
-//! the host for any number of threads.
+//! [selections](select) of the values that a mask selects; [sums at indices](AddAt), NumPy's `add.at`; [matrix products](mod@matmul) of any layout;
+//! [kernels of one's own](kernels) from a line of CUDA C++, elementwise, reductions or scans; and [pieces of kernels](block) as headers, which the
+//! kernels of this crate are made of. On the host, [`host`] has reductions, scans, selections, matrix and dot products of arrays of any layout on all
+//! threads, and [`reference`](mod@reference) defines them in serial loops, over the [`operators`] of both. All of them give the same bits from run to
+//! run, those of the host for any number of threads.
 //!
 //! ```no_run
 //! use gpu_algos::{gpu_array::{GpuArray, gpu_driver::Device}, prelude::*};
@@ -56,6 +56,7 @@
 //! [`gpu_driver::emulated`](gpu_array::gpu_driver::emulated) shows.
 #![deny(unsafe_code)]
 
+mod add_at;
 pub mod block;
 mod common;
 mod device;
@@ -77,6 +78,7 @@ pub use gpu_array;
 /// The extension traits: `use gpu_algos::prelude::*`.
 pub mod prelude {
     pub use crate::{
+        add_at::AddAt,
         matmul::Matmul,
         reduce::Reductions,
         scan::{Scans, ScansInPlace},
@@ -84,6 +86,7 @@ pub mod prelude {
     };
 }
 
+pub use add_at::AddAt;
 pub use error::{AlgoError, Result};
 pub use matmul::{Matmul, MatrixProduct};
 pub use reduce::{Pair, Reduction, Reductions, Results, Summable};

@@ -66,6 +66,18 @@ pub enum ArrayError {
         /// The index, counted from the end when negative.
         index: isize,
     },
+    /// One of the indices at which elements are written is outside of the array. Nothing was written.
+    #[error("{op}: index {index}, number {number} of the indices, is outside of an array of {len} elements")]
+    OutOfBounds {
+        /// The operation.
+        op: &'static str,
+        /// The first index that is outside; one of `u64` above 2^63 - 1 counts as that.
+        index: i64,
+        /// Its place among the indices, counted in C order from 0.
+        number: usize,
+        /// Number of elements of the array.
+        len: usize,
+    },
     /// A slice reaches beyond its axis, or has a step of 0.
     #[error("slice from {start} to {} by {step} of axis {axis}, which has length {len}", end_text(.end))]
     Slice {
@@ -228,6 +240,23 @@ pub enum ArrayError {
         /// Its strides, in elements.
         strides: Vec<isize>,
     },
+    /// Bytes of an array that are no elements of another type.
+    #[error(
+        "view_as: shape {shape:?} with strides {strides:?} of {from} ({} bytes) is no view of {to} ({} bytes): {why}",
+        .from.bytes(), .to.bytes()
+    )]
+    ViewAs {
+        /// The array's shape.
+        shape: Vec<usize>,
+        /// Its strides, in elements.
+        strides: Vec<isize>,
+        /// Its element type.
+        from: DType,
+        /// The element type that was asked for.
+        to: DType,
+        /// The reason.
+        why: &'static str,
+    },
     /// Strides by which a shape leads out of an array.
     #[error("as_strided: shape {shape:?} with strides {strides:?} leads out of an array of {len} elements")]
     Strided {
@@ -322,8 +351,8 @@ pub enum ArrayError {
 
 gpu_driver::debug_by_text! {
     ArrayError:
-    Driver, TooLarge, Length, Range, Axis, Index, Slice, Chunk, Split, TooManyParts, Ndim, Permutation, Broadcast, NoArrays, Join, Reshape,
-    ReshapeNeedsCopy, Operator, Shape, NotOneElement, NotInCOrder, Gaps, Strided, Operands, Devices, Outputs, NoHome, NoShape,
+    Driver, TooLarge, Length, Range, Axis, Index, OutOfBounds, Slice, Chunk, Split, TooManyParts, Ndim, Permutation, Broadcast, NoArrays, Join, Reshape,
+    ReshapeNeedsCopy, Operator, Shape, NotOneElement, NotInCOrder, Gaps, ViewAs, Strided, Operands, Devices, Outputs, NoHome, NoShape,
     TooManyOperations, TooManyArguments, NotAnArray, Operation, Infer,
 }
 

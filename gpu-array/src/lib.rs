@@ -51,6 +51,9 @@
 //! | `x.astype(float32)`, `isnan(x)` | `x.cast::<f32>().eval()?`, `x.is_nan().eval()?` |
 //! | `x[1:, ::2]`, `x[:, 1] = 0` | `x.slice(s![1.., ..;2])?`, `x.slice_mut(s![.., 1])?.fill(0.0)?` |
 //! | `x[mask] = 0`, `copyto(x, y, where=mask)` | `x.assign_where(&mask, 0.0)?`, `x.assign_where(&mask, &y)?` |
+//! | `put(x, i, v)`, `x.flat[i] = v` | `x.put(&i, &v)?`, `x.put(&i, 0.0)?`: flat indices; the last of several values stays |
+//! | `add.at(x, i, v)` | in `gpu-algos`: `x.add_at(&i, &v)?` |
+//! | `x.view(uint32)` | `x.view_as::<u32>()?`, `x.view_as_mut::<u32>()?` |
 //! | `as_strided(x, (n - 2, 3), …)` | `x.as_strided((n - 2, 3), &[1, 1])?`, checked, strides in elements |
 //! | `x.T`, `x.reshape(3, -1)`, `x.ravel()` | `x.t()`, `x.reshape((3, INFER))?`, `x.to_standard_layout()?.into_shape(INFER)?` |
 //! | `where(x > 0, x, y)`, `x[i]` with integers | [`where_`](expression::where_)`(x.gt(0.0), &x, &y).eval()?`, [`take`](expression::take) |
@@ -85,6 +88,7 @@ mod meshgrid;
 mod methods;
 mod pending;
 mod pinned;
+mod put;
 pub mod reference;
 mod shape;
 mod transfer;

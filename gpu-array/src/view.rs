@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use gpu_driver::{DeviceSlice, DeviceSliceMut};
 use ndarray::{Dimension, IxDyn};
 
-use crate::{ArrayError, Element, Result, layout::Layout, pending::Pending};
+use crate::{ArrayError, Element, Number, Result, layout::Layout, pending::Pending};
 
 /// A borrowed array: any part of a [`GpuArray`](crate::GpuArray), with any strides, to read.
 ///
@@ -96,6 +96,8 @@ pub struct GpuViewMut<'a, T: Element, D: Dimension> {
     data: DeviceSlice<'a, T::Storage>,
     layout: Layout<D>,
     pending: Option<&'a Pending>,
+    /// The array's buffer has bytes behind the last whole element of this type.
+    is_cut: bool,
     _exclusive: PhantomData<&'a mut T>,
 }
 
@@ -141,6 +143,12 @@ impl<'a, T: Element, D: Dimension> GpuView<'a, T, D> {
         GpuView { data: self.data, layout, pending: self.pending }
     }
 
+    /// The bytes of the elements as elements of another type.
+    pub(crate) fn cast_bytes<U: Number>(self) -> Result<GpuView<'a, U, D>> {
+        let (data, layout) = cast_bytes::<T, U, D>(self.data, &self.layout)?;
+        Ok(GpuView { data, layout, pending: self.pending })
+    }
+
     /// Two layouts of elements of this view.
     pub(crate) fn with_both(self, a: Layout<D>, b: Layout<D>) -> (Self, Self) {
         (Self { layout: a, ..self.clone() }, Self { layout: b, ..self })
@@ -170,7 +178,7 @@ impl<'a, T: Element, D: Dimension> GpuView<'a, T, D> {
 impl<'a, T: Element, D: Dimension> GpuViewMut<'a, T, D> {
     /// A view of the elements that `layout` leads to, each place once; it was made for this buffer.
     pub(crate) fn new(data: DeviceSliceMut<'a, T::Storage>, layout: Layout<D>, pending: &'a Pending) -> Self {
-        Self { data: data.into_slice(), layout, pending: Some(pending), _exclusive: PhantomData }
+        Self { data: data.into_slice(), layout, pending: Some(pending), is_cut: false, _exclusive: PhantomData }
     }
 
     pub(crate) fn pending(&self) -> Option<&Pending> {
@@ -179,7 +187,7 @@ impl<'a, T: Element, D: Dimension> GpuViewMut<'a, T, D> {
 
     /// Whether it has all elements of the buffer, each once.
     fn is_whole(&self) -> bool {
-        self.layout.len() == self.data.len()
+        !self.is_cut && self.layout.len() == self.data.len()
     }
 
     /// Returns the error of an operator such as `+=` on the array, before all elements of the view are overwritten. Where these are all of the
@@ -212,19 +220,28 @@ impl<'a, T: Element, D: Dimension> GpuViewMut<'a, T, D> {
 
     /// Another layout of elements of this view, each once.
     pub(crate) fn with<E: Dimension>(self, layout: Layout<E>) -> GpuViewMut<'a, T, E> {
-        GpuViewMut { data: self.data, layout, pending: self.pending, _exclusive: PhantomData }
+        let Self { data, pending, is_cut, .. } = self;
+        GpuViewMut { data, layout, pending, is_cut, _exclusive: PhantomData }
+    }
+
+    /// The bytes of the elements as elements of another type.
+    pub(crate) fn cast_bytes<U: Number>(self) -> Result<GpuViewMut<'a, U, D>> {
+        let (data, layout) = cast_bytes::<T, U, D>(self.data, &self.layout)?;
+        let is_cut = self.is_cut || size_of::<U>() * data.len() != size_of::<T::Storage>() * self.data.len();
+        Ok(GpuViewMut { data, layout, pending: self.pending, is_cut, _exclusive: PhantomData })
     }
 
     /// Two layouts of elements of this view that have none in common.
     pub(crate) fn with_both(self, a: Layout<D>, b: Layout<D>) -> (Self, Self) {
-        let Self { data, pending, .. } = self;
-        let with = |layout| Self { data, layout, pending, _exclusive: PhantomData };
+        let Self { data, pending, is_cut, .. } = self;
+        let with = |layout| Self { data, layout, pending, is_cut, _exclusive: PhantomData };
         (with(a), with(b))
     }
 
     /// All of it, to write, while the view itself is not used.
     pub fn view_mut(&mut self) -> GpuViewMut<'_, T, D> {
-        GpuViewMut { data: self.data, layout: self.layout.clone(), pending: self.pending, _exclusive: PhantomData }
+        let &mut Self { data, pending, is_cut, .. } = self;
+        GpuViewMut { data, layout: self.layout.clone(), pending, is_cut, _exclusive: PhantomData }
     }
 
     /// The part of the buffer that a contiguous view has alone, to overwrite.
@@ -302,6 +319,23 @@ impl<'a, T: Element, D: Dimension> GpuViewMut<'a, T, D> {
     pub fn into_view(self) -> GpuView<'a, T, D> {
         GpuView { data: self.data, layout: self.layout, pending: self.pending }
     }
+}
+
+/// A buffer as elements of another type, and the layout of these.
+fn cast_bytes<'a, T: Element, U: Number, D: Dimension>(
+    data: DeviceSlice<'a, T::Storage>,
+    layout: &Layout<D>,
+) -> Result<(DeviceSlice<'a, U>, Layout<D>)> {
+    layout.lies_within(data.len())?;
+    let refused = |why| ArrayError::ViewAs {
+        shape: layout.shape().to_vec(),
+        strides: layout.strides().to_vec(),
+        from: T::DTYPE,
+        to: U::DTYPE,
+        why,
+    };
+    let other = layout.of_other_size(size_of::<T::Storage>(), size_of::<U>()).map_err(refused)?;
+    Ok((data.cast()?, other))
 }
 
 fn in_c_order<D: Dimension>(op: &'static str, layout: &Layout<D>) -> Result<()> {

@@ -1,7 +1,7 @@
 //! The input of reductions, scans and selections: an expression of arrays, or a user's text.
 
 use gpu_array::{
-    DType,
+    ArrayError, DType,
     expression::{Lowered, LoweredLeaf},
     gpu_driver::{Header, Stream},
 };
@@ -23,6 +23,16 @@ pub(crate) trait ValueSource {
     fn add_key(&self, key: &mut SmallVec<[u64; 64]>);
     /// The text of the structure `name`, and the headers that it includes.
     fn text(&self, name: &str) -> (String, Vec<Header>);
+}
+
+/// The expression of a lazy value that is about to be evaluated.
+///
+/// # Errors
+/// That of lowering it; that of an operator such as `+=` on an array, which counts as returned from here on.
+pub(crate) fn checked<'l, 'a>(lowered: &'l Result<Lowered<'a>, ArrayError>) -> Result<&'l Lowered<'a>, ArrayError> {
+    let lowered = lowered.as_ref().map_err(Clone::clone)?;
+    lowered.check()?;
+    Ok(lowered)
 }
 
 impl ValueSource for Lowered<'_> {

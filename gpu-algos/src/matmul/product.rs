@@ -20,6 +20,7 @@ use crate::{
     common::{
         launch::{Homes, allocate, unique},
         shape::dim_of,
+        source::checked,
     },
 };
 
@@ -45,14 +46,14 @@ pub(super) struct Factor<'a, T: MatmulElement> {
 
 impl<'a, T: MatmulElement> Factor<'a, T> {
     pub(super) fn new<D: Dimension>(value: Expr<'a, T, D>) -> Self {
-        let lowered = value.lower();
+        let lowered = value.lower_deferred();
         let expression = lowered.as_ref().ok().filter(|lowered| lowered.array().is_none());
         let computed = expression.map(|lowered| value.broadcast(IxDyn(lowered.shape())));
         Self { lowered, computed }
     }
 
     fn lowered(&self) -> Result<&Lowered<'a>> {
-        Ok(self.lowered.as_ref().map_err(Clone::clone)?)
+        Ok(checked(&self.lowered)?)
     }
 
     /// The array that the factor has to become; None if it is one.
@@ -187,7 +188,7 @@ impl<T: MatmulElement> MatrixProduct<'_, T, Ix0> {
 
 impl<T: MatmulElement, K> fmt::Debug for MatrixProduct<'_, T, K> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let [a, b] = [&self.a, &self.b].map(|factor| factor.lowered().map(Lowered::shape));
+        let [a, b] = [&self.a, &self.b].map(|factor| factor.lowered.as_ref().map(Lowered::shape));
         write!(f, "MatrixProduct({a:?} by {b:?})")
     }
 }

@@ -17,7 +17,7 @@ fn of<'a, E: IntoExpr<'a, Backend = Gpu>, O>(
     kind: OperatorKind,
     ignores_nan: bool,
 ) -> Reduction<'a, O, E::Dim> {
-    Reduction::new(value.into_expr().lower(), DeviceOperator::new(kind, E::Elem::DTYPE, ignores_nan))
+    Reduction::new(value.into_expr().lower_deferred(), DeviceOperator::new(kind, E::Elem::DTYPE, ignores_nan))
 }
 
 macro_rules! reductions {
@@ -59,7 +59,7 @@ macro_rules! reductions {
                 Self::Elem: Float,
             {
                 let (dtype, carried) = (Self::Elem::DTYPE, DType::F64);
-                Reduction::new(self.into_expr().abs().lower(), DeviceOperator::new(OperatorKind::Sum { carried, result: dtype }, dtype, false))
+                Reduction::new(self.into_expr().abs().lower_deferred(), DeviceOperator::new(OperatorKind::Sum { carried, result: dtype }, dtype, false))
             }
 
             /// The greatest |x|, the maximum norm of a vector; NaN if there is a NaN, 0 for no values.
@@ -67,7 +67,7 @@ macro_rules! reductions {
             where
                 Self::Elem: Float,
             {
-                Reduction::new(self.into_expr().abs().lower(), DeviceOperator::new(OperatorKind::NormMax, Self::Elem::DTYPE, false))
+                Reduction::new(self.into_expr().abs().lower_deferred(), DeviceOperator::new(OperatorKind::NormMax, Self::Elem::DTYPE, false))
             }
 
             /// `sum x[i] * y[i]` of two vectors of one length, in their common type. [`Matmul::matmul`](crate::Matmul::matmul) multiplies matrices.
@@ -120,7 +120,7 @@ where
         let (left_dtype, right_dtype, expression) = (T::DTYPE, U::DTYPE, "a dot product".to_owned());
         return Err(ArrayError::Operands { left, left_dtype, right, right_dtype, expression });
     }
-    (x * y).lower()
+    (x * y).lower_deferred()
 }
 
 /// Carries the values in f64, and rounds once.

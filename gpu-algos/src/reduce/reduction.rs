@@ -13,7 +13,7 @@ use smallvec::{SmallVec, smallvec};
 use super::launch::run;
 use crate::{
     AlgoError, Result,
-    common::{launch::allocate, operator::DeviceOperator, shape::dim_of},
+    common::{launch::allocate, operator::DeviceOperator, shape::dim_of, source::checked},
 };
 
 /// A reduction that has not been computed.
@@ -107,7 +107,7 @@ impl<'a, O, D: Dimension, K: Dimension> Reduction<'a, O, D, K> {
 
     /// The reduced expression, the outer axes, and the shape of the result.
     fn prepare(&self) -> Result<(&Lowered<'a>, Kept, K)> {
-        let lowered = self.lowered.as_ref().map_err(Clone::clone)?;
+        let lowered = checked(&self.lowered)?;
         let shape = lowered.shape();
         let outer = self.is_kept(shape.len())?;
         if let Some(op) = self.operator.fails_on_nothing()

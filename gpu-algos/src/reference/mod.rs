@@ -4,6 +4,7 @@
 //! any layout; elements are taken in C order, one after another, so sums of floats are rounded once per element. The types of results, and their
 //! rounding, are those of the [operators](crate::operators).
 
+mod add_at;
 pub(crate) mod matmul;
 mod reduce;
 mod scan;
@@ -12,6 +13,7 @@ mod vectors;
 
 #[doc(no_inline)]
 pub use crate::operators::*;
+pub use add_at::add_at;
 pub use matmul::matmul;
 pub use reduce::*;
 pub use scan::*;

@@ -21,7 +21,7 @@ use crate::{
         launch::allocate,
         operator::DeviceOperator,
         shape::{dim_of, in_order, same_shape},
-        source::ValueSource,
+        source::{ValueSource, checked},
     },
     device::params::EXCLUSIVE,
     tiles::layout::TileTarget,
@@ -87,13 +87,13 @@ impl<'a, O: Element, D: Dimension, K: Dimension> Scan<'a, O, D, K> {
 
     /// Restarts the scan at each set flag. Flags have the shape of the values.
     pub fn segments(mut self, flags: impl IntoExpr<'a, Elem = bool, Dim = D, Backend = Gpu>) -> Self {
-        self.heads = Some((flags.into_expr().lower(), Heads::Flags));
+        self.heads = Some((flags.into_expr().lower_deferred(), Heads::Flags));
         self
     }
 
     /// Restarts the scan at each key that differs from the key before it. Keys have the shape of the values; a NaN equals no key.
     pub fn by_key<T: Element>(mut self, keys: impl IntoExpr<'a, Elem = T, Dim = D, Backend = Gpu>) -> Self {
-        self.heads = Some((keys.into_expr().lower(), Heads::Keys));
+        self.heads = Some((keys.into_expr().lower_deferred(), Heads::Keys));
         self
     }
 
@@ -126,11 +126,11 @@ impl<'a, O: Element, D: Dimension, K: Dimension> Scan<'a, O, D, K> {
 
     /// The scanned expression, and the shape of the result.
     fn prepare(&self) -> Result<(&Lowered<'a>, K)> {
-        let values = self.values.as_ref().map_err(Clone::clone)?;
+        let values = checked(&self.values)?;
         let shape = values.shape();
         self.options.check(shape)?;
         if let Some((heads, _)) = &self.heads {
-            same_shape("the segments of a scan", shape, heads.as_ref().map_err(Clone::clone)?.shape())?;
+            same_shape("the segments of a scan", shape, checked(heads)?.shape())?;
         }
         let dim = match self.options.axis {
             Some(_) => dim_of(OP, shape)?,
@@ -141,7 +141,7 @@ impl<'a, O: Element, D: Dimension, K: Dimension> Scan<'a, O, D, K> {
 
     fn run(&self, values: &Lowered<'a>, target: &TileTarget<'_>, home: Option<&Stream>, stream: &Stream) -> Result<()> {
         let heads = match &self.heads {
-            Some((heads, kind)) => Some((heads.as_ref().map_err(Clone::clone)? as &dyn ValueSource, *kind)),
+            Some((heads, kind)) => Some((checked(heads)? as &dyn ValueSource, *kind)),
             None => None,
         };
         let epilogue = match &self.epilogue {

@@ -51,7 +51,7 @@ macro_rules! scans {
                 where
                     Self::Elem: $bound,
                 {
-                    Scan::new(self.into_expr().lower(), DeviceOperator::new($kind, Self::Elem::DTYPE, $nan))
+                    Scan::new(self.into_expr().lower_deferred(), DeviceOperator::new($kind, Self::Elem::DTYPE, $nan))
                 }
             )*
         }

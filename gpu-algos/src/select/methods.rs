@@ -48,7 +48,7 @@ pub trait Select<'a>: IntoExpr<'a, Backend = Gpu> + Sized {
     where
         M: IntoExpr<'a, Elem = bool, Dim = Self::Dim, Backend = Gpu>,
     {
-        Selection::new(Some(self.into_expr().lower()), mask.into_expr().lower(), FLAGS | VALUES)
+        Selection::new(Some(self.into_expr().lower_deferred()), mask.into_expr().lower_deferred(), FLAGS | VALUES)
     }
 
     /// The values where `mask` is true, then the others, both in their order.
@@ -57,13 +57,13 @@ pub trait Select<'a>: IntoExpr<'a, Backend = Gpu> + Sized {
         M: IntoExpr<'a, Elem = bool, Dim = Self::Dim, Backend = Gpu>,
     {
         let mode = FLAGS | VALUES | REJECTED;
-        Partition::new(Selection::new(Some(self.into_expr().lower()), mask.into_expr().lower(), mode))
+        Partition::new(Selection::new(Some(self.into_expr().lower_deferred()), mask.into_expr().lower_deferred(), mode))
     }
 
     /// The indices in C order of the values that are true or not 0: NumPy's `flatnonzero`. NaN is not 0.
     #[doc(alias("flatnonzero", "argwhere"))]
     fn nonzero(self) -> Selection<'a, i64> {
-        Selection::new(None, self.into_expr().lower(), FLAGS | INDICES)
+        Selection::new(None, self.into_expr().lower_deferred(), FLAGS | INDICES)
     }
 
     /// The indices along each axis of the values that are not 0, in C order of the values: NumPy's `nonzero`.
@@ -98,12 +98,12 @@ pub trait Select<'a>: IntoExpr<'a, Backend = Gpu> + Sized {
     /// NumPy's `unique` sorts; this does not. NaN is not equal to NaN, so each NaN is a run of its own.
     #[doc(alias = "unique_consecutive")]
     fn unique(self) -> Selection<'a, Self::Elem> {
-        Selection::new(None, self.into_expr().lower(), KEYS | VALUES)
+        Selection::new(None, self.into_expr().lower_deferred(), KEYS | VALUES)
     }
 
     /// The runs of equal neighbours in C order: value, start and length of each. NaN is treated as in [`Select::unique`].
     fn run_length_encode(self) -> RunLengths<'a, Self::Elem> {
-        RunLengths::new(Selection::new(None, self.into_expr().lower(), KEYS | VALUES | INDICES | LENGTHS))
+        RunLengths::new(Selection::new(None, self.into_expr().lower_deferred(), KEYS | VALUES | INDICES | LENGTHS))
     }
 }
 

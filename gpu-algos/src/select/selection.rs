@@ -18,7 +18,7 @@ use crate::{
     common::{
         launch::{Homes, allocate},
         shape::same_shape,
-        source::ValueSource,
+        source::{ValueSource, checked},
     },
 };
 
@@ -72,8 +72,8 @@ impl<'a, T: Element> Selection<'a, T> {
     }
 
     fn ready(&self) -> Result<Ready<'_, 'a>> {
-        let heads = self.heads.as_ref().map_err(Clone::clone)?;
-        let values = self.values.as_ref().map(|values| values.as_ref().map_err(Clone::clone)).transpose()?;
+        let heads = checked(&self.heads)?;
+        let values = self.values.as_ref().map(checked).transpose()?;
         if let Some(values) = values {
             same_shape("a selection by a mask", values.shape(), heads.shape())?;
         }

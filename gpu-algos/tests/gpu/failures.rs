@@ -6,7 +6,7 @@ use std::error::Error;
 use gpu_algos::{
     AlgoError, Result,
     gpu_array::{
-        ArrayError, GpuArray, GpuViewMut,
+        ArrayError, GpuArray, GpuViewMut, Number,
         gpu_driver::{
             Device, Stream,
             emulated::Call::{self, Allocation, Copy, Event, Launch, ModuleLoad},
@@ -15,6 +15,7 @@ use gpu_algos::{
     kernels::{ArrayScanKernel, ElementwiseKernel, IndexRange, ReductionKernel, ScanKernel},
     matmul::gemm,
     prelude::*,
+    reduce::Summable,
     reference,
 };
 use ndarray::{Array1, Array2, Axis, Ix0, Ix1, Ix2, array, s};
@@ -222,6 +223,26 @@ fn steps(
     let prepare = |device: &Device| Ok(GpuArray::from_ndarray(device, &old)?);
     sweep(call, prepare, operation, |x, done| {
         ensure_eq!(&x.to_ndarray()?, if done.is_some() { &want } else { &old });
+        Ok(())
+    })
+}
+
+/// Adds 7 at the places 1, 4 and 4 of an array. Where the last wait fails, it may have been added.
+fn adds<T: Summable + Number>(call: Call, old: [T; 5], seven: T, new: [T; 5]) -> Result<u64, Box<dyn Error>> {
+    let prepare = |device: &Device| {
+        let stream = Stream::new(device)?;
+        Ok((GpuArray::from_vec(&stream, old)?, GpuArray::from_vec(&stream, vec![1, 4, -1])?))
+    };
+    let add = |(x, at): &mut (GpuArray<T, Ix1>, GpuArray<i64, Ix1>)| {
+        // It undoes the sum of a call that failed in its wait.
+        x.update(|x| x % seven)?;
+        x.add_at(&*at, seven)
+    };
+    sweep(call, prepare, add, |(x, at), done| {
+        let got = x.to_ndarray()?.to_vec();
+        ensure!(got == new || done.is_none() && got == old, "{done:?}: {got:?}");
+        ensure!(done.is_some() || call == Copy || got == old, "{got:?}");
+        ensure_eq!(at.to_ndarray()?, array![1, 4, -1]);
         Ok(())
     })
 }
@@ -690,6 +711,16 @@ static OPERATIONS: &[Operation<Call>] = &[
         makes: &[(ModuleLoad, 1)],
         sweep: |call| steps(call, |x| user_step()?.compile(x.device()), array![1, 2, 3, 4]),
     },
+    Operation {
+        name: "AddAt::add_at",
+        makes: &[(Allocation, 1), (ModuleLoad, 3), (Launch, 3), (Copy, 1)],
+        sweep: |call| adds(call, [1i32, 2, 3, 4, 5], 7, [1i32, 9, 3, 4, 19]),
+    },
+    Operation {
+        name: "AddAt::add_at, of floats",
+        makes: &[(Allocation, 8), (ModuleLoad, 8), (Launch, 8), (Copy, 2)],
+        sweep: |call| adds(call, [1f32, 2., 3., 4., 5.], 7.0, [1f32, 9., 3., 4., 19.]),
+    },
 ];
 
 /// Public functions that make no driver call that can be made to fail.
@@ -720,6 +751,7 @@ pub fn cases() -> impl Iterator<Item = (String, impl FnOnce(&()) -> Outcome + Se
 /// The modules `host` and `reference` make no driver call.
 pub fn no_fallible_function_is_forgotten(_: &()) -> Outcome {
     let sources = [
+        include_str!("../../src/add_at.rs"),
         include_str!("../../src/select/launch.rs"),
         include_str!("../../src/select/methods.rs"),
         include_str!("../../src/select/results.rs"),
@@ -752,6 +784,8 @@ pub fn no_fallible_function_is_forgotten(_: &()) -> Outcome {
         include_str!("../../src/scan/methods.rs"),
         include_str!("../../src/scan/lazy.rs"),
     ];
-    let found: Vec<String> = sources.into_iter().flat_map(fallible_functions).collect();
+    // Methods of traits are not found in the sources.
+    let of_traits = ["AddAt::add_at".to_owned()];
+    let found: Vec<String> = sources.into_iter().flat_map(fallible_functions).chain(of_traits).collect();
     none_forgotten(&found, OPERATIONS, OTHERS)
 }

@@ -7,6 +7,7 @@ use gpu_algos::KERNELS;
 use gpu_driver::{Device, emulated::Emulated, nvrtc};
 use testkit::{Suite, tests};
 
+mod adding;
 mod block;
 mod examples;
 mod failures;
@@ -14,6 +15,7 @@ mod kernels_elementwise;
 mod kernels_reduction;
 mod kernels_scan;
 mod layouts;
+mod lazies;
 mod matmul;
 mod matmul_random;
 mod numpy;
@@ -54,6 +56,7 @@ fn main() -> ExitCode {
         .group("device", device.clone(), "GPU_TESTS", scans_random::TESTS)
         .group("device", device.clone(), "GPU_TESTS", selections::TESTS)
         .group("device", device.clone(), "GPU_TESTS", selections_random::TESTS)
+        .group("device", device.clone(), "GPU_TESTS", adding::TESTS)
         .group("device", device.clone(), "GPU_TESTS", matmul::TESTS)
         .group("device", device.clone(), "GPU_TESTS", matmul_random::TESTS)
         .group("device", device.clone(), "GPU_TESTS", kernels_reduction::TESTS)
@@ -71,6 +74,7 @@ fn main() -> ExitCode {
         .group("counts", emulated(), require, kernels_elementwise::COUNTS)
         .group("counts", emulated(), require, kernels_reduction::COUNTS)
         .group("counts", emulated(), require, warm::COUNTS)
+        .group("counts", emulated(), require, lazies::TESTS)
         .group("device", device.clone(), "GPU_TESTS", reductions_large::FEW_BLOCKS)
         .group("large", gpu.clone(), if on_gpu { "GPU_TESTS" } else { "" }, reductions_large::TESTS)
         .group("large", gpu.clone(), if on_gpu { "GPU_TESTS" } else { "" }, scans_large::TESTS)

@@ -71,6 +71,7 @@ impl<'a> Job<'a> {
     /// Takes the values, once. Apart from `new`, since the code that it fills is large and is not moved then.
     pub(crate) fn take(&mut self, roots: &[&Value<'a>], rank: Option<usize>) -> Result<()> {
         assemble(&mut self.code, roots, rank.unwrap_or(0))?;
+        self.code.check_pending()?;
         checked_len(&self.code.shape)?;
         self.fortran = is_fortran(&self.code);
         Ok(())
@@ -180,6 +181,7 @@ pub(crate) fn assign<T: Element, D: Dimension>(target: &GpuViewMut<'_, T, D>, va
     layout.lies_within(target.data().len())?;
     let mut code = Code::default();
     assemble_into(&mut code, value, layout.shape())?;
+    code.check_pending()?;
     let strides = Strides::from_slice(layout.strides());
     device::run(&code, target.stream(), &[target.data().as_raw()], &strides, layout.offset() as isize)?;
     target.note_overwritten();

@@ -44,16 +44,19 @@ pub(crate) mod device;
 mod graph;
 mod host;
 pub(crate) mod job;
+pub(crate) mod operand;
 mod samples;
 mod syntax;
 
 pub use crate::layout::checked_len;
+pub use crate::put::put_add;
 pub use device::{
     AxisParams, CONSTANT, HEADERS, LeafParams, Lowered, LoweredLeaf, LoweredTarget, MAX_AXES, PACKED, PACKS, STRIDED,
     divisor, loop_program, pack_bytes,
 };
 pub use graph::Source;
 pub use samples::KERNELS;
+pub(crate) use syntax::as_i64;
 pub use syntax::{
     Backend, Expr, Gpu, Host, IntoExpr, Operand, Operation, Outside, OwnedRhs, Precompile, Rhs, Values, arange,
     constant, diff, diff_n, eval_all, eye, flip, gather, host, host_owned, index, linspace, linspace_without_end, pad,

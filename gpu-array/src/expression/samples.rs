@@ -13,14 +13,14 @@ use super::{
     graph::{Code, assemble},
     syntax::{Expr, Host, Outside, constant, host, index, roll, take, where_},
 };
-use crate::{Element, concatenate};
+use crate::{Element, concatenate, put};
 
-/// Kernels of expressions, one of each kind, and those that join arrays.
+/// Kernels of expressions, one of each kind, those that join arrays, and those that write at computed places.
 ///
 /// The project's checks compile them for every architecture and record their resources. Kernels that run are made from the same texts.
 pub static KERNELS: LazyLock<Registry> = LazyLock::new(|| {
     let samples = Samples(Registry::new("gpu-array"));
-    concatenate::with_samples(samples.arithmetic().copies().functions().0)
+    put::with_samples(concatenate::with_samples(samples.arithmetic().copies().functions().0))
 });
 
 struct Samples(Registry);

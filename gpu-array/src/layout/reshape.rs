@@ -54,6 +54,35 @@ impl<D: Dimension> Layout<D> {
         Ok(Layout::build(self.offset, axes.map(|(&len, &stride)| (len, if is_walked(len) { stride } else { 0 }))))
     }
 
+    /// The layout of the bytes as elements of `to` bytes, where these have `from`: the last axis has more of them, or fewer.
+    ///
+    /// # Errors
+    /// The reason why they are none.
+    pub(crate) fn of_other_size(&self, from: usize, to: usize) -> std::result::Result<Self, &'static str> {
+        if from == to {
+            return Ok(self.clone());
+        }
+        let last = self.ndim().checked_sub(1).ok_or("it has no axes")?;
+        let (len, is_empty) = (self.dim[last], self.is_empty());
+        if len > 1 && !is_empty && self.strides()[last] != 1 {
+            return Err("its last axis is not contiguous");
+        }
+        let whole = |bytes: usize, why| if bytes.is_multiple_of(to) { Ok(bytes / to) } else { Err(why) };
+        let mut other = self.clone();
+        let bytes = len.checked_mul(from).ok_or("it would have too many elements")?;
+        other.dim[last] = whole(bytes, "its last axis is no whole number of the new elements")?;
+        checked_len(other.shape()).map_err(|_| "it would have too many elements")?;
+        other.offset = if is_empty { 0 } else { whole(self.offset * from, "its first element is not aligned")? };
+        for (axis, (len, stride)) in self.axes().enumerate() {
+            let is_walked = len > 1 && !is_empty && axis != last;
+            // Steps between elements stay within the buffer, so their bytes can be counted.
+            let step = if is_walked { stride * from as isize } else { 0 };
+            whole(step.unsigned_abs(), "the distance of its rows is no whole number of the new elements")?;
+            other.strides[axis] = if axis == last { 1 } else { (step / to as isize) as usize };
+        }
+        Ok(other)
+    }
+
     /// Whether the elements are those of a stretch of memory, each of them once, in any order. (A broadcast view can have as many elements as its
     /// stretch and leave out some of them.)
     fn is_each_place_once(&self) -> bool {

@@ -169,6 +169,28 @@ macro_rules! read_only {
                 Ok(self.view().with(self.layout().as_strided(shape.into_dimension(), strides)?))
             }
 
+            /// The bytes of the elements as elements of another number type, NumPy's `x.view(dtype)`; nothing is copied.
+            ///
+            /// # Shapes
+            /// Types of one size: the shape stays. Else the last axis, which must be contiguous, has more elements of a smaller type or fewer of a larger
+            /// one, and the others stay. Bytes are in the order of the device, the lowest first.
+            ///
+            /// # Errors
+            /// `ViewAs` where the last axis is not contiguous, where it or the distance of rows is no whole number of the new elements, where the first
+            /// element is not aligned to them, and for a single value without axes of another size.
+            ///
+            /// ```no_run
+            /// # let device = gpu_driver::Device::first()?;
+            /// let x = gpu_array::GpuArray::from_vec(&device, vec![1.0f32, -0.0])?;
+            /// assert_eq!(x.view_as::<u32>()?.to_ndarray()?.to_vec(), [0x3f80_0000, 0x8000_0000]);
+            /// assert_eq!(x.view_as::<u8>()?.shape(), [8]);
+            /// # Ok::<(), gpu_array::ArrayError>(())
+            /// ```
+            #[doc(alias("view", "frombuffer", "bitcast", "transmute", "to_bits", "from_bits"))]
+            pub fn view_as<U: Number>(&self) -> Result<GpuView<$life, U, D>> {
+                self.view().cast_bytes()
+            }
+
             /// Without the axes of length 1.
             pub fn squeeze(&self) -> GpuView<$life, T, IxDyn> {
                 self.view().with(self.layout().squeeze())

@@ -2,7 +2,7 @@
 
 use ndarray::{ArrayBase, Axis, Data, Dimension, IntoDimension, Ix1, IxDyn, Order, RemoveAxis, SliceArg};
 
-use crate::{ChunksMut, Element, GpuArray, GpuViewMut, Result, expression::job, transfer};
+use crate::{ChunksMut, Element, GpuArray, GpuViewMut, Number, Result, expression::job, transfer};
 
 /// The methods of `$type` for writing. It has `layout()` and `view_mut()`.
 macro_rules! read_write {
@@ -57,6 +57,14 @@ macro_rules! read_write {
             pub fn reshape_mut<E: IntoDimension>(&mut self, shape: E) -> Result<GpuViewMut<'_, T, E::Dim>> {
                 let layout = self.layout().reshape(shape.into_dimension(), Order::RowMajor)?;
                 Ok(self.view_mut().with(layout))
+            }
+
+            /// A mutable view of the bytes as elements of another number type, as by `view_as`.
+            ///
+            /// # Errors
+            /// The errors of `view_as`.
+            pub fn view_as_mut<U: Number>(&mut self) -> Result<GpuViewMut<'_, U, D>> {
+                self.view_mut().cast_bytes()
             }
 
             /// A mutable view without the axes of length 1, as by `squeeze`.

@@ -18,9 +18,11 @@ mod large;
 mod math;
 mod owned;
 mod programs;
+mod putting;
 mod pycuda;
 #[path = "../random/mod.rs"]
 mod random;
+mod retyped;
 mod seam;
 mod structure;
 mod views;
@@ -64,6 +66,8 @@ fn main() -> ExitCode {
         .group("device", device.clone(), "GPU_TESTS", structure::TESTS)
         .group("device", device.clone(), "GPU_TESTS", owned::TESTS)
         .group("device", device.clone(), "GPU_TESTS", joining::TESTS)
+        .group("device", device.clone(), "GPU_TESTS", putting::TESTS)
+        .group("device", device.clone(), "GPU_TESTS", retyped::TESTS)
         .group("device", device.clone(), "GPU_TESTS", apart::TESTS)
         .group("device", device.clone(), "GPU_TESTS", examples::TESTS)
         .group("pycuda", device.clone(), "GPU_TESTS", pycuda::TESTS)

@@ -288,8 +288,16 @@ fn a_failed_operator_on_a_view_is_reported_by_its_array(device: &Device) -> Outc
 }
 
 fn a_failed_operator_that_nobody_asked_about_is_reported_by_the_device(device: &Device) -> Outcome {
-    let lose: [fn(GpuArray<f32, Ix2>); 5] =
-        [drop, |x| drop(x.into_device_vec()), |x| drop(x.into_shape(7)), |x| drop(-x), |x| drop(-(x + 1.0))];
+    let lose: [fn(GpuArray<f32, Ix2>); 7] = [
+        drop,
+        |x| drop(x.into_device_vec()),
+        |x| drop(x.into_shape(7)),
+        |x| drop(-x),
+        |x| drop(-(x + 1.0)),
+        // A value that is lowered and never evaluated, and a shape.
+        |x| drop((&x + 1.0).lower_deferred()),
+        |x| drop((&x + 1.0).shape()),
+    ];
     for lose in lose {
         let (mut x, mut sound) = (GpuArray::from_ndarray(device, &host())?, GpuArray::from_ndarray(device, &host())?);
         let line = line!() + 1;

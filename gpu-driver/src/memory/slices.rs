@@ -54,6 +54,28 @@ impl<'a, T: DevicePod> DeviceSlice<'a, T> {
         Ok(Self { address: offset::<T>(self.address, start), len, ..*self })
     }
 
+    /// The bytes of the slice as elements of another type, of which all bits are values too; bytes behind the last whole element are left out.
+    ///
+    /// # Errors
+    /// `Length` where the address is no multiple of the alignment of the type.
+    ///
+    /// ```no_run
+    /// # use gpu_driver::{Device, DeviceVec};
+    /// let bytes = DeviceVec::from_slice(&Device::first()?.stream(), &[1u8, 0, 0, 0, 2, 0])?;
+    /// assert_eq!(bytes.as_slice().cast::<u32>()?.to_vec()?, [1]);
+    /// # Ok::<(), gpu_driver::DriverError>(())
+    /// ```
+    pub fn cast<U: DevicePod>(self) -> Result<DeviceSlice<'a, U>> {
+        let alignment = align_of::<U>() as CUdeviceptr;
+        if !self.address.is_multiple_of(alignment) {
+            let (expected, got) = (format!("an address that {alignment} divides"), format!("{:#x}", self.address));
+            return Err(DriverError::Length { op: "DeviceSlice::cast", expected, got });
+        }
+        // The type of an element without bytes has no number of them.
+        let len = (self.len * size_of::<T>()).checked_div(size_of::<U>()).unwrap_or(0);
+        Ok(DeviceSlice { address: self.address, len, home: self.home, _elements: PhantomData })
+    }
+
     /// The slice with another home: launches on that stream are not ordered with the buffer's own.
     ///
     /// For data that graphs of several streams share, since a capture cannot wait for a stream that it is no part of.

@@ -544,6 +544,7 @@ const OTHERS: &[&str] = &[
     "Device::pool_use",
     "Device::synchronize",
     "Device::trim_pool",
+    "DeviceSlice::cast",
     "DeviceSlice::slice",
     "DeviceSliceMut::fill",
     "DeviceVec::set_zero",

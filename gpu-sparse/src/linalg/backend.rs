@@ -94,7 +94,7 @@ impl<'a, T: Scalar> DeviceVector<'a, T> {
     fn stream(&self) -> Option<Stream> {
         match &self.0 {
             Reading::View(view) => Some(view.stream().clone()),
-            Reading::Expr(expr) => expr.lower().ok()?.stream().ok().cloned(),
+            Reading::Expr(expr) => expr.lower_deferred().ok()?.stream().ok().cloned(),
         }
     }
 }

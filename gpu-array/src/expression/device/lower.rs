@@ -82,7 +82,7 @@ impl<T: Element, D: Dimension> GpuViewMut<'_, T, D> {
 }
 
 impl<'a> Lowered<'a> {
-    /// The steps of a value, in a shape of `rank` axes at least.
+    /// The steps of a value, in a shape of `rank` axes at least. [`Lowered::check`] is left to the caller.
     pub(crate) fn of(value: &Value<'a>, rank: usize) -> Result<Self> {
         let mut code = Box::<Code<'_>>::default();
         assemble(&mut code, &[value], rank)?;
@@ -92,6 +92,14 @@ impl<'a> Lowered<'a> {
             check(&code, stream)?;
         }
         Ok(Self(code))
+    }
+
+    /// Returns the error that an operator such as `+=` on an array of the expression could not return, which counts as returned to the user then.
+    ///
+    /// # Errors
+    /// `Operator`.
+    pub fn check(&self) -> Result<()> {
+        self.0.check_pending()
     }
 
     /// The shape of the places.

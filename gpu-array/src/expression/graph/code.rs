@@ -47,8 +47,17 @@ pub(crate) struct Code<'a> {
 impl Code<'_> {
     /// The streams of the arrays in device memory, in order and with repetitions.
     pub(crate) fn homes(&self) -> impl Iterator<Item = &Stream> {
-        let memories = self.leaves.iter().map(|leaf| &leaf.memory).chain(self.tables.iter().map(|table| &table.memory));
-        memories.filter_map(LeafMemory::home)
+        self.memories().filter_map(LeafMemory::home)
+    }
+
+    /// Returns the error that an operator such as `+=` on an array could not return. It counts as told then, so the caller must return it too:
+    /// lazy values, which may never be evaluated, wait with this call.
+    pub(crate) fn check_pending(&self) -> Result<()> {
+        self.memories().try_for_each(LeafMemory::check)
+    }
+
+    fn memories(&self) -> impl Iterator<Item = &LeafMemory<'_>> {
+        self.leaves.iter().map(|leaf| &leaf.memory).chain(self.tables.iter().map(|table| &table.memory))
     }
 
     /// Checks that there are few enough operations for a kernel, without arrays and scalars. Only such codes get keys and texts.

@@ -83,7 +83,7 @@ impl<T: Element, D: Dimension> GpuArray<T, D> {
     /// assert_eq!(x.to_ndarray()?, ndarray::array![1.0, 0.0, 3.0]);
     /// # Ok::<(), gpu_array::ArrayError>(())
     /// ```
-    #[doc(alias("putmask", "copyto", "mask"))]
+    #[doc(alias("putmask", "copyto", "mask", "x[mask]"))]
     pub fn assign_where<'a, M, V>(&mut self, mask: M, value: V) -> Result<()>
     where
         M: IntoExpr<'a, Elem = bool, Backend = Gpu>,

@@ -50,8 +50,19 @@ impl<'a, T: Element, D: Dimension> Expr<'a, T, D> {
     /// The expression for a loop of one's own; it has one output.
     ///
     /// # Errors
-    /// The errors of [`Expr::eval`] for shapes; `TooManyOperations`; `Devices`.
+    /// The errors of [`Expr::eval`] for shapes; `TooManyOperations`; `Devices`; the error that an operator such as `+=` on an array could not return.
     pub fn lower(&self) -> Result<Lowered<'a>> {
+        let lowered = self.lower_deferred()?;
+        lowered.check()?;
+        Ok(lowered)
+    }
+
+    /// [`Expr::lower`] for a value that is evaluated later, or never: the error that an operator such as `+=` on an array could not return is that of
+    /// [`Lowered::check`], which the evaluation calls before its launch.
+    ///
+    /// # Errors
+    /// The errors of [`Expr::lower`] but that of an operator.
+    pub fn lower_deferred(&self) -> Result<Lowered<'a>> {
         Lowered::of(&self.value, D::NDIM.unwrap_or(0))
     }
 }

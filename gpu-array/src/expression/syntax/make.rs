@@ -89,7 +89,7 @@ where
 }
 
 /// An index of any integer type. One above 2^63 - 1 counts as that, which no array has.
-fn as_i64<'a>(index: &Value<'a>, dtype: DType) -> Value<'a> {
+pub(crate) fn as_i64<'a>(index: &Value<'a>, dtype: DType) -> Value<'a> {
     match dtype {
         DType::I64 => index.clone(),
         DType::U64 => {
