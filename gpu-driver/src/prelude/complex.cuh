@@ -31,6 +31,9 @@ template <class T> struct alignas(2 * sizeof(T)) Complex {
     Complex() = default;
     __device__ __forceinline__ constexpr Complex(T re, T im = T(0)) : re(re), im(im) {}
 
+    // Whether a part is not 0.
+    __device__ __forceinline__ explicit operator bool() const { return re != T(0) || im != T(0); }
+
     friend __device__ __forceinline__ Complex operator-(Complex a) { return Complex(-a.re, -a.im); }
     friend __device__ __forceinline__ Complex operator+(Complex a, Complex b) {
         return Complex(complex_parts::sum(a.re, b.re), complex_parts::sum(a.im, b.im));

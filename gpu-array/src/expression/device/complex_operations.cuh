@@ -23,7 +23,7 @@ template <class To, class From> __device__ __forceinline__ To complex_cast(From 
     } else if constexpr (is_complex<To>) {
         return To(cast<Part>(x.re), cast<Part>(x.im));
     } else if constexpr (same<To, bool>::value) {
-        return cast<bool>(x.re) || cast<bool>(x.im);
+        return bool(x);
     } else {
         return cast<To>(x.re);
     }

@@ -146,10 +146,7 @@ fn value(code: &Code<'_>, step: &Step, places: &SourcePlaces) -> String {
         Op::Index => format!("gpu::get<{a}>(x).value"),
         Op::Scalar => format!("gpu::word_as<{dtype}>(scalars[{a}])"),
         Op::Copy => format!("v{a}"),
-        Op::Cast if step.dtype.is_complex() || code.steps[a as usize].dtype.is_complex() => {
-            format!("gpu::complex_cast<{dtype}>(v{a})")
-        }
-        Op::Cast => format!("gpu::cast<{dtype}>(v{a})"),
+        Op::Cast => format!("gpu::{}<{dtype}>(v{a})", cast_name(code, step)),
         Op::Gather => format!("gpu::take<{dtype}>(extra[{a}], v{b}, v{c})"),
         Op::Source => {
             let (source, start) = (&code.sources[a as usize], places.0[a as usize]);
@@ -160,4 +157,10 @@ fn value(code: &Code<'_>, step: &Step, places: &SourcePlaces) -> String {
             format!("gpu::{}({})", op.name(), operands.join(", "))
         }
     }
+}
+
+/// The function of a cast.
+fn cast_name(code: &Code<'_>, step: &Step) -> &'static str {
+    let is_complex = step.dtype.is_complex() || code.steps[step.args[0] as usize].dtype.is_complex();
+    if is_complex { "complex_cast" } else { "cast" }
 }
