@@ -4,7 +4,7 @@ use gpu_driver::{DeviceVec, Stream};
 use ndarray::{ArrayBase, Data, Dimension, Ix1, Ix2, ShapeBuilder};
 
 use crate::{
-    ArrayError, Element, Float, GpuArray, Number, Result,
+    ArrayError, Element, Float, GpuArray, Number, Numeric, Result,
     expression::{self, device},
     layout::Layout,
     transfer,
@@ -54,7 +54,7 @@ impl<T: Element, D: Dimension> GpuArray<T, D> {
     /// ```
     pub fn ones(home: impl Into<Stream>, shape: impl ShapeBuilder<Dim = D>) -> Result<Self>
     where
-        T: Number,
+        T: Numeric,
     {
         Self::full(home, shape, T::one())
     }
@@ -139,7 +139,7 @@ impl<T: Float> GpuArray<T, Ix1> {
     }
 }
 
-impl<T: Number> GpuArray<T, Ix2> {
+impl<T: Numeric> GpuArray<T, Ix2> {
     /// The identity matrix of n rows: [`eye`](expression::eye) computed at once.
     ///
     /// # Errors

@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Display};
 
-/// An element type as a value, under its NumPy name.
+/// An element type as a value, under its NumPy name: `C64` is `complex64`, `Complex<f32>`, and `C128` is `complex128`, `Complex<f64>`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 #[expect(missing_docs, reason = "the names say it")]
@@ -18,11 +18,13 @@ pub enum DType {
     U64,
     F32,
     F64,
+    C64,
+    C128,
 }
 
 impl DType {
     /// All of them.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 13] = [
         Self::Bool,
         Self::I8,
         Self::I16,
@@ -34,6 +36,8 @@ impl DType {
         Self::U64,
         Self::F32,
         Self::F64,
+        Self::C64,
+        Self::C128,
     ];
 
     /// The NumPy name, such as `float32`.
@@ -50,10 +54,12 @@ impl DType {
             Self::U64 => "uint64",
             Self::F32 => "float32",
             Self::F64 => "float64",
+            Self::C64 => "complex64",
+            Self::C128 => "complex128",
         }
     }
 
-    /// The type of a value in CUDA C++ (after the prelude).
+    /// The type of a value in CUDA C++ (after the prelude, and after `complex.cuh` for complex numbers).
     pub const fn cuda_name(self) -> &'static str {
         match self {
             Self::Bool => "bool",
@@ -67,6 +73,8 @@ impl DType {
             Self::U64 => "uint64_t",
             Self::F32 => "float",
             Self::F64 => "double",
+            Self::C64 => "gpu::Complex<float>",
+            Self::C128 => "gpu::Complex<double>",
         }
     }
 
@@ -76,13 +84,28 @@ impl DType {
             Self::Bool | Self::I8 | Self::U8 => 1,
             Self::I16 | Self::U16 => 2,
             Self::I32 | Self::U32 | Self::F32 => 4,
-            Self::I64 | Self::U64 | Self::F64 => 8,
+            Self::I64 | Self::U64 | Self::F64 | Self::C64 => 8,
+            Self::C128 => 16,
         }
     }
 
     /// Whether it is f32 or f64.
     pub const fn is_float(self) -> bool {
         matches!(self, Self::F32 | Self::F64)
+    }
+
+    /// Whether it is a type of complex numbers.
+    pub const fn is_complex(self) -> bool {
+        matches!(self, Self::C64 | Self::C128)
+    }
+
+    /// The type of the parts of complex numbers; a real type is its own.
+    pub const fn part(self) -> Self {
+        match self {
+            Self::C64 => Self::F32,
+            Self::C128 => Self::F64,
+            real => real,
+        }
     }
 }
 

@@ -48,6 +48,7 @@
 //! | `split(x, [2, 5])` | `x.split_at_indices(Axis(0), &[2, 5])?` |
 //! | `meshgrid(x, y)` | [`meshgrid`]`([&x, &y], MeshIndex::XY)?`, as views |
 //! | `tile`, `repeat`, `pad`, `roll`, `flip`, `diff(x, n)` | [`tile`](expression::tile)`(&x, 2, Axis(0)).eval()?` and its like, [`diff_n`](expression::diff_n) |
+//! | `z.real`, `z.conj()`, `abs(z)`, `angle(z)` | `z.real().eval()?`, `z.conj()`, `z.abs()`, `z.arg()` of [`Complex`] elements |
 //! | `x.astype(float32)`, `isnan(x)` | `x.cast::<f32>().eval()?`, `x.is_nan().eval()?` |
 //! | `x[1:, ::2]`, `x[:, 1] = 0` | `x.slice(s![1.., ..;2])?`, `x.slice_mut(s![.., 1])?.fill(0.0)?` |
 //! | `x[mask] = 0`, `copyto(x, y, where=mask)` | `x.assign_where(&mask, 0.0)?`, `x.assign_where(&mask, &y)?` |
@@ -96,12 +97,13 @@ mod view;
 mod warm;
 
 pub use gpu_driver;
+pub use num_complex::{self, Complex};
 
 pub use array::{GpuArray, GpuArray1, GpuArray2, GpuArray3, GpuArrayD};
 pub use chunks::{Chunks, ChunksMut};
 pub use concatenate::{concatenate, hstack, stack, vstack};
 pub use dtype::DType;
-pub use element::{Bits, Element, Float, Integer, Number, Promote, promote};
+pub use element::{Bits, ComplexNumber, Element, Float, Inexact, Integer, Number, Numeric, Promote, promote};
 pub use error::{ArrayError, Result};
 pub use expression::KERNELS;
 pub use meshgrid::meshgrid;

@@ -24,6 +24,17 @@ template <class T, int N> struct List {
 ",
 };
 
+/// The C++ template `gpu::Complex<T>` for `float` and `double`: complex numbers with `+ - * /`, `==` and `!=`, for kernels of one's own.
+///
+/// With the feature `num-complex`, `Complex<f32>` and `Complex<f64>` of that crate are [`DevicePod`] under these names. A program that names them has
+/// this header and includes it.
+/// ```
+/// use gpu_driver::{COMPLEX, Program};
+/// let text = "#include \"complex.cuh\"\n__global__ void square(gpu::Complex<float> *z) { z[threadIdx.x] *= z[threadIdx.x]; }";
+/// let program = Program::new("square.cu", text).header(COMPLEX.name, COMPLEX.text);
+/// ```
+pub const COMPLEX: Header = Header { name: "complex.cuh", text: include_str!("prelude/complex.cuh") };
+
 /// The 64-bit words of a kernel's parameters, as they are written: a `Vec` or a `SmallVec`.
 pub trait ParamWords {
     /// Appends a word.

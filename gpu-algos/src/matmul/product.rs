@@ -113,7 +113,8 @@ pub(super) fn multiply<T: MatmulElement>(
         vectors::run(op, T::DTYPE, &shape, [&left, &right, &result], &homes, stream)?;
         return Ok(true);
     }
-    let problem = MatmulProblem::new(T::DTYPE, &shape, [left, right, result], (alpha.to_word(), beta.to_word()));
+    let problem =
+        MatmulProblem::new(T::DTYPE, &shape, [left, right, result], (alpha.to_words()[0], beta.to_words()[0]));
     launch::run(op, &problem, &homes, stream)?;
     Ok(true)
 }

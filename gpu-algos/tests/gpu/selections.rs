@@ -3,8 +3,8 @@
 use gpu_algos::{
     AlgoError,
     gpu_array::{
-        ArrayError, Element, GpuArray,
-        expression::{Expr, index},
+        ArrayError, Complex, Element, GpuArray, Inexact,
+        expression::{Expr, complex, index},
         gpu_driver::{Device, Stream},
     },
     prelude::*,
@@ -30,6 +30,7 @@ pub const TESTS: &[Test<Device>] = tests![
     a_captured_selection_is_replayed_on_another_stream,
     what_a_selection_leaves_is_no_other_s,
     wrong_selections_are_errors,
+    complex_values_are_selected,
     many_selected_around_tiles,
     many_selected_with_flags_at_every_position,
     many_selected_of_any_type,
@@ -628,5 +629,37 @@ pub fn many_selected_on_two_streams_and_replayed(device: &Device) -> Outcome {
         let want: Vec<f32> = (10_000..n).chain(0..10_000).map(|i| i as f32).collect();
         same(&parted.to_ndarray()?.to_vec(), &want, percent)?;
     }
+    Ok(())
+}
+
+/// Complex values of 8 and 16 bytes, which have no order: masks, runs, values that are not 0, parts along axes, results of scans.
+fn complex_values_are_selected(device: &Device) -> Outcome {
+    fn check<T: Inexact>(device: &Device, of: fn(f64, f64) -> T) -> Outcome {
+        for n in [1, 33, 1000, 20_011] {
+            let x: Array1<T> =
+                (0..n).map(|i| of((i / 3 % 4) as f64, if i % 7 == 0 { -0.0 } else { (i / 5 % 2) as f64 })).collect();
+            let (on_gpu, zero) = (GpuArray::from_ndarray(device, &x)?, of(0.0, 0.0));
+            let want: Vec<T> = x.iter().copied().filter(|&x| x != zero).collect();
+            ensure_eq!(on_gpu.select(on_gpu.ne(zero)).eval()?.to_ndarray()?.to_vec(), want);
+            let places: Vec<i64> = (0..).zip(&x).filter(|(_, x)| **x != zero).map(|(i, _)| i).collect();
+            ensure_eq!(on_gpu.nonzero().eval()?.to_ndarray()?.to_vec(), places);
+            let mut runs = x.to_vec();
+            runs.dedup();
+            ensure_eq!(on_gpu.unique().eval()?.to_ndarray()?.to_vec(), runs);
+            let encoded = on_gpu.run_length_encode().eval()?;
+            ensure_eq!(encoded.views()?.0.to_ndarray()?.to_vec(), runs);
+            let sum = (&on_gpu * &on_gpu).select(on_gpu.eq(zero)).eval()?.to_ndarray()?;
+            ensure_eq!(sum.len(), n - want.len());
+        }
+        Ok(())
+    }
+    check(device, |re, im| Complex::new(re as f32, im as f32))?;
+    check(device, Complex::new)?;
+    let x = GpuArray::from_ndarray(device, &array![[1.0f32, 2.0], [3.0, 4.0]])?;
+    let z =
+        x.cumsum().axis(Axis(1)).map(|sum| sum.cast::<Complex<f32>>() * Complex::new(0.0, 1.0)).eval()?.to_ndarray()?;
+    ensure_eq!(z, array![[1.0, 3.0], [3.0, 7.0]].mapv(|im| Complex::new(0.0, im)));
+    let power = complex(&x, -1.0).abs().square().sum().eval()?.get()?;
+    ensure!((power - 34.0).abs() < 1e-4, "{power}");
     Ok(())
 }

@@ -46,6 +46,7 @@ pub(crate) fn with_samples(registry: Registry) -> Registry {
         JoinPolicy::of(2, 1, 1),
         JoinPolicy::of(4, 1, 1),
         JoinPolicy::of(8, 1, 1),
+        JoinPolicy::of(16, 1, 1),
         JoinPolicy::of(4, 1, usize::MAX),
         JoinPolicy::of(1, 2, usize::MAX),
         JoinPolicy::of(4, 2, 1),

@@ -57,7 +57,8 @@ impl JoinPolicy {
     /// The kernel with its template arguments.
     pub(super) fn template(&self) -> String {
         let Self { bytes, rank, parts, threads, items } = self;
-        format!("concatenate<uint{}_t, {rank}, {parts}, {threads}, {items}>", 8 * bytes)
+        let element = if *bytes == 16 { "uint4".to_owned() } else { format!("uint{}_t", 8 * bytes) };
+        format!("concatenate<{element}, {rank}, {parts}, {threads}, {items}>")
     }
 }
 
@@ -82,5 +83,6 @@ mod tests {
         }
         assert!(most_parts(1) >= 100);
         assert_eq!(JoinPolicy::of(2, 1, 1).template(), "concatenate<uint16_t, 1, 4, 256, 4>");
+        assert_eq!(JoinPolicy::of(16, 1, 1).template(), "concatenate<uint4, 1, 4, 256, 4>");
     }
 }

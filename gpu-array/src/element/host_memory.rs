@@ -8,6 +8,7 @@ use std::{any::Any, fmt, marker::PhantomData, sync::Arc};
 
 use ndarray::{ArrayD, ArrayViewD};
 
+use super::{c64, c128};
 use crate::{DType, Element, layout::extent};
 
 /// A borrowed array: where its first element is, and how far the others are from it.
@@ -142,4 +143,4 @@ macro_rules! types {
     };
 }
 
-types!(Bool bool, I8 i8, I16 i16, I32 i32, I64 i64, U8 u8, U16 u16, U32 u32, U64 u64, F32 f32, F64 f64);
+types!(Bool bool, I8 i8, I16 i16, I32 i32, I64 i64, U8 u8, U16 u16, U32 u32, U64 u64, F32 f32, F64 f64, C64 c64, C128 c128);

@@ -1,6 +1,7 @@
 //! The element types of arrays.
 
 mod host_memory;
+mod numeric;
 mod promotion;
 mod range;
 
@@ -12,13 +13,15 @@ use ndarray::ArrayViewD;
 use crate::DType;
 
 pub(crate) use host_memory::{HostPart, HostSliceMut, HostView, OwnedHost};
+pub use numeric::{ComplexNumber, Inexact, Numeric};
+pub(crate) use numeric::{c64, c128};
 pub use promotion::{Promote, promote};
 pub use range::Number;
 
-/// A type that arrays can hold: `bool`, the integers of 8 to 64 bits, `f32`, `f64`.
+/// A type that arrays can hold: `bool`, the integers of 8 to 64 bits, `f32`, `f64`, `Complex<f32>`, `Complex<f64>`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be an element of a GPU array",
-    note = "elements are bool, i8 to i64, u8 to u64, f32 and f64"
+    note = "elements are bool, i8 to i64, u8 to u64, f32, f64, Complex<f32> and Complex<f64>"
 )]
 pub trait Element: Copy + Send + Sync + PartialEq + Debug + Display + 'static {
     /// The type in device memory: the element type itself, and a byte for `bool` (0, or anything else for true), since not every byte is a `bool` of
@@ -43,8 +46,8 @@ pub trait Element: Copy + Send + Sync + PartialEq + Debug + Display + 'static {
     /// The values of many; nothing is copied where a type is its own storage.
     fn from_storage_vec(stored: Vec<Self::Storage>) -> Vec<Self>;
 
-    /// The value's bits in the low end of 64, as kernels take scalars.
-    fn to_word(self) -> u64;
+    /// The value's bits in the low end of 64, as kernels take scalars, and 0; for a complex number the bits of both parts.
+    fn to_words(self) -> [u64; 2];
 
     /// The view with its element type as a value.
     #[doc(hidden)]
@@ -81,8 +84,8 @@ impl Element for bool {
     fn from_storage_vec(stored: Vec<u8>) -> Vec<Self> {
         stored.into_iter().map(Self::from_storage).collect()
     }
-    fn to_word(self) -> u64 {
-        self.into()
+    fn to_words(self) -> [u64; 2] {
+        [self.into(), 0]
     }
     fn host_view(view: ArrayViewD<'_, Self>) -> HostView<'_> {
         HostView::Bool(HostPart::new(&view))
@@ -97,7 +100,7 @@ impl Element for bool {
 }
 
 macro_rules! pods {
-    ($($type:ty, $dtype:ident, |$value:ident| $word:expr);*) => {$(
+    ($($type:ty, $dtype:ident, |$value:ident| $words:expr, $zero:expr);*) => {$(
         impl Element for $type {
             type Storage = Self;
             const DTYPE: DType = DType::$dtype;
@@ -116,9 +119,9 @@ macro_rules! pods {
             fn from_storage_vec(stored: Vec<Self>) -> Vec<Self> {
                 stored
             }
-            fn to_word(self) -> u64 {
+            fn to_words(self) -> [u64; 2] {
                 let $value = self;
-                $word
+                $words
             }
             fn host_view(view: ArrayViewD<'_, Self>) -> HostView<'_> {
                 HostView::$dtype(HostPart::new(&view))
@@ -129,15 +132,17 @@ macro_rules! pods {
             fn of_host_slice_mut(slice: HostSliceMut<'_>) -> Option<&mut [Self]> {
                 if let HostSliceMut::$dtype(slice) = slice { Some(slice) } else { None }
             }
-            const ZERO: Self = 0 as Self;
+            const ZERO: Self = $zero;
         }
     )*};
 }
 
 pods! {
-    i8, I8, |x| x as u64; i16, I16, |x| x as u64; i32, I32, |x| x as u64; i64, I64, |x| x as u64;
-    u8, U8, |x| x.into(); u16, U16, |x| x.into(); u32, U32, |x| x.into(); u64, U64, |x| x;
-    f32, F32, |x| x.to_bits().into(); f64, F64, |x| x.to_bits()
+    i8, I8, |x| [x as u64, 0], 0; i16, I16, |x| [x as u64, 0], 0; i32, I32, |x| [x as u64, 0], 0; i64, I64, |x| [x as u64, 0], 0;
+    u8, U8, |x| [x.into(), 0], 0; u16, U16, |x| [x.into(), 0], 0; u32, U32, |x| [x.into(), 0], 0; u64, U64, |x| [x, 0], 0;
+    f32, F32, |x| [x.to_bits().into(), 0], 0.0; f64, F64, |x| [x.to_bits(), 0], 0.0;
+    c64, C64, |x| [x.re.to_bits().into(), x.im.to_bits().into()], c64::new(0.0, 0.0);
+    c128, C128, |x| [x.re.to_bits(), x.im.to_bits()], c128::new(0.0, 0.0)
 }
 
 /// `f32` or `f64`.
@@ -145,7 +150,10 @@ pods! {
     message = "`{Self}` is no floating-point type",
     note = "this is defined for f32 and f64; `.cast::<f64>()` makes one of them"
 )]
-pub trait Float: Number<Float = Self> + num_traits::Float {}
+pub trait Float: Number<Float = Self> + num_traits::Float {
+    /// Complex numbers with parts of this type.
+    type Complex: ComplexNumber<Real = Self>;
+}
 
 /// An integer of 8 to 64 bits.
 #[diagnostic::on_unimplemented(

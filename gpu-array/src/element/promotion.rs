@@ -1,13 +1,13 @@
 //! The type of an operation between two element types.
 
-use super::Element;
+use super::{Element, c64, c128};
 use crate::DType;
 
 /// `Self` beside `U` in one operation gives `Output`, as NumPy's `promote_types`: the smallest type that holds the values of both, where a
 /// 32-bit or longer integer beside f32 asks for f64.
 #[diagnostic::on_unimplemented(
     message = "no common type of `{Self}` and `{U}`",
-    note = "element types are bool, i8 to i64, u8 to u64, f32 and f64"
+    note = "element types are bool, i8 to i64, u8 to u64, f32, f64, Complex<f32> and Complex<f64>"
 )]
 pub trait Promote<U: Element>: Element {
     /// The common type.
@@ -31,7 +31,7 @@ macro_rules! table {
         /// assert_eq!(promote(DType::I32, DType::F32), DType::F64);
         /// ```
         pub fn promote(left: DType, right: DType) -> DType {
-            const TABLE: [[DType; 11]; 11] = [$(table!(@types $left $row)),*];
+            const TABLE: [[DType; 13]; 13] = [$(table!(@types $left $row)),*];
             TABLE[left as usize][right as usize]
         }
     };
@@ -53,18 +53,20 @@ macro_rules! table {
 
 #[rustfmt::skip]
 table! {
-    (bool i8 i16 i32 i64 u8 u16 u32 u64 f32 f64)
-    bool => (_    i8   i16  i32  i64  u8   u16  u32  u64  f32  f64);
-    i8   => (i8   _    i16  i32  i64  i16  i32  i64  f64  f32  f64);
-    i16  => (i16  i16  _    i32  i64  i16  i32  i64  f64  f32  f64);
-    i32  => (i32  i32  i32  _    i64  i32  i32  i64  f64  f64  f64);
-    i64  => (i64  i64  i64  i64  _    i64  i64  i64  f64  f64  f64);
-    u8   => (u8   i16  i16  i32  i64  _    u16  u32  u64  f32  f64);
-    u16  => (u16  i32  i32  i32  i64  u16  _    u32  u64  f32  f64);
-    u32  => (u32  i64  i64  i64  i64  u32  u32  _    u64  f64  f64);
-    u64  => (u64  f64  f64  f64  f64  u64  u64  u64  _    f64  f64);
-    f32  => (f32  f32  f32  f64  f64  f32  f32  f64  f64  _    f64);
-    f64  => (f64  f64  f64  f64  f64  f64  f64  f64  f64  f64  _);
+    (bool i8 i16 i32 i64 u8 u16 u32 u64 f32 f64 c64 c128)
+    bool => (_    i8   i16  i32  i64  u8   u16  u32  u64  f32  f64  c64  c128);
+    i8   => (i8   _    i16  i32  i64  i16  i32  i64  f64  f32  f64  c64  c128);
+    i16  => (i16  i16  _    i32  i64  i16  i32  i64  f64  f32  f64  c64  c128);
+    i32  => (i32  i32  i32  _    i64  i32  i32  i64  f64  f64  f64  c128 c128);
+    i64  => (i64  i64  i64  i64  _    i64  i64  i64  f64  f64  f64  c128 c128);
+    u8   => (u8   i16  i16  i32  i64  _    u16  u32  u64  f32  f64  c64  c128);
+    u16  => (u16  i32  i32  i32  i64  u16  _    u32  u64  f32  f64  c64  c128);
+    u32  => (u32  i64  i64  i64  i64  u32  u32  _    u64  f64  f64  c128 c128);
+    u64  => (u64  f64  f64  f64  f64  u64  u64  u64  _    f64  f64  c128 c128);
+    f32  => (f32  f32  f32  f64  f64  f32  f32  f64  f64  _    f64  c64  c128);
+    f64  => (f64  f64  f64  f64  f64  f64  f64  f64  f64  f64  _    c128 c128);
+    c64  => (c64  c64  c64  c128 c128 c64  c64  c128 c128 c64  c128 _    c128);
+    c128 => (c128 c128 c128 c128 c128 c128 c128 c128 c128 c128 c128 c128 _);
 }
 
 #[cfg(test)]
@@ -75,6 +77,11 @@ mod tests {
     fn rule(a: DType, b: DType) -> DType {
         use DType::*;
         let signed = |t| matches!(t, I8 | I16 | I32 | I64);
+        if a.is_complex() || b.is_complex() {
+            // The parts of the one with the type of the other, in f32 at least.
+            let part = if [a.part(), b.part()].iter().all(|&t| rule(t, F32) == F32) { C64 } else { C128 };
+            return part;
+        }
         if a == b || b == Bool {
             return a;
         }

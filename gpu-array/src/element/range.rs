@@ -4,7 +4,7 @@ use std::fmt::Display;
 
 use gpu_driver::DevicePod;
 
-use super::{Element, Float, Promote};
+use super::{ComplexNumber, Element, Float, Numeric};
 use crate::{ArrayError, Result};
 
 /// An element that one can calculate with: the integers and the floats, not `bool`.
@@ -12,9 +12,7 @@ use crate::{ArrayError, Result};
     message = "`{Self}` is no number",
     note = "arithmetic is defined for i8 to i64, u8 to u64, f32 and f64; for masks there are `&`, `|`, `^`, `!` and `.cast::<i32>()`"
 )]
-pub trait Number:
-    Element<Storage = Self> + DevicePod + PartialOrd + num_traits::One + Promote<Self, Output = Self>
-{
+pub trait Number: Numeric<Real = Self, Inexact = <Self as Number>::Float> + PartialOrd {
     /// The type of quotients and of the results of mathematical functions, as in NumPy: `f64` for integers, a float's own type.
     type Float: Float;
 
@@ -64,22 +62,27 @@ macro_rules! integers {
     note = "for masks there are `&`, `|`, `^`, `!` and `.cast::<i32>()`"
 )]
 pub trait AnyFloat: Element<Storage = Self> + DevicePod + num_traits::Float + Into<f64> {
+    type OfParts: ComplexNumber<Real = Self>;
     fn rounded(value: f64) -> Self;
 }
 
 impl AnyFloat for f32 {
+    type OfParts = super::c64;
     fn rounded(value: f64) -> Self {
         value as Self
     }
 }
 
 impl AnyFloat for f64 {
+    type OfParts = super::c128;
     fn rounded(value: f64) -> Self {
         value
     }
 }
 
-impl<T: AnyFloat> Float for T {}
+impl<T: AnyFloat> Float for T {
+    type Complex = T::OfParts;
+}
 
 impl<T: AnyFloat> Number for T {
     type Float = T;

@@ -12,6 +12,7 @@
 //! | shapes | broadcast as in NumPy; shapes that do not fit are an error of `eval` |
 //! | `+ - *` | integers wrap; floats round once and are never contracted to a fused multiply-add ([`Expr::fma`] is one) |
 //! | `/` | of integers gives f64 |
+//! | complex numbers | [`Numeric`](crate::Numeric) has their `+ - * /` and `eq`; `real`, `imag`, `conj`, `abs`, `arg`, [`complex()`]; they have no order |
 //! | `%`, `floor_divide` | NumPy's: the remainder has the divisor's sign; integers by 0 give 0. `fmod` is C's and Rust's |
 //! | `& \| ^ !` | of integers bit by bit, of `bool` logic |
 //! | `<< >>` | by the width or more, or by less than 0, gives 0, for a negative left side too |
@@ -51,14 +52,14 @@ mod syntax;
 pub use crate::layout::checked_len;
 pub use crate::put::put_add;
 pub use device::{
-    AxisParams, CONSTANT, HEADERS, LeafParams, Lowered, LoweredLeaf, LoweredTarget, MAX_AXES, PACKED, PACKS, STRIDED,
-    divisor, loop_program, pack_bytes,
+    AxisParams, COMPLEX_HEADERS, CONSTANT, HEADERS, LeafParams, Lowered, LoweredLeaf, LoweredTarget, MAX_AXES, PACKED,
+    PACKS, STRIDED, divisor, loop_program, pack_bytes,
 };
 pub use graph::Source;
 pub use samples::KERNELS;
 pub(crate) use syntax::as_i64;
 pub use syntax::{
     Backend, Expr, Gpu, Host, IntoExpr, Operand, Operation, Outside, OwnedRhs, Precompile, Rhs, Values, arange,
-    constant, diff, diff_n, eval_all, eye, flip, gather, host, host_owned, index, linspace, linspace_without_end, pad,
-    precompile, repeat, roll, source, take, tile, tril, triu, where_,
+    complex, constant, diff, diff_n, eval_all, eye, flip, gather, host, host_owned, index, linspace,
+    linspace_without_end, pad, precompile, repeat, roll, source, take, tile, tril, triu, where_,
 };

@@ -13,14 +13,14 @@ use super::{
     graph::{Code, assemble},
     syntax::{Expr, Host, Outside, constant, host, index, roll, take, where_},
 };
-use crate::{Element, concatenate, put};
+use crate::{Complex, Element, concatenate, put};
 
 /// Kernels of expressions, one of each kind, those that join arrays, and those that write at computed places.
 ///
 /// The project's checks compile them for every architecture and record their resources. Kernels that run are made from the same texts.
 pub static KERNELS: LazyLock<Registry> = LazyLock::new(|| {
     let samples = Samples(Registry::new("gpu-array"));
-    put::with_samples(concatenate::with_samples(samples.arithmetic().copies().functions().0))
+    put::with_samples(concatenate::with_samples(samples.arithmetic().copies().functions().complex().0))
 });
 
 struct Samples(Registry);
@@ -77,6 +77,18 @@ impl Samples {
             .with("floor_divide", Loop::Linear, &(n.floor_divide(3) + &n % 5))
             .with("mask", Loop::Linear, &where_(x.gt(0.0) & x.is_finite(), x.sqrt(), 0.0))
             .with("places", Loop::Strided, &(index::<IxDyn, Host>(Axis(0)) + &i))
+    }
+}
+
+impl Samples {
+    fn complex(self) -> Self {
+        let (z, w, x) = (array::<Complex<f32>>(), array::<Complex<f64>>(), array::<f32>());
+        let (z, w, x) = (host(&z), host(&w), host(&x));
+        self.with("complex64", Loop::Linear, &(&z * &x / z.conj()))
+            .with("complex128", Loop::Linear, &(&w * &z + Complex::new(0.5, 2.0)))
+            .with("complex128", Loop::Strided, &w)
+            .with("complex128", Loop::Tiled, &w)
+            .with("complex_abs", Loop::Linear, &z.abs())
     }
 }
 

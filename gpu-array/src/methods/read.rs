@@ -6,7 +6,7 @@ use gpu_driver::{Device, Stream};
 use ndarray::{Array, ArrayBase, Axis, DataMut, Dimension, IntoDimension, Ix1, IxDyn, Order, RemoveAxis, SliceArg};
 
 use crate::{
-    ArrayError, Chunks, Element, GpuArray, GpuView, GpuViewMut, Number, Result, dense, pending::Pending, transfer,
+    ArrayError, Chunks, Element, GpuArray, GpuView, GpuViewMut, Numeric, Result, dense, pending::Pending, transfer,
 };
 
 /// The methods of `$type` for reading; views of it live for `$life`. It has `layout()` and `data()`.
@@ -339,7 +339,7 @@ macro_rules! read_only {
             /// The errors of [`full_like`](Self::full_like).
             pub fn ones_like(&self) -> Result<GpuArray<T, D>>
             where
-                T: Number,
+                T: Numeric,
             {
                 self.full_like(T::one())
             }

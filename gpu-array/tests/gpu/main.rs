@@ -9,6 +9,11 @@ use ndarray::{Array, Array1, Array2, Array3, ArrayD, Ix1, IxDyn, s};
 use testkit::{AWKWARD_LENGTHS, Outcome, Suite, ensure, ensure_eq, tests};
 
 mod apart;
+#[path = "../complex/mod.rs"]
+mod complex;
+#[path = "complex.rs"]
+mod complex_numbers;
+mod complex_numpy;
 mod counts;
 mod examples;
 mod expressions;
@@ -61,6 +66,7 @@ fn main() -> ExitCode {
         .group("device", device.clone(), "GPU_TESTS", on_device)
         .group("device", device.clone(), "GPU_TESTS", views::TESTS)
         .group("device", device.clone(), "GPU_TESTS", programs::TESTS)
+        .group("device", device.clone(), "GPU_TESTS", complex_numbers::TESTS)
         .group("device", device.clone(), "GPU_TESTS", expressions::TESTS)
         .group("device", device.clone(), "GPU_TESTS", math::TESTS)
         .group("device", device.clone(), "GPU_TESTS", structure::TESTS)
@@ -70,6 +76,7 @@ fn main() -> ExitCode {
         .group("device", device.clone(), "GPU_TESTS", retyped::TESTS)
         .group("device", device.clone(), "GPU_TESTS", apart::TESTS)
         .group("device", device.clone(), "GPU_TESTS", examples::TESTS)
+        .group("numpy", complex_numpy::python(), "GPU_TESTS", complex_numpy::TESTS)
         .group("pycuda", device.clone(), "GPU_TESTS", pycuda::TESTS)
         .group("large", gpu, if on_gpu { "GPU_TESTS" } else { "" }, large::TESTS)
         .group("counts", emulated(), require, counts::TESTS)

@@ -4,6 +4,10 @@
 #[path = "../random/mod.rs"]
 mod random;
 
+#[path = "../complex/mod.rs"]
+mod complex;
+#[path = "complex.rs"]
+mod complex_numbers;
 mod programs;
 mod semantics;
 mod structure;

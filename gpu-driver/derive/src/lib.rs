@@ -48,6 +48,15 @@ fn expand(input: &DeriveInput) -> Result<TokenStream> {
         unsafe impl #driver::DevicePod for #name {
             const CUDA_NAME: &'static str = #cuda_name;
 
+            // A field may ask for more in C++ than in Rust.
+            const CUDA_ALIGN: usize = {
+                let mut most = ::core::mem::align_of::<#name>();
+                #(if <#types as #driver::DevicePod>::CUDA_ALIGN > most {
+                    most = <#types as #driver::DevicePod>::CUDA_ALIGN;
+                })*
+                most
+            };
+
             fn define(definitions: &mut #driver::Definitions) -> #driver::Result<()> {
                 #(<#types as #driver::DevicePod>::define(definitions)?;)*
                 definitions.add::<Self>(&[

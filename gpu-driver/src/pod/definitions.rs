@@ -67,7 +67,7 @@ impl Definitions {
 }
 
 fn text<T: DevicePod>(fields: &[(&str, &str)]) -> String {
-    let (name, size, align) = (T::CUDA_NAME, size_of::<T>(), align_of::<T>());
+    let (name, size, align) = (T::CUDA_NAME, size_of::<T>(), T::CUDA_ALIGN);
     let mut text = format!("struct alignas({align}) {name} {{");
     for (field, cuda_type) in fields {
         let _ = write!(text, " {cuda_type} {field};");
@@ -112,6 +112,33 @@ mod tests {
         let error = other::Pair::define(&mut all).unwrap_err();
         assert!(matches!(&error, DriverError::TypeName { name: "Pair", .. }), "{error}");
         assert!(error.to_string().contains("uint32_t b"), "{error}");
+    }
+
+    #[cfg(feature = "num-complex")]
+    #[test]
+    fn a_structure_is_aligned_as_its_complex_fields_are_in_cuda() {
+        use num_complex::Complex;
+
+        #[repr(C)]
+        #[derive(Clone, Copy, Debug, crate::DevicePod)]
+        #[device_pod(crate = crate)]
+        struct Wave {
+            frequency: f64,
+            amplitude: Complex<f32>,
+        }
+        #[repr(C)]
+        #[derive(Clone, Copy, Debug, crate::DevicePod)]
+        #[device_pod(crate = crate)]
+        struct Pairs {
+            a: Complex<f64>,
+            b: Wave,
+        }
+        let text = Definitions::of::<Pairs>().unwrap().text();
+        assert!(
+            text.contains("struct alignas(8) Wave { double frequency; gpu::Complex<float> amplitude; };"),
+            "{text}"
+        );
+        assert!(text.contains("sizeof(Pairs) == 32 && alignof(Pairs) == 16"), "{text}");
     }
 
     #[test]

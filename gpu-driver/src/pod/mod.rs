@@ -75,11 +75,14 @@ pub use gpu_driver_derive::DevicePod;
 /// ```
 ///
 /// # Safety
-/// The type has no padding, no pointer and no invalid bit pattern; its size and alignment are those of the CUDA C++ type
-/// named by [`DevicePod::CUDA_NAME`].
+/// The type has no padding, no pointer and no invalid bit pattern; its size is that of the CUDA C++ type named by [`DevicePod::CUDA_NAME`], whose
+/// alignment is [`DevicePod::CUDA_ALIGN`]: at least that in Rust, and a divisor of the size.
 pub unsafe trait DevicePod: Copy + Send + Sync + Debug + 'static {
     /// How the type is written in CUDA C++ (after the prelude and the structures of [`DevicePod::define`]).
     const CUDA_NAME: &'static str;
+
+    /// The alignment of the type in CUDA C++, in bytes. Elements of device memory have it, since their size is a multiple of it.
+    const CUDA_ALIGN: usize = align_of::<Self>();
 
     /// Adds the structures that the name stands for, inner ones first. Numbers need none.
     ///
@@ -103,6 +106,25 @@ pods! {
     f32 => "float", f64 => "double",
     i8 => "int8_t", i16 => "int16_t", i32 => "int32_t", i64 => "int64_t",
     u8 => "uint8_t", u16 => "uint16_t", u32 => "uint32_t", u64 => "uint64_t",
+}
+
+#[cfg(feature = "num-complex")]
+mod complex {
+    use num_complex::Complex;
+
+    use super::DevicePod;
+
+    macro_rules! complex {
+        ($($part:ty => $cuda:literal),*) => {$(
+            // SAFETY: `repr(C)`, two plain numbers without padding; complex.cuh asserts the size, and aligns the pair as a whole.
+            unsafe impl DevicePod for Complex<$part> {
+                const CUDA_NAME: &'static str = $cuda;
+                const CUDA_ALIGN: usize = size_of::<Self>();
+            }
+        )*};
+    }
+
+    complex! { f32 => "gpu::Complex<float>", f64 => "gpu::Complex<double>" }
 }
 
 /// A type that the text of a kernel can name: each [`DevicePod`], and `bool`.

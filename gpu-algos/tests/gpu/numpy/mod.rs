@@ -144,7 +144,7 @@ impl<T: Operand> Case<'_, T> {
 fn bits<'a, T: Element>(elements: impl Iterator<Item = &'a T>) -> String {
     let mut text = String::new();
     for element in elements {
-        for byte in &element.to_word().to_le_bytes()[..size_of::<T::Storage>()] {
+        for byte in &element.to_words()[0].to_le_bytes()[..size_of::<T::Storage>()] {
             let _ = write!(text, "{byte:02x}");
         }
     }

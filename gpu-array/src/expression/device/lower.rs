@@ -6,7 +6,7 @@ use ndarray::Dimension;
 use super::{
     check,
     plan::extra,
-    text::{HEADERS, functor},
+    text::{HEADERS, complex_headers, functor},
 };
 use crate::{
     ArrayError, DType, Element, GpuViewMut, Result,
@@ -113,15 +113,16 @@ impl<'a> Lowered<'a> {
         step.map_or(DType::Bool, |step| step.dtype)
     }
 
-    /// The structure, under that name.
+    /// The structure, under that name, and before it the includes that it needs beside `loop.cuh` and the headers of sources.
     pub fn functor(&self, name: &str) -> String {
-        functor(&self.0, name)
+        let includes = complex_headers(&self.0).iter().map(|header| format!("#include \"{}\"\n", header.name));
+        includes.collect::<String>() + &functor(&self.0, name)
     }
 
     /// The headers that the structure includes; the first is `loop.cuh`, which includes the others of this crate.
     pub fn headers(&self) -> Vec<Header> {
         let sources = self.0.sources.iter().map(|source| source.header());
-        HEADERS.into_iter().chain(sources).collect()
+        HEADERS.into_iter().chain(complex_headers(&self.0).iter().copied()).chain(sources).collect()
     }
 
     /// All that the structure's text depends on.

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use gpu_driver::{Header, LIST, Program};
+use gpu_driver::{COMPLEX, Header, LIST, Program};
 
 use super::{
     params::PARAMS,
@@ -15,6 +15,8 @@ use crate::expression::graph::{Code, LeafMemory, Op, Step};
 pub const PACKS: Header = Header { name: "packs.cuh", text: include_str!("packs.cuh") };
 const TUPLE: Header = Header { name: "tuple.cuh", text: include_str!("tuple.cuh") };
 const OPERATIONS: Header = Header { name: "operations.cuh", text: include_str!("operations.cuh") };
+const COMPLEX_OPERATIONS: Header =
+    Header { name: "complex_operations.cuh", text: include_str!("complex_operations.cuh") };
 const LOOP: Header = Header { name: "loop.cuh", text: include_str!("loop.cuh") };
 const LINEAR: Header = Header { name: "linear.cuh", text: include_str!("linear.cuh") };
 const STRIDED: Header = Header { name: "strided.cuh", text: include_str!("strided.cuh") };
@@ -23,7 +25,16 @@ const TILED: Header = Header { name: "tiled.cuh", text: include_str!("tiled.cuh"
 /// The headers of expressions, for kernels of one's own. The first one includes the others.
 ///
 /// They hold the functions in namespace `gpu` that operations call (`operations.cuh`), tuples, and packs of neighbours with their loads and stores.
+/// [`COMPLEX_HEADERS`] has those of complex numbers.
 pub const HEADERS: [Header; 6] = [LOOP, OPERATIONS, TUPLE, PACKS, PARAMS, LIST];
+
+/// The headers beside [`HEADERS`] of expressions with complex numbers. The first one includes the others.
+pub const COMPLEX_HEADERS: [Header; 2] = [COMPLEX_OPERATIONS, COMPLEX];
+
+/// The headers of complex numbers, where the code has one.
+pub(crate) fn complex_headers(code: &Code<'_>) -> &'static [Header] {
+    if code.steps.iter().any(|step| step.dtype.is_complex()) { &COMPLEX_HEADERS } else { &[] }
+}
 
 impl Loop {
     pub(crate) fn header(self) -> Header {
@@ -55,6 +66,9 @@ impl Text {
     /// Adds the kernel of an expression, in a namespace of that name.
     pub(crate) fn add_named(&mut self, name: &str, code: &Code<'_>, which: Loop, policy: &Policy) {
         self.include(which.header());
+        for &header in complex_headers(code) {
+            self.include(header);
+        }
         for source in &code.sources {
             self.include(source.header());
         }
@@ -132,7 +146,7 @@ fn value(code: &Code<'_>, step: &Step, places: &SourcePlaces) -> String {
         Op::Index => format!("gpu::get<{a}>(x).value"),
         Op::Scalar => format!("gpu::word_as<{dtype}>(scalars[{a}])"),
         Op::Copy => format!("v{a}"),
-        Op::Cast => format!("gpu::cast<{dtype}>(v{a})"),
+        Op::Cast => format!("gpu::{}<{dtype}>(v{a})", cast_name(code, step)),
         Op::Gather => format!("gpu::take<{dtype}>(extra[{a}], v{b}, v{c})"),
         Op::Source => {
             let (source, start) = (&code.sources[a as usize], places.0[a as usize]);
@@ -143,4 +157,10 @@ fn value(code: &Code<'_>, step: &Step, places: &SourcePlaces) -> String {
             format!("gpu::{}({})", op.name(), operands.join(", "))
         }
     }
+}
+
+/// The function of a cast.
+fn cast_name(code: &Code<'_>, step: &Step) -> &'static str {
+    let is_complex = step.dtype.is_complex() || code.steps[step.args[0] as usize].dtype.is_complex();
+    if is_complex { "complex_cast" } else { "cast" }
 }

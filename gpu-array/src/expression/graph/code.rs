@@ -34,7 +34,7 @@ pub(crate) struct Code<'a> {
     pub(crate) outputs: SmallVec<[u32; 2]>,
     /// The leaves, by the numbers in [`Op::Leaf`] and [`Op::Index`]; their strides are those for `shape`, 0 along axes that they are broadcast over.
     pub(crate) leaves: SmallVec<[Leaf<'a>; 4]>,
-    /// The scalars, by the numbers in [`Op::Scalar`], as [`crate::Element::to_word`] gives them.
+    /// The scalars, by the numbers in [`Op::Scalar`], as the first of [`crate::Element::to_words`].
     pub(crate) scalars: SmallVec<[u64; 8]>,
     /// The tables, by the numbers in [`Op::Gather`].
     pub(crate) tables: SmallVec<[TakeTable<'a>; 1]>,

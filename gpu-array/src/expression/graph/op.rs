@@ -38,7 +38,7 @@ operations! {
 
     // Operations with operands of other types than the result.
     /// To the result's type. Integers wrap; float to integer cuts and saturates, NaN gives 0; integer to float rounds to nearest even;
-    /// to bool: whether it is not 0.
+    /// to bool: whether it is not 0. To a complex type: with the imaginary part 0; from one to a real type: the cast of the real part.
     Cast "cast",
     /// `[condition: bool, a, b]`: a where the condition holds, else b.
     Select "where",
@@ -55,10 +55,20 @@ operations! {
     /// bool: whether the index is in `0..length`.
     Inside "inside",
 
+    // Between complex numbers and their parts, exact but for the angle.
+    /// `[re, im]`: the complex number of two floats.
+    Complex "complex",
+    Real "real",
+    Imag "imag",
+    /// The complex number with the other sign of the imaginary part.
+    Conj "conj",
+    /// `atan2` of the imaginary and the real part.
+    Arg "arg",
+
     // Of one operand, exact.
     /// Integers wrap.
     Negate "negate",
-    /// Integers wrap: the least one stays.
+    /// Integers wrap: the least one stays. Of a complex number `hypot` of its parts.
     Absolute "absolute",
     /// -1, 0, 1; 0 for a zero of either sign, NaN for NaN.
     Sign "sign",
@@ -95,11 +105,11 @@ operations! {
     Cbrt "cbrt",
 
     // Of two operands, exact.
-    /// Integers wrap, as in the next two.
+    /// Integers wrap, as in the next two. Complex numbers: see [`Numeric`](crate::Numeric), also in the next three.
     Add "add",
     Subtract "subtract",
     Multiply "multiply",
-    /// Floats only.
+    /// Floats and complex numbers only.
     Divide "divide",
     /// NumPy's `//`: the floor of the quotient. Integers: 0 for a divisor of 0, wraps for the least one by -1. Floats: see
     /// [`host`](mod@crate::expression::host).
@@ -150,6 +160,7 @@ impl Op {
             Self::Gather => 1..3,
             Self::Source => 1..2,
             Self::Select | Self::Fma => 0..3,
+            Self::Real | Self::Imag | Self::Conj | Self::Arg => 0..1,
             Self::Copy
             | Self::Cast
             | Self::Negate

@@ -15,7 +15,7 @@ use crate::{ArrayError, DType, Element, Result, shape::Shape};
 /// A value at each place, of a type, rank and place that the compiler checked. Cheap to clone; a clone is known as the same value.
 #[derive(Clone)]
 pub(crate) enum Value<'a> {
-    /// A value that is the same everywhere, as [`Element::to_word`] gives it.
+    /// A value that is the same everywhere, as the first of [`Element::to_words`]. Complex numbers are made of two.
     Scalar(DType, u64),
     /// Elements of an array.
     Leaf(Arc<Leaf<'a>>),
@@ -57,7 +57,12 @@ pub(crate) enum NodeKind<'a> {
 impl<'a> Value<'a> {
     /// A value that is the same everywhere.
     pub(crate) fn scalar<T: Element>(value: T) -> Self {
-        Self::Scalar(T::DTYPE, value.to_word())
+        let [first, second] = value.to_words();
+        if !T::DTYPE.is_complex() {
+            return Self::Scalar(T::DTYPE, first);
+        }
+        let part = T::DTYPE.part();
+        Self::binary(Op::Complex, T::DTYPE, part, Self::Scalar(part, first), Self::Scalar(part, second))
     }
 
     pub(crate) fn leaf(leaf: Leaf<'a>) -> Self {

@@ -84,7 +84,7 @@ impl<'o> Frame<'_, '_, '_, 'o> {
                 Some(LoopOperand::Each(T::registers(self.registers).get(i as usize)?.get(..self.len)?))
             }
             Location::Output(i) => Some(LoopOperand::Each(T::slice(self.outputs.get(i as usize)?)?)),
-            Location::Same(i) => Some(LoopOperand::Same(T::from_word(*self.located.words.get(i as usize)?))),
+            Location::Same(i) => Some(LoopOperand::Same(T::from_words(*self.located.words.get(i as usize)?))),
             Location::Leaf(i) => Some(LoopOperand::Each(self.in_place(i)?)),
             Location::Scaled { .. } | Location::Nowhere => None,
         }
@@ -94,7 +94,7 @@ impl<'o> Frame<'_, '_, '_, 'o> {
     fn scaled<T: RealScalar + Lane>(&self, step: u32) -> Option<(LoopOperand<'_, T>, T)> {
         match *self.located.places.get(step as usize)? {
             Location::Scaled { leaf, word } => {
-                Some((LoopOperand::Each(self.in_place(leaf)?), T::from_word(*self.located.words.get(word as usize)?)))
+                Some((LoopOperand::Each(self.in_place(leaf)?), T::from_words(*self.located.words.get(word as usize)?)))
             }
             _ => Some((self.value(step)?, T::one())),
         }

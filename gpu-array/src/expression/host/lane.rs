@@ -2,12 +2,12 @@
 
 use crate::{
     DType, Element,
-    element::{HostPart, HostSliceMut, HostView},
+    element::{HostPart, HostSliceMut, HostView, c64, c128},
 };
 
 /// An element type of the evaluator: the way from types as values to types.
-pub(super) trait Lane: Element + PartialOrd + Default {
-    fn from_word(word: u64) -> Self;
+pub(super) trait Lane: Element + Default {
+    fn from_words(words: [u64; 2]) -> Self;
     fn registers(all: &Registers) -> &[Vec<Self>];
     fn registers_mut(all: &mut Registers) -> &mut [Vec<Self>];
     fn view<'a>(view: &HostView<'a>) -> Option<HostPart<'a, Self>>;
@@ -18,9 +18,10 @@ pub(super) trait Lane: Element + PartialOrd + Default {
 /// Evaluates an expression with `$T` as the type that a [`DType`] stands for.
 macro_rules! by_type {
     ($dtype:expr, $T:ident => $body:expr) => {
-        by_type!(@arms $dtype, $T, $body, Bool bool, I8 i8, I16 i16, I32 i32, I64 i64, U8 u8, U16 u16, U32 u32, U64 u64, F32 f32, F64 f64)
+        by_type!(@arms $dtype, $T, $body, Bool bool, I8 i8, I16 i16, I32 i32, I64 i64, U8 u8, U16 u16, U32 u32, U64 u64, F32 f32,
+            F64 f64, C64 crate::element::c64, C128 crate::element::c128)
     };
-    (@arms $dtype:expr, $T:ident, $body:expr, $($variant:ident $element:ident),*) => {
+    (@arms $dtype:expr, $T:ident, $body:expr, $($variant:ident $element:ty),*) => {
         match $dtype {
             $(crate::DType::$variant => {
                 type $T = $element;
@@ -32,7 +33,7 @@ macro_rules! by_type {
 pub(super) use by_type;
 
 macro_rules! lanes {
-    ($($variant:ident $element:ident |$word:ident| $value:expr),*) => {
+    ($($variant:ident $element:ident |$words:ident| $value:expr),*) => {
         /// Values of a chunk between the steps, by type.
         #[derive(Debug, Default)]
         pub(super) struct Registers {
@@ -47,7 +48,7 @@ macro_rules! lanes {
         }
 
         $(impl Lane for $element {
-            fn from_word($word: u64) -> Self {
+            fn from_words($words: [u64; 2]) -> Self {
                 $value
             }
             fn registers(all: &Registers) -> &[Vec<Self>] {
@@ -70,8 +71,10 @@ macro_rules! lanes {
 }
 
 lanes! {
-    Bool bool |word| word != 0,
-    I8 i8 |word| word as i8, I16 i16 |word| word as i16, I32 i32 |word| word as i32, I64 i64 |word| word as i64,
-    U8 u8 |word| word as u8, U16 u16 |word| word as u16, U32 u32 |word| word as u32, U64 u64 |word| word,
-    F32 f32 |word| f32::from_bits(word as u32), F64 f64 |word| f64::from_bits(word)
+    Bool bool |words| words[0] != 0,
+    I8 i8 |words| words[0] as i8, I16 i16 |words| words[0] as i16, I32 i32 |words| words[0] as i32, I64 i64 |words| words[0] as i64,
+    U8 u8 |words| words[0] as u8, U16 u16 |words| words[0] as u16, U32 u32 |words| words[0] as u32, U64 u64 |words| words[0],
+    F32 f32 |words| f32::from_bits(words[0] as u32), F64 f64 |words| f64::from_bits(words[0]),
+    C64 c64 |words| { let [re, im] = words.map(|word| f32::from_bits(word as u32)); Self { re, im } },
+    C128 c128 |words| { let [re, im] = words.map(f64::from_bits); Self { re, im } }
 }

@@ -29,7 +29,7 @@ pub(super) struct Located<'c, 'a> {
     /// For each step.
     pub(super) places: Vec<Location>,
     /// The values that are the same at all places.
-    pub(super) words: Vec<u64>,
+    pub(super) words: Vec<[u64; 2]>,
     /// For each leaf.
     pub(super) rows: Vec<Rows>,
 }

@@ -66,7 +66,7 @@ impl<'c, 'a> Plan<'c, 'a> {
     fn place(&mut self, i: usize, step: Step, summed: bool, free: &mut [Vec<u32>]) -> Result<()> {
         if self.is_uniform(step) {
             let word = if step.op == Op::Scalar {
-                self.located.code.scalars[step.args[0] as usize]
+                [self.located.code.scalars[step.args[0] as usize], 0]
             } else {
                 self.uniform(step).ok_or_else(|| malformed(step))?
             };
@@ -105,13 +105,13 @@ impl<'c, 'a> Plan<'c, 'a> {
     }
 
     /// The value of such a step, by the loops of all others.
-    fn uniform(&self, step: Step) -> Option<u64> {
+    fn uniform(&self, step: Step) -> Option<[u64; 2]> {
         let mut counts = EMPTY;
         counts[step.dtype as usize] = 1;
         let mut scratch = Registers::new(&counts, 1);
         Frame { located: &self.located, registers: &mut scratch, outputs: &mut [], start: 0, len: 1 }
             .run(step, Location::Register(0))?;
-        by_type!(step.dtype, T => Some(T::registers(&scratch)[0][0].to_word()))
+        by_type!(step.dtype, T => Some(T::registers(&scratch)[0][0].to_words()))
     }
 
     /// A product of a float leaf and a constant.

@@ -1,9 +1,15 @@
 //! The operations on single values: the definitions of [`super`], in Rust.
 
+mod complex;
+
+use num_complex::Complex;
+
+pub(super) use complex::ComplexScalar;
+
 use crate::element::Float;
 
 /// The operations of all numbers.
-pub(super) trait Arithmetic: super::lane::Lane {
+pub(super) trait Arithmetic: super::lane::Lane + PartialOrd {
     fn negate(self) -> Self;
     fn absolute(self) -> Self;
     fn sign(self) -> Self;
@@ -24,6 +30,8 @@ pub(super) trait Integral: Arithmetic {
 
 /// The further operations of floats, beside those of [`num_traits::Float`].
 pub(super) trait RealScalar: Arithmetic + Float {
+    type Pair: super::lane::Lane;
+    fn complex(self, im: Self) -> Self::Pair;
     fn divide(self, other: Self) -> Self;
     fn round_even(self) -> Self;
 }
@@ -174,6 +182,10 @@ macro_rules! floats {
             }
         }
         impl RealScalar for $type {
+            type Pair = Complex<Self>;
+            fn complex(self, im: Self) -> Complex<Self> {
+                Complex { re: self, im }
+            }
             fn divide(self, other: Self) -> Self {
                 self / other
             }

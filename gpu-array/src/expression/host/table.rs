@@ -9,10 +9,11 @@ use super::{
     lane::{Lane, by_type},
     location::Location,
     loops,
-    scalar::{self, Arithmetic, CastTo, Integral, RealScalar},
+    scalar::{self, Arithmetic, CastTo, ComplexScalar, Integral, RealScalar},
 };
 use crate::{
     DType,
+    element::{c64, c128},
     expression::graph::{Op, Step},
 };
 
@@ -49,6 +50,8 @@ impl Frame<'_, '_, '_, '_> {
             DType::U64 => self.integer::<u64>(step, to),
             DType::F32 => self.float::<f32>(step, to),
             DType::F64 => self.float::<f64>(step, to),
+            DType::C64 => self.complex::<c64>(step, to),
+            DType::C128 => self.complex::<c128>(step, to),
         }
     }
 
@@ -62,6 +65,7 @@ impl Frame<'_, '_, '_, '_> {
             Op::Add => self.sum(step, to, <T as Arithmetic>::add),
             Op::Subtract => self.sum(step, to, <T as Arithmetic>::subtract),
             Op::Divide => self.binary(step, to, T::divide),
+            Op::Complex => self.binary(step, to, T::complex),
             Op::Fma => self.ternary(step, to, <T as Float>::mul_add),
             Op::IsNan => self.unary(step, to, <T as Float>::is_nan),
             Op::IsFinite => self.unary(step, to, <T as Float>::is_finite),
@@ -90,6 +94,24 @@ impl Frame<'_, '_, '_, '_> {
             Op::Atan2 => self.binary_slow(step, to, <T as Float>::atan2),
             Op::Hypot => self.binary_slow(step, to, <T as Float>::hypot),
             _ => self.number::<T>(step, to),
+        }
+    }
+
+    fn complex<T: ComplexScalar>(&mut self, step: Step, to: Location) -> Option<()> {
+        match step.op {
+            Op::Real => self.unary(step, to, |x: T| x.part(false)),
+            Op::Imag => self.unary(step, to, |x: T| x.part(true)),
+            Op::Absolute => self.unary(step, to, |x: T| x.part(false).hypot(x.part(true))),
+            Op::Arg => self.unary(step, to, |x: T| x.part(true).atan2(x.part(false))),
+            Op::IsNan => self.unary(step, to, |x: T| x.part(false).is_nan() || x.part(true).is_nan()),
+            Op::IsFinite => self.unary(step, to, |x: T| x.part(false).is_finite() && x.part(true).is_finite()),
+            Op::Conj => self.unary(step, to, T::conj),
+            Op::Negate => self.unary(step, to, T::negate),
+            Op::Add => self.binary(step, to, T::add),
+            Op::Subtract => self.binary(step, to, T::subtract),
+            Op::Multiply => self.binary(step, to, T::multiply),
+            Op::Divide => self.binary(step, to, T::divide),
+            _ => self.equality::<T>(step, to),
         }
     }
 
@@ -123,7 +145,7 @@ impl Frame<'_, '_, '_, '_> {
 
     fn bits<T>(&mut self, step: Step, to: Location) -> Option<()>
     where
-        T: Lane + BitAnd<Output = T> + BitOr<Output = T> + BitXor<Output = T> + Not<Output = T>,
+        T: Lane + PartialOrd + BitAnd<Output = T> + BitOr<Output = T> + BitXor<Output = T> + Not<Output = T>,
     {
         match step.op {
             Op::And => self.binary(step, to, T::bitand),
@@ -134,18 +156,24 @@ impl Frame<'_, '_, '_, '_> {
         }
     }
 
-    fn order<T: Lane>(&mut self, step: Step, to: Location) -> Option<()> {
+    fn order<T: Lane + PartialOrd>(&mut self, step: Step, to: Location) -> Option<()> {
         match step.op {
             Op::Minimum => self.binary(step, to, scalar::minimum::<T>),
             Op::Maximum => self.binary(step, to, scalar::maximum::<T>),
             Op::Fmin => self.binary(step, to, scalar::fmin::<T>),
             Op::Fmax => self.binary(step, to, scalar::fmax::<T>),
-            Op::Equal => self.binary(step, to, |a: T, b: T| a == b),
-            Op::NotEqual => self.binary(step, to, |a: T, b: T| a != b),
             Op::Less => self.binary(step, to, |a: T, b: T| a < b),
             Op::LessEqual => self.binary(step, to, |a: T, b: T| a <= b),
             Op::Greater => self.binary(step, to, |a: T, b: T| a > b),
             Op::GreaterEqual => self.binary(step, to, |a: T, b: T| a >= b),
+            _ => self.equality::<T>(step, to),
+        }
+    }
+
+    fn equality<T: Lane>(&mut self, step: Step, to: Location) -> Option<()> {
+        match step.op {
+            Op::Equal => self.binary(step, to, |a: T, b: T| a == b),
+            Op::NotEqual => self.binary(step, to, |a: T, b: T| a != b),
             _ => None,
         }
     }
@@ -153,7 +181,14 @@ impl Frame<'_, '_, '_, '_> {
     fn cast<T>(&mut self, step: Step, to: Location) -> Option<()>
     where
         T: Lane + CastTo<bool> + CastTo<i8> + CastTo<i16> + CastTo<i32> + CastTo<i64>,
-        T: CastTo<u8> + CastTo<u16> + CastTo<u32> + CastTo<u64> + CastTo<f32> + CastTo<f64>,
+        T: CastTo<u8>
+            + CastTo<u16>
+            + CastTo<u32>
+            + CastTo<u64>
+            + CastTo<f32>
+            + CastTo<f64>
+            + CastTo<c64>
+            + CastTo<c128>,
     {
         by_type!(step.dtype, U => self.unary(step, to, <T as CastTo<U>>::cast))
     }

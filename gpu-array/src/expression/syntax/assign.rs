@@ -13,7 +13,7 @@ use ndarray::Dimension;
 
 use super::expr::{Expr, Gpu, IntoExpr, Operand, Rhs};
 use crate::{
-    ArrayError, Bits, Element, Float, GpuArray, GpuViewMut, Integer, Number, Promote, Result,
+    ArrayError, Bits, Element, GpuArray, GpuViewMut, Inexact, Integer, Number, Numeric, Promote, Result,
     expression::{
         graph::{Op, Value},
         job,
@@ -195,11 +195,11 @@ macro_rules! assigning {
 }
 
 assigning! {
-    AddAssign add_assign Add "+=" Number;
-    SubAssign sub_assign Subtract "-=" Number;
-    MulAssign mul_assign Multiply "*=" Number;
+    AddAssign add_assign Add "+=" Numeric;
+    SubAssign sub_assign Subtract "-=" Numeric;
+    MulAssign mul_assign Multiply "*=" Numeric;
     RemAssign rem_assign Remainder "%=" Number;
-    DivAssign div_assign Divide "/=" Float;
+    DivAssign div_assign Divide "/=" Inexact;
     BitAndAssign bitand_assign And "&=" Bits;
     BitOrAssign bitor_assign Or "|=" Bits;
     BitXorAssign bitxor_assign Xor "^=" Bits;

@@ -11,7 +11,7 @@ use super::{
     operators::{Common, binary},
 };
 use crate::{
-    Element, Float, GpuArray, GpuView, GpuViewMut, Number, Promote,
+    ComplexNumber, Element, Float, GpuArray, GpuView, GpuViewMut, Inexact, Number, Numeric, Promote,
     expression::graph::{Op, Value},
 };
 
@@ -31,7 +31,7 @@ fn rounded<'a, T: Element, D: Dimension, P: Backend>(op: Op, x: Expr<'a, T, D, P
 }
 
 /// x to the power `n > 0`, by squaring: from the highest bit of n down, each step squares, and multiplies by x where the bit is 1.
-fn squared<'a, T: Number, D: Dimension, P: Backend>(x: &Expr<'a, T, D, P>, n: u32) -> Expr<'a, T, D, P> {
+fn squared<'a, T: Numeric, D: Dimension, P: Backend>(x: &Expr<'a, T, D, P>, n: u32) -> Expr<'a, T, D, P> {
     let multiply = |a: &Expr<'a, T, D, P>, b: &Expr<'a, T, D, P>| {
         Expr::of(Value::binary(Op::Multiply, T::DTYPE, T::DTYPE, a.value.clone(), b.value.clone()))
     };
@@ -89,18 +89,20 @@ macro_rules! functions {
 
         impl<$($generics)*> $type {
             /// In another element type: integers wrap, floats are cut to integers and saturate (NaN gives 0), integers are rounded to the
-            /// nearest float; to `bool` every value but 0 gives true.
+            /// nearest float; to `bool` every value but 0 gives true. To a complex type the imaginary part is 0; from one to a real type the real part
+            /// is cast, as in NumPy.
             #[doc(alias = "astype")]
             #[must_use = "it is computed by `eval`"]
             pub fn cast<$($life)* U: Element>($($ref)* $self) -> Expr<'a, U, D, $place> {
                 Expr::of($self.to_expr().value.cast(U::DTYPE))
             }
 
-            /// The absolute value. Of the least signed integer that integer itself.
+            /// The absolute value. Of the least signed integer that integer itself. Of a complex number sqrt(re * re + im * im), as by
+            /// [`hypot`](Self::hypot): infinity where a part is infinite.
             #[must_use = "it is computed by `eval`"]
-            pub fn abs<$($life)*>($($ref)* $self) -> Expr<'a, T, D, $place>
+            pub fn abs<$($life)*>($($ref)* $self) -> Expr<'a, T::Real, D, $place>
             where
-                T: Number,
+                T: Numeric,
             {
                 of_same(Op::Absolute, $self.to_expr())
             }
@@ -118,28 +120,28 @@ macro_rules! functions {
             #[must_use = "it is computed by `eval`"]
             pub fn square<$($life)*>($($ref)* $self) -> Expr<'a, T, D, $place>
             where
-                T: Number,
+                T: Numeric,
             {
                 squared(&$self.to_expr(), 2)
             }
 
-            /// 1 / x, as a float.
+            /// 1 / x, as a float or a complex number.
             #[must_use = "it is computed by `eval`"]
-            pub fn recip<$($life)*>($($ref)* $self) -> Expr<'a, T::Float, D, $place>
+            pub fn recip<$($life)*>($($ref)* $self) -> Expr<'a, T::Inexact, D, $place>
             where
-                T: Number,
+                T: Numeric,
             {
-                let dtype = T::Float::DTYPE;
-                let one = Value::scalar(<T::Float as num_traits::One>::one());
+                let dtype = T::Inexact::DTYPE;
+                let one = Value::scalar(<T::Inexact as num_traits::One>::one());
                 Expr::of(Value::binary(Op::Divide, dtype, dtype, one, $self.to_expr().value))
             }
 
-            /// x^n by repeated squaring, rounded at each product, so with the same bits everywhere; 1 for n = 0. For n < 0 it is 1 / x^-n for floats,
-            /// and for integers 1 for x = 1, 1 or -1 for x = -1, else 0.
+            /// x^n by repeated squaring, rounded at each product, so with the same bits everywhere; 1 for n = 0. For n < 0 it is 1 / x^-n for floats
+            /// and complex numbers, and for integers 1 for x = 1, 1 or -1 for x = -1, else 0.
             #[must_use = "it is computed by `eval`"]
             pub fn powi<$($life)*>($($ref)* $self, n: i32) -> Expr<'a, T, D, $place>
             where
-                T: Number,
+                T: Numeric,
             {
                 let x = $self.to_expr();
                 let one = || Value::scalar(T::one());
@@ -151,7 +153,7 @@ macro_rules! functions {
                 let power = squared(&x, n.unsigned_abs());
                 if n > 0 {
                     power
-                } else if T::DTYPE.is_float() {
+                } else if T::DTYPE.is_float() || T::DTYPE.is_complex() {
                     Expr::of(Value::binary(Op::Divide, T::DTYPE, T::DTYPE, one(), power.value))
                 } else if T::DTYPE == crate::DType::U64 {
                     // Its largest value would be -1 as an i64.
@@ -201,23 +203,70 @@ macro_rules! functions {
                 rounded(Op::Truncate, $self.to_expr())
             }
 
-            /// Whether each element is NaN.
+            /// Whether each element is NaN, for complex numbers either part.
             #[doc(alias = "isnan")]
             #[must_use = "it is computed by `eval`"]
             pub fn is_nan<$($life)*>($($ref)* $self) -> Expr<'a, bool, D, $place>
             where
-                T: Float,
+                T: Inexact,
             {
                 of_same(Op::IsNan, $self.to_expr())
             }
 
-            /// Whether each element is neither NaN nor infinite.
+            /// Whether each element is neither NaN nor infinite, for complex numbers both parts.
             #[must_use = "it is computed by `eval`"]
             pub fn is_finite<$($life)*>($($ref)* $self) -> Expr<'a, bool, D, $place>
             where
-                T: Float,
+                T: Inexact,
             {
                 of_same(Op::IsFinite, $self.to_expr())
+            }
+
+            /// The real part of complex numbers.
+            ///
+            /// ```
+            /// use gpu_array::{Complex, expression::host};
+            /// let z = ndarray::array![Complex::new(3.0, -4.0)];
+            /// let z = host(&z);
+            /// assert_eq!((z.real() + z.imag() + z.abs()).eval()?, ndarray::array![4.0]);
+            /// assert_eq!((z.conj() * Complex::i()).eval()?, ndarray::array![Complex::new(-4.0, 3.0)]);
+            /// # Ok::<(), gpu_array::ArrayError>(())
+            /// ```
+            #[must_use = "it is computed by `eval`"]
+            pub fn real<$($life)*>($($ref)* $self) -> Expr<'a, T::Real, D, $place>
+            where
+                T: ComplexNumber,
+            {
+                of_same(Op::Real, $self.to_expr())
+            }
+
+            /// The imaginary part of complex numbers.
+            #[must_use = "it is computed by `eval`"]
+            pub fn imag<$($life)*>($($ref)* $self) -> Expr<'a, T::Real, D, $place>
+            where
+                T: ComplexNumber,
+            {
+                of_same(Op::Imag, $self.to_expr())
+            }
+
+            /// The conjugate of complex numbers: the imaginary part has the other sign.
+            #[doc(alias = "conjugate")]
+            #[must_use = "it is computed by `eval`"]
+            pub fn conj<$($life)*>($($ref)* $self) -> Expr<'a, T, D, $place>
+            where
+                T: ComplexNumber,
+            {
+                of_same(Op::Conj, $self.to_expr())
+            }
+
+            /// The angle of complex numbers in radians, from -pi to pi: [`atan2`](Self::atan2) of imaginary and real part.
+            #[doc(alias = "angle")]
+            #[must_use = "it is computed by `eval`"]
+            pub fn arg<$($life)*>($($ref)* $self) -> Expr<'a, T::Real, D, $place>
+            where
+                T: ComplexNumber,
+            {
+                of_same(Op::Arg, $self.to_expr())
             }
 
             /// `low` where it is smaller than that, `high` where it is larger: the minimum of `high` and the maximum of it and `low`. NaN stays.
@@ -361,4 +410,23 @@ where
 {
     let args = [condition.into_expr().value, a.into_value().0, b.into_value().0];
     Expr::of(Value::ternary(Op::Select, T::DTYPE, args))
+}
+
+/// The complex numbers of real and imaginary parts; each may be a scalar. Unlike `re + im * i` it rounds nothing and keeps NaN, infinities and signs of
+/// zeros.
+///
+/// ```
+/// use gpu_array::{Complex, expression::{complex, host}};
+/// let x = ndarray::array![1.0, 2.0];
+/// let z = complex(host(&x), -0.5).eval()?;
+/// assert_eq!(z, ndarray::array![Complex::new(1.0, -0.5), Complex::new(2.0, -0.5)]);
+/// # Ok::<(), gpu_array::ArrayError>(())
+/// ```
+pub fn complex<'a, A, B>(re: A, im: B) -> Expr<'a, <A::Elem as Float>::Complex, B::Dim, A::Backend>
+where
+    A: IntoExpr<'a, Elem: Float>,
+    B: Rhs<'a, A::Elem, A::Dim, A::Backend, Elem = A::Elem>,
+{
+    let (dtype, part) = (<A::Elem as Float>::Complex::DTYPE, A::Elem::DTYPE);
+    Expr::of(Value::binary(Op::Complex, dtype, part, re.into_expr().value, im.into_value().0))
 }

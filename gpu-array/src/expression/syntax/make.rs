@@ -8,7 +8,7 @@ use super::{
     functions::where_,
 };
 use crate::{
-    ArrayError, DType, Element, Integer, Number, Result,
+    ArrayError, DType, Element, Integer, Number, Numeric, Result,
     expression::graph::{MOST_OPERATIONS, NodeKind, Op, Source, TakeTable, Value, erased},
     shape::Shape,
 };
@@ -230,7 +230,7 @@ fn wide<T: crate::Float>(value: T) -> f64 {
 /// assert_eq!(unit.to_ndarray()?, ndarray::Array2::eye(3));
 /// # Ok::<(), gpu_array::ArrayError>(())
 /// ```
-pub fn eye<T: Number, P: Backend>(n: usize) -> Expr<'static, T, Ix2, P> {
+pub fn eye<T: Numeric, P: Backend>(n: usize) -> Expr<'static, T, Ix2, P> {
     let diagonal = index::<Ix2, P>(Axis(0)).eq(index::<Ix2, P>(Axis(1)));
     Expr::<T, Ix2, P>::of(diagonal.value.cast(T::DTYPE)).broadcast((n, n))
 }
@@ -365,7 +365,7 @@ pub fn pad<'a, A: IntoExpr<'a>>(
 /// ```
 pub fn diff<'a, A>(array: A, axis: Axis) -> Expr<'a, A::Elem, A::Dim, A::Backend>
 where
-    A: IntoExpr<'a, Elem: Number>,
+    A: IntoExpr<'a, Elem: Numeric>,
 {
     diff_n(array, 1, axis)
 }
@@ -388,7 +388,7 @@ where
 #[doc(alias = "diff")]
 pub fn diff_n<'a, A>(array: A, n: usize, axis: Axis) -> Expr<'a, A::Elem, A::Dim, A::Backend>
 where
-    A: IntoExpr<'a, Elem: Number>,
+    A: IntoExpr<'a, Elem: Numeric>,
 {
     let array = array.into_expr().value;
     Expr::of(differences(&array, n, axis).unwrap_or_else(|error| Value::failed(error, A::Elem::DTYPE)))

@@ -6,7 +6,8 @@ use ndarray::Dimension;
 
 use super::expr::{Backend, Expr, Gpu, Operand, Operation, OwnedRhs, Rhs};
 use crate::{
-    Bits, Element, GpuArray, GpuView, Integer, Number, Promote,
+    Bits, Element, GpuArray, GpuView, Integer, Number, Numeric, Promote,
+    element::{c64, c128},
     expression::graph::{Op, Value},
 };
 
@@ -31,9 +32,9 @@ where
 /// The operators of one left type.
 macro_rules! left {
     ([$($generics:tt)*] $left:ty, $place:ty) => {
-        left!(@binary [$($generics)*] $left, $place, Add add Add, Number, Common<T, R::Elem>);
-        left!(@binary [$($generics)*] $left, $place, Sub sub Subtract, Number, Common<T, R::Elem>);
-        left!(@binary [$($generics)*] $left, $place, Mul mul Multiply, Number, Common<T, R::Elem>);
+        left!(@binary [$($generics)*] $left, $place, Add add Add, Numeric, Common<T, R::Elem>);
+        left!(@binary [$($generics)*] $left, $place, Sub sub Subtract, Numeric, Common<T, R::Elem>);
+        left!(@binary [$($generics)*] $left, $place, Mul mul Multiply, Numeric, Common<T, R::Elem>);
         left!(@binary [$($generics)*] $left, $place, Rem rem Remainder, Number, Common<T, R::Elem>);
         left!(@binary [$($generics)*] $left, $place, BitAnd bitand And, Bits, Common<T, R::Elem>);
         left!(@binary [$($generics)*] $left, $place, BitOr bitor Or, Bits, Common<T, R::Elem>);
@@ -43,15 +44,15 @@ macro_rules! left {
 
         impl<'a, $($generics)*, T, D: Dimension, R: Rhs<'a, T, D, $place>> Div<R> for $left
         where
-            T: Element + Promote<R::Elem, Output: Number>,
+            T: Element + Promote<R::Elem, Output: Numeric>,
         {
-            type Output = Expr<'a, <Common<T, R::Elem> as Number>::Float, R::Dim, $place>;
+            type Output = Expr<'a, <Common<T, R::Elem> as Numeric>::Inexact, R::Dim, $place>;
             fn div(self, right: R) -> Self::Output {
-                binary::<<Common<T, R::Elem> as Number>::Float, _, _, _, _, _>(Op::Divide, self.to_expr(), right)
+                binary::<<Common<T, R::Elem> as Numeric>::Inexact, _, _, _, _, _>(Op::Divide, self.to_expr(), right)
             }
         }
 
-        impl<'a, $($generics)*, T: Number, D: Dimension> Neg for $left {
+        impl<'a, $($generics)*, T: Numeric, D: Dimension> Neg for $left {
             type Output = Expr<'a, T, D, $place>;
             fn neg(self) -> Self::Output {
                 Expr::of(Value::unary(Op::Negate, T::DTYPE, self.to_expr().value))
@@ -101,10 +102,10 @@ macro_rules! owned_left {
 }
 
 owned_left! {
-    Add add Add, Number, Common<T, R::Elem>;
-    Sub sub Subtract, Number, Common<T, R::Elem>;
-    Mul mul Multiply, Number, Common<T, R::Elem>;
-    Div div Divide, Number, <Common<T, R::Elem> as Number>::Float;
+    Add add Add, Numeric, Common<T, R::Elem>;
+    Sub sub Subtract, Numeric, Common<T, R::Elem>;
+    Mul mul Multiply, Numeric, Common<T, R::Elem>;
+    Div div Divide, Numeric, <Common<T, R::Elem> as Numeric>::Inexact;
     Rem rem Remainder, Number, Common<T, R::Elem>;
     BitAnd bitand And, Bits, Common<T, R::Elem>;
     BitOr bitor Or, Bits, Common<T, R::Elem>;
@@ -113,7 +114,7 @@ owned_left! {
     Shr shr ShiftRight, Integer, Common<T, R::Elem>;
 }
 
-impl<T: Number, D: Dimension> Neg for GpuArray<T, D> {
+impl<T: Numeric, D: Dimension> Neg for GpuArray<T, D> {
     type Output = Expr<'static, T, D>;
     fn neg(self) -> Self::Output {
         -self.into_owned_expr()
@@ -143,13 +144,13 @@ macro_rules! scalars {
         scalars!(@impl $scalar, $trait $method $op, $scalar, [$($generics)*] $right, $place);
     };
     (@one $scalar:ty, $trait:ident $method:ident $op:ident Float, [$($generics:tt)*] $right:ty, $place:ty) => {
-        scalars!(@impl $scalar, $trait $method $op, <$scalar as Number>::Float, [$($generics)*] $right, $place);
+        scalars!(@impl $scalar, $trait $method $op, <$scalar as Numeric>::Inexact, [$($generics)*] $right, $place);
     };
     (@owned $scalar:ty, $trait:ident $method:ident $op:ident Same) => {
         scalars!(@owned_impl $scalar, $trait $method, $scalar);
     };
     (@owned $scalar:ty, $trait:ident $method:ident $op:ident Float) => {
-        scalars!(@owned_impl $scalar, $trait $method, <$scalar as Number>::Float);
+        scalars!(@owned_impl $scalar, $trait $method, <$scalar as Numeric>::Inexact);
     };
     (@owned_impl $scalar:ty, $trait:ident $method:ident, $value:ty) => {
         impl<D: Dimension> $trait<GpuArray<$scalar, D>> for $scalar {
@@ -180,6 +181,7 @@ macro_rules! scalar_operators {
 scalar_operators!(i8 i16 i32 i64 u8 u16 u32 u64 f32 f64; (
     Add add Add Same, Sub sub Subtract Same, Mul mul Multiply Same, Rem rem Remainder Same, Div div Divide Float
 ));
+scalar_operators!(c64 c128; (Add add Add Same, Sub sub Subtract Same, Mul mul Multiply Same, Div div Divide Float));
 scalar_operators!(bool i8 i16 i32 i64 u8 u16 u32 u64; (
     BitAnd bitand And Same, BitOr bitor Or Same, BitXor bitxor Xor Same
 ));

@@ -67,7 +67,7 @@ impl<'a> Builder<'a> {
     }
 
     pub(super) fn scalar<T: Element>(&mut self, value: T) -> u32 {
-        self.code.scalars.push(value.to_word());
+        self.code.scalars.push(value.to_words()[0]);
         self.step(Op::Scalar, T::DTYPE, &[self.code.scalars.len() as u32 - 1])
     }
 
