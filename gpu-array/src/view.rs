@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use gpu_driver::{DeviceSlice, DeviceSliceMut};
 use ndarray::{Dimension, IxDyn};
 
-use crate::{ArrayError, Element, Number, Result, layout::Layout, pending::Pending};
+use crate::{ArrayError, Element, Numeric, Result, layout::Layout, pending::Pending};
 
 /// A borrowed array: any part of a [`GpuArray`](crate::GpuArray), with any strides, to read.
 ///
@@ -144,7 +144,7 @@ impl<'a, T: Element, D: Dimension> GpuView<'a, T, D> {
     }
 
     /// The bytes of the elements as elements of another type.
-    pub(crate) fn cast_bytes<U: Number>(self) -> Result<GpuView<'a, U, D>> {
+    pub(crate) fn cast_bytes<U: Numeric>(self) -> Result<GpuView<'a, U, D>> {
         let (data, layout) = cast_bytes::<T, U, D>(self.data, &self.layout)?;
         Ok(GpuView { data, layout, pending: self.pending })
     }
@@ -225,7 +225,7 @@ impl<'a, T: Element, D: Dimension> GpuViewMut<'a, T, D> {
     }
 
     /// The bytes of the elements as elements of another type.
-    pub(crate) fn cast_bytes<U: Number>(self) -> Result<GpuViewMut<'a, U, D>> {
+    pub(crate) fn cast_bytes<U: Numeric>(self) -> Result<GpuViewMut<'a, U, D>> {
         let (data, layout) = cast_bytes::<T, U, D>(self.data, &self.layout)?;
         let is_cut = self.is_cut || size_of::<U>() * data.len() != size_of::<T::Storage>() * self.data.len();
         Ok(GpuViewMut { data, layout, pending: self.pending, is_cut, _exclusive: PhantomData })
@@ -322,7 +322,7 @@ impl<'a, T: Element, D: Dimension> GpuViewMut<'a, T, D> {
 }
 
 /// A buffer as elements of another type, and the layout of these.
-fn cast_bytes<'a, T: Element, U: Number, D: Dimension>(
+fn cast_bytes<'a, T: Element, U: Numeric, D: Dimension>(
     data: DeviceSlice<'a, T::Storage>,
     layout: &Layout<D>,
 ) -> Result<(DeviceSlice<'a, U>, Layout<D>)> {

@@ -187,7 +187,7 @@ macro_rules! read_only {
             /// # Ok::<(), gpu_array::ArrayError>(())
             /// ```
             #[doc(alias("view", "frombuffer", "bitcast", "transmute", "to_bits", "from_bits"))]
-            pub fn view_as<U: Number>(&self) -> Result<GpuView<$life, U, D>> {
+            pub fn view_as<U: Numeric>(&self) -> Result<GpuView<$life, U, D>> {
                 self.view().cast_bytes()
             }
 

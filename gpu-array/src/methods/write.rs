@@ -2,7 +2,7 @@
 
 use ndarray::{ArrayBase, Axis, Data, Dimension, IntoDimension, Ix1, IxDyn, Order, RemoveAxis, SliceArg};
 
-use crate::{ChunksMut, Element, GpuArray, GpuViewMut, Number, Result, expression::job, transfer};
+use crate::{ChunksMut, Element, GpuArray, GpuViewMut, Numeric, Result, expression::job, transfer};
 
 /// The methods of `$type` for writing. It has `layout()` and `view_mut()`.
 macro_rules! read_write {
@@ -63,7 +63,7 @@ macro_rules! read_write {
             ///
             /// # Errors
             /// The errors of `view_as`.
-            pub fn view_as_mut<U: Number>(&mut self) -> Result<GpuViewMut<'_, U, D>> {
+            pub fn view_as_mut<U: Numeric>(&mut self) -> Result<GpuViewMut<'_, U, D>> {
                 self.view_mut().cast_bytes()
             }
 
