@@ -1,6 +1,6 @@
 //! Views of an array's bytes as elements of another type.
 
-use gpu_array::{ArrayError, Element, GpuArray, GpuView, Number};
+use gpu_array::{ArrayError, Complex, Element, GpuArray, GpuView, Number};
 use gpu_driver::Device;
 use ndarray::{Array1, Array3, Dimension, Ix0, IxDyn, array, s};
 use testkit::{Layout, Outcome, Test, ensure, ensure_eq, tests};
@@ -91,6 +91,26 @@ fn every_view_has_the_bytes_of_its_elements(device: &Device) -> Outcome {
         ensure_eq!(part.view_as::<u32>().is_ok(), start % 4 == 0);
         ensure_eq!(part.view_as::<f64>().is_ok(), start % 8 == 0);
         ensure_eq!(part.view_as::<i8>()?.to_ndarray()?.to_vec(), (start as i8..start as i8 + 16).collect::<Vec<_>>());
+    }
+    // Pairs of parts begin where a device aligns them, beyond the alignment in Rust.
+    let parts = GpuArray::from_ndarray(device, &Array1::from_iter((0..16).map(|k| k as f32)))?;
+    for start in 0..4 {
+        let pairs = parts.slice(s![start..start + 6])?;
+        match pairs.view_as::<Complex<f32>>() {
+            Ok(pairs) => {
+                ensure_eq!(start % 2, 0);
+                let first = start as f32;
+                ensure_eq!(
+                    pairs.to_ndarray()?.to_vec(),
+                    [0.0, 2.0, 4.0].map(|k| Complex::new(first + k, first + k + 1.0))
+                );
+                ensure_eq!(
+                    (&pairs * Complex::new(0.0, 1.0)).eval()?.to_ndarray()?[0],
+                    Complex::new(-first - 1.0, first)
+                );
+            }
+            Err(error) => ensure!(start % 2 == 1, "from {start}: {error}"),
+        }
     }
     Ok(())
 }

@@ -57,7 +57,7 @@ impl<'a, T: DevicePod> DeviceSlice<'a, T> {
     /// The bytes of the slice as elements of another type, of which all bits are values too; bytes behind the last whole element are left out.
     ///
     /// # Errors
-    /// `Length` where the address is no multiple of the alignment of the type.
+    /// `Length` where the address is no multiple of the alignment of the type on a device.
     ///
     /// ```no_run
     /// # use gpu_driver::{Device, DeviceVec};
@@ -66,7 +66,7 @@ impl<'a, T: DevicePod> DeviceSlice<'a, T> {
     /// # Ok::<(), gpu_driver::DriverError>(())
     /// ```
     pub fn cast<U: DevicePod>(self) -> Result<DeviceSlice<'a, U>> {
-        let alignment = align_of::<U>() as CUdeviceptr;
+        let alignment = U::CUDA_ALIGN as CUdeviceptr;
         if !self.address.is_multiple_of(alignment) {
             let (expected, got) = (format!("an address that {alignment} divides"), format!("{:#x}", self.address));
             return Err(DriverError::Length { op: "DeviceSlice::cast", expected, got });
