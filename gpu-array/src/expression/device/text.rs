@@ -97,6 +97,12 @@ pub fn loop_program(name: &str, text: String) -> Program {
     Program::new(name, text).option("-default-device").minimal().overlapping()
 }
 
+/// The function of a cast.
+fn cast_name(code: &Code<'_>, step: &Step) -> &'static str {
+    let is_complex = step.dtype.is_complex() || code.steps[step.args[0] as usize].dtype.is_complex();
+    if is_complex { "complex_cast" } else { "cast" }
+}
+
 /// The structure of an expression, as `loop.cuh` describes it.
 pub(crate) fn functor(code: &Code<'_>, name: &str) -> String {
     let leaves = code.leaves.iter().map(|leaf| match leaf.memory {
@@ -157,10 +163,4 @@ fn value(code: &Code<'_>, step: &Step, places: &SourcePlaces) -> String {
             format!("gpu::{}({})", op.name(), operands.join(", "))
         }
     }
-}
-
-/// The function of a cast.
-fn cast_name(code: &Code<'_>, step: &Step) -> &'static str {
-    let is_complex = step.dtype.is_complex() || code.steps[step.args[0] as usize].dtype.is_complex();
-    if is_complex { "complex_cast" } else { "cast" }
 }
