@@ -133,7 +133,11 @@ fn source(run: &Run) -> String {
     let peers =
         if versions.is_empty() { String::new() } else { format!(" Peers in the same run: {}.", versions.join(", ")) };
     let day = run.date.get(..10).unwrap_or(&run.date);
-    format!("{}. Revision {}, {day}, medians of {} rounds.{peers}", place(run), run.revision, run.rounds)
+    let rounds = match run.rounds {
+        1 => "one round".to_owned(),
+        rounds => format!("medians of {rounds} rounds"),
+    };
+    format!("{}. Revision {}, {day}, {rounds}.{peers}", place(run), run.revision)
 }
 
 /// One row of the tables with floors.
