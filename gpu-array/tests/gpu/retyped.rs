@@ -105,7 +105,7 @@ fn every_view_has_the_bytes_of_its_elements(device: &Device) -> Outcome {
                     [0.0, 2.0, 4.0].map(|k| Complex::new(first + k, first + k + 1.0))
                 );
                 ensure_eq!(
-                    (&pairs * Complex::new(0.0, 1.0)).eval()?.to_ndarray()?[0],
+                    (pairs * Complex::new(0.0, 1.0)).eval()?.to_ndarray()?[0],
                     Complex::new(-first - 1.0, first)
                 );
             }
