@@ -103,6 +103,14 @@ operations! {
     Cosh "cosh",
     Tanh "tanh",
     Cbrt "cbrt",
+    Asinh "asinh",
+    Acosh "acosh",
+    Atanh "atanh",
+    Erf "erf",
+    Erfc "erfc",
+    /// The logarithm of the absolute value of the gamma function.
+    LogGamma "log_gamma",
+    Gamma "gamma",
 
     // Of two operands, exact.
     /// Integers wrap, as in the next two. Complex numbers: see [`Numeric`](crate::Numeric), also in the next three.
@@ -143,6 +151,12 @@ operations! {
     Greater "greater",
     GreaterEqual "greater_equal",
 
+    // Of two floats, exact.
+    /// The first with the sign of the second, also of zeros and NaN.
+    CopySign "copy_sign",
+    /// The next float from the first towards the second; the second where they are equal.
+    NextAfter "next_after",
+
     // Of two floats, within a bound.
     Atan2 "atan2",
     Hypot "hypot",
@@ -153,6 +167,12 @@ operations! {
 }
 
 impl Op {
+    /// Whether its C++ function stands in `special_operations.cuh`, which few programs include.
+    pub(crate) const fn is_special(self) -> bool {
+        use Op::*;
+        matches!(self, Asinh | Acosh | Atanh | Erf | Erfc | LogGamma | Gamma | CopySign | NextAfter)
+    }
+
     /// Number of arguments that are values of other steps, and the position of the first of them.
     pub(crate) const fn operands(self) -> std::ops::Range<usize> {
         match self {
@@ -173,6 +193,7 @@ impl Op {
             Self::Exp | Self::Exp2 | Self::Expm1 | Self::Log | Self::Log2 | Self::Log10 | Self::Log1p => 0..1,
             Self::Sin | Self::Cos | Self::Tan | Self::Asin | Self::Acos | Self::Atan => 0..1,
             Self::Sinh | Self::Cosh | Self::Tanh | Self::Cbrt => 0..1,
+            Self::Asinh | Self::Acosh | Self::Atanh | Self::Erf | Self::Erfc | Self::LogGamma | Self::Gamma => 0..1,
             _ => 0..2,
         }
     }

@@ -85,6 +85,27 @@ macro_rules! functions {
             tanh Tanh;
             /// The cube root. Within 1 ulp.
             cbrt Cbrt;
+            /// The inverse hyperbolic sine, also near 0. Within 3 ulp.
+            #[doc(alias = "arcsinh")]
+            asinh Asinh;
+            /// The inverse hyperbolic cosine; NaN below 1. Within 4 ulp (f64: 3).
+            #[doc(alias = "arccosh")]
+            acosh Acosh;
+            /// The inverse hyperbolic tangent; infinite at -1 and 1, NaN beyond. Within 3 ulp.
+            #[doc(alias = "arctanh")]
+            atanh Atanh;
+            /// The error function, 2 / sqrt(pi) times the integral of exp(-t^2) from 0 to x. Within 2 ulp.
+            erf Erf;
+            /// 1 - erf(x), also where that is tiny. Within 4 ulp (f64: 5) where it is a normal number.
+            erfc Erfc;
+            /// log(|gamma(x)|), infinite at 0 and at negative integers. Within 6 ulp for f32 and 4 for f64, but for x from -10 to -2, where its zeros
+            /// make the error absolute: within 6 units in the last place of 1.
+            #[doc(alias("lgamma", "gammaln"))]
+            log_gamma LogGamma;
+            /// The gamma function, (x - 1)! for integers; NaN at negative integers, infinite at a zero, with its sign. Within 5 ulp for f32 and 10 for
+            /// f64.
+            #[doc(alias("tgamma", "factorial"))]
+            gamma Gamma;
         }
 
         impl<$($generics)*> $type {
@@ -332,6 +353,10 @@ macro_rules! functions {
             ge GreaterEqual;
         }
         functions! { @binary [$($generics)*] $type, $place, [$($life)*] [$($ref)*] $self, Number, <Common<T, R::Elem> as Number>::Float;
+            /// x with the sign of the other, also of -0 and of NaN.
+            copysign CopySign;
+            /// The next floating-point number from x towards the other: the other itself where they are equal, NaN where one is.
+            nextafter NextAfter;
             /// The angle of the point (other, it) in radians, from -pi to pi. Within 3 ulp (f64: 2).
             atan2 Atan2;
             /// sqrt(x * x + other * other) without overflow between. Within 3 ulp (f64: 2).
@@ -377,6 +402,12 @@ macro_rules! functions {
     // The operands of these have the type of the value, of all others the common type.
     (@call Atan2, $value:ty, $self:ident, $other:ident) => {
         binary::<$value, $value, _, _, _, _>(Op::Atan2, $self.to_expr(), $other)
+    };
+    (@call CopySign, $value:ty, $self:ident, $other:ident) => {
+        binary::<$value, $value, _, _, _, _>(Op::CopySign, $self.to_expr(), $other)
+    };
+    (@call NextAfter, $value:ty, $self:ident, $other:ident) => {
+        binary::<$value, $value, _, _, _, _>(Op::NextAfter, $self.to_expr(), $other)
     };
     (@call Hypot, $value:ty, $self:ident, $other:ident) => {
         binary::<$value, $value, _, _, _, _>(Op::Hypot, $self.to_expr(), $other)
