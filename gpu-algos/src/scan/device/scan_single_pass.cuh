@@ -363,9 +363,8 @@ __launch_bounds__(P::THREADS,
             if (tile > 0) {
                 // One state is read before it is known whether others follow: a branch costs 2 %
                 // of a scan of 16384 f32.
-                const S before_tile =
-                    combine_rest<R, WARPS>(few ? sums_of_groups[0] : prefix[0], sums_of_groups,
-                                           few ? int(groups) : 1);
+                const S before_tile = combine_rest<R, WARPS>(few ? sums_of_groups[0] : prefix[0],
+                                                             sums_of_groups, few ? int(groups) : 1);
                 base = warp == 0 ? before_tile : R::combine(before_tile, base);
             }
         }
