@@ -1,10 +1,12 @@
 //! The operations on single values: the definitions of [`super`], in Rust.
 
 mod complex;
+mod special;
 
 use num_complex::Complex;
 
 pub(super) use complex::ComplexScalar;
+pub(super) use special::SpecialScalar;
 
 use crate::element::Float;
 
@@ -34,14 +36,6 @@ pub(super) trait RealScalar: Arithmetic + Float {
     fn complex(self, im: Self) -> Self::Pair;
     fn divide(self, other: Self) -> Self;
     fn round_even(self) -> Self;
-    fn next_after(self, other: Self) -> Self;
-    fn asinh(self) -> Self;
-    fn acosh(self) -> Self;
-    fn atanh(self) -> Self;
-    fn erf(self) -> Self;
-    fn erfc(self) -> Self;
-    fn log_gamma(self) -> Self;
-    fn gamma(self) -> Self;
 }
 
 macro_rules! integers {
@@ -125,15 +119,6 @@ pub(super) fn same<T>(value: T) -> T {
     value
 }
 
-/// Functions of libm: those of f64, whose results round to f32.
-macro_rules! functions {
-    ($type:ty: $($name:ident $function:ident),*) => {$(
-        fn $name(self) -> Self {
-            libm::$function(self.into()) as Self
-        }
-    )*};
-}
-
 macro_rules! floats {
     ($($type:ident),*) => {$(
         impl Arithmetic for $type {
@@ -209,18 +194,6 @@ macro_rules! floats {
             fn round_even(self) -> Self {
                 self.round_ties_even()
             }
-            fn next_after(self, other: Self) -> Self {
-                if self < other {
-                    self.next_up()
-                } else if self > other {
-                    self.next_down()
-                } else if self == other {
-                    other
-                } else {
-                    Self::NAN
-                }
-            }
-            functions!($type: asinh asinh, acosh acosh, atanh atanh, erf erf, erfc erfc, log_gamma lgamma, gamma tgamma);
         }
     )*};
 }

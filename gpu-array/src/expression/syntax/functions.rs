@@ -25,6 +25,14 @@ fn of_same<'a, T: Element, V: Element, D: Dimension, P: Backend>(op: Op, x: Expr
     Expr::of(Value::unary(op, V::DTYPE, x.value))
 }
 
+/// A function of a float and of an order, which is the same at each place.
+fn of_order<'a, T: Number, D: Dimension, P: Backend>(op: Op, x: Expr<'a, T, D, P>, n: i32) -> Expr<'a, T::Float, D, P> {
+    let dtype = T::Float::DTYPE;
+    // Devices know no negative orders.
+    let value = Value::binary(op, dtype, dtype, x.value, Value::scalar(n.unsigned_abs()));
+    Expr::of(if n < 0 && n % 2 != 0 { Value::unary(Op::Negate, dtype, value) } else { value })
+}
+
 /// Rounding: integers are whole already.
 fn rounded<'a, T: Element, D: Dimension, P: Backend>(op: Op, x: Expr<'a, T, D, P>) -> Expr<'a, T, D, P> {
     if T::DTYPE.is_float() { of_same(op, x) } else { x }
@@ -106,6 +114,15 @@ macro_rules! functions {
             /// f64.
             #[doc(alias("tgamma", "factorial"))]
             gamma Gamma;
+            /// The Bessel function of the first kind of order 0. For |x| < 8 within 9 ulp or 1e-7 (f64: 7 ulp or 2e-16), for larger ones within
+            /// 2.2e-6 (f64: 5e-12); so the other three.
+            j0 J0;
+            /// The Bessel function of the first kind of order 1. Its error: see [`j0`](Self::j0).
+            j1 J1;
+            /// The Bessel function of the second kind of order 0: minus infinity at 0, NaN below. Its error: see [`j0`](Self::j0).
+            y0 Y0;
+            /// The Bessel function of the second kind of order 1: minus infinity at 0, NaN below. Its error: see [`j0`](Self::j0).
+            y1 Y1;
         }
 
         impl<$($generics)*> $type {
@@ -241,6 +258,69 @@ macro_rules! functions {
                 T: Inexact,
             {
                 of_same(Op::IsFinite, $self.to_expr())
+            }
+
+            /// The Bessel function of the first kind of order `n`; for a negative `n` that of `-n`, times -1 where `n` is odd. For n = 128 within
+            /// 2.2e-6 (f64: 1.2e-11). Its cost grows with |n|, as it is computed from the orders below.
+            #[must_use = "it is computed by `eval`"]
+            pub fn jn<$($life)*>($($ref)* $self, n: i32) -> Expr<'a, T::Float, D, $place>
+            where
+                T: Number,
+            {
+                of_order(Op::Jn, $self.to_expr(), n)
+            }
+
+            /// The Bessel function of the second kind of order `n`: infinite at 0, NaN below. For a negative `n` that of `-n`, times -1 where `n` is
+            /// odd. Within 2 + 2.5 |n| ulp where |x| < |n|, else within 2.2e-6 (f64: 1.2e-11 where |x| > 1.5 |n|). Its cost grows with |n|, as it is
+            /// computed from the orders below.
+            #[must_use = "it is computed by `eval`"]
+            pub fn yn<$($life)*>($($ref)* $self, n: i32) -> Expr<'a, T::Float, D, $place>
+            where
+                T: Number,
+            {
+                of_order(Op::Yn, $self.to_expr(), n)
+            }
+
+            /// Mantissa `m` and exponent `e` of x = m * 2^e, where 1/2 <= |m| < 1; exact. For 0, infinities and NaN these and 0.
+            ///
+            /// ```
+            /// use gpu_array::expression::host;
+            /// let x = ndarray::array![1.0, -0.375, 0.0];
+            /// let (mantissa, exponent) = host(&x).frexp();
+            /// assert_eq!(mantissa.eval()?, ndarray::array![0.5, -0.75, 0.0]);
+            /// assert_eq!(exponent.eval()?, ndarray::array![1, -1, 0]);
+            /// assert_eq!(mantissa.ldexp(exponent).eval()?, x);
+            /// # Ok::<(), gpu_array::ArrayError>(())
+            /// ```
+            #[must_use = "it is computed by `eval`"]
+            pub fn frexp<$($life)*>($($ref)* $self) -> (Expr<'a, T::Float, D, $place>, Expr<'a, i32, D, $place>)
+            where
+                T: Number,
+            {
+                let x: Expr<'a, T::Float, D, $place> = $self.to_expr().cast();
+                (of_same(Op::Mantissa, x.clone()), of_same(Op::Exponent, x))
+            }
+
+            /// The fraction and the integer part of x, both with its sign; exact. Of infinities a zero and that infinity.
+            #[must_use = "it is computed by `eval`"]
+            pub fn modf<$($life)*>($($ref)* $self) -> (Expr<'a, T::Float, D, $place>, Expr<'a, T::Float, D, $place>)
+            where
+                T: Number,
+            {
+                let x: Expr<'a, T::Float, D, $place> = $self.to_expr().cast();
+                (of_same(Op::Fraction, x.clone()), of_same(Op::Truncate, x))
+            }
+
+            /// x * 2^exponent, rounded once.
+            #[must_use = "it is computed by `eval`"]
+            pub fn ldexp<$($life)* R>($($ref)* $self, exponent: R) -> Expr<'a, T::Float, R::Dim, $place>
+            where
+                T: Number,
+                R: Rhs<'a, i32, D, $place, Elem = i32>,
+            {
+                // The exponents become floats: those that are rounded give 0 or infinity anyway.
+                let dtype = T::Float::DTYPE;
+                Expr::of(Value::binary(Op::Ldexp, dtype, dtype, $self.to_expr().value, exponent.into_value().0))
             }
 
             /// The real part of complex numbers.
