@@ -186,12 +186,9 @@ impl Op {
     /// Whether its C++ function stands in `special_operations.cuh`, which few programs include.
     pub(crate) const fn is_special(self) -> bool {
         use Op::*;
-        match self {
-            Asinh | Acosh | Atanh | Erf | Erfc | LogGamma | Gamma => true,
-            J0 | J1 | Y0 | Y1 | Jn | Yn => true,
-            Mantissa | Exponent | Fraction | Ldexp | CopySign | NextAfter => true,
-            _ => false,
-        }
+        let functions = matches!(self, Asinh | Acosh | Atanh | Erf | Erfc | LogGamma | Gamma);
+        let bessel = matches!(self, J0 | J1 | Y0 | Y1 | Jn | Yn);
+        functions || bessel || matches!(self, Mantissa | Exponent | Fraction | Ldexp | CopySign | NextAfter)
     }
 
     /// Number of arguments that are values of other steps, and the position of the first of them.

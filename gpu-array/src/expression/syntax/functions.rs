@@ -2,7 +2,8 @@
 //!
 //! Errors of mathematical functions are in ulp (units in the last place of the exact result). On the device they are those that the CUDA C++
 //! Programming Guide gives for its standard functions, on the host (and the emulated device) those of the platform's C library: glibc's manual
-//! gives at most 2 for the functions here, and 4 for `cbrt` of f64.
+//! gives at most 2 for the functions here, and 4 for `cbrt` of f64. The special functions (`asinh` to `yn`) are those of the crate `libm` on the host; their
+//! bounds hold there too.
 
 use ndarray::Dimension;
 

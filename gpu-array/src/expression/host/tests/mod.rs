@@ -192,7 +192,6 @@ pub(super) const REALS: &[Op] = &[
     Op::Jn,
     Op::Yn,
     Op::Mantissa,
-    Op::Exponent,
     Op::Fraction,
     Op::Ldexp,
     Op::CopySign,
