@@ -68,11 +68,16 @@ impl Samples {
     fn functions(self) -> Self {
         let (x, i, n) = (array::<f64>(), array::<i64>(), array::<i32>());
         let (x, i, n) = (host(&x), host(&i), host(&n));
+        let f = array::<f32>();
+        let f = host(&f);
         let flat = Array1::<f32>::from_elem(2, 1.0);
         let rolled = roll(host(&flat), 1, Axis(0)).broadcast(IxDyn(&[2]));
         let taken = take(host(&flat), &i, Outside::Value(0.0));
         self.with("roll", Loop::Linear, &rolled)
             .with("take", Loop::Linear, &taken)
+            .with("special_f32", Loop::Linear, &(f.erfc() + f.gamma() * f.j0()))
+            .with("special_f64", Loop::Linear, &(x.acosh() * x.log_gamma() + x.yn(3)))
+            .with("parts", Loop::Linear, &x.modf().0.ldexp(x.frexp().1).nextafter(x.copysign(1.0)))
             .with("power", Loop::Linear, &x.pow(x.tanh()))
             .with("floor_divide", Loop::Linear, &(n.floor_divide(3) + &n % 5))
             .with("mask", Loop::Linear, &where_(x.gt(0.0) & x.is_finite(), x.sqrt(), 0.0))

@@ -29,6 +29,7 @@ mod pycuda;
 mod random;
 mod retyped;
 mod seam;
+mod special;
 mod structure;
 mod views;
 
@@ -69,6 +70,7 @@ fn main() -> ExitCode {
         .group("device", device.clone(), "GPU_TESTS", complex_numbers::TESTS)
         .group("device", device.clone(), "GPU_TESTS", expressions::TESTS)
         .group("device", device.clone(), "GPU_TESTS", math::TESTS)
+        .group("device", device.clone(), "GPU_TESTS", special::TESTS)
         .group("device", device.clone(), "GPU_TESTS", structure::TESTS)
         .group("device", device.clone(), "GPU_TESTS", owned::TESTS)
         .group("device", device.clone(), "GPU_TESTS", joining::TESTS)

@@ -51,7 +51,7 @@ fn bound_on(device: &Device, op: Math, dtype: DType) -> f64 {
 }
 
 /// Small, huge, near where something happens, and special.
-fn arguments(n: usize) -> Vec<f64> {
+pub(crate) fn arguments(n: usize) -> Vec<f64> {
     let mut rng = rng(7);
     let mut all =
         vec![0.0, -0.0, f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 5e-324, -5e-324, 1e-45, -1e-45, 1.0, -1.0];
@@ -86,7 +86,7 @@ fn arguments(n: usize) -> Vec<f64> {
 }
 
 /// The distance of a computed value from one that is exact to much less, in units in the last place of the type.
-fn ulps(got: f64, want: f64, dtype: DType) -> f64 {
+pub(crate) fn ulps(got: f64, want: f64, dtype: DType) -> f64 {
     let (digits, least, most) = match dtype {
         DType::F32 => (23, -149, f64::from(f32::MAX)),
         _ => (52, -1074, f64::MAX),
@@ -117,7 +117,7 @@ fn both<T: Float>(device: &Device, x: &ArrayD<T>) -> Result<Vec<[ArrayD<T>; 2]>>
     got.iter().zip(&want).map(|(got, want)| Ok([got.eval()?.to_ndarray()?, want.eval()?])).collect()
 }
 
-fn vector<T: Element>(x: impl IntoIterator<Item = T>) -> ArrayD<T> {
+pub(crate) fn vector<T: Element>(x: impl IntoIterator<Item = T>) -> ArrayD<T> {
     Array1::from_iter(x).into_dyn()
 }
 

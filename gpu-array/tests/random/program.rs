@@ -28,6 +28,7 @@ pub enum Math {
 }
 
 impl Math {
+    /// All but the special functions, with which a kernel compiles for seconds.
     pub const ALL: [Self; 18] = {
         use Math::*;
         [Sqrt, Exp, Exp2, Expm1, Log, Log2, Log10, Log1p, Sin, Cos, Tan, Asin, Acos, Atan, Sinh, Cosh, Tanh, Cbrt]

@@ -6,7 +6,7 @@ use ndarray::Dimension;
 use super::{
     check,
     plan::extra,
-    text::{HEADERS, complex_headers, functor},
+    text::{HEADERS, functor, further_headers},
 };
 use crate::{
     ArrayError, DType, Element, GpuViewMut, Result,
@@ -115,14 +115,14 @@ impl<'a> Lowered<'a> {
 
     /// The structure, under that name, and before it the includes that it needs beside `loop.cuh` and the headers of sources.
     pub fn functor(&self, name: &str) -> String {
-        let includes = complex_headers(&self.0).iter().map(|header| format!("#include \"{}\"\n", header.name));
+        let includes = further_headers(&self.0).map(|header| format!("#include \"{}\"\n", header.name));
         includes.collect::<String>() + &functor(&self.0, name)
     }
 
     /// The headers that the structure includes; the first is `loop.cuh`, which includes the others of this crate.
     pub fn headers(&self) -> Vec<Header> {
         let sources = self.0.sources.iter().map(|source| source.header());
-        HEADERS.into_iter().chain(complex_headers(&self.0).iter().copied()).chain(sources).collect()
+        HEADERS.into_iter().chain(further_headers(&self.0)).chain(sources).collect()
     }
 
     /// All that the structure's text depends on.

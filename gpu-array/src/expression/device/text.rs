@@ -17,6 +17,8 @@ const TUPLE: Header = Header { name: "tuple.cuh", text: include_str!("tuple.cuh"
 const OPERATIONS: Header = Header { name: "operations.cuh", text: include_str!("operations.cuh") };
 const COMPLEX_OPERATIONS: Header =
     Header { name: "complex_operations.cuh", text: include_str!("complex_operations.cuh") };
+const SPECIAL_OPERATIONS: Header =
+    Header { name: "special_operations.cuh", text: include_str!("special_operations.cuh") };
 const LOOP: Header = Header { name: "loop.cuh", text: include_str!("loop.cuh") };
 const LINEAR: Header = Header { name: "linear.cuh", text: include_str!("linear.cuh") };
 const STRIDED: Header = Header { name: "strided.cuh", text: include_str!("strided.cuh") };
@@ -31,9 +33,12 @@ pub const HEADERS: [Header; 6] = [LOOP, OPERATIONS, TUPLE, PACKS, PARAMS, LIST];
 /// The headers beside [`HEADERS`] of expressions with complex numbers. The first one includes the others.
 pub const COMPLEX_HEADERS: [Header; 2] = [COMPLEX_OPERATIONS, COMPLEX];
 
-/// The headers of complex numbers, where the code has one.
-pub(crate) fn complex_headers(code: &Code<'_>) -> &'static [Header] {
-    if code.steps.iter().any(|step| step.dtype.is_complex()) { &COMPLEX_HEADERS } else { &[] }
+/// The headers beside [`HEADERS`] that the code needs: those of complex numbers and of special functions, where it has one.
+pub(crate) fn further_headers(code: &Code<'_>) -> impl Iterator<Item = Header> {
+    let complex = code.steps.iter().any(|step| step.dtype.is_complex());
+    let special = code.steps.iter().any(|step| step.op.is_special());
+    let complex = if complex { &COMPLEX_HEADERS[..] } else { &[] };
+    complex.iter().copied().chain(special.then_some(SPECIAL_OPERATIONS))
 }
 
 impl Loop {
@@ -66,7 +71,7 @@ impl Text {
     /// Adds the kernel of an expression, in a namespace of that name.
     pub(crate) fn add_named(&mut self, name: &str, code: &Code<'_>, which: Loop, policy: &Policy) {
         self.include(which.header());
-        for &header in complex_headers(code) {
+        for header in further_headers(code) {
             self.include(header);
         }
         for source in &code.sources {

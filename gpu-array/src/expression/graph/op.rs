@@ -84,6 +84,12 @@ operations! {
     IsNan "is_nan",
     /// bool.
     IsFinite "is_finite",
+    /// The number scaled by a power of two to at least 1/2 and less than 1; 0, infinities and NaN stay.
+    Mantissa "mantissa",
+    /// i32: the exponent of that power; 0 for 0, infinities and NaN.
+    Exponent "exponent",
+    /// What the integer part leaves, with the sign of the operand; a zero for infinities.
+    Fraction "fraction",
 
     // Of one float operand, within an error bound.
     Exp "exp",
@@ -103,6 +109,19 @@ operations! {
     Cosh "cosh",
     Tanh "tanh",
     Cbrt "cbrt",
+    Asinh "asinh",
+    Acosh "acosh",
+    Atanh "atanh",
+    Erf "erf",
+    Erfc "erfc",
+    /// The logarithm of the absolute value of the gamma function.
+    LogGamma "log_gamma",
+    Gamma "gamma",
+    /// The Bessel functions of the first kind (J) and of the second (Y), of orders 0 and 1.
+    J0 "bessel_j0",
+    J1 "bessel_j1",
+    Y0 "bessel_y0",
+    Y1 "bessel_y1",
 
     // Of two operands, exact.
     /// Integers wrap, as in the next two. Complex numbers: see [`Numeric`](crate::Numeric), also in the next three.
@@ -143,9 +162,20 @@ operations! {
     Greater "greater",
     GreaterEqual "greater_equal",
 
+    // Of two floats, exact.
+    /// The first with the sign of the second, also of zeros and NaN.
+    CopySign "copy_sign",
+    /// The next float from the first towards the second; the second where they are equal.
+    NextAfter "next_after",
+    /// The first times 2 to the power of the second, an integer; rounded once.
+    Ldexp "load_exponent",
+
     // Of two floats, within a bound.
     Atan2 "atan2",
     Hypot "hypot",
+    /// The Bessel functions of the first, of the order that is the second, an integer.
+    Jn "bessel_jn",
+    Yn "bessel_yn",
 
     // Of three floats, exact.
     /// a * b + c, rounded once.
@@ -153,6 +183,14 @@ operations! {
 }
 
 impl Op {
+    /// Whether its C++ function stands in `special_operations.cuh`, which few programs include.
+    pub(crate) const fn is_special(self) -> bool {
+        use Op::*;
+        let functions = matches!(self, Asinh | Acosh | Atanh | Erf | Erfc | LogGamma | Gamma);
+        let bessel = matches!(self, J0 | J1 | Y0 | Y1 | Jn | Yn);
+        functions || bessel || matches!(self, Mantissa | Exponent | Fraction | Ldexp | CopySign | NextAfter)
+    }
+
     /// Number of arguments that are values of other steps, and the position of the first of them.
     pub(crate) const fn operands(self) -> std::ops::Range<usize> {
         match self {
@@ -173,6 +211,8 @@ impl Op {
             Self::Exp | Self::Exp2 | Self::Expm1 | Self::Log | Self::Log2 | Self::Log10 | Self::Log1p => 0..1,
             Self::Sin | Self::Cos | Self::Tan | Self::Asin | Self::Acos | Self::Atan => 0..1,
             Self::Sinh | Self::Cosh | Self::Tanh | Self::Cbrt => 0..1,
+            Self::Asinh | Self::Acosh | Self::Atanh | Self::Erf | Self::Erfc | Self::LogGamma | Self::Gamma => 0..1,
+            Self::J0 | Self::J1 | Self::Y0 | Self::Y1 | Self::Mantissa | Self::Exponent | Self::Fraction => 0..1,
             _ => 0..2,
         }
     }

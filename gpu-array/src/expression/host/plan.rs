@@ -161,7 +161,8 @@ impl<'c, 'a> Plan<'c, 'a> {
     /// The cost of a place, roughly, in operations of which a processor does several at once.
     pub(super) fn cost(&self) -> usize {
         let cost = |step: &u32| match self.located.code.steps[*step as usize].op {
-            op if (Op::Exp as u8..=Op::Cbrt as u8).contains(&(op as u8)) => 20,
+            op if (Op::Exp as u8..=Op::Y1 as u8).contains(&(op as u8)) => 20,
+            Op::Jn | Op::Yn | Op::Ldexp => 20,
             Op::Source | Op::Power | Op::Atan2 | Op::Hypot | Op::FloorDivide | Op::Remainder | Op::Fmod => 20,
             _ => 1,
         };

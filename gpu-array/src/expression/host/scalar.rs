@@ -1,10 +1,12 @@
 //! The operations on single values: the definitions of [`super`], in Rust.
 
 mod complex;
+mod special;
 
 use num_complex::Complex;
 
 pub(super) use complex::ComplexScalar;
+pub(super) use special::SpecialScalar;
 
 use crate::element::Float;
 

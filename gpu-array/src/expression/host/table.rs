@@ -9,7 +9,7 @@ use super::{
     lane::{Lane, by_type},
     location::Location,
     loops,
-    scalar::{self, Arithmetic, CastTo, ComplexScalar, Integral, RealScalar},
+    scalar::{self, Arithmetic, CastTo, ComplexScalar, Integral, SpecialScalar},
 };
 use crate::{
     DType,
@@ -60,7 +60,7 @@ impl Frame<'_, '_, '_, '_> {
         Some(self.located.code.steps.get(step.args[0] as usize)?.dtype)
     }
 
-    fn float<T: RealScalar + Lane>(&mut self, step: Step, to: Location) -> Option<()> {
+    fn float<T: SpecialScalar + Lane>(&mut self, step: Step, to: Location) -> Option<()> {
         match step.op {
             Op::Add => self.sum(step, to, <T as Arithmetic>::add),
             Op::Subtract => self.sum(step, to, <T as Arithmetic>::subtract),
@@ -93,6 +93,31 @@ impl Frame<'_, '_, '_, '_> {
             Op::Cbrt => self.unary(step, to, <T as Float>::cbrt),
             Op::Atan2 => self.binary_slow(step, to, <T as Float>::atan2),
             Op::Hypot => self.binary_slow(step, to, <T as Float>::hypot),
+            _ => self.special::<T>(step, to),
+        }
+    }
+
+    fn special<T: SpecialScalar + Lane>(&mut self, step: Step, to: Location) -> Option<()> {
+        match step.op {
+            Op::Asinh => self.unary(step, to, <T as SpecialScalar>::asinh),
+            Op::Acosh => self.unary(step, to, <T as SpecialScalar>::acosh),
+            Op::Atanh => self.unary(step, to, <T as SpecialScalar>::atanh),
+            Op::Erf => self.unary(step, to, T::erf),
+            Op::Erfc => self.unary(step, to, T::erfc),
+            Op::LogGamma => self.unary(step, to, T::log_gamma),
+            Op::Gamma => self.unary(step, to, T::gamma),
+            Op::J0 => self.unary(step, to, T::j0),
+            Op::J1 => self.unary(step, to, T::j1),
+            Op::Y0 => self.unary(step, to, T::y0),
+            Op::Y1 => self.unary(step, to, T::y1),
+            Op::Jn => self.binary_slow(step, to, T::jn),
+            Op::Yn => self.binary_slow(step, to, T::yn),
+            Op::Mantissa => self.unary(step, to, T::mantissa),
+            Op::Exponent => self.unary(step, to, T::exponent),
+            Op::Fraction => self.unary(step, to, T::fraction),
+            Op::Ldexp => self.binary_slow(step, to, T::ldexp),
+            Op::CopySign => self.binary(step, to, <T as Float>::copysign),
+            Op::NextAfter => self.binary_slow(step, to, T::next_after),
             _ => self.number::<T>(step, to),
         }
     }
