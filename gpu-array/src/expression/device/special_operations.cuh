@@ -41,10 +41,10 @@ __device__ __forceinline__ double load_exponent(double x, double exponent) {
     return ::ldexp(x, exponent_in_range(exponent));
 }
 
-__device__ __forceinline__ float split_exponent(float x, int* exponent) {
+__device__ __forceinline__ float split_exponent(float x, int *exponent) {
     return ::frexpf(x, exponent);
 }
-__device__ __forceinline__ double split_exponent(double x, int* exponent) {
+__device__ __forceinline__ double split_exponent(double x, int *exponent) {
     return ::frexp(x, exponent);
 }
 template <class T> __device__ __forceinline__ T mantissa(T x) {
