@@ -17,6 +17,7 @@ const TUPLE: Header = Header { name: "tuple.cuh", text: include_str!("tuple.cuh"
 const OPERATIONS: Header = Header { name: "operations.cuh", text: include_str!("operations.cuh") };
 const COMPLEX_OPERATIONS: Header =
     Header { name: "complex_operations.cuh", text: include_str!("complex_operations.cuh") };
+const COMPLEX_FUNCTIONS: Header = Header { name: "complex_functions.cuh", text: include_str!("complex_functions.cuh") };
 const SPECIAL_OPERATIONS: Header =
     Header { name: "special_operations.cuh", text: include_str!("special_operations.cuh") };
 const LOOP: Header = Header { name: "loop.cuh", text: include_str!("loop.cuh") };
@@ -33,12 +34,14 @@ pub const HEADERS: [Header; 6] = [LOOP, OPERATIONS, TUPLE, PACKS, PARAMS, LIST];
 /// The headers beside [`HEADERS`] of expressions with complex numbers. The first one includes the others.
 pub const COMPLEX_HEADERS: [Header; 2] = [COMPLEX_OPERATIONS, COMPLEX];
 
-/// The headers beside [`HEADERS`] that the code needs: those of complex numbers and of special functions, where it has one.
+/// The headers beside [`HEADERS`] that the code needs: those of complex numbers, of their functions and of special functions, where it has one.
 pub(crate) fn further_headers(code: &Code<'_>) -> impl Iterator<Item = Header> {
     let complex = code.steps.iter().any(|step| step.dtype.is_complex());
-    let special = code.steps.iter().any(|step| step.op.is_special());
+    let functions = code.steps.iter().any(|step| step.dtype.is_complex() && step.op.is_complex_function());
+    let special = code.steps.iter().any(|step| !step.dtype.is_complex() && step.op.is_special());
     let complex = if complex { &COMPLEX_HEADERS[..] } else { &[] };
-    complex.iter().copied().chain(special.then_some(SPECIAL_OPERATIONS))
+    let further = [functions.then_some(COMPLEX_FUNCTIONS), special.then_some(SPECIAL_OPERATIONS)];
+    complex.iter().copied().chain(further.into_iter().flatten())
 }
 
 impl Loop {

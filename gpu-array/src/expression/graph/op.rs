@@ -91,7 +91,7 @@ operations! {
     /// What the integer part leaves, with the sign of the operand; a zero for infinities.
     Fraction "fraction",
 
-    // Of one float operand, within an error bound.
+    // Of one float operand, within an error bound; some also of a complex one, see `is_complex_function`.
     Exp "exp",
     Exp2 "exp2",
     Expm1 "expm1",
@@ -189,6 +189,13 @@ impl Op {
         let functions = matches!(self, Asinh | Acosh | Atanh | Erf | Erfc | LogGamma | Gamma);
         let bessel = matches!(self, J0 | J1 | Y0 | Y1 | Jn | Yn);
         functions || bessel || matches!(self, Mantissa | Exponent | Fraction | Ldexp | CopySign | NextAfter)
+    }
+
+    /// Whether its C++ function for complex numbers stands in `complex_functions.cuh`.
+    pub(crate) const fn is_complex_function(self) -> bool {
+        use Op::*;
+        matches!(self, Sqrt | Exp | Log | Log10 | Power | Sin | Cos | Tan | Asin | Acos | Atan)
+            || matches!(self, Sinh | Cosh | Tanh | Asinh | Acosh | Atanh)
     }
 
     /// Number of arguments that are values of other steps, and the position of the first of them.

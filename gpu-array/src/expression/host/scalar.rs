@@ -5,7 +5,7 @@ mod special;
 
 use num_complex::Complex;
 
-pub(super) use complex::ComplexScalar;
+pub(super) use complex::{ComplexScalar, functions};
 pub(super) use special::SpecialScalar;
 
 use crate::element::Float;

@@ -9,7 +9,7 @@ use super::{
     lane::{Lane, by_type},
     location::Location,
     loops,
-    scalar::{self, Arithmetic, CastTo, ComplexScalar, Integral, SpecialScalar},
+    scalar::{self, Arithmetic, CastTo, ComplexScalar, Integral, SpecialScalar, functions},
 };
 use crate::{
     DType,
@@ -136,6 +136,29 @@ impl Frame<'_, '_, '_, '_> {
             Op::Subtract => self.binary(step, to, T::subtract),
             Op::Multiply => self.binary(step, to, T::multiply),
             Op::Divide => self.binary(step, to, T::divide),
+            Op::Power => self.binary_slow(step, to, T::power),
+            _ => self.complex_function::<T>(step, to),
+        }
+    }
+
+    fn complex_function<T: ComplexScalar>(&mut self, step: Step, to: Location) -> Option<()> {
+        match step.op {
+            Op::Sqrt => self.unary(step, to, |z: T| z.apply(functions::sqrt)),
+            Op::Exp => self.unary(step, to, |z: T| z.apply(functions::exp)),
+            Op::Log => self.unary(step, to, |z: T| z.apply(functions::log)),
+            Op::Log10 => self.unary(step, to, |z: T| z.apply(functions::log10)),
+            Op::Sin => self.unary(step, to, |z: T| z.apply(functions::sin)),
+            Op::Cos => self.unary(step, to, |z: T| z.apply(functions::cos)),
+            Op::Tan => self.unary(step, to, |z: T| z.apply(functions::tan)),
+            Op::Asin => self.unary(step, to, |z: T| z.apply(functions::asin)),
+            Op::Acos => self.unary(step, to, |z: T| z.apply(functions::acos)),
+            Op::Atan => self.unary(step, to, |z: T| z.apply(functions::atan)),
+            Op::Sinh => self.unary(step, to, |z: T| z.apply(functions::sinh)),
+            Op::Cosh => self.unary(step, to, |z: T| z.apply(functions::cosh)),
+            Op::Tanh => self.unary(step, to, |z: T| z.apply(functions::tanh)),
+            Op::Asinh => self.unary(step, to, |z: T| z.apply(functions::asinh)),
+            Op::Acosh => self.unary(step, to, |z: T| z.apply(functions::acosh)),
+            Op::Atanh => self.unary(step, to, |z: T| z.apply(functions::atanh)),
             _ => self.equality::<T>(step, to),
         }
     }

@@ -4,6 +4,11 @@
 //! Programming Guide gives for its standard functions, on the host (and the emulated device) those of the platform's C library: glibc's manual
 //! gives at most 2 for the functions here, and 4 for `cbrt` of f64. The special functions (`asinh` to `yn`) are those of the crate `libm` on the host; their
 //! bounds hold there too.
+//!
+//! Functions of complex numbers are within 16 ulp of the larger part, of a part that is not nearly 0. At infinities, NaN and zeros of either sign, and on
+//! either side of branch cuts, they have the values of C99's annex G; an infinite value may have a part of either sign where C99 leaves it open.
+//! Their cuts are NumPy's: log and sqrt have theirs along the negative real axis, asin, acos and atanh beyond -1 and 1, atan and asinh beyond -i and i,
+//! acosh below 1.
 
 use ndarray::Dimension;
 
@@ -54,26 +59,16 @@ fn squared<'a, T: Numeric, D: Dimension, P: Backend>(x: &Expr<'a, T, D, P>, n: u
 /// All methods, for one type of receiver.
 macro_rules! functions {
     (impl [$($generics:tt)*] $type:ty, $place:ty, fn [$($life:tt)*], [$($ref:tt)*] $self:ident) => {
-        functions! { @float [$($generics)*] $type, $place, [$($life)*] [$($ref)*] $self;
+        functions! { @inexact [$($generics)*] $type, $place, [$($life)*] [$($ref)*] $self;
             /// The square root, rounded once.
             sqrt Sqrt;
             /// e^x. Within 1 ulp (f32: 2 on the device).
             exp Exp;
-            /// 2^x. Within 2 ulp.
-            exp2 Exp2;
-            /// e^x - 1, also near 0. Within 1 ulp (f32: 2 on the device).
-            #[doc(alias = "exp_m1")]
-            expm1 Expm1;
             /// The natural logarithm. Within 1 ulp.
             #[doc(alias = "ln")]
             log Log;
-            /// The logarithm of base 2. Within 1 ulp.
-            log2 Log2;
             /// The logarithm of base 10. Within 2 ulp.
             log10 Log10;
-            /// log(1 + x), also near 0. Within 1 ulp.
-            #[doc(alias = "ln_1p")]
-            log1p Log1p;
             /// The sine of x in radians, of any size. Within 2 ulp.
             sin Sin;
             /// The cosine of x in radians, of any size. Within 2 ulp.
@@ -92,8 +87,6 @@ macro_rules! functions {
             cosh Cosh;
             /// The hyperbolic tangent. Within 2 ulp.
             tanh Tanh;
-            /// The cube root. Within 1 ulp.
-            cbrt Cbrt;
             /// The inverse hyperbolic sine, also near 0. Within 3 ulp.
             #[doc(alias = "arcsinh")]
             asinh Asinh;
@@ -103,6 +96,20 @@ macro_rules! functions {
             /// The inverse hyperbolic tangent; infinite at -1 and 1, NaN beyond. Within 3 ulp.
             #[doc(alias = "arctanh")]
             atanh Atanh;
+        }
+        functions! { @float [$($generics)*] $type, $place, [$($life)*] [$($ref)*] $self;
+            /// 2^x. Within 2 ulp.
+            exp2 Exp2;
+            /// e^x - 1, also near 0. Within 1 ulp (f32: 2 on the device).
+            #[doc(alias = "exp_m1")]
+            expm1 Expm1;
+            /// The logarithm of base 2. Within 1 ulp.
+            log2 Log2;
+            /// log(1 + x), also near 0. Within 1 ulp.
+            #[doc(alias = "ln_1p")]
+            log1p Log1p;
+            /// The cube root. Within 1 ulp.
+            cbrt Cbrt;
             /// The error function, 2 / sqrt(pi) times the integral of exp(-t^2) from 0 to x. Within 2 ulp.
             erf Erf;
             /// 1 - erf(x), also where that is tiny. Within 4 ulp (f64: 5) where it is a normal number.
@@ -412,8 +419,13 @@ macro_rules! functions {
             /// C's `fmod`, Rust's `%`: the remainder that has the sign of the dividend. Integers: 0 where the divisor is 0. The operator `%` is
             /// NumPy's, which has the sign of the divisor.
             fmod Fmod;
+        }
+        functions! { @binary [$($generics)*] $type, $place, [$($life)*] [$($ref)*] $self, Numeric, Common<T, R::Elem>;
             /// x to the power of the other. Integers wrap; to a negative power they give 1 for x = 1, 1 or -1 for x = -1, else 0. Floats within 8 ulp
             /// for f32 and 2 for f64.
+            ///
+            /// Of complex numbers exp(other * log(x)), whose error grows with the product; integer powers of less than 100 are repeated products. A power
+            /// of 0 is 1, and 0 to another power is 0 where that is real and positive, else NaN.
             #[doc(alias = "power")]
             pow Power;
         }
@@ -442,6 +454,23 @@ macro_rules! functions {
             atan2 Atan2;
             /// sqrt(x * x + other * other) without overflow between. Within 3 ulp (f64: 2).
             hypot Hypot;
+        }
+    };
+
+    (@inexact $generics:tt $type:ty, $place:ty, $life:tt $ref:tt $self:ident; $($(#[$doc:meta])* $name:ident $op:ident;)*) => {
+        $(functions! { @one_inexact $generics $type, $place, $life $ref $self; $(#[$doc])* $name $op })*
+    };
+    (@one_inexact [$($generics:tt)*] $type:ty, $place:ty, [$($life:tt)*] [$($ref:tt)*] $self:ident;
+        $(#[$doc:meta])* $name:ident $op:ident) => {
+        impl<$($generics)*> $type {
+            $(#[$doc])*
+            #[must_use = "it is computed by `eval`"]
+            pub fn $name<$($life)*>($($ref)* $self) -> Expr<'a, T::Inexact, D, $place>
+            where
+                T: Numeric,
+            {
+                unary(Op::$op, $self.to_expr())
+            }
         }
     };
 

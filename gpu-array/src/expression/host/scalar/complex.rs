@@ -1,5 +1,7 @@
 //! The operations on complex numbers: the definitions of [`crate::Numeric`], in Rust.
 
+pub(in crate::expression::host) mod functions;
+
 use num_complex::Complex;
 
 use super::{CastTo, RealScalar};
@@ -18,6 +20,9 @@ pub(in crate::expression::host) trait ComplexScalar: Lane {
     fn subtract(self, other: Self) -> Self;
     fn multiply(self, other: Self) -> Self;
     fn divide(self, other: Self) -> Self;
+    fn power(self, exponent: Self) -> Self;
+    /// A function of [`functions`].
+    fn apply(self, function: impl Fn(Complex<Self::Part>) -> Complex<Self::Part>) -> Self;
 }
 
 impl<T: RealScalar + Lane + num_traits::Num> ComplexScalar for Complex<T>
@@ -59,6 +64,12 @@ where
             let scale = T::one() / (b.im + b.re * ratio);
             Self { re: (a.re * ratio + a.im) * scale, im: (a.im * ratio - a.re) * scale }
         }
+    }
+    fn power(self, exponent: Self) -> Self {
+        functions::power(self, exponent, Self::multiply, Self::divide)
+    }
+    fn apply(self, function: impl Fn(Self) -> Self) -> Self {
+        function(self)
     }
 }
 
