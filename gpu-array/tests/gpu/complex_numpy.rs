@@ -17,7 +17,7 @@ use testkit::{Outcome, Test, ensure, ensure_eq, tests};
 use crate::complex::{Values, c64, c128};
 
 /// A Python that has NumPy.
-type Python = PathBuf;
+pub type Python = PathBuf;
 
 pub const TESTS: &[Test<Python>] = tests![complex_operations_are_numpys, complex_types_are_numpys];
 
@@ -26,7 +26,7 @@ pub fn python() -> Result<Python, String> {
 }
 
 /// The script's word on its input: "same", or the differences that it found.
-fn told(python: &Python, script: &str, input: &str) -> Result<String, Box<dyn std::error::Error>> {
+pub fn told(python: &Python, script: &str, input: &str) -> Result<String, Box<dyn std::error::Error>> {
     let mut child = Command::new(python).args(["-c", script]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
     child.stdin.take().ok_or("no pipe")?.write_all(input.as_bytes())?;
     let output = child.wait_with_output()?;
@@ -37,7 +37,7 @@ fn told(python: &Python, script: &str, input: &str) -> Result<String, Box<dyn st
 }
 
 /// A line of the bytes of values, in hexadecimal, as complex128.
-fn line(text: &mut String, name: &str, dtype: &str, values: &Values) {
+pub fn line(text: &mut String, name: &str, dtype: &str, values: &Values) {
     let _ = write!(text, "{name}\t{dtype}\t");
     for byte in values.iter().flatten().flat_map(|part| part.to_le_bytes()) {
         let _ = write!(text, "{byte:02x}");

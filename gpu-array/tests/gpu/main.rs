@@ -11,6 +11,7 @@ use testkit::{AWKWARD_LENGTHS, Outcome, Suite, ensure, ensure_eq, tests};
 mod apart;
 #[path = "../complex/mod.rs"]
 mod complex;
+mod complex_functions;
 #[path = "complex.rs"]
 mod complex_numbers;
 mod complex_numpy;
@@ -68,6 +69,7 @@ fn main() -> ExitCode {
         .group("device", device.clone(), "GPU_TESTS", views::TESTS)
         .group("device", device.clone(), "GPU_TESTS", programs::TESTS)
         .group("device", device.clone(), "GPU_TESTS", complex_numbers::TESTS)
+        .group("device", device.clone(), "GPU_TESTS", complex_functions::TESTS)
         .group("device", device.clone(), "GPU_TESTS", expressions::TESTS)
         .group("device", device.clone(), "GPU_TESTS", math::TESTS)
         .group("device", device.clone(), "GPU_TESTS", special::TESTS)
@@ -79,6 +81,7 @@ fn main() -> ExitCode {
         .group("device", device.clone(), "GPU_TESTS", apart::TESTS)
         .group("device", device.clone(), "GPU_TESTS", examples::TESTS)
         .group("numpy", complex_numpy::python(), "GPU_TESTS", complex_numpy::TESTS)
+        .group("numpy", complex_numpy::python(), "GPU_TESTS", complex_functions::OF_NUMPY)
         .group("pycuda", device.clone(), "GPU_TESTS", pycuda::TESTS)
         .group("large", gpu, if on_gpu { "GPU_TESTS" } else { "" }, large::TESTS)
         .group("counts", emulated(), require, counts::TESTS)

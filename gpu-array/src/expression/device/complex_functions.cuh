@@ -1,10 +1,10 @@
 // The functions of complex numbers. Only programs that have one include them.
 //
-// Values at infinities, NaN and zeros of either sign, and the sides of branch cuts, are those of C99's
-// annex G. Inverse sines and cosines follow T. E. Hull, T. F. Fairgrieve, P. T. P. Tang, "Implementing
-// the complex arcsine and arccosine functions using exception handling" (1997), roots and hyperbolic
-// tangents W. Kahan, "Branch cuts for complex elementary functions" (1987). The host has the same
-// formulas in Rust.
+// Values at infinities, NaN and zeros of either sign, and the sides of branch cuts, are those of
+// C99's annex G. Inverse sines and cosines follow T. E. Hull, T. F. Fairgrieve, P. T. P. Tang,
+// "Implementing the complex arcsine and arccosine functions using exception handling" (1997), roots
+// and hyperbolic tangents W. Kahan, "Branch cuts for complex elementary functions" (1987). The host
+// has the same formulas in Rust.
 #pragma once
 #include "complex_operations.cuh"
 
@@ -16,13 +16,13 @@ template <class T> constexpr T LOG_2 = T(0.693147180559945309417232121458176568)
 template <class T> constexpr T PI = T(3.14159265358979323846264338327950288);
 template <class T> struct Limits;
 template <> struct Limits<float> {
-    static constexpr float HUGE_PART = 0x1p125f; // twice a sum of two such does not overflow
+    static constexpr float HUGE_PART = 0x1p125f;  // twice a sum of two such does not overflow
     static constexpr float TINY_PART = 0x1p-100f; // parts below are scaled before they are squared
     static constexpr float SCALE = 0x1p60f;
     static constexpr float SCALE_LOG = 60.0f;
     static constexpr float FAR = 0x1p26f; // the square of 1 is lost beside that of such a part
     static constexpr float LARGE_EXPONENT = 88.0f; // exp overflows soon after
-    static constexpr float FLAT = 12.0f; // tanh is 1 beyond
+    static constexpr float FLAT = 12.0f;           // tanh is 1 beyond
     static constexpr float SQUARE_VANISHES = 0x1p-62f;
 };
 template <> struct Limits<double> {
@@ -282,7 +282,8 @@ template <class T> __device__ Complex<T> asinh(Complex<T> z) {
 }
 template <class T> __device__ Complex<T> acosh(Complex<T> z) {
     const Complex<T> angle = acos(z);
-    return Complex<T>(absolute(angle.im), complex_functions::with_sign(angle.re, z.im));
+    const T im = is_nan(z.im) ? angle.re : complex_functions::with_sign(angle.re, z.im);
+    return Complex<T>(absolute(angle.im), im);
 }
 
 template <class T> __device__ Complex<T> atanh(Complex<T> z) {
@@ -322,7 +323,8 @@ template <class T> __device__ Complex<T> power(Complex<T> z, Complex<T> exponent
         const T value = vanishes ? T(0) : z.re / z.im; // 0 / 0
         return Complex<T>(value, value);
     }
-    if (exponent.im == T(0) && absolute(exponent.re) < T(100) && exponent.re == truncate(exponent.re)) {
+    if (exponent.im == T(0) && absolute(exponent.re) < T(100) &&
+        exponent.re == truncate(exponent.re)) {
         Complex<T> result = Complex<T>(T(1), T(0)), square = z;
         for (int n = int(absolute(exponent.re)); n != 0; n >>= 1) {
             if (n & 1) {

@@ -323,7 +323,7 @@ pub(in crate::expression::host) fn asinh<T: Float>(z: Complex<T>) -> Complex<T> 
 
 pub(in crate::expression::host) fn acosh<T: Float>(z: Complex<T>) -> Complex<T> {
     let angle = acos(z);
-    Complex { re: angle.im.abs(), im: angle.re.copysign(z.im) }
+    Complex { re: angle.im.abs(), im: if z.im.is_nan() { angle.re } else { angle.re.copysign(z.im) } }
 }
 
 pub(in crate::expression::host) fn atanh<T: Float>(z: Complex<T>) -> Complex<T> {
