@@ -12,7 +12,7 @@
 //! | shapes | broadcast as in NumPy; shapes that do not fit are an error of `eval` |
 //! | `+ - *` | integers wrap; floats round once and are never contracted to a fused multiply-add ([`Expr::fma`] is one) |
 //! | `/` | of integers gives f64 |
-//! | complex numbers | [`Numeric`](crate::Numeric) has their `+ - * /` and `eq`; `real`, `imag`, `conj`, `abs`, `arg`, [`complex()`]; they have no order |
+//! | complex numbers | [`Numeric`](crate::Numeric) has their `+ - * /` and `eq`; `real`, `imag`, `conj`, `abs`, `arg`, [`complex()`], and `sqrt`, `exp`, `log`, `pow`, trigonometric and hyperbolic functions; they have no order |
 //! | `%`, `floor_divide` | NumPy's: the remainder has the divisor's sign; integers by 0 give 0. `fmod` is C's and Rust's |
 //! | `& \| ^ !` | of integers bit by bit, of `bool` logic |
 //! | `<< >>` | by the width or more, or by less than 0, gives 0, for a negative left side too |

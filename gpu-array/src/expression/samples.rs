@@ -94,6 +94,8 @@ impl Samples {
             .with("complex128", Loop::Strided, &w)
             .with("complex128", Loop::Tiled, &w)
             .with("complex_abs", Loop::Linear, &z.abs())
+            .with("complex_functions64", Loop::Linear, &(z.acosh() + z.tan().sqrt()))
+            .with("complex_functions128", Loop::Linear, &w.pow(w.atanh()))
     }
 }
 

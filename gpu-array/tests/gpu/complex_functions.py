@@ -37,8 +37,8 @@ def differences(name, z, got, dtype):
     # Of an infinite value one part may be anything.
     infinite = np.isinf(want).any(axis=1) & np.isinf(got).any(axis=1)
     size = np.abs(want).max(axis=1, keepdims=True)
-    near = np.abs(got - want) <= 16 * limits.eps * size + 4 * limits.smallest_subnormal
-    largest = (np.abs(want) >= limits.max * (1 - 16 * limits.eps)) & np.isinf(got)
+    near = np.abs(got - want) <= 4 * limits.eps * size + 4 * limits.smallest_subnormal
+    largest = (np.abs(want) >= limits.max * (1 - 4 * limits.eps)) & np.isinf(got)
     same = (got == want) | (np.isnan(got) & np.isnan(want)) | near | largest
     # Signs of zeros, so the sides of branch cuts; C99 leaves those open whose argument is NaN, and where exp vanishes without a direction.
     open_ = np.isnan(z) | ((name == "exp") & np.isinf(z.real) & np.isinf(z.imag))

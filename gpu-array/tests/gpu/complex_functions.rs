@@ -43,7 +43,7 @@ numbers! { f32 f64 }
 
 /// All pairs of parts at which a formula may go wrong, and random ones of several sizes.
 fn arguments<Z: Number>() -> Array1<Z> {
-    let largest = [Z::MAX, Z::MAX / 3.0, Z::MAX.sqrt() * 2.0, Z::MAX.ln() + 0.5, Z::MAX.ln() * 2.0 - 3.0];
+    let largest = [Z::MAX, Z::MAX / 3.0, Z::MAX.sqrt() * 2.0, Z::MAX.ln() + 0.3, Z::MAX.ln() * 2.0 - 3.0];
     let smallest = [Z::TINY, Z::TINY / 16.0, Z::TINY.sqrt() / 8.0, Z::EPSILON, Z::EPSILON * Z::EPSILON];
     let beside =
         [1.0 - Z::EPSILON, 1.0 + 4.0 * Z::EPSILON, 0.999, 0.5, 2.0, 10.25, 1.0 / Z::EPSILON, 64.0 / Z::EPSILON];
@@ -126,7 +126,7 @@ fn check<Z: Number>(device: &Device) -> Outcome {
     let mut bad = String::new();
     for ((name, got), (_, want)) in got.iter().zip(&want) {
         let (got, want): (Array1<Z>, Array1<Z>) = (got.eval()?.to_ndarray()?, want.eval()?);
-        let wrong = z.iter().zip(&got).zip(&want).filter(|((z, got), want)| !near(**z, **got, **want, 32.0));
+        let wrong = z.iter().zip(&got).zip(&want).filter(|((z, got), want)| !near(**z, **got, **want, 20.0));
         for ((z, got), want) in wrong.take(4) {
             let _ = writeln!(
                 bad,
@@ -148,10 +148,7 @@ fn functions_are_near_those_of_the_host(device: &Device) -> Outcome {
 }
 
 fn powers_follow_their_definition(device: &Device) -> Outcome {
-    fn powers<Z: Number>(device: &Device, z: &Array1<Z>, w: &Array1<Z>) -> Result<[Array1<Z>; 2]>
-    where
-        Z: gpu_array::Promote<Z, Output = Z>,
-    {
+    fn powers<Z: Number>(device: &Device, z: &Array1<Z>, w: &Array1<Z>) -> Result<[Array1<Z>; 2]> {
         let (a, b) = (GpuArray::from_ndarray(device, z)?, GpuArray::from_ndarray(device, w)?);
         Ok([a.pow(&b).eval()?.to_ndarray()?, host(z).pow(host(w)).eval()?])
     }

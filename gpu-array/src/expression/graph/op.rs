@@ -88,7 +88,7 @@ operations! {
     Mantissa "mantissa",
     /// i32: the exponent of that power; 0 for 0, infinities and NaN.
     Exponent "exponent",
-    /// What the integer part leaves, with the sign of the operand; a zero for infinities.
+    /// The number less its integer part, with the sign of the operand; a zero for infinities.
     Fraction "fraction",
 
     // Of one float operand, within an error bound; some also of a complex one, see `is_complex_function`.

@@ -1,14 +1,6 @@
 //! Functions of arrays, views and expressions, as methods.
 //!
-//! Errors of mathematical functions are in ulp (units in the last place of the exact result). On the device they are those that the CUDA C++
-//! Programming Guide gives for its standard functions, on the host (and the emulated device) those of the platform's C library: glibc's manual
-//! gives at most 2 for the functions here, and 4 for `cbrt` of f64. The special functions (`asinh` to `yn`) are those of the crate `libm` on the host; their
-//! bounds hold there too.
-//!
-//! Functions of complex numbers are within 16 ulp of the larger part, of a part that is not nearly 0. At infinities, NaN and zeros of either sign, and on
-//! either side of branch cuts, they have the values of C99's annex G; an infinite value may have a part of either sign where C99 leaves it open.
-//! Their cuts are NumPy's: log and sqrt have theirs along the negative real axis, asin, acos and atanh beyond -1 and 1, atan and asinh beyond -i and i,
-//! acosh below 1.
+//! `math.rs` has the mathematical functions, and says where those here keep an error bound.
 
 use ndarray::Dimension;
 
@@ -21,22 +13,12 @@ use crate::{
     expression::graph::{Op, Value},
 };
 
-/// A function of one operand that is brought to the type of its value.
-fn unary<'a, T: Element, V: Element, D: Dimension, P: Backend>(op: Op, x: Expr<'a, T, D, P>) -> Expr<'a, V, D, P> {
-    Expr::of(Value::unary(op, V::DTYPE, x.value.cast(V::DTYPE)))
-}
-
 /// A function of one operand that stays as it is.
-fn of_same<'a, T: Element, V: Element, D: Dimension, P: Backend>(op: Op, x: Expr<'a, T, D, P>) -> Expr<'a, V, D, P> {
+pub(super) fn of_same<'a, T: Element, V: Element, D: Dimension, P: Backend>(
+    op: Op,
+    x: Expr<'a, T, D, P>,
+) -> Expr<'a, V, D, P> {
     Expr::of(Value::unary(op, V::DTYPE, x.value))
-}
-
-/// A function of a float and of an order, which is the same at each place.
-fn of_order<'a, T: Number, D: Dimension, P: Backend>(op: Op, x: Expr<'a, T, D, P>, n: i32) -> Expr<'a, T::Float, D, P> {
-    let dtype = T::Float::DTYPE;
-    // Devices know no negative orders.
-    let value = Value::binary(op, dtype, dtype, x.value, Value::scalar(n.unsigned_abs()));
-    Expr::of(if n < 0 && n % 2 != 0 { Value::unary(Op::Negate, dtype, value) } else { value })
 }
 
 /// Rounding: integers are whole already.
@@ -59,80 +41,6 @@ fn squared<'a, T: Numeric, D: Dimension, P: Backend>(x: &Expr<'a, T, D, P>, n: u
 /// All methods, for one type of receiver.
 macro_rules! functions {
     (impl [$($generics:tt)*] $type:ty, $place:ty, fn [$($life:tt)*], [$($ref:tt)*] $self:ident) => {
-        functions! { @inexact [$($generics)*] $type, $place, [$($life)*] [$($ref)*] $self;
-            /// The square root, rounded once.
-            sqrt Sqrt;
-            /// e^x. Within 1 ulp (f32: 2 on the device).
-            exp Exp;
-            /// The natural logarithm. Within 1 ulp.
-            #[doc(alias = "ln")]
-            log Log;
-            /// The logarithm of base 10. Within 2 ulp.
-            log10 Log10;
-            /// The sine of x in radians, of any size. Within 2 ulp.
-            sin Sin;
-            /// The cosine of x in radians, of any size. Within 2 ulp.
-            cos Cos;
-            /// The tangent of x in radians, of any size. Within 4 ulp (f64: 2).
-            tan Tan;
-            /// The arc sine in radians. Within 2 ulp.
-            asin Asin;
-            /// The arc cosine in radians. Within 2 ulp.
-            acos Acos;
-            /// The arc tangent in radians. Within 2 ulp.
-            atan Atan;
-            /// The hyperbolic sine. Within 3 ulp (f64: 2).
-            sinh Sinh;
-            /// The hyperbolic cosine. Within 2 ulp.
-            cosh Cosh;
-            /// The hyperbolic tangent. Within 2 ulp.
-            tanh Tanh;
-            /// The inverse hyperbolic sine, also near 0. Within 3 ulp.
-            #[doc(alias = "arcsinh")]
-            asinh Asinh;
-            /// The inverse hyperbolic cosine; NaN below 1. Within 4 ulp (f64: 3).
-            #[doc(alias = "arccosh")]
-            acosh Acosh;
-            /// The inverse hyperbolic tangent; infinite at -1 and 1, NaN beyond. Within 3 ulp.
-            #[doc(alias = "arctanh")]
-            atanh Atanh;
-        }
-        functions! { @float [$($generics)*] $type, $place, [$($life)*] [$($ref)*] $self;
-            /// 2^x. Within 2 ulp.
-            exp2 Exp2;
-            /// e^x - 1, also near 0. Within 1 ulp (f32: 2 on the device).
-            #[doc(alias = "exp_m1")]
-            expm1 Expm1;
-            /// The logarithm of base 2. Within 1 ulp.
-            log2 Log2;
-            /// log(1 + x), also near 0. Within 1 ulp.
-            #[doc(alias = "ln_1p")]
-            log1p Log1p;
-            /// The cube root. Within 1 ulp.
-            cbrt Cbrt;
-            /// The error function, 2 / sqrt(pi) times the integral of exp(-t^2) from 0 to x. Within 2 ulp.
-            erf Erf;
-            /// 1 - erf(x), also where that is tiny. Within 4 ulp (f64: 5) where it is a normal number.
-            erfc Erfc;
-            /// log(|gamma(x)|), infinite at 0 and at negative integers. Within 6 ulp for f32 and 4 for f64, but for x from -10 to -2, where its zeros
-            /// make the error absolute: within 6 units in the last place of 1.
-            #[doc(alias("lgamma", "gammaln"))]
-            log_gamma LogGamma;
-            /// The gamma function, (x - 1)! for integers; NaN at negative integers, infinite at a zero, with its sign. Within 5 ulp for f32 and 10 for
-            /// f64.
-            #[doc(alias("tgamma", "factorial"))]
-            gamma Gamma;
-            /// The Bessel function of the first kind of order 0. For |x| < 8 within 9 ulp or 1e-7 (f64: 7 ulp or 2e-16), for larger ones within
-            /// 2.2e-6 (f64: 5e-12); so the other three.
-            j0 J0;
-            /// The Bessel function of the first kind of order 1. Its error: see [`j0`](Self::j0).
-            j1 J1;
-            /// The Bessel function of the second kind of order 0: minus infinity at 0, NaN below. Its error: see [`j0`](Self::j0).
-            y0 Y0;
-            /// The Bessel function of the second kind of order 1: minus infinity at 0, NaN below. Its error: see [`j0`](Self::j0).
-            y1 Y1;
-        }
-
         impl<$($generics)*> $type {
             /// In another element type: integers wrap, floats are cut to integers and saturate (NaN gives 0), integers are rounded to the
             /// nearest float; to `bool` every value but 0 gives true. To a complex type the imaginary part is 0; from one to a real type the real part
@@ -268,69 +176,6 @@ macro_rules! functions {
                 of_same(Op::IsFinite, $self.to_expr())
             }
 
-            /// The Bessel function of the first kind of order `n`; for a negative `n` that of `-n`, times -1 where `n` is odd. For n = 128 within
-            /// 2.2e-6 (f64: 1.2e-11). Its cost grows with |n|, as it is computed from the orders below.
-            #[must_use = "it is computed by `eval`"]
-            pub fn jn<$($life)*>($($ref)* $self, n: i32) -> Expr<'a, T::Float, D, $place>
-            where
-                T: Number,
-            {
-                of_order(Op::Jn, $self.to_expr(), n)
-            }
-
-            /// The Bessel function of the second kind of order `n`: infinite at 0, NaN below. For a negative `n` that of `-n`, times -1 where `n` is
-            /// odd. Within 2 + 2.5 |n| ulp where |x| < |n|, else within 2.2e-6 (f64: 1.2e-11 where |x| > 1.5 |n|). Its cost grows with |n|, as it is
-            /// computed from the orders below.
-            #[must_use = "it is computed by `eval`"]
-            pub fn yn<$($life)*>($($ref)* $self, n: i32) -> Expr<'a, T::Float, D, $place>
-            where
-                T: Number,
-            {
-                of_order(Op::Yn, $self.to_expr(), n)
-            }
-
-            /// Mantissa `m` and exponent `e` of x = m * 2^e, where 1/2 <= |m| < 1; exact. For 0, infinities and NaN these and 0.
-            ///
-            /// ```
-            /// use gpu_array::expression::host;
-            /// let x = ndarray::array![1.0, -0.375, 0.0];
-            /// let (mantissa, exponent) = host(&x).frexp();
-            /// assert_eq!(mantissa.eval()?, ndarray::array![0.5, -0.75, 0.0]);
-            /// assert_eq!(exponent.eval()?, ndarray::array![1, -1, 0]);
-            /// assert_eq!(mantissa.ldexp(exponent).eval()?, x);
-            /// # Ok::<(), gpu_array::ArrayError>(())
-            /// ```
-            #[must_use = "it is computed by `eval`"]
-            pub fn frexp<$($life)*>($($ref)* $self) -> (Expr<'a, T::Float, D, $place>, Expr<'a, i32, D, $place>)
-            where
-                T: Number,
-            {
-                let x: Expr<'a, T::Float, D, $place> = $self.to_expr().cast();
-                (of_same(Op::Mantissa, x.clone()), of_same(Op::Exponent, x))
-            }
-
-            /// The fraction and the integer part of x, both with its sign; exact. Of infinities a zero and that infinity.
-            #[must_use = "it is computed by `eval`"]
-            pub fn modf<$($life)*>($($ref)* $self) -> (Expr<'a, T::Float, D, $place>, Expr<'a, T::Float, D, $place>)
-            where
-                T: Number,
-            {
-                let x: Expr<'a, T::Float, D, $place> = $self.to_expr().cast();
-                (of_same(Op::Fraction, x.clone()), of_same(Op::Truncate, x))
-            }
-
-            /// x * 2^exponent, rounded once.
-            #[must_use = "it is computed by `eval`"]
-            pub fn ldexp<$($life)* R>($($ref)* $self, exponent: R) -> Expr<'a, T::Float, R::Dim, $place>
-            where
-                T: Number,
-                R: Rhs<'a, i32, D, $place, Elem = i32>,
-            {
-                // The exponents become floats: those that are rounded give 0 or infinity anyway.
-                let dtype = T::Float::DTYPE;
-                Expr::of(Value::binary(Op::Ldexp, dtype, dtype, $self.to_expr().value, exponent.into_value().0))
-            }
-
             /// The real part of complex numbers.
             ///
             /// ```
@@ -454,40 +299,6 @@ macro_rules! functions {
             atan2 Atan2;
             /// sqrt(x * x + other * other) without overflow between. Within 3 ulp (f64: 2).
             hypot Hypot;
-        }
-    };
-
-    (@inexact $generics:tt $type:ty, $place:ty, $life:tt $ref:tt $self:ident; $($(#[$doc:meta])* $name:ident $op:ident;)*) => {
-        $(functions! { @one_inexact $generics $type, $place, $life $ref $self; $(#[$doc])* $name $op })*
-    };
-    (@one_inexact [$($generics:tt)*] $type:ty, $place:ty, [$($life:tt)*] [$($ref:tt)*] $self:ident;
-        $(#[$doc:meta])* $name:ident $op:ident) => {
-        impl<$($generics)*> $type {
-            $(#[$doc])*
-            #[must_use = "it is computed by `eval`"]
-            pub fn $name<$($life)*>($($ref)* $self) -> Expr<'a, T::Inexact, D, $place>
-            where
-                T: Numeric,
-            {
-                unary(Op::$op, $self.to_expr())
-            }
-        }
-    };
-
-    (@float $generics:tt $type:ty, $place:ty, $life:tt $ref:tt $self:ident; $($(#[$doc:meta])* $name:ident $op:ident;)*) => {
-        $(functions! { @one_float $generics $type, $place, $life $ref $self; $(#[$doc])* $name $op })*
-    };
-    (@one_float [$($generics:tt)*] $type:ty, $place:ty, [$($life:tt)*] [$($ref:tt)*] $self:ident;
-        $(#[$doc:meta])* $name:ident $op:ident) => {
-        impl<$($generics)*> $type {
-            $(#[$doc])*
-            #[must_use = "it is computed by `eval`"]
-            pub fn $name<$($life)*>($($ref)* $self) -> Expr<'a, T::Float, D, $place>
-            where
-                T: Number,
-            {
-                unary(Op::$op, $self.to_expr())
-            }
         }
     };
 

@@ -1,6 +1,6 @@
 //! The types, operators and functions by which users write expressions.
 //!
-//! `expr.rs` has the types, and `arrays.rs` makes expressions of arrays. `operators.rs`, `functions.rs` and `make.rs` build larger ones of them.
+//! `expr.rs` has the types, and `arrays.rs` makes expressions of arrays. `operators.rs`, `functions.rs`, `math.rs` and `make.rs` build larger ones of them.
 //! `evaluate.rs`, `assign.rs` and `precompile.rs` hand them over to the evaluators of a backend (`backend.rs`).
 
 mod arrays;
@@ -10,6 +10,7 @@ mod evaluate;
 mod expr;
 mod functions;
 mod make;
+mod math;
 mod operators;
 mod precompile;
 

@@ -146,7 +146,7 @@ pub(in crate::expression::host) fn exp<T: Float>(z: Complex<T>) -> Complex<T> {
         return Complex { re: z.re.exp(), im: z.im };
     }
     if !z.im.is_finite() {
-        let nan = z.im - z.im;
+        let nan = T::nan();
         return match z.re {
             re if re == T::neg_infinity() => Complex { re: T::zero(), im: T::zero() },
             re if re == T::infinity() => Complex { re, im: nan },
@@ -162,7 +162,7 @@ pub(in crate::expression::host) fn exp<T: Float>(z: Complex<T>) -> Complex<T> {
 
 pub(in crate::expression::host) fn sinh<T: Float>(z: Complex<T>) -> Complex<T> {
     if !z.im.is_finite() {
-        let nan = z.im - z.im;
+        let nan = T::nan();
         let stays = z.re.is_zero() || z.re.is_infinite();
         return Complex { re: if stays { z.re } else { nan }, im: nan };
     }
@@ -178,7 +178,7 @@ pub(in crate::expression::host) fn sinh<T: Float>(z: Complex<T>) -> Complex<T> {
 
 pub(in crate::expression::host) fn cosh<T: Float>(z: Complex<T>) -> Complex<T> {
     if !z.im.is_finite() {
-        let nan = z.im - z.im;
+        let nan = T::nan();
         if z.re.is_zero() {
             return Complex { re: nan, im: T::zero() };
         }
@@ -201,7 +201,7 @@ pub(in crate::expression::host) fn tanh<T: Float>(z: Complex<T>) -> Complex<T> {
         return Complex { re: one.copysign(z.re), im: T::zero().copysign(sign) };
     }
     if !z.im.is_finite() {
-        let nan = z.im - z.im;
+        let nan = T::nan();
         return Complex { re: if z.re.is_zero() { z.re } else { nan }, im: nan };
     }
     if z.re.is_nan() {
@@ -240,8 +240,7 @@ pub(in crate::expression::host) fn sqrt<T: Float>(z: Complex<T>) -> Complex<T> {
         return Complex { re: z.re, im: z.re };
     }
     if z.re.is_infinite() {
-        // 0 or NaN.
-        let rest = (z.im - z.im).abs();
+        let rest = if z.im.is_finite() { T::zero() } else { T::nan() };
         return if z.re < T::zero() {
             Complex { re: rest, im: z.re.copysign(z.im) }
         } else {
