@@ -8,7 +8,7 @@
 //! # Semantics
 //! | | |
 //! |---|---|
-//! | types | known to the compiler: [`Promote`](crate::Promote) is NumPy's table (i32 with f32 gives f64). A scalar has the array's element type |
+//! | types | known to the compiler: [`Promote`](crate::Promote) is NumPy's table (i32 with f32 gives f64). A scalar has the array's element type, or is real beside complex numbers of its precision |
 //! | shapes | broadcast as in NumPy; shapes that do not fit are an error of `eval` |
 //! | `+ - *` | integers wrap; floats round once and are never contracted to a fused multiply-add ([`Expr::fma`] is one) |
 //! | `/` | of integers gives f64 |
@@ -59,7 +59,7 @@ pub use graph::Source;
 pub use samples::KERNELS;
 pub(crate) use syntax::as_i64;
 pub use syntax::{
-    Backend, Expr, Gpu, Host, IntoExpr, Operand, Operation, Outside, OwnedRhs, Precompile, Rhs, Values, arange,
-    complex, constant, diff, diff_n, eval_all, eye, flip, gather, host, host_owned, index, linspace,
+    Backend, Expr, Gpu, Host, IntoExpr, IntoOperand, Operand, Operation, Outside, OwnedRhs, Precompile, Rhs, Values,
+    arange, complex, constant, diff, diff_n, eval_all, eye, flip, gather, host, host_owned, index, linspace,
     linspace_without_end, pad, precompile, repeat, roll, source, take, tile, tril, triu, where_,
 };

@@ -23,6 +23,7 @@ pub const TESTS: &[Test<Device>] = tests![
     complex_operations_are_the_host_s,
     complex_operations_run_in_every_loop,
     complex_arrays_are_changed_in_place,
+    real_scalars_stand_beside_complex_numbers,
     complex_numbers_of_users_kernels,
 ];
 
@@ -155,6 +156,33 @@ macro_rules! operations {
 fn complex_operations_are_the_host_s(device: &Device) -> Outcome {
     operations!(device, c64, DType::F32);
     operations!(device, c128, DType::F64);
+    Ok(())
+}
+
+fn real_scalars_stand_beside_complex_numbers(device: &Device) -> Outcome {
+    let z = counted((3, 4));
+    let on_device = GpuArray::from_ndarray(device, &z)?;
+    let two = Complex::new(2.0, 0.0);
+    let same = |got: GpuArray<Complex<f64>, _>, want: Array2<Complex<f64>>| -> Outcome {
+        ensure_eq!(got.to_ndarray()?, want);
+        Ok(())
+    };
+    let (view, owned) = (on_device.view(), || GpuArray::from_ndarray(device, &z));
+    same((&on_device * 2.0 + 1.0).eval()?, &z * two + Complex::new(1.0, 0.0))?;
+    same((2.0 * &on_device).eval()?, &z * two)?;
+    same((2.0 / &view - 2.0).eval()?, (two / host(&z) - two).eval()?)?;
+    same((owned()? - 2.0).eval()?, &z - two)?;
+    same((2.0 - owned()?).eval()?, z.mapv(|z| two - z))?;
+    ensure_eq!((2.0 + host(&z) / 2.0).eval()?, &z / two + two);
+    let mut changed = owned()?;
+    changed *= 2.0;
+    changed -= 1.0;
+    same(changed, &z * two - Complex::new(1.0, 0.0))?;
+    // Of the same precision alone: an f32 literal beside complex numbers of f32.
+    let narrow = narrow(&z);
+    let got = (0.5 * &GpuArray::from_ndarray(device, &narrow)?).eval()?.to_ndarray()?;
+    ensure_eq!(got, narrow * Complex::new(0.5, 0.0));
+    ensure_eq!(on_device.eq(1.0).eval()?.to_ndarray()?, z.mapv(|z| z == Complex::new(1.0, 0.0)));
     Ok(())
 }
 

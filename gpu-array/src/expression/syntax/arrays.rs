@@ -6,10 +6,10 @@ use gpu_driver::{DevicePod, DeviceSlice, DeviceVec, Stream};
 use ndarray::{Array, ArrayView, DimMax, Dimension};
 use smallvec::SmallVec;
 
-use super::expr::{Backend, Expr, Gpu, Host, IntoExpr, Operand, Operation, OwnedRhs, Rhs};
+use super::expr::{Backend, Expr, Gpu, Host, IntoExpr, IntoOperand, Operand, Operation, OwnedRhs, Rhs};
 use crate::{
     Element, GpuArray, GpuView, GpuViewMut, Result,
-    element::OwnedHost,
+    element::{OwnedHost, c64, c128},
     expression::graph::{Leaf, LeafMemory, Op, OwnedBuffer, Value},
     layout::Layout,
     pending::Pending,
@@ -27,7 +27,9 @@ macro_rules! expressions {
             }
         }
 
-        impl<'a, $($generics)*, U: Element, E: Dimension, T: Element, D: DimMax<E> + Dimension> Rhs<'a, T, D, $place> for $type {
+        impl<'a, $($generics)*, U: Element, E: Dimension, T: Element, D: DimMax<E> + Dimension> Rhs<'a, T, D, $place> for $type {}
+
+        impl<'a, $($generics)*, U: Element, E: Dimension, D: DimMax<E> + Dimension> IntoOperand<'a, D, $place> for $type {
             type Elem = U;
             type Dim = <D as DimMax<E>>::Output;
             fn into_value(self) -> Operand<'a> {
@@ -46,7 +48,9 @@ expressions! {
     ['r] &'a GpuViewMut<'r, U, E>, Gpu;
 }
 
-impl<'a, U: Element, E: Dimension, T: Element, D: DimMax<E> + Dimension> Rhs<'a, T, D, Gpu> for GpuArray<U, E> {
+impl<U: Element, E: Dimension, T: Element, D: DimMax<E> + Dimension> Rhs<'_, T, D, Gpu> for GpuArray<U, E> {}
+
+impl<'a, U: Element, E: Dimension, D: DimMax<E> + Dimension> IntoOperand<'a, D, Gpu> for GpuArray<U, E> {
     type Elem = U;
     type Dim = <D as DimMax<E>>::Output;
     fn into_value(self) -> Operand<'a> {
@@ -61,7 +65,7 @@ macro_rules! owned_rhs {
             type Elem = U;
             type Expr<V: Element> = Expr<$life, V, <D as DimMax<E>>::Output>;
             fn after<V: Element>(self, left: Operand<'static>, operation: Operation) -> Self::Expr<V> {
-                let right: Operand<$life> = Rhs::<T, D, Gpu>::into_value(self);
+                let right: Operand<$life> = IntoOperand::<D, Gpu>::into_value(self);
                 Expr::of(Value::binary(operation.op, V::DTYPE, operation.common, left.0, right.0))
             }
         }
@@ -85,6 +89,22 @@ impl<T: Element, D: Dimension> OwnedRhs<T, D> for T {
         Expr::of(Value::binary(operation.op, V::DTYPE, operation.common, left.0, Value::scalar(self)))
     }
 }
+
+/// Real scalars beside complex numbers of their precision.
+macro_rules! real_scalars {
+    ($($real:ty, $complex:ty;)*) => {$(
+        impl<D: Dimension, P: Backend> Rhs<'_, $complex, D, P> for $real {}
+
+        impl<D: Dimension> OwnedRhs<$complex, D> for $real {
+            type Elem = $real;
+            type Expr<V: Element> = Expr<'static, V, D>;
+            fn after<V: Element>(self, left: Operand<'static>, operation: Operation) -> Self::Expr<V> {
+                Expr::of(Value::binary(operation.op, V::DTYPE, operation.common, left.0, Value::scalar(self)))
+            }
+        }
+    )*};
+}
+real_scalars! { f32, c64; f64, c128; }
 
 /// An array on the host, or a view of one, as an expression that is evaluated by the CPU's threads.
 ///

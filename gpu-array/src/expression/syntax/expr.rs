@@ -144,15 +144,22 @@ pub trait IntoExpr<'a> {
 }
 
 /// The right operand of an operation whose left one has elements of type `T`, rank `D` and place `P`: an array, a view or an expression of that
-/// place, or a scalar of the type `T` itself.
+/// place, or a scalar of the type `T` itself, or of its parts where that is complex.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be combined with an array of `{T}` on `{P}`",
     label = "neither an array or expression on `{P}` nor a scalar of type `{T}`",
-    note = "a scalar has the array's own element type (`2.0 * &x` for floats, `2 * &x` for integers); `.cast::<f64>()` makes another",
+    note = "a scalar has the array's own element type (`2.0 * &x` for floats and complex numbers, `2 * &x` for integers); `.cast::<f64>()` makes another",
     note = "arrays are taken as `&x`, or as `x` to give them up; arrays on the host and on a GPU do not mix: `GpuArray::from_ndarray` and \
             `to_ndarray` copy"
 )]
-pub trait Rhs<'a, T: Element, D: Dimension, P: Backend> {
+pub trait Rhs<'a, T: Element, D: Dimension, P: Backend>: IntoOperand<'a, D, P> {}
+
+/// An operand beside one of rank `D` and place `P`: an array, a view or an expression of that place, or a scalar.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no array, expression or scalar on `{P}`",
+    note = "arrays on a GPU are taken as `&x`, or as `x` to give them up, arrays on the host as `host(&x)`"
+)]
+pub trait IntoOperand<'a, D: Dimension, P: Backend> {
     /// Its element type.
     type Elem: Element;
     /// The rank of the result.
@@ -200,7 +207,9 @@ impl fmt::Debug for Operand<'_> {
     }
 }
 
-impl<'a, T: Element, D: Dimension, P: Backend> Rhs<'a, T, D, P> for T {
+impl<T: Element, D: Dimension, P: Backend> Rhs<'_, T, D, P> for T {}
+
+impl<'a, T: Element, D: Dimension, P: Backend> IntoOperand<'a, D, P> for T {
     type Elem = T;
     type Dim = D;
     fn into_value(self) -> Operand<'a> {

@@ -5,7 +5,7 @@
 use ndarray::Dimension;
 
 use super::{
-    expr::{Backend, Expr, Gpu, IntoExpr, Rhs},
+    expr::{Backend, Expr, Gpu, IntoExpr, IntoOperand, Rhs},
     operators::{Common, binary},
 };
 use crate::{
@@ -353,15 +353,14 @@ functions! { impl ['v, T: Element, D: Dimension] GpuViewMut<'v, T, D>, Gpu, fn [
 /// # Ok::<(), gpu_array::ArrayError>(())
 /// ```
 #[doc(alias = "where")]
-pub fn where_<'a, T, C, A, B>(condition: C, a: A, b: B) -> Expr<'a, T, B::Dim, C::Backend>
+pub fn where_<'a, C, A, B>(condition: C, a: A, b: B) -> Expr<'a, A::Elem, B::Dim, C::Backend>
 where
-    T: Element,
     C: IntoExpr<'a, Elem = bool>,
-    A: Rhs<'a, T, C::Dim, C::Backend, Elem = T>,
-    B: Rhs<'a, T, A::Dim, C::Backend, Elem = T>,
+    A: IntoOperand<'a, C::Dim, C::Backend>,
+    B: IntoOperand<'a, A::Dim, C::Backend, Elem = A::Elem>,
 {
     let args = [condition.into_expr().value, a.into_value().0, b.into_value().0];
-    Expr::of(Value::ternary(Op::Select, T::DTYPE, args))
+    Expr::of(Value::ternary(Op::Select, <A::Elem as Element>::DTYPE, args))
 }
 
 /// The complex numbers of real and imaginary parts; each may be a scalar. Unlike `re + im * i` it rounds nothing and keeps NaN, infinities and signs of

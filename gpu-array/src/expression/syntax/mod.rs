@@ -16,7 +16,7 @@ mod precompile;
 
 pub use arrays::{constant, host, host_owned};
 pub use evaluate::{Values, eval_all};
-pub use expr::{Backend, Expr, Gpu, Host, IntoExpr, Operand, Operation, OwnedRhs, Rhs};
+pub use expr::{Backend, Expr, Gpu, Host, IntoExpr, IntoOperand, Operand, Operation, OwnedRhs, Rhs};
 pub use functions::{complex, where_};
 pub(crate) use make::as_i64;
 pub use make::{

@@ -128,34 +128,34 @@ impl<T: Bits, D: Dimension> Not for GpuArray<T, D> {
     }
 }
 
-/// `scalar op right` for scalars of the right side's element type.
+/// `scalar op right` for scalars of the right side's element type, and real ones with complex numbers on the right.
 macro_rules! scalars {
-    (@scalar $scalar:ty, ($($trait:ident $method:ident $op:ident $value:ident),*)) => {
+    (@scalar $scalar:ty, $element:ty, ($($trait:ident $method:ident $op:ident $value:ident),*)) => {
         $(
-            scalars!(@one $scalar, $trait $method $op $value, [P: Backend] Expr<'a, $scalar, D, P>, P);
-            scalars!(@one $scalar, $trait $method $op $value, ['r, P: Backend] &'r Expr<'a, $scalar, D, P>, P);
-            scalars!(@one $scalar, $trait $method $op $value, ['r] &'a GpuArray<$scalar, D>, Gpu);
-            scalars!(@owned $scalar, $trait $method $op $value);
-            scalars!(@one $scalar, $trait $method $op $value, ['r] GpuView<'a, $scalar, D>, Gpu);
-            scalars!(@one $scalar, $trait $method $op $value, ['r] &'r GpuView<'a, $scalar, D>, Gpu);
+            scalars!(@one $scalar, $element, $trait $method $op $value, [P: Backend] Expr<'a, $element, D, P>, P);
+            scalars!(@one $scalar, $element, $trait $method $op $value, ['r, P: Backend] &'r Expr<'a, $element, D, P>, P);
+            scalars!(@one $scalar, $element, $trait $method $op $value, ['r] &'a GpuArray<$element, D>, Gpu);
+            scalars!(@owned $scalar, $element, $trait $method $op $value);
+            scalars!(@one $scalar, $element, $trait $method $op $value, ['r] GpuView<'a, $element, D>, Gpu);
+            scalars!(@one $scalar, $element, $trait $method $op $value, ['r] &'r GpuView<'a, $element, D>, Gpu);
         )*
     };
-    (@one $scalar:ty, $trait:ident $method:ident $op:ident Same, [$($generics:tt)*] $right:ty, $place:ty) => {
-        scalars!(@impl $scalar, $trait $method $op, $scalar, [$($generics)*] $right, $place);
+    (@one $scalar:ty, $element:ty, $trait:ident $method:ident $op:ident Same, [$($generics:tt)*] $right:ty, $place:ty) => {
+        scalars!(@impl $scalar, $trait $method $op, $element, [$($generics)*] $right, $place);
     };
-    (@one $scalar:ty, $trait:ident $method:ident $op:ident Float, [$($generics:tt)*] $right:ty, $place:ty) => {
-        scalars!(@impl $scalar, $trait $method $op, <$scalar as Numeric>::Inexact, [$($generics)*] $right, $place);
+    (@one $scalar:ty, $element:ty, $trait:ident $method:ident $op:ident Float, [$($generics:tt)*] $right:ty, $place:ty) => {
+        scalars!(@impl $scalar, $trait $method $op, <$element as Numeric>::Inexact, [$($generics)*] $right, $place);
     };
-    (@owned $scalar:ty, $trait:ident $method:ident $op:ident Same) => {
-        scalars!(@owned_impl $scalar, $trait $method, $scalar);
+    (@owned $scalar:ty, $element:ty, $trait:ident $method:ident $op:ident Same) => {
+        scalars!(@owned_impl $scalar, $element, $trait $method, $element);
     };
-    (@owned $scalar:ty, $trait:ident $method:ident $op:ident Float) => {
-        scalars!(@owned_impl $scalar, $trait $method, <$scalar as Numeric>::Inexact);
+    (@owned $scalar:ty, $element:ty, $trait:ident $method:ident $op:ident Float) => {
+        scalars!(@owned_impl $scalar, $element, $trait $method, <$element as Numeric>::Inexact);
     };
-    (@owned_impl $scalar:ty, $trait:ident $method:ident, $value:ty) => {
-        impl<D: Dimension> $trait<GpuArray<$scalar, D>> for $scalar {
+    (@owned_impl $scalar:ty, $element:ty, $trait:ident $method:ident, $value:ty) => {
+        impl<D: Dimension> $trait<GpuArray<$element, D>> for $scalar {
             type Output = Expr<'static, $value, D>;
-            fn $method(self, right: GpuArray<$scalar, D>) -> Self::Output {
+            fn $method(self, right: GpuArray<$element, D>) -> Self::Output {
                 $trait::$method(self, right.into_owned_expr())
             }
         }
@@ -174,7 +174,7 @@ macro_rules! scalars {
 
 macro_rules! scalar_operators {
     ($($scalar:ty)*; $operators:tt) => {
-        $(scalars!(@scalar $scalar, $operators);)*
+        $(scalars!(@scalar $scalar, $scalar, $operators);)*
     };
 }
 
@@ -182,6 +182,8 @@ scalar_operators!(i8 i16 i32 i64 u8 u16 u32 u64 f32 f64; (
     Add add Add Same, Sub sub Subtract Same, Mul mul Multiply Same, Rem rem Remainder Same, Div div Divide Float
 ));
 scalar_operators!(c64 c128; (Add add Add Same, Sub sub Subtract Same, Mul mul Multiply Same, Div div Divide Float));
+scalars!(@scalar f32, c64, (Add add Add Same, Sub sub Subtract Same, Mul mul Multiply Same, Div div Divide Float));
+scalars!(@scalar f64, c128, (Add add Add Same, Sub sub Subtract Same, Mul mul Multiply Same, Div div Divide Float));
 scalar_operators!(bool i8 i16 i32 i64 u8 u16 u32 u64; (
     BitAnd bitand And Same, BitOr bitor Or Same, BitXor bitxor Xor Same
 ));
