@@ -49,6 +49,9 @@
 //! | `meshgrid(x, y)` | [`meshgrid`]`([&x, &y], MeshIndex::XY)?`, as views |
 //! | `tile`, `repeat`, `pad`, `roll`, `flip`, `diff(x, n)` | [`tile`](expression::tile)`(&x, 2, Axis(0)).eval()?` and its like, [`diff_n`](expression::diff_n) |
 //! | `z.real`, `z.conj()`, `abs(z)`, `angle(z)` | `z.real().eval()?`, `z.conj()`, `z.abs()`, `z.arg()` of [`Complex`] elements |
+//! | `exp(z)`, `sqrt(z)`, `2.0 * z` of complex numbers | `z.exp()`, `z.sqrt()`, `2.0 * &z` |
+//! | `frexp(x)`, `modf(x)`, `ldexp(x, n)`, `copysign`, `nextafter` | `x.frexp()` and `x.modf()` give two expressions; `x.ldexp(&n)`, `x.copysign(&y)` |
+//! | `scipy.special.erf`, `gammaln`, `gamma`, `j0`, `jn(n, x)` | `x.erf()`, `x.log_gamma()`, `x.gamma()`, `x.j0()`, `x.jn(n)` |
 //! | `x.astype(float32)`, `isnan(x)` | `x.cast::<f32>().eval()?`, `x.is_nan().eval()?` |
 //! | `x[1:, ::2]`, `x[:, 1] = 0` | `x.slice(s![1.., ..;2])?`, `x.slice_mut(s![.., 1])?.fill(0.0)?` |
 //! | `x[mask] = 0`, `copyto(x, y, where=mask)` | `x.assign_where(&mask, 0.0)?`, `x.assign_where(&mask, &y)?` |
@@ -97,6 +100,7 @@ mod view;
 mod warm;
 
 pub use gpu_driver;
+pub use ndarray;
 pub use num_complex::{self, Complex};
 
 pub use array::{GpuArray, GpuArray1, GpuArray2, GpuArray3, GpuArrayD};
