@@ -23,39 +23,41 @@ GPU_FUNCTION(bessel_y1, y1)
 __device__ __forceinline__ float copy_sign(float a, float b) { return ::copysignf(a, b); }
 __device__ __forceinline__ double copy_sign(double a, double b) { return ::copysign(a, b); }
 
-namespace bessel {
-__device__ __forceinline__ float of_order(int order, float x) { return ::jnf(order, x); }
-__device__ __forceinline__ double of_order(int order, double x) { return ::jn(order, x); }
-
 // (x/2)^n / n! (1 - q/(n+1) + q^2 / (2(n+1)(n+2))) with q = (x/2)^2, for |x| <= 2^-12: the next
 // term is below 2^-78.
-template <class T> __device__ T series(T x, int order) {
-    const T half = absolute(x) * T(0.5), q = half * half;
-    T term = T(1);
-    for (int k = 1; k <= order && term > T(0); ++k) {
-        term *= half / T(k);
+inline __device__ double bessel_series(double x, int order) {
+    const double half = absolute(x) * 0.5, q = half * half;
+    double term = 1.0;
+    for (int k = 1; k <= order && term > 0.0; ++k) {
+        term *= half / k;
     }
-    const T n = T(order);
-    const T sum = T(1) - q / (n + T(1)) * (T(1) - q / (T(2) * (n + T(2))));
+    const double sum = 1.0 - q / (order + 1.0) * (1.0 - q / (2.0 * (order + 2.0)));
     return order % 2 == 0 ? term * sum : copy_sign(term * sum, x);
 }
-} // namespace bessel
 
 // CUDA's function overflows between where x is small, and gives NaN; so it does at 0.
-template <class T> __device__ T bessel_jn(T x, T order) {
+inline __device__ double bessel_jn(double x, double order) {
     const int n = int(order);
-    return absolute(x) <= T(0x1p-12) ? bessel::series(x, n) : bessel::of_order(n, x);
+    return absolute(x) <= 0x1p-12 ? bessel_series(x, n) : ::jn(n, x);
 }
 
 // Y(k + 1) = 2k / x Y(k) - Y(k - 1), which is stable upwards, until it is minus infinity.
-template <class T> __device__ T bessel_yn(T x, T order) {
+inline __device__ double bessel_yn(double x, double order) {
     const int n = int(order);
-    T before = bessel_y0(x), value = n == 0 ? before : bessel_y1(x);
+    double before = ::y0(x), value = n == 0 ? before : ::y1(x);
     for (int k = 1; k < n && is_finite(value); ++k) {
-        const T next = T(2) * T(k) / x * value - before;
+        const double next = 2.0 * k / x * value - before;
         before = value, value = next;
     }
     return value;
+}
+
+// Recurrences lose digits, so those of f32 are computed in f64.
+__device__ __forceinline__ float bessel_jn(float x, float order) {
+    return float(bessel_jn(double(x), double(order)));
+}
+__device__ __forceinline__ float bessel_yn(float x, float order) {
+    return float(bessel_yn(double(x), double(order)));
 }
 
 __device__ __forceinline__ float next_after(float a, float b) { return ::nextafterf(a, b); }

@@ -112,8 +112,8 @@ macro_rules! functions {
         }
 
         impl<$($generics)*> $type {
-            /// The Bessel function of the first kind of order `n`; for a negative `n` that of `-n`, times -1 where `n` is odd. For n = 128 within
-            /// 2.2e-6 (f64: 1.2e-11). Its cost grows with |n|, as it is computed from the orders below.
+            /// The Bessel function of the first kind of order `n`; for a negative `n` that of `-n`, times -1 where `n` is odd. Within
+            /// 1.2e-11 for |n| up to 128, and of f32 rounded once, as it is computed in f64. Its cost grows with |n|, as it is computed from other orders.
             #[must_use = "it is computed by `eval`"]
             pub fn jn<$($life)*>($($ref)* $self, n: i32) -> Expr<'a, T::Float, D, $place>
             where
@@ -123,8 +123,8 @@ macro_rules! functions {
             }
 
             /// The Bessel function of the second kind of order `n`: infinite at 0, NaN below. For a negative `n` that of `-n`, times -1 where `n` is
-            /// odd. Within 2 + 2.5 |n| ulp where |x| < |n|, else within 2.2e-6 (f64: 1.2e-11 where |x| > 1.5 |n|). Its cost grows with |n|, as it is
-            /// computed from the orders below.
+            /// odd. Within 2 + 2.5 |n| ulp or 1.2e-11, and of f32 rounded once, as it is computed in f64. Its cost grows with |n|, as it is computed from
+            /// the orders below.
             #[must_use = "it is computed by `eval`"]
             pub fn yn<$($life)*>($($ref)* $self, n: i32) -> Expr<'a, T::Float, D, $place>
             where
