@@ -23,7 +23,7 @@ use std::{
 use crate::{
     Arguments, Binary, Device, Dim3, DriverError, Header, LaunchConfig, Program, Result, Stream,
     loaded::{Loaded, same_device},
-    nvrtc::Arch,
+    nvrtc::{Arch, HOPPER},
 };
 
 /// A `.cu` file and the headers it includes.
@@ -153,6 +153,12 @@ impl Instance {
         device.0.kernels.typed.fill(key, || key.clone(), load)
     }
 
+    /// Whether the kernel is launched on `arch`: a program that is [`Program::architecture_specific`] is for 9.0 alone.
+    pub fn is_for(&self, arch: Arch) -> bool {
+        let is_specific = matches!(&self.origin, Origin::Made(program) if program.is_architecture_specific());
+        !is_specific || arch.number() == HOPPER
+    }
+
     /// Compiles for `arch`, or takes the result from the cache.
     ///
     /// # Errors
@@ -207,12 +213,13 @@ impl Registry {
         all
     }
 
-    /// Each instantiation with each architecture that the project checks, named `expression sm_XX`. A crate's tests
-    /// compile them, with or without a GPU.
+    /// Each instantiation with each architecture that the project checks, named `expression sm_XX`; one that is
+    /// [`Program::architecture_specific`] with its own. A crate's tests compile them, with or without a GPU.
     pub fn checks(&self) -> impl Iterator<Item = (String, Instance, Arch)> + use<> {
         let instances: Vec<Instance> = self.instances().into_iter().cloned().collect();
         instances.into_iter().flat_map(|instance| {
-            CHECKED_ARCHS.map(|arch| (format!("{} {arch}", instance.expression), instance.clone(), arch))
+            let archs: Vec<Arch> = CHECKED_ARCHS.into_iter().filter(|&arch| instance.is_for(arch)).collect();
+            archs.into_iter().map(move |arch| (format!("{} {arch}", instance.expression), instance.clone(), arch))
         })
     }
 

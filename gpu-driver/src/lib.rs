@@ -74,6 +74,7 @@ mod preload;
 mod scratch;
 mod stream;
 mod sys;
+mod tensor_map;
 
 pub use cust;
 
@@ -97,3 +98,4 @@ pub use pool::PoolUse;
 pub use preload::Preload;
 pub use scratch::SCRATCH_COUNTERS;
 pub use stream::Stream;
+pub use tensor_map::{Swizzle, TENSOR_COPY, TensorLayout, TensorMap, WARPGROUP};

@@ -4,7 +4,7 @@ mod products;
 mod reductions;
 mod scans;
 
-pub(crate) use products::Product;
+pub(crate) use products::{Arithmetic, Product};
 pub(crate) use reductions::{Reduced, reductions_by};
 pub(crate) use scans::{Scanned, scans_by};
 

@@ -8,6 +8,17 @@ use crate::{
     harness::{Check, Set, Work},
 };
 
+/// The arithmetic of a product.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Arithmetic {
+    /// That of the elements' type.
+    Own,
+    /// f32 rounded to TF32.
+    Tf32,
+    /// f32 emulated on tensor cores; of libraries that do not, their own.
+    Emulated,
+}
+
 /// A product of stacks of matrices in C order: a of m rows, b of n columns.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Product {
@@ -19,15 +30,21 @@ pub(crate) struct Product {
     pub(crate) is_left_transposed: bool,
     /// Whether b lies in memory by columns.
     pub(crate) is_right_transposed: bool,
+    pub(crate) arithmetic: Arithmetic,
 }
 
 impl Product {
     fn of(m: usize, k: usize, n: usize) -> Self {
-        Self { matrices: 1, m, k, n, is_left_transposed: false, is_right_transposed: false }
+        let arithmetic = Arithmetic::Own;
+        Self { matrices: 1, m, k, n, is_left_transposed: false, is_right_transposed: false, arithmetic }
     }
 
     fn transposed(self, is_left_transposed: bool, is_right_transposed: bool) -> Self {
         Self { is_left_transposed, is_right_transposed, ..self }
+    }
+
+    fn by(self, arithmetic: Arithmetic) -> Self {
+        Self { arithmetic, ..self }
     }
 
     /// The cases of a set, of elements of 4 or of 8 bytes.
@@ -35,6 +52,7 @@ impl Product {
         let square = |n: usize| Self::of(n, n, n);
         let stack = |n: usize, matrices: usize| Self { matrices, ..square(n) };
         match set {
+            Set::Tiny if element_bytes == 4 => vec![square(64), stack(8, 20), square(96).by(Arithmetic::Emulated)],
             Set::Tiny => vec![square(64), stack(8, 20)],
             Set::Quick => vec![square(512)],
             Set::Full if element_bytes == 8 => [512, 1024, 4096, 8192].map(square).to_vec(),
@@ -46,16 +64,22 @@ impl Product {
                 let vectors = [Self::of(8192, 8192, 1), Self::of(8192, 8192, 1).transposed(true, false)];
                 let stacks = [(8, 1 << 20), (16, 1 << 18), (32, 1 << 16), (64, 1 << 14)];
                 let stacks = stacks.map(|(n, matrices)| stack(n, matrices));
-                squares.into_iter().chain(layouts).chain(flat).chain(vectors).chain(stacks).collect()
+                let of_tf32 =
+                    squares.into_iter().chain(layouts).chain(flat).map(|product| product.by(Arithmetic::Tf32));
+                let emulated = squares.into_iter().chain(flat).map(|product| product.by(Arithmetic::Emulated));
+                let strict = squares.into_iter().chain(layouts).chain(flat).chain(vectors).chain(stacks);
+                strict.chain(of_tf32).chain(emulated).collect()
             }
         }
     }
 
     /// The name of the operation.
     pub(crate) fn operation(&self) -> &'static str {
-        match (self.matrices, self.n) {
-            (_, 1) => "gemv",
-            (1, _) => "gemm",
+        match (self.matrices, self.n, self.arithmetic) {
+            (_, 1, _) => "gemv",
+            (1, _, Arithmetic::Own) => "gemm",
+            (1, _, Arithmetic::Tf32) => "gemm-tf32",
+            (1, _, Arithmetic::Emulated) => "gemm-emulated",
             _ => "gemm-batched",
         }
     }
@@ -80,7 +104,7 @@ impl Product {
         let flops = 2 * (matrices * m * n) as u64 * k as u64;
         let bytes = (matrices * (m * k + k * n + m * n) * size_of::<T>()) as u64;
         match self.operation() {
-            "gemm" => Work::computes(flops),
+            "gemm" | "gemm-tf32" | "gemm-emulated" => Work::computes(flops),
             "gemv" => Work::reads(bytes).with_flops(flops),
             _ => Work::copies(bytes).with_flops(flops),
         }
@@ -117,7 +141,8 @@ impl Product {
             errors.fold(0.0, Check::larger)
         });
         let error = error.reduce(|| 0.0, Check::larger);
-        Check::within(error, 4.0 * (k as f64).sqrt() * Scalar::to_f64(T::epsilon()))
+        let rounding = if self.arithmetic == Arithmetic::Tf32 { 2f64.powi(-10) } else { 0.0 };
+        Check::within(error, rounding + 4.0 * (k as f64).sqrt() * Scalar::to_f64(T::epsilon()))
     }
 }
 

@@ -9,7 +9,7 @@ use gpu_sparse::Scalar;
 
 use super::library::{self, Library};
 use crate::{
-    algos::{self, Product},
+    algos::{self, Arithmetic, Product},
     data,
     harness::{Gpu, Harness, Outcome},
 };
@@ -26,6 +26,7 @@ static LIBRARY: Library = Library {
         "cublasSetPointerMode_v2",
         "cublasSgemm_v2",
         "cublasDgemm_v2",
+        "cublasGemmEx",
         "cublasSgemmStridedBatched",
         "cublasDgemmStridedBatched",
         "cublasSgemv_v2",
@@ -68,6 +69,7 @@ fn products<T: Blas>(harness: &mut Harness) {
             },
             |(a, b, c, handle)| match product.operation() {
                 "gemv" => T::gemv(handle, &product, a, b, c),
+                "gemm-tf32" => in_tf32(handle, &product, a.as_raw(), b.as_raw(), c.as_raw()),
                 _ => T::gemm(handle, &product, a, b, c),
             },
             |(_, _, c, _), ()| Ok(product.check(&c.to_vec()?)),
@@ -104,6 +106,41 @@ fn seen(is_transposed: bool, rows: c_int, columns: c_int) -> (sys::cublasOperati
         true => (sys::cublasOperation_t::CUBLAS_OP_T, columns),
         false => (sys::cublasOperation_t::CUBLAS_OP_N, rows),
     }
+}
+
+/// The product of matrices of f32 at these addresses, in TF32.
+fn in_tf32(handle: &Handle, product: &Product, a: u64, b: u64, c: u64) -> Outcome {
+    debug_assert_eq!(product.arithmetic, Arithmetic::Tf32);
+    let (one, zero) = (1.0f32, 0.0f32);
+    let [m, k, n] = [product.m, product.k, product.n].map(c_int::try_from);
+    let (m, k, n) = (m?, k?, n?);
+    let (left, left_length) = seen(product.is_right_transposed, n, k);
+    let (right, right_length) = seen(product.is_left_transposed, k, m);
+    let real = sys::cudaDataType_t::CUDA_R_32F;
+    // SAFETY: three matrices of f32 of these shapes on the device; the factors are read before the call returns.
+    ok("cublasGemmEx", unsafe {
+        sys::cublasGemmEx(
+            handle.raw,
+            left,
+            right,
+            n,
+            m,
+            k,
+            (&raw const one).cast(),
+            b as *const _,
+            real,
+            left_length,
+            a as *const _,
+            real,
+            right_length,
+            (&raw const zero).cast(),
+            c as *mut _,
+            real,
+            n,
+            sys::cublasComputeType_t::CUBLAS_COMPUTE_32F_FAST_TF32,
+            sys::cublasGemmAlgo_t::CUBLAS_GEMM_DEFAULT,
+        )
+    })
 }
 
 /// The library's state, which leaves scalar results on the device.

@@ -1,28 +1,41 @@
 //! Matrix products on a device, into arrays that are there.
 
-use gpu_algos::{matmul::MatmulElement, prelude::*};
+use gpu_algos::{
+    MatrixProduct,
+    matmul::{MatmulElement, Precision},
+    prelude::*,
+};
 use gpu_array::{GpuArray, GpuView};
 use gpu_sparse::Scalar;
 use ndarray::{Array3, Axis, Ix1, Ix2, Ix3};
 
 use super::BY;
 use crate::{
-    algos::Product,
+    algos::{Arithmetic, Product},
     data,
     harness::{Gpu, Harness, Outcome},
 };
 
 pub(super) fn figures(harness: &mut Harness) {
-    of_type::<f32>(harness);
-    of_type::<f64>(harness);
+    of_type::<f32>(harness, |product, arithmetic| {
+        product.precision(match arithmetic {
+            Arithmetic::Own => Precision::Strict,
+            Arithmetic::Tf32 => Precision::Tf32,
+            Arithmetic::Emulated => Precision::Emulated,
+        })
+    });
+    of_type::<f64>(harness, |product, _| product);
 }
 
-fn of_type<T: Scalar + MatmulElement>(harness: &mut Harness) {
+/// A product in an arithmetic.
+type In<T> = for<'a> fn(MatrixProduct<'a, T, Ix3>, Arithmetic) -> MatrixProduct<'a, T, Ix3>;
+
+fn of_type<T: Scalar + MatmulElement>(harness: &mut Harness, in_arithmetic: In<T>) {
     for product in Product::cases(harness.set(), size_of::<T>()) {
         let (operation, case) = (product.operation(), product.name());
         harness.figure(operation, data::dtype::<T>(), case, BY).work(product.work::<T>()).on_gpu(
             |gpu| Matrices::<T>::new(gpu, product),
-            |matrices| matrices.multiply(),
+            move |matrices| matrices.multiply(in_arithmetic),
             |matrices, ()| Ok(product.check(&matrices.c.as_device_vec().to_vec()?)),
         );
     }
@@ -48,14 +61,14 @@ impl<T: Scalar + MatmulElement> Matrices<T> {
         Ok(Self { product, a, b, c: GpuArray::zeros(gpu.stream(), (matrices, m, n))? })
     }
 
-    fn multiply(&mut self) -> Outcome {
+    fn multiply(&mut self, in_arithmetic: In<T>) -> Outcome {
         let Self { product, a, b, c } = self;
         let (a, b) = (seen(a, product.is_left_transposed)?, seen(b, product.is_right_transposed)?);
         if product.n == 1 {
             let (a, x): (GpuView<'_, T, Ix2>, GpuView<'_, T, Ix1>) = (a.index_axis(Axis(0), 0)?, b.reshape(product.k)?);
             return Ok(a.matmul(x).write_into(c.reshape_mut(product.m)?)?);
         }
-        Ok(a.matmul(b).write_into(c)?)
+        Ok(in_arithmetic(a.matmul(b), product.arithmetic).write_into(c)?)
     }
 }
 

@@ -12,8 +12,10 @@ use super::{
     params::{PARAMS, check_text, launch},
     plan::choose,
     policy::MatmulPolicy,
+    precision::RequestedPrecision,
     problem::MatmulProblem,
     stack::StackPolicy,
+    warpgroup,
 };
 use crate::{
     AlgoError, Result,
@@ -32,7 +34,13 @@ static SPACE: KernelSpace = KernelSpace::new();
 ///
 /// # Errors
 /// `TooManyAxes`, `TooLarge`; those of the compiler and of the launch.
-pub(super) fn run(op: &'static str, problem: &MatmulProblem, homes: &[&Stream], stream: &Stream) -> Result<()> {
+pub(super) fn run(
+    op: &'static str,
+    problem: &MatmulProblem,
+    precision: RequestedPrecision,
+    homes: &[&Stream],
+    stream: &Stream,
+) -> Result<()> {
     let got = problem.batch.len();
     if got > MAX_AXES {
         return Err(AlgoError::TooManyAxes { op, limit: MAX_AXES, got });
@@ -42,10 +50,15 @@ pub(super) fn run(op: &'static str, problem: &MatmulProblem, homes: &[&Stream], 
     }
     let device = stream.device();
     let limits = DeviceLimits::of(device)?;
-    let (kernel, launch) = if let Some(policy) = StackPolicy::of(problem, &limits) {
+    let stack = StackPolicy::of(problem, &limits).filter(|_| !precision.is_forced);
+    let (kernel, launch) = if let Some(policy) = stack {
         (policy.kernel(problem.dtype, device)?, policy.launch(problem))
     } else {
         let plan = choose(op, problem, &limits)?;
+        let strict = if precision.is_forced { f64::INFINITY } else { plan.time as f64 };
+        if warpgroup::run(problem, precision.precision, strict, &limits, homes, stream)? {
+            return Ok(());
+        }
         (kernel(problem.dtype, &plan.policy, device)?, launch(problem, &plan))
     };
     // SAFETY: the params fulfil the kernel's contract: every offset lies within the views that the three matrices were made from, and no two elements

@@ -10,6 +10,7 @@ use ndarray::Dimension;
 use super::{
     dims::MatmulDim,
     element::MatmulElement,
+    precision::{Precision, RequestedPrecision},
     product::{Factor, MatrixProduct, multiply},
 };
 use crate::Result;
@@ -28,7 +29,8 @@ use crate::Result;
 /// array first.
 ///
 /// # Element types
-/// [`MatmulElement`]: f32, f64, and integers of 32 and 64 bits, the same on both sides. Floats are multiplied and added in their own type: with fused
+/// [`MatmulElement`]: f32, f64, and integers of 32 and 64 bits, the same on both sides. Floats are multiplied and added in their own type, unless
+/// [`MatrixProduct::precision`] says otherwise: with fused
 /// multiply-adds, those of f64 on tensor cores where these know it (compute capability 8.0), and with two roundings where the result has one row or one
 /// column. Integers wrap.
 ///
@@ -114,13 +116,55 @@ where
     B: IntoExpr<'a, Elem = T, Backend = Gpu>,
     K: Dimension + 'c,
 {
-    let mut c = c.into();
-    let (a, b) = (Factor::new(a.into_expr()), Factor::new(b.into_expr()));
+    scaled(Precision::Strict, alpha, [Factor::new(a.into_expr()), Factor::new(b.into_expr())], beta, c.into())
+}
+
+/// [`gemm`] of f32 in a [`Precision`].
+///
+/// # Errors
+/// As [`gemm`].
+///
+/// # Example
+/// ```no_run
+/// use gpu_algos::{gpu_array::{GpuArray, gpu_driver::Device}, matmul::{Precision, gemm_with_precision}};
+///
+/// let device = Device::first()?;
+/// let a = GpuArray::<f32, _>::full(&device, (2048, 2048), 0.5)?;
+/// let mut c = GpuArray::full(&device, (2048, 2048), 1.0)?;
+/// gemm_with_precision(Precision::Emulated, 2.0, &a, a.t(), -1.0, &mut c)?;
+/// # Ok::<(), gpu_algos::AlgoError>(())
+/// ```
+pub fn gemm_with_precision<'a, 'c, A, B, K>(
+    precision: Precision,
+    alpha: f32,
+    a: A,
+    b: B,
+    beta: f32,
+    c: impl Into<GpuViewMut<'c, f32, K>>,
+) -> Result<()>
+where
+    A: IntoExpr<'a, Elem = f32, Dim: MatmulDim<B::Dim, Product = K>, Backend = Gpu>,
+    B: IntoExpr<'a, Elem = f32, Backend = Gpu>,
+    K: Dimension + 'c,
+{
+    scaled(precision, alpha, [Factor::new(a.into_expr()), Factor::new(b.into_expr())], beta, c.into())
+}
+
+/// `c = alpha a b + beta c`.
+fn scaled<T: MatmulElement, K: Dimension>(
+    precision: Precision,
+    alpha: T,
+    [a, b]: [Factor<'_, T>; 2],
+    beta: T,
+    mut c: GpuViewMut<'_, T, K>,
+) -> Result<()> {
     let stream: Stream = c.stream().clone();
-    let is_whole = multiply("gemm", [&a, &b], &stream, (alpha, beta), c.lower_mut()?)?;
+    let precision = RequestedPrecision { precision, is_forced: false };
+    let is_whole = multiply("gemm", [&a, &b], &stream, (alpha, beta), precision, c.lower_mut()?)?;
     if is_whole {
         return Ok(());
     }
+    // A product with a vector, which has one precision.
     let product: GpuArray<T, K> = MatrixProduct::new(a, b).on(&stream).eval()?;
     if beta == T::ZERO { Ok(c.assign(&product * alpha)?) } else { Ok(c.update(|c| c * beta + &product * alpha)?) }
 }

@@ -18,6 +18,7 @@
 //!
 //! `problem.rs` has NumPy's rules for shapes, and brings operands into the order of the kernel. `policy.rs` estimates the time of each tile and
 //! grid, and `plan.rs` takes the least. `launch.rs` compiles and launches `device/matmul.cuh`, which multiplies f64 on tensor cores where they know it.
+//! [`Precision`] lets products of f32 take Hopper's tensor cores (`warpgroup/`).
 //! Stacks of matrices of up to 64 rows and columns have a kernel of their own (`stack.rs`, `device/matmul_stack.cuh`). Products with vectors are
 //! reductions (`vectors.rs`).
 
@@ -30,15 +31,18 @@ mod methods;
 mod params;
 mod plan;
 mod policy;
+mod precision;
 mod problem;
 mod product;
 pub(crate) mod samples;
 mod stack;
 mod vectors;
+mod warpgroup;
 
 pub use dims::MatmulDim;
 pub use element::MatmulElement;
-pub use methods::{Matmul, gemm};
+pub use methods::{Matmul, gemm, gemm_with_precision};
+pub use precision::Precision;
 pub use product::MatrixProduct;
 
 pub(crate) use problem::MatmulShape;

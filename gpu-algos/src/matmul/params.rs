@@ -134,7 +134,7 @@ pub(super) fn params_of(problem: &MatmulProblem, grid: Option<&MatmulGrid>, is_c
 
 /// The launch of a plan.
 pub(super) fn launch(problem: &MatmulProblem, plan: &MatmulPlan) -> Launch {
-    let MatmulPlan { policy, grid } = plan;
+    let MatmulPlan { policy, grid, .. } = plan;
     let (block, shared_bytes) = (policy.tile.threads().into(), policy.tile.shared_bytes(problem.dtype) as u32);
     let config = LaunchConfig { grid: (grid.blocks as u32).into(), block, shared_bytes };
     let params = params_of(problem, Some(grid), policy.is_c_packed);

@@ -14,6 +14,8 @@ use crate::{
 pub(super) struct MatmulPlan {
     pub(super) policy: MatmulPolicy,
     pub(super) grid: MatmulGrid,
+    /// The estimated time, in multiplications of a multiprocessor.
+    pub(super) time: u128,
 }
 
 /// The division of results, and of the terms of each, among blocks.
@@ -37,6 +39,6 @@ pub(super) struct MatmulGrid {
 pub(super) fn choose(op: &'static str, problem: &MatmulProblem, device: &DeviceLimits) -> Result<MatmulPlan> {
     let fastest = MatmulTuning::of(device.arch).fastest(problem, device);
     let shape = || vec![problem.matrices(), problem.m, problem.n];
-    let (tile, grid) = fastest.ok_or_else(|| AlgoError::TooLarge { op, shape: shape() })?;
-    Ok(MatmulPlan { policy: MatmulPolicy::new(problem, tile), grid })
+    let (time, tile, grid) = fastest.ok_or_else(|| AlgoError::TooLarge { op, shape: shape() })?;
+    Ok(MatmulPlan { policy: MatmulPolicy::new(problem, tile), grid, time })
 }

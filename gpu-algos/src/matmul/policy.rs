@@ -242,14 +242,18 @@ impl MatmulTuning {
         }
     }
 
-    /// The tile and the grid with the least estimated time; None if no grid is small enough.
-    pub(super) fn fastest(&self, problem: &MatmulProblem, device: &DeviceLimits) -> Option<(MatmulTile, MatmulGrid)> {
+    /// The least estimated time, and its tile and grid; None if no grid is small enough.
+    pub(super) fn fastest(
+        &self,
+        problem: &MatmulProblem,
+        device: &DeviceLimits,
+    ) -> Option<(u128, MatmulTile, MatmulGrid)> {
         let fitting = self.tiles(problem.dtype).iter();
         let fitting = fitting.filter(|tile| tile.shared_bytes(problem.dtype) <= device.most_shared_bytes);
         let plans = fitting.flat_map(|tile| iter::repeat(tile).zip(self.grids(problem, tile, device)));
         let plans = plans.map(|(tile, grid)| (self.time(problem, tile, &grid, device), tile, grid));
         // The first of the fastest, which has the largest tile.
-        plans.min_by_key(|(time, ..)| *time).map(|(_, &tile, grid)| (tile, grid))
+        plans.min_by_key(|(time, ..)| *time).map(|(time, &tile, grid)| (time, tile, grid))
     }
 
     /// The grids of a tile, without and with several blocks for each.
@@ -277,7 +281,7 @@ impl MatmulTuning {
         })
     }
 
-    /// The estimated time: the work of a multiprocessor.
+    /// The estimated time: the multiplications of a multiprocessor at its peak.
     fn time(&self, problem: &MatmulProblem, tile: &MatmulTile, grid: &MatmulGrid, device: &DeviceLimits) -> u128 {
         let blocks = grid.blocks.div_ceil(device.multiprocessors).max(tile.busy);
         let combining = if grid.splits > 1 { COMBINED * (grid.splits + 1) } else { 0 };

@@ -186,6 +186,13 @@ impl MatmulProblem {
         problem
     }
 
+    /// The same product as c' = b' a'.
+    pub(super) fn transposed(&self) -> Self {
+        let mut problem = self.clone();
+        problem.transpose();
+        problem
+    }
+
     /// Computes the transposed result: c' = b' a'.
     fn transpose(&mut self) {
         let Self { a, b, c, .. } = self.clone();

@@ -12,6 +12,7 @@ use ndarray::{Dimension, Ix0, IxDyn};
 use super::{
     element::MatmulElement,
     launch,
+    precision::{Precision, RequestedPrecision},
     problem::{ArrayLayout, MatmulProblem, MatmulShape},
     vectors,
 };
@@ -34,6 +35,7 @@ pub struct MatrixProduct<'a, T: MatmulElement, K> {
     a: Factor<'a, T>,
     b: Factor<'a, T>,
     home: Option<Stream>,
+    precision: RequestedPrecision,
     _rank: PhantomData<fn() -> K>,
 }
 
@@ -91,6 +93,7 @@ pub(super) fn multiply<T: MatmulElement>(
     [a, b]: [&Factor<'_, T>; 2],
     stream: &Stream,
     (alpha, beta): (T, T),
+    precision: RequestedPrecision,
     target: LoweredTarget<'_>,
 ) -> Result<bool> {
     let shape = MatmulShape::of(op, a.lowered()?.shape(), b.lowered()?.shape())?;
@@ -115,13 +118,13 @@ pub(super) fn multiply<T: MatmulElement>(
     }
     let problem =
         MatmulProblem::new(T::DTYPE, &shape, [left, right, result], (alpha.to_words()[0], beta.to_words()[0]));
-    launch::run(op, &problem, &homes, stream)?;
+    launch::run(op, &problem, precision, &homes, stream)?;
     Ok(true)
 }
 
 impl<'a, T: MatmulElement, K: Dimension> MatrixProduct<'a, T, K> {
     pub(super) fn new(a: Factor<'a, T>, b: Factor<'a, T>) -> Self {
-        Self { a, b, home: None, _rank: PhantomData }
+        Self { a, b, home: None, precision: RequestedPrecision::default(), _rank: PhantomData }
     }
 
     /// Computes on this stream, or on a device's main stream, which is then the home of a new result.
@@ -173,7 +176,38 @@ impl<'a, T: MatmulElement, K: Dimension> MatrixProduct<'a, T, K> {
     }
 
     fn write(&self, stream: &Stream, target: LoweredTarget<'_>) -> Result<()> {
-        multiply("matmul", [&self.a, &self.b], stream, (T::one(), T::ZERO), target).map(drop)
+        multiply("matmul", [&self.a, &self.b], stream, (T::one(), T::ZERO), self.precision, target).map(drop)
+    }
+}
+
+impl<K: Dimension> MatrixProduct<'_, f32, K> {
+    /// Computes in this precision: TF32, or f32 emulated by bf16, on tensor cores that know them.
+    ///
+    /// # Cost
+    /// [`Precision::Emulated`] copies both factors into three parts of two bytes for each element, before the product, and
+    /// [`Precision::Tf32`] copies one of them if neither lies along k: the rows of a, the columns of b. Each copy is a launch, into memory that is
+    /// released after the product.
+    ///
+    /// # Example
+    /// ```no_run
+    /// use gpu_algos::{gpu_array::{GpuArray, gpu_driver::Device}, matmul::Precision, prelude::*};
+    ///
+    /// let device = Device::first()?;
+    /// let a = GpuArray::<f32, _>::full(&device, (4096, 4096), 0.5)?;
+    /// let squared = a.matmul(&a).precision(Precision::Emulated).eval()?;
+    /// # Ok::<(), gpu_algos::AlgoError>(())
+    /// ```
+    #[doc(alias("allow_tf32", "tf32", "compute_type"))]
+    pub fn precision(mut self, precision: Precision) -> Self {
+        self.precision.precision = precision;
+        self
+    }
+
+    /// Keeps to the kernel of the precision where one is there, also if another is expected to be faster. For tests and measurements.
+    #[doc(hidden)]
+    pub fn forced(mut self) -> Self {
+        self.precision.is_forced = true;
+        self
     }
 }
 

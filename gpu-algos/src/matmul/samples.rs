@@ -10,6 +10,7 @@ use super::{
     params::{ALONG_K, ALONG_OUTER, PACKS, PACKS_ALONG_K},
     policy::{MatmulPolicy, MatmulTuning},
     stack::{StackPolicy, TILES},
+    warpgroup,
 };
 
 /// The architecture of the samples.
@@ -33,6 +34,7 @@ pub(crate) fn add_to(registry: Registry) -> Registry {
         let policy = MatmulPolicy { tile, load_a, load_b, is_c_packed: true };
         registry.with_sample(MATMUL.name, program(dtype, &policy))
     });
+    let registry = warpgroup::samples::add_to(registry);
     let stacks = [DType::F32, DType::F64].into_iter().flat_map(|dtype| TILES.map(|tile| (dtype, tile)));
     stacks.fold(registry, |registry, (dtype, tile)| {
         let policy = StackPolicy { tile, is_a_packed: true, is_b_packed: true, is_c_packed: true };

@@ -13,7 +13,7 @@ use gpu_algos::{
         },
     },
     kernels::{ArrayScanKernel, ElementwiseKernel, IndexRange, ReductionKernel, ScanKernel},
-    matmul::gemm,
+    matmul::{Precision, gemm, gemm_with_precision},
     prelude::*,
     reduce::Summable,
     reference,
@@ -97,6 +97,26 @@ fn multiplies(
         }
         ensure_eq!(target.to_ndarray()?, want);
         ensure_eq!(x.to_ndarray()?, host(rows));
+        Ok(())
+    })
+}
+
+/// Multiplies matrices of f32 in a precision into an array, which stays as it was where that fails.
+fn in_precision(
+    call: Call,
+    operation: impl Fn(&GpuArray<f32, Ix2>, &mut GpuArray<f32, Ix2>) -> Result<()>,
+) -> Result<u64, Box<dyn Error>> {
+    let halves = || host(SMALL).mapv(|x| x as f32 / 2.0);
+    let prepare = |device: &Device| {
+        let stream = Stream::new(device)?;
+        Ok((GpuArray::from_ndarray(&stream, &halves())?, GpuArray::full(&stream, (COLUMNS, COLUMNS), 3.0f32)?))
+    };
+    let multiply = |(x, target): &mut (GpuArray<f32, Ix2>, GpuArray<f32, Ix2>)| operation(x, target);
+    sweep(call, prepare, multiply, |(x, target), done| {
+        let products = halves().t().dot(&halves());
+        let want = if done.is_some() { products } else { Array2::from_elem((COLUMNS, COLUMNS), 3.0) };
+        ensure_eq!(target.to_ndarray()?, want);
+        ensure_eq!(x.to_ndarray()?, halves());
         Ok(())
     })
 }
@@ -379,6 +399,18 @@ static OPERATIONS: &[Operation<Call>] = &[
         name: "MatrixProduct::write_into",
         makes: &[(ModuleLoad, 1), (Launch, 1)],
         sweep: |call| multiplies(call, SMALL, 0, |x, target| x.t().matmul(x).write_into(target)),
+    },
+    Operation {
+        name: "MatrixProduct::write_into, emulated",
+        makes: &[(Allocation, 2), (ModuleLoad, 2), (Launch, 3)],
+        sweep: |call| {
+            in_precision(call, |x, target| x.t().matmul(x).precision(Precision::Emulated).forced().write_into(target))
+        },
+    },
+    Operation {
+        name: "gemm_with_precision",
+        makes: &[(ModuleLoad, 1), (Launch, 1)],
+        sweep: |call| in_precision(call, |x, target| gemm_with_precision(Precision::Tf32, 1.0, x.t(), x, 0.0, target)),
     },
     Operation {
         name: "gemm",

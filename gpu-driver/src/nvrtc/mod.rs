@@ -150,6 +150,9 @@ const MINIMAL: &str = "--minimal";
 /// From this version on NVRTC has it.
 const KNOWS_MINIMAL: CudaVersion = CudaVersion { major: 12, minor: 4 };
 
+/// The architecture with instructions of its own for [`Program::architecture_specific`].
+pub(crate) const HOPPER: u32 = 90;
+
 /// A CUDA C++ program to compile at run time: text, headers, options, and the kernels to find in it.
 ///
 /// The result is cached on disk under a hash of all of these, the architecture and NVRTC's version; `GPU_CACHE_DIR` moves
@@ -178,6 +181,7 @@ pub struct Program {
     names: Vec<String>,
     minimal: bool,
     overlaps: bool,
+    architecture_specific: bool,
 }
 
 impl Program {
@@ -186,7 +190,7 @@ impl Program {
         let headers = vec![(PRELUDE.name.to_owned(), PRELUDE.text.to_owned())];
         let (name, text) = (name.into(), text.into());
         let (options, names) = (Vec::new(), Vec::new());
-        Self { name, text, headers, options, names, minimal: false, overlaps: false }
+        Self { name, text, headers, options, names, minimal: false, overlaps: false, architecture_specific: false }
     }
 
     /// Adds a header that `#include "name"` finds.
@@ -227,6 +231,18 @@ impl Program {
     pub fn overlapping(mut self) -> Self {
         self.overlaps = true;
         self
+    }
+
+    /// Asks for the instructions that one architecture alone has: on 9.0 those of `sm_90a`, such as the products of
+    /// [`WARPGROUP`](crate::WARPGROUP). Other architectures compile the text as always.
+    pub fn architecture_specific(mut self) -> Self {
+        self.architecture_specific = true;
+        self
+    }
+
+    /// Whether [`Program::architecture_specific`] was said.
+    pub(crate) fn is_architecture_specific(&self) -> bool {
+        self.architecture_specific
     }
 
     /// Whether [`Program::overlapping`] was said.
@@ -305,7 +321,8 @@ impl Program {
         let oldest = nvrtc.archs.first().copied().unwrap_or(0);
         let newest_below = nvrtc.archs.iter().copied().filter(|&known| known <= number).max();
         let (kind, target) = if nvrtc.archs.is_empty() || nvrtc.archs.contains(&number) {
-            (BinaryKind::Cubin, format!("sm_{number}"))
+            let suffix = if self.architecture_specific && number == HOPPER { "a" } else { "" };
+            (BinaryKind::Cubin, format!("sm_{number}{suffix}"))
         } else if let Some(below) = newest_below {
             (BinaryKind::Ptx, format!("compute_{below}"))
         } else {
@@ -339,7 +356,8 @@ impl Program {
     /// ```
     #[must_use]
     pub fn digest(&self) -> String {
-        self.hash(&[], &self.options).hex()
+        let before: &[&str] = if self.architecture_specific { &["architecture specific"] } else { &[] };
+        self.hash(before, &self.options).hex()
     }
 
     fn key(&self, compiler: &str, options: &[String]) -> Key {
@@ -413,6 +431,7 @@ mod tests {
         digests.push(of(program().name_expression("f<float>")));
         digests.push(of(Program { name: "g.cu".into(), ..program() }));
         digests.push(of(Program { text: "other".into(), ..program() }));
+        digests.push(of(program().architecture_specific()));
         let mut other_prelude = program();
         other_prelude.headers[0].1.push('\n');
         digests.push(of(other_prelude));

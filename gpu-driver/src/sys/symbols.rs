@@ -360,6 +360,7 @@ forward! {
     fn cuProfilerStart();
     fn cuProfilerStop();
     fn cuLaunchKernelEx(config: *const c_void, f: CUfunction, kernelParams: *mut *mut c_void, extra: *mut *mut c_void);
+    fn cuTensorMapEncodeTiled(map: *mut c_void, element: c_int, rank: c_uint, address: *mut c_void, lengths: *const c_ulonglong, strides: *const c_ulonglong, box_lengths: *const c_uint, steps: *const c_uint, interleave: c_int, swizzle: c_int, promotion: c_int, fill: c_int);
 }
 
 /// The result codes that cust_raw's enum knows, in ascending order.

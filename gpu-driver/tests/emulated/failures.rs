@@ -564,6 +564,7 @@ const OTHERS: &[&str] = &[
     "Stream::retain_in_graph",
     "Stream::new",
     "Stream::synchronize",
+    "TensorMap::new",
 ];
 
 /// As [`changes`], for work whose last step, an event, may fail when the change is made already.
@@ -601,6 +602,7 @@ pub fn no_fallible_function_is_forgotten(_: &()) -> Outcome {
         include_str!("../../src/preload.rs"),
         include_str!("../../src/scratch.rs"),
         include_str!("../../src/stream.rs"),
+        include_str!("../../src/tensor_map.rs"),
     ];
     let found: Vec<String> = sources.into_iter().flat_map(fallible_functions).collect();
     none_forgotten(&found, OPERATIONS, OTHERS)

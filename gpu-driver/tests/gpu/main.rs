@@ -19,6 +19,7 @@ mod kernels;
 mod missing;
 mod params;
 mod scratch;
+mod tensors;
 
 /// Held shared by a test, alone by one that fills the card or counts all of its memory.
 static CARD: RwLock<()> = RwLock::new(());
@@ -41,7 +42,7 @@ fn main() -> ExitCode {
     if let Some(code) = faults::run_as_child().or_else(missing::run_as_child) {
         return code;
     }
-    use {compile::*, device::*, fake::*, faults::*, graphs::*, missing::*, params::*, scratch::*};
+    use {compile::*, device::*, fake::*, faults::*, graphs::*, missing::*, params::*, scratch::*, tensors::*};
     let compiler = || nvrtc::version().map(|_| ());
     let device = Device::for_tests();
     let on_device = tests![
@@ -93,6 +94,10 @@ fn main() -> ExitCode {
         scratch_of_a_graph_is_its_own,
         scratch_of_forked_streams_is_not_shared,
         error_scratch_within_scratch,
+        boxes_are_copied_with_zeros_around_the_tensor,
+        tiles_are_multiplied_exactly,
+        rows_in_registers_are_multiplied_exactly,
+        error_a_map_that_breaks_a_rule,
         fault_illegal_address,
         fault_trap,
         fault_misaligned,

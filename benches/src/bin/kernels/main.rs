@@ -81,7 +81,10 @@ fn describe(instance: &Instance, archs: &[Arch], version: Option<&str>) -> Resul
         "digest": instance.digest(),
     });
     if let Some(version) = version {
-        let usages = archs.iter().map(|&arch| Ok((arch.to_string(), usage(instance, arch)?)));
+        let usages = archs
+            .iter()
+            .filter(|&&arch| instance.is_for(arch))
+            .map(|&arch| Ok((arch.to_string(), usage(instance, arch)?)));
         line["archs"] = Value::Object(usages.collect::<Result<Map<_, _>, Box<dyn Error + Send + Sync>>>()?);
         line["nvrtc"] = version.into();
     }

@@ -16,6 +16,7 @@ mod module;
 mod occupancy;
 mod pool;
 mod stream;
+mod tensor_map;
 
 /// Names and addresses of functions, for the table.
 macro_rules! table {
@@ -38,6 +39,7 @@ pub fn address(name: &str) -> usize {
         occupancy::FUNCTIONS,
         pool::FUNCTIONS,
         stream::FUNCTIONS,
+        tensor_map::FUNCTIONS,
     ];
     parts.iter().copied().flatten().find(|(known, _)| *known == name).map_or(0, |(_, address)| address())
 }

@@ -26,7 +26,7 @@ pub(crate) struct Order {
     /// The kernel was allowed more dynamic shared memory than every kernel has.
     pub(crate) raised: bool,
     /// The arguments' values, each at a multiple of 16 bytes.
-    pub(crate) arguments: Vec<u128>,
+    pub(crate) arguments: Vec<ArgumentBytes>,
     /// The start of each value, in units of 16 bytes.
     pub(crate) places: Vec<usize>,
     /// Linear numbers of the blocks to run; empty for all.
@@ -64,9 +64,14 @@ impl Order {
     }
 }
 
-/// The values of a kernel's arguments, each at a multiple of 16 bytes.
+/// Bytes of the values of arguments, with the largest alignment that CUDA's types have.
+#[derive(Clone, Copy)]
+#[repr(align(64))]
+pub(crate) struct ArgumentBytes(#[expect(dead_code, reason = "read by the kernel")] [u8; 64]);
+
+/// The values of a kernel's arguments, each at a multiple of 64 bytes.
 pub(crate) struct Values {
-    values: Vec<u128>,
+    values: Vec<ArgumentBytes>,
     places: Vec<usize>,
 }
 
@@ -82,7 +87,7 @@ pub(crate) fn zero_arguments(image: &Image, kernel: usize) -> Values {
     let mut values = Values { values: Vec::new(), places: Vec::new() };
     for bytes in sizes(image, kernel) {
         values.places.push(values.values.len());
-        values.values.resize(values.values.len() + bytes.div_ceil(16), 0);
+        values.values.resize(values.values.len() + bytes.div_ceil(64), ArgumentBytes([0; 64]));
     }
     values
 }

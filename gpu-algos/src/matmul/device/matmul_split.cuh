@@ -1,0 +1,125 @@
+// Copies of an operand of a product into memory that tensor maps can describe: rows of which each
+// begins at a multiple of 16 bytes, and elements as tensor cores take them.
+//
+// Contract: a grid of any size, blocks of SPLIT_THREADS. `from` has `matrices` matrices of `rows`
+// rows and `columns` columns with any strides, in elements; the axes of the stack are `batch`, the
+// innermost first. `to` has for each matrix PARTS times `rows` rows of `pitch` elements, of which
+// `pitch` is a multiple of 8 and at least `columns`; what is behind `columns` is not read by
+// anyone. Parameters: SplitParams (tensor/params.rs).
+#pragma once
+#include "matmul_warpgroup_params.cuh"
+#include "warpgroup.cuh"
+
+namespace gpu {
+namespace matmul {
+
+// Elements that a thread takes along a row.
+constexpr int SPLIT_WIDTH = 8;
+
+// The parts of an f32: three bf16 whose sum it is, if none of them is too small to be a bf16. A NaN
+// and an infinity stay in the first part alone.
+__device__ __forceinline__ void parts_of(float x, uint16_t (&parts)[3]) {
+#pragma unroll
+    for (int part = 0; part < 3; part++) {
+        const uint32_t bits = __float_as_uint(x);
+        const bool is_finite = (bits & 0x7f800000) != 0x7f800000;
+        // To the nearest, to even ones where two are as near. The largest f32 become infinite, so
+        // they are cut.
+        const uint32_t rounded = bits + 0x7fff + (bits >> 16 & 1);
+        const bool fits = (rounded & 0x7f800000) != 0x7f800000;
+        const uint32_t high =
+            (is_finite ? fits ? rounded : bits : bits | (bits & 0xffff ? 0x400000 : 0)) >> 16;
+        parts[part] = uint16_t(high);
+        x = is_finite ? __fsub_rn(x, __uint_as_float(high << 16)) : 0.0f;
+    }
+}
+
+// The address of the first element of a matrix.
+template <class Params>
+__device__ __forceinline__ const float *matrix_of(const Params &params, uint64_t matrix) {
+    const float *from = reinterpret_cast<const float *>(params.from);
+    for (uint32_t d = 0; d < params.batch_rank; d++) {
+        const auto &axis = params.batch[d];
+        from += int64_t(matrix % uint64_t(axis.length)) * axis.strides[0];
+        matrix /= uint64_t(axis.length);
+    }
+    return from;
+}
+
+// Into three planes of bf16 for each matrix. Bytes moved: 4 read and 6 written for each element.
+template <int THREADS> __global__ void __launch_bounds__(THREADS)
+    matmul_split(const __grid_constant__ SplitParams<MAX_AXES> params) {
+    grid_dependency_wait();
+    const uint64_t packs = (params.columns + SPLIT_WIDTH - 1) / SPLIT_WIDTH;
+    const uint64_t count = packs * params.rows * params.matrices;
+    for (uint64_t at = first_index(); at < count; at += index_step()) {
+        const uint64_t row = at / packs % params.rows, matrix = at / packs / params.rows;
+        const uint64_t column = at % packs * SPLIT_WIDTH;
+        const float *from = matrix_of(params, matrix) + int64_t(row) * params.row_stride +
+                            int64_t(column) * params.column_stride;
+        Pack<float, 4> in[2];
+        if (params.is_packed) {
+#pragma unroll
+            for (int half = 0; half < 2; half++) {
+                in[half] = column + half * 4 < params.columns ? load_pack<float, 4>(from + half * 4)
+                                                              : Pack<float, 4>{};
+            }
+        } else {
+#pragma unroll
+            for (int k = 0; k < SPLIT_WIDTH; k++) {
+                in[k / 4].lane[k % 4] =
+                    column + k < params.columns ? from[k * params.column_stride] : 0.0f;
+            }
+        }
+        Pack<uint16_t, SPLIT_WIDTH> out[3];
+#pragma unroll
+        for (int k = 0; k < SPLIT_WIDTH; k++) {
+            uint16_t parts[3];
+            parts_of(in[k / 4].lane[k % 4], parts);
+#pragma unroll
+            for (int part = 0; part < 3; part++) out[part].lane[k] = parts[part];
+        }
+        uint16_t *to = reinterpret_cast<uint16_t *>(params.to) +
+                       (matrix * 3 * params.rows + row) * params.pitch + column;
+#pragma unroll
+        for (int part = 0; part < 3; part++)
+            store_pack<false>(to + part * params.rows * params.pitch, out[part]);
+    }
+}
+
+// The same elements of f32, rounded to TF32, in tiles of 32 rows and columns. `is_transposed` says
+// that the elements of a column are neighbours in memory, so that a warp reads a column of a tile.
+// Grid: the tiles of a matrix along x and y, matrices along z.
+template <int THREADS> __global__ void __launch_bounds__(THREADS)
+    matmul_round(const __grid_constant__ SplitParams<MAX_AXES> params) {
+    constexpr int TILE = 32, STEP = THREADS / TILE;
+    SHARED(float, tile, [TILE][TILE + 1]);
+    grid_dependency_wait();
+    const int lane = threadIdx.x % TILE, line = threadIdx.x / TILE;
+    const uint64_t columns = (params.columns + TILE - 1) / TILE,
+                   rows = (params.rows + TILE - 1) / TILE;
+    const uint64_t tiles = columns * rows;
+    for (uint64_t at = blockIdx.x; at < tiles * params.matrices; at += gridDim.x) {
+        const float *from = matrix_of(params, at / tiles);
+        const uint64_t first_row = at % tiles / columns * TILE,
+                       first_column = at % tiles % columns * TILE;
+        for (int k = line; k < TILE; k += STEP) {
+            const int r = params.is_transposed ? lane : k, c = params.is_transposed ? k : lane;
+            const bool is_there = first_row + r < params.rows && first_column + c < params.columns;
+            tile[r][c] = is_there ? from[int64_t(first_row + r) * params.row_stride +
+                                         int64_t(first_column + c) * params.column_stride]
+                                  : 0.0f;
+        }
+        __syncthreads();
+        float *to = reinterpret_cast<float *>(params.to) +
+                    (at / tiles * params.rows + first_row) * params.pitch + first_column;
+        for (int k = line; k < TILE; k += STEP) {
+            if (first_row + k < params.rows && first_column + lane < params.columns)
+                to[k * params.pitch + lane] = __uint_as_float(round_to_tf32(tile[k][lane]));
+        }
+        __syncthreads();
+    }
+}
+
+} // namespace matmul
+} // namespace gpu

@@ -1,0 +1,349 @@
+// Products of matrices on the tensor cores of Hopper, c = alpha a b + beta c, for all matrices of a
+// stack in one launch.
+//
+// A block computes tiles of BLOCK_M rows and BLOCK_N columns of c, one behind the other. Its first
+// warpgroup copies tiles of a and b into STAGES of shared memory, box by box; each other warpgroup
+// multiplies 64 rows of a by all columns of b. Barriers say when a stage has arrived, and when all
+// warps have multiplied it.
+//
+// PARTS is 1, or 3 for f32 by six products of bf16: an element is then the sum of three bf16, each
+// the nearest to what those before it leave (matmul_split.cuh), and a product the sum of the six
+// greatest products of parts. The tensor cores round sums towards zero, so they add no more than
+// BLOCK_K terms, small products first. These sums are added on CUDA cores, rounded to nearest.
+//
+// Contract: grid at most the tiles; block Tile::THREADS; dynamic shared memory Tile::SHARED_BYTES.
+// An operand is ALONG_K_BOXES with boxes of BLOCK_K elements along k, BLOCK_M or BLOCK_N across and
+// PARTS; or ACROSS_K_BOXES, with PANEL elements across k, BLOCK_K along k and PARTS. Of f32, only a
+// may be that; it is then read through registers and rounded to TF32, the low bits of others are
+// ignored. The third axis of a map has PARTS matrices for each matrix of its stack. Strides of c
+// are in elements, may be negative or 0, and lead to each element once. Bytes moved: a once for
+// each column of tiles, b once for each row of tiles, less what the caches serve; c once.
+// Parameters: WarpgroupParams (tensor/params.rs).
+//
+// Sources: warp specialisation and tiles after CUTLASS (NVIDIA) and fast.cu (pranjalssh); f32 from
+// bf16 after Henry, Tang and Heinecke, Leveraging the bfloat16 Artificial Intelligence Datatype For
+// Higher-Precision Computations, 2019; sums outside of tensor cores after Ootomo and Yokota, 2022.
+#pragma once
+#include "matmul_warpgroup_params.cuh"
+#include "warpgroup.cuh"
+
+namespace gpu {
+namespace matmul {
+
+// Rows of tiles that blocks take side by side, so that they find the same columns of b in L2.
+constexpr uint32_t WARPGROUP_RASTER_ROWS = 8;
+
+template <uint32_t TYPE_, int PARTS_, int M, int N, int STAGES_> struct WarpgroupTile {
+    static constexpr uint32_t TYPE = TYPE_;
+    static constexpr int PARTS = PARTS_, BLOCK_M = M, BLOCK_N = N, STAGES = STAGES_;
+    static constexpr int ROW_BYTES = 128, ELEMENT_BYTES = TYPE == TF32 ? 4 : 2;
+    static constexpr int BLOCK_K = ROW_BYTES / ELEMENT_BYTES, PANEL = BLOCK_K;
+    // Products of the tensor cores take 32 bytes along k.
+    static constexpr int STEPS = ROW_BYTES / 32, STEP_K = BLOCK_K / STEPS;
+    static constexpr int WARPGROUPS = M / 64, THREADS = 128 * (WARPGROUPS + 1);
+    static constexpr int LEFT_BYTES = PARTS * M * ROW_BYTES, RIGHT_BYTES = PARTS * N * ROW_BYTES;
+    static constexpr int STAGE_BYTES = LEFT_BYTES + RIGHT_BYTES;
+    static constexpr int SHARED_BYTES = STAGES * STAGE_BYTES + 1024;
+    static_assert(M % 64 == 0 && N % 64 == 0, "warpgroups have 64 rows, panels at most 64 columns");
+    static_assert(TYPE != TF32 || PARTS == 1, "parts are bf16");
+};
+
+// A tile of c, and the matrices of the maps that it is a product of.
+struct TilePart {
+    int64_t row, column, c;
+    int left, right;
+
+    template <class Params> __device__ __forceinline__ TilePart(const Params &params, uint32_t tile,
+                                                                int block_m, int block_n) {
+        const uint32_t tiles = params.tiles_m * params.tiles_n;
+        uint32_t matrix = tile / tiles;
+        const uint64_t group =
+            uint64_t(min(params.tiles_m, WARPGROUP_RASTER_ROWS)) * params.tiles_n;
+        const uint32_t in_group = tile % tiles % group;
+        const uint32_t first = tile % tiles / group * WARPGROUP_RASTER_ROWS;
+        const uint32_t rows = min(params.tiles_m - first, WARPGROUP_RASTER_ROWS);
+        row = int64_t(first + in_group % rows) * block_m;
+        column = int64_t(in_group / rows) * block_n;
+        int64_t offsets[3] = {0, 0, 0};
+        for (uint32_t d = 0; d < params.batch_rank; d++) {
+            const auto &axis = params.batch[d];
+            const int64_t at = matrix % uint32_t(axis.length);
+            matrix /= uint32_t(axis.length);
+            for (int k = 0; k < 3; k++) offsets[k] += at * axis.strides[k];
+        }
+        c = offsets[0], left = int(offsets[1]), right = int(offsets[2]);
+    }
+};
+
+// The stages in shared memory, as one warpgroup goes through them: round and round.
+template <class Tile> struct Stages {
+    unsigned char *const memory;
+    CopyBarrier *const arrived, *const released;
+    int at;
+    uint32_t parity; // of the present round
+
+    __device__ __forceinline__ unsigned char *left() const {
+        return memory + at * Tile::STAGE_BYTES;
+    }
+    __device__ __forceinline__ unsigned char *right() const { return left() + Tile::LEFT_BYTES; }
+    __device__ __forceinline__ void advance() {
+        if (++at == Tile::STAGES) at = 0, parity ^= 1;
+    }
+    // By a warp that has multiplied stage `stage`.
+    __device__ __forceinline__ void release(int stage) {
+        __syncwarp();
+        if (threadIdx.x % 32 == 0) released[stage].arrive();
+    }
+};
+
+// Copies BLOCK elements across k of an operand from `first` on, and those along k from `k` on.
+template <class Tile, int BLOCK, uint32_t BOXES>
+__device__ __forceinline__ void copy_operand(unsigned char *to, const TensorMap &map, int first,
+                                             int k, int matrix, CopyBarrier &arrived) {
+    if constexpr (BOXES == ALONG_K_BOXES) {
+        copy_box(to, map, k, first, matrix * Tile::PARTS, arrived);
+    } else {
+#pragma unroll
+        for (int panel = 0; panel < BLOCK / Tile::PANEL; panel++) {
+            copy_box(to + panel * Tile::PARTS * Tile::BLOCK_K * Tile::ROW_BYTES, map,
+                     first + panel * Tile::PANEL, k, matrix * Tile::PARTS, arrived);
+        }
+    }
+}
+
+// The place of part PART of an operand, from 64 ROWS of a or column 0 of b on.
+template <class Tile, int BLOCK, uint32_t BOXES>
+__device__ __forceinline__ TilePlace place_of(const unsigned char *tile, int part, int rows) {
+    if constexpr (BOXES == ALONG_K_BOXES) {
+        return along_k<Tile::ROW_BYTES>(tile + (part * BLOCK + rows * 64) * Tile::ROW_BYTES);
+    } else {
+        constexpr int PANEL_BYTES = Tile::PARTS * Tile::BLOCK_K * Tile::ROW_BYTES;
+        return across_k(tile + rows * PANEL_BYTES + part * Tile::BLOCK_K * Tile::ROW_BYTES,
+                        PANEL_BYTES);
+    }
+}
+// Bytes from one step along k to the next.
+template <class Tile, uint32_t BOXES> __device__ __forceinline__ constexpr int step_bytes() {
+    return BOXES == ALONG_K_BOXES ? 32 : Tile::STEP_K * Tile::ROW_BYTES;
+}
+
+// The sums of one warpgroup: 64 rows, all columns of the tile.
+template <class Tile, uint32_t LEFT, uint32_t RIGHT> struct WarpgroupSums {
+    static constexpr int COUNT = Tile::BLOCK_N / 2;
+    static constexpr bool LEFT_ACROSS = LEFT == ACROSS_K_BOXES,
+                          RIGHT_ACROSS = RIGHT == ACROSS_K_BOXES;
+    static constexpr bool BY_ROWS = Tile::TYPE == TF32 && LEFT_ACROSS;
+    float at[COUNT];
+
+    // The row of sum 4 j + 2 half + e of this thread, of 64. Read through registers, rows are
+    // exchanged so that the threads of a warp find their elements in different banks.
+    static __device__ __forceinline__ int row(int half) {
+        const int warp = threadIdx.x % 128 / 32, group = threadIdx.x % 32 / 4;
+        if constexpr (!BY_ROWS) return warp * 16 + group + half * 8;
+        return warp / 2 * 32 + group / 4 * 16 + (warp % 2 * 2 + half) * 4 + group % 4;
+    }
+
+    // Begins the products of parts `left` and `right` of a stage.
+    __device__ __forceinline__ void begin_products(float (&sums)[COUNT], const Stages<Tile> &stages,
+                                                   int left, int right, bool accumulate) {
+        const int rows = threadIdx.x / 128 - 1;
+        const TilePlace a = place_of<Tile, Tile::BLOCK_M, LEFT>(stages.left(), left, rows);
+        const TilePlace b = place_of<Tile, Tile::BLOCK_N, RIGHT>(stages.right(), right, 0);
+#pragma unroll
+        for (int step = 0; step < Tile::STEPS; step++) {
+            multiply_add<Tile::TYPE, LEFT_ACROSS, RIGHT_ACROSS>(
+                sums, a.behind(step * step_bytes<Tile, LEFT>()),
+                b.behind(step * step_bytes<Tile, RIGHT>()), accumulate || step > 0);
+        }
+    }
+
+    // Reads the elements of a, of f32 across k, that this thread has of a stage. 8 values along k
+    // are 8 rows of 128 bytes, after which the swizzle repeats.
+    static __device__ __forceinline__ void load_rows(float (&a)[Tile::STEPS][4],
+                                                     const Stages<Tile> &stages) {
+        constexpr int PANEL_BYTES = Tile::BLOCK_K * Tile::ROW_BYTES;
+        const unsigned char *tile = stages.left() + (threadIdx.x / 128 - 1) * 2 * PANEL_BYTES;
+#pragma unroll
+        for (int part = 0; part < 4; part++) {
+            const int r = row(part % 2), k = part / 2 * 4 + threadIdx.x % 4;
+            const int place = r / 32 * PANEL_BYTES + k * Tile::ROW_BYTES + r % 32 * 4;
+            const unsigned char *from = tile + swizzled<128>(place);
+#pragma unroll
+            for (int step = 0; step < Tile::STEPS; step++)
+                a[step][part] = *reinterpret_cast<const float *>(from + step * 8 * Tile::ROW_BYTES);
+        }
+    }
+
+    // Multiplies `count` stages with one part, whose a passes through registers. The elements of a
+    // stage are read while the products of the one before are still added.
+    __device__ __forceinline__ void run_rows(Stages<Tile> &stages, int64_t count) {
+        int before = -1;
+        for (int64_t done = 0; done < count; done++) {
+            float elements[Tile::STEPS][4];
+            stages.arrived[stages.at].wait(stages.parity);
+            load_rows(elements, stages);
+            warpgroup_wait<0>();
+            if (before >= 0) stages.release(before);
+            uint32_t rows[Tile::STEPS][4];
+#pragma unroll
+            for (int at = 0; at < Tile::STEPS * 4; at++)
+                rows[at / 4][at % 4] = round_to_tf32(elements[at / 4][at % 4]);
+            const TilePlace b = place_of<Tile, Tile::BLOCK_N, RIGHT>(stages.right(), 0, 0);
+            warpgroup_begin();
+#pragma unroll
+            for (int step = 0; step < Tile::STEPS; step++)
+                multiply_add_rows(at, rows[step], b.behind(step * 32), done > 0 || step > 0);
+            warpgroup_commit();
+            before = stages.at;
+            stages.advance();
+        }
+        warpgroup_wait<0>();
+        if (before >= 0) stages.release(before);
+    }
+
+    // Multiplies `count` stages with one part. A stage is released while the next one is
+    // multiplied.
+    __device__ __forceinline__ void run(Stages<Tile> &stages, int64_t count) {
+        int before = -1;
+        for (int64_t done = 0; done < count; done++) {
+            stages.arrived[stages.at].wait(stages.parity);
+            warpgroup_begin();
+            begin_products(at, stages, 0, 0, done > 0);
+            warpgroup_commit();
+            warpgroup_wait<1>();
+            if (before >= 0) stages.release(before);
+            before = stages.at;
+            stages.advance();
+        }
+        warpgroup_wait<0>();
+        if (before >= 0) stages.release(before);
+    }
+
+    // Multiplies `count` stages with three parts.
+    __device__ __forceinline__ void run_parts(Stages<Tile> &stages, int64_t count) {
+#pragma unroll
+        for (int k = 0; k < COUNT; k++) at[k] = 0.0f;
+        for (int64_t done = 0; done < count; done++) {
+            float few[COUNT];
+            stages.arrived[stages.at].wait(stages.parity);
+            warpgroup_begin();
+            begin_products(few, stages, 0, 2, false);
+            begin_products(few, stages, 1, 1, true);
+            begin_products(few, stages, 2, 0, true);
+            begin_products(few, stages, 0, 1, true);
+            begin_products(few, stages, 1, 0, true);
+            begin_products(few, stages, 0, 0, true);
+            warpgroup_commit();
+            warpgroup_wait<0>();
+            stages.release(stages.at);
+#pragma unroll
+            for (int k = 0; k < COUNT; k++) at[k] = __fadd_rn(at[k], few[k]);
+            stages.advance();
+        }
+    }
+
+    // Stores alpha * sum + beta * c, as far as the tile lies in c. c is not read if beta is 0.
+    template <class T, class Params>
+    __device__ __forceinline__ void store(const Params &params, const TilePart &part) const {
+        const float alpha = __uint_as_float(uint32_t(params.alpha)),
+                    beta = __uint_as_float(uint32_t(params.beta));
+#pragma unroll
+        for (int half = 0; half < 2; half++) {
+            const int64_t r = part.row + (threadIdx.x / 128 - 1) * 64 + row(half);
+            if (r >= int64_t(params.m)) continue;
+            T *c = reinterpret_cast<T *>(params.c) + part.c + r * params.c_row;
+#pragma unroll
+            for (int j = 0; j < COUNT / 4; j++) {
+                const int64_t column = part.column + 8 * j + threadIdx.x % 4 * 2;
+                const float pair[2] = {at[4 * j + 2 * half], at[4 * j + 2 * half + 1]};
+                store_pair(params, c + column * params.c_column, int64_t(params.n) - column, pair,
+                           alpha, beta);
+            }
+        }
+    }
+
+    template <class T, class Params>
+    static __device__ __forceinline__ void store_pair(const Params &params, T *c, int64_t columns,
+                                                      const float (&sums)[2], float alpha,
+                                                      float beta) {
+        Pack<T, 2> pair;
+#pragma unroll
+        for (int e = 0; e < 2; e++) {
+            float value = alpha * sums[e];
+            if (beta != 0.0f && e < columns)
+                value = __fmaf_rn(beta, float(c[e * params.c_column]), value);
+            pair.lane[e] = T(value);
+        }
+        if (params.is_c_packed) {
+            if (columns > 0) store_pack<false>(c, pair);
+            return;
+        }
+#pragma unroll
+        for (int e = 0; e < 2; e++) {
+            if (e < columns) c[e * params.c_column] = pair.lane[e];
+        }
+    }
+};
+
+// The copies of a block, by one thread.
+template <class Tile, uint32_t LEFT, uint32_t RIGHT, class Params>
+__device__ __forceinline__ void copy_tiles(Stages<Tile> &stages, const TensorMap &left,
+                                           const TensorMap &right, const Params &params) {
+    for (uint32_t tile = blockIdx.x; tile < params.tiles; tile += gridDim.x) {
+        const TilePart part(params, tile, Tile::BLOCK_M, Tile::BLOCK_N);
+        for (int64_t k = 0; k < int64_t(params.k); k += Tile::BLOCK_K) {
+            // The first round finds the stages free.
+            stages.released[stages.at].wait(stages.parity ^ 1);
+            CopyBarrier &arrived = stages.arrived[stages.at];
+            arrived.expect(Tile::STAGE_BYTES);
+            copy_operand<Tile, Tile::BLOCK_M, LEFT>(stages.left(), left, int(part.row), int(k),
+                                                    part.left, arrived);
+            copy_operand<Tile, Tile::BLOCK_N, RIGHT>(stages.right(), right, int(part.column),
+                                                     int(k), part.right, arrived);
+            stages.advance();
+        }
+    }
+}
+
+template <class T, class Tile, uint32_t LEFT, uint32_t RIGHT>
+__global__ void __launch_bounds__(Tile::THREADS, 1)
+    matmul_warpgroup(const __grid_constant__ TensorMap left,
+                     const __grid_constant__ TensorMap right,
+                     const __grid_constant__ WarpgroupParams<MAX_AXES> params) {
+    SHARED_DYNAMIC(unsigned char, memory);
+    SHARED(CopyBarrier, arrived, [Tile::STAGES]);
+    SHARED(CopyBarrier, released, [Tile::STAGES]);
+    if (threadIdx.x == 0) {
+        for (int stage = 0; stage < Tile::STAGES; stage++) {
+            arrived[stage].init(1);
+            released[stage].init(4 * Tile::WARPGROUPS);
+        }
+        publish_barriers();
+    }
+    __syncthreads();
+    grid_dependency_wait();
+    Stages<Tile> stages = {swizzle_base(memory), arrived, released, 0, 0};
+
+    if (threadIdx.x < 128) {
+        if constexpr (Tile::WARPGROUPS == 2) fewer_registers<40>();
+        if (threadIdx.x == 0) copy_tiles<Tile, LEFT, RIGHT>(stages, left, right, params);
+        return;
+    }
+    if constexpr (Tile::WARPGROUPS == 2) more_registers<232>();
+    const int64_t count = (int64_t(params.k) + Tile::BLOCK_K - 1) / Tile::BLOCK_K;
+    for (uint32_t tile = blockIdx.x; tile < params.tiles; tile += gridDim.x) {
+        const TilePart part(params, tile, Tile::BLOCK_M, Tile::BLOCK_N);
+        WarpgroupSums<Tile, LEFT, RIGHT> sums;
+        if constexpr (Tile::PARTS == 3) {
+            sums.run_parts(stages, count);
+        } else if constexpr (sums.BY_ROWS) {
+            sums.run_rows(stages, count);
+        } else {
+            sums.run(stages, count);
+        }
+        sums.template store<T>(params, part);
+    }
+}
+
+} // namespace matmul
+} // namespace gpu

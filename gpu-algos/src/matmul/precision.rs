@@ -1,0 +1,35 @@
+//! Precisions of products of f32.
+
+/// The arithmetic of a matrix product of f32, for [`MatrixProduct::precision`](super::MatrixProduct::precision) and
+/// [`gemm_with_precision`](super::gemm_with_precision).
+///
+/// [`Precision::Tf32`] and [`Precision::Emulated`] say how much precision a product may give up, or how it may be reached. They are computed on the
+/// tensor cores of Hopper (compute capability 9.0). A product that is not expected to be faster there, for example a small one, and every product on
+/// other devices is computed as [`Precision::Strict`]. Products with vectors are reductions for each precision.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Precision {
+    /// Fused multiply-adds in f32 on CUDA cores: |error| <= gamma_k |a| |b| with u = 2^-24. NaN and infinities propagate as IEEE 754 has it.
+    #[default]
+    Strict,
+    /// Elements are rounded, or cut, to the 11 bits of TF32, and products are summed in f32, towards zero. |error| <= (2^-9 + k 2^-23) |a| |b|. NaN and
+    /// infinities propagate.
+    Tf32,
+    /// Each element is the sum of three bf16, and a product the sum of the six greatest products of these; sums over 64 terms are rounded towards zero,
+    /// others to nearest. |error| <= (2^-22 + (k / 64 + 16) 2^-24) |a| |b| for elements that are 0 or between 2^-100 and 2^100. That is below the error
+    /// of [`Precision::Strict`] from a few hundred terms on, and about the same before.
+    ///
+    /// Smaller elements lose low bits: the error is at most 2^-126 of the other factor for each. An infinity makes the results that it takes part in
+    /// infinite or NaN; a NaN makes them NaN.
+    ///
+    /// Source: Henry, Tang and Heinecke, *Leveraging the bfloat16 Artificial Intelligence Datatype For Higher-Precision Computations*, 2019; sums
+    /// outside of the tensor cores after Ootomo and Yokota, *Recovering single precision accuracy from Tensor Cores*, 2022.
+    Emulated,
+}
+
+/// A precision, and whether a product keeps to its kernel though another one is expected to be faster.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct RequestedPrecision {
+    pub(super) precision: Precision,
+    pub(super) is_forced: bool,
+}

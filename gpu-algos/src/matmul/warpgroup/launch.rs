@@ -1,0 +1,145 @@
+//! The launches of products on Hopper's tensor cores.
+#![expect(
+    unsafe_code,
+    reason = "launches of generated kernels, and memory that the first of them fills before the second reads it"
+)]
+
+use std::ffi::c_void;
+
+use gpu_array::{
+    expression::{HEADERS, loop_program},
+    gpu_driver::{
+        Device, DeviceVec, GeneratedKernel, Header, KernelSpace, LaunchConfig, Program, Stream, TENSOR_COPY, WARPGROUP,
+    },
+};
+
+use super::{
+    operand::{Factor, Operand, Order},
+    params::{PARAMS, check_text, params_of, split_check_text, split_params},
+    plan::{Source, WarpgroupPlan, choose},
+    policy::{Products, WarpgroupTile},
+};
+use crate::{
+    Result,
+    common::launch::{DeviceLimits, with_headers},
+    matmul::{precision::Precision, problem::MatmulProblem},
+};
+
+pub(super) const MATMUL: Header =
+    Header { name: "matmul_warpgroup.cuh", text: include_str!("../device/matmul_warpgroup.cuh") };
+pub(super) const SPLIT: Header = Header { name: "matmul_split.cuh", text: include_str!("../device/matmul_split.cuh") };
+
+/// The keys of both kernels.
+static SPACE: KernelSpace = KernelSpace::new();
+
+/// Threads of a block that copies, and blocks of a multiprocessor.
+const SPLIT_THREADS: u32 = 256;
+const SPLIT_BLOCKS: usize = 8;
+
+/// An operand that a map describes, and its memory if it was copied.
+struct Prepared {
+    operand: Operand,
+    _memory: Option<DeviceVec<u32>>,
+}
+
+/// Enqueues the product on `stream`, after the work of `homes`, if that is expected to take less than `strict`; false if not. Does not wait.
+///
+/// # Errors
+/// Those of the compiler, of allocations and of the launches.
+pub(in crate::matmul) fn run(
+    problem: &MatmulProblem,
+    precision: Precision,
+    strict: f64,
+    limits: &DeviceLimits,
+    homes: &[&Stream],
+    stream: &Stream,
+) -> Result<bool> {
+    let Some(plan) = choose(problem, precision, strict, limits) else { return Ok(false) };
+    let problem = if plan.is_transposed { problem.transposed() } else { problem.clone() };
+    let (device, tile) = (stream.device(), plan.tile);
+    let prepared =
+        |at: usize| prepare(&Factor::of(&problem, at + 1), plan.sources[at], tile.products, limits, homes, stream);
+    let (a, b) = (prepared(0)?, prepared(1)?);
+    let mut left = a.operand.map(device, &tile, tile.block_m)?;
+    let mut right = b.operand.map(device, &tile, tile.block_n)?;
+    let mut params = params_of(&problem, &plan, [&a.operand, &b.operand]);
+    let kernel = kernel(&plan, device)?;
+    let config = LaunchConfig {
+        grid: (plan.blocks as u32).into(),
+        block: tile.threads().into(),
+        shared_bytes: tile.shared_bytes() as u32,
+    };
+    let mut values: [*mut c_void; 3] = [(&raw mut left).cast(), (&raw mut right).cast(), params.as_mut_ptr().cast()];
+    // SAFETY: the values have the types of the kernel's parameters, which its program asserts. The maps describe views that are borrowed until this call
+    // returns, or copies in the order of `stream`. No two elements of c have one place, and its view is borrowed exclusively. The homes of all of them
+    // come before the launch.
+    unsafe { kernel.launch_with(config, &mut values, homes, stream)? };
+    Ok(true)
+}
+
+/// The operand where it is, or a copy of it.
+fn prepare(
+    factor: &Factor,
+    source: Source,
+    products: Products,
+    limits: &DeviceLimits,
+    homes: &[&Stream],
+    stream: &Stream,
+) -> Result<Prepared> {
+    if let (Source::InPlace(_), Some(operand)) = (source, factor.in_place()) {
+        return Ok(Prepared { operand, _memory: None });
+    }
+    let (copied, operand) = factor.copied(source.order(), products.parts());
+    let bytes = copied.elements(products.parts()).and_then(|elements| elements.checked_mul(products.element_bytes()));
+    let words = bytes.map_or(usize::MAX, |bytes| bytes.div_ceil(size_of::<u32>()));
+    // SAFETY: the copy below writes every element that the map describes; if it fails the memory is dropped unread.
+    let memory = unsafe { DeviceVec::<u32>::uninitialized(stream, words)? };
+    let params = split_params(&copied, memory.as_raw());
+    let kernel = split_kernel(products, stream.device())?;
+    let items = match products {
+        Products::ThreeBf16 => copied.matrices * copied.rows * copied.columns.div_ceil(8),
+        Products::Tf32 => {
+            copied.matrices * copied.rows.div_ceil(32) * copied.columns.div_ceil(32) * SPLIT_THREADS as usize
+        }
+    };
+    let blocks = items.div_ceil(SPLIT_THREADS as usize).min(SPLIT_BLOCKS * limits.multiprocessors);
+    let config = LaunchConfig { grid: (blocks as u32).into(), block: SPLIT_THREADS.into(), shared_bytes: 0 };
+    // SAFETY: the params fulfil the kernel's contract; the view that is read is borrowed until this call returns, and the memory that is written is
+    // in the order of `stream`.
+    unsafe { kernel.launch(config, &params, homes, stream)? };
+    Ok(Prepared { operand: operand(memory.as_raw()), _memory: Some(memory) })
+}
+
+fn kernel(plan: &WarpgroupPlan, device: &Device) -> Result<GeneratedKernel> {
+    let boxes = plan.sources.map(|source| u64::from(source.order().boxes()));
+    let key = [SPACE.word(), 0, plan.tile.key(), boxes[0] << 1 | boxes[1]];
+    let [left, right] = plan.sources.map(Source::order);
+    Ok(device.generated_kernel(&SPACE, &key, || Ok(program(&plan.tile, [left, right])))?)
+}
+
+fn split_kernel(products: Products, device: &Device) -> Result<GeneratedKernel> {
+    let key = [SPACE.word(), 1, products as u64];
+    Ok(device.generated_kernel(&SPACE, &key, || Ok(split_program(products)))?)
+}
+
+/// The program of a product.
+pub(super) fn program(tile: &WarpgroupTile, orders: [Order; 2]) -> Program {
+    let [left, right] = orders.map(Order::boxes);
+    let template = format!("gpu::matmul::matmul_warpgroup<float, {}, {left}, {right}>", tile.text());
+    program_of(MATMUL, check_text(), template).architecture_specific()
+}
+
+/// The program of a copy.
+pub(super) fn split_program(products: Products) -> Program {
+    let name = match products {
+        Products::Tf32 => "matmul_round",
+        Products::ThreeBf16 => "matmul_split",
+    };
+    program_of(SPLIT, split_check_text(), format!("gpu::matmul::{name}<{SPLIT_THREADS}>"))
+}
+
+fn program_of(header: Header, check: String, template: String) -> Program {
+    let text = format!("#include \"{}\"\n{check}", header.name);
+    let program = loop_program("matmul.cu", text).name_expression(template);
+    with_headers(program, HEADERS.into_iter().chain([TENSOR_COPY, WARPGROUP, PARAMS, header]))
+}

@@ -1,0 +1,14 @@
+//! Products of f32 on the tensor cores of Hopper: in TF32, or emulated by bf16 ([`Precision`](super::Precision)).
+//!
+//! `plan.rs` decides whether a product is computed so, and which operands are copied first: those that no tensor map describes, and all whose elements
+//! are split into parts (`device/matmul_split.cuh`). `device/matmul_warpgroup.cuh` multiplies. Both kernels run on the emulated device too, where each
+//! thread copies and multiplies by itself.
+
+mod launch;
+mod operand;
+mod params;
+mod plan;
+mod policy;
+pub(super) mod samples;
+
+pub(super) use launch::run;

@@ -1,0 +1,243 @@
+//! Operands as tensor maps describe them: where they are, or copied.
+
+use gpu_array::gpu_driver::{Device, Swizzle, TensorLayout, TensorMap};
+use smallvec::SmallVec;
+
+use super::{
+    params::{ACROSS_K_BOXES, ALONG_K_BOXES},
+    policy::{Products, WarpgroupTile},
+};
+use crate::{Result, matmul::problem::MatmulProblem};
+
+/// Bytes that addresses and strides of a tensor map are multiples of.
+const MAP_BYTES: usize = 16;
+
+/// Elements of f32.
+const BYTES: usize = 4;
+
+/// The most elements of an axis of a tensor map: coordinates are `int`.
+const MOST: usize = i32::MAX as usize;
+
+/// An operand of a product, its rows or columns across k and its elements along k.
+#[derive(Clone, Debug)]
+pub(super) struct Factor {
+    address: u64,
+    across: usize,
+    along: usize,
+    across_stride: isize,
+    along_stride: isize,
+    /// Lengths and strides of the stack, the innermost axis first.
+    batch: SmallVec<[(usize, isize); 4]>,
+}
+
+/// The order of the elements of an operand in memory that a tensor map describes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Order {
+    /// Elements along k are neighbours.
+    AlongK,
+    /// Elements across k are neighbours.
+    AcrossK,
+}
+
+impl Order {
+    /// The kernel's argument.
+    pub(super) fn boxes(self) -> u32 {
+        match self {
+            Self::AlongK => ALONG_K_BOXES,
+            Self::AcrossK => ACROSS_K_BOXES,
+        }
+    }
+}
+
+/// A copy of an operand: matrices one behind the other, each of rows of `pitch` elements.
+#[derive(Clone, Debug)]
+pub(super) struct Copied {
+    pub(super) address: u64,
+    pub(super) rows: usize,
+    pub(super) columns: usize,
+    pub(super) row_stride: isize,
+    pub(super) column_stride: isize,
+    /// Axes of the stack that are not broadcast.
+    pub(super) axes: SmallVec<[(usize, isize); 4]>,
+    pub(super) matrices: usize,
+}
+
+impl Copied {
+    /// Elements from one row to the next: whole packs of 8.
+    pub(super) fn pitch(&self) -> usize {
+        self.columns.next_multiple_of(8)
+    }
+
+    pub(super) fn is_packed(&self) -> bool {
+        let is_multiple = |stride: isize| stride.unsigned_abs().is_multiple_of(MAP_BYTES / BYTES);
+        self.column_stride == 1
+            && self.columns.is_multiple_of(MAP_BYTES / BYTES)
+            && self.address.is_multiple_of(MAP_BYTES as u64)
+            && is_multiple(self.row_stride)
+            && self.axes.iter().all(|&(_, step)| is_multiple(step))
+    }
+
+    pub(super) fn is_transposed(&self) -> bool {
+        self.row_stride.unsigned_abs() < self.column_stride.unsigned_abs()
+    }
+
+    /// Elements of the copy, with `parts` for each of the operand; None if there are too many.
+    pub(super) fn elements(&self, parts: usize) -> Option<usize> {
+        [self.rows, self.pitch(), parts].into_iter().try_fold(self.matrices, |all, next| all.checked_mul(next))
+    }
+}
+
+/// An operand in memory that a tensor map describes.
+#[derive(Clone, Debug)]
+pub(super) struct Operand {
+    pub(super) order: Order,
+    pub(super) address: u64,
+    across: usize,
+    along: usize,
+    /// Elements from one row of the map to the next, and from one matrix to the next.
+    row_stride: usize,
+    matrix_stride: usize,
+    matrices: usize,
+    /// Matrices of the map from one index of the stack to the next, along each of its axes.
+    pub(super) matrix_steps: SmallVec<[isize; 4]>,
+}
+
+impl Factor {
+    /// Operand 1 (a) or 2 (b) of a problem.
+    pub(super) fn of(problem: &MatmulProblem, operand: usize) -> Self {
+        let (matrix, across, strides) = match operand {
+            1 => (&problem.a, problem.m, (problem.a.row, problem.a.column)),
+            _ => (&problem.b, problem.n, (problem.b.column, problem.b.row)),
+        };
+        Self {
+            address: matrix.address,
+            across,
+            along: problem.k,
+            across_stride: strides.0,
+            along_stride: strides.1,
+            batch: problem.batch.iter().map(|axis| (axis.length, axis.steps[operand])).collect(),
+        }
+    }
+
+    /// Matrices that are not the same.
+    fn matrices(&self) -> usize {
+        self.batch.iter().filter(|(_, step)| *step != 0).map(|&(length, _)| length).product()
+    }
+
+    /// Bytes of the elements, each once.
+    pub(super) fn bytes(&self) -> usize {
+        [self.across, self.along, BYTES].into_iter().fold(self.matrices(), usize::saturating_mul)
+    }
+
+    pub(super) fn fits_a_map(&self) -> bool {
+        self.across <= MOST && self.along <= MOST && self.matrices() <= MOST / 3
+    }
+
+    /// The operand where it is, if a tensor map can describe it.
+    pub(super) fn in_place(&self) -> Option<Operand> {
+        let (order, row_stride, rows) = match (self.along_stride, self.across_stride) {
+            (1, across) => (Order::AlongK, across, self.across),
+            (along, 1) => (Order::AcrossK, along, self.along),
+            _ => return None,
+        };
+        let mut stacked = self.batch.iter().filter(|(_, step)| *step != 0);
+        let (matrices, step) = stacked.next().copied().unwrap_or((1, 0));
+        let is_whole = |stride: isize| stride >= 0 && (stride as usize * BYTES).is_multiple_of(MAP_BYTES);
+        // One row alone has any stride.
+        let row_stride = if rows == 1 { MAP_BYTES as isize } else { row_stride };
+        let fits = self.fits_a_map()
+            && self.address.is_multiple_of(MAP_BYTES as u64)
+            && [row_stride, step].into_iter().all(is_whole)
+            && row_stride > 0
+            && stacked.next().is_none()
+            && [row_stride, step].into_iter().all(|stride| stride < (1 << 40) / BYTES as isize);
+        fits.then(|| Operand {
+            order,
+            address: self.address,
+            across: self.across,
+            along: self.along,
+            row_stride: row_stride as usize,
+            matrix_stride: step as usize,
+            matrices,
+            matrix_steps: self.batch.iter().map(|(_, step)| isize::from(*step != 0)).collect(),
+        })
+    }
+
+    /// A copy in an order, and how a map describes it at an address.
+    pub(super) fn copied(&self, order: Order, parts: usize) -> (Copied, impl Fn(u64) -> Operand + '_) {
+        let (rows, columns) = match order {
+            Order::AlongK => ((self.across, self.across_stride), (self.along, self.along_stride)),
+            Order::AcrossK => ((self.along, self.along_stride), (self.across, self.across_stride)),
+        };
+        let copied = Copied {
+            address: self.address,
+            rows: rows.0,
+            columns: columns.0,
+            row_stride: rows.1,
+            column_stride: columns.1,
+            axes: self.batch.iter().filter(|(_, step)| *step != 0).copied().collect(),
+            matrices: self.matrices(),
+        };
+        let mut before = 1;
+        let steps = self.batch.iter().map(|&(length, step)| {
+            let of_axis = if step == 0 { 0 } else { before };
+            before *= if step == 0 { 1 } else { length as isize };
+            of_axis
+        });
+        let (matrix_steps, pitch): (SmallVec<[isize; 4]>, _) = (steps.collect(), copied.pitch());
+        let (matrices, row_count) = (copied.matrices * parts, copied.rows);
+        let operand = move |address| Operand {
+            order,
+            address,
+            across: self.across,
+            along: self.along,
+            row_stride: pitch,
+            matrix_stride: row_count * pitch,
+            matrices,
+            matrix_steps: matrix_steps.clone(),
+        };
+        (copied, operand)
+    }
+
+    /// The order in which the operand is copied with the fewest accesses.
+    pub(super) fn nearest_order(&self) -> Order {
+        if self.along_stride.unsigned_abs() <= self.across_stride.unsigned_abs() {
+            Order::AlongK
+        } else {
+            Order::AcrossK
+        }
+    }
+}
+
+impl Operand {
+    /// The map of the operand, with boxes of `block` elements across k where they lie along k.
+    pub(super) fn map(&self, device: &Device, tile: &WarpgroupTile, block: usize) -> Result<TensorMap> {
+        let bytes = tile.products.element_bytes();
+        let (columns, rows) = match self.order {
+            Order::AlongK => (self.along, self.across),
+            Order::AcrossK => (self.across, self.along),
+        };
+        // A box of rows of 128 bytes: a panel, or the tile.
+        let row = WarpgroupTile::ROW_BYTES / bytes;
+        let box_rows = if self.order == Order::AlongK { block } else { row };
+        let layout = TensorLayout {
+            address: self.address,
+            element_bytes: bytes,
+            lengths: [columns as u64, rows as u64, self.matrices as u64],
+            strides: [(self.row_stride * bytes) as u64, (self.matrix_stride * bytes) as u64],
+            box_lengths: [row as u32, box_rows as u32, tile.products.parts() as u32],
+            swizzle: Swizzle::Rows128,
+        };
+        Ok(TensorMap::new(device, &layout)?)
+    }
+}
+
+impl Products {
+    /// Parts of an element.
+    pub(super) fn parts(self) -> usize {
+        match self {
+            Self::Tf32 => 1,
+            Self::ThreeBf16 => 3,
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! Parameters of the kernels of products on Hopper's tensor cores.
+
+use gpu_array::{
+    expression::{AxisParams, MAX_AXES},
+    gpu_driver::{Header, joined_text, kernel_constants, kernel_params},
+};
+
+use super::{
+    operand::{Copied, Operand},
+    plan::WarpgroupPlan,
+};
+use crate::{common::launch::Words, matmul::problem::MatmulProblem};
+
+kernel_constants! {
+    const CONSTANTS: &str;
+    /// Boxes of elements along k, for each row of a or column of b.
+    pub(super) const ALONG_K_BOXES: u32 = 0;
+    /// Boxes of elements across k, for each value along k.
+    pub(super) const ACROSS_K_BOXES: u32 = 1;
+}
+
+kernel_params! {
+    /// The parameters of a product of stacks of matrices.
+    pub(super) struct WarpgroupParams<"int AXES">, WarpgroupHead {
+        /// Rows of a and c.
+        m: u64,
+        /// Columns of b and c.
+        n: u64,
+        /// Columns of a, rows of b.
+        k: u64,
+        /// The address of the first element of c.
+        c: u64,
+        /// From one row of c to the next.
+        c_row: i64,
+        /// From one column of c to the next.
+        c_column: i64,
+        /// The bits of alpha.
+        alpha: u64,
+        /// The bits of beta.
+        beta: u64,
+        /// Rows of tiles of a matrix.
+        tiles_m: u32,
+        /// Columns of tiles of a matrix.
+        tiles_n: u32,
+        /// Tiles of all matrices.
+        tiles: u32,
+        /// Axes of the stack.
+        batch_rank: u32,
+        /// Whether pairs of elements along the rows of c are whole and aligned.
+        is_c_packed: u64;
+        /// The axes of the stack, the innermost first; strides are those of c in elements, and of a and b in matrices of their maps.
+        batch: ["AxisParams<3>"; "AXES"],
+    }
+}
+
+kernel_params! {
+    /// The parameters of a copy of an operand.
+    pub(super) struct SplitParams<"int AXES">, SplitHead {
+        /// The address of the first element.
+        from: u64,
+        /// The address of the copy.
+        to: u64,
+        /// Rows of a matrix.
+        rows: u64,
+        /// Columns of a matrix.
+        columns: u64,
+        /// Matrices.
+        matrices: u64,
+        /// From one row to the next.
+        row_stride: i64,
+        /// From one column to the next.
+        column_stride: i64,
+        /// Elements of a row of the copy.
+        pitch: u64,
+        /// Axes of the stack.
+        batch_rank: u32,
+        /// Whether packs of 16 bytes along a row are whole and aligned.
+        is_packed: u32,
+        /// Whether elements of a column are closer than those of a row.
+        is_transposed: u64;
+        /// The axes of the stack, the innermost first, with the strides of the operand.
+        batch: ["AxisParams<1>"; "AXES"],
+    }
+}
+
+/// The header of both.
+pub(super) const PARAMS: Header = Header {
+    name: "matmul_warpgroup_params.cuh",
+    text: joined_text![
+        "#pragma once\n#include \"expression_params.cuh\"\n#include \"packs.cuh\"\nnamespace gpu {\nnamespace matmul {\n",
+        CONSTANTS,
+        WarpgroupHead::DEFINITION,
+        SplitHead::DEFINITION,
+        "} // namespace matmul\n} // namespace gpu\n",
+    ],
+};
+
+/// The parameters of a product.
+pub(super) fn params_of(problem: &MatmulProblem, plan: &WarpgroupPlan, [a, b]: [&Operand; 2]) -> Words {
+    let mut params = Words::new();
+    let steps: Vec<[isize; 3]> = (problem.batch.iter().enumerate())
+        .map(|(axis, of)| [of.steps[0], a.matrix_steps[axis], b.matrix_steps[axis]])
+        .collect();
+    let axes = problem.batch.iter().zip(&steps);
+    WarpgroupParams {
+        head: WarpgroupHead {
+            m: problem.m as u64,
+            n: problem.n as u64,
+            k: problem.k as u64,
+            c: problem.c.address,
+            c_row: problem.c.row as i64,
+            c_column: problem.c.column as i64,
+            alpha: problem.alpha,
+            beta: problem.beta,
+            tiles_m: plan.tiles_m as u32,
+            tiles_n: plan.tiles_n as u32,
+            tiles: plan.tiles as u32,
+            batch_rank: problem.batch.len() as u32,
+            is_c_packed: problem.is_packed(0, 2).into(),
+        },
+        batch: AxisParams::list(axes.map(|(axis, steps)| AxisParams::new(axis.length, steps)), 3),
+    }
+    .write(&mut params);
+    params
+}
+
+/// The parameters of a copy to an address.
+pub(super) fn split_params(copied: &Copied, to: u64) -> Words {
+    let mut params = Words::new();
+    let steps: Vec<[isize; 1]> = copied.axes.iter().map(|&(_, step)| [step]).collect();
+    let axes = copied.axes.iter().zip(&steps);
+    SplitParams {
+        head: SplitHead {
+            from: copied.address,
+            to,
+            rows: copied.rows as u64,
+            columns: copied.columns as u64,
+            matrices: copied.matrices as u64,
+            row_stride: copied.row_stride as i64,
+            column_stride: copied.column_stride as i64,
+            pitch: copied.pitch() as u64,
+            batch_rank: copied.axes.len() as u32,
+            is_packed: copied.is_packed().into(),
+            is_transposed: copied.is_transposed().into(),
+        },
+        batch: AxisParams::list(axes.map(|(&(length, _), steps)| AxisParams::new(length, steps)), 1),
+    }
+    .write(&mut params);
+    params
+}
+
+/// Text for a product's program that compares its parameters with those that are passed.
+pub(super) fn check_text() -> String {
+    WarpgroupHead::check("gpu::matmul::WarpgroupParams<gpu::MAX_AXES>", [MAX_AXES * AxisParams::words(3)])
+}
+
+/// The same for a copy's program.
+pub(super) fn split_check_text() -> String {
+    SplitHead::check("gpu::matmul::SplitParams<gpu::MAX_AXES>", [MAX_AXES * AxisParams::words(1)])
+}

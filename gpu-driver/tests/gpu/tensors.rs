@@ -1,0 +1,309 @@
+//! Copies of boxes of tensors into shared memory, and products of the tiles there.
+
+use std::ffi::c_void;
+
+use gpu_driver::{
+    Device, DeviceVec, DriverError, GeneratedKernel, KernelSpace, LaunchConfig, Program, Swizzle, TENSOR_COPY,
+    TensorLayout, TensorMap, WARPGROUP,
+};
+use testkit::{Outcome, ensure, ensure_eq};
+
+static SPACE: KernelSpace = KernelSpace::new();
+
+const TEXT: &str = "\
+#include \"warpgroup.cuh\"
+// Copies one box, and writes it to y as it lies in shared memory.
+__global__ void box_of(const __grid_constant__ gpu::TensorMap map, int x, int y, int z, uint32_t bytes, unsigned char *to) {
+    SHARED_DYNAMIC(unsigned char, memory);
+    SHARED(gpu::CopyBarrier, arrived, [1]);
+    unsigned char *stage = gpu::swizzle_base(memory);
+    if (threadIdx.x == 0) arrived[0].init(1);
+    gpu::publish_barriers();
+    __syncthreads();
+    // Two rounds: the second overwrites the first.
+    for (uint32_t round = 0; round < 2; round++) {
+        if (threadIdx.x == 0) {
+            gpu::prefetch_map(map);
+            arrived[0].expect(bytes);
+            gpu::copy_box(stage, map, x, y, z, arrived[0]);
+        }
+        arrived[0].wait(round & 1);
+        if (round == 1) {
+            for (uint32_t at = threadIdx.x; at < bytes; at += blockDim.x) to[at] = stage[at];
+        }
+        __syncthreads();
+    }
+}
+
+// sums = a b for 64 rows, 2 COUNT columns and one step along k, twice: the second adds to the first.
+template <uint32_t TYPE, bool A_ACROSS, bool B_ACROSS, int COUNT>
+__global__ void __launch_bounds__(128, 1) product(const __grid_constant__ gpu::TensorMap map_a,
+                                                  const __grid_constant__ gpu::TensorMap map_b, float *c) {
+    constexpr int N = 2 * COUNT, ROW = TYPE == gpu::TF32 ? 32 : 64, STEP = ROW / 4;
+    SHARED_DYNAMIC(unsigned char, memory);
+    SHARED(gpu::CopyBarrier, arrived, [1]);
+    unsigned char *a = gpu::swizzle_base(memory), *b = a + 64 * 128;
+    if (threadIdx.x == 0) {
+        arrived[0].init(1);
+        gpu::publish_barriers();
+        // Tiles of 64 elements along k: 128 bytes of 2, and half of them of f32.
+        arrived[0].expect((64 + N) * 128);
+        gpu::copy_box(a, map_a, 0, 0, 0, arrived[0]);
+        if (B_ACROSS) {
+            for (int panel = 0; panel < N / 64; panel++) gpu::copy_box(b + panel * 8192, map_b, panel * 64, 0, 0, arrived[0]);
+        } else {
+            gpu::copy_box(b, map_b, 0, 0, 0, arrived[0]);
+        }
+    }
+    __syncthreads();
+    arrived[0].wait(0);
+    const gpu::TilePlace left = A_ACROSS ? gpu::across_k(a, 8192) : gpu::along_k<128>(a);
+    const gpu::TilePlace right = B_ACROSS ? gpu::across_k(b, 8192) : gpu::along_k<128>(b);
+    float sums[COUNT];
+    gpu::warpgroup_begin();
+    for (int step = 0; step < 4; step++) {
+        gpu::multiply_add<TYPE, A_ACROSS, B_ACROSS>(sums, left.behind(step * (A_ACROSS ? STEP * 128 : 32)),
+                                                    right.behind(step * (B_ACROSS ? STEP * 128 : 32)), step > 0);
+    }
+    gpu::warpgroup_commit();
+    gpu::warpgroup_wait<0>();
+    for (int k = 0; k < COUNT; k++) {
+        const int row = threadIdx.x / 32 * 16 + threadIdx.x % 32 / 4 + k / 2 % 2 * 8;
+        c[row * N + k / 4 * 8 + threadIdx.x % 4 * 2 + k % 2] = sums[k];
+    }
+}
+
+// c = a b in TF32, with a of 64 rows and 8 columns in registers.
+__global__ void __launch_bounds__(128, 1) product_of_rows(const float *a, const __grid_constant__ gpu::TensorMap map_b, float *c) {
+    SHARED_DYNAMIC(unsigned char, memory);
+    SHARED(gpu::CopyBarrier, arrived, [1]);
+    unsigned char *b = gpu::swizzle_base(memory);
+    if (threadIdx.x == 0) {
+        arrived[0].init(1);
+        gpu::publish_barriers();
+        arrived[0].expect(64 * 128);
+        gpu::copy_box(b, map_b, 0, 0, 0, arrived[0]);
+    }
+    __syncthreads();
+    arrived[0].wait(0);
+    const int row = threadIdx.x / 32 * 16 + threadIdx.x % 32 / 4, k = threadIdx.x % 4;
+    uint32_t rows[4];
+    for (int at = 0; at < 4; at++) rows[at] = gpu::round_to_tf32(a[(row + at % 2 * 8) * 8 + k + at / 2 * 4]);
+    float sums[32];
+    gpu::warpgroup_begin();
+    gpu::multiply_add_rows(sums, rows, gpu::along_k<128>(b), false);
+    gpu::warpgroup_commit();
+    gpu::warpgroup_wait<0>();
+    for (int at = 0; at < 32; at++)
+        c[(row + at / 2 % 2 * 8) * 64 + at / 4 * 8 + threadIdx.x % 4 * 2 + at % 2] = sums[at];
+}
+";
+
+fn kernel(device: &Device, number: u64, name: &str) -> Result<GeneratedKernel, DriverError> {
+    let program = || {
+        let program = Program::new("tensors.cu", TEXT).name_expression(name).option("-default-device");
+        Ok([TENSOR_COPY, WARPGROUP]
+            .into_iter()
+            .fold(program.architecture_specific(), |program, header| program.header(header.name, header.text)))
+    };
+    device.generated_kernel(&SPACE, &[SPACE.word(), number], program)
+}
+
+/// Architectures before 9.0 have no tensor maps.
+fn has_maps(device: &Device) -> bool {
+    device.arch().major >= 9
+}
+
+pub fn boxes_are_copied_with_zeros_around_the_tensor(device: &Device) -> Outcome {
+    if !has_maps(device) {
+        return Ok(());
+    }
+    let stream = device.stream();
+    let lengths = [50usize, 7, 3];
+    let pitch = 56; // whole 16 bytes of u16
+    let values: Vec<u16> = (0..lengths[2] * lengths[1] * pitch).map(|at| at as u16 + 1).collect();
+    let x = DeviceVec::from_slice(&stream, &values)?;
+    for (swizzle, width) in [(Swizzle::None, 40usize), (Swizzle::Rows64, 32), (Swizzle::Rows128, 64)] {
+        let box_lengths = [width, 9, 2];
+        let map = TensorMap::new(
+            device,
+            &TensorLayout {
+                address: x.as_raw(),
+                element_bytes: 2,
+                lengths: lengths.map(|length| length as u64),
+                strides: [2 * pitch as u64, (2 * pitch * lengths[1]) as u64],
+                box_lengths: box_lengths.map(|length| length as u32),
+                swizzle,
+            },
+        )?;
+        for at in [[0i32, 0, 0], [16, 3, 2], [-8, -2, 1], [48, 6, -1], [200, 0, 0]] {
+            let bytes = box_lengths.iter().product::<usize>() * 2;
+            let y = DeviceVec::<u8>::zeros(&stream, bytes)?;
+            let (mut map, mut at, mut bytes_word, mut to) = (map, at, bytes as u32, y.as_raw());
+            let [one, two, three] = at.each_mut().map(|at| (&raw mut *at).cast::<c_void>());
+            let mut arguments =
+                [(&raw mut map).cast(), one, two, three, (&raw mut bytes_word).cast(), (&raw mut to).cast()];
+            let config = LaunchConfig { grid: 1.into(), block: 64.into(), shared_bytes: bytes as u32 + 1024 };
+            // SAFETY: the arguments are those of the kernel, and `y` has the bytes of a box.
+            unsafe { kernel(device, 0, "box_of")?.launch_with(config, &mut arguments, &[&stream], &stream)? };
+            let got = y.to_vec()?;
+            for z in 0..box_lengths[2] {
+                for row in 0..box_lengths[1] {
+                    for column in 0..width {
+                        let place = [column, row, z].into_iter().zip(at).map(|(k, at)| k as i64 + i64::from(at));
+                        let place: Vec<i64> = place.collect();
+                        let inside = place.iter().zip(lengths).all(|(&k, length)| (0..length as i64).contains(&k));
+                        let index = || (place[2] as usize * lengths[1] + place[1] as usize) * pitch + place[0] as usize;
+                        let want = if inside { values[index()] } else { 0 };
+                        let offset = ((z * box_lengths[1] + row) * width + column) * 2;
+                        let mask = match swizzle {
+                            Swizzle::None => 0,
+                            Swizzle::Rows64 => 3,
+                            Swizzle::Rows128 => 7,
+                        };
+                        let offset = offset ^ ((offset >> 7 & mask) << 4);
+                        let got = u16::from_le_bytes([got[offset], got[offset + 1]]);
+                        ensure!(got == want, "{swizzle:?} at {at:?}, {column} {row} {z}: {got}, want {want}");
+                    }
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A small integer and its bits in a type.
+fn bits(kind: &str, value: i32) -> Vec<u8> {
+    let value = value as f32;
+    match kind {
+        "gpu::TF32" => value.to_bits().to_le_bytes().to_vec(),
+        "gpu::BF16" => ((value.to_bits() >> 16) as u16).to_le_bytes().to_vec(),
+        _ => {
+            // An integer below 2048 is a half with its exponent shifted.
+            let bits = value.to_bits();
+            let half = if value == 0.0 { 0 } else { (bits >> 16 & 0x8000) | ((bits >> 13 & 0x3ffff) - (112 << 10)) };
+            (half as u16).to_le_bytes().to_vec()
+        }
+    }
+}
+
+/// A map of a matrix of `across` rows of `along` elements, in an order, with boxes as `product` takes them.
+fn operand(
+    device: &Device,
+    kind: &str,
+    values: &[i32],
+    [across, along]: [usize; 2],
+    is_across: bool,
+) -> Result<(DeviceVec<u8>, TensorMap), DriverError> {
+    let at = |row: usize, k: usize| values[row * along + k];
+    let bytes: Vec<u8> = if is_across {
+        (0..along)
+            .flat_map(|k| (0..across).map(move |row| (row, k)))
+            .flat_map(|(row, k)| bits(kind, at(row, k)))
+            .collect()
+    } else {
+        (0..across)
+            .flat_map(|row| (0..along).map(move |k| (row, k)))
+            .flat_map(|(row, k)| bits(kind, at(row, k)))
+            .collect()
+    };
+    let memory = DeviceVec::from_slice(&device.stream(), &bytes)?;
+    let element_bytes = if kind == "gpu::TF32" { 4 } else { 2 };
+    let (columns, rows) = if is_across { (across, along) } else { (along, across) };
+    let box_lengths = if is_across { [64, along as u32, 1] } else { [128 / element_bytes as u32, across as u32, 1] };
+    let map = TensorMap::new(
+        device,
+        &TensorLayout {
+            address: memory.as_raw(),
+            element_bytes,
+            lengths: [columns as u64, rows as u64, 1],
+            strides: [(columns * element_bytes) as u64, (columns * rows * element_bytes) as u64],
+            box_lengths,
+            swizzle: Swizzle::Rows128,
+        },
+    )?;
+    Ok((memory, map))
+}
+
+pub fn tiles_are_multiplied_exactly(device: &Device) -> Outcome {
+    if !has_maps(device) {
+        return Ok(());
+    }
+    let stream = device.stream();
+    let mut number = 1;
+    for (kind, orders) in [("gpu::BF16", 4), ("gpu::F16", 4), ("gpu::TF32", 1)] {
+        for order in 0..orders {
+            for n in [64usize, 128, 256] {
+                number += 1;
+                // Each order of each type once, and each number of columns once for each type.
+                if order != 0 && n != 64 + 64 * (order & 1) {
+                    continue;
+                }
+                let (a_across, b_across) = (order & 1 != 0, order & 2 != 0);
+                let along = if kind == "gpu::TF32" { 32 } else { 64 };
+                let a: Vec<i32> = (0..64 * along).map(|at| (at * 7 + at / 13) as i32 % 17 - 8).collect();
+                let b: Vec<i32> = (0..n * along).map(|at| (at * 5 + at / 11) as i32 % 13 - 6).collect();
+                let (_left, mut map_a) = operand(device, kind, &a, [64, along], a_across)?;
+                let (_right, mut map_b) = operand(device, kind, &b, [n, along], b_across)?;
+                let c = DeviceVec::<f32>::zeros(&stream, 64 * n)?;
+                let mut to = c.as_raw();
+                let mut arguments = [(&raw mut map_a).cast(), (&raw mut map_b).cast(), (&raw mut to).cast()];
+                let config =
+                    LaunchConfig { grid: 1.into(), block: 128.into(), shared_bytes: ((64 + n) * 128 + 1024) as u32 };
+                let name = format!("product<{kind}, {a_across}, {b_across}, {}>", n / 2);
+                // SAFETY: the arguments are those of the kernel; the maps describe memory that is alive, and c has 64 n elements.
+                unsafe { kernel(device, number, &name)?.launch_with(config, &mut arguments, &[&stream], &stream)? };
+                let got = c.to_vec()?;
+                for row in 0..64 {
+                    for column in 0..n {
+                        let want: i32 = (0..along).map(|k| a[row * along + k] * b[column * along + k]).sum();
+                        ensure_eq!((&name, row, column, got[row * n + column]), (&name, row, column, want as f32));
+                    }
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+pub fn rows_in_registers_are_multiplied_exactly(device: &Device) -> Outcome {
+    if !has_maps(device) {
+        return Ok(());
+    }
+    let stream = device.stream();
+    let a: Vec<i32> = (0..64 * 8).map(|at| (at * 7 + at / 13) % 17 - 8).collect();
+    let b: Vec<i32> = (0..64 * 32).map(|at| (at * 5 + at / 11) % 13 - 6).collect();
+    // A low bit that rounding to TF32 takes away.
+    let floats: Vec<f32> =
+        a.iter().map(|&value| f32::from_bits((value as f32).to_bits() | u32::from(value != 0))).collect();
+    let left = DeviceVec::from_slice(&stream, &floats)?;
+    let (_right, mut map_b) = operand(device, "gpu::TF32", &b, [64, 32], false)?;
+    let c = DeviceVec::<f32>::zeros(&stream, 64 * 64)?;
+    let (mut from, mut to) = (left.as_raw(), c.as_raw());
+    let mut arguments = [(&raw mut from).cast(), (&raw mut map_b).cast(), (&raw mut to).cast()];
+    let config = LaunchConfig { grid: 1.into(), block: 128.into(), shared_bytes: 64 * 128 + 1024 };
+    // SAFETY: the arguments are those of the kernel; a has 64 rows of 8 elements, and c 64 of 64.
+    unsafe { kernel(device, 1, "product_of_rows")?.launch_with(config, &mut arguments, &[&stream], &stream)? };
+    let got = c.to_vec()?;
+    for row in 0..64 {
+        for column in 0..64 {
+            let want: i32 = (0..8).map(|k| a[row * 8 + k] * b[column * 32 + k]).sum();
+            ensure_eq!((row, column, got[row * 64 + column]), (row, column, want as f32));
+        }
+    }
+    Ok(())
+}
+
+pub fn error_a_map_that_breaks_a_rule(device: &Device) -> Outcome {
+    let layout = TensorLayout {
+        address: 0x1008,
+        element_bytes: 4,
+        lengths: [64, 64, 1],
+        strides: [256, 256 * 64],
+        box_lengths: [32, 64, 1],
+        swizzle: Swizzle::Rows128,
+    };
+    let error = TensorMap::new(device, &layout).err().ok_or("an address of 8 bytes")?;
+    ensure_eq!(error.to_string(), "TensorMap::new: expected an address that is a multiple of 16, got 0x1008");
+    Ok(())
+}
