@@ -53,6 +53,7 @@
 //! | `frexp(x)`, `modf(x)`, `ldexp(x, n)`, `copysign`, `nextafter` | `x.frexp()` and `x.modf()` give two expressions; `x.ldexp(&n)`, `x.copysign(&y)` |
 //! | `scipy.special.erf`, `gammaln`, `gamma`, `j0`, `jn(n, x)` | `x.erf()`, `x.log_gamma()`, `x.gamma()`, `x.j0()`, `x.jn(n)` |
 //! | `x.astype(float32)`, `isnan(x)` | `x.cast::<f32>().eval()?`, `x.is_nan().eval()?` |
+//! | `x.astype(float16)`, `x.astype(ml_dtypes.bfloat16)` | `x.cast::<`[`f16`]`>().eval()?`, `x.cast::<`[`bf16`]`>().eval()?` |
 //! | `x[1:, ::2]`, `x[:, 1] = 0` | `x.slice(s![1.., ..;2])?`, `x.slice_mut(s![.., 1])?.fill(0.0)?` |
 //! | `x[mask] = 0`, `copyto(x, y, where=mask)` | `x.assign_where(&mask, 0.0)?`, `x.assign_where(&mask, &y)?` |
 //! | `put(x, i, v)`, `x.flat[i] = v` | `x.put(&i, &v)?`, `x.put(&i, 0.0)?`: flat indices; the last of several values stays |
@@ -100,6 +101,7 @@ mod view;
 mod warm;
 
 pub use gpu_driver;
+pub use half::{self, bf16, f16};
 pub use ndarray;
 pub use num_complex::{self, Complex};
 

@@ -91,7 +91,7 @@ pub use kernel::{CHECKED_ARCHS, Entry, Instance, Kernel, Registry, Source};
 pub use memory::{DeviceSlice, DeviceSliceMut, DeviceVec};
 pub use module::{Dim3, Function, LaunchConfig, Module};
 pub use nvrtc::{Arch, Binary, BinaryKind, Header, Origin, Program};
-pub use params::{COMPLEX, LIST, ListElement, ParamWords};
+pub use params::{COMPLEX, HALF, LIST, ListElement, ParamWords};
 pub use pinned::{Pending, PinnedVec};
 pub use pod::{Definitions, DevicePod, KernelType};
 pub use pool::PoolUse;

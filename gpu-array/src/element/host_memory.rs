@@ -8,6 +8,8 @@ use std::{any::Any, fmt, marker::PhantomData, sync::Arc};
 
 use ndarray::{ArrayD, ArrayViewD};
 
+use half::{bf16, f16};
+
 use super::{c64, c128};
 use crate::{DType, Element, layout::extent};
 
@@ -143,4 +145,4 @@ macro_rules! types {
     };
 }
 
-types!(Bool bool, I8 i8, I16 i16, I32 i32, I64 i64, U8 u8, U16 u16, U32 u32, U64 u64, F32 f32, F64 f64, C64 c64, C128 c128);
+types!(Bool bool, I8 i8, I16 i16, I32 i32, I64 i64, U8 u8, U16 u16, U32 u32, U64 u64, F16 f16, BF16 bf16, F32 f32, F64 f64, C64 c64, C128 c128);

@@ -1,5 +1,6 @@
 //! The element types of arrays.
 
+mod half;
 mod host_memory;
 mod numeric;
 mod promotion;
@@ -7,21 +8,23 @@ mod range;
 
 use std::fmt::{Debug, Display};
 
+use ::half::{bf16, f16};
 use gpu_driver::DevicePod;
 use ndarray::ArrayViewD;
 
 use crate::DType;
 
+pub(crate) use self::half::{Half, ToOdd};
 pub(crate) use host_memory::{HostPart, HostSliceMut, HostView, OwnedHost};
 pub use numeric::{ComplexNumber, Inexact, Numeric};
 pub(crate) use numeric::{c64, c128};
 pub use promotion::{Promote, promote};
 pub use range::Number;
 
-/// A type that arrays can hold: `bool`, the integers of 8 to 64 bits, `f32`, `f64`, `Complex<f32>`, `Complex<f64>`.
+/// A type that arrays can hold: `bool`, the integers of 8 to 64 bits, `f16`, `bf16`, `f32`, `f64`, `Complex<f32>`, `Complex<f64>`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be an element of a GPU array",
-    note = "elements are bool, i8 to i64, u8 to u64, f32, f64, Complex<f32> and Complex<f64>"
+    note = "elements are bool, i8 to i64, u8 to u64, f16, bf16, f32, f64, Complex<f32> and Complex<f64>"
 )]
 pub trait Element: Copy + Send + Sync + PartialEq + Debug + Display + 'static {
     /// The type in device memory: the element type itself, and a byte for `bool` (0, or anything else for true), since not every byte is a `bool` of
@@ -140,19 +143,29 @@ macro_rules! pods {
 pods! {
     i8, I8, |x| [x as u64, 0], 0; i16, I16, |x| [x as u64, 0], 0; i32, I32, |x| [x as u64, 0], 0; i64, I64, |x| [x as u64, 0], 0;
     u8, U8, |x| [x.into(), 0], 0; u16, U16, |x| [x.into(), 0], 0; u32, U32, |x| [x.into(), 0], 0; u64, U64, |x| [x, 0], 0;
+    f16, F16, |x| [x.to_bits().into(), 0], f16::ZERO; bf16, BF16, |x| [x.to_bits().into(), 0], bf16::ZERO;
     f32, F32, |x| [x.to_bits().into(), 0], 0.0; f64, F64, |x| [x.to_bits(), 0], 0.0;
     c64, C64, |x| [x.re.to_bits().into(), x.im.to_bits().into()], c64::new(0.0, 0.0);
     c128, C128, |x| [x.re.to_bits(), x.im.to_bits()], c128::new(0.0, 0.0)
 }
 
-/// `f32` or `f64`.
+/// `f16`, `bf16`, `f32` or `f64`.
+///
+/// # Numbers of 16 bits
+/// `f16` and `bf16` are those of the crate `half`, re-exported here. They follow NumPy's `float16`: each operation and each function of expressions is
+/// computed in f32 and rounded to nearest even, so sums, products, quotients and roots have the correctly rounded value, on the host and on a device.
+/// Functions with a bound in ulp have that bound in f32 and are rounded then: their error is barely more than half a unit in the last place of the
+/// 16-bit result. `fma` rounds twice, to f32 and from there. Conversions from any number round once. The bits of a NaN are not told.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no floating-point type",
-    note = "this is defined for f32 and f64; `.cast::<f64>()` makes one of them"
+    note = "this is defined for f16, bf16, f32 and f64; `.cast::<f64>()` makes one of them"
 )]
 pub trait Float: Number<Float = Self> + num_traits::Float {
-    /// Complex numbers with parts of this type.
-    type Complex: ComplexNumber<Real = Self>;
+    /// Complex numbers that hold this type: `Complex<f64>` for f64, else `Complex<f32>`.
+    type Complex: ComplexNumber;
+
+    /// The nearest number, ties to even. (The conversions of `num_traits` round some f64 to another f16 or bf16.)
+    fn rounded_from_f64(value: f64) -> Self;
 }
 
 /// An integer of 8 to 64 bits.

@@ -39,7 +39,7 @@ pub(crate) type c128 = Complex<f64>;
 /// Source of the quotient: R. L. Smith, Algorithm 116: Complex division, 1962.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` has no arithmetic",
-    note = "arithmetic is defined for i8 to i64, u8 to u64, f32, f64, Complex<f32> and Complex<f64>",
+    note = "arithmetic is defined for i8 to i64, u8 to u64, f16, bf16, f32, f64, Complex<f32> and Complex<f64>",
     note = "for masks there are `&`, `|`, `^`, `!` and `.cast::<i32>()`"
 )]
 pub trait Numeric: Element<Storage = Self> + DevicePod + num_traits::One + Promote<Self, Output = Self> {
@@ -49,10 +49,10 @@ pub trait Numeric: Element<Storage = Self> + DevicePod + num_traits::One + Promo
     type Real: Number;
 }
 
-/// A [`Numeric`] type that holds quotients: `f32`, `f64`, `Complex<f32>`, `Complex<f64>`.
+/// A [`Numeric`] type that holds quotients: `f16`, `bf16`, `f32`, `f64`, `Complex<f32>`, `Complex<f64>`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is neither a floating-point type nor a complex one",
-    note = "this is defined for f32, f64, Complex<f32> and Complex<f64>; `.cast::<f64>()` makes one of them"
+    note = "this is defined for f16, bf16, f32, f64, Complex<f32> and Complex<f64>; `.cast::<f64>()` makes one of them"
 )]
 pub trait Inexact: Numeric<Inexact = Self> {}
 impl<T: Numeric<Inexact = T>> Inexact for T {}

@@ -10,7 +10,7 @@ use crate::{ArrayError, Result};
 /// An element that one can calculate with: the integers and the floats, not `bool`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no number",
-    note = "arithmetic is defined for i8 to i64, u8 to u64, f32 and f64; for masks there are `&`, `|`, `^`, `!` and `.cast::<i32>()`"
+    note = "arithmetic is defined for i8 to i64, u8 to u64, f16, bf16, f32 and f64; for masks there are `&`, `|`, `^`, `!` and `.cast::<i32>()`"
 )]
 pub trait Number: Numeric<Real = Self, Inexact = <Self as Number>::Float> + PartialOrd {
     /// The type of quotients and of the results of mathematical functions, as in NumPy: `f64` for integers, a float's own type.
@@ -53,16 +53,16 @@ macro_rules! integers {
     )*};
 }
 
-/// f32 and f64. [`Number`] is implemented for all of them at once: so the float type of a literal, which is not known yet, is known to be its own
+/// f16, bf16, f32 and f64. [`Number`] is implemented for all of them at once: so the float type of a literal, which is not known yet, is known to be its own
 /// [`Number::Float`].
 #[doc(hidden)]
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a type of number that this takes",
-    note = "arithmetic is defined for i8 to i64, u8 to u64, f32 and f64; functions of floats for f32 and f64",
+    note = "arithmetic is defined for i8 to i64, u8 to u64, f16, bf16, f32 and f64; functions of floats for the last four",
     note = "for masks there are `&`, `|`, `^`, `!` and `.cast::<i32>()`"
 )]
 pub trait AnyFloat: Element<Storage = Self> + DevicePod + num_traits::Float + Into<f64> {
-    type OfParts: ComplexNumber<Real = Self>;
+    type OfParts: ComplexNumber;
     fn rounded(value: f64) -> Self;
 }
 
@@ -82,6 +82,9 @@ impl AnyFloat for f64 {
 
 impl<T: AnyFloat> Float for T {
     type Complex = T::OfParts;
+    fn rounded_from_f64(value: f64) -> Self {
+        Self::rounded(value)
+    }
 }
 
 impl<T: AnyFloat> Number for T {

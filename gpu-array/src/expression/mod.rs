@@ -13,6 +13,7 @@
 //! | `+ - *` | integers wrap; floats round once and are never contracted to a fused multiply-add ([`Expr::fma`] is one) |
 //! | `/` | of integers gives f64 |
 //! | complex numbers | [`Numeric`](crate::Numeric) has their `+ - * /` and `eq`; `real`, `imag`, `conj`, `abs`, `arg`, [`complex()`], and `sqrt`, `exp`, `log`, `pow`, trigonometric and hyperbolic functions; they have no order |
+//! | f16, bf16 | computed in f32 and rounded, each operation by itself: [`Float`](crate::Float) |
 //! | `%`, `floor_divide` | NumPy's: the remainder has the divisor's sign; integers by 0 give 0. `fmod` is C's and Rust's |
 //! | `& \| ^ !` | of integers bit by bit, of `bool` logic |
 //! | `<< >>` | by the width or more, or by less than 0, gives 0, for a negative left side too |
@@ -34,7 +35,7 @@
 //! device each new form of expression costs one run of the C++ compiler, about 0.2 s; after that it is in the cache on disk.
 //!
 //! # Limits
-//! A kernel has at most 4096 operations (arrays and scalars are none), and its arrays and scalars fit into 4096 bytes of parameters; beyond, `eval`
+//! A kernel has at most 4096 operations (arrays and scalars are none; conversions between f32 and numbers of 16 bits are some), and its arrays and scalars fit into 4096 bytes of parameters; beyond, `eval`
 //! is an error. The CPU has no limit.
 //!
 //! # Modules
@@ -52,8 +53,8 @@ mod syntax;
 pub use crate::layout::checked_len;
 pub use crate::put::put_add;
 pub use device::{
-    AxisParams, COMPLEX_HEADERS, CONSTANT, HEADERS, LeafParams, Lowered, LoweredLeaf, LoweredTarget, MAX_AXES, PACKED,
-    PACKS, STRIDED, divisor, loop_program, pack_bytes,
+    AxisParams, COMPLEX_HEADERS, CONSTANT, HALF_HEADERS, HEADERS, LeafParams, Lowered, LoweredLeaf, LoweredTarget,
+    MAX_AXES, PACKED, PACKS, STRIDED, divisor, loop_program, pack_bytes,
 };
 pub use graph::Source;
 pub use samples::KERNELS;

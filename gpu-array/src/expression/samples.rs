@@ -13,14 +13,14 @@ use super::{
     graph::{Code, assemble},
     syntax::{Expr, Host, Outside, constant, host, index, roll, take, where_},
 };
-use crate::{Complex, Element, concatenate, put};
+use crate::{Complex, Element, bf16, concatenate, f16, put};
 
 /// Kernels of expressions, one of each kind, those that join arrays, and those that write at computed places.
 ///
 /// The project's checks compile them for every architecture and record their resources. Kernels that run are made from the same texts.
 pub static KERNELS: LazyLock<Registry> = LazyLock::new(|| {
     let samples = Samples(Registry::new("gpu-array"));
-    put::with_samples(concatenate::with_samples(samples.arithmetic().copies().functions().complex().0))
+    put::with_samples(concatenate::with_samples(samples.arithmetic().copies().functions().complex().halves().0))
 });
 
 struct Samples(Registry);
@@ -96,6 +96,21 @@ impl Samples {
             .with("complex_abs", Loop::Linear, &z.abs())
             .with("complex_functions64", Loop::Linear, &(z.acosh() + z.tan().sqrt()))
             .with("complex_functions128", Loop::Linear, &w.pow(w.atanh()))
+    }
+}
+
+impl Samples {
+    fn halves(self) -> Self {
+        let (x, b, d, i) = (array::<f16>(), array::<bf16>(), array::<f64>(), array::<i64>());
+        let (x, b, d, i) = (host(&x), host(&b), host(&d), host(&i));
+        let map = &x * f16::from_bits(0x3800) + f16::ONE;
+        self.with("float16", Loop::Linear, &map)
+            .with("float16", Loop::Strided, &map)
+            .with("float16", Loop::Tiled, &map)
+            .with("bfloat16", Loop::Linear, &(&b * &b + bf16::ONE))
+            .with("half_functions", Loop::Linear, &x.exp().nextafter(&x).cast::<bf16>())
+            .with("half_casts", Loop::Linear, &where_(b.gt(bf16::ZERO), d.cast::<f16>(), i.cast::<f16>()).cast::<f64>())
+            .with("i64_to_bf16", Loop::Linear, &i.cast::<bf16>())
     }
 }
 

@@ -82,8 +82,10 @@ fn complex_types_are_numpys(python: &Python) -> Outcome {
                   if np.promote_types(a, b) != np.dtype(c): sys.exit(line)\n\
                   z = np.array([np.complex64(1)])\nprint('same')";
     let mut input = String::new();
-    for a in DType::ALL {
-        for b in DType::ALL {
+    // NumPy has no bfloat16 by itself.
+    let all = DType::ALL.into_iter().filter(|&dtype| dtype != DType::BF16);
+    for a in all.clone() {
+        for b in all.clone() {
             let _ = writeln!(input, "{a} {b} {}", promote(a, b));
         }
     }

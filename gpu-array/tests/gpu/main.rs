@@ -19,6 +19,8 @@ mod counts;
 mod examples;
 mod expressions;
 mod failures;
+#[path = "half.rs"]
+mod halves;
 mod joining;
 mod large;
 mod math;
@@ -70,6 +72,7 @@ fn main() -> ExitCode {
         .group("device", device.clone(), "GPU_TESTS", programs::TESTS)
         .group("device", device.clone(), "GPU_TESTS", complex_numbers::TESTS)
         .group("device", device.clone(), "GPU_TESTS", complex_functions::TESTS)
+        .group("device", device.clone(), "GPU_TESTS", halves::TESTS)
         .group("device", device.clone(), "GPU_TESTS", expressions::TESTS)
         .group("device", device.clone(), "GPU_TESTS", math::TESTS)
         .group("device", device.clone(), "GPU_TESTS", special::TESTS)
@@ -82,12 +85,14 @@ fn main() -> ExitCode {
         .group("device", device.clone(), "GPU_TESTS", examples::TESTS)
         .group("numpy", complex_numpy::python(), "GPU_TESTS", complex_numpy::TESTS)
         .group("numpy", complex_numpy::python(), "GPU_TESTS", complex_functions::OF_NUMPY)
+        .group("numpy", complex_numpy::python(), "GPU_TESTS", halves::OF_NUMPY)
         .group("pycuda", device.clone(), "GPU_TESTS", pycuda::TESTS)
         .group("large", gpu, if on_gpu { "GPU_TESTS" } else { "" }, large::TESTS)
         .group("counts", emulated(), require, counts::TESTS)
         .group("counts", emulated(), require, owned::COUNTS)
         .cases("failures", emulated(), require, failures::cases())
         .group("failures", emulated(), require, by_failure)
+        .group("kernels", compiler(), "GPU_COMPILE", halves::COMPILED)
         .cases("kernels", compiler(), "GPU_COMPILE", kernels)
         .run()
 }

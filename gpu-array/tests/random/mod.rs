@@ -15,6 +15,6 @@ pub use value::{Grid, Value};
 
 /// The types of random programs: all but the complex ones, which `tests/complex` tests.
 pub const REAL: [gpu_array::DType; 11] = {
-    let [bool, i8, i16, i32, i64, u8, u16, u32, u64, f32, f64, _, _] = gpu_array::DType::ALL;
+    let [bool, i8, i16, i32, i64, u8, u16, u32, u64, _, _, f32, f64, _, _] = gpu_array::DType::ALL;
     [bool, i8, i16, i32, i64, u8, u16, u32, u64, f32, f64]
 };

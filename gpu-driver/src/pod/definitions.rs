@@ -2,9 +2,9 @@
 
 use std::fmt::Write;
 
-use crate::{DevicePod, DriverError, Result};
+use crate::{DevicePod, DriverError, Header, Result};
 
-/// The C++ definitions of structures, each once, in an order in which they compile.
+/// The C++ definitions of structures, each once, in an order in which they compile, and the headers with the types of their fields.
 ///
 /// ```
 /// use gpu_driver::{Definitions, DevicePod};
@@ -27,7 +27,10 @@ use crate::{DevicePod, DriverError, Result};
 /// # Ok::<(), gpu_driver::DriverError>(())
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Definitions(Vec<(&'static str, String)>);
+pub struct Definitions {
+    structures: Vec<(&'static str, String)>,
+    headers: Vec<Header>,
+}
 
 impl Definitions {
     /// No definitions.
@@ -52,17 +55,30 @@ impl Definitions {
     /// `TypeName` where another structure has the name.
     pub fn add<T: DevicePod>(&mut self, fields: &[(&'static str, &'static str)]) -> Result<()> {
         let (name, text) = (T::CUDA_NAME, text::<T>(fields));
-        match self.0.iter().find(|(other, _)| *other == name) {
-            None => self.0.push((name, text)),
+        match self.structures.iter().find(|(other, _)| *other == name) {
+            None => self.structures.push((name, text)),
             Some((_, other)) if *other == text => (),
             Some((_, other)) => return Err(DriverError::TypeName { name, first: other.clone(), second: text }),
         }
         Ok(())
     }
 
-    /// The text to put before code that uses the names; it needs the prelude.
+    /// Adds a header with a type that the names need.
+    pub fn include(&mut self, header: Header) {
+        if !self.headers.contains(&header) {
+            self.headers.push(header);
+        }
+    }
+
+    /// The headers that the text includes: a program with the text has them.
+    pub fn headers(&self) -> &[Header] {
+        &self.headers
+    }
+
+    /// The text to put before code that uses the names; it needs the prelude, and [`Definitions::headers`].
     pub fn text(&self) -> String {
-        self.0.iter().map(|(_, text)| text.as_str()).collect()
+        let includes = self.headers.iter().map(|header| format!("#include \"{}\"\n", header.name));
+        includes.chain(self.structures.iter().map(|(_, text)| text.clone())).collect()
     }
 }
 
@@ -139,6 +155,28 @@ mod tests {
             "{text}"
         );
         assert!(text.contains("sizeof(Pairs) == 32 && alignof(Pairs) == 16"), "{text}");
+    }
+
+    #[cfg(all(feature = "half", feature = "num-complex"))]
+    #[test]
+    fn headers_of_fields_are_included_once() {
+        #[repr(C)]
+        #[derive(Clone, Copy, Debug, crate::DevicePod)]
+        #[device_pod(crate = crate)]
+        struct Weights {
+            a: half::f16,
+            b: half::bf16,
+            size: f32,
+            c: num_complex::Complex<f32>,
+        }
+        let definitions = Definitions::of::<Weights>().unwrap();
+        assert_eq!(definitions.headers(), [crate::HALF, crate::COMPLEX]);
+        let text = definitions.text();
+        assert!(
+            text.starts_with("#include \"half.cuh\"\n#include \"complex.cuh\"\nstruct alignas(8) Weights {"),
+            "{text}"
+        );
+        assert_eq!(Definitions::of::<f32>().unwrap().headers(), []);
     }
 
     #[test]

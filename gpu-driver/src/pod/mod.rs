@@ -84,7 +84,7 @@ pub unsafe trait DevicePod: Copy + Send + Sync + Debug + 'static {
     /// The alignment of the type in CUDA C++, in bytes. Elements of device memory have it, since their size is a multiple of it.
     const CUDA_ALIGN: usize = align_of::<Self>();
 
-    /// Adds the structures that the name stands for, inner ones first. Numbers need none.
+    /// Adds the structures that the name stands for, inner ones first, and the headers that they need. Numbers of C need none.
     ///
     /// # Errors
     /// `TypeName` where another structure has the name.
@@ -112,7 +112,8 @@ pods! {
 mod complex {
     use num_complex::Complex;
 
-    use super::DevicePod;
+    use super::{Definitions, DevicePod};
+    use crate::{COMPLEX, Result};
 
     macro_rules! complex {
         ($($part:ty => $cuda:literal),*) => {$(
@@ -120,11 +121,38 @@ mod complex {
             unsafe impl DevicePod for Complex<$part> {
                 const CUDA_NAME: &'static str = $cuda;
                 const CUDA_ALIGN: usize = size_of::<Self>();
+                fn define(definitions: &mut Definitions) -> Result<()> {
+                    definitions.include(COMPLEX);
+                    Ok(())
+                }
             }
         )*};
     }
 
     complex! { f32 => "gpu::Complex<float>", f64 => "gpu::Complex<double>" }
+}
+
+#[cfg(feature = "half")]
+mod half {
+    use half::{bf16, f16};
+
+    use super::{Definitions, DevicePod};
+    use crate::{HALF, Result};
+
+    macro_rules! half {
+        ($($rust:ty => $cuda:literal),*) => {$(
+            // SAFETY: 16 bits, each of which is a number's; half.cuh asserts size and alignment.
+            unsafe impl DevicePod for $rust {
+                const CUDA_NAME: &'static str = $cuda;
+                fn define(definitions: &mut Definitions) -> Result<()> {
+                    definitions.include(HALF);
+                    Ok(())
+                }
+            }
+        )*};
+    }
+
+    half! { f16 => "gpu::f16", bf16 => "gpu::bf16" }
 }
 
 /// A type that the text of a kernel can name: each [`DevicePod`], and `bool`.

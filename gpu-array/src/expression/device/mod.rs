@@ -19,7 +19,7 @@ pub(crate) use batch::Batch;
 pub use lower::{Lowered, LoweredLeaf, LoweredTarget};
 pub use params::{AxisParams, CONSTANT, LeafParams, MAX_AXES, PACKED, STRIDED, divisor};
 pub use plan::pack_bytes;
-pub use text::{COMPLEX_HEADERS, HEADERS, PACKS, loop_program};
+pub use text::{COMPLEX_HEADERS, HALF_HEADERS, HEADERS, PACKS, loop_program};
 
 use self::{
     axes::Axes,

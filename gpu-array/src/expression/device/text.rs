@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use gpu_driver::{COMPLEX, Header, LIST, Program};
+use gpu_driver::{COMPLEX, HALF, Header, LIST, Program};
 
 use super::{
     params::PARAMS,
@@ -18,6 +18,7 @@ const OPERATIONS: Header = Header { name: "operations.cuh", text: include_str!("
 const COMPLEX_OPERATIONS: Header =
     Header { name: "complex_operations.cuh", text: include_str!("complex_operations.cuh") };
 const COMPLEX_FUNCTIONS: Header = Header { name: "complex_functions.cuh", text: include_str!("complex_functions.cuh") };
+const HALF_OPERATIONS: Header = Header { name: "half_operations.cuh", text: include_str!("half_operations.cuh") };
 const SPECIAL_OPERATIONS: Header =
     Header { name: "special_operations.cuh", text: include_str!("special_operations.cuh") };
 const LOOP: Header = Header { name: "loop.cuh", text: include_str!("loop.cuh") };
@@ -28,20 +29,25 @@ const TILED: Header = Header { name: "tiled.cuh", text: include_str!("tiled.cuh"
 /// The headers of expressions, for kernels of one's own. The first one includes the others.
 ///
 /// They hold the functions in namespace `gpu` that operations call (`operations.cuh`), tuples, and packs of neighbours with their loads and stores.
-/// [`COMPLEX_HEADERS`] has those of complex numbers.
+/// [`COMPLEX_HEADERS`] has those of complex numbers, [`HALF_HEADERS`] those of numbers of 16 bits.
 pub const HEADERS: [Header; 6] = [LOOP, OPERATIONS, TUPLE, PACKS, PARAMS, LIST];
 
 /// The headers beside [`HEADERS`] of expressions with complex numbers. The first one includes the others.
 pub const COMPLEX_HEADERS: [Header; 2] = [COMPLEX_OPERATIONS, COMPLEX];
 
-/// The headers beside [`HEADERS`] that the code needs: those of complex numbers, of their functions and of special functions, where it has one.
+/// The headers beside [`HEADERS`] of expressions with f16 and bf16. The first one includes the others.
+pub const HALF_HEADERS: [Header; 2] = [HALF_OPERATIONS, HALF];
+
+/// The headers beside [`HEADERS`] that the code needs: those of complex numbers, of their functions, of special functions and of numbers of 16 bits,
+/// where it has one.
 pub(crate) fn further_headers(code: &Code<'_>) -> impl Iterator<Item = Header> {
     let complex = code.steps.iter().any(|step| step.dtype.is_complex());
     let functions = code.steps.iter().any(|step| step.dtype.is_complex() && step.op.is_complex_function());
     let special = code.steps.iter().any(|step| !step.dtype.is_complex() && step.op.is_special());
     let complex = if complex { &COMPLEX_HEADERS[..] } else { &[] };
     let further = [functions.then_some(COMPLEX_FUNCTIONS), special.then_some(SPECIAL_OPERATIONS)];
-    complex.iter().copied().chain(further.into_iter().flatten())
+    let half = if code.steps.iter().any(|step| step.dtype.is_half()) { &HALF_HEADERS[..] } else { &[] };
+    complex.iter().copied().chain(further.into_iter().flatten()).chain(half.iter().copied())
 }
 
 impl Loop {

@@ -35,6 +35,8 @@ struct Assembler<'c, 'a> {
     shared: Shared,
     /// The steps of the first leaves.
     step_of_leaf: SmallVec<[u32; 8]>,
+    /// The f32 of numbers of 16 bits: their steps, by the steps of these.
+    widened: HashMap<u32, u32, rustc_hash::FxBuildHasher>,
     /// Places in the shape of the whole: their steps. Strides follow at the end, when the shape is known.
     places: SmallVec<[(IndexLeaf, u32); 2]>,
 }
@@ -149,6 +151,7 @@ impl<'c, 'a> Assembler<'c, 'a> {
             shapes: SmallVec::new(),
             shared: Shared::default(),
             step_of_leaf: SmallVec::new(),
+            widened: HashMap::default(),
             places: SmallVec::new(),
         }
     }
@@ -242,7 +245,7 @@ impl<'c, 'a> Assembler<'c, 'a> {
             }
             NodeKind::Step(op) => {
                 let shape = self.joined(node, &args)?;
-                self.push(*op, node.dtype, args, shape)
+                self.operation(*op, node.dtype, args, shape)
             }
             NodeKind::Gather(table) => {
                 let shape = self.joined(node, &args)?;
@@ -260,6 +263,51 @@ impl<'c, 'a> Assembler<'c, 'a> {
             self.shared.insert(Self::key(node, within), step);
         }
         Ok(step)
+    }
+
+    /// The step of an operation. Numbers of 16 bits are moved and converted, and all else is computed in f32 and rounded: evaluators know no more.
+    fn operation(&mut self, op: Op, dtype: DType, mut args: [u32; 3], shape: ShapeId) -> u32 {
+        let is_half = |code: &Code<'_>, arg: u32| code.steps[arg as usize].dtype.is_half();
+        let concerned = dtype.is_half() || args[op.operands()].iter().any(|&arg| is_half(self.code, arg));
+        if !concerned || op.is_for_halves() {
+            return self.push(op, dtype, args, shape);
+        }
+        if op == Op::Cast {
+            return self.half_cast(dtype, args[0], shape);
+        }
+        for arg in &mut args[op.operands()] {
+            if is_half(self.code, *arg) {
+                *arg = self.widened(*arg);
+            }
+        }
+        if !dtype.is_half() {
+            return self.push(op, dtype, args, shape);
+        }
+        let wide = self.push(op, DType::F32, args, shape);
+        self.push(Op::Cast, dtype, [wide, 0, 0], shape)
+    }
+
+    /// A number of 16 bits as f32.
+    fn widened(&mut self, arg: u32) -> u32 {
+        if let Some(&known) = self.widened.get(&arg) {
+            return known;
+        }
+        let step = self.push(Op::Cast, DType::F32, [arg, 0, 0], self.shape_of[arg as usize]);
+        self.widened.insert(arg, step);
+        step
+    }
+
+    /// A cast from or to numbers of 16 bits, by the casts that [`Op::Cast`] has of them.
+    fn half_cast(&mut self, dtype: DType, arg: u32, shape: ShapeId) -> u32 {
+        let from = self.code.steps[arg as usize].dtype;
+        let arg = match from {
+            DType::F16 | DType::BF16 if dtype == DType::F32 => return self.widened(arg),
+            DType::F16 | DType::BF16 => self.widened(arg),
+            DType::C64 | DType::C128 => self.push(Op::Real, from.part(), [arg, 0, 0], shape),
+            _ if from.bytes() <= 2 => self.push(Op::Cast, DType::F32, [arg, 0, 0], shape),
+            _ => arg,
+        };
+        self.push(Op::Cast, dtype, [arg, 0, 0], shape)
     }
 
     fn push(&mut self, op: Op, dtype: DType, args: [u32; 3], shape: ShapeId) -> u32 {

@@ -39,6 +39,7 @@ operations! {
     // Operations with operands of other types than the result.
     /// To the result's type. Integers wrap; float to integer cuts and saturates, NaN gives 0; integer to float rounds to nearest even;
     /// to bool: whether it is not 0. To a complex type: with the imaginary part 0; from one to a real type: the cast of the real part.
+    /// From f16 and bf16 to f32 alone; to these from f32, f64 and integers of 32 and 64 bits, to the nearest number, ties to even.
     Cast "cast",
     /// `[condition: bool, a, b]`: a where the condition holds, else b.
     Select "where",
@@ -183,6 +184,11 @@ operations! {
 }
 
 impl Op {
+    /// Whether evaluators have it for f16 and bf16 themselves. All other operations on these are computed in f32.
+    pub(crate) const fn is_for_halves(self) -> bool {
+        matches!(self, Self::Copy | Self::Select | Self::NextAfter)
+    }
+
     /// Whether its C++ function stands in `special_operations.cuh`, which few programs include.
     pub(crate) const fn is_special(self) -> bool {
         use Op::*;

@@ -229,6 +229,8 @@ impl Node<'_> {
 fn write_scalar(f: &mut fmt::Formatter<'_>, dtype: DType, word: u64) -> fmt::Result {
     match dtype {
         DType::Bool => write!(f, "{}", word != 0),
+        DType::F16 => write!(f, "{}", half::f16::from_bits(word as u16)),
+        DType::BF16 => write!(f, "{}", half::bf16::from_bits(word as u16)),
         DType::F32 => write!(f, "{}", f32::from_bits(word as u32)),
         DType::F64 => write!(f, "{}", f64::from_bits(word)),
         DType::U8 | DType::U16 | DType::U32 | DType::U64 => write!(f, "{word}"),

@@ -4,6 +4,7 @@ use crate::{
     DType, Element,
     element::{HostPart, HostSliceMut, HostView, c64, c128},
 };
+use half::{bf16, f16};
 
 /// An element type of the evaluator: the way from types as values to types.
 pub(super) trait Lane: Element + Default {
@@ -18,15 +19,21 @@ pub(super) trait Lane: Element + Default {
 /// Evaluates an expression with `$T` as the type that a [`DType`] stands for.
 macro_rules! by_type {
     ($dtype:expr, $T:ident => $body:expr) => {
-        by_type!(@arms $dtype, $T, $body, Bool bool, I8 i8, I16 i16, I32 i32, I64 i64, U8 u8, U16 u16, U32 u32, U64 u64, F32 f32,
-            F64 f64, C64 crate::element::c64, C128 crate::element::c128)
+        by_type!(@arms $dtype, $T, $body, Bool bool, I8 i8, I16 i16, I32 i32, I64 i64, U8 u8, U16 u16, U32 u32, U64 u64,
+            F16 half::f16, BF16 half::bf16, F32 f32, F64 f64, C64 crate::element::c64, C128 crate::element::c128)
     };
-    (@arms $dtype:expr, $T:ident, $body:expr, $($variant:ident $element:ty),*) => {
+    // All but the numbers of 16 bits, for which `$none` stands.
+    (@wide $dtype:expr, $T:ident => $body:expr, $none:expr) => {
+        by_type!(@arms $dtype, $T, $body, Bool bool, I8 i8, I16 i16, I32 i32, I64 i64, U8 u8, U16 u16, U32 u32, U64 u64,
+            F32 f32, F64 f64, C64 crate::element::c64, C128 crate::element::c128; _ => $none)
+    };
+    (@arms $dtype:expr, $T:ident, $body:expr, $($variant:ident $element:ty),* $(; _ => $none:expr)?) => {
         match $dtype {
             $(crate::DType::$variant => {
                 type $T = $element;
                 $body
             })*
+            $(_ => $none,)?
         }
     };
 }
@@ -74,6 +81,7 @@ lanes! {
     Bool bool |words| words[0] != 0,
     I8 i8 |words| words[0] as i8, I16 i16 |words| words[0] as i16, I32 i32 |words| words[0] as i32, I64 i64 |words| words[0] as i64,
     U8 u8 |words| words[0] as u8, U16 u16 |words| words[0] as u16, U32 u32 |words| words[0] as u32, U64 u64 |words| words[0],
+    F16 f16 |words| f16::from_bits(words[0] as u16), BF16 bf16 |words| bf16::from_bits(words[0] as u16),
     F32 f32 |words| f32::from_bits(words[0] as u32), F64 f64 |words| f64::from_bits(words[0]),
     C64 c64 |words| { let [re, im] = words.map(|word| f32::from_bits(word as u32)); Self { re, im } },
     C128 c128 |words| { let [re, im] = words.map(f64::from_bits); Self { re, im } }

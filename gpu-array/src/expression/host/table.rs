@@ -2,6 +2,7 @@
 
 use std::ops::{BitAnd, BitOr, BitXor, Not};
 
+use half::{bf16, f16};
 use num_traits::Float;
 
 use super::{
@@ -13,7 +14,7 @@ use super::{
 };
 use crate::{
     DType,
-    element::{c64, c128},
+    element::{Half, ToOdd, c64, c128},
     expression::graph::{Op, Step},
 };
 
@@ -25,7 +26,7 @@ impl Frame<'_, '_, '_, '_> {
             Op::Scalar => None,
             Op::Index => self.index(step, to),
             Op::Copy => by_type!(step.dtype, T => self.unary(step, to, |x: T| x)),
-            Op::Cast => by_type!(self.dtype(step)?, T => self.cast::<T>(step, to)),
+            Op::Cast => self.any_cast(step, to),
             Op::Select => by_type!(step.dtype, T => self.select::<T>(step, to)),
             Op::Gather => by_type!(step.dtype, T => self.gather::<T>(step, to)),
             Op::Source => by_type!(step.dtype, T => self.source::<T>(step, to)),
@@ -48,6 +49,8 @@ impl Frame<'_, '_, '_, '_> {
             DType::U16 => self.integer::<u16>(step, to),
             DType::U32 => self.integer::<u32>(step, to),
             DType::U64 => self.integer::<u64>(step, to),
+            DType::F16 => self.half::<f16>(step, to),
+            DType::BF16 => self.half::<bf16>(step, to),
             DType::F32 => self.float::<f32>(step, to),
             DType::F64 => self.float::<f64>(step, to),
             DType::C64 => self.complex::<c64>(step, to),
@@ -226,6 +229,36 @@ impl Frame<'_, '_, '_, '_> {
         }
     }
 
+    /// The operations of numbers of 16 bits that are not those of f32.
+    fn half<T: Half + Lane>(&mut self, step: Step, to: Location) -> Option<()> {
+        match step.op {
+            Op::NextAfter => self.binary_slow(step, to, T::next_after),
+            _ => None,
+        }
+    }
+
+    fn any_cast(&mut self, step: Step, to: Location) -> Option<()> {
+        match (self.dtype(step)?, step.dtype) {
+            (DType::F16, _) => self.unary(step, to, f16::widened),
+            (DType::BF16, _) => self.unary(step, to, bf16::widened),
+            (_, DType::F16) => self.narrow::<f16>(step, to),
+            (_, DType::BF16) => self.narrow::<bf16>(step, to),
+            (from, _) => by_type!(@wide from, T => self.cast::<T>(step, to), None),
+        }
+    }
+
+    fn narrow<H: Half + Lane>(&mut self, step: Step, to: Location) -> Option<()> {
+        match self.dtype(step)? {
+            DType::F32 => self.unary(step, to, H::narrowed),
+            DType::F64 => self.unary(step, to, |x: f64| H::narrowed(x.to_odd())),
+            DType::I32 => self.unary(step, to, |x: i32| H::narrowed(x.to_odd())),
+            DType::I64 => self.unary(step, to, |x: i64| H::narrowed(x.to_odd())),
+            DType::U32 => self.unary(step, to, |x: u32| H::narrowed(x.to_odd())),
+            DType::U64 => self.unary(step, to, |x: u64| H::narrowed(x.to_odd())),
+            _ => None,
+        }
+    }
+
     fn cast<T>(&mut self, step: Step, to: Location) -> Option<()>
     where
         T: Lane + CastTo<bool> + CastTo<i8> + CastTo<i16> + CastTo<i32> + CastTo<i64>,
@@ -238,7 +271,7 @@ impl Frame<'_, '_, '_, '_> {
             + CastTo<c64>
             + CastTo<c128>,
     {
-        by_type!(step.dtype, U => self.unary(step, to, <T as CastTo<U>>::cast))
+        by_type!(@wide step.dtype, U => self.unary(step, to, <T as CastTo<U>>::cast), None)
     }
 
     fn select<T: Lane>(&mut self, step: Step, to: Location) -> Option<()> {

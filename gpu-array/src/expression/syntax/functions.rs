@@ -363,7 +363,7 @@ where
     Expr::of(Value::ternary(Op::Select, <A::Elem as Element>::DTYPE, args))
 }
 
-/// The complex numbers of real and imaginary parts; each may be a scalar. Unlike `re + im * i` it rounds nothing and keeps NaN, infinities and signs of
+/// The complex numbers of real and imaginary parts; each may be a scalar. Parts of f16 and bf16 give `Complex<f32>`. Unlike `re + im * i` it rounds nothing and keeps NaN, infinities and signs of
 /// zeros.
 ///
 /// ```
@@ -378,6 +378,6 @@ where
     A: IntoExpr<'a, Elem: Float>,
     B: Rhs<'a, A::Elem, A::Dim, A::Backend, Elem = A::Elem>,
 {
-    let (dtype, part) = (<A::Elem as Float>::Complex::DTYPE, A::Elem::DTYPE);
-    Expr::of(Value::binary(Op::Complex, dtype, part, re.into_expr().value, im.into_value().0))
+    let dtype = <A::Elem as Float>::Complex::DTYPE;
+    Expr::of(Value::binary(Op::Complex, dtype, dtype.part(), re.into_expr().value, im.into_value().0))
 }

@@ -17,7 +17,7 @@ use super::{
     functions::of_same,
 };
 use crate::{
-    Element, GpuArray, GpuView, GpuViewMut, Number, Numeric,
+    DType, Element, GpuArray, GpuView, GpuViewMut, Number, Numeric,
     expression::graph::{Op, Value},
 };
 
@@ -26,12 +26,19 @@ fn unary<'a, T: Element, V: Element, D: Dimension, P: Backend>(op: Op, x: Expr<'
     Expr::of(Value::unary(op, V::DTYPE, x.value.cast(V::DTYPE)))
 }
 
+/// The type to compute in where one operand is an integer that f16 and bf16 may not hold.
+fn holding_integers(dtype: DType) -> DType {
+    if dtype.is_half() { DType::F32 } else { dtype }
+}
+
 /// A function of a float and of an order, which is the same at each place.
 fn of_order<'a, T: Number, D: Dimension, P: Backend>(op: Op, x: Expr<'a, T, D, P>, n: i32) -> Expr<'a, T::Float, D, P> {
     let dtype = T::Float::DTYPE;
+    let computed = holding_integers(dtype);
     // Devices know no negative orders.
-    let value = Value::binary(op, dtype, dtype, x.value, Value::scalar(n.unsigned_abs()));
-    Expr::of(if n < 0 && n % 2 != 0 { Value::unary(Op::Negate, dtype, value) } else { value })
+    let value = Value::binary(op, computed, computed, x.value, Value::scalar(n.unsigned_abs()));
+    let value = if n < 0 && n % 2 != 0 { Value::unary(Op::Negate, computed, value) } else { value };
+    Expr::of(value.cast(dtype))
 }
 
 /// All methods, for one type of receiver.
@@ -171,8 +178,9 @@ macro_rules! functions {
                 R: Rhs<'a, i32, D, $place, Elem = i32>,
             {
                 // The exponents become floats: those that are rounded give 0 or infinity anyway.
-                let dtype = T::Float::DTYPE;
-                Expr::of(Value::binary(Op::Ldexp, dtype, dtype, $self.to_expr().value, exponent.into_value().0))
+                let (dtype, computed) = (T::Float::DTYPE, holding_integers(T::Float::DTYPE));
+                let x = $self.to_expr().value.cast(dtype);
+                Expr::of(Value::binary(Op::Ldexp, computed, computed, x, exponent.into_value().0).cast(dtype))
             }
         }
     };
