@@ -1,5 +1,6 @@
 //! Products of dense matrices: the cases that all libraries compute, their names and their answers.
 
+use gpu_array::{bf16, f16};
 use gpu_sparse::Scalar;
 use rayon::prelude::*;
 
@@ -17,6 +18,31 @@ pub(crate) enum Arithmetic {
     Tf32,
     /// f32 emulated on tensor cores; of libraries that do not, their own.
     Emulated,
+    /// Elements of f16, sums of f32.
+    F16,
+    /// Elements of bf16, sums of f32.
+    Bf16,
+}
+
+impl Arithmetic {
+    /// An element as this arithmetic has it.
+    fn rounded<T: Scalar>(self, value: T) -> T {
+        let wide = Scalar::to_f64(value);
+        match self {
+            Self::F16 => T::from_f64(f16::from_f64(wide).to_f64()),
+            Self::Bf16 => T::from_f64(bf16::from_f64(wide).to_f64()),
+            _ => value,
+        }
+    }
+
+    /// The error of a result that is not its sum's.
+    fn rounding(self) -> f64 {
+        match self {
+            Self::Own | Self::Emulated => 0.0,
+            Self::Tf32 | Self::F16 => 2f64.powi(-10),
+            Self::Bf16 => 2f64.powi(-8),
+        }
+    }
 }
 
 /// A product of stacks of matrices in C order: a of m rows, b of n columns.
@@ -73,11 +99,27 @@ impl Product {
         }
     }
 
+    /// The cases of a set with elements of 16 bits.
+    pub(crate) fn half_cases(set: Set, arithmetic: Arithmetic) -> Vec<Self> {
+        let square = |n: usize| Self::of(n, n, n).by(arithmetic);
+        match set {
+            Set::Tiny => vec![square(64)],
+            Set::Quick => vec![square(512)],
+            Set::Full => {
+                let squares = [512, 1024, 2048, 4096, 8192].map(square);
+                squares
+                    .into_iter()
+                    .chain([square(4096).transposed(false, true), square(8192).transposed(false, true)])
+                    .collect()
+            }
+        }
+    }
+
     /// The name of the operation.
     pub(crate) fn operation(&self) -> &'static str {
         match (self.matrices, self.n, self.arithmetic) {
             (_, 1, _) => "gemv",
-            (1, _, Arithmetic::Own) => "gemm",
+            (1, _, Arithmetic::Own | Arithmetic::F16 | Arithmetic::Bf16) => "gemm",
             (1, _, Arithmetic::Tf32) => "gemm-tf32",
             (1, _, Arithmetic::Emulated) => "gemm-emulated",
             _ => "gemm-batched",
@@ -113,7 +155,11 @@ impl Product {
     /// The elements of a and of b, in the order of memory.
     pub(crate) fn factors<T: Scalar>(&self) -> [Vec<T>; 2] {
         let (left, right) = (self.matrices * self.m * self.k, self.matrices * self.k * self.n);
-        [data::uniform(left), data::uniform_from(left, right)]
+        let factors: [Vec<T>; 2] = [data::uniform(left), data::uniform_from(left, right)];
+        if self.arithmetic.rounding() == 0.0 || self.arithmetic == Arithmetic::Tf32 {
+            return factors;
+        }
+        factors.map(|factor| factor.into_par_iter().map(|value| self.arithmetic.rounded(value)).collect())
     }
 
     /// Three rows of at most 128 matrices of c, the first and the last among them, in C order, relative to |a| |b|.
@@ -141,8 +187,7 @@ impl Product {
             errors.fold(0.0, Check::larger)
         });
         let error = error.reduce(|| 0.0, Check::larger);
-        let rounding = if self.arithmetic == Arithmetic::Tf32 { 2f64.powi(-10) } else { 0.0 };
-        Check::within(error, rounding + 4.0 * (k as f64).sqrt() * Scalar::to_f64(T::epsilon()))
+        Check::within(error, self.arithmetic.rounding() + 4.0 * (k as f64).sqrt() * Scalar::to_f64(T::epsilon()))
     }
 }
 

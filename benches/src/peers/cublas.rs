@@ -4,7 +4,8 @@
 use std::{ffi::c_int, mem::MaybeUninit};
 
 use cudarc::cublas::sys;
-use gpu_driver::{CurrentGuard, DeviceVec};
+use gpu_array::{Float, bf16, f16};
+use gpu_driver::{CurrentGuard, DevicePod, DeviceVec};
 use gpu_sparse::Scalar;
 
 use super::library::{self, Library};
@@ -47,6 +48,8 @@ pub(super) fn figures(harness: &mut Harness) {
     }
     products::<f32>(harness);
     products::<f64>(harness);
+    halves::<f16>(harness, "f16", Arithmetic::F16);
+    halves::<bf16>(harness, "bf16", Arithmetic::Bf16);
     // And a vector that a launch takes longer than.
     let short = harness.set().pick(None, None, Some(1 << 14));
     for n in short.into_iter().chain(algos::lengths::<f32>(harness)) {
@@ -69,7 +72,7 @@ fn products<T: Blas>(harness: &mut Harness) {
             },
             |(a, b, c, handle)| match product.operation() {
                 "gemv" => T::gemv(handle, &product, a, b, c),
-                "gemm-tf32" => in_tf32(handle, &product, a.as_raw(), b.as_raw(), c.as_raw()),
+                "gemm-tf32" => mixed(handle, &product, [a.as_raw(), b.as_raw(), c.as_raw()]),
                 _ => T::gemm(handle, &product, a, b, c),
             },
             |(_, _, c, _), ()| Ok(product.check(&c.to_vec()?)),
@@ -108,16 +111,43 @@ fn seen(is_transposed: bool, rows: c_int, columns: c_int) -> (sys::cublasOperati
     }
 }
 
-/// The product of matrices of f32 at these addresses, in TF32.
-fn in_tf32(handle: &Handle, product: &Product, a: u64, b: u64, c: u64) -> Outcome {
-    debug_assert_eq!(product.arithmetic, Arithmetic::Tf32);
+/// Products of numbers of 16 bits.
+fn halves<T: Float + DevicePod + Into<f64>>(harness: &mut Harness, dtype: &'static str, arithmetic: Arithmetic) {
+    for product in Product::half_cases(harness.set(), arithmetic) {
+        let (operation, case) = (product.operation(), product.name());
+        harness.figure(operation, dtype, case, "cublas").work(product.work::<T>()).on_gpu(
+            |gpu| {
+                let stream = gpu.stream();
+                let on_device = |factor: Vec<f32>| -> Outcome<DeviceVec<T>> {
+                    let factor: Vec<T> = factor.into_iter().map(|value| T::rounded_from_f64(value.into())).collect();
+                    Ok(DeviceVec::from_slice(stream, &factor)?)
+                };
+                let [a, b] = product.factors::<f32>().map(on_device);
+                let c = DeviceVec::<T>::zeros(stream, product.m * product.n)?;
+                Ok((a?, b?, c, Handle::new(gpu)?))
+            },
+            |(a, b, c, handle)| mixed(handle, &product, [a.as_raw(), b.as_raw(), c.as_raw()]),
+            |(_, _, c, _), ()| {
+                let c: Vec<f32> = c.to_vec()?.into_iter().map(|value| Into::<f64>::into(value) as f32).collect();
+                Ok(product.check(&c))
+            },
+        );
+    }
+}
+
+/// The product of matrices at these addresses, a, b and c, with sums of f32 on tensor cores.
+fn mixed(handle: &Handle, product: &Product, [a, b, c]: [u64; 3]) -> Outcome {
     let (one, zero) = (1.0f32, 0.0f32);
     let [m, k, n] = [product.m, product.k, product.n].map(c_int::try_from);
     let (m, k, n) = (m?, k?, n?);
     let (left, left_length) = seen(product.is_right_transposed, n, k);
     let (right, right_length) = seen(product.is_left_transposed, k, m);
-    let real = sys::cudaDataType_t::CUDA_R_32F;
-    // SAFETY: three matrices of f32 of these shapes on the device; the factors are read before the call returns.
+    let (real, compute) = match product.arithmetic {
+        Arithmetic::F16 => (sys::cudaDataType_t::CUDA_R_16F, sys::cublasComputeType_t::CUBLAS_COMPUTE_32F),
+        Arithmetic::Bf16 => (sys::cudaDataType_t::CUDA_R_16BF, sys::cublasComputeType_t::CUBLAS_COMPUTE_32F),
+        _ => (sys::cudaDataType_t::CUDA_R_32F, sys::cublasComputeType_t::CUBLAS_COMPUTE_32F_FAST_TF32),
+    };
+    // SAFETY: three matrices of these shapes and that type on the device; the factors are read before the call returns.
     ok("cublasGemmEx", unsafe {
         sys::cublasGemmEx(
             handle.raw,
@@ -137,7 +167,7 @@ fn in_tf32(handle: &Handle, product: &Product, a: u64, b: u64, c: u64) -> Outcom
             c as *mut _,
             real,
             n,
-            sys::cublasComputeType_t::CUBLAS_COMPUTE_32F_FAST_TF32,
+            compute,
             sys::cublasGemmAlgo_t::CUBLAS_GEMM_DEFAULT,
         )
     })

@@ -5,7 +5,7 @@ use gpu_algos::{
     matmul::{MatmulElement, Precision},
     prelude::*,
 };
-use gpu_array::{GpuArray, GpuView};
+use gpu_array::{Float, GpuArray, GpuView, bf16, f16};
 use gpu_sparse::Scalar;
 use ndarray::{Array3, Axis, Ix1, Ix2, Ix3};
 
@@ -19,12 +19,42 @@ use crate::{
 pub(super) fn figures(harness: &mut Harness) {
     of_type::<f32>(harness, |product, arithmetic| {
         product.precision(match arithmetic {
-            Arithmetic::Own => Precision::Strict,
             Arithmetic::Tf32 => Precision::Tf32,
             Arithmetic::Emulated => Precision::Emulated,
+            _ => Precision::Strict,
         })
     });
     of_type::<f64>(harness, |product, _| product);
+    halves::<f16>(harness, "f16", Arithmetic::F16);
+    halves::<bf16>(harness, "bf16", Arithmetic::Bf16);
+}
+
+/// Products of numbers of 16 bits.
+fn halves<T: MatmulElement + Float + Into<f64>>(harness: &mut Harness, dtype: &'static str, arithmetic: Arithmetic) {
+    for product in Product::half_cases(harness.set(), arithmetic) {
+        let (operation, case) = (product.operation(), product.name());
+        harness.figure(operation, dtype, case, BY).work(product.work::<T>()).on_gpu(
+            |gpu| {
+                let rounded = |value: &f32| T::rounded_from_f64((*value).into());
+                Matrices::<T>::of(
+                    gpu,
+                    product,
+                    product.factors::<f32>().map(|factor| factor.iter().map(rounded).collect()),
+                )
+            },
+            |matrices| matrices.multiply(|product, _| product),
+            |matrices, ()| {
+                let c: Vec<f32> = matrices
+                    .c
+                    .as_device_vec()
+                    .to_vec()?
+                    .into_iter()
+                    .map(|value| Into::<f64>::into(value) as f32)
+                    .collect();
+                Ok(product.check(&c))
+            },
+        );
+    }
 }
 
 /// A product in an arithmetic.
@@ -34,7 +64,7 @@ fn of_type<T: Scalar + MatmulElement>(harness: &mut Harness, in_arithmetic: In<T
     for product in Product::cases(harness.set(), size_of::<T>()) {
         let (operation, case) = (product.operation(), product.name());
         harness.figure(operation, data::dtype::<T>(), case, BY).work(product.work::<T>()).on_gpu(
-            |gpu| Matrices::<T>::new(gpu, product),
+            |gpu| Matrices::<T>::of(gpu, product, product.factors::<T>()),
             move |matrices| matrices.multiply(in_arithmetic),
             |matrices, ()| Ok(product.check(&matrices.c.as_device_vec().to_vec()?)),
         );
@@ -49,10 +79,9 @@ struct Matrices<T: MatmulElement> {
     c: GpuArray<T, Ix3>,
 }
 
-impl<T: Scalar + MatmulElement> Matrices<T> {
-    fn new(gpu: &Gpu, product: Product) -> Outcome<Self> {
+impl<T: MatmulElement> Matrices<T> {
+    fn of(gpu: &Gpu, product: Product, [a, b]: [Vec<T>; 2]) -> Outcome<Self> {
         let Product { matrices, m, k, n, .. } = product;
-        let [a, b] = product.factors::<T>();
         let shape =
             |rows, columns, by_columns| if by_columns { (matrices, columns, rows) } else { (matrices, rows, columns) };
         let a = Array3::from_shape_vec(shape(m, k, product.is_left_transposed), a)?;

@@ -1,12 +1,12 @@
 //! Element types of matrix products.
 
-use gpu_array::Number;
+use gpu_array::{Float, Number, bf16, f16};
 use ndarray::{ArrayView2, ArrayViewMut2, Zip, linalg::general_mat_mul};
 
-/// An element type of matrices that are multiplied: f32, f64, i32, i64, u32 or u64.
+/// An element type of matrices that are multiplied: f16, bf16, f32, f64, i32, i64, u32 or u64.
 #[diagnostic::on_unimplemented(
     message = "matrices of `{Self}` cannot be multiplied",
-    note = "products are defined for f32, f64, i32, i64, u32 and u64; `.cast::<f32>()` makes one of them"
+    note = "products are defined for f16, bf16, f32, f64, i32, i64, u32 and u64; `.cast::<f32>()` makes one of them"
 )]
 pub trait MatmulElement: Number + sealed::Arithmetic {}
 
@@ -20,6 +20,8 @@ mod sealed {
         const NO_TERMS: Self::Sum;
         fn add_product(sum: Self::Sum, a: Self, b: Self) -> Self::Sum;
         fn rounded(sum: Self::Sum) -> Self;
+        /// The value as a factor of products that are computed in f32.
+        fn as_f32(self) -> f32;
         /// Writes a b into c, whose elements are 0.
         fn multiply(a: ArrayView2<'_, Self>, b: ArrayView2<'_, Self>, c: ArrayViewMut2<'_, Self>);
     }
@@ -37,6 +39,9 @@ macro_rules! floats {
             fn rounded(sum: f64) -> Self {
                 sum as Self
             }
+            fn as_f32(self) -> f32 {
+                self as f32
+            }
             fn multiply(a: ArrayView2<'_, Self>, b: ArrayView2<'_, Self>, mut c: ArrayViewMut2<'_, Self>) {
                 general_mat_mul(1.0, &a, &b, 0.0, &mut c);
             }
@@ -44,6 +49,30 @@ macro_rules! floats {
     )*};
 }
 floats! { f32, f64 }
+
+macro_rules! halves {
+    ($($half:ty),*) => {$(
+        impl MatmulElement for $half {}
+        impl sealed::Arithmetic for $half {
+            type Sum = f64;
+            const NO_TERMS: f64 = 0.0;
+            fn add_product(sum: f64, a: Self, b: Self) -> f64 {
+                sum + a.to_f64() * b.to_f64()
+            }
+            fn rounded(sum: f64) -> Self {
+                Self::rounded_from_f64(sum)
+            }
+            fn as_f32(self) -> f32 {
+                self.to_f32()
+            }
+            fn multiply(a: ArrayView2<'_, Self>, b: ArrayView2<'_, Self>, mut c: ArrayViewMut2<'_, Self>) {
+                let sums = a.mapv(Self::to_f32).dot(&b.mapv(Self::to_f32));
+                c.zip_mut_with(&sums, |c, &sum| *c = Self::from_f32(sum));
+            }
+        }
+    )*};
+}
+halves! { f16, bf16 }
 
 macro_rules! integers {
     ($($integer:ty),*) => {$(
@@ -56,6 +85,9 @@ macro_rules! integers {
             }
             fn rounded(sum: Self) -> Self {
                 sum
+            }
+            fn as_f32(self) -> f32 {
+                self as f32
             }
             fn multiply(a: ArrayView2<'_, Self>, b: ArrayView2<'_, Self>, mut c: ArrayViewMut2<'_, Self>) {
                 for (a, mut c) in a.rows().into_iter().zip(c.rows_mut()) {

@@ -12,10 +12,10 @@ use super::{
     params::{PARAMS, check_text, launch},
     plan::choose,
     policy::MatmulPolicy,
-    precision::RequestedPrecision,
+    precision::{Precision, RequestedPrecision},
     problem::MatmulProblem,
     stack::StackPolicy,
-    warpgroup,
+    warpgroup::{self, Products},
 };
 use crate::{
     AlgoError, Result,
@@ -29,6 +29,21 @@ const OPERAND_TILE: Header = Header { name: "operand_tile.cuh", text: include_st
 
 /// The keys of kernels of products.
 static SPACE: KernelSpace = KernelSpace::new();
+
+/// Enqueues a product of numbers of 16 bits on `stream`, after the work of `homes`, if tensor cores compute it; false if not. Does not wait.
+///
+/// # Errors
+/// Those of [`run`].
+pub(super) fn run_halves(problem: &MatmulProblem, homes: &[&Stream], stream: &Stream) -> Result<bool> {
+    let limits = DeviceLimits::of(stream.device())?;
+    match Products::of(problem.dtype, Precision::Strict) {
+        // Of a stack of small matrices most of a tile would be empty.
+        Some(products) if problem.batch.len() <= MAX_AXES && !StackPolicy::is_small(problem) => {
+            warpgroup::run(problem, products, f64::INFINITY, &limits, homes, stream)
+        }
+        _ => Ok(false),
+    }
+}
 
 /// Enqueues the product on `stream`, after the work of `homes`. Does not wait.
 ///
@@ -56,7 +71,9 @@ pub(super) fn run(
     } else {
         let plan = choose(op, problem, &limits)?;
         let strict = if precision.is_forced { f64::INFINITY } else { plan.time as f64 };
-        if warpgroup::run(problem, precision.precision, strict, &limits, homes, stream)? {
+        if let Some(products) = Products::of(problem.dtype, precision.precision)
+            && warpgroup::run(problem, products, strict, &limits, homes, stream)?
+        {
             return Ok(());
         }
         (kernel(problem.dtype, &plan.policy, device)?, launch(problem, &plan))

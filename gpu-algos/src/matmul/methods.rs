@@ -1,7 +1,7 @@
 //! Matrix products as a method of arrays, views and expressions, and as the function `gemm`.
 
 use gpu_array::{
-    GpuArray, GpuViewMut,
+    GpuViewMut,
     expression::{Gpu, IntoExpr},
     gpu_driver::Stream,
 };
@@ -29,7 +29,8 @@ use crate::Result;
 /// array first.
 ///
 /// # Element types
-/// [`MatmulElement`]: f32, f64, and integers of 32 and 64 bits, the same on both sides. Floats are multiplied and added in their own type, unless
+/// [`MatmulElement`]: f16, bf16, f32, f64, and integers of 32 and 64 bits, the same on both sides. Products of f16 and bf16 are exact, their sums are
+/// those of f32, and results are rounded once: on tensor cores of Hopper where the sums are rounded towards zero, elsewhere in f32. Floats are multiplied and added in their own type, unless
 /// [`MatrixProduct::precision`] says otherwise: with fused
 /// multiply-adds, those of f64 on tensor cores where these know it (compute capability 8.0), and with two roundings where the result has one row or one
 /// column. Integers wrap.
@@ -156,15 +157,8 @@ fn scaled<T: MatmulElement, K: Dimension>(
     alpha: T,
     [a, b]: [Factor<'_, T>; 2],
     beta: T,
-    mut c: GpuViewMut<'_, T, K>,
+    c: GpuViewMut<'_, T, K>,
 ) -> Result<()> {
     let stream: Stream = c.stream().clone();
-    let precision = RequestedPrecision { precision, is_forced: false };
-    let is_whole = multiply("gemm", [&a, &b], &stream, (alpha, beta), precision, c.lower_mut()?)?;
-    if is_whole {
-        return Ok(());
-    }
-    // A product with a vector, which has one precision.
-    let product: GpuArray<T, K> = MatrixProduct::new(a, b).on(&stream).eval()?;
-    if beta == T::ZERO { Ok(c.assign(&product * alpha)?) } else { Ok(c.update(|c| c * beta + &product * alpha)?) }
+    multiply("gemm", [&a, &b], &stream, (alpha, beta), RequestedPrecision { precision, is_forced: false }, c)
 }

@@ -143,7 +143,7 @@ fn load_of(problem: &MatmulProblem, tile: &MatmulTile, operand: usize) -> u32 {
     }
 }
 
-/// The type that the kernel computes in: integers wrap, so signed ones are computed as unsigned ones.
+/// The type that the kernel computes in: integers wrap, so signed ones are computed as unsigned ones. Numbers of 16 bits have other kernels.
 pub(super) fn cuda_element(dtype: DType) -> &'static str {
     match (dtype.is_float(), dtype.bytes()) {
         (true, 4) => "float",

@@ -4,7 +4,7 @@ use std::{fmt, marker::PhantomData};
 
 use gpu_array::{
     ArrayError, GpuArray, GpuViewMut,
-    expression::{Expr, IntoExpr, Lowered, LoweredLeaf, LoweredTarget},
+    expression::{Expr, IntoExpr, Lowered, LoweredLeaf},
     gpu_driver::Stream,
 };
 use ndarray::{Dimension, Ix0, IxDyn};
@@ -42,16 +42,15 @@ pub struct MatrixProduct<'a, T: MatmulElement, K> {
 /// A factor: an array or a view, or an expression that becomes an array first.
 pub(super) struct Factor<'a, T: MatmulElement> {
     lowered: Result<Lowered<'a>, ArrayError>,
-    /// The expression, unless it is an array.
-    computed: Option<Expr<'a, T, IxDyn>>,
+    /// The same as an expression; None if it cannot be lowered.
+    expression: Option<Expr<'a, T, IxDyn>>,
 }
 
 impl<'a, T: MatmulElement> Factor<'a, T> {
     pub(super) fn new<D: Dimension>(value: Expr<'a, T, D>) -> Self {
         let lowered = value.lower_deferred();
-        let expression = lowered.as_ref().ok().filter(|lowered| lowered.array().is_none());
-        let computed = expression.map(|lowered| value.broadcast(IxDyn(lowered.shape())));
-        Self { lowered, computed }
+        let expression = lowered.as_ref().ok().map(|lowered| value.broadcast(IxDyn(lowered.shape())));
+        Self { lowered, expression }
     }
 
     fn lowered(&self) -> Result<&Lowered<'a>> {
@@ -60,8 +59,18 @@ impl<'a, T: MatmulElement> Factor<'a, T> {
 
     /// The array that the factor has to become; None if it is one.
     fn compute(&self, stream: &Stream) -> Result<Option<GpuArray<T, IxDyn>>> {
-        let computed = self.computed.as_ref().map(|expression| expression.eval_on(stream));
+        if self.lowered()?.array().is_some() {
+            return Ok(None);
+        }
+        let computed = self.expression.as_ref().map(|expression| expression.eval_on(stream));
         Ok(computed.transpose()?)
+    }
+
+    /// The factor with elements of f32, which is computed.
+    fn as_f32(&self) -> Result<Factor<'a, f32>> {
+        self.lowered()?;
+        let expression = self.expression.as_ref().ok_or(ArrayError::NoHome)?;
+        Ok(Factor::new(expression.cast::<f32>()))
     }
 
     /// The array in memory and its streams: that which was computed, or the factor itself.
@@ -83,28 +92,70 @@ fn array<'l>(lowered: &'l Lowered<'_>) -> Result<(ArrayLayout<'l>, Homes<'l>)> {
     ))
 }
 
-/// Enqueues `target = alpha a b + beta target` on `stream`. Nothing is enqueued, and the result is false, if a vector is multiplied and alpha is not 1
-/// or beta not 0.
+/// Enqueues `target = alpha a b + beta target` on `stream`.
 ///
 /// # Errors
 /// Those of [`MatrixProduct::write_into`].
-pub(super) fn multiply<T: MatmulElement>(
+pub(super) fn multiply<T: MatmulElement, K: Dimension>(
     op: &'static str,
     [a, b]: [&Factor<'_, T>; 2],
     stream: &Stream,
     (alpha, beta): (T, T),
     precision: RequestedPrecision,
-    target: LoweredTarget<'_>,
-) -> Result<bool> {
+    mut target: GpuViewMut<'_, T, K>,
+) -> Result<()> {
     let shape = MatmulShape::of(op, a.lowered()?.shape(), b.lowered()?.shape())?;
     let expected = shape.result();
-    if target.shape != &expected[..] {
-        return Err(AlgoError::OutShape { expected: expected.to_vec(), got: target.shape.to_vec() });
+    if target.shape() != &expected[..] {
+        return Err(AlgoError::OutShape { expected: expected.to_vec(), got: target.shape().to_vec() });
     }
     let is_plain = alpha == T::one() && beta == T::ZERO;
     if shape.is_of_vectors() && !is_plain {
+        // Only a result as it is can be a reduction.
+        let mut product: GpuArray<T, K> = allocate(stream, dim_of::<K>(op, &expected)?)?;
+        multiply(op, [a, b], stream, (T::one(), T::ZERO), precision, product.view_mut())?;
+        return scale(target, &product, alpha, beta);
+    }
+    if try_multiply(op, &shape, [a, b], stream, (alpha, beta), precision, &mut target)? {
+        return Ok(());
+    }
+    // Numbers of 16 bits that no kernel takes: in f32, rounded once more at the end.
+    let (a, b) = (a.as_f32()?, b.as_f32()?);
+    let mut product: GpuArray<f32, K> = allocate(stream, dim_of::<K>(op, &expected)?)?;
+    multiply(op, [&a, &b], stream, (1.0, 0.0), RequestedPrecision::default(), product.view_mut())?;
+    if beta == T::ZERO {
+        return Ok(target.assign((&product * alpha.as_f32()).cast::<T>())?);
+    }
+    Ok(target.update(|c| (c.cast::<f32>() * beta.as_f32() + &product * alpha.as_f32()).cast::<T>())?)
+}
+
+/// `target = alpha product + beta target`, of which the target is not read if beta is 0.
+fn scale<T: MatmulElement, K: Dimension>(
+    mut target: GpuViewMut<'_, T, K>,
+    product: &GpuArray<T, K>,
+    alpha: T,
+    beta: T,
+) -> Result<()> {
+    if beta == T::ZERO {
+        return Ok(target.assign(product * alpha)?);
+    }
+    Ok(target.update(|c| c * beta + product * alpha)?)
+}
+
+/// Enqueues the product, if a kernel takes it; false for some products of numbers of 16 bits.
+fn try_multiply<T: MatmulElement, K: Dimension>(
+    op: &'static str,
+    shape: &MatmulShape,
+    [a, b]: [&Factor<'_, T>; 2],
+    stream: &Stream,
+    (alpha, beta): (T, T),
+    precision: RequestedPrecision,
+    target: &mut GpuViewMut<'_, T, K>,
+) -> Result<bool> {
+    if T::DTYPE.is_half() && shape.is_of_vectors() {
         return Ok(false);
     }
+    let target = target.lower_mut()?;
     let computed = [a.compute(stream)?, b.compute(stream)?];
     let [on_left, on_right] = computed.each_ref().map(|array| array.as_ref().map(|array| array.into_expr().lower()));
     let (on_left, on_right) = (on_left.transpose()?, on_right.transpose()?);
@@ -113,11 +164,17 @@ pub(super) fn multiply<T: MatmulElement>(
     let result = shape.target(&ArrayLayout { address: target.address, shape: target.shape, strides: target.strides });
     let homes = unique(left_homes.into_iter().chain(right_homes).chain([target.home]));
     if shape.is_of_vectors() {
-        vectors::run(op, T::DTYPE, &shape, [&left, &right, &result], &homes, stream)?;
+        vectors::run(op, T::DTYPE, shape, [&left, &right, &result], &homes, stream)?;
         return Ok(true);
     }
-    let problem =
-        MatmulProblem::new(T::DTYPE, &shape, [left, right, result], (alpha.to_words()[0], beta.to_words()[0]));
+    let factors = [alpha, beta].map(|factor| match T::DTYPE.is_half() {
+        true => u64::from(factor.as_f32().to_bits()),
+        false => factor.to_words()[0],
+    });
+    let problem = MatmulProblem::new(T::DTYPE, shape, [left, right, result], (factors[0], factors[1]));
+    if T::DTYPE.is_half() {
+        return launch::run_halves(&problem, &homes, stream);
+    }
     launch::run(op, &problem, precision, &homes, stream)?;
     Ok(true)
 }
@@ -157,7 +214,7 @@ impl<'a, T: MatmulElement, K: Dimension> MatrixProduct<'a, T, K> {
             None => a.stream().or_else(|_| b.stream())?,
         };
         let mut result = allocate(stream, dim_of::<K>("matmul", &shape.result())?)?;
-        self.write(stream, result.view_mut().lower_mut()?)?;
+        self.write(stream, result.view_mut())?;
         Ok(result)
     }
 
@@ -170,13 +227,13 @@ impl<'a, T: MatmulElement, K: Dimension> MatrixProduct<'a, T, K> {
     where
         K: 't,
     {
-        let mut target = target.into();
-        let target = target.lower_mut()?;
-        self.write(self.home.as_ref().unwrap_or(target.home), target)
+        let target = target.into();
+        let stream = self.home.clone().unwrap_or_else(|| target.stream().clone());
+        self.write(&stream, target)
     }
 
-    fn write(&self, stream: &Stream, target: LoweredTarget<'_>) -> Result<()> {
-        multiply("matmul", [&self.a, &self.b], stream, (T::one(), T::ZERO), self.precision, target).map(drop)
+    fn write(&self, stream: &Stream, target: GpuViewMut<'_, T, K>) -> Result<()> {
+        multiply("matmul", [&self.a, &self.b], stream, (T::one(), T::ZERO), self.precision, target)
     }
 }
 

@@ -82,6 +82,11 @@ impl StackPolicy {
         fits.then_some(policy)
     }
 
+    /// Whether the matrices of a stack are so small that a block has several.
+    pub(super) fn is_small(problem: &MatmulProblem) -> bool {
+        problem.matrices() > 1 && problem.m.max(problem.n).max(problem.k) <= 32
+    }
+
     fn threads(&self) -> u32 {
         let StackTile { size, thread_m, thread_n, matrices, .. } = self.tile;
         (size / thread_m * (size / thread_n) * matrices) as u32

@@ -17,6 +17,7 @@ mod kernels_scan;
 mod layouts;
 mod lazies;
 mod matmul;
+mod matmul_halves;
 mod matmul_precisions;
 mod matmul_random;
 mod numpy;
@@ -60,6 +61,7 @@ fn main() -> ExitCode {
         .group("device", device.clone(), "GPU_TESTS", adding::TESTS)
         .group("device", device.clone(), "GPU_TESTS", matmul::TESTS)
         .group("device", device.clone(), "GPU_TESTS", matmul_random::TESTS)
+        .group("device", device.clone(), "GPU_TESTS", matmul_halves::TESTS)
         .group("device", device.clone(), "GPU_TESTS", matmul_precisions::TESTS)
         .group("device", device.clone(), "GPU_TESTS", kernels_reduction::TESTS)
         .group("device", device.clone(), "GPU_TESTS", kernels_scan::TESTS)

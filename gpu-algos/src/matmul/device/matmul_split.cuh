@@ -35,9 +35,9 @@ __device__ __forceinline__ void parts_of(float x, uint16_t (&parts)[3]) {
 }
 
 // The address of the first element of a matrix.
-template <class Params>
-__device__ __forceinline__ const float *matrix_of(const Params &params, uint64_t matrix) {
-    const float *from = reinterpret_cast<const float *>(params.from);
+template <class T, class Params>
+__device__ __forceinline__ const T *matrix_of(const Params &params, uint64_t matrix) {
+    const T *from = reinterpret_cast<const T *>(params.from);
     for (uint32_t d = 0; d < params.batch_rank; d++) {
         const auto &axis = params.batch[d];
         from += int64_t(matrix % uint64_t(axis.length)) * axis.strides[0];
@@ -55,7 +55,7 @@ template <int THREADS> __global__ void __launch_bounds__(THREADS)
     for (uint64_t at = first_index(); at < count; at += index_step()) {
         const uint64_t row = at / packs % params.rows, matrix = at / packs / params.rows;
         const uint64_t column = at % packs * SPLIT_WIDTH;
-        const float *from = matrix_of(params, matrix) + int64_t(row) * params.row_stride +
+        const float *from = matrix_of<float>(params, matrix) + int64_t(row) * params.row_stride +
                             int64_t(column) * params.column_stride;
         Pack<float, 4> in[2];
         if (params.is_packed) {
@@ -87,35 +87,36 @@ template <int THREADS> __global__ void __launch_bounds__(THREADS)
     }
 }
 
-// The same elements of f32, rounded to TF32, in tiles of 32 rows and columns. `is_transposed` says
-// that the elements of a column are neighbours in memory, so that a warp reads a column of a tile.
-// Grid: the tiles of a matrix along x and y, matrices along z.
-template <int THREADS> __global__ void __launch_bounds__(THREADS)
-    matmul_round(const __grid_constant__ SplitParams<MAX_AXES> params) {
+// An element as it is copied: an f32 is rounded to TF32.
+__device__ __forceinline__ float copied(float x) { return __uint_as_float(round_to_tf32(x)); }
+__device__ __forceinline__ uint16_t copied(uint16_t x) { return x; }
+
+// Into one plane of T for each matrix, in tiles of 32 rows and columns. `is_transposed` says that
+// the elements of a column are neighbours in memory, so that a warp reads a column of a tile.
+template <class T, int THREADS> __global__ void __launch_bounds__(THREADS)
+    matmul_copy(const __grid_constant__ SplitParams<MAX_AXES> params) {
     constexpr int TILE = 32, STEP = THREADS / TILE;
-    SHARED(float, tile, [TILE][TILE + 1]);
+    SHARED(T, tile, [TILE][TILE + 1]);
     grid_dependency_wait();
     const int lane = threadIdx.x % TILE, line = threadIdx.x / TILE;
-    const uint64_t columns = (params.columns + TILE - 1) / TILE,
-                   rows = (params.rows + TILE - 1) / TILE;
-    const uint64_t tiles = columns * rows;
+    const uint64_t columns = (params.columns + TILE - 1) / TILE;
+    const uint64_t tiles = (params.rows + TILE - 1) / TILE * columns;
     for (uint64_t at = blockIdx.x; at < tiles * params.matrices; at += gridDim.x) {
-        const float *from = matrix_of(params, at / tiles);
-        const uint64_t first_row = at % tiles / columns * TILE,
-                       first_column = at % tiles % columns * TILE;
+        const T *from = matrix_of<T>(params, at / tiles);
+        const uint64_t row = at % tiles / columns * TILE, column = at % tiles % columns * TILE;
         for (int k = line; k < TILE; k += STEP) {
             const int r = params.is_transposed ? lane : k, c = params.is_transposed ? k : lane;
-            const bool is_there = first_row + r < params.rows && first_column + c < params.columns;
-            tile[r][c] = is_there ? from[int64_t(first_row + r) * params.row_stride +
-                                         int64_t(first_column + c) * params.column_stride]
-                                  : 0.0f;
+            const bool is_there = row + r < params.rows && column + c < params.columns;
+            const int64_t place =
+                int64_t(row + r) * params.row_stride + int64_t(column + c) * params.column_stride;
+            tile[r][c] = is_there ? from[place] : T(0);
         }
         __syncthreads();
-        float *to = reinterpret_cast<float *>(params.to) +
-                    (at / tiles * params.rows + first_row) * params.pitch + first_column;
+        T *to = reinterpret_cast<T *>(params.to) + (at / tiles * params.rows + row) * params.pitch +
+                column;
         for (int k = line; k < TILE; k += STEP) {
-            if (first_row + k < params.rows && first_column + lane < params.columns)
-                to[k * params.pitch + lane] = __uint_as_float(round_to_tf32(tile[k][lane]));
+            if (row + k < params.rows && column + lane < params.columns)
+                to[k * params.pitch + lane] = copied(tile[k][lane]);
         }
         __syncthreads();
     }

@@ -9,7 +9,8 @@ use std::ffi::c_void;
 use gpu_array::{
     expression::{HEADERS, loop_program},
     gpu_driver::{
-        Device, DeviceVec, GeneratedKernel, Header, KernelSpace, LaunchConfig, Program, Stream, TENSOR_COPY, WARPGROUP,
+        Device, DeviceVec, GeneratedKernel, HALF, Header, KernelSpace, LaunchConfig, Program, Stream, TENSOR_COPY,
+        WARPGROUP,
     },
 };
 
@@ -22,7 +23,7 @@ use super::{
 use crate::{
     Result,
     common::launch::{DeviceLimits, with_headers},
-    matmul::{precision::Precision, problem::MatmulProblem},
+    matmul::problem::MatmulProblem,
 };
 
 pub(super) const MATMUL: Header =
@@ -48,13 +49,13 @@ struct Prepared {
 /// Those of the compiler, of allocations and of the launches.
 pub(in crate::matmul) fn run(
     problem: &MatmulProblem,
-    precision: Precision,
+    products: Products,
     strict: f64,
     limits: &DeviceLimits,
     homes: &[&Stream],
     stream: &Stream,
 ) -> Result<bool> {
-    let Some(plan) = choose(problem, precision, strict, limits) else { return Ok(false) };
+    let Some(plan) = choose(problem, products, strict, limits) else { return Ok(false) };
     let problem = if plan.is_transposed { problem.transposed() } else { problem.clone() };
     let (device, tile) = (stream.device(), plan.tile);
     let prepared =
@@ -98,9 +99,7 @@ fn prepare(
     let kernel = split_kernel(products, stream.device())?;
     let items = match products {
         Products::ThreeBf16 => copied.matrices * copied.rows * copied.columns.div_ceil(8),
-        Products::Tf32 => {
-            copied.matrices * copied.rows.div_ceil(32) * copied.columns.div_ceil(32) * SPLIT_THREADS as usize
-        }
+        _ => copied.matrices * copied.rows.div_ceil(32) * copied.columns.div_ceil(32) * SPLIT_THREADS as usize,
     };
     let blocks = items.div_ceil(SPLIT_THREADS as usize).min(SPLIT_BLOCKS * limits.multiprocessors);
     let config = LaunchConfig { grid: (blocks as u32).into(), block: SPLIT_THREADS.into(), shared_bytes: 0 };
@@ -118,24 +117,38 @@ fn kernel(plan: &WarpgroupPlan, device: &Device) -> Result<GeneratedKernel> {
 }
 
 fn split_kernel(products: Products, device: &Device) -> Result<GeneratedKernel> {
-    let key = [SPACE.word(), 1, products as u64];
+    let key = [SPACE.word(), 1, split_kind(products)];
     Ok(device.generated_kernel(&SPACE, &key, || Ok(split_program(products)))?)
+}
+
+/// A number for the program of a copy.
+fn split_kind(products: Products) -> u64 {
+    match products {
+        Products::ThreeBf16 => 0,
+        Products::Tf32 => 1,
+        Products::Bf16 | Products::F16 => 2,
+    }
 }
 
 /// The program of a product.
 pub(super) fn program(tile: &WarpgroupTile, orders: [Order; 2]) -> Program {
     let [left, right] = orders.map(Order::boxes);
-    let template = format!("gpu::matmul::matmul_warpgroup<float, {}, {left}, {right}>", tile.text());
-    program_of(MATMUL, check_text(), template).architecture_specific()
+    let result = tile.products.result();
+    let template = format!("gpu::matmul::matmul_warpgroup<{}, {}, {left}, {right}>", result.cuda_name(), tile.text());
+    let include = if result.is_half() { "#include \"half.cuh\"\n" } else { "" };
+    program_of(MATMUL, format!("{include}{}", check_text()), template)
+        .header(HALF.name, HALF.text)
+        .architecture_specific()
 }
 
 /// The program of a copy.
 pub(super) fn split_program(products: Products) -> Program {
-    let name = match products {
-        Products::Tf32 => "matmul_round",
-        Products::ThreeBf16 => "matmul_split",
+    let template = match products {
+        Products::ThreeBf16 => format!("matmul_split<{SPLIT_THREADS}>"),
+        Products::Tf32 => format!("matmul_copy<float, {SPLIT_THREADS}>"),
+        Products::Bf16 | Products::F16 => format!("matmul_copy<uint16_t, {SPLIT_THREADS}>"),
     };
-    program_of(SPLIT, split_check_text(), format!("gpu::matmul::{name}<{SPLIT_THREADS}>"))
+    program_of(SPLIT, split_check_text(), format!("gpu::matmul::{template}"))
 }
 
 fn program_of(header: Header, check: String, template: String) -> Program {

@@ -12,9 +12,6 @@ use crate::{Result, matmul::problem::MatmulProblem};
 /// Bytes that addresses and strides of a tensor map are multiples of.
 const MAP_BYTES: usize = 16;
 
-/// Elements of f32.
-const BYTES: usize = 4;
-
 /// The most elements of an axis of a tensor map: coordinates are `int`.
 const MOST: usize = i32::MAX as usize;
 
@@ -22,6 +19,8 @@ const MOST: usize = i32::MAX as usize;
 #[derive(Clone, Debug)]
 pub(super) struct Factor {
     address: u64,
+    /// Bytes of an element.
+    bytes: usize,
     across: usize,
     along: usize,
     across_stride: isize,
@@ -53,6 +52,7 @@ impl Order {
 #[derive(Clone, Debug)]
 pub(super) struct Copied {
     pub(super) address: u64,
+    bytes: usize,
     pub(super) rows: usize,
     pub(super) columns: usize,
     pub(super) row_stride: isize,
@@ -69,9 +69,9 @@ impl Copied {
     }
 
     pub(super) fn is_packed(&self) -> bool {
-        let is_multiple = |stride: isize| stride.unsigned_abs().is_multiple_of(MAP_BYTES / BYTES);
+        let is_multiple = |stride: isize| stride.unsigned_abs().is_multiple_of(MAP_BYTES / self.bytes);
         self.column_stride == 1
-            && self.columns.is_multiple_of(MAP_BYTES / BYTES)
+            && self.columns.is_multiple_of(MAP_BYTES / self.bytes)
             && self.address.is_multiple_of(MAP_BYTES as u64)
             && is_multiple(self.row_stride)
             && self.axes.iter().all(|&(_, step)| is_multiple(step))
@@ -111,6 +111,7 @@ impl Factor {
         };
         Self {
             address: matrix.address,
+            bytes: problem.dtype.bytes(),
             across,
             along: problem.k,
             across_stride: strides.0,
@@ -126,7 +127,12 @@ impl Factor {
 
     /// Bytes of the elements, each once.
     pub(super) fn bytes(&self) -> usize {
-        [self.across, self.along, BYTES].into_iter().fold(self.matrices(), usize::saturating_mul)
+        [self.across, self.along, self.bytes].into_iter().fold(self.matrices(), usize::saturating_mul)
+    }
+
+    /// Bytes that a copy reads and writes.
+    pub(super) fn copied_bytes(&self, products: Products) -> usize {
+        self.bytes() / self.bytes * (self.bytes + products.element_bytes() * products.parts())
     }
 
     pub(super) fn fits_a_map(&self) -> bool {
@@ -142,7 +148,7 @@ impl Factor {
         };
         let mut stacked = self.batch.iter().filter(|(_, step)| *step != 0);
         let (matrices, step) = stacked.next().copied().unwrap_or((1, 0));
-        let is_whole = |stride: isize| stride >= 0 && (stride as usize * BYTES).is_multiple_of(MAP_BYTES);
+        let is_whole = |stride: isize| stride >= 0 && (stride as usize * self.bytes).is_multiple_of(MAP_BYTES);
         // One row alone has any stride.
         let row_stride = if rows == 1 { MAP_BYTES as isize } else { row_stride };
         let fits = self.fits_a_map()
@@ -150,7 +156,7 @@ impl Factor {
             && [row_stride, step].into_iter().all(is_whole)
             && row_stride > 0
             && stacked.next().is_none()
-            && [row_stride, step].into_iter().all(|stride| stride < (1 << 40) / BYTES as isize);
+            && [row_stride, step].into_iter().all(|stride| stride < (1 << 40) / self.bytes as isize);
         fits.then(|| Operand {
             order,
             address: self.address,
@@ -171,6 +177,7 @@ impl Factor {
         };
         let copied = Copied {
             address: self.address,
+            bytes: self.bytes,
             rows: rows.0,
             columns: columns.0,
             row_stride: rows.1,
@@ -229,15 +236,5 @@ impl Operand {
             swizzle: Swizzle::Rows128,
         };
         Ok(TensorMap::new(device, &layout)?)
-    }
-}
-
-impl Products {
-    /// Parts of an element.
-    pub(super) fn parts(self) -> usize {
-        match self {
-            Self::Tf32 => 1,
-            Self::ThreeBf16 => 3,
-        }
     }
 }

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     common::launch::{DeviceLimits, MOST_BLOCKS},
-    matmul::{precision::Precision, problem::MatmulProblem},
+    matmul::problem::MatmulProblem,
 };
 
 /// The source of an operand.
@@ -46,15 +46,10 @@ const HOPPER: u32 = 90;
 /// Chooses a plan, if one is expected to take less than `strict`, the time of a product on CUDA cores.
 pub(super) fn choose(
     problem: &MatmulProblem,
-    precision: Precision,
+    products: Products,
     strict: f64,
     device: &DeviceLimits,
 ) -> Option<WarpgroupPlan> {
-    let products = match precision {
-        Precision::Strict => return None,
-        Precision::Tf32 => Products::Tf32,
-        Precision::Emulated => Products::ThreeBf16,
-    };
     let factors = [1, 2].map(|operand| Factor::of(problem, operand));
     if device.arch.number() != HOPPER || problem.k == 0 || !factors.iter().all(Factor::fits_a_map) {
         return None;
@@ -63,12 +58,7 @@ pub(super) fn choose(
     let copying: f64 =
         (sources.iter().zip(if is_transposed { [&factors[1], &factors[0]] } else { factors.each_ref() }))
             .filter(|(source, _)| matches!(source, Source::Copied(_)))
-            .map(|(_, factor)| {
-                copy_time(
-                    factor.bytes() / 4 * (4 + products.element_bytes() * products.parts()),
-                    device.multiprocessors,
-                )
-            })
+            .map(|(_, factor)| copy_time(factor.copied_bytes(products), device.multiprocessors))
             .sum();
     let (m, n) = if is_transposed { (problem.n, problem.m) } else { (problem.m, problem.n) };
     let tiles =
@@ -86,8 +76,14 @@ pub(super) fn choose(
 
 /// Which operands are copied, and whether a and b change places.
 fn sources(products: Products, factors: &[Factor; 2]) -> (bool, [Source; 2]) {
-    if products == Products::ThreeBf16 {
-        return (false, factors.each_ref().map(|factor| Source::Copied(factor.nearest_order())));
+    let in_place = |factor: &Factor| factor.in_place().map(|operand| Source::InPlace(operand.order));
+    let copied = |factor: &Factor| Source::Copied(factor.nearest_order());
+    match products {
+        Products::ThreeBf16 => return (false, factors.each_ref().map(copied)),
+        Products::Bf16 | Products::F16 => {
+            return (false, factors.each_ref().map(|factor| in_place(factor).unwrap_or_else(|| copied(factor))));
+        }
+        Products::Tf32 => {}
     }
     // The right operand lies along k, the left one in either order.
     let [a, b] = factors.each_ref().map(|factor| factor.in_place().map(|operand| operand.order));

@@ -1,28 +1,59 @@
 //! Tiles of products on Hopper's tensor cores, and their estimated times.
 
-/// The products of tensor cores that make a product of f32.
+use gpu_array::DType;
+
+use crate::matmul::precision::Precision;
+
+/// The products of tensor cores that make a product of two elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Products {
-    /// One product of TF32.
+pub(in crate::matmul) enum Products {
+    /// One product of TF32, for one of f32.
     Tf32,
-    /// Six products of bf16.
+    /// Six products of bf16, for one of f32.
     ThreeBf16,
+    /// One product of bf16.
+    Bf16,
+    /// One product of f16.
+    F16,
 }
 
 impl Products {
+    /// The products of elements of a type in a precision, if tensor cores compute them.
+    pub(in crate::matmul) fn of(dtype: DType, precision: Precision) -> Option<Self> {
+        match (dtype, precision) {
+            (DType::F32, Precision::Tf32) => Some(Self::Tf32),
+            (DType::F32, Precision::Emulated) => Some(Self::ThreeBf16),
+            (DType::BF16, _) => Some(Self::Bf16),
+            (DType::F16, _) => Some(Self::F16),
+            _ => None,
+        }
+    }
+
     /// Bytes of an element in shared memory.
     pub(super) fn element_bytes(self) -> usize {
-        match self {
-            Self::Tf32 => 4,
-            Self::ThreeBf16 => 2,
-        }
+        if self == Self::Tf32 { 4 } else { 2 }
+    }
+
+    /// Parts of an element.
+    pub(super) fn parts(self) -> usize {
+        if self == Self::ThreeBf16 { 3 } else { 1 }
     }
 
     /// The name of the type of elements in `warpgroup.cuh`.
     fn type_name(self) -> &'static str {
         match self {
             Self::Tf32 => "gpu::TF32",
-            Self::ThreeBf16 => "gpu::BF16",
+            Self::ThreeBf16 | Self::Bf16 => "gpu::BF16",
+            Self::F16 => "gpu::F16",
+        }
+    }
+
+    /// The type of the results.
+    pub(super) fn result(self) -> DType {
+        match self {
+            Self::Tf32 | Self::ThreeBf16 => DType::F32,
+            Self::Bf16 => DType::BF16,
+            Self::F16 => DType::F16,
         }
     }
 
@@ -31,6 +62,7 @@ impl Products {
         match self {
             Self::Tf32 => 67.0 / 495.0,
             Self::ThreeBf16 => 6.0 * 67.0 / 989.0,
+            Self::Bf16 | Self::F16 => 67.0 / 989.0,
         }
     }
 }
@@ -109,4 +141,12 @@ pub(super) const TILES: &[WarpgroupTile] = &[
     WarpgroupTile::new(Products::ThreeBf16, [128, 128], 2, 0.85),
     WarpgroupTile::new(Products::ThreeBf16, [64, 128], 3, 0.60),
     WarpgroupTile::new(Products::ThreeBf16, [64, 64], 4, 0.45),
+    WarpgroupTile::new(Products::Bf16, [128, 256], 4, 0.74),
+    WarpgroupTile::new(Products::Bf16, [128, 128], 6, 0.54),
+    WarpgroupTile::new(Products::Bf16, [64, 128], 8, 0.45),
+    WarpgroupTile::new(Products::Bf16, [64, 64], 8, 0.35),
+    WarpgroupTile::new(Products::F16, [128, 256], 4, 0.74),
+    WarpgroupTile::new(Products::F16, [128, 128], 6, 0.54),
+    WarpgroupTile::new(Products::F16, [64, 128], 8, 0.45),
+    WarpgroupTile::new(Products::F16, [64, 64], 8, 0.35),
 ];
