@@ -54,6 +54,7 @@
 
 mod arguments;
 mod capture;
+mod context;
 mod device;
 pub mod emulated;
 mod environment;

@@ -4,10 +4,10 @@ use std::{ffi::c_void, sync::Mutex};
 
 use gpu_driver_core::lock;
 
-pub(crate) use crate::device::Loaded;
+pub(crate) use crate::context::Loaded;
 use crate::{
     Device, DriverError, LaunchConfig, Program, Result, Stream,
-    device::SharedLimit,
+    context::SharedLimit,
     module::{find, launch_raw, load_raw},
     sys,
 };

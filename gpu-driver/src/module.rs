@@ -15,7 +15,7 @@ use gpu_driver_core::{
 
 use crate::{
     Binary, BinaryKind, CudaCode, CudaVersion, Device, DriverError, Result, Stream,
-    device::{Current, SharedLimit},
+    context::{Current, SharedLimit},
     nvrtc, sys,
 };
 

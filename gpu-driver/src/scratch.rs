@@ -11,13 +11,12 @@ use std::{
     },
 };
 
-use cust::sys::{CUdeviceptr, CUstream};
+use cust::sys::CUdeviceptr;
 use gpu_driver_core::lock;
 
 use crate::{
     DriverError, Result, Stream,
-    capture::Resource,
-    device::{Context, Current, OfCapture, Scratch, ScratchKind, ScratchMemory},
+    context::{Current, OfCapture, Resource, Scratch, ScratchKind, ScratchMemory},
     pool, sys,
 };
 
@@ -211,15 +210,6 @@ impl Scratch {
         self.owner.store(here, Ordering::Relaxed);
         Ok(Held { address, owner: &self.owner, _memory: memory })
     }
-
-    /// Gives the memory back in the order of its stream, which goes next.
-    pub(crate) fn release(&self, context: &Context, stream: CUstream) {
-        let memory = std::mem::take(&mut *lock(&self.memory));
-        for address in memory.map(|memory| memory.address).into_iter().filter(|&address| address != 0) {
-            context.scratches.live.fetch_sub(1, Ordering::Relaxed);
-            context.release_in_order(stream, address, || pool::free_in_order(context, stream, address));
-        }
-    }
 }
 
 impl ScratchMemory {
@@ -232,13 +222,13 @@ impl ScratchMemory {
         let live = &device.0.scratches.live;
         let old = std::mem::take(self);
         if old.address != 0 {
-            pool::free_in_order(&device.0, stream.as_raw(), old.address);
+            device.0.free_in_order(stream.as_raw(), old.address);
             live.fetch_sub(1, Ordering::Relaxed);
         }
         let address = pool::allocate_in_order(stream, bytes, current)?;
         // SAFETY: the memory has so many bytes.
         let code = unsafe { sys::cuMemsetD8Async(address, 0, kind.zero_bytes(bytes), stream.as_raw()) };
-        let free = |_: &_| pool::free_in_order(&device.0, stream.as_raw(), address);
+        let free = |_: &_| device.0.free_in_order(stream.as_raw(), address);
         device.check("cuMemsetD8Async", code).inspect_err(free)?;
         live.fetch_add(1, Ordering::Relaxed);
         *self = Self { address, bytes };

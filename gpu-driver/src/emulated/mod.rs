@@ -101,7 +101,7 @@ use std::{ops::Range, sync::Arc, time::Duration};
 
 use gpu_driver_emulated::{Control, Overrides};
 
-use crate::{CudaCode, Device, DriverError, Result, device::Context, sys::loader};
+use crate::{CudaCode, Device, DriverError, Result, context::Context, sys::loader};
 
 mod sweep;
 

@@ -586,10 +586,10 @@ pub fn cases() -> impl Iterator<Item = (String, impl FnOnce(&()) -> Outcome + Se
 
 pub fn no_fallible_function_is_forgotten(_: &()) -> Outcome {
     let sources = [
-        include_str!("../../src/capture/mod.rs"),
-        include_str!("../../src/device/context.rs"),
-        include_str!("../../src/device/current.rs"),
-        include_str!("../../src/device/mod.rs"),
+        include_str!("../../src/capture.rs"),
+        include_str!("../../src/context/mod.rs"),
+        include_str!("../../src/context/current.rs"),
+        include_str!("../../src/device.rs"),
         include_str!("../../src/event.rs"),
         include_str!("../../src/generated.rs"),
         include_str!("../../src/graph.rs"),
