@@ -58,10 +58,10 @@ impl Stream {
     ///
     /// # Example
     /// ```no_run
-    /// use gpu_driver::{Device, DeviceVec, DriverError, LaunchConfig, Module, Program, SCRATCH_COUNTERS};
+    /// use gpu_driver::{Device, DeviceVec, DriverError, LaunchConfig, SCRATCH_COUNTERS};
     ///
     /// // The block that takes the last ticket adds up the sums that the others left, and puts the counter back to zero.
-    /// let program = Program::new("total.cu", r#"extern "C" __global__
+    /// let text = r#"extern "C" __global__
     /// void total(const unsigned *x, unsigned long long n, unsigned *ticket, unsigned *partial, unsigned *out) {
     ///     unsigned sum = 0;
     ///     for (unsigned long long i = blockIdx.x; i < n; i += gridDim.x) sum += x[i];
@@ -73,24 +73,18 @@ impl Stream {
     ///     for (unsigned block = 0; block < gridDim.x; ++block) sum += ((volatile unsigned *)partial)[block];
     ///     *out = sum;
     ///     *ticket = 0;
-    /// }"#);
+    /// }"#;
     /// let device = Device::first()?;
-    /// let module = Module::load(&device, &program.compile(device.arch())?)?;
-    /// let kernel = module.function("total")?;
+    /// let kernel = device.compile(text)?.function("total")?;
     /// let stream = device.stream();
     /// let x = DeviceVec::from_slice(&stream, &[1u32, 2, 3])?;
-    /// let out = DeviceVec::<u32>::zeros(&stream, 1)?;
+    /// let mut out = DeviceVec::<u32>::zeros(&stream, 1)?;
     ///
     /// let blocks = 2;
     /// stream.with_scratch(4 * blocks as usize, |counters| {
-    ///     let (mut x, mut n, mut ticket, mut out) = (x.as_raw(), 3u64, counters, out.as_raw());
-    ///     let mut partial = counters + SCRATCH_COUNTERS as u64;
-    ///     let config = LaunchConfig { grid: blocks.into(), block: 1.into(), shared_bytes: 0 };
-    ///     let arguments = &mut [
-    ///         (&raw mut x).cast(), (&raw mut n).cast(), (&raw mut ticket).cast(), (&raw mut partial).cast(), (&raw mut out).cast(),
-    ///     ];
+    ///     let arguments = (x.input(), 3u64, counters, counters + SCRATCH_COUNTERS as u64, out.output());
     ///     // SAFETY: reads x[..3], writes a number for each block and out[0], and leaves the counter zero.
-    ///     unsafe { kernel.launch(config, arguments, &stream) }
+    ///     unsafe { kernel.launch(LaunchConfig::new(blocks, 1), arguments, &stream) }
     /// })?;
     /// assert_eq!(out.to_vec()?, [6]);
     /// # Ok::<(), DriverError>(())
