@@ -2,7 +2,7 @@
 //! with `GPU_DEVICE=emulated`.
 use std::error::Error;
 
-use gpu_driver::{Device, DeviceVec, LaunchConfig, Module, Program};
+use gpu_driver::{Device, LaunchConfig};
 
 const SOURCE: &str = r#"
 extern "C" __global__ void doublify(float *a, int n) {
@@ -13,16 +13,12 @@ extern "C" __global__ void doublify(float *a, int n) {
 
 /// Doubles 16 numbers on a device, and checks them.
 pub fn run(device: &Device) -> Result<(), Box<dyn Error>> {
-    let module = Module::load(device, &Program::new("doublify.cu", SOURCE).compile(device.arch())?)?;
-    let doublify = module.function("doublify")?;
-    let stream = device.stream();
+    let doublify = device.compile(SOURCE)?.function("doublify")?;
     let numbers: Vec<f32> = (0..16).map(|i| i as f32 / 4.0).collect();
-    let a = DeviceVec::from_slice(&stream, &numbers)?;
-    let (mut address, mut n) = (a.as_raw(), a.len() as i32);
-    let config = LaunchConfig { grid: 1.into(), block: 128.into(), shared_bytes: 0 };
+    let mut doubled = numbers.clone();
+    let n = i32::try_from(doubled.len())?;
     // SAFETY: the kernel takes a pointer to floats and their number, and touches those alone.
-    unsafe { doublify.launch(config, &mut [(&raw mut address).cast(), (&raw mut n).cast()], &stream)? };
-    let doubled = a.to_vec()?;
+    unsafe { doublify.launch(LaunchConfig::for_elements(16), (&mut doubled, n), &device.stream())? };
     assert!(numbers.iter().zip(&doubled).all(|(x, y)| y / 2.0 == *x));
     println!("{doubled:?}");
     Ok(())

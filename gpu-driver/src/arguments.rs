@@ -18,6 +18,14 @@ pub unsafe trait Argument {
     where
         Self: Sized;
 
+    /// The bytes of the value on a device, where the type tells them: launches of kernels from texts compare them.
+    fn bytes() -> Option<usize>
+    where
+        Self: Sized,
+    {
+        None
+    }
+
     /// Address of the value to pass.
     fn value(&self) -> *const c_void;
 
@@ -32,10 +40,34 @@ unsafe impl<T: DevicePod> Argument for T {
     fn cuda_type() -> String {
         T::CUDA_NAME.to_owned()
     }
+    fn bytes() -> Option<usize> {
+        Some(size_of::<T>())
+    }
     fn value(&self) -> *const c_void {
         std::ptr::from_ref(self).cast()
     }
 }
+
+macro_rules! plain {
+    ($($type:ty => $cuda:literal),* $(,)?) => {$(
+        // SAFETY: the type of the C side has the same size and values.
+        unsafe impl Argument for $type {
+            fn cuda_type() -> String {
+                $cuda.to_owned()
+            }
+            fn bytes() -> Option<usize> {
+                Some(size_of::<Self>())
+            }
+            fn value(&self) -> *const c_void {
+                std::ptr::from_ref(self).cast()
+            }
+        }
+    )*};
+}
+
+plain! { bool => "bool" }
+#[cfg(target_pointer_width = "64")]
+plain! { usize => "uint64_t", isize => "int64_t" }
 
 macro_rules! pointer {
     ($(#[$doc:meta])* $name:ident, $kind:ty, $cuda:literal) => {
@@ -56,6 +88,9 @@ macro_rules! pointer {
         unsafe impl<T: DevicePod> Argument for $name<'_, T> {
             fn cuda_type() -> String {
                 format!($cuda, T::CUDA_NAME)
+            }
+            fn bytes() -> Option<usize> {
+                Some(size_of::<CUdeviceptr>())
             }
             fn value(&self) -> *const c_void {
                 std::ptr::from_ref(&self.address).cast()

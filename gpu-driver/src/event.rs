@@ -5,7 +5,7 @@ use std::{ptr::null_mut, sync::Weak};
 use cust::sys::CUevent;
 use gpu_driver_core::lock;
 
-use crate::{CudaCode, Device, DriverError, Result, Stream, device::Current, sys};
+use crate::{CudaCode, Device, DriverError, Result, Stream, context::Current, sys};
 
 const DEFAULT: u32 = 0;
 const DISABLE_TIMING: u32 = 2;
@@ -238,7 +238,7 @@ impl Device {
             return Err(DriverError::InCapture { op: "Device::synchronize" });
         }
         let current = self.enter()?;
-        let waited = match self.0.alone() {
+        let waited = match self.0.captures.alone() {
             // SAFETY: no arguments.
             Some(_alone) => self.check("cuCtxSynchronize", unsafe { sys::cuCtxSynchronize() }),
             None => self.synchronize_streams(&current),

@@ -2,10 +2,7 @@
 
 use std::{ffi::c_void, fmt, sync::Arc};
 
-use crate::{
-    Device, DriverError, LaunchConfig, Program, Result, Stream,
-    loaded::{Loaded, same_device},
-};
+use crate::{Device, DriverError, LaunchConfig, Program, Result, Stream, loaded::Loaded, module::same_device};
 
 /// The keys of one maker's kernels, apart from all others': without the value nobody can look up, replace or add a kernel of it.
 ///

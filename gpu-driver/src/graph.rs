@@ -92,7 +92,7 @@ impl<'a> Begun<'a> {
         // Relaxed: kernels are loaded at their first launch, which the stricter modes forbid within a capture.
         const RELAXED: i32 = 2;
         let device = stream.device();
-        let announced = device.0.capturing();
+        let announced = Capturing::announce(&device.0);
         let current = device.enter()?;
         let _joining = device.0.captures.joining();
         // SAFETY: the stream is alive.
@@ -114,7 +114,7 @@ impl<'a> Begun<'a> {
         // Nothing is given to the capture between its end and the end of its list.
         let _joining = device.0.captures.joining();
         let captured = self.stream.end_capture();
-        Ended { captured, resources: device.0.close_capture(device, self.number) }
+        Ended { captured, resources: GraphResources::of_capture(&device.0, self.number) }
     }
 }
 

@@ -22,7 +22,8 @@ use std::{
 
 use crate::{
     Arguments, Binary, Device, Dim3, DriverError, Header, LaunchConfig, Program, Result, Stream,
-    loaded::{Loaded, same_device},
+    loaded::Loaded,
+    module::same_device,
     nvrtc::{Arch, HOPPER},
 };
 

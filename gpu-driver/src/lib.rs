@@ -6,24 +6,22 @@
 //!
 //! # From a kernel's text to its result
 //! ```no_run
-//! use gpu_driver::{Device, DeviceVec, LaunchConfig, Module, Program};
+//! use gpu_driver::{Device, DeviceVec, LaunchConfig};
 //!
 //! let device = Device::first()?;
-//! let program = Program::new("double.cu", r#"extern "C" __global__ void double_all(float *x, unsigned long long n) {
+//! let double_all = device.compile(r#"extern "C" __global__ void double_all(float *x, unsigned long long n) {
 //!     for (unsigned long long i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) x[i] *= 2;
-//! }"#);
-//! let module = Module::load(&device, &program.compile(device.arch())?)?;
-//! let kernel = module.function("double_all")?;
+//! }"#)?.function("double_all")?;
 //!
 //! let stream = device.stream();
-//! let x = DeviceVec::from_slice(&stream, &[1.0f32, 2.0, 3.0])?;
-//! let (mut address, mut n) = (x.as_raw(), x.len() as u64);
-//! let config = LaunchConfig { grid: 1.into(), block: 128.into(), shared_bytes: 0 };
-//! // SAFETY: the kernel takes a float pointer and a 64-bit count, and touches x[..n] only.
-//! unsafe { kernel.launch(config, &mut [(&raw mut address).cast(), (&raw mut n).cast()], &stream)? };
+//! let mut x = DeviceVec::from_slice(&stream, &[1.0f32, 2.0, 3.0])?;
+//! let n = x.len();
+//! // SAFETY: the kernel touches x[..n] only, each element in one thread.
+//! unsafe { double_all.launch(LaunchConfig::for_elements(n), (x.in_out(), n), &stream)? };
 //! assert_eq!(x.to_vec()?, [2.0, 4.0, 6.0]);
 //! # Ok::<(), gpu_driver::DriverError>(())
 //! ```
+//! A launch compares its arguments with the compiled kernel ([`Function::launch`]); slices of the host may stand among them.
 //! Kernels that ship with a crate are typed instead: see [`Entry`] and [`Registry`].
 //!
 //! # In a crate of your own
@@ -54,6 +52,7 @@
 
 mod arguments;
 mod capture;
+mod context;
 mod device;
 pub mod emulated;
 mod environment;
@@ -61,6 +60,7 @@ mod event;
 mod generated;
 mod graph;
 mod kernel;
+mod launch_arguments;
 mod loaded;
 mod memory;
 mod module;
@@ -72,6 +72,7 @@ mod pod;
 mod pool;
 mod preload;
 mod scratch;
+mod signature;
 mod stream;
 mod sys;
 mod tensor_map;
@@ -88,6 +89,7 @@ pub use gpu_driver_core::debug_by_text;
 pub use gpu_driver_core::{CompileError, CudaCode, CudaVersion, DriverError, Result};
 pub use graph::Graph;
 pub use kernel::{CHECKED_ARCHS, Entry, Instance, Kernel, Registry, Source};
+pub use launch_arguments::{HostOut, LaunchArgument, LaunchArguments};
 pub use memory::{DeviceSlice, DeviceSliceMut, DeviceVec};
 pub use module::{Dim3, Function, LaunchConfig, Module};
 pub use nvrtc::{Arch, Binary, BinaryKind, Header, Origin, Program};

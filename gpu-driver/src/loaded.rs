@@ -4,11 +4,11 @@ use std::{ffi::c_void, sync::Mutex};
 
 use gpu_driver_core::lock;
 
-pub(crate) use crate::device::Loaded;
+pub(crate) use crate::context::Loaded;
 use crate::{
-    Device, DriverError, LaunchConfig, Program, Result, Stream,
-    device::SharedLimit,
-    module::{find, launch_raw, load_raw},
+    Device, LaunchConfig, Program, Result, Stream,
+    context::SharedLimit,
+    module::{find, launch_in_order, load_raw},
     sys,
 };
 
@@ -69,7 +69,7 @@ impl Loaded {
     /// Enqueues the kernel on `stream`, after the work that the homes hold and before their later work.
     ///
     /// # Safety
-    /// The promises of [`crate::Function::launch`].
+    /// The promises of [`crate::Function::launch_raw`].
     pub(crate) unsafe fn launch(
         &self,
         config: LaunchConfig,
@@ -77,28 +77,7 @@ impl Loaded {
         for_each_home: impl Fn(&mut dyn FnMut(&Stream) -> Result<()>) -> Result<()>,
         stream: &Stream,
     ) -> Result<()> {
-        let device = stream.device();
-        let current = device.enter()?;
-        for_each_home(&mut |home| {
-            same_device("a kernel and its argument", device, home.device())?;
-            stream.follow_entered(home, &current)
-        })?;
         // SAFETY: as the caller promises.
-        let mut outcome =
-            unsafe { launch_raw(&self.expression, self.raw, self.overlaps, config, values, stream, &current) };
-        // Whatever happened, every home must come after the kernel if it was launched, or a release could overtake it.
-        let joined = for_each_home(&mut |home| home.follow_entered(stream, &current));
-        if joined.is_err() {
-            let waited = stream.synchronize_entered(&current);
-            outcome = outcome.and(joined).and(waited);
-        }
-        outcome
+        unsafe { launch_in_order(&self.expression, self.raw, self.overlaps, config, values, for_each_home, stream) }
     }
-}
-
-pub(crate) fn same_device(op: &'static str, expected: &Device, got: &Device) -> Result<()> {
-    if expected == got {
-        return Ok(());
-    }
-    Err(DriverError::WrongDevice { op, expected: expected.ordinal(), got: got.ordinal() })
 }

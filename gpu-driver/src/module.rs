@@ -4,7 +4,10 @@ use std::{
     ffi::{CString, c_void},
     fmt,
     ptr::null_mut,
-    sync::Arc,
+    sync::{
+        Arc, OnceLock,
+        atomic::{AtomicUsize, Ordering},
+    },
 };
 
 use cust::sys::{CUfunction, CUmodule};
@@ -14,9 +17,12 @@ use gpu_driver_core::{
 };
 
 use crate::{
-    Binary, BinaryKind, CudaCode, CudaVersion, Device, DriverError, Result, Stream,
-    device::{Current, SharedLimit},
-    nvrtc, sys,
+    Binary, BinaryKind, CudaCode, CudaVersion, Device, DriverError, LaunchArguments, Program, Result, Stream,
+    context::{Current, SharedLimit},
+    launch_arguments::StagedArguments,
+    nvrtc,
+    signature::{self, ArgumentType, Declaration, Signature},
+    sys,
 };
 
 /// Threads or blocks along x, y and z.
@@ -55,6 +61,14 @@ impl From<Dim3> for [u32; 3] {
 }
 
 /// Shape of a launch.
+///
+/// ```
+/// use gpu_driver::LaunchConfig;
+/// let config = LaunchConfig::for_elements(1000);
+/// assert_eq!((config.grid.x, config.block.x), (4, 256));
+/// let tiles = LaunchConfig::new((8, 8), (16, 16)).shared_bytes(2048);
+/// assert_eq!((tiles.grid.y, tiles.block.y, tiles.shared_bytes), (8, 16, 2048));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LaunchConfig {
     /// Blocks.
@@ -63,6 +77,30 @@ pub struct LaunchConfig {
     pub block: Dim3,
     /// Dynamic shared memory of a block, in bytes.
     pub shared_bytes: u32,
+}
+
+impl LaunchConfig {
+    /// Threads of a block of [`LaunchConfig::for_elements`].
+    pub const ELEMENT_THREADS: u32 = 256;
+
+    /// A grid of `grid` blocks of `block` threads, without dynamic shared memory.
+    pub fn new(grid: impl Into<Dim3>, block: impl Into<Dim3>) -> Self {
+        Self { grid: grid.into(), block: block.into(), shared_bytes: 0 }
+    }
+
+    /// A thread for each of `n` elements, in blocks of 256: at least `n` threads, so the kernel checks its index, `if (i < n)`.
+    ///
+    /// One block where `n` is 0. Beyond 256 (2^31 - 1) elements, about 5.5e11, the grid has as many blocks as CUDA allows.
+    pub fn for_elements(n: usize) -> Self {
+        let blocks = n.div_ceil(Self::ELEMENT_THREADS as usize).clamp(1, i32::MAX as usize);
+        Self::new(blocks as u32, Self::ELEMENT_THREADS)
+    }
+
+    /// The same shape with that much dynamic shared memory for each block.
+    #[must_use]
+    pub fn shared_bytes(self, shared_bytes: u32) -> Self {
+        Self { shared_bytes, ..self }
+    }
 }
 
 /// A program in a device's memory. Unloaded when the last [`Function`] of it goes.
@@ -75,12 +113,45 @@ struct Loaded {
     device: Device,
     raw: CUmodule,
     names: Vec<(String, String)>,
+    text: Arc<str>,
+    /// The kernels of the text, read when the first is asked for.
+    declarations: OnceLock<Vec<Declaration>>,
 }
 
 // SAFETY: the driver's module functions may be called from any thread.
 unsafe impl Send for Loaded {}
 // SAFETY: as above; the handle is never changed.
 unsafe impl Sync for Loaded {}
+
+impl Device {
+    /// Compiles a program for this device, or takes it from the cache, and loads it: [`Program::compile`] and [`Module::load`].
+    ///
+    /// # Errors
+    /// Those of both.
+    ///
+    /// # Example
+    /// ```no_run
+    /// use gpu_driver::{Device, DeviceVec, LaunchConfig};
+    ///
+    /// let device = Device::first()?;
+    /// let stream = device.stream();
+    /// let x = DeviceVec::from_slice(&stream, &[1.0f32, 2.0, 3.0])?;
+    /// let mut y = DeviceVec::<f32>::zeros(&stream, 3)?;
+    ///
+    /// let square = device.compile(r#"extern "C" __global__ void square(const float *x, float *y, int n) {
+    ///     int i = blockIdx.x * blockDim.x + threadIdx.x;
+    ///     if (i < n) y[i] = x[i] * x[i];
+    /// }"#)?.function("square")?;
+    /// // SAFETY: the kernel touches x[..3] and y[..3] alone, each element of y in one thread.
+    /// unsafe { square.launch(LaunchConfig::for_elements(3), (x.input(), y.output(), 3), &stream)? };
+    /// assert_eq!(y.to_vec()?, [1.0, 4.0, 9.0]);
+    /// # Ok::<(), gpu_driver::DriverError>(())
+    /// ```
+    #[doc(alias = "SourceModule")]
+    pub fn compile(&self, program: impl Into<Program>) -> Result<Module> {
+        Module::load(self, &program.into().compile(self.arch())?)
+    }
+}
 
 impl Module {
     /// Loads a compiled program.
@@ -89,28 +160,62 @@ impl Module {
     /// `DriverTooOld` when the driver is older than the NVRTC that compiled it; else the driver's error.
     pub fn load(device: &Device, binary: &Binary) -> Result<Self> {
         let raw = load_raw(device, binary)?;
-        Ok(Self(Arc::new(Loaded { device: device.clone(), raw, names: binary.names().to_vec() })))
+        let (names, text) = (binary.names().to_vec(), binary.text());
+        Ok(Self(Arc::new(Loaded { device: device.clone(), raw, names, text, declarations: OnceLock::new() })))
     }
 
     /// The kernel of a name expression that was given to [`crate::Program::name_expression`], or of an `extern "C"` name.
     ///
     /// # Errors
-    /// `NoKernel` when the program has no kernel of that name; `Nul`.
+    /// `NoKernel` when the program has no kernel of that name, with the names that it has; `Nul`.
+    #[doc(alias = "get_function")]
     pub fn function(&self, name: &str) -> Result<Function> {
         let lowered = self.0.names.iter().find(|(expression, _)| expression == name).map_or(name, |(_, low)| low);
-        let no_kernel = || DriverError::NoKernel {
-            name: name.to_owned(),
-            known: self.0.names.iter().map(|(expression, _)| expression.clone()).collect(),
-        };
         if name.is_empty() {
             // The driver would call it an invalid value.
-            return Err(no_kernel());
+            return Err(self.0.no_kernel(name));
         }
         let raw = find(&self.0.device, self.0.raw, lowered).map_err(|error| match error {
-            DriverError::Cuda { code: CudaCode::NOT_FOUND, .. } => no_kernel(),
+            DriverError::Cuda { code: CudaCode::NOT_FOUND, .. } => self.0.no_kernel(name),
             error => error,
         })?;
-        Ok(Function { module: self.clone(), raw, name: name.to_owned(), shared: Arc::default() })
+        let (shared, signature, checked) = (Arc::default(), Arc::default(), Arc::default());
+        Ok(Function { module: self.clone(), raw, name: name.to_owned(), shared, signature, checked })
+    }
+}
+
+impl Loaded {
+    fn declarations(&self) -> &[Declaration] {
+        self.declarations.get_or_init(|| signature::declarations(&self.text))
+    }
+
+    /// The declaration of a kernel by its name or name expression.
+    fn declaration(&self, name: &str) -> Option<&Declaration> {
+        let plain = name.split('<').next().unwrap_or_default().trim().trim_start_matches('&');
+        let plain = plain.rsplit("::").next().unwrap_or_default();
+        self.declarations().iter().find(|declaration| declaration.name == plain)
+    }
+
+    fn no_kernel(&self, name: &str) -> DriverError {
+        let by_expression = self.names.iter().map(|(expression, _)| expression.clone());
+        let plain = self.declarations().iter().filter(|declaration| declaration.is_extern_c);
+        let plain = plain.map(|declaration| declaration.name.clone());
+        let mut known: Vec<String> = by_expression.collect();
+        known.extend(plain.filter(|name| !known.contains(name)).collect::<Vec<_>>());
+        let hint = match self.declaration(name) {
+            Some(Declaration { is_template: true, name, .. }) => {
+                format!("`{name}` is a template: ask for an instance by Program::name_expression(\"{name}<…>\").")
+            }
+            Some(Declaration { is_extern_c: false, name, .. }) => {
+                format!(
+                    "Put extern \"C\" before the __global__ of `{name}`, or give Program::name_expression(\"{name}\")."
+                )
+            }
+            _ => {
+                "A kernel has a name by extern \"C\" before its __global__, or by Program::name_expression.".to_owned()
+            }
+        };
+        DriverError::NoKernel { name: name.to_owned(), known, hint }
     }
 }
 
@@ -127,13 +232,16 @@ impl Drop for Loaded {
     }
 }
 
-/// A kernel found by name, launched with unchecked arguments.
+/// A kernel found by name. Its launches compare the arguments with the compiled kernel.
 #[derive(Clone, Debug)]
 pub struct Function {
     module: Module,
     raw: CUfunction,
     name: String,
     shared: Arc<SharedLimit>,
+    signature: Arc<OnceLock<Signature>>,
+    /// The types of arguments that fitted last, by the address of the function that tells them; 0 for none.
+    checked: Arc<AtomicUsize>,
 }
 
 // SAFETY: a handle that the driver accepts from any thread; the module it belongs to is held.
@@ -142,32 +250,166 @@ unsafe impl Send for Function {}
 unsafe impl Sync for Function {}
 
 impl Function {
-    /// Enqueues the kernel. `arguments` holds the address of each argument's value, in order.
+    /// Enqueues the kernel on `stream`. `arguments` is a tuple of values, device memory and slices of the host: see
+    /// [`LaunchArgument`](crate::LaunchArgument).
+    ///
+    /// The first launch with a tuple's types checks them: their number and sizes as the driver tells them (CUDA from 12.4 on, and the emulated device),
+    /// and the types as the text of the program declares them, if it does so in plain words. A tuple that was checked costs the comparison of one address.
+    ///
+    /// Device memory whose home is another stream is handled as in [`Kernel::launch`](crate::Kernel::launch). Slices of the host are copied to device
+    /// memory in the order of `stream`; if one is copied back, the call waits for the kernel.
     ///
     /// # Errors
-    /// `Launch` when the driver refuses; `WrongDevice`; `DeviceLost`.
+    /// `ArgumentCount`, `ArgumentType`; `Launch` when the driver refuses the shape (nothing ran); `SharedMemory`; `WrongDevice`; `DeviceLost`;
+    /// `OutOfMemory` and `InCapture` for slices of the host.
+    ///
+    /// # Safety
+    /// The kernel stays within the memory of its arguments for this shape, and writes none that it was given to read. Parameters whose types the text
+    /// does not tell take arguments of their size. Nobody else writes memory that is passed by its address.
+    #[doc(alias("prepared_call", "prepare"))]
+    pub unsafe fn launch<A: LaunchArguments>(&self, config: LaunchConfig, arguments: A, stream: &Stream) -> Result<()> {
+        self.same_device("Function::launch", stream)?;
+        self.check::<A>()?;
+        self.shared.allow(&self.module.0.device, &self.name, self.raw, config.shared_bytes)?;
+        let staged = arguments.stage(stream)?;
+        // A graph that the launch is captured for runs it later.
+        stream.retain_in_graph(&self.module.0)?;
+        staged.with_values(|values| {
+            // SAFETY: the types are checked as far as they are known; the rest is the caller's promise.
+            unsafe {
+                launch_in_order(&self.name, self.raw, false, config, values, |each| staged.for_each_home(each), stream)
+            }
+        })?;
+        staged.finish()
+    }
+
+    /// Checks the types of a tuple of arguments, as a launch does.
+    ///
+    /// # Errors
+    /// `ArgumentCount`, `ArgumentType`; the driver's error.
+    ///
+    /// ```no_run
+    /// # use gpu_driver::{Device, In, InOut};
+    /// # let device = Device::first()?;
+    /// # let text = "extern \"C\" __global__ void axpy(float a, const float *x, float *y, int n) {}";
+    /// let axpy = device.compile(text)?.function("axpy")?;
+    /// axpy.check::<(f32, In<f32>, InOut<f32>, i32)>()?;
+    /// let error = axpy.check::<(f64, In<f32>, InOut<f32>, i32)>().unwrap_err();
+    /// assert!(error.to_string().contains("argument 1 of kernel `axpy`, `a`"));
+    /// # Ok::<(), gpu_driver::DriverError>(())
+    /// ```
+    pub fn check<A: LaunchArguments>(&self) -> Result<()> {
+        // The function's result is all that is looked at, so two types that share one address fit alike.
+        let types = A::describe as fn() -> Vec<ArgumentType>;
+        if self.checked.load(Ordering::Relaxed) == types as usize {
+            return Ok(());
+        }
+        let signature = match self.signature.get() {
+            Some(signature) => signature,
+            None => {
+                let signature = Signature::new(self.parameter_bytes()?, self.module.0.declaration(&self.name));
+                self.signature.get_or_init(|| signature)
+            }
+        };
+        signature.check(&self.name, &types())?;
+        self.checked.store(types as usize, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// The sizes of the kernel's parameters in bytes; None where the driver does not tell them (before CUDA 12.4).
+    ///
+    /// # Errors
+    /// `DeviceLost`.
+    pub fn parameter_bytes(&self) -> Result<Option<Vec<usize>>> {
+        let device = &self.module.0.device;
+        let _current = device.enter()?;
+        let mut sizes = Vec::new();
+        loop {
+            let (mut offset, mut bytes) = (0usize, 0usize);
+            // SAFETY: the pointers are valid for the call; the driver checks the number.
+            let code = unsafe { sys::cuFuncGetParamInfo(self.raw, sizes.len(), &mut offset, &mut bytes) };
+            match CudaCode(code) {
+                CudaCode(0) => sizes.push(bytes),
+                CudaCode::INVALID_VALUE => return Ok(Some(sizes)),
+                code if code.is_fatal() => device.check("cuFuncGetParamInfo", code.0)?,
+                _ => return Ok(None),
+            }
+        }
+    }
+
+    /// Enqueues the kernel with unchecked arguments. `arguments` holds the address of each argument's value, in order.
+    ///
+    /// # Errors
+    /// `Launch` when the driver refuses; `SharedMemory`; `WrongDevice`; `DeviceLost`.
     ///
     /// # Safety
     /// The values have the types of the kernel's parameters; the kernel stays within the memory they point to, which
     /// nothing else accesses meanwhile and which lives until the kernel has run.
-    pub unsafe fn launch(&self, config: LaunchConfig, arguments: &mut [*mut c_void], stream: &Stream) -> Result<()> {
-        if stream.device() != &self.module.0.device {
-            let (expected, got) = (self.module.0.device.ordinal(), stream.device().ordinal());
-            return Err(DriverError::WrongDevice { op: "Function::launch", expected, got });
-        }
+    pub unsafe fn launch_raw(
+        &self,
+        config: LaunchConfig,
+        arguments: &mut [*mut c_void],
+        stream: &Stream,
+    ) -> Result<()> {
+        self.same_device("Function::launch_raw", stream)?;
         self.shared.allow(&self.module.0.device, &self.name, self.raw, config.shared_bytes)?;
-        // A graph that the launch is captured for runs it later.
         stream.retain_in_graph(&self.module.0)?;
         let current = stream.device().enter()?;
         // SAFETY: as the caller promises; module and stream are alive.
         unsafe { launch_raw(&self.name, self.raw, false, config, arguments, stream, &current) }
     }
+
+    /// The name that the kernel was found by.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn same_device(&self, op: &'static str, stream: &Stream) -> Result<()> {
+        same_device(op, &self.module.0.device, stream.device())
+    }
+}
+
+pub(crate) fn same_device(op: &'static str, expected: &Device, got: &Device) -> Result<()> {
+    if expected == got {
+        return Ok(());
+    }
+    Err(DriverError::WrongDevice { op, expected: expected.ordinal(), got: got.ordinal() })
+}
+
+/// Enqueues a kernel on `stream`, after the work that the homes hold and before their later work.
+///
+/// # Safety
+/// The promises of [`launch_raw`].
+pub(crate) unsafe fn launch_in_order(
+    name: &str,
+    function: CUfunction,
+    overlaps: bool,
+    config: LaunchConfig,
+    values: &mut [*mut c_void],
+    for_each_home: impl Fn(&mut dyn FnMut(&Stream) -> Result<()>) -> Result<()>,
+    stream: &Stream,
+) -> Result<()> {
+    let device = stream.device();
+    let current = device.enter()?;
+    for_each_home(&mut |home| {
+        same_device("a kernel and its argument", device, home.device())?;
+        stream.follow_entered(home, &current)
+    })?;
+    // SAFETY: as the caller promises.
+    let mut outcome = unsafe { launch_raw(name, function, overlaps, config, values, stream, &current) };
+    // Whatever happened, every home must come after the kernel if it was launched, or a release could overtake it.
+    let joined = for_each_home(&mut |home| home.follow_entered(stream, &current));
+    if joined.is_err() {
+        let waited = stream.synchronize_entered(&current);
+        outcome = outcome.and(joined).and(waited);
+    }
+    outcome
 }
 
 /// A launch within a call that has entered the stream's device.
 ///
 /// # Safety
-/// As [`Function::launch`]; where the kernel `overlaps`, its threads wait for the stream before they touch memory.
+/// As [`Function::launch_raw`]; where the kernel `overlaps`, its threads wait for the stream before they touch memory.
 pub(crate) unsafe fn launch_raw(
     name: &str,
     function: CUfunction,

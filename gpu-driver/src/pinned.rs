@@ -8,7 +8,7 @@ use std::{
 
 use crate::{
     CudaCode, Device, DevicePod, DriverError, Event, Result, Stream,
-    device::{Current, Kept},
+    context::{Current, Kept},
     pod::byte_len,
     sys,
 };

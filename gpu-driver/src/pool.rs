@@ -6,11 +6,12 @@
 
 use std::ffi::c_int;
 
-use cust::sys::{CUdeviceptr, CUmemPool_attribute_enum, CUstream};
+use cust::sys::{CUdeviceptr, CUmemPool_attribute_enum};
+use gpu_driver_core::lock;
 
 use crate::{
     CudaCode, Device, DriverError, Result, Stream,
-    device::{Context, Current},
+    context::{Current, Shared},
     sys,
 };
 
@@ -88,12 +89,25 @@ pub(crate) fn allocate(stream: &Stream, bytes: usize) -> Result<Allocation> {
         let _steady = device.0.captures.steady();
         Ok(match device.0.own_capture_of(stream.as_raw(), &current)? {
             Some(number) => {
-                let address = device.0.allocate_in_graph(stream, number, bytes, &current)?;
+                let address = allocate_in_graph(stream, number, bytes, &current)?;
                 Allocation { address, of_graph: true }
             }
             None => Allocation { address: allocate_in_order(stream, bytes, &current)?, of_graph: false },
         })
     })
+}
+
+/// Memory within a capture of [`Stream::capture`], which its buffer and its graph share; zero at first.
+fn allocate_in_graph(stream: &Stream, number: u64, bytes: usize, current: &Current) -> Result<CUdeviceptr> {
+    let captures = &stream.device().0.captures;
+    if let Some(address) = lock(&captures.owned).reuse(number, stream.as_raw() as usize, bytes) {
+        return Ok(address);
+    }
+    let address = allocate_aside(stream.device(), bytes, bytes, current)?;
+    let mut owned = lock(&captures.owned);
+    owned.shared.insert(address, Shared { bytes, buffer: true, graph: true });
+    owned.captures.entry(number).or_default().buffers.push(address);
+    Ok(address)
 }
 
 /// Makes an allocation of `bytes` bytes; when the device is full, trims the pool and tries once more.
@@ -170,19 +184,6 @@ pub(crate) fn release(stream: &Stream, allocation: Allocation) {
     if allocation.of_graph {
         context.release_from_graph(raw, address);
     } else {
-        context.release_in_order(raw, address, || free_in_order(context, raw, address));
-    }
-}
-
-/// Frees in the order of a stream that is in no capture.
-pub(crate) fn free_in_order(context: &Context, stream: CUstream, address: CUdeviceptr) {
-    if context.pool.is_null() {
-        // cuMemFree waits for the device, so work that still uses the memory ends first.
-        // SAFETY: allocated by `allocate_in_order`, released once.
-        context.in_drop("a device buffer", "cuMemFree", || unsafe { sys::cuMemFree_v2(address) });
-    } else {
-        // SAFETY: allocated by `allocate_in_order`, released once, after the work that uses it in stream order.
-        let free = || unsafe { sys::cuMemFreeAsync(address, stream) };
-        context.in_drop("a device buffer", "cuMemFreeAsync", free);
+        context.release_in_order(raw, address);
     }
 }

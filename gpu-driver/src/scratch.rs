@@ -11,13 +11,12 @@ use std::{
     },
 };
 
-use cust::sys::{CUdeviceptr, CUstream};
+use cust::sys::CUdeviceptr;
 use gpu_driver_core::lock;
 
 use crate::{
     DriverError, Result, Stream,
-    capture::Resource,
-    device::{Context, Current, OfCapture, Scratch, ScratchKind, ScratchMemory},
+    context::{Current, OfCapture, Resource, Scratch, ScratchKind, ScratchMemory},
     pool, sys,
 };
 
@@ -59,10 +58,10 @@ impl Stream {
     ///
     /// # Example
     /// ```no_run
-    /// use gpu_driver::{Device, DeviceVec, DriverError, LaunchConfig, Module, Program, SCRATCH_COUNTERS};
+    /// use gpu_driver::{Device, DeviceVec, DriverError, LaunchConfig, SCRATCH_COUNTERS};
     ///
     /// // The block that takes the last ticket adds up the sums that the others left, and puts the counter back to zero.
-    /// let program = Program::new("total.cu", r#"extern "C" __global__
+    /// let text = r#"extern "C" __global__
     /// void total(const unsigned *x, unsigned long long n, unsigned *ticket, unsigned *partial, unsigned *out) {
     ///     unsigned sum = 0;
     ///     for (unsigned long long i = blockIdx.x; i < n; i += gridDim.x) sum += x[i];
@@ -74,24 +73,18 @@ impl Stream {
     ///     for (unsigned block = 0; block < gridDim.x; ++block) sum += ((volatile unsigned *)partial)[block];
     ///     *out = sum;
     ///     *ticket = 0;
-    /// }"#);
+    /// }"#;
     /// let device = Device::first()?;
-    /// let module = Module::load(&device, &program.compile(device.arch())?)?;
-    /// let kernel = module.function("total")?;
+    /// let kernel = device.compile(text)?.function("total")?;
     /// let stream = device.stream();
     /// let x = DeviceVec::from_slice(&stream, &[1u32, 2, 3])?;
-    /// let out = DeviceVec::<u32>::zeros(&stream, 1)?;
+    /// let mut out = DeviceVec::<u32>::zeros(&stream, 1)?;
     ///
     /// let blocks = 2;
     /// stream.with_scratch(4 * blocks as usize, |counters| {
-    ///     let (mut x, mut n, mut ticket, mut out) = (x.as_raw(), 3u64, counters, out.as_raw());
-    ///     let mut partial = counters + SCRATCH_COUNTERS as u64;
-    ///     let config = LaunchConfig { grid: blocks.into(), block: 1.into(), shared_bytes: 0 };
-    ///     let arguments = &mut [
-    ///         (&raw mut x).cast(), (&raw mut n).cast(), (&raw mut ticket).cast(), (&raw mut partial).cast(), (&raw mut out).cast(),
-    ///     ];
+    ///     let arguments = (x.input(), 3u64, counters, counters + SCRATCH_COUNTERS as u64, out.output());
     ///     // SAFETY: reads x[..3], writes a number for each block and out[0], and leaves the counter zero.
-    ///     unsafe { kernel.launch(config, arguments, &stream) }
+    ///     unsafe { kernel.launch(LaunchConfig::new(blocks, 1), arguments, &stream) }
     /// })?;
     /// assert_eq!(out.to_vec()?, [6]);
     /// # Ok::<(), DriverError>(())
@@ -211,15 +204,6 @@ impl Scratch {
         self.owner.store(here, Ordering::Relaxed);
         Ok(Held { address, owner: &self.owner, _memory: memory })
     }
-
-    /// Gives the memory back in the order of its stream, which goes next.
-    pub(crate) fn release(&self, context: &Context, stream: CUstream) {
-        let memory = std::mem::take(&mut *lock(&self.memory));
-        for address in memory.map(|memory| memory.address).into_iter().filter(|&address| address != 0) {
-            context.scratches.live.fetch_sub(1, Ordering::Relaxed);
-            context.release_in_order(stream, address, || pool::free_in_order(context, stream, address));
-        }
-    }
 }
 
 impl ScratchMemory {
@@ -232,13 +216,13 @@ impl ScratchMemory {
         let live = &device.0.scratches.live;
         let old = std::mem::take(self);
         if old.address != 0 {
-            pool::free_in_order(&device.0, stream.as_raw(), old.address);
+            device.0.free_in_order(stream.as_raw(), old.address);
             live.fetch_sub(1, Ordering::Relaxed);
         }
         let address = pool::allocate_in_order(stream, bytes, current)?;
         // SAFETY: the memory has so many bytes.
         let code = unsafe { sys::cuMemsetD8Async(address, 0, kind.zero_bytes(bytes), stream.as_raw()) };
-        let free = |_: &_| pool::free_in_order(&device.0, stream.as_raw(), address);
+        let free = |_: &_| device.0.free_in_order(stream.as_raw(), address);
         device.check("cuMemsetD8Async", code).inspect_err(free)?;
         live.fetch_add(1, Ordering::Relaxed);
         *self = Self { address, bytes };

@@ -10,7 +10,7 @@ use cust::sys::CUstream;
 
 use crate::{
     CudaCode, Device, Result,
-    device::{Current, OwnedStream, Scratch},
+    context::{Current, OwnedStream, Scratch},
     environment, sys,
 };
 
@@ -93,7 +93,7 @@ impl Stream {
 
     /// With `GPU_SYNC=1`, waits for the last launch. A captured launch does not run, and a wait would end the capture.
     pub(crate) fn finish_launch(&self, current: &Current) -> Result<()> {
-        if !*SYNC || self.is_capturing_entered(current)? {
+        if !*SYNC || self.device.0.is_capturing(self.raw, current)? {
             return Ok(());
         }
         self.synchronize_entered(current)

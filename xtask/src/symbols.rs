@@ -9,11 +9,12 @@ const TARGET: &str = "gpu-driver/src/sys/symbols.rs";
 const OWN: [&str; 2] = ["cuGetErrorString", "cuGetErrorName"];
 
 /// Functions that are newer than cust_raw, as it would declare them.
-const NEWER: [&str; 2] = [
+const NEWER: [&str; 3] = [
     "cuLaunchKernelEx(config: *const c_void, f: CUfunction, kernelParams: *mut *mut c_void, extra: *mut *mut c_void)",
     "cuTensorMapEncodeTiled(map: *mut c_void, element: c_int, rank: c_uint, address: *mut c_void, lengths: *const c_ulonglong, \
      strides: *const c_ulonglong, box_lengths: *const c_uint, steps: *const c_uint, interleave: c_int, swizzle: c_int, \
      promotion: c_int, fill: c_int)",
+    "cuFuncGetParamInfo(func: CUfunction, paramIndex: usize, paramOffset: *mut usize, paramSize: *mut usize)",
 ];
 
 /// Writes the file, or with `check` fails when it differs from the text that would be written.

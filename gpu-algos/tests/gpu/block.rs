@@ -70,7 +70,7 @@ fn launch(kernel: &Function, grid: u32, block: u32, shared_bytes: u32, words: &[
     let mut arguments: Vec<*mut c_void> = words.iter_mut().map(|word| (word as *mut u64).cast()).collect();
     let config = LaunchConfig { grid: Dim3::from(grid), block: Dim3::from(block), shared_bytes };
     // SAFETY: the callers pass what the kernels' heads ask for; each parameter is a word or the low bytes of one. Arrays outlive the caller's copy back.
-    unsafe { kernel.launch(config, &mut arguments, stream) }
+    unsafe { kernel.launch_raw(config, &mut arguments, stream) }
 }
 
 /// An array of these values and one for as many results, all zero.

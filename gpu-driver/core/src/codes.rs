@@ -9,6 +9,8 @@ use std::{ffi::CStr, fmt};
 pub struct CudaCode(pub i32);
 
 impl CudaCode {
+    /// An argument of a driver call was out of range or null.
+    pub const INVALID_VALUE: Self = Self(1);
     /// `CUDA_ERROR_OUT_OF_MEMORY`.
     pub const OUT_OF_MEMORY: CudaCode = CudaCode(2);
     /// `CUDA_ERROR_NO_DEVICE`.

@@ -228,15 +228,52 @@ pub enum DriverError {
         registry: &'static str,
     },
     /// A program has no kernel of the name that was asked for.
-    #[error("the program has no kernel `{name}`; {}", match known.as_slice() {
-        [] => "it names none: ask for an `extern \"C\"` name, or give Program::name_expression".to_owned(),
-        known => format!("it names `{}`", known.join("`, `")),
+    #[error("the program has no kernel `{name}`; {}. {hint}", match known.as_slice() {
+        [] => "it has none by name".to_owned(),
+        known => format!("it has `{}`", known.join("`, `")),
     })]
     NoKernel {
         /// The name that was asked for.
         name: String,
-        /// The program's name expressions.
+        /// The names by which kernels of the program are found.
         known: Vec<String>,
+        /// How a kernel gets a name.
+        hint: String,
+    },
+    /// A kernel was given too many or too few arguments. Nothing ran.
+    #[error(
+        "kernel `{kernel}` takes {expected} argument{}{}, got {got}",
+        if *expected == 1 { "" } else { "s" },
+        if parameters.is_empty() { String::new() } else { format!(" ({parameters})") }
+    )]
+    ArgumentCount {
+        /// Name of the kernel.
+        kernel: String,
+        /// The number of its parameters.
+        expected: usize,
+        /// The number of arguments.
+        got: usize,
+        /// The parameters as the text declares them; empty where only their sizes are known.
+        parameters: String,
+    },
+    /// An argument does not fit its parameter. Nothing ran.
+    #[error(
+        "argument {position} of kernel `{kernel}`{}: expected {expected}, got {got}; {hint}",
+        if parameter.is_empty() { String::new() } else { format!(", `{parameter}`") }
+    )]
+    ArgumentType {
+        /// Name of the kernel.
+        kernel: String,
+        /// The argument's place, from 1.
+        position: usize,
+        /// The parameter's name in the text; empty where it is not known.
+        parameter: String,
+        /// The parameter's type and size.
+        expected: String,
+        /// The argument's type and size.
+        got: String,
+        /// The remedy.
+        hint: String,
     },
     /// A text that goes to C holds a NUL character.
     #[error("{what} holds a NUL character")]
@@ -305,7 +342,8 @@ crate::debug_by_text! {
     DriverError:
     NoDriver, Disabled, UnknownDeviceKind, NotEmulated, Setting, UnsafeCache, WrongKind, NoDevice, NoSuchDevice,
     DriverTooOld, Cuda, InCapture, OutOfMemory, DeviceLost, Launch, SharedMemory, OutOfPinnedMemory, NoNvrtc,
-    NoCompiler, Compiler, Nvrtc, Compile, UnsupportedArch, NotRegistered, NoKernel, Nul, TypeName, Length, TooLarge,
+    NoCompiler, Compiler, Nvrtc, Compile, UnsupportedArch, NotRegistered, NoKernel,
+    ArgumentCount, ArgumentType, Nul, TypeName, Length, TooLarge,
     NestedScratch, WrongDevice, InDrop, Unreported,
 }
 
@@ -433,10 +471,13 @@ mod tests {
         assert!(text.contains("libcuda.so.1 (no such file)") && text.contains("GPU_LIBCUDA"), "{text}");
         let text = DriverError::NoNvrtc { searched: vec!["a".into(), "b".into()] }.to_string();
         assert!(text.contains("GPU_NVRTC") && text.contains("pip install"), "{text}");
-        let text = DriverError::NoKernel { name: "g".into(), known: vec!["f<1>".into(), "h".into()] }.to_string();
-        assert!(text.contains("kernel `g`") && text.contains("`f<1>`, `h`"), "{text}");
-        let text = DriverError::NoKernel { name: "g".into(), known: Vec::new() }.to_string();
-        assert!(text.contains("name_expression"), "{text}");
+        let no_kernel = |known: &[&str]| {
+            let known = known.iter().map(|&name| name.to_owned()).collect();
+            DriverError::NoKernel { name: "g".into(), known, hint: "Write `extern`.".into() }.to_string()
+        };
+        let text = no_kernel(&["f<1>", "h"]);
+        assert!(text.contains("kernel `g`; it has `f<1>`, `h`. Write `extern`."), "{text}");
+        assert!(no_kernel(&[]).contains("it has none by name. Write"), "{}", no_kernel(&[]));
         let text = DriverError::InCapture { op: "DeviceVec::to_vec" }.to_string();
         assert!(text.contains("DeviceVec::to_vec") && text.contains("before the capture or after it"), "{text}");
         let folder = std::path::PathBuf::from("/tmp/k");

@@ -6,16 +6,14 @@
 //! does not: every access, every barrier, every order of streams.
 //!
 //! ```
-//! use gpu_driver::{Device, DeviceVec, LaunchConfig, Module, Program};
+//! use gpu_driver::{Device, DeviceVec, LaunchConfig};
 //! // The first CUDA device, or the emulated one where there is none and a C++ compiler is.
 //! let Ok(device) = Device::for_tests() else { return Ok(()) };
 //! let text = r#"extern "C" __global__ void square(int *x) { x[threadIdx.x] *= x[threadIdx.x]; }"#;
-//! let module = Module::load(&device, &Program::new("square.cu", text).compile(device.arch())?)?;
-//! let x = DeviceVec::from_slice(&device.stream(), &[1, 2, 3])?;
-//! let mut address = x.as_raw();
-//! let config = LaunchConfig { grid: 1.into(), block: 3.into(), shared_bytes: 0 };
+//! let square = device.compile(text)?.function("square")?;
+//! let mut x = DeviceVec::from_slice(&device.stream(), &[1, 2, 3])?;
 //! // SAFETY: three threads square three elements.
-//! unsafe { module.function("square")?.launch(config, &mut [(&raw mut address).cast()], &device.stream())? };
+//! unsafe { square.launch(LaunchConfig::new(1, 3), (x.in_out(),), &device.stream())? };
 //! assert_eq!(x.to_vec()?, [1, 4, 9]);
 //! # Ok::<(), gpu_driver::DriverError>(())
 //! ```
@@ -101,7 +99,7 @@ use std::{ops::Range, sync::Arc, time::Duration};
 
 use gpu_driver_emulated::{Control, Overrides};
 
-use crate::{CudaCode, Device, DriverError, Result, device::Context, sys::loader};
+use crate::{CudaCode, Device, DriverError, Result, context::Context, sys::loader};
 
 mod sweep;
 

@@ -78,7 +78,14 @@ fn decode(file: &[u8], key: Key) -> Option<Binary> {
     }
     let log = text(&mut body)?;
     let image = take(&mut body)?.to_vec();
-    (body.is_empty() && !image.is_empty()).then_some(Binary { image, kind, names, log, origin: Origin::Cache })
+    (body.is_empty() && !image.is_empty()).then_some(Binary {
+        image,
+        kind,
+        names,
+        log,
+        origin: Origin::Cache,
+        text: "".into(),
+    })
 }
 
 fn take<'a>(body: &mut &'a [u8]) -> Option<&'a [u8]> {
@@ -102,7 +109,14 @@ mod tests {
     fn sample() -> (Key, Binary) {
         let names = vec![("f<float>".to_owned(), "_Z1fIfEvv".to_owned())];
         let image = (0..500u32).map(|n| n as u8).collect();
-        let binary = Binary { image, kind: BinaryKind::Cubin, names, log: "a warning".into(), origin: Origin::Cache };
+        let binary = Binary {
+            image,
+            kind: BinaryKind::Cubin,
+            names,
+            log: "a warning".into(),
+            origin: Origin::Cache,
+            text: "".into(),
+        };
         (Key::of(["source", "sm_90"]), binary)
     }
 

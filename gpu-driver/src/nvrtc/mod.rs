@@ -1,6 +1,6 @@
 //! Run-time compilation of CUDA C++ with NVRTC, and its cache.
 
-use std::{ffi::CString, fmt, path::PathBuf};
+use std::{ffi::CString, fmt, path::PathBuf, sync::Arc};
 
 use gpu_driver_core::{
     PRELUDE_NAME,
@@ -97,6 +97,8 @@ pub struct Binary {
     names: Vec<(String, String)>,
     log: String,
     origin: Origin,
+    /// The text of the program, for what it says of its kernels' parameters.
+    text: Arc<str>,
 }
 
 impl Binary {
@@ -118,6 +120,10 @@ impl Binary {
     /// Warnings, or nothing.
     pub fn log(&self) -> &str {
         &self.log
+    }
+
+    pub(crate) fn text(&self) -> Arc<str> {
+        self.text.clone()
     }
 
     /// Whether the compiler ran or the cache answered.
@@ -182,6 +188,26 @@ pub struct Program {
     minimal: bool,
     overlaps: bool,
     architecture_specific: bool,
+}
+
+impl From<&str> for Program {
+    /// A program of that text, named `kernel.cu`.
+    fn from(text: &str) -> Self {
+        Self::new("kernel.cu", text)
+    }
+}
+
+impl From<String> for Program {
+    /// A program of that text, named `kernel.cu`.
+    fn from(text: String) -> Self {
+        Self::new("kernel.cu", text)
+    }
+}
+
+impl From<&Program> for Program {
+    fn from(program: &Program) -> Self {
+        program.clone()
+    }
 }
 
 impl Program {
@@ -264,9 +290,11 @@ impl Program {
     /// `NoNvrtc`; `Compile` with the log and the numbered source; `UnsupportedArch` when the device is older than all that
     /// NVRTC compiles for; `Nul` when a text holds a NUL character.
     pub fn compile(&self, arch: Arch) -> Result<Binary> {
-        if arch.emulated {
-            return self.compile_emulated(arch);
-        }
+        let binary = if arch.emulated { self.compile_emulated(arch) } else { self.compile_for_gpu(arch) };
+        binary.map(|binary| Binary { text: self.text.as_str().into(), ..binary })
+    }
+
+    fn compile_for_gpu(&self, arch: Arch) -> Result<Binary> {
         let nvrtc = sys::nvrtc()?;
         let (kind, options) = self.target(arch, nvrtc)?;
         let key = self.key(&nvrtc.identity(), &options);
@@ -297,7 +325,7 @@ impl Program {
         let compiled = emulated::compile(&job)?;
         let origin = if compiled.is_cached { Origin::Cache } else { Origin::Compiled };
         let (image, names, log) = (compiled.image, compiled.names, compiled.log);
-        Ok(Binary { image, kind: BinaryKind::SharedObject, names, log, origin })
+        Ok(Binary { image, kind: BinaryKind::SharedObject, names, log, origin, text: "".into() })
     }
 
     /// Whether NVRTC may read files, whose contents the cache's key does not hold.
@@ -400,7 +428,7 @@ impl Program {
         }
         let lowered = names.iter().map(|name| session.lowered_name(name)).collect::<Result<Vec<_>>>()?;
         let names = self.names.iter().cloned().zip(lowered).collect();
-        Ok(Binary { image, kind, names, log, origin: Origin::Compiled })
+        Ok(Binary { image, kind, names, log, origin: Origin::Compiled, text: "".into() })
     }
 }
 

@@ -361,6 +361,7 @@ forward! {
     fn cuProfilerStop();
     fn cuLaunchKernelEx(config: *const c_void, f: CUfunction, kernelParams: *mut *mut c_void, extra: *mut *mut c_void);
     fn cuTensorMapEncodeTiled(map: *mut c_void, element: c_int, rank: c_uint, address: *mut c_void, lengths: *const c_ulonglong, strides: *const c_ulonglong, box_lengths: *const c_uint, steps: *const c_uint, interleave: c_int, swizzle: c_int, promotion: c_int, fill: c_int);
+    fn cuFuncGetParamInfo(func: CUfunction, paramIndex: usize, paramOffset: *mut usize, paramSize: *mut usize);
 }
 
 /// The result codes that cust_raw's enum knows, in ascending order.

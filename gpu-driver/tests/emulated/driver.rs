@@ -115,7 +115,7 @@ fn mix(one: &Device, other: &Device) -> Outcome {
             kernel.launch(1, (far.input(), y.in_out()), &here),
             kernel.launch(1, (x.input(), far.in_out()), &here),
             kernel.launch(1, (x.input(), far.in_out()), &there),
-            function.launch(config, &mut [], &there),
+            function.launch_raw(config, &mut [], &there),
             graph.launch(&there),
         ]
     };

@@ -152,7 +152,7 @@ pub fn launch(
     let config = LaunchConfig { grid: grid.into(), block: block.into(), shared_bytes };
     // SAFETY: each test passes what its kernel declares, with extents that its reference covers, and keeps the buffers until
     // it has waited for the stream; see above for those that break this on purpose.
-    unsafe { function.launch(config, &mut addresses, stream) }
+    unsafe { function.launch_raw(config, &mut addresses, stream) }
 }
 
 /// A buffer on the device's main stream with a copy of `host`.

@@ -424,7 +424,7 @@ pub fn a_graph_keeps_its_modules_and_what_it_is_given(device: &Device) -> Outcom
                 let (mut from, mut to) = (given.1.as_raw(), y.as_raw());
                 let config = LaunchConfig { grid: 1.into(), block: 8.into(), shared_bytes: 0 };
                 // SAFETY: eight threads read x[..8], which the graph keeps, and write y[..8].
-                unsafe { add.launch(config, &mut [(&raw mut from).cast(), (&raw mut to).cast()], &stream)? };
+                unsafe { add.launch_raw(config, &mut [(&raw mut from).cast(), (&raw mut to).cast()], &stream)? };
             }
             Ok(())
         })?;

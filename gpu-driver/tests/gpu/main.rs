@@ -14,6 +14,7 @@ mod device;
 mod examples;
 mod fake;
 mod faults;
+mod functions;
 mod graphs;
 mod kernels;
 mod missing;
@@ -42,7 +43,10 @@ fn main() -> ExitCode {
     if let Some(code) = faults::run_as_child().or_else(missing::run_as_child) {
         return code;
     }
-    use {compile::*, device::*, fake::*, faults::*, graphs::*, missing::*, params::*, scratch::*, tensors::*};
+    use {
+        compile::*, device::*, fake::*, faults::*, functions::*, graphs::*, missing::*, params::*, scratch::*,
+        tensors::*,
+    };
     let compiler = || nvrtc::version().map(|_| ());
     let device = Device::for_tests();
     let on_device = tests![
@@ -98,6 +102,12 @@ fn main() -> ExitCode {
         tiles_are_multiplied_exactly,
         rows_in_registers_are_multiplied_exactly,
         error_a_map_that_breaks_a_rule,
+        a_kernel_from_a_string_takes_a_tuple,
+        values_of_all_sizes_are_passed,
+        slices_of_the_host_are_arguments,
+        error_arguments_that_do_not_fit_are_named,
+        error_a_name_that_is_missing_says_how_to_get_one,
+        error_slices_of_the_host_within_a_capture,
         fault_illegal_address,
         fault_trap,
         fault_misaligned,

@@ -10,6 +10,7 @@ use crate::{
     code::{FILE_NOT_FOUND, INVALID_HANDLE, INVALID_IMAGE, INVALID_VALUE, NOT_FOUND, Outcome},
     image::Image,
     kinds::Call,
+    launch::parameter_bytes,
     runtime::RUNTIME,
     state::{Function, LoadedModule, State, call},
 };
@@ -27,6 +28,7 @@ table![
     cuFuncSetCacheConfig,
     cuFuncSetSharedMemConfig,
     cuFuncGetModule,
+    cuFuncGetParamInfo,
 ];
 
 /// Dynamic shared memory that a kernel has without asking.
@@ -207,5 +209,28 @@ unsafe extern "C" fn cuFuncGetModule(module: *mut *mut c_void, handle: *mut c_vo
         let found = function(state, handle)?.module;
         // SAFETY: see above.
         unsafe { store(module, pointer(found)) }
+    })
+}
+
+unsafe extern "C" fn cuFuncGetParamInfo(
+    handle: *mut c_void,
+    index: usize,
+    offset: *mut usize,
+    bytes: *mut usize,
+) -> c_int {
+    call(|state| {
+        let this = function(state, handle)?;
+        let (module, kernel) = (this.module, this.kernel);
+        let image = &state.modules.get(&module).ok_or(INVALID_HANDLE)?.image;
+        let sizes = parameter_bytes(image, kernel);
+        let size = *sizes.get(index).ok_or(INVALID_VALUE)?;
+        // Each stands behind the one before it, where its size allows: alignments are not known here.
+        let align = |place: usize, size: usize| place.next_multiple_of(size.next_power_of_two().clamp(1, 16));
+        let at = sizes[..index].iter().fold(0, |place, &size| align(place, size) + size);
+        // SAFETY: see above.
+        unsafe {
+            store_if_wanted(bytes, size);
+            store(offset, align(at, size))
+        }
     })
 }

@@ -36,7 +36,7 @@ pub(crate) mod report;
 mod schedule;
 mod waits;
 
-pub(crate) use order::{Order, copy_arguments, zero_arguments};
+pub(crate) use order::{Order, copy_arguments, parameter_bytes, zero_arguments};
 pub(crate) use report::Fault;
 
 /// Most blocks that run side by side.

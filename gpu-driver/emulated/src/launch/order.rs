@@ -75,8 +75,8 @@ pub(crate) struct Values {
     places: Vec<usize>,
 }
 
-/// Sizes of a kernel's parameters.
-fn sizes(image: &Image, kernel: usize) -> Vec<usize> {
+/// The sizes of a kernel's parameters.
+pub(crate) fn parameter_bytes(image: &Image, kernel: usize) -> Vec<usize> {
     let kernel = &image.kernels()[kernel];
     // SAFETY: the module's table has that many entries.
     (0..kernel.count as usize).map(|at| unsafe { *kernel.sizes.add(at) } as usize).collect()
@@ -85,7 +85,7 @@ fn sizes(image: &Image, kernel: usize) -> Vec<usize> {
 /// Arguments of zero bytes, for a launch that does not reach the kernel's body.
 pub(crate) fn zero_arguments(image: &Image, kernel: usize) -> Values {
     let mut values = Values { values: Vec::new(), places: Vec::new() };
-    for bytes in sizes(image, kernel) {
+    for bytes in parameter_bytes(image, kernel) {
         values.places.push(values.values.len());
         values.values.resize(values.values.len() + bytes.div_ceil(64), ArgumentBytes([0; 64]));
     }
@@ -126,7 +126,7 @@ pub(crate) unsafe fn copy_arguments(image: &Image, kernel: usize, arguments: *co
     if arguments.is_null() {
         return Err(INVALID_VALUE);
     }
-    for (at, (&place, bytes)) in copied.places.iter().zip(sizes(image, kernel)).enumerate() {
+    for (at, (&place, bytes)) in copied.places.iter().zip(parameter_bytes(image, kernel)).enumerate() {
         // SAFETY: as the caller promises; the values have room for each.
         unsafe {
             let to = copied.values.as_mut_ptr().add(place).cast::<u8>();

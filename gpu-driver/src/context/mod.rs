@@ -1,4 +1,7 @@
 //! Contexts: made, made current, lost and released, with all that calls of one device share.
+//!
+//! The lowest layer above the table of driver functions. A context owns raw handles and plain data for the parts above it: streams, captures, pool,
+//! scratch memory and kernels each have their data and its release here, and their calls in a module of their own, which this one does not know.
 
 use std::{
     ffi::c_int,
@@ -11,49 +14,57 @@ use std::{
 
 use cust::sys::{
     CUcontext, CUdevice, CUmemAllocationHandleType, CUmemAllocationType_enum, CUmemLocation_st, CUmemLocationType_enum,
-    CUmemPool_attribute_enum, CUmemPoolProps, CUmemoryPool, CUmodule, CUstream,
+    CUmemPool_attribute_enum, CUmemPoolProps, CUmemoryPool, CUstream,
 };
 use gpu_driver_core::lock;
 use gpu_driver_emulated::Control;
 
-use super::{
-    Device,
-    current::{Current, plain},
-    kept::Kept,
-    kernels::KernelCache,
-    scratch_memory::{Scratch, Scratches},
-};
-use crate::{
-    CudaCode, CudaVersion, DriverError, Result,
-    capture::{Captures, Resource},
-    nvrtc::Arch,
-    sys,
-};
+use crate::{CudaCode, CudaVersion, DriverError, Result, nvrtc::Arch, sys};
+
+mod captures;
+mod current;
+mod facts;
+mod kept;
+mod kernels;
+mod release;
+mod scratch;
+mod streams;
+
+pub(crate) use captures::{Captures, Resource, Resources, Shared};
+pub(crate) use current::{Current, plain};
+pub(crate) use facts::{attribute_of, driver_version};
+use facts::{device_of, name_of};
+pub(crate) use kept::Kept;
+use kernels::KernelCache;
+pub(crate) use kernels::{Loaded, SharedLimit};
+use scratch::Scratches;
+pub(crate) use scratch::{OfCapture, Scratch, ScratchKind, ScratchMemory};
+pub(crate) use streams::OwnedStream;
 
 /// The oldest driver that can also capture a launch that overlaps with the work before it.
 const OVERLAPS_IN_CAPTURES: CudaVersion = CudaVersion { major: 12, minor: 3 };
 
 /// The attributes that launches ask for each time, so they are read once: the number of multiprocessors, and the most dynamic shared memory
 /// of a block (`CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN`).
-pub(super) const OF_LAUNCHES: [i32; 2] = [16, 97];
+pub(crate) const OF_LAUNCHES: [i32; 2] = [16, 97];
 
 /// A retained primary context, its main stream and pool, and its caches.
 pub(crate) struct Context {
-    pub(super) ordinal: usize,
-    pub(super) device: CUdevice,
-    pub(super) raw: CUcontext,
+    pub(crate) ordinal: usize,
+    pub(crate) device: CUdevice,
+    pub(crate) raw: CUcontext,
     /// Whether it is a context of its own ([`crate::emulated::Emulated`]), not the device's primary one.
     own: bool,
-    /// The stream that [`Device::stream`] returns; destroyed with the context.
+    /// The stream that [`Device::stream`](crate::Device::stream) returns; destroyed with the context.
     pub(crate) main_stream: CUstream,
     /// Null where the device has no stream-ordered allocation.
     pub(crate) pool: CUmemoryPool,
     /// All memory of the device, used or not.
     pub(crate) memory_bytes: usize,
-    pub(super) name: String,
-    pub(super) arch: Arch,
+    pub(crate) name: String,
+    pub(crate) arch: Arch,
     /// The attributes of [`OF_LAUNCHES`], in their order.
-    pub(super) of_launches: [u32; OF_LAUNCHES.len()],
+    pub(crate) of_launches: [u32; OF_LAUNCHES.len()],
     /// Whether a kernel that waits for its stream itself may start before earlier work has ended.
     pub(crate) overlaps: bool,
     pub(crate) kernels: KernelCache,
@@ -63,7 +74,7 @@ pub(crate) struct Context {
     /// The streams of [`Stream::new`](crate::Stream::new) that are alive.
     pub(crate) streams: Mutex<Vec<Weak<OwnedStream>>>,
     /// A fatal code, once seen; 0 before.
-    pub(super) lost: AtomicI32,
+    pub(crate) lost: AtomicI32,
     /// Errors of Drops that wait to be reported.
     dropped_errors: Mutex<Vec<DriverError>>,
     has_dropped_errors: AtomicBool,
@@ -76,7 +87,7 @@ unsafe impl Send for Context {}
 unsafe impl Sync for Context {}
 
 impl Context {
-    pub(super) fn retain(ordinal: usize) -> Result<Self> {
+    pub(crate) fn retain(ordinal: usize) -> Result<Self> {
         let device = device_of(ordinal)?;
         let mut raw = null_mut();
         // SAFETY: the pointer is valid for the call; released in Drop.
@@ -120,7 +131,7 @@ impl Context {
         for (value, attribute) in context.of_launches.iter_mut().zip(OF_LAUNCHES) {
             *value = attribute_of(device, attribute)?;
         }
-        context.overlaps = context.arch.number() >= 90 && Device::driver_version()? >= OVERLAPS_IN_CAPTURES;
+        context.overlaps = context.arch.number() >= 90 && driver_version()? >= OVERLAPS_IN_CAPTURES;
         // SAFETY: the pointer is valid for the call.
         plain("cuDeviceTotalMem", unsafe { sys::cuDeviceTotalMem_v2(&mut context.memory_bytes, device) })?;
         const NON_BLOCKING: u32 = 1;
@@ -155,11 +166,6 @@ impl Context {
         streams.push(Arc::downgrade(stream));
     }
 
-    /// Unloads a module once the device is idle and no capture is under way.
-    pub(crate) fn unload(&self, module: CUmodule) {
-        self.release_when_idle([Resource::Module(module)]);
-    }
-
     /// The error of a lost device.
     fn lost_error(&self, code: CudaCode) -> DriverError {
         let known = if self.is_emulated() { Control::of(self.raw.cast()).loss() } else { None };
@@ -167,7 +173,7 @@ impl Context {
         DriverError::DeviceLost { code, kernel, report }
     }
 
-    /// See [`Device::enter`].
+    /// Makes the context current until the guard goes, unless an error of a Drop waits: then that is the result.
     pub(crate) fn enter(&self) -> Result<Current> {
         let current = self.enter_quietly()?;
         if self.has_dropped_errors.load(Ordering::Relaxed) {
@@ -291,47 +297,77 @@ fn create_pool(context: &Context, ordinal: c_int) -> Result<CUmemoryPool> {
     Ok(pool)
 }
 
-/// Destroys a stream that is not the main one; keeps the context until then.
-pub(crate) struct OwnedStream {
-    pub(crate) context: Arc<Context>,
-    pub(crate) raw: CUstream,
-    pub(crate) scratch: Scratch,
-}
+#[cfg(test)]
+mod tests {
+    use std::{collections::HashSet, fs, path::Path};
 
-// SAFETY: the driver's stream functions may be called from any thread.
-unsafe impl Send for OwnedStream {}
-// SAFETY: as above; the handle is never changed.
-unsafe impl Sync for OwnedStream {}
+    /// The modules of this crate, each of which uses only earlier ones.
+    const LAYERS: [&str; 23] = [
+        "environment",
+        "sys",
+        "pod",
+        "nvrtc",
+        "context",
+        "device",
+        "stream",
+        "arguments",
+        "capture",
+        "event",
+        "pinned",
+        "pool",
+        "scratch",
+        "memory",
+        "graph",
+        "signature",
+        "launch_arguments",
+        "module",
+        "loaded",
+        "kernel",
+        "generated",
+        "preload",
+        "emulated",
+    ];
 
-impl Drop for OwnedStream {
-    fn drop(&mut self) {
-        self.scratch.release(&self.context, self.raw);
-        // The driver destroys the queue once its work has run.
-        // SAFETY: made in `Stream::new`, destroyed once.
-        let destroy = || unsafe { sys::cuStreamDestroy_v2(self.raw) };
-        self.context.in_drop("a stream", "cuStreamDestroy", destroy);
+    /// Adds the text of a file, or of all files of a folder, without comments and tests.
+    fn read(path: &Path, text: &mut String) {
+        if path.is_dir() {
+            fs::read_dir(path).unwrap().for_each(|entry| read(&entry.unwrap().path(), text));
+        } else if path.extension().is_some_and(|extension| extension == "rs")
+            && let Ok(file) = fs::read_to_string(path)
+        {
+            let code = file.split("#[cfg(test)]").next().unwrap_or_default();
+            code.lines().for_each(|line| *text += line.split("//").next().unwrap_or_default());
+        }
     }
-}
 
-pub(super) fn attribute_of(device: CUdevice, attribute: i32) -> Result<u32> {
-    let mut value = 0;
-    // SAFETY: the pointer is valid for the call; the driver checks the number.
-    plain("cuDeviceGetAttribute", unsafe { sys::cuDeviceGetAttribute(&mut value, attribute, device) })?;
-    Ok(u32::try_from(value).unwrap_or(0))
-}
+    fn words(text: &str) -> impl Iterator<Item = &str> {
+        text.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| !word.is_empty())
+    }
 
-pub(super) fn device_of(ordinal: usize) -> Result<CUdevice> {
-    let mut device = 0;
-    let number = c_int::try_from(ordinal).unwrap_or(c_int::MAX);
-    // SAFETY: the pointer is valid for the call.
-    plain("cuDeviceGet", unsafe { sys::cuDeviceGet(&mut device, number) })?;
-    Ok(device)
-}
-
-fn name_of(device: CUdevice) -> Result<String> {
-    let mut name = [0u8; 256];
-    // SAFETY: the buffer has the length that is passed; the driver ends the text with NUL.
-    plain("cuDeviceGetName", unsafe { sys::cuDeviceGetName(name.as_mut_ptr().cast(), name.len() as c_int, device) })?;
-    let end = name.iter().position(|&byte| byte == 0).unwrap_or(name.len());
-    Ok(String::from_utf8_lossy(&name[..end]).into_owned())
+    #[test]
+    fn no_module_uses_one_of_a_later_layer() {
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+        let root = fs::read_to_string(source.join("lib.rs")).unwrap();
+        // The names by which other modules know a module: its own, and those that the root has from it.
+        let known_as = |module: &str| -> HashSet<String> {
+            let from_it = format!("pub use {module}::");
+            let uses = root.split(&from_it).skip(1).filter_map(|rest| rest.split(';').next());
+            uses.flat_map(words).chain([module]).map(str::to_owned).collect()
+        };
+        for (at, name) in LAYERS.iter().enumerate() {
+            let mut text = String::new();
+            read(&source.join(name), &mut text);
+            read(&source.join(name).with_extension("rs"), &mut text);
+            assert!(!text.is_empty(), "{name}");
+            let paths = text.split("crate::").skip(1).map(|rest| match rest.strip_prefix('{') {
+                Some(list) => list.split(';').next().unwrap_or_default(),
+                None => rest.split(|c: char| !c.is_alphanumeric() && !"_:{}, ".contains(c)).next().unwrap_or_default(),
+            });
+            let used: HashSet<&str> = paths.flat_map(words).collect();
+            for later in &LAYERS[at + 1..] {
+                let found: Vec<_> = known_as(later).into_iter().filter(|name| used.contains(name.as_str())).collect();
+                assert!(found.is_empty(), "{name} uses {found:?} of {later}");
+            }
+        }
+    }
 }

@@ -1,34 +1,10 @@
-//! Contexts that are current on a thread, and those that were before.
+//! The context that is current on a thread during a call.
 
 use std::{ffi::c_int, marker::PhantomData, ptr::null_mut};
 
 use cust::sys::CUcontext;
 
-use super::Device;
 use crate::{CudaCode, DriverError, Result, sys};
-
-/// Keeps a device's context current on this thread, and alive; puts back the one that was current before, or none. See
-/// [`Device::make_current`].
-#[derive(Debug)]
-#[must_use = "the context is current until the guard goes"]
-pub struct CurrentGuard {
-    pub(super) had_none: bool,
-    pub(super) _device: Device,
-    /// The current context belongs to a thread, so the guard must stay on it.
-    pub(super) _not_send: PhantomData<*const ()>,
-}
-
-impl Drop for CurrentGuard {
-    fn drop(&mut self) {
-        let mut popped = null_mut();
-        // SAFETY: the pointer is valid for the call. Fails only when the user broke the stack, who then sees it.
-        let _ = unsafe { sys::cuCtxPopCurrent_v2(&mut popped) };
-        if self.had_none {
-            // SAFETY: no context is needed for none.
-            let _ = unsafe { sys::cuCtxSetCurrent(null_mut()) };
-        }
-    }
-}
 
 /// Keeps a context current on this thread for one call of this library.
 ///
@@ -73,6 +49,6 @@ impl Drop for Current {
 }
 
 /// A result outside any context, where no code is tied to one device.
-pub(super) fn plain(call: &'static str, code: c_int) -> Result<()> {
+pub(crate) fn plain(call: &'static str, code: c_int) -> Result<()> {
     if code == 0 { Ok(()) } else { Err(DriverError::Cuda { call, code: CudaCode(code) }) }
 }

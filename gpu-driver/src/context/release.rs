@@ -1,16 +1,13 @@
-//! The resources that captures and their graphs own, and their release.
+//! Release of memory and modules: in a stream's order, with a graph, or once the device is idle.
 
-use std::fmt;
-
-use cust::sys::{CUdeviceptr, CUstream};
+use cust::sys::{CUdeviceptr, CUmodule, CUstream};
 use gpu_driver_core::lock;
 
-use super::state::{Resource, Resources, Shared};
-use crate::{
-    Device, DriverError, Result, Stream,
-    device::{Context, Current},
-    pool, sys,
+use super::{
+    Context, Current,
+    captures::{self, Resource, Resources},
 };
+use crate::{CudaCode, DriverError, Result, sys};
 
 /// Whether a stream is part of a capture, while memory goes back in its order.
 enum CaptureState {
@@ -21,16 +18,52 @@ enum CaptureState {
 }
 
 impl Context {
+    /// The number of the capture that a stream is part of, for the process's time. None outside.
+    pub(crate) fn capture_of(&self, stream: CUstream, _current: &Current) -> Result<Option<u64>> {
+        const ACTIVE: i32 = 1;
+        const STREAM_CAPTURE_INVALIDATED: CudaCode = CudaCode(901);
+        const CALL: &str = "cuStreamGetCaptureInfo";
+        let (mut status, mut number) = (0, 0);
+        // SAFETY: the pointers are valid for the call, the stream is alive.
+        self.check(CALL, unsafe { sys::cuStreamGetCaptureInfo(stream, &mut status, &mut number) })?;
+        match status {
+            0 => Ok(None),
+            ACTIVE => Ok(Some(number)),
+            _ => Err(DriverError::Cuda { call: CALL, code: STREAM_CAPTURE_INVALIDATED }),
+        }
+    }
+
+    /// [`Context::capture_of`] for captures of [`Stream::capture`](crate::Stream::capture) alone; costs next to nothing where there is none.
+    pub(crate) fn own_capture_of(&self, stream: CUstream, current: &Current) -> Result<Option<u64>> {
+        if !self.captures.any() {
+            return Ok(None);
+        }
+        let number = self.capture_of(stream, current)?;
+        Ok(number.filter(|number| lock(&self.captures.owned).is_ours(*number)))
+    }
+
+    /// Whether a stream is being captured, by this library or another.
+    pub(crate) fn is_capturing(&self, stream: CUstream, _current: &Current) -> Result<bool> {
+        let mut status = 0;
+        // SAFETY: the pointer is valid for the call, the stream is alive.
+        self.check("cuStreamIsCapturing", unsafe { sys::cuStreamIsCapturing(stream, &mut status) })?;
+        Ok(status != 0)
+    }
+
+    /// Whether this thread is in a capture of the context.
+    pub(crate) fn captures_here(&self) -> bool {
+        captures::are_here(self.raw)
+    }
+
     /// Begins to own the resources of a capture.
     pub(crate) fn open_capture(&self, number: u64) {
         lock(&self.captures.owned).captures.entry(number).or_default().is_ours = true;
     }
 
     /// The resources of a capture that has ended, for its graph.
-    pub(crate) fn close_capture(&self, device: &Device, number: u64) -> GraphResources {
+    pub(crate) fn close_capture(&self, number: u64) -> Resources {
         self.scratches.forget_capture(number);
-        let resources = lock(&self.captures.owned).captures.remove(&number).unwrap_or_default();
-        GraphResources { device: device.clone(), resources }
+        lock(&self.captures.owned).captures.remove(&number).unwrap_or_default()
     }
 
     /// Gives a resource to the graph of a capture.
@@ -38,25 +71,7 @@ impl Context {
         lock(&self.captures.owned).captures.entry(number).or_default().list.push(resource);
     }
 
-    /// Memory within a capture of [`Stream::capture`], which its buffer and its graph share; zero at first.
-    pub(crate) fn allocate_in_graph(
-        &self,
-        stream: &Stream,
-        number: u64,
-        bytes: usize,
-        current: &Current,
-    ) -> Result<CUdeviceptr> {
-        if let Some(address) = lock(&self.captures.owned).reuse(number, stream.as_raw() as usize, bytes) {
-            return Ok(address);
-        }
-        let address = pool::allocate_aside(stream.device(), bytes, bytes, current)?;
-        let mut owned = lock(&self.captures.owned);
-        owned.shared.insert(address, Shared { bytes, buffer: true, graph: true });
-        owned.captures.entry(number).or_default().buffers.push(address);
-        Ok(address)
-    }
-
-    /// Gives up the buffer's share of memory from [`Context::allocate_in_graph`].
+    /// Gives up the buffer's share of memory that it has together with a graph.
     pub(crate) fn release_from_graph(&self, stream: CUstream, address: CUdeviceptr) {
         let number = match self.state_of(stream) {
             CaptureState::Within(number) => Some(number),
@@ -79,13 +94,13 @@ impl Context {
         }
     }
 
-    /// Gives memory back in the order of a stream by `free`, or keeps it where the stream is captured, until the graph has gone.
+    /// Gives memory back in the order of a stream, or keeps it where the stream is captured, until the graph has gone.
     ///
     /// The address is one of the pool, or of cuMemAlloc where there is none.
-    pub(crate) fn release_in_order(&self, stream: CUstream, address: CUdeviceptr, free: impl FnOnce()) {
+    pub(crate) fn release_in_order(&self, stream: CUstream, address: CUdeviceptr) {
         let steady = self.captures.steady();
         match self.state_of(stream) {
-            CaptureState::Outside => free(),
+            CaptureState::Outside => self.free_in_order(stream, address),
             CaptureState::Within(number) => self.give_to_graph(number, Resource::Memory(address)),
             CaptureState::Invalidated => {
                 // A value that is dropped with it may come here itself, and a second shared lock could wait for a thread that waits for the first.
@@ -104,7 +119,7 @@ impl Context {
     /// Releases the resources that were left, unless a capture is under way or another thread waits for the device: both come here at their end.
     pub(crate) fn release_left(&self) {
         while !lock(&self.captures.left).is_empty() {
-            let Some(alone) = self.alone_at_once() else { return };
+            let Some(alone) = self.captures.alone_at_once() else { return };
             let left = std::mem::take(&mut *lock(&self.captures.left));
             let mut idle = self.is_lost();
             self.in_drop("resources of a graph", "cuCtxSynchronize", || {
@@ -147,20 +162,29 @@ impl Context {
             Resource::Value(value) => drop(value),
         }
     }
-}
 
-/// The resources of a graph; released when the device has done its work.
-pub(crate) struct GraphResources {
-    device: Device,
-    resources: Resources,
-}
+    /// Unloads a module once the device is idle and no capture is under way.
+    pub(crate) fn unload(&self, module: CUmodule) {
+        self.release_when_idle([Resource::Module(module)]);
+    }
 
-impl Drop for GraphResources {
-    fn drop(&mut self) {
-        let Resources { list, buffers, .. } = std::mem::take(&mut self.resources);
-        let context = &self.device.0;
+    /// Frees memory of the pool, or of cuMemAlloc where there is none, in the order of a stream that is in no capture.
+    pub(crate) fn free_in_order(&self, stream: CUstream, address: CUdeviceptr) {
+        if self.pool.is_null() {
+            // cuMemFree waits for the device, so work that still uses the memory ends first.
+            // SAFETY: the callers allocated it in a stream's order, and release it once.
+            self.in_drop("a device buffer", "cuMemFree", || unsafe { sys::cuMemFree_v2(address) });
+        } else {
+            // SAFETY: as above; released after the work that uses it in stream order.
+            self.in_drop("a device buffer", "cuMemFreeAsync", || unsafe { sys::cuMemFreeAsync(address, stream) });
+        }
+    }
+
+    /// Releases what a graph had, once the device is idle: its own resources, and the memory of buffers that have gone.
+    pub(crate) fn release_of_graph(&self, resources: Resources) {
+        let Resources { list, buffers, .. } = resources;
         let alone: Vec<Resource> = {
-            let shared = &mut lock(&context.captures.owned).shared;
+            let shared = &mut lock(&self.captures.owned).shared;
             let mut give_up = |address| match shared.get_mut(address) {
                 Some(holders) if holders.buffer => {
                     holders.graph = false;
@@ -170,13 +194,6 @@ impl Drop for GraphResources {
             };
             buffers.iter().filter_map(&mut give_up).collect()
         };
-        context.release_when_idle(list.into_iter().chain(alone));
-    }
-}
-
-impl fmt::Debug for GraphResources {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Resources { list, buffers, .. } = &self.resources;
-        write!(f, "{} resources and {} buffers of a graph", list.len(), buffers.len())
+        self.release_when_idle(list.into_iter().chain(alone));
     }
 }

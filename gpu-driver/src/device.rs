@@ -1,4 +1,4 @@
-//! Devices and their primary contexts.
+//! Devices: the handle of a context, and which devices there are.
 
 use std::{
     ffi::c_int,
@@ -14,24 +14,10 @@ use gpu_driver_emulated as emulated;
 
 use crate::{
     CudaCode, CudaVersion, DriverError, Result,
+    context::{Context, Current, OF_LAUNCHES, attribute_of, driver_version, plain},
     nvrtc::{self, Arch},
     sys,
 };
-use context::{OF_LAUNCHES, attribute_of};
-use current::plain;
-
-mod context;
-mod current;
-mod kept;
-mod kernels;
-mod scratch_memory;
-
-pub(crate) use context::{Context, OwnedStream};
-pub(crate) use current::Current;
-pub use current::CurrentGuard;
-pub(crate) use kept::Kept;
-pub(crate) use kernels::{Loaded, SharedLimit};
-pub(crate) use scratch_memory::{OfCapture, Scratch, ScratchKind, ScratchMemory};
 
 /// The oldest driver this library works with: CUDA 12.0 (driver 525).
 pub const OLDEST_DRIVER: CudaVersion = CudaVersion { major: 12, minor: 0 };
@@ -127,12 +113,7 @@ impl Device {
     /// # Errors
     /// `NoDriver` when there is none.
     pub fn driver_version() -> Result<CudaVersion> {
-        sys::loader::state()?;
-        let mut version = 0;
-        // SAFETY: the pointer is valid for the call.
-        plain("cuDriverGetVersion", unsafe { sys::cuDriverGetVersion(&mut version) })?;
-        let version = u32::try_from(version).unwrap_or(0);
-        Ok(CudaVersion { major: version / 1000, minor: version % 1000 / 10 })
+        driver_version()
     }
 
     /// Number of this device, from 0.
@@ -253,6 +234,29 @@ impl PartialEq for Device {
 }
 
 impl Eq for Device {}
+
+/// Keeps a device's context current on this thread, and alive; puts back the one that was current before, or none. See
+/// [`Device::make_current`].
+#[derive(Debug)]
+#[must_use = "the context is current until the guard goes"]
+pub struct CurrentGuard {
+    had_none: bool,
+    _device: Device,
+    /// The current context belongs to a thread, so the guard must stay on it.
+    _not_send: PhantomData<*const ()>,
+}
+
+impl Drop for CurrentGuard {
+    fn drop(&mut self) {
+        let mut popped = null_mut();
+        // SAFETY: the pointer is valid for the call. Fails only when the user broke the stack, who then sees it.
+        let _ = unsafe { sys::cuCtxPopCurrent_v2(&mut popped) };
+        if self.had_none {
+            // SAFETY: no context is needed for none.
+            let _ = unsafe { sys::cuCtxSetCurrent(null_mut()) };
+        }
+    }
+}
 
 /// Loads and initialises the driver; repeated calls cost a table look-up in the driver.
 fn initialise() -> Result<()> {

@@ -5,8 +5,10 @@ use std::sync::{
     atomic::{AtomicUsize, Ordering},
 };
 
-use cust::sys::CUdeviceptr;
+use cust::sys::{CUdeviceptr, CUstream};
 use gpu_driver_core::lock;
+
+use super::Context;
 
 /// A kind of scratch memory; a stream has one of each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,6 +26,17 @@ pub(crate) struct Scratch {
     pub(crate) memory: Mutex<[ScratchMemory; 2]>,
     /// The thread that holds the lock, 0 for none. A thread finds itself here only when it does.
     pub(crate) owner: AtomicUsize,
+}
+
+impl Scratch {
+    /// Gives the memory back in the order of its stream, which goes next.
+    pub(super) fn release(&self, context: &Context, stream: CUstream) {
+        let memory = std::mem::take(&mut *lock(&self.memory));
+        for address in memory.map(|memory| memory.address).into_iter().filter(|&address| address != 0) {
+            context.scratches.live.fetch_sub(1, Ordering::Relaxed);
+            context.release_in_order(stream, address);
+        }
+    }
 }
 
 /// Address 0 for none.
