@@ -4,7 +4,7 @@ use std::{fmt, marker::PhantomData};
 
 use gpu_array::{
     ArrayError, GpuArray, GpuViewMut,
-    expression::{Expr, IntoExpr, Lowered, LoweredLeaf, LoweredTarget},
+    expression::{Assembled, Expr, IntoExpr, Lowered, LoweredLeaf, LoweredTarget},
     gpu_driver::Stream,
 };
 use ndarray::{Dimension, Ix0, IxDyn};
@@ -39,21 +39,21 @@ pub struct MatrixProduct<'a, T: MatmulElement, K> {
 
 /// A factor: an array or a view, or an expression that becomes an array first.
 pub(super) struct Factor<'a, T: MatmulElement> {
-    lowered: Result<Lowered<'a>, ArrayError>,
+    assembled: Result<Assembled<'a>, ArrayError>,
     /// The expression, unless it is an array.
     computed: Option<Expr<'a, T, IxDyn>>,
 }
 
 impl<'a, T: MatmulElement> Factor<'a, T> {
     pub(super) fn new<D: Dimension>(value: Expr<'a, T, D>) -> Self {
-        let lowered = value.lower_deferred();
-        let expression = lowered.as_ref().ok().filter(|lowered| lowered.array().is_none());
-        let computed = expression.map(|lowered| value.broadcast(IxDyn(lowered.shape())));
-        Self { lowered, computed }
+        let assembled = value.lower_deferred();
+        let expression = assembled.as_ref().ok().filter(|assembled| assembled.as_array().is_none());
+        let computed = expression.map(|assembled| value.broadcast(IxDyn(assembled.shape())));
+        Self { assembled, computed }
     }
 
-    fn lowered(&self) -> Result<&Lowered<'a>> {
-        Ok(checked(&self.lowered)?)
+    fn assembled(&self) -> Result<&Assembled<'a>> {
+        Ok(checked(&self.assembled)?)
     }
 
     /// The array that the factor has to become; None if it is one.
@@ -64,9 +64,12 @@ impl<'a, T: MatmulElement> Factor<'a, T> {
 
     /// The array in memory and its streams: that which was computed, or the factor itself.
     fn array<'s>(&'s self, computed: Option<&'s Lowered<'_>>) -> Result<(ArrayLayout<'s>, Homes<'s>)> {
-        match computed {
+        if let Some(computed) = computed {
+            return array(computed);
+        }
+        match self.assembled()?.as_array() {
             Some(lowered) => array(lowered),
-            None => array(self.lowered()?),
+            None => unreachable!("a factor is an array or has become one"),
         }
     }
 }
@@ -93,7 +96,7 @@ pub(super) fn multiply<T: MatmulElement>(
     (alpha, beta): (T, T),
     target: LoweredTarget<'_>,
 ) -> Result<bool> {
-    let shape = MatmulShape::of(op, a.lowered()?.shape(), b.lowered()?.shape())?;
+    let shape = MatmulShape::of(op, a.assembled()?.shape(), b.assembled()?.shape())?;
     let expected = shape.result();
     if target.shape != &expected[..] {
         return Err(AlgoError::OutShape { expected: expected.to_vec(), got: target.shape.to_vec() });
@@ -147,7 +150,7 @@ impl<'a, T: MatmulElement, K: Dimension> MatrixProduct<'a, T, K> {
     /// column), `TooLarge`; `Array` with the errors of the factors, for a result that is too large, and with `NoHome` if there is no array and no
     /// stream; `Driver`.
     pub fn eval(&self) -> Result<GpuArray<T, K>> {
-        let (a, b) = (self.a.lowered()?, self.b.lowered()?);
+        let (a, b) = (self.a.assembled()?, self.b.assembled()?);
         let shape = MatmulShape::of("matmul", a.shape(), b.shape())?;
         let stream = match &self.home {
             Some(home) => home,
@@ -189,7 +192,7 @@ impl<T: MatmulElement> MatrixProduct<'_, T, Ix0> {
 
 impl<T: MatmulElement, K> fmt::Debug for MatrixProduct<'_, T, K> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let [a, b] = [&self.a, &self.b].map(|factor| factor.lowered.as_ref().map(Lowered::shape));
+        let [a, b] = [&self.a, &self.b].map(|factor| factor.assembled.as_ref().map(Assembled::shape));
         write!(f, "MatrixProduct({a:?} by {b:?})")
     }
 }

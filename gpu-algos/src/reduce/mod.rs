@@ -24,14 +24,19 @@ mod choices;
 mod launch;
 mod leaves;
 mod methods;
+mod operand;
 mod params;
+mod place;
 mod plan;
 mod policy;
 mod reduction;
+mod results;
 pub(crate) mod samples;
 
 pub use methods::{Common, Reductions};
-pub use reduction::{Pair, Reduction, Results};
+pub use place::{ReduceBackend, Reduces};
+pub use reduction::Reduction;
+pub use results::{Pair, Results};
 
 pub use crate::common::summable::Summable;
 pub(crate) use launch::{compile_custom, reduce_custom, run};

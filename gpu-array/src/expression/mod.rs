@@ -52,10 +52,10 @@ mod syntax;
 pub use crate::layout::checked_len;
 pub use crate::put::put_add;
 pub use device::{
-    AxisParams, COMPLEX_HEADERS, CONSTANT, HEADERS, LeafParams, Lowered, LoweredLeaf, LoweredTarget, MAX_AXES, PACKED,
-    PACKS, STRIDED, divisor, loop_program, pack_bytes,
+    Assembled, AxisParams, COMPLEX_HEADERS, CONSTANT, HEADERS, LeafParams, Lowered, LoweredLeaf, LoweredTarget, MAX_AXES,
+    PACKED, PACKS, Ready, STRIDED, divisor, loop_program, pack_bytes,
 };
-pub use graph::Source;
+pub use graph::{Deferred, Evaluated, Source, deferred};
 pub use samples::KERNELS;
 pub(crate) use syntax::as_i64;
 pub use syntax::{

@@ -2,10 +2,12 @@
 //!
 //! `value.rs` has the graph, whose nodes are operations (`op.rs`) with operands: other nodes, arrays (`leaf.rs`) or sources (`source.rs`). `node.rs`
 //! has the references to nodes.
+//! `deferred.rs` has computations that come before an expression's own.
 //! `assemble.rs` makes of it a list of steps in single assignment (`code.rs`), with one shape for all and a key.
 
 mod assemble;
 mod code;
+mod deferred;
 mod leaf;
 mod node;
 mod op;
@@ -14,6 +16,7 @@ mod value;
 
 #[cfg(test)]
 pub(crate) use source::ErasedSource;
+pub use deferred::{Deferred, Evaluated, deferred};
 pub use source::Source;
 pub(crate) use {
     assemble::{assemble, assemble_into},
