@@ -156,6 +156,8 @@ fn programs_measure_on_a_device(device: &Device) -> Outcome {
                 "mean-var/f32/4096/gpu-algos/device",
                 "reduce-axis0/f32/64/gpu-algos/device",
                 "reduce-axis1/f32/64/gpu-algos/wall",
+                "standardise/f32/64/gpu-algos/device",
+                "softmax/f32/64/gpu-algos/device",
                 "reduce-overhead/f32/4096-eval/gpu-algos/enqueue",
                 "reduce-overhead/f32/4096-write/gpu-algos/enqueue",
             ],

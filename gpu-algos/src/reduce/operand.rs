@@ -16,7 +16,14 @@ use super::{
     results::{Pair, Results},
     run,
 };
-use crate::{AlgoError, common::{operand::{operand, owned_right, scalars}, operator::DeviceOperator, shape::dim_of}};
+use crate::{
+    AlgoError,
+    common::{
+        operand::{operand, owned_right, scalars},
+        operator::DeviceOperator,
+        shape::dim_of,
+    },
+};
 
 type Outcome<T> = Result<T, Box<dyn Error + Send + Sync>>;
 
@@ -26,7 +33,9 @@ operand! { ['a, O: Element, D: Dimension, K: Dimension, P: ReduceBackend] Reduct
 /// `scalar op reduction`.
 macro_rules! scalar_reduction {
     ($scalar:ty, $trait:ident, $method:ident) => {
-        impl<'a, D: Dimension, K: Dimension, P: ReduceBackend> std::ops::$trait<Reduction<'a, $scalar, D, K, P>> for $scalar {
+        impl<'a, D: Dimension, K: Dimension, P: ReduceBackend> std::ops::$trait<Reduction<'a, $scalar, D, K, P>>
+            for $scalar
+        {
             type Output = <$scalar as std::ops::$trait<Expr<'a, $scalar, K, P>>>::Output;
             fn $method(self, right: Reduction<'a, $scalar, D, K, P>) -> Self::Output {
                 std::ops::$trait::$method(self, right.into_expr())
@@ -63,7 +72,8 @@ impl<O: Element> Deferred for Operation<O> {
     }
 
     fn key(&self) -> SmallVec<[u64; 8]> {
-        let mut key = SmallVec::from_slice(&[self.operator.key(), self.operator.value as u64, u64::from(self.keeps_axes)]);
+        let mut key =
+            SmallVec::from_slice(&[self.operator.key(), self.operator.value as u64, u64::from(self.keeps_axes)]);
         if let Reduced::These(axes) = &self.reduced {
             key.push(axes.len() as u64);
             key.extend(axes.iter().map(|&axis| axis as u64));
@@ -135,8 +145,7 @@ impl<O: Element> Deferred for Both<O> {
     fn evaluate(&self, operands: &[&Lowered<'_>], home: Option<&Stream>) -> Outcome<Vec<Evaluated>> {
         let home = home.ok_or(ArrayError::NoHome)?;
         let (first, second) = self.operation.on_device::<Pair<O, O>>(&self.operator, operands[0], home)?;
-        let mut results =
-            vec![Evaluated::new::<O, IxDyn, Gpu>(first)?, Evaluated::new::<O, IxDyn, Gpu>(second)?];
+        let mut results = vec![Evaluated::new::<O, IxDyn, Gpu>(first)?, Evaluated::new::<O, IxDyn, Gpu>(second)?];
         if self.is_swapped {
             results.reverse();
         }

@@ -54,7 +54,9 @@ impl<T: Operand> Reduces<T> for Host {
 /// A place that computes reductions: [`Gpu`] or [`Host`].
 pub trait ReduceBackend: Backend {
     #[doc(hidden)]
-    fn eval<O: Results, D: Dimension, K: Dimension>(reduction: &Reduction<'_, O, D, K, Self>) -> Result<O::Arrays<K, Self>>;
+    fn eval<O: Results, D: Dimension, K: Dimension>(
+        reduction: &Reduction<'_, O, D, K, Self>,
+    ) -> Result<O::Arrays<K, Self>>;
     #[doc(hidden)]
     fn get<O: Results>(arrays: &O::Arrays<Ix0, Self>) -> Result<O::Values>;
 }

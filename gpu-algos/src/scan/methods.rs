@@ -1,9 +1,6 @@
 //! Scans as methods of arrays, views and expressions.
 
-use gpu_array::{
-    Element,
-    expression::Gpu,
-};
+use gpu_array::{Element, expression::Gpu};
 
 use super::lazy::Scan;
 use crate::common::{

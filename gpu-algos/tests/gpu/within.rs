@@ -96,8 +96,7 @@ fn types_and_shapes_are_numpys(device: &Device) -> Outcome {
     let flags: GpuArray<bool, Ix1> = (x.max().axis(Axis(1))).into_expr().ge(3).eval()?;
     ensure_eq!(flags.to_ndarray()?, array![false, true]);
     // Between an outer axis and a kept one.
-    let table: GpuArray<i64, Ix2> =
-        (x.sum().axis(Axis(0)) * x.sum().axis(Axis(1)).keep_dims()).eval()?;
+    let table: GpuArray<i64, Ix2> = (x.sum().axis(Axis(0)) * x.sum().axis(Axis(1)).keep_dims()).eval()?;
     ensure_eq!(table.to_ndarray()?, array![[12, 24], [36, 72]]);
     // Of transposed and reversed views, and of arrays that the expression owns.
     let got = (x.t() - x.t().max().axis(Axis(0))).eval()?;

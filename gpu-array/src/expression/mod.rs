@@ -19,6 +19,7 @@
 //! | comparisons | methods `eq ne lt le gt ge`, which give `bool` |
 //! | `cast` | float to integer cuts and saturates, NaN gives 0; integers wrap |
 //! | `minimum`, `maximum` | give NaN where one of both is; `fmin`, `fmax` the other |
+//! | reductions, scans | those of `gpu-algos` are operands, `&x - x.mean()`: each is computed before the expression's own kernel, once ([`Deferred`]) |
 //! | sharing | a value that is used twice, by a clone or a reference, is computed once |
 //! | | an array that is used twice in one shape is read once, among the first 64 of an expression |
 //!
@@ -30,7 +31,7 @@
 //! Each array is read once and each value written once, in accesses of 16 bytes where elements lie behind one another. Of an expression at most three
 //! kernels are compiled, each when it is first needed: for elements that all lie behind one another, for any strides, and for arrays that lie
 //! along another axis than the result (a transposed matrix comes through shared memory). Neither shapes nor scalars nor strides are compiled
-//! in. Compiling takes some 100 ms, loading from the cache on disk well under one; [`precompile`] does it ahead, for many at once. On the emulated
+//! in. [Deferred](Deferred) operands are computed before, by their own kernels. Compiling takes some 100 ms, loading from the cache on disk well under one; [`precompile`] does it ahead, for many at once. On the emulated
 //! device each new form of expression costs one run of the C++ compiler, about 0.2 s; after that it is in the cache on disk.
 //!
 //! # Limits
@@ -52,8 +53,8 @@ mod syntax;
 pub use crate::layout::checked_len;
 pub use crate::put::put_add;
 pub use device::{
-    Assembled, AxisParams, COMPLEX_HEADERS, CONSTANT, HEADERS, LeafParams, Lowered, LoweredLeaf, LoweredTarget, MAX_AXES,
-    PACKED, PACKS, Ready, STRIDED, divisor, loop_program, pack_bytes,
+    Assembled, AxisParams, COMPLEX_HEADERS, CONSTANT, HEADERS, LeafParams, Lowered, LoweredLeaf, LoweredTarget,
+    MAX_AXES, PACKED, PACKS, Ready, STRIDED, divisor, loop_program, pack_bytes,
 };
 pub use graph::{Deferred, Evaluated, Source, deferred};
 pub use samples::KERNELS;

@@ -71,7 +71,11 @@ impl Evaluated {
         let value = P::owned_expr::<T, D>(array).value;
         let leaf = value.as_array("a deferred value")?.clone();
         if !is_dense(&leaf) {
-            return Err(ArrayError::NotInCOrder { op: "a deferred value", shape: leaf.shape.to_vec(), strides: leaf.strides.to_vec() });
+            return Err(ArrayError::NotInCOrder {
+                op: "a deferred value",
+                shape: leaf.shape.to_vec(),
+                strides: leaf.strides.to_vec(),
+            });
         }
         Ok(Self(leaf))
     }
@@ -207,7 +211,8 @@ impl<'a> Results<'a> {
         }
         for (node, Evaluated(leaf)) in wanted.into_iter().zip(results) {
             let expected = node.deferred().map(|value| &value.shape);
-            if Some(&leaf.shape) != expected || leaf.dtype != node.dtype
+            if Some(&leaf.shape) != expected
+                || leaf.dtype != node.dtype
                 || leaf.offset != 0
                 || leaf.memory.is_on_device() != home.is_some()
             {
@@ -249,9 +254,11 @@ impl<'a> Code<'a> {
             && self.leaves.len() == other.leaves.len()
             && self.tables.len() == other.tables.len()
             && self.leaves.iter().zip(&other.leaves).all(|(a, b)| a.reads_as(b))
-            && self.tables.iter().zip(&other.tables).all(|(a, b)| {
-                (a.dtype, a.offset) == (b.dtype, b.offset) && a.memory.same_as(&b.memory)
-            })
+            && self
+                .tables
+                .iter()
+                .zip(&other.tables)
+                .all(|(a, b)| (a.dtype, a.offset) == (b.dtype, b.offset) && a.memory.same_as(&b.memory))
     }
 }
 

@@ -14,9 +14,9 @@ mod op;
 mod source;
 mod value;
 
+pub use deferred::{Deferred, Evaluated, deferred};
 #[cfg(test)]
 pub(crate) use source::ErasedSource;
-pub use deferred::{Deferred, Evaluated, deferred};
 pub use source::Source;
 pub(crate) use {
     assemble::{assemble, assemble_into},
