@@ -200,7 +200,10 @@ class CuPy(OnCuPy, Eager, Reducing):
         return call
 
     def download(self, v):
-        x, out = self.vector(v, v.x), self.on_host(v)
+        x = self.vector(v, v.x)
+        if v.variant == "-fresh":
+            return lambda: x.get()
+        out = self.on_host(v)
         out[:] = 0
         return lambda: x.get(out=out)
 

@@ -118,6 +118,7 @@ fn programs_measure_on_a_device(device: &Device) -> Outcome {
                 "copy/f32/4096/gpu-array/device",
                 "upload/f32/4096-pageable/gpu-array/wall",
                 "download/f32/4096-pinned/gpu-driver/wall",
+                "download/f32/4096-fresh/gpu-array/wall",
                 "launch/f32/1/gpu-array/wall",
             ],
         ),

@@ -16,8 +16,10 @@ use crate::{
 };
 
 mod slices;
+mod staged;
 
 pub use slices::{DeviceSlice, DeviceSliceMut};
+pub(crate) use staged::STAGE_BYTES;
 
 /// The driver aligns every allocation to so many bytes at least.
 const ALIGNMENT: usize = 256;
