@@ -62,5 +62,6 @@ pub(crate) use syntax::as_i64;
 pub use syntax::{
     Backend, Expr, Gpu, Host, IntoExpr, IntoOperand, Operand, Operation, Outside, OwnedRhs, Precompile, Rhs, Values,
     arange, complex, constant, diff, diff_n, eval_all, eye, flip, gather, host, host_owned, index, linspace,
-    linspace_without_end, pad, precompile, repeat, roll, source, take, tile, tril, triu, where_,
+    linspace_without_end, pad, precompile, repeat, roll, source, take, take_along_axis, take_axis, tile, tril, triu,
+    where_,
 };

@@ -19,6 +19,7 @@ mod counts;
 mod examples;
 mod expressions;
 mod failures;
+mod indexing;
 mod joining;
 mod large;
 mod math;
@@ -75,6 +76,7 @@ fn main() -> ExitCode {
         .group("device", device.clone(), "GPU_TESTS", special::TESTS)
         .group("device", device.clone(), "GPU_TESTS", structure::TESTS)
         .group("device", device.clone(), "GPU_TESTS", owned::TESTS)
+        .group("device", device.clone(), "GPU_TESTS", indexing::TESTS)
         .group("device", device.clone(), "GPU_TESTS", joining::TESTS)
         .group("device", device.clone(), "GPU_TESTS", putting::TESTS)
         .group("device", device.clone(), "GPU_TESTS", retyped::TESTS)
