@@ -36,7 +36,7 @@
 //! over the same axes come from one launch, and so do the least and the greatest; such a mean has the bits of [`mean_var`](Reductions::mean_var),
 //! which may differ from those of [`mean`](Reductions::mean) in the last place. Results live until the kernel that reads them has been launched.
 //!
-//! Errors come from the evaluation: those of axes, shapes and arrays as they are, others as `ArrayError::Deferred`. Reductions may stand in the operands
+//! Errors come from the evaluation: those of axes, shapes and arrays as they are, others as `ArrayError::Deferred` with the name of the operation. Reductions may stand in the operands
 //! of reductions on 16 levels (`TooDeep`).
 //!
 //! # How

@@ -16,13 +16,10 @@ use super::{
     results::{Pair, Results},
     run,
 };
-use crate::{
-    AlgoError,
-    common::{
-        operand::{operand, owned_right, scalars},
-        operator::DeviceOperator,
-        shape::dim_of,
-    },
+use crate::common::{
+    operand::{operand, owned_right, scalars},
+    operator::DeviceOperator,
+    shape::dim_of,
 };
 
 type Outcome<T> = Result<T, Box<dyn Error + Send + Sync>>;
@@ -60,8 +57,7 @@ impl<'a, O: Element, D: Dimension, K: Dimension, P: ReduceBackend> Reduction<'a,
     pub fn into_expr(self) -> Expr<'a, O, K, P> {
         match self.into_parts() {
             Ok((assembled, operation, dim, home)) => deferred(Arc::new(operation), [assembled], dim, home),
-            Err(AlgoError::Array(error)) => Expr::failed(error),
-            Err(error) => Expr::failed(ArrayError::Deferred { op: "a reduction", source: Arc::new(error) }),
+            Err(error) => Expr::failed(error.into_array_error("a reduction")),
         }
     }
 }
@@ -84,8 +80,10 @@ impl<O: Element> Deferred for Operation<O> {
     fn evaluate(&self, operands: &[&Lowered<'_>], home: Option<&Stream>) -> Outcome<Vec<Evaluated>> {
         let Some(home) = home else {
             let lowered = operands[0];
-            let dim = dim_of::<IxDyn>("a reduction", &self.lengths(lowered.shape())?)?;
-            return Ok(vec![Evaluated::new::<O, IxDyn, Host>(O::on_host(self.on_host(lowered)?, dim)?)?]);
+            let on_host =
+                || O::on_host(self.on_host(lowered)?, dim_of("a reduction", &self.lengths(lowered.shape())?)?);
+            let array = on_host().map_err(|error| error.into_array_error(self.name()))?;
+            return Ok(vec![Evaluated::new::<O, IxDyn, Host>(array)?]);
         };
         Ok(vec![Evaluated::new::<O, IxDyn, Gpu>(self.on_device::<O>(&self.operator, operands[0], home)?)?])
     }
@@ -111,7 +109,17 @@ impl<O: Results> Operation<O> {
         operator: &DeviceOperator,
         lowered: &Lowered<'_>,
         home: &Stream,
-    ) -> Result<R::Arrays<IxDyn, Gpu>, AlgoError> {
+    ) -> Result<R::Arrays<IxDyn, Gpu>, ArrayError> {
+        let compute = || self.try_on_device::<R>(operator, lowered, home);
+        compute().map_err(|error| error.into_array_error(operator.name()))
+    }
+
+    fn try_on_device<R: Results>(
+        &self,
+        operator: &DeviceOperator,
+        lowered: &Lowered<'_>,
+        home: &Stream,
+    ) -> crate::Result<R::Arrays<IxDyn, Gpu>> {
         let dim = dim_of("a reduction", &self.lengths(lowered.shape())?)?;
         let outer = self.is_kept(lowered.shape().len())?;
         let arrays = R::allocate(home, dim)?;

@@ -13,6 +13,7 @@ use smallvec::SmallVec;
 use super::{
     launch::Heads,
     lazy::{Operation, Parts, Scan, ScanOptions},
+    plan::OP,
 };
 use crate::{
     AlgoError,
@@ -49,8 +50,7 @@ impl<'a, O: Element, D: Dimension, K: Dimension> Scan<'a, O, D, K> {
                 let scan = LazyScan::<O> { operator, options, segments, has_epilogue, _result: PhantomData };
                 deferred(Arc::new(scan), operands, dim, home)
             }
-            Err(AlgoError::Array(error)) => Expr::failed(error),
-            Err(error) => Expr::failed(ArrayError::Deferred { op: "a scan", source: Arc::new(error) }),
+            Err(error) => Expr::failed(error.into_array_error(OP)),
         }
     }
 }
@@ -67,7 +67,7 @@ struct LazyScan<O> {
 
 impl<O: Element> Deferred for LazyScan<O> {
     fn name(&self) -> &'static str {
-        "a scan"
+        OP
     }
 
     fn key(&self) -> SmallVec<[u64; 8]> {
@@ -88,14 +88,16 @@ impl<O: Element> Deferred for LazyScan<O> {
         home: Option<&Stream>,
     ) -> Result<Vec<Evaluated>, Box<dyn Error + Send + Sync>> {
         let (home, mut operands) = (home.ok_or(ArrayError::NoHome)?, operands.iter().copied());
-        let values = operands.next().ok_or(ArrayError::NoArrays { op: "a scan" })?;
+        let values = operands.next().ok_or(ArrayError::NoArrays { op: OP })?;
         let heads = self.segments.and_then(|kind| Some((operands.next()? as &dyn ValueSource, kind)));
         let epilogue = if self.has_epilogue { operands.next() } else { None };
-        let array = allocate::<O, IxDyn>(home, self.options.dim(values.shape())?)?;
+        let told = |error: AlgoError| error.into_array_error(self.name());
+        let dim = self.options.dim(values.shape()).map_err(told)?;
+        let array = allocate::<O, IxDyn>(home, dim).map_err(told)?;
         let strides = self.options.strides(values.shape(), array.strides());
         let target = TileTarget { address: array.as_device_vec().as_raw(), dtype: O::DTYPE, strides: &strides };
         let operation = Operation { operator: &self.operator, options: self.options };
-        operation.run(values, heads, epilogue, &target, None, home)?;
+        operation.run(values, heads, epilogue, &target, None, home).map_err(told)?;
         Ok(vec![Evaluated::new::<O, IxDyn, Gpu>(array)?])
     }
 

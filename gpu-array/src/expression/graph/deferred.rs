@@ -41,7 +41,7 @@ pub trait Deferred: fmt::Debug + Send + Sync + 'static {
     /// Computes the results. The operands are in memory by now, but for their own expressions. `home` is the stream to compute on, None on the host.
     ///
     /// # Errors
-    /// Any. The evaluation of the expression returns it as `Deferred`, with the name of the operation.
+    /// Any. The evaluation of the expression returns an [`ArrayError`] as it is, and others as `Deferred` with the name of the operation.
     fn evaluate(
         &self,
         operands: &[&Lowered<'_>],
@@ -140,7 +140,10 @@ impl<'a> DeferredValue<'a> {
     }
 
     fn failed(&self, error: Box<dyn Error + Send + Sync>) -> ArrayError {
-        ArrayError::Deferred { op: self.operation.name(), source: Arc::from(error) }
+        match error.downcast::<ArrayError>() {
+            Ok(error) => *error,
+            Err(error) => ArrayError::Deferred { op: self.operation.name(), source: Arc::from(error) },
+        }
     }
 }
 
