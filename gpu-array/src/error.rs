@@ -218,6 +218,16 @@ pub enum ArrayError {
         /// The most levels.
         limit: usize,
     },
+    /// Memory of another library is not as it must be.
+    #[error("{op}: {got} in place of {expected}")]
+    Exchange {
+        /// The operation.
+        op: &'static str,
+        /// The fact there must be.
+        expected: String,
+        /// The fact there is.
+        got: String,
+    },
     /// Two shapes that must be the same.
     #[error("{op}: shape {got:?} in place of {expected:?}")]
     Shape {
@@ -368,7 +378,7 @@ pub enum ArrayError {
 gpu_driver::debug_by_text! {
     ArrayError:
     Driver, TooLarge, Length, Range, Axis, Index, OutOfBounds, Slice, Chunk, Split, TooManyParts, Ndim, Permutation, Broadcast, NoArrays, Join, Reshape,
-    ReshapeNeedsCopy, Operator, Deferred, TooDeep, Shape, NotOneElement, NotInCOrder, Gaps, ViewAs, Strided, Operands, Devices, Outputs, NoHome, NoShape,
+    ReshapeNeedsCopy, Operator, Deferred, TooDeep, Exchange, Shape, NotOneElement, NotInCOrder, Gaps, ViewAs, Strided, Operands, Devices, Outputs, NoHome, NoShape,
     TooManyOperations, TooManyArguments, NotAnArray, Operation, Infer,
 }
 

@@ -87,6 +87,7 @@ mod dense;
 mod dtype;
 mod element;
 mod error;
+pub mod exchange;
 pub mod expression;
 mod layout;
 mod meshgrid;

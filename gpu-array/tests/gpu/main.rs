@@ -17,6 +17,7 @@ mod complex_numbers;
 mod complex_numpy;
 mod counts;
 mod examples;
+mod exchanging;
 mod expressions;
 mod failures;
 mod indexing;
@@ -76,6 +77,7 @@ fn main() -> ExitCode {
         .group("device", device.clone(), "GPU_TESTS", special::TESTS)
         .group("device", device.clone(), "GPU_TESTS", structure::TESTS)
         .group("device", device.clone(), "GPU_TESTS", owned::TESTS)
+        .group("device", device.clone(), "GPU_TESTS", exchanging::TESTS)
         .group("device", device.clone(), "GPU_TESTS", indexing::TESTS)
         .group("device", device.clone(), "GPU_TESTS", joining::TESTS)
         .group("device", device.clone(), "GPU_TESTS", putting::TESTS)
