@@ -228,6 +228,14 @@ pub enum ArrayError {
         /// The fact there is.
         got: String,
     },
+    /// A file could not be read or written, or holds another array than was asked for.
+    #[error("{}: {source}", path.display())]
+    File {
+        /// The file.
+        path: std::path::PathBuf,
+        /// The reason.
+        source: Arc<dyn std::error::Error + Send + Sync>,
+    },
     /// Two shapes that must be the same.
     #[error("{op}: shape {got:?} in place of {expected:?}")]
     Shape {
@@ -378,7 +386,7 @@ pub enum ArrayError {
 gpu_driver::debug_by_text! {
     ArrayError:
     Driver, TooLarge, Length, Range, Axis, Index, OutOfBounds, Slice, Chunk, Split, TooManyParts, Ndim, Permutation, Broadcast, NoArrays, Join, Reshape,
-    ReshapeNeedsCopy, Operator, Deferred, TooDeep, Exchange, Shape, NotOneElement, NotInCOrder, Gaps, ViewAs, Strided, Operands, Devices, Outputs, NoHome, NoShape,
+    ReshapeNeedsCopy, Operator, Deferred, TooDeep, Exchange, File, Shape, NotOneElement, NotInCOrder, Gaps, ViewAs, Strided, Operands, Devices, Outputs, NoHome, NoShape,
     TooManyOperations, TooManyArguments, NotAnArray, Operation, Infer,
 }
 

@@ -65,6 +65,15 @@
 //! | `x.copy()`, `y[...] = x` | `x.try_clone()?`, `y.assign(&x)?` |
 //! | `x.sum(axis=0)`, `cumsum`, `x[mask]` | in `gpu-algos`: `x.sum().axis(Axis(0)).eval()?`, `x.cumsum().eval()?`, `x.select(&mask).eval()?` |
 //!
+//! # Features
+//! | | |
+//! |---|---|
+//! | `approx` | `AbsDiffEq` and `RelativeEq` for arrays beside arrays and beside ndarray's, whose own feature it turns on |
+//! | `npy`, `npz` | `GpuArray::read_npy` and `write_npy`; `npz` is that of `ndarray-npy`, which is [`gpu_array::ndarray_npy`](ndarray_npy) then |
+//! | `serde` | `Serialize` for arrays, in ndarray's form, whose own feature it turns on: `Deserialize` is that of the host copy |
+//!
+//! Memory from and to other libraries (DLPack, CUDA's array interface) needs none: [`exchange`].
+//!
 //! # Errors of several crates
 //! A program that uses several of these crates returns `Box<dyn std::error::Error>` from `main`. In a function that returns one crate's `Result`,
 //! `?` turns errors of the crates below into its own: those of `gpu-driver` into an [`ArrayError`], both of these into the error of `gpu-algos`, and
@@ -79,6 +88,8 @@
 
 #![deny(unsafe_code)]
 
+#[cfg(feature = "approx")]
+mod approx;
 mod array;
 mod chunks;
 mod concatenate;
@@ -92,10 +103,14 @@ pub mod expression;
 mod layout;
 mod meshgrid;
 mod methods;
+#[cfg(feature = "npy")]
+mod npy;
 mod pending;
 mod pinned;
 mod put;
 pub mod reference;
+#[cfg(feature = "serde")]
+mod serialize;
 mod shape;
 mod transfer;
 mod view;
@@ -103,6 +118,8 @@ mod warm;
 
 pub use gpu_driver;
 pub use ndarray;
+#[cfg(feature = "npy")]
+pub use ndarray_npy;
 pub use num_complex::{self, Complex};
 
 pub use array::{GpuArray, GpuArray1, GpuArray2, GpuArray3, GpuArrayD};

@@ -20,6 +20,7 @@ mod examples;
 mod exchanging;
 mod expressions;
 mod failures;
+mod features;
 mod indexing;
 mod joining;
 mod large;
@@ -78,6 +79,7 @@ fn main() -> ExitCode {
         .group("device", device.clone(), "GPU_TESTS", structure::TESTS)
         .group("device", device.clone(), "GPU_TESTS", owned::TESTS)
         .group("device", device.clone(), "GPU_TESTS", exchanging::TESTS)
+        .group("device", device.clone(), "GPU_TESTS", features::TESTS)
         .group("device", device.clone(), "GPU_TESTS", indexing::TESTS)
         .group("device", device.clone(), "GPU_TESTS", joining::TESTS)
         .group("device", device.clone(), "GPU_TESTS", putting::TESTS)
