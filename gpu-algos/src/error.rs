@@ -227,6 +227,17 @@ pub enum AlgoError {
     },
 }
 
+impl AlgoError {
+    /// The error of a value within an expression: that of an array or the driver as it is, others with the name of the operation.
+    pub(crate) fn into_array_error(self, op: &'static str) -> ArrayError {
+        match self {
+            Self::Array(error) => error,
+            Self::Driver(error) => error.into(),
+            other => ArrayError::Deferred { op, source: std::sync::Arc::new(other) },
+        }
+    }
+}
+
 gpu_array::gpu_driver::debug_by_text! {
     AlgoError:
     Driver, Array, Empty, RepeatedAxis, OutShape, OutStrides, OutputTooSmall, TooManyAxes, TooLarge, Length, Shape,

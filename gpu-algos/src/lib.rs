@@ -87,6 +87,7 @@ pub mod prelude {
 }
 
 pub use add_at::AddAt;
+pub use common::operand::Receiver;
 pub use error::{AlgoError, Result};
 pub use matmul::{Matmul, MatrixProduct};
 pub use reduce::{Pair, Reduction, Reductions, Results, Summable};

@@ -1,6 +1,6 @@
 //! The crate's one error type.
 
-use std::panic::Location;
+use std::{panic::Location, sync::Arc};
 
 use gpu_driver::DriverError;
 
@@ -202,6 +202,40 @@ pub enum ArrayError {
         /// Its error.
         source: Box<ArrayError>,
     },
+    /// A computation within an expression failed, such as a reduction.
+    #[error("{op}: {source}")]
+    Deferred {
+        /// The name of the computation.
+        op: &'static str,
+        /// Its error.
+        source: Arc<dyn std::error::Error + Send + Sync>,
+    },
+    /// Computations within the operands of computations, on more levels than there may be.
+    #[error("{op} would be computed in {limit} others, one within the next: evaluate some of them")]
+    TooDeep {
+        /// The name of the outermost one.
+        op: &'static str,
+        /// The most levels.
+        limit: usize,
+    },
+    /// Memory of another library is not as it must be.
+    #[error("{op}: {got} in place of {expected}")]
+    Exchange {
+        /// The operation.
+        op: &'static str,
+        /// The fact there must be.
+        expected: String,
+        /// The fact there is.
+        got: String,
+    },
+    /// A file could not be read or written, or holds another array than was asked for.
+    #[error("{}: {source}", path.display())]
+    File {
+        /// The file.
+        path: std::path::PathBuf,
+        /// The reason.
+        source: Arc<dyn std::error::Error + Send + Sync>,
+    },
     /// Two shapes that must be the same.
     #[error("{op}: shape {got:?} in place of {expected:?}")]
     Shape {
@@ -352,7 +386,7 @@ pub enum ArrayError {
 gpu_driver::debug_by_text! {
     ArrayError:
     Driver, TooLarge, Length, Range, Axis, Index, OutOfBounds, Slice, Chunk, Split, TooManyParts, Ndim, Permutation, Broadcast, NoArrays, Join, Reshape,
-    ReshapeNeedsCopy, Operator, Shape, NotOneElement, NotInCOrder, Gaps, ViewAs, Strided, Operands, Devices, Outputs, NoHome, NoShape,
+    ReshapeNeedsCopy, Operator, Deferred, TooDeep, Exchange, File, Shape, NotOneElement, NotInCOrder, Gaps, ViewAs, Strided, Operands, Devices, Outputs, NoHome, NoShape,
     TooManyOperations, TooManyArguments, NotAnArray, Operation, Infer,
 }
 

@@ -62,8 +62,18 @@
 //! | `as_strided(x, (n - 2, 3), …)` | `x.as_strided((n - 2, 3), &[1, 1])?`, checked, strides in elements |
 //! | `x.T`, `x.reshape(3, -1)`, `x.ravel()` | `x.t()`, `x.reshape((3, INFER))?`, `x.to_standard_layout()?.into_shape(INFER)?` |
 //! | `where(x > 0, x, y)`, `x[i]` with integers | [`where_`](expression::where_)`(x.gt(0.0), &x, &y).eval()?`, [`take`](expression::take) |
+//! | `x[i, :]`, `take(x, i, axis=1)`, `take_along_axis` | [`take_axis`](expression::take_axis)`(&x, &i, Axis(0), Outside::Wrap).eval()?`, [`take_along_axis`](expression::take_along_axis) |
 //! | `x.copy()`, `y[...] = x` | `x.try_clone()?`, `y.assign(&x)?` |
 //! | `x.sum(axis=0)`, `cumsum`, `x[mask]` | in `gpu-algos`: `x.sum().axis(Axis(0)).eval()?`, `x.cumsum().eval()?`, `x.select(&mask).eval()?` |
+//!
+//! # Features
+//! | | |
+//! |---|---|
+//! | `approx` | `AbsDiffEq` and `RelativeEq` for arrays beside arrays and beside ndarray's, whose own feature it turns on |
+//! | `npy`, `npz` | `GpuArray::read_npy` and `write_npy`; `npz` is that of `ndarray-npy`, which is [`gpu_array::ndarray_npy`](ndarray_npy) then |
+//! | `serde` | `Serialize` for arrays, in ndarray's form, whose own feature it turns on: `Deserialize` is that of the host copy |
+//!
+//! Memory from and to other libraries (DLPack, CUDA's array interface) needs none: [`exchange`].
 //!
 //! # Errors of several crates
 //! A program that uses several of these crates returns `Box<dyn std::error::Error>` from `main`. In a function that returns one crate's `Result`,
@@ -79,6 +89,8 @@
 
 #![deny(unsafe_code)]
 
+#[cfg(feature = "approx")]
+mod approx;
 mod array;
 mod chunks;
 mod concatenate;
@@ -87,14 +99,19 @@ mod dense;
 mod dtype;
 mod element;
 mod error;
+pub mod exchange;
 pub mod expression;
 mod layout;
 mod meshgrid;
 mod methods;
+#[cfg(feature = "npy")]
+mod npy;
 mod pending;
 mod pinned;
 mod put;
 pub mod reference;
+#[cfg(feature = "serde")]
+mod serialize;
 mod shape;
 mod transfer;
 mod view;
@@ -103,6 +120,8 @@ mod warm;
 pub use gpu_driver;
 pub use half::{self, bf16, f16};
 pub use ndarray;
+#[cfg(feature = "npy")]
+pub use ndarray_npy;
 pub use num_complex::{self, Complex};
 
 pub use array::{GpuArray, GpuArray1, GpuArray2, GpuArray3, GpuArrayD};

@@ -49,6 +49,11 @@ impl Event {
         Ok(event)
     }
 
+    /// An event for ordering only, not recorded yet.
+    pub(crate) fn untimed(device: &Device, current: &Current) -> Result<Self> {
+        Self::with_flags(device, DISABLE_TIMING, current)
+    }
+
     fn with_flags(device: &Device, flags: u32, _current: &Current) -> Result<Self> {
         let mut raw = null_mut();
         // SAFETY: the pointer is valid for the call; destroyed in Drop.
@@ -69,7 +74,7 @@ impl Event {
         self.record_entered(stream, &current)
     }
 
-    fn record_entered(&self, stream: &Stream, _current: &Current) -> Result<()> {
+    pub(crate) fn record_entered(&self, stream: &Stream, _current: &Current) -> Result<()> {
         // SAFETY: event and stream are alive.
         self.device.check("cuEventRecord", unsafe { sys::cuEventRecord(self.raw, stream.as_raw()) })
     }

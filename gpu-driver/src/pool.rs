@@ -78,6 +78,11 @@ pub(crate) struct Allocation {
 impl Allocation {
     /// The allocation of an empty buffer.
     pub(crate) const NONE: Self = Self { address: 0, of_graph: false };
+
+    /// Memory that is released by its owner.
+    pub(crate) fn of_owner(address: CUdeviceptr) -> Self {
+        Self { address, of_graph: false }
+    }
 }
 
 /// Allocates `bytes` (not 0) in the order of `stream`, or for the graph that it is captured for; when the device is full, trims the pool and tries

@@ -141,6 +141,19 @@ class CuPy(OnCuPy, Eager, Reducing):
         x = self.vector(v, v.x)
         return lambda: (self.cupy.mean(x), self.cupy.var(x))
 
+    def standardise(self, v):
+        x = self.vector(v, v.x).reshape(v.side, v.side)
+        return lambda: (x - x.mean(0)) / x.std(0)
+
+    def softmax(self, v):
+        cupy, x = self.cupy, self.vector(v, v.x).reshape(v.side, v.side)
+
+        def call():
+            e = cupy.exp(x - x.max(1, keepdims=True))
+            return e / e.sum(1, keepdims=True)
+
+        return call
+
     def inclusive_scan(self, v):
         x = self.vector(v, v.x)
         out = self.cupy.empty_like(x)
@@ -187,7 +200,10 @@ class CuPy(OnCuPy, Eager, Reducing):
         return call
 
     def download(self, v):
-        x, out = self.vector(v, v.x), self.on_host(v)
+        x = self.vector(v, v.x)
+        if v.variant == "-fresh":
+            return lambda: x.get()
+        out = self.on_host(v)
         out[:] = 0
         return lambda: x.get(out=out)
 
@@ -279,6 +295,14 @@ class Torch(Library, Eager, Reducing):
     def mean_var(self, v):
         x = self.vector(v, v.x)
         return lambda: self.torch.var_mean(x, correction=0)[::-1]
+
+    def standardise(self, v):
+        x = self.vector(v, v.x).reshape(v.side, v.side)
+        return lambda: (x - x.mean(0)) / x.std(0, correction=0)
+
+    def softmax(self, v):
+        x = self.vector(v, v.x).reshape(v.side, v.side)
+        return lambda: self.torch.softmax(x, 1)
 
     def inclusive_scan(self, v):
         x = self.vector(v, v.x)

@@ -37,7 +37,7 @@ REDUCED = {
 SUMS = {**VECTORS, "full": [("f32", 1 << 20), ("f32", 1 << 28)]}
 PLACES = {which: [size for size in reduced if size[0] == "f32"] for which, reduced in REDUCED.items()}
 # The bus knows no element types, and locking pages for longer vectors takes many times as long as what is measured.
-TRANSFERS = {"full": [("f32", 1 << 20), ("f32", 1 << 24)], "quick": [("f32", 1 << 20)], "tiny": [("f32", 4096)]}
+TRANSFERS = {"full": [("f32", 1 << 20), ("f32", 1 << 24), ("f32", 1 << 28)], "quick": [("f32", 1 << 20)], "tiny": [("f32", 4096)]}
 SQUARES = {
     "full": [("f32", 4096), ("f64", 4096)],
     "quick": [("f32", 512), ("f64", 512)],
@@ -182,6 +182,8 @@ OPERATIONS = {
     "arange": Operation(everywhere(of_counting), lambda v: v.bytes, ceiling="fill"),
     "xorwow-uniform": Operation(of_uniform, lambda v: v.bytes, ceiling="fill"),
     "upload": Operation(same_as_x, lambda v: v.bytes, sizes=TRANSFERS, variants=("-pageable", "-pinned"), measures=("wall",)),
-    "download": Operation(same_as_x, lambda v: v.bytes, sizes=TRANSFERS, variants=("-pageable", "-pinned"), measures=("wall",)),
+    "download": Operation(
+        same_as_x, lambda v: v.bytes, sizes=TRANSFERS, variants=("-pageable", "-pinned", "-fresh"), measures=("wall",)
+    ),
     "gemm": Operation(of_a_product, flops=lambda s: 2 * s.n**3, data=Squares, sizes=SQUARES),
 }

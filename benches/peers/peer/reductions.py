@@ -3,6 +3,8 @@
 Sums, products and the place of the largest are described in operations.py; what is here stands beside them.
 """
 
+import functools
+
 from .arrays import NOWHERE, Square, answered, at, sizes
 from .operations import PLACES, SIZE, Operation, Vectors, total, wide
 
@@ -52,6 +54,44 @@ def axis_bytes(v):
     return v.bytes + v.side * SIZE[v.dtype]
 
 
+def whole(v):
+    """The matrix."""
+    import numpy as np
+
+    return np.tile(v.x, v.copies)[: v.n].reshape(v.side, v.side)
+
+
+class Matrix(Square):
+    """A square matrix with the means and deviations of its columns, and the tops and sums of its rows."""
+
+    @functools.cached_property
+    def columns(self):
+        x = whole(self)
+        return wide(x.mean(0, dtype="f8")), wide(x.std(0, dtype="f8"))
+
+    @functools.cached_property
+    def rows(self):
+        import numpy as np
+
+        x = whole(self)
+        tops = wide(x.max(1))
+        return tops, np.array([np.exp(wide(row) - top).sum() for row, top in zip(x, tops)])
+
+
+def of_standardised(v, i):
+    means, deviations = v.columns
+    x, mean, deviation = at(v, v.x, i), means[i % v.side], deviations[i % v.side]
+    return (x - mean) / deviation, (abs(x) + abs(mean)) / deviation
+
+
+def of_softmax(v, i):
+    import numpy as np
+
+    tops, sums = v.rows
+    value = np.exp(at(v, v.x, i) - tops[i // v.side]) / sums[i // v.side]
+    return value, value
+
+
 OPERATIONS = {
     "max": Operation(of_the_largest_value, lambda v: v.bytes, ceiling="read", sizes=PLACES),
     "mean-var": Operation(of_mean_and_variance, lambda v: v.bytes, ceiling="read", sizes=LONGEST, on_cpu=NOWHERE),
@@ -65,6 +105,12 @@ OPERATIONS = {
     ),
     "reduce-axis0": Operation(of_axis(0), axis_bytes, ceiling="read", data=Square, sizes=SIDES, on_cpu=NOWHERE),
     "reduce-axis1": Operation(of_axis(1), axis_bytes, ceiling="read", data=Square, sizes=SIDES, on_cpu=NOWHERE),
+    "standardise": Operation(
+        answered(of_standardised), lambda v: 2 * v.bytes, ceiling="copy", data=Matrix, sizes=SIDES, on_cpu=NOWHERE
+    ),
+    "softmax": Operation(
+        answered(of_softmax), lambda v: 2 * v.bytes, ceiling="copy", data=Matrix, sizes=SIDES, on_cpu=NOWHERE, slack=4.0
+    ),
     "reduce-overhead": Operation(
         total(lambda v: wide(v.x)), sizes=SHORT, on_cpu=NOWHERE, variants=("-eval", "-write"), measures=("enqueue",)
     ),

@@ -21,6 +21,10 @@ pub fn arrays(harness: &mut Harness) {
     // Locking pages for longer ones takes many times as long as the copies that are measured.
     for &n in set.pick(&[1 << 12][..], &[1 << 20], &[1 << 20, 1 << 24]) {
         transfers(harness, n);
+        pinned_transfers(harness, n);
+    }
+    if let Some(&n) = set.pick(&[][..], &[], &[1 << 28]).first() {
+        transfers(harness, n);
     }
     for &n in set.pick(&[1 << 12][..], &[1 << 20], &[1 << 20, 1 << 27]) {
         of_type::<f64>(harness, n, "f64", 0.0, 2.5);
@@ -60,7 +64,8 @@ fn of_type<T: Number>(harness: &mut Harness, n: usize, dtype: &str, zero: T, val
     );
 }
 
-/// To the device and back, from pageable and pinned memory. The bus knows no element types.
+/// To the device and back, from pageable memory: into an array that is there, and into a new one (`-fresh`), whose pages the system has to provide. The
+/// bus knows no element types.
 fn transfers(harness: &mut Harness, n: usize) {
     let (dtype, by) = ("f32", "gpu-array");
     let bytes = 4 * n as u64;
@@ -72,10 +77,21 @@ fn transfers(harness: &mut Harness, n: usize) {
         |(_, host), got| Ok(Check::holds(got.to_ndarray()? == *host)),
     );
     harness.figure("download", dtype, &pageable, by).work(Work::moves(bytes)).wall_only().on_gpu(
+        |gpu| Ok((GpuArray::from_ndarray(gpu.stream(), &aview1(&host()))?, Array1::zeros(n))),
+        |(array, target)| Ok(array.copy_to_ndarray(target)?),
+        |(_, target), ()| Ok(Check::equal(&target.to_vec(), &host())),
+    );
+    harness.figure("download", dtype, format!("{n}-fresh"), by).work(Work::moves(bytes)).wall_only().on_gpu(
         |gpu| Ok(GpuArray::from_ndarray(gpu.stream(), &aview1(&host()))?),
         |array| Ok(array.to_ndarray()?),
         |_, got| Ok(Check::equal(&got.to_vec(), &host())),
     );
+}
+
+/// To the device and back, from pinned memory.
+fn pinned_transfers(harness: &mut Harness, n: usize) {
+    let (dtype, bytes) = ("f32", 4 * n as u64);
+    let host = move || data::uniform::<f32>(n);
     let pinned = format!("{n}-pinned");
     harness.figure("upload", dtype, &pinned, "gpu-driver").work(Work::moves(bytes)).wall_only().on_gpu(
         |gpu| {

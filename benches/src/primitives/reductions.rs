@@ -5,7 +5,7 @@
 
 use gpu_algos::{Reduction, Summable, prelude::*};
 use gpu_array::{Element, GpuArray, Number, Promote};
-use ndarray::{Axis, Ix0, Ix1, IxDyn};
+use ndarray::{Axis, Ix0, Ix1, Ix2, IxDyn};
 use rayon::prelude::*;
 
 use super::BY;
@@ -33,6 +33,7 @@ pub(super) fn figures(harness: &mut Harness) {
     let matrix = Input::new(side * side);
     along_axes(harness, &matrix, side);
     over_two_axes(harness, &matrix, side);
+    lines(harness, &matrix, side);
     overhead(harness, &Input::new(set.pick(1 << 12, 1 << 14, 1 << 14)));
 }
 
@@ -146,6 +147,28 @@ fn over_two_axes(harness: &mut Harness, x: &Input<f32>, side: usize) {
     }
 }
 
+/// Lines of NumPy with reductions in them, as one expression each: standardised columns, softmax of rows.
+fn lines(harness: &mut Harness, x: &Input<f32>, side: usize) {
+    let work = || Work::copies(2 * x.bytes());
+    harness.figure("standardise", "f32", side, BY).work(work()).on_gpu(
+        |gpu| Ok((x.on(gpu)?, GpuArray::<f32, Ix2>::zeros(gpu.stream(), (side, side))?)),
+        |(x, out)| {
+            let x = x.device.reshape((side, side))?;
+            Ok(out.assign((x - x.mean().axis(Axis(0))) / x.std(0).axis(Axis(0)))?)
+        },
+        |(x, out), ()| Ok(check_standardised(&x.host, side, &elements(out)?)),
+    );
+    harness.figure("softmax", "f32", side, BY).work(work()).on_gpu(
+        |gpu| Ok((x.on(gpu)?, GpuArray::<f32, Ix2>::zeros(gpu.stream(), (side, side))?)),
+        |(x, out)| {
+            let x = x.device.reshape((side, side))?;
+            let e = (x - x.max().axis(Axis(1)).keep_dims()).exp();
+            Ok(out.assign(&e / e.sum().axis(Axis(1)).keep_dims())?)
+        },
+        |(x, out), ()| Ok(check_softmax(&x.host, side, &elements(out)?)),
+    );
+}
+
 /// A sum again and again, of an array so short that the device is done first.
 fn overhead(harness: &mut Harness, x: &Input<f32>) {
     let n = x.len();
@@ -201,6 +224,42 @@ fn check_axis(x: &[f32], side: usize, axis: usize, got: &[f32]) -> Check {
     })
 }
 
+/// The columns of a square matrix in C order, less their means and over their deviations.
+fn check_standardised(x: &[f32], side: usize, got: &[f32]) -> Check {
+    let of_columns = |term: &(dyn Fn(usize, f64) -> f64 + Sync)| -> Vec<f64> {
+        let add = |mut sums: Vec<f64>, row: &[f32]| {
+            sums.iter_mut().zip(row).enumerate().for_each(|(k, (sum, &x))| *sum += term(k, f64::from(x)));
+            sums
+        };
+        let join = |mut a: Vec<f64>, b: Vec<f64>| {
+            a.iter_mut().zip(b).for_each(|(a, b)| *a += b);
+            a
+        };
+        let sums = x.par_chunks(side).fold(|| vec![0.0; side], add).reduce(|| vec![0.0; side], join);
+        sums.into_iter().map(|sum| sum / side as f64).collect()
+    };
+    let means = of_columns(&|_, x| x);
+    let deviations: Vec<f64> = of_columns(&|k, x| (x - means[k]).powi(2)).into_iter().map(f64::sqrt).collect();
+    near(got, x.len(), rounding::<f32>(), |i| {
+        let (mean, deviation) = (means[i % side], deviations[i % side]);
+        ((f64::from(x[i]) - mean) / deviation, (f64::from(x[i]).abs() + mean.abs()) / deviation)
+    })
+}
+
+/// The softmax of the rows of a square matrix in C order.
+fn check_softmax(x: &[f32], side: usize, got: &[f32]) -> Check {
+    let of_row = |row: &[f32]| {
+        let top = row.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+        (f64::from(top), row.iter().map(|&x| (f64::from(x) - f64::from(top)).exp()).sum::<f64>())
+    };
+    let rows: Vec<(f64, f64)> = x.par_chunks(side).map(of_row).collect();
+    near(got, x.len(), 4.0 * rounding::<f32>(), |i| {
+        let (top, sum) = rows[i / side];
+        let want = (f64::from(x[i]) - top).exp() / sum;
+        (want, want)
+    })
+}
+
 /// Sums of a square matrix of blocks, in C order: over all blocks of each place in a block (axis 0), or of each block over its places.
 fn check_blocks(x: &[f32], side: usize, axis: usize, got: &[f32]) -> Check {
     let (results, terms) = if axis == 0 { (BLOCK, side / BLOCK) } else { (side / BLOCK, BLOCK) };
@@ -228,6 +287,11 @@ mod tests {
         assert!(!check_mean_var(&x, 0.4376, variance).is_right() && !check_mean_var(&x, mean, f32::NAN).is_right());
         assert!(check_axis(&x, 2, 0, &[1.25, 0.5]).is_right() && check_axis(&x, 2, 1, &[0.25, 1.5]).is_right());
         assert!(!check_axis(&x, 2, 0, &[0.25, 1.5]).is_right() && !check_axis(&x, 2, 1, &[0.25]).is_right());
+        assert!(check_standardised(&x, 2, &[-1.0, -1.0, 1.0, 1.0]).is_right());
+        assert!(!check_standardised(&x, 2, &[-1.0, -1.0, 1.0, 1.01]).is_right());
+        let (first, second) = (1.0 / (1.0 + (-0.75_f32).exp()), 1.0 / (1.0 + 0.75_f32.exp()));
+        assert!(check_softmax(&x, 2, &[first, second, 0.5, 0.5]).is_right());
+        assert!(!check_softmax(&x, 2, &[second, first, 0.5, 0.5]).is_right());
         // Four blocks of which each has a value of its own.
         let side = 2 * BLOCK;
         let x: Vec<f32> = (0..side * side).map(|i| (i / side / BLOCK * 2 + i % side / BLOCK) as f32).collect();

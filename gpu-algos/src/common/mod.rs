@@ -4,6 +4,7 @@ pub(crate) mod axes;
 #[cfg(test)]
 pub(crate) mod choices;
 pub(crate) mod launch;
+pub(crate) mod operand;
 pub(crate) mod operator;
 pub(crate) mod samples;
 pub(crate) mod shape;

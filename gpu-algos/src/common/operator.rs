@@ -68,6 +68,10 @@ pub(crate) enum OperatorKind {
         result: DType,
         ddof: u32,
     },
+    MeanDeviation {
+        result: DType,
+        ddof: u32,
+    },
     NormL2,
     /// The greatest absolute value, 0 for no values.
     NormMax,
@@ -75,6 +79,14 @@ pub(crate) enum OperatorKind {
 }
 
 impl OperatorKind {
+    /// The number that a spread subtracts from the number of values; 0 for others.
+    pub(crate) fn ddof(&self) -> u32 {
+        match self {
+            Self::Variance { ddof, .. } | Self::Deviation { ddof, .. } | Self::MeanVariance { ddof, .. } => *ddof,
+            _ => 0,
+        }
+    }
+
     /// Carries sums and products of f32 in f64.
     pub(crate) fn carry_in_f64(&mut self) {
         if let Self::Sum { carried, .. } | Self::Product { carried, .. } = self
@@ -107,7 +119,8 @@ impl DeviceOperator {
             OperatorKind::Mean { result } => format!("{}, {ignore}", of(*result)),
             OperatorKind::Variance { result, ddof }
             | OperatorKind::Deviation { result, ddof }
-            | OperatorKind::MeanVariance { result, ddof } => {
+            | OperatorKind::MeanVariance { result, ddof }
+            | OperatorKind::MeanDeviation { result, ddof } => {
                 format!("{}, {ddof}, {ignore}", of(*result))
             }
             OperatorKind::NormL2 if self.value == DType::F64 => return "gpu::reduce::NormL2".to_owned(),
@@ -141,6 +154,7 @@ impl DeviceOperator {
             OperatorKind::Variance { .. } => "Variance",
             OperatorKind::Deviation { .. } => "Deviation",
             OperatorKind::MeanVariance { .. } => "MeanVariance",
+            OperatorKind::MeanDeviation { .. } => "MeanDeviation",
             OperatorKind::NormL2 => "NormL2Of",
             OperatorKind::NormMax => "NormMax",
             OperatorKind::Custom(_) => "",
@@ -166,6 +180,7 @@ impl DeviceOperator {
             OperatorKind::NormL2 => (11, [self.value; 2], 0),
             OperatorKind::NormMax => (12, [self.value; 2], 0),
             OperatorKind::Custom(_) => (13, [self.value; 2], 0),
+            OperatorKind::MeanDeviation { result, ddof } => (14, [*result; 2], *ddof),
         };
         let [carried, result] = types.map(|dtype| dtype as u64);
         number | u64::from(self.ignores_nan) << 8 | carried << 16 | result << 24 | u64::from(more) << 32
@@ -181,7 +196,10 @@ impl DeviceOperator {
             OperatorKind::ArgExtreme { .. } | OperatorKind::MinMax | OperatorKind::Mean { .. } => 16,
             OperatorKind::NormL2 => 24,
             OperatorKind::Custom(custom) => custom.state_bytes,
-            OperatorKind::Variance { .. } | OperatorKind::Deviation { .. } | OperatorKind::MeanVariance { .. } => 32,
+            OperatorKind::Variance { .. }
+            | OperatorKind::Deviation { .. }
+            | OperatorKind::MeanVariance { .. }
+            | OperatorKind::MeanDeviation { .. } => 32,
         }
     }
 
@@ -208,7 +226,9 @@ impl DeviceOperator {
             | OperatorKind::Mean { result }
             | OperatorKind::Variance { result, .. }
             | OperatorKind::Deviation { result, .. } => smallvec![*result],
-            OperatorKind::MeanVariance { result, .. } => smallvec![*result; 2],
+            OperatorKind::MeanVariance { result, .. } | OperatorKind::MeanDeviation { result, .. } => {
+                smallvec![*result; 2]
+            }
             OperatorKind::Count | OperatorKind::ArgExtreme { .. } => smallvec![DType::I64],
             OperatorKind::Logical { .. } => smallvec![DType::Bool],
             OperatorKind::Extreme { .. } | OperatorKind::NormL2 | OperatorKind::NormMax => smallvec![self.value],
@@ -216,6 +236,49 @@ impl DeviceOperator {
             // The one result stands at an address of its own, without an offset in elements.
             OperatorKind::Custom(_) => smallvec![DType::U8],
         }
+    }
+
+    /// The name of the method that makes a reduction with the operator, in messages.
+    pub(crate) fn name(&self) -> &'static str {
+        match &self.kind {
+            OperatorKind::Sum { .. } => "sum",
+            OperatorKind::Product { .. } => "prod",
+            OperatorKind::Count => "count",
+            OperatorKind::Logical { all: true } => "all",
+            OperatorKind::Logical { .. } => "any",
+            OperatorKind::Extreme { greatest: true } => "max",
+            OperatorKind::Extreme { .. } => "min",
+            OperatorKind::MinMax => "min_max",
+            OperatorKind::ArgExtreme { greatest: true, .. } => "argmax",
+            OperatorKind::ArgExtreme { .. } => "argmin",
+            OperatorKind::Mean { .. } => "mean",
+            OperatorKind::Variance { .. } => "var",
+            OperatorKind::Deviation { .. } => "std",
+            OperatorKind::MeanVariance { .. } => "mean_var",
+            OperatorKind::MeanDeviation { .. } => "mean and std",
+            OperatorKind::NormL2 => "norm_l2",
+            OperatorKind::NormMax => "norm_inf",
+            OperatorKind::Custom(_) => "a reduction",
+        }
+    }
+
+    /// The operator that has the results of both in one pass, this one's first, and whether its results come in the other order; None if there is
+    /// none.
+    pub(crate) fn with(&self, other: &Self) -> Option<(Self, bool)> {
+        use OperatorKind::{Deviation, Extreme, Mean, MeanDeviation, MeanVariance, MinMax, Variance};
+        if (self.value, self.ignores_nan) != (other.value, other.ignores_nan) {
+            return None;
+        }
+        let (kind, swapped) = match (&self.kind, &other.kind) {
+            (Mean { .. }, Deviation { result, ddof }) => (MeanDeviation { result: *result, ddof: *ddof }, false),
+            (Deviation { result, ddof }, Mean { .. }) => (MeanDeviation { result: *result, ddof: *ddof }, true),
+            (Mean { .. }, Variance { result, ddof }) => (MeanVariance { result: *result, ddof: *ddof }, false),
+            (Variance { result, ddof }, Mean { .. }) => (MeanVariance { result: *result, ddof: *ddof }, true),
+            (Extreme { greatest: false }, Extreme { greatest: true }) => (MinMax, false),
+            (Extreme { greatest: true }, Extreme { greatest: false }) => (MinMax, true),
+            _ => return None,
+        };
+        Some((Self { kind, ..*self }, swapped))
     }
 
     /// The operator's name if it has no result for no values.

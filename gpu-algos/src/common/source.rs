@@ -2,7 +2,7 @@
 
 use gpu_array::{
     ArrayError, DType,
-    expression::{Lowered, LoweredLeaf},
+    expression::{Assembled, Lowered, LoweredLeaf},
     gpu_driver::{Header, Stream},
 };
 use smallvec::SmallVec;
@@ -29,10 +29,12 @@ pub(crate) trait ValueSource {
 ///
 /// # Errors
 /// That of lowering it; that of an operator such as `+=` on an array, which counts as returned from here on.
-pub(crate) fn checked<'l, 'a>(lowered: &'l Result<Lowered<'a>, ArrayError>) -> Result<&'l Lowered<'a>, ArrayError> {
-    let lowered = lowered.as_ref().map_err(Clone::clone)?;
-    lowered.check()?;
-    Ok(lowered)
+pub(crate) fn checked<'l, 'a>(
+    assembled: &'l Result<Assembled<'a>, ArrayError>,
+) -> Result<&'l Assembled<'a>, ArrayError> {
+    let assembled = assembled.as_ref().map_err(Clone::clone)?;
+    assembled.check()?;
+    Ok(assembled)
 }
 
 impl ValueSource for Lowered<'_> {

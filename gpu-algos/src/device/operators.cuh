@@ -426,6 +426,15 @@ template <class V, class R, int DDOF, bool IGNORE> struct MeanVariance : WithMom
     }
 };
 
+template <class V, class R, int DDOF, bool IGNORE> struct MeanDeviation : WithMoments<V, IGNORE> {
+    static __device__ __forceinline__ Tuple<R, R> finalize(const Moments &moments, int64_t) {
+        Tuple<R, R> results;
+        get<0>(results) = moments.count > 0 ? R(moments.mean()) : R(Bounds<double>::nan());
+        get<1>(results) = R(sqrt(variance<DDOF>(moments)));
+        return results;
+    }
+};
+
 // The root of the sum of squares of f64, right wherever it is a finite f64. Squares are added up in
 // three classes; those that would overflow and those that would underflow are scaled by powers of 2
 // (Blue: A Portable Fortran Program to Find the Euclidean Norm, 1978).

@@ -13,7 +13,7 @@ use super::{
     precision::{Precision, RequestedPrecision},
     product::{Factor, MatrixProduct, multiply},
 };
-use crate::Result;
+use crate::{Result, common::operand::Receiver};
 
 /// Matrix products of arrays, views and expressions on a GPU.
 ///
@@ -56,7 +56,7 @@ use crate::Result;
 /// # Ok::<(), gpu_algos::AlgoError>(())
 /// ```
 #[doc(alias("gemm", "gemv", "@"))]
-pub trait Matmul<'a>: IntoExpr<'a, Backend = Gpu> + Sized {
+pub trait Matmul<'a>: Receiver<'a, Backend = Gpu> + Sized {
     /// The matrix product with `other`: NumPy's `a @ b`.
     fn matmul<R>(self, other: R) -> MatrixProduct<'a, Self::Elem, <Self::Dim as MatmulDim<R::Dim>>::Product>
     where
@@ -68,7 +68,7 @@ pub trait Matmul<'a>: IntoExpr<'a, Backend = Gpu> + Sized {
     }
 }
 
-impl<'a, E: IntoExpr<'a, Backend = Gpu>> Matmul<'a> for E {}
+impl<'a, E: Receiver<'a, Backend = Gpu>> Matmul<'a> for E {}
 
 /// `c = alpha a b + beta c`, with the matrix product of [`Matmul::matmul`]: BLAS's gemm and gemv, for stacks too. Does not wait.
 ///

@@ -4,7 +4,7 @@ use std::{fmt, marker::PhantomData};
 
 use gpu_array::{
     ArrayError, GpuArray, GpuViewMut,
-    expression::{Expr, IntoExpr, Lowered, LoweredLeaf},
+    expression::{Assembled, Expr, IntoExpr, Lowered, LoweredLeaf},
     gpu_driver::Stream,
 };
 use ndarray::{Dimension, Ix0, IxDyn};
@@ -41,25 +41,25 @@ pub struct MatrixProduct<'a, T: MatmulElement, K> {
 
 /// A factor: an array or a view, or an expression that becomes an array first.
 pub(super) struct Factor<'a, T: MatmulElement> {
-    lowered: Result<Lowered<'a>, ArrayError>,
-    /// The same as an expression; None if it cannot be lowered.
+    assembled: Result<Assembled<'a>, ArrayError>,
+    /// The same as an expression; None if it cannot be assembled.
     expression: Option<Expr<'a, T, IxDyn>>,
 }
 
 impl<'a, T: MatmulElement> Factor<'a, T> {
     pub(super) fn new<D: Dimension>(value: Expr<'a, T, D>) -> Self {
-        let lowered = value.lower_deferred();
-        let expression = lowered.as_ref().ok().map(|lowered| value.broadcast(IxDyn(lowered.shape())));
-        Self { lowered, expression }
+        let assembled = value.lower_deferred();
+        let expression = assembled.as_ref().ok().map(|assembled| value.broadcast(IxDyn(assembled.shape())));
+        Self { assembled, expression }
     }
 
-    fn lowered(&self) -> Result<&Lowered<'a>> {
-        Ok(checked(&self.lowered)?)
+    fn assembled(&self) -> Result<&Assembled<'a>> {
+        Ok(checked(&self.assembled)?)
     }
 
     /// The array that the factor has to become; None if it is one.
     fn compute(&self, stream: &Stream) -> Result<Option<GpuArray<T, IxDyn>>> {
-        if self.lowered()?.array().is_some() {
+        if self.assembled()?.as_array().is_some() {
             return Ok(None);
         }
         let computed = self.expression.as_ref().map(|expression| expression.eval_on(stream));
@@ -68,16 +68,19 @@ impl<'a, T: MatmulElement> Factor<'a, T> {
 
     /// The factor with elements of f32, which is computed.
     fn as_f32(&self) -> Result<Factor<'a, f32>> {
-        self.lowered()?;
+        self.assembled()?;
         let expression = self.expression.as_ref().ok_or(ArrayError::NoHome)?;
         Ok(Factor::new(expression.cast::<f32>()))
     }
 
     /// The array in memory and its streams: that which was computed, or the factor itself.
     fn array<'s>(&'s self, computed: Option<&'s Lowered<'_>>) -> Result<(ArrayLayout<'s>, Homes<'s>)> {
-        match computed {
+        if let Some(computed) = computed {
+            return array(computed);
+        }
+        match self.assembled()?.as_array() {
             Some(lowered) => array(lowered),
-            None => array(self.lowered()?),
+            None => unreachable!("a factor is an array or has become one"),
         }
     }
 }
@@ -104,7 +107,7 @@ pub(super) fn multiply<T: MatmulElement, K: Dimension>(
     precision: RequestedPrecision,
     mut target: GpuViewMut<'_, T, K>,
 ) -> Result<()> {
-    let shape = MatmulShape::of(op, a.lowered()?.shape(), b.lowered()?.shape())?;
+    let shape = MatmulShape::of(op, a.assembled()?.shape(), b.assembled()?.shape())?;
     let expected = shape.result();
     if target.shape() != &expected[..] {
         return Err(AlgoError::OutShape { expected: expected.to_vec(), got: target.shape().to_vec() });
@@ -207,7 +210,7 @@ impl<'a, T: MatmulElement, K: Dimension> MatrixProduct<'a, T, K> {
     /// column), `TooLarge`; `Array` with the errors of the factors, for a result that is too large, and with `NoHome` if there is no array and no
     /// stream; `Driver`.
     pub fn eval(&self) -> Result<GpuArray<T, K>> {
-        let (a, b) = (self.a.lowered()?, self.b.lowered()?);
+        let (a, b) = (self.a.assembled()?, self.b.assembled()?);
         let shape = MatmulShape::of("matmul", a.shape(), b.shape())?;
         let stream = match &self.home {
             Some(home) => home,
@@ -280,7 +283,7 @@ impl<T: MatmulElement> MatrixProduct<'_, T, Ix0> {
 
 impl<T: MatmulElement, K> fmt::Debug for MatrixProduct<'_, T, K> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let [a, b] = [&self.a, &self.b].map(|factor| factor.lowered.as_ref().map(Lowered::shape));
+        let [a, b] = [&self.a, &self.b].map(|factor| factor.assembled.as_ref().map(Assembled::shape));
         write!(f, "MatrixProduct({a:?} by {b:?})")
     }
 }

@@ -2,27 +2,37 @@
 
 use gpu_array::{
     ArrayError, DType, Element, Float, Number, Promote,
-    expression::{Expr, Gpu, IntoExpr, Lowered},
+    expression::{Assembled, Expr, Gpu, IntoExpr},
 };
-use ndarray::{Dimension, Ix1};
+use ndarray::{Dimension, Ix0, Ix1};
 
-use super::reduction::{Pair, Reduction};
+use super::{
+    place::{OnHost, Reduces, families},
+    reduction::Reduction,
+    results::{Pair, Results},
+};
 use crate::common::{
+    operand::Receiver,
     operator::{DeviceOperator, OperatorKind},
     summable::{Summable, product_of, sum},
 };
 
-fn of<'a, E: IntoExpr<'a, Backend = Gpu>, O>(
+/// The reduction of a value by an operator on a GPU, or by a family on the host.
+fn of<'a, F: OnHost, E: IntoExpr<'a>, O: Results>(
     value: E,
     kind: OperatorKind,
     ignores_nan: bool,
-) -> Reduction<'a, O, E::Dim> {
-    Reduction::new(value.into_expr().lower_deferred(), DeviceOperator::new(kind, E::Elem::DTYPE, ignores_nan))
+) -> Reduction<'a, O, E::Dim, Ix0, E::Backend>
+where
+    E::Backend: Reduces<E::Elem>,
+{
+    let host = <E::Backend as Reduces<E::Elem>>::on_host::<F, O::Values>().map(|reduce| (reduce, kind.ddof()));
+    Reduction::new(value.into_expr().lower_deferred(), DeviceOperator::new(kind, E::Elem::DTYPE, ignores_nan), host)
 }
 
 macro_rules! reductions {
-    ($($(#[$attribute:meta])* fn $name:ident($($argument:ident: $type:ty)?) -> $output:ty where $bound:path, $kind:expr, $nan:literal;)*) => {
-        /// Reductions of arrays, views and expressions on a GPU: over all axes, or over some by [`Reduction::axis`] and [`Reduction::axes`].
+    ($($(#[$attribute:meta])* fn $name:ident($($argument:ident: $type:ty)?) -> $output:ty where $bound:path, $kind:expr, $nan:literal, $family:ident;)*) => {
+        /// Reductions of arrays, views and expressions, on a GPU or of [`host`](gpu_array::expression::host()): over all axes, or over some by [`Reduction::axis`] and [`Reduction::axes`].
         ///
         /// The kernel computes the expression too: `(&x - &y).abs().max()` reads x and y once and writes one value.
         ///
@@ -42,32 +52,35 @@ macro_rules! reductions {
         /// -0.0.
         /// # Cost
         /// Each value is read once, in one launch. Only the result is allocated, and the host does not wait. See [`Reduction::eval`].
-        pub trait Reductions<'a>: IntoExpr<'a, Backend = Gpu> + Sized {
+        pub trait Reductions<'a>: Receiver<'a> + Sized {
             $(
                 $(#[$attribute])*
-                fn $name(self $(, $argument: $type)?) -> Reduction<'a, $output, Self::Dim>
+                fn $name(self $(, $argument: $type)?) -> Reduction<'a, $output, Self::Dim, Ix0, Self::Backend>
                 where
                     Self::Elem: $bound,
+                    Self::Backend: Reduces<Self::Elem>,
                 {
-                    of(self, $kind, $nan)
+                    of::<families::$family, _, _>(self, $kind, $nan)
                 }
             )*
 
             /// The sum of |x|, the 1-norm of a vector, carried in f64.
-            fn norm_l1(self) -> Reduction<'a, Self::Elem, Self::Dim>
+            fn norm_l1(self) -> Reduction<'a, Self::Elem, Self::Dim, Ix0, Self::Backend>
             where
                 Self::Elem: Float,
+                Self::Backend: Reduces<Self::Elem>,
             {
-                let (dtype, carried) = (Self::Elem::DTYPE, DType::F64);
-                Reduction::new(self.into_expr().abs().lower_deferred(), DeviceOperator::new(OperatorKind::Sum { carried, result: dtype }, dtype, false))
+                let (result, carried) = (Self::Elem::DTYPE, DType::F64);
+                of::<families::NormL1, _, _>(self.into_expr().abs(), OperatorKind::Sum { carried, result }, false)
             }
 
             /// The greatest |x|, the maximum norm of a vector; NaN if there is a NaN, 0 for no values.
-            fn norm_inf(self) -> Reduction<'a, Self::Elem, Self::Dim>
+            fn norm_inf(self) -> Reduction<'a, Self::Elem, Self::Dim, Ix0, Self::Backend>
             where
                 Self::Elem: Float,
+                Self::Backend: Reduces<Self::Elem>,
             {
-                Reduction::new(self.into_expr().abs().lower_deferred(), DeviceOperator::new(OperatorKind::NormMax, Self::Elem::DTYPE, false))
+                of::<families::NormMax, _, _>(self.into_expr().abs(), OperatorKind::NormMax, false)
             }
 
             /// `sum x[i] * y[i]` of two vectors of one length, in their common type. [`Matmul::matmul`](crate::Matmul::matmul) multiplies matrices.
@@ -78,7 +91,7 @@ macro_rules! reductions {
             #[doc(alias = "inner")]
             fn dot<R>(self, other: R) -> Reduction<'a, Common<Self::Elem, R::Elem>, Ix1>
             where
-                Self: IntoExpr<'a, Dim = Ix1>,
+                Self: IntoExpr<'a, Dim = Ix1, Backend = Gpu>,
                 R: IntoExpr<'a, Dim = Ix1, Backend = Gpu>,
                 Self::Elem: Promote<R::Elem, Output: Number>,
             {
@@ -92,24 +105,25 @@ macro_rules! reductions {
             /// `eval` reports `Operands` for arrays of different shapes.
             fn vdot<R>(self, other: R) -> Reduction<'a, Common<Self::Elem, R::Elem>, Self::Dim>
             where
+                Self: IntoExpr<'a, Backend = Gpu>,
                 R: IntoExpr<'a, Dim = Self::Dim, Backend = Gpu>,
                 Self::Elem: Promote<R::Elem, Output: Number>,
             {
                 let dtype = Common::<Self::Elem, R::Elem>::DTYPE;
                 let operator = DeviceOperator::new(OperatorKind::Sum { carried: dtype, result: dtype }, dtype, false);
-                Reduction::new(products(self.into_expr(), other.into_expr()), operator)
+                Reduction::new(products(self.into_expr(), other.into_expr()), operator, None)
             }
         }
     };
 }
 
-impl<'a, E: IntoExpr<'a, Backend = Gpu>> Reductions<'a> for E {}
+impl<'a, E: Receiver<'a>> Reductions<'a> for E {}
 
 /// The common type of two operands.
 pub type Common<A, B> = <A as Promote<B>>::Output;
 
 /// x * y for operands of one shape.
-fn products<'a, T, U, D>(x: Expr<'a, T, D>, y: Expr<'a, U, D>) -> Result<Lowered<'a>, ArrayError>
+fn products<'a, T, U, D>(x: Expr<'a, T, D>, y: Expr<'a, U, D>) -> Result<Assembled<'a>, ArrayError>
 where
     T: Element + Promote<U, Output: Number>,
     U: Element,
@@ -134,68 +148,68 @@ reductions! {
     ///
     /// Many values are carried in f64 and few in f32, so that the result may be infinite where `sum |x|` is. [`Reduction::accumulate_f64`] rounds
     /// once.
-    fn sum() -> <Self::Elem as Summable>::Sum where Summable, sum::<Self::Elem>(), false;
+    fn sum() -> <Self::Elem as Summable>::Sum where Summable, sum::<Self::Elem>(), false, Sum;
     /// The sum of the values that are not NaN, with the error of `sum`.
-    fn nansum() -> <Self::Elem as Summable>::Sum where Summable, sum::<Self::Elem>(), true;
+    fn nansum() -> <Self::Elem as Summable>::Sum where Summable, sum::<Self::Elem>(), true, NanSum;
     /// The product. Products of f32 are carried in f64 and rounded once.
     ///
     /// The order of the factors is not NumPy's: if some factors overflow and another is 0 or others underflow, the result may be NaN, 0 or infinite
     /// where another order gives another of these.
-    fn prod() -> <Self::Elem as Summable>::Sum where Summable, carried(product_of::<Self::Elem>()), false;
+    fn prod() -> <Self::Elem as Summable>::Sum where Summable, carried(product_of::<Self::Elem>()), false, Product;
     /// The product of the values that are not NaN.
-    fn nanprod() -> <Self::Elem as Summable>::Sum where Summable, carried(product_of::<Self::Elem>()), true;
+    fn nanprod() -> <Self::Elem as Summable>::Sum where Summable, carried(product_of::<Self::Elem>()), true, NanProduct;
     /// The mean, carried in f64.
-    fn mean() -> <Self::Elem as Summable>::Mean where Summable, OperatorKind::Mean { result: mean::<Self::Elem>() }, false;
+    fn mean() -> <Self::Elem as Summable>::Mean where Summable, OperatorKind::Mean { result: mean::<Self::Elem>() }, false, Mean;
     /// The mean of the values that are not NaN; NaN if there is none.
-    fn nanmean() -> <Self::Elem as Summable>::Mean where Summable, OperatorKind::Mean { result: mean::<Self::Elem>() }, true;
+    fn nanmean() -> <Self::Elem as Summable>::Mean where Summable, OperatorKind::Mean { result: mean::<Self::Elem>() }, true, NanMean;
     /// The variance `sum (x - mean)^2 / (n - ddof)`, in one pass; NaN unless n > ddof.
     ///
     /// It is carried in f64 around values of the array, so that nothing cancels.
-    fn var(ddof: u32) -> <Self::Elem as Summable>::Mean where Summable, OperatorKind::Variance { result: mean::<Self::Elem>(), ddof }, false;
+    fn var(ddof: u32) -> <Self::Elem as Summable>::Mean where Summable, OperatorKind::Variance { result: mean::<Self::Elem>(), ddof }, false, Variance;
     /// The variance of the values that are not NaN.
-    fn nanvar(ddof: u32) -> <Self::Elem as Summable>::Mean where Summable, OperatorKind::Variance { result: mean::<Self::Elem>(), ddof }, true;
+    fn nanvar(ddof: u32) -> <Self::Elem as Summable>::Mean where Summable, OperatorKind::Variance { result: mean::<Self::Elem>(), ddof }, true, NanVariance;
     /// The standard deviation, the root of the variance.
-    fn std(ddof: u32) -> <Self::Elem as Summable>::Mean where Summable, OperatorKind::Deviation { result: mean::<Self::Elem>(), ddof }, false;
+    fn std(ddof: u32) -> <Self::Elem as Summable>::Mean where Summable, OperatorKind::Deviation { result: mean::<Self::Elem>(), ddof }, false, StandardDeviation;
     /// The standard deviation of the values that are not NaN.
-    fn nanstd(ddof: u32) -> <Self::Elem as Summable>::Mean where Summable, OperatorKind::Deviation { result: mean::<Self::Elem>(), ddof }, true;
+    fn nanstd(ddof: u32) -> <Self::Elem as Summable>::Mean where Summable, OperatorKind::Deviation { result: mean::<Self::Elem>(), ddof }, true, NanStandardDeviation;
     /// The mean and the variance, in one pass; the error of the mean is about 1e-15 times the greatest absolute value.
     ///
     /// If a value is infinite the variance is NaN, and the mean is NumPy's, that infinity or NaN. Values so far apart that the square of their
     /// distance is beyond f64 have an infinite variance. If the sum of the values is beyond f64 the mean may be infinite, as NumPy's is, and the
     /// variance NaN.
-    fn mean_var(ddof: u32) -> Pair<<Self::Elem as Summable>::Mean, <Self::Elem as Summable>::Mean> where Summable, OperatorKind::MeanVariance { result: mean::<Self::Elem>(), ddof }, false;
+    fn mean_var(ddof: u32) -> Pair<<Self::Elem as Summable>::Mean, <Self::Elem as Summable>::Mean> where Summable, OperatorKind::MeanVariance { result: mean::<Self::Elem>(), ddof }, false, MeanVariance;
     /// The mean and the variance of the values that are not NaN; infinite values are treated as in `mean_var`.
-    fn nanmean_var(ddof: u32) -> Pair<<Self::Elem as Summable>::Mean, <Self::Elem as Summable>::Mean> where Summable, OperatorKind::MeanVariance { result: mean::<Self::Elem>(), ddof }, true;
+    fn nanmean_var(ddof: u32) -> Pair<<Self::Elem as Summable>::Mean, <Self::Elem as Summable>::Mean> where Summable, OperatorKind::MeanVariance { result: mean::<Self::Elem>(), ddof }, true, NanMeanVariance;
     /// The least value; NaN if there is a NaN.
-    fn min() -> Self::Elem where Element, OperatorKind::Extreme { greatest: false }, false;
+    fn min() -> Self::Elem where Element, OperatorKind::Extreme { greatest: false }, false, Min;
     /// The greatest value; NaN if there is a NaN.
-    fn max() -> Self::Elem where Element, OperatorKind::Extreme { greatest: true }, false;
+    fn max() -> Self::Elem where Element, OperatorKind::Extreme { greatest: true }, false, Max;
     /// The least of the values that are not NaN; NaN if there is none.
-    fn nanmin() -> Self::Elem where Element, OperatorKind::Extreme { greatest: false }, true;
+    fn nanmin() -> Self::Elem where Element, OperatorKind::Extreme { greatest: false }, true, NanMin;
     /// The greatest of the values that are not NaN; NaN if there is none.
-    fn nanmax() -> Self::Elem where Element, OperatorKind::Extreme { greatest: true }, true;
+    fn nanmax() -> Self::Elem where Element, OperatorKind::Extreme { greatest: true }, true, NanMax;
     /// The least and the greatest value, in one pass.
-    fn min_max() -> Pair<Self::Elem, Self::Elem> where Element, OperatorKind::MinMax, false;
+    fn min_max() -> Pair<Self::Elem, Self::Elem> where Element, OperatorKind::MinMax, false, MinMax;
     /// The least and the greatest of the values that are not NaN, in one pass.
-    fn nanmin_max() -> Pair<Self::Elem, Self::Elem> where Element, OperatorKind::MinMax, true;
+    fn nanmin_max() -> Pair<Self::Elem, Self::Elem> where Element, OperatorKind::MinMax, true, NanMinMax;
     /// The index of the first least value, or of the first NaN; indices count the reduced axes in C order.
-    fn argmin() -> i64 where Element, OperatorKind::ArgExtreme { greatest: false, narrow: false }, false;
+    fn argmin() -> i64 where Element, OperatorKind::ArgExtreme { greatest: false, narrow: false }, false, ArgMin;
     /// The index of the first greatest value, or of the first NaN; indices count the reduced axes in C order.
-    fn argmax() -> i64 where Element, OperatorKind::ArgExtreme { greatest: true, narrow: false }, false;
+    fn argmax() -> i64 where Element, OperatorKind::ArgExtreme { greatest: true, narrow: false }, false, ArgMax;
     /// The index of the first least value among those that are not NaN; -1 if there is none (NumPy raises an error).
-    fn nanargmin() -> i64 where Element, OperatorKind::ArgExtreme { greatest: false, narrow: false }, true;
+    fn nanargmin() -> i64 where Element, OperatorKind::ArgExtreme { greatest: false, narrow: false }, true, NanArgMin;
     /// The index of the first greatest value among those that are not NaN; -1 if there is none (NumPy raises an error).
-    fn nanargmax() -> i64 where Element, OperatorKind::ArgExtreme { greatest: true, narrow: false }, true;
+    fn nanargmax() -> i64 where Element, OperatorKind::ArgExtreme { greatest: true, narrow: false }, true, NanArgMax;
     /// Whether any value is not 0. NaN is not 0.
-    fn any() -> bool where Element, OperatorKind::Logical { all: false }, false;
+    fn any() -> bool where Element, OperatorKind::Logical { all: false }, false, Any;
     /// Whether no value is 0.
-    fn all() -> bool where Element, OperatorKind::Logical { all: true }, false;
+    fn all() -> bool where Element, OperatorKind::Logical { all: true }, false, All;
     /// The number of values that are not 0.
     #[doc(alias = "count_nonzero")]
-    fn count() -> i64 where Element, OperatorKind::Count, false;
+    fn count() -> i64 where Element, OperatorKind::Count, false, Count;
     /// The root of the sum of squares, the 2-norm of a vector, carried in f64. For f64 no square overflows or underflows.
     #[doc(alias = "norm")]
-    fn norm_l2() -> Self::Elem where Float, OperatorKind::NormL2, false;
+    fn norm_l2() -> Self::Elem where Float, OperatorKind::NormL2, false, NormL2;
 }
 
 fn mean<T: Summable>() -> DType {

@@ -10,10 +10,36 @@
 //! let total: f32 = x.sum().get()?;
 //! let distance = (&x - 1.0).abs().max().eval()?; // an array of rank 0 on the device
 //! let of_columns = x.mean().axis(Axis(0)).eval()?; // 300 means
-//! let centred = (&x - x.mean().axis(Axis(1)).keep_dims().eval()?.view()).eval()?;
+//! let standardised = ((&x - x.mean().axis(Axis(0))) / x.std(0).axis(Axis(0))).eval()?; // two kernels
 //! # Ok::<(), gpu_algos::AlgoError>(())
 //! ```
 //!
+//! # Reductions within expressions
+//! A reduction, or a [scan](crate::scan), is an operand of expressions: operators, functions such as `where_`, and other reductions take it as they
+//! take the array that it would give, with NumPy's broadcasting and types. Its own methods on an expression's values come after `into_expr`.
+//! ```
+//! use gpu_algos::prelude::*;
+//! use gpu_array::expression::host; // the same lines as on a GPU, there with `&x` in place of `host(&x)`
+//! use ndarray::{Axis, array};
+//!
+//! let x = array![[1.0, 2.0], [3.0, 6.0]];
+//! let (x, columns, rows) = (host(&x), Axis(0), Axis(1));
+//! assert_eq!(((&x - x.mean().axis(columns)) / x.std(0).axis(columns)).eval()?, array![[-1.0, -1.0], [1.0, 1.0]]);
+//!
+//! let e = (&x - x.max().axis(rows).keep_dims()).exp();
+//! let softmax = (&e / e.sum().axis(rows).keep_dims()).eval()?;
+//! assert_eq!(softmax.sum_axis(rows), array![1.0, 1.0]);
+//! # Ok::<(), gpu_array::ArrayError>(())
+//! ```
+//! Nothing is computed before the expression is evaluated, on its stream. Then each reduction is one launch, and all the rest is one kernel. A reduction
+//! that was written twice, with the same axes over the same operand, is computed once. The mean and the deviation (or the variance) of one operand
+//! over the same axes come from one launch, and so do the least and the greatest; such a mean has the bits of [`mean_var`](Reductions::mean_var),
+//! which may differ from those of [`mean`](Reductions::mean) in the last place. Results live until the kernel that reads them has been launched.
+//!
+//! Errors come from the evaluation: those of axes, shapes and arrays as they are, others as `ArrayError::Deferred` with the name of the operation. Reductions may stand in the operands
+//! of reductions on 16 levels (`TooDeep`).
+//!
+//! # How
 //! `operators.cuh` has the operators, `reduce.cuh` two kernels, which are templates over the operator and the lowered expression. The last block of a
 //! result combines the states that the others left in the stream's scratch memory, so that one launch is enough (the single-pass scheme of the CUDA
 //! sample `threadFenceReduction`).
@@ -24,14 +50,19 @@ mod choices;
 mod launch;
 mod leaves;
 mod methods;
+mod operand;
 mod params;
+mod place;
 mod plan;
 mod policy;
 mod reduction;
+mod results;
 pub(crate) mod samples;
 
 pub use methods::{Common, Reductions};
-pub use reduction::{Pair, Reduction, Results};
+pub use place::{ReduceBackend, Reduces};
+pub use reduction::Reduction;
+pub use results::{Pair, Results};
 
 pub use crate::common::summable::Summable;
 pub(crate) use launch::{compile_custom, reduce_custom, run};

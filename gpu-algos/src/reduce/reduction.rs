@@ -3,96 +3,76 @@
 use std::{fmt, marker::PhantomData};
 
 use gpu_array::{
-    ArrayError, Element, GpuArray, GpuViewMut,
-    expression::{Lowered, LoweredTarget},
+    ArrayError, Element, GpuViewMut,
+    expression::{Assembled, Gpu, Lowered, LoweredTarget},
     gpu_driver::Stream,
 };
-use ndarray::{Axis, Dimension, Ix0, IxDyn, RemoveAxis};
+use ndarray::{ArrayD, Axis, Dimension, Ix0, IxDyn, RemoveAxis};
 use smallvec::{SmallVec, smallvec};
 
-use super::launch::run;
+use super::{
+    launch::run,
+    place::{HostReduce, ReduceBackend},
+    results::{Pair, Results},
+};
 use crate::{
     AlgoError, Result,
-    common::{launch::allocate, operator::DeviceOperator, shape::dim_of, source::checked},
+    common::{operator::DeviceOperator, shape::dim_of, source::checked},
 };
 
 /// A reduction that has not been computed.
 ///
-/// The methods of [`Reductions`](super::Reductions) make it; [`Reduction::eval`], [`Reduction::get`] or [`Reduction::write_into`] computes it.
+/// The methods of [`Reductions`](super::Reductions) make it; [`Reduction::eval`], [`Reduction::get`] or [`Reduction::write_into`] computes it. It is an
+/// operand of expressions too, as its result would be: `&x - x.mean().axis(Axis(0))` ([the module's page](super#reductions-within-expressions)).
 ///
-/// `O` is the type of the result ([`Pair`] for two), `D` the rank of the reduced expression, `K` that of the result: `Ix0` unless axes are given.
+/// `O` is the type of the result ([`Pair`] for two), `D` the rank of the reduced expression, `K` that of the result: `Ix0` unless axes are given; `P`
+/// is the place.
 #[must_use = "it is computed by `eval`"]
-pub struct Reduction<'a, O, D, K = Ix0> {
-    lowered: Result<Lowered<'a>, ArrayError>,
-    operator: DeviceOperator,
-    reduced: Reduced,
-    keeps_axes: bool,
+pub struct Reduction<'a, O: Results, D, K = Ix0, P = Gpu> {
+    assembled: Result<Assembled<'a>, ArrayError>,
+    pub(super) operation: Operation<O>,
     home: Option<Stream>,
-    _types: Types<O, D, K>,
+    _types: Types<D, K, P>,
 }
 
 /// Whether each axis is outer.
-type Kept = SmallVec<[bool; 4]>;
+pub(super) type Kept = SmallVec<[bool; 4]>;
 
 /// Marker for the parameters that only the type has.
-type Types<O, D, K> = PhantomData<fn() -> (O, D, K)>;
+type Types<D, K, P> = PhantomData<fn() -> (D, K, P)>;
 
 /// The axes of a reduction.
-#[derive(Clone, Debug)]
-enum Reduced {
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Reduced {
     All,
     These(SmallVec<[usize; 4]>),
 }
 
-impl<'a, O, D: Dimension> Reduction<'a, O, D, Ix0> {
-    pub(crate) fn new(lowered: Result<Lowered<'a>, ArrayError>, operator: DeviceOperator) -> Self {
-        let (reduced, keeps_axes, home) = (Reduced::All, false, None);
-        Self { lowered, operator, reduced, keeps_axes, home, _types: PhantomData }
-    }
+/// A reduction without its expression.
+pub(super) struct Operation<O: Results> {
+    pub(super) operator: DeviceOperator,
+    pub(super) reduced: Reduced,
+    pub(super) keeps_axes: bool,
+    /// The function that computes it on the host, and the number that spreads subtract from the number of values.
+    pub(super) host: Option<(HostReduce<O::Values>, u32)>,
+}
 
-    /// Reduces over one axis: the result has the others.
-    pub fn axis(self, axis: Axis) -> Reduction<'a, O, D, D::Smaller>
-    where
-        D: RemoveAxis,
-    {
-        self.over(Reduced::These(smallvec![axis.index()]), false)
-    }
-
-    /// Reduces over a set of axes, each named once: the result has the others. With no axis each value is a result.
-    pub fn axes(self, axes: &[Axis]) -> Reduction<'a, O, D, IxDyn> {
-        self.over(Reduced::These(axes.iter().map(|axis| axis.index()).collect()), false)
+impl<O: Results> Clone for Operation<O> {
+    fn clone(&self) -> Self {
+        let Self { operator, reduced, keeps_axes, host } = self;
+        Self { operator: operator.clone(), reduced: reduced.clone(), keeps_axes: *keeps_axes, host: *host }
     }
 }
 
-impl<'a, O, D: Dimension, K: Dimension> Reduction<'a, O, D, K> {
-    fn over<L>(self, reduced: Reduced, keeps_axes: bool) -> Reduction<'a, O, D, L> {
-        let Self { lowered, operator, home, .. } = self;
-        Reduction { lowered, operator, reduced, keeps_axes, home, _types: PhantomData }
+impl<O: Results> fmt::Debug for Operation<O> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} over {:?}", self.operator.text(), self.reduced)
     }
+}
 
-    /// Keeps each reduced axis with length 1, so that the result broadcasts against the reduced expression (NumPy's `keepdims`).
-    #[doc(alias = "keepdims")]
-    pub fn keep_dims(self) -> Reduction<'a, O, D, D> {
-        let reduced = self.reduced.clone();
-        self.over(reduced, true)
-    }
-
-    /// Runs the reduction on this stream, or on a device's main stream, which is then the home of a new result.
-    /// It is needed if no array is reduced.
-    #[doc(alias = "eval_on")]
-    pub fn on(mut self, home: impl Into<Stream>) -> Self {
-        self.home = Some(home.into());
-        self
-    }
-
-    /// Carries a sum or product of f32 in f64, and rounds it once at the end. Means, variances and norms are always carried in f64.
-    pub fn accumulate_f64(mut self) -> Self {
-        self.operator.kind.carry_in_f64();
-        self
-    }
-
+impl<O: Results> Operation<O> {
     /// Whether each axis is outer.
-    fn is_kept(&self, ndim: usize) -> Result<Kept> {
+    pub(super) fn is_kept(&self, ndim: usize) -> Result<Kept> {
         let mut outer = SmallVec::from_elem(matches!(self.reduced, Reduced::These(_)), ndim);
         if let Reduced::These(axes) = &self.reduced {
             for &axis in axes {
@@ -105,10 +85,8 @@ impl<'a, O, D: Dimension, K: Dimension> Reduction<'a, O, D, K> {
         Ok(outer)
     }
 
-    /// The reduced expression, the outer axes, and the shape of the result.
-    fn prepare(&self) -> Result<(&Lowered<'a>, Kept, K)> {
-        let lowered = checked(&self.lowered)?;
-        let shape = lowered.shape();
+    /// The lengths of the result for a reduced expression of this shape.
+    pub(super) fn lengths(&self, shape: &[usize]) -> Result<SmallVec<[usize; 4]>> {
         let outer = self.is_kept(shape.len())?;
         if let Some(op) = self.operator.fails_on_nothing()
             && shape.iter().zip(&outer).any(|(&length, &outer)| length == 0 && !outer)
@@ -116,20 +94,89 @@ impl<'a, O, D: Dimension, K: Dimension> Reduction<'a, O, D, K> {
         {
             return Err(AlgoError::Empty { op });
         }
-        let lengths: SmallVec<[usize; 4]> = match self.keeps_axes {
+        Ok(match self.keeps_axes {
             true => shape.iter().zip(&outer).map(|(&length, &outer)| if outer { length } else { 1 }).collect(),
             false => shape.iter().zip(&outer).filter(|(_, outer)| **outer).map(|(&length, _)| length).collect(),
+        })
+    }
+
+    /// The results on the host, in C order; their shape may lack the reduced axes.
+    pub(super) fn on_host(&self, lowered: &Lowered<'_>) -> Result<ArrayD<O::Values>> {
+        let outer = self.is_kept(lowered.shape().len())?;
+        let axes: SmallVec<[Axis; 4]> = (0..outer.len()).filter(|&axis| !outer[axis]).map(Axis).collect();
+        let Some((reduce, ddof)) = self.host else {
+            return Err(ArrayError::Operation { name: self.operator.name(), dtype: self.operator.value }.into());
         };
-        let dim = dim_of("a reduction", &lengths)?;
-        Ok((lowered, outer, dim))
+        reduce(lowered, &axes, ddof)
+    }
+}
+
+impl<'a, O: Results, D: Dimension, P: ReduceBackend> Reduction<'a, O, D, Ix0, P> {
+    pub(crate) fn new(
+        assembled: Result<Assembled<'a>, ArrayError>,
+        operator: DeviceOperator,
+        host: Option<(HostReduce<O::Values>, u32)>,
+    ) -> Self {
+        let operation = Operation { operator, reduced: Reduced::All, keeps_axes: false, host };
+        Self { assembled, operation, home: None, _types: PhantomData }
+    }
+
+    /// Reduces over one axis: the result has the others.
+    pub fn axis(self, axis: Axis) -> Reduction<'a, O, D, D::Smaller, P>
+    where
+        D: RemoveAxis,
+    {
+        self.over(Reduced::These(smallvec![axis.index()]), false)
+    }
+
+    /// Reduces over a set of axes, each named once: the result has the others. With no axis each value is a result.
+    pub fn axes(self, axes: &[Axis]) -> Reduction<'a, O, D, IxDyn, P> {
+        self.over(Reduced::These(axes.iter().map(|axis| axis.index()).collect()), false)
+    }
+}
+
+impl<'a, O: Results, D: Dimension, K: Dimension, P: ReduceBackend> Reduction<'a, O, D, K, P> {
+    fn over<L>(self, reduced: Reduced, keeps_axes: bool) -> Reduction<'a, O, D, L, P> {
+        let Self { assembled, operation, home, .. } = self;
+        let operation = Operation { reduced, keeps_axes, ..operation };
+        Reduction { assembled, operation, home, _types: PhantomData }
+    }
+
+    /// Keeps each reduced axis with length 1, so that the result broadcasts against the reduced expression (NumPy's `keepdims`).
+    #[doc(alias = "keepdims")]
+    pub fn keep_dims(self) -> Reduction<'a, O, D, D, P> {
+        let reduced = self.operation.reduced.clone();
+        self.over(reduced, true)
+    }
+
+    /// Carries a sum or product of f32 in f64, and rounds it once at the end. Means, variances and norms are always carried in f64, and on the host so
+    /// are all sums and products.
+    pub fn accumulate_f64(mut self) -> Self {
+        self.operation.operator.kind.carry_in_f64();
+        self
+    }
+
+    /// The reduced expression, and the shape of the result.
+    pub(super) fn prepare(&self) -> Result<(&Assembled<'a>, K)> {
+        let assembled = checked(&self.assembled)?;
+        let dim = dim_of("a reduction", &self.operation.lengths(assembled.shape())?)?;
+        Ok((assembled, dim))
     }
 
     /// The stream to compute on.
-    fn stream<'s>(&'s self, lowered: &'s Lowered<'a>) -> Result<&'s Stream> {
+    pub(super) fn stream<'s>(&'s self, assembled: &'s Assembled<'a>) -> Result<&'s Stream> {
         match &self.home {
             Some(home) => Ok(home),
-            None => Ok(lowered.stream()?),
+            None => Ok(assembled.stream()?),
         }
+    }
+
+    /// The parts of an operand: the reduced expression, the operation, the shape of the result, the stream.
+    pub(super) fn into_parts(self) -> Result<(Assembled<'a>, Operation<O>, K, Option<Stream>)> {
+        let Self { assembled, operation, home, .. } = self;
+        let assembled = assembled?;
+        let dim = dim_of("a reduction", &operation.lengths(assembled.shape())?)?;
+        Ok((assembled, operation, dim, home))
     }
 
     /// Computes the result as a new array, or a pair of arrays, in C order. Does not wait.
@@ -143,26 +190,28 @@ impl<'a, O, D: Dimension, K: Dimension> Reduction<'a, O, D, K> {
     /// # Errors
     /// `Array` with the errors of [`gpu_array::expression::Expr::eval`] for shapes, devices and limits, and for an axis that does not exist;
     /// `RepeatedAxis`; `Empty` for the least or greatest of no values; `TooManyAxes`; `TooLarge`; the driver's errors.
-    pub fn eval(&self) -> Result<O::Arrays<K>>
-    where
-        O: Results,
-    {
-        let (lowered, outer, dim) = self.prepare()?;
-        let stream = self.stream(lowered)?;
-        let arrays = O::allocate(stream, dim)?;
-        let strides = outer_strides(O::strides(&arrays), &outer, self.keeps_axes);
-        run(lowered, &self.operator, &outer, &strides, &O::addresses(&arrays), &[], stream)?;
-        Ok(arrays)
+    pub fn eval(&self) -> Result<O::Arrays<K, P>> {
+        P::eval(self)
     }
 }
 
-impl<O: Results, D: Dimension> Reduction<'_, O, D, Ix0> {
+impl<O: Results, D: Dimension, K: Dimension> Reduction<'_, O, D, K> {
+    /// Runs the reduction on this stream, or on a device's main stream, which is then the home of a new result.
+    /// It is needed if no array is reduced.
+    #[doc(alias = "eval_on")]
+    pub fn on(mut self, home: impl Into<Stream>) -> Self {
+        self.home = Some(home.into());
+        self
+    }
+}
+
+impl<O: Results, D: Dimension, P: ReduceBackend> Reduction<'_, O, D, Ix0, P> {
     /// The value itself, or the pair of values. Waits for it and copies it to the host.
     ///
     /// # Errors
     /// As [`Reduction::eval`], and `DeviceLost` when a kernel faulted.
     pub fn get(&self) -> Result<O::Values> {
-        O::get(&self.eval()?)
+        P::get::<O>(&self.eval()?)
     }
 }
 
@@ -219,91 +268,33 @@ impl<A: Element, B: Element, D: Dimension, K: Dimension> Reduction<'_, Pair<A, B
     }
 }
 
-impl<O, D: Dimension, K: Dimension> Reduction<'_, O, D, K> {
+impl<O: Results, D: Dimension, K: Dimension> Reduction<'_, O, D, K> {
     /// Computes the results into these targets, which have equal strides.
     fn write<const N: usize>(&self, targets: [LoweredTarget<'_>; N]) -> Result<()> {
-        let (lowered, outer, dim) = self.prepare()?;
+        let (assembled, dim) = self.prepare()?;
         if let Some(other) = targets.iter().find(|target| target.shape != dim.slice()) {
             return Err(AlgoError::OutShape { expected: dim.slice().to_vec(), got: other.shape.to_vec() });
         }
         let stream = self.home.as_ref().unwrap_or(targets[0].home);
-        let strides = outer_strides(targets[0].strides, &outer, self.keeps_axes);
+        let outer = self.operation.is_kept(assembled.shape().len())?;
+        let ready = assembled.ready(Some(stream))?;
+        let strides = outer_strides(targets[0].strides, &outer, self.operation.keeps_axes);
         let (addresses, homes) =
             (targets.each_ref().map(|target| target.address), targets.each_ref().map(|target| target.home));
-        run(lowered, &self.operator, &outer, &strides, &addresses, &homes, stream)
+        run(&*ready, &self.operation.operator, &outer, &strides, &addresses, &homes, stream)
     }
 }
 
-impl<O, D, K> fmt::Debug for Reduction<'_, O, D, K> {
+impl<O: Results, D, K, P> fmt::Debug for Reduction<'_, O, D, K, P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Reduction({} over {:?})", self.operator.text(), self.reduced)
+        write!(f, "Reduction({:?})", self.operation)
     }
 }
 
 /// The strides of the result along each outer axis.
-fn outer_strides(strides: &[isize], outer: &[bool], keeps_axes: bool) -> SmallVec<[isize; 4]> {
+pub(super) fn outer_strides(strides: &[isize], outer: &[bool], keeps_axes: bool) -> SmallVec<[isize; 4]> {
     if !keeps_axes {
         return strides.into();
     }
     strides.iter().zip(outer).filter(|(_, outer)| **outer).map(|(&stride, _)| stride).collect()
-}
-
-/// Result types of reductions: an element type, or a [`Pair`] of them.
-pub trait Results: sealed::SealedResults {
-    /// Arrays of the results.
-    type Arrays<K: Dimension>;
-    /// The values on the host.
-    type Values;
-    #[doc(hidden)]
-    fn allocate<K: Dimension>(stream: &Stream, dim: K) -> Result<Self::Arrays<K>>;
-    #[doc(hidden)]
-    fn addresses<K: Dimension>(arrays: &Self::Arrays<K>) -> SmallVec<[u64; 2]>;
-    #[doc(hidden)]
-    fn strides<K: Dimension>(arrays: &Self::Arrays<K>) -> &[isize];
-    #[doc(hidden)]
-    fn get(arrays: &Self::Arrays<Ix0>) -> Result<Self::Values>;
-}
-
-mod sealed {
-    pub trait SealedResults {}
-    impl<T: gpu_array::Element> SealedResults for T {}
-    impl<A: gpu_array::Element, B: gpu_array::Element> SealedResults for super::Pair<A, B> {}
-}
-
-impl<T: Element> Results for T {
-    type Arrays<K: Dimension> = GpuArray<T, K>;
-    type Values = T;
-    fn allocate<K: Dimension>(stream: &Stream, dim: K) -> Result<GpuArray<T, K>> {
-        allocate(stream, dim)
-    }
-    fn addresses<K: Dimension>(array: &GpuArray<T, K>) -> SmallVec<[u64; 2]> {
-        smallvec![array.as_device_vec().as_raw()]
-    }
-    fn strides<K: Dimension>(array: &GpuArray<T, K>) -> &[isize] {
-        array.strides()
-    }
-    fn get(array: &GpuArray<T, Ix0>) -> Result<T> {
-        Ok(array.get()?)
-    }
-}
-
-/// Two results of one reduction.
-#[derive(Debug)]
-pub struct Pair<A, B>(PhantomData<fn() -> (A, B)>);
-
-impl<A: Element, B: Element> Results for Pair<A, B> {
-    type Arrays<K: Dimension> = (GpuArray<A, K>, GpuArray<B, K>);
-    type Values = (A, B);
-    fn allocate<K: Dimension>(stream: &Stream, dim: K) -> Result<Self::Arrays<K>> {
-        Ok((allocate(stream, dim.clone())?, allocate(stream, dim)?))
-    }
-    fn addresses<K: Dimension>((a, b): &Self::Arrays<K>) -> SmallVec<[u64; 2]> {
-        smallvec![a.as_device_vec().as_raw(), b.as_device_vec().as_raw()]
-    }
-    fn strides<K: Dimension>((a, _): &Self::Arrays<K>) -> &[isize] {
-        a.strides()
-    }
-    fn get((a, b): &Self::Arrays<Ix0>) -> Result<(A, B)> {
-        Ok((a.get()?, b.get()?))
-    }
 }

@@ -36,6 +36,7 @@ pub(crate) fn add_to(registry: Registry) -> Registry {
         (OperatorKind::Logical { all: true }, Bool, false, false),
         (OperatorKind::Count, I32, false, true),
         (OperatorKind::Mean { result: F32 }, F32, true, true),
+        (OperatorKind::MeanDeviation { result: F32, ddof: 0 }, F32, false, true),
         (moments.clone(), F32, false, false),
         (moments, F32, false, true),
         (OperatorKind::NormL2, F64, false, false),

@@ -4,19 +4,11 @@
 use std::marker::PhantomData;
 
 use gpu_array::{
-    ArrayError, DType, Element,
+    DType, Element,
     expression::{Expr, Lowered, Source, source},
     gpu_driver::Header,
 };
 use ndarray::Dimension;
-
-/// An expression of the results, as a kernel needs it.
-#[derive(Debug)]
-pub(crate) struct LoweredEpilogue<'a> {
-    pub(crate) lowered: Lowered<'a>,
-    /// Indices of the extra words that stand for the result.
-    pub(crate) placeholders: Vec<usize>,
-}
 
 /// The results of a scan of shape `dim`.
 pub(crate) fn results<'a, O: Element, D: Dimension>(dim: D) -> Expr<'a, O, D> {
@@ -24,14 +16,9 @@ pub(crate) fn results<'a, O: Element, D: Dimension>(dim: D) -> Expr<'a, O, D> {
     source::<O, _, _>(Scanned(PhantomData), ()).broadcast(dim)
 }
 
-impl<'a> LoweredEpilogue<'a> {
-    /// An expression of [`results`].
-    pub(crate) fn of<P: Element, D: Dimension>(expression: &Expr<'a, P, D>) -> Result<Self, ArrayError> {
-        let lowered = expression.lower()?;
-        let placeholders =
-            (0..).zip(lowered.extra()).filter(|&(_, word)| word == PLACEHOLDER).map(|(number, _)| number).collect();
-        Ok(Self { lowered, placeholders })
-    }
+/// Indices of the extra words of an expression of [`results`] that stand for the result.
+pub(crate) fn placeholders(lowered: &Lowered<'_>) -> Vec<usize> {
+    (0..).zip(lowered.extra()).filter(|&(_, word)| word == PLACEHOLDER).map(|(number, _)| number).collect()
 }
 
 /// Placeholder of a result among the words. No address has this value.

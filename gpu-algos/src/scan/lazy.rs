@@ -4,14 +4,14 @@ use std::{fmt, marker::PhantomData};
 
 use gpu_array::{
     ArrayError, Element, GpuArray, GpuViewMut,
-    expression::{Expr, Gpu, IntoExpr, Lowered},
+    expression::{Assembled, Expr, Gpu, IntoExpr, Lowered},
     gpu_driver::Stream,
 };
 use ndarray::{Axis, Dimension, Ix1};
 use smallvec::SmallVec;
 
 use super::{
-    epilogue::{LoweredEpilogue, results},
+    epilogue::{placeholders, results},
     launch::{Heads, ScanJob},
     plan::OP,
 };
@@ -29,14 +29,15 @@ use crate::{
 
 /// A scan that has not been computed.
 ///
-/// The methods of [`Scans`](super::Scans) make it; [`Scan::eval`] or [`Scan::write_into`] computes it.
+/// The methods of [`Scans`](super::Scans) make it; [`Scan::eval`] or [`Scan::write_into`] computes it. It is an operand of expressions too, as its
+/// result would be: `x.cumsum() / x.sum()` ([more](crate::reduce#reductions-within-expressions)).
 ///
 /// `O` is the element type of the results, `D` the rank of the scanned expression, `K` that of the result: 1 for all values in C order, `D` along an
 /// axis.
 #[must_use = "it is computed by `eval`"]
 pub struct Scan<'a, O: Element, D: Dimension, K = Ix1> {
-    values: Result<Lowered<'a>, ArrayError>,
-    heads: Option<(Result<Lowered<'a>, ArrayError>, Heads)>,
+    values: Result<Assembled<'a>, ArrayError>,
+    heads: Option<(Result<Assembled<'a>, ArrayError>, Heads)>,
     /// The epilogue, an expression of the results.
     epilogue: Option<Result<Expr<'a, O, D>, ArrayError>>,
     operator: DeviceOperator,
@@ -45,8 +46,19 @@ pub struct Scan<'a, O: Element, D: Dimension, K = Ix1> {
     _rank: PhantomData<fn() -> K>,
 }
 
+/// The parts of a scan that is an operand.
+pub(super) struct Parts<'a, K> {
+    pub(super) operands: Vec<Assembled<'a>>,
+    pub(super) operator: DeviceOperator,
+    pub(super) options: ScanOptions,
+    pub(super) segments: Option<Heads>,
+    pub(super) has_epilogue: bool,
+    pub(super) dim: K,
+    pub(super) home: Option<Stream>,
+}
+
 /// The axis, the kind and the direction of a scan.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct ScanOptions {
     pub(crate) axis: Option<usize>,
     pub(crate) exclusive: bool,
@@ -54,7 +66,7 @@ pub(crate) struct ScanOptions {
 }
 
 impl<'a, O: Element, D: Dimension> Scan<'a, O, D, Ix1> {
-    pub(crate) fn new(values: Result<Lowered<'a>, ArrayError>, operator: DeviceOperator) -> Self {
+    pub(crate) fn new(values: Result<Assembled<'a>, ArrayError>, operator: DeviceOperator) -> Self {
         let (heads, epilogue, options, home) = (None, None, ScanOptions::default(), None);
         Self { values, heads, epilogue, operator, options, home, _rank: PhantomData }
     }
@@ -124,38 +136,53 @@ impl<'a, O: Element, D: Dimension, K: Dimension> Scan<'a, O, D, K> {
         self
     }
 
+    /// The parts of an operand: the scanned expression and those of segments and epilogue, the operation, the shape of the result, the stream.
+    pub(super) fn into_parts(self) -> Result<Parts<'a, K>> {
+        let Self { values, heads, epilogue, operator, options, home, .. } = self;
+        let values = values?;
+        let dim = options.dim(values.shape())?;
+        let (mut operands, mut segments, has_epilogue) = (vec![values], None, epilogue.is_some());
+        if let Some((heads, kind)) = heads {
+            let heads = heads?;
+            same_shape("the segments of a scan", operands[0].shape(), heads.shape())?;
+            operands.push(heads);
+            segments = Some(kind);
+        }
+        if let Some(epilogue) = epilogue {
+            operands.push(epilogue?.lower_deferred()?);
+        }
+        Ok(Parts { operands, operator, options, segments, has_epilogue, dim, home })
+    }
+
     /// The scanned expression, and the shape of the result.
-    fn prepare(&self) -> Result<(&Lowered<'a>, K)> {
+    fn prepare(&self) -> Result<(&Assembled<'a>, K)> {
         let values = checked(&self.values)?;
         let shape = values.shape();
-        self.options.check(shape)?;
         if let Some((heads, _)) = &self.heads {
             same_shape("the segments of a scan", shape, checked(heads)?.shape())?;
         }
-        let dim = match self.options.axis {
-            Some(_) => dim_of(OP, shape)?,
-            None => dim_of(OP, &[shape.iter().product()])?,
-        };
-        Ok((values, dim))
+        Ok((values, self.options.dim(shape)?))
     }
 
-    fn run(&self, values: &Lowered<'a>, target: &TileTarget<'_>, home: Option<&Stream>, stream: &Stream) -> Result<()> {
+    fn run(
+        &self,
+        values: &Assembled<'a>,
+        target: &TileTarget<'_>,
+        home: Option<&Stream>,
+        stream: &Stream,
+    ) -> Result<()> {
+        let values = &*values.ready(Some(stream))?;
         let heads = match &self.heads {
-            Some((heads, kind)) => Some((checked(heads)? as &dyn ValueSource, *kind)),
+            Some((heads, kind)) => Some((checked(heads)?.ready(Some(stream))?, *kind)),
             None => None,
         };
+        let heads = heads.as_ref().map(|(heads, kind)| (&**heads as &dyn ValueSource, *kind));
         let epilogue = match &self.epilogue {
-            Some(epilogue) => Some(LoweredEpilogue::of(epilogue.as_ref().map_err(Clone::clone)?)?),
+            Some(epilogue) => Some(epilogue.as_ref().map_err(Clone::clone)?.lower()?),
             None => None,
         };
-        if let Some(epilogue) = &epilogue {
-            same_shape("the map epilogue a scan", values.shape(), epilogue.lowered.shape())?;
-        }
-        let epilogue =
-            epilogue.as_ref().map(|epilogue| (&epilogue.lowered as &dyn ValueSource, &epilogue.placeholders[..]));
-        let (mode, ScanOptions { axis, reverse, .. }) = (self.options.mode(), self.options);
-        let job = ScanJob { source: values, heads, epilogue, operator: &self.operator, mode, axis, reverse };
-        job.run(target, home, stream)
+        let operation = Operation { operator: &self.operator, options: self.options };
+        operation.run(values, heads, epilogue.as_ref(), target, home, stream)
     }
 
     /// Computes the results as a new array in C order. Does not wait.
@@ -208,7 +235,46 @@ impl<'a, O: Element, D: Dimension, K: Dimension> Scan<'a, O, D, K> {
     }
 }
 
+/// A scan without its expressions.
+#[derive(Clone, Copy)]
+pub(super) struct Operation<'o> {
+    pub(super) operator: &'o DeviceOperator,
+    pub(super) options: ScanOptions,
+}
+
+impl Operation<'_> {
+    /// Enqueues the scan of `values`, with segments by `heads`, mapped by `epilogue`.
+    pub(super) fn run(
+        self,
+        values: &Lowered<'_>,
+        heads: Option<(&dyn ValueSource, Heads)>,
+        epilogue: Option<&Lowered<'_>>,
+        target: &TileTarget<'_>,
+        home: Option<&Stream>,
+        stream: &Stream,
+    ) -> Result<()> {
+        if let Some(epilogue) = epilogue {
+            same_shape("the map epilogue a scan", values.shape(), epilogue.shape())?;
+        }
+        let placeholders = epilogue.map(placeholders);
+        let epilogue = epilogue.zip(placeholders.as_deref());
+        let epilogue = epilogue.map(|(epilogue, placeholders)| (epilogue as &dyn ValueSource, placeholders));
+        let (mode, ScanOptions { axis, reverse, .. }) = (self.options.mode(), self.options);
+        let job = ScanJob { source: values, heads, epilogue, operator: self.operator, mode, axis, reverse };
+        job.run(target, home, stream)
+    }
+}
+
 impl ScanOptions {
+    /// The shape of the result.
+    pub(super) fn dim<K: Dimension>(&self, shape: &[usize]) -> Result<K> {
+        self.check(shape)?;
+        Ok(match self.axis {
+            Some(_) => dim_of(OP, shape)?,
+            None => dim_of(OP, &[shape.iter().product()])?,
+        })
+    }
+
     pub(crate) fn check(&self, shape: &[usize]) -> Result<()> {
         match self.axis {
             Some(axis) if axis >= shape.len() => Err(ArrayError::Axis { op: OP, axis, ndim: shape.len() }.into()),

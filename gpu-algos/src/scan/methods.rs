@@ -1,12 +1,10 @@
 //! Scans as methods of arrays, views and expressions.
 
-use gpu_array::{
-    Element,
-    expression::{Gpu, IntoExpr},
-};
+use gpu_array::{Element, expression::Gpu};
 
 use super::lazy::Scan;
 use crate::common::{
+    operand::Receiver,
     operator::{DeviceOperator, OperatorKind},
     summable::{Summable, product_of, sum},
 };
@@ -44,7 +42,7 @@ macro_rules! scans {
         /// assert_eq!(x.cumsum().eval()?.to_ndarray()?, ndarray::array![1i64, 3, 6, 10]);
         /// # Ok::<(), gpu_algos::AlgoError>(())
         /// ```
-        pub trait Scans<'a>: IntoExpr<'a, Backend = Gpu> + Sized {
+        pub trait Scans<'a>: Receiver<'a, Backend = Gpu> + Sized {
             $(
                 $(#[doc = $doc])*
                 fn $name(self) -> Scan<'a, $output, Self::Dim>
@@ -58,7 +56,7 @@ macro_rules! scans {
     };
 }
 
-impl<'a, E: IntoExpr<'a, Backend = Gpu>> Scans<'a> for E {}
+impl<'a, E: Receiver<'a, Backend = Gpu>> Scans<'a> for E {}
 
 scans! {
     /// Sums from the first value on.

@@ -21,6 +21,7 @@ mod in_place;
 mod launch;
 mod lazy;
 mod methods;
+mod operand;
 mod plan;
 mod policy;
 pub(crate) mod samples;

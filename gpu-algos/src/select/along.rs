@@ -14,7 +14,7 @@ use crate::{AlgoError, Result};
 
 /// Implements [`Select::nonzero_axes`](super::Select::nonzero_axes).
 pub(super) fn nonzero_axes<T: Element, D: Dimension>(x: &Expr<'_, T, D, Gpu>) -> Result<Vec<GpuArray<i64, Ix1>>> {
-    let lowered = x.lower()?;
+    let lowered = x.lower_deferred()?;
     let shape = lowered.shape().to_vec();
     if shape.is_empty() {
         return Err(ArrayError::Axis { op: "nonzero", axis: 0, ndim: 0 }.into());
@@ -38,7 +38,7 @@ pub(super) fn compress<T: Element, D: Dimension>(
     along: Axis,
 ) -> Result<GpuArray<T, D>> {
     let (op, axis) = ("compress", along.index());
-    let (values, mask) = (x.lower()?, mask.lower()?);
+    let (values, mask) = (x.lower_deferred()?, mask.lower_deferred()?);
     let ndim = values.shape().len();
     let (left, right) = (values.shape().get(axis).copied(), mask.shape().iter().product());
     let left = left.ok_or(ArrayError::Axis { op, axis, ndim })?;

@@ -12,7 +12,7 @@ use super::{
     launch::{FLAGS, INDICES, KEYS, LENGTHS, REJECTED, VALUES},
     selection::{Partition, RunLengths, Selection},
 };
-use crate::Result;
+use crate::{Result, common::operand::Receiver};
 
 /// Selections of arrays, views and expressions on a GPU: the selected values, in C order and contiguous.
 ///
@@ -42,7 +42,7 @@ use crate::Result;
 /// # Ok::<(), gpu_algos::AlgoError>(())
 /// ```
 #[doc(alias("compaction", "copy_if", "x[mask]"))]
-pub trait Select<'a>: IntoExpr<'a, Backend = Gpu> + Sized {
+pub trait Select<'a>: Receiver<'a, Backend = Gpu> + Sized {
     /// The values where `mask` is true: NumPy's `x[mask]`.
     fn select<M>(self, mask: M) -> Selection<'a, Self::Elem>
     where
@@ -107,4 +107,4 @@ pub trait Select<'a>: IntoExpr<'a, Backend = Gpu> + Sized {
     }
 }
 
-impl<'a, E: IntoExpr<'a, Backend = Gpu>> Select<'a> for E {}
+impl<'a, E: Receiver<'a, Backend = Gpu>> Select<'a> for E {}

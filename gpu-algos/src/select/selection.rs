@@ -4,7 +4,7 @@ use std::{fmt, marker::PhantomData};
 
 use gpu_array::{
     ArrayError, Element, GpuViewMut,
-    expression::{Lowered, LoweredTarget},
+    expression::{Assembled, LoweredTarget},
     gpu_driver::Stream,
 };
 use ndarray::{Ix0, Ix1};
@@ -27,8 +27,8 @@ use crate::{
 /// The methods of [`Select`](super::Select) make it; [`Selection::eval`] or [`Selection::write_into`] computes it.
 #[must_use = "it is computed by `eval`"]
 pub struct Selection<'a, T> {
-    values: Option<Result<Lowered<'a>, ArrayError>>,
-    heads: Result<Lowered<'a>, ArrayError>,
+    values: Option<Result<Assembled<'a>, ArrayError>>,
+    heads: Result<Assembled<'a>, ArrayError>,
     mode: u32,
     home: Option<Stream>,
     _type: PhantomData<fn() -> T>,
@@ -49,15 +49,15 @@ pub struct RunLengths<'a, T>(Selection<'a, T>);
 
 /// The expressions of a selection, and the number of their values.
 struct Ready<'r, 'a> {
-    values: Option<&'r Lowered<'a>>,
-    heads: &'r Lowered<'a>,
+    values: Option<&'r Assembled<'a>>,
+    heads: &'r Assembled<'a>,
     count: usize,
 }
 
 impl<'a, T: Element> Selection<'a, T> {
     pub(crate) fn new(
-        values: Option<Result<Lowered<'a>, ArrayError>>,
-        heads: Result<Lowered<'a>, ArrayError>,
+        values: Option<Result<Assembled<'a>, ArrayError>>,
+        heads: Result<Assembled<'a>, ArrayError>,
         mode: u32,
     ) -> Self {
         Self { values, heads, mode, home: None, _type: PhantomData }
@@ -91,8 +91,10 @@ impl<'a, T: Element> Selection<'a, T> {
 
     /// Computes the selection into `out`. Returns false if there are no values.
     fn run(&self, ready: &Ready<'_, 'a>, out: &Out, homes: &[&Stream], stream: &Stream) -> Result<bool> {
-        let values = ready.values.map(|values| values as &dyn ValueSource);
-        SelectJob { values, heads: ready.heads, mode: self.mode }.run(out, homes, stream)
+        let values = ready.values.map(|values| values.ready(Some(stream))).transpose()?;
+        let values = values.as_ref().map(|values| &**values as &dyn ValueSource);
+        let heads = ready.heads.ready(Some(stream))?;
+        SelectJob { values, heads: &*heads, mode: self.mode }.run(out, homes, stream)
     }
 
     /// Allocates room for all values and for their number, and computes both. `places` and `lengths` are addresses of further outputs.

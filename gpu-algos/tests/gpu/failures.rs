@@ -270,6 +270,19 @@ fn adds<T: Summable + Number>(call: Call, old: [T; 5], seven: T, new: [T; 5]) ->
 /// What makes driver calls that can be made to fail.
 static OPERATIONS: &[Operation<Call>] = &[
     Operation {
+        name: "Reduction::eval, in an expression",
+        makes: &[(Allocation, 3), (ModuleLoad, 2), (Launch, 2)],
+        sweep: |call| {
+            let centred = |x: &GpuArray<i32, Ix2>| Ok((x - x.max().axis(Axis(0)) + x.min().axis(Axis(0))).eval()?);
+            reduces(call, SMALL, centred, |got| {
+                let x = host(SMALL);
+                let of = |pick: fn(i32, i32) -> i32, first| x.fold_axis(Axis(0), first, |&a, &b| pick(a, b));
+                ensure_eq!(got.to_ndarray()?, &x - &of(i32::max, i32::MIN) + &of(i32::min, i32::MAX));
+                Ok(())
+            })
+        },
+    },
+    Operation {
         name: "Reduction::eval",
         makes: &[(Allocation, 1), (ModuleLoad, 1), (Launch, 1)],
         sweep: |call| {
@@ -809,6 +822,7 @@ pub fn no_fallible_function_is_forgotten(_: &()) -> Outcome {
         include_str!("../../src/reduce/launch.rs"),
         include_str!("../../src/reduce/methods.rs"),
         include_str!("../../src/reduce/mod.rs"),
+        include_str!("../../src/reduce/operand.rs"),
         include_str!("../../src/reduce/reduction.rs"),
         include_str!("../../src/registry.rs"),
         include_str!("../../src/scan/in_place.rs"),

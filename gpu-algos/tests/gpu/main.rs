@@ -32,6 +32,7 @@ mod scans_random;
 mod selections;
 mod selections_random;
 mod warm;
+mod within;
 
 const NEEDS_A_GPU: &str = "the emulated device has not the memory, nor the time";
 
@@ -69,6 +70,7 @@ fn main() -> ExitCode {
         .group("device", device.clone(), "GPU_TESTS", block::TESTS)
         .group("device", device.clone(), "GPU_TESTS", examples::TESTS)
         .group("device", device.clone(), "GPU_TESTS", warm::TESTS)
+        .group("device", device.clone(), "GPU_TESTS", within::TESTS)
         .group(
             "device",
             result_hashes::recorded(device.clone().map_err(|error| error.to_string())),
@@ -79,6 +81,7 @@ fn main() -> ExitCode {
         .group("counts", emulated(), require, kernels_reduction::COUNTS)
         .group("counts", emulated(), require, warm::COUNTS)
         .group("counts", emulated(), require, lazies::TESTS)
+        .group("counts", emulated(), require, within::COUNTS)
         .group("device", device.clone(), "GPU_TESTS", reductions_large::FEW_BLOCKS)
         .group("large", gpu.clone(), if on_gpu { "GPU_TESTS" } else { "" }, reductions_large::TESTS)
         .group("large", gpu.clone(), if on_gpu { "GPU_TESTS" } else { "" }, scans_large::TESTS)

@@ -118,7 +118,7 @@ pub fn whole_arrays_of_awkward_lengths(device: &Device) -> Outcome {
 }
 
 /// Compares a reduction over every set of axes.
-fn over_all_axes<T: Element, O: Results<Arrays<IxDyn> = GpuArray<O, IxDyn>> + Element, R>(
+fn over_all_axes<T: Element, O: Results<Arrays<IxDyn, Gpu> = GpuArray<O, IxDyn>> + Element, R>(
     host: &ArrayViewD<'_, T>,
     view: &GpuView<'_, T, IxDyn>,
     reduction: R,

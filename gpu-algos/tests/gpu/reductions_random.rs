@@ -4,7 +4,7 @@ use std::error::Error;
 
 use gpu_algos::{
     AlgoError, Pair, Reduction, Results,
-    gpu_array::{DType, Element, GpuArray, GpuView, gpu_driver::Device},
+    gpu_array::{DType, Element, GpuArray, GpuView, expression::Gpu, gpu_driver::Device},
     prelude::*,
     reference::*,
 };
@@ -73,7 +73,7 @@ impl<'a, T: Operand> Case<'a, T> {
         reduce_axes(op, &self.host, &self.axes)
     }
 
-    fn on_device<O: Results>(&self, reduction: Reduction<'_, O, IxDyn>) -> gpu_algos::Result<O::Arrays<IxDyn>> {
+    fn on_device<O: Results>(&self, reduction: Reduction<'_, O, IxDyn>) -> gpu_algos::Result<O::Arrays<IxDyn, Gpu>> {
         let reduction = reduction.axes(&self.axes);
         if self.keep { reduction.keep_dims().eval() } else { reduction.eval() }
     }

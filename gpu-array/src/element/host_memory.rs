@@ -6,7 +6,7 @@
 
 use std::{any::Any, fmt, marker::PhantomData, sync::Arc};
 
-use ndarray::{ArrayD, ArrayViewD};
+use ndarray::{ArrayD, ArrayViewD, Axis, IxDyn, ShapeBuilder};
 
 use half::{bf16, f16};
 
@@ -37,6 +37,26 @@ impl<'a, T> HostPart<'a, T> {
     pub(crate) fn new(view: &ArrayViewD<'a, T>) -> Self {
         let extent = extent(view.shape(), view.strides(), 0);
         Self { first: view.as_ptr(), extent, _elements: PhantomData }
+    }
+
+    /// The elements at `offset + sum(strides * c)`, which are elements of the array, as those of each leaf are; None where they lead out of it.
+    pub(crate) fn array(&self, shape: &[usize], strides: &[isize], offset: isize) -> Option<ArrayViewD<'a, T>> {
+        let (least, greatest) = extent(shape, strides, offset)?;
+        if self.extent.is_none_or(|(first, last)| least < first || greatest > last) {
+            return None;
+        }
+        // From the element with the least address, with steps up; then those axes are turned that go down.
+        let down = |axis: usize| strides[axis] < 0 && shape[axis] > 1;
+        let steps: Vec<usize> = strides.iter().map(|stride| stride.unsigned_abs()).collect();
+        let start = (0..shape.len()).filter(|&axis| down(axis)).map(|axis| strides[axis] * (shape[axis] - 1) as isize);
+        // SAFETY: each offset is between those of elements of the array, so it is in its allocation, and the caller says that it is an element. The
+        // array is borrowed for 'a.
+        let mut view = unsafe {
+            let first = self.first.offset(offset + start.sum::<isize>());
+            ArrayViewD::from_shape_ptr(IxDyn(shape).strides(IxDyn(&steps)), first)
+        };
+        (0..shape.len()).filter(|&axis| down(axis)).for_each(|axis| view.invert_axis(Axis(axis)));
+        Some(view)
     }
 
     pub(crate) fn first(&self) -> *const T {
@@ -103,6 +123,18 @@ macro_rules! types {
             /// The view for as long as the caller keeps its array.
             fn of_kept(self) -> HostView<'static> {
                 match self { $(Self::$variant(part) => HostView::$variant(part.of_kept()),)* }
+            }
+
+            /// The part, if its elements have the type `T`, which is the only one with its [`DType`].
+            pub(crate) fn part<T: Element>(&self) -> Option<HostPart<'_, T>> {
+                if self.dtype() != T::DTYPE {
+                    return None;
+                }
+                Some(match self {
+                    $(Self::$variant(part) => {
+                        HostPart { first: part.first.cast(), extent: part.extent, _elements: PhantomData }
+                    })*
+                })
             }
 
             /// The address of its first element.

@@ -20,12 +20,13 @@
 use std::fmt;
 
 use gpu_driver::Stream;
-use ndarray::{Array, Dimension, ShapeBuilder};
+use ndarray::{Array, ArrayD, Dimension, IxDyn, ShapeBuilder};
 use smallvec::SmallVec;
 
 use super::{
     device,
     graph::{Code, LeafMemory, Value, assemble, assemble_into},
+    host,
 };
 use crate::{
     ArrayError, DType, Element, GpuArray, GpuViewMut, Result,
@@ -77,6 +78,15 @@ impl<'a> Job<'a> {
         Ok(())
     }
 
+    /// Evaluates the deferred values, on the stream of the expression.
+    pub(crate) fn resolve_on_device(&mut self) -> Result<()> {
+        if self.code.has_deferred() {
+            let home = self.stream()?.clone();
+            self.code.resolve(Some(&home))?;
+        }
+        Ok(())
+    }
+
     fn dim<D: Dimension>(&self) -> Result<D> {
         let shape = &self.code.shape;
         let mut dim = D::zeros(D::NDIM.unwrap_or(shape.len()));
@@ -99,10 +109,7 @@ impl<'a> Job<'a> {
     }
 
     pub(crate) fn new_host_array<T: Element, D: Dimension>(&self) -> Result<Array<T, D>> {
-        let dim = self.dim::<D>()?;
-        let too_large = || ArrayError::TooLarge { shape: self.code.shape.to_vec() };
-        let elements = zeros(self.code.shape.iter().product()).ok_or_else(too_large)?;
-        Array::from_shape_vec(dim, elements).map_err(|_| too_large())
+        new_host_array(&self.code.shape, self.dim::<D>()?)
     }
 
     /// The strides of new arrays.
@@ -128,6 +135,23 @@ impl<'a> Job<'a> {
         }
         device::run(&self.code, self.stream()?, &addresses, &strides, 0)
     }
+}
+
+fn new_host_array<T: Element, D: Dimension>(shape: &[usize], dim: D) -> Result<Array<T, D>> {
+    let too_large = || ArrayError::TooLarge { shape: shape.to_vec() };
+    let elements = zeros(shape.iter().product()).ok_or_else(too_large)?;
+    Array::from_shape_vec(dim, elements).map_err(|_| too_large())
+}
+
+/// Computes the one output of `code`, which has no deferred values, as a new array on the host.
+pub(crate) fn evaluate_on_host<T: Element>(code: &Code<'_>) -> Result<ArrayD<T>> {
+    let dtype = code.outputs.first().map(|&step| code.steps[step as usize].dtype);
+    if dtype != Some(T::DTYPE) || code.outputs.len() != 1 {
+        return Err(ArrayError::Operation { name: "evaluation on the host", dtype: T::DTYPE });
+    }
+    let mut array = new_host_array(&code.shape, IxDyn(&code.shape))?;
+    host::evaluate(code, vec![T::host_slice_mut(array.as_slice_mut().unwrap_or_default())])?;
+    Ok(array)
 }
 
 /// Bytes from which on a system may refuse.
@@ -182,6 +206,7 @@ pub(crate) fn assign<T: Element, D: Dimension>(target: &GpuViewMut<'_, T, D>, va
     let mut code = Code::default();
     assemble_into(&mut code, value, layout.shape())?;
     code.check_pending()?;
+    code.resolve(Some(target.stream()))?;
     let strides = Strides::from_slice(layout.strides());
     device::run(&code, target.stream(), &[target.data().as_raw()], &strides, layout.offset() as isize)?;
     target.note_overwritten();

@@ -20,6 +20,7 @@
 //! | comparisons | methods `eq ne lt le gt ge`, which give `bool` |
 //! | `cast` | float to integer cuts and saturates, NaN gives 0; integers wrap |
 //! | `minimum`, `maximum` | give NaN where one of both is; `fmin`, `fmax` the other |
+//! | reductions, scans | those of `gpu-algos` are operands, `&x - x.mean()`: each is computed before the expression's own kernel, once ([`Deferred`]) |
 //! | sharing | a value that is used twice, by a clone or a reference, is computed once |
 //! | | an array that is used twice in one shape is read once, among the first 64 of an expression |
 //!
@@ -31,7 +32,7 @@
 //! Each array is read once and each value written once, in accesses of 16 bytes where elements lie behind one another. Of an expression at most three
 //! kernels are compiled, each when it is first needed: for elements that all lie behind one another, for any strides, and for arrays that lie
 //! along another axis than the result (a transposed matrix comes through shared memory). Neither shapes nor scalars nor strides are compiled
-//! in. Compiling takes some 100 ms, loading from the cache on disk well under one; [`precompile`] does it ahead, for many at once. On the emulated
+//! in. [Deferred](Deferred) operands are computed before, by their own kernels. Compiling takes some 100 ms, loading from the cache on disk well under one; [`precompile`] does it ahead, for many at once. On the emulated
 //! device each new form of expression costs one run of the C++ compiler, about 0.2 s; after that it is in the cache on disk.
 //!
 //! # Limits
@@ -53,14 +54,15 @@ mod syntax;
 pub use crate::layout::checked_len;
 pub use crate::put::put_add;
 pub use device::{
-    AxisParams, COMPLEX_HEADERS, CONSTANT, HALF_HEADERS, HEADERS, LeafParams, Lowered, LoweredLeaf, LoweredTarget,
-    MAX_AXES, PACKED, PACKS, STRIDED, divisor, loop_program, pack_bytes,
+    Assembled, AxisParams, COMPLEX_HEADERS, CONSTANT, HALF_HEADERS, HEADERS, LeafParams, Lowered, LoweredLeaf,
+    LoweredTarget, MAX_AXES, PACKED, PACKS, Ready, STRIDED, divisor, loop_program, pack_bytes,
 };
-pub use graph::Source;
+pub use graph::{Deferred, Evaluated, Source, deferred};
 pub use samples::KERNELS;
 pub(crate) use syntax::as_i64;
 pub use syntax::{
     Backend, Expr, Gpu, Host, IntoExpr, IntoOperand, Operand, Operation, Outside, OwnedRhs, Precompile, Rhs, Values,
     arange, complex, constant, diff, diff_n, eval_all, eye, flip, gather, host, host_owned, index, linspace,
-    linspace_without_end, pad, precompile, repeat, roll, source, take, tile, tril, triu, where_,
+    linspace_without_end, pad, precompile, repeat, roll, source, take, take_along_axis, take_axis, tile, tril, triu,
+    where_,
 };

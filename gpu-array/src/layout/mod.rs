@@ -50,6 +50,11 @@ impl<D: Dimension> Layout<D> {
         Self::of(dim.f())
     }
 
+    /// A layout of these lengths and strides, whose number fits `D`, of elements that are all in their buffer.
+    pub(crate) fn of_parts(offset: usize, shape: &[usize], strides: &[isize]) -> Self {
+        Self::build(offset, shape.iter().copied().zip(strides.iter().copied()))
+    }
+
     /// A layout of these lengths and strides, whose number fits `D`.
     fn build(offset: usize, axes: impl ExactSizeIterator<Item = (usize, isize)>) -> Self {
         let (mut dim, mut strides) = (D::zeros(axes.len()), D::zeros(axes.len()));

@@ -1,10 +1,12 @@
 //! Every public operation bears the failure of each driver call that it makes: an error each time, nothing leaked, inputs as
 //! they were, and the next call works.
+#![expect(unsafe_code, reason = "an array over memory of another")]
 
 use std::error::Error;
 
 use gpu_array::{
     ArrayError, GpuArray, GpuViewMut, PinnedArray, Result, concatenate,
+    exchange::ForeignArray,
     expression::{Gpu, constant, eval_all, eye, index, precompile, put_add},
     hstack, reference, stack, vstack,
 };
@@ -327,6 +329,28 @@ static OPERATIONS: &[Operation<Call>] = &[
         },
     },
     Operation {
+        name: "ForeignArray::to_owned",
+        makes: &[(Allocation, 1), (ModuleLoad, 1), (Launch, 1)],
+        sweep: |call| {
+            works(
+                call,
+                |array| {
+                    let (address, home) = (array.as_device_vec().as_raw(), array.stream().clone());
+                    // SAFETY: the transposed elements of the array, which outlives this one; nobody writes to them.
+                    let x = unsafe {
+                        ForeignArray::<i32, Ix2>::from_raw(&home, address, &[3, 2], Some(&[1, 3]), None, ())?
+                    };
+                    x.to_owned()
+                },
+                host(),
+                |got| {
+                    ensure_eq!(got.to_ndarray()?, host().reversed_axes());
+                    Ok(())
+                },
+            )
+        },
+    },
+    Operation {
         name: "any::get",
         makes: &[(Copy, 1)],
         sweep: |call| {
@@ -631,6 +655,9 @@ static OPERATIONS: &[Operation<Call>] = &[
 /// Public functions that make no driver call that can be made to fail.
 const OTHERS: &[&str] = &[
     "Expr::lower",
+    "ForeignArray::from_raw",
+    "ForeignArray::view_mut",
+    "GpuView::cuda_array_interface",
     "Expr::lower_deferred",
     "Expr::shape",
     "GpuArray::from_device_vec",
@@ -645,7 +672,11 @@ const OTHERS: &[&str] = &[
     "GpuViewMut::into_memory_order_slice_mut",
     "GpuViewMut::into_dimensionality",
     "GpuViewMut::lower_mut",
-    "Lowered::check",
+    "Assembled::check",
+    "Assembled::ready",
+    "Assembled::stream",
+    "Evaluated::new",
+    "Lowered::eval_on_host",
     "Lowered::stream",
     "PendingArray::is_done",
     "PendingArray::wait",
@@ -699,9 +730,12 @@ pub fn no_fallible_function_is_forgotten(_: &()) -> Outcome {
         include_str!("../../src/dense.rs"),
         include_str!("../../src/element/mod.rs"),
         include_str!("../../src/element/range.rs"),
+        include_str!("../../src/exchange/foreign.rs"),
+        include_str!("../../src/exchange/interface.rs"),
         include_str!("../../src/expression/device/batch.rs"),
         include_str!("../../src/expression/device/lower.rs"),
         include_str!("../../src/expression/device/mod.rs"),
+        include_str!("../../src/expression/graph/deferred.rs"),
         include_str!("../../src/expression/graph/source.rs"),
         include_str!("../../src/expression/job.rs"),
         include_str!("../../src/expression/mod.rs"),

@@ -17,10 +17,13 @@ mod complex_numbers;
 mod complex_numpy;
 mod counts;
 mod examples;
+mod exchanging;
 mod expressions;
 mod failures;
+mod features;
 #[path = "half.rs"]
 mod halves;
+mod indexing;
 mod joining;
 mod large;
 mod math;
@@ -78,6 +81,9 @@ fn main() -> ExitCode {
         .group("device", device.clone(), "GPU_TESTS", special::TESTS)
         .group("device", device.clone(), "GPU_TESTS", structure::TESTS)
         .group("device", device.clone(), "GPU_TESTS", owned::TESTS)
+        .group("device", device.clone(), "GPU_TESTS", exchanging::TESTS)
+        .group("device", device.clone(), "GPU_TESTS", features::TESTS)
+        .group("device", device.clone(), "GPU_TESTS", indexing::TESTS)
         .group("device", device.clone(), "GPU_TESTS", joining::TESTS)
         .group("device", device.clone(), "GPU_TESTS", putting::TESTS)
         .group("device", device.clone(), "GPU_TESTS", retyped::TESTS)

@@ -10,4 +10,5 @@ mod complex;
 mod complex_numbers;
 mod programs;
 mod semantics;
+mod serialized;
 mod structure;

@@ -34,7 +34,7 @@ pub(crate) use captures::{Captures, Resource, Resources, Shared};
 pub(crate) use current::{Current, plain};
 pub(crate) use facts::{attribute_of, driver_version};
 use facts::{device_of, name_of};
-pub(crate) use kept::Kept;
+pub(crate) use kept::{Kept, MOST_STAGES, STAGE_BYTES};
 use kernels::KernelCache;
 pub(crate) use kernels::{Loaded, SharedLimit};
 use scratch::Scratches;
@@ -69,6 +69,8 @@ pub(crate) struct Context {
     pub(crate) overlaps: bool,
     pub(crate) kernels: KernelCache,
     pub(crate) pinned: Kept,
+    /// Pinned buffers of copies to and from pageable memory.
+    pub(crate) stages: Kept,
     pub(crate) scratches: Scratches,
     pub(crate) captures: Captures,
     /// The streams of [`Stream::new`](crate::Stream::new) that are alive.
@@ -116,7 +118,8 @@ impl Context {
             of_launches: [0; OF_LAUNCHES.len()],
             overlaps: false,
             kernels: KernelCache::default(),
-            pinned: Kept::default(),
+            pinned: Kept::small(),
+            stages: Kept::new(STAGE_BYTES, MOST_STAGES),
             scratches: Scratches::default(),
             captures: Captures::default(),
             streams: Mutex::default(),
@@ -196,6 +199,11 @@ impl Context {
         Current::of(self.raw)
     }
 
+    /// Whether a buffer of a copy is kept for the next one.
+    pub(crate) fn keeps_stage(&self, buffer: NonNull<u8>) -> bool {
+        self.lost.load(Ordering::Relaxed) == 0 && self.stages.keep(STAGE_BYTES, buffer)
+    }
+
     /// Whether a pinned buffer of `bytes` bytes that is dropped is kept for the next one. Not on the emulated device, which finds
     /// who still uses it.
     pub(crate) fn keeps_pinned(&self, bytes: usize, buffer: NonNull<u8>) -> bool {
@@ -247,7 +255,7 @@ impl Drop for Context {
             // SAFETY: whatever could use it held this context, so nothing is left, and nothing runs any more.
             unsafe { self.destroy(resource) };
         }
-        for buffer in self.pinned.empty() {
+        for buffer in self.pinned.empty().into_iter().chain(self.stages.empty()) {
             // SAFETY: nobody has the buffer, and nothing runs any more.
             self.in_drop("pinned memory", "cuMemFreeHost", || unsafe { sys::cuMemFreeHost(buffer.as_ptr().cast()) });
         }

@@ -4,6 +4,7 @@ use std::{
     fmt,
     marker::PhantomData,
     ops::{Bound, RangeBounds},
+    sync::Arc,
 };
 
 use cust::sys::CUdeviceptr;
@@ -15,7 +16,9 @@ use crate::{
     sys,
 };
 
+mod foreign;
 mod slices;
+mod staged;
 
 pub use slices::{DeviceSlice, DeviceSliceMut};
 
@@ -37,6 +40,8 @@ const ALIGNMENT: usize = 256;
 /// ```
 pub struct DeviceVec<T: DevicePod> {
     memory: Allocation,
+    /// The owner of memory that is not ours.
+    owner: Option<Arc<foreign::Owner>>,
     len: usize,
     home: Stream,
     _elements: PhantomData<T>,
@@ -55,7 +60,7 @@ impl<T: DevicePod> DeviceVec<T> {
         const { assert!(align_of::<T>() <= ALIGNMENT, "device memory is aligned to 256 bytes, which this type exceeds") };
         let bytes = byte_len::<T>(len)?;
         let memory = if bytes == 0 { Allocation::NONE } else { pool::allocate(home, bytes)? };
-        Ok(Self { memory, len, home: home.clone(), _elements: PhantomData })
+        Ok(Self { memory, owner: None, len, home: home.clone(), _elements: PhantomData })
     }
 
     /// A buffer of zero bytes.
@@ -258,8 +263,10 @@ impl<T: DevicePod> DeviceVec<T> {
 
 impl<T: DevicePod> Drop for DeviceVec<T> {
     fn drop(&mut self) {
-        if self.memory.address != 0 {
-            pool::release(&self.home, self.memory);
+        match self.owner.take() {
+            Some(owner) => foreign::release(&self.home, owner),
+            None if self.memory.address != 0 => pool::release(&self.home, self.memory),
+            None => {}
         }
     }
 }

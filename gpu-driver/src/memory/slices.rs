@@ -4,7 +4,10 @@ use std::{fmt, marker::PhantomData, ops::RangeBounds};
 
 use cust::sys::CUdeviceptr;
 
-use super::{DeviceVec, bounds, offset, same_len};
+use super::{
+    DeviceVec, bounds, offset, same_len,
+    staged::{Direction, Job, LEAST_BYTES},
+};
 use crate::{DevicePod, DriverError, In, InOut, Out, Result, Stream, sys};
 
 /// A borrowed part of a [`DeviceVec`], to read.
@@ -114,18 +117,35 @@ impl<'a, T: DevicePod> DeviceSlice<'a, T> {
 
     /// Overwrites `host` with the slice, after waiting for the home stream.
     ///
+    /// # Cost
+    /// One copy. From 8 MiB on it goes through pinned buffers, from which several threads copy to `host` while the bus fills others: up to 64 MiB of
+    /// pinned memory, which the device keeps for the next such copy.
+    ///
     /// # Errors
     /// `Length` unless both have the same number of elements; `InCapture`; `DeviceLost`.
     pub fn copy_to_slice(&self, host: &mut [T]) -> Result<()> {
         same_len("copy_to_slice", self.len, host.len())?;
+        // SAFETY: so many elements, borrowed mutably.
+        unsafe { self.copy_to("copy_to_slice", host.as_mut_ptr()) }
+    }
+
+    /// # Safety
+    /// There are as many elements at `host` as the slice has, which may be written, and which nobody else uses.
+    unsafe fn copy_to(&self, op: &'static str, host: *mut T) -> Result<()> {
         let device = self.home.device();
         let current = device.enter()?;
-        self.home.not_captured("copy_to_slice", &current)?;
+        self.home.not_captured(op, &current)?;
+        let bytes = self.len * size_of::<T>();
+        if bytes >= LEAST_BYTES {
+            let (direction, device, host) = (Direction::ToHost, self.address, host.cast());
+            // SAFETY: as the caller promises; the slice has that many bytes.
+            if unsafe { Job { direction, device, host, bytes, home: self.home }.run(&current)? } {
+                return Ok(());
+            }
+        }
         if self.len > 0 {
-            let bytes = size_of_val(host);
             // SAFETY: both have that many bytes, and the copy ends before this function returns.
-            let code =
-                unsafe { sys::cuMemcpyDtoHAsync_v2(host.as_mut_ptr().cast(), self.address, bytes, self.home.as_raw()) };
+            let code = unsafe { sys::cuMemcpyDtoHAsync_v2(host.cast(), self.address, bytes, self.home.as_raw()) };
             device.check("cuMemcpyDtoHAsync", code)?;
         }
         self.home.synchronize_entered(&current)
@@ -133,12 +153,18 @@ impl<'a, T: DevicePod> DeviceSlice<'a, T> {
 
     /// The elements on the host, after waiting for the home stream.
     ///
+    /// # Cost
+    /// That of [`DeviceSlice::copy_to_slice`].
+    ///
     /// # Errors
     /// `InCapture`; `DeviceLost`.
     pub fn to_vec(&self) -> Result<Vec<T>> {
-        // SAFETY: zero bytes are a valid value of a `DevicePod`.
-        let mut host = vec![unsafe { std::mem::zeroed() }; self.len];
-        self.copy_to_slice(&mut host)?;
+        let mut host: Vec<T> = Vec::with_capacity(self.len);
+        // SAFETY: the vector has room for so many elements, and all of them are written where the copy succeeds.
+        unsafe {
+            self.copy_to("to_vec", host.as_mut_ptr())?;
+            host.set_len(self.len);
+        }
         Ok(host)
     }
 }
@@ -220,6 +246,9 @@ impl<'a, T: DevicePod> DeviceSliceMut<'a, T> {
 
     /// Overwrites the slice with `host`. Returns when `host` has been read.
     ///
+    /// # Cost
+    /// That of [`DeviceSlice::copy_to_slice`].
+    ///
     /// # Errors
     /// `Length` unless both have the same number of elements; `InCapture`; `DeviceLost`.
     pub fn copy_from_slice(&mut self, host: &[T]) -> Result<()> {
@@ -231,6 +260,13 @@ impl<'a, T: DevicePod> DeviceSliceMut<'a, T> {
         let current = device.enter()?;
         self.home.not_captured("copy_from_slice", &current)?;
         let bytes = size_of_val(host);
+        if bytes >= LEAST_BYTES {
+            let (direction, device, host) = (Direction::ToDevice, self.address, host.as_ptr().cast_mut().cast());
+            // SAFETY: both have that many bytes; those of the host are only read, and borrowed until it returns.
+            if unsafe { Job { direction, device, host, bytes, home: self.home }.run(&current)? } {
+                return Ok(());
+            }
+        }
         // SAFETY: both have that many bytes. The wait below ends the copy before `host` can change: for memory that
         // happens to be pinned the driver would otherwise read it after this function has returned.
         let code = unsafe { sys::cuMemcpyHtoDAsync_v2(self.address, host.as_ptr().cast(), bytes, self.home.as_raw()) };

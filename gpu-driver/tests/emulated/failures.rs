@@ -738,3 +738,25 @@ pub fn mistakes_are_found(_: &()) -> Outcome {
     ensure!(always.contains("an error though no call failed"), "{always}");
     Ok(())
 }
+
+/// Each call of a large copy fails once: the copy is an error, or goes on with fewer buffers, and the next one is whole.
+pub fn large_copies_that_fail_are_errors(_: &()) -> Outcome {
+    let device = Emulated::new().open()?;
+    let emulation = device.emulation().ok_or("emulated")?;
+    let host: Vec<u32> = (0..(40 << 18) + 7).map(|i: u32| i.wrapping_mul(2654435761)).collect();
+    let mut buffer = DeviceVec::from_slice(&device.stream(), &host)?;
+    for call in [Copy, Call::Event] {
+        for number in [1, 2, 5, 17, 20] {
+            emulation.fail(call, number, false)?;
+            let got = buffer.to_vec();
+            ensure!(if call == Copy { got.is_err() } else { got.is_err() || got.is_ok_and(|got| got == host) });
+            ensure!(buffer.to_vec()? == host, "after {call:?} {number} of a copy to the host");
+            emulation.fail(call, number, false)?;
+            let done = buffer.copy_from_slice(&host);
+            ensure!(call != Copy || done.is_err());
+            buffer.copy_from_slice(&host)?;
+            ensure!(buffer.to_vec()? == host, "after {call:?} {number} of a copy to the device");
+        }
+    }
+    Ok(())
+}

@@ -103,6 +103,7 @@ fn main() -> ExitCode {
     let by_failure = tests![
         no_fallible_function_is_forgotten,
         what_fails_in_a_drop_is_the_next_call_s_error,
+        large_copies_that_fail_are_errors,
         a_fatal_failure_loses_the_device,
         mistakes_are_found,
     ];

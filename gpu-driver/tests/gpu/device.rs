@@ -82,6 +82,25 @@ pub fn every_type_and_length_round_trips(device: &Device) -> Outcome {
     round_trip(device, |i| (i as f64).sqrt())
 }
 
+/// Copies of so many bytes go through pinned buffers of 2 MiB, of which there are at most 32.
+pub fn large_copies_are_whole(device: &Device) -> Outcome {
+    const MIB: usize = 1 << 18;
+    for n in [8 * MIB - 1, 8 * MIB, 8 * MIB + 1, 9 * MIB + 12_345, 70 * MIB + 3] {
+        let (host, stream) = (ramp(n), Stream::new(device)?);
+        let mut buffer = DeviceVec::from_slice(&stream, &host)?;
+        ensure!(buffer.to_vec()? == host, "{n}");
+        // Parts, with memory around them that stays as it is, and behind work that is on its way.
+        slow_fill(&stream, &mut buffer, 7)?;
+        buffer.slice_mut(3..n - 2)?.copy_from_slice(&host[3..n - 2])?;
+        let mut got = vec![1; n + 1];
+        buffer.copy_to_slice(&mut got[..n])?;
+        let around = [got[0], got[2], got[n - 2], got[n - 1], got[n]];
+        ensure_eq!(around, [7, 7, 7, 7, 1]);
+        ensure!(got[3..n - 2] == host[3..n - 2], "{n}");
+    }
+    Ok(())
+}
+
 pub fn slices_read_and_write_parts(device: &Device) -> Outcome {
     let stream = device.stream();
     let host = ramp(1000);

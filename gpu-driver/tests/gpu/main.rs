@@ -53,6 +53,7 @@ fn main() -> ExitCode {
         device_describes_itself,
         every_type_and_length_round_trips,
         slices_read_and_write_parts,
+        large_copies_are_whole,
         pinned_copies_own_their_buffer,
         streams_run_in_order_and_idle,
         a_launch_on_another_stream_waits_for_the_home,

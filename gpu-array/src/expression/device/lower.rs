@@ -1,7 +1,9 @@
 //! Expressions for loops of other crates: the seam by which a reduction or a scan fuses the expression that it reads.
 
+use std::ops::Deref;
+
 use gpu_driver::{Header, Stream};
-use ndarray::Dimension;
+use ndarray::{ArrayD, ArrayViewD, Dimension};
 
 use super::{
     check,
@@ -10,7 +12,10 @@ use super::{
 };
 use crate::{
     ArrayError, DType, Element, GpuViewMut, Result,
-    expression::graph::{Code, LeafMemory, Op, Step, Value, assemble},
+    expression::{
+        graph::{Code, LeafMemory, Op, Step, Value, assemble},
+        job,
+    },
     layout::checked_len,
     pending::Pending,
 };
@@ -31,6 +36,106 @@ use crate::{
 /// ```
 #[derive(Debug)]
 pub struct Lowered<'a>(Box<Code<'a>>);
+
+/// An expression for a loop of another crate, of which nothing has been computed: [`Assembled::ready`] evaluates the computations in it.
+#[derive(Debug)]
+pub struct Assembled<'a>(Lowered<'a>);
+
+/// An expression that a loop can read now: [`Assembled::ready`] gives it.
+#[derive(Debug)]
+pub struct Ready<'l, 'a>(ReadyCode<'l, 'a>);
+
+#[derive(Debug)]
+enum ReadyCode<'l, 'a> {
+    /// Nothing had to be computed.
+    Borrowed(&'l Lowered<'a>),
+    Owned(Lowered<'a>),
+}
+
+impl<'a> Deref for Ready<'_, 'a> {
+    type Target = Lowered<'a>;
+    fn deref(&self) -> &Lowered<'a> {
+        match &self.0 {
+            ReadyCode::Borrowed(lowered) => lowered,
+            ReadyCode::Owned(lowered) => lowered,
+        }
+    }
+}
+
+impl<'a> Assembled<'a> {
+    /// The steps of a value, in a shape of `rank` axes at least.
+    pub(crate) fn of(value: &Value<'a>, rank: usize) -> Result<Self> {
+        let mut code = Box::<Code<'_>>::default();
+        assemble(&mut code, &[value], rank)?;
+        checked_len(&code.shape)?;
+        code.check_steps()?;
+        if let Some(stream) = code.homes().next() {
+            check(&code, stream)?;
+        }
+        Ok(Self(Lowered(code)))
+    }
+
+    pub(crate) fn code(&self) -> &Code<'a> {
+        &self.0.0
+    }
+
+    /// The shape of the places.
+    pub fn shape(&self) -> &[usize] {
+        self.0.shape()
+    }
+
+    /// The type of the output.
+    pub fn dtype(&self) -> DType {
+        self.0.dtype()
+    }
+
+    /// The array or view in memory that the expression is itself; None for any other expression.
+    pub fn as_array(&self) -> Option<&Lowered<'a>> {
+        Some(&self.0).filter(|lowered| lowered.array().is_some() && !self.code().has_deferred())
+    }
+
+    /// The stream to compute on: the first of the homes of its arrays.
+    ///
+    /// # Errors
+    /// `NoHome` where there is none.
+    pub fn stream(&self) -> Result<&Stream> {
+        self.0.stream()
+    }
+
+    /// Returns the error that an operator such as `+=` on an array of the expression could not return, which counts as returned to the user then.
+    ///
+    /// # Errors
+    /// `Operator`.
+    pub fn check(&self) -> Result<()> {
+        self.0.0.check_pending()
+    }
+
+    /// Evaluates the [deferred](crate::expression::Deferred) computations in the expression, if there are any, on the stream `home`; None stands for
+    /// the host.
+    ///
+    /// # Errors
+    /// That of [`Assembled::check`]; those of the computations, as `Deferred`.
+    pub fn ready(&self, home: Option<&Stream>) -> Result<Ready<'_, 'a>> {
+        self.check()?;
+        if !self.code().has_deferred() {
+            return Ok(Ready(ReadyCode::Borrowed(&self.0)));
+        }
+        let mut code = self.code().clone();
+        code.resolve(home)?;
+        Ok(Ready(ReadyCode::Owned(Lowered::resolved(code))))
+    }
+
+    /// [`Assembled::ready`], on the stream of its arrays.
+    pub(crate) fn into_ready(self) -> Result<Lowered<'a>> {
+        self.check()?;
+        let Lowered(mut code) = self.0;
+        if code.has_deferred() {
+            let home = code.homes().next().cloned();
+            code.resolve(home.as_ref())?;
+        }
+        Ok(Lowered(code))
+    }
+}
 
 /// An operand that an expression reads at each place.
 #[derive(Clone, Copy, Debug)]
@@ -82,24 +187,28 @@ impl<T: Element, D: Dimension> GpuViewMut<'_, T, D> {
 }
 
 impl<'a> Lowered<'a> {
-    /// The steps of a value, in a shape of `rank` axes at least. [`Lowered::check`] is left to the caller.
-    pub(crate) fn of(value: &Value<'a>, rank: usize) -> Result<Self> {
-        let mut code = Box::<Code<'_>>::default();
-        assemble(&mut code, &[value], rank)?;
-        checked_len(&code.shape)?;
-        code.check_steps()?;
-        if let Some(stream) = code.homes().next() {
-            check(&code, stream)?;
-        }
-        Ok(Self(code))
+    /// A code without deferred values.
+    pub(crate) fn resolved(code: Code<'a>) -> Self {
+        Self(Box::new(code))
     }
 
-    /// Returns the error that an operator such as `+=` on an array of the expression could not return, which counts as returned to the user then.
+    /// The array on the host that the expression is itself; None for any other expression, or another element type.
+    pub fn host_array<T: Element>(&self) -> Option<ArrayViewD<'_, T>> {
+        let (leaf, is_leaf) = (self.0.leaves.first()?, matches!(self.0.steps[..], [Step { op: Op::Leaf, .. }]));
+        let view = match &leaf.memory {
+            LeafMemory::Host(view) => view,
+            LeafMemory::OwnedHost(array) => array.view(),
+            _ => return None,
+        };
+        view.part::<T>().filter(|_| is_leaf)?.array(&leaf.shape, &leaf.strides, leaf.offset)
+    }
+
+    /// The values as a new array on the host, where the arrays of the expression are.
     ///
     /// # Errors
-    /// `Operator`.
-    pub fn check(&self) -> Result<()> {
-        self.0.check_pending()
+    /// `Operation` for another element type than the expression's, and for arrays on a device; `TooLarge`.
+    pub fn eval_on_host<T: Element>(&self) -> Result<ArrayD<T>> {
+        job::evaluate_on_host(&self.0)
     }
 
     /// The shape of the places.

@@ -16,7 +16,7 @@ use gpu_driver::{Device, DevicePod, DeviceVec, KernelSpace, PARAMETER_BYTES, Pro
 use smallvec::SmallVec;
 
 pub(crate) use batch::Batch;
-pub use lower::{Lowered, LoweredLeaf, LoweredTarget};
+pub use lower::{Assembled, Lowered, LoweredLeaf, LoweredTarget, Ready};
 pub use params::{AxisParams, CONSTANT, LeafParams, MAX_AXES, PACKED, STRIDED, divisor};
 pub use plan::pack_bytes;
 pub use text::{COMPLEX_HEADERS, HALF_HEADERS, HEADERS, PACKS, loop_program};

@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     ArrayError, DType, Result,
-    layout::{broadcast, broadcast_strides},
+    layout::{broadcast, broadcast_strides, dense_strides},
     shape::{Shape, Strides},
 };
 
@@ -256,6 +256,11 @@ impl<'c, 'a> Assembler<'c, 'a> {
                 let shape = self.joined(node, &args)?;
                 self.code.sources.push(source.clone());
                 self.push(Op::Source, node.dtype, [self.code.sources.len() as u32 - 1, args[0], 0], shape)
+            }
+            NodeKind::Deferred(value) => {
+                let (shape, strides) = (value.shape.clone(), dense_strides(&value.shape, false));
+                let memory = LeafMemory::Deferred(node.clone());
+                self.leaf(&Leaf { memory, dtype: node.dtype, offset: 0, shape, strides })
             }
             NodeKind::Failed(error) => return Err((**error).clone()),
         };

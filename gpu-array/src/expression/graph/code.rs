@@ -26,7 +26,7 @@ pub(crate) struct Step {
 }
 
 /// Expressions in single assignment: each value is computed once. All of it is evaluated at each place of `shape`.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Code<'a> {
     /// Each refers to earlier ones only.
     pub(crate) steps: SmallVec<[Step; 16]>,

@@ -4,6 +4,7 @@ use std::{fmt, sync::Arc};
 
 use gpu_driver::Stream;
 
+use super::{deferred::DeferredValue, node::NodeRef};
 use crate::{
     DType, Result,
     element::{HostView, OwnedHost},
@@ -22,6 +23,8 @@ pub(crate) enum LeafMemory<'a> {
     Host(HostView<'a>),
     /// An array in host memory that the expressions which read it own.
     OwnedHost(OwnedHost),
+    /// The result of a computation that comes before the kernel or pass, in C order. [`Code::resolve`](super::Code::resolve) puts it in place of this.
+    Deferred(NodeRef<'a>),
     /// Nowhere: the values are the offsets themselves ([`Op::Index`](super::Op::Index)).
     Nowhere,
 }
@@ -84,6 +87,7 @@ impl LeafMemory<'_> {
         match self {
             Self::Device { home, .. } => Some(home),
             Self::OwnedDevice(buffer) => Some(buffer.home()),
+            Self::Deferred(node) => node.deferred()?.home(),
             _ => None,
         }
     }
@@ -93,6 +97,7 @@ impl LeafMemory<'_> {
         match self {
             Self::Device { pending: Some(pending), .. } => pending.check(),
             Self::OwnedDevice(buffer) => buffer.pending().check(),
+            Self::Deferred(node) => node.deferred().map_or(Ok(()), DeferredValue::check),
             _ => Ok(()),
         }
     }
@@ -105,8 +110,13 @@ impl LeafMemory<'_> {
         }
     }
 
-    /// Whether both begin at one place of one memory.
-    pub(crate) fn same_as(&self, other: &Self) -> bool {
+    /// Whether both begin at one place of one memory, or are the result of one computation.
+    pub(crate) fn same_as(&self, other: &LeafMemory<'_>) -> bool {
+        if let Self::Deferred(node) = self
+            && let LeafMemory::Deferred(other) = other
+        {
+            return node.same_as(other);
+        }
         match (self.device_address(), other.device_address()) {
             (None, None) => self.host_address().is_some() && self.host_address() == other.host_address(),
             (a, b) => a == b,
@@ -120,8 +130,15 @@ impl Leaf<'_> {
         self.memory.address(offset, self.dtype)
     }
 
+    /// Whether both have the same values at each place: those of an array, or the places themselves.
+    pub(crate) fn reads_as(&self, other: &Leaf<'_>) -> bool {
+        let places = matches!((&self.memory, &other.memory), (LeafMemory::Nowhere, LeafMemory::Nowhere));
+        self.same_as(other)
+            || places && self.offset == other.offset && self.shape == other.shape && self.strides == other.strides
+    }
+
     /// Whether both are the same elements in the same shape.
-    pub(crate) fn same_as(&self, other: &Self) -> bool {
+    pub(crate) fn same_as(&self, other: &Leaf<'_>) -> bool {
         self.dtype == other.dtype
             && self.offset == other.offset
             && self.memory.same_as(&other.memory)

@@ -2,16 +2,19 @@
 //!
 //! `value.rs` has the graph, whose nodes are operations (`op.rs`) with operands: other nodes, arrays (`leaf.rs`) or sources (`source.rs`). `node.rs`
 //! has the references to nodes.
+//! `deferred.rs` has computations that come before an expression's own.
 //! `assemble.rs` makes of it a list of steps in single assignment (`code.rs`), with one shape for all and a key.
 
 mod assemble;
 mod code;
+mod deferred;
 mod leaf;
 mod node;
 mod op;
 mod source;
 mod value;
 
+pub use deferred::{Deferred, Evaluated, deferred};
 #[cfg(test)]
 pub(crate) use source::ErasedSource;
 pub use source::Source;

@@ -4,9 +4,10 @@
     reason = "the drop of a graph is no use of the arrays that it borrows, which only `may_dangle` could say in safe words"
 )]
 
-use std::{marker::PhantomData, ops::Deref, sync::Arc};
+use std::{fmt, marker::PhantomData, ops::Deref, sync::Arc};
 
 use super::value::Node;
+use crate::expression::device::Assembled;
 
 /// A node that several values refer to. A clone is another reference to the same node.
 ///
@@ -21,8 +22,8 @@ pub(crate) struct NodeRef<'a> {
 impl<'a> NodeRef<'a> {
     pub(crate) fn new(node: Node<'a>) -> Self {
         // SAFETY: the two types differ in a lifetime only. Under the longer one nobody sees the node but its drop: `deref` gives it out under
-        // `'a` or less. Drop takes apart references, boxes and buffers that expressions own, and reads nothing that `'a` borrows; a
-        // node has no borrowed reference of its own, only leaves and tables behind pointers have one.
+        // `'a` or less. Drop takes apart references, boxes and buffers that expressions own, and reads nothing that `'a` borrows: its
+        // references, those of leaves and tables, are behind pointers, and the operation of a deferred value is `'static`.
         let node = unsafe { std::mem::transmute::<Node<'a>, Node<'static>>(node) };
         Self { node: Arc::new(node), _borrowed: PhantomData }
     }
@@ -43,10 +44,37 @@ impl<'a> NodeRef<'a> {
     }
 }
 
+/// The operands of a deferred value, each assembled. As [`NodeRef`], it does not use the arrays that `'a` borrows when it is dropped.
+pub(crate) struct Operands<'a> {
+    /// Of the lifetime `'a`, which only this type knows under the other one.
+    assembled: Vec<Assembled<'static>>,
+    _borrowed: PhantomData<&'a ()>,
+}
+
+impl<'a> Operands<'a> {
+    pub(crate) fn new(operands: Vec<Assembled<'a>>) -> Self {
+        // SAFETY: as in `NodeRef::new`. `get` gives them out under `'a` or less, to read; they have no interior that could be changed through a
+        // shared reference.
+        let assembled = unsafe { std::mem::transmute::<Vec<Assembled<'a>>, Vec<Assembled<'static>>>(operands) };
+        Self { assembled, _borrowed: PhantomData }
+    }
+
+    pub(crate) fn get(&self) -> &[Assembled<'a>] {
+        // SAFETY: their own lifetime, or a shorter one.
+        unsafe { std::mem::transmute::<&[Assembled<'static>], &[Assembled<'a>]>(&self.assembled) }
+    }
+}
+
 impl<'a> Deref for NodeRef<'a> {
     type Target = Node<'a>;
     fn deref(&self) -> &Node<'a> {
         &self.node
+    }
+}
+
+impl fmt::Debug for NodeRef<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "node {:?}", self.address())
     }
 }
 

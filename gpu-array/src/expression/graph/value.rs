@@ -5,6 +5,7 @@ use std::{fmt, sync::Arc};
 use smallvec::SmallVec;
 
 use super::{
+    deferred::DeferredValue,
     leaf::{Leaf, TakeTable},
     node::NodeRef,
     op::Op,
@@ -50,6 +51,8 @@ pub(crate) enum NodeKind<'a> {
     Gather(Box<TakeTable<'a>>),
     /// The values of a source at computed places.
     Source(AnySource),
+    /// The result of a computation that comes before.
+    Deferred(Box<DeferredValue<'a>>),
     /// A mistake in building, told when the expression is evaluated.
     Failed(Box<ArrayError>),
 }
@@ -197,6 +200,7 @@ impl Value<'_> {
             NodeKind::FromFirst(axis) => write!(f, "index({axis})"),
             NodeKind::FromLast(axis) => write!(f, "index(-{})", axis + 1),
             NodeKind::Failed(_) => f.write_str("?"),
+            NodeKind::Deferred(value) => write!(f, "{}(…)", value.operation.name()),
             NodeKind::Broadcast(shape) => node.write_call(f, &format!("broadcast{:?}", shape.as_slice()), depth),
             NodeKind::Gather(_) => node.write_call(f, "take", depth),
             NodeKind::Source(source) => node.write_call(f, source.function(), depth),

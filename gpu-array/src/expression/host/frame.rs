@@ -191,6 +191,6 @@ fn reader<'v, T: Lane>(memory: &'v LeafMemory<'_>) -> Option<Reader<'v, T>> {
     match memory {
         LeafMemory::Host(view) => Reader::new(T::view(view)?),
         LeafMemory::OwnedHost(array) => Reader::new(T::view(array.view())?),
-        LeafMemory::Device { .. } | LeafMemory::OwnedDevice(_) | LeafMemory::Nowhere => None,
+        LeafMemory::Device { .. } | LeafMemory::OwnedDevice(_) | LeafMemory::Deferred(_) | LeafMemory::Nowhere => None,
     }
 }

@@ -27,6 +27,10 @@ impl Backend for Gpu {
         array.into_owned_expr()
     }
 
+    fn resolve(job: &mut Job<'_>, _: Internal) -> Result<()> {
+        job.resolve_on_device()
+    }
+
     fn allocate<T: Element, D: Dimension>(job: &Job<'_>, _: Internal) -> Result<GpuArray<T, D>> {
         job.new_device_array()
     }
@@ -64,6 +68,10 @@ impl Backend for Host {
         host_owned(array)
     }
 
+    fn resolve(job: &mut Job<'_>, _: Internal) -> Result<()> {
+        job.code.resolve(None)
+    }
+
     fn allocate<T: Element, D: Dimension>(job: &Job<'_>, _: Internal) -> Result<Array<T, D>> {
         job.new_host_array()
     }
@@ -89,6 +97,7 @@ impl Backend for Host {
         }
         let mut job = Job::new(None);
         job.take(&[&whole.value], D::NDIM)?;
+        Self::resolve(&mut job, INTERNAL)?;
         Self::run(&job, SmallVec::from_iter([Self::target(array, INTERNAL)]), INTERNAL)
     }
 

@@ -6,8 +6,12 @@ use smallvec::SmallVec;
 
 use super::expr::{Backend, Expr, INTERNAL, IntoExpr};
 use crate::{
-    Element, GpuArray, Result,
-    expression::{device::Lowered, job::Job},
+    ArrayError, Element, GpuArray, Result,
+    expression::{
+        device::{Assembled, Lowered},
+        graph::Value,
+        job::Job,
+    },
 };
 
 impl<T: Element, D: Dimension, P: Backend> Expr<'_, T, D, P> {
@@ -25,6 +29,22 @@ impl<T: Element, D: Dimension, P: Backend> Expr<'_, T, D, P> {
     /// `TooManyOperations`, `TooManyArguments`; `TooLarge`; the errors of the functions that made it (`NotAnArray`, `Axis`, `Ndim`); the driver's.
     pub fn eval(&self) -> Result<P::Owned<T, D>> {
         evaluate(self, None)
+    }
+}
+
+impl<'a, T: Element, D: Dimension, P: Backend> Expr<'a, T, D, P> {
+    /// An expression that cannot be evaluated: `eval` returns this error.
+    pub fn failed(error: ArrayError) -> Self {
+        Self::of(Value::failed(error, T::DTYPE))
+    }
+
+    /// [`Expr::lower`] for a value that is evaluated later, or never: the error that an operator such as `+=` on an array could not return is that of
+    /// [`Assembled::ready`], which the evaluation calls before its launch.
+    ///
+    /// # Errors
+    /// The errors of [`Expr::lower`] but that of an operator.
+    pub fn lower_deferred(&self) -> Result<Assembled<'a>> {
+        Assembled::of(&self.value, D::NDIM.unwrap_or(0))
     }
 }
 
@@ -47,23 +67,12 @@ impl<'a, T: Element, D: Dimension> Expr<'a, T, D> {
         evaluate(self, Some(&home.into()))
     }
 
-    /// The expression for a loop of one's own; it has one output.
+    /// The expression for a loop of one's own; it has one output. The [deferred](crate::expression::Deferred) computations in it are evaluated.
     ///
     /// # Errors
-    /// The errors of [`Expr::eval`] for shapes; `TooManyOperations`; `Devices`; the error that an operator such as `+=` on an array could not return.
+    /// The errors of [`Expr::eval`] for shapes and deferred computations; `TooManyOperations`; `Devices`; the error that an operator such as `+=` on an array could not return.
     pub fn lower(&self) -> Result<Lowered<'a>> {
-        let lowered = self.lower_deferred()?;
-        lowered.check()?;
-        Ok(lowered)
-    }
-
-    /// [`Expr::lower`] for a value that is evaluated later, or never: the error that an operator such as `+=` on an array could not return is that of
-    /// [`Lowered::check`], which the evaluation calls before its launch.
-    ///
-    /// # Errors
-    /// The errors of [`Expr::lower`] but that of an operator.
-    pub fn lower_deferred(&self) -> Result<Lowered<'a>> {
-        Lowered::of(&self.value, D::NDIM.unwrap_or(0))
+        self.lower_deferred()?.into_ready()
     }
 }
 
@@ -74,6 +83,7 @@ pub(crate) fn evaluate<T: Element, D: Dimension, P: Backend>(
 ) -> Result<P::Owned<T, D>> {
     let mut job = Job::new(home);
     job.take(&[&expr.value], D::NDIM)?;
+    P::resolve(&mut job, INTERNAL)?;
     let mut value = P::allocate::<T, D>(&job, INTERNAL)?;
     P::run(&job, SmallVec::from_iter([P::target(&mut value, INTERNAL)]), INTERNAL)?;
     Ok(value)
@@ -122,6 +132,7 @@ macro_rules! values {
                 let ($first, $($other),*) = ($first.into_expr(), $($other.into_expr()),*);
                 let mut job = Job::new(None);
                 job.take(&[&$first.value, $(&$other.value),*], <$first::Dim as Dimension>::NDIM)?;
+                <$first::Backend as Backend>::resolve(&mut job, INTERNAL)?;
                 let mut $first = <$first::Backend as Backend>::allocate::<$first::Elem, $first::Dim>(&job, INTERNAL)?;
                 $(let mut $other = <$first::Backend as Backend>::allocate::<$other::Elem, $other::Dim>(&job, INTERNAL)?;)*
                 let targets = [

@@ -252,6 +252,9 @@ pub trait Backend: Copy + Debug + Sized + 'static + sealed::SealedBackend {
     fn owned_expr<T: Element, D: Dimension>(array: Self::Owned<T, D>) -> Expr<'static, T, D, Self>;
 
     #[doc(hidden)]
+    fn resolve(job: &mut Job<'_>, internal: Internal) -> Result<()>;
+
+    #[doc(hidden)]
     fn allocate<T: Element, D: Dimension>(job: &Job<'_>, internal: Internal) -> Result<Self::Owned<T, D>>;
 
     #[doc(hidden)]

@@ -101,9 +101,13 @@ pub(crate) fn as_i64<'a>(index: &Value<'a>, dtype: DType) -> Value<'a> {
 }
 
 /// An index, and whether it may be outside of its axis.
-type Index<'a> = (Value<'a>, bool);
+pub(super) type Index<'a> = (Value<'a>, bool);
 
-fn gathered<'a, T: Element>(array: &Value<'a>, indices: &[Index<'a>], outside: Outside<T>) -> Result<Value<'a>> {
+pub(super) fn gathered<'a, T: Element>(
+    array: &Value<'a>,
+    indices: &[Index<'a>],
+    outside: Outside<T>,
+) -> Result<Value<'a>> {
     let leaf = array.as_array("take")?;
     if indices.len() != leaf.shape.len() {
         return Err(ArrayError::Ndim { op: "take", expected: leaf.shape.len(), got: indices.len() });

@@ -1,8 +1,9 @@
 //! The types, operators and functions by which users write expressions.
 //!
-//! `expr.rs` has the types, and `arrays.rs` makes expressions of arrays. `operators.rs`, `functions.rs`, `math.rs` and `make.rs` build larger ones of them.
+//! `expr.rs` has the types, and `arrays.rs` makes expressions of arrays. `operators.rs`, `functions.rs`, `math.rs`, `make.rs` and `along.rs` build larger ones of them.
 //! `evaluate.rs`, `assign.rs` and `precompile.rs` hand them over to the evaluators of a backend (`backend.rs`).
 
+mod along;
 mod arrays;
 mod assign;
 mod backend;
@@ -14,6 +15,7 @@ mod math;
 mod operators;
 mod precompile;
 
+pub use along::{take_along_axis, take_axis};
 pub use arrays::{constant, host, host_owned};
 pub use evaluate::{Values, eval_all};
 pub use expr::{Backend, Expr, Gpu, Host, IntoExpr, IntoOperand, Operand, Operation, OwnedRhs, Rhs};

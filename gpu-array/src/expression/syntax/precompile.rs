@@ -27,7 +27,8 @@ impl<T: Element, D: Dimension> Precompile for Expr<'_, T, D> {
 ///
 /// Evaluating them, or others of their form, then compiles nothing. One program is much faster to compile than one for each.
 ///
-/// Nothing is computed. Kernels that are there already stay.
+/// Nothing is computed. Kernels that are there already stay. Those of [deferred](crate::expression::Deferred) operands, such as reductions, are not
+/// compiled.
 ///
 /// # Errors
 /// The errors of [`Expr::eval`] for the first value that has one.

@@ -1,0 +1,174 @@
+//! The two places where reductions are computed: by a kernel on a GPU, or by the operators of the host.
+
+use std::any::Any as Erased;
+
+use gpu_array::{
+    ArrayError, Element,
+    expression::{Backend, Gpu, Host, Lowered},
+};
+use ndarray::{ArrayD, ArrayViewD, Axis, Dimension, Ix0, Zip};
+
+use super::{
+    reduction::{Reduction, outer_strides},
+    results::Results,
+    run,
+};
+use crate::{
+    Result, host,
+    operators::{self, Operand},
+};
+
+/// A place that reduces arrays of `T`: [`Gpu`] for each element type, [`Host`] for those that are an [`Operand`].
+///
+/// Code that is generic over the place asks for it:
+/// ```
+/// use gpu_algos::{Result, prelude::*, reduce::Reduces};
+/// use gpu_array::expression::{Backend, Host};
+/// use ndarray::{Axis, Ix1, Ix2, array};
+///
+/// fn centred<P: Backend + Reduces<f64>>(x: &P::Owned<f64, Ix2>) -> Result<P::Owned<f64, Ix2>> {
+///     let x = P::expr(x);
+///     Ok((&x - x.mean().axis(Axis(0))).eval()?)
+/// }
+/// assert_eq!(centred::<Host>(&array![[1.0, 2.0], [3.0, 6.0]])?, array![[-1.0, -2.0], [1.0, 2.0]]);
+/// # Ok::<(), gpu_algos::AlgoError>(())
+/// ```
+pub trait Reduces<T: Element>: ReduceBackend {
+    /// The host's function of a family, where this is the host.
+    #[doc(hidden)]
+    fn on_host<F: OnHost, V: Clone + 'static>() -> Option<HostReduce<V>>;
+}
+
+impl<T: Element> Reduces<T> for Gpu {
+    fn on_host<F: OnHost, V: Clone + 'static>() -> Option<HostReduce<V>> {
+        None
+    }
+}
+
+impl<T: Operand> Reduces<T> for Host {
+    fn on_host<F: OnHost, V: Clone + 'static>() -> Option<HostReduce<V>> {
+        Some(reduce_on_host::<T, F, V>)
+    }
+}
+
+/// A place that computes reductions: [`Gpu`] or [`Host`].
+pub trait ReduceBackend: Backend {
+    #[doc(hidden)]
+    fn eval<O: Results, D: Dimension, K: Dimension>(
+        reduction: &Reduction<'_, O, D, K, Self>,
+    ) -> Result<O::Arrays<K, Self>>;
+    #[doc(hidden)]
+    fn get<O: Results>(arrays: &O::Arrays<Ix0, Self>) -> Result<O::Values>;
+}
+
+impl ReduceBackend for Gpu {
+    fn eval<O: Results, D: Dimension, K: Dimension>(reduction: &Reduction<'_, O, D, K>) -> Result<O::Arrays<K, Self>> {
+        let (assembled, dim) = reduction.prepare()?;
+        let stream = reduction.stream(assembled)?;
+        let ready = assembled.ready(Some(stream))?;
+        let operation = &reduction.operation;
+        let outer = operation.is_kept(ready.shape().len())?;
+        let arrays = O::allocate(stream, dim)?;
+        let strides = outer_strides(O::strides(&arrays), &outer, operation.keeps_axes);
+        run(&*ready, &operation.operator, &outer, &strides, &O::addresses(&arrays), &[], stream)?;
+        Ok(arrays)
+    }
+
+    fn get<O: Results>(arrays: &O::Arrays<Ix0, Self>) -> Result<O::Values> {
+        O::get(arrays)
+    }
+}
+
+impl ReduceBackend for Host {
+    fn eval<O: Results, D: Dimension, K: Dimension>(
+        reduction: &Reduction<'_, O, D, K, Self>,
+    ) -> Result<O::Arrays<K, Self>> {
+        let (assembled, dim) = reduction.prepare()?;
+        let values = reduction.operation.on_host(&*assembled.ready(None)?)?;
+        O::on_host(values, dim)
+    }
+
+    fn get<O: Results>(arrays: &O::Arrays<Ix0, Self>) -> Result<O::Values> {
+        Ok(O::value(arrays))
+    }
+}
+
+/// The reduction of a host expression over some axes. The last argument is the one that spreads subtract from the number of values.
+pub(crate) type HostReduce<V> = fn(&Lowered<'_>, &[Axis], u32) -> Result<ArrayD<V>>;
+
+/// The reductions of one name, for every element type of the host.
+pub trait OnHost: 'static {
+    /// The results, as an `ArrayD` of the operator's output.
+    ///
+    /// # Errors
+    /// Those of [`reduce_axes`](host::reduce_axes).
+    fn reduce<T: Operand>(view: ArrayViewD<'_, T>, axes: &[Axis], ddof: u32) -> Result<Box<dyn Erased>>;
+}
+
+fn reduce_on_host<T: Operand, F: OnHost, V: Clone + 'static>(
+    lowered: &Lowered<'_>,
+    axes: &[Axis],
+    ddof: u32,
+) -> Result<ArrayD<V>> {
+    let results = match lowered.host_array::<T>() {
+        Some(view) => F::reduce(view, axes, ddof)?,
+        None => F::reduce(lowered.eval_on_host::<T>()?.view(), axes, ddof)?,
+    };
+    let unknown = |_| ArrayError::Operation { name: "a reduction on the host", dtype: T::DTYPE };
+    Ok(*results.downcast::<ArrayD<V>>().map_err(unknown)?)
+}
+
+/// Families of one operator each.
+macro_rules! families {
+    ($($name:ident)*; $($spread:ident)*) => {
+        $(pub(crate) struct $name;
+
+        impl OnHost for $name {
+            fn reduce<T: Operand>(view: ArrayViewD<'_, T>, axes: &[Axis], _: u32) -> Result<Box<dyn Erased>> {
+                Ok(Box::new(host::reduce_axes(&operators::$name::<T>::new(), view, axes)?))
+            }
+        })*
+        $(pub(crate) struct $spread;
+
+        impl OnHost for $spread {
+            fn reduce<T: Operand>(view: ArrayViewD<'_, T>, axes: &[Axis], ddof: u32) -> Result<Box<dyn Erased>> {
+                Ok(Box::new(host::reduce_axes(&operators::$spread::<T>::new(u64::from(ddof)), view, axes)?))
+            }
+        })*
+    };
+}
+
+/// Families of two operators, whose results are pairs.
+macro_rules! pairs {
+    ($($name:ident: $first:ident $(($one:ident))?, $second:ident $(($other:ident))?;)*) => {$(
+        pub(crate) struct $name;
+
+        impl OnHost for $name {
+            fn reduce<T: Operand>(view: ArrayViewD<'_, T>, axes: &[Axis], _ddof: u32) -> Result<Box<dyn Erased>> {
+                let first = host::reduce_axes(&operators::$first::<T>::new($($one::from(_ddof))?), view.view(), axes)?;
+                let second = host::reduce_axes(&operators::$second::<T>::new($($other::from(_ddof))?), view, axes)?;
+                Ok(Box::new(zip(first, second)))
+            }
+        }
+    )*};
+}
+
+/// Pairs of the results of one shape.
+fn zip<A: Clone, B: Clone>(first: ArrayD<A>, second: ArrayD<B>) -> ArrayD<(A, B)> {
+    Zip::from(&first).and(&second).map_collect(|a, b| (a.clone(), b.clone()))
+}
+
+/// The families, by the names of the operators.
+pub(crate) mod families {
+    use super::*;
+
+    families! {
+        All Any ArgMax ArgMin Count Max Mean Min NanArgMax NanArgMin NanMax NanMean NanMin NanProduct NanSum NormL1 NormL2 NormMax Product Sum;
+        MeanVariance NanStandardDeviation NanVariance StandardDeviation Variance
+    }
+    pairs! {
+        MinMax: Min, Max;
+        NanMinMax: NanMin, NanMax;
+        NanMeanVariance: NanMean, NanVariance(u64);
+    }
+}
