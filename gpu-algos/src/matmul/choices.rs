@@ -5,8 +5,10 @@ use gpu_array::DType;
 use super::{
     params::launch,
     plan::choose,
+    precision::Precision,
     problem::{ArrayLayout, MatmulProblem, MatmulShape},
     stack::StackPolicy,
+    warpgroup::{self, Products},
 };
 use crate::common::{
     choices::{DEVICES, TableOperand, compare, described},
@@ -25,11 +27,9 @@ fn operand(shape: &[usize], number: usize, offset: usize, is_transposed: bool) -
     (operand.address(number), operand.strides)
 }
 
-fn chosen(dtype: DType, [a, b]: [&[usize]; 2], layout: usize, limits: &DeviceLimits) -> String {
-    let shape = match MatmulShape::of("matmul", a, b) {
-        Ok(shape) => shape,
-        Err(error) => return error.to_string(),
-    };
+/// The product of arrays of these shapes, of a layout.
+fn problem(dtype: DType, [a, b]: [&[usize]; 2], layout: usize) -> Result<MatmulProblem, String> {
+    let shape = MatmulShape::of("matmul", a, b).map_err(|error| error.to_string())?;
     let result = shape.result();
     let offset = usize::from(layout == 4);
     let (left, a_strides) = operand(a, 0, offset, layout & 1 != 0);
@@ -38,7 +38,14 @@ fn chosen(dtype: DType, [a, b]: [&[usize]; 2], layout: usize, limits: &DeviceLim
     let a = shape.left(&ArrayLayout { address: left, shape: a, strides: &a_strides });
     let b = shape.right(&ArrayLayout { address: right, shape: b, strides: &b_strides });
     let c = shape.target(&ArrayLayout { address: target, shape: &result, strides: &c_strides });
-    let problem = MatmulProblem::new(dtype, &shape, [a, b, c], (1, 0));
+    Ok(MatmulProblem::new(dtype, &shape, [a, b, c], (1, 0)))
+}
+
+fn chosen(dtype: DType, shapes: [&[usize]; 2], layout: usize, limits: &DeviceLimits) -> String {
+    let problem = match problem(dtype, shapes, layout) {
+        Ok(problem) => problem,
+        Err(error) => return error,
+    };
     if let Some(policy) = StackPolicy::of(&problem, limits) {
         return format!("{} {}", policy.template(dtype), described(&policy.launch(&problem)));
     }
@@ -48,6 +55,31 @@ fn chosen(dtype: DType, [a, b]: [&[usize]; 2], layout: usize, limits: &DeviceLim
             format!("{kernel} splits {splits} {}", described(&launch(&problem, &plan)))
         }
         Err(error) => error.to_string(),
+    }
+}
+
+/// The choice among tensor cores and the other kernels.
+fn on_tensor_cores(
+    dtype: DType,
+    precision: Precision,
+    shapes: [&[usize]; 2],
+    layout: usize,
+    limits: &DeviceLimits,
+) -> String {
+    let problem = match problem(dtype, shapes, layout) {
+        Ok(problem) => problem,
+        Err(error) => return error,
+    };
+    let strict = if dtype == DType::F32 {
+        choose("matmul", &problem, limits).map(|plan| plan.time as f64)
+    } else {
+        Ok(f64::INFINITY)
+    };
+    let products = Products::of(dtype, precision).ok_or("no products");
+    match (strict, products) {
+        (Ok(strict), Ok(products)) => warpgroup::described(&problem, products, strict, limits),
+        (Err(error), _) => error.to_string(),
+        (_, Err(reason)) => reason.to_owned(),
     }
 }
 
@@ -82,6 +114,19 @@ fn choices_are_those_of_the_file() {
                     let (name, choice) = (dtype.name(), chosen(dtype, [&shape[0], &shape[1]], layout, limits));
                     lines.push(format!("{device} {shape:?} {name} layout {layout}: {choice}"));
                 }
+            }
+        }
+    }
+    for (device, limits) in DEVICES.iter().enumerate() {
+        for shape in &shapes[..14] {
+            for layout in 0..if device == 0 { 4 } else { 1 } {
+                let of = |dtype, precision| on_tensor_cores(dtype, precision, [&shape[0], &shape[1]], layout, limits);
+                lines.push(format!("{device} {shape:?} layout {layout}, TF32: {}", of(DType::F32, Precision::Tf32)));
+                lines.push(format!(
+                    "{device} {shape:?} layout {layout}, emulated: {}",
+                    of(DType::F32, Precision::Emulated)
+                ));
+                lines.push(format!("{device} {shape:?} layout {layout}, bf16: {}", of(DType::BF16, Precision::Strict)));
             }
         }
     }

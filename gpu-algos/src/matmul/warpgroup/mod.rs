@@ -12,4 +12,6 @@ mod policy;
 pub(super) mod samples;
 
 pub(super) use launch::run;
+#[cfg(test)]
+pub(super) use plan::described;
 pub(super) use policy::Products;

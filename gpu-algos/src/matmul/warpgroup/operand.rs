@@ -12,8 +12,8 @@ use crate::{Result, matmul::problem::MatmulProblem};
 /// Bytes that addresses and strides of a tensor map are multiples of.
 const MAP_BYTES: usize = 16;
 
-/// The most elements of an axis of a tensor map: coordinates are `int`.
-const MOST: usize = i32::MAX as usize;
+/// The most elements of an axis of a tensor map: coordinates are `int`, and tiles reach beyond the end.
+const MOST: usize = i32::MAX as usize - 1024;
 
 /// An operand of a product, its rows or columns across k and its elements along k.
 #[derive(Clone, Debug)]
@@ -163,7 +163,8 @@ impl Factor {
             across: self.across,
             along: self.along,
             row_stride: row_stride as usize,
-            matrix_stride: step as usize,
+            // One matrix alone has any stride, too.
+            matrix_stride: if matrices == 1 { row_stride } else { step } as usize,
             matrices,
             matrix_steps: self.batch.iter().map(|(_, step)| isize::from(*step != 0)).collect(),
         })

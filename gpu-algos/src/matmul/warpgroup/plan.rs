@@ -100,3 +100,17 @@ fn sources(products: Products, factors: &[Factor; 2]) -> (bool, [Source; 2]) {
         (_, b) => (true, [left(b), Source::Copied(Order::AlongK)]),
     }
 }
+
+/// A choice as a line of the table.
+#[cfg(test)]
+pub(in crate::matmul) fn described(
+    problem: &MatmulProblem,
+    products: Products,
+    strict: f64,
+    device: &DeviceLimits,
+) -> String {
+    let Some(plan) = choose(problem, products, strict, device) else { return "the other kernels".to_owned() };
+    let WarpgroupPlan { tile, is_transposed, sources: [a, b], tiles_m, tiles_n, blocks, .. } = plan;
+    let transposed = if is_transposed { " transposed" } else { "" };
+    format!("{}{transposed} {a:?} {b:?} tiles {tiles_m} x {tiles_n} blocks {blocks}", tile.text())
+}
