@@ -12,7 +12,7 @@ use crate::{
 /// The arithmetic of a product.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Arithmetic {
-    /// That of the elements' type.
+    /// The arithmetic of the elements' type.
     Own,
     /// f32 rounded to TF32.
     Tf32,

@@ -186,7 +186,7 @@ impl MatmulProblem {
         problem
     }
 
-    /// The same product as c' = b' a'.
+    /// This product as c' = b' a'.
     pub(super) fn transposed(&self) -> Self {
         let mut problem = self.clone();
         problem.transpose();

@@ -42,7 +42,7 @@ pub struct MatrixProduct<'a, T: MatmulElement, K> {
 /// A factor: an array or a view, or an expression that becomes an array first.
 pub(super) struct Factor<'a, T: MatmulElement> {
     assembled: Result<Assembled<'a>, ArrayError>,
-    /// The same as an expression; None if it cannot be assembled.
+    /// The factor as an expression; None if it cannot be assembled.
     expression: Option<Expr<'a, T, IxDyn>>,
 }
 

@@ -15,9 +15,9 @@ use gpu_array::{
 };
 
 use super::{
-    operand::{Factor, Operand, Order},
+    operand::{BoxOrder, FactorLayout, Operand},
     params::{PARAMS, check_text, params_of, split_check_text, split_params},
-    plan::{Source, WarpgroupPlan, choose},
+    plan::{Preparation, WarpgroupPlan, choose},
     policy::{Products, WarpgroupTile},
 };
 use crate::{
@@ -58,8 +58,9 @@ pub(in crate::matmul) fn run(
     let Some(plan) = choose(problem, products, strict, limits) else { return Ok(false) };
     let problem = if plan.is_transposed { problem.transposed() } else { problem.clone() };
     let (device, tile) = (stream.device(), plan.tile);
-    let prepared =
-        |at: usize| prepare(&Factor::of(&problem, at + 1), plan.sources[at], tile.products, limits, homes, stream);
+    let prepared = |at: usize| {
+        prepare(&FactorLayout::of(&problem, at + 1), plan.preparations[at], tile.products, limits, homes, stream)
+    };
     let (a, b) = (prepared(0)?, prepared(1)?);
     let mut left = a.operand.map(device, &tile, tile.block_m)?;
     let mut right = b.operand.map(device, &tile, tile.block_n)?;
@@ -80,14 +81,14 @@ pub(in crate::matmul) fn run(
 
 /// The operand where it is, or a copy of it.
 fn prepare(
-    factor: &Factor,
-    source: Source,
+    factor: &FactorLayout,
+    source: Preparation,
     products: Products,
     limits: &DeviceLimits,
     homes: &[&Stream],
     stream: &Stream,
 ) -> Result<Prepared> {
-    if let (Source::InPlace(_), Some(operand)) = (source, factor.in_place()) {
+    if let (Preparation::InPlace(_), Some(operand)) = (source, factor.in_place()) {
         return Ok(Prepared { operand, _memory: None });
     }
     let (copied, operand) = factor.copied(source.order(), products.parts());
@@ -110,9 +111,9 @@ fn prepare(
 }
 
 fn kernel(plan: &WarpgroupPlan, device: &Device) -> Result<GeneratedKernel> {
-    let boxes = plan.sources.map(|source| u64::from(source.order().boxes()));
+    let boxes = plan.preparations.map(|source| u64::from(source.order().boxes()));
     let key = [SPACE.word(), 0, plan.tile.key(), boxes[0] << 1 | boxes[1]];
-    let [left, right] = plan.sources.map(Source::order);
+    let [left, right] = plan.preparations.map(Preparation::order);
     Ok(device.generated_kernel(&SPACE, &key, || Ok(program(&plan.tile, [left, right])))?)
 }
 
@@ -131,8 +132,8 @@ fn split_kind(products: Products) -> u64 {
 }
 
 /// The program of a product.
-pub(super) fn program(tile: &WarpgroupTile, orders: [Order; 2]) -> Program {
-    let [left, right] = orders.map(Order::boxes);
+pub(super) fn program(tile: &WarpgroupTile, orders: [BoxOrder; 2]) -> Program {
+    let [left, right] = orders.map(BoxOrder::boxes);
     let result = tile.products.result();
     let template = format!("gpu::matmul::matmul_warpgroup<{}, {}, {left}, {right}>", result.cuda_name(), tile.text());
     let include = if result.is_half() { "#include \"half.cuh\"\n" } else { "" };

@@ -17,7 +17,7 @@ const MOST: usize = i32::MAX as usize - 1024;
 
 /// An operand of a product, its rows or columns across k and its elements along k.
 #[derive(Clone, Debug)]
-pub(super) struct Factor {
+pub(super) struct FactorLayout {
     address: u64,
     /// Bytes of an element.
     bytes: usize,
@@ -31,14 +31,14 @@ pub(super) struct Factor {
 
 /// The order of the elements of an operand in memory that a tensor map describes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Order {
+pub(super) enum BoxOrder {
     /// Elements along k are neighbours.
     AlongK,
     /// Elements across k are neighbours.
     AcrossK,
 }
 
-impl Order {
+impl BoxOrder {
     /// The kernel's argument.
     pub(super) fn boxes(self) -> u32 {
         match self {
@@ -90,7 +90,7 @@ impl Copied {
 /// An operand in memory that a tensor map describes.
 #[derive(Clone, Debug)]
 pub(super) struct Operand {
-    pub(super) order: Order,
+    pub(super) order: BoxOrder,
     pub(super) address: u64,
     across: usize,
     along: usize,
@@ -102,7 +102,7 @@ pub(super) struct Operand {
     pub(super) matrix_steps: SmallVec<[isize; 4]>,
 }
 
-impl Factor {
+impl FactorLayout {
     /// Operand 1 (a) or 2 (b) of a problem.
     pub(super) fn of(problem: &MatmulProblem, operand: usize) -> Self {
         let (matrix, across, strides) = match operand {
@@ -142,8 +142,8 @@ impl Factor {
     /// The operand where it is, if a tensor map can describe it.
     pub(super) fn in_place(&self) -> Option<Operand> {
         let (order, row_stride, rows) = match (self.along_stride, self.across_stride) {
-            (1, across) => (Order::AlongK, across, self.across),
-            (along, 1) => (Order::AcrossK, along, self.along),
+            (1, across) => (BoxOrder::AlongK, across, self.across),
+            (along, 1) => (BoxOrder::AcrossK, along, self.along),
             _ => return None,
         };
         let mut stacked = self.batch.iter().filter(|(_, step)| *step != 0);
@@ -171,10 +171,10 @@ impl Factor {
     }
 
     /// A copy in an order, and how a map describes it at an address.
-    pub(super) fn copied(&self, order: Order, parts: usize) -> (Copied, impl Fn(u64) -> Operand + '_) {
+    pub(super) fn copied(&self, order: BoxOrder, parts: usize) -> (Copied, impl Fn(u64) -> Operand + '_) {
         let (rows, columns) = match order {
-            Order::AlongK => ((self.across, self.across_stride), (self.along, self.along_stride)),
-            Order::AcrossK => ((self.along, self.along_stride), (self.across, self.across_stride)),
+            BoxOrder::AlongK => ((self.across, self.across_stride), (self.along, self.along_stride)),
+            BoxOrder::AcrossK => ((self.along, self.along_stride), (self.across, self.across_stride)),
         };
         let copied = Copied {
             address: self.address,
@@ -208,11 +208,11 @@ impl Factor {
     }
 
     /// The order in which the operand is copied with the fewest accesses.
-    pub(super) fn nearest_order(&self) -> Order {
+    pub(super) fn nearest_order(&self) -> BoxOrder {
         if self.along_stride.unsigned_abs() <= self.across_stride.unsigned_abs() {
-            Order::AlongK
+            BoxOrder::AlongK
         } else {
-            Order::AcrossK
+            BoxOrder::AcrossK
         }
     }
 }
@@ -222,12 +222,12 @@ impl Operand {
     pub(super) fn map(&self, device: &Device, tile: &WarpgroupTile, block: usize) -> Result<TensorMap> {
         let bytes = tile.products.element_bytes();
         let (columns, rows) = match self.order {
-            Order::AlongK => (self.along, self.across),
-            Order::AcrossK => (self.across, self.along),
+            BoxOrder::AlongK => (self.along, self.across),
+            BoxOrder::AcrossK => (self.across, self.along),
         };
         // A box of rows of 128 bytes: a panel, or the tile.
         let row = WarpgroupTile::ROW_BYTES / bytes;
-        let box_rows = if self.order == Order::AlongK { block } else { row };
+        let box_rows = if self.order == BoxOrder::AlongK { block } else { row };
         let layout = TensorLayout {
             address: self.address,
             element_bytes: bytes,

@@ -154,7 +154,7 @@ pub(super) fn check_text() -> String {
     WarpgroupHead::check("gpu::matmul::WarpgroupParams<gpu::MAX_AXES>", [MAX_AXES * AxisParams::words(3)])
 }
 
-/// The same for a copy's program.
+/// Text for a copy's program that compares its parameters with those that are passed.
 pub(super) fn split_check_text() -> String {
     SplitHead::check("gpu::matmul::SplitParams<gpu::MAX_AXES>", [MAX_AXES * AxisParams::words(1)])
 }

@@ -1,7 +1,7 @@
 //! The one decision of a product on Hopper's tensor cores: whether it pays, the tile, and the operands that are copied first.
 
 use super::{
-    operand::{Factor, Order},
+    operand::{BoxOrder, FactorLayout},
     policy::{Products, TILES, WarpgroupTile, copy_time},
 };
 use crate::{
@@ -9,17 +9,17 @@ use crate::{
     matmul::problem::MatmulProblem,
 };
 
-/// The source of an operand.
+/// The way of an operand to the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Source {
+pub(super) enum Preparation {
     /// It is read where it is, in this order.
-    InPlace(Order),
+    InPlace(BoxOrder),
     /// It is copied first, into this order.
-    Copied(Order),
+    Copied(BoxOrder),
 }
 
-impl Source {
-    pub(super) fn order(self) -> Order {
+impl Preparation {
+    pub(super) fn order(self) -> BoxOrder {
         match self {
             Self::InPlace(order) | Self::Copied(order) => order,
         }
@@ -32,8 +32,8 @@ pub(super) struct WarpgroupPlan {
     pub(super) tile: WarpgroupTile,
     /// Whether c' = b' a' is computed in place of c = a b.
     pub(super) is_transposed: bool,
-    /// Of a and b as the kernel takes them.
-    pub(super) sources: [Source; 2],
+    /// The preparations of a and b as the kernel takes them.
+    pub(super) preparations: [Preparation; 2],
     pub(super) tiles_m: usize,
     pub(super) tiles_n: usize,
     pub(super) tiles: usize,
@@ -50,14 +50,14 @@ pub(super) fn choose(
     strict: f64,
     device: &DeviceLimits,
 ) -> Option<WarpgroupPlan> {
-    let factors = [1, 2].map(|operand| Factor::of(problem, operand));
-    if device.arch.number() != HOPPER || problem.k == 0 || !factors.iter().all(Factor::fits_a_map) {
+    let factors = [1, 2].map(|operand| FactorLayout::of(problem, operand));
+    if device.arch.number() != HOPPER || problem.k == 0 || !factors.iter().all(FactorLayout::fits_a_map) {
         return None;
     }
-    let (is_transposed, sources) = sources(products, &factors);
+    let (is_transposed, preparations) = preparations(products, &factors);
     let copying: f64 =
-        (sources.iter().zip(if is_transposed { [&factors[1], &factors[0]] } else { factors.each_ref() }))
-            .filter(|(source, _)| matches!(source, Source::Copied(_)))
+        (preparations.iter().zip(if is_transposed { [&factors[1], &factors[0]] } else { factors.each_ref() }))
+            .filter(|(source, _)| matches!(source, Preparation::Copied(_)))
             .map(|(_, factor)| copy_time(factor.copied_bytes(products), device.multiprocessors))
             .sum();
     let (m, n) = if is_transposed { (problem.n, problem.m) } else { (problem.m, problem.n) };
@@ -68,16 +68,16 @@ pub(super) fn choose(
         let tiles = tiles_m.checked_mul(tiles_n)?.checked_mul(problem.matrices())?;
         let blocks = tiles.min(device.multiprocessors);
         let time = copying + tile.time(tiles.div_ceil(blocks.max(1)), problem.k);
-        let plan = WarpgroupPlan { tile, is_transposed, sources, tiles_m, tiles_n, tiles, blocks };
+        let plan = WarpgroupPlan { tile, is_transposed, preparations, tiles_m, tiles_n, tiles, blocks };
         (tiles <= MOST_BLOCKS && time < strict).then_some((time, plan))
     });
     plans.min_by(|(one, _), (other, _)| one.total_cmp(other)).map(|(_, plan)| plan)
 }
 
-/// Which operands are copied, and whether a and b change places.
-fn sources(products: Products, factors: &[Factor; 2]) -> (bool, [Source; 2]) {
-    let in_place = |factor: &Factor| factor.in_place().map(|operand| Source::InPlace(operand.order));
-    let copied = |factor: &Factor| Source::Copied(factor.nearest_order());
+/// Whether a and b change places, and the preparation of each.
+fn preparations(products: Products, factors: &[FactorLayout; 2]) -> (bool, [Preparation; 2]) {
+    let in_place = |factor: &FactorLayout| factor.in_place().map(|operand| Preparation::InPlace(operand.order));
+    let copied = |factor: &FactorLayout| Preparation::Copied(factor.nearest_order());
     match products {
         Products::ThreeBf16 => return (false, factors.each_ref().map(copied)),
         Products::Bf16 | Products::F16 => {
@@ -87,17 +87,17 @@ fn sources(products: Products, factors: &[Factor; 2]) -> (bool, [Source; 2]) {
     }
     // The right operand lies along k, the left one in either order.
     let [a, b] = factors.each_ref().map(|factor| factor.in_place().map(|operand| operand.order));
-    let left = |order: Option<Order>| order.map_or(Source::Copied(Order::AlongK), Source::InPlace);
+    let left = |order: Option<BoxOrder>| order.map_or(Preparation::Copied(BoxOrder::AlongK), Preparation::InPlace);
     match (a, b) {
-        (a, Some(Order::AlongK)) => (false, [left(a), Source::InPlace(Order::AlongK)]),
-        (Some(Order::AlongK), b) => (true, [left(b), Source::InPlace(Order::AlongK)]),
-        (a, None) => (false, [left(a), Source::Copied(Order::AlongK)]),
-        (None, b) => (true, [left(b), Source::Copied(Order::AlongK)]),
+        (a, Some(BoxOrder::AlongK)) => (false, [left(a), Preparation::InPlace(BoxOrder::AlongK)]),
+        (Some(BoxOrder::AlongK), b) => (true, [left(b), Preparation::InPlace(BoxOrder::AlongK)]),
+        (a, None) => (false, [left(a), Preparation::Copied(BoxOrder::AlongK)]),
+        (None, b) => (true, [left(b), Preparation::Copied(BoxOrder::AlongK)]),
         (a, b) if factors[1].bytes() <= factors[0].bytes() => {
-            debug_assert_eq!(b, Some(Order::AcrossK));
-            (false, [left(a), Source::Copied(Order::AlongK)])
+            debug_assert_eq!(b, Some(BoxOrder::AcrossK));
+            (false, [left(a), Preparation::Copied(BoxOrder::AlongK)])
         }
-        (_, b) => (true, [left(b), Source::Copied(Order::AlongK)]),
+        (_, b) => (true, [left(b), Preparation::Copied(BoxOrder::AlongK)]),
     }
 }
 
@@ -110,7 +110,7 @@ pub(in crate::matmul) fn described(
     device: &DeviceLimits,
 ) -> String {
     let Some(plan) = choose(problem, products, strict, device) else { return "the other kernels".to_owned() };
-    let WarpgroupPlan { tile, is_transposed, sources: [a, b], tiles_m, tiles_n, blocks, .. } = plan;
+    let WarpgroupPlan { tile, is_transposed, preparations: [a, b], tiles_m, tiles_n, blocks, .. } = plan;
     let transposed = if is_transposed { " transposed" } else { "" };
     format!("{}{transposed} {a:?} {b:?} tiles {tiles_m} x {tiles_n} blocks {blocks}", tile.text())
 }

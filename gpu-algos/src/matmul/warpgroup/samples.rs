@@ -4,7 +4,7 @@ use gpu_array::gpu_driver::Registry;
 
 use super::{
     launch::{MATMUL, SPLIT, program, split_program},
-    operand::Order::{AcrossK, AlongK},
+    operand::BoxOrder::{AcrossK, AlongK},
     policy::{Products, TILES},
 };
 
