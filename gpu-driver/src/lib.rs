@@ -58,6 +58,7 @@ pub mod emulated;
 mod environment;
 mod event;
 mod generated;
+mod global;
 mod graph;
 mod kernel;
 mod launch_arguments;
@@ -83,10 +84,11 @@ pub use arguments::{Argument, Arguments, In, InOut, Out};
 pub use device::{CurrentGuard, Device, OLDEST_DRIVER};
 pub use event::Event;
 pub use generated::{GeneratedKernel, KernelSpace, PARAMETER_BYTES};
+pub use global::Global;
 #[doc(hidden)]
 pub use gpu_driver_core::debug_by_text;
 #[doc(inline)]
-pub use gpu_driver_core::{CompileError, CudaCode, CudaVersion, DriverError, Result};
+pub use gpu_driver_core::{ArgumentMismatch, CompileError, CudaCode, CudaVersion, DriverError, Result};
 pub use graph::Graph;
 pub use kernel::{CHECKED_ARCHS, Entry, Instance, Kernel, Registry, Source};
 pub use launch_arguments::{HostOut, LaunchArgument, LaunchArguments};

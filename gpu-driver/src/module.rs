@@ -2,7 +2,8 @@
 
 use std::{
     ffi::{CString, c_void},
-    fmt,
+    fmt, fs,
+    path::Path,
     ptr::null_mut,
     sync::{
         Arc, OnceLock,
@@ -182,6 +183,60 @@ impl Module {
         let (shared, signature, checked) = (Arc::default(), Arc::default(), Arc::default());
         Ok(Function { module: self.clone(), raw, name: name.to_owned(), shared, signature, checked })
     }
+
+    /// The device that holds it.
+    pub fn device(&self) -> &Device {
+        &self.0.device
+    }
+
+    pub(crate) fn raw(&self) -> CUmodule {
+        self.0.raw
+    }
+
+    /// Loads an image of other origin: a cubin, a fatbin, PTX text, or on the emulated device an image of its own
+    /// ([`Binary::image`]).
+    ///
+    /// Its kernels are found by the names in the image; the types of their arguments are not known, only the sizes.
+    ///
+    /// # Errors
+    /// `Length` for an empty image; `Cuda` with the driver's code for one that it does not take.
+    ///
+    /// # Safety
+    /// The image is whole: the driver reads as many bytes as its headers say, and runs its code.
+    #[doc(alias("module_from_buffer", "from_cubin", "from_ptx"))]
+    pub unsafe fn load_image(device: &Device, image: &[u8]) -> Result<Self> {
+        // Headers of images have up to 64 bytes, which the driver reads in any case; text ends in NUL.
+        if image.is_empty() {
+            let (op, expected) = ("Module::load_image", "an image".to_owned());
+            return Err(DriverError::Length { op, expected, got: "0 bytes".to_owned() });
+        }
+        let mut whole = image.to_vec();
+        whole.resize(image.len().max(64) + 1, 0);
+        let _current = device.enter()?;
+        let mut raw = null_mut();
+        // SAFETY: the pointer is valid for the call; the image is whole, as the caller promises.
+        device.check("cuModuleLoadData", unsafe { sys::cuModuleLoadData(&mut raw, whole.as_ptr().cast()) })?;
+        let (names, text, declarations) = (Vec::new(), "".into(), OnceLock::new());
+        Ok(Self(Arc::new(Loaded { device: device.clone(), raw, names, text, declarations })))
+    }
+
+    /// [`Module::load_image`] of a file.
+    ///
+    /// # Errors
+    /// `Compiler` when the file cannot be read; those of [`Module::load_image`].
+    ///
+    /// # Safety
+    /// As [`Module::load_image`].
+    #[doc(alias = "module_from_file")]
+    pub unsafe fn load_file(device: &Device, path: impl AsRef<Path>) -> Result<Self> {
+        let path = path.as_ref();
+        let image = fs::read(path).map_err(|error| DriverError::Compiler {
+            command: format!("reading {}", path.display()),
+            message: error.to_string(),
+        })?;
+        // SAFETY: as the caller promises.
+        unsafe { Self::load_image(device, &image) }
+    }
 }
 
 impl Loaded {
@@ -265,7 +320,8 @@ impl Function {
     ///
     /// # Safety
     /// The kernel stays within the memory of its arguments for this shape, and writes none that it was given to read. Parameters whose types the text
-    /// does not tell take arguments of their size. Nobody else writes memory that is passed by its address.
+    /// does not tell take arguments of their size. Nobody else writes memory that is passed by its address, or variables of the program
+    /// ([`Global`](crate::Global)) while the kernel runs.
     #[doc(alias("prepared_call", "prepare"))]
     pub unsafe fn launch<A: LaunchArguments>(&self, config: LaunchConfig, arguments: A, stream: &Stream) -> Result<()> {
         self.same_device("Function::launch", stream)?;

@@ -6,7 +6,7 @@
 
 use gpu_driver_core::lexer::{Token, TokenKind, tokens};
 
-use crate::{DriverError, Result};
+use crate::{ArgumentMismatch, DriverError, Result};
 
 /// A kernel that a text declares.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -102,14 +102,15 @@ impl Signature {
             (_, Some(bytes)) => format!("`{text}` ({bytes} bytes)"),
             (_, None) => format!("`{text}`"),
         };
-        Err(DriverError::ArgumentType {
+        let mismatch = ArgumentMismatch {
             kernel: kernel.to_owned(),
             position: at + 1,
             parameter: parameter.and_then(|parameter| parameter.name.clone()).unwrap_or_default(),
             expected: sized(parameter.map_or("", |parameter| &parameter.text), bytes),
             got: sized(&given.cuda_type, given.bytes),
             hint,
-        })
+        };
+        Err(DriverError::ArgumentType(Box::new(mismatch)))
     }
 
     /// The parameters as a text; empty where only their sizes are known.

@@ -240,6 +240,14 @@ pub enum DriverError {
         /// How a kernel gets a name.
         hint: String,
     },
+    /// A program has no variable of the name that was asked for.
+    #[error(
+        "the program has no variable `{name}`; a variable of a device stands outside of functions and is not static: `__device__ float {name}[4];` or `__constant__ …`"
+    )]
+    NoVariable {
+        /// The name that was asked for.
+        name: String,
+    },
     /// A kernel was given too many or too few arguments. Nothing ran.
     #[error(
         "kernel `{kernel}` takes {expected} argument{}{}, got {got}",
@@ -257,24 +265,8 @@ pub enum DriverError {
         parameters: String,
     },
     /// An argument does not fit its parameter. Nothing ran.
-    #[error(
-        "argument {position} of kernel `{kernel}`{}: expected {expected}, got {got}; {hint}",
-        if parameter.is_empty() { String::new() } else { format!(", `{parameter}`") }
-    )]
-    ArgumentType {
-        /// Name of the kernel.
-        kernel: String,
-        /// The argument's place, from 1.
-        position: usize,
-        /// The parameter's name in the text; empty where it is not known.
-        parameter: String,
-        /// The parameter's type and size.
-        expected: String,
-        /// The argument's type and size.
-        got: String,
-        /// The remedy.
-        hint: String,
-    },
+    #[error(transparent)]
+    ArgumentType(Box<ArgumentMismatch>),
     /// A text that goes to C holds a NUL character.
     #[error("{what} holds a NUL character")]
     Nul {
@@ -343,7 +335,7 @@ crate::debug_by_text! {
     NoDriver, Disabled, UnknownDeviceKind, NotEmulated, Setting, UnsafeCache, WrongKind, NoDevice, NoSuchDevice,
     DriverTooOld, Cuda, InCapture, OutOfMemory, DeviceLost, Launch, SharedMemory, OutOfPinnedMemory, NoNvrtc,
     NoCompiler, Compiler, Nvrtc, Compile, UnsupportedArch, NotRegistered, NoKernel,
-    ArgumentCount, ArgumentType, Nul, TypeName, Length, TooLarge,
+    NoVariable, ArgumentCount, ArgumentType, Nul, TypeName, Length, TooLarge,
     NestedScratch, WrongDevice, InDrop, Unreported,
 }
 
@@ -366,6 +358,27 @@ fn kernel_text(kernel: &Option<String>) -> String {
     kernel.as_ref().map(|kernel| format!(", in kernel `{kernel}`")).unwrap_or_default()
 }
 
+/// An argument of a kernel, and the parameter that it does not fit.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "argument {position} of kernel `{kernel}`{}: expected {expected}, got {got}; {hint}",
+    if parameter.is_empty() { String::new() } else { format!(", `{parameter}`") }
+)]
+pub struct ArgumentMismatch {
+    /// Name of the kernel.
+    pub kernel: String,
+    /// The argument's place, from 1.
+    pub position: usize,
+    /// The parameter's name in the text; empty where it is not known.
+    pub parameter: String,
+    /// The parameter's type and size.
+    pub expected: String,
+    /// The argument's type and size.
+    pub got: String,
+    /// The remedy.
+    pub hint: String,
+}
+
 /// A program that the compiler rejects: its log beside the numbered source.
 #[derive(Clone, Debug)]
 pub struct CompileError {
@@ -384,6 +397,26 @@ impl CompileError {
     pub fn numbered_source(&self) -> String {
         let lines = self.source.lines().enumerate();
         lines.map(|(at, line)| format!("{:>5} | {line}\n", at + 1)).collect()
+    }
+
+    /// The log up to its 20th error or warning, and the number of the others. Notes of this library at its end stay.
+    fn first_messages(&self) -> String {
+        const MOST: usize = 20;
+        let log = self.log.trim_end();
+        let begins = |line: &&str| line.contains("error: ") || line.contains("warning: ") || line.contains("warning #");
+        let messages = log.lines().filter(begins).count();
+        if messages <= MOST {
+            return log.to_owned();
+        }
+        let mut seen = 0;
+        let first = log.lines().take_while(|line| {
+            seen += usize::from(begins(line));
+            seen <= MOST
+        });
+        let mut text: String = first.flat_map(|line| [line, "\n"]).collect();
+        let notes = log.lines().rev().take_while(|line| line.starts_with("note: ")).collect::<Vec<_>>();
+        notes.into_iter().rev().for_each(|note| text.extend([note, "\n"]));
+        text + &format!("and {} further messages: the whole log is in CompileError::log", messages - MOST)
     }
 
     /// The lines of the program that the log names, from 1: as `name(12)` by NVRTC, as `name:12:` by C++ compilers.
@@ -408,7 +441,7 @@ impl fmt::Display for CompileError {
     /// The log, then the numbered lines around each place it names; the whole text when it names none.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         const AROUND: usize = 3;
-        writeln!(f, "`{}` does not compile ({}):\n{}", self.name, self.options.join(" "), self.log.trim_end())?;
+        writeln!(f, "`{}` does not compile ({}):\n{}", self.name, self.options.join(" "), self.first_messages())?;
         let named = self.lines_in_log();
         let mut gap = false;
         for (at, line) in self.source.lines().enumerate() {
@@ -440,6 +473,24 @@ mod tests {
         assert!(text.contains(">   10 | line 10") && text.contains("     7 | line 7"), "{text}");
         assert!(!text.contains("line 6\n"), "{text}");
         assert!(error.numbered_source().contains("   20 | line 20"));
+    }
+
+    #[test]
+    fn a_long_log_is_cut_behind_twenty_messages() {
+        let error = |count: usize| {
+            let log: String = (1..=count).map(|n| format!("f.cu({n}): error: number {n}\n  the line\n\n")).collect();
+            let (name, source) = ("f.cu".to_owned(), String::new());
+            CompileError { name, options: Vec::new(), log: log + "note: a remedy\n", source }
+        };
+        let (short, long) = (error(20), error(33));
+        assert!(short.to_string().contains("number 20\n") && !short.to_string().contains("further"), "{short}");
+        let text = long.to_string();
+        assert!(text.contains("number 20\n  the line") && !text.contains("number 21"), "{text}");
+        assert!(
+            text.contains("note: a remedy\nand 13 further messages: the whole log is in CompileError::log"),
+            "{text}"
+        );
+        assert!(long.log.contains("number 33"));
     }
 
     #[test]

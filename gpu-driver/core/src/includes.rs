@@ -27,6 +27,26 @@ pub fn assembly_may_read_files(text: &str) -> bool {
     whole.contains("asm") && [text, &*whole].into_iter().any(has_directives)
 }
 
+/// The names that the text includes, in quotes or angles, in order; those of `#if` branches that are left out too.
+pub fn included(text: &str) -> Vec<String> {
+    let directives = tokens(text).into_iter().filter(|token| token.kind == TokenKind::Directive);
+    directives.filter_map(|token| included_name(&text[token.range()])).collect()
+}
+
+fn included_name(directive: &str) -> Option<String> {
+    let line = without_comments(directive);
+    let operand = without_hash(&line).trim_start().strip_prefix("include")?.trim();
+    quoted(operand).map(str::to_owned)
+}
+
+/// The name between quotes or angles.
+fn quoted(operand: &str) -> Option<&str> {
+    [('"', '"'), ('<', '>')].into_iter().find_map(|(open, close)| {
+        let inside = operand.strip_prefix(open)?;
+        Some(&inside[..inside.find(close)?])
+    })
+}
+
 fn includes(text: &str, held: impl Fn(&str) -> bool) -> bool {
     tokens(text).into_iter().any(|token| token.kind == TokenKind::Directive && reads(&text[token.range()], &held))
 }
@@ -42,12 +62,8 @@ fn reads(directive: &str, held: impl Fn(&str) -> bool) -> bool {
         "include_next" | "import" | "embed" => return true,
         _ => return false,
     }
-    let quoted = [('"', '"'), ('<', '>')].into_iter().find_map(|(open, close)| {
-        let inside = operand.strip_prefix(open)?;
-        Some(&inside[..inside.find(close)?])
-    });
     // A macro's value may be any path.
-    let Some(name) = quoted else { return true };
+    let Some(name) = quoted(operand) else { return true };
     !held(name) && (name.starts_with('/') || name.split('/').any(|part| part == ".."))
 }
 
@@ -132,6 +148,13 @@ fn decoded(literal: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_of_includes_are_read() {
+        let text = "#include <a.h>\n # include \"b/c.h\" // d.h\n// #include <e.h>\n#include MACRO\n#include_next <f.h>\n%:include <g>\n\
+                    #if 0\n#include/**/<h>\n#endif\n#inc\\\nlude <i>";
+        assert_eq!(included(text), ["a.h", "b/c.h", "g", "h", "i"]);
+    }
 
     #[test]
     fn paths_and_macros_may_read_files() {

@@ -23,7 +23,7 @@ pub mod private;
 pub const PRELUDE_NAME: &str = "prelude.cuh";
 
 pub use codes::CudaCode;
-pub use error::{CompileError, CudaVersion, DriverError, Result};
+pub use error::{ArgumentMismatch, CompileError, CudaVersion, DriverError, Result};
 
 /// A lock whose data stays right when a thread panics with it: each holder leaves it whole.
 pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

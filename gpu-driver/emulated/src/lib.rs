@@ -46,7 +46,7 @@ mod stack;
 mod state;
 mod work;
 
-pub use compile::{CompileJob, Compiled, compile, find_compiler};
+pub use compile::{CompileJob, Compiled, MATH_CONSTANTS, compile, find_compiler, has_header};
 pub use control::{Control, Loss, seed};
 pub use driver::address;
 pub use kinds::{Blocks, Call, Failure, Schedule};

@@ -1,6 +1,12 @@
 //! Run-time compilation of CUDA C++ with NVRTC, and its cache.
 
-use std::{ffi::CString, fmt, path::PathBuf, sync::Arc};
+use std::{
+    borrow::Cow,
+    ffi::CString,
+    fmt, fs,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use gpu_driver_core::{
     PRELUDE_NAME,
@@ -13,6 +19,7 @@ use crate::{CompileError, CudaVersion, DriverError, Result};
 
 mod cache;
 pub(crate) mod early;
+mod headers;
 mod sys;
 
 #[doc(inline)]
@@ -20,6 +27,17 @@ pub use gpu_driver_core::cache::folder as cache_folder;
 
 /// Name and text of the header that every program may include without passing it along.
 pub const PRELUDE: Header = Header { name: PRELUDE_NAME, text: include_str!("../prelude/prelude.cuh") };
+
+/// The names of the headers that every program may include, the prelude among them: those of C and CUDA that device code has a use for. They are the same
+/// for GPUs and on the emulated device; any other header is a program's own ([`Program::header`]) or a file in a folder of `-I`.
+///
+/// ```
+/// let names = gpu_driver::nvrtc::standard_headers();
+/// assert!(["cstdint", "cfloat", "cuda_fp16.h", "math_constants.h", "prelude.cuh"].iter().all(|name| names.contains(name)));
+/// ```
+pub fn standard_headers() -> Vec<&'static str> {
+    headers::names()
+}
 
 /// A header held in memory: `#include "name"` finds it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -164,7 +182,8 @@ pub(crate) const HOPPER: u32 = 90;
 /// The result is cached on disk under a hash of all of these, the architecture and NVRTC's version; `GPU_CACHE_DIR` moves
 /// the cache (`off` for none, [`nvrtc::cache_folder`](crate::nvrtc::cache_folder) says where it is). A program that may read files is never
 /// cached: by its options (`-I…`, `-include …`, those of `GPU_NVRTC_OPTIONS` too), or by its text, which
-/// includes a path that is absolute or leads upwards, or a macro. Else `#include` finds only the headers given here. Compiling a small kernel
+/// includes a path that is absolute or leads upwards, or a macro. Else `#include` finds only the headers given here
+/// and those of [`nvrtc::standard_headers`](crate::nvrtc::standard_headers). Compiling a small kernel
 /// takes 20 to 80 ms, a cache hit well under one.
 ///
 /// ```
@@ -188,6 +207,7 @@ pub struct Program {
     minimal: bool,
     overlaps: bool,
     architecture_specific: bool,
+    keep: Option<PathBuf>,
 }
 
 impl From<&str> for Program {
@@ -216,12 +236,41 @@ impl Program {
         let headers = vec![(PRELUDE.name.to_owned(), PRELUDE.text.to_owned())];
         let (name, text) = (name.into(), text.into());
         let (options, names) = (Vec::new(), Vec::new());
-        Self { name, text, headers, options, names, minimal: false, overlaps: false, architecture_specific: false }
+        Self {
+            name,
+            text,
+            headers,
+            options,
+            names,
+            minimal: false,
+            overlaps: false,
+            architecture_specific: false,
+            keep: None,
+        }
     }
 
     /// Adds a header that `#include "name"` finds.
     pub fn header(mut self, name: impl Into<String>, text: impl Into<String>) -> Self {
         self.headers.push((name.into(), text.into()));
+        self
+    }
+
+    /// Defines a macro: `#define name value` before the text.
+    pub fn define(self, name: &str, value: impl fmt::Display) -> Self {
+        self.option(format!("-D{name}={value}"))
+    }
+
+    /// Asks for debug information of variables and lines, and for code that is not optimised: for cuda-gdb and compute-sanitizer.
+    ///
+    /// On the emulated device `GPU_EMULATED_DEBUG=variables` is the way.
+    pub fn debug(self) -> Self {
+        self.option("--device-debug")
+    }
+
+    /// Writes each compilation into `folder`, which is made if it is not there: the text and the headers under their names, the log (`<name>.log`), and
+    /// the image (`<name>.cubin`, `.ptx` or `.so`). After an error the text, headers and log are there too.
+    pub fn keep(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.keep = Some(folder.into());
         self
     }
 
@@ -290,8 +339,84 @@ impl Program {
     /// `NoNvrtc`; `Compile` with the log and the numbered source; `UnsupportedArch` when the device is older than all that
     /// NVRTC compiles for; `Nul` when a text holds a NUL character.
     pub fn compile(&self, arch: Arch) -> Result<Binary> {
-        let binary = if arch.emulated { self.compile_emulated(arch) } else { self.compile_for_gpu(arch) };
-        binary.map(|binary| Binary { text: self.text.as_str().into(), ..binary })
+        let program = self.with_standard_headers(arch);
+        let compiled = if arch.emulated { program.compile_emulated(arch) } else { program.compile_for_gpu(arch) };
+        let compiled = compiled.map_err(|error| self.with_names_of_headers(error));
+        if let Some(folder) = &self.keep {
+            program.write_into(folder, &compiled)?;
+        }
+        compiled.map(|binary| Binary { text: self.text.as_str().into(), ..binary })
+    }
+
+    /// The program with those headers of [`standard_headers`] that it includes.
+    fn with_standard_headers(&self, arch: Arch) -> Cow<'_, Self> {
+        let needed = headers::needed(&self.headers, &self.text, &self.folders(), arch.emulated);
+        if needed.is_empty() {
+            return Cow::Borrowed(self);
+        }
+        let add = |program: Self, header: Header| program.header(header.name, header.text);
+        Cow::Owned(needed.into_iter().fold(self.clone(), add))
+    }
+
+    /// Adds to the log of a program that includes headers which are not there: which these are, and which headers there are.
+    fn with_names_of_headers(&self, error: DriverError) -> DriverError {
+        let DriverError::Compile(mut error) = error else { return error };
+        let missing = headers::missing(&self.headers, &self.text, &self.folders());
+        let missing: Vec<_> = missing.into_iter().filter(|name| error.log.contains(name.as_str())).collect();
+        if !missing.is_empty() {
+            let (missing, names) = (missing.join("`, `"), headers::names().join(", "));
+            error.log = format!(
+                "{}\nnote: there is no header `{missing}`. A program may include its own headers (Program::header), files in folders of -I options, \
+                 and {names}\n",
+                error.log.trim_end()
+            );
+        }
+        DriverError::Compile(error)
+    }
+
+    /// The folders of `-I` options.
+    fn folders(&self) -> Vec<&str> {
+        const NAMES: [&str; 2] = ["-I", "--include-path="];
+        let mut folders = Vec::new();
+        let mut options = self.options.iter().map(|option| option.trim());
+        while let Some(option) = options.next() {
+            match NAMES.iter().find_map(|name| option.strip_prefix(name)) {
+                Some("") => folders.extend(options.next()),
+                Some(folder) => folders.push(folder.trim()),
+                None => {}
+            }
+        }
+        folders
+    }
+
+    fn write_into(&self, folder: &Path, compiled: &Result<Binary>) -> Result<()> {
+        let write = |name: &str, contents: &[u8]| {
+            // Names with folders in them stay inside.
+            let name = name.trim_start_matches('/').replace("..", "_");
+            let path = folder.join(name);
+            path.parent().map_or(Ok(()), fs::create_dir_all).and_then(|()| fs::write(&path, contents)).map_err(
+                |error| DriverError::Compiler {
+                    command: format!("writing {}", path.display()),
+                    message: error.to_string(),
+                },
+            )
+        };
+        write(&self.name, self.text.as_bytes())?;
+        self.headers.iter().try_for_each(|(name, text)| write(name, text.as_bytes()))?;
+        let (log, image) = match compiled {
+            Ok(binary) => (binary.log.as_str(), Some(binary)),
+            Err(DriverError::Compile(error)) => (error.log.as_str(), None),
+            Err(_) => return Ok(()),
+        };
+        write(&format!("{}.log", self.name), log.as_bytes())?;
+        image.map_or(Ok(()), |binary| {
+            let kind = match binary.kind {
+                BinaryKind::Cubin => "cubin",
+                BinaryKind::Ptx => "ptx",
+                BinaryKind::SharedObject => "so",
+            };
+            write(&format!("{}.{kind}", self.name), &binary.image)
+        })
     }
 
     fn compile_for_gpu(&self, arch: Arch) -> Result<Binary> {

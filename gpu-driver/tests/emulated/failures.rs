@@ -198,6 +198,13 @@ fn by_name(function: &Function, x: &DeviceVec<u32>, y: &mut DeviceVec<u32>) -> R
     unsafe { function.launch_raw(config, &mut [(&raw mut from).cast(), (&raw mut to).cast()], &y.home().clone()) }
 }
 
+/// A variable that holds `HOST`.
+fn variable(device: &Device) -> Result<gpu_driver::Global<u32>> {
+    device
+        .compile("__device__ unsigned values[3] = {7, 8, 9}; extern \"C\" __global__ void f() { ++values[0]; }")?
+        .global("values")
+}
+
 fn generated_program() -> Program {
     let text = "struct Words { unsigned long long word[2]; };\n\
         __global__ void twice(const __grid_constant__ Words words) {\n\
@@ -524,6 +531,53 @@ static OPERATIONS: &[Operation<Call>] = &[
         sweep: |call| sweep(call, |device| Ok(device.clone()), |device| device.compile(program()), |_, _| Ok(())),
     },
     Operation {
+        name: "Module::load_image",
+        makes: &[(ModuleLoad, 1)],
+        sweep: |call| {
+            let load = |device: &mut Device| {
+                // SAFETY: the image is whole.
+                unsafe { Module::load_image(device, program().compile(device.arch())?.image()) }
+            };
+            sweep(call, |device| Ok(device.clone()), load, |_, _| Ok(()))
+        },
+    },
+    Operation {
+        name: "Global::read",
+        makes: &[(ModuleLoad, 1), (Copy, 1)],
+        sweep: |call| {
+            let read = |stream: &mut Stream| variable(stream.device())?.read(stream);
+            sweep(
+                call,
+                |device| Ok(device.stream()),
+                read,
+                |_, read| {
+                    ensure_eq!(read.map_or(HOST.as_slice(), |read| read), HOST);
+                    Ok(())
+                },
+            )
+        },
+    },
+    Operation {
+        name: "Global::write",
+        makes: &[(ModuleLoad, 1), (Copy, 2)],
+        sweep: |call| {
+            let write = |stream: &mut Stream| {
+                let variable = variable(stream.device())?;
+                variable.write(&NEW, stream)?;
+                variable.read(stream)
+            };
+            sweep(
+                call,
+                |device| Ok(device.stream()),
+                write,
+                |_, read| {
+                    ensure_eq!(read.map_or(NEW.as_slice(), |read| read), NEW);
+                    Ok(())
+                },
+            )
+        },
+    },
+    Operation {
         name: "Function::launch_raw",
         makes: &[(ModuleLoad, 1), (Launch, 1)],
         sweep: |call| {
@@ -597,6 +651,8 @@ const OTHERS: &[&str] = &[
     "Graph::launch", // in a sweep of `Stream::capture`",
     "Instance::compile",
     "Module::function",
+    "Module::global",
+    "Module::load_file", // reads a file, then `Module::load_image`
     "Pending::is_done",
     "Stream::capture_number",
     "Stream::is_capturing",
@@ -632,6 +688,7 @@ pub fn no_fallible_function_is_forgotten(_: &()) -> Outcome {
         include_str!("../../src/device.rs"),
         include_str!("../../src/event.rs"),
         include_str!("../../src/generated.rs"),
+        include_str!("../../src/global.rs"),
         include_str!("../../src/graph.rs"),
         include_str!("../../src/kernel.rs"),
         include_str!("../../src/memory/mod.rs"),

@@ -1,6 +1,6 @@
 //! Compilation: needs NVRTC and no device.
 
-use gpu_driver::{Arch, BinaryKind, DriverError, Instance, Program, Registry};
+use gpu_driver::{Arch, BinaryKind, DriverError, Instance, Program, Registry, nvrtc};
 use testkit::{Outcome, ensure, ensure_eq};
 
 use crate::kernels::{Broken, KERNELS, WrongAxpy};
@@ -73,6 +73,36 @@ pub fn includes_find_given_headers_alone(_: &()) -> Outcome {
     let text = "#include \"tests/gpu/kernels.cu\"\n__global__ void f() {}";
     let error = Program::new("f.cu", text).compile(HOPPER).unwrap_err().to_string();
     ensure!(error.contains("tests/gpu/kernels.cu"), "{error}");
+    Ok(())
+}
+
+pub fn headers_of_c_and_cuda_compile_for_gpus(_: &()) -> Outcome {
+    let all: String = nvrtc::standard_headers().iter().map(|name| format!("#include <{name}>\n")).collect();
+    for arch in [Arch::new(7, 5), HOPPER, Arch::new(10, 0)] {
+        let binary = Program::new("headers.cu", crate::functions::HEADERS).compile(arch)?;
+        ensure_eq!(binary.log(), "");
+        Program::from(format!("{all}__global__ void f() {{}}")).compile(arch)?;
+    }
+    let error = Program::from("#include <vector>\n").compile(HOPPER).unwrap_err().to_string();
+    ensure!(error.contains("note: there is no header `vector`. A program may include its own headers"), "{error}");
+    // A program's digest holds the headers that it takes, and no others.
+    let of = |text: &str| Program::from(text).digest();
+    ensure_eq!(of("int x;"), Program::new("kernel.cu", "int x;").digest());
+    ensure!(of("#include <cfloat>\n") != of("#include <climits>\n"));
+    Ok(())
+}
+
+pub fn a_program_is_kept_where_it_is_asked_for(_: &()) -> Outcome {
+    let folder = tempfile::tempdir()?;
+    let read = |name: &str| std::fs::read_to_string(folder.path().join("kept").join(name));
+    let program = Program::new("f.cu", "#include <cfloat>\n__global__ void f(float *x) { *x = FLT_MAX / WIDTH; }");
+    let program = program.keep(folder.path().join("kept")).header("sub/own.cuh", "// own\n");
+    ensure!(program.compile(HOPPER).is_err());
+    ensure!(read("f.cu")?.contains("FLT_MAX / WIDTH") && read("cfloat")?.contains("FLT_EPSILON"));
+    ensure!(read("sub/own.cuh")? == "// own\n" && read("f.cu.log")?.contains("WIDTH"));
+    let binary = program.define("WIDTH", 4).debug().compile(HOPPER)?;
+    ensure_eq!(std::fs::read(folder.path().join("kept/f.cu.cubin"))?, binary.image());
+    ensure_eq!(read("f.cu.log")?, "");
     Ok(())
 }
 

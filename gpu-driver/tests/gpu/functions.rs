@@ -1,7 +1,8 @@
 //! Kernels from strings, launched with checked arguments: needs a device and a compiler.
 
 use gpu_driver::{
-    Device, DeviceVec, DriverError, HostOut, In, InOut, LaunchArguments, LaunchConfig, Out, Program, Stream,
+    Device, DeviceVec, DriverError, HostOut, In, InOut, LaunchArguments, LaunchConfig, Module, Out, Program, Stream,
+    nvrtc,
 };
 use testkit::{AWKWARD_LENGTHS, Outcome, ensure, ensure_eq};
 
@@ -116,7 +117,7 @@ pub fn error_arguments_that_do_not_fit_are_named(device: &Device) -> Outcome {
     for _ in 0..2 {
         // SAFETY: nothing runs; then one element is touched.
         let refused = unsafe { axpy.launch(LaunchConfig::for_elements(1), (1.0, &[1.0f32], &mut y, 1u64), &stream) };
-        ensure!(matches!(refused, Err(DriverError::ArgumentType { position: 1, .. })), "{refused:?}");
+        ensure!(matches!(&refused, Err(DriverError::ArgumentType(mismatch)) if mismatch.position == 1), "{refused:?}");
         // SAFETY: as above.
         unsafe { axpy.launch(LaunchConfig::for_elements(1), (1.0f32, &[1.0f32], &mut y, 1u64), &stream)? };
     }
@@ -157,5 +158,210 @@ pub fn error_slices_of_the_host_within_a_capture(device: &Device) -> Outcome {
     // SAFETY: the buffers are alive, and nothing else uses them.
     unsafe { graph.launch(&stream)? };
     ensure_eq!(y.to_vec()?, [6.0]);
+    Ok(())
+}
+
+pub fn variables_are_read_and_written(device: &Device) -> Outcome {
+    let (stream, text) = (
+        device.stream(),
+        r#"
+        __constant__ float weights[3];
+        __device__ long long total = 40;
+        __device__ unsigned char bytes[5];
+        extern "C" __global__ void weigh(const float *x, float *y) {
+            y[threadIdx.x] = weights[threadIdx.x] * x[threadIdx.x];
+            if (threadIdx.x == 0) { total += 2; bytes[4] = 9; }
+        }"#,
+    );
+    let module = device.compile(text)?;
+    let weights = module.global::<f32>("weights")?;
+    weights.write(&[0.5, 1.0, 2.0], &stream)?;
+    let mut y = [0.0f32; 3];
+    // SAFETY: three threads read three elements and write three.
+    unsafe { module.function("weigh")?.launch(LaunchConfig::new(1, 3), (&[8.0f32; 3], HostOut(&mut y)), &stream)? };
+    ensure_eq!(y, [4.0, 8.0, 16.0]);
+    ensure_eq!((weights.len(), weights.read(&stream)?), (3, vec![0.5, 1.0, 2.0]));
+    let total = module.global::<i64>("total")?;
+    ensure_eq!(total.read(&stream)?, [42]);
+    ensure_eq!(module.global::<u8>("bytes")?.read(&stream)?, [0, 0, 0, 0, 9]);
+    // Another load of the program has variables of its own.
+    ensure_eq!(device.compile(text)?.global::<i64>("total")?.read(&stream)?, [40]);
+    drop(module);
+    total.write(&[1], &stream)?; // it keeps the program
+    ensure_eq!(total.read(&stream)?, [1]);
+    ensure!(matches!(total.write(&[1, 2], &stream), Err(DriverError::Length { .. })));
+    let captured = stream.capture(|| {
+        assert!(matches!(total.read(&stream), Err(DriverError::InCapture { .. })));
+        assert!(matches!(total.write(&[1], &stream), Err(DriverError::InCapture { .. })));
+        Ok::<_, DriverError>(())
+    });
+    ensure!(captured.is_ok());
+    Ok(())
+}
+
+pub fn error_a_variable_that_is_not_there(device: &Device) -> Outcome {
+    let module = device.compile("__device__ float x[3]; extern \"C\" __global__ void f() { x[0] = 1; }")?;
+    let told = |error: Option<DriverError>| error.map_or_else(|| "found".to_owned(), |error| error.to_string());
+    let text = told(module.global::<f32>("y").err());
+    ensure!(text.contains("no variable `y`") && text.contains("__constant__"), "{text}");
+    let text = told(module.global::<f64>("x").err());
+    ensure!(text.contains("whole `double` of 8 bytes") && text.contains("`x` of 12 bytes"), "{text}");
+    ensure!(matches!(module.global::<f32>("x\0"), Err(DriverError::Nul { .. })));
+    Ok(())
+}
+
+pub fn images_of_other_origin_are_loaded(device: &Device) -> Outcome {
+    let folder = tempfile::tempdir()?;
+    let text = "extern \"C\" __global__ void set(int *x, short value) { *x = value; }";
+    let binary = Program::new("set.cu", text).keep(folder.path()).compile(device.arch())?;
+    let kept = ["set.cu.cubin", "set.cu.ptx", "set.cu.so"].map(|name| folder.path().join(name));
+    let kept = kept.into_iter().find(|path| path.exists()).ok_or("no image was kept")?;
+    // SAFETY: the images are whole.
+    let modules = unsafe { [Module::load_image(device, binary.image())?, Module::load_file(device, &kept)?] };
+    for module in modules {
+        let (set, mut x) = (module.function("set")?, [0i32]);
+        // SAFETY: one thread writes one element.
+        unsafe { set.launch(LaunchConfig::new(1, 1), (HostOut(&mut x), -5i16), &device.stream())? };
+        ensure_eq!(x, [-5]);
+        // The sizes alone are known here, if the driver tells them.
+        if set.parameter_bytes()?.is_some() {
+            let error = set.check::<(Out<i32>, i32)>().err().map(|error| error.to_string()).unwrap_or_default();
+            ensure!(error.contains("argument 2") && error.contains("2 bytes") && error.contains("4 bytes"), "{error}");
+        }
+    }
+    // SAFETY: they are refused before anything is read beyond them.
+    let refused = unsafe {
+        [
+            Module::load_image(device, b""),
+            Module::load_image(device, b"no image"),
+            Module::load_file(device, "/nowhere"),
+        ]
+    };
+    ensure!(refused.iter().all(Result::is_err), "{refused:?}");
+    Ok(())
+}
+
+/// The same text for a GPU and for the emulated device, with all headers of C and CUDA.
+pub const HEADERS: &str = r#"
+#include <cassert>
+#include <cfloat>
+#include <climits>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+#include <cuda_runtime.h>
+#include <cuComplex.h>
+#include <math_constants.h>
+#include <pycuda-complex.hpp>
+#include "prelude.cuh"
+
+extern "C" __global__ void use(double *y, float x, int n) {
+    assert(n > 0);
+    half a = __float2half(x), b = __hadd(a, half(0.25f));
+    half2 pair = __hfma2(__halves2half2(a, b), __float2half2_rn(2.0f), __floats2half2_rn(1.0f, -1.0f));
+    __nv_bfloat16 c = __float2bfloat16(x), d = __hmul(c, c);
+    cuFloatComplex z = cuCmulf(make_cuFloatComplex(1, 2), make_cuComplex(x, 1));
+    pycuda::complex<double> w(x, 1);
+    w = w * w;
+    std::int64_t least = INT64_MIN;
+    double all[] = {
+        (double)FLT_MAX, DBL_EPSILON, (double)INT_MAX, (double)CHAR_BIT, std::sqrt(2.0), (double)std::abs(-x), M_PI,
+        (double)sizeof(std::size_t), (double)offsetof(cuFloatComplex, y), (double)least, (double)UINT32_MAX,
+        (double)__half2float(b), (double)__low2float(pair), (double)__high2float(pair), (double)__bfloat162float(d),
+        (double)cuCrealf(z), (double)cuCimagf(z), (double)cuCabsf(cuCdivf(z, z)), w.re, w.im, (double)(float)CUDART_PI_F,
+        (double)isinf(INFINITY), (double)isnan(NAN), (double)__half2int_rz(half(-2.75f)), (double)(float)half(2049), (double)(float)hsqrt(half(2.25f)),
+        (double)(float)__hfma(half(1.0029296875f), half(1.0029296875f), half(-1.0f)), (double)__hlt(a, b),
+        (double)(float)__hmax(c, __nv_bfloat16(7.0f)), (double)__half_as_ushort(half(1.0f))};
+    for (int i = 0; i < n; ++i) y[i] = all[i];
+}
+"#;
+
+pub fn headers_of_c_and_cuda_are_the_same_everywhere(device: &Device) -> Outcome {
+    let x = 1.5f32;
+    let want = [
+        f64::from(f32::MAX),
+        f64::EPSILON,
+        2147483647.0,
+        8.0,
+        2f64.sqrt(),
+        1.5,
+        std::f64::consts::PI,
+        8.0,
+        4.0,
+        -9223372036854775808.0,
+        4294967295.0,
+        1.75,
+        4.0,
+        2.5,
+        2.25,
+        -0.5,
+        4.0,
+        1.0,
+        1.25,
+        3.0,
+        f64::from(std::f32::consts::PI),
+        1.0,
+        1.0,
+        -2.0,
+        2048.0,
+        1.5,
+        // (1 + 3 2^-10)^2 - 1 = 6 2^-10 + 9 2^-20, rounded to 11 digits once.
+        6.0 * 2f64.powi(-10) + 2f64.powi(-17),
+        1.0,
+        7.0,
+        f64::from(0x3c00),
+    ];
+    let use_them = device.compile(Program::new("headers.cu", HEADERS))?.function("use")?;
+    let mut y = vec![0.0f64; want.len()];
+    let n = i32::try_from(want.len())?;
+    // SAFETY: one thread writes n elements.
+    unsafe { use_them.launch(LaunchConfig::new(1, 1), (HostOut(&mut y), x, n), &device.stream())? };
+    for (at, (got, want)) in y.iter().zip(want).enumerate() {
+        // Quotients and absolute values of complex numbers are not rounded correctly.
+        ensure!((got - want).abs() <= 1e-6 * want.abs() && (at == 17 || got == &want), "{at}: {got} {want}");
+    }
+    // All names in one program, twice; and each text by itself.
+    let includes = |names: &[&str]| -> String {
+        names.iter().map(|name| format!("#include <{name}>\n#include \"{name}\"\n")).collect()
+    };
+    let by_itself =
+        ["cfloat", "climits", "cmath", "cstddef", "cstdint", "cuComplex.h", "cuda_bf16.h", "pycuda-complex.hpp"];
+    let each = by_itself.iter().map(|name| includes(&[name]));
+    for text in each.chain([includes(&nvrtc::standard_headers())]) {
+        device.compile(format!("{text}extern \"C\" __global__ void f() {{}}"))?;
+    }
+    Ok(())
+}
+
+pub fn error_a_header_that_is_not_there(device: &Device) -> Outcome {
+    for name in ["vector", "thrust/device_vector.h", "unistd.h", "mine.cuh"] {
+        let text = format!("#include <{name}>\nextern \"C\" __global__ void f() {{}}");
+        let error = device.compile(text).map_or_else(|error| error.to_string(), |_| "found".to_owned());
+        ensure!(
+            error.contains(&format!("note: there is no header `{name}`. A program may include its own")),
+            "{error}"
+        );
+        ensure!(error.contains("cuda_fp16.h, ") && error.contains("prelude.cuh"), "{error}");
+    }
+    // A header of the program, or a file in a folder of `-I`, comes first.
+    let own = Program::new("f.cu", "#include <cfloat>\nextern \"C\" __global__ void f(int *x) { *x = FLT_MAX; }");
+    let folder = tempfile::tempdir()?;
+    std::fs::write(folder.path().join("cfloat"), "#define FLT_MAX 7\n")?;
+    let named = own.clone().option(format!("-I{}", folder.path().display()));
+    for program in [own.header("cfloat", "#define FLT_MAX 7\n"), named] {
+        let mut x = [0];
+        // SAFETY: one thread writes one element.
+        unsafe {
+            device.compile(program)?.function("f")?.launch(
+                LaunchConfig::new(1, 1),
+                (HostOut(&mut x),),
+                &device.stream(),
+            )?
+        };
+        ensure_eq!(x, [7]);
+    }
     Ok(())
 }

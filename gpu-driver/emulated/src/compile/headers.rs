@@ -43,3 +43,11 @@ pub(super) const HEADERS: &[(&str, &str)] = headers![
 pub(super) fn is_cudas(name: &str) -> bool {
     !name.starts_with("gpu_emulated_") && !matches!(name, "abi.h" | "emulated.h")
 }
+
+/// Whether a program finds one of CUDA's headers of that name here.
+pub fn has_header(name: &str) -> bool {
+    is_cudas(name) && HEADERS.iter().any(|(own, _)| *own == name)
+}
+
+/// The text of CUDA's `math_constants.h`, which GPUs take too.
+pub const MATH_CONSTANTS: &str = include_str!("../cuda/math_constants.h");

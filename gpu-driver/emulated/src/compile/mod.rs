@@ -30,6 +30,8 @@ mod shared;
 mod source;
 mod toolchain;
 
+pub use headers::{MATH_CONSTANTS, has_header};
+
 use toolchain::{Toolchain, toolchain};
 
 /// The mistakes that the emulated device looks for while a kernel runs.
