@@ -14,7 +14,7 @@ use gpu_driver_emulated as emulated;
 
 use crate::{
     CudaCode, CudaVersion, DriverError, Result,
-    context::{Context, Current, OF_LAUNCHES, attribute_of, driver_version, plain},
+    context::{Context, Current, driver_version, plain},
     nvrtc::{self, Arch},
     sys,
 };
@@ -134,25 +134,6 @@ impl Device {
     /// Whether it is the emulated device ([`crate::emulated`]).
     pub fn is_emulated(&self) -> bool {
         self.0.is_emulated()
-    }
-
-    /// Number of streaming multiprocessors.
-    ///
-    /// # Errors
-    /// The driver's error.
-    pub fn multiprocessors(&self) -> Result<u32> {
-        self.attribute(16)
-    }
-
-    /// A device attribute by its `CUdevice_attribute` number (all are non-negative in practice; a negative one reads 0).
-    ///
-    /// # Errors
-    /// `Cuda` with `INVALID_VALUE` for a number that the driver does not know.
-    pub fn attribute(&self, attribute: i32) -> Result<u32> {
-        match OF_LAUNCHES.iter().position(|&one| one == attribute) {
-            Some(at) => Ok(self.0.of_launches[at]),
-            None => attribute_of(self.0.device, attribute),
-        }
     }
 
     /// Free and total device memory in bytes, as the driver counts it (other processes included).

@@ -42,6 +42,7 @@
 //! | variable | meaning |
 //! |---|---|
 //! | `GPU_DEVICE` | `cuda` (the default), `emulated` ([`emulated`]: on the CPU, to test kernels), or `none`, which hides every device |
+//! | `CUDA_DEVICE` | the device that [`Device::from_environment`] takes: its number, PCI bus id or a part of its name |
 //! | `GPU_LIBCUDA`, `GPU_NVRTC` | the file to open in place of the search |
 //! | `GPU_NVRTC_OPTIONS` | further options of NVRTC for each kernel that is compiled for a GPU, such as `-lineinfo` for a profiler |
 //! | `GPU_CACHE_DIR` | folder of compiled kernels, `off` for none; else `gpu-driver` in the user's cache folder |
@@ -51,6 +52,7 @@
 //! [`Graph::launch`] too, where no kernel is named; captured launches are not waited for.
 
 mod arguments;
+mod attributes;
 mod capture;
 mod context;
 mod device;
@@ -66,6 +68,7 @@ mod loaded;
 mod memory;
 mod module;
 pub mod nvrtc;
+mod occupancy;
 #[doc(hidden)]
 pub mod params;
 mod pinned;
@@ -81,6 +84,7 @@ mod tensor_map;
 pub use cust;
 
 pub use arguments::{Argument, Arguments, In, InOut, Out};
+pub use attributes::{Attribute, CacheConfig, Limit};
 pub use device::{CurrentGuard, Device, OLDEST_DRIVER};
 pub use event::Event;
 pub use generated::{GeneratedKernel, KernelSpace, PARAMETER_BYTES};
@@ -95,6 +99,7 @@ pub use launch_arguments::{HostOut, LaunchArgument, LaunchArguments};
 pub use memory::{DeviceSlice, DeviceSliceMut, DeviceVec};
 pub use module::{Dim3, Function, LaunchConfig, Module};
 pub use nvrtc::{Arch, Binary, BinaryKind, Header, Origin, Program};
+pub use occupancy::FunctionAttributes;
 pub use params::{COMPLEX, HALF, LIST, ListElement, ParamWords};
 pub use pinned::{Pending, PinnedVec};
 pub use pod::{Definitions, DevicePod, KernelType};

@@ -326,7 +326,7 @@ impl Function {
     pub unsafe fn launch<A: LaunchArguments>(&self, config: LaunchConfig, arguments: A, stream: &Stream) -> Result<()> {
         self.same_device("Function::launch", stream)?;
         self.check::<A>()?;
-        self.shared.allow(&self.module.0.device, &self.name, self.raw, config.shared_bytes)?;
+        self.allow_shared(config.shared_bytes)?;
         let staged = arguments.stage(stream)?;
         // A graph that the launch is captured for runs it later.
         stream.retain_in_graph(&self.module.0)?;
@@ -408,7 +408,7 @@ impl Function {
         stream: &Stream,
     ) -> Result<()> {
         self.same_device("Function::launch_raw", stream)?;
-        self.shared.allow(&self.module.0.device, &self.name, self.raw, config.shared_bytes)?;
+        self.allow_shared(config.shared_bytes)?;
         stream.retain_in_graph(&self.module.0)?;
         let current = stream.device().enter()?;
         // SAFETY: as the caller promises; module and stream are alive.
@@ -418,6 +418,19 @@ impl Function {
     /// The name that the kernel was found by.
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// The device that holds the kernel.
+    pub fn device(&self) -> &Device {
+        &self.module.0.device
+    }
+
+    pub(crate) fn raw(&self) -> CUfunction {
+        self.raw
+    }
+
+    pub(crate) fn allow_shared(&self, shared_bytes: u32) -> Result<()> {
+        self.shared.allow(self.device(), &self.name, self.raw, shared_bytes)
     }
 
     fn same_device(&self, op: &'static str, stream: &Stream) -> Result<()> {

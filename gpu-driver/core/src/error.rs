@@ -91,6 +91,17 @@ pub enum DriverError {
         /// How many there are.
         count: usize,
     },
+    /// No device has such a name, or stands at such a place.
+    #[error("no device `{name}`; there {}", match known.as_slice() {
+        [] => "is none".to_owned(),
+        known => format!("are: {}", known.join(", ")),
+    })]
+    NoSuchName {
+        /// The name, or PCI bus id, that was asked for.
+        name: String,
+        /// Those of the devices that there are.
+        known: Vec<String>,
+    },
     /// The driver is older than the version that is needed.
     #[error("the CUDA driver supports CUDA {found}, but {needed_by} needs {needed}. Update the driver{hint}.")]
     DriverTooOld {
@@ -332,7 +343,7 @@ pub enum DriverError {
 
 crate::debug_by_text! {
     DriverError:
-    NoDriver, Disabled, UnknownDeviceKind, NotEmulated, Setting, UnsafeCache, WrongKind, NoDevice, NoSuchDevice,
+    NoDriver, Disabled, UnknownDeviceKind, NotEmulated, Setting, UnsafeCache, WrongKind, NoDevice, NoSuchDevice, NoSuchName,
     DriverTooOld, Cuda, InCapture, OutOfMemory, DeviceLost, Launch, SharedMemory, OutOfPinnedMemory, NoNvrtc,
     NoCompiler, Compiler, Nvrtc, Compile, UnsupportedArch, NotRegistered, NoKernel,
     NoVariable, ArgumentCount, ArgumentType, Nul, TypeName, Length, TooLarge,

@@ -32,8 +32,7 @@ mod streams;
 
 pub(crate) use captures::{Captures, Resource, Resources, Shared};
 pub(crate) use current::{Current, plain};
-pub(crate) use facts::{attribute_of, driver_version};
-use facts::{device_of, name_of};
+pub(crate) use facts::{attribute_of, attribute_value, device_of, driver_version, name_of, pci_bus_id_of, uuid_of};
 pub(crate) use kept::{Kept, MOST_STAGES, STAGE_BYTES};
 use kernels::KernelCache;
 pub(crate) use kernels::{Loaded, SharedLimit};
@@ -310,13 +309,14 @@ mod tests {
     use std::{collections::HashSet, fs, path::Path};
 
     /// The modules of this crate, each of which uses only earlier ones.
-    const LAYERS: [&str; 24] = [
+    const LAYERS: [&str; 26] = [
         "environment",
         "sys",
         "nvrtc",
         "pod",
         "context",
         "device",
+        "attributes",
         "stream",
         "arguments",
         "capture",
@@ -330,6 +330,7 @@ mod tests {
         "launch_arguments",
         "module",
         "global",
+        "occupancy",
         "loaded",
         "kernel",
         "generated",

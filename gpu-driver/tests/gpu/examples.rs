@@ -7,7 +7,15 @@ use testkit::{Outcome, Test, tests};
 #[allow(dead_code, reason = "`main` is the example's own")]
 mod doublify;
 
-pub const TESTS: &[Test<Device>] = tests![the_example_doublify];
+#[path = "../../examples/dump_properties.rs"]
+#[allow(dead_code, reason = "`main` is the example's own")]
+mod dump_properties;
+
+pub const TESTS: &[Test<Device>] = tests![the_example_doublify, the_example_dump_properties];
+
+pub fn the_example_dump_properties(device: &Device) -> Outcome {
+    dump_properties::run(device)
+}
 
 pub fn the_example_doublify(device: &Device) -> Outcome {
     doublify::run(device)

@@ -12,6 +12,7 @@ use testkit::{Suite, tests};
 mod compile;
 mod device;
 mod examples;
+mod facts;
 mod fake;
 mod faults;
 mod functions;
@@ -44,8 +45,8 @@ fn main() -> ExitCode {
         return code;
     }
     use {
-        compile::*, device::*, fake::*, faults::*, functions::*, graphs::*, missing::*, params::*, scratch::*,
-        tensors::*,
+        compile::*, device::*, facts::*, fake::*, faults::*, functions::*, graphs::*, missing::*, params::*,
+        scratch::*, tensors::*,
     };
     let compiler = || nvrtc::version().map(|_| ());
     let device = Device::for_tests();
@@ -103,6 +104,10 @@ fn main() -> ExitCode {
         tiles_are_multiplied_exactly,
         rows_in_registers_are_multiplied_exactly,
         error_a_map_that_breaks_a_rule,
+        attributes_have_names,
+        devices_are_found_by_name_and_place,
+        limits_and_preferences_are_read_and_set,
+        kernels_tell_their_resources,
         a_kernel_from_a_string_takes_a_tuple,
         values_of_all_sizes_are_passed,
         slices_of_the_host_are_arguments,
@@ -141,6 +146,7 @@ fn main() -> ExitCode {
         no_nvrtc_says_what_was_searched,
         empty_paths_of_the_environment_are_as_none,
         hidden_and_unknown_devices_are_errors,
+        a_device_is_chosen_by_the_environment,
         values_that_mean_nothing_are_errors,
         a_cache_that_others_can_write_is_refused,
         cust_itself_reports_no_device,

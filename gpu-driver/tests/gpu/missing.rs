@@ -23,6 +23,7 @@ pub fn run_as_child() -> Option<ExitCode> {
             let _none = Device::first();
             print(Emulated::new().open());
         }
+        "chosen device" => print(Device::from_environment().inspect(|device| println!("device {}", device.ordinal()))),
         "nvrtc" => print(nvrtc::version()),
         "cache" => print(nvrtc::cache_folder().inspect(|folder| println!("{folder:?}"))),
         "compile" => {
@@ -102,6 +103,21 @@ pub fn hidden_and_unknown_devices_are_errors(_: &()) -> Outcome {
     ensure!(checks.contains("GPU_EMULATED_CHECKS=some"), "{checks}");
     let debug = answer("device", &[("GPU_DEVICE", "emulated"), ("GPU_EMULATED_DEBUG", "some")])?;
     ensure!(debug.contains("GPU_EMULATED_DEBUG=some is not known; expected lines or variables"), "{debug}");
+    Ok(())
+}
+
+pub fn a_device_is_chosen_by_the_environment(_: &()) -> Outcome {
+    let chosen = |wish: &str| {
+        let three = [("GPU_DEVICE", "emulated"), ("GPU_EMULATED_DEVICES", "3"), ("CUDA_DEVICE", wish)];
+        answer("chosen device", &three)
+    };
+    for (wish, device) in [("", 0), ("2", 2), (" 1 ", 1), ("ffff:02:00.0", 2), ("Emulated", 0)] {
+        let text = chosen(wish)?;
+        ensure!(text.contains(&format!("device {device}\n")), "{wish}: {text}");
+    }
+    ensure!(chosen("7")?.contains("NoSuchDevice"));
+    ensure!(chosen("H200")?.contains("no device `H200`; there are: emulated device"));
+    ensure!(chosen("0000:01:00.0")?.contains("no device `0000:01:00.0`; there are: ffff:00:00.0, ffff:01:00.0"));
     Ok(())
 }
 

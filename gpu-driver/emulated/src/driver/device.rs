@@ -1,10 +1,10 @@
 //! The driver itself, and its devices.
 
-use std::ffi::{c_char, c_int, c_uint, c_void};
+use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 
 use super::{store, table};
 use crate::{
-    code::{INVALID_VALUE, NOT_INITIALIZED},
+    code::{INVALID_DEVICE, INVALID_VALUE, NOT_INITIALIZED},
     state::{MEMORY_BYTES, State, call},
 };
 
@@ -22,6 +22,8 @@ table![
     cuDeviceGetDefaultMemPool,
     cuDeviceGetMemPool,
     cuDeviceCanAccessPeer,
+    cuDeviceGetPCIBusId,
+    cuDeviceGetByPCIBusId,
 ];
 
 unsafe extern "C" fn cuInit(flags: c_uint) -> c_int {
@@ -185,5 +187,36 @@ unsafe extern "C" fn cuDeviceCanAccessPeer(can: *mut c_int, device: c_int, peer:
         state.device(peer)?;
         // SAFETY: see above.
         unsafe { store(can, 0) }
+    })
+}
+
+/// A place that no card has: domain ffff.
+fn pci_bus_id(device: usize) -> String {
+    format!("ffff:{device:02x}:00.0")
+}
+
+unsafe extern "C" fn cuDeviceGetPCIBusId(id: *mut c_char, bytes: c_int, device: c_int) -> c_int {
+    after_init(|state| {
+        let text = pci_bus_id(state.device(device)?) + "\0";
+        if id.is_null() || usize::try_from(bytes).is_ok_and(|room| room < text.len()) || bytes < 0 {
+            return Err(INVALID_VALUE);
+        }
+        // SAFETY: the caller's buffer has `bytes` bytes, which the text does not exceed.
+        unsafe { std::ptr::copy_nonoverlapping(text.as_ptr(), id.cast(), text.len()) };
+        Ok(())
+    })
+}
+
+unsafe extern "C" fn cuDeviceGetByPCIBusId(device: *mut c_int, id: *const c_char) -> c_int {
+    after_init(|state| {
+        if id.is_null() {
+            return Err(INVALID_VALUE);
+        }
+        // SAFETY: a text that ends in NUL, as the driver's documentation asks.
+        let wanted = unsafe { CStr::from_ptr(id) }.to_string_lossy().to_lowercase();
+        let found = (0..state.machine.devices).position(|device| pci_bus_id(device) == wanted);
+        let found = found.ok_or(INVALID_DEVICE)?;
+        // SAFETY: the caller passes a place for the answer.
+        unsafe { store(device, found as c_int) }
     })
 }

@@ -1,0 +1,75 @@
+//! Facts of devices and kernels; needs a device and a compiler.
+
+use gpu_driver::{Attribute, CacheConfig, Device, DriverError, HostOut, LaunchConfig, Limit};
+use testkit::{Outcome, ensure, ensure_eq};
+
+pub fn attributes_have_names(device: &Device) -> Outcome {
+    let all = device.attributes()?;
+    ensure!(all.len() > 80, "{}", all.len());
+    for (attribute, value) in &all {
+        ensure!(!attribute.name().is_empty());
+        ensure_eq!(i64::from(device.attribute(*attribute)?), i64::from((*value).max(0)));
+    }
+    let of = |attribute| all.iter().find(|(other, _)| *other == attribute).map(|(_, value)| *value);
+    ensure_eq!(of(Attribute::WARP_SIZE), Some(32));
+    ensure_eq!(of(Attribute::MULTIPROCESSOR_COUNT), Some(device.multiprocessors()? as i32));
+    let (major, minor) = device.compute_capability();
+    ensure_eq!(of(Attribute::COMPUTE_CAPABILITY_MAJOR), Some(major as i32));
+    ensure_eq!(of("compute_capability_minor".parse()?), Some(minor as i32));
+    ensure_eq!(device.memory_bytes(), device.memory()?.1);
+    Ok(())
+}
+
+pub fn devices_are_found_by_name_and_place(device: &Device) -> Outcome {
+    let id = device.pci_bus_id()?;
+    ensure!(id.matches(':').count() == 2 && id.contains('.'), "{id}");
+    ensure!(device.uuid()? != [0; 16]);
+    let by_place = Device::by_pci_bus_id(&id)?;
+    ensure_eq!((by_place.ordinal(), by_place.pci_bus_id()?), (device.ordinal(), id));
+    let by_name = Device::by_name(&device.name().to_uppercase())?;
+    ensure_eq!(by_name.name(), device.name());
+    ensure!(Device::with_most_free_memory()?.memory()?.0 > 0);
+    let told = |result: Result<Device, DriverError>| result.err().map(|error| error.to_string()).unwrap_or_default();
+    let text = told(Device::by_name("Voodoo 2"));
+    ensure!(text.contains("no device `Voodoo 2`") && text.contains(device.name()), "{text}");
+    let text = told(Device::by_pci_bus_id("0000:ff:1f.7"));
+    ensure!(text.contains("no device `0000:ff:1f.7`") && text.contains(&device.pci_bus_id()?), "{text}");
+    ensure!(matches!(Device::by_pci_bus_id("\0"), Err(DriverError::Nul { .. })));
+    Ok(())
+}
+
+pub fn limits_and_preferences_are_read_and_set(device: &Device) -> Outcome {
+    let before = device.limit(Limit::StackBytes)?;
+    device.set_limit(Limit::StackBytes, before + 1024)?;
+    ensure!(device.is_emulated() || device.limit(Limit::StackBytes)? >= before + 1024);
+    device.set_limit(Limit::StackBytes, before)?;
+    device.set_cache_config(CacheConfig::L1)?;
+    ensure!([CacheConfig::L1, CacheConfig::None].contains(&device.cache_config()?));
+    device.set_cache_config(CacheConfig::None)?;
+    ensure_eq!(device.cache_config()?, CacheConfig::None);
+    let refused = device.stream().capture(|| device.set_limit(Limit::StackBytes, before));
+    ensure!(matches!(refused, Err(DriverError::InCapture { .. })));
+    Ok(())
+}
+
+pub fn kernels_tell_their_resources(device: &Device) -> Outcome {
+    let text = "extern \"C\" __global__ void __launch_bounds__(96) f(int *x) {\n\
+        __shared__ int tile[96];\n tile[threadIdx.x] = 1;\n __syncthreads();\n x[threadIdx.x] = tile[(threadIdx.x + 1) % blockDim.x];\n}";
+    let f = device.compile(text)?.function("f")?;
+    let facts = f.attributes()?;
+    ensure_eq!(facts.max_threads_per_block, 96);
+    ensure!(facts.registers > 0 && facts.max_dynamic_shared_bytes >= 40_000, "{facts:?}");
+    ensure!(device.is_emulated() || facts.shared_bytes >= 384, "{facts:?}");
+    f.set_cache_config(CacheConfig::Shared)?;
+    let (few, many) = (f.max_active_blocks(96, 0)?, f.max_active_blocks(96, 40_000)?);
+    ensure!(few > many && many > 0, "{few} {many}");
+    ensure_eq!(f.max_active_blocks(1025, 0).unwrap_or(0), 0);
+    let (threads, blocks) = f.suggested_block(0)?;
+    ensure!((1..=96).contains(&threads) && blocks >= device.multiprocessors()?, "{threads} {blocks}");
+    ensure!(matches!(f.suggested_block(u32::MAX), Err(DriverError::SharedMemory { .. })));
+    let mut x = vec![0i32; threads as usize];
+    // SAFETY: each thread writes one element.
+    unsafe { f.launch(LaunchConfig::new(1, threads), (HostOut(&mut x),), &device.stream())? };
+    ensure!(x.iter().all(|&x| x == 1), "{x:?}");
+    Ok(())
+}
