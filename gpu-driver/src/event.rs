@@ -8,6 +8,7 @@ use gpu_driver_core::lock;
 use crate::{CudaCode, Device, DriverError, Result, Stream, context::Current, sys};
 
 const DEFAULT: u32 = 0;
+const BLOCKING_SYNC: u32 = 1;
 const DISABLE_TIMING: u32 = 2;
 
 /// A mark in a stream that can be waited for and timed (resolution about 0.5 us).
@@ -40,6 +41,25 @@ impl Event {
     pub fn new(device: &Device) -> Result<Self> {
         let current = device.enter()?;
         Self::with_flags(device, DEFAULT, &current)
+    }
+
+    /// An event for ordering alone, not recorded yet: cheaper than one with a time.
+    ///
+    /// # Errors
+    /// The driver's error.
+    pub fn untimed(device: &Device) -> Result<Self> {
+        let current = device.enter()?;
+        Self::with_flags(device, DISABLE_TIMING, &current)
+    }
+
+    /// An event that can be timed, and for which [`Event::synchronize`] sleeps instead of asking again and again: some microseconds later, but no
+    /// processor is busy meanwhile.
+    ///
+    /// # Errors
+    /// The driver's error.
+    pub fn blocking(device: &Device) -> Result<Self> {
+        let current = device.enter()?;
+        Self::with_flags(device, BLOCKING_SYNC, &current)
     }
 
     /// An event for ordering only, recorded on `stream`: cheaper than one with a time.
@@ -112,7 +132,7 @@ impl Event {
     /// Milliseconds of device time from `start` to this event, after waiting for this event.
     ///
     /// # Errors
-    /// `WrongDevice`; `Cuda` with `INVALID_HANDLE` when one of them was never recorded; `DeviceLost`.
+    /// `WrongDevice`; `Cuda` with `INVALID_HANDLE` when one of them was never recorded, or has no time ([`Event::untimed`]); `DeviceLost`.
     #[doc(alias = "get_elapsed_time")]
     pub fn elapsed_ms_since(&self, start: &Event) -> Result<f32> {
         if start.device != self.device {

@@ -1,6 +1,6 @@
 //! Captured work that is launched again and again at the cost of one call.
 
-use std::ptr::null_mut;
+use std::{ffi::CString, path::Path, ptr::null_mut};
 
 use cust::sys::{CUgraph, CUgraphExec};
 
@@ -32,6 +32,8 @@ use crate::{
 pub struct Graph {
     device: Device,
     raw: CUgraphExec,
+    /// The graph that the executable one was made from.
+    captured: Captured,
     /// Released behind the graph.
     _resources: GraphResources,
 }
@@ -134,6 +136,7 @@ impl Drop for Begun<'_> {
 }
 
 /// A graph that is not executable yet.
+#[derive(Debug)]
 struct Captured {
     device: Device,
     raw: CUgraph,
@@ -154,7 +157,7 @@ impl Graph {
         // SAFETY: the pointer is valid for the call, the graph is alive.
         let code = unsafe { sys::cuGraphInstantiateWithFlags(&mut raw, captured.raw, 0) };
         device.check("cuGraphInstantiate", code)?;
-        Ok(Self { device: device.clone(), raw, _resources: resources })
+        Ok(Self { device: device.clone(), raw, captured, _resources: resources })
     }
 
     /// Enqueues the work. Launches of one graph run one after another, also on different streams.
@@ -180,6 +183,20 @@ impl Graph {
         // SAFETY: graph and stream are alive; the rest is the caller's promise.
         self.device.check("cuGraphLaunch", unsafe { sys::cuGraphLaunch(self.raw, stream.as_raw()) })?;
         stream.finish_launch(&current)
+    }
+
+    /// Writes the graph's nodes and their order to a file, in the language of Graphviz: `dot -Tsvg graph.dot`.
+    ///
+    /// # Errors
+    /// `Nul`; the driver's error where the file cannot be written.
+    pub fn write_dot(&self, path: impl AsRef<Path>) -> Result<()> {
+        const VERBOSE: u32 = 1;
+        let path = CString::new(path.as_ref().as_os_str().as_encoded_bytes())
+            .map_err(|_| DriverError::Nul { what: "a path" })?;
+        let _current = self.device.enter()?;
+        // SAFETY: the graph is alive, and the path ends in NUL.
+        let code = unsafe { sys::cuGraphDebugDotPrint(self.captured.raw, path.as_ptr(), VERBOSE) };
+        self.device.check("cuGraphDebugDotPrint", code)
     }
 
     /// The device whose streams it can be launched on.

@@ -8,7 +8,7 @@ pub(crate) use crate::context::Loaded;
 use crate::{
     Device, LaunchConfig, Program, Result, Stream,
     context::SharedLimit,
-    module::{find, launch_in_order, load_raw},
+    module::{LaunchMode, find, launch_in_order, load_raw},
     sys,
 };
 
@@ -77,7 +77,8 @@ impl Loaded {
         for_each_home: impl Fn(&mut dyn FnMut(&Stream) -> Result<()>) -> Result<()>,
         stream: &Stream,
     ) -> Result<()> {
+        let mode = if self.overlaps { LaunchMode::Overlapping } else { LaunchMode::Plain };
         // SAFETY: as the caller promises.
-        unsafe { launch_in_order(&self.expression, self.raw, self.overlaps, config, values, for_each_home, stream) }
+        unsafe { launch_in_order(&self.expression, self.raw, mode, config, values, for_each_home, stream) }
     }
 }

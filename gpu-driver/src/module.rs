@@ -181,7 +181,8 @@ impl Module {
             error => error,
         })?;
         let (shared, signature, checked) = (Arc::default(), Arc::default(), Arc::default());
-        Ok(Function { module: self.clone(), raw, name: name.to_owned(), shared, signature, checked })
+        let mode = LaunchMode::Plain;
+        Ok(Function { module: self.clone(), raw, name: name.to_owned(), shared, signature, checked, mode })
     }
 
     /// The device that holds it.
@@ -297,6 +298,7 @@ pub struct Function {
     signature: Arc<OnceLock<Signature>>,
     /// The types of arguments that fitted last, by the address of the function that tells them; 0 for none.
     checked: Arc<AtomicUsize>,
+    mode: LaunchMode,
 }
 
 // SAFETY: a handle that the driver accepts from any thread; the module it belongs to is held.
@@ -333,7 +335,15 @@ impl Function {
         staged.with_values(|values| {
             // SAFETY: the types are checked as far as they are known; the rest is the caller's promise.
             unsafe {
-                launch_in_order(&self.name, self.raw, false, config, values, |each| staged.for_each_home(each), stream)
+                launch_in_order(
+                    &self.name,
+                    self.raw,
+                    self.mode,
+                    config,
+                    values,
+                    |each| staged.for_each_home(each),
+                    stream,
+                )
             }
         })?;
         staged.finish()
@@ -412,7 +422,22 @@ impl Function {
         stream.retain_in_graph(&self.module.0)?;
         let current = stream.device().enter()?;
         // SAFETY: as the caller promises; module and stream are alive.
-        unsafe { launch_raw(&self.name, self.raw, false, config, arguments, stream, &current) }
+        unsafe { launch_raw(&self.name, self.raw, self.mode, config, arguments, stream, &current) }
+    }
+
+    /// The same kernel, whose launches run all blocks at once, so that blocks may wait for each other: a cooperative launch. A grid that does not fit the
+    /// device ([`Function::max_active_blocks`] for each multiprocessor) is refused with `COOPERATIVE_LAUNCH_TOO_LARGE`.
+    #[doc(alias = "launch_cooperative")]
+    #[must_use]
+    pub fn cooperative(&self) -> Self {
+        Self { mode: LaunchMode::Cooperative, ..self.clone() }
+    }
+
+    /// The same kernel, whose launches form clusters of `blocks` neighbouring blocks, which run at once and reach each other's shared memory
+    /// (architectures from 9.0 on; the emulated device refuses them). The grid is a multiple of it in each direction.
+    #[must_use]
+    pub fn with_clusters(&self, blocks: impl Into<Dim3>) -> Self {
+        Self { mode: LaunchMode::Clusters(blocks.into()), ..self.clone() }
     }
 
     /// The name that the kernel was found by.
@@ -445,6 +470,19 @@ pub(crate) fn same_device(op: &'static str, expected: &Device, got: &Device) -> 
     Err(DriverError::WrongDevice { op, expected: expected.ordinal(), got: got.ordinal() })
 }
 
+/// How the blocks of a launch stand to each other and to the work before it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum LaunchMode {
+    #[default]
+    Plain,
+    /// The kernel waits for its stream itself.
+    Overlapping,
+    /// All blocks run at once.
+    Cooperative,
+    /// So many neighbouring blocks run at once, on one part of the device.
+    Clusters(Dim3),
+}
+
 /// Enqueues a kernel on `stream`, after the work that the homes hold and before their later work.
 ///
 /// # Safety
@@ -452,7 +490,7 @@ pub(crate) fn same_device(op: &'static str, expected: &Device, got: &Device) -> 
 pub(crate) unsafe fn launch_in_order(
     name: &str,
     function: CUfunction,
-    overlaps: bool,
+    mode: LaunchMode,
     config: LaunchConfig,
     values: &mut [*mut c_void],
     for_each_home: impl Fn(&mut dyn FnMut(&Stream) -> Result<()>) -> Result<()>,
@@ -465,7 +503,7 @@ pub(crate) unsafe fn launch_in_order(
         stream.follow_entered(home, &current)
     })?;
     // SAFETY: as the caller promises.
-    let mut outcome = unsafe { launch_raw(name, function, overlaps, config, values, stream, &current) };
+    let mut outcome = unsafe { launch_raw(name, function, mode, config, values, stream, &current) };
     // Whatever happened, every home must come after the kernel if it was launched, or a release could overtake it.
     let joined = for_each_home(&mut |home| home.follow_entered(stream, &current));
     if joined.is_err() {
@@ -478,11 +516,11 @@ pub(crate) unsafe fn launch_in_order(
 /// A launch within a call that has entered the stream's device.
 ///
 /// # Safety
-/// As [`Function::launch_raw`]; where the kernel `overlaps`, its threads wait for the stream before they touch memory.
+/// As [`Function::launch_raw`]; with [`LaunchMode::Overlapping`] its threads wait for the stream before they touch memory.
 pub(crate) unsafe fn launch_raw(
     name: &str,
     function: CUfunction,
-    overlaps: bool,
+    mode: LaunchMode,
     config: LaunchConfig,
     arguments: &mut [*mut c_void],
     stream: &Stream,
@@ -490,8 +528,17 @@ pub(crate) unsafe fn launch_raw(
 ) -> Result<()> {
     let LaunchConfig { grid, block, shared_bytes } = config;
     let device = stream.device();
-    let (call, code) = if overlaps && device.0.overlaps {
-        static OVERLAP: Attribute = Attribute::new(launch::OVERLAP, 1);
+    static OVERLAP: Attribute = Attribute::new(launch::OVERLAP, 1);
+    let cluster;
+    let attribute = match mode {
+        LaunchMode::Overlapping if device.0.overlaps => Some(&OVERLAP),
+        LaunchMode::Clusters(blocks) => {
+            cluster = Attribute::cluster(blocks.into());
+            Some(&cluster)
+        }
+        _ => None,
+    };
+    let (call, code) = if let Some(attribute) = attribute {
         let stream = stream.as_raw();
         let (grid, block) = (grid.into(), block.into());
         let config = launch::Config {
@@ -499,13 +546,21 @@ pub(crate) unsafe fn launch_raw(
             block,
             shared_bytes,
             stream: stream.cast(),
-            attributes: &OVERLAP,
+            attributes: attribute,
             attribute_count: 1,
         };
         // SAFETY: as the caller promises; the driver copies configuration and argument values before it returns.
         let code =
             unsafe { sys::cuLaunchKernelEx((&raw const config).cast(), function, arguments.as_mut_ptr(), null_mut()) };
         ("cuLaunchKernelEx", code)
+    } else if mode == LaunchMode::Cooperative {
+        let (stream, values) = (stream.as_raw(), arguments.as_mut_ptr());
+        let (Dim3 { x: across, y: down, z: deep }, Dim3 { x, y, z }) = (grid, block);
+        // SAFETY: as below.
+        let code = unsafe {
+            sys::cuLaunchCooperativeKernel(function, across, down, deep, x, y, z, shared_bytes, stream, values)
+        };
+        ("cuLaunchCooperativeKernel", code)
     } else {
         // SAFETY: as the caller promises; the driver copies the argument values before it returns.
         let code = unsafe {

@@ -1,7 +1,9 @@
 //! Streams: queues of device work that run in order.
 
 use std::{
+    ffi::c_void,
     fmt,
+    panic::{self, AssertUnwindSafe},
     ptr::null_mut,
     sync::{Arc, LazyLock},
 };
@@ -9,7 +11,7 @@ use std::{
 use cust::sys::CUstream;
 
 use crate::{
-    CudaCode, Device, Result,
+    CudaCode, Device, DriverError, Result,
     context::{Current, OwnedStream, Scratch},
     environment, sys,
 };
@@ -51,14 +53,70 @@ impl Stream {
     /// # Errors
     /// The driver's error.
     pub fn new(device: &Device) -> Result<Self> {
+        Self::with_priority(device, 0)
+    }
+
+    /// A new stream whose work goes before that of streams with a greater number, where both wait: 0 is the usual one, negative ones are more urgent
+    /// ([`Device::stream_priorities`]). A number outside of the device's range becomes the nearest one within.
+    ///
+    /// # Errors
+    /// The driver's error.
+    pub fn with_priority(device: &Device, priority: i32) -> Result<Self> {
         const NON_BLOCKING: u32 = 1;
         let _current = device.enter()?;
         let mut raw = null_mut();
         // SAFETY: the pointer is valid for the call; destroyed in Drop.
-        device.check("cuStreamCreate", unsafe { sys::cuStreamCreate(&mut raw, NON_BLOCKING) })?;
+        let code = unsafe { sys::cuStreamCreateWithPriority(&mut raw, NON_BLOCKING, priority) };
+        device.check("cuStreamCreate", code)?;
         let owned = Arc::new(OwnedStream { context: device.0.clone(), raw, scratch: Scratch::default() });
         device.0.register(&owned);
         Ok(Self::of(device.clone(), owned))
+    }
+
+    /// The stream's priority.
+    ///
+    /// # Errors
+    /// The driver's error.
+    pub fn priority(&self) -> Result<i32> {
+        let _current = self.device.enter()?;
+        let mut priority = 0;
+        // SAFETY: the pointer is valid for the call, the stream is alive.
+        self.device.check("cuStreamGetPriority", unsafe { sys::cuStreamGetPriority(self.raw, &mut priority) })?;
+        Ok(priority)
+    }
+
+    /// Calls `function` on a thread of the driver once the work that the stream holds now has run; later work of the stream waits for its return.
+    ///
+    /// The function, and the Drops of the values that it owns, make no call of this library or of CUDA: CUDA answers those with an error, or waits for
+    /// ever. A panic is printed and ends the function alone. After a fault of the device it is not called.
+    ///
+    /// # Errors
+    /// `InCapture` where the stream is captured, as a graph may run more than once; `DeviceLost`; else the driver's error.
+    ///
+    /// ```no_run
+    /// use std::sync::mpsc;
+    /// let stream = gpu_driver::Device::first()?.stream();
+    /// let (sender, receiver) = mpsc::channel();
+    /// // … enqueue work …
+    /// stream.call_host(move || _ = sender.send("done"))?;
+    /// assert_eq!(receiver.recv(), Ok("done"));
+    /// # Ok::<(), gpu_driver::DriverError>(())
+    /// ```
+    #[doc(alias("add_callback", "cuLaunchHostFunc"))]
+    pub fn call_host(&self, function: impl FnOnce() + Send + 'static) -> Result<()> {
+        let current = self.device.enter()?;
+        let _steady = self.device.0.captures.steady();
+        if self.device.0.capture_of(self.raw, &current)?.is_some() {
+            return Err(DriverError::InCapture { op: "Stream::call_host" });
+        }
+        let boxed: Box<HostFunction> = Box::new(Box::new(function));
+        let data = Box::into_raw(boxed);
+        // SAFETY: `run_host_function` takes the box back, once: the stream is in no capture.
+        let code = unsafe { sys::cuLaunchHostFunc(self.raw, Some(run_host_function), data.cast()) };
+        self.device.check("cuLaunchHostFunc", code).inspect_err(|_| {
+            // SAFETY: the driver refused it, so nobody else has it.
+            drop(unsafe { Box::from_raw(data) });
+        })
     }
 
     pub(crate) fn of(device: Device, owned: Arc<OwnedStream>) -> Self {
@@ -123,7 +181,33 @@ impl Stream {
     }
 }
 
+type HostFunction = Box<dyn FnOnce() + Send>;
+
+/// Called by the driver.
+///
+/// # Safety
+/// `data` is the box of [`Stream::call_host`], and is used once.
+unsafe extern "C" fn run_host_function(data: *mut c_void) {
+    // SAFETY: as the caller promises.
+    let function: Box<HostFunction> = unsafe { Box::from_raw(data.cast()) };
+    // Nothing may unwind into the driver. The panic's message is printed already.
+    let _printed = panic::catch_unwind(AssertUnwindSafe(function));
+}
+
 impl Device {
+    /// The least and the most urgent priority of streams, such as (0, -5); (0, 0) where the device has none.
+    ///
+    /// # Errors
+    /// The driver's error.
+    pub fn stream_priorities(&self) -> Result<(i32, i32)> {
+        let _current = self.enter()?;
+        let (mut least, mut greatest) = (0, 0);
+        // SAFETY: the pointers are valid for the call.
+        let code = unsafe { sys::cuCtxGetStreamPriorityRange(&mut least, &mut greatest) };
+        self.check("cuCtxGetStreamPriorityRange", code)?;
+        Ok((least, greatest))
+    }
+
     /// The device's main stream: work that is enqueued there runs in order. Every array uses it unless told otherwise.
     ///
     /// It does not synchronise with the legacy default stream that other libraries may use.

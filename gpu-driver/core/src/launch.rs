@@ -5,6 +5,9 @@ use std::ffi::{c_int, c_uint, c_void};
 /// `CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION`: the kernel may start before those before it have ended, for which it waits itself.
 pub const OVERLAP: c_int = 6;
 
+/// `CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION`: blocks of a cluster along x, y, z.
+pub const CLUSTER: c_int = 4;
+
 /// `CUlaunchConfig`.
 #[derive(Debug)]
 #[repr(C)]
@@ -37,6 +40,11 @@ pub struct Attribute {
 const _: () = assert!(size_of::<Config>() == 56 && size_of::<Attribute>() == 72, "the layouts of cuda.h");
 
 impl Attribute {
+    /// The attribute for clusters of that many blocks along x, y, z.
+    pub const fn cluster([x, y, z]: [c_uint; 3]) -> Self {
+        Self { id: CLUSTER, _pad: [0; 4], value: [x as u64 | (y as u64) << 32, z as u64, 0, 0, 0, 0, 0, 0] }
+    }
+
     /// The attribute of that number with an integer for value.
     pub const fn new(id: c_int, value: c_uint) -> Self {
         Self { id, _pad: [0; 4], value: [value as u64, 0, 0, 0, 0, 0, 0, 0] }

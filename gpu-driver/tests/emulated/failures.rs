@@ -383,6 +383,16 @@ static OPERATIONS: &[Operation<Call>] = &[
         sweep: |call| on_stream(call, |stream| Event::new(stream.device())),
     },
     Operation {
+        name: "Event::untimed",
+        makes: &[(Call::Event, 1)],
+        sweep: |call| on_stream(call, |stream| Event::untimed(stream.device())),
+    },
+    Operation {
+        name: "Event::blocking",
+        makes: &[(Call::Event, 1)],
+        sweep: |call| on_stream(call, |stream| Event::blocking(stream.device())),
+    },
+    Operation {
         name: "Event::record",
         makes: &[(Call::Event, 1)],
         sweep: |call| {
@@ -643,6 +653,7 @@ const OTHERS: &[&str] = &[
     "Device::pool_use",
     "Device::set_cache_config",
     "Device::set_limit",
+    "Device::stream_priorities",
     "Device::synchronize",
     "Device::trim_pool",
     "Device::uuid",
@@ -663,18 +674,22 @@ const OTHERS: &[&str] = &[
     "Function::set_cache_config",
     "Function::suggested_block",
     "GeneratedKernel::resident_blocks",
+    "Graph::write_dot",
     "Graph::launch", // in a sweep of `Stream::capture`",
     "Instance::compile",
     "Module::function",
     "Module::global",
     "Module::load_file", // reads a file, then `Module::load_image`
     "Pending::is_done",
+    "Stream::call_host",
     "Stream::capture_number",
     "Stream::is_capturing",
     "Stream::is_idle",
     "Stream::retain_in_graph",
     "Stream::new",
+    "Stream::priority",
     "Stream::synchronize",
+    "Stream::with_priority",
     "TensorMap::new",
 ];
 

@@ -1,6 +1,8 @@
 //! Facts of devices and kernels; needs a device and a compiler.
 
-use gpu_driver::{Attribute, CacheConfig, Device, DriverError, HostOut, LaunchConfig, Limit};
+use std::sync::mpsc;
+
+use gpu_driver::{Attribute, CacheConfig, Device, DeviceVec, DriverError, Event, HostOut, LaunchConfig, Limit, Stream};
 use testkit::{Outcome, ensure, ensure_eq};
 
 pub fn attributes_have_names(device: &Device) -> Outcome {
@@ -71,5 +73,71 @@ pub fn kernels_tell_their_resources(device: &Device) -> Outcome {
     // SAFETY: each thread writes one element.
     unsafe { f.launch(LaunchConfig::new(1, threads), (HostOut(&mut x),), &device.stream())? };
     ensure!(x.iter().all(|&x| x == 1), "{x:?}");
+    Ok(())
+}
+
+pub fn streams_have_priorities(device: &Device) -> Outcome {
+    let (least, greatest) = device.stream_priorities()?;
+    ensure!(least >= greatest, "{least} {greatest}");
+    for (wish, want) in [(0, 0), (greatest, greatest), (greatest - 100, greatest)] {
+        let stream = Stream::with_priority(device, wish)?;
+        ensure_eq!(stream.priority()?, want);
+        ensure_eq!(DeviceVec::from_slice(&stream, &[wish])?.to_vec()?, [wish]);
+    }
+    Ok(())
+}
+
+pub fn a_function_of_the_host_is_called_in_the_stream_s_order(device: &Device) -> Outcome {
+    let stream = Stream::new(device)?;
+    let (sender, receiver) = mpsc::channel();
+    for number in 0..3 {
+        let sender = sender.clone();
+        stream.call_host(move || _ = sender.send(number))?;
+    }
+    // A panic is printed, and ends its function alone.
+    stream.call_host(|| panic!("this panic is part of the test"))?;
+    stream.synchronize()?;
+    stream.call_host(move || _ = sender.send(3))?;
+    stream.synchronize()?;
+    ensure_eq!(receiver.iter().collect::<Vec<_>>(), [0, 1, 2, 3]);
+    let captured = stream.capture(|| {
+        assert!(matches!(stream.call_host(|| {}), Err(DriverError::InCapture { .. })));
+        Ok::<_, DriverError>(())
+    });
+    ensure!(captured.is_ok());
+    Ok(())
+}
+
+pub fn events_without_time_and_with_sleep(device: &Device) -> Outcome {
+    let stream = Stream::new(device)?;
+    let (untimed, blocking, timed) = (Event::untimed(device)?, Event::blocking(device)?, Event::new(device)?);
+    for event in [&untimed, &blocking, &timed] {
+        event.record(&stream)?;
+        event.synchronize()?;
+        ensure!(event.is_done()?);
+    }
+    ensure!(timed.elapsed_ms_since(&blocking)? >= 0.0);
+    ensure!(timed.elapsed_ms_since(&untimed).is_err() && untimed.elapsed_ms_since(&timed).is_err());
+    Ok(())
+}
+
+pub fn a_graph_is_written_for_graphviz(device: &Device) -> Outcome {
+    let stream = Stream::new(device)?;
+    let set = device.compile("extern \"C\" __global__ void set_one(int *x) { *x = 1; }")?.function("set_one")?;
+    let mut x = DeviceVec::<i32>::zeros(&stream, 4)?;
+    let (graph, ()) = stream.capture(|| {
+        x.set_zero()?;
+        // SAFETY: one thread writes one element.
+        unsafe { set.launch(LaunchConfig::new(1, 1), (x.in_out(),), &stream) }
+    })?;
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("graph.dot");
+    graph.write_dot(&path)?;
+    let text = std::fs::read_to_string(&path)?;
+    ensure!(text.starts_with("digraph") && text.contains("set_one") && text.contains("->"), "{text}");
+    ensure!(graph.write_dot("/nowhere/graph.dot").is_err());
+    // SAFETY: the buffer is alive, and nothing else uses it.
+    unsafe { graph.launch(&stream)? };
+    ensure_eq!(x.to_vec()?, [1, 0, 0, 0]);
     Ok(())
 }

@@ -161,6 +161,48 @@ pub fn error_slices_of_the_host_within_a_capture(device: &Device) -> Outcome {
     Ok(())
 }
 
+/// Blocks that wait for each other by a counter, which only a cooperative launch allows.
+pub fn cooperative_blocks_wait_for_each_other(device: &Device) -> Outcome {
+    let text = r#"
+        extern "C" __global__ void meet(unsigned *arrived, unsigned *seen) {
+            if (threadIdx.x == 0) {
+                atomicAdd(arrived, 1u);
+                while (atomicAdd(arrived, 0u) < gridDim.x) {}
+                seen[blockIdx.x] = atomicAdd(arrived, 0u);
+            }
+        }"#;
+    let meet = device.compile(text)?.function("meet")?.cooperative();
+    let blocks = meet.max_active_blocks(32, 0)?.min(2) * device.multiprocessors()?;
+    let (mut arrived, mut seen) = ([0u32], vec![0u32; blocks as usize]);
+    // SAFETY: one thread of each block adds to a counter and writes one element.
+    unsafe { meet.launch(LaunchConfig::new(blocks, 32), (&mut arrived, &mut seen), &device.stream())? };
+    ensure!(arrived == [blocks] && seen.iter().all(|&seen| seen == blocks), "{arrived:?} {seen:?}");
+    // SAFETY: nothing runs.
+    let refused = unsafe { meet.launch(LaunchConfig::new(1 << 20, 32), (&mut arrived, &mut seen), &device.stream()) };
+    ensure!(matches!(&refused, Err(DriverError::Launch { code, .. }) if code.0 == 720), "{refused:?}");
+    Ok(())
+}
+
+pub fn clusters_are_formed_where_the_device_has_them(device: &Device) -> Outcome {
+    let text = "extern \"C\" __global__ void count(unsigned *n) { if (threadIdx.x == 0) atomicAdd(n, 1u); }";
+    let count = device.compile(text)?.function("count")?.with_clusters(2);
+    let mut n = [0u32];
+    // SAFETY: one thread of each block adds to a counter.
+    let outcome = unsafe { count.launch(LaunchConfig::new(6, 32), (&mut n,), &device.stream()) };
+    match device.is_emulated() || device.arch().number() < 90 {
+        true => ensure!(matches!(outcome, Err(DriverError::Launch { .. })), "{outcome:?}"),
+        false => {
+            outcome?;
+            ensure_eq!(n, [6]);
+            // The grid must be whole clusters.
+            // SAFETY: nothing runs.
+            let odd = unsafe { count.launch(LaunchConfig::new(5, 32), (&mut n,), &device.stream()) };
+            ensure!(matches!(odd, Err(DriverError::Launch { .. })), "{odd:?}");
+        }
+    }
+    Ok(())
+}
+
 pub fn variables_are_read_and_written(device: &Device) -> Outcome {
     let (stream, text) = (
         device.stream(),

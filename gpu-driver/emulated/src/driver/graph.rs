@@ -1,7 +1,8 @@
 //! Stream capture, and graphs.
 
 use std::{
-    ffi::{c_char, c_int, c_uint, c_ulonglong, c_void},
+    ffi::{CStr, OsStr, c_char, c_int, c_uint, c_ulonglong, c_void},
+    os::unix::ffi::OsStrExt,
     sync::Arc,
 };
 
@@ -9,7 +10,7 @@ use super::{pointer, store, store_if_wanted, table};
 use crate::{
     code::{
         CAPTURE_INVALIDATED, CAPTURE_UNJOINED, CAPTURE_UNMATCHED, CAPTURE_UNSUPPORTED, INVALID_HANDLE, INVALID_VALUE,
-        NOT_FOUND,
+        NOT_FOUND, OPERATING_SYSTEM,
     },
     state::call,
     work::{Capture, CaptureError, Graph, Op},
@@ -29,6 +30,7 @@ table![
     cuGraphLaunch,
     cuGraphUpload,
     cuGraphExecDestroy,
+    cuGraphDebugDotPrint,
 ];
 
 unsafe extern "C" fn cuStreamBeginCapture_v2(stream: *mut c_void, mode: c_int) -> c_int {
@@ -182,5 +184,17 @@ unsafe extern "C" fn cuGraphExecDestroy(executable: *mut c_void) -> c_int {
         let graph = state.executables.remove(&(executable as usize)).ok_or(INVALID_HANDLE)?;
         state.forget_graph(graph);
         Ok(())
+    })
+}
+
+unsafe extern "C" fn cuGraphDebugDotPrint(graph: *mut c_void, path: *const c_char, _flags: c_uint) -> c_int {
+    call(|state| {
+        let graph = state.graphs.get(&(graph as usize)).ok_or(INVALID_HANDLE)?;
+        if path.is_null() {
+            return Err(INVALID_VALUE);
+        }
+        // SAFETY: a text that ends in NUL, as the driver's documentation asks.
+        let path = OsStr::from_bytes(unsafe { CStr::from_ptr(path) }.to_bytes());
+        std::fs::write(path, graph.to_dot()).map_err(|_| OPERATING_SYSTEM)
     })
 }

@@ -1,5 +1,7 @@
 //! Captured work, and graphs made of it.
 
+use std::fmt::Write;
+
 use super::Op;
 use crate::random::Random;
 
@@ -54,6 +56,34 @@ impl Capture {
 }
 
 impl Graph {
+    /// The nodes and their order in the language of Graphviz.
+    pub(crate) fn to_dot(&self) -> String {
+        let mut text = String::from("digraph graph_of_work {\n");
+        for (at, Node { op, after }) in self.nodes.iter().enumerate() {
+            let label = match op {
+                Op::Launch(order) => format!(
+                    "KERNEL {} grid ({}, {}, {}) block ({}, {}, {})",
+                    order.name, order.grid.x, order.grid.y, order.grid.z, order.block.x, order.block.y, order.block.z
+                ),
+                Op::Write { data, .. } => format!("MEMCPY of {} bytes from the host", data.len()),
+                Op::Copy { bytes, .. } => format!("MEMCPY of {bytes} bytes"),
+                Op::Fill { width, count, .. } => format!("MEMSET of {count} x {width} bytes"),
+                Op::Begin(_) => "MEM_ALLOC".to_owned(),
+                Op::Release(_) => "MEM_FREE".to_owned(),
+                Op::Record(_) => "EVENT_RECORD".to_owned(),
+                Op::Wait(_) => "EVENT_WAIT".to_owned(),
+                Op::Call(_) => "HOST".to_owned(),
+                Op::Graph(_) => "GRAPH".to_owned(),
+            };
+            // Writing to a String cannot fail.
+            let _ = writeln!(text, "    node_{at} [label=\"{}\"];", label.replace(['"', '\\'], "'"));
+            for before in after {
+                let _ = writeln!(text, "    node_{before} -> node_{at};");
+            }
+        }
+        text + "}\n"
+    }
+
     /// An order that the dependencies allow, chosen at random.
     pub(crate) fn random_order(&self, random: &mut Random) -> Vec<usize> {
         let mut missing: Vec<usize> = self.nodes.iter().map(|node| node.after.len()).collect();
