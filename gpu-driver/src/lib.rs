@@ -69,6 +69,8 @@ mod memory;
 mod module;
 pub mod nvrtc;
 mod occupancy;
+#[cfg(test)]
+mod pages;
 #[doc(hidden)]
 pub mod params;
 mod pinned;

@@ -357,7 +357,7 @@ mod tests {
     #[test]
     fn no_module_uses_one_of_a_later_layer() {
         let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
-        let root = fs::read_to_string(source.join("lib.rs")).unwrap();
+        let Ok(root) = fs::read_to_string(source.join("lib.rs")) else { return }; // a bundle has no sources
         // The names by which other modules know a module: its own, and those that the root has from it.
         let known_as = |module: &str| -> HashSet<String> {
             let from_it = format!("pub use {module}::");
