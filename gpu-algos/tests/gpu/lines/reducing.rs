@@ -1,7 +1,7 @@
 //! Reductions: of all values, along axes, within expressions.
 #![allow(unused_parens, clippy::double_parens, clippy::op_ref, reason = "lines as a user writes them")]
 
-use gpu_algos::prelude::*;
+use gpu_algos::{gpu_array::expression::where_, prelude::*};
 use ndarray::Axis;
 
 use super::{Lines, OnDevice, OnHost, lines};
@@ -84,7 +84,7 @@ pub fn along(lines: &mut Lines, gpu: Option<&OnDevice>, host: Option<&OnHost<'_>
 }
 
 pub fn within(lines: &mut Lines, gpu: Option<&OnDevice>, host: Option<&OnHost<'_>>) {
-    lines! { lines, gpu, host, "Reductions within expressions", [x y v i f a];
+    lines! { lines, gpu, host, "Reductions within expressions", [x y v i m f a];
         "x - x.mean()" => x - x.mean();
         "x - x.mean(axis=0)" => x - x.mean().axis(Axis(0));
         "(x - x.mean(axis=0)) / x.std(axis=0)" => (x - x.mean().axis(Axis(0))) / x.std(0).axis(Axis(0));
@@ -105,8 +105,10 @@ pub fn within(lines: &mut Lines, gpu: Option<&OnDevice>, host: Option<&OnHost<'_
         "2 * x.sum() - 1" => 2.0 * x.sum() - 1.0;
         "-x.min()" => -x.min();
         "f - f.mean(axis=0)" => f - f.mean().axis(Axis(0));
-        "np.where(np.isnan(a), np.nanmean(a), a)" => gpu_algos::gpu_array::expression::where_(a.is_nan(), a.nanmean(), a);
+        "np.where(np.isnan(a), np.nanmean(a), a)" => where_(a.is_nan(), a.nanmean(), a);
         "((x - x.mean()) * (y - y.mean())).mean() / (x.std() * y.std())" => ((x - x.mean()) * (y - y.mean())).mean() / (x.std(0) * y.std(0));
+        "x[m].mean()" => (x * m.cast::<f64>()).sum() / m.sum().into_expr().cast::<f64>();
+        "x[x > 0].sum()" => where_(x.gt(0.0), x, 0.0).sum();
         "x.mean(axis=0).max()" => x.mean().axis(Axis(0)).max();
         "x.sum(axis=0) * y.sum(axis=1, keepdims=True)" => x.sum().axis(Axis(0)) * y.sum().axis(Axis(1)).keep_dims();
     }
