@@ -36,6 +36,8 @@
 //! in `gpu-sparse`, kernels from strings in `gpu-algos` (`kernels`) and `gpu-driver`.
 //!
 //! # From NumPy and CuPy
+//! The file `NUMPY.md` of the crate has some 320 lines more, each with a test.
+//!
 //! | NumPy, CuPy | here |
 //! |---|---|
 //! | `asarray(h)`, `asnumpy(x)`, `x.item()` | [`GpuArray::from_ndarray`]`(&device, &h)?`, `x.to_ndarray()?`, `x.get()?` |

@@ -16,6 +16,7 @@ mod kernels_reduction;
 mod kernels_scan;
 mod layouts;
 mod lazies;
+mod lines;
 mod matmul;
 mod matmul_halves;
 mod matmul_precisions;
@@ -90,6 +91,8 @@ fn main() -> ExitCode {
         .cases("failures", emulated(), require, failures::cases())
         .group("failures", emulated(), require, tests![no_fallible_function_is_forgotten])
         .group("numpy", numpy::python(), "GPU_TESTS", numpy::TESTS)
+        .group("numpy", numpy::python(), "GPU_TESTS", lines::TESTS)
+        .group("numpy", Ok::<_, String>(()), "", lines::PAGE)
         .cases("kernels", compiler(), "GPU_COMPILE", kernels)
         .run()
 }

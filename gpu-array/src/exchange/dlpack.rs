@@ -46,7 +46,7 @@ pub struct DLDevice {
     pub device_id: i32,
 }
 
-/// `DLDataType`: the kind of number (0 integer, 1 unsigned, 2 float, 5 complex, 6 bool), bits, and lanes of a vector.
+/// `DLDataType`: the kind of number (0 integer, 1 unsigned, 2 float, 4 bfloat16, 5 complex, 6 bool), bits, and lanes of a vector.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the names are those of dlpack.h")]

@@ -302,6 +302,18 @@ static OPERATIONS: &[Operation<Call>] = &[
             })
         },
     },
+    Operation {
+        name: "DeviceVec::from_foreign",
+        makes: &[(Copy, 1), (Call::Event, 3)],
+        sweep: |call| {
+            reads(call, |buffer| {
+                let (home, theirs) = (Stream::new(buffer.device())?, buffer.home());
+                let after = Some(theirs.as_raw());
+                // SAFETY: three elements, which nobody changes.
+                unsafe { DeviceVec::from_foreign(&home, buffer.as_raw(), 3, after, ())? }.to_vec()
+            })
+        },
+    },
     Operation { name: "DeviceVec::to_vec", makes: &[(Copy, 1)], sweep: |call| reads(call, DeviceVec::to_vec) },
     Operation {
         name: "DeviceSlice::copy_to_slice",
@@ -722,6 +734,7 @@ pub fn no_fallible_function_is_forgotten(_: &()) -> Outcome {
         include_str!("../../src/global.rs"),
         include_str!("../../src/graph.rs"),
         include_str!("../../src/kernel.rs"),
+        include_str!("../../src/memory/foreign.rs"),
         include_str!("../../src/memory/mod.rs"),
         include_str!("../../src/memory/slices.rs"),
         include_str!("../../src/module.rs"),

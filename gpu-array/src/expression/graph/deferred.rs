@@ -217,7 +217,7 @@ impl<'a> Results<'a> {
             if Some(&leaf.shape) != expected
                 || leaf.dtype != node.dtype
                 || leaf.offset != 0
-                || leaf.memory.is_on_device() != home.is_some()
+                || leaf.memory.home().map(Stream::device) != home.map(Stream::device)
             {
                 let (got, of) = (leaf.shape.to_vec(), leaf.dtype);
                 return Err(value.failed(format!("a result of shape {got:?} of {of} that it does not announce").into()));

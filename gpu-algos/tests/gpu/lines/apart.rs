@@ -1,0 +1,111 @@
+//! Elements at other places: moved, joined, selected, written; scans; products.
+#![allow(unused_parens, clippy::double_parens, clippy::op_ref, reason = "lines as a user writes them")]
+
+use gpu_algos::{
+    gpu_array::{
+        GpuArray, concatenate,
+        expression::{
+            Outside, diff, diff_n, flip, pad, repeat, roll, take, take_along_axis, take_axis, tile, tril, triu,
+        },
+        hstack, meshgrid, stack, vstack,
+    },
+    prelude::*,
+};
+use ndarray::{Axis, MeshIndex, s};
+
+use super::{Lines, OnDevice, OnHost, device_lines, lines};
+
+pub fn moved(lines: &mut Lines, gpu: Option<&OnDevice>, host: Option<&OnHost<'_>>) {
+    lines! { lines, gpu, host, "Elements at other places", [x v i k];
+        "np.roll(x, 1, axis=0)" => roll(x, 1, Axis(0));
+        "np.roll(x, -2, axis=1)" => roll(x, -2, Axis(1));
+        "np.flip(x, axis=1)" => flip(x, Axis(1));
+        "np.tile(v, 3)" => tile(v, 3, Axis(0));
+        "np.repeat(v, 2)" => repeat(v, 2, Axis(0));
+        "np.repeat(x, 2, axis=0)" => repeat(x, 2, Axis(0));
+        "np.pad(v, (1, 2))" => pad(v, 1, 2, Axis(0), Outside::Value(0.0));
+        "np.pad(v, (1, 2), mode='edge')" => pad(v, 1, 2, Axis(0), Outside::Clip);
+        "np.pad(v, (2, 1), mode='wrap')" => pad(v, 2, 1, Axis(0), Outside::Wrap);
+        "np.pad(v, (2, 2), mode='reflect')" => pad(v, 2, 2, Axis(0), Outside::Reflect);
+        "np.diff(v)" => diff(v, Axis(0));
+        "np.diff(x, axis=1)" => diff(x, Axis(1));
+        "np.diff(i, n=2, axis=1)" => diff_n(i, 2, Axis(1));
+        "np.tril(x)" => tril(x, 0);
+        "np.triu(x, 1)" => triu(x, 1);
+        "v[k]" => take(v, k, Outside::Wrap);
+        "v.take(k, mode='clip')" => take(v, k, Outside::Clip);
+        "x[:, k]" => take_axis(x, k, Axis(1), Outside::Wrap);
+        "np.take(x, k, axis=0, mode='wrap')" => take_axis(x, k, Axis(0), Outside::Wrap);
+        "np.take_along_axis(x, i % 4, axis=1)" => take_along_axis(x, i, Axis(1), Outside::Wrap);
+    }
+}
+
+pub fn parts(lines: &mut Lines, gpu: Option<&OnDevice>) {
+    device_lines! { lines, gpu, "Parts, joins and writes, on a device", [x y v c i j k m];
+        "x[1:, :2]" => x.slice(s![1.., ..2])?;
+        "x[:, 1]" => x.slice(s![.., 1])?;
+        "x[-1]" => x.slice(s![-1, ..])?;
+        "x[:, ::2]" => x.slice(s![.., ..;2])?;
+        "x[::-1]" => x.slice(s![..;-1, ..])?;
+        "x.T" => x.t();
+        "x.reshape(4, 3)" => x.reshape((4, 3))?;
+        "x.ravel()" => x.reshape(12)?;
+        "np.broadcast_to(v, (3, 4))" => v.broadcast((3, 4))?;
+        "np.broadcast_to(c, (3, 4))" => c.broadcast((3, 4))?;
+        "x[np.newaxis]" => x.insert_axis(Axis(0))?;
+        "np.concatenate((x, y), axis=0)" => concatenate(Axis(0), [x, y])?;
+        "np.concatenate((x, c), axis=1)" => concatenate(Axis(1), [x, c])?;
+        "np.stack((x, y))" => stack(Axis(0), [x, y])?;
+        "np.hstack((x, y))" => hstack([x, y])?;
+        "np.vstack((x, y))" => vstack([x, y])?;
+        "np.meshgrid(v, v)[0]" => meshgrid([v, v], MeshIndex::XY)?[0];
+        "np.zeros_like(x)" => x.zeros_like()?;
+        "np.ones_like(x)" => x.ones_like()?;
+        "np.full_like(x, 7)" => x.full_like(7.0)?;
+        "np.zeros((2, 3))" => GpuArray::<f64, _>::zeros(x.stream(), (2, 3))?;
+        "np.full(3, 2.5)" => GpuArray::full(x.stream(), 3, 2.5)?;
+        "np.arange(0, 10, 3)" => GpuArray::arange(x.stream(), 0i64, 10, 3)?;
+        "np.linspace(0, 1, 5)" => GpuArray::linspace(x.stream(), 0.0, 1.0, 5)?;
+        "np.eye(3)" => GpuArray::<f64, _>::eye(x.stream(), 3)?;
+        "x.copy()" => x.try_clone()?;
+        "x[m]" => x.select(m).eval()?;
+        "x[x > 1]" => x.select(x.gt(1.0)).eval()?;
+        "i[i % 2 == 0]" => i.select((i % 2).eq(0)).eval()?;
+        "np.flatnonzero(x > 0)" => x.gt(0.0).nonzero().eval()?;
+        "x[[True, False, True]]" => x.compress(&GpuArray::from_vec(x.stream(), vec![true, false, true])?, Axis(0))?;
+        "x[m] = 0" => { let mut x = x.try_clone()?; x.assign_where(m, 0.0)?; x };
+        "x[m] = y[m]" => { let mut x = x.try_clone()?; x.assign_where(m, y)?; x };
+        "x[:, 1] = 0" => { let mut x = x.try_clone()?; x.slice_mut(s![.., 1])?.fill(0.0)?; x };
+        "x[1:] = v" => { let mut x = x.try_clone()?; x.slice_mut(s![1.., ..])?.assign(v)?; x };
+        "x += y" => { let mut x = x.try_clone()?; x += y; x };
+        "x *= 2" => { let mut x = x.try_clone()?; x *= 2.0; x };
+        "x[x < 0] = 0" => { let mut x = x.try_clone()?; x.update(|x| x.maximum(0.0))?; x };
+        "np.put(x, k, v)" => { let mut x = x.try_clone()?; x.put(k, v)?; x };
+        "np.put(x, k, 7)" => { let mut x = x.try_clone()?; x.put(k, 7.0)?; x };
+        "np.add.at(v, k, 1.5)" => { let mut v = v.try_clone()?; v.add_at(k, 1.5)?; v };
+        "x @ y.T" => x.matmul(y.t()).eval()?;
+        "x @ v" => x.matmul(v).eval()?;
+        "v @ v" => v.dot(v).eval()?;
+        "i @ j.T" => i.matmul(j.t()).eval()?;
+        "np.vdot(x, y)" => x.vdot(y).eval()?;
+    }
+}
+
+pub fn scans(lines: &mut Lines, gpu: Option<&OnDevice>) {
+    device_lines! { lines, gpu, "Scans, on a device", [x v i a y];
+        "np.cumsum(x)" => x.cumsum().eval()?;
+        "np.cumsum(x, axis=0)" => x.cumsum().axis(Axis(0)).eval()?;
+        "np.cumsum(x, axis=1)" => x.cumsum().axis(Axis(1)).eval()?;
+        "np.cumprod(v)" => v.cumprod().eval()?;
+        "np.cumsum(i)" => i.cumsum().eval()?;
+        "np.nancumsum(a)" => a.nancumsum().eval()?;
+        "np.maximum.accumulate(v)" => v.cummax().eval()?;
+        "np.minimum.accumulate(x, axis=1)" => x.cummin().axis(Axis(1)).eval()?;
+        "np.cumsum(v[::-1])[::-1]" => v.cumsum().reverse().eval()?;
+        "np.cumsum(v) - v" => v.cumsum().exclusive().eval()?;
+        "np.cumsum(v) / v.sum()" => (v.cumsum() / v.sum()).eval()?;
+        "np.cumsum(y, axis=1) / y.sum(axis=1, keepdims=True)" => (y.cumsum().axis(Axis(1)) / y.sum().axis(Axis(1)).keep_dims()).eval()?;
+        "np.cumsum(x - x.mean())" => (x - x.mean()).cumsum().eval()?;
+        "np.cumsum(v * 2) + 1" => v.cumsum().map(|sum| 2.0 * sum + 1.0).eval()?;
+    }
+}
