@@ -48,8 +48,7 @@ impl Event {
     /// # Errors
     /// The driver's error.
     pub fn untimed(device: &Device) -> Result<Self> {
-        let current = device.enter()?;
-        Self::with_flags(device, DISABLE_TIMING, &current)
+        Self::untimed_entered(device, &device.enter()?)
     }
 
     /// An event that can be timed, and for which [`Event::synchronize`] sleeps instead of asking again and again: some microseconds later, but no
@@ -69,8 +68,8 @@ impl Event {
         Ok(event)
     }
 
-    /// An event for ordering only, not recorded yet.
-    pub(crate) fn untimed(device: &Device, current: &Current) -> Result<Self> {
+    /// [`Event::untimed`] within a call that has entered the device.
+    pub(crate) fn untimed_entered(device: &Device, current: &Current) -> Result<Self> {
         Self::with_flags(device, DISABLE_TIMING, current)
     }
 
