@@ -9,7 +9,7 @@
 //! 4. Elements and sums are added, and written by [`GpuArray::put`]. Of the sums of a place the last stays, which is that of all its values.
 
 use gpu_array::{
-    ArrayError, DType, Element, GpuArray, GpuView, GpuViewMut, Integer, Number,
+    ArrayError, DType, Element, GpuArray, GpuView, GpuViewMut, Integer, Numeric,
     expression::{Expr, Gpu, IntoExpr, Outside, Rhs, constant, gather, index, put_add, take, where_},
     gpu_driver::{DriverError, Stream},
 };
@@ -30,7 +30,7 @@ pub trait AddAt<T: Element, D: Dimension> {
     ///
     /// # Determinism
     /// The result has the same bits each time. Integers wrap. Of floats the values of each place are added in a tree that the order of the indices
-    /// and the device fix, those of f32 in f64, and their sum to the element: NumPy adds one value after another.
+    /// and the device fix, those of f32, f16 and bf16 in f64, and their sum to the element; so of complex numbers: NumPy adds one value after another.
     ///
     /// # Cost
     /// For integers of 32 and 64 bits two launches, and a wait for the check of the indices. For others a wait, a launch for each bit of the greatest
@@ -57,7 +57,7 @@ pub trait AddAt<T: Element, D: Dimension> {
     #[doc(alias("scatter_add", "index_add", "np.add.at", "bincount", "histogram"))]
     fn add_at<'a, I, V>(&mut self, indices: I, values: V) -> Result<()>
     where
-        T: Summable + Number,
+        T: Summable + Numeric,
         I: IntoExpr<'a, Elem: Integer, Backend = Gpu>,
         V: Rhs<'a, T, I::Dim, Gpu, Elem = T>;
 }
@@ -65,7 +65,7 @@ pub trait AddAt<T: Element, D: Dimension> {
 impl<T: Element, D: Dimension> AddAt<T, D> for GpuArray<T, D> {
     fn add_at<'a, I, V>(&mut self, indices: I, values: V) -> Result<()>
     where
-        T: Summable + Number,
+        T: Summable + Numeric,
         I: IntoExpr<'a, Elem: Integer, Backend = Gpu>,
         V: Rhs<'a, T, I::Dim, Gpu, Elem = T>,
     {
@@ -76,7 +76,7 @@ impl<T: Element, D: Dimension> AddAt<T, D> for GpuArray<T, D> {
 impl<T: Element, D: Dimension> AddAt<T, D> for GpuViewMut<'_, T, D> {
     fn add_at<'a, I, V>(&mut self, indices: I, values: V) -> Result<()>
     where
-        T: Summable + Number,
+        T: Summable + Numeric,
         I: IntoExpr<'a, Elem: Integer, Backend = Gpu>,
         V: Rhs<'a, T, I::Dim, Gpu, Elem = T>,
     {
@@ -87,7 +87,7 @@ impl<T: Element, D: Dimension> AddAt<T, D> for GpuViewMut<'_, T, D> {
 /// Implements [`AddAt::add_at`].
 fn add_at<'a, T, D: Dimension, I, V>(target: &mut GpuViewMut<'_, T, D>, indices: I, values: V) -> Result<()>
 where
-    T: Summable + Number,
+    T: Summable + Numeric,
     I: IntoExpr<'a, Elem: Integer, Backend = Gpu>,
     V: Rhs<'a, T, I::Dim, Gpu, Elem = T>,
 {

@@ -90,7 +90,7 @@ pub use add_at::AddAt;
 pub use common::operand::Receiver;
 pub use error::{AlgoError, Result};
 pub use matmul::{Matmul, MatrixProduct};
-pub use reduce::{Pair, Reduction, Reductions, Results, Summable};
+pub use reduce::{Ordered, Pair, Reduction, Reductions, Results, Summable};
 pub use registry::KERNELS;
 pub use scan::{InPlace, Scan, Scans, ScansInPlace};
 pub use warm::warm;

@@ -99,7 +99,7 @@ class CuPyKernel(OnCuPy):
         return lambda: kernel(x, y, out)
 
     def lincomb(self, v):
-        return self.kernel(v, "z = 5 * x + 6 * y")
+        return self.kernel(v, "z = T(5) * x + T(6) * y")
 
     def wave(self, v):
         return self.kernel(v, "z = exp(x) * sin(y) + sqrt(fabs(x))")

@@ -11,10 +11,10 @@ import typing
 SEED = 20261121
 PERIOD = 1 << 20
 PIECE = 1 << 16
-SIZE = {"u8": 1, "f32": 4, "f64": 8}
+SIZE = {"u8": 1, "f16": 2, "f32": 4, "f64": 8, "c64": 8}
 FLOATS = ("f32", "f64")
 # The error that an answer may have; relative to the sum of magnitudes where numbers are added.
-BOUND = {"u8": 0.0, "f32": 1e-4, "f64": 1e-12}
+BOUND = {"u8": 0.0, "f16": 4e-3, "f32": 1e-4, "f64": 1e-12, "c64": 1e-4}
 FILLED = 1.5
 
 VECTORS = {
@@ -33,6 +33,12 @@ REDUCED = {
     **VECTORS,
     "full": [("f32", 1 << 14), ("f32", 1 << 20), ("f32", 1 << 28), ("f64", 1 << 14), ("f64", 1 << 20), ("f64", 1 << 27)],
     "quick": [("f32", 1 << 20), ("f64", 1 << 20)],
+}
+# As many bytes as the longest of f32.
+TOTALS = {
+    "full": [*REDUCED["full"], ("f16", 1 << 29)],
+    "quick": [*REDUCED["quick"], ("f16", 1 << 21)],
+    "tiny": [*REDUCED["tiny"], ("f16", 8192)],
 }
 SUMS = {**VECTORS, "full": [("f32", 1 << 20), ("f32", 1 << 28)]}
 PLACES = {which: [size for size in reduced if size[0] == "f32"] for which, reduced in REDUCED.items()}
@@ -58,10 +64,13 @@ class Vectors:
     def block(self, which):
         import numpy as np
 
-        random = np.random.default_rng([SEED, which]).random(self.period)
+        parts = 2 if self.dtype == "c64" else 1
+        random = np.random.default_rng([SEED, which]).random(parts * self.period)
         if self.dtype == "u8":
             return (256 * random).astype(np.uint8)
-        return (2 * random - 1).astype(np.float32 if self.dtype == "f32" else np.float64)
+        if self.dtype == "c64":
+            return (2 * random - 1).astype(np.float32).view(np.complex64)
+        return (2 * random - 1).astype({"f16": np.float16, "f32": np.float32, "f64": np.float64}[self.dtype])
 
     x = functools.cached_property(lambda self: self.block(0))
     y = functools.cached_property(lambda self: self.block(1))
@@ -128,7 +137,7 @@ def everywhere(difference):
 
 
 def wide(block):
-    return block.astype("f8")
+    return block.astype("c16" if block.dtype.kind == "c" else "f8")
 
 
 def of_prefix_sums(v, place, got):
@@ -171,7 +180,7 @@ def of_a_product(s, host):
 same_as_x = everywhere(lambda v, place, got: abs(got - v.expected(v.x, place)))
 
 OPERATIONS = {
-    "sum": Operation(total(lambda v: wide(v.x)), lambda v: v.bytes, ceiling="read", sizes=REDUCED),
+    "sum": Operation(total(lambda v: wide(v.x)), lambda v: v.bytes, ceiling="read", sizes=TOTALS),
     "dot": Operation(total(lambda v: wide(v.x) * wide(v.y)), lambda v: 2 * v.bytes, ceiling="read", sizes=REDUCED),
     # NumPy's of 2^28 f32 is off by 1.5e-3: squares add up without cancelling, in f32. A figure with its error, no wrong answer.
     "norm2": Operation(of_the_norm, lambda v: v.bytes, ceiling="read", slack=100.0),

@@ -1,6 +1,6 @@
 //! Right answers.
 
-use gpu_array::Element;
+use gpu_array::{Complex, Element};
 use rayon::prelude::*;
 
 use crate::harness::Check;
@@ -34,6 +34,12 @@ pub(super) fn check_lincomb<T: Copy + Sync + Into<f64>>(x: &[T], y: &[T], got: &
     })
 }
 
+/// `5 x + 6 y` of each part.
+pub(super) fn check_complex_lincomb(x: &[Complex<f32>], y: &[Complex<f32>], got: &[Complex<f32>]) -> Check {
+    let parts = |z: &[Complex<f32>]| z.iter().flat_map(|z| [z.re, z.im]).collect::<Vec<f32>>();
+    check_lincomb(&parts(x), &parts(y), &parts(got))
+}
+
 /// `exp(x) sin(y) + sqrt(|x|)`.
 pub(super) fn check_wave(x: &[f32], y: &[f32], got: &[f32]) -> Check {
     near(got, x.len(), 4.0 * rounding::<f32>(), |i| {
@@ -45,7 +51,11 @@ pub(super) fn check_wave(x: &[f32], y: &[f32], got: &[f32]) -> Check {
 
 /// A few units in the last place.
 pub(crate) fn rounding<T>() -> f64 {
-    4.0 * if size_of::<T>() == 4 { f64::from(f32::EPSILON) } else { f64::EPSILON }
+    4.0 * match size_of::<T>() {
+        2 => f64::from(gpu_array::f16::EPSILON),
+        4 => f64::from(f32::EPSILON),
+        _ => f64::EPSILON,
+    }
 }
 
 #[cfg(test)]
@@ -58,6 +68,11 @@ mod tests {
         let right: Vec<f32> = x.iter().zip(&y).map(|(x, y)| 5.0 * x + 6.0 * y).collect();
         assert!(check_lincomb(&x, &y, &right).is_right() && !check_lincomb(&x, &y, &right[..2]).is_right());
         assert!(!check_lincomb(&x, &y, &[right[0], right[1] + 1e-4, right[2]]).is_right());
+        let complex = |x: &[f32]| [Complex::new(x[0], x[1]), Complex::new(x[2], x[0])];
+        let (zx, zy, mut zs) = (complex(&x), complex(&y), complex(&right));
+        assert!(check_complex_lincomb(&zx, &zy, &zs).is_right());
+        zs[1].im += 1e-4;
+        assert!(!check_complex_lincomb(&zx, &zy, &zs).is_right());
         let waves: Vec<f32> = x.iter().zip(&y).map(|(x, y)| x.exp() * y.sin() + x.abs().sqrt()).collect();
         assert!(check_wave(&x, &y, &waves).is_right() && !check_wave(&x, &y, &right).is_right());
         assert!(!check_wave(&x, &y, &[waves[0], f32::NAN, waves[2]]).is_right());

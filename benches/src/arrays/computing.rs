@@ -3,11 +3,11 @@
 use std::error::Error;
 
 use gpu_algos::elementwise_kernel;
-use gpu_array::{GpuArray, expression::where_};
+use gpu_array::{Complex, GpuArray, expression::where_, f16};
 use ndarray::{Dimension, Ix1, Ix2};
 
 use super::{
-    answers::{check_lincomb, check_wave, near, rounding, same},
+    answers::{check_complex_lincomb, check_lincomb, check_wave, near, rounding, same},
     input::{Input, Pair, Random},
 };
 use crate::harness::{Check, Figure, Harness, Work};
@@ -30,6 +30,10 @@ pub(super) fn figures(harness: &mut Harness, longest: &Input<f32>) {
     of_length(harness, longest);
     let x = Input::<f64>::new(longest.len() / 2);
     lincomb_f64(harness, &x, &Input::behind(&x));
+    let x = Input::<f16>::new(2 * longest.len());
+    lincomb_f16(harness, &x, &Input::behind(&x));
+    let x = Input::<Complex<f32>>::new(longest.len() / 2);
+    lincomb_c64(harness, &x, &Input::behind(&x));
     evaluated(harness, set.pick(1 << 12, 1 << 14, 1 << 14));
     chosen(harness, longest);
     fused8(harness, longest);
@@ -72,6 +76,17 @@ fn lincomb_f32(harness: &mut Harness, x: &Input<f32>, y: &Input<f32>) {
 fn lincomb_f64(harness: &mut Harness, x: &Input<f64>, y: &Input<f64>) {
     let figure = harness.figure("lincomb", "f64", x.len(), BY);
     into_existing(figure, x, y, |out, x, y| out.assign(5.0 * x + 6.0 * y), check_lincomb);
+}
+
+fn lincomb_f16(harness: &mut Harness, x: &Input<f16>, y: &Input<f16>) {
+    let figure = harness.figure("lincomb", "f16", x.len(), BY);
+    let [five, six] = [5.0, 6.0].map(f16::from_f32);
+    into_existing(figure, x, y, |out, x, y| out.assign(five * x + six * y), check_lincomb);
+}
+
+fn lincomb_c64(harness: &mut Harness, x: &Input<Complex<f32>>, y: &Input<Complex<f32>>) {
+    let figure = harness.figure("lincomb", "c64", x.len(), BY);
+    into_existing(figure, x, y, |out, x, y| out.assign(5.0 * x + 6.0 * y), check_complex_lincomb);
 }
 
 fn wave(harness: &mut Harness, x: &Input<f32>, y: &Input<f32>) {

@@ -2,7 +2,7 @@
 
 use std::cell::OnceCell;
 
-use gpu_array::{Element, GpuArray};
+use gpu_array::{Complex, Element, Float, GpuArray, f16};
 use ndarray::{Ix1, aview1};
 
 use crate::{
@@ -22,6 +22,21 @@ impl Random for f32 {
     const NAME: &'static str = "f32";
     fn random(from: usize, n: usize) -> Vec<Self> {
         data::uniform_from(from, n)
+    }
+}
+
+impl Random for f16 {
+    const NAME: &'static str = "f16";
+    fn random(from: usize, n: usize) -> Vec<Self> {
+        data::uniform_from::<f64>(from, n).into_iter().map(Self::rounded_from_f64).collect()
+    }
+}
+
+impl Random for Complex<f32> {
+    const NAME: &'static str = "c64";
+    fn random(from: usize, n: usize) -> Vec<Self> {
+        let parts = data::uniform_from(2 * from, 2 * n);
+        parts.as_chunks().0.iter().map(|&[re, im]| Self::new(re, im)).collect()
     }
 }
 

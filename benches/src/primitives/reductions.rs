@@ -4,7 +4,7 @@
 //! that end in `-eval`.
 
 use gpu_algos::{Reduction, Summable, prelude::*};
-use gpu_array::{Element, GpuArray, Number, Promote};
+use gpu_array::{Element, GpuArray, Number, Promote, f16};
 use ndarray::{Axis, Ix0, Ix1, Ix2, IxDyn};
 use rayon::prelude::*;
 
@@ -29,6 +29,7 @@ pub(super) fn figures(harness: &mut Harness) {
         sum(harness, &x);
         dot(harness, &x, &Input::behind(&x));
     }
+    sum(harness, &Input::<f16>::new(set.pick(1 << 13, 1 << 21, 1 << 29)));
     let side = set.pick(64, 1024, 8192);
     let matrix = Input::new(side * side);
     along_axes(harness, &matrix, side);
@@ -52,6 +53,7 @@ fn of_length(harness: &mut Harness, n: usize) {
 
 /// A type whose sums are of it.
 trait Real: Random + Number + Summable<Sum = Self> + Promote<Self, Output = Self> + Into<f64> {}
+impl Real for f16 {}
 impl Real for f32 {}
 impl Real for f64 {}
 

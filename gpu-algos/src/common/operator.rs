@@ -10,8 +10,10 @@ use smallvec::{SmallVec, smallvec};
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct DeviceOperator {
     pub(crate) kind: OperatorKind,
-    /// The type of the values.
+    /// The type of the values, f32 for numbers of 16 bits.
     pub(crate) value: DType,
+    /// The type of 16 bits that the values come from; results of the values' type are rounded to it.
+    pub(crate) narrow: Option<DType>,
     /// Whether NaN is left out, which only floats can have.
     pub(crate) ignores_nan: bool,
 }
@@ -87,19 +89,34 @@ impl OperatorKind {
         }
     }
 
-    /// Carries sums and products of f32 in f64.
+    /// Carries sums and products of f32 in f64, and of complex numbers of f32 in those of f64.
     pub(crate) fn carry_in_f64(&mut self) {
-        if let Self::Sum { carried, .. } | Self::Product { carried, .. } = self
-            && *carried == DType::F32
-        {
-            *carried = DType::F64;
+        if let Self::Sum { carried, .. } | Self::Product { carried, .. } = self {
+            *carried = match *carried {
+                DType::F32 => DType::F64,
+                DType::C64 => DType::C128,
+                wide => wide,
+            };
         }
     }
 }
 
 impl DeviceOperator {
-    pub(crate) fn new(kind: OperatorKind, value: DType, ignores_nan: bool) -> Self {
-        Self { kind, value, ignores_nan: ignores_nan && value.is_float() }
+    /// The operator over values of an array's type. Kernels take numbers of 16 bits as f32 (`common::source::lowered`).
+    pub(crate) fn new(kind: OperatorKind, array: DType, ignores_nan: bool) -> Self {
+        let (value, narrow) = if array.is_half() { (DType::F32, Some(array)) } else { (array, None) };
+        Self { kind, value, narrow, ignores_nan: ignores_nan && (value.is_float() || value.is_complex()) }
+    }
+
+    /// The type of results that are values.
+    fn of_values(&self) -> DType {
+        self.narrow.unwrap_or(self.value)
+    }
+
+    /// Whether the results of the C++ structure are values.
+    fn gives_values(&self) -> bool {
+        use OperatorKind::{Extreme, MinMax, NormL2, NormMax};
+        matches!(self.kind, Extreme { .. } | MinMax | NormL2 | NormMax)
     }
 
     /// The C++ structure of the operator.
@@ -127,7 +144,11 @@ impl DeviceOperator {
             OperatorKind::Custom(_) => return "gpu_user::Operator".to_owned(),
             OperatorKind::NormL2 | OperatorKind::NormMax => value.to_owned(),
         };
-        format!("gpu::reduce::{}<{arguments}>", self.structure())
+        let structure = format!("gpu::reduce::{}<{arguments}>", self.structure());
+        match self.narrow.filter(|_| self.gives_values()) {
+            Some(narrow) => format!("gpu::reduce::Rounded<{structure}, {}>", narrow.cuda_name()),
+            None => structure,
+        }
     }
 
     /// The text that defines a user's operator.
@@ -150,6 +171,7 @@ impl DeviceOperator {
             OperatorKind::MinMax => "MinMax",
             OperatorKind::ArgExtreme { narrow: true, .. } => "ArgExtremeNarrow",
             OperatorKind::ArgExtreme { .. } => "ArgExtreme",
+            OperatorKind::Mean { .. } if self.value.is_complex() => "ComplexMean",
             OperatorKind::Mean { .. } => "Mean",
             OperatorKind::Variance { .. } => "Variance",
             OperatorKind::Deviation { .. } => "Deviation",
@@ -168,8 +190,8 @@ impl DeviceOperator {
             OperatorKind::Product { carried, result } => (1, [*carried, *result], 0),
             OperatorKind::Count => (2, [DType::I64; 2], 0),
             OperatorKind::Logical { all } => (3, [DType::Bool; 2], u32::from(*all)),
-            OperatorKind::Extreme { greatest } => (4, [self.value; 2], u32::from(*greatest)),
-            OperatorKind::MinMax => (5, [self.value; 2], 0),
+            OperatorKind::Extreme { greatest } => (4, [self.of_values(); 2], u32::from(*greatest)),
+            OperatorKind::MinMax => (5, [self.of_values(); 2], 0),
             OperatorKind::ArgExtreme { greatest, narrow } => {
                 (6, [DType::I64; 2], u32::from(*greatest) | u32::from(*narrow) << 1)
             }
@@ -177,8 +199,8 @@ impl DeviceOperator {
             OperatorKind::Variance { result, ddof } => (8, [*result; 2], *ddof),
             OperatorKind::Deviation { result, ddof } => (9, [*result; 2], *ddof),
             OperatorKind::MeanVariance { result, ddof } => (10, [*result; 2], *ddof),
-            OperatorKind::NormL2 => (11, [self.value; 2], 0),
-            OperatorKind::NormMax => (12, [self.value; 2], 0),
+            OperatorKind::NormL2 => (11, [self.of_values(); 2], 0),
+            OperatorKind::NormMax => (12, [self.of_values(); 2], 0),
             OperatorKind::Custom(_) => (13, [self.value; 2], 0),
             OperatorKind::MeanDeviation { result, ddof } => (14, [*result; 2], *ddof),
         };
@@ -192,6 +214,7 @@ impl DeviceOperator {
             OperatorKind::Sum { carried, .. } | OperatorKind::Product { carried, .. } => carried.bytes(),
             OperatorKind::Logical { .. } => 4,
             OperatorKind::Count | OperatorKind::ArgExtreme { narrow: true, .. } => 8,
+            OperatorKind::Mean { .. } if self.value.is_complex() && self.ignores_nan => 24,
             OperatorKind::Extreme { .. } | OperatorKind::NormMax => self.value.bytes(),
             OperatorKind::ArgExtreme { .. } | OperatorKind::MinMax | OperatorKind::Mean { .. } => 16,
             OperatorKind::NormL2 => 24,
@@ -231,8 +254,8 @@ impl DeviceOperator {
             }
             OperatorKind::Count | OperatorKind::ArgExtreme { .. } => smallvec![DType::I64],
             OperatorKind::Logical { .. } => smallvec![DType::Bool],
-            OperatorKind::Extreme { .. } | OperatorKind::NormL2 | OperatorKind::NormMax => smallvec![self.value],
-            OperatorKind::MinMax => smallvec![self.value; 2],
+            OperatorKind::Extreme { .. } | OperatorKind::NormL2 | OperatorKind::NormMax => smallvec![self.of_values()],
+            OperatorKind::MinMax => smallvec![self.of_values(); 2],
             // The one result stands at an address of its own, without an offset in elements.
             OperatorKind::Custom(_) => smallvec![DType::U8],
         }

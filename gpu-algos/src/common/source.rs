@@ -1,10 +1,11 @@
 //! The input of reductions, scans and selections: an expression of arrays, or a user's text.
 
 use gpu_array::{
-    ArrayError, DType,
-    expression::{Assembled, Lowered, LoweredLeaf},
+    ArrayError, DType, Element,
+    expression::{Assembled, Backend, COMPLEX_HEADERS, Expr, HALF_HEADERS, HEADERS, Lowered, LoweredLeaf},
     gpu_driver::{Header, Stream},
 };
+use ndarray::Dimension;
 use smallvec::SmallVec;
 
 use super::launch::unique;
@@ -61,12 +62,26 @@ impl ValueSource for Lowered<'_> {
     }
 }
 
-/// The structure of the expression that is an array itself.
-pub(crate) fn identity(structure: &str, dtype: DType) -> String {
+/// The expression of values, as kernels of reductions and scans take them: numbers of 16 bits as f32.
+pub(crate) fn lowered<'a, T: Element, D: Dimension, P: Backend>(
+    values: Expr<'a, T, D, P>,
+) -> Result<Assembled<'a>, ArrayError> {
+    if T::DTYPE.is_half() { values.cast::<f32>().lower_deferred() } else { values.lower_deferred() }
+}
+
+/// The structure of the expression that is an array itself, and the headers that it needs; an array of numbers of 16 bits as f32.
+pub(crate) fn identity(structure: &str, dtype: DType) -> (String, Vec<Header>) {
     let name = dtype.cuda_name();
-    format!(
-        "struct {structure} {{\n    typedef gpu::Tuple<{name}> Leaves;\n    typedef gpu::Tuple<{name}> Outputs;\n    \
+    let (value, further) = match dtype {
+        dtype if dtype.is_half() => ("float", &HALF_HEADERS[..]),
+        dtype if dtype.is_complex() => (name, &COMPLEX_HEADERS[..]),
+        _ => (name, &[][..]),
+    };
+    let include = further.first().map(|header| format!("#include \"{}\"\n", header.name)).unwrap_or_default();
+    let text = format!(
+        "{include}struct {structure} {{\n    typedef gpu::Tuple<{name}> Leaves;\n    typedef gpu::Tuple<{value}> Outputs;\n    \
              static constexpr int SCALARS = 0, EXTRA = 0;\n    static __device__ __forceinline__ void apply(const uint64_t *, \
              const uint64_t *, const Leaves &x, Outputs &y) {{ gpu::get<0>(y) = gpu::get<0>(x); }}\n}};\n"
-    )
+    );
+    (text, HEADERS.iter().chain(further).copied().collect())
 }

@@ -1,19 +1,30 @@
 //! Element types that can be added up, and the operators of their sums and products.
 
-use gpu_array::{Element, Float, Number};
+use gpu_array::{Complex, DType, Element, Float, Inexact, Numeric, bf16, f16};
 
 use super::operator::OperatorKind;
 
 /// An element type that can be added up.
 pub trait Summable: Element {
-    /// The type of sums and products, NumPy's: `i64` for signed integers and `bool`, `u64` for unsigned integers, a float's own.
-    type Sum: Number;
-    /// The type of means and standard deviations: `f64` for integers and `bool`, a float's own.
-    type Mean: Float;
+    /// The type of sums and products, NumPy's: `i64` for signed integers and `bool`, `u64` for unsigned integers, a float's own (`f16` and `bf16` are
+    /// carried in f32 or f64 and rounded once).
+    type Sum: Numeric;
+    /// The type of means, and of standard deviations of real numbers: `f64` for integers and `bool`, a float's or complex number's own.
+    type Mean: Inexact;
 }
 
-/// f32 and f64. [`Summable`] is implemented for both at once: so the float type of a literal, which is not known yet, is known to be that of its sums.
+/// An element type with an order: all but complex numbers.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` has no order",
+    note = "the least and the greatest are defined for bool and real numbers; `z.abs().max()` is one of sizes"
+)]
+pub trait Ordered: Element + PartialOrd {}
+impl<T: Element + PartialOrd> Ordered for T {}
+
+/// The floats. [`Summable`] is implemented for all of them at once: so the float type of a literal, which is not known yet, is known to be that of its sums.
 pub trait FloatSum: Float {}
+impl FloatSum for f16 {}
+impl FloatSum for bf16 {}
 impl FloatSum for f32 {}
 impl FloatSum for f64 {}
 
@@ -34,12 +45,18 @@ macro_rules! summable {
 summable! {
     bool: i64, f64; i8: i64, f64; i16: i64, f64; i32: i64, f64; i64: i64, f64;
     u8: u64, f64; u16: u64, f64; u32: u64, f64; u64: u64, f64;
+    Complex<f32>: Self, Self; Complex<f64>: Self, Self;
 }
 
 pub(crate) fn sum<T: Summable>() -> OperatorKind {
-    OperatorKind::Sum { carried: T::Sum::DTYPE, result: T::Sum::DTYPE }
+    OperatorKind::Sum { carried: carried(T::Sum::DTYPE), result: T::Sum::DTYPE }
 }
 
 pub(crate) fn product_of<T: Summable>() -> OperatorKind {
-    OperatorKind::Product { carried: T::Sum::DTYPE, result: T::Sum::DTYPE }
+    OperatorKind::Product { carried: carried(T::Sum::DTYPE), result: T::Sum::DTYPE }
+}
+
+/// The type that sums of a type are carried in: f32 for numbers of 16 bits.
+pub(crate) fn carried(sum: DType) -> DType {
+    if sum.is_half() { DType::F32 } else { sum }
 }

@@ -327,6 +327,50 @@ template <class V, class R, bool IGNORE> struct Mean {
     }
 };
 
+// The mean R of complex numbers V, whose parts are carried in f64; with IGNORE they are counted.
+struct PartSums {
+    double re, im;
+};
+struct CountedPartSums {
+    double re, im;
+    int64_t count;
+};
+template <class R>
+__device__ __forceinline__ Tuple<R> mean_of_parts(double re, double im, int64_t count) {
+    typedef decltype(R().re) Part;
+    return {R(Part(re / double(count)), Part(im / double(count)))};
+}
+template <class V, class R, bool IGNORE> struct ComplexMean : Plain<PartSums> {
+    static __device__ __forceinline__ PartSums identity() { return {0, 0}; }
+    static __device__ __forceinline__ void take(PartSums &sums, V x, int64_t) {
+        sums.re += double(x.re);
+        sums.im += double(x.im);
+    }
+    static __device__ __forceinline__ PartSums combine(PartSums a, PartSums b) {
+        return {a.re + b.re, a.im + b.im};
+    }
+    static __device__ __forceinline__ Tuple<R> finalize(PartSums sums, int64_t count) {
+        return mean_of_parts<R>(sums.re, sums.im, count);
+    }
+};
+template <class V, class R> struct ComplexMean<V, R, true> : Plain<CountedPartSums> {
+    static constexpr bool LANES = false;
+    static __device__ __forceinline__ CountedPartSums identity() { return {0, 0, 0}; }
+    static __device__ __forceinline__ void take(CountedPartSums &sums, V x, int64_t) {
+        if (is_nan(x)) return;
+        sums.re += double(x.re);
+        sums.im += double(x.im);
+        sums.count++;
+    }
+    static __device__ __forceinline__ CountedPartSums combine(const CountedPartSums &a,
+                                                              const CountedPartSums &b) {
+        return {a.re + b.re, a.im + b.im, a.count + b.count};
+    }
+    static __device__ __forceinline__ Tuple<R> finalize(const CountedPartSums &sums, int64_t) {
+        return mean_of_parts<R>(sums.re, sums.im, sums.count);
+    }
+};
+
 // Mean and variance in one pass, in f64. Each thread adds up distances from its first value, and
 // their squares. This loses nothing that matters, since that value is one of its own. Threads are
 // joined by means and squares around them (Chan, Golub, LeVeque: Updating Formulae, 1979). Means
@@ -474,6 +518,23 @@ template <class V> struct NormL2Of : Plain<double> {
     static __device__ __forceinline__ double combine(double a, double b) { return a + b; }
     static __device__ __forceinline__ Tuple<V> finalize(double sum, int64_t) {
         return {V(sqrt(sum))};
+    }
+};
+
+// The operator O, whose results are rounded to the type R.
+template <class R, class V> __device__ __forceinline__ Tuple<R> rounded(const Tuple<V> &results) {
+    return {R(get<0>(results))};
+}
+template <class R, class V>
+__device__ __forceinline__ Tuple<R, R> rounded(const Tuple<V, V> &results) {
+    Tuple<R, R> both;
+    get<0>(both) = R(get<0>(results));
+    get<1>(both) = R(get<1>(results));
+    return both;
+}
+template <class O, class R> struct Rounded : O {
+    static __device__ __forceinline__ auto finalize(const typename O::State &state, int64_t count) {
+        return rounded<R>(O::finalize(state, count));
     }
 };
 

@@ -3,7 +3,7 @@
 use std::{any::TypeId, marker::PhantomData};
 
 use gpu_array::{
-    Element, GpuArray, GpuView, GpuViewMut,
+    Complex, Element, GpuArray, GpuView, GpuViewMut, bf16, f16,
     gpu_driver::{DevicePod, DeviceSlice, DeviceSliceMut, DeviceVec, KernelType, Stream},
 };
 use ndarray::Dimension;
@@ -96,7 +96,7 @@ macro_rules! values {
     )*};
 }
 
-values!(bool, i8, i16, i32, i64, u8, u16, u32, u64, f32, f64);
+values!(bool, i8, i16, i32, i64, u8, u16, u32, u64, f16, bf16, f32, f64, Complex<f32>, Complex<f64>);
 
 /// An array that a kernel reads, declared as `&[T]` in [`elementwise_kernel!`](crate::elementwise_kernel).
 /// [`KernelArg`] lists the types that convert to it.

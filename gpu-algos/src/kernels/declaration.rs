@@ -2,7 +2,10 @@
 
 use std::{any::TypeId, fmt};
 
-use gpu_array::gpu_driver::KernelType;
+use gpu_array::{
+    Complex, bf16, f16,
+    gpu_driver::{COMPLEX, HALF, Header, KernelType},
+};
 
 use crate::{AlgoError, Result};
 
@@ -49,6 +52,10 @@ fn number(spelled: &str) -> Option<RustType> {
     Some(match spelled {
         "float" => RustType::of::<f32>(),
         "double" => RustType::of::<f64>(),
+        "gpu::f16" => RustType::of::<f16>(),
+        "gpu::bf16" => RustType::of::<bf16>(),
+        "gpu::Complex<float>" => RustType::of::<Complex<f32>>(),
+        "gpu::Complex<double>" => RustType::of::<Complex<f64>>(),
         "bool" => RustType::of::<bool>(),
         "char" | "signed char" | "int8_t" => RustType::of::<i8>(),
         "unsigned char" | "uint8_t" => RustType::of::<u8>(),
@@ -88,7 +95,9 @@ impl Declared {
             Some(text) => (text.trim_end(), true),
             None => (text, false),
         };
-        let strange = |c: char| !(c.is_ascii_alphanumeric() || c == '_' || c == ':' || c == '*' || c.is_whitespace());
+        let strange = |c: char| {
+            !(c.is_ascii_alphanumeric() || c == '_' || matches!(c, ':' | '*' | '<' | '>') || c.is_whitespace())
+        };
         if text.contains(strange) {
             return Err(wrong(
                 "expected `type name`, `type *name` or `type name[]`, and `const` before an array that is only read",
@@ -122,6 +131,15 @@ impl Declared {
             (_, false) => Role::Output,
         };
         Ok(Self { name: name.to_owned(), spelled, rust, role, is_table })
+    }
+
+    /// The header with its type.
+    pub(crate) fn header(&self) -> Option<Header> {
+        match self.spelled.as_str() {
+            "gpu::f16" | "gpu::bf16" => Some(HALF),
+            "gpu::Complex<float>" | "gpu::Complex<double>" => Some(COMPLEX),
+            _ => None,
+        }
     }
 
     /// The declaration of the kernel's parameter. Pointers are restricted, since Rust's borrows exclude aliases.

@@ -24,7 +24,7 @@
 /// `&[T]` is an array that the kernel reads, `const T *` in C++; `&mut [T]` is one that it may write, `T *`. They have an element for each place, all
 /// one length; `&[T; _]` and `&mut [T; _]` have any length. Arrays are in C order without gaps, and nothing is broadcast:
 /// [`to_standard_layout`](gpu_array::GpuView::to_standard_layout) copies a view of another layout, and a broadcast one.
-/// Any other type is a value. `T` is a number, `bool`, or a structure with [`DevicePod`](gpu_array::gpu_driver::DevicePod).
+/// Any other type is a value. `T` is a number (also `f16`, `bf16` and `Complex`), `bool`, or a structure with [`DevicePod`](gpu_array::gpu_driver::DevicePod).
 ///
 /// The arguments of a call are arrays, views and buffers, by way of [`Input`](crate::kernels::Input)
 /// and [`Output`](crate::kernels::Output). The C++ parameters are made of the Rust types, so both agree.

@@ -61,6 +61,26 @@
 //! [`elementwise_kernel!`](crate::elementwise_kernel) either the function is `unsafe`, and its callers promise it, or the text stands in an `unsafe`
 //! block, and its author promises it for all arguments.
 //!
+//! # Element types
+//! Numbers of Rust have the types of C, and `bool` in an array a type of its own. [`f16`](gpu_array::f16) and [`bf16`](gpu_array::bf16) are `gpu::f16` and
+//! `gpu::bf16` in the text: `+ - * /` of two of one type round once to it, beside another number they are of `float`, and any number is assigned with
+//! one rounding. [`Complex`](gpu_array::Complex) numbers are `gpu::Complex<float>` and `gpu::Complex<double>`, with parts `re` and `im`.
+//! ```no_run
+//! use gpu_algos::reduction_kernel;
+//! use gpu_array::{GpuArray, f16, gpu_driver::Device};
+//!
+//! reduction_kernel! {
+//!     /// The sum of squares, in f32.
+//!     fn sum_of_squares(x: &[f16]) -> f32 {
+//!         unsafe { identity: "0"; reduce: "a + b"; map: "float(x[i]) * float(x[i])" }
+//!     }
+//! }
+//!
+//! let x = GpuArray::full(&Device::first()?, 1000, f16::from_f32(0.5))?;
+//! assert_eq!(sum_of_squares(&x)?.to_vec()?, [250.0]);
+//! # Ok::<(), gpu_algos::AlgoError>(())
+//! ```
+//!
 //! # Structures
 //! A `#[repr(C)]` structure becomes an element type by [`#[derive(DevicePod)]`](gpu_array::gpu_driver::DevicePod); its arrays are
 //! [`DeviceVec`](gpu_array::gpu_driver::DeviceVec)s.

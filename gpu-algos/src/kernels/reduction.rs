@@ -98,6 +98,7 @@ impl<T: DevicePod> ReductionKernel<T> {
             return Err(AlgoError::Argument { argument: written.to_string(), why });
         }
         types.define::<T>()?;
+        types.include_of(&arguments);
         let (name, preamble, options, made) =
             ("reduction_kernel".to_owned(), String::new(), Vec::new(), OnceLock::new());
         Ok(Self { name, arguments, types, texts, preamble, options, commutative: false, made, _result: PhantomData })
@@ -241,7 +242,7 @@ impl<T: DevicePod> ReductionKernel<T> {
             operator,
             value,
             argument_words,
-            headers: HEADERS.into_iter().chain([ELEMENTWISE]).collect(),
+            headers: HEADERS.into_iter().chain([ELEMENTWISE]).chain(self.types.headers().iter().copied()).collect(),
         })
     }
 

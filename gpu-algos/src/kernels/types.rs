@@ -1,6 +1,6 @@
 //! The structures that a kernel knows by name.
 
-use gpu_array::gpu_driver::{Definitions, DevicePod, KernelType};
+use gpu_array::gpu_driver::{Definitions, DevicePod, Header, KernelType};
 
 use super::declaration::{Declared, RustType};
 use crate::{AlgoError, Result};
@@ -41,6 +41,18 @@ impl Types {
             .rust
             .or_else(named)
             .ok_or_else(|| AlgoError::UnknownType { kernel: kernel.to_owned(), argument: argument.to_string() })
+    }
+
+    /// Adds the headers of types that arguments name.
+    pub(crate) fn include_of(&mut self, arguments: &[Declared]) {
+        for argument in arguments {
+            argument.header().into_iter().for_each(|header| self.definitions.include(header));
+        }
+    }
+
+    /// The headers that the definitions include.
+    pub(crate) fn headers(&self) -> &[Header] {
+        self.definitions.headers()
     }
 
     /// The definitions in C++.

@@ -2,7 +2,7 @@
 
 use super::{
     extremes::{Max, Min},
-    operand::Operand,
+    operand::{Operand, Summand},
     operator::Operator,
     sums::{All, Any, Count, Product, Sum},
 };
@@ -46,8 +46,8 @@ pub trait Cumulative: Operator {
 }
 
 macro_rules! cumulative {
-    ($($Name:ident, |$state:ident| $output:expr;)*) => {$(
-        impl<T: Operand> Cumulative for $Name<T> {
+    ($($Name:ident of $Value:ident, |$state:ident| $output:expr;)*) => {$(
+        impl<T: $Value> Cumulative for $Name<T> {
             #[inline(always)]
             fn output(&self, $state: Self::State) -> Self::Output {
                 $output
@@ -56,13 +56,13 @@ macro_rules! cumulative {
     )*};
 }
 cumulative! {
-    Sum, |state| T::rounded(state);
-    Product, |state| T::rounded(state);
-    Max, |state| state;
-    Min, |state| state;
-    Any, |state| state;
-    All, |state| state;
-    Count, |state| state;
+    Sum of Summand, |state| T::rounded(state);
+    Product of Summand, |state| T::rounded(state);
+    Max of Operand, |state| state;
+    Min of Operand, |state| state;
+    Any of Summand, |state| state;
+    All of Summand, |state| state;
+    Count of Summand, |state| state;
 }
 
 /// An associative function with its identity element, as an operator: `f(f(a, b), c) = f(a, f(b, c))` and `f(identity, a) = f(a, identity) = a`.

@@ -1,8 +1,8 @@
 //! Operators of reductions and scans on the host, which [`reference`](mod@crate::reference) defines and [`host`](crate::host) computes fast.
 //!
 //! An [`Operator`] has a state, which takes one value after another and joins with that of other values. [`Sum`], [`Mean`], [`Variance`], [`ArgMax`]
-//! and so on are operators; [`NanSum`] and its like leave NaN out. Element types are all of [`gpu_array::Element`] ([`Operand`]), and the results
-//! have the types that NumPy gives them. Floats are accumulated in f64 and rounded once.
+//! and so on are operators; [`NanSum`] and its like leave NaN out. Element types are all of [`gpu_array::Element`] ([`Summand`]; those with an
+//! order are [`Operand`]), and the results have the types that NumPy gives them. Floats are accumulated in f64 and rounded once.
 //!
 //! An operator that is [`Cumulative`] can be scanned; [`Associative`] makes one of a closure. [`Scan`] says which values make each result.
 //!
@@ -25,7 +25,7 @@ pub use cumulative::{Associative, Cumulative, Scan};
 pub use extremes::{ArgMax, ArgMin, Found, Max, Min};
 pub use moments::{MeanVariance, Moments, StandardDeviation, Variance};
 pub use norms::{NormL1, NormL2, NormMax, Squares};
-pub use operand::{Accumulator, Operand};
+pub use operand::{Accumulator, Operand, Summand};
 pub(crate) use operator::{LANES, take_run};
 pub use operator::{Operator, Places};
 pub use sums::{All, Any, Count, Mean, Product, Sum};

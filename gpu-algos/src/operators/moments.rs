@@ -154,7 +154,7 @@ macro_rules! spreads {
 spreads! {
     /// `sum (x - mean)^2 / (n - ddof)`; NaN where `n <= ddof`, or where a value is not finite; infinite where a square of a distance is. In f64 and
     /// in one pass over memory, around values of the array, so that nothing cancels: the relative error is that of rounding, some `sqrt(n)` times
-    /// 1e-16, wherever the values lie. f32 gives f32, all other types f64.
+    /// 1e-16, wherever the values lie. A float gives its own type, all other types f64.
     Variance -> T::Real, "variance", |moments, ddof| T::real(moments.variance(ddof));
     /// The root of the [`Variance`].
     StandardDeviation -> T::Real, "standard deviation", |moments, ddof| T::real(moments.variance(ddof).sqrt());

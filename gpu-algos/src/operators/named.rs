@@ -9,7 +9,7 @@ macro_rules! named_reductions {
             StandardDeviation, Sum, Variance,
         };
 
-        $crate::operators::named::total! {
+        $crate::operators::named::total! { Summand:
             /// [`Sum`] of all elements.
             ///
             /// ```
@@ -20,7 +20,22 @@ macro_rules! named_reductions {
             /// [`Product`] of all elements.
             prod() -> T::Sum = Product;
             /// [`Mean`] of all elements.
-            mean() -> T::Real = Mean;
+            mean() -> T::Mean = Mean;
+            /// Whether [`Any`] element is other than 0.
+            any() -> bool = Any;
+            /// Whether [`All`] elements are other than 0.
+            all() -> bool = All;
+            /// [`Count`] of the elements other than 0.
+            count_nonzero() -> i64 = Count;
+            /// [`NormL1`] of all elements.
+            norm_l1() -> T::Real = NormL1;
+            /// [`NormL2`] of all elements.
+            norm_l2() -> T::Real = NormL2;
+            /// [`NormMax`] of all elements.
+            norm_inf() -> T::Real = NormMax;
+        }
+
+        $crate::operators::named::total! { Operand:
             /// [`Variance`] of all elements.
             ///
             /// ```
@@ -35,24 +50,12 @@ macro_rules! named_reductions {
             mean_var(ddof: u64) -> (T::Real, T::Real) = MeanVariance;
             /// [`StandardDeviation`] of all elements.
             std(ddof: u64) -> T::Real = StandardDeviation;
-            /// Whether [`Any`] element is other than 0.
-            any() -> bool = Any;
-            /// Whether [`All`] elements are other than 0.
-            all() -> bool = All;
-            /// [`Count`] of the elements other than 0.
-            count_nonzero() -> i64 = Count;
-            /// [`NormL1`] of all elements.
-            norm_l1() -> T::Real = NormL1;
-            /// [`NormL2`] of all elements.
-            norm_l2() -> T::Real = NormL2;
-            /// [`NormMax`] of all elements.
-            norm_inf() -> T::Real = NormMax;
             /// [`NanSum`] of all elements.
             nansum() -> T::Sum = NanSum;
             /// [`NanProduct`] of all elements.
             nanprod() -> T::Sum = NanProduct;
             /// [`NanMean`] of all elements.
-            nanmean() -> T::Real = NanMean;
+            nanmean() -> T::Mean = NanMean;
             /// [`NanVariance`] of all elements.
             nanvar(ddof: u64) -> T::Real = NanVariance;
             /// [`NanStandardDeviation`] of all elements.
@@ -83,14 +86,17 @@ pub(crate) use named_reductions;
 
 /// Functions of operators that have a result of no values.
 macro_rules! total {
-    ($($(#[$doc:meta])* $name:ident($($argument:ident: $Type:ty)?) -> $Output:ty = $Op:ident;)*) => {$(
+    ($Value:ident: $($(#[$doc:meta])* $name:ident($($argument:ident: $Type:ty)?) -> $Output:ty = $Op:ident;)*) => {
+        $($crate::operators::named::total! { @one $Value, $(#[$doc])* $name($($argument: $Type)?) -> $Output = $Op })*
+    };
+    (@one $Value:ident, $(#[$doc:meta])* $name:ident($($argument:ident: $Type:ty)?) -> $Output:ty = $Op:ident) => {
         $(#[$doc])*
-        pub fn $name<'a, T: $crate::operators::Operand, D: ndarray::Dimension>(
+        pub fn $name<'a, T: $crate::operators::$Value, D: ndarray::Dimension>(
             view: impl Into<ndarray::ArrayView<'a, T, D>> $(, $argument: $Type)?
         ) -> $Output {
             reduce(&$Op::<T>::new($($argument)?), view).unwrap_or_else(|_| unreachable!("no values have a result"))
         }
-    )*};
+    };
 }
 pub(crate) use total;
 
@@ -115,7 +121,7 @@ macro_rules! named_scans {
     ($module:ident) => {
         use $crate::operators::{Max, Min, Product, Sum};
 
-        $crate::operators::named::inclusive! {
+        $crate::operators::named::inclusive! { Summand:
             /// [`Sum`] of all elements up to each. Signed integers and bool give i64, unsigned ones u64, both of which wrap; floats keep their type,
             /// are added in f64, and each result is rounded once.
             ///
@@ -128,6 +134,9 @@ macro_rules! named_scans {
             cumsum -> T::Sum = Sum;
             /// [`Product`] of all elements up to each, whose order is not NumPy's; types as in [`cumsum`].
             cumprod -> T::Sum = Product;
+        }
+
+        $crate::operators::named::inclusive! { Operand:
             /// [`Max`] of all elements up to each: NaN from the first NaN on.
             cummax -> T = Max;
             /// [`Min`] of all elements up to each: NaN from the first NaN on.
@@ -138,17 +147,20 @@ macro_rules! named_scans {
 pub(crate) use named_scans;
 
 macro_rules! inclusive {
-    ($($(#[$doc:meta])* $name:ident -> $Output:ty = $Op:ident;)*) => {$(
+    ($Value:ident: $($(#[$doc:meta])* $name:ident -> $Output:ty = $Op:ident;)*) => {
+        $($crate::operators::named::inclusive! { @one $Value, $(#[$doc])* $name -> $Output = $Op })*
+    };
+    (@one $Value:ident, $(#[$doc:meta])* $name:ident -> $Output:ty = $Op:ident) => {
         $(#[$doc])*
         ///
         /// # Errors
         /// `Axis` for an axis that the array does not have.
-        pub fn $name<'a, T: $crate::operators::Operand, D: ndarray::Dimension>(
+        pub fn $name<'a, T: $crate::operators::$Value, D: ndarray::Dimension>(
             view: impl Into<ndarray::ArrayView<'a, T, D>>,
             axis: ndarray::Axis,
         ) -> $crate::Result<ndarray::Array<$Output, D>> {
             scan(&$Op::<T>::new(), view, axis, $crate::operators::Scan::INCLUSIVE)
         }
-    )*};
+    };
 }
 pub(crate) use inclusive;

@@ -2,25 +2,23 @@
 
 use super::{
     extremes::best_or_nan,
-    operand::Operand,
+    operand::{Operand, Summand},
     operator::{Operator, Places, RUN, sum_of},
     sums::{commutative, unit_operators},
 };
 
 unit_operators! {
-    /// `sum |x|`, of no values 0; added in f64. f32 gives f32, all other types f64.
+    /// `sum |x|`, of no values 0; added in f64. A float gives its own type, a complex number that of its parts, all other types f64.
     NormL1;
     /// `sqrt(sum x^2)`, of no values 0; in f64, where neither overflow nor underflow of a square reaches the result. f32 gives f32, all other
     /// types f64.
     NormL2;
-    /// `max |x|`, of no values 0; NaN where there is one. f32 gives f32, all other types f64.
+    /// `max |x|`, of no values 0; NaN where there is one. A float gives its own type, a complex number that of its parts, all other types f64.
     NormMax;
 }
 
-commutative!(NormL1, "l1 norm", f64, T::Real, 0.0, |s, x| s + x.to_f64().abs(), |a, b| a + b, |s, _count| Some(
-    T::real(s)
-));
-impl<T: Operand> Operator for NormMax<T> {
+commutative!(NormL1, "l1 norm", f64, T::Real, 0.0, |s, x| s + x.size(), |a, b| a + b, |s, _count| Some(T::real(s)));
+impl<T: Summand> Operator for NormMax<T> {
     type Value = T;
     type State = T::Real;
     type Output = T::Real;
@@ -91,12 +89,12 @@ impl Squares {
     }
 
     #[inline(always)]
-    fn with_run<T: Operand>(self, run: &[T]) -> Self {
-        let sum = sum_of(run, |x| x.to_f64() * x.to_f64());
+    fn with_run<T: Summand>(self, run: &[T]) -> Self {
+        let sum = sum_of(run, |x| x.size() * x.size());
         if (EXACT..LARGE * LARGE).contains(&sum) || sum.is_nan() {
             return Self { medium: self.medium + sum, ..self };
         }
-        run.iter().fold(self, |squares, &x| squares.with(x.to_f64()))
+        run.iter().fold(self, |squares, &x| squares.with(x.size()))
     }
 
     fn root(self) -> f64 {
@@ -110,7 +108,7 @@ impl Squares {
     }
 }
 
-impl<T: Operand> Operator for NormL2<T> {
+impl<T: Summand> Operator for NormL2<T> {
     type Value = T;
     type State = Squares;
     type Output = T::Real;
@@ -122,7 +120,7 @@ impl<T: Operand> Operator for NormL2<T> {
     }
     #[inline(always)]
     fn take(&self, state: Squares, value: T, _: i64) -> Squares {
-        state.with(value.to_f64())
+        state.with(value.size())
     }
     #[inline(always)]
     fn combine(&self, a: Squares, b: Squares) -> Squares {

@@ -1,8 +1,8 @@
 //! The element types that reductions take: the accumulators of their sums, and the types of results.
 
-use gpu_array::Element;
+use gpu_array::{Complex, Element, Float, bf16, f16};
 
-/// A type that a sum or a product is accumulated in: integers wrap, floats are f64.
+/// A type that a sum or a product is accumulated in: integers wrap, floats are f64, complex numbers have such parts.
 pub trait Accumulator: Copy + Send + Sync + 'static {
     /// The sum of nothing.
     const ZERO: Self;
@@ -17,7 +17,7 @@ pub trait Accumulator: Copy + Send + Sync + 'static {
 }
 
 macro_rules! accumulators {
-    ($($T:ty: $zero:literal $one:literal, $plus:path, $times:path;)*) => {$(
+    ($($T:ty: $zero:expr, $one:expr, $plus:path, $times:path;)*) => {$(
         impl Accumulator for $T {
             const ZERO: Self = $zero;
             const ONE: Self = $one;
@@ -33,27 +33,56 @@ macro_rules! accumulators {
     )*};
 }
 accumulators! {
-    i64: 0 1, i64::wrapping_add, i64::wrapping_mul;
-    u64: 0 1, u64::wrapping_add, u64::wrapping_mul;
-    f64: 0.0 1.0, std::ops::Add::add, std::ops::Mul::mul;
+    i64: 0, 1, i64::wrapping_add, i64::wrapping_mul;
+    u64: 0, 1, u64::wrapping_add, u64::wrapping_mul;
+    f64: 0.0, 1.0, std::ops::Add::add, std::ops::Mul::mul;
+    Complex<f64>: Self::new(0.0, 0.0), Self::new(1.0, 0.0), std::ops::Add::add, std::ops::Mul::mul;
 }
 
-/// An element type that reductions take: each [`Element`].
+/// An element type that can be added up: each [`Element`].
 ///
-/// | element | [`Sum`](Self::Sum) | [`Accumulator`](Self::Accumulator) | [`Real`](Self::Real) |
-/// |---|---|---|---|
-/// | `bool`, `i8` to `i64` | `i64` | `i64` | `f64` |
-/// | `u8` to `u64` | `u64` | `u64` | `f64` |
-/// | `f32` | `f32` | `f64` | `f32` |
-/// | `f64` | `f64` | `f64` | `f64` |
-pub trait Operand: Element + PartialOrd + Default {
+/// | element | [`Sum`](Self::Sum) | [`Accumulator`](Self::Accumulator) | [`Mean`](Self::Mean) | [`Real`](Self::Real) |
+/// |---|---|---|---|---|
+/// | `bool`, `i8` to `i64` | `i64` | `i64` | `f64` | `f64` |
+/// | `u8` to `u64` | `u64` | `u64` | `f64` | `f64` |
+/// | `f16`, `bf16`, `f32`, `f64` | itself | `f64` | itself | itself |
+/// | `Complex<f32>`, `Complex<f64>` | itself | `Complex<f64>` | itself | its parts' |
+pub trait Summand: Element + Default {
     /// The type of sums and products.
     type Sum: Element + Default;
     /// The type that sums and products are accumulated in.
     type Accumulator: Accumulator;
-    /// The type of means, variances and norms.
+    /// The type of means.
+    type Mean: Element + Default;
+    /// The type that means are accumulated in.
+    type MeanAccumulator: Accumulator;
+    /// The type of variances and norms.
     type Real: Operand;
 
+    /// The value, ready to be added up.
+    fn accumulated(self) -> Self::Accumulator;
+    /// The accumulated sum or product, rounded once.
+    fn rounded(sum: Self::Accumulator) -> Self::Sum;
+    /// The value, ready to be added up for a mean.
+    fn of_mean(self) -> Self::MeanAccumulator;
+    /// The mean of `count` values with that sum.
+    fn mean(sum: Self::MeanAccumulator, count: u64) -> Self::Mean;
+    /// The nearest result.
+    fn real(value: f64) -> Self::Real;
+    /// `|x|`.
+    fn magnitude(self) -> Self::Real;
+    /// `|x|` in f64; integers beyond 2^53 are rounded.
+    fn size(self) -> f64;
+
+    /// Other than 0; NaN is.
+    #[inline(always)]
+    fn is_true(self) -> bool {
+        self != Self::ZERO
+    }
+}
+
+/// An element type with an order: each [`Element`] but complex numbers.
+pub trait Operand: Summand + PartialOrd {
     /// Not above any other number.
     const LOWEST: Self;
     /// Not below any other number.
@@ -61,16 +90,8 @@ pub trait Operand: Element + PartialOrd + Default {
     /// The extreme of nothing but NaN: NaN. 0 for types without it, where nothing needs it.
     const NAN: Self;
 
-    /// The value, ready to be added up.
-    fn accumulated(self) -> Self::Accumulator;
-    /// The accumulated sum or product, rounded once.
-    fn rounded(sum: Self::Accumulator) -> Self::Sum;
     /// The value as f64; integers beyond 2^53 are rounded.
     fn to_f64(self) -> f64;
-    /// The nearest result.
-    fn real(value: f64) -> Self::Real;
-    /// `|x|`.
-    fn magnitude(self) -> Self::Real;
     /// Whether there are values of the type that are NaN, and zeros of two signs.
     const FLOAT: bool;
     /// Whether it is NaN.
@@ -83,11 +104,6 @@ pub trait Operand: Element + PartialOrd + Default {
     #[must_use]
     fn smaller(self, other: Self) -> Self;
 
-    /// Other than 0; NaN is.
-    #[inline(always)]
-    fn is_true(self) -> bool {
-        self != Self::ZERO
-    }
     /// Whether arg-max prefers it to `other`, wherever they are: it is above, or the only NaN of both.
     #[inline(always)]
     fn above(self, other: Self) -> bool {
@@ -102,14 +118,12 @@ pub trait Operand: Element + PartialOrd + Default {
 
 macro_rules! integers {
     ($($T:ident: $Sum:ty, $low:expr, $high:expr;)*) => {$(
-        impl Operand for $T {
+        impl Summand for $T {
             type Sum = $Sum;
             type Accumulator = $Sum;
+            type Mean = f64;
+            type MeanAccumulator = f64;
             type Real = f64;
-            const FLOAT: bool = false;
-            const LOWEST: Self = $low;
-            const HIGHEST: Self = $high;
-            const NAN: Self = <Self as Element>::ZERO;
             #[inline(always)]
             fn accumulated(self) -> $Sum {
                 self.into()
@@ -119,8 +133,11 @@ macro_rules! integers {
                 sum
             }
             #[inline(always)]
-            fn to_f64(self) -> f64 {
-                <$Sum>::from(self) as f64
+            fn of_mean(self) -> f64 {
+                self.to_f64()
+            }
+            fn mean(sum: f64, count: u64) -> f64 {
+                sum / count as f64
             }
             #[inline(always)]
             fn real(value: f64) -> f64 {
@@ -129,6 +146,20 @@ macro_rules! integers {
             #[inline(always)]
             fn magnitude(self) -> f64 {
                 self.to_f64().abs()
+            }
+            #[inline(always)]
+            fn size(self) -> f64 {
+                self.to_f64().abs()
+            }
+        }
+        impl Operand for $T {
+            const FLOAT: bool = false;
+            const LOWEST: Self = $low;
+            const HIGHEST: Self = $high;
+            const NAN: Self = <Self as Element>::ZERO;
+            #[inline(always)]
+            fn to_f64(self) -> f64 {
+                <$Sum>::from(self) as f64
             }
             #[inline(always)]
             fn is_nan(self) -> bool {
@@ -158,34 +189,50 @@ integers! {
 }
 
 macro_rules! floats {
-    ($($T:ident)*) => {$(
-        impl Operand for $T {
+    ($($T:ident: |$bits:ident| $absolute:expr;)*) => {$(
+        impl Summand for $T {
             type Sum = Self;
             type Accumulator = f64;
+            type Mean = Self;
+            type MeanAccumulator = f64;
             type Real = Self;
-            const FLOAT: bool = true;
-            const LOWEST: Self = Self::NEG_INFINITY;
-            const HIGHEST: Self = Self::INFINITY;
-            const NAN: Self = Self::NAN;
             #[inline(always)]
             fn accumulated(self) -> f64 {
                 self.into()
             }
             #[inline(always)]
             fn rounded(sum: f64) -> Self {
-                sum as Self
+                Self::rounded_from_f64(sum)
             }
             #[inline(always)]
-            fn to_f64(self) -> f64 {
+            fn of_mean(self) -> f64 {
                 self.into()
+            }
+            fn mean(sum: f64, count: u64) -> Self {
+                Self::rounded_from_f64(sum / count as f64)
             }
             #[inline(always)]
             fn real(value: f64) -> Self {
-                value as Self
+                Self::rounded_from_f64(value)
             }
             #[inline(always)]
             fn magnitude(self) -> Self {
-                self.abs()
+                let $bits = self.to_bits();
+                Self::from_bits($absolute)
+            }
+            #[inline(always)]
+            fn size(self) -> f64 {
+                f64::from(self).abs()
+            }
+        }
+        impl Operand for $T {
+            const FLOAT: bool = true;
+            const LOWEST: Self = Self::NEG_INFINITY;
+            const HIGHEST: Self = Self::INFINITY;
+            const NAN: Self = Self::NAN;
+            #[inline(always)]
+            fn to_f64(self) -> f64 {
+                self.into()
             }
             #[inline(always)]
             fn is_nan(self) -> bool {
@@ -205,4 +252,49 @@ macro_rules! floats {
         }
     )*};
 }
-floats! { f32 f64 }
+floats! {
+    f16: |bits| bits & 0x7fff;
+    bf16: |bits| bits & 0x7fff;
+    f32: |bits| bits & 0x7fff_ffff;
+    f64: |bits| bits & (u64::MAX >> 1);
+}
+
+macro_rules! complex {
+    ($($part:ident)*) => {$(
+        impl Summand for Complex<$part> {
+            type Sum = Self;
+            type Accumulator = Complex<f64>;
+            type Mean = Self;
+            type MeanAccumulator = Complex<f64>;
+            type Real = $part;
+            #[inline(always)]
+            fn accumulated(self) -> Complex<f64> {
+                Complex { re: self.re.into(), im: self.im.into() }
+            }
+            #[inline(always)]
+            fn rounded(sum: Complex<f64>) -> Self {
+                Self { re: sum.re as $part, im: sum.im as $part }
+            }
+            #[inline(always)]
+            fn of_mean(self) -> Complex<f64> {
+                self.accumulated()
+            }
+            fn mean(sum: Complex<f64>, count: u64) -> Self {
+                Self::rounded(Complex { re: sum.re / count as f64, im: sum.im / count as f64 })
+            }
+            #[inline(always)]
+            fn real(value: f64) -> $part {
+                value as $part
+            }
+            #[inline(always)]
+            fn magnitude(self) -> $part {
+                self.re.hypot(self.im)
+            }
+            #[inline(always)]
+            fn size(self) -> f64 {
+                self.magnitude().into()
+            }
+        }
+    )*};
+}
+complex! { f32 f64 }

@@ -1,7 +1,7 @@
 //! Sums, products, means, counts and logic.
 
 use super::{
-    operand::{Accumulator, Operand},
+    operand::{Accumulator, Summand},
     operator::Operator,
 };
 
@@ -37,14 +37,14 @@ macro_rules! unit_operators {
 pub(super) use unit_operators;
 
 unit_operators! {
-    /// `x[0] + x[1] + ...`, of no values 0. Signed integers and bool give i64, unsigned ones u64, both of which wrap; floats keep their type, are
-    /// added in f64 and rounded once, at the end. (On a device the error of f32 is at most `2^-18 sum |x|`, which this keeps to.)
+    /// `x[0] + x[1] + ...`, of no values 0. Signed integers and bool give i64, unsigned ones u64, both of which wrap; floats and complex numbers keep
+    /// their type, are added in f64 and rounded once, at the end. (On a device the error of f32 is at most `2^-18 sum |x|`, which this keeps to.)
     Sum;
     /// `x[0] * x[1] * ...`, of no values 1. Types as in [`Sum`]. The order of the factors is not NumPy's, but the same for any number of threads:
     /// where one part of them overflows and another is 0 or underflows, the result may be NaN, 0 or infinite where another order has another of
     /// these.
     Product;
-    /// `sum(x) / n`, of no values NaN; added and divided in f64 (integers as well, as NumPy does). f32 gives f32, all other types f64.
+    /// `sum(x) / n`, of no values NaN; added and divided in f64 (integers as well, as NumPy does). A float gives its own type, all other types f64.
     Mean;
     /// The number of elements other than 0, in i64. NaN is one, -0.0 is none.
     Count;
@@ -58,7 +58,7 @@ unit_operators! {
 macro_rules! commutative {
     ($Name:ident, $name:literal, $State:ty, $Output:ty, $identity:expr, |$s:ident, $x:ident| $take:expr, |$a:ident, $b:ident| $join:expr,
      |$last:ident, $count:ident| $finish:expr) => {
-        impl<T: Operand> Operator for $Name<T> {
+        impl<T: Summand> Operator for $Name<T> {
             type Value = T;
             type State = $State;
             type Output = $Output;
@@ -104,9 +104,16 @@ commutative!(
     |a, b| a.times(b),
     |s, _count| Some(T::rounded(s))
 );
-commutative!(Mean, "mean", f64, T::Real, 0.0, |s, x| s + x.to_f64(), |a, b| a + b, |s, count| Some(T::real(
-    s / count as f64
-)));
+commutative!(
+    Mean,
+    "mean",
+    T::MeanAccumulator,
+    T::Mean,
+    T::MeanAccumulator::ZERO,
+    |s, x| s.plus(x.of_mean()),
+    |a, b| a.plus(b),
+    |s, count| Some(T::mean(s, count))
+);
 commutative!(Count, "count", i64, i64, 0, |s, x| s + i64::from(x.is_true()), |a, b| a + b, |s, _count| Some(s));
 commutative!(Any, "any", bool, bool, false, |s, x| s | x.is_true(), |a, b| a | b, |s, _count| Some(s));
 commutative!(All, "all", bool, bool, true, |s, x| s & x.is_true(), |a, b| a & b, |s, _count| Some(s));

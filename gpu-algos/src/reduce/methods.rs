@@ -1,7 +1,7 @@
 //! Reductions as methods of arrays, views and expressions.
 
 use gpu_array::{
-    ArrayError, DType, Element, Float, Number, Promote,
+    ArrayError, DType, Element, Float, Inexact, Numeric, Promote,
     expression::{Assembled, Expr, Gpu, IntoExpr},
 };
 use ndarray::{Dimension, Ix0, Ix1};
@@ -14,7 +14,8 @@ use super::{
 use crate::common::{
     operand::Receiver,
     operator::{DeviceOperator, OperatorKind},
-    summable::{Summable, product_of, sum},
+    source::lowered,
+    summable::{Ordered, Summable, carried, product_of, sum},
 };
 
 /// The reduction of a value by an operator on a GPU, or by a family on the host.
@@ -27,7 +28,10 @@ where
     E::Backend: Reduces<E::Elem>,
 {
     let host = <E::Backend as Reduces<E::Elem>>::on_host::<F, O::Values>().map(|reduce| (reduce, kind.ddof()));
-    Reduction::new(value.into_expr().lower_deferred(), DeviceOperator::new(kind, E::Elem::DTYPE, ignores_nan), host)
+    let value = value.into_expr();
+    // The host's operators take each type as it is.
+    let assembled = if host.is_some() { value.lower_deferred() } else { lowered(value) };
+    Reduction::new(assembled, DeviceOperator::new(kind, E::Elem::DTYPE, ignores_nan), host)
 }
 
 macro_rules! reductions {
@@ -42,9 +46,11 @@ macro_rules! reductions {
         /// A subset given by indices is an expression: `take(&x, &indices, Outside::Wrap).sum()`.
         ///
         /// # Semantics
-        /// NumPy's. A NaN among the values makes the result NaN, or is the value that `argmin` and `argmax` find. Methods whose names begin with
+        /// NumPy's. Sums, products, means and norms are those of complex numbers too, whose parts are carried as floats are; they have no least or
+        /// greatest value, and no variance here. A NaN among the values makes the result NaN, or is the value that `argmin` and `argmax` find. Methods whose names begin with
         /// `nan` leave NaN out, and equal the others for types without NaN. Integer sums wrap. For no values the sum is 0, the product 1, `any`
-        /// false, `all` true, the mean NaN, and the least or greatest an error.
+        /// false, `all` true, the mean NaN, and the least or greatest an error. Sums, products, means and norms of f16 and bf16 are carried in f32 or f64 and
+        /// rounded once, to that type.
         ///
         /// # Determinism
         /// Bitwise the same from run to run on one device, for one shape and layout, since these alone decide the order of additions. Another device
@@ -64,28 +70,43 @@ macro_rules! reductions {
                 }
             )*
 
-            /// The sum of |x|, the 1-norm of a vector, carried in f64.
-            fn norm_l1(self) -> Reduction<'a, Self::Elem, Self::Dim, Ix0, Self::Backend>
+            /// The sum of |x|, the 1-norm of a vector, carried in f64. That of complex numbers is of the type of their parts, as the other norms.
+            fn norm_l1(self) -> Reduction<'a, <Self::Elem as Numeric>::Real, Self::Dim, Ix0, Self::Backend>
             where
-                Self::Elem: Float,
-                Self::Backend: Reduces<Self::Elem>,
+                Self::Elem: Inexact,
+                Self::Backend: Reduces<<Self::Elem as Numeric>::Real>,
             {
-                let (result, carried) = (Self::Elem::DTYPE, DType::F64);
+                let (result, carried) = (<Self::Elem as Numeric>::Real::DTYPE, DType::F64);
                 of::<families::NormL1, _, _>(self.into_expr().abs(), OperatorKind::Sum { carried, result }, false)
             }
 
             /// The greatest |x|, the maximum norm of a vector; NaN if there is a NaN, 0 for no values.
-            fn norm_inf(self) -> Reduction<'a, Self::Elem, Self::Dim, Ix0, Self::Backend>
+            fn norm_inf(self) -> Reduction<'a, <Self::Elem as Numeric>::Real, Self::Dim, Ix0, Self::Backend>
             where
-                Self::Elem: Float,
-                Self::Backend: Reduces<Self::Elem>,
+                Self::Elem: Inexact,
+                Self::Backend: Reduces<<Self::Elem as Numeric>::Real>,
             {
                 of::<families::NormMax, _, _>(self.into_expr().abs(), OperatorKind::NormMax, false)
             }
 
+            /// The root of the sum of |x|^2, the 2-norm of a vector, carried in f64. For f64 no square overflows or underflows; of complex numbers
+            /// |x| is rounded first, as by `abs`.
+            #[doc(alias = "norm")]
+            fn norm_l2(self) -> Reduction<'a, <Self::Elem as Numeric>::Real, Self::Dim, Ix0, Self::Backend>
+            where
+                Self::Elem: Inexact,
+                Self::Backend: Reduces<<Self::Elem as Numeric>::Real>,
+            {
+                let values = self.into_expr();
+                // Of real numbers the squares are those of the values themselves, whose type that is.
+                let is_complex = Self::Elem::DTYPE.is_complex();
+                let sizes = if is_complex { values.abs() } else { values.cast::<<Self::Elem as Numeric>::Real>() };
+                of::<families::NormL2, _, _>(sizes, OperatorKind::NormL2, false)
+            }
+
             /// `sum x[i] * y[i]` of two vectors of one length, in their common type. [`Matmul::matmul`](crate::Matmul::matmul) multiplies matrices.
             ///
-            /// Products wrap or round in that type; the sum of floats has the error of `sum`.
+            /// Products wrap or round in that type, and are exact for f16 and bf16; the sum of floats has the error of `sum`.
             ///
             /// `eval` reports `Operands` for vectors of different lengths.
             #[doc(alias = "inner")]
@@ -93,12 +114,13 @@ macro_rules! reductions {
             where
                 Self: IntoExpr<'a, Dim = Ix1, Backend = Gpu>,
                 R: IntoExpr<'a, Dim = Ix1, Backend = Gpu>,
-                Self::Elem: Promote<R::Elem, Output: Number>,
+                Self::Elem: Promote<R::Elem, Output: Numeric>,
             {
-                self.vdot(other)
+                dot(self.into_expr(), other.into_expr(), false)
             }
 
-            /// `sum x[i] * y[i]` over all indices of two arrays of one shape, in their common type, as `dot`.
+            /// `sum conj(x[i]) * y[i]` over all indices of two arrays of one shape, in their common type: NumPy's `vdot`. Of real numbers it is `dot` for
+            /// any shape.
             ///
             /// Shapes are not broadcast.
             ///
@@ -107,11 +129,9 @@ macro_rules! reductions {
             where
                 Self: IntoExpr<'a, Backend = Gpu>,
                 R: IntoExpr<'a, Dim = Self::Dim, Backend = Gpu>,
-                Self::Elem: Promote<R::Elem, Output: Number>,
+                Self::Elem: Promote<R::Elem, Output: Numeric>,
             {
-                let dtype = Common::<Self::Elem, R::Elem>::DTYPE;
-                let operator = DeviceOperator::new(OperatorKind::Sum { carried: dtype, result: dtype }, dtype, false);
-                Reduction::new(products(self.into_expr(), other.into_expr()), operator, None)
+                dot(self.into_expr(), other.into_expr(), true)
             }
         }
     };
@@ -122,10 +142,22 @@ impl<'a, E: Receiver<'a>> Reductions<'a> for E {}
 /// The common type of two operands.
 pub type Common<A, B> = <A as Promote<B>>::Output;
 
-/// x * y for operands of one shape.
-fn products<'a, T, U, D>(x: Expr<'a, T, D>, y: Expr<'a, U, D>) -> Result<Assembled<'a>, ArrayError>
+/// The sum of x * y, or of conj(x) * y, for operands of one shape.
+fn dot<'a, T, U, D>(x: Expr<'a, T, D>, y: Expr<'a, U, D>, conjugated: bool) -> Reduction<'a, Common<T, U>, D>
 where
-    T: Element + Promote<U, Output: Number>,
+    T: Element + Promote<U, Output: Numeric>,
+    U: Element,
+    D: Dimension,
+{
+    let dtype = Common::<T, U>::DTYPE;
+    let operator = DeviceOperator::new(OperatorKind::Sum { carried: carried(dtype), result: dtype }, dtype, false);
+    Reduction::new(products(x, y, conjugated), operator, None)
+}
+
+/// x * y, or conj(x) * y, for operands of one shape.
+fn products<'a, T, U, D>(x: Expr<'a, T, D>, y: Expr<'a, U, D>, conjugated: bool) -> Result<Assembled<'a>, ArrayError>
+where
+    T: Element + Promote<U, Output: Numeric>,
     U: Element,
     D: Dimension,
 {
@@ -134,11 +166,18 @@ where
         let (left_dtype, right_dtype, expression) = (T::DTYPE, U::DTYPE, "a dot product".to_owned());
         return Err(ArrayError::Operands { left, left_dtype, right, right_dtype, expression });
     }
+    if Common::<T, U>::DTYPE.is_half() {
+        // Exact.
+        return (x.cast::<f32>() * y.cast::<f32>()).lower_deferred();
+    }
+    if conjugated && Common::<T, U>::DTYPE.is_complex() {
+        return (x.cast::<Common<T, U>>().conj() * y.cast::<Common<T, U>>()).lower_deferred();
+    }
     (x * y).lower_deferred()
 }
 
 /// Carries the values in f64, and rounds once.
-fn carried(mut kind: OperatorKind) -> OperatorKind {
+fn in_f64(mut kind: OperatorKind) -> OperatorKind {
     kind.carry_in_f64();
     kind
 }
@@ -155,51 +194,51 @@ reductions! {
     ///
     /// The order of the factors is not NumPy's: if some factors overflow and another is 0 or others underflow, the result may be NaN, 0 or infinite
     /// where another order gives another of these.
-    fn prod() -> <Self::Elem as Summable>::Sum where Summable, carried(product_of::<Self::Elem>()), false, Product;
+    fn prod() -> <Self::Elem as Summable>::Sum where Summable, in_f64(product_of::<Self::Elem>()), false, Product;
     /// The product of the values that are not NaN.
-    fn nanprod() -> <Self::Elem as Summable>::Sum where Summable, carried(product_of::<Self::Elem>()), true, NanProduct;
-    /// The mean, carried in f64.
+    fn nanprod() -> <Self::Elem as Summable>::Sum where Summable, in_f64(product_of::<Self::Elem>()), true, NanProduct;
+    /// The mean, carried in f64. Of complex numbers each part is divided (NumPy's division takes NaN of one part to the other).
     fn mean() -> <Self::Elem as Summable>::Mean where Summable, OperatorKind::Mean { result: mean::<Self::Elem>() }, false, Mean;
     /// The mean of the values that are not NaN; NaN if there is none.
     fn nanmean() -> <Self::Elem as Summable>::Mean where Summable, OperatorKind::Mean { result: mean::<Self::Elem>() }, true, NanMean;
     /// The variance `sum (x - mean)^2 / (n - ddof)`, in one pass; NaN unless n > ddof.
     ///
     /// It is carried in f64 around values of the array, so that nothing cancels.
-    fn var(ddof: u32) -> <Self::Elem as Summable>::Mean where Summable, OperatorKind::Variance { result: mean::<Self::Elem>(), ddof }, false, Variance;
+    fn var(ddof: u32) -> <Self::Elem as Summable>::Mean where Summable<Mean: Float>, OperatorKind::Variance { result: mean::<Self::Elem>(), ddof }, false, Variance;
     /// The variance of the values that are not NaN.
-    fn nanvar(ddof: u32) -> <Self::Elem as Summable>::Mean where Summable, OperatorKind::Variance { result: mean::<Self::Elem>(), ddof }, true, NanVariance;
+    fn nanvar(ddof: u32) -> <Self::Elem as Summable>::Mean where Summable<Mean: Float>, OperatorKind::Variance { result: mean::<Self::Elem>(), ddof }, true, NanVariance;
     /// The standard deviation, the root of the variance.
-    fn std(ddof: u32) -> <Self::Elem as Summable>::Mean where Summable, OperatorKind::Deviation { result: mean::<Self::Elem>(), ddof }, false, StandardDeviation;
+    fn std(ddof: u32) -> <Self::Elem as Summable>::Mean where Summable<Mean: Float>, OperatorKind::Deviation { result: mean::<Self::Elem>(), ddof }, false, StandardDeviation;
     /// The standard deviation of the values that are not NaN.
-    fn nanstd(ddof: u32) -> <Self::Elem as Summable>::Mean where Summable, OperatorKind::Deviation { result: mean::<Self::Elem>(), ddof }, true, NanStandardDeviation;
+    fn nanstd(ddof: u32) -> <Self::Elem as Summable>::Mean where Summable<Mean: Float>, OperatorKind::Deviation { result: mean::<Self::Elem>(), ddof }, true, NanStandardDeviation;
     /// The mean and the variance, in one pass; the error of the mean is about 1e-15 times the greatest absolute value.
     ///
     /// If a value is infinite the variance is NaN, and the mean is NumPy's, that infinity or NaN. Values so far apart that the square of their
     /// distance is beyond f64 have an infinite variance. If the sum of the values is beyond f64 the mean may be infinite, as NumPy's is, and the
     /// variance NaN.
-    fn mean_var(ddof: u32) -> Pair<<Self::Elem as Summable>::Mean, <Self::Elem as Summable>::Mean> where Summable, OperatorKind::MeanVariance { result: mean::<Self::Elem>(), ddof }, false, MeanVariance;
+    fn mean_var(ddof: u32) -> Pair<<Self::Elem as Summable>::Mean, <Self::Elem as Summable>::Mean> where Summable<Mean: Float>, OperatorKind::MeanVariance { result: mean::<Self::Elem>(), ddof }, false, MeanVariance;
     /// The mean and the variance of the values that are not NaN; infinite values are treated as in `mean_var`.
-    fn nanmean_var(ddof: u32) -> Pair<<Self::Elem as Summable>::Mean, <Self::Elem as Summable>::Mean> where Summable, OperatorKind::MeanVariance { result: mean::<Self::Elem>(), ddof }, true, NanMeanVariance;
+    fn nanmean_var(ddof: u32) -> Pair<<Self::Elem as Summable>::Mean, <Self::Elem as Summable>::Mean> where Summable<Mean: Float>, OperatorKind::MeanVariance { result: mean::<Self::Elem>(), ddof }, true, NanMeanVariance;
     /// The least value; NaN if there is a NaN.
-    fn min() -> Self::Elem where Element, OperatorKind::Extreme { greatest: false }, false, Min;
+    fn min() -> Self::Elem where Ordered, OperatorKind::Extreme { greatest: false }, false, Min;
     /// The greatest value; NaN if there is a NaN.
-    fn max() -> Self::Elem where Element, OperatorKind::Extreme { greatest: true }, false, Max;
+    fn max() -> Self::Elem where Ordered, OperatorKind::Extreme { greatest: true }, false, Max;
     /// The least of the values that are not NaN; NaN if there is none.
-    fn nanmin() -> Self::Elem where Element, OperatorKind::Extreme { greatest: false }, true, NanMin;
+    fn nanmin() -> Self::Elem where Ordered, OperatorKind::Extreme { greatest: false }, true, NanMin;
     /// The greatest of the values that are not NaN; NaN if there is none.
-    fn nanmax() -> Self::Elem where Element, OperatorKind::Extreme { greatest: true }, true, NanMax;
+    fn nanmax() -> Self::Elem where Ordered, OperatorKind::Extreme { greatest: true }, true, NanMax;
     /// The least and the greatest value, in one pass.
-    fn min_max() -> Pair<Self::Elem, Self::Elem> where Element, OperatorKind::MinMax, false, MinMax;
+    fn min_max() -> Pair<Self::Elem, Self::Elem> where Ordered, OperatorKind::MinMax, false, MinMax;
     /// The least and the greatest of the values that are not NaN, in one pass.
-    fn nanmin_max() -> Pair<Self::Elem, Self::Elem> where Element, OperatorKind::MinMax, true, NanMinMax;
+    fn nanmin_max() -> Pair<Self::Elem, Self::Elem> where Ordered, OperatorKind::MinMax, true, NanMinMax;
     /// The index of the first least value, or of the first NaN; indices count the reduced axes in C order.
-    fn argmin() -> i64 where Element, OperatorKind::ArgExtreme { greatest: false, narrow: false }, false, ArgMin;
+    fn argmin() -> i64 where Ordered, OperatorKind::ArgExtreme { greatest: false, narrow: false }, false, ArgMin;
     /// The index of the first greatest value, or of the first NaN; indices count the reduced axes in C order.
-    fn argmax() -> i64 where Element, OperatorKind::ArgExtreme { greatest: true, narrow: false }, false, ArgMax;
+    fn argmax() -> i64 where Ordered, OperatorKind::ArgExtreme { greatest: true, narrow: false }, false, ArgMax;
     /// The index of the first least value among those that are not NaN; -1 if there is none (NumPy raises an error).
-    fn nanargmin() -> i64 where Element, OperatorKind::ArgExtreme { greatest: false, narrow: false }, true, NanArgMin;
+    fn nanargmin() -> i64 where Ordered, OperatorKind::ArgExtreme { greatest: false, narrow: false }, true, NanArgMin;
     /// The index of the first greatest value among those that are not NaN; -1 if there is none (NumPy raises an error).
-    fn nanargmax() -> i64 where Element, OperatorKind::ArgExtreme { greatest: true, narrow: false }, true, NanArgMax;
+    fn nanargmax() -> i64 where Ordered, OperatorKind::ArgExtreme { greatest: true, narrow: false }, true, NanArgMax;
     /// Whether any value is not 0. NaN is not 0.
     fn any() -> bool where Element, OperatorKind::Logical { all: false }, false, Any;
     /// Whether no value is 0.
@@ -207,9 +246,6 @@ reductions! {
     /// The number of values that are not 0.
     #[doc(alias = "count_nonzero")]
     fn count() -> i64 where Element, OperatorKind::Count, false, Count;
-    /// The root of the sum of squares, the 2-norm of a vector, carried in f64. For f64 no square overflows or underflows.
-    #[doc(alias = "norm")]
-    fn norm_l2() -> Self::Elem where Float, OperatorKind::NormL2, false, NormL2;
 }
 
 fn mean<T: Summable>() -> DType {

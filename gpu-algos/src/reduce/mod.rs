@@ -64,5 +64,5 @@ pub use place::{ReduceBackend, Reduces};
 pub use reduction::Reduction;
 pub use results::{Pair, Results};
 
-pub use crate::common::summable::Summable;
+pub use crate::common::summable::{Ordered, Summable};
 pub(crate) use launch::{compile_custom, reduce_custom, run};

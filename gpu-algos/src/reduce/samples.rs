@@ -20,7 +20,7 @@ const ARCH: Arch = Arch::new(9, 0);
 
 /// Adds a reduction of arrays of each kind.
 pub(crate) fn add_to(registry: Registry) -> Registry {
-    use DType::{Bool, F32, F64, I32, I64};
+    use DType::{Bool, C64, C128, F16, F32, F64, I32, I64};
     let sum = |carried| OperatorKind::Sum { carried, result: F32 };
     let moments = OperatorKind::MeanVariance { result: F32, ddof: 0 };
     let samples = [
@@ -40,6 +40,12 @@ pub(crate) fn add_to(registry: Registry) -> Registry {
         (moments.clone(), F32, false, false),
         (moments, F32, false, true),
         (OperatorKind::NormL2, F64, false, false),
+        (OperatorKind::Sum { carried: C128, result: C64 }, C64, false, false),
+        (OperatorKind::Sum { carried: C64, result: C64 }, C64, false, true),
+        (OperatorKind::Mean { result: C128 }, C128, false, false),
+        (OperatorKind::Sum { carried: F32, result: F16 }, F16, false, false),
+        (OperatorKind::Sum { carried: F64, result: F16 }, F16, false, true),
+        (OperatorKind::Extreme { greatest: true }, F16, false, false),
     ];
     samples.into_iter().fold(registry, |registry, (kind, value, ignores_nan, along_outer)| {
         let (source, operator) = (Sample(value), DeviceOperator::new(kind, value, ignores_nan));

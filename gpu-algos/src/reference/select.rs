@@ -6,7 +6,7 @@ use crate::{
     Result,
     common::shape::same_shape,
     operators::{
-        Operand,
+        Summand,
         checks::{check_has_axes, check_mask_of_axis},
     },
 };
@@ -61,7 +61,7 @@ pub fn partition_by_mask<'a, 'm, T: Copy + 'a, D: Dimension>(
 ///
 /// # Errors
 /// `Axis` for an array without axes.
-pub fn nonzero<'a, T: Operand, D: Dimension>(view: impl Into<ArrayView<'a, T, D>>) -> Result<Vec<Array1<i64>>> {
+pub fn nonzero<'a, T: Summand, D: Dimension>(view: impl Into<ArrayView<'a, T, D>>) -> Result<Vec<Array1<i64>>> {
     let view = view.into().into_dyn();
     check_has_axes(view.ndim())?;
     let mut places = vec![Vec::new(); view.ndim()];
@@ -74,7 +74,7 @@ pub fn nonzero<'a, T: Operand, D: Dimension>(view: impl Into<ArrayView<'a, T, D>
 }
 
 /// The positions of the elements other than 0 (NaN is one), as NumPy's `flatnonzero`.
-pub fn flat_nonzero<'a, T: Operand, D: Dimension>(view: impl Into<ArrayView<'a, T, D>>) -> Array1<i64> {
+pub fn flat_nonzero<'a, T: Summand, D: Dimension>(view: impl Into<ArrayView<'a, T, D>>) -> Array1<i64> {
     view.into().iter().zip(0..).filter(|(x, _)| x.is_true()).map(|(_, position)| position).collect()
 }
 

@@ -10,28 +10,43 @@ use gpu_array::{
 };
 use ndarray::Dimension;
 
+/// An extra word that stands for a part of the result.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Placeholder {
+    /// The index of the word.
+    pub(crate) number: usize,
+    /// 1 for an imaginary part, else 0.
+    pub(crate) part: usize,
+}
+
 /// The results of a scan of shape `dim`.
 pub(crate) fn results<'a, O: Element, D: Dimension>(dim: D) -> Expr<'a, O, D> {
     // There is one value for all places, and a kernel computes it at each.
     source::<O, _, _>(Scanned(PhantomData), ()).broadcast(dim)
 }
 
-/// Indices of the extra words of an expression of [`results`] that stand for the result.
-pub(crate) fn placeholders(lowered: &Lowered<'_>) -> Vec<usize> {
-    (0..).zip(lowered.extra()).filter(|&(_, word)| word == PLACEHOLDER).map(|(number, _)| number).collect()
+/// The extra words of an expression of [`results`] that stand for the result.
+pub(crate) fn placeholders(lowered: &Lowered<'_>) -> Vec<Placeholder> {
+    let part = |word| PLACEHOLDERS.iter().position(|&placeholder| placeholder == word);
+    let words = (0..).zip(lowered.extra());
+    words.filter_map(|(number, word)| Some(Placeholder { number, part: part(word)? })).collect()
 }
 
-/// Placeholder of a result among the words. No address has this value.
-const PLACEHOLDER: u64 = u64::from_be_bytes(*b"scanned.");
+/// Placeholders of a result among the words, of its real part and of its imaginary one. No address has these values.
+const PLACEHOLDERS: [u64; 2] = [u64::from_be_bytes(*b"scanned."), u64::from_be_bytes(*b"scanned:")];
 
 /// The results of the scan that a kernel computes.
 #[derive(Debug)]
 struct Scanned<T>(PhantomData<fn() -> T>);
 
-// SAFETY: the function reads its first word.
+// SAFETY: the function reads its own words, two for complex numbers.
 unsafe impl<T: Element> Source<T> for Scanned<T> {
     fn header(&self) -> Header {
-        RESULT_WORD
+        match T::DTYPE {
+            DType::F16 | DType::BF16 => HALF_RESULT_WORD,
+            DType::C64 | DType::C128 => COMPLEX_RESULT_WORD,
+            _ => RESULT_WORD,
+        }
     }
     fn function(&self) -> &'static str {
         match T::DTYPE {
@@ -44,6 +59,10 @@ unsafe impl<T: Element> Source<T> for Scanned<T> {
             DType::U16 => "gpu::scan::scanned<uint16_t>",
             DType::U32 => "gpu::scan::scanned<uint32_t>",
             DType::U64 => "gpu::scan::scanned<uint64_t>",
+            DType::F16 => "gpu::scan::scanned<gpu::f16>",
+            DType::BF16 => "gpu::scan::scanned<gpu::bf16>",
+            DType::C64 => "gpu::scan::complex_scanned<float>",
+            DType::C128 => "gpu::scan::complex_scanned<double>",
             DType::F32 => "gpu::scan::scanned<float>",
             DType::F64 => "gpu::scan::scanned<double>",
             // The type is unknown: the compiler rejects a kernel with this text.
@@ -51,7 +70,7 @@ unsafe impl<T: Element> Source<T> for Scanned<T> {
         }
     }
     fn words(&self) -> Vec<u64> {
-        vec![PLACEHOLDER]
+        PLACEHOLDERS[..if T::DTYPE.is_complex() { 2 } else { 1 }].to_vec()
     }
     fn value(&self, _place: u64) -> T {
         // SAFETY: all bits zero are a value of every type in device memory.
@@ -61,3 +80,8 @@ unsafe impl<T: Element> Source<T> for Scanned<T> {
 
 /// The header with the function of [`Scanned`], and with its inverse.
 pub(crate) const RESULT_WORD: Header = Header { name: "result_word.cuh", text: include_str!("device/result_word.cuh") };
+/// The same for numbers of 16 bits and for complex ones; they include the other.
+pub(super) const HALF_RESULT_WORD: Header =
+    Header { name: "half_result_word.cuh", text: include_str!("device/half_result_word.cuh") };
+pub(super) const COMPLEX_RESULT_WORD: Header =
+    Header { name: "complex_result_word.cuh", text: include_str!("device/complex_result_word.cuh") };

@@ -3,8 +3,8 @@
 use std::fmt;
 
 use gpu_array::{
-    Element, GpuArray, GpuViewMut, Number,
-    expression::{HEADERS, LoweredLeaf, LoweredTarget},
+    Element, GpuArray, GpuViewMut, Numeric,
+    expression::{LoweredLeaf, LoweredTarget},
     gpu_driver::{Header, Stream},
 };
 use ndarray::{Axis, Dimension};
@@ -16,7 +16,7 @@ use crate::{
     common::{
         operator::{DeviceOperator, OperatorKind},
         source::{ValueSource, identity},
-        summable::{Summable, product_of, sum},
+        summable::{Ordered, Summable, product_of, sum},
     },
     tiles::layout::TileTarget,
 };
@@ -47,7 +47,7 @@ pub trait ScansInPlace<'t, T: Element, D: Dimension>: Into<GpuViewMut<'t, T, D>>
     /// Sums from the first value on.
     fn cumsum_in_place(self) -> InPlace<'t, T, D>
     where
-        T: Summable<Sum = T> + Number,
+        T: Summable<Sum = T> + Numeric,
     {
         InPlace::new(self, sum::<T>())
     }
@@ -55,18 +55,24 @@ pub trait ScansInPlace<'t, T: Element, D: Dimension>: Into<GpuViewMut<'t, T, D>>
     /// Products from the first value on.
     fn cumprod_in_place(self) -> InPlace<'t, T, D>
     where
-        T: Summable<Sum = T> + Number,
+        T: Summable<Sum = T> + Numeric,
     {
         InPlace::new(self, product_of::<T>())
     }
 
     /// The greatest value so far.
-    fn cummax_in_place(self) -> InPlace<'t, T, D> {
+    fn cummax_in_place(self) -> InPlace<'t, T, D>
+    where
+        T: Ordered,
+    {
         InPlace::new(self, extreme(true))
     }
 
     /// The least value so far.
-    fn cummin_in_place(self) -> InPlace<'t, T, D> {
+    fn cummin_in_place(self) -> InPlace<'t, T, D>
+    where
+        T: Ordered,
+    {
         InPlace::new(self, extreme(false))
     }
 }
@@ -142,7 +148,7 @@ impl ValueSource for OfTarget<'_> {
         key.push(self.0.dtype as u64);
     }
     fn text(&self, name: &str) -> (String, Vec<Header>) {
-        (identity(name, self.0.dtype), HEADERS.to_vec())
+        identity(name, self.0.dtype)
     }
 }
 

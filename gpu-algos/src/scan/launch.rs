@@ -26,7 +26,7 @@ use gpu_array::{
 use smallvec::SmallVec;
 
 use super::{
-    epilogue::RESULT_WORD,
+    epilogue::{COMPLEX_RESULT_WORD, HALF_RESULT_WORD, Placeholder, RESULT_WORD},
     plan::{OP, ScanPlan, choose},
     policy::{CONSTANTS_HEADER, LOADING, ScanAlgorithm, ScanOperands, ScanPolicy, ScanProblem},
 };
@@ -76,8 +76,8 @@ pub(crate) enum Heads {
 pub(crate) struct ScanJob<'j> {
     pub(crate) source: &'j dyn ValueSource,
     pub(crate) heads: Option<(&'j dyn ValueSource, Heads)>,
-    /// The epilogue, and the indices of its extra params that stand for the results.
-    pub(crate) epilogue: Option<(&'j dyn ValueSource, &'j [usize])>,
+    /// The epilogue, and its extra params that stand for the results.
+    pub(crate) epilogue: Option<(&'j dyn ValueSource, &'j [Placeholder])>,
     pub(crate) operator: &'j DeviceOperator,
     /// `EXCLUSIVE` or nothing.
     pub(crate) mode: u32,
@@ -196,6 +196,11 @@ impl KernelSpec<'_> {
         let heads = add(job.heads.map(|(source, _)| source), "Heads");
         let mut epilogue = add(job.epilogue.map(|(source, _)| source), "Expression");
         if let Some((_, placeholders)) = job.epilogue {
+            for header in [HALF_RESULT_WORD, COMPLEX_RESULT_WORD] {
+                if headers.contains(&header) {
+                    text = format!("#include \"{}\"\n{text}", header.name);
+                }
+            }
             text += &epilogue_text(placeholders);
             epilogue = "Epilogue";
         }
@@ -263,10 +268,11 @@ impl KernelSpec<'_> {
     }
 }
 
-/// The text of the structure `Epilogue`, whose extra parameters of these indices stand for the results.
-fn epilogue_text(results: &[usize]) -> String {
-    let tests: String = results.iter().map(|result| format!(" || k == {result}")).collect();
+/// The text of the structure `Epilogue`, some of whose extra parameters stand for the results.
+fn epilogue_text(results: &[Placeholder]) -> String {
+    let tests: String =
+        results.iter().map(|Placeholder { number, part }| format!("k == {number} ? {part} : ")).collect();
     format!(
-        "struct Epilogue : Expression {{\n    static __device__ constexpr bool is_result(int k) {{ return false{tests}; }}\n}};\n"
+        "struct Epilogue : Expression {{\n    static __device__ constexpr int part_of_result(int k) {{ return {tests}-1; }}\n}};\n"
     )
 }

@@ -6,7 +6,8 @@ use super::lazy::Scan;
 use crate::common::{
     operand::Receiver,
     operator::{DeviceOperator, OperatorKind},
-    summable::{Summable, product_of, sum},
+    source::lowered,
+    summable::{Ordered, Summable, product_of, sum},
 };
 
 pub(crate) fn extreme(greatest: bool) -> OperatorKind {
@@ -23,7 +24,7 @@ macro_rules! scans {
         /// [`Scan::segments`] and [`Scan::by_key`] begin anew with each segment.
         ///
         /// # Semantics
-        /// NumPy's. Results are NaN from the first NaN on; methods whose names begin with `nan` leave NaN out. Integer sums wrap.
+        /// NumPy's, but that sums and products of f16 and bf16 are carried in f32 and each result is rounded once. Results are NaN from the first NaN on; methods whose names begin with `nan` leave NaN out. Integer sums wrap.
         ///
         /// # Determinism
         /// Bitwise the same from run to run on one device, for one shape and layout, since these alone decide the order of additions. Another device
@@ -49,7 +50,7 @@ macro_rules! scans {
                 where
                     Self::Elem: $bound,
                 {
-                    Scan::new(self.into_expr().lower_deferred(), DeviceOperator::new($kind, Self::Elem::DTYPE, $nan))
+                    Scan::new(lowered(self.into_expr()), DeviceOperator::new($kind, Self::Elem::DTYPE, $nan))
                 }
             )*
         }
@@ -71,11 +72,11 @@ scans! {
     /// Products of the values that are not NaN.
     fn nancumprod -> <Self::Elem as Summable>::Sum where Summable, product_of::<Self::Elem>(), true;
     /// The greatest value so far.
-    fn cummax -> Self::Elem where Element, extreme(true), false;
+    fn cummax -> Self::Elem where Ordered, extreme(true), false;
     /// The least value so far.
-    fn cummin -> Self::Elem where Element, extreme(false), false;
+    fn cummin -> Self::Elem where Ordered, extreme(false), false;
     /// The greatest so far of the values that are not NaN; NaN until there is one.
-    fn nancummax -> Self::Elem where Element, extreme(true), true;
+    fn nancummax -> Self::Elem where Ordered, extreme(true), true;
     /// The least so far of the values that are not NaN; NaN until there is one.
-    fn nancummin -> Self::Elem where Element, extreme(false), true;
+    fn nancummin -> Self::Elem where Ordered, extreme(false), true;
 }

@@ -32,7 +32,7 @@ const MOST_SHARED: usize = 227 << 10;
 
 /// Adds a scan of arrays of each kind.
 pub(crate) fn add_to(registry: Registry) -> Registry {
-    use DType::{Bool, F32, F64, I32, I64};
+    use DType::{Bool, C64, F16, F32, F64, I32, I64};
     let sum = |carried, result| OperatorKind::Sum { carried, result };
     let samples = [
         (sum(F32, F32), F32, CONTIGUOUS, None),
@@ -52,6 +52,9 @@ pub(crate) fn add_to(registry: Registry) -> Registry {
         (sum(F64, F64), F64, CONTIGUOUS | LINES | BACKWARD | EXCLUSIVE | STAGED, None),
         (sum(F32, F32), F32, ACROSS | STAGED, None),
         (sum(I64, I64), I32, ACROSS | EXCLUSIVE | STAGED, None),
+        (sum(C64, C64), C64, CONTIGUOUS, None),
+        (sum(F32, F16), F16, CONTIGUOUS, None),
+        (sum(F32, F16), F16, CONTIGUOUS | STAGED, None),
         (sum(F32, F32), F32, ACROSS, None),
         (sum(I64, I64), I32, ACROSS | EXCLUSIVE, None),
         (OperatorKind::Extreme { greatest: true }, F32, CONTIGUOUS, Some((Bool, Heads::Flags))),

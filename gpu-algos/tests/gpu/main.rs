@@ -9,8 +9,10 @@ use testkit::{Suite, tests};
 
 mod adding;
 mod block;
+mod complex;
 mod examples;
 mod failures;
+mod halves;
 mod kernels_elementwise;
 mod kernels_reduction;
 mod kernels_scan;
@@ -60,6 +62,8 @@ fn main() -> ExitCode {
         .group("device", device.clone(), "GPU_TESTS", scans_random::TESTS)
         .group("device", device.clone(), "GPU_TESTS", selections::TESTS)
         .group("device", device.clone(), "GPU_TESTS", selections_random::TESTS)
+        .group("device", device.clone(), "GPU_TESTS", halves::TESTS)
+        .group("device", device.clone(), "GPU_TESTS", complex::TESTS)
         .group("device", device.clone(), "GPU_TESTS", adding::TESTS)
         .group("device", device.clone(), "GPU_TESTS", matmul::TESTS)
         .group("device", device.clone(), "GPU_TESTS", matmul_random::TESTS)

@@ -32,8 +32,8 @@ fn float_literals_need_no_type(device: &Device) -> Outcome {
     let columns = x.mean().axis(Axis(0)).eval()?;
     ensure_eq!(format!("{}", columns.to_ndarray()?), "[2, 4]");
     let steps = GpuArray::arange(device, 0.0, 3.0, 0.5)?;
-    let (sum, norm) = (steps.sum().get()?, steps.dot(&steps).get()?);
-    ensure_eq!(format!("{sum} {norm}"), "7.5 13.75");
+    let (sum, norm, sizes) = (steps.sum().get()?, steps.dot(&steps).get()?, steps.norm_l1().get()?);
+    ensure_eq!(format!("{sum} {norm} {sizes} {:.3}", steps.norm_l2().get()?), "7.5 13.75 7.5 3.708");
     let ones = GpuArray::full(device, (2, 2), 1.0)?;
     let (mean, product) = (ones.mean().get()?, ones.prod().axis(Axis(1)).eval()?.to_ndarray()?);
     ensure_eq!(format!("{mean} {product}"), "1 [1, 1]");

@@ -3,7 +3,7 @@
 use std::{ffi::c_void, fmt::Write as _};
 
 use gpu_array::{
-    ArrayError, Complex, DType, Element, Float, GpuArray, Number, Promote, bf16, concatenate,
+    ArrayError, Complex, DType, Element, Float, GpuArray, KERNELS, Number, Promote, bf16, concatenate,
     expression::{
         self, Backend, Expr, Gpu, Host, IntoExpr, Outside, Precompile, complex, host, index, linspace, precompile,
         take, where_,
@@ -11,7 +11,8 @@ use gpu_array::{
     f16,
 };
 use gpu_driver::{
-    CHECKED_ARCHS, Definitions, Device, DevicePod, DeviceVec, DriverError, HALF, KernelSpace, LaunchConfig, Program,
+    Arch, CHECKED_ARCHS, Definitions, Device, DevicePod, DeviceVec, DriverError, HALF, KernelSpace, LaunchConfig,
+    Program,
 };
 use ndarray::{Array, Array1, Array2, Axis, Dimension, Ix1, Ix2, array, s};
 use testkit::{AWKWARD_LENGTHS, Outcome, Rng, Test, ensure, ensure_eq, tests};
@@ -31,7 +32,7 @@ pub const TESTS: &[Test<Device>] = tests![
 ];
 
 /// With NVRTC alone.
-pub const COMPILED: &[Test<()>] = tests![a_users_kernel_compiles];
+pub const COMPILED: &[Test<()>] = tests![a_users_kernel_compiles, maps_move_16_bytes_at_once];
 
 pub const OF_NUMPY: &[Test<Python>] = tests![half_operations_are_numpys];
 
@@ -537,6 +538,27 @@ fn a_users_kernel_compiles(_: &()) -> Outcome {
     for arch in CHECKED_ARCHS {
         users_program()?.compile(arch)?;
     }
+    Ok(())
+}
+
+/// Each thread of a map over numbers of 16 bits, or over complex ones, loads and stores in one access, as of f32.
+fn maps_move_16_bytes_at_once(_: &()) -> Outcome {
+    let mut seen = 0;
+    for instance in KERNELS.instances() {
+        let name = instance.expression();
+        if !["linear<float16", "linear<bfloat16", "linear<complex64", "linear<lincomb"]
+            .iter()
+            .any(|map| name.contains(map))
+        {
+            continue;
+        }
+        // PTX, which is text, for an architecture that is not there yet.
+        let ptx = instance.compile(Arch::new(99, 0))?;
+        let ptx = String::from_utf8_lossy(ptx.image()).into_owned();
+        ensure!(ptx.contains("ld.global.v4") && ptx.contains("st.global.v4"), "{name}");
+        seen += 1;
+    }
+    ensure_eq!(seen, 4);
     Ok(())
 }
 

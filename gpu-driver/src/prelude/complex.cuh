@@ -30,6 +30,9 @@ template <class T> struct alignas(2 * sizeof(T)) Complex {
 
     Complex() = default;
     __device__ __forceinline__ constexpr Complex(T re, T im = T(0)) : re(re), im(im) {}
+    // Of the other precision.
+    template <class U> __device__ __forceinline__ explicit constexpr Complex(const Complex<U> &z)
+        : re(T(z.re)), im(T(z.im)) {}
 
     // Whether a part is not 0.
     __device__ __forceinline__ explicit operator bool() const { return re != T(0) || im != T(0); }

@@ -83,7 +83,7 @@ __device__ __forceinline__ float odd(float x) { return x; }
 #define GPU_ODD(T, towards_zero)                                                                   \
     __device__ __forceinline__ float odd(T x) {                                                    \
         const float cut = towards_zero(x);                                                         \
-        return __uint_as_float(__float_as_uint(cut) | uint32_t(static_cast<T>(cut) != x));                      \
+        return __uint_as_float(__float_as_uint(cut) | uint32_t(static_cast<T>(cut) != x));         \
     }
 GPU_ODD(double, __double2float_rz)
 GPU_ODD(int, __int2float_rz)
@@ -113,8 +113,8 @@ template <class F> struct SmallFloat {
     GPU_FROM(long long)
     GPU_FROM(unsigned long long)
 #undef GPU_FROM
-    template <class G>
-    __device__ __forceinline__ SmallFloat(SmallFloat<G> x) : bits(F::from_float(float(x))) {}
+    template <class G> __device__ __forceinline__ SmallFloat(SmallFloat<G> x)
+        : bits(F::from_float(float(x))) {}
     __device__ __forceinline__ operator float() const { return F::to_float(bits); }
 
     // As x = x + y, which is one of the type's own if y is, else one of float that is rounded then.
@@ -138,8 +138,8 @@ static_assert(sizeof(f16) == 2 && alignof(bf16) == 2, "the layout of Rust");
 
 // Arithmetic, rounded once: a float has more than twice the digits.
 #define GPU_ARITHMETIC(symbol, intrinsic)                                                          \
-    template <class F> __device__ __forceinline__ SmallFloat<F> operator symbol(                   \
-        SmallFloat<F> a, SmallFloat<F> b) {                                                        \
+    template <class F>                                                                             \
+    __device__ __forceinline__ SmallFloat<F> operator symbol(SmallFloat<F> a, SmallFloat<F> b) {   \
         return SmallFloat<F>(intrinsic(float(a), float(b)));                                       \
     }
 GPU_ARITHMETIC(+, __fadd_rn)

@@ -9,7 +9,7 @@ use super::{
 use crate::{
     Result,
     operators::{
-        Operand,
+        Summand,
         checks::{check_has_axes, check_mask_of_axis},
     },
 };
@@ -25,7 +25,7 @@ use crate::{
 /// assert_eq!(places, [array![0_i64, 1, 1], array![1, 0, 1]]);
 /// # Ok::<(), gpu_algos::AlgoError>(())
 /// ```
-pub fn nonzero<'a, T: Operand, D: Dimension>(view: impl Into<ArrayView<'a, T, D>>) -> Result<Vec<Array1<i64>>> {
+pub fn nonzero<'a, T: Summand, D: Dimension>(view: impl Into<ArrayView<'a, T, D>>) -> Result<Vec<Array1<i64>>> {
     let view = view.into();
     check_has_axes(view.ndim())?;
     let flat = flat_nonzero(view.view());
@@ -52,7 +52,7 @@ pub fn nonzero<'a, T: Operand, D: Dimension>(view: impl Into<ArrayView<'a, T, D>
 /// ```
 /// assert_eq!(gpu_algos::host::flat_nonzero(&[0, 7, 0, -1]).to_vec(), [1, 3]);
 /// ```
-pub fn flat_nonzero<'a, T: Operand, D: Dimension>(view: impl Into<ArrayView<'a, T, D>>) -> Array1<i64> {
+pub fn flat_nonzero<'a, T: Summand, D: Dimension>(view: impl Into<ArrayView<'a, T, D>>) -> Array1<i64> {
     let view = view.into();
     let view = view.as_standard_layout();
     let x = elements(&view);

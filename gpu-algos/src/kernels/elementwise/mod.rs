@@ -72,8 +72,9 @@ impl ElementwiseKernel {
         Self::of(declaration::parse(arguments)?, Types::default(), operation.into())
     }
 
-    pub(super) fn of(arguments: Vec<Declared>, types: Types, operation: String) -> Result<Self> {
+    pub(super) fn of(arguments: Vec<Declared>, mut types: Types, operation: String) -> Result<Self> {
         declaration::check_names(&arguments, &["i", "n", "THREADS", "VECTORS_PER_THREAD", "ALL"])?;
+        types.include_of(&arguments);
         let (preamble, loop_prep, after_loop) = Default::default();
         let (name, options, made) = ("elementwise_kernel".to_owned(), Vec::new(), Default::default());
         Ok(Self { name, arguments, types, operation, preamble, loop_prep, after_loop, options, made })

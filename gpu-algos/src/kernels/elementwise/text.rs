@@ -50,7 +50,7 @@ pub(super) fn program(kernel: &ElementwiseKernel, policy: ElementwisePolicy, all
     // Functions of the preamble need no `__device__`. The launch does not overlap the work before it (`Program::overlapping`): the compiler may move
     // loads through constant restricted pointers before the kernel's wait.
     let program = Program::new(format!("{name}.cu"), text).option("-default-device");
-    let headers = [ELEMENTWISE].into_iter().chain(operations);
+    let headers = [ELEMENTWISE].into_iter().chain(operations).chain(kernel.types.headers().iter().copied());
     let program = headers.fold(program, |program, header| program.header(header.name, header.text));
     let program = kernel.options.iter().fold(program, Program::option);
     Ok(program.name_expression(format!("{name}<{}>", policy.template(all))))

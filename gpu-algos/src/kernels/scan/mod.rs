@@ -140,6 +140,7 @@ impl<T: DevicePod> ScanKernel<T> {
             return Err(AlgoError::StateTooLarge { op: OP, limit: MOST_STATE_BYTES, got: size_of::<T>() });
         }
         types.add::<T>()?;
+        types.include_of(&arguments);
         let (name, preamble, options, made) = ("scan_kernel".to_owned(), String::new(), Vec::new(), Default::default());
         Ok(Self { name, arguments, types, texts, segments: None, preamble, options, made, _state: PhantomData })
     }

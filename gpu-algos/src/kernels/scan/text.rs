@@ -65,7 +65,7 @@ pub(super) fn program<T: DevicePod>(kernel: &ScanKernel<T>, policy: ScanKernelPo
     let program = Program::new("scan.cu", text).option("-default-device").overlapping();
     let program = program.name_expression(policy.template("gpu_scan", all));
     let program = kernel.options.iter().fold(program, Program::option);
-    let headers = expression::HEADERS.into_iter().chain(HEADERS);
+    let headers = expression::HEADERS.into_iter().chain(HEADERS).chain(kernel.types.headers().iter().copied());
     Ok(with_headers(
         program,
         headers.chain([TILE_PARAMS, TILES, RESULT_WORD, SINGLE_PASS, ELEMENTWISE, PARAMS, SCAN_KERNEL]),

@@ -78,7 +78,7 @@ template <class O> struct SegmentedOperator<O, true> {
 };
 
 // M of a pack of results, with the leaves that it reads. The results replace the extra words that
-// is_result selects.
+// part_of_result selects.
 template <class M, class A, class R, int VECTOR_SIZE> __device__
 __forceinline__ Pack<typename FirstOf<typename M::Outputs>::type, VECTOR_SIZE>
 computed(const typename A::Params &params, const Pack<R, VECTOR_SIZE> &results,
@@ -89,7 +89,8 @@ computed(const typename A::Params &params, const Pack<R, VECTOR_SIZE> &results,
         uint64_t extra[M::EXTRA + 1];
 #pragma unroll
         for (int k = 0; k < M::EXTRA; k++)
-            extra[k] = M::is_result(k) ? as_word(results.lane[lane]) : params.extra[A::M_EXTRA + k];
+            extra[k] = M::part_of_result(k) >= 0 ? as_word(results.lane[lane], M::part_of_result(k))
+                                                 : params.extra[A::M_EXTRA + k];
         typename M::Leaves x;
         typename M::Outputs y;
         each(x, [&](auto k, auto &value) { value = get<decltype(k)::value>(in).lane[lane]; });

@@ -11,7 +11,7 @@ use std::{
 };
 
 use gpu_algos::{
-    gpu_array::{DType, Element},
+    gpu_array::{Complex, DType, Element, Float, f16},
     host,
     operators::*,
     reference,
@@ -37,6 +37,8 @@ fn host_and_reference(python: &Python) -> Outcome {
         of_type(&mut cases, &mut rng, |rng| rng.next_u64() as u32);
         let special = rng.below(4);
         of_type(&mut cases, &mut rng, |rng| float(rng, special) as f32);
+        of_type(&mut cases, &mut rng, |rng| f16::rounded_from_f64(float(rng, special)));
+        of_complex(&mut cases, &mut rng, |rng| Complex::new(float(rng, special) as f32, float(rng, 0) as f32));
     }
     let mut child = Command::new(python)
         .args(["-c", include_str!("check.py")])
@@ -100,6 +102,27 @@ fn of_type<T: Operand>(cases: &mut String, rng: &mut Rng, mut element: impl FnMu
     scans::of_case(cases, rng, &case);
 }
 
+/// Sums, norms and scans of one random array of complex numbers.
+fn of_complex<T: Summand>(cases: &mut String, rng: &mut Rng, mut element: impl FnMut(&mut Rng) -> T) {
+    let shape = [1 + rng.below(40), 1 + rng.below(70)];
+    let array = ArrayD::from_shape_simple_fn(IxDyn(&shape), || element(rng));
+    let mut view = array.t();
+    view.slice_axis_inplace(Axis(0), Slice::new(0, None, [1, -1, 2][rng.below(3)]));
+    let axes = [Axis(0), Axis(1)];
+    let axes = if rng.below(2) == 0 { &axes[..] } else { &axes[rng.below(2)..][..1] };
+    let case = Case { view: view.view(), axes, ddof: 0 };
+    case.write(cases, "sum", &Sum::new());
+    case.write(cases, "mean", &Mean::new());
+    case.write(cases, "any", &Any::new());
+    case.write(cases, "all", &All::new());
+    case.write(cases, "count", &Count::new());
+    case.write(cases, "l1", &NormL1::new());
+    case.write(cases, "l2", &NormL2::new());
+    case.write(cases, "lmax", &NormMax::new());
+    case.line(cases, "cumsum", &host::cumsum(&case.view, axes[0]).expect("an axis"), &[]);
+    case.line(cases, "cumsum", &reference::cumsum(&case.view, axes[0]).expect("an axis"), &[]);
+}
+
 /// The forms that leave NaN out; of the other types they are the plain ones.
 fn without_nan<T: Operand>(cases: &mut String, case: &Case<'_, T>) {
     case.write(cases, "nansum", &NanSum::new());
@@ -119,7 +142,7 @@ struct Case<'a, T> {
     ddof: u64,
 }
 
-impl<T: Operand> Case<'_, T> {
+impl<T: Element> Case<'_, T> {
     /// A reduction, as lines for the script.
     fn write<O: Operator<Value = T, Output: Element>>(&self, cases: &mut String, name: &str, op: &O) {
         for got in [host::reduce_axes(op, &self.view, self.axes), reference::reduce_axes(op, &self.view, self.axes)] {
@@ -144,8 +167,11 @@ impl<T: Operand> Case<'_, T> {
 fn bits<'a, T: Element>(elements: impl Iterator<Item = &'a T>) -> String {
     let mut text = String::new();
     for element in elements {
-        for byte in &element.to_words()[0].to_le_bytes()[..size_of::<T::Storage>()] {
-            let _ = write!(text, "{byte:02x}");
+        let parts = if T::DTYPE.is_complex() { 2 } else { 1 };
+        for word in &element.to_words()[..parts] {
+            for byte in &word.to_le_bytes()[..size_of::<T::Storage>() / parts] {
+                let _ = write!(text, "{byte:02x}");
+            }
         }
     }
     text

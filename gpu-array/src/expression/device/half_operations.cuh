@@ -26,11 +26,11 @@ template <class F>
 __device__ __forceinline__ SmallFloat<F> next_after(SmallFloat<F> a, SmallFloat<F> b) {
     const float from = float(a), to = float(b);
     SmallFloat<F> next;
-    next.bits = is_nan(from) || is_nan(to)         ? uint16_t(0x7fff)
-                : from == to                       ? b.bits
-                : from == 0.0f                     ? uint16_t((b.bits & 0x8000) | 1)
-                : (from < to) == (from > 0.0f)     ? uint16_t(a.bits + 1)
-                                                   : uint16_t(a.bits - 1);
+    next.bits = is_nan(from) || is_nan(to)     ? uint16_t(0x7fff)
+                : from == to                   ? b.bits
+                : from == 0.0f                 ? uint16_t((b.bits & 0x8000) | 1)
+                : (from < to) == (from > 0.0f) ? uint16_t(a.bits + 1)
+                                               : uint16_t(a.bits - 1);
     return next;
 }
 

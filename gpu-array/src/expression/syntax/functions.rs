@@ -203,14 +203,15 @@ macro_rules! functions {
                 of_same(Op::Imag, $self.to_expr())
             }
 
-            /// The conjugate of complex numbers: the imaginary part has the other sign.
+            /// The conjugate of complex numbers: the imaginary part has the other sign. Real numbers stay as they are.
             #[doc(alias = "conjugate")]
             #[must_use = "it is computed by `eval`"]
             pub fn conj<$($life)*>($($ref)* $self) -> Expr<'a, T, D, $place>
             where
-                T: ComplexNumber,
+                T: Numeric,
             {
-                of_same(Op::Conj, $self.to_expr())
+                let x = $self.to_expr();
+                if T::DTYPE.is_complex() { of_same(Op::Conj, x) } else { x }
             }
 
             /// The angle of complex numbers in radians, from -pi to pi: [`atan2`](Self::atan2) of imaginary and real part.

@@ -2,6 +2,7 @@
 
 use std::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Neg, Not, Rem, Shl, Shr, Sub};
 
+use half::{bf16, f16};
 use ndarray::Dimension;
 
 use super::expr::{Backend, Expr, Gpu, Operand, Operation, OwnedRhs, Rhs};
@@ -178,7 +179,7 @@ macro_rules! scalar_operators {
     };
 }
 
-scalar_operators!(i8 i16 i32 i64 u8 u16 u32 u64 f32 f64; (
+scalar_operators!(i8 i16 i32 i64 u8 u16 u32 u64 f16 bf16 f32 f64; (
     Add add Add Same, Sub sub Subtract Same, Mul mul Multiply Same, Rem rem Remainder Same, Div div Divide Float
 ));
 scalar_operators!(c64 c128; (Add add Add Same, Sub sub Subtract Same, Mul mul Multiply Same, Div div Divide Float));

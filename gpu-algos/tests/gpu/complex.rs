@@ -1,0 +1,227 @@
+//! Complex numbers in reductions and scans, against the definitions on the host.
+
+use gpu_algos::{
+    gpu_array::{Complex, ComplexNumber, GpuArray, expression, gpu_driver::Device},
+    host,
+    operators::Summand,
+    prelude::*,
+    reduce::Summable,
+    reference,
+};
+use ndarray::{Array, Array1, Array2, Axis, Dimension, array, s};
+use testkit::{Outcome, Test, ensure, ensure_eq, lengths_around, rng, tests};
+
+pub const TESTS: &[Test<Device>] = tests![
+    complex_reductions,
+    complex_reductions_over_axes,
+    complex_means_and_norms_of_any_values,
+    complex_products_of_vectors,
+    complex_scans,
+    complex_scans_in_place_and_with_a_map,
+    complex_sums_at_indices,
+];
+
+/// Both types; results of small whole numbers are exact in each.
+trait Number: ComplexNumber + Summand<Sum = Self, Mean = Self> + Summable<Sum = Self, Mean = Self> {
+    fn of(re: f64, im: f64) -> Self;
+    fn wide(self) -> Complex<f64>;
+}
+impl Number for Complex<f32> {
+    fn of(re: f64, im: f64) -> Self {
+        Self::new(re as f32, im as f32)
+    }
+    fn wide(self) -> Complex<f64> {
+        Complex::new(self.re.into(), self.im.into())
+    }
+}
+impl Number for Complex<f64> {
+    fn of(re: f64, im: f64) -> Self {
+        Self::new(re, im)
+    }
+    fn wide(self) -> Complex<f64> {
+        self
+    }
+}
+
+fn whole<T: Number, D: Dimension>(shape: impl ndarray::ShapeBuilder<Dim = D>, seed: u64) -> Array<T, D> {
+    let mut rng = rng(seed);
+    Array::from_shape_simple_fn(shape, || T::of(rng.below(9) as f64 - 4.0, rng.below(9) as f64 - 4.0))
+}
+
+/// Powers of i, whose products are exact.
+fn units<T: Number>(n: usize, seed: u64) -> Array1<T> {
+    let mut rng = rng(seed);
+    Array1::from_shape_simple_fn(n, || {
+        let (re, im) = [(1.0, 0.0), (0.0, 1.0), (-1.0, 0.0), (0.0, -1.0)][rng.below(4)];
+        T::of(re, im)
+    })
+}
+
+fn complex_reductions(device: &Device) -> Outcome {
+    fn check<T: Number>(device: &Device) -> Outcome {
+        for n in lengths_around(2048) {
+            let (x, unit) = (whole::<T, _>(n + 2, n as u64), units::<T>(n + 2, 7));
+            let (dx, du) = (GpuArray::from_ndarray(device, &x)?, GpuArray::from_ndarray(device, &unit)?);
+            for start in [0, 1] {
+                let (x, unit, part) = (x.slice(s![start..]), unit.slice(s![start..]), s![start..]);
+                let (dx, du) = (dx.slice(part)?, du.slice(part)?);
+                ensure_eq!((n, dx.sum().get()?, host::sum(x)), (n, reference::sum(x), reference::sum(x)));
+                ensure_eq!((n, du.prod().get()?, host::prod(unit)), (n, reference::prod(unit), reference::prod(unit)));
+                let truths = (reference::count_nonzero(x), reference::any(x), reference::all(x));
+                ensure_eq!((dx.count().get()?, dx.any().get()?, dx.all().get()?), truths);
+                ensure_eq!((host::count_nonzero(x), host::any(x), host::all(x)), truths);
+                let mean = dx.mean().get()?;
+                ensure_eq!((mean, host::mean(x)), (reference::mean(x), reference::mean(x)));
+            }
+        }
+        let none = GpuArray::<T, _>::zeros(device, 0)?;
+        ensure_eq!((none.sum().get()?, none.prod().get()?), (T::of(0.0, 0.0), T::of(1.0, 0.0)));
+        let mean = none.mean().get()?.wide();
+        ensure!(mean.re.is_nan() && mean.im.is_nan());
+        // A NaN in either part.
+        let nan = Array1::from(vec![T::of(1.0, f64::NAN), T::of(2.0, 3.0), T::of(f64::NAN, 0.0), T::of(4.0, 5.0)]);
+        let nan = GpuArray::from_ndarray(device, &nan)?;
+        ensure!(nan.sum().get()?.wide().re.is_nan());
+        ensure_eq!((nan.nansum().get()?, nan.nanmean().get()?), (T::of(6.0, 8.0), T::of(3.0, 4.0)));
+        ensure_eq!(nan.nanprod().get()?, T::of(-7.0, 22.0));
+        Ok(())
+    }
+    check::<Complex<f32>>(device)?;
+    check::<Complex<f64>>(device)
+}
+
+fn complex_reductions_over_axes(device: &Device) -> Outcome {
+    fn check<T: Number>(device: &Device) -> Outcome {
+        let x: Array2<T> = whole((70, 45), 3);
+        let on_device = GpuArray::from_ndarray(device, &x)?;
+        for axis in [Axis(0), Axis(1)] {
+            for (part, view) in [
+                (x.view(), on_device.view()),
+                (x.slice(s![..;2, ..;-1]), on_device.slice(s![..;2, ..;-1])?),
+                (x.t(), on_device.t()),
+            ] {
+                let sums = part.map_axis(axis, |x| reference::sum(x));
+                ensure_eq!(view.sum().axis(axis).eval()?.to_ndarray()?, sums);
+                let on_host = host::reduce_axes(&host::Sum::new(), part, &[axis])?;
+                ensure_eq!(on_host, sums.into_dyn());
+                let means = part.map_axis(axis, |x| reference::mean(x));
+                ensure_eq!(view.mean().axis(axis).eval()?.to_ndarray()?, means);
+            }
+        }
+        Ok(())
+    }
+    check::<Complex<f32>>(device)?;
+    check::<Complex<f64>>(device)
+}
+
+fn complex_means_and_norms_of_any_values(device: &Device) -> Outcome {
+    let mut rng = rng(5);
+    for n in [1, 100, 5000] {
+        let wide = Array1::from_shape_simple_fn(n, || Complex::new(rng.uniform() - 0.3, 1e3 * rng.uniform()));
+        let x = wide.mapv(|z| Complex::new(z.re as f32, z.im as f32));
+        let (dw, dx) = (GpuArray::from_ndarray(device, &wide)?, GpuArray::from_ndarray(device, &x)?);
+        let near = |got: f64, want: f64, bound: f64| (got - want).abs() <= bound * want.abs();
+        let (got, want) = (dw.mean().get()?, reference::mean(&wide));
+        ensure!((got - want).l1_norm() <= 1e-12 * want.l1_norm(), "{got}, want {want}");
+        let (got, want) = (dx.sum().get()?, reference::sum(&x));
+        ensure!((got - want).l1_norm() <= 4e-6 * want.l1_norm(), "{got}, want {want}");
+        ensure!((dx.sum().accumulate_f64().get()? - want).l1_norm() <= 1.2e-7 * want.l1_norm());
+        for (got, want) in [
+            (dw.norm_l1().get()?, reference::norm_l1(&wide)),
+            (dw.norm_l2().get()?, reference::norm_l2(&wide)),
+            (dw.norm_inf().get()?, reference::norm_inf(&wide)),
+            (host::norm_l2(&wide), reference::norm_l2(&wide)),
+            (expression::host(&wide).norm_l2().get()?, reference::norm_l2(&wide)),
+        ] {
+            ensure!(near(got, want, 1e-12), "{n}: {got}, want {want}");
+        }
+        let (got, want): (f32, f32) = (dx.norm_l2().get()?, reference::norm_l2(&x));
+        ensure!(near(got.into(), want.into(), 1e-6), "{n}: {got}, want {want}");
+    }
+    // Parts whose squares leave the range of f64.
+    let x = GpuArray::from_ndarray(device, &array![Complex::new(3e200f64, 4e200), Complex::new(0.0, 0.0)])?;
+    ensure!((x.norm_l2().get()? / 5e200 - 1.0).abs() < 1e-15);
+    Ok(())
+}
+
+fn complex_products_of_vectors(device: &Device) -> Outcome {
+    fn check<T: Number>(device: &Device) -> Outcome {
+        let (x, y) = (whole::<T, _>(777, 1), whole::<T, _>(777, 2));
+        let (dx, dy) = (GpuArray::from_ndarray(device, &x)?, GpuArray::from_ndarray(device, &y)?);
+        let product = |conjugated: bool| {
+            let term = |(x, y): (&T, &T)| if conjugated { x.wide().conj() * y.wide() } else { x.wide() * y.wide() };
+            let sum: Complex<f64> = x.iter().zip(&y).map(term).sum();
+            T::of(sum.re, sum.im)
+        };
+        ensure_eq!((dx.dot(&dy).get()?, dx.vdot(&dy).get()?), (product(false), product(true)));
+        let square = dx.vdot(&dx).get()?.wide();
+        ensure!(square.im == 0.0 && (square.re.sqrt() - reference::norm_l2(&x.mapv(T::wide))).abs() < 1e-4);
+        Ok(())
+    }
+    check::<Complex<f32>>(device)?;
+    check::<Complex<f64>>(device)?;
+    // Beside real numbers, in the common type.
+    let (z, x) = (GpuArray::from_vec(device, vec![Complex::new(1.0f32, 2.0); 5])?, GpuArray::full(device, 5, 2.0f64)?);
+    let got: (Complex<f64>, Complex<f64>) = (z.dot(&x).get()?, x.vdot(&z).get()?);
+    ensure_eq!(got, (Complex::new(10.0, 20.0), Complex::new(10.0, 20.0)));
+    ensure_eq!(z.vdot(&x).get()?, Complex::new(10.0, -20.0));
+    Ok(())
+}
+
+fn complex_scans(device: &Device) -> Outcome {
+    fn check<T: Number>(device: &Device) -> Outcome {
+        for n in [0, 1, 33, 4097, 20_000] {
+            let (x, unit) = (whole::<T, _>(n, n as u64), units::<T>(n, 4));
+            let (dx, du) = (GpuArray::from_ndarray(device, &x)?, GpuArray::from_ndarray(device, &unit)?);
+            let sums = reference::cumsum(&x, Axis(0))?;
+            ensure_eq!((dx.cumsum().eval()?.to_ndarray()?, host::cumsum(&x, Axis(0))?), (sums.clone(), sums));
+            ensure_eq!(du.cumprod().eval()?.to_ndarray()?, reference::cumprod(&unit, Axis(0))?);
+            let keys = Array1::from_shape_fn(n, |i| (i / 77) as u8);
+            let want = reference::scan_by_key(&reference::Sum::new(), &x, &keys, Axis(0), reference::Scan::EXCLUSIVE)?;
+            let keys = GpuArray::from_ndarray(device, &keys)?;
+            ensure_eq!(dx.cumsum().by_key(&keys).exclusive().eval()?.to_ndarray()?, want);
+            let keys = GpuArray::from_ndarray(device, &unit)?;
+            let want = reference::scan_by_key(&reference::Sum::new(), &x, &unit, Axis(0), reference::Scan::INCLUSIVE)?;
+            ensure_eq!(dx.cumsum().by_key(&keys).accumulate_f64().eval()?.to_ndarray()?, want);
+        }
+        let x: Array2<T> = whole((60, 90), 6);
+        let on_device = GpuArray::from_ndarray(device, &x)?;
+        for axis in [Axis(0), Axis(1)] {
+            ensure_eq!(on_device.cumsum().axis(axis).eval()?.to_ndarray()?, reference::cumsum(&x, axis)?);
+            let got = on_device.t().cumsum().axis(axis).reverse().eval()?.to_ndarray()?;
+            let want = reference::scan(&reference::Sum::new(), x.t(), axis, reference::Scan::INCLUSIVE.reversed())?;
+            ensure_eq!(got, want);
+        }
+        Ok(())
+    }
+    check::<Complex<f32>>(device)?;
+    check::<Complex<f64>>(device)
+}
+
+fn complex_scans_in_place_and_with_a_map(device: &Device) -> Outcome {
+    fn check<T: Number + gpu_algos::gpu_array::Promote<T, Output = T>>(device: &Device) -> Outcome {
+        let x = whole::<T, _>(5001, 8);
+        let mut on_device = GpuArray::from_ndarray(device, &x)?;
+        let sums = reference::cumsum(&x, Axis(0))?;
+        let turned = on_device.cumsum().map(|sum| sum * T::of(0.0, 2.0) + T::of(1.0, 0.0)).eval()?.to_ndarray()?;
+        let want = sums.mapv(|sum| sum.wide() * Complex::new(0.0, 2.0) + 1.0);
+        ensure_eq!(turned.mapv(T::wide), want);
+        let parts = on_device.cumsum().map(|sum| sum.real()).eval()?;
+        ensure_eq!(parts.cast::<f64>().eval()?.to_ndarray()?, sums.mapv(|sum| sum.wide().re));
+        on_device.cumsum_in_place().run()?;
+        ensure_eq!(on_device.to_ndarray()?, sums);
+        Ok(())
+    }
+    check::<Complex<f32>>(device)?;
+    check::<Complex<f64>>(device)
+}
+
+fn complex_sums_at_indices(device: &Device) -> Outcome {
+    let mut x = GpuArray::<Complex<f32>, _>::zeros(device, 4)?;
+    let indices = GpuArray::from_vec(device, vec![1i32, -1, 1, 1])?;
+    let values = [Complex::new(1.0, 2.0), Complex::new(3.0, -1.0), Complex::new(0.5, 0.0), Complex::new(0.0, -4.0)];
+    x.add_at(&indices, &GpuArray::from_vec(device, values)?)?;
+    let none = Complex::new(0.0, 0.0);
+    ensure_eq!(x.to_ndarray()?, array![none, Complex::new(1.5, -2.0), none, values[1]]);
+    Ok(())
+}
