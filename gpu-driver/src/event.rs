@@ -70,7 +70,7 @@ impl Event {
     }
 
     /// An event for ordering only, not recorded yet.
-    pub(crate) fn untimed(device: &Device, current: &Current) -> Result<Self> {
+    pub(crate) fn untimed_entered(device: &Device, current: &Current) -> Result<Self> {
         Self::with_flags(device, DISABLE_TIMING, current)
     }
 

@@ -68,7 +68,7 @@ impl<T: DevicePod> DeviceVec<T> {
         if let Some(after) = after {
             let device = home.device();
             let current = device.enter()?;
-            let mark = Event::untimed(device, &current)?;
+            let mark = Event::untimed_entered(device, &current)?;
             // SAFETY: the event is alive, and so is the stream, as the caller promises.
             device.check("cuEventRecord", unsafe { sys::cuEventRecord(mark.as_raw(), after) })?;
             // SAFETY: both are alive.

@@ -36,7 +36,7 @@ unsafe impl Send for Stage {}
 
 impl Stage {
     fn new(device: &Device, current: &Current) -> Result<Self> {
-        let used = Event::untimed(device, current)?;
+        let used = Event::untimed_entered(device, current)?;
         let data = match device.0.stages.take(STAGE_BYTES) {
             Some(kept) => kept,
             None => {
