@@ -155,9 +155,6 @@ fn try_multiply<T: MatmulElement, K: Dimension>(
     precision: RequestedPrecision,
     target: &mut GpuViewMut<'_, T, K>,
 ) -> Result<bool> {
-    if T::DTYPE.is_half() && shape.is_of_vectors() {
-        return Ok(false);
-    }
     let target = target.lower_mut()?;
     let computed = [a.compute(stream)?, b.compute(stream)?];
     let [on_left, on_right] = computed.each_ref().map(|array| array.as_ref().map(|array| array.into_expr().lower()));

@@ -2,7 +2,7 @@
 
 use gpu_array::{
     DType,
-    expression::{HEADERS, LoweredLeaf},
+    expression::{HALF_HEADERS, HEADERS, LoweredLeaf},
     gpu_driver::{Header, KernelSpace, Stream},
 };
 use smallvec::SmallVec;
@@ -13,6 +13,7 @@ use crate::{
     common::{
         operator::{DeviceOperator, OperatorKind},
         source::ValueSource,
+        summable::carried,
     },
     reduce,
 };
@@ -50,7 +51,8 @@ pub(super) fn run(
     let mut is_kept: SmallVec<[bool; 8]> = SmallVec::from_elem(true, source.shape.len());
     is_kept[source.shape.len() - 1] = false;
     let target = axes(c, [c.row, c.column, 0]);
-    let operator = DeviceOperator::new(OperatorKind::Sum { carried: dtype, result: dtype }, dtype, false);
+    let terms = carried(dtype);
+    let operator = DeviceOperator::new(OperatorKind::Sum { carried: terms, result: dtype }, terms, false);
     let run = reduce::run(&source, &operator, &is_kept, &target[..target.len() - 1], &[c.address], homes, stream);
     run.map_err(|error| match error {
         AlgoError::TooManyAxes { limit, got, .. } => AlgoError::TooManyAxes { op, limit, got },
@@ -81,12 +83,16 @@ impl ValueSource for Products {
         key.extend([PRODUCTS.word(), self.dtype as u64]);
     }
     fn text(&self, name: &str) -> (String, Vec<Header>) {
-        let element = self.dtype.cuda_name();
+        // Products of numbers of 16 bits are exact in f32.
+        let (element, term) = (self.dtype.cuda_name(), carried(self.dtype).cuda_name());
+        let halves = if self.dtype.is_half() { &HALF_HEADERS[..] } else { &[] };
+        let include = halves.first().map_or(String::new(), |header| format!("#include \"{}\"\n", header.name));
         let text = format!(
-            "struct {name} {{\n    typedef gpu::Tuple<{element}, {element}> Leaves;\n    typedef gpu::Tuple<{element}> Outputs;\n    \
+            "{include}struct {name} {{\n    typedef gpu::Tuple<{element}, {element}> Leaves;\n    typedef gpu::Tuple<{term}> Outputs;\n    \
              static constexpr int SCALARS = 0, EXTRA = 0;\n    static __device__ __forceinline__ void apply(const uint64_t *, \
-             const uint64_t *, const Leaves &x, Outputs &y) {{ gpu::get<0>(y) = gpu::multiply(gpu::get<0>(x), gpu::get<1>(x)); }}\n}};\n"
+             const uint64_t *, const Leaves &x, Outputs &y) {{\n        gpu::get<0>(y) = gpu::multiply({term}(gpu::get<0>(x)), \
+             {term}(gpu::get<1>(x)));\n    }}\n}};\n"
         );
-        (text, HEADERS.to_vec())
+        (text, HEADERS.iter().chain(halves).copied().collect())
     }
 }
