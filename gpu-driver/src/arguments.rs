@@ -2,7 +2,7 @@
 
 use std::{ffi::c_void, fmt, marker::PhantomData};
 
-use cust::sys::CUdeviceptr;
+use crate::raw::CUdeviceptr;
 
 use crate::{DevicePod, Stream};
 

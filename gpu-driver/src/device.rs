@@ -8,7 +8,7 @@ use std::{
     sync::{Arc, Mutex, Once, Weak, atomic::Ordering},
 };
 
-use cust::sys::CUcontext;
+use crate::raw::CUcontext;
 use gpu_driver_core::lock;
 use gpu_driver_emulated as emulated;
 

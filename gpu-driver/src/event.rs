@@ -2,7 +2,7 @@
 
 use std::{ptr::null_mut, sync::Weak};
 
-use cust::sys::CUevent;
+use crate::raw::CUevent;
 use gpu_driver_core::lock;
 
 use crate::{CudaCode, Device, DriverError, Result, Stream, context::Current, sys};

@@ -2,7 +2,7 @@
 
 use std::{ffi::CString, fmt, marker::PhantomData};
 
-use cust::sys::CUdeviceptr;
+use crate::raw::CUdeviceptr;
 
 use crate::{CudaCode, DevicePod, DriverError, Module, Result, Stream, memory::same_len, module::same_device, sys};
 

@@ -2,7 +2,7 @@
 
 use std::{ffi::CString, path::Path, ptr::null_mut};
 
-use cust::sys::{CUgraph, CUgraphExec};
+use crate::raw::{CUgraph, CUgraphExec};
 
 use crate::{
     Device, DriverError, Result, Stream,

@@ -2,7 +2,7 @@
 
 use std::{ffi::c_void, fmt};
 
-use cust::sys::CUdeviceptr;
+use crate::raw::CUdeviceptr;
 
 use crate::{Argument, DevicePod, DeviceVec, Result, Stream, signature::ArgumentType};
 

@@ -28,6 +28,9 @@
 //! On a machine without the CUDA toolkit the build script of `cust`, below these crates, asks for a folder with a `lib64`; nothing in it is used:
 //! `CUDA_LIBRARY_PATH=/usr cargo build`, or the same variable under `[env]` in `.cargo/config.toml`.
 //!
+//! `gpu-driver = { version = "…", default-features = false }`, and the same for the crates above, leaves `cust` out, and with it that variable: all but
+//! `gpu_driver::cust` stays as it is.
+//!
 //! Debug builds run the emulated device about five times slower unless two of its crates are optimised in `Cargo.toml`, as
 //! [`emulated`] shows.
 //!
@@ -77,12 +80,14 @@ mod pinned;
 mod pod;
 mod pool;
 mod preload;
+pub mod raw;
 mod scratch;
 mod signature;
 mod stream;
 mod sys;
 mod tensor_map;
 
+#[cfg(feature = "cust")]
 pub use cust;
 
 pub use arguments::{Argument, Arguments, In, InOut, Out};

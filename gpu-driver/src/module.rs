@@ -11,7 +11,7 @@ use std::{
     },
 };
 
-use cust::sys::{CUfunction, CUmodule};
+use crate::raw::{CUfunction, CUmodule};
 use gpu_driver_core::{
     launch::{self, Attribute},
     lock,

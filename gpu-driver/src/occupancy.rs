@@ -35,8 +35,8 @@ impl Function {
         let read = |attribute| {
             let mut value = 0;
             // SAFETY: the pointer is valid for the call, the function is alive.
-            device
-                .check("cuFuncGetAttribute", unsafe { sys::cuFuncGetAttribute(&mut value, attribute, self.raw()) })?;
+            let code = unsafe { sys::cuFuncGetAttribute(&mut value, attribute, self.raw()) };
+            device.check("cuFuncGetAttribute", code)?;
             Ok::<_, crate::DriverError>(u32::try_from(value).unwrap_or(0))
         };
         Ok(FunctionAttributes {

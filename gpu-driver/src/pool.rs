@@ -6,7 +6,7 @@
 
 use std::ffi::c_int;
 
-use cust::sys::{CUdeviceptr, CUmemPool_attribute_enum};
+use crate::raw::{CUdeviceptr, CUmemPool_attribute_enum};
 use gpu_driver_core::lock;
 
 use crate::{

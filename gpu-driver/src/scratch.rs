@@ -11,7 +11,7 @@ use std::{
     },
 };
 
-use cust::sys::CUdeviceptr;
+use crate::raw::CUdeviceptr;
 use gpu_driver_core::lock;
 
 use crate::{

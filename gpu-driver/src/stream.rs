@@ -8,7 +8,7 @@ use std::{
     sync::{Arc, LazyLock},
 };
 
-use cust::sys::CUstream;
+use crate::raw::CUstream;
 
 use crate::{
     CudaCode, Device, DriverError, Result,

@@ -40,7 +40,28 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     // Its build stays beside our own, for the next time.
     let target = target().join("outside");
     crate::run(&mut line(folder.path(), &target)?)?;
-    crate::run(&mut Command::new(target.join("debug/outside")))
+    crate::run(&mut Command::new(target.join("debug/outside")))?;
+    without_cust(&target)
+}
+
+/// Checks a crate that takes ours without default features: cust is no part of it, and no variable is needed.
+fn without_cust(target: &Path) -> Outcome {
+    let folder = tempfile::tempdir()?;
+    write_with(folder.path(), &CRATES, ", default-features = false", MAIN)?;
+    let mut check = Command::new(env!("CARGO"));
+    check.arg("check").env_remove("CUDA_LIBRARY_PATH").env("CARGO_TARGET_DIR", target).current_dir(folder.path());
+    crate::run(&mut check)?;
+    let mut tree = Command::new(env!("CARGO"));
+    tree.args(["tree", "--offline", "--prefix", "none", "--format", "{p}"]).current_dir(folder.path());
+    let output = tree.stderr(Stdio::inherit()).output()?;
+    let text = String::from_utf8(output.stdout)?;
+    match text
+        .lines()
+        .find(|line| ["cust ", "cust_raw ", "glam ", "vek ", "mint "].iter().any(|name| line.starts_with(name)))
+    {
+        Some(found) => Err(format!("default-features = false leaves {found} in").into()),
+        None => Ok(()),
+    }
 }
 
 /// Builds a crate that depends on `name` alone, in an empty target folder, and prints a row of README's table.
@@ -64,8 +85,13 @@ fn alone(name: &str) -> Outcome {
 
 /// A crate that depends on `crates`.
 fn write(folder: &Path, crates: &[&str], main: &str) -> Outcome {
+    write_with(folder, crates, "", main)
+}
+
+/// A crate that depends on `crates` with those settings.
+fn write_with(folder: &Path, crates: &[&str], settings: &str, main: &str) -> Outcome {
     let root = workspace_root();
-    let line = |name: &&str| format!("{name} = {{ path = \"{}\" }}\n", root.join(name).display());
+    let line = |name: &&str| format!("{name} = {{ path = \"{}\"{settings} }}\n", root.join(name).display());
     let dependencies: String = crates.iter().map(line).collect();
     fs::create_dir(folder.join("src"))?;
     fs::write(folder.join("Cargo.toml"), MANIFEST.replace("@DEPENDENCIES@", &dependencies))?;

@@ -18,7 +18,7 @@ use std::{
     },
 };
 
-use cust::sys::{CUcontext, CUdeviceptr, CUmodule};
+use crate::raw::{CUcontext, CUdeviceptr, CUmodule};
 use gpu_driver_core::lock;
 
 thread_local! {

@@ -2,7 +2,7 @@
 
 use std::{ffi::c_int, marker::PhantomData, ptr::null_mut};
 
-use cust::sys::CUcontext;
+use crate::raw::CUcontext;
 
 use crate::{CudaCode, DriverError, Result, sys};
 

@@ -2,7 +2,7 @@
 
 use std::ffi::c_int;
 
-use cust::sys::CUdevice;
+use crate::raw::CUdevice;
 
 use super::plain;
 use crate::{CudaVersion, Result, sys};

@@ -8,7 +8,7 @@ use std::{
     sync::{Arc, Mutex, OnceLock},
 };
 
-use cust::sys::{CUfunction, CUmodule};
+use crate::raw::{CUfunction, CUmodule};
 use gpu_driver_core::lock;
 use rustc_hash::FxBuildHasher;
 

@@ -12,7 +12,7 @@ use std::{
     },
 };
 
-use cust::sys::{
+use crate::raw::{
     CUcontext, CUdevice, CUmemAllocationHandleType, CUmemAllocationType_enum, CUmemLocation_st, CUmemLocationType_enum,
     CUmemPool_attribute_enum, CUmemPoolProps, CUmemoryPool, CUstream,
 };

@@ -1,6 +1,6 @@
 //! Release of memory and modules: in a stream's order, with a graph, or once the device is idle.
 
-use cust::sys::{CUdeviceptr, CUmodule, CUstream};
+use crate::raw::{CUdeviceptr, CUmodule, CUstream};
 use gpu_driver_core::lock;
 
 use super::{

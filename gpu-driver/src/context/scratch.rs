@@ -5,7 +5,7 @@ use std::sync::{
     atomic::{AtomicUsize, Ordering},
 };
 
-use cust::sys::{CUdeviceptr, CUstream};
+use crate::raw::{CUdeviceptr, CUstream};
 use gpu_driver_core::lock;
 
 use super::Context;

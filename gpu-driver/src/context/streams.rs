@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use cust::sys::CUstream;
+use crate::raw::CUstream;
 
 use super::{Context, Scratch};
 use crate::sys;

@@ -2,7 +2,7 @@
 
 use std::{any::Any, fmt, marker::PhantomData, sync::Arc};
 
-use cust::sys::{CUdeviceptr, CUstream};
+use crate::raw::{CUdeviceptr, CUstream};
 
 use super::DeviceVec;
 use crate::{DevicePod, DriverError, Event, Result, Stream, pod::byte_len, pool::Allocation, sys};

@@ -7,7 +7,7 @@ use std::{
     sync::Arc,
 };
 
-use cust::sys::CUdeviceptr;
+use crate::raw::CUdeviceptr;
 
 use crate::{
     Device, DevicePod, DriverError, In, InOut, Out, Pending, PinnedVec, Result, Stream,

@@ -2,7 +2,7 @@
 
 use std::{fmt, marker::PhantomData, ops::RangeBounds};
 
-use cust::sys::CUdeviceptr;
+use crate::raw::CUdeviceptr;
 
 use super::{
     DeviceVec, bounds, offset, same_len,

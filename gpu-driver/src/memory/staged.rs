@@ -10,7 +10,7 @@ use std::{
     thread,
 };
 
-use cust::sys::CUdeviceptr;
+use crate::raw::CUdeviceptr;
 use gpu_driver_core::lock;
 
 use crate::{

@@ -13,14 +13,14 @@
 //! The forwarders are typed functions because a bare jump could not look at the result; they are also the same on every processor.
 //! `cargo xtask symbols` generates `symbols.rs`. `cuGetErrorString` and `cuGetErrorName` are answered here in every state.
 //!
+//! Without the feature `cust` there is the first face alone, and no C symbol.
+//!
 //! # Linking
 //! The build script of cust_raw wants `$CUDA_LIBRARY_PATH/lib64` and asks the linker for `-lcuda`. `.cargo/config.toml` points it at
 //! `gpu-driver/stub`, whose `lib64/libcuda.so` is an empty linker script. For crates outside of the workspace `gpu-driver/build.rs`
 //! writes the same script to its output folder.
 
-use std::ffi::{c_char, c_int};
-
-use gpu_driver_core::codes;
+use std::ffi::c_int;
 
 pub(crate) mod loader;
 
@@ -28,6 +28,7 @@ pub(crate) mod loader;
 const NO_DEVICE: c_int = 100;
 /// Returned when the driver is there but too old to have the function.
 const NOT_SUPPORTED: c_int = 801;
+#[cfg_attr(not(feature = "cust"), allow(dead_code))]
 const UNKNOWN: c_int = 999;
 
 /// Defines, for each function, its slot, its typed call, and the C symbol that cust links to.
@@ -61,6 +62,7 @@ macro_rules! forward {
         )*
 
         /// The symbols that cust links to.
+        #[cfg(feature = "cust")]
         mod exported {
             use super::*;
             $(
@@ -76,42 +78,49 @@ macro_rules! forward {
 }
 
 #[rustfmt::skip]
-#[allow(non_snake_case, dead_code, clippy::too_many_arguments)]
+#[allow(non_snake_case, dead_code, unused_imports, clippy::too_many_arguments)]
 mod symbols;
 pub(crate) use symbols::*;
 
 use loader::target;
 
 /// `code` if cust_raw's enum has it, else `CUDA_ERROR_UNKNOWN`.
+#[cfg_attr(not(feature = "cust"), allow(dead_code))]
 fn known_or_unknown(code: c_int) -> c_int {
     if symbols::KNOWN_CODES.binary_search(&code).is_ok() { code } else { UNKNOWN }
 }
 
-// cust's `Display` for its error panics when these two fail, so they are answered here in every state.
+/// cust's `Display` for its error panics when these two fail, so they are answered here in every state.
+#[cfg(feature = "cust")]
+mod texts {
+    use std::ffi::{c_char, c_int};
 
-/// Stores the code's description; returns `CUDA_ERROR_INVALID_VALUE` for a null pointer.
-// SAFETY: no other library of the process defines the symbol, because nothing links to libcuda.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn cuGetErrorString(code: c_int, text: *mut *const c_char) -> c_int {
-    // SAFETY: the caller passes a pointer to a `const char *`, or null.
-    unsafe { store(codes::description_c(code).as_ptr(), text) }
-}
+    use gpu_driver_core::codes;
 
-/// Stores the code's name; returns `CUDA_ERROR_INVALID_VALUE` for a null pointer.
-// SAFETY: no other library of the process defines the symbol, because nothing links to libcuda.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn cuGetErrorName(code: c_int, text: *mut *const c_char) -> c_int {
-    // SAFETY: the caller passes a pointer to a `const char *`, or null.
-    unsafe { store(codes::name_c(code).as_ptr(), text) }
-}
-
-unsafe fn store(value: *const c_char, target: *mut *const c_char) -> c_int {
-    if target.is_null() {
-        return 1;
+    /// Stores the code's description; returns `CUDA_ERROR_INVALID_VALUE` for a null pointer.
+    // SAFETY: no other library of the process defines the symbol, because nothing links to libcuda.
+    #[unsafe(no_mangle)]
+    unsafe extern "C" fn cuGetErrorString(code: c_int, text: *mut *const c_char) -> c_int {
+        // SAFETY: the caller passes a pointer to a `const char *`, or null.
+        unsafe { store(codes::description_c(code).as_ptr(), text) }
     }
-    // SAFETY: not null, and valid for a write as the callers promise.
-    unsafe { *target = value };
-    0
+
+    /// Stores the code's name; returns `CUDA_ERROR_INVALID_VALUE` for a null pointer.
+    // SAFETY: no other library of the process defines the symbol, because nothing links to libcuda.
+    #[unsafe(no_mangle)]
+    unsafe extern "C" fn cuGetErrorName(code: c_int, text: *mut *const c_char) -> c_int {
+        // SAFETY: the caller passes a pointer to a `const char *`, or null.
+        unsafe { store(codes::name_c(code).as_ptr(), text) }
+    }
+
+    unsafe fn store(value: *const c_char, target: *mut *const c_char) -> c_int {
+        if target.is_null() {
+            return 1;
+        }
+        // SAFETY: not null, and valid for a write as the callers promise.
+        unsafe { *target = value };
+        0
+    }
 }
 
 #[cfg(test)]
@@ -136,6 +145,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg(feature = "cust")]
     fn cust_prints_every_error() {
         // Panics inside cust when cuGetErrorString fails.
         assert!(cust::error::CudaError::OutOfMemory.to_string().contains("memory"));

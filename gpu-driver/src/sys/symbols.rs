@@ -3,7 +3,7 @@
 
 use std::ffi::{c_char, c_int, c_uchar, c_uint, c_ulonglong, c_ushort, c_void};
 
-use cust::sys::*;
+use crate::raw::all::*;
 
 use super::{known_or_unknown, target};
 
