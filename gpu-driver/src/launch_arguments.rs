@@ -15,6 +15,7 @@ use crate::{Argument, DevicePod, DeviceVec, Result, Stream, signature::ArgumentT
 /// | `&[T]`, `&Vec<T>`, `&[T; N]` | `const T *`: a copy in device memory, made before the launch |
 /// | `&mut [T]`, `&mut Vec<T>`, `&mut [T; N]` | `T *`: a copy as above, which is copied back after the launch |
 /// | [`HostOut`] | `T *`: zeros, which are copied back after the launch |
+/// | `&DeviceBuffer<T>`, `&mut DeviceBuffer<T>` of cust | `const T *`, `T *`: no stream is waited for, and nobody waits for the kernel |
 ///
 /// A launch with a slice that is copied back waits for the kernel. PyCUDA's `In`, `InOut` and `Out` of host arrays are these.
 ///
@@ -132,7 +133,7 @@ unsafe impl<T: DevicePod> StagedArgument for HostStaged<'_, T> {
     }
 }
 
-fn pointer<T: DevicePod>(before: &str) -> ArgumentType {
+pub(crate) fn pointer<T: DevicePod>(before: &str) -> ArgumentType {
     ArgumentType { cuda_type: format!("{before}{} *", T::CUDA_NAME), bytes: Some(size_of::<CUdeviceptr>()) }
 }
 

@@ -58,6 +58,8 @@ mod arguments;
 mod attributes;
 mod capture;
 mod context;
+#[cfg(feature = "cust")]
+mod cust_memory;
 mod device;
 pub mod emulated;
 mod environment;

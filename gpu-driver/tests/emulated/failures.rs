@@ -673,6 +673,7 @@ const OTHERS: &[&str] = &[
     "DeviceSlice::cast",
     "DeviceSlice::slice",
     "DeviceSliceMut::fill",
+    "DeviceVec::from_cust", // `DeviceVec::from_foreign`, which has a sweep
     "DeviceVec::set_zero",
     "DeviceVec::slice",
     "DeviceVec::slice_mut",
@@ -728,6 +729,7 @@ pub fn no_fallible_function_is_forgotten(_: &()) -> Outcome {
         include_str!("../../src/capture.rs"),
         include_str!("../../src/context/mod.rs"),
         include_str!("../../src/context/current.rs"),
+        include_str!("../../src/cust_memory.rs"),
         include_str!("../../src/device.rs"),
         include_str!("../../src/event.rs"),
         include_str!("../../src/generated.rs"),

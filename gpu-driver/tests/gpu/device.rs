@@ -579,6 +579,39 @@ pub fn a_guard_keeps_its_context_and_puts_back_none(device: &Device) -> Outcome 
     })
 }
 
+/// Buffers of cust's in our launches, ours in cust's `launch!`, and a buffer of cust's that becomes ours.
+pub fn buffers_of_cust_and_ours_pass_both_ways(device: &Device) -> Outcome {
+    use cust::{launch, memory::DeviceBuffer};
+    let text = "extern \"C\" __global__ void twice(const unsigned *x, unsigned *y, int n) { if (threadIdx.x < n) y[threadIdx.x] = 2 * x[threadIdx.x]; }";
+    let binary = Program::new("twice.cu", text).compile(device.arch())?;
+    let stream = device.stream();
+    let _current = device.make_current()?;
+    let (x, mut y) = (DeviceBuffer::from_slice(&[1u32, 2, 3])?, DeviceBuffer::from_slice(&[0u32; 3])?);
+    // cust's copies may be on their way still, on a stream that ours do not wait for.
+    device.synchronize()?;
+    let ours = Module::load(device, &binary)?.function("twice")?;
+    // SAFETY: three threads read three elements and write three, and the stream is waited for.
+    unsafe { ours.launch(LaunchConfig::new(1, 32), (&x, &mut y, 3), &stream)? };
+    stream.synchronize()?;
+    ensure_eq!(y.as_host_vec()?, [2, 4, 6]);
+
+    let module = cust::module::Module::from_cubin(binary.image(), &[])?;
+    let (function, theirs) =
+        (module.get_function("twice")?, cust::stream::Stream::new(cust::stream::StreamFlags::NON_BLOCKING, None)?);
+    let mine = DeviceVec::<u32>::zeros(&stream, 3)?;
+    stream.synchronize()?;
+    // SAFETY: as above; `mine` was zeroed, and is read behind the event.
+    unsafe { launch!(function<<<1, 32, 0, theirs>>>(y.as_device_ptr(), mine.as_cust_pointer(), 3i32))? };
+    // SAFETY: the buffer is of this device's context, and the stream's work comes first.
+    let adopted = unsafe { DeviceVec::from_cust(&stream, y, Some(&theirs))? };
+    ensure_eq!(adopted.to_vec()?, [2, 4, 6]);
+    ensure_eq!(mine.to_vec()?, [4, 8, 12]);
+    drop(adopted);
+    let error = ours.check::<(&DeviceBuffer<f32>, &mut DeviceBuffer<u32>, i32)>().err();
+    ensure!(matches!(&error, Some(DriverError::ArgumentType(wrong)) if wrong.position == 1), "{error:?}");
+    Ok(())
+}
+
 pub fn cust_works_beside_us(device: &Device) -> Outcome {
     use cust::memory::CopyDestination;
     let _current = device.make_current()?;

@@ -74,6 +74,7 @@ fn main() -> ExitCode {
         a_context_of_the_users_stays_current,
         a_guard_keeps_its_context_and_puts_back_none,
         cust_works_beside_us,
+        buffers_of_cust_and_ours_pass_both_ways,
         a_graph_replays_with_changed_inputs,
         a_capture_forks_and_joins,
         an_error_within_a_capture_leaves_the_stream_usable,
