@@ -17,7 +17,8 @@ use crate::{
 /// ```
 /// use gpu_driver::Attribute;
 /// assert_eq!(Attribute::WARP_SIZE.name(), "warp_size");
-/// assert_eq!("max_block_dim_x".parse(), Ok(Attribute::MAX_BLOCK_DIM_X));
+/// assert_eq!("max_block_dim_x".parse::<Attribute>()?, Attribute::MAX_BLOCK_DIM_X);
+/// # Ok::<(), gpu_driver::DriverError>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Attribute(pub i32);
