@@ -1,6 +1,7 @@
 //! Streams: queues of device work that run in order.
 
 use std::{
+    any::Any,
     ffi::c_void,
     fmt,
     panic::{self, AssertUnwindSafe},
@@ -68,7 +69,56 @@ impl Stream {
         // SAFETY: the pointer is valid for the call; destroyed in Drop.
         let code = unsafe { sys::cuStreamCreateWithPriority(&mut raw, NON_BLOCKING, priority) };
         device.check("cuStreamCreate", code)?;
-        let owned = Arc::new(OwnedStream { context: device.0.clone(), raw, scratch: Scratch::default() });
+        let owned = Arc::new(OwnedStream { context: device.0.clone(), raw, scratch: Scratch::default(), owner: None });
+        device.0.register(&owned);
+        Ok(Self::of(device.clone(), owned))
+    }
+
+    /// A stream that another library has made: launches and buffers take it as one of this library. `owner` keeps it alive, and is dropped with the last
+    /// handle, after the memory that has the stream for its home.
+    ///
+    /// # Errors
+    /// `Length` for the null stream; `Cuda` with `INVALID_CONTEXT` for a stream of another device or context; else the driver's error. The owner is dropped
+    /// then.
+    ///
+    /// # Safety
+    /// `raw` is a stream that lives until `owner` is dropped. The other library captures it only while this one does not use it.
+    ///
+    /// ```no_run
+    /// # #[cfg(feature = "cust")] {
+    /// use gpu_driver::{Device, Stream, cust::stream::{Stream as Theirs, StreamFlags}};
+    /// let device = Device::first()?;
+    /// let current = device.make_current()?;
+    /// let theirs = Theirs::new(StreamFlags::NON_BLOCKING, None).unwrap();
+    /// let raw = theirs.as_inner();
+    /// # struct Owner(Theirs);
+    /// # // SAFETY: any thread may use and destroy a stream.
+    /// # unsafe impl Send for Owner {}
+    /// # // SAFETY: as above.
+    /// # unsafe impl Sync for Owner {}
+    /// # let theirs = Owner(theirs);
+    /// // SAFETY: the stream goes with its owner.
+    /// let stream = unsafe { Stream::from_foreign(&device, raw, theirs)? };
+    /// # }
+    /// # Ok::<(), gpu_driver::DriverError>(())
+    /// ```
+    #[doc(alias = "ExternalStream")]
+    pub unsafe fn from_foreign(device: &Device, raw: CUstream, owner: impl Any + Send + Sync) -> Result<Self> {
+        const INVALID_CONTEXT: CudaCode = CudaCode(201);
+        const CALL: &str = "cuStreamGetCtx";
+        if raw.is_null() {
+            let (expected, got) = ("a stream's handle".to_owned(), "null".to_owned());
+            return Err(DriverError::Length { op: "Stream::from_foreign", expected, got });
+        }
+        let _current = device.enter()?;
+        let mut context = null_mut();
+        // SAFETY: the pointer is valid for the call; the stream is alive, as the caller promises.
+        device.check(CALL, unsafe { sys::cuStreamGetCtx(raw, &mut context) })?;
+        if context != device.0.raw() {
+            return Err(DriverError::Cuda { call: CALL, code: INVALID_CONTEXT });
+        }
+        let (context, scratch) = (device.0.clone(), Scratch::default());
+        let owned = Arc::new(OwnedStream { context, raw, scratch, owner: Some(Box::new(owner)) });
         device.0.register(&owned);
         Ok(Self::of(device.clone(), owned))
     }

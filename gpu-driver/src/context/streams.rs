@@ -1,17 +1,19 @@
 //! Streams that a context knows but does not own.
 
-use std::sync::Arc;
+use std::{any::Any, sync::Arc};
 
 use crate::raw::CUstream;
 
 use super::{Context, Scratch};
 use crate::sys;
 
-/// Destroys a stream that is not the main one; keeps the context until then.
+/// A stream that is not the main one, destroyed with this unless another library owns it; keeps the context until then.
 pub(crate) struct OwnedStream {
     pub(crate) context: Arc<Context>,
     pub(crate) raw: CUstream,
     pub(crate) scratch: Scratch,
+    /// The owner of another library's stream, which is not destroyed here.
+    pub(crate) owner: Option<Box<dyn Any + Send + Sync>>,
 }
 
 // SAFETY: the driver's stream functions may be called from any thread.
@@ -22,6 +24,11 @@ unsafe impl Sync for OwnedStream {}
 impl Drop for OwnedStream {
     fn drop(&mut self) {
         self.scratch.release(&self.context, self.raw);
+        if let Some(owner) = self.owner.take() {
+            // While there is a context.
+            drop(owner);
+            return;
+        }
         // The driver destroys the queue once its work has run.
         // SAFETY: made in `Stream::new`, destroyed once.
         let destroy = || unsafe { sys::cuStreamDestroy_v2(self.raw) };

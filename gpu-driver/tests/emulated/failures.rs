@@ -696,6 +696,7 @@ const OTHERS: &[&str] = &[
     "Pending::is_done",
     "Stream::call_host",
     "Stream::capture_number",
+    "Stream::from_foreign",
     "Stream::is_capturing",
     "Stream::is_idle",
     "Stream::retain_in_graph",

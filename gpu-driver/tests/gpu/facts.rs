@@ -1,6 +1,9 @@
 //! Facts of devices and kernels; needs a device and a compiler.
 
-use std::sync::mpsc;
+use std::{
+    ptr::null_mut,
+    sync::{Arc, mpsc},
+};
 
 use gpu_driver::{Attribute, CacheConfig, Device, DeviceVec, DriverError, Event, HostOut, LaunchConfig, Limit, Stream};
 use testkit::{Outcome, ensure, ensure_eq};
@@ -139,5 +142,27 @@ pub fn a_graph_is_written_for_graphviz(device: &Device) -> Outcome {
     // SAFETY: the buffer is alive, and nothing else uses it.
     unsafe { graph.launch(&stream)? };
     ensure_eq!(x.to_vec()?, [1, 0, 0, 0]);
+    Ok(())
+}
+
+pub fn a_stream_of_another_library_is_used_and_given_back(device: &Device) -> Outcome {
+    // The other library is this one: its stream is the owner's.
+    let theirs = Arc::new(Stream::new(device)?);
+    // SAFETY: the stream lives as long as the owner.
+    let stream = unsafe { Stream::from_foreign(device, theirs.as_raw(), theirs.clone())? };
+    ensure_eq!((stream.as_raw(), Arc::strong_count(&theirs)), (theirs.as_raw(), 2));
+    let x = DeviceVec::from_slice(&stream, &[1, 2, 3])?;
+    let (graph, ()) = stream.capture(|| stream.with_scratch(100, |_| Ok::<_, DriverError>(())))?;
+    stream.with_scratch(100, |_| Ok::<_, DriverError>(()))?;
+    ensure_eq!(x.to_vec()?, [1, 2, 3]);
+    device.synchronize()?;
+    drop((stream, graph));
+    ensure_eq!(Arc::strong_count(&theirs), 2); // the buffer has it for its home
+    drop(x);
+    ensure_eq!(Arc::strong_count(&theirs), 1);
+    ensure_eq!(DeviceVec::from_slice(&theirs, &[4])?.to_vec()?, [4]); // it was not destroyed
+    // SAFETY: it is refused.
+    let null = unsafe { Stream::from_foreign(device, null_mut(), ()) };
+    ensure!(matches!(null, Err(DriverError::Length { .. })));
     Ok(())
 }

@@ -110,6 +110,7 @@ fn main() -> ExitCode {
         limits_and_preferences_are_read_and_set,
         kernels_tell_their_resources,
         streams_have_priorities,
+        a_stream_of_another_library_is_used_and_given_back,
         a_function_of_the_host_is_called_in_the_stream_s_order,
         events_without_time_and_with_sleep,
         a_graph_is_written_for_graphviz,
