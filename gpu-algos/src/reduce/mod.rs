@@ -22,7 +22,7 @@
 //! use gpu_array::expression::host; // the same lines as on a GPU, there with `&x` in place of `host(&x)`
 //! use ndarray::{Axis, array};
 //!
-//! let x = array![[1.0, 2.0], [3.0, 6.0]];
+//! let x = array![[1.0f64, 2.0], [3.0, 6.0]];
 //! let (x, columns, rows) = (host(&x), Axis(0), Axis(1));
 //! assert_eq!(((&x - x.mean().axis(columns)) / x.std(0).axis(columns)).eval()?, array![[-1.0, -1.0], [1.0, 1.0]]);
 //!
