@@ -28,7 +28,7 @@
 //!
 //! let e = (&x - x.max().axis(rows).keep_dims()).exp();
 //! let softmax = (&e / e.sum().axis(rows).keep_dims()).eval()?;
-//! assert!(softmax.sum_axis(rows).iter().all(|sum| (sum - 1.0).abs() < 1e-15));
+//! assert!(softmax.sum_axis(rows).iter().all(|sum: &f64| (sum - 1.0).abs() < 1e-15));
 //! # Ok::<(), gpu_array::ArrayError>(())
 //! ```
 //! Nothing is computed before the expression is evaluated, on its stream. Then each reduction is one launch, and all the rest is one kernel. A reduction
