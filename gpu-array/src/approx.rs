@@ -15,7 +15,7 @@ impl<T: Element, D: Dimension> PartialEq for GpuArray<T, D> {
     }
 }
 
-/// As that of two arrays on a device.
+/// Compares as two arrays on a device are compared.
 impl<T: Element, D: Dimension> PartialEq<Array<T, D>> for GpuArray<T, D> {
     fn eq(&self, other: &Array<T, D>) -> bool {
         self.to_ndarray().is_ok_and(|own| own == *other)
@@ -49,7 +49,7 @@ impl<T: Element + AbsDiffEq<Epsilon: Clone>, D: Dimension> AbsDiffEq for GpuArra
     }
 }
 
-/// As that of two arrays on a device.
+/// Compares as two arrays on a device are compared.
 impl<T: Element + AbsDiffEq<Epsilon: Clone>, D: Dimension> AbsDiffEq<Array<T, D>> for GpuArray<T, D> {
     type Epsilon = T::Epsilon;
 
@@ -62,7 +62,7 @@ impl<T: Element + AbsDiffEq<Epsilon: Clone>, D: Dimension> AbsDiffEq<Array<T, D>
     }
 }
 
-/// As [`AbsDiffEq`], relative to the elements.
+/// Compares as [`AbsDiffEq`] does, relative to the elements.
 impl<T: Element + RelativeEq<Epsilon: Clone>, D: Dimension> RelativeEq for GpuArray<T, D> {
     fn default_max_relative() -> T::Epsilon {
         T::default_max_relative()
@@ -73,7 +73,7 @@ impl<T: Element + RelativeEq<Epsilon: Clone>, D: Dimension> RelativeEq for GpuAr
     }
 }
 
-/// As that of two arrays on a device.
+/// Compares as two arrays on a device are compared.
 impl<T: Element + RelativeEq<Epsilon: Clone>, D: Dimension> RelativeEq<Array<T, D>> for GpuArray<T, D> {
     fn default_max_relative() -> T::Epsilon {
         T::default_max_relative()

@@ -97,7 +97,7 @@ impl LaunchConfig {
         Self::new(blocks as u32, Self::ELEMENT_THREADS)
     }
 
-    /// The same shape with that much dynamic shared memory for each block.
+    /// This shape with that much dynamic shared memory for each block.
     #[must_use]
     pub fn shared_bytes(self, shared_bytes: u32) -> Self {
         Self { shared_bytes, ..self }
@@ -425,7 +425,7 @@ impl Function {
         unsafe { launch_raw(&self.name, self.raw, self.mode, config, arguments, stream, &current) }
     }
 
-    /// The same kernel, whose launches run all blocks at once, so that blocks may wait for each other: a cooperative launch. A grid that does not fit the
+    /// This kernel, with launches that run all blocks at once, so that blocks may wait for each other: a cooperative launch. A grid that does not fit the
     /// device ([`Function::max_active_blocks`] for each multiprocessor) is refused with `COOPERATIVE_LAUNCH_TOO_LARGE`.
     #[doc(alias = "launch_cooperative")]
     #[must_use]
@@ -433,7 +433,7 @@ impl Function {
         Self { mode: LaunchMode::Cooperative, ..self.clone() }
     }
 
-    /// The same kernel, whose launches form clusters of `blocks` neighbouring blocks, which run at once and reach each other's shared memory
+    /// This kernel, with launches that form clusters of `blocks` neighbouring blocks, which run at once and reach each other's shared memory
     /// (architectures from 9.0 on; the emulated device refuses them). The grid is a multiple of it in each direction.
     #[must_use]
     pub fn with_clusters(&self, blocks: impl Into<Dim3>) -> Self {

@@ -21,7 +21,7 @@ mod sealed {
         fn add_product(sum: Self::Sum, a: Self, b: Self) -> Self::Sum;
         fn rounded(sum: Self::Sum) -> Self;
         /// The value as a factor of products that are computed in f32.
-        fn as_f32(self) -> f32;
+        fn to_float(self) -> f32;
         /// Writes a b into c, whose elements are 0.
         fn multiply(a: ArrayView2<'_, Self>, b: ArrayView2<'_, Self>, c: ArrayViewMut2<'_, Self>);
     }
@@ -39,7 +39,7 @@ macro_rules! floats {
             fn rounded(sum: f64) -> Self {
                 sum as Self
             }
-            fn as_f32(self) -> f32 {
+            fn to_float(self) -> f32 {
                 self as f32
             }
             fn multiply(a: ArrayView2<'_, Self>, b: ArrayView2<'_, Self>, mut c: ArrayViewMut2<'_, Self>) {
@@ -62,7 +62,7 @@ macro_rules! halves {
             fn rounded(sum: f64) -> Self {
                 Self::rounded_from_f64(sum)
             }
-            fn as_f32(self) -> f32 {
+            fn to_float(self) -> f32 {
                 self.to_f32()
             }
             fn multiply(a: ArrayView2<'_, Self>, b: ArrayView2<'_, Self>, mut c: ArrayViewMut2<'_, Self>) {
@@ -86,7 +86,7 @@ macro_rules! integers {
             fn rounded(sum: Self) -> Self {
                 sum
             }
-            fn as_f32(self) -> f32 {
+            fn to_float(self) -> f32 {
                 self as f32
             }
             fn multiply(a: ArrayView2<'_, Self>, b: ArrayView2<'_, Self>, mut c: ArrayViewMut2<'_, Self>) {

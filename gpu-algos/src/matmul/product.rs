@@ -67,7 +67,7 @@ impl<'a, T: MatmulElement> Factor<'a, T> {
     }
 
     /// The factor with elements of f32, which is computed.
-    fn as_f32(&self) -> Result<Factor<'a, f32>> {
+    fn in_f32(&self) -> Result<Factor<'a, f32>> {
         self.assembled()?;
         let expression = self.expression.as_ref().ok_or(ArrayError::NoHome)?;
         Ok(Factor::new(expression.cast::<f32>()))
@@ -123,13 +123,13 @@ pub(super) fn multiply<T: MatmulElement, K: Dimension>(
         return Ok(());
     }
     // Numbers of 16 bits that no kernel takes: in f32, rounded once more at the end.
-    let (a, b) = (a.as_f32()?, b.as_f32()?);
+    let (a, b) = (a.in_f32()?, b.in_f32()?);
     let mut product: GpuArray<f32, K> = allocate(stream, dim_of::<K>(op, &expected)?)?;
     multiply(op, [&a, &b], stream, (1.0, 0.0), RequestedPrecision::default(), product.view_mut())?;
     if beta == T::ZERO {
-        return Ok(target.assign((&product * alpha.as_f32()).cast::<T>())?);
+        return Ok(target.assign((&product * alpha.to_float()).cast::<T>())?);
     }
-    Ok(target.update(|c| (c.cast::<f32>() * beta.as_f32() + &product * alpha.as_f32()).cast::<T>())?)
+    Ok(target.update(|c| (c.cast::<f32>() * beta.to_float() + &product * alpha.to_float()).cast::<T>())?)
 }
 
 /// `target = alpha product + beta target`, of which the target is not read if beta is 0.
@@ -168,7 +168,7 @@ fn try_multiply<T: MatmulElement, K: Dimension>(
         return Ok(true);
     }
     let factors = [alpha, beta].map(|factor| match T::DTYPE.is_half() {
-        true => u64::from(factor.as_f32().to_bits()),
+        true => u64::from(factor.to_float().to_bits()),
         false => factor.to_words()[0],
     });
     let problem = MatmulProblem::new(T::DTYPE, shape, [left, right, result], (factors[0], factors[1]));

@@ -80,7 +80,7 @@ unsafe impl<T: Element> Source<T> for Scanned<T> {
 
 /// The header with the function of [`Scanned`], and with its inverse.
 pub(crate) const RESULT_WORD: Header = Header { name: "result_word.cuh", text: include_str!("device/result_word.cuh") };
-/// The same for numbers of 16 bits and for complex ones; they include the other.
+/// The headers of result words of 16-bit and of complex numbers; they include the other.
 pub(super) const HALF_RESULT_WORD: Header =
     Header { name: "half_result_word.cuh", text: include_str!("device/half_result_word.cuh") };
 pub(super) const COMPLEX_RESULT_WORD: Header =

@@ -9,7 +9,7 @@ use super::range::AnyFloat;
 
 /// `f16` or `bf16`.
 pub(crate) trait Half: AnyFloat {
-    /// The same number.
+    /// The number as f32.
     fn widened(self) -> f32;
     /// The nearest number, ties to even; NaN gives 0x7fff.
     fn narrowed(value: f32) -> Self;

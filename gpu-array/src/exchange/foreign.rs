@@ -22,7 +22,7 @@ pub struct ForeignArray<T: Element, D: Dimension> {
     pending: Pending,
 }
 
-/// Where the elements of a foreign array are.
+/// The place of the elements of a foreign array.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Place<'p> {
     /// The address of the element at index 0 of every axis.

@@ -99,7 +99,7 @@ pub enum DriverError {
     NoSuchName {
         /// The name, or PCI bus id, that was asked for.
         name: String,
-        /// Those of the devices that there are.
+        /// The names or places of the devices that there are.
         known: Vec<String>,
     },
     /// The driver is older than the version that is needed.

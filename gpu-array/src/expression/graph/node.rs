@@ -46,7 +46,7 @@ impl<'a> NodeRef<'a> {
 
 /// The operands of a deferred value, each assembled. As [`NodeRef`], it does not use the arrays that `'a` borrows when it is dropped.
 pub(crate) struct Operands<'a> {
-    /// Of the lifetime `'a`, which only this type knows under the other one.
+    /// The source, of the lifetime `'a`, which only this type knows under the other one.
     assembled: Vec<Assembled<'static>>,
     _borrowed: PhantomData<&'a ()>,
 }
