@@ -55,7 +55,7 @@
 //! | `frexp(x)`, `modf(x)`, `ldexp(x, n)`, `copysign`, `nextafter` | `x.frexp()` and `x.modf()` give two expressions; `x.ldexp(&n)`, `x.copysign(&y)` |
 //! | `scipy.special.erf`, `gammaln`, `gamma`, `j0`, `jn(n, x)` | `x.erf()`, `x.log_gamma()`, `x.gamma()`, `x.j0()`, `x.jn(n)` |
 //! | `x.astype(float32)`, `isnan(x)` | `x.cast::<f32>().eval()?`, `x.is_nan().eval()?` |
-//! | `x.astype(float16)`, `x.astype(ml_dtypes.bfloat16)` | `x.cast::<`[`f16`]`>().eval()?`, `x.cast::<`[`bf16`]`>().eval()?` |
+//! | `x.astype(float16)`, `x.astype(ml_dtypes.bfloat16)` | `x.cast::<`[`f16`](struct@f16)`>().eval()?`, `x.cast::<`[`bf16`](struct@bf16)`>().eval()?` |
 //! | `x[1:, ::2]`, `x[:, 1] = 0` | `x.slice(s![1.., ..;2])?`, `x.slice_mut(s![.., 1])?.fill(0.0)?` |
 //! | `x[mask] = 0`, `copyto(x, y, where=mask)` | `x.assign_where(&mask, 0.0)?`, `x.assign_where(&mask, &y)?` |
 //! | `put(x, i, v)`, `x.flat[i] = v` | `x.put(&i, &v)?`, `x.put(&i, 0.0)?`: flat indices; the last of several values stays |
@@ -72,7 +72,7 @@
 //! | | |
 //! |---|---|
 //! | `approx` | `AbsDiffEq` and `RelativeEq` for arrays beside arrays and beside ndarray's, whose own feature it turns on |
-//! | `npy`, `npz` | `GpuArray::read_npy` and `write_npy`; `npz` is that of `ndarray-npy`, which is [`gpu_array::ndarray_npy`](ndarray_npy) then |
+//! | `npy`, `npz` | `GpuArray::read_npy` and `write_npy`; `npz` is that of `ndarray-npy`, which is `gpu_array::ndarray_npy` then |
 //! | `serde` | `Serialize` for arrays, in ndarray's form, whose own feature it turns on: `Deserialize` is that of the host copy |
 //!
 //! Memory from and to other libraries (DLPack, CUDA's array interface) needs none: [`exchange`].
