@@ -12,6 +12,7 @@ use std::{
     fmt::Display,
     path::PathBuf,
     process::{Command, ExitCode, Stdio},
+    time::{Duration, Instant},
 };
 
 use libtest_mimic::{Arguments, Failed, Trial};
@@ -108,6 +109,7 @@ impl Suite {
         F: FnOnce(&D) -> Outcome + Send + 'static,
     {
         let must_run = requires(require);
+        let slow = Duration::from_secs(number("GPU_TESTS_SLOW", u64::MAX));
         let needed = needed.map_err(|error| error.to_string());
         if let Err(why) = &needed {
             eprintln!("{group}: {} because: {why}", if must_run { "failing" } else { "ignored" });
@@ -115,11 +117,18 @@ impl Suite {
         for (name, test) in cases {
             let needed = needed.clone();
             let ignored = needed.is_err() && !must_run;
+            let name = format!("{group}::{name}");
+            let told = name.clone();
             let run = move || {
                 let needed = needed?;
-                seed::told(|| test(&needed)).map_err(|error| Failed::from(error.to_string()))
+                let start = Instant::now();
+                let outcome = seed::told(|| test(&needed)).map_err(|error| Failed::from(error.to_string()));
+                if start.elapsed() > slow {
+                    eprintln!("{name} took {:.1} s", start.elapsed().as_secs_f64());
+                }
+                outcome
             };
-            self.trials.push(Trial::test(format!("{group}::{name}"), run).with_ignored_flag(ignored));
+            self.trials.push(Trial::test(told, run).with_ignored_flag(ignored));
         }
         self
     }
