@@ -93,7 +93,8 @@ impl Function {
             J0 | J1 | Y0 | Y1 if x.abs() < 8.0 => (of(9.0, 7.0), epsilon),
             J0 | J1 | Y0 | Y1 => (0.0, of(2.2e-6, 5e-12)),
             Jn(_) => (of(1.0, 7.0), 1.2e-11),
-            Yn(n) => (of(1.0, 2.0 + 2.5 * f64::from(n.abs())), 1.2e-11),
+            Yn(n) if f32 || x.abs() < 8.0 => (of(1.0, 2.0 + 2.5 * f64::from(n.abs())), 1.2e-11),
+            Yn(_) => (1e-11 / epsilon, 1.2e-11),
         }
     }
 }

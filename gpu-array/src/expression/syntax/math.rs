@@ -130,8 +130,8 @@ macro_rules! functions {
             }
 
             /// The Bessel function of the second kind of order `n`: infinite at 0, NaN below. For a negative `n` that of `-n`, times -1 where `n` is
-            /// odd. Within 2 + 2.5 |n| ulp or 1.2e-11, and of f32 rounded once, as it is computed in f64. Its cost grows with |n|, as it is computed from
-            /// the orders below.
+            /// odd. Within 2 + 2.5 |n| ulp or 1.2e-11 for |x| < 8, for larger ones within 1e-11 of the value or of 1: the errors of orders 0 and 1 grow
+            /// with the orders. Of f32 it is rounded once, as it is computed in f64. Its cost grows with |n|, as it is computed from the orders below.
             #[must_use = "it is computed by `eval`"]
             pub fn yn<$($life)*>($($ref)* $self, n: i32) -> Expr<'a, T::Float, D, $place>
             where
