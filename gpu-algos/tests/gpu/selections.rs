@@ -584,7 +584,9 @@ pub fn many_selected_that_are_not_aligned(device: &Device) -> Outcome {
     let (x, m) = (Array1::from_shape_fn(n, |i| (i / 3) as f32), flags(&mut rng, n, 50));
     let (a, b) = (GpuArray::from_ndarray(device, &x)?, GpuArray::from_ndarray(device, &m)?);
     let len = n - 32;
-    for (from, beside) in [(1, 1), (3, 3), (5, 5), (15, 15), (16, 0), (20, 4), (6, 2), (1, 2), (0, 0)] {
+    let places = [(1, 1), (15, 15), (20, 4), (1, 2), (3, 3), (5, 5), (16, 0), (6, 2), (0, 0)];
+    // The emulated device takes a second for each.
+    for (from, beside) in places.into_iter().take(if device.is_emulated() { 4 } else { 9 }) {
         let (mask, values) = (s![beside..beside + len], s![from..from + len]);
         let want = reference::select(x.slice(values), m.slice(mask))?;
         let got = a.slice(values)?.select(b.slice(mask)?).eval()?.to_ndarray()?;
