@@ -46,8 +46,8 @@ kernel_params! {
         tiles: u32,
         /// Axes of the stack.
         batch_rank: u32,
-        /// Whether pairs of elements along the rows of c are whole and aligned.
-        is_c_packed: u64;
+        /// Elements along the rows of c whose packs are whole and aligned: 1, 2, 4 or 8.
+        c_pack: u64;
         /// The axes of the stack, the innermost first; strides are those of c in elements, and of a and b in matrices of their maps.
         batch: ["AxisParams<3>"; "AXES"],
     }
@@ -116,7 +116,7 @@ pub(super) fn params_of(problem: &MatmulProblem, plan: &WarpgroupPlan, [a, b]: [
             tiles_n: plan.tiles_n as u32,
             tiles: plan.tiles as u32,
             batch_rank: problem.batch.len() as u32,
-            is_c_packed: problem.is_packed(0, 2).into(),
+            c_pack: [8, 4, 2].into_iter().find(|&width| problem.is_packed(0, width)).unwrap_or(1) as u64,
         },
         batch: AxisParams::list(axes.map(|(axis, steps)| AxisParams::new(axis.length, steps)), 3),
     }
