@@ -158,7 +158,7 @@ fn floats(shape: &[usize], rng: &mut Rng) -> ArrayD<f64> {
 
 #[test]
 fn integers_of_any_layout_are_exact() {
-    for seed in 0..1000 {
+    for seed in 0..400 {
         let mut rng = Rng(seed);
         let layout = RandomView::random(&mut rng);
         let array = ArrayD::from_shape_simple_fn(IxDyn(&layout.base), || rng.below(100) as i32 - 50);
@@ -177,7 +177,7 @@ fn integers_of_any_layout_are_exact() {
 
 #[test]
 fn floats_of_any_layout_agree_with_the_definition() {
-    for seed in 10_000..10_600 {
+    for seed in 10_000..10_250 {
         let mut rng = Rng(seed);
         let layout = RandomView::random(&mut rng);
         let array = floats(&layout.base, &mut rng);
@@ -231,7 +231,7 @@ fn awkward_lengths() {
 
 #[test]
 fn matrices_of_several_tiles_and_blocks() {
-    for (rows, columns) in [(200, 2500), (2500, 200), (3, 100_000), (100_000, 3), (70_000, 17), (1, 50_000)] {
+    for (rows, columns) in [(70, 2500), (2500, 70), (3, 40_000), (40_000, 3), (10_000, 17), (1, 50_000)] {
         let mut rng = Rng(rows as u64);
         let matrix = ndarray::Array2::from_shape_simple_fn((rows, columns), || rng.below(100) as i32).into_dyn();
         for view in [
