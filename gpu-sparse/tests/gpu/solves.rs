@@ -247,7 +247,7 @@ pub fn iterates_follow_the_cpu(device: &Device) -> Outcome {
         let a = Poisson::one_d(n).random_coefficients(n as u64, 3.0).build::<f64>()?;
         let (b, guess) = (sine(n), sine::<f64>(n).iter().map(|v| v * v).collect::<Vec<_>>());
         for placed in in_both_formats(device, &a)? {
-            for (maxiter, jacobi) in [(1, false), (2, false), (5, false), (1, true), (2, true), (5, true)] {
+            for (maxiter, jacobi) in [(1, false), (5, false), (2, true), (5, true)] {
                 let of = |solve: Cg<'_, f64>| {
                     let solve = solve.rtol(0.0).maxiter(maxiter);
                     if jacobi { solve.preconditioner(Jacobi).solve() } else { solve.solve() }
