@@ -14,7 +14,7 @@ const ROWS: usize = 64;
 
 /// NumPy's `a @ b` for vectors, matrices and stacks of matrices of any layout.
 ///
-/// Floats are multiplied by ndarray's matrix product and added in their own type; integers wrap.
+/// Floats are multiplied by ndarray's matrix product and added in their own type, f16 and bf16 in f32 with one rounding at the end; integers wrap.
 ///
 /// # Determinism
 /// Bitwise the same for any number of threads.

@@ -35,14 +35,14 @@ static SPACE: KernelSpace = KernelSpace::new();
 /// # Errors
 /// Those of [`run`].
 pub(super) fn run_halves(problem: &MatmulProblem, homes: &[&Stream], stream: &Stream) -> Result<bool> {
-    let limits = DeviceLimits::of(stream.device())?;
-    match Products::of(problem.dtype, Precision::Strict) {
-        // Of a stack of small matrices most of a tile would be empty.
-        Some(products) if problem.batch.len() <= MAX_AXES && !StackPolicy::is_small(problem) => {
-            warpgroup::run(problem, products, f64::INFINITY, &limits, homes, stream)
-        }
-        _ => Ok(false),
+    // Of a stack of small matrices most of a tile would be empty.
+    let fits = problem.batch.len() <= MAX_AXES && !StackPolicy::is_small(problem);
+    let Some(products) = Products::of(problem.dtype, Precision::Strict).filter(|_| fits) else { return Ok(false) };
+    if problem.is_empty() {
+        return Ok(true);
     }
+    let limits = DeviceLimits::of(stream.device())?;
+    warpgroup::run(problem, products, f64::INFINITY, &limits, homes, stream)
 }
 
 /// Enqueues the product on `stream`, after the work of `homes`. Does not wait.
@@ -60,7 +60,7 @@ pub(super) fn run(
     if got > MAX_AXES {
         return Err(AlgoError::TooManyAxes { op, limit: MAX_AXES, got });
     }
-    if problem.m == 0 || problem.n == 0 || problem.matrices() == 0 {
+    if problem.is_empty() {
         return Ok(());
     }
     let device = stream.device();

@@ -26,18 +26,20 @@ use crate::{Result, common::operand::Receiver};
 ///
 /// # Layouts
 /// Arrays and views of any strides are read where they are: transposed, reversed, with gaps, broadcast. Other expressions are computed into an
-/// array first.
+/// array first. The tensor cores of Hopper take f16, bf16 and the precisions of f32 that are not strict, and read matrices whose rows or columns lie
+/// side by side, at multiples of 16 bytes; others are copied before the product, by a launch each.
 ///
 /// # Element types
-/// [`MatmulElement`]: f16, bf16, f32, f64, and integers of 32 and 64 bits, the same on both sides. Products of f16 and bf16 are exact, their sums are
-/// those of f32, and results are rounded once: on tensor cores of Hopper where the sums are rounded towards zero, elsewhere in f32. Floats are multiplied and added in their own type, unless
-/// [`MatrixProduct::precision`] says otherwise: with fused
-/// multiply-adds, those of f64 on tensor cores where these know it (compute capability 8.0), and with two roundings where the result has one row or one
-/// column. Integers wrap.
+/// [`MatmulElement`]: f16, bf16, f32, f64, and integers of 32 and 64 bits, the same on both sides. Floats of 32 and 64 bits are multiplied and added in
+/// their own type, unless [`MatrixProduct::precision`] says otherwise: with fused multiply-adds, those of f64 on tensor cores where these know it
+/// (compute capability 8.0), and with two roundings where the result has one row or one column. Integers wrap.
+///
+/// Products of f16 and bf16 are exact in f32, in which they are added; the result is rounded to f16 or bf16 at the end.
 ///
 /// # Rounding
-/// |error| <= gamma_k |a| |b| with gamma_k = k u / (1 - k u), where u is 2^-24 for f32 and 2^-53 for f64. NaN and infinities propagate as the
-/// additions and multiplications propagate them. With k = 0 the result is 0.
+/// |error| <= gamma_k |a| |b| with gamma_k = k u / (1 - k u), where u is 2^-24 for f32 and 2^-53 for f64. For f16 and bf16 u is 2^-23, since tensor
+/// cores round sums towards zero, and the rounding of the result adds 2^-11 or 2^-8 of it. NaN and infinities propagate as the additions and
+/// multiplications propagate them. With k = 0 the result is 0.
 ///
 /// # Determinism
 /// Bitwise the same from run to run on one device for one shape and layout, since these alone decide the order of additions. Another device may
@@ -73,7 +75,8 @@ impl<'a, E: Receiver<'a, Backend = Gpu>> Matmul<'a> for E {}
 /// `c = alpha a b + beta c`, with the matrix product of [`Matmul::matmul`]: BLAS's gemm and gemv, for stacks too. Does not wait.
 ///
 /// The product is rounded first, then its multiple by alpha, and the sum with `beta c`, which is a fused multiply-add for matrices and two roundings
-/// for vectors. If beta is 0, c is not read, so NaN in it does not reach the result. If alpha is 0, NaN and infinities of a and b do reach it.
+/// for vectors. With f16 and bf16 all of that is done in f32, and the result is rounded once; but a product with a vector is rounded before. If beta is
+/// 0, c is not read, so NaN in it does not reach the result. If alpha is 0, NaN and infinities of a and b do reach it.
 ///
 /// # Shapes
 /// c has the shape of the product, and is not broadcast. Its strides are any.
@@ -82,7 +85,7 @@ impl<'a, E: Receiver<'a, Backend = Gpu>> Matmul<'a> for E {}
 /// As [`Matmul`].
 ///
 /// # Cost
-/// One launch on the stream of c. If the matrices of c have one row or one column, the product is one launch into a new array, and a second one writes
+/// One launch on the stream of c, and one for each matrix that is copied ([`Matmul`], Layouts). If the matrices of c have one row or one column, the product is one launch into a new array, and a second one writes
 /// c, unless alpha is 1 and beta is 0. A factor that is an expression is computed before, by a launch into an array.
 ///
 /// # Errors
@@ -117,7 +120,7 @@ where
     B: IntoExpr<'a, Elem = T, Backend = Gpu>,
     K: Dimension + 'c,
 {
-    scaled(Precision::Strict, alpha, [Factor::new(a.into_expr()), Factor::new(b.into_expr())], beta, c.into())
+    scaled(Precision::Strict.into(), alpha, [Factor::new(a.into_expr()), Factor::new(b.into_expr())], beta, c.into())
 }
 
 /// [`gemm`] of f32 in a [`Precision`].
@@ -136,7 +139,7 @@ where
 /// # Ok::<(), gpu_algos::AlgoError>(())
 /// ```
 pub fn gemm_with_precision<'a, 'c, A, B, K>(
-    precision: Precision,
+    precision: impl Into<RequestedPrecision>,
     alpha: f32,
     a: A,
     b: B,
@@ -148,17 +151,17 @@ where
     B: IntoExpr<'a, Elem = f32, Backend = Gpu>,
     K: Dimension + 'c,
 {
-    scaled(precision, alpha, [Factor::new(a.into_expr()), Factor::new(b.into_expr())], beta, c.into())
+    scaled(precision.into(), alpha, [Factor::new(a.into_expr()), Factor::new(b.into_expr())], beta, c.into())
 }
 
 /// `c = alpha a b + beta c`.
 fn scaled<T: MatmulElement, K: Dimension>(
-    precision: Precision,
+    precision: RequestedPrecision,
     alpha: T,
     [a, b]: [Factor<'_, T>; 2],
     beta: T,
     c: GpuViewMut<'_, T, K>,
 ) -> Result<()> {
     let stream: Stream = c.stream().clone();
-    multiply("gemm", [&a, &b], &stream, (alpha, beta), RequestedPrecision { precision, is_forced: false }, c)
+    multiply("gemm", [&a, &b], &stream, (alpha, beta), precision, c)
 }

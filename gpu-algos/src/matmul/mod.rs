@@ -43,6 +43,8 @@ pub use dims::MatmulDim;
 pub use element::MatmulElement;
 pub use methods::{Matmul, gemm, gemm_with_precision};
 pub use precision::Precision;
+#[doc(hidden)]
+pub use precision::RequestedPrecision;
 pub use product::MatrixProduct;
 
 pub(crate) use problem::MatmulShape;

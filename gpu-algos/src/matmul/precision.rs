@@ -12,8 +12,9 @@ pub enum Precision {
     /// Fused multiply-adds in f32 on CUDA cores: |error| <= gamma_k |a| |b| with u = 2^-24. NaN and infinities propagate as IEEE 754 has it.
     #[default]
     Strict,
-    /// Elements are rounded, or cut, to the 11 bits of TF32, and products are summed in f32, towards zero. |error| <= (2^-9 + k 2^-23) |a| |b|. NaN and
-    /// infinities propagate.
+    /// Elements are rounded, or cut, to the 11 bits of TF32, and products are summed in f32, towards zero. |error| <= (2^-9 + k 2^-23) |a| |b| for
+    /// elements below (2 - 2^-11) 2^127; larger ones may become infinite. NaN and infinities propagate; a NaN of which only the 13 lowest bits of the
+    /// fraction are set, which no operation makes, may become an infinity.
     Tf32,
     /// Each element is the sum of three bf16, and a product the sum of the six greatest products of these; sums over 64 terms are rounded towards zero,
     /// others to nearest. |error| <= (2^-22 + (k / 64 + 16) 2^-24) |a| |b| for elements that are 0 or between 2^-100 and 2^100. That is below the error
@@ -27,9 +28,24 @@ pub enum Precision {
     Emulated,
 }
 
+impl Precision {
+    /// Keeps to the kernel of the precision where one is there, also if another is expected to be faster. For tests and measurements.
+    #[doc(hidden)]
+    pub fn forced(self) -> RequestedPrecision {
+        RequestedPrecision { precision: self, is_forced: true }
+    }
+}
+
+impl From<Precision> for RequestedPrecision {
+    fn from(precision: Precision) -> Self {
+        Self { precision, is_forced: false }
+    }
+}
+
 /// A precision, and whether a product keeps to its kernel though another one is expected to be faster.
+#[doc(hidden)]
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct RequestedPrecision {
+pub struct RequestedPrecision {
     pub(super) precision: Precision,
     pub(super) is_forced: bool,
 }

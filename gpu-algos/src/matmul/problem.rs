@@ -229,6 +229,11 @@ impl MatmulProblem {
         self.are_whole(operand, address, [along, across], length, width)
     }
 
+    /// Whether the result has no elements.
+    pub(super) fn is_empty(&self) -> bool {
+        self.m == 0 || self.n == 0 || self.matrices() == 0
+    }
+
     /// Whether packs of `width` elements along k are whole and aligned in one operand: number 1 is a, 2 is b.
     pub(super) fn is_packed_along_k(&self, operand: usize, width: usize) -> bool {
         let (address, steps) = match operand {

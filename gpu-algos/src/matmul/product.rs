@@ -196,7 +196,8 @@ impl<'a, T: MatmulElement, K: Dimension> MatrixProduct<'a, T, K> {
     /// The home of the first array is the home of the result, and orders the work.
     ///
     /// # Cost
-    /// One launch, of 2 m n k operations for each matrix. A factor that is an expression is computed first, by a launch into an array. If there are too
+    /// One launch, of 2 m n k operations for each matrix, and one for each factor that is copied ([`Matmul`](super::Matmul), Layouts): a copy of a
+    /// broadcast factor has all its elements. A factor that is an expression is computed first, by a launch into an array. If there are too
     /// few tiles of the result for the device, several blocks share each, and scratch memory of the stream holds their sums. Products with a row or
     /// a column are reductions, which read the matrix once and round no more than [`dot`](crate::Reductions::dot) does. The first product of this form
     /// compiles or loads its kernel.
@@ -241,9 +242,9 @@ impl<K: Dimension> MatrixProduct<'_, f32, K> {
     /// Computes in this precision: TF32, or f32 emulated by bf16, on tensor cores that know them.
     ///
     /// # Cost
-    /// [`Precision::Emulated`] copies both factors into three parts of two bytes for each element, before the product, and
-    /// [`Precision::Tf32`] copies one of them if neither lies along k: the rows of a, the columns of b. Each copy is a launch, into memory that is
-    /// released after the product.
+    /// [`Precision::Emulated`] copies both factors into three parts of two bytes for each element, before the product. [`Precision::Tf32`] copies one of
+    /// them if neither lies along k, which is the rows of a and the columns of b, and those that tensor cores cannot read where they are. Each copy is
+    /// a launch, into memory that is released after the product.
     ///
     /// # Example
     /// ```no_run

@@ -12,7 +12,7 @@ use smallvec::SmallVec;
 
 use super::{
     place::ReduceBackend,
-    reduction::{Operation, Reduced, Reduction, outer_strides},
+    reduction::{ReduceOperation, Reduced, Reduction, outer_strides},
     results::{Pair, Results},
     run,
 };
@@ -62,7 +62,7 @@ impl<'a, O: Element, D: Dimension, K: Dimension, P: ReduceBackend> Reduction<'a,
     }
 }
 
-impl<O: Element> Deferred for Operation<O> {
+impl<O: Element> Deferred for ReduceOperation<O> {
     fn name(&self) -> &'static str {
         self.operator.name()
     }
@@ -102,7 +102,7 @@ impl<O: Element> Deferred for Operation<O> {
     }
 }
 
-impl<O: Results> Operation<O> {
+impl<O: Results> ReduceOperation<O> {
     /// The results `R` of an operator over the axes of the operation.
     fn on_device<R: Results>(
         &self,
@@ -133,7 +133,7 @@ impl<O: Results> Operation<O> {
 #[derive(Debug)]
 struct Both<O: Results> {
     /// The first of the two.
-    operation: Operation<O>,
+    operation: ReduceOperation<O>,
     operator: DeviceOperator,
     /// The second result of the operator is that of the first reduction.
     is_swapped: bool,

@@ -30,7 +30,7 @@ use crate::{
 #[must_use = "it is computed by `eval`"]
 pub struct Reduction<'a, O: Results, D, K = Ix0, P = Gpu> {
     assembled: Result<Assembled<'a>, ArrayError>,
-    pub(super) operation: Operation<O>,
+    pub(super) operation: ReduceOperation<O>,
     home: Option<Stream>,
     _types: Types<D, K, P>,
 }
@@ -49,7 +49,7 @@ pub(super) enum Reduced {
 }
 
 /// A reduction without its expression.
-pub(super) struct Operation<O: Results> {
+pub(super) struct ReduceOperation<O: Results> {
     pub(super) operator: DeviceOperator,
     pub(super) reduced: Reduced,
     pub(super) keeps_axes: bool,
@@ -57,20 +57,20 @@ pub(super) struct Operation<O: Results> {
     pub(super) host: Option<(HostReduce<O::Values>, u32)>,
 }
 
-impl<O: Results> Clone for Operation<O> {
+impl<O: Results> Clone for ReduceOperation<O> {
     fn clone(&self) -> Self {
         let Self { operator, reduced, keeps_axes, host } = self;
         Self { operator: operator.clone(), reduced: reduced.clone(), keeps_axes: *keeps_axes, host: *host }
     }
 }
 
-impl<O: Results> fmt::Debug for Operation<O> {
+impl<O: Results> fmt::Debug for ReduceOperation<O> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} over {:?}", self.operator.text(), self.reduced)
     }
 }
 
-impl<O: Results> Operation<O> {
+impl<O: Results> ReduceOperation<O> {
     /// Whether each axis is outer.
     pub(super) fn is_kept(&self, ndim: usize) -> Result<Kept> {
         let mut outer = SmallVec::from_elem(matches!(self.reduced, Reduced::These(_)), ndim);
@@ -117,7 +117,7 @@ impl<'a, O: Results, D: Dimension, P: ReduceBackend> Reduction<'a, O, D, Ix0, P>
         operator: DeviceOperator,
         host: Option<(HostReduce<O::Values>, u32)>,
     ) -> Self {
-        let operation = Operation { operator, reduced: Reduced::All, keeps_axes: false, host };
+        let operation = ReduceOperation { operator, reduced: Reduced::All, keeps_axes: false, host };
         Self { assembled, operation, home: None, _types: PhantomData }
     }
 
@@ -138,7 +138,7 @@ impl<'a, O: Results, D: Dimension, P: ReduceBackend> Reduction<'a, O, D, Ix0, P>
 impl<'a, O: Results, D: Dimension, K: Dimension, P: ReduceBackend> Reduction<'a, O, D, K, P> {
     fn over<L>(self, reduced: Reduced, keeps_axes: bool) -> Reduction<'a, O, D, L, P> {
         let Self { assembled, operation, home, .. } = self;
-        let operation = Operation { reduced, keeps_axes, ..operation };
+        let operation = ReduceOperation { reduced, keeps_axes, ..operation };
         Reduction { assembled, operation, home, _types: PhantomData }
     }
 
@@ -172,7 +172,7 @@ impl<'a, O: Results, D: Dimension, K: Dimension, P: ReduceBackend> Reduction<'a,
     }
 
     /// The parts of an operand: the reduced expression, the operation, the shape of the result, the stream.
-    pub(super) fn into_parts(self) -> Result<(Assembled<'a>, Operation<O>, K, Option<Stream>)> {
+    pub(super) fn into_parts(self) -> Result<(Assembled<'a>, ReduceOperation<O>, K, Option<Stream>)> {
         let Self { assembled, operation, home, .. } = self;
         let assembled = assembled?;
         let dim = dim_of("a reduction", &operation.lengths(assembled.shape())?)?;

@@ -47,7 +47,7 @@ pub struct Scan<'a, O: Element, D: Dimension, K = Ix1> {
 }
 
 /// The parts of a scan that is an operand.
-pub(super) struct Parts<'a, K> {
+pub(super) struct ScanInputs<'a, K> {
     pub(super) operands: Vec<Assembled<'a>>,
     pub(super) operator: DeviceOperator,
     pub(super) options: ScanOptions,
@@ -137,7 +137,7 @@ impl<'a, O: Element, D: Dimension, K: Dimension> Scan<'a, O, D, K> {
     }
 
     /// The parts of an operand: the scanned expression and those of segments and epilogue, the operation, the shape of the result, the stream.
-    pub(super) fn into_parts(self) -> Result<Parts<'a, K>> {
+    pub(super) fn into_parts(self) -> Result<ScanInputs<'a, K>> {
         let Self { values, heads, epilogue, operator, options, home, .. } = self;
         let values = values?;
         let dim = options.dim(values.shape())?;
@@ -151,7 +151,7 @@ impl<'a, O: Element, D: Dimension, K: Dimension> Scan<'a, O, D, K> {
         if let Some(epilogue) = epilogue {
             operands.push(epilogue?.lower_deferred()?);
         }
-        Ok(Parts { operands, operator, options, segments, has_epilogue, dim, home })
+        Ok(ScanInputs { operands, operator, options, segments, has_epilogue, dim, home })
     }
 
     /// The scanned expression, and the shape of the result.
@@ -181,7 +181,7 @@ impl<'a, O: Element, D: Dimension, K: Dimension> Scan<'a, O, D, K> {
             Some(epilogue) => Some(epilogue.as_ref().map_err(Clone::clone)?.lower()?),
             None => None,
         };
-        let operation = Operation { operator: &self.operator, options: self.options };
+        let operation = ScanOperation { operator: &self.operator, options: self.options };
         operation.run(values, heads, epilogue.as_ref(), target, home, stream)
     }
 
@@ -237,12 +237,12 @@ impl<'a, O: Element, D: Dimension, K: Dimension> Scan<'a, O, D, K> {
 
 /// A scan without its expressions.
 #[derive(Clone, Copy)]
-pub(super) struct Operation<'o> {
+pub(super) struct ScanOperation<'o> {
     pub(super) operator: &'o DeviceOperator,
     pub(super) options: ScanOptions,
 }
 
-impl Operation<'_> {
+impl ScanOperation<'_> {
     /// Enqueues the scan of `values`, with segments by `heads`, mapped by `epilogue`.
     pub(super) fn run(
         self,

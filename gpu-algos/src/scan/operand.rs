@@ -12,7 +12,7 @@ use smallvec::SmallVec;
 
 use super::{
     launch::Heads,
-    lazy::{Operation, Parts, Scan, ScanOptions},
+    lazy::{Scan, ScanInputs, ScanOperation, ScanOptions},
     plan::OP,
 };
 use crate::{
@@ -46,7 +46,7 @@ impl<'a, O: Element, D: Dimension, K: Dimension> Scan<'a, O, D, K> {
     /// The results as an expression: they are computed before the kernel that reads it, on the same stream.
     pub fn into_expr(self) -> Expr<'a, O, K> {
         match self.into_parts() {
-            Ok(Parts { operands, operator, options, segments, has_epilogue, dim, home }) => {
+            Ok(ScanInputs { operands, operator, options, segments, has_epilogue, dim, home }) => {
                 let scan = LazyScan::<O> { operator, options, segments, has_epilogue, _result: PhantomData };
                 deferred(Arc::new(scan), operands, dim, home)
             }
@@ -96,7 +96,7 @@ impl<O: Element> Deferred for LazyScan<O> {
         let array = allocate::<O, IxDyn>(home, dim).map_err(told)?;
         let strides = self.options.strides(values.shape(), array.strides());
         let target = TileTarget { address: array.as_device_vec().as_raw(), dtype: O::DTYPE, strides: &strides };
-        let operation = Operation { operator: &self.operator, options: self.options };
+        let operation = ScanOperation { operator: &self.operator, options: self.options };
         operation.run(values, heads, epilogue, &target, None, home).map_err(told)?;
         Ok(vec![Evaluated::new::<O, IxDyn, Gpu>(array)?])
     }

@@ -3,8 +3,9 @@
 use gpu_algos::{
     AlgoError, MatrixProduct,
     gpu_array::{
-        ArrayError, GpuArray,
+        ArrayError, GpuArray, bf16,
         expression::{Expr, eye},
+        f16,
         gpu_driver::{Device, Stream},
     },
     host,
@@ -392,22 +393,31 @@ fn for_beta_0<T: Real>(device: &Device, nan: T) -> Outcome {
 }
 
 pub fn products_of_nothing(device: &Device) -> Outcome {
-    let zeros = |shape: &[usize]| GpuArray::<f64, _>::zeros(device, IxDyn(shape));
-    for (a, b) in [
-        (&[0, 3][..], &[3, 4][..]),
-        (&[3, 4], &[4, 0]),
-        (&[3, 0], &[0, 4]),
-        (&[0, 2, 3], &[3, 4]),
-        (&[2, 3, 0], &[2, 0, 5]),
-        (&[0], &[0]),
-        (&[4, 0], &[0]),
-        (&[0], &[0, 4]),
-        (&[0, 4], &[4]),
-    ] {
-        let got = zeros(a)?.matmul(&zeros(b)?).eval()?.to_ndarray()?;
-        let want = reference::matmul(&ArrayD::<f64>::zeros(a), &ArrayD::<f64>::zeros(b))?;
-        ensure_eq!((a, b, got), (a, b, want));
+    fn are_nothing<T: MatmulElement>(device: &Device, shapes: &[[&[usize]; 2]]) -> Outcome {
+        for &[a, b] in shapes {
+            let zeros = |shape: &[usize]| GpuArray::<T, _>::zeros(device, IxDyn(shape));
+            let got = zeros(a)?.matmul(&zeros(b)?).eval()?.to_ndarray()?;
+            let want = reference::matmul(&zeros(a)?.to_ndarray()?, &zeros(b)?.to_ndarray()?)?;
+            ensure_eq!((a, b, got), (a, b, want));
+        }
+        Ok(())
     }
+    let shapes: [[&[usize]; 2]; 10] = [
+        [&[0, 3], &[3, 4]],
+        [&[3, 4], &[4, 0]],
+        [&[3, 0], &[0, 4]],
+        [&[0, 2, 3], &[3, 4]],
+        [&[2, 3, 0], &[2, 0, 5]],
+        [&[0, 40, 40], &[0, 40, 40]],
+        [&[0], &[0]],
+        [&[4, 0], &[0]],
+        [&[0], &[0, 4]],
+        [&[0, 4], &[4]],
+    ];
+    are_nothing::<f64>(device, &shapes)?;
+    are_nothing::<f16>(device, &shapes)?;
+    are_nothing::<bf16>(device, &shapes)?;
+    let zeros = |shape: &[usize]| GpuArray::<f64, _>::zeros(device, IxDyn(shape));
     let (a, b) = (zeros(&[3, 0])?, zeros(&[0, 2])?);
     let mut c = GpuArray::full(device, IxDyn(&[3, 2]), 5.0)?;
     gemm(1.0, &a, &b, 2.0, &mut c)?;

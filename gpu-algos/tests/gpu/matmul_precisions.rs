@@ -19,7 +19,8 @@ pub const TESTS: &[Test<Device>] = tests![
     precisions_of_every_layout,
     precisions_are_exact_where_their_bits_suffice,
     precisions_of_stacks,
-    precisions_into_views_are_scaled_and_added,
+    precisions_into_views,
+    precisions_with_alpha_and_beta,
     precisions_of_badly_scaled_elements,
     precisions_of_nan_and_infinities,
     precisions_have_the_same_bits_again,
@@ -128,14 +129,14 @@ pub fn precisions_of_every_layout(device: &Device) -> Outcome {
     Ok(())
 }
 
-/// Integers of up to 11 bits in TF32, and of 23 bits times small ones in three bf16: no sum of them is rounded.
+/// Integers of up to 11 bits in TF32, and of 17 bits, which have three parts of bf16: no sum of them is rounded.
 pub fn precisions_are_exact_where_their_bits_suffice(device: &Device) -> Outcome {
     let mut rng = rng(73);
     let (m, k, n) = (70, 90, 140);
     let mut integers = |rows, columns, most: f64| {
         Array2::from_shape_simple_fn((rows, columns), || ((2.0 * rng.uniform() - 1.0) * most).round() as f32)
     };
-    for (precision, left, right) in [(Precision::Tf32, 90.0, 90.0), (Precision::Emulated, 32000.0, 2.0)] {
+    for (precision, left, right) in [(Precision::Tf32, 2047.0, 3.0), (Precision::Emulated, 120_000.0, 1.0)] {
         let (x, y) = (integers(m, k, left), integers(k, n, right));
         let (a, b) = (GpuArray::from_ndarray(device, &x)?, GpuArray::from_ndarray(device, &y)?);
         let want = x.dot(&y);
@@ -185,7 +186,7 @@ pub fn precisions_of_stacks(device: &Device) -> Outcome {
     Ok(())
 }
 
-pub fn precisions_into_views_are_scaled_and_added(device: &Device) -> Outcome {
+pub fn precisions_into_views(device: &Device) -> Outcome {
     let mut rng = rng(75);
     let (x, y, z) = (random(&mut rng, 50, 40), random(&mut rng, 40, 70), random(&mut rng, 150, 71));
     let (a, b) = (GpuArray::from_ndarray(device, &x)?, GpuArray::from_ndarray(device, &y)?);
@@ -200,18 +201,34 @@ pub fn precisions_into_views_are_scaled_and_added(device: &Device) -> Outcome {
         a.matmul(&b).precision(precision).forced().write_into(c.swap_axes_mut(Axis(0), Axis(1))?)?;
         near(precision, c.to_ndarray()?.t().into_dyn(), x.view().into_dyn(), y.view().into_dyn(), "transposed")?;
     }
-    // Large enough for gemm to choose the kernel; each sum has one term.
-    let n = if device.is_emulated() { 70 } else { 1500 };
-    let (row, column) = (random(&mut rng, 1, n), random(&mut rng, n, 1));
-    let (x, y) = (column.dot(&Array2::ones((1, 2))), Array2::<f32>::ones((2, 1)).dot(&row) * 0.5);
-    let (a, b) = (GpuArray::from_ndarray(device, &x)?, GpuArray::from_ndarray(device, &y)?);
-    let mut c = GpuArray::full(device, (n, n), 3.0)?;
-    gemm_with_precision(Precision::Emulated, 2.0, &a, &b, -0.5, &mut c)?;
-    let want = column.dot(&row) * 2.0 - 1.5;
-    ensure!((&c.to_ndarray()? - &want).iter().all(|error| error.abs() < 1e-5), "alpha and beta");
-    let mut nan = GpuArray::full(device, (n, n), f32::NAN)?;
-    gemm_with_precision(Precision::Tf32, 1.0, &a, &b, 0.0, &mut nan)?;
-    ensure!(nan.to_ndarray()?.iter().all(|value| !value.is_nan()), "c is not read for beta = 0");
+    Ok(())
+}
+
+/// Small whole numbers, of which no result is rounded, so that the kernel of each precision has to give the same.
+pub fn precisions_with_alpha_and_beta(device: &Device) -> Outcome {
+    let mut rng = rng(79);
+    let mut integers =
+        |rows, columns| Array2::from_shape_simple_fn((rows, columns), || (rng.uniform() * 17.0).floor() as f32 - 8.0);
+    for [m, k, n] in [[70, 40, 72], [67, 24, 130], [33, 9, 41]] {
+        let (x, y, z) = (integers(m, k), integers(k, n), integers(m, n));
+        let (a, b) = (GpuArray::from_ndarray(device, &x)?, GpuArray::from_ndarray(device, &y)?);
+        let a_by_columns = GpuArray::from_ndarray(device, &x.t().as_standard_layout())?;
+        let want = x.dot(&y) * 2.0 - &z * 0.5;
+        for precision in EACH {
+            for a in [a.view(), a_by_columns.t()] {
+                let mut c = GpuArray::from_ndarray(device, &z)?;
+                gemm_with_precision(precision.forced(), 2.0, a.clone(), &b, -0.5, &mut c)?;
+                ensure_eq!((precision, c.to_ndarray()?), (precision, want.clone()));
+                let mut by_columns = GpuArray::from_ndarray(device, &z.t().as_standard_layout())?;
+                let c = by_columns.swap_axes_mut(Axis(0), Axis(1))?;
+                gemm_with_precision(precision.forced(), 2.0, a.clone(), &b, -0.5, c)?;
+                ensure_eq!((precision, by_columns.to_ndarray()?.reversed_axes()), (precision, want.clone()));
+                let mut nan = GpuArray::full(device, (m, n), f32::NAN)?;
+                gemm_with_precision(precision.forced(), 1.0, a, &b, 0.0, &mut nan)?;
+                ensure_eq!((precision, nan.to_ndarray()?), (precision, x.dot(&y)));
+            }
+        }
+    }
     Ok(())
 }
 

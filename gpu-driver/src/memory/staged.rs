@@ -80,7 +80,7 @@ pub(super) struct Job<'j> {
 }
 
 /// A part of the host's memory and the stage that it goes through.
-struct Part {
+struct StagedPart {
     host: *mut u8,
     bytes: usize,
     number: usize,
@@ -88,9 +88,9 @@ struct Part {
 }
 
 // SAFETY: a part is the only one with its bytes of the host's memory, which outlives the threads of `Job::run`.
-unsafe impl Send for Part {}
+unsafe impl Send for StagedPart {}
 
-impl Part {
+impl StagedPart {
     /// Copies between stage and place.
     fn copy(&self, direction: Direction) {
         let (stage, host) = (self.stage.data.as_ptr(), self.host);
@@ -127,10 +127,10 @@ impl Job<'_> {
             return Ok(false);
         }
         let mut in_use = VecDeque::new();
-        let (to_threads, tasks) = mpsc::channel::<Part>();
+        let (to_threads, tasks) = mpsc::channel::<StagedPart>();
         let (tasks, direction) = (Mutex::new(tasks), self.direction);
         let outcome = thread::scope(|scope| {
-            let (from_threads, done) = mpsc::channel::<Part>();
+            let (from_threads, done) = mpsc::channel::<StagedPart>();
             let tasks = &tasks;
             for _ in 0..threads {
                 let from_threads = from_threads.clone();
@@ -160,14 +160,14 @@ impl Job<'_> {
     }
 
     /// Part number `number`, with a stage.
-    fn part(&self, number: usize, stage: Stage) -> Part {
+    fn part(&self, number: usize, stage: Stage) -> StagedPart {
         let start = number * STAGE_BYTES;
         // Within the host's memory, since there are so many parts.
-        Part { host: self.host.wrapping_add(start), bytes: STAGE_BYTES.min(self.bytes - start), number, stage }
+        StagedPart { host: self.host.wrapping_add(start), bytes: STAGE_BYTES.min(self.bytes - start), number, stage }
     }
 
     /// Enqueues the device's copy of a part, and keeps the part until that is done.
-    fn enqueue(&self, part: Part, in_use: &mut VecDeque<Part>, current: &Current) -> Result<()> {
+    fn enqueue(&self, part: StagedPart, in_use: &mut VecDeque<StagedPart>, current: &Current) -> Result<()> {
         let device = self.home.device();
         let at = self.device + (part.number * STAGE_BYTES) as CUdeviceptr;
         let (stage, stream) = (part.stage.data.as_ptr(), self.home.as_raw());
@@ -194,9 +194,9 @@ impl Job<'_> {
         &self,
         parts: usize,
         mut free: Vec<Stage>,
-        to_threads: &mpsc::Sender<Part>,
-        done: &mpsc::Receiver<Part>,
-        in_use: &mut VecDeque<Part>,
+        to_threads: &mpsc::Sender<StagedPart>,
+        done: &mpsc::Receiver<StagedPart>,
+        in_use: &mut VecDeque<StagedPart>,
         current: &Current,
     ) -> Result<()> {
         let (mut next, mut copying) = (0, 0);
@@ -237,9 +237,9 @@ impl Job<'_> {
         &self,
         parts: usize,
         mut free: Vec<Stage>,
-        to_threads: &mpsc::Sender<Part>,
-        done: &mpsc::Receiver<Part>,
-        in_use: &mut VecDeque<Part>,
+        to_threads: &mpsc::Sender<StagedPart>,
+        done: &mpsc::Receiver<StagedPart>,
+        in_use: &mut VecDeque<StagedPart>,
         current: &Current,
     ) -> Result<()> {
         let (mut next, mut copying) = (0, 0);

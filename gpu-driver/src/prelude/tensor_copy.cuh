@@ -148,8 +148,7 @@ struct BoxCopy {
     uint64_t address, length[3], stride[2], box[3], element_bytes, swizzle_bytes;
 };
 
-// The copy of a box in chunks of 16 bytes, of which all or none lie outside along an axis but the
-// first.
+// The copy of a box in chunks of 16 bytes.
 __device__ inline void copy_box_by_thread(unsigned char *to, const BoxCopy &map,
                                           const int (&at)[3]) {
     const uint64_t row = map.box[0] * map.element_bytes;
@@ -166,14 +165,14 @@ __device__ inline void copy_box_by_thread(unsigned char *to, const BoxCopy &map,
                 uint4 chunk = make_uint4(0, 0, 0, 0);
                 const int64_t first = at[0] * int64_t(map.element_bytes) + int64_t(byte);
                 const int64_t left = int64_t(map.length[0] * map.element_bytes) - first;
-                if (is_there && first >= 0 && left > 0) {
+                if (is_there && first > -16 && left > 0) {
                     const unsigned char *from =
                         reinterpret_cast<const unsigned char *>(map.address) +
                         row_z * int64_t(map.stride[1]) + row_y * int64_t(map.stride[0]) + first;
-                    if (left >= 16) {
+                    if (first >= 0 && left >= 16 && first % 16 == 0) {
                         chunk = *reinterpret_cast<const uint4 *>(from);
                     } else {
-                        for (int k = 0; k < left; k++)
+                        for (int k = first < 0 ? int(-first) : 0; k < 16 && k < left; k++)
                             reinterpret_cast<unsigned char *>(&chunk)[k] = from[k];
                     }
                 }

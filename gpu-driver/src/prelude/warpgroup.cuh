@@ -3,8 +3,9 @@
 // adds them to sums in its registers, asynchronously (wgmma).
 //
 //     gpu::warpgroup_begin();                      // sums and shared memory are as written so far
-//     gpu::multiply_add<gpu::BF16, false, false>(sums, a, b, false);  // sums = a b, 16 columns of
-//     a gpu::multiply_add<gpu::BF16, false, false>(sums, a.behind(32), b.behind(32), true);
+//     // sums = a b, of 16 columns of a, and then of 16 more
+//     gpu::multiply_add<gpu::BF16, false, false>(sums, a, b, false);
+//     gpu::multiply_add<gpu::BF16, false, false>(sums, a.behind(32), b.behind(32), true);
 //     gpu::warpgroup_commit();
 //     gpu::warpgroup_wait<0>();                    // all groups but the last 0 are done
 //
@@ -119,7 +120,8 @@ template <int COUNT> __device__ __forceinline__ void more_registers() {
 #endif
 }
 
-// An f32 rounded to the 11 bits of TF32, ties away from zero; its low bits are 0. NaN stays NaN.
+// An f32 rounded to the 11 bits of TF32, ties away from zero; its low bits are 0. NaN stays NaN,
+// and what rounds beyond the largest number becomes infinite.
 __device__ __forceinline__ uint32_t round_to_tf32(float x) {
 #if !defined(GPU_EMULATED) && defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
     uint32_t rounded;

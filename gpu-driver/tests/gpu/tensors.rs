@@ -136,7 +136,7 @@ pub fn boxes_are_copied_with_zeros_around_the_tensor(device: &Device) -> Outcome
                 swizzle,
             },
         )?;
-        for at in [[0i32, 0, 0], [16, 3, 2], [-8, -2, 1], [48, 6, -1], [200, 0, 0]] {
+        for at in [[0i32, 0, 0], [16, 3, 2], [-8, -2, 1], [48, 6, -1], [200, 0, 0], [-1, 0, 0], [3, 1, 0]] {
             let bytes = box_lengths.iter().product::<usize>() * 2;
             let y = DeviceVec::<u8>::zeros(&stream, bytes)?;
             let (mut map, mut at, mut bytes_word, mut to) = (map, at, bytes as u32, y.as_raw());
@@ -273,9 +273,9 @@ pub fn rows_in_registers_are_multiplied_exactly(device: &Device) -> Outcome {
     let stream = device.stream();
     let a: Vec<i32> = (0..64 * 8).map(|at| (at * 7 + at / 13) % 17 - 8).collect();
     let b: Vec<i32> = (0..64 * 32).map(|at| (at * 5 + at / 11) % 13 - 6).collect();
-    // A low bit that rounding to TF32 takes away.
-    let floats: Vec<f32> =
-        a.iter().map(|&value| f32::from_bits((value as f32).to_bits() | u32::from(value != 0))).collect();
+    // Half a step of TF32 less, which is rounded away from zero; cut, it would be a whole step less.
+    let less = |value: f32| f32::from_bits(value.to_bits() - if value == 0.0 { 0 } else { 0x1000 });
+    let floats: Vec<f32> = a.iter().map(|&value| less(value as f32)).collect();
     let left = DeviceVec::from_slice(&stream, &floats)?;
     let (_right, mut map_b) = operand(device, "gpu::TF32", &b, [64, 32], false)?;
     let c = DeviceVec::<f32>::zeros(&stream, 64 * 64)?;

@@ -5,7 +5,7 @@
 // rows and `columns` columns with any strides, in elements; the axes of the stack are `batch`, the
 // innermost first. `to` has for each matrix PARTS times `rows` rows of `pitch` elements, of which
 // `pitch` is a multiple of 8 and at least `columns`; what is behind `columns` is not read by
-// anyone. Parameters: SplitParams (tensor/params.rs).
+// anyone. Parameters: SplitParams (warpgroup/params.rs).
 #pragma once
 #include "matmul_warpgroup_params.cuh"
 #include "warpgroup.cuh"
@@ -14,7 +14,7 @@ namespace gpu {
 namespace matmul {
 
 // Elements that a thread takes along a row.
-constexpr int SPLIT_WIDTH = 8;
+constexpr int SPLIT_VECTOR_SIZE = 8;
 
 // The parts of an f32: three bf16 whose sum it is, if none of them is too small to be a bf16. A NaN
 // and an infinity stay in the first part alone.
@@ -50,11 +50,11 @@ __device__ __forceinline__ const T *matrix_of(const Params &params, uint64_t mat
 template <int THREADS> __global__ void __launch_bounds__(THREADS)
     matmul_split(const __grid_constant__ SplitParams<MAX_AXES> params) {
     grid_dependency_wait();
-    const uint64_t packs = (params.columns + SPLIT_WIDTH - 1) / SPLIT_WIDTH;
+    const uint64_t packs = (params.columns + SPLIT_VECTOR_SIZE - 1) / SPLIT_VECTOR_SIZE;
     const uint64_t count = packs * params.rows * params.matrices;
     for (uint64_t at = first_index(); at < count; at += index_step()) {
         const uint64_t row = at / packs % params.rows, matrix = at / packs / params.rows;
-        const uint64_t column = at % packs * SPLIT_WIDTH;
+        const uint64_t column = at % packs * SPLIT_VECTOR_SIZE;
         const float *from = matrix_of<float>(params, matrix) + int64_t(row) * params.row_stride +
                             int64_t(column) * params.column_stride;
         Pack<float, 4> in[2];
@@ -66,14 +66,14 @@ template <int THREADS> __global__ void __launch_bounds__(THREADS)
             }
         } else {
 #pragma unroll
-            for (int k = 0; k < SPLIT_WIDTH; k++) {
+            for (int k = 0; k < SPLIT_VECTOR_SIZE; k++) {
                 in[k / 4].lane[k % 4] =
                     column + k < params.columns ? from[k * params.column_stride] : 0.0f;
             }
         }
-        Pack<uint16_t, SPLIT_WIDTH> out[3];
+        Pack<uint16_t, SPLIT_VECTOR_SIZE> out[3];
 #pragma unroll
-        for (int k = 0; k < SPLIT_WIDTH; k++) {
+        for (int k = 0; k < SPLIT_VECTOR_SIZE; k++) {
             uint16_t parts[3];
             parts_of(in[k / 4].lane[k % 4], parts);
 #pragma unroll

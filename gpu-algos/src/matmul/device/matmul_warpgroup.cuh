@@ -18,7 +18,7 @@
 // ignored. The third axis of a map has PARTS matrices for each matrix of its stack. Strides of c
 // are in elements, may be negative or 0, and lead to each element once. Bytes moved: a once for
 // each column of tiles, b once for each row of tiles, less what the caches serve; c once.
-// Parameters: WarpgroupParams (tensor/params.rs).
+// Parameters: WarpgroupParams (warpgroup/params.rs).
 //
 // Sources: warp specialisation and tiles after CUTLASS (NVIDIA) and fast.cu (pranjalssh); f32 from
 // bf16 after Henry, Tang and Heinecke, Leveraging the bfloat16 Artificial Intelligence Datatype For
@@ -278,11 +278,11 @@ template <class Tile, uint32_t LEFT, uint32_t RIGHT> struct WarpgroupSums {
     // Stores alpha * sum + beta * c, as far as the tile lies in c. c is not read if beta is 0.
     template <class T, class Params>
     __device__ __forceinline__ void store(const Params &params, const TilePart &part) {
-        // A thread has packs of WIDTH neighbours. GROUP of them are stored together.
-        constexpr int WIDTH = sizeof(T) == 4 ? 4 : 2, GROUP = WIDTH == 4 ? 1 : 4;
+        // A thread has packs of VECTOR_SIZE neighbours. GROUP of them are stored together.
+        constexpr int VECTOR_SIZE = sizeof(T) == 4 ? 4 : 2, GROUP = VECTOR_SIZE == 4 ? 1 : 4;
         const bool is_row_exchanged = BY_ROWS && params.c_row == 1;
         if (is_row_exchanged) exchange_rows();
-        if constexpr (WIDTH == 4) exchange_columns();
+        if constexpr (VECTOR_SIZE == 4) exchange_columns();
 #pragma unroll
         for (int half = 0; half < 2; half++) {
             const int64_t r = part.row + (threadIdx.x / 128 - 1) * 64 +
@@ -291,13 +291,13 @@ template <class Tile, uint32_t LEFT, uint32_t RIGHT> struct WarpgroupSums {
             T *c = reinterpret_cast<T *>(params.c) + part.c + r * params.c_row +
                    part.column * params.c_column;
 #pragma unroll
-            for (int first = 0; first < COUNT / (2 * WIDTH); first += GROUP) {
-                Pack<T, WIDTH> packs[GROUP];
+            for (int first = 0; first < COUNT / (2 * VECTOR_SIZE); first += GROUP) {
+                Pack<T, VECTOR_SIZE> packs[GROUP];
 #pragma unroll
                 for (int p = 0; p < GROUP; p++) {
-                    const int column = first_column<WIDTH>(first + p);
+                    const int column = first_column<VECTOR_SIZE>(first + p);
                     scale(packs[p], params, c + column * params.c_column, columns - column,
-                          at + 2 * WIDTH * (first + p) + 2 * half);
+                          at + 2 * VECTOR_SIZE * (first + p) + 2 * half);
                 }
                 store_packs(params, c, columns, packs, first);
             }
@@ -305,19 +305,19 @@ template <class Tile, uint32_t LEFT, uint32_t RIGHT> struct WarpgroupSums {
     }
 
     // The first column of a pack that a thread has.
-    template <int WIDTH> static __device__ __forceinline__ int first_column(int pack) {
+    template <int VECTOR_SIZE> static __device__ __forceinline__ int first_column(int pack) {
         const int lane = threadIdx.x % 4;
-        return WIDTH == 4 ? 8 * (2 * pack + lane % 2) + lane / 2 * 4 : 8 * pack + lane * 2;
+        return VECTOR_SIZE == 4 ? 8 * (2 * pack + lane % 2) + lane / 2 * 4 : 8 * pack + lane * 2;
     }
 
     // alpha * sum + beta * c for neighbours, of which `columns` exist.
-    template <class T, int WIDTH, class Params>
-    static __device__ __forceinline__ void scale(Pack<T, WIDTH> &pack, const Params &params,
+    template <class T, int VECTOR_SIZE, class Params>
+    static __device__ __forceinline__ void scale(Pack<T, VECTOR_SIZE> &pack, const Params &params,
                                                  const T *c, int64_t columns, const float *sums) {
         const float alpha = __uint_as_float(uint32_t(params.alpha)),
                     beta = __uint_as_float(uint32_t(params.beta));
 #pragma unroll
-        for (int e = 0; e < WIDTH; e++) {
+        for (int e = 0; e < VECTOR_SIZE; e++) {
             float value = alpha * sums[e / 2 * 4 + e % 2];
             if (beta != 0.0f && e < columns)
                 value = __fmaf_rn(beta, float(c[e * params.c_column]), value);
@@ -326,23 +326,23 @@ template <class Tile, uint32_t LEFT, uint32_t RIGHT> struct WarpgroupSums {
     }
 
     // Stores packs `first` and those behind it of a row.
-    template <class T, int WIDTH, int GROUP, class Params>
+    template <class T, int VECTOR_SIZE, int GROUP, class Params>
     static __device__ __forceinline__ void store_packs(const Params &params, T *c, int64_t columns,
-                                                       const Pack<T, WIDTH> (&packs)[GROUP],
+                                                       const Pack<T, VECTOR_SIZE> (&packs)[GROUP],
                                                        int first) {
-        if constexpr (WIDTH == 2) {
+        if constexpr (VECTOR_SIZE == 2) {
             if (params.c_pack == 8)
                 return store_exchanged(c + 8 * first, columns - 8 * first, packs);
         }
 #pragma unroll
         for (int p = 0; p < GROUP; p++) {
-            const int column = first_column<WIDTH>(first + p);
-            if (params.c_pack >= WIDTH) {
+            const int column = first_column<VECTOR_SIZE>(first + p);
+            if (params.c_pack >= VECTOR_SIZE) {
                 if (column < columns) store_pack<false>(c + column, packs[p]);
                 continue;
             }
 #pragma unroll
-            for (int e = 0; e < WIDTH; e++) {
+            for (int e = 0; e < VECTOR_SIZE; e++) {
                 if (column + e < columns) c[(column + e) * params.c_column] = packs[p].lane[e];
             }
         }
@@ -353,15 +353,15 @@ template <class Tile, uint32_t LEFT, uint32_t RIGHT> struct WarpgroupSums {
     // sectors: 724 TFLOP/s in place of 797 (bf16, 4096, H100).
     template <class T> static __device__ __forceinline__ void
     store_exchanged(T *c, int64_t columns, const Pack<T, 2> (&pairs)[4]) {
-        Pack<uint32_t, 4> words;
+        Pack<uint32_t, 4> pack;
 #pragma unroll
-        for (int p = 0; p < 4; p++) words.lane[p] = reinterpret_cast<const uint32_t &>(pairs[p]);
-        exchange(words.lane[0], words.lane[1], 1);
-        exchange(words.lane[2], words.lane[3], 1);
-        exchange(words.lane[0], words.lane[2], 2);
-        exchange(words.lane[1], words.lane[3], 2);
+        for (int p = 0; p < 4; p++) pack.lane[p] = reinterpret_cast<const uint32_t &>(pairs[p]);
+        exchange(pack.lane[0], pack.lane[1], 1);
+        exchange(pack.lane[2], pack.lane[3], 1);
+        exchange(pack.lane[0], pack.lane[2], 2);
+        exchange(pack.lane[1], pack.lane[3], 2);
         const int first = threadIdx.x % 4 * 8;
-        if (first < columns) store_pack<false>(reinterpret_cast<uint32_t *>(c + first), words);
+        if (first < columns) store_pack<false>(reinterpret_cast<uint32_t *>(c + first), pack);
     }
 };
 
@@ -408,9 +408,11 @@ __global__ void __launch_bounds__(Tile::THREADS, 1)
 
     if (threadIdx.x < 128) {
         if constexpr (Tile::WARPGROUPS == 2) fewer_registers<40>();
-        if (threadIdx.x == 0) copy_tiles<Tile, LEFT, RIGHT>(stages, left, right, params);
-        // All blocks run, as there are at most as many as multiprocessors.
-        trigger_dependents();
+        if (threadIdx.x == 0) {
+            copy_tiles<Tile, LEFT, RIGHT>(stages, left, right, params);
+            // All blocks run, as there are at most as many as multiprocessors.
+            trigger_dependents();
+        }
         return;
     }
     if constexpr (Tile::WARPGROUPS == 2) more_registers<232>();

@@ -15,7 +15,7 @@ use gpu_array::{
 };
 
 use super::{
-    operand::{BoxOrder, FactorLayout, Operand},
+    operand::{BoxOrder, FactorLayout, MappedOperand},
     params::{PARAMS, check_text, params_of, split_check_text, split_params},
     plan::{Preparation, WarpgroupPlan, choose},
     policy::{Products, WarpgroupTile},
@@ -39,7 +39,7 @@ const SPLIT_BLOCKS: usize = 8;
 
 /// An operand that a map describes, and its memory if it was copied.
 struct Prepared {
-    operand: Operand,
+    operand: MappedOperand,
     _memory: Option<DeviceVec<u32>>,
 }
 
@@ -137,7 +137,11 @@ pub(super) fn program(tile: &WarpgroupTile, orders: [BoxOrder; 2]) -> Program {
     let result = tile.products.result();
     let template = format!("gpu::matmul::matmul_warpgroup<{}, {}, {left}, {right}>", result.cuda_name(), tile.text());
     let include = if result.is_half() { "#include \"half.cuh\"\n" } else { "" };
-    program_of(MATMUL, format!("{include}{}", check_text()), template)
+    let (check, text, threads, bytes) = (check_text(), tile.text(), tile.threads(), tile.shared_bytes());
+    let of_tile = format!(
+        "static_assert({text}::THREADS == {threads} && {text}::SHARED_BYTES == {bytes}, \"the launch is that of the tile\");\n"
+    );
+    program_of(MATMUL, format!("{include}{check}{of_tile}"), template)
         .header(HALF.name, HALF.text)
         .architecture_specific()
 }

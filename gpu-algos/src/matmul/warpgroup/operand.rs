@@ -89,7 +89,7 @@ impl Copied {
 
 /// An operand in memory that a tensor map describes.
 #[derive(Clone, Debug)]
-pub(super) struct Operand {
+pub(super) struct MappedOperand {
     pub(super) order: BoxOrder,
     pub(super) address: u64,
     across: usize,
@@ -132,7 +132,7 @@ impl FactorLayout {
 
     /// Bytes that a copy reads and writes.
     pub(super) fn copied_bytes(&self, products: Products) -> usize {
-        self.bytes() / self.bytes * (self.bytes + products.element_bytes() * products.parts())
+        (self.bytes() / self.bytes).saturating_mul(self.bytes + products.element_bytes() * products.parts())
     }
 
     pub(super) fn fits_a_map(&self) -> bool {
@@ -140,24 +140,24 @@ impl FactorLayout {
     }
 
     /// The operand where it is, if a tensor map can describe it.
-    pub(super) fn in_place(&self) -> Option<Operand> {
-        let (order, row_stride, rows) = match (self.along_stride, self.across_stride) {
-            (1, across) => (BoxOrder::AlongK, across, self.across),
-            (along, 1) => (BoxOrder::AcrossK, along, self.along),
+    pub(super) fn in_place(&self) -> Option<MappedOperand> {
+        let (order, row_stride, [rows, columns]) = match (self.along_stride, self.across_stride) {
+            (1, across) => (BoxOrder::AlongK, across, [self.across, self.along]),
+            (along, 1) => (BoxOrder::AcrossK, along, [self.along, self.across]),
             _ => return None,
         };
         let mut stacked = self.batch.iter().filter(|(_, step)| *step != 0);
         let (matrices, step) = stacked.next().copied().unwrap_or((1, 0));
         let is_whole = |stride: isize| stride >= 0 && (stride as usize * self.bytes).is_multiple_of(MAP_BYTES);
-        // One row alone has any stride.
-        let row_stride = if rows == 1 { MAP_BYTES as isize } else { row_stride };
+        // One row alone has any stride. Rows that overlap are not among those that CUDA documents.
+        let row_stride = if rows == 1 { columns.next_multiple_of(MAP_BYTES) as isize } else { row_stride };
         let fits = self.fits_a_map()
             && self.address.is_multiple_of(MAP_BYTES as u64)
             && [row_stride, step].into_iter().all(is_whole)
-            && row_stride > 0
+            && row_stride.unsigned_abs() >= columns
             && stacked.next().is_none()
             && [row_stride, step].into_iter().all(|stride| stride < (1 << 40) / self.bytes as isize);
-        fits.then(|| Operand {
+        fits.then(|| MappedOperand {
             order,
             address: self.address,
             across: self.across,
@@ -171,7 +171,7 @@ impl FactorLayout {
     }
 
     /// A copy in an order, and how a map describes it at an address.
-    pub(super) fn copied(&self, order: BoxOrder, parts: usize) -> (Copied, impl Fn(u64) -> Operand + '_) {
+    pub(super) fn copied(&self, order: BoxOrder, parts: usize) -> (Copied, impl Fn(u64) -> MappedOperand + '_) {
         let (rows, columns) = match order {
             BoxOrder::AlongK => ((self.across, self.across_stride), (self.along, self.along_stride)),
             BoxOrder::AcrossK => ((self.along, self.along_stride), (self.across, self.across_stride)),
@@ -194,7 +194,7 @@ impl FactorLayout {
         });
         let (matrix_steps, pitch): (SmallVec<[isize; 4]>, _) = (steps.collect(), copied.pitch());
         let (matrices, row_count) = (copied.matrices * parts, copied.rows);
-        let operand = move |address| Operand {
+        let operand = move |address| MappedOperand {
             order,
             address,
             across: self.across,
@@ -217,7 +217,7 @@ impl FactorLayout {
     }
 }
 
-impl Operand {
+impl MappedOperand {
     /// The map of the operand, with boxes of `block` elements across k where they lie along k.
     pub(super) fn map(&self, device: &Device, tile: &WarpgroupTile, block: usize) -> Result<TensorMap> {
         let bytes = tile.products.element_bytes();

@@ -6,7 +6,7 @@ use gpu_array::{
 };
 
 use super::{
-    operand::{Copied, Operand},
+    operand::{Copied, MappedOperand},
     plan::WarpgroupPlan,
 };
 use crate::{common::launch::Words, matmul::problem::MatmulProblem};
@@ -96,7 +96,7 @@ pub(super) const PARAMS: Header = Header {
 };
 
 /// The parameters of a product.
-pub(super) fn params_of(problem: &MatmulProblem, plan: &WarpgroupPlan, [a, b]: [&Operand; 2]) -> Words {
+pub(super) fn params_of(problem: &MatmulProblem, plan: &WarpgroupPlan, [a, b]: [&MappedOperand; 2]) -> Words {
     let mut params = Words::new();
     let steps: Vec<[isize; 3]> = (problem.batch.iter().enumerate())
         .map(|(axis, of)| [of.steps[0], a.matrix_steps[axis], b.matrix_steps[axis]])

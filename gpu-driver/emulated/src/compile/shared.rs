@@ -20,12 +20,12 @@ pub(super) fn declaration(source: &SourceFile, start: usize, at: usize, place: S
     if matches!(source.word(start), "typedef" | "using" | "template" | "friend") {
         return None;
     }
-    let parse = |start| Declaration::new(source, start).parse(place);
+    let parse = |start| SharedDeclaration::new(source, start).parse(place);
     // The words before may belong to a macro or to an `if (…)`.
     parse(start).or_else(|| if start < at { parse(at) } else { None })
 }
 
-struct Declaration<'a> {
+struct SharedDeclaration<'a> {
     source: &'a SourceFile<'a>,
     start: usize,
     at: usize,
@@ -38,7 +38,7 @@ struct Declaration<'a> {
     has_type: bool,
 }
 
-impl<'a> Declaration<'a> {
+impl<'a> SharedDeclaration<'a> {
     fn new(source: &'a SourceFile<'a>, start: usize) -> Self {
         let (edits, names) = (Edits::default(), Vec::new());
         let (alignments, complaints) = (String::new(), String::new());
