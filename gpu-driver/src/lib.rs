@@ -105,7 +105,7 @@ pub use gpu_driver_core::{ArgumentMismatch, CompileError, CudaCode, CudaVersion,
 pub use graph::Graph;
 pub use kernel::{CHECKED_ARCHS, Entry, Instance, Kernel, Registry, Source};
 pub use launch_arguments::{HostOut, LaunchArgument, LaunchArguments};
-pub use memory::{DeviceSlice, DeviceSliceMut, DeviceVec};
+pub use memory::{DeviceSlice, DeviceSliceMut, DeviceVec, Pitched};
 pub use module::{Dim3, Function, LaunchConfig, Module};
 pub use nvrtc::{Arch, Binary, BinaryKind, Header, Origin, Program};
 pub use occupancy::FunctionAttributes;

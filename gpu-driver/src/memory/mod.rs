@@ -17,9 +17,11 @@ use crate::{
 };
 
 mod foreign;
+mod pitched;
 mod slices;
 mod staged;
 
+pub use pitched::Pitched;
 pub use slices::{DeviceSlice, DeviceSliceMut};
 
 /// The driver aligns every allocation to so many bytes at least.

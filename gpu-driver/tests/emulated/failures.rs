@@ -5,7 +5,7 @@ use std::{error::Error, marker::PhantomData, sync::LazyLock};
 
 use gpu_driver::{
     CudaCode, Device, DevicePod, DeviceVec, Dim3, DriverError, Entry, Event, Function, In, Kernel, LaunchConfig,
-    Module, Out, PinnedVec, Preload, Program, Registry, Result, SCRATCH_COUNTERS, Source, Stream, cust,
+    Module, Out, PinnedVec, Pitched, Preload, Program, Registry, Result, SCRATCH_COUNTERS, Source, Stream, cust,
     emulated::{
         Call::{self, Allocation, Copy, Launch, ModuleLoad, Release},
         Emulated,
@@ -290,6 +290,45 @@ static OPERATIONS: &[Operation<Call>] = &[
         name: "DeviceSliceMut::copy_from",
         makes: &[(Copy, 1), (Call::Event, 6)],
         sweep: |call| changes_late(call, |buffer, new| buffer.slice_mut(..2)?.copy_from(new.slice(1..)?), [2, 3, 9]),
+    },
+    Operation {
+        name: "DeviceSliceMut::copy_box_from_slice",
+        makes: &[(Copy, 1)],
+        sweep: |call| {
+            let place = Pitched::plane(2, 1).within(2);
+            changes(call, |buffer, _| buffer.as_mut_slice().copy_box_from_slice(place, &NEW, place), [1, 8, 3])
+        },
+    },
+    Operation {
+        name: "DeviceSliceMut::copy_box_from",
+        makes: &[(Copy, 1), (Call::Event, 6)],
+        sweep: |call| {
+            let place = Pitched::plane(2, 1).within(2);
+            changes_late(
+                call,
+                |buffer, new| buffer.as_mut_slice().copy_box_from(place, new.as_slice(), place),
+                [1, 8, 3],
+            )
+        },
+    },
+    Operation {
+        name: "DeviceSlice::copy_box_to_slice",
+        makes: &[(Copy, 1)],
+        sweep: |call| {
+            reads(call, |buffer| {
+                let (mut host, row) = (vec![0; 3], Pitched::plane(1, 3));
+                buffer.as_slice().copy_box_to_slice(row, &mut host, row)?;
+                Ok(host)
+            })
+        },
+    },
+    Operation {
+        name: "DeviceVec::pitched",
+        makes: &[(Allocation, 1)],
+        sweep: |call| {
+            let make = |stream: &mut Stream| DeviceVec::<u32>::pitched(stream, 2, 3);
+            sweep(call, |device| Ok(device.stream()), make, |_, _| Ok(()))
+        },
     },
     Operation {
         name: "DeviceVec::copy_to_slice",
@@ -673,6 +712,7 @@ const OTHERS: &[&str] = &[
     "DeviceSlice::cast",
     "DeviceSlice::slice",
     "DeviceSliceMut::fill",
+    "DeviceSliceMut::fill_box",
     "DeviceVec::from_cust", // `DeviceVec::from_foreign`, which has a sweep
     "DeviceVec::set_zero",
     "DeviceVec::slice",
@@ -739,6 +779,7 @@ pub fn no_fallible_function_is_forgotten(_: &()) -> Outcome {
         include_str!("../../src/kernel.rs"),
         include_str!("../../src/memory/foreign.rs"),
         include_str!("../../src/memory/mod.rs"),
+        include_str!("../../src/memory/pitched.rs"),
         include_str!("../../src/memory/slices.rs"),
         include_str!("../../src/module.rs"),
         include_str!("../../src/occupancy.rs"),

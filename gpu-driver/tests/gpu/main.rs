@@ -18,6 +18,7 @@ mod faults;
 mod functions;
 mod graphs;
 mod kernels;
+mod memory;
 mod missing;
 mod params;
 mod scratch;
@@ -45,7 +46,7 @@ fn main() -> ExitCode {
         return code;
     }
     use {
-        compile::*, device::*, facts::*, fake::*, faults::*, functions::*, graphs::*, missing::*, params::*,
+        compile::*, device::*, facts::*, fake::*, faults::*, functions::*, graphs::*, memory::*, missing::*, params::*,
         scratch::*, tensors::*,
     };
     let compiler = || nvrtc::version().map(|_| ());
@@ -127,6 +128,11 @@ fn main() -> ExitCode {
         images_of_other_origin_are_loaded,
         headers_of_c_and_cuda_are_the_same_everywhere,
         error_a_header_that_is_not_there,
+        boxes_are_copied_between_memories_of_any_pitch,
+        rows_of_pitched_memory_are_aligned,
+        boxes_are_filled_and_their_neighbours_not,
+        error_a_box_that_does_not_fit,
+        a_graph_holds_copies_and_fills_of_boxes,
         fault_illegal_address,
         fault_trap,
         fault_misaligned,

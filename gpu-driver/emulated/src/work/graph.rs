@@ -68,6 +68,10 @@ impl Graph {
                 Op::Write { data, .. } => format!("MEMCPY of {} bytes from the host", data.len()),
                 Op::Copy { bytes, .. } => format!("MEMCPY of {bytes} bytes"),
                 Op::Fill { width, count, .. } => format!("MEMSET of {count} x {width} bytes"),
+                Op::CopyRows { rows, .. } => {
+                    format!("MEMCPY of {} x {} rows of {} bytes", rows.depth, rows.height, rows.width)
+                }
+                Op::FillRows { rows, .. } => format!("MEMSET of {} rows of {} bytes", rows.height, rows.width),
                 Op::Begin(_) => "MEM_ALLOC".to_owned(),
                 Op::Release(_) => "MEM_FREE".to_owned(),
                 Op::Record(_) => "EVENT_RECORD".to_owned(),
