@@ -17,10 +17,12 @@ use crate::{
 };
 
 mod foreign;
+mod managed;
 mod pitched;
 mod slices;
 mod staged;
 
+pub use managed::{Advice, ManagedVec};
 pub use pitched::Pitched;
 pub use slices::{DeviceSlice, DeviceSliceMut};
 

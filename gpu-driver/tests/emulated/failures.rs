@@ -5,7 +5,8 @@ use std::{error::Error, marker::PhantomData, sync::LazyLock};
 
 use gpu_driver::{
     CudaCode, Device, DevicePod, DeviceVec, Dim3, DriverError, Entry, Event, Function, In, Kernel, LaunchConfig,
-    Module, Out, PinnedVec, Pitched, Preload, Program, Registry, Result, SCRATCH_COUNTERS, Source, Stream, cust,
+    ManagedVec, Module, Out, PinnedVec, Pitched, Preload, Program, Registry, Result, SCRATCH_COUNTERS, Source, Stream,
+    cust,
     emulated::{
         Call::{self, Allocation, Copy, Launch, ModuleLoad, Release},
         Emulated,
@@ -410,6 +411,21 @@ static OPERATIONS: &[Operation<Call>] = &[
         sweep: |call| pinned(call, |device| PinnedVec::zeros(device, 3), [0; 3]),
     },
     Operation {
+        name: "PinnedVec::write_combined",
+        makes: &[(Allocation, 1)],
+        sweep: |call| pinned(call, |device| PinnedVec::write_combined(device, 3), [0; 3]),
+    },
+    Operation {
+        name: "ManagedVec::zeros",
+        makes: &[(Allocation, 1)],
+        sweep: |call| on_stream(call, |stream| ManagedVec::<u32>::zeros(stream, 3)),
+    },
+    Operation {
+        name: "ManagedVec::from_slice",
+        makes: &[(Allocation, 1)],
+        sweep: |call| on_stream(call, |stream| ManagedVec::from_slice(stream, &HOST)),
+    },
+    Operation {
         name: "PinnedVec::from_slice",
         makes: &[(Allocation, 1)],
         sweep: |call| pinned(call, |device| PinnedVec::from_slice(device, &HOST), HOST),
@@ -701,6 +717,7 @@ const OTHERS: &[&str] = &[
     "Device::multiprocessors",
     "Device::new",
     "Device::pci_bus_id",
+    "Device::pointer_facts",
     "Device::pool_use",
     "Device::set_cache_config",
     "Device::set_limit",
@@ -730,10 +747,18 @@ const OTHERS: &[&str] = &[
     "Graph::write_dot",
     "Graph::launch", // in a sweep of `Stream::capture`",
     "Instance::compile",
+    "ManagedVec::advise",
+    "ManagedVec::host",
+    "ManagedVec::host_mut",
+    "ManagedVec::prefetch_to_device",
+    "ManagedVec::prefetch_to_host",
     "Module::function",
     "Module::global",
     "Module::load_file", // reads a file, then `Module::load_image`
     "Pending::is_done",
+    "PinnedVec::device_address",
+    "PinnedVec::into_vec",
+    "PinnedVec::register", // locks memory that is there
     "Stream::call_host",
     "Stream::capture_number",
     "Stream::from_foreign",
@@ -778,12 +803,14 @@ pub fn no_fallible_function_is_forgotten(_: &()) -> Outcome {
         include_str!("../../src/graph.rs"),
         include_str!("../../src/kernel.rs"),
         include_str!("../../src/memory/foreign.rs"),
+        include_str!("../../src/memory/managed.rs"),
         include_str!("../../src/memory/mod.rs"),
         include_str!("../../src/memory/pitched.rs"),
         include_str!("../../src/memory/slices.rs"),
         include_str!("../../src/module.rs"),
         include_str!("../../src/occupancy.rs"),
         include_str!("../../src/pinned.rs"),
+        include_str!("../../src/pointer.rs"),
         include_str!("../../src/pool.rs"),
         include_str!("../../src/preload.rs"),
         include_str!("../../src/scratch.rs"),

@@ -1,6 +1,8 @@
 //! Memory of two and three dimensions, and memory of the host that devices reach.
 
-use gpu_driver::{Device, DeviceVec, DriverError, Pitched, Stream};
+use gpu_driver::{
+    Advice, Device, DeviceVec, DriverError, LaunchConfig, ManagedVec, MemoryKind, PinnedVec, Pitched, Stream,
+};
 use testkit::{Outcome, ensure, ensure_eq};
 
 /// A pixel: a type whose size is no power of two.
@@ -143,5 +145,121 @@ pub fn a_graph_holds_copies_and_fills_of_boxes(device: &Device) -> Outcome {
     unsafe { graph.launch(&stream)? };
     ensure_eq!(x.to_vec()?, copied(&[1; 24], place, &[2; 24], place));
     ensure_eq!(y.to_vec()?, copied(&[2; 24], place, &[9; 24], place));
+    Ok(())
+}
+
+pub fn vectors_are_pinned_where_they_lie(device: &Device) -> Outcome {
+    let stream = device.stream();
+    // Several pages each: a page that two vectors share may not be registered twice.
+    for len in [5000, 300_001] {
+        let mut x = DeviceVec::<u32>::zeros(&stream, len)?;
+        let host: Vec<u32> = (0..len as u32).collect();
+        let (address, middle, want) = (host.as_ptr(), host[len / 2..].as_ptr() as u64, host.clone());
+        let pinned = PinnedVec::register(device, host)?;
+        ensure_eq!(pinned.as_ptr(), address);
+        ensure_eq!(device.pointer_facts(middle)?.kind, MemoryKind::Host);
+        let pinned = x.upload(pinned)?.wait()?;
+        let pinned = x.download(pinned)?.wait()?;
+        ensure_eq!(&*pinned, &want[..]);
+        let back = pinned.into_vec()?;
+        ensure_eq!(device.pointer_facts(middle)?.kind, MemoryKind::Unknown);
+        ensure_eq!((back.as_ptr(), back), (address, want));
+    }
+    let mut x = DeviceVec::<u32>::zeros(&stream, 5000)?;
+    ensure_eq!(PinnedVec::register(device, Vec::<f32>::new())?.into_vec()?, Vec::<f32>::new());
+    ensure_eq!(PinnedVec::from_slice(device, &[1u8, 2])?.into_vec()?, [1, 2]);
+    // A registered buffer that is dropped with its copy under way: the copy ends first.
+    drop(x.upload(PinnedVec::register(device, vec![3u32; 5000])?)?);
+    ensure!(x.to_vec()?.iter().all(|&x| x == 3));
+    drop(PinnedVec::register(device, vec![1u64; 5000])?);
+    // Never given back, and never freed.
+    std::mem::forget(PinnedVec::register(device, vec![7u64; 1 << 20])?);
+    Ok(())
+}
+
+pub fn write_combined_memory_is_copied(device: &Device) -> Outcome {
+    let mut pinned = PinnedVec::<f32>::write_combined(device, 1000)?;
+    ensure!(pinned.iter().all(|&x| x == 0.0));
+    for (i, x) in pinned.iter_mut().enumerate() {
+        *x = i as f32;
+    }
+    let mut x = DeviceVec::zeros(&device.stream(), 1000)?;
+    let pinned = x.upload(pinned)?.wait()?;
+    ensure_eq!(x.to_vec()?, *pinned);
+    ensure_eq!(device.pointer_facts(pinned.as_ptr() as u64)?.kind, MemoryKind::Host);
+    ensure_eq!(PinnedVec::<f32>::write_combined(device, 0)?.len(), 0);
+    Ok(())
+}
+
+pub fn kernels_reach_pinned_memory_in_place(device: &Device) -> Outcome {
+    let text = "extern \"C\" __global__ void add(int *x, const int *y) { x[threadIdx.x] += y[threadIdx.x]; }";
+    let (add, stream) = (device.compile(text)?.function("add")?, device.stream());
+    let mut long = vec![10, 20, 30];
+    long.resize(10_000, 0);
+    for y in [PinnedVec::from_slice(device, &[10, 20, 30])?, PinnedVec::register(device, long)?] {
+        let x = PinnedVec::from_slice(device, &[1, 2, 3])?;
+        let addresses = (x.device_address()?, y.device_address()?);
+        // SAFETY: three threads change the three elements, and the wait comes before all other uses.
+        unsafe { add.launch(LaunchConfig::new(1, 3), addresses, &stream)? };
+        stream.synchronize()?;
+        ensure_eq!(*x, [11, 22, 33]);
+    }
+    ensure_eq!(PinnedVec::<u8>::zeros(device, 0)?.device_address()?, 0);
+    Ok(())
+}
+
+pub fn managed_memory_is_the_host_s_and_the_device_s(device: &Device) -> Outcome {
+    let (stream, side) = (device.stream(), Stream::new(device)?);
+    let text = "extern \"C\" __global__ void twice(int *x) { x[blockIdx.x * 256 + threadIdx.x] *= 2; }";
+    let twice = device.compile(text)?.function("twice")?;
+    let mut x = ManagedVec::<i32>::zeros(&stream, 4096)?;
+    ensure!(x.host()?.iter().all(|&x| x == 0));
+    x.host_mut()?.iter_mut().enumerate().for_each(|(i, x)| *x = i as i32);
+    let advice = [
+        Advice::ReadMostly,
+        Advice::NotReadMostly,
+        Advice::PreferHost,
+        Advice::PreferDevice,
+        Advice::AccessedByDevice,
+        Advice::NotAccessedByDevice,
+        Advice::NoPreference,
+    ];
+    for (round, advice) in advice.into_iter().enumerate() {
+        x.advise(advice)?;
+        x.prefetch_to_device()?;
+        let on = if round % 2 == 0 { &stream } else { &side };
+        // SAFETY: each thread changes one element.
+        unsafe { twice.launch(LaunchConfig::new(16, 256), (x.as_mut_slice().in_out(),), on)? };
+        x.prefetch_to_host()?;
+        ensure!(x.host()?.iter().enumerate().all(|(i, &x)| x == (i as i32) << (round + 1)), "{advice:?}");
+    }
+    let copy = x.as_slice().try_clone()?;
+    ensure_eq!(copy.to_vec()?, x.host()?);
+    let few = ManagedVec::from_slice(&side, &[1u8, 2])?;
+    ensure_eq!(few.host()?, [1, 2]);
+    let empty = ManagedVec::<u8>::zeros(&stream, 0)?;
+    empty.prefetch_to_device()?;
+    empty.advise(Advice::ReadMostly)?;
+    ensure!(empty.is_empty() && empty.host()?.is_empty());
+    let captured = stream.capture(|| x.host().map(<[i32]>::len));
+    ensure!(matches!(captured, Err(DriverError::InCapture { .. })));
+    Ok(())
+}
+
+pub fn addresses_tell_their_memory(device: &Device) -> Outcome {
+    let x = DeviceVec::<u32>::zeros(&device.stream(), 100)?;
+    x.home().synchronize()?;
+    let facts = device.pointer_facts(x.as_raw() + 40)?;
+    ensure_eq!((facts.kind, facts.ordinal), (MemoryKind::Device, Some(device.ordinal())));
+    ensure!(facts.start <= x.as_raw() && facts.start + facts.bytes as u64 >= x.as_raw() + 400, "{facts:?}");
+    let managed = ManagedVec::<u32>::zeros(&device.stream(), 100)?;
+    ensure_eq!(device.pointer_facts(managed.as_slice().as_raw())?.kind, MemoryKind::Managed);
+    let pinned = PinnedVec::<u32>::zeros(device, 100)?;
+    ensure_eq!(device.pointer_facts(pinned.as_ptr() as u64)?.kind, MemoryKind::Host);
+    let plain = [0u32; 3];
+    for address in [plain.as_ptr() as u64, 0] {
+        let facts = device.pointer_facts(address)?;
+        ensure_eq!((facts.kind, facts.ordinal), (MemoryKind::Unknown, None));
+    }
     Ok(())
 }
