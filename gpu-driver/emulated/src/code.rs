@@ -34,4 +34,5 @@ pub(crate) const CAPTURE_INVALIDATED: i32 = 901;
 pub(crate) const CAPTURE_UNMATCHED: i32 = 903;
 pub(crate) const CAPTURE_UNJOINED: i32 = 904;
 pub(crate) const CAPTURED_EVENT: i32 = 907;
+pub(crate) const UPDATE_FAILURE: i32 = 910;
 pub(crate) const UNKNOWN: i32 = 999;

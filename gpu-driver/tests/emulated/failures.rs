@@ -480,6 +480,19 @@ static OPERATIONS: &[Operation<Call>] = &[
         },
     },
     Operation {
+        name: "Graph::update",
+        makes: &[(Launch, 2)],
+        sweep: |call| {
+            launches(call, false, |inputs| {
+                let stream = inputs.stream.clone();
+                let (mut graph, ()) = stream.capture(|| typed(inputs))?;
+                graph.update(&stream, || typed(inputs))?;
+                // SAFETY: the buffers of the capture, which nothing else uses.
+                unsafe { graph.launch(&stream) }
+            })
+        },
+    },
+    Operation {
         // The main stream has its memory from the first run on.
         name: "Stream::with_scratch",
         makes: &[(Launch, 1)],

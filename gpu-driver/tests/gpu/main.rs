@@ -133,6 +133,8 @@ fn main() -> ExitCode {
         boxes_are_filled_and_their_neighbours_not,
         error_a_box_that_does_not_fit,
         a_graph_holds_copies_and_fills_of_boxes,
+        a_graph_is_updated_in_place,
+        a_profiler_is_started_and_stopped,
         vectors_are_pinned_where_they_lie,
         write_combined_memory_is_copied,
         kernels_reach_pinned_memory_in_place,
@@ -180,6 +182,7 @@ fn main() -> ExitCode {
         a_driver_without_devices_says_so,
         a_broken_driver_is_explained,
         functions_that_a_driver_lacks_are_errors,
+        ranges_go_to_the_profiler_s_library,
     ];
     let kernels = kernels::KERNELS
         .checks()

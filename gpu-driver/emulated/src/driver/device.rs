@@ -9,6 +9,8 @@ use crate::{
 };
 
 table![
+    cuProfilerStart,
+    cuProfilerStop,
     cuInit,
     cuDriverGetVersion,
     cuDeviceGet,
@@ -219,4 +221,13 @@ unsafe extern "C" fn cuDeviceGetByPCIBusId(device: *mut c_int, id: *const c_char
         // SAFETY: the caller passes a place for the answer.
         unsafe { store(device, found as c_int) }
     })
+}
+
+/// There is no profiler to tell.
+unsafe extern "C" fn cuProfilerStart() -> c_int {
+    call(|state| state.current().map(drop))
+}
+
+unsafe extern "C" fn cuProfilerStop() -> c_int {
+    call(|state| state.current().map(drop))
 }

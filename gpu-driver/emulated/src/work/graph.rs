@@ -56,6 +56,16 @@ impl Capture {
 }
 
 impl Graph {
+    /// Whether the other graph has the same kinds of work in the same order, and no memory of its own.
+    pub(crate) fn can_become(&self, other: &Self) -> bool {
+        let same = |(a, b): (&Node, &Node)| {
+            a.after == b.after
+                && std::mem::discriminant(&a.op) == std::mem::discriminant(&b.op)
+                && !matches!(a.op, Op::Begin(_) | Op::Release(_))
+        };
+        self.nodes.len() == other.nodes.len() && self.nodes.iter().zip(&other.nodes).all(same)
+    }
+
     /// The nodes and their order in the language of Graphviz.
     pub(crate) fn to_dot(&self) -> String {
         let mut text = String::from("digraph graph_of_work {\n");
