@@ -804,7 +804,7 @@ pub fn cases() -> impl Iterator<Item = (String, impl FnOnce(&()) -> Outcome + Se
 
 pub fn no_fallible_function_is_forgotten(_: &()) -> Outcome {
     let sources = [
-        include_str!("../../src/attributes.rs"),
+        include_str!("../../src/attributes/device.rs"),
         include_str!("../../src/capture.rs"),
         include_str!("../../src/context/mod.rs"),
         include_str!("../../src/context/current.rs"),
