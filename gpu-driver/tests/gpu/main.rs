@@ -188,8 +188,7 @@ fn main() -> ExitCode {
         .checks()
         .map(|(name, instance, arch)| (name, move |_: &()| Ok(instance.compile(arch).map(drop)?)));
     Suite::new()
-        .group("device", device.clone(), "GPU_TESTS", examples::TESTS)
-        .cases("device", device, "GPU_TESTS", on_device.iter().map(|&case| in_turn(case)))
+        .cases("device", device, "GPU_TESTS", examples::TESTS.iter().chain(on_device).map(|&case| in_turn(case)))
         .group("nvrtc", compiler(), "GPU_COMPILE", compiling)
         .cases("kernels", compiler(), "GPU_COMPILE", kernels)
         .group("fake_driver", fake::build(), "", with_fake)
