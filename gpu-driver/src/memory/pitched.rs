@@ -109,9 +109,17 @@ impl Pitched {
         Err(DriverError::Length { op, expected: text(self), got: text(other) })
     }
 
+    /// The same box with distances that the slice bounds: of one row or one layer there is no next one, so theirs may be any numbers.
+    fn bounded(self) -> Self {
+        let layer_rows = if self.layers == 1 { self.rows } else { self.layer_rows };
+        let pitch = if self.layers == 1 && self.rows == 1 { self.columns } else { self.pitch };
+        Self { pitch, layer_rows, ..self }
+    }
+
     /// The side of a copy whose memory begins at `address`. The box was checked, so the bytes fit.
     fn side<T>(&self, kind: u32, address: u64) -> Side3d {
-        Side3d::new(kind, offset::<T>(address, self.start), self.pitch * size_of::<T>(), self.layer_rows)
+        let Self { start, pitch, layer_rows, .. } = self.bounded();
+        Side3d::new(kind, offset::<T>(address, start), pitch * size_of::<T>(), layer_rows)
     }
 }
 
@@ -238,6 +246,7 @@ impl<T: DevicePod> DeviceSliceMut<'_, T> {
         if place.is_empty() || size_of::<T>() == 0 {
             return Ok(true);
         }
+        let place = place.bounded();
         let device = self.home.device();
         let _current = device.enter()?;
         for layer in 0..place.layers {

@@ -56,6 +56,13 @@ pub fn boxes_are_copied_between_memories_of_any_pitch(device: &Device) -> Outcom
             }
         }
     }
+    // One row, whose distance to a next one is of no account.
+    let (row, host) = (Pitched::plane(1, 3).within(usize::MAX).within_layers(usize::MAX).from(1), [1u32, 2, 3, 4, 5]);
+    let mut x = DeviceVec::from_slice(&home, &[0u32; 5])?;
+    x.as_mut_slice().copy_box_from_slice(row, &host, row)?;
+    ensure_eq!(x.to_vec()?, [0, 2, 3, 4, 0]);
+    x.as_mut_slice().fill_box(row, 9)?;
+    ensure_eq!(x.to_vec()?, [0, 9, 9, 9, 0]);
     // Elements of three bytes, and a part of a buffer.
     let host: Vec<Rgb> = (0..60u8).map(|i| rgb(i, i + 1, i + 2)).collect();
     let mut x = DeviceVec::from_slice(&home, &[rgb(0, 0, 0); 60])?;
