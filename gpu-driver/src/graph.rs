@@ -185,6 +185,58 @@ impl Graph {
         stream.finish_launch(&current)
     }
 
+    /// Captures work of the same kinds and order again, and puts its addresses, shapes and scalar arguments in place of the graph's: cheaper than another
+    /// [`Stream::capture`], whose graph has to be made ready for launches.
+    ///
+    /// Launches that are enqueued already run as they were. The graph owns from now on what the new capture gives it.
+    ///
+    /// # Errors
+    /// `WrongDevice`; the error of `work`; `Cuda` with `GRAPH_EXEC_UPDATE_FAILURE` where the work differs in more than a graph can change: other kinds of
+    /// work, another order, or memory that is allocated or released within. The graph stays as it was then.
+    ///
+    /// ```no_run
+    /// # use gpu_driver::{Device, DeviceVec};
+    /// let stream = Device::first()?.stream();
+    /// let (mut x, y) = (DeviceVec::zeros(&stream, 3)?, DeviceVec::from_slice(&stream, &[1, 2, 3])?);
+    /// let (mut graph, ()) = stream.capture(|| x.copy_from(y.as_slice()))?;
+    /// let z = DeviceVec::from_slice(&stream, &[4, 5, 6])?;
+    /// graph.update(&stream, || x.copy_from(z.as_slice()))?;
+    /// // SAFETY: all three buffers are alive, and nothing else uses them.
+    /// unsafe { graph.launch(&stream)? };
+    /// assert_eq!(x.to_vec()?, [4, 5, 6]);
+    /// # Ok::<(), gpu_driver::DriverError>(())
+    /// ```
+    #[doc(alias = "cuGraphExecUpdate")]
+    pub fn update<T, E: From<DriverError>>(
+        &mut self,
+        stream: &Stream,
+        work: impl FnOnce() -> Result<T, E>,
+    ) -> Result<T, E> {
+        if stream.device() != &self.device {
+            let (expected, got) = (self.device.ordinal(), stream.device().ordinal());
+            return Err(DriverError::WrongDevice { op: "Graph::update", expected, got }.into());
+        }
+        let begun = Begun::on(stream)?;
+        let outcome = work();
+        let ended = begun.end();
+        let outcome = outcome?;
+        self.replace(ended)?;
+        Ok(outcome)
+    }
+
+    fn replace(&mut self, Ended { captured, resources }: Ended) -> Result<()> {
+        let captured = captured?;
+        let _current = self.device.enter()?;
+        // The function of this name has two places for the reason in all versions of the driver; that with a structure is called `_v2`.
+        let (mut node, mut reason) = (null_mut(), 0);
+        // SAFETY: graphs are alive, and the places are valid for the call.
+        let code = unsafe { sys::cuGraphExecUpdate(self.raw, captured.raw, &mut node, &mut reason) };
+        self.device.check("cuGraphExecUpdate", code)?;
+        // The old resources go when the device has done its work.
+        (self.captured, self._resources) = (captured, resources);
+        Ok(())
+    }
+
     /// Writes the graph's nodes and their order to a file, in the language of Graphviz: `dot -Tsvg graph.dot`.
     ///
     /// # Errors

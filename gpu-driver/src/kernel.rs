@@ -7,9 +7,9 @@
 //!    for one of them by `KERNELS.kernel::<…>(device, &policy)`.
 //! 2. [`Registry::kernel`] finds the instance or fails. If the context has not loaded it, the first caller compiles it:
 //!    [`Instance::program`] appends a `static_assert` on the kernel's parameters, and [`Program::compile`] asks the cache on disk, then
-//!    the compiler. `module.rs` loads the result.
+//!    the compiler. `module` loads the result.
 //! 3. [`Kernel::launch`] calls `Loaded::launch` (`loaded.rs`), which orders the launch with the home stream of each argument.
-//! 4. `launch_raw` (`module.rs`) calls `cuLaunchKernel` through the table in `sys`, or `cuLaunchKernelEx` for a kernel that overlaps
+//! 4. `launch_raw` (`module/launch.rs`) calls `cuLaunchKernel` through the table in `sys`, or `cuLaunchKernelEx` for a kernel that overlaps
 //!    ([`Entry::OVERLAPS`]).
 
 use std::{

@@ -48,6 +48,7 @@
 //! | `CUDA_DEVICE` | the device that [`Device::from_environment`] takes: its number, PCI bus id or a part of its name |
 //! | `GPU_LIBCUDA`, `GPU_NVRTC` | the file to open in place of the search |
 //! | `GPU_NVRTC_OPTIONS` | further options of NVRTC for each kernel that is compiled for a GPU, such as `-lineinfo` for a profiler |
+//! | `GPU_NVTX` | the file to open for ranges of a profiler ([`profiler`]) in place of the search, `off` for none |
 //! | `GPU_CACHE_DIR` | folder of compiled kernels, `off` for none; else `gpu-driver` in the user's cache folder |
 //! | `GPU_SYNC` | `0` (the default) or `1`: wait after each launch, so that a fault names its kernel |
 //!
@@ -80,8 +81,10 @@ mod pages;
 pub mod params;
 mod pinned;
 mod pod;
+mod pointer;
 mod pool;
 mod preload;
+pub mod profiler;
 pub mod raw;
 mod scratch;
 mod signature;
@@ -105,13 +108,14 @@ pub use gpu_driver_core::{ArgumentMismatch, CompileError, CudaCode, CudaVersion,
 pub use graph::Graph;
 pub use kernel::{CHECKED_ARCHS, Entry, Instance, Kernel, Registry, Source};
 pub use launch_arguments::{HostOut, LaunchArgument, LaunchArguments};
-pub use memory::{DeviceSlice, DeviceSliceMut, DeviceVec};
+pub use memory::{Advice, DeviceSlice, DeviceSliceMut, DeviceVec, ManagedVec, Pitched};
 pub use module::{Dim3, Function, LaunchConfig, Module};
 pub use nvrtc::{Arch, Binary, BinaryKind, Header, Origin, Program};
 pub use occupancy::FunctionAttributes;
 pub use params::{COMPLEX, HALF, LIST, ListElement, ParamWords};
 pub use pinned::{Pending, PinnedVec};
 pub use pod::{Definitions, DevicePod, KernelType};
+pub use pointer::{MemoryKind, PointerFacts};
 pub use pool::PoolUse;
 pub use preload::Preload;
 pub use scratch::SCRATCH_COUNTERS;

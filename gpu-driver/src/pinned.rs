@@ -10,11 +10,17 @@ use crate::{
     CudaCode, Device, DevicePod, DriverError, Event, Result, Stream,
     context::{Current, Kept},
     pod::byte_len,
+    raw::CUdeviceptr,
     sys,
 };
 
 /// The driver aligns pinned memory to a page.
 const ALIGNMENT: usize = 4096;
+
+/// Flags of `cuMemHostAlloc` and `cuMemHostRegister`.
+const PORTABLE: u32 = 1;
+const MAPPED: u32 = 2;
+const WRITE_COMBINED: u32 = 4;
 
 /// A host buffer that the device copies from and to directly: about twice as fast as pageable memory, and without the
 /// host waiting. Behaves as a slice.
@@ -50,6 +56,18 @@ pub struct PinnedVec<T: DevicePod> {
     data: NonNull<T>,
     len: usize,
     device: Device,
+    origin: Origin,
+}
+
+/// The source of a buffer's memory, which takes it back.
+#[derive(Clone, Copy, Debug)]
+enum Origin {
+    /// The driver's, or a buffer that the device has kept.
+    Kept,
+    /// The driver's, for this buffer alone.
+    WriteCombined,
+    /// A vector's of that capacity.
+    Registered { capacity: usize },
 }
 
 // SAFETY: it owns plain memory.
@@ -74,7 +92,108 @@ impl<T: DevicePod> PinnedVec<T> {
             // SAFETY: the memory has `bytes` bytes at least, aligned to a page.
             unsafe { std::ptr::write_bytes(data.as_ptr().cast::<u8>(), 0, bytes) };
         }
-        Ok(Self { data, len, device: device.clone() })
+        Ok(Self { data, len, device: device.clone(), origin: Origin::Kept })
+    }
+
+    /// A buffer of zero bytes in write-combined memory: it is not cached by the processor, so uploads may be faster, and reads by the host are very slow.
+    /// For buffers that the host writes in order and does not read.
+    ///
+    /// # Errors
+    /// Those of [`PinnedVec::zeros`].
+    #[doc(alias("WRITECOMBINED", "host_alloc_flags"))]
+    pub fn write_combined(device: &Device, len: usize) -> Result<Self> {
+        const { assert!(align_of::<T>() <= ALIGNMENT, "pinned memory is aligned to 4096 bytes, which this type exceeds") };
+        let bytes = byte_len::<T>(len)?;
+        if bytes == 0 {
+            return Self::zeros(device, len);
+        }
+        let _current = device.enter()?;
+        let data = allocate_with(device, bytes, bytes, WRITE_COMBINED)?.cast::<T>();
+        // SAFETY: the memory has so many bytes.
+        unsafe { std::ptr::write_bytes(data.as_ptr().cast::<u8>(), 0, bytes) };
+        Ok(Self { data, len, device: device.clone(), origin: Origin::WriteCombined })
+    }
+
+    /// The memory of a vector, pinned where it lies: nothing is copied. [`PinnedVec::into_vec`] gives the vector back.
+    ///
+    /// # Cost
+    /// The system locks each page, some 100 us for a MiB: worth it for memory that exists already and is copied more than once.
+    ///
+    /// # Errors
+    /// `OutOfPinnedMemory` when the system cannot lock that much; `DeviceLost`; the driver's for memory that is registered already, and for a small
+    /// vector that shares a page with registered memory. The vector is dropped then.
+    ///
+    /// ```no_run
+    /// use gpu_driver::{Device, DeviceVec, PinnedVec};
+    /// let device = Device::first()?;
+    /// let mut x = DeviceVec::<f32>::zeros(&device.stream(), 1000)?;
+    /// let host = PinnedVec::register(&device, vec![1.0; 1000])?;
+    /// let host: Vec<f32> = x.upload(host)?.wait()?.into_vec()?;
+    /// # Ok::<(), gpu_driver::DriverError>(())
+    /// ```
+    #[doc(alias("register_host_memory", "cuMemHostRegister"))]
+    pub fn register(device: &Device, host: Vec<T>) -> Result<Self> {
+        let bytes = size_of_val(host.as_slice());
+        if bytes == 0 {
+            return Self::zeros(device, host.len());
+        }
+        let _current = device.enter()?;
+        let mut host = std::mem::ManuallyDrop::new(host);
+        let data = host.as_mut_ptr();
+        // SAFETY: the vector has that many bytes, which stay until they are no longer registered.
+        let code = unsafe { sys::cuMemHostRegister_v2(data.cast(), bytes, PORTABLE | MAPPED) };
+        if let Err(error) = device.check("cuMemHostRegister", code) {
+            drop(std::mem::ManuallyDrop::into_inner(host));
+            return Err(as_out_of_pinned(error, bytes));
+        }
+        let (len, origin) = (host.len(), Origin::Registered { capacity: host.capacity() });
+        let data = NonNull::new(data).unwrap_or(NonNull::dangling()); // a vector's pointer is never null
+        Ok(Self { data, len, device: device.clone(), origin })
+    }
+
+    /// The elements as a vector: of a registered buffer the vector that it came from, of another one a copy.
+    ///
+    /// # Errors
+    /// `DeviceLost`, and the driver's error; a registered vector is leaked where the driver does not let go of its memory.
+    pub fn into_vec(mut self) -> Result<Vec<T>> {
+        let Origin::Registered { capacity } = self.origin else { return Ok(self.to_vec()) };
+        let _current = self.device.enter()?;
+        // SAFETY: registered before.
+        let code = unsafe { sys::cuMemHostUnregister(self.data.as_ptr().cast()) };
+        self.device.check("cuMemHostUnregister", code)?;
+        self.origin = Origin::Kept;
+        let (data, len) = (std::mem::replace(&mut self.data, NonNull::dangling()), std::mem::take(&mut self.len));
+        // SAFETY: the parts of the vector that the buffer was made from; it is empty now.
+        Ok(unsafe { Vec::from_raw_parts(data.as_ptr(), len, capacity) })
+    }
+
+    /// The address at which kernels read and write the buffer in place, over the bus; 0 when it is empty. It is an argument of
+    /// [`crate::Function::launch`], whose caller keeps the buffer, and leaves its elements alone, until the kernel has run.
+    ///
+    /// # Errors
+    /// `DeviceLost`, and the driver's error.
+    ///
+    /// ```no_run
+    /// # use gpu_driver::{Device, LaunchConfig, PinnedVec};
+    /// # let device = Device::first()?;
+    /// # let double_all = device.compile("extern \"C\" __global__ void double_all(float *x) { x[threadIdx.x] *= 2; }")?.function("double_all")?;
+    /// let (stream, x) = (device.stream(), PinnedVec::from_slice(&device, &[1.0f32, 2.0])?);
+    /// // SAFETY: two threads change the two elements, and the wait comes before all other uses of them.
+    /// unsafe { double_all.launch(LaunchConfig::new(1, 2), (x.device_address()?,), &stream)? };
+    /// stream.synchronize()?;
+    /// assert_eq!(*x, [2.0, 4.0]);
+    /// # Ok::<(), gpu_driver::DriverError>(())
+    /// ```
+    #[doc(alias("DEVICEMAP", "get_device_pointer", "zero-copy"))]
+    pub fn device_address(&self) -> Result<CUdeviceptr> {
+        let mut address = 0;
+        if self.len * size_of::<T>() > 0 {
+            let _current = self.device.enter()?;
+            // SAFETY: the pointer is valid for the call; the memory is pinned and alive.
+            let code = unsafe { sys::cuMemHostGetDevicePointer_v2(&mut address, self.data.as_ptr().cast(), 0) };
+            self.device.check("cuMemHostGetDevicePointer", code)?;
+        }
+        Ok(address)
     }
 
     /// A buffer with a copy of `source`.
@@ -106,10 +225,30 @@ impl<T: DevicePod> DerefMut for PinnedVec<T> {
 impl<T: DevicePod> Drop for PinnedVec<T> {
     fn drop(&mut self) {
         let bytes = self.len * size_of::<T>();
-        if bytes > 0 && !self.device.0.keeps_pinned(bytes, self.data.cast()) {
-            // SAFETY: allocated in `zeros`, freed once; a copy that uses it is kept by `Pending`.
-            let free = || unsafe { sys::cuMemFreeHost(self.data.as_ptr().cast()) };
-            self.device.0.in_drop("pinned memory", "cuMemFreeHost", free);
+        if bytes == 0 {
+            return;
+        }
+        let data = self.data.as_ptr();
+        match self.origin {
+            Origin::Kept if self.device.0.keeps_pinned(bytes, self.data.cast()) => {}
+            Origin::Kept | Origin::WriteCombined => {
+                // SAFETY: the driver's memory, freed once; a copy that uses it is kept by `Pending`.
+                let free = || unsafe { sys::cuMemFreeHost(data.cast()) };
+                self.device.0.in_drop("pinned memory", "cuMemFreeHost", free);
+            }
+            Origin::Registered { capacity } => {
+                let mut code = -1;
+                self.device.0.in_drop("registered memory", "cuMemHostUnregister", || {
+                    // SAFETY: registered in `register`; a copy that uses it is kept by `Pending`.
+                    code = unsafe { sys::cuMemHostUnregister(data.cast()) };
+                    code
+                });
+                // Memory that the driver holds on to is leaked: its pages must not serve anything else.
+                if code == 0 {
+                    // SAFETY: the parts of the vector that the buffer was made from.
+                    drop(unsafe { Vec::from_raw_parts(data, self.len, capacity) });
+                }
+            }
         }
     }
 }
@@ -118,16 +257,24 @@ impl<T: DevicePod> Drop for PinnedVec<T> {
 fn allocate(device: &Device, bytes: usize) -> Result<NonNull<u8>> {
     // Small buffers have one size, so that they serve each other; but for the emulated device, which knows where each ends.
     let capacity = if bytes < Kept::LARGEST && !device.is_emulated() { Kept::LARGEST } else { bytes };
+    allocate_with(device, bytes, capacity, 0)
+}
+
+fn allocate_with(device: &Device, bytes: usize, capacity: usize, flags: u32) -> Result<NonNull<u8>> {
     let mut raw = null_mut();
     // SAFETY: the pointer is valid for the call; freed when a `PinnedVec` or the context is dropped.
-    let outcome = device.check("cuMemHostAlloc", unsafe { sys::cuMemHostAlloc(&mut raw, capacity, 0) });
-    outcome.map_err(|error| match error {
+    let outcome = device.check("cuMemHostAlloc", unsafe { sys::cuMemHostAlloc(&mut raw, capacity, flags) });
+    outcome.map_err(|error| as_out_of_pinned(error, bytes))?;
+    NonNull::new(raw.cast()).ok_or(DriverError::OutOfPinnedMemory { requested_bytes: bytes })
+}
+
+fn as_out_of_pinned(error: DriverError, bytes: usize) -> DriverError {
+    match error {
         DriverError::Cuda { code: CudaCode::OUT_OF_MEMORY, .. } => {
             DriverError::OutOfPinnedMemory { requested_bytes: bytes }
         }
         other => other,
-    })?;
-    NonNull::new(raw.cast()).ok_or(DriverError::OutOfPinnedMemory { requested_bytes: bytes })
+    }
 }
 
 impl<T: DevicePod> fmt::Debug for PinnedVec<T> {

@@ -1,7 +1,7 @@
 //! The parts of `gpu-driver` that its emulated device needs too. Users find the public ones in `gpu_driver`.
 //!
 //! * [`DriverError`] with the driver's result codes, and the environment variables whose wrong values it reports;
-//! * the structures of `cuLaunchKernelEx`, the one function of the table whose arguments both sides spell out;
+//! * the structures of `cuLaunchKernelEx` and of copies of rows, the functions of the table whose arguments both sides spell out;
 //! * the folder of compiled programs, the keys of its entries, and the rules by which files are trusted;
 //! * tokens of CUDA C++, and whether a text reads files that no key holds.
 //!
@@ -11,6 +11,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 pub mod cache;
 pub mod codes;
+pub mod copies;
 mod debug_by_text;
 pub mod environment;
 mod error;

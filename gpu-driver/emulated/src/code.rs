@@ -19,6 +19,7 @@ pub(crate) const OUT_OF_RESOURCES: i32 = 701;
 pub(crate) const LAUNCH_TIMEOUT: i32 = 702;
 pub(crate) const CONTEXT_IS_DESTROYED: i32 = 709;
 pub(crate) const ASSERT: i32 = 710;
+pub(crate) const ALREADY_REGISTERED: i32 = 712;
 pub(crate) const NOT_REGISTERED: i32 = 713;
 /// A kernel's stack overflowed.
 pub(crate) const LOCAL_MEMORY: i32 = 714;
@@ -33,4 +34,5 @@ pub(crate) const CAPTURE_INVALIDATED: i32 = 901;
 pub(crate) const CAPTURE_UNMATCHED: i32 = 903;
 pub(crate) const CAPTURE_UNJOINED: i32 = 904;
 pub(crate) const CAPTURED_EVENT: i32 = 907;
+pub(crate) const UPDATE_FAILURE: i32 = 910;
 pub(crate) const UNKNOWN: i32 = 999;

@@ -17,9 +17,13 @@ use crate::{
 };
 
 mod foreign;
+mod managed;
+mod pitched;
 mod slices;
 mod staged;
 
+pub use managed::{Advice, ManagedVec};
+pub use pitched::Pitched;
 pub use slices::{DeviceSlice, DeviceSliceMut};
 
 /// The driver aligns every allocation to so many bytes at least.

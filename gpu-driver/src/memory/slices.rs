@@ -8,7 +8,7 @@ use super::{
     DeviceVec, bounds, offset, same_len,
     staged::{Direction, Job, LEAST_BYTES},
 };
-use crate::{DevicePod, DriverError, In, InOut, Out, Result, Stream, sys};
+use crate::{DevicePod, DriverError, In, InOut, Out, Result, Stream, context::Current, sys};
 
 /// A borrowed part of a [`DeviceVec`], to read.
 #[derive(Clone, Copy)]
@@ -212,19 +212,7 @@ impl<'a, T: DevicePod> DeviceSliceMut<'a, T> {
     /// # Errors
     /// `DeviceLost`.
     pub fn fill(&mut self, value: T) -> Result<bool> {
-        let mut words = [0u32; 2];
-        if size_of::<T>() > size_of_val(&words) {
-            return Ok(false);
-        }
-        // SAFETY: both have that many bytes; a `DevicePod` has no padding.
-        unsafe {
-            let bytes = std::ptr::from_ref(&value).cast::<u8>();
-            std::ptr::copy_nonoverlapping(bytes, words.as_mut_ptr().cast::<u8>(), size_of::<T>());
-        }
-        let [low, high] = words;
-        if size_of::<T>() == 8 && low != high {
-            return Ok(false);
-        }
+        let Some(pattern) = Pattern::of(value) else { return Ok(false) };
         if self.len == 0 {
             return Ok(true);
         }
@@ -233,12 +221,12 @@ impl<'a, T: DevicePod> DeviceSliceMut<'a, T> {
         let (at, len, stream) = (self.address, self.len, self.home.as_raw());
         // SAFETY: the slice has that many elements, and is aligned to them.
         let (call, code) = unsafe {
-            match size_of::<T>() {
-                1 => ("cuMemsetD8Async", sys::cuMemsetD8Async(at, low as u8, len, stream)),
-                2 => ("cuMemsetD16Async", sys::cuMemsetD16Async(at, low as u16, len, stream)),
-                4 => ("cuMemsetD32Async", sys::cuMemsetD32Async(at, low, len, stream)),
-                8 => ("cuMemsetD32Async", sys::cuMemsetD32Async(at, low, 2 * len, stream)),
-                _ => return Ok(false),
+            match pattern {
+                Pattern::Byte(value) => ("cuMemsetD8Async", sys::cuMemsetD8Async(at, value, len, stream)),
+                Pattern::Half(value) => ("cuMemsetD16Async", sys::cuMemsetD16Async(at, value, len, stream)),
+                Pattern::Words(value, each) => {
+                    ("cuMemsetD32Async", sys::cuMemsetD32Async(at, value, each * len, stream))
+                }
             }
         };
         device.check(call, code).map(|()| true)
@@ -280,26 +268,70 @@ impl<'a, T: DevicePod> DeviceSliceMut<'a, T> {
     /// `Length` unless both have the same number of elements; `WrongDevice`; `DeviceLost`.
     pub fn copy_from(&mut self, source: DeviceSlice<'_, T>) -> Result<()> {
         same_len("copy_from", self.len, source.len)?;
-        let device = self.home.device();
-        if source.home.device() != device {
-            let (expected, got) = (device.ordinal(), source.home.device().ordinal());
-            return Err(DriverError::WrongDevice { op: "copy_from", expected, got });
+        ordered_with("copy_from", self.home, source.home, |home, _| {
+            if self.len == 0 {
+                return Ok(());
+            }
+            let bytes = self.len * size_of::<T>();
+            // SAFETY: both have that many bytes and cannot overlap, as one is borrowed mutably.
+            let code = unsafe { sys::cuMemcpyDtoDAsync_v2(self.address, source.address, bytes, home.as_raw()) };
+            home.device().check("cuMemcpyDtoDAsync", code)
+        })
+    }
+}
+
+/// Enqueues on `home` work that reads memory of another home, in an order with both.
+pub(super) fn ordered_with(
+    op: &'static str,
+    home: &Stream,
+    source: &Stream,
+    enqueue: impl FnOnce(&Stream, &Current) -> Result<()>,
+) -> Result<()> {
+    let device = home.device();
+    if source.device() != device {
+        let (expected, got) = (device.ordinal(), source.device().ordinal());
+        return Err(DriverError::WrongDevice { op, expected, got });
+    }
+    let current = device.enter()?;
+    home.follow_entered(source, &current)?;
+    enqueue(home, &current)?;
+    let joined = source.follow_entered(home, &current);
+    if joined.is_err() {
+        // The source's home does not know of the work: only its end makes a release of the source safe.
+        home.synchronize_entered(&current)?;
+    }
+    joined
+}
+
+/// A value as the driver's memsets take it.
+#[derive(Clone, Copy)]
+pub(super) enum Pattern {
+    Byte(u8),
+    Half(u16),
+    /// A word, and the number of them in an element.
+    Words(u32, usize),
+}
+
+impl Pattern {
+    /// None where no memset writes such elements.
+    pub(super) fn of<T: DevicePod>(value: T) -> Option<Self> {
+        let mut words = [0u32; 2];
+        if size_of::<T>() > size_of_val(&words) {
+            return None;
         }
-        if self.len == 0 {
-            return Ok(());
+        // SAFETY: both have that many bytes; a `DevicePod` has no padding.
+        unsafe {
+            let bytes = std::ptr::from_ref(&value).cast::<u8>();
+            std::ptr::copy_nonoverlapping(bytes, words.as_mut_ptr().cast::<u8>(), size_of::<T>());
         }
-        let current = device.enter()?;
-        self.home.follow_entered(source.home, &current)?;
-        let bytes = self.len * size_of::<T>();
-        // SAFETY: both have that many bytes and cannot overlap, as one is borrowed mutably.
-        let code = unsafe { sys::cuMemcpyDtoDAsync_v2(self.address, source.address, bytes, self.home.as_raw()) };
-        device.check("cuMemcpyDtoDAsync", code)?;
-        let joined = source.home.follow_entered(self.home, &current);
-        if joined.is_err() {
-            // The source's home does not know of the copy: only its end makes a release of the source safe.
-            self.home.synchronize_entered(&current)?;
+        let [low, high] = words;
+        match size_of::<T>() {
+            1 => Some(Self::Byte(low as u8)),
+            2 => Some(Self::Half(low as u16)),
+            4 => Some(Self::Words(low, 1)),
+            8 if low == high => Some(Self::Words(low, 2)),
+            _ => None,
         }
-        joined
     }
 }
 

@@ -5,7 +5,8 @@ use std::{error::Error, marker::PhantomData, sync::LazyLock};
 
 use gpu_driver::{
     CudaCode, Device, DevicePod, DeviceVec, Dim3, DriverError, Entry, Event, Function, In, Kernel, LaunchConfig,
-    Module, Out, PinnedVec, Preload, Program, Registry, Result, SCRATCH_COUNTERS, Source, Stream, cust,
+    ManagedVec, Module, Out, PinnedVec, Pitched, Preload, Program, Registry, Result, SCRATCH_COUNTERS, Source, Stream,
+    cust,
     emulated::{
         Call::{self, Allocation, Copy, Launch, ModuleLoad, Release},
         Emulated,
@@ -292,6 +293,45 @@ static OPERATIONS: &[Operation<Call>] = &[
         sweep: |call| changes_late(call, |buffer, new| buffer.slice_mut(..2)?.copy_from(new.slice(1..)?), [2, 3, 9]),
     },
     Operation {
+        name: "DeviceSliceMut::copy_box_from_slice",
+        makes: &[(Copy, 1)],
+        sweep: |call| {
+            let place = Pitched::plane(2, 1).within(2);
+            changes(call, |buffer, _| buffer.as_mut_slice().copy_box_from_slice(place, &NEW, place), [1, 8, 3])
+        },
+    },
+    Operation {
+        name: "DeviceSliceMut::copy_box_from",
+        makes: &[(Copy, 1), (Call::Event, 6)],
+        sweep: |call| {
+            let place = Pitched::plane(2, 1).within(2);
+            changes_late(
+                call,
+                |buffer, new| buffer.as_mut_slice().copy_box_from(place, new.as_slice(), place),
+                [1, 8, 3],
+            )
+        },
+    },
+    Operation {
+        name: "DeviceSlice::copy_box_to_slice",
+        makes: &[(Copy, 1)],
+        sweep: |call| {
+            reads(call, |buffer| {
+                let (mut host, row) = (vec![0; 3], Pitched::plane(1, 3));
+                buffer.as_slice().copy_box_to_slice(row, &mut host, row)?;
+                Ok(host)
+            })
+        },
+    },
+    Operation {
+        name: "DeviceVec::pitched",
+        makes: &[(Allocation, 1)],
+        sweep: |call| {
+            let make = |stream: &mut Stream| DeviceVec::<u32>::pitched(stream, 2, 3);
+            sweep(call, |device| Ok(device.stream()), make, |_, _| Ok(()))
+        },
+    },
+    Operation {
         name: "DeviceVec::copy_to_slice",
         makes: &[(Copy, 1)],
         sweep: |call| {
@@ -371,6 +411,21 @@ static OPERATIONS: &[Operation<Call>] = &[
         sweep: |call| pinned(call, |device| PinnedVec::zeros(device, 3), [0; 3]),
     },
     Operation {
+        name: "PinnedVec::write_combined",
+        makes: &[(Allocation, 1)],
+        sweep: |call| pinned(call, |device| PinnedVec::write_combined(device, 3), [0; 3]),
+    },
+    Operation {
+        name: "ManagedVec::zeros",
+        makes: &[(Allocation, 1)],
+        sweep: |call| on_stream(call, |stream| ManagedVec::<u32>::zeros(stream, 3)),
+    },
+    Operation {
+        name: "ManagedVec::from_slice",
+        makes: &[(Allocation, 1)],
+        sweep: |call| on_stream(call, |stream| ManagedVec::from_slice(stream, &HOST)),
+    },
+    Operation {
         name: "PinnedVec::from_slice",
         makes: &[(Allocation, 1)],
         sweep: |call| pinned(call, |device| PinnedVec::from_slice(device, &HOST), HOST),
@@ -419,6 +474,19 @@ static OPERATIONS: &[Operation<Call>] = &[
             launches(call, false, |inputs| {
                 let stream = inputs.stream.clone();
                 let (graph, ()) = stream.capture(|| typed(inputs))?;
+                // SAFETY: the buffers of the capture, which nothing else uses.
+                unsafe { graph.launch(&stream) }
+            })
+        },
+    },
+    Operation {
+        name: "Graph::update",
+        makes: &[(Launch, 2)],
+        sweep: |call| {
+            launches(call, false, |inputs| {
+                let stream = inputs.stream.clone();
+                let (mut graph, ()) = stream.capture(|| typed(inputs))?;
+                graph.update(&stream, || typed(inputs))?;
                 // SAFETY: the buffers of the capture, which nothing else uses.
                 unsafe { graph.launch(&stream) }
             })
@@ -662,6 +730,7 @@ const OTHERS: &[&str] = &[
     "Device::multiprocessors",
     "Device::new",
     "Device::pci_bus_id",
+    "Device::pointer_facts",
     "Device::pool_use",
     "Device::set_cache_config",
     "Device::set_limit",
@@ -673,6 +742,7 @@ const OTHERS: &[&str] = &[
     "DeviceSlice::cast",
     "DeviceSlice::slice",
     "DeviceSliceMut::fill",
+    "DeviceSliceMut::fill_box",
     "DeviceVec::from_cust", // `DeviceVec::from_foreign`, which has a sweep
     "DeviceVec::set_zero",
     "DeviceVec::slice",
@@ -690,10 +760,18 @@ const OTHERS: &[&str] = &[
     "Graph::write_dot",
     "Graph::launch", // in a sweep of `Stream::capture`",
     "Instance::compile",
+    "ManagedVec::advise",
+    "ManagedVec::host",
+    "ManagedVec::host_mut",
+    "ManagedVec::prefetch_to_device",
+    "ManagedVec::prefetch_to_host",
     "Module::function",
     "Module::global",
     "Module::load_file", // reads a file, then `Module::load_image`
     "Pending::is_done",
+    "PinnedVec::device_address",
+    "PinnedVec::into_vec",
+    "PinnedVec::register", // locks memory that is there
     "Stream::call_host",
     "Stream::capture_number",
     "Stream::from_foreign",
@@ -726,7 +804,7 @@ pub fn cases() -> impl Iterator<Item = (String, impl FnOnce(&()) -> Outcome + Se
 
 pub fn no_fallible_function_is_forgotten(_: &()) -> Outcome {
     let sources = [
-        include_str!("../../src/attributes.rs"),
+        include_str!("../../src/attributes/device.rs"),
         include_str!("../../src/capture.rs"),
         include_str!("../../src/context/mod.rs"),
         include_str!("../../src/context/current.rs"),
@@ -738,11 +816,15 @@ pub fn no_fallible_function_is_forgotten(_: &()) -> Outcome {
         include_str!("../../src/graph.rs"),
         include_str!("../../src/kernel.rs"),
         include_str!("../../src/memory/foreign.rs"),
+        include_str!("../../src/memory/managed.rs"),
         include_str!("../../src/memory/mod.rs"),
+        include_str!("../../src/memory/pitched.rs"),
         include_str!("../../src/memory/slices.rs"),
-        include_str!("../../src/module.rs"),
+        include_str!("../../src/module/function.rs"),
+        include_str!("../../src/module/mod.rs"),
         include_str!("../../src/occupancy.rs"),
         include_str!("../../src/pinned.rs"),
+        include_str!("../../src/pointer.rs"),
         include_str!("../../src/pool.rs"),
         include_str!("../../src/preload.rs"),
         include_str!("../../src/scratch.rs"),

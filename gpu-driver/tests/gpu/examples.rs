@@ -11,7 +11,24 @@ mod doublify;
 #[allow(dead_code, reason = "`main` is the example's own")]
 mod dump_properties;
 
-pub const TESTS: &[Test<Device>] = tests![the_example_doublify, the_example_dump_properties];
+#[path = "../../examples/pi.rs"]
+#[allow(dead_code, reason = "`main` is the example's own")]
+mod pi;
+
+#[path = "../../examples/strides.rs"]
+#[allow(dead_code, reason = "`main` is the example's own")]
+mod strides;
+
+pub const TESTS: &[Test<Device>] =
+    tests![the_example_doublify, the_example_dump_properties, the_example_pi, the_example_strides];
+
+pub fn the_example_pi(device: &Device) -> Outcome {
+    pi::run(device)
+}
+
+pub fn the_example_strides(device: &Device) -> Outcome {
+    strides::run(device)
+}
 
 pub fn the_example_dump_properties(device: &Device) -> Outcome {
     dump_properties::run(device)

@@ -7,7 +7,9 @@ use std::{
     time::Duration,
 };
 
-use gpu_driver::{Attribute, CacheConfig, Device, DeviceVec, DriverError, Event, HostOut, LaunchConfig, Limit, Stream};
+use gpu_driver::{
+    Attribute, CacheConfig, Device, DeviceVec, DriverError, Event, HostOut, LaunchConfig, Limit, Stream, profiler,
+};
 use testkit::{Outcome, ensure, ensure_eq};
 
 pub fn attributes_have_names(device: &Device) -> Outcome {
@@ -174,4 +176,12 @@ pub fn a_stream_of_another_library_is_used_and_given_back(device: &Device) -> Ou
     let null = unsafe { Stream::from_foreign(device, null_mut(), ()) };
     ensure!(matches!(null, Err(DriverError::Length { .. })));
     Ok(())
+}
+
+pub fn a_profiler_is_started_and_stopped(device: &Device) -> Outcome {
+    profiler::start(device)?;
+    let range = profiler::range("a range, whether anybody listens or not");
+    profiler::mark("a moment");
+    drop(range);
+    Ok(profiler::stop(device)?)
 }

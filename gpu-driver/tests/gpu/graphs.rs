@@ -490,3 +490,39 @@ pub fn error_a_graph_within_a_capture(device: &Device) -> Outcome {
     ensure_eq!(y.to_vec()?, ramp(12.0));
     is_usable(&stream)
 }
+
+pub fn a_graph_is_updated_in_place(device: &Device) -> Outcome {
+    let stream = Stream::new(device)?;
+    let x = DeviceVec::from_slice(&stream, &ramp(1.0))?;
+    let mut made: Vec<DeviceVec<f32>> = Vec::new();
+    for _ in 0..2 {
+        made.push(DeviceVec::from_slice(&stream, &ramp(0.0))?);
+    }
+    let (mut z, mut y) = (made.pop().ok_or("two")?, made.pop().ok_or("two")?);
+    let (mut graph, ()) = stream.capture(|| axpy(2.0, &x, &mut y, &stream))?;
+    // The enqueued launch runs as it was.
+    replay(&graph, &stream)?;
+    let kept = Arc::new(());
+    let answer = graph.update(&stream, || {
+        stream.retain_in_graph(&kept)?;
+        axpy(5.0, &x, &mut z, &stream)?;
+        Ok::<_, DriverError>(7)
+    })?;
+    ensure_eq!((answer, Arc::strong_count(&kept)), (7, 2));
+    replay(&graph, &stream)?;
+    replay(&graph, &stream)?;
+    ensure_eq!((y.to_vec()?, z.to_vec()?), (ramp(2.0), ramp(10.0)));
+    // Other work: an error, and the graph is as it was.
+    let refused = graph.update(&stream, || z.copy_from(y.as_slice()));
+    let text = refused.err().map(|error| error.to_string()).unwrap_or_default();
+    ensure!(text.contains("cuGraphExecUpdate") && text.contains("GRAPH_EXEC_UPDATE_FAILURE"), "{text}");
+    let failed = graph.update(&stream, || Err::<(), _>(DriverError::NoDevice));
+    ensure!(matches!(failed, Err(DriverError::NoDevice)));
+    replay(&graph, &stream)?;
+    ensure_eq!((y.to_vec()?, z.to_vec()?), (ramp(2.0), ramp(15.0)));
+    ensure_eq!(Arc::strong_count(&kept), 2);
+    drop(graph);
+    device.synchronize()?;
+    ensure_eq!(Arc::strong_count(&kept), 1);
+    is_usable(&stream)
+}

@@ -18,6 +18,7 @@ mod faults;
 mod functions;
 mod graphs;
 mod kernels;
+mod memory;
 mod missing;
 mod params;
 mod scratch;
@@ -45,7 +46,7 @@ fn main() -> ExitCode {
         return code;
     }
     use {
-        compile::*, device::*, facts::*, fake::*, faults::*, functions::*, graphs::*, missing::*, params::*,
+        compile::*, device::*, facts::*, fake::*, faults::*, functions::*, graphs::*, memory::*, missing::*, params::*,
         scratch::*, tensors::*,
     };
     let compiler = || nvrtc::version().map(|_| ());
@@ -127,6 +128,18 @@ fn main() -> ExitCode {
         images_of_other_origin_are_loaded,
         headers_of_c_and_cuda_are_the_same_everywhere,
         error_a_header_that_is_not_there,
+        boxes_are_copied_between_memories_of_any_pitch,
+        rows_of_pitched_memory_are_aligned,
+        boxes_are_filled_and_their_neighbours_not,
+        error_a_box_that_does_not_fit,
+        a_graph_holds_copies_and_fills_of_boxes,
+        a_graph_is_updated_in_place,
+        a_profiler_is_started_and_stopped,
+        vectors_are_pinned_where_they_lie,
+        write_combined_memory_is_copied,
+        kernels_reach_pinned_memory_in_place,
+        managed_memory_is_the_host_s_and_the_device_s,
+        addresses_tell_their_memory,
         fault_illegal_address,
         fault_trap,
         fault_misaligned,
@@ -169,13 +182,13 @@ fn main() -> ExitCode {
         a_driver_without_devices_says_so,
         a_broken_driver_is_explained,
         functions_that_a_driver_lacks_are_errors,
+        ranges_go_to_the_profiler_s_library,
     ];
     let kernels = kernels::KERNELS
         .checks()
         .map(|(name, instance, arch)| (name, move |_: &()| Ok(instance.compile(arch).map(drop)?)));
     Suite::new()
-        .group("device", device.clone(), "GPU_TESTS", examples::TESTS)
-        .cases("device", device, "GPU_TESTS", on_device.iter().map(|&case| in_turn(case)))
+        .cases("device", device, "GPU_TESTS", examples::TESTS.iter().chain(on_device).map(|&case| in_turn(case)))
         .group("nvrtc", compiler(), "GPU_COMPILE", compiling)
         .cases("kernels", compiler(), "GPU_COMPILE", kernels)
         .group("fake_driver", fake::build(), "", with_fake)

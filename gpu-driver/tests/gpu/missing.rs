@@ -10,7 +10,7 @@ use std::{
     process::{Command, ExitCode},
 };
 
-use gpu_driver::{Arch, Device, DriverError, Module, Program, cust, emulated::Emulated, nvrtc};
+use gpu_driver::{Arch, Device, DriverError, Module, Program, cust, emulated::Emulated, nvrtc, profiler};
 use testkit::{Outcome, ensure, ensure_eq};
 
 const CHILD: &str = "GPU_DRIVER_MISSING_CHILD";
@@ -33,6 +33,14 @@ pub fn run_as_child() -> Option<ExitCode> {
         "options" => {
             let text = "#if LEVEL != 4\n#error LEVEL is to be 4\n#endif\n__global__ void k() {}";
             print(Program::new("k.cu", text).compile(Arch::new(9, 0)))
+        }
+        "ranges" => {
+            println!("listens: {}", profiler::has_ranges());
+            let outer = profiler::range("outer");
+            let inner = std::thread::spawn(|| profiler::range("inner\0and more")).join();
+            profiler::mark("moment");
+            drop(outer);
+            drop(inner);
         }
         "cust" => print(cust::init(cust::CudaFlags::empty())),
         _ => return None,

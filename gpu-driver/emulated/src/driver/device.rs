@@ -9,6 +9,8 @@ use crate::{
 };
 
 table![
+    cuProfilerStart,
+    cuProfilerStop,
     cuInit,
     cuDriverGetVersion,
     cuDeviceGet,
@@ -141,10 +143,10 @@ fn attribute_of(attribute: c_int) -> Option<c_int> {
         40 => 3,                                         // ASYNC_ENGINE_COUNT
         81 => 228 * 1024,                                // MAX_SHARED_MEMORY_PER_MULTIPROCESSOR
         87 => 2,                                         // SINGLE_TO_DOUBLE_PRECISION_PERF_RATIO
-        90 | 91 | 95 | 115 => 1, // COMPUTE_PREEMPTION, HOST_POINTER, COOPERATIVE_LAUNCH, MEMORY_POOLS
+        89 | 90 | 91 | 95 | 115 => 1, // CONCURRENT_MANAGED_ACCESS, COMPUTE_PREEMPTION, HOST_POINTER, COOPERATIVE_LAUNCH, MEMORY_POOLS
         97 => MOST_SHARED_BYTES as c_int, // MAX_SHARED_MEMORY_PER_BLOCK_OPTIN
-        106 => 32,               // MAX_BLOCKS_PER_MULTIPROCESSOR
-        111 => 1024,             // RESERVED_SHARED_MEMORY_PER_BLOCK
+        106 => 32,                    // MAX_BLOCKS_PER_MULTIPROCESSOR
+        111 => 1024,                  // RESERVED_SHARED_MEMORY_PER_BLOCK
         other if (1..=150).contains(&other) => 0,
         _ => return None,
     })
@@ -219,4 +221,13 @@ unsafe extern "C" fn cuDeviceGetByPCIBusId(device: *mut c_int, id: *const c_char
         // SAFETY: the caller passes a place for the answer.
         unsafe { store(device, found as c_int) }
     })
+}
+
+/// There is no profiler to tell.
+unsafe extern "C" fn cuProfilerStart() -> c_int {
+    call(|state| state.current().map(drop))
+}
+
+unsafe extern "C" fn cuProfilerStop() -> c_int {
+    call(|state| state.current().map(drop))
 }

@@ -10,7 +10,7 @@ use super::{pointer, store, store_if_wanted, table};
 use crate::{
     code::{
         CAPTURE_INVALIDATED, CAPTURE_UNJOINED, CAPTURE_UNMATCHED, CAPTURE_UNSUPPORTED, INVALID_HANDLE, INVALID_VALUE,
-        NOT_FOUND, OPERATING_SYSTEM,
+        NOT_FOUND, OPERATING_SYSTEM, UPDATE_FAILURE,
     },
     state::call,
     work::{Capture, CaptureError, Graph, Op},
@@ -27,6 +27,7 @@ table![
     cuGraphGetNodes,
     cuGraphInstantiate_v2,
     cuGraphInstantiateWithFlags,
+    cuGraphExecUpdate,
     cuGraphLaunch,
     cuGraphUpload,
     cuGraphExecDestroy,
@@ -160,6 +161,31 @@ unsafe extern "C" fn cuGraphInstantiate_v2(
 ) -> c_int {
     // SAFETY: passed on.
     unsafe { cuGraphInstantiateWithFlags(executable, graph, 0) }
+}
+
+unsafe extern "C" fn cuGraphExecUpdate(
+    executable: *mut c_void,
+    graph: *mut c_void,
+    error_node: *mut *mut c_void,
+    reason: *mut c_int,
+) -> c_int {
+    const TOPOLOGY_CHANGED: c_int = 2;
+    call(|state| {
+        let new = state.graphs.get(&(graph as usize)).ok_or(INVALID_VALUE)?.clone();
+        let old = state.executables.get_mut(&(executable as usize)).ok_or(INVALID_HANDLE)?;
+        let fits = old.can_become(&new);
+        // SAFETY: see above.
+        unsafe {
+            store_if_wanted(error_node, pointer(0));
+            store_if_wanted(reason, if fits { 0 } else { TOPOLOGY_CHANGED });
+        }
+        if !fits {
+            return Err(UPDATE_FAILURE);
+        }
+        // Queued launches hold the old one.
+        *old = new;
+        Ok(())
+    })
 }
 
 unsafe extern "C" fn cuGraphLaunch(executable: *mut c_void, stream: *mut c_void) -> c_int {

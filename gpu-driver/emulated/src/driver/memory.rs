@@ -3,10 +3,12 @@
 use super::{pointer, store, store_if_wanted, table};
 use std::ffi::{c_int, c_uint, c_void};
 
+use gpu_driver_core::copies::{DEVICE, HOST};
+
 use crate::{
-    code::{INVALID_VALUE, NOT_REGISTERED, Outcome},
+    code::{ALREADY_REGISTERED, INVALID_VALUE, NOT_REGISTERED, Outcome},
     kinds::Call,
-    memory::MemoryKind,
+    memory::{Life, MemoryKind},
     state::{MEMORY_BYTES, State, call},
     work::Op,
 };
@@ -27,6 +29,8 @@ table![
     cuMemAllocManaged,
     cuMemPrefetchAsync,
     cuMemAdvise,
+    cuPointerGetAttribute,
+    cuPointerGetAttributes,
     cuMemAllocAsync,
     cuMemAllocFromPoolAsync,
     cuMemFreeAsync,
@@ -102,6 +106,7 @@ fn free(state: &mut State, address: usize, expected: MemoryKind) -> Outcome {
         state.drain(context)?;
         state.uncount(context, bytes, pool);
     }
+    state.managed.remove(&address);
     state.memory.release(address);
     Ok(())
 }
@@ -169,7 +174,11 @@ unsafe extern "C" fn cuMemHostRegister_v2(host: *mut c_void, bytes: usize, _flag
         if host.is_null() || bytes == 0 {
             return Err(INVALID_VALUE);
         }
-        state.registered.push(host as usize..(host as usize).saturating_add(bytes));
+        let range = host as usize..(host as usize).saturating_add(bytes);
+        if state.registered.iter().any(|other| other.start < range.end && range.start < other.end) {
+            return Err(ALREADY_REGISTERED);
+        }
+        state.registered.push(range);
         Ok(())
     })
 }
@@ -189,22 +198,110 @@ unsafe extern "C" fn cuMemAllocManaged(address: *mut Address, bytes: usize, _fla
         let context = state.current()?;
         // The host may touch it as it likes; memory of kind `Device` allows that here as well.
         let made = state.allocate(context, bytes, MemoryKind::Device)?;
+        state.managed.insert(made);
         // SAFETY: see above.
         unsafe { store(address, made as Address) }
     })
 }
 
-unsafe extern "C" fn cuMemPrefetchAsync(address: Address, bytes: usize, _device: c_int, stream: *mut c_void) -> c_int {
+/// Checks a part of managed memory, and the place that it is to go to: a device, or -1 for the host.
+fn expect_managed(state: &State, address: Address, bytes: usize, place: c_int) -> Outcome {
+    let address = address as usize;
+    if place != -1 {
+        state.device(place)?;
+    }
+    let start = state.memory.find(address).map(|found| found.start).ok_or(INVALID_VALUE)?;
+    if bytes == 0 || !state.managed.contains(&start) {
+        return Err(INVALID_VALUE);
+    }
+    state.expect_device(address, bytes)
+}
+
+unsafe extern "C" fn cuMemPrefetchAsync(address: Address, bytes: usize, place: c_int, stream: *mut c_void) -> c_int {
     call(|state| {
         state.stream(stream)?;
-        state.expect_device(address as usize, bytes)
+        expect_managed(state, address, bytes, place)
     })
 }
 
-unsafe extern "C" fn cuMemAdvise(address: Address, bytes: usize, _advice: c_int, _device: c_int) -> c_int {
+unsafe extern "C" fn cuMemAdvise(address: Address, bytes: usize, advice: c_int, place: c_int) -> c_int {
     call(|state| {
         state.current()?;
-        state.expect_device(address as usize, bytes)
+        if !(1..=6).contains(&advice) {
+            return Err(INVALID_VALUE);
+        }
+        expect_managed(state, address, bytes, place)
+    })
+}
+
+/// The answer to an attribute of a pointer, as the bytes that the driver writes; None where the pointer is not known to the driver.
+fn pointer_attribute(state: &State, attribute: c_int, address: usize) -> Outcome<Option<Vec<u8>>> {
+    let found = state
+        .memory
+        .find(address)
+        .filter(|found| !found.is_freed && found.life != Life::Released && address - found.start < found.bytes);
+    let registered = state.registered.iter().find(|range| range.contains(&address));
+    let on_host = registered.is_some() || found.is_some_and(|found| found.kind == MemoryKind::Pinned);
+    let (context, start, bytes) = match (found, registered) {
+        (Some(found), _) => (found.context, found.start, found.bytes),
+        (None, Some(range)) => (state.current()?, range.start, range.len()),
+        (None, None) => return Ok(None),
+    };
+    let is_managed = found.is_some_and(|found| state.managed.contains(&found.start));
+    let ordinal = state.contexts.get(&context).map_or(-2, |context| context.device as c_int);
+    Ok(Some(match attribute {
+        1 => context.to_ne_bytes().to_vec(),                               // CONTEXT
+        2 => (if on_host { HOST } else { DEVICE }).to_ne_bytes().to_vec(), // MEMORY_TYPE
+        3 => address.to_ne_bytes().to_vec(),                               // DEVICE_POINTER
+        4 if on_host || is_managed => address.to_ne_bytes().to_vec(),      // HOST_POINTER
+        4 => return Ok(None),
+        8 => vec![u8::from(is_managed)],     // IS_MANAGED
+        9 => ordinal.to_ne_bytes().to_vec(), // DEVICE_ORDINAL
+        11 => start.to_ne_bytes().to_vec(),  // RANGE_START_ADDR
+        12 => bytes.to_ne_bytes().to_vec(),  // RANGE_SIZE
+        _ => return Err(INVALID_VALUE),
+    }))
+}
+
+unsafe extern "C" fn cuPointerGetAttribute(answer: *mut u8, attribute: c_int, address: Address) -> c_int {
+    call(|state| {
+        state.current()?;
+        let bytes = pointer_attribute(state, attribute, address as usize)?.ok_or(INVALID_VALUE)?;
+        if answer.is_null() {
+            return Err(INVALID_VALUE);
+        }
+        // SAFETY: the caller's place has room for the attribute.
+        unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), answer, bytes.len()) };
+        Ok(())
+    })
+}
+
+unsafe extern "C" fn cuPointerGetAttributes(
+    count: c_uint,
+    attributes: *const c_int,
+    answers: *const *mut u8,
+    address: Address,
+) -> c_int {
+    call(|state| {
+        state.current()?;
+        for at in 0..count as usize {
+            // SAFETY: the caller passes lists of that many entries.
+            let (attribute, answer) = unsafe { (*attributes.add(at), *answers.add(at)) };
+            // A pointer that the driver does not know has no answers: 0, and for the device -2.
+            let unknown = match attribute {
+                9 => (-2 as c_int).to_ne_bytes().to_vec(),
+                2 => vec![0; 4],
+                8 => vec![0],
+                _ => vec![0; 8],
+            };
+            let bytes = pointer_attribute(state, attribute, address as usize)?.unwrap_or(unknown);
+            if answer.is_null() {
+                return Err(INVALID_VALUE);
+            }
+            // SAFETY: the caller's place has room for the attribute.
+            unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), answer, bytes.len()) };
+        }
+        Ok(())
     })
 }
 

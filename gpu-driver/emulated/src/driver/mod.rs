@@ -14,6 +14,7 @@ mod launch;
 mod memory;
 mod module;
 mod occupancy;
+mod pitched;
 mod pool;
 mod stream;
 mod tensor_map;
@@ -37,6 +38,7 @@ pub fn address(name: &str) -> usize {
         memory::FUNCTIONS,
         module::FUNCTIONS,
         occupancy::FUNCTIONS,
+        pitched::FUNCTIONS,
         pool::FUNCTIONS,
         stream::FUNCTIONS,
         tensor_map::FUNCTIONS,

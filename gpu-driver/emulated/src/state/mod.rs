@@ -6,7 +6,7 @@
 
 use std::{
     cell::{Cell, RefCell},
-    collections::{HashMap, VecDeque},
+    collections::{HashMap, HashSet, VecDeque},
     ffi::c_void,
     mem::ManuallyDrop,
     ops::Range,
@@ -59,6 +59,8 @@ pub(crate) struct State {
     pub(crate) executables: HashMap<usize, Arc<Graph>>,
     /// Host memory that was pinned after it was allocated.
     pub(crate) registered: Vec<Range<usize>>,
+    /// Starts of allocations of managed memory.
+    pub(crate) managed: HashSet<usize>,
     next_handle: usize,
     started: Instant,
     process: u32,
@@ -123,6 +125,7 @@ impl State {
             graphs: HashMap::new(),
             executables: HashMap::new(),
             registered: Vec::new(),
+            managed: HashSet::new(),
             next_handle: 0,
             started: Instant::now(),
             process: std::process::id(),

@@ -36,6 +36,21 @@ impl State {
                 self.expect(context, *at, width * count, "a memset writes")?;
                 self.fill(*at, *value, *width, *count);
             }
+            Op::CopyRows { to, from, rows, data } => {
+                let bytes = |at| rows.extent(at).unwrap_or(usize::MAX);
+                self.expect(context, to.start, bytes(*to), "a copy writes")?;
+                if data.is_none() {
+                    self.expect(context, from.start, bytes(*from), "a copy reads")?;
+                }
+                for (to, from) in rows.starts(*to).zip(rows.starts(*from)) {
+                    // SAFETY: as for a copy in one piece; the data lives in the operation.
+                    unsafe { std::ptr::copy(from as *const u8, to as *mut u8, rows.width) };
+                }
+            }
+            Op::FillRows { to, rows, value, width } => {
+                self.expect(context, to.start, rows.extent(*to).unwrap_or(usize::MAX), "a memset writes")?;
+                rows.starts(*to).for_each(|at| self.fill(at, *value, *width, rows.width / width));
+            }
             Op::Begin(address) => {
                 if self.memory.find(*address).is_some_and(|all| all.life == Life::Live) {
                     let text = "a graph is launched again though memory that it allocates was not released";

@@ -56,6 +56,16 @@ impl Capture {
 }
 
 impl Graph {
+    /// Whether the other graph has the same kinds of work in the same order, and no memory of its own.
+    pub(crate) fn can_become(&self, other: &Self) -> bool {
+        let same = |(a, b): (&Node, &Node)| {
+            a.after == b.after
+                && std::mem::discriminant(&a.op) == std::mem::discriminant(&b.op)
+                && !matches!(a.op, Op::Begin(_) | Op::Release(_))
+        };
+        self.nodes.len() == other.nodes.len() && self.nodes.iter().zip(&other.nodes).all(same)
+    }
+
     /// The nodes and their order in the language of Graphviz.
     pub(crate) fn to_dot(&self) -> String {
         let mut text = String::from("digraph graph_of_work {\n");
@@ -68,6 +78,10 @@ impl Graph {
                 Op::Write { data, .. } => format!("MEMCPY of {} bytes from the host", data.len()),
                 Op::Copy { bytes, .. } => format!("MEMCPY of {bytes} bytes"),
                 Op::Fill { width, count, .. } => format!("MEMSET of {count} x {width} bytes"),
+                Op::CopyRows { rows, .. } => {
+                    format!("MEMCPY of {} x {} rows of {} bytes", rows.depth, rows.height, rows.width)
+                }
+                Op::FillRows { rows, .. } => format!("MEMSET of {} rows of {} bytes", rows.height, rows.width),
                 Op::Begin(_) => "MEM_ALLOC".to_owned(),
                 Op::Release(_) => "MEM_FREE".to_owned(),
                 Op::Record(_) => "EVENT_RECORD".to_owned(),

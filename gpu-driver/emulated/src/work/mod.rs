@@ -11,8 +11,10 @@ use std::{
 use crate::launch::Order;
 
 mod graph;
+mod rows;
 
 pub(crate) use graph::{Capture, CaptureError, Graph, Node};
+pub(crate) use rows::{Rows, Spread};
 
 /// A place in a stream: recorded by an event, waited for by others.
 #[derive(Debug, Default)]
@@ -70,6 +72,19 @@ pub(crate) enum Op {
         value: u32,
         width: usize,
         count: usize,
+    },
+    /// Addresses are read when it runs; of `data`, which `from` leads to, where there is some.
+    CopyRows {
+        to: Spread,
+        from: Spread,
+        rows: Rows,
+        data: Option<Arc<[u8]>>,
+    },
+    FillRows {
+        to: Spread,
+        rows: Rows,
+        value: u32,
+        width: usize,
     },
     Begin(usize),
     Release(usize),

@@ -1,0 +1,271 @@
+//! Loaded programs, and kernels found in them by name.
+
+use std::{
+    ffi::CString,
+    fmt, fs,
+    path::Path,
+    ptr::null_mut,
+    sync::{Arc, OnceLock},
+};
+
+use crate::raw::{CUfunction, CUmodule};
+
+use crate::{
+    Binary, BinaryKind, CudaCode, CudaVersion, Device, DriverError, Program, Result, nvrtc,
+    signature::{self, Declaration},
+    sys,
+};
+
+mod function;
+mod launch;
+mod shape;
+
+pub use function::Function;
+pub(crate) use launch::{LaunchMode, launch_in_order, same_device};
+pub use shape::{Dim3, LaunchConfig};
+
+/// A program in a device's memory. Unloaded when the last [`Function`] of it goes.
+///
+/// For programs made at run time; kernels that ship with a crate go through its [`Registry`](crate::Registry).
+#[derive(Clone)]
+pub struct Module(Arc<Loaded>);
+
+struct Loaded {
+    device: Device,
+    raw: CUmodule,
+    names: Vec<(String, String)>,
+    text: Arc<str>,
+    /// The kernels of the text, read when the first is asked for.
+    declarations: OnceLock<Vec<Declaration>>,
+}
+
+// SAFETY: the driver's module functions may be called from any thread.
+unsafe impl Send for Loaded {}
+// SAFETY: as above; the handle is never changed.
+unsafe impl Sync for Loaded {}
+
+impl Device {
+    /// Compiles a program for this device, or takes it from the cache, and loads it: [`Program::compile`] and [`Module::load`].
+    ///
+    /// # Errors
+    /// Those of both.
+    ///
+    /// # Example
+    /// ```no_run
+    /// use gpu_driver::{Device, DeviceVec, LaunchConfig};
+    ///
+    /// let device = Device::first()?;
+    /// let stream = device.stream();
+    /// let x = DeviceVec::from_slice(&stream, &[1.0f32, 2.0, 3.0])?;
+    /// let mut y = DeviceVec::<f32>::zeros(&stream, 3)?;
+    ///
+    /// let square = device.compile(r#"extern "C" __global__ void square(const float *x, float *y, int n) {
+    ///     int i = blockIdx.x * blockDim.x + threadIdx.x;
+    ///     if (i < n) y[i] = x[i] * x[i];
+    /// }"#)?.function("square")?;
+    /// // SAFETY: the kernel touches x[..3] and y[..3] alone, each element of y in one thread.
+    /// unsafe { square.launch(LaunchConfig::for_elements(3), (x.input(), y.output(), 3), &stream)? };
+    /// assert_eq!(y.to_vec()?, [1.0, 4.0, 9.0]);
+    /// # Ok::<(), gpu_driver::DriverError>(())
+    /// ```
+    #[doc(alias = "SourceModule")]
+    pub fn compile(&self, program: impl Into<Program>) -> Result<Module> {
+        Module::load(self, &program.into().compile(self.arch())?)
+    }
+}
+
+impl Module {
+    /// Loads a compiled program.
+    ///
+    /// # Errors
+    /// `DriverTooOld` when the driver is older than the NVRTC that compiled it; else the driver's error.
+    pub fn load(device: &Device, binary: &Binary) -> Result<Self> {
+        let raw = load_raw(device, binary)?;
+        let (names, text) = (binary.names().to_vec(), binary.text());
+        Ok(Self(Arc::new(Loaded { device: device.clone(), raw, names, text, declarations: OnceLock::new() })))
+    }
+
+    /// The kernel of a name expression that was given to [`crate::Program::name_expression`], or of an `extern "C"` name.
+    ///
+    /// # Errors
+    /// `NoKernel` when the program has no kernel of that name, with the names that it has; `Nul`.
+    #[doc(alias = "get_function")]
+    pub fn function(&self, name: &str) -> Result<Function> {
+        let lowered = self.0.names.iter().find(|(expression, _)| expression == name).map_or(name, |(_, low)| low);
+        if name.is_empty() {
+            // The driver would call it an invalid value.
+            return Err(self.0.no_kernel(name));
+        }
+        let raw = find(&self.0.device, self.0.raw, lowered).map_err(|error| match error {
+            DriverError::Cuda { code: CudaCode::NOT_FOUND, .. } => self.0.no_kernel(name),
+            error => error,
+        })?;
+        Ok(Function::new(self.clone(), raw, name.to_owned()))
+    }
+
+    /// The device that holds it.
+    pub fn device(&self) -> &Device {
+        &self.0.device
+    }
+
+    pub(crate) fn raw(&self) -> CUmodule {
+        self.0.raw
+    }
+
+    /// Loads an image of other origin: a cubin, a fatbin, PTX text, or on the emulated device an image of its own
+    /// ([`Binary::image`]).
+    ///
+    /// Its kernels are found by the names in the image; the types of their arguments are not known, only the sizes.
+    ///
+    /// # Errors
+    /// `Length` for an empty image; `Cuda` with the driver's code for one that it does not take.
+    ///
+    /// # Safety
+    /// The image is whole: the driver reads as many bytes as its headers say, and runs its code.
+    #[doc(alias("module_from_buffer", "from_cubin", "from_ptx"))]
+    pub unsafe fn load_image(device: &Device, image: &[u8]) -> Result<Self> {
+        // Headers of images have up to 64 bytes, which the driver reads in any case; text ends in NUL.
+        if image.is_empty() {
+            let (op, expected) = ("Module::load_image", "an image".to_owned());
+            return Err(DriverError::Length { op, expected, got: "0 bytes".to_owned() });
+        }
+        let mut whole = image.to_vec();
+        whole.resize(image.len().max(64) + 1, 0);
+        let _current = device.enter()?;
+        let mut raw = null_mut();
+        // SAFETY: the pointer is valid for the call; the image is whole, as the caller promises.
+        device.check("cuModuleLoadData", unsafe { sys::cuModuleLoadData(&mut raw, whole.as_ptr().cast()) })?;
+        let (names, text, declarations) = (Vec::new(), "".into(), OnceLock::new());
+        Ok(Self(Arc::new(Loaded { device: device.clone(), raw, names, text, declarations })))
+    }
+
+    /// [`Module::load_image`] of a file.
+    ///
+    /// # Errors
+    /// `Compiler` when the file cannot be read; those of [`Module::load_image`].
+    ///
+    /// # Safety
+    /// As [`Module::load_image`].
+    #[doc(alias = "module_from_file")]
+    pub unsafe fn load_file(device: &Device, path: impl AsRef<Path>) -> Result<Self> {
+        let path = path.as_ref();
+        let image = fs::read(path).map_err(|error| DriverError::Compiler {
+            command: format!("reading {}", path.display()),
+            message: error.to_string(),
+        })?;
+        // SAFETY: as the caller promises.
+        unsafe { Self::load_image(device, &image) }
+    }
+}
+
+impl Loaded {
+    fn declarations(&self) -> &[Declaration] {
+        self.declarations.get_or_init(|| signature::declarations(&self.text))
+    }
+
+    /// The declaration of a kernel by its name or name expression.
+    fn declaration(&self, name: &str) -> Option<&Declaration> {
+        let plain = name.split('<').next().unwrap_or_default().trim().trim_start_matches('&');
+        let plain = plain.rsplit("::").next().unwrap_or_default();
+        self.declarations().iter().find(|declaration| declaration.name == plain)
+    }
+
+    fn no_kernel(&self, name: &str) -> DriverError {
+        let by_expression = self.names.iter().map(|(expression, _)| expression.clone());
+        let plain = self.declarations().iter().filter(|declaration| declaration.is_extern_c);
+        let plain = plain.map(|declaration| declaration.name.clone());
+        let mut known: Vec<String> = by_expression.collect();
+        known.extend(plain.filter(|name| !known.contains(name)).collect::<Vec<_>>());
+        let hint = match self.declaration(name) {
+            Some(Declaration { is_template: true, name, .. }) => {
+                format!("`{name}` is a template: ask for an instance by Program::name_expression(\"{name}<…>\").")
+            }
+            Some(Declaration { is_extern_c: false, name, .. }) => {
+                format!(
+                    "Put extern \"C\" before the __global__ of `{name}`, or give Program::name_expression(\"{name}\")."
+                )
+            }
+            _ => {
+                "A kernel has a name by extern \"C\" before its __global__, or by Program::name_expression.".to_owned()
+            }
+        };
+        DriverError::NoKernel { name: name.to_owned(), known, hint }
+    }
+}
+
+impl fmt::Debug for Module {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<_> = self.0.names.iter().map(|(expression, _)| expression).collect();
+        f.debug_struct("Module").field("device", &self.0.device.ordinal()).field("kernels", &names).finish()
+    }
+}
+
+impl Drop for Loaded {
+    fn drop(&mut self) {
+        self.device.0.unload(self.raw);
+    }
+}
+
+pub(crate) fn load_raw(device: &Device, binary: &Binary) -> Result<CUmodule> {
+    debug_assert!(!binary.image().is_empty(), "the compiler and the cache refuse empty images");
+    match (binary.kind() == BinaryKind::SharedObject, device.is_emulated()) {
+        (true, false) => {
+            return Err(DriverError::WrongKind { compiled: "the emulated device", device: "a CUDA device" });
+        }
+        (false, true) => return Err(DriverError::WrongKind { compiled: "a GPU", device: "the emulated device" }),
+        (true, true) => {}
+        (false, false) => {
+            if let Ok((compiler, _)) = nvrtc::version() {
+                refuse_newer_code(compiler, Device::driver_version()?)?;
+            }
+        }
+    }
+    let _current = device.enter()?;
+    let mut image = binary.image().to_vec();
+    if binary.kind() == BinaryKind::Ptx {
+        // A second one does no harm.
+        image.push(0);
+    }
+    let mut raw = null_mut();
+    // SAFETY: the pointer is valid for the call; the image is NVRTC's, PTX with a NUL behind it.
+    device.check("cuModuleLoadData", unsafe { sys::cuModuleLoadData(&mut raw, image.as_ptr().cast()) })?;
+    Ok(raw)
+}
+
+/// A driver runs the code of its own CUDA major version and of older ones.
+fn refuse_newer_code(compiler: CudaVersion, driver: CudaVersion) -> Result<()> {
+    if compiler.major <= driver.major {
+        return Ok(());
+    }
+    Err(DriverError::DriverTooOld {
+        found: driver,
+        needed: CudaVersion { major: compiler.major, minor: 0 },
+        needed_by: "code from the NVRTC that was found",
+        hint: format!(
+            ", or install an NVRTC of CUDA {} (`pip install 'nvidia-cuda-nvrtc-cu{0}'`) and name it in GPU_NVRTC",
+            driver.major
+        ),
+    })
+}
+
+pub(crate) fn find(device: &Device, module: CUmodule, lowered: &str) -> Result<CUfunction> {
+    let name = CString::new(lowered).map_err(|_| DriverError::Nul { what: "a kernel's name" })?;
+    let _current = device.enter()?;
+    let mut raw = null_mut();
+    // SAFETY: the pointer is valid for the call; module and name are alive.
+    device.check("cuModuleGetFunction", unsafe { sys::cuModuleGetFunction(&mut raw, module, name.as_ptr()) })?;
+    Ok(raw)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_driver_older_than_the_compiler_is_refused_with_both_versions() {
+        let [older, compiler] = [12, 13].map(|major| CudaVersion { major, minor: 8 });
+        assert!(refuse_newer_code(compiler, compiler).is_ok() && refuse_newer_code(older, compiler).is_ok());
+        let text = refuse_newer_code(compiler, older).unwrap_err().to_string();
+        assert!(text.contains(&format!("CUDA {older}")) && text.contains("GPU_NVRTC"), "{text}");
+    }
+}

@@ -1,0 +1,123 @@
+//! Marks for profilers: the part of a program that is recorded, and ranges with names (NVTX).
+//!
+//! Ranges appear in Nsight Systems beside the kernels that are launched within them. They go to `libnvToolsExt.so.1` of the CUDA toolkit, which is opened
+//! when the first one begins. Where there is none, or `GPU_NVTX=off`, they do nothing and cost one comparison.
+//! ```no_run
+//! use gpu_driver::{Device, profiler};
+//! let device = Device::first()?;
+//! profiler::start(&device)?; // `nsys profile --capture-range=cudaProfilerApi`
+//! {
+//!     let _range = profiler::range("step");
+//!     // … launch kernels …
+//! }
+//! profiler::stop(&device)?;
+//! # Ok::<(), gpu_driver::DriverError>(())
+//! ```
+
+use std::{
+    env,
+    ffi::{CString, OsString, c_char},
+    sync::OnceLock,
+};
+
+use libloading::Library;
+
+use crate::{Device, Result, sys};
+
+/// Starts the recording of a profiler that waits for it; without one, nothing.
+///
+/// # Errors
+/// `DeviceLost`, and the driver's error.
+#[doc(alias("start_profiler", "cuProfilerStart"))]
+pub fn start(device: &Device) -> Result<()> {
+    let _current = device.enter()?;
+    // SAFETY: no arguments.
+    device.check("cuProfilerStart", unsafe { sys::cuProfilerStart() })
+}
+
+/// Stops the recording of a profiler; without one, nothing.
+///
+/// # Errors
+/// `DeviceLost`, and the driver's error.
+#[doc(alias("stop_profiler", "cuProfilerStop"))]
+pub fn stop(device: &Device) -> Result<()> {
+    let _current = device.enter()?;
+    // SAFETY: no arguments.
+    device.check("cuProfilerStop", unsafe { sys::cuProfilerStop() })
+}
+
+/// A stretch of time with a name; it ends when this is dropped, in any order and on any thread.
+#[must_use = "the range ends when it is dropped"]
+#[derive(Debug)]
+pub struct Range {
+    /// None where nobody listens.
+    number: Option<u64>,
+}
+
+/// Begins a range. The name ends before its first NUL byte.
+#[doc(alias("nvtx", "nvtxRangeStart", "nvtxRangePush"))]
+pub fn range(name: &str) -> Range {
+    // SAFETY: the function is NVTX's, and the name ends in NUL.
+    Range { number: nvtx().map(|nvtx| unsafe { (nvtx.start)(c_name(name).as_ptr()) }) }
+}
+
+impl Drop for Range {
+    fn drop(&mut self) {
+        if let (Some(number), Some(nvtx)) = (self.number, nvtx()) {
+            // SAFETY: the function is NVTX's, and the range is open.
+            unsafe { (nvtx.end)(number) };
+        }
+    }
+}
+
+/// Marks this moment by a name, which ends before its first NUL byte.
+#[doc(alias = "nvtxMark")]
+pub fn mark(name: &str) {
+    if let Some(nvtx) = nvtx() {
+        // SAFETY: the function is NVTX's, and the name ends in NUL.
+        unsafe { (nvtx.mark)(c_name(name).as_ptr()) };
+    }
+}
+
+/// Whether there is a library that ranges go to.
+pub fn has_ranges() -> bool {
+    nvtx().is_some()
+}
+
+fn c_name(name: &str) -> CString {
+    CString::new(name.split('\0').next().unwrap_or_default()).unwrap_or_default()
+}
+
+/// The functions of NVTX.
+struct Nvtx {
+    start: unsafe extern "C" fn(*const c_char) -> u64,
+    end: unsafe extern "C" fn(u64),
+    mark: unsafe extern "C" fn(*const c_char),
+    /// Keeps the functions mapped.
+    _library: Library,
+}
+
+fn nvtx() -> Option<&'static Nvtx> {
+    static NVTX: OnceLock<Option<Nvtx>> = OnceLock::new();
+    NVTX.get_or_init(open).as_ref()
+}
+
+fn open() -> Option<Nvtx> {
+    const CANDIDATES: [&str; 2] = ["libnvToolsExt.so.1", "/usr/local/cuda/lib64/libnvToolsExt.so.1"];
+    let asked = env::var_os("GPU_NVTX").filter(|value| !value.is_empty());
+    let candidates: Vec<OsString> = match asked {
+        Some(value) if value == "off" => Vec::new(),
+        Some(path) => vec![path],
+        None => CANDIDATES.iter().map(OsString::from).collect(),
+    };
+    candidates.iter().find_map(|candidate| {
+        // SAFETY: loading runs the initialisers of the vendor's library, as the user asked; the functions have these signatures in each version.
+        unsafe {
+            let library = Library::new(candidate).ok()?;
+            let start = *library.get(b"nvtxRangeStartA\0").ok()?;
+            let end = *library.get(b"nvtxRangeEnd\0").ok()?;
+            let mark = *library.get(b"nvtxMarkA\0").ok()?;
+            Some(Nvtx { start, end, mark, _library: library })
+        }
+    })
+}
