@@ -56,7 +56,7 @@ where
 /// use gpu_algos::reference;
 /// use ndarray::array;
 /// let (a, b) = (array![[1, 2], [3, 4]], array![[1, 0], [1, 1]]);
-/// assert_eq!(reference::tensordot(&a, &b, ([0, 1], [1, 0]))?, ndarray::arr0(8).into_dyn());
+/// assert_eq!(reference::tensordot(&a, &b, ([0, 1], [1, 0]))?, ndarray::arr0(7).into_dyn());
 /// # Ok::<(), gpu_algos::AlgoError>(())
 /// ```
 pub fn tensordot<'a, 'b, T, D, E>(
