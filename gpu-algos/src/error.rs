@@ -123,6 +123,32 @@ pub enum AlgoError {
         /// Shape of the second array.
         right: Vec<usize>,
     },
+    /// The lists of axes that are summed in pairs have two lengths.
+    #[error("{op}: {left} axes of a and {right} axes of b; each axis needs one to be paired with")]
+    AxisPairs {
+        /// The operation that was asked for.
+        op: &'static str,
+        /// Number of axes of the first array.
+        left: usize,
+        /// Number of axes of the second array.
+        right: usize,
+    },
+    /// Two axes that are summed together differ in length.
+    #[error(
+        "{op}: axis {left_axis} of a, of shape {left:?}, and axis {right_axis} of b, of shape {right:?}, differ in length"
+    )]
+    AxisLengths {
+        /// The operation that was asked for.
+        op: &'static str,
+        /// The axis of the first array.
+        left_axis: usize,
+        /// Shape of the first array.
+        left: Vec<usize>,
+        /// The axis of the second array.
+        right_axis: usize,
+        /// Shape of the second array.
+        right: Vec<usize>,
+    },
     /// The name cannot be the name of a kernel.
     #[error("`{name}` cannot be the name of a kernel: {why}")]
     KernelName {
@@ -241,6 +267,6 @@ impl AlgoError {
 gpu_array::gpu_driver::debug_by_text! {
     AlgoError:
     Driver, Array, Empty, RepeatedAxis, OutShape, OutStrides, OutputTooSmall, TooManyAxes, TooLarge, Length, Shape,
-    NoAxes, InnerLength, Stacks, KernelName, Argument, UnknownType, ArgumentCount, ArgumentType, ArgumentLayout, ArgumentLength, NoArray, StateTooLarge,
+    NoAxes, InnerLength, Stacks, AxisPairs, AxisLengths, KernelName, Argument, UnknownType, ArgumentCount, ArgumentType, ArgumentLayout, ArgumentLength, NoArray, StateTooLarge,
     IndexRange,
 }

@@ -1,11 +1,11 @@
-//! Matrix products on all threads.
+//! Matrix products, and sums of products over pairs of axes, on all threads.
 
-use ndarray::{Array, ArrayView, ArrayViewMut2, Dimension, IxDyn, indices, s};
+use ndarray::{Array, ArrayD, ArrayView, ArrayViewD, ArrayViewMut2, CowArray, Dimension, Ix2, IxDyn, indices, s};
 use rayon::prelude::*;
 
 use crate::{
     Result,
-    matmul::{MatmulDim, MatmulElement, MatmulShape},
+    matmul::{Contraction, MatmulDim, MatmulElement, MatmulShape, SummedAxes},
     reference::matmul::{in_shape, matrix_at},
 };
 
@@ -60,6 +60,50 @@ where
         }
     });
     in_shape(&shape, c)
+}
+
+/// NumPy's `tensordot`: the sums of products of elements of a and b over pairs of axes, for arrays of any layout.
+///
+/// The arrays become matrices, and the result is that of [`matmul()`]: floats are added in their own type, and integers wrap.
+///
+/// # Determinism
+/// Bitwise the same for any number of threads.
+///
+/// # Cost
+/// One matrix product. An array whose kept axes, or summed axes, cannot be joined is copied first, on one thread.
+///
+/// # Errors
+/// `Axis` (in `Array`), `RepeatedAxis`, `AxisPairs`, `AxisLengths`, as [`tensordot`](crate::matmul::tensordot) on a GPU.
+///
+/// ```
+/// use gpu_algos::host;
+/// use ndarray::array;
+/// let (a, b) = (array![[1.0, 2.0], [3.0, 4.0]], array![10.0, 1.0]);
+/// assert_eq!(host::tensordot(&a, &b, ([0], [0]))?, array![13.0, 24.0].into_dyn());
+/// # Ok::<(), gpu_algos::AlgoError>(())
+/// ```
+pub fn tensordot<'a, 'b, T, D, E>(
+    a: impl Into<ArrayView<'a, T, D>>,
+    b: impl Into<ArrayView<'b, T, E>>,
+    axes: impl Into<SummedAxes>,
+) -> Result<ArrayD<T>>
+where
+    T: MatmulElement,
+    D: Dimension,
+    E: Dimension,
+{
+    let (a, b) = (a.into().into_dyn(), b.into().into_dyn());
+    let contraction = Contraction::new("tensordot", a.shape(), b.shape(), axes.into())?;
+    let (a, b) = (a.permuted_axes(contraction.left_order()), b.permuted_axes(contraction.right_order()));
+    let [m, k, n] = contraction.sizes();
+    let product = matmul(&as_matrix(&a, [m, k]), &as_matrix(&b, [k, n]))?;
+    let result = product.into_shape_with_order(contraction.result());
+    Ok(result.unwrap_or_else(|_| unreachable!("the result has the product's elements")))
+}
+
+/// The array as a matrix, or a copy of it if its strides do not allow that.
+fn as_matrix<'v, T: MatmulElement>(array: &'v ArrayViewD<'_, T>, matrix: [usize; 2]) -> CowArray<'v, T, Ix2> {
+    array.to_shape(matrix).unwrap_or_else(|_| unreachable!("the matrix has the array's elements"))
 }
 
 #[cfg(test)]
@@ -133,6 +177,34 @@ mod tests {
         for threads in [2, 3, 5] {
             assert!(run(threads) == want, "{threads} threads");
         }
+    }
+
+    #[test]
+    fn sums_over_pairs_of_axes_are_those_of_the_definition() {
+        let mut rng = Rng(74);
+        let cases: [(&[usize], &[usize], SummedAxes); 7] = [
+            (&[3, 4, 5], &[4, 3, 2], ([1, 0], [0, 1]).into()),
+            (&[3, 4, 5], &[4, 5, 6], 2.into()),
+            (&[3, 4], &[5, 2], 0.into()),
+            (&[7], &[7], 1.into()),
+            (&[2, 3, 4], &[4, 2, 3], ([2, 0, 1], [0, 1, 2]).into()),
+            (&[2, 0, 3], &[3, 0], ([1, 2], [1, 0]).into()),
+            (&[1], &[3], 0.into()),
+        ];
+        for (a, b, axes) in cases {
+            for (left, on_left) in Layout::each(a) {
+                let x = random(&on_left.base, &mut rng, |rng| rng.next_u64() as i64);
+                for (right, on_right) in Layout::each(b) {
+                    let y = random(&on_right.base, &mut rng, |rng| rng.next_u64() as i64);
+                    let (x, y) = (on_left.of_host(x.view()), on_right.of_host(y.view()));
+                    let want = reference::tensordot(x.view(), y.view(), axes.clone()).unwrap();
+                    assert_eq!(tensordot(x.view(), y, axes.clone()).unwrap(), want, "{a:?} {left} by {b:?} {right}");
+                }
+            }
+        }
+        assert_eq!(tensordot(&ndarray::arr0(2), &array![3, 4], 0).unwrap(), array![6, 8].into_dyn());
+        let error = tensordot(&array![1.0], &array![1.0, 2.0], 1).unwrap_err();
+        assert!(matches!(error, crate::AlgoError::AxisLengths { left_axis: 0, right_axis: 0, .. }));
     }
 
     #[test]

@@ -20,7 +20,7 @@
 //! grid, and `plan.rs` takes the least. `launch.rs` compiles and launches `device/matmul.cuh`, which multiplies f64 on tensor cores where they know it.
 //! [`Precision`] lets products of f32 take Hopper's tensor cores (`warpgroup/`).
 //! Stacks of matrices of up to 64 rows and columns have a kernel of their own (`stack.rs`, `device/matmul_stack.cuh`). Products with vectors are
-//! reductions (`vectors.rs`).
+//! reductions (`vectors.rs`). [`tensordot`] makes of sums over pairs of axes one product of matrices (`tensordot.rs`).
 
 #[cfg(test)]
 mod choices;
@@ -36,6 +36,7 @@ mod problem;
 mod product;
 pub(crate) mod samples;
 mod stack;
+mod tensordot;
 mod vectors;
 mod warpgroup;
 
@@ -46,5 +47,7 @@ pub use precision::Precision;
 #[doc(hidden)]
 pub use precision::RequestedPrecision;
 pub use product::MatrixProduct;
+pub use tensordot::{SummedAxes, tensordot};
 
 pub(crate) use problem::MatmulShape;
+pub(crate) use tensordot::Contraction;

@@ -1,11 +1,11 @@
-//! The definition of matrix products.
+//! The definition of matrix products and of sums of products over pairs of axes.
 
-use ndarray::{Array, ArrayView, ArrayView2, ArrayViewD, Axis, Dimension, Ix2, IxDyn, indices};
+use ndarray::{Array, ArrayD, ArrayView, ArrayView2, ArrayViewD, Axis, Dimension, Ix2, IxDyn, indices};
 
 use crate::{
     Result,
     common::shape::dim_of,
-    matmul::{MatmulDim, MatmulElement, MatmulShape},
+    matmul::{Contraction, MatmulDim, MatmulElement, MatmulShape, SummedAxes},
 };
 
 /// NumPy's `a @ b`: `sum a[.., i, k] * b[.., k, j]` over k, from left to right, for vectors, matrices and stacks of matrices.
@@ -43,6 +43,49 @@ where
         }
     }
     in_shape(&shape, c)
+}
+
+/// NumPy's `tensordot`: `sum a[i.., k..] * b[k.., j..]` over the paired axes k, in C order of the pairs as they are given.
+///
+/// Sums of floats are carried in f64 and rounded once; integers wrap.
+///
+/// # Errors
+/// `Axis` (in `Array`), `RepeatedAxis`, `AxisPairs`, `AxisLengths`, as [`tensordot`](crate::matmul::tensordot) on a GPU.
+///
+/// ```
+/// use gpu_algos::reference;
+/// use ndarray::array;
+/// let (a, b) = (array![[1, 2], [3, 4]], array![[1, 0], [1, 1]]);
+/// assert_eq!(reference::tensordot(&a, &b, ([0, 1], [1, 0]))?, ndarray::arr0(7).into_dyn());
+/// # Ok::<(), gpu_algos::AlgoError>(())
+/// ```
+pub fn tensordot<'a, 'b, T, D, E>(
+    a: impl Into<ArrayView<'a, T, D>>,
+    b: impl Into<ArrayView<'b, T, E>>,
+    axes: impl Into<SummedAxes>,
+) -> Result<ArrayD<T>>
+where
+    T: MatmulElement,
+    D: Dimension,
+    E: Dimension,
+{
+    let (a, b) = (a.into().into_dyn(), b.into().into_dyn());
+    let contraction = Contraction::new("tensordot", a.shape(), b.shape(), axes.into())?;
+    let (a, b) = (a.permuted_axes(contraction.left_order()), b.permuted_axes(contraction.right_order()));
+    let [rows, summed, columns] = contraction.parts().map(|lengths| IxDyn(&lengths));
+    let mut c = Vec::new();
+    for i in indices(rows) {
+        for j in indices(columns.clone()) {
+            let mut sum = T::NO_TERMS;
+            for k in indices(summed.clone()) {
+                let (at_a, at_b) = ([i.slice(), k.slice()].concat(), [k.slice(), j.slice()].concat());
+                sum = T::add_product(sum, a[&at_a[..]], b[&at_b[..]]);
+            }
+            c.push(T::rounded(sum));
+        }
+    }
+    let result = Array::from_shape_vec(contraction.result(), c);
+    Ok(result.unwrap_or_else(|_| unreachable!("a value for each place")))
 }
 
 /// The matrix of a stack at an index of the broadcast stack.

@@ -14,7 +14,7 @@ mod vectors;
 #[doc(no_inline)]
 pub use crate::operators::*;
 pub use add_at::add_at;
-pub use matmul::matmul;
+pub use matmul::{matmul, tensordot};
 pub use reduce::*;
 pub use scan::*;
 pub use select::*;

@@ -13,7 +13,7 @@ use gpu_algos::{
         },
     },
     kernels::{ArrayScanKernel, ElementwiseKernel, IndexRange, ReductionKernel, ScanKernel},
-    matmul::{Precision, gemm, gemm_with_precision},
+    matmul::{Precision, gemm, gemm_with_precision, tensordot},
     prelude::*,
     reduce::Summable,
     reference,
@@ -436,6 +436,46 @@ static OPERATIONS: &[Operation<Call>] = &[
         sweep: |call| multiplies(call, LARGE, 2, |x, target| gemm(1, x.t(), x, 2, target)),
     },
     Operation {
+        name: "tensordot",
+        makes: &[(Allocation, 1), (ModuleLoad, 1), (Launch, 1)],
+        sweep: |call| {
+            reduces(
+                call,
+                SMALL,
+                |x| tensordot(x, x, ([0], [0])),
+                |got| {
+                    ensure_eq!(got.to_ndarray()?, column_products(SMALL).into_dyn());
+                    Ok(())
+                },
+            )
+        },
+    },
+    Operation {
+        name: "tensordot, of a copy",
+        makes: &[(Allocation, 2), (ModuleLoad, 2), (Launch, 2)],
+        sweep: |call| {
+            reduces(
+                call,
+                SMALL,
+                |x| {
+                    tensordot(
+                        x.reshape((SMALL, 2, COLUMNS / 2))?,
+                        x.index_axis(Axis(0), 1)?.slice(s![..2])?,
+                        ([1], [0]),
+                    )
+                },
+                |got| {
+                    let x = host(SMALL);
+                    let want = Array2::from_shape_fn((SMALL, COLUMNS / 2), |(i, j)| {
+                        x[[i, j]] * x[[1, 0]] + x[[i, COLUMNS / 2 + j]] * x[[1, 1]]
+                    });
+                    ensure_eq!(got.to_ndarray()?, want.into_dyn());
+                    Ok(())
+                },
+            )
+        },
+    },
+    Operation {
         name: "Scan::eval",
         makes: &[(Allocation, 1), (ModuleLoad, 1), (Launch, 1)],
         sweep: |call| {
@@ -819,6 +859,7 @@ pub fn no_fallible_function_is_forgotten(_: &()) -> Outcome {
         include_str!("../../src/matmul/launch.rs"),
         include_str!("../../src/matmul/methods.rs"),
         include_str!("../../src/matmul/product.rs"),
+        include_str!("../../src/matmul/tensordot.rs"),
         include_str!("../../src/reduce/launch.rs"),
         include_str!("../../src/reduce/methods.rs"),
         include_str!("../../src/reduce/mod.rs"),

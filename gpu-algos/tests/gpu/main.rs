@@ -34,6 +34,7 @@ mod scans_large;
 mod scans_random;
 mod selections;
 mod selections_random;
+mod tensordot;
 mod warm;
 mod within;
 
@@ -67,6 +68,7 @@ fn main() -> ExitCode {
         .group("device", device.clone(), "GPU_TESTS", adding::TESTS)
         .group("device", device.clone(), "GPU_TESTS", matmul::TESTS)
         .group("device", device.clone(), "GPU_TESTS", matmul_random::TESTS)
+        .group("device", device.clone(), "GPU_TESTS", tensordot::TESTS)
         .group("device", device.clone(), "GPU_TESTS", matmul_halves::TESTS)
         .group("device", device.clone(), "GPU_TESTS", matmul_precisions::TESTS)
         .group("device", device.clone(), "GPU_TESTS", kernels_reduction::TESTS)
