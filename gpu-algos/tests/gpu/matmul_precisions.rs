@@ -217,11 +217,11 @@ pub fn precisions_with_alpha_and_beta(device: &Device) -> Outcome {
         for precision in EACH {
             for a in [a.view(), a_by_columns.t()] {
                 let mut c = GpuArray::from_ndarray(device, &z)?;
-                gemm_with_precision(precision.forced(), 2.0, a.clone(), &b, -0.5, &mut c)?;
+                gemm_with_precision(precision.forced(), 2.0, a, &b, -0.5, &mut c)?;
                 ensure_eq!((precision, c.to_ndarray()?), (precision, want.clone()));
                 let mut by_columns = GpuArray::from_ndarray(device, &z.t().as_standard_layout())?;
                 let c = by_columns.swap_axes_mut(Axis(0), Axis(1))?;
-                gemm_with_precision(precision.forced(), 2.0, a.clone(), &b, -0.5, c)?;
+                gemm_with_precision(precision.forced(), 2.0, a, &b, -0.5, c)?;
                 ensure_eq!((precision, by_columns.to_ndarray()?.reversed_axes()), (precision, want.clone()));
                 let mut nan = GpuArray::full(device, (m, n), f32::NAN)?;
                 gemm_with_precision(precision.forced(), 1.0, a, &b, 0.0, &mut nan)?;
