@@ -67,8 +67,8 @@ pub enum AlgoError {
         /// Number of axes.
         got: usize,
     },
-    /// The operation needs more blocks or tiles than one launch supports.
-    #[error("{op} over shape {shape:?} is too large for one launch")]
+    /// The operation needs more blocks or tiles than one launch supports, or its result more memory than the host has.
+    #[error("{op} over shape {shape:?} is too large for one launch, or for memory")]
     TooLarge {
         /// The operation.
         op: &'static str,

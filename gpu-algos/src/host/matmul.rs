@@ -5,6 +5,7 @@ use rayon::prelude::*;
 
 use crate::{
     Result,
+    common::shape::zeros_on_host,
     matmul::{Contraction, MatmulDim, MatmulElement, MatmulShape, SummedAxes},
     reference::matmul::{in_shape, matrix_at},
 };
@@ -23,7 +24,7 @@ const ROWS: usize = 64;
 /// 2 m n k operations for each matrix. Blocks of 64 rows of all results are computed by all threads.
 ///
 /// # Errors
-/// `NoAxes`, `InnerLength`, `Stacks`, as [`Matmul::matmul`](crate::Matmul::matmul).
+/// `NoAxes`, `InnerLength`, `Stacks`, as [`Matmul::matmul`](crate::Matmul::matmul); `TooLarge`.
 ///
 /// ```
 /// use gpu_algos::host;
@@ -43,7 +44,7 @@ where
 {
     let (shape, a, b) = MatmulShape::on_host(a.into().into_dyn(), b.into().into_dyn())?;
     let MatmulShape { m, n, .. } = shape;
-    let mut c = vec![T::ZERO; shape.batch.iter().product::<usize>() * m * n];
+    let mut c = zeros_on_host::<T>("matmul", &shape.result())?;
     if c.is_empty() {
         return in_shape(&shape, c);
     }
@@ -73,7 +74,7 @@ where
 /// One matrix product. An array whose kept axes, or summed axes, cannot be joined is copied first, on one thread.
 ///
 /// # Errors
-/// `Axis` (in `Array`), `RepeatedAxis`, `AxisPairs`, `AxisLengths`, as [`tensordot`](crate::matmul::tensordot) on a GPU.
+/// `Axis` (in `Array`), `RepeatedAxis`, `AxisPairs`, `AxisLengths`, as [`tensordot`](crate::matmul::tensordot) on a GPU; `TooLarge`.
 ///
 /// ```
 /// use gpu_algos::host;
@@ -94,6 +95,7 @@ where
 {
     let (a, b) = (a.into().into_dyn(), b.into().into_dyn());
     let contraction = Contraction::new("tensordot", a.shape(), b.shape(), axes.into())?;
+    zeros_on_host::<T>("tensordot", &contraction.result())?;
     let (a, b) = (a.permuted_axes(contraction.left_order()), b.permuted_axes(contraction.right_order()));
     let [m, k, n] = contraction.sizes();
     let product = matmul(&as_matrix(&a, [m, k]), &as_matrix(&b, [k, n]))?;
@@ -112,10 +114,30 @@ mod tests {
     use testkit::{Layout, Rng};
 
     use super::*;
-    use crate::reference;
+    use crate::{AlgoError, reference};
 
     fn random<T>(shape: &[usize], rng: &mut Rng, element: fn(&mut Rng) -> T) -> ArrayD<T> {
         ArrayD::from_shape_simple_fn(IxDyn(shape), || element(rng))
+    }
+
+    /// Views that repeat an element have a result that no memory holds, or no array can have.
+    #[test]
+    fn results_beyond_memory_are_errors() {
+        let one = array![1.0f64];
+        for (length, n) in [(1 << 33, 1 << 33), (1 << 25, 1 << 25), (1 << 40, 0)] {
+            let column = one.broadcast((length, 1)).unwrap();
+            let none = ndarray::Array2::<f64>::zeros((1, 0));
+            let row = if n == 0 { none.view() } else { one.broadcast((1, n)).unwrap() };
+            // No memory, or no shape of an array.
+            let is_told = |outcome: Result<()>| {
+                matches!(outcome, Err(AlgoError::TooLarge { .. } | AlgoError::Array(_))) || n == 0 && outcome.is_ok()
+            };
+            assert!(is_told(matmul(column, row).map(drop)), "{length} by {n}");
+            assert!(is_told(tensordot(column, row, 1).map(drop)), "{length} by {n}");
+        }
+        let (wide, none) = (one.broadcast((1 << 40, 1 << 20)).unwrap(), ndarray::Array2::<f64>::zeros((1 << 20, 0)));
+        let none = none.broadcast((1 << 30, 1 << 20, 0)).unwrap();
+        assert!(matches!(tensordot(wide, none, ([1], [1])), Err(AlgoError::TooLarge { .. })));
     }
 
     /// Shapes of factors: vectors, blocks of rows with one more and one less, stacks, and no elements.
