@@ -148,10 +148,11 @@ struct BoxCopy {
     uint64_t address, length[3], stride[2], box[3], element_bytes, swizzle_bytes;
 };
 
-// The copy of a box in chunks of 16 bytes.
+// The copy of a box in chunks of 16 bytes, of which all or none lie before the tensor.
 __device__ inline void copy_box_by_thread(unsigned char *to, const BoxCopy &map,
                                           const int (&at)[3]) {
     const uint64_t row = map.box[0] * map.element_bytes;
+    if (at[0] * int64_t(map.element_bytes) % 16 != 0) __trap();
     for (uint64_t z = 0; z < map.box[2]; z++) {
         for (uint64_t y = 0; y < map.box[1]; y++) {
             const int64_t row_y = at[1] + int64_t(y), row_z = at[2] + int64_t(z);
@@ -165,14 +166,14 @@ __device__ inline void copy_box_by_thread(unsigned char *to, const BoxCopy &map,
                 uint4 chunk = make_uint4(0, 0, 0, 0);
                 const int64_t first = at[0] * int64_t(map.element_bytes) + int64_t(byte);
                 const int64_t left = int64_t(map.length[0] * map.element_bytes) - first;
-                if (is_there && first > -16 && left > 0) {
+                if (is_there && first >= 0 && left > 0) {
                     const unsigned char *from =
                         reinterpret_cast<const unsigned char *>(map.address) +
                         row_z * int64_t(map.stride[1]) + row_y * int64_t(map.stride[0]) + first;
-                    if (first >= 0 && left >= 16 && first % 16 == 0) {
+                    if (left >= 16) {
                         chunk = *reinterpret_cast<const uint4 *>(from);
                     } else {
-                        for (int k = first < 0 ? int(-first) : 0; k < 16 && k < left; k++)
+                        for (int k = 0; k < left; k++)
                             reinterpret_cast<unsigned char *>(&chunk)[k] = from[k];
                     }
                 }
@@ -185,7 +186,8 @@ __device__ inline void copy_box_by_thread(unsigned char *to, const BoxCopy &map,
 
 // Begins the copy of the box at (x, y, z) of a tensor with three axes, of which the first has its
 // elements side by side. Its bytes come to `arrived`, which expects them. `to` is a multiple of
-// 1024 bytes for a swizzled box, else of 128.
+// 1024 bytes for a swizzled box, else of 128. The elements before x are a multiple of 16 bytes;
+// others are an illegal instruction (H100), and a trap on the emulated device.
 __device__ __forceinline__ void copy_box(void *to, const TensorMap &map, int x, int y, int z,
                                          CopyBarrier &arrived) {
 #if !defined(GPU_EMULATED) && defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900

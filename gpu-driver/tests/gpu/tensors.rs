@@ -136,7 +136,7 @@ pub fn boxes_are_copied_with_zeros_around_the_tensor(device: &Device) -> Outcome
                 swizzle,
             },
         )?;
-        for at in [[0i32, 0, 0], [16, 3, 2], [-8, -2, 1], [48, 6, -1], [200, 0, 0], [-1, 0, 0], [3, 1, 0]] {
+        for at in [[0i32, 0, 0], [16, 3, 2], [-8, -2, 1], [48, 6, -1], [200, 0, 0]] {
             let bytes = box_lengths.iter().product::<usize>() * 2;
             let y = DeviceVec::<u8>::zeros(&stream, bytes)?;
             let (mut map, mut at, mut bytes_word, mut to) = (map, at, bytes as u32, y.as_raw());
