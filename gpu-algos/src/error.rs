@@ -267,6 +267,6 @@ impl AlgoError {
 gpu_array::gpu_driver::debug_by_text! {
     AlgoError:
     Driver, Array, Empty, RepeatedAxis, OutShape, OutStrides, OutputTooSmall, TooManyAxes, TooLarge, Length, Shape,
-    NoAxes, InnerLength, Stacks, AxisPairs, AxisLengths, KernelName, Argument, UnknownType, ArgumentCount, ArgumentType, ArgumentLayout, ArgumentLength, NoArray, StateTooLarge,
-    IndexRange,
+    NoAxes, InnerLength, Stacks, AxisPairs, AxisLengths, KernelName, Argument, UnknownType, ArgumentCount, ArgumentType,
+    ArgumentLayout, ArgumentLength, NoArray, StateTooLarge, IndexRange,
 }

@@ -188,7 +188,7 @@ impl Graph {
     /// Captures work of the same kinds and order again, and puts its addresses, shapes and scalar arguments in place of the graph's: cheaper than another
     /// [`Stream::capture`], whose graph has to be made ready for launches.
     ///
-    /// Launches that are enqueued already run as they were. The graph owns from now on what the new capture gives it.
+    /// Launches that are enqueued already run as they were. From now on the graph owns the resources of the new capture.
     ///
     /// # Errors
     /// `WrongDevice`; the error of `work`; `Cuda` with `GRAPH_EXEC_UPDATE_FAILURE` where the work differs in more than a graph can change: other kinds of

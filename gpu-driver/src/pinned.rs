@@ -56,12 +56,12 @@ pub struct PinnedVec<T: DevicePod> {
     data: NonNull<T>,
     len: usize,
     device: Device,
-    origin: Origin,
+    origin: MemorySource,
 }
 
 /// The source of a buffer's memory, which takes it back.
 #[derive(Clone, Copy, Debug)]
-enum Origin {
+enum MemorySource {
     /// The driver's, or a buffer that the device has kept.
     Kept,
     /// The driver's, for this buffer alone.
@@ -92,7 +92,7 @@ impl<T: DevicePod> PinnedVec<T> {
             // SAFETY: the memory has `bytes` bytes at least, aligned to a page.
             unsafe { std::ptr::write_bytes(data.as_ptr().cast::<u8>(), 0, bytes) };
         }
-        Ok(Self { data, len, device: device.clone(), origin: Origin::Kept })
+        Ok(Self { data, len, device: device.clone(), origin: MemorySource::Kept })
     }
 
     /// A buffer of zero bytes in write-combined memory: it is not cached by the processor, so uploads may be faster, and reads by the host are very slow.
@@ -111,7 +111,7 @@ impl<T: DevicePod> PinnedVec<T> {
         let data = allocate_with(device, bytes, bytes, WRITE_COMBINED)?.cast::<T>();
         // SAFETY: the memory has so many bytes.
         unsafe { std::ptr::write_bytes(data.as_ptr().cast::<u8>(), 0, bytes) };
-        Ok(Self { data, len, device: device.clone(), origin: Origin::WriteCombined })
+        Ok(Self { data, len, device: device.clone(), origin: MemorySource::WriteCombined })
     }
 
     /// The memory of a vector, pinned where it lies: nothing is copied. [`PinnedVec::into_vec`] gives the vector back.
@@ -146,7 +146,7 @@ impl<T: DevicePod> PinnedVec<T> {
             drop(std::mem::ManuallyDrop::into_inner(host));
             return Err(as_out_of_pinned(error, bytes));
         }
-        let (len, origin) = (host.len(), Origin::Registered { capacity: host.capacity() });
+        let (len, origin) = (host.len(), MemorySource::Registered { capacity: host.capacity() });
         let data = NonNull::new(data).unwrap_or(NonNull::dangling()); // a vector's pointer is never null
         Ok(Self { data, len, device: device.clone(), origin })
     }
@@ -156,12 +156,12 @@ impl<T: DevicePod> PinnedVec<T> {
     /// # Errors
     /// `DeviceLost`, and the driver's error; a registered vector is leaked where the driver does not let go of its memory.
     pub fn into_vec(mut self) -> Result<Vec<T>> {
-        let Origin::Registered { capacity } = self.origin else { return Ok(self.to_vec()) };
+        let MemorySource::Registered { capacity } = self.origin else { return Ok(self.to_vec()) };
         let _current = self.device.enter()?;
         // SAFETY: registered before.
         let code = unsafe { sys::cuMemHostUnregister(self.data.as_ptr().cast()) };
         self.device.check("cuMemHostUnregister", code)?;
-        self.origin = Origin::Kept;
+        self.origin = MemorySource::Kept;
         let (data, len) = (std::mem::replace(&mut self.data, NonNull::dangling()), std::mem::take(&mut self.len));
         // SAFETY: the parts of the vector that the buffer was made from; it is empty now.
         Ok(unsafe { Vec::from_raw_parts(data.as_ptr(), len, capacity) })
@@ -230,13 +230,13 @@ impl<T: DevicePod> Drop for PinnedVec<T> {
         }
         let data = self.data.as_ptr();
         match self.origin {
-            Origin::Kept if self.device.0.keeps_pinned(bytes, self.data.cast()) => {}
-            Origin::Kept | Origin::WriteCombined => {
+            MemorySource::Kept if self.device.0.keeps_pinned(bytes, self.data.cast()) => {}
+            MemorySource::Kept | MemorySource::WriteCombined => {
                 // SAFETY: the driver's memory, freed once; a copy that uses it is kept by `Pending`.
                 let free = || unsafe { sys::cuMemFreeHost(data.cast()) };
                 self.device.0.in_drop("pinned memory", "cuMemFreeHost", free);
             }
-            Origin::Registered { capacity } => {
+            MemorySource::Registered { capacity } => {
                 let mut code = -1;
                 self.device.0.in_drop("registered memory", "cuMemHostUnregister", || {
                     // SAFETY: registered in `register`; a copy that uses it is kept by `Pending`.

@@ -1,6 +1,6 @@
 //! Shapes as lists of lengths.
 
-use gpu_array::{ArrayError, Element};
+use gpu_array::ArrayError;
 use ndarray::Dimension;
 use smallvec::SmallVec;
 
@@ -14,23 +14,6 @@ pub(crate) fn dim_of<K: Dimension>(op: &'static str, lengths: &[usize]) -> Resul
     }
     dim.slice_mut().copy_from_slice(lengths);
     Ok(dim)
-}
-
-/// Memory for the results of a shape on the host, as many zeros.
-///
-/// # Errors
-/// `TooLarge` where the host has not as much, or no array can have the shape.
-pub(crate) fn zeros_on_host<T: Element>(op: &'static str, shape: &[usize]) -> Result<Vec<T>> {
-    let too_large = || AlgoError::TooLarge { op, shape: shape.to_vec() };
-    // ndarray takes no shape whose lengths multiply beyond isize, be one of them 0.
-    let mut lengths = shape.iter().filter(|&&length| length > 0);
-    let elements = lengths.try_fold(1_usize, |all, &length| all.checked_mul(length));
-    let elements = elements.filter(|&elements| isize::try_from(elements).is_ok()).ok_or_else(too_large)?;
-    let elements = if shape.contains(&0) { 0 } else { elements };
-    let mut zeros = Vec::new();
-    zeros.try_reserve_exact(elements).map_err(|_| too_large())?;
-    zeros.resize(elements, T::ZERO);
-    Ok(zeros)
 }
 
 pub(crate) fn same_shape(op: &'static str, left: &[usize], right: &[usize]) -> Result<()> {

@@ -1,11 +1,11 @@
 //! Matrix products, and sums of products over pairs of axes, on all threads.
 
+use gpu_array::expression::checked_len;
 use ndarray::{Array, ArrayD, ArrayView, ArrayViewD, ArrayViewMut2, CowArray, Dimension, Ix2, IxDyn, indices, s};
 use rayon::prelude::*;
 
 use crate::{
-    Result,
-    common::shape::zeros_on_host,
+    AlgoError, Result,
     matmul::{Contraction, MatmulDim, MatmulElement, MatmulShape, SummedAxes},
     reference::matmul::{in_shape, matrix_at},
 };
@@ -44,7 +44,12 @@ where
 {
     let (shape, a, b) = MatmulShape::on_host(a.into().into_dyn(), b.into().into_dyn())?;
     let MatmulShape { m, n, .. } = shape;
-    let mut c = zeros_on_host::<T>("matmul", &shape.result())?;
+    let elements = checked_len(&shape.result())?;
+    let mut c = Vec::new();
+    if c.try_reserve_exact(elements).is_err() {
+        return Err(AlgoError::TooLarge { op: "matmul", shape: shape.result().to_vec() });
+    }
+    c.resize(elements, T::ZERO);
     if c.is_empty() {
         return in_shape(&shape, c);
     }
@@ -71,7 +76,7 @@ where
 /// Bitwise the same for any number of threads.
 ///
 /// # Cost
-/// One matrix product. An array whose kept axes, or summed axes, cannot be joined is copied first, on one thread.
+/// One matrix product. An array whose axes of the result, or summed axes, cannot be joined is copied first, on one thread.
 ///
 /// # Errors
 /// `Axis` (in `Array`), `RepeatedAxis`, `AxisPairs`, `AxisLengths`, as [`tensordot`](crate::matmul::tensordot) on a GPU; `TooLarge`.
@@ -93,10 +98,7 @@ where
     D: Dimension,
     E: Dimension,
 {
-    let (a, b) = (a.into().into_dyn(), b.into().into_dyn());
-    let contraction = Contraction::new("tensordot", a.shape(), b.shape(), axes.into())?;
-    zeros_on_host::<T>("tensordot", &contraction.result())?;
-    let (a, b) = (a.permuted_axes(contraction.left_order()), b.permuted_axes(contraction.right_order()));
+    let (contraction, a, b) = Contraction::on_host(a.into().into_dyn(), b.into().into_dyn(), axes.into())?;
     let [m, k, n] = contraction.sizes();
     let product = matmul(&as_matrix(&a, [m, k]), &as_matrix(&b, [k, n]))?;
     let result = product.into_shape_with_order(contraction.result());
@@ -114,7 +116,7 @@ mod tests {
     use testkit::{Layout, Rng};
 
     use super::*;
-    use crate::{AlgoError, reference};
+    use crate::reference;
 
     fn random<T>(shape: &[usize], rng: &mut Rng, element: fn(&mut Rng) -> T) -> ArrayD<T> {
         ArrayD::from_shape_simple_fn(IxDyn(shape), || element(rng))
@@ -226,7 +228,7 @@ mod tests {
         }
         assert_eq!(tensordot(&ndarray::arr0(2), &array![3, 4], 0).unwrap(), array![6, 8].into_dyn());
         let error = tensordot(&array![1.0], &array![1.0, 2.0], 1).unwrap_err();
-        assert!(matches!(error, crate::AlgoError::AxisLengths { left_axis: 0, right_axis: 0, .. }));
+        assert!(matches!(error, AlgoError::AxisLengths { left_axis: 0, right_axis: 0, .. }));
     }
 
     #[test]

@@ -85,8 +85,9 @@ impl<'a, E: Receiver<'a, Backend = Gpu>> Matmul<'a> for E {}
 /// As [`Matmul`].
 ///
 /// # Cost
-/// One launch on the stream of c, and one for each matrix that is copied ([`Matmul`], Layouts). If the matrices of c have one row or one column, the product is one launch into a new array, and a second one writes
-/// c, unless alpha is 1 and beta is 0. A factor that is an expression is computed before, by a launch into an array.
+/// One launch on the stream of c, and one for each matrix that is copied ([`Matmul`], Layouts). If the matrices of c have one row
+/// or one column, the product is one launch into a new array, and a second one writes c, unless alpha is 1 and beta is 0. A factor that is an
+/// expression is computed before, by a launch into an array.
 ///
 /// # Errors
 /// As [`MatrixProduct::write_into`].

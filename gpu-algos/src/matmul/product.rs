@@ -12,7 +12,7 @@ use ndarray::{Dimension, Ix0, IxDyn};
 use super::{
     element::MatmulElement,
     launch,
-    precision::{Precision, RequestedPrecision},
+    precision::RequestedPrecision,
     problem::{ArrayLayout, MatmulProblem, MatmulShape},
     vectors,
 };
@@ -242,9 +242,9 @@ impl<K: Dimension> MatrixProduct<'_, f32, K> {
     /// Computes in this precision: TF32, or f32 emulated by bf16, on tensor cores that know them.
     ///
     /// # Cost
-    /// [`Precision::Emulated`] copies both factors into three parts of two bytes for each element, before the product. [`Precision::Tf32`] copies one of
-    /// them if neither lies along k, which is the rows of a and the columns of b, and those that tensor cores cannot read where they are. Each copy is
-    /// a launch, into memory that is released after the product.
+    /// `Precision::Emulated` copies both factors into three parts of two bytes for each element, before the product. `Precision::Tf32` copies one of them
+    /// if neither lies along k, which is the rows of a and the columns of b, and those that tensor cores cannot read where they are. Each copy is a
+    /// launch, into memory that is released after the product. See [`Precision`](super::Precision).
     ///
     /// # Example
     /// ```no_run
@@ -256,15 +256,8 @@ impl<K: Dimension> MatrixProduct<'_, f32, K> {
     /// # Ok::<(), gpu_algos::AlgoError>(())
     /// ```
     #[doc(alias("allow_tf32", "tf32", "compute_type"))]
-    pub fn precision(mut self, precision: Precision) -> Self {
-        self.precision.precision = precision;
-        self
-    }
-
-    /// Keeps to the kernel of the precision where one is there, also if another is expected to be faster. For tests and measurements.
-    #[doc(hidden)]
-    pub fn forced(mut self) -> Self {
-        self.precision.is_forced = true;
+    pub fn precision(mut self, precision: impl Into<RequestedPrecision>) -> Self {
+        self.precision = precision.into();
         self
     }
 }

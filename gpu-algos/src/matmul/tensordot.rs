@@ -2,8 +2,8 @@
 
 use std::cmp::Reverse;
 
-use gpu_array::{ArrayError, GpuArray, GpuView};
-use ndarray::{Dimension, Ix2, IxDyn};
+use gpu_array::{ArrayError, GpuArray, GpuView, expression::checked_len};
+use ndarray::{ArrayViewD, Dimension, Ix2, IxDyn};
 
 use super::{element::MatmulElement, methods::Matmul};
 use crate::{AlgoError, Result};
@@ -89,6 +89,24 @@ impl Contraction {
         Ok(Self { summed: [on_a, on_b], free, lengths: [a.to_vec(), b.to_vec()] })
     }
 
+    /// The axes of two arrays on the host, and both with their axes in the order of the matrix product.
+    ///
+    /// # Errors
+    /// Those of [`Contraction::new`]; `TooLarge` for a result that no array can have.
+    pub(crate) fn on_host<'a, 'b, T>(
+        a: ArrayViewD<'a, T>,
+        b: ArrayViewD<'b, T>,
+        axes: SummedAxes,
+    ) -> Result<(Self, ArrayViewD<'a, T>, ArrayViewD<'b, T>)> {
+        let contraction = Self::new("tensordot", a.shape(), b.shape(), axes)?;
+        let shape = contraction.result();
+        if checked_len(&shape).is_err() {
+            return Err(AlgoError::TooLarge { op: "tensordot", shape });
+        }
+        let (a, b) = (a.permuted_axes(contraction.left_order()), b.permuted_axes(contraction.right_order()));
+        Ok((contraction, a, b))
+    }
+
     /// Sorts the pairs by the strides of the larger array, the largest first, so that axes that can be joined are neighbours.
     fn sort_pairs(&mut self, strides: [&[isize]; 2]) {
         let elements = self.lengths.each_ref().map(|lengths| lengths.iter().product::<usize>());
@@ -132,12 +150,12 @@ impl Contraction {
 
 /// The sums of products of elements of a and b over pairs of axes: NumPy's `tensordot(a, b, axes)`. Does not wait.
 ///
-/// With the axes of a sorted into kept ones i and summed ones k, and those of b into summed ones k and kept ones j, the result is
+/// With the axes of a sorted into free ones i and summed ones k, and those of b into summed ones k and free ones j, the result is
 /// `c[i.., j..] = sum a[i.., k..] b[k.., j..]` over all k. `tensordot(a, b, 1)` of matrices is their product, and `tensordot(a, b, 0)` has the
 /// products of all pairs of elements, the outer product.
 ///
 /// # Shapes
-/// The kept axes of a, then those of b, each in their order. Any number of axes; paired axes have one length, and none is broadcast. Without kept axes
+/// The free axes of a, then those of b, each in their order. Any number of axes; paired axes have one length, and none is broadcast. Without free axes
 /// the result is a scalar, without axes. Over no elements the sums are 0.
 ///
 /// # Element types
@@ -148,7 +166,7 @@ impl Contraction {
 /// As [`Matmul`]. The strides of the larger array choose the order of the summed axes, and so the order of additions.
 ///
 /// # Cost
-/// One matrix product. An array is read where it is if its kept axes can be joined into one, and its summed axes too, as those of contiguous arrays
+/// One matrix product. An array is read where it is if its free axes can be joined into one, and its summed axes too, as those of contiguous arrays
 /// whose summed axes are the first or the last, and of their transposes. Otherwise it is copied first, by one launch into an array of its size.
 ///
 /// # Errors

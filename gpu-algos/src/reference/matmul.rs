@@ -50,7 +50,7 @@ where
 /// Sums of floats are carried in f64 and rounded once; integers wrap.
 ///
 /// # Errors
-/// `Axis` (in `Array`), `RepeatedAxis`, `AxisPairs`, `AxisLengths`, as [`tensordot`](crate::matmul::tensordot) on a GPU.
+/// `Axis` (in `Array`), `RepeatedAxis`, `AxisPairs`, `AxisLengths`, as [`tensordot`](crate::matmul::tensordot) on a GPU; `TooLarge`.
 ///
 /// ```
 /// use gpu_algos::reference;
@@ -69,9 +69,7 @@ where
     D: Dimension,
     E: Dimension,
 {
-    let (a, b) = (a.into().into_dyn(), b.into().into_dyn());
-    let contraction = Contraction::new("tensordot", a.shape(), b.shape(), axes.into())?;
-    let (a, b) = (a.permuted_axes(contraction.left_order()), b.permuted_axes(contraction.right_order()));
+    let (contraction, a, b) = Contraction::on_host(a.into().into_dyn(), b.into().into_dyn(), axes.into())?;
     let [rows, summed, columns] = contraction.parts().map(|lengths| IxDyn(&lengths));
     let mut c = Vec::new();
     for i in indices(rows) {

@@ -417,7 +417,7 @@ static OPERATIONS: &[Operation<Call>] = &[
         name: "MatrixProduct::write_into, emulated",
         makes: &[(Allocation, 2), (ModuleLoad, 2), (Launch, 3)],
         sweep: |call| {
-            in_precision(call, |x, target| x.t().matmul(x).precision(Precision::Emulated).forced().write_into(target))
+            in_precision(call, |x, target| x.t().matmul(x).precision(Precision::Emulated.forced()).write_into(target))
         },
     },
     Operation {

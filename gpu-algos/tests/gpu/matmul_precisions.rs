@@ -72,7 +72,7 @@ fn of_shapes(device: &Device, rng: &mut Rng, [m, k, n]: [usize; 3]) -> Outcome {
     let (x, y) = (random(rng, m, k), random(rng, k, n));
     let (a, b) = (GpuArray::from_ndarray(device, &x)?, GpuArray::from_ndarray(device, &y)?);
     for precision in EACH {
-        let got = a.matmul(&b).precision(precision).forced().eval()?.to_ndarray()?;
+        let got = a.matmul(&b).precision(precision.forced()).eval()?.to_ndarray()?;
         near(precision, got.view().into_dyn(), x.view().into_dyn(), y.view().into_dyn(), &format!("{m} {k} {n}"))?;
     }
     Ok(())
@@ -120,7 +120,7 @@ pub fn precisions_of_every_layout(device: &Device) -> Outcome {
                 let b = GpuArray::from_ndarray(device, &y)?;
                 let (b, y) = (of_gpu(&on_right, &b)?, on_right.of_host(y.view()));
                 for &precision in precisions {
-                    let got = (&a).matmul(&b).precision(precision).forced().eval()?.to_ndarray()?;
+                    let got = (&a).matmul(&b).precision(precision.forced()).eval()?.to_ndarray()?;
                     near(precision, got.view(), x.view(), y.view(), &format!("{left} by {right}"))?;
                 }
             }
@@ -140,14 +140,14 @@ pub fn precisions_are_exact_where_their_bits_suffice(device: &Device) -> Outcome
         let (x, y) = (integers(m, k, left), integers(k, n, right));
         let (a, b) = (GpuArray::from_ndarray(device, &x)?, GpuArray::from_ndarray(device, &y)?);
         let want = x.dot(&y);
-        let got = a.matmul(&b).precision(precision).forced().eval()?.to_ndarray()?;
+        let got = a.matmul(&b).precision(precision.forced()).eval()?.to_ndarray()?;
         ensure!(got == want, "{precision:?}");
         // In each order of both operands.
         let (a_t, b_t) = (a.t().to_standard_layout()?, b.t().to_standard_layout()?);
-        ensure!(a_t.t().matmul(&b).precision(precision).forced().eval()?.to_ndarray()? == want, "{precision:?} a'");
-        ensure!(a.matmul(b_t.t()).precision(precision).forced().eval()?.to_ndarray()? == want, "{precision:?} b'");
+        ensure!(a_t.t().matmul(&b).precision(precision.forced()).eval()?.to_ndarray()? == want, "{precision:?} a'");
+        ensure!(a.matmul(b_t.t()).precision(precision.forced()).eval()?.to_ndarray()? == want, "{precision:?} b'");
         ensure!(
-            a_t.t().matmul(b_t.t()).precision(precision).forced().eval()?.to_ndarray()? == want,
+            a_t.t().matmul(b_t.t()).precision(precision.forced()).eval()?.to_ndarray()? == want,
             "{precision:?} ''"
         );
     }
@@ -156,7 +156,7 @@ pub fn precisions_are_exact_where_their_bits_suffice(device: &Device) -> Outcome
         Array2::from_shape_simple_fn((64, 64), || element(&mut rng) * 2f32.powi((rng.uniform() * 160.0) as i32 - 80));
     let a = GpuArray::from_ndarray(device, &x)?;
     let one = GpuArray::from_ndarray(device, &Array2::<f32>::eye(64))?;
-    let got = a.matmul(&one).precision(Precision::Emulated).forced().eval()?.to_ndarray()?;
+    let got = a.matmul(&one).precision(Precision::Emulated.forced()).eval()?.to_ndarray()?;
     ensure!(got == x, "the parts of an element are the element");
     Ok(())
 }
@@ -168,9 +168,9 @@ pub fn precisions_of_stacks(device: &Device) -> Outcome {
     let (a, b) = (GpuArray::from_ndarray(device, &x)?, GpuArray::from_ndarray(device, &y)?);
     let c = GpuArray::from_ndarray(device, &z)?;
     for precision in EACH {
-        let got = a.matmul(&b).precision(precision).forced().eval()?.to_ndarray()?;
+        let got = a.matmul(&b).precision(precision.forced()).eval()?.to_ndarray()?;
         near(precision, got.view().into_dyn(), x.view().into_dyn(), y.view().into_dyn(), "a stack")?;
-        let got = c.t().matmul(a.slice(s![..;-1, .., ..])?.permuted_axes([0, 2, 1])?).precision(precision).forced();
+        let got = c.t().matmul(a.slice(s![..;-1, .., ..])?.permuted_axes([0, 2, 1])?).precision(precision.forced());
         let got = got.eval()?.to_ndarray()?;
         let reversed = x.slice(s![..;-1, .., ..]).permuted_axes([0, 2, 1]);
         near(precision, got.view().into_dyn(), z.t().into_dyn(), reversed.into_dyn(), "one matrix by a stack")?;
@@ -178,7 +178,7 @@ pub fn precisions_of_stacks(device: &Device) -> Outcome {
         let x = Array3::from_shape_fn((2, 20, 24), |(i, j, k)| x[(i, j, k)]).insert_axis(Axis(1));
         let x = x.broadcast((2, 3, 20, 24)).ok_or("shape")?;
         let (wide, narrow) = (GpuArray::from_ndarray(device, &x)?, GpuArray::from_ndarray(device, &y)?);
-        let got = wide.permuted_axes([1, 0, 2, 3])?.matmul(narrow.insert_axis(Axis(1))?).precision(precision).forced();
+        let got = wide.permuted_axes([1, 0, 2, 3])?.matmul(narrow.insert_axis(Axis(1))?).precision(precision.forced());
         let got = got.eval()?.to_ndarray()?;
         let (x, y) = (x.permuted_axes([1, 0, 2, 3]), y.view().insert_axis(Axis(1)));
         near(precision, got.view().into_dyn(), x.into_dyn(), y.into_dyn(), "two axes of a stack")?;
@@ -193,12 +193,12 @@ pub fn precisions_into_views(device: &Device) -> Outcome {
     for precision in EACH {
         // Rows of c apart and not aligned, and a transposed c.
         let mut c = GpuArray::from_ndarray(device, &z)?;
-        a.matmul(&b).precision(precision).forced().write_into(c.slice_mut(s![2..;3, 1..])?)?;
+        a.matmul(&b).precision(precision.forced()).write_into(c.slice_mut(s![2..;3, 1..])?)?;
         let got = c.to_ndarray()?;
         near(precision, got.slice(s![2..;3, 1..]).into_dyn(), x.view().into_dyn(), y.view().into_dyn(), "a view")?;
         ensure!(got.slice(s![..;3, ..]) == z.slice(s![..;3, ..]), "other rows stay");
         let mut c = GpuArray::<f32, _>::zeros(device, (70, 50))?;
-        a.matmul(&b).precision(precision).forced().write_into(c.swap_axes_mut(Axis(0), Axis(1))?)?;
+        a.matmul(&b).precision(precision.forced()).write_into(c.swap_axes_mut(Axis(0), Axis(1))?)?;
         near(precision, c.to_ndarray()?.t().into_dyn(), x.view().into_dyn(), y.view().into_dyn(), "transposed")?;
     }
     Ok(())
@@ -250,7 +250,7 @@ pub fn precisions_of_badly_scaled_elements(device: &Device) -> Outcome {
     for (x, y, case) in [(&x, &y, "badly scaled"), (&cancelling, &repeated, "cancelling")] {
         let (a, b) = (GpuArray::from_ndarray(device, x)?, GpuArray::from_ndarray(device, y)?);
         for precision in EACH {
-            let got = a.matmul(&b).precision(precision).forced().eval()?.to_ndarray()?;
+            let got = a.matmul(&b).precision(precision.forced()).eval()?.to_ndarray()?;
             near(precision, got.view().into_dyn(), x.view().into_dyn(), y.view().into_dyn(), case)?;
         }
     }
@@ -263,7 +263,7 @@ pub fn precisions_of_nan_and_infinities(device: &Device) -> Outcome {
     let a = GpuArray::from_ndarray(device, &x)?;
     let b = GpuArray::from_ndarray(device, &Array2::from_elem((8, 8), 0.5))?;
     for precision in EACH {
-        let got = a.matmul(&b).precision(precision).forced().eval()?.to_ndarray()?;
+        let got = a.matmul(&b).precision(precision.forced()).eval()?.to_ndarray()?;
         for (row, got) in got.rows().into_iter().enumerate() {
             let is_right: fn(f32) -> bool = match row {
                 1 => f32::is_nan,
@@ -283,7 +283,7 @@ pub fn precisions_have_the_same_bits_again(device: &Device) -> Outcome {
     let n = if device.is_emulated() { 100 } else { 1111 };
     let a = GpuArray::from_ndarray(device, &random(&mut rng, n, n))?;
     for precision in EACH {
-        let product = a.matmul(&a).precision(precision).forced();
+        let product = a.matmul(&a).precision(precision.forced());
         let first = product.eval()?.to_ndarray()?;
         for _ in 0..if device.is_emulated() { 1 } else { 20 } {
             ensure!(product.eval()?.to_ndarray()? == first, "{precision:?}");
@@ -296,8 +296,8 @@ pub fn precisions_on_two_streams(device: &Device) -> Outcome {
     let stream = Stream::new(device)?;
     let a = GpuArray::full(device, (64, 64), 2.0f32)?;
     for precision in EACH {
-        let product = a.matmul(&a).precision(precision).forced().on(&stream).eval()?;
-        let twice = product.matmul(&a).precision(precision).forced().on(device).eval()?;
+        let product = a.matmul(&a).precision(precision.forced()).on(&stream).eval()?;
+        let twice = product.matmul(&a).precision(precision.forced()).on(device).eval()?;
         ensure_eq!(twice.to_ndarray()?[[3, 5]], 4.0 * 64.0 * 2.0 * 64.0);
     }
     Ok(())
@@ -309,7 +309,7 @@ pub fn captured_precisions_are_replayed(device: &Device) -> Outcome {
     let mut c = GpuArray::<f32, _>::zeros(&one, (96, 96))?;
     for precision in EACH {
         // The copies of the factors belong to the graph.
-        let (graph, ()) = one.capture(|| a.matmul(&a).precision(precision).forced().write_into(&mut c))?;
+        let (graph, ()) = one.capture(|| a.matmul(&a).precision(precision.forced()).write_into(&mut c))?;
         for value in [3.0, 1.0] {
             a.fill(value)?;
             one.synchronize()?;
@@ -328,7 +328,7 @@ pub fn small_products_of_each_precision_are_strict(device: &Device) -> Outcome {
     for precision in EACH {
         ensure_eq!(third.matmul(&third).precision(precision).eval()?.to_ndarray()?, strict);
     }
-    let forced = third.matmul(&third).precision(Precision::Tf32).forced().eval()?.to_ndarray()?;
+    let forced = third.matmul(&third).precision(Precision::Tf32.forced()).eval()?.to_ndarray()?;
     ensure!(forced != strict || !is_hopper(device), "TF32 has fewer bits");
     // A vector has one precision.
     let x = third.index_axis(Axis(0), 0)?;

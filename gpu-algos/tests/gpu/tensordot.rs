@@ -92,11 +92,11 @@ pub fn random_sums_over_pairs(device: &Device) -> Outcome {
     let mut rng = rng(82);
     for case in 0..if device.is_emulated() { 40 } else { 200 } {
         let length = |rng: &mut Rng| [1, 2, 3, 5, 8, 9][rng.below(6)];
-        let (kept, pairs) = ([rng.below(3), rng.below(3)], rng.below(3));
+        let (free, pairs) = ([rng.below(3), rng.below(3)], rng.below(3));
         let summed: Vec<usize> = (0..pairs).map(|_| length(&mut rng)).collect();
         // Each summed axis is inserted somewhere, and those behind it move by one.
-        let [(a, on_a), (b, on_b)] = kept.map(|kept| {
-            let mut shape: Vec<(usize, Option<usize>)> = (0..kept).map(|_| (length(&mut rng), None)).collect();
+        let [(a, on_a), (b, on_b)] = free.map(|free| {
+            let mut shape: Vec<(usize, Option<usize>)> = (0..free).map(|_| (length(&mut rng), None)).collect();
             for (pair, &length) in summed.iter().enumerate() {
                 shape.insert(rng.below(shape.len() + 1), (length, Some(pair)));
             }

@@ -24,7 +24,7 @@ pub const TESTS: &[Test<Device>] = tests![
     exchanged_buffers_are_errors,
 ];
 
-/// Tests with a device of their own: what a drop reports would reach any other test that waits for the device.
+/// Tests with a device of their own: the error that a drop reports would reach any other test that waits for the device.
 pub const ALONE: &[Test<()>] = tests![a_failed_operator_that_nobody_asked_about_is_reported_by_the_device];
 
 /// Safe code can give an array the buffer of another: whatever then leaves it is an error, and neither is touched.

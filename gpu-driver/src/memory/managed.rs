@@ -28,7 +28,7 @@ const HOST: i32 = -1;
 /// ```
 #[doc(alias("managed_empty", "cuMemAllocManaged", "UnifiedBuffer"))]
 pub struct ManagedVec<T: DevicePod> {
-    /// Never given out whole: the host reads what it leads to.
+    /// Never given out whole: the host reads its elements.
     memory: DeviceVec<T>,
 }
 

@@ -47,19 +47,19 @@ impl Pitched {
         Self { start: 0, layers, rows, columns, pitch: columns, layer_rows: rows }
     }
 
-    /// The same box in memory whose rows have `pitch` elements.
+    /// Sets the elements from the start of a row to that of the next.
     #[must_use]
     pub const fn within(self, pitch: usize) -> Self {
         Self { pitch, ..self }
     }
 
-    /// The same box in memory whose layers have `layer_rows` rows.
+    /// Sets the rows from the start of a layer to that of the next.
     #[must_use]
     pub const fn within_layers(self, layer_rows: usize) -> Self {
         Self { layer_rows, ..self }
     }
 
-    /// The same box with its first element at `start`.
+    /// Sets the index of the first element.
     #[must_use]
     pub const fn from(self, start: usize) -> Self {
         Self { start, ..self }
@@ -109,7 +109,7 @@ impl Pitched {
         Err(DriverError::Length { op, expected: text(self), got: text(other) })
     }
 
-    /// The same box with distances that the slice bounds: of one row or one layer there is no next one, so theirs may be any numbers.
+    /// Replaces distances to a next row or layer that does not exist, which may be any numbers, by ones that the slice bounds.
     fn bounded(self) -> Self {
         let layer_rows = if self.layers == 1 { self.rows } else { self.layer_rows };
         let pitch = if self.layers == 1 && self.rows == 1 { self.columns } else { self.pitch };
@@ -222,15 +222,13 @@ impl<T: DevicePod> DeviceSliceMut<'_, T> {
         to.same_shape(OP, &from)?;
         to.check(OP, self.len)?;
         from.check(OP, source.len)?;
+        let is_empty = to.is_empty() || size_of::<T>() == 0;
         let enqueue = |home: &Stream, current: &Current| {
-            if to.is_empty() || size_of::<T>() == 0 {
-                return Ok(());
-            }
             let (from, side) = (from.side::<T>(DEVICE, source.address), to.side::<T>(DEVICE, self.address));
             // SAFETY: both boxes were checked; they cannot overlap, as one slice is borrowed mutably.
             unsafe { copy::<T>(home, &to, from, side, current) }
         };
-        ordered_with(OP, self.home, source.home, enqueue)
+        ordered_with(OP, self.home, source.home, is_empty, enqueue)
     }
 
     /// Overwrites the elements of a box with `value`, without a kernel. Returns at once.

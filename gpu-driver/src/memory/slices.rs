@@ -268,10 +268,7 @@ impl<'a, T: DevicePod> DeviceSliceMut<'a, T> {
     /// `Length` unless both have the same number of elements; `WrongDevice`; `DeviceLost`.
     pub fn copy_from(&mut self, source: DeviceSlice<'_, T>) -> Result<()> {
         same_len("copy_from", self.len, source.len)?;
-        ordered_with("copy_from", self.home, source.home, |home, _| {
-            if self.len == 0 {
-                return Ok(());
-            }
+        ordered_with("copy_from", self.home, source.home, self.len == 0, |home, _| {
             let bytes = self.len * size_of::<T>();
             // SAFETY: both have that many bytes and cannot overlap, as one is borrowed mutably.
             let code = unsafe { sys::cuMemcpyDtoDAsync_v2(self.address, source.address, bytes, home.as_raw()) };
@@ -280,17 +277,21 @@ impl<'a, T: DevicePod> DeviceSliceMut<'a, T> {
     }
 }
 
-/// Enqueues on `home` work that reads memory of another home, in an order with both.
+/// Enqueues on `home` work that reads memory of another home, in an order with both; nothing if the work is empty.
 pub(super) fn ordered_with(
     op: &'static str,
     home: &Stream,
     source: &Stream,
+    is_empty: bool,
     enqueue: impl FnOnce(&Stream, &Current) -> Result<()>,
 ) -> Result<()> {
     let device = home.device();
     if source.device() != device {
         let (expected, got) = (device.ordinal(), source.device().ordinal());
         return Err(DriverError::WrongDevice { op, expected, got });
+    }
+    if is_empty {
+        return Ok(());
     }
     let current = device.enter()?;
     home.follow_entered(source, &current)?;

@@ -1,4 +1,4 @@
-//! Compiled programs, and what they are compiled for.
+//! Compiled programs, and their targets.
 
 use std::{fmt, sync::Arc};
 

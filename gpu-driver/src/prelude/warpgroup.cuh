@@ -121,7 +121,7 @@ template <int COUNT> __device__ __forceinline__ void more_registers() {
 }
 
 // An f32 rounded to the 11 bits of TF32, ties away from zero; its low bits are 0. NaN stays NaN,
-// and what rounds beyond the largest number becomes infinite.
+// and numbers that round beyond the largest one become infinite.
 __device__ __forceinline__ uint32_t round_to_tf32(float x) {
 #if !defined(GPU_EMULATED) && defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
     uint32_t rounded;

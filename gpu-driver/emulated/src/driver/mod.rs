@@ -15,6 +15,7 @@ mod memory;
 mod module;
 mod occupancy;
 mod pitched;
+mod pointer_attributes;
 mod pool;
 mod stream;
 mod tensor_map;
@@ -39,6 +40,7 @@ pub fn address(name: &str) -> usize {
         module::FUNCTIONS,
         occupancy::FUNCTIONS,
         pitched::FUNCTIONS,
+        pointer_attributes::FUNCTIONS,
         pool::FUNCTIONS,
         stream::FUNCTIONS,
         tensor_map::FUNCTIONS,

@@ -12,7 +12,7 @@ use crate::{
     code::{INVALID_VALUE, NOT_SUPPORTED, Outcome},
     kinds::Call,
     state::{State, call},
-    work::{Op, Rows, Spread},
+    work::{BoxRows, Op, Spread},
 };
 
 table![
@@ -61,7 +61,7 @@ fn copy_rows(state: &mut State, copy: &Copy3d, stream: *mut c_void, waits: bool)
         return Ok(());
     }
     let ((mut from, from_host), (to, to_host)) = (side(state, &copy.from, copy)?, side(state, &copy.to, copy)?);
-    let rows = Rows { width: copy.width_bytes, height: copy.height, depth: copy.depth };
+    let rows = BoxRows { width: copy.width_bytes, height: copy.height, depth: copy.depth };
     for (spread, on_host) in [(from, from_host), (to, to_host)] {
         let bytes = rows.extent(spread).ok_or(INVALID_VALUE)?;
         if !on_host {
@@ -162,7 +162,7 @@ impl Fill {
                 return Ok(());
             }
             let to = Spread { start, pitch, layer: 0 };
-            let rows = Rows { width: row, height, depth: 1 };
+            let rows = BoxRows { width: row, height, depth: 1 };
             state.expect_device(start, rows.extent(to).ok_or(INVALID_VALUE)?)?;
             if waits {
                 state.not_captured(stream)?;

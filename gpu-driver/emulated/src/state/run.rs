@@ -9,7 +9,7 @@ use crate::{
     launch::{self, Fault, Order, Surroundings, zero_arguments},
     memory::{Life, Refused},
     random::Random,
-    work::Op,
+    work::{BoxRows, Op, Spread},
 };
 
 impl State {
@@ -37,15 +37,7 @@ impl State {
                 self.fill(*at, *value, *width, *count);
             }
             Op::CopyRows { to, from, rows, data } => {
-                let bytes = |at| rows.extent(at).unwrap_or(usize::MAX);
-                self.expect(context, to.start, bytes(*to), "a copy writes")?;
-                if data.is_none() {
-                    self.expect(context, from.start, bytes(*from), "a copy reads")?;
-                }
-                for (to, from) in rows.starts(*to).zip(rows.starts(*from)) {
-                    // SAFETY: as for a copy in one piece; the data lives in the operation.
-                    unsafe { std::ptr::copy(from as *const u8, to as *mut u8, rows.width) };
-                }
+                self.run_copy_of_rows(context, *to, (*from, data.is_some()), *rows)?
             }
             Op::FillRows { to, rows, value, width } => {
                 self.expect(context, to.start, rows.extent(*to).unwrap_or(usize::MAX), "a memset writes")?;
@@ -83,6 +75,26 @@ impl State {
                 }
             }
             Op::Wait(_) => {}
+        }
+        Ok(())
+    }
+
+    /// Copies rows, from device memory or from data that the operation holds.
+    fn run_copy_of_rows(
+        &mut self,
+        context: usize,
+        to: Spread,
+        (from, is_held): (Spread, bool),
+        rows: BoxRows,
+    ) -> Result<(), Fault> {
+        let bytes = |at| rows.extent(at).unwrap_or(usize::MAX);
+        self.expect(context, to.start, bytes(to), "a copy writes")?;
+        if !is_held {
+            self.expect(context, from.start, bytes(from), "a copy reads")?;
+        }
+        for (to, from) in rows.starts(to).zip(rows.starts(from)) {
+            // SAFETY: as for a copy in one piece; the data lives in the operation.
+            unsafe { std::ptr::copy(from as *const u8, to as *mut u8, rows.width) };
         }
         Ok(())
     }

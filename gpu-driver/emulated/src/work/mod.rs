@@ -14,7 +14,7 @@ mod graph;
 mod rows;
 
 pub(crate) use graph::{Capture, CaptureError, Graph, Node};
-pub(crate) use rows::{Rows, Spread};
+pub(crate) use rows::{BoxRows, Spread};
 
 /// A place in a stream: recorded by an event, waited for by others.
 #[derive(Debug, Default)]
@@ -77,12 +77,12 @@ pub(crate) enum Op {
     CopyRows {
         to: Spread,
         from: Spread,
-        rows: Rows,
+        rows: BoxRows,
         data: Option<Arc<[u8]>>,
     },
     FillRows {
         to: Spread,
-        rows: Rows,
+        rows: BoxRows,
         value: u32,
         width: usize,
     },

@@ -12,14 +12,14 @@ pub(crate) struct Spread {
 
 /// Number and length of rows.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Rows {
+pub(crate) struct BoxRows {
     /// Bytes of a row.
     pub(crate) width: usize,
     pub(crate) height: usize,
     pub(crate) depth: usize,
 }
 
-impl Rows {
+impl BoxRows {
     /// Bytes from the first one to the end of the last row; None where they exceed the address space. There is a row at least.
     pub(crate) fn extent(self, at: Spread) -> Option<usize> {
         let (rows, layers) = (at.pitch.checked_mul(self.height - 1)?, at.layer.checked_mul(self.depth - 1)?);
