@@ -97,6 +97,9 @@ fn usage(instance: &Instance, arch: Arch) -> Result<Value, Box<dyn Error + Send 
     if binary.kind() != BinaryKind::Cubin {
         return Ok(Value::Null);
     }
+    if let Some(loss) = ptxas::loss(binary.log()) {
+        return Err(format!("{arch}: {loss}").into());
+    }
     let kernel = binary.names().first().map_or(instance.expression(), |(_, mangled)| mangled);
     let usage = ptxas::usage(binary.log(), kernel);
     let usage = usage.ok_or_else(|| format!("{arch}: the compiler's log tells nothing of it:\n{}", binary.log()))?;

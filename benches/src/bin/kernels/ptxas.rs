@@ -59,6 +59,11 @@ pub(crate) fn usage(log: &str, kernel: &str) -> Option<Usage> {
     registers.map(|registers| Usage { registers, ..usage })
 }
 
+/// The first line of a log that tells of a loss of speed, as where products of tensor cores wait for each other.
+pub(crate) fn loss(log: &str) -> Option<&str> {
+    log.lines().find(|line| line.contains("Potential Performance Loss"))
+}
+
 /// 32 and `registers` of `ptxas info    : Used 32 registers`: the first word that is a number, and the text after it.
 fn figure(text: &str) -> Option<(u64, &str)> {
     let at = text.split_inclusive(' ').take_while(|word| word.trim_end().parse::<u64>().is_err()).map(str::len).sum();
@@ -109,6 +114,13 @@ ptxas info    : Compile time = 8.217 ms
         let with_call = SPILLS.replacen("ptxas info    : Used", &format!("{call}ptxas info    : Used"), 1);
         let usage = usage(&with_call, DIRECTION).unwrap();
         assert_eq!((usage.stack, usage.spill_stores, usage.spill_loads, usage.registers), (56, 86, 76, 64));
+    }
+
+    #[test]
+    fn a_loss_is_found_among_the_lines_of_a_log() {
+        assert_eq!(loss(SPILLS), None);
+        let line = "ptxas info    : (C7514) Potential Performance Loss: wgmma.mma_async instructions are serialized due to ...";
+        assert_eq!(loss(&format!("{SPILLS}{line}\n{FILL}")), Some(line));
     }
 
     #[test]
