@@ -38,7 +38,7 @@ fn problem(dtype: DType, [a, b]: [&[usize]; 2], layout: usize) -> Result<MatmulP
     let a = shape.left(&ArrayLayout { address: left, shape: a, strides: &a_strides });
     let b = shape.right(&ArrayLayout { address: right, shape: b, strides: &b_strides });
     let c = shape.target(&ArrayLayout { address: target, shape: &result, strides: &c_strides });
-    Ok(MatmulProblem::new(dtype, &shape, [a, b, c], (1, 0)))
+    Ok(MatmulProblem::new(dtype, &shape, [a, b, c], [[1, 0], [0; 2]]))
 }
 
 fn chosen(dtype: DType, shapes: [&[usize]; 2], layout: usize, limits: &DeviceLimits) -> String {

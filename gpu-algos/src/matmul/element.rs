@@ -1,14 +1,14 @@
 //! Element types of matrix products.
 
-use gpu_array::{Float, Number, bf16, f16};
-use ndarray::{ArrayView2, ArrayViewMut2, Zip, linalg::general_mat_mul};
+use gpu_array::{Complex, Float, Numeric, bf16, f16};
+use ndarray::{Array2, ArrayView2, ArrayViewMut2, Zip, linalg::general_mat_mul};
 
-/// An element type of matrices that are multiplied: f16, bf16, f32, f64, i32, i64, u32 or u64.
+/// An element type of matrices that are multiplied: f16, bf16, f32, f64, `Complex<f32>`, `Complex<f64>`, i32, i64, u32 or u64.
 #[diagnostic::on_unimplemented(
     message = "matrices of `{Self}` cannot be multiplied",
-    note = "products are defined for f16, bf16, f32, f64, i32, i64, u32 and u64; `.cast::<f32>()` makes one of them"
+    note = "products are defined for f16, bf16, f32, f64, Complex<f32>, Complex<f64>, i32, i64, u32 and u64; `.cast::<f32>()` makes one of them"
 )]
-pub trait MatmulElement: Number + sealed::Arithmetic {}
+pub trait MatmulElement: Numeric + sealed::Arithmetic {}
 
 mod sealed {
     use ndarray::{ArrayView2, ArrayViewMut2};
@@ -20,7 +20,7 @@ mod sealed {
         const NO_TERMS: Self::Sum;
         fn add_product(sum: Self::Sum, a: Self, b: Self) -> Self::Sum;
         fn rounded(sum: Self::Sum) -> Self;
-        /// The value as a factor of products that are computed in f32.
+        /// The value as a factor of products that are computed in f32: of a complex number the real part.
         fn to_float(self) -> f32;
         /// Writes a b into c, whose elements are 0.
         fn multiply(a: ArrayView2<'_, Self>, b: ArrayView2<'_, Self>, c: ArrayViewMut2<'_, Self>);
@@ -49,6 +49,40 @@ macro_rules! floats {
     )*};
 }
 floats! { f32, f64 }
+
+/// The real parts, and the imaginary ones.
+fn parts<T: Copy>(a: ArrayView2<'_, Complex<T>>) -> [Array2<T>; 2] {
+    [a.map(|z| z.re), a.map(|z| z.im)]
+}
+
+macro_rules! complex {
+    ($($part:ty),*) => {$(
+        impl MatmulElement for Complex<$part> {}
+        impl sealed::Arithmetic for Complex<$part> {
+            type Sum = Complex<f64>;
+            const NO_TERMS: Complex<f64> = Complex::new(0.0, 0.0);
+            fn add_product(sum: Complex<f64>, a: Self, b: Self) -> Complex<f64> {
+                let wide = |z: Self| Complex::new(f64::from(z.re), f64::from(z.im));
+                sum + wide(a) * wide(b)
+            }
+            fn rounded(sum: Complex<f64>) -> Self {
+                Self::new(sum.re as $part, sum.im as $part)
+            }
+            fn to_float(self) -> f32 {
+                self.re as f32
+            }
+            fn multiply(a: ArrayView2<'_, Self>, b: ArrayView2<'_, Self>, mut c: ArrayViewMut2<'_, Self>) {
+                // Products of the parts: an infinity stays one, where a factor 1 + 0 i would make NaN of it.
+                let ([a_re, a_im], [b_re, b_im]) = (parts(a), parts(b));
+                let (mut re, mut im) = (a_re.dot(&b_re), a_re.dot(&b_im));
+                general_mat_mul(-1.0, &a_im, &b_im, 1.0, &mut re);
+                general_mat_mul(1.0, &a_im, &b_re, 1.0, &mut im);
+                Zip::from(&mut c).and(&re).and(&im).for_each(|c, &re, &im| *c = Self::new(re, im));
+            }
+        }
+    )*};
+}
+complex! { f32, f64 }
 
 macro_rules! halves {
     ($($half:ty),*) => {$(

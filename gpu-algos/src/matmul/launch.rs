@@ -4,7 +4,7 @@
 use gpu_array::{
     DType,
     expression::{HEADERS, MAX_AXES, loop_program},
-    gpu_driver::{Device, GeneratedKernel, Header, KernelSpace, Program, Stream},
+    gpu_driver::{COMPLEX, Device, GeneratedKernel, Header, KernelSpace, Program, Stream},
 };
 use smallvec::SmallVec;
 
@@ -25,6 +25,8 @@ use crate::{
 pub(super) const MATMUL: Header = Header { name: "matmul.cuh", text: include_str!("device/matmul.cuh") };
 pub(super) const STACK: Header = Header { name: "matmul_stack.cuh", text: include_str!("device/matmul_stack.cuh") };
 const MULTIPLY: Header = Header { name: "multiply.cuh", text: include_str!("device/multiply.cuh") };
+const MULTIPLY_COMPLEX: Header =
+    Header { name: "multiply_complex.cuh", text: include_str!("device/multiply_complex.cuh") };
 const OPERAND_TILE: Header = Header { name: "operand_tile.cuh", text: include_str!("device/operand_tile.cuh") };
 
 /// The keys of kernels of products.
@@ -90,12 +92,17 @@ fn kernel(dtype: DType, policy: &MatmulPolicy, device: &Device) -> Result<Genera
 
 /// The program of a kernel of tiles.
 pub(super) fn program(dtype: DType, policy: &MatmulPolicy) -> Program {
-    program_of(MATMUL, policy.template(dtype))
+    program_of(MATMUL, dtype, policy.template(dtype))
 }
 
 /// The program of the kernel that `template` names in a header.
-pub(super) fn program_of(header: Header, template: String) -> Program {
-    let text = format!("#include \"{}\"\n{}", header.name, check_text());
+pub(super) fn program_of(header: Header, dtype: DType, template: String) -> Program {
+    let of_element = if dtype.is_complex() { &[COMPLEX, MULTIPLY_COMPLEX][..] } else { &[] };
+    let includes = [&header].into_iter().chain(of_element).map(|header| format!("#include \"{}\"\n", header.name));
+    let text = includes.chain([check_text()]).collect::<String>();
     let program = loop_program("matmul.cu", text).name_expression(template);
-    with_headers(program, HEADERS.into_iter().chain([PARAMS, OPERAND_TILE, MULTIPLY, header]))
+    with_headers(
+        program,
+        HEADERS.into_iter().chain([PARAMS, OPERAND_TILE, MULTIPLY, header]).chain(of_element.iter().copied()),
+    )
 }

@@ -30,15 +30,19 @@ use crate::{Result, common::operand::Receiver};
 /// side by side, at multiples of 16 bytes; others are copied before the product, by a launch each.
 ///
 /// # Element types
-/// [`MatmulElement`]: f16, bf16, f32, f64, and integers of 32 and 64 bits, the same on both sides. Floats of 32 and 64 bits are multiplied and added in
+/// [`MatmulElement`]: f16, bf16, f32, f64, `Complex<f32>`, `Complex<f64>`, and integers of 32 and 64 bits, the same on both sides. Floats of 32 and 64 bits are multiplied and added in
 /// their own type, unless [`MatrixProduct::precision`] says otherwise: with fused multiply-adds, those of f64 on tensor cores where these know it
 /// (compute capability 8.0), and with two roundings where the result has one row or one column. Integers wrap.
 ///
 /// Products of f16 and bf16 are exact in f32, in which they are added; the result is rounded to f16 or bf16 at the end.
 ///
+/// A product of complex numbers is four of their parts, each added with a fused multiply-add. Nothing is conjugated: `a.t().conj().matmul(&b)` is the
+/// product with the conjugate transpose, which becomes an array first.
+///
 /// # Rounding
 /// |error| <= gamma_k |a| |b| with gamma_k = k u / (1 - k u), where u is 2^-24 for f32 and 2^-53 for f64. For f16 and bf16 u is 2^-23, since tensor
-/// cores round sums towards zero, and the rounding of the result adds 2^-11 or 2^-8 of it. NaN and infinities propagate as the additions and
+/// cores round sums towards zero, and the rounding of the result adds 2^-11 or 2^-8 of it. Each part of a complex result has 2 k terms, and |z| stands
+/// for |re| + |im|. NaN and infinities propagate as the additions and
 /// multiplications propagate them. With k = 0 the result is 0.
 ///
 /// # Determinism

@@ -60,10 +60,14 @@ kernel_params! {
         c_row: i64,
         /// From one column of c to the next.
         c_column: i64,
-        /// The bits of alpha.
+        /// The bits of alpha, or of its real part.
         alpha: u64,
-        /// The bits of beta.
+        /// The bits of its imaginary part.
+        alpha_imaginary: u64,
+        /// The bits of beta, or of its real part.
         beta: u64,
+        /// The bits of its imaginary part.
+        beta_imaginary: u64,
         /// The address of the scratch memory.
         scratch: u64,
         /// Values along k that a block sums.
@@ -116,8 +120,10 @@ pub(super) fn params_of(problem: &MatmulProblem, grid: Option<&MatmulGrid>, is_c
             b_inner: b.row as i64,
             c_row: c.row as i64,
             c_column: c.column as i64,
-            alpha: problem.alpha,
-            beta: problem.beta,
+            alpha: problem.alpha[0],
+            alpha_imaginary: problem.alpha[1],
+            beta: problem.beta[0],
+            beta_imaginary: problem.beta[1],
             scratch: 0,
             k_per_split: of_grid(|grid| grid.k_per_split) as u64,
             tiles_m: of_grid(|grid| grid.tiles_m) as u32,

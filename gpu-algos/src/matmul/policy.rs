@@ -119,8 +119,7 @@ impl MatmulPolicy {
     /// All that the program depends on.
     pub(super) fn key(&self, dtype: DType) -> impl Iterator<Item = u64> {
         let loads = u64::from(self.load_a) << 32 | u64::from(self.load_b);
-        let element = u64::from(dtype.is_float()) << 32 | dtype.bytes() as u64;
-        self.tile.key().into_iter().chain([loads, element])
+        self.tile.key().into_iter().chain([loads, element_key(dtype)])
     }
 }
 
@@ -145,12 +144,16 @@ fn load_of(problem: &MatmulProblem, tile: &MatmulTile, operand: usize) -> u32 {
 
 /// The type that the kernel computes in: integers wrap, so signed ones are computed as unsigned ones. Numbers of 16 bits have other kernels.
 pub(super) fn cuda_element(dtype: DType) -> &'static str {
-    match (dtype.is_float(), dtype.bytes()) {
-        (true, 4) => "float",
-        (true, _) => "double",
+    match (dtype.is_float() || dtype.is_complex(), dtype.bytes()) {
+        (true, _) => dtype.cuda_name(),
         (false, 4) => "uint32_t",
         (false, _) => "uint64_t",
     }
+}
+
+/// A number for that type.
+pub(super) fn element_key(dtype: DType) -> u64 {
+    u64::from(dtype.is_float()) << 32 | u64::from(dtype.is_complex()) << 33 | dtype.bytes() as u64
 }
 
 /// Numbers that depend on the architecture, by which tiles are chosen.
@@ -161,6 +164,9 @@ pub(super) struct MatmulTuning {
     wide: &'static [MatmulTile],
     /// Tiles for f64.
     double: &'static [MatmulTile],
+    /// Tiles for complex numbers of 8 and of 16 bytes.
+    complex: &'static [MatmulTile],
+    wide_complex: &'static [MatmulTile],
     /// Steps along k that begin and end of a block are worth.
     overhead: usize,
     /// The fewest values along k for which a block shares a tile with others.
@@ -210,10 +216,25 @@ const DOUBLE: &[MatmulTile] = &[
     MatmulTile::new([32, 32, 16], (2, 4), 4).speed(4, 2, 50).on_tensor_cores(),
 ];
 
+/// A product of complex numbers is four of real ones, so they need less of shared memory than those.
+const COMPLEX: &[MatmulTile] = &[
+    MatmulTile::new([128, 64, 8], (8, 8), 3).speed(1, 1, 90),
+    MatmulTile::new([64, 64, 8], (8, 4), 3).speed(2, 1, 84),
+    MatmulTile::new([32, 32, 8], (4, 4), 3).speed(8, 4, 60),
+    MatmulTile::new([16, 32, 8], (4, 4), 3).speed(16, 8, 50),
+];
+const WIDE_COMPLEX: &[MatmulTile] = &[
+    MatmulTile::new([64, 64, 8], (4, 4), 3).speed(1, 1, 90),
+    MatmulTile::new([32, 32, 8], (4, 4), 3).speed(4, 2, 70),
+    MatmulTile::new([16, 32, 8], (2, 4), 3).speed(8, 4, 50),
+];
+
 const SM_80: MatmulTuning = MatmulTuning {
     narrow: NARROW,
     wide: WIDE,
     double: DOUBLE,
+    complex: COMPLEX,
+    wide_complex: WIDE_COMPLEX,
     overhead: 32,     // tune gpu-algos.matmul_overhead: 16 32 64; gemm/.*/gpu-algos/device
     least_share: 128, // tune gpu-algos.matmul_least_share: 64 128 256; gemm/.*/gpu-algos/device
 };
@@ -237,8 +258,10 @@ impl MatmulTuning {
     pub(super) fn tiles(&self, dtype: DType) -> &'static [MatmulTile] {
         match (dtype.bytes(), dtype.is_float()) {
             (4, _) => self.narrow,
-            (_, true) => self.double,
-            (_, false) => self.wide,
+            (8, true) => self.double,
+            (8, false) if dtype.is_complex() => self.complex,
+            (8, _) => self.wide,
+            _ => self.wide_complex,
         }
     }
 
@@ -298,7 +321,7 @@ mod tests {
     #[test]
     fn threads_have_equal_shares_of_the_copies_of_every_load() {
         for (_, tuning) in &TUNING {
-            for dtype in [DType::F32, DType::F64, DType::U32, DType::U64] {
+            for dtype in [DType::F32, DType::F64, DType::U32, DType::U64, DType::C64, DType::C128] {
                 for tile in tuning.tiles(dtype) {
                     let (threads, width) = (tile.threads() as usize, PACK_BYTES / dtype.bytes());
                     assert!(threads.is_power_of_two(), "{tile:?}");

@@ -159,14 +159,14 @@ pub(super) struct MatmulProblem {
     pub(super) c: Matrix,
     /// Axes of the stack, the innermost first; steps are those of c, a and b.
     pub(super) batch: SmallVec<[axes::Axis; 4]>,
-    /// The bits of the factors.
-    pub(super) alpha: u64,
-    pub(super) beta: u64,
+    /// The bits of the factors, of complex numbers a word for each part.
+    pub(super) alpha: [u64; 2],
+    pub(super) beta: [u64; 2],
 }
 
 impl MatmulProblem {
     /// The product of `a` and `b` into `c`, with the bits of alpha and beta.
-    pub(super) fn new(dtype: DType, shape: &MatmulShape, [a, b, c]: [Matrix; 3], (alpha, beta): (u64, u64)) -> Self {
+    pub(super) fn new(dtype: DType, shape: &MatmulShape, [a, b, c]: [Matrix; 3], [alpha, beta]: [[u64; 2]; 2]) -> Self {
         let MatmulShape { m, n, k, .. } = *shape;
         let mut batch: SmallVec<[axes::Axis; 4]> = (0..shape.batch.len())
             .rev()
@@ -310,7 +310,7 @@ mod tests {
         let a = whole.left(&ArrayLayout { address: 1 << 20, shape: a, strides: &sa });
         let b = whole.right(&ArrayLayout { address: 1 << 21, shape: b, strides: &sb });
         let c = whole.target(&ArrayLayout { address: 1 << 22, shape: &result, strides: &c });
-        MatmulProblem::new(DType::F32, &whole, [a, b, c], (1, 0))
+        MatmulProblem::new(DType::F32, &whole, [a, b, c], [[1, 0], [0; 2]])
     }
 
     #[test]

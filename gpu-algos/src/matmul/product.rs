@@ -168,10 +168,10 @@ fn try_multiply<T: MatmulElement, K: Dimension>(
         return Ok(true);
     }
     let factors = [alpha, beta].map(|factor| match T::DTYPE.is_half() {
-        true => u64::from(factor.to_float().to_bits()),
-        false => factor.to_words()[0],
+        true => [u64::from(factor.to_float().to_bits()), 0],
+        false => factor.to_words(),
     });
-    let problem = MatmulProblem::new(T::DTYPE, shape, [left, right, result], (factors[0], factors[1]));
+    let problem = MatmulProblem::new(T::DTYPE, shape, [left, right, result], factors);
     if T::DTYPE.is_half() {
         return launch::run_halves(&problem, &homes, stream);
     }

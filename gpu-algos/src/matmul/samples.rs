@@ -18,7 +18,7 @@ const ARCH: Arch = Arch::new(9, 0);
 
 /// Adds each tile with the loads of matrices in C order, and the largest ones of floats with the others.
 pub(crate) fn add_to(registry: Registry) -> Registry {
-    let types = [DType::F32, DType::F64, DType::U32, DType::U64];
+    let types = [DType::F32, DType::F64, DType::U32, DType::U64, DType::C64, DType::C128];
     let tiles = types.into_iter().flat_map(|dtype| {
         let tiles = MatmulTuning::of(ARCH).tiles(dtype);
         let most = if dtype.is_float() { tiles.len() } else { 1 };
@@ -36,6 +36,7 @@ pub(crate) fn add_to(registry: Registry) -> Registry {
     });
     let registry = warpgroup::samples::add_to(registry);
     let stacks = [DType::F32, DType::F64].into_iter().flat_map(|dtype| TILES.map(|tile| (dtype, tile)));
+    let stacks = stacks.chain([(DType::C64, TILES[0])]);
     stacks.fold(registry, |registry, (dtype, tile)| {
         let policy = StackPolicy { tile, is_a_packed: true, is_b_packed: true, is_c_packed: true };
         registry.with_sample(STACK.name, policy.program(dtype))

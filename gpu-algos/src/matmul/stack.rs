@@ -11,7 +11,7 @@ use smallvec::SmallVec;
 use super::{
     launch::{STACK, program_of},
     params::{SCRATCH_WORD, params_of},
-    policy::{PACK_BYTES, cuda_element},
+    policy::{PACK_BYTES, cuda_element, element_key},
     problem::MatmulProblem,
 };
 use crate::{
@@ -108,15 +108,15 @@ impl StackPolicy {
 
     /// The program of the kernel.
     pub(super) fn program(&self, dtype: DType) -> Program {
-        program_of(STACK, self.template(dtype))
+        program_of(STACK, dtype, self.template(dtype))
     }
 
     pub(super) fn kernel(&self, dtype: DType, device: &Device) -> Result<GeneratedKernel> {
         /// The keys of kernels of stacks.
         static SPACE: KernelSpace = KernelSpace::new();
         let flags = u64::from(self.is_a_packed) << 1 | u64::from(self.is_b_packed);
-        let element = u64::from(dtype.is_float()) << 32 | dtype.bytes() as u64;
-        let key: SmallVec<[u64; 4]> = iter::once(SPACE.word()).chain([self.tile.size as u64, flags, element]).collect();
+        let key: SmallVec<[u64; 4]> =
+            iter::once(SPACE.word()).chain([self.tile.size as u64, flags, element_key(dtype)]).collect();
         Ok(device.generated_kernel(&SPACE, &key, || Ok(self.program(dtype)))?)
     }
 

@@ -2,7 +2,7 @@
 
 use gpu_array::{
     DType,
-    expression::{HALF_HEADERS, HEADERS, LoweredLeaf},
+    expression::{COMPLEX_HEADERS, HALF_HEADERS, HEADERS, LoweredLeaf},
     gpu_driver::{Header, KernelSpace, Stream},
 };
 use smallvec::SmallVec;
@@ -85,14 +85,18 @@ impl ValueSource for Products {
     fn text(&self, name: &str) -> (String, Vec<Header>) {
         // Products of numbers of 16 bits are exact in f32.
         let (element, term) = (self.dtype.cuda_name(), carried(self.dtype).cuda_name());
-        let halves = if self.dtype.is_half() { &HALF_HEADERS[..] } else { &[] };
-        let include = halves.first().map_or(String::new(), |header| format!("#include \"{}\"\n", header.name));
+        let further = match self.dtype {
+            dtype if dtype.is_half() => &HALF_HEADERS[..],
+            dtype if dtype.is_complex() => &COMPLEX_HEADERS[..],
+            _ => &[],
+        };
+        let include = further.first().map_or(String::new(), |header| format!("#include \"{}\"\n", header.name));
         let text = format!(
             "{include}struct {name} {{\n    typedef gpu::Tuple<{element}, {element}> Leaves;\n    typedef gpu::Tuple<{term}> Outputs;\n    \
              static constexpr int SCALARS = 0, EXTRA = 0;\n    static __device__ __forceinline__ void apply(const uint64_t *, \
              const uint64_t *, const Leaves &x, Outputs &y) {{\n        gpu::get<0>(y) = gpu::multiply({term}(gpu::get<0>(x)), \
              {term}(gpu::get<1>(x)));\n    }}\n}};\n"
         );
-        (text, HEADERS.iter().chain(halves).copied().collect())
+        (text, HEADERS.iter().chain(further).copied().collect())
     }
 }

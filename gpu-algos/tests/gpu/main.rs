@@ -20,6 +20,7 @@ mod layouts;
 mod lazies;
 mod lines;
 mod matmul;
+mod matmul_complex;
 mod matmul_halves;
 mod matmul_precisions;
 mod matmul_random;
@@ -67,6 +68,7 @@ fn main() -> ExitCode {
         .group("device", device.clone(), "GPU_TESTS", complex::TESTS)
         .group("device", device.clone(), "GPU_TESTS", adding::TESTS)
         .group("device", device.clone(), "GPU_TESTS", matmul::TESTS)
+        .group("device", device.clone(), "GPU_TESTS", matmul_complex::TESTS)
         .group("device", device.clone(), "GPU_TESTS", matmul_random::TESTS)
         .group("device", device.clone(), "GPU_TESTS", tensordot::TESTS)
         .group("device", device.clone(), "GPU_TESTS", matmul_halves::TESTS)

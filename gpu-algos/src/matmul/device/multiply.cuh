@@ -29,17 +29,27 @@ template <class T> __device__ __forceinline__ T from_word(const uint64_t &word) 
     return *reinterpret_cast<const T *>(&word);
 }
 
+// The factors of a product. multiply_complex.cuh has those of complex numbers.
+template <class T> struct Factors {
+    T alpha, beta;
+    template <class Params> __device__ __forceinline__ Factors(const Params &params)
+        : alpha(from_word<T>(params.alpha)), beta(from_word<T>(params.beta)) {}
+    __device__ __forceinline__ T scaled(T sum) const { return alpha * sum; }
+};
+
 // Stores alpha * sum + beta * c for a pack of a row, as far as it exists. c is not read if beta is
 // 0.
 template <class T, int COUNT, class Params>
 __device__ __forceinline__ void store_part(const Params &params, T *c, int columns, const T *sums) {
-    const T alpha = from_word<T>(params.alpha), beta = from_word<T>(params.beta);
+    const Factors<T> factors(params);
     Pack<T, COUNT> values;
 #pragma unroll
     for (int lane = 0; lane < COUNT; lane++) {
-        values.lane[lane] = alpha * sums[lane];
-        if (beta != T(0) && lane < columns)
-            values.lane[lane] = multiply_add(beta, c[lane * params.c_column], values.lane[lane]);
+        values.lane[lane] = factors.scaled(sums[lane]);
+        if (factors.beta != T(0) && lane < columns) {
+            values.lane[lane] =
+                multiply_add(factors.beta, c[lane * params.c_column], values.lane[lane]);
+        }
     }
     if (params.is_c_packed) {
         if (columns > 0) store_pack<false>(c, values);

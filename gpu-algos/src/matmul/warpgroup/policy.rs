@@ -135,19 +135,27 @@ pub(super) fn copy_time(bytes: usize, multiprocessors: usize) -> f64 {
 /// The largest first. One H100, TFLOP/s at 4096 without the copies: TF32 395 (cuBLAS 411); bf16 797 (cuBLAS 801), with tiles of 128 x 128 523, with
 /// clusters of two that share a tile of b 515; six products of bf16 144, with sums on CUDA cores after 16 or 32 terms in place of 64, 120 and 138, with 32
 /// terms a stage 91.
+///
+/// One H200, us at 512 and 1024, in C order: bf16 3.2 with 64 x 64 and 5.9 with 128 x 64 (cuBLAS 3.2 and 5.4; 128 x 64 at 512 4.0, 64 x 128 at 1024 7.3);
+/// TF32 6.3 with 64 x 64 and 12.4 with 128 x 64 (cuBLAS 7.0 and 12.7), with b transposed 4.4 and 8.3 (cuBLAS 5.4 and 11.6). Of those of bf16 at 1024 the
+/// products take 2.3, at the peak of the tensor cores; 64 steps along k alone take 3.2. One warp that copies in place of four has the same times.
 pub(super) const TILES: &[WarpgroupTile] = &[
     WarpgroupTile::new(Products::Tf32, [128, 256], 4, 0.79),
     WarpgroupTile::new(Products::Tf32, [128, 128], 6, 0.62),
+    WarpgroupTile::new(Products::Tf32, [128, 64], 8, 0.55),
     WarpgroupTile::new(Products::Tf32, [64, 128], 8, 0.50),
+    WarpgroupTile::new(Products::Tf32, [64, 64], 8, 0.38),
     WarpgroupTile::new(Products::ThreeBf16, [128, 128], 2, 0.85),
     WarpgroupTile::new(Products::ThreeBf16, [64, 128], 3, 0.60),
     WarpgroupTile::new(Products::ThreeBf16, [64, 64], 4, 0.45),
     WarpgroupTile::new(Products::Bf16, [128, 256], 4, 0.74),
     WarpgroupTile::new(Products::Bf16, [128, 128], 6, 0.54),
+    WarpgroupTile::new(Products::Bf16, [128, 64], 8, 0.55),
     WarpgroupTile::new(Products::Bf16, [64, 128], 8, 0.45),
     WarpgroupTile::new(Products::Bf16, [64, 64], 8, 0.35),
     WarpgroupTile::new(Products::F16, [128, 256], 4, 0.74),
     WarpgroupTile::new(Products::F16, [128, 128], 6, 0.54),
+    WarpgroupTile::new(Products::F16, [128, 64], 8, 0.55),
     WarpgroupTile::new(Products::F16, [64, 128], 8, 0.45),
     WarpgroupTile::new(Products::F16, [64, 64], 8, 0.35),
 ];
