@@ -123,6 +123,58 @@ pub enum AlgoError {
         /// Shape of the second array.
         right: Vec<usize>,
     },
+    /// An array without the two axes of matrices.
+    #[error("{op}: an array of shape {shape:?} has no matrices; these are its last two axes")]
+    NoMatrices {
+        /// The operation that was asked for.
+        op: &'static str,
+        /// The shape of the array.
+        shape: Vec<usize>,
+    },
+    /// The matrices are not square.
+    #[error("{op}: matrices of {rows} rows and {columns} columns are not square")]
+    NotSquare {
+        /// The operation that was asked for.
+        op: &'static str,
+        /// Rows of a matrix.
+        rows: usize,
+        /// Columns of a matrix.
+        columns: usize,
+    },
+    /// The matrices are larger than those that a kernel for stacks of small matrices takes.
+    #[error(
+        "{op}: matrices of {rows} rows and {columns} columns; it takes stacks of small matrices, of at most {limit}"
+    )]
+    MatrixTooLarge {
+        /// The operation that was asked for.
+        op: &'static str,
+        /// The most rows and columns.
+        limit: usize,
+        /// Rows of a matrix.
+        rows: usize,
+        /// Columns of a matrix.
+        columns: usize,
+    },
+    /// A matrix of a stack is singular.
+    #[error("{op}: the matrix{} is singular: pivot {pivot} is 0", in_stack(.matrix))]
+    Singular {
+        /// The operation that was asked for.
+        op: &'static str,
+        /// The index in the stack of the first such matrix; empty for a matrix alone.
+        matrix: Vec<usize>,
+        /// The first pivot of that matrix that is 0, counted from 0.
+        pivot: usize,
+    },
+    /// A matrix of a stack is not positive definite.
+    #[error("{op}: the matrix{} is not positive definite: pivot {pivot} is not above 0", in_stack(.matrix))]
+    NotPositiveDefinite {
+        /// The operation that was asked for.
+        op: &'static str,
+        /// The index in the stack of the first such matrix; empty for a matrix alone.
+        matrix: Vec<usize>,
+        /// The first pivot of that matrix that is not above 0, counted from 0.
+        pivot: usize,
+    },
     /// The lists of axes that are summed in pairs have two lengths.
     #[error("{op}: {left} axes of a and {right} axes of b; each axis needs one to be paired with")]
     AxisPairs {
@@ -264,9 +316,15 @@ impl AlgoError {
     }
 }
 
+/// The place of a matrix in its stack, for a message.
+fn in_stack(matrix: &[usize]) -> String {
+    if matrix.is_empty() { String::new() } else { format!(" at {matrix:?} of the stack") }
+}
+
 gpu_array::gpu_driver::debug_by_text! {
     AlgoError:
     Driver, Array, Empty, RepeatedAxis, OutShape, OutStrides, OutputTooSmall, TooManyAxes, TooLarge, Length, Shape,
-    NoAxes, InnerLength, Stacks, AxisPairs, AxisLengths, KernelName, Argument, UnknownType, ArgumentCount, ArgumentType,
-    ArgumentLayout, ArgumentLength, NoArray, StateTooLarge, IndexRange,
+    NoAxes, InnerLength, Stacks, NoMatrices, NotSquare, MatrixTooLarge, Singular, NotPositiveDefinite, AxisPairs,
+    AxisLengths, KernelName, Argument, UnknownType, ArgumentCount, ArgumentType, ArgumentLayout, ArgumentLength,
+    NoArray, StateTooLarge, IndexRange,
 }

@@ -2,6 +2,7 @@
 //!
 //! The crate has [reductions](Reductions) and [scans](Scans) on a GPU, over all axes or some, in one kernel with the expression that they read;
 //! [selections](select) of the values that a mask selects; [sums at indices](AddAt), NumPy's `add.at`; [matrix products](mod@matmul) of any layout;
+//! [linear algebra](linalg) of stacks of small matrices;
 //! [kernels of one's own](kernels) from a line of CUDA C++, elementwise, reductions or scans; and [pieces of kernels](block) as headers, which the
 //! kernels of this crate are made of. On the host, [`host`] has reductions, scans, selections, matrix and dot products of arrays of any layout on all
 //! threads, and [`reference`](mod@reference) defines them in serial loops, over the [`operators`] of both. All of them give the same bits from run to
@@ -63,6 +64,7 @@ mod device;
 mod error;
 pub mod host;
 pub mod kernels;
+pub mod linalg;
 pub mod matmul;
 pub mod operators;
 pub mod reduce;

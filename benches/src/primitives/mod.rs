@@ -1,5 +1,6 @@
-//! Primitives on a device: reductions, scans, selections and matrix products.
+//! Primitives on a device: reductions, scans, selections, matrix products and linear algebra.
 
+mod linalg;
 mod products;
 mod reductions;
 mod scans;
@@ -15,4 +16,5 @@ pub fn figures(harness: &mut Harness) {
     scans::figures(harness);
     selections::figures(harness);
     products::figures(harness);
+    linalg::figures(harness);
 }

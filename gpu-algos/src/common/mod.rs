@@ -1,5 +1,6 @@
 //! Code that reductions, scans and selections share: sources, operators, axes, shapes, launches.
 
+pub(crate) mod array_operand;
 pub(crate) mod axes;
 #[cfg(test)]
 pub(crate) mod choices;

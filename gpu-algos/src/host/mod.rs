@@ -12,6 +12,7 @@
 
 mod columns;
 mod functions;
+pub mod linalg;
 mod matmul;
 mod parallel;
 mod reduce;

@@ -6,11 +6,12 @@ use super::{
     params::launch,
     plan::choose,
     precision::Precision,
-    problem::{ArrayLayout, MatmulProblem, MatmulShape},
+    problem::{MatmulProblem, MatmulShape},
     stack::StackPolicy,
     warpgroup::{self, Products},
 };
 use crate::common::{
+    array_operand::ArrayLayout,
     choices::{DEVICES, TableOperand, compare, described},
     launch::DeviceLimits,
     shape::in_order,

@@ -49,5 +49,5 @@ pub use precision::RequestedPrecision;
 pub use product::MatrixProduct;
 pub use tensordot::{SummedAxes, tensordot};
 
-pub(crate) use problem::MatmulShape;
+pub(crate) use problem::{Lengths, MatmulShape, Matrix};
 pub(crate) use tensordot::Contraction;

@@ -6,14 +6,17 @@ use smallvec::SmallVec;
 
 use crate::{
     AlgoError, Result,
-    common::axes::{self, join},
+    common::{
+        array_operand::ArrayLayout,
+        axes::{self, join},
+    },
 };
 
 /// Lengths of axes.
 pub(crate) type Lengths = SmallVec<[usize; 6]>;
 
 /// Strides of axes, in elements.
-pub(super) type Strides = SmallVec<[isize; 6]>;
+pub(crate) type Strides = SmallVec<[isize; 6]>;
 
 /// The shape of a product: matrices of m rows and n columns, sums of k terms, and a stack of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -93,15 +96,7 @@ impl MatmulShape {
     }
 
     fn matrix(&self, operand: &ArrayLayout<'_>, has_rows: bool, has_columns: bool) -> Matrix {
-        let ArrayLayout { address, shape, strides } = *operand;
-        let mut axes = shape.iter().zip(strides).rev();
-        let mut next = |exists: bool| if exists { axes.next().map_or(0, |(_, &stride)| stride) } else { 0 };
-        let column = next(has_columns);
-        let row = next(has_rows);
-        let mut batch: Strides = axes.map(|(&length, &stride)| if length == 1 { 0 } else { stride }).collect();
-        batch.resize(self.batch.len(), 0);
-        batch.reverse();
-        Matrix { address, batch, row, column }
+        Matrix::new(operand, (has_rows, has_columns), self.batch.len())
     }
 }
 
@@ -121,27 +116,37 @@ fn broadcast(a: &[usize], b: &[usize]) -> Option<Lengths> {
     both.collect()
 }
 
-/// An array in memory: the address of the element at index 0 of every axis, lengths and strides.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct ArrayLayout<'o> {
-    pub(super) address: u64,
-    pub(super) shape: &'o [usize],
-    pub(super) strides: &'o [isize],
-}
-
 /// A stack of matrices in memory, with strides in elements.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Matrix {
-    pub(super) address: u64,
+pub(crate) struct Matrix {
+    pub(crate) address: u64,
     /// Along each axis of the stack; 0 where it is broadcast.
-    pub(super) batch: Strides,
+    pub(crate) batch: Strides,
     /// From one row to the next.
-    pub(super) row: isize,
+    pub(crate) row: isize,
     /// From one column to the next.
-    pub(super) column: isize,
+    pub(crate) column: isize,
 }
 
 impl Matrix {
+    /// The matrices of an operand, whose last axes are those of rows and columns as far as it has these, for a stack of `rank` axes.
+    pub(crate) fn new(operand: &ArrayLayout<'_>, (has_rows, has_columns): (bool, bool), rank: usize) -> Self {
+        let ArrayLayout { address, shape, strides } = *operand;
+        let mut axes = shape.iter().zip(strides).rev();
+        let mut next = |exists: bool| if exists { axes.next().map_or(0, |(_, &stride)| stride) } else { 0 };
+        let column = next(has_columns);
+        let row = next(has_rows);
+        let mut batch: Strides = axes.map(|(&length, &stride)| if length == 1 { 0 } else { stride }).collect();
+        batch.resize(rank, 0);
+        batch.reverse();
+        Self { address, batch, row, column }
+    }
+
+    /// An operand that is not there.
+    pub(crate) fn none(rank: usize) -> Self {
+        Self { address: 0, batch: Strides::from_elem(0, rank), row: 0, column: 0 }
+    }
+
     fn transposed(self) -> Self {
         Self { row: self.column, column: self.row, ..self }
     }

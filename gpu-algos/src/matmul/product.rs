@@ -2,26 +2,22 @@
 
 use std::{fmt, marker::PhantomData};
 
-use gpu_array::{
-    ArrayError, GpuArray, GpuViewMut,
-    expression::{Assembled, Expr, IntoExpr, Lowered, LoweredLeaf},
-    gpu_driver::Stream,
-};
-use ndarray::{Dimension, Ix0, IxDyn};
+use gpu_array::{ArrayError, GpuArray, GpuViewMut, expression::Assembled, gpu_driver::Stream};
+use ndarray::{Dimension, Ix0};
 
 use super::{
     element::MatmulElement,
     launch,
     precision::RequestedPrecision,
-    problem::{ArrayLayout, MatmulProblem, MatmulShape},
+    problem::{MatmulProblem, MatmulShape},
     vectors,
 };
 use crate::{
     AlgoError, Result,
     common::{
-        launch::{Homes, allocate, unique},
+        array_operand::{ArrayLayout, ArrayOperand},
+        launch::{allocate, unique},
         shape::dim_of,
-        source::checked,
     },
 };
 
@@ -39,60 +35,14 @@ pub struct MatrixProduct<'a, T: MatmulElement, K> {
     _rank: PhantomData<fn() -> K>,
 }
 
-/// A factor: an array or a view, or an expression that becomes an array first.
-pub(super) struct Factor<'a, T: MatmulElement> {
-    assembled: Result<Assembled<'a>, ArrayError>,
-    /// The factor as an expression; None if it cannot be assembled.
-    expression: Option<Expr<'a, T, IxDyn>>,
-}
+/// A factor.
+pub(super) type Factor<'a, T> = ArrayOperand<'a, T>;
 
-impl<'a, T: MatmulElement> Factor<'a, T> {
-    pub(super) fn new<D: Dimension>(value: Expr<'a, T, D>) -> Self {
-        let assembled = value.lower_deferred();
-        let expression = assembled.as_ref().ok().map(|assembled| value.broadcast(IxDyn(assembled.shape())));
-        Self { assembled, expression }
-    }
-
-    fn assembled(&self) -> Result<&Assembled<'a>> {
-        Ok(checked(&self.assembled)?)
-    }
-
-    /// The array that the factor has to become; None if it is one.
-    fn compute(&self, stream: &Stream) -> Result<Option<GpuArray<T, IxDyn>>> {
-        if self.assembled()?.as_array().is_some() {
-            return Ok(None);
-        }
-        let computed = self.expression.as_ref().map(|expression| expression.eval_on(stream));
-        Ok(computed.transpose()?)
-    }
-
-    /// The factor with elements of f32, which is computed.
-    fn in_f32(&self) -> Result<Factor<'a, f32>> {
-        self.assembled()?;
-        let expression = self.expression.as_ref().ok_or(ArrayError::NoHome)?;
-        Ok(Factor::new(expression.cast::<f32>()))
-    }
-
-    /// The array in memory and its streams: that which was computed, or the factor itself.
-    fn array<'s>(&'s self, computed: Option<&'s Lowered<'_>>) -> Result<(ArrayLayout<'s>, Homes<'s>)> {
-        if let Some(computed) = computed {
-            return array(computed);
-        }
-        match self.assembled()?.as_array() {
-            Some(lowered) => array(lowered),
-            None => unreachable!("a factor is an array or has become one"),
-        }
-    }
-}
-
-fn array<'l>(lowered: &'l Lowered<'_>) -> Result<(ArrayLayout<'l>, Homes<'l>)> {
-    let Some(LoweredLeaf { address, strides, .. }) = lowered.array() else {
-        unreachable!("a factor is an array or has become one");
-    };
-    Ok((
-        ArrayLayout { address, shape: lowered.shape(), strides },
-        unique(lowered.homes().map(|home| -> &Stream { home })),
-    ))
+/// A factor with elements of f32, which is computed.
+fn in_f32<'a, T: MatmulElement>(factor: &Factor<'a, T>) -> Result<Factor<'a, f32>> {
+    factor.assembled()?;
+    let expression = factor.expression.as_ref().ok_or(ArrayError::NoHome)?;
+    Ok(Factor::new(expression.cast::<f32>()))
 }
 
 /// Enqueues `target = alpha a b + beta target` on `stream`.
@@ -123,7 +73,7 @@ pub(super) fn multiply<T: MatmulElement, K: Dimension>(
         return Ok(());
     }
     // Numbers of 16 bits that no kernel takes: in f32, rounded once more at the end.
-    let (a, b) = (a.in_f32()?, b.in_f32()?);
+    let (a, b) = (in_f32(a)?, in_f32(b)?);
     let mut product: GpuArray<f32, K> = allocate(stream, dim_of::<K>(op, &expected)?)?;
     multiply(op, [&a, &b], stream, (1.0, 0.0), RequestedPrecision::default(), product.view_mut())?;
     if beta == T::ZERO {
@@ -157,8 +107,7 @@ fn try_multiply<T: MatmulElement, K: Dimension>(
 ) -> Result<bool> {
     let target = target.lower_mut()?;
     let computed = [a.compute(stream)?, b.compute(stream)?];
-    let [on_left, on_right] = computed.each_ref().map(|array| array.as_ref().map(|array| array.into_expr().lower()));
-    let (on_left, on_right) = (on_left.transpose()?, on_right.transpose()?);
+    let (on_left, on_right) = (computed[0].lower()?, computed[1].lower()?);
     let ((left, left_homes), (right, right_homes)) = (a.array(on_left.as_ref())?, b.array(on_right.as_ref())?);
     let (left, right) = (shape.left(&left), shape.right(&right));
     let result = shape.target(&ArrayLayout { address: target.address, shape: target.shape, strides: target.strides });

@@ -5,6 +5,7 @@
 //! rounding, are those of the [operators](crate::operators).
 
 mod add_at;
+pub mod linalg;
 pub(crate) mod matmul;
 mod reduce;
 mod scan;

@@ -13,12 +13,13 @@ use gpu_algos::{
         },
     },
     kernels::{ArrayScanKernel, ElementwiseKernel, IndexRange, ReductionKernel, ScanKernel},
+    linalg,
     matmul::{Precision, gemm, gemm_with_precision, tensordot},
     prelude::*,
     reduce::Summable,
     reference,
 };
-use ndarray::{Array1, Array2, Axis, Ix0, Ix1, Ix2, array, s};
+use ndarray::{Array1, Array2, Array3, Axis, Ix0, Ix1, Ix2, Ix3, array, s};
 use testkit::{Operation, Outcome, ensure, ensure_eq, fallible_functions, none_forgotten, sweeps};
 
 testkit::failure_sweep!(AlgoError, error in AlgoError::Driver(error) | AlgoError::Array(ArrayError::Driver(error)));
@@ -117,6 +118,46 @@ fn in_precision(
         let want = if done.is_some() { products } else { Array2::from_elem((COLUMNS, COLUMNS), 3.0) };
         ensure_eq!(target.to_ndarray()?, want);
         ensure_eq!(x.to_ndarray()?, halves());
+        Ok(())
+    })
+}
+
+/// A stack of two matrices and its inverses.
+fn small_matrices() -> (Array3<f64>, Array3<f64>) {
+    let a = array![[[2.0, 1.0], [0.0, 4.0]], [[0.0, 8.0], [1.0, 0.0]]];
+    (a, array![[[0.5, -0.125], [0.0, 0.25]], [[0.0, 1.0], [0.125, 0.0]]])
+}
+
+/// Computes a function of a stack of matrices, which stays as it is.
+fn of_matrices<T>(
+    call: Call,
+    operation: impl Fn(&GpuArray<f64, Ix3>) -> Result<T>,
+    check: impl Fn(&T) -> Outcome,
+) -> Result<u64, Box<dyn Error>> {
+    let prepare = |device: &Device| Ok(GpuArray::from_ndarray(&Stream::new(device)?, &small_matrices().0)?);
+    sweep(
+        call,
+        prepare,
+        |a| operation(a),
+        |a, result| {
+            ensure_eq!(a.to_ndarray()?, small_matrices().0);
+            result.map_or(Ok(()), &check)
+        },
+    )
+}
+
+/// Writes inverses into an array. Where the copy of the status fails, they are written already.
+fn writes_inverses(call: Call) -> Result<u64, Box<dyn Error>> {
+    type Arrays = (GpuArray<f64, Ix3>, GpuArray<f64, Ix3>);
+    let (a, inverses) = small_matrices();
+    let prepare = |device: &Device| {
+        let stream = Stream::new(device)?;
+        Ok((GpuArray::from_ndarray(&stream, &a)?, GpuArray::full(&stream, (2, 2, 2), 3.0)?))
+    };
+    let write = |(a, target): &mut Arrays| linalg::inv(&*a).write_into(target);
+    sweep(call, prepare, write, |(_, target), done| {
+        let got = target.to_ndarray()?;
+        ensure!(if done.is_some() || call == Copy { got == inverses } else { got.iter().all(|&x| x == 3.0) }, "{got}");
         Ok(())
     })
 }
@@ -418,6 +459,82 @@ static OPERATIONS: &[Operation<Call>] = &[
         makes: &[(Allocation, 2), (ModuleLoad, 2), (Launch, 3)],
         sweep: |call| {
             in_precision(call, |x, target| x.t().matmul(x).precision(Precision::Emulated.forced()).write_into(target))
+        },
+    },
+    Operation {
+        name: "LinalgValue::eval",
+        makes: &[(Allocation, 2), (ModuleLoad, 1), (Launch, 1), (Copy, 1)],
+        sweep: |call| {
+            of_matrices(
+                call,
+                |a| linalg::inv(a).eval(),
+                |got| {
+                    ensure_eq!(got.to_ndarray()?, small_matrices().1);
+                    Ok(())
+                },
+            )
+        },
+    },
+    Operation {
+        name: "LinalgValue::eval_with_info",
+        makes: &[(Allocation, 2), (ModuleLoad, 1), (Launch, 1)],
+        sweep: |call| {
+            of_matrices(
+                call,
+                |a| linalg::inv(a).eval_with_info(),
+                |(got, info)| {
+                    ensure_eq!((got.to_ndarray()?, info.to_ndarray()?), (small_matrices().1, array![0, 0].into_dyn()));
+                    Ok(())
+                },
+            )
+        },
+    },
+    Operation {
+        name: "LinalgValue::write_into",
+        makes: &[(Allocation, 1), (ModuleLoad, 1), (Launch, 1), (Copy, 1)],
+        sweep: writes_inverses,
+    },
+    Operation {
+        name: "LuFactors::eval",
+        makes: &[(Allocation, 2), (ModuleLoad, 1), (Launch, 1)],
+        sweep: |call| {
+            of_matrices(
+                call,
+                |a| linalg::lu_factor(a).eval(),
+                |(_, pivots)| {
+                    ensure_eq!(pivots.to_ndarray()?, array![[0, 1], [1, 1]]);
+                    Ok(())
+                },
+            )
+        },
+    },
+    Operation {
+        name: "LuFactors::eval_with_info",
+        makes: &[(Allocation, 3), (ModuleLoad, 1), (Launch, 1)],
+        sweep: |call| {
+            of_matrices(
+                call,
+                |a| linalg::lu_factor(a).eval_with_info(),
+                |(_, _, info)| {
+                    ensure_eq!(info.to_ndarray()?, array![0, 0].into_dyn());
+                    Ok(())
+                },
+            )
+        },
+    },
+    Operation {
+        name: "QrFactors::eval",
+        makes: &[(Allocation, 2), (ModuleLoad, 1), (Launch, 1)],
+        sweep: |call| {
+            of_matrices(
+                call,
+                |a| linalg::qr(a).eval(),
+                |(_, r)| {
+                    let r = r.to_ndarray()?;
+                    ensure_eq!(r.slice(s![0, .., ..]), array![[2.0, 1.0], [0.0, 4.0]]);
+                    Ok(())
+                },
+            )
         },
     },
     Operation {
@@ -856,6 +973,10 @@ pub fn no_fallible_function_is_forgotten(_: &()) -> Outcome {
         include_str!("../../src/kernels/scan/samples.rs"),
         include_str!("../../src/kernels/scan/text.rs"),
         include_str!("../../src/kernels/types.rs"),
+        include_str!("../../src/linalg/factors.rs"),
+        include_str!("../../src/linalg/functions.rs"),
+        include_str!("../../src/linalg/launch.rs"),
+        include_str!("../../src/linalg/value.rs"),
         include_str!("../../src/matmul/launch.rs"),
         include_str!("../../src/matmul/methods.rs"),
         include_str!("../../src/matmul/product.rs"),

@@ -18,6 +18,7 @@ mod kernels_reduction;
 mod kernels_scan;
 mod layouts;
 mod lazies;
+mod linalg;
 mod lines;
 mod matmul;
 mod matmul_complex;
@@ -71,6 +72,7 @@ fn main() -> ExitCode {
         .group("device", device.clone(), "GPU_TESTS", matmul_complex::TESTS)
         .group("device", device.clone(), "GPU_TESTS", matmul_random::TESTS)
         .group("device", device.clone(), "GPU_TESTS", tensordot::TESTS)
+        .group("device", device.clone(), "GPU_TESTS", linalg::TESTS)
         .group("device", device.clone(), "GPU_TESTS", matmul_halves::TESTS)
         .group("device", device.clone(), "GPU_TESTS", matmul_precisions::TESTS)
         .group("device", device.clone(), "GPU_TESTS", kernels_reduction::TESTS)

@@ -24,11 +24,12 @@ use crate::{
 };
 
 /// Folders of kernels, and the package whose test program `gpu` has the nearest tests.
-pub(crate) const AREAS: [(&str, &str); 11] = [
+pub(crate) const AREAS: [(&str, &str); 12] = [
     ("gpu-array/src/concatenate/device", "gpu-array"),
     ("gpu-array/src/expression/device", "gpu-array"),
     ("gpu-array/src/put/device", "gpu-array"),
     ("gpu-algos/src/device", "gpu-algos"),
+    ("gpu-algos/src/linalg/device", "gpu-algos"),
     ("gpu-algos/src/matmul/device", "gpu-algos"),
     ("gpu-algos/src/reduce/device", "gpu-algos"),
     ("gpu-algos/src/scan/device", "gpu-algos"),

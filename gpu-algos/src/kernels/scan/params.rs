@@ -17,7 +17,7 @@ kernel_params! {
         scratch: u64,
         /// The `n` of the texts.
         length: u64;
-        /// The words of the arguments, one argument after another.
+        /// The arguments, one after another.
         arguments: ["uint64_t"; "WORDS"],
     }
 }

@@ -1,4 +1,4 @@
-//! Elements at other places: moved, joined, selected, written; scans; products.
+//! Elements at other places: moved, joined, selected, written; scans; products; linear algebra.
 #![allow(unused_parens, clippy::double_parens, clippy::op_ref, reason = "lines as a user writes them")]
 
 use gpu_algos::{
@@ -9,6 +9,7 @@ use gpu_algos::{
         },
         hstack, meshgrid, stack, vstack,
     },
+    linalg::{self, Triangle},
     prelude::*,
 };
 use ndarray::{Axis, MeshIndex, s};
@@ -88,6 +89,19 @@ pub fn parts(lines: &mut Lines, gpu: Option<&OnDevice>) {
         "v @ v" => v.dot(v).eval()?;
         "i @ j.T" => i.matmul(j.t()).eval()?;
         "np.vdot(x, y)" => x.vdot(y).eval()?;
+    }
+}
+
+pub fn small_matrices(lines: &mut Lines, gpu: Option<&OnDevice>) {
+    device_lines! { lines, gpu, "Linear algebra of small matrices, on a device", [x y v];
+        "np.linalg.solve(x[:, :3], y)" => linalg::solve(x.slice(s![.., ..3])?, y).eval()?;
+        "np.linalg.inv(x[:, :3])" => linalg::inv(x.slice(s![.., ..3])?).eval()?;
+        "np.linalg.det(x[:, :3])" => linalg::det(x.slice(s![.., ..3])?).eval()?;
+        "np.linalg.cholesky(x @ x.T)" => linalg::cholesky(&x.matmul(x.t()).eval()?).eval()?;
+        "np.linalg.qr(x.T)[0]" => linalg::qr(x.t()).eval()?.0;
+        "np.linalg.qr(x.T)[1]" => linalg::qr(x.t()).eval()?.1;
+        "np.linalg.solve(np.triu(x[:, :3]), v[:3])" =>
+            linalg::solve_triangular(x.slice(s![.., ..3])?, v.slice(s![..3])?, Triangle::Upper).eval()?;
     }
 }
 

@@ -1,0 +1,105 @@
+//! The launches of the kernels of linear algebra.
+#![expect(unsafe_code, reason = "the launch of a generated kernel")]
+
+use gpu_array::{
+    DType,
+    expression::{HEADERS, MAX_AXES, loop_program},
+    gpu_driver::{Device, GeneratedKernel, Header, KernelSpace, Program, Stream},
+};
+
+use super::{
+    params::{PARAMS, check_text, launch},
+    policy::LinalgPolicy,
+    problem::{LinalgFunction, LinalgProblem},
+};
+use crate::{
+    AlgoError, Result,
+    common::launch::{DeviceLimits, with_headers},
+};
+
+const TEAM: Header = Header { name: "team.cuh", text: include_str!("device/team.cuh") };
+const SUBSTITUTE: Header = Header { name: "substitute.cuh", text: include_str!("device/substitute.cuh") };
+
+/// A kernel: the file and the number in its key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum LinalgKernel {
+    SolveTriangular,
+    Cholesky,
+    Lu,
+    Qr,
+}
+
+/// The keys of kernels of linear algebra.
+static SPACE: KernelSpace = KernelSpace::new();
+
+impl LinalgKernel {
+    pub(super) const ALL: [Self; 4] = [Self::SolveTriangular, Self::Cholesky, Self::Lu, Self::Qr];
+
+    fn of(function: LinalgFunction) -> Self {
+        match function {
+            LinalgFunction::SolveTriangular(_) => Self::SolveTriangular,
+            LinalgFunction::Cholesky => Self::Cholesky,
+            LinalgFunction::LuFactor
+            | LinalgFunction::Solve
+            | LinalgFunction::Inverse
+            | LinalgFunction::Determinant => Self::Lu,
+            LinalgFunction::Qr => Self::Qr,
+        }
+    }
+
+    pub(super) fn header(self) -> Header {
+        let (name, text) = match self {
+            Self::SolveTriangular => ("solve_triangular.cuh", include_str!("device/solve_triangular.cuh")),
+            Self::Cholesky => ("cholesky.cuh", include_str!("device/cholesky.cuh")),
+            Self::Lu => ("lu.cuh", include_str!("device/lu.cuh")),
+            Self::Qr => ("qr.cuh", include_str!("device/qr.cuh")),
+        };
+        Header { name, text }
+    }
+
+    /// The template with its arguments.
+    pub(super) fn template(self, dtype: DType, warps: usize) -> String {
+        let name = self.header().name.trim_end_matches(".cuh");
+        format!("gpu::linalg::{name}<{}, {warps}>", dtype.cuda_name())
+    }
+
+    /// The program of the kernel.
+    pub(super) fn program(self, dtype: DType, warps: usize) -> Program {
+        let header = self.header();
+        let text = format!("#include \"{}\"\n{}", header.name, check_text());
+        let program = loop_program("linalg.cu", text).name_expression(self.template(dtype, warps));
+        with_headers(program, HEADERS.into_iter().chain([PARAMS, TEAM, SUBSTITUTE, header]))
+    }
+
+    fn compiled(self, dtype: DType, warps: usize, device: &Device) -> Result<GeneratedKernel> {
+        let key = [SPACE.word(), self as u64, dtype as u64, warps as u64];
+        Ok(device.generated_kernel(&SPACE, &key, || Ok(self.program(dtype, warps)))?)
+    }
+}
+
+/// The kernel of a problem and its policy.
+pub(super) fn choose(problem: &LinalgProblem) -> (LinalgKernel, LinalgPolicy) {
+    (LinalgKernel::of(problem.function), LinalgPolicy::of(problem))
+}
+
+/// Enqueues the function on `stream`, after the work of `homes`. Does not wait.
+///
+/// # Errors
+/// `TooManyAxes`; those of the compiler and of the launch.
+pub(super) fn run(problem: &LinalgProblem, homes: &[&Stream], stream: &Stream) -> Result<()> {
+    let got = problem.batch.len();
+    if got > MAX_AXES {
+        return Err(AlgoError::TooManyAxes { op: problem.function.name(), limit: MAX_AXES, got });
+    }
+    if problem.matrices() == 0 {
+        return Ok(());
+    }
+    let device = stream.device();
+    let (kernel, policy) = choose(problem);
+    let blocks = policy.blocks(problem, &DeviceLimits::of(device)?);
+    let compiled = kernel.compiled(problem.dtype, policy.warps, device)?;
+    // SAFETY: the params fulfil the kernel's contract: every offset lies within the views that the operands were made from, no two elements of the
+    // results have one place, and the results have an element for each matrix. The views are borrowed (those of results exclusively) until this call
+    // returns, and their homes come before the launch.
+    unsafe { launch(problem, &policy, blocks).enqueue(&compiled, homes, stream) }
+}

@@ -1,0 +1,67 @@
+//! Linear algebra of stacks of small matrices, as numpy.linalg and scipy.linalg have it: each function is one launch for the whole stack.
+//!
+//! ```no_run
+//! use gpu_algos::{gpu_array::{GpuArray, gpu_driver::Device}, linalg::{self, Triangle}};
+//! use ndarray::Axis;
+//!
+//! let device = Device::first()?;
+//! let a = GpuArray::from_ndarray(&device, &(ndarray::Array2::<f64>::eye(8) * 3.0))?;
+//! let stack = a.broadcast((1000, 8, 8))?; // a thousand matrices, here the same one
+//! let b = GpuArray::<f64, _>::full(&device, (1000, 8, 2), 6.0)?; // two right-hand sides for each
+//! let x = linalg::solve(&stack, &b).eval()?; // (1000, 8, 2); an error names the first singular matrix
+//! let l = linalg::cholesky(&stack).eval()?;
+//! let y = linalg::solve_triangular(&l, &b, Triangle::Lower).eval()?; // l y = b
+//! let z = linalg::solve_triangular(l.swap_axes(Axis(1), Axis(2))?, &y, Triangle::Upper).eval()?; // l^T z = y, a view of l
+//! let (inverses, info) = linalg::inv(&stack).eval_with_info()?; // does not wait; info is not 0 for singular matrices
+//! let determinants = linalg::det(&stack).eval()?; // (1000,)
+//! # Ok::<(), gpu_algos::AlgoError>(())
+//! ```
+//!
+//! # Shapes
+//! The last two axes of an array are the rows and columns of its matrices, at most 64 of each; the axes before them are the stack. Right-hand sides
+//! are one vector, for all matrices, or a stack of matrices, with a column for each side; stacks are broadcast. That is NumPy 2's rule, and that of matrix
+//! products. A vector for each matrix is a matrix of one column: `b.insert_axis(Axis(1))?`.
+//!
+//! # Matrices without a result
+//! A singular matrix, or one that is not positive definite, never passes silently. `eval` and `write_into` wait and return an error with the
+//! index of the first such matrix and the number of its first failing pivot; `eval_with_info` waits for nothing and gives each matrix its number, as
+//! LAPACK's `info`. Its result is NaN throughout, and the results of all others are right. Only a pivot that is exactly 0 counts as
+//! singular, as in LAPACK: a matrix that rounding has made regular has a large result.
+//!
+//! # NaN and infinities
+//! They propagate through the results of their own matrix, and touch no other. In elimination a NaN counts as the greatest element of its column, so that
+//! it becomes a pivot and is not lost. For `cholesky` a pivot that is NaN means not positive definite, as in LAPACK.
+//!
+//! # Layouts
+//! Arrays and views of any strides are read where they are: transposed, reversed, with gaps, broadcast. Other expressions are computed into an
+//! array first.
+//!
+//! # Determinism
+//! Bitwise the same from run to run, whatever the place of a matrix in the stack. Its size alone fixes the order of operations.
+//!
+//! # How it works
+//! `problem.rs` has the rules for shapes. `policy.rs` gives a matrix 4 to 32 threads of a warp, or a block if it has more than 32 rows or
+//! columns, and shared memory in which it stays from load to store. `launch.rs` compiles and launches the kernels of `device/`: `solve_triangular`,
+//! `cholesky`, `lu` (factors, solutions, inverses, determinants) and `qr`. [`host::linalg`](crate::host::linalg) has the same functions for arrays on
+//! the host, and [`reference::linalg`](crate::reference::linalg) their definitions.
+
+#[cfg(test)]
+mod choices;
+mod element;
+mod factors;
+mod functions;
+mod launch;
+mod params;
+mod policy;
+mod problem;
+pub(crate) mod samples;
+mod triangle;
+mod value;
+
+pub use element::LinalgElement;
+pub use factors::{LuFactors, Pivots, QrFactors, lu_factor, qr};
+pub use functions::{cholesky, det, inv, solve, solve_triangular};
+pub use triangle::Triangle;
+pub use value::{Info, LinalgValue};
+
+pub(crate) use problem::{LinalgFunction, LinalgShape};
