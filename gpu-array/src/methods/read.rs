@@ -225,9 +225,36 @@ macro_rules! read_only {
                 Ok(self.view().with(self.layout().broadcast(shape.into_dimension())?))
             }
 
-            /// The elements whose indices are all the same.
+            /// The elements whose indices are all the same. [`diagonal_of`](Self::diagonal_of) takes two axes, and others beside the main one.
+            #[doc(alias("diag", "trace"))]
             pub fn diagonal(&self) -> GpuView<$life, T, Ix1> {
                 self.view().with(self.layout().diagonal())
+            }
+
+            /// A diagonal of two axes, NumPy's `diagonal(offset, a, b)`: the elements `(.., i, .., i + offset, ..)` with i along `a` and
+            /// `i + offset` along `b`. Nothing is copied.
+            ///
+            /// Its sum is the trace: `x.diagonal_of(1, Axis(0), Axis(1))?.sum()` with `gpu-algos`. [`diagonal_of_mut`](Self::diagonal_of_mut) writes
+            /// to it.
+            ///
+            /// # Shapes
+            /// The other axes in their order, then the diagonal: those of a stack of matrices are the rows of the result. A diagonal beyond the corner
+            /// is empty.
+            ///
+            /// # Errors
+            /// `Axis` where there is no such axis; `RepeatedAxis` for one axis twice.
+            ///
+            /// ```no_run
+            /// # let device = gpu_driver::Device::first()?;
+            /// use ndarray::{Axis, array};
+            /// let x = gpu_array::GpuArray::from_ndarray(&device, &array![[1, 2, 3], [4, 5, 6]])?;
+            /// assert_eq!(x.diagonal_of(1, Axis(0), Axis(1))?.to_ndarray()?, array![2, 6]);
+            /// assert_eq!(x.diagonal_of(-1, Axis(0), Axis(1))?.to_ndarray()?, array![4]);
+            /// # Ok::<(), gpu_array::ArrayError>(())
+            /// ```
+            #[doc(alias("diag", "trace", "diagonal"))]
+            pub fn diagonal_of(&self, offset: isize, a: Axis, b: Axis) -> Result<GpuView<$life, T, D::Smaller>> {
+                Ok(self.view().with(self.layout().diagonal_of(offset, a, b)?))
             }
 
             /// The elements before an index of an axis, and those from it on.
