@@ -1,7 +1,5 @@
 //! The methods of arrays and views for reading.
 
-use std::fmt;
-
 use gpu_driver::{Device, Stream};
 use ndarray::{Array, ArrayBase, Axis, DataMut, Dimension, IntoDimension, Ix1, IxDyn, Order, RemoveAxis, SliceArg};
 
@@ -11,7 +9,7 @@ use crate::{
 
 /// The methods of `$type` for reading; views of it live for `$life`. It has `layout()` and `data()`.
 macro_rules! read_only {
-    ([$($generics:tt)*] $type:ty, $name:literal, $life:lifetime) => {
+    ([$($generics:tt)*] $type:ty, $life:lifetime) => {
         impl<$($generics)*> $type {
             /// The lengths of the axes.
             pub fn shape(&self) -> &[usize] {
@@ -234,8 +232,8 @@ macro_rules! read_only {
             /// A diagonal of two axes, NumPy's `diagonal(offset, a, b)`: the elements `(.., i, .., i + offset, ..)` with i along `a` and
             /// `i + offset` along `b`. Nothing is copied.
             ///
-            /// Its sum is the trace: `x.diagonal_of(1, Axis(0), Axis(1))?.sum()` with `gpu-algos`. [`diagonal_of_mut`](Self::diagonal_of_mut) writes
-            /// to it.
+            /// Its sum is the trace: `x.diagonal_of(1, Axis(0), Axis(1))?.sum()` with `gpu-algos`. `diagonal_of_mut` gives a view
+            /// to write to.
             ///
             /// # Shapes
             /// The other axes in their order, then the diagonal: those of a stack of matrices are the rows of the result. A diagonal beyond the corner
@@ -432,31 +430,9 @@ macro_rules! read_only {
                 transfer::copy_to_ndarray(&self.view(), target.view_mut())
             }
         }
-
-        impl<$($generics)*> fmt::Display for $type {
-            /// Prints the elements as ndarray does; a device error prints as its text.
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                // To print an error is not to return it.
-                let earlier = self.pending().and_then(Pending::peek);
-                match earlier.map_or_else(|| self.to_ndarray(), Err) {
-                    Ok(host) => host.fmt(f),
-                    Err(error) => write!(f, "<{self:?}: {error}>"),
-                }
-            }
-        }
-
-        impl<$($generics)*> fmt::Debug for $type {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                write!(f, "{}<{}>(shape {:?}", $name, T::DTYPE, self.shape())?;
-                if !self.is_standard_layout() {
-                    write!(f, ", strides {:?}", self.strides())?;
-                }
-                write!(f, ", device {})", self.device().ordinal())
-            }
-        }
     };
 }
 
-read_only!([T: Element, D: Dimension] GpuArray<T, D>, "GpuArray", '_);
-read_only!(['a, T: Element, D: Dimension] GpuView<'a, T, D>, "GpuView", 'a);
-read_only!([T: Element, D: Dimension] GpuViewMut<'_, T, D>, "GpuViewMut", '_);
+read_only!([T: Element, D: Dimension] GpuArray<T, D>, '_);
+read_only!(['a, T: Element, D: Dimension] GpuView<'a, T, D>, 'a);
+read_only!([T: Element, D: Dimension] GpuViewMut<'_, T, D>, '_);
