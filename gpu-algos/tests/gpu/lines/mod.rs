@@ -282,6 +282,7 @@ fn all(gpu: Option<&OnDevice>, host: Option<&OnHost<'_>>) -> Lines {
     reducing::within(&mut lines, gpu, host);
     apart::moved(&mut lines, gpu, host);
     apart::parts(&mut lines, gpu);
+    apart::products(&mut lines, gpu);
     apart::scans(&mut lines, gpu);
     lines
 }

@@ -1,0 +1,115 @@
+//! The element types of einsums, and the products of their matrices.
+
+use gpu_array::{
+    Complex, GpuView, GpuViewMut, Numeric, bf16,
+    expression::{Expr, IntoExpr},
+    f16,
+};
+use ndarray::{Array, ArrayD, ArrayViewD, Axis, Dimension, IxDyn, indices};
+use rayon::prelude::*;
+
+use crate::{
+    Matmul, Result, host,
+    operators::{Accumulator, Summand},
+    reduce::{Reduction, Summable, own_sum},
+    reference::matmul::matrix_at,
+};
+
+/// An element type of [`einsum`](fn@super::einsum): each number type.
+///
+/// f16, bf16, f32, f64, and integers of 32 and 64 bits are multiplied by [`Matmul`]; complex numbers and smaller integers by sums of products.
+pub trait EinsumElement: Numeric + Summable + Summand + sealed::Products {}
+
+mod sealed {
+    use gpu_array::{GpuView, GpuViewMut};
+    use ndarray::{ArrayD, ArrayViewD, IxDyn};
+
+    use crate::{Result, operators::Summand};
+
+    /// Sums and products in the type itself.
+    pub trait Products: Summand {
+        /// The sum in the type of elements: integers wrap.
+        fn narrowed(sum: <Self as Summand>::Sum) -> Self;
+        /// Multiplies stacks of matrices of shapes (.., m, k) and (.., k, n).
+        fn multiply(
+            a: GpuView<'_, Self, IxDyn>,
+            b: GpuView<'_, Self, IxDyn>,
+            c: GpuViewMut<'_, Self, IxDyn>,
+        ) -> Result<()>;
+        /// [`multiply`](Self::multiply) on the host.
+        fn multiply_on_host(a: ArrayViewD<'_, Self>, b: ArrayViewD<'_, Self>) -> Result<ArrayD<Self>>;
+    }
+}
+
+/// Types whose matrices have kernels.
+macro_rules! by_matmul {
+    ($($type:ty)*) => {$(
+        impl EinsumElement for $type {}
+        impl sealed::Products for $type {
+            fn narrowed(sum: <Self as Summand>::Sum) -> Self {
+                sum as Self
+            }
+            fn multiply(a: GpuView<'_, Self, IxDyn>, b: GpuView<'_, Self, IxDyn>, c: GpuViewMut<'_, Self, IxDyn>) -> Result<()> {
+                a.matmul(b).write_into(c)
+            }
+            fn multiply_on_host(a: ArrayViewD<'_, Self>, b: ArrayViewD<'_, Self>) -> Result<ArrayD<Self>> {
+                host::matmul(a, b)
+            }
+        }
+    )*};
+}
+by_matmul! { f16 bf16 f32 f64 i32 i64 u32 u64 }
+
+/// Other types, whose products are added by reductions.
+macro_rules! by_sums {
+    ($($type:ty, $sum:ident => $narrowed:expr;)*) => {$(
+        impl EinsumElement for $type {}
+        impl sealed::Products for $type {
+            fn narrowed($sum: <Self as Summand>::Sum) -> Self {
+                $narrowed
+            }
+            fn multiply(a: GpuView<'_, Self, IxDyn>, b: GpuView<'_, Self, IxDyn>, c: GpuViewMut<'_, Self, IxDyn>) -> Result<()> {
+                sums_of_products(&a, &b, c)
+            }
+            fn multiply_on_host(a: ArrayViewD<'_, Self>, b: ArrayViewD<'_, Self>) -> Result<ArrayD<Self>> {
+                Ok(sums_on_host(&a, &b))
+            }
+        }
+    )*};
+}
+by_sums! {
+    i8, sum => sum as Self; i16, sum => sum as Self; u8, sum => sum as Self; u16, sum => sum as Self;
+    Complex<f32>, sum => sum; Complex<f64>, sum => sum;
+}
+
+/// One reduction, which reads each matrix as often as the other has rows or columns.
+fn sums_of_products<T: EinsumElement>(
+    a: &GpuView<'_, T, IxDyn>,
+    b: &GpuView<'_, T, IxDyn>,
+    c: GpuViewMut<'_, T, IxDyn>,
+) -> Result<()> {
+    let last = a.ndim();
+    let products = a.insert_axis(Axis(last))?.into_expr() * b.insert_axis(Axis(last - 2))?;
+    let products: Expr<'_, T, IxDyn> = products;
+    let sums: Reduction<'_, T, IxDyn> = own_sum(&products);
+    sums.axes(&[Axis(last - 1)]).write_into(c)
+}
+
+/// The rows of all results by all threads, each sum by one.
+fn sums_on_host<T: EinsumElement>(a: &ArrayViewD<'_, T>, b: &ArrayViewD<'_, T>) -> ArrayD<T> {
+    let stack = a.ndim() - 2;
+    let (m, n) = (a.shape()[stack], b.shape()[stack + 1]);
+    let places: Vec<IxDyn> = indices(&a.shape()[..stack]).into_iter().collect();
+    let row = |at: usize| -> Vec<T> {
+        let (a, b) = (matrix_at(a, places[at / m].slice()), matrix_at(b, places[at / m].slice()));
+        let row = a.row(at % m);
+        let sum = |column: ndarray::ArrayView1<'_, T>| {
+            let terms = row.iter().zip(column).map(|(x, y)| x.accumulated().times(y.accumulated()));
+            T::narrowed(T::rounded(terms.fold(T::Accumulator::ZERO, Accumulator::plus)))
+        };
+        b.columns().into_iter().map(sum).collect()
+    };
+    let rows: Vec<Vec<T>> = (0..places.len() * m).into_par_iter().map(row).collect();
+    let shape = [&a.shape()[..=stack], &[n]].concat();
+    Array::from_shape_vec(shape, rows.concat()).unwrap_or_else(|_| unreachable!("a sum for each place"))
+}
