@@ -14,7 +14,7 @@ use super::{
     plan::{self, Contract, Matrices, Place, Plan, Product},
     subscripts::Subscripts,
 };
-use crate::{Result, common::launch, reduce::own_sum};
+use crate::{Result, common::launch, matmul::RequestedPrecision, reduce::own_sum};
 
 /// An array that is given, or one that a step has made.
 enum Operand<'a, T: EinsumElement> {
@@ -34,12 +34,13 @@ impl<T: EinsumElement> Operand<'_, T> {
 pub(super) fn einsum<T: EinsumElement>(
     subscripts: &str,
     operands: Vec<GpuView<'_, T, IxDyn>>,
+    precision: RequestedPrecision,
 ) -> Result<GpuArray<T, IxDyn>> {
     let shapes: Vec<&[usize]> = operands.iter().map(GpuView::shape).collect();
     let plan = Plan::new(&Subscripts::new(subscripts, &shapes)?, &shapes);
     let views = operands.iter().zip(&plan.views).map(|(operand, axes)| Ok(Operand::Given(diagonals(operand, axes)?)));
     let views = views.collect::<Result<Vec<_>>>()?;
-    match plan::run::<Steps<'_, T>>(&plan, views)? {
+    match plan::run(&Steps { precision, operands: PhantomData }, &plan, views)? {
         Operand::Given(view) => Ok(view.to_standard_layout()?),
         Operand::Made(array) => Ok(array),
     }
@@ -70,23 +71,26 @@ fn diagonals<'a, T: EinsumElement>(
     Ok(view.permuted_axes(order)?)
 }
 
-struct Steps<'a, T>(PhantomData<&'a T>);
+struct Steps<'a, T> {
+    precision: RequestedPrecision,
+    operands: PhantomData<&'a T>,
+}
 
 impl<'a, T: EinsumElement> Place for Steps<'a, T> {
     type Array = Operand<'a, T>;
 
-    fn sum(array: &Self::Array, axes: &[usize]) -> Result<Self::Array> {
+    fn sum(&self, array: &Self::Array, axes: &[usize]) -> Result<Self::Array> {
         let axes: Vec<Axis> = axes.iter().copied().map(Axis).collect();
         Ok(Operand::Made(own_sum(&array.view().into_expr()).axes(&axes).eval()?))
     }
 
-    fn product(factors: &[Self::Array], of: &Product) -> Result<Self::Array> {
+    fn product(&self, factors: &[Self::Array], of: &Product) -> Result<Self::Array> {
         let views: Vec<_> = factors.iter().map(Operand::view).collect();
         Ok(Operand::Made(product(&views, of)?))
     }
 
-    fn contract(factors: &[Self::Array], of: &Contract) -> Result<Self::Array> {
-        Ok(Operand::Made(contract([&factors[0].view(), &factors[1].view()], of)?))
+    fn contract(&self, factors: &[Self::Array], of: &Contract) -> Result<Self::Array> {
+        Ok(Operand::Made(contract([&factors[0].view(), &factors[1].view()], of, self.precision)?))
     }
 }
 
@@ -110,6 +114,7 @@ pub(super) fn product<T: EinsumElement>(
 pub(super) fn contract<T: EinsumElement>(
     [a, b]: [&GpuView<'_, T, IxDyn>; 2],
     contract: &Contract,
+    precision: RequestedPrecision,
 ) -> Result<GpuArray<T, IxDyn>> {
     let Matrices { orders, shapes, joined, result: natural } =
         contract.matrices([a.shape(), b.shape()], [a.strides(), b.strides()]);
@@ -125,11 +130,11 @@ pub(super) fn contract<T: EinsumElement>(
     let inverse: Vec<usize> =
         (0..order.len()).filter_map(|axis| order.iter().position(|&other| other == axis)).collect();
     if let Ok(target) = result.permuted_axes_mut(inverse)?.reshape_mut(&joined[..]) {
-        T::multiply(a, b, target)?;
+        T::multiply(a, b, target, precision)?;
         return Ok(result);
     }
     let mut matrices = allocate(a.stream(), &joined)?;
-    T::multiply(a, b, matrices.view_mut())?;
+    T::multiply(a, b, matrices.view_mut(), precision)?;
     result.assign(matrices.reshape(&natural[..])?.permuted_axes(&order[..])?)?;
     Ok(result)
 }

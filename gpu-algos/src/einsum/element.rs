@@ -10,6 +10,7 @@ use rayon::prelude::*;
 
 use crate::{
     Matmul, Result, host,
+    matmul::RequestedPrecision,
     operators::{Accumulator, Summand},
     reduce::{Reduction, Summable, own_sum},
     reference::matmul::matrix_at,
@@ -24,33 +25,40 @@ mod sealed {
     use gpu_array::{GpuView, GpuViewMut};
     use ndarray::{ArrayD, ArrayViewD, IxDyn};
 
-    use crate::{Result, operators::Summand};
+    use crate::{Result, matmul::RequestedPrecision, operators::Summand};
 
     /// Sums and products in the type itself.
     pub trait Products: Summand {
         /// The sum in the type of elements: integers wrap.
         fn narrowed(sum: <Self as Summand>::Sum) -> Self;
-        /// Multiplies stacks of matrices of shapes (.., m, k) and (.., k, n).
+        /// Multiplies stacks of matrices of shapes (.., m, k) and (.., k, n); the precision is one of f32.
         fn multiply(
             a: GpuView<'_, Self, IxDyn>,
             b: GpuView<'_, Self, IxDyn>,
             c: GpuViewMut<'_, Self, IxDyn>,
+            precision: RequestedPrecision,
         ) -> Result<()>;
         /// [`multiply`](Self::multiply) on the host.
         fn multiply_on_host(a: ArrayViewD<'_, Self>, b: ArrayViewD<'_, Self>) -> Result<ArrayD<Self>>;
     }
 }
 
-/// Types whose matrices have kernels.
+/// Types whose matrices have kernels, and the product in a precision.
 macro_rules! by_matmul {
-    ($($type:ty)*) => {$(
+    ($($type:ty, $product:ident, $precision:ident => $chosen:expr;)*) => {$(
         impl EinsumElement for $type {}
         impl sealed::Products for $type {
             fn narrowed(sum: <Self as Summand>::Sum) -> Self {
                 sum as Self
             }
-            fn multiply(a: GpuView<'_, Self, IxDyn>, b: GpuView<'_, Self, IxDyn>, c: GpuViewMut<'_, Self, IxDyn>) -> Result<()> {
-                a.matmul(b).write_into(c)
+            fn multiply(
+                a: GpuView<'_, Self, IxDyn>,
+                b: GpuView<'_, Self, IxDyn>,
+                c: GpuViewMut<'_, Self, IxDyn>,
+                $precision: RequestedPrecision,
+            ) -> Result<()> {
+                let $product = a.matmul(b);
+                $chosen.write_into(c)
             }
             fn multiply_on_host(a: ArrayViewD<'_, Self>, b: ArrayViewD<'_, Self>) -> Result<ArrayD<Self>> {
                 host::matmul(a, b)
@@ -58,7 +66,11 @@ macro_rules! by_matmul {
         }
     )*};
 }
-by_matmul! { f16 bf16 f32 f64 i32 i64 u32 u64 }
+by_matmul! {
+    f16, product, _any => product; bf16, product, _any => product; f64, product, _any => product;
+    i32, product, _any => product; i64, product, _any => product; u32, product, _any => product;
+    u64, product, _any => product; f32, product, precision => product.precision(precision);
+}
 
 /// Other types, whose products are added by reductions.
 macro_rules! by_sums {
@@ -68,7 +80,12 @@ macro_rules! by_sums {
             fn narrowed($sum: <Self as Summand>::Sum) -> Self {
                 $narrowed
             }
-            fn multiply(a: GpuView<'_, Self, IxDyn>, b: GpuView<'_, Self, IxDyn>, c: GpuViewMut<'_, Self, IxDyn>) -> Result<()> {
+            fn multiply(
+                a: GpuView<'_, Self, IxDyn>,
+                b: GpuView<'_, Self, IxDyn>,
+                c: GpuViewMut<'_, Self, IxDyn>,
+                _: RequestedPrecision,
+            ) -> Result<()> {
                 sums_of_products(&a, &b, c)
             }
             fn multiply_on_host(a: ArrayViewD<'_, Self>, b: ArrayViewD<'_, Self>) -> Result<ArrayD<Self>> {

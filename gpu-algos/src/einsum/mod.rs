@@ -33,7 +33,7 @@ pub use element::EinsumElement;
 pub use operands::{EinsumOperand, EinsumOperands};
 pub use products::{inner, kron};
 
-use crate::Result;
+use crate::{Result, matmul::RequestedPrecision};
 
 /// Sums of products of elements by labels of axes: NumPy's `einsum(subscripts, *operands)`. Does not wait.
 ///
@@ -110,5 +110,30 @@ pub fn einsum<'a, T: EinsumElement>(
     subscripts: &str,
     operands: impl EinsumOperands<GpuView<'a, T, IxDyn>>,
 ) -> Result<GpuArray<T, IxDyn>> {
-    device::einsum(subscripts, operands.into_views())
+    device::einsum(subscripts, operands.into_views(), RequestedPrecision::default())
+}
+
+/// [`einsum()`] of f32, whose matrix products are computed in a [`Precision`](crate::matmul::Precision).
+///
+/// Sums over the labels of one operand, products without a sum, and products with vectors are those of [`einsum()`].
+///
+/// # Errors
+/// As [`einsum()`].
+///
+/// # Example
+/// ```no_run
+/// use gpu_algos::{einsum::einsum_with_precision, gpu_array::{GpuArray, gpu_driver::Device}, matmul::Precision};
+///
+/// let device = Device::first()?;
+/// let queries = GpuArray::<f32, _>::full(&device, (4, 16, 512, 64), 0.5)?;
+/// let keys = GpuArray::<f32, _>::full(&device, (4, 16, 512, 64), 0.25)?;
+/// let scores = einsum_with_precision(Precision::Tf32, "bhqd,bhkd->bhqk", [&queries, &keys])?;
+/// # Ok::<(), gpu_algos::AlgoError>(())
+/// ```
+pub fn einsum_with_precision<'a>(
+    precision: impl Into<RequestedPrecision>,
+    subscripts: &str,
+    operands: impl EinsumOperands<GpuView<'a, f32, IxDyn>>,
+) -> Result<GpuArray<f32, IxDyn>> {
+    device::einsum(subscripts, operands.into_views(), precision.into())
 }

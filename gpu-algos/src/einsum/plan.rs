@@ -271,24 +271,24 @@ impl Planner<'_> {
 /// A place that computes the steps of a plan.
 pub(crate) trait Place {
     type Array;
-    fn sum(array: &Self::Array, axes: &[usize]) -> Result<Self::Array>;
-    fn product(factors: &[Self::Array], product: &Product) -> Result<Self::Array>;
+    fn sum(&self, array: &Self::Array, axes: &[usize]) -> Result<Self::Array>;
+    fn product(&self, factors: &[Self::Array], product: &Product) -> Result<Self::Array>;
     /// The contraction of two factors.
-    fn contract(factors: &[Self::Array], contract: &Contract) -> Result<Self::Array>;
+    fn contract(&self, factors: &[Self::Array], contract: &Contract) -> Result<Self::Array>;
 }
 
 /// Computes the steps, from the views of the operands on.
-pub(crate) fn run<P: Place>(plan: &Plan, mut arrays: Vec<P::Array>) -> Result<P::Array> {
+pub(crate) fn run<P: Place>(place: &P, plan: &Plan, mut arrays: Vec<P::Array>) -> Result<P::Array> {
     for step in &plan.steps {
         match step {
-            Step::Sum { operand, axes } => arrays[*operand] = P::sum(&arrays[*operand], axes)?,
+            Step::Sum { operand, axes } => arrays[*operand] = place.sum(&arrays[*operand], axes)?,
             Step::Product(product) => {
                 let factors = take(&mut arrays, &product.operands);
-                arrays.push(P::product(&factors, product)?);
+                arrays.push(place.product(&factors, product)?);
             }
             Step::Contract(contract) => {
                 let factors = take(&mut arrays, &contract.operands);
-                arrays.push(P::contract(&factors, contract)?);
+                arrays.push(place.contract(&factors, contract)?);
             }
         }
     }

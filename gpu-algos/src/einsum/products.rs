@@ -8,7 +8,7 @@ use super::{
     element::EinsumElement,
     plan::{Contract, Product},
 };
-use crate::{AlgoError, Result, common::shape::dim_of};
+use crate::{AlgoError, Result, common::shape::dim_of, matmul::RequestedPrecision};
 
 /// The Kronecker product: NumPy's `kron(a, b)`, the array of blocks `a[i] * b`. Does not wait.
 ///
@@ -94,7 +94,7 @@ pub fn inner<'a, 'b, T: EinsumElement, D: Dimension + 'a, E: Dimension + 'b>(
     let (a, b) = (a.into().into_dyn(), b.into().into_dyn());
     match of_last_axes(a.shape(), b.shape())? {
         Inner::Scaled(product) => device::product(&[a, b], &product),
-        Inner::Summed(contract) => device::contract([&a, &b], &contract),
+        Inner::Summed(contract) => device::contract([&a, &b], &contract, RequestedPrecision::default()),
     }
 }
 

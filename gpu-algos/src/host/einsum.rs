@@ -49,7 +49,7 @@ pub fn einsum<'a, T: EinsumElement>(
     let plan = Plan::new(&Subscripts::new(subscripts, &shapes)?, &shapes);
     checked_len(&plan.shape)?;
     let views = operands.iter().zip(&plan.views).map(|(operand, axes)| diagonals(operand, axes)).collect();
-    let result = plan::run::<Steps<'_, T>>(&plan, views)?;
+    let result = plan::run(&Steps::new(), &plan, views)?;
     Ok(result.as_standard_layout().into_owned())
 }
 
@@ -73,7 +73,7 @@ pub fn kron<'a, 'b, T: EinsumElement, D: Dimension>(
 ) -> Result<Array<T, D>> {
     let (a, b) = (a.into().into_dyn(), b.into().into_dyn());
     let (product, shape) = kronecker(a.shape(), b.shape())?;
-    let blocks = Steps::product(&[a.into(), b.into()], &product)?;
+    let blocks = Steps::new().product(&[a.into(), b.into()], &product)?;
     let result = blocks.as_standard_layout().into_owned().into_shape_with_order(dim_of::<D>("kron", &shape)?);
     Ok(result.unwrap_or_else(|_| unreachable!("the result has the product's elements")))
 }
@@ -101,8 +101,8 @@ pub fn inner<'a, 'b, T: EinsumElement, D: Dimension, E: Dimension>(
 ) -> Result<ArrayD<T>> {
     let (a, b) = (a.into().into_dyn(), b.into().into_dyn());
     let result = match of_last_axes(a.shape(), b.shape())? {
-        Inner::Scaled(product) => Steps::product(&[a.into(), b.into()], &product)?,
-        Inner::Summed(contract) => Steps::contract(&[a.into(), b.into()], &contract)?,
+        Inner::Scaled(product) => Steps::new().product(&[a.into(), b.into()], &product)?,
+        Inner::Summed(contract) => Steps::new().contract(&[a.into(), b.into()], &contract)?,
     };
     Ok(result.as_standard_layout().into_owned())
 }
@@ -131,22 +131,28 @@ fn diagonals<'a, T: EinsumElement>(operand: &ArrayViewD<'a, T>, axes: &[Vec<usiz
 
 struct Steps<'a, T>(PhantomData<&'a T>);
 
+impl<T> Steps<'_, T> {
+    fn new() -> Self {
+        Self(PhantomData)
+    }
+}
+
 impl<'a, T: EinsumElement> Place for Steps<'a, T> {
     type Array = Operand<'a, T>;
 
-    fn sum(array: &Self::Array, axes: &[usize]) -> Result<Self::Array> {
+    fn sum(&self, array: &Self::Array, axes: &[usize]) -> Result<Self::Array> {
         let axes: Vec<Axis> = axes.iter().copied().map(Axis).collect();
         Ok(reduce_axes(&Sum::<T>::new(), array.view(), &axes)?.mapv(T::narrowed).into())
     }
 
-    fn product(factors: &[Self::Array], product: &Product) -> Result<Self::Array> {
+    fn product(&self, factors: &[Self::Array], product: &Product) -> Result<Self::Array> {
         let views = factors.iter().zip(&product.axes).map(|(factor, axes)| spread(factor, axes, product.shape.len()));
         let values = views.map(|view| -> Expr<'_, T, IxDyn, Host> { host(view) });
         let Some(value) = values.reduce(|value, factor| value * factor) else { unreachable!("products have factors") };
         Ok(value.eval()?.into())
     }
 
-    fn contract(factors: &[Self::Array], contract: &Contract) -> Result<Self::Array> {
+    fn contract(&self, factors: &[Self::Array], contract: &Contract) -> Result<Self::Array> {
         let (a, b) = (factors[0].view(), factors[1].view());
         let Matrices { orders, shapes, joined, result } =
             contract.matrices([a.shape(), b.shape()], [a.strides(), b.strides()]);

@@ -4,9 +4,10 @@ use std::iter;
 
 use gpu_algos::{
     AlgoError,
-    einsum::{EinsumElement, einsum, inner, kron},
+    einsum::{EinsumElement, einsum, einsum_with_precision, inner, kron},
     gpu_array::{Complex, GpuArray, f16, gpu_driver::Device},
     host,
+    matmul::Precision,
     prelude::*,
     reference,
 };
@@ -21,6 +22,7 @@ pub const TESTS: &[Test<Device>] = tests![
     random_einsums,
     einsums_of_every_type,
     einsums_of_floats_are_within_the_bound,
+    einsums_in_a_precision_are_matrix_products_in_it,
     einsums_of_no_elements,
     einsums_propagate_nan,
     kronecker_and_inner_products,
@@ -203,6 +205,24 @@ pub fn einsums_of_floats_are_within_the_bound(device: &Device) -> Outcome {
     }
     // The same bits once more.
     ensure_eq!(einsum(subscripts, [&a, &b, &c])?.to_ndarray()?.mapv(f32::to_bits), got.mapv(f32::to_bits));
+    Ok(())
+}
+
+pub fn einsums_in_a_precision_are_matrix_products_in_it(device: &Device) -> Outcome {
+    let mut rng = rng(96);
+    let mut on = |shape: &[usize]| {
+        let element = || rng.uniform() as f32 - 0.5;
+        GpuArray::from_ndarray(device, &ArrayD::from_shape_simple_fn(IxDyn(shape), element))
+    };
+    let (a, b) = (on(&[2, 65, 40])?, on(&[2, 33, 40])?);
+    for precision in [Precision::Strict, Precision::Tf32, Precision::Emulated] {
+        // Where the device has a kernel of the precision.
+        let got = einsum_with_precision(precision.forced(), "bij,bkj->bik", [&a, &b])?.to_ndarray()?;
+        let want = (&a).matmul(b.swap_axes(Axis(1), Axis(2))?).precision(precision.forced()).eval()?.to_ndarray()?;
+        ensure_eq!(got.mapv(f32::to_bits), want.mapv(f32::to_bits));
+        let sums = einsum_with_precision(precision, "bij->i", [&a])?.to_ndarray()?;
+        ensure_eq!(sums, einsum("bij->i", [&a])?.to_ndarray()?);
+    }
     Ok(())
 }
 

@@ -5,7 +5,7 @@ use std::error::Error;
 
 use gpu_algos::{
     AlgoError, Result,
-    einsum::{einsum, inner, kron},
+    einsum::{einsum, einsum_with_precision, inner, kron},
     gpu_array::{
         ArrayError, GpuArray, GpuViewMut, Number,
         gpu_driver::{
@@ -489,6 +489,21 @@ static OPERATIONS: &[Operation<Call>] = &[
                     Ok(())
                 },
             )
+        },
+    },
+    Operation {
+        name: "einsum_with_precision",
+        makes: &[(Allocation, 1), (ModuleLoad, 1), (Launch, 1)],
+        sweep: |call| {
+            let prepare = |device: &Device| Ok(GpuArray::from_ndarray(device, &host(SMALL).mapv(|x| x as f32))?);
+            let squares = |x: &mut GpuArray<f32, Ix2>| einsum_with_precision(Precision::Tf32, "ki,kj->ij", [&*x, &*x]);
+            sweep(call, prepare, squares, |x, done| {
+                ensure_eq!(x.to_ndarray()?, host(SMALL).mapv(|x| x as f32));
+                if let Some(got) = done {
+                    ensure_eq!(got.to_ndarray()?, column_products(SMALL).mapv(|x| x as f32).into_dyn());
+                }
+                Ok(())
+            })
         },
     },
     Operation {
