@@ -11,18 +11,18 @@ use ndarray::{Axis, IxDyn};
 
 use super::{
     element::EinsumElement,
-    plan::{self, Contract, Matrices, Place, Plan, Product},
+    plan::{self, Contract, EinsumPlan, Evaluator, Matrices, Product},
     subscripts::Subscripts,
 };
 use crate::{Result, common::launch, matmul::RequestedPrecision, reduce::own_sum};
 
 /// An array that is given, or one that a step has made.
-enum Operand<'a, T: EinsumElement> {
+enum Factor<'a, T: EinsumElement> {
     Given(GpuView<'a, T, IxDyn>),
     Made(GpuArray<T, IxDyn>),
 }
 
-impl<T: EinsumElement> Operand<'_, T> {
+impl<T: EinsumElement> Factor<'_, T> {
     fn view(&self) -> GpuView<'_, T, IxDyn> {
         match self {
             Self::Given(view) => view.clone(),
@@ -37,12 +37,12 @@ pub(super) fn einsum<T: EinsumElement>(
     precision: RequestedPrecision,
 ) -> Result<GpuArray<T, IxDyn>> {
     let shapes: Vec<&[usize]> = operands.iter().map(GpuView::shape).collect();
-    let plan = Plan::new(&Subscripts::new(subscripts, &shapes)?, &shapes);
-    let views = operands.iter().zip(&plan.views).map(|(operand, axes)| Ok(Operand::Given(diagonals(operand, axes)?)));
+    let plan = EinsumPlan::new(&Subscripts::new(subscripts, &shapes)?, &shapes);
+    let views = operands.iter().zip(&plan.views).map(|(operand, axes)| Ok(Factor::Given(diagonals(operand, axes)?)));
     let views = views.collect::<Result<Vec<_>>>()?;
     match plan::run(&Steps { precision, operands: PhantomData }, &plan, views)? {
-        Operand::Given(view) => Ok(view.to_standard_layout()?),
-        Operand::Made(array) => Ok(array),
+        Factor::Given(view) => Ok(view.to_standard_layout()?),
+        Factor::Made(array) => Ok(array),
     }
 }
 
@@ -76,21 +76,21 @@ struct Steps<'a, T> {
     operands: PhantomData<&'a T>,
 }
 
-impl<'a, T: EinsumElement> Place for Steps<'a, T> {
-    type Array = Operand<'a, T>;
+impl<'a, T: EinsumElement> Evaluator for Steps<'a, T> {
+    type Array = Factor<'a, T>;
 
     fn sum(&self, array: &Self::Array, axes: &[usize]) -> Result<Self::Array> {
         let axes: Vec<Axis> = axes.iter().copied().map(Axis).collect();
-        Ok(Operand::Made(own_sum(&array.view().into_expr()).axes(&axes).eval()?))
+        Ok(Factor::Made(own_sum(&array.view().into_expr()).axes(&axes).eval()?))
     }
 
     fn product(&self, factors: &[Self::Array], of: &Product) -> Result<Self::Array> {
-        let views: Vec<_> = factors.iter().map(Operand::view).collect();
-        Ok(Operand::Made(product(&views, of)?))
+        let views: Vec<_> = factors.iter().map(Factor::view).collect();
+        Ok(Factor::Made(product(&views, of)?))
     }
 
     fn contract(&self, factors: &[Self::Array], of: &Contract) -> Result<Self::Array> {
-        Ok(Operand::Made(contract([&factors[0].view(), &factors[1].view()], of, self.precision)?))
+        Ok(Factor::Made(contract([&factors[0].view(), &factors[1].view()], of, self.precision)?))
     }
 }
 

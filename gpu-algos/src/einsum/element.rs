@@ -19,7 +19,7 @@ use crate::{
 /// An element type of [`einsum`](fn@super::einsum): each number type.
 ///
 /// f16, bf16, f32, f64, and integers of 32 and 64 bits are multiplied by [`Matmul`]; complex numbers and smaller integers by sums of products.
-pub trait EinsumElement: Numeric + Summable + Summand + sealed::Products {}
+pub trait EinsumElement: Numeric + Summable + Summand + sealed::Contracts {}
 
 mod sealed {
     use gpu_array::{GpuView, GpuViewMut};
@@ -28,7 +28,7 @@ mod sealed {
     use crate::{Result, matmul::RequestedPrecision, operators::Summand};
 
     /// Sums and products in the type itself.
-    pub trait Products: Summand {
+    pub trait Contracts: Summand {
         /// The sum in the type of elements: integers wrap.
         fn narrowed(sum: <Self as Summand>::Sum) -> Self;
         /// Multiplies stacks of matrices of shapes (.., m, k) and (.., k, n); the precision is one of f32.
@@ -47,7 +47,7 @@ mod sealed {
 macro_rules! by_matmul {
     ($($type:ty, $product:ident, $precision:ident => $chosen:expr;)*) => {$(
         impl EinsumElement for $type {}
-        impl sealed::Products for $type {
+        impl sealed::Contracts for $type {
             fn narrowed(sum: <Self as Summand>::Sum) -> Self {
                 sum as Self
             }
@@ -76,7 +76,7 @@ by_matmul! {
 macro_rules! by_sums {
     ($($type:ty, $sum:ident => $narrowed:expr;)*) => {$(
         impl EinsumElement for $type {}
-        impl sealed::Products for $type {
+        impl sealed::Contracts for $type {
             fn narrowed($sum: <Self as Summand>::Sum) -> Self {
                 $narrowed
             }

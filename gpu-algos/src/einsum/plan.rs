@@ -11,7 +11,7 @@ pub(crate) type Axes = Vec<Vec<usize>>;
 /// The computation of an einsum, for any place of the arrays. The result has the axes in their order after the last step, or, without steps,
 /// those of the view.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Plan {
+pub(crate) struct EinsumPlan {
     /// For each operand, the axes of which each axis of its view is the diagonal. Axes of length 1 that are broadcast are in none.
     pub(crate) views: Vec<Axes>,
     pub(crate) steps: Vec<Step>,
@@ -103,7 +103,7 @@ impl Contract {
     }
 }
 
-impl Plan {
+impl EinsumPlan {
     pub(crate) fn new(subscripts: &Subscripts, shapes: &[&[usize]]) -> Self {
         let mut planner = Planner { subscripts, labels: Vec::new(), steps: Vec::new() };
         let views = shapes.iter().enumerate().map(|(operand, shape)| planner.view(operand, shape)).collect();
@@ -156,10 +156,10 @@ impl Planner<'_> {
     fn sum_alone(&mut self) {
         for operand in 0..self.labels.len() {
             let labels = self.labels[operand].clone();
-            let (kept, summed): (Vec<usize>, Vec<usize>) =
+            let (needed, summed): (Vec<usize>, Vec<usize>) =
                 (0..labels.len()).partition(|&axis| self.is_needed(labels[axis], &[operand]));
             if !summed.is_empty() {
-                self.labels[operand] = kept.into_iter().map(|axis| labels[axis]).collect();
+                self.labels[operand] = needed.into_iter().map(|axis| labels[axis]).collect();
                 self.steps.push(Step::Sum { operand, axes: summed });
             }
         }
@@ -268,8 +268,8 @@ impl Planner<'_> {
     }
 }
 
-/// A place that computes the steps of a plan.
-pub(crate) trait Place {
+/// The operations of the steps, on a GPU or on the host.
+pub(crate) trait Evaluator {
     type Array;
     fn sum(&self, array: &Self::Array, axes: &[usize]) -> Result<Self::Array>;
     fn product(&self, factors: &[Self::Array], product: &Product) -> Result<Self::Array>;
@@ -278,17 +278,17 @@ pub(crate) trait Place {
 }
 
 /// Computes the steps, from the views of the operands on.
-pub(crate) fn run<P: Place>(place: &P, plan: &Plan, mut arrays: Vec<P::Array>) -> Result<P::Array> {
+pub(crate) fn run<E: Evaluator>(evaluator: &E, plan: &EinsumPlan, mut arrays: Vec<E::Array>) -> Result<E::Array> {
     for step in &plan.steps {
         match step {
-            Step::Sum { operand, axes } => arrays[*operand] = place.sum(&arrays[*operand], axes)?,
+            Step::Sum { operand, axes } => arrays[*operand] = evaluator.sum(&arrays[*operand], axes)?,
             Step::Product(product) => {
                 let factors = take(&mut arrays, &product.operands);
-                arrays.push(place.product(&factors, product)?);
+                arrays.push(evaluator.product(&factors, product)?);
             }
             Step::Contract(contract) => {
                 let factors = take(&mut arrays, &contract.operands);
-                arrays.push(place.contract(&factors, contract)?);
+                arrays.push(evaluator.contract(&factors, contract)?);
             }
         }
     }
@@ -307,8 +307,8 @@ fn take<A>(arrays: &mut Vec<A>, numbers: &[usize]) -> Vec<A> {
 mod tests {
     use super::*;
 
-    fn plan(text: &str, shapes: &[&[usize]]) -> Plan {
-        Plan::new(&Subscripts::new(text, shapes).unwrap(), shapes)
+    fn plan(text: &str, shapes: &[&[usize]]) -> EinsumPlan {
+        EinsumPlan::new(&Subscripts::new(text, shapes).unwrap(), shapes)
     }
 
     /// The names of the steps, with the operands that they take.

@@ -100,7 +100,7 @@ pub fn inner<'a, 'b, T: EinsumElement, D: Dimension + 'a, E: Dimension + 'b>(
 
 /// An inner product.
 pub(crate) enum Inner {
-    /// Of a value without axes.
+    /// The other array times a value without axes.
     Scaled(Product),
     Summed(Contract),
 }

@@ -11,7 +11,7 @@ use crate::{
     common::shape::dim_of,
     einsum::{
         EinsumElement, EinsumOperands,
-        plan::{self, Contract, Matrices, Place, Plan, Product},
+        plan::{self, Contract, EinsumPlan, Evaluator, Matrices, Product},
         products::{Inner, kronecker, of_last_axes},
         subscripts::Subscripts,
     },
@@ -46,7 +46,7 @@ pub fn einsum<'a, T: EinsumElement>(
 ) -> Result<ArrayD<T>> {
     let operands = operands.into_views();
     let shapes: Vec<&[usize]> = operands.iter().map(ArrayViewD::shape).collect();
-    let plan = Plan::new(&Subscripts::new(subscripts, &shapes)?, &shapes);
+    let plan = EinsumPlan::new(&Subscripts::new(subscripts, &shapes)?, &shapes);
     checked_len(&plan.shape)?;
     let views = operands.iter().zip(&plan.views).map(|(operand, axes)| diagonals(operand, axes)).collect();
     let result = plan::run(&Steps::new(), &plan, views)?;
@@ -107,10 +107,10 @@ pub fn inner<'a, 'b, T: EinsumElement, D: Dimension, E: Dimension>(
     Ok(result.as_standard_layout().into_owned())
 }
 
-type Operand<'a, T> = CowArray<'a, T, IxDyn>;
+type Factor<'a, T> = CowArray<'a, T, IxDyn>;
 
 /// The view whose axes are these diagonals, without the axes of length 1 that are in none; a copy if a diagonal has several axes.
-fn diagonals<'a, T: EinsumElement>(operand: &ArrayViewD<'a, T>, axes: &[Vec<usize>]) -> Operand<'a, T> {
+fn diagonals<'a, T: EinsumElement>(operand: &ArrayViewD<'a, T>, axes: &[Vec<usize>]) -> Factor<'a, T> {
     let order: Vec<usize> = axes.iter().flatten().copied().collect();
     if axes.len() == order.len() {
         let dropped = (0..operand.ndim()).filter(|axis| !order.contains(axis));
@@ -137,8 +137,8 @@ impl<T> Steps<'_, T> {
     }
 }
 
-impl<'a, T: EinsumElement> Place for Steps<'a, T> {
-    type Array = Operand<'a, T>;
+impl<'a, T: EinsumElement> Evaluator for Steps<'a, T> {
+    type Array = Factor<'a, T>;
 
     fn sum(&self, array: &Self::Array, axes: &[usize]) -> Result<Self::Array> {
         let axes: Vec<Axis> = axes.iter().copied().map(Axis).collect();
@@ -167,7 +167,7 @@ impl<'a, T: EinsumElement> Place for Steps<'a, T> {
 }
 
 /// The view with its axes in the places `axes` of `ndim` axes, and axes of length 1 in the others.
-fn spread<'v, T>(factor: &'v Operand<'_, T>, axes: &[usize], ndim: usize) -> ArrayViewD<'v, T> {
+fn spread<'v, T>(factor: &'v Factor<'_, T>, axes: &[usize], ndim: usize) -> ArrayViewD<'v, T> {
     let mut order: Vec<usize> = (0..axes.len()).collect();
     order.sort_by_key(|&axis| axes[axis]);
     let view = factor.view().permuted_axes(order);
@@ -175,6 +175,6 @@ fn spread<'v, T>(factor: &'v Operand<'_, T>, axes: &[usize], ndim: usize) -> Arr
 }
 
 /// The array as a stack of matrices, or a copy of it if its strides do not allow that.
-fn matrices<'v, T: EinsumElement>(array: &'v ArrayViewD<'_, T>, shape: &[usize]) -> Operand<'v, T> {
+fn matrices<'v, T: EinsumElement>(array: &'v ArrayViewD<'_, T>, shape: &[usize]) -> Factor<'v, T> {
     array.to_shape(shape).unwrap_or_else(|_| unreachable!("the matrices have the array's elements"))
 }
