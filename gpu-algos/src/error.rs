@@ -201,6 +201,56 @@ pub enum AlgoError {
         /// Shape of the second array.
         right: Vec<usize>,
     },
+    /// The text of an einsum has a sign that is out of place.
+    #[error("einsum of `{subscripts}`: `{found}` {why}")]
+    Subscripts {
+        /// The text.
+        subscripts: String,
+        /// The sign, or the signs.
+        found: String,
+        /// The reason.
+        why: &'static str,
+    },
+    /// The text of an einsum names another number of operands than were given.
+    #[error("einsum of `{subscripts}`: subscripts of {expected} operands, {got} were given")]
+    SubscriptOperands {
+        /// The text.
+        subscripts: String,
+        /// Number of operands that it names.
+        expected: usize,
+        /// Number of operands that were given.
+        got: usize,
+    },
+    /// The subscripts of an operand name another number of axes than it has.
+    #[error("einsum of `{subscripts}`: {labels} labels for operand {operand}, which has shape {shape:?}")]
+    SubscriptAxes {
+        /// The text.
+        subscripts: String,
+        /// The operand, counted from 0.
+        operand: usize,
+        /// Number of its labels.
+        labels: usize,
+        /// Its shape.
+        shape: Vec<usize>,
+    },
+    /// Two axes with one label differ in length.
+    #[error(
+        "einsum of `{subscripts}`: an axis {label} has length {got} in operand {operand}, one of operand {other} has {expected}"
+    )]
+    LabelLength {
+        /// The text.
+        subscripts: String,
+        /// The label, or the axis of the ellipsis.
+        label: String,
+        /// The operand, counted from 0.
+        operand: usize,
+        /// The length of its axis.
+        got: usize,
+        /// The operand of the other axis.
+        other: usize,
+        /// The length of the other axis.
+        expected: usize,
+    },
     /// The name cannot be the name of a kernel.
     #[error("`{name}` cannot be the name of a kernel: {why}")]
     KernelName {
@@ -325,6 +375,6 @@ gpu_array::gpu_driver::debug_by_text! {
     AlgoError:
     Driver, Array, Empty, RepeatedAxis, OutShape, OutStrides, OutputTooSmall, TooManyAxes, TooLarge, Length, Shape,
     NoAxes, InnerLength, Stacks, NoMatrices, NotSquare, MatrixTooLarge, Singular, NotPositiveDefinite, AxisPairs,
-    AxisLengths, KernelName, Argument, UnknownType, ArgumentCount, ArgumentType, ArgumentLayout, ArgumentLength,
-    NoArray, StateTooLarge, IndexRange,
+    AxisLengths, Subscripts, SubscriptOperands, SubscriptAxes, LabelLength, KernelName, Argument, UnknownType,
+    ArgumentCount, ArgumentType, ArgumentLayout, ArgumentLength, NoArray, StateTooLarge, IndexRange,
 }

@@ -1,7 +1,8 @@
 //! Reductions, scans, selections and matrix products over whole arrays.
 //!
 //! The crate has [reductions](Reductions) and [scans](Scans) on a GPU, over all axes or some, in one kernel with the expression that they read;
-//! [selections](select) of the values that a mask selects; [sums at indices](AddAt), NumPy's `add.at`; [matrix products](mod@matmul) of any layout;
+//! [selections](select) of the values that a mask selects; [sums at indices](AddAt), NumPy's `add.at`; [matrix products](mod@matmul) of any layout, and
+//! [sums of products by labels](mod@einsum), NumPy's `einsum`;
 //! [linear algebra](linalg) of stacks of small matrices;
 //! [kernels of one's own](kernels) from a line of CUDA C++, elementwise, reductions or scans; and [pieces of kernels](block) as headers, which the
 //! kernels of this crate are made of. On the host, [`host`] has reductions, scans, selections, matrix and dot products of arrays of any layout on all
@@ -61,6 +62,7 @@ mod add_at;
 pub mod block;
 mod common;
 mod device;
+pub mod einsum;
 mod error;
 pub mod host;
 pub mod kernels;

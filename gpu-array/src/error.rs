@@ -54,6 +54,14 @@ pub enum ArrayError {
         /// Number of axes there are.
         ndim: usize,
     },
+    /// An axis is named twice.
+    #[error("{op}: axis {axis} is named twice")]
+    RepeatedAxis {
+        /// The operation.
+        op: &'static str,
+        /// The axis.
+        axis: usize,
+    },
     /// An axis does not reach so far.
     #[error("{op}: index {index} of axis {axis}, which has length {len}")]
     Index {
@@ -385,7 +393,7 @@ pub enum ArrayError {
 
 gpu_driver::debug_by_text! {
     ArrayError:
-    Driver, TooLarge, Length, Range, Axis, Index, OutOfBounds, Slice, Chunk, Split, TooManyParts, Ndim, Permutation, Broadcast, NoArrays, Join, Reshape,
+    Driver, TooLarge, Length, Range, Axis, RepeatedAxis, Index, OutOfBounds, Slice, Chunk, Split, TooManyParts, Ndim, Permutation, Broadcast, NoArrays, Join, Reshape,
     ReshapeNeedsCopy, Operator, Deferred, TooDeep, Exchange, File, Shape, NotOneElement, NotInCOrder, Gaps, ViewAs, Strided, Operands, Devices, Outputs, NoHome, NoShape,
     TooManyOperations, TooManyArguments, NotAnArray, Operation, Infer,
 }

@@ -36,7 +36,7 @@
 //! in `gpu-sparse`, kernels from strings in `gpu-algos` (`kernels`) and `gpu-driver`.
 //!
 //! # From NumPy and CuPy
-//! The file `NUMPY.md` of the crate has some 320 lines more, each with a test.
+//! The file `NUMPY.md` of the crate has some 350 lines more, each with a test.
 //!
 //! | NumPy, CuPy | here |
 //! |---|---|
@@ -60,6 +60,8 @@
 //! | `x[mask] = 0`, `copyto(x, y, where=mask)` | `x.assign_where(&mask, 0.0)?`, `x.assign_where(&mask, &y)?` |
 //! | `put(x, i, v)`, `x.flat[i] = v` | `x.put(&i, &v)?`, `x.put(&i, 0.0)?`: flat indices; the last of several values stays |
 //! | `add.at(x, i, v)` | in `gpu-algos`: `x.add_at(&i, &v)?` |
+//! | `diagonal(x, 1)`, `diag(v, 1)`, `eye(2, 3, 1)` | `x.diagonal_of(1, Axis(0), Axis(1))?`, [`diag`](expression::diag)`(&v, 1)`, [`eye_of`](expression::eye_of)`(2, 3, 1)` |
+//! | `outer(x, y)`, `tril(a, -1)` | [`outer`](expression::outer)`(&x, &y)`, [`tril`](expression::tril)`(&a, -1)` |
 //! | `x.view(uint32)` | `x.view_as::<u32>()?`, `x.view_as_mut::<u32>()?` |
 //! | `as_strided(x, (n - 2, 3), …)` | `x.as_strided((n - 2, 3), &[1, 1])?`, checked, strides in elements |
 //! | `x.T`, `x.reshape(3, -1)`, `x.ravel()` | `x.t()`, `x.reshape((3, INFER))?`, `x.to_standard_layout()?.into_shape(INFER)?` |
@@ -67,6 +69,7 @@
 //! | `x[i, :]`, `take(x, i, axis=1)`, `take_along_axis` | [`take_axis`](expression::take_axis)`(&x, &i, Axis(0), Outside::Wrap).eval()?`, [`take_along_axis`](expression::take_along_axis) |
 //! | `x.copy()`, `y[...] = x` | `x.try_clone()?`, `y.assign(&x)?` |
 //! | `x.sum(axis=0)`, `cumsum`, `x[mask]` | in `gpu-algos`: `x.sum().axis(Axis(0)).eval()?`, `x.cumsum().eval()?`, `x.select(&mask).eval()?` |
+//! | `x @ y`, `einsum("ij,kj->ik", x, y)`, `kron(x, y)` | in `gpu-algos`: `x.matmul(&y).eval()?`, `einsum("ij,kj->ik", [&x, &y])?`, `kron(&x, &y)?` |
 //!
 //! # Features
 //! | | |

@@ -137,8 +137,8 @@ pub(crate) fn with_headers(program: Program, headers: impl IntoIterator<Item = H
 /// Allocates an array without initialising it. The next kernel writes its elements.
 pub(crate) fn allocate<T: Element, K: Dimension>(stream: &Stream, dim: K) -> Result<GpuArray<T, K>> {
     let len = dim.size();
-    // SAFETY: a reduction or a matrix product writes each of its results, and a selection reports the number of its results; if the launch fails the
-    // memory is dropped unread.
+    // SAFETY: a reduction, a matrix product or an expression writes each of its results, and a selection reports the number of its results; if the
+    // launch fails the memory is dropped unread.
     let data = unsafe { DeviceVec::uninitialized(stream, len)? };
     Ok(GpuArray::from_storage(data, dim)?)
 }

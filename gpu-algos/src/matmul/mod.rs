@@ -16,11 +16,28 @@
 //! # Ok::<(), gpu_algos::AlgoError>(())
 //! ```
 //!
+//! # Names of BLAS
+//! Most of BLAS is a line of expressions, one launch each. Strides and increments are those of views: `x.slice(s![..;2])?` has `incx = 2`.
+//!
+//! | BLAS | here |
+//! |---|---|
+//! | `axpy`: `y += alpha x` | `y += alpha * &x`; `y.update(\|y\| y + alpha * &x)?` returns the error |
+//! | `scal`: `x *= alpha`; `copy`, `swap` | `x *= alpha`; `y.assign(&x)?`; `std::mem::swap(&mut x, &mut y)` |
+//! | `rot`: `(c x + s y, c y - s x)` | [`eval_all`](gpu_array::expression::eval_all)`((c * &x + s * &y, c * &y - s * &x))?` |
+//! | `dot`, `dotu`; `dotc` | [`x.dot(&y)`](crate::Reductions::dot); [`x.vdot(&y)`](crate::Reductions::vdot) |
+//! | `nrm2`; `asum` | [`x.norm_l2()`](crate::Reductions::norm_l2); [`x.norm_l1()`](crate::Reductions::norm_l1), of complex numbers BLAS's is `(z.real().abs() + z.imag().abs()).sum()` |
+//! | `iamax`, `iamin` | `x.abs().argmax()`, `x.abs().argmin()`, counted from 0 |
+//! | `gemv`, `gemm`, also batched | [`gemm`], or [`a.matmul(&b)`](Matmul::matmul); transposes are views, `a.t()` |
+//! | `ger`, `geru`: `a += alpha x y^T`; `gerc` | `a += alpha * `[`outer`](gpu_array::expression::outer)`(&x, &y)`; with `y.conj()` |
+//! | `syr`: the triangle of `a += alpha x x^T` | `a += alpha * tril(outer(&x, &x), 0)` |
+//! | `trmv`, `trmm`, `symm` | the product with [`tril`](gpu_array::expression::tril)`(&a, 0)` or `triu`, computed into an array first |
+//!
 //! `problem.rs` has NumPy's rules for shapes, and brings operands into the order of the kernel. `policy.rs` estimates the time of each tile and
 //! grid, and `plan.rs` takes the least. `launch.rs` compiles and launches `device/matmul.cuh`, which multiplies f64 on tensor cores where they know it.
 //! [`Precision`] lets products of f32 take Hopper's tensor cores (`warpgroup/`).
 //! Stacks of matrices of up to 64 rows and columns have a kernel of their own (`stack.rs`, `device/matmul_stack.cuh`). Products with vectors are
-//! reductions (`vectors.rs`). [`tensordot`] makes of sums over pairs of axes one product of matrices (`tensordot.rs`).
+//! reductions (`vectors.rs`). [`tensordot`] makes of sums over pairs of axes one product of matrices (`tensordot.rs`);
+//! [`einsum`](mod@crate::einsum) takes labels of axes instead.
 
 #[cfg(test)]
 mod choices;

@@ -186,7 +186,7 @@ impl Contraction {
 /// assert_eq!(tensordot(&a, &b, 0)?.shape(), [3, 4, 5, 4, 3, 2]);
 /// # Ok::<(), gpu_algos::AlgoError>(())
 /// ```
-#[doc(alias("einsum", "contraction", "outer"))]
+#[doc(alias("contraction", "outer"))]
 pub fn tensordot<'a, 'b, T, D, E>(
     a: impl Into<GpuView<'a, T, D>>,
     b: impl Into<GpuView<'b, T, E>>,

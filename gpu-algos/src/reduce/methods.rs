@@ -71,6 +71,7 @@ macro_rules! reductions {
             )*
 
             /// The sum of |x|, the 1-norm of a vector, carried in f64. That of complex numbers is of the type of their parts, as the other norms.
+            #[doc(alias = "asum")]
             fn norm_l1(self) -> Reduction<'a, <Self::Elem as Numeric>::Real, Self::Dim, Ix0, Self::Backend>
             where
                 Self::Elem: Inexact,
@@ -91,7 +92,7 @@ macro_rules! reductions {
 
             /// The root of the sum of |x|^2, the 2-norm of a vector, carried in f64. For f64 no square overflows or underflows; of complex numbers
             /// |x| is rounded first, as by `abs`.
-            #[doc(alias = "norm")]
+            #[doc(alias("norm", "nrm2"))]
             fn norm_l2(self) -> Reduction<'a, <Self::Elem as Numeric>::Real, Self::Dim, Ix0, Self::Backend>
             where
                 Self::Elem: Inexact,
@@ -109,7 +110,7 @@ macro_rules! reductions {
             /// Products wrap or round in that type, and are exact for f16 and bf16; the sum of floats has the error of `sum`.
             ///
             /// `eval` reports `Operands` for vectors of different lengths.
-            #[doc(alias = "inner")]
+            #[doc(alias("inner", "dotu"))]
             fn dot<R>(self, other: R) -> Reduction<'a, Common<Self::Elem, R::Elem>, Ix1>
             where
                 Self: IntoExpr<'a, Dim = Ix1, Backend = Gpu>,
@@ -125,6 +126,7 @@ macro_rules! reductions {
             /// Shapes are not broadcast.
             ///
             /// `eval` reports `Operands` for arrays of different shapes.
+            #[doc(alias("dotc", "vecdot"))]
             fn vdot<R>(self, other: R) -> Reduction<'a, Common<Self::Elem, R::Elem>, Self::Dim>
             where
                 Self: IntoExpr<'a, Backend = Gpu>,
@@ -232,8 +234,10 @@ reductions! {
     /// The least and the greatest of the values that are not NaN, in one pass.
     fn nanmin_max() -> Pair<Self::Elem, Self::Elem> where Ordered, OperatorKind::MinMax, true, NanMinMax;
     /// The index of the first least value, or of the first NaN; indices count the reduced axes in C order.
+    #[doc(alias("iamin", "amin"))]
     fn argmin() -> i64 where Ordered, OperatorKind::ArgExtreme { greatest: false, narrow: false }, false, ArgMin;
     /// The index of the first greatest value, or of the first NaN; indices count the reduced axes in C order.
+    #[doc(alias("iamax", "amax"))]
     fn argmax() -> i64 where Ordered, OperatorKind::ArgExtreme { greatest: true, narrow: false }, false, ArgMax;
     /// The index of the first least value among those that are not NaN; -1 if there is none (NumPy raises an error).
     fn nanargmin() -> i64 where Ordered, OperatorKind::ArgExtreme { greatest: false, narrow: false }, true, NanArgMin;
@@ -246,6 +250,12 @@ reductions! {
     /// The number of values that are not 0.
     #[doc(alias = "count_nonzero")]
     fn count() -> i64 where Element, OperatorKind::Count, false, Count;
+}
+
+/// The sum in the type of the values: integers wrap in it, numbers of 16 bits are rounded to it once.
+pub(crate) fn own_sum<'a, T: Numeric, D: Dimension>(values: &Expr<'a, T, D>) -> Reduction<'a, T, D> {
+    let kind = OperatorKind::Sum { carried: carried(T::DTYPE), result: T::DTYPE };
+    Reduction::new(lowered(values.clone()), DeviceOperator::new(kind, T::DTYPE, false), None)
 }
 
 fn mean<T: Summable>() -> DType {

@@ -66,3 +66,4 @@ pub use results::{Pair, Results};
 
 pub use crate::common::summable::{Ordered, Summable};
 pub(crate) use launch::{compile_custom, reduce_custom, run};
+pub(crate) use methods::own_sum;

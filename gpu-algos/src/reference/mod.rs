@@ -5,6 +5,7 @@
 //! rounding, are those of the [operators](crate::operators).
 
 mod add_at;
+mod einsum;
 pub mod linalg;
 pub(crate) mod matmul;
 mod reduce;
@@ -15,6 +16,7 @@ mod vectors;
 #[doc(no_inline)]
 pub use crate::operators::*;
 pub use add_at::add_at;
+pub use einsum::{einsum, inner, kron};
 pub use matmul::{matmul, tensordot};
 pub use reduce::*;
 pub use scan::*;

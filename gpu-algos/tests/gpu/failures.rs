@@ -5,6 +5,7 @@ use std::error::Error;
 
 use gpu_algos::{
     AlgoError, Result,
+    einsum::{einsum, einsum_with_precision, inner, kron},
     gpu_array::{
         ArrayError, GpuArray, GpuViewMut, Number,
         gpu_driver::{
@@ -593,6 +594,83 @@ static OPERATIONS: &[Operation<Call>] = &[
         },
     },
     Operation {
+        name: "einsum",
+        makes: &[(Allocation, 1), (ModuleLoad, 1), (Launch, 1)],
+        sweep: |call| {
+            reduces(
+                call,
+                SMALL,
+                |x| einsum("ki,kj->ij", [x, x]),
+                |got| {
+                    ensure_eq!(got.to_ndarray()?, column_products(SMALL).into_dyn());
+                    Ok(())
+                },
+            )
+        },
+    },
+    Operation {
+        name: "einsum_with_precision",
+        makes: &[(Allocation, 1), (ModuleLoad, 1), (Launch, 1)],
+        sweep: |call| {
+            let prepare = |device: &Device| Ok(GpuArray::from_ndarray(device, &host(SMALL).mapv(|x| x as f32))?);
+            let squares = |x: &mut GpuArray<f32, Ix2>| einsum_with_precision(Precision::Tf32, "ki,kj->ij", [&*x, &*x]);
+            sweep(call, prepare, squares, |x, done| {
+                ensure_eq!(x.to_ndarray()?, host(SMALL).mapv(|x| x as f32));
+                if let Some(got) = done {
+                    ensure_eq!(got.to_ndarray()?, column_products(SMALL).mapv(|x| x as f32).into_dyn());
+                }
+                Ok(())
+            })
+        },
+    },
+    Operation {
+        name: "einsum, of three steps",
+        makes: &[(Allocation, 3), (ModuleLoad, 2), (Launch, 3)],
+        sweep: |call| {
+            reduces(
+                call,
+                SMALL,
+                |x| einsum("ij,kl->jl", [x, x]),
+                |got| {
+                    let sums = host(SMALL).sum_axis(Axis(0));
+                    let want = Array2::from_shape_fn((COLUMNS, COLUMNS), |(j, l)| sums[j] * sums[l]);
+                    ensure_eq!(got.to_ndarray()?, want.into_dyn());
+                    Ok(())
+                },
+            )
+        },
+    },
+    Operation {
+        name: "kron",
+        makes: &[(Allocation, 1), (ModuleLoad, 1), (Launch, 1)],
+        sweep: |call| {
+            reduces(
+                call,
+                SMALL,
+                |x| kron(x, x),
+                |got| {
+                    ensure_eq!(got.to_ndarray()?, reference::kron(&host(SMALL), &host(SMALL))?);
+                    Ok(())
+                },
+            )
+        },
+    },
+    Operation {
+        name: "inner",
+        makes: &[(Allocation, 1), (ModuleLoad, 1), (Launch, 1)],
+        sweep: |call| {
+            reduces(
+                call,
+                SMALL,
+                |x| inner(x, x),
+                |got| {
+                    ensure_eq!(got.to_ndarray()?, reference::inner(&host(SMALL), &host(SMALL))?);
+                    Ok(())
+                },
+            )
+        },
+    },
+    Operation {
         name: "Scan::eval",
         makes: &[(Allocation, 1), (ModuleLoad, 1), (Launch, 1)],
         sweep: |call| {
@@ -954,6 +1032,8 @@ pub fn cases() -> impl Iterator<Item = (String, impl FnOnce(&()) -> Outcome + Se
 pub fn no_fallible_function_is_forgotten(_: &()) -> Outcome {
     let sources = [
         include_str!("../../src/add_at.rs"),
+        include_str!("../../src/einsum/mod.rs"),
+        include_str!("../../src/einsum/products.rs"),
         include_str!("../../src/select/launch.rs"),
         include_str!("../../src/select/methods.rs"),
         include_str!("../../src/select/results.rs"),

@@ -10,6 +10,7 @@ use testkit::{Suite, tests};
 mod adding;
 mod block;
 mod complex;
+mod einsum;
 mod examples;
 mod failures;
 mod halves;
@@ -73,6 +74,7 @@ fn main() -> ExitCode {
         .group("device", device.clone(), "GPU_TESTS", matmul_random::TESTS)
         .group("device", device.clone(), "GPU_TESTS", tensordot::TESTS)
         .group("device", device.clone(), "GPU_TESTS", linalg::TESTS)
+        .group("device", device.clone(), "GPU_TESTS", einsum::TESTS)
         .group("device", device.clone(), "GPU_TESTS", matmul_halves::TESTS)
         .group("device", device.clone(), "GPU_TESTS", matmul_precisions::TESTS)
         .group("device", device.clone(), "GPU_TESTS", kernels_reduction::TESTS)

@@ -62,7 +62,7 @@ pub use samples::KERNELS;
 pub(crate) use syntax::as_i64;
 pub use syntax::{
     Backend, Expr, Gpu, Host, IntoExpr, IntoOperand, Operand, Operation, Outside, OwnedRhs, Precompile, Rhs, Values,
-    arange, complex, constant, diff, diff_n, eval_all, eye, flip, gather, host, host_owned, index, linspace,
-    linspace_without_end, pad, precompile, repeat, roll, source, take, take_along_axis, take_axis, tile, tril, triu,
-    where_,
+    arange, complex, constant, diag, diff, diff_n, eval_all, eye, eye_of, flip, gather, host, host_owned, index,
+    linspace, linspace_without_end, outer, pad, precompile, repeat, roll, source, take, take_along_axis, take_axis,
+    tile, tril, triu, where_,
 };

@@ -62,6 +62,29 @@ impl<D: Dimension> Layout<D> {
         Layout::build(self.offset, std::iter::once((len, stride)))
     }
 
+    /// The places whose indices in `a` and in `b` differ by `offset`, along a last axis in place of those two.
+    pub(crate) fn diagonal_of(&self, offset: isize, a: Axis, b: Axis) -> Result<Layout<D::Smaller>> {
+        let op = "diagonal_of";
+        let (a, b) = (self.checked_axis(op, a)?, self.checked_axis(op, b)?);
+        if a == b {
+            return Err(ArrayError::RepeatedAxis { op, axis: a });
+        }
+        // The first place on the diagonal.
+        let (row, column) = if offset < 0 { (offset.unsigned_abs(), 0) } else { (0, offset.unsigned_abs()) };
+        let len = self.dim[a].saturating_sub(row).min(self.dim[b].saturating_sub(column));
+        let strides = self.strides();
+        let start = if len == 0 {
+            self.offset
+        } else {
+            let along = |axis: usize, index: usize| (index as isize).wrapping_mul(strides[axis]);
+            self.offset.wrapping_add_signed(along(a, row)).wrapping_add_signed(along(b, column))
+        };
+        let stride = if len > 1 { strides[a] + strides[b] } else { 0 };
+        let others = self.axes().enumerate().filter(|&(axis, _)| axis != a && axis != b).map(|(_, axis)| axis);
+        let axes: Vec<_> = others.chain([(len, stride)]).collect();
+        Ok(Layout::build(start, axes.into_iter()))
+    }
+
     /// The shape `dim`, in which each element stands as often as needed: axes are compared from the last; one of length 1, or one that
     /// is missing, takes any length with stride 0.
     pub(crate) fn broadcast<E: Dimension>(&self, dim: E) -> Result<Layout<E>> {

@@ -110,10 +110,33 @@ fn walk(rng: &mut Rng, view: ArrayViewD<'_, usize>, layout: Dynamic, depth: usiz
         12 if has_axis => return parts(rng, view, &layout, axis, depth),
         _ => {
             same(&layout.diagonal(), &view.diag().into_dyn());
+            diagonals(rng, &view, &layout);
             (view, layout)
         }
     };
     walk(rng, view, layout, depth - 1);
+}
+
+/// A diagonal of two axes, or an error.
+fn diagonals(rng: &mut Rng, view: &ArrayViewD<'_, usize>, layout: &Dynamic) {
+    let ndim = view.ndim();
+    let (a, b, offset) = (rng.below(ndim + 1), rng.below(ndim + 1), rng.below(9) as isize - 4);
+    let got = layout.diagonal_of(offset, Axis(a), Axis(b));
+    if a.max(b) >= ndim || a == b {
+        assert!(got.is_err(), "{a} and {b} of {ndim}");
+        return;
+    }
+    let (row, column) = ((-offset).max(0) as usize, offset.max(0) as usize);
+    let len = view.len_of(Axis(a)).saturating_sub(row).min(view.len_of(Axis(b)).saturating_sub(column));
+    let others: Vec<usize> = (0..ndim).filter(|&axis| axis != a && axis != b).collect();
+    let shape: Vec<usize> = others.iter().map(|&axis| view.len_of(Axis(axis))).chain([len]).collect();
+    let want = ArrayD::from_shape_fn(IxDyn(&shape), |at| {
+        let mut index = vec![0; ndim];
+        others.iter().enumerate().for_each(|(i, &axis)| index[axis] = at[i]);
+        (index[a], index[b]) = (at[ndim - 2] + row, at[ndim - 2] + column);
+        view[&index[..]]
+    });
+    leads_to(&got.unwrap(), &want.view());
 }
 
 /// Both with the same operation done.

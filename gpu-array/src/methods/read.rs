@@ -1,7 +1,5 @@
 //! The methods of arrays and views for reading.
 
-use std::fmt;
-
 use gpu_driver::{Device, Stream};
 use ndarray::{Array, ArrayBase, Axis, DataMut, Dimension, IntoDimension, Ix1, IxDyn, Order, RemoveAxis, SliceArg};
 
@@ -11,7 +9,7 @@ use crate::{
 
 /// The methods of `$type` for reading; views of it live for `$life`. It has `layout()` and `data()`.
 macro_rules! read_only {
-    ([$($generics:tt)*] $type:ty, $name:literal, $life:lifetime) => {
+    ([$($generics:tt)*] $type:ty, $life:lifetime) => {
         impl<$($generics)*> $type {
             /// The lengths of the axes.
             pub fn shape(&self) -> &[usize] {
@@ -225,9 +223,36 @@ macro_rules! read_only {
                 Ok(self.view().with(self.layout().broadcast(shape.into_dimension())?))
             }
 
-            /// The elements whose indices are all the same.
+            /// The elements whose indices are all the same. [`diagonal_of`](Self::diagonal_of) takes two axes, and others beside the main one.
+            #[doc(alias("diag", "trace"))]
             pub fn diagonal(&self) -> GpuView<$life, T, Ix1> {
                 self.view().with(self.layout().diagonal())
+            }
+
+            /// A diagonal of two axes, NumPy's `diagonal(offset, a, b)`: the elements `(.., i, .., i + offset, ..)` with i along `a` and
+            /// `i + offset` along `b`. Nothing is copied.
+            ///
+            /// Its sum is the trace: `x.diagonal_of(1, Axis(0), Axis(1))?.sum()` with `gpu-algos`. `diagonal_of_mut` gives a view
+            /// to write to.
+            ///
+            /// # Shapes
+            /// The other axes in their order, then the diagonal: those of a stack of matrices are the rows of the result. A diagonal beyond the corner
+            /// is empty.
+            ///
+            /// # Errors
+            /// `Axis` where there is no such axis; `RepeatedAxis` for one axis twice.
+            ///
+            /// ```no_run
+            /// # let device = gpu_driver::Device::first()?;
+            /// use ndarray::{Axis, array};
+            /// let x = gpu_array::GpuArray::from_ndarray(&device, &array![[1, 2, 3], [4, 5, 6]])?;
+            /// assert_eq!(x.diagonal_of(1, Axis(0), Axis(1))?.to_ndarray()?, array![2, 6]);
+            /// assert_eq!(x.diagonal_of(-1, Axis(0), Axis(1))?.to_ndarray()?, array![4]);
+            /// # Ok::<(), gpu_array::ArrayError>(())
+            /// ```
+            #[doc(alias("diag", "trace", "diagonal"))]
+            pub fn diagonal_of(&self, offset: isize, a: Axis, b: Axis) -> Result<GpuView<$life, T, D::Smaller>> {
+                Ok(self.view().with(self.layout().diagonal_of(offset, a, b)?))
             }
 
             /// The elements before an index of an axis, and those from it on.
@@ -405,31 +430,9 @@ macro_rules! read_only {
                 transfer::copy_to_ndarray(&self.view(), target.view_mut())
             }
         }
-
-        impl<$($generics)*> fmt::Display for $type {
-            /// Prints the elements as ndarray does; a device error prints as its text.
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                // To print an error is not to return it.
-                let earlier = self.pending().and_then(Pending::peek);
-                match earlier.map_or_else(|| self.to_ndarray(), Err) {
-                    Ok(host) => host.fmt(f),
-                    Err(error) => write!(f, "<{self:?}: {error}>"),
-                }
-            }
-        }
-
-        impl<$($generics)*> fmt::Debug for $type {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                write!(f, "{}<{}>(shape {:?}", $name, T::DTYPE, self.shape())?;
-                if !self.is_standard_layout() {
-                    write!(f, ", strides {:?}", self.strides())?;
-                }
-                write!(f, ", device {})", self.device().ordinal())
-            }
-        }
     };
 }
 
-read_only!([T: Element, D: Dimension] GpuArray<T, D>, "GpuArray", '_);
-read_only!(['a, T: Element, D: Dimension] GpuView<'a, T, D>, "GpuView", 'a);
-read_only!([T: Element, D: Dimension] GpuViewMut<'_, T, D>, "GpuViewMut", '_);
+read_only!([T: Element, D: Dimension] GpuArray<T, D>, '_);
+read_only!(['a, T: Element, D: Dimension] GpuView<'a, T, D>, 'a);
+read_only!([T: Element, D: Dimension] GpuViewMut<'_, T, D>, '_);

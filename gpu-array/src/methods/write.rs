@@ -100,6 +100,21 @@ macro_rules! read_write {
                 self.view_mut().with(layout)
             }
 
+            /// A mutable view of a diagonal of two axes, as by `diagonal_of`.
+            ///
+            /// # Errors
+            /// The errors of `diagonal_of`.
+            #[doc(alias = "fill_diagonal")]
+            pub fn diagonal_of_mut(
+                &mut self,
+                offset: isize,
+                a: Axis,
+                b: Axis,
+            ) -> Result<GpuViewMut<'_, T, D::Smaller>> {
+                let layout = self.layout().diagonal_of(offset, a, b)?;
+                Ok(self.view_mut().with(layout))
+            }
+
             /// Mutable views of the elements before an index of an axis and from it on, as by `split_at`; the two can be used side by side.
             ///
             /// # Errors

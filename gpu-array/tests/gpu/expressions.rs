@@ -3,8 +3,8 @@
 use gpu_array::{
     Element, GpuArray, Result,
     expression::{
-        Backend, Expr, Gpu, Host, Outside, constant, diff, eval_all, eye, flip, gather, host, index, linspace, pad,
-        precompile, repeat, roll, take, tile, tril, triu, where_,
+        Backend, Expr, Gpu, Host, Outside, constant, diag, diff, eval_all, eye, eye_of, flip, gather, host, index,
+        linspace, outer, pad, precompile, repeat, roll, take, tile, tril, triu, where_,
     },
 };
 use gpu_driver::{Device, DevicePod};
@@ -260,6 +260,8 @@ fn made<'a, P: Backend>(
         ("diff of bytes", any(diff(&m, Axis(0)))?),
         ("tril", any(tril(&x, -1))?),
         ("triu", any(triu(&m, 2))?),
+        ("diag", any(diag(&v, -2))?),
+        ("outer", any(outer(&v, &i) + eye_of::<f64, P>(11, 60, 2))?),
         ("mean of neighbours", any((roll(&v, 1, Axis(0)) + &v + roll(&v, -1, Axis(0))) / 3.0)?),
     ])
 }

@@ -686,6 +686,8 @@ const OTHERS: &[&str] = &[
     "any::broadcast",
     "any::chunks",
     "any::chunks_mut",
+    "any::diagonal_of",
+    "any::diagonal_of_mut",
     "any::index_axis",
     "any::index_axis_mut",
     "any::insert_axis",

@@ -90,6 +90,13 @@ fn views_read_as_those_of_ndarray(device: &Device) -> Outcome {
         ensure_eq!(x.insert_axis(Axis(1))?.to_ndarray()?, h.view().insert_axis(Axis(1)));
         ensure_eq!(x.insert_axis(Axis(1))?.squeeze().to_ndarray()?, h.view().into_dyn());
         ensure_eq!(x.diagonal().to_ndarray()?, h.diag());
+        // NumPy's h.diagonal(2, 2, 0), and h.diagonal(-3, 1, 2).
+        let want = Array2::from_shape_fn((5, 2), |(i, k)| h[[k + 2, i, k]]);
+        ensure_eq!(x.diagonal_of(2, Axis(2), Axis(0))?.to_ndarray()?, want);
+        let want = Array2::from_shape_fn((4, 2), |(i, k)| h[[i, k + 3, k]]);
+        ensure_eq!(y.diagonal_of(-3, Axis(1), Axis(2))?.to_ndarray()?, want);
+        ensure_eq!(x.diagonal_of(isize::MIN, Axis(0), Axis(1))?.shape().to_vec(), [6, 0]);
+        ensure_eq!(x.diagonal_of(5, Axis(0), Axis(1))?.shape().to_vec(), [6, 0]);
         ensure_eq!(x.broadcast((2, 4, 5, 6))?.to_ndarray()?, h.broadcast((2, 4, 5, 6)).ok_or("shape")?);
         let (before, after) = x.split_at(Axis(2), 4)?;
         ensure_eq!(before.to_ndarray()?, h.slice(s![.., .., ..4]));
@@ -132,6 +139,11 @@ fn writes_to_views_change_their_elements_only(device: &Device) -> Outcome {
     ensure_eq!(x.to_ndarray()?, h);
     x.index_axis_mut(Axis(0), 2)?.diagonal_mut().copy_from_ndarray(&array![7, 8, 9, 10, 11])?;
     h.index_axis_mut(Axis(0), 2).diag_mut().assign(&array![7, 8, 9, 10, 11]);
+    ensure_eq!(x.to_ndarray()?, h);
+    x.diagonal_of_mut(-1, Axis(1), Axis(2))?.slice_mut(s![1.., ..])?.fill(-7)?;
+    for (i, k) in (1..4).flat_map(|i| (0..4).map(move |k| (i, k))) {
+        h[[i, k + 1, k]] = -7;
+    }
     ensure_eq!(x.to_ndarray()?, h);
     x.reshape_mut((10, 12))?.slice_mut(s![3.., ..])?.fill(5)?;
     h.view_mut().into_shape_with_order((10, 12))?.slice_mut(s![3.., ..]).fill(5);
@@ -364,6 +376,9 @@ fn what_has_no_view_is_an_error(device: &Device) -> Outcome {
     ensure!(matches!(x.slice(s![4, .., ..]), Err(ArrayError::Index { axis: 0, len: 4, index: 4, .. })));
     ensure!(matches!(x.slice_mut(s![.., ..6, ..]), Err(ArrayError::Slice { axis: 1, len: 5, .. })));
     ensure!(matches!(x.index_axis(Axis(3), 0), Err(ArrayError::Axis { axis: 3, ndim: 3, .. })));
+    ensure!(matches!(x.diagonal_of(0, Axis(3), Axis(0)), Err(ArrayError::Axis { axis: 3, ndim: 3, .. })));
+    ensure!(matches!(x.diagonal_of(0, Axis(1), Axis(1)), Err(ArrayError::RepeatedAxis { axis: 1, .. })));
+    ensure!(matches!(x.diagonal_of_mut(1, Axis(0), Axis(7)), Err(ArrayError::Axis { axis: 7, .. })));
     ensure!(matches!(x.len_of(Axis(3)), Err(ArrayError::Axis { axis: 3, ndim: 3, .. })));
     ensure!(matches!(x.broadcast((4, 5, 7)), Err(ArrayError::Broadcast { .. })));
     ensure!(matches!(x.view().into_dimensionality::<Ix2>(), Err(ArrayError::Ndim { .. })));

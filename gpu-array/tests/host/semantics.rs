@@ -5,8 +5,8 @@ use std::fmt::Debug;
 use gpu_array::{
     ArrayError, Element,
     expression::{
-        Expr, Host, IntoExpr, Outside, arange, constant, diff, diff_n, eye, flip, host, index, linspace,
-        linspace_without_end, pad, repeat, roll, take, tile, tril, triu, where_,
+        Expr, Host, IntoExpr, Outside, arange, constant, diag, diff, diff_n, eye, eye_of, flip, host, index, linspace,
+        linspace_without_end, outer, pad, repeat, roll, take, tile, tril, triu, where_,
     },
 };
 use ndarray::{Array2, ArrayView1, Axis, Dimension, Ix1, Ix2, array, aview1};
@@ -284,6 +284,27 @@ fn differences_and_triangles() {
     gives(triu(host(&m), 1), &[0, 1, 2, 3, 0, 0, 6, 7, 0, 0, 0, 11]);
     gives(tril(host(&m), -1), &[0, 0, 0, 0, 4, 0, 0, 0, 8, 9, 0, 0]);
     gives(eye::<u8, Host>(3), &[1, 0, 0, 0, 1, 0, 0, 0, 1]);
+    let stack = [[[1.0, f64::NAN], [3.0, 4.0]], [[5.0, f64::INFINITY], [7.0, 8.0]]];
+    gives(tril(host(&ndarray::arr3(&stack)), 0), &[1.0, 0.0, 3.0, 4.0, 5.0, 0.0, 7.0, 8.0]);
+    gives(triu(host(&Array2::<u8>::zeros((0, 3))), i64::MIN), &[]);
+}
+
+#[test]
+fn diagonals_and_outer_products() {
+    gives(eye_of::<i32, Host>(3, 2, -1), &[0, 0, 1, 0, 0, 1]);
+    gives(eye_of::<f32, Host>(1, 2, 2), &[0.0, 0.0]);
+    gives(diag(of(&[1u8, 2]), 0), &[1, 0, 0, 2]);
+    gives(diag(of(&[1u8, 2]), 1), &[0, 1, 0, 0, 0, 2, 0, 0, 0]);
+    gives(diag(of(&[f64::NAN]), -1).is_nan(), &[false, false, true, false]);
+    gives(diag(of::<f64>(&[]), 1), &[0.0]);
+    gives(diag(of::<f64>(&[]), 0), &[]);
+    assert!(matches!(diag(of(&[1u8]), i64::MIN).eval(), Err(ArrayError::TooLarge { .. })));
+    assert!(matches!(diag(of(&[1.0]) + 1.0, 0).eval(), Err(ArrayError::NotAnArray { op: "diag", .. })));
+    gives(outer(of(&[1i32, -2]), of(&[0.5f32, 2.0]) + 1.0), &[1.5f64, 3.0, -3.0, -6.0]);
+    let m = table();
+    gives(outer(host(m.slice(ndarray::s![..;-1, 1])), host(m.slice(ndarray::s![0, ..2]))), &[0, 9, 0, 5, 0, 1]);
+    gives(outer(of::<f64>(&[]), of(&[1.0])), &[]);
+    assert!(matches!(outer(of(&[1.0]) * 2.0, of(&[1.0])).eval(), Err(ArrayError::NotAnArray { op: "outer", .. })));
 }
 
 #[test]

@@ -2,14 +2,17 @@
 #![allow(unused_parens, clippy::double_parens, clippy::op_ref, reason = "lines as a user writes them")]
 
 use gpu_algos::{
+    einsum::{einsum, inner, kron},
     gpu_array::{
         GpuArray, concatenate,
         expression::{
-            Outside, diff, diff_n, flip, pad, repeat, roll, take, take_along_axis, take_axis, tile, tril, triu,
+            Outside, diag, diff, diff_n, eye_of, flip, outer, pad, repeat, roll, take, take_along_axis, take_axis,
+            tile, tril, triu,
         },
         hstack, meshgrid, stack, vstack,
     },
     linalg::{self, Triangle},
+    matmul::tensordot,
     prelude::*,
 };
 use ndarray::{Axis, MeshIndex, s};
@@ -33,6 +36,9 @@ pub fn moved(lines: &mut Lines, gpu: Option<&OnDevice>, host: Option<&OnHost<'_>
         "np.diff(i, n=2, axis=1)" => diff_n(i, 2, Axis(1));
         "np.tril(x)" => tril(x, 0);
         "np.triu(x, 1)" => triu(x, 1);
+        "np.diag(v, 1)" => diag(v, 1);
+        "np.outer(v, k)" => outer(v, k);
+        "np.outer(v, v) + np.eye(4, 4, -1)" => outer(v, v) + eye_of::<f64, _>(4, 4, -1);
         "v[k]" => take(v, k, Outside::Wrap);
         "v.take(k, mode='clip')" => take(v, k, Outside::Clip);
         "x[:, k]" => take_axis(x, k, Axis(1), Outside::Wrap);
@@ -102,6 +108,37 @@ pub fn small_matrices(lines: &mut Lines, gpu: Option<&OnDevice>) {
         "np.linalg.qr(x.T)[1]" => linalg::qr(x.t()).eval()?.1;
         "np.linalg.solve(np.triu(x[:, :3]), v[:3])" =>
             linalg::solve_triangular(x.slice(s![.., ..3])?, v.slice(s![..3])?, Triangle::Upper).eval()?;
+    }
+}
+
+pub fn products(lines: &mut Lines, gpu: Option<&OnDevice>) {
+    device_lines! { lines, gpu, "Products, diagonals and BLAS, on a device", [x y v i j z];
+        "np.einsum('ij,kj->ik', x, y)" => einsum("ij,kj->ik", [x, y])?;
+        "np.einsum('ij,j->i', x, v)" => einsum("ij,j->i", (x, v))?;
+        "np.einsum('ij->j', x)" => einsum("ij->j", [x])?;
+        "np.einsum('ii', x[:, :3])" => einsum("ii", [x.slice(s![.., ..3])?])?;
+        "np.einsum('i,j,k', v, v, v)" => einsum("i,j,k", [v, v, v])?;
+        "np.einsum('...j,j,...k->k...', x, v, y)" => einsum("...j,j,...k->k...", (x, v, y))?;
+        "np.einsum('i,i', z, z)" => einsum("i,i", [z, z])?;
+        "np.tensordot(x, y, axes=([1, 0], [1, 0]))" => tensordot(x, y, ([1, 0], [1, 0]))?;
+        "np.inner(x, y)" => inner(x, y)?;
+        "np.inner(x, v)" => inner(x, v)?;
+        "np.kron(x, y)" => kron(x, y)?;
+        "np.kron(i, j)" => kron(i, j)?;
+        "np.vecdot(x, y)" => (x * y).sum().axis(Axis(1)).eval()?;
+        "np.matvec(x, v)" => x.matmul(v).eval()?;
+        "np.diagonal(x)" => x.diagonal();
+        "np.diagonal(x, 1)" => x.diagonal_of(1, Axis(0), Axis(1))?;
+        "np.trace(x)" => x.diagonal().sum().eval()?;
+        "np.trace(i, -1)" => i.diagonal_of(-1, Axis(0), Axis(1))?.sum().eval()?;
+        "np.fill_diagonal(x, 7)" => { let mut x = x.try_clone()?; x.diagonal_mut().fill(7.0)?; x };
+        "x[:] = np.tril(x)" => { let mut x = x.try_clone()?; x.update(|x| tril(x, 0))?; x };
+        "y + 2 * x  # axpy" => { let mut y = y.try_clone()?; y += 2.0 * x; y };
+        "x * 3  # scal" => { let mut x = x.try_clone()?; x *= 3.0; x };
+        "x[:, :3] + 2 * np.outer(v[:3], v[:3])  # ger" => { let v = v.slice(s![..3])?; (x.slice(s![.., ..3])? + 2.0 * outer(v, v)).eval()? };
+        "np.linalg.norm(z)  # nrm2" => z.norm_l2().eval()?;
+        "np.abs(v).sum()  # asum" => v.norm_l1().eval()?;
+        "np.abs(v).argmax()  # iamax" => v.abs().argmax().eval()?;
     }
 }
 

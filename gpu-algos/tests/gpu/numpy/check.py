@@ -1,6 +1,7 @@
 """Reads cases from stdin, computes each with NumPy, and says which differ; the last line is how many there were.
 
 A case is a line of JSON: operation, element type, shape, axes, ddof, mask, and the bits of input and result in hexadecimal, both in C order.
+An einsum has subscripts, and a list of inputs with their shapes.
 Scans and `compress` are along the first of the axes.
 """
 import json
@@ -122,17 +123,34 @@ def same(got, want):
     return np.allclose(got, want, rtol=close, atol=close * 1e-2, equal_nan=True)
 
 
+def einsum(case):
+    """What is wrong with an einsum; None if nothing is."""
+    arrays = [
+        np.frombuffer(bytes.fromhex(bits), case["dtype"]).reshape(shape)
+        for bits, shape in zip(case["inputs"], case["shapes"])
+    ]
+    right = np.asarray(np.einsum(case["subscripts"], *arrays))
+    got = np.frombuffer(bytes.fromhex(case["output"]), case["result"]).reshape(case["shape"])
+    if same(got, right):
+        return None
+    return f"einsum {case['subscripts']} of {case['dtype']} {case['shapes']}: got {got!r}, NumPy {right!r}"
+
+
 def main():
     count = 0
     for line in sys.stdin.readlines():
         case = json.loads(line)
+        count += 1
+        if case["op"] == "einsum":
+            if told := einsum(case):
+                print(told)
+            continue
         x = np.frombuffer(bytes.fromhex(case["input"]), case["dtype"]).reshape(case["shape"])
         axes = tuple(case["axes"])
         right = np.asarray(want(case, x, axes))
         got = np.frombuffer(bytes.fromhex(case["output"]), case["result"]).reshape(right.shape)
         if not same(got, right):
             print(f"{case['op']} of {case['dtype']} {case['shape']} over {axes}: got {got!r}, NumPy {right!r} ({right.dtype})")
-        count += 1
     print(count)
 
 

@@ -1,6 +1,7 @@
 //! Reductions, scans and selection on the host against NumPy: values, types of results, NaN, infinities and zeros of both signs. The fast code and
 //! the definitions are compared with it side by side, since each promises NumPy's results, and a device is compared with the definitions alone.
 
+mod einsums;
 mod scans;
 
 use std::{
@@ -28,7 +29,7 @@ pub fn python() -> Result<Python, String> {
     testkit::python(&["numpy"])
 }
 
-/// 40 arrays of most types, with each reduction, scan and selection, on all threads and by the definition.
+/// 40 arrays of most types, with each reduction, scan and selection, and einsums, on all threads and by the definition.
 fn host_and_reference(python: &Python) -> Outcome {
     let mut cases = String::new();
     for seed in 0..40 {
@@ -39,6 +40,7 @@ fn host_and_reference(python: &Python) -> Outcome {
         of_type(&mut cases, &mut rng, |rng| float(rng, special) as f32);
         of_type(&mut cases, &mut rng, |rng| f16::rounded_from_f64(float(rng, special)));
         of_complex(&mut cases, &mut rng, |rng| Complex::new(float(rng, special) as f32, float(rng, 0) as f32));
+        einsums::of_every_type(&mut cases, &mut rng);
     }
     let mut child = Command::new(python)
         .args(["-c", include_str!("check.py")])

@@ -96,6 +96,7 @@ impl<T: Element, D: Dimension> GpuArray<T, D> {
     ///
     /// # Errors
     /// The errors of [`GpuArray::assign`].
+    #[doc(alias("axpy", "axpby", "scal", "ger"))]
     pub fn update<'s, R>(&'s mut self, function: impl FnOnce(Expr<'s, T, D>) -> R) -> Result<()>
     where
         R: IntoExpr<'s, Elem = T, Backend = Gpu>,

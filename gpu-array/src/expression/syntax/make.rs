@@ -1,6 +1,6 @@
 //! Expressions of places, and of elements at computed places, which would otherwise be kernels of their own.
 
-use ndarray::{Axis, Dimension, Ix1, Ix2};
+use ndarray::{Axis, Dimension, Ix1};
 use smallvec::SmallVec;
 
 use super::{
@@ -223,52 +223,6 @@ pub fn linspace_without_end<T: crate::Float, P: Backend>(start: T, stop: T, n: u
 
 fn wide<T: crate::Float>(value: T) -> f64 {
     num_traits::ToPrimitive::to_f64(&value).unwrap_or(f64::NAN)
-}
-
-/// The identity matrix of n rows.
-///
-/// ```no_run
-/// # let device = gpu_array::gpu_driver::Device::first()?;
-/// use gpu_array::{GpuArray, expression::eye};
-/// let unit: GpuArray<f32, _> = eye(3).eval_on(&device)?;
-/// assert_eq!(unit.to_ndarray()?, ndarray::Array2::eye(3));
-/// # Ok::<(), gpu_array::ArrayError>(())
-/// ```
-pub fn eye<T: Numeric, P: Backend>(n: usize) -> Expr<'static, T, Ix2, P> {
-    let diagonal = index::<Ix2, P>(Axis(0)).eq(index::<Ix2, P>(Axis(1)));
-    Expr::<T, Ix2, P>::of(diagonal.value.cast(T::DTYPE)).broadcast((n, n))
-}
-
-/// A matrix with zeros above its k-th diagonal (0 is the main one, 1 the one above it), NumPy's `tril`.
-pub fn tril<'a, A>(matrix: A, k: i64) -> Expr<'a, A::Elem, A::Dim, A::Backend>
-where
-    A: IntoExpr<'a>,
-{
-    triangle(matrix.into_expr(), Op::LessEqual, k)
-}
-
-/// A matrix with zeros below its k-th diagonal, NumPy's `triu`.
-pub fn triu<'a, A>(matrix: A, k: i64) -> Expr<'a, A::Elem, A::Dim, A::Backend>
-where
-    A: IntoExpr<'a>,
-{
-    triangle(matrix.into_expr(), Op::GreaterEqual, k)
-}
-
-/// The elements where `column - row`, along the last two axes, compares with k; 0 elsewhere.
-fn triangle<'a, T: Element, D: Dimension, P: Backend>(
-    matrix: Expr<'a, T, D, P>,
-    compare: Op,
-    k: i64,
-) -> Expr<'a, T, D, P> {
-    if let Some(ndim @ 0..2) = D::NDIM {
-        return Expr::of(Value::failed(ArrayError::Ndim { op: "tril, triu", expected: 2, got: ndim }, T::DTYPE));
-    }
-    let place = |axis| Value::new(NodeKind::FromLast(axis), DType::I64);
-    let distance = Value::binary(Op::Subtract, DType::I64, DType::I64, place(0), place(1));
-    let keeps = Value::binary(compare, DType::Bool, DType::I64, distance, Value::scalar(k));
-    let zero = Value::scalar(T::ZERO);
-    Expr::of(Value::ternary(Op::Select, T::DTYPE, [keeps, matrix.value, zero]))
 }
 
 /// An array whose places along one axis are computed from those of the result; the other axes stay. `length` is that of the result from that of the

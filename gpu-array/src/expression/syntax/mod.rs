@@ -1,6 +1,7 @@
 //! The types, operators and functions by which users write expressions.
 //!
-//! `expr.rs` has the types, and `arrays.rs` makes expressions of arrays. `operators.rs`, `functions.rs`, `math.rs`, `make.rs` and `along.rs` build larger ones of them.
+//! `expr.rs` has the types, and `arrays.rs` makes expressions of arrays. `operators.rs`, `functions.rs`, `math.rs`, `make.rs`, `matrices.rs` and
+//! `along.rs` build larger ones of them.
 //! `evaluate.rs`, `assign.rs` and `precompile.rs` hand them over to the evaluators of a backend (`backend.rs`).
 
 mod along;
@@ -12,6 +13,7 @@ mod expr;
 mod functions;
 mod make;
 mod math;
+mod matrices;
 mod operators;
 mod precompile;
 
@@ -22,7 +24,8 @@ pub use expr::{Backend, Expr, Gpu, Host, IntoExpr, IntoOperand, Operand, Operati
 pub use functions::{complex, where_};
 pub(crate) use make::as_i64;
 pub use make::{
-    Outside, arange, diff, diff_n, eye, flip, gather, index, linspace, linspace_without_end, pad, repeat, roll, source,
-    take, tile, tril, triu,
+    Outside, arange, diff, diff_n, flip, gather, index, linspace, linspace_without_end, pad, repeat, roll, source,
+    take, tile,
 };
+pub use matrices::{diag, eye, eye_of, outer, tril, triu};
 pub use precompile::{Precompile, precompile};
