@@ -41,16 +41,17 @@ fn benches() -> Outcome {
     Ok(())
 }
 
-/// The device tests on the emulated device once more: with blocks that take turns, without access checks, and the device's own tests with checks of
-/// undefined behaviour too. `cargo test` has run them with access checks, block after block.
+/// The device tests on the emulated device once more: with blocks that take turns, from the kernels that `cargo test` compiled, which ran them block after
+/// block. Sums and the device's own tests also run without access checks, for which each kernel is compiled anew, and the latter with checks of
+/// undefined behaviour too.
 pub(crate) fn emulated() -> Outcome {
-    let run_with = |checks: &str, arguments: &[&str]| {
-        let mut command = cargo(arguments);
+    let run_with = |checks: &str, blocks: &str, arguments: &[&str]| {
+        let mut command = cargo(&[&["test", "--workspace", "--test"], arguments].concat());
         command.env("GPU_DEVICE", "emulated").env("GPU_EMULATED_CHECKS", checks).env("GPU_TESTS", "require");
-        let blocks = if arguments.contains(&"gpu") { "interleaved" } else { "sequential" };
         run(command.env("GPU_EMULATED_BLOCKS", blocks))
     };
-    run_with("off", &["test", "--workspace", "--test", "gpu", "--", "device::"])?;
-    run_with("off", &["test", "--workspace", "--test", "emulated"])?;
-    run_with("undefined", &["test", "--workspace", "--test", "emulated"])
+    run_with("access", "interleaved", &["gpu", "--", "device::"])?;
+    run_with("off", "interleaved", &["gpu", "--", "device::sums"])?;
+    run_with("off", "sequential", &["emulated"])?;
+    run_with("undefined", "sequential", &["emulated"])
 }
