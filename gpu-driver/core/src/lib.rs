@@ -19,6 +19,7 @@ pub mod includes;
 pub mod launch;
 pub mod lexer;
 pub mod private;
+pub mod texels;
 
 /// The name of the header that every kernel may include.
 pub const PRELUDE_NAME: &str = "prelude.cuh";

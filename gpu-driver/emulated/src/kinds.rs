@@ -100,7 +100,7 @@ impl Call {
                 (call.starts_with("cuEvent") || *call == "cuStreamWaitEvent") && *code == self.usual_code()
             }
             (Self::Release, DriverError::InDrop { source, .. }) => {
-                matches!(&**source, DriverError::Cuda { call, code } if call.starts_with("cuMemFree") && *code == self.usual_code())
+                matches!(&**source, DriverError::Cuda { call, code } if (call.starts_with("cuMemFree") || *call == "cuArrayDestroy") && *code == self.usual_code())
             }
             _ => false,
         }

@@ -1,6 +1,6 @@
 //! Memory: allocation, copies, memsets.
 
-use super::{pointer, store, store_if_wanted, table};
+use super::{NULL, pointer, store, store_if_wanted, table};
 use std::ffi::{c_int, c_uint, c_void};
 
 use crate::{
@@ -315,8 +315,6 @@ fn guess(state: &State, address: u64) -> End {
     let address = address as usize;
     if state.is_device(address) { End::Device(address) } else { End::Host(address) }
 }
-
-const NULL: *mut c_void = std::ptr::null_mut();
 
 unsafe extern "C" fn cuMemcpy(to: Address, from: Address, bytes: usize) -> c_int {
     call(|state| {

@@ -26,6 +26,7 @@ use crate::{
     memory::Memory,
     random::Random,
     settings::{Machine, Settings},
+    texels::TexelObjects,
     work::{Capture, Graph},
 };
 
@@ -57,6 +58,7 @@ pub(crate) struct State {
     pub(crate) captures: HashMap<usize, Capture>,
     pub(crate) graphs: HashMap<usize, Arc<Graph>>,
     pub(crate) executables: HashMap<usize, Arc<Graph>>,
+    pub(crate) texels: TexelObjects,
     /// Host memory that was pinned after it was allocated.
     pub(crate) registered: Vec<Range<usize>>,
     /// Starts of allocations of managed memory.
@@ -124,6 +126,7 @@ impl State {
             captures: HashMap::new(),
             graphs: HashMap::new(),
             executables: HashMap::new(),
+            texels: TexelObjects::default(),
             registered: Vec::new(),
             managed: HashSet::new(),
             next_handle: 0,
@@ -204,6 +207,7 @@ impl State {
         self.modules.retain(|_, module| module.context != context);
         self.unloaded.retain(|module| module.context != context);
         self.functions.retain(|_, function| function.context != context);
+        self.texels.forget_context(context);
         self.contexts.remove(&context);
     }
 
