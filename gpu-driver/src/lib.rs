@@ -91,6 +91,7 @@ mod signature;
 mod stream;
 mod sys;
 mod tensor_map;
+mod texture;
 
 #[cfg(feature = "cust")]
 pub use cust;
@@ -121,3 +122,4 @@ pub use preload::Preload;
 pub use scratch::SCRATCH_COUNTERS;
 pub use stream::Stream;
 pub use tensor_map::{Swizzle, TENSOR_COPY, TensorLayout, TensorMap, WARPGROUP};
+pub use texture::{AddressMode, ArrayShape, Channel, CudaArray, Sampling, Surface, Texture};

@@ -9,6 +9,7 @@ use std::{
 use gpu_driver::{Device, nvrtc};
 use testkit::{Suite, tests};
 
+mod arrays;
 mod compile;
 mod device;
 mod examples;
@@ -23,6 +24,7 @@ mod missing;
 mod params;
 mod scratch;
 mod tensors;
+mod textures;
 
 /// Held shared by a test, alone by one that fills the card or counts all of its memory.
 static CARD: RwLock<()> = RwLock::new(());
@@ -46,8 +48,8 @@ fn main() -> ExitCode {
         return code;
     }
     use {
-        compile::*, device::*, facts::*, fake::*, faults::*, functions::*, graphs::*, memory::*, missing::*, params::*,
-        scratch::*, tensors::*,
+        arrays::*, compile::*, device::*, facts::*, fake::*, faults::*, functions::*, graphs::*, memory::*, missing::*,
+        params::*, scratch::*, tensors::*, textures::*,
     };
     let compiler = || nvrtc::version().map(|_| ());
     let device = Device::for_tests();
@@ -140,6 +142,18 @@ fn main() -> ExitCode {
         kernels_reach_pinned_memory_in_place,
         managed_memory_is_the_host_s_and_the_device_s,
         addresses_tell_their_memory,
+        arrays_of_every_shape_and_type_round_trip,
+        boxes_are_copied_into_arrays_and_out_of_them,
+        textures_of_every_form_give_their_elements,
+        textures_and_surfaces_have_all_types_and_channels,
+        the_linear_filter_interpolates,
+        address_modes_lead_beyond_the_border,
+        integers_are_read_as_numbers_up_to_one,
+        textures_read_device_memory,
+        surfaces_of_every_form_are_read_and_written,
+        a_graph_keeps_textures_surfaces_and_arrays,
+        a_texture_is_dropped_behind_the_kernels_that_read_it,
+        error_shapes_and_samplings_that_no_device_has,
         fault_illegal_address,
         fault_trap,
         fault_misaligned,
@@ -153,6 +167,7 @@ fn main() -> ExitCode {
         options_that_make_no_code_or_no_sense_are_errors,
         includes_find_given_headers_alone,
         headers_of_c_and_cuda_compile_for_gpus,
+        kernels_with_textures_compile_for_gpus,
         a_program_is_kept_where_it_is_asked_for,
         a_kernel_that_differs_from_its_rust_type_does_not_compile,
         an_architecture_newer_than_nvrtc_gets_ptx,
