@@ -11,7 +11,7 @@ use crate::Result;
 pub enum AddressMode {
     /// The texture repeats. Normalized coordinates only.
     Wrap = address_mode::WRAP,
-    /// That at the border.
+    /// The value at the border.
     Clamp = address_mode::CLAMP,
     /// The texture repeats, every second time in reverse. Normalized coordinates only.
     Mirror = address_mode::MIRROR,

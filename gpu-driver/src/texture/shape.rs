@@ -41,7 +41,7 @@ channels! { half::f16 => HALF, }
 
 /// The arrangement of an array's elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Form {
+pub(super) enum Arrangement {
     Line,
     Plane,
     Volume,
@@ -60,7 +60,7 @@ pub(super) enum Form {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ArrayShape {
-    form: Form,
+    form: Arrangement,
     layers: usize,
     rows: usize,
     columns: usize,
@@ -69,43 +69,43 @@ pub struct ArrayShape {
 }
 
 impl ArrayShape {
-    const fn new(form: Form, layers: usize, rows: usize, columns: usize) -> Self {
+    const fn new(form: Arrangement, layers: usize, rows: usize, columns: usize) -> Self {
         Self { form, layers, rows, columns, channels: 1, has_surfaces: false }
     }
 
     /// One row, for `tex1D`.
     pub const fn line(columns: usize) -> Self {
-        Self::new(Form::Line, 1, 1, columns)
+        Self::new(Arrangement::Line, 1, 1, columns)
     }
 
     /// Rows of columns, for `tex2D`.
     pub const fn plane(rows: usize, columns: usize) -> Self {
-        Self::new(Form::Plane, 1, rows, columns)
+        Self::new(Arrangement::Plane, 1, rows, columns)
     }
 
     /// Layers of rows of columns, filtered along all three, for `tex3D`.
     pub const fn volume(layers: usize, rows: usize, columns: usize) -> Self {
-        Self::new(Form::Volume, layers, rows, columns)
+        Self::new(Arrangement::Volume, layers, rows, columns)
     }
 
     /// Lines with a number each, for `tex1DLayered`.
     pub const fn layered_line(layers: usize, columns: usize) -> Self {
-        Self::new(Form::LayeredLine, layers, 1, columns)
+        Self::new(Arrangement::LayeredLine, layers, 1, columns)
     }
 
     /// Planes with a number each, for `tex2DLayered`.
     pub const fn layered_plane(layers: usize, rows: usize, columns: usize) -> Self {
-        Self::new(Form::LayeredPlane, layers, rows, columns)
+        Self::new(Arrangement::LayeredPlane, layers, rows, columns)
     }
 
     /// The six faces of a cube, for `texCubemap`: layers in the order +x, -x, +y, -y, +z, -z.
     pub const fn cubemap(edge: usize) -> Self {
-        Self::new(Form::Cubemap, 6, edge, edge)
+        Self::new(Arrangement::Cubemap, 6, edge, edge)
     }
 
     /// Cubes with a number each, for `texCubemapLayered`: six layers of each cube, one cube behind the other.
     pub const fn layered_cubemap(cubes: usize, edge: usize) -> Self {
-        Self::new(Form::LayeredCubemap, cubes.saturating_mul(6), edge, edge)
+        Self::new(Arrangement::LayeredCubemap, cubes.saturating_mul(6), edge, edge)
     }
 
     /// Sets the channels of an element: 1 (as from the start), 2 or 4. They are neighbours in memory, as the members of `float4` are.
@@ -153,21 +153,22 @@ impl ArrayShape {
     }
 
     pub(super) const fn is_cubemap(&self) -> bool {
-        matches!(self.form, Form::Cubemap | Form::LayeredCubemap)
+        matches!(self.form, Arrangement::Cubemap | Arrangement::LayeredCubemap)
     }
 
     /// The descriptor that the driver takes, which has zeros for axes that are not there.
     pub(super) fn descriptor<T: Channel>(&self) -> ArrayDescriptor {
-        let is_layered = matches!(self.form, Form::LayeredLine | Form::LayeredPlane | Form::LayeredCubemap);
+        let is_layered =
+            matches!(self.form, Arrangement::LayeredLine | Arrangement::LayeredPlane | Arrangement::LayeredCubemap);
         let flags = if is_layered { array_flag::LAYERED } else { 0 }
             | if self.is_cubemap() { array_flag::CUBEMAP } else { 0 }
             | if self.has_surfaces { array_flag::SURFACE } else { 0 };
-        let height = if matches!(self.form, Form::Line | Form::LayeredLine) { 0 } else { self.rows };
-        let depth = if matches!(self.form, Form::Line | Form::Plane) { 0 } else { self.layers };
+        let height = if matches!(self.form, Arrangement::Line | Arrangement::LayeredLine) { 0 } else { self.rows };
+        let depth = if matches!(self.form, Arrangement::Line | Arrangement::Plane) { 0 } else { self.layers };
         ArrayDescriptor { width: self.columns, height, depth, format: T::FORMAT, channels: self.channels, flags }
     }
 
-    /// Refuses what no array of the device has.
+    /// Refuses shapes that the device has no array of.
     pub(super) fn check<T: Channel>(&self, op: &'static str, device: &Device) -> Result<()> {
         if !matches!(self.channels, 1 | 2 | 4) {
             return wrong(op, "1, 2 or 4 channels", self.channels.to_string());
@@ -195,23 +196,23 @@ impl ArrayShape {
     fn limits(&self) -> Vec<[Option<Attribute>; 3]> {
         use Attribute as A;
         let textures = match self.form {
-            Form::Line => [None, None, Some(A::MAXIMUM_TEXTURE1D_WIDTH)],
-            Form::Plane => [None, Some(A::MAXIMUM_TEXTURE2D_HEIGHT), Some(A::MAXIMUM_TEXTURE2D_WIDTH)],
-            Form::Volume => {
+            Arrangement::Line => [None, None, Some(A::MAXIMUM_TEXTURE1D_WIDTH)],
+            Arrangement::Plane => [None, Some(A::MAXIMUM_TEXTURE2D_HEIGHT), Some(A::MAXIMUM_TEXTURE2D_WIDTH)],
+            Arrangement::Volume => {
                 [A::MAXIMUM_TEXTURE3D_DEPTH, A::MAXIMUM_TEXTURE3D_HEIGHT, A::MAXIMUM_TEXTURE3D_WIDTH].map(Some)
             }
-            Form::LayeredLine => {
+            Arrangement::LayeredLine => {
                 [Some(A::MAXIMUM_TEXTURE1D_LAYERED_LAYERS), None, Some(A::MAXIMUM_TEXTURE1D_LAYERED_WIDTH)]
             }
-            Form::LayeredPlane => [
+            Arrangement::LayeredPlane => [
                 A::MAXIMUM_TEXTURE2D_LAYERED_LAYERS,
                 A::MAXIMUM_TEXTURE2D_LAYERED_HEIGHT,
                 A::MAXIMUM_TEXTURE2D_LAYERED_WIDTH,
             ]
             .map(Some),
             // Six layers always, so their limit is that of another axis.
-            Form::Cubemap => [A::MAXIMUM_TEXTURECUBEMAP_WIDTH; 3].map(Some),
-            Form::LayeredCubemap => [
+            Arrangement::Cubemap => [A::MAXIMUM_TEXTURECUBEMAP_WIDTH; 3].map(Some),
+            Arrangement::LayeredCubemap => [
                 A::MAXIMUM_TEXTURECUBEMAP_LAYERED_LAYERS,
                 A::MAXIMUM_TEXTURECUBEMAP_LAYERED_WIDTH,
                 A::MAXIMUM_TEXTURECUBEMAP_LAYERED_WIDTH,
@@ -219,12 +220,12 @@ impl ArrayShape {
             .map(Some),
         };
         let surfaces = match self.form {
-            Form::Line => [None, None, Some(A::MAXIMUM_SURFACE1D_WIDTH)],
+            Arrangement::Line => [None, None, Some(A::MAXIMUM_SURFACE1D_WIDTH)],
             _ => textures,
         };
         match self.form {
             _ if self.has_surfaces => vec![surfaces],
-            Form::Volume => vec![
+            Arrangement::Volume => vec![
                 textures,
                 [
                     A::MAXIMUM_TEXTURE3D_DEPTH_ALTERNATE,

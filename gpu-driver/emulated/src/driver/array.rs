@@ -105,18 +105,18 @@ fn part(state: &State, array: *mut c_void, offset: usize) -> Outcome<Side3d> {
 }
 
 /// One end of a copy of bytes.
-enum End {
+enum CopyEnd {
     Host(u64),
     Device(u64),
     Array(*mut c_void, usize),
 }
 
-fn copy(to: End, from: End, bytes: usize, stream: *mut c_void, waits: bool) -> c_int {
+fn copy(to: CopyEnd, from: CopyEnd, bytes: usize, stream: *mut c_void, waits: bool) -> c_int {
     call(|state| {
         let side = |end| match end {
-            End::Host(address) => Ok(Side3d::new(HOST, address, 0, 0)),
-            End::Device(address) => Ok(Side3d::new(DEVICE, address, 0, 0)),
-            End::Array(array, offset) => part(state, array, offset),
+            CopyEnd::Host(address) => Ok(Side3d::new(HOST, address, 0, 0)),
+            CopyEnd::Device(address) => Ok(Side3d::new(DEVICE, address, 0, 0)),
+            CopyEnd::Array(array, offset) => part(state, array, offset),
         };
         let copy = Copy3d { from: side(from)?, to: side(to)?, width_bytes: bytes, height: 1, depth: 1 };
         copy_rows(state, &copy, stream, waits)
@@ -138,7 +138,7 @@ pub(super) fn side(state: &State, side: &Side3d, copy: &Copy3d) -> Outcome<Texel
 }
 
 unsafe extern "C" fn cuMemcpyHtoA_v2(array: *mut c_void, at: usize, host: *const c_void, bytes: usize) -> c_int {
-    copy(End::Array(array, at), End::Host(host as u64), bytes, NULL, true)
+    copy(CopyEnd::Array(array, at), CopyEnd::Host(host as u64), bytes, NULL, true)
 }
 
 unsafe extern "C" fn cuMemcpyHtoAAsync_v2(
@@ -148,11 +148,11 @@ unsafe extern "C" fn cuMemcpyHtoAAsync_v2(
     bytes: usize,
     stream: *mut c_void,
 ) -> c_int {
-    copy(End::Array(array, at), End::Host(host as u64), bytes, stream, false)
+    copy(CopyEnd::Array(array, at), CopyEnd::Host(host as u64), bytes, stream, false)
 }
 
 unsafe extern "C" fn cuMemcpyAtoH_v2(host: *mut c_void, array: *mut c_void, at: usize, bytes: usize) -> c_int {
-    copy(End::Host(host as u64), End::Array(array, at), bytes, NULL, true)
+    copy(CopyEnd::Host(host as u64), CopyEnd::Array(array, at), bytes, NULL, true)
 }
 
 unsafe extern "C" fn cuMemcpyAtoHAsync_v2(
@@ -162,15 +162,15 @@ unsafe extern "C" fn cuMemcpyAtoHAsync_v2(
     bytes: usize,
     stream: *mut c_void,
 ) -> c_int {
-    copy(End::Host(host as u64), End::Array(array, at), bytes, stream, false)
+    copy(CopyEnd::Host(host as u64), CopyEnd::Array(array, at), bytes, stream, false)
 }
 
 unsafe extern "C" fn cuMemcpyDtoA_v2(array: *mut c_void, at: usize, from: u64, bytes: usize) -> c_int {
-    copy(End::Array(array, at), End::Device(from), bytes, NULL, true)
+    copy(CopyEnd::Array(array, at), CopyEnd::Device(from), bytes, NULL, true)
 }
 
 unsafe extern "C" fn cuMemcpyAtoD_v2(to: u64, array: *mut c_void, at: usize, bytes: usize) -> c_int {
-    copy(End::Device(to), End::Array(array, at), bytes, NULL, true)
+    copy(CopyEnd::Device(to), CopyEnd::Array(array, at), bytes, NULL, true)
 }
 
 unsafe extern "C" fn cuMemcpyAtoA_v2(
@@ -180,5 +180,5 @@ unsafe extern "C" fn cuMemcpyAtoA_v2(
     from_at: usize,
     bytes: usize,
 ) -> c_int {
-    copy(End::Array(to, to_at), End::Array(from, from_at), bytes, NULL, true)
+    copy(CopyEnd::Array(to, to_at), CopyEnd::Array(from, from_at), bytes, NULL, true)
 }

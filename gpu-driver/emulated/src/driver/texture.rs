@@ -9,8 +9,8 @@ use crate::{
     code::{INVALID_VALUE, NOT_SUPPORTED, Outcome},
     state::{State, call},
     texels::{
-        Channel, Form, LEAST_TEXTURE_ALIGNMENT, MOST_OF_MEMORY, MOST_PITCH, MOST_PITCHED_COLUMNS, MOST_PITCHED_ROWS,
-        Surface, TEXTURE_PITCH_ALIGNMENT, Texels, Texture,
+        Channel, LEAST_TEXTURE_ALIGNMENT, MOST_OF_MEMORY, MOST_PITCH, MOST_PITCHED_COLUMNS, MOST_PITCHED_ROWS, Surface,
+        TEXTURE_PITCH_ALIGNMENT, TexelForm, Texels, Texture,
     },
 };
 
@@ -35,7 +35,7 @@ fn memory(state: &State, resource: &ResourceDescriptor) -> Outcome<Texels> {
     }
     let (start, channels) = (place as usize, channels as usize);
     let mut texels =
-        Texels { form: Form::Memory, start, channel, channels, columns: width, rows: 1, layers: 1, pitch: 0 };
+        Texels { form: TexelForm::Memory, start, channel, channels, columns: width, rows: 1, layers: 1, pitch: 0 };
     let bytes = if kind == resource_kind::LINEAR {
         // The width counts bytes.
         texels.columns = width / texels.element_bytes();
@@ -44,7 +44,7 @@ fn memory(state: &State, resource: &ResourceDescriptor) -> Outcome<Texels> {
         }
         width
     } else {
-        (texels.form, texels.rows, texels.pitch) = (Form::Plane, height, pitch);
+        (texels.form, texels.rows, texels.pitch) = (TexelForm::Plane, height, pitch);
         let fits = (1..=MOST_PITCHED_COLUMNS).contains(&width)
             && (1..=MOST_PITCHED_ROWS).contains(&height)
             && (texels.row_bytes()..=MOST_PITCH).contains(&pitch)
@@ -65,7 +65,7 @@ fn memory(state: &State, resource: &ResourceDescriptor) -> Outcome<Texels> {
 fn is_right(texture: &Texture) -> bool {
     let TextureDescriptor { address_modes, is_linear, flags, border, .. } = texture.descriptor;
     let known = texture_flag::READ_AS_INTEGER | texture_flag::NORMALIZED_COORDINATES;
-    let is_memory = texture.texels.form == Form::Memory;
+    let is_memory = texture.texels.form == TexelForm::Memory;
     address_modes.iter().all(|&mode| mode <= 3)
         && is_linear <= 1
         && (is_linear == 0 || texture.gives_floats())

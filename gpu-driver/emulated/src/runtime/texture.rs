@@ -8,7 +8,7 @@ use crate::{
     block::{Site, text},
     code::{ILLEGAL_ADDRESS, LAUNCH_FAILED, MISALIGNED},
     launch::{Launch, current},
-    texels::{Coordinates, Form, Refusal, Surface, Texture},
+    texels::{Coordinates, Refusal, Surface, TexelForm, Texture},
 };
 
 /// The value of a texture at a place, in the bits of up to four channels.
@@ -35,7 +35,7 @@ pub(super) unsafe extern "C" fn texture(
         fail(launch, ILLEGAL_ADDRESS, &format!("{object:#x} is no texture, or one that was destroyed"), site);
     };
     expect_type(launch, &texture, wanted, site);
-    let form = Form::of(form).unwrap_or(Form::Memory);
+    let form = TexelForm::of(form).unwrap_or(TexelForm::Memory);
     let at = Coordinates { at: [x, y, z], layer };
     let sampled = texture.sample(form, at, &mut |address, bytes| check(launch, address, bytes, 0, site));
     match sampled {
@@ -98,7 +98,7 @@ pub(super) unsafe extern "C" fn surface(
         fail(launch, ILLEGAL_ADDRESS, &format!("{object:#x} is no surface, or one that was destroyed"), site);
     };
     let texels = surface.texels;
-    if Form::of(form) != Some(texels.form) {
+    if TexelForm::of(form) != Some(texels.form) {
         let needed = texels.form.name().replace("tex", "surf");
         let text = format!("{} accesses a surface that {needed}read and {needed}write are made for", text(name));
         fail(launch, LAUNCH_FAILED, &text, site);

@@ -46,7 +46,7 @@ impl Channel {
 
 /// The form of a texture or array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Form {
+pub(crate) enum TexelForm {
     /// Memory without a form of its own, read by whole numbers.
     Memory,
     Line,
@@ -61,7 +61,7 @@ pub(crate) enum Form {
 /// Elements in memory, at equal distances.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Texels {
-    pub(crate) form: Form,
+    pub(crate) form: TexelForm,
     pub(crate) start: usize,
     pub(crate) channel: Channel,
     pub(crate) channels: usize,
@@ -98,19 +98,19 @@ impl Texels {
         let known = array_flag::LAYERED | array_flag::SURFACE | array_flag::CUBEMAP | array_flag::GATHER;
         let (is_layered, is_cubemap) = (flags & array_flag::LAYERED != 0, flags & array_flag::CUBEMAP != 0);
         let form = match (is_layered, is_cubemap) {
-            (false, false) if height == 0 && depth == 0 => Form::Line,
-            (false, false) if depth == 0 => Form::Plane,
-            (false, false) if height > 0 => Form::Volume,
-            (true, false) if height == 0 && depth > 0 => Form::LayeredLine,
-            (true, false) if depth > 0 => Form::LayeredPlane,
-            (false, true) if width == height && depth == 6 => Form::Cubemap,
-            (true, true) if width == height && depth > 0 && depth.is_multiple_of(6) => Form::LayeredCubemap,
+            (false, false) if height == 0 && depth == 0 => TexelForm::Line,
+            (false, false) if depth == 0 => TexelForm::Plane,
+            (false, false) if height > 0 => TexelForm::Volume,
+            (true, false) if height == 0 && depth > 0 => TexelForm::LayeredLine,
+            (true, false) if depth > 0 => TexelForm::LayeredPlane,
+            (false, true) if width == height && depth == 6 => TexelForm::Cubemap,
+            (true, true) if width == height && depth > 0 && depth.is_multiple_of(6) => TexelForm::LayeredCubemap,
             _ => return None,
         };
         let [most_columns, most_rows, most_layers] = form.most();
         let (rows, layers) = (height.max(1), depth.max(1));
         // `MAXIMUM_SURFACE1D_WIDTH`.
-        let is_surface = flags & array_flag::SURFACE != 0 && form == Form::Line;
+        let is_surface = flags & array_flag::SURFACE != 0 && form == TexelForm::Line;
         let most_columns = if is_surface { MOST_OF_LAYER } else { most_columns };
         let fits = (1..=most_columns).contains(&width) && rows <= most_rows && layers <= most_layers;
         if !fits || !matches!(channels, 1 | 2 | 4) || flags & !known != 0 {
@@ -123,7 +123,7 @@ impl Texels {
     }
 }
 
-impl Form {
+impl TexelForm {
     /// The most columns, rows and layers of an array, as an H200 has them.
     fn most(self) -> [usize; 3] {
         match self {
@@ -153,15 +153,15 @@ impl Form {
 
     /// The form of the number in `abi.h`.
     pub(crate) fn of(number: u32) -> Option<Self> {
-        const ALL: [Form; 8] = [
-            Form::Memory,
-            Form::Line,
-            Form::Plane,
-            Form::Volume,
-            Form::LayeredLine,
-            Form::LayeredPlane,
-            Form::Cubemap,
-            Form::LayeredCubemap,
+        const ALL: [TexelForm; 8] = [
+            TexelForm::Memory,
+            TexelForm::Line,
+            TexelForm::Plane,
+            TexelForm::Volume,
+            TexelForm::LayeredLine,
+            TexelForm::LayeredPlane,
+            TexelForm::Cubemap,
+            TexelForm::LayeredCubemap,
         ];
         ALL.get(number as usize).copied()
     }

@@ -3,7 +3,7 @@
 
 use gpu_driver_core::texels::{address_mode, texture_flag};
 
-use super::{Channel, Form, Texels, Texture};
+use super::{Channel, TexelForm, Texels, Texture};
 
 /// Alignment of the memory of a texture.
 pub(crate) const LEAST_TEXTURE_ALIGNMENT: usize = 512;
@@ -94,14 +94,14 @@ impl Texture {
     /// The value at a place, as the bits of up to four channels. `read` is asked for each texel's bytes before they are read.
     pub(crate) fn sample(
         &self,
-        form: Form,
+        form: TexelForm,
         at: Coordinates,
         read: &mut dyn FnMut(usize, usize),
     ) -> Result<[u32; 4], Refusal> {
         if form != self.texels.form {
             return Err(Refusal::Form);
         }
-        if form == Form::Memory {
+        if form == TexelForm::Memory {
             let index = usize::try_from(at.layer).ok().filter(|&index| index < self.texels.columns);
             return Ok(index.map_or([0; 4], |index| self.bits(self.value([index, 0, 0], read))));
         }
@@ -118,23 +118,23 @@ impl Texture {
     }
 
     /// The number of axes that are filtered, the layer for those that are not, and the coordinates along the axes.
-    fn place(&self, form: Form, Coordinates { at, layer }: Coordinates) -> (usize, usize, [f32; 3]) {
+    fn place(&self, form: TexelForm, Coordinates { at, layer }: Coordinates) -> (usize, usize, [f32; 3]) {
         let within = |layers: usize| usize::try_from(layer).unwrap_or(0).min(layers.saturating_sub(1));
         match form {
-            Form::Memory | Form::Line => (1, 0, at),
-            Form::Plane => (2, 0, at),
-            Form::Volume => (3, 0, at),
-            Form::LayeredLine => (1, within(self.texels.layers), at),
-            Form::LayeredPlane => (2, within(self.texels.layers), at),
-            Form::Cubemap | Form::LayeredCubemap => {
+            TexelForm::Memory | TexelForm::Line => (1, 0, at),
+            TexelForm::Plane => (2, 0, at),
+            TexelForm::Volume => (3, 0, at),
+            TexelForm::LayeredLine => (1, within(self.texels.layers), at),
+            TexelForm::LayeredPlane => (2, within(self.texels.layers), at),
+            TexelForm::Cubemap | TexelForm::LayeredCubemap => {
                 let (face, [s, t]) = face(at);
                 (2, within(self.texels.layers / 6) * 6 + face, [s, t, 0.0])
             }
         }
     }
 
-    fn axis(&self, form: Form, axis: usize) -> Axis {
-        let is_cube = matches!(form, Form::Cubemap | Form::LayeredCubemap);
+    fn axis(&self, form: TexelForm, axis: usize) -> Axis {
+        let is_cube = matches!(form, TexelForm::Cubemap | TexelForm::LayeredCubemap);
         let length = [self.texels.columns, self.texels.rows, self.texels.layers][axis];
         Axis {
             length,
@@ -146,8 +146,8 @@ impl Texture {
     }
 
     /// The weighted sum of the texels, or the one texel that has all the weight.
-    fn weighted(&self, [x, y, z]: &[Taps; 3], read: &mut dyn FnMut(usize, usize)) -> Value {
-        let mut sum = Value::Floats([0.0; 4]);
+    fn weighted(&self, [x, y, z]: &[Taps; 3], read: &mut dyn FnMut(usize, usize)) -> Sampled {
+        let mut sum = Sampled::Floats([0.0; 4]);
         for corner in 0..8usize {
             let [i, j, k] = [corner & 1, corner >> 1 & 1, corner >> 2];
             let weight =
@@ -161,7 +161,7 @@ impl Texture {
                 _ => self.border(),
             };
             match (&mut sum, value) {
-                (Value::Floats(sum), Value::Floats(value)) => {
+                (Sampled::Floats(sum), Sampled::Floats(value)) => {
                     sum.iter_mut().zip(value).for_each(|(sum, value)| *sum += weight * value);
                 }
                 (sum, integers) => *sum = integers,
@@ -171,7 +171,7 @@ impl Texture {
     }
 
     /// The value of one texel.
-    fn value(&self, [column, row, layer]: [usize; 3], read: &mut dyn FnMut(usize, usize)) -> Value {
+    fn value(&self, [column, row, layer]: [usize; 3], read: &mut dyn FnMut(usize, usize)) -> Sampled {
         let Texels { channel, channels, .. } = self.texels;
         let (address, bytes) = (self.texels.address(column, row, layer), self.texels.element_bytes());
         read(address, bytes);
@@ -187,31 +187,31 @@ impl Texture {
             };
         }
         if self.gives_floats() {
-            Value::Floats(stored.map(|stored| channel.to_float(stored)))
+            Sampled::Floats(stored.map(|stored| channel.to_float(stored)))
         } else {
-            Value::Integers(stored.map(|stored| channel.to_integer(stored)))
+            Sampled::Integers(stored.map(|stored| channel.to_integer(stored)))
         }
     }
 
-    fn border(&self) -> Value {
+    fn border(&self) -> Sampled {
         if self.gives_floats() {
-            Value::Floats(self.descriptor.border.map(f64::from))
+            Sampled::Floats(self.descriptor.border.map(f64::from))
         } else {
             // The field holds the bits of integers for textures of integers.
-            Value::Integers(self.descriptor.border.map(f32::to_bits))
+            Sampled::Integers(self.descriptor.border.map(f32::to_bits))
         }
     }
 
-    fn bits(&self, value: Value) -> [u32; 4] {
+    fn bits(&self, value: Sampled) -> [u32; 4] {
         match value {
-            Value::Floats(floats) => floats.map(|float| (float as f32).to_bits()),
-            Value::Integers(integers) => integers,
+            Sampled::Floats(floats) => floats.map(|float| (float as f32).to_bits()),
+            Sampled::Integers(integers) => integers,
         }
     }
 }
 
 #[derive(Clone, Copy)]
-enum Value {
+enum Sampled {
     Floats([f64; 4]),
     Integers([u32; 4]),
 }
