@@ -5,7 +5,7 @@ use std::{error::Error, marker::PhantomData, sync::LazyLock};
 
 use gpu_driver::{
     ArrayShape, CudaArray, CudaCode, Device, DevicePod, DeviceVec, Dim3, DriverError, Entry, Event, Function, In,
-    Kernel, LaunchConfig, ManagedVec, Module, Out, PinnedVec, Pitched, Preload, Program, Registry, Result,
+    JitOptions, Kernel, LaunchConfig, ManagedVec, Module, Out, PinnedVec, Pitched, Preload, Program, Registry, Result,
     SCRATCH_COUNTERS, Source, Stream, cust,
     emulated::{
         Call::{self, Allocation, Copy, Launch, ModuleLoad, Release},
@@ -791,6 +791,18 @@ static OPERATIONS: &[Operation<Call>] = &[
         },
     },
     Operation {
+        name: "Module::load_image_with",
+        makes: &[(ModuleLoad, 1)],
+        sweep: |call| {
+            let load = |device: &mut Device| {
+                let (binary, options) = (program().compile(device.arch())?, JitOptions::new().line_info());
+                // SAFETY: the image is whole.
+                unsafe { Module::load_image_with(device, binary.image(), &options) }
+            };
+            sweep(call, |device| Ok(device.clone()), load, |_, _| Ok(()))
+        },
+    },
+    Operation {
         name: "Global::read",
         makes: &[(ModuleLoad, 1), (Copy, 1)],
         sweep: |call| {
@@ -919,6 +931,14 @@ const OTHERS: &[&str] = &[
     "Graph::write_dot",
     "Graph::launch", // in a sweep of `Stream::capture`",
     "Instance::compile",
+    // Calls of the linker cannot be made to fail.
+    "Linker::add_binary",
+    "Linker::add_file",
+    "Linker::add_image",
+    "Linker::add_ptx",
+    "Linker::into_image",
+    "Linker::link", // loads as `Module::load_image_with`
+    "Linker::new",
     "ManagedVec::advise",
     "ManagedVec::host",
     "ManagedVec::host_mut",
@@ -987,6 +1007,7 @@ pub fn no_fallible_function_is_forgotten(_: &()) -> Outcome {
         include_str!("../../src/texture/object.rs"),
         include_str!("../../src/texture/surface.rs"),
         include_str!("../../src/module/function.rs"),
+        include_str!("../../src/module/linker.rs"),
         include_str!("../../src/module/mod.rs"),
         include_str!("../../src/occupancy.rs"),
         include_str!("../../src/pinned.rs"),

@@ -18,6 +18,7 @@ mod fake;
 mod faults;
 mod functions;
 mod graphs;
+mod jit;
 mod kernels;
 mod memory;
 mod missing;
@@ -48,8 +49,8 @@ fn main() -> ExitCode {
         return code;
     }
     use {
-        arrays::*, compile::*, device::*, facts::*, fake::*, faults::*, functions::*, graphs::*, memory::*, missing::*,
-        params::*, scratch::*, tensors::*, textures::*,
+        arrays::*, compile::*, device::*, facts::*, fake::*, faults::*, functions::*, graphs::*, jit::*, memory::*,
+        missing::*, params::*, scratch::*, tensors::*, textures::*,
     };
     let compiler = || nvrtc::version().map(|_| ());
     let device = Device::for_tests();
@@ -128,6 +129,8 @@ fn main() -> ExitCode {
         variables_are_read_and_written,
         error_a_variable_that_is_not_there,
         images_of_other_origin_are_loaded,
+        ptx_is_compiled_with_options_and_logs,
+        programs_that_call_each_other_are_linked,
         headers_of_c_and_cuda_are_the_same_everywhere,
         error_a_header_that_is_not_there,
         boxes_are_copied_between_memories_of_any_pitch,

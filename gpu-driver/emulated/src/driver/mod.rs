@@ -11,6 +11,7 @@ mod array;
 mod context;
 mod device;
 mod graph;
+mod jit;
 mod launch;
 mod memory;
 mod module;
@@ -38,6 +39,7 @@ pub fn address(name: &str) -> usize {
         context::FUNCTIONS,
         device::FUNCTIONS,
         graph::FUNCTIONS,
+        jit::FUNCTIONS,
         launch::FUNCTIONS,
         memory::FUNCTIONS,
         module::FUNCTIONS,

@@ -36,7 +36,7 @@ mod queue;
 mod run;
 
 pub(crate) use allocations::MEMORY_BYTES;
-pub(crate) use objects::{Context, Event, Function, LoadedModule, Pool, Primary, Recorded, Stream};
+pub(crate) use objects::{Context, Event, Function, Link, LoadedModule, Pool, Primary, Recorded, Stream};
 
 /// Cycles in a millisecond of the device's clock.
 const CYCLES_PER_MS: f64 = 1_980_000.0;
@@ -59,6 +59,7 @@ pub(crate) struct State {
     pub(crate) graphs: HashMap<usize, Arc<Graph>>,
     pub(crate) executables: HashMap<usize, Arc<Graph>>,
     pub(crate) texels: TexelObjects,
+    pub(crate) links: HashMap<usize, Link>,
     /// Host memory that was pinned after it was allocated.
     pub(crate) registered: Vec<Range<usize>>,
     /// Starts of allocations of managed memory.
@@ -127,6 +128,7 @@ impl State {
             graphs: HashMap::new(),
             executables: HashMap::new(),
             texels: TexelObjects::default(),
+            links: HashMap::new(),
             registered: Vec::new(),
             managed: HashSet::new(),
             next_handle: 0,
@@ -208,6 +210,7 @@ impl State {
         self.unloaded.retain(|module| module.context != context);
         self.functions.retain(|_, function| function.context != context);
         self.texels.forget_context(context);
+        self.links.retain(|_, link| link.context != context);
         self.contexts.remove(&context);
     }
 
