@@ -1,15 +1,9 @@
 //! Modules that are linked to one program.
 
-use std::{
-    ffi::{CString, c_void},
-    fmt,
-    path::Path,
-    ptr::null_mut,
-    slice,
-};
+use std::{ffi::c_void, fmt, path::Path, ptr::null_mut, slice};
 
 use super::{JitOptions, Loaded, Module, jit::Logged};
-use crate::{Binary, BinaryKind, Device, DriverError, Result, raw::all::CUlinkState, sys};
+use crate::{Binary, BinaryKind, Device, Result, raw::all::CUlinkState, sys};
 
 /// The form of code that a [`Linker`] takes.
 #[doc(alias = "jit_input_type")]
@@ -97,11 +91,9 @@ impl Linker {
     /// # Errors
     /// `Jit` with the driver's log; `Nul`; `DeviceLost`.
     pub fn add_ptx(&mut self, name: &str, text: &str) -> Result<()> {
-        if text.contains('\0') {
-            return Err(DriverError::Nul { what: "PTX" });
-        }
+        let text = super::c_string(text, "PTX")?;
         // SAFETY: text, of which the driver reads no more than it is given.
-        unsafe { self.add_image(LinkInput::Ptx, name, text.as_bytes()) }
+        unsafe { self.add_image(LinkInput::Ptx, name, text.as_bytes_with_nul()) }
     }
 
     /// Adds an image of other origin.
@@ -112,7 +104,7 @@ impl Linker {
     /// # Safety
     /// The image is whole, and of that kind.
     pub unsafe fn add_image(&mut self, kind: LinkInput, name: &str, image: &[u8]) -> Result<()> {
-        let name = CString::new(name).map_err(|_| DriverError::Nul { what: "a program's name" })?;
+        let name = super::c_string(name, "a program's name")?;
         let mut bytes = image.to_vec();
         if kind == LinkInput::Ptx && bytes.last() != Some(&0) {
             bytes.push(0);
@@ -134,8 +126,7 @@ impl Linker {
     /// # Safety
     /// As [`Linker::add_image`].
     pub unsafe fn add_file(&mut self, kind: LinkInput, path: impl AsRef<Path>) -> Result<()> {
-        let path = CString::new(path.as_ref().as_os_str().as_encoded_bytes())
-            .map_err(|_| DriverError::Nul { what: "a path" })?;
+        let path = super::c_string(path.as_ref().as_os_str().as_encoded_bytes(), "a path")?;
         let _current = self.device.enter()?;
         // SAFETY: the state is alive, and the path ends in NUL.
         let code = unsafe { sys::cuLinkAddFile_v2(self.state, kind as i32, path.as_ptr(), 0, null_mut(), null_mut()) };

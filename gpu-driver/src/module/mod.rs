@@ -300,8 +300,13 @@ fn refuse_newer_code(compiler: CudaVersion, driver: CudaVersion) -> Result<()> {
     })
 }
 
+/// A text for the driver; an error names its kind.
+fn c_string(text: impl Into<Vec<u8>>, kind: &'static str) -> Result<CString> {
+    CString::new(text).map_err(|_| DriverError::Nul { what: kind })
+}
+
 pub(crate) fn find(device: &Device, module: CUmodule, lowered: &str) -> Result<CUfunction> {
-    let name = CString::new(lowered).map_err(|_| DriverError::Nul { what: "a kernel's name" })?;
+    let name = c_string(lowered, "a kernel's name")?;
     let _current = device.enter()?;
     let mut raw = null_mut();
     // SAFETY: the pointer is valid for the call; module and name are alive.

@@ -21,12 +21,12 @@ const ERRORS: c_int = 5;
 const OF_LOGS: std::ops::RangeInclusive<c_int> = 3..=6;
 
 /// The option list of a call.
-struct Options<'a> {
+struct OptionList<'a> {
     numbers: &'a [c_int],
     values: &'a mut [*mut c_void],
 }
 
-impl<'a> Options<'a> {
+impl<'a> OptionList<'a> {
     /// # Safety
     /// There are `count` numbers and values; logs have as many bytes as the option after theirs says.
     unsafe fn new(count: c_uint, numbers: *mut c_int, values: *mut *mut c_void) -> Self {
@@ -73,7 +73,7 @@ unsafe extern "C" fn cuModuleLoadDataEx(
 ) -> c_int {
     // SAFETY: the caller passes whole lists, and a whole image, as the driver's documentation asks.
     unsafe {
-        let mut options = Options::new(count, options, values);
+        let mut options = OptionList::new(count, options, values);
         let code = call(|state| load(state, module, image));
         if code == INVALID_IMAGE {
             options.write(ERRORS, NO_CODE);
@@ -164,7 +164,7 @@ impl Link {
     fn refuse(&self, code: i32, reason: &str) -> i32 {
         let [numbers, values] = self.options;
         // SAFETY: the lists and logs of `cuLinkCreate` stay until the linker is destroyed, as the driver's documentation asks.
-        unsafe { Options::new(self.count, numbers as *mut c_int, values as *mut *mut c_void) }.write(ERRORS, reason);
+        unsafe { OptionList::new(self.count, numbers as *mut c_int, values as *mut *mut c_void) }.write(ERRORS, reason);
         code
     }
 }
