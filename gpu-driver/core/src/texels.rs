@@ -86,7 +86,7 @@ pub struct ResourceDescriptor {
     pub kind: c_uint,
     /// The handle of an array, or the address of memory.
     pub place: u64,
-    /// See [`format`].
+    /// See [`mod@format`].
     pub format: c_uint,
     /// Channels of an element.
     pub channels: c_uint,
