@@ -51,7 +51,7 @@ pub struct Texture {
 impl Texture {
     /// A texture of an array.
     ///
-    /// Cubemaps take directions, and their faces no address mode.
+    /// Cubemaps take directions. At the edges of a face the linear filter takes neighbours by the address mode, not from the next face.
     ///
     /// # Errors
     /// `Length` where filter, coordinates and address modes do not go with the type or with each other ([`Sampling`], [`AddressMode`](crate::AddressMode));

@@ -22,7 +22,7 @@ pub enum AddressMode {
 /// How a [`Texture`](crate::Texture) is read: filter, address modes, coordinates, type of the values.
 ///
 /// The linear filter weighs the two, four or eight elements around a place; element i stands at i + 0.5. The weights are multiples of 1/256, so a
-/// value is off by up to 1/512 of the difference of two neighbours along each axis.
+/// value is off by up to 1/256 of the difference of two neighbours along each axis. GPUs may round filtered integers to one of their steps.
 ///
 /// ```
 /// use gpu_driver::{AddressMode, Sampling};

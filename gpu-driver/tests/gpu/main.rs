@@ -16,6 +16,7 @@ mod examples;
 mod facts;
 mod fake;
 mod faults;
+mod filters;
 mod functions;
 mod graphs;
 mod jit;
@@ -49,8 +50,8 @@ fn main() -> ExitCode {
         return code;
     }
     use {
-        arrays::*, compile::*, device::*, facts::*, fake::*, faults::*, functions::*, graphs::*, jit::*, memory::*,
-        missing::*, params::*, scratch::*, tensors::*, textures::*,
+        arrays::*, compile::*, device::*, facts::*, fake::*, faults::*, filters::*, functions::*, graphs::*, jit::*,
+        memory::*, missing::*, params::*, scratch::*, tensors::*, textures::*,
     };
     let compiler = || nvrtc::version().map(|_| ());
     let device = Device::for_tests();
@@ -152,6 +153,7 @@ fn main() -> ExitCode {
         the_linear_filter_interpolates,
         address_modes_lead_beyond_the_border,
         integers_are_read_as_numbers_up_to_one,
+        the_filter_of_a_cube_stays_on_its_face,
         textures_read_device_memory,
         surfaces_of_every_form_are_read_and_written,
         a_graph_keeps_textures_surfaces_and_arrays,

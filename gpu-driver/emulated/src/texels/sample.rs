@@ -134,14 +134,15 @@ impl Texture {
     }
 
     fn axis(&self, form: TexelForm, axis: usize) -> Axis {
+        let is_linear = self.descriptor.is_linear != 0;
         let is_cube = matches!(form, TexelForm::Cubemap | TexelForm::LayeredCubemap);
         let length = [self.texels.columns, self.texels.rows, self.texels.layers][axis];
         Axis {
             length,
-            // A direction never leaves its face.
-            mode: if is_cube { address_mode::CLAMP } else { self.descriptor.address_modes[axis] },
+            // A direction never leaves its face, but the neighbours of a texel at its edge do.
+            mode: if is_cube && !is_linear { address_mode::CLAMP } else { self.descriptor.address_modes[axis] },
             is_normalized: is_cube || self.descriptor.flags & texture_flag::NORMALIZED_COORDINATES != 0,
-            is_linear: self.descriptor.is_linear != 0,
+            is_linear,
         }
     }
 
