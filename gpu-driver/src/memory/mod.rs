@@ -18,6 +18,7 @@ use crate::{
 
 mod foreign;
 mod managed;
+mod peer;
 mod pitched;
 mod slices;
 mod staged;

@@ -348,6 +348,15 @@ static OPERATIONS: &[Operation<Call>] = &[
         sweep: |call| changes_late(call, |buffer, new| buffer.slice_mut(..2)?.copy_from(new.slice(1..)?), [2, 3, 9]),
     },
     Operation {
+        name: "DeviceSliceMut::copy_from_peer",
+        makes: &[(Copy, 1), (Call::Event, 3)],
+        sweep: |call| {
+            let other = Emulated::new().open()?;
+            let near = DeviceVec::from_slice(&other.stream(), &NEW)?;
+            changes_late(call, |buffer, _| buffer.as_mut_slice().copy_from_peer(near.as_slice()), NEW)
+        },
+    },
+    Operation {
         name: "DeviceSliceMut::copy_box_from_slice",
         makes: &[(Copy, 1)],
         sweep: |call| {
@@ -890,6 +899,7 @@ const OTHERS: &[&str] = &[
     "Device::by_name",
     "Device::by_pci_bus_id",
     "Device::cache_config",
+    "Device::can_access_peer",
     "Device::count",
     "Device::driver_version",
     "Device::first",
@@ -1001,6 +1011,7 @@ pub fn no_fallible_function_is_forgotten(_: &()) -> Outcome {
         include_str!("../../src/memory/foreign.rs"),
         include_str!("../../src/memory/managed.rs"),
         include_str!("../../src/memory/mod.rs"),
+        include_str!("../../src/memory/peer.rs"),
         include_str!("../../src/memory/pitched.rs"),
         include_str!("../../src/memory/slices.rs"),
         include_str!("../../src/texture/array.rs"),

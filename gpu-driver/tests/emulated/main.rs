@@ -113,6 +113,7 @@ fn main() -> ExitCode {
     ];
     let of_driver = tests![
         objects_of_two_devices_do_not_mix,
+        memory_is_copied_between_two_devices,
         a_kernel_that_overlaps_must_wait_before_it_touches_memory,
         copies_to_shared_memory_ask_for_the_alignment_of_the_whole,
         copies_that_are_not_there_clear,

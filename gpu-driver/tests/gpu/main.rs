@@ -146,6 +146,7 @@ fn main() -> ExitCode {
         kernels_reach_pinned_memory_in_place,
         managed_memory_is_the_host_s_and_the_device_s,
         addresses_tell_their_memory,
+        memory_of_any_device_is_copied,
         arrays_of_every_shape_and_type_round_trip,
         boxes_are_copied_into_arrays_and_out_of_them,
         textures_of_every_form_give_their_elements,
