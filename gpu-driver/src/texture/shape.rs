@@ -8,19 +8,19 @@ use super::wrong;
 use crate::{Attribute, Device, DevicePod, DriverError, Result};
 
 /// A type of the channels of a CUDA array or texture: integers of 8, 16 and 32 bits, `f32`, and `f16` of the crate `half`.
-pub trait Channel: DevicePod + sealed::Sealed {
+pub trait Channel: DevicePod + sealed::IsChannel {
     /// The driver's number of the format.
     #[doc(hidden)]
     const FORMAT: u32;
 }
 
 mod sealed {
-    pub trait Sealed {}
+    pub trait IsChannel {}
 }
 
 macro_rules! channels {
     ($($type:ty => $format:ident,)*) => {$(
-        impl sealed::Sealed for $type {}
+        impl sealed::IsChannel for $type {}
         impl Channel for $type {
             const FORMAT: u32 = format::$format;
         }
