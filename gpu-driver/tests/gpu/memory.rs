@@ -280,7 +280,7 @@ pub fn memory_of_any_device_is_copied(device: &Device) -> Outcome {
             let mut x = DeviceVec::from_slice(&far, &host)?;
             let mut y = DeviceVec::<u32>::zeros(&near, host.len())?;
             y.as_mut_slice().copy_from_peer(x.as_slice())?;
-            // The copy is ordered before what comes to either memory.
+            // The copy comes before later work on either memory.
             x.set_zero()?;
             drop(x);
             ensure!(y.to_vec()? == host, "from {other}, round {round}");
