@@ -4,7 +4,7 @@ use std::{ffi::c_void, fmt, marker::PhantomData};
 
 use crate::raw::CUdeviceptr;
 
-use crate::{DevicePod, Stream};
+use crate::{DevicePod, Result, Stream};
 
 /// A value that a kernel parameter can take.
 ///
@@ -32,6 +32,14 @@ pub unsafe trait Argument {
     /// The stream that orders the memory this points to, if it points to any.
     fn home(&self) -> Option<&Stream> {
         None
+    }
+
+    /// Gives objects that the value leads to, and that the caller may drop, to the graph that `stream` is captured for.
+    ///
+    /// # Errors
+    /// Those of [`Stream::retain_in_graph`].
+    fn retain(&self, _stream: &Stream) -> Result<()> {
+        Ok(())
     }
 }
 
@@ -135,6 +143,12 @@ pub unsafe trait Arguments {
 
     /// Calls `each` with the home of each argument that points to memory; stops at the first error.
     fn for_each_home<E>(&self, each: impl FnMut(&Stream) -> Result<(), E>) -> Result<(), E>;
+
+    /// Calls [`Argument::retain`] of each argument.
+    ///
+    /// # Errors
+    /// The first one.
+    fn retain(&self, stream: &Stream) -> Result<()>;
 }
 
 macro_rules! tuples {
@@ -156,6 +170,13 @@ macro_rules! tuples {
             fn for_each_home<E>(&self, mut each: impl FnMut(&Stream) -> Result<(), E>) -> Result<(), E> {
                 let ($($name,)*) = self;
                 $(if let Some(home) = $name.home() { each(home)?; })*
+                Ok(())
+            }
+
+            #[allow(non_snake_case, unused_variables)]
+            fn retain(&self, stream: &Stream) -> Result<()> {
+                let ($($name,)*) = self;
+                $($name.retain(stream)?;)*
                 Ok(())
             }
         }

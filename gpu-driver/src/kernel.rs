@@ -274,6 +274,7 @@ impl<E: Entry> Kernel<E> {
     /// `arguments`, and by the order of streams.
     pub unsafe fn launch(&self, grid: impl Into<Dim3>, arguments: E::Args<'_>, stream: &Stream) -> Result<()> {
         same_device("a kernel and its stream", &self.device, stream.device())?;
+        arguments.retain(stream)?;
         let config = LaunchConfig { grid: grid.into(), block: self.block, shared_bytes: self.shared_bytes };
         let for_each_home = |each: &mut dyn FnMut(&Stream) -> Result<()>| arguments.for_each_home(each);
         arguments.with_values(|values| {

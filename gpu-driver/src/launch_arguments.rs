@@ -15,6 +15,7 @@ use crate::{Argument, DevicePod, DeviceVec, Result, Stream, signature::ArgumentT
 /// | `&[T]`, `&Vec<T>`, `&[T; N]` | `const T *`: a copy in device memory, made before the launch |
 /// | `&mut [T]`, `&mut Vec<T>`, `&mut [T; N]` | `T *`: a copy as above, which is copied back after the launch |
 /// | [`HostOut`] | `T *`: zeros, which are copied back after the launch |
+/// | `&Texture`, `&mut Surface` | `cudaTextureObject_t`, `cudaSurfaceObject_t` |
 /// | `&DeviceBuffer<T>`, `&mut DeviceBuffer<T>` of cust | `const T *`, `T *`: no stream is waited for, and nobody waits for the kernel |
 ///
 /// A launch with a slice that is copied back waits for the kernel. PyCUDA's `In`, `InOut` and `Out` of host arrays are these.
@@ -49,6 +50,14 @@ pub unsafe trait StagedArgument {
     /// The stream that orders its memory.
     fn home(&self) -> Option<&Stream>;
 
+    /// Gives objects that the value leads to, and that the caller may drop, to the graph that `stream` is captured for.
+    ///
+    /// # Errors
+    /// Those of [`Stream::retain_in_graph`].
+    fn retain(&self, _stream: &Stream) -> Result<()> {
+        Ok(())
+    }
+
     /// Brings results back to the host.
     ///
     /// # Errors
@@ -79,6 +88,9 @@ unsafe impl<A: Argument> StagedArgument for Direct<A> {
     }
     fn home(&self) -> Option<&Stream> {
         self.0.home()
+    }
+    fn retain(&self, stream: &Stream) -> Result<()> {
+        self.0.retain(stream)
     }
     fn finish(self) -> Result<()> {
         Ok(())
@@ -215,6 +227,12 @@ pub unsafe trait StagedArguments {
     /// Calls `each` with the home of each argument that points to memory; stops at the first error.
     fn for_each_home(&self, each: &mut dyn FnMut(&Stream) -> Result<()>) -> Result<()>;
 
+    /// Calls [`StagedArgument::retain`] of each argument.
+    ///
+    /// # Errors
+    /// The first one.
+    fn retain(&self, stream: &Stream) -> Result<()>;
+
     /// Brings results back to the host.
     ///
     /// # Errors
@@ -248,6 +266,12 @@ macro_rules! tuples {
             fn for_each_home(&self, each: &mut dyn FnMut(&Stream) -> Result<()>) -> Result<()> {
                 let ($($name,)*) = self;
                 $(if let Some(home) = $name.home() { each(home)?; })*
+                Ok(())
+            }
+            #[allow(non_snake_case, unused_variables)]
+            fn retain(&self, stream: &Stream) -> Result<()> {
+                let ($($name,)*) = self;
+                $($name.retain(stream)?;)*
                 Ok(())
             }
             #[allow(non_snake_case, unused_mut)]

@@ -91,6 +91,7 @@ mod signature;
 mod stream;
 mod sys;
 mod tensor_map;
+mod texture;
 
 #[cfg(feature = "cust")]
 pub use cust;
@@ -104,12 +105,12 @@ pub use global::Global;
 #[doc(hidden)]
 pub use gpu_driver_core::debug_by_text;
 #[doc(inline)]
-pub use gpu_driver_core::{ArgumentMismatch, CompileError, CudaCode, CudaVersion, DriverError, Result};
+pub use gpu_driver_core::{ArgumentMismatch, CompileError, CudaCode, CudaVersion, DriverError, JitError, Result};
 pub use graph::Graph;
 pub use kernel::{CHECKED_ARCHS, Entry, Instance, Kernel, Registry, Source};
 pub use launch_arguments::{HostOut, LaunchArgument, LaunchArguments};
 pub use memory::{Advice, DeviceSlice, DeviceSliceMut, DeviceVec, ManagedVec, Pitched};
-pub use module::{Dim3, Function, LaunchConfig, Module};
+pub use module::{Dim3, Function, JitOptions, LaunchConfig, LinkInput, Linker, Module};
 pub use nvrtc::{Arch, Binary, BinaryKind, Header, Origin, Program};
 pub use occupancy::FunctionAttributes;
 pub use params::{COMPLEX, HALF, LIST, ListElement, ParamWords};
@@ -121,3 +122,4 @@ pub use preload::Preload;
 pub use scratch::SCRATCH_COUNTERS;
 pub use stream::Stream;
 pub use tensor_map::{Swizzle, TENSOR_COPY, TensorLayout, TensorMap, WARPGROUP};
+pub use texture::{AddressMode, ArrayShape, Channel, CudaArray, Sampling, Surface, Texture};

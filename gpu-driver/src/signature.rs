@@ -38,6 +38,8 @@ enum Base {
     Integer(usize),
     Float(usize),
     Void,
+    /// The handle of an object, and the argument to pass.
+    Handle(&'static str),
     /// A structure, a typedef, a macro, a template's parameter, a pointer to a pointer.
     Named(String),
 }
@@ -128,7 +130,7 @@ impl Signature {
 impl Form {
     fn bytes(&self) -> Option<usize> {
         match self {
-            Self::Pointer { .. } => Some(size_of::<u64>()),
+            Self::Pointer { .. } | Self::Value(Base::Handle(_)) => Some(size_of::<u64>()),
             Self::Value(Base::Integer(bytes) | Base::Float(bytes)) => Some(*bytes),
             Self::Value(_) => None,
         }
@@ -164,6 +166,7 @@ impl Form {
             Self::Value(Base::Integer(8)) => "an i64, u64 or usize",
             Self::Value(Base::Float(4)) => "an f32",
             Self::Value(Base::Float(8)) => "an f64",
+            Self::Value(Base::Handle(argument)) => return format!("pass a `{argument}`"),
             _ => return "pass a value of the parameter's size".to_owned(),
         };
         format!("pass {rust}, or declare the parameter with the argument's type")
@@ -171,9 +174,10 @@ impl Form {
 }
 
 impl Base {
-    /// Whether both are known and not the same.
+    /// Whether both are known and not the same. A handle may be passed as the number it is.
     fn differs_from(&self, other: &Base) -> bool {
-        !matches!((self, other), (Self::Named(_), _) | (_, Self::Named(_))) && self != other
+        let fits = |pair: (&Self, &Self)| matches!(pair, (Self::Named(_), _) | (Self::Handle(_), Self::Integer(8)));
+        self != other && !fits((self, other)) && !fits((other, self))
     }
 
     fn of(words: &[&str]) -> Self {
@@ -195,6 +199,8 @@ impl Base {
         let words = words.strip_prefix(&["std", "::"]).unwrap_or(words);
         match words {
             ["float"] => Self::Float(4),
+            ["cudaTextureObject_t"] => Self::Handle("&Texture"),
+            ["cudaSurfaceObject_t"] => Self::Handle("&mut Surface"),
             ["void"] => Self::Void,
             ["bool" | "int8_t" | "uint8_t"] => Self::Integer(1),
             ["int16_t" | "uint16_t"] => Self::Integer(2),
@@ -417,10 +423,8 @@ mod tests {
             error(at, given).unwrap();
         }
         let text = axpy.check("axpy", &arguments(&good[..3])).unwrap_err().to_string();
-        assert!(
-            text.contains("takes 4 arguments (float a, const float *x, float *y, ") && text.contains("got 3"),
-            "{text}"
-        );
+        let parts = ["takes 4 arguments (float a, const float *x, float *y, ", "got 3"];
+        assert!(parts.iter().all(|part| text.contains(part)), "{text}");
     }
 
     #[test]

@@ -6,7 +6,7 @@
 use std::{fs, path::Path, process::Command};
 
 use crate::{
-    Outcome, mutants,
+    Outcome, cust, mutants,
     programs::{self, Program},
     provenance::Build,
     run, workspace_root,
@@ -57,6 +57,7 @@ fn build() -> Outcome<Vec<Program>> {
             &[command, &["--workspace", "--exclude", "xtask", "--features", "benches/peers"]].concat(),
         )?);
     }
+    programs.push(cust::build(true)?);
     programs::once(&mut programs);
     Ok(programs)
 }

@@ -1,6 +1,6 @@
 //! `cargo xtask ci` and `cargo xtask emulated`.
 
-use crate::{Outcome, bench, cargo, evidence, format, kernels, outside, package, run, symbols};
+use crate::{Outcome, bench, cargo, cust, evidence, format, kernels, outside, package, run, symbols};
 
 /// Everything that must hold besides the tests, cheapest first. Commands name packages and features alike, so that cargo builds each crate once for
 /// all of them: of one package alone it would build the dependencies anew, with fewer features.
@@ -22,6 +22,7 @@ pub(crate) fn all() -> Outcome {
     run(cargo(&["doc", "--workspace", "--no-deps", "--features", "benches/peers"]).env("RUSTDOCFLAGS", "-D warnings"))?;
     kernels::run(&kernels::Arguments::default())?;
     emulated()?;
+    cust::run()?;
     outside::run(&outside::Arguments::default())?;
     benches()?;
     evidence::report();

@@ -10,6 +10,7 @@ use clap::{Parser, Subcommand};
 mod bench;
 mod bundle;
 mod ci;
+mod cust;
 mod evidence;
 mod format;
 mod kernels;
@@ -35,8 +36,8 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Format, generated files, packages, clippy, docs, kernels and their budgets, the emulated device without checks, a crate outside the
-    /// workspace, each benchmark once, the main program: all must pass.
+    /// Format, generated files, packages, clippy, docs, kernels and their budgets, the emulated device without checks, the tests of cust, a crate
+    /// outside the workspace, each benchmark once, the main program: all must pass.
     Ci,
     /// Format Rust files with rustfmt and kernel text with clang-format.
     Format {
@@ -79,6 +80,8 @@ enum Command {
     Package,
     /// Build and run a crate outside the workspace that depends on ours, by the line that README and the crates' pages give.
     Outside(outside::Arguments),
+    /// Run the tests of the crate cust through our table of driver functions, on the emulated device unless `GPU_DEVICE` names another.
+    Cust,
     /// Generate gpu-driver's forwarders of the CUDA driver API from cust_raw's declarations.
     Symbols {
         /// Change nothing; fail when the generated file is out of date.
@@ -98,6 +101,7 @@ impl Command {
                 | Self::Bundle { .. }
                 | Self::Package
                 | Self::Outside(_)
+                | Self::Cust
                 | Self::Symbols { .. }
                 | Self::Figures { .. }
         )
@@ -136,6 +140,7 @@ fn main() -> ExitCode {
         }
         Command::Package => package::run(),
         Command::Outside(arguments) => outside::run(&arguments),
+        Command::Cust => cust::run(),
         Command::Symbols { check } => symbols::run(check),
     };
     match outcome {

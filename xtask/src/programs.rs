@@ -8,7 +8,7 @@ use std::{
     process::{Command, Stdio},
 };
 
-use crate::{Outcome, cargo, workspace_root};
+use crate::{Outcome, cargo, cust, workspace_root};
 
 const LIST: &str = "programs.txt";
 
@@ -85,8 +85,12 @@ impl Program {
     }
 }
 
-/// The folder of a package, in the workspace or in a bundle. Crates that serve `gpu-driver` stand below it, without its name before theirs.
+/// The folder of a package, in the workspace or in a bundle. Crates that serve `gpu-driver` stand below it, without its name before theirs; tests of
+/// `cust` start in it.
 pub(crate) fn folder_of(package: &str) -> PathBuf {
+    if package == cust::NAME {
+        return "gpu-driver".into();
+    }
     let below = package.strip_prefix("gpu-driver-").or((package == "testkit").then_some(package));
     below.map_or_else(|| package.into(), |name| Path::new("gpu-driver").join(name))
 }
@@ -123,7 +127,9 @@ pub(crate) fn tests(release: bool) -> Outcome<Vec<Program>> {
     let all = if is_bundle() {
         listed(&root())?
     } else {
-        built(release, &["test", "--no-run", "--tests", "--workspace", "--exclude", "xtask"])?
+        let mut all = built(release, &["test", "--no-run", "--tests", "--workspace", "--exclude", "xtask"])?;
+        all.push(cust::build(release)?);
+        all
     };
     Ok(all.into_iter().filter(|program| program.kind.is_test()).collect())
 }

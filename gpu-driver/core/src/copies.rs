@@ -6,6 +6,8 @@ use std::ffi::{c_uint, c_void};
 pub const HOST: c_uint = 1;
 /// `CU_MEMORYTYPE_DEVICE`.
 pub const DEVICE: c_uint = 2;
+/// `CU_MEMORYTYPE_ARRAY`.
+pub const ARRAY: c_uint = 3;
 /// `CU_MEMORYTYPE_UNIFIED`: the address, in the field of devices, tells the side.
 pub const UNIFIED: c_uint = 4;
 
@@ -74,6 +76,13 @@ impl Side3d {
         let device = if memory_type == HOST { 0 } else { address };
         let (x_bytes, y, z, level) = (0, 0, 0, 0);
         Self { x_bytes, y, z, level, memory_type, host, device, array: null, reserved: null, pitch, height }
+    }
+}
+
+impl Side3d {
+    /// The element of a CUDA array at a number of bytes in a row, a row and a layer.
+    pub fn of_array(array: *mut c_void, x_bytes: usize, y: usize, z: usize) -> Self {
+        Self { x_bytes, y, z, array, ..Self::new(ARRAY, 0, 0, 0) }
     }
 }
 

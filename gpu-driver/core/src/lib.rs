@@ -19,12 +19,13 @@ pub mod includes;
 pub mod launch;
 pub mod lexer;
 pub mod private;
+pub mod texels;
 
 /// The name of the header that every kernel may include.
 pub const PRELUDE_NAME: &str = "prelude.cuh";
 
 pub use codes::CudaCode;
-pub use error::{ArgumentMismatch, CompileError, CudaVersion, DriverError, Result};
+pub use error::{ArgumentMismatch, CompileError, CudaVersion, DriverError, JitError, Result};
 
 /// A lock whose data stays right when a thread panics with it: each holder leaves it whole.
 pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

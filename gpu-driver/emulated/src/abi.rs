@@ -1,9 +1,9 @@
 //! The Rust side of `cuda/abi.h`: the interface of a kernel module and the emulated driver. Change both together.
 
-use std::ffi::{c_char, c_int, c_long, c_uint, c_ulong, c_ulonglong, c_void};
+use std::ffi::{c_char, c_float, c_int, c_long, c_uint, c_ulong, c_ulonglong, c_void};
 
 /// Version of the interface; a module of another version is refused.
-pub(super) const VERSION: c_uint = 2;
+pub(super) const VERSION: c_uint = 3;
 
 /// The symbol that every module exports.
 pub(super) const MODULE_SYMBOL: &[u8] = b"gpu_emulated_module\0";
@@ -44,6 +44,19 @@ pub(super) mod warp {
     pub(crate) const REDUCE_XOR: u32 = 17;
 }
 
+/// Reads of textures, and accesses of surfaces.
+pub(super) mod texels {
+    /// The bits of [`super::Runtime::texture`]'s `wanted` that count channels.
+    pub(crate) const CHANNELS: u32 = 7;
+    /// The kernel wants floats.
+    pub(crate) const FLOATS: u32 = 8;
+    const SURFACE_MODE: u32 = 16;
+    /// Reads beyond a surface give zero, and writes do nothing.
+    pub(crate) const ZERO: u32 = SURFACE_MODE;
+    /// Accesses beyond a surface are those at its border.
+    pub(crate) const CLAMP: u32 = 2 * SURFACE_MODE;
+}
+
 /// The clock of [`Runtime::clock`] that counts nanoseconds; the other counts cycles.
 pub(super) const GLOBAL_TIMER: u32 = 1;
 
@@ -80,6 +93,32 @@ pub(super) struct Runtime {
     pub(super) misaligned:
         unsafe extern "C" fn(*const c_void, c_ulong, c_uint, *const c_char, *const c_char, c_uint) -> !,
     pub(super) print: unsafe extern "C" fn(*const c_char, c_ulong),
+    pub(super) texture: unsafe extern "C" fn(
+        c_ulonglong,
+        c_uint,
+        c_float,
+        c_float,
+        c_float,
+        c_int,
+        c_uint,
+        *mut c_uint,
+        *const c_char,
+        *const c_char,
+        c_uint,
+    ),
+    pub(super) surface: unsafe extern "C" fn(
+        c_ulonglong,
+        c_uint,
+        c_int,
+        c_int,
+        c_int,
+        c_uint,
+        *mut c_void,
+        c_uint,
+        *const c_char,
+        *const c_char,
+        c_uint,
+    ),
 }
 
 /// One kernel of a module.

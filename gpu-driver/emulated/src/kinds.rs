@@ -100,7 +100,8 @@ impl Call {
                 (call.starts_with("cuEvent") || *call == "cuStreamWaitEvent") && *code == self.usual_code()
             }
             (Self::Release, DriverError::InDrop { source, .. }) => {
-                matches!(&**source, DriverError::Cuda { call, code } if call.starts_with("cuMemFree") && *code == self.usual_code())
+                let frees = |call: &str| call.starts_with("cuMemFree") || call == "cuArrayDestroy";
+                matches!(&**source, DriverError::Cuda { call, code } if frees(call) && *code == self.usual_code())
             }
             _ => false,
         }

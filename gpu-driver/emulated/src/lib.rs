@@ -9,8 +9,8 @@
 //!    text and a table of its kernels after it (`program.rs`), and runs the machine's compiler with checks that announce each access by a
 //!    call (`flags.rs`). The headers define these calls, so no sanitizer library takes part.
 //! 2. `driver/` answers the driver's C functions with the state in `state/`, behind one lock. Calls only queue work; `run_one` chooses a
-//!    stream at random when a call waits. `memory.rs` knows each byte of device memory, `image.rs` maps modules, and `work/`
-//!    holds operations and captures.
+//!    stream at random when a call waits. `memory.rs` knows each byte of device memory, `texels/` the
+//!    elements of arrays and textures, `image.rs` maps modules, and `work/` holds operations and captures.
 //! 3. `launch/` runs each thread of a block as a coroutine (`stack.rs`). Kernels call the functions of `runtime/` through the table in
 //!    `cuda/abi.h` (in Rust `abi.rs`): these check, wait (`block.rs`) or give way. `shared.rs` shadows shared memory, and `signal.rs` turns
 //!    a segmentation fault of a kernel into a fault of the launch.
@@ -44,6 +44,7 @@ mod shared;
 mod signal;
 mod stack;
 mod state;
+mod texels;
 mod work;
 
 pub use compile::{CompileJob, Compiled, MATH_CONSTANTS, compile, find_compiler, has_header};

@@ -27,6 +27,7 @@
 //! * a barrier that not every thread of the block reaches, or that is reached at two lines; a warp-wide operation whose lanes
 //!   never come, that a lane outside its mask calls, or that reads from a lane that has ended;
 //! * a launch that does not end: where every warp waits, after `GPU_EMULATED_TIMEOUT` seconds in which no thread ended;
+//! * a texture or surface that is gone, of another form than the function reads, of another type; an access beyond a surface;
 //! * `__trap()`, failed assertions and, on request, findings of the compiler's checks of undefined behaviour.
 //!
 //! Launches that a device refuses (block, grid, shared memory, `__launch_bounds__`) are refused. Work is queued lazily and
@@ -39,8 +40,9 @@
 //!   found. Races in global memory are found only where an order shows a wrong answer.
 //! * Device arithmetic to the last bit: sums are not contracted to fused multiply-adds, and functions such as `__expf` and
 //!   `sinf` are the host's. Additions, multiplications, divisions, square roots and `fma` agree.
-//! * Hopper's own instructions (bulk copies, mbarrier, wgmma, clusters), tensor cores, textures, dynamic parallelism, and
+//! * Hopper's own instructions (bulk copies, mbarrier, wgmma, clusters), tensor cores, dynamic parallelism, and
 //!   inline PTX: kernels that use them need a portable twin.
+//! * Textures have no mipmaps, gathers and views, and weights between texels are rounded to the nearest 1/256, which CUDA leaves open.
 //! * Speed, occupancy, registers, the limits of NVRTC's own C++; the legacy stream and the per-thread one are one stream.
 //!   The device has 8 multiprocessors, so that every block that occupancy promises really runs beside the others.
 //! * An index that leaves a local array, when it stays within the thread's stack (`GPU_EMULATED_CHECKS=undefined` finds it);

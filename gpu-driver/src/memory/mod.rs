@@ -18,12 +18,14 @@ use crate::{
 
 mod foreign;
 mod managed;
+mod peer;
 mod pitched;
 mod slices;
 mod staged;
 
 pub use managed::{Advice, ManagedVec};
 pub use pitched::Pitched;
+pub(crate) use slices::ordered_with;
 pub use slices::{DeviceSlice, DeviceSliceMut};
 
 /// The driver aligns every allocation to so many bytes at least.

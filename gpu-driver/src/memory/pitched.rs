@@ -85,7 +85,7 @@ impl Pitched {
     }
 
     /// Refuses rows that overlap, and boxes that leave `len` elements.
-    fn check(&self, op: &'static str, len: usize) -> Result<()> {
+    pub(crate) fn check(&self, op: &'static str, len: usize) -> Result<()> {
         let wrong = |expected: String, got: String| Err(DriverError::Length { op, expected, got });
         if self.pitch < self.columns {
             return wrong(format!("a pitch of {} elements at least", self.columns), self.pitch.to_string());
@@ -117,7 +117,7 @@ impl Pitched {
     }
 
     /// The side of a copy whose memory begins at `address`. The box was checked, so the bytes fit.
-    fn side<T>(&self, kind: u32, address: u64) -> Side3d {
+    pub(crate) fn side<T>(&self, kind: u32, address: u64) -> Side3d {
         let Self { start, pitch, layer_rows, .. } = self.bounded();
         Side3d::new(kind, offset::<T>(address, start), pitch * size_of::<T>(), layer_rows)
     }

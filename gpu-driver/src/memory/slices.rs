@@ -278,7 +278,7 @@ impl<'a, T: DevicePod> DeviceSliceMut<'a, T> {
 }
 
 /// Enqueues on `home` work that reads memory of another home, in an order with both; nothing if the work is empty.
-pub(super) fn ordered_with(
+pub(crate) fn ordered_with(
     op: &'static str,
     home: &Stream,
     source: &Stream,

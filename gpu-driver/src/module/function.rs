@@ -72,6 +72,7 @@ impl Function {
         let staged = arguments.stage(stream)?;
         // A graph that the launch is captured for runs it later.
         stream.retain_in_graph(&self.module.0)?;
+        staged.retain(stream)?;
         staged.with_values(|values| {
             // SAFETY: the types are checked as far as they are known; the rest is the caller's promise.
             unsafe {

@@ -8,6 +8,8 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
+use jit::Logged;
+
 use crate::raw::{CUfunction, CUmodule};
 
 use crate::{
@@ -17,11 +19,15 @@ use crate::{
 };
 
 mod function;
+mod jit;
 mod launch;
+mod linker;
 mod shape;
 
 pub use function::Function;
+pub use jit::JitOptions;
 pub(crate) use launch::{LaunchMode, launch_in_order, same_device};
+pub use linker::{LinkInput, Linker};
 pub use shape::{Dim3, LaunchConfig};
 
 /// A program in a device's memory. Unloaded when the last [`Function`] of it goes.
@@ -35,6 +41,8 @@ struct Loaded {
     raw: CUmodule,
     names: Vec<(String, String)>,
     text: Arc<str>,
+    /// The driver's log of information.
+    log: String,
     /// The kernels of the text, read when the first is asked for.
     declarations: OnceLock<Vec<Declaration>>,
 }
@@ -81,8 +89,7 @@ impl Module {
     /// `DriverTooOld` when the driver is older than the NVRTC that compiled it; else the driver's error.
     pub fn load(device: &Device, binary: &Binary) -> Result<Self> {
         let raw = load_raw(device, binary)?;
-        let (names, text) = (binary.names().to_vec(), binary.text());
-        Ok(Self(Arc::new(Loaded { device: device.clone(), raw, names, text, declarations: OnceLock::new() })))
+        Ok(Loaded::module(device, raw, binary.names().to_vec(), binary.text(), String::new()))
     }
 
     /// The kernel of a name expression that was given to [`crate::Program::name_expression`], or of an `extern "C"` name.
@@ -118,12 +125,35 @@ impl Module {
     /// Its kernels are found by the names in the image; the types of their arguments are not known, only the sizes.
     ///
     /// # Errors
-    /// `Length` for an empty image; `Cuda` with the driver's code for one that it does not take.
+    /// `Length` for an empty image; `Jit` with the driver's log for PTX that it does not compile; `Cuda` with its code for other images that it does not
+    /// take.
     ///
     /// # Safety
     /// The image is whole: the driver reads as many bytes as its headers say, and runs its code.
     #[doc(alias("module_from_buffer", "from_cubin", "from_ptx"))]
     pub unsafe fn load_image(device: &Device, image: &[u8]) -> Result<Self> {
+        // SAFETY: as the caller promises.
+        unsafe { Self::load_image_with(device, image, &JitOptions::new()) }
+    }
+
+    /// [`Module::load_image`] with options for PTX.
+    ///
+    /// # Errors
+    /// Those of [`Module::load_image`].
+    ///
+    /// # Safety
+    /// As [`Module::load_image`].
+    ///
+    /// ```no_run
+    /// # use gpu_driver::{Device, JitOptions, Module};
+    /// let ptx = std::fs::read("kernels.ptx").expect("a file");
+    /// let options = JitOptions::new().max_registers(32).verbose();
+    /// // SAFETY: the file holds PTX.
+    /// let module = unsafe { Module::load_image_with(&Device::first()?, &ptx, &options)? };
+    /// println!("{}", module.jit_log());
+    /// # Ok::<(), gpu_driver::DriverError>(())
+    /// ```
+    pub unsafe fn load_image_with(device: &Device, image: &[u8], options: &JitOptions) -> Result<Self> {
         // Headers of images have up to 64 bytes, which the driver reads in any case; text ends in NUL.
         if image.is_empty() {
             let (op, expected) = ("Module::load_image", "an image".to_owned());
@@ -131,12 +161,14 @@ impl Module {
         }
         let mut whole = image.to_vec();
         whole.resize(image.len().max(64) + 1, 0);
-        let _current = device.enter()?;
-        let mut raw = null_mut();
-        // SAFETY: the pointer is valid for the call; the image is whole, as the caller promises.
-        device.check("cuModuleLoadData", unsafe { sys::cuModuleLoadData(&mut raw, whole.as_ptr().cast()) })?;
-        let (names, text, declarations) = (Vec::new(), "".into(), OnceLock::new());
-        Ok(Self(Arc::new(Loaded { device: device.clone(), raw, names, text, declarations })))
+        // SAFETY: the image is whole, as the caller promises, with a NUL behind it.
+        let (raw, log) = unsafe { load_logged(device, &whole, Logged::new(options))? };
+        Ok(Loaded::module(device, raw, Vec::new(), "".into(), log))
+    }
+
+    /// The log of information of the driver's compiler and linker; mostly empty without [`JitOptions::verbose`], and for machine code.
+    pub fn jit_log(&self) -> &str {
+        &self.0.log
     }
 
     /// [`Module::load_image`] of a file.
@@ -159,6 +191,10 @@ impl Module {
 }
 
 impl Loaded {
+    fn module(device: &Device, raw: CUmodule, names: Vec<(String, String)>, text: Arc<str>, log: String) -> Module {
+        Module(Arc::new(Self { device: device.clone(), raw, names, text, log, declarations: OnceLock::new() }))
+    }
+
     fn declarations(&self) -> &[Declaration] {
         self.declarations.get_or_init(|| signature::declarations(&self.text))
     }
@@ -208,28 +244,44 @@ impl Drop for Loaded {
 
 pub(crate) fn load_raw(device: &Device, binary: &Binary) -> Result<CUmodule> {
     debug_assert!(!binary.image().is_empty(), "the compiler and the cache refuse empty images");
-    match (binary.kind() == BinaryKind::SharedObject, device.is_emulated()) {
-        (true, false) => {
-            return Err(DriverError::WrongKind { compiled: "the emulated device", device: "a CUDA device" });
-        }
-        (false, true) => return Err(DriverError::WrongKind { compiled: "a GPU", device: "the emulated device" }),
-        (true, true) => {}
-        (false, false) => {
-            if let Ok((compiler, _)) = nvrtc::version() {
-                refuse_newer_code(compiler, Device::driver_version()?)?;
-            }
-        }
+    right_kind(device, binary)?;
+    if binary.kind() == BinaryKind::Ptx {
+        let text = [binary.image(), &[0]].concat();
+        // SAFETY: NVRTC's text, with a NUL behind it: a second one does no harm.
+        return unsafe { load_logged(device, &text, Logged::new(&JitOptions::new())) }.map(|(raw, _)| raw);
     }
     let _current = device.enter()?;
-    let mut image = binary.image().to_vec();
-    if binary.kind() == BinaryKind::Ptx {
-        // A second one does no harm.
-        image.push(0);
-    }
     let mut raw = null_mut();
-    // SAFETY: the pointer is valid for the call; the image is NVRTC's, PTX with a NUL behind it.
-    device.check("cuModuleLoadData", unsafe { sys::cuModuleLoadData(&mut raw, image.as_ptr().cast()) })?;
+    // SAFETY: the pointer is valid for the call; the image is a compiler's.
+    device.check("cuModuleLoadData", unsafe { sys::cuModuleLoadData(&mut raw, binary.image().as_ptr().cast()) })?;
     Ok(raw)
+}
+
+/// Loads an image; the driver's log of information.
+///
+/// # Safety
+/// The image is whole; text ends in NUL.
+unsafe fn load_logged(device: &Device, image: &[u8], mut logged: Logged) -> Result<(CUmodule, String)> {
+    let _current = device.enter()?;
+    let mut raw = null_mut();
+    let (count, options, values) = logged.parts();
+    // SAFETY: the pointer is valid for the call, and so are the lists and logs; the image is whole, as the caller promises.
+    let code = unsafe { sys::cuModuleLoadDataEx(&mut raw, image.as_ptr().cast(), count, options, values) };
+    logged.check(device, "cuModuleLoadDataEx", code)?;
+    Ok((raw, logged.information()))
+}
+
+/// Refuses programs for another kind of device, and from a compiler that is newer than the driver.
+fn right_kind(device: &Device, binary: &Binary) -> Result<()> {
+    match (binary.kind() == BinaryKind::SharedObject, device.is_emulated()) {
+        (true, false) => Err(DriverError::WrongKind { compiled: "the emulated device", device: "a CUDA device" }),
+        (false, true) => Err(DriverError::WrongKind { compiled: "a GPU", device: "the emulated device" }),
+        (true, true) => Ok(()),
+        (false, false) => match nvrtc::version() {
+            Ok((compiler, _)) => refuse_newer_code(compiler, Device::driver_version()?),
+            Err(_) => Ok(()),
+        },
+    }
 }
 
 /// A driver runs the code of its own CUDA major version and of older ones.
@@ -248,8 +300,13 @@ fn refuse_newer_code(compiler: CudaVersion, driver: CudaVersion) -> Result<()> {
     })
 }
 
+/// A text for the driver; an error names its kind.
+fn c_string(text: impl Into<Vec<u8>>, kind: &'static str) -> Result<CString> {
+    CString::new(text).map_err(|_| DriverError::Nul { what: kind })
+}
+
 pub(crate) fn find(device: &Device, module: CUmodule, lowered: &str) -> Result<CUfunction> {
-    let name = CString::new(lowered).map_err(|_| DriverError::Nul { what: "a kernel's name" })?;
+    let name = c_string(lowered, "a kernel's name")?;
     let _current = device.enter()?;
     let mut raw = null_mut();
     // SAFETY: the pointer is valid for the call; module and name are alive.

@@ -98,6 +98,27 @@ pub fn objects_of_two_devices_do_not_mix(_: &()) -> Outcome {
     mix(&one, &other)
 }
 
+/// The copy is ordered with both homes, in either direction and in any order of the streams.
+pub fn memory_is_copied_between_two_devices(_: &()) -> Outcome {
+    for seed in 0..30 {
+        let (one, other) = (Emulated::new().seed(seed).open()?, Emulated::new().seed(seed + 1).open()?);
+        let (near, far) = (Stream::new(&one)?, Stream::new(&other)?);
+        let (mut x, mut y) = (DeviceVec::from_slice(&far, &ramp(100))?, DeviceVec::<u32>::zeros(&near, 100)?);
+        y.as_mut_slice().copy_from_peer(x.as_slice())?;
+        x.set_zero()?;
+        x.slice_mut(..50)?.copy_from_peer(y.slice(50..)?)?;
+        y.set_zero()?;
+        drop(y);
+        ensure_eq!(x.to_vec()?, [&ramp(100)[50..], &[0; 50]].concat());
+        let captured = near.capture(|| {
+            let mut z = DeviceVec::<u32>::zeros(&near, 100)?;
+            z.as_mut_slice().copy_from_peer(x.as_slice())
+        });
+        ensure!(matches!(captured, Err(DriverError::InCapture { .. })), "{captured:?}");
+    }
+    Ok(())
+}
+
 fn mix(one: &Device, other: &Device) -> Outcome {
     let (here, there) = (one.stream(), other.stream());
     let registry = registry();

@@ -4,9 +4,9 @@
 use std::{error::Error, marker::PhantomData, sync::LazyLock};
 
 use gpu_driver::{
-    CudaCode, Device, DevicePod, DeviceVec, Dim3, DriverError, Entry, Event, Function, In, Kernel, LaunchConfig,
-    ManagedVec, Module, Out, PinnedVec, Pitched, Preload, Program, Registry, Result, SCRATCH_COUNTERS, Source, Stream,
-    cust,
+    ArrayShape, CudaArray, CudaCode, Device, DevicePod, DeviceVec, Dim3, DriverError, Entry, Event, Function, In,
+    JitOptions, Kernel, LaunchConfig, ManagedVec, Module, Out, PinnedVec, Pitched, Preload, Program, Registry, Result,
+    SCRATCH_COUNTERS, Source, Stream, cust,
     emulated::{
         Call::{self, Allocation, Copy, Launch, ModuleLoad, Release},
         Emulated,
@@ -113,6 +113,61 @@ fn reads(call: Call, read: impl Fn(&DeviceVec<u32>) -> Result<Vec<u32>>) -> Resu
         |buffer, got| {
             ensure_eq!(buffer.to_vec()?, HOST);
             ensure!(got.is_none_or(|got| *got == HOST), "{got:?}");
+            Ok(())
+        },
+    )
+}
+
+/// An array becomes `want`, and is `HOST` where the change fails, while device memory of another home stays `NEW`.
+fn changes_array(
+    call: Call,
+    change: impl Fn(&mut CudaArray<u32>, &DeviceVec<u32>) -> Result<()>,
+    want: [u32; 3],
+) -> Result<u64, Box<dyn Error>> {
+    sweep(
+        call,
+        |device| {
+            let array = CudaArray::from_slice(&device.stream(), ArrayShape::line(3), &HOST)?;
+            Ok((array, DeviceVec::from_slice(&Stream::new(device)?, &NEW)?))
+        },
+        |(array, new)| change(array, new),
+        |(array, new), done| {
+            ensure_eq!(new.to_vec()?, NEW);
+            let got = array.to_vec()?;
+            // An event may fail when the copy is enqueued already.
+            let late = call == Call::Event && done.is_none() && got == want;
+            ensure!(late || got == if done.is_some() { want } else { HOST }, "{got:?}");
+            Ok(())
+        },
+    )
+}
+
+/// `HOST` is read from an array.
+fn reads_array(call: Call, read: impl Fn(&CudaArray<u32>, &Stream) -> Result<Vec<u32>>) -> Result<u64, Box<dyn Error>> {
+    sweep(
+        call,
+        |device| Ok((CudaArray::from_slice(&device.stream(), ArrayShape::line(3), &HOST)?, Stream::new(device)?)),
+        |(array, other)| read(array, other),
+        |(array, _), got| {
+            ensure_eq!(array.to_vec()?, HOST);
+            ensure!(got.is_none_or(|got| *got == HOST), "{got:?}");
+            Ok(())
+        },
+    )
+}
+
+fn makes_array(
+    call: Call,
+    make: impl Fn(&Stream) -> Result<CudaArray<u32>>,
+    want: [u32; 3],
+) -> Result<u64, Box<dyn Error>> {
+    sweep(
+        call,
+        |device| Ok(device.stream()),
+        |stream| make(stream),
+        |_, made| {
+            let Some(made) = made else { return Ok(()) };
+            ensure_eq!(made.to_vec()?, want);
             Ok(())
         },
     )
@@ -293,6 +348,15 @@ static OPERATIONS: &[Operation<Call>] = &[
         sweep: |call| changes_late(call, |buffer, new| buffer.slice_mut(..2)?.copy_from(new.slice(1..)?), [2, 3, 9]),
     },
     Operation {
+        name: "DeviceSliceMut::copy_from_peer",
+        makes: &[(Copy, 1), (Call::Event, 3)],
+        sweep: |call| {
+            let other = Emulated::new().open()?;
+            let near = DeviceVec::from_slice(&other.stream(), &NEW)?;
+            changes_late(call, |buffer, _| buffer.as_mut_slice().copy_from_peer(near.as_slice()), NEW)
+        },
+    },
+    Operation {
         name: "DeviceSliceMut::copy_box_from_slice",
         makes: &[(Copy, 1)],
         sweep: |call| {
@@ -429,6 +493,110 @@ static OPERATIONS: &[Operation<Call>] = &[
         name: "PinnedVec::from_slice",
         makes: &[(Allocation, 1)],
         sweep: |call| pinned(call, |device| PinnedVec::from_slice(device, &HOST), HOST),
+    },
+    Operation {
+        name: "CudaArray::uninitialized",
+        makes: &[(Allocation, 1)],
+        sweep: |call| {
+            // SAFETY: the emulated device fills it with ones.
+            makes_array(call, |stream| unsafe { CudaArray::uninitialized(stream, ArrayShape::line(3)) }, [u32::MAX; 3])
+        },
+    },
+    Operation {
+        name: "CudaArray::zeros",
+        makes: &[(Allocation, 2), (Copy, 3)],
+        sweep: |call| makes_array(call, |stream| CudaArray::zeros(stream, ArrayShape::volume(3, 1, 1)), [0; 3]),
+    },
+    Operation {
+        name: "CudaArray::from_slice",
+        makes: &[(Allocation, 1), (Copy, 1)],
+        sweep: |call| makes_array(call, |stream| CudaArray::from_slice(stream, ArrayShape::plane(3, 1), &HOST), HOST),
+    },
+    Operation {
+        name: "CudaArray::copy_from_slice",
+        makes: &[(Copy, 1)],
+        sweep: |call| changes_array(call, |array, _| array.copy_from_slice(&NEW), NEW),
+    },
+    Operation {
+        name: "CudaArray::copy_box_from_slice",
+        makes: &[(Copy, 1)],
+        sweep: |call| {
+            let place = Pitched::plane(1, 2);
+            changes_array(call, |array, _| array.copy_box_from_slice([0, 0, 1], &NEW, place), [7, 1, 2])
+        },
+    },
+    Operation {
+        name: "CudaArray::copy_from",
+        makes: &[(Copy, 1), (Call::Event, 6)],
+        sweep: |call| changes_array(call, |array, new| array.copy_from(new.as_slice()), NEW),
+    },
+    Operation {
+        name: "CudaArray::copy_box_from",
+        makes: &[(Copy, 1), (Call::Event, 6)],
+        sweep: |call| {
+            let place = Pitched::plane(1, 2).from(1);
+            changes_array(call, |array, new| array.copy_box_from([0; 3], new.as_slice(), place), [2, 3, 9])
+        },
+    },
+    Operation {
+        name: "CudaArray::copy_from_array",
+        makes: &[(Allocation, 1), (Copy, 2), (Call::Event, 6)],
+        sweep: |call| {
+            changes_array(
+                call,
+                |array, new| array.copy_from_array(&CudaArray::from_slice(new.home(), ArrayShape::line(3), &NEW)?),
+                NEW,
+            )
+        },
+    },
+    Operation {
+        name: "CudaArray::to_vec",
+        makes: &[(Copy, 1)],
+        sweep: |call| reads_array(call, |array, _| array.to_vec()),
+    },
+    Operation {
+        name: "CudaArray::copy_to_slice",
+        makes: &[(Copy, 1)],
+        sweep: |call| {
+            reads_array(call, |array, _| {
+                let mut host = vec![0; 3];
+                array.copy_to_slice(&mut host)?;
+                Ok(host)
+            })
+        },
+    },
+    Operation {
+        name: "CudaArray::copy_box_to_slice",
+        makes: &[(Copy, 1)],
+        sweep: |call| {
+            reads_array(call, |array, _| {
+                let mut host = vec![7; 3];
+                array.copy_box_to_slice([0, 0, 1], &mut host, Pitched::plane(1, 2).from(1))?;
+                Ok(host)
+            })
+        },
+    },
+    Operation {
+        name: "CudaArray::copy_to",
+        makes: &[(Allocation, 1), (Copy, 2), (Call::Event, 6)],
+        sweep: |call| {
+            reads_array(call, |array, other| {
+                let mut memory = DeviceVec::zeros(other, 3)?;
+                array.copy_to(&mut memory.as_mut_slice())?;
+                memory.to_vec()
+            })
+        },
+    },
+    Operation {
+        name: "CudaArray::copy_box_to_device",
+        makes: &[(Allocation, 1), (Copy, 2), (Call::Event, 6)],
+        sweep: |call| {
+            reads_array(call, |array, other| {
+                let mut memory = DeviceVec::zeros(other, 3)?;
+                array.copy_box_to_device([0; 3], &mut memory.as_mut_slice(), Pitched::plane(1, 3))?;
+                memory.to_vec()
+            })
+        },
     },
     Operation { name: "Stream::record", makes: &[(Call::Event, 2)], sweep: |call| on_stream(call, Stream::record) },
     Operation {
@@ -632,6 +800,18 @@ static OPERATIONS: &[Operation<Call>] = &[
         },
     },
     Operation {
+        name: "Module::load_image_with",
+        makes: &[(ModuleLoad, 1)],
+        sweep: |call| {
+            let load = |device: &mut Device| {
+                let (binary, options) = (program().compile(device.arch())?, JitOptions::new().line_info());
+                // SAFETY: the image is whole.
+                unsafe { Module::load_image_with(device, binary.image(), &options) }
+            };
+            sweep(call, |device| Ok(device.clone()), load, |_, _| Ok(()))
+        },
+    },
+    Operation {
         name: "Global::read",
         makes: &[(ModuleLoad, 1), (Copy, 1)],
         sweep: |call| {
@@ -719,6 +899,7 @@ const OTHERS: &[&str] = &[
     "Device::by_name",
     "Device::by_pci_bus_id",
     "Device::cache_config",
+    "Device::can_access_peer",
     "Device::count",
     "Device::driver_version",
     "Device::first",
@@ -760,6 +941,14 @@ const OTHERS: &[&str] = &[
     "Graph::write_dot",
     "Graph::launch", // in a sweep of `Stream::capture`",
     "Instance::compile",
+    // Calls of the linker cannot be made to fail.
+    "Linker::add_binary",
+    "Linker::add_file",
+    "Linker::add_image",
+    "Linker::add_ptx",
+    "Linker::into_image",
+    "Linker::link", // loads as `Module::load_image_with`
+    "Linker::new",
     "ManagedVec::advise",
     "ManagedVec::host",
     "ManagedVec::host_mut",
@@ -781,8 +970,12 @@ const OTHERS: &[&str] = &[
     "Stream::new",
     "Stream::priority",
     "Stream::synchronize",
+    "Surface::of_array",
     "Stream::with_priority",
     "TensorMap::new",
+    "Texture::of_array",
+    "Texture::of_line",
+    "Texture::of_plane",
 ];
 
 /// As [`changes`], for work whose last step, an event, may fail when the change is made already.
@@ -818,9 +1011,14 @@ pub fn no_fallible_function_is_forgotten(_: &()) -> Outcome {
         include_str!("../../src/memory/foreign.rs"),
         include_str!("../../src/memory/managed.rs"),
         include_str!("../../src/memory/mod.rs"),
+        include_str!("../../src/memory/peer.rs"),
         include_str!("../../src/memory/pitched.rs"),
         include_str!("../../src/memory/slices.rs"),
+        include_str!("../../src/texture/array.rs"),
+        include_str!("../../src/texture/object.rs"),
+        include_str!("../../src/texture/surface.rs"),
         include_str!("../../src/module/function.rs"),
+        include_str!("../../src/module/linker.rs"),
         include_str!("../../src/module/mod.rs"),
         include_str!("../../src/occupancy.rs"),
         include_str!("../../src/pinned.rs"),

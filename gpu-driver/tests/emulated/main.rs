@@ -17,6 +17,7 @@ mod limits;
 mod prelude;
 mod scratch;
 mod streams;
+mod textures;
 mod user;
 
 use harness::everywhere;
@@ -47,7 +48,10 @@ fn main() -> ExitCode {
     if let Some(code) = functions::run_as_child().or_else(driver::run_as_child) {
         return code;
     }
-    use {broken::*, driver::*, failures::*, functions::*, limits::*, prelude::*, scratch::*, streams::*, user::*};
+    use {
+        broken::*, driver::*, failures::*, functions::*, limits::*, prelude::*, scratch::*, streams::*, textures::*,
+        user::*,
+    };
     let compiler = nvrtc::version().map(|_| ());
     let device = Device::for_tests();
     // Where a GPU does the tests the emulated device is not asked for; elsewhere its absence is a failure like any other.
@@ -109,6 +113,7 @@ fn main() -> ExitCode {
     ];
     let of_driver = tests![
         objects_of_two_devices_do_not_mix,
+        memory_is_copied_between_two_devices,
         a_kernel_that_overlaps_must_wait_before_it_touches_memory,
         copies_to_shared_memory_ask_for_the_alignment_of_the_whole,
         copies_that_are_not_there_clear,
@@ -139,6 +144,10 @@ fn main() -> ExitCode {
         scratch_is_cleared_when_a_graph_s_is_made,
         scratch_is_left_alone_on_a_lost_device,
         scratch_of_a_graph_is_no_memory_behind_it,
+        mistakes_with_textures_are_reported,
+        textures_and_surfaces_that_are_gone_are_reported,
+        accesses_beyond_a_surface_are_reported,
+        arrays_are_counted_and_given_back,
     ];
     let in_drops = tests![
         an_order_in_a_drop_leaves_the_older_error_for_later,

@@ -15,12 +15,34 @@ mod dump_properties;
 #[allow(dead_code, reason = "`main` is the example's own")]
 mod pi;
 
+#[path = "../../examples/rotate.rs"]
+#[allow(dead_code, reason = "`main` is the example's own")]
+pub mod rotate;
+
 #[path = "../../examples/strides.rs"]
 #[allow(dead_code, reason = "`main` is the example's own")]
 mod strides;
 
-pub const TESTS: &[Test<Device>] =
-    tests![the_example_doublify, the_example_dump_properties, the_example_pi, the_example_strides];
+#[path = "../../examples/volume.rs"]
+#[allow(dead_code, reason = "`main` is the example's own")]
+pub mod volume;
+
+pub const TESTS: &[Test<Device>] = tests![
+    the_example_doublify,
+    the_example_dump_properties,
+    the_example_pi,
+    the_example_rotate,
+    the_example_strides,
+    the_example_volume,
+];
+
+pub fn the_example_rotate(device: &Device) -> Outcome {
+    rotate::run(device)
+}
+
+pub fn the_example_volume(device: &Device) -> Outcome {
+    volume::run(device)
+}
 
 pub fn the_example_pi(device: &Device) -> Outcome {
     pi::run(device)

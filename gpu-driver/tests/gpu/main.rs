@@ -9,20 +9,24 @@ use std::{
 use gpu_driver::{Device, nvrtc};
 use testkit::{Suite, tests};
 
+mod arrays;
 mod compile;
 mod device;
 mod examples;
 mod facts;
 mod fake;
 mod faults;
+mod filters;
 mod functions;
 mod graphs;
+mod jit;
 mod kernels;
 mod memory;
 mod missing;
 mod params;
 mod scratch;
 mod tensors;
+mod textures;
 
 /// Held shared by a test, alone by one that fills the card or counts all of its memory.
 static CARD: RwLock<()> = RwLock::new(());
@@ -46,8 +50,8 @@ fn main() -> ExitCode {
         return code;
     }
     use {
-        compile::*, device::*, facts::*, fake::*, faults::*, functions::*, graphs::*, memory::*, missing::*, params::*,
-        scratch::*, tensors::*,
+        arrays::*, compile::*, device::*, facts::*, fake::*, faults::*, filters::*, functions::*, graphs::*, jit::*,
+        memory::*, missing::*, params::*, scratch::*, tensors::*, textures::*,
     };
     let compiler = || nvrtc::version().map(|_| ());
     let device = Device::for_tests();
@@ -126,6 +130,8 @@ fn main() -> ExitCode {
         variables_are_read_and_written,
         error_a_variable_that_is_not_there,
         images_of_other_origin_are_loaded,
+        ptx_is_compiled_with_options_and_logs,
+        programs_that_call_each_other_are_linked,
         headers_of_c_and_cuda_are_the_same_everywhere,
         error_a_header_that_is_not_there,
         boxes_are_copied_between_memories_of_any_pitch,
@@ -140,6 +146,20 @@ fn main() -> ExitCode {
         kernels_reach_pinned_memory_in_place,
         managed_memory_is_the_host_s_and_the_device_s,
         addresses_tell_their_memory,
+        memory_of_any_device_is_copied,
+        arrays_of_every_shape_and_type_round_trip,
+        boxes_are_copied_into_arrays_and_out_of_them,
+        textures_of_every_form_give_their_elements,
+        textures_and_surfaces_have_all_types_and_channels,
+        the_linear_filter_interpolates,
+        address_modes_lead_beyond_the_border,
+        integers_are_read_as_numbers_up_to_one,
+        the_filter_of_a_cube_stays_on_its_face,
+        textures_read_device_memory,
+        surfaces_of_every_form_are_read_and_written,
+        a_graph_keeps_textures_surfaces_and_arrays,
+        a_texture_is_dropped_behind_the_kernels_that_read_it,
+        error_shapes_and_samplings_that_no_device_has,
         fault_illegal_address,
         fault_trap,
         fault_misaligned,
@@ -153,6 +173,7 @@ fn main() -> ExitCode {
         options_that_make_no_code_or_no_sense_are_errors,
         includes_find_given_headers_alone,
         headers_of_c_and_cuda_compile_for_gpus,
+        kernels_with_textures_compile_for_gpus,
         a_program_is_kept_where_it_is_asked_for,
         a_kernel_that_differs_from_its_rust_type_does_not_compile,
         an_architecture_newer_than_nvrtc_gets_ptx,

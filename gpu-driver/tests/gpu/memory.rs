@@ -270,3 +270,25 @@ pub fn addresses_tell_their_memory(device: &Device) -> Outcome {
     }
     Ok(())
 }
+
+pub fn memory_of_any_device_is_copied(device: &Device) -> Outcome {
+    let others = (0..Device::count()?).map(Device::new).collect::<Result<Vec<_>, _>>()?;
+    for other in others.iter().chain([device]) {
+        let (near, far) = (Stream::new(device)?, Stream::new(other)?);
+        for round in 0..20u32 {
+            let host: Vec<u32> = (0..100_003).map(|i| i ^ round).collect();
+            let mut x = DeviceVec::from_slice(&far, &host)?;
+            let mut y = DeviceVec::<u32>::zeros(&near, host.len())?;
+            y.as_mut_slice().copy_from_peer(x.as_slice())?;
+            // The copy comes before later work on either memory.
+            x.set_zero()?;
+            drop(x);
+            ensure!(y.to_vec()? == host, "from {other}, round {round}");
+        }
+        let mut three = DeviceVec::<u32>::zeros(&near, 3)?;
+        let two = DeviceVec::<u32>::zeros(&far, 2)?;
+        ensure!(three.as_mut_slice().copy_from_peer(two.as_slice()).is_err());
+        println!("{device} reaches {other} by a bus: {}", device.can_access_peer(other)?);
+    }
+    Ok(())
+}

@@ -15,7 +15,7 @@ use std::{
 };
 
 use crate::{
-    Outcome,
+    Outcome, cust,
     evidence::{self, Evidence, Passed},
     kernels, machine,
     programs::{self, Program},
@@ -117,6 +117,9 @@ impl Surroundings {
         }
         if self.insists_on_gpu && is_of_device(program) {
             command.env("GPU_DEVICE", "cuda");
+        } else if program.package == cust::NAME && !self.insists_on_gpu {
+            // cust itself knows no device that stands in for a GPU.
+            command.env("GPU_DEVICE", "emulated");
         }
         command
     }

@@ -5,8 +5,10 @@ use std::fmt;
 use crate::codes::CudaCode;
 
 mod compile;
+mod jit;
 
 pub use compile::CompileError;
+pub use jit::JitError;
 
 /// `Result` with [`DriverError`].
 pub type Result<T, E = DriverError> = std::result::Result<T, E>;
@@ -224,6 +226,9 @@ pub enum DriverError {
     /// A program does not compile.
     #[error(transparent)]
     Compile(Box<CompileError>),
+    /// The driver does not compile PTX, or does not link programs.
+    #[error(transparent)]
+    Jit(Box<JitError>),
     /// NVRTC is too old to make code that this device can run.
     #[error("NVRTC {nvrtc} cannot compile for {arch}; the oldest architecture it knows is sm_{oldest}")]
     UnsupportedArch {
@@ -349,7 +354,7 @@ crate::debug_by_text! {
     DriverError:
     NoDriver, Disabled, UnknownDeviceKind, NotEmulated, Setting, UnsafeCache, WrongKind, NoDevice, NoSuchDevice, NoSuchName,
     DriverTooOld, Cuda, InCapture, OutOfMemory, DeviceLost, Launch, SharedMemory, OutOfPinnedMemory, NoNvrtc,
-    NoCompiler, Compiler, Nvrtc, Compile, UnsupportedArch, NotRegistered, NoKernel,
+    NoCompiler, Compiler, Nvrtc, Compile, Jit, UnsupportedArch, NotRegistered, NoKernel,
     NoVariable, ArgumentCount, ArgumentType, Nul, TypeName, Length, TooLarge,
     NestedScratch, WrongDevice, InDrop, Unreported,
 }

@@ -31,6 +31,7 @@ pub(super) const HEADERS: &[(&str, &str)] = headers![
     "gpu_emulated_small_functions.h",
     "gpu_emulated_special.h",
     "gpu_emulated_sync.h",
+    "gpu_emulated_textures.h",
     "gpu_emulated_types.h",
     "gpu_emulated_undefined.h",
     "gpu_emulated_warp.h",

@@ -7,7 +7,7 @@
 
 namespace gpu_emulated {
 
-constexpr unsigned VERSION = 2;
+constexpr unsigned VERSION = 3;
 
 enum AccessKind : unsigned { READ = 0, WRITE = 1, ATOMIC = 2, VOLATILE = 4 /* with READ or WRITE */ };
 
@@ -38,6 +38,24 @@ enum WarpKind : unsigned {
 enum FenceKind : unsigned { FENCE_BLOCK = 0, FENCE_DEVICE = 1, FENCE_SYSTEM = 2 };
 
 enum ClockKind : unsigned { CLOCK = 0 /* cycles */, GLOBAL_TIMER = 1 /* nanoseconds */ };
+
+// The form of a texture or surface.
+enum TexelForm : unsigned {
+    TEXEL_MEMORY = 0,
+    TEXEL_LINE = 1,
+    TEXEL_PLANE = 2,
+    TEXEL_VOLUME = 3,
+    TEXEL_LAYERED_LINE = 4,
+    TEXEL_LAYERED_PLANE = 5,
+    TEXEL_CUBEMAP = 6,
+    TEXEL_LAYERED_CUBEMAP = 7,
+};
+
+// texture(): with the number of channels that are wanted.
+constexpr unsigned TEXEL_FLOATS = 8;
+
+// surface(): the AccessKind, and this for each step of the boundary mode from 1 (zero) to 3 (trap).
+constexpr unsigned SURFACE_MODE = 16;
 
 struct Runtime {
     // Before each access that the compiler instruments. `pc` is the address behind the access, from which the line is found.
@@ -77,6 +95,12 @@ struct Runtime {
                                     unsigned line);
     // printf: text that is formatted already.
     void (*print)(const char *text, unsigned long bytes);
+    // A filtered read of a texture: up to four channels, each in 32 bits. The layer is the index for memory without a form.
+    void (*texture)(unsigned long long object, unsigned form, float x, float y, float z, int layer, unsigned wanted, unsigned *bits,
+                    const char *name, const char *file, unsigned line);
+    // A read or write of a surface, of a value of 1, 2, 4, 8 or 16 bytes. `x` counts bytes, `z` layers or faces.
+    void (*surface)(unsigned long long object, unsigned form, int x, int y, int z, unsigned access, void *value, unsigned bytes,
+                    const char *name, const char *file, unsigned line);
 };
 
 // One kernel: `run` takes the addresses of the argument values.

@@ -28,6 +28,7 @@
 #include "gpu_emulated_math.h"
 #include "gpu_emulated_special.h"
 #include "gpu_emulated_rounding.h"
+#include "gpu_emulated_textures.h"
 
 #include "gpu_emulated_hooks.h"
 #include "gpu_emulated_undefined.h"

@@ -6,6 +6,7 @@ use super::{store, table};
 use crate::{
     code::{INVALID_DEVICE, INVALID_VALUE, NOT_INITIALIZED},
     state::{MEMORY_BYTES, State, call},
+    texels,
 };
 
 table![
@@ -112,7 +113,7 @@ unsafe extern "C" fn cuDeviceGetAttribute(value: *mut c_int, attribute: c_int, d
         let answer = match attribute {
             75 => major as c_int,
             76 => minor as c_int,
-            other => attribute_of(other).ok_or(INVALID_VALUE)?,
+            other => texel_attribute(other).or_else(|| attribute_of(other)).ok_or(INVALID_VALUE)?,
         };
         // SAFETY: see above.
         unsafe { store(value, answer) }
@@ -150,6 +151,28 @@ fn attribute_of(attribute: c_int) -> Option<c_int> {
         other if (1..=150).contains(&other) => 0,
         _ => return None,
     })
+}
+
+/// The limits of arrays, textures and surfaces.
+fn texel_attribute(attribute: c_int) -> Option<c_int> {
+    let value = match attribute {
+        21 | 22 | 56 => texels::MOST_COLUMNS, // MAXIMUM_TEXTURE1D_WIDTH, TEXTURE2D_WIDTH, SURFACE2D_WIDTH
+        23 | 57 => texels::MOST_ROWS,         // MAXIMUM_TEXTURE2D_HEIGHT, SURFACE2D_HEIGHT
+        24..=26 | 58..=60 => texels::MOST_OF_VOLUME, // MAXIMUM_TEXTURE3D_WIDTH, HEIGHT, DEPTH; those of surfaces
+        47..=49 => texels::MOST_OF_VOLUME,    // MAXIMUM_TEXTURE3D_WIDTH_ALTERNATE, HEIGHT, DEPTH
+        27 | 28 | 42 | 45 | 46 | 52 | 53 => texels::MOST_OF_LAYER, // layered and gathered ones, and cubes
+        55 | 61 | 63 | 64 | 66 | 67 => texels::MOST_OF_LAYER, // MAXIMUM_SURFACE1D_WIDTH; layered surfaces and cubes
+        29 | 43 | 62 | 65 => texels::MOST_LAYERS, // MAXIMUM_TEXTURE2D_LAYERED_LAYERS, TEXTURE1D, SURFACE1D, SURFACE2D
+        54 | 68 => texels::MOST_FACES,        // MAXIMUM_TEXTURECUBEMAP_LAYERED_LAYERS, SURFACECUBEMAP
+        30 => texels::LEAST_TEXTURE_ALIGNMENT, // SURFACE_ALIGNMENT
+        51 => texels::TEXTURE_PITCH_ALIGNMENT,
+        69 => texels::MOST_OF_MEMORY,       // MAXIMUM_TEXTURE1D_LINEAR_WIDTH
+        70 => texels::MOST_PITCHED_COLUMNS, // MAXIMUM_TEXTURE2D_LINEAR_WIDTH
+        71 => texels::MOST_PITCHED_ROWS,    // MAXIMUM_TEXTURE2D_LINEAR_HEIGHT
+        72 => texels::MOST_PITCH,           // MAXIMUM_TEXTURE2D_LINEAR_PITCH
+        _ => return None,
+    };
+    c_int::try_from(value).ok()
 }
 
 /// Few, so that as many blocks as occupancy promises really run side by side.

@@ -1,6 +1,6 @@
 //! Memory: allocation, copies, memsets.
 
-use super::{pointer, store, store_if_wanted, table};
+use super::{NULL, pointer, store, store_if_wanted, table};
 use std::ffi::{c_int, c_uint, c_void};
 
 use crate::{
@@ -38,6 +38,8 @@ table![
     cuMemcpyDtoHAsync_v2,
     cuMemcpyDtoD_v2,
     cuMemcpyDtoDAsync_v2,
+    cuMemcpyPeer,
+    cuMemcpyPeerAsync,
     cuMemsetD8_v2,
     cuMemsetD16_v2,
     cuMemsetD32_v2,
@@ -316,8 +318,6 @@ fn guess(state: &State, address: u64) -> End {
     if state.is_device(address) { End::Device(address) } else { End::Host(address) }
 }
 
-const NULL: *mut c_void = std::ptr::null_mut();
-
 unsafe extern "C" fn cuMemcpy(to: Address, from: Address, bytes: usize) -> c_int {
     call(|state| {
         let (to, from) = (guess(state, to), guess(state, from));
@@ -359,6 +359,41 @@ unsafe extern "C" fn cuMemcpyDtoD_v2(to: Address, from: Address, bytes: usize) -
 
 unsafe extern "C" fn cuMemcpyDtoDAsync_v2(to: Address, from: Address, bytes: usize, stream: *mut c_void) -> c_int {
     call(|state| copy(state, End::Device(to as usize), End::Device(from as usize), bytes, stream, false))
+}
+
+/// A copy between the memories of two contexts.
+fn copy_peer(to: [usize; 2], from: [usize; 2], bytes: usize, stream: *mut c_void, waits: bool) -> c_int {
+    call(|state| {
+        for [address, context] in [to, from] {
+            state.usable(context)?;
+            let found = state.memory.find(address).filter(|found| found.context == context);
+            if bytes > 0 && found.is_none() {
+                return Err(INVALID_VALUE);
+            }
+        }
+        copy(state, End::Device(to[0]), End::Device(from[0]), bytes, stream, waits)
+    })
+}
+
+unsafe extern "C" fn cuMemcpyPeer(
+    to: Address,
+    to_context: *mut c_void,
+    from: Address,
+    from_context: *mut c_void,
+    bytes: usize,
+) -> c_int {
+    copy_peer([to as usize, to_context as usize], [from as usize, from_context as usize], bytes, NULL, true)
+}
+
+unsafe extern "C" fn cuMemcpyPeerAsync(
+    to: Address,
+    to_context: *mut c_void,
+    from: Address,
+    from_context: *mut c_void,
+    bytes: usize,
+    stream: *mut c_void,
+) -> c_int {
+    copy_peer([to as usize, to_context as usize], [from as usize, from_context as usize], bytes, stream, false)
 }
 
 fn fill(address: Address, value: u32, width: usize, count: usize, stream: *mut c_void, waits: bool) -> c_int {

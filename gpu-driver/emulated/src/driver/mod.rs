@@ -7,9 +7,11 @@ use std::ffi::c_void;
 
 use crate::code::{INVALID_VALUE, Outcome};
 
+mod array;
 mod context;
 mod device;
 mod graph;
+mod jit;
 mod launch;
 mod memory;
 mod module;
@@ -19,6 +21,7 @@ mod pointer_attributes;
 mod pool;
 mod stream;
 mod tensor_map;
+mod texture;
 
 /// Names and addresses of functions, for the table.
 macro_rules! table {
@@ -32,9 +35,11 @@ use table;
 pub fn address(name: &str) -> usize {
     let name = name.trim_end_matches('\0');
     let parts = [
+        array::FUNCTIONS,
         context::FUNCTIONS,
         device::FUNCTIONS,
         graph::FUNCTIONS,
+        jit::FUNCTIONS,
         launch::FUNCTIONS,
         memory::FUNCTIONS,
         module::FUNCTIONS,
@@ -44,6 +49,7 @@ pub fn address(name: &str) -> usize {
         pool::FUNCTIONS,
         stream::FUNCTIONS,
         tensor_map::FUNCTIONS,
+        texture::FUNCTIONS,
     ];
     parts.iter().copied().flatten().find(|(known, _)| *known == name).map_or(0, |(_, address)| address())
 }
@@ -71,6 +77,9 @@ unsafe fn store_if_wanted<T>(place: *mut T, value: T) {
         unsafe { place.write(value) };
     }
 }
+
+/// The legacy stream, or no address.
+const NULL: *mut c_void = std::ptr::null_mut();
 
 fn pointer(handle: usize) -> *mut c_void {
     handle as *mut c_void

@@ -1,7 +1,7 @@
 //! Modules and their functions.
 
 use std::{
-    ffi::{CStr, c_char, c_int, c_uint, c_void},
+    ffi::{CStr, c_char, c_int, c_void},
     sync::Arc,
 };
 
@@ -17,7 +17,6 @@ use crate::{
 
 table![
     cuModuleLoadData,
-    cuModuleLoadDataEx,
     cuModuleLoadFatBinary,
     cuModuleLoad,
     cuModuleUnload,
@@ -37,7 +36,7 @@ const REGISTERS: c_int = 32;
 
 /// # Safety
 /// `image` as [`Image::load`] wants it.
-unsafe fn load(state: &mut State, module: *mut *mut c_void, image: *const c_void) -> Outcome {
+pub(super) unsafe fn load(state: &mut State, module: *mut *mut c_void, image: *const c_void) -> Outcome {
     let context = state.current()?;
     state.count(context, Call::ModuleLoad)?;
     if image.is_null() {
@@ -54,17 +53,6 @@ unsafe fn load(state: &mut State, module: *mut *mut c_void, image: *const c_void
 unsafe extern "C" fn cuModuleLoadData(module: *mut *mut c_void, image: *const c_void) -> c_int {
     // SAFETY: the caller passes a whole image, as the driver's documentation asks.
     call(|state| unsafe { load(state, module, image) })
-}
-
-unsafe extern "C" fn cuModuleLoadDataEx(
-    module: *mut *mut c_void,
-    image: *const c_void,
-    _count: c_uint,
-    _options: *mut c_int,
-    _values: *mut *mut c_void,
-) -> c_int {
-    // SAFETY: passed on; the options are about PTX, which is not taken here.
-    unsafe { cuModuleLoadData(module, image) }
 }
 
 unsafe extern "C" fn cuModuleLoadFatBinary(module: *mut *mut c_void, image: *const c_void) -> c_int {

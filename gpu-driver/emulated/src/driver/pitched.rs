@@ -5,11 +5,11 @@ use std::{
     sync::Arc,
 };
 
-use gpu_driver_core::copies::{Copy2d, Copy3d, DEVICE, HOST, Side3d, UNIFIED};
+use gpu_driver_core::copies::{ARRAY, Copy2d, Copy3d, DEVICE, HOST, Side3d, UNIFIED};
 
-use super::table;
+use super::{NULL, array, table};
 use crate::{
-    code::{INVALID_VALUE, NOT_SUPPORTED, Outcome},
+    code::{INVALID_VALUE, Outcome},
     kinds::Call,
     state::{State, call},
     work::{BoxRows, Op, Spread},
@@ -35,8 +35,12 @@ fn side(state: &State, side: &Side3d, copy: &Copy3d) -> Outcome<(Spread, bool)> 
         HOST => (side.host as usize, true),
         DEVICE => (side.device as usize, false),
         UNIFIED => (side.device as usize, !state.is_device(side.device as usize)),
-        // Arrays are memory that the emulated device does not have.
-        _ => return Err(NOT_SUPPORTED),
+        ARRAY => {
+            let texels = array::side(state, side, copy)?;
+            let start = texels.address(0, side.y, side.z) + side.x_bytes;
+            return Ok((Spread { start, pitch: texels.pitch, layer: texels.layer_bytes() }, false));
+        }
+        _ => return Err(INVALID_VALUE),
     };
     // No pitch stands for rows that touch, no height for layers that do.
     let pitch = if side.pitch == 0 { side.x_bytes + copy.width_bytes } else { side.pitch };
@@ -53,7 +57,8 @@ fn side(state: &State, side: &Side3d, copy: &Copy3d) -> Outcome<(Spread, bool)> 
     Ok((Spread { start: start.ok_or(INVALID_VALUE)?, pitch, layer }, on_host))
 }
 
-fn copy_rows(state: &mut State, copy: &Copy3d, stream: *mut c_void, waits: bool) -> Outcome {
+/// Copies the rows of a box.
+pub(super) fn copy_rows(state: &mut State, copy: &Copy3d, stream: *mut c_void, waits: bool) -> Outcome {
     let stream = state.stream(stream)?;
     let context = state.stream_state(stream)?.context;
     state.count(context, Call::Copy)?;
@@ -110,8 +115,6 @@ unsafe fn copy_3d(copy: *const Copy3d, stream: *mut c_void, waits: bool) -> c_in
         copy_rows(state, copy, stream, waits)
     })
 }
-
-const NULL: *mut c_void = std::ptr::null_mut();
 
 unsafe extern "C" fn cuMemcpy2D_v2(copy: *const Copy2d) -> c_int {
     // SAFETY: the caller passes the structure; so below.

@@ -29,6 +29,7 @@ use crate::{
     shared::{Arenas, SharedLayout},
     signal,
     stack::ThreadStack,
+    texels::TexelObjects,
 };
 
 mod order;
@@ -49,6 +50,7 @@ pub(crate) struct Surroundings<'a> {
     pub(crate) images: Vec<Arc<Image>>,
     /// Host memory that was pinned after it was allocated.
     pub(crate) registered: &'a [Range<usize>],
+    pub(crate) texels: &'a TexelObjects,
     pub(crate) context: usize,
     pub(crate) settings: &'a Settings,
     pub(crate) random: &'a mut Random,
@@ -86,6 +88,7 @@ pub(crate) unsafe fn current<'a>() -> &'a mut Launch {
 pub(crate) struct Launch {
     pub(crate) order: Order,
     memory: NonNull<Memory>,
+    texels: NonNull<TexelObjects>,
     /// The context's modules, whose variables kernels may use, and registered host memory.
     modules: Vec<Arc<Image>>,
     registered: Vec<Range<usize>>,
@@ -157,7 +160,7 @@ pub(crate) fn launch_bound(order: Order, mut around: Surroundings<'_>) -> Option
 
 impl Launch {
     fn new(order: Order, around: &mut Surroundings<'_>) -> Result<Self, Fault> {
-        let Surroundings { memory, images, registered, context, settings, random, workshop, cycles } = around;
+        let Surroundings { memory, images, registered, texels, context, settings, random, workshop, cycles } = around;
         let (memory, context) = (*memory, *context);
         let arenas = workshop.arenas.take().or_else(|| Arenas::new(MAX_RESIDENT));
         let arenas = arenas
@@ -171,6 +174,7 @@ impl Launch {
         let built_in = [module.thread, module.block, module.block_size, module.grid_size];
         Ok(Self {
             memory: NonNull::from(memory),
+            texels: NonNull::from(*texels),
             modules: std::mem::take(images),
             registered: registered.to_vec(),
             context,
@@ -235,6 +239,11 @@ impl Launch {
     pub(crate) fn memory(&self) -> &Memory {
         // SAFETY: borrowed from the caller of `run`, for longer than the launch.
         unsafe { self.memory.as_ref() }
+    }
+
+    pub(crate) fn texels(&self) -> &TexelObjects {
+        // SAFETY: as above.
+        unsafe { self.texels.as_ref() }
     }
 
     /// Whether a kernel may access memory outside of all allocations: its modules' variables, and host memory that was registered.

@@ -43,7 +43,7 @@ fn tear(launch: &mut Launch, kind: u32, site: Site) {
 }
 
 /// Refuses an access of memory that the thread may not touch.
-fn check(launch: &mut Launch, address: usize, bytes: usize, kind: u32, site: Site) {
+pub(super) fn check(launch: &mut Launch, address: usize, bytes: usize, kind: u32, site: Site) {
     if bytes == 0 {
         return;
     }

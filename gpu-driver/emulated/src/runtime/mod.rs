@@ -17,9 +17,11 @@ use crate::{
 };
 use collective::{active_mask, barrier, warp};
 use memory::{access, atomic, fence, shared_dynamic, shared_dynamic_bytes, shared_static};
+use texture::{surface, texture};
 
 mod collective;
 mod memory;
+mod texture;
 
 /// Cycles in a microsecond of the emulated device's clock: 1.98 GHz, an H200's boost.
 const CYCLES_PER_US: u64 = 1980;
@@ -45,6 +47,8 @@ pub(crate) static RUNTIME: Runtime = Runtime {
     undefined,
     misaligned,
     print,
+    texture,
+    surface,
 };
 
 /// Gives way to the scheduler. The launch must be looked up again afterwards.

@@ -26,6 +26,7 @@ use crate::{
     memory::Memory,
     random::Random,
     settings::{Machine, Settings},
+    texels::TexelObjects,
     work::{Capture, Graph},
 };
 
@@ -35,7 +36,7 @@ mod queue;
 mod run;
 
 pub(crate) use allocations::MEMORY_BYTES;
-pub(crate) use objects::{Context, Event, Function, LoadedModule, Pool, Primary, Recorded, Stream};
+pub(crate) use objects::{Context, Event, Function, Link, LoadedModule, Pool, Primary, Recorded, Stream};
 
 /// Cycles in a millisecond of the device's clock.
 const CYCLES_PER_MS: f64 = 1_980_000.0;
@@ -57,6 +58,8 @@ pub(crate) struct State {
     pub(crate) captures: HashMap<usize, Capture>,
     pub(crate) graphs: HashMap<usize, Arc<Graph>>,
     pub(crate) executables: HashMap<usize, Arc<Graph>>,
+    pub(crate) texels: TexelObjects,
+    pub(crate) links: HashMap<usize, Link>,
     /// Host memory that was pinned after it was allocated.
     pub(crate) registered: Vec<Range<usize>>,
     /// Starts of allocations of managed memory.
@@ -124,6 +127,8 @@ impl State {
             captures: HashMap::new(),
             graphs: HashMap::new(),
             executables: HashMap::new(),
+            texels: TexelObjects::default(),
+            links: HashMap::new(),
             registered: Vec::new(),
             managed: HashSet::new(),
             next_handle: 0,
@@ -204,6 +209,8 @@ impl State {
         self.modules.retain(|_, module| module.context != context);
         self.unloaded.retain(|module| module.context != context);
         self.functions.retain(|_, function| function.context != context);
+        self.texels.forget_context(context);
+        self.links.retain(|_, link| link.context != context);
         self.contexts.remove(&context);
     }
 

@@ -52,6 +52,15 @@ pub(crate) struct Function {
     pub(crate) most_threads: Option<u32>,
 }
 
+/// A linker.
+pub(crate) struct Link {
+    pub(crate) context: usize,
+    pub(crate) count: u32,
+    /// The addresses of the numbers and values of its options, of which there are `count`.
+    pub(crate) options: [usize; 2],
+    pub(crate) image: Option<Vec<u8>>,
+}
+
 pub(crate) struct LoadedModule {
     pub(crate) context: usize,
     pub(crate) image: Arc<Image>,

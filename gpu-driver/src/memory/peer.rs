@@ -1,0 +1,86 @@
+//! Copies between the memories of two devices.
+
+use super::{DeviceSlice, DeviceSliceMut, same_len};
+use crate::{Device, DevicePod, Event, Result, Stream, context::plain, sys};
+
+impl Device {
+    /// Whether the device can reach the memory of `peer` over a bus, without a way through the host.
+    ///
+    /// # Errors
+    /// The driver's error.
+    #[doc(alias = "cuDeviceCanAccessPeer")]
+    pub fn can_access_peer(&self, peer: &Self) -> Result<bool> {
+        let mut can = 0;
+        // SAFETY: the pointer is valid for the call.
+        let code = unsafe { sys::cuDeviceCanAccessPeer(&mut can, self.0.device, peer.0.device) };
+        plain("cuDeviceCanAccessPeer", code)?;
+        Ok(can != 0)
+    }
+}
+
+impl<T: DevicePod> DeviceSliceMut<'_, T> {
+    /// Overwrites the slice with memory of any device. Returns at once; ordered with both home streams.
+    ///
+    /// # Cost
+    /// One copy over the bus between the devices where there is one ([`Device::can_access_peer`]), else through the host.
+    ///
+    /// # Errors
+    /// `Length` unless both have the same number of elements; `InCapture` where the devices are two; `DeviceLost`.
+    ///
+    /// ```no_run
+    /// use gpu_driver::{Device, DeviceVec};
+    /// let x = DeviceVec::from_slice(&Device::new(0)?.stream(), &[1, 2, 3])?;
+    /// let mut y = DeviceVec::zeros(&Device::new(1)?.stream(), 3)?;
+    /// y.as_mut_slice().copy_from_peer(x.as_slice())?;
+    /// assert_eq!(y.to_vec()?, [1, 2, 3]);
+    /// # Ok::<(), gpu_driver::DriverError>(())
+    /// ```
+    #[doc(alias("memcpy_peer", "cuMemcpyPeer"))]
+    pub fn copy_from_peer(&mut self, source: DeviceSlice<'_, T>) -> Result<()> {
+        const OP: &str = "copy_from_peer";
+        if source.home.device() == self.home.device() {
+            return self.copy_from(source);
+        }
+        same_len(OP, self.len, source.len)?;
+        if self.len == 0 {
+            return Ok(());
+        }
+        let before = mark(OP, source.home)?;
+        let after = {
+            let (device, peer) = (self.home.device(), source.home.device());
+            let current = device.enter()?;
+            self.home.not_captured(OP, &current)?;
+            follow(self.home, &before)?;
+            let (bytes, stream) = (self.len * size_of::<T>(), self.home.as_raw());
+            // SAFETY: both memories have that many bytes, in the contexts of their devices, and the order of both homes holds them.
+            let code = unsafe {
+                sys::cuMemcpyPeerAsync(self.address, device.0.raw(), source.address, peer.0.raw(), bytes, stream)
+            };
+            device.check("cuMemcpyPeerAsync", code)?;
+            Event::untimed_on(self.home, &current)
+        };
+        let joined = after.and_then(|after| {
+            let _current = source.home.device().enter()?;
+            follow(source.home, &after)
+        });
+        if joined.is_err() {
+            // The source's home does not know of the copy: only its end makes a release of the source safe.
+            self.home.synchronize()?;
+        }
+        joined
+    }
+}
+
+/// The place that a stream has reached.
+fn mark(op: &'static str, stream: &Stream) -> Result<Event> {
+    let current = stream.device().enter()?;
+    stream.not_captured(op, &current)?;
+    Event::untimed_on(stream, &current)
+}
+
+/// Makes later work of a stream wait for a mark of any device.
+fn follow(stream: &Stream, mark: &Event) -> Result<()> {
+    // SAFETY: both are alive, and the stream's context is current; the driver takes events of other devices.
+    let code = unsafe { sys::cuStreamWaitEvent(stream.as_raw(), mark.as_raw(), 0) };
+    stream.device().check("cuStreamWaitEvent", code)
+}

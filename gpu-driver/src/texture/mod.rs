@@ -1,0 +1,44 @@
+//! CUDA arrays, and textures and surfaces over them.
+//!
+//! A [`CudaArray`] holds elements in an order that suits reads of neighbours in two and three dimensions. Kernels read it through a [`Texture`], which
+//! filters and has a rule for places beyond the border, and write it through a [`Surface`]. A texture can lead to plain device memory too.
+//!
+//! Each object keeps the memory that it leads to. A launch that is captured gives its textures and surfaces to the graph. A drop waits for the stream
+//! that orders the memory, since the driver destroys arrays and objects at once.
+
+use std::sync::Arc;
+
+use crate::{DriverError, Stream};
+
+mod array;
+mod memory;
+mod object;
+mod sampling;
+mod shape;
+mod surface;
+
+pub use array::CudaArray;
+pub use object::Texture;
+pub use sampling::{AddressMode, Sampling};
+pub use shape::{ArrayShape, Channel};
+pub use surface::Surface;
+
+/// Gives up an object when no work of `home` uses it any more: to the graph, within a capture, else after a wait for the stream.
+fn release<T: Send + Sync + 'static>(home: &Stream, name: &'static str, object: &Arc<T>) {
+    if home.retain_in_graph(object).unwrap_or(false) {
+        return;
+    }
+    if let Err(error) = home.synchronize() {
+        let is_lost = matches!(error, DriverError::DeviceLost { .. });
+        home.device().0.report_later(name, error);
+        // Nothing runs on a lost device. On another one work may still use the object, which is leaked then.
+        if !is_lost {
+            std::mem::forget(object.clone());
+        }
+    }
+}
+
+/// An error of a value that breaks a rule.
+fn wrong<T>(op: &'static str, expected: impl Into<String>, got: impl Into<String>) -> crate::Result<T> {
+    Err(DriverError::Length { op, expected: expected.into(), got: got.into() })
+}
