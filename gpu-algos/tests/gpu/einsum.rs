@@ -159,7 +159,7 @@ pub fn einsums_of_every_layout(device: &Device) -> Outcome {
 
 pub fn random_einsums(device: &Device) -> Outcome {
     let mut rng = rng(92);
-    for _ in 0..if device.is_emulated() { 60 } else { 400 } {
+    for _ in 0..if device.is_emulated() { 60 } else { 200 } {
         let Case { subscripts, shapes } = Case::random(&mut rng);
         let layouts: Vec<Layout> = shapes.iter().map(|shape| layout(shape, &mut rng)).collect();
         compare(device, &mut rng, &subscripts, &layouts, integer)?;
