@@ -30,7 +30,9 @@
 //! | `gemv`, `gemm`, also batched | [`gemm`], or [`a.matmul(&b)`](Matmul::matmul); transposes are views, `a.t()` |
 //! | `ger`, `geru`: `a += alpha x y^T`; `gerc` | `a += alpha * `[`outer`](gpu_array::expression::outer)`(&x, &y)`; with `y.conj()` |
 //! | `syr`: the triangle of `a += alpha x x^T` | `a += alpha * tril(outer(&x, &x), 0)` |
-//! | `trmv`, `trmm`, `symm` | the product with [`tril`](gpu_array::expression::tril)`(&a, 0)` or `triu`, computed into an array first |
+//! | `trmv`, `trmm` | the product with [`tril`](gpu_array::expression::tril)`(&a, 0)` or `triu`, computed into an array first |
+//! | `symv`, `symm`, of which a lower triangle is stored | the product with `tril(&a, 0) + triu(a.t(), 1)`, computed into an array first |
+//! | `trsv`, `trsm` of small matrices | [`solve_triangular`](crate::linalg::solve_triangular) |
 //!
 //! `problem.rs` has NumPy's rules for shapes, and brings operands into the order of the kernel. `policy.rs` estimates the time of each tile and
 //! grid, and `plan.rs` takes the least. `launch.rs` compiles and launches `device/matmul.cuh`, which multiplies f64 on tensor cores where they know it.
