@@ -24,7 +24,7 @@
 // bf16 after Henry, Tang and Heinecke, Leveraging the bfloat16 Artificial Intelligence Datatype For
 // Higher-Precision Computations, 2019; sums outside of tensor cores after Ootomo and Yokota, 2022.
 #pragma once
-#include "matmul_warpgroup_params.cuh"
+#include "store_of_sums.cuh"
 #include "warpgroup.cuh"
 
 namespace gpu {
@@ -133,15 +133,8 @@ template <class Tile, uint32_t LEFT, uint32_t RIGHT> struct WarpgroupSums {
     static constexpr bool LEFT_ACROSS = LEFT == ACROSS_K_BOXES,
                           RIGHT_ACROSS = RIGHT == ACROSS_K_BOXES;
     static constexpr bool BY_ROWS = Tile::TYPE == TF32 && LEFT_ACROSS;
+    typedef StoreOfSums<Tile::BLOCK_N, BY_ROWS> Store;
     float at[COUNT];
-
-    // The row of sum 4 j + 2 half + e of this thread, of 64. Read through registers, rows are
-    // exchanged so that the threads of a warp find their elements in different banks.
-    static __device__ __forceinline__ int row(int half) {
-        const int warp = threadIdx.x % 128 / 32, group = threadIdx.x % 32 / 4;
-        if constexpr (!BY_ROWS) return warp * 16 + group + half * 8;
-        return warp / 2 * 32 + group / 4 * 16 + (warp % 2 * 2 + half) * 4 + group % 4;
-    }
 
     // Begins the products of parts `left` and `right` of a stage.
     __device__ __forceinline__ void begin_products(float (&sums)[COUNT], const Stages<Tile> &stages,
@@ -165,7 +158,7 @@ template <class Tile, uint32_t LEFT, uint32_t RIGHT> struct WarpgroupSums {
         const unsigned char *tile = stages.left() + (threadIdx.x / 128 - 1) * 2 * PANEL_BYTES;
 #pragma unroll
         for (int part = 0; part < 4; part++) {
-            const int r = row(part % 2), k = part / 2 * 4 + threadIdx.x % 4;
+            const int r = Store::row(part % 2), k = part / 2 * 4 + threadIdx.x % 4;
             const int place = r / 32 * PANEL_BYTES + k * Tile::ROW_BYTES + r % 32 * 4;
             const unsigned char *from = tile + swizzled<128>(place);
 #pragma unroll
@@ -241,196 +234,6 @@ template <class Tile, uint32_t LEFT, uint32_t RIGHT> struct WarpgroupSums {
             stages.advance();
         }
     }
-
-    // Where rows were exchanged, the row of half `half` of the sums that a thread then has.
-    static __device__ __forceinline__ int exchanged_row(int half) {
-        const int warp = threadIdx.x % 128 / 32, group = threadIdx.x % 32 / 4;
-        return warp / 2 * 32 + half * 16 + (warp % 2 * 2 + group / 4) * 4 + group % 4;
-    }
-    // Between two threads: the lower one keeps `low` and gets the other's, the upper one `high`.
-    template <class V>
-    static __device__ __forceinline__ void exchange(V &low, V &high, int distance) {
-        const bool is_upper = threadIdx.x & distance;
-        const V other = __shfl_xor_sync(0xffffffffu, is_upper ? low : high, distance);
-        if (is_upper)
-            low = other;
-        else
-            high = other;
-    }
-
-    // Stores alpha * sum + beta * c, as far as the tile lies in c. c is not read if beta is 0. The
-    // plain case, whole packs and no c, is code of its own: code that runs once waits for its
-    // instructions, so what is jumped over takes time: 3.2 us in place of 3.7 (bf16, 512 x 512,
-    // H200).
-    template <class T, class Params>
-    __device__ __forceinline__ void store(const Params &params, const TilePart &part) const {
-        const bool is_whole = BY_ROWS ? params.c_row == 1 : params.c_pack >= 16 / sizeof(T);
-        if (is_whole && __uint_as_float(uint32_t(params.beta)) == 0.0f) {
-            store_sums<T, true>(params, part);
-        } else {
-            store_sums<T, false>(params, part);
-        }
-    }
-    template <class T, bool IS_PLAIN, class Params>
-    __device__ __forceinline__ void store_sums(const Params &params, const TilePart &part) const {
-        if constexpr (sizeof(T) == 4) {
-            store_floats<T, IS_PLAIN>(params, part);
-        } else {
-            store_halves<T, IS_PLAIN>(params, part);
-        }
-    }
-
-    // Two pairs of each of two rows, from sum `first` on, times alpha. These are copies: sums that
-    // are exchanged themselves make the compiler wait for each product alone (ptxas C7514; 512 x
-    // 512 in TF32 10.7 us in place of 8.1).
-    __device__ __forceinline__ void scale_pairs(float (&values)[2][4], float alpha,
-                                                int first) const {
-#pragma unroll
-        for (int at_value = 0; at_value < 8; at_value++) {
-            const int half = at_value / 4, i = at_value % 4;
-            values[half][i] = alpha * at[first + i / 2 * 4 + half * 2 + i % 2];
-        }
-    }
-
-    // Where c has rows as neighbours and rows are read through registers, a thread gets rows 16
-    // apart in place of 4 apart, so that the threads of a column store 8 neighbours of it at once.
-    // Else it gets four neighbours of a row in place of two pairs, and stores 16 bytes at once.
-    template <class T, bool IS_PLAIN, class Params>
-    __device__ __forceinline__ void store_floats(const Params &params, const TilePart &part) const {
-        const float alpha = __uint_as_float(uint32_t(params.alpha)),
-                    beta = __uint_as_float(uint32_t(params.beta));
-        const int lane = threadIdx.x % 4;
-        const bool is_by_rows = BY_ROWS && (IS_PLAIN || params.c_row == 1);
-        const int first_column = is_by_rows ? lane * 2 : lane % 2 * 8 + lane / 2 * 4;
-        const int far = is_by_rows ? 6 : 0; // from the first pair to the second, beside 2
-#pragma unroll
-        for (int pack = 0; pack < COUNT / 8; pack++) {
-            float values[2][4];
-            scale_pairs(values, alpha, 8 * pack);
-#pragma unroll
-            for (int k = 0; k < 4; k++) {
-                if (is_by_rows)
-                    exchange(values[0][k], values[1][k], 16);
-                else
-                    exchange(values[k / 2][k % 2], values[k / 2][2 + k % 2], 1);
-            }
-            const int64_t column = part.column + 16 * pack + first_column;
-#pragma unroll
-            for (int half = 0; half < 2; half++) {
-                const int64_t r = part.row + (threadIdx.x / 128 - 1) * 64 +
-                                  (is_by_rows ? exchanged_row(half) : row(half));
-                if (r >= int64_t(params.m)) continue;
-                T *c = reinterpret_cast<T *>(params.c) + part.c + r * params.c_row +
-                       column * params.c_column;
-                store_row<T, IS_PLAIN>(params, c, int64_t(params.n) - column, far, beta,
-                                       values[half]);
-            }
-        }
-    }
-
-    // Adds beta * c to the values of a row, of which `columns` are left, and stores them.
-    template <class T, bool IS_PLAIN, class Params>
-    static __device__ __forceinline__ void store_row(const Params &params, T *c, int64_t columns,
-                                                     int far, float beta,
-                                                     const float (&values)[4]) {
-        Pack<T, 4> pack;
-#pragma unroll
-        for (int k = 0; k < 4; k++) {
-            const int column = k + k / 2 * far;
-            pack.lane[k] = values[k];
-            if (!IS_PLAIN && beta != 0.0f && column < columns)
-                pack.lane[k] = __fmaf_rn(beta, c[column * params.c_column], values[k]);
-        }
-        if (!BY_ROWS && (IS_PLAIN || params.c_pack >= 4)) {
-            if (columns > 0) store_pack<false>(c, pack);
-            return;
-        }
-#pragma unroll
-        for (int k = 0; k < 4; k++) {
-            const int column = k + k / 2 * far;
-            if (column < columns) c[column * params.c_column] = pack.lane[k];
-        }
-    }
-
-    // A thread has pairs of neighbours of each 8 of a row. Four are stored together.
-    template <class T, bool IS_PLAIN, class Params>
-    __device__ __forceinline__ void store_halves(const Params &params, const TilePart &part) const {
-        constexpr int GROUP = 4;
-#pragma unroll
-        for (int half = 0; half < 2; half++) {
-            const int64_t r = part.row + (threadIdx.x / 128 - 1) * 64 + row(half);
-            const int64_t columns = r < int64_t(params.m) ? int64_t(params.n) - part.column : 0;
-            T *c = reinterpret_cast<T *>(params.c) + part.c + r * params.c_row +
-                   part.column * params.c_column;
-#pragma unroll
-            for (int first = 0; first < COUNT / 4; first += GROUP) {
-                Pack<T, 2> pairs[GROUP];
-#pragma unroll
-                for (int p = 0; p < GROUP; p++) {
-                    const int column = 8 * (first + p) + threadIdx.x % 4 * 2;
-                    scale_pair<T, IS_PLAIN>(pairs[p], params, c + column * params.c_column,
-                                            columns - column, at + 4 * (first + p) + 2 * half);
-                }
-                if constexpr (IS_PLAIN) {
-                    store_exchanged(c + 8 * first, columns - 8 * first, pairs);
-                } else {
-                    store_pairs(params, c, columns, pairs, first);
-                }
-            }
-        }
-    }
-
-    // alpha * sum + beta * c for a pair, of which `columns` exist.
-    template <class T, bool IS_PLAIN, class Params>
-    static __device__ __forceinline__ void scale_pair(Pack<T, 2> &pair, const Params &params,
-                                                      const T *c, int64_t columns,
-                                                      const float *sums) {
-        const float alpha = __uint_as_float(uint32_t(params.alpha)),
-                    beta = __uint_as_float(uint32_t(params.beta));
-#pragma unroll
-        for (int e = 0; e < 2; e++) {
-            float value = alpha * sums[e];
-            if (!IS_PLAIN && beta != 0.0f && e < columns)
-                value = __fmaf_rn(beta, float(c[e * params.c_column]), value);
-            pair.lane[e] = T(value);
-        }
-    }
-
-    // Stores pairs `first` and those behind it of a row.
-    template <class T, int GROUP, class Params>
-    static __device__ __forceinline__ void store_pairs(const Params &params, T *c, int64_t columns,
-                                                       const Pack<T, 2> (&pairs)[GROUP],
-                                                       int first) {
-        if (params.c_pack == 8) return store_exchanged(c + 8 * first, columns - 8 * first, pairs);
-#pragma unroll
-        for (int p = 0; p < GROUP; p++) {
-            const int column = 8 * (first + p) + threadIdx.x % 4 * 2;
-            if (params.c_pack >= 2) {
-                if (column < columns) store_pack<false>(c + column, pairs[p]);
-                continue;
-            }
-#pragma unroll
-            for (int e = 0; e < 2; e++) {
-                if (column + e < columns) c[(column + e) * params.c_column] = pairs[p].lane[e];
-            }
-        }
-    }
-
-    // Stores 32 neighbours of a row. Each of its four threads has a pair of each 8 of them; after
-    // an exchange it stores 8 neighbours, and the four 64 bytes at once. Pairs alone are halves of
-    // sectors: 724 TFLOP/s in place of 797 (bf16, 4096, H100).
-    template <class T> static __device__ __forceinline__ void
-    store_exchanged(T *c, int64_t columns, const Pack<T, 2> (&pairs)[4]) {
-        Pack<uint32_t, 4> pack;
-#pragma unroll
-        for (int p = 0; p < 4; p++) pack.lane[p] = reinterpret_cast<const uint32_t &>(pairs[p]);
-        exchange(pack.lane[0], pack.lane[1], 1);
-        exchange(pack.lane[2], pack.lane[3], 1);
-        exchange(pack.lane[0], pack.lane[2], 2);
-        exchange(pack.lane[1], pack.lane[3], 2);
-        const int first = threadIdx.x % 4 * 8;
-        if (first < columns) store_pack<false>(reinterpret_cast<uint32_t *>(c + first), pack);
-    }
 };
 
 // The copies of a block, by one thread.
@@ -497,7 +300,7 @@ __global__ void __launch_bounds__(Tile::THREADS, 1)
         } else {
             sums.run(stages, count);
         }
-        sums.template store<T>(params, part);
+        typename WarpgroupSums<Tile, LEFT, RIGHT>::Store{sums.at}.template store<T>(params, part);
     }
 }
 

@@ -28,6 +28,7 @@ use crate::{
 
 pub(super) const MATMUL: Header =
     Header { name: "matmul_warpgroup.cuh", text: include_str!("../device/matmul_warpgroup.cuh") };
+const STORE: Header = Header { name: "store_of_sums.cuh", text: include_str!("../device/store_of_sums.cuh") };
 pub(super) const SPLIT: Header = Header { name: "matmul_split.cuh", text: include_str!("../device/matmul_split.cuh") };
 
 /// The keys of both kernels.
@@ -159,5 +160,5 @@ pub(super) fn split_program(products: Products) -> Program {
 fn program_of(header: Header, check: String, template: String) -> Program {
     let text = format!("#include \"{}\"\n{check}", header.name);
     let program = loop_program("matmul.cu", text).name_expression(template);
-    with_headers(program, HEADERS.into_iter().chain([TENSOR_COPY, WARPGROUP, PARAMS, header]))
+    with_headers(program, HEADERS.into_iter().chain([TENSOR_COPY, WARPGROUP, PARAMS, STORE, header]))
 }
