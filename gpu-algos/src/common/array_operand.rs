@@ -54,10 +54,10 @@ impl<'a, T: Element> ArrayOperand<'a, T> {
     /// The array in memory and its streams: the computed one, or the operand itself.
     pub(crate) fn array<'s>(&'s self, computed: Option<&'s Lowered<'_>>) -> Result<(ArrayLayout<'s>, Homes<'s>)> {
         if let Some(computed) = computed {
-            return array(computed);
+            return in_memory(computed);
         }
         match self.assembled()?.as_array() {
-            Some(lowered) => array(lowered),
+            Some(lowered) => in_memory(lowered),
             None => unreachable!("an operand is an array or has become one"),
         }
     }
@@ -70,7 +70,8 @@ impl<T: Element> Computed<T> {
     }
 }
 
-fn array<'l>(lowered: &'l Lowered<'_>) -> Result<(ArrayLayout<'l>, Homes<'l>)> {
+/// The array in memory that an expression is, and its streams.
+pub(crate) fn in_memory<'l>(lowered: &'l Lowered<'_>) -> Result<(ArrayLayout<'l>, Homes<'l>)> {
     let Some(LoweredLeaf { address, strides, .. }) = lowered.array() else {
         unreachable!("an operand is an array or has become one");
     };

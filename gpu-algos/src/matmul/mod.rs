@@ -47,6 +47,7 @@ mod dims;
 mod element;
 mod launch;
 mod methods;
+mod operand;
 mod params;
 mod plan;
 mod policy;

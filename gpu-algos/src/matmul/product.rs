@@ -16,22 +16,23 @@ use crate::{
     AlgoError, Result,
     common::{
         array_operand::{ArrayLayout, ArrayOperand},
-        launch::{allocate, unique},
+        launch::{Homes, allocate, unique},
         shape::dim_of,
     },
 };
 
 /// A matrix product that has not been computed.
 ///
-/// [`Matmul::matmul`](super::Matmul::matmul) makes it; [`MatrixProduct::eval`], [`MatrixProduct::get`] or [`MatrixProduct::write_into`] computes it.
+/// [`Matmul::matmul`](super::Matmul::matmul) makes it; [`MatrixProduct::eval`], [`MatrixProduct::get`] or [`MatrixProduct::write_into`] computes it. It
+/// is an operand of expressions, and a factor of further products.
 ///
 /// `T` is the element type, `K` the rank of the result.
 #[must_use = "it is computed by `eval`"]
 pub struct MatrixProduct<'a, T: MatmulElement, K> {
-    a: Factor<'a, T>,
-    b: Factor<'a, T>,
-    home: Option<Stream>,
-    precision: RequestedPrecision,
+    pub(super) a: Factor<'a, T>,
+    pub(super) b: Factor<'a, T>,
+    pub(super) home: Option<Stream>,
+    pub(super) precision: RequestedPrecision,
     _rank: PhantomData<fn() -> K>,
 }
 
@@ -105,10 +106,23 @@ fn try_multiply<T: MatmulElement, K: Dimension>(
     precision: RequestedPrecision,
     target: &mut GpuViewMut<'_, T, K>,
 ) -> Result<bool> {
-    let target = target.lower_mut()?;
     let computed = [a.compute(stream)?, b.compute(stream)?];
     let (on_left, on_right) = (computed[0].lower()?, computed[1].lower()?);
-    let ((left, left_homes), (right, right_homes)) = (a.array(on_left.as_ref())?, b.array(on_right.as_ref())?);
+    let factors = [a.array(on_left.as_ref())?, b.array(on_right.as_ref())?];
+    multiply_arrays(op, shape, factors, stream, (alpha, beta), precision, target)
+}
+
+/// [`try_multiply`] of arrays in memory.
+pub(super) fn multiply_arrays<'t, T: MatmulElement, K: Dimension>(
+    op: &'static str,
+    shape: &MatmulShape,
+    [(left, left_homes), (right, right_homes)]: [(ArrayLayout<'t>, Homes<'t>); 2],
+    stream: &Stream,
+    (alpha, beta): (T, T),
+    precision: RequestedPrecision,
+    target: &'t mut GpuViewMut<'_, T, K>,
+) -> Result<bool> {
+    let target = target.lower_mut()?;
     let (left, right) = (shape.left(&left), shape.right(&right));
     let result = shape.target(&ArrayLayout { address: target.address, shape: target.shape, strides: target.strides });
     let homes = unique(left_homes.into_iter().chain(right_homes).chain([target.home]));

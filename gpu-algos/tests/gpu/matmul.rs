@@ -39,6 +39,8 @@ pub const TESTS: &[Test<Device>] = tests![
     products_of_many_terms,
     products_have_the_same_bits_again,
     products_of_expressions,
+    products_are_operands_of_expressions,
+    wrong_products_within_expressions_are_errors,
     products_on_two_streams,
     captured_products_are_replayed,
     wrong_products_are_errors,
@@ -513,6 +515,49 @@ pub fn products_of_expressions(device: &Device) -> Outcome {
     let error = eye::<f32, _>(3).matmul(eye(3)).eval().err();
     ensure!(matches!(error, Some(AlgoError::Array(ArrayError::NoHome))), "{error:?}");
     ensure_eq!(eye::<f32, _>(3).matmul(eye(3)).on(device).eval()?.to_ndarray()?, Array2::<f32>::eye(3));
+    Ok(())
+}
+
+pub fn products_are_operands_of_expressions(device: &Device) -> Outcome {
+    let mut rng = rng(47);
+    let [x, y, w] = [[9, 7], [7, 12], [12, 5]].map(|shape| base(&Layout::whole(&shape), &mut rng, small));
+    let [x, y, w] = [x, y, w].map(|array| array.into_dimensionality::<Ix2>());
+    let (x, y, w) = (x?, y?, w?);
+    let (a, b, c) =
+        (GpuArray::from_ndarray(device, &x)?, GpuArray::from_ndarray(device, &y)?, GpuArray::from_ndarray(device, &w)?);
+    let (product, bias) = (reference::matmul(&x, &y)?, Array1::from_iter(0..12i64));
+    let on_bias = GpuArray::from_ndarray(device, &bias)?;
+    let got = (a.matmul(&b) + &on_bias).maximum(0).eval()?.to_ndarray()?;
+    ensure_eq!(got, (&product + &bias).mapv(|x| x.max(0)));
+    // On the left and on the right, with scalars, and of an owned array.
+    ensure_eq!((2 * a.matmul(&b) - a.matmul(&b)).eval()?.to_ndarray()?, product.clone());
+    ensure_eq!((on_bias.try_clone()? - a.matmul(&b)).eval()?.to_ndarray()?, &bias - &product);
+    ensure_eq!((-a.matmul(&b)).eval()?.to_ndarray()?, -&product);
+    // A factor, whose own factors may be expressions and views.
+    ensure_eq!(a.matmul(&b).matmul(&c).eval()?.to_ndarray()?, reference::matmul(&product, &w)?);
+    let chain = (a.matmul(&b) * 2).matmul(&c).sum().axis(Axis(1)).eval()?.to_ndarray()?;
+    ensure_eq!(chain, reference::matmul(&product.mapv(|x| 2 * x), &w)?.sum_axis(Axis(1)));
+    let got = ((&a + 1).matmul(&b) - b.t().matmul(a.t()).into_expr().sum()).eval()?.to_ndarray()?;
+    ensure_eq!(got, reference::matmul(&x.mapv(|x| x + 1), &y)? - product.sum());
+    // Vectors, and numbers of 16 bits.
+    let row = a.index_axis(Axis(0), 1)?;
+    let got = (&row * a.matmul(&row).sum()).eval()?.to_ndarray()?;
+    ensure_eq!(got, x.row(1).mapv(|value| value * x.dot(&x.row(1)).sum()));
+    let half = |array: &Array2<i64>| GpuArray::from_ndarray(device, &array.mapv(|x| f16::from_f64(x as f64)));
+    let got = (half(&x)?.matmul(&half(&y)?) + f16::ONE).eval()?.to_ndarray()?;
+    ensure_eq!(got.mapv(|x| x.to_f64() as i64), product + 1);
+    Ok(())
+}
+
+pub fn wrong_products_within_expressions_are_errors(device: &Device) -> Outcome {
+    let (a, b) = (GpuArray::<f32, _>::zeros(device, (3, 4))?, GpuArray::<f32, _>::zeros(device, (5, 3))?);
+    let error = (a.matmul(&b) + 1.0).eval().err().ok_or("no error")?;
+    ensure_eq!(error.to_string(), "matmul: a has 4 columns, b has 5 rows");
+    let error = (b.matmul(&a) + &a).eval().err().ok_or("no error")?;
+    ensure!(matches!(error, ArrayError::Operands { .. }), "{error:?}");
+    let none = GpuArray::<f32, _>::zeros(device, (0, 3))?;
+    let nothing = (none.matmul(&a) * 2.0).eval()?;
+    ensure_eq!(nothing.shape(), [0, 4]);
     Ok(())
 }
 

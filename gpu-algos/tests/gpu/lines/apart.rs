@@ -92,6 +92,8 @@ pub fn parts(lines: &mut Lines, gpu: Option<&OnDevice>) {
         "np.add.at(v, k, 1.5)" => { let mut v = v.try_clone()?; v.add_at(k, 1.5)?; v };
         "x @ y.T" => x.matmul(y.t()).eval()?;
         "x @ v" => x.matmul(v).eval()?;
+        "np.maximum(x @ y.T + 0.5, 0)" => (x.matmul(y.t()) + 0.5).maximum(0.0).eval()?;
+        "(x @ y.T @ x).sum(axis=0)" => x.matmul(y.t()).matmul(x).sum().axis(Axis(0)).eval()?;
         "v @ v" => v.dot(v).eval()?;
         "i @ j.T" => i.matmul(j.t()).eval()?;
         "np.vdot(x, y)" => x.vdot(y).eval()?;

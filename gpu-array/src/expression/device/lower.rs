@@ -3,7 +3,7 @@
 use std::ops::Deref;
 
 use gpu_driver::{Header, Stream};
-use ndarray::{ArrayD, ArrayViewD, Dimension};
+use ndarray::{ArrayD, ArrayViewD, Dimension, IxDyn};
 
 use super::{
     check,
@@ -11,12 +11,12 @@ use super::{
     text::{HEADERS, functor, further_headers},
 };
 use crate::{
-    ArrayError, DType, Element, GpuViewMut, Result,
+    ArrayError, DType, Element, GpuArray, GpuViewMut, Result,
     expression::{
         graph::{Code, LeafMemory, Op, Step, Value, assemble},
         job,
     },
-    layout::checked_len,
+    layout::{checked_len, dense_strides},
     pending::Pending,
 };
 
@@ -209,6 +209,20 @@ impl<'a> Lowered<'a> {
     /// `Operation` for another element type than the expression's, and for arrays on a device; `TooLarge`.
     pub fn eval_on_host<T: Element>(&self) -> Result<ArrayD<T>> {
         job::evaluate_on_host(&self.0)
+    }
+
+    /// The values as a new array in C order, whose home is `home`. Does not wait.
+    ///
+    /// # Errors
+    /// `Operation` for another element type than the expression's; `TooLarge`, `TooManyArguments`, `TooManyOperations`; the driver's.
+    pub fn eval_on_device<T: Element>(&self, home: &Stream) -> Result<GpuArray<T, IxDyn>> {
+        if self.dtype() != T::DTYPE {
+            return Err(ArrayError::Operation { name: "eval_on_device", dtype: self.dtype() });
+        }
+        let shape = self.shape();
+        let memory = super::allocate::<T::Storage>(home, checked_len(shape)?)?;
+        super::run(&self.0, home, &[memory.as_raw()], &dense_strides(shape, false), 0)?;
+        GpuArray::from_storage(memory, IxDyn(shape))
     }
 
     /// The shape of the places.
