@@ -552,7 +552,7 @@ pub fn products_are_operands_of_expressions(device: &Device) -> Outcome {
 pub fn wrong_products_within_expressions_are_errors(device: &Device) -> Outcome {
     let (a, b) = (GpuArray::<f32, _>::zeros(device, (3, 4))?, GpuArray::<f32, _>::zeros(device, (5, 3))?);
     let error = (a.matmul(&b) + 1.0).eval().err().ok_or("no error")?;
-    ensure_eq!(error.to_string(), "matmul: a has 4 columns, b has 5 rows");
+    ensure!(error.to_string().ends_with("matmul: a has 4 columns, b has 5 rows"), "{error}");
     let error = (b.matmul(&a) + &a).eval().err().ok_or("no error")?;
     ensure!(matches!(error, ArrayError::Operands { .. }), "{error:?}");
     let none = GpuArray::<f32, _>::zeros(device, (0, 3))?;

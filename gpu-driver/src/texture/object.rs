@@ -60,6 +60,7 @@ impl Texture {
         const OP: &str = "Texture::of_array";
         // Directions have no other coordinates.
         let sampling = if array.shape.is_cubemap() { sampling.normalized_coordinates() } else { sampling };
+        let sampling = sampling.of_axes(array.shape.filtered_axes());
         let place = array.as_raw() as u64;
         let resource = ResourceDescriptor { kind: resource_kind::ARRAY, place, ..ResourceDescriptor::default() };
         Self::new::<T>(OP, array.home(), &resource, sampling, array.memory.clone())

@@ -63,7 +63,7 @@ impl Sampling {
         Self { modes: [mode; 3], ..self }
     }
 
-    /// Sets the address mode of each axis: x (columns), y (rows), z (layers of a volume).
+    /// Sets the address mode of each axis: x (columns), y (rows), z (layers of a volume). Those of axes that an array has not are without effect.
     #[must_use]
     pub const fn address_each(self, modes: [AddressMode; 3]) -> Self {
         Self { modes, ..self }
@@ -86,6 +86,14 @@ impl Sampling {
     #[must_use]
     pub const fn border(self, value: [f32; 4]) -> Self {
         Self { border: value, ..self }
+    }
+
+    /// The sampling of an array of so many axes. A GPU looks at the modes of all three: with a border along rows that a line has not, its linear
+    /// filter takes half of each value from the border (H200).
+    pub(super) fn of_axes(self, axes: usize) -> Self {
+        let mut modes = self.modes;
+        modes[axes..].fill(AddressMode::Clamp);
+        Self { modes, ..self }
     }
 
     /// Refuses combinations that the driver refuses, or changes in silence.

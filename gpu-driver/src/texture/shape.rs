@@ -152,6 +152,15 @@ impl ArrayShape {
         elements.saturating_mul(self.channels as usize)
     }
 
+    /// Axes along which textures filter.
+    pub(super) const fn filtered_axes(&self) -> usize {
+        match self.form {
+            Arrangement::Line | Arrangement::LayeredLine => 1,
+            Arrangement::Volume => 3,
+            _ => 2,
+        }
+    }
+
     pub(super) const fn is_cubemap(&self) -> bool {
         matches!(self.form, Arrangement::Cubemap | Arrangement::LayeredCubemap)
     }

@@ -240,7 +240,8 @@ pub fn a_graph_keeps_textures_surfaces_and_arrays(device: &Device) -> Outcome {
         surf1Dwrite(sum, s, threadIdx.x * 4);
         y[threadIdx.x] = sum;
     }"#;
-    let (add, stream) = (device.compile(text)?.function("add")?, device.stream());
+    // Of its own: the capture is not for the work of other tests.
+    let (add, stream) = (device.compile(text)?.function("add")?, Stream::new(device)?);
     let mut y = DeviceVec::<i32>::zeros(&stream, 3)?;
     let source = DeviceVec::from_slice(&stream, &[1, 2, 3])?;
     let graph = {
@@ -338,6 +339,7 @@ pub fn error_shapes_and_samplings_that_no_device_has(device: &Device) -> Outcome
     }
     let error = text(plane.check::<(&Texture, &Texture, gpu_driver::HostOut<f32>, i32)>().err());
     ensure!(error.contains("argument 2") && error.contains("pass device memory"), "{error}");
+    let stream = Stream::new(device)?;
     let captured = stream.capture(|| CudaArray::<f32>::zeros(&stream, ArrayShape::line(3)));
     ensure!(matches!(captured, Err(DriverError::InCapture { .. })));
     Ok(())
