@@ -646,6 +646,21 @@ static OPERATIONS: &[Operation<Call>] = &[
         },
     },
     Operation {
+        name: "Lowered::eval_on_device",
+        makes: &[(Allocation, 1), (ModuleLoad, 1), (Launch, 1)],
+        sweep: |call| {
+            let prepare = |device: &Device| GpuArray::from_ndarray(device, &host());
+            let operation =
+                |x: &mut GpuArray<i32, Ix2>| (&*x + 1).lower()?.eval_on_device::<i32>(&x.stream().clone());
+            sweep(call, prepare, operation, |x, sum| {
+                ensure_eq!(x.to_ndarray()?, host());
+                let Some(sum) = sum else { return Ok(()) };
+                ensure_eq!(sum.to_ndarray()?, (host() + 1).into_dyn());
+                Ok(())
+            })
+        },
+    },
+    Operation {
         name: "GpuViewMut::update",
         makes: &[(ModuleLoad, 1), (Launch, 1)],
         sweep: |call| writes_to_a_view(call, |view| view.view_mut().update(|x| x.maximum(4)), array![4, 5]),
