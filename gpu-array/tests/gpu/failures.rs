@@ -650,8 +650,7 @@ static OPERATIONS: &[Operation<Call>] = &[
         makes: &[(Allocation, 1), (ModuleLoad, 1), (Launch, 1)],
         sweep: |call| {
             let prepare = |device: &Device| GpuArray::from_ndarray(device, &host());
-            let operation =
-                |x: &mut GpuArray<i32, Ix2>| (&*x + 1).lower()?.eval_on_device::<i32>(&x.stream().clone());
+            let operation = |x: &mut GpuArray<i32, Ix2>| (&*x + 1).lower()?.eval_on_device::<i32>(&x.stream().clone());
             sweep(call, prepare, operation, |x, sum| {
                 ensure_eq!(x.to_ndarray()?, host());
                 let Some(sum) = sum else { return Ok(()) };
