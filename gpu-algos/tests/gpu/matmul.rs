@@ -541,7 +541,7 @@ pub fn products_are_operands_of_expressions(device: &Device) -> Outcome {
     ensure_eq!(got, reference::matmul(&x.mapv(|x| x + 1), &y)? - product.sum());
     // Vectors, and numbers of 16 bits.
     let row = a.index_axis(Axis(0), 1)?;
-    let got = (&row * a.matmul(&row).sum()).eval()?.to_ndarray()?;
+    let got = (row * a.matmul(&row).sum()).eval()?.to_ndarray()?;
     ensure_eq!(got, x.row(1).mapv(|value| value * x.dot(&x.row(1)).sum()));
     let half = |array: &Array2<i64>| GpuArray::from_ndarray(device, &array.mapv(|x| f16::from_f64(x as f64)));
     let got = (half(&x)?.matmul(&half(&y)?) + f16::ONE).eval()?.to_ndarray()?;
