@@ -167,6 +167,15 @@ impl Instance {
     pub fn compile(&self, arch: Arch) -> Result<Binary> {
         self.program().compile(arch)
     }
+
+    /// Compiles for `arch` with the assembler's report of registers and memory in the log, or takes the result from the cache. Tests and
+    /// the check of budgets both do so, hence each kernel is compiled once.
+    ///
+    /// # Errors
+    /// Those of [`Program::compile`].
+    pub fn compile_with_report(&self, arch: Arch) -> Result<Binary> {
+        self.program().option("--ptxas-options=-v").compile(arch)
+    }
 }
 
 /// The architectures that every kernel is compiled for by the checks: Ampere, Hopper, Blackwell.

@@ -56,8 +56,9 @@ fn main() -> ExitCode {
     };
     let gpu = device.clone().map_err(|error| error.to_string());
     let gpu = if on_gpu { gpu } else { Err(NEEDS_A_GPU.to_owned()) };
-    let kernels =
-        KERNELS.checks().map(|(name, instance, arch)| (name, move |_: &()| Ok(instance.compile(arch).map(drop)?)));
+    let kernels = KERNELS
+        .checks()
+        .map(|(name, instance, arch)| (name, move |_: &()| Ok(instance.compile_with_report(arch).map(drop)?)));
     Suite::new()
         .group("device", device.clone(), "GPU_TESTS", reductions::TESTS)
         .group("device", device.clone(), "GPU_TESTS", reductions_streams::TESTS)
@@ -106,5 +107,6 @@ fn main() -> ExitCode {
         .group("numpy", numpy::python(), "GPU_TESTS", lines::TESTS)
         .group("numpy", Ok::<_, String>(()), "", lines::PAGE)
         .cases("kernels", compiler(), "GPU_COMPILE", kernels)
+        .spread()
         .run()
 }

@@ -67,8 +67,9 @@ fn main() -> ExitCode {
     let gpu = device.clone().map_err(|error| error.to_string());
     let gpu = if on_gpu { gpu } else { Err(NEEDS_A_GPU.to_owned()) };
     let by_failure = tests![no_fallible_function_is_forgotten, a_failed_copy_prints_as_its_text];
-    let kernels =
-        KERNELS.checks().map(|(name, instance, arch)| (name, move |_: &()| Ok(instance.compile(arch).map(drop)?)));
+    let kernels = KERNELS
+        .checks()
+        .map(|(name, instance, arch)| (name, move |_: &()| Ok(instance.compile_with_report(arch).map(drop)?)));
     Suite::new()
         .group("device", device.clone(), "GPU_TESTS", on_device)
         .group("device", device.clone(), "GPU_TESTS", views::TESTS)
@@ -101,6 +102,7 @@ fn main() -> ExitCode {
         .group("failures", emulated(), require, by_failure)
         .group("kernels", compiler(), "GPU_COMPILE", halves::COMPILED)
         .cases("kernels", compiler(), "GPU_COMPILE", kernels)
+        .spread()
         .run()
 }
 

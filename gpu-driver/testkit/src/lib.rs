@@ -52,6 +52,8 @@ macro_rules! functions {
 #[derive(Default)]
 pub struct Suite {
     trials: Vec<Trial>,
+    /// How many tests were there before the last group came.
+    before_last: usize,
 }
 
 impl std::fmt::Debug for Suite {
@@ -114,6 +116,7 @@ impl Suite {
         if let Err(why) = &needed {
             eprintln!("{group}: {} because: {why}", if must_run { "failing" } else { "ignored" });
         }
+        self.before_last = self.trials.len();
         for (name, test) in cases {
             let needed = needed.clone();
             let ignored = needed.is_err() && !must_run;
@@ -145,6 +148,23 @@ impl Suite {
             self.trials.push(Trial::test(format!("{group}::{name}"), run).with_ignored_flag(true));
         }
         self
+    }
+
+    /// Spreads the tests of the last group evenly among those before it. NVRTC compiles one program at a time, so tests that compile leave cores idle
+    /// where they follow each other.
+    #[must_use]
+    pub fn spread(mut self) -> Self {
+        let last = self.trials.split_off(self.before_last);
+        let (others, spread) = (self.trials.len(), last.len());
+        let mut merged = Vec::with_capacity(others + spread);
+        let mut before = std::mem::take(&mut self.trials).into_iter();
+        for (index, trial) in last.into_iter().enumerate() {
+            let due = index * others / spread - (merged.len() - index);
+            merged.extend(before.by_ref().take(due));
+            merged.push(trial);
+        }
+        merged.extend(before);
+        Self { trials: merged, before_last: others }
     }
 
     /// Runs the tests that the command line asks for, as libtest does.
@@ -289,6 +309,20 @@ mod tests {
         assert_eq!(run_by(&["--ignored", "speed"]), ["speed::nothing"]);
         assert_eq!(run_by(&["--include-ignored"]), ["always::nothing", "speed::nothing"]);
         assert!(run_by(&["speed"]).is_empty());
+    }
+
+    #[test]
+    fn the_last_group_is_spread_among_the_others() {
+        let names = |others: usize, last: usize| {
+            let cases = |count: usize| (0..count).map(|index| (index.to_string(), |&(): &()| Ok(())));
+            let suite = Suite::new().cases("a", Ok::<(), &str>(()), "", cases(others));
+            let suite = suite.cases("b", Ok::<(), &str>(()), "", cases(last)).spread();
+            suite.trials.iter().map(|trial| trial.name().replace("::", "")).collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(names(4, 2), "b0 a0 a1 b1 a2 a3");
+        assert_eq!(names(2, 4), "b0 b1 a0 b2 b3 a1");
+        assert_eq!(names(3, 2), "b0 a0 b1 a1 a2");
+        assert_eq!((names(2, 0).as_str(), names(0, 2).as_str()), ("a0 a1", "b0 b1"));
     }
 
     #[test]

@@ -77,7 +77,8 @@ fn main() -> ExitCode {
     let is_emulated = device().is_ok_and(|device| device.is_emulated());
     let (of_real, most_work) = if is_emulated { ("real, Jacobi alone", EMULATED_WORK) } else { ("real", usize::MAX) };
     let kernels = KERNELS.checks();
-    let kernels = kernels.map(|(name, instance, arch)| (name, move |_: &()| Ok(instance.compile(arch).map(drop)?)));
+    let kernels =
+        kernels.map(|(name, instance, arch)| (name, move |_: &()| Ok(instance.compile_with_report(arch).map(drop)?)));
     let suite = Suite::new()
         .group("device", device(), "GPU_TESTS", on_device)
         .group("device", device(), "GPU_TESTS", examples::TESTS)
@@ -86,7 +87,8 @@ fn main() -> ExitCode {
         .group("failures", emulated(), require_emulated, by_failure)
         .cases("real", files.clone(), require, real_cases())
         .cases(of_real, files, require, solve_cases(0..most_work))
-        .cases("kernels", compiler(), "GPU_COMPILE", kernels);
+        .cases("kernels", compiler(), "GPU_COMPILE", kernels)
+        .spread();
     let large = tests![solves_longer_than_one_grid];
     if !is_emulated {
         return suite.group("device", device(), "GPU_TESTS", large).run();

@@ -93,7 +93,7 @@ fn describe(instance: &Instance, archs: &[Arch], version: Option<&str>) -> Resul
 
 /// The resources that the machine code takes; null where this NVRTC makes none for the architecture.
 fn usage(instance: &Instance, arch: Arch) -> Result<Value, Box<dyn Error + Send + Sync>> {
-    let binary = instance.program().option("--ptxas-options=-v").compile(arch)?;
+    let binary = instance.compile_with_report(arch)?;
     if binary.kind() != BinaryKind::Cubin {
         return Ok(Value::Null);
     }
