@@ -34,6 +34,8 @@ fn host(rows: usize) -> Array2<i32> {
 
 const SMALL: usize = 5;
 const LARGE: usize = 5000;
+/// As many terms of a product as several blocks share.
+const SHARED: usize = 1000;
 
 /// Reduces an array with the elements of [`host`] on a stream of its own, so that it has no scratch memory yet; the array stays as it is.
 fn reduces<T>(
@@ -426,10 +428,10 @@ static OPERATIONS: &[Operation<Call>] = &[
         sweep: |call| {
             reduces(
                 call,
-                LARGE,
+                SHARED,
                 |x| x.t().matmul(x * 1).eval(),
                 |got| {
-                    ensure_eq!(got.to_ndarray()?, column_products(LARGE));
+                    ensure_eq!(got.to_ndarray()?, column_products(SHARED));
                     Ok(())
                 },
             )
@@ -551,7 +553,7 @@ static OPERATIONS: &[Operation<Call>] = &[
     Operation {
         name: "gemm, by several blocks",
         makes: &[(Allocation, 1), (ModuleLoad, 1), (Launch, 1)],
-        sweep: |call| multiplies(call, LARGE, 2, |x, target| gemm(1, x.t(), x, 2, target)),
+        sweep: |call| multiplies(call, SHARED, 2, |x, target| gemm(1, x.t(), x, 2, target)),
     },
     Operation {
         name: "tensordot",
