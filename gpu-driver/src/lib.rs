@@ -49,7 +49,7 @@
 //! | `GPU_LIBCUDA`, `GPU_NVRTC` | the file to open in place of the search |
 //! | `GPU_NVRTC_OPTIONS` | further options of NVRTC for each kernel that is compiled for a GPU, such as `-lineinfo` for a profiler |
 //! | `GPU_NVTX` | the file to open for ranges of a profiler ([`profiler`]) in place of the search, `off` for none |
-//! | `GPU_CACHE_DIR` | folder of compiled kernels, `off` for none; else `gpu-driver` in the user's cache folder |
+//! | `GPU_CACHE_DIR` | folder of compiled kernels and of the choices of a [`Tuner`], `off` for none; else `gpu-driver` in the user's cache folder |
 //! | `GPU_SYNC` | `0` (the default) or `1`: wait after each launch, so that a fault names its kernel |
 //!
 //! Cache folders and files that another user owns or can write to are refused, as ssh refuses keys. `GPU_SYNC=1` waits after
@@ -92,6 +92,7 @@ mod stream;
 mod sys;
 mod tensor_map;
 mod texture;
+mod tuner;
 
 #[cfg(feature = "cust")]
 pub use cust;
@@ -123,3 +124,4 @@ pub use scratch::SCRATCH_COUNTERS;
 pub use stream::Stream;
 pub use tensor_map::{Swizzle, TENSOR_COPY, TensorLayout, TensorMap, WARPGROUP};
 pub use texture::{AddressMode, ArrayShape, Channel, CudaArray, Sampling, Surface, Texture};
+pub use tuner::{Answer, Choice, Tuner, Variants};

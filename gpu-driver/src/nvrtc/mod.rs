@@ -7,7 +7,7 @@ use gpu_driver_core::PRELUDE_NAME;
 use crate::{CudaVersion, Result};
 
 mod binary;
-mod cache;
+pub(crate) mod cache;
 pub(crate) mod early;
 mod headers;
 mod program;

@@ -6,7 +6,7 @@ use std::{error::Error, marker::PhantomData, sync::LazyLock};
 use gpu_driver::{
     ArrayShape, CudaArray, CudaCode, Device, DevicePod, DeviceVec, Dim3, DriverError, Entry, Event, Function, In,
     JitOptions, Kernel, LaunchConfig, ManagedVec, Module, Out, PinnedVec, Pitched, Preload, Program, Registry, Result,
-    SCRATCH_COUNTERS, Source, Stream, cust,
+    SCRATCH_COUNTERS, Source, Stream, Tuner, Variants, cust,
     emulated::{
         Call::{self, Allocation, Copy, Launch, ModuleLoad, Release},
         Emulated,
@@ -298,6 +298,29 @@ static OPERATIONS: &[Operation<Call>] = &[
         sweep: |call| {
             // SAFETY: never read.
             makes(call, |stream| unsafe { DeviceVec::uninitialized(stream, 3) }, [u32::MAX; 3])
+        },
+    },
+    Operation {
+        name: "Tuner::tune",
+        makes: &[(Allocation, 2), (Copy, 4), (Call::Event, 4)],
+        sweep: |call| {
+            let folder = tempfile::tempdir()?;
+            let copy = |_: &Stream, x: &DeviceVec<u32>| x.try_clone();
+            let variants = Variants::new("copy").variant("a", copy).variant("b", copy);
+            sweep(
+                call,
+                |device| {
+                    let tuner = Tuner::in_folder(device, folder.path())?.rounds(1);
+                    tuner.clear().map_err(|error| DriverError::Unreported { text: error.to_string() })?;
+                    Ok((tuner, DeviceVec::from_slice(&device.stream(), &HOST)?))
+                },
+                |(tuner, x)| tuner.tune(&variants, 3, x, x.home()),
+                |(tuner, x), choice| {
+                    ensure_eq!(x.to_vec()?, HOST);
+                    ensure_eq!(tuner.choice("copy", 3), choice.cloned());
+                    Ok(())
+                },
+            )
         },
     },
     Operation {
@@ -976,6 +999,12 @@ const OTHERS: &[&str] = &[
     "Texture::of_array",
     "Texture::of_line",
     "Texture::of_plane",
+    "Tuner::clear",
+    "Tuner::forget",
+    "Tuner::in_folder",
+    "Tuner::new",
+    "Tuner::tune_with", // does the work of `Tuner::tune`
+    "Variants::run",    // runs a function of the user's
 ];
 
 /// As [`changes`], for work whose last step, an event, may fail when the change is made already.
@@ -1028,6 +1057,8 @@ pub fn no_fallible_function_is_forgotten(_: &()) -> Outcome {
         include_str!("../../src/scratch.rs"),
         include_str!("../../src/stream.rs"),
         include_str!("../../src/tensor_map.rs"),
+        include_str!("../../src/tuner/mod.rs"),
+        include_str!("../../src/tuner/variants.rs"),
     ];
     let found: Vec<String> = sources.into_iter().flat_map(fallible_functions).collect();
     none_forgotten(&found, OPERATIONS, OTHERS)

@@ -27,6 +27,7 @@ mod params;
 mod scratch;
 mod tensors;
 mod textures;
+mod tuning;
 
 /// Held shared by a test, alone by one that fills the card or counts all of its memory.
 static CARD: RwLock<()> = RwLock::new(());
@@ -51,7 +52,7 @@ fn main() -> ExitCode {
     }
     use {
         arrays::*, compile::*, device::*, facts::*, fake::*, faults::*, filters::*, functions::*, graphs::*, jit::*,
-        memory::*, missing::*, params::*, scratch::*, tensors::*, textures::*,
+        memory::*, missing::*, params::*, scratch::*, tensors::*, textures::*, tuning::*,
     };
     let compiler = || nvrtc::version().map(|_| ());
     let device = Device::for_tests();
@@ -160,6 +161,10 @@ fn main() -> ExitCode {
         a_graph_keeps_textures_surfaces_and_arrays,
         a_texture_is_dropped_behind_the_kernels_that_read_it,
         error_shapes_and_samplings_that_no_device_has,
+        the_fastest_variant_is_kept_for_later_programs,
+        error_variants_with_other_answers,
+        variants_are_chosen_by_hand_and_forgotten,
+        variants_that_reorder_sums_take_part_where_they_are_allowed,
         fault_illegal_address,
         fault_trap,
         fault_misaligned,

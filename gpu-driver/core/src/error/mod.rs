@@ -287,6 +287,31 @@ pub enum DriverError {
     /// An argument does not fit its parameter. Nothing ran.
     #[error(transparent)]
     ArgumentType(Box<ArgumentMismatch>),
+    /// Variants of a kernel have different answers, so none of them is chosen.
+    #[error("variant `{variant}` of `{kernel}` has another answer than `{reference}`: {difference}")]
+    VariantsDiffer {
+        /// Name of the kernel.
+        kernel: String,
+        /// The variant.
+        variant: String,
+        /// The variant that it was compared with.
+        reference: String,
+        /// The first difference.
+        difference: String,
+    },
+    /// A kernel has no variant of that name that may be taken.
+    #[error("`{kernel}` has no variant `{variant}` that may be taken; {}. A variant that reorders sums must be allowed (allow_reordered_sums)", match known.as_slice() {
+        [] => "it has none".to_owned(),
+        known => format!("it has `{}`", known.join("`, `")),
+    })]
+    NoVariant {
+        /// Name of the kernel.
+        kernel: String,
+        /// The variant that was asked for, or chosen by hand.
+        variant: String,
+        /// The variants that there are.
+        known: Vec<String>,
+    },
     /// A text that goes to C holds a NUL character.
     #[error("{what} holds a NUL character")]
     Nul {
@@ -355,7 +380,7 @@ crate::debug_by_text! {
     NoDriver, Disabled, UnknownDeviceKind, NotEmulated, Setting, UnsafeCache, WrongKind, NoDevice, NoSuchDevice, NoSuchName,
     DriverTooOld, Cuda, InCapture, OutOfMemory, DeviceLost, Launch, SharedMemory, OutOfPinnedMemory, NoNvrtc,
     NoCompiler, Compiler, Nvrtc, Compile, Jit, UnsupportedArch, NotRegistered, NoKernel,
-    NoVariable, ArgumentCount, ArgumentType, Nul, TypeName, Length, TooLarge,
+    NoVariable, ArgumentCount, ArgumentType, VariantsDiffer, NoVariant, Nul, TypeName, Length, TooLarge,
     NestedScratch, WrongDevice, InDrop, Unreported,
 }
 
