@@ -115,10 +115,10 @@ pub use module::{Dim3, Function, JitOptions, LaunchConfig, LinkInput, Linker, Mo
 pub use nvrtc::{Arch, Binary, BinaryKind, Header, Origin, Program};
 pub use occupancy::FunctionAttributes;
 pub use params::{COMPLEX, HALF, LIST, ListElement, ParamWords};
-pub use pinned::{Pending, PinnedVec};
+pub use pinned::{Pending, PinnedPool, PinnedPoolUse, PinnedVec};
 pub use pod::{Definitions, DevicePod, KernelType};
 pub use pointer::{MemoryKind, PointerFacts};
-pub use pool::PoolUse;
+pub use pool::{AllocationTrace, PoolUse, TracedAllocation};
 pub use preload::Preload;
 pub use scratch::SCRATCH_COUNTERS;
 pub use stream::Stream;

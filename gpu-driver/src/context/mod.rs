@@ -8,7 +8,7 @@ use std::{
     ptr::{NonNull, null_mut},
     sync::{
         Arc, Mutex, Weak,
-        atomic::{AtomicBool, AtomicI32, Ordering},
+        atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering},
     },
 };
 
@@ -29,6 +29,7 @@ mod kernels;
 mod release;
 mod scratch;
 mod streams;
+mod trace;
 
 pub(crate) use captures::{Captures, Resource, Resources, Shared};
 pub(crate) use current::{Current, plain};
@@ -39,6 +40,7 @@ pub(crate) use kernels::{Loaded, SharedLimit};
 use scratch::Scratches;
 pub(crate) use scratch::{OfCapture, Scratch, ScratchKind, ScratchMemory};
 pub(crate) use streams::OwnedStream;
+pub(crate) use trace::{Trace, Traced};
 
 /// The oldest driver that can also capture a launch that overlaps with the work before it.
 const OVERLAPS_IN_CAPTURES: CudaVersion = CudaVersion { major: 12, minor: 3 };
@@ -74,6 +76,11 @@ pub(crate) struct Context {
     pub(crate) captures: Captures,
     /// The streams of [`Stream::new`](crate::Stream::new) that are alive.
     pub(crate) streams: Mutex<Vec<Weak<OwnedStream>>>,
+    pub(crate) trace: Trace,
+    /// The most bytes of buffers ([`Device::set_pool_limit`](crate::Device::set_pool_limit)); the largest number for no limit.
+    pub(crate) pool_limit: AtomicU64,
+    /// Held from the comparison with the limit to the allocation.
+    pub(crate) limited: Mutex<()>,
     /// A fatal code, once seen; 0 before.
     pub(crate) lost: AtomicI32,
     /// Errors of Drops that wait to be reported.
@@ -122,6 +129,9 @@ impl Context {
             scratches: Scratches::default(),
             captures: Captures::default(),
             streams: Mutex::default(),
+            trace: Trace::default(),
+            pool_limit: AtomicU64::new(u64::MAX),
+            limited: Mutex::default(),
             lost: AtomicI32::new(0),
             dropped_errors: Mutex::default(),
             has_dropped_errors: AtomicBool::new(false),

@@ -5,8 +5,8 @@ use std::{error::Error, marker::PhantomData, sync::LazyLock};
 
 use gpu_driver::{
     ArrayShape, CudaArray, CudaCode, Device, DevicePod, DeviceVec, Dim3, DriverError, Entry, Event, Function, In,
-    JitOptions, Kernel, LaunchConfig, ManagedVec, Module, Out, PinnedVec, Pitched, Preload, Program, Registry, Result,
-    SCRATCH_COUNTERS, Source, Stream, Tuner, Variants, cust,
+    JitOptions, Kernel, LaunchConfig, ManagedVec, Module, Out, PinnedPool, PinnedVec, Pitched, Preload, Program,
+    Registry, Result, SCRATCH_COUNTERS, Source, Stream, Tuner, Variants, cust,
     emulated::{
         Call::{self, Allocation, Copy, Launch, ModuleLoad, Release},
         Emulated,
@@ -498,6 +498,16 @@ static OPERATIONS: &[Operation<Call>] = &[
         sweep: |call| pinned(call, |device| PinnedVec::zeros(device, 3), [0; 3]),
     },
     Operation {
+        name: "PinnedPool::zeros",
+        makes: &[(Allocation, 1)],
+        sweep: |call| pinned(call, |device| PinnedPool::new(device).zeros(3), [0; 3]),
+    },
+    Operation {
+        name: "PinnedPool::from_slice",
+        makes: &[(Allocation, 1)],
+        sweep: |call| pinned(call, |device| PinnedPool::new(device).from_slice(&NEW), NEW),
+    },
+    Operation {
         name: "PinnedVec::write_combined",
         makes: &[(Allocation, 1)],
         sweep: |call| pinned(call, |device| PinnedVec::write_combined(device, 3), [0; 3]),
@@ -936,6 +946,7 @@ const OTHERS: &[&str] = &[
     "Device::pci_bus_id",
     "Device::pointer_facts",
     "Device::pool_use",
+    "Device::reset_pool_peaks",
     "Device::set_cache_config",
     "Device::set_limit",
     "Device::stream_priorities",
@@ -1050,7 +1061,8 @@ pub fn no_fallible_function_is_forgotten(_: &()) -> Outcome {
         include_str!("../../src/module/linker.rs"),
         include_str!("../../src/module/mod.rs"),
         include_str!("../../src/occupancy.rs"),
-        include_str!("../../src/pinned.rs"),
+        include_str!("../../src/pinned/mod.rs"),
+        include_str!("../../src/pinned/pool.rs"),
         include_str!("../../src/pointer.rs"),
         include_str!("../../src/pool.rs"),
         include_str!("../../src/preload.rs"),

@@ -24,6 +24,7 @@ mod kernels;
 mod memory;
 mod missing;
 mod params;
+mod pools;
 mod scratch;
 mod tensors;
 mod textures;
@@ -34,7 +35,13 @@ static CARD: RwLock<()> = RwLock::new(());
 
 /// The test, run when no other disturbs it or is disturbed by it.
 fn in_turn((name, test): testkit::Test<Device>) -> (String, impl FnOnce(&Device) -> testkit::Outcome) {
-    const ALONE: [&str; 2] = ["error_out_of_memory_leaves_everything_usable", "the_pool_keeps_and_gives_back"];
+    const ALONE: [&str; 5] = [
+        "error_out_of_memory_leaves_everything_usable",
+        "the_pool_keeps_and_gives_back",
+        "the_pool_tells_its_peaks",
+        "error_buffers_beyond_the_limit_of_the_pool",
+        "allocations_that_are_alive_tell_their_places",
+    ];
     let run = move |device: &Device| {
         if ALONE.contains(&name) {
             let _alone = CARD.write().unwrap_or_else(PoisonError::into_inner);
@@ -52,7 +59,7 @@ fn main() -> ExitCode {
     }
     use {
         arrays::*, compile::*, device::*, facts::*, fake::*, faults::*, filters::*, functions::*, graphs::*, jit::*,
-        memory::*, missing::*, params::*, scratch::*, tensors::*, textures::*, tuning::*,
+        memory::*, missing::*, params::*, pools::*, scratch::*, tensors::*, textures::*, tuning::*,
     };
     let compiler = || nvrtc::version().map(|_| ());
     let device = Device::for_tests();
@@ -161,6 +168,11 @@ fn main() -> ExitCode {
         a_graph_keeps_textures_surfaces_and_arrays,
         a_texture_is_dropped_behind_the_kernels_that_read_it,
         error_shapes_and_samplings_that_no_device_has,
+        pinned_memory_of_all_sizes_is_kept_in_a_pool,
+        a_pool_of_pinned_memory_has_a_limit,
+        the_pool_tells_its_peaks,
+        error_buffers_beyond_the_limit_of_the_pool,
+        allocations_that_are_alive_tell_their_places,
         the_fastest_variant_is_kept_for_later_programs,
         error_variants_with_other_answers,
         variants_are_chosen_by_hand_and_forgotten,

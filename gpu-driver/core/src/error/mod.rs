@@ -144,6 +144,20 @@ pub enum DriverError {
         /// Bytes the driver then reported as free.
         free_bytes: Option<usize>,
     },
+    /// A limit that the program has set does not allow the allocation.
+    #[error(
+        "{requested_bytes} bytes of {what} were requested, {used_bytes} are in use, and the limit that the program has set is {limit_bytes}"
+    )]
+    OverLimit {
+        /// The kind of memory.
+        what: &'static str,
+        /// Bytes that were asked for.
+        requested_bytes: usize,
+        /// Bytes in use.
+        used_bytes: usize,
+        /// The limit.
+        limit_bytes: usize,
+    },
     /// A kernel faulted. CUDA allows nothing more in this process.
     #[error("the device is lost: {code}{}. {}", kernel_text(.kernel), lost_text(*.code, .report))]
     DeviceLost {
@@ -378,7 +392,7 @@ pub enum DriverError {
 crate::debug_by_text! {
     DriverError:
     NoDriver, Disabled, UnknownDeviceKind, NotEmulated, Setting, UnsafeCache, WrongKind, NoDevice, NoSuchDevice, NoSuchName,
-    DriverTooOld, Cuda, InCapture, OutOfMemory, DeviceLost, Launch, SharedMemory, OutOfPinnedMemory, NoNvrtc,
+    DriverTooOld, Cuda, InCapture, OutOfMemory, OverLimit, DeviceLost, Launch, SharedMemory, OutOfPinnedMemory, NoNvrtc,
     NoCompiler, Compiler, Nvrtc, Compile, Jit, UnsupportedArch, NotRegistered, NoKernel,
     NoVariable, ArgumentCount, ArgumentType, VariantsDiffer, NoVariant, Nul, TypeName, Length, TooLarge,
     NestedScratch, WrongDevice, InDrop, Unreported,
