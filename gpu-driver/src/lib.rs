@@ -38,6 +38,8 @@
 //! * Handles are Send, may be dropped in any order and on any thread: each keeps its context alive, and every call makes
 //!   that context current first.
 //! * A failure in a Drop is returned by the next call on that device ([`DriverError::InDrop`]).
+//! * In the child of a fork every call is an error ([`DriverError::Forked`]) if the parent had used the library before, and Drops do nothing: a driver
+//!   works only in the process that initialised it. Fork before the first call, or start a new program.
 //! * A kernel fault makes the device lost for the process ([`DriverError::DeviceLost`]); `GPU_SYNC=1` finds the kernel,
 //!   or the [`Graph`] that it is part of.
 //!

@@ -9,7 +9,7 @@ use std::{
     },
 };
 
-use gpu_driver_core::lock;
+use gpu_driver_core::{fork, lock};
 
 /// The allocations that are alive, by address, while anybody traces.
 #[derive(Default)]
@@ -28,12 +28,18 @@ pub(crate) struct Traced {
 
 impl Trace {
     pub(crate) fn begin(&self) {
+        if fork::is_child() {
+            return;
+        }
         let _alive = lock(&self.alive);
         self.users.fetch_add(1, Ordering::Relaxed);
     }
 
     /// Ends the trace of one user; with the last one all is forgotten.
     pub(crate) fn end(&self) {
+        if fork::is_child() {
+            return;
+        }
         let mut alive = lock(&self.alive);
         if self.users.fetch_sub(1, Ordering::Relaxed) == 1 {
             *alive = HashMap::new();
@@ -41,7 +47,7 @@ impl Trace {
     }
 
     fn is_on(&self) -> bool {
-        self.users.load(Ordering::Relaxed) > 0
+        self.users.load(Ordering::Relaxed) > 0 && !fork::is_child()
     }
 
     pub(crate) fn record(&self, address: u64, what: &'static str, bytes: usize, place: &'static Location<'static>) {
@@ -58,6 +64,9 @@ impl Trace {
     }
 
     pub(crate) fn alive(&self) -> Vec<Traced> {
+        if !self.is_on() {
+            return Vec::new();
+        }
         lock(&self.alive).values().copied().collect()
     }
 }

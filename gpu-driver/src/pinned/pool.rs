@@ -207,13 +207,16 @@ impl Shared {
         Ok(data)
     }
 
-    /// Takes the memory of a buffer that is dropped.
+    /// Takes the memory of a buffer that is dropped. Nothing on a lost device.
     pub(super) fn give_back(&self, class_bytes: usize, data: NonNull<u8>) {
+        if self.device.0.is_lost() {
+            return;
+        }
         let mut state = lock(&self.state);
         state.usage.used_bytes -= class_bytes;
         state.usage.used_buffers -= 1;
         let is_within = state.usage.used_bytes + state.usage.held_bytes + class_bytes <= state.limit_bytes;
-        if !state.holds || !is_within || self.device.0.is_lost() {
+        if !state.holds || !is_within {
             drop(state);
             return self.free([Free(data)]);
         }
@@ -233,8 +236,10 @@ impl Shared {
 
 impl Drop for Shared {
     fn drop(&mut self) {
-        let held = lock(&self.state).take_held();
-        self.free(held);
+        if !self.device.0.is_lost() {
+            let held = lock(&self.state).take_held();
+            self.free(held);
+        }
     }
 }
 

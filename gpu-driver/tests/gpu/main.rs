@@ -25,6 +25,7 @@ mod memory;
 mod missing;
 mod params;
 mod pools;
+mod processes;
 mod scratch;
 mod tensors;
 mod textures;
@@ -54,12 +55,12 @@ fn in_turn((name, test): testkit::Test<Device>) -> (String, impl FnOnce(&Device)
 }
 
 fn main() -> ExitCode {
-    if let Some(code) = faults::run_as_child().or_else(missing::run_as_child) {
+    if let Some(code) = faults::run_as_child().or_else(missing::run_as_child).or_else(processes::run_as_child) {
         return code;
     }
     use {
         arrays::*, compile::*, device::*, facts::*, fake::*, faults::*, filters::*, functions::*, graphs::*, jit::*,
-        memory::*, missing::*, params::*, pools::*, scratch::*, tensors::*, textures::*, tuning::*,
+        memory::*, missing::*, params::*, pools::*, processes::*, scratch::*, tensors::*, textures::*, tuning::*,
     };
     let compiler = || nvrtc::version().map(|_| ());
     let device = Device::for_tests();
@@ -135,6 +136,7 @@ fn main() -> ExitCode {
         error_arguments_that_do_not_fit_are_named,
         error_a_name_that_is_missing_says_how_to_get_one,
         error_slices_of_the_host_within_a_capture,
+        functions_of_one_kernel_share_its_limit_of_shared_memory,
         variables_are_read_and_written,
         error_a_variable_that_is_not_there,
         images_of_other_origin_are_loaded,
@@ -168,6 +170,8 @@ fn main() -> ExitCode {
         a_graph_keeps_textures_surfaces_and_arrays,
         a_texture_is_dropped_behind_the_kernels_that_read_it,
         error_shapes_and_samplings_that_no_device_has,
+        handles_come_and_go_without_growth,
+        the_child_of_a_fork_gets_errors_and_releases_nothing,
         pinned_memory_of_all_sizes_is_kept_in_a_pool,
         a_pool_of_pinned_memory_has_a_limit,
         the_pool_tells_its_peaks,

@@ -120,6 +120,11 @@ pub enum DriverError {
         /// Another remedy, or an empty text.
         hint: String,
     },
+    /// The process is the child of a fork, and its parent had used the driver before.
+    #[error(
+        "this process was forked from one that had used the GPU, and no driver works in such a child. Fork before the first call of this library, or start a new program (exec, std::process::Command, Python's multiprocessing with \"spawn\")."
+    )]
+    Forked,
     /// A driver call failed.
     #[error("{call} failed: {code}")]
     Cuda {
@@ -392,7 +397,7 @@ pub enum DriverError {
 crate::debug_by_text! {
     DriverError:
     NoDriver, Disabled, UnknownDeviceKind, NotEmulated, Setting, UnsafeCache, WrongKind, NoDevice, NoSuchDevice, NoSuchName,
-    DriverTooOld, Cuda, InCapture, OutOfMemory, OverLimit, DeviceLost, Launch, SharedMemory, OutOfPinnedMemory, NoNvrtc,
+    DriverTooOld, Forked, Cuda, InCapture, OutOfMemory, OverLimit, DeviceLost, Launch, SharedMemory, OutOfPinnedMemory, NoNvrtc,
     NoCompiler, Compiler, Nvrtc, Compile, Jit, UnsupportedArch, NotRegistered, NoKernel,
     NoVariable, ArgumentCount, ArgumentType, VariantsDiffer, NoVariant, Nul, TypeName, Length, TooLarge,
     NestedScratch, WrongDevice, InDrop, Unreported,
