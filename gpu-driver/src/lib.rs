@@ -50,6 +50,7 @@
 //! | `CUDA_DEVICE` | the device that [`Device::from_environment`] takes: its number, PCI bus id or a part of its name |
 //! | `GPU_LIBCUDA`, `GPU_NVRTC` | the file to open in place of the search |
 //! | `GPU_NVRTC_OPTIONS` | further options of NVRTC for each kernel that is compiled for a GPU, such as `-lineinfo` for a profiler |
+//! | `GPU_NVCC`, `GPU_CUDADEVRT` | the compiler of [`Program::nvcc`] and the library of [`Device::compile_dynamic`], in place of the search |
 //! | `GPU_NVTX` | the file to open for ranges of a profiler ([`profiler`]) in place of the search, `off` for none |
 //! | `GPU_CACHE_DIR` | folder of compiled kernels and of the choices of a [`Tuner`], `off` for none; else `gpu-driver` in the user's cache folder |
 //! | `GPU_SYNC` | `0` (the default) or `1`: wait after each launch, so that a fault names its kernel |

@@ -22,6 +22,7 @@ use crate::{
     sys,
 };
 
+mod dynamic;
 mod function;
 mod jit;
 mod launch;

@@ -42,6 +42,7 @@ fn encode(key: Key, binary: &Binary) -> Vec<u8> {
         BinaryKind::Cubin => 0,
         BinaryKind::Ptx => 1,
         BinaryKind::SharedObject => 2,
+        BinaryKind::Fatbin => 3,
     }];
     put(&mut body, &(binary.names.len() as u64).to_le_bytes());
     for (expression, lowered) in &binary.names {
@@ -69,6 +70,7 @@ fn decode(file: &[u8], key: Key) -> Option<Binary> {
         0 => BinaryKind::Cubin,
         1 => BinaryKind::Ptx,
         2 => BinaryKind::SharedObject,
+        3 => BinaryKind::Fatbin,
         _ => return None,
     };
     let count = u64::from_le_bytes(take(&mut body)?.try_into().ok()?);

@@ -11,6 +11,10 @@ mod doublify;
 #[allow(dead_code, reason = "`main` is the example's own")]
 mod dump_properties;
 
+#[path = "../../examples/dynamic_parallelism.rs"]
+#[allow(dead_code, reason = "`main` is the example's own")]
+pub mod dynamic_parallelism;
+
 #[path = "../../examples/pi.rs"]
 #[allow(dead_code, reason = "`main` is the example's own")]
 mod pi;

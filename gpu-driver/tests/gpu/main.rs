@@ -23,6 +23,7 @@ mod jit;
 mod kernels;
 mod memory;
 mod missing;
+mod nvcc;
 mod params;
 mod pools;
 mod processes;
@@ -60,7 +61,8 @@ fn main() -> ExitCode {
     }
     use {
         arrays::*, compile::*, device::*, facts::*, fake::*, faults::*, filters::*, functions::*, graphs::*, jit::*,
-        memory::*, missing::*, params::*, pools::*, processes::*, scratch::*, tensors::*, textures::*, tuning::*,
+        memory::*, missing::*, nvcc::*, params::*, pools::*, processes::*, scratch::*, tensors::*, textures::*,
+        tuning::*,
     };
     let compiler = || nvrtc::version().map(|_| ());
     let device = Device::for_tests();
@@ -139,6 +141,7 @@ fn main() -> ExitCode {
         functions_of_one_kernel_share_its_limit_of_shared_memory,
         variables_are_read_and_written,
         error_a_variable_that_is_not_there,
+        error_kernels_that_launch_kernels_on_the_emulated_device,
         images_of_other_origin_are_loaded,
         ptx_is_compiled_with_options_and_logs,
         programs_that_call_each_other_are_linked,
@@ -195,6 +198,7 @@ fn main() -> ExitCode {
         includes_find_given_headers_alone,
         headers_of_c_and_cuda_compile_for_gpus,
         kernels_with_textures_compile_for_gpus,
+        kernels_that_launch_kernels_compile_for_gpus,
         a_program_is_kept_where_it_is_asked_for,
         a_kernel_that_differs_from_its_rust_type_does_not_compile,
         an_architecture_newer_than_nvrtc_gets_ptx,
@@ -204,7 +208,9 @@ fn main() -> ExitCode {
         sixteen_threads_compile_at_once,
         options_of_the_environment_are_given_to_nvrtc,
     ];
+    let by_nvcc = tests![nvcc_compiles_with_headers_and_options, error_what_nvcc_does_not_compile];
     let anywhere = tests![
+        no_nvcc_says_what_was_searched,
         no_driver_says_what_was_searched,
         no_nvrtc_says_what_was_searched,
         empty_paths_of_the_environment_are_as_none,
@@ -232,6 +238,8 @@ fn main() -> ExitCode {
     Suite::new()
         .cases("device", device, "GPU_TESTS", examples::TESTS.iter().chain(on_device).map(|&case| in_turn(case)))
         .group("nvrtc", compiler(), "GPU_COMPILE", compiling)
+        .group("nvcc", nvrtc::nvcc().map(|_| ()), "", by_nvcc)
+        .group("dynamic", device_with_runtime(), "", tests![the_example_dynamic_parallelism])
         .cases("kernels", compiler(), "GPU_COMPILE", kernels)
         .group("fake_driver", fake::build(), "", with_fake)
         .group("missing", Ok::<_, String>(()), "", anywhere)

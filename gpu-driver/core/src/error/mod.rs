@@ -217,6 +217,21 @@ pub enum DriverError {
         /// Each place that was tried, and why it did not do.
         searched: Vec<String>,
     },
+    /// The CUDA toolkit's compiler was asked for, and is not there.
+    #[error(
+        "no nvcc: the program asks for the CUDA toolkit's compiler.\n  searched: {}\n  Install the CUDA toolkit (or `pip install nvidia-cuda-nvcc`), or name the file in GPU_NVCC; without Program::nvcc, NVRTC compiles the program.",
+        .searched.join("\n            ")
+    )]
+    NoNvcc {
+        /// Each place that was tried.
+        searched: Vec<String>,
+    },
+    /// Kernels that launch kernels need the device runtime, and there is none.
+    #[error("no device runtime, which kernels that launch kernels need: {why}")]
+    NoDeviceRuntime {
+        /// The cause, with a remedy.
+        why: String,
+    },
     /// The emulated device compiles kernels with a C++ compiler, and there is none.
     #[error(
         "no C++ compiler: the emulated device needs one to compile kernels.\n  searched: {}\n  Install g++ or clang++ (Debian: `apt install g++`), or name one in CXX.",
@@ -397,7 +412,7 @@ pub enum DriverError {
 crate::debug_by_text! {
     DriverError:
     NoDriver, Disabled, UnknownDeviceKind, NotEmulated, Setting, UnsafeCache, WrongKind, NoDevice, NoSuchDevice, NoSuchName,
-    DriverTooOld, Forked, Cuda, InCapture, OutOfMemory, OverLimit, DeviceLost, Launch, SharedMemory, OutOfPinnedMemory, NoNvrtc,
+    DriverTooOld, Forked, Cuda, InCapture, OutOfMemory, OverLimit, DeviceLost, Launch, SharedMemory, OutOfPinnedMemory, NoNvrtc, NoNvcc, NoDeviceRuntime,
     NoCompiler, Compiler, Nvrtc, Compile, Jit, UnsupportedArch, NotRegistered, NoKernel,
     NoVariable, ArgumentCount, ArgumentType, VariantsDiffer, NoVariant, Nul, TypeName, Length, TooLarge,
     NestedScratch, WrongDevice, InDrop, Unreported,
@@ -464,6 +479,8 @@ mod tests {
         assert!(text.contains("libcuda.so.1 (no such file)") && text.contains("GPU_LIBCUDA"), "{text}");
         let text = DriverError::NoNvrtc { searched: vec!["a".into(), "b".into()] }.to_string();
         assert!(text.contains("GPU_NVRTC") && text.contains("pip install"), "{text}");
+        let text = DriverError::NoNvcc { searched: vec!["a".into()] }.to_string();
+        assert!(text.contains("GPU_NVCC") && text.contains("pip install"), "{text}");
         let no_kernel = |known: &[&str]| {
             let known = known.iter().map(|&name| name.to_owned()).collect();
             DriverError::NoKernel { name: "g".into(), known, hint: "Write `extern`.".into() }.to_string()
