@@ -7,6 +7,7 @@ use crate::raw::{CUgraph, CUgraphExec};
 use crate::{
     Device, DriverError, Result, Stream,
     capture::{Capturing, GraphResources},
+    context::not_forked,
     sys,
 };
 
@@ -94,6 +95,7 @@ impl<'a> Begun<'a> {
         // Relaxed: kernels are loaded at their first launch, which the stricter modes forbid within a capture.
         const RELAXED: i32 = 2;
         let device = stream.device();
+        not_forked()?;
         let announced = Capturing::announce(&device.0);
         let current = device.enter()?;
         let _joining = device.0.captures.joining();

@@ -38,6 +38,8 @@
 //! * Handles are Send, may be dropped in any order and on any thread: each keeps its context alive, and every call makes
 //!   that context current first.
 //! * A failure in a Drop is returned by the next call on that device ([`DriverError::InDrop`]).
+//! * In the child of a fork every call is an error ([`DriverError::Forked`]) if the parent had used the library before, and Drops do nothing: a driver
+//!   works only in the process that initialised it. Fork before the first call, or start a new program.
 //! * A kernel fault makes the device lost for the process ([`DriverError::DeviceLost`]); `GPU_SYNC=1` finds the kernel,
 //!   or the [`Graph`] that it is part of.
 //!
@@ -48,8 +50,9 @@
 //! | `CUDA_DEVICE` | the device that [`Device::from_environment`] takes: its number, PCI bus id or a part of its name |
 //! | `GPU_LIBCUDA`, `GPU_NVRTC` | the file to open in place of the search |
 //! | `GPU_NVRTC_OPTIONS` | further options of NVRTC for each kernel that is compiled for a GPU, such as `-lineinfo` for a profiler |
+//! | `GPU_NVCC`, `GPU_CUDADEVRT` | the compiler of [`Program::nvcc`] and the library of [`Device::compile_dynamic`], in place of the search |
 //! | `GPU_NVTX` | the file to open for ranges of a profiler ([`profiler`]) in place of the search, `off` for none |
-//! | `GPU_CACHE_DIR` | folder of compiled kernels, `off` for none; else `gpu-driver` in the user's cache folder |
+//! | `GPU_CACHE_DIR` | folder of compiled kernels and of the choices of a [`Tuner`], `off` for none; else `gpu-driver` in the user's cache folder |
 //! | `GPU_SYNC` | `0` (the default) or `1`: wait after each launch, so that a fault names its kernel |
 //!
 //! Cache folders and files that another user owns or can write to are refused, as ssh refuses keys. `GPU_SYNC=1` waits after
@@ -92,6 +95,7 @@ mod stream;
 mod sys;
 mod tensor_map;
 mod texture;
+mod tuner;
 
 #[cfg(feature = "cust")]
 pub use cust;
@@ -114,12 +118,13 @@ pub use module::{Dim3, Function, JitOptions, LaunchConfig, LinkInput, Linker, Mo
 pub use nvrtc::{Arch, Binary, BinaryKind, Header, Origin, Program};
 pub use occupancy::FunctionAttributes;
 pub use params::{COMPLEX, HALF, LIST, ListElement, ParamWords};
-pub use pinned::{Pending, PinnedVec};
+pub use pinned::{Pending, PinnedPool, PinnedPoolUse, PinnedVec};
 pub use pod::{Definitions, DevicePod, KernelType};
 pub use pointer::{MemoryKind, PointerFacts};
-pub use pool::PoolUse;
+pub use pool::{AllocationTrace, PoolUse, TracedAllocation};
 pub use preload::Preload;
 pub use scratch::SCRATCH_COUNTERS;
 pub use stream::Stream;
 pub use tensor_map::{Swizzle, TENSOR_COPY, TensorLayout, TensorMap, WARPGROUP};
 pub use texture::{AddressMode, ArrayShape, Channel, CudaArray, Sampling, Surface, Texture};
+pub use tuner::{Answer, Choice, Tuner, Variants};

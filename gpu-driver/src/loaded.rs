@@ -7,7 +7,7 @@ use gpu_driver_core::lock;
 pub(crate) use crate::context::Loaded;
 use crate::{
     Device, LaunchConfig, Program, Result, Stream,
-    context::SharedLimit,
+    context::{SharedLimit, not_forked},
     module::{LaunchMode, find, launch_in_order, load_raw},
     sys,
 };
@@ -46,6 +46,7 @@ impl Loaded {
 
     /// Blocks of that many threads and that much dynamic shared memory that fit a multiprocessor side by side.
     pub(crate) fn resident_blocks(&self, device: &Device, threads: u32, shared_bytes: u32) -> Result<u32> {
+        not_forked()?;
         let mut known = lock(&self.resident);
         if let Some((of_threads, of_bytes, blocks)) = *known
             && (of_threads, of_bytes) == (threads, shared_bytes)

@@ -132,7 +132,9 @@ pub(crate) mod own {
     pub enum CUmemPool_attribute_enum {
         CU_MEMPOOL_ATTR_RELEASE_THRESHOLD = 4,
         CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT = 5,
+        CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH = 6,
         CU_MEMPOOL_ATTR_USED_MEM_CURRENT = 7,
+        CU_MEMPOOL_ATTR_USED_MEM_HIGH = 8,
     }
 
     #[repr(C)]

@@ -16,7 +16,7 @@ use gpu_driver_core::lock;
 
 use crate::{
     DriverError, Result, Stream,
-    context::{Current, OfCapture, Resource, Scratch, ScratchKind, ScratchMemory},
+    context::{Current, OfCapture, Resource, Scratch, ScratchKind, ScratchMemory, not_forked},
     pool, sys,
 };
 
@@ -187,6 +187,7 @@ impl Scratch {
         if self.owner.load(Ordering::Relaxed) == here {
             return Err(DriverError::NestedScratch);
         }
+        not_forked()?;
         let mut memory = lock(&self.memory);
         let current = stream.device().enter()?;
         let context = &stream.device().0;

@@ -66,7 +66,11 @@ pub fn folder() -> Result<Option<PathBuf>> {
     named().map_or(Ok(None), checked)
 }
 
-fn checked(folder: PathBuf) -> Result<Option<PathBuf>> {
+/// [`folder`] for a folder of that name.
+///
+/// # Errors
+/// Those of [`folder`].
+pub fn checked(folder: PathBuf) -> Result<Option<PathBuf>> {
     match private::checked(&folder) {
         Ok(Ok(real)) => Ok(Some(real)),
         Ok(Err(why)) => Err(DriverError::UnsafeCache { folder, why }),

@@ -3,6 +3,7 @@
 //! * [`DriverError`] with the driver's result codes, and the environment variables whose wrong values it reports;
 //! * the structures of `cuLaunchKernelEx` and of copies of rows, the functions of the table whose arguments both sides spell out;
 //! * the folder of compiled programs, the keys of its entries, and the rules by which files are trusted;
+//! * whether this process is the child of a fork;
 //! * tokens of CUDA C++, and whether a text reads files that no key holds.
 //!
 //! Nothing here calls the driver or a compiler.
@@ -15,6 +16,7 @@ pub mod copies;
 mod debug_by_text;
 pub mod environment;
 mod error;
+pub mod fork;
 pub mod includes;
 pub mod launch;
 pub mod lexer;

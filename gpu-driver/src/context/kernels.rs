@@ -12,6 +12,7 @@ use crate::raw::{CUfunction, CUmodule};
 use gpu_driver_core::lock;
 use rustc_hash::FxBuildHasher;
 
+use super::not_forked;
 use crate::Result;
 
 /// The kernels that a context has loaded.
@@ -50,6 +51,7 @@ impl<K: Hash + Eq> Slots<K> {
     where
         K: Borrow<Q>,
     {
+        not_forked().ok()?;
         lock(&self.0).get(key)?.get()?.as_ref().ok().cloned()
     }
 
@@ -66,6 +68,7 @@ impl<K: Hash + Eq> Slots<K> {
         if let Some(found) = self.find(key) {
             return Ok(found);
         }
+        not_forked()?;
         let slot = {
             let mut all = lock(&self.0);
             match all.get(key) {

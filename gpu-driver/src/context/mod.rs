@@ -8,7 +8,7 @@ use std::{
     ptr::{NonNull, null_mut},
     sync::{
         Arc, Mutex, Weak,
-        atomic::{AtomicBool, AtomicI32, Ordering},
+        atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering},
     },
 };
 
@@ -16,7 +16,7 @@ use crate::raw::{
     CUcontext, CUdevice, CUmemAllocationHandleType, CUmemAllocationType_enum, CUmemLocation_st, CUmemLocationType_enum,
     CUmemPool_attribute_enum, CUmemPoolProps, CUmemoryPool, CUstream,
 };
-use gpu_driver_core::lock;
+use gpu_driver_core::{fork, lock};
 use gpu_driver_emulated::Control;
 
 use crate::{CudaCode, CudaVersion, DriverError, Result, nvrtc::Arch, sys};
@@ -29,6 +29,7 @@ mod kernels;
 mod release;
 mod scratch;
 mod streams;
+mod trace;
 
 pub(crate) use captures::{Captures, Resource, Resources, Shared};
 pub(crate) use current::{Current, plain};
@@ -39,6 +40,7 @@ pub(crate) use kernels::{Loaded, SharedLimit};
 use scratch::Scratches;
 pub(crate) use scratch::{OfCapture, Scratch, ScratchKind, ScratchMemory};
 pub(crate) use streams::OwnedStream;
+pub(crate) use trace::{Trace, Traced};
 
 /// The oldest driver that can also capture a launch that overlaps with the work before it.
 const OVERLAPS_IN_CAPTURES: CudaVersion = CudaVersion { major: 12, minor: 3 };
@@ -74,6 +76,11 @@ pub(crate) struct Context {
     pub(crate) captures: Captures,
     /// The streams of [`Stream::new`](crate::Stream::new) that are alive.
     pub(crate) streams: Mutex<Vec<Weak<OwnedStream>>>,
+    pub(crate) trace: Trace,
+    /// The most bytes of buffers ([`Device::set_pool_limit`](crate::Device::set_pool_limit)); the largest number for no limit.
+    pub(crate) pool_limit: AtomicU64,
+    /// Held from the comparison with the limit to the allocation.
+    pub(crate) limited: Mutex<()>,
     /// A fatal code, once seen; 0 before.
     pub(crate) lost: AtomicI32,
     /// Errors of Drops that wait to be reported.
@@ -122,6 +129,9 @@ impl Context {
             scratches: Scratches::default(),
             captures: Captures::default(),
             streams: Mutex::default(),
+            trace: Trace::default(),
+            pool_limit: AtomicU64::new(u64::MAX),
+            limited: Mutex::default(),
             lost: AtomicI32::new(0),
             dropped_errors: Mutex::default(),
             has_dropped_errors: AtomicBool::new(false),
@@ -155,8 +165,9 @@ impl Context {
         self.raw
     }
 
+    /// Whether nothing can be asked of the driver any more. True in the child of a fork.
     pub(crate) fn is_lost(&self) -> bool {
-        self.lost.load(Ordering::Relaxed) != 0
+        self.lost.load(Ordering::Relaxed) != 0 || fork::is_child()
     }
 
     /// Registers a new stream, for waits while another thread captures.
@@ -191,6 +202,7 @@ impl Context {
 
     /// [`Context::enter`] without the report of failures in a Drop, for waits that must not be skipped.
     pub(crate) fn enter_quietly(&self) -> Result<Current> {
+        not_forked()?;
         let lost = self.lost.load(Ordering::Relaxed);
         if lost != 0 {
             return Err(self.lost_error(CudaCode(lost)));
@@ -200,19 +212,19 @@ impl Context {
 
     /// Whether a buffer of a copy is kept for the next one.
     pub(crate) fn keeps_stage(&self, buffer: NonNull<u8>) -> bool {
-        self.lost.load(Ordering::Relaxed) == 0 && self.stages.keep(STAGE_BYTES, buffer)
+        !self.is_lost() && self.stages.keep(STAGE_BYTES, buffer)
     }
 
     /// Whether a pinned buffer of `bytes` bytes that is dropped is kept for the next one. Not on the emulated device, which finds
     /// who still uses it.
     pub(crate) fn keeps_pinned(&self, bytes: usize, buffer: NonNull<u8>) -> bool {
-        !self.is_emulated() && self.lost.load(Ordering::Relaxed) == 0 && self.pinned.keep(bytes, buffer)
+        !self.is_emulated() && !self.is_lost() && self.pinned.keep(bytes, buffer)
     }
 
-    /// Runs `release` with the context current and keeps its failure for the next call. On a lost device nothing is done:
+    /// Runs `release` with the context current and keeps its failure for the next call. On a lost device, and in the child of a fork, nothing is done:
     /// the driver refuses every call, and the process's end frees all.
     pub(crate) fn in_drop(&self, what: &'static str, call: &'static str, release: impl FnOnce() -> c_int) {
-        if self.lost.load(Ordering::Relaxed) != 0 {
+        if self.is_lost() {
             return;
         }
         if let Err(error) = Current::of(self.raw).and_then(|_current| self.check(call, release())) {
@@ -222,7 +234,7 @@ impl Context {
 
     /// Keeps a failure in a Drop for the next call; nothing on a lost device, whose every call reports the loss.
     pub(crate) fn report_later(&self, what: &'static str, error: DriverError) {
-        if !matches!(error, DriverError::DeviceLost { .. }) {
+        if !matches!(error, DriverError::DeviceLost { .. }) && !fork::is_child() {
             let mut errors = lock(&self.dropped_errors);
             errors.push(DriverError::InDrop { what, source: Box::new(error) });
             self.has_dropped_errors.store(true, Ordering::Relaxed);
@@ -243,8 +255,17 @@ impl Context {
     }
 }
 
+/// The error of the child of a fork. For calls that take a lock before they enter the device: a thread of the parent may have held it.
+pub(crate) fn not_forked() -> Result<()> {
+    if fork::is_child() { Err(DriverError::Forked) } else { Ok(()) }
+}
+
 impl Drop for Context {
     fn drop(&mut self) {
+        if fork::is_child() {
+            // All of it is the parent's.
+            return;
+        }
         self.scratches.main.release(self, self.main_stream);
         // Waits for work that still runs, so that nothing is freed under a kernel.
         // SAFETY: no arguments.
@@ -309,7 +330,7 @@ mod tests {
     use std::{collections::HashSet, fs, path::Path};
 
     /// The modules of this crate, each of which uses only earlier ones.
-    const LAYERS: [&str; 29] = [
+    const LAYERS: [&str; 30] = [
         "raw",
         "environment",
         "sys",
@@ -338,6 +359,7 @@ mod tests {
         "kernel",
         "generated",
         "preload",
+        "tuner",
         "emulated",
     ];
 

@@ -1,7 +1,7 @@
 //! Release of memory and modules: in a stream's order, with a graph, or once the device is idle.
 
 use crate::raw::{CUdeviceptr, CUmodule, CUstream};
-use gpu_driver_core::lock;
+use gpu_driver_core::{fork, lock};
 
 use super::{
     Context, Current,
@@ -62,6 +62,9 @@ impl Context {
 
     /// The resources of a capture that has ended, for its graph.
     pub(crate) fn close_capture(&self, number: u64) -> Resources {
+        if fork::is_child() {
+            return Resources::default();
+        }
         self.scratches.forget_capture(number);
         lock(&self.captures.owned).captures.remove(&number).unwrap_or_default()
     }
@@ -73,6 +76,9 @@ impl Context {
 
     /// Gives up the buffer's share of memory that it has together with a graph.
     pub(crate) fn release_from_graph(&self, stream: CUstream, address: CUdeviceptr) {
+        if fork::is_child() {
+            return;
+        }
         let number = match self.state_of(stream) {
             CaptureState::Within(number) => Some(number),
             CaptureState::Outside | CaptureState::Invalidated => None,
@@ -98,6 +104,9 @@ impl Context {
     ///
     /// The address is one of the pool, or of cuMemAlloc where there is none.
     pub(crate) fn release_in_order(&self, stream: CUstream, address: CUdeviceptr) {
+        if fork::is_child() {
+            return;
+        }
         let steady = self.captures.steady();
         match self.state_of(stream) {
             CaptureState::Outside => self.free_in_order(stream, address),
@@ -112,12 +121,19 @@ impl Context {
 
     /// Releases resources once the device's work has ended: at once, or at the end of the captures that are under way, as a wait would end them.
     pub(crate) fn release_when_idle(&self, resources: impl IntoIterator<Item = Resource>) {
+        if fork::is_child() {
+            // What a value would release is the parent's.
+            return resources.into_iter().for_each(std::mem::forget);
+        }
         lock(&self.captures.left).extend(resources);
         self.release_left();
     }
 
     /// Releases the resources that were left, unless a capture is under way or another thread waits for the device: both come here at their end.
     pub(crate) fn release_left(&self) {
+        if fork::is_child() {
+            return;
+        }
         while !lock(&self.captures.left).is_empty() {
             let Some(alone) = self.captures.alone_at_once() else { return };
             let left = std::mem::take(&mut *lock(&self.captures.left));
@@ -182,6 +198,9 @@ impl Context {
 
     /// Releases what a graph had, once the device is idle: its own resources, and the memory of buffers that have gone.
     pub(crate) fn release_of_graph(&self, resources: Resources) {
+        if fork::is_child() {
+            return std::mem::forget(resources);
+        }
         let Resources { list, buffers, .. } = resources;
         let alone: Vec<Resource> = {
             let shared = &mut lock(&self.captures.owned).shared;

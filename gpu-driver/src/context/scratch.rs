@@ -6,7 +6,7 @@ use std::sync::{
 };
 
 use crate::raw::{CUdeviceptr, CUstream};
-use gpu_driver_core::lock;
+use gpu_driver_core::{fork, lock};
 
 use super::Context;
 
@@ -31,6 +31,9 @@ pub(crate) struct Scratch {
 impl Scratch {
     /// Gives the memory back in the order of its stream, which goes next.
     pub(super) fn release(&self, context: &Context, stream: CUstream) {
+        if fork::is_child() {
+            return;
+        }
         let memory = std::mem::take(&mut *lock(&self.memory));
         for address in memory.map(|memory| memory.address).into_iter().filter(|&address| address != 0) {
             context.scratches.live.fetch_sub(1, Ordering::Relaxed);

@@ -3,6 +3,7 @@
 use std::{any::Any, sync::Arc};
 
 use crate::raw::CUstream;
+use gpu_driver_core::fork;
 
 use super::{Context, Scratch};
 use crate::sys;
@@ -25,8 +26,10 @@ impl Drop for OwnedStream {
     fn drop(&mut self) {
         self.scratch.release(&self.context, self.raw);
         if let Some(owner) = self.owner.take() {
-            // While there is a context.
-            drop(owner);
+            // While there is a context; in the child of a fork the stream is the parent's.
+            if fork::is_child() {
+                std::mem::forget(owner);
+            }
             return;
         }
         // The driver destroys the queue once its work has run.

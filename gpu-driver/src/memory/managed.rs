@@ -1,6 +1,6 @@
 //! Managed memory, which the host and devices reach at the same address.
 
-use std::{fmt, ptr::NonNull};
+use std::{fmt, panic::Location, ptr::NonNull};
 
 use super::{ALIGNMENT, DeviceSlice, DeviceSliceMut, DeviceVec};
 use crate::{
@@ -70,6 +70,7 @@ struct Owned {
 
 impl Drop for Owned {
     fn drop(&mut self) {
+        self.device.0.trace.forget(self.address);
         // SAFETY: allocated in `zeros`, freed once, when no work uses it.
         self.device.0.in_drop("managed memory", "cuMemFree", || unsafe { sys::cuMemFree_v2(self.address) });
     }
@@ -84,6 +85,7 @@ impl<T: DevicePod> ManagedVec<T> {
     /// # Errors
     /// `OutOfMemory`, `TooLarge`, `InCapture`, `DeviceLost`; `Cuda` with `NOT_SUPPORTED` where host and device cannot use the memory at the same time
     /// ([`Attribute::CONCURRENT_MANAGED_ACCESS`]: Windows, and GPUs before Pascal).
+    #[track_caller]
     pub fn zeros(home: &Stream, len: usize) -> Result<Self> {
         const CALL: &str = "cuMemAllocManaged";
         const GLOBAL: u32 = 1;
@@ -108,6 +110,7 @@ impl<T: DevicePod> ManagedVec<T> {
                 other => other,
             })?;
         }
+        device.0.trace.record(address, "ManagedVec", bytes, Location::caller());
         let owner = Owned { device: device.clone(), address };
         // SAFETY: so many elements, which the owner frees, and which nobody else knows of.
         let mut memory = unsafe { DeviceVec::from_foreign(home, address, len, None, owner)? };
@@ -119,6 +122,7 @@ impl<T: DevicePod> ManagedVec<T> {
     ///
     /// # Errors
     /// Those of [`ManagedVec::zeros`].
+    #[track_caller]
     pub fn from_slice(home: &Stream, source: &[T]) -> Result<Self> {
         let mut buffer = Self::zeros(home, source.len())?;
         buffer.host_mut()?.copy_from_slice(source);

@@ -62,6 +62,7 @@ impl<T: DevicePod> DeviceVec<T> {
     /// # Safety
     /// No memory unsafety follows on the host (every bit pattern is a valid `T`), but reading before writing gives
     /// arbitrary values: the caller writes every element first.
+    #[track_caller]
     pub unsafe fn uninitialized(home: &Stream, len: usize) -> Result<Self> {
         const { assert!(align_of::<T>() <= ALIGNMENT, "device memory is aligned to 256 bytes, which this type exceeds") };
         let bytes = byte_len::<T>(len)?;
@@ -73,6 +74,7 @@ impl<T: DevicePod> DeviceVec<T> {
     ///
     /// # Errors
     /// `OutOfMemory`, `TooLarge`, `DeviceLost`.
+    #[track_caller]
     pub fn zeros(home: &Stream, len: usize) -> Result<Self> {
         // SAFETY: every byte is written next.
         let mut buffer = unsafe { Self::uninitialized(home, len)? };
@@ -100,6 +102,7 @@ impl<T: DevicePod> DeviceVec<T> {
     ///
     /// # Errors
     /// `OutOfMemory`, `InCapture`, `DeviceLost`.
+    #[track_caller]
     pub fn from_slice(home: &Stream, host: &[T]) -> Result<Self> {
         // SAFETY: every element is written next.
         let mut buffer = unsafe { Self::uninitialized(home, host.len())? };
@@ -216,6 +219,7 @@ impl<T: DevicePod> DeviceVec<T> {
     ///
     /// # Errors
     /// `OutOfMemory`, `DeviceLost`.
+    #[track_caller]
     pub fn try_clone(&self) -> Result<Self> {
         self.as_slice().try_clone()
     }

@@ -157,6 +157,7 @@ impl<T: DevicePod> DeviceVec<T> {
     /// # Ok::<(), gpu_driver::DriverError>(())
     /// ```
     #[doc(alias("mem_alloc_pitch", "cuMemAllocPitch"))]
+    #[track_caller]
     pub fn pitched(home: &Stream, rows: usize, columns: usize) -> Result<(Self, Pitched)> {
         let too_large =
             || DriverError::TooLarge { elements: rows.saturating_mul(columns), element_bytes: size_of::<T>() };

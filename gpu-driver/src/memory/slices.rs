@@ -108,6 +108,7 @@ impl<'a, T: DevicePod> DeviceSlice<'a, T> {
     ///
     /// # Errors
     /// `OutOfMemory`, `DeviceLost`.
+    #[track_caller]
     pub fn try_clone(&self) -> Result<DeviceVec<T>> {
         // SAFETY: every element is written next.
         let mut copy = unsafe { DeviceVec::uninitialized(self.home, self.len)? };

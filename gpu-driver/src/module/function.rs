@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     CudaCode, Device, DriverError, LaunchArguments, Result, Stream,
-    context::SharedLimit,
+    context::{SharedLimit, not_forked},
     launch_arguments::StagedArguments,
     raw::CUfunction,
     signature::{ArgumentType, Signature},
@@ -43,7 +43,7 @@ unsafe impl Sync for Function {}
 
 impl Function {
     pub(super) fn new(module: Module, raw: CUfunction, name: String) -> Self {
-        let (shared, signature, checked) = (Arc::default(), Arc::default(), Arc::default());
+        let (shared, signature, checked) = (module.0.limit(raw), Arc::default(), Arc::default());
         Self { module, raw, name, shared, signature, checked, mode: LaunchMode::Plain }
     }
 
@@ -210,6 +210,7 @@ impl SharedLimit {
         if bytes == 0 {
             return Ok(());
         }
+        not_forked()?;
         let mut limit = lock(&self.0);
         if bytes <= *limit {
             return Ok(());

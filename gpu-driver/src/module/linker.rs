@@ -77,7 +77,11 @@ impl Linker {
     /// `DeviceLost`.
     pub fn add_binary(&mut self, name: &str, binary: &Binary) -> Result<()> {
         super::right_kind(&self.device, binary)?;
-        let kind = if binary.kind() == BinaryKind::Ptx { LinkInput::Ptx } else { LinkInput::Cubin };
+        let kind = match binary.kind() {
+            BinaryKind::Ptx => LinkInput::Ptx,
+            BinaryKind::Fatbin => LinkInput::Fatbin,
+            BinaryKind::Cubin | BinaryKind::SharedObject => LinkInput::Cubin,
+        };
         // SAFETY: a compiler made the image.
         unsafe { self.add_image(kind, name, binary.image())? };
         self.names.extend_from_slice(binary.names());

@@ -1,23 +1,28 @@
 //! Loaded programs, and kernels found in them by name.
 
 use std::{
+    collections::HashMap,
     ffi::CString,
     fmt, fs,
     path::Path,
     ptr::null_mut,
-    sync::{Arc, OnceLock},
+    sync::{Arc, Mutex, OnceLock},
 };
 
+use gpu_driver_core::lock;
 use jit::Logged;
 
 use crate::raw::{CUfunction, CUmodule};
 
 use crate::{
-    Binary, BinaryKind, CudaCode, CudaVersion, Device, DriverError, Program, Result, nvrtc,
+    Binary, BinaryKind, CudaCode, CudaVersion, Device, DriverError, Program, Result,
+    context::SharedLimit,
+    nvrtc,
     signature::{self, Declaration},
     sys,
 };
 
+mod dynamic;
 mod function;
 mod jit;
 mod launch;
@@ -45,6 +50,8 @@ struct Loaded {
     log: String,
     /// The kernels of the text, read when the first is asked for.
     declarations: OnceLock<Vec<Declaration>>,
+    /// The limits of shared memory, which the driver has one of for each kernel.
+    limits: Mutex<HashMap<usize, Arc<SharedLimit>>>,
 }
 
 // SAFETY: the driver's module functions may be called from any thread.
@@ -192,7 +199,13 @@ impl Module {
 
 impl Loaded {
     fn module(device: &Device, raw: CUmodule, names: Vec<(String, String)>, text: Arc<str>, log: String) -> Module {
-        Module(Arc::new(Self { device: device.clone(), raw, names, text, log, declarations: OnceLock::new() }))
+        let (device, declarations, limits) = (device.clone(), OnceLock::new(), Mutex::default());
+        Module(Arc::new(Self { device, raw, names, text, log, declarations, limits }))
+    }
+
+    /// The limit of a kernel, which all its functions share.
+    fn limit(&self, kernel: CUfunction) -> Arc<SharedLimit> {
+        lock(&self.limits).entry(kernel as usize).or_default().clone()
     }
 
     fn declarations(&self) -> &[Declaration] {

@@ -47,6 +47,8 @@ pub enum BinaryKind {
     Cubin,
     /// PTX text that the driver compiles for a device newer than NVRTC knows.
     Ptx,
+    /// Code for several architectures, of nvcc with the option `-fatbin`.
+    Fatbin,
     /// A shared object for the emulated device.
     SharedObject,
 }

@@ -42,6 +42,7 @@ fn encode(key: Key, binary: &Binary) -> Vec<u8> {
         BinaryKind::Cubin => 0,
         BinaryKind::Ptx => 1,
         BinaryKind::SharedObject => 2,
+        BinaryKind::Fatbin => 3,
     }];
     put(&mut body, &(binary.names.len() as u64).to_le_bytes());
     for (expression, lowered) in &binary.names {
@@ -53,7 +54,7 @@ fn encode(key: Key, binary: &Binary) -> Vec<u8> {
     [&MAGIC[..], key.bytes(), &Sha256::digest(&body), &body].concat()
 }
 
-fn put(body: &mut Vec<u8>, bytes: &[u8]) {
+pub(crate) fn put(body: &mut Vec<u8>, bytes: &[u8]) {
     body.extend((bytes.len() as u64).to_le_bytes());
     body.extend(bytes);
 }
@@ -69,6 +70,7 @@ fn decode(file: &[u8], key: Key) -> Option<Binary> {
         0 => BinaryKind::Cubin,
         1 => BinaryKind::Ptx,
         2 => BinaryKind::SharedObject,
+        3 => BinaryKind::Fatbin,
         _ => return None,
     };
     let count = u64::from_le_bytes(take(&mut body)?.try_into().ok()?);
@@ -88,7 +90,7 @@ fn decode(file: &[u8], key: Key) -> Option<Binary> {
     })
 }
 
-fn take<'a>(body: &mut &'a [u8]) -> Option<&'a [u8]> {
+pub(crate) fn take<'a>(body: &mut &'a [u8]) -> Option<&'a [u8]> {
     let (length, rest) = body.split_at_checked(8)?;
     let length = usize::try_from(u64::from_le_bytes(length.try_into().ok()?)).ok()?;
     let (bytes, rest) = rest.split_at_checked(length)?;
@@ -96,7 +98,7 @@ fn take<'a>(body: &mut &'a [u8]) -> Option<&'a [u8]> {
     Some(bytes)
 }
 
-fn text(body: &mut &[u8]) -> Option<String> {
+pub(crate) fn text(body: &mut &[u8]) -> Option<String> {
     String::from_utf8(take(body)?.to_vec()).ok()
 }
 

@@ -7,9 +7,10 @@ use gpu_driver_core::PRELUDE_NAME;
 use crate::{CudaVersion, Result};
 
 mod binary;
-mod cache;
+pub(crate) mod cache;
 pub(crate) mod early;
 mod headers;
+mod nvcc;
 mod program;
 mod sys;
 
@@ -17,6 +18,7 @@ mod sys;
 pub use gpu_driver_core::cache::folder as cache_folder;
 
 pub use binary::{Arch, Binary, BinaryKind, Origin};
+pub use nvcc::{device_runtime, nvcc};
 pub(crate) use program::HOPPER;
 pub use program::Program;
 

@@ -13,7 +13,7 @@ use gpu_driver_core::{
 };
 use gpu_driver_emulated as emulated;
 
-use super::{Arch, Binary, BinaryKind, Header, Origin, PRELUDE, cache, headers, sys};
+use super::{Arch, Binary, BinaryKind, Header, Origin, PRELUDE, cache, headers, nvcc, sys};
 use crate::{CompileError, CudaVersion, DriverError, Result};
 
 /// From this version on NVRTC has `--no-source-include`.
@@ -58,6 +58,7 @@ pub struct Program {
     minimal: bool,
     overlaps: bool,
     architecture_specific: bool,
+    nvcc: bool,
     keep: Option<PathBuf>,
 }
 
@@ -96,6 +97,7 @@ impl Program {
             minimal: false,
             overlaps: false,
             architecture_specific: false,
+            nvcc: false,
             keep: None,
         }
     }
@@ -122,6 +124,25 @@ impl Program {
     /// the image (`<name>.cubin`, `.ptx` or `.so`). After an error the text, headers and log are there too.
     pub fn keep(mut self, folder: impl Into<PathBuf>) -> Self {
         self.keep = Some(folder.into());
+        self
+    }
+
+    /// Compiles by the CUDA toolkit's `nvcc` instead of NVRTC ([`nvrtc::nvcc`](crate::nvrtc::nvcc) says where it is looked for): for texts that include
+    /// headers of the toolkit or of the host's compiler, such as `<thrust/sort.h>`, or that have host code too.
+    ///
+    /// [`Program::option`] then gives options of nvcc. The image is a cubin, or PTX or a fat binary where an option `-ptx` or `-fatbin` asks for
+    /// it; with `-gencode` options no architecture is given. nvcc finds no kernels by name expressions, so these are an error, and it has headers of the
+    /// host in place of the prelude. Compiling takes a second or so, and a result is kept on disk as those of NVRTC. The emulated device compiles as
+    /// always.
+    ///
+    /// ```no_run
+    /// use gpu_driver::{Device, Program};
+    /// let text = "#include <cub/cub.cuh>\nextern \"C\" __global__ void f(int *x) { *x = cub::DivideAndRoundUp(7, 2); }";
+    /// let f = Device::first()?.compile(Program::from(text).nvcc().option("--expt-relaxed-constexpr"))?.function("f")?;
+    /// # Ok::<(), gpu_driver::DriverError>(())
+    /// ```
+    pub fn nvcc(mut self) -> Self {
+        self.nvcc = true;
         self
     }
 
@@ -187,11 +208,17 @@ impl Program {
     /// architecture that NVRTC knows, which the driver translates.
     ///
     /// # Errors
-    /// `NoNvrtc`; `Compile` with the log and the numbered source; `UnsupportedArch` when the device is older than all that
+    /// `NoNvrtc` (`NoNvcc` for [`Program::nvcc`]); `Compile` with the log and the numbered source; `UnsupportedArch` when the device is older than all that
     /// NVRTC compiles for; `Nul` when a text holds a NUL character.
     pub fn compile(&self, arch: Arch) -> Result<Binary> {
-        let program = self.with_standard_headers(arch);
-        let compiled = if arch.emulated { program.compile_emulated(arch) } else { program.compile_for_gpu(arch) };
+        let by_nvcc = self.nvcc && !arch.emulated;
+        // nvcc has headers of its own.
+        let program = if by_nvcc { Cow::Borrowed(self) } else { self.with_standard_headers(arch) };
+        let compiled = match () {
+            () if arch.emulated => program.compile_emulated(arch),
+            () if by_nvcc => program.compile_by_nvcc(arch),
+            () => program.compile_for_gpu(arch),
+        };
         let compiled = compiled.map_err(|error| self.with_names_of_headers(error));
         if let Some(folder) = &self.keep {
             program.write_into(folder, &compiled)?;
@@ -242,9 +269,7 @@ impl Program {
 
     fn write_into(&self, folder: &Path, compiled: &Result<Binary>) -> Result<()> {
         let write = |name: &str, contents: &[u8]| {
-            // Names with folders in them stay inside.
-            let name = name.trim_start_matches('/').replace("..", "_");
-            let path = folder.join(name);
+            let path = nvcc::within(folder, name);
             path.parent().map_or(Ok(()), fs::create_dir_all).and_then(|()| fs::write(&path, contents)).map_err(
                 |error| DriverError::Compiler {
                     command: format!("writing {}", path.display()),
@@ -264,6 +289,7 @@ impl Program {
             let kind = match binary.kind {
                 BinaryKind::Cubin => "cubin",
                 BinaryKind::Ptx => "ptx",
+                BinaryKind::Fatbin => "fatbin",
                 BinaryKind::SharedObject => "so",
             };
             write(&format!("{}.{kind}", self.name), &binary.image)
@@ -287,6 +313,37 @@ impl Program {
             other => other?,
         };
         if let Some(folder) = folder.filter(|_| !self.reads_files(nvrtc.version, &options)) {
+            cache::store(&folder, key, &binary);
+        }
+        Ok(binary)
+    }
+
+    /// Compiles with the CUDA toolkit's compiler.
+    fn compile_by_nvcc(&self, arch: Arch) -> Result<Binary> {
+        let nvcc = nvcc::nvcc()?;
+        if let Some(name) = self.names.first() {
+            let message = format!(
+                "nvcc finds no kernel by a name expression (`{name}`): make it extern \"C\", or leave Program::nvcc out"
+            );
+            return Err(DriverError::Compiler { command: nvcc.display().to_string(), message });
+        }
+        let mut options = vec!["--std=c++17".to_owned()];
+        if !self.options.iter().any(|option| ["-gencode", "--generate-code"].iter().any(|all| option.contains(all))) {
+            let suffix = if self.architecture_specific && arch.number() == HOPPER { "a" } else { "" };
+            options.push(format!("-arch=sm_{}{suffix}", arch.number()));
+        }
+        options.extend(self.options.iter().cloned());
+        let key = self.key(&nvcc::identity(&nvcc)?, &options);
+        // The folder of the text is a fresh one, so that only options and texts lead to files that the key does not hold.
+        let is_kept = !self.reads_files(KNOWS_NO_SOURCE_INCLUDE, &options);
+        let folder = usable().filter(|_| is_kept);
+        if let Some(binary) = folder.as_ref().and_then(|folder| cache::load(folder, key)) {
+            return Ok(binary);
+        }
+        let Self { name, text, headers, .. } = self;
+        let (kind, image, log) = nvcc::compile(&nvcc, &nvcc::Job { name, text, headers, options: &options })?;
+        let binary = Binary { image, kind, names: Vec::new(), log, origin: Origin::Compiled, text: "".into() };
+        if let Some(folder) = folder {
             cache::store(&folder, key, &binary);
         }
         Ok(binary)
@@ -360,8 +417,9 @@ impl Program {
     /// ```
     #[must_use]
     pub fn digest(&self) -> String {
-        let before: &[&str] = if self.architecture_specific { &["architecture specific"] } else { &[] };
-        self.hash(before, &self.options).hex()
+        let before = [(self.architecture_specific, "architecture specific"), (self.nvcc, "nvcc")];
+        let before: Vec<&str> = before.iter().filter(|(is_so, _)| *is_so).map(|(_, text)| *text).collect();
+        self.hash(&before, &self.options).hex()
     }
 
     fn key(&self, compiler: &str, options: &[String]) -> Key {
@@ -396,7 +454,7 @@ impl Program {
         }
         let image = match kind {
             BinaryKind::Cubin => session.cubin()?,
-            BinaryKind::Ptx | BinaryKind::SharedObject => session.ptx()?,
+            BinaryKind::Ptx | BinaryKind::Fatbin | BinaryKind::SharedObject => session.ptx()?,
         };
         if image.is_empty() {
             let message = format!("no machine code comes from the options {}", options.join(" "));
@@ -436,6 +494,7 @@ mod tests {
         digests.push(of(Program { name: "g.cu".into(), ..program() }));
         digests.push(of(Program { text: "other".into(), ..program() }));
         digests.push(of(program().architecture_specific()));
+        digests.push(of(program().nvcc()));
         let mut other_prelude = program();
         other_prelude.headers[0].1.push('\n');
         digests.push(of(other_prelude));

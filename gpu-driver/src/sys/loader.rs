@@ -10,11 +10,11 @@ use std::{
     },
 };
 
-use gpu_driver_core::environment;
+use gpu_driver_core::{environment, fork};
 use gpu_driver_emulated as emulated;
 use libloading::Library;
 
-use super::{NO_DEVICE, NOT_SUPPORTED, symbols::NAMES};
+use super::{NO_DEVICE, NOT_INITIALIZED, NOT_SUPPORTED, symbols::NAMES};
 use crate::{DriverError, Result, environment::waits_after_launches};
 
 /// The places where the driver library is looked for, in this order, unless `GPU_LIBCUDA` names one.
@@ -40,6 +40,9 @@ static TABLE: OnceLock<Table> = OnceLock::new();
 
 /// The address in a slot, or the code to return in place of a call.
 pub(super) fn target(slot: usize) -> Result<usize, c_int> {
+    if fork::is_child() {
+        return Err(NOT_INITIALIZED);
+    }
     let table = TABLE.get_or_init(fill);
     match table.addresses[slot] {
         0 if table.state.is_err() => Err(NO_DEVICE),
@@ -50,6 +53,9 @@ pub(super) fn target(slot: usize) -> Result<usize, c_int> {
 
 /// Whether the table holds a driver, else why not.
 pub(crate) fn state() -> Result<()> {
+    if fork::is_child() {
+        return TABLE.get().map_or(Err(DriverError::Forked), |table| table.state.clone().and(Err(DriverError::Forked)));
+    }
     TABLE.get_or_init(fill).state.clone()
 }
 
@@ -84,6 +90,7 @@ enum Driver {
 
 fn fill() -> Table {
     let empty = [0; NAMES.len()];
+    fork::watch();
     match choose() {
         Ok(Driver::Cuda(library)) => {
             let addresses = NAMES.map(|name| address(&library, name));

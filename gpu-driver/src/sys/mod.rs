@@ -26,6 +26,8 @@ pub(crate) mod loader;
 
 /// Returned by every function when there is no driver.
 const NO_DEVICE: c_int = 100;
+/// Returned by every function in the child of a fork, as CUDA's driver does where it answers.
+const NOT_INITIALIZED: c_int = 3;
 /// Returned when the driver is there but too old to have the function.
 const NOT_SUPPORTED: c_int = 801;
 #[cfg_attr(not(feature = "cust"), allow(dead_code))]

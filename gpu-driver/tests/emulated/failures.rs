@@ -5,8 +5,8 @@ use std::{error::Error, marker::PhantomData, sync::LazyLock};
 
 use gpu_driver::{
     ArrayShape, CudaArray, CudaCode, Device, DevicePod, DeviceVec, Dim3, DriverError, Entry, Event, Function, In,
-    JitOptions, Kernel, LaunchConfig, ManagedVec, Module, Out, PinnedVec, Pitched, Preload, Program, Registry, Result,
-    SCRATCH_COUNTERS, Source, Stream, cust,
+    JitOptions, Kernel, LaunchConfig, ManagedVec, Module, Out, PinnedPool, PinnedVec, Pitched, Preload, Program,
+    Registry, Result, SCRATCH_COUNTERS, Source, Stream, Tuner, Variants, cust,
     emulated::{
         Call::{self, Allocation, Copy, Launch, ModuleLoad, Release},
         Emulated,
@@ -301,6 +301,29 @@ static OPERATIONS: &[Operation<Call>] = &[
         },
     },
     Operation {
+        name: "Tuner::tune",
+        makes: &[(Allocation, 2), (Copy, 4), (Call::Event, 4)],
+        sweep: |call| {
+            let folder = tempfile::tempdir()?;
+            let copy = |_: &Stream, x: &DeviceVec<u32>| x.try_clone();
+            let variants = Variants::new("copy").variant("a", copy).variant("b", copy);
+            sweep(
+                call,
+                |device| {
+                    let tuner = Tuner::in_folder(device, folder.path())?.rounds(1);
+                    tuner.clear().map_err(|error| DriverError::Unreported { text: error.to_string() })?;
+                    Ok((tuner, DeviceVec::from_slice(&device.stream(), &HOST)?))
+                },
+                |(tuner, x)| tuner.tune(&variants, 3, x, x.home()),
+                |(tuner, x), choice| {
+                    ensure_eq!(x.to_vec()?, HOST);
+                    ensure_eq!(tuner.choice("copy", 3), choice.cloned());
+                    Ok(())
+                },
+            )
+        },
+    },
+    Operation {
         name: "DeviceVec::zeros",
         makes: &[(Allocation, 1)],
         sweep: |call| makes(call, |stream| DeviceVec::zeros(stream, 3), [0; 3]),
@@ -473,6 +496,16 @@ static OPERATIONS: &[Operation<Call>] = &[
         name: "PinnedVec::zeros",
         makes: &[(Allocation, 1)],
         sweep: |call| pinned(call, |device| PinnedVec::zeros(device, 3), [0; 3]),
+    },
+    Operation {
+        name: "PinnedPool::zeros",
+        makes: &[(Allocation, 1)],
+        sweep: |call| pinned(call, |device| PinnedPool::new(device).zeros(3), [0; 3]),
+    },
+    Operation {
+        name: "PinnedPool::from_slice",
+        makes: &[(Allocation, 1)],
+        sweep: |call| pinned(call, |device| PinnedPool::new(device).from_slice(&NEW), NEW),
     },
     Operation {
         name: "PinnedVec::write_combined",
@@ -900,6 +933,7 @@ const OTHERS: &[&str] = &[
     "Device::by_pci_bus_id",
     "Device::cache_config",
     "Device::can_access_peer",
+    "Device::compile_dynamic", // refused by the emulated device
     "Device::count",
     "Device::driver_version",
     "Device::first",
@@ -913,6 +947,7 @@ const OTHERS: &[&str] = &[
     "Device::pci_bus_id",
     "Device::pointer_facts",
     "Device::pool_use",
+    "Device::reset_pool_peaks",
     "Device::set_cache_config",
     "Device::set_limit",
     "Device::stream_priorities",
@@ -976,6 +1011,12 @@ const OTHERS: &[&str] = &[
     "Texture::of_array",
     "Texture::of_line",
     "Texture::of_plane",
+    "Tuner::clear",
+    "Tuner::forget",
+    "Tuner::in_folder",
+    "Tuner::new",
+    "Tuner::tune_with", // does the work of `Tuner::tune`
+    "Variants::run",    // runs a function of the user's
 ];
 
 /// As [`changes`], for work whose last step, an event, may fail when the change is made already.
@@ -1017,17 +1058,21 @@ pub fn no_fallible_function_is_forgotten(_: &()) -> Outcome {
         include_str!("../../src/texture/array.rs"),
         include_str!("../../src/texture/object.rs"),
         include_str!("../../src/texture/surface.rs"),
+        include_str!("../../src/module/dynamic.rs"),
         include_str!("../../src/module/function.rs"),
         include_str!("../../src/module/linker.rs"),
         include_str!("../../src/module/mod.rs"),
         include_str!("../../src/occupancy.rs"),
-        include_str!("../../src/pinned.rs"),
+        include_str!("../../src/pinned/mod.rs"),
+        include_str!("../../src/pinned/pool.rs"),
         include_str!("../../src/pointer.rs"),
         include_str!("../../src/pool.rs"),
         include_str!("../../src/preload.rs"),
         include_str!("../../src/scratch.rs"),
         include_str!("../../src/stream.rs"),
         include_str!("../../src/tensor_map.rs"),
+        include_str!("../../src/tuner/mod.rs"),
+        include_str!("../../src/tuner/variants.rs"),
     ];
     let found: Vec<String> = sources.into_iter().flat_map(fallible_functions).collect();
     none_forgotten(&found, OPERATIONS, OTHERS)

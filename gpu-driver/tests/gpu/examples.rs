@@ -11,6 +11,10 @@ mod doublify;
 #[allow(dead_code, reason = "`main` is the example's own")]
 mod dump_properties;
 
+#[path = "../../examples/dynamic_parallelism.rs"]
+#[allow(dead_code, reason = "`main` is the example's own")]
+pub mod dynamic_parallelism;
+
 #[path = "../../examples/pi.rs"]
 #[allow(dead_code, reason = "`main` is the example's own")]
 mod pi;
@@ -23,6 +27,10 @@ pub mod rotate;
 #[allow(dead_code, reason = "`main` is the example's own")]
 mod strides;
 
+#[path = "../../examples/tune.rs"]
+#[allow(dead_code, reason = "`main` is the example's own")]
+mod tune;
+
 #[path = "../../examples/volume.rs"]
 #[allow(dead_code, reason = "`main` is the example's own")]
 pub mod volume;
@@ -33,11 +41,16 @@ pub const TESTS: &[Test<Device>] = tests![
     the_example_pi,
     the_example_rotate,
     the_example_strides,
+    the_example_tune,
     the_example_volume,
 ];
 
 pub fn the_example_rotate(device: &Device) -> Outcome {
     rotate::run(device)
+}
+
+pub fn the_example_tune(device: &Device) -> Outcome {
+    tune::run(device)
 }
 
 pub fn the_example_volume(device: &Device) -> Outcome {

@@ -407,3 +407,19 @@ pub fn error_a_header_that_is_not_there(device: &Device) -> Outcome {
     }
     Ok(())
 }
+
+pub fn functions_of_one_kernel_share_its_limit_of_shared_memory(device: &Device) -> Outcome {
+    let text = "extern \"C\" __global__ void whole(int *x, unsigned bytes) {\n\
+        extern __shared__ int held[]; held[bytes / 4 - 1] = 5; *x += held[bytes / 4 - 1];\n}\n";
+    let module = device.compile(text)?;
+    let (first, second, stream) = (module.function("whole")?, module.function("whole")?, device.stream());
+    let mut x = DeviceVec::<i32>::zeros(&stream, 1)?;
+    // One that asks for less must not take away what another was given.
+    for (function, bytes) in [(&first, 90_000u32), (&second, 60_000), (&first, 90_000), (&second, 70_000)] {
+        let config = LaunchConfig { grid: 1.into(), block: 1.into(), shared_bytes: bytes };
+        // SAFETY: one thread changes one element, and the last word of the shared memory.
+        unsafe { function.launch(config, (x.in_out(), bytes), &stream)? };
+    }
+    ensure_eq!(x.to_vec()?, [20]);
+    Ok(())
+}

@@ -23,17 +23,27 @@ mod jit;
 mod kernels;
 mod memory;
 mod missing;
+mod nvcc;
 mod params;
+mod pools;
+mod processes;
 mod scratch;
 mod tensors;
 mod textures;
+mod tuning;
 
 /// Held shared by a test, alone by one that fills the card or counts all of its memory.
 static CARD: RwLock<()> = RwLock::new(());
 
 /// The test, run when no other disturbs it or is disturbed by it.
 fn in_turn((name, test): testkit::Test<Device>) -> (String, impl FnOnce(&Device) -> testkit::Outcome) {
-    const ALONE: [&str; 2] = ["error_out_of_memory_leaves_everything_usable", "the_pool_keeps_and_gives_back"];
+    const ALONE: [&str; 5] = [
+        "error_out_of_memory_leaves_everything_usable",
+        "the_pool_keeps_and_gives_back",
+        "the_pool_tells_its_peaks",
+        "error_buffers_beyond_the_limit_of_the_pool",
+        "allocations_that_are_alive_tell_their_places",
+    ];
     let run = move |device: &Device| {
         if ALONE.contains(&name) {
             let _alone = CARD.write().unwrap_or_else(PoisonError::into_inner);
@@ -46,12 +56,13 @@ fn in_turn((name, test): testkit::Test<Device>) -> (String, impl FnOnce(&Device)
 }
 
 fn main() -> ExitCode {
-    if let Some(code) = faults::run_as_child().or_else(missing::run_as_child) {
+    if let Some(code) = faults::run_as_child().or_else(missing::run_as_child).or_else(processes::run_as_child) {
         return code;
     }
     use {
         arrays::*, compile::*, device::*, facts::*, fake::*, faults::*, filters::*, functions::*, graphs::*, jit::*,
-        memory::*, missing::*, params::*, scratch::*, tensors::*, textures::*,
+        memory::*, missing::*, nvcc::*, params::*, pools::*, processes::*, scratch::*, tensors::*, textures::*,
+        tuning::*,
     };
     let compiler = || nvrtc::version().map(|_| ());
     let device = Device::for_tests();
@@ -127,8 +138,10 @@ fn main() -> ExitCode {
         error_arguments_that_do_not_fit_are_named,
         error_a_name_that_is_missing_says_how_to_get_one,
         error_slices_of_the_host_within_a_capture,
+        functions_of_one_kernel_share_its_limit_of_shared_memory,
         variables_are_read_and_written,
         error_a_variable_that_is_not_there,
+        error_kernels_that_launch_kernels_on_the_emulated_device,
         images_of_other_origin_are_loaded,
         ptx_is_compiled_with_options_and_logs,
         programs_that_call_each_other_are_linked,
@@ -160,6 +173,17 @@ fn main() -> ExitCode {
         a_graph_keeps_textures_surfaces_and_arrays,
         a_texture_is_dropped_behind_the_kernels_that_read_it,
         error_shapes_and_samplings_that_no_device_has,
+        handles_come_and_go_without_growth,
+        the_child_of_a_fork_gets_errors_and_releases_nothing,
+        pinned_memory_of_all_sizes_is_kept_in_a_pool,
+        a_pool_of_pinned_memory_has_a_limit,
+        the_pool_tells_its_peaks,
+        error_buffers_beyond_the_limit_of_the_pool,
+        allocations_that_are_alive_tell_their_places,
+        the_fastest_variant_is_kept_for_later_programs,
+        error_variants_with_other_answers,
+        variants_are_chosen_by_hand_and_forgotten,
+        variants_that_reorder_sums_take_part_where_they_are_allowed,
         fault_illegal_address,
         fault_trap,
         fault_misaligned,
@@ -174,6 +198,7 @@ fn main() -> ExitCode {
         includes_find_given_headers_alone,
         headers_of_c_and_cuda_compile_for_gpus,
         kernels_with_textures_compile_for_gpus,
+        kernels_that_launch_kernels_compile_for_gpus,
         a_program_is_kept_where_it_is_asked_for,
         a_kernel_that_differs_from_its_rust_type_does_not_compile,
         an_architecture_newer_than_nvrtc_gets_ptx,
@@ -183,7 +208,9 @@ fn main() -> ExitCode {
         sixteen_threads_compile_at_once,
         options_of_the_environment_are_given_to_nvrtc,
     ];
+    let by_nvcc = tests![nvcc_compiles_with_headers_and_options, error_what_nvcc_does_not_compile];
     let anywhere = tests![
+        no_nvcc_says_what_was_searched,
         no_driver_says_what_was_searched,
         no_nvrtc_says_what_was_searched,
         empty_paths_of_the_environment_are_as_none,
@@ -211,6 +238,8 @@ fn main() -> ExitCode {
     Suite::new()
         .cases("device", device, "GPU_TESTS", examples::TESTS.iter().chain(on_device).map(|&case| in_turn(case)))
         .group("nvrtc", compiler(), "GPU_COMPILE", compiling)
+        .group("nvcc", nvrtc::nvcc().map(|_| ()), "", by_nvcc)
+        .group("dynamic", device_with_runtime(), "", tests![the_example_dynamic_parallelism])
         .cases("kernels", compiler(), "GPU_COMPILE", kernels)
         .group("fake_driver", fake::build(), "", with_fake)
         .group("missing", Ok::<_, String>(()), "", anywhere)

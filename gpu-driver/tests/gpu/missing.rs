@@ -25,6 +25,10 @@ pub fn run_as_child() -> Option<ExitCode> {
         }
         "chosen device" => print(Device::from_environment().inspect(|device| println!("device {}", device.ordinal()))),
         "nvrtc" => print(nvrtc::version()),
+        "nvcc" => {
+            print(Program::from("").nvcc().compile(Arch::new(9, 0)));
+            print(nvrtc::device_runtime());
+        }
         "cache" => print(nvrtc::cache_folder().inspect(|folder| println!("{folder:?}"))),
         "compile" => {
             let program = Program::new("k.cu", "extern \"C\" __global__ void k() {}");
@@ -86,6 +90,14 @@ pub fn no_nvrtc_says_what_was_searched(_: &()) -> Outcome {
     let text = answer("nvrtc", &[("GPU_NVRTC", "/nonexistent/libnvrtc.so.13")])?;
     ensure!(text.contains("no NVRTC") && text.contains("/nonexistent/libnvrtc.so.13 (no such file)"), "{text}");
     ensure!(text.contains("pip install"), "{text}");
+    Ok(())
+}
+
+pub fn no_nvcc_says_what_was_searched(_: &()) -> Outcome {
+    let text = answer("nvcc", &[("GPU_NVCC", "/nonexistent/nvcc"), ("GPU_CUDADEVRT", "/nonexistent/rt.a")])?;
+    ensure!(text.contains("no nvcc") && text.contains("/nonexistent/nvcc (no such file)"), "{text}");
+    ensure!(text.contains("nvidia-cuda-nvcc") && text.contains("GPU_NVCC"), "{text}");
+    ensure!(text.contains("/nonexistent/rt.a (no such file)") && text.contains("GPU_CUDADEVRT"), "{text}");
     Ok(())
 }
 

@@ -120,6 +120,11 @@ pub enum DriverError {
         /// Another remedy, or an empty text.
         hint: String,
     },
+    /// The process is the child of a fork, and its parent had used the driver before.
+    #[error(
+        "this process was forked from one that had used the GPU, and no driver works in such a child. Fork before the first call of this library, or start a new program (exec, std::process::Command, Python's multiprocessing with \"spawn\")."
+    )]
+    Forked,
     /// A driver call failed.
     #[error("{call} failed: {code}")]
     Cuda {
@@ -143,6 +148,20 @@ pub enum DriverError {
         requested_bytes: usize,
         /// Bytes the driver then reported as free.
         free_bytes: Option<usize>,
+    },
+    /// A limit that the program has set does not allow the allocation.
+    #[error(
+        "{requested_bytes} bytes of {what} were requested, {used_bytes} are in use, and the limit that the program has set is {limit_bytes}"
+    )]
+    OverLimit {
+        /// The kind of memory.
+        what: &'static str,
+        /// Bytes that were asked for.
+        requested_bytes: usize,
+        /// Bytes in use.
+        used_bytes: usize,
+        /// The limit.
+        limit_bytes: usize,
     },
     /// A kernel faulted. CUDA allows nothing more in this process.
     #[error("the device is lost: {code}{}. {}", kernel_text(.kernel), lost_text(*.code, .report))]
@@ -197,6 +216,21 @@ pub enum DriverError {
     NoNvrtc {
         /// Each place that was tried, and why it did not do.
         searched: Vec<String>,
+    },
+    /// The CUDA toolkit's compiler was asked for, and is not there.
+    #[error(
+        "no nvcc: the program asks for the CUDA toolkit's compiler.\n  searched: {}\n  Install the CUDA toolkit (or `pip install nvidia-cuda-nvcc`), or name the file in GPU_NVCC; without Program::nvcc, NVRTC compiles the program.",
+        .searched.join("\n            ")
+    )]
+    NoNvcc {
+        /// Each place that was tried.
+        searched: Vec<String>,
+    },
+    /// Kernels that launch kernels need the device runtime, and there is none.
+    #[error("no device runtime, which kernels that launch kernels need: {why}")]
+    NoDeviceRuntime {
+        /// The cause, with a remedy.
+        why: String,
     },
     /// The emulated device compiles kernels with a C++ compiler, and there is none.
     #[error(
@@ -287,6 +321,31 @@ pub enum DriverError {
     /// An argument does not fit its parameter. Nothing ran.
     #[error(transparent)]
     ArgumentType(Box<ArgumentMismatch>),
+    /// Variants of a kernel have different answers, so none of them is chosen.
+    #[error("variant `{variant}` of `{kernel}` has another answer than `{reference}`: {difference}")]
+    VariantsDiffer {
+        /// Name of the kernel.
+        kernel: String,
+        /// The variant.
+        variant: String,
+        /// The variant that it was compared with.
+        reference: String,
+        /// The first difference.
+        difference: String,
+    },
+    /// A kernel has no variant of that name that may be taken.
+    #[error("`{kernel}` has no variant `{variant}` that may be taken; {}. A variant that reorders sums must be allowed (allow_reordered_sums)", match known.as_slice() {
+        [] => "it has none".to_owned(),
+        known => format!("it has `{}`", known.join("`, `")),
+    })]
+    NoVariant {
+        /// Name of the kernel.
+        kernel: String,
+        /// The variant that was asked for, or chosen by hand.
+        variant: String,
+        /// The variants that there are.
+        known: Vec<String>,
+    },
     /// A text that goes to C holds a NUL character.
     #[error("{what} holds a NUL character")]
     Nul {
@@ -353,9 +412,9 @@ pub enum DriverError {
 crate::debug_by_text! {
     DriverError:
     NoDriver, Disabled, UnknownDeviceKind, NotEmulated, Setting, UnsafeCache, WrongKind, NoDevice, NoSuchDevice, NoSuchName,
-    DriverTooOld, Cuda, InCapture, OutOfMemory, DeviceLost, Launch, SharedMemory, OutOfPinnedMemory, NoNvrtc,
+    DriverTooOld, Forked, Cuda, InCapture, OutOfMemory, OverLimit, DeviceLost, Launch, SharedMemory, OutOfPinnedMemory, NoNvrtc, NoNvcc, NoDeviceRuntime,
     NoCompiler, Compiler, Nvrtc, Compile, Jit, UnsupportedArch, NotRegistered, NoKernel,
-    NoVariable, ArgumentCount, ArgumentType, Nul, TypeName, Length, TooLarge,
+    NoVariable, ArgumentCount, ArgumentType, VariantsDiffer, NoVariant, Nul, TypeName, Length, TooLarge,
     NestedScratch, WrongDevice, InDrop, Unreported,
 }
 
@@ -420,6 +479,8 @@ mod tests {
         assert!(text.contains("libcuda.so.1 (no such file)") && text.contains("GPU_LIBCUDA"), "{text}");
         let text = DriverError::NoNvrtc { searched: vec!["a".into(), "b".into()] }.to_string();
         assert!(text.contains("GPU_NVRTC") && text.contains("pip install"), "{text}");
+        let text = DriverError::NoNvcc { searched: vec!["a".into()] }.to_string();
+        assert!(text.contains("GPU_NVCC") && text.contains("pip install"), "{text}");
         let no_kernel = |known: &[&str]| {
             let known = known.iter().map(|&name| name.to_owned()).collect();
             DriverError::NoKernel { name: "g".into(), known, hint: "Write `extern`.".into() }.to_string()

@@ -106,12 +106,19 @@ unsafe extern "C" fn cuModuleGetFunction(
         let kernel = loaded.image.find(name).ok_or(NOT_FOUND)?;
         let context = loaded.context;
         state.usable(context)?;
+        let name = name.to_string_lossy().into_owned();
+        // A kernel has one handle, and with it one limit of shared memory.
+        let same = |known: &Function| known.module == module as usize && known.kernel == kernel && known.name == name;
+        if let Some((&known, _)) = state.functions.iter().find(|(_, known)| same(known)) {
+            // SAFETY: see above.
+            return unsafe { store(function, pointer(known)) };
+        }
         let made = state.handle();
         let found = Function {
             context,
             module: module as usize,
             kernel,
-            name: name.to_string_lossy().into_owned(),
+            name,
             most_dynamic_bytes: DEFAULT_SHARED_BYTES,
             is_raised: false,
             most_threads: None,

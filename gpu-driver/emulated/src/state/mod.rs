@@ -90,6 +90,10 @@ pub(crate) fn answer<T>(work: impl FnOnce(&mut State) -> Outcome<T>) -> Outcome<
     if IN_HOST_CALL.get() {
         return Err(NOT_PERMITTED);
     }
+    // Before the lock, which a thread of the parent may have held.
+    if gpu_driver_core::fork::is_child() {
+        return Err(NOT_INITIALIZED);
+    }
     let mut state = lock(&STATE);
     if state.is_none() {
         *state = State::new();

@@ -3,7 +3,9 @@
 use std::{
     fmt,
     ops::{Deref, DerefMut},
+    panic::Location,
     ptr::{NonNull, null_mut},
+    sync::Arc,
 };
 
 use crate::{
@@ -13,6 +15,10 @@ use crate::{
     raw::CUdeviceptr,
     sys,
 };
+
+mod pool;
+
+pub use pool::{PinnedPool, PinnedPoolUse};
 
 /// The driver aligns pinned memory to a page.
 const ALIGNMENT: usize = 4096;
@@ -26,7 +32,7 @@ const WRITE_COMBINED: u32 = 4;
 /// host waiting. Behaves as a slice.
 ///
 /// Pinned memory is taken from the memory that the operating system can page; use it for buffers that are reused. Dropped buffers of up to 4096
-/// bytes are kept for the next ones, at most 64 of them for a device.
+/// bytes are kept for the next ones, at most 64 of them for a device; [`PinnedPool`] keeps those of any size.
 ///
 /// Memory is aligned to 4096 bytes; a type that needs more is refused by the compiler:
 /// ```no_run
@@ -60,7 +66,7 @@ pub struct PinnedVec<T: DevicePod> {
 }
 
 /// The source of a buffer's memory, which takes it back.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 enum MemorySource {
     /// The driver's, or a buffer that the device has kept.
     Kept,
@@ -68,6 +74,8 @@ enum MemorySource {
     WriteCombined,
     /// A vector's of that capacity.
     Registered { capacity: usize },
+    /// A pool's, with the size class.
+    Pool { pool: Arc<pool::Shared>, class_bytes: usize },
 }
 
 // SAFETY: it owns plain memory.
@@ -80,6 +88,7 @@ impl<T: DevicePod> PinnedVec<T> {
     ///
     /// # Errors
     /// `OutOfPinnedMemory` when the system cannot lock that much; `TooLarge`; `DeviceLost`.
+    #[track_caller]
     pub fn zeros(device: &Device, len: usize) -> Result<Self> {
         const { assert!(align_of::<T>() <= ALIGNMENT, "pinned memory is aligned to 4096 bytes, which this type exceeds") };
         let bytes = byte_len::<T>(len)?;
@@ -91,6 +100,7 @@ impl<T: DevicePod> PinnedVec<T> {
             data = raw.cast();
             // SAFETY: the memory has `bytes` bytes at least, aligned to a page.
             unsafe { std::ptr::write_bytes(data.as_ptr().cast::<u8>(), 0, bytes) };
+            record(device, data, bytes);
         }
         Ok(Self { data, len, device: device.clone(), origin: MemorySource::Kept })
     }
@@ -101,6 +111,7 @@ impl<T: DevicePod> PinnedVec<T> {
     /// # Errors
     /// Those of [`PinnedVec::zeros`].
     #[doc(alias("WRITECOMBINED", "host_alloc_flags"))]
+    #[track_caller]
     pub fn write_combined(device: &Device, len: usize) -> Result<Self> {
         const { assert!(align_of::<T>() <= ALIGNMENT, "pinned memory is aligned to 4096 bytes, which this type exceeds") };
         let bytes = byte_len::<T>(len)?;
@@ -111,6 +122,7 @@ impl<T: DevicePod> PinnedVec<T> {
         let data = allocate_with(device, bytes, bytes, WRITE_COMBINED)?.cast::<T>();
         // SAFETY: the memory has so many bytes.
         unsafe { std::ptr::write_bytes(data.as_ptr().cast::<u8>(), 0, bytes) };
+        record(device, data, bytes);
         Ok(Self { data, len, device: device.clone(), origin: MemorySource::WriteCombined })
     }
 
@@ -132,6 +144,7 @@ impl<T: DevicePod> PinnedVec<T> {
     /// # Ok::<(), gpu_driver::DriverError>(())
     /// ```
     #[doc(alias("register_host_memory", "cuMemHostRegister"))]
+    #[track_caller]
     pub fn register(device: &Device, host: Vec<T>) -> Result<Self> {
         let bytes = size_of_val(host.as_slice());
         if bytes == 0 {
@@ -148,6 +161,7 @@ impl<T: DevicePod> PinnedVec<T> {
         }
         let (len, origin) = (host.len(), MemorySource::Registered { capacity: host.capacity() });
         let data = NonNull::new(data).unwrap_or(NonNull::dangling()); // a vector's pointer is never null
+        record(device, data, bytes);
         Ok(Self { data, len, device: device.clone(), origin })
     }
 
@@ -158,6 +172,7 @@ impl<T: DevicePod> PinnedVec<T> {
     pub fn into_vec(mut self) -> Result<Vec<T>> {
         let MemorySource::Registered { capacity } = self.origin else { return Ok(self.to_vec()) };
         let _current = self.device.enter()?;
+        self.device.0.trace.forget(self.data.as_ptr() as u64);
         // SAFETY: registered before.
         let code = unsafe { sys::cuMemHostUnregister(self.data.as_ptr().cast()) };
         self.device.check("cuMemHostUnregister", code)?;
@@ -200,6 +215,7 @@ impl<T: DevicePod> PinnedVec<T> {
     ///
     /// # Errors
     /// As [`PinnedVec::zeros`].
+    #[track_caller]
     pub fn from_slice(device: &Device, source: &[T]) -> Result<Self> {
         let mut buffer = Self::zeros(device, source.len())?;
         buffer.copy_from_slice(source);
@@ -229,14 +245,16 @@ impl<T: DevicePod> Drop for PinnedVec<T> {
             return;
         }
         let data = self.data.as_ptr();
-        match self.origin {
+        self.device.0.trace.forget(data as u64);
+        match &self.origin {
+            MemorySource::Pool { pool, class_bytes } => pool.give_back(*class_bytes, self.data.cast()),
             MemorySource::Kept if self.device.0.keeps_pinned(bytes, self.data.cast()) => {}
             MemorySource::Kept | MemorySource::WriteCombined => {
                 // SAFETY: the driver's memory, freed once; a copy that uses it is kept by `Pending`.
                 let free = || unsafe { sys::cuMemFreeHost(data.cast()) };
                 self.device.0.in_drop("pinned memory", "cuMemFreeHost", free);
             }
-            MemorySource::Registered { capacity } => {
+            &MemorySource::Registered { capacity } => {
                 let mut code = -1;
                 self.device.0.in_drop("registered memory", "cuMemHostUnregister", || {
                     // SAFETY: registered in `register`; a copy that uses it is kept by `Pending`.
@@ -251,6 +269,12 @@ impl<T: DevicePod> Drop for PinnedVec<T> {
             }
         }
     }
+}
+
+/// Records the place of an allocation.
+#[track_caller]
+fn record<T>(device: &Device, data: NonNull<T>, bytes: usize) {
+    device.0.trace.record(data.as_ptr() as u64, "PinnedVec", bytes, Location::caller());
 }
 
 /// Memory from the driver, whose context is current.

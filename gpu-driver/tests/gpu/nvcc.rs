@@ -1,0 +1,87 @@
+//! Programs that the CUDA toolkit's compiler makes, and kernels that launch kernels.
+
+use gpu_driver::{Arch, BinaryKind, Device, DriverError, Origin, Program, nvrtc};
+use testkit::{Outcome, ensure, ensure_eq};
+
+use crate::examples::dynamic_parallelism;
+
+const HOPPER: Arch = Arch::new(9, 0);
+
+/// It includes a header of the host's compiler, which NVRTC has not.
+const TEXT: &str = "#include <utility>\n#include \"width.cuh\"\n\
+    extern \"C\" __global__ void f(int *x) { *x = WIDTH + LEVEL + std::pair<int, int>(1, 2).second; }\n\
+    int main() { return 0; }\n";
+
+fn program() -> Program {
+    Program::new("folder/f.cu", TEXT)
+        .nvcc()
+        .header("width.cuh", "#define WIDTH 4\n")
+        .define("LEVEL", 7)
+        .option("--expt-relaxed-constexpr")
+}
+
+pub fn nvcc_compiles_with_headers_and_options(_: &()) -> Outcome {
+    let kept = tempfile::tempdir()?;
+    let binary = program().keep(kept.path()).compile(HOPPER)?;
+    ensure_eq!(binary.kind(), BinaryKind::Cubin);
+    ensure!(binary.image().starts_with(b"\x7fELF"), "no cubin");
+    for name in ["folder/f.cu", "folder/f.cu.cubin", "folder/f.cu.log", "width.cuh"] {
+        ensure!(kept.path().join(name).exists(), "{name}");
+    }
+    ensure_eq!(std::fs::read(kept.path().join("folder/f.cu.cubin"))?, binary.image());
+    // The second one comes from the cache, where there is one; PTX and fat binaries are others.
+    let again = program().compile(HOPPER)?;
+    ensure!(again == binary && (nvrtc::cache_folder()?.is_none() || again.origin() == Origin::Cache), "{again:?}");
+    let ptx = program().option("-ptx").compile(HOPPER)?;
+    ensure_eq!(ptx.kind(), BinaryKind::Ptx);
+    ensure!(String::from_utf8_lossy(ptx.image()).contains(".entry f("), "no PTX");
+    let both = program().option("-fatbin").option("-gencode=arch=compute_80,code=sm_80");
+    let both = both.option("-gencode=arch=compute_90,code=sm_90").compile(HOPPER)?;
+    ensure!(both.kind() == BinaryKind::Fatbin && both.image().len() > binary.image().len(), "{}", both.image().len());
+    Ok(())
+}
+
+pub fn error_what_nvcc_does_not_compile(_: &()) -> Outcome {
+    let broken =
+        Program::new("broken.cu", "extern \"C\" __global__ void f(float *x)\n{\n    *x = undefined_thing;\n}\n").nvcc();
+    let Err(DriverError::Compile(error)) = broken.compile(HOPPER) else { return Err("compiled".into()) };
+    let shown = error.to_string();
+    ensure!(shown.contains("broken.cu(3): error") && shown.contains(">    3 |     *x = undefined_thing;"), "{shown}");
+    ensure!(!shown.contains("/gpu-nvcc-"), "{shown}");
+    let error = program().option("--no-such-option").compile(HOPPER).unwrap_err();
+    ensure!(matches!(&error, DriverError::Compiler { .. }), "{error:?}");
+    ensure!(error.to_string().contains("no-such-option") && error.to_string().contains("nvcc"), "{error}");
+    let error = program().name_expression("f").compile(HOPPER).unwrap_err().to_string();
+    ensure!(error.contains("name expression"), "{error}");
+    Ok(())
+}
+
+/// Whether kernels can launch kernels here.
+pub fn device_with_runtime() -> Result<Device, String> {
+    let device = Device::for_tests().map_err(|error| error.to_string())?;
+    if device.is_emulated() {
+        return Err("kernels of the emulated device launch no kernels".to_owned());
+    }
+    nvrtc::device_runtime().map_err(|error| error.to_string())?;
+    Ok(device)
+}
+
+pub fn the_example_dynamic_parallelism(device: &Device) -> Outcome {
+    dynamic_parallelism::run(device)
+}
+
+pub fn kernels_that_launch_kernels_compile_for_gpus(_: &()) -> Outcome {
+    let program = Program::from(dynamic_parallelism::SOURCE).option("-rdc=true");
+    ensure!(program.compile(HOPPER)?.image().starts_with(b"\x7fELF"), "no cubin");
+    Ok(())
+}
+
+pub fn error_kernels_that_launch_kernels_on_the_emulated_device(device: &Device) -> Outcome {
+    if !device.is_emulated() {
+        return Ok(());
+    }
+    let error = device.compile_dynamic(dynamic_parallelism::SOURCE).unwrap_err();
+    ensure!(matches!(&error, DriverError::NoDeviceRuntime { .. }), "{error:?}");
+    ensure!(error.to_string().contains("launch from the host"), "{error}");
+    Ok(())
+}

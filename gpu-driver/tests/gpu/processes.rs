@@ -1,0 +1,285 @@
+//! Whole processes: their memory after many handles, and the children of a fork. Each test starts this program once more.
+
+use std::{
+    env,
+    error::Error,
+    fs,
+    process::{Command, ExitCode},
+    sync::atomic::{AtomicBool, Ordering},
+    thread,
+    time::Instant,
+};
+
+use gpu_driver::{
+    ArrayShape, CudaArray, Device, DeviceVec, DriverError, Event, JitOptions, LaunchConfig, Linker, ManagedVec, Module,
+    PinnedPool, PinnedVec, Program, Sampling, Stream, Surface, Texture, nvrtc,
+};
+use testkit::{Outcome, ensure, ensure_eq};
+
+const CHILD: &str = "GPU_DRIVER_PROCESS";
+
+const SOURCE: &str = "__device__ int one = 1; extern \"C\" __global__ void add(int *x) { x[threadIdx.x] += one; }";
+
+/// Does the part of a test that has this process for itself.
+pub fn run_as_child() -> Option<ExitCode> {
+    let outcome = match env::var(CHILD).ok()?.as_str() {
+        "growth" => growth(),
+        "fork" => fork(),
+        other => Err(format!("no part `{other}`").into()),
+    };
+    match outcome {
+        Ok(()) => Some(ExitCode::SUCCESS),
+        Err(error) => {
+            eprintln!("{error}");
+            Some(ExitCode::FAILURE)
+        }
+    }
+}
+
+fn in_a_process(part: &str, device: &Device) -> Outcome {
+    let mut command = Command::new(env::current_exe()?);
+    command.env(CHILD, part).env("GPU_DEVICE", if device.is_emulated() { "emulated" } else { "cuda" });
+    let output = command.output()?;
+    ensure!(output.status.success(), "{}: {}", output.status, String::from_utf8_lossy(&output.stderr));
+    Ok(())
+}
+
+pub fn handles_come_and_go_without_growth(device: &Device) -> Outcome {
+    in_a_process("growth", device)
+}
+
+pub fn the_child_of_a_fork_gets_errors_and_releases_nothing(device: &Device) -> Outcome {
+    in_a_process("fork", device)
+}
+
+/// Bytes of this process in memory.
+fn resident_bytes() -> Result<usize, Box<dyn Error>> {
+    let pages = fs::read_to_string("/proc/self/statm")?;
+    Ok(4096 * pages.split(' ').nth(1).ok_or("statm")?.parse::<usize>()?)
+}
+
+/// Makes and drops a handle again and again, and compares the memory of the process.
+///
+/// `allocations` is their number in a cycle: the emulated device remembers each allocation, to name it in reports.
+fn cycle(
+    kind: &str,
+    (cycles, allocations): (usize, usize),
+    device: &Device,
+    make: impl Fn() -> gpu_driver::Result<()>,
+) -> Outcome {
+    const REMEMBERED_BYTES: usize = 100;
+    // A driver of a GPU has caches of its own.
+    let bound = if device.is_emulated() { (1 << 20) + cycles * allocations * REMEMBERED_BYTES } else { 32 << 20 };
+    // The first ones fill caches.
+    for _ in 0..cycles / 10 {
+        make()?;
+    }
+    device.synchronize()?;
+    let (before, since) = (resident_bytes()?, Instant::now());
+    for _ in 0..cycles {
+        make()?;
+    }
+    device.synchronize()?;
+    let growth = resident_bytes()?.saturating_sub(before);
+    if env::var_os("GPU_TESTS_SLOW").is_some() {
+        eprintln!("{kind}: {cycles} cycles, {growth} bytes, {:?}", since.elapsed());
+    }
+    ensure!(growth < bound, "{cycles} cycles of {kind} take {growth} bytes more");
+    Ok(())
+}
+
+fn growth() -> Outcome {
+    let device = &Device::for_tests()?;
+    let stream = &Stream::new(device)?;
+    let emulation = device.emulation();
+    let live = || emulation.as_ref().map_or(Ok(0), |emulation| emulation.live_allocations());
+    let program = Program::from(SOURCE);
+    let binary = program.compile(device.arch())?;
+    let module = Module::load(device, &binary)?;
+    let (function, pool) = (&module.function("add")?, &PinnedPool::new(device));
+    let mut x = DeviceVec::<i32>::zeros(stream, 32)?;
+    let plane = CudaArray::<f32>::zeros(stream, ArrayShape::plane(4, 4).for_surfaces())?;
+    let before = live()?;
+
+    cycle("streams", (100_000, 0), device, || Stream::new(device).map(drop))?;
+    cycle("events", (100_000, 0), device, || Event::new(device).map(drop))?;
+    cycle("marks", (10_000, 0), device, || stream.record()?.synchronize())?;
+    cycle("vectors", (20_000, 1), device, || DeviceVec::<u32>::zeros(stream, 1000).map(drop))?;
+    cycle("small pinned vectors", (20_000, 1), device, || PinnedVec::<u32>::zeros(device, 10).map(drop))?;
+    cycle("pinned vectors", (5000, 1), device, || PinnedVec::<u32>::zeros(device, 5000).map(drop))?;
+    cycle("pooled vectors", (100_000, 0), device, || pool.zeros::<u32>(100).map(drop))?;
+    cycle("pools", (2000, 1), device, || PinnedPool::new(device).zeros::<u8>(1).map(drop))?;
+    cycle("registered vectors", (5000, 0), device, || PinnedVec::register(device, vec![0u8; 10_000]).map(drop))?;
+    cycle("managed vectors", (2000, 1), device, || ManagedVec::<u32>::zeros(stream, 100).map(drop))?;
+    cycle("arrays", (2000, 1), device, || CudaArray::<f32>::zeros(stream, ArrayShape::plane(4, 4)).map(drop))?;
+    cycle("textures", (5000, 0), device, || Texture::of_array(&plane, Sampling::new()).map(drop))?;
+    cycle("surfaces", (5000, 0), device, || Surface::of_array(&plane).map(drop))?;
+    cycle("pending copies", (5000, 0), device, || {
+        let host = pool.zeros::<i32>(32)?;
+        x.download(host)?.wait().map(drop)
+    })?;
+    cycle("functions", (20_000, 0), device, || module.function("add").map(drop))?;
+    cycle("modules", (200, 0), device, || Module::load(device, &binary).map(drop))?;
+    cycle("linkers", (1000, 0), device, || Linker::new(device, &JitOptions::new()).map(drop))?;
+    cycle("traces", (100_000, 0), device, || {
+        drop(device.trace_allocations());
+        Ok(())
+    })?;
+    let address = x.as_raw();
+    cycle("graphs", (1000, 2), device, || {
+        let launch = || {
+            let (held, scratch) =
+                (DeviceVec::<u32>::zeros(stream, 10)?, stream.with_scratch(64, Ok::<_, DriverError>)?);
+            drop((held, scratch));
+            // SAFETY: 32 threads change the 32 elements of a vector that outlives the graph.
+            unsafe { function.launch(LaunchConfig::new(1, 32), (address,), stream) }
+        };
+        let (graph, ()) = stream.capture(launch)?;
+        // SAFETY: as above.
+        unsafe { graph.launch(stream)? };
+        stream.synchronize()
+    })?;
+    cycle("errors", (20_000, 0), device, || {
+        assert!(x.slice(..33).is_err() && module.function("none").is_err());
+        Ok(())
+    })?;
+    x.set_zero()?;
+    pool.free_held();
+    ensure_eq!(live()?, before);
+    Ok(())
+}
+
+/// Runs a part in a forked child, and gives its exit code.
+fn forked(part: impl FnOnce() -> Outcome) -> Result<i32, Box<dyn Error>> {
+    // SAFETY: the child runs on with this thread alone, and leaves by `_exit`.
+    match unsafe { libc::fork() } {
+        -1 => Err(std::io::Error::last_os_error().into()),
+        0 => {
+            // One that hangs is ended by the alarm.
+            // SAFETY: no arguments that could be wrong.
+            unsafe { libc::alarm(20) };
+            let code = match part() {
+                Ok(()) => 7,
+                Err(error) => {
+                    let text = format!("in the child: {error}\n");
+                    // SAFETY: the text has that many bytes.
+                    unsafe { libc::write(2, text.as_ptr().cast(), text.len()) };
+                    8
+                }
+            };
+            // SAFETY: ends this process.
+            unsafe { libc::_exit(code) }
+        }
+        child => {
+            let mut status = 0;
+            // SAFETY: the place is valid for the call.
+            ensure_eq!(unsafe { libc::waitpid(child, &mut status, 0) }, child);
+            Ok(if libc::WIFEXITED(status) { libc::WEXITSTATUS(status) } else { -libc::WTERMSIG(status) })
+        }
+    }
+}
+
+fn is_forked<T>(what: &str, outcome: gpu_driver::Result<T>) -> Outcome {
+    match outcome {
+        Err(DriverError::Forked) => Ok(()),
+        Err(error) => Err(format!("{what}: {error:?}").into()),
+        Ok(_) => Err(format!("{what} works").into()),
+    }
+}
+
+fn fork() -> Outcome {
+    // A child from before the first call may use the driver.
+    ensure_eq!(forked(|| Ok(Device::count().map(|_| ())?))?, 7);
+    let device = Device::for_tests()?;
+    let stream = Stream::new(&device)?;
+    let emulation = device.emulation();
+    let live_now = || emulation.as_ref().map_or(Ok(0), |emulation| emulation.live_allocations());
+    let module = device.compile(SOURCE)?;
+    let (function, pool) = (module.function("add")?, PinnedPool::new(&device));
+    let mut x = DeviceVec::from_slice(&stream, &[1i32, 2, 3])?;
+    let (graph, ()) = stream.capture(|| {
+        // SAFETY: three threads change three elements of a vector that outlives the graph.
+        unsafe { function.launch(LaunchConfig::new(1, 3), (x.in_out(),), &stream) }
+    })?;
+    let plane = CudaArray::<f32>::zeros(&stream, ArrayShape::plane(4, 4).for_surfaces())?;
+    let texture = Texture::of_array(&plane, Sampling::new())?;
+    let before = live_now()?;
+    let mut all = Some((
+        (graph, texture, Surface::of_array(&plane)?, plane, stream.record()?, ManagedVec::<u8>::zeros(&stream, 9)?),
+        (PinnedVec::<u8>::zeros(&device, 9)?, PinnedVec::register(&device, vec![1u8; 9])?, pool.zeros::<u8>(9)?),
+        (Linker::new(&device, &JitOptions::new())?, device.trace_allocations(), module, function),
+    ));
+    let live = live_now()?;
+    let in_child =
+        |all: &mut Option<_>, x: DeviceVec<i32>, device: Device, stream: Stream, pool: PinnedPool| -> Outcome {
+            let error = Device::first().err().ok_or("a device in the child")?;
+            ensure!(error.to_string().contains("Fork before the first call"), "{error}");
+            is_forked("count", Device::count())?;
+            is_forked("synchronize", device.synchronize())?;
+            is_forked("Stream::new", Stream::new(&device))?;
+            is_forked("DeviceVec::zeros", DeviceVec::<u8>::zeros(&stream, 3))?;
+            is_forked("to_vec", x.to_vec())?;
+            is_forked("PinnedVec", PinnedVec::<u8>::zeros(&device, 3))?;
+            is_forked("PinnedPool", pool.zeros::<u8>(3))?;
+            is_forked("capture", stream.capture(|| Ok::<_, DriverError>(())))?;
+            is_forked("with_scratch", stream.with_scratch(8, Ok::<_, DriverError>))?;
+            is_forked("record", stream.record())?;
+            is_forked("compile", device.compile(SOURCE))?;
+            drop(std::mem::take(all));
+            drop((x, stream, pool, device));
+            // The compiler is no part of the driver.
+            if nvrtc::version().is_ok() {
+                Program::from(SOURCE).compile(gpu_driver::Arch::new(9, 0))?;
+            }
+            Ok(())
+        };
+    let shared = (device.clone(), stream.clone(), pool.clone());
+    // Copies of the handles, whose originals the parent goes on to use: the child has the memory of its own.
+    let code = {
+        // SAFETY: read in the child alone, where the parent's own value is never used again.
+        let x = || unsafe { std::ptr::read(&x) };
+        forked(|| in_child(&mut all, x(), shared.0.clone(), shared.1.clone(), shared.2.clone()))?
+    };
+    ensure_eq!(code, 7);
+    ensure_eq!(live_now()?, live);
+    ensure_eq!(x.to_vec()?, [1, 2, 3]);
+    if let Some(((graph, ..), ..)) = &all {
+        // SAFETY: the vector is alive, and nothing else uses it.
+        unsafe { graph.launch(&stream)? };
+    }
+    ensure_eq!(x.to_vec()?, [2, 3, 4]);
+
+    // Forks while other threads hold the locks of the library.
+    let stop = AtomicBool::new(false);
+    let outcome = thread::scope(|scope| -> Outcome {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                while !stop.load(Ordering::Relaxed) {
+                    let _ = DeviceVec::<u8>::zeros(&stream, 100).and_then(|x| x.to_vec());
+                    let _ = pool.zeros::<u8>(100);
+                    let _ = stream.with_scratch(8, Ok::<_, DriverError>);
+                }
+            });
+        }
+        let forks = || -> Outcome {
+            for _ in 0..50 {
+                let code = forked(|| {
+                    is_forked("with_scratch", stream.with_scratch(8, Ok::<_, DriverError>))?;
+                    is_forked("DeviceVec", DeviceVec::<u8>::zeros(&stream, 100))?;
+                    is_forked("synchronize", device.synchronize())?;
+                    is_forked("Device::first", Device::first())
+                });
+                ensure_eq!(code?, 7);
+            }
+            Ok(())
+        };
+        let outcome = forks();
+        stop.store(true, Ordering::Relaxed);
+        outcome
+    });
+    outcome?;
+    drop((all, pool, shared));
+    // The vector is left; the array has gone.
+    ensure!(emulation.is_none() || live_now()? + 1 == before, "{} of {before}", live_now()?);
+    Ok(())
+}
