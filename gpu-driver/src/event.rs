@@ -151,6 +151,12 @@ impl Event {
         &self.device
     }
 
+    /// The event of that handle, which it owns.
+    #[cfg(feature = "cust")]
+    pub(crate) fn of_raw(device: &Device, raw: CUevent) -> Self {
+        Self { device: device.clone(), raw }
+    }
+
     pub(crate) fn as_raw(&self) -> CUevent {
         self.raw
     }

@@ -60,6 +60,8 @@ mod attributes;
 mod capture;
 mod context;
 #[cfg(feature = "cust")]
+mod cust_handles;
+#[cfg(feature = "cust")]
 mod cust_memory;
 mod device;
 pub mod emulated;
@@ -95,6 +97,8 @@ mod texture;
 
 #[cfg(feature = "cust")]
 pub use cust;
+#[cfg(feature = "cust")]
+pub use cust_handles::CustView;
 
 pub use arguments::{Argument, Arguments, In, InOut, Out};
 pub use attributes::{Attribute, CacheConfig, Limit};

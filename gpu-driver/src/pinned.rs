@@ -65,7 +65,7 @@ enum MemorySource {
     /// The driver's, or a buffer that the device has kept.
     Kept,
     /// The driver's, for this buffer alone.
-    WriteCombined,
+    Own,
     /// A vector's of that capacity.
     Registered { capacity: usize },
 }
@@ -111,7 +111,7 @@ impl<T: DevicePod> PinnedVec<T> {
         let data = allocate_with(device, bytes, bytes, WRITE_COMBINED)?.cast::<T>();
         // SAFETY: the memory has so many bytes.
         unsafe { std::ptr::write_bytes(data.as_ptr().cast::<u8>(), 0, bytes) };
-        Ok(Self { data, len, device: device.clone(), origin: MemorySource::WriteCombined })
+        Ok(Self { data, len, device: device.clone(), origin: MemorySource::Own })
     }
 
     /// The memory of a vector, pinned where it lies: nothing is copied. [`PinnedVec::into_vec`] gives the vector back.
@@ -196,6 +196,29 @@ impl<T: DevicePod> PinnedVec<T> {
         Ok(address)
     }
 
+    /// The buffer over page-locked memory of the driver's, which it owns.
+    ///
+    /// # Safety
+    /// There are `len` initialised elements, which nobody else uses or frees.
+    #[cfg(feature = "cust")]
+    pub(crate) unsafe fn of_raw(device: &Device, data: *mut T, len: usize) -> Self {
+        // Memory of empty buffers is never freed.
+        let data = NonNull::new(data).unwrap_or(NonNull::dangling());
+        Self { data, len, device: device.clone(), origin: MemorySource::Own }
+    }
+
+    /// The memory, which the caller frees by cuMemFreeHost.
+    #[cfg(feature = "cust")]
+    pub(crate) fn into_raw(mut self, op: &'static str) -> Result<*mut T> {
+        if let MemorySource::Registered { .. } = self.origin {
+            let (expected, got) = ("memory of the driver's".to_owned(), "a registered vector".to_owned());
+            return Err(DriverError::Length { op, expected, got });
+        }
+        // The drop of an empty buffer frees nothing.
+        self.len = 0;
+        Ok(self.data.as_ptr())
+    }
+
     /// A buffer with a copy of `source`.
     ///
     /// # Errors
@@ -231,7 +254,7 @@ impl<T: DevicePod> Drop for PinnedVec<T> {
         let data = self.data.as_ptr();
         match self.origin {
             MemorySource::Kept if self.device.0.keeps_pinned(bytes, self.data.cast()) => {}
-            MemorySource::Kept | MemorySource::WriteCombined => {
+            MemorySource::Kept | MemorySource::Own => {
                 // SAFETY: the driver's memory, freed once; a copy that uses it is kept by `Pending`.
                 let free = || unsafe { sys::cuMemFreeHost(data.cast()) };
                 self.device.0.in_drop("pinned memory", "cuMemFreeHost", free);

@@ -261,6 +261,26 @@ impl<T: DevicePod> DeviceVec<T> {
         Pending::after(&self.home, host, &current)
     }
 
+    /// The address, which the caller owns from now on, outside of any capture and once the home's work has run; 0 for an empty buffer.
+    #[cfg(feature = "cust")]
+    pub(crate) fn into_address(self, op: &'static str) -> Result<CUdeviceptr> {
+        let not_alone = |got: &str| {
+            let (expected, got) = ("memory that the buffer owns alone".to_owned(), got.to_owned());
+            Err(DriverError::Length { op, expected, got })
+        };
+        if self.owner.is_some() {
+            return not_alone("another library's memory");
+        }
+        if self.memory.is_of_graph() {
+            return not_alone("memory that a graph shares");
+        }
+        let current = self.home.device().enter()?;
+        self.home.not_captured(op, &current)?;
+        self.home.synchronize_entered(&current)?;
+        let mut buffer = self;
+        Ok(std::mem::replace(&mut buffer.memory, Allocation::NONE).address)
+    }
+
     /// The device address, for launches with unchecked arguments and other libraries; 0 when empty.
     pub fn as_raw(&self) -> CUdeviceptr {
         self.memory.address

@@ -45,6 +45,8 @@ struct Loaded {
     log: String,
     /// The kernels of the text, read when the first is asked for.
     declarations: OnceLock<Vec<Declaration>>,
+    /// Whether it is unloaded with this.
+    unloads: bool,
 }
 
 // SAFETY: the driver's module functions may be called from any thread.
@@ -113,6 +115,13 @@ impl Module {
     /// The device that holds it.
     pub fn device(&self) -> &Device {
         &self.0.device
+    }
+
+    /// The module of that handle, of whose program nothing else is known.
+    #[cfg(feature = "cust")]
+    pub(crate) fn of_raw(device: &Device, raw: CUmodule, unloads: bool) -> Self {
+        let (device, text, declarations) = (device.clone(), "".into(), OnceLock::new());
+        Self(Arc::new(Loaded { device, raw, names: Vec::new(), text, log: String::new(), declarations, unloads }))
     }
 
     pub(crate) fn raw(&self) -> CUmodule {
@@ -192,7 +201,15 @@ impl Module {
 
 impl Loaded {
     fn module(device: &Device, raw: CUmodule, names: Vec<(String, String)>, text: Arc<str>, log: String) -> Module {
-        Module(Arc::new(Self { device: device.clone(), raw, names, text, log, declarations: OnceLock::new() }))
+        Module(Arc::new(Self {
+            device: device.clone(),
+            raw,
+            names,
+            text,
+            log,
+            declarations: OnceLock::new(),
+            unloads: true,
+        }))
     }
 
     fn declarations(&self) -> &[Declaration] {
@@ -238,7 +255,9 @@ impl fmt::Debug for Module {
 
 impl Drop for Loaded {
     fn drop(&mut self) {
-        self.device.0.unload(self.raw);
+        if self.unloads {
+            self.device.0.unload(self.raw);
+        }
     }
 }
 

@@ -11,6 +11,7 @@ use testkit::{Suite, tests};
 
 mod arrays;
 mod compile;
+mod cust_handles;
 mod device;
 mod examples;
 mod facts;
@@ -50,8 +51,8 @@ fn main() -> ExitCode {
         return code;
     }
     use {
-        arrays::*, compile::*, device::*, facts::*, fake::*, faults::*, filters::*, functions::*, graphs::*, jit::*,
-        memory::*, missing::*, params::*, scratch::*, tensors::*, textures::*,
+        arrays::*, compile::*, cust_handles::*, device::*, facts::*, fake::*, faults::*, filters::*, functions::*,
+        graphs::*, jit::*, memory::*, missing::*, params::*, scratch::*, tensors::*, textures::*,
     };
     let compiler = || nvrtc::version().map(|_| ());
     let device = Device::for_tests();
@@ -80,6 +81,9 @@ fn main() -> ExitCode {
         a_guard_keeps_its_context_and_puts_back_none,
         cust_works_beside_us,
         buffers_of_cust_and_ours_pass_both_ways,
+        our_handles_are_lent_to_cust,
+        handles_of_cust_become_ours,
+        our_buffers_become_cust_s,
         a_graph_replays_with_changed_inputs,
         a_capture_forks_and_joins,
         an_error_within_a_capture_leaves_the_stream_usable,
