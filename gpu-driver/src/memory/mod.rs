@@ -17,12 +17,14 @@ use crate::{
 };
 
 mod foreign;
+mod ipc;
 mod managed;
 mod peer;
 mod pitched;
 mod slices;
 mod staged;
 
+pub use ipc::IpcMemoryHandle;
 pub use managed::{Advice, ManagedVec};
 pub use pitched::Pitched;
 pub(crate) use slices::ordered_with;
@@ -30,6 +32,25 @@ pub use slices::{DeviceSlice, DeviceSliceMut};
 
 /// The driver aligns every allocation to so many bytes at least.
 const ALIGNMENT: usize = 256;
+
+/// `CUmemAccessDesc`: what a device may do with memory.
+#[repr(C)]
+struct AccessDescription {
+    location_type: i32,
+    device: i32,
+    flags: i32,
+}
+
+const _: () = assert!(size_of::<AccessDescription>() == 12, "the layout of cuda.h");
+
+impl AccessDescription {
+    /// The device of that number reads and writes.
+    fn read_write(device: i32) -> Self {
+        const DEVICE: i32 = 1;
+        const READ_WRITE: i32 = 3;
+        Self { location_type: DEVICE, device, flags: READ_WRITE }
+    }
+}
 
 /// An owned buffer of `len` elements in device memory.
 ///

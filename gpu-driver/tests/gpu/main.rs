@@ -20,6 +20,7 @@ mod faults;
 mod filters;
 mod functions;
 mod graphs;
+mod ipc;
 mod jit;
 mod kernels;
 mod memory;
@@ -47,12 +48,12 @@ fn in_turn((name, test): testkit::Test<Device>) -> (String, impl FnOnce(&Device)
 }
 
 fn main() -> ExitCode {
-    if let Some(code) = faults::run_as_child().or_else(missing::run_as_child) {
+    if let Some(code) = faults::run_as_child().or_else(missing::run_as_child).or_else(ipc::run_as_child) {
         return code;
     }
     use {
         arrays::*, compile::*, cust_handles::*, device::*, facts::*, fake::*, faults::*, filters::*, functions::*,
-        graphs::*, jit::*, memory::*, missing::*, params::*, scratch::*, tensors::*, textures::*,
+        graphs::*, ipc::*, jit::*, memory::*, missing::*, params::*, scratch::*, tensors::*, textures::*,
     };
     let compiler = || nvrtc::version().map(|_| ());
     let device = Device::for_tests();
@@ -151,6 +152,8 @@ fn main() -> ExitCode {
         managed_memory_is_the_host_s_and_the_device_s,
         addresses_tell_their_memory,
         memory_of_any_device_is_copied,
+        memory_and_events_are_shared_between_processes,
+        kernels_reach_memory_of_other_devices,
         arrays_of_every_shape_and_type_round_trip,
         boxes_are_copied_into_arrays_and_out_of_them,
         textures_of_every_form_give_their_elements,
