@@ -4,6 +4,10 @@ use std::{env, error::Error, fs};
 
 use gpu_driver::{AddressMode, ArrayShape, CudaArray, Device, HostOut, LaunchConfig, Sampling, Texture};
 
+#[allow(clippy::duplicate_mod, reason = "the tests hold all examples")]
+mod picture;
+use picture::{PORTRAIT, Picture};
+
 /// The kernel.
 pub const SOURCE: &str = r#"
 extern "C" __global__ void rotate(cudaTextureObject_t picture, unsigned char *rotated, int columns, int rows, float cosine,
@@ -19,48 +23,7 @@ extern "C" __global__ void rotate(cudaTextureObject_t picture, unsigned char *ro
 }
 "#;
 
-/// Eileen Collins, photographed by NASA.
-const PORTRAIT: &[u8] = include_bytes!("astronaut.ppm");
-
-/// A picture of three bytes for each pixel, in rows.
-#[derive(Clone, Debug, PartialEq)]
-struct Picture {
-    rows: usize,
-    columns: usize,
-    bytes: Vec<u8>,
-}
-
 impl Picture {
-    /// Reads a portable pixmap (`P6`).
-    fn read(file: &[u8]) -> Result<Self, Box<dyn Error>> {
-        let mut rest = file;
-        let mut word = || loop {
-            let start = rest.iter().position(|byte| !byte.is_ascii_whitespace()).ok_or("the file ends in its head")?;
-            let is_comment = rest[start] == b'#';
-            let is_end = |byte: &u8| if is_comment { *byte == b'\n' } else { byte.is_ascii_whitespace() };
-            let length = rest[start..].iter().position(is_end).ok_or("the file ends in its head")?;
-            let found = &rest[start..start + length];
-            rest = &rest[start + length..];
-            if !is_comment {
-                return Ok::<_, Box<dyn Error>>(str::from_utf8(found)?);
-            }
-        };
-        if word()? != "P6" {
-            return Err("this is no portable pixmap in binary (P6)".into());
-        }
-        let (columns, rows, greatest): (usize, usize, u32) = (word()?.parse()?, word()?.parse()?, word()?.parse()?);
-        let bytes = rest.get(1..).unwrap_or_default();
-        let size = rows.checked_mul(columns).and_then(|pixels| pixels.checked_mul(3));
-        if greatest != 255 || size != Some(bytes.len()) {
-            return Err(format!("{columns} x {rows} pixels up to {greatest}, with {} bytes", bytes.len()).into());
-        }
-        Ok(Self { rows, columns, bytes: bytes.to_vec() })
-    }
-
-    fn to_file(&self) -> Vec<u8> {
-        [format!("P6\n{} {}\n255\n", self.columns, self.rows).as_bytes(), &self.bytes].concat()
-    }
-
     /// The picture turned about its middle on a device; corners that turn in are black.
     fn rotated(&self, device: &Device, degrees: f32) -> Result<Self, Box<dyn Error>> {
         let (stream, rotate) = (device.stream(), device.compile(SOURCE)?.function("rotate")?);

@@ -2,10 +2,10 @@
 
 use std::{ffi::c_void, fmt};
 
-use cust::memory::{DeviceBuffer, DeviceCopy, DevicePointer};
+use cust::memory::{DeviceBuffer, DeviceCopy, DevicePointer, LockedBuffer};
 
 use crate::{
-    Device, DevicePod, DeviceVec, LaunchArgument, Result, Stream,
+    CustView, Device, DevicePod, DeviceVec, LaunchArgument, PinnedVec, Result, Stream,
     launch_arguments::{StagedArgument, pointer},
     raw::{CUdeviceptr, CUstream},
     signature::ArgumentType,
@@ -59,6 +59,77 @@ impl<T: DevicePod + DeviceCopy> DeviceVec<T> {
     /// The buffer's address as cust's pointer, for its `launch!`. It is good as long as the buffer; cust's streams are not ordered with the buffer's home.
     pub fn as_cust_pointer(&self) -> DevicePointer<T> {
         DevicePointer::from_raw(self.as_raw())
+    }
+
+    /// The buffer as one of cust's, for its copies and for functions that take a `&DeviceBuffer`; `let mut slice = **view` is a `DeviceSlice` to write to.
+    /// Waits for the home's work, since cust's copies are not ordered with it.
+    ///
+    /// # Errors
+    /// Those of [`Stream::synchronize`].
+    ///
+    /// # Safety
+    /// Copies of the view's slice and pointers are not used when the buffer has gone. No work that uses the buffer is enqueued through this library while
+    /// work of cust's that writes to it has not run, nor the other way round.
+    ///
+    /// ```no_run
+    /// use gpu_driver::{Device, DeviceVec, cust::memory::CopyDestination};
+    /// let device = Device::first()?;
+    /// let x = DeviceVec::from_slice(&device.stream(), &[1.0f32, 2.0])?;
+    /// let _current = device.make_current()?;
+    /// // SAFETY: the buffer outlives the view, and the copy has run when it returns.
+    /// let theirs = unsafe { x.as_cust()? };
+    /// let mut host = [0.0f32; 2];
+    /// theirs.copy_to(&mut host).unwrap();
+    /// # Ok::<(), gpu_driver::DriverError>(())
+    /// ```
+    pub unsafe fn as_cust(&self) -> Result<CustView<'_, DeviceBuffer<T>>> {
+        self.home().synchronize()?;
+        // SAFETY: the buffer's own memory, which the view does not free.
+        Ok(CustView::new(unsafe { DeviceBuffer::from_raw_parts(self.as_cust_pointer(), self.len()) }))
+    }
+
+    /// The buffer as one of cust's, which owns the memory from now on: nothing is copied. Waits for the home's work.
+    ///
+    /// cust frees the memory in the context that is current then, which is to be this device's ([`Device::make_current`]); in none it leaks. The memory
+    /// goes with the context, so a `cust::context::Context` or a [`Device`] is kept as long.
+    ///
+    /// # Errors
+    /// `Length` for a buffer over another library's memory, or over memory that a graph shares; `InCapture`; `DeviceLost`. The buffer is dropped then.
+    pub fn into_cust(self) -> Result<DeviceBuffer<T>> {
+        let len = self.len();
+        let pointer = DevicePointer::from_raw(self.into_address("DeviceVec::into_cust")?);
+        // SAFETY: the memory has so many elements, nothing uses it any more, and cuMemFree takes memory of a pool too.
+        Ok(unsafe { DeviceBuffer::from_raw_parts(pointer, len) })
+    }
+}
+
+impl<T: DevicePod + DeviceCopy> PinnedVec<T> {
+    /// The memory as a locked buffer of cust's, for its asynchronous copies.
+    pub fn as_cust(&self) -> CustView<'_, LockedBuffer<T>> {
+        // SAFETY: the buffer's own memory, which the view neither frees nor lends for writing.
+        CustView::new(unsafe { LockedBuffer::from_raw_parts(self.as_ptr().cast_mut(), self.len()) })
+    }
+
+    /// A locked buffer of cust's, which this library owns from now on: nothing is copied.
+    ///
+    /// # Safety
+    /// The buffer was allocated with the context of `device` current ([`Device::make_current`]), and no work of cust's on it is left.
+    pub unsafe fn from_cust(device: &Device, buffer: LockedBuffer<T>) -> Self {
+        let mut buffer = std::mem::ManuallyDrop::new(buffer);
+        // SAFETY: the driver's page-locked memory of so many elements, all of them initialised; nobody else has it.
+        unsafe { Self::of_raw(device, buffer.as_mut_ptr(), buffer.len()) }
+    }
+
+    /// The memory as a locked buffer of cust's, which owns it from now on: nothing is copied. cust frees it in the context that is current then.
+    ///
+    /// # Errors
+    /// `Length` for memory that a vector was registered with ([`PinnedVec::register`]) and for a pool's ([`PinnedPool`](crate::PinnedPool)), which cust
+    /// cannot free. It is dropped then.
+    pub fn into_cust(self) -> Result<LockedBuffer<T>> {
+        let len = self.len();
+        let data = self.into_raw("PinnedVec::into_cust")?;
+        // SAFETY: the driver's page-locked memory of so many elements.
+        Ok(unsafe { LockedBuffer::from_raw_parts(data, len) })
     }
 }
 

@@ -1,8 +1,8 @@
 //! Events: marks in a stream, to time its work; the order of streams, and the wait for all of them.
 
-use std::{ptr::null_mut, sync::Weak};
+use std::{ffi::c_char, fmt, ptr::null_mut, sync::Weak};
 
-use crate::raw::CUevent;
+use crate::raw::{CUevent, all::CUipcEventHandle};
 use gpu_driver_core::lock;
 
 use crate::{CudaCode, Device, DriverError, Result, Stream, context::Current, sys};
@@ -10,6 +10,7 @@ use crate::{CudaCode, Device, DriverError, Result, Stream, context::Current, sys
 const DEFAULT: u32 = 0;
 const BLOCKING_SYNC: u32 = 1;
 const DISABLE_TIMING: u32 = 2;
+const INTERPROCESS: u32 = 4;
 
 /// A mark in a stream that can be waited for and timed (resolution about 0.5 us).
 ///
@@ -32,6 +33,31 @@ pub struct Event {
 unsafe impl Send for Event {}
 // SAFETY: as above; the handle is never changed.
 unsafe impl Sync for Event {}
+
+/// An event of a process, in words for another process on the same machine: 64 bytes.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct IpcEventHandle([u8; Self::BYTES]);
+
+impl IpcEventHandle {
+    /// Bytes of a handle.
+    pub const BYTES: usize = 64;
+
+    /// The bytes to send.
+    pub fn to_bytes(self) -> [u8; Self::BYTES] {
+        self.0
+    }
+
+    /// The handle of bytes that were received.
+    pub fn from_bytes(bytes: [u8; Self::BYTES]) -> Self {
+        Self(bytes)
+    }
+}
+
+impl fmt::Debug for IpcEventHandle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("IpcEventHandle")
+    }
+}
 
 impl Event {
     /// An event that can be timed, not recorded yet.
@@ -59,6 +85,46 @@ impl Event {
     pub fn blocking(device: &Device) -> Result<Self> {
         let current = device.enter()?;
         Self::with_flags(device, BLOCKING_SYNC, &current)
+    }
+
+    /// An event that other processes may wait for, once they have opened its handle ([`Event::ipc_handle`]). It has no time.
+    ///
+    /// # Errors
+    /// The driver's error.
+    #[doc(alias = "event_flags.INTERPROCESS")]
+    pub fn interprocess(device: &Device) -> Result<Self> {
+        let current = device.enter()?;
+        Self::with_flags(device, INTERPROCESS | DISABLE_TIMING, &current)
+    }
+
+    /// The handle by which another process opens an event of [`Event::interprocess`]. The event is kept until that process has dropped its own.
+    ///
+    /// # Errors
+    /// `Cuda` with `INVALID_HANDLE` or `INVALID_VALUE` for other events, with `NOT_SUPPORTED` on the emulated device; else the driver's error.
+    #[doc(alias = "cuIpcGetEventHandle")]
+    pub fn ipc_handle(&self) -> Result<IpcEventHandle> {
+        let _current = self.device.enter()?;
+        let mut handle = CUipcEventHandle { reserved: [0; IpcEventHandle::BYTES] };
+        // SAFETY: the pointer is valid for the call, the event is alive.
+        let code = unsafe { sys::cuIpcGetEventHandle(&mut handle, self.raw) };
+        self.device.check("cuIpcGetEventHandle", code)?;
+        Ok(IpcEventHandle(handle.reserved.map(|byte| byte as u8)))
+    }
+
+    /// Opens an event of another process, to wait for its mark, or to record it for the other to wait.
+    ///
+    /// # Errors
+    /// `Cuda` with `NOT_SUPPORTED` on the emulated device; else the driver's error.
+    ///
+    /// # Safety
+    /// The handle is of [`Event::ipc_handle`], and its process keeps the event until this one is dropped.
+    #[doc(alias("from_ipc_handle", "cuIpcOpenEventHandle"))]
+    pub unsafe fn open_ipc(device: &Device, handle: IpcEventHandle) -> Result<Self> {
+        let _current = device.enter()?;
+        let (mut raw, handle) = (null_mut(), CUipcEventHandle { reserved: handle.0.map(|byte| byte as c_char) });
+        // SAFETY: the pointer is valid for the call; the handle is one, as the caller promises. Destroyed in Drop.
+        device.check("cuIpcOpenEventHandle", unsafe { sys::cuIpcOpenEventHandle(&mut raw, handle) })?;
+        Ok(Self { device: device.clone(), raw })
     }
 
     /// An event for ordering only, recorded on `stream`: cheaper than one with a time.
@@ -149,6 +215,12 @@ impl Event {
     /// The event's device.
     pub fn device(&self) -> &Device {
         &self.device
+    }
+
+    /// The event of that handle, which it owns.
+    #[cfg(feature = "cust")]
+    pub(crate) fn of_raw(device: &Device, raw: CUevent) -> Self {
+        Self { device: device.clone(), raw }
     }
 
     pub(crate) fn as_raw(&self) -> CUevent {

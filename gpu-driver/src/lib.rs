@@ -63,6 +63,8 @@ mod attributes;
 mod capture;
 mod context;
 #[cfg(feature = "cust")]
+mod cust_handles;
+#[cfg(feature = "cust")]
 mod cust_memory;
 mod device;
 pub mod emulated;
@@ -99,11 +101,13 @@ mod tuner;
 
 #[cfg(feature = "cust")]
 pub use cust;
+#[cfg(feature = "cust")]
+pub use cust_handles::CustView;
 
 pub use arguments::{Argument, Arguments, In, InOut, Out};
 pub use attributes::{Attribute, CacheConfig, Limit};
 pub use device::{CurrentGuard, Device, OLDEST_DRIVER};
-pub use event::Event;
+pub use event::{Event, IpcEventHandle};
 pub use generated::{GeneratedKernel, KernelSpace, PARAMETER_BYTES};
 pub use global::Global;
 #[doc(hidden)]
@@ -113,7 +117,7 @@ pub use gpu_driver_core::{ArgumentMismatch, CompileError, CudaCode, CudaVersion,
 pub use graph::Graph;
 pub use kernel::{CHECKED_ARCHS, Entry, Instance, Kernel, Registry, Source};
 pub use launch_arguments::{HostOut, LaunchArgument, LaunchArguments};
-pub use memory::{Advice, DeviceSlice, DeviceSliceMut, DeviceVec, ManagedVec, Pitched};
+pub use memory::{Advice, DeviceSlice, DeviceSliceMut, DeviceVec, IpcMemoryHandle, ManagedVec, Pitched};
 pub use module::{Dim3, Function, JitOptions, LaunchConfig, LinkInput, Linker, Module};
 pub use nvrtc::{Arch, Binary, BinaryKind, Header, Origin, Program};
 pub use occupancy::FunctionAttributes;

@@ -193,6 +193,12 @@ impl Allocation {
     /// The allocation of an empty buffer.
     pub(crate) const NONE: Self = Self { address: 0, of_graph: false };
 
+    /// Whether a graph has a share in it.
+    #[cfg(feature = "cust")]
+    pub(crate) fn is_of_graph(&self) -> bool {
+        self.of_graph
+    }
+
     /// Memory that is released by its owner.
     pub(crate) fn of_owner(address: CUdeviceptr) -> Self {
         Self { address, of_graph: false }

@@ -103,14 +103,14 @@ pub(crate) mod own {
     #[derive(Clone, Copy)]
     #[repr(C)]
     pub struct CUipcEventHandle {
-        reserved: [c_char; 64],
+        pub reserved: [c_char; 64],
     }
 
     /// A handle of memory for another process.
     #[derive(Clone, Copy)]
     #[repr(C)]
     pub struct CUipcMemHandle {
-        reserved: [c_char; 64],
+        pub reserved: [c_char; 64],
     }
 
     #[repr(C)]

@@ -19,6 +19,8 @@ pub(crate) const OUT_OF_RESOURCES: i32 = 701;
 pub(crate) const LAUNCH_TIMEOUT: i32 = 702;
 pub(crate) const CONTEXT_IS_DESTROYED: i32 = 709;
 pub(crate) const ASSERT: i32 = 710;
+pub(crate) const PEER_ACCESS_ALREADY_ENABLED: i32 = 704;
+pub(crate) const PEER_ACCESS_NOT_ENABLED: i32 = 705;
 pub(crate) const ALREADY_REGISTERED: i32 = 712;
 pub(crate) const NOT_REGISTERED: i32 = 713;
 /// A kernel's stack overflowed.

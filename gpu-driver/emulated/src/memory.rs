@@ -79,6 +79,8 @@ pub(super) struct Memory {
     /// Page ranges of released allocations, oldest first, for when all pages were given out.
     old: VecDeque<(usize, usize)>,
     poison_file: Option<i32>,
+    /// Contexts whose kernels may access the memory of another context.
+    peers: Vec<(usize, usize)>,
 }
 
 // SAFETY: the table belongs to this value alone.
@@ -106,7 +108,7 @@ impl Memory {
                 return None;
             };
             let (allocations, old) = (Vec::new(), VecDeque::new());
-            Some(Self { base, pages, table, allocations, fresh: 0, old, poison_file: None })
+            Some(Self { base, pages, table, allocations, fresh: 0, old, poison_file: None, peers: Vec::new() })
         })
     }
 
@@ -251,7 +253,7 @@ impl Memory {
             && address - allocation.start <= allocation.bytes - bytes;
         // Pinned memory is in every context's address space.
         let own = allocation.context == context || allocation.kind == MemoryKind::Pinned;
-        if inside && allocation.life == Life::Live && own {
+        if inside && allocation.life == Life::Live && (own || self.peers.contains(&(context, allocation.context))) {
             return Ok(());
         }
         Err(self.refusal(address, inside, allocation))
@@ -274,6 +276,22 @@ impl Memory {
             Life::Live if !inside => Refused::Beyond(allocation.clone()),
             Life::Live => Refused::OtherContext(allocation.clone()),
         }
+    }
+
+    /// Lets kernels of a context access the memory of another one; false where they may already.
+    pub(super) fn allow_peer(&mut self, context: usize, peer: usize) -> bool {
+        let is_new = !self.peers.contains(&(context, peer));
+        if is_new {
+            self.peers.push((context, peer));
+        }
+        is_new
+    }
+
+    /// Takes that back; false where they may not.
+    pub(super) fn refuse_peer(&mut self, context: usize, peer: usize) -> bool {
+        let before = self.peers.len();
+        self.peers.retain(|pair| *pair != (context, peer));
+        self.peers.len() < before
     }
 
     /// Allocations of a context that are not released.
@@ -299,6 +317,7 @@ impl Memory {
     pub(super) fn release_all(&mut self, context: usize) -> Vec<(usize, usize)> {
         let left = self.allocations.iter().filter(|all| all.context == context && all.life != Life::Released);
         let left: Vec<Allocation> = left.cloned().collect();
+        self.peers.retain(|&(one, other)| one != context && other != context);
         for all in &left {
             self.set_of_graph(all.start, false);
             self.release(all.start);

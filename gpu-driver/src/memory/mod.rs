@@ -17,12 +17,14 @@ use crate::{
 };
 
 mod foreign;
+mod ipc;
 mod managed;
 mod peer;
 mod pitched;
 mod slices;
 mod staged;
 
+pub use ipc::IpcMemoryHandle;
 pub use managed::{Advice, ManagedVec};
 pub use pitched::Pitched;
 pub(crate) use slices::ordered_with;
@@ -30,6 +32,25 @@ pub use slices::{DeviceSlice, DeviceSliceMut};
 
 /// The driver aligns every allocation to so many bytes at least.
 const ALIGNMENT: usize = 256;
+
+/// `CUmemAccessDesc`: what a device may do with memory.
+#[repr(C)]
+struct AccessDescription {
+    location_type: i32,
+    device: i32,
+    flags: i32,
+}
+
+const _: () = assert!(size_of::<AccessDescription>() == 12, "the layout of cuda.h");
+
+impl AccessDescription {
+    /// The device of that number reads and writes.
+    fn read_write(device: i32) -> Self {
+        const DEVICE: i32 = 1;
+        const READ_WRITE: i32 = 3;
+        Self { location_type: DEVICE, device, flags: READ_WRITE }
+    }
+}
 
 /// An owned buffer of `len` elements in device memory.
 ///
@@ -263,6 +284,28 @@ impl<T: DevicePod> DeviceVec<T> {
             device.check("cuMemcpyDtoHAsync", code)?;
         }
         Pending::after(&self.home, host, &current)
+    }
+
+    /// The address, which the caller owns from now on, outside of any capture and once the home's work has run; 0 for an empty buffer.
+    #[cfg(feature = "cust")]
+    pub(crate) fn into_address(self, op: &'static str) -> Result<CUdeviceptr> {
+        let not_alone = |got: &str| {
+            let (expected, got) = ("memory that the buffer owns alone".to_owned(), got.to_owned());
+            Err(DriverError::Length { op, expected, got })
+        };
+        if self.owner.is_some() {
+            return not_alone("another library's memory");
+        }
+        if self.memory.is_of_graph() {
+            return not_alone("memory that a graph shares");
+        }
+        let current = self.home.device().enter()?;
+        self.home.not_captured(op, &current)?;
+        self.home.synchronize_entered(&current)?;
+        let mut buffer = self;
+        let address = std::mem::replace(&mut buffer.memory, Allocation::NONE).address;
+        buffer.home.device().0.trace.forget(address);
+        Ok(address)
     }
 
     /// The device address, for launches with unchecked arguments and other libraries; 0 when empty.

@@ -1,7 +1,8 @@
 //! Copies between the memories of two devices.
 
+use super::AccessDescription;
 use super::{DeviceSlice, DeviceSliceMut, same_len};
-use crate::{Device, DevicePod, Event, Result, Stream, context::plain, sys};
+use crate::{CudaCode, Device, DevicePod, DriverError, Event, Result, Stream, context::plain, sys};
 
 impl Device {
     /// Whether the device can reach the memory of `peer` over a bus, without a way through the host.
@@ -15,6 +16,60 @@ impl Device {
         let code = unsafe { sys::cuDeviceCanAccessPeer(&mut can, self.0.device, peer.0.device) };
         plain("cuDeviceCanAccessPeer", code)?;
         Ok(can != 0)
+    }
+
+    /// Lets kernels of this device read and write the memory of `peer`, in place: all that it has, of buffers, pinned memory and other libraries, and all that
+    /// it allocates later. Lasts as long as both devices have handles. Once more does nothing.
+    ///
+    /// A launch takes such memory by its address ([`DeviceVec::as_raw`](crate::DeviceVec::as_raw)), or as a slice with a home of this device
+    /// ([`DeviceSlice::with_home`]); the order with the memory's own home is the caller's, by events.
+    ///
+    /// # Cost
+    /// Milliseconds, and later allocations of the peer are mapped twice.
+    ///
+    /// # Errors
+    /// `Cuda` with `PEER_ACCESS_UNSUPPORTED` where no bus connects the devices ([`Device::can_access_peer`]); [`DeviceSliceMut::copy_from_peer`] works there,
+    /// too. Else the driver's error.
+    ///
+    /// ```no_run
+    /// use gpu_driver::{Device, DeviceVec, LaunchConfig};
+    /// let (device, peer) = (Device::new(0)?, Device::new(1)?);
+    /// device.enable_peer_access(&peer)?;
+    /// let far = DeviceVec::from_slice(&peer.stream(), &[1.0f32, 2.0])?;
+    /// let text = "extern \"C\" __global__ void twice(const float *x, float *y) { y[threadIdx.x] = 2 * x[threadIdx.x]; }";
+    /// let (twice, mut y) = (device.compile(text)?.function("twice")?, [0.0f32; 2]);
+    /// far.home().synchronize()?;
+    /// // SAFETY: two threads read two elements, which are there, and nobody writes to them meanwhile.
+    /// unsafe { twice.launch(LaunchConfig::new(1, 2), (far.as_raw(), &mut y), &device.stream())? };
+    /// assert_eq!(y, [2.0, 4.0]);
+    /// # Ok::<(), gpu_driver::DriverError>(())
+    /// ```
+    #[doc(alias("cuCtxEnablePeerAccess", "cuMemPoolSetAccess"))]
+    pub fn enable_peer_access(&self, peer: &Self) -> Result<()> {
+        const CALL: &str = "cuCtxEnablePeerAccess";
+        const UNSUPPORTED: CudaCode = CudaCode(217);
+        const ALREADY_ENABLED: i32 = 704;
+        if self == peer {
+            return Ok(());
+        }
+        if !self.can_access_peer(peer)? {
+            return Err(DriverError::Cuda { call: CALL, code: UNSUPPORTED });
+        }
+        let current = self.enter()?;
+        // SAFETY: both contexts are alive.
+        let code = unsafe { sys::cuCtxEnablePeerAccess(peer.0.raw(), 0) };
+        if code != ALREADY_ENABLED {
+            self.check(CALL, code)?;
+        }
+        drop(current);
+        if peer.0.pool.is_null() {
+            return Ok(());
+        }
+        let _current = peer.enter()?;
+        let access = AccessDescription::read_write(self.0.device);
+        // SAFETY: the pool is alive, and the description is valid for the call.
+        let code = unsafe { sys::cuMemPoolSetAccess(peer.0.pool, (&raw const access).cast(), 1) };
+        peer.check("cuMemPoolSetAccess", code)
     }
 }
 

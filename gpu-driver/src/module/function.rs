@@ -42,7 +42,7 @@ unsafe impl Send for Function {}
 unsafe impl Sync for Function {}
 
 impl Function {
-    pub(super) fn new(module: Module, raw: CUfunction, name: String) -> Self {
+    pub(crate) fn new(module: Module, raw: CUfunction, name: String) -> Self {
         let (shared, signature, checked) = (module.0.limit(raw), Arc::default(), Arc::default());
         Self { module, raw, name, shared, signature, checked, mode: LaunchMode::Plain }
     }
@@ -189,6 +189,11 @@ impl Function {
     /// The device that holds the kernel.
     pub fn device(&self) -> &Device {
         &self.module.0.device
+    }
+
+    #[cfg(feature = "cust")]
+    pub(crate) fn module(&self) -> &Module {
+        &self.module
     }
 
     pub(crate) fn raw(&self) -> CUfunction {

@@ -52,6 +52,8 @@ struct Loaded {
     declarations: OnceLock<Vec<Declaration>>,
     /// The limits of shared memory, which the driver has one of for each kernel.
     limits: Mutex<HashMap<usize, Arc<SharedLimit>>>,
+    /// Whether it is unloaded with this.
+    unloads: bool,
 }
 
 // SAFETY: the driver's module functions may be called from any thread.
@@ -120,6 +122,14 @@ impl Module {
     /// The device that holds it.
     pub fn device(&self) -> &Device {
         &self.0.device
+    }
+
+    /// The module of that handle, of whose program nothing else is known.
+    #[cfg(feature = "cust")]
+    pub(crate) fn of_raw(device: &Device, raw: CUmodule, unloads: bool) -> Self {
+        let (device, text, declarations) = (device.clone(), "".into(), OnceLock::new());
+        let (names, log, limits) = (Vec::new(), String::new(), Mutex::default());
+        Self(Arc::new(Loaded { device, raw, names, text, log, declarations, limits, unloads }))
     }
 
     pub(crate) fn raw(&self) -> CUmodule {
@@ -200,7 +210,7 @@ impl Module {
 impl Loaded {
     fn module(device: &Device, raw: CUmodule, names: Vec<(String, String)>, text: Arc<str>, log: String) -> Module {
         let (device, declarations, limits) = (device.clone(), OnceLock::new(), Mutex::default());
-        Module(Arc::new(Self { device, raw, names, text, log, declarations, limits }))
+        Module(Arc::new(Self { device, raw, names, text, log, declarations, limits, unloads: true }))
     }
 
     /// The limit of a kernel, which all its functions share.
@@ -251,7 +261,9 @@ impl fmt::Debug for Module {
 
 impl Drop for Loaded {
     fn drop(&mut self) {
-        self.device.0.unload(self.raw);
+        if self.unloads {
+            self.device.0.unload(self.raw);
+        }
     }
 }
 

@@ -71,7 +71,7 @@ enum MemorySource {
     /// The driver's, or a buffer that the device has kept.
     Kept,
     /// The driver's, for this buffer alone.
-    WriteCombined,
+    Own,
     /// A vector's of that capacity.
     Registered { capacity: usize },
     /// A pool's, with the size class.
@@ -123,7 +123,7 @@ impl<T: DevicePod> PinnedVec<T> {
         // SAFETY: the memory has so many bytes.
         unsafe { std::ptr::write_bytes(data.as_ptr().cast::<u8>(), 0, bytes) };
         record(device, data, bytes);
-        Ok(Self { data, len, device: device.clone(), origin: MemorySource::WriteCombined })
+        Ok(Self { data, len, device: device.clone(), origin: MemorySource::Own })
     }
 
     /// The memory of a vector, pinned where it lies: nothing is copied. [`PinnedVec::into_vec`] gives the vector back.
@@ -211,6 +211,35 @@ impl<T: DevicePod> PinnedVec<T> {
         Ok(address)
     }
 
+    /// The buffer over page-locked memory of the driver's, which it owns.
+    ///
+    /// # Safety
+    /// There are `len` initialised elements, which nobody else uses or frees.
+    #[cfg(feature = "cust")]
+    pub(crate) unsafe fn of_raw(device: &Device, data: *mut T, len: usize) -> Self {
+        // Memory of empty buffers is never freed.
+        let data = NonNull::new(data).unwrap_or(NonNull::dangling());
+        Self { data, len, device: device.clone(), origin: MemorySource::Own }
+    }
+
+    /// The memory, which the caller frees by cuMemFreeHost.
+    #[cfg(feature = "cust")]
+    pub(crate) fn into_raw(mut self, op: &'static str) -> Result<*mut T> {
+        let source = match self.origin {
+            MemorySource::Registered { .. } => Some("a registered vector"),
+            MemorySource::Pool { .. } => Some("memory of a pool"),
+            MemorySource::Kept | MemorySource::Own => None,
+        };
+        if let Some(got) = source {
+            let (expected, got) = ("memory that the buffer owns alone".to_owned(), got.to_owned());
+            return Err(DriverError::Length { op, expected, got });
+        }
+        self.device.0.trace.forget(self.data.as_ptr() as u64);
+        // The drop of an empty buffer frees nothing.
+        self.len = 0;
+        Ok(self.data.as_ptr())
+    }
+
     /// A buffer with a copy of `source`.
     ///
     /// # Errors
@@ -249,7 +278,7 @@ impl<T: DevicePod> Drop for PinnedVec<T> {
         match &self.origin {
             MemorySource::Pool { pool, class_bytes } => pool.give_back(*class_bytes, self.data.cast()),
             MemorySource::Kept if self.device.0.keeps_pinned(bytes, self.data.cast()) => {}
-            MemorySource::Kept | MemorySource::WriteCombined => {
+            MemorySource::Kept | MemorySource::Own => {
                 // SAFETY: the driver's memory, freed once; a copy that uses it is kept by `Pending`.
                 let free = || unsafe { sys::cuMemFreeHost(data.cast()) };
                 self.device.0.in_drop("pinned memory", "cuMemFreeHost", free);

@@ -22,6 +22,8 @@
 
 use std::ffi::c_int;
 
+#[cfg(feature = "cust")]
+pub(crate) mod handover;
 pub(crate) mod loader;
 
 /// Returned by every function when there is no driver.
@@ -67,10 +69,18 @@ macro_rules! forward {
         #[cfg(feature = "cust")]
         mod exported {
             use super::*;
+            use crate::sys::handover;
             $(
                 // SAFETY: no other library of the process defines the symbol, because nothing links to libcuda.
                 #[unsafe(no_mangle)]
                 unsafe extern "C" fn $name($($arg: $type),*) -> c_int {
+                    if let Some(address) = handover::replacement(Slot::$name as usize) {
+                        // SAFETY: a function of this signature; the caller vouches for the arguments.
+                        return unsafe {
+                            let function: unsafe extern "C" fn($($type),*) -> c_int = std::mem::transmute(address);
+                            function($($arg),*)
+                        };
+                    }
                     // SAFETY: forwarded as it came.
                     known_or_unknown(unsafe { super::$name($($arg),*) })
                 }

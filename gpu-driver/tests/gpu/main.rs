@@ -11,6 +11,7 @@ use testkit::{Suite, tests};
 
 mod arrays;
 mod compile;
+mod cust_handles;
 mod device;
 mod examples;
 mod facts;
@@ -19,6 +20,7 @@ mod faults;
 mod filters;
 mod functions;
 mod graphs;
+mod ipc;
 mod jit;
 mod kernels;
 mod memory;
@@ -56,13 +58,17 @@ fn in_turn((name, test): testkit::Test<Device>) -> (String, impl FnOnce(&Device)
 }
 
 fn main() -> ExitCode {
-    if let Some(code) = faults::run_as_child().or_else(missing::run_as_child).or_else(processes::run_as_child) {
+    if let Some(code) = faults::run_as_child()
+        .or_else(missing::run_as_child)
+        .or_else(processes::run_as_child)
+        .or_else(ipc::run_as_child)
+    {
         return code;
     }
     use {
-        arrays::*, compile::*, device::*, facts::*, fake::*, faults::*, filters::*, functions::*, graphs::*, jit::*,
-        memory::*, missing::*, nvcc::*, params::*, pools::*, processes::*, scratch::*, tensors::*, textures::*,
-        tuning::*,
+        arrays::*, compile::*, cust_handles::*, device::*, facts::*, fake::*, faults::*, filters::*, functions::*,
+        graphs::*, ipc::*, jit::*, memory::*, missing::*, nvcc::*, params::*, pools::*, processes::*, scratch::*,
+        tensors::*, textures::*, tuning::*,
     };
     let compiler = || nvrtc::version().map(|_| ());
     let device = Device::for_tests();
@@ -91,6 +97,9 @@ fn main() -> ExitCode {
         a_guard_keeps_its_context_and_puts_back_none,
         cust_works_beside_us,
         buffers_of_cust_and_ours_pass_both_ways,
+        our_handles_are_lent_to_cust,
+        handles_of_cust_become_ours,
+        our_buffers_become_cust_s,
         a_graph_replays_with_changed_inputs,
         a_capture_forks_and_joins,
         an_error_within_a_capture_leaves_the_stream_usable,
@@ -160,6 +169,8 @@ fn main() -> ExitCode {
         managed_memory_is_the_host_s_and_the_device_s,
         addresses_tell_their_memory,
         memory_of_any_device_is_copied,
+        memory_and_events_are_shared_between_processes,
+        kernels_reach_memory_of_other_devices,
         arrays_of_every_shape_and_type_round_trip,
         boxes_are_copied_into_arrays_and_out_of_them,
         textures_of_every_form_give_their_elements,

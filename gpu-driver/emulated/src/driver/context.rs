@@ -4,7 +4,9 @@ use std::ffi::{c_int, c_uint, c_void};
 
 use super::{device::after_init, pointer, store, store_if_wanted, table};
 use crate::{
-    code::{CONTEXT_IS_DESTROYED, INVALID_CONTEXT, INVALID_VALUE},
+    code::{
+        CONTEXT_IS_DESTROYED, INVALID_CONTEXT, INVALID_VALUE, PEER_ACCESS_ALREADY_ENABLED, PEER_ACCESS_NOT_ENABLED,
+    },
     state::{call, with_stack},
 };
 
@@ -32,6 +34,8 @@ table![
     cuCtxGetApiVersion,
     cuCtxGetStreamPriorityRange,
     cuCtxResetPersistingL2Cache,
+    cuCtxEnablePeerAccess,
+    cuCtxDisablePeerAccess,
 ];
 
 unsafe extern "C" fn cuDevicePrimaryCtxRetain(context: *mut *mut c_void, device: c_int) -> c_int {
@@ -214,6 +218,25 @@ unsafe extern "C" fn cuCtxGetLimit(value: *mut usize, limit: c_int) -> c_int {
 unsafe extern "C" fn cuCtxGetCacheConfig(config: *mut c_int) -> c_int {
     // SAFETY: see above.
     call(|state| state.current().and_then(|_| unsafe { store(config, 0) }))
+}
+
+unsafe extern "C" fn cuCtxEnablePeerAccess(peer: *mut c_void, flags: c_uint) -> c_int {
+    call(|state| {
+        let (context, peer) = (state.current()?, peer as usize);
+        state.usable(peer)?;
+        if flags != 0 || peer == context {
+            return Err(INVALID_VALUE);
+        }
+        if state.memory.allow_peer(context, peer) { Ok(()) } else { Err(PEER_ACCESS_ALREADY_ENABLED) }
+    })
+}
+
+unsafe extern "C" fn cuCtxDisablePeerAccess(peer: *mut c_void) -> c_int {
+    call(|state| {
+        let context = state.current()?;
+        state.drain(context)?;
+        if state.memory.refuse_peer(context, peer as usize) { Ok(()) } else { Err(PEER_ACCESS_NOT_ENABLED) }
+    })
 }
 
 unsafe extern "C" fn cuCtxSetCacheConfig(_config: c_int) -> c_int {

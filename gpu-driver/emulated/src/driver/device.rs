@@ -210,8 +210,9 @@ unsafe extern "C" fn cuDeviceCanAccessPeer(can: *mut c_int, device: c_int, peer:
     after_init(|state| {
         state.device(device)?;
         state.device(peer)?;
+        // All memory is the process's; a device number may have several contexts here.
         // SAFETY: see above.
-        unsafe { store(can, 0) }
+        unsafe { store(can, 1) }
     })
 }
 

@@ -5,7 +5,14 @@ use std::ffi::{c_int, c_void};
 use super::{device::after_init, pointer, store, table};
 use crate::{code::INVALID_VALUE, state::Pool};
 
-table![cuMemPoolCreate, cuMemPoolDestroy, cuMemPoolSetAttribute, cuMemPoolGetAttribute, cuMemPoolTrimTo,];
+table![
+    cuMemPoolCreate,
+    cuMemPoolDestroy,
+    cuMemPoolSetAttribute,
+    cuMemPoolGetAttribute,
+    cuMemPoolTrimTo,
+    cuMemPoolSetAccess,
+];
 
 /// `CUmemPoolProps`, of which the device is read.
 #[repr(C)]
@@ -54,6 +61,14 @@ unsafe extern "C" fn cuMemPoolSetAttribute(pool: *mut c_void, attribute: c_int, 
             _ => return Err(INVALID_VALUE),
         }
         Ok(())
+    })
+}
+
+/// Access is that of the contexts ([`cuCtxEnablePeerAccess`](super::context)), which a program asks for as well.
+unsafe extern "C" fn cuMemPoolSetAccess(pool: *mut c_void, list: *const c_void, count: usize) -> c_int {
+    after_init(|state| {
+        let known = state.pools.contains_key(&(pool as usize));
+        if known && !list.is_null() && count > 0 { Ok(()) } else { Err(INVALID_VALUE) }
     })
 }
 
