@@ -99,6 +99,8 @@ mod tuner;
 
 #[cfg(feature = "cust")]
 pub use cust;
+#[cfg(feature = "templates")]
+pub use minijinja;
 
 pub use arguments::{Argument, Arguments, In, InOut, Out};
 pub use attributes::{Attribute, CacheConfig, Limit};
