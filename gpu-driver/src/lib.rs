@@ -103,6 +103,8 @@ mod tuner;
 pub use cust;
 #[cfg(feature = "cust")]
 pub use cust_handles::CustView;
+#[cfg(feature = "templates")]
+pub use minijinja;
 
 pub use arguments::{Argument, Arguments, In, InOut, Out};
 pub use attributes::{Attribute, CacheConfig, Limit};

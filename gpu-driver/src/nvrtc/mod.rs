@@ -13,6 +13,8 @@ mod headers;
 mod nvcc;
 mod program;
 mod sys;
+#[cfg(feature = "templates")]
+mod template;
 
 #[doc(inline)]
 pub use gpu_driver_core::cache::folder as cache_folder;

@@ -2,7 +2,7 @@
 
 use gpu_driver::{
     Device, DeviceVec, DriverError, HostOut, In, InOut, LaunchArguments, LaunchConfig, Module, Out, Program, Stream,
-    nvrtc,
+    minijinja::context, nvrtc,
 };
 use testkit::{AWKWARD_LENGTHS, Outcome, ensure, ensure_eq};
 
@@ -421,5 +421,16 @@ pub fn functions_of_one_kernel_share_its_limit_of_shared_memory(device: &Device)
         unsafe { function.launch(config, (x.in_out(), bytes), &stream)? };
     }
     ensure_eq!(x.to_vec()?, [20]);
+    Ok(())
+}
+
+pub fn a_kernel_from_a_template_has_its_loops_unrolled(device: &Device) -> Outcome {
+    let source = "extern \"C\" __global__ void add({{ type }} *x) {\n\
+        {% for i in range(unroll) %}\n    x[{{ unroll }} * threadIdx.x + {{ i }}] += {{ i * i + 1 }};\n{% endfor %}\n}\n";
+    let program = Program::from_template(source, context! { type => "float", unroll => 3 })?;
+    let (add, mut x) = (device.compile(program)?.function("add")?, [0.5f32; 6]);
+    // SAFETY: two threads change three elements each.
+    unsafe { add.launch(LaunchConfig::new(1, 2), (&mut x,), &device.stream())? };
+    ensure_eq!(x, [1.5, 2.5, 5.5, 1.5, 2.5, 5.5]);
     Ok(())
 }

@@ -148,6 +148,7 @@ fn main() -> ExitCode {
         error_a_name_that_is_missing_says_how_to_get_one,
         error_slices_of_the_host_within_a_capture,
         functions_of_one_kernel_share_its_limit_of_shared_memory,
+        a_kernel_from_a_template_has_its_loops_unrolled,
         variables_are_read_and_written,
         error_a_variable_that_is_not_there,
         error_kernels_that_launch_kernels_on_the_emulated_device,
