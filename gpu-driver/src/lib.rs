@@ -119,7 +119,7 @@ pub use gpu_driver_core::{ArgumentMismatch, CompileError, CudaCode, CudaVersion,
 pub use graph::Graph;
 pub use kernel::{CHECKED_ARCHS, Entry, Instance, Kernel, Registry, Source};
 pub use launch_arguments::{HostOut, LaunchArgument, LaunchArguments};
-pub use memory::{Advice, DeviceSlice, DeviceSliceMut, DeviceVec, IpcMemoryHandle, ManagedVec, Pitched};
+pub use memory::{Advice, DeviceSlice, DeviceSliceMut, DeviceVec, GrowingVec, IpcMemoryHandle, ManagedVec, Pitched};
 pub use module::{Dim3, Function, JitOptions, LaunchConfig, LinkInput, Linker, Module};
 pub use nvrtc::{Arch, Binary, BinaryKind, Header, Origin, Program};
 pub use occupancy::FunctionAttributes;

@@ -17,6 +17,7 @@ use crate::{
 };
 
 mod foreign;
+mod growing;
 mod ipc;
 mod managed;
 mod peer;
@@ -24,6 +25,7 @@ mod pitched;
 mod slices;
 mod staged;
 
+pub use growing::GrowingVec;
 pub use ipc::IpcMemoryHandle;
 pub use managed::{Advice, ManagedVec};
 pub use pitched::Pitched;

@@ -4,9 +4,9 @@
 use std::{error::Error, marker::PhantomData, sync::LazyLock};
 
 use gpu_driver::{
-    ArrayShape, CudaArray, CudaCode, Device, DevicePod, DeviceVec, Dim3, DriverError, Entry, Event, Function, In,
-    JitOptions, Kernel, LaunchConfig, ManagedVec, Module, Out, PinnedPool, PinnedVec, Pitched, Preload, Program,
-    Registry, Result, SCRATCH_COUNTERS, Source, Stream, Tuner, Variants, cust,
+    ArrayShape, CudaArray, CudaCode, Device, DevicePod, DeviceVec, Dim3, DriverError, Entry, Event, Function,
+    GrowingVec, In, JitOptions, Kernel, LaunchConfig, ManagedVec, Module, Out, PinnedPool, PinnedVec, Pitched, Preload,
+    Program, Registry, Result, SCRATCH_COUNTERS, Source, Stream, Tuner, Variants, cust,
     emulated::{
         Call::{self, Allocation, Copy, Launch, ModuleLoad, Release},
         Emulated,
@@ -99,6 +99,21 @@ fn becomes(
             ensure_eq!(new.to_vec()?, NEW);
             let got: [u32; 3] = buffer.to_vec()?.try_into().map_err(|other| format!("{other:?}"))?;
             ensure!(right(got, done.is_some()), "{got:?}");
+            Ok(())
+        },
+    )
+}
+
+/// An array grows, and has no elements, or those before the call that failed.
+fn grows(call: Call, grow: impl Fn(&mut GrowingVec<u32>) -> Result<()>) -> Result<u64, Box<dyn Error>> {
+    sweep(
+        call,
+        |device| GrowingVec::with_capacity(&device.stream(), 100),
+        |x| grow(x),
+        |x, done| {
+            let got = x.to_vec()?;
+            ensure!(got.len() >= 3 || (done.is_none() && got.is_empty()), "{got:?}");
+            ensure!(got.iter().take(3).zip(HOST).all(|(got, want)| *got == want || *got == 7), "{got:?}");
             Ok(())
         },
     )
@@ -517,6 +532,22 @@ static OPERATIONS: &[Operation<Call>] = &[
         makes: &[(Allocation, 1)],
         sweep: |call| makes(call, |stream| DeviceVec::shareable(stream, 3), [0; 3]),
     },
+    Operation {
+        name: "GrowingVec::with_capacity",
+        makes: &[(Allocation, 1)],
+        sweep: |call| on_stream(call, |stream| GrowingVec::<u32>::with_capacity(stream, 3)),
+    },
+    Operation {
+        name: "GrowingVec::extend_from_slice, push",
+        makes: &[(Allocation, 1), (Copy, 2)],
+        sweep: |call| {
+            grows(call, |x| {
+                x.extend_from_slice(&HOST)?;
+                x.push(NEW[0])
+            })
+        },
+    },
+    Operation { name: "GrowingVec::resize", makes: &[(Allocation, 1)], sweep: |call| grows(call, |x| x.resize(3, 7)) },
     Operation {
         name: "ManagedVec::zeros",
         makes: &[(Allocation, 1)],
@@ -1008,6 +1039,7 @@ const OTHERS: &[&str] = &[
     "Linker::into_image",
     "Linker::link", // loads as `Module::load_image_with`
     "Linker::new",
+    "GrowingVec::push", // `GrowingVec::extend_from_slice`, whose sweep calls it
     "ManagedVec::advise",
     "ManagedVec::host",
     "ManagedVec::host_mut",
@@ -1075,6 +1107,7 @@ pub fn no_fallible_function_is_forgotten(_: &()) -> Outcome {
         include_str!("../../src/graph.rs"),
         include_str!("../../src/kernel.rs"),
         include_str!("../../src/memory/foreign.rs"),
+        include_str!("../../src/memory/growing.rs"),
         include_str!("../../src/memory/ipc.rs"),
         include_str!("../../src/memory/managed.rs"),
         include_str!("../../src/memory/mod.rs"),

@@ -171,6 +171,8 @@ fn main() -> ExitCode {
         addresses_tell_their_memory,
         memory_of_any_device_is_copied,
         memory_and_events_are_shared_between_processes,
+        arrays_grow_in_place,
+        error_arrays_that_cannot_grow,
         kernels_reach_memory_of_other_devices,
         arrays_of_every_shape_and_type_round_trip,
         boxes_are_copied_into_arrays_and_out_of_them,

@@ -1,7 +1,8 @@
 //! Memory of two and three dimensions, and memory of the host that devices reach.
 
 use gpu_driver::{
-    Advice, Device, DeviceVec, DriverError, LaunchConfig, ManagedVec, MemoryKind, PinnedVec, Pitched, Stream,
+    Advice, Device, DeviceVec, DriverError, GrowingVec, LaunchConfig, ManagedVec, MemoryKind, PinnedVec, Pitched,
+    Stream,
 };
 use testkit::{Outcome, ensure, ensure_eq};
 
@@ -290,5 +291,63 @@ pub fn memory_of_any_device_is_copied(device: &Device) -> Outcome {
         ensure!(three.as_mut_slice().copy_from_peer(two.as_slice()).is_err());
         println!("{device} reaches {other} by a bus: {}", device.can_access_peer(other)?);
     }
+    Ok(())
+}
+
+pub fn arrays_grow_in_place(device: &Device) -> Outcome {
+    let stream = Stream::new(device)?;
+    let mut x = GrowingVec::<u32>::with_capacity(&stream, 3_000_000)?;
+    ensure!(x.capacity() >= 3_000_000 && x.is_empty() && x.allocated() == 0);
+    let address = x.as_raw();
+    let mut want = Vec::new();
+    for length in [3, 0, 1000, 70_000, 1, 900_000] {
+        let added: Vec<u32> = (0..length).map(|i| i ^ length).collect();
+        x.extend_from_slice(&added)?;
+        want.extend_from_slice(&added);
+        x.push(length)?;
+        want.push(length);
+        ensure!(x.as_raw() == address && x.allocated() >= x.len(), "{x:?}");
+    }
+    ensure!(x.to_vec()? == want);
+    ensure!(x.allocated() < 2_500_000, "{} elements of {}", x.allocated(), x.len());
+    x.resize(2_000_000, 9)?;
+    want.resize(2_000_000, 9);
+    x.truncate(1_999_999);
+    x.truncate(usize::MAX);
+    want.truncate(1_999_999);
+    // A kernel reaches all parts, and a slice writes across their borders.
+    let text = "extern \"C\" __global__ void last(const unsigned *x, unsigned *y, int n) { y[0] = x[n - 1], y[1] = x[70000]; }";
+    let (last, mut ends) = (device.compile(text)?.function("last")?, [0u32; 2]);
+    // SAFETY: one thread reads two elements, and writes two.
+    unsafe { last.launch(LaunchConfig::new(1, 1), (x.input(), &mut ends, x.len() as i32), &stream)? };
+    ensure_eq!(ends, [9, want[70_000]]);
+    x.as_mut_slice().copy_from_slice(&want.iter().rev().copied().collect::<Vec<_>>())?;
+    ensure!(x.to_vec()?.iter().eq(want.iter().rev()));
+    // Elements for which the driver has no pattern.
+    let mut pairs = GrowingVec::<f64>::with_capacity(&stream, 10)?;
+    pairs.resize(5, 0.1)?;
+    ensure_eq!(pairs.to_vec()?, [0.1; 5]);
+    drop(x);
+    device.synchronize()?;
+    Ok(())
+}
+
+pub fn error_arrays_that_cannot_grow(device: &Device) -> Outcome {
+    let stream = Stream::new(device)?;
+    let mut x = GrowingVec::<u32>::with_capacity(&stream, 10)?;
+    x.extend_from_slice(&[1, 2])?;
+    let most = x.capacity();
+    for error in [x.resize(most + 1, 0), x.resize(usize::MAX, 0), x.extend_from_slice(&vec![0; most - 1])] {
+        ensure!(matches!(&error, Err(DriverError::Length { .. })), "{error:?}");
+    }
+    x.resize(most, 3)?;
+    ensure!(x.push(4).is_err() && x.len() == most);
+    ensure!(GrowingVec::<u32>::with_capacity(&stream, usize::MAX / 2).is_err());
+    let captured = stream.capture(|| {
+        x.truncate(2);
+        x.push(5)
+    });
+    ensure!(matches!(captured, Err(DriverError::InCapture { .. })), "{captured:?}");
+    ensure_eq!(x.to_vec()?, [1, 2]);
     Ok(())
 }

@@ -92,7 +92,7 @@ unsafe extern "C" fn cuMemAllocPitch_v2(
 
 /// Releases an allocation. Device memory goes when all work of the context that allocated it has run; CUDA promises no such wait for pinned
 /// memory, so queued work that uses it is a fault.
-fn free(state: &mut State, address: usize, expected: MemoryKind) -> Outcome {
+pub(super) fn free(state: &mut State, address: usize, expected: MemoryKind) -> Outcome {
     state.current()?;
     let (bytes, pool, kind) = state.allocation_at(address)?;
     let context = state.memory.find(address).map(|found| found.context).ok_or(INVALID_VALUE)?;

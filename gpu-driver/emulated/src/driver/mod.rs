@@ -22,6 +22,7 @@ mod pool;
 mod stream;
 mod tensor_map;
 mod texture;
+mod virtual_memory;
 
 /// Names and addresses of functions, for the table.
 macro_rules! table {
@@ -50,6 +51,7 @@ pub fn address(name: &str) -> usize {
         stream::FUNCTIONS,
         tensor_map::FUNCTIONS,
         texture::FUNCTIONS,
+        virtual_memory::FUNCTIONS,
     ];
     parts.iter().copied().flatten().find(|(known, _)| *known == name).map_or(0, |(_, address)| address())
 }

@@ -64,6 +64,12 @@ pub(crate) struct State {
     pub(crate) registered: Vec<Range<usize>>,
     /// Starts of allocations of managed memory.
     pub(crate) managed: HashSet<usize>,
+    /// Bytes of reserved addresses, by the first.
+    pub(crate) reserved: HashMap<usize, usize>,
+    /// Bytes of memory that was created for reserved addresses, by handle.
+    pub(crate) created: HashMap<usize, usize>,
+    /// Bytes of the parts of reserved addresses that have memory, by the first address.
+    pub(crate) mapped: HashMap<usize, usize>,
     next_handle: usize,
     started: Instant,
     process: u32,
@@ -135,6 +141,9 @@ impl State {
             links: HashMap::new(),
             registered: Vec::new(),
             managed: HashSet::new(),
+            reserved: HashMap::new(),
+            created: HashMap::new(),
+            mapped: HashMap::new(),
             next_handle: 0,
             started: Instant::now(),
             process: std::process::id(),
