@@ -31,6 +31,8 @@
 //! `gpu-driver = { version = "…", default-features = false }`, and the same for the crates above, leaves `cust` out, and with it that variable: all but
 //! `gpu_driver::cust` stays as it is.
 //!
+//! The feature `templates` adds `Program::from_template`; `half` and `num-complex` make the numbers of these crates elements and arguments.
+//!
 //! Debug builds run the emulated device about five times slower unless two of its crates are optimised in `Cargo.toml`, as
 //! [`emulated`] shows.
 //!
