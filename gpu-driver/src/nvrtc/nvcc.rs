@@ -14,7 +14,7 @@ use super::{BinaryKind, PRELUDE};
 use crate::{CompileError, DriverError, Result};
 
 /// A program as nvcc takes it.
-pub(super) struct Job<'a> {
+pub(super) struct NvccRun<'a> {
     pub(super) name: &'a str,
     pub(super) text: &'a str,
     pub(super) headers: &'a [(String, String)],
@@ -81,7 +81,7 @@ fn first_file(candidates: Vec<PathBuf>) -> Result<PathBuf, Vec<String>> {
     found.cloned().ok_or_else(|| candidates.iter().map(|one| format!("{} (no such file)", one.display())).collect())
 }
 
-/// What the result depends on besides the program: the compiler's version, and the variables that nvcc and its preprocessor heed.
+/// All that the result depends on besides the program: the compiler's version, and the variables that nvcc and its preprocessor heed.
 pub(super) fn identity(nvcc: &Path) -> Result<String> {
     const VARIABLES: [&str; 5] =
         ["NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS", "NVCC_CCBIN", "CPATH", "CPLUS_INCLUDE_PATH"];
@@ -122,7 +122,7 @@ pub(super) fn within(folder: &Path, name: &str) -> PathBuf {
 }
 
 /// Compiles a program: the kind of its image, the image, and the warnings.
-pub(super) fn compile(nvcc: &Path, job: &Job<'_>) -> Result<(BinaryKind, Vec<u8>, String)> {
+pub(super) fn compile(nvcc: &Path, job: &NvccRun<'_>) -> Result<(BinaryKind, Vec<u8>, String)> {
     let failed = |cause: &dyn std::fmt::Display| failed(nvcc, cause);
     let folder = private::temporary_folder("gpu-nvcc-", &env::temp_dir()).map_err(|error| failed(&error))?;
     let write = |name: &str, text: &str| -> io::Result<PathBuf> {

@@ -341,7 +341,7 @@ impl Program {
             return Ok(binary);
         }
         let Self { name, text, headers, .. } = self;
-        let (kind, image, log) = nvcc::compile(&nvcc, &nvcc::Job { name, text, headers, options: &options })?;
+        let (kind, image, log) = nvcc::compile(&nvcc, &nvcc::NvccRun { name, text, headers, options: &options })?;
         let binary = Binary { image, kind, names: Vec::new(), log, origin: Origin::Compiled, text: "".into() };
         if let Some(folder) = folder {
             cache::store(&folder, key, &binary);

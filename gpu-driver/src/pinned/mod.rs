@@ -75,7 +75,7 @@ enum MemorySource {
     /// A vector's of that capacity.
     Registered { capacity: usize },
     /// A pool's, with the size class.
-    Pool { pool: Arc<pool::Shared>, class_bytes: usize },
+    Pool { pool: Arc<pool::PinnedPoolShared>, class_bytes: usize },
 }
 
 // SAFETY: it owns plain memory.

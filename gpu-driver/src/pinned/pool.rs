@@ -37,7 +37,7 @@ use crate::{Device, DevicePod, DriverError, Result, context::Current, pod::byte_
 /// ```
 #[derive(Clone)]
 #[doc(alias("PageLockedMemoryPool", "PageLockedAllocator"))]
-pub struct PinnedPool(Arc<Shared>);
+pub struct PinnedPool(Arc<PinnedPoolShared>);
 
 /// The memory of a [`PinnedPool`] at a moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -55,12 +55,12 @@ pub struct PinnedPoolUse {
     pub held_buffers: usize,
 }
 
-pub(super) struct Shared {
+pub(super) struct PinnedPoolShared {
     device: Device,
-    state: Mutex<State>,
+    state: Mutex<PinnedPoolState>,
 }
 
-struct State {
+struct PinnedPoolState {
     /// Memory that nobody uses, by size.
     held: BTreeMap<usize, Vec<Free>>,
     usage: PinnedPoolUse,
@@ -83,9 +83,13 @@ fn class_of(bytes: usize) -> usize {
 impl PinnedPool {
     /// An empty pool without a limit.
     pub fn new(device: &Device) -> Self {
-        let state =
-            State { held: BTreeMap::new(), usage: PinnedPoolUse::default(), limit_bytes: usize::MAX, holds: true };
-        Self(Arc::new(Shared { device: device.clone(), state: Mutex::new(state) }))
+        let state = PinnedPoolState {
+            held: BTreeMap::new(),
+            usage: PinnedPoolUse::default(),
+            limit_bytes: usize::MAX,
+            holds: true,
+        };
+        Self(Arc::new(PinnedPoolShared { device: device.clone(), state: Mutex::new(state) }))
     }
 
     /// Limits the bytes that the pool has from the driver, used or held, from now on. Held memory goes first where a buffer would exceed it.
@@ -147,7 +151,7 @@ impl PinnedPool {
     }
 }
 
-impl State {
+impl PinnedPoolState {
     fn take_held(&mut self) -> Vec<Free> {
         (self.usage.held_bytes, self.usage.held_buffers) = (0, 0);
         std::mem::take(&mut self.held).into_values().flatten().collect()
@@ -178,7 +182,7 @@ impl State {
     }
 }
 
-impl Shared {
+impl PinnedPoolShared {
     fn take(&self, class_bytes: usize, _current: &Current) -> Result<NonNull<u8>> {
         let mut state = lock(&self.state);
         let used_bytes = state.usage.used_bytes;
@@ -234,7 +238,7 @@ impl Shared {
     }
 }
 
-impl Drop for Shared {
+impl Drop for PinnedPoolShared {
     fn drop(&mut self) {
         if !self.device.0.is_lost() {
             let held = lock(&self.state).take_held();
@@ -249,7 +253,7 @@ impl fmt::Debug for PinnedPool {
     }
 }
 
-impl fmt::Debug for Shared {
+impl fmt::Debug for PinnedPoolShared {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a pool of pinned memory")
     }

@@ -12,7 +12,7 @@ use std::{
 use super::symbols::Slot;
 use crate::raw::{CUcontext, CUdevice, CUevent, CUfunction, CUmodule, CUstream};
 
-/// What cust's next call on this thread does.
+/// The way in which cust's next call on this thread is answered.
 #[derive(Clone, Copy)]
 enum Mode {
     Driver,
