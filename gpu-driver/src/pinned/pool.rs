@@ -4,10 +4,10 @@ use std::{
     collections::BTreeMap,
     fmt,
     ptr::NonNull,
-    sync::{Arc, Mutex},
+    sync::{Arc, Mutex, MutexGuard},
 };
 
-use gpu_driver_core::lock;
+use gpu_driver_core::{fork, lock};
 
 use super::{ALIGNMENT, MemorySource, PinnedVec, allocate_with};
 use crate::{Device, DevicePod, DriverError, Result, context::Current, pod::byte_len, sys};
@@ -94,7 +94,7 @@ impl PinnedPool {
 
     /// Limits the bytes that the pool has from the driver, used or held, from now on. Held memory goes first where a buffer would exceed it.
     pub fn set_limit(&self, bytes: usize) {
-        let mut state = lock(&self.0.state);
+        let Some(mut state) = self.0.state() else { return };
         state.limit_bytes = bytes;
         let surplus = state.make_room(0);
         drop(state);
@@ -133,20 +133,22 @@ impl PinnedPool {
         Ok(buffer)
     }
 
-    /// The memory of the pool now.
+    /// The memory of the pool now; none in the child of a fork.
     pub fn usage(&self) -> PinnedPoolUse {
-        lock(&self.0.state).usage
+        self.0.state().map(|state| state.usage).unwrap_or_default()
     }
 
     /// Gives the memory that no buffer uses back to the driver.
     pub fn free_held(&self) {
-        let held = lock(&self.0.state).take_held();
-        self.0.free(held);
+        let held = self.0.state().map(|mut state| state.take_held());
+        self.0.free(held.into_iter().flatten());
     }
 
     /// Keeps no memory from now on: what is held goes back to the driver, and so does each buffer when it is dropped.
     pub fn stop_holding(&self) {
-        lock(&self.0.state).holds = false;
+        if let Some(mut state) = self.0.state() {
+            state.holds = false;
+        }
         self.free_held();
     }
 }
@@ -183,6 +185,11 @@ impl PinnedPoolState {
 }
 
 impl PinnedPoolShared {
+    /// The state, except in the child of a fork, where a thread of the parent may have held the lock.
+    fn state(&self) -> Option<MutexGuard<'_, PinnedPoolState>> {
+        (!fork::is_child()).then(|| lock(&self.state))
+    }
+
     fn take(&self, class_bytes: usize, _current: &Current) -> Result<NonNull<u8>> {
         let mut state = lock(&self.state);
         let used_bytes = state.usage.used_bytes;

@@ -12,7 +12,7 @@ use std::{
 
 use gpu_driver::{
     ArrayShape, CudaArray, Device, DeviceVec, DriverError, Event, JitOptions, LaunchConfig, Linker, ManagedVec, Module,
-    PinnedPool, PinnedVec, Program, Sampling, Stream, Surface, Texture, nvrtc,
+    PinnedPool, PinnedPoolUse, PinnedVec, Program, Sampling, Stream, Surface, Texture, nvrtc,
 };
 use testkit::{Outcome, ensure, ensure_eq};
 
@@ -267,6 +267,9 @@ fn fork() -> Outcome {
                     is_forked("with_scratch", stream.with_scratch(8, Ok::<_, DriverError>))?;
                     is_forked("DeviceVec", DeviceVec::<u8>::zeros(&stream, 100))?;
                     is_forked("synchronize", device.synchronize())?;
+                    pool.set_limit(0);
+                    pool.stop_holding();
+                    ensure_eq!(pool.usage(), PinnedPoolUse::default());
                     is_forked("Device::first", Device::first())
                 });
                 ensure_eq!(code?, 7);
