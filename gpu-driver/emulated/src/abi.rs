@@ -50,6 +50,8 @@ pub(super) mod texels {
     pub(crate) const CHANNELS: u32 = 7;
     /// The kernel wants floats.
     pub(crate) const FLOATS: u32 = 8;
+    /// The kernel gathers the last of the channels that it wants.
+    pub(crate) const GATHER: u32 = 16;
     const SURFACE_MODE: u32 = 16;
     /// Reads beyond a surface give zero, and writes do nothing.
     pub(crate) const ZERO: u32 = SURFACE_MODE;

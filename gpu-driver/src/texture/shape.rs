@@ -66,11 +66,12 @@ pub struct ArrayShape {
     columns: usize,
     channels: u32,
     has_surfaces: bool,
+    gathers: bool,
 }
 
 impl ArrayShape {
     const fn new(form: Arrangement, layers: usize, rows: usize, columns: usize) -> Self {
-        Self { form, layers, rows, columns, channels: 1, has_surfaces: false }
+        Self { form, layers, rows, columns, channels: 1, has_surfaces: false, gathers: false }
     }
 
     /// One row, for `tex1D`.
@@ -119,6 +120,13 @@ impl ArrayShape {
     #[must_use]
     pub const fn for_surfaces(self) -> Self {
         Self { has_surfaces: true, ..self }
+    }
+
+    /// Lets kernels gather from a texture of the array: `tex2Dgather` gives one channel of the four elements that the linear filter would weigh. For planes.
+    #[doc(alias("tex2Dgather", "CUDA_ARRAY3D_TEXTURE_GATHER"))]
+    #[must_use]
+    pub const fn for_gathers(self) -> Self {
+        Self { gathers: true, ..self }
     }
 
     /// Layers; those of all cubes of a layered cubemap.
@@ -171,7 +179,8 @@ impl ArrayShape {
             matches!(self.form, Arrangement::LayeredLine | Arrangement::LayeredPlane | Arrangement::LayeredCubemap);
         let flags = if is_layered { array_flag::LAYERED } else { 0 }
             | if self.is_cubemap() { array_flag::CUBEMAP } else { 0 }
-            | if self.has_surfaces { array_flag::SURFACE } else { 0 };
+            | if self.has_surfaces { array_flag::SURFACE } else { 0 }
+            | if self.gathers { array_flag::GATHER } else { 0 };
         let height = if matches!(self.form, Arrangement::Line | Arrangement::LayeredLine) { 0 } else { self.rows };
         let depth = if matches!(self.form, Arrangement::Line | Arrangement::Plane) { 0 } else { self.layers };
         ArrayDescriptor { width: self.columns, height, depth, format: T::FORMAT, channels: self.channels, flags }
@@ -184,6 +193,9 @@ impl ArrayShape {
         }
         if self.columns == 0 || self.rows == 0 || self.layers == 0 {
             return wrong(op, "an array of one element at least", self.to_string());
+        }
+        if self.gathers && self.form != Arrangement::Plane {
+            return wrong(op, "a plane for gathers", format!("another form, {self}"));
         }
         if self.values() > isize::MAX as usize / size_of::<T>() {
             return Err(DriverError::TooLarge { elements: self.values(), element_bytes: size_of::<T>() });
@@ -206,6 +218,9 @@ impl ArrayShape {
         use Attribute as A;
         let textures = match self.form {
             Arrangement::Line => [None, None, Some(A::MAXIMUM_TEXTURE1D_WIDTH)],
+            Arrangement::Plane if self.gathers => {
+                [None, Some(A::MAXIMUM_TEXTURE2D_GATHER_HEIGHT), Some(A::MAXIMUM_TEXTURE2D_GATHER_WIDTH)]
+            }
             Arrangement::Plane => [None, Some(A::MAXIMUM_TEXTURE2D_HEIGHT), Some(A::MAXIMUM_TEXTURE2D_WIDTH)],
             Arrangement::Volume => {
                 [A::MAXIMUM_TEXTURE3D_DEPTH, A::MAXIMUM_TEXTURE3D_HEIGHT, A::MAXIMUM_TEXTURE3D_WIDTH].map(Some)

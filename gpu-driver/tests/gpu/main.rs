@@ -179,6 +179,7 @@ fn main() -> ExitCode {
         textures_of_every_form_give_their_elements,
         textures_and_surfaces_have_all_types_and_channels,
         the_linear_filter_interpolates,
+        elements_around_a_place_are_gathered,
         address_modes_lead_beyond_the_border,
         integers_are_read_as_numbers_up_to_one,
         the_filter_of_a_cube_stays_on_its_face,

@@ -348,8 +348,46 @@ pub fn error_shapes_and_samplings_that_no_device_has(device: &Device) -> Outcome
 pub fn kernels_with_textures_compile_for_gpus(_: &()) -> Outcome {
     let of_types = TYPES.map(|[scalar, short]| readers_of(scalar, short));
     let examples = [rotate::SOURCE.to_owned(), volume::SOURCE.to_owned()];
-    for text in of_types.into_iter().chain(examples).chain([reader_text(), surface_text()]) {
+    for text in of_types.into_iter().chain(examples).chain([reader_text(), surface_text(), GATHER.to_owned()]) {
         Program::from(text).compile(Arch::new(9, 0))?;
+    }
+    Ok(())
+}
+
+const GATHER: &str = r#"
+extern "C" __global__ void gather(cudaTextureObject_t t, float x, float y, float *values) {
+    float4 first = tex2Dgather<float4>(t, x, y), second = tex2Dgather<float4>(t, x, y, 1);
+    float all[8] = {first.x, first.y, first.z, first.w, second.x, second.y, second.z, second.w};
+    for (int i = 0; i < 8; i++) values[i] = all[i];
+}
+"#;
+
+/// One channel of the four elements around a place, counterclockwise from the lower left.
+pub fn elements_around_a_place_are_gathered(device: &Device) -> Outcome {
+    let stream = Stream::new(device)?;
+    let gather = device.compile(GATHER)?.function("gather")?;
+    let host: Vec<f32> = (0..3 * 5 * 2).map(|i| i as f32).collect();
+    let shape = ArrayShape::plane(3, 5).with_channels(2).for_gathers();
+    let array = CudaArray::from_slice(&stream, shape, &host)?;
+    let at = |column: usize, row: usize| host[2 * (row.min(2) * 5 + column.min(4))];
+    for sampling in [Sampling::new(), Sampling::new().linear()] {
+        let texture = Texture::of_array(&array, sampling.address(AddressMode::Clamp))?;
+        // The lower right of the four: a column and row that may lie beyond the border.
+        for (column, row) in [(1, 1), (3, 2), (5, 3), (2, 1)] {
+            let mut got = [0.0f32; 8];
+            // SAFETY: one thread writes eight values.
+            unsafe {
+                let arguments = (&texture, column as f32, row as f32, &mut got);
+                gather.launch(LaunchConfig::new(1, 1), arguments, &stream)?;
+            }
+            let want = [at(column - 1, row), at(column, row), at(column, row - 1), at(column - 1, row - 1)];
+            ensure_eq!(got[..4], want);
+            ensure_eq!(got[4..], want.map(|value| value + 1.0));
+        }
+    }
+    for shape in [ArrayShape::line(5), ArrayShape::volume(2, 2, 2), ArrayShape::cubemap(4)] {
+        let made = CudaArray::<f32>::zeros(&stream, shape.for_gathers()).map(drop);
+        ensure!(matches!(&made, Err(DriverError::Length { .. })), "{made:?}");
     }
     Ok(())
 }

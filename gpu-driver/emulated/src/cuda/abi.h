@@ -53,6 +53,7 @@ enum TexelForm : unsigned {
 
 // texture(): with the number of channels that are wanted.
 constexpr unsigned TEXEL_FLOATS = 8;
+constexpr unsigned TEXEL_GATHER = 16;
 
 // surface(): the AccessKind, and this for each step of the boundary mode from 1 (zero) to 3 (trap).
 constexpr unsigned SURFACE_MODE = 16;

@@ -49,6 +49,16 @@ GPU_EMULATED_QUIET T sample(TexelForm form, cudaTextureObject_t object, float x,
     return Texel<T>::make(bits);
 }
 
+// The last of the channels that are wanted, of four texels. Beyond the fourth there is none.
+template <class T>
+GPU_EMULATED_QUIET T gather(cudaTextureObject_t object, float x, float y, int channel, const char *file, unsigned line) {
+    static_assert((Texel<T>::wanted & 7) == 4, "four elements are gathered: a vector of four");
+    unsigned bits[4], last = channel < 0 || channel > 3 ? 7 : channel + 1;
+    unsigned wanted = (Texel<T>::wanted & TEXEL_FLOATS) | last | TEXEL_GATHER;
+    gpu_emulated_runtime->texture(object, TEXEL_PLANE, x, y, 0, 0, wanted, bits, "tex2Dgather", file, line);
+    return Texel<T>::make(bits);
+}
+
 template <class T> constexpr bool is_surface_value = sizeof(T) <= 16 && (sizeof(T) & (sizeof(T) - 1)) == 0;
 
 template <class T>
@@ -88,6 +98,16 @@ GPU_EMULATED_TEXTURE(tex2DLayered, TEXEL_LAYERED_PLANE, (float x, float y, int l
 GPU_EMULATED_TEXTURE(texCubemap, TEXEL_CUBEMAP, (float x, float y, float z), x, y, z, 0)
 GPU_EMULATED_TEXTURE(texCubemapLayered, TEXEL_LAYERED_CUBEMAP, (float x, float y, float z, int layer), x, y, z, layer)
 #undef GPU_EMULATED_TEXTURE
+
+template <class T>
+GPU_EMULATED_INLINE T tex2Dgather(cudaTextureObject_t object, float x, float y, int channel = 0, GPU_EMULATED_PLACE) {
+    return gpu_emulated::gather<T>(object, x, y, channel, file, line);
+}
+template <class T>
+GPU_EMULATED_INLINE void tex2Dgather(T *value, cudaTextureObject_t object, float x, float y, int channel = 0,
+                                     GPU_EMULATED_PLACE) {
+    *value = gpu_emulated::gather<T>(object, x, y, channel, file, line);
+}
 
 #define GPU_EMULATED_SURFACE(name, form, parameters, ...)                                                                    \
     template <class T>                                                                                                       \

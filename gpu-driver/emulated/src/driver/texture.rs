@@ -34,8 +34,17 @@ fn memory(state: &State, resource: &ResourceDescriptor) -> Outcome<Texels> {
         return Err(INVALID_VALUE);
     }
     let (start, channels) = (place as usize, channels as usize);
-    let mut texels =
-        Texels { form: TexelForm::Memory, start, channel, channels, columns: width, rows: 1, layers: 1, pitch: 0 };
+    let mut texels = Texels {
+        form: TexelForm::Memory,
+        start,
+        channel,
+        channels,
+        columns: width,
+        rows: 1,
+        layers: 1,
+        pitch: 0,
+        gathers: false,
+    };
     let bytes = if kind == resource_kind::LINEAR {
         // The width counts bytes.
         texels.columns = width / texels.element_bytes();

@@ -37,10 +37,20 @@ pub(super) unsafe extern "C" fn texture(
     expect_type(launch, &texture, wanted, site);
     let form = TexelForm::of(form).unwrap_or(TexelForm::Memory);
     let at = Coordinates { at: [x, y, z], layer };
-    let sampled = texture.sample(form, at, &mut |address, bytes| check(launch, address, bytes, 0, site));
+    let read = &mut |address, bytes| check(launch, address, bytes, 0, site);
+    let sampled = if wanted & abi::GATHER == 0 {
+        texture.sample(form, at, read)
+    } else {
+        // The number of channels that are wanted ends with the one that is gathered.
+        texture.gather((wanted & abi::CHANNELS).saturating_sub(1) as usize, at.at, read)
+    };
     match sampled {
         // SAFETY: the module passes room for four channels.
         Ok(value) => unsafe { bits.cast::<[c_uint; 4]>().write(value) },
+        Err(Refusal::Gather) => {
+            let text = "tex2Dgather reads a texture whose array was not made for gathers (ArrayShape::for_gathers)";
+            fail(launch, LAUNCH_FAILED, text, site);
+        }
         Err(Refusal::Form) => {
             let (got, needed) = (text(name), texture.texels.form.name());
             fail(launch, LAUNCH_FAILED, &format!("{got} reads a texture that {needed} is made for"), site);

@@ -71,6 +71,8 @@ pub(crate) struct Texels {
     pub(crate) layers: usize,
     /// Bytes from a row to the next.
     pub(crate) pitch: usize,
+    /// Whether kernels may gather from it.
+    pub(crate) gathers: bool,
 }
 
 impl Texels {
@@ -118,7 +120,11 @@ impl Texels {
         }
         let (channel, channels) = (Channel::of(format)?, channels as usize);
         let pitch = width * channel.bytes() * channels;
-        let texels = Self { form, start: 0, channel, channels, columns: width, rows, layers, pitch };
+        let gathers = flags & array_flag::GATHER != 0;
+        if gathers && form != TexelForm::Plane {
+            return None;
+        }
+        let texels = Self { form, start: 0, channel, channels, columns: width, rows, layers, pitch, gathers };
         Some((texels, pitch.checked_mul(rows)?.checked_mul(layers)?))
     }
 }

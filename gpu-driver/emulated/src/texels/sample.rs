@@ -26,6 +26,8 @@ pub(crate) struct Coordinates {
 pub(crate) enum Refusal {
     /// It has another form than the function reads.
     Form,
+    /// Its array was not made for gathers.
+    Gather,
 }
 
 /// The texels of one axis that a value is made of, None for one beyond the border, and the weight of the second.
@@ -115,6 +117,27 @@ impl Texture {
             taps[2].indices[0] = Some(layer);
         }
         Ok(self.bits(self.weighted(&taps, read)))
+    }
+
+    /// One channel of the four texels around a place, as the linear filter would take them: counterclockwise from the lower left, where rows go down.
+    pub(crate) fn gather(
+        &self,
+        channel: usize,
+        [x, y, _]: [f32; 3],
+        read: &mut dyn FnMut(usize, usize),
+    ) -> Result<[u32; 4], Refusal> {
+        if !self.texels.gathers {
+            return Err(Refusal::Gather);
+        }
+        let taps = |axis, at| Axis { is_linear: true, ..self.axis(TexelForm::Plane, axis) }.taps(at).indices;
+        let (columns, rows) = (taps(0, x), taps(1, y));
+        Ok([(0, 1), (1, 1), (1, 0), (0, 0)].map(|(i, j)| {
+            let value = match (columns[i], rows[j]) {
+                (Some(column), Some(row)) => self.value([column, row, 0], read),
+                _ => self.border(),
+            };
+            self.bits(value)[channel]
+        }))
     }
 
     /// The number of axes that are filtered, the layer for those that are not, and the coordinates along the axes.
