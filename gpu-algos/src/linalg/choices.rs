@@ -48,6 +48,7 @@ fn choices_are_those_of_the_file() {
         LinalgFunction::Solve,
         LinalgFunction::Inverse,
         LinalgFunction::Determinant,
+        LinalgFunction::LogDeterminant,
         LinalgFunction::Qr,
     ];
     let stacks =

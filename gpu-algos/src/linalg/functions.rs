@@ -199,7 +199,7 @@ where
 /// The determinants: NumPy's `linalg.det(a)`, the products of the pivots with the sign of the exchanges of rows.
 ///
 /// The exponent of the product is carried beside it: the result overflows to infinity or underflows to 0 only if the determinant does, whatever the order
-/// of large and small pivots. The determinant of a singular matrix is 0, which is no error, and that of a matrix without rows is 1.
+/// of large and small pivots; [`slogdet`](super::slogdet) gives the logarithm of one that does. The determinant of a singular matrix is 0, which is no error, and that of a matrix without rows is 1.
 ///
 /// # Shapes
 /// a has square matrices of 0 to 64 rows; the result has the shape of the stack, and for one matrix none ([`GpuArray::get`](gpu_array::GpuArray::get)
@@ -230,7 +230,7 @@ where
 ///
 /// # Source
 /// Higham, Accuracy and Stability of Numerical Algorithms (2nd edition, 2002), 14.6.
-#[doc(alias("determinant", "slogdet"))]
+#[doc(alias("determinant"))]
 pub fn det<'a, T, A>(a: A) -> LinalgValue<'a, T, <<A::Dim as Dimension>::Smaller as Dimension>::Smaller>
 where
     T: LinalgElement,

@@ -42,7 +42,8 @@ impl LinalgKernel {
             LinalgFunction::LuFactor
             | LinalgFunction::Solve
             | LinalgFunction::Inverse
-            | LinalgFunction::Determinant => Self::Lu,
+            | LinalgFunction::Determinant
+            | LinalgFunction::LogDeterminant => Self::Lu,
             LinalgFunction::Qr => Self::Qr,
         }
     }

@@ -14,6 +14,7 @@
 //! let z = linalg::solve_triangular(l.swap_axes(Axis(1), Axis(2))?, &y, Triangle::Upper).eval()?; // l^T z = y, a view of l
 //! let (inverses, info) = linalg::inv(&stack).eval_with_info()?; // does not wait; info is not 0 for singular matrices
 //! let determinants = linalg::det(&stack).eval()?; // (1000,)
+//! let (signs, logs) = linalg::slogdet(&stack).eval()?; // of determinants that overflow too
 //! # Ok::<(), gpu_algos::AlgoError>(())
 //! ```
 //!
@@ -42,7 +43,7 @@
 //! # How it works
 //! `problem.rs` has the rules for shapes. `policy.rs` gives a matrix 4 to 32 threads of a warp, or a block if it has more than 32 rows or
 //! columns, and shared memory in which it stays from load to store. `launch.rs` compiles and launches the kernels of `device/`: `solve_triangular`,
-//! `cholesky`, `lu` (factors, solutions, inverses, determinants) and `qr`. [`host::linalg`](crate::host::linalg) has the same functions for arrays on
+//! `cholesky`, `lu` (factors, solutions, inverses, determinants and their logarithms) and `qr`. [`host::linalg`](crate::host::linalg) has the same functions for arrays on
 //! the host, and [`reference::linalg`](crate::reference::linalg) their definitions.
 
 #[cfg(test)]
@@ -59,7 +60,7 @@ mod triangle;
 mod value;
 
 pub use element::LinalgElement;
-pub use factors::{LuFactors, Pivots, QrFactors, lu_factor, qr};
+pub use factors::{LuFactors, Pivots, QrFactors, SignedLogs, lu_factor, qr, slogdet};
 pub use functions::{cholesky, det, inv, solve, solve_triangular};
 pub use triangle::Triangle;
 pub use value::{Info, LinalgValue};

@@ -27,6 +27,8 @@ kernel_constants! {
     pub(super) const INVERSE: u32 = 2;
     /// A mode of `lu`: the determinant.
     pub(super) const DETERMINANT: u32 = 3;
+    /// A mode of `lu`: the sign of the determinant, and the logarithm of its size.
+    pub(super) const LOG_DETERMINANT: u32 = 4;
     /// Bits of a pivot's number in the word of the first failure.
     pub(super) const PIVOT_BITS: u32 = 6;
 }

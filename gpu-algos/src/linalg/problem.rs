@@ -5,7 +5,7 @@ use smallvec::SmallVec;
 
 use super::{
     Triangle,
-    params::{DETERMINANT, FACTORS, INVERSE, LOWER, SOLUTION, UNIT},
+    params::{DETERMINANT, FACTORS, INVERSE, LOG_DETERMINANT, LOWER, SOLUTION, UNIT},
 };
 use crate::{
     AlgoError, Result,
@@ -25,6 +25,7 @@ pub(crate) enum LinalgFunction {
     Solve,
     Inverse,
     Determinant,
+    LogDeterminant,
     Qr,
 }
 
@@ -38,6 +39,7 @@ impl LinalgFunction {
             Self::Solve => "solve",
             Self::Inverse => "inv",
             Self::Determinant => "det",
+            Self::LogDeterminant => "slogdet",
             Self::Qr => "qr",
         }
     }
@@ -57,6 +59,7 @@ impl LinalgFunction {
             Self::Solve => SOLUTION,
             Self::Inverse => INVERSE,
             Self::Determinant => DETERMINANT,
+            Self::LogDeterminant => LOG_DETERMINANT,
         }
     }
 
@@ -115,7 +118,7 @@ impl LinalgShape {
     /// The shapes of a function of one array.
     fn of_one(function: LinalgFunction, batch: &[usize], [rows, columns]: [usize; 2]) -> Self {
         let axes: &[usize] = match function {
-            LinalgFunction::Determinant => &[],
+            LinalgFunction::Determinant | LinalgFunction::LogDeterminant => &[],
             LinalgFunction::Qr => &[rows, rows.min(columns)],
             _ => &[rows, columns],
         };
@@ -123,10 +126,11 @@ impl LinalgShape {
         Self { batch: batch.into(), rows, columns, result, has_axes: (!axes.is_empty(), !axes.is_empty()) }
     }
 
-    /// The shape of the second result, of `lu_factor` and `qr`.
+    /// The shape of the second result, of `lu_factor`, `slogdet` and `qr`.
     pub(crate) fn second(&self, function: LinalgFunction) -> Lengths {
         let axes: &[usize] = match function {
             LinalgFunction::Qr => &[self.rows.min(self.columns), self.columns],
+            LinalgFunction::LogDeterminant => &[],
             _ => &[self.rows],
         };
         self.batch.iter().chain(axes).copied().collect()

@@ -110,6 +110,37 @@ pub fn det<'a, T: LinalgElement, D: Dimension>(
     })
 }
 
+/// The definition of [`linalg::slogdet`](crate::linalg::slogdet): the signs of the pivots and of the exchanges, and the sum of the logarithms. Both are
+/// NaN where a pivot is, or where one is 0 and another infinite.
+///
+/// # Errors
+/// Those of shapes, as on a device.
+///
+/// ```
+/// use gpu_algos::reference;
+/// use ndarray::{arr0, array};
+/// let (sign, log) = reference::linalg::slogdet(&array![[0.0, 1.0], [1.0, 0.0]])?;
+/// assert_eq!((sign, log), (arr0(-1.0), arr0(0.0)));
+/// # Ok::<(), gpu_algos::AlgoError>(())
+/// ```
+#[expect(clippy::type_complexity, reason = "two arrays of the rank of the stack")]
+pub fn slogdet<'a, T: LinalgElement, D: Dimension>(
+    a: impl Into<ArrayView<'a, T, D>>,
+) -> Result<(Array<T, <D::Smaller as Dimension>::Smaller>, Array<T, <D::Smaller as Dimension>::Smaller>)> {
+    let stack = HostStack::new(LinalgFunction::LogDeterminant, a.into().into_dyn(), None)?;
+    let mut logs = Vec::new();
+    let signs = stack.results(|a, _| {
+        let (lu, pivots) = eliminated(a);
+        let exchanges = pivots.iter().enumerate().filter(|&(k, &row)| k != row).count();
+        let log: f64 = lu.diag().iter().map(|x| x.abs().ln()).sum();
+        logs.push(T::rounded_from_f64(log));
+        let of_exchanges = if exchanges % 2 == 0 { 1.0 } else { -1.0 };
+        let sign = lu.diag().iter().fold(of_exchanges, |sign, &x| sign * if x == 0.0 { 0.0 } else { x.signum() });
+        Ok(Array2::from_elem((1, 1), if log.is_nan() { f64::NAN } else { sign }))
+    })?;
+    Ok((signs, stack.second(logs)?))
+}
+
 /// The definition of [`linalg::lu_factor`](crate::linalg::lu_factor).
 ///
 /// # Errors

@@ -526,6 +526,35 @@ static OPERATIONS: &[Operation<Call>] = &[
         },
     },
     Operation {
+        name: "SignedLogs::eval",
+        makes: &[(Allocation, 2), (ModuleLoad, 1), (Launch, 1)],
+        sweep: |call| {
+            of_matrices(
+                call,
+                |a| linalg::slogdet(a).eval(),
+                |(signs, _)| {
+                    ensure_eq!(signs.to_ndarray()?, array![1.0, -1.0]);
+                    Ok(())
+                },
+            )
+        },
+    },
+    Operation {
+        name: "SignedLogs::eval_with_info",
+        makes: &[(Allocation, 3), (ModuleLoad, 1), (Launch, 1)],
+        sweep: |call| {
+            of_matrices(
+                call,
+                |a| linalg::slogdet(a).eval_with_info(),
+                |(signs, _, info)| {
+                    ensure_eq!(signs.to_ndarray()?, array![1.0, -1.0]);
+                    ensure_eq!(info.to_ndarray()?, array![0, 0].into_dyn());
+                    Ok(())
+                },
+            )
+        },
+    },
+    Operation {
         name: "QrFactors::eval",
         makes: &[(Allocation, 2), (ModuleLoad, 1), (Launch, 1)],
         sweep: |call| {

@@ -30,6 +30,8 @@ pub const TESTS: &[Test<Device>] = tests![
     stacks_are_broadcast,
     badly_scaled_matrices,
     determinants_do_not_overflow_on_the_way,
+    slogdet_is_that_of_the_definition,
+    slogdet_of_special_matrices,
     matrices_without_a_result_are_told,
     nan_spreads_within_its_matrix,
     results_go_into_views,
@@ -453,6 +455,75 @@ pub fn determinants_do_not_overflow_on_the_way(device: &Device) -> Outcome {
     turned.swap([0, 0], [1, 0]);
     turned.swap([0, 1], [1, 1]);
     ensure_eq!(linalg::det(&on(device, &turned)?).eval()?.get()?, -1.0);
+    Ok(())
+}
+
+/// Determinants of these are far beyond the range of their type, above and below.
+pub fn slogdet_is_that_of_the_definition(device: &Device) -> Outcome {
+    fn of_type<T: Element>(device: &Device, power: i32) -> Outcome {
+        let mut rng = rng(212);
+        for (i, (n, batch)) in cases(device).into_iter().enumerate() {
+            let scale = 2f64.powi(if i % 2 == 0 { power } else { -power });
+            let a = regular::<T>(&mut rng, batch, n).mapv(|x| T::of(x.into() * scale));
+            let (signs, logs) = linalg::slogdet(&on(device, &a)?).eval()?;
+            let (want_signs, want) = reference::linalg::slogdet(&a)?;
+            ensure_eq!((want.len(), want_signs.iter().all(|&x| x.into().abs() == 1.0)), (batch, true));
+            let in_range = |log: f64| log.abs() < if T::ROUNDING > 1e-10 { 87.0 } else { 708.0 };
+            ensure!(n < 5 || want.iter().all(|&log| !in_range(log.into())), "{n} rows: the logarithm is not needed");
+            let bound = 2000.0 * (n + 1) as f64 * T::ROUNDING;
+            for (signs, logs) in [(signs.to_ndarray()?, logs.to_ndarray()?), host::linalg::slogdet(&a)?] {
+                ensure_eq!((n, signs), (n, want_signs.clone()));
+                // Absolute: that of a relative error of the determinant, and of the rounding of the logarithm.
+                for (&got, &want) in logs.iter().zip(&want) {
+                    let (got, want): (f64, f64) = (got.into(), want.into());
+                    let bound = bound + 4.0 * T::ROUNDING * want.abs();
+                    ensure!((got - want).abs() <= bound, "{n} rows: got {got}, want {want}");
+                }
+            }
+        }
+        Ok(())
+    }
+    of_type::<f32>(device, 60)?;
+    of_type::<f64>(device, 500)
+}
+
+pub fn slogdet_of_special_matrices(device: &Device) -> Outcome {
+    let check = |x: &Array2<f64>, sign: f64, log: f64| -> Outcome {
+        let (signs, logs) = linalg::slogdet(&on(device, x)?).eval()?;
+        let (on_host, wanted) = (host::linalg::slogdet(x)?, reference::linalg::slogdet(x)?);
+        for got in [(signs.get()?, logs.get()?), (on_host.0[()], on_host.1[()]), (wanted.0[()], wanted.1[()])] {
+            let same = |got: f64, want: f64| got == want || (got.is_nan() && want.is_nan());
+            let is_near = same(got.1, log) || (got.1 - log).abs() <= 1e-14 * log.abs();
+            ensure!(same(got.0, sign) && is_near, "got {got:?}, want {:?} of {x:?}", (sign, log));
+        }
+        Ok(())
+    };
+    let (nan, infinity) = (f64::NAN, f64::INFINITY);
+    check(&Array2::zeros((0, 0)), 1.0, 0.0)?;
+    check(&Array2::eye(7), 1.0, 0.0)?;
+    check(&array![[0.0, 1.0], [1.0, 0.0]], -1.0, 0.0)?;
+    check(&array![[-1e-310]], -1.0, 1e-310f64.ln())?;
+    check(&array![[1.0 + 1e-10]], 1.0, (1.0f64 + 1e-10).ln())?;
+    check(&array![[1.0 - 1e-10]], 1.0, (1.0f64 - 1e-10).ln())?;
+    check(&array![[1.0, 2.0], [2.0, 4.0]], 0.0, -infinity)?;
+    check(&array![[0.0, 0.0], [1.0, -2.0]], 0.0, -infinity)?;
+    check(&array![[-infinity]], -1.0, infinity)?;
+    check(&array![[1.0, 2.0], [nan, 4.0]], nan, nan)?;
+    check(&array![[0.0, 0.0], [0.0, nan]], nan, nan)?;
+    // Signs, logarithms and statuses of a stack, whatever the layout; expressions and stacks of nothing.
+    let x = array![[[[2.0f32, 0.0], [0.0, 2.0]], [[1.0, 1.0], [1.0, 1.0]]]];
+    let a = on(device, &x)?;
+    let (signs, logs, info) = linalg::slogdet(a.swap_axes(Axis(0), Axis(1))?).eval_with_info()?;
+    ensure_eq!(signs.to_ndarray()?, array![[1.0], [0.0]]);
+    ensure_eq!(logs.to_ndarray()?, array![[4f32.ln()], [f32::NEG_INFINITY]]);
+    ensure_eq!(info.to_ndarray()?, array![[0], [2]].into_dyn());
+    ensure_eq!(linalg::slogdet(eye::<f64, _>(3)).on(device).eval()?.1.get()?, 0.0);
+    let no_matrices = on(device, &Array3::<f32>::zeros((0, 3, 3)))?;
+    ensure_eq!(linalg::slogdet(&no_matrices).eval()?.1.shape().to_vec(), [0]);
+    let told = "slogdet: matrices of 2 rows and 3 columns are not square";
+    ensure_eq!(message(linalg::slogdet(&on(device, &Array2::<f32>::zeros((2, 3)))?).eval()), told);
+    ensure_eq!(message(host::linalg::slogdet(&Array2::<f32>::zeros((2, 3)))), told);
+    ensure_eq!(message(reference::linalg::slogdet(&Array2::<f32>::zeros((2, 3)))), told);
     Ok(())
 }
 

@@ -1,5 +1,7 @@
 //! The functions of one small matrix, whose rows lie one after another in a slice.
 
+use std::f64::consts::{FRAC_1_SQRT_2, LN_2};
+
 use ndarray::ArrayView2;
 
 use crate::linalg::{LinalgElement, Triangle};
@@ -169,14 +171,29 @@ pub(super) fn factorize_by_reflections<T: LinalgElement>(a: ArrayView2<'_, T>, q
 
 /// The product of numbers, with a sign, whose exponent is carried beside it: it overflows or underflows only if the result does.
 pub(super) fn product(numbers: impl Iterator<Item = f64>, sign: f64) -> f64 {
-    let (product, exponent) = numbers.fold((sign, 0), |(product, exponent), x| {
-        let (mantissa, of_x) = split(x);
-        let (product, of_product) = split(product * mantissa);
-        (product, exponent + of_x + of_product)
-    });
+    let (product, exponent) = split_product(numbers, sign);
     // Two powers of two, of which the first leaves a number in the normal range: the result is rounded once.
     let first = exponent.clamp(-1000, 1000);
     product * 2f64.powi(first) * 2f64.powi((exponent - first).clamp(-1000, 1000))
+}
+
+/// The sign of such a product, 0 or NaN if it is, and the logarithm of its size.
+pub(super) fn log_of_product(numbers: impl Iterator<Item = f64>, sign: f64) -> (f64, f64) {
+    let (product, exponent) = split_product(numbers, sign);
+    // A mantissa near 1, so that nothing cancels where the product is near 1.
+    let is_small = product.abs() < FRAC_1_SQRT_2;
+    let (size, exponent) = if is_small { (product.abs() * 2.0, exponent - 1) } else { (product.abs(), exponent) };
+    let sign = if product == 0.0 { 0.0 } else { product.signum() };
+    (sign, f64::from(exponent).mul_add(LN_2, size.ln()))
+}
+
+/// The product of numbers, with a sign, as a mantissa and a power of two.
+fn split_product(numbers: impl Iterator<Item = f64>, sign: f64) -> (f64, i32) {
+    numbers.fold((sign, 0), |(product, exponent), x| {
+        let (mantissa, of_x) = split(x);
+        let (product, of_product) = split(product * mantissa);
+        (product, exponent + of_x + of_product)
+    })
 }
 
 /// A number as a mantissa in [0.5, 1) in size and a power of two; 0 and numbers that are not finite stay as they are.

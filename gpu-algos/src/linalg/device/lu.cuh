@@ -1,5 +1,5 @@
 // Elimination with partial pivoting of a stack of small matrices, p a = l u, and its uses: the
-// factors, solutions of a x = b, inverses and determinants.
+// factors, solutions of a x = b, inverses, and determinants or their signs and logarithms.
 //
 // A team of threads (team.cuh) keeps the matrix in shared memory. Step k takes as its pivot the
 // element of column k that is greatest in size, the first of equal ones; NaN counts as infinite.
@@ -9,7 +9,8 @@
 //
 // MODE in the parameters: FACTORS writes l without its diagonal of ones and u to c, and to d for
 // each row the one that it was exchanged with; SOLUTION and INVERSE write to c, DETERMINANT one
-// element.
+// element; LOG_DETERMINANT writes the sign of the determinant to c and the logarithm of its size to
+// d, an element each.
 //
 // Contract: a grid of any size, which strides over the stack; blocks of whole warps with `team`
 // threads for each team, at most 128, and with WARPS > 1 of 32 WARPS threads; dynamic shared memory
@@ -103,15 +104,23 @@ template <class T> __device__ __forceinline__ T split(T x, int &exponent) {
     return mantissa;
 }
 
-// The product of the diagonal. Its exponent is carried beside it, so that it overflows or
-// underflows only if the result does.
-template <class T>
-__device__ __forceinline__ T diagonal_product(const T *a, int pitch, int n, bool is_odd) {
+// The product of the diagonal, as `split` gives it. Its exponent is carried beside it, so that it
+// overflows or underflows only if the result does.
+template <class T> __device__ __forceinline__ T diagonal_product(const T *a, int pitch, int n,
+                                                                 bool is_odd, int &exponent) {
     T product = is_odd ? T(-1) : T(1);
-    int exponent = 0;
+    exponent = 0;
     for (int k = 0; k < n; k++)
         product = split(product * split(a[k * pitch + k], exponent), exponent);
-    return product - product != T(0) ? product : ldexp(product, exponent);
+    return product;
+}
+
+// The logarithm of |x| 2^exponent, for x as `split` gives it. The mantissa is turned to one near 1,
+// so that nothing cancels where the number is near 1.
+template <class T> __device__ __forceinline__ T log_of_size(T x, int exponent) {
+    T size = x < T(0) ? -x : x;
+    if (size < T(0.70710678118654752)) size *= T(2), exponent--;
+    return multiply_add(T(exponent), T(0.69314718055994531), natural_logarithm(size));
 }
 
 template <class T, int WARPS> __global__ void __launch_bounds__(MOST_THREADS)
@@ -136,8 +145,19 @@ template <class T, int WARPS> __global__ void __launch_bounds__(MOST_THREADS)
             store_matrix<ALL>(team, c, a, pitch, n, n, params.c_row, params.c_column,
                               matrix.is_there, true);
         } else if (params.mode == DETERMINANT) {
-            if (team.thread == 0 && matrix.is_there)
-                *c = diagonal_product(a, pitch, n, told.is_odd);
+            if (team.thread == 0 && matrix.is_there) {
+                int exponent;
+                const T product = diagonal_product(a, pitch, n, told.is_odd, exponent);
+                *c = product - product != T(0) ? product : ldexp(product, exponent);
+            }
+        } else if (params.mode == LOG_DETERMINANT) {
+            if (team.thread == 0 && matrix.is_there) {
+                int exponent;
+                const T product = diagonal_product(a, pitch, n, told.is_odd, exponent);
+                // Of 0 and NaN the sign is 0 and NaN.
+                *c = product > T(0) ? T(1) : product < T(0) ? T(-1) : product + T(0);
+                reinterpret_cast<T *>(params.d)[matrix.number] = log_of_size(product, exponent);
+            }
         } else {
             const Triangular<T> lower = {a, pitch, n, true, true}, upper = {a, pitch, n, false};
             const RightSides<T, LinalgParams<MAX_AXES>, WARPS> sides = {params, team, matrix,

@@ -23,6 +23,8 @@ __device__ __forceinline__ double multiply_add(double a, double b, double c) {
 }
 __device__ __forceinline__ float square_root(float x) { return sqrtf(x); }
 __device__ __forceinline__ double square_root(double x) { return sqrt(x); }
+__device__ __forceinline__ float natural_logarithm(float x) { return logf(x); }
+__device__ __forceinline__ double natural_logarithm(double x) { return log(x); }
 
 __device__ __forceinline__ float infinity(float) { return __int_as_float(0x7f800000); }
 __device__ __forceinline__ double infinity(double) {

@@ -105,6 +105,8 @@ pub fn small_matrices(lines: &mut Lines, gpu: Option<&OnDevice>) {
         "np.linalg.solve(x[:, :3], y)" => linalg::solve(x.slice(s![.., ..3])?, y).eval()?;
         "np.linalg.inv(x[:, :3])" => linalg::inv(x.slice(s![.., ..3])?).eval()?;
         "np.linalg.det(x[:, :3])" => linalg::det(x.slice(s![.., ..3])?).eval()?;
+        "np.linalg.slogdet(x[:, :3])[0]" => linalg::slogdet(x.slice(s![.., ..3])?).eval()?.0;
+        "np.linalg.slogdet(x[:, :3])[1]" => linalg::slogdet(x.slice(s![.., ..3])?).eval()?.1;
         "np.linalg.cholesky(x @ x.T)" => linalg::cholesky(&x.matmul(x.t()).eval()?).eval()?;
         "np.linalg.qr(x.T)[0]" => linalg::qr(x.t()).eval()?.0;
         "np.linalg.qr(x.T)[1]" => linalg::qr(x.t()).eval()?.1;
