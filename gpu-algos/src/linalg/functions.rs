@@ -199,7 +199,8 @@ where
 /// The determinants: NumPy's `linalg.det(a)`, the products of the pivots with the sign of the exchanges of rows.
 ///
 /// The exponent of the product is carried beside it: the result overflows to infinity or underflows to 0 only if the determinant does, whatever the order
-/// of large and small pivots; [`slogdet`](super::slogdet) gives the logarithm of one that does. The determinant of a singular matrix is 0, which is no error, and that of a matrix without rows is 1.
+/// of large and small pivots; [`slogdet`](super::slogdet) gives the logarithm of one that does.
+/// The determinant of a singular matrix is 0, which is no error, and that of a matrix without rows is 1.
 ///
 /// # Shapes
 /// a has square matrices of 0 to 64 rows; the result has the shape of the stack, and for one matrix none ([`GpuArray::get`](gpu_array::GpuArray::get)

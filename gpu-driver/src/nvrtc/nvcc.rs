@@ -59,7 +59,8 @@ pub fn device_runtime() -> Result<PathBuf> {
     };
     first_file(candidates).map_err(|searched| {
         let why = format!(
-            "libcudadevrt.a was not found.\n  searched: {}\n  Install the CUDA toolkit (or `pip install nvidia-cuda-runtime`), or name the file in GPU_CUDADEVRT.",
+            "libcudadevrt.a was not found.\n  searched: {}\n  \
+             Install the CUDA toolkit (or `pip install nvidia-cuda-runtime`), or name the file in GPU_CUDADEVRT.",
             searched.join("\n            ")
         );
         DriverError::NoDeviceRuntime { why }

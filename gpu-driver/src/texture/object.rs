@@ -24,7 +24,8 @@ impl Drop for TextureObject {
 /// A texture object: a way for kernels to read a [`CudaArray`] or device memory by coordinates, with a filter and rules for places beyond the border.
 ///
 /// `&texture` is an argument of a launch, for a parameter of the type `cudaTextureObject_t`, which the functions of CUDA C++ read: `tex1D`, `tex2D`,
-/// `tex3D`, `tex2Dgather` ([`ArrayShape::for_gathers`](crate::ArrayShape::for_gathers)), `tex1DLayered`, `tex2DLayered`, `texCubemap`, `texCubemapLayered`, by the shape of the array; `tex2D` for a box and `tex1Dfetch` for a row of
+/// `tex3D`, `tex2Dgather` ([`ArrayShape::for_gathers`](crate::ArrayShape::for_gathers)), `tex1DLayered`, `tex2DLayered`, `texCubemap`, `texCubemapLayered`,
+/// by the shape of the array; `tex2D` for a box and `tex1Dfetch` for a row of
 /// device memory. They return `float`, or the type of the channels where these are integers, and its vector types of two and four.
 ///
 /// The texture keeps the memory, and a graph that a launch is captured for keeps the texture. The array may be copied to and written meanwhile; kernels

@@ -122,7 +122,9 @@ pub enum DriverError {
     },
     /// The process is the child of a fork, and its parent had used the driver before.
     #[error(
-        "this process was forked from one that had used the GPU, and no driver works in such a child. Fork before the first call of this library, or start a new program (exec, std::process::Command, Python's multiprocessing with \"spawn\")."
+        "this process was forked from one that had used the GPU, and no driver works in such a child. \
+         Fork before the first call of this library, or start a new program \
+         (exec, std::process::Command, Python's multiprocessing with \"spawn\")."
     )]
     Forked,
     /// A driver call failed.
@@ -219,7 +221,9 @@ pub enum DriverError {
     },
     /// The CUDA toolkit's compiler was asked for, and is not there.
     #[error(
-        "no nvcc: the program asks for the CUDA toolkit's compiler.\n  searched: {}\n  Install the CUDA toolkit (or `pip install nvidia-cuda-nvcc`), or name the file in GPU_NVCC; without Program::nvcc, NVRTC compiles the program.",
+        "no nvcc: the program asks for the CUDA toolkit's compiler.\n  searched: {}\n  \
+         Install the CUDA toolkit (or `pip install nvidia-cuda-nvcc`), or name the file in \
+         GPU_NVCC; without Program::nvcc, NVRTC compiles the program.",
         .searched.join("\n            ")
     )]
     NoNvcc {
@@ -334,7 +338,8 @@ pub enum DriverError {
         difference: String,
     },
     /// A kernel has no variant of that name that may be taken.
-    #[error("`{kernel}` has no variant `{variant}` that may be taken; {}. A variant that reorders sums must be allowed (allow_reordered_sums)", match known.as_slice() {
+    #[error("`{kernel}` has no variant `{variant}` that may be taken; {}. \
+             A variant that reorders sums must be allowed (allow_reordered_sums)", match known.as_slice() {
         [] => "it has none".to_owned(),
         known => format!("it has `{}`", known.join("`, `")),
     })]
