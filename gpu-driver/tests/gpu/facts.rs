@@ -56,7 +56,7 @@ pub fn limits_and_preferences_are_read_and_set(device: &Device) -> Outcome {
     ensure!([CacheConfig::L1, CacheConfig::None].contains(&device.cache_config()?));
     device.set_cache_config(CacheConfig::None)?;
     ensure_eq!(device.cache_config()?, CacheConfig::None);
-    let refused = device.stream().capture(|| device.set_limit(Limit::StackBytes, before));
+    let refused = Stream::new(device)?.capture(|| device.set_limit(Limit::StackBytes, before));
     ensure!(matches!(refused, Err(DriverError::InCapture { .. })));
     Ok(())
 }

@@ -205,7 +205,7 @@ pub fn clusters_are_formed_where_the_device_has_them(device: &Device) -> Outcome
 
 pub fn variables_are_read_and_written(device: &Device) -> Outcome {
     let (stream, text) = (
-        device.stream(),
+        Stream::new(device)?,
         r#"
         __constant__ float weights[3];
         __device__ long long total = 40;

@@ -112,7 +112,8 @@ pub fn boxes_are_filled_and_their_neighbours_not(device: &Device) -> Outcome {
 }
 
 pub fn error_a_box_that_does_not_fit(device: &Device) -> Outcome {
-    let mut x = DeviceVec::from_slice(&device.stream(), &[5u32; 20])?;
+    let stream = Stream::new(device)?;
+    let mut x = DeviceVec::from_slice(&stream, &[5u32; 20])?;
     let host = [1u32; 20];
     let fits = Pitched::plane(4, 3).within(5);
     let text = |result: Result<(), DriverError>| result.err().map(|error| error.to_string()).unwrap_or_default();
@@ -134,14 +135,13 @@ pub fn error_a_box_that_does_not_fit(device: &Device) -> Outcome {
     }
     ensure!(!text(x.as_mut_slice().fill_box(fits.from(3), 1).map(drop)).is_empty());
     ensure_eq!(x.to_vec()?, [5; 20]);
-    let stream = device.stream();
     let captured = stream.capture(|| x.as_mut_slice().copy_box_from_slice(fits, &host, fits));
     ensure!(matches!(captured, Err(DriverError::InCapture { .. })));
     Ok(())
 }
 
 pub fn a_graph_holds_copies_and_fills_of_boxes(device: &Device) -> Outcome {
-    let stream = device.stream();
+    let stream = Stream::new(device)?;
     let (mut x, mut y) = (DeviceVec::from_slice(&stream, &[1u32; 24])?, DeviceVec::from_slice(&stream, &[2u32; 24])?);
     let place = Pitched::plane(3, 4).within(6).from(1);
     let (graph, ()) = stream.capture(|| {
@@ -217,7 +217,7 @@ pub fn kernels_reach_pinned_memory_in_place(device: &Device) -> Outcome {
 }
 
 pub fn managed_memory_is_the_host_s_and_the_device_s(device: &Device) -> Outcome {
-    let (stream, side) = (device.stream(), Stream::new(device)?);
+    let (stream, side) = (Stream::new(device)?, Stream::new(device)?);
     let text = "extern \"C\" __global__ void twice(int *x) { x[blockIdx.x * 256 + threadIdx.x] *= 2; }";
     let twice = device.compile(text)?.function("twice")?;
     let mut x = ManagedVec::<i32>::zeros(&stream, 4096)?;

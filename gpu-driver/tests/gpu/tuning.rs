@@ -36,10 +36,10 @@ fn files(folder: &std::path::Path) -> Vec<PathBuf> {
 }
 
 pub fn the_fastest_variant_is_kept_for_later_programs(device: &Device) -> Outcome {
-    let (folder, stream, runs) = (tempfile::tempdir()?, device.stream(), Cell::new(0));
+    let (folder, stream, runs) = (tempfile::tempdir()?, Stream::new(device)?, Cell::new(0));
     let place = folder.path().join("tuned");
     let (x, variants) = (DeviceVec::from_slice(&stream, &[1.5f32; 1000])?, variants(&runs));
-    let tuner = Tuner::in_folder(device, &place)?.rounds(3);
+    let tuner = Tuner::in_folder(device, &place)?;
     ensure_eq!((tuner.choice("copy", 1000), tuner.known().len()), (None, 0));
     let choice = tuner.tune(&variants, x.len(), &x, &stream)?;
     ensure!(choice.variant == "one" && !choice.is_pinned, "{choice:?}");
@@ -77,7 +77,7 @@ pub fn the_fastest_variant_is_kept_for_later_programs(device: &Device) -> Outcom
 }
 
 pub fn error_variants_with_other_answers(device: &Device) -> Outcome {
-    let (folder, stream) = (tempfile::tempdir()?, device.stream());
+    let (folder, stream) = (tempfile::tempdir()?, Stream::new(device)?);
     let tuner = Tuner::in_folder(device, folder.path())?.rounds(1);
     let x = DeviceVec::from_slice(&stream, &[1.0f32, 2.0])?;
     let wrong = |_: &Stream, x: &X| DeviceVec::from_slice(x.home(), &[1.0, 2.0000002]);
@@ -106,9 +106,9 @@ pub fn error_variants_with_other_answers(device: &Device) -> Outcome {
 }
 
 pub fn variants_are_chosen_by_hand_and_forgotten(device: &Device) -> Outcome {
-    let (folder, stream, runs) = (tempfile::tempdir()?, device.stream(), Cell::new(0));
+    let (folder, stream, runs) = (tempfile::tempdir()?, Stream::new(device)?, Cell::new(0));
     let (x, variants) = (DeviceVec::from_slice(&stream, &[1.5f32; 1000])?, variants(&runs));
-    let tuner = Tuner::in_folder(device, folder.path())?.rounds(1);
+    let tuner = Tuner::in_folder(device, folder.path())?;
     tuner.pin("copy", 1000, "50");
     for tuner in [&tuner, &Tuner::in_folder(device, folder.path())?] {
         let choice = tuner.tune(&variants, 1000, &x, &stream)?;
@@ -132,7 +132,7 @@ pub fn variants_are_chosen_by_hand_and_forgotten(device: &Device) -> Outcome {
         }];
     for damage in damages {
         damage()?;
-        let (another, before) = (Tuner::in_folder(device, folder.path())?.rounds(1), runs.get());
+        let (another, before) = (Tuner::in_folder(device, folder.path())?, runs.get());
         ensure_eq!((another.choice("copy", 1000), another.known()), (None, Vec::new()));
         ensure_eq!(another.tune(&variants, 1000, &x, &stream)?.variant, "one");
         ensure!(runs.get() > before, "not measured");
@@ -151,7 +151,7 @@ pub fn variants_are_chosen_by_hand_and_forgotten(device: &Device) -> Outcome {
 }
 
 pub fn variants_that_reorder_sums_take_part_where_they_are_allowed(device: &Device) -> Outcome {
-    let (folder, stream) = (tempfile::tempdir()?, device.stream());
+    let (folder, stream) = (tempfile::tempdir()?, Stream::new(device)?);
     let x = DeviceVec::from_slice(&stream, &[1.0f32; 1000])?;
     let rounded = |_: &Stream, x: &X| DeviceVec::from_slice(x.home(), &[1.0000001; 1000]);
     let variants = || Variants::new("sums").variant("slow", copies(100)).reorders_sums("fast", rounded);
