@@ -61,7 +61,7 @@ const FUSED: Header = Header { name: "fused_epilogue.cuh", text: include_str!("d
 
 /// The expression around a product.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Epilogue<'l, 'a> {
+pub(super) struct ProductEpilogue<'l, 'a> {
     around: &'l Around<'l, 'a>,
 }
 
@@ -108,7 +108,7 @@ impl EpilogueText {
     }
 }
 
-impl<'l, 'a> Epilogue<'l, 'a> {
+impl<'l, 'a> ProductEpilogue<'l, 'a> {
     /// The epilogue of an expression; None for one that is evaluated apart: long ones, and those of another type than the product.
     pub(super) fn of(around: &'l Around<'l, 'a>) -> Option<Self> {
         let expression = around.expression();
@@ -149,7 +149,7 @@ impl<'l, 'a> Epilogue<'l, 'a> {
     }
 
     /// Appends the parameters to those of the product's kernel, which stores packs of `width` elements.
-    pub(super) fn write(&self, problem: &MatmulProblem, width: usize, words: &mut Words) {
+    pub(super) fn write(&self, problem: &MatmulProblem, width: usize, params: &mut Words) {
         let expression = self.around.expression();
         let kind = |number: usize, leaf: &LoweredLeaf<'_>| match problem.leaves[number].column {
             _ if leaf.is_place => STRIDED,
@@ -174,7 +174,7 @@ impl<'l, 'a> Epilogue<'l, 'a> {
             scalars: expression.scalars().iter().copied(),
             extra: expression.extra(),
         }
-        .write(words);
+        .write(params);
     }
 }
 

@@ -9,7 +9,7 @@ use gpu_array::{
 use smallvec::SmallVec;
 
 use super::{
-    epilogue::{EPILOGUE, Epilogue, EpilogueText},
+    epilogue::{EPILOGUE, EpilogueText, ProductEpilogue},
     params::{PARAMS, check_text, launch},
     plan::choose,
     policy::{MatmulPolicy, PACK_BYTES},
@@ -42,7 +42,7 @@ static SPACE: KernelSpace = KernelSpace::new();
 /// Those of [`run`].
 fn run_halves(
     problem: &MatmulProblem,
-    epilogue: Option<&Epilogue<'_, '_>>,
+    epilogue: Option<&ProductEpilogue<'_, '_>>,
     homes: &[&Stream],
     stream: &Stream,
 ) -> Result<bool> {
@@ -65,7 +65,7 @@ pub(super) fn run(
     op: &'static str,
     problem: &MatmulProblem,
     precision: RequestedPrecision,
-    epilogue: Option<&Epilogue<'_, '_>>,
+    epilogue: Option<&ProductEpilogue<'_, '_>>,
     homes: &[&Stream],
     stream: &Stream,
 ) -> Result<bool> {
@@ -111,11 +111,11 @@ pub(super) fn run(
 fn kernel(
     dtype: DType,
     policy: &MatmulPolicy,
-    epilogue: Option<&Epilogue<'_, '_>>,
+    epilogue: Option<&ProductEpilogue<'_, '_>>,
     device: &Device,
 ) -> Result<GeneratedKernel> {
     let mut key: SmallVec<[u64; 32]> = [SPACE.word()].into_iter().chain(policy.key(dtype)).collect();
-    key.extend(epilogue.into_iter().flat_map(Epilogue::key));
+    key.extend(epilogue.into_iter().flat_map(ProductEpilogue::key));
     let program = || program(dtype, policy, epilogue.map(|epilogue| epilogue.text(PARAMS_TYPE)));
     Ok(device.generated_kernel(&SPACE, &key, || Ok(program()))?)
 }

@@ -59,14 +59,14 @@ impl<'a, T: MatmulElement, K: Dimension> MatrixProduct<'a, T, K> {
     /// The launches of [`MatrixProduct::eval`] and no other, no further pass over the result, and no array for the product, if
     /// - the expression has the shape and the type of the product, one value, and at most 8 arrays and scalars, of which arrays are broadcast as they are
     ///   (a row, a column, one element, in each matrix of a stack or in all of them), and places ([`index`](gpu_array::expression::index)) count;
-    /// - its operations are few and short, such as `+ - *`, comparisons, `maximum` and `where_`: one of them may be a division, a square root or an
-    ///   exponential, none a sine, a logarithm or a power;
+    /// - its operations are few and short, such as `+ - *`, comparisons, `maximum` and `where_`: two of them may be divisions, square roots or exponentials,
+    ///   as in the logistic function, none a sine, a logarithm or a power;
     /// - the result lies by rows, in C order or with gaps;
     /// - the product is none with a vector and none of a stack of small matrices (those whose sizes are at most 64), and of f16 and bf16 it is on tensor
     ///   cores.
     ///
     /// Else the product goes into an array, which the expression reads in its own launch, once. The product may be used twice, as in `&p * &p`; of several
-    /// products the last one takes the expression, and those before it go into arrays. What is assigned to an array may read the array
+    /// products the last one takes the expression, and those before it go into arrays. A new value of an array may be made of the old one
     /// ([`update`](GpuArray::update)): `c.update(|c| c * 0.5 + a.matmul(&b))`.
     ///
     /// # Example

@@ -11,7 +11,7 @@ use ndarray::{Dimension, Ix0};
 
 use super::{
     element::MatmulElement,
-    epilogue::Epilogue,
+    epilogue::ProductEpilogue,
     launch,
     precision::RequestedPrecision,
     problem::{MatmulProblem, MatmulShape},
@@ -149,7 +149,7 @@ pub(super) fn multiply_around<T: MatmulElement>(
     precision: RequestedPrecision,
     around: &Around<'_, '_>,
 ) -> Result<bool> {
-    let Some(epilogue) = Epilogue::of(around).filter(|_| !shape.is_of_vectors()) else { return Ok(false) };
+    let Some(epilogue) = ProductEpilogue::of(around).filter(|_| !shape.is_of_vectors()) else { return Ok(false) };
     let (left, right, target) = (shape.left(left), shape.right(right), around.target());
     let lengths = shape.result();
     let strides = in_order(&lengths, 1);

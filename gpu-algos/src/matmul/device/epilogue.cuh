@@ -1,5 +1,5 @@
-// What a kernel of products makes of its sums before it stores them: by its type of parameters
-// nothing, or an expression (fused_epilogue.cuh).
+// The epilogue of a kernel of products, by the type of its parameters: none, or an expression of
+// the sums that is evaluated before they are stored (fused_epilogue.cuh).
 #pragma once
 #include "prelude.cuh"
 

@@ -21,7 +21,7 @@ template <class Base, class E, int PRODUCT> struct FusedParams : Base {
     EpilogueParams<E> epilogue;
 };
 
-template <class E, int PRODUCT> struct Epilogue {
+template <class E, int PRODUCT> struct FusedEpilogue {
     static constexpr bool IS_FUSED = true;
     static constexpr int LEAVES = E::Leaves::SIZE;
 
@@ -29,8 +29,9 @@ template <class E, int PRODUCT> struct Epilogue {
     int64_t first[LEAVES]; // the offsets of a matrix in the leaves
 
     // Of a tile of all matrices.
-    template <class Params> __device__ __forceinline__
-    Epilogue(const Params &of, uint32_t tile) : params(of.epilogue) {
+    template <class Params>
+    __device__ __forceinline__ FusedEpilogue(const Params &of, uint32_t tile)
+        : params(of.epilogue) {
         uint32_t matrix = tile / (of.tiles_m * of.tiles_n);
 #pragma unroll
         for (int k = 0; k < LEAVES; k++) first[k] = 0;
@@ -48,12 +49,13 @@ template <class E, int PRODUCT> struct Epilogue {
     static constexpr int PACKS_AT_ONCE = LEAVES <= 2 ? 8 : LEAVES == 3 ? 4 : 2;
 
     // The values of all leaves at a pack of a row.
-    template <int WIDTH> using LeafPacks = typename Wide<WIDTH, typename E::Leaves>::type;
+    template <int VECTOR_SIZE> using LeafPacks =
+        typename Wide<VECTOR_SIZE, typename E::Leaves>::type;
 
     // Loads the leaves at a pack of a row, of which `columns` are left, at least one.
-    template <int WIDTH> __device__ __forceinline__ void
-    load_leaves(LeafPacks<WIDTH> &in, int64_t row, int64_t column, int64_t columns) const {
-        const int last = columns < WIDTH ? int(columns) - 1 : WIDTH - 1;
+    template <int VECTOR_SIZE> __device__ __forceinline__ void
+    load_leaves(LeafPacks<VECTOR_SIZE> &in, int64_t row, int64_t column, int64_t columns) const {
+        const int last = columns < VECTOR_SIZE ? int(columns) - 1 : VECTOR_SIZE - 1;
         each(in, [&](auto k, auto &values) {
             constexpr int K = decltype(k)::value;
             if constexpr (K != PRODUCT) {
@@ -65,23 +67,24 @@ template <class E, int PRODUCT> struct Epilogue {
     }
 
     // The values that a pack of products becomes.
-    template <int WIDTH, class T> __device__ __forceinline__ Pack<T, WIDTH>
-    applied(LeafPacks<WIDTH> &in, const T *products) const {
+    template <int VECTOR_SIZE, class T> __device__ __forceinline__ Pack<T, VECTOR_SIZE>
+    applied(LeafPacks<VECTOR_SIZE> &in, const T *products) const {
         auto &own = get<PRODUCT>(in);
         typedef typename plain<decltype(own.lane[0])>::type Product;
 #pragma unroll
-        for (int lane = 0; lane < WIDTH; lane++) own.lane[lane] = Product(products[lane]);
-        typename Wide<WIDTH, typename E::Outputs>::type out;
-        gpu::apply<E, WIDTH>(params.scalars.at, params.extra.at, in, out);
-        Pack<T, WIDTH> values;
+        for (int lane = 0; lane < VECTOR_SIZE; lane++) own.lane[lane] = Product(products[lane]);
+        typename Wide<VECTOR_SIZE, typename E::Outputs>::type out;
+        gpu::apply<E, VECTOR_SIZE>(params.scalars.at, params.extra.at, in, out);
+        Pack<T, VECTOR_SIZE> values;
 #pragma unroll
-        for (int lane = 0; lane < WIDTH; lane++) values.lane[lane] = T(get<0>(out).lane[lane]);
+        for (int lane = 0; lane < VECTOR_SIZE; lane++)
+            values.lane[lane] = T(get<0>(out).lane[lane]);
         return values;
     }
 };
 
 template <class Base, class E, int PRODUCT> struct EpilogueOf<FusedParams<Base, E, PRODUCT>> {
-    typedef Epilogue<E, PRODUCT> type;
+    typedef FusedEpilogue<E, PRODUCT> type;
 };
 
 } // namespace matmul

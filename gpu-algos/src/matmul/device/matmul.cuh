@@ -11,7 +11,7 @@
 // leaves its sums in scratch memory. The block that arrives last adds them in the order of k. So
 // the order of additions depends on the shape of the launch, and on nothing else.
 //
-// With FusedParams (fused_epilogue.cuh) what is stored is an expression of a b and of other arrays.
+// With FusedParams (fused_epilogue.cuh) the results are those of an expression of a b and arrays.
 //
 // Contract: grid `splits` * `tiles_m` * `tiles_n` * matrices of the stack, block Sums::THREADS,
 // dynamic shared memory STAGES * (ATile::SIZE + BTile::SIZE) elements. Strides are in elements and

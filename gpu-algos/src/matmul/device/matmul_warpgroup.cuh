@@ -6,7 +6,7 @@
 // multiplies 64 rows of a by all columns of b. Barriers say when a stage has arrived, and when all
 // warps have multiplied it.
 //
-// With FusedParams (fused_epilogue.cuh) what is stored is an expression of a b and of other arrays.
+// With FusedParams (fused_epilogue.cuh) the results are those of an expression of a b and arrays.
 //
 // PARTS is 1, or 3 for f32 by six products of bf16: an element is then the sum of three bf16, each
 // the nearest to what those before it leave (matmul_split.cuh), and a product the sum of the six

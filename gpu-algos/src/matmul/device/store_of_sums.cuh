@@ -227,7 +227,7 @@ template <int BLOCK_N, bool BY_ROWS> struct StoreOfSums {
     // As store_floats. Leaves are read where values are stored: four neighbours, or two pairs.
     template <class T, class Params, class Part, class Epilogue> __device__ __forceinline__ void
     store_applied_floats(const Params &params, const Part &part, const Epilogue &epilogue) const {
-        constexpr int WIDTH = BY_ROWS ? 2 : 4, PARTS = 4 / WIDTH;
+        constexpr int VECTOR_SIZE = BY_ROWS ? 2 : 4, PARTS = 4 / VECTOR_SIZE;
         constexpr int PACKS = Epilogue::PACKS_AT_ONCE / 2; // of two rows each
         const int lane = threadIdx.x % 4, first_row = (threadIdx.x / 128 - 1) * 64;
         const bool is_by_rows = BY_ROWS && params.c_row == 1;
@@ -238,15 +238,15 @@ template <int BLOCK_N, bool BY_ROWS> struct StoreOfSums {
                                  part.row + first_row + (is_by_rows ? exchanged_row(1) : row(1))};
 #pragma unroll
         for (int pack = 0; pack < COUNT / 8; pack += PACKS) {
-            typename Epilogue::template LeafPacks<WIDTH> leaves[PACKS][2][PARTS];
+            typename Epilogue::template LeafPacks<VECTOR_SIZE> leaves[PACKS][2][PARTS];
             const int64_t first = part.column + 16 * pack + first_column;
 #pragma unroll
             for (int at = 0; at < PACKS * 2 * PARTS; at++) {
                 const int p = at / PARTS / 2, half = at / PARTS % 2, k = at % PARTS;
                 const int64_t column = first + 16 * p + k * (2 + far);
                 if (rows[half] < m && column < n)
-                    epilogue.template load_leaves<WIDTH>(leaves[p][half][k], rows[half], column,
-                                                         n - column);
+                    epilogue.template load_leaves<VECTOR_SIZE>(leaves[p][half][k], rows[half],
+                                                               column, n - column);
             }
 #pragma unroll
             for (int p = 0; p < PACKS; p++) {
@@ -259,11 +259,11 @@ template <int BLOCK_N, bool BY_ROWS> struct StoreOfSums {
 #pragma unroll
                     for (int k = 0; k < PARTS; k++) {
                         if (column + k * (2 + far) >= n) continue;
-                        const auto applied = epilogue.template applied<WIDTH>(
-                            leaves[p][half][k], values[half] + k * WIDTH);
+                        const auto applied = epilogue.template applied<VECTOR_SIZE>(
+                            leaves[p][half][k], values[half] + k * VECTOR_SIZE);
 #pragma unroll
-                        for (int e = 0; e < WIDTH; e++)
-                            values[half][k * WIDTH + e] = applied.lane[e];
+                        for (int e = 0; e < VECTOR_SIZE; e++)
+                            values[half][k * VECTOR_SIZE + e] = applied.lane[e];
                     }
                     store_row<T, false>(params,
                                         reinterpret_cast<T *>(params.c) + part.c +
@@ -288,7 +288,7 @@ template <int BLOCK_N, bool BY_ROWS> struct StoreOfSums {
     }
 
     // As store_halves. Leaves are read where the pairs are, before these are exchanged: a thread
-    // that stores has the values of the others, so they have read what the values are made of.
+    // that stores has the values of the others, so these have read their leaves.
     template <class T, class Params, class Part, class Epilogue> __device__ __forceinline__ void
     store_applied_halves(const Params &params, const Part &part, const Epilogue &epilogue) const {
         constexpr int GROUP = 4, WANTED = 2 * Epilogue::PACKS_AT_ONCE;

@@ -25,7 +25,7 @@ use crate::{
     Result,
     common::launch::{DeviceLimits, with_headers},
     matmul::{
-        epilogue::{EPILOGUE, Epilogue, EpilogueText},
+        epilogue::{EPILOGUE, EpilogueText, ProductEpilogue},
         problem::MatmulProblem,
     },
 };
@@ -58,7 +58,7 @@ struct Prepared {
 pub(in crate::matmul) fn run(
     problem: &MatmulProblem,
     (products, strict): (Products, f64),
-    epilogue: Option<&Epilogue<'_, '_>>,
+    epilogue: Option<&ProductEpilogue<'_, '_>>,
     limits: &DeviceLimits,
     homes: &[&Stream],
     stream: &Stream,
@@ -121,11 +121,15 @@ fn prepare(
     Ok(Prepared { operand: operand(memory.as_raw()), _memory: Some(memory) })
 }
 
-fn kernel(plan: &WarpgroupPlan, epilogue: Option<&Epilogue<'_, '_>>, device: &Device) -> Result<GeneratedKernel> {
+fn kernel(
+    plan: &WarpgroupPlan,
+    epilogue: Option<&ProductEpilogue<'_, '_>>,
+    device: &Device,
+) -> Result<GeneratedKernel> {
     let boxes = plan.preparations.map(|source| u64::from(source.order().boxes()));
     let mut key: SmallVec<[u64; 32]> =
         SmallVec::from_slice(&[SPACE.word(), 0, plan.tile.key(), boxes[0] << 1 | boxes[1]]);
-    key.extend(epilogue.into_iter().flat_map(Epilogue::key));
+    key.extend(epilogue.into_iter().flat_map(ProductEpilogue::key));
     let [left, right] = plan.preparations.map(Preparation::order);
     let program = || program(&plan.tile, [left, right], epilogue.map(|epilogue| epilogue.text(PARAMS_TYPE)));
     Ok(device.generated_kernel(&SPACE, &key, || Ok(program()))?)

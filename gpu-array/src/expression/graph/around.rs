@@ -9,8 +9,8 @@ use crate::{
 /// The expression around the result of a [`Deferred`](super::Deferred) computation, and the array that its values go to.
 ///
 /// The result is a leaf of the expression, without memory; all other leaves are arrays of the device, or places. The elements that the target and a
-/// leaf have in common are those that [`GpuArray::update`](crate::GpuArray::update) lends: each stands at the same place of both. So a thread may write
-/// a value as soon as it has read what the value is made of, and another one may not have read it.
+/// leaf have in common are those that [`GpuArray::update`](crate::GpuArray::update) lends: each stands at the same place of both. So a thread
+/// may write an element that it has read itself, and no other one.
 #[derive(Clone, Copy, Debug)]
 pub struct Around<'l, 'a> {
     expression: &'l Lowered<'a>,
@@ -18,7 +18,7 @@ pub struct Around<'l, 'a> {
     target: LoweredTarget<'l>,
 }
 
-/// What became of the expression around a computation.
+/// The outcome of [`Deferred::evaluate_around`](super::Deferred::evaluate_around).
 #[derive(Debug)]
 pub enum Within {
     /// Its values are written.

@@ -2,7 +2,7 @@
 //!
 //! `value.rs` has the graph, whose nodes are operations (`op.rs`) with operands: other nodes, arrays (`leaf.rs`) or sources (`source.rs`). `node.rs`
 //! has the references to nodes.
-//! `deferred.rs` has computations that come before an expression's own, `around.rs` what one of them may write in place of the expression.
+//! `deferred.rs` has computations that come before an expression's own, `around.rs` the expressions that one of them may evaluate itself.
 //! `assemble.rs` makes of it a list of steps in single assignment (`code.rs`), with one shape for all and a key.
 
 mod around;
