@@ -438,7 +438,7 @@ static OPERATIONS: &[Operation<Call>] = &[
         },
     },
     Operation {
-        name: "MatrixProduct::into_expr, with an epilogue",
+        name: "MatrixProduct::eval, by the kernel of an expression around it",
         makes: &[(Allocation, 1), (ModuleLoad, 1), (Launch, 1)],
         sweep: |call| {
             reduces(
@@ -453,7 +453,7 @@ static OPERATIONS: &[Operation<Call>] = &[
         },
     },
     Operation {
-        name: "MatrixProduct::into_expr, computed first",
+        name: "MatrixProduct::eval, before the kernel of an expression around it",
         makes: &[(Allocation, 2), (ModuleLoad, 2), (Launch, 2)],
         sweep: |call| {
             reduces(

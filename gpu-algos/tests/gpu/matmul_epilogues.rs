@@ -1,9 +1,11 @@
 //! Expressions around matrix products: by the product's kernel they have the bits of the product, computed first, and the expression of it.
 
+use std::{any::Any, sync::Arc};
+
 use gpu_algos::{
     gpu_array::{
         Complex, Element, GpuArray, GpuView,
-        expression::{Expr, Gpu, IntoExpr, eval_all, index, where_},
+        expression::{Deferred, Evaluated, Expr, Gpu, IntoExpr, Lowered, deferred, eval_all, index, where_},
         gpu_driver::{Device, Stream},
     },
     matmul::{MatmulElement, Precision},
@@ -12,7 +14,8 @@ use gpu_algos::{
 };
 use gpu_array::{bf16, f16};
 use gpu_driver::emulated::{Call::Launch, Emulated};
-use ndarray::{Array, Array1, Array2, Array3, Axis, Dimension, Ix2, IxDyn, s};
+use ndarray::{Array, Array1, Array2, Array3, Axis, Dimension, Ix2, IxDyn, array, s};
+use smallvec::SmallVec;
 use testkit::{Layout, Outcome, Rng, Test, ensure, ensure_eq, rng, tests};
 
 use crate::layouts::{base, of_gpu};
@@ -29,6 +32,7 @@ pub const TESTS: &[Test<Device>] = tests![
     a_result_may_be_read_by_its_epilogue,
     epilogues_know_their_places,
     expressions_of_several_products,
+    computations_may_leave_the_expression_alone,
     epilogues_on_two_streams,
     captured_epilogues_are_replayed,
 ];
@@ -260,9 +264,14 @@ pub fn epilogues_into_views(device: &Device) -> Outcome {
     whole.slice_mut(s![..m;-1, ..n;-1])?.assign(a.matmul(&b) + &bias)?;
     on_host.slice_mut(s![..m;-1, ..n;-1]).assign(&want);
     ensure!(whole.to_ndarray()? == on_host, "backwards");
-    let mut by_columns = GpuArray::full(device, (n, m), 0.0f32)?;
-    by_columns.swap_axes_mut(Axis(0), Axis(1))?.assign(a.matmul(&b) + &bias)?;
-    ensure!(by_columns.to_ndarray()?.t() == want, "by columns");
+    // By columns the sums of the kernel would be other ones, of other tiles and parts of k.
+    for [m, k, n] in [[40, 30, 36], [10, 2000, 1000]] {
+        let (a, b) = (matrix(device, &mut rng, [m, k], float)?, matrix(device, &mut rng, [k, n], float)?);
+        let want = (&a.matmul(&b).eval()? + 1.0).eval()?.to_ndarray()?;
+        let mut by_columns = GpuArray::full(device, (n, m), 0.0f32)?;
+        by_columns.swap_axes_mut(Axis(0), Axis(1))?.assign(a.matmul(&b) + 1.0)?;
+        ensure!(by_columns.to_ndarray()?.t() == want, "by columns {m} {k} {n}");
+    }
     Ok(())
 }
 
@@ -323,6 +332,56 @@ pub fn expressions_of_several_products(device: &Device) -> Outcome {
     // A product that is an operand of the other one too.
     ensure_eq!((&p + (&p).matmul(&a)).eval()?.to_ndarray()?, &square + &reference::matmul(&square, &x)?);
     ensure_eq!(((&p).matmul(&a) + &p).eval()?.to_ndarray()?, &square + &reference::matmul(&square, &x)?);
+    Ok(())
+}
+
+/// Twice an array, `copies` times. It looks at the expression around it, and leaves it to others.
+#[derive(Debug)]
+struct Doubled {
+    copies: usize,
+}
+
+impl Deferred for Doubled {
+    fn name(&self) -> &'static str {
+        "doubled"
+    }
+    fn key(&self) -> SmallVec<[u64; 8]> {
+        SmallVec::from_elem(self.copies as u64, 1)
+    }
+    fn evaluate(
+        &self,
+        operands: &[&Lowered<'_>],
+        home: Option<&Stream>,
+    ) -> Result<Vec<Evaluated>, Box<dyn std::error::Error + Send + Sync>> {
+        let home = home.ok_or("no stream")?;
+        let doubled = || {
+            let array = operands[0].eval_on_device::<f32>(home)?;
+            Evaluated::new::<f32, IxDyn, Gpu>((&array * 2.0).eval()?)
+        };
+        Ok((0..self.copies).map(|_| doubled()).collect::<gpu_array::Result<_>>()?)
+    }
+    fn may_evaluate_around(&self) -> bool {
+        true
+    }
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+pub fn computations_may_leave_the_expression_alone(device: &Device) -> Outcome {
+    let x = GpuArray::from_ndarray(device, &array![[1.0f32, 2.0], [3.0, 4.0]])?;
+    let doubled = |copies: usize| -> gpu_array::Result<Expr<'_, f32, Ix2>> {
+        let operand = (&x).into_expr().lower_deferred()?;
+        Ok(deferred(Arc::new(Doubled { copies }), [operand], Ix2(2, 2), None))
+    };
+    ensure_eq!((doubled(1)? + &x).eval()?.to_ndarray()?, array![[3.0, 6.0], [9.0, 12.0]]);
+    let mut y = x.try_clone()?;
+    y.update(|y| doubled(1).map_or_else(Expr::failed, |doubled| doubled - y))?;
+    ensure_eq!(y.to_ndarray()?, x.to_ndarray()?);
+    for copies in [0, 2] {
+        let error = (doubled(copies)? + &x).eval().err().ok_or("no error")?;
+        ensure!(error.to_string().contains("doubled"), "{error}");
+    }
     Ok(())
 }
 
