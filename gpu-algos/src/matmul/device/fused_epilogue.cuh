@@ -28,7 +28,7 @@ template <class E, int PRODUCT> struct FusedEpilogue {
     const EpilogueParams<E> &params;
     int64_t first[LEAVES]; // the offsets of a matrix in the leaves
 
-    // Of a tile of all matrices.
+    // `tile` is a number among the tiles of all matrices.
     template <class Params>
     __device__ __forceinline__ FusedEpilogue(const Params &of, uint32_t tile)
         : params(of.epilogue) {
@@ -44,8 +44,8 @@ template <class E, int PRODUCT> struct FusedEpilogue {
         }
     }
 
-    // Packs that a thread loads of each leaf before it waits for them. A leaf that is not in the
-    // caches takes as long as a quarter of a tile of 256 values along k.
+    // Packs that a thread loads of each leaf before it waits for them: one wait for several packs
+    // that are not in the caches. It was not measured.
     static constexpr int PACKS_AT_ONCE = LEAVES <= 2 ? 8 : LEAVES == 3 ? 4 : 2;
 
     // The values of all leaves at a pack of a row.
