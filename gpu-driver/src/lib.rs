@@ -75,6 +75,7 @@ mod event;
 mod generated;
 mod global;
 mod graph;
+mod ipc;
 mod kernel;
 mod launch_arguments;
 mod loaded;
@@ -111,7 +112,7 @@ pub use minijinja;
 pub use arguments::{Argument, Arguments, In, InOut, Out};
 pub use attributes::{Attribute, CacheConfig, Limit};
 pub use device::{CurrentGuard, Device, OLDEST_DRIVER};
-pub use event::{Event, IpcEventHandle};
+pub use event::Event;
 pub use generated::{GeneratedKernel, KernelSpace, PARAMETER_BYTES};
 pub use global::Global;
 #[doc(hidden)]
@@ -119,9 +120,10 @@ pub use gpu_driver_core::debug_by_text;
 #[doc(inline)]
 pub use gpu_driver_core::{ArgumentMismatch, CompileError, CudaCode, CudaVersion, DriverError, JitError, Result};
 pub use graph::Graph;
+pub use ipc::{IpcEventHandle, IpcMemoryHandle};
 pub use kernel::{CHECKED_ARCHS, Entry, Instance, Kernel, Registry, Source};
 pub use launch_arguments::{HostOut, LaunchArgument, LaunchArguments};
-pub use memory::{Advice, DeviceSlice, DeviceSliceMut, DeviceVec, GrowingVec, IpcMemoryHandle, ManagedVec, Pitched};
+pub use memory::{Advice, DeviceSlice, DeviceSliceMut, DeviceVec, GrowingVec, ManagedVec, Pitched};
 pub use module::{Dim3, Function, JitOptions, LaunchConfig, LinkInput, Linker, Module};
 pub use nvrtc::{Arch, Binary, BinaryKind, Header, Origin, Program};
 pub use occupancy::FunctionAttributes;

@@ -971,6 +971,7 @@ const OTHERS: &[&str] = &[
     "Device::can_access_peer",
     "Device::compile_dynamic", // refused by the emulated device
     "Device::count",
+    "Device::disable_peer_access",
     "Device::driver_version",
     "Device::enable_peer_access",
     "Device::first",
@@ -1003,11 +1004,14 @@ const OTHERS: &[&str] = &[
     "DeviceVec::into_cust",
     "Event::as_cust",
     "Event::from_cust",
+    "Event::into_cust",
     "Function::with_cust",
     "Module::as_cust",
     "Module::from_cust",
+    "Module::into_cust",
     "PinnedVec::into_cust",
     "Stream::as_cust",
+    "Stream::into_cust",
     "Stream::from_cust", // `Stream::from_foreign`
     "DeviceVec::set_zero",
     "DeviceVec::ipc_handle",

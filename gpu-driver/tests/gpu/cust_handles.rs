@@ -124,6 +124,58 @@ pub fn handles_of_cust_become_ours(device: &Device) -> Outcome {
     Ok(())
 }
 
+/// Streams, events and modules change their owner where nothing of ours needs them, and are destroyed once.
+pub fn our_streams_events_and_modules_become_cust_s(device: &Device) -> Outcome {
+    let is_refused = |error: Option<DriverError>, what: &str| match error {
+        Some(error @ DriverError::Length { .. }) => error.to_string().contains(what),
+        _ => false,
+    };
+    let context = device.make_current()?;
+    let mut x = DeviceVec::from_slice(&Stream::new(device)?, &[1u32, 2, 3])?;
+    let (one, module) = (Stream::new(device)?, device.compile(TWICE)?);
+    one.with_scratch(64, |_| Ok::<_, DriverError>(()))?;
+    // SAFETY of all: the device outlives the objects.
+    let (stream, event, module) = unsafe { (one.into_cust()?, Event::new(device)?.into_cust()?, module.into_cust()?) };
+    x.home().synchronize()?;
+    let twice = module.get_function("twice")?;
+    // SAFETY: three threads double three elements, which nobody else uses meanwhile.
+    unsafe { launch!(twice<<<1, 32, 0, stream>>>(x.as_cust_pointer(), 3i32))? };
+    event.record(&stream)?;
+    event.synchronize()?;
+    ensure_eq!(x.to_vec()?, [2, 4, 6]);
+    drop((stream, event, module));
+    device.synchronize()?;
+
+    // SAFETY: as above.
+    let main = unsafe { device.stream().into_cust() };
+    ensure!(is_refused(main.err(), "main stream"), "the main stream");
+    // SAFETY: as above.
+    let home = unsafe { x.home().clone().into_cust() };
+    ensure!(is_refused(home.err(), "buffers or clones"), "the home of a buffer");
+    let theirs = Stream::from_cust(device, cust::stream::Stream::new(StreamFlags::DEFAULT, None)?)?;
+    // SAFETY: as above.
+    let theirs = unsafe { theirs.into_cust() };
+    ensure!(is_refused(theirs.err(), "another library"), "cust's own");
+    let module = device.compile(TWICE)?;
+    let twice = module.function("twice")?;
+    // SAFETY: as above.
+    let used = unsafe { module.into_cust() };
+    ensure!(is_refused(used.err(), "others share"), "a module with a kernel");
+    // SAFETY: as above.
+    unsafe { twice.launch(LaunchConfig::new(1, 32), (x.in_out(), 3), &device.stream())? };
+    ensure_eq!(x.to_vec()?, [4, 8, 12]);
+    let (captured, refused) = (Stream::new(device)?, Stream::new(device)?);
+    let (_graph, refused) = captured.capture(|| {
+        let module = device.compile(TWICE)?;
+        // SAFETY: as above.
+        Ok::<_, DriverError>((unsafe { module.into_cust() }.err(), refused))
+    })?;
+    ensure!(matches!(refused.0, Some(DriverError::InCapture { op: "Module::into_cust" })), "{:?}", refused.0);
+    drop(context);
+    device.synchronize()?;
+    Ok(())
+}
+
 /// Buffers change their owner, and are freed once.
 pub fn our_buffers_become_cust_s(device: &Device) -> Outcome {
     // A device of its own counts what is alive.
