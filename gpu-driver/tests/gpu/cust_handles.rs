@@ -134,7 +134,7 @@ pub fn our_streams_events_and_modules_become_cust_s(device: &Device) -> Outcome 
     let mut x = DeviceVec::from_slice(&Stream::new(device)?, &[1u32, 2, 3])?;
     let (one, module) = (Stream::new(device)?, device.compile(TWICE)?);
     one.with_scratch(64, |_| Ok::<_, DriverError>(()))?;
-    // SAFETY of all: the device outlives the objects.
+    // SAFETY: the device outlives the objects.
     let (stream, event, module) = unsafe { (one.into_cust()?, Event::new(device)?.into_cust()?, module.into_cust()?) };
     x.home().synchronize()?;
     let twice = module.get_function("twice")?;
