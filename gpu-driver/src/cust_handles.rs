@@ -10,8 +10,9 @@
 //! | [`DeviceVec`](crate::DeviceVec) | `as_cust`, `as_cust_pointer` | `from_cust` | `into_cust` |
 //! | [`PinnedVec`](crate::PinnedVec) | `as_cust` | `from_cust` | `into_cust` |
 //!
-//! `into_cust` of streams, events and modules is unsafe, since cust's objects do not keep their context, and the driver does not check handles of a context
-//! that has gone. The main stream, graphs, textures and arrays are never given away: the context or other objects share them, or cust has no such type.
+//! After `into_cust` the device stays open until the process ends, since cust's objects do not keep it, and handles of a context that has gone are not
+//! checked by the driver. The main stream, graphs, textures and arrays are never given away: the context or other objects share them, or cust has no such
+//! type.
 
 use std::{
     fmt,
@@ -161,27 +162,23 @@ impl Stream {
         unsafe { Self::from_foreign(device, raw, stream) }
     }
 
-    /// The stream as one of cust's, which owns it from now on.
+    /// The stream as one of cust's, which owns it from now on. The device stays open until the process ends, since cust's stream does not keep it.
     ///
     /// # Errors
     /// `Length` for the device's main stream, for another library's, and where clones or buffers with this home are left, which the stream must outlive;
     /// `InCapture`; `DeviceLost`. The handle is dropped then.
     ///
-    /// # Safety
-    /// A handle of the device, or cust's context of it, is kept until the stream is dropped. Work that is enqueued through it keeps the rules of
-    /// [`Stream::as_cust`].
-    ///
     /// ```no_run
     /// use gpu_driver::{Device, Stream};
-    /// let device = Device::first()?;
-    /// // SAFETY: the device outlives the stream.
-    /// let theirs = unsafe { Stream::new(&device)?.into_cust()? };
+    /// let theirs = Stream::new(&Device::first()?)?.into_cust()?;
     /// theirs.synchronize().unwrap();
     /// # Ok::<(), gpu_driver::DriverError>(())
     /// ```
-    pub unsafe fn into_cust(self) -> Result<cust::stream::Stream> {
+    pub fn into_cust(self) -> Result<cust::stream::Stream> {
         let make = || cust::stream::Stream::new(cust::stream::StreamFlags::NON_BLOCKING, None);
+        let device = self.device().clone();
         let raw = self.into_raw("Stream::into_cust")?;
+        device.keep_open();
         // SAFETY: a stream's handle, which the new object alone has.
         ours("cuStreamCreate", unsafe { handover::give(raw.cast(), make) })
     }
@@ -211,14 +208,12 @@ impl Event {
         Ok(Self::of_raw(device, raw.cast()))
     }
 
-    /// The event as one of cust's, which owns it from now on.
+    /// The event as one of cust's, which owns it from now on. The device stays open until the process ends, since cust's event does not keep it.
     ///
     /// # Errors
     /// None so far.
-    ///
-    /// # Safety
-    /// A handle of the device, or cust's context of it, is kept until the event is dropped.
-    pub unsafe fn into_cust(self) -> Result<cust::event::Event> {
+    pub fn into_cust(self) -> Result<cust::event::Event> {
+        self.device().keep_open();
         let make = || cust::event::Event::new(cust::event::EventFlags::DEFAULT);
         // SAFETY: an event's handle, which the new object alone has.
         ours("cuEventCreate", unsafe { handover::give(self.into_raw().cast(), make) })
@@ -254,17 +249,17 @@ impl Module {
         Ok(Self::of_raw(device, raw.cast(), true))
     }
 
-    /// The module as one of cust's, which owns it from now on. Waits for the device, since cust unloads at once.
+    /// The module as one of cust's, which owns it from now on. Waits for the device, since cust unloads at once. The device stays open until the process
+    /// ends, since cust's module does not keep it.
     ///
     /// # Errors
     /// `Length` where a kernel of the module, a clone or a graph is left, which the module must outlive, and for the module of [`Function::from_cust`];
     /// `InCapture`; `DeviceLost`. The handle is dropped then.
-    ///
-    /// # Safety
-    /// A handle of the device, or cust's context of it, is kept until the module is dropped.
-    pub unsafe fn into_cust(self) -> Result<cust::module::Module> {
+    pub fn into_cust(self) -> Result<cust::module::Module> {
         let make = || cust::module::Module::from_cubin([], &[]);
+        let device = self.device().clone();
         let raw = self.into_raw("Module::into_cust")?;
+        device.keep_open();
         // SAFETY: a module's handle, which the new object alone has.
         ours("cuModuleLoadDataEx", unsafe { handover::give(raw.cast(), make) })
     }

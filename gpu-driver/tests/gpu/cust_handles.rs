@@ -1,5 +1,7 @@
 //! Objects of this crate as cust's, and the reverse.
 
+use std::panic::Location;
+
 use gpu_driver::{
     Device, DeviceVec, DriverError, Event, Function, LaunchConfig, Module, PinnedPool, PinnedVec, Program, Stream,
     cust::{
@@ -134,8 +136,7 @@ pub fn our_streams_events_and_modules_become_cust_s(device: &Device) -> Outcome 
     let mut x = DeviceVec::from_slice(&Stream::new(device)?, &[1u32, 2, 3])?;
     let (one, module) = (Stream::new(device)?, device.compile(TWICE)?);
     one.with_scratch(64, |_| Ok::<_, DriverError>(()))?;
-    // SAFETY: the device outlives the objects.
-    let (stream, event, module) = unsafe { (one.into_cust()?, Event::new(device)?.into_cust()?, module.into_cust()?) };
+    let (stream, event, module) = (one.into_cust()?, Event::new(device)?.into_cust()?, module.into_cust()?);
     x.home().synchronize()?;
     let twice = module.get_function("twice")?;
     // SAFETY: three threads double three elements, which nobody else uses meanwhile.
@@ -146,34 +147,31 @@ pub fn our_streams_events_and_modules_become_cust_s(device: &Device) -> Outcome 
     drop((stream, event, module));
     device.synchronize()?;
 
-    // SAFETY: as above.
-    let main = unsafe { device.stream().into_cust() };
+    let main = device.stream().into_cust();
     ensure!(is_refused(main.err(), "main stream"), "the main stream");
-    // SAFETY: as above.
-    let home = unsafe { x.home().clone().into_cust() };
+    let home = x.home().clone().into_cust();
     ensure!(is_refused(home.err(), "buffers or clones"), "the home of a buffer");
     let theirs = Stream::from_cust(device, cust::stream::Stream::new(StreamFlags::DEFAULT, None)?)?;
-    // SAFETY: as above.
-    let theirs = unsafe { theirs.into_cust() };
+    let theirs = theirs.into_cust();
     ensure!(is_refused(theirs.err(), "another library"), "cust's own");
     let module = device.compile(TWICE)?;
     let twice = module.function("twice")?;
-    // SAFETY: as above.
-    let used = unsafe { module.into_cust() };
+    let used = module.into_cust();
     ensure!(is_refused(used.err(), "others share"), "a module with a kernel");
     // SAFETY: as above.
     unsafe { twice.launch(LaunchConfig::new(1, 32), (x.in_out(), 3), &device.stream())? };
     ensure_eq!(x.to_vec()?, [4, 8, 12]);
-    let (captured, refused) = (Stream::new(device)?, Stream::new(device)?);
-    let (_graph, refused) = captured.capture(|| {
-        let module = device.compile(TWICE)?;
-        // SAFETY: as above.
-        Ok::<_, DriverError>((unsafe { module.into_cust() }.err(), refused))
-    })?;
-    ensure!(matches!(refused.0, Some(DriverError::InCapture { op: "Module::into_cust" })), "{:?}", refused.0);
+    let module = device.compile(TWICE)?;
+    let (_graph, refused) = Stream::new(device)?.capture(|| Ok::<_, DriverError>(module.into_cust().err()))?;
+    ensure!(matches!(refused, Some(DriverError::InCapture { op: "Module::into_cust" })), "{refused:?}");
     drop(context);
     device.synchronize()?;
-    Ok(())
+    // They outlive the last handle of ours.
+    let own = if device.is_emulated() { Emulated::new().open()? } else { device.clone() };
+    let (stream, event) = (Stream::new(&own)?.into_cust()?, Event::new(&own)?.into_cust()?);
+    drop(own);
+    event.record(&stream)?;
+    Ok(event.synchronize()?)
 }
 
 /// Buffers change their owner, and are freed once.
@@ -201,12 +199,32 @@ pub fn our_buffers_become_cust_s(device: &Device) -> Outcome {
         ensure!(matches!(error, Some(DriverError::Length { op: "PinnedVec::into_cust", .. })), "{error:?}");
     }
     // What cust owns is alive elsewhere.
-    let trace = own.trace_allocations();
-    let given =
-        (DeviceVec::from_slice(&stream, &[1u32])?.into_cust()?, PinnedVec::from_slice(&own, &[2u32])?.into_cust()?);
-    ensure!(trace.alive().is_empty(), "{trace}");
-    drop((given, trace));
+    let (trace, first) = (own.trace_allocations(), line!());
+    let x = DeviceVec::from_slice(&stream, &[1u32])?;
+    let given = (x.into_cust()?, PinnedVec::from_slice(&own, &[2u32])?.into_cust()?);
+    // On a GPU the device has allocations of other tests too.
+    let is_recorded = |last: u32| {
+        let is_ours = |place: &Location| place.file() == file!() && (first..last).contains(&place.line());
+        trace.alive().iter().any(|one| is_ours(one.place))
+    };
+    ensure!(!is_recorded(line!()), "{trace}");
+    let kept = DeviceVec::from_slice(&stream, &[3u32])?;
+    ensure!(is_recorded(line!()), "{trace}");
+    drop((given, kept, trace));
     own.synchronize()?;
     ensure_eq!(live()?, before);
+    Ok(())
+}
+
+pub fn buffers_that_cust_owns_outlive_our_device(device: &Device) -> Outcome {
+    let own = if device.is_emulated() { Emulated::new().open()? } else { device.clone() };
+    let memory = DeviceVec::from_slice(&own.stream(), &[1u32, 2, 3])?.into_cust()?;
+    let locked = PinnedVec::from_slice(&own, &[4u32, 5, 6])?.into_cust()?;
+    let context = own.make_current()?;
+    ensure_eq!(memory.as_host_vec()?, [1, 2, 3]);
+    drop((context, own));
+    // The last handles of the device have gone, where it was of this test alone.
+    ensure_eq!(*locked, [4, 5, 6]);
+    drop((memory, locked));
     Ok(())
 }
