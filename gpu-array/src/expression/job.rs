@@ -106,6 +106,7 @@ impl<'a> Job<'a> {
         self.home.as_ref().or_else(|| homes.next()).ok_or(ArrayError::NoHome)
     }
 
+    #[track_caller]
     pub(crate) fn new_device_array<T: Element, D: Dimension>(&self) -> Result<GpuArray<T, D>> {
         let layout = Layout::of(self.dim::<D>()?.set_f(self.fortran))?;
         Ok(GpuArray::from_parts(device::allocate(self.stream()?, layout.len())?, layout))
