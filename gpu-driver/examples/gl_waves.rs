@@ -1,7 +1,8 @@
 //! Kernels fill vertices and a picture of OpenGL in place, and OpenGL reads them back: `cargo run -p gpu-driver --features gl --example gl_waves`.
 //!
-//! The context has no window: it is EGL's, on the device that runs the kernels. Where there is none, or no EGL, the program says so. With
-//! `GPU_DEVICE=emulated` declared objects stand for those of OpenGL.
+//! The context has no window: it is EGL's, on the device that runs the kernels. Where there is none, or no EGL, the program says so: containers need
+//! `libEGL.so.1` and NVIDIA's part of it (`NVIDIA_DRIVER_CAPABILITIES=graphics,compute,utility`). With `GPU_DEVICE=emulated` declared objects stand for
+//! those of OpenGL.
 use std::error::Error;
 
 use glow::HasContext;

@@ -8,6 +8,11 @@ use crate::{Device, DriverError, Result, Stream, raw::all::CUgraphicsResource, s
 /// An object that is registered; the drop unmaps it where a guard has not, and ends the registration.
 ///
 /// Neither Send nor Sync: OpenGL's context is current to one thread.
+///
+/// ```compile_fail,E0277
+/// fn is_sent<T: Send>() {}
+/// is_sent::<gpu_driver::GlBuffer<f32>>();
+/// ```
 pub(super) struct Resource {
     pub(super) device: Device,
     pub(super) raw: CUgraphicsResource,
@@ -72,10 +77,12 @@ impl Resource {
     /// Gives the object back to OpenGL, in the order of the stream that it was mapped on. Nothing where it is not mapped.
     pub(super) fn unmap(&mut self, op: &'static str) -> Result<()> {
         let Some(stream) = self.stream.as_ref().filter(|_| self.is_mapped) else { return Ok(()) };
-        let users = self.lent.as_ref().map_or(0, |array| Arc::strong_count(array) - 1);
-        if users > 0 {
-            let expected = "no texture, surface or graph that still uses the image".to_owned();
-            return Err(DriverError::Length { op, expected, got: users.to_string() });
+        if let Some(array) = &mut self.lent
+            && Arc::get_mut(array).is_none()
+        {
+            let (expected, users) =
+                ("no texture, surface or graph that still uses the image", Arc::strong_count(array) - 1);
+            return Err(DriverError::Length { op, expected: expected.to_owned(), got: users.to_string() });
         }
         // Not an older error: what is mapped must be unmapped.
         let current = self.device.0.enter_quietly()?;
