@@ -173,8 +173,11 @@ impl DeviceOperator {
             OperatorKind::ArgExtreme { .. } => "ArgExtreme",
             OperatorKind::Mean { .. } if self.value.is_complex() => "ComplexMean",
             OperatorKind::Mean { .. } => "Mean",
+            OperatorKind::Variance { .. } if self.value.is_complex() => "ComplexVariance",
             OperatorKind::Variance { .. } => "Variance",
+            OperatorKind::Deviation { .. } if self.value.is_complex() => "ComplexDeviation",
             OperatorKind::Deviation { .. } => "Deviation",
+            OperatorKind::MeanVariance { .. } if self.value.is_complex() => "ComplexMeanVariance",
             OperatorKind::MeanVariance { .. } => "MeanVariance",
             OperatorKind::MeanDeviation { .. } => "MeanDeviation",
             OperatorKind::NormL2 => "NormL2Of",
@@ -222,7 +225,13 @@ impl DeviceOperator {
             OperatorKind::Variance { .. }
             | OperatorKind::Deviation { .. }
             | OperatorKind::MeanVariance { .. }
-            | OperatorKind::MeanDeviation { .. } => 32,
+            | OperatorKind::MeanDeviation { .. } => {
+                if self.value.is_complex() {
+                    64
+                } else {
+                    32
+                }
+            }
         }
     }
 
@@ -250,7 +259,7 @@ impl DeviceOperator {
             | OperatorKind::Variance { result, .. }
             | OperatorKind::Deviation { result, .. } => smallvec![*result],
             OperatorKind::MeanVariance { result, .. } | OperatorKind::MeanDeviation { result, .. } => {
-                smallvec![*result; 2]
+                smallvec![*result, part_of(*result)]
             }
             OperatorKind::Count | OperatorKind::ArgExtreme { .. } => smallvec![DType::I64],
             OperatorKind::Logical { .. } => smallvec![DType::Bool],
@@ -289,7 +298,8 @@ impl DeviceOperator {
     /// none.
     pub(crate) fn with(&self, other: &Self) -> Option<(Self, bool)> {
         use OperatorKind::{Deviation, Extreme, Mean, MeanDeviation, MeanVariance, MinMax, Variance};
-        if (self.value, self.ignores_nan) != (other.value, other.ignores_nan) {
+        // The mean and the spread of complex numbers are of two types.
+        if (self.value, self.ignores_nan) != (other.value, other.ignores_nan) || self.value.is_complex() {
             return None;
         }
         let (kind, swapped) = match (&self.kind, &other.kind) {
@@ -314,5 +324,14 @@ impl DeviceOperator {
             OperatorKind::ArgExtreme { .. } => Some("argmin"),
             _ => None,
         }
+    }
+}
+
+/// The type of the parts of complex numbers; that of other numbers itself.
+fn part_of(dtype: DType) -> DType {
+    match dtype {
+        DType::C64 => DType::F32,
+        DType::C128 => DType::F64,
+        other => other,
     }
 }

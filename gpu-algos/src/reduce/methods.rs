@@ -1,7 +1,7 @@
 //! Reductions as methods of arrays, views and expressions.
 
 use gpu_array::{
-    ArrayError, DType, Element, Float, Inexact, Numeric, Promote,
+    ArrayError, DType, Element, Inexact, Numeric, Promote,
     expression::{Assembled, Expr, Gpu, IntoExpr},
 };
 use ndarray::{Dimension, Ix0, Ix1};
@@ -46,8 +46,8 @@ macro_rules! reductions {
         /// A subset given by indices is an expression: `take(&x, &indices, Outside::Wrap).sum()`.
         ///
         /// # Semantics
-        /// NumPy's. Sums, products, means and norms are those of complex numbers too, whose parts are carried as floats are; they have no least or
-        /// greatest value, and no variance here. A NaN among the values makes the result NaN, or is the value that `argmin` and `argmax` find. Methods whose names begin with
+        /// NumPy's. Sums, products, means, variances and norms are those of complex numbers too, whose parts are carried as floats are; they have no
+        /// least or greatest value. A NaN among the values makes the result NaN, or is the value that `argmin` and `argmax` find. Methods whose names begin with
         /// `nan` leave NaN out, and equal the others for types without NaN. Integer sums wrap. For no values the sum is 0, the product 1, `any`
         /// false, `all` true, the mean NaN, and the least or greatest an error. Sums, products, means and norms of f16 and bf16 are carried in f32 or f64 and
         /// rounded once, to that type.
@@ -203,24 +203,24 @@ reductions! {
     fn mean() -> <Self::Elem as Summable>::Mean where Summable, OperatorKind::Mean { result: mean::<Self::Elem>() }, false, Mean;
     /// The mean of the values that are not NaN; NaN if there is none.
     fn nanmean() -> <Self::Elem as Summable>::Mean where Summable, OperatorKind::Mean { result: mean::<Self::Elem>() }, true, NanMean;
-    /// The variance `sum (x - mean)^2 / (n - ddof)`, in one pass; NaN unless n > ddof.
+    /// The variance `sum |x - mean|^2 / (n - ddof)`, in one pass; NaN unless n > ddof. Of complex numbers it is of the type of their parts.
     ///
     /// It is carried in f64 around values of the array, so that nothing cancels.
-    fn var(ddof: u32) -> <Self::Elem as Summable>::Mean where Summable<Mean: Float>, OperatorKind::Variance { result: mean::<Self::Elem>(), ddof }, false, Variance;
+    fn var(ddof: u32) -> <Self::Elem as Summable>::Spread where Summable, OperatorKind::Variance { result: spread::<Self::Elem>(), ddof }, false, Variance;
     /// The variance of the values that are not NaN.
-    fn nanvar(ddof: u32) -> <Self::Elem as Summable>::Mean where Summable<Mean: Float>, OperatorKind::Variance { result: mean::<Self::Elem>(), ddof }, true, NanVariance;
+    fn nanvar(ddof: u32) -> <Self::Elem as Summable>::Spread where Summable, OperatorKind::Variance { result: spread::<Self::Elem>(), ddof }, true, NanVariance;
     /// The standard deviation, the root of the variance.
-    fn std(ddof: u32) -> <Self::Elem as Summable>::Mean where Summable<Mean: Float>, OperatorKind::Deviation { result: mean::<Self::Elem>(), ddof }, false, StandardDeviation;
+    fn std(ddof: u32) -> <Self::Elem as Summable>::Spread where Summable, OperatorKind::Deviation { result: spread::<Self::Elem>(), ddof }, false, StandardDeviation;
     /// The standard deviation of the values that are not NaN.
-    fn nanstd(ddof: u32) -> <Self::Elem as Summable>::Mean where Summable<Mean: Float>, OperatorKind::Deviation { result: mean::<Self::Elem>(), ddof }, true, NanStandardDeviation;
+    fn nanstd(ddof: u32) -> <Self::Elem as Summable>::Spread where Summable, OperatorKind::Deviation { result: spread::<Self::Elem>(), ddof }, true, NanStandardDeviation;
     /// The mean and the variance, in one pass; the error of the mean is about 1e-15 times the greatest absolute value.
     ///
     /// If a value is infinite the variance is NaN, and the mean is NumPy's, that infinity or NaN. Values so far apart that the square of their
     /// distance is beyond f64 have an infinite variance. If the sum of the values is beyond f64 the mean may be infinite, as NumPy's is, and the
     /// variance NaN.
-    fn mean_var(ddof: u32) -> Pair<<Self::Elem as Summable>::Mean, <Self::Elem as Summable>::Mean> where Summable<Mean: Float>, OperatorKind::MeanVariance { result: mean::<Self::Elem>(), ddof }, false, MeanVariance;
+    fn mean_var(ddof: u32) -> Pair<<Self::Elem as Summable>::Mean, <Self::Elem as Summable>::Spread> where Summable, OperatorKind::MeanVariance { result: mean::<Self::Elem>(), ddof }, false, MeanVariance;
     /// The mean and the variance of the values that are not NaN; infinite values are treated as in `mean_var`.
-    fn nanmean_var(ddof: u32) -> Pair<<Self::Elem as Summable>::Mean, <Self::Elem as Summable>::Mean> where Summable<Mean: Float>, OperatorKind::MeanVariance { result: mean::<Self::Elem>(), ddof }, true, NanMeanVariance;
+    fn nanmean_var(ddof: u32) -> Pair<<Self::Elem as Summable>::Mean, <Self::Elem as Summable>::Spread> where Summable, OperatorKind::MeanVariance { result: mean::<Self::Elem>(), ddof }, true, NanMeanVariance;
     /// The least value; NaN if there is a NaN.
     fn min() -> Self::Elem where Ordered, OperatorKind::Extreme { greatest: false }, false, Min;
     /// The greatest value; NaN if there is a NaN.
@@ -260,4 +260,8 @@ pub(crate) fn own_sum<'a, T: Numeric, D: Dimension>(values: &Expr<'a, T, D>) -> 
 
 fn mean<T: Summable>() -> DType {
     T::Mean::DTYPE
+}
+
+fn spread<T: Summable>() -> DType {
+    T::Spread::DTYPE
 }

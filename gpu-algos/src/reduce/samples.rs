@@ -43,6 +43,8 @@ pub(crate) fn add_to(registry: Registry) -> Registry {
         (OperatorKind::Sum { carried: C128, result: C64 }, C64, false, false),
         (OperatorKind::Sum { carried: C64, result: C64 }, C64, false, true),
         (OperatorKind::Mean { result: C128 }, C128, false, false),
+        (OperatorKind::Variance { result: F32, ddof: 0 }, C64, false, false),
+        (OperatorKind::MeanVariance { result: C128, ddof: 0 }, C128, true, true),
         (OperatorKind::Sum { carried: F32, result: F16 }, F16, false, false),
         (OperatorKind::Sum { carried: F64, result: F16 }, F16, false, true),
         (OperatorKind::Extreme { greatest: true }, F16, false, false),

@@ -1,13 +1,16 @@
 //! Reductions: of all values, along axes, within expressions.
 #![allow(unused_parens, clippy::double_parens, clippy::op_ref, reason = "lines as a user writes them")]
 
-use gpu_algos::{gpu_array::expression::where_, prelude::*};
+use gpu_algos::{
+    gpu_array::expression::{complex, where_},
+    prelude::*,
+};
 use ndarray::Axis;
 
 use super::{Lines, OnDevice, OnHost, lines};
 
 pub fn whole(lines: &mut Lines, gpu: Option<&OnDevice>, host: Option<&OnHost<'_>>) {
-    lines! { lines, gpu, host, "Reductions of all values", [x y v i k n m f a];
+    lines! { lines, gpu, host, "Reductions of all values", [x y v i k n m f z a];
         "x.sum()" => x.sum();
         "np.sum(x * y)" => (x * y).sum();
         "x.prod()" => x.prod();
@@ -16,6 +19,12 @@ pub fn whole(lines: &mut Lines, gpu: Option<&OnDevice>, host: Option<&OnHost<'_>
         "x.std(ddof=1)" => x.std(1);
         "x.var()" => x.var(0);
         "x.var(ddof=1)" => x.var(1);
+        "z.sum()" => z.sum();
+        "z.prod()" => z.prod();
+        "z.mean()" => z.mean();
+        "z.var()" => z.var(0);
+        "z.var(ddof=1)" => z.var(1);
+        "z.std()" => z.std(0);
         "x.min()" => x.min();
         "x.max()" => x.max();
         "x.argmin()" => x.argmin();
@@ -32,6 +41,10 @@ pub fn whole(lines: &mut Lines, gpu: Option<&OnDevice>, host: Option<&OnHost<'_>
         "np.nansum(a)" => a.nansum();
         "np.nanmean(a)" => a.nanmean();
         "np.nanstd(a)" => a.nanstd(0);
+        "np.nanvar(a, ddof=1)" => a.nanvar(1);
+        "np.nanvar(a + 1j * a)" => complex(a, a).nanvar(0);
+        "np.var(a + 1j * a)" => complex(a, a).var(0);
+        "np.nanmean(a + 1j * a)" => complex(a, a).nanmean();
         "np.nanmax(a)" => a.nanmax();
         "np.nanmin(a)" => a.nanmin();
         "np.nanargmax(a)" => a.nanargmax();
@@ -64,6 +77,8 @@ pub fn along(lines: &mut Lines, gpu: Option<&OnDevice>, host: Option<&OnHost<'_>
         "x.mean(axis=-1)" => x.mean().axis(Axis(1));
         "x.std(axis=0)" => x.std(0).axis(Axis(0));
         "x.var(axis=1, ddof=1)" => x.var(1).axis(Axis(1));
+        "(x + 1j * y).var(axis=0)" => complex(x, y).var(0).axis(Axis(0));
+        "(x + 1j * y).std(axis=1, ddof=1, keepdims=True)" => complex(x, y).std(1).axis(Axis(1)).keep_dims();
         "x.min(axis=0)" => x.min().axis(Axis(0));
         "x.max(axis=1)" => x.max().axis(Axis(1));
         "x.argmax(axis=0)" => x.argmax().axis(Axis(0));
@@ -84,13 +99,14 @@ pub fn along(lines: &mut Lines, gpu: Option<&OnDevice>, host: Option<&OnHost<'_>
 }
 
 pub fn within(lines: &mut Lines, gpu: Option<&OnDevice>, host: Option<&OnHost<'_>>) {
-    lines! { lines, gpu, host, "Reductions within expressions", [x y v i m f a];
+    lines! { lines, gpu, host, "Reductions within expressions", [x y v i m f a z];
         "x - x.mean()" => x - x.mean();
         "x - x.mean(axis=0)" => x - x.mean().axis(Axis(0));
         "(x - x.mean(axis=0)) / x.std(axis=0)" => (x - x.mean().axis(Axis(0))) / x.std(0).axis(Axis(0));
         "x - x.mean(axis=1, keepdims=True)" => x - x.mean().axis(Axis(1)).keep_dims();
         "(x - x.min()) / (x.max() - x.min())" => (x - x.min()) / (x.max() - x.min());
         "x / x.sum()" => x / x.sum();
+        "z - z.mean()" => z - z.mean();
         "y / y.sum(axis=1, keepdims=True)" => y / y.sum().axis(Axis(1)).keep_dims();
         "v / np.linalg.norm(v)" => v / v.norm_l2();
         "np.exp(x - x.max(axis=1, keepdims=True))" => (x - x.max().axis(Axis(1)).keep_dims()).exp();
