@@ -36,7 +36,7 @@ impl<T: FloatSum> Summable for T {
     type Spread = T;
 }
 
-/// As for floats, so that the type of literals within is known to be that of variances.
+/// The type of literals within is known to be that of variances, as for floats.
 impl<F: FloatSum> Summable for Complex<F>
 where
     Self: Inexact,

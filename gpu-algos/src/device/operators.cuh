@@ -510,26 +510,27 @@ template <int DDOF> __device__ __forceinline__ double variance(const PartMoments
     both.squares += moments.im.squares;
     return variance<DDOF>(both);
 }
-template <class V, class R, int DDOF, bool IGNORE>
-struct ComplexVariance : WithPartMoments<V, IGNORE> {
+template <class V, class R, int DDOF, bool IGNORE> struct ComplexVariance
+    : WithPartMoments<V, IGNORE> {
     static __device__ __forceinline__ Tuple<R> finalize(const PartMoments &moments, int64_t) {
         return {R(variance<DDOF>(moments))};
     }
 };
-template <class V, class R, int DDOF, bool IGNORE>
-struct ComplexDeviation : WithPartMoments<V, IGNORE> {
+template <class V, class R, int DDOF, bool IGNORE> struct ComplexDeviation
+    : WithPartMoments<V, IGNORE> {
     static __device__ __forceinline__ Tuple<R> finalize(const PartMoments &moments, int64_t) {
         return {R(sqrt(variance<DDOF>(moments)))};
     }
 };
-template <class V, class R, int DDOF, bool IGNORE>
-struct ComplexMeanVariance : WithPartMoments<V, IGNORE> {
+template <class V, class R, int DDOF, bool IGNORE> struct ComplexMeanVariance
+    : WithPartMoments<V, IGNORE> {
     typedef decltype(R().re) Part;
     static __device__ __forceinline__ Tuple<R, Part> finalize(const PartMoments &moments, int64_t) {
         Tuple<R, Part> results;
         const bool any = moments.re.count > 0;
         const Part none = Part(Bounds<double>::nan());
-        get<0>(results) = R(any ? Part(moments.re.mean()) : none, any ? Part(moments.im.mean()) : none);
+        get<0>(results) =
+            R(any ? Part(moments.re.mean()) : none, any ? Part(moments.im.mean()) : none);
         get<1>(results) = Part(variance<DDOF>(moments));
         return results;
     }

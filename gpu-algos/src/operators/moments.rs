@@ -132,9 +132,9 @@ impl<T: Operand<MeanAccumulator = f64>> MomentsOf<T> for Moments {
 /// The moments of the real and of the imaginary parts of some complex numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct PartMoments {
-    /// Those of the real parts.
+    /// Moments of the real parts.
     pub re: Moments,
-    /// Those of the imaginary parts.
+    /// Moments of the imaginary parts.
     pub im: Moments,
 }
 

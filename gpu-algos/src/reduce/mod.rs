@@ -49,6 +49,7 @@ mod axes;
 mod choices;
 mod launch;
 mod leaves;
+mod masked;
 mod methods;
 mod operand;
 mod params;
@@ -58,6 +59,7 @@ mod policy;
 mod reduction;
 mod results;
 pub(crate) mod samples;
+mod table;
 
 pub use methods::{Common, Reductions};
 pub use place::{ReduceBackend, Reduces};

@@ -6,15 +6,11 @@ use gpu_array::{
     ArrayError, Complex, Element,
     expression::{Backend, Gpu, Host, Lowered},
 };
-use ndarray::{ArrayD, ArrayViewD, Axis, Dimension, Ix0, Zip};
+use ndarray::{ArrayD, ArrayView1, ArrayViewD, Axis, Dimension, Ix0, Zip};
 
-use super::{
-    reduction::{Reduction, outer_strides},
-    results::Results,
-    run,
-};
+use super::{reduction::Reduction, results::Results};
 use crate::{
-    Result, host,
+    AlgoError, Result, host,
     operators::{self, Operand, Summand},
 };
 
@@ -37,17 +33,26 @@ pub trait Reduces<T: Element>: ReduceBackend {
     /// The host's function of a family, where this is the host.
     #[doc(hidden)]
     fn on_host<F: OnHost, V: Clone + 'static>() -> Option<HostReduce<V>>;
+    /// The function for the values that a mask selects, where this is the host.
+    #[doc(hidden)]
+    fn selected_on_host<F: OnHost, V: Clone + 'static>() -> Option<HostReduce<V>>;
 }
 
 impl<T: Element> Reduces<T> for Gpu {
     fn on_host<F: OnHost, V: Clone + 'static>() -> Option<HostReduce<V>> {
         None
     }
+    fn selected_on_host<F: OnHost, V: Clone + 'static>() -> Option<HostReduce<V>> {
+        None
+    }
 }
 
 impl<T: Operand> Reduces<T> for Host {
     fn on_host<F: OnHost, V: Clone + 'static>() -> Option<HostReduce<V>> {
-        Some(ordered_on_host::<T, F, V>)
+        Some(|lowered, axes, ddof| reduce_on_host(F::reduce::<T>, lowered, axes, ddof))
+    }
+    fn selected_on_host<F: OnHost, V: Clone + 'static>() -> Option<HostReduce<V>> {
+        Some(|lowered, _, ddof| reduce_selected_on_host(F::reduce::<T>, lowered, ddof, T::FLOAT.then_some(T::NAN)))
     }
 }
 
@@ -55,7 +60,14 @@ macro_rules! complex {
     ($($part:ident)*) => {$(
         impl Reduces<Complex<$part>> for Host {
             fn on_host<F: OnHost, V: Clone + 'static>() -> Option<HostReduce<V>> {
-                Some(complex_on_host::<Complex<$part>, F, V>)
+                Some(|lowered, axes, ddof| {
+                    reduce_on_host(F::reduce_summands::<Complex<$part>>, lowered, axes, ddof)
+                })
+            }
+            fn selected_on_host<F: OnHost, V: Clone + 'static>() -> Option<HostReduce<V>> {
+                Some(|lowered, _, ddof| {
+                    reduce_selected_on_host(F::reduce_summands::<Complex<$part>>, lowered, ddof, None)
+                })
             }
         }
     )*};
@@ -78,10 +90,8 @@ impl ReduceBackend for Gpu {
         let stream = reduction.stream(assembled)?;
         let ready = assembled.ready(Some(stream))?;
         let operation = &reduction.operation;
-        let outer = operation.is_kept(ready.shape().len())?;
         let arrays = O::allocate(stream, dim)?;
-        let strides = outer_strides(O::strides(&arrays), &outer, operation.keeps_axes);
-        run(&*ready, &operation.operator, &outer, &strides, &O::addresses(&arrays), &[], stream)?;
+        operation.enqueue(&operation.operator, &ready, O::strides(&arrays), (&O::addresses(&arrays), &[]), stream)?;
         Ok(arrays)
     }
 
@@ -137,24 +147,29 @@ fn reduce_on_host<T: Element, V: Clone + 'static>(
         Some(view) => reduce(view, axes, ddof)?,
         None => reduce(lowered.eval_on_host::<T>()?.view(), axes, ddof)?,
     };
+    results_as::<T, V>(results)
+}
+
+/// The reduction of the values that a mask selects, the second output. `nan` is the value of no values, where they have none but the type has one.
+fn reduce_selected_on_host<T: Element, V: Clone + 'static>(
+    reduce: OfViews<T>,
+    lowered: &Lowered<'_>,
+    ddof: u32,
+    nan: Option<T>,
+) -> Result<ArrayD<V>> {
+    let (values, mask) = lowered.eval_both_on_host::<T, bool>()?;
+    let selected = host::select(&values, &mask)?;
+    let reduce = |view: ArrayView1<'_, T>| reduce(view.into_dyn(), &[Axis(0)], ddof);
+    let results = match (reduce(selected.view()), nan) {
+        (Err(AlgoError::Empty { .. }), Some(nan)) => reduce(ArrayView1::from(&[nan])),
+        (results, _) => results,
+    };
+    results_as::<T, V>(results?)
+}
+
+fn results_as<T: Element, V: 'static>(results: Box<dyn Erased>) -> Result<ArrayD<V>> {
     let unknown = |_| ArrayError::Operation { name: "a reduction on the host", dtype: T::DTYPE };
     Ok(*results.downcast::<ArrayD<V>>().map_err(unknown)?)
-}
-
-fn ordered_on_host<T: Operand, F: OnHost, V: Clone + 'static>(
-    lowered: &Lowered<'_>,
-    axes: &[Axis],
-    ddof: u32,
-) -> Result<ArrayD<V>> {
-    reduce_on_host(F::reduce::<T>, lowered, axes, ddof)
-}
-
-fn complex_on_host<T: Summand, F: OnHost, V: Clone + 'static>(
-    lowered: &Lowered<'_>,
-    axes: &[Axis],
-    ddof: u32,
-) -> Result<ArrayD<V>> {
-    reduce_on_host(F::reduce_summands::<T>, lowered, axes, ddof)
 }
 
 /// Families of one operator each: of values with an order, and of all summands, where spreads have an argument.

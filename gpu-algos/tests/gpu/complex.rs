@@ -224,7 +224,7 @@ fn complex_variances_over_axes(device: &Device) -> Outcome {
                 ensure!(got.iter().zip(&want).all(|(&got, &want)| near(got, want, 1e-8)), "{got}, want {want}");
             }
             let means = view.mean_var(1).axis(axis).eval()?.0.to_ndarray()?;
-            let apart = (&means - &part.map_axis(axis, |x| reference::mean(x))).mapv(|z| z.l1_norm()).sum();
+            let apart = (&means - &part.map_axis(axis, reference::mean)).mapv(|z| z.l1_norm()).sum();
             ensure!(apart < 1e-6, "{means}");
         }
     }

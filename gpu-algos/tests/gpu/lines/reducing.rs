@@ -98,8 +98,48 @@ pub fn along(lines: &mut Lines, gpu: Option<&OnDevice>, host: Option<&OnHost<'_>
     }
 }
 
+pub fn selected(lines: &mut Lines, gpu: Option<&OnDevice>, host: Option<&OnHost<'_>>) {
+    lines! { lines, gpu, host, "Values that a mask selects", [x y i j n m f z a];
+        "x[m]" => x.select(m);
+        "x[x > 1]" => x.select(x.gt(1.0));
+        "i[i % 2 == 0]" => i.select((i % 2).eq(0));
+        "a[~np.isnan(a)]" => a.select(!a.is_nan());
+        "x[m].mean()" => x.select(m).mean();
+        "x[x > 0].sum()" => x.select(x.gt(0.0)).sum();
+        "x[m].min()" => x.select(m).min();
+        "x[~m].max()" => x.select(!m).max();
+        "x[m].var()" => x.select(m).var(0);
+        "x[m].std(ddof=1)" => x.select(m).std(1);
+        "x[m].prod()" => x.select(m).prod();
+        "(x[m] > 2).any()" => x.gt(2.0).select(m).any();
+        "m[x > 0].all()" => m.select(x.gt(0.0)).all();
+        "np.asarray(np.count_nonzero(i[m]), dtype=np.int64)" => i.select(m).count();
+        "i[i > 0].sum()" => i.select(i.gt(0)).sum();
+        "i[j < 0].max()" => i.select(j.lt(0)).max();
+        "i[m].mean()" => i.select(m).mean();
+        "n[n > 100].sum()" => n.select(n.gt(100)).sum();
+        "f[m].mean()" => f.select(m).mean();
+        "z[z.real > -1].mean()" => z.select(z.real().gt(-1.0)).mean();
+        "z[z.imag < 1].var()" => z.select(z.imag().lt(1.0)).var(0);
+        "a[a > 0.5].mean()" => a.select(a.gt(0.5)).mean();
+        "a[~(a > 2)].max()" => a.select(!a.gt(2.0)).max();
+        "np.nanmean(a[~(a > 2)])" => a.select(!a.gt(2.0)).nanmean();
+        "x[x > 100].mean()" => x.select(x.gt(100.0)).mean();
+        "x[x > 100].sum()" => x.select(x.gt(100.0)).sum();
+        "x[m].sum(keepdims=True)" => x.select(m).sum().keep_dims();
+        "(x * y)[m].sum()" => (x * y).select(m).sum();
+        "x[m].mean() - x[~m].mean()" => x.select(m).mean() - x.select(!m).mean();
+        "x - x[m].mean()" => x - x.select(m).mean();
+        "(x - x[m].mean()) / x[m].std()" => (x - x.select(m).mean()) / x.select(m).std(0);
+        "x[x > x[m].mean()].sum()" => x.select(x.gt(x.select(m).mean())).sum();
+        "np.where(np.isnan(a), a[~np.isnan(a)].mean(), a)" => where_(a.is_nan(), a.select(!a.is_nan()).mean(), a);
+        "x[m].sum() / x.sum()" => x.select(m).sum() / x.sum();
+        "((x - y) ** 2)[m].mean()" => (x - y).square().select(m).mean();
+    }
+}
+
 pub fn within(lines: &mut Lines, gpu: Option<&OnDevice>, host: Option<&OnHost<'_>>) {
-    lines! { lines, gpu, host, "Reductions within expressions", [x y v i m f a z];
+    lines! { lines, gpu, host, "Reductions within expressions", [x y v i f a z];
         "x - x.mean()" => x - x.mean();
         "x - x.mean(axis=0)" => x - x.mean().axis(Axis(0));
         "(x - x.mean(axis=0)) / x.std(axis=0)" => (x - x.mean().axis(Axis(0))) / x.std(0).axis(Axis(0));
@@ -123,8 +163,6 @@ pub fn within(lines: &mut Lines, gpu: Option<&OnDevice>, host: Option<&OnHost<'_
         "f - f.mean(axis=0)" => f - f.mean().axis(Axis(0));
         "np.where(np.isnan(a), np.nanmean(a), a)" => where_(a.is_nan(), a.nanmean(), a);
         "((x - x.mean()) * (y - y.mean())).mean() / (x.std() * y.std())" => ((x - x.mean()) * (y - y.mean())).mean() / (x.std(0) * y.std(0));
-        "x[m].mean()" => (x * m.cast::<f64>()).sum() / m.sum().into_expr().cast::<f64>();
-        "x[x > 0].sum()" => where_(x.gt(0.0), x, 0.0).sum();
         "x.mean(axis=0).max()" => x.mean().axis(Axis(0)).max();
         "x.sum(axis=0) * y.sum(axis=1, keepdims=True)" => x.sum().axis(Axis(0)) * y.sum().axis(Axis(1)).keep_dims();
     }
