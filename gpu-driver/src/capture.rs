@@ -97,10 +97,16 @@ impl Stream {
         if !context.captures.any() {
             return Ok(false);
         }
-        let current = self.device().enter()?;
-        let Some(number) = context.own_capture_of(self.as_raw(), &current)? else { return Ok(false) };
+        self.keep_in_graph(value, &self.device().enter()?)
+    }
+
+    /// [`Stream::retain_in_graph`] within a call that has entered the device.
+    fn keep_in_graph<T: Send + Sync + 'static>(&self, value: &Arc<T>, current: &Current) -> Result<bool> {
+        let context = &self.device().0;
+        let Some(number) = context.own_capture_of(self.as_raw(), current)? else { return Ok(false) };
         let mut owned = lock(&context.captures.owned);
-        let list = &mut owned.captures.entry(number).or_default().list;
+        // Another thread may have ended the capture since.
+        let Some(Resources { list, .. }) = owned.captures.get_mut(&number) else { return Ok(false) };
         let this = Arc::as_ptr(value).cast::<()>();
         // A value that is launched with again and again is found near the end.
         let same =
@@ -109,6 +115,24 @@ impl Stream {
             list.push(Resource::Value(value.clone()));
         }
         Ok(true)
+    }
+
+    /// Lets go of an object in its Drop, once no work of the stream uses it: the graph has it from then on, within a capture, else the stream is waited for.
+    /// An error is reported later; earlier ones of other drops stay where they are.
+    pub(crate) fn release_in_order<T: Send + Sync + 'static>(&self, name: &'static str, object: Arc<T>) {
+        let context = &self.device().0;
+        let released = context.enter_quietly().and_then(|current| {
+            let is_kept = context.captures.any() && self.keep_in_graph(&object, &current).unwrap_or(false);
+            if is_kept { Ok(()) } else { self.synchronize_entered(&current) }
+        });
+        if let Err(error) = released {
+            let is_lost = matches!(error, DriverError::DeviceLost { .. });
+            context.report_later(name, error);
+            // Nothing runs on a lost device. On another one work may still use the object, which is leaked then.
+            if !is_lost {
+                std::mem::forget(object);
+            }
+        }
     }
 
     /// The number of the capture that the stream is part of, which no other one of the process's time has. None outside.

@@ -90,14 +90,16 @@ impl<T: DevicePod + DeviceCopy> DeviceVec<T> {
 
     /// The buffer as one of cust's, which owns the memory from now on: nothing is copied. Waits for the home's work.
     ///
-    /// cust frees the memory in the context that is current then, which is to be this device's ([`Device::make_current`]); in none it leaks. The memory
-    /// goes with the context, so a `cust::context::Context` or a [`Device`] is kept as long.
+    /// cust frees the memory in the context that is current then, which is to be this device's ([`Device::make_current`]); in none it leaks. The device
+    /// stays open until the process ends, since cust's buffer does not keep it, and its memory would go with it.
     ///
     /// # Errors
     /// `Length` for a buffer over another library's memory, or over memory that a graph shares; `InCapture`; `DeviceLost`. The buffer is dropped then.
     pub fn into_cust(self) -> Result<DeviceBuffer<T>> {
         let len = self.len();
+        let device = self.device().clone();
         let pointer = DevicePointer::from_raw(self.into_address("DeviceVec::into_cust")?);
+        device.keep_open();
         // SAFETY: the memory has so many elements, nothing uses it any more, and cuMemFree takes memory of a pool too.
         Ok(unsafe { DeviceBuffer::from_raw_parts(pointer, len) })
     }
@@ -121,6 +123,7 @@ impl<T: DevicePod + DeviceCopy> PinnedVec<T> {
     }
 
     /// The memory as a locked buffer of cust's, which owns it from now on: nothing is copied. cust frees it in the context that is current then.
+    /// The device stays open until the process ends, since cust's buffer does not keep it, and its memory would go with it.
     ///
     /// # Errors
     /// `Length` for memory that a vector was registered with ([`PinnedVec::register`]) and for a pool's ([`PinnedPool`](crate::PinnedPool)), which cust

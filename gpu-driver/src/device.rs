@@ -39,6 +39,12 @@ pub struct Device(pub(crate) Arc<Context>);
 static CONTEXTS: Mutex<Vec<(usize, Weak<Context>)>> = Mutex::new(Vec::new());
 
 impl Device {
+    /// Leaves the device open until the process ends, for handles that do not keep it.
+    #[cfg(feature = "cust")]
+    pub(crate) fn keep_open(&self) {
+        std::mem::forget(self.clone());
+    }
+
     /// The first device of the process: CUDA's device 0 (`CUDA_VISIBLE_DEVICES` decides which card that is).
     ///
     /// # Errors

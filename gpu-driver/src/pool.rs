@@ -49,12 +49,12 @@ impl Device {
             }
             Ok::<u64, DriverError>(value)
         };
-        Ok(PoolUse {
-            used_bytes: read(CUmemPool_attribute_enum::CU_MEMPOOL_ATTR_USED_MEM_CURRENT as c_int)?,
-            reserved_bytes: read(CUmemPool_attribute_enum::CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT as c_int)?,
-            peak_used_bytes: read(CUmemPool_attribute_enum::CU_MEMPOOL_ATTR_USED_MEM_HIGH as c_int)?,
-            peak_reserved_bytes: read(CUmemPool_attribute_enum::CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH as c_int)?,
-        })
+        let used_bytes = read(CUmemPool_attribute_enum::CU_MEMPOOL_ATTR_USED_MEM_CURRENT as c_int)?;
+        let reserved_bytes = read(CUmemPool_attribute_enum::CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT as c_int)?;
+        // A peak that was set to zero is the present value at least, whether or not the driver says so before the next allocation.
+        let peak_used_bytes = read(CUmemPool_attribute_enum::CU_MEMPOOL_ATTR_USED_MEM_HIGH as c_int)?.max(used_bytes);
+        let peak = read(CUmemPool_attribute_enum::CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH as c_int)?;
+        Ok(PoolUse { used_bytes, reserved_bytes, peak_used_bytes, peak_reserved_bytes: peak.max(reserved_bytes) })
     }
 
     /// Lets the peaks of [`Device::pool_use`] begin again at the present values.
@@ -87,7 +87,7 @@ impl Device {
     }
 
     /// Records the place of each allocation of a [`DeviceVec`](crate::DeviceVec), [`ManagedVec`](crate::ManagedVec) and [`PinnedVec`](crate::PinnedVec)
-    /// from now on, until the trace is dropped: to find the buffers that a program forgets to drop.
+    /// from now on, until the trace is dropped: to find the buffers that a program forgets to drop. A [`GrowingVec`](crate::GrowingVec) is not recorded.
     ///
     /// A place is the call of this crate in the caller's source: `DeviceVec::zeros`, `PinnedVec::from_slice` and so on. Functions of other crates that
     /// call these show their own line, unless they are `#[track_caller]` too.

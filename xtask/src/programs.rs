@@ -196,16 +196,24 @@ pub(crate) fn once(programs: &mut Vec<Program>) {
 
 /// The program that a message of cargo announces, if it does.
 fn announced(message: &serde_json::Value) -> Option<Program> {
-    let path = PathBuf::from(message["executable"].as_str()?);
+    let path = PathBuf::from(message["executable"].as_str().or_else(|| library(message))?);
     let package = package_of(message["package_id"].as_str()?)?.to_owned();
     let target = message["target"]["name"].as_str()?;
     let is_test = message["profile"]["test"] == true;
     let (kind, name) = match Kind::parse(message["target"]["kind"][0].as_str()?)? {
         Kind::Lib => (Kind::Lib, "unit".to_owned()),
         Kind::Bin if is_test => (Kind::Test, format!("unit-{target}")),
+        // A test finds it by the name of the file.
+        Kind::Example if library(message).is_some() => (Kind::Example, path.file_name()?.to_str()?.to_owned()),
         kind => (kind, target.to_owned()),
     };
     Some(Program { package, name, kind, path })
+}
+
+/// The file of an example that is a library for programs in other languages.
+fn library(message: &serde_json::Value) -> Option<&str> {
+    let is_library = message["target"]["kind"][0] == "example" && message["target"]["crate_types"][0] == "cdylib";
+    is_library.then(|| message["filenames"][0].as_str()).flatten()
 }
 
 /// The package's name in an identifier of cargo's: `path+file:///w/gpu-array#0.1.0`, or `…/w/gpu-driver/core#gpu-driver-core@0.1.0` where the folder
@@ -248,6 +256,26 @@ mod tests {
         assert!(listed(folder.path()).unwrap_err().to_string().contains(LIST));
         fs::write(folder.path().join(LIST), "test gpu-array deps/gpu-array--gpu\n\nnot a program\n")?;
         assert!(listed(folder.path()).unwrap_err().to_string().contains("`not a program`"));
+        Ok(())
+    }
+
+    #[test]
+    fn an_example_may_be_a_library() -> Outcome {
+        let message = |kind: &str, executable: &str| {
+            format!(
+                "{{\"package_id\": \"path+file:///w/gpu-array#0.1.0\", \"profile\": {{\"test\": false}}, \"executable\": {executable}, \
+                 \"filenames\": [\"/t/examples/libpython.so\"], \"target\": {{\"name\": \"python\", \"kind\": [\"example\"], \
+                 \"crate_types\": [\"{kind}\"]}}}}"
+            )
+        };
+        let told = |kind, executable| {
+            Ok::<_, serde_json::Error>(announced(&serde_json::from_str(&message(kind, executable))?))
+        };
+        let library = told("cdylib", "null")?.ok_or("no library")?;
+        assert_eq!((library.place().as_str(), library.kind), ("examples/libpython.so", Kind::Example));
+        assert_eq!(told("rlib", "null")?, None);
+        let program = told("bin", "\"/t/examples/python\"")?.ok_or("no program")?;
+        assert_eq!((program.place().as_str(), program.path), ("examples/python", "/t/examples/python".into()));
         Ok(())
     }
 

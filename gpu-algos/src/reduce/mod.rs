@@ -36,13 +36,14 @@
 //! over the same axes come from one launch, and so do the least and the greatest; such a mean has the bits of [`mean_var`](Reductions::mean_var),
 //! which may differ from those of [`mean`](Reductions::mean) in the last place. Results live until the kernel that reads them has been launched.
 //!
-//! Errors come from the evaluation: those of axes, shapes and arrays as they are, others as `ArrayError::Deferred` with the name of the operation. Reductions may stand in the operands
-//! of reductions on 16 levels (`TooDeep`).
+//! Errors come from the evaluation: those of axes, shapes and arrays as they are, others as `ArrayError::Deferred` with the name of the operation.
+//! Reductions may stand in the operands of reductions on 16 levels (`TooDeep`).
 //!
 //! # How
-//! `operators.cuh` has the operators, `reduce.cuh` two kernels, which are templates over the operator and the lowered expression. The last block of a
-//! result combines the states that the others left in the stream's scratch memory, so that one launch is enough (the single-pass scheme of the CUDA
-//! sample `threadFenceReduction`).
+//! `operators.cuh` has the operators, `reduce.cuh` and `reduce_all.cuh` three kernels, which are templates over the operator and the lowered expression.
+//! The block of a result that arrives last combines the states that the others left in the stream's scratch memory; with a single result of
+//! `reduce_all`, or of `reduce_rows`, the last block of the grid waits for them. So one launch is enough (the single-pass scheme of the CUDA sample
+//! `threadFenceReduction`).
 
 mod axes;
 #[cfg(test)]

@@ -12,7 +12,17 @@
 //! # Ok::<(), gpu_algos::AlgoError>(())
 //! ```
 //!
-//! One launch reads and writes each value once. There are six kernels; `policy.rs` chooses, and `device/scan_single_pass.cuh` is the plainest.
+//! One launch reads and writes each value once. There are six kernels, of which `policy.rs` takes the first that fits. Those with tiles in shared memory
+//! need packs that are aligned alike in all arrays, and an epilogue without arrays of its own.
+//!
+//! | kernel | values | from |
+//! |---|---|---|
+//! | `scan_column_strips` | along an axis across which neighbours lie | 256 rows, and a strip of columns for nearly each multiprocessor |
+//! | `scan_columns` | the same | |
+//! | `scan_pipelined` | one contiguous line, with segments or without | four tiles a multiprocessor |
+//! | `scan_single_wave` | the same | a tile for one multiprocessor in eight, up to what all shared memory holds |
+//! | `scan_rows` | contiguous lines without segments | two lines a multiprocessor |
+//! | `scan_single_pass` | all others; the plainest | |
 
 #[cfg(test)]
 mod choices;

@@ -16,7 +16,7 @@ use crate::{
 pub(crate) enum ScanAlgorithm {
     /// Values in registers, tile by tile: `scan_single_pass`.
     SinglePass,
-    /// Values in shared memory, tile by tile: `scan_pipelined`. `tiles_ahead` tiles wait for those before them.
+    /// Values in shared memory, tile by tile: `scan_pipelined`. Each block has scanned `tiles_ahead` tiles whose prefixes it does not know yet.
     Pipelined { tiles_ahead: u32 },
     /// Values in shared memory, all at once: `scan_single_wave`, with at most `tiles_per_block` tiles for a block.
     SingleWave { tiles_per_block: u32 },
@@ -40,7 +40,7 @@ pub(crate) struct ScanPolicy {
 pub(super) struct ScanTuning {
     /// Threads of a block of `scan_single_pass` and `scan_columns`.
     threads: usize,
-    /// Registers for the values of a tile of these kernels.
+    /// Registers of a thread for the values of a tile of these kernels.
     registers: usize,
     /// Number of tiles that keeps a device busy.
     busy_tiles: usize,
@@ -189,7 +189,7 @@ impl ScanPolicy {
     }
 
     /// The policy of the kernel `scan_pipelined`.
-    /// None if the tiles do not fit `most_shared` bytes, or packs have less than 4 bytes.
+    /// None if the tiles do not fit `most_shared` bytes, packs have less than 4 bytes, or a state's size is no power of two up to 16.
     pub(super) fn pipelined(operands: &ScanOperands<'_, '_>, most_shared: usize, tuning: &ScanTuning) -> Option<Self> {
         let staged = StagedTile::of(operands, |_| tuning.pipelined_bytes)?;
         let of_value = |ahead: usize| (ahead + LOADING) * staged.main + LOADING * staged.others;

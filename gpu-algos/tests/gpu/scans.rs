@@ -416,7 +416,7 @@ pub fn what_a_scan_leaves_is_no_other_s(device: &Device) -> Outcome {
 
 pub fn floats_have_the_same_bits_in_every_order_of_blocks(device: &Device) -> Outcome {
     let mut rng = rng(15);
-    let n = if device.is_emulated() { 300_000 } else { 20_000_000 };
+    let n = if device.is_emulated() { values_of_pipelined(device)? } else { 20_000_000 };
     let values: Vec<f32> = (0..n).map(|_| (rng.below(1 << 24) as f32 / 3.0).sin()).collect();
     let x = GpuArray::from_ndarray(device, &Array1::from(values))?;
     let bits = |x: GpuArray<f32, _>| -> Result<Vec<u32>, AlgoError> {

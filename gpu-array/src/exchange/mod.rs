@@ -5,6 +5,8 @@
 //! | out | [`GpuArray::into_dlpack`](crate::GpuArray::into_dlpack), which gives the array up; [`GpuView::cuda_array_interface`](crate::GpuView::cuda_array_interface), the facts of a view that lives on here |
 //! | in | [`ForeignArray::from_dlpack`], [`ForeignArray::from_raw`]: unsafe, since the other side's promises cannot be checked |
 //!
+//! The example `python_module` is a library that Python loads, which gives and takes arrays of CuPy and PyTorch.
+//!
 //! # Ownership
 //! A [`DlPack`] is the tensor of DLPack with its deleter. Whoever has it last calls the deleter once: a `DlPack` that is dropped, or the library
 //! that [`DlPack::into_raw`] gives it to. An array that was given out goes, in the order of its home stream, when the deleter is called.

@@ -2,7 +2,10 @@
 #![expect(unsafe_code, reason = "the other side of an exchange")]
 
 use std::{
+    env,
     ffi::c_void,
+    path::{Path, PathBuf},
+    process::Command,
     ptr::null_mut,
     sync::{
         Arc,
@@ -309,4 +312,54 @@ fn the_array_interface_tells_the_facts(device: &Device) -> Outcome {
     let names: Vec<&str> = DType::ALL.iter().map(|dtype| dtype.typestr()).collect();
     ensure_eq!(names[..3], ["|b1", "|i1", "<i2"]);
     Ok(())
+}
+
+/// The libraries of Python with which a process exchanges arrays.
+const OTHERS: [&str; 2] = ["cupy", "torch"];
+
+pub const WITH_PYTHON: &[Test<Device>] = tests![a_python_module_gives_and_takes_arrays];
+pub const WITH_OTHERS: &[Test<Device>] = tests![one_process_exchanges_arrays_with_cupy_and_pytorch];
+
+/// Whether this machine has the example's library and a Python.
+pub fn python() -> Result<(), String> {
+    let library = library()?;
+    let missing = format!("{} is missing: run `cargo build --example python_module`", library.display());
+    testkit::python(&["ctypes"]).and_then(|_| if library.exists() { Ok(()) } else { Err(missing) })
+}
+
+/// Whether this machine has those libraries, and a GPU for them.
+pub fn others(device: &gpu_driver::Result<Device>) -> Result<(), String> {
+    let device = device.as_ref().map_err(ToString::to_string)?;
+    if device.is_emulated() {
+        return Err("CuPy and PyTorch know no emulated device".to_owned());
+    }
+    python().and_then(|()| testkit::python(&OTHERS)).map(drop)
+}
+
+/// The example's library, beside the folder that holds this test.
+fn library() -> Result<PathBuf, String> {
+    let test = env::current_exe().map_err(|error| error.to_string())?;
+    let folder = test.parent().and_then(Path::parent).ok_or("the test lies in no folder")?;
+    Ok(folder.join("examples/libpython_module.so"))
+}
+
+/// Runs `python_module.py` with libraries, in a process of its own.
+fn run_python(device: &Device, others: &[&str]) -> Outcome {
+    let script = Path::new("tests/gpu/python_module.py");
+    let mut command = Command::new(testkit::python(&["ctypes"])?);
+    if device.is_emulated() {
+        command.env("GPU_DEVICE", "emulated");
+    }
+    let output = command.arg(script).arg(library()?).args(others).output()?;
+    let (told, errors) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    ensure!(output.status.success() && told.trim() == "same", "{}: {told}{errors}", output.status);
+    Ok(())
+}
+
+fn a_python_module_gives_and_takes_arrays(device: &Device) -> Outcome {
+    run_python(device, &[])
+}
+
+fn one_process_exchanges_arrays_with_cupy_and_pytorch(device: &Device) -> Outcome {
+    run_python(device, &OTHERS)
 }

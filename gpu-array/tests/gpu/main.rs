@@ -66,6 +66,9 @@ fn main() -> ExitCode {
     };
     let gpu = device.clone().map_err(|error| error.to_string());
     let gpu = if on_gpu { gpu } else { Err(NEEDS_A_GPU.to_owned()) };
+    let text = |error: gpu_driver::DriverError| error.to_string();
+    let python = device.clone().map_err(text).and_then(|device| exchanging::python().map(|()| device));
+    let with_others = exchanging::others(&device).and_then(|()| python.clone());
     let by_failure = tests![no_fallible_function_is_forgotten, a_failed_copy_prints_as_its_text];
     let kernels = KERNELS
         .checks()
@@ -83,6 +86,8 @@ fn main() -> ExitCode {
         .group("device", device.clone(), "GPU_TESTS", structure::TESTS)
         .group("device", device.clone(), "GPU_TESTS", owned::TESTS)
         .group("device", device.clone(), "GPU_TESTS", exchanging::TESTS)
+        .group("device", python.clone(), "GPU_TESTS", exchanging::WITH_PYTHON)
+        .group("device", with_others, "", exchanging::WITH_OTHERS)
         .group("device", device.clone(), "GPU_TESTS", features::TESTS)
         .group("device", device.clone(), "GPU_TESTS", indexing::TESTS)
         .group("device", device.clone(), "GPU_TESTS", joining::TESTS)

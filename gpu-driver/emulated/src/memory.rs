@@ -8,7 +8,7 @@
 //! Fresh memory holds 0xff bytes: NaN as a float, -1 as an integer. From [`SPARSE`] on it is zero, and only pages that are
 //! written take memory.
 
-use std::{collections::VecDeque, ptr::NonNull};
+use std::{collections::VecDeque, ops::Range, ptr::NonNull};
 
 use libc::{MAP_ANONYMOUS, MAP_FIXED, MAP_NORESERVE, MAP_PRIVATE, PROT_NONE, PROT_READ, PROT_WRITE};
 
@@ -52,6 +52,8 @@ pub(super) struct Allocation {
     pub(super) pool: usize,
     /// A graph allocates it at each launch, at this address.
     pub(super) of_graph: bool,
+    /// Addresses of virtual memory: they may be accessed where [`Memory::set_accessible`] said so.
+    pub(super) is_reserved: bool,
 }
 
 /// Why an address may not be accessed.
@@ -81,6 +83,8 @@ pub(super) struct Memory {
     poison_file: Option<i32>,
     /// Contexts whose kernels may access the memory of another context.
     peers: Vec<(usize, usize)>,
+    /// The parts of reserved addresses that may be accessed.
+    accessible: Vec<Range<usize>>,
 }
 
 // SAFETY: the table belongs to this value alone.
@@ -107,8 +111,8 @@ impl Memory {
                 unsafe { libc::munmap(base as *mut _, bytes) };
                 return None;
             };
-            let (allocations, old) = (Vec::new(), VecDeque::new());
-            Some(Self { base, pages, table, allocations, fresh: 0, old, poison_file: None, peers: Vec::new() })
+            let (allocations, old, peers, accessible) = (Vec::new(), VecDeque::new(), Vec::new(), Vec::new());
+            Some(Self { base, pages, table, allocations, fresh: 0, old, poison_file: None, peers, accessible })
         })
     }
 
@@ -117,8 +121,8 @@ impl Memory {
         let pages = bytes.div_ceil(PAGE) + 1;
         let first = self.take_pages(pages)?;
         let start = self.base + first * PAGE;
-        let (life, is_freed, of_graph) = (Life::Ordered, false, false);
-        self.allocations.push(Allocation { start, bytes, life, is_freed, kind, context, pool, of_graph });
+        let (life, is_freed, of_graph, is_reserved) = (Life::Ordered, false, false, false);
+        self.allocations.push(Allocation { start, bytes, life, is_freed, kind, context, pool, of_graph, is_reserved });
         let number = u32::try_from(self.allocations.len()).ok()?;
         for page in first..first + pages {
             self.set_page(page, number);
@@ -250,13 +254,38 @@ impl Memory {
         let Some(allocation) = self.allocations.get(at) else { return Err(Refused::Unknown) };
         let inside = address >= allocation.start
             && bytes <= allocation.bytes
-            && address - allocation.start <= allocation.bytes - bytes;
+            && address - allocation.start <= allocation.bytes - bytes
+            && (!allocation.is_reserved || self.is_accessible(address..address + bytes));
         // Pinned memory is in every context's address space.
         let own = allocation.context == context || allocation.kind == MemoryKind::Pinned;
         if inside && allocation.life == Life::Live && (own || self.peers.contains(&(context, allocation.context))) {
             return Ok(());
         }
         Err(self.refusal(address, inside, allocation))
+    }
+
+    /// Says that an allocation is addresses alone.
+    pub(super) fn set_reserved(&mut self, address: usize) {
+        if let Some(allocation) = self.find_start(address) {
+            allocation.is_reserved = true;
+        }
+    }
+
+    /// Lets a part of reserved addresses be accessed, or no longer.
+    pub(super) fn set_accessible(&mut self, part: Range<usize>, is_accessible: bool) {
+        self.accessible.retain(|other| other.end <= part.start || part.end <= other.start);
+        if is_accessible {
+            self.accessible.push(part);
+        }
+    }
+
+    /// Whether each byte of a range of reserved addresses may be accessed.
+    fn is_accessible(&self, mut range: Range<usize>) -> bool {
+        while !range.is_empty() {
+            let Some(part) = self.accessible.iter().find(|part| part.contains(&range.start)) else { return false };
+            range.start = part.end;
+        }
+        true
     }
 
     #[cold]

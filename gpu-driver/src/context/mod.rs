@@ -321,7 +321,10 @@ fn create_pool(context: &Context, ordinal: c_int) -> Result<CUmemoryPool> {
     let attribute = CUmemPool_attribute_enum::CU_MEMPOOL_ATTR_RELEASE_THRESHOLD as c_int;
     // SAFETY: the attribute is a 64-bit count.
     let code = unsafe { sys::cuMemPoolSetAttribute(pool, attribute, (&raw mut keep_all).cast()) };
-    context.check("cuMemPoolSetAttribute", code)?;
+    context.check("cuMemPoolSetAttribute", code).inspect_err(|_| {
+        // SAFETY: created above, with nothing allocated from it.
+        context.in_drop("a memory pool", "cuMemPoolDestroy", || unsafe { sys::cuMemPoolDestroy(pool) });
+    })?;
     Ok(pool)
 }
 

@@ -16,21 +16,6 @@ impl fmt::Debug for Owner {
     }
 }
 
-/// Drops the owner when no work of `home` uses the memory any more: with the graph, within a capture, else after a wait for the stream.
-pub(super) fn release(home: &Stream, owner: Arc<Owner>) {
-    if home.retain_in_graph(&owner).unwrap_or(false) {
-        return;
-    }
-    if let Err(error) = home.synchronize() {
-        let is_lost = matches!(error, DriverError::DeviceLost { .. });
-        home.device().0.report_later("memory of another library", error);
-        // Nothing runs on a lost device. On another one work may still use the memory, which is leaked then.
-        if !is_lost {
-            std::mem::forget(owner);
-        }
-    }
-}
-
 impl<T: DevicePod> DeviceVec<T> {
     /// A buffer over memory that another library has allocated. `owner` gives the memory back when it is dropped, which it is after the last work
     /// that uses the buffer.

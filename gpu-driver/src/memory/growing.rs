@@ -42,6 +42,9 @@ impl Properties {
     }
 }
 
+/// Bytes of a copy of equal elements from the host.
+const COPIED_BYTES: usize = 1 << 20;
+
 /// Addresses, the first of which have memory. Its drop gives both back.
 struct Reservation {
     device: Device,
@@ -82,18 +85,23 @@ impl Reservation {
         lock(&self.parts).iter().sum()
     }
 
-    /// Puts memory behind the first `bytes` bytes at least, within the reservation; where it grows, by half at least.
+    /// Puts memory behind the first `bytes` bytes at least, within the reservation; where it grows, by half if there is room.
     fn grow(&self, bytes: usize) -> Result<()> {
         let mut parts = lock(&self.parts);
         let mapped: usize = parts.iter().sum();
         if bytes <= mapped {
             return Ok(());
         }
-        let wanted = bytes.max(mapped + mapped / 2).min(self.bytes);
-        let size = (wanted - mapped).next_multiple_of(self.granularity).min(self.bytes - mapped);
-        pool::with_room(&self.device, size, || self.map(mapped, size))?;
-        parts.push(size);
-        Ok(())
+        let size_to = |wanted: usize| (wanted - mapped).next_multiple_of(self.granularity).min(self.bytes - mapped);
+        let (least, wished) = (size_to(bytes), size_to(bytes.max(mapped + mapped / 2).min(self.bytes)));
+        if wished <= self.device.0.memory_bytes {
+            match self.map(mapped, wished) {
+                // Half as much again is a wish; the elements are what is asked for.
+                Err(DriverError::Cuda { code: CudaCode::OUT_OF_MEMORY, .. }) => {}
+                mapped => return mapped.map(|()| parts.push(wished)),
+            }
+        }
+        pool::with_room(&self.device, least, || self.map(mapped, least)).map(|()| parts.push(least))
     }
 
     /// Puts memory behind a part without.
@@ -137,10 +145,10 @@ impl Drop for Reservation {
     }
 }
 
-/// An array in device memory that grows in place: its address stays, nothing is copied, and only the elements that it holds need memory.
+/// An array in device memory that grows in place: its address stays, and nothing is copied.
 ///
-/// Addresses for a capacity are reserved at first; they cost next to nothing. Memory comes in units of the driver, mostly 2 MiB, when elements come, and
-/// goes with the array. Read, it is a [`DeviceVec`]; kernels write to [`GrowingVec::as_mut_slice`].
+/// Addresses for a capacity are reserved at first; they cost next to nothing. Memory comes when elements come: in units of the driver, mostly 2 MiB, and by half
+/// of the array at a time where there is room. It goes with the array. Read, it is a [`DeviceVec`]; kernels write to [`GrowingVec::as_mut_slice`].
 ///
 /// ```no_run
 /// use gpu_driver::{Device, GrowingVec};
@@ -216,6 +224,9 @@ impl<T: DevicePod> GrowingVec<T> {
 
     /// Makes the array `len` elements long: added ones are `value`. The memory of elements that go is kept for later ones.
     ///
+    /// # Cost
+    /// A fill by the driver for elements of up to 4 bytes, and for those of 8 whose halves are equal; else copies from the host.
+    ///
     /// # Errors
     /// Those of [`GrowingVec::extend_from_slice`].
     pub fn resize(&mut self, len: usize, value: T) -> Result<()> {
@@ -225,11 +236,20 @@ impl<T: DevicePod> GrowingVec<T> {
             return Ok(());
         }
         self.grow("GrowingVec::resize", len)?;
-        let filled = self.memory.slice_mut(before..).and_then(|mut added| match added.fill(value)? {
-            true => Ok(()),
-            false => added.copy_from_slice(&vec![value; len - before]),
-        });
-        filled.inspect_err(|_| self.memory.len = before)
+        self.fill_from(before, value).inspect_err(|_| self.memory.len = before)
+    }
+
+    /// Overwrites the elements from `start` on.
+    fn fill_from(&mut self, start: usize, value: T) -> Result<()> {
+        if self.memory.slice_mut(start..)?.fill(value)? {
+            return Ok(());
+        }
+        let (len, most) = (self.memory.len, (COPIED_BYTES / size_of::<T>()).max(1));
+        let some = vec![value; most.min(len - start)];
+        (start..len).step_by(most).try_for_each(|at| {
+            let part = &some[..some.len().min(len - at)];
+            self.memory.slice_mut(at..at + part.len())?.copy_from_slice(part)
+        })
     }
 
     /// Drops the elements from `len` on. Their memory is kept for later ones.

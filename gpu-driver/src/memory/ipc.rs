@@ -1,6 +1,6 @@
 //! Device memory that processes share.
 
-use std::{ffi::c_char, fmt};
+use std::{ffi::c_char, fmt, panic::Location};
 
 use super::{ALIGNMENT, DeviceVec};
 use crate::{
@@ -36,6 +36,9 @@ impl fmt::Debug for IpcMemoryHandle {
     }
 }
 
+/// Bytes of the driver's unit of memory: the CUDA C++ Programming Guide advises to share multiples of 2 MiB.
+const IPC_UNIT: usize = 2 << 20;
+
 /// Memory of its own, which its drop frees.
 struct Allocated {
     device: Device,
@@ -44,6 +47,7 @@ struct Allocated {
 
 impl Drop for Allocated {
     fn drop(&mut self) {
+        self.device.0.trace.forget(self.address);
         // SAFETY: allocated in `shareable`, freed once, when no work uses it.
         self.device.0.in_drop("shareable memory", "cuMemFree", || unsafe { sys::cuMemFree_v2(self.address) });
     }
@@ -67,10 +71,12 @@ impl<T: DevicePod> DeviceVec<T> {
     /// A buffer of zero bytes that other processes may share: an allocation of its own, since the memory of the pool has no handle.
     ///
     /// # Cost
-    /// Allocation and release are in no stream's order: the drop waits for the home stream.
+    /// Allocation and release are in no stream's order: the drop waits for the home stream. The memory is a multiple of 2 MiB, so that a handle gives away
+    /// this buffer and no neighbour.
     ///
     /// # Errors
     /// `OutOfMemory`, `TooLarge`, `InCapture`, `DeviceLost`; `Length` for no elements.
+    #[track_caller]
     pub fn shareable(home: &Stream, len: usize) -> Result<Self> {
         const OP: &str = "DeviceVec::shareable";
         const { assert!(align_of::<T>() <= ALIGNMENT, "device memory is aligned to 256 bytes, which this type exceeds") };
@@ -79,14 +85,17 @@ impl<T: DevicePod> DeviceVec<T> {
             let (expected, got) = ("one element at least".to_owned(), "none".to_owned());
             return Err(DriverError::Length { op: OP, expected, got });
         }
-        let address = pool::with_room(device, bytes, || {
+        // Smaller allocations may share a unit of the driver, and a handle opens the whole unit.
+        let whole = bytes.checked_next_multiple_of(IPC_UNIT).unwrap_or(bytes);
+        let address = pool::with_room(device, whole, || {
             let current = device.enter()?;
             home.not_captured(OP, &current)?;
             let mut address = 0;
             // SAFETY: the pointer is valid for the call.
-            device.check("cuMemAlloc", unsafe { sys::cuMemAlloc_v2(&mut address, bytes) })?;
+            device.check("cuMemAlloc", unsafe { sys::cuMemAlloc_v2(&mut address, whole) })?;
             Ok(address)
         })?;
+        device.0.trace.record(address, "DeviceVec", bytes, Location::caller());
         let owner = Allocated { device: device.clone(), address };
         // SAFETY: the owner frees the memory of so many elements, which nobody else has.
         let mut buffer = unsafe { Self::from_foreign(home, address, len, None, owner)? };
@@ -98,8 +107,9 @@ impl<T: DevicePod> DeviceVec<T> {
     /// it is ordered by an event ([`Event::interprocess`](crate::Event::interprocess)) or a wait.
     ///
     /// # Errors
-    /// `Length` for a buffer of the pool, that is any but those of [`DeviceVec::shareable`] and of other libraries; `Cuda` with `NOT_SUPPORTED` on the
-    /// emulated device, whose memory is its process's alone; else the driver's error.
+    /// `Length` for a buffer of the pool, that is any but those of [`DeviceVec::shareable`] and of other libraries, and for one of those that does not
+    /// begin where its allocation does, since the handle is the whole allocation's; `Cuda` with `NOT_SUPPORTED` on the emulated device, whose memory
+    /// is its process's alone; else the driver's error.
     ///
     /// ```no_run
     /// use gpu_driver::{Device, DeviceVec};
@@ -111,11 +121,20 @@ impl<T: DevicePod> DeviceVec<T> {
     /// ```
     #[doc(alias("mem_get_ipc_handle", "cuIpcGetMemHandle"))]
     pub fn ipc_handle(&self) -> Result<IpcMemoryHandle> {
+        const OP: &str = "DeviceVec::ipc_handle";
         if self.owner.is_none() {
             let (expected, got) = ("a buffer of DeviceVec::shareable".to_owned(), "memory of the pool".to_owned());
-            return Err(DriverError::Length { op: "DeviceVec::ipc_handle", expected, got });
+            return Err(DriverError::Length { op: OP, expected, got });
         }
         let _current = self.device().enter()?;
+        let (mut start, mut size) = (0, 0);
+        // SAFETY: the pointers are valid for the call, the address is that of memory.
+        let code = unsafe { sys::cuMemGetAddressRange_v2(&mut start, &mut size, self.as_raw()) };
+        self.device().check("cuMemGetAddressRange", code)?;
+        if start != self.as_raw() {
+            let (expected, got) = (format!("the start of an allocation, {start:#x}"), format!("{:#x}", self.as_raw()));
+            return Err(DriverError::Length { op: OP, expected, got });
+        }
         let mut handle = CUipcMemHandle { reserved: [0; IpcMemoryHandle::BYTES] };
         // SAFETY: the pointer is valid for the call; the driver checks the address.
         let code = unsafe { sys::cuIpcGetMemHandle(&mut handle, self.as_raw()) };

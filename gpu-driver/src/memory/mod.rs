@@ -319,7 +319,7 @@ impl<T: DevicePod> DeviceVec<T> {
 impl<T: DevicePod> Drop for DeviceVec<T> {
     fn drop(&mut self) {
         match self.owner.take() {
-            Some(owner) => foreign::release(&self.home, owner),
+            Some(owner) => self.home.release_in_order("memory of another library", owner),
             None if self.memory.address != 0 => pool::release(&self.home, self.memory),
             None => {}
         }

@@ -18,8 +18,9 @@ impl Device {
         Ok(can != 0)
     }
 
-    /// Lets kernels of this device read and write the memory of `peer`, in place: all that it has, of buffers, pinned memory and other libraries, and all that
-    /// it allocates later. Lasts as long as both devices have handles. Once more does nothing.
+    /// Lets kernels of this device read and write the memory of `peer`, in place: its buffers, those of later allocations too, and what
+    /// other libraries have from `cuMemAlloc`; no [`GrowingVec`](crate::GrowingVec), and no pools of other libraries. Pinned memory needs no access. Lasts
+    /// as long as both devices have handles. Once more does nothing.
     ///
     /// A launch takes such memory by its address ([`DeviceVec::as_raw`](crate::DeviceVec::as_raw)), or as a slice with a home of this device
     /// ([`DeviceSlice::with_home`]); the order with the memory's own home is the caller's, by events.
@@ -115,12 +116,12 @@ impl<T: DevicePod> DeviceSliceMut<'_, T> {
             Event::untimed_on(self.home, &current)
         };
         let joined = after.and_then(|after| {
-            let _current = source.home.device().enter()?;
+            let _current = source.home.device().0.enter_quietly()?;
             follow(source.home, &after)
         });
         if joined.is_err() {
-            // The source's home does not know of the copy: only its end makes a release of the source safe.
-            self.home.synchronize()?;
+            // The source's home does not know of the copy: only its end makes a release of the source safe. So no report of an earlier error may come first.
+            self.home.synchronize_entered(&self.home.device().0.enter_quietly()?)?;
         }
         joined
     }

@@ -302,27 +302,31 @@ fn right_kind(device: &Device, binary: &Binary) -> Result<()> {
         (true, false) => Err(DriverError::WrongKind { compiled: "the emulated device", device: "a CUDA device" }),
         (false, true) => Err(DriverError::WrongKind { compiled: "a GPU", device: "the emulated device" }),
         (true, true) => Ok(()),
-        (false, false) => match nvrtc::version() {
-            Ok((compiler, _)) => refuse_newer_code(compiler, Device::driver_version()?),
-            Err(_) => Ok(()),
+        (false, false) => match (binary.nvcc(), nvrtc::version()) {
+            (Some(nvcc), _) => refuse_newer_code(OF_NVCC, nvcc, Device::driver_version()?),
+            (None, Ok((nvrtc, _))) => refuse_newer_code(OF_NVRTC, nvrtc, Device::driver_version()?),
+            (None, Err(_)) => Ok(()),
         },
     }
 }
 
+const OF_NVRTC: &str = "code from the NVRTC that was found";
+const OF_NVCC: &str = "code from the nvcc that was found";
+
 /// A driver runs the code of its own CUDA major version and of older ones.
-fn refuse_newer_code(compiler: CudaVersion, driver: CudaVersion) -> Result<()> {
+fn refuse_newer_code(needed_by: &'static str, compiler: CudaVersion, driver: CudaVersion) -> Result<()> {
     if compiler.major <= driver.major {
         return Ok(());
     }
-    Err(DriverError::DriverTooOld {
-        found: driver,
-        needed: CudaVersion { major: compiler.major, minor: 0 },
-        needed_by: "code from the NVRTC that was found",
-        hint: format!(
+    let hint = match needed_by {
+        OF_NVCC => format!(", or install a CUDA toolkit {} and name its nvcc in GPU_NVCC", driver.major),
+        _ => format!(
             ", or install an NVRTC of CUDA {} (`pip install 'nvidia-cuda-nvrtc-cu{0}'`) and name it in GPU_NVRTC",
             driver.major
         ),
-    })
+    };
+    let needed = CudaVersion { major: compiler.major, minor: 0 };
+    Err(DriverError::DriverTooOld { found: driver, needed, needed_by, hint })
 }
 
 /// A text for the driver; an error names its kind.
@@ -346,8 +350,8 @@ mod tests {
     #[test]
     fn a_driver_older_than_the_compiler_is_refused_with_both_versions() {
         let [older, compiler] = [12, 13].map(|major| CudaVersion { major, minor: 8 });
-        assert!(refuse_newer_code(compiler, compiler).is_ok() && refuse_newer_code(older, compiler).is_ok());
-        let text = refuse_newer_code(compiler, older).unwrap_err().to_string();
+        assert!([compiler, older].map(|code| refuse_newer_code(OF_NVRTC, code, compiler)).iter().all(Result::is_ok));
+        let text = refuse_newer_code(OF_NVRTC, compiler, older).unwrap_err().to_string();
         assert!(text.contains(&format!("CUDA {older}")) && text.contains("GPU_NVRTC"), "{text}");
     }
 }

@@ -2,6 +2,8 @@
 
 use std::{fmt, sync::Arc};
 
+use crate::CudaVersion;
+
 /// The target of a compilation: a GPU architecture (`sm_90` is 9.0), or the emulated device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Arch {
@@ -73,6 +75,8 @@ pub struct Binary {
     pub(super) origin: Origin,
     /// The text of the program, for what it says of its kernels' parameters.
     pub(super) text: Arc<str>,
+    /// nvcc's version, where that compiled it.
+    pub(super) nvcc: Option<CudaVersion>,
 }
 
 impl Binary {
@@ -94,6 +98,11 @@ impl Binary {
     /// Warnings, or nothing.
     pub fn log(&self) -> &str {
         &self.log
+    }
+
+    /// The version of nvcc, where that compiled it and said its version.
+    pub(crate) fn nvcc(&self) -> Option<CudaVersion> {
+        self.nvcc
     }
 
     pub(crate) fn text(&self) -> Arc<str> {

@@ -87,6 +87,7 @@ fn decode(file: &[u8], key: Key) -> Option<Binary> {
         log,
         origin: Origin::Cache,
         text: "".into(),
+        nvcc: None,
     })
 }
 
@@ -118,6 +119,7 @@ mod tests {
             log: "a warning".into(),
             origin: Origin::Cache,
             text: "".into(),
+            nvcc: None,
         };
         (Key::of(["source", "sm_90"]), binary)
     }

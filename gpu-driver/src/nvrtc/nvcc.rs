@@ -8,10 +8,10 @@ use std::{
     sync::Mutex,
 };
 
-use gpu_driver_core::{lock, private};
+use gpu_driver_core::{fork, lock, private};
 
 use super::{BinaryKind, PRELUDE};
-use crate::{CompileError, DriverError, Result};
+use crate::{CompileError, CudaVersion, DriverError, Result};
 
 /// A program as nvcc takes it.
 pub(super) struct NvccRun<'a> {
@@ -82,23 +82,91 @@ fn first_file(candidates: Vec<PathBuf>) -> Result<PathBuf, Vec<String>> {
     found.cloned().ok_or_else(|| candidates.iter().map(|one| format!("{} (no such file)", one.display())).collect())
 }
 
-/// All that the result depends on besides the program: the compiler's version, and the variables that nvcc and its preprocessor heed.
+/// The versions of nvcc and of the host's compiler, whose headers of the standard library nvcc reads.
 pub(super) fn identity(nvcc: &Path) -> Result<String> {
-    const VARIABLES: [&str; 5] =
-        ["NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS", "NVCC_CCBIN", "CPATH", "CPLUS_INCLUDE_PATH"];
+    let host = env::var_os("NVCC_CCBIN").filter(|path| !path.is_empty()).map_or("g++".into(), PathBuf::from);
+    // A folder is named, or nothing of that name is there: nvcc says so itself.
+    let of_host = version(&host).unwrap_or_default();
+    Ok(format!("{} {} {} {of_host}", nvcc.display(), version(nvcc)?, host.display()))
+}
+
+/// The version of CUDA that nvcc belongs to: `release 13.0` in its words.
+pub(super) fn cuda_version(nvcc: &Path) -> Result<Option<CudaVersion>> {
+    Ok(release(&version(nvcc)?))
+}
+
+fn release(words: &str) -> Option<CudaVersion> {
+    let number = words.split("release ").nth(1)?.split(',').next()?;
+    let (major, minor) = number.trim().split_once('.')?;
+    Some(CudaVersion { major: major.parse().ok()?, minor: minor.parse().ok()? })
+}
+
+/// The words of a compiler on its version, asked for once in a process.
+fn version(compiler: &Path) -> Result<String> {
     static VERSIONS: Mutex<Option<HashMap<PathBuf, String>>> = Mutex::new(None);
-    let known = lock(&VERSIONS).as_ref().and_then(|versions| versions.get(nvcc).cloned());
-    let version = match known {
-        Some(version) => version,
-        None => {
-            let output = Command::new(nvcc).arg("--version").output().map_err(|error| failed(nvcc, &error))?;
-            let version = String::from_utf8_lossy(&output.stdout).into_owned();
-            lock(&VERSIONS).get_or_insert_default().insert(nvcc.to_owned(), version.clone());
-            version
-        }
+    if fork::is_child() {
+        return Err(DriverError::Forked);
+    }
+    if let Some(version) = lock(&VERSIONS).as_ref().and_then(|versions| versions.get(compiler).cloned()) {
+        return Ok(version);
+    }
+    let output = Command::new(compiler).arg("--version").output().map_err(|error| failed(compiler, &error))?;
+    let version = String::from_utf8_lossy(&output.stdout).into_owned();
+    lock(&VERSIONS).get_or_insert_default().insert(compiler.to_owned(), version.clone());
+    Ok(version)
+}
+
+/// Whether options or variables may lead nvcc to files that no key holds: all but options that are known to read none.
+pub(super) fn options_read_files(options: &[String]) -> bool {
+    const VARIABLES: [&str; 4] = ["NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS", "CPATH", "CPLUS_INCLUDE_PATH"];
+    const READ_NOTHING: [&str; 28] = [
+        "-D",
+        "-U",
+        "-O",
+        "-G",
+        "-g",
+        "-w",
+        "-W",
+        "-std",
+        "-arch",
+        "-code",
+        "-gencode",
+        "-lineinfo",
+        "-use_fast_math",
+        "-maxrregcount",
+        "-ftz",
+        "-fmad",
+        "-prec",
+        "-ptx",
+        "-cubin",
+        "-fatbin",
+        "-rdc",
+        "-dc",
+        "-extended-lambda",
+        "-expt",
+        "-res-usage",
+        "-diag",
+        "-restrict",
+        "-m64",
+    ];
+    let is_known = |option: &String| {
+        let option = option.trim();
+        let short = option.strip_prefix('-').filter(|rest| rest.starts_with('-')).unwrap_or(option);
+        let long =
+            ["-define-macro", "-undefine-macro", "-optimize", "-gpu-", "-generate-", "-device-debug", "-relocatable"];
+        // A value that stands by itself belongs to the option before it.
+        !option.starts_with(['-', '@']) || READ_NOTHING.iter().chain(&long).any(|known| short.starts_with(known))
     };
-    let variables = VARIABLES.map(|name| env::var_os(name).unwrap_or_default());
-    Ok(format!("{} {version} {variables:?}", nvcc.display()))
+    let is_set = |name: &&str| env::var_os(name).is_some_and(|value| !value.is_empty());
+    !options.iter().all(is_known) || VARIABLES.iter().any(|name| is_set(&name))
+}
+
+/// Whether a header that a text includes is the toolkit's or the standard library's, which the versions of [`identity`] stand for.
+pub(super) fn is_of_the_compiler(nvcc: &Path, name: &str) -> bool {
+    const FOLDERS: [&str; 3] = ["include", "targets/x86_64-linux/include", "targets/sbsa-linux/include"];
+    let toolkit = nvcc.canonicalize().ok().and_then(|nvcc| Some(nvcc.parent()?.parent()?.to_owned()));
+    let is_there = |toolkit: PathBuf| FOLDERS.iter().any(|folder| toolkit.join(folder).join(name).is_file());
+    !name.contains(['.', '/']) || toolkit.is_some_and(is_there)
 }
 
 fn failed(nvcc: &Path, cause: &dyn std::fmt::Display) -> DriverError {
@@ -173,6 +241,57 @@ mod tests {
         assert_eq!(of(&["--cubin"]), (BinaryKind::Cubin, true));
         assert_eq!(of(&["-O3", "-ptx"]), (BinaryKind::Ptx, true));
         assert_eq!(of(&["--fatbin"]), (BinaryKind::Fatbin, true));
+    }
+
+    #[test]
+    fn options_that_may_read_files_are_told() {
+        let reads =
+            |options: &[&str]| options_read_files(&options.iter().map(|&one| one.to_owned()).collect::<Vec<_>>());
+        let plain = [
+            "-O3",
+            "--std=c++17",
+            "-arch=sm_90",
+            "-D",
+            "N=1",
+            "--define-macro=M",
+            "-use_fast_math",
+            "--use_fast_math",
+            "-lineinfo",
+        ];
+        assert!(
+            !reads(&plain)
+                && !reads(&["--maxrregcount", "32", "--generate-line-info", "-rdc=true", "--expt-relaxed-constexpr"])
+        );
+        for option in [
+            "-I/tmp",
+            "-isystem",
+            "--system-include=/a",
+            "-include",
+            "-optf",
+            "--options-file=x",
+            "-Xcompiler",
+            "--compiler-options=-I/a",
+            "-ccbin",
+            "@x",
+            "-o",
+        ] {
+            assert!(reads(&["-O3", option]), "{option}");
+        }
+    }
+
+    #[test]
+    fn headers_of_the_standard_library_are_known() {
+        let nvcc = Path::new("/nowhere/bin/nvcc");
+        assert!(is_of_the_compiler(nvcc, "cstdint") && !is_of_the_compiler(nvcc, "params.h"));
+        assert!(!is_of_the_compiler(nvcc, "eigen3/Core") && !is_of_the_compiler(nvcc, "cuda_runtime.h"));
+    }
+
+    #[test]
+    fn the_release_is_read_from_nvcc_s_words() {
+        let words =
+            "nvcc: NVIDIA (R) Cuda compiler driver\nCuda compilation tools, release 13.0, V13.0.88\nBuild cuda_13.0";
+        assert_eq!(release(words), Some(CudaVersion { major: 13, minor: 0 }));
+        assert_eq!(release("g++ 12.2.0"), None);
     }
 
     #[test]

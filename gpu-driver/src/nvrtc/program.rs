@@ -334,15 +334,15 @@ impl Program {
         }
         options.extend(self.options.iter().cloned());
         let key = self.key(&nvcc::identity(&nvcc)?, &options);
-        // The folder of the text is a fresh one, so that only options and texts lead to files that the key does not hold.
-        let is_kept = !self.reads_files(KNOWS_NO_SOURCE_INCLUDE, &options);
-        let folder = usable().filter(|_| is_kept);
+        let folder = usable().filter(|_| !self.reads_files_by_nvcc(&nvcc, &options));
+        let version = nvcc::cuda_version(&nvcc)?;
         if let Some(binary) = folder.as_ref().and_then(|folder| cache::load(folder, key)) {
-            return Ok(binary);
+            return Ok(Binary { nvcc: version, ..binary });
         }
         let Self { name, text, headers, .. } = self;
         let (kind, image, log) = nvcc::compile(&nvcc, &nvcc::NvccRun { name, text, headers, options: &options })?;
-        let binary = Binary { image, kind, names: Vec::new(), log, origin: Origin::Compiled, text: "".into() };
+        let binary =
+            Binary { image, kind, names: Vec::new(), log, origin: Origin::Compiled, text: "".into(), nvcc: version };
         if let Some(folder) = folder {
             cache::store(&folder, key, &binary);
         }
@@ -358,7 +358,7 @@ impl Program {
         let compiled = emulated::compile(&job)?;
         let origin = if compiled.is_cached { Origin::Cache } else { Origin::Compiled };
         let (image, names, log) = (compiled.image, compiled.names, compiled.log);
-        Ok(Binary { image, kind: BinaryKind::SharedObject, names, log, origin, text: "".into() })
+        Ok(Binary { image, kind: BinaryKind::SharedObject, names, log, origin, text: "".into(), nvcc: None })
     }
 
     /// Whether NVRTC may read files, whose contents the cache's key does not hold.
@@ -367,6 +367,16 @@ impl Program {
         let by_option = |option: &String| READING.iter().any(|reading| option.trim_start().starts_with(reading));
         // An older NVRTC looks for headers in the present folder, too.
         nvrtc < KNOWS_NO_SOURCE_INCLUDE || options.iter().any(by_option) || self.text_reads_files()
+    }
+
+    /// Whether nvcc may read files besides those of the compilers. The folder of the text is a fresh one.
+    fn reads_files_by_nvcc(&self, nvcc: &Path, options: &[String]) -> bool {
+        let is_known =
+            |name: &String| self.headers.iter().any(|(held, _)| held == name) || nvcc::is_of_the_compiler(nvcc, name);
+        let texts = || self.headers.iter().map(|(_, text)| text).chain([&self.text]);
+        nvcc::options_read_files(options)
+            || self.text_reads_files()
+            || !texts().flat_map(|text| includes::included(text)).all(|name| is_known(&name))
     }
 
     /// Whether the text or a header may include a file of the machine.
@@ -462,7 +472,7 @@ impl Program {
         }
         let lowered = names.iter().map(|name| session.lowered_name(name)).collect::<Result<Vec<_>>>()?;
         let names = self.names.iter().cloned().zip(lowered).collect();
-        Ok(Binary { image, kind, names, log, origin: Origin::Compiled, text: "".into() })
+        Ok(Binary { image, kind, names, log, origin: Origin::Compiled, text: "".into(), nvcc: None })
     }
 }
 

@@ -222,7 +222,7 @@ impl<T: DevicePod> PinnedVec<T> {
         Self { data, len, device: device.clone(), origin: MemorySource::Own }
     }
 
-    /// The memory, which the caller frees by cuMemFreeHost.
+    /// The memory, which the caller frees by cuMemFreeHost. It does not keep its device, which therefore stays open.
     #[cfg(feature = "cust")]
     pub(crate) fn into_raw(mut self, op: &'static str) -> Result<*mut T> {
         let source = match self.origin {
@@ -237,6 +237,7 @@ impl<T: DevicePod> PinnedVec<T> {
         self.device.0.trace.forget(self.data.as_ptr() as u64);
         // The drop of an empty buffer frees nothing.
         self.len = 0;
+        self.device.keep_open();
         Ok(self.data.as_ptr())
     }
 

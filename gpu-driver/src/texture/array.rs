@@ -7,7 +7,7 @@ use gpu_driver_core::{
     texels::ArrayDescriptor,
 };
 
-use super::{ArrayShape, Channel, release, wrong};
+use super::{ArrayShape, Channel, wrong};
 use crate::{
     CudaCode, Device, DeviceSlice, DeviceSliceMut, DeviceVec, DriverError, Pitched, Result, Stream,
     context::Current,
@@ -348,7 +348,7 @@ struct HostBox<T> {
 
 impl<T: Channel> Drop for CudaArray<T> {
     fn drop(&mut self) {
-        release(&self.home, "a CUDA array", &self.memory);
+        self.home.release_in_order("a CUDA array", self.memory.clone());
     }
 }
 

@@ -6,9 +6,7 @@
 //! Each object keeps the memory that it leads to. A launch that is captured gives its textures and surfaces to the graph. A drop waits for the stream
 //! that orders the memory, since the driver destroys arrays and objects at once.
 
-use std::sync::Arc;
-
-use crate::{DriverError, Stream};
+use crate::DriverError;
 
 mod array;
 mod memory;
@@ -22,21 +20,6 @@ pub use object::Texture;
 pub use sampling::{AddressMode, Sampling};
 pub use shape::{ArrayShape, Channel};
 pub use surface::Surface;
-
-/// Gives up an object when no work of `home` uses it any more: to the graph, within a capture, else after a wait for the stream.
-fn release<T: Send + Sync + 'static>(home: &Stream, name: &'static str, object: &Arc<T>) {
-    if home.retain_in_graph(object).unwrap_or(false) {
-        return;
-    }
-    if let Err(error) = home.synchronize() {
-        let is_lost = matches!(error, DriverError::DeviceLost { .. });
-        home.device().0.report_later(name, error);
-        // Nothing runs on a lost device. On another one work may still use the object, which is leaked then.
-        if !is_lost {
-            std::mem::forget(object.clone());
-        }
-    }
-}
 
 /// An error of a value that breaks a rule.
 fn wrong<T>(op: &'static str, expected: impl Into<String>, got: impl Into<String>) -> crate::Result<T> {

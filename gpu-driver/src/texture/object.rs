@@ -4,7 +4,7 @@ use std::{any::Any, ffi::c_void, fmt, sync::Arc};
 
 use gpu_driver_core::texels::{ResourceDescriptor, resource_kind};
 
-use super::{Channel, CudaArray, Sampling, memory, release, wrong};
+use super::{Channel, CudaArray, Sampling, memory, wrong};
 use crate::{Argument, Device, DeviceVec, Pitched, Result, Stream, sys};
 
 /// The driver's object, and the memory that it leads to. The drop destroys both at once.
@@ -160,7 +160,7 @@ unsafe impl Argument for &Texture {
 
 impl Drop for Texture {
     fn drop(&mut self) {
-        release(&self.home, "a texture", &self.object);
+        self.home.release_in_order("a texture", self.object.clone());
     }
 }
 

@@ -4,7 +4,7 @@ use std::{ffi::c_void, fmt, sync::Arc};
 
 use gpu_driver_core::texels::{ResourceDescriptor, resource_kind};
 
-use super::{Channel, CudaArray, array::ArrayMemory, release, wrong};
+use super::{Channel, CudaArray, array::ArrayMemory, wrong};
 use crate::{Argument, Device, Result, Stream, sys};
 
 /// The driver's object, and the array that it leads to. The drop destroys both at once.
@@ -104,7 +104,7 @@ unsafe impl Argument for &mut Surface {
 
 impl Drop for Surface {
     fn drop(&mut self) {
-        release(&self.home, "a surface", &self.object);
+        self.home.release_in_order("a surface", self.object.clone());
     }
 }
 

@@ -12,7 +12,7 @@ use std::{
 
 use gpu_driver_core::{cache, lock};
 
-use crate::{Device, DevicePod, DriverError, Result, Stream};
+use crate::{Device, DevicePod, DriverError, Result, Stream, context::not_forked};
 
 mod record;
 mod variants;
@@ -110,10 +110,10 @@ impl Tuner {
         Ok(Self { device: device.clone(), described, folder, rounds: 5, reordered: false, records })
     }
 
-    /// Measures each variant that many times, 5 where this is not called; the median counts. At least 1.
+    /// Measures each variant that many times, 5 where this is not called; the median counts. From 1 to 1000.
     #[must_use]
     pub fn rounds(self, rounds: usize) -> Self {
-        Self { rounds: rounds.max(1), ..self }
+        Self { rounds: rounds.clamp(1, 1000), ..self }
     }
 
     /// Lets variants that add in another order take part ([`Variants::reorders_sums`]). Their bits differ, so [`Tuner::tune_with`] is the method for
@@ -160,6 +160,7 @@ impl Tuner {
             let (expected, got) = (self.device.ordinal(), stream.device().ordinal());
             return Err(DriverError::WrongDevice { op: "Tuner::tune", expected, got });
         }
+        not_forked()?;
         let taking_part = variants.taking_part(self.reordered)?;
         let names: Vec<&str> = taking_part.iter().map(|&at| variants.name(at)).collect();
         if let Some(record) = self.decided(variants.kernel(), n, &names)? {
@@ -244,7 +245,7 @@ impl Tuner {
     /// All choices for this device, measured or made by hand, by kernel and size.
     pub fn known(&self) -> Vec<Choice> {
         let mut known: HashMap<_, _> = self.on_disk().map(|(_, record)| (record.key(), record)).collect();
-        known.extend(lock(&self.records).iter().map(|(key, record)| (*key, record.clone())));
+        self.in_memory(|records| known.extend(records.iter().map(|(key, record)| (*key, record.clone()))));
         let mut known: Vec<Record> = known.into_values().collect();
         known.sort_by(|a, b| (&a.kernel, a.class).cmp(&(&b.kernel, b.class)));
         known.into_iter().map(Choice::from).collect()
@@ -255,7 +256,7 @@ impl Tuner {
     /// # Errors
     /// The system's error where a file cannot be removed.
     pub fn forget(&self, kernel: &str) -> io::Result<()> {
-        lock(&self.records).retain(|_, record| record.kernel != kernel);
+        self.in_memory(|records| records.retain(|_, record| record.kernel != kernel));
         self.on_disk().filter(|(_, record)| record.kernel == kernel).try_for_each(|(path, _)| remove(&path))
     }
 
@@ -264,19 +265,24 @@ impl Tuner {
     /// # Errors
     /// The system's error where a file cannot be removed.
     pub fn clear(&self) -> io::Result<()> {
-        lock(&self.records).clear();
+        self.in_memory(HashMap::clear);
         self.folder.iter().flat_map(|folder| record::files(folder)).try_for_each(|path| remove(&path))
     }
 
     fn find(&self, kernel: &str, n: usize) -> Option<Record> {
         let key = record::key(kernel, &self.described, record::class(n));
-        let mut records = lock(&self.records);
-        if let Some(record) = records.get(key.bytes()) {
-            return Some(record.clone());
+        if let Some(record) = self.in_memory(|records| records.get(key.bytes()).cloned()).flatten() {
+            return Some(record);
         }
         let read = record::load(self.folder.as_deref()?, key)?;
-        records.insert(*key.bytes(), read.clone());
+        self.in_memory(|records| records.insert(*key.bytes(), read.clone()));
         Some(read)
+    }
+
+    /// Reads or changes the choices in memory. Not in the child of a fork, where another thread of the parent may have locked them for ever: choices on
+    /// disk are all that it has.
+    fn in_memory<T>(&self, of: impl FnOnce(&mut HashMap<[u8; 32], Record>) -> T) -> Option<T> {
+        not_forked().ok().map(|()| of(&mut lock(&self.records)))
     }
 
     /// Keeps a record for later calls and, where that can be, for later programs.
@@ -284,7 +290,7 @@ impl Tuner {
         if let Some(folder) = &self.folder {
             record::store(folder, &record);
         }
-        lock(&self.records).insert(record.key(), record.clone());
+        self.in_memory(|records| records.insert(record.key(), record.clone()));
         record
     }
 

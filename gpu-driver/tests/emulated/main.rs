@@ -152,6 +152,7 @@ fn main() -> ExitCode {
     let in_drops = tests![
         an_order_in_a_drop_leaves_the_older_error_for_later,
         an_order_in_a_drop_without_an_event_waits,
+        a_drop_that_waits_leaves_the_older_error_for_later,
         an_order_in_a_drop_of_two_devices_waits,
         an_order_in_a_drop_does_nothing_on_a_lost_device,
     ];

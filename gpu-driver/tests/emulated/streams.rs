@@ -1,5 +1,7 @@
 //! Two streams: the order that an event gives holds for every seed, and an order that nothing gives fails for some.
 
+use std::sync::Arc;
+
 use gpu_driver::{
     CudaCode, Device, DeviceVec, DriverError, PinnedVec, Result, Stream,
     emulated::{Call, Emulated},
@@ -128,6 +130,40 @@ pub fn an_order_in_a_drop_without_an_event_waits(_: &()) -> Outcome {
     let (other, _x) = busy(&device)?;
     follower.follow_in_drop(&other);
     ensure!(!other.is_idle()?, "waited for though there was an event");
+    Ok(device.synchronize()?)
+}
+
+/// Memory of another library, whose drop waits for the home stream or leaves its owner to a graph.
+fn foreign(stream: &Stream, owner: &Arc<()>) -> Result<DeviceVec<u32>> {
+    let memory = DeviceVec::<u32>::zeros(&stream.device().stream(), 3)?;
+    memory.home().synchronize()?;
+    let (address, owner) = (memory.as_raw(), (memory, owner.clone()));
+    // SAFETY: the owner has the memory, and nobody uses it otherwise.
+    unsafe { DeviceVec::from_foreign(stream, address, 3, None, owner) }
+}
+
+pub fn a_drop_that_waits_leaves_the_older_error_for_later(_: &()) -> Outcome {
+    let (device, owner) = (Emulated::new().open()?, Arc::new(()));
+    let stream = Stream::new(&device)?;
+    let x = foreign(&stream, &owner)?;
+    fail_a_drop(&device)?;
+    drop(x);
+    ensure!(is_refused_release(&pending(&stream)?), "another error");
+    ensure!(stream.is_idle()? && Arc::strong_count(&owner) == 1, "not waited for, or leaked");
+    // Within a capture it neither ends that nor takes the error.
+    let x = foreign(&stream, &owner)?;
+    let (graph, ()) = stream.capture(|| {
+        fail_a_drop(&device)?;
+        drop(x);
+        let error = pending(&stream)?;
+        if is_refused_release(&error) { Ok(()) } else { Err(error) }
+    })?;
+    ensure_eq!(Arc::strong_count(&owner), 2);
+    // SAFETY: the graph is empty.
+    unsafe { graph.launch(&stream)? };
+    stream.synchronize()?;
+    drop(graph);
+    ensure_eq!(Arc::strong_count(&owner), 1);
     Ok(device.synchronize()?)
 }
 

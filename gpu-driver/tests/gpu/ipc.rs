@@ -64,6 +64,10 @@ pub fn memory_and_events_are_shared_between_processes(device: &Device) -> Outcom
 
     let mut x = DeviceVec::<u32>::shareable(&stream, N)?;
     ensure_eq!(x.to_vec()?, [0; N]);
+    // A handle is a whole allocation's, so that a buffer within one has none.
+    // SAFETY: the memory is alive, and nothing uses it.
+    let within = unsafe { DeviceVec::<u32>::from_foreign(&stream, x.as_raw() + 4, 10, None, ())? }.ipc_handle();
+    ensure!(matches!(within, Err(DriverError::Length { op: "DeviceVec::ipc_handle", .. })), "{within:?}");
     let host: Vec<u32> = (0..N as u32).collect();
     x.copy_from_slice(&host)?;
     let event = Event::interprocess(device)?;

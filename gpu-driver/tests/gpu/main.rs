@@ -100,6 +100,7 @@ fn main() -> ExitCode {
         our_handles_are_lent_to_cust,
         handles_of_cust_become_ours,
         our_buffers_become_cust_s,
+        buffers_that_cust_owns_outlive_our_device,
         a_graph_replays_with_changed_inputs,
         a_capture_forks_and_joins,
         an_error_within_a_capture_leaves_the_stream_usable,
@@ -172,6 +173,7 @@ fn main() -> ExitCode {
         memory_of_any_device_is_copied,
         memory_and_events_are_shared_between_processes,
         arrays_grow_in_place,
+        arrays_that_grow_wait_for_their_last_kernel,
         error_arrays_that_cannot_grow,
         kernels_reach_memory_of_other_devices,
         arrays_of_every_shape_and_type_round_trip,
@@ -223,7 +225,11 @@ fn main() -> ExitCode {
         sixteen_threads_compile_at_once,
         options_of_the_environment_are_given_to_nvrtc,
     ];
-    let by_nvcc = tests![nvcc_compiles_with_headers_and_options, error_what_nvcc_does_not_compile];
+    let by_nvcc = tests![
+        nvcc_compiles_with_headers_and_options,
+        headers_that_no_key_holds_are_read_each_time,
+        error_what_nvcc_does_not_compile
+    ];
     let anywhere = tests![
         no_nvcc_says_what_was_searched,
         no_driver_says_what_was_searched,

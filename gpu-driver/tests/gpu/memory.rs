@@ -332,6 +332,20 @@ pub fn arrays_grow_in_place(device: &Device) -> Outcome {
     Ok(())
 }
 
+pub fn arrays_that_grow_wait_for_their_last_kernel(device: &Device) -> Outcome {
+    let stream = Stream::new(device)?;
+    let text = "extern \"C\" __global__ void add(unsigned *x) { atomicAdd(x + threadIdx.x % 2, threadIdx.x); }";
+    let add = device.compile(text)?.function("add")?;
+    for _ in 0..10 {
+        let mut x = GrowingVec::<u32>::with_capacity(&stream, 100)?;
+        x.extend_from_slice(&[1, 2])?;
+        // SAFETY: the threads add to two elements, one after another.
+        unsafe { add.launch(LaunchConfig::new(64, 256), (x.as_mut_slice().in_out(),), &stream)? };
+        drop(x);
+    }
+    Ok(device.synchronize()?)
+}
+
 pub fn error_arrays_that_cannot_grow(device: &Device) -> Outcome {
     let stream = Stream::new(device)?;
     let mut x = GrowingVec::<u32>::with_capacity(&stream, 10)?;

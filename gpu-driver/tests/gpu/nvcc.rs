@@ -41,6 +41,19 @@ pub fn nvcc_compiles_with_headers_and_options(_: &()) -> Outcome {
     Ok(())
 }
 
+pub fn headers_that_no_key_holds_are_read_each_time(_: &()) -> Outcome {
+    let (here, text) =
+        (tempfile::tempdir()?, "#include \"elsewhere.cuh\"\nextern \"C\" __global__ void f(int *x) { *x = N; }\n");
+    let compiled = |n: u32| -> Result<_, Box<dyn std::error::Error>> {
+        std::fs::write(here.path().join("elsewhere.cuh"), format!("#define N {n}\n"))?;
+        let program = Program::new("elsewhere.cu", text).nvcc();
+        Ok(program.option("-isystem").option(here.path().display().to_string()).compile(HOPPER)?)
+    };
+    let (one, two) = (compiled(1)?, compiled(2)?);
+    ensure!(one != two && two.origin() == Origin::Compiled, "the old header's code");
+    Ok(())
+}
+
 pub fn error_what_nvcc_does_not_compile(_: &()) -> Outcome {
     let broken =
         Program::new("broken.cu", "extern \"C\" __global__ void f(float *x)\n{\n    *x = undefined_thing;\n}\n").nvcc();

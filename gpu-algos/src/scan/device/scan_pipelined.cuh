@@ -9,6 +9,10 @@
 // aggregates. The other adds up the aggregates of earlier tiles: it polls slots while the workers
 // write a tile, and adds up the polled values while they scan the next one.
 //
+// AHEAD is the number of tiles of a block that are scanned and wait for their prefix; LOADING is
+// the number of tiles in flight, with the one that is scanned. Blocks exchange aggregates by slots
+// (block/tile_status.cuh): relaxed stores and loads of words that carry their own mark.
+//
 // In turn `number` the block stores its tile `number`, scans tile `number + AHEAD` and starts the
 // copies of tile `number + AHEAD + LOADING - 1`. A turn has two barriers. After the first one the
 // copies of the tile to scan are visible to all, and so is the number of the tile to load. After

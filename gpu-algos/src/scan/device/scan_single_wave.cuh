@@ -15,9 +15,12 @@
 // 7.5; `scan_single_pass` 5.0, 8.3, 7.9, and 0.5 more where its blocks draw after the wait for the
 // stream). Written with the default of the caches in place of the streaming one: 4.5, 6.2.
 //
-// Contract: that of `scan_pipelined`, with these differences. The block is THREADS. There are at
-// most MOST_GROUPS groups of tiles, and for each block at most WAVE_TILES_PER_BLOCK tiles, each
-// with StageBuffers::ALL bytes of dynamic shared memory. Parameters: those of `scan_single_pass`.
+// Contract: that of `scan_single_pass`, with tiles of THREADS * VALUES, a power of 2 of values of a
+// thread, at most 32 and eight packs. There are several tiles. The layout is CONTIGUOUS and not
+// LINES. Packs of all leaves of E and F are aligned in memory, and M has no leaves there. The block
+// is THREADS. There are at most MOST_GROUPS groups of tiles, and for each block at most
+// WAVE_TILES_PER_BLOCK tiles, each with StageBuffers::ALL bytes of dynamic shared memory.
+// Parameters: those of `scan_single_pass`.
 #pragma once
 #include "staged.cuh"
 

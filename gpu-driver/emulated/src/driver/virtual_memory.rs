@@ -1,4 +1,5 @@
-//! Virtual memory. Reserved addresses have memory at once, all of it; what is created and mapped behind them is compared with them alone.
+//! Virtual memory. Reserved addresses have memory at once, all of it, that nobody may access. Parts that are mapped and given access may be, until they are
+//! unmapped, which waits for no work: a kernel that comes later faults.
 
 use std::ffi::{c_int, c_ulonglong, c_void};
 
@@ -51,6 +52,7 @@ unsafe extern "C" fn cuMemAddressReserve(
         let context = state.current()?;
         let made = state.allocate(context, bytes, MemoryKind::Device)?;
         state.reserved.insert(made, bytes);
+        state.memory.set_reserved(made);
         // SAFETY: see above.
         unsafe { store(address, made as u64) }
     })
@@ -104,6 +106,8 @@ unsafe extern "C" fn cuMemMap(address: u64, bytes: usize, offset: usize, handle:
         if overlaps || offset != 0 || state.created.get(&(handle as usize)) != Some(&bytes) {
             return Err(INVALID_VALUE);
         }
+        let context = state.current()?;
+        state.count(context, Call::Allocation)?;
         state.mapped.insert(start, bytes);
         Ok(())
     })
@@ -115,6 +119,7 @@ unsafe extern "C" fn cuMemUnmap(address: u64, bytes: usize) -> c_int {
             return Err(INVALID_VALUE);
         }
         state.mapped.remove(&(address as usize));
+        state.memory.set_accessible(address as usize..address as usize + bytes, false);
         Ok(())
     })
 }
@@ -122,6 +127,12 @@ unsafe extern "C" fn cuMemUnmap(address: u64, bytes: usize) -> c_int {
 unsafe extern "C" fn cuMemSetAccess(address: u64, bytes: usize, list: *const c_void, count: usize) -> c_int {
     call(|state| {
         let known = state.mapped.get(&(address as usize)) == Some(&bytes);
-        if known && !list.is_null() && count > 0 { Ok(()) } else { Err(INVALID_VALUE) }
+        if !known || list.is_null() || count == 0 {
+            return Err(INVALID_VALUE);
+        }
+        let context = state.current()?;
+        state.count(context, Call::Allocation)?;
+        state.memory.set_accessible(address as usize..address as usize + bytes, true);
+        Ok(())
     })
 }

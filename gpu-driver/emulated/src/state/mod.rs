@@ -213,6 +213,13 @@ impl State {
             let _ = self.drain(context);
         }
         self.forget_work(context);
+        let of_context = |address: &usize| self.memory.find(*address).is_some_and(|found| found.context == context);
+        let reserved: Vec<_> = self.reserved.keys().copied().filter(of_context).collect();
+        for start in reserved {
+            let all = start..start + self.reserved.remove(&start).unwrap_or_default();
+            self.mapped.retain(|at, _| !all.contains(at));
+            self.memory.set_accessible(all, false);
+        }
         for (bytes, pool) in self.memory.release_all(context) {
             self.uncount(context, bytes, pool);
         }
