@@ -41,6 +41,7 @@ pub fn whole(lines: &mut Lines, gpu: Option<&OnDevice>, host: Option<&OnHost<'_>
         "np.nansum(a)" => a.nansum();
         "np.nanmean(a)" => a.nanmean();
         "np.nanstd(a)" => a.nanstd(0);
+        "np.nanprod(a)" => a.nanprod();
         "np.nanvar(a, ddof=1)" => a.nanvar(1);
         "np.nanvar(a + 1j * a)" => complex(a, a).nanvar(0);
         "np.var(a + 1j * a)" => complex(a, a).var(0);
@@ -60,6 +61,10 @@ pub fn whole(lines: &mut Lines, gpu: Option<&OnDevice>, host: Option<&OnHost<'_>
         "np.linalg.norm(v)" => v.norm_l2();
         "np.linalg.norm(v, 1)" => v.norm_l1();
         "np.linalg.norm(v, np.inf)" => v.norm_inf();
+        "np.linalg.norm(z)" => z.norm_l2();
+        "np.linalg.norm(z, np.inf)" => z.norm_inf();
+        "np.linalg.norm(x)" => x.norm_l2();
+        "np.asarray(np.isnan(a).sum())" => a.is_nan().sum();
         "np.sqrt(np.mean(x ** 2))" => x.square().mean().into_expr().sqrt();
         "np.abs(x - y).max()" => (x - y).abs().max();
         "np.ptp(x)" => x.max() - x.min();
@@ -79,6 +84,8 @@ pub fn along(lines: &mut Lines, gpu: Option<&OnDevice>, host: Option<&OnHost<'_>
         "x.var(axis=1, ddof=1)" => x.var(1).axis(Axis(1));
         "(x + 1j * y).var(axis=0)" => complex(x, y).var(0).axis(Axis(0));
         "(x + 1j * y).std(axis=1, ddof=1, keepdims=True)" => complex(x, y).std(1).axis(Axis(1)).keep_dims();
+        "x.std(axis=1, keepdims=True)" => x.std(0).axis(Axis(1)).keep_dims();
+        "np.ptp(x, axis=0)" => x.max().axis(Axis(0)) - x.min().axis(Axis(0));
         "x.min(axis=0)" => x.min().axis(Axis(0));
         "x.max(axis=1)" => x.max().axis(Axis(1));
         "x.argmax(axis=0)" => x.argmax().axis(Axis(0));
@@ -91,6 +98,7 @@ pub fn along(lines: &mut Lines, gpu: Option<&OnDevice>, host: Option<&OnHost<'_>
         "m.sum(axis=1)" => m.sum().axis(Axis(1));
         "f.mean(axis=0)" => f.mean().axis(Axis(0));
         "np.count_nonzero(m, axis=0)" => m.count().axis(Axis(0));
+        "np.linalg.norm(x, ord=1, axis=0)" => x.norm_l1().axis(Axis(0));
         "np.linalg.norm(x, axis=1)" => x.norm_l2().axis(Axis(1));
         "(x * y).sum(axis=1)" => (x * y).sum().axis(Axis(1));
         "np.abs(x).max(axis=0)" => x.abs().max().axis(Axis(0));
