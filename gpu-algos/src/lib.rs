@@ -18,6 +18,7 @@
 //! let total: f32 = x.sum().get()?; // waits, and copies one value
 //! let farthest = (&x - 1.0).abs().max().axis(Axis(0)).eval()?; // one kernel; 300 values, which stay on the device
 //! let (mean, var) = x.mean_var(1).get()?; // one pass
+//! let of_large = x.select(x.gt(1.0)).mean().get()?; // NumPy's x[x > 1].mean(), one kernel
 //! let sums = x.cumsum().axis(Axis(1)).map(|sum| sum / 300.0).eval()?; // one kernel
 //! assert_eq!((total, mean, var), (600_000.0, 2.0, 0.0));
 //! # Ok::<(), gpu_algos::AlgoError>(())

@@ -33,7 +33,7 @@ pub(super) fn figures(harness: &mut Harness) {
     reductions_by(harness, &ours::<f64>());
 }
 
-fn ours<T: Scalar + Operand<Sum = T, Real = T>>() -> Reduced<T> {
+fn ours<T: Scalar + Operand<Sum = T, Mean = T, Real = T>>() -> Reduced<T> {
     fn axis<T: Operand<Sum = T>>(x: &Array2<T>, axis: usize) -> Outcome<Vec<T>> {
         Ok(reduce_axes(&Sum::new(), x, &[Axis(axis)])?.into_raw_vec_and_offset().0)
     }

@@ -16,6 +16,8 @@ pub(crate) struct DeviceOperator {
     pub(crate) narrow: Option<DType>,
     /// Whether NaN is left out, which only floats can have.
     pub(crate) ignores_nan: bool,
+    /// Whether each value comes with a mask, which says whether it takes part.
+    pub(crate) is_masked: bool,
 }
 
 /// An operator from a user's text.
@@ -105,7 +107,29 @@ impl DeviceOperator {
     /// The operator over values of an array's type. Kernels take numbers of 16 bits as f32 (`common::source::lowered`).
     pub(crate) fn new(kind: OperatorKind, array: DType, ignores_nan: bool) -> Self {
         let (value, narrow) = if array.is_half() { (DType::F32, Some(array)) } else { (array, None) };
-        Self { kind, value, narrow, ignores_nan: ignores_nan && (value.is_float() || value.is_complex()) }
+        let ignores_nan = ignores_nan && (value.is_float() || value.is_complex());
+        Self { kind, value, narrow, ignores_nan, is_masked: false }
+    }
+
+    /// The operator over the values that a mask selects.
+    pub(crate) fn masked(self) -> Self {
+        Self { is_masked: true, ..self }
+    }
+
+    /// Whether the operator asks for any selected value, since it has no result of none.
+    fn asks_for_any(&self) -> bool {
+        use OperatorKind::{Extreme, MinMax};
+        self.is_masked && !self.ignores_nan && matches!(self.kind, Extreme { .. } | MinMax)
+    }
+
+    /// Whether the last result is whether any value was selected, since there is no NaN for a result of none.
+    pub(crate) fn returns_any(&self) -> bool {
+        self.asks_for_any() && !self.value.is_float()
+    }
+
+    /// Whether the mean counts its values as it takes them, though NaN are among them.
+    fn is_counted_mean(&self) -> bool {
+        self.is_masked && !self.ignores_nan && matches!(self.kind, OperatorKind::Mean { .. })
     }
 
     /// The type of results that are values.
@@ -133,6 +157,7 @@ impl DeviceOperator {
                 format!("{value}, {greatest}, {ignore}")
             }
             OperatorKind::MinMax => format!("{value}, {ignore}"),
+            OperatorKind::Mean { result } if self.is_counted_mean() => of(*result),
             OperatorKind::Mean { result } => format!("{}, {ignore}", of(*result)),
             OperatorKind::Variance { result, ddof }
             | OperatorKind::Deviation { result, ddof }
@@ -140,15 +165,28 @@ impl DeviceOperator {
             | OperatorKind::MeanDeviation { result, ddof } => {
                 format!("{}, {ddof}, {ignore}", of(*result))
             }
-            OperatorKind::NormL2 if self.value == DType::F64 => return "gpu::reduce::NormL2".to_owned(),
+            OperatorKind::NormL2 if self.value == DType::F64 => {
+                return self.with_mask("gpu::reduce::NormL2".to_owned());
+            }
             OperatorKind::Custom(_) => return "gpu_user::Operator".to_owned(),
             OperatorKind::NormL2 | OperatorKind::NormMax => value.to_owned(),
         };
-        let structure = format!("gpu::reduce::{}<{arguments}>", self.structure());
+        let structure = self.with_mask(format!("gpu::reduce::{}<{arguments}>", self.structure()));
         match self.narrow.filter(|_| self.gives_values()) {
             Some(narrow) => format!("gpu::reduce::Rounded<{structure}, {}>", narrow.cuda_name()),
             None => structure,
         }
+    }
+
+    /// The structure over the values that a mask selects, where there is one (`reduce/device/masked.cuh`).
+    fn with_mask(&self, structure: String) -> String {
+        let masked = match self.asks_for_any() {
+            false if self.is_masked => "Masked",
+            false => return structure,
+            true if self.returns_any() => "MaskedWithAny",
+            true => "MaskedOrNan",
+        };
+        format!("gpu::reduce::{masked}<{structure}>")
     }
 
     /// The text that defines a user's operator.
@@ -171,10 +209,17 @@ impl DeviceOperator {
             OperatorKind::MinMax => "MinMax",
             OperatorKind::ArgExtreme { narrow: true, .. } => "ArgExtremeNarrow",
             OperatorKind::ArgExtreme { .. } => "ArgExtreme",
-            OperatorKind::Mean { .. } if self.value.is_complex() => "ComplexMean",
-            OperatorKind::Mean { .. } => "Mean",
+            OperatorKind::Mean { .. } => match (self.is_counted_mean(), self.value.is_complex()) {
+                (true, true) => "CountedComplexMean",
+                (true, false) => "CountedMean",
+                (false, true) => "ComplexMean",
+                (false, false) => "Mean",
+            },
+            OperatorKind::Variance { .. } if self.value.is_complex() => "ComplexVariance",
             OperatorKind::Variance { .. } => "Variance",
+            OperatorKind::Deviation { .. } if self.value.is_complex() => "ComplexDeviation",
             OperatorKind::Deviation { .. } => "Deviation",
+            OperatorKind::MeanVariance { .. } if self.value.is_complex() => "ComplexMeanVariance",
             OperatorKind::MeanVariance { .. } => "MeanVariance",
             OperatorKind::MeanDeviation { .. } => "MeanDeviation",
             OperatorKind::NormL2 => "NormL2Of",
@@ -205,16 +250,23 @@ impl DeviceOperator {
             OperatorKind::MeanDeviation { result, ddof } => (14, [*result; 2], *ddof),
         };
         let [carried, result] = types.map(|dtype| dtype as u64);
-        number | u64::from(self.ignores_nan) << 8 | carried << 16 | result << 24 | u64::from(more) << 32
+        let flags = u64::from(self.ignores_nan) << 8 | u64::from(self.is_masked) << 9;
+        number | flags | carried << 16 | result << 24 | u64::from(more) << 32
     }
 
     /// Bytes of a state that blocks exchange, at least.
     pub(crate) fn state_bytes(&self) -> usize {
+        let bytes = self.state_bytes_of_all();
+        if self.asks_for_any() { (bytes.next_multiple_of(4) + 4).next_multiple_of(8) } else { bytes }
+    }
+
+    /// Bytes of a state that does not know whether any value was selected.
+    fn state_bytes_of_all(&self) -> usize {
         match &self.kind {
             OperatorKind::Sum { carried, .. } | OperatorKind::Product { carried, .. } => carried.bytes(),
             OperatorKind::Logical { .. } => 4,
             OperatorKind::Count | OperatorKind::ArgExtreme { narrow: true, .. } => 8,
-            OperatorKind::Mean { .. } if self.value.is_complex() && self.ignores_nan => 24,
+            OperatorKind::Mean { .. } if self.value.is_complex() && (self.ignores_nan || self.is_masked) => 24,
             OperatorKind::Extreme { .. } | OperatorKind::NormMax => self.value.bytes(),
             OperatorKind::ArgExtreme { .. } | OperatorKind::MinMax | OperatorKind::Mean { .. } => 16,
             OperatorKind::NormL2 => 24,
@@ -222,7 +274,13 @@ impl DeviceOperator {
             OperatorKind::Variance { .. }
             | OperatorKind::Deviation { .. }
             | OperatorKind::MeanVariance { .. }
-            | OperatorKind::MeanDeviation { .. } => 32,
+            | OperatorKind::MeanDeviation { .. } => {
+                if self.value.is_complex() {
+                    64
+                } else {
+                    32
+                }
+            }
         }
     }
 
@@ -241,8 +299,14 @@ impl DeviceOperator {
         matches!(self.kind, OperatorKind::ArgExtreme { .. })
     }
 
-    /// The types of the results.
+    /// The types of the results, the last one of [`DeviceOperator::returns_any`].
     pub(crate) fn results(&self) -> SmallVec<[DType; 2]> {
+        let mut results = self.results_of_values();
+        results.extend(self.returns_any().then_some(DType::Bool));
+        results
+    }
+
+    fn results_of_values(&self) -> SmallVec<[DType; 2]> {
         match &self.kind {
             OperatorKind::Sum { result, .. }
             | OperatorKind::Product { result, .. }
@@ -250,7 +314,7 @@ impl DeviceOperator {
             | OperatorKind::Variance { result, .. }
             | OperatorKind::Deviation { result, .. } => smallvec![*result],
             OperatorKind::MeanVariance { result, .. } | OperatorKind::MeanDeviation { result, .. } => {
-                smallvec![*result; 2]
+                smallvec![*result, part_of(*result)]
             }
             OperatorKind::Count | OperatorKind::ArgExtreme { .. } => smallvec![DType::I64],
             OperatorKind::Logical { .. } => smallvec![DType::Bool],
@@ -289,7 +353,9 @@ impl DeviceOperator {
     /// none.
     pub(crate) fn with(&self, other: &Self) -> Option<(Self, bool)> {
         use OperatorKind::{Deviation, Extreme, Mean, MeanDeviation, MeanVariance, MinMax, Variance};
-        if (self.value, self.ignores_nan) != (other.value, other.ignores_nan) {
+        let of_values = |operator: &Self| (operator.value, operator.ignores_nan, operator.is_masked);
+        // The mean and the spread of complex numbers are of two types.
+        if of_values(self) != of_values(other) || self.value.is_complex() {
             return None;
         }
         let (kind, swapped) = match (&self.kind, &other.kind) {
@@ -304,9 +370,10 @@ impl DeviceOperator {
         Some((Self { kind, ..*self }, swapped))
     }
 
-    /// The operator's name if it has no result for no values.
+    /// The operator's name if it has no result for no values. Of values that a mask selects it is NaN where there is one.
     pub(crate) fn fails_on_nothing(&self) -> Option<&'static str> {
         match &self.kind {
+            _ if self.is_masked && self.value.is_float() => None,
             OperatorKind::Extreme { greatest: true } => Some("max"),
             OperatorKind::Extreme { .. } => Some("min"),
             OperatorKind::MinMax => Some("min_max"),
@@ -314,5 +381,14 @@ impl DeviceOperator {
             OperatorKind::ArgExtreme { .. } => Some("argmin"),
             _ => None,
         }
+    }
+}
+
+/// The type of the parts of complex numbers; that of other numbers itself.
+fn part_of(dtype: DType) -> DType {
+    match dtype {
+        DType::C64 => DType::F32,
+        DType::C128 => DType::F64,
+        other => other,
     }
 }

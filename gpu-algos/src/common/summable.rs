@@ -9,8 +9,10 @@ pub trait Summable: Element {
     /// The type of sums and products, NumPy's: `i64` for signed integers and `bool`, `u64` for unsigned integers, a float's own (`f16` and `bf16` are
     /// carried in f32 or f64 and rounded once).
     type Sum: Numeric;
-    /// The type of means, and of standard deviations of real numbers: `f64` for integers and `bool`, a float's or complex number's own.
+    /// The type of means: `f64` for integers and `bool`, a float's or complex number's own.
     type Mean: Inexact;
+    /// The type of variances and standard deviations: that of means, and of complex numbers that of their parts.
+    type Spread: Float;
 }
 
 /// An element type with an order: all but complex numbers.
@@ -31,21 +33,32 @@ impl FloatSum for f64 {}
 impl<T: FloatSum> Summable for T {
     type Sum = T;
     type Mean = T;
+    type Spread = T;
+}
+
+/// The type of literals within is known to be that of variances, as for floats.
+impl<F: FloatSum> Summable for Complex<F>
+where
+    Self: Inexact,
+{
+    type Sum = Self;
+    type Mean = Self;
+    type Spread = F;
 }
 
 macro_rules! summable {
-    ($($element:ty: $sum:ty, $mean:ty;)*) => {$(
+    ($($element:ty: $sum:ty;)*) => {$(
         impl Summable for $element {
             type Sum = $sum;
-            type Mean = $mean;
+            type Mean = f64;
+            type Spread = f64;
         }
     )*};
 }
 
 summable! {
-    bool: i64, f64; i8: i64, f64; i16: i64, f64; i32: i64, f64; i64: i64, f64;
-    u8: u64, f64; u16: u64, f64; u32: u64, f64; u64: u64, f64;
-    Complex<f32>: Self, Self; Complex<f64>: Self, Self;
+    bool: i64; i8: i64; i16: i64; i32: i64; i64: i64;
+    u8: u64; u16: u64; u32: u64; u64: u64;
 }
 
 pub(crate) fn sum<T: Summable>() -> OperatorKind {

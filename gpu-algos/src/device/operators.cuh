@@ -479,6 +479,63 @@ template <class V, class R, int DDOF, bool IGNORE> struct MeanDeviation : WithMo
     }
 };
 
+// Moments of the parts of complex numbers, whose variance is the sum of both.
+struct PartMoments {
+    Moments re, im;
+};
+template <class V, bool IGNORE> struct WithPartMoments {
+    typedef WithMoments<double, false> Part;
+    struct Local {
+        Part::Local re, im;
+    };
+    typedef PartMoments State;
+    static constexpr bool COMMUTATIVE = true, LANES = false, NEEDS_INDEX = false, TOTAL = true;
+    static __device__ __forceinline__ Local identity() {
+        return {Part::identity(), Part::identity()};
+    }
+    static __device__ __forceinline__ void take(Local &local, V x, int64_t) {
+        if (skipped<IGNORE>(x)) return;
+        Part::take(local.re, double(x.re), 0);
+        Part::take(local.im, double(x.im), 0);
+    }
+    static __device__ __forceinline__ State to_partial(const Local &local) {
+        return {Part::to_partial(local.re), Part::to_partial(local.im)};
+    }
+    static __device__ __forceinline__ State combine(const State &a, const State &b) {
+        return {Part::combine(a.re, b.re), Part::combine(a.im, b.im)};
+    }
+};
+template <int DDOF> __device__ __forceinline__ double variance(const PartMoments &moments) {
+    Moments both = moments.re;
+    both.squares += moments.im.squares;
+    return variance<DDOF>(both);
+}
+template <class V, class R, int DDOF, bool IGNORE> struct ComplexVariance
+    : WithPartMoments<V, IGNORE> {
+    static __device__ __forceinline__ Tuple<R> finalize(const PartMoments &moments, int64_t) {
+        return {R(variance<DDOF>(moments))};
+    }
+};
+template <class V, class R, int DDOF, bool IGNORE> struct ComplexDeviation
+    : WithPartMoments<V, IGNORE> {
+    static __device__ __forceinline__ Tuple<R> finalize(const PartMoments &moments, int64_t) {
+        return {R(sqrt(variance<DDOF>(moments)))};
+    }
+};
+template <class V, class R, int DDOF, bool IGNORE> struct ComplexMeanVariance
+    : WithPartMoments<V, IGNORE> {
+    typedef decltype(R().re) Part;
+    static __device__ __forceinline__ Tuple<R, Part> finalize(const PartMoments &moments, int64_t) {
+        Tuple<R, Part> results;
+        const bool any = moments.re.count > 0;
+        const Part none = Part(Bounds<double>::nan());
+        get<0>(results) =
+            R(any ? Part(moments.re.mean()) : none, any ? Part(moments.im.mean()) : none);
+        get<1>(results) = Part(variance<DDOF>(moments));
+        return results;
+    }
+};
+
 // The root of the sum of squares of f64, right wherever it is a finite f64. Squares are added up in
 // three classes; those that would overflow and those that would underflow are scaled by powers of 2
 // (Blue: A Portable Fortran Program to Find the Euclidean Norm, 1978).

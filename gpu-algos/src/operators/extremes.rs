@@ -1,7 +1,7 @@
 //! The smallest and the largest element, and where they are.
 
 use super::{
-    operand::Operand,
+    operand::{Operand, Summand},
     operator::{LANES, Operator, Places, RUN, one_by_one},
     sums::unit_operators,
 };
@@ -63,9 +63,9 @@ extreme!(Max, "max", LOWEST, larger, |a, b| a > b);
 
 /// Whether a value is NaN.
 #[inline(always)]
-pub(super) fn has_nan<T: Operand>(run: &[T]) -> bool {
+pub(super) fn has_nan<T: Summand>(run: &[T]) -> bool {
     let mut any = false;
-    if T::FLOAT {
+    if T::DTYPE.is_float() || T::DTYPE.is_complex() {
         for x in run {
             any |= x.is_nan();
         }

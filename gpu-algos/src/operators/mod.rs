@@ -23,7 +23,7 @@ mod without_nan;
 
 pub use cumulative::{Associative, Cumulative, Scan};
 pub use extremes::{ArgMax, ArgMin, Found, Max, Min};
-pub use moments::{MeanVariance, Moments, StandardDeviation, Variance};
+pub use moments::{MeanVariance, Moments, MomentsOf, PartMoments, StandardDeviation, Variance};
 pub use norms::{NormL1, NormL2, NormMax, Squares};
 pub use operand::{Accumulator, Operand, Summand};
 pub(crate) use operator::{LANES, take_run};

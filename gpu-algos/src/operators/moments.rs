@@ -2,10 +2,28 @@
 
 use std::marker::PhantomData;
 
+use gpu_array::Complex;
+
 use super::{
-    operand::Operand,
+    operand::{Operand, Summand},
     operator::{Operator, Places, RUN, sum_of},
 };
+
+/// The moments of values `T`: [`Moments`] of real numbers, [`PartMoments`] of complex ones.
+pub trait MomentsOf<T: Summand>: Copy + Default + Send + Sync + 'static {
+    /// The moments with one value more.
+    #[must_use]
+    fn with(self, value: T) -> Self;
+    /// The moments of the values of both.
+    #[must_use]
+    fn and(self, other: Self) -> Self;
+    /// The moments of values that are few enough to be read twice.
+    fn of(run: &[T]) -> Self;
+    /// The mean; NaN of no values.
+    fn mean(self) -> T::MeanAccumulator;
+    /// `sum |x - mean|^2 / (n - ddof)`; NaN unless n > ddof.
+    fn variance(self, ddof: u64) -> f64;
+}
 
 /// The mean and the variance of some values, as distances from one of them: far from 0 the difference of the means of two parts
 /// would lose its leading digits. Halves of distances, since that between two finite values may be infinite: values
@@ -76,26 +94,71 @@ impl Moments {
         Self { count, origin, offset, squares }
     }
 
-    /// The moments of a run that is short enough to be read twice.
+    /// The moments of a part of each value of a run that is short enough to be read twice.
     #[inline(always)]
-    fn of<T: Operand>(run: &[T]) -> Self {
+    fn of_parts<T: Copy>(run: &[T], part: impl Fn(T) -> f64) -> Self {
         let count = run.len() as f64;
-        let origin = run.first().map_or(0.0, |&first| origin_at(first.to_f64()));
-        let offset = sum_of(run, |x: T| 0.5 * x.to_f64() - origin) / count;
+        let origin = run.first().map_or(0.0, |&first| origin_at(part(first)));
+        let offset = sum_of(run, |x: T| 0.5 * part(x) - origin) / count;
         let squares = sum_of(run, |x: T| {
-            let distance = (0.5 * x.to_f64() - origin) - offset;
+            let distance = (0.5 * part(x) - origin) - offset;
             distance * distance
         });
         Self { count, origin, offset, squares }
     }
+}
 
+impl<T: Operand<MeanAccumulator = f64>> MomentsOf<T> for Moments {
     #[inline(always)]
-    fn and_run<T: Operand>(self, values: &[T]) -> Self {
-        let mut moments = self;
-        for run in values.chunks(RUN) {
-            moments = moments.and(Self::of(run));
-        }
-        moments
+    fn with(self, value: T) -> Self {
+        self.with(value.to_f64())
+    }
+    #[inline(always)]
+    fn and(self, other: Self) -> Self {
+        self.and(other)
+    }
+    #[inline(always)]
+    fn of(run: &[T]) -> Self {
+        Self::of_parts(run, T::to_f64)
+    }
+    fn mean(self) -> f64 {
+        self.mean()
+    }
+    fn variance(self, ddof: u64) -> f64 {
+        self.variance(ddof)
+    }
+}
+
+/// The moments of the real and of the imaginary parts of some complex numbers.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct PartMoments {
+    /// Moments of the real parts.
+    pub re: Moments,
+    /// Moments of the imaginary parts.
+    pub im: Moments,
+}
+
+impl<T: Summand<MeanAccumulator = Complex<f64>>> MomentsOf<T> for PartMoments {
+    #[inline(always)]
+    fn with(self, value: T) -> Self {
+        let Complex { re, im } = value.of_mean();
+        Self { re: self.re.with(re), im: self.im.with(im) }
+    }
+    #[inline(always)]
+    fn and(self, other: Self) -> Self {
+        Self { re: self.re.and(other.re), im: self.im.and(other.im) }
+    }
+    #[inline(always)]
+    fn of(run: &[T]) -> Self {
+        let (re, im) = (Moments::of_parts(run, |x| x.of_mean().re), Moments::of_parts(run, |x| x.of_mean().im));
+        Self { re, im }
+    }
+    fn mean(self) -> Complex<f64> {
+        Complex { re: self.re.mean(), im: self.im.mean() }
+    }
+    fn variance(self, ddof: u64) -> f64 {
+        let squares = self.re.squares + self.im.squares;
+        Moments { squares, ..self.re }.variance(ddof)
     }
 }
 
@@ -122,45 +185,45 @@ macro_rules! spreads {
         }
         impl<T> Copy for $Name<T> {}
 
-        impl<T: Operand> Operator for $Name<T> {
+        impl<T: Summand> Operator for $Name<T> {
             type Value = T;
-            type State = Moments;
+            type State = T::Moments;
             type Output = $Output;
             const NAME: &'static str = $name;
             const COMMUTATIVE: bool = true;
             #[inline(always)]
-            fn identity(&self) -> Moments {
-                Moments::default()
+            fn identity(&self) -> T::Moments {
+                T::Moments::default()
             }
             #[inline(always)]
-            fn take(&self, state: Moments, value: T, _: i64) -> Moments {
-                state.with(value.to_f64())
+            fn take(&self, state: T::Moments, value: T, _: i64) -> T::Moments {
+                state.with(value)
             }
             #[inline(always)]
-            fn combine(&self, earlier: Moments, later: Moments) -> Moments {
+            fn combine(&self, earlier: T::Moments, later: T::Moments) -> T::Moments {
                 earlier.and(later)
             }
-            fn finalize(&self, $moments: Moments, _: u64) -> Option<$Output> {
+            fn finalize(&self, $moments: T::Moments, _: u64) -> Option<$Output> {
                 let $ddof = self.ddof;
                 Some($finish)
             }
             #[inline(always)]
-            fn take_run(&self, state: Moments, values: &[T], _: Places) -> Moments {
-                state.and_run(values)
+            fn take_run(&self, state: T::Moments, values: &[T], _: Places) -> T::Moments {
+                values.chunks(RUN).fold(state, |moments, run| moments.and(T::Moments::of(run)))
             }
         }
     )*};
 }
 spreads! {
-    /// `sum (x - mean)^2 / (n - ddof)`; NaN where `n <= ddof`, or where a value is not finite; infinite where a square of a distance is. In f64 and
+    /// `sum |x - mean|^2 / (n - ddof)`; NaN where `n <= ddof`, or where a value is not finite; infinite where a square of a distance is. In f64 and
     /// in one pass over memory, around values of the array, so that nothing cancels: the relative error is that of rounding, some `sqrt(n)` times
-    /// 1e-16, wherever the values lie. A float gives its own type, all other types f64.
+    /// 1e-16, wherever the values lie. A float gives its own type, a complex number that of its parts, all other types f64.
     Variance -> T::Real, "variance", |moments, ddof| T::real(moments.variance(ddof));
     /// The root of the [`Variance`].
     StandardDeviation -> T::Real, "standard deviation", |moments, ddof| T::real(moments.variance(ddof).sqrt());
     /// The mean (NaN of no values; NumPy's infinity or NaN where values are not finite) and the [`Variance`], in one pass over memory. The error of
     /// the mean is about 1e-15 times the greatest absolute value.
-    MeanVariance -> (T::Real, T::Real), "mean and variance", |moments, ddof| {
-        (T::real(moments.mean()), T::real(moments.variance(ddof)))
+    MeanVariance -> (T::Mean, T::Real), "mean and variance", |moments, ddof| {
+        (T::mean(moments.mean(), 1), T::real(moments.variance(ddof)))
     };
 }

@@ -33,9 +33,6 @@ macro_rules! named_reductions {
             norm_l2() -> T::Real = NormL2;
             /// [`NormMax`] of all elements.
             norm_inf() -> T::Real = NormMax;
-        }
-
-        $crate::operators::named::total! { Operand:
             /// [`Variance`] of all elements.
             ///
             /// ```
@@ -47,7 +44,7 @@ macro_rules! named_reductions {
             /// ```
             #[doc = concat!("assert_eq!(gpu_algos::", stringify!($module), "::mean_var(&[1.0_f64, 2.0, 3.0], 1), (2.0, 1.0));")]
             /// ```
-            mean_var(ddof: u64) -> (T::Real, T::Real) = MeanVariance;
+            mean_var(ddof: u64) -> (T::Mean, T::Real) = MeanVariance;
             /// [`StandardDeviation`] of all elements.
             std(ddof: u64) -> T::Real = StandardDeviation;
             /// [`NanSum`] of all elements.

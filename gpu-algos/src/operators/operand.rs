@@ -2,6 +2,8 @@
 
 use gpu_array::{Complex, Element, Float, bf16, f16};
 
+use super::moments::{Moments, MomentsOf, PartMoments};
+
 /// A type that a sum or a product is accumulated in: integers wrap, floats are f64, complex numbers have such parts.
 pub trait Accumulator: Copy + Send + Sync + 'static {
     /// The sum of nothing.
@@ -58,6 +60,8 @@ pub trait Summand: Element + Default {
     type MeanAccumulator: Accumulator;
     /// The type of variances and norms.
     type Real: Operand;
+    /// The state of variances.
+    type Moments: MomentsOf<Self>;
 
     /// The value, ready to be added up.
     fn accumulated(self) -> Self::Accumulator;
@@ -73,6 +77,9 @@ pub trait Summand: Element + Default {
     fn magnitude(self) -> Self::Real;
     /// `|x|` in f64; integers beyond 2^53 are rounded.
     fn size(self) -> f64;
+
+    /// Whether it is NaN; of a complex number whether a part is.
+    fn is_nan(self) -> bool;
 
     /// Other than 0; NaN is.
     #[inline(always)]
@@ -94,8 +101,6 @@ pub trait Operand: Summand + PartialOrd {
     fn to_f64(self) -> f64;
     /// Whether there are values of the type that are NaN, and zeros of two signs.
     const FLOAT: bool;
-    /// Whether it is NaN.
-    fn is_nan(self) -> bool;
 
     /// The larger, NaN where one is, and 0.0 of 0.0 and -0.0 (IEEE 754-2019, `maximum`).
     #[must_use]
@@ -124,6 +129,7 @@ macro_rules! integers {
             type Mean = f64;
             type MeanAccumulator = f64;
             type Real = f64;
+            type Moments = Moments;
             #[inline(always)]
             fn accumulated(self) -> $Sum {
                 self.into()
@@ -151,6 +157,10 @@ macro_rules! integers {
             fn size(self) -> f64 {
                 self.to_f64().abs()
             }
+            #[inline(always)]
+            fn is_nan(self) -> bool {
+                false
+            }
         }
         impl Operand for $T {
             const FLOAT: bool = false;
@@ -160,10 +170,6 @@ macro_rules! integers {
             #[inline(always)]
             fn to_f64(self) -> f64 {
                 <$Sum>::from(self) as f64
-            }
-            #[inline(always)]
-            fn is_nan(self) -> bool {
-                false
             }
             #[inline(always)]
             fn larger(self, other: Self) -> Self {
@@ -196,6 +202,7 @@ macro_rules! floats {
             type Mean = Self;
             type MeanAccumulator = f64;
             type Real = Self;
+            type Moments = Moments;
             #[inline(always)]
             fn accumulated(self) -> f64 {
                 self.into()
@@ -224,6 +231,10 @@ macro_rules! floats {
             fn size(self) -> f64 {
                 f64::from(self).abs()
             }
+            #[inline(always)]
+            fn is_nan(self) -> bool {
+                self != self
+            }
         }
         impl Operand for $T {
             const FLOAT: bool = true;
@@ -233,10 +244,6 @@ macro_rules! floats {
             #[inline(always)]
             fn to_f64(self) -> f64 {
                 self.into()
-            }
-            #[inline(always)]
-            fn is_nan(self) -> bool {
-                self != self
             }
             #[inline(always)]
             fn larger(self, other: Self) -> Self {
@@ -267,6 +274,7 @@ macro_rules! complex {
             type Mean = Self;
             type MeanAccumulator = Complex<f64>;
             type Real = $part;
+            type Moments = PartMoments;
             #[inline(always)]
             fn accumulated(self) -> Complex<f64> {
                 Complex { re: self.re.into(), im: self.im.into() }
@@ -293,6 +301,10 @@ macro_rules! complex {
             #[inline(always)]
             fn size(self) -> f64 {
                 self.magnitude().into()
+            }
+            #[inline(always)]
+            fn is_nan(self) -> bool {
+                self != self
             }
         }
     )*};

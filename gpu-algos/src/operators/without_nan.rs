@@ -3,7 +3,7 @@
 use super::{
     extremes::{ArgMax, ArgMin, Max, Min, has_nan},
     moments::{StandardDeviation, Variance},
-    operand::Operand,
+    operand::{Operand, Summand},
     operator::{Operator, Places, RUN, one_by_one},
     sums::{Mean, Product, Sum},
 };
@@ -13,7 +13,7 @@ use super::{
 pub struct WithoutNan<O>(pub O);
 
 /// An operator with a form that leaves NaN out.
-pub trait SkipsNan: Operator<Value: Operand> {
+pub trait SkipsNan: Operator<Value: Summand> {
     /// The result of elements that are all NaN, at least one.
     fn of_nan_alone(&self) -> Option<Self::Output>;
 }
@@ -76,7 +76,10 @@ impl<O: SkipsNan> Operator for WithoutNan<O> {
 }
 
 macro_rules! without_nan {
-    ($($(#[$doc:meta])* $Nan:ident = $Name:ident($($argument:ident: $Type:ty)?), |$op:ident| $alone:expr;)*) => {$(
+    ($Value:ident: $($(#[$doc:meta])* $Nan:ident = $Name:ident($($argument:ident: $Type:ty)?), |$op:ident| $alone:expr;)*) => {
+        $(without_nan! { @one $Value, $(#[$doc])* $Nan = $Name($($argument: $Type)?), |$op| $alone })*
+    };
+    (@one $Value:ident, $(#[$doc:meta])* $Nan:ident = $Name:ident($($argument:ident: $Type:ty)?), |$op:ident| $alone:expr) => {
         $(#[$doc])*
         pub type $Nan<T> = WithoutNan<$Name<T>>;
         impl<T> WithoutNan<$Name<T>> {
@@ -85,15 +88,15 @@ macro_rules! without_nan {
                 Self($Name::new($($argument)?))
             }
         }
-        impl<T: Operand> SkipsNan for $Name<T> {
+        impl<T: $Value> SkipsNan for $Name<T> {
             fn of_nan_alone(&self) -> Option<Self::Output> {
                 let $op = self;
                 $alone
             }
         }
-    )*};
+    };
 }
-without_nan! {
+without_nan! { Summand:
     /// [`Sum`] without NaN: 0 where all are.
     NanSum = Sum(), |op| op.finalize(op.identity(), 0);
     /// [`Product`] without NaN: 1 where all are.
@@ -104,6 +107,8 @@ without_nan! {
     NanVariance = Variance(ddof: u64), |op| op.finalize(op.identity(), 0);
     /// [`StandardDeviation`] of those that are not NaN, whose number stands for `n`.
     NanStandardDeviation = StandardDeviation(ddof: u64), |op| op.finalize(op.identity(), 0);
+}
+without_nan! { Operand:
     /// [`Min`] without NaN: NaN where all are.
     NanMin = Min(), |_op| Some(T::NAN);
     /// [`Max`] without NaN: NaN where all are.

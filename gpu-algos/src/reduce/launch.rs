@@ -29,6 +29,8 @@ use crate::{
 pub(crate) const REDUCE: Header = Header { name: "reduce.cuh", text: include_str!("device/reduce.cuh") };
 const ALL: Header = Header { name: "reduce_all.cuh", text: include_str!("device/reduce_all.cuh") };
 
+const MASKED: Header = Header { name: "masked.cuh", text: include_str!("device/masked.cuh") };
+
 /// The keys of kernels of reductions.
 static SPACE: KernelSpace = KernelSpace::new();
 
@@ -95,20 +97,25 @@ fn kernel(
 }
 
 pub(crate) fn program(source: &impl ValueSource, operator: &DeviceOperator, policy: &ReducePolicy) -> Program {
-    let name = policy.template("Value", &operator.text());
+    let (masked, expression) = match operator.is_masked {
+        true => (Some(MASKED), "gpu::reduce::WithMask<Value>"),
+        false => (None, "Value"),
+    };
+    let include_masked = masked.map_or(String::new(), |header| format!("#include \"{}\"\n", header.name));
+    let name = policy.template(expression, &operator.text());
     let more = (policy.algorithm == ReduceAlgorithm::All).then_some(ALL);
     let header = more.map_or(REDUCE.name, |header| header.name);
     let bytes = operator.state_bytes().next_multiple_of(8);
     let (value, headers) = source.text("Value");
     let custom = operator.definition();
     let text = format!(
-        "#include \"{header}\"\n{custom}{value}static_assert(sizeof({0}::State) <= {bytes}, \"the room for states\");\n\
+        "#include \"{header}\"\n{include_masked}{custom}{value}static_assert(sizeof({0}::State) <= {bytes}, \"the room for states\");\n\
          static_assert(sizeof(gpu::Slot<{0}::State>) <= 2 * {bytes}, \"the slots in Rust\");\n\
          static_assert(gpu::BEHIND == {SLOTS_BEHIND}, \"slots that are polled beyond the last\");\n{1}",
         operator.text(),
-        check_text(source, operator, "Value"),
+        check_text(source, operator, expression),
     );
     let program = loop_program("reduction.cu", text).name_expression(name);
     let program = operator.options().iter().fold(program, Program::option);
-    with_headers(program, headers.into_iter().chain(HEADERS).chain([PARAMS, REDUCE]).chain(more))
+    with_headers(program, headers.into_iter().chain(HEADERS).chain([PARAMS, REDUCE]).chain(more).chain(masked))
 }

@@ -1,7 +1,7 @@
 //! Reductions as methods of arrays, views and expressions.
 
 use gpu_array::{
-    ArrayError, DType, Element, Float, Inexact, Numeric, Promote,
+    ArrayError, DType, Element, Inexact, Numeric, Promote,
     expression::{Assembled, Expr, Gpu, IntoExpr},
 };
 use ndarray::{Dimension, Ix0, Ix1};
@@ -10,6 +10,7 @@ use super::{
     place::{OnHost, Reduces, families},
     reduction::Reduction,
     results::{Pair, Results},
+    table::{for_each_reduction, in_f64, mean, spread},
 };
 use crate::common::{
     operand::Receiver,
@@ -35,6 +36,9 @@ where
 }
 
 macro_rules! reductions {
+    ($Elem:ty; values { $($rows:tt)* } indices { $($more:tt)* }) => {
+        reductions! { $($rows)* $($more)* }
+    };
     ($($(#[$attribute:meta])* fn $name:ident($($argument:ident: $type:ty)?) -> $output:ty where $bound:path, $kind:expr, $nan:literal, $family:ident;)*) => {
         /// Reductions of arrays, views and expressions, on a GPU or of [`host`](gpu_array::expression::host()): over all axes, or over some by [`Reduction::axis`] and [`Reduction::axes`].
         ///
@@ -46,8 +50,8 @@ macro_rules! reductions {
         /// A subset given by indices is an expression: `take(&x, &indices, Outside::Wrap).sum()`.
         ///
         /// # Semantics
-        /// NumPy's. Sums, products, means and norms are those of complex numbers too, whose parts are carried as floats are; they have no least or
-        /// greatest value, and no variance here. A NaN among the values makes the result NaN, or is the value that `argmin` and `argmax` find. Methods whose names begin with
+        /// NumPy's. Sums, products, means, variances and norms are those of complex numbers too, whose parts are carried as floats are; they have no
+        /// least or greatest value. A NaN among the values makes the result NaN, or is the value that `argmin` and `argmax` find. Methods whose names begin with
         /// `nan` leave NaN out, and equal the others for types without NaN. Integer sums wrap. For no values the sum is 0, the product 1, `any`
         /// false, `all` true, the mean NaN, and the least or greatest an error. Sums, products, means and norms of f16 and bf16 are carried in f32 or f64 and
         /// rounded once, to that type.
@@ -139,6 +143,8 @@ macro_rules! reductions {
     };
 }
 
+for_each_reduction!(reductions, Self::Elem);
+
 impl<'a, E: Receiver<'a>> Reductions<'a> for E {}
 
 /// The common type of two operands.
@@ -178,86 +184,8 @@ where
     (x * y).lower_deferred()
 }
 
-/// Carries the values in f64, and rounds once.
-fn in_f64(mut kind: OperatorKind) -> OperatorKind {
-    kind.carry_in_f64();
-    kind
-}
-
-reductions! {
-    /// The sum. For f32 the error is at most `2^-18 sum |x|`, for any number of values, and typically one unit in the last place.
-    ///
-    /// Many values are carried in f64 and few in f32, so that the result may be infinite where `sum |x|` is. [`Reduction::accumulate_f64`] rounds
-    /// once.
-    fn sum() -> <Self::Elem as Summable>::Sum where Summable, sum::<Self::Elem>(), false, Sum;
-    /// The sum of the values that are not NaN, with the error of `sum`.
-    fn nansum() -> <Self::Elem as Summable>::Sum where Summable, sum::<Self::Elem>(), true, NanSum;
-    /// The product. Products of f32 are carried in f64 and rounded once.
-    ///
-    /// The order of the factors is not NumPy's: if some factors overflow and another is 0 or others underflow, the result may be NaN, 0 or infinite
-    /// where another order gives another of these.
-    fn prod() -> <Self::Elem as Summable>::Sum where Summable, in_f64(product_of::<Self::Elem>()), false, Product;
-    /// The product of the values that are not NaN.
-    fn nanprod() -> <Self::Elem as Summable>::Sum where Summable, in_f64(product_of::<Self::Elem>()), true, NanProduct;
-    /// The mean, carried in f64. Of complex numbers each part is divided (NumPy's division takes NaN of one part to the other).
-    fn mean() -> <Self::Elem as Summable>::Mean where Summable, OperatorKind::Mean { result: mean::<Self::Elem>() }, false, Mean;
-    /// The mean of the values that are not NaN; NaN if there is none.
-    fn nanmean() -> <Self::Elem as Summable>::Mean where Summable, OperatorKind::Mean { result: mean::<Self::Elem>() }, true, NanMean;
-    /// The variance `sum (x - mean)^2 / (n - ddof)`, in one pass; NaN unless n > ddof.
-    ///
-    /// It is carried in f64 around values of the array, so that nothing cancels.
-    fn var(ddof: u32) -> <Self::Elem as Summable>::Mean where Summable<Mean: Float>, OperatorKind::Variance { result: mean::<Self::Elem>(), ddof }, false, Variance;
-    /// The variance of the values that are not NaN.
-    fn nanvar(ddof: u32) -> <Self::Elem as Summable>::Mean where Summable<Mean: Float>, OperatorKind::Variance { result: mean::<Self::Elem>(), ddof }, true, NanVariance;
-    /// The standard deviation, the root of the variance.
-    fn std(ddof: u32) -> <Self::Elem as Summable>::Mean where Summable<Mean: Float>, OperatorKind::Deviation { result: mean::<Self::Elem>(), ddof }, false, StandardDeviation;
-    /// The standard deviation of the values that are not NaN.
-    fn nanstd(ddof: u32) -> <Self::Elem as Summable>::Mean where Summable<Mean: Float>, OperatorKind::Deviation { result: mean::<Self::Elem>(), ddof }, true, NanStandardDeviation;
-    /// The mean and the variance, in one pass; the error of the mean is about 1e-15 times the greatest absolute value.
-    ///
-    /// If a value is infinite the variance is NaN, and the mean is NumPy's, that infinity or NaN. Values so far apart that the square of their
-    /// distance is beyond f64 have an infinite variance. If the sum of the values is beyond f64 the mean may be infinite, as NumPy's is, and the
-    /// variance NaN.
-    fn mean_var(ddof: u32) -> Pair<<Self::Elem as Summable>::Mean, <Self::Elem as Summable>::Mean> where Summable<Mean: Float>, OperatorKind::MeanVariance { result: mean::<Self::Elem>(), ddof }, false, MeanVariance;
-    /// The mean and the variance of the values that are not NaN; infinite values are treated as in `mean_var`.
-    fn nanmean_var(ddof: u32) -> Pair<<Self::Elem as Summable>::Mean, <Self::Elem as Summable>::Mean> where Summable<Mean: Float>, OperatorKind::MeanVariance { result: mean::<Self::Elem>(), ddof }, true, NanMeanVariance;
-    /// The least value; NaN if there is a NaN.
-    fn min() -> Self::Elem where Ordered, OperatorKind::Extreme { greatest: false }, false, Min;
-    /// The greatest value; NaN if there is a NaN.
-    fn max() -> Self::Elem where Ordered, OperatorKind::Extreme { greatest: true }, false, Max;
-    /// The least of the values that are not NaN; NaN if there is none.
-    fn nanmin() -> Self::Elem where Ordered, OperatorKind::Extreme { greatest: false }, true, NanMin;
-    /// The greatest of the values that are not NaN; NaN if there is none.
-    fn nanmax() -> Self::Elem where Ordered, OperatorKind::Extreme { greatest: true }, true, NanMax;
-    /// The least and the greatest value, in one pass.
-    fn min_max() -> Pair<Self::Elem, Self::Elem> where Ordered, OperatorKind::MinMax, false, MinMax;
-    /// The least and the greatest of the values that are not NaN, in one pass.
-    fn nanmin_max() -> Pair<Self::Elem, Self::Elem> where Ordered, OperatorKind::MinMax, true, NanMinMax;
-    /// The index of the first least value, or of the first NaN; indices count the reduced axes in C order.
-    #[doc(alias("iamin", "amin"))]
-    fn argmin() -> i64 where Ordered, OperatorKind::ArgExtreme { greatest: false, narrow: false }, false, ArgMin;
-    /// The index of the first greatest value, or of the first NaN; indices count the reduced axes in C order.
-    #[doc(alias("iamax", "amax"))]
-    fn argmax() -> i64 where Ordered, OperatorKind::ArgExtreme { greatest: true, narrow: false }, false, ArgMax;
-    /// The index of the first least value among those that are not NaN; -1 if there is none (NumPy raises an error).
-    fn nanargmin() -> i64 where Ordered, OperatorKind::ArgExtreme { greatest: false, narrow: false }, true, NanArgMin;
-    /// The index of the first greatest value among those that are not NaN; -1 if there is none (NumPy raises an error).
-    fn nanargmax() -> i64 where Ordered, OperatorKind::ArgExtreme { greatest: true, narrow: false }, true, NanArgMax;
-    /// Whether any value is not 0. NaN is not 0.
-    fn any() -> bool where Element, OperatorKind::Logical { all: false }, false, Any;
-    /// Whether no value is 0.
-    fn all() -> bool where Element, OperatorKind::Logical { all: true }, false, All;
-    /// The number of values that are not 0.
-    #[doc(alias = "count_nonzero")]
-    fn count() -> i64 where Element, OperatorKind::Count, false, Count;
-}
-
 /// The sum in the type of the values: integers wrap in it, numbers of 16 bits are rounded to it once.
 pub(crate) fn own_sum<'a, T: Numeric, D: Dimension>(values: &Expr<'a, T, D>) -> Reduction<'a, T, D> {
     let kind = OperatorKind::Sum { carried: carried(T::DTYPE), result: T::DTYPE };
     Reduction::new(lowered(values.clone()), DeviceOperator::new(kind, T::DTYPE, false), None)
-}
-
-fn mean<T: Summable>() -> DType {
-    T::Mean::DTYPE
 }

@@ -50,6 +50,7 @@ mod axes;
 mod choices;
 mod launch;
 mod leaves;
+mod masked;
 mod methods;
 mod operand;
 mod params;
@@ -59,6 +60,7 @@ mod policy;
 mod reduction;
 mod results;
 pub(crate) mod samples;
+mod table;
 
 pub use methods::{Common, Reductions};
 pub use place::{ReduceBackend, Reduces};

@@ -12,9 +12,8 @@ use smallvec::SmallVec;
 
 use super::{
     place::ReduceBackend,
-    reduction::{ReduceOperation, Reduced, Reduction, outer_strides},
+    reduction::{ReduceOperation, Reduced, Reduction},
     results::{Pair, Results},
-    run,
 };
 use crate::common::{
     operand::{operand, owned_right, scalars},
@@ -121,10 +120,8 @@ impl<O: Results> ReduceOperation<O> {
         home: &Stream,
     ) -> crate::Result<R::Arrays<IxDyn, Gpu>> {
         let dim = dim_of("a reduction", &self.lengths(lowered.shape())?)?;
-        let outer = self.is_kept(lowered.shape().len())?;
         let arrays = R::allocate(home, dim)?;
-        let strides = outer_strides(R::strides(&arrays), &outer, self.keeps_axes);
-        run(lowered, operator, &outer, &strides, &R::addresses(&arrays), &[], home)?;
+        self.enqueue(operator, lowered, R::strides(&arrays), (&R::addresses(&arrays), &[]), home)?;
         Ok(arrays)
     }
 }

@@ -3,22 +3,18 @@
 use std::any::Any as Erased;
 
 use gpu_array::{
-    ArrayError, Element,
+    ArrayError, Complex, Element,
     expression::{Backend, Gpu, Host, Lowered},
 };
-use ndarray::{ArrayD, ArrayViewD, Axis, Dimension, Ix0, Zip};
+use ndarray::{ArrayD, ArrayView1, ArrayViewD, Axis, Dimension, Ix0, Zip};
 
-use super::{
-    reduction::{Reduction, outer_strides},
-    results::Results,
-    run,
-};
+use super::{reduction::Reduction, results::Results};
 use crate::{
-    Result, host,
-    operators::{self, Operand},
+    AlgoError, Result, host,
+    operators::{self, Operand, Summand},
 };
 
-/// A place that reduces arrays of `T`: [`Gpu`] for each element type, [`Host`] for those that are an [`Operand`].
+/// A place that reduces arrays of `T`: [`Gpu`] for each element type, [`Host`] for those that are an [`Operand`], and for complex numbers.
 ///
 /// Code that is generic over the place asks for it:
 /// ```
@@ -37,19 +33,46 @@ pub trait Reduces<T: Element>: ReduceBackend {
     /// The host's function of a family, where this is the host.
     #[doc(hidden)]
     fn on_host<F: OnHost, V: Clone + 'static>() -> Option<HostReduce<V>>;
+    /// The function for the values that a mask selects, where this is the host.
+    #[doc(hidden)]
+    fn selected_on_host<F: OnHost, V: Clone + 'static>() -> Option<HostReduce<V>>;
 }
 
 impl<T: Element> Reduces<T> for Gpu {
     fn on_host<F: OnHost, V: Clone + 'static>() -> Option<HostReduce<V>> {
         None
     }
+    fn selected_on_host<F: OnHost, V: Clone + 'static>() -> Option<HostReduce<V>> {
+        None
+    }
 }
 
 impl<T: Operand> Reduces<T> for Host {
     fn on_host<F: OnHost, V: Clone + 'static>() -> Option<HostReduce<V>> {
-        Some(reduce_on_host::<T, F, V>)
+        Some(|lowered, axes, ddof| reduce_on_host(F::reduce::<T>, lowered, axes, ddof))
+    }
+    fn selected_on_host<F: OnHost, V: Clone + 'static>() -> Option<HostReduce<V>> {
+        Some(|lowered, _, ddof| reduce_selected_on_host(F::reduce::<T>, lowered, ddof, T::FLOAT.then_some(T::NAN)))
     }
 }
+
+macro_rules! complex {
+    ($($part:ident)*) => {$(
+        impl Reduces<Complex<$part>> for Host {
+            fn on_host<F: OnHost, V: Clone + 'static>() -> Option<HostReduce<V>> {
+                Some(|lowered, axes, ddof| {
+                    reduce_on_host(F::reduce_summands::<Complex<$part>>, lowered, axes, ddof)
+                })
+            }
+            fn selected_on_host<F: OnHost, V: Clone + 'static>() -> Option<HostReduce<V>> {
+                Some(|lowered, _, ddof| {
+                    reduce_selected_on_host(F::reduce_summands::<Complex<$part>>, lowered, ddof, None)
+                })
+            }
+        }
+    )*};
+}
+complex! { f32 f64 }
 
 /// A place that computes reductions: [`Gpu`] or [`Host`].
 pub trait ReduceBackend: Backend {
@@ -67,10 +90,8 @@ impl ReduceBackend for Gpu {
         let stream = reduction.stream(assembled)?;
         let ready = assembled.ready(Some(stream))?;
         let operation = &reduction.operation;
-        let outer = operation.is_kept(ready.shape().len())?;
         let arrays = O::allocate(stream, dim)?;
-        let strides = outer_strides(O::strides(&arrays), &outer, operation.keeps_axes);
-        run(&*ready, &operation.operator, &outer, &strides, &O::addresses(&arrays), &[], stream)?;
+        operation.enqueue(&operation.operator, &ready, O::strides(&arrays), (&O::addresses(&arrays), &[]), stream)?;
         Ok(arrays)
     }
 
@@ -103,24 +124,57 @@ pub trait OnHost: 'static {
     /// # Errors
     /// Those of [`reduce_axes`](host::reduce_axes).
     fn reduce<T: Operand>(view: ArrayViewD<'_, T>, axes: &[Axis], ddof: u32) -> Result<Box<dyn Erased>>;
+
+    /// The results for values that need no order.
+    ///
+    /// # Errors
+    /// Those of [`reduce_axes`](host::reduce_axes); `Array` with `Operation` where they need one.
+    fn reduce_summands<T: Summand>(_: ArrayViewD<'_, T>, _: &[Axis], _ddof: u32) -> Result<Box<dyn Erased>> {
+        Err(ArrayError::Operation { name: "a reduction of values with an order", dtype: T::DTYPE }.into())
+    }
 }
 
-fn reduce_on_host<T: Operand, F: OnHost, V: Clone + 'static>(
+/// A family's function for one element type.
+type OfViews<T> = fn(ArrayViewD<'_, T>, &[Axis], u32) -> Result<Box<dyn Erased>>;
+
+fn reduce_on_host<T: Element, V: Clone + 'static>(
+    reduce: OfViews<T>,
     lowered: &Lowered<'_>,
     axes: &[Axis],
     ddof: u32,
 ) -> Result<ArrayD<V>> {
     let results = match lowered.host_array::<T>() {
-        Some(view) => F::reduce(view, axes, ddof)?,
-        None => F::reduce(lowered.eval_on_host::<T>()?.view(), axes, ddof)?,
+        Some(view) => reduce(view, axes, ddof)?,
+        None => reduce(lowered.eval_on_host::<T>()?.view(), axes, ddof)?,
     };
+    results_as::<T, V>(results)
+}
+
+/// The reduction of the values that a mask selects, the second output. `nan` is the value of no values, where they have none but the type has one.
+fn reduce_selected_on_host<T: Element, V: Clone + 'static>(
+    reduce: OfViews<T>,
+    lowered: &Lowered<'_>,
+    ddof: u32,
+    nan: Option<T>,
+) -> Result<ArrayD<V>> {
+    let (values, mask) = lowered.eval_both_on_host::<T, bool>()?;
+    let selected = host::select(&values, &mask)?;
+    let reduce = |view: ArrayView1<'_, T>| reduce(view.into_dyn(), &[Axis(0)], ddof);
+    let results = match (reduce(selected.view()), nan) {
+        (Err(AlgoError::Empty { .. }), Some(nan)) => reduce(ArrayView1::from(&[nan])),
+        (results, _) => results,
+    };
+    results_as::<T, V>(results?)
+}
+
+fn results_as<T: Element, V: 'static>(results: Box<dyn Erased>) -> Result<ArrayD<V>> {
     let unknown = |_| ArrayError::Operation { name: "a reduction on the host", dtype: T::DTYPE };
     Ok(*results.downcast::<ArrayD<V>>().map_err(unknown)?)
 }
 
-/// Families of one operator each.
+/// Families of one operator each: of values with an order, and of all summands, where spreads have an argument.
 macro_rules! families {
-    ($($name:ident)*; $($spread:ident)*) => {
+    (ordered $($name:ident)*; summed $($sum:ident)*; spread $($spread:ident)*) => {
         $(pub(crate) struct $name;
 
         impl OnHost for $name {
@@ -128,25 +182,42 @@ macro_rules! families {
                 Ok(Box::new(host::reduce_axes(&operators::$name::<T>::new(), view, axes)?))
             }
         })*
-        $(pub(crate) struct $spread;
-
-        impl OnHost for $spread {
-            fn reduce<T: Operand>(view: ArrayViewD<'_, T>, axes: &[Axis], ddof: u32) -> Result<Box<dyn Erased>> {
-                Ok(Box::new(host::reduce_axes(&operators::$spread::<T>::new(u64::from(ddof)), view, axes)?))
-            }
-        })*
+        $(summands! { $sum, _ddof => |view, axes| host::reduce_axes(&operators::$sum::<T>::new(), view, axes)? })*
+        $(summands! { $spread, ddof => |view, axes| {
+            host::reduce_axes(&operators::$spread::<T>::new(u64::from(ddof)), view, axes)?
+        } })*
     };
 }
 
-/// Families of two operators, whose results are pairs.
-macro_rules! pairs {
-    ($($name:ident: $first:ident $(($one:ident))?, $second:ident $(($other:ident))?;)*) => {$(
+/// A family that needs no order; `T` is the element type in its results.
+macro_rules! summands {
+    ($name:ident, $ddof:ident => |$view:ident, $axes:ident| $results:expr) => {
         pub(crate) struct $name;
 
         impl OnHost for $name {
-            fn reduce<T: Operand>(view: ArrayViewD<'_, T>, axes: &[Axis], _ddof: u32) -> Result<Box<dyn Erased>> {
-                let first = host::reduce_axes(&operators::$first::<T>::new($($one::from(_ddof))?), view.view(), axes)?;
-                let second = host::reduce_axes(&operators::$second::<T>::new($($other::from(_ddof))?), view, axes)?;
+            fn reduce<T: Operand>(view: ArrayViewD<'_, T>, axes: &[Axis], ddof: u32) -> Result<Box<dyn Erased>> {
+                Self::reduce_summands(view, axes, ddof)
+            }
+            fn reduce_summands<T: Summand>(
+                $view: ArrayViewD<'_, T>,
+                $axes: &[Axis],
+                $ddof: u32,
+            ) -> Result<Box<dyn Erased>> {
+                Ok(Box::new($results))
+            }
+        }
+    };
+}
+
+/// Families of two operators of values with an order, whose results are pairs.
+macro_rules! pairs {
+    ($($name:ident: $first:ident, $second:ident;)*) => {$(
+        pub(crate) struct $name;
+
+        impl OnHost for $name {
+            fn reduce<T: Operand>(view: ArrayViewD<'_, T>, axes: &[Axis], _: u32) -> Result<Box<dyn Erased>> {
+                let first = host::reduce_axes(&operators::$first::<T>::new(), view.view(), axes)?;
+                let second = host::reduce_axes(&operators::$second::<T>::new(), view, axes)?;
                 Ok(Box::new(zip(first, second)))
             }
         }
@@ -163,12 +234,16 @@ pub(crate) mod families {
     use super::*;
 
     families! {
-        All Any ArgMax ArgMin Count Max Mean Min NanArgMax NanArgMin NanMax NanMean NanMin NanProduct NanSum NormL1 NormL2 NormMax Product Sum;
-        MeanVariance NanStandardDeviation NanVariance StandardDeviation Variance
+        ordered ArgMax ArgMin Max Min NanArgMax NanArgMin NanMax NanMin;
+        summed All Any Count Mean NanMean NanProduct NanSum NormL1 NormL2 NormMax Product Sum;
+        spread MeanVariance NanStandardDeviation NanVariance StandardDeviation Variance
     }
     pairs! {
         MinMax: Min, Max;
         NanMinMax: NanMin, NanMax;
-        NanMeanVariance: NanMean, NanVariance(u64);
     }
+    summands! { NanMeanVariance, ddof => |view, axes| {
+        let means = host::reduce_axes(&operators::NanMean::<T>::new(), view.view(), axes)?;
+        zip(means, host::reduce_axes(&operators::NanVariance::<T>::new(u64::from(ddof)), view, axes)?)
+    } }
 }

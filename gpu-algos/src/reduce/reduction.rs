@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{
     AlgoError, Result,
-    common::{operator::DeviceOperator, shape::dim_of, source::checked},
+    common::{launch::allocate, operator::DeviceOperator, shape::dim_of, source::checked},
 };
 
 /// A reduction that has not been computed.
@@ -71,8 +71,18 @@ impl<O: Results> fmt::Debug for ReduceOperation<O> {
 }
 
 impl<O: Results> ReduceOperation<O> {
-    /// Whether each axis is outer.
+    /// Whether each axis is outer. Selected values have one axis, whatever those of the values and their mask are, which is reduced.
     pub(super) fn is_kept(&self, ndim: usize) -> Result<Kept> {
+        let is_masked = self.operator.is_masked;
+        let outer = self.is_kept_of(if is_masked { 1 } else { ndim })?;
+        if is_masked && outer[0] {
+            let (name, dtype) = ("a reduction of selected values over no axis", self.operator.value);
+            return Err(ArrayError::Operation { name, dtype }.into());
+        }
+        Ok(if is_masked { SmallVec::from_elem(false, ndim) } else { outer })
+    }
+
+    fn is_kept_of(&self, ndim: usize) -> Result<Kept> {
         let mut outer = SmallVec::from_elem(matches!(self.reduced, Reduced::These(_)), ndim);
         if let Reduced::These(axes) = &self.reduced {
             for &axis in axes {
@@ -95,9 +105,30 @@ impl<O: Results> ReduceOperation<O> {
             return Err(AlgoError::Empty { op });
         }
         Ok(match self.keeps_axes {
+            true if self.operator.is_masked => smallvec![1],
             true => shape.iter().zip(&outer).map(|(&length, &outer)| if outer { length } else { 1 }).collect(),
             false => shape.iter().zip(&outer).filter(|(_, outer)| **outer).map(|(&length, _)| length).collect(),
         })
+    }
+
+    /// Enqueues the reduction by an operator. Where the operator returns whether any value was selected, this waits for it.
+    pub(super) fn enqueue(
+        &self,
+        operator: &DeviceOperator,
+        source: &Lowered<'_>,
+        strides: &[isize],
+        (targets, homes): (&[u64], &[&Stream]),
+        stream: &Stream,
+    ) -> Result<()> {
+        let outer = self.is_kept(source.shape().len())?;
+        let strides = outer_strides(strides, &outer, self.keeps_axes);
+        if !operator.returns_any() {
+            return run(source, operator, &outer, &strides, targets, homes, stream);
+        }
+        let any = allocate::<bool, _>(stream, Ix0())?;
+        let targets: SmallVec<[u64; 4]> = targets.iter().copied().chain([any.as_device_vec().as_raw()]).collect();
+        run(source, operator, &outer, &strides, &targets, homes, stream)?;
+        if any.get()? { Ok(()) } else { Err(AlgoError::Empty { op: operator.name() }) }
     }
 
     /// The results on the host, in C order; their shape may lack the reduced axes.
@@ -119,6 +150,11 @@ impl<'a, O: Results, D: Dimension, P: ReduceBackend> Reduction<'a, O, D, Ix0, P>
     ) -> Self {
         let operation = ReduceOperation { operator, reduced: Reduced::All, keeps_axes: false, host };
         Self { assembled, operation, home: None, _types: PhantomData }
+    }
+
+    /// With a stream to compute on.
+    pub(super) fn with_home(self, home: Option<Stream>) -> Self {
+        Self { home, ..self }
     }
 
     /// Reduces over one axis: the result has the others.
@@ -158,7 +194,7 @@ impl<'a, O: Results, D: Dimension, K: Dimension, P: ReduceBackend> Reduction<'a,
 
     /// The reduced expression, and the shape of the result.
     pub(super) fn prepare(&self) -> Result<(&Assembled<'a>, K)> {
-        let assembled = checked(&self.assembled)?;
+        let assembled = checked(&self.assembled).map_err(of_mask)?;
         let dim = dim_of("a reduction", &self.operation.lengths(assembled.shape())?)?;
         Ok((assembled, dim))
     }
@@ -174,7 +210,7 @@ impl<'a, O: Results, D: Dimension, K: Dimension, P: ReduceBackend> Reduction<'a,
     /// The parts of an operand: the reduced expression, the operation, the shape of the result, the stream.
     pub(super) fn into_parts(self) -> Result<(Assembled<'a>, ReduceOperation<O>, K, Option<Stream>)> {
         let Self { assembled, operation, home, .. } = self;
-        let assembled = assembled?;
+        let assembled = assembled.map_err(of_mask)?;
         let dim = dim_of("a reduction", &operation.lengths(assembled.shape())?)?;
         Ok((assembled, operation, dim, home))
     }
@@ -276,12 +312,11 @@ impl<O: Results, D: Dimension, K: Dimension> Reduction<'_, O, D, K> {
             return Err(AlgoError::OutShape { expected: dim.slice().to_vec(), got: other.shape.to_vec() });
         }
         let stream = self.home.as_ref().unwrap_or(targets[0].home);
-        let outer = self.operation.is_kept(assembled.shape().len())?;
         let ready = assembled.ready(Some(stream))?;
-        let strides = outer_strides(targets[0].strides, &outer, self.operation.keeps_axes);
         let (addresses, homes) =
             (targets.each_ref().map(|target| target.address), targets.each_ref().map(|target| target.home));
-        run(&*ready, &self.operation.operator, &outer, &strides, &addresses, &homes, stream)
+        let operation = &self.operation;
+        operation.enqueue(&operation.operator, &ready, targets[0].strides, (&addresses, &homes), stream)
     }
 }
 
@@ -291,8 +326,18 @@ impl<O: Results, D, K, P> fmt::Debug for Reduction<'_, O, D, K, P> {
     }
 }
 
+/// The error of values and a mask that were lowered together.
+fn of_mask(error: ArrayError) -> AlgoError {
+    match error {
+        ArrayError::Outputs { first, other } => {
+            AlgoError::Shape { op: "a selection by a mask", left: first, right: other }
+        }
+        error => error.into(),
+    }
+}
+
 /// The strides of the result along each outer axis.
-pub(super) fn outer_strides(strides: &[isize], outer: &[bool], keeps_axes: bool) -> SmallVec<[isize; 4]> {
+fn outer_strides(strides: &[isize], outer: &[bool], keeps_axes: bool) -> SmallVec<[isize; 4]> {
     if !keeps_axes {
         return strides.into();
     }

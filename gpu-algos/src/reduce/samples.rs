@@ -11,7 +11,7 @@ use super::{
 };
 use crate::common::{
     operator::{DeviceOperator, OperatorKind},
-    samples::Sample,
+    samples::{Sample, SampleWithMask},
     source::ValueSource,
 };
 
@@ -43,22 +43,38 @@ pub(crate) fn add_to(registry: Registry) -> Registry {
         (OperatorKind::Sum { carried: C128, result: C64 }, C64, false, false),
         (OperatorKind::Sum { carried: C64, result: C64 }, C64, false, true),
         (OperatorKind::Mean { result: C128 }, C128, false, false),
+        (OperatorKind::Variance { result: F32, ddof: 0 }, C64, false, false),
+        (OperatorKind::MeanVariance { result: C128, ddof: 0 }, C128, true, true),
         (OperatorKind::Sum { carried: F32, result: F16 }, F16, false, false),
         (OperatorKind::Sum { carried: F64, result: F16 }, F16, false, true),
         (OperatorKind::Extreme { greatest: true }, F16, false, false),
     ];
-    samples.into_iter().fold(registry, |registry, (kind, value, ignores_nan, along_outer)| {
-        let (source, operator) = (Sample(value), DeviceOperator::new(kind, value, ignores_nan));
-        let (leaves, tuning) = (source.leaves(), ReduceTuning::of(ARCH));
-        let policy = match along_outer {
-            true => ReducePolicy::columns(&leaves, &operator, tuning),
-            false => ReducePolicy::rows(&leaves, &operator, tuning),
-        };
-        let registry = registry.with_sample(REDUCE.name, program(&source, &operator, &policy));
-        if along_outer || !is_for_all(&operator) {
-            return registry;
-        }
-        let policy = ReducePolicy { algorithm: ReduceAlgorithm::All, ..policy };
-        registry.with_sample(REDUCE.name, program(&source, &operator, &policy))
+    let registry = samples.into_iter().fold(registry, |registry, (kind, value, ignores_nan, along_outer)| {
+        add(registry, &Sample(value), &DeviceOperator::new(kind, value, ignores_nan), along_outer)
+    });
+    let of_selected = [
+        (sum(F32), F32),
+        (OperatorKind::Mean { result: F32 }, F32),
+        (OperatorKind::Deviation { result: F32, ddof: 0 }, F32),
+        (OperatorKind::Extreme { greatest: true }, F32),
+        (OperatorKind::Extreme { greatest: true }, I32),
+    ];
+    of_selected.into_iter().fold(registry, |registry, (kind, value)| {
+        add(registry, &SampleWithMask(value), &DeviceOperator::new(kind, value, false).masked(), false)
     })
+}
+
+/// Adds the kernels of a reduction.
+fn add(registry: Registry, source: &impl ValueSource, operator: &DeviceOperator, along_outer: bool) -> Registry {
+    let (leaves, tuning) = (source.leaves(), ReduceTuning::of(ARCH));
+    let policy = match along_outer {
+        true => ReducePolicy::columns(&leaves, operator, tuning),
+        false => ReducePolicy::rows(&leaves, operator, tuning),
+    };
+    let registry = registry.with_sample(REDUCE.name, program(source, operator, &policy));
+    if along_outer || !is_for_all(operator) {
+        return registry;
+    }
+    let policy = ReducePolicy { algorithm: ReduceAlgorithm::All, ..policy };
+    registry.with_sample(REDUCE.name, program(source, operator, &policy))
 }

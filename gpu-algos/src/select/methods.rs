@@ -10,11 +10,12 @@ use ndarray::{Axis, Ix1};
 use super::{
     along,
     launch::{FLAGS, INDICES, KEYS, LENGTHS, REJECTED, VALUES},
+    masked::Masked,
     selection::{Partition, RunLengths, Selection},
 };
 use crate::{Result, common::operand::Receiver};
 
-/// Selections of arrays, views and expressions on a GPU: the selected values, in C order and contiguous.
+/// Selections of arrays, views and expressions on a GPU: the selected values, in C order and contiguous. [`Select::select`] is one on the host too.
 ///
 /// Values and masks are computed in the same kernel, so that a predicate is an expression: `x.select(x.gt(0.0))`.
 ///
@@ -42,18 +43,19 @@ use crate::{Result, common::operand::Receiver};
 /// # Ok::<(), gpu_algos::AlgoError>(())
 /// ```
 #[doc(alias("compaction", "copy_if", "x[mask]"))]
-pub trait Select<'a>: Receiver<'a, Backend = Gpu> + Sized {
-    /// The values where `mask` is true: NumPy's `x[mask]`.
-    fn select<M>(self, mask: M) -> Selection<'a, Self::Elem>
+pub trait Select<'a>: Receiver<'a> + Sized {
+    /// The values where `mask` is true: NumPy's `x[mask]`; on the host too. Its [reductions](Masked) move no values: `x.select(&mask).mean()`.
+    fn select<M>(self, mask: M) -> Masked<'a, Self::Elem, Self::Dim, Self::Backend>
     where
-        M: IntoExpr<'a, Elem = bool, Dim = Self::Dim, Backend = Gpu>,
+        M: IntoExpr<'a, Elem = bool, Dim = Self::Dim, Backend = Self::Backend>,
     {
-        Selection::new(Some(self.into_expr().lower_deferred()), mask.into_expr().lower_deferred(), FLAGS | VALUES)
+        Masked::new(self.into_expr(), mask.into_expr())
     }
 
     /// The values where `mask` is true, then the others, both in their order.
     fn partition<M>(self, mask: M) -> Partition<'a, Self::Elem>
     where
+        Self: IntoExpr<'a, Backend = Gpu>,
         M: IntoExpr<'a, Elem = bool, Dim = Self::Dim, Backend = Gpu>,
     {
         let mode = FLAGS | VALUES | REJECTED;
@@ -62,7 +64,10 @@ pub trait Select<'a>: Receiver<'a, Backend = Gpu> + Sized {
 
     /// The indices in C order of the values that are true or not 0: NumPy's `flatnonzero`. NaN is not 0.
     #[doc(alias("flatnonzero", "argwhere"))]
-    fn nonzero(self) -> Selection<'a, i64> {
+    fn nonzero(self) -> Selection<'a, i64>
+    where
+        Self: IntoExpr<'a, Backend = Gpu>,
+    {
         Selection::new(None, self.into_expr().lower_deferred(), FLAGS | INDICES)
     }
 
@@ -74,7 +79,10 @@ pub trait Select<'a>: Receiver<'a, Backend = Gpu> + Sized {
     ///
     /// # Errors
     /// As [`Selection::eval`]; `Array` with `Axis` for a value without axes; `DeviceLost` when a kernel faulted.
-    fn nonzero_axes(self) -> Result<Vec<GpuArray<i64, Ix1>>> {
+    fn nonzero_axes(self) -> Result<Vec<GpuArray<i64, Ix1>>>
+    where
+        Self: IntoExpr<'a, Backend = Gpu>,
+    {
         along::nonzero_axes(&self.into_expr())
     }
 
@@ -89,6 +97,7 @@ pub trait Select<'a>: Receiver<'a, Backend = Gpu> + Sized {
     /// the mask and the axis have different lengths; `DeviceLost` when a kernel faulted.
     fn compress<M>(self, mask: M, axis: Axis) -> Result<GpuArray<Self::Elem, Self::Dim>>
     where
+        Self: IntoExpr<'a, Backend = Gpu>,
         M: IntoExpr<'a, Elem = bool, Dim = Ix1, Backend = Gpu>,
     {
         along::compress(self.into_expr(), mask.into_expr(), axis)
@@ -97,14 +106,20 @@ pub trait Select<'a>: Receiver<'a, Backend = Gpu> + Sized {
     /// The first value of each run of equal neighbours in C order, as `unique` of CUB and Thrust.
     /// NumPy's `unique` sorts; this does not. NaN is not equal to NaN, so each NaN is a run of its own.
     #[doc(alias = "unique_consecutive")]
-    fn unique(self) -> Selection<'a, Self::Elem> {
+    fn unique(self) -> Selection<'a, Self::Elem>
+    where
+        Self: IntoExpr<'a, Backend = Gpu>,
+    {
         Selection::new(None, self.into_expr().lower_deferred(), KEYS | VALUES)
     }
 
     /// The runs of equal neighbours in C order: value, start and length of each. NaN is treated as in [`Select::unique`].
-    fn run_length_encode(self) -> RunLengths<'a, Self::Elem> {
+    fn run_length_encode(self) -> RunLengths<'a, Self::Elem>
+    where
+        Self: IntoExpr<'a, Backend = Gpu>,
+    {
         RunLengths::new(Selection::new(None, self.into_expr().lower_deferred(), KEYS | VALUES | INDICES | LENGTHS))
     }
 }
 
-impl<'a, E: Receiver<'a, Backend = Gpu>> Select<'a> for E {}
+impl<'a, E: Receiver<'a>> Select<'a> for E {}

@@ -11,6 +11,7 @@
 //! assert_eq!(selected.into_array()?.to_ndarray()?, array![3.0, 2.0, 2.0]);
 //! let places = x.lt(0.0).nonzero().eval()?.into_array()?; // 1 and 4
 //! let (parted, selected) = x.partition(x.lt(0.0)).eval()?.into_parts(); // -1, -5, 3, 2, 2; and 2
+//! let mean = x.select(x.gt(0.0)).mean().get()?; // one launch, which moves no value
 //! let runs = x.run_length_encode().eval()?; // 3, -1, 2, -5 with lengths and places
 //! # Ok::<(), gpu_algos::AlgoError>(())
 //! ```
@@ -23,6 +24,7 @@ mod along;
 mod choices;
 mod launch;
 mod leaves;
+mod masked;
 mod methods;
 mod plan;
 mod policy;
@@ -30,6 +32,7 @@ mod results;
 pub(crate) mod samples;
 mod selection;
 
+pub use masked::Masked;
 pub use methods::Select;
 pub use results::{Partitioned, Runs, Selected};
 pub use selection::{Partition, RunLengths, Selection};

@@ -1,7 +1,7 @@
 //! Complex numbers in reductions and scans, against the definitions on the host.
 
 use gpu_algos::{
-    gpu_array::{Complex, ComplexNumber, GpuArray, expression, gpu_driver::Device},
+    gpu_array::{Complex, ComplexNumber, GpuArray, expression, expression::complex, gpu_driver::Device},
     host,
     operators::Summand,
     prelude::*,
@@ -15,6 +15,9 @@ pub const TESTS: &[Test<Device>] = tests![
     complex_reductions,
     complex_reductions_over_axes,
     complex_means_and_norms_of_any_values,
+    complex_variances,
+    complex_variances_over_axes,
+    complex_variances_of_nan_infinity_and_nothing,
     complex_products_of_vectors,
     complex_scans,
     complex_scans_in_place_and_with_a_map,
@@ -141,6 +144,119 @@ fn complex_means_and_norms_of_any_values(device: &Device) -> Outcome {
     // Parts whose squares leave the range of f64.
     let x = GpuArray::from_ndarray(device, &array![Complex::new(3e200f64, 4e200), Complex::new(0.0, 0.0)])?;
     ensure!((x.norm_l2().get()? / 5e200 - 1.0).abs() < 1e-15);
+    Ok(())
+}
+
+/// Numbers around one that is far from 0, where the squares of all would lose the variance.
+fn far_from_zero<D: Dimension>(shape: impl ndarray::ShapeBuilder<Dim = D>, seed: u64) -> Array<Complex<f64>, D> {
+    let mut rng = rng(seed);
+    Array::from_shape_simple_fn(shape, || Complex::new(1e7 + rng.uniform(), 3.0 * rng.uniform() - 2e7))
+}
+
+/// The definition by two real variances.
+fn variance_of_parts(x: &Array1<Complex<f64>>, ddof: u64) -> f64 {
+    reference::var(&x.mapv(|z| z.re), ddof) + reference::var(&x.mapv(|z| z.im), ddof)
+}
+
+fn near(got: f64, want: f64, bound: f64) -> bool {
+    (got - want).abs() <= bound * want.abs() || got.to_bits() == want.to_bits() || (got.is_nan() && want.is_nan())
+}
+
+fn complex_variances(device: &Device) -> Outcome {
+    for n in lengths_around(2048).into_iter().chain([1, 2, 40_001]) {
+        let x = far_from_zero(n, n as u64);
+        let narrow = x.mapv(|z| Complex::new((z.re - 1e7) as f32, (z.im + 2e7) as f32));
+        let (dx, dn) = (GpuArray::from_ndarray(device, &x)?, GpuArray::from_ndarray(device, &narrow)?);
+        for ddof in [0, 1, 2] {
+            let (want, wide) = (variance_of_parts(&x, ddof.into()), narrow.mapv(|z| z.wide()));
+            let (hx, hn) = (expression::host(&x), expression::host(&narrow));
+            for got in [
+                dx.var(ddof).get()?,
+                dx.mean_var(ddof).get()?.1,
+                dx.nanvar(ddof).get()?,
+                dx.nanmean_var(ddof).get()?.1,
+                dx.std(ddof).get()?.powi(2),
+                dx.nanstd(ddof).get()?.powi(2),
+                host::var(&x, ddof.into()),
+                host::nanstd(&x, ddof.into()).powi(2),
+                hx.var(ddof).get()?,
+                hx.nanmean_var(ddof).get()?.1,
+                reference::var(&x, ddof.into()),
+                reference::std(&x, ddof.into()).powi(2),
+            ] {
+                ensure!(near(got, want, 1e-8), "{n} {ddof}: {got}, want {want}");
+            }
+            let want = variance_of_parts(&wide, ddof.into());
+            for got in [dn.var(ddof).get()?, host::var(&narrow, ddof.into()), hn.mean_var(ddof).get()?.1] {
+                ensure!(near(got.into(), want, 1e-6), "{n} {ddof}: {got}, want {want}");
+            }
+        }
+        if n > 0 {
+            let (got, want) = (dx.mean_var(1).get()?.0, reference::mean(&x));
+            ensure!((got - want).l1_norm() <= 1e-12 * want.l1_norm(), "{n}: {got}, want {want}");
+            let got = expression::host(&x).mean_var(1).get()?.0;
+            ensure!((got - want).l1_norm() <= 1e-12 * want.l1_norm(), "{n}: {got}, want {want}");
+        }
+    }
+    Ok(())
+}
+
+fn complex_variances_over_axes(device: &Device) -> Outcome {
+    let x = far_from_zero((70, 45), 3);
+    let on_device = GpuArray::from_ndarray(device, &x)?;
+    for axis in [Axis(0), Axis(1)] {
+        for (part, view) in [
+            (x.view(), on_device.view()),
+            (x.slice(s![..;2, ..;-1]), on_device.slice(s![..;2, ..;-1])?),
+            (x.t(), on_device.t()),
+            (x.slice(s![..1, ..]), on_device.slice(s![..1, ..])?),
+        ] {
+            let want = part.map_axis(axis, |x| variance_of_parts(&x.to_owned(), 1));
+            let on_host = expression::host(&part);
+            let kept = view.var(1).axis(axis).keep_dims().eval()?.to_ndarray()?;
+            for got in [
+                view.var(1).axis(axis).eval()?.to_ndarray()?,
+                view.nanvar(1).axis(axis).eval()?.to_ndarray()?,
+                view.mean_var(1).axis(axis).eval()?.1.to_ndarray()?,
+                kept.index_axis_move(axis, 0),
+                on_host.std(1).axis(axis).eval()?.mapv(|std| std * std),
+            ] {
+                ensure!(got.iter().zip(&want).all(|(&got, &want)| near(got, want, 1e-8)), "{got}, want {want}");
+            }
+            let means = view.mean_var(1).axis(axis).eval()?.0.to_ndarray()?;
+            let apart = (&means - &part.map_axis(axis, reference::mean)).mapv(|z| z.l1_norm()).sum();
+            ensure!(apart < 1e-6, "{means}");
+        }
+    }
+    // Within an expression, in either place.
+    let got = ((&on_device - on_device.mean()) / complex(on_device.std(0), 0.0)).eval()?.to_ndarray()?;
+    let want =
+        ((expression::host(&x) - expression::host(&x).mean()) / complex(expression::host(&x).std(0), 0.0)).eval()?;
+    ensure!((got - want).iter().all(|z| z.l1_norm() < 1e-6));
+    Ok(())
+}
+
+fn complex_variances_of_nan_infinity_and_nothing(device: &Device) -> Outcome {
+    let (one, infinity) = (Complex::new(1.0, 2.0), f64::INFINITY);
+    for bad in [(f64::NAN, 0.0), (0.0, f64::NAN), (infinity, 0.0), (0.0, -infinity), (infinity, f64::NAN)] {
+        let x = array![one, Complex::new(bad.0, bad.1), Complex::new(3.0, -1.0), one];
+        let on_device = GpuArray::from_ndarray(device, &x)?;
+        let nan = [on_device.var(0).get()?, on_device.std(1).get()?, on_device.mean_var(0).get()?.1, host::var(&x, 0)];
+        ensure!(nan.iter().all(|variance| variance.is_nan()), "{bad:?}: {nan:?}");
+        let want = if bad.0.is_nan() || bad.1.is_nan() { 26.0 / 9.0 } else { f64::NAN };
+        for got in [on_device.nanvar(0).get()?, host::nanvar(&x, 0), expression::host(&x).nanstd(0).get()?.powi(2)] {
+            ensure!(near(got, want, 1e-14), "{bad:?}: {got}, want {want}");
+        }
+    }
+    // Squares beyond f64, and a variance at its end.
+    let x = GpuArray::from_ndarray(device, &array![Complex::new(1e200, 0.0), Complex::new(0.0, -1e200)])?;
+    ensure_eq!(x.var(0).get()?, infinity);
+    let x = GpuArray::from_ndarray(device, &array![Complex::new(1e154, 0.0), Complex::new(0.0, 1e154)])?;
+    ensure!(near(x.var(0).get()?, 0.5e308, 1e-14));
+    let none = GpuArray::<Complex<f32>, _>::zeros(device, 0)?;
+    let (mean, variance) = none.mean_var(0).get()?;
+    ensure!(mean.re.is_nan() && mean.im.is_nan() && variance.is_nan() && none.std(0).get()?.is_nan());
+    ensure!(host::var(&Array1::<Complex<f32>>::default(0), 0).is_nan());
     Ok(())
 }
 

@@ -783,7 +783,7 @@ static OPERATIONS: &[Operation<Call>] = &[
         },
     },
     Operation {
-        name: "Selection::eval",
+        name: "Masked::eval",
         makes: &[(Allocation, 3), (ModuleLoad, 1), (Launch, 1)],
         sweep: |call| {
             reduces(
@@ -798,9 +798,34 @@ static OPERATIONS: &[Operation<Call>] = &[
         },
     },
     Operation {
-        name: "Selection::write_into",
+        name: "Masked::write_into",
         makes: &[(Allocation, 1), (ModuleLoad, 1), (Launch, 1)],
         sweep: |call| keeps(call, LARGE, |x, target, count| x.select(x.gt(LIMIT)).write_into(target, count)),
+    },
+    Operation {
+        name: "Reduction::eval, of selected values",
+        makes: &[(Allocation, 1), (ModuleLoad, 1), (Launch, 1)],
+        sweep: |call| {
+            reduces(
+                call,
+                SMALL,
+                |x| x.select(x.gt(LIMIT)).sum().eval(),
+                |got| {
+                    ensure_eq!(got.get()?, above_limit(SMALL).mapv(i64::from).sum());
+                    Ok(())
+                },
+            )
+        },
+    },
+    Operation {
+        name: "Reduction::eval, of the greatest selected value",
+        makes: &[(Allocation, 2), (ModuleLoad, 1), (Launch, 1), (Copy, 1)],
+        sweep: |call| selected(call, |x| Ok(x.select(x.gt(LIMIT)).max().eval()?.get()? == 28 + COLUMNS as i32 - 1)),
+    },
+    Operation {
+        name: "Selection::eval",
+        makes: &[(Allocation, 2), (ModuleLoad, 1), (Launch, 1)],
+        sweep: |call| selected(call, |x| Ok(x.nonzero().eval()?.stream().device() == x.stream().device())),
     },
     Operation {
         name: "Partition::eval",
@@ -1082,6 +1107,8 @@ const OTHERS: &[&str] = &[
     "ScanKernel::name",
     "ScanKernel::new",
     "ScanKernel::with_type",
+    // `Masked::write_into` is it.
+    "Selection::write_into",
 ];
 
 /// A test for each operation.
@@ -1096,6 +1123,7 @@ pub fn no_fallible_function_is_forgotten(_: &()) -> Outcome {
         include_str!("../../src/einsum/mod.rs"),
         include_str!("../../src/einsum/products.rs"),
         include_str!("../../src/select/launch.rs"),
+        include_str!("../../src/select/masked.rs"),
         include_str!("../../src/select/methods.rs"),
         include_str!("../../src/select/results.rs"),
         include_str!("../../src/select/selection.rs"),

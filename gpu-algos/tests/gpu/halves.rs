@@ -30,7 +30,7 @@ pub const TESTS: &[Test<Device>] = tests![
 trait Half:
     Float
     + Operand<Sum = Self, Mean = Self, Real = Self>
-    + Summable<Sum = Self, Mean = Self>
+    + Summable<Sum = Self, Mean = Self, Spread = Self>
     + Element<Storage = Self>
     + Into<f64>
     + Promote<Self, Output = Self>

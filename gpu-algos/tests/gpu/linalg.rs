@@ -71,7 +71,7 @@ fn regular<T: Element>(rng: &mut Rng, batch: usize, n: usize) -> Array3<T> {
 }
 
 /// The root of the sum of the squares of the elements.
-fn norm(a: ArrayView2<'_, f64>) -> f64 {
+fn frobenius(a: ArrayView2<'_, f64>) -> f64 {
     a.iter().map(|x| x * x).sum::<f64>().sqrt()
 }
 
@@ -478,8 +478,11 @@ pub fn slogdet_is_that_of_the_definition(device: &Device) -> Outcome {
             let exact = a.mapv(Into::<f64>::into);
             let inverses = reference::linalg::inv(&exact)?;
             // The result is that of a matrix whose elements differ by roundings, which changes the logarithm by the trace of A^-1 E.
-            let conditions: Vec<f64> =
-                exact.outer_iter().zip(inverses.outer_iter()).map(|(a, inverse)| norm(a) * norm(inverse)).collect();
+            let conditions: Vec<f64> = exact
+                .outer_iter()
+                .zip(inverses.outer_iter())
+                .map(|(a, inverse)| frobenius(a) * frobenius(inverse))
+                .collect();
             for (signs, logs) in [(signs.to_ndarray()?, logs.to_ndarray()?), host::linalg::slogdet(&a)?] {
                 ensure_eq!((n, signs), (n, want_signs.clone()));
                 for ((&got, &want), condition) in logs.iter().zip(&want).zip(&conditions) {

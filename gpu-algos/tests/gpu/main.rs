@@ -21,6 +21,7 @@ mod layouts;
 mod lazies;
 mod linalg;
 mod lines;
+mod masked;
 mod matmul;
 mod matmul_complex;
 mod matmul_epilogues;
@@ -68,6 +69,7 @@ fn main() -> ExitCode {
         .group("device", device.clone(), "GPU_TESTS", scans_random::TESTS)
         .group("device", device.clone(), "GPU_TESTS", selections::TESTS)
         .group("device", device.clone(), "GPU_TESTS", selections_random::TESTS)
+        .group("device", device.clone(), "GPU_TESTS", masked::TESTS)
         .group("device", device.clone(), "GPU_TESTS", halves::TESTS)
         .group("device", device.clone(), "GPU_TESTS", complex::TESTS)
         .group("device", device.clone(), "GPU_TESTS", adding::TESTS)
@@ -99,6 +101,7 @@ fn main() -> ExitCode {
         .group("counts", emulated(), require, lazies::TESTS)
         .group("counts", emulated(), require, within::COUNTS)
         .group("counts", emulated(), require, matmul_epilogues::COUNTS)
+        .group("counts", emulated(), require, masked::COUNTS)
         .group("device", device.clone(), "GPU_TESTS", reductions_large::FEW_BLOCKS)
         .group("large", gpu.clone(), if on_gpu { "GPU_TESTS" } else { "" }, reductions_large::TESTS)
         .group("large", gpu.clone(), if on_gpu { "GPU_TESTS" } else { "" }, scans_large::TESTS)

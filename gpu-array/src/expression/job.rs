@@ -168,6 +168,22 @@ pub(crate) fn evaluate_on_host<T: Element>(code: &Code<'_>) -> Result<ArrayD<T>>
     Ok(array)
 }
 
+/// Computes the two outputs of `code`, which has no deferred values, as new arrays on the host.
+pub(crate) fn evaluate_both_on_host<T: Element, U: Element>(code: &Code<'_>) -> Result<(ArrayD<T>, ArrayD<U>)> {
+    let dtypes: SmallVec<[DType; 2]> = code.outputs.iter().map(|&step| code.steps[step as usize].dtype).collect();
+    if dtypes[..] != [T::DTYPE, U::DTYPE] {
+        return Err(ArrayError::Operation { name: "evaluation of two values on the host", dtype: T::DTYPE });
+    }
+    let mut first: ArrayD<T> = new_host_array(&code.shape, IxDyn(&code.shape))?;
+    let mut second: ArrayD<U> = new_host_array(&code.shape, IxDyn(&code.shape))?;
+    let targets = vec![
+        T::host_slice_mut(first.as_slice_mut().unwrap_or_default()),
+        U::host_slice_mut(second.as_slice_mut().unwrap_or_default()),
+    ];
+    host::evaluate(code, targets)?;
+    Ok((first, second))
+}
+
 /// Bytes from which on a system may refuse.
 const REFUSED_SOMETIMES: usize = 1 << 28;
 

@@ -75,9 +75,6 @@ pub fn parts(lines: &mut Lines, gpu: Option<&OnDevice>) {
         "np.linspace(0, 1, 5)" => GpuArray::linspace(x.stream(), 0.0, 1.0, 5)?;
         "np.eye(3)" => GpuArray::<f64, _>::eye(x.stream(), 3)?;
         "x.copy()" => x.try_clone()?;
-        "x[m]" => x.select(m).eval()?;
-        "x[x > 1]" => x.select(x.gt(1.0)).eval()?;
-        "i[i % 2 == 0]" => i.select((i % 2).eq(0)).eval()?;
         "np.flatnonzero(x > 0)" => x.gt(0.0).nonzero().eval()?;
         "x[[True, False, True]]" => x.compress(&GpuArray::from_vec(x.stream(), vec![true, false, true])?, Axis(0))?;
         "x[m] = 0" => { let mut x = x.try_clone()?; x.assign_where(m, 0.0)?; x };

@@ -279,6 +279,7 @@ fn all(gpu: Option<&OnDevice>, host: Option<&OnHost<'_>>) -> Lines {
     elementwise::types(&mut lines, gpu, host);
     reducing::whole(&mut lines, gpu, host);
     reducing::along(&mut lines, gpu, host);
+    reducing::selected(&mut lines, gpu, host);
     reducing::within(&mut lines, gpu, host);
     apart::moved(&mut lines, gpu, host);
     apart::parts(&mut lines, gpu);

@@ -63,10 +63,10 @@ impl<'a> Deref for Ready<'_, 'a> {
 }
 
 impl<'a> Assembled<'a> {
-    /// The steps of a value, in a shape of `rank` axes at least.
-    pub(crate) fn of(value: &Value<'a>, rank: usize) -> Result<Self> {
+    /// The steps of values of one shape, in a shape of `rank` axes at least.
+    pub(crate) fn of(values: &[&Value<'a>], rank: usize) -> Result<Self> {
         let mut code = Box::<Code<'_>>::default();
-        assemble(&mut code, &[value], rank)?;
+        assemble(&mut code, values, rank)?;
         checked_len(&code.shape)?;
         code.check_steps()?;
         if let Some(stream) = code.homes().next() {
@@ -215,6 +215,14 @@ impl<'a> Lowered<'a> {
         job::evaluate_on_host(&self.0)
     }
 
+    /// The values of both outputs as new arrays on the host, in one pass.
+    ///
+    /// # Errors
+    /// As [`Lowered::eval_on_host`]; `Operation` for an expression without a second output.
+    pub fn eval_both_on_host<T: Element, U: Element>(&self) -> Result<(ArrayD<T>, ArrayD<U>)> {
+        job::evaluate_both_on_host(&self.0)
+    }
+
     /// The values as a new array in C order, whose home is `home`. Does not wait.
     ///
     /// # Errors
@@ -234,7 +242,7 @@ impl<'a> Lowered<'a> {
         &self.0.shape
     }
 
-    /// The type of the output.
+    /// The type of the output, the first one of two.
     pub fn dtype(&self) -> DType {
         let step = self.0.outputs.first().and_then(|&step| self.0.steps.get(step as usize));
         step.map_or(DType::Bool, |step| step.dtype)

@@ -45,7 +45,15 @@ impl<'a, T: Element, D: Dimension, P: Backend> Expr<'a, T, D, P> {
     /// # Errors
     /// The errors of [`Expr::lower`] but that of an operator.
     pub fn lower_deferred(&self) -> Result<Assembled<'a>> {
-        Assembled::of(&self.value, D::NDIM.unwrap_or(0))
+        Assembled::of(&[&self.value], D::NDIM.unwrap_or(0))
+    }
+
+    /// [`Expr::lower_deferred`] of this value and of another one of its shape, as one structure with two outputs: an array that both read is one leaf.
+    ///
+    /// # Errors
+    /// The errors of [`Expr::lower_deferred`]; `Outputs` for values of two shapes.
+    pub fn lower_with<U: Element>(&self, other: &Expr<'a, U, D, P>) -> Result<Assembled<'a>> {
+        Assembled::of(&[&self.value, &other.value], D::NDIM.unwrap_or(0))
     }
 }
 
