@@ -141,5 +141,5 @@ pub use preload::Preload;
 pub use scratch::SCRATCH_COUNTERS;
 pub use stream::Stream;
 pub use tensor_map::{Swizzle, TENSOR_COPY, TensorLayout, TensorMap, WARPGROUP};
-pub use texture::{AddressMode, ArrayShape, Channel, CudaArray, Sampling, Surface, Texture};
+pub use texture::{AddressMode, ArrayShape, Channel, CudaArray, MipmappedArray, Sampling, Surface, Texture};
 pub use tuner::{Answer, Choice, Tuner, Variants};

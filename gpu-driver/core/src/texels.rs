@@ -72,6 +72,8 @@ pub struct ArrayDescriptor {
 pub mod resource_kind {
     /// A CUDA array.
     pub const ARRAY: u32 = 0;
+    /// A mipmapped CUDA array.
+    pub const MIPMAPPED_ARRAY: u32 = 1;
     /// Memory of one row.
     pub const LINEAR: u32 = 2;
     /// Memory of rows at equal distances.

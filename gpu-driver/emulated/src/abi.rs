@@ -102,6 +102,7 @@ pub(super) struct Runtime {
         c_float,
         c_float,
         c_int,
+        c_float,
         c_uint,
         *mut c_uint,
         *const c_char,

@@ -43,7 +43,7 @@
 //! * Hopper's own instructions (bulk copies, mbarrier, wgmma, clusters), tensor cores, dynamic parallelism, and
 //!   inline PTX: kernels that use them need a portable twin.
 //! * There is no OpenGL: with the feature `gl` a program declares objects in its place ([`Emulation`]).
-//! * Textures have no mipmaps, gathers and views, and weights between texels are rounded to the nearest 1/256, which CUDA leaves open.
+//! * Textures have no views and no gradients (`tex2DGrad`), and weights between texels are rounded to the nearest 1/256, which CUDA leaves open.
 //! * Speed, occupancy, registers, the limits of NVRTC's own C++; the legacy stream and the per-thread one are one stream.
 //!   The device has 8 multiprocessors, so that every block that occupancy promises really runs beside the others.
 //! * An index that leaves a local array, when it stays within the thread's stack (`GPU_EMULATED_CHECKS=undefined` finds it);

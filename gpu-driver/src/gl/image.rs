@@ -3,7 +3,7 @@
 use std::{fmt, marker::PhantomData, mem, ptr::null_mut};
 
 use super::{GlAccess, resource::Resource};
-use crate::{Channel, CudaArray, Device, Result, Stream, sys};
+use crate::{Channel, CudaArray, Device, Result, Stream, sys, texture::ArrayOwner};
 
 const WHAT: &str = "an OpenGL image";
 /// `CU_GRAPHICS_REGISTER_FLAGS_SURFACE_LDST`.
@@ -119,7 +119,7 @@ impl<T: Channel> GlImage<T> {
             resource.device.check("cuGraphicsSubResourceGetMappedArray", code)?;
         }
         // SAFETY: OpenGL's array, which the resource keeps mapped as long as others share it.
-        let (array, memory) = unsafe { CudaArray::lent(op, stream, raw)? };
+        let (array, memory) = unsafe { CudaArray::lent(op, stream, raw, ArrayOwner::OpenGl)? };
         resource.lent = Some(memory);
         Ok(array)
     }

@@ -1,6 +1,6 @@
 //! CUDA arrays: memory in an order that only the driver knows.
 
-use std::{ffi::c_void, fmt, marker::PhantomData, ptr::null_mut, sync::Arc};
+use std::{any::Any, ffi::c_void, fmt, marker::PhantomData, ptr::null_mut, sync::Arc};
 
 use gpu_driver_core::{
     copies::{Copy3d, DEVICE, HOST, Side3d},
@@ -20,7 +20,17 @@ use crate::{
 pub(crate) struct ArrayMemory {
     device: Device,
     pub(super) raw: CUarray,
-    is_lent: bool,
+    owner: ArrayOwner,
+}
+
+/// The owner of an array's memory.
+pub(crate) enum ArrayOwner {
+    This,
+    /// All levels of mipmaps, of which this is one.
+    Mipmaps(#[expect(dead_code, reason = "it is kept")] Arc<dyn Any + Send + Sync>),
+    /// OpenGL, which gets it back in an order of its own.
+    #[cfg(feature = "gl")]
+    OpenGl,
 }
 
 // SAFETY: a handle that the driver accepts from any thread.
@@ -30,7 +40,7 @@ unsafe impl Sync for ArrayMemory {}
 
 impl Drop for ArrayMemory {
     fn drop(&mut self) {
-        if self.is_lent {
+        if !matches!(self.owner, ArrayOwner::This) {
             return;
         }
         // SAFETY: made in `CudaArray::uninitialized`, destroyed once, when no work uses it.
@@ -91,19 +101,23 @@ impl<T: Channel> CudaArray<T> {
             }
             other => other,
         })?;
-        let memory = Arc::new(ArrayMemory { device: device.clone(), raw, is_lent: false });
+        let memory = Arc::new(ArrayMemory { device: device.clone(), raw, owner: ArrayOwner::This });
         Ok(Self { memory, shape, home: home.clone(), _values: PhantomData })
     }
 
-    /// An array of another library, and its memory, which others than this array share as long as it has more than two owners.
+    /// An array that is part of another object, which it keeps, and its memory, which others share as long as it has more than two owners.
     ///
     /// # Errors
     /// `Length` where it has channels of another type or number; else the driver's error.
     ///
     /// # Safety
-    /// The array is there, and is not used by the library, as long as its memory has owners.
-    #[cfg(feature = "gl")]
-    pub(crate) unsafe fn lent(op: &'static str, home: &Stream, raw: CUarray) -> Result<(Self, Arc<ArrayMemory>)> {
+    /// The array is there, and nobody else uses it, as long as the array's memory has owners.
+    pub(crate) unsafe fn lent(
+        op: &'static str,
+        home: &Stream,
+        raw: CUarray,
+        owner: ArrayOwner,
+    ) -> Result<(Self, Arc<ArrayMemory>)> {
         let (device, mut descriptor) = (home.device(), ArrayDescriptor::default());
         {
             let _current = device.0.enter_quietly()?;
@@ -112,7 +126,7 @@ impl<T: Channel> CudaArray<T> {
             device.check("cuArray3DGetDescriptor", unsafe { sys::cuArray3DGetDescriptor_v2(at.cast(), raw) })?;
         }
         let shape = ArrayShape::of_descriptor::<T>(op, &descriptor)?;
-        let memory = Arc::new(ArrayMemory { device: device.clone(), raw, is_lent: true });
+        let memory = Arc::new(ArrayMemory { device: device.clone(), raw, owner });
         Ok((Self { memory: memory.clone(), shape, home: home.clone(), _values: PhantomData }, memory))
     }
 
@@ -126,10 +140,15 @@ impl<T: Channel> CudaArray<T> {
     pub fn zeros(home: &Stream, shape: ArrayShape) -> Result<Self> {
         // SAFETY: every value is written next.
         let mut array = unsafe { Self::uninitialized(home, shape)? };
-        let layer = array.layer();
-        let zeros = DeviceVec::<T>::zeros(home, layer.len())?;
-        (0..shape.layers()).try_for_each(|z| array.copy_box_from([z, 0, 0], zeros.as_slice(), layer))?;
+        array.clear()?;
         Ok(array)
+    }
+
+    /// Overwrites all elements with zeros of device memory, layer by layer.
+    pub(super) fn clear(&mut self) -> Result<()> {
+        let layer = self.layer();
+        let zeros = DeviceVec::<T>::zeros(&self.home, layer.len())?;
+        (0..self.shape.layers()).try_for_each(|z| self.copy_box_from([z, 0, 0], zeros.as_slice(), layer))
     }
 
     /// An array with a copy of `host`. Returns when `host` has been read.
@@ -373,10 +392,11 @@ struct HostBox<T> {
 
 impl<T: Channel> Drop for CudaArray<T> {
     fn drop(&mut self) {
-        // The lender orders the end of its array.
-        if !self.memory.is_lent {
-            self.home.release_in_order("a CUDA array", self.memory.clone());
+        #[cfg(feature = "gl")]
+        if matches!(self.memory.owner, ArrayOwner::OpenGl) {
+            return;
         }
+        self.home.release_in_order("a CUDA array", self.memory.clone());
     }
 }
 

@@ -10,14 +10,16 @@ use crate::DriverError;
 
 mod array;
 mod memory;
+mod mipmaps;
 mod object;
 mod sampling;
 mod shape;
 mod surface;
 
-#[cfg(feature = "gl")]
-pub(crate) use array::ArrayMemory;
 pub use array::CudaArray;
+#[cfg(feature = "gl")]
+pub(crate) use array::{ArrayMemory, ArrayOwner};
+pub use mipmaps::MipmappedArray;
 pub use object::Texture;
 pub use sampling::{AddressMode, Sampling};
 pub use shape::{ArrayShape, Channel};

@@ -4,7 +4,7 @@ use std::{any::Any, ffi::c_void, fmt, sync::Arc};
 
 use gpu_driver_core::texels::{ResourceDescriptor, resource_kind};
 
-use super::{Channel, CudaArray, Sampling, memory, wrong};
+use super::{Channel, CudaArray, MipmappedArray, Sampling, memory, wrong};
 use crate::{Argument, Device, DeviceVec, Pitched, Result, Stream, sys};
 
 /// The driver's object, and the memory that it leads to. The drop destroys both at once.
@@ -65,6 +65,23 @@ impl Texture {
         let place = array.as_raw() as u64;
         let resource = ResourceDescriptor { kind: resource_kind::ARRAY, place, ..ResourceDescriptor::default() };
         Self::new::<T>(OP, array.home(), &resource, sampling, array.memory.clone())
+    }
+
+    /// A texture of all levels of a mipmapped array, for `tex1DLod`, `tex2DLod`, `tex3DLod` and their like for layers and cubes, which take the level of
+    /// detail: 0 for the whole array, 1 for that of half the lengths. Coordinates go from 0 to 1 ([`Sampling::normalized_coordinates`]), as the
+    /// driver has no others for mipmaps.
+    ///
+    /// # Errors
+    /// `Length` for levels that [`Sampling::mipmaps`] or [`Sampling::mipmap_bias`] gives as NaN, or in falling order; else those of [`Texture::of_array`].
+    pub fn of_mipmaps<T: Channel>(mipmaps: &MipmappedArray<T>, sampling: Sampling) -> Result<Self> {
+        const OP: &str = "Texture::of_mipmaps";
+        sampling.check_levels(OP)?;
+        let sampling = sampling.normalized_coordinates().of_levels(mipmaps.levels());
+        let sampling = sampling.of_axes(mipmaps.shape().filtered_axes());
+        let place = mipmaps.as_raw() as u64;
+        let kind = resource_kind::MIPMAPPED_ARRAY;
+        let resource = ResourceDescriptor { kind, place, ..ResourceDescriptor::default() };
+        Self::new::<T>(OP, mipmaps.home(), &resource, sampling, mipmaps.memory())
     }
 
     /// A texture of a row of device memory with `channels` values an element (1, 2 or 4), for `tex1Dfetch`, which reads an element by its number and gives

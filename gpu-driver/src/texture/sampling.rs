@@ -37,6 +37,9 @@ pub struct Sampling {
     has_normalized_coordinates: bool,
     has_normalized_values: bool,
     border: [f32; 4],
+    is_linear_between_mipmaps: bool,
+    mipmap_bias: f32,
+    mipmaps: [f32; 2],
 }
 
 impl Sampling {
@@ -48,6 +51,9 @@ impl Sampling {
             has_normalized_coordinates: false,
             has_normalized_values: false,
             border: [0.0; 4],
+            is_linear_between_mipmaps: false,
+            mipmap_bias: 0.0,
+            mipmaps: [0.0, f32::MAX],
         }
     }
 
@@ -88,6 +94,45 @@ impl Sampling {
         Self { border: value, ..self }
     }
 
+    /// Interpolates between the two levels of mipmaps around a level of detail, instead of reading the nearest one. For types as of [`Sampling::linear`].
+    #[doc(alias("mipmapFilterMode", "cudaFilterModeLinear"))]
+    #[must_use]
+    pub const fn linear_between_mipmaps(self) -> Self {
+        Self { is_linear_between_mipmaps: true, ..self }
+    }
+
+    /// Adds to each level of detail that a kernel asks for.
+    #[must_use]
+    pub const fn mipmap_bias(self, bias: f32) -> Self {
+        Self { mipmap_bias: bias, ..self }
+    }
+
+    /// Limits the level of detail, bias included; 0 is the whole array.
+    #[doc(alias("minMipmapLevelClamp", "maxMipmapLevelClamp"))]
+    #[must_use]
+    pub const fn mipmaps(self, least: f32, most: f32) -> Self {
+        Self { mipmaps: [least, most], ..self }
+    }
+
+    /// Refuses levels that are no range.
+    pub(super) fn check_levels(&self, op: &'static str) -> Result<()> {
+        let [least, most] = self.mipmaps;
+        if least <= most && !self.mipmap_bias.is_nan() {
+            return Ok(());
+        }
+        wrong(
+            op,
+            "levels of detail in rising order, and a bias",
+            format!("{least} to {most}, bias {}", self.mipmap_bias),
+        )
+    }
+
+    /// The sampling of an array with so many levels.
+    pub(super) fn of_levels(self, levels: u32) -> Self {
+        let last = levels.saturating_sub(1) as f32;
+        Self { mipmaps: self.mipmaps.map(|level| level.clamp(0.0, last)), ..self }
+    }
+
     /// The sampling of an array of so many axes. A GPU looks at the modes of all three: with a border along rows that a line has not, its linear
     /// filter takes half of each value from the border (H200).
     pub(super) fn of_axes(self, axes: usize) -> Self {
@@ -103,7 +148,7 @@ impl Sampling {
         if self.has_normalized_values && (is_float || size_of::<T>() > 2) {
             return wrong(op, "integers of 8 or 16 bits for normalized values", T::CUDA_NAME);
         }
-        if self.is_linear && !is_float && !self.has_normalized_values {
+        if (self.is_linear || self.is_linear_between_mipmaps) && !is_float && !self.has_normalized_values {
             return wrong(op, "floats or normalized values for the linear filter", T::CUDA_NAME);
         }
         if self.has_period() && !self.has_normalized_coordinates {
@@ -130,6 +175,10 @@ impl Sampling {
             is_linear: self.is_linear.into(),
             flags,
             border: self.border,
+            is_linear_between_mipmaps: self.is_linear_between_mipmaps.into(),
+            mipmap_bias: self.mipmap_bias,
+            least_mipmap: self.mipmaps[0],
+            most_mipmap: self.mipmaps[1],
             ..TextureDescriptor::default()
         }
     }

@@ -160,6 +160,10 @@ impl ArrayShape {
         elements.saturating_mul(self.channels as usize)
     }
 
+    pub(super) const fn gathers(&self) -> bool {
+        self.gathers
+    }
+
     /// Axes along which textures filter.
     pub(super) const fn filtered_axes(&self) -> usize {
         match self.form {
@@ -171,6 +175,14 @@ impl ArrayShape {
 
     pub(super) const fn is_cubemap(&self) -> bool {
         matches!(self.form, Arrangement::Cubemap | Arrangement::LayeredCubemap)
+    }
+
+    /// The most levels of mipmaps: down to one element, layers and faces aside.
+    pub const fn most_levels(&self) -> u32 {
+        let layers = if matches!(self.form, Arrangement::Volume) { self.layers } else { 1 };
+        let mut longest = if self.rows > self.columns { self.rows } else { self.columns };
+        longest = if layers > longest { layers } else { longest };
+        if longest == 0 { 0 } else { longest.ilog2() + 1 }
     }
 
     /// The descriptor that the driver takes, which has zeros for axes that are not there.
@@ -186,8 +198,7 @@ impl ArrayShape {
         ArrayDescriptor { width: self.columns, height, depth, format: T::FORMAT, channels: self.channels, flags }
     }
 
-    /// The shape of an array that another library has made.
-    #[cfg(feature = "gl")]
+    /// The shape of an array that is part of another object.
     pub(super) fn of_descriptor<T: Channel>(op: &'static str, descriptor: &ArrayDescriptor) -> Result<Self> {
         let ArrayDescriptor { width, height, depth, format, channels, flags } = *descriptor;
         if format != T::FORMAT || !matches!(channels, 1 | 2 | 4) {

@@ -577,6 +577,22 @@ static OPERATIONS: &[Operation<Call>] = &[
         sweep: |call| makes_array(call, |stream| CudaArray::zeros(stream, ArrayShape::volume(3, 1, 1)), [0; 3]),
     },
     Operation {
+        name: "MipmappedArray::zeros",
+        makes: &[(Allocation, 3), (Copy, 2)],
+        sweep: |call| {
+            sweep(
+                call,
+                |device| Ok(device.stream()),
+                |stream| gpu_driver::MipmappedArray::<u32>::zeros(stream, ArrayShape::plane(2, 2), 2),
+                |_, made| {
+                    let Some(made) = made else { return Ok(()) };
+                    ensure_eq!((made.level(0)?.to_vec()?, made.level(1)?.to_vec()?), (vec![0; 4], vec![0]));
+                    Ok(())
+                },
+            )
+        },
+    },
+    Operation {
         name: "CudaArray::from_slice",
         makes: &[(Allocation, 1), (Copy, 1)],
         sweep: |call| makes_array(call, |stream| CudaArray::from_slice(stream, ArrayShape::plane(3, 1), &HOST), HOST),
@@ -1085,7 +1101,10 @@ const OTHERS: &[&str] = &[
     "Stream::with_priority",
     "TensorMap::new",
     "Texture::of_array",
+    "MipmappedArray::level",
+    "MipmappedArray::level_mut",
     "Texture::of_line",
+    "Texture::of_mipmaps",
     "Texture::of_plane",
     "Tuner::clear",
     "Tuner::forget",
@@ -1138,6 +1157,7 @@ pub fn no_fallible_function_is_forgotten(_: &()) -> Outcome {
         include_str!("../../src/memory/pitched.rs"),
         include_str!("../../src/memory/slices.rs"),
         include_str!("../../src/texture/array.rs"),
+        include_str!("../../src/texture/mipmaps.rs"),
         include_str!("../../src/texture/object.rs"),
         include_str!("../../src/texture/surface.rs"),
         include_str!("../../src/module/dynamic.rs"),

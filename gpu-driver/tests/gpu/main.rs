@@ -180,6 +180,8 @@ fn main() -> ExitCode {
         arrays_of_every_shape_and_type_round_trip,
         boxes_are_copied_into_arrays_and_out_of_them,
         textures_of_every_form_give_their_elements,
+        mipmaps_are_read_by_their_level_of_detail,
+        error_mipmaps_and_levels_that_are_not_there,
         textures_and_surfaces_have_all_types_and_channels,
         the_linear_filter_interpolates,
         elements_around_a_place_are_gathered,

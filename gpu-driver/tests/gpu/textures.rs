@@ -1,8 +1,8 @@
 //! Values that kernels read and write through textures and surfaces.
 
 use gpu_driver::{
-    AddressMode, Arch, ArrayShape, Channel, CudaArray, Device, DeviceVec, DriverError, Function, LaunchConfig, Pitched,
-    Program, Sampling, Stream, Surface, Texture,
+    AddressMode, Arch, ArrayShape, Channel, CudaArray, Device, DeviceVec, DriverError, Function, HostOut, LaunchConfig,
+    MipmappedArray, Pitched, Program, Sampling, Stream, Surface, Texture,
 };
 use testkit::{Outcome, ensure, ensure_eq};
 
@@ -389,5 +389,75 @@ pub fn elements_around_a_place_are_gathered(device: &Device) -> Outcome {
         let made = CudaArray::<f32>::zeros(&stream, shape.for_gathers()).map(drop);
         ensure!(matches!(&made, Err(DriverError::Length { .. })), "{made:?}");
     }
+    Ok(())
+}
+
+const DETAILS: &str = "extern \"C\" __global__ void details(cudaTextureObject_t t, const float *level, float *y, int n) {\n\
+    if (threadIdx.x < n) y[threadIdx.x] = tex2DLod<float>(t, 0.3f, 0.6f, level[threadIdx.x]);\n}";
+
+/// A level of detail chooses the nearest level, or weighs two.
+pub fn mipmaps_are_read_by_their_level_of_detail(device: &Device) -> Outcome {
+    let stream = Stream::new(device)?;
+    // Lengths that are no powers of two, each level of one value.
+    let mut picture = MipmappedArray::<f32>::zeros(&stream, ArrayShape::plane(5, 12), 4)?;
+    let shapes: Vec<_> = (0..4).map(|level| picture.level(level).map(|of| of.shape())).collect::<Result<_, _>>()?;
+    ensure_eq!(
+        shapes.iter().map(|of| (of.rows(), of.columns())).collect::<Vec<_>>(),
+        [(5, 12), (2, 6), (1, 3), (1, 1)]
+    );
+    ensure_eq!(picture.level(1)?.to_vec()?, [0.0; 12]);
+    for level in 0..4 {
+        let array = picture.level_mut(level)?;
+        array.copy_from_slice(&vec![10.0 * level as f32; array.shape().values()])?;
+    }
+    let details = device.compile(DETAILS)?.function("details")?;
+    let read = |sampling: Sampling, at: &[f32]| -> Result<Vec<f32>, DriverError> {
+        let texture = Texture::of_mipmaps(&picture, sampling)?;
+        let mut y = vec![0.0f32; at.len()];
+        // SAFETY: each thread reads a level of detail, and writes one element.
+        unsafe { details.launch(LaunchConfig::new(1, 32), (&texture, at, HostOut(&mut y), at.len() as i32), &stream)? };
+        Ok(y)
+    };
+    let at = [-1.0, 0.0, 0.25, 0.75, 1.0, 1.5, 2.25, 3.0, 9.0];
+    let linear = Sampling::new().linear().linear_between_mipmaps();
+    ensure_eq!(read(linear, &at)?, [0.0, 0.0, 2.5, 7.5, 10.0, 15.0, 22.5, 30.0, 30.0]);
+    ensure_eq!(
+        read(Sampling::new(), &[-1.0, 0.0, 0.25, 0.75, 1.0, 2.25, 9.0])?,
+        [0.0, 0.0, 0.0, 10.0, 10.0, 20.0, 30.0]
+    );
+    ensure_eq!(read(linear.mipmap_bias(1.0), &[-1.0, 0.0, 0.5])?, [0.0, 10.0, 15.0]);
+    ensure_eq!(read(linear.mipmaps(1.0, 2.0), &at)?, [10.0, 10.0, 10.0, 10.0, 10.0, 15.0, 20.0, 20.0, 20.0]);
+    // A texture keeps all levels, and a level's array does.
+    let texture = Texture::of_mipmaps(&picture, linear)?;
+    let level = std::mem::replace(picture.level_mut(1)?, CudaArray::zeros(&stream, ArrayShape::plane(2, 6))?);
+    drop(picture);
+    let mut y = [0.0f32];
+    // SAFETY: as above.
+    unsafe { details.launch(LaunchConfig::new(1, 32), (&texture, &[2.5f32], HostOut(&mut y), 1), &stream)? };
+    ensure_eq!((y, level.to_vec()?), ([25.0], vec![10.0; 12]));
+    drop(texture);
+    ensure_eq!(level.to_vec()?, [10.0; 12]);
+    Ok(())
+}
+
+pub fn error_mipmaps_and_levels_that_are_not_there(device: &Device) -> Outcome {
+    let stream = device.stream();
+    let fails = |error: Option<DriverError>, part: &str| match error {
+        Some(error @ DriverError::Length { .. }) => error.to_string().contains(part),
+        _ => false,
+    };
+    let of = |shape, levels| MipmappedArray::<u32>::zeros(&stream, shape, levels);
+    ensure!(fails(of(ArrayShape::plane(4, 3), 4).err(), "1 to 3 levels"), "too many");
+    ensure!(fails(of(ArrayShape::line(1), 0).err(), "1 to 1 levels"), "none");
+    ensure!(fails(of(ArrayShape::plane(4, 3).for_gathers(), 1).err(), "without gathers"), "gathers");
+    ensure_eq!((ArrayShape::volume(9, 2, 2).most_levels(), ArrayShape::layered_plane(9, 2, 2).most_levels()), (4, 2));
+    let mut made = of(ArrayShape::cubemap(4).for_surfaces(), 3)?;
+    ensure_eq!((made.levels(), made.level(2)?.shape().layers(), made.level(1)?.shape().columns()), (3, 6, 2));
+    ensure!(made.level(1)?.shape().has_surfaces() && Surface::of_array(made.level(1)?).is_ok(), "surfaces");
+    ensure!(fails(made.level(3).err(), "below 3") && fails(made.level_mut(3).err(), "below 3"), "a fourth level");
+    let mixed = Texture::of_mipmaps(&made, Sampling::new().linear_between_mipmaps());
+    ensure!(fails(mixed.err(), "linear filter"), "integers between levels");
+    let falling = Texture::of_mipmaps(&made, Sampling::new().mipmaps(2.0, 1.0));
+    ensure!(fails(falling.err(), "rising order"), "no range");
     Ok(())
 }

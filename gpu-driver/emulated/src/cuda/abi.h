@@ -96,9 +96,10 @@ struct Runtime {
                                     unsigned line);
     // printf: text that is formatted already.
     void (*print)(const char *text, unsigned long bytes);
-    // A filtered read of a texture: up to four channels, each in 32 bits. The layer is the index for memory without a form.
-    void (*texture)(unsigned long long object, unsigned form, float x, float y, float z, int layer, unsigned wanted, unsigned *bits,
-                    const char *name, const char *file, unsigned line);
+    // A filtered read of a texture: up to four channels, each in 32 bits. The layer is the index for memory without a form,
+    // the detail a level of mipmaps.
+    void (*texture)(unsigned long long object, unsigned form, float x, float y, float z, int layer, float detail, unsigned wanted,
+                    unsigned *bits, const char *name, const char *file, unsigned line);
     // A read or write of a surface, of a value of 1, 2, 4, 8 or 16 bytes. `x` counts bytes, `z` layers or faces.
     void (*surface)(unsigned long long object, unsigned form, int x, int y, int z, unsigned access, void *value, unsigned bytes,
                     const char *name, const char *file, unsigned line);

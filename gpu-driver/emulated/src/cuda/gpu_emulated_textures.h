@@ -42,10 +42,10 @@ GPU_EMULATED_TEXEL_VECTORS(float, float)
 
 // Written by the driver: nothing else runs between its call and the read.
 template <class T>
-GPU_EMULATED_QUIET T sample(TexelForm form, cudaTextureObject_t object, float x, float y, float z, int layer,
+GPU_EMULATED_QUIET T sample(TexelForm form, cudaTextureObject_t object, float x, float y, float z, int layer, float detail,
                             const char *name, const char *file, unsigned line) {
     unsigned bits[4];
-    gpu_emulated_runtime->texture(object, form, x, y, z, layer, Texel<T>::wanted, bits, name, file, line);
+    gpu_emulated_runtime->texture(object, form, x, y, z, layer, detail, Texel<T>::wanted, bits, name, file, line);
     return Texel<T>::make(bits);
 }
 
@@ -55,7 +55,7 @@ GPU_EMULATED_QUIET T gather(cudaTextureObject_t object, float x, float y, int ch
     static_assert((Texel<T>::wanted & 7) == 4, "four elements are gathered: a vector of four");
     unsigned bits[4], last = channel < 0 || channel > 3 ? 7 : channel + 1;
     unsigned wanted = (Texel<T>::wanted & TEXEL_FLOATS) | last | TEXEL_GATHER;
-    gpu_emulated_runtime->texture(object, TEXEL_PLANE, x, y, 0, 0, wanted, bits, "tex2Dgather", file, line);
+    gpu_emulated_runtime->texture(object, TEXEL_PLANE, x, y, 0, 0, 0, wanted, bits, "tex2Dgather", file, line);
     return Texel<T>::make(bits);
 }
 
@@ -89,14 +89,21 @@ GPU_EMULATED_QUIET void surface_write(TexelForm form, T value, cudaSurfaceObject
         *value = gpu_emulated::sample<T>(gpu_emulated::form, object, __VA_ARGS__, #name, file, line);                        \
     }
 #define GPU_EMULATED_UNPACK(...) __VA_ARGS__
-GPU_EMULATED_TEXTURE(tex1Dfetch, TEXEL_MEMORY, (int x), 0, 0, 0, x)
-GPU_EMULATED_TEXTURE(tex1D, TEXEL_LINE, (float x), x, 0, 0, 0)
-GPU_EMULATED_TEXTURE(tex2D, TEXEL_PLANE, (float x, float y), x, y, 0, 0)
-GPU_EMULATED_TEXTURE(tex3D, TEXEL_VOLUME, (float x, float y, float z), x, y, z, 0)
-GPU_EMULATED_TEXTURE(tex1DLayered, TEXEL_LAYERED_LINE, (float x, int layer), x, 0, 0, layer)
-GPU_EMULATED_TEXTURE(tex2DLayered, TEXEL_LAYERED_PLANE, (float x, float y, int layer), x, y, 0, layer)
-GPU_EMULATED_TEXTURE(texCubemap, TEXEL_CUBEMAP, (float x, float y, float z), x, y, z, 0)
-GPU_EMULATED_TEXTURE(texCubemapLayered, TEXEL_LAYERED_CUBEMAP, (float x, float y, float z, int layer), x, y, z, layer)
+GPU_EMULATED_TEXTURE(tex1Dfetch, TEXEL_MEMORY, (int x), 0, 0, 0, x, 0)
+GPU_EMULATED_TEXTURE(tex1D, TEXEL_LINE, (float x), x, 0, 0, 0, 0)
+GPU_EMULATED_TEXTURE(tex2D, TEXEL_PLANE, (float x, float y), x, y, 0, 0, 0)
+GPU_EMULATED_TEXTURE(tex3D, TEXEL_VOLUME, (float x, float y, float z), x, y, z, 0, 0)
+GPU_EMULATED_TEXTURE(tex1DLayered, TEXEL_LAYERED_LINE, (float x, int layer), x, 0, 0, layer, 0)
+GPU_EMULATED_TEXTURE(tex2DLayered, TEXEL_LAYERED_PLANE, (float x, float y, int layer), x, y, 0, layer, 0)
+GPU_EMULATED_TEXTURE(texCubemap, TEXEL_CUBEMAP, (float x, float y, float z), x, y, z, 0, 0)
+GPU_EMULATED_TEXTURE(texCubemapLayered, TEXEL_LAYERED_CUBEMAP, (float x, float y, float z, int layer), x, y, z, layer, 0)
+GPU_EMULATED_TEXTURE(tex1DLod, TEXEL_LINE, (float x, float level), x, 0, 0, 0, level)
+GPU_EMULATED_TEXTURE(tex2DLod, TEXEL_PLANE, (float x, float y, float level), x, y, 0, 0, level)
+GPU_EMULATED_TEXTURE(tex3DLod, TEXEL_VOLUME, (float x, float y, float z, float level), x, y, z, 0, level)
+GPU_EMULATED_TEXTURE(tex1DLayeredLod, TEXEL_LAYERED_LINE, (float x, int layer, float level), x, 0, 0, layer, level)
+GPU_EMULATED_TEXTURE(tex2DLayeredLod, TEXEL_LAYERED_PLANE, (float x, float y, int layer, float level), x, y, 0, layer, level)
+GPU_EMULATED_TEXTURE(texCubemapLod, TEXEL_CUBEMAP, (float x, float y, float z, float level), x, y, z, 0, level)
+GPU_EMULATED_TEXTURE(texCubemapLayeredLod, TEXEL_LAYERED_CUBEMAP, (float x, float y, float z, int layer, float level), x, y, z, layer, level)
 #undef GPU_EMULATED_TEXTURE
 
 template <class T>

@@ -15,6 +15,7 @@ mod graphics;
 mod jit;
 mod launch;
 mod memory;
+mod mipmaps;
 mod module;
 mod occupancy;
 mod pitched;
@@ -45,6 +46,7 @@ pub fn address(name: &str) -> usize {
         jit::FUNCTIONS,
         launch::FUNCTIONS,
         memory::FUNCTIONS,
+        mipmaps::FUNCTIONS,
         module::FUNCTIONS,
         occupancy::FUNCTIONS,
         pitched::FUNCTIONS,

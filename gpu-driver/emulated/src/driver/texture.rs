@@ -72,11 +72,13 @@ fn memory(state: &State, resource: &ResourceDescriptor) -> Outcome<Texels> {
 
 /// Whether the rules allow to read such elements in that way.
 fn is_right(texture: &Texture) -> bool {
-    let TextureDescriptor { address_modes, is_linear, flags, border, .. } = texture.descriptor;
+    let TextureDescriptor { address_modes, is_linear, is_linear_between_mipmaps, flags, border, .. } = texture.descriptor;
     let known = texture_flag::READ_AS_INTEGER | texture_flag::NORMALIZED_COORDINATES;
     let is_memory = texture.texels.form == TexelForm::Memory;
     address_modes.iter().all(|&mode| mode <= 3)
         && is_linear <= 1
+        && is_linear_between_mipmaps <= 1
+        && (is_linear_between_mipmaps == 0 || texture.gives_floats())
         && (is_linear == 0 || texture.gives_floats())
         && flags & !known == 0
         && border.iter().all(|part| !part.is_nan())
@@ -94,12 +96,20 @@ unsafe extern "C" fn cuTexObjectCreate(
         // SAFETY: the caller passes both structures and a place for the answer; so below.
         let (resource, descriptor) =
             unsafe { (*resource.as_ref().ok_or(INVALID_VALUE)?, *descriptor.as_ref().ok_or(INVALID_VALUE)?) };
-        // Views of arrays and mipmaps are not emulated.
+        // Views of arrays are not emulated.
         if !view.is_null() {
             return Err(NOT_SUPPORTED);
         }
         let texels = match resource.kind {
             resource_kind::ARRAY => find(state, pointer(resource.place as usize))?.texels,
+            resource_kind::MIPMAPPED_ARRAY => {
+                // The driver has no other coordinates for them.
+                if descriptor.flags & texture_flag::NORMALIZED_COORDINATES == 0 {
+                    return Err(INVALID_VALUE);
+                }
+                let mipmaps = state.texels.mipmaps.get(&(resource.place as usize)).ok_or(INVALID_VALUE)?;
+                find(state, pointer(*mipmaps.levels.first().ok_or(INVALID_VALUE)?))?.texels
+            }
             resource_kind::LINEAR | resource_kind::PITCHED => memory(state, &resource)?,
             _ => return Err(NOT_SUPPORTED),
         };

@@ -2,13 +2,15 @@
 
 use std::ffi::{c_char, c_float, c_int, c_uint, c_ulonglong, c_void};
 
+use gpu_driver_core::texels::resource_kind;
+
 use super::{fail, leave_probe, memory::check, site};
 use crate::{
     abi::{access as kind, texels as abi},
     block::{Site, text},
     code::{ILLEGAL_ADDRESS, LAUNCH_FAILED, MISALIGNED},
     launch::{Launch, current},
-    texels::{Coordinates, Refusal, Surface, TexelForm, Texture},
+    texels::{Coordinates, Refusal, Surface, TexelForm, Texels, Texture, levels},
 };
 
 /// The value of a texture at a place, in the bits of up to four channels.
@@ -20,6 +22,7 @@ pub(super) unsafe extern "C" fn texture(
     y: c_float,
     z: c_float,
     layer: c_int,
+    detail: c_float,
     wanted: c_uint,
     bits: *mut c_uint,
     name: *const c_char,
@@ -37,9 +40,10 @@ pub(super) unsafe extern "C" fn texture(
     expect_type(launch, &texture, wanted, site);
     let form = TexelForm::of(form).unwrap_or(TexelForm::Memory);
     let at = Coordinates { at: [x, y, z], layer };
+    let levels = levels_of(launch, &texture, detail);
     let read = &mut |address, bytes| check(launch, address, bytes, 0, site);
     let sampled = if wanted & abi::GATHER == 0 {
-        texture.sample(form, at, read)
+        sample(&texture, levels, form, at, read)
     } else {
         // The number of channels that are wanted ends with the one that is gathered.
         texture.gather((wanted & abi::CHANNELS).saturating_sub(1) as usize, at.at, read)
@@ -58,11 +62,46 @@ pub(super) unsafe extern "C" fn texture(
     }
 }
 
+/// The elements of the levels that a texture reads, and the weight of the second; those of the texture itself without mipmaps.
+fn levels_of(launch: &Launch, texture: &Texture, detail: f32) -> ([Texels; 2], f32) {
+    let texels = launch.texels();
+    let mipmaps = texels.mipmaps.get(&(texture.resource.place as usize));
+    let Some(mipmaps) = mipmaps.filter(|_| texture.resource.kind == resource_kind::MIPMAPPED_ARRAY) else {
+        return ([texture.texels; 2], 0.0);
+    };
+    let (chosen, weight) = levels(&texture.descriptor, mipmaps.levels.len(), detail);
+    let of_level = |level: usize| mipmaps.levels.get(level).and_then(|array| texels.arrays.get(array));
+    (chosen.map(|level| of_level(level).map_or(texture.texels, |array| array.texels)), weight)
+}
+
+/// The value of the first level, or between it and the second.
+fn sample(
+    texture: &Texture,
+    (levels, weight): ([Texels; 2], f32),
+    form: TexelForm,
+    at: Coordinates,
+    read: &mut dyn FnMut(usize, usize),
+) -> Result<[c_uint; 4], Refusal> {
+    let [first, second] = levels.map(|texels| Texture { texels, ..*texture });
+    let near = first.sample(form, at, read)?;
+    if weight == 0.0 {
+        return Ok(near);
+    }
+    let far = second.sample(form, at, read)?.map(f32::from_bits);
+    let mut mixed = near.map(f32::from_bits);
+    mixed.iter_mut().zip(far).for_each(|(near, far)| *near = *near * (1.0 - weight) + far * weight);
+    Ok(mixed.map(f32::to_bits))
+}
+
 /// Whether the array of a texture is there; memory without a form is checked when it is read.
 fn is_alive(launch: &Launch, texture: &Texture) -> bool {
-    use gpu_driver_core::texels::resource_kind::ARRAY;
-    texture.context == launch.context
-        && (texture.resource.kind != ARRAY || launch.texels().arrays.contains_key(&(texture.resource.place as usize)))
+    let place = texture.resource.place as usize;
+    let is_there = match texture.resource.kind {
+        resource_kind::ARRAY => launch.texels().arrays.contains_key(&place),
+        resource_kind::MIPMAPPED_ARRAY => launch.texels().mipmaps.contains_key(&place),
+        _ => true,
+    };
+    texture.context == launch.context && is_there
 }
 
 /// Refuses a type of values that the texture does not give.

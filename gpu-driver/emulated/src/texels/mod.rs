@@ -203,6 +203,29 @@ pub(crate) struct CudaArray {
     pub(crate) bytes: usize,
 }
 
+/// A mipmapped CUDA array: the handles of its levels' arrays, which share its memory.
+#[derive(Clone, Debug)]
+pub(crate) struct Mipmaps {
+    pub(crate) context: usize,
+    pub(crate) levels: Vec<usize>,
+    pub(crate) start: usize,
+    pub(crate) bytes: usize,
+}
+
+/// The levels that a texture reads at a level of detail, and the weight of the second.
+pub(crate) fn levels(descriptor: &TextureDescriptor, count: usize, detail: f32) -> ([usize; 2], f32) {
+    let last = count.saturating_sub(1);
+    let [least, most] = [descriptor.least_mipmap, descriptor.most_mipmap].map(|end| end.clamp(0.0, last as f32));
+    let place = (detail + descriptor.mipmap_bias).clamp(least.min(most), most);
+    let place = if place.is_nan() { least } else { place };
+    if descriptor.is_linear_between_mipmaps == 0 {
+        // The nearest one.
+        return ([(place + 0.5).floor() as usize; 2].map(|level| level.min(last)), 0.0);
+    }
+    let first = place.floor();
+    ([first as usize, (first as usize + 1).min(last)], ((place - first) * 256.0).round() / 256.0)
+}
+
 /// A texture object.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Texture {
@@ -236,6 +259,7 @@ pub(crate) struct Surface {
 #[derive(Debug, Default)]
 pub(crate) struct TexelObjects {
     pub(crate) arrays: HashMap<usize, CudaArray>,
+    pub(crate) mipmaps: HashMap<usize, Mipmaps>,
     pub(crate) textures: HashMap<u64, Texture>,
     pub(crate) surfaces: HashMap<u64, Surface>,
 }
@@ -243,6 +267,7 @@ pub(crate) struct TexelObjects {
 impl TexelObjects {
     pub(crate) fn forget_context(&mut self, context: usize) {
         self.arrays.retain(|_, array| array.context != context);
+        self.mipmaps.retain(|_, mipmaps| mipmaps.context != context);
         self.textures.retain(|_, texture| texture.context != context);
         self.surfaces.retain(|_, surface| surface.context != context);
     }
