@@ -65,6 +65,7 @@ impl<T: Element, D: Dimension> GpuArray<T, D> {
     /// assert_eq!(x.strides(), [1, 3]);
     /// # Ok::<(), gpu_array::ArrayError>(())
     /// ```
+    #[track_caller]
     pub fn zeros(home: impl Into<Stream>, shape: impl ShapeBuilder<Dim = D>) -> Result<Self> {
         let layout = Layout::of(shape)?;
         Ok(Self::from_parts(DeviceVec::zeros(&home.into(), layout.len())?, layout))
@@ -147,6 +148,7 @@ impl<T: Element, D: Dimension> GpuArray<T, D> {
     /// # Errors
     /// `OutOfMemory`, `DeviceLost`.
     #[doc(alias("clone", "copy"))]
+    #[track_caller]
     pub fn try_clone(&self) -> Result<Self> {
         self.pending.check()?;
         Ok(Self::from_parts(self.data.try_clone()?, self.layout.clone()))

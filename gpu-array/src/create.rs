@@ -26,6 +26,7 @@ impl<T: Element, D: Dimension> GpuArray<T, D> {
     /// # Ok::<(), gpu_array::ArrayError>(())
     /// ```
     #[doc(alias("array", "asarray"))]
+    #[track_caller]
     pub fn from_ndarray<S: Data<Elem = T>>(home: impl Into<Stream>, source: &ArrayBase<S, D>) -> Result<Self> {
         transfer::from_ndarray(&home.into(), source.view())
     }
@@ -34,6 +35,7 @@ impl<T: Element, D: Dimension> GpuArray<T, D> {
     ///
     /// # Errors
     /// `TooLarge`, or the driver's; `NoNvrtc` where the fill kernel cannot be compiled.
+    #[track_caller]
     pub fn full(home: impl Into<Stream>, shape: impl ShapeBuilder<Dim = D>, value: T) -> Result<Self> {
         let layout = Layout::of(shape)?;
         let mut array = Self::from_parts(device::allocate(&home.into(), layout.len())?, layout);
@@ -52,6 +54,7 @@ impl<T: Element, D: Dimension> GpuArray<T, D> {
     /// assert_eq!(x.to_ndarray()?, ndarray::Array2::ones((2, 3)));
     /// # Ok::<(), gpu_array::ArrayError>(())
     /// ```
+    #[track_caller]
     pub fn ones(home: impl Into<Stream>, shape: impl ShapeBuilder<Dim = D>) -> Result<Self>
     where
         T: Numeric,
@@ -73,6 +76,7 @@ impl<T: Element, D: Dimension> GpuArray<T, D> {
     /// assert_eq!(x.to_ndarray()?, ndarray::array![[1, 2], [3, 4]]);
     /// # Ok::<(), gpu_array::ArrayError>(())
     /// ```
+    #[track_caller]
     pub fn from_shape_vec(
         home: impl Into<Stream>,
         shape: impl ShapeBuilder<Dim = D>,
@@ -100,6 +104,7 @@ impl<T: Element> GpuArray<T, Ix1> {
     /// # Ok::<(), gpu_array::ArrayError>(())
     /// ```
     #[doc(alias("from_slice", "arr1"))]
+    #[track_caller]
     pub fn from_vec(home: impl Into<Stream>, elements: impl AsRef<[T]>) -> Result<Self> {
         Self::from_shape_vec(home, elements.as_ref().len(), elements)
     }
@@ -117,6 +122,7 @@ impl<T: Float> GpuArray<T, Ix1> {
     /// assert_eq!(x.to_ndarray()?.to_vec(), [0.0, 0.25, 0.5, 0.75, 1.0]);
     /// # Ok::<(), gpu_array::ArrayError>(())
     /// ```
+    #[track_caller]
     pub fn linspace(home: impl Into<Stream>, start: T, stop: T, n: usize) -> Result<Self> {
         expression::linspace(start, stop, n).eval_on(home)
     }
@@ -134,6 +140,7 @@ impl<T: Float> GpuArray<T, Ix1> {
     /// # Ok::<(), gpu_array::ArrayError>(())
     /// ```
     #[doc(alias = "endpoint")]
+    #[track_caller]
     pub fn linspace_without_end(home: impl Into<Stream>, start: T, stop: T, n: usize) -> Result<Self> {
         expression::linspace_without_end(start, stop, n).eval_on(home)
     }
@@ -152,6 +159,7 @@ impl<T: Numeric> GpuArray<T, Ix2> {
     /// # Ok::<(), gpu_array::ArrayError>(())
     /// ```
     #[doc(alias = "identity")]
+    #[track_caller]
     pub fn eye(home: impl Into<Stream>, n: usize) -> Result<Self> {
         expression::eye(n).eval_on(home)
     }
@@ -172,6 +180,7 @@ impl<T: Number> GpuArray<T, Ix1> {
     /// assert_eq!(x.to_ndarray()?.to_vec(), [0.0, 0.25, 0.5, 0.75]);
     /// # Ok::<(), gpu_array::ArrayError>(())
     /// ```
+    #[track_caller]
     pub fn arange(home: impl Into<Stream>, start: T, stop: T, step: T) -> Result<Self> {
         expression::arange(start, stop, step)?.eval_on(home)
     }

@@ -15,6 +15,7 @@ pub(crate) fn shape_of<D: Dimension>(layout: &Layout<D>) -> Shape<D> {
 
 /// A new array on the same stream with the same elements, in Fortran order where these are, else in C order: a copy by the driver, or a kernel
 /// where they lie otherwise.
+#[track_caller]
 pub(crate) fn to_dense<T: Element, D: Dimension>(view: &GpuView<'_, T, D>) -> Result<GpuArray<T, D>> {
     let layout = view.layout();
     let dense = match (layout.is_c_contiguous(), layout.is_f_contiguous()) {
@@ -26,6 +27,7 @@ pub(crate) fn to_dense<T: Element, D: Dimension>(view: &GpuView<'_, T, D>) -> Re
 }
 
 /// A new array on the same stream with the same elements, in C order: a copy by the driver, or a kernel where they lie otherwise.
+#[track_caller]
 pub(crate) fn to_standard_layout<T: Element, D: Dimension>(view: &GpuView<'_, T, D>) -> Result<GpuArray<T, D>> {
     let layout = Layout::c(view.raw_dim())?;
     if view.layout().is_c_contiguous() {

@@ -25,6 +25,7 @@ impl<T: Element, D: Dimension> GpuArray<T, D> {
     /// # Ok::<(), gpu_array::ArrayError>(())
     /// ```
     #[doc(alias = "load")]
+    #[track_caller]
     pub fn read_npy(home: impl Into<Stream>, path: impl AsRef<Path>) -> Result<Self>
     where
         T: ReadableElement,

@@ -44,6 +44,7 @@ impl<T: Element, D: Dimension> PinnedArray<T, D> {
     ///
     /// # Errors
     /// `TooLarge`; the driver's, such as `OutOfPinnedMemory`.
+    #[track_caller]
     pub fn zeros(device: &Device, shape: impl IntoDimension<Dim = D>) -> Result<Self> {
         let dim = shape.into_dimension();
         Ok(Self { data: PinnedVec::zeros(device, checked_len(dim.slice())?)?, dim })
@@ -53,6 +54,7 @@ impl<T: Element, D: Dimension> PinnedArray<T, D> {
     ///
     /// # Errors
     /// The driver's, such as `OutOfPinnedMemory`.
+    #[track_caller]
     pub fn from_ndarray<S: Data<Elem = T>>(device: &Device, source: &ArrayBase<S, D>) -> Result<Self> {
         let mut array = Self::zeros(device, source.raw_dim())?;
         for (stored, element) in array.data.iter_mut().zip(source) {

@@ -6,6 +6,7 @@ use ndarray::{Array, ArrayView, ArrayViewMut, CowArray, Dimension, ShapeBuilder}
 use crate::{ArrayError, Element, GpuArray, GpuView, GpuViewMut, Result, dense, expression::job, layout::Layout};
 
 /// A copy on the device, in Fortran order where the source is, else in C order.
+#[track_caller]
 pub(crate) fn from_ndarray<T: Element, D: Dimension>(
     home: &Stream,
     source: ArrayView<'_, T, D>,

@@ -1,14 +1,18 @@
 //! Contexts, streams, events, modules and kernels of this crate as those of `cust`, and the reverse.
 //!
-//! | ours | lent to cust: ours stays the owner | taken over from cust: ours is the owner |
-//! |---|---|---|
-//! | [`Device`] | [`Device::as_cust`] | [`Device::from_cust`], beside the context that cust retains |
-//! | [`Stream`] | [`Stream::as_cust`] | [`Stream::from_cust`] |
-//! | [`Event`] | [`Event::as_cust`] | [`Event::from_cust`] |
-//! | [`Module`] | [`Module::as_cust`] | [`Module::from_cust`] |
-//! | [`Function`] | [`Function::with_cust`] | [`Function::from_cust`], while cust's module stays the owner |
-//! | [`DeviceVec`](crate::DeviceVec) | `as_cust`, `as_cust_pointer` | `from_cust`; `into_cust` gives it away |
-//! | [`PinnedVec`](crate::PinnedVec) | `as_cust` | `from_cust`; `into_cust` gives it away |
+//! | ours | lent to cust: ours stays the owner | taken over from cust: ours is the owner | given away: cust is the owner |
+//! |---|---|---|---|
+//! | [`Device`] | [`Device::as_cust`] | [`Device::from_cust`], beside the context that cust retains | no need: cust's `Context::new` retains the same context |
+//! | [`Stream`] | [`Stream::as_cust`] | [`Stream::from_cust`] | [`Stream::into_cust`], of the only handle |
+//! | [`Event`] | [`Event::as_cust`] | [`Event::from_cust`] | [`Event::into_cust`] |
+//! | [`Module`] | [`Module::as_cust`] | [`Module::from_cust`] | [`Module::into_cust`], of the only handle |
+//! | [`Function`] | [`Function::with_cust`] | [`Function::from_cust`], while cust's module stays the owner | none: a kernel goes with its module, which others may share |
+//! | [`DeviceVec`](crate::DeviceVec) | `as_cust`, `as_cust_pointer` | `from_cust` | `into_cust` |
+//! | [`PinnedVec`](crate::PinnedVec) | `as_cust` | `from_cust` | `into_cust` |
+//!
+//! After `into_cust` the device stays open until the process ends, since cust's objects do not keep it, and handles of a context that has gone are not
+//! checked by the driver. The main stream, graphs, textures and arrays are never given away: the context or other objects share them, or cust has no such
+//! type.
 
 use std::{
     fmt,
@@ -157,6 +161,27 @@ impl Stream {
         // SAFETY: the owner is the stream itself, which nobody else has.
         unsafe { Self::from_foreign(device, raw, stream) }
     }
+
+    /// The stream as one of cust's, which owns it from now on. The device stays open until the process ends, since cust's stream does not keep it.
+    ///
+    /// # Errors
+    /// `Length` for the device's main stream, for another library's, and where clones or buffers with this home are left, which the stream must outlive;
+    /// `InCapture`; `DeviceLost`. The handle is dropped then.
+    ///
+    /// ```no_run
+    /// use gpu_driver::{Device, Stream};
+    /// let theirs = Stream::new(&Device::first()?)?.into_cust()?;
+    /// theirs.synchronize().unwrap();
+    /// # Ok::<(), gpu_driver::DriverError>(())
+    /// ```
+    pub fn into_cust(self) -> Result<cust::stream::Stream> {
+        let make = || cust::stream::Stream::new(cust::stream::StreamFlags::NON_BLOCKING, None);
+        let device = self.device().clone();
+        let raw = self.into_raw("Stream::into_cust")?;
+        device.keep_open();
+        // SAFETY: a stream's handle, which the new object alone has.
+        ours("cuStreamCreate", unsafe { handover::give(raw.cast(), make) })
+    }
 }
 
 impl Event {
@@ -181,6 +206,17 @@ impl Event {
         }
         mem::forget(event);
         Ok(Self::of_raw(device, raw.cast()))
+    }
+
+    /// The event as one of cust's, which owns it from now on. The device stays open until the process ends, since cust's event does not keep it.
+    ///
+    /// # Errors
+    /// None so far.
+    pub fn into_cust(self) -> Result<cust::event::Event> {
+        self.device().keep_open();
+        let make = || cust::event::Event::new(cust::event::EventFlags::DEFAULT);
+        // SAFETY: an event's handle, which the new object alone has.
+        ours("cuEventCreate", unsafe { handover::give(self.into_raw().cast(), make) })
     }
 }
 
@@ -211,6 +247,21 @@ impl Module {
         }
         mem::forget(module);
         Ok(Self::of_raw(device, raw.cast(), true))
+    }
+
+    /// The module as one of cust's, which owns it from now on. Waits for the device, since cust unloads at once. The device stays open until the process
+    /// ends, since cust's module does not keep it.
+    ///
+    /// # Errors
+    /// `Length` where a kernel of the module, a clone or a graph is left, which the module must outlive, and for the module of [`Function::from_cust`];
+    /// `InCapture`; `DeviceLost`. The handle is dropped then.
+    pub fn into_cust(self) -> Result<cust::module::Module> {
+        let make = || cust::module::Module::from_cubin([], &[]);
+        let device = self.device().clone();
+        let raw = self.into_raw("Module::into_cust")?;
+        device.keep_open();
+        // SAFETY: a module's handle, which the new object alone has.
+        ours("cuModuleLoadDataEx", unsafe { handover::give(raw.cast(), make) })
     }
 }
 

@@ -1,11 +1,11 @@
 //! Events: marks in a stream, to time its work; the order of streams, and the wait for all of them.
 
-use std::{ffi::c_char, fmt, ptr::null_mut, sync::Weak};
+use std::{ptr::null_mut, sync::Weak};
 
-use crate::raw::{CUevent, all::CUipcEventHandle};
+use crate::raw::CUevent;
 use gpu_driver_core::lock;
 
-use crate::{CudaCode, Device, DriverError, Result, Stream, context::Current, sys};
+use crate::{CudaCode, Device, DriverError, IpcEventHandle, Result, Stream, context::Current, sys};
 
 const DEFAULT: u32 = 0;
 const BLOCKING_SYNC: u32 = 1;
@@ -33,31 +33,6 @@ pub struct Event {
 unsafe impl Send for Event {}
 // SAFETY: as above; the handle is never changed.
 unsafe impl Sync for Event {}
-
-/// An event of a process, in words for another process on the same machine: 64 bytes.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub struct IpcEventHandle([u8; Self::BYTES]);
-
-impl IpcEventHandle {
-    /// Bytes of a handle.
-    pub const BYTES: usize = 64;
-
-    /// The bytes to send.
-    pub fn to_bytes(self) -> [u8; Self::BYTES] {
-        self.0
-    }
-
-    /// The handle of bytes that were received.
-    pub fn from_bytes(bytes: [u8; Self::BYTES]) -> Self {
-        Self(bytes)
-    }
-}
-
-impl fmt::Debug for IpcEventHandle {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("IpcEventHandle")
-    }
-}
 
 impl Event {
     /// An event that can be timed, not recorded yet.
@@ -104,11 +79,10 @@ impl Event {
     #[doc(alias = "cuIpcGetEventHandle")]
     pub fn ipc_handle(&self) -> Result<IpcEventHandle> {
         let _current = self.device.enter()?;
-        let mut handle = CUipcEventHandle { reserved: [0; IpcEventHandle::BYTES] };
-        // SAFETY: the pointer is valid for the call, the event is alive.
-        let code = unsafe { sys::cuIpcGetEventHandle(&mut handle, self.raw) };
-        self.device.check("cuIpcGetEventHandle", code)?;
-        Ok(IpcEventHandle(handle.reserved.map(|byte| byte as u8)))
+        IpcEventHandle::ask(|handle| {
+            // SAFETY: the pointer is valid for the call, the event is alive.
+            self.device.check("cuIpcGetEventHandle", unsafe { sys::cuIpcGetEventHandle(handle, self.raw) })
+        })
     }
 
     /// Opens an event of another process, to wait for its mark, or to record it for the other to wait.
@@ -121,9 +95,9 @@ impl Event {
     #[doc(alias("from_ipc_handle", "cuIpcOpenEventHandle"))]
     pub unsafe fn open_ipc(device: &Device, handle: IpcEventHandle) -> Result<Self> {
         let _current = device.enter()?;
-        let (mut raw, handle) = (null_mut(), CUipcEventHandle { reserved: handle.0.map(|byte| byte as c_char) });
+        let mut raw = null_mut();
         // SAFETY: the pointer is valid for the call; the handle is one, as the caller promises. Destroyed in Drop.
-        device.check("cuIpcOpenEventHandle", unsafe { sys::cuIpcOpenEventHandle(&mut raw, handle) })?;
+        device.check("cuIpcOpenEventHandle", unsafe { sys::cuIpcOpenEventHandle(&mut raw, handle.to_raw()) })?;
         Ok(Self { device: device.clone(), raw })
     }
 
@@ -221,6 +195,16 @@ impl Event {
     #[cfg(feature = "cust")]
     pub(crate) fn of_raw(device: &Device, raw: CUevent) -> Self {
         Self { device: device.clone(), raw }
+    }
+
+    /// Gives up the handle: whoever takes it destroys the event.
+    #[cfg(feature = "cust")]
+    pub(crate) fn into_raw(self) -> CUevent {
+        let mut event = std::mem::ManuallyDrop::new(self);
+        let raw = event.raw;
+        // SAFETY: the only other field with a Drop, dropped once, as the event itself is not.
+        unsafe { std::ptr::drop_in_place(&raw mut event.device) };
+        raw
     }
 
     pub(crate) fn as_raw(&self) -> CUevent {

@@ -31,7 +31,8 @@
 //! `gpu-driver = { version = "…", default-features = false }`, and the same for the crates above, leaves `cust` out, and with it that variable: all but
 //! `gpu_driver::cust` stays as it is.
 //!
-//! The feature `templates` adds `Program::from_template`; `half` and `num-complex` make the numbers of these crates elements and arguments.
+//! The feature `templates` adds `Program::from_template`; `half` and `num-complex` make the numbers of these crates elements and arguments; `gl` adds
+//! `GlBuffer` and `GlImage`, objects of OpenGL for kernels.
 //!
 //! Debug builds run the emulated device about five times slower unless two of its crates are optimised in `Cargo.toml`, as
 //! [`emulated`] shows.
@@ -73,8 +74,11 @@ pub mod emulated;
 mod environment;
 mod event;
 mod generated;
+#[cfg(feature = "gl")]
+mod gl;
 mod global;
 mod graph;
+mod ipc;
 mod kernel;
 mod launch_arguments;
 mod loaded;
@@ -111,17 +115,20 @@ pub use minijinja;
 pub use arguments::{Argument, Arguments, In, InOut, Out};
 pub use attributes::{Attribute, CacheConfig, Limit};
 pub use device::{CurrentGuard, Device, OLDEST_DRIVER};
-pub use event::{Event, IpcEventHandle};
+pub use event::Event;
 pub use generated::{GeneratedKernel, KernelSpace, PARAMETER_BYTES};
+#[cfg(feature = "gl")]
+pub use gl::{GlAccess, GlBuffer, GlImage, MappedGlBuffer, MappedGlImage};
 pub use global::Global;
 #[doc(hidden)]
 pub use gpu_driver_core::debug_by_text;
 #[doc(inline)]
 pub use gpu_driver_core::{ArgumentMismatch, CompileError, CudaCode, CudaVersion, DriverError, JitError, Result};
 pub use graph::Graph;
+pub use ipc::{IpcEventHandle, IpcMemoryHandle};
 pub use kernel::{CHECKED_ARCHS, Entry, Instance, Kernel, Registry, Source};
 pub use launch_arguments::{HostOut, LaunchArgument, LaunchArguments};
-pub use memory::{Advice, DeviceSlice, DeviceSliceMut, DeviceVec, GrowingVec, IpcMemoryHandle, ManagedVec, Pitched};
+pub use memory::{Advice, DeviceSlice, DeviceSliceMut, DeviceVec, GrowingVec, ManagedVec, Pitched};
 pub use module::{Dim3, Function, JitOptions, LaunchConfig, LinkInput, Linker, Module};
 pub use nvrtc::{Arch, Binary, BinaryKind, Header, Origin, Program};
 pub use occupancy::FunctionAttributes;

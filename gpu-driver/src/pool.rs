@@ -90,7 +90,7 @@ impl Device {
     /// from now on, until the trace is dropped: to find the buffers that a program forgets to drop. A [`GrowingVec`](crate::GrowingVec) is not recorded.
     ///
     /// A place is the call of this crate in the caller's source: `DeviceVec::zeros`, `PinnedVec::from_slice` and so on. Functions of other crates that
-    /// call these show their own line, unless they are `#[track_caller]` too.
+    /// call these show their own line, unless they are `#[track_caller]` too, as those of `gpu-array` that make arrays are.
     ///
     /// # Cost
     /// A lock for each allocation and release while a trace lives, else one load of a number.

@@ -221,6 +221,24 @@ impl Stream {
         self.device.check("cuStreamQuery", code).map(|()| true)
     }
 
+    /// Gives up the handle of a stream that nobody else has: whoever takes it destroys the stream. Scratch memory goes in the stream's order.
+    #[cfg(feature = "cust")]
+    pub(crate) fn into_raw(self, op: &'static str) -> Result<CUstream> {
+        let current = self.device.enter()?;
+        self.not_captured(op, &current)?;
+        let refused = |got: &str| {
+            let (expected, got) = ("the only handle of a stream of Stream::new".to_owned(), got.to_owned());
+            Err(DriverError::Length { op, expected, got })
+        };
+        let Some(owned) = self.owned else { return refused("the device's main stream") };
+        if owned.owner.is_some() {
+            return refused("another library's stream");
+        }
+        let Ok(mut owned) = Arc::try_unwrap(owned) else { return refused("a stream that buffers or clones share") };
+        owned.owner = Some(Box::new(()));
+        Ok(owned.raw)
+    }
+
     pub(crate) fn scratch(&self) -> &Scratch {
         self.owned.as_ref().map_or(&self.device.0.scratches.main, |owned| &owned.scratch)
     }

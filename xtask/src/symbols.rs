@@ -8,13 +8,16 @@ const TARGET: &str = "gpu-driver/src/sys/symbols.rs";
 /// Answered by gpu-driver itself in every state, so they have no slot.
 const OWN: [&str; 2] = ["cuGetErrorString", "cuGetErrorName"];
 
-/// Functions that are newer than cust_raw, as it would declare them.
-const NEWER: [&str; 3] = [
+/// Functions that are newer than cust_raw, or of headers that it leaves out (`cudaGL.h`), as it would declare them.
+const NEWER: [&str; 6] = [
     "cuLaunchKernelEx(config: *const c_void, f: CUfunction, kernelParams: *mut *mut c_void, extra: *mut *mut c_void)",
     "cuTensorMapEncodeTiled(map: *mut c_void, element: c_int, rank: c_uint, address: *mut c_void, lengths: *const c_ulonglong, \
      strides: *const c_ulonglong, box_lengths: *const c_uint, steps: *const c_uint, interleave: c_int, swizzle: c_int, \
      promotion: c_int, fill: c_int)",
     "cuFuncGetParamInfo(func: CUfunction, paramIndex: usize, paramOffset: *mut usize, paramSize: *mut usize)",
+    "cuGraphicsGLRegisterBuffer(pCudaResource: *mut CUgraphicsResource, buffer: c_uint, Flags: c_uint)",
+    "cuGraphicsGLRegisterImage(pCudaResource: *mut CUgraphicsResource, image: c_uint, target: c_uint, Flags: c_uint)",
+    "cuGLGetDevices_v2(pCudaDeviceCount: *mut c_uint, pCudaDevices: *mut CUdevice, cudaDeviceCount: c_uint, deviceList: c_int)",
 ];
 
 /// Writes the file, or with `check` fails when it differs from the text that would be written.

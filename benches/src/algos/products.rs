@@ -115,6 +115,29 @@ impl Product {
         }
     }
 
+    /// Products to which a row is added, and of which negative values become 0, in each arithmetic of f32 or of numbers of 16 bits.
+    pub(crate) fn layers(set: Set) -> [Self; 4] {
+        let product = set.pick(Self::of(64, 32, 64), Self::of(512, 256, 512), Self::of(8192, 256, 8192));
+        [Arithmetic::Own, Arithmetic::Tf32, Arithmetic::F16, Arithmetic::Bf16].map(|arithmetic| product.by(arithmetic))
+    }
+
+    /// The name of the operation on one of [`Product::layers`].
+    pub(crate) fn layer_operation(&self) -> &'static str {
+        if self.arithmetic == Arithmetic::Tf32 { "layer-tf32" } else { "layer" }
+    }
+
+    /// The row that is added.
+    pub(crate) fn bias<T: Scalar>(&self) -> Vec<T> {
+        let [left, right] = [self.m * self.k, self.k * self.n];
+        data::uniform_from(left + right, self.n).into_iter().map(|value| self.arithmetic.rounded(value)).collect()
+    }
+
+    /// [`Product::check`] of one of [`Product::layers`].
+    pub(crate) fn check_layer<T: Scalar>(&self, c: &[T]) -> Check {
+        let bias: Vec<f64> = self.bias::<T>().into_iter().map(Scalar::to_f64).collect();
+        self.check_of(c, |sum, column| (sum + bias[column]).max(0.0))
+    }
+
     /// The name of the operation.
     pub(crate) fn operation(&self) -> &'static str {
         match (self.matrices, self.n, self.arithmetic) {
@@ -164,6 +187,11 @@ impl Product {
 
     /// Three rows of at most 128 matrices of c, the first and the last among them, in C order, relative to |a| |b|.
     pub(crate) fn check<T: Scalar>(&self, c: &[T]) -> Check {
+        self.check_of(c, |sum, _| sum)
+    }
+
+    /// [`Product::check`] of a function of the sums and their columns, which is no steeper than 1.
+    fn check_of<T: Scalar>(&self, c: &[T], function: impl Fn(f64, usize) -> f64 + Sync) -> Check {
         let Self { matrices, m, k, n, .. } = *self;
         let [a, b] = self.factors::<T>();
         let place = |matrix: usize, row: usize, column: usize, rows: usize, columns: usize, by_columns: bool| {
@@ -182,8 +210,12 @@ impl Product {
                 }
             }
             let got = &c[(matrix * m + row) * n..][..n];
-            let errors =
-                got.iter().zip(sums).zip(sizes).map(|((&c, sum), size)| (Scalar::to_f64(c) - sum).abs() / size);
+            let errors = got
+                .iter()
+                .zip(sums)
+                .zip(sizes)
+                .enumerate()
+                .map(|(column, ((&c, sum), size))| (Scalar::to_f64(c) - function(sum, column)).abs() / size);
             errors.fold(0.0, Check::larger)
         });
         let error = error.reduce(|| 0.0, Check::larger);

@@ -4,9 +4,10 @@
 use std::{ffi::c_int, mem::MaybeUninit};
 
 use cudarc::cublas::sys;
-use gpu_array::{Float, bf16, f16};
+use gpu_array::{Float, GpuArray, bf16, f16};
 use gpu_driver::{CurrentGuard, DevicePod, DeviceVec};
 use gpu_sparse::Scalar;
+use ndarray::{Array2, Ix2};
 
 use super::library::{self, Library};
 use crate::{
@@ -50,6 +51,11 @@ pub(super) fn figures(harness: &mut Harness) {
     products::<f64>(harness);
     halves::<f16>(harness, "f16", Arithmetic::F16);
     halves::<bf16>(harness, "bf16", Arithmetic::Bf16);
+    let [own, tf32, of_f16, of_bf16] = Product::layers(harness.set());
+    layer::<f32>(harness, "f32", own);
+    layer::<f32>(harness, "f32", tf32);
+    layer::<f16>(harness, "f16", of_f16);
+    layer::<bf16>(harness, "bf16", of_bf16);
     // And a vector that a launch takes longer than.
     let short = harness.set().pick(None, None, Some(1 << 14));
     for n in short.into_iter().chain(algos::lengths::<f32>(harness)) {
@@ -135,7 +141,31 @@ fn halves<T: Float + DevicePod + Into<f64>>(harness: &mut Harness, dtype: &'stat
     }
 }
 
-/// The product of matrices at these addresses, a, b and c, with sums of f32 on tensor cores.
+/// A product, and an expression of our own that adds a row and has no negative values, in a second pass over the result.
+fn layer<T: Float + Into<f64>>(harness: &mut Harness, dtype: &'static str, product: Product) {
+    harness.figure(product.layer_operation(), dtype, product.name(), "cublas").work(product.work::<T>()).on_gpu(
+        |gpu| {
+            let array = |shape: [usize; 2], values: Vec<f32>| -> Outcome<GpuArray<T, Ix2>> {
+                let values = values.into_iter().map(|value| T::rounded_from_f64(value.into())).collect();
+                Ok(GpuArray::from_ndarray(gpu.stream(), &Array2::from_shape_vec(shape, values)?)?)
+            };
+            let (Product { m, k, n, .. }, [a, b]) = (product, product.factors::<f32>());
+            let c = GpuArray::<T, _>::zeros(gpu.stream(), (m, n))?;
+            Ok((array([m, k], a)?, array([k, n], b)?, array([1, n], product.bias())?, c, Handle::new(gpu)?))
+        },
+        |(a, b, bias, c, handle)| {
+            let address = |array: &GpuArray<T, Ix2>| array.as_device_vec().as_raw();
+            mixed(handle, &product, [address(a), address(b), address(c)])?;
+            Ok(c.update(|c| (c + &*bias).maximum(T::ZERO))?)
+        },
+        |(.., c, _), ()| {
+            let c = c.as_device_vec().to_vec()?.into_iter().map(|value| Into::<f64>::into(value) as f32);
+            Ok(product.check_layer(&c.collect::<Vec<f32>>()))
+        },
+    );
+}
+
+/// The product of matrices at these addresses, a, b and c, with sums of f32.
 fn mixed(handle: &Handle, product: &Product, [a, b, c]: [u64; 3]) -> Outcome {
     let (one, zero) = (1.0f32, 0.0f32);
     let [m, k, n] = [product.m, product.k, product.n].map(c_int::try_from);
@@ -145,7 +175,8 @@ fn mixed(handle: &Handle, product: &Product, [a, b, c]: [u64; 3]) -> Outcome {
     let (real, compute) = match product.arithmetic {
         Arithmetic::F16 => (sys::cudaDataType_t::CUDA_R_16F, sys::cublasComputeType_t::CUBLAS_COMPUTE_32F),
         Arithmetic::Bf16 => (sys::cudaDataType_t::CUDA_R_16BF, sys::cublasComputeType_t::CUBLAS_COMPUTE_32F),
-        _ => (sys::cudaDataType_t::CUDA_R_32F, sys::cublasComputeType_t::CUBLAS_COMPUTE_32F_FAST_TF32),
+        Arithmetic::Tf32 => (sys::cudaDataType_t::CUDA_R_32F, sys::cublasComputeType_t::CUBLAS_COMPUTE_32F_FAST_TF32),
+        _ => (sys::cudaDataType_t::CUDA_R_32F, sys::cublasComputeType_t::CUBLAS_COMPUTE_32F),
     };
     // SAFETY: three matrices of these shapes and that type on the device; the factors are read before the call returns.
     ok("cublasGemmEx", unsafe {

@@ -7,7 +7,7 @@ use gpu_algos::{
 };
 use gpu_array::{Float, GpuArray, GpuView, bf16, f16};
 use gpu_sparse::Scalar;
-use ndarray::{Array3, Axis, Ix1, Ix2, Ix3};
+use ndarray::{Array2, Array3, Axis, Ix1, Ix2, Ix3};
 
 use super::BY;
 use crate::{
@@ -27,6 +27,36 @@ pub(super) fn figures(harness: &mut Harness) {
     of_type::<f64>(harness, |product, _| product);
     halves::<f16>(harness, "f16", Arithmetic::F16);
     halves::<bf16>(harness, "bf16", Arithmetic::Bf16);
+    let [own, tf32, of_f16, of_bf16] = Product::layers(harness.set());
+    layer::<f32>(harness, "f32", own, |product| product);
+    layer::<f32>(harness, "f32", tf32, |product| product.precision(Precision::Tf32));
+    layer::<f16>(harness, "f16", of_f16, |product| product);
+    layer::<bf16>(harness, "bf16", of_bf16, |product| product);
+}
+
+/// A product, a row and no negative values, in one expression.
+fn layer<T: MatmulElement + Float + Into<f64>>(
+    harness: &mut Harness,
+    dtype: &'static str,
+    product: Product,
+    in_precision: for<'a> fn(MatrixProduct<'a, T, Ix2>) -> MatrixProduct<'a, T, Ix2>,
+) {
+    harness.figure(product.layer_operation(), dtype, product.name(), BY).work(product.work::<T>()).on_gpu(
+        |gpu| {
+            let array = |rows: usize, columns: usize, values: Vec<f32>| -> Outcome<GpuArray<T, Ix2>> {
+                let values = values.into_iter().map(|value| T::rounded_from_f64(value.into())).collect();
+                Ok(GpuArray::from_ndarray(gpu.stream(), &Array2::from_shape_vec((rows, columns), values)?)?)
+            };
+            let (Product { m, k, n, .. }, [a, b]) = (product, product.factors::<f32>());
+            let c = GpuArray::zeros(gpu.stream(), (m, n))?;
+            Ok((array(m, k, a)?, array(k, n, b)?, array(1, n, product.bias())?, c))
+        },
+        move |(a, b, bias, c)| Ok(c.assign((in_precision(a.matmul(&*b)) + &*bias).maximum(T::ZERO))?),
+        |(.., c), ()| {
+            let c = c.as_device_vec().to_vec()?.into_iter().map(|value| Into::<f64>::into(value) as f32);
+            Ok(product.check_layer(&c.collect::<Vec<f32>>()))
+        },
+    );
 }
 
 /// Products of numbers of 16 bits.

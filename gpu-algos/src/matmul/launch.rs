@@ -9,9 +9,10 @@ use gpu_array::{
 use smallvec::SmallVec;
 
 use super::{
+    epilogue::{EPILOGUE, EpilogueText, ProductEpilogue},
     params::{PARAMS, check_text, launch},
     plan::choose,
-    policy::MatmulPolicy,
+    policy::{MatmulPolicy, PACK_BYTES},
     precision::{Precision, RequestedPrecision},
     problem::MatmulProblem,
     stack::StackPolicy,
@@ -29,6 +30,9 @@ const MULTIPLY_COMPLEX: Header =
     Header { name: "multiply_complex.cuh", text: include_str!("device/multiply_complex.cuh") };
 const OPERAND_TILE: Header = Header { name: "operand_tile.cuh", text: include_str!("device/operand_tile.cuh") };
 
+/// The type of the parameters of the kernel of tiles.
+pub(super) const PARAMS_TYPE: &str = "gpu::matmul::MatmulParams<gpu::MAX_AXES>";
+
 /// The keys of kernels of products.
 static SPACE: KernelSpace = KernelSpace::new();
 
@@ -36,7 +40,12 @@ static SPACE: KernelSpace = KernelSpace::new();
 ///
 /// # Errors
 /// Those of [`run`].
-pub(super) fn run_halves(problem: &MatmulProblem, homes: &[&Stream], stream: &Stream) -> Result<bool> {
+fn run_halves(
+    problem: &MatmulProblem,
+    epilogue: Option<&ProductEpilogue<'_, '_>>,
+    homes: &[&Stream],
+    stream: &Stream,
+) -> Result<bool> {
     // Of a stack of small matrices most of a tile would be empty.
     let fits = problem.batch.len() <= MAX_AXES && !StackPolicy::is_small(problem);
     let Some(products) = Products::of(problem.dtype, Precision::Strict).filter(|_| fits) else { return Ok(false) };
@@ -44,10 +53,11 @@ pub(super) fn run_halves(problem: &MatmulProblem, homes: &[&Stream], stream: &St
         return Ok(true);
     }
     let limits = DeviceLimits::of(stream.device())?;
-    warpgroup::run(problem, products, f64::INFINITY, &limits, homes, stream)
+    warpgroup::run(problem, (products, f64::INFINITY), epilogue, &limits, homes, stream)
 }
 
-/// Enqueues the product on `stream`, after the work of `homes`. Does not wait.
+/// Enqueues the product on `stream`, after the work of `homes`; false, with nothing enqueued, for some products of numbers of 16 bits, and for those
+/// whose kernel takes no epilogue, where there is one. Does not wait.
 ///
 /// # Errors
 /// `TooManyAxes`, `TooLarge`; those of the compiler and of the launch.
@@ -55,54 +65,78 @@ pub(super) fn run(
     op: &'static str,
     problem: &MatmulProblem,
     precision: RequestedPrecision,
+    epilogue: Option<&ProductEpilogue<'_, '_>>,
     homes: &[&Stream],
     stream: &Stream,
-) -> Result<()> {
+) -> Result<bool> {
+    if problem.dtype.is_half() {
+        return run_halves(problem, epilogue, homes, stream);
+    }
     let got = problem.batch.len();
     if got > MAX_AXES {
         return Err(AlgoError::TooManyAxes { op, limit: MAX_AXES, got });
     }
     if problem.is_empty() {
-        return Ok(());
+        return Ok(true);
     }
     let device = stream.device();
     let limits = DeviceLimits::of(device)?;
     let stack = StackPolicy::of(problem, &limits).filter(|_| !precision.is_forced);
     let (kernel, launch) = if let Some(policy) = stack {
+        if epilogue.is_some() {
+            return Ok(false);
+        }
         (policy.kernel(problem.dtype, device)?, policy.launch(problem))
     } else {
         let plan = choose(op, problem, &limits)?;
         let strict = if precision.is_forced { f64::INFINITY } else { plan.time as f64 };
         if let Some(products) = Products::of(problem.dtype, precision.precision)
-            && warpgroup::run(problem, products, strict, &limits, homes, stream)?
+            && warpgroup::run(problem, (products, strict), epilogue, &limits, homes, stream)?
         {
-            return Ok(());
+            return Ok(true);
         }
-        (kernel(problem.dtype, &plan.policy, device)?, launch(problem, &plan))
+        let mut launch = launch(problem, &plan);
+        if let Some(epilogue) = epilogue {
+            epilogue.write(problem, PACK_BYTES / problem.dtype.bytes(), &mut launch.params);
+        }
+        (kernel(problem.dtype, &plan.policy, epilogue, device)?, launch)
     };
-    // SAFETY: the params fulfil the kernel's contract: every offset lies within the views that the three matrices were made from, and no two elements
-    // of c have one place. The views are borrowed (that of c exclusively) until this call returns, and their homes come before the launch.
-    unsafe { launch.enqueue(&kernel, homes, stream) }
+    // SAFETY: the params fulfil the kernel's contract: every offset lies within the views that the three matrices and the leaves of the epilogue were
+    // made from, and no two elements of c have one place. The views are borrowed until this call returns (that of c exclusively, but for leaves that have
+    // each element at its place in c, as `Around` says), and their homes come before the launch.
+    unsafe { launch.enqueue(&kernel, homes, stream)? };
+    Ok(true)
 }
 
-fn kernel(dtype: DType, policy: &MatmulPolicy, device: &Device) -> Result<GeneratedKernel> {
-    let key: SmallVec<[u64; 8]> = [SPACE.word()].into_iter().chain(policy.key(dtype)).collect();
-    Ok(device.generated_kernel(&SPACE, &key, || Ok(program(dtype, policy)))?)
+fn kernel(
+    dtype: DType,
+    policy: &MatmulPolicy,
+    epilogue: Option<&ProductEpilogue<'_, '_>>,
+    device: &Device,
+) -> Result<GeneratedKernel> {
+    let mut key: SmallVec<[u64; 32]> = [SPACE.word()].into_iter().chain(policy.key(dtype)).collect();
+    key.extend(epilogue.into_iter().flat_map(ProductEpilogue::key));
+    let program = || program(dtype, policy, epilogue.map(|epilogue| epilogue.text(PARAMS_TYPE)));
+    Ok(device.generated_kernel(&SPACE, &key, || Ok(program()))?)
 }
 
 /// The program of a kernel of tiles.
-pub(super) fn program(dtype: DType, policy: &MatmulPolicy) -> Program {
-    program_of(MATMUL, dtype, policy.template(dtype))
+pub(super) fn program(dtype: DType, policy: &MatmulPolicy, epilogue: Option<EpilogueText>) -> Program {
+    let Some(epilogue) = epilogue else { return program_of(MATMUL, dtype, policy.template(dtype)) };
+    let template = policy.template_of(dtype, &epilogue.params);
+    program_with(MATMUL, dtype, template, &epilogue.text, &epilogue.headers)
 }
 
 /// The program of the kernel that `template` names in a header.
 pub(super) fn program_of(header: Header, dtype: DType, template: String) -> Program {
+    program_with(header, dtype, template, "", &[])
+}
+
+fn program_with(header: Header, dtype: DType, template: String, epilogue: &str, further: &[Header]) -> Program {
     let of_element = if dtype.is_complex() { &[COMPLEX, MULTIPLY_COMPLEX][..] } else { &[] };
     let includes = [&header].into_iter().chain(of_element).map(|header| format!("#include \"{}\"\n", header.name));
-    let text = includes.chain([check_text()]).collect::<String>();
+    let text = includes.chain([check_text(), epilogue.to_owned()]).collect::<String>();
     let program = loop_program("matmul.cu", text).name_expression(template);
-    with_headers(
-        program,
-        HEADERS.into_iter().chain([PARAMS, OPERAND_TILE, MULTIPLY, header]).chain(of_element.iter().copied()),
-    )
+    let headers = HEADERS.into_iter().chain([PARAMS, OPERAND_TILE, MULTIPLY, EPILOGUE, header]);
+    with_headers(program, headers.chain(of_element.iter().chain(further).copied()))
 }

@@ -18,7 +18,8 @@ use crate::{Result, common::operand::Receiver};
 /// Matrix products of arrays, views and expressions on a GPU.
 ///
 /// Nothing is computed before [`MatrixProduct::eval`] or [`MatrixProduct::write_into`], and these do not wait. A product is an operand of expressions, as
-/// in `(x.matmul(&w) + &bias).maximum(0.0)`, which computes it first, and a factor of further products, as in `a.matmul(&b).matmul(&c)`.
+/// in `(x.matmul(&w) + &bias).maximum(0.0)`, which its kernel evaluates before it writes ([`MatrixProduct::into_expr`] says which), and a factor of
+/// further products, as in `a.matmul(&b).matmul(&c)`.
 ///
 /// # Shapes
 /// NumPy's. Two matrices of shapes (m, k) and (k, n) give (m, n). A vector on the left is a row and one on the right a column, without that axis in

@@ -13,6 +13,8 @@
 //! let mut d = GpuArray::zeros(&device, (301, 400))?;
 //! a.matmul(&b).write_into(d.slice_mut(s![1.., ..])?)?; // into a view
 //! gemm(0.5, &a, &b, 1.0, d.slice_mut(s![1.., ..])?)?; // d[1..] += 0.5 a b
+//! let bias = GpuArray::<f32, _>::full(&device, 400, -1.0)?;
+//! let layer = (a.matmul(&b) + &bias).maximum(0.0).eval()?; // one launch: the product's kernel adds and compares before it writes
 //! # Ok::<(), gpu_algos::AlgoError>(())
 //! ```
 //!
@@ -37,6 +39,8 @@
 //! `problem.rs` has NumPy's rules for shapes, and brings operands into the order of the kernel. `policy.rs` estimates the time of each tile and
 //! grid, and `plan.rs` takes the least. `launch.rs` compiles and launches `device/matmul.cuh`, which multiplies f64 on tensor cores where they know it.
 //! [`Precision`] lets products of f32 take Hopper's tensor cores (`warpgroup/`).
+//! An expression around a product becomes a part of either kernel (`epilogue.rs`, `device/fused_epilogue.cuh`), as a template argument that plain
+//! products do not have.
 //! Stacks of matrices of up to 64 rows and columns have a kernel of their own (`stack.rs`, `device/matmul_stack.cuh`). Products with vectors are
 //! reductions (`vectors.rs`). [`tensordot`] makes of sums over pairs of axes one product of matrices (`tensordot.rs`);
 //! [`einsum`](mod@crate::einsum) takes labels of axes instead.
@@ -45,6 +49,7 @@
 mod choices;
 mod dims;
 mod element;
+mod epilogue;
 mod launch;
 mod methods;
 mod operand;

@@ -4,7 +4,7 @@ use std::{any::Any, error::Error, marker::PhantomData, sync::Arc};
 
 use gpu_array::{
     ArrayError, GpuArray,
-    expression::{Deferred, Evaluated, Expr, Gpu, IntoExpr, Lowered, deferred},
+    expression::{Around, Deferred, Evaluated, Expr, Gpu, IntoExpr, Lowered, Within, deferred},
     gpu_driver::Stream,
 };
 use ndarray::{Dimension, IxDyn};
@@ -14,7 +14,7 @@ use super::{
     element::MatmulElement,
     precision::RequestedPrecision,
     problem::MatmulShape,
-    product::{Factor, MatrixProduct, multiply, multiply_arrays},
+    product::{Factor, MatrixProduct, multiply, multiply_around, multiply_arrays},
 };
 use crate::{
     AlgoError, Result,
@@ -45,10 +45,29 @@ macro_rules! scalar_product {
 scalars! { scalar_product; i32 i64 u32 u64 f32 f64 }
 
 impl<'a, T: MatmulElement, K: Dimension> MatrixProduct<'a, T, K> {
-    /// The product as an expression: it is computed before the kernel that reads it, on the same stream.
+    /// The product as an expression: the product's kernel evaluates the expression around it too (an epilogue), or the product is computed first, on the
+    /// same stream.
+    ///
+    /// # Rounding
+    /// That of the expression of the computed array: the product is rounded to its type, of f16 and bf16 too, and so is each operation of the expression.
+    ///
+    /// # Determinism
+    /// The bits are those of [`MatrixProduct::eval`] and the expression of its result, whether the expression is evaluated by the product's kernel or
+    /// apart. That kernel has the same sums in the same order; where it would not, the expression is evaluated apart.
     ///
     /// # Cost
-    /// The launches of [`MatrixProduct::eval`], into an array that the expression reads in its own launch, once.
+    /// The launches of [`MatrixProduct::eval`] and no other, no further pass over the result, and no array for the product, if
+    /// - the expression has the shape and the type of the product, one value, and at most 8 arrays and scalars, of which arrays are broadcast as they are
+    ///   (a row, a column, one element, in each matrix of a stack or in all of them), and places ([`index`](gpu_array::expression::index)) count;
+    /// - its operations are few and short, such as `+ - *`, comparisons, `maximum` and `where_`: two of them may be divisions, square roots or exponentials,
+    ///   as in the logistic function, none a sine, a logarithm or a power;
+    /// - the result lies by rows, in C order or with gaps;
+    /// - the product is none with a vector and none of a stack of small matrices (those whose sizes are at most 64), and of f16 and bf16 it is on tensor
+    ///   cores.
+    ///
+    /// Else the product goes into an array, which the expression reads in its own launch, once. The product may be used twice, as in `&p * &p`; of several
+    /// products the last one takes the expression, and those before it go into arrays. A new value of an array may be made of the old one
+    /// ([`update`](GpuArray::update)): `c.update(|c| c * 0.5 + a.matmul(&b))`.
     ///
     /// # Example
     /// ```no_run
@@ -57,7 +76,7 @@ impl<'a, T: MatmulElement, K: Dimension> MatrixProduct<'a, T, K> {
     /// let device = Device::first()?;
     /// let x = GpuArray::<f32, _>::full(&device, (300, 200), 1.0)?;
     /// let (weights, bias) = (GpuArray::full(&device, (200, 100), 0.5)?, GpuArray::full(&device, 100, -1.0)?);
-    /// let layer = (x.matmul(&weights) + &bias).maximum(0.0).eval()?; // two launches
+    /// let layer = (x.matmul(&weights) + &bias).maximum(0.0).eval()?; // one launch
     /// # Ok::<(), gpu_algos::AlgoError>(())
     /// ```
     pub fn into_expr(self) -> Expr<'a, T, K> {
@@ -97,11 +116,23 @@ impl<T: MatmulElement> Deferred for LazyProduct<T> {
         operands: &[&Lowered<'_>],
         home: Option<&Stream>,
     ) -> std::result::Result<Vec<Evaluated>, Box<dyn Error + Send + Sync>> {
-        let (home, &[a, b]) = (home.ok_or(ArrayError::NoHome)?, operands) else {
-            return Err(ArrayError::NoArrays { op: OP }.into());
-        };
-        let product = self.product([a, b], home).map_err(|error: AlgoError| error.into_array_error(OP))?;
-        Ok(vec![Evaluated::new::<T, IxDyn, Gpu>(product)?])
+        match self.within(operands, None, home.ok_or(ArrayError::NoHome)?)? {
+            Within::Alone(product) => Ok(product),
+            Within::Whole => Ok(Vec::new()),
+        }
+    }
+
+    fn may_evaluate_around(&self) -> bool {
+        true
+    }
+
+    fn evaluate_around(
+        &self,
+        operands: &[&Lowered<'_>],
+        around: &Around<'_, '_>,
+        home: &Stream,
+    ) -> std::result::Result<Within, Box<dyn Error + Send + Sync>> {
+        Ok(self.within(operands, Some(around), home)?)
     }
 
     fn as_any(&self) -> &dyn Any {
@@ -110,10 +141,30 @@ impl<T: MatmulElement> Deferred for LazyProduct<T> {
 }
 
 impl<T: MatmulElement> LazyProduct<T> {
-    fn product(&self, factors: [&Lowered<'_>; 2], home: &Stream) -> Result<GpuArray<T, IxDyn>> {
+    fn within(
+        &self,
+        operands: &[&Lowered<'_>],
+        around: Option<&Around<'_, '_>>,
+        home: &Stream,
+    ) -> std::result::Result<Within, ArrayError> {
+        let &[a, b] = operands else { return Err(ArrayError::NoArrays { op: OP }) };
+        let product = self.product([a, b], around, home);
+        match product.map_err(|error: AlgoError| error.into_array_error(OP))? {
+            Some(product) => Ok(Within::Alone(vec![Evaluated::new::<T, IxDyn, Gpu>(product)?])),
+            None => Ok(Within::Whole),
+        }
+    }
+
+    /// The product as an array; None where its kernel has written the values of the expression around it.
+    fn product(
+        &self,
+        factors: [&Lowered<'_>; 2],
+        around: Option<&Around<'_, '_>>,
+        home: &Stream,
+    ) -> Result<Option<GpuArray<T, IxDyn>>> {
         let shape = MatmulShape::of(OP, factors[0].shape(), factors[1].shape())?;
-        let mut product = allocate::<T, IxDyn>(home, dim_of(OP, &shape.result())?)?;
         let once = (T::one(), T::ZERO);
+        let mut product: GpuArray<T, IxDyn>;
         // Arrays are read where they are; other factors become one.
         let computed =
             |factor: &Lowered<'_>| factor.array().is_none().then(|| factor.eval_on_device::<T>(home)).transpose();
@@ -121,8 +172,15 @@ impl<T: MatmulElement> LazyProduct<T> {
         let (on_left, on_right) = (lowered(a.as_ref())?, lowered(b.as_ref())?);
         let left = on_left.as_ref().map_or_else(|| in_memory(factors[0]), in_memory)?;
         let right = on_right.as_ref().map_or_else(|| in_memory(factors[1]), in_memory)?;
-        if multiply_arrays(OP, &shape, [left, right], home, once, self.precision, &mut product.view_mut())? {
-            return Ok(product);
+        let arrays = [left, right];
+        if let Some(around) = around
+            && multiply_around::<T>(OP, &shape, &arrays, home, self.precision, around)?
+        {
+            return Ok(None);
+        }
+        product = allocate::<T, IxDyn>(home, dim_of(OP, &shape.result())?)?;
+        if multiply_arrays(OP, &shape, arrays, home, once, self.precision, &mut product.view_mut())? {
+            return Ok(Some(product));
         }
         drop((on_left, on_right));
         // Numbers of 16 bits that no kernel takes, which are computed in f32.
@@ -130,7 +188,7 @@ impl<T: MatmulElement> LazyProduct<T> {
         let (a, b) = (a.map_or_else(|| whole(factors[0]), Ok)?, b.map_or_else(|| whole(factors[1]), Ok)?);
         let factors = [Factor::new((&a).into_expr()), Factor::new((&b).into_expr())];
         multiply(OP, [&factors[0], &factors[1]], home, once, self.precision, product.view_mut())?;
-        Ok(product)
+        Ok(Some(product))
     }
 }
 

@@ -132,7 +132,7 @@ pub(super) fn params_of(problem: &MatmulProblem, grid: Option<&MatmulGrid>, is_c
             batch_rank: problem.batch.len() as u32,
             is_c_packed: is_c_packed.into(),
         },
-        batch: AxisParams::list(problem.batch.iter().map(|axis| AxisParams::new(axis.length, &axis.steps)), 3),
+        batch: AxisParams::list(problem.batch.iter().map(|axis| AxisParams::new(axis.length, &axis.steps[..3])), 3),
     }
     .write(&mut params);
     params

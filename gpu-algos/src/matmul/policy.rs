@@ -112,8 +112,17 @@ impl MatmulPolicy {
 
     /// The C++ expression of the kernel.
     pub(super) fn template(&self, dtype: DType) -> String {
+        format!("{}>", self.template_arguments(dtype))
+    }
+
+    /// The C++ expression of the kernel with parameters of a type of their own.
+    pub(super) fn template_of(&self, dtype: DType, params: &str) -> String {
+        format!("{}, {params}>", self.template_arguments(dtype))
+    }
+
+    fn template_arguments(&self, dtype: DType) -> String {
         let (element, tile, Self { load_a, load_b, .. }) = (cuda_element(dtype), self.tile.text(), self);
-        format!("gpu::matmul::matmul<{element}, {tile}, {load_a}, {load_b}>")
+        format!("gpu::matmul::matmul<{element}, {tile}, {load_a}, {load_b}")
     }
 
     /// All that the program depends on.

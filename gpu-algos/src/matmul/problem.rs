@@ -1,6 +1,9 @@
 //! Shapes of products by NumPy's rules, and operands as the kernels walk them.
 
-use gpu_array::{DType, expression::checked_len};
+use gpu_array::{
+    DType,
+    expression::{checked_len, pack_bytes},
+};
 use ndarray::{ArrayViewD, Axis};
 use smallvec::SmallVec;
 
@@ -152,6 +155,9 @@ impl Matrix {
     }
 }
 
+/// Leaves of an expression, of the shape of c.
+pub(super) type Leaves = SmallVec<[Matrix; 2]>;
+
 /// A product as the kernel computes it: the columns of c are neighbours if anything is.
 #[derive(Clone, Debug)]
 pub(super) struct MatmulProblem {
@@ -162,7 +168,9 @@ pub(super) struct MatmulProblem {
     pub(super) a: Matrix,
     pub(super) b: Matrix,
     pub(super) c: Matrix,
-    /// Axes of the stack, the innermost first; steps are those of c, a and b.
+    /// Leaves of the expression around the product.
+    pub(super) leaves: Leaves,
+    /// Axes of the stack, the innermost first; steps are those of c, a and b, and of leaves.
     pub(super) batch: SmallVec<[axes::Axis; 4]>,
     /// The bits of the factors, of complex numbers a word for each part.
     pub(super) alpha: [u64; 2],
@@ -171,7 +179,18 @@ pub(super) struct MatmulProblem {
 
 impl MatmulProblem {
     /// The product of `a` and `b` into `c`, with the bits of alpha and beta.
-    pub(super) fn new(dtype: DType, shape: &MatmulShape, [a, b, c]: [Matrix; 3], [alpha, beta]: [[u64; 2]; 2]) -> Self {
+    pub(super) fn new(dtype: DType, shape: &MatmulShape, matrices: [Matrix; 3], factors: [[u64; 2]; 2]) -> Self {
+        Self::with_leaves(dtype, shape, matrices, Leaves::new(), factors)
+    }
+
+    /// [`MatmulProblem::new`] with an expression around the product, whose leaves are `leaves`.
+    pub(super) fn with_leaves(
+        dtype: DType,
+        shape: &MatmulShape,
+        [a, b, c]: [Matrix; 3],
+        leaves: Leaves,
+        [alpha, beta]: [[u64; 2]; 2],
+    ) -> Self {
         let MatmulShape { m, n, k, .. } = *shape;
         let mut batch: SmallVec<[axes::Axis; 4]> = (0..shape.batch.len())
             .rev()
@@ -179,11 +198,11 @@ impl MatmulProblem {
             .map(|axis| axes::Axis {
                 length: shape.batch[axis],
                 outer: true,
-                steps: [&c, &a, &b].into_iter().map(|matrix| matrix.batch[axis]).collect(),
+                steps: [&c, &a, &b].into_iter().chain(&leaves).map(|matrix| matrix.batch[axis]).collect(),
             })
             .collect();
         join(&mut batch);
-        let mut problem = Self { dtype, m, n, k, a, b, c, batch, alpha, beta };
+        let mut problem = Self { dtype, m, n, k, a, b, c, leaves, batch, alpha, beta };
         if problem.c.column.unsigned_abs() > problem.c.row.unsigned_abs() && problem.m > 1 {
             problem.transpose();
         }
@@ -200,8 +219,9 @@ impl MatmulProblem {
 
     /// Computes the transposed result: c' = b' a'.
     fn transpose(&mut self) {
-        let Self { a, b, c, .. } = self.clone();
+        let Self { a, b, c, leaves, .. } = self.clone();
         (self.a, self.b, self.c) = (b.transposed(), a.transposed(), c.transposed());
+        self.leaves = leaves.into_iter().map(Matrix::transposed).collect();
         std::mem::swap(&mut self.m, &mut self.n);
         self.batch.iter_mut().for_each(|axis| axis.steps.swap(1, 2));
     }
@@ -213,10 +233,33 @@ impl MatmulProblem {
             && steps[2] == 0
             && Some(steps[0]) == self.c.row.checked_mul(rows)
             && Some(steps[1]) == self.a.row.checked_mul(rows)
+            && self.leaves.iter().zip(&steps[3..]).all(|(leaf, &step)| Some(step) == leaf.row.checked_mul(rows))
         {
             self.m *= length;
             self.batch.remove(0);
         }
+    }
+
+    /// Whether kernels of both walk the same factors in the same order, so that sums have the same bits.
+    pub(super) fn adds_as(&self, other: &Self) -> bool {
+        let walk = |problem: &Self| (problem.dtype, problem.m, problem.n, problem.k);
+        let same_axes = |(own, other): (&axes::Axis, &axes::Axis)| {
+            (own.length, &own.steps[1..3]) == (other.length, &other.steps[1..3])
+        };
+        walk(self) == walk(other)
+            && (&self.a, &self.b) == (&other.a, &other.b)
+            && self.batch.len() == other.batch.len()
+            && self.batch.iter().zip(&other.batch).all(same_axes)
+    }
+
+    /// Whether packs of `width` elements of `bytes` along the rows of a leaf are whole and aligned.
+    pub(super) fn is_leaf_packed(&self, leaf: usize, width: usize, bytes: usize) -> bool {
+        let Matrix { address, row, column, .. } = self.leaves[leaf];
+        let is_multiple = |step: isize| step.unsigned_abs().is_multiple_of(width);
+        column == 1
+            && is_multiple(row)
+            && address.is_multiple_of(pack_bytes(width, bytes))
+            && self.batch.iter().all(|axis| is_multiple(axis.steps[3 + leaf]))
     }
 
     /// Number of matrices in the stack.

@@ -2,11 +2,16 @@
 
 use std::{fmt, marker::PhantomData};
 
-use gpu_array::{ArrayError, GpuArray, GpuViewMut, expression::Assembled, gpu_driver::Stream};
+use gpu_array::{
+    ArrayError, GpuArray, GpuViewMut,
+    expression::{Around, Assembled},
+    gpu_driver::Stream,
+};
 use ndarray::{Dimension, Ix0};
 
 use super::{
     element::MatmulElement,
+    epilogue::ProductEpilogue,
     launch,
     precision::RequestedPrecision,
     problem::{MatmulProblem, MatmulShape},
@@ -17,7 +22,7 @@ use crate::{
     common::{
         array_operand::{ArrayLayout, ArrayOperand},
         launch::{Homes, allocate, unique},
-        shape::dim_of,
+        shape::{dim_of, in_order},
     },
 };
 
@@ -130,16 +135,40 @@ pub(super) fn multiply_arrays<'t, T: MatmulElement, K: Dimension>(
         vectors::run(op, T::DTYPE, shape, [&left, &right, &result], &homes, stream)?;
         return Ok(true);
     }
-    let factors = [alpha, beta].map(|factor| match T::DTYPE.is_half() {
-        true => [u64::from(factor.to_float().to_bits()), 0],
-        false => factor.to_words(),
-    });
-    let problem = MatmulProblem::new(T::DTYPE, shape, [left, right, result], factors);
-    if T::DTYPE.is_half() {
-        return launch::run_halves(&problem, &homes, stream);
+    let problem = MatmulProblem::new(T::DTYPE, shape, [left, right, result], [alpha, beta].map(words_of));
+    launch::run(op, &problem, precision, None, &homes, stream)
+}
+
+/// Enqueues the product of arrays with an expression around it, whose values go to the target of `around`; false, with nothing enqueued, if no kernel
+/// gives the bits that the product has in C order.
+pub(super) fn multiply_around<T: MatmulElement>(
+    op: &'static str,
+    shape: &MatmulShape,
+    [(left, left_homes), (right, right_homes)]: &[(ArrayLayout<'_>, Homes<'_>); 2],
+    stream: &Stream,
+    precision: RequestedPrecision,
+    around: &Around<'_, '_>,
+) -> Result<bool> {
+    let Some(epilogue) = ProductEpilogue::of(around).filter(|_| !shape.is_of_vectors()) else { return Ok(false) };
+    let (left, right, target) = (shape.left(left), shape.right(right), around.target());
+    let lengths = shape.result();
+    let strides = in_order(&lengths, 1);
+    let dense = shape.target(&ArrayLayout { address: 0, shape: &lengths, strides: &strides });
+    let result = shape.target(&ArrayLayout { address: target.address, shape: &lengths, strides: target.strides });
+    let (leaves, factors) = (epilogue.leaves(shape), [T::one(), T::ZERO].map(words_of));
+    let alone = MatmulProblem::new(T::DTYPE, shape, [left.clone(), right.clone(), dense], factors);
+    let problem = MatmulProblem::with_leaves(T::DTYPE, shape, [left, right, result], leaves, factors);
+    if !problem.adds_as(&alone) {
+        return Ok(false);
     }
-    launch::run(op, &problem, precision, &homes, stream)?;
-    Ok(true)
+    let of_factors = left_homes.iter().chain(right_homes).map(|home| -> &Stream { home });
+    let homes = unique(of_factors.chain(epilogue.homes()).chain([target.home]));
+    launch::run(op, &problem, precision, Some(&epilogue).filter(|_| !around.is_empty()), &homes, stream)
+}
+
+/// The bits of a factor as kernels take it: f32 where they compute numbers of 16 bits.
+fn words_of<T: MatmulElement>(factor: T) -> [u64; 2] {
+    if T::DTYPE.is_half() { [u64::from(factor.to_float().to_bits()), 0] } else { factor.to_words() }
 }
 
 impl<'a, T: MatmulElement, K: Dimension> MatrixProduct<'a, T, K> {

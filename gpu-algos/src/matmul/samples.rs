@@ -6,7 +6,8 @@ use gpu_array::{
 };
 
 use super::{
-    launch::{MATMUL, STACK, program},
+    epilogue::EpilogueText,
+    launch::{MATMUL, PARAMS_TYPE, STACK, program},
     params::{ALONG_K, ALONG_OUTER, PACKS, PACKS_ALONG_K},
     policy::{MatmulPolicy, MatmulTuning},
     stack::{StackPolicy, TILES},
@@ -16,7 +17,7 @@ use super::{
 /// The architecture of the samples.
 const ARCH: Arch = Arch::new(9, 0);
 
-/// Adds each tile with the loads of matrices in C order, and the largest ones of floats with the others.
+/// Adds each tile with the loads of matrices in C order, and the largest ones of floats with the others and with an epilogue.
 pub(crate) fn add_to(registry: Registry) -> Registry {
     let types = [DType::F32, DType::F64, DType::U32, DType::U64, DType::C64, DType::C128];
     let tiles = types.into_iter().flat_map(|dtype| {
@@ -32,7 +33,13 @@ pub(crate) fn add_to(registry: Registry) -> Registry {
     });
     let registry = tiles.chain(others).fold(registry, |registry, (dtype, tile, [load_a, load_b])| {
         let policy = MatmulPolicy { tile, load_a, load_b, is_c_packed: true };
-        registry.with_sample(MATMUL.name, program(dtype, &policy))
+        registry.with_sample(MATMUL.name, program(dtype, &policy, None))
+    });
+    let registry = [DType::F32, DType::F64].into_iter().fold(registry, |registry, dtype| {
+        let load_a = if dtype == DType::F64 { ALONG_K } else { PACKS_ALONG_K };
+        let tile = MatmulTuning::of(ARCH).tiles(dtype)[0];
+        let policy = MatmulPolicy { tile, load_a, load_b: PACKS, is_c_packed: true };
+        registry.with_sample(MATMUL.name, program(dtype, &policy, Some(EpilogueText::sample(PARAMS_TYPE, dtype))))
     });
     let registry = warpgroup::samples::add_to(registry);
     let stacks = [DType::F32, DType::F64].into_iter().flat_map(|dtype| TILES.map(|tile| (dtype, tile)));

@@ -438,6 +438,36 @@ static OPERATIONS: &[Operation<Call>] = &[
         },
     },
     Operation {
+        name: "MatrixProduct::eval, by the kernel of an expression around it",
+        makes: &[(Allocation, 1), (ModuleLoad, 1), (Launch, 1)],
+        sweep: |call| {
+            reduces(
+                call,
+                SMALL,
+                |x| Ok((x.t().matmul(x) + 1).eval()?),
+                |got| {
+                    ensure_eq!(got.to_ndarray()?, column_products(SMALL) + 1);
+                    Ok(())
+                },
+            )
+        },
+    },
+    Operation {
+        name: "MatrixProduct::eval, before the kernel of an expression around it",
+        makes: &[(Allocation, 2), (ModuleLoad, 2), (Launch, 2)],
+        sweep: |call| {
+            reduces(
+                call,
+                SMALL,
+                |x| Ok(x.t().matmul(x).into_expr().gt(0).eval()?),
+                |got| {
+                    ensure_eq!(got.to_ndarray()?, column_products(SMALL).mapv(|x| x > 0));
+                    Ok(())
+                },
+            )
+        },
+    },
+    Operation {
         name: "MatrixProduct::get",
         makes: &[(Allocation, 1), (ModuleLoad, 1), (Launch, 1), (Copy, 1)],
         sweep: |call| {

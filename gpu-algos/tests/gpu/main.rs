@@ -24,6 +24,7 @@ mod lines;
 mod masked;
 mod matmul;
 mod matmul_complex;
+mod matmul_epilogues;
 mod matmul_halves;
 mod matmul_precisions;
 mod matmul_random;
@@ -74,6 +75,7 @@ fn main() -> ExitCode {
         .group("device", device.clone(), "GPU_TESTS", adding::TESTS)
         .group("device", device.clone(), "GPU_TESTS", matmul::TESTS)
         .group("device", device.clone(), "GPU_TESTS", matmul_complex::TESTS)
+        .group("device", device.clone(), "GPU_TESTS", matmul_epilogues::TESTS)
         .group("device", device.clone(), "GPU_TESTS", matmul_random::TESTS)
         .group("device", device.clone(), "GPU_TESTS", tensordot::TESTS)
         .group("device", device.clone(), "GPU_TESTS", linalg::TESTS)
@@ -99,6 +101,7 @@ fn main() -> ExitCode {
         .group("counts", emulated(), require, lazies::TESTS)
         .group("counts", emulated(), require, within::COUNTS)
         .group("counts", emulated(), require, masked::COUNTS)
+        .group("counts", emulated(), require, matmul_epilogues::COUNTS)
         .group("device", device.clone(), "GPU_TESTS", reductions_large::FEW_BLOCKS)
         .group("large", gpu.clone(), if on_gpu { "GPU_TESTS" } else { "" }, reductions_large::TESTS)
         .group("large", gpu.clone(), if on_gpu { "GPU_TESTS" } else { "" }, scans_large::TESTS)

@@ -21,6 +21,7 @@ use crate::{
 const SHORTEST_TILED: usize = 16;
 
 /// The views one after the other along an axis.
+#[track_caller]
 pub(super) fn join<T: Element, D: Dimension>(
     op: &'static str,
     axis: Axis,

@@ -69,6 +69,7 @@ struct JoinPart<'s> {
 /// # Ok::<(), gpu_array::ArrayError>(())
 /// ```
 #[doc(alias("append", "concat", "cat", "r_", "c_"))]
+#[track_caller]
 pub fn concatenate<'a, T: Element, D: Dimension, A: Into<GpuView<'a, T, D>>>(
     axis: Axis,
     arrays: impl IntoIterator<Item = A>,
@@ -95,6 +96,7 @@ pub fn concatenate<'a, T: Element, D: Dimension, A: Into<GpuView<'a, T, D>>>(
 /// assert_eq!(stack(Axis(1), [&x, &y])?.to_ndarray()?, array![[0, 3], [1, 4], [2, 5]]);
 /// # Ok::<(), gpu_array::ArrayError>(())
 /// ```
+#[track_caller]
 pub fn stack<'a, T: Element, D: Dimension, A: Into<GpuView<'a, T, D>>>(
     axis: Axis,
     arrays: impl IntoIterator<Item = A>,
@@ -120,6 +122,7 @@ pub fn stack<'a, T: Element, D: Dimension, A: Into<GpuView<'a, T, D>>>(
 /// assert_eq!(hstack([&x, &y])?.to_ndarray()?.to_vec(), [0, 1, 2, 3, 4]);
 /// # Ok::<(), gpu_array::ArrayError>(())
 /// ```
+#[track_caller]
 pub fn hstack<'a, T: Element, D: DimMax<Ix1> + Dimension, A: Into<GpuView<'a, T, D>>>(
     arrays: impl IntoIterator<Item = A>,
 ) -> Result<GpuArray<T, <D as DimMax<Ix1>>::Output>> {
@@ -141,6 +144,7 @@ pub fn hstack<'a, T: Element, D: DimMax<Ix1> + Dimension, A: Into<GpuView<'a, T,
 /// # Ok::<(), gpu_array::ArrayError>(())
 /// ```
 #[doc(alias = "row_stack")]
+#[track_caller]
 pub fn vstack<'a, T: Element, D: DimMax<Ix2> + Dimension, A: Into<GpuView<'a, T, D>>>(
     arrays: impl IntoIterator<Item = A>,
 ) -> Result<GpuArray<T, <D as DimMax<Ix2>>::Output>> {

@@ -25,7 +25,8 @@ use smallvec::SmallVec;
 
 use super::{
     device,
-    graph::{Code, LeafMemory, Value, assemble, assemble_into},
+    device::LoweredTarget,
+    graph::{Code, LeafMemory, Remaining, Value, assemble, assemble_into},
     host,
 };
 use crate::{
@@ -43,6 +44,8 @@ pub struct Job<'a> {
     home: Option<Stream>,
     /// New arrays are in Fortran order.
     fortran: bool,
+    /// The deferred value that is evaluated together with the code.
+    remaining: Option<Remaining<'a>>,
 }
 
 impl fmt::Debug for Job<'_> {
@@ -66,7 +69,7 @@ pub(crate) enum TargetKind<'t> {
 
 impl<'a> Job<'a> {
     pub(crate) fn new(home: Option<&Stream>) -> Self {
-        Self { code: Code::default(), home: home.cloned(), fortran: false }
+        Self { code: Code::default(), home: home.cloned(), fortran: false, remaining: None }
     }
 
     /// Takes the values, once. Apart from `new`, since the code that it fills is large and is not moved then.
@@ -78,11 +81,11 @@ impl<'a> Job<'a> {
         Ok(())
     }
 
-    /// Evaluates the deferred values, on the stream of the expression.
+    /// Evaluates the deferred values, on the stream of the expression, but for one that [`Job::run_on_device`] evaluates together with it.
     pub(crate) fn resolve_on_device(&mut self) -> Result<()> {
         if self.code.has_deferred() {
             let home = self.stream()?.clone();
-            self.code.resolve(Some(&home))?;
+            self.remaining = self.code.resolve_but_one(&home)?;
         }
         Ok(())
     }
@@ -103,6 +106,7 @@ impl<'a> Job<'a> {
         self.home.as_ref().or_else(|| homes.next()).ok_or(ArrayError::NoHome)
     }
 
+    #[track_caller]
     pub(crate) fn new_device_array<T: Element, D: Dimension>(&self) -> Result<GpuArray<T, D>> {
         let layout = Layout::of(self.dim::<D>()?.set_f(self.fortran))?;
         Ok(GpuArray::from_parts(device::allocate(self.stream()?, layout.len())?, layout))
@@ -133,7 +137,17 @@ impl<'a> Job<'a> {
         if addresses.len() != self.code.outputs.len() || addresses.len() != targets.len() {
             return Err(ArrayError::Length { shape: self.code.shape.to_vec(), expected: places, got: 0 });
         }
-        device::run(&self.code, self.stream()?, &addresses, &strides, 0)
+        let home = self.stream()?;
+        if let (Some(remaining), &[address]) = (&self.remaining, &addresses[..]) {
+            return remaining.run(&self.code, self.target(address, &strides, home), home);
+        }
+        device::run(&self.code, home, &addresses, &strides, 0)
+    }
+
+    /// The new array of the one output.
+    fn target<'t>(&'t self, address: u64, strides: &'t Strides, home: &'t Stream) -> LoweredTarget<'t> {
+        let dtype = self.code.steps[self.code.outputs[0] as usize].dtype;
+        LoweredTarget { address, dtype, shape: &self.code.shape, strides, home }
     }
 }
 
@@ -222,9 +236,19 @@ pub(crate) fn assign<T: Element, D: Dimension>(target: &GpuViewMut<'_, T, D>, va
     let mut code = Code::default();
     assemble_into(&mut code, value, layout.shape())?;
     code.check_pending()?;
-    code.resolve(Some(target.stream()))?;
+    let home = target.stream();
     let strides = Strides::from_slice(layout.strides());
-    device::run(&code, target.stream(), &[target.data().as_raw()], &strides, layout.offset() as isize)?;
+    let (address, offset) = (target.data().as_raw(), layout.offset() as isize);
+    let remaining = if code.has_deferred() { code.resolve_but_one(home)? } else { None };
+    match remaining {
+        Some(remaining) => {
+            let address = address.wrapping_add_signed((offset * T::DTYPE.bytes() as isize) as i64);
+            let target =
+                LoweredTarget { address, dtype: T::DTYPE, shape: layout.shape(), strides: layout.strides(), home };
+            remaining.run(&code, target, home)?;
+        }
+        None => device::run(&code, home, &[address], &strides, offset)?,
+    }
     target.note_overwritten();
     Ok(())
 }

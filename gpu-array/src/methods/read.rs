@@ -354,6 +354,7 @@ macro_rules! read_only {
             /// # Ok::<(), gpu_array::ArrayError>(())
             /// ```
             #[doc(alias = "empty_like")]
+            #[track_caller]
             pub fn zeros_like(&self) -> Result<GpuArray<T, D>> {
                 GpuArray::zeros(self.stream(), dense::shape_of(self.layout()))
             }
@@ -362,6 +363,7 @@ macro_rules! read_only {
             ///
             /// # Errors
             /// The errors of [`full_like`](Self::full_like).
+            #[track_caller]
             pub fn ones_like(&self) -> Result<GpuArray<T, D>>
             where
                 T: Numeric,
@@ -373,6 +375,7 @@ macro_rules! read_only {
             ///
             /// # Errors
             /// `TooLarge`, or the driver's; `NoNvrtc` where the fill kernel cannot be compiled.
+            #[track_caller]
             pub fn full_like(&self, value: T) -> Result<GpuArray<T, D>> {
                 GpuArray::full(self.stream(), dense::shape_of(self.layout()), value)
             }
@@ -381,6 +384,7 @@ macro_rules! read_only {
             ///
             /// # Errors
             /// `OutOfMemory`, `DeviceLost`.
+            #[track_caller]
             pub fn to_owned(&self) -> Result<GpuArray<T, D>> {
                 dense::to_dense(&self.view())
             }
@@ -401,6 +405,7 @@ macro_rules! read_only {
             /// # Ok::<(), gpu_array::ArrayError>(())
             /// ```
             #[doc(alias("as_standard_layout", "ascontiguousarray", "ravel", "flatten"))]
+            #[track_caller]
             pub fn to_standard_layout(&self) -> Result<GpuArray<T, D>> {
                 dense::to_standard_layout(&self.view())
             }

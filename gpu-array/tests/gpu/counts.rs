@@ -1,8 +1,9 @@
 //! The cost of evaluation in driver calls, and the order of streams.
 
 use gpu_array::{
-    ArrayError, GpuArray, Result,
+    ArrayError, GpuArray, PinnedArray, Result, concatenate,
     expression::{Outside, constant, eval_all, precompile, take},
+    hstack, stack,
 };
 use gpu_driver::{
     Device, Stream,
@@ -11,7 +12,7 @@ use gpu_driver::{
         Emulated,
     },
 };
-use ndarray::{Array1, array};
+use ndarray::{Array1, Axis, array};
 use testkit::{Outcome, Test, ensure, ensure_eq, tests};
 
 pub const TESTS: &[Test<()>] = tests![
@@ -22,6 +23,7 @@ pub const TESTS: &[Test<()>] = tests![
     what_is_precompiled_is_loaded_once,
     other_streams_wait,
     other_devices_are_an_error,
+    allocations_of_arrays_tell_the_caller_s_line,
 ];
 
 /// The calls of each kind that work makes.
@@ -179,5 +181,35 @@ fn other_devices_are_an_error(_: &()) -> Outcome {
     ensure!(matches!(*source, ArrayError::Devices { .. }), "{source:?}");
     x.assign(constant::<_, gpu_array::expression::Gpu>(5))?;
     ensure_eq!(x.to_ndarray()?, array![5, 5, 5]);
+    Ok(())
+}
+
+/// Each place is that of the call below, in this file, not one within the crate.
+fn allocations_of_arrays_tell_the_caller_s_line(_: &()) -> Outcome {
+    let device = Emulated::new().open()?;
+    let trace = device.trace_allocations();
+    let host = array![[1.0f32, 2.0, 3.0], [4.0, 5.0, 6.0]];
+    let first = line!() + 1;
+    let x = GpuArray::from_ndarray(&device, &host)?;
+    let zeros = (GpuArray::<f32, _>::zeros(&device, 3)?, PinnedArray::<f32, _>::zeros(&device, 3)?);
+    let ones = (GpuArray::<f32, _>::ones(&device, 3)?, GpuArray::full(&device, 3, 7u8)?);
+    let listed = (GpuArray::from_vec(&device, [1, 2])?, GpuArray::from_shape_vec(&device, 2, [1, 2])?);
+    let ranges = (GpuArray::arange(&device, 0, 3, 1)?, GpuArray::linspace(&device, 0.0, 1.0, 3)?);
+    let unit = GpuArray::<f64, _>::eye(&device, 3)?;
+    let copies = (x.try_clone()?, x.t().to_owned()?, x.t().to_standard_layout()?);
+    let alike = (x.zeros_like()?, x.ones_like()?, x.full_like(2.0)?);
+    let values = ((&x + 1.0).eval()?, eval_all((&x + 1.0, &x * 2.0))?);
+    let joined = (concatenate(Axis(0), [&x, &x])?, stack(Axis(0), [&x, &x])?, hstack([&x, &x])?);
+    let pinned = PinnedArray::from_ndarray(&device, &host)?;
+    let alive = trace.alive();
+    let here = alive.iter().filter(|one| one.place.file() == file!());
+    let per_line = here.fold([0usize; 11], |mut lines, one| {
+        lines[(one.place.line() - first) as usize] += 1;
+        lines
+    });
+    ensure_eq!(per_line, [1, 2, 2, 2, 2, 1, 3, 3, 3, 3, 1]);
+    ensure_eq!(alive.len(), per_line.iter().sum::<usize>());
+    drop((x, zeros, ones, listed, ranges, unit, copies, alike, values, joined, pinned));
+    ensure!(trace.alive().is_empty(), "{trace}");
     Ok(())
 }

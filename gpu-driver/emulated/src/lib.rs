@@ -33,6 +33,7 @@ mod control;
 #[allow(non_snake_case, reason = "the names are the driver's")]
 mod driver;
 mod elf;
+mod graphics;
 mod image;
 mod kinds;
 mod launch;

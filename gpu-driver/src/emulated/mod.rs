@@ -42,6 +42,7 @@
 //!   `sinf` are the host's. Additions, multiplications, divisions, square roots and `fma` agree.
 //! * Hopper's own instructions (bulk copies, mbarrier, wgmma, clusters), tensor cores, dynamic parallelism, and
 //!   inline PTX: kernels that use them need a portable twin.
+//! * There is no OpenGL: with the feature `gl` a program declares objects in its place ([`Emulation`]).
 //! * Textures have no mipmaps, gathers and views, and weights between texels are rounded to the nearest 1/256, which CUDA leaves open.
 //! * Speed, occupancy, registers, the limits of NVRTC's own C++; the legacy stream and the per-thread one are one stream.
 //!   The device has 8 multiprocessors, so that every block that occupancy promises really runs beside the others.
@@ -103,6 +104,8 @@ use gpu_driver_emulated::{Control, Overrides};
 
 use crate::{CudaCode, Device, DriverError, Result, context::Context, sys::loader};
 
+#[cfg(feature = "gl")]
+mod graphics;
 mod sweep;
 
 #[doc(inline)]

@@ -1,40 +1,11 @@
 //! Device memory that processes share.
 
-use std::{ffi::c_char, fmt, panic::Location};
+use std::panic::Location;
 
 use super::{ALIGNMENT, DeviceVec};
 use crate::{
-    Device, DevicePod, DriverError, Result, Stream,
-    pod::byte_len,
-    pool,
-    raw::{CUdeviceptr, all::CUipcMemHandle},
-    sys,
+    Device, DevicePod, DriverError, IpcMemoryHandle, Result, Stream, pod::byte_len, pool, raw::CUdeviceptr, sys,
 };
-
-/// Device memory of a process, in words for another process on the same machine: 64 bytes that pass through a pipe, file or argument.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub struct IpcMemoryHandle([u8; Self::BYTES]);
-
-impl IpcMemoryHandle {
-    /// Bytes of a handle.
-    pub const BYTES: usize = 64;
-
-    /// The bytes to send.
-    pub fn to_bytes(self) -> [u8; Self::BYTES] {
-        self.0
-    }
-
-    /// The handle of bytes that were received.
-    pub fn from_bytes(bytes: [u8; Self::BYTES]) -> Self {
-        Self(bytes)
-    }
-}
-
-impl fmt::Debug for IpcMemoryHandle {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("IpcMemoryHandle")
-    }
-}
 
 /// Bytes of the driver's unit of memory: the CUDA C++ Programming Guide advises to share multiples of 2 MiB.
 const IPC_UNIT: usize = 2 << 20;
@@ -135,11 +106,10 @@ impl<T: DevicePod> DeviceVec<T> {
             let (expected, got) = (format!("the start of an allocation, {start:#x}"), format!("{:#x}", self.as_raw()));
             return Err(DriverError::Length { op: OP, expected, got });
         }
-        let mut handle = CUipcMemHandle { reserved: [0; IpcMemoryHandle::BYTES] };
-        // SAFETY: the pointer is valid for the call; the driver checks the address.
-        let code = unsafe { sys::cuIpcGetMemHandle(&mut handle, self.as_raw()) };
-        self.device().check("cuIpcGetMemHandle", code)?;
-        Ok(IpcMemoryHandle(handle.reserved.map(|byte| byte as u8)))
+        IpcMemoryHandle::ask(|handle| {
+            // SAFETY: the pointer is valid for the call; the driver checks the address.
+            self.device().check("cuIpcGetMemHandle", unsafe { sys::cuIpcGetMemHandle(handle, self.as_raw()) })
+        })
     }
 
     /// Opens a buffer of another process, of `len` elements. Nothing is copied; the drop lets go of the memory, which the other process frees.
@@ -159,9 +129,9 @@ impl<T: DevicePod> DeviceVec<T> {
         let owner = {
             let current = device.enter()?;
             home.not_captured(OP, &current)?;
-            let (mut address, handle) = (0, CUipcMemHandle { reserved: handle.0.map(|byte| byte as c_char) });
+            let mut address = 0;
             // SAFETY: the pointer is valid for the call; the handle is one, as the caller promises.
-            let code = unsafe { sys::cuIpcOpenMemHandle_v2(&mut address, handle, LAZY_ENABLE_PEER_ACCESS) };
+            let code = unsafe { sys::cuIpcOpenMemHandle_v2(&mut address, handle.to_raw(), LAZY_ENABLE_PEER_ACCESS) };
             device.check("cuIpcOpenMemHandle", code)?;
             let owner = Opened { device: device.clone(), address };
             let (mut start, mut size) = (0, 0);

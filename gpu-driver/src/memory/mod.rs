@@ -26,7 +26,6 @@ mod slices;
 mod staged;
 
 pub use growing::GrowingVec;
-pub use ipc::IpcMemoryHandle;
 pub use managed::{Advice, ManagedVec};
 pub use pitched::Pitched;
 pub(crate) use slices::ordered_with;
@@ -46,11 +45,17 @@ struct AccessDescription {
 const _: () = assert!(size_of::<AccessDescription>() == 12, "the layout of cuda.h");
 
 impl AccessDescription {
+    const DEVICE: i32 = 1;
+
     /// The device of that number reads and writes.
     fn read_write(device: i32) -> Self {
-        const DEVICE: i32 = 1;
         const READ_WRITE: i32 = 3;
-        Self { location_type: DEVICE, device, flags: READ_WRITE }
+        Self { location_type: Self::DEVICE, device, flags: READ_WRITE }
+    }
+
+    /// The device of that number does neither.
+    fn none(device: i32) -> Self {
+        Self { location_type: Self::DEVICE, device, flags: 0 }
     }
 }
 

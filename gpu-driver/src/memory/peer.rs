@@ -20,7 +20,7 @@ impl Device {
 
     /// Lets kernels of this device read and write the memory of `peer`, in place: its buffers, those of later allocations too, and what
     /// other libraries have from `cuMemAlloc`; no [`GrowingVec`](crate::GrowingVec), and no pools of other libraries. Pinned memory needs no access. Lasts
-    /// as long as both devices have handles. Once more does nothing.
+    /// as long as both devices have handles, or until [`Device::disable_peer_access`]. Once more does nothing.
     ///
     /// A launch takes such memory by its address ([`DeviceVec::as_raw`](crate::DeviceVec::as_raw)), or as a slice with a home of this device
     /// ([`DeviceSlice::with_home`]); the order with the memory's own home is the caller's, by events.
@@ -63,14 +63,48 @@ impl Device {
             self.check(CALL, code)?;
         }
         drop(current);
-        if peer.0.pool.is_null() {
+        peer.set_pool_access(&AccessDescription::read_write(self.0.device))
+    }
+
+    /// Takes the leave of [`Device::enable_peer_access`] back, after waiting for this device's work: kernels that use the memory of `peer` from then on
+    /// fault. Nothing for the device itself, whose own memory it always reaches.
+    ///
+    /// # Errors
+    /// `Cuda` with `PEER_ACCESS_NOT_ENABLED` where there is no leave; `InCapture` within a capture of this thread; `DeviceLost`; else the driver's error.
+    ///
+    /// ```no_run
+    /// use gpu_driver::Device;
+    /// let (device, peer) = (Device::new(0)?, Device::new(1)?);
+    /// device.enable_peer_access(&peer)?;
+    /// // … kernels of `device` that use the memory of `peer` …
+    /// device.disable_peer_access(&peer)?;
+    /// # Ok::<(), gpu_driver::DriverError>(())
+    /// ```
+    #[doc(alias("cuCtxDisablePeerAccess", "cuMemPoolSetAccess"))]
+    pub fn disable_peer_access(&self, peer: &Self) -> Result<()> {
+        if self.0.captures_here() {
+            return Err(DriverError::InCapture { op: "Device::disable_peer_access" });
+        }
+        if self == peer {
             return Ok(());
         }
-        let _current = peer.enter()?;
-        let access = AccessDescription::read_write(self.0.device);
+        self.synchronize()?;
+        let current = self.enter()?;
+        // SAFETY: both contexts are alive.
+        self.check("cuCtxDisablePeerAccess", unsafe { sys::cuCtxDisablePeerAccess(peer.0.raw()) })?;
+        drop(current);
+        peer.set_pool_access(&AccessDescription::none(self.0.device))
+    }
+
+    /// Sets the access of another device to the memory of this one's pool, which the access between contexts does not cover.
+    fn set_pool_access(&self, access: &AccessDescription) -> Result<()> {
+        if self.0.pool.is_null() {
+            return Ok(());
+        }
+        let _current = self.enter()?;
         // SAFETY: the pool is alive, and the description is valid for the call.
-        let code = unsafe { sys::cuMemPoolSetAccess(peer.0.pool, (&raw const access).cast(), 1) };
-        peer.check("cuMemPoolSetAccess", code)
+        let code = unsafe { sys::cuMemPoolSetAccess(self.0.pool, (&raw const *access).cast(), 1) };
+        self.check("cuMemPoolSetAccess", code)
     }
 }
 

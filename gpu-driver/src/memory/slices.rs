@@ -28,6 +28,15 @@ pub struct DeviceSliceMut<'a, T: DevicePod> {
 }
 
 impl<'a, T: DevicePod> DeviceSlice<'a, T> {
+    /// Elements at an address.
+    ///
+    /// # Safety
+    /// There are so many elements, which the home's device can access, as long as the slice lives.
+    #[cfg(feature = "gl")]
+    pub(crate) unsafe fn from_address(address: CUdeviceptr, len: usize, home: &'a Stream) -> Self {
+        Self { address, len, home, _elements: PhantomData }
+    }
+
     /// The stream that orders the buffer's work.
     pub fn home(&self) -> &'a Stream {
         self.home
@@ -171,6 +180,15 @@ impl<'a, T: DevicePod> DeviceSlice<'a, T> {
 }
 
 impl<'a, T: DevicePod> DeviceSliceMut<'a, T> {
+    /// Elements at an address.
+    ///
+    /// # Safety
+    /// As for [`DeviceSlice::from_address`], and nothing else leads to the elements meanwhile.
+    #[cfg(feature = "gl")]
+    pub(crate) unsafe fn from_address(address: CUdeviceptr, len: usize, home: &'a Stream) -> Self {
+        Self { address, len, home, _elements: PhantomData }
+    }
+
     /// The stream that orders the buffer's work.
     pub fn home(&self) -> &'a Stream {
         self.home

@@ -132,6 +132,24 @@ impl Module {
         Self(Arc::new(Loaded { device, raw, names, text, log, declarations, limits, unloads }))
     }
 
+    /// Gives up the handle of a module that nobody else has: whoever takes it unloads the module.
+    #[cfg(feature = "cust")]
+    pub(crate) fn into_raw(self, op: &'static str) -> Result<CUmodule> {
+        let refused = |got: &str| {
+            let (expected, got) = ("a module without kernels, clones and graphs".to_owned(), got.to_owned());
+            Err(DriverError::Length { op, expected, got })
+        };
+        if self.0.device.0.captures_here() {
+            return Err(DriverError::InCapture { op });
+        }
+        self.0.device.synchronize()?;
+        let Ok(mut loaded) = Arc::try_unwrap(self.0) else { return refused("one that others share") };
+        if !std::mem::replace(&mut loaded.unloads, false) {
+            return refused("another library's module");
+        }
+        Ok(loaded.raw)
+    }
+
     pub(crate) fn raw(&self) -> CUmodule {
         self.0.raw
     }

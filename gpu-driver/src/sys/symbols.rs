@@ -362,6 +362,9 @@ forward! {
     fn cuLaunchKernelEx(config: *const c_void, f: CUfunction, kernelParams: *mut *mut c_void, extra: *mut *mut c_void);
     fn cuTensorMapEncodeTiled(map: *mut c_void, element: c_int, rank: c_uint, address: *mut c_void, lengths: *const c_ulonglong, strides: *const c_ulonglong, box_lengths: *const c_uint, steps: *const c_uint, interleave: c_int, swizzle: c_int, promotion: c_int, fill: c_int);
     fn cuFuncGetParamInfo(func: CUfunction, paramIndex: usize, paramOffset: *mut usize, paramSize: *mut usize);
+    fn cuGraphicsGLRegisterBuffer(pCudaResource: *mut CUgraphicsResource, buffer: c_uint, Flags: c_uint);
+    fn cuGraphicsGLRegisterImage(pCudaResource: *mut CUgraphicsResource, image: c_uint, target: c_uint, Flags: c_uint);
+    fn cuGLGetDevices_v2(pCudaDeviceCount: *mut c_uint, pCudaDevices: *mut CUdevice, cudaDeviceCount: c_uint, deviceList: c_int);
 }
 
 /// The result codes that cust_raw's enum knows, in ascending order.

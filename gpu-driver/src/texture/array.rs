@@ -16,10 +16,11 @@ use crate::{
     sys,
 };
 
-/// The memory of an array, which its drop frees at once.
-pub(super) struct ArrayMemory {
+/// The memory of an array, which its drop frees at once, unless it is another library's.
+pub(crate) struct ArrayMemory {
     device: Device,
     pub(super) raw: CUarray,
+    is_lent: bool,
 }
 
 // SAFETY: a handle that the driver accepts from any thread.
@@ -29,6 +30,9 @@ unsafe impl Sync for ArrayMemory {}
 
 impl Drop for ArrayMemory {
     fn drop(&mut self) {
+        if self.is_lent {
+            return;
+        }
         // SAFETY: made in `CudaArray::uninitialized`, destroyed once, when no work uses it.
         self.device.0.in_drop("a CUDA array", "cuArrayDestroy", || unsafe { sys::cuArrayDestroy(self.raw) });
     }
@@ -87,8 +91,29 @@ impl<T: Channel> CudaArray<T> {
             }
             other => other,
         })?;
-        let memory = Arc::new(ArrayMemory { device: device.clone(), raw });
+        let memory = Arc::new(ArrayMemory { device: device.clone(), raw, is_lent: false });
         Ok(Self { memory, shape, home: home.clone(), _values: PhantomData })
+    }
+
+    /// An array of another library, and its memory, which others than this array share as long as it has more than two owners.
+    ///
+    /// # Errors
+    /// `Length` where it has channels of another type or number; else the driver's error.
+    ///
+    /// # Safety
+    /// The array is there, and is not used by the library, as long as its memory has owners.
+    #[cfg(feature = "gl")]
+    pub(crate) unsafe fn lent(op: &'static str, home: &Stream, raw: CUarray) -> Result<(Self, Arc<ArrayMemory>)> {
+        let (device, mut descriptor) = (home.device(), ArrayDescriptor::default());
+        {
+            let _current = device.0.enter_quietly()?;
+            let at: *mut ArrayDescriptor = &mut descriptor;
+            // SAFETY: the structure is that of the driver, and the array is there.
+            device.check("cuArray3DGetDescriptor", unsafe { sys::cuArray3DGetDescriptor_v2(at.cast(), raw) })?;
+        }
+        let shape = ArrayShape::of_descriptor::<T>(op, &descriptor)?;
+        let memory = Arc::new(ArrayMemory { device: device.clone(), raw, is_lent: true });
+        Ok((Self { memory: memory.clone(), shape, home: home.clone(), _values: PhantomData }, memory))
     }
 
     /// An array of zeros.
@@ -348,7 +373,10 @@ struct HostBox<T> {
 
 impl<T: Channel> Drop for CudaArray<T> {
     fn drop(&mut self) {
-        self.home.release_in_order("a CUDA array", self.memory.clone());
+        // The lender orders the end of its array.
+        if !self.memory.is_lent {
+            self.home.release_in_order("a CUDA array", self.memory.clone());
+        }
     }
 }
 

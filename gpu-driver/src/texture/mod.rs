@@ -15,6 +15,8 @@ mod sampling;
 mod shape;
 mod surface;
 
+#[cfg(feature = "gl")]
+pub(crate) use array::ArrayMemory;
 pub use array::CudaArray;
 pub use object::Texture;
 pub use sampling::{AddressMode, Sampling};

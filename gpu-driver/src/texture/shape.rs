@@ -174,7 +174,7 @@ impl ArrayShape {
     }
 
     /// The descriptor that the driver takes, which has zeros for axes that are not there.
-    pub(super) fn descriptor<T: Channel>(&self) -> ArrayDescriptor {
+    pub(crate) fn descriptor<T: Channel>(&self) -> ArrayDescriptor {
         let is_layered =
             matches!(self.form, Arrangement::LayeredLine | Arrangement::LayeredPlane | Arrangement::LayeredCubemap);
         let flags = if is_layered { array_flag::LAYERED } else { 0 }
@@ -184,6 +184,29 @@ impl ArrayShape {
         let height = if matches!(self.form, Arrangement::Line | Arrangement::LayeredLine) { 0 } else { self.rows };
         let depth = if matches!(self.form, Arrangement::Line | Arrangement::Plane) { 0 } else { self.layers };
         ArrayDescriptor { width: self.columns, height, depth, format: T::FORMAT, channels: self.channels, flags }
+    }
+
+    /// The shape of an array that another library has made.
+    #[cfg(feature = "gl")]
+    pub(super) fn of_descriptor<T: Channel>(op: &'static str, descriptor: &ArrayDescriptor) -> Result<Self> {
+        let ArrayDescriptor { width, height, depth, format, channels, flags } = *descriptor;
+        if format != T::FORMAT || !matches!(channels, 1 | 2 | 4) {
+            let expected = format!("1, 2 or 4 channels of {} (format {:#x})", T::CUDA_NAME, T::FORMAT);
+            return wrong(op, expected, format!("{channels} of format {format:#x}"));
+        }
+        let is = |flag: u32| flags & flag != 0;
+        let form = match (is(array_flag::LAYERED), is(array_flag::CUBEMAP)) {
+            (true, true) => Arrangement::LayeredCubemap,
+            (false, true) => Arrangement::Cubemap,
+            (true, false) if height == 0 => Arrangement::LayeredLine,
+            (true, false) => Arrangement::LayeredPlane,
+            (false, false) if depth > 0 => Arrangement::Volume,
+            (false, false) if height > 0 => Arrangement::Plane,
+            (false, false) => Arrangement::Line,
+        };
+        let (has_surfaces, gathers) = (is(array_flag::SURFACE), is(array_flag::GATHER));
+        let (layers, rows) = (depth.max(1), height.max(1));
+        Ok(Self { form, layers, rows, columns: width, channels, has_surfaces, gathers })
     }
 
     /// Refuses shapes that the device has no array of.

@@ -12,6 +12,7 @@ mod correct;
 mod driver;
 mod failures;
 mod functions;
+mod graphics;
 mod harness;
 mod limits;
 mod prelude;
@@ -49,8 +50,8 @@ fn main() -> ExitCode {
         return code;
     }
     use {
-        broken::*, driver::*, failures::*, functions::*, limits::*, prelude::*, scratch::*, streams::*, textures::*,
-        user::*,
+        broken::*, driver::*, failures::*, functions::*, graphics::*, limits::*, prelude::*, scratch::*, streams::*,
+        textures::*, user::*,
     };
     let compiler = nvrtc::version().map(|_| ());
     let device = Device::for_tests();
@@ -149,6 +150,16 @@ fn main() -> ExitCode {
         accesses_beyond_a_surface_are_reported,
         arrays_are_counted_and_given_back,
     ];
+    let of_graphics = tests![
+        kernels_use_mapped_buffers_of_opengl,
+        the_access_of_a_mapping_is_kept,
+        slices_of_opengl_are_copied,
+        kernels_use_mapped_images_of_opengl,
+        error_buffers_of_opengl_that_cannot_be_mapped,
+        mappings_that_cannot_end_are_reported,
+        textures_that_outlive_a_mapping_are_reported,
+        a_kernel_behind_a_mapping_is_found,
+    ];
     let in_drops = tests![
         an_order_in_a_drop_leaves_the_older_error_for_later,
         an_order_in_a_drop_without_an_event_waits,
@@ -167,6 +178,7 @@ fn main() -> ExitCode {
         .cases("correct", device, "GPU_TESTS", correct)
         .cases("failures", emulated(), require, failures::cases())
         .group("driver", emulated(), require, of_driver)
+        .group("graphics", emulated(), require, of_graphics)
         .group("headers", emulated().and(script), "", tests![headers_pass_their_own_test])
         .group("failures", emulated(), require, by_failure)
         .group("failures", emulated(), require, in_drops)

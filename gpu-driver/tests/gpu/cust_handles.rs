@@ -126,6 +126,54 @@ pub fn handles_of_cust_become_ours(device: &Device) -> Outcome {
     Ok(())
 }
 
+/// Streams, events and modules change their owner where nothing of ours needs them, and are destroyed once.
+pub fn our_streams_events_and_modules_become_cust_s(device: &Device) -> Outcome {
+    let is_refused = |error: Option<DriverError>, what: &str| match error {
+        Some(error @ DriverError::Length { .. }) => error.to_string().contains(what),
+        _ => false,
+    };
+    let context = device.make_current()?;
+    let mut x = DeviceVec::from_slice(&Stream::new(device)?, &[1u32, 2, 3])?;
+    let (one, module) = (Stream::new(device)?, device.compile(TWICE)?);
+    one.with_scratch(64, |_| Ok::<_, DriverError>(()))?;
+    let (stream, event, module) = (one.into_cust()?, Event::new(device)?.into_cust()?, module.into_cust()?);
+    x.home().synchronize()?;
+    let twice = module.get_function("twice")?;
+    // SAFETY: three threads double three elements, which nobody else uses meanwhile.
+    unsafe { launch!(twice<<<1, 32, 0, stream>>>(x.as_cust_pointer(), 3i32))? };
+    event.record(&stream)?;
+    event.synchronize()?;
+    ensure_eq!(x.to_vec()?, [2, 4, 6]);
+    drop((stream, event, module));
+    device.synchronize()?;
+
+    let main = device.stream().into_cust();
+    ensure!(is_refused(main.err(), "main stream"), "the main stream");
+    let home = x.home().clone().into_cust();
+    ensure!(is_refused(home.err(), "buffers or clones"), "the home of a buffer");
+    let theirs = Stream::from_cust(device, cust::stream::Stream::new(StreamFlags::DEFAULT, None)?)?;
+    let theirs = theirs.into_cust();
+    ensure!(is_refused(theirs.err(), "another library"), "cust's own");
+    let module = device.compile(TWICE)?;
+    let twice = module.function("twice")?;
+    let used = module.into_cust();
+    ensure!(is_refused(used.err(), "others share"), "a module with a kernel");
+    // SAFETY: as above.
+    unsafe { twice.launch(LaunchConfig::new(1, 32), (x.in_out(), 3), &device.stream())? };
+    ensure_eq!(x.to_vec()?, [4, 8, 12]);
+    let module = device.compile(TWICE)?;
+    let (_graph, refused) = Stream::new(device)?.capture(|| Ok::<_, DriverError>(module.into_cust().err()))?;
+    ensure!(matches!(refused, Some(DriverError::InCapture { op: "Module::into_cust" })), "{refused:?}");
+    drop(context);
+    device.synchronize()?;
+    // They outlive the last handle of ours.
+    let own = if device.is_emulated() { Emulated::new().open()? } else { device.clone() };
+    let (stream, event) = (Stream::new(&own)?.into_cust()?, Event::new(&own)?.into_cust()?);
+    drop(own);
+    event.record(&stream)?;
+    Ok(event.synchronize()?)
+}
+
 /// Buffers change their owner, and are freed once.
 pub fn our_buffers_become_cust_s(device: &Device) -> Outcome {
     // A device of its own counts what is alive.

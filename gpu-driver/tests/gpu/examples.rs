@@ -19,6 +19,10 @@ pub mod dynamic_parallelism;
 #[allow(dead_code, reason = "`main` is the example's own")]
 mod filters;
 
+#[path = "../../examples/gl_waves.rs"]
+#[allow(dead_code, reason = "`main` is the example's own")]
+mod gl_waves;
+
 #[path = "../../examples/hello_gpu.rs"]
 #[allow(dead_code, reason = "`main` is the example's own")]
 mod hello_gpu;
@@ -91,6 +95,7 @@ pub const TESTS: &[Test<Device>] = tests![
     the_example_doublify,
     the_example_dump_properties,
     the_example_filters,
+    the_example_gl_waves,
     the_example_hello_gpu,
     the_example_histogram,
     the_example_life,
@@ -124,6 +129,10 @@ pub fn the_example_dump_properties(device: &Device) -> Outcome {
 
 pub fn the_example_filters(device: &Device) -> Outcome {
     filters::run(device)
+}
+
+pub fn the_example_gl_waves(device: &Device) -> Outcome {
+    gl_waves::run(device)
 }
 
 pub fn the_example_hello_gpu(device: &Device) -> Outcome {

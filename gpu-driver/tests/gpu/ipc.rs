@@ -117,11 +117,14 @@ pub fn kernels_reach_memory_of_other_devices(device: &Device) -> Outcome {
         }
         near.synchronize()?;
         ensure_eq!(y.to_vec()?, [2, 4, 6]);
+        leave_is_taken_back(device, &other)?;
     }
     if device.is_emulated() {
         // Without leave, it is a fault of the kernel.
         let (one, other) = (Emulated::new().open()?, Emulated::new().open()?);
         other.enable_peer_access(&one)?;
+        one.enable_peer_access(&other)?;
+        one.disable_peer_access(&other)?;
         let x = DeviceVec::from_slice(&other.stream(), &[1u32])?;
         other.stream().synchronize()?;
         let mut y = [0u32];
@@ -130,4 +133,18 @@ pub fn kernels_reach_memory_of_other_devices(device: &Device) -> Outcome {
         ensure!(matches!(launched, Err(DriverError::DeviceLost { .. })), "{launched:?}");
     }
     Ok(())
+}
+
+/// Each leave is taken back once; the device itself needs none.
+fn leave_is_taken_back(device: &Device, other: &Device) -> Outcome {
+    const NOT_ENABLED: CudaCode = CudaCode(705);
+    if device == other {
+        return Ok(device.disable_peer_access(other)?);
+    }
+    let captured = Stream::new(device)?.capture(|| Ok::<_, DriverError>(device.disable_peer_access(other)))?.1;
+    ensure!(matches!(captured, Err(DriverError::InCapture { op: "Device::disable_peer_access" })), "{captured:?}");
+    device.disable_peer_access(other)?;
+    let again = device.disable_peer_access(other);
+    ensure!(matches!(again, Err(DriverError::Cuda { code: NOT_ENABLED, .. })), "{again:?}");
+    Ok(device.enable_peer_access(other)?)
 }

@@ -100,6 +100,7 @@ fn main() -> ExitCode {
         our_handles_are_lent_to_cust,
         handles_of_cust_become_ours,
         our_buffers_become_cust_s,
+        our_streams_events_and_modules_become_cust_s,
         buffers_that_cust_owns_outlive_our_device,
         a_graph_replays_with_changed_inputs,
         a_capture_forks_and_joins,

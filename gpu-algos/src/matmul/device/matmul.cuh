@@ -11,6 +11,8 @@
 // leaves its sums in scratch memory. The block that arrives last adds them in the order of k. So
 // the order of additions depends on the shape of the launch, and on nothing else.
 //
+// With FusedParams (fused_epilogue.cuh) the results are those of an expression of a b and arrays.
+//
 // Contract: grid `splits` * `tiles_m` * `tiles_n` * matrices of the stack, block Sums::THREADS,
 // dynamic shared memory STAGES * (ATile::SIZE + BTile::SIZE) elements. Strides are in elements and
 // may be negative or 0; those of c lead to each element once. A load of PACKS needs an outer stride
@@ -24,6 +26,7 @@
 // Dense Linear Algebra, 2008; places of the threads of a warp after Gray's SGEMM (maxas); fragments
 // that are read ahead, and parts of k, after CUTLASS (NVIDIA).
 #pragma once
+#include "epilogue.cuh"
 #include "multiply.cuh"
 
 namespace gpu {
@@ -114,10 +117,60 @@ template <class T, class Tile> struct Sums {
                                        left < VECTOR_SIZE ? int(left) : VECTOR_SIZE, sums + j);
         }
     }
+
+    // Stores the values that an epilogue makes of ROWS rows from row `i` on, after all leaves of
+    // these have been loaded: between loads and stores that may be of one array there is no order
+    // but that of the program.
+    template <int ROWS, class Params, class Epilogue>
+    __device__ __forceinline__ void store_applied(const Params &params, const BlockPart &part,
+                                                  const Epilogue &epilogue, int i,
+                                                  const T (*sums)[Tile::THREAD_N]) {
+        constexpr int PACKS = Tile::THREAD_N / VECTOR_SIZE;
+        typename Epilogue::template LeafPacks<VECTOR_SIZE> leaves[ROWS][PACKS];
+        const int64_t m = int64_t(params.m), n = int64_t(params.n);
+        const Factors<T> factors(params);
+#pragma unroll
+        for (int at = 0; at < ROWS * PACKS; at++) {
+            const int64_t r = part.row + first_row + row(i + at / PACKS);
+            const int64_t first = part.column + first_column + column(at % PACKS * VECTOR_SIZE);
+            if (r < m && first < n)
+                epilogue.template load_leaves<VECTOR_SIZE>(leaves[at / PACKS][at % PACKS], r, first,
+                                                           n - first);
+        }
+#pragma unroll
+        for (int at = 0; at < ROWS * PACKS; at++) {
+            const int64_t r = part.row + first_row + row(i + at / PACKS);
+            const int64_t first = part.column + first_column + column(at % PACKS * VECTOR_SIZE);
+            if (r >= m || first >= n) continue;
+            T products[VECTOR_SIZE];
+#pragma unroll
+            for (int lane = 0; lane < VECTOR_SIZE; lane++)
+                products[lane] = factors.scaled(sums[at / PACKS][at % PACKS * VECTOR_SIZE + lane]);
+            store_values<T, VECTOR_SIZE>(
+                params,
+                reinterpret_cast<T *>(params.c) + part.offsets[0] + r * params.c_row +
+                    first * params.c_column,
+                n - first,
+                epilogue.template applied<VECTOR_SIZE>(leaves[at / PACKS][at % PACKS], products));
+        }
+    }
+
     template <class Params>
     __device__ __forceinline__ void store(const Params &params, const BlockPart &part) {
+        typedef typename EpilogueOf<Params>::type Epilogue;
+        if constexpr (Epilogue::IS_FUSED) {
+            constexpr int FITTING = Epilogue::PACKS_AT_ONCE * VECTOR_SIZE / Tile::THREAD_N;
+            constexpr int ROWS = FITTING < 1                ? 1
+                                 : FITTING < Tile::THREAD_M ? FITTING
+                                                            : Tile::THREAD_M;
+            const Epilogue epilogue(params, part.tile);
 #pragma unroll
-        for (int i = 0; i < Tile::THREAD_M; i++) store_row(params, part, i, at[i]);
+            for (int i = 0; i < Tile::THREAD_M; i += ROWS)
+                store_applied<ROWS>(params, part, epilogue, i, at + i);
+        } else {
+#pragma unroll
+            for (int i = 0; i < Tile::THREAD_M; i++) store_row(params, part, i, at[i]);
+        }
     }
 
     // Leaves the sums of a block of several in scratch memory, one value of each thread side by
@@ -145,6 +198,8 @@ template <class T, class Tile> struct Sums {
     // through few registers, a row at a time: with all rows at once the kernel spilled.
     template <class Params> __device__ __forceinline__ void
     store_combined(const Params &params, const BlockPart &part, const T *partials) {
+        typedef typename EpilogueOf<Params>::type Epilogue;
+        const Epilogue epilogue(params, part.tile);
 #pragma unroll 1
         for (int i = 0; i < Tile::THREAD_M; i++) {
             const T *theirs = partials + i * Tile::THREAD_N * THREADS + threadIdx.x;
@@ -157,7 +212,11 @@ template <class T, class Tile> struct Sums {
                 for (int j = 0; j < Tile::THREAD_N; j++)
                     all[j] += theirs[split * AREA + j * THREADS];
             }
-            store_row(params, part, i, all);
+            if constexpr (Epilogue::IS_FUSED) {
+                store_applied<1>(params, part, epilogue, i, &all);
+            } else {
+                store_row(params, part, i, all);
+            }
         }
     }
 };
@@ -236,9 +295,10 @@ template <class T, class Tile, uint32_t LOAD_A, uint32_t LOAD_B> struct Pipeline
     }
 };
 
-template <class T, class Tile, uint32_t LOAD_A, uint32_t LOAD_B>
+template <class T, class Tile, uint32_t LOAD_A, uint32_t LOAD_B,
+          class Params = MatmulParams<MAX_AXES>>
 __global__ void __launch_bounds__(Sums<T, Tile>::THREADS, Tile::RESIDENT)
-    matmul(const __grid_constant__ MatmulParams<MAX_AXES> params) {
+    matmul(const __grid_constant__ Params params) {
     typedef Pipeline<T, Tile, LOAD_A, LOAD_B> Tiles;
     SHARED_DYNAMIC(T, stages);
     SHARED(bool, is_last, [1]);

@@ -6,6 +6,8 @@
 // multiplies 64 rows of a by all columns of b. Barriers say when a stage has arrived, and when all
 // warps have multiplied it.
 //
+// With FusedParams (fused_epilogue.cuh) the results are those of an expression of a b and arrays.
+//
 // PARTS is 1, or 3 for f32 by six products of bf16: an element is then the sum of three bf16, each
 // the nearest to what those before it leave (matmul_split.cuh), and a product the sum of the six
 // greatest products of parts. The tensor cores round sums towards zero, so they add no more than
@@ -256,11 +258,12 @@ __device__ __forceinline__ void copy_tiles(Stages<Tile> &stages, const TensorMap
     }
 }
 
-template <class T, class Tile, uint32_t LEFT, uint32_t RIGHT>
+template <class T, class Tile, uint32_t LEFT, uint32_t RIGHT,
+          class Params = WarpgroupParams<MAX_AXES>>
 __global__ void __launch_bounds__(Tile::THREADS, 1)
     matmul_warpgroup(const __grid_constant__ TensorMap left,
                      const __grid_constant__ TensorMap right,
-                     const __grid_constant__ WarpgroupParams<MAX_AXES> params) {
+                     const __grid_constant__ Params params) {
     SHARED_DYNAMIC(unsigned char, memory);
     SHARED(CopyBarrier, arrived, [Tile::STAGES]);
     SHARED(CopyBarrier, released, [Tile::STAGES]);
@@ -300,7 +303,13 @@ __global__ void __launch_bounds__(Tile::THREADS, 1)
         } else {
             sums.run(stages, count);
         }
-        typename WarpgroupSums<Tile, LEFT, RIGHT>::Store{sums.at}.template store<T>(params, part);
+        typedef typename EpilogueOf<Params>::type Epilogue;
+        const typename WarpgroupSums<Tile, LEFT, RIGHT>::Store store{sums.at};
+        if constexpr (Epilogue::IS_FUSED) {
+            store.template store_applied<T>(params, part, Epilogue(params, tile));
+        } else {
+            store.template store<T>(params, part);
+        }
     }
 }
 

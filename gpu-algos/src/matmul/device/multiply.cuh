@@ -61,6 +61,16 @@ __device__ __forceinline__ void store_part(const Params &params, T *c, int colum
     }
 }
 
+// Stores a pack of a row, of which `columns` are left, at least one.
+template <class T, int COUNT, class Params> __device__ __forceinline__ void
+store_values(const Params &params, T *c, int64_t columns, const Pack<T, COUNT> &values) {
+    if (params.is_c_packed) return store_pack<false>(c, values);
+#pragma unroll
+    for (int lane = 0; lane < COUNT; lane++) {
+        if (lane < columns) c[lane * params.c_column] = values.lane[lane];
+    }
+}
+
 // A thread's share of a row or column of a tile in shared memory: packs of 16 bytes, as far apart
 // as the NEIGHBOURS threads of the warp that share the row or column reach.
 template <int NEIGHBOURS, class T, int COUNT>

@@ -1,9 +1,10 @@
 // The stores of a product's sums, of 64 rows and BLOCK_N columns, from the registers of a
-// warpgroup: c = alpha a b + beta c.
+// warpgroup: c = alpha a b + beta c, or the values of an epilogue for alpha = 1.
 //
 // Sums lie as warpgroup.cuh has them, but with BY_ROWS, whose factor a passes through registers, in
 // other rows. Threads exchange neighbours, so that they store whole sectors of 32 bytes.
 #pragma once
+#include "epilogue.cuh"
 #include "matmul_warpgroup_params.cuh"
 
 namespace gpu {
@@ -209,6 +210,122 @@ template <int BLOCK_N, bool BY_ROWS> struct StoreOfSums {
         exchange(pack.lane[1], pack.lane[3], 2);
         const int first = threadIdx.x % 4 * 8;
         if (first < columns) store_pack<false>(reinterpret_cast<uint32_t *>(c + first), pack);
+    }
+
+    // Stores the values that an epilogue makes of the sums. Before a thread waits for leaves, it
+    // loads all that it needs for several packs; between loads and stores that may be of one array
+    // there is no order but that of the program.
+    template <class T, class Params, class Part, class Epilogue> __device__ __forceinline__ void
+    store_applied(const Params &params, const Part &part, const Epilogue &epilogue) const {
+        if constexpr (sizeof(T) == 4) {
+            store_applied_floats<T>(params, part, epilogue);
+        } else {
+            store_applied_halves<T>(params, part, epilogue);
+        }
+    }
+
+    // As store_floats. Leaves are read where values are stored: four neighbours, or two pairs.
+    template <class T, class Params, class Part, class Epilogue> __device__ __forceinline__ void
+    store_applied_floats(const Params &params, const Part &part, const Epilogue &epilogue) const {
+        constexpr int VECTOR_SIZE = BY_ROWS ? 2 : 4, PARTS = 4 / VECTOR_SIZE;
+        constexpr int PACKS = Epilogue::PACKS_AT_ONCE / 2; // of two rows each
+        const int lane = threadIdx.x % 4, first_row = (threadIdx.x / 128 - 1) * 64;
+        const bool is_by_rows = BY_ROWS && params.c_row == 1;
+        const int first_column = is_by_rows ? lane * 2 : lane % 2 * 8 + lane / 2 * 4;
+        const int far = is_by_rows ? 6 : 0;
+        const int64_t m = int64_t(params.m), n = int64_t(params.n);
+        const int64_t rows[2] = {part.row + first_row + (is_by_rows ? exchanged_row(0) : row(0)),
+                                 part.row + first_row + (is_by_rows ? exchanged_row(1) : row(1))};
+#pragma unroll
+        for (int pack = 0; pack < COUNT / 8; pack += PACKS) {
+            typename Epilogue::template LeafPacks<VECTOR_SIZE> leaves[PACKS][2][PARTS];
+            const int64_t first = part.column + 16 * pack + first_column;
+#pragma unroll
+            for (int at = 0; at < PACKS * 2 * PARTS; at++) {
+                const int p = at / PARTS / 2, half = at / PARTS % 2, k = at % PARTS;
+                const int64_t column = first + 16 * p + k * (2 + far);
+                if (rows[half] < m && column < n)
+                    epilogue.template load_leaves<VECTOR_SIZE>(leaves[p][half][k], rows[half],
+                                                               column, n - column);
+            }
+#pragma unroll
+            for (int p = 0; p < PACKS; p++) {
+                float values[2][4];
+                exchange_pairs(values, pack + p, is_by_rows, params);
+#pragma unroll
+                for (int half = 0; half < 2; half++) {
+                    if (rows[half] >= m) continue;
+                    const int64_t column = first + 16 * p;
+#pragma unroll
+                    for (int k = 0; k < PARTS; k++) {
+                        if (column + k * (2 + far) >= n) continue;
+                        const auto applied = epilogue.template applied<VECTOR_SIZE>(
+                            leaves[p][half][k], values[half] + k * VECTOR_SIZE);
+#pragma unroll
+                        for (int e = 0; e < VECTOR_SIZE; e++)
+                            values[half][k * VECTOR_SIZE + e] = applied.lane[e];
+                    }
+                    store_row<T, false>(params,
+                                        reinterpret_cast<T *>(params.c) + part.c +
+                                            rows[half] * params.c_row + column * params.c_column,
+                                        n - column, far, 0.0f, values[half]);
+                }
+            }
+        }
+    }
+
+    // The values of pack `pack` as store_floats stores them.
+    template <class Params> __device__ __forceinline__ void
+    exchange_pairs(float (&values)[2][4], int pack, bool is_by_rows, const Params &params) const {
+        scale_pairs(values, __uint_as_float(uint32_t(params.alpha)), 8 * pack);
+#pragma unroll
+        for (int k = 0; k < 4; k++) {
+            if (is_by_rows)
+                exchange(values[0][k], values[1][k], 16);
+            else
+                exchange(values[k / 2][k % 2], values[k / 2][2 + k % 2], 1);
+        }
+    }
+
+    // As store_halves. Leaves are read where the pairs are, before these are exchanged: a thread
+    // that stores has the values of the others, so these have read their leaves.
+    template <class T, class Params, class Part, class Epilogue> __device__ __forceinline__ void
+    store_applied_halves(const Params &params, const Part &part, const Epilogue &epilogue) const {
+        constexpr int GROUP = 4, WANTED = 2 * Epilogue::PACKS_AT_ONCE;
+        constexpr int PAIRS = WANTED < COUNT / 4 ? WANTED : COUNT / 4;
+#pragma unroll
+        for (int half = 0; half < 2; half++) {
+            const int64_t r = part.row + (threadIdx.x / 128 - 1) * 64 + row(half);
+            const int64_t columns = r < int64_t(params.m) ? int64_t(params.n) - part.column : 0;
+            T *c = reinterpret_cast<T *>(params.c) + part.c + r * params.c_row +
+                   part.column * params.c_column;
+#pragma unroll
+            for (int first = 0; first < COUNT / 4; first += PAIRS) {
+                typename Epilogue::template LeafPacks<2> leaves[PAIRS];
+#pragma unroll
+                for (int p = 0; p < PAIRS; p++) {
+                    const int column = 8 * (first + p) + threadIdx.x % 4 * 2;
+                    if (column < columns)
+                        epilogue.template load_leaves<2>(leaves[p], r, part.column + column,
+                                                         columns - column);
+                }
+#pragma unroll
+                for (int group = 0; group < PAIRS; group += GROUP) {
+                    Pack<T, 2> pairs[GROUP];
+#pragma unroll
+                    for (int p = 0; p < GROUP; p++) {
+                        const int pair = first + group + p;
+                        const int column = 8 * pair + threadIdx.x % 4 * 2;
+                        scale_pair<T, true>(pairs[p], params, c, columns - column,
+                                            at + 4 * pair + 2 * half);
+                        if (column < columns)
+                            pairs[p] =
+                                epilogue.template applied<2>(leaves[group + p], pairs[p].lane);
+                    }
+                    store_pairs(params, c, columns, pairs, first + group);
+                }
+            }
+        }
     }
 };
 

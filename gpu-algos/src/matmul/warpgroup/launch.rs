@@ -13,6 +13,7 @@ use gpu_array::{
         WARPGROUP,
     },
 };
+use smallvec::SmallVec;
 
 use super::{
     operand::{BoxOrder, FactorLayout, MappedOperand},
@@ -23,13 +24,19 @@ use super::{
 use crate::{
     Result,
     common::launch::{DeviceLimits, with_headers},
-    matmul::problem::MatmulProblem,
+    matmul::{
+        epilogue::{EPILOGUE, EpilogueText, ProductEpilogue},
+        problem::MatmulProblem,
+    },
 };
 
 pub(super) const MATMUL: Header =
     Header { name: "matmul_warpgroup.cuh", text: include_str!("../device/matmul_warpgroup.cuh") };
 const STORE: Header = Header { name: "store_of_sums.cuh", text: include_str!("../device/store_of_sums.cuh") };
 pub(super) const SPLIT: Header = Header { name: "matmul_split.cuh", text: include_str!("../device/matmul_split.cuh") };
+
+/// The type of the parameters of a product.
+pub(super) const PARAMS_TYPE: &str = "gpu::matmul::WarpgroupParams<gpu::MAX_AXES>";
 
 /// The keys of both kernels.
 static SPACE: KernelSpace = KernelSpace::new();
@@ -50,8 +57,8 @@ struct Prepared {
 /// Those of the compiler, of allocations and of the launches.
 pub(in crate::matmul) fn run(
     problem: &MatmulProblem,
-    products: Products,
-    strict: f64,
+    (products, strict): (Products, f64),
+    epilogue: Option<&ProductEpilogue<'_, '_>>,
     limits: &DeviceLimits,
     homes: &[&Stream],
     stream: &Stream,
@@ -66,7 +73,10 @@ pub(in crate::matmul) fn run(
     let mut left = a.operand.map(device, &tile, tile.block_m)?;
     let mut right = b.operand.map(device, &tile, tile.block_n)?;
     let mut params = params_of(&problem, &plan, [&a.operand, &b.operand]);
-    let kernel = kernel(&plan, device)?;
+    if let Some(epilogue) = epilogue {
+        epilogue.write(&problem, products.store_width(), &mut params);
+    }
+    let kernel = kernel(&plan, epilogue, device)?;
     let config = LaunchConfig {
         grid: (plan.blocks as u32).into(),
         block: tile.threads().into(),
@@ -74,8 +84,8 @@ pub(in crate::matmul) fn run(
     };
     let mut values: [*mut c_void; 3] = [(&raw mut left).cast(), (&raw mut right).cast(), params.as_mut_ptr().cast()];
     // SAFETY: the values have the types of the kernel's parameters, which its program asserts. The maps describe views that are borrowed until this call
-    // returns, or copies in the order of `stream`. No two elements of c have one place, and its view is borrowed exclusively. The homes of all of them
-    // come before the launch.
+    // returns, or copies in the order of `stream`. No two elements of c have one place, and its view is borrowed exclusively, but for leaves of the epilogue
+    // that have each element at its place in c. The homes of all of them come before the launch.
     unsafe { kernel.launch_with(config, &mut values, homes, stream)? };
     Ok(true)
 }
@@ -111,11 +121,18 @@ fn prepare(
     Ok(Prepared { operand: operand(memory.as_raw()), _memory: Some(memory) })
 }
 
-fn kernel(plan: &WarpgroupPlan, device: &Device) -> Result<GeneratedKernel> {
+fn kernel(
+    plan: &WarpgroupPlan,
+    epilogue: Option<&ProductEpilogue<'_, '_>>,
+    device: &Device,
+) -> Result<GeneratedKernel> {
     let boxes = plan.preparations.map(|source| u64::from(source.order().boxes()));
-    let key = [SPACE.word(), 0, plan.tile.key(), boxes[0] << 1 | boxes[1]];
+    let mut key: SmallVec<[u64; 32]> =
+        SmallVec::from_slice(&[SPACE.word(), 0, plan.tile.key(), boxes[0] << 1 | boxes[1]]);
+    key.extend(epilogue.into_iter().flat_map(ProductEpilogue::key));
     let [left, right] = plan.preparations.map(Preparation::order);
-    Ok(device.generated_kernel(&SPACE, &key, || Ok(program(&plan.tile, [left, right])))?)
+    let program = || program(&plan.tile, [left, right], epilogue.map(|epilogue| epilogue.text(PARAMS_TYPE)));
+    Ok(device.generated_kernel(&SPACE, &key, || Ok(program()))?)
 }
 
 fn split_kernel(products: Products, device: &Device) -> Result<GeneratedKernel> {
@@ -133,18 +150,20 @@ fn split_kind(products: Products) -> u64 {
 }
 
 /// The program of a product.
-pub(super) fn program(tile: &WarpgroupTile, orders: [BoxOrder; 2]) -> Program {
+pub(super) fn program(tile: &WarpgroupTile, orders: [BoxOrder; 2], epilogue: Option<EpilogueText>) -> Program {
     let [left, right] = orders.map(BoxOrder::boxes);
     let result = tile.products.result();
-    let template = format!("gpu::matmul::matmul_warpgroup<{}, {}, {left}, {right}>", result.cuda_name(), tile.text());
+    let params = epilogue.as_ref().map_or(String::new(), |epilogue| format!(", {}", epilogue.params));
+    let name = result.cuda_name();
+    let template = format!("gpu::matmul::matmul_warpgroup<{name}, {}, {left}, {right}{params}>", tile.text());
     let include = if result.is_half() { "#include \"half.cuh\"\n" } else { "" };
     let (check, text, threads, bytes) = (check_text(), tile.text(), tile.threads(), tile.shared_bytes());
     let of_tile = format!(
         "static_assert({text}::THREADS == {threads} && {text}::SHARED_BYTES == {bytes}, \"the launch is that of the tile\");\n"
     );
-    program_of(MATMUL, format!("{include}{check}{of_tile}"), template)
-        .header(HALF.name, HALF.text)
-        .architecture_specific()
+    let (around, headers) = epilogue.map_or_else(Default::default, |epilogue| (epilogue.text, epilogue.headers));
+    let headers = headers.into_iter().chain([HALF]);
+    program_of(MATMUL, format!("{include}{check}{of_tile}{around}"), template, headers).architecture_specific()
 }
 
 /// The program of a copy.
@@ -154,11 +173,12 @@ pub(super) fn split_program(products: Products) -> Program {
         Products::Tf32 => format!("matmul_copy<float, {SPLIT_THREADS}>"),
         Products::Bf16 | Products::F16 => format!("matmul_copy<uint16_t, {SPLIT_THREADS}>"),
     };
-    program_of(SPLIT, split_check_text(), format!("gpu::matmul::{template}"))
+    program_of(SPLIT, split_check_text(), format!("gpu::matmul::{template}"), [])
 }
 
-fn program_of(header: Header, check: String, template: String) -> Program {
+fn program_of(header: Header, check: String, template: String, further: impl IntoIterator<Item = Header>) -> Program {
     let text = format!("#include \"{}\"\n{check}", header.name);
     let program = loop_program("matmul.cu", text).name_expression(template);
-    with_headers(program, HEADERS.into_iter().chain([TENSOR_COPY, WARPGROUP, PARAMS, STORE, header]))
+    let headers = [TENSOR_COPY, WARPGROUP, PARAMS, EPILOGUE, STORE, header];
+    with_headers(program, HEADERS.into_iter().chain(headers).chain(further))
 }

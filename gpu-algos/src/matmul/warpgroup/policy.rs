@@ -34,6 +34,11 @@ impl Products {
         if self == Self::Tf32 { 4 } else { 2 }
     }
 
+    /// Neighbours in a row of c that a thread has when an epilogue is applied to them.
+    pub(super) fn store_width(self) -> usize {
+        if self.result().is_half() { 2 } else { 4 }
+    }
+
     /// Parts of an element.
     pub(super) fn parts(self) -> usize {
         if self == Self::ThreeBf16 { 3 } else { 1 }

@@ -3,7 +3,8 @@
 use gpu_array::gpu_driver::Registry;
 
 use super::{
-    launch::{MATMUL, SPLIT, program, split_program},
+    super::epilogue::EpilogueText,
+    launch::{MATMUL, PARAMS_TYPE, SPLIT, program, split_program},
     operand::BoxOrder::{AcrossK, AlongK},
     policy::{Products, TILES},
 };
@@ -11,15 +12,19 @@ use super::{
 /// Adds each tile for matrices in C order, the largest ones for other orders, and the copies.
 pub(in crate::matmul) fn add_to(registry: Registry) -> Registry {
     let of_c_order = |products| if products == Products::Tf32 { [AcrossK, AlongK] } else { [AlongK, AcrossK] };
-    let registry = TILES
-        .iter()
-        .filter(|tile| tile.products != Products::F16)
-        .fold(registry, |registry, tile| registry.with_sample(MATMUL.name, program(tile, of_c_order(tile.products))));
+    let registry = TILES.iter().filter(|tile| tile.products != Products::F16).fold(registry, |registry, tile| {
+        registry.with_sample(MATMUL.name, program(tile, of_c_order(tile.products), None))
+    });
     let each = [Products::Tf32, Products::ThreeBf16, Products::Bf16, Products::F16];
     let largest = each.map(|products| TILES.iter().find(|tile| tile.products == products));
     let registry = largest
         .into_iter()
         .flatten()
-        .fold(registry, |registry, tile| registry.with_sample(MATMUL.name, program(tile, [AlongK, AlongK])));
+        .fold(registry, |registry, tile| registry.with_sample(MATMUL.name, program(tile, [AlongK, AlongK], None)));
+    let fused = TILES.iter().filter(|tile| matches!(tile.products, Products::Tf32 | Products::Bf16));
+    let registry = fused.filter(|tile| tile.block_n == 256).fold(registry, |registry, tile| {
+        let epilogue = EpilogueText::sample(PARAMS_TYPE, tile.products.result());
+        registry.with_sample(MATMUL.name, program(tile, of_c_order(tile.products), Some(epilogue)))
+    });
     each[..3].iter().fold(registry, |registry, &products| registry.with_sample(SPLIT.name, split_program(products)))
 }

@@ -7,7 +7,7 @@ use gpu_algos::{
         GpuArray, concatenate,
         expression::{
             Outside, diag, diff, diff_n, eye_of, flip, outer, pad, repeat, roll, take, take_along_axis, take_axis,
-            tile, tril, triu,
+            tile, tril, triu, where_,
         },
         hstack, meshgrid, stack, vstack,
     },
@@ -90,6 +90,7 @@ pub fn parts(lines: &mut Lines, gpu: Option<&OnDevice>) {
         "x @ y.T" => x.matmul(y.t()).eval()?;
         "x @ v" => x.matmul(v).eval()?;
         "np.maximum(x @ y.T + 0.5, 0)" => (x.matmul(y.t()) + 0.5).maximum(0.0).eval()?;
+        "np.where(x @ y.T > 0, x @ y.T, 0.1 * (x @ y.T))" => { let p = x.matmul(y.t()).into_expr(); where_(p.gt(0.0), &p, &p * 0.1).eval()? };
         "(x @ y.T @ x).sum(axis=0)" => x.matmul(y.t()).matmul(x).sum().axis(Axis(0)).eval()?;
         "v @ v" => v.dot(v).eval()?;
         "i @ j.T" => i.matmul(j.t()).eval()?;

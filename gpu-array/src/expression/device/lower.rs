@@ -192,6 +192,10 @@ impl<'a> Lowered<'a> {
         Self(Box::new(code))
     }
 
+    pub(crate) fn code(&self) -> &Code<'a> {
+        &self.0
+    }
+
     /// The array on the host that the expression is itself; None for any other expression, or another element type.
     pub fn host_array<T: Element>(&self) -> Option<ArrayViewD<'_, T>> {
         let (leaf, is_leaf) = (self.0.leaves.first()?, matches!(self.0.steps[..], [Step { op: Op::Leaf, .. }]));

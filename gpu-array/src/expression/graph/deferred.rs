@@ -6,6 +6,7 @@ use gpu_driver::Stream;
 use smallvec::SmallVec;
 
 use super::{
+    around::{Around, Within},
     code::Code,
     leaf::{Leaf, LeafMemory},
     node::{NodeRef, Operands},
@@ -14,11 +15,11 @@ use super::{
 use crate::{
     ArrayError, Element, Result,
     expression::{
-        device::{Assembled, Lowered},
+        device::{self, Assembled, Lowered, LoweredTarget},
         syntax::{Backend, Expr},
     },
     layout::{checked_len, dense_strides},
-    shape::Shape,
+    shape::{Shape, Strides},
 };
 
 /// Deferred values in the operands of deferred values, and so on: the most levels.
@@ -47,6 +48,26 @@ pub trait Deferred: fmt::Debug + Send + Sync + 'static {
         operands: &[&Lowered<'_>],
         home: Option<&Stream>,
     ) -> Result<Vec<Evaluated>, Box<dyn Error + Send + Sync>>;
+
+    /// Whether [`Deferred::evaluate_around`] may write the values of an expression around the result.
+    fn may_evaluate_around(&self) -> bool {
+        false
+    }
+
+    /// [`Deferred::evaluate`] of a computation that has one result, or the values of the whole expression around it, by one launch: their bits are those
+    /// of the expression of the computed array. Called on a device alone, in place of `evaluate`, for results of the expression's shape.
+    ///
+    /// # Errors
+    /// Those of [`Deferred::evaluate`].
+    fn evaluate_around(
+        &self,
+        operands: &[&Lowered<'_>],
+        around: &Around<'_, '_>,
+        home: &Stream,
+    ) -> Result<Within, Box<dyn Error + Send + Sync>> {
+        let _ = around;
+        Ok(Within::Alone(self.evaluate(operands, Some(home))?))
+    }
 
     /// One computation with the results of both, first its own and then those of `other`, which has the same operands; None where there is none.
     fn with(&self, other: &dyn Deferred) -> Option<Arc<dyn Deferred>> {
@@ -212,19 +233,56 @@ impl<'a> Results<'a> {
             let (expected, got) = (wanted.len(), results.len());
             return Err(value.failed(format!("{got} results in place of {expected}").into()));
         }
-        for (node, Evaluated(leaf)) in wanted.into_iter().zip(results) {
-            let expected = node.deferred().map(|value| &value.shape);
-            if Some(&leaf.shape) != expected
-                || leaf.dtype != node.dtype
-                || leaf.offset != 0
-                || leaf.memory.home().map(Stream::device) != home.map(Stream::device)
-            {
-                let (got, of) = (leaf.shape.to_vec(), leaf.dtype);
-                return Err(value.failed(format!("a result of shape {got:?} of {of} that it does not announce").into()));
-            }
-            self.known.push((node.clone(), leaf.memory));
+        for (node, result) in wanted.into_iter().zip(results) {
+            self.known.push((node.clone(), announced(node, result, home)?));
         }
         Ok(())
+    }
+}
+
+/// The memory of a result, which has the shape and the type that its node announces.
+fn announced(node: &NodeRef<'_>, Evaluated(leaf): Evaluated, home: Option<&Stream>) -> Result<LeafMemory<'static>> {
+    let Some(value) = node.deferred() else { return Ok(leaf.memory) };
+    if leaf.shape != value.shape
+        || leaf.dtype != node.dtype
+        || leaf.offset != 0
+        || leaf.memory.home().map(Stream::device) != home.map(Stream::device)
+    {
+        let (got, of) = (leaf.shape.to_vec(), leaf.dtype);
+        return Err(value.failed(format!("a result of shape {got:?} of {of} that it does not announce").into()));
+    }
+    Ok(leaf.memory)
+}
+
+/// A computation that is evaluated together with the expression around it: its operands are in memory.
+#[derive(Debug)]
+pub(crate) struct Remaining<'a> {
+    node: NodeRef<'a>,
+    /// Its number among the leaves of the expression.
+    leaf: usize,
+    operands: SmallVec<[Lowered<'a>; 2]>,
+}
+
+impl<'a> Remaining<'a> {
+    /// Writes the values of `code`, in which the computation is the only deferred value, into the elements of `target`.
+    pub(crate) fn run(&self, code: &Code<'a>, target: LoweredTarget<'_>, stream: &Stream) -> Result<()> {
+        device::check(code, stream)?;
+        let Some(value) = self.node.deferred() else { return Ok(()) };
+        let whole = Lowered::resolved(code.clone());
+        let operands: SmallVec<[&Lowered<'_>; 2]> = self.operands.iter().collect();
+        let around = Around::new(&whole, self.leaf, target);
+        let results = match value.operation.evaluate_around(&operands, &around, stream) {
+            Ok(Within::Whole) => return Ok(()),
+            Ok(Within::Alone(results)) => results,
+            Err(error) => return Err(value.failed(error)),
+        };
+        let mut results = results.into_iter();
+        let (Some(result), None) = (results.next(), results.next()) else {
+            return Err(value.failed("other than one result".into()));
+        };
+        let mut code = code.clone();
+        code.leaves[self.leaf].memory = announced(&self.node, result, Some(stream))?;
+        device::run(&code, stream, &[target.address], &Strides::from_slice(target.strides), 0)
     }
 }
 
@@ -232,6 +290,46 @@ impl<'a> Code<'a> {
     /// Evaluates the deferred values that it reads, on the stream `home` (None on the host), and reads their results from now on.
     pub(crate) fn resolve(&mut self, home: Option<&Stream>) -> Result<()> {
         if self.has_deferred() { Results::default().resolve(self, home) } else { Ok(()) }
+    }
+
+    /// [`Code::resolve`] on a device, but for one deferred value that may evaluate the expression around it, if there is one.
+    pub(crate) fn resolve_but_one(&mut self, home: &Stream) -> Result<Option<Remaining<'a>>> {
+        let mut results = Results::default();
+        let Some((leaf, node)) = self.surrounded() else {
+            results.resolve(self, Some(home))?;
+            return Ok(None);
+        };
+        let mut others = self.clone();
+        others.leaves[leaf].memory = LeafMemory::Nowhere;
+        results.resolve(&mut others, Some(home))?;
+        // It may be an operand of another one.
+        let known = results.get(&node).cloned();
+        self.leaves = others.leaves;
+        self.leaves[leaf].memory = known.unwrap_or_else(|| LeafMemory::Deferred(node.clone()));
+        if !self.has_deferred() {
+            return Ok(None);
+        }
+        let mut operands = SmallVec::new();
+        for operand in node.deferred().into_iter().flat_map(|value| value.operands.get()) {
+            let mut code = operand.code().clone();
+            results.resolve(&mut code, Some(home))?;
+            operands.push(Lowered::resolved(code));
+        }
+        Ok(Some(Remaining { node, leaf, operands }))
+    }
+
+    /// The last leaf that is a deferred value of the shape of the whole, and may evaluate an expression with one output that reads nothing at
+    /// computed places.
+    fn surrounded(&self) -> Option<(usize, NodeRef<'a>)> {
+        if self.outputs.len() != 1 || !self.tables.is_empty() || !self.sources.is_empty() {
+            return None;
+        }
+        self.leaves.iter().enumerate().rev().find_map(|(number, leaf)| {
+            let LeafMemory::Deferred(node) = &leaf.memory else { return None };
+            let value = node.deferred()?;
+            let fits = value.shape == self.shape && value.operation.may_evaluate_around();
+            fits.then(|| (number, node.clone()))
+        })
     }
 
     /// Whether it reads values that have not been computed.

@@ -2,9 +2,10 @@
 //!
 //! `value.rs` has the graph, whose nodes are operations (`op.rs`) with operands: other nodes, arrays (`leaf.rs`) or sources (`source.rs`). `node.rs`
 //! has the references to nodes.
-//! `deferred.rs` has computations that come before an expression's own.
+//! `deferred.rs` has computations that come before an expression's own, `around.rs` the expressions that one of them may evaluate itself.
 //! `assemble.rs` makes of it a list of steps in single assignment (`code.rs`), with one shape for all and a key.
 
+mod around;
 mod assemble;
 mod code;
 mod deferred;
@@ -14,10 +15,14 @@ mod op;
 mod source;
 mod value;
 
-pub use deferred::{Deferred, Evaluated, deferred};
+pub(crate) use deferred::Remaining;
 #[cfg(test)]
 pub(crate) use source::ErasedSource;
 pub use source::Source;
+pub use {
+    around::{Around, Within},
+    deferred::{Deferred, Evaluated, deferred},
+};
 pub(crate) use {
     assemble::{assemble, assemble_into},
     code::{Code, MOST_OPERATIONS, Step},

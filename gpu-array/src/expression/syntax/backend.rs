@@ -31,6 +31,7 @@ impl Backend for Gpu {
         job.resolve_on_device()
     }
 
+    #[track_caller]
     fn allocate<T: Element, D: Dimension>(job: &Job<'_>, _: Internal) -> Result<GpuArray<T, D>> {
         job.new_device_array()
     }

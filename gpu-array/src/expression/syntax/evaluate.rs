@@ -27,6 +27,7 @@ impl<T: Element, D: Dimension, P: Backend> Expr<'_, T, D, P> {
     /// # Errors
     /// `Operands` for shapes that do not fit; `Devices` for arrays of several devices; `NoHome` and `NoShape` for an expression without any array;
     /// `TooManyOperations`, `TooManyArguments`; `TooLarge`; the errors of the functions that made it (`NotAnArray`, `Axis`, `Ndim`); the driver's.
+    #[track_caller]
     pub fn eval(&self) -> Result<P::Owned<T, D>> {
         evaluate(self, None)
     }
@@ -71,6 +72,7 @@ impl<'a, T: Element, D: Dimension> Expr<'a, T, D> {
     /// let table = products.broadcast((10, 10)).eval_on(&device)?;
     /// # Ok::<(), gpu_array::ArrayError>(())
     /// ```
+    #[track_caller]
     pub fn eval_on(&self, home: impl Into<Stream>) -> Result<GpuArray<T, D>> {
         evaluate(self, Some(&home.into()))
     }
@@ -85,6 +87,7 @@ impl<'a, T: Element, D: Dimension> Expr<'a, T, D> {
 }
 
 /// Computes one value as a new array.
+#[track_caller]
 pub(crate) fn evaluate<T: Element, D: Dimension, P: Backend>(
     expr: &Expr<'_, T, D, P>,
     home: Option<&Stream>,
@@ -106,6 +109,7 @@ pub trait Values<'a> {
     ///
     /// # Errors
     /// The errors of [`eval_all`].
+    #[track_caller]
     fn eval_all(self) -> Result<Self::Arrays>;
 }
 
@@ -122,6 +126,7 @@ pub trait Values<'a> {
 /// assert_eq!((sinh[0], cosh[0]), (0.0, 1.0));
 /// # Ok::<(), gpu_array::ArrayError>(())
 /// ```
+#[track_caller]
 pub fn eval_all<'a, V: Values<'a>>(values: V) -> Result<V::Arrays> {
     values.eval_all()
 }
@@ -135,6 +140,7 @@ macro_rules! values {
             );
 
             #[expect(non_snake_case, reason = "values are named as their types")]
+            #[track_caller]
             fn eval_all(self) -> Result<Self::Arrays> {
                 let ($first, $($other),*) = self;
                 let ($first, $($other),*) = ($first.into_expr(), $($other.into_expr()),*);

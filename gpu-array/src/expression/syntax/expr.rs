@@ -255,6 +255,7 @@ pub trait Backend: Copy + Debug + Sized + 'static + sealed::SealedBackend {
     fn resolve(job: &mut Job<'_>, internal: Internal) -> Result<()>;
 
     #[doc(hidden)]
+    #[track_caller]
     fn allocate<T: Element, D: Dimension>(job: &Job<'_>, internal: Internal) -> Result<Self::Owned<T, D>>;
 
     #[doc(hidden)]

@@ -31,7 +31,8 @@ table![
     cuMemcpyAtoA_v2,
 ];
 
-fn create(state: &mut State, descriptor: ArrayDescriptor) -> Outcome<usize> {
+/// Allocates an array.
+pub(super) fn create(state: &mut State, descriptor: ArrayDescriptor) -> Outcome<usize> {
     let context = state.current()?;
     let (mut texels, bytes) = Texels::of_descriptor(&descriptor).ok_or(INVALID_VALUE)?;
     texels.start = state.allocate(context, bytes, MemoryKind::Device)?;

@@ -11,6 +11,7 @@ mod array;
 mod context;
 mod device;
 mod graph;
+mod graphics;
 mod jit;
 mod launch;
 mod memory;
@@ -40,6 +41,7 @@ pub fn address(name: &str) -> usize {
         context::FUNCTIONS,
         device::FUNCTIONS,
         graph::FUNCTIONS,
+        graphics::FUNCTIONS,
         jit::FUNCTIONS,
         launch::FUNCTIONS,
         memory::FUNCTIONS,

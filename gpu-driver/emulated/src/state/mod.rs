@@ -21,6 +21,7 @@ use crate::{
         CONTEXT_IS_DESTROYED, INVALID_CONTEXT, INVALID_DEVICE, INVALID_HANDLE, LAUNCH_FAILED, NOT_INITIALIZED,
         NOT_PERMITTED, OUT_OF_MEMORY, Outcome,
     },
+    graphics::Graphics,
     kinds::{Call, Failure},
     launch::{Fault, Workshop},
     memory::Memory,
@@ -59,6 +60,7 @@ pub(crate) struct State {
     pub(crate) graphs: HashMap<usize, Arc<Graph>>,
     pub(crate) executables: HashMap<usize, Arc<Graph>>,
     pub(crate) texels: TexelObjects,
+    pub(crate) graphics: Graphics,
     pub(crate) links: HashMap<usize, Link>,
     /// Host memory that was pinned after it was allocated.
     pub(crate) registered: Vec<Range<usize>>,
@@ -138,6 +140,7 @@ impl State {
             graphs: HashMap::new(),
             executables: HashMap::new(),
             texels: TexelObjects::default(),
+            graphics: Graphics::default(),
             links: HashMap::new(),
             registered: Vec::new(),
             managed: HashSet::new(),
@@ -230,6 +233,7 @@ impl State {
         self.unloaded.retain(|module| module.context != context);
         self.functions.retain(|_, function| function.context != context);
         self.texels.forget_context(context);
+        self.graphics.forget_context(context);
         self.links.retain(|_, link| link.context != context);
         self.contexts.remove(&context);
     }
