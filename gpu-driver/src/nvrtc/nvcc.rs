@@ -158,7 +158,7 @@ pub(super) fn options_read_files(options: &[String]) -> bool {
         !option.starts_with(['-', '@']) || READ_NOTHING.iter().chain(&long).any(|known| short.starts_with(known))
     };
     let is_set = |name: &&str| env::var_os(name).is_some_and(|value| !value.is_empty());
-    !options.iter().all(is_known) || VARIABLES.iter().any(|name| is_set(&name))
+    !options.iter().all(is_known) || VARIABLES.iter().any(is_set)
 }
 
 /// Whether a header that a text includes is the toolkit's or the standard library's, which the versions of [`identity`] stand for.
