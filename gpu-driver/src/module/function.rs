@@ -221,15 +221,12 @@ impl SharedLimit {
             return Ok(());
         }
         let _current = device.enter()?;
-        let (value, mut present) = (i32::try_from(bytes).unwrap_or(i32::MAX), 0);
-        // Another handle of the same kernel may have raised it.
+        let mut present = 0;
+        // Another handle of the same kernel may have raised the limit, which is therefore never lowered.
         // SAFETY: the pointer is valid for the call, the function is alive.
         let code = unsafe { sys::cuFuncGetAttribute(&mut present, MAX_DYNAMIC_SHARED_SIZE_BYTES, function) };
         device.check("cuFuncGetAttribute", code)?;
-        if value <= present {
-            *limit = bytes;
-            return Ok(());
-        }
+        let value = i32::try_from(bytes).unwrap_or(i32::MAX).max(present);
         // SAFETY: the function is alive; the driver checks the value.
         let code = unsafe { sys::cuFuncSetAttribute(function, MAX_DYNAMIC_SHARED_SIZE_BYTES, value) };
         device.check("cuFuncSetAttribute", code).map_err(|error| match error {

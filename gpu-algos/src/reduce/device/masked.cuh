@@ -67,8 +67,8 @@ template <class O> struct MaskedOrNone {
     static constexpr bool COMMUTATIVE = O::COMMUTATIVE, LANES = false, NEEDS_INDEX = false,
                           TOTAL = O::TOTAL;
     static __device__ __forceinline__ Local identity() { return {O::identity(), 0}; }
-    template <class V> static __device__ __forceinline__ void
-    take(Local &local, const Maskable<V> &x, int64_t place) {
+    template <class V>
+    static __device__ __forceinline__ void take(Local &local, const Maskable<V> &x, int64_t place) {
         if (x.takes_part) O::take(local.local, x.value, place);
         local.any |= x.takes_part;
     }
