@@ -122,7 +122,7 @@ def in_place(theirs):
     ours += 1
     assert library.element(given(ours), 1, 2) == 6.0
     refused = library.times(given(theirs.range(6, "int32").reshape(2, 3)), 2.0)
-    assert refused is None and "f32" in library.failure().decode(), library.failure()
+    assert refused is None and "float32" in library.failure().decode(), library.failure()
 
 
 def give_back(theirs):
