@@ -230,13 +230,22 @@ impl Stream {
             let (expected, got) = ("the only handle of a stream of Stream::new".to_owned(), got.to_owned());
             Err(DriverError::Length { op, expected, got })
         };
-        let Some(owned) = self.owned else { return refused("the device's main stream") };
+        let Some(mut owned) = self.owned else { return refused("the device's main stream") };
         if owned.owner.is_some() {
             return refused("another library's stream");
         }
-        let Ok(mut owned) = Arc::try_unwrap(owned) else { return refused("a stream that buffers or clones share") };
-        owned.owner = Some(Box::new(()));
-        Ok(owned.raw)
+        // Another thread that waits for the whole device has a handle meanwhile.
+        for _ in 0..100 {
+            match Arc::try_unwrap(owned) {
+                Ok(mut owned) => {
+                    owned.owner = Some(Box::new(()));
+                    return Ok(owned.raw);
+                }
+                Err(shared) => owned = shared,
+            }
+            std::thread::sleep(std::time::Duration::from_millis(1));
+        }
+        refused("a stream that buffers or clones share")
     }
 
     pub(crate) fn scratch(&self) -> &Scratch {

@@ -36,7 +36,8 @@ unsafe extern "C" fn cuMipmappedArrayCreate(
         // The driver takes a number beyond the most levels for that.
         let count = count.clamp(1, longest.max(1).ilog2() + 1);
         let levels = (0..count).map(|level| of_level(&whole, level));
-        let levels: Vec<_> = levels.map(|of| Some((of, Texels::of_descriptor(&of)?))).collect::<Option<_>>().ok_or(INVALID_VALUE)?;
+        let levels: Vec<_> =
+            levels.map(|of| Some((of, Texels::of_descriptor(&of)?))).collect::<Option<_>>().ok_or(INVALID_VALUE)?;
         // Elements of 16 bytes at most are aligned to their size.
         let aligned = |bytes: usize| bytes.next_multiple_of(16);
         let bytes = levels.iter().map(|(_, (_, bytes))| aligned(*bytes)).sum();

@@ -72,7 +72,8 @@ fn memory(state: &State, resource: &ResourceDescriptor) -> Outcome<Texels> {
 
 /// Whether the rules allow to read such elements in that way.
 fn is_right(texture: &Texture) -> bool {
-    let TextureDescriptor { address_modes, is_linear, is_linear_between_mipmaps, flags, border, .. } = texture.descriptor;
+    let TextureDescriptor { address_modes, is_linear, is_linear_between_mipmaps, flags, border, .. } =
+        texture.descriptor;
     let known = texture_flag::READ_AS_INTEGER | texture_flag::NORMALIZED_COORDINATES;
     let is_memory = texture.texels.form == TexelForm::Memory;
     address_modes.iter().all(|&mode| mode <= 3)
