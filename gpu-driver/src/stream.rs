@@ -234,7 +234,7 @@ impl Stream {
         if owned.owner.is_some() {
             return refused("another library's stream");
         }
-        // Another thread that waits for the whole device has a handle meanwhile.
+        // A thread that puts a mark behind all streams, to wait for the device, has a handle meanwhile.
         for _ in 0..100 {
             match Arc::try_unwrap(owned) {
                 Ok(mut owned) => {

@@ -5,7 +5,7 @@
 use gpu_array::{
     DType,
     expression::LoweredLeaf,
-    gpu_driver::{Arch, Header, Stream},
+    gpu_driver::{Arch, Header},
 };
 use smallvec::SmallVec;
 
@@ -71,15 +71,6 @@ impl ValueSource for Operands {
             strides: &operand.strides,
         });
         leaves.collect()
-    }
-    fn scalars(&self) -> &[u64] {
-        &[]
-    }
-    fn extra(&self) -> SmallVec<[u64; 4]> {
-        SmallVec::new()
-    }
-    fn homes(&self) -> SmallVec<[&Stream; 4]> {
-        SmallVec::new()
     }
     fn add_key(&self, _key: &mut SmallVec<[u64; 64]>) {}
     fn text(&self, _name: &str) -> (String, Vec<Header>) {

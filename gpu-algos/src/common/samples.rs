@@ -3,7 +3,7 @@
 use gpu_array::{
     DType,
     expression::{HEADERS, LoweredLeaf},
-    gpu_driver::{Header, Stream},
+    gpu_driver::Header,
 };
 use smallvec::SmallVec;
 
@@ -18,15 +18,6 @@ impl ValueSource for Sample {
     }
     fn leaves(&self) -> SmallVec<[LoweredLeaf<'_>; 4]> {
         SmallVec::from_iter([LoweredLeaf { address: 0, dtype: self.0, is_place: false, strides: &[1] }])
-    }
-    fn scalars(&self) -> &[u64] {
-        &[]
-    }
-    fn extra(&self) -> SmallVec<[u64; 4]> {
-        SmallVec::new()
-    }
-    fn homes(&self) -> SmallVec<[&Stream; 4]> {
-        SmallVec::new()
     }
     fn add_key(&self, _key: &mut SmallVec<[u64; 64]>) {}
     fn text(&self, structure: &str) -> (String, Vec<Header>) {
@@ -44,15 +35,6 @@ impl ValueSource for SampleWithMask {
     fn leaves(&self) -> SmallVec<[LoweredLeaf<'_>; 4]> {
         let leaf = |dtype| LoweredLeaf { address: 0, dtype, is_place: false, strides: &[1] };
         SmallVec::from_iter([leaf(self.0), leaf(DType::Bool)])
-    }
-    fn scalars(&self) -> &[u64] {
-        &[]
-    }
-    fn extra(&self) -> SmallVec<[u64; 4]> {
-        SmallVec::new()
-    }
-    fn homes(&self) -> SmallVec<[&Stream; 4]> {
-        SmallVec::new()
     }
     fn add_key(&self, _key: &mut SmallVec<[u64; 64]>) {}
     fn text(&self, structure: &str) -> (String, Vec<Header>) {

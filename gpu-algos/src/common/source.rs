@@ -16,10 +16,16 @@ pub(crate) trait ValueSource {
     fn shape(&self) -> &[usize];
     /// The operands that are read at each index.
     fn leaves(&self) -> SmallVec<[LoweredLeaf<'_>; 4]>;
-    fn scalars(&self) -> &[u64];
-    fn extra(&self) -> SmallVec<[u64; 4]>;
-    /// The streams of the arrays, with repetitions.
-    fn homes(&self) -> SmallVec<[&Stream; 4]>;
+    fn scalars(&self) -> &[u64] {
+        &[]
+    }
+    fn extra(&self) -> SmallVec<[u64; 4]> {
+        SmallVec::new()
+    }
+    /// The streams of the arrays, with repetitions; none for arrays that are nowhere, or whose launch is ordered elsewhere.
+    fn homes(&self) -> SmallVec<[&Stream; 4]> {
+        SmallVec::new()
+    }
     /// Adds everything that the text depends on.
     fn add_key(&self, key: &mut SmallVec<[u64; 64]>);
     /// The text of the structure `name`, and the headers that it includes.

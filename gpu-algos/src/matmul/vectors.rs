@@ -70,15 +70,6 @@ impl ValueSource for Products {
         let leaf = |(address, strides)| LoweredLeaf { address, dtype: self.dtype, is_place: false, strides };
         factors.map(|(address, strides)| leaf((*address, &strides[..]))).collect()
     }
-    fn scalars(&self) -> &[u64] {
-        &[]
-    }
-    fn extra(&self) -> SmallVec<[u64; 4]> {
-        SmallVec::new()
-    }
-    fn homes(&self) -> SmallVec<[&Stream; 4]> {
-        SmallVec::new()
-    }
     fn add_key(&self, key: &mut SmallVec<[u64; 64]>) {
         key.extend([PRODUCTS.word(), self.dtype as u64]);
     }

@@ -35,7 +35,7 @@ pub(crate) enum Mapping {
 
 /// An object that is registered.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Resource {
+pub(crate) struct RegisteredObject {
     pub(crate) object: ObjectName,
     /// Whether kernels may write an image through surfaces.
     pub(crate) has_surfaces: bool,
@@ -47,7 +47,7 @@ pub(crate) struct Resource {
 #[derive(Debug, Default)]
 pub(crate) struct Graphics {
     pub(crate) objects: HashMap<ObjectName, Object>,
-    pub(crate) resources: HashMap<usize, Resource>,
+    pub(crate) resources: HashMap<usize, RegisteredObject>,
 }
 
 impl Graphics {

@@ -2,7 +2,7 @@
 
 use std::{fmt, marker::PhantomData, mem};
 
-use super::{GlAccess, resource::Resource};
+use super::{GlAccess, registration::Registration};
 use crate::{
     Device, DevicePod, DeviceSlice, DeviceSliceMut, DriverError, In, InOut, Out, Result, Stream, raw::CUdeviceptr, sys,
 };
@@ -38,7 +38,7 @@ const WHAT: &str = "an OpenGL buffer";
 /// drop waits for the stream of the last mapping; within a capture of that stream it fails, and the object stays registered.
 #[doc(alias("BufferObject", "RegisteredBuffer", "cuGraphicsGLRegisterBuffer", "cudaGraphicsResource"))]
 pub struct GlBuffer<T: DevicePod> {
-    resource: Resource,
+    resource: Registration,
     _elements: PhantomData<T>,
 }
 
@@ -56,7 +56,7 @@ impl<T: DevicePod> GlBuffer<T> {
     pub unsafe fn register(device: &Device, name: u32, access: GlAccess) -> Result<Self> {
         // SAFETY: the pointer is valid for the call, the object is there, as the caller promises.
         let register = |raw| unsafe { sys::cuGraphicsGLRegisterBuffer(raw, name, 0) };
-        let resource = Resource::register(device, WHAT, access, "cuGraphicsGLRegisterBuffer", register)?;
+        let resource = Registration::register(device, WHAT, access, "cuGraphicsGLRegisterBuffer", register)?;
         Ok(Self { resource, _elements: PhantomData })
     }
 
@@ -110,7 +110,7 @@ impl<T: DevicePod> GlBuffer<T> {
 
 impl<T: DevicePod> fmt::Debug for GlBuffer<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Resource { device, access, .. } = &self.resource;
+        let Registration { device, access, .. } = &self.resource;
         write!(f, "GlBuffer<{}>({access:?}, device {})", T::CUDA_NAME, device.ordinal())
     }
 }

@@ -2,7 +2,7 @@
 
 use std::{fmt, marker::PhantomData, mem, ptr::null_mut};
 
-use super::{GlAccess, resource::Resource};
+use super::{GlAccess, registration::Registration};
 use crate::{Channel, CudaArray, Device, Result, Stream, sys, texture::ArrayOwner};
 
 const WHAT: &str = "an OpenGL image";
@@ -36,7 +36,7 @@ const SURFACES: u32 = 4;
 /// As for [`GlBuffer`](crate::GlBuffer).
 #[doc(alias("RegisteredImage", "cuGraphicsGLRegisterImage"))]
 pub struct GlImage<T: Channel> {
-    resource: Resource,
+    resource: Registration,
     _values: PhantomData<T>,
 }
 
@@ -70,7 +70,7 @@ impl<T: Channel> GlImage<T> {
     unsafe fn register_with(device: &Device, [name, target]: [u32; 2], flags: u32, access: GlAccess) -> Result<Self> {
         // SAFETY: the pointer is valid for the call, the object is there, as the caller promises.
         let register = |raw| unsafe { sys::cuGraphicsGLRegisterImage(raw, name, target, flags) };
-        let resource = Resource::register(device, WHAT, access, "cuGraphicsGLRegisterImage", register)?;
+        let resource = Registration::register(device, WHAT, access, "cuGraphicsGLRegisterImage", register)?;
         Ok(Self { resource, _values: PhantomData })
     }
 
@@ -127,7 +127,7 @@ impl<T: Channel> GlImage<T> {
 
 impl<T: Channel> fmt::Debug for GlImage<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Resource { device, access, .. } = &self.resource;
+        let Registration { device, access, .. } = &self.resource;
         write!(f, "GlImage<{}>({access:?}, device {})", T::CUDA_NAME, device.ordinal())
     }
 }

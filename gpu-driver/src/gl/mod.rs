@@ -11,7 +11,7 @@ use crate::{Device, DriverError, Result, context::plain, sys};
 
 mod buffer;
 mod image;
-mod resource;
+mod registration;
 
 pub use buffer::{GlBuffer, MappedGlBuffer};
 pub use image::{GlImage, MappedGlImage};

@@ -10,6 +10,15 @@ use crate::{
 /// Bytes of the driver's unit of memory: the CUDA C++ Programming Guide advises to share multiples of 2 MiB.
 const IPC_UNIT: usize = 2 << 20;
 
+/// The address and the bytes of the allocation that memory lies in; the device's context is current.
+fn allocation_of(device: &Device, address: CUdeviceptr) -> Result<(CUdeviceptr, usize)> {
+    let (mut start, mut size) = (0, 0);
+    // SAFETY: the pointers are valid for the call, and the driver checks the address.
+    let code = unsafe { sys::cuMemGetAddressRange_v2(&mut start, &mut size, address) };
+    device.check("cuMemGetAddressRange", code)?;
+    Ok((start, size))
+}
+
 /// Memory of its own, which its drop frees.
 struct Allocated {
     device: Device,
@@ -98,10 +107,7 @@ impl<T: DevicePod> DeviceVec<T> {
             return Err(DriverError::Length { op: OP, expected, got });
         }
         let _current = self.device().enter()?;
-        let (mut start, mut size) = (0, 0);
-        // SAFETY: the pointers are valid for the call, the address is that of memory.
-        let code = unsafe { sys::cuMemGetAddressRange_v2(&mut start, &mut size, self.as_raw()) };
-        self.device().check("cuMemGetAddressRange", code)?;
+        let (start, _) = allocation_of(self.device(), self.as_raw())?;
         if start != self.as_raw() {
             let (expected, got) = (format!("the start of an allocation, {start:#x}"), format!("{:#x}", self.as_raw()));
             return Err(DriverError::Length { op: OP, expected, got });
@@ -134,10 +140,7 @@ impl<T: DevicePod> DeviceVec<T> {
             let code = unsafe { sys::cuIpcOpenMemHandle_v2(&mut address, handle.to_raw(), LAZY_ENABLE_PEER_ACCESS) };
             device.check("cuIpcOpenMemHandle", code)?;
             let owner = Opened { device: device.clone(), address };
-            let (mut start, mut size) = (0, 0);
-            // SAFETY: the pointers are valid for the call, the address is that of memory.
-            let code = unsafe { sys::cuMemGetAddressRange_v2(&mut start, &mut size, address) };
-            device.check("cuMemGetAddressRange", code)?;
+            let (start, size) = allocation_of(device, address)?;
             let behind = size.saturating_sub(usize::try_from(address - start).unwrap_or(usize::MAX));
             if bytes > behind {
                 let (expected, got) = (format!("{bytes} bytes"), format!("{behind}"));

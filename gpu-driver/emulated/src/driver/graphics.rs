@@ -10,7 +10,7 @@ use crate::{
         ALREADY_MAPPED, INVALID_GRAPHICS_CONTEXT, INVALID_HANDLE, INVALID_VALUE, NOT_MAPPED, NOT_MAPPED_AS_ARRAY,
         NOT_MAPPED_AS_POINTER, Outcome,
     },
-    graphics::{Mapping, ObjectName, Resource},
+    graphics::{Mapping, ObjectName, RegisteredObject},
     kinds::Call,
     memory::MemoryKind,
     state::{State, call},
@@ -47,7 +47,7 @@ fn register(state: &mut State, name: u32, is_image: bool, flags: u32) -> Outcome
     }
     let handle = state.handle();
     let (has_surfaces, map_flags) = (flags & SURFACES != 0, flags & (READ_ONLY | WRITE_DISCARD));
-    state.graphics.resources.insert(handle, Resource { object, has_surfaces, map_flags, mapping: None });
+    state.graphics.resources.insert(handle, RegisteredObject { object, has_surfaces, map_flags, mapping: None });
     Ok(handle)
 }
 
@@ -86,11 +86,11 @@ unsafe extern "C" fn cuGLGetDevices_v2(count: *mut c_uint, list: *mut c_int, mos
     })
 }
 
-fn find(state: &State, resource: *mut c_void) -> Outcome<Resource> {
+fn find(state: &State, resource: *mut c_void) -> Outcome<RegisteredObject> {
     state.graphics.resources.get(&(resource as usize)).copied().ok_or(INVALID_HANDLE)
 }
 
-fn set(state: &mut State, resource: *mut c_void, change: impl FnOnce(&mut Resource)) {
+fn set(state: &mut State, resource: *mut c_void, change: impl FnOnce(&mut RegisteredObject)) {
     if let Some(found) = state.graphics.resources.get_mut(&(resource as usize)) {
         change(found);
     }

@@ -13,7 +13,7 @@ use crate::{Device, DriverError, Result, Stream, raw::all::CUgraphicsResource, s
 /// fn is_sent<T: Send>() {}
 /// is_sent::<gpu_driver::GlBuffer<f32>>();
 /// ```
-pub(super) struct Resource {
+pub(super) struct Registration {
     pub(super) device: Device,
     pub(super) raw: CUgraphicsResource,
     pub(super) access: GlAccess,
@@ -26,7 +26,7 @@ pub(super) struct Resource {
     pub(super) lent: Option<Arc<ArrayMemory>>,
 }
 
-impl Resource {
+impl Registration {
     /// Registers an object by `register`, which writes the driver's handle.
     pub(super) fn register(
         device: &Device,
@@ -94,7 +94,7 @@ impl Resource {
         Ok(())
     }
 
-    /// [`Resource::unmap`] for a drop.
+    /// [`Registration::unmap`] for a drop.
     pub(super) fn unmap_in_drop(&mut self) -> bool {
         let unmapped = self.unmap("the end of a mapping").inspect_err(|error| {
             self.device.0.report_later(self.what, error.clone());
@@ -103,7 +103,7 @@ impl Resource {
     }
 }
 
-impl Drop for Resource {
+impl Drop for Registration {
     fn drop(&mut self) {
         if self.device.0.is_lost() {
             return;
