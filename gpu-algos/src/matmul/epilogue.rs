@@ -21,8 +21,6 @@ kernel_struct! {
     pub(super) struct EpilogueLeaf {
         /// The address of the element, or the place itself.
         address: u64,
-        /// How it lies along the rows of c: `PACKED` or one of the constants beside it.
-        kind: u64,
         /// From one row of c to the next.
         row: i64,
         /// From one column of c to the next.
@@ -65,6 +63,14 @@ pub(super) struct ProductEpilogue<'l, 'a> {
     around: &'l Around<'l, 'a>,
 }
 
+/// An epilogue with the leaves of one problem, of whose kernel the way in which these lie is a part.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PlacedEpilogue<'l, 'a> {
+    around: &'l Around<'l, 'a>,
+    problem: &'l MatmulProblem,
+    kinds: u32,
+}
+
 /// The program's part of an epilogue.
 pub(super) struct EpilogueText {
     /// Includes, and the structure of the expression.
@@ -76,12 +82,18 @@ pub(super) struct EpilogueText {
 
 impl EpilogueText {
     /// The text of an epilogue with the structure `Expression`, which has so many leaves and scalars.
-    fn of(base: &str, structure: &str, headers: Vec<Header>, [leaves, scalars]: [usize; 2], product: usize) -> Self {
+    fn of(
+        base: &str,
+        structure: &str,
+        headers: Vec<Header>,
+        [leaves, scalars]: [usize; 2],
+        [product, kinds]: [usize; 2],
+    ) -> Self {
         let check = EpilogueHead::check(
             "gpu::matmul::EpilogueParams<Expression>",
             [leaves * EPILOGUE_LEAF_WORDS, leaves * MAX_AXES, scalars.max(1), 1],
         );
-        let params = format!("gpu::matmul::FusedParams<{base}, Expression, {product}>");
+        let params = format!("gpu::matmul::FusedParams<{base}, Expression, {product}, {kinds}>");
         let whole = format!(
             "static_assert(sizeof({params}) == sizeof({base}) + sizeof(gpu::matmul::EpilogueParams<Expression>), \
              \"the parameters of the epilogue follow\");\n"
@@ -104,7 +116,7 @@ impl EpilogueText {
              const uint64_t *, const Leaves &x, Outputs &y) {{\n        const {name} sum = {name}(gpu::add({wide}(gpu::get<0>(x)), \
              {wide}(gpu::get<1>(x))));\n        gpu::get<0>(y) = {name}(gpu::maximum({wide}(sum), gpu::word_as<{wide}>(scalars[0])));\n    }}\n}};\n"
         );
-        Self::of(base, &structure, further.to_vec(), [2, 1], 0)
+        Self::of(base, &structure, further.to_vec(), [2, 1], [0, 0])
     }
 }
 
@@ -136,33 +148,45 @@ impl<'l, 'a> ProductEpilogue<'l, 'a> {
         self.around.expression().homes()
     }
 
+    /// The epilogue of a kernel that stores packs of `width` elements of the problem's c.
+    pub(super) fn placed(self, problem: &'l MatmulProblem, width: usize) -> PlacedEpilogue<'l, 'a> {
+        let kind = |(number, leaf): (usize, LoweredLeaf<'_>)| match problem.leaves[number].column {
+            _ if number == self.around.leaf() => PACKED,
+            _ if leaf.is_place => STRIDED,
+            0 => CONSTANT,
+            _ if problem.is_leaf_packed(number, width, leaf.dtype.bytes()) => PACKED,
+            _ => STRIDED,
+        };
+        let leaves = self.around.expression().leaves().enumerate();
+        let kinds = leaves.map(|leaf| (kind(leaf) as u32) << (2 * leaf.0)).sum();
+        PlacedEpilogue { around: self.around, problem, kinds }
+    }
+}
+
+impl PlacedEpilogue<'_, '_> {
     /// All that the program depends on.
     pub(super) fn key(&self) -> impl Iterator<Item = u64> {
-        std::iter::once(self.around.leaf() as u64).chain(self.around.expression().key())
+        let own = u64::from(self.kinds) << 32 | self.around.leaf() as u64;
+        std::iter::once(own).chain(self.around.expression().key())
     }
 
     /// Its part of a kernel's program, whose parameters without it are `base`.
     pub(super) fn text(&self, base: &str) -> EpilogueText {
         let expression = self.around.expression();
         let lengths = [expression.leaves().len(), expression.scalars().len()];
-        EpilogueText::of(base, &expression.functor("Expression"), expression.headers(), lengths, self.around.leaf())
+        let numbers = [self.around.leaf(), self.kinds as usize];
+        EpilogueText::of(base, &expression.functor("Expression"), expression.headers(), lengths, numbers)
     }
 
-    /// Appends the parameters to those of the product's kernel, which stores packs of `width` elements.
-    pub(super) fn write(&self, problem: &MatmulProblem, width: usize, params: &mut Words) {
-        let expression = self.around.expression();
-        let kind = |number: usize, leaf: &LoweredLeaf<'_>| match problem.leaves[number].column {
-            _ if leaf.is_place => STRIDED,
-            0 => CONSTANT,
-            _ if problem.is_leaf_packed(number, width, leaf.dtype.bytes()) => PACKED,
-            _ => STRIDED,
+    /// Appends the parameters to those of the product's kernel.
+    pub(super) fn write(&self, params: &mut Words) {
+        let (expression, problem) = (self.around.expression(), self.problem);
+        let leaf = |&Matrix { address, row, column, .. }: &Matrix| EpilogueLeaf {
+            address,
+            row: row as i64,
+            column: column as i64,
         };
-        let leaves: SmallVec<[EpilogueLeaf; 8]> = (expression.leaves().enumerate())
-            .map(|(number, leaf)| {
-                let Matrix { address, row, column, .. } = problem.leaves[number];
-                EpilogueLeaf { address, kind: kind(number, &leaf), row: row as i64, column: column as i64 }
-            })
-            .collect();
+        let leaves: SmallVec<[EpilogueLeaf; 8]> = problem.leaves.iter().map(leaf).collect();
         let steps = |axis: usize| problem.batch.get(axis).map(|axis| &axis.steps[3..]);
         let batch = (0..MAX_AXES).flat_map(|axis| {
             (0..problem.leaves.len()).map(move |leaf| steps(axis).map_or(0, |steps| steps[leaf] as i64))

@@ -9,7 +9,7 @@ use gpu_array::{
 use smallvec::SmallVec;
 
 use super::{
-    epilogue::{EPILOGUE, EpilogueText, ProductEpilogue},
+    epilogue::{EPILOGUE, EpilogueText, PlacedEpilogue, ProductEpilogue},
     params::{PARAMS, check_text, launch},
     plan::choose,
     policy::{MatmulPolicy, PACK_BYTES},
@@ -95,9 +95,10 @@ pub(super) fn run(
         {
             return Ok(true);
         }
+        let epilogue = epilogue.map(|epilogue| epilogue.placed(problem, PACK_BYTES / problem.dtype.bytes()));
         let mut launch = launch(problem, &plan);
         if let Some(epilogue) = epilogue {
-            epilogue.write(problem, PACK_BYTES / problem.dtype.bytes(), &mut launch.params);
+            epilogue.write(&mut launch.params);
         }
         (kernel(problem.dtype, &plan.policy, epilogue, device)?, launch)
     };
@@ -111,11 +112,11 @@ pub(super) fn run(
 fn kernel(
     dtype: DType,
     policy: &MatmulPolicy,
-    epilogue: Option<&ProductEpilogue<'_, '_>>,
+    epilogue: Option<PlacedEpilogue<'_, '_>>,
     device: &Device,
 ) -> Result<GeneratedKernel> {
     let mut key: SmallVec<[u64; 32]> = [SPACE.word()].into_iter().chain(policy.key(dtype)).collect();
-    key.extend(epilogue.into_iter().flat_map(ProductEpilogue::key));
+    key.extend(epilogue.iter().flat_map(PlacedEpilogue::key));
     let program = || program(dtype, policy, epilogue.map(|epilogue| epilogue.text(PARAMS_TYPE)));
     Ok(device.generated_kernel(&SPACE, &key, || Ok(program()))?)
 }

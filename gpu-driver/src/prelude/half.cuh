@@ -57,9 +57,10 @@ struct Binary16 {
 struct Bfloat16 {
     static __device__ __forceinline__ uint16_t from_float(float x) {
 #if !defined(GPU_EMULATED) && defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-        uint16_t bits;
-        asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(bits) : "f"(x));
-        return bits;
+        // Of two at once, which four times as many threads do in a cycle as of one.
+        uint32_t bits;
+        asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(bits) : "f"(0.0f), "f"(x));
+        return uint16_t(bits);
 #else
         const uint32_t bits = __float_as_uint(x);
         if ((bits & 0x7fffffffu) > 0x7f800000u) return 0x7fffu;

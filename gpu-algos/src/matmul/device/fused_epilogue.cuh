@@ -5,6 +5,10 @@
 // the places that it stores, or that the threads of its warp store after it gave them the values,
 // so a leaf may have the elements of c.
 //
+// KINDS has two bits for each leaf, the first leaf's lowest: how it lies along the rows of c
+// (PACKED, STRIDED or CONSTANT). They are the kernel's, so that a whole tile loads without a
+// branch, and the loads of several packs are on their way together.
+//
 // Contract: alpha is 1 and beta 0. Leaves are in the order of E::Leaves, that of the product is not
 // read. Strides are in elements, `batch` has those along the axes of the stack, each axis with all
 // leaves. Packs of PACKED leaves are aligned at every place that is a multiple of their width.
@@ -17,13 +21,14 @@ namespace gpu {
 namespace matmul {
 
 // The parameters Base of a kernel, and those of the expression around the product.
-template <class Base, class E, int PRODUCT> struct FusedParams : Base {
+template <class Base, class E, int PRODUCT, uint32_t KINDS> struct FusedParams : Base {
     EpilogueParams<E> epilogue;
 };
 
-template <class E, int PRODUCT> struct FusedEpilogue {
+template <class E, int PRODUCT, uint32_t KINDS> struct FusedEpilogue {
     static constexpr bool IS_FUSED = true;
     static constexpr int LEAVES = E::Leaves::SIZE;
+    static_assert(2 * LEAVES <= 32, "two bits for each leaf");
 
     const EpilogueParams<E> &params;
     int64_t first[LEAVES]; // the offsets of a matrix in the leaves
@@ -60,7 +65,7 @@ template <class E, int PRODUCT> struct FusedEpilogue {
             constexpr int K = decltype(k)::value;
             if constexpr (K != PRODUCT) {
                 const EpilogueLeaf &leaf = params.leaves[K];
-                load(values, leaf.address, leaf.kind,
+                load(values, leaf.address, (KINDS >> (2 * K)) & 3,
                      first[K] + row * leaf.row + column * leaf.column, leaf.column, 0, last);
             }
         });
@@ -83,8 +88,9 @@ template <class E, int PRODUCT> struct FusedEpilogue {
     }
 };
 
-template <class Base, class E, int PRODUCT> struct EpilogueOf<FusedParams<Base, E, PRODUCT>> {
-    typedef FusedEpilogue<E, PRODUCT> type;
+template <class Base, class E, int PRODUCT, uint32_t KINDS>
+struct EpilogueOf<FusedParams<Base, E, PRODUCT, KINDS>> {
+    typedef FusedEpilogue<E, PRODUCT, KINDS> type;
 };
 
 } // namespace matmul

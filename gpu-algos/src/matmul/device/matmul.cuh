@@ -120,8 +120,8 @@ template <class T, class Tile> struct Sums {
 
     // Stores the values that an epilogue makes of ROWS rows from row `i` on, after all leaves of
     // these have been loaded: between loads and stores that may be of one array there is no order
-    // but that of the program.
-    template <int ROWS, class Params, class Epilogue>
+    // but that of the program. A tile that IS_WHOLE lies in c, whose packs are stored at once.
+    template <int ROWS, bool IS_WHOLE, class Params, class Epilogue>
     __device__ __forceinline__ void store_applied(const Params &params, const BlockPart &part,
                                                   const Epilogue &epilogue, int i,
                                                   const T (*sums)[Tile::THREAD_N]) {
@@ -133,25 +133,27 @@ template <class T, class Tile> struct Sums {
         for (int at = 0; at < ROWS * PACKS; at++) {
             const int64_t r = part.row + first_row + row(i + at / PACKS);
             const int64_t first = part.column + first_column + column(at % PACKS * VECTOR_SIZE);
-            if (r < m && first < n)
+            if (IS_WHOLE || (r < m && first < n))
                 epilogue.template load_leaves<VECTOR_SIZE>(leaves[at / PACKS][at % PACKS], r, first,
-                                                           n - first);
+                                                           IS_WHOLE ? VECTOR_SIZE : n - first);
         }
 #pragma unroll
         for (int at = 0; at < ROWS * PACKS; at++) {
             const int64_t r = part.row + first_row + row(i + at / PACKS);
             const int64_t first = part.column + first_column + column(at % PACKS * VECTOR_SIZE);
-            if (r >= m || first >= n) continue;
+            if (!IS_WHOLE && (r >= m || first >= n)) continue;
             T products[VECTOR_SIZE];
 #pragma unroll
             for (int lane = 0; lane < VECTOR_SIZE; lane++)
                 products[lane] = factors.scaled(sums[at / PACKS][at % PACKS * VECTOR_SIZE + lane]);
-            store_values<T, VECTOR_SIZE>(
-                params,
-                reinterpret_cast<T *>(params.c) + part.offsets[0] + r * params.c_row +
-                    first * params.c_column,
-                n - first,
-                epilogue.template applied<VECTOR_SIZE>(leaves[at / PACKS][at % PACKS], products));
+            const Pack<T, VECTOR_SIZE> values =
+                epilogue.template applied<VECTOR_SIZE>(leaves[at / PACKS][at % PACKS], products);
+            T *c = reinterpret_cast<T *>(params.c) + part.offsets[0] + r * params.c_row +
+                   first * params.c_column;
+            if constexpr (IS_WHOLE)
+                store_pack<false>(c, values);
+            else
+                store_values<T, VECTOR_SIZE>(params, c, n - first, values);
         }
     }
 
@@ -159,18 +161,27 @@ template <class T, class Tile> struct Sums {
     __device__ __forceinline__ void store(const Params &params, const BlockPart &part) {
         typedef typename EpilogueOf<Params>::type Epilogue;
         if constexpr (Epilogue::IS_FUSED) {
-            constexpr int FITTING = Epilogue::PACKS_AT_ONCE * VECTOR_SIZE / Tile::THREAD_N;
-            constexpr int ROWS = FITTING < 1                ? 1
-                                 : FITTING < Tile::THREAD_M ? FITTING
-                                                            : Tile::THREAD_M;
             const Epilogue epilogue(params, part.tile);
-#pragma unroll
-            for (int i = 0; i < Tile::THREAD_M; i += ROWS)
-                store_applied<ROWS>(params, part, epilogue, i, at + i);
+            if (params.is_c_packed && part.row + Tile::BLOCK_M <= int64_t(params.m) &&
+                part.column + Tile::BLOCK_N <= int64_t(params.n)) {
+                store_all_applied<true>(params, part, epilogue);
+            } else {
+                store_all_applied<false>(params, part, epilogue);
+            }
         } else {
 #pragma unroll
             for (int i = 0; i < Tile::THREAD_M; i++) store_row(params, part, i, at[i]);
         }
+    }
+
+    template <bool IS_WHOLE, class Params, class Epilogue> __device__ __forceinline__ void
+    store_all_applied(const Params &params, const BlockPart &part, const Epilogue &epilogue) {
+        constexpr int FITTING = Epilogue::PACKS_AT_ONCE * VECTOR_SIZE / Tile::THREAD_N;
+        constexpr int MOST = FITTING < Tile::THREAD_M ? FITTING : Tile::THREAD_M;
+        constexpr int ROWS = IS_WHOLE && MOST > 1 ? MOST : 1;
+#pragma unroll
+        for (int i = 0; i < Tile::THREAD_M; i += ROWS)
+            store_applied<ROWS, IS_WHOLE>(params, part, epilogue, i, at + i);
     }
 
     // Leaves the sums of a block of several in scratch memory, one value of each thread side by
@@ -213,7 +224,7 @@ template <class T, class Tile> struct Sums {
                     all[j] += theirs[split * AREA + j * THREADS];
             }
             if constexpr (Epilogue::IS_FUSED) {
-                store_applied<1>(params, part, epilogue, i, &all);
+                store_applied<1, false>(params, part, epilogue, i, &all);
             } else {
                 store_row(params, part, i, all);
             }

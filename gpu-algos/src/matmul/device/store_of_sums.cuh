@@ -201,6 +201,12 @@ template <int BLOCK_N, bool BY_ROWS> struct StoreOfSums {
     // sectors: 724 TFLOP/s in place of 797 (bf16, 4096, H100).
     template <class T> static __device__ __forceinline__ void
     store_exchanged(T *c, int64_t columns, const Pack<T, 2> (&pairs)[4]) {
+        const Pack<uint32_t, 4> pack = neighbours_of(pairs);
+        const int first = threadIdx.x % 4 * 8;
+        if (first < columns) store_pack<false>(reinterpret_cast<uint32_t *>(c + first), pack);
+    }
+    template <class T> static __device__ __forceinline__ Pack<uint32_t, 4>
+    neighbours_of(const Pack<T, 2> (&pairs)[4]) {
         Pack<uint32_t, 4> pack;
 #pragma unroll
         for (int p = 0; p < 4; p++) pack.lane[p] = reinterpret_cast<const uint32_t &>(pairs[p]);
@@ -208,32 +214,45 @@ template <int BLOCK_N, bool BY_ROWS> struct StoreOfSums {
         exchange(pack.lane[2], pack.lane[3], 1);
         exchange(pack.lane[0], pack.lane[2], 2);
         exchange(pack.lane[1], pack.lane[3], 2);
-        const int first = threadIdx.x % 4 * 8;
-        if (first < columns) store_pack<false>(reinterpret_cast<uint32_t *>(c + first), pack);
+        return pack;
     }
 
     // Stores the values that an epilogue makes of the sums. Before a thread waits for leaves, it
     // loads all that it needs for several packs; between loads and stores that may be of one array
-    // there is no order but that of the program.
+    // there is no order but that of the program. Rows that lie in c with all columns of the tile,
+    // stored in whole packs, are code of their own, without a branch.
     template <class T, class Params, class Part, class Epilogue> __device__ __forceinline__ void
     store_applied(const Params &params, const Part &part, const Epilogue &epilogue) const {
+        const int64_t row = part.row + (threadIdx.x / 128 - 1) * 64;
+        const bool is_packed = BY_ROWS ? params.c_row == 1 : params.c_pack >= 16 / sizeof(T);
+        const bool is_whole = is_packed && row + 64 <= int64_t(params.m) &&
+                              part.column + BLOCK_N <= int64_t(params.n);
         if constexpr (sizeof(T) == 4) {
-            store_applied_floats<T>(params, part, epilogue);
+            if (is_whole)
+                store_applied_floats<T, true>(params, part, epilogue);
+            else
+                store_applied_floats<T, false>(params, part, epilogue);
         } else {
-            store_applied_halves<T>(params, part, epilogue);
+            if (is_whole)
+                store_whole_halves<T>(params, part, epilogue);
+            else
+                store_applied_halves<T>(params, part, epilogue);
         }
     }
 
     // As store_floats. Leaves are read where values are stored: four neighbours, or two pairs.
-    template <class T, class Params, class Part, class Epilogue> __device__ __forceinline__ void
-    store_applied_floats(const Params &params, const Part &part, const Epilogue &epilogue) const {
+    template <class T, bool IS_WHOLE, class Params, class Part, class Epilogue>
+    __device__ __forceinline__ void store_applied_floats(const Params &params, const Part &part,
+                                                         const Epilogue &epilogue) const {
         constexpr int VECTOR_SIZE = BY_ROWS ? 2 : 4, PARTS = 4 / VECTOR_SIZE;
-        constexpr int PACKS = Epilogue::PACKS_AT_ONCE / 2; // of two rows each
+        // Packs of two rows each.
+        constexpr int PACKS = IS_WHOLE ? Epilogue::PACKS_AT_ONCE / 2 : 1;
         const int lane = threadIdx.x % 4, first_row = (threadIdx.x / 128 - 1) * 64;
-        const bool is_by_rows = BY_ROWS && params.c_row == 1;
+        const bool is_by_rows = BY_ROWS && (IS_WHOLE || params.c_row == 1);
         const int first_column = is_by_rows ? lane * 2 : lane % 2 * 8 + lane / 2 * 4;
         const int far = is_by_rows ? 6 : 0;
-        const int64_t m = int64_t(params.m), n = int64_t(params.n);
+        const int64_t m = int64_t(params.m);
+        const int64_t n = IS_WHOLE ? part.column + BLOCK_N : int64_t(params.n);
         const int64_t rows[2] = {part.row + first_row + (is_by_rows ? exchanged_row(0) : row(0)),
                                  part.row + first_row + (is_by_rows ? exchanged_row(1) : row(1))};
 #pragma unroll
@@ -244,9 +263,10 @@ template <int BLOCK_N, bool BY_ROWS> struct StoreOfSums {
             for (int at = 0; at < PACKS * 2 * PARTS; at++) {
                 const int p = at / PARTS / 2, half = at / PARTS % 2, k = at % PARTS;
                 const int64_t column = first + 16 * p + k * (2 + far);
-                if (rows[half] < m && column < n)
+                if (IS_WHOLE || (rows[half] < m && column < n))
                     epilogue.template load_leaves<VECTOR_SIZE>(leaves[p][half][k], rows[half],
-                                                               column, n - column);
+                                                               column,
+                                                               IS_WHOLE ? VECTOR_SIZE : n - column);
             }
 #pragma unroll
             for (int p = 0; p < PACKS; p++) {
@@ -254,21 +274,22 @@ template <int BLOCK_N, bool BY_ROWS> struct StoreOfSums {
                 exchange_pairs(values, pack + p, is_by_rows, params);
 #pragma unroll
                 for (int half = 0; half < 2; half++) {
-                    if (rows[half] >= m) continue;
+                    if (!IS_WHOLE && rows[half] >= m) continue;
                     const int64_t column = first + 16 * p;
 #pragma unroll
                     for (int k = 0; k < PARTS; k++) {
-                        if (column + k * (2 + far) >= n) continue;
+                        if (!IS_WHOLE && column + k * (2 + far) >= n) continue;
                         const auto applied = epilogue.template applied<VECTOR_SIZE>(
                             leaves[p][half][k], values[half] + k * VECTOR_SIZE);
 #pragma unroll
                         for (int e = 0; e < VECTOR_SIZE; e++)
                             values[half][k * VECTOR_SIZE + e] = applied.lane[e];
                     }
-                    store_row<T, false>(params,
-                                        reinterpret_cast<T *>(params.c) + part.c +
-                                            rows[half] * params.c_row + column * params.c_column,
-                                        n - column, far, 0.0f, values[half]);
+                    store_row<T, IS_WHOLE>(params,
+                                           reinterpret_cast<T *>(params.c) + part.c +
+                                               rows[half] * params.c_row + column * params.c_column,
+                                           IS_WHOLE ? BLOCK_N : n - column, far, 0.0f,
+                                           values[half]);
                 }
             }
         }
@@ -287,12 +308,43 @@ template <int BLOCK_N, bool BY_ROWS> struct StoreOfSums {
         }
     }
 
-    // As store_halves. Leaves are read where the pairs are, before these are exchanged: a thread
-    // that stores has the values of the others, so these have read their leaves.
+    // As store_halves. Leaves are read where values are stored: 8 neighbours of a row.
+    template <class T, class Params, class Part, class Epilogue> __device__ __forceinline__ void
+    store_whole_halves(const Params &params, const Part &part, const Epilogue &epilogue) const {
+        constexpr int MOST = Epilogue::PACKS_AT_ONCE / 2; // packs of two rows each
+        constexpr int PACKS = MOST < BLOCK_N / 32 ? MOST : BLOCK_N / 32;
+        const int64_t first_row = part.row + (threadIdx.x / 128 - 1) * 64;
+        const int64_t first_column = part.column + threadIdx.x % 4 * 8;
+#pragma unroll
+        for (int pack = 0; pack < BLOCK_N / 32; pack += PACKS) {
+            typename Epilogue::template LeafPacks<8> leaves[PACKS][2];
+#pragma unroll
+            for (int at = 0; at < 2 * PACKS; at++)
+                epilogue.template load_leaves<8>(leaves[at / 2][at % 2], first_row + row(at % 2),
+                                                 first_column + 32 * (pack + at / 2), 8);
+#pragma unroll
+            for (int at = 0; at < 2 * PACKS; at++) {
+                const int p = at / 2, half = at % 2;
+                Pack<T, 2> pairs[4];
+#pragma unroll
+                for (int k = 0; k < 4; k++)
+                    scale_pair<T, true>(pairs[k], params, static_cast<const T *>(nullptr), 2,
+                                        this->at + 16 * (pack + p) + 4 * k + 2 * half);
+                const Pack<uint32_t, 4> products = neighbours_of(pairs);
+                const int64_t r = first_row + row(half);
+                T *c = reinterpret_cast<T *>(params.c) + part.c + r * params.c_row;
+                store_pack<false>(c + first_column + 32 * (pack + p),
+                                  epilogue.template applied<8>(
+                                      leaves[p][half], reinterpret_cast<const T *>(products.lane)));
+            }
+        }
+    }
+
+    // Leaves are read where the pairs are, before these are exchanged: a thread that stores has the
+    // values of the others, so these have read their leaves.
     template <class T, class Params, class Part, class Epilogue> __device__ __forceinline__ void
     store_applied_halves(const Params &params, const Part &part, const Epilogue &epilogue) const {
-        constexpr int GROUP = 4, WANTED = 2 * Epilogue::PACKS_AT_ONCE;
-        constexpr int PAIRS = WANTED < COUNT / 4 ? WANTED : COUNT / 4;
+        constexpr int PAIRS = 4;
 #pragma unroll
         for (int half = 0; half < 2; half++) {
             const int64_t r = part.row + (threadIdx.x / 128 - 1) * 64 + row(half);
@@ -309,21 +361,16 @@ template <int BLOCK_N, bool BY_ROWS> struct StoreOfSums {
                         epilogue.template load_leaves<2>(leaves[p], r, part.column + column,
                                                          columns - column);
                 }
+                Pack<T, 2> pairs[PAIRS];
 #pragma unroll
-                for (int group = 0; group < PAIRS; group += GROUP) {
-                    Pack<T, 2> pairs[GROUP];
-#pragma unroll
-                    for (int p = 0; p < GROUP; p++) {
-                        const int pair = first + group + p;
-                        const int column = 8 * pair + threadIdx.x % 4 * 2;
-                        scale_pair<T, true>(pairs[p], params, c, columns - column,
-                                            at + 4 * pair + 2 * half);
-                        if (column < columns)
-                            pairs[p] =
-                                epilogue.template applied<2>(leaves[group + p], pairs[p].lane);
-                    }
-                    store_pairs(params, c, columns, pairs, first + group);
+                for (int p = 0; p < PAIRS; p++) {
+                    const int column = 8 * (first + p) + threadIdx.x % 4 * 2;
+                    scale_pair<T, true>(pairs[p], params, c, columns - column,
+                                        at + 4 * (first + p) + 2 * half);
+                    if (column < columns)
+                        pairs[p] = epilogue.template applied<2>(leaves[p], pairs[p].lane);
                 }
+                store_pairs(params, c, columns, pairs, first);
             }
         }
     }

@@ -25,7 +25,7 @@ use crate::{
     Result,
     common::launch::{DeviceLimits, with_headers},
     matmul::{
-        epilogue::{EPILOGUE, EpilogueText, ProductEpilogue},
+        epilogue::{EPILOGUE, EpilogueText, PlacedEpilogue, ProductEpilogue},
         problem::MatmulProblem,
     },
 };
@@ -73,8 +73,9 @@ pub(in crate::matmul) fn run(
     let mut left = a.operand.map(device, &tile, tile.block_m)?;
     let mut right = b.operand.map(device, &tile, tile.block_n)?;
     let mut params = params_of(&problem, &plan, [&a.operand, &b.operand]);
+    let epilogue = epilogue.map(|epilogue| epilogue.placed(&problem, products.store_width()));
     if let Some(epilogue) = epilogue {
-        epilogue.write(&problem, products.store_width(), &mut params);
+        epilogue.write(&mut params);
     }
     let kernel = kernel(&plan, epilogue, device)?;
     let config = LaunchConfig {
@@ -121,15 +122,11 @@ fn prepare(
     Ok(Prepared { operand: operand(memory.as_raw()), _memory: Some(memory) })
 }
 
-fn kernel(
-    plan: &WarpgroupPlan,
-    epilogue: Option<&ProductEpilogue<'_, '_>>,
-    device: &Device,
-) -> Result<GeneratedKernel> {
+fn kernel(plan: &WarpgroupPlan, epilogue: Option<PlacedEpilogue<'_, '_>>, device: &Device) -> Result<GeneratedKernel> {
     let boxes = plan.preparations.map(|source| u64::from(source.order().boxes()));
     let mut key: SmallVec<[u64; 32]> =
         SmallVec::from_slice(&[SPACE.word(), 0, plan.tile.key(), boxes[0] << 1 | boxes[1]]);
-    key.extend(epilogue.into_iter().flat_map(ProductEpilogue::key));
+    key.extend(epilogue.iter().flat_map(PlacedEpilogue::key));
     let [left, right] = plan.preparations.map(Preparation::order);
     let program = || program(&plan.tile, [left, right], epilogue.map(|epilogue| epilogue.text(PARAMS_TYPE)));
     Ok(device.generated_kernel(&SPACE, &key, || Ok(program()))?)
