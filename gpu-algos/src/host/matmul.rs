@@ -6,7 +6,7 @@ use rayon::prelude::*;
 
 use crate::{
     AlgoError, Result,
-    matmul::{Contraction, MatmulDim, MatmulElement, MatmulShape, SummedAxes},
+    matmul::{ByteElement, Contraction, MatmulDim, MatmulElement, MatmulShape, SummedAxes},
     reference::matmul::{in_shape, matrix_at},
 };
 
@@ -66,6 +66,33 @@ where
         }
     });
     in_shape(&shape, c)
+}
+
+/// The product of matrices of i8 or u8 in i32, which wraps modulo 2^32: [`matmul()`] of both as arrays of i32.
+///
+/// # Cost
+/// That of [`matmul()`], and a copy of each factor, on one thread, of four bytes for each element.
+///
+/// # Errors
+/// Those of [`matmul()`].
+///
+/// ```
+/// use gpu_algos::host;
+/// use ndarray::array;
+/// let a = array![[127i8, -128], [1, 2]];
+/// assert_eq!(host::matmul_i32(&a, a.t())?, array![[32513, -129], [-129, 5]]);
+/// # Ok::<(), gpu_algos::AlgoError>(())
+/// ```
+pub fn matmul_i32<'a, 'b, T, D, E>(
+    a: impl Into<ArrayView<'a, T, D>>,
+    b: impl Into<ArrayView<'b, T, E>>,
+) -> Result<Array<i32, D::Product>>
+where
+    T: ByteElement,
+    D: MatmulDim<E>,
+    E: Dimension,
+{
+    matmul(&a.into().mapv(Into::into), &b.into().mapv(Into::into))
 }
 
 /// NumPy's `tensordot`: the sums of products of elements of a and b over pairs of axes, for arrays of any layout.

@@ -36,11 +36,11 @@ pub(super) const PARAMS_TYPE: &str = "gpu::matmul::MatmulParams<gpu::MAX_AXES>";
 /// The keys of kernels of products.
 static SPACE: KernelSpace = KernelSpace::new();
 
-/// Enqueues a product of numbers of 16 bits on `stream`, after the work of `homes`, if tensor cores compute it; false if not. Does not wait.
+/// Enqueues a product of numbers of 16 or 8 bits on `stream`, after the work of `homes`, if tensor cores compute it; false if not. Does not wait.
 ///
 /// # Errors
 /// Those of [`run`].
-fn run_halves(
+fn run_on_tensor_cores(
     problem: &MatmulProblem,
     epilogue: Option<&ProductEpilogue<'_, '_>>,
     homes: &[&Stream],
@@ -56,7 +56,7 @@ fn run_halves(
     warpgroup::run(problem, (products, f64::INFINITY), epilogue, &limits, homes, stream)
 }
 
-/// Enqueues the product on `stream`, after the work of `homes`; false, with nothing enqueued, for some products of numbers of 16 bits, and for those
+/// Enqueues the product on `stream`, after the work of `homes`; false, with nothing enqueued, for some products of numbers of 16 or 8 bits, and for those
 /// whose kernel takes no epilogue, where there is one. Does not wait.
 ///
 /// # Errors
@@ -69,8 +69,8 @@ pub(super) fn run(
     homes: &[&Stream],
     stream: &Stream,
 ) -> Result<bool> {
-    if problem.dtype.is_half() {
-        return run_halves(problem, epilogue, homes, stream);
+    if problem.dtype.is_half() || problem.is_of_bytes() {
+        return run_on_tensor_cores(problem, epilogue, homes, stream);
     }
     let got = problem.batch.len();
     if got > MAX_AXES {

@@ -39,6 +39,7 @@
 //! `problem.rs` has NumPy's rules for shapes, and brings operands into the order of the kernel. `policy.rs` estimates the time of each tile and
 //! grid, and `plan.rs` takes the least. `launch.rs` compiles and launches `device/matmul.cuh`, which multiplies f64 on tensor cores where they know it.
 //! [`Precision`] lets products of f32 take Hopper's tensor cores (`warpgroup/`).
+//! Products of integers of 8 bits with results of 32 bits ([`matmul_i32`]) take these too (`integers.rs`).
 //! An expression around a product becomes a part of either kernel (`epilogue.rs`, `device/fused_epilogue.cuh`), as a template argument that plain
 //! products do not have.
 //! Stacks of matrices of up to 64 rows and columns have a kernel of their own (`stack.rs`, `device/matmul_stack.cuh`). Products with vectors are
@@ -50,6 +51,7 @@ mod choices;
 mod dims;
 mod element;
 mod epilogue;
+mod integers;
 mod launch;
 mod methods;
 mod operand;
@@ -67,6 +69,7 @@ mod warpgroup;
 
 pub use dims::MatmulDim;
 pub use element::MatmulElement;
+pub use integers::{ByteElement, matmul_i32, matmul_i32_into};
 pub use methods::{Matmul, gemm, gemm_with_precision};
 pub use precision::Precision;
 #[doc(hidden)]

@@ -277,6 +277,11 @@ impl MatmulProblem {
         self.are_whole(operand, address, [along, across], length, width)
     }
 
+    /// Whether the factors are integers of 8 bits, of which the results are i32.
+    pub(super) fn is_of_bytes(&self) -> bool {
+        self.dtype.bytes() == 1
+    }
+
     /// Whether the result has no elements.
     pub(super) fn is_empty(&self) -> bool {
         self.m == 0 || self.n == 0 || self.matrices() == 0
@@ -300,10 +305,11 @@ impl MatmulProblem {
         width: usize,
     ) -> bool {
         let is_multiple = |step: isize| step.unsigned_abs().is_multiple_of(width);
+        let bytes = if operand == 0 && self.is_of_bytes() { size_of::<i32>() } else { self.dtype.bytes() };
         along == 1
             && length.is_multiple_of(width)
             && is_multiple(across)
-            && address.is_multiple_of((width * self.dtype.bytes()) as u64)
+            && address.is_multiple_of((width * bytes) as u64)
             && self.batch.iter().all(|axis| is_multiple(axis.steps[operand]))
     }
 }

@@ -51,14 +51,20 @@ pub(super) fn run(
     let mut is_kept: SmallVec<[bool; 8]> = SmallVec::from_elem(true, source.shape.len());
     is_kept[source.shape.len() - 1] = false;
     let target = axes(c, [c.row, c.column, 0]);
-    let terms = carried(dtype);
-    let operator = DeviceOperator::new(OperatorKind::Sum { carried: terms, result: dtype }, terms, false);
+    let terms = terms_of(dtype);
+    let result = if dtype.bytes() == 1 { terms } else { dtype };
+    let operator = DeviceOperator::new(OperatorKind::Sum { carried: terms, result }, terms, false);
     let run = reduce::run(&source, &operator, &is_kept, &target[..target.len() - 1], &[c.address], homes, stream);
     run.map_err(|error| match error {
         AlgoError::TooManyAxes { limit, got, .. } => AlgoError::TooManyAxes { op, limit, got },
         AlgoError::TooLarge { .. } => AlgoError::TooLarge { op, shape: shape.result().to_vec() },
         other => other,
     })
+}
+
+/// The type in which products are computed and added: i32 for integers of 8 bits, whose results are such too.
+fn terms_of(dtype: DType) -> DType {
+    if dtype.bytes() == 1 { DType::I32 } else { carried(dtype) }
 }
 
 impl ValueSource for Products {
@@ -75,7 +81,7 @@ impl ValueSource for Products {
     }
     fn text(&self, name: &str) -> (String, Vec<Header>) {
         // Products of numbers of 16 bits are exact in f32.
-        let (element, term) = (self.dtype.cuda_name(), carried(self.dtype).cuda_name());
+        let (element, term) = (self.dtype.cuda_name(), terms_of(self.dtype).cuda_name());
         let further = match self.dtype {
             dtype if dtype.is_half() => &HALF_HEADERS[..],
             dtype if dtype.is_complex() => &COMPLEX_HEADERS[..],

@@ -5,7 +5,7 @@ use ndarray::{Array, ArrayD, ArrayView, ArrayView2, ArrayViewD, Axis, Dimension,
 use crate::{
     Result,
     common::shape::dim_of,
-    matmul::{Contraction, MatmulDim, MatmulElement, MatmulShape, SummedAxes},
+    matmul::{ByteElement, Contraction, MatmulDim, MatmulElement, MatmulShape, SummedAxes},
 };
 
 /// NumPy's `a @ b`: `sum a[.., i, k] * b[.., k, j]` over k, from left to right, for vectors, matrices and stacks of matrices.
@@ -40,6 +40,42 @@ where
                 let terms = row.iter().zip(column);
                 c.push(T::rounded(terms.fold(T::NO_TERMS, |sum, (&x, &y)| T::add_product(sum, x, y))));
             }
+        }
+    }
+    in_shape(&shape, c)
+}
+
+/// The product of matrices of i8 or u8 in i32: `sum a[.., i, k] * b[.., k, j]` over k, in i64 and then wrapped modulo 2^32.
+///
+/// # Errors
+/// Those of [`matmul()`].
+///
+/// ```
+/// use gpu_algos::reference;
+/// use ndarray::array;
+/// let (a, x) = (array![[100i8, -128], [3, 4]], array![100i8, -128]);
+/// assert_eq!(reference::matmul_i32(&a, &x)?, array![26384, -212]);
+/// # Ok::<(), gpu_algos::AlgoError>(())
+/// ```
+pub fn matmul_i32<'a, 'b, T, D, E>(
+    a: impl Into<ArrayView<'a, T, D>>,
+    b: impl Into<ArrayView<'b, T, E>>,
+) -> Result<Array<i32, D::Product>>
+where
+    T: ByteElement,
+    D: MatmulDim<E>,
+    E: Dimension,
+{
+    let (shape, a, b) = MatmulShape::on_host(a.into().into_dyn(), b.into().into_dyn())?;
+    let product = |x: T, y: T| i64::from(Into::<i32>::into(x)) * i64::from(Into::<i32>::into(y));
+    let mut c = Vec::new();
+    for at in indices(IxDyn(&shape.batch)) {
+        let (a, b) = (matrix_at(&a, at.slice()), matrix_at(&b, at.slice()));
+        for row in a.rows() {
+            c.extend(b.columns().into_iter().map(|column| {
+                let terms = row.iter().zip(column);
+                terms.map(|(&x, &y)| product(x, y)).sum::<i64>() as i32
+            }));
         }
     }
     in_shape(&shape, c)

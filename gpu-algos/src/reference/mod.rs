@@ -17,7 +17,7 @@ mod vectors;
 pub use crate::operators::*;
 pub use add_at::add_at;
 pub use einsum::{einsum, inner, kron};
-pub use matmul::{matmul, tensordot};
+pub use matmul::{matmul, matmul_i32, tensordot};
 pub use reduce::*;
 pub use scan::*;
 pub use select::*;

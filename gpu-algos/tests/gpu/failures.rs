@@ -15,7 +15,7 @@ use gpu_algos::{
     },
     kernels::{ArrayScanKernel, ElementwiseKernel, IndexRange, ReductionKernel, ScanKernel},
     linalg,
-    matmul::{Precision, gemm, gemm_with_precision, tensordot},
+    matmul::{Precision, gemm, gemm_with_precision, matmul_i32, matmul_i32_into, tensordot},
     prelude::*,
     reduce::Summable,
     reference,
@@ -161,6 +161,25 @@ fn writes_inverses(call: Call) -> Result<u64, Box<dyn Error>> {
     sweep(call, prepare, write, |(_, target), done| {
         let got = target.to_ndarray()?;
         ensure!(if done.is_some() || call == Copy { got == inverses } else { got.iter().all(|&x| x == 3.0) }, "{got}");
+        Ok(())
+    })
+}
+
+/// Products of bytes, whose factors are both copied, into an array that stays as it was where the operation fails.
+fn of_bytes(
+    call: Call,
+    operation: impl Fn(&GpuArray<i8, Ix2>, &mut GpuArray<i32, Ix2>) -> Result<()>,
+) -> Result<u64, Box<dyn Error>> {
+    let bytes = || host(SMALL).mapv(|x| x as i8);
+    let prepare = |device: &Device| {
+        let stream = Stream::new(device)?;
+        Ok((GpuArray::from_ndarray(&stream, &bytes())?, GpuArray::full(&stream, (COLUMNS, COLUMNS), 3)?))
+    };
+    let multiply = |(x, target): &mut (GpuArray<i8, Ix2>, GpuArray<i32, Ix2>)| operation(x, target);
+    sweep(call, prepare, multiply, |(x, target), done| {
+        let want = if done.is_some() { column_products(SMALL) } else { Array2::from_elem((COLUMNS, COLUMNS), 3) };
+        ensure_eq!(target.to_ndarray()?, want);
+        ensure_eq!(x.to_ndarray()?, bytes());
         Ok(())
     })
 }
@@ -493,6 +512,16 @@ static OPERATIONS: &[Operation<Call>] = &[
         sweep: |call| {
             in_precision(call, |x, target| x.t().matmul(x).precision(Precision::Emulated.forced()).write_into(target))
         },
+    },
+    Operation {
+        name: "matmul_i32_into",
+        makes: &[(Allocation, 2), (ModuleLoad, 2), (Launch, 3)],
+        sweep: |call| of_bytes(call, |x, target| matmul_i32_into(x.t(), x, target)),
+    },
+    Operation {
+        name: "matmul_i32",
+        makes: &[(Allocation, 3), (ModuleLoad, 2), (Launch, 3)],
+        sweep: |call| of_bytes(call, |x, target| matmul_i32(x.t(), x).map(|product| *target = product)),
     },
     Operation {
         name: "LinalgValue::eval",
@@ -1146,6 +1175,7 @@ pub fn no_fallible_function_is_forgotten(_: &()) -> Outcome {
         include_str!("../../src/linalg/functions.rs"),
         include_str!("../../src/linalg/launch.rs"),
         include_str!("../../src/linalg/value.rs"),
+        include_str!("../../src/matmul/integers.rs"),
         include_str!("../../src/matmul/launch.rs"),
         include_str!("../../src/matmul/methods.rs"),
         include_str!("../../src/matmul/product.rs"),

@@ -26,6 +26,7 @@ mod matmul;
 mod matmul_complex;
 mod matmul_epilogues;
 mod matmul_halves;
+mod matmul_integers;
 mod matmul_precisions;
 mod matmul_random;
 mod numpy;
@@ -81,6 +82,7 @@ fn main() -> ExitCode {
         .group("device", device.clone(), "GPU_TESTS", linalg::TESTS)
         .group("device", device.clone(), "GPU_TESTS", einsum::TESTS)
         .group("device", device.clone(), "GPU_TESTS", matmul_halves::TESTS)
+        .group("device", device.clone(), "GPU_TESTS", matmul_integers::TESTS)
         .group("device", device.clone(), "GPU_TESTS", matmul_precisions::TESTS)
         .group("device", device.clone(), "GPU_TESTS", kernels_reduction::TESTS)
         .group("device", device.clone(), "GPU_TESTS", kernels_scan::TESTS)

@@ -18,6 +18,9 @@
 // With BF16 and F16 a step has 16 values along k, with TF32 8 of f32, whose 13 low bits are
 // ignored.
 //
+// With S8 and U8, integers of 8 bits, a step has 32 values along k, and both tiles are `along_k`.
+// Sums are uint32_t, the bits of int32_t: exact, modulo 2^32, in any order.
+//
 // Code for architecture 9.0 that is compiled with `Program::architecture_specific` has these
 // instructions. Everywhere else, each thread reads the tiles and multiplies by itself.
 //
@@ -29,7 +32,21 @@
 namespace gpu {
 
 // Types of the elements of tiles.
-constexpr uint32_t BF16 = 0, F16 = 1, TF32 = 2;
+constexpr uint32_t BF16 = 0, F16 = 1, TF32 = 2, S8 = 3, U8 = 4;
+
+// Bytes of an element, and the type of sums.
+constexpr __host__ __device__ int bytes_of(uint32_t type) {
+    return type == TF32 ? 4 : type == BF16 || type == F16 ? 2 : 1;
+}
+template <uint32_t TYPE> struct SumOf {
+    typedef float type;
+};
+template <> struct SumOf<S8> {
+    typedef uint32_t type;
+};
+template <> struct SumOf<U8> {
+    typedef uint32_t type;
+};
 
 #if !defined(GPU_EMULATED) && defined(__CUDA_ARCH_FEAT_SM90_ALL)
 #define GPU_WARPGROUPS
@@ -153,43 +170,60 @@ __device__ __forceinline__ uint32_t round_to_tf32(float x) {
     "%111, "                                                                                       \
     "%112, %113, %114, %115, %116, %117, %118, %119, %120, %121, %122, %123, %124, %125, "         \
     "%126, %127"
-#define GPU_SUMS_8(i)                                                                              \
-    "+f"(sums[i]), "+f"(sums[i + 1]), "+f"(sums[i + 2]), "+f"(sums[i + 3]), "+f"(sums[i + 4]),     \
-        "+f"(sums[i + 5]), "+f"(sums[i + 6]), "+f"(sums[i + 7])
-#define GPU_SUMS_32(i) GPU_SUMS_8(i), GPU_SUMS_8(i + 8), GPU_SUMS_8(i + 16), GPU_SUMS_8(i + 24)
-#define GPU_SUMS_64(i) GPU_SUMS_32(i), GPU_SUMS_32(i + 32)
-#define GPU_SUMS_128(i) GPU_SUMS_64(i), GPU_SUMS_64(i + 64)
+// KIND is the constraint of a sum: "+f", or "+r" for integers.
+#define GPU_SUMS_8(KIND, i)                                                                        \
+    KIND(sums[i]), KIND(sums[i + 1]), KIND(sums[i + 2]), KIND(sums[i + 3]), KIND(sums[i + 4]),     \
+        KIND(sums[i + 5]), KIND(sums[i + 6]), KIND(sums[i + 7])
+#define GPU_SUMS_32(KIND, i)                                                                       \
+    GPU_SUMS_8(KIND, i), GPU_SUMS_8(KIND, i + 8), GPU_SUMS_8(KIND, i + 16), GPU_SUMS_8(KIND, i + 24)
+#define GPU_SUMS_64(KIND, i) GPU_SUMS_32(KIND, i), GPU_SUMS_32(KIND, i + 32)
+#define GPU_SUMS_128(KIND, i) GPU_SUMS_64(KIND, i), GPU_SUMS_64(KIND, i + 64)
 
 // N columns with COUNT sums of a thread; P0 and the next are the places behind those of the sums.
 #define GPU_MULTIPLY_16(COUNT, N, TYPE, P0, P1, P2, P3, P4)                                        \
     asm volatile("{\n.reg .pred adds;\nsetp.ne.b32 adds, %" P2 ", 0;\n"                            \
                  "wgmma.mma_async.sync.aligned.m64n" N "k16.f32." TYPE "." TYPE                    \
                  " {" GPU_PLACES_##COUNT "}, %" P0 ", %" P1 ", adds, 1, 1, %" P3 ", %" P4 ";\n}"   \
-                 : GPU_SUMS_##COUNT(0)                                                             \
+                 : GPU_SUMS_##COUNT("+f", 0)                                                       \
                  : "l"(a.word), "l"(b.word), "r"(int(accumulate)), "n"(int(A_ACROSS)),             \
                    "n"(int(B_ACROSS)))
 #define GPU_MULTIPLY_TF32(COUNT, N, P0, P1, P2)                                                    \
     asm volatile("{\n.reg .pred adds;\nsetp.ne.b32 adds, %" P2 ", 0;\n"                            \
                  "wgmma.mma_async.sync.aligned.m64n" N "k8.f32.tf32.tf32 {" GPU_PLACES_##COUNT     \
                  "}, %" P0 ", %" P1 ", adds, 1, 1;\n}"                                             \
-                 : GPU_SUMS_##COUNT(0)                                                             \
+                 : GPU_SUMS_##COUNT("+f", 0)                                                       \
                  : "l"(a.word), "l"(b.word), "r"(int(accumulate)))
 #define GPU_MULTIPLY_ROWS(COUNT, N, P0, P1, P2, P3, P4, P5)                                        \
     asm volatile("{\n.reg .pred adds;\nsetp.ne.b32 adds, %" P5 ", 0;\n"                            \
                  "wgmma.mma_async.sync.aligned.m64n" N "k8.f32.tf32.tf32 {" GPU_PLACES_##COUNT     \
                  "}, {%" P0 ", %" P1 ", %" P2 ", %" P3 "}, %" P4 ", adds, 1, 1;\n}"                \
-                 : GPU_SUMS_##COUNT(0)                                                             \
+                 : GPU_SUMS_##COUNT("+f", 0)                                                       \
                  : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b.word), "r"(int(accumulate)))
+#define GPU_MULTIPLY_8(COUNT, N, TYPE, P0, P1, P2)                                                 \
+    asm volatile("{\n.reg .pred adds;\nsetp.ne.b32 adds, %" P2 ", 0;\n"                            \
+                 "wgmma.mma_async.sync.aligned.m64n" N "k32.s32." TYPE "." TYPE                    \
+                 " {" GPU_PLACES_##COUNT "}, %" P0 ", %" P1 ", adds;\n}"                           \
+                 : GPU_SUMS_##COUNT("+r", 0)                                                       \
+                 : "l"(a.word), "l"(b.word), "r"(int(accumulate)))
 
 #else
 
 // Reads by a thread of the elements that it multiplies, in chunks of 16 bytes.
 template <uint32_t TYPE, bool ACROSS> struct TileReader {
-    static constexpr int STEP = TYPE == TF32 ? 8 : 16, BYTES = TYPE == TF32 ? 4 : 2;
+    static constexpr int BYTES = bytes_of(TYPE), STEP = 32 / BYTES;
+    typedef typename SumOf<TYPE>::type Value;
 
-    static __device__ __forceinline__ float value(const uint4 &chunk, int byte) {
+    static __device__ __forceinline__ Value value(const uint4 &chunk, int byte) {
         const uint32_t words[4] = {chunk.x, chunk.y, chunk.z, chunk.w};
         const uint32_t word = words[byte >> 2];
+        if constexpr (BYTES == 1) {
+            const uint32_t bits = word >> byte % 4 * 8 & 255;
+            return TYPE == S8 ? (bits ^ 128) - 128 : bits;
+        } else {
+            return float_value(word, byte);
+        }
+    }
+    static __device__ __forceinline__ float float_value(uint32_t word, int byte) {
         if constexpr (TYPE == TF32) return __uint_as_float(word & 0xffffe000);
         const uint32_t half = byte & 2 ? word >> 16 : word & 0xffff;
         if constexpr (TYPE == BF16) return __uint_as_float(half << 16);
@@ -200,7 +234,7 @@ template <uint32_t TYPE, bool ACROSS> struct TileReader {
     }
     // The values along k of a row of a.
     static __device__ __forceinline__ void line(const TilePlace &tile, int at,
-                                                float (&values)[STEP]) {
+                                                Value (&values)[STEP]) {
         if constexpr (ACROSS) {
             for (int k = 0; k < STEP; k++) {
                 const int offset = at / 64 * tile.panel_bytes + k * 128 + at % 64 * 2;
@@ -217,7 +251,7 @@ template <uint32_t TYPE, bool ACROSS> struct TileReader {
     }
     // The values along k of two neighbouring columns of b, the first of them even.
     static __device__ __forceinline__ void lines(const TilePlace &tile, int at,
-                                                 float (&values)[2][STEP]) {
+                                                 Value (&values)[2][STEP]) {
         if constexpr (ACROSS) {
             for (int k = 0; k < STEP; k++) {
                 const int offset = at / 64 * tile.panel_bytes + k * 128 + at % 64 * 2;
@@ -230,18 +264,25 @@ template <uint32_t TYPE, bool ACROSS> struct TileReader {
     }
 };
 
+__device__ __forceinline__ float add_product(float sum, float a, float b) {
+    return __fmaf_rn(a, b, sum);
+}
+__device__ __forceinline__ uint32_t add_product(uint32_t sum, uint32_t a, uint32_t b) {
+    return sum + a * b;
+}
+
 // sums (+)= a b by each thread, with the rows of a given.
-template <uint32_t TYPE, bool B_ACROSS, int COUNT, int STEP>
-__device__ __forceinline__ void multiply_by_thread(float (&sums)[COUNT], const float (&a)[2][STEP],
+template <uint32_t TYPE, bool B_ACROSS, class Sum, int COUNT, int STEP>
+__device__ __forceinline__ void multiply_by_thread(Sum (&sums)[COUNT], const Sum (&a)[2][STEP],
                                                    const TilePlace &b, bool accumulate) {
     const int lane = threadIdx.x % 32;
     for (int j = 0; j < COUNT / 4; j++) {
-        float columns[2][STEP];
+        Sum columns[2][STEP];
         TileReader<TYPE, B_ACROSS>::lines(b, 8 * j + lane % 4 * 2, columns);
         for (int at = 0; at < 4; at++) {
-            float &sum = sums[4 * j + at];
-            if (!accumulate) sum = 0.0f;
-            for (int k = 0; k < STEP; k++) sum = __fmaf_rn(a[at / 2][k], columns[at % 2][k], sum);
+            Sum &sum = sums[4 * j + at];
+            if (!accumulate) sum = Sum(0);
+            for (int k = 0; k < STEP; k++) sum = add_product(sum, a[at / 2][k], columns[at % 2][k]);
         }
     }
 }
@@ -249,13 +290,23 @@ __device__ __forceinline__ void multiply_by_thread(float (&sums)[COUNT], const f
 #endif
 
 // sums = a b, or sums += a b, for 2 COUNT columns: 64, 128 or 256. All threads of a warpgroup call
-// it. With TF32 both tiles are `along_k`.
-template <uint32_t TYPE, bool A_ACROSS, bool B_ACROSS, int COUNT> __device__ __forceinline__ void
-multiply_add(float (&sums)[COUNT], const TilePlace &a, const TilePlace &b, bool accumulate) {
+// it. With TF32, S8 and U8 both tiles are `along_k`.
+template <uint32_t TYPE, bool A_ACROSS, bool B_ACROSS, int COUNT>
+__device__ __forceinline__ void multiply_add(typename SumOf<TYPE>::type (&sums)[COUNT],
+                                             const TilePlace &a, const TilePlace &b,
+                                             bool accumulate) {
     static_assert(COUNT == 32 || COUNT == 64 || COUNT == 128, "columns of a product");
-    static_assert(TYPE != TF32 || (!A_ACROSS && !B_ACROSS), "tiles of f32 are along k");
+    static_assert(bytes_of(TYPE) == 2 || (!A_ACROSS && !B_ACROSS), "tiles of f32, s8, u8: along k");
 #ifdef GPU_WARPGROUPS
-    if constexpr (TYPE == TF32) {
+    if constexpr (TYPE == S8) {
+        if constexpr (COUNT == 32) GPU_MULTIPLY_8(32, "64", "s8", "32", "33", "34");
+        if constexpr (COUNT == 64) GPU_MULTIPLY_8(64, "128", "s8", "64", "65", "66");
+        if constexpr (COUNT == 128) GPU_MULTIPLY_8(128, "256", "s8", "128", "129", "130");
+    } else if constexpr (TYPE == U8) {
+        if constexpr (COUNT == 32) GPU_MULTIPLY_8(32, "64", "u8", "32", "33", "34");
+        if constexpr (COUNT == 64) GPU_MULTIPLY_8(64, "128", "u8", "64", "65", "66");
+        if constexpr (COUNT == 128) GPU_MULTIPLY_8(128, "256", "u8", "128", "129", "130");
+    } else if constexpr (TYPE == TF32) {
         if constexpr (COUNT == 32) GPU_MULTIPLY_TF32(32, "64", "32", "33", "34");
         if constexpr (COUNT == 64) GPU_MULTIPLY_TF32(64, "128", "64", "65", "66");
         if constexpr (COUNT == 128) GPU_MULTIPLY_TF32(128, "256", "128", "129", "130");
@@ -272,7 +323,7 @@ multiply_add(float (&sums)[COUNT], const TilePlace &a, const TilePlace &b, bool 
     }
 #else
     typedef TileReader<TYPE, A_ACROSS> Reader;
-    float rows[2][Reader::STEP];
+    typename Reader::Value rows[2][Reader::STEP];
     const int row = threadIdx.x % 128 / 32 * 16 + threadIdx.x % 32 / 4;
     Reader::line(a, row, rows[0]);
     Reader::line(a, row + 8, rows[1]);

@@ -39,14 +39,14 @@ __global__ void box_of(const __grid_constant__ gpu::TensorMap map, int x, int y,
 template <uint32_t TYPE, bool A_ACROSS, bool B_ACROSS, int COUNT>
 __global__ void __launch_bounds__(128, 1) product(const __grid_constant__ gpu::TensorMap map_a,
                                                   const __grid_constant__ gpu::TensorMap map_b, float *c) {
-    constexpr int N = 2 * COUNT, ROW = TYPE == gpu::TF32 ? 32 : 64, STEP = ROW / 4;
+    constexpr int N = 2 * COUNT, ROW = 128 / gpu::bytes_of(TYPE), STEP = ROW / 4;
     SHARED_DYNAMIC(unsigned char, memory);
     SHARED(gpu::CopyBarrier, arrived, [1]);
     unsigned char *a = gpu::swizzle_base(memory), *b = a + 64 * 128;
     if (threadIdx.x == 0) {
         arrived[0].init(1);
         gpu::publish_barriers();
-        // Tiles of 64 elements along k: 128 bytes of 2, and half of them of f32.
+        // Tiles of 128 bytes along k.
         arrived[0].expect((64 + N) * 128);
         gpu::copy_box(a, map_a, 0, 0, 0, arrived[0]);
         if (B_ACROSS) {
@@ -59,7 +59,7 @@ __global__ void __launch_bounds__(128, 1) product(const __grid_constant__ gpu::T
     arrived[0].wait(0);
     const gpu::TilePlace left = A_ACROSS ? gpu::across_k(a, 8192) : gpu::along_k<128>(a);
     const gpu::TilePlace right = B_ACROSS ? gpu::across_k(b, 8192) : gpu::along_k<128>(b);
-    float sums[COUNT];
+    typename gpu::SumOf<TYPE>::type sums[COUNT];
     gpu::warpgroup_begin();
     for (int step = 0; step < 4; step++) {
         gpu::multiply_add<TYPE, A_ACROSS, B_ACROSS>(sums, left.behind(step * (A_ACROSS ? STEP * 128 : 32)),
@@ -69,7 +69,11 @@ __global__ void __launch_bounds__(128, 1) product(const __grid_constant__ gpu::T
     gpu::warpgroup_wait<0>();
     for (int k = 0; k < COUNT; k++) {
         const int row = threadIdx.x / 32 * 16 + threadIdx.x % 32 / 4 + k / 2 % 2 * 8;
-        c[row * N + k / 4 * 8 + threadIdx.x % 4 * 2 + k % 2] = sums[k];
+        float &to = c[row * N + k / 4 * 8 + threadIdx.x % 4 * 2 + k % 2];
+        if constexpr (gpu::bytes_of(TYPE) == 1)
+            to = float(int32_t(sums[k]));
+        else
+            to = sums[k];
     }
 }
 
@@ -173,9 +177,10 @@ pub fn boxes_are_copied_with_zeros_around_the_tensor(device: &Device) -> Outcome
 }
 
 /// A small integer and its bits in a type.
-fn bits(kind: &str, value: i32) -> Vec<u8> {
-    let value = value as f32;
+fn bits(kind: &str, integer: i32) -> Vec<u8> {
+    let value = integer as f32;
     match kind {
+        "gpu::S8" | "gpu::U8" => vec![integer as u8],
         "gpu::TF32" => value.to_bits().to_le_bytes().to_vec(),
         "gpu::BF16" => ((value.to_bits() >> 16) as u16).to_le_bytes().to_vec(),
         _ => {
@@ -184,6 +189,15 @@ fn bits(kind: &str, value: i32) -> Vec<u8> {
             let half = if value == 0.0 { 0 } else { (bits >> 16 & 0x8000) | ((bits >> 13 & 0x3ffff) - (112 << 10)) };
             (half as u16).to_le_bytes().to_vec()
         }
+    }
+}
+
+/// Bytes of an element of a type.
+fn bytes_of(kind: &str) -> usize {
+    match kind {
+        "gpu::TF32" => 4,
+        "gpu::S8" | "gpu::U8" => 1,
+        _ => 2,
     }
 }
 
@@ -208,7 +222,7 @@ fn operand(
             .collect()
     };
     let memory = DeviceVec::from_slice(&device.stream(), &bytes)?;
-    let element_bytes = if kind == "gpu::TF32" { 4 } else { 2 };
+    let element_bytes = bytes_of(kind);
     let (columns, rows) = if is_across { (across, along) } else { (along, across) };
     let box_lengths = if is_across { [64, along as u32, 1] } else { [128 / element_bytes as u32, across as u32, 1] };
     let map = TensorMap::new(
@@ -231,7 +245,7 @@ pub fn tiles_are_multiplied_exactly(device: &Device) -> Outcome {
     }
     let stream = device.stream();
     let mut number = 1;
-    for (kind, orders) in [("gpu::BF16", 4), ("gpu::F16", 4), ("gpu::TF32", 1)] {
+    for (kind, orders) in [("gpu::BF16", 4), ("gpu::F16", 4), ("gpu::TF32", 1), ("gpu::S8", 1), ("gpu::U8", 1)] {
         for order in 0..orders {
             for n in [64usize, 128, 256] {
                 number += 1;
@@ -240,9 +254,13 @@ pub fn tiles_are_multiplied_exactly(device: &Device) -> Outcome {
                     continue;
                 }
                 let (a_across, b_across) = (order & 1 != 0, order & 2 != 0);
-                let along = if kind == "gpu::TF32" { 32 } else { 64 };
-                let a: Vec<i32> = (0..64 * along).map(|at| (at * 7 + at / 13) as i32 % 17 - 8).collect();
-                let b: Vec<i32> = (0..n * along).map(|at| (at * 5 + at / 11) as i32 % 13 - 6).collect();
+                let along = 128 / bytes_of(kind);
+                // Bytes are all that there are, the others few, so that sums are integers of f32.
+                let [a_span, b_span] = if bytes_of(kind) == 1 { [256; 2] } else { [17, 13] };
+                let least = |span: i32| if kind == "gpu::U8" { 0 } else { span / 2 };
+                let a: Vec<i32> =
+                    (0..64 * along).map(|at| (at * 7 + at / 13) as i32 % a_span - least(a_span)).collect();
+                let b: Vec<i32> = (0..n * along).map(|at| (at * 5 + at / 11) as i32 % b_span - least(b_span)).collect();
                 let (_left, mut map_a) = operand(device, kind, &a, [64, along], a_across)?;
                 let (_right, mut map_b) = operand(device, kind, &b, [n, along], b_across)?;
                 let c = DeviceVec::<f32>::zeros(&stream, 64 * n)?;

@@ -4,8 +4,8 @@
 // Contract: a grid of any size, blocks of SPLIT_THREADS. `from` has `matrices` matrices of `rows`
 // rows and `columns` columns with any strides, in elements; the axes of the stack are `batch`, the
 // innermost first. `to` has for each matrix PARTS times `rows` rows of `pitch` elements, of which
-// `pitch` is a multiple of 8 and at least `columns`; what is behind `columns` is not read by
-// anyone. Parameters: SplitParams (warpgroup/params.rs).
+// `pitch` is a multiple of 8 (of bytes 16) and at least `columns`; what is behind `columns` is not
+// read by anyone. Parameters: SplitParams (warpgroup/params.rs).
 #pragma once
 #include "matmul_warpgroup_params.cuh"
 #include "warpgroup.cuh"
@@ -89,7 +89,7 @@ template <int THREADS> __global__ void __launch_bounds__(THREADS)
 
 // An element as it is copied: an f32 is rounded to TF32.
 __device__ __forceinline__ float copied(float x) { return __uint_as_float(round_to_tf32(x)); }
-__device__ __forceinline__ uint16_t copied(uint16_t x) { return x; }
+template <class T> __device__ __forceinline__ T copied(T x) { return x; }
 
 // Into one plane of T for each matrix, in tiles of 32 rows and columns. `is_transposed` says that
 // the elements of a column are neighbours in memory, so that a warp reads a column of a tile.

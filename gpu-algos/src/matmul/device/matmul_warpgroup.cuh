@@ -17,10 +17,11 @@
 // An operand is ALONG_K_BOXES with boxes of BLOCK_K elements along k, BLOCK_M or BLOCK_N across and
 // PARTS; or ACROSS_K_BOXES, with PANEL elements across k, BLOCK_K along k and PARTS. Of f32, only a
 // may be that; it is then read through registers and rounded to TF32, the low bits of others are
-// ignored. The third axis of a map has PARTS matrices for each matrix of its stack. Strides of c
-// are in elements, may be negative or 0, and lead to each element once. Bytes moved: a once for
-// each column of tiles, b once for each row of tiles, less what the caches serve; c once.
-// Parameters: WarpgroupParams (warpgroup/params.rs).
+// ignored. Integers of 8 bits lie along k; T is int32_t then, and alpha and beta are such. The
+// third axis of a map has PARTS matrices for each matrix of its stack. Strides of c are in
+// elements, may be negative or 0, and lead to each element once. Bytes moved: a once for each
+// column of tiles, b once for each row of tiles, less what the caches serve; c once. Parameters:
+// WarpgroupParams (warpgroup/params.rs).
 //
 // Sources: warp specialisation and tiles after CUTLASS (NVIDIA) and fast.cu (pranjalssh); f32 from
 // bf16 after Henry, Tang and Heinecke, Leveraging the bfloat16 Artificial Intelligence Datatype For
@@ -35,7 +36,8 @@ namespace matmul {
 template <uint32_t TYPE_, int PARTS_, int M, int N, int STAGES_> struct WarpgroupTile {
     static constexpr uint32_t TYPE = TYPE_;
     static constexpr int PARTS = PARTS_, BLOCK_M = M, BLOCK_N = N, STAGES = STAGES_;
-    static constexpr int ROW_BYTES = 128, ELEMENT_BYTES = TYPE == TF32 ? 4 : 2;
+    static constexpr int ROW_BYTES = 128, ELEMENT_BYTES = bytes_of(TYPE);
+    typedef typename SumOf<TYPE>::type Sum;
     static constexpr int BLOCK_K = ROW_BYTES / ELEMENT_BYTES, PANEL = BLOCK_K;
     // Products of the tensor cores take 32 bytes along k.
     static constexpr int STEPS = ROW_BYTES / 32, STEP_K = BLOCK_K / STEPS;
@@ -48,7 +50,7 @@ template <uint32_t TYPE_, int PARTS_, int M, int N, int STAGES_> struct Warpgrou
     // 16, 758 to 798 with 8, 779 with 4 (H100).
     static constexpr uint32_t RASTER_ROWS = N > M ? 16 : 8;
     static_assert(M % 64 == 0 && N % 64 == 0, "warpgroups have 64 rows, panels at most 64 columns");
-    static_assert(TYPE != TF32 || PARTS == 1, "parts are bf16");
+    static_assert(TYPE == BF16 || PARTS == 1, "parts are bf16");
 };
 
 // A tile of c, and the matrices of the maps that it is a product of.
@@ -135,11 +137,12 @@ template <class Tile, uint32_t LEFT, uint32_t RIGHT> struct WarpgroupSums {
     static constexpr bool LEFT_ACROSS = LEFT == ACROSS_K_BOXES,
                           RIGHT_ACROSS = RIGHT == ACROSS_K_BOXES;
     static constexpr bool BY_ROWS = Tile::TYPE == TF32 && LEFT_ACROSS;
-    typedef StoreOfSums<Tile::BLOCK_N, BY_ROWS> Store;
-    float at[COUNT];
+    typedef typename Tile::Sum Sum;
+    typedef StoreOfSums<Sum, Tile::BLOCK_N, BY_ROWS> Store;
+    Sum at[COUNT];
 
     // Begins the products of parts `left` and `right` of a stage.
-    __device__ __forceinline__ void begin_products(float (&sums)[COUNT], const Stages<Tile> &stages,
+    __device__ __forceinline__ void begin_products(Sum (&sums)[COUNT], const Stages<Tile> &stages,
                                                    int left, int right, bool accumulate) {
         const int rows = threadIdx.x / 128 - 1;
         const TilePlace a = place_of<Tile, Tile::BLOCK_M, LEFT>(stages.left(), left, rows);

@@ -10,9 +10,22 @@
 namespace gpu {
 namespace matmul {
 
-template <int BLOCK_N, bool BY_ROWS> struct StoreOfSums {
+// A factor, alpha or beta, of its bits; and sum + factor * value.
+template <class Sum> __device__ __forceinline__ Sum factor_of(uint64_t bits) { return Sum(bits); }
+template <> __device__ __forceinline__ float factor_of<float>(uint64_t bits) {
+    return __uint_as_float(uint32_t(bits));
+}
+__device__ __forceinline__ float add_multiple(float sum, float factor, float value) {
+    return __fmaf_rn(factor, value, sum);
+}
+__device__ __forceinline__ uint32_t add_multiple(uint32_t sum, uint32_t factor, uint32_t value) {
+    return sum + factor * value;
+}
+
+// Sum is float, or uint32_t for integers, which wrap.
+template <class Sum, int BLOCK_N, bool BY_ROWS> struct StoreOfSums {
     static constexpr int COUNT = BLOCK_N / 2;
-    const float (&at)[COUNT];
+    const Sum (&at)[COUNT];
 
     // The row of sum 4 j + 2 half + e of this thread, of 64. Read through registers, rows are
     // exchanged so that the threads of a warp find their elements in different banks.
@@ -45,7 +58,7 @@ template <int BLOCK_N, bool BY_ROWS> struct StoreOfSums {
     template <class T, class Params, class Part>
     __device__ __forceinline__ void store(const Params &params, const Part &part) const {
         const bool is_whole = BY_ROWS ? params.c_row == 1 : params.c_pack >= 16 / sizeof(T);
-        if (is_whole && __uint_as_float(uint32_t(params.beta)) == 0.0f) {
+        if (is_whole && factor_of<Sum>(params.beta) == Sum(0)) {
             store_sums<T, true>(params, part);
         } else {
             store_sums<T, false>(params, part);
@@ -54,7 +67,7 @@ template <int BLOCK_N, bool BY_ROWS> struct StoreOfSums {
     template <class T, bool IS_PLAIN, class Params, class Part>
     __device__ __forceinline__ void store_sums(const Params &params, const Part &part) const {
         if constexpr (sizeof(T) == 4) {
-            store_floats<T, IS_PLAIN>(params, part);
+            store_words<T, IS_PLAIN>(params, part);
         } else {
             store_halves<T, IS_PLAIN>(params, part);
         }
@@ -63,8 +76,7 @@ template <int BLOCK_N, bool BY_ROWS> struct StoreOfSums {
     // Two pairs of each of two rows, from sum `first` on, times alpha. These are copies: sums that
     // are exchanged themselves make the compiler wait for each product alone (ptxas C7514; 512 x
     // 512 in TF32 10.7 us in place of 8.1).
-    __device__ __forceinline__ void scale_pairs(float (&values)[2][4], float alpha,
-                                                int first) const {
+    __device__ __forceinline__ void scale_pairs(Sum (&values)[2][4], Sum alpha, int first) const {
 #pragma unroll
         for (int at_value = 0; at_value < 8; at_value++) {
             const int half = at_value / 4, i = at_value % 4;
@@ -76,16 +88,15 @@ template <int BLOCK_N, bool BY_ROWS> struct StoreOfSums {
     // apart in place of 4 apart, so that the threads of a column store 8 neighbours of it at once.
     // Else it gets four neighbours of a row in place of two pairs, and stores 16 bytes at once.
     template <class T, bool IS_PLAIN, class Params, class Part>
-    __device__ __forceinline__ void store_floats(const Params &params, const Part &part) const {
-        const float alpha = __uint_as_float(uint32_t(params.alpha)),
-                    beta = __uint_as_float(uint32_t(params.beta));
+    __device__ __forceinline__ void store_words(const Params &params, const Part &part) const {
+        const Sum alpha = factor_of<Sum>(params.alpha), beta = factor_of<Sum>(params.beta);
         const int lane = threadIdx.x % 4;
         const bool is_by_rows = BY_ROWS && (IS_PLAIN || params.c_row == 1);
         const int first_column = is_by_rows ? lane * 2 : lane % 2 * 8 + lane / 2 * 4;
         const int far = is_by_rows ? 6 : 0; // from the first pair to the second, beside 2
 #pragma unroll
         for (int pack = 0; pack < COUNT / 8; pack++) {
-            float values[2][4];
+            Sum values[2][4];
             scale_pairs(values, alpha, 8 * pack);
 #pragma unroll
             for (int k = 0; k < 4; k++) {
@@ -111,15 +122,14 @@ template <int BLOCK_N, bool BY_ROWS> struct StoreOfSums {
     // Adds beta * c to the values of a row, of which `columns` are left, and stores them.
     template <class T, bool IS_PLAIN, class Params>
     static __device__ __forceinline__ void store_row(const Params &params, T *c, int64_t columns,
-                                                     int far, float beta,
-                                                     const float (&values)[4]) {
+                                                     int far, Sum beta, const Sum (&values)[4]) {
         Pack<T, 4> pack;
 #pragma unroll
         for (int k = 0; k < 4; k++) {
             const int column = k + k / 2 * far;
             pack.lane[k] = values[k];
-            if (!IS_PLAIN && beta != 0.0f && column < columns)
-                pack.lane[k] = __fmaf_rn(beta, c[column * params.c_column], values[k]);
+            if (!IS_PLAIN && beta != Sum(0) && column < columns)
+                pack.lane[k] = add_multiple(values[k], beta, Sum(c[column * params.c_column]));
         }
         if (!BY_ROWS && (IS_PLAIN || params.c_pack >= 4)) {
             if (columns > 0) store_pack<false>(c, pack);
@@ -229,9 +239,9 @@ template <int BLOCK_N, bool BY_ROWS> struct StoreOfSums {
                               part.column + BLOCK_N <= int64_t(params.n);
         if constexpr (sizeof(T) == 4) {
             if (is_whole)
-                store_applied_floats<T, true>(params, part, epilogue);
+                store_applied_words<T, true>(params, part, epilogue);
             else
-                store_applied_floats<T, false>(params, part, epilogue);
+                store_applied_words<T, false>(params, part, epilogue);
         } else {
             if (is_whole)
                 store_whole_halves<T>(params, part, epilogue);
@@ -240,10 +250,10 @@ template <int BLOCK_N, bool BY_ROWS> struct StoreOfSums {
         }
     }
 
-    // As store_floats. Leaves are read where values are stored: four neighbours, or two pairs.
+    // As store_words. Leaves are read where values are stored: four neighbours, or two pairs.
     template <class T, bool IS_WHOLE, class Params, class Part, class Epilogue>
-    __device__ __forceinline__ void store_applied_floats(const Params &params, const Part &part,
-                                                         const Epilogue &epilogue) const {
+    __device__ __forceinline__ void store_applied_words(const Params &params, const Part &part,
+                                                        const Epilogue &epilogue) const {
         constexpr int VECTOR_SIZE = BY_ROWS ? 2 : 4, PARTS = 4 / VECTOR_SIZE;
         // Packs of two rows each.
         constexpr int PACKS = IS_WHOLE ? Epilogue::PACKS_AT_ONCE / 2 : 1;
@@ -270,7 +280,7 @@ template <int BLOCK_N, bool BY_ROWS> struct StoreOfSums {
             }
 #pragma unroll
             for (int p = 0; p < PACKS; p++) {
-                float values[2][4];
+                Sum values[2][4];
                 exchange_pairs(values, pack + p, is_by_rows, params);
 #pragma unroll
                 for (int half = 0; half < 2; half++) {
@@ -288,17 +298,17 @@ template <int BLOCK_N, bool BY_ROWS> struct StoreOfSums {
                     store_row<T, IS_WHOLE>(params,
                                            reinterpret_cast<T *>(params.c) + part.c +
                                                rows[half] * params.c_row + column * params.c_column,
-                                           IS_WHOLE ? BLOCK_N : n - column, far, 0.0f,
+                                           IS_WHOLE ? BLOCK_N : n - column, far, Sum(0),
                                            values[half]);
                 }
             }
         }
     }
 
-    // The values of pack `pack` as store_floats stores them.
+    // The values of pack `pack` as store_words stores them.
     template <class Params> __device__ __forceinline__ void
-    exchange_pairs(float (&values)[2][4], int pack, bool is_by_rows, const Params &params) const {
-        scale_pairs(values, __uint_as_float(uint32_t(params.alpha)), 8 * pack);
+    exchange_pairs(Sum (&values)[2][4], int pack, bool is_by_rows, const Params &params) const {
+        scale_pairs(values, factor_of<Sum>(params.alpha), 8 * pack);
 #pragma unroll
         for (int k = 0; k < 4; k++) {
             if (is_by_rows)

@@ -143,6 +143,7 @@ fn split_kind(products: Products) -> u64 {
         Products::ThreeBf16 => 0,
         Products::Tf32 => 1,
         Products::Bf16 | Products::F16 => 2,
+        Products::I8 | Products::U8 => 3,
     }
 }
 
@@ -169,6 +170,7 @@ pub(super) fn split_program(products: Products) -> Program {
         Products::ThreeBf16 => format!("matmul_split<{SPLIT_THREADS}>"),
         Products::Tf32 => format!("matmul_copy<float, {SPLIT_THREADS}>"),
         Products::Bf16 | Products::F16 => format!("matmul_copy<uint16_t, {SPLIT_THREADS}>"),
+        Products::I8 | Products::U8 => format!("matmul_copy<uint8_t, {SPLIT_THREADS}>"),
     };
     program_of(SPLIT, split_check_text(), format!("gpu::matmul::{template}"), [])
 }

@@ -1,4 +1,5 @@
-//! Products on the tensor cores of Hopper: of f16 and bf16, and of f32 in TF32 or emulated by bf16 ([`Precision`](super::Precision)).
+//! Products on the tensor cores of Hopper: of f16 and bf16, of integers of 8 bits, and of f32 in TF32 or emulated by bf16
+//! ([`Precision`](super::Precision)).
 //!
 //! `plan.rs` decides whether a product is computed so, and which operands are copied first: those that no tensor map describes, and all whose elements
 //! are split into parts (`device/matmul_split.cuh`). `device/matmul_warpgroup.cuh` multiplies. Both kernels run on the emulated device too, where each

@@ -63,9 +63,9 @@ pub(super) struct Copied {
 }
 
 impl Copied {
-    /// Elements from one row to the next: whole packs of 8.
+    /// Elements from one row to the next: whole packs of 8, of bytes of 16.
     pub(super) fn pitch(&self) -> usize {
-        self.columns.next_multiple_of(8)
+        self.columns.next_multiple_of(if self.bytes == 1 { MAP_BYTES } else { 8 })
     }
 
     pub(super) fn is_packed(&self) -> bool {

@@ -78,11 +78,16 @@ pub(super) fn choose(
 fn preparations(products: Products, factors: &[FactorLayout; 2]) -> (bool, [Preparation; 2]) {
     let in_place = |factor: &FactorLayout| factor.in_place().map(|operand| Preparation::InPlace(operand.order));
     let copied = |factor: &FactorLayout| Preparation::Copied(factor.nearest_order());
+    let along_k = |factor: &FactorLayout| match in_place(factor) {
+        Some(there @ Preparation::InPlace(BoxOrder::AlongK)) => there,
+        _ => Preparation::Copied(BoxOrder::AlongK),
+    };
     match products {
         Products::ThreeBf16 => return (false, factors.each_ref().map(copied)),
         Products::Bf16 | Products::F16 => {
             return (false, factors.each_ref().map(|factor| in_place(factor).unwrap_or_else(|| copied(factor))));
         }
+        Products::I8 | Products::U8 => return (false, factors.each_ref().map(along_k)),
         Products::Tf32 => {}
     }
     // The right operand lies along k, the left one in either order.

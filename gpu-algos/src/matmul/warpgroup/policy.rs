@@ -15,6 +15,10 @@ pub(in crate::matmul) enum Products {
     Bf16,
     /// One product of f16.
     F16,
+    /// One product of i8, with sums of i32.
+    I8,
+    /// One product of u8, with sums of i32.
+    U8,
 }
 
 impl Products {
@@ -25,13 +29,19 @@ impl Products {
             (DType::F32, Precision::Emulated) => Some(Self::ThreeBf16),
             (DType::BF16, _) => Some(Self::Bf16),
             (DType::F16, _) => Some(Self::F16),
+            (DType::I8, _) => Some(Self::I8),
+            (DType::U8, _) => Some(Self::U8),
             _ => None,
         }
     }
 
     /// Bytes of an element in shared memory.
     pub(super) fn element_bytes(self) -> usize {
-        if self == Self::Tf32 { 4 } else { 2 }
+        match self {
+            Self::Tf32 => 4,
+            Self::ThreeBf16 | Self::Bf16 | Self::F16 => 2,
+            Self::I8 | Self::U8 => 1,
+        }
     }
 
     /// Neighbours in a row of c that a thread has when an epilogue is applied to them.
@@ -50,6 +60,8 @@ impl Products {
             Self::Tf32 => "gpu::TF32",
             Self::ThreeBf16 | Self::Bf16 => "gpu::BF16",
             Self::F16 => "gpu::F16",
+            Self::I8 => "gpu::S8",
+            Self::U8 => "gpu::U8",
         }
     }
 
@@ -59,15 +71,17 @@ impl Products {
             Self::Tf32 | Self::ThreeBf16 => DType::F32,
             Self::Bf16 => DType::BF16,
             Self::F16 => DType::F16,
+            Self::I8 | Self::U8 => DType::I32,
         }
     }
 
-    /// Time of a multiplication, of that of a CUDA core: the vendor's peaks are 495 and 989 TFLOP/s beside 67.
+    /// Time of a multiplication, of that of a CUDA core: the vendor's peaks are 495, 989 and 1979 TFLOP/s beside 67.
     fn slots(self) -> f64 {
         match self {
             Self::Tf32 => 67.0 / 495.0,
             Self::ThreeBf16 => 6.0 * 67.0 / 989.0,
             Self::Bf16 | Self::F16 => 67.0 / 989.0,
+            Self::I8 | Self::U8 => 67.0 / 1979.0,
         }
     }
 }
@@ -163,4 +177,14 @@ pub(super) const TILES: &[WarpgroupTile] = &[
     WarpgroupTile::new(Products::F16, [128, 64], 8, 0.55),
     WarpgroupTile::new(Products::F16, [64, 128], 8, 0.45),
     WarpgroupTile::new(Products::F16, [64, 64], 8, 0.35),
+    WarpgroupTile::new(Products::I8, [128, 256], 4, 0.74),
+    WarpgroupTile::new(Products::I8, [128, 128], 6, 0.54),
+    WarpgroupTile::new(Products::I8, [128, 64], 8, 0.55),
+    WarpgroupTile::new(Products::I8, [64, 128], 8, 0.45),
+    WarpgroupTile::new(Products::I8, [64, 64], 8, 0.35),
+    WarpgroupTile::new(Products::U8, [128, 256], 4, 0.74),
+    WarpgroupTile::new(Products::U8, [128, 128], 6, 0.54),
+    WarpgroupTile::new(Products::U8, [128, 64], 8, 0.55),
+    WarpgroupTile::new(Products::U8, [64, 128], 8, 0.45),
+    WarpgroupTile::new(Products::U8, [64, 64], 8, 0.35),
 ];
