@@ -22,6 +22,8 @@ pub(crate) enum Arithmetic {
     F16,
     /// Elements of bf16, sums of f32.
     Bf16,
+    /// Elements of i8, sums of i32.
+    I8,
 }
 
 impl Arithmetic {
@@ -31,6 +33,7 @@ impl Arithmetic {
         match self {
             Self::F16 => T::from_f64(f16::from_f64(wide).to_f64()),
             Self::Bf16 => T::from_f64(bf16::from_f64(wide).to_f64()),
+            Self::I8 => T::from_f64((wide * 127.0).round()),
             _ => value,
         }
     }
@@ -38,7 +41,7 @@ impl Arithmetic {
     /// The error of a result that is not its sum's.
     fn rounding(self) -> f64 {
         match self {
-            Self::Own | Self::Emulated => 0.0,
+            Self::Own | Self::Emulated | Self::I8 => 0.0,
             Self::Tf32 | Self::F16 => 2f64.powi(-10),
             Self::Bf16 => 2f64.powi(-8),
         }
@@ -99,7 +102,7 @@ impl Product {
         }
     }
 
-    /// The cases of a set with elements of 16 bits.
+    /// The cases of a set with elements of 16 or 8 bits.
     pub(crate) fn half_cases(set: Set, arithmetic: Arithmetic) -> Vec<Self> {
         let square = |n: usize| Self::of(n, n, n).by(arithmetic);
         match set {
@@ -142,7 +145,7 @@ impl Product {
     pub(crate) fn operation(&self) -> &'static str {
         match (self.matrices, self.n, self.arithmetic) {
             (_, 1, _) => "gemv",
-            (1, _, Arithmetic::Own | Arithmetic::F16 | Arithmetic::Bf16) => "gemm",
+            (1, _, Arithmetic::Own | Arithmetic::F16 | Arithmetic::Bf16 | Arithmetic::I8) => "gemm",
             (1, _, Arithmetic::Tf32) => "gemm-tf32",
             (1, _, Arithmetic::Emulated) => "gemm-emulated",
             _ => "gemm-batched",
@@ -179,10 +182,20 @@ impl Product {
     pub(crate) fn factors<T: Scalar>(&self) -> [Vec<T>; 2] {
         let (left, right) = (self.matrices * self.m * self.k, self.matrices * self.k * self.n);
         let factors: [Vec<T>; 2] = [data::uniform(left), data::uniform_from(left, right)];
-        if self.arithmetic.rounding() == 0.0 || self.arithmetic == Arithmetic::Tf32 {
+        if matches!(self.arithmetic, Arithmetic::Own | Arithmetic::Emulated | Arithmetic::Tf32) {
             return factors;
         }
         factors.map(|factor| factor.into_par_iter().map(|value| self.arithmetic.rounded(value)).collect())
+    }
+
+    /// [`Product::factors`] of i8.
+    pub(crate) fn bytes(&self) -> [Vec<i8>; 2] {
+        self.factors::<f64>().map(|factor| factor.into_iter().map(|value| value as i8).collect())
+    }
+
+    /// [`Product::check`] of sums of [`Product::bytes`], in f64, whose bound is less than one of them.
+    pub(crate) fn check_sums(&self, c: &[i32]) -> Check {
+        self.check(&c.iter().map(|&sum| f64::from(sum)).collect::<Vec<_>>())
     }
 
     /// Three rows of at most 128 matrices of c, the first and the last among them, in C order, relative to |a| |b|.
@@ -247,6 +260,17 @@ mod tests {
                 c[wrong] -= 1e-6;
             }
         }
+    }
+
+    #[test]
+    fn sums_of_bytes_are_checked_exactly() {
+        let product = Product::of(5, 7, 3).by(Arithmetic::I8);
+        let [a, b] = product.bytes();
+        let entry = |i: usize, j: usize| (0..7).map(|k| i32::from(a[i * 7 + k]) * i32::from(b[k * 3 + j])).sum::<i32>();
+        let mut c: Vec<i32> = (0..15).map(|at| entry(at / 3, at % 3)).collect();
+        assert!(product.check_sums(&c).is_right());
+        c[1] += 1;
+        assert!(!product.check_sums(&c).is_right());
     }
 
     #[test]

@@ -51,6 +51,7 @@ pub(super) fn figures(harness: &mut Harness) {
     products::<f64>(harness);
     halves::<f16>(harness, "f16", Arithmetic::F16);
     halves::<bf16>(harness, "bf16", Arithmetic::Bf16);
+    bytes(harness);
     let [own, tf32, of_f16, of_bf16] = Product::layers(harness.set());
     layer::<f32>(harness, "f32", own);
     layer::<f32>(harness, "f32", tf32);
@@ -141,6 +142,21 @@ fn halves<T: Float + DevicePod + Into<f64>>(harness: &mut Harness, dtype: &'stat
     }
 }
 
+/// Products of i8 with results of i32.
+fn bytes(harness: &mut Harness) {
+    for product in Product::half_cases(harness.set(), Arithmetic::I8) {
+        harness.figure(product.operation(), "i8", product.name(), "cublas").work(product.work::<i8>()).on_gpu(
+            |gpu| {
+                let ([a, b], stream) = (product.bytes(), gpu.stream());
+                let (a, b) = (DeviceVec::from_slice(stream, &a)?, DeviceVec::from_slice(stream, &b)?);
+                Ok((a, b, DeviceVec::<i32>::zeros(stream, product.m * product.n)?, Handle::new(gpu)?))
+            },
+            |(a, b, c, handle)| mixed(handle, &product, [a.as_raw(), b.as_raw(), c.as_raw()]),
+            |(_, _, c, _), ()| Ok(product.check_sums(&c.to_vec()?)),
+        );
+    }
+}
+
 /// A product, and an expression of our own that adds a row and has no negative values, in a second pass over the result.
 fn layer<T: Float + Into<f64>>(harness: &mut Harness, dtype: &'static str, product: Product) {
     harness.figure(product.layer_operation(), dtype, product.name(), "cublas").work(product.work::<T>()).on_gpu(
@@ -165,9 +181,11 @@ fn layer<T: Float + Into<f64>>(harness: &mut Harness, dtype: &'static str, produ
     );
 }
 
-/// The product of matrices at these addresses, a, b and c, with sums of f32.
+/// The product of matrices at these addresses, a, b and c, with sums of f32, or of i32 for elements of i8.
 fn mixed(handle: &Handle, product: &Product, [a, b, c]: [u64; 3]) -> Outcome {
-    let (one, zero) = (1.0f32, 0.0f32);
+    // The bits of 1 and 0 in the type of sums.
+    let is_of_bytes = product.arithmetic == Arithmetic::I8;
+    let (one, zero) = (if is_of_bytes { 1 } else { 1.0f32.to_bits() }, 0u32);
     let [m, k, n] = [product.m, product.k, product.n].map(c_int::try_from);
     let (m, k, n) = (m?, k?, n?);
     let (left, left_length) = seen(product.is_right_transposed, n, k);
@@ -176,9 +194,11 @@ fn mixed(handle: &Handle, product: &Product, [a, b, c]: [u64; 3]) -> Outcome {
         Arithmetic::F16 => (sys::cudaDataType_t::CUDA_R_16F, sys::cublasComputeType_t::CUBLAS_COMPUTE_32F),
         Arithmetic::Bf16 => (sys::cudaDataType_t::CUDA_R_16BF, sys::cublasComputeType_t::CUBLAS_COMPUTE_32F),
         Arithmetic::Tf32 => (sys::cudaDataType_t::CUDA_R_32F, sys::cublasComputeType_t::CUBLAS_COMPUTE_32F_FAST_TF32),
+        Arithmetic::I8 => (sys::cudaDataType_t::CUDA_R_8I, sys::cublasComputeType_t::CUBLAS_COMPUTE_32I),
         _ => (sys::cudaDataType_t::CUDA_R_32F, sys::cublasComputeType_t::CUBLAS_COMPUTE_32F),
     };
-    // SAFETY: three matrices of these shapes and that type on the device; the factors are read before the call returns.
+    let result = if is_of_bytes { sys::cudaDataType_t::CUDA_R_32I } else { real };
+    // SAFETY: three matrices of these shapes and those types on the device; the factors are read before the call returns.
     ok("cublasGemmEx", unsafe {
         sys::cublasGemmEx(
             handle.raw,
@@ -196,7 +216,7 @@ fn mixed(handle: &Handle, product: &Product, [a, b, c]: [u64; 3]) -> Outcome {
             right_length,
             (&raw const zero).cast(),
             c as *mut _,
-            real,
+            result,
             n,
             compute,
             sys::cublasGemmAlgo_t::CUBLAS_GEMM_DEFAULT,

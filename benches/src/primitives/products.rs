@@ -2,7 +2,7 @@
 
 use gpu_algos::{
     MatrixProduct,
-    matmul::{MatmulElement, Precision},
+    matmul::{MatmulElement, Precision, matmul_i32_into},
     prelude::*,
 };
 use gpu_array::{Float, GpuArray, GpuView, bf16, f16};
@@ -27,6 +27,7 @@ pub(super) fn figures(harness: &mut Harness) {
     of_type::<f64>(harness, |product, _| product);
     halves::<f16>(harness, "f16", Arithmetic::F16);
     halves::<bf16>(harness, "bf16", Arithmetic::Bf16);
+    bytes(harness);
     let [own, tf32, of_f16, of_bf16] = Product::layers(harness.set());
     layer::<f32>(harness, "f32", own, |product| product);
     layer::<f32>(harness, "f32", tf32, |product| product.precision(Precision::Tf32));
@@ -83,6 +84,27 @@ fn halves<T: MatmulElement + Float + Into<f64>>(harness: &mut Harness, dtype: &'
                     .collect();
                 Ok(product.check(&c))
             },
+        );
+    }
+}
+
+/// Products of i8 with results of i32.
+fn bytes(harness: &mut Harness) {
+    for product in Product::half_cases(harness.set(), Arithmetic::I8) {
+        let Product { m, k, n, is_right_transposed, .. } = product;
+        harness.figure(product.operation(), "i8", product.name(), BY).work(product.work::<i8>()).on_gpu(
+            |gpu| {
+                let [a, b] = product.bytes();
+                let b_shape = if is_right_transposed { (n, k) } else { (k, n) };
+                let a = GpuArray::from_ndarray(gpu.stream(), &Array2::from_shape_vec((m, k), a)?)?;
+                let b = GpuArray::from_ndarray(gpu.stream(), &Array2::from_shape_vec(b_shape, b)?)?;
+                Ok((a, b, GpuArray::<i32, Ix2>::zeros(gpu.stream(), (m, n))?))
+            },
+            move |(a, b, c)| {
+                let b = if is_right_transposed { b.t() } else { b.view() };
+                Ok(matmul_i32_into(&*a, b, c)?)
+            },
+            |(.., c), ()| Ok(product.check_sums(&c.as_device_vec().to_vec()?)),
         );
     }
 }

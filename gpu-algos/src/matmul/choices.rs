@@ -128,6 +128,7 @@ fn choices_are_those_of_the_file() {
                     of(DType::F32, Precision::Emulated)
                 ));
                 lines.push(format!("{device} {shape:?} layout {layout}, bf16: {}", of(DType::BF16, Precision::Strict)));
+                lines.push(format!("{device} {shape:?} layout {layout}, i8: {}", of(DType::I8, Precision::Strict)));
             }
         }
     }

@@ -122,5 +122,80 @@ template <class T, int THREADS> __global__ void __launch_bounds__(THREADS)
     }
 }
 
+// Four neighbours at distance `stride`, of which `left` exist; `is_word` says that they are a word.
+__device__ __forceinline__ uint32_t four_of(const uint8_t *from, int64_t stride, int64_t left,
+                                            bool is_word) {
+    if (is_word && left >= 4) return *reinterpret_cast<const uint32_t *>(from);
+    uint32_t word = 0;
+#pragma unroll
+    for (int k = 0; k < 4; k++) word |= k < left ? uint32_t(from[k * stride]) << 8 * k : 0;
+    return word;
+}
+
+// Makes four columns of the words that are four rows.
+__device__ __forceinline__ void transpose_bytes(uint32_t (&words)[4]) {
+    const uint32_t low = __byte_perm(words[0], words[1], 0x5140),
+                   high = __byte_perm(words[0], words[1], 0x7362),
+                   next_low = __byte_perm(words[2], words[3], 0x5140),
+                   next_high = __byte_perm(words[2], words[3], 0x7362);
+    words[0] = __byte_perm(low, next_low, 0x5410);
+    words[1] = __byte_perm(low, next_low, 0x7632);
+    words[2] = __byte_perm(high, next_high, 0x5410);
+    words[3] = __byte_perm(high, next_high, 0x7632);
+}
+
+// Into one plane of bytes for each matrix, in tiles of 128 rows and columns, by words of four.
+// Word w of row r stands at w ^ r / 4, so that lanes of neighbouring rows find other banks. Here
+// `is_packed` says that neighbours in memory are words at multiples of 4 bytes.
+template <int THREADS> __global__ void __launch_bounds__(THREADS)
+    matmul_copy_bytes(const __grid_constant__ SplitParams<MAX_AXES> params) {
+    constexpr int TILE = 128, WORDS = TILE / 4, WARPS = THREADS / 32;
+    SHARED(uint32_t, tile, [TILE][WORDS]);
+    grid_dependency_wait();
+    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    const uint64_t columns = (params.columns + TILE - 1) / TILE;
+    const uint64_t tiles = (params.rows + TILE - 1) / TILE * columns;
+    for (uint64_t at = blockIdx.x; at < tiles * params.matrices; at += gridDim.x) {
+        const int64_t row = at % tiles / columns * TILE, column = at % tiles % columns * TILE;
+        const int64_t rows_left = int64_t(params.rows) - row;
+        const int64_t columns_left = int64_t(params.columns) - column;
+        const uint8_t *from = matrix_of<uint8_t>(params, at / tiles) + row * params.row_stride +
+                              column * params.column_stride;
+        if (params.is_transposed) {
+#pragma unroll
+            for (int word = warp; word < WORDS; word += WARPS) {
+                uint32_t four[4];
+#pragma unroll
+                for (int k = 0; k < 4; k++) {
+                    const int c = 4 * word + k;
+                    four[k] =
+                        four_of(from + 4 * lane * params.row_stride + c * params.column_stride,
+                                params.row_stride, c < columns_left ? rows_left - 4 * lane : 0,
+                                params.is_packed);
+                }
+                transpose_bytes(four);
+#pragma unroll
+                for (int k = 0; k < 4; k++) tile[4 * lane + k][word ^ lane] = four[k];
+            }
+        } else {
+            for (int r = warp; r < TILE; r += WARPS) {
+                tile[r][lane ^ r / 4] =
+                    four_of(from + r * params.row_stride + 4 * lane * params.column_stride,
+                            params.column_stride, r < rows_left ? columns_left - 4 * lane : 0,
+                            params.is_packed);
+            }
+        }
+        __syncthreads();
+        uint8_t *to = reinterpret_cast<uint8_t *>(params.to) +
+                      (at / tiles * params.rows + row) * params.pitch + column;
+        for (int r = warp; r < TILE; r += WARPS) {
+            if (r < rows_left && 4 * lane < columns_left)
+                *reinterpret_cast<uint32_t *>(to + r * params.pitch + 4 * lane) =
+                    tile[r][lane ^ r / 4];
+        }
+        __syncthreads();
+    }
+}
+
 } // namespace matmul
 } // namespace gpu

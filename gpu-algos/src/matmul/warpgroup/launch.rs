@@ -112,7 +112,10 @@ fn prepare(
     let kernel = split_kernel(products, stream.device())?;
     let items = match products {
         Products::ThreeBf16 => copied.matrices * copied.rows * copied.columns.div_ceil(8),
-        _ => copied.matrices * copied.rows.div_ceil(32) * copied.columns.div_ceil(32) * SPLIT_THREADS as usize,
+        _ => {
+            let tile = if products.element_bytes() == 1 { 128 } else { 32 };
+            copied.matrices * copied.rows.div_ceil(tile) * copied.columns.div_ceil(tile) * SPLIT_THREADS as usize
+        }
     };
     let blocks = items.div_ceil(SPLIT_THREADS as usize).min(SPLIT_BLOCKS * limits.multiprocessors);
     let config = LaunchConfig { grid: (blocks as u32).into(), block: SPLIT_THREADS.into(), shared_bytes: 0 };
@@ -170,7 +173,7 @@ pub(super) fn split_program(products: Products) -> Program {
         Products::ThreeBf16 => format!("matmul_split<{SPLIT_THREADS}>"),
         Products::Tf32 => format!("matmul_copy<float, {SPLIT_THREADS}>"),
         Products::Bf16 | Products::F16 => format!("matmul_copy<uint16_t, {SPLIT_THREADS}>"),
-        Products::I8 | Products::U8 => format!("matmul_copy<uint8_t, {SPLIT_THREADS}>"),
+        Products::I8 | Products::U8 => format!("matmul_copy_bytes<{SPLIT_THREADS}>"),
     };
     program_of(SPLIT, split_check_text(), format!("gpu::matmul::{template}"), [])
 }

@@ -68,7 +68,18 @@ impl Copied {
         self.columns.next_multiple_of(if self.bytes == 1 { MAP_BYTES } else { 8 })
     }
 
+    /// Whether packs of 16 bytes along a row are whole and aligned; of single bytes, whether neighbours in memory are words at multiples of 4 bytes.
     pub(super) fn is_packed(&self) -> bool {
+        if self.bytes == 1 {
+            let is_multiple = |stride: isize| stride.unsigned_abs().is_multiple_of(4);
+            let [near, far] = if self.is_transposed() {
+                [self.row_stride, self.column_stride]
+            } else {
+                [self.column_stride, self.row_stride]
+            };
+            let axes = self.axes.iter().all(|&(_, step)| is_multiple(step));
+            return near == 1 && is_multiple(far) && self.address.is_multiple_of(4) && axes;
+        }
         let is_multiple = |stride: isize| stride.unsigned_abs().is_multiple_of(MAP_BYTES / self.bytes);
         self.column_stride == 1
             && self.columns.is_multiple_of(MAP_BYTES / self.bytes)
