@@ -6,7 +6,7 @@
 //!
 //! let device = Device::first()?;
 //! let x = GpuArray::<f32, _>::full(&device, (1000, 300), 2.0)?;
-//! let down = x.cumsum().axis(Axis(0)).eval()?; // each column's sums from its first row on
+//! let by_column = x.cumsum().axis(Axis(0)).eval()?; // each column's sums from its first row on
 //! let from_behind = (&x * &x).cumsum().axis(Axis(1)).reverse().eval()?; // squares, from the end of each row
 //! let offsets = x.cumsum().exclusive().eval()?; // 300,000 values in C order, as NumPy's; the first is 0
 //! # Ok::<(), gpu_algos::AlgoError>(())
