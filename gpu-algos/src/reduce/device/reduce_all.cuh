@@ -1,6 +1,6 @@
 // Reductions of all values of contiguous arrays to one result, in one launch. `reduce_rows`
-// (reduce.cuh) does that too, with more work around it, which is most of the time if there are few
-// values.
+// (reduce_rows.cuh) does that too, with more work around it, which is most of the time if there are
+// few values.
 //
 // With several blocks each publishes its state in a slot. A warp of the last block joins them and
 // does nothing else. A multiprocessor waits for anything that it does for the first time, so that
