@@ -241,8 +241,11 @@ mod tests {
 
     #[test]
     fn arguments_are_read_as_c_has_them() {
-        let all = parse("float a, float *x,const double*y, unsigned long long const * __restrict__ z, Pair p, ns::Pair *q\n,bool const *m, const int t [], float u[]")
-            .unwrap();
+        let all = parse(
+            "float a, float *x,const double*y, unsigned long long const * __restrict__ z, Pair p, \
+                         ns::Pair *q\n,bool const *m, const int t [], float u[]",
+        )
+        .unwrap();
         let texts: Vec<String> = all.iter().map(ToString::to_string).collect();
         let want = [
             "float a",

@@ -20,7 +20,7 @@
 //! | `scan_column_strips` | along an axis across which neighbours lie | 256 rows, and a strip of columns for nearly each multiprocessor |
 //! | `scan_columns` | the same | |
 //! | `scan_pipelined` | one contiguous line, with segments or without | four tiles a multiprocessor |
-//! | `scan_single_wave` | the same | a tile for one multiprocessor in eight, up to what all shared memory holds |
+//! | `scan_single_wave` | the same | a tile for one multiprocessor in eight, as long as shared memory holds all |
 //! | `scan_rows` | contiguous lines without segments | two lines a multiprocessor |
 //! | `scan_single_pass` | all others; the plainest | |
 

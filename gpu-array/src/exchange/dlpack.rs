@@ -147,7 +147,7 @@ macro_rules! owners {
                 (($version)(tensor), ($flags)(tensor))
             }
 
-            /// Wraps what `keeper` keeps.
+            /// Wraps the array that `keeper` keeps.
             fn of(keeper: Box<Keeper<$tensor>>) -> Self {
                 let keeper = Box::leak(keeper);
                 let context = std::ptr::from_mut(keeper).cast();

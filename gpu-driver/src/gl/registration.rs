@@ -84,7 +84,7 @@ impl Registration {
                 ("no texture, surface or graph that still uses the image", Arc::strong_count(array) - 1);
             return Err(DriverError::Length { op, expected: expected.to_owned(), got: users.to_string() });
         }
-        // Not an older error: what is mapped must be unmapped.
+        // Not an older error: a mapped object must be unmapped.
         let current = self.device.0.enter_quietly()?;
         stream.not_captured(op, &current)?;
         // SAFETY: the object is mapped, nothing on the host leads to the mapping any more, and the list has one.

@@ -44,7 +44,7 @@ pub(crate) const HOPPER: u32 = 90;
 ///     .name_expression("axpy<float>");
 /// match program.compile(Arch::new(9, 0)) {
 ///     Ok(binary) => println!("{} bytes, {}", binary.image().len(), binary.names()[0].1),
-///     Err(error) => println!("{error}"), // on a machine without NVRTC: where it was looked for, and what to install
+///     Err(error) => println!("{error}"), // on a machine without NVRTC: where it was looked for, and how to install it
 /// }
 /// ```
 #[derive(Clone, Debug)]

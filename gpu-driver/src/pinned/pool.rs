@@ -144,7 +144,7 @@ impl PinnedPool {
         self.0.free(held.into_iter().flatten());
     }
 
-    /// Keeps no memory from now on: what is held goes back to the driver, and so does each buffer when it is dropped.
+    /// Keeps no memory from now on: held memory goes back to the driver, and so does each buffer when it is dropped.
     pub fn stop_holding(&self) {
         if let Some(mut state) = self.0.state() {
             state.holds = false;

@@ -158,7 +158,7 @@ fn in_place<T: Element, D: Dimension>(target: &GpuViewMut<'_, T, D>, op: Op, sym
     let Some(pending) = target.pending().filter(|pending| !pending.is_set()) else { return };
     let own: Expr<'_, T, D> = target.own_elements();
     let value = Value::binary(op, T::DTYPE, T::DTYPE, own.value, right.0);
-    // What a Drop left to the next call is not this operator's failure: it goes on to the next call, which may have a result.
+    // An error that a Drop left to the next call is not this operator's failure: it goes on to the next call, which may have a result.
     let mut dropped = Vec::new();
     let outcome = loop {
         match job::assign(target, &value) {

@@ -37,7 +37,9 @@ impl fmt::Display for CudaVersion {
 pub enum DriverError {
     /// No driver library could be opened.
     #[error(
-        "no CUDA driver: libcuda.so.1 could not be opened.\n  searched: {}\n  Install NVIDIA's driver (in a container: start it with the GPU made visible), or name the file in GPU_LIBCUDA.\n  Without a GPU, GPU_DEVICE=emulated runs kernels on the CPU.",
+        "no CUDA driver: libcuda.so.1 could not be opened.\n  searched: {}\n  \
+         Install NVIDIA's driver (in a container: start it with the GPU made visible), or name the file in \
+         GPU_LIBCUDA.\n  Without a GPU, GPU_DEVICE=emulated runs kernels on the CPU.",
         .searched.join("\n            ")
     )]
     NoDriver {
@@ -86,7 +88,8 @@ pub enum DriverError {
     },
     /// The driver is there, and no device is.
     #[error(
-        "the CUDA driver found no device. Is one installed, visible to this container, and not hidden by CUDA_VISIBLE_DEVICES? `nvidia-smi` shows what the driver sees."
+        "the CUDA driver found no device. Is one installed, visible to this container, and not hidden by \
+         CUDA_VISIBLE_DEVICES? `nvidia-smi` shows what the driver sees."
     )]
     NoDevice,
     /// A device of that number does not exist.
@@ -137,7 +140,8 @@ pub enum DriverError {
     },
     /// An operation that no graph can hold was called on a stream that is being captured. Nothing was done, and the capture goes on.
     #[error(
-        "{op} cannot be captured: a graph holds no wait, no other graph and no copy between device and borrowed host memory; call it before the capture or after it"
+        "{op} cannot be captured: a graph holds no wait, no other graph and no copy between device and borrowed host memory; \
+         call it before the capture or after it"
     )]
     InCapture {
         /// The operation.
@@ -212,7 +216,8 @@ pub enum DriverError {
     },
     /// NVRTC, the run-time compiler, could not be opened.
     #[error(
-        "no NVRTC: libnvrtc, which compiles kernels at run time, could not be opened.\n  searched: {}\n  Install it (`pip install nvidia-cuda-nvrtc`, or the CUDA toolkit), or name the file in GPU_NVRTC.",
+        "no NVRTC: libnvrtc, which compiles kernels at run time, could not be opened.\n  searched: {}\n  \
+         Install it (`pip install nvidia-cuda-nvrtc`, or the CUDA toolkit), or name the file in GPU_NVRTC.",
         .searched.join("\n            ")
     )]
     NoNvrtc {
@@ -238,7 +243,8 @@ pub enum DriverError {
     },
     /// The emulated device compiles kernels with a C++ compiler, and there is none.
     #[error(
-        "no C++ compiler: the emulated device needs one to compile kernels.\n  searched: {}\n  Install g++ or clang++ (Debian: `apt install g++`), or name one in CXX.",
+        "no C++ compiler: the emulated device needs one to compile kernels.\n  searched: {}\n  \
+         Install g++ or clang++ (Debian: `apt install g++`), or name one in CXX.",
         .searched.join("\n            ")
     )]
     NoCompiler {
@@ -300,7 +306,8 @@ pub enum DriverError {
     },
     /// A program has no variable of the name that was asked for.
     #[error(
-        "the program has no variable `{name}`; a variable of a device stands outside of functions and is not static: `__device__ float {name}[4];` or `__constant__ …`"
+        "the program has no variable `{name}`; a variable of a device stands outside of functions and is not static: \
+         `__device__ float {name}[4];` or `__constant__ …`"
     )]
     NoVariable {
         /// The name that was asked for.

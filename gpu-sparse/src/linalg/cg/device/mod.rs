@@ -6,7 +6,8 @@
 //!
 //! # A solve
 //! 1. `DeviceEngine::new` compiles the kernels that are not loaded yet, and makes a stream for the solve and a `Workspace` (`workspace.rs`). That
-//!    stream follows the streams of the matrices, and they follow it at the end. `iterate` makes the first direction and writes the scalars, a `SolverState`, to device memory.
+//!    stream follows the streams of the matrices, and they follow it at the end. `iterate` makes the first direction and writes the scalars, a `SolverState`,
+//!    to device memory.
 //! 2. `iterate_in_blocks` captures a block: the kernels `curvature` (`cg_products.cu`), `update_residual` and `update_direction` (`cg_steps.cu`),
 //!    and `precondition` if the preconditioner is a matrix. It enqueues two blocks, each followed by a copy of the `SolverState` to pinned memory,
 //!    and reads one while the next runs.
