@@ -1,32 +1,23 @@
 //! The one error type of the driver's layer.
 
-use std::fmt;
-
 use crate::codes::CudaCode;
 
+mod argument;
 mod compile;
 mod jit;
+#[cfg(test)]
+mod tests;
+mod text;
+mod version;
 
+pub use argument::ArgumentMismatch;
 pub use compile::CompileError;
 pub use jit::JitError;
+use text::{free_text, kernel_text, lost_text};
+pub use version::CudaVersion;
 
 /// `Result` with [`DriverError`].
 pub type Result<T, E = DriverError> = std::result::Result<T, E>;
-
-/// Version of the driver or of NVRTC as CUDA counts it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct CudaVersion {
-    /// 13 in CUDA 13.0.
-    pub major: u32,
-    /// 0 in CUDA 13.0.
-    pub minor: u32,
-}
-
-impl fmt::Display for CudaVersion {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}.{}", self.major, self.minor)
-    }
-}
 
 /// An error of this library, of the driver or of a compiler.
 ///
@@ -428,86 +419,4 @@ crate::debug_by_text! {
     NoCompiler, Compiler, Nvrtc, Compile, Jit, UnsupportedArch, NotRegistered, NoKernel,
     NoVariable, ArgumentCount, ArgumentType, VariantsDiffer, NoVariant, Nul, TypeName, Length, TooLarge,
     NestedScratch, WrongDevice, InDrop, Unreported,
-}
-
-fn free_text(free: &Option<usize>) -> String {
-    free.map(|free| format!(", {free} are free")).unwrap_or_default()
-}
-
-fn lost_text(code: CudaCode, report: &Option<String>) -> String {
-    const CONTEXT_IS_DESTROYED: CudaCode = CudaCode(709);
-    match report {
-        Some(report) => report.clone(),
-        None if code == CONTEXT_IS_DESTROYED => {
-            "Other code of this process reset or destroyed the device's primary context while it was in use.".to_owned()
-        }
-        None => "Restart the process; set GPU_SYNC=1 to learn which kernel faulted.".to_owned(),
-    }
-}
-
-fn kernel_text(kernel: &Option<String>) -> String {
-    kernel.as_ref().map(|kernel| format!(", in kernel `{kernel}`")).unwrap_or_default()
-}
-
-/// An argument of a kernel, and the parameter that it does not fit.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "argument {position} of kernel `{kernel}`{}: expected {expected}, got {got}; {hint}",
-    if parameter.is_empty() { String::new() } else { format!(", `{parameter}`") }
-)]
-pub struct ArgumentMismatch {
-    /// Name of the kernel.
-    pub kernel: String,
-    /// The argument's place, from 1.
-    pub position: usize,
-    /// The parameter's name in the text; empty where it is not known.
-    pub parameter: String,
-    /// The parameter's type and size.
-    pub expected: String,
-    /// The argument's type and size.
-    pub got: String,
-    /// The remedy.
-    pub hint: String,
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn debug_shows_the_variant_and_the_text() {
-        let (error, code) = (DriverError::NoSuchDevice { ordinal: 2, count: 1 }, CudaCode(700));
-        assert_eq!(format!("{error:?}"), format!("NoSuchDevice: {error}"));
-        let lost = DriverError::DeviceLost { code, kernel: None, report: None };
-        let in_drop = DriverError::InDrop { what: "a stream", source: Box::new(lost) };
-        assert_eq!(format!("{:?}", Some(&in_drop)), format!("Some(InDrop: {in_drop})"));
-        let boxed: Box<dyn std::error::Error> = DriverError::NoNvrtc { searched: vec!["a".into()] }.into();
-        assert!(format!("{boxed:?}").starts_with("NoNvrtc: no NVRTC") && format!("{boxed:#?}").contains("GPU_NVRTC"));
-    }
-
-    #[test]
-    fn every_error_prints_and_names_its_remedy() {
-        let text = DriverError::NoDriver { searched: vec!["libcuda.so.1 (no such file)".into()] }.to_string();
-        assert!(text.contains("libcuda.so.1 (no such file)") && text.contains("GPU_LIBCUDA"), "{text}");
-        let text = DriverError::NoNvrtc { searched: vec!["a".into(), "b".into()] }.to_string();
-        assert!(text.contains("GPU_NVRTC") && text.contains("pip install"), "{text}");
-        let text = DriverError::NoNvcc { searched: vec!["a".into()] }.to_string();
-        assert!(text.contains("GPU_NVCC") && text.contains("pip install"), "{text}");
-        let no_kernel = |known: &[&str]| {
-            let known = known.iter().map(|&name| name.to_owned()).collect();
-            DriverError::NoKernel { name: "g".into(), known, hint: "Write `extern`.".into() }.to_string()
-        };
-        let text = no_kernel(&["f<1>", "h"]);
-        assert!(text.contains("kernel `g`; it has `f<1>`, `h`. Write `extern`."), "{text}");
-        assert!(no_kernel(&[]).contains("it has none by name. Write"), "{}", no_kernel(&[]));
-        let text = DriverError::InCapture { op: "DeviceVec::to_vec" }.to_string();
-        assert!(text.contains("DeviceVec::to_vec") && text.contains("before the capture or after it"), "{text}");
-        let folder = std::path::PathBuf::from("/tmp/k");
-        let text = DriverError::UnsafeCache { folder, why: "/tmp/k belongs to user 7".into() }.to_string();
-        assert!(text.contains("/tmp/k belongs to user 7") && text.contains("GPU_CACHE_DIR"), "{text}");
-        let lost = |code| DriverError::DeviceLost { code: CudaCode(code), kernel: None, report: None }.to_string();
-        assert!(lost(700).contains("GPU_SYNC=1") && lost(709).contains("reset or destroyed"));
-        let code = CudaCode(4242);
-        assert!(code.to_string().contains("4242") && !code.is_fatal());
-    }
 }
