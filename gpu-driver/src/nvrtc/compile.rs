@@ -259,6 +259,6 @@ impl Program {
     }
 }
 
-fn c(what: &'static str, text: &str) -> Result<CString> {
-    CString::new(text).map_err(|_| DriverError::Nul { what })
+fn c(kind: &'static str, text: &str) -> Result<CString> {
+    CString::new(text).map_err(|_| DriverError::Nul { text: kind })
 }

@@ -198,8 +198,8 @@ impl PinnedPoolShared {
             None => {
                 let limit_bytes = state.limit_bytes;
                 if used_bytes.saturating_add(class_bytes) > limit_bytes {
-                    let (what, requested_bytes) = ("pinned memory", class_bytes);
-                    return Err(DriverError::OverLimit { what, requested_bytes, used_bytes, limit_bytes });
+                    let (memory, requested_bytes) = ("pinned memory", class_bytes);
+                    return Err(DriverError::OverLimit { memory, requested_bytes, used_bytes, limit_bytes });
                 }
                 self.free(state.make_room(class_bytes));
                 match allocate_with(&self.device, class_bytes, class_bytes, 0) {

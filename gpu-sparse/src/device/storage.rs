@@ -112,8 +112,8 @@ impl LongRows {
             first_segments.push(owners.len() as u32);
         }
         if owners.len() as u64 > MAX_SEGMENTS {
-            let (what, value) = ("segments of long rows", owners.len() as u64);
-            return Err(SparseError::TooLarge { what, value, limit: MAX_SEGMENTS });
+            let (quantity, value) = ("segments of long rows", owners.len() as u64);
+            return Err(SparseError::TooLarge { quantity, value, limit: MAX_SEGMENTS });
         }
         Ok(Self {
             rows: DeviceVec::from_slice(home, rows)?,

@@ -162,12 +162,12 @@ fn in_place<T: Element, D: Dimension>(target: &GpuViewMut<'_, T, D>, op: Op, sym
     let mut dropped = Vec::new();
     let outcome = loop {
         match job::assign(target, &value) {
-            Err(ArrayError::Driver(DriverError::InDrop { what, source })) => dropped.push((what, source)),
+            Err(ArrayError::Driver(DriverError::InDrop { object, source })) => dropped.push((object, source)),
             other => break other,
         }
     };
-    for (what, source) in dropped {
-        target.device().report_in_drop(what, &source);
+    for (object, source) in dropped {
+        target.device().report_in_drop(object, &source);
     }
     if let Err(error) = outcome {
         pending.set(symbol, Location::caller(), error, target.device());

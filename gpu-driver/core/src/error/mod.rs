@@ -148,11 +148,11 @@ pub enum DriverError {
     },
     /// A limit that the program has set does not allow the allocation.
     #[error(
-        "{requested_bytes} bytes of {what} were requested, {used_bytes} are in use, and the limit that the program has set is {limit_bytes}"
+        "{requested_bytes} bytes of {memory} were requested, {used_bytes} are in use, and the limit that the program has set is {limit_bytes}"
     )]
     OverLimit {
         /// The kind of memory.
-        what: &'static str,
+        memory: &'static str,
         /// Bytes that were asked for.
         requested_bytes: usize,
         /// Bytes in use.
@@ -350,10 +350,10 @@ pub enum DriverError {
         known: Vec<String>,
     },
     /// A text that goes to C holds a NUL character.
-    #[error("{what} holds a NUL character")]
+    #[error("{text} holds a NUL character")]
     Nul {
         /// The kind of text, such as a header.
-        what: &'static str,
+        text: &'static str,
     },
     /// Two structures of one kernel have the same name in CUDA C++.
     #[error("two structures are named {name}:\n{first}{second}")]
@@ -397,10 +397,10 @@ pub enum DriverError {
         got: usize,
     },
     /// Something failed while it was dropped, where nothing can be returned; the next call on the device reports it.
-    #[error("while dropping {what}: {source}")]
+    #[error("while dropping {object}: {source}")]
     InDrop {
         /// The object that was dropped.
-        what: &'static str,
+        object: &'static str,
         /// The failure.
         source: Box<DriverError>,
     },

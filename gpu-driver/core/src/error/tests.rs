@@ -5,7 +5,7 @@ fn debug_shows_the_variant_and_the_text() {
     let (error, code) = (DriverError::NoSuchDevice { ordinal: 2, count: 1 }, CudaCode(700));
     assert_eq!(format!("{error:?}"), format!("NoSuchDevice: {error}"));
     let lost = DriverError::DeviceLost { code, kernel: None, report: None };
-    let in_drop = DriverError::InDrop { what: "a stream", source: Box::new(lost) };
+    let in_drop = DriverError::InDrop { object: "a stream", source: Box::new(lost) };
     assert_eq!(format!("{:?}", Some(&in_drop)), format!("Some(InDrop: {in_drop})"));
     let boxed: Box<dyn std::error::Error> = DriverError::NoNvrtc { searched: vec!["a".into()] }.into();
     assert!(format!("{boxed:?}").starts_with("NoNvrtc: no NVRTC") && format!("{boxed:#?}").contains("GPU_NVRTC"));

@@ -357,7 +357,7 @@ impl<T: Scalar> Engine<T> for DeviceEngine<'_, T> {
 
 /// The reason for the end of a solve, in the caller's terms.
 fn meaning(end: &Scalars, iteration: usize) -> End {
-    let non_finite = |what| Status::NonFinite { what, iteration };
+    let non_finite = |quantity| Status::NonFinite { quantity, iteration };
     End::Ended(match end.stop() {
         Some(Stop::Reached) => return End::Reached,
         None | Some(Stop::MaxIterations) => Status::MaxIterations,
