@@ -16,7 +16,7 @@ use super::{
 /// | `INCLUSIVE.reversed()` | `[x0 + x1 + x2, x1 + x2, x2]` |
 /// | `EXCLUSIVE.reversed()` | `[x1 + x2, x2, identity]` |
 ///
-/// Values are joined in their order, also in reversed scans.
+/// Values are combined in their order, also in reversed scans.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ScanKind {
     pub(crate) exclusive: bool,

@@ -1,6 +1,6 @@
 //! Operators of reductions and scans on the host, which [`reference`](mod@crate::reference) defines and [`host`](crate::host) computes fast.
 //!
-//! An [`Operator`] has a state, which takes one value after another and joins with that of other values. [`Sum`], [`Mean`], [`Variance`], [`ArgMax`]
+//! An [`Operator`] has a state, which takes one value after another and combines with that of other values. [`Sum`], [`Mean`], [`Variance`], [`ArgMax`]
 //! and so on are operators; [`NanSum`] and its like leave NaN out. Element types are all of [`gpu_array::Element`] ([`Summand`]; those with an
 //! order are [`Operand`]), and the results have the types that NumPy gives them. Floats are accumulated in f64 and rounded once.
 //!

@@ -77,7 +77,7 @@ template <class V, class R> struct ComplexMean<V, R, true> : Plain<CountedPartSu
 
 // Mean and variance in one pass, in f64. Each thread adds up distances from its first value, and
 // their squares. This loses nothing that matters, since that value is one of its own. Threads are
-// joined by means and squares around them (Chan, Golub, LeVeque: Updating Formulae, 1979). Means
+// combined by means and squares around them (Chan, Golub, LeVeque: Updating Formulae, 1979). Means
 // stay distances from a value too, since far from 0 their difference would lose its leading digits.
 // All are halves of distances, since the distance between two finite values may be infinite. The
 // origin is always finite, so that an infinite value makes the offset infinite and not NaN.

@@ -6,9 +6,9 @@
 // VECTOR_SIZE neighbours, those of `reduce_columns` (reduce_columns.cuh) along an outer axis. This
 // file has the parts that they share with each other and with `reduce_all` (reduce_all.cuh).
 //
-// If several blocks compute a result, each leaves a state in the stream's scratch memory. If there
+// If several blocks compute a result, each stores a state in the stream's scratch memory. If there
 // is one result by `reduce_rows`, the last block waits for the states. Otherwise each block counts
-// itself, and the last one to arrive joins the states and sets the counter back to 0. No block
+// itself, and the last one to arrive combines the states and sets the counter back to 0. No block
 // waits for another then, since so many blocks need not be resident at once. Both combine the
 // states in the order of the blocks, so results depend on the shape of the launch, and on nothing
 // else.

@@ -118,7 +118,7 @@ take_plain_columns(const ReduceParams<E, O> &params, const ResultPack<E, VECTOR_
         walk.end(locals, int64_t(share.begin) * steps[0], int64_t(share.step) * steps[0], 0);
 }
 
-// Joins the states of the walkers of a block, in order, in the first walker. All threads of the
+// Combines the states of the walkers of a block, in order, in the first walker. All threads of the
 // block call it, and it synchronises them.
 template <class O, int THREADS, int VECTOR_SIZE>
 __device__ __forceinline__ void join_walkers(typename O::State (&states)[VECTOR_SIZE],

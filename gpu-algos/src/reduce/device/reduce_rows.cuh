@@ -1,7 +1,8 @@
 // Reductions along a reduced axis, in packs of VECTOR_SIZE neighbours: the kernel `reduce_rows`.
 //
 // Contract: that of reduce.cuh, and grid groups * `blocks_per_result`. A group is the
-// THREADS >> `log_threads` results of a block. `blocks_per_result` > 1 only for groups of one result.
+// THREADS >> `log_threads` results of a block. `blocks_per_result` > 1 only for groups of one
+// result.
 #pragma once
 #include "reduce.cuh"
 
@@ -138,9 +139,10 @@ take_cut_packs(const ReduceParams<E, O> &params, const OperandOffsets<E> &base,
     }
 }
 
-// Joins the states in the first `count` slots, in order, in a warp's first lane. Clears the slots.
+// Combines the states in the first `count` slots, in order, in a warp's first lane. Clears the
+// slots.
 template <class O> __device__ __forceinline__ typename O::State
-join_slots(Slot<typename O::State> *slots, uint32_t count) {
+combine_slots(Slot<typename O::State> *slots, uint32_t count) {
     typedef typename O::State State;
     constexpr uint32_t AT_ONCE = Slot<State>::WORDS < 8 ? 8 / Slot<State>::WORDS : 1;
     const uint32_t lane = threadIdx.x % 32;
@@ -180,7 +182,7 @@ combine_by_slots(uint64_t scratch, const GroupBlock &block, typename O::State &s
     // One warp, all of whose polls are in flight at once, is done sooner than a block (H200,
     // 2^20 f32: by 0.5 of 2.5 us).
     if (threadIdx.x >= 32) return false;
-    const State others = join_slots<O>(slots, block.blocks - 1);
+    const State others = combine_slots<O>(slots, block.blocks - 1);
     if (threadIdx.x > 0) return false;
     state = O::combine(others, state);
     return true;

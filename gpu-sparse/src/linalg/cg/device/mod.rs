@@ -11,7 +11,7 @@
 //! 2. `iterate_in_blocks` captures a block: the kernels `curvature` (`cg_products.cu`), `update_residual` and `update_direction` (`cg_steps.cu`),
 //!    and `precondition` if the preconditioner is a matrix. It enqueues two blocks, each followed by a copy of the `SolverState` to pinned memory,
 //!    and reads one while the next runs.
-//! 3. Each block of a pass leaves its sum (`sums.cuh`). Each block of the next pass adds up all of them in one order while its loads are
+//! 3. Each block of a pass stores its sum (`sums.cuh`). Each block of the next pass adds up all of them in one order while its loads are
 //!    under way, and takes the same decision by the functions of `cg_state.cuh`, operation by operation those of `stepwise.rs`. Block 0
 //!    writes it down: `update_residual` from `SolverState::start` to `SolverState::step`, `update_direction` back to `SolverState::start`. So no block writes
 //!    scalars that another one reads in the same pass.
