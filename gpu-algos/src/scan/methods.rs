@@ -24,7 +24,8 @@ macro_rules! scans {
         /// [`Scan::segments`] and [`Scan::by_key`] begin anew with each segment.
         ///
         /// # Semantics
-        /// NumPy's, but that sums and products of f16 and bf16 are carried in f32 and each result is rounded once. Results are NaN from the first NaN on; methods whose names begin with `nan` leave NaN out. Integer sums wrap.
+        /// NumPy's, but that sums and products of f16 and bf16 are carried in f32 and each result is rounded once. Results are NaN from the first NaN on;
+        /// methods whose names begin with `nan` leave NaN out. Integer sums wrap.
         ///
         /// # Determinism
         /// Bitwise the same from run to run on one device, for one shape and layout, since these alone decide the order of additions. Another device
