@@ -122,35 +122,36 @@ template <class T, int THREADS> __global__ void __launch_bounds__(THREADS)
     }
 }
 
-// Four neighbours at distance `stride`, of which `left` exist; `is_word` says that they are a word.
+// Four neighbours at distance `stride`, of which `left` exist; `is_packed` says that they are
+// a pack.
 __device__ __forceinline__ uint32_t four_of(const uint8_t *from, int64_t stride, int64_t left,
-                                            bool is_word) {
-    if (is_word && left >= 4) return *reinterpret_cast<const uint32_t *>(from);
-    uint32_t word = 0;
+                                            bool is_packed) {
+    if (is_packed && left >= 4) return *reinterpret_cast<const uint32_t *>(from);
+    uint32_t pack = 0;
 #pragma unroll
-    for (int k = 0; k < 4; k++) word |= k < left ? uint32_t(from[k * stride]) << 8 * k : 0;
-    return word;
+    for (int k = 0; k < 4; k++) pack |= k < left ? uint32_t(from[k * stride]) << 8 * k : 0;
+    return pack;
 }
 
-// Makes four columns of the words that are four rows.
-__device__ __forceinline__ void transpose_bytes(uint32_t (&words)[4]) {
-    const uint32_t low = __byte_perm(words[0], words[1], 0x5140),
-                   high = __byte_perm(words[0], words[1], 0x7362),
-                   next_low = __byte_perm(words[2], words[3], 0x5140),
-                   next_high = __byte_perm(words[2], words[3], 0x7362);
-    words[0] = __byte_perm(low, next_low, 0x5410);
-    words[1] = __byte_perm(low, next_low, 0x7632);
-    words[2] = __byte_perm(high, next_high, 0x5410);
-    words[3] = __byte_perm(high, next_high, 0x7632);
+// Makes four columns of bytes, each a pack, of four rows.
+__device__ __forceinline__ void transpose_bytes(uint32_t (&rows)[4]) {
+    const uint32_t low = __byte_perm(rows[0], rows[1], 0x5140),
+                   high = __byte_perm(rows[0], rows[1], 0x7362),
+                   next_low = __byte_perm(rows[2], rows[3], 0x5140),
+                   next_high = __byte_perm(rows[2], rows[3], 0x7362);
+    rows[0] = __byte_perm(low, next_low, 0x5410);
+    rows[1] = __byte_perm(low, next_low, 0x7632);
+    rows[2] = __byte_perm(high, next_high, 0x5410);
+    rows[3] = __byte_perm(high, next_high, 0x7632);
 }
 
-// Into one plane of bytes for each matrix, in tiles of 128 rows and columns, by words of four.
-// Word w of row r stands at w ^ r / 4, so that lanes of neighbouring rows find other banks. Here
-// `is_packed` says that neighbours in memory are words at multiples of 4 bytes.
+// Into one plane of bytes for each matrix, in tiles of 128 rows and columns, by packs of 4.
+// Pack p of row r stands at p ^ r / 4, so that lanes of neighbouring rows find other banks. Here
+// `is_packed` says that four neighbours in memory begin at a multiple of 4 bytes.
 template <int THREADS> __global__ void __launch_bounds__(THREADS)
     matmul_copy_bytes(const __grid_constant__ SplitParams<MAX_AXES> params) {
-    constexpr int TILE = 128, WORDS = TILE / 4, WARPS = THREADS / 32;
-    SHARED(uint32_t, tile, [TILE][WORDS]);
+    constexpr int TILE = 128, PACKS = TILE / 4, WARPS = THREADS / 32;
+    SHARED(uint32_t, tile, [TILE][PACKS]);
     grid_dependency_wait();
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     const uint64_t columns = (params.columns + TILE - 1) / TILE;
@@ -163,11 +164,11 @@ template <int THREADS> __global__ void __launch_bounds__(THREADS)
                               column * params.column_stride;
         if (params.is_transposed) {
 #pragma unroll
-            for (int word = warp; word < WORDS; word += WARPS) {
+            for (int pack = warp; pack < PACKS; pack += WARPS) {
                 uint32_t four[4];
 #pragma unroll
                 for (int k = 0; k < 4; k++) {
-                    const int c = 4 * word + k;
+                    const int c = 4 * pack + k;
                     four[k] =
                         four_of(from + 4 * lane * params.row_stride + c * params.column_stride,
                                 params.row_stride, c < columns_left ? rows_left - 4 * lane : 0,
@@ -175,7 +176,7 @@ template <int THREADS> __global__ void __launch_bounds__(THREADS)
                 }
                 transpose_bytes(four);
 #pragma unroll
-                for (int k = 0; k < 4; k++) tile[4 * lane + k][word ^ lane] = four[k];
+                for (int k = 0; k < 4; k++) tile[4 * lane + k][pack ^ lane] = four[k];
             }
         } else {
             for (int r = warp; r < TILE; r += WARPS) {

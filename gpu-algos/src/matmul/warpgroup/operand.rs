@@ -68,7 +68,7 @@ impl Copied {
         self.columns.next_multiple_of(if self.bytes == 1 { MAP_BYTES } else { 8 })
     }
 
-    /// Whether packs of 16 bytes along a row are whole and aligned; of single bytes, whether neighbours in memory are words at multiples of 4 bytes.
+    /// Whether packs of 16 bytes along a row are whole and aligned; of single bytes, whether packs of 4 are aligned in memory.
     pub(super) fn is_packed(&self) -> bool {
         if self.bytes == 1 {
             let is_multiple = |stride: isize| stride.unsigned_abs().is_multiple_of(4);

@@ -74,7 +74,7 @@ kernel_params! {
         pitch: u64,
         /// Axes of the stack.
         batch_rank: u32,
-        /// Whether packs of 16 bytes along a row, of bytes words of 4 in memory, are whole and aligned.
+        /// Whether packs of 16 bytes along a row are whole and aligned; of single bytes, whether packs of 4 are aligned in memory.
         is_packed: u32,
         /// Whether elements of a column are closer than those of a row.
         is_transposed: u64;
