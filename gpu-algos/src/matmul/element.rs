@@ -6,7 +6,8 @@ use ndarray::{Array2, ArrayView2, ArrayViewMut2, Zip, linalg::general_mat_mul};
 /// An element type of matrices that are multiplied: f16, bf16, f32, f64, `Complex<f32>`, `Complex<f64>`, i32, i64, u32 or u64.
 #[diagnostic::on_unimplemented(
     message = "matrices of `{Self}` cannot be multiplied",
-    note = "products are defined for f16, bf16, f32, f64, Complex<f32>, Complex<f64>, i32, i64, u32 and u64; `.cast::<f32>()` makes one of them"
+    note = "products are defined for f16, bf16, f32, f64, Complex<f32>, Complex<f64>, i32, i64, u32 and u64; `.cast::<f32>()` makes one of them",
+    note = "`matmul_i32` multiplies matrices of i8 or u8, with a result of i32"
 )]
 pub trait MatmulElement: Numeric + sealed::Arithmetic {}
 
